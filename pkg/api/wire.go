@@ -1,0 +1,132 @@
+package api
+
+import "time"
+
+// Ask is the question "may this host start now?", the body of POST /v1/isready.
+//
+// NodeUUID, or Namespace and Name, and Op are needed. Everything else makes the
+// answer better: unknown is always the cautious reading.
+type Ask struct {
+	Namespace string `json:"namespace,omitempty"`
+	Name      string `json:"name,omitempty"`
+	UID       string `json:"uid,omitempty"`      // metadata.uid of the BareMetalHost
+	NodeUUID  string `json:"nodeUUID,omitempty"` // status.provisioning.ID
+
+	Op       Op       `json:"op"`
+	BMHState BMHState `json:"bmhState,omitempty"`
+
+	ErrorCount            int    `json:"errorCount,omitempty"`
+	ProvisioningFailCount int    `json:"provisioningFailCount,omitempty"`
+	SpecHash              string `json:"specHash,omitempty"`
+
+	VirtualMedia   bool   `json:"virtualMedia,omitempty"`
+	ConductorGroup string `json:"conductorGroup,omitempty"`
+	Deleting       bool   `json:"deleting,omitempty"`
+
+	// DryRun asks without taking, renewing or ending anything.
+	DryRun bool `json:"dryRun,omitempty"`
+}
+
+// Answer is what IsReady says. A no is an Answer too, never an error.
+type Answer struct {
+	Ready   bool   `json:"ready"`
+	Reason  Reason `json:"reason"`
+	Message string `json:"message"`
+	// RetryAfterSeconds is when it is worth asking again; 0 with a yes.
+	RetryAfterSeconds int `json:"retryAfterSeconds"`
+	// Position is the place in the queue, 1 = next; 0 where there is none.
+	Position int    `json:"position"`
+	Slots    Slots  `json:"slots"`
+	Episode  string `json:"episode,omitempty"` // of a held host, for its release
+}
+
+// Slots counts the slots that the asking host competes for.
+type Slots struct {
+	Limit    int `json:"limit"`
+	Occupied int `json:"occupied"`
+	Free     int `json:"free"`
+	Leased   int `json:"leased"`  // occupied, but not seen busy yet
+	Booting  int `json:"booting"` // busy without agent_url, started by somebody else: shown, not counted
+	Waiting  int `json:"waiting"` // asked lately and were refused
+}
+
+// Occupant is one host that holds a slot, or is busy without one.
+type Occupant struct {
+	NodeUUID string `json:"nodeUUID,omitempty"`
+	Name     string `json:"name,omitempty"`
+	Pool     string `json:"pool,omitempty"` // conductor group with a limit of its own, or "virtual-media"
+	// Kind is leased (we said yes), adopted (found busy at our start), foreign
+	// (counted, but nobody asked us), booting or exempt (not counted).
+	Kind  string `json:"kind"`
+	Op    Op     `json:"op,omitempty"`
+	State string `json:"state,omitempty"` // provision state as last seen
+	Busy  bool   `json:"busy"`            // busy in the last view
+	// SinceSeconds is the age of the slot.
+	SinceSeconds float64 `json:"sinceSeconds"`
+	// Stuck hosts have not moved for STUCK_AFTER; Counted tells whether the
+	// host takes a slot in spite of that (LH-33).
+	Stuck   bool `json:"stuck,omitempty"`
+	Counted bool `json:"counted"`
+}
+
+// SlotsView is the body of GET /v1/slots.
+type SlotsView struct {
+	Total     Slots            `json:"total"`
+	Pools     map[string]Slots `json:"pools,omitempty"`
+	Occupants []Occupant       `json:"occupants"`
+}
+
+// View tells how well we see Ironic.
+type View struct {
+	Fresh      bool      `json:"fresh"`
+	Settled    bool      `json:"settled"`    // past the adoption after our start (LH-24)
+	AgeSeconds float64   `json:"ageSeconds"` // -1 before the first complete poll
+	Polls      uint64    `json:"polls"`
+	TakenAt    time.Time `json:"takenAt,omitzero"`
+	BusyNodes  int       `json:"busyNodes"`
+	LastError  string    `json:"lastError,omitempty"`
+}
+
+// Status is the body of GET /v1/status.
+type Status struct {
+	Version  string    `json:"version"`
+	Mode     string    `json:"mode"`
+	Now      time.Time `json:"now"`
+	View     View      `json:"view"`
+	Slots    SlotsView `json:"slots"`
+	Asks     []Count   `json:"asks"`     // answers so far by reason
+	Refusals []Count   `json:"refusals"` // observe: what enforce would have refused
+	Totals   Totals    `json:"totals"`
+	Warnings []string  `json:"warnings"`
+	// Settings are the effective ones, secrets left out.
+	Settings map[string]string `json:"settings"`
+}
+
+// Totals are counted since the start of the process; they only grow.
+type Totals struct {
+	Granted    uint64 `json:"granted"`    // leases begun by a yes
+	Finished   uint64 `json:"finished"`   // slots given back because the work ended
+	Expired    uint64 `json:"expired"`    // leases that were never used (LH-12)
+	Vanished   uint64 `json:"vanished"`   // slots whose node left Ironic (LH-23)
+	Adopted    uint64 `json:"adopted"`    // nodes found busy after our start (LH-24)
+	Foreign    uint64 `json:"foreign"`    // nodes counted that nobody asked us about
+	WrittenOff uint64 `json:"writtenOff"` // hosts found stuck (LH-33)
+}
+
+// Count is a tally by reason.
+type Count struct {
+	Reason Reason `json:"reason"`
+	Count  uint64 `json:"count"`
+}
+
+// Error is the error of every non-2xx answer: {"error":{…}}.
+type Error struct {
+	Code    int    `json:"code"`
+	Message string `json:"message"`
+	Field   string `json:"field,omitempty"`
+}
+
+// ErrorBody is the envelope in which an Error travels.
+type ErrorBody struct {
+	Error Error `json:"error"`
+}

@@ -1,0 +1,9 @@
+// Package ironic speaks to OpenStack Ironic, and only reads.
+//
+// It holds Ironic's words (provision states, targets, the Node as far as we use
+// it), a client on gophercloud that pages and filters the way a real Ironic
+// needs it, and the Poller, which turns Ironic into one Look after another.
+//
+// What a real Ironic does is measured in IRONIC.md; the rows named LH-n are in
+// CONTRACT.md.
+package ironic

@@ -1,0 +1,60 @@
+package ironic
+
+import (
+	"strings"
+	"time"
+)
+
+// Node is a bare-metal node as far as the throttle looks at it. Fields that an
+// old Ironic does not have are empty.
+type Node struct {
+	UUID  string
+	Name  string // BMO: namespace~name
+	State State
+
+	// TargetState is target_provision_state.
+	TargetState State
+	// ProvisionUpdatedAt is Ironic's own text: compare it for equality only,
+	// each conductor writes it by its own clock.
+	ProvisionUpdatedAt string
+	// AgentURL tells whether driver_internal_info.agent_url is there and not
+	// blank (LH-3).
+	AgentURL bool
+	// AgentHeartbeat is the text of driver_internal_info.agent_last_heartbeat.
+	AgentHeartbeat string
+
+	ConductorGroup string
+	BootInterface  string
+	Maintenance    bool
+	Fault          string
+	LastError      string
+	InstanceUUID   string
+}
+
+// VirtualMedia reports whether the node boots from virtual media, and so never
+// meets DHCP or TFTP (LH-22).
+func (n Node) VirtualMedia() bool { return strings.Contains(n.BootInterface, "virtual-media") }
+
+// Mark tells when a look at Ironic began: taken from whoever keeps the view,
+// directly before the first request. Two marks never have the same Seq.
+//
+// "Begun after an event" (CONTRACT 2.5) is Seq, "begun so long after it" is At.
+type Mark struct {
+	Seq uint64
+	At  time.Time
+}
+
+// Sight is the answer to a fetch of one node.
+type Sight struct {
+	Key   string // UUID or name that was asked for
+	Mark  Mark
+	Found bool // false: Ironic said 404
+	Node  Node // when Found
+}
+
+// Look is one complete poll: every list, page and needed fetch was answered.
+type Look struct {
+	Mark    Mark    // before the first request
+	Nodes   []Node  // each node that a busy list showed, once, as last shown
+	Fetched []Sight // nodes that were fetched alone
+}

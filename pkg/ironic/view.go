@@ -1,0 +1,21 @@
+package ironic
+
+import "time"
+
+// View is what the Poller needs of whoever keeps the view. Methods are called
+// from the Poller's goroutine, one after the other.
+type View interface {
+	// Begin returns a mark that is later than everything that happened so far.
+	Begin(now time.Time) Mark
+	// Missing names the nodes that must be fetched alone before a look whose
+	// lists showed nodes is complete (LH-36). Keys are UUIDs or names.
+	Missing(now time.Time, nodes []Node) []string
+	// Wanted names up to 20 further nodes that somebody asked about (LH-16).
+	// A fetch of one of these may fail without failing the look.
+	Wanted(now time.Time) []string
+	// Observe takes a complete look.
+	Observe(now time.Time, look Look)
+	// PollFailed tells that a poll could not be completed: it ends nothing and
+	// does not make the view younger.
+	PollFailed(now time.Time, err error)
+}
