@@ -1,0 +1,100 @@
+# ironic-throttle. `make help` lists what there is; Go and make are enough for
+# everything but e2e (Debian, root), lint (builds its linter once) and image.
+
+GO      ?= go
+BIN     := bin
+BINARY  := $(BIN)/ironic-throttle
+TESTSUM  = $(GO) run ./hack/testsum
+
+# The tag of this commit where there is one; a tarball has no git.
+VERSION ?= $(shell test -e .git && git describe --tags --always --dirty 2>/dev/null || echo dev)
+LDFLAGS  = -s -w -X main.version=$(VERSION)
+
+# The race detector needs a C compiler; without one the tests run all the same.
+RACE := $(shell command -v "$${CC:-gcc}" >/dev/null 2>&1 && echo -race)
+
+GOLANGCI_VERSION := $(shell sed -n 's|.*/golangci-lint/v2 \(v[^ ]*\).*|\1|p' hack/tools/go.mod)
+GOLANGCI         := $(BIN)/tools/golangci-lint-$(GOLANGCI_VERSION)
+
+# Knobs of the targets below.
+DEMO_FLAGS  ?=
+TESTFLAGS   ?=
+SEARCH      ?= 10000
+FUZZTIME    ?= 20s
+BENCH       ?= .
+IMAGE       ?= ironic-throttle:$(VERSION)
+RUN_NODES   ?= 200
+COVER_FLOOR ?= 90
+
+.DEFAULT_GOAL := help
+.PHONY: help build demo run test race search cover fuzz bench e2e lint fmt image clean $(BINARY)
+
+##@ Use
+
+help: ## List the targets
+	@awk 'BEGIN {FS = ":.*## "} \
+	  /^##@ / {printf "\n%s\n", substr($$0, 5)} \
+	  /^[a-z0-9-]+:.*## / {printf "  make %-8s %s\n", $$1, $$2}' Makefile
+
+build: $(BINARY) ## Build bin/ironic-throttle
+
+$(BINARY):
+	CGO_ENABLED=0 $(GO) build -trimpath -ldflags '$(LDFLAGS)' -o $@ ./cmd/ironic-throttle
+
+demo: $(BINARY) ## A storm of hosts against the throttle, in one process (DEMO_FLAGS="--policy bmo")
+	$(BINARY) demo $(DEMO_FLAGS)
+
+run: $(BINARY) ## A fake Ironic and the throttle on loopback until Ctrl-C (RUN_NODES=200)
+	@BINARY=$(BINARY) NODES=$(RUN_NODES) sh hack/run.sh
+
+image: ## Build the container image (IMAGE=name:tag)
+	docker build -f deploy/Dockerfile --build-arg VERSION=$(VERSION) -t $(IMAGE) .
+
+##@ Check
+
+test: ## All tests that need no installed server, under the race detector
+	$(TESTSUM) $(RACE) -timeout 5m $(TESTFLAGS) ./...
+
+race: ## The same, with nothing from the test cache
+	@$(MAKE) --no-print-directory test TESTFLAGS=-count=1
+
+search: ## The random histories, many more of them (SEARCH=10000)
+	THROTTLE_SEARCH=$(SEARCH) $(TESTSUM) $(RACE) -timeout 60m -count=1 -run 'Histories|Search' ./pkg/...
+
+cover: ## Statement coverage of pkg/, at least 90 % (COVER_FLOOR=90)
+	@mkdir -p $(BIN)
+	$(TESTSUM) -coverpkg=./pkg/... -coverprofile=$(BIN)/cover.out ./pkg/...
+	@$(GO) tool cover -func=$(BIN)/cover.out | awk -v floor=$(COVER_FLOOR) \
+	  '{print} /^total:/ {sub("%", "", $$3); if ($$3 + 0 < floor) {print "below " floor " %"; exit 1}}'
+
+fuzz: ## Each fuzz test for a while (FUZZTIME=20s)
+	@set -e; for pkg in $$($(GO) list ./...); do \
+	  for f in $$($(GO) test -list '^Fuzz' $$pkg | grep '^Fuzz' || true); do \
+	    echo "$$pkg $$f"; $(GO) test -run '^$$' -fuzz "^$$f\$$" -fuzztime $(FUZZTIME) $$pkg; \
+	  done; done
+
+bench: ## Go benchmarks (BENCH=regexp)
+	$(GO) test -run '^$$' -bench '$(BENCH)' -benchmem ./pkg/... ./internal/...
+
+e2e: $(BINARY) ## The suites on a real Ironic from Debian's packages (root on Debian; installs them)
+	hack/ironic/install.sh
+	$(TESTSUM) -tags e2e -timeout 20m -count=1 ./e2e/...
+
+lint: $(GOLANGCI) ## gofmt, go vet, golangci-lint and the tidiness of go.mod
+	@test -z "$$(gofmt -l cmd e2e hack internal pkg)" || { gofmt -l cmd e2e hack internal pkg; echo "make fmt mends these"; exit 1; }
+	$(GO) vet ./...
+	$(GO) vet -tags e2e ./...
+	$(GO) mod tidy -diff
+	$(GOLANGCI) run ./...
+
+fmt: ## gofmt what is not formatted
+	gofmt -l -w cmd e2e hack internal pkg
+
+##@ Tools
+
+$(GOLANGCI): hack/tools/go.mod
+	@mkdir -p $(@D)
+	cd hack/tools && $(GO) build -o ../../$@ github.com/golangci/golangci-lint/v2/cmd/golangci-lint
+
+clean: ## Remove what was built
+	rm -rf $(BIN) build

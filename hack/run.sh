@@ -1,0 +1,14 @@
+#!/bin/sh
+# A fake Ironic and the throttle beside it, on loopback; both end together.
+# BINARY is the program, NODES how many nodes the fake has (see make run).
+set -eu
+ironic=127.0.0.1:6385
+
+"$BINARY" fake-ironic --listen "$ironic" --nodes "$NODES" &
+fake=$!
+trap 'kill "$fake" 2>/dev/null || true; wait "$fake" 2>/dev/null || true' EXIT
+trap 'exit 130' INT
+trap 'exit 143' TERM
+
+echo "Ironic (fake): http://$ironic/v1   throttle: http://127.0.0.1:8087/v1/status   Ctrl-C ends both" >&2
+IRONIC_ENDPOINT="http://$ironic/v1/" "$BINARY" serve

@@ -1,0 +1,94 @@
+// Command testsum runs "go test -json" and prints what a person wants to read:
+// a line per package, the whole output of what failed, and how many tests ran.
+//
+//	testsum [-tally FILE] [-v] GO-TEST-ARGUMENTS...
+//	testsum -total FILE
+//
+// With -tally (or TEST_TALLY in the environment) the counts are added to FILE;
+// -total prints the sum of FILE as one closing line, "N passed, N failed". It
+// exits 1 when something failed or nothing ran.
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"os/signal"
+	"syscall"
+	"time"
+)
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	code := run(ctx, os.Args[1:], os.Getenv, os.Stdout, os.Stderr)
+	stop()
+	os.Exit(code)
+}
+
+func run(ctx context.Context, args []string, getenv func(string) string, stdout, stderr io.Writer) int {
+	fs := flag.NewFlagSet("testsum", flag.ContinueOnError)
+	fs.SetOutput(stderr)
+	tally := fs.String("tally", getenv("TEST_TALLY"), "add the counts to `FILE`")
+	total := fs.String("total", "", "print the sum of `FILE` and run nothing")
+	verbose := fs.Bool("v", false, "print each test that passed or was skipped too")
+	if err := fs.Parse(args); err != nil {
+		return 2
+	}
+	if *total != "" {
+		return printTotal(*total, stdout, stderr)
+	}
+	start := time.Now()
+	sum, err := goTest(ctx, fs.Args(), *verbose, stdout, stderr)
+	if err != nil {
+		fmt.Fprintln(stderr, "testsum:", err)
+		sum.failed = max(sum.failed, 1)
+	}
+	fmt.Fprintf(stdout, "%s in %d packages, %.0f s\n", sum, sum.packages, time.Since(start).Seconds())
+	if *tally != "" {
+		if err := appendTally(*tally, sum.counts); err != nil {
+			fmt.Fprintln(stderr, "testsum:", err)
+			return 1
+		}
+	}
+	return sum.exitCode()
+}
+
+func printTotal(file string, stdout, stderr io.Writer) int {
+	c, err := readTally(file)
+	if err != nil {
+		fmt.Fprintln(stderr, "testsum:", err)
+		return 1
+	}
+	fmt.Fprintln(stdout, c)
+	return c.exitCode()
+}
+
+// goTest runs go test with args and reads its events. A test binary that the
+// context stops gets the signal that a person's Ctrl-C would send.
+func goTest(ctx context.Context, args []string, verbose bool, stdout, stderr io.Writer) (summary, error) {
+	cmd := exec.CommandContext(ctx, "go", append([]string{"test", "-json"}, args...)...)
+	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
+	cmd.WaitDelay = 10 * time.Second
+	cmd.Stderr = stderr
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		return summary{}, err
+	}
+	if err := cmd.Start(); err != nil {
+		return summary{}, err
+	}
+	r := newReport(stdout, verbose)
+	readErr := r.read(out)
+	err = cmd.Wait()
+	if readErr != nil {
+		return r.summary, errors.Join(readErr, err)
+	}
+	if err != nil && r.failed == 0 {
+		return r.summary, fmt.Errorf("go test: %w", err)
+	}
+	return r.summary, nil
+}

@@ -1,0 +1,84 @@
+package archtest
+
+// module is the path that every import of the house begins with.
+const module = "github.com/ironic-throttle/ironic-throttle"
+
+// room is one row of the import table: what the package may import besides the
+// standard library. Whatever is not listed is forbidden.
+type room struct {
+	// house lists packages of this module, relative to its root.
+	house []string
+	// outside lists import paths of other modules; a path allows what is below
+	// it too.
+	outside []string
+	// tests lists what only the _test.go files may import in addition, from the
+	// house or from outside (a path with a dot in its first element).
+	tests []string
+}
+
+// Outside libraries that more than one row names.
+const (
+	prometheus = "github.com/prometheus/client_golang"
+	gophercl   = "github.com/gophercloud/gophercloud/v2"
+	viper      = "github.com/spf13/viper"
+	cobra      = "github.com/spf13/cobra"
+	pflag      = "github.com/spf13/pflag"
+	bubbletea  = "github.com/charmbracelet/bubbletea"
+	lipgloss   = "github.com/charmbracelet/lipgloss"
+)
+
+// testLibraries may be imported by every _test.go file.
+var testLibraries = []string{
+	"github.com/google/go-cmp",
+	"github.com/rogpeppe/go-internal/testscript",
+	"go.uber.org/goleak",
+	"pgregory.net/rapid",
+}
+
+// testRooms may be imported by every _test.go file outside pkg/api: the words and
+// the fakes that tests run against.
+var testRooms = []string{"pkg/api", "pkg/ironic", "internal/fakeironic", "internal/fakebmo"}
+
+// table is the import table (docs/architecture.md). Rooms that are agreed and not
+// built yet have no row: the one who builds them adds it.
+var table = map[string]room{
+	"cmd/ironic-throttle": {
+		house:   []string{"internal/app", "internal/config", "internal/demo", "internal/fakeironic", "pkg/api"},
+		outside: []string{cobra, pflag},
+	},
+
+	// What others may import: standard library and each other's words.
+	"pkg/api":       {},
+	"pkg/ironic":    {house: []string{"pkg/api"}, outside: []string{gophercl}},
+	"pkg/slots":     {house: []string{"pkg/ironic", "pkg/api"}},
+	"pkg/admission": {house: []string{"pkg/slots", "pkg/ironic", "pkg/api"}},
+
+	"internal/config": {outside: []string{viper, pflag}},
+	"internal/server": {house: []string{"pkg/admission", "pkg/api"}, outside: []string{prometheus}},
+	"internal/app": {
+		house: []string{
+			"internal/config", "internal/server",
+			"pkg/admission", "pkg/slots", "pkg/ironic", "pkg/api",
+		},
+		outside: []string{prometheus},
+	},
+
+	// What tests and the demo run against.
+	"internal/fakeironic": {house: []string{"pkg/ironic"}},
+	"internal/fakebmo":    {house: []string{"pkg/ironic", "pkg/api"}},
+	"internal/realironic": {},
+	"internal/demo": {
+		house: []string{
+			"internal/app", "internal/config", "internal/fakeironic", "internal/fakebmo",
+			"pkg/ironic", "pkg/api",
+		},
+		outside: []string{bubbletea, lipgloss},
+	},
+
+	// The house itself.
+	"internal/archtest": {},
+	"hack/testsum":      {},
+	"e2e": {
+		tests: []string{"internal/app", "internal/config", "internal/realironic", "pkg/admission", "pkg/slots"},
+	},
+}
