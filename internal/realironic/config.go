@@ -1,0 +1,126 @@
+package realironic
+
+import (
+	"fmt"
+	"maps"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// settings is a configuration file: section, option, value.
+type settings map[string]map[string]string
+
+// place is what the configuration depends on.
+type place struct {
+	dir              string
+	apiPort, rpcPort int
+	basicAuth, tls   bool
+}
+
+func (p place) file(elem ...string) string { return filepath.Join(append([]string{p.dir}, elem...)...) }
+
+func (p place) url() string {
+	scheme := "http"
+	if p.tls {
+		scheme = "https"
+	}
+	return fmt.Sprintf("%s://%s:%d", scheme, loopback, p.apiPort)
+}
+
+// folders are made before anything starts.
+func (p place) folders() []string {
+	return []string{p.file("tmp"), p.file("lock"), p.file("http"), p.file("tftp"), p.file("images"), p.file("config.d")}
+}
+
+// interfaces lists what nodes may use. The first of each is the default, and
+// the fakes need no ramdisk, no BMC and no network.
+var interfaces = map[string]string{
+	"bios":       "fake,no-bios",
+	"boot":       "fake,ipxe,pxe,redfish-virtual-media",
+	"console":    "fake,no-console",
+	"deploy":     "fake,direct,ramdisk,custom-agent",
+	"inspect":    "fake,no-inspect",
+	"management": "fake,ipmitool,redfish",
+	"network":    "noop",
+	"power":      "fake,ipmitool,redfish",
+	"raid":       "fake,no-raid,agent",
+	"rescue":     "fake,no-rescue,agent",
+	"storage":    "noop",
+	"vendor":     "fake,no-vendor,ipmitool,redfish",
+}
+
+// config returns the configuration of an Ironic that needs no other service.
+func (p place) config(extra map[string]map[string]string) settings {
+	api, rpc := strconv.Itoa(p.apiPort), strconv.Itoa(p.rpcPort)
+	c := settings{
+		"DEFAULT": {
+			// json-rpc connects to this name.
+			"host": "localhost", "my_ip": loopback,
+			"auth_strategy": "noauth", "rpc_transport": "json-rpc",
+			"state_path": p.dir, "tempdir": p.file("tmp"),
+			"enabled_hardware_types":    "fake-hardware,redfish,ipmi",
+			"default_network_interface": "noop",
+			"graceful_shutdown_timeout": "5",
+		},
+		"api":                          {"host_ip": loopback, "port": api, "api_workers": "1"},
+		"json_rpc":                     {"auth_strategy": "noauth", "host_ip": loopback, "port": rpc},
+		"database":                     {"connection": "sqlite:///" + p.file("ironic.sqlite") + "?timeout=60"},
+		"oslo_concurrency":             {"lock_path": p.file("lock")},
+		"oslo_policy":                  {"policy_file": p.file("policy.yaml"), "policy_dirs": p.file("config.d")},
+		"service_catalog":              {"auth_type": "none", "endpoint_override": p.url()},
+		"inspector":                    {"auth_type": "none", "endpoint_override": "http://" + loopback + ":5050"},
+		"dhcp":                         {"dhcp_provider": "none"},
+		"deploy":                       {"http_root": p.file("http"), "http_url": "http://" + loopback + ":8080"},
+		"pxe":                          {"tftp_root": p.file("tftp"), "images_path": p.file("images"), "tftp_master_path": "", "instance_master_path": ""},
+		"conductor":                    conductorConfig(),
+		"sensor_data":                  {"send_sensor_data": "False"},
+		"healthcheck":                  {"enabled": "False"},
+		"oslo_messaging_notifications": {"driver": "noop"},
+	}
+	for kind, names := range interfaces {
+		c["DEFAULT"]["enabled_"+kind+"_interfaces"] = names
+	}
+	if p.basicAuth {
+		c["DEFAULT"]["auth_strategy"] = "http_basic"
+		c["DEFAULT"]["http_basic_auth_user_file"] = p.file("htpasswd")
+	}
+	if p.tls {
+		c["api"]["enable_ssl_api"] = "True"
+		c["ssl"] = map[string]string{"cert_file": p.file("api.crt"), "key_file": p.file("api.key")}
+	}
+	for section, options := range extra {
+		if c[section] == nil {
+			c[section] = map[string]string{}
+		}
+		maps.Copy(c[section], options)
+	}
+	return c
+}
+
+func conductorConfig() map[string]string {
+	return map[string]string{
+		"automated_clean": "True", "sync_power_state_interval": "0", "workers_pool_size": "300",
+		"deploy_kernel": "file:///dev/null", "deploy_ramdisk": "file:///dev/null",
+		"rescue_kernel": "file:///dev/null", "rescue_ramdisk": "file:///dev/null",
+	}
+}
+
+// render writes the file in a stable order. A value with a line break would
+// start an option of its own.
+func (s settings) render() (string, error) {
+	var b strings.Builder
+	for _, section := range slices.Sorted(maps.Keys(s)) {
+		fmt.Fprintf(&b, "[%s]\n", section)
+		for _, option := range slices.Sorted(maps.Keys(s[section])) {
+			value := s[section][option]
+			if strings.ContainsAny(section+option+value, "\r\n") {
+				return "", fmt.Errorf("setting %s.%s = %q: must be one line", section, option, value)
+			}
+			fmt.Fprintf(&b, "%s = %s\n", option, value)
+		}
+		b.WriteByte('\n')
+	}
+	return b.String(), nil
+}

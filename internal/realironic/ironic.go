@@ -1,0 +1,196 @@
+package realironic
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"net/http"
+	"os"
+	"sync"
+	"time"
+)
+
+// Ironic is a running API and conductor. Its methods may be called from
+// several goroutines; those that start and stop wait for each other.
+type Ironic struct {
+	URL            string // without /v1 and without a slash at the end
+	CAFile         string // empty without TLS
+	User, Password string // empty without BasicAuth
+	Dir            string // scratch folder, with the logs
+
+	place  place
+	client *http.Client
+	ready  time.Duration // longest wait for readiness
+
+	mu             sync.Mutex
+	api, conductor *process
+}
+
+// Start installs nothing, runs an Ironic and returns when it is ready: when
+// GET /v1/drivers shows fake-hardware. ctx bounds the start only. The caller
+// must call Stop. Errors carry the end of Ironic's logs.
+func Start(ctx context.Context, o Options) (*Ironic, error) {
+	if err := Installed(o); err != nil {
+		return nil, err
+	}
+	dir, err := os.MkdirTemp(o.Dir, "ironic-")
+	if err != nil {
+		return nil, fmt.Errorf("scratch folder: %w", err)
+	}
+	i := &Ironic{Dir: dir, ready: o.StartTimeout}
+	if i.ready <= 0 {
+		i.ready = defaultStartTimeout
+	}
+	if err := i.start(ctx, o); err != nil {
+		err = fmt.Errorf("start a real Ironic: %w\n--- conductor\n%s\n--- api\n%s",
+			err, tailFile(i.place.file("conductor.log")), tailFile(i.place.file("api.log")))
+		i.Stop()
+		return nil, err
+	}
+	return i, nil
+}
+
+func (i *Ironic) start(ctx context.Context, o Options) error {
+	if err := i.prepare(ctx, o); err != nil {
+		return err
+	}
+	if _, err := runOnce(ctx, i.Dir, "", "ironic-dbsync", i.args("create_schema")...); err != nil {
+		return err
+	}
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	if err := i.startConductorLocked(); err != nil {
+		return err
+	}
+	if err := i.startAPILocked(); err != nil {
+		return err
+	}
+	return i.waitReady(ctx, i.conductor, i.api)
+}
+
+// prepare writes everything that the services read.
+func (i *Ironic) prepare(ctx context.Context, o Options) error {
+	ports, err := freePorts(2)
+	if err != nil {
+		return err
+	}
+	i.place = place{dir: i.Dir, apiPort: ports[0], rpcPort: ports[1], basicAuth: o.BasicAuth, tls: o.TLS}
+	i.URL = i.place.url()
+	for _, folder := range i.place.folders() {
+		if err := os.MkdirAll(folder, 0o700); err != nil {
+			return fmt.Errorf("scratch folder: %w", err)
+		}
+	}
+	if o.TLS {
+		i.CAFile = i.place.file("api.crt")
+		if err := WriteCertificate(i.CAFile, i.place.file("api.key")); err != nil {
+			return err
+		}
+	}
+	if o.BasicAuth {
+		i.User, i.Password = "admin", rand.Text()
+		// From standard input: an argument could be read by everybody.
+		line, err := runOnce(ctx, i.Dir, i.Password+"\n", "htpasswd", "-niB", i.User)
+		if err != nil {
+			return err
+		}
+		if err := os.WriteFile(i.place.file("htpasswd"), []byte(line), 0o600); err != nil {
+			return fmt.Errorf("write htpasswd: %w", err)
+		}
+	}
+	text, err := i.place.config(o.Settings).render()
+	if err != nil {
+		return err
+	}
+	for name, content := range map[string]string{"ironic.conf": text, "policy.yaml": "{}\n"} {
+		if err := os.WriteFile(i.place.file(name), []byte(content), 0o600); err != nil {
+			return fmt.Errorf("write %s: %w", name, err)
+		}
+	}
+	i.client, err = newHTTPClient(i.CAFile)
+	return err
+}
+
+// args gives each program our own configuration and no other.
+func (i *Ironic) args(more ...string) []string {
+	return append([]string{"--config-file", i.place.file("ironic.conf"), "--config-dir", i.place.file("config.d")}, more...)
+}
+
+// Stop ends both services and removes the scratch folder. Calling it again
+// does nothing.
+func (i *Ironic) Stop() {
+	i.StopAPI()
+	i.StopConductor()
+	if i.client != nil {
+		i.client.CloseIdleConnections()
+	}
+	_ = os.RemoveAll(i.Dir)
+}
+
+// StopAPI ends the API: connections are refused from then on.
+func (i *Ironic) StopAPI() { i.end(&i.api, func(p *process) { p.stop(stopTimeout) }) }
+
+// StopConductor ends the conductor in good order: it takes itself off the list
+// of conductors, and a PUT is answered 503.
+func (i *Ironic) StopConductor() { i.end(&i.conductor, func(p *process) { p.stop(stopTimeout) }) }
+
+// KillConductor ends the conductor as a crash would: it stays on the list for
+// a minute, and a PUT is answered 500.
+func (i *Ironic) KillConductor() { i.end(&i.conductor, (*process).kill) }
+
+func (i *Ironic) end(which **process, how func(*process)) {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	if *which != nil {
+		how(*which)
+		*which = nil
+	}
+}
+
+// StartAPI starts a stopped API on the same port and waits for it to answer.
+func (i *Ironic) StartAPI(ctx context.Context) error {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	if i.api != nil {
+		return errors.New("the API runs already")
+	}
+	if err := i.startAPILocked(); err != nil {
+		return err
+	}
+	if i.conductor == nil {
+		return i.waitAnswer(ctx, i.api)
+	}
+	return i.waitReady(ctx, i.api)
+}
+
+// StartConductor starts a stopped conductor and, when the API runs, waits until
+// it shows the drivers again.
+func (i *Ironic) StartConductor(ctx context.Context) error {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	if i.conductor != nil {
+		return errors.New("the conductor runs already")
+	}
+	// A killed one is still on the list, and would look ready.
+	if _, err := i.SQL(ctx, "UPDATE conductors SET online = 0;"); err != nil {
+		return err
+	}
+	if err := i.startConductorLocked(); err != nil {
+		return err
+	}
+	if i.api == nil {
+		return nil
+	}
+	return i.waitReady(ctx, i.conductor)
+}
+
+func (i *Ironic) startAPILocked() (err error) {
+	i.api, err = startProcess(i.Dir, i.place.file("api.log"), "ironic-api", i.args()...)
+	return err
+}
+
+func (i *Ironic) startConductorLocked() (err error) {
+	i.conductor, err = startProcess(i.Dir, i.place.file("conductor.log"), "ironic-conductor", i.args()...)
+	return err
+}
