@@ -59,6 +59,9 @@ func (s State) Extra() bool {
 	return false
 }
 
+// Inspection reports whether s is a busy state of an inspection.
+func (s State) Inspection() bool { return s == Inspecting || s == InspectWait }
+
 // Failed reports whether s is where Ironic leaves a node whose work failed.
 // Adoption and verification are not work in our sense.
 func (s State) Failed() bool {

@@ -1,0 +1,239 @@
+package ironic
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/url"
+	"strings"
+	"sync/atomic"
+
+	"github.com/gophercloud/gophercloud/v2"
+	"github.com/gophercloud/gophercloud/v2/openstack/baremetal/noauth"
+)
+
+// Client reads Ironic: it has no method that could change anything there.
+// Make one with NewClient. All methods are safe for concurrent use. Errors that
+// come from a request are *RequestError.
+type Client struct {
+	service gophercloud.ServiceClient // copied for each request, never changed
+	auth    *auth
+	log     *slog.Logger
+	extras  bool
+	count   counters
+
+	version atomic.Pointer[Version] // nil: to be asked for
+	told    atomic.Int64            // minor version that the log last spoke of
+}
+
+// NewClient checks the Settings and reads credentials and certificates; an
+// error names the variable or the file. It sends nothing. Paths that are empty
+// stay so: use Settings.WithDefaults for BMO's.
+func NewClient(s Settings) (*Client, error) {
+	if s.Log == nil {
+		s.Log = slog.New(slog.DiscardHandler)
+	}
+	if s.ClientTimeout == 0 {
+		s.ClientTimeout = defaultClientTimeout
+	}
+	if s.ClientTimeout < 0 {
+		return nil, fmt.Errorf("IRONIC_CLIENT_TIMEOUT: %v must be positive", s.ClientTimeout)
+	}
+	endpoint, inURL, err := s.endpoint()
+	if err != nil {
+		return nil, err
+	}
+	secrets, err := newAuth(s.authDir(), inURL)
+	if err != nil {
+		return nil, err
+	}
+	network, err := newTransport(s)
+	if err != nil {
+		return nil, err
+	}
+	service, err := noauth.NewBareMetalNoAuth(noauth.EndpointOpts{IronicEndpoint: endpoint})
+	if err != nil {
+		return nil, fmt.Errorf("IRONIC_ENDPOINT: %w", err)
+	}
+	service.HTTPClient = http.Client{Transport: bounded{network}, Timeout: s.ClientTimeout}
+	service.UserAgent.Prepend("ironic-throttle")
+	return &Client{service: *service, auth: secrets, log: s.Log, extras: s.CountExtras}, nil
+}
+
+// Close lets go of idle connections. The client can still be used.
+func (c *Client) Close() { c.service.HTTPClient.CloseIdleConnections() }
+
+// Stats returns what was asked so far.
+func (c *Client) Stats() Stats { return c.count.read() }
+
+// Version returns the version in use, and false while none is agreed: before
+// the first request, and after a failure until the next.
+func (c *Client) Version() (Version, bool) {
+	if v := c.version.Load(); v != nil {
+		return *v, true
+	}
+	return Version{}, false
+}
+
+// Flow lists the provision states of which a poll reads the lists, in flow
+// order, some of them twice (LH-36). It asks Ironic only for its version, and
+// only when none is agreed.
+func (c *Client) Flow(ctx context.Context) ([]State, error) {
+	v, err := c.negotiate(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return v.flow(c.extras), nil
+}
+
+// Node fetches one node by UUID or name; false when Ironic has no such node.
+func (c *Client) Node(ctx context.Context, key string) (Node, bool, error) {
+	if key == "" || key == "." || key == ".." || len(key) > maxKeyLen {
+		return Node{}, false, nil // no node has such a name, and the URL would mean something else
+	}
+	v, err := c.negotiate(ctx)
+	if err != nil {
+		return Node{}, false, err
+	}
+	var n Node
+	err = c.get(ctx, request{
+		tally: &c.count.node, version: v.String(), notFoundIsFine: true,
+		path: "nodes/" + url.PathEscape(key) + "?fields=" + v.fields(),
+	}, func(_ http.Header, body io.Reader) (err error) {
+		n, err = decodeNode(body)
+		return err
+	})
+	if isStatus(err, http.StatusNotFound) {
+		return Node{}, false, nil
+	}
+	return n, err == nil, err
+}
+
+// negotiate returns the agreed version, and asks for it when there is none.
+func (c *Client) negotiate(ctx context.Context) (Version, error) {
+	if v, ok := c.Version(); ok {
+		return v, nil
+	}
+	var v Version
+	err := c.get(ctx, request{tally: &c.count.version}, func(h http.Header, body io.Reader) error {
+		lowest, highest, err := offer(h.Get(headerMinimum), h.Get(headerMaximum), body)
+		if err != nil {
+			return err
+		}
+		if v, err = choose(lowest, highest, c.extras); err != nil {
+			return &RequestError{Cause: CauseVersion, What: "GET /v1", Err: err}
+		}
+		return nil
+	})
+	if err != nil {
+		return Version{}, err
+	}
+	c.version.Store(&v)
+	c.tell(v)
+	return v, nil
+}
+
+// tell logs a version once, and again only when it changes.
+func (c *Client) tell(v Version) {
+	if c.told.Swap(int64(v.Minor)) == int64(v.Minor) {
+		return
+	}
+	c.log.Info("ironic API version agreed", "version", v.String(), "offered", fmt.Sprintf("1.%d-1.%d", v.Min, v.Max))
+	if !v.ConductorGroups() {
+		c.log.Warn("this Ironic does not tell conductor groups (API below 1.46): all nodes are in one pool", "version", v.String())
+	}
+}
+
+// request is one GET below /v1.
+type request struct {
+	tally          *tally
+	version        string // microversion; "" sends none
+	path           string // below /v1/, escaped; "" is /v1 itself
+	notFoundIsFine bool   // a 404 is an answer
+}
+
+// get sends a request and hands the body of a 200 to read. When Ironic does not
+// take our credentials they are read again, and tried once more if they have
+// changed.
+func (c *Client) get(ctx context.Context, r request, read func(http.Header, io.Reader) error) error {
+	used := c.auth.current()
+	err := c.getOnce(ctx, r, used, read)
+	if isStatus(err, http.StatusUnauthorized) {
+		fresh, reloadErr := c.auth.reload()
+		if reloadErr != nil {
+			var re *RequestError
+			errors.As(err, &re)
+			re.Err = reloadErr
+		} else if fresh != used {
+			c.log.Info("ironic credentials read again", "directory", c.auth.dir)
+			err = c.getOnce(ctx, r, fresh, read)
+		}
+	}
+	if outdated(err) {
+		c.version.Store(nil)
+	}
+	return err
+}
+
+// getOnce is one request on the wire.
+func (c *Client) getOnce(ctx context.Context, r request, as credentials, read func(http.Header, io.Reader) error) error {
+	service := c.service
+	service.Microversion = r.version
+	opts := &gophercloud.RequestOpts{KeepResponseBody: true, OkCodes: []int{http.StatusOK}}
+	if header := as.header(); header != "" {
+		opts.MoreHeaders = map[string]string{"Authorization": header}
+	}
+	address := strings.TrimSuffix(service.ServiceURL(r.path), "/")
+
+	r.tally.requests.Add(1)
+	resp, err := service.Get(ctx, address, nil, opts)
+	if err != nil {
+		failed := requestError(r.what(), err)
+		if !r.notFoundIsFine || failed.Status != http.StatusNotFound {
+			r.tally.errors.Add(1)
+		}
+		return failed
+	}
+	defer resp.Body.Close()
+	if err := read(resp.Header, resp.Body); err != nil {
+		r.tally.errors.Add(1)
+		var already *RequestError
+		if errors.As(err, &already) {
+			return err
+		}
+		return answerError(r.what(), err)
+	}
+	// What is left is white space or nothing; reading it frees the connection.
+	_, _ = io.Copy(io.Discard, resp.Body)
+	return nil
+}
+
+// what names a request in an error: without its fields, which are always the
+// same and long.
+func (r request) what() string {
+	if r.path == "" {
+		return "GET /v1"
+	}
+	path, _, _ := strings.Cut(r.path, "?fields=")
+	path, _, _ = strings.Cut(path, "&fields=")
+	return "GET /v1/" + path
+}
+
+// isStatus reports whether err is an answer with that status.
+func isStatus(err error, status int) bool {
+	var re *RequestError
+	return errors.As(err, &re) && re.Status == status
+}
+
+// outdated reports whether after err another Ironic may be there than the one
+// with which the version was agreed.
+func outdated(err error) bool {
+	switch CauseOf(err) {
+	case CauseUnreachable, CauseVersion, CauseServer:
+		return true
+	}
+	return false
+}

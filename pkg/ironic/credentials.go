@@ -1,0 +1,109 @@
+package ironic
+
+import (
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+)
+
+// credentials are for HTTP basic authentication; the zero value is none.
+type credentials struct{ user, password string }
+
+// header returns the value of the Authorization header; "" without credentials.
+func (c credentials) header() string {
+	if c == (credentials{}) {
+		return ""
+	}
+	return "Basic " + base64.StdEncoding.EncodeToString([]byte(c.user+":"+c.password))
+}
+
+// readCredentials reads dir/username and dir/password. The directory alone
+// decides, as in BMO: when it is missing there are none (false); when it is
+// there, both files must be there and say something.
+func readCredentials(dir string) (credentials, bool, error) {
+	if dir == "" {
+		return credentials{}, false, nil
+	}
+	if _, err := os.Stat(dir); errors.Is(err, fs.ErrNotExist) {
+		return credentials{}, false, nil
+	} else if err != nil {
+		return credentials{}, false, fmt.Errorf("METAL3_AUTH_ROOT_DIR: %w", err)
+	}
+	user, err := readSecret(filepath.Join(dir, "username"))
+	if err != nil {
+		return credentials{}, false, err
+	}
+	password, err := readSecret(filepath.Join(dir, "password"))
+	if err != nil {
+		return credentials{}, false, err
+	}
+	return credentials{user: user, password: password}, true, nil
+}
+
+// readSecret returns the trimmed text of a file, which must not be empty.
+func readSecret(name string) (string, error) {
+	f, err := os.Open(name)
+	if err != nil {
+		return "", fmt.Errorf("METAL3_AUTH_ROOT_DIR: %w", err)
+	}
+	defer f.Close()
+	text, err := io.ReadAll(io.LimitReader(f, maxSecretBytes+1))
+	if err != nil {
+		return "", fmt.Errorf("METAL3_AUTH_ROOT_DIR: %w", err)
+	}
+	if len(text) > maxSecretBytes {
+		return "", fmt.Errorf("METAL3_AUTH_ROOT_DIR: %s is longer than %d bytes", name, maxSecretBytes)
+	}
+	secret := strings.TrimSpace(string(text))
+	if secret == "" {
+		return "", fmt.Errorf("METAL3_AUTH_ROOT_DIR: %s is empty", name)
+	}
+	return secret, nil
+}
+
+// auth holds the credentials in use. They are read again when Ironic no longer
+// takes them, so that a rotated secret needs no restart and a normal request
+// no file. Safe for concurrent use.
+type auth struct {
+	dir   string
+	inURL credentials // of the endpoint, when the directory is missing
+
+	mu  sync.Mutex
+	now credentials
+}
+
+// newAuth reads the credentials for the first time.
+func newAuth(dir string, inURL credentials) (*auth, error) {
+	a := &auth{dir: dir, inURL: inURL}
+	if _, err := a.reload(); err != nil {
+		return nil, err
+	}
+	return a, nil
+}
+
+func (a *auth) current() credentials {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.now
+}
+
+// reload reads the files again; with an error the old credentials stay.
+func (a *auth) reload() (credentials, error) {
+	fresh, ok, err := readCredentials(a.dir)
+	if err != nil {
+		return a.current(), err
+	}
+	if !ok {
+		fresh = a.inURL
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.now = fresh
+	return fresh, nil
+}

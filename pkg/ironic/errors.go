@@ -1,0 +1,174 @@
+package ironic
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"net/url"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/gophercloud/gophercloud/v2"
+)
+
+// Cause is the class of a failed request: what an operator has to look at.
+type Cause string
+
+// The causes.
+const (
+	CauseUnreachable  Cause = "unreachable"       // no answer: network, TLS, time
+	CauseUnauthorized Cause = "unauthorized"      // 401, 403: our credentials
+	CauseVersion      Cause = "wrong version"     // 406, or an Ironic that is too old
+	CauseServer       Cause = "server error"      // 5xx: Ironic itself, its database
+	CauseRefused      Cause = "refused"           // any other status
+	CauseAnswer       Cause = "unreadable answer" // torn, too long, not Ironic's JSON
+)
+
+// CauseOf returns the class of an error that the client or the Poller
+// returned; "" for nil.
+func CauseOf(err error) Cause {
+	if err == nil {
+		return ""
+	}
+	var re *RequestError
+	if errors.As(err, &re) {
+		return re.Cause
+	}
+	return CauseUnreachable
+}
+
+// RequestError tells how a request to Ironic failed. Its text holds neither
+// credentials nor more than a line of what Ironic said.
+type RequestError struct {
+	Cause Cause
+	What  string // of the request, e.g. "GET /v1/nodes?provision_state=deploying"
+	// Status is the HTTP status, 0 when there was no answer.
+	Status int
+	// Fault is Ironic's own explanation, cut to one line; "" when it gave none.
+	Fault string
+	// Err is the cause below, nil when Status says it all.
+	Err error
+}
+
+// Error implements error.
+func (e *RequestError) Error() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "ironic: %s: %s", e.What, e.Cause)
+	if e.Status != 0 {
+		fmt.Fprintf(&b, ": %d %s", e.Status, http.StatusText(e.Status))
+	}
+	if e.Fault != "" {
+		fmt.Fprintf(&b, ": %s", e.Fault)
+	}
+	if e.Err != nil {
+		fmt.Fprintf(&b, ": %v", e.Err)
+	}
+	return b.String()
+}
+
+// Unwrap returns Err.
+func (e *RequestError) Unwrap() error { return e.Err }
+
+// answerError is the failure of reading a good status' body.
+func answerError(what string, err error) *RequestError {
+	cause := CauseAnswer
+	var network net.Error
+	if errors.Is(err, context.Canceled) || errors.As(err, &network) {
+		cause = CauseUnreachable // the connection broke, or the time was over
+	}
+	return &RequestError{Cause: cause, What: what, Err: err}
+}
+
+// requestError gives an error of gophercloud its class.
+func requestError(what string, err error) *RequestError {
+	var code gophercloud.ErrUnexpectedResponseCode
+	if errors.As(err, &code) {
+		return &RequestError{
+			Cause: causeOfStatus(code.Actual), What: what,
+			Status: code.Actual, Fault: fault(code.Body),
+		}
+	}
+	// The text of a url.Error repeats method and URL.
+	var ue *url.Error
+	if errors.As(err, &ue) {
+		err = ue.Err
+	}
+	return &RequestError{Cause: CauseUnreachable, What: what, Err: err}
+}
+
+func causeOfStatus(status int) Cause {
+	switch {
+	case status == http.StatusUnauthorized || status == http.StatusForbidden:
+		return CauseUnauthorized
+	case status == http.StatusNotAcceptable:
+		return CauseVersion
+	case status >= 500:
+		return CauseServer
+	}
+	return CauseRefused
+}
+
+// fault finds the explanation in the body of an error. Ironic has three forms:
+// error_message with JSON inside a string (faultstring), the same for routing
+// and versions (description), and http_basic's {"error":{"message":…}}. A body
+// in no such form explains nothing.
+func fault(body []byte) string {
+	var outer struct {
+		ErrorMessage json.RawMessage `json:"error_message"`
+		Error        json.RawMessage `json:"error"`
+	}
+	if json.Unmarshal(body, &outer) != nil {
+		return ""
+	}
+	if text := explanation(outer.ErrorMessage); text != "" {
+		return text
+	}
+	return explanation(outer.Error)
+}
+
+// explanation reads one of the inner forms: an object, or a string which
+// either is that object once more or is the explanation itself.
+func explanation(raw json.RawMessage) string {
+	var text string
+	if json.Unmarshal(raw, &text) == nil {
+		if !strings.HasPrefix(strings.TrimSpace(text), "{") {
+			return oneLine(text)
+		}
+		raw = json.RawMessage(text)
+	}
+	var inner struct {
+		Faultstring json.RawMessage `json:"faultstring"`
+		Description json.RawMessage `json:"description"`
+		Message     json.RawMessage `json:"message"`
+		Title       json.RawMessage `json:"title"`
+	}
+	if json.Unmarshal(raw, &inner) != nil {
+		return ""
+	}
+	for _, field := range []json.RawMessage{inner.Faultstring, inner.Description, inner.Message, inner.Title} {
+		if text := oneLine(textOf(field, maxErrorLen)); text != "" {
+			return text
+		}
+	}
+	return ""
+}
+
+// oneLine folds white space and control characters, and cuts.
+func oneLine(s string) string {
+	s = strings.Join(strings.FieldsFunc(s, func(r rune) bool { return r <= ' ' || r == 0x7f }), " ")
+	return cut(s, maxFaultLen)
+}
+
+// cut shortens s to at most n bytes without splitting a character.
+func cut(s string, n int) string {
+	if len(s) <= n {
+		return s
+	}
+	for n > 0 && !utf8.RuneStart(s[n]) {
+		n--
+	}
+	return s[:n]
+}

@@ -1,0 +1,31 @@
+package ironic
+
+import "time"
+
+// Every bound on what Ironic may send us, and on how long we wait for it.
+const (
+	pageLimit = 1000 // rows asked for in one page: Ironic's own max_limit
+
+	maxPageBytes   = 64 << 20  // one answer, unpacked (GC-17)
+	maxErrorBytes  = 64 << 10  // the body of an answer that is no success
+	maxHeaderBytes = 256 << 10 // all header lines of one answer
+	maxSecretBytes = 64 << 10  // a file with a user name or a password
+
+	maxKeyLen   = 255  // uuid; Ironic's columns end there
+	maxTextLen  = 1024 // name, interface, group, time: longer text is cut
+	maxErrorLen = 4096 // last_error, which may quote whole agent logs
+	maxFaultLen = 300  // of a faultstring, in our own error texts
+
+	maxWanted = 20 // extra fetches of one poll (LH-16)
+
+	defaultClientTimeout = 30 * time.Second // BMO's IRONIC_CLIENT_TIMEOUT
+	defaultPollInterval  = 5 * time.Second
+	defaultPollTimeout   = 60 * time.Second
+	maxBackoff           = 30 * time.Second
+	jitterPart           = 0.1 // of the interval, either way
+
+	dialTimeout      = 10 * time.Second
+	keepAlive        = 30 * time.Second
+	handshakeTimeout = 10 * time.Second
+	idleTimeout      = 90 * time.Second
+)

@@ -1,0 +1,179 @@
+package ironic
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"sync/atomic"
+	"time"
+)
+
+// Source is what the Poller reads; *Client is one.
+type Source interface {
+	// Flow lists the states whose lists make up a poll, in the order of reading.
+	Flow(ctx context.Context) ([]State, error)
+	// List returns all nodes in one state, or an error.
+	List(ctx context.Context, state State) ([]Node, error)
+	// Node fetches one node by UUID or name; false when there is none.
+	Node(ctx context.Context, key string) (Node, bool, error)
+}
+
+// PollerOptions tune a Poller; the zero value of each field is usable.
+type PollerOptions struct {
+	// Interval is the pause between two polls, 0 means 5 s.
+	Interval time.Duration
+	// Timeout bounds one poll with all its requests, 0 means 60 s.
+	Timeout time.Duration
+	// Now is the clock, nil means time.Now.
+	Now func() time.Time
+	// Jitter returns a number in [0,1) that spreads the pauses by ±10 %; nil
+	// means no spread.
+	Jitter func() float64
+	// Log hears of changes, never of single polls; nil is silence.
+	Log *slog.Logger
+}
+
+// PollStats count polls since the Poller was made.
+type PollStats struct {
+	Complete uint64 // observed
+	Failed   uint64 // told to the View as failed
+	// WantedFailed are fetches that a poll could do without.
+	WantedFailed uint64
+}
+
+// Poller shows a View what Ironic does, one complete Look after another. Make
+// one with NewPoller. PollOnce and Run must not run at the same time; Nudge and
+// Stats may be called from anywhere.
+type Poller struct {
+	source Source
+	view   View
+	opts   PollerOptions
+	nudge  chan struct{}
+
+	complete, failed, wantedFailed atomic.Uint64
+}
+
+// NewPoller makes a Poller; the error names the option that is wrong.
+func NewPoller(source Source, view View, opts PollerOptions) (*Poller, error) {
+	if opts.Interval == 0 {
+		opts.Interval = defaultPollInterval
+	}
+	if opts.Timeout == 0 {
+		opts.Timeout = defaultPollTimeout
+	}
+	if opts.Now == nil {
+		opts.Now = time.Now
+	}
+	if opts.Jitter == nil {
+		opts.Jitter = func() float64 { return 0.5 }
+	}
+	if opts.Log == nil {
+		opts.Log = slog.New(slog.DiscardHandler)
+	}
+	if opts.Interval < 0 {
+		return nil, fmt.Errorf("interval: %v must be positive", opts.Interval)
+	}
+	if opts.Timeout < 0 {
+		return nil, fmt.Errorf("timeout: %v must be positive", opts.Timeout)
+	}
+	return &Poller{source: source, view: view, opts: opts, nudge: make(chan struct{}, 1)}, nil
+}
+
+// Stats returns what was polled so far.
+func (p *Poller) Stats() PollStats {
+	return PollStats{
+		Complete: p.complete.Load(), Failed: p.failed.Load(), WantedFailed: p.wantedFailed.Load(),
+	}
+}
+
+// PollOnce looks at Ironic once. The look begins with a mark, then come the
+// busy lists one after the other, then each node that the View misses in them
+// (LH-36). When all of that was answered the View observes it; when anything
+// was not, the View is told that the poll failed and sees nothing of it
+// (LH-24, GC-14). The error is the one that the View was given.
+func (p *Poller) PollOnce(ctx context.Context) error {
+	poll, cancel := context.WithTimeout(ctx, p.opts.Timeout)
+	defer cancel()
+	look, err := p.look(poll)
+	if err != nil {
+		if poll.Err() != nil && ctx.Err() == nil {
+			err = fmt.Errorf("the poll was not finished within %v: %w", p.opts.Timeout, err)
+		}
+		p.failed.Add(1)
+		p.view.PollFailed(p.opts.Now(), err)
+		return err
+	}
+	p.fetchWanted(poll, &look)
+	p.complete.Add(1)
+	p.view.Observe(p.opts.Now(), look)
+	return nil
+}
+
+// look reads everything that a look cannot do without.
+func (p *Poller) look(ctx context.Context) (Look, error) {
+	look := Look{Mark: p.view.Begin(p.opts.Now())}
+	flow, err := p.source.Flow(ctx)
+	if err != nil {
+		return Look{}, err
+	}
+	at := make(map[string]int) // uuid → index in look.Nodes
+	for _, state := range flow {
+		nodes, err := p.source.List(ctx, state)
+		if err != nil {
+			return Look{}, err
+		}
+		for _, n := range nodes {
+			if i, ok := at[n.UUID]; ok {
+				look.Nodes[i] = n // the last sight is the truest
+				continue
+			}
+			at[n.UUID] = len(look.Nodes)
+			look.Nodes = append(look.Nodes, n)
+		}
+	}
+	for _, key := range p.view.Missing(p.opts.Now(), look.Nodes) {
+		sight, err := p.fetch(ctx, key)
+		if err != nil {
+			return Look{}, err
+		}
+		look.Fetched = append(look.Fetched, sight)
+	}
+	return look, nil
+}
+
+// fetch looks at one node, with a mark of its own.
+func (p *Poller) fetch(ctx context.Context, key string) (Sight, error) {
+	mark := p.view.Begin(p.opts.Now())
+	n, found, err := p.source.Node(ctx, key)
+	if err != nil {
+		return Sight{}, err
+	}
+	return Sight{Key: key, Mark: mark, Found: found, Node: n}, nil
+}
+
+// fetchWanted adds what would be nice to know (LH-16). The look is complete
+// without, so a failure costs only that fetch; but where Ironic has stopped
+// answering, the look is not kept waiting for more of them.
+func (p *Poller) fetchWanted(ctx context.Context, look *Look) {
+	done := make(map[string]bool, len(look.Fetched))
+	for _, sight := range look.Fetched {
+		done[sight.Key] = true
+	}
+	wanted := p.view.Wanted(p.opts.Now())
+	for _, key := range wanted[:min(len(wanted), maxWanted)] {
+		if done[key] {
+			continue
+		}
+		done[key] = true
+		sight, err := p.fetch(ctx, key)
+		if err != nil {
+			p.wantedFailed.Add(1)
+			p.opts.Log.Debug("a node that was asked about could not be fetched", "node", key, "error", err)
+			if CauseOf(err) == CauseUnreachable {
+				return
+			}
+			continue
+		}
+		look.Fetched = append(look.Fetched, sight)
+	}
+}

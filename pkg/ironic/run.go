@@ -1,0 +1,102 @@
+package ironic
+
+import (
+	"context"
+	"time"
+)
+
+// Nudge asks for a poll at once instead of at the end of the running pause. It
+// never blocks; nudges that come during a poll are one poll more. It is for
+// rare events such as a start, not for asks: those cost Ironic nothing.
+func (p *Poller) Nudge() {
+	select {
+	case p.nudge <- struct{}{}:
+	default:
+	}
+}
+
+// Run polls at once and then again after each pause, until ctx ends; it then
+// returns nil. The first pause after a failure is the usual one, each further
+// one twice as long, up to 30 s.
+//
+// The log hears when Ironic stops answering, when the cause changes and when
+// it answers again; never of a single poll.
+func (p *Poller) Run(ctx context.Context) error {
+	var spell failing
+	failures := 0
+	for {
+		err := p.PollOnce(ctx)
+		if ctx.Err() != nil {
+			return nil
+		}
+		if err == nil {
+			failures = 0
+		} else {
+			failures++
+		}
+		p.report(&spell, err)
+		if !p.pause(ctx, p.delay(failures)) {
+			return nil
+		}
+	}
+}
+
+// pause waits for d or a nudge; false when ctx has ended.
+func (p *Poller) pause(ctx context.Context, d time.Duration) bool {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+		return false
+	case <-timer.C:
+	case <-p.nudge:
+	}
+	return ctx.Err() == nil
+}
+
+// delay is the pause after so many failures in a row.
+func (p *Poller) delay(failures int) time.Duration {
+	interval := p.opts.Interval
+	longest := max(interval, maxBackoff)
+	d := interval
+	for range failures - 1 {
+		if d >= longest/2 {
+			d = longest
+			break
+		}
+		d *= 2
+	}
+	d += time.Duration((2*p.opts.Jitter() - 1) * jitterPart * float64(d))
+	if failures > 0 {
+		d = min(max(d, interval), longest)
+	}
+	return d
+}
+
+// failing is the spell for which Ironic has not answered; the zero value is
+// none.
+type failing struct {
+	cause Cause // "" while all is well
+	since time.Time
+	polls int
+}
+
+// report logs a change of state, once.
+func (p *Poller) report(spell *failing, err error) {
+	now, cause := p.opts.Now(), CauseOf(err)
+	switch {
+	case err == nil && spell.cause == "":
+		return
+	case err == nil:
+		p.opts.Log.Info("ironic can be read again", "after", now.Sub(spell.since).Round(time.Second), "failedPolls", spell.polls)
+		*spell = failing{}
+		return
+	case spell.cause == "":
+		*spell = failing{since: now}
+		p.opts.Log.Warn("ironic cannot be read", "cause", string(cause), "error", err)
+	case spell.cause != cause:
+		p.opts.Log.Warn("ironic still cannot be read, for another cause", "cause", string(cause), "was", string(spell.cause), "error", err)
+	}
+	spell.cause = cause
+	spell.polls++
+}

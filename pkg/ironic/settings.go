@@ -1,0 +1,119 @@
+package ironic
+
+import (
+	"fmt"
+	"log/slog"
+	"net/http"
+	"net/url"
+	"path/filepath"
+	"strings"
+	"time"
+)
+
+// Where BMO looks for files when nothing else is said.
+const (
+	DefaultAuthRootDir          = "/opt/metal3/auth"
+	DefaultCACertFile           = "/opt/metal3/certs/ca/tls.crt"
+	DefaultClientCertFile       = "/opt/metal3/certs/client/tls.crt"
+	DefaultClientPrivateKeyFile = "/opt/metal3/certs/client/tls.key"
+)
+
+// Settings say where Ironic is and how to reach it: the values of BMO's own
+// variables, named beside each field, and read as BMO reads them. A file that
+// does not exist is a file that was not set; see WithDefaults for the paths.
+type Settings struct {
+	// Endpoint is Ironic's URL, with or without /v1, and possibly with
+	// user:password in it (IRONIC_ENDPOINT). Required.
+	Endpoint string
+	// AuthRootDir holds ironic/username and ironic/password. Where the
+	// directory ironic is missing, no credentials are sent unless the Endpoint
+	// has some (METAL3_AUTH_ROOT_DIR).
+	AuthRootDir string
+	// CACertFile holds the only authorities that are trusted; the system's
+	// are, when the file is missing (IRONIC_CACERT_FILE).
+	CACertFile string
+	// Insecure takes any server certificate (IRONIC_INSECURE).
+	Insecure bool
+	// ClientCertFile and ClientPrivateKeyFile are our own certificate; one
+	// without the other is an error (IRONIC_CLIENT_CERT_FILE,
+	// IRONIC_CLIENT_PRIVATE_KEY_FILE).
+	ClientCertFile       string
+	ClientPrivateKeyFile string
+	// SkipClientSANVerify is taken because BMO takes it. It is a matter of who
+	// checks a client's certificate, so on our side, as in BMO's HTTP client,
+	// it changes nothing (IRONIC_SKIP_CLIENT_SAN_VERIFY).
+	SkipClientSANVerify bool
+	// ClientTimeout bounds one request with its answer; 0 means 30 s
+	// (IRONIC_CLIENT_TIMEOUT).
+	ClientTimeout time.Duration
+
+	// CountExtras asks for the service and hold states too, where this Ironic
+	// knows them (LH-2).
+	CountExtras bool
+
+	// Transport replaces the network, and with it all TLS settings.
+	Transport http.RoundTripper
+	// Log gets the few lines that the client has to say; nil is silence.
+	Log *slog.Logger
+}
+
+// WithDefaults returns s with BMO's defaults in each field that is empty.
+func (s Settings) WithDefaults() Settings {
+	fill := func(field *string, value string) {
+		if *field == "" {
+			*field = value
+		}
+	}
+	fill(&s.AuthRootDir, DefaultAuthRootDir)
+	fill(&s.CACertFile, DefaultCACertFile)
+	fill(&s.ClientCertFile, DefaultClientCertFile)
+	fill(&s.ClientPrivateKeyFile, DefaultClientPrivateKeyFile)
+	if s.ClientTimeout == 0 {
+		s.ClientTimeout = defaultClientTimeout
+	}
+	if s.Log == nil {
+		s.Log = slog.New(slog.DiscardHandler)
+	}
+	return s
+}
+
+// authDir is the directory with our credentials; "" when none is set.
+func (s Settings) authDir() string {
+	if s.AuthRootDir == "" {
+		return ""
+	}
+	return filepath.Join(s.AuthRootDir, "ironic")
+}
+
+// endpoint parses the Endpoint into the URL of the API, which ends with /v1/
+// and has no user, and the credentials that stood in it.
+func (s Settings) endpoint() (string, credentials, error) {
+	var none credentials
+	if s.Endpoint == "" {
+		return "", none, fmt.Errorf("IRONIC_ENDPOINT: is not set")
+	}
+	u, err := url.Parse(s.Endpoint)
+	if err != nil {
+		// The error of the parser quotes the URL, and so a password.
+		return "", none, fmt.Errorf("IRONIC_ENDPOINT: is not a URL")
+	}
+	switch {
+	case u.Scheme != "http" && u.Scheme != "https":
+		return "", none, fmt.Errorf("IRONIC_ENDPOINT: %q must begin with http:// or https://", u.Redacted())
+	case u.Host == "":
+		return "", none, fmt.Errorf("IRONIC_ENDPOINT: %q names no host", u.Redacted())
+	case u.RawQuery != "" || u.Fragment != "":
+		return "", none, fmt.Errorf("IRONIC_ENDPOINT: %q must have neither query nor fragment", u.Redacted())
+	}
+	var inURL credentials
+	if u.User != nil {
+		password, ok := u.User.Password()
+		if !ok || password == "" || u.User.Username() == "" {
+			return "", none, fmt.Errorf("IRONIC_ENDPOINT: %q must have both user and password, or none", u.Redacted())
+		}
+		inURL = credentials{user: u.User.Username(), password: password}
+	}
+	path := strings.TrimRight(u.EscapedPath(), "/")
+	path = strings.TrimSuffix(path, "/v1")
+	return u.Scheme + "://" + u.Host + strings.TrimRight(path, "/") + "/v1/", inURL, nil
+}

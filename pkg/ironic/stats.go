@@ -1,0 +1,48 @@
+package ironic
+
+import "sync/atomic"
+
+// Tally counts requests of one kind.
+type Tally struct {
+	Requests uint64
+	Errors   uint64 // a 404 for a single node is an answer, not an error
+}
+
+// Stats counts what the client has asked Ironic since it was made. Nothing
+// else in this program sends Ironic a request of its own, so that a number
+// which stands still proves that none was sent.
+type Stats struct {
+	List    Tally // pages
+	Node    Tally // single nodes
+	Version Tally // GET /v1
+	// SkippedRows had no uuid that could be used.
+	SkippedRows uint64
+}
+
+// Requests is the sum over all kinds.
+func (s Stats) Requests() uint64 { return s.List.Requests + s.Node.Requests + s.Version.Requests }
+
+// Errors is the sum over all kinds.
+func (s Stats) Errors() uint64 { return s.List.Errors + s.Node.Errors + s.Version.Errors }
+
+// tally is a Tally that is being counted.
+type tally struct{ requests, errors atomic.Uint64 }
+
+func (t *tally) read() Tally {
+	// Errors first: they never outnumber the requests that way.
+	errors := t.errors.Load()
+	return Tally{Requests: t.requests.Load(), Errors: errors}
+}
+
+// counters are the Stats that are being counted.
+type counters struct {
+	list, node, version tally
+	skipped             atomic.Uint64
+}
+
+func (c *counters) read() Stats {
+	return Stats{
+		List: c.list.read(), Node: c.node.read(), Version: c.version.read(),
+		SkippedRows: c.skipped.Load(),
+	}
+}

@@ -1,0 +1,158 @@
+package ironic
+
+import (
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"net"
+	"net/http"
+	"os"
+)
+
+// newTransport returns the network as the Settings want it.
+func newTransport(s Settings) (http.RoundTripper, error) {
+	if s.Transport != nil {
+		return s.Transport, nil
+	}
+	conf, err := tlsConfig(s)
+	if err != nil {
+		return nil, err
+	}
+	dialer := &net.Dialer{Timeout: dialTimeout, KeepAlive: keepAlive}
+	return &http.Transport{
+		Proxy:                  http.ProxyFromEnvironment,
+		DialContext:            dialer.DialContext,
+		TLSClientConfig:        conf,
+		TLSHandshakeTimeout:    handshakeTimeout,
+		IdleConnTimeout:        idleTimeout,
+		MaxIdleConnsPerHost:    4,
+		MaxResponseHeaderBytes: maxHeaderBytes,
+	}, nil
+}
+
+// tlsConfig reads the certificates once, so that a broken one is an error at
+// the start, and our own one again at each handshake, so that it can be renewed.
+func tlsConfig(s Settings) (*tls.Config, error) {
+	conf := &tls.Config{MinVersion: tls.VersionTLS12, InsecureSkipVerify: s.Insecure} //nolint:gosec // IRONIC_INSECURE asks for it
+	ca, err := present("IRONIC_CACERT_FILE", s.CACertFile)
+	if err != nil {
+		return nil, err
+	}
+	if ca {
+		pem, err := os.ReadFile(s.CACertFile)
+		if err != nil {
+			return nil, fmt.Errorf("IRONIC_CACERT_FILE: %w", err)
+		}
+		conf.RootCAs = x509.NewCertPool()
+		if !conf.RootCAs.AppendCertsFromPEM(pem) {
+			return nil, fmt.Errorf("IRONIC_CACERT_FILE: %s holds no certificate in PEM form", s.CACertFile)
+		}
+	} else if s.CACertFile != "" && s.CACertFile != DefaultCACertFile {
+		s.Log.Warn("the CA file is missing: the system's authorities are trusted, as in BMO",
+			"variable", "IRONIC_CACERT_FILE", "file", s.CACertFile)
+	}
+	return conf, clientCertificate(conf, s)
+}
+
+// clientCertificate puts our certificate into conf, when there is one.
+func clientCertificate(conf *tls.Config, s Settings) error {
+	cert, err := present("IRONIC_CLIENT_CERT_FILE", s.ClientCertFile)
+	if err != nil {
+		return err
+	}
+	key, err := present("IRONIC_CLIENT_PRIVATE_KEY_FILE", s.ClientPrivateKeyFile)
+	if err != nil {
+		return err
+	}
+	switch {
+	case !cert && !key:
+		return nil
+	case !key:
+		return fmt.Errorf("IRONIC_CLIENT_PRIVATE_KEY_FILE: %q is missing, but the certificate %s is there: both or none are needed",
+			s.ClientPrivateKeyFile, s.ClientCertFile)
+	case !cert:
+		return fmt.Errorf("IRONIC_CLIENT_CERT_FILE: %q is missing, but the key %s is there: both or none are needed",
+			s.ClientCertFile, s.ClientPrivateKeyFile)
+	}
+	load := func(*tls.CertificateRequestInfo) (*tls.Certificate, error) {
+		pair, err := tls.LoadX509KeyPair(s.ClientCertFile, s.ClientPrivateKeyFile)
+		if err != nil {
+			return nil, fmt.Errorf("client certificate %s with key %s: %w", s.ClientCertFile, s.ClientPrivateKeyFile, err)
+		}
+		return &pair, nil
+	}
+	if _, err := load(nil); err != nil {
+		return fmt.Errorf("IRONIC_CLIENT_CERT_FILE: %w", err)
+	}
+	conf.GetClientCertificate = load
+	return nil
+}
+
+// present reports whether a file is set and there.
+func present(variable, name string) (bool, error) {
+	if name == "" {
+		return false, nil
+	}
+	if _, err := os.Stat(name); errors.Is(err, fs.ErrNotExist) {
+		return false, nil
+	} else if err != nil {
+		return false, fmt.Errorf("%s: %w", variable, err)
+	}
+	return true, nil
+}
+
+// bounded cuts every answer off at its bound: gophercloud reads the body of an
+// error whole, and a page is read by us. What counts is the unpacked length.
+type bounded struct{ next http.RoundTripper }
+
+// RoundTrip implements http.RoundTripper.
+func (b bounded) RoundTrip(req *http.Request) (*http.Response, error) {
+	resp, err := b.next.RoundTrip(req)
+	if err != nil {
+		return nil, err
+	}
+	if resp.StatusCode == http.StatusOK {
+		resp.Body = &boundedBody{ReadCloser: resp.Body, left: maxPageBytes}
+	} else {
+		resp.Body = struct {
+			io.Reader
+			io.Closer
+		}{io.LimitReader(resp.Body, maxErrorBytes), resp.Body}
+	}
+	return resp, nil
+}
+
+// CloseIdleConnections passes the wish on to the network.
+func (b bounded) CloseIdleConnections() {
+	if c, ok := b.next.(interface{ CloseIdleConnections() }); ok {
+		c.CloseIdleConnections()
+	}
+}
+
+// boundedBody fails, rather than ends, when more than left bytes come.
+type boundedBody struct {
+	io.ReadCloser
+	left int64
+}
+
+var errTooLong = fmt.Errorf("the answer is longer than %d bytes", maxPageBytes)
+
+// Read implements io.Reader.
+func (b *boundedBody) Read(p []byte) (int, error) {
+	if b.left < 0 {
+		return 0, errTooLong
+	}
+	// One byte more than is left tells a body of just that length from a longer one.
+	if int64(len(p)) > b.left+1 {
+		p = p[:b.left+1]
+	}
+	n, err := b.ReadCloser.Read(p)
+	b.left -= int64(n)
+	if b.left < 0 {
+		return n - 1, errTooLong
+	}
+	return n, err
+}

@@ -1,0 +1,138 @@
+package ironic
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+)
+
+// The API versions that matter, as the n of 1.n (IRONIC.md 5).
+const (
+	minorNeeded        = 10 // fields, the filter by state, and ~ in names
+	minorBootInterface = 31
+	minorRescue        = 38
+	minorInspectWait   = 39 // below, Ironic itself says inspecting
+	minorFault         = 42
+	minorConductorGrp  = 46
+	minorWanted        = 61
+	minorHolds         = 85
+	minorService       = 87
+)
+
+// Version is what was agreed with Ironic: API 1.Minor, out of what it offers.
+type Version struct {
+	Minor    int
+	Min, Max int // the offer: 1.Min to 1.Max
+}
+
+// String returns the version as Ironic writes it, e.g. 1.61.
+func (v Version) String() string { return "1." + strconv.Itoa(v.Minor) }
+
+// ConductorGroups reports whether nodes carry their conductor group. Without,
+// all of them look like members of the default one.
+func (v Version) ConductorGroups() bool { return v.Minor >= minorConductorGrp }
+
+// choose agrees on the version: as new as is of use, and no newer.
+func choose(lowest, highest int, extras bool) (Version, error) {
+	want := minorWanted
+	if extras && highest >= minorHolds {
+		want = min(highest, minorService)
+	}
+	v := Version{Minor: max(min(want, highest), lowest), Min: lowest, Max: highest}
+	if highest < minorNeeded || lowest > highest {
+		return Version{}, fmt.Errorf("it offers API 1.%d to 1.%d, at least 1.%d is needed", lowest, highest, minorNeeded)
+	}
+	return v, nil
+}
+
+// fields lists what we ask of each node: what Node holds, as far as this
+// version knows it. Asking for more is a 406 or a 400.
+func (v Version) fields() string {
+	fields := []string{
+		"uuid", "name", "provision_state", "target_provision_state", "provision_updated_at",
+		"driver_internal_info", "maintenance", "last_error", "instance_uuid",
+	}
+	for _, late := range []struct {
+		minor int
+		field string
+	}{
+		{minorBootInterface, "boot_interface"},
+		{minorFault, "fault"},
+		{minorConductorGrp, "conductor_group"},
+	} {
+		if v.Minor >= late.minor {
+			fields = append(fields, late.field)
+		}
+	}
+	return strings.Join(fields, ",")
+}
+
+// flow lists the lists of one poll in flow order (LH-36): a node that moves on
+// while we read is met again further down, and the second reads catch one that
+// goes from waiting back to working. States that this Ironic does not know
+// are left out: asking for them is a 400 (LH-37).
+func (v Version) flow(extras bool) []State {
+	order := []State{
+		Deleting, Cleaning, CleanWait, Cleaning, Inspecting, InspectWait,
+		Deploying, DeployWait, Deploying, Rescuing, RescueWait, Rescuing, Unrescuing,
+	}
+	since := map[State]int{
+		InspectWait: minorInspectWait,
+		Rescuing:    minorRescue, RescueWait: minorRescue, Unrescuing: minorRescue,
+	}
+	if extras {
+		order = append(order, Servicing, ServiceWait, Servicing, ServiceHold, DeployHold, CleanHold)
+		for state, minor := range ExtraStates() {
+			since[state] = minor
+		}
+	}
+	known := order[:0]
+	for _, s := range order {
+		if v.Minor >= since[s] {
+			known = append(known, s)
+		}
+	}
+	return known
+}
+
+// The headers in which Ironic tells its versions.
+const (
+	headerMinimum = "X-Openstack-Ironic-Api-Minimum-Version"
+	headerMaximum = "X-Openstack-Ironic-Api-Maximum-Version"
+)
+
+// offer finds out which versions Ironic speaks: from the headers, or where a
+// proxy has eaten them from the body of GET /v1.
+func offer(minimum, maximum string, body io.Reader) (lowest, highest int, err error) {
+	var root struct {
+		Version struct {
+			Min json.RawMessage `json:"min_version"`
+			Max json.RawMessage `json:"version"`
+		} `json:"version"`
+	}
+	bodyErr := json.NewDecoder(body).Decode(&root)
+	if minimum == "" {
+		minimum = textOf(root.Version.Min, maxKeyLen)
+	}
+	if maximum == "" {
+		maximum = textOf(root.Version.Max, maxKeyLen)
+	}
+	lowest, okMin := minor(minimum)
+	highest, okMax := minor(maximum)
+	switch {
+	case okMin && okMax:
+		return lowest, highest, nil
+	case minimum == "" && maximum == "" && bodyErr != nil:
+		return 0, 0, fmt.Errorf("it does not tell its versions: %w", torn(bodyErr))
+	}
+	return 0, 0, fmt.Errorf("it does not tell its versions: minimum %q, maximum %q, each must be 1.n", minimum, maximum)
+}
+
+// minor returns the n of 1.n.
+func minor(version string) (int, bool) {
+	digits, ok := strings.CutPrefix(strings.TrimSpace(version), "1.")
+	n, err := strconv.Atoi(digits)
+	return n, ok && err == nil && n >= 0 && digits[0] != '+'
+}
