@@ -64,7 +64,7 @@ var table = map[string]room{
 	},
 
 	// What tests and the demo run against.
-	"internal/fakeironic": {house: []string{"pkg/ironic"}},
+	"internal/fakeironic": {house: []string{"pkg/ironic"}, outside: []string{pflag}},
 	"internal/fakebmo":    {house: []string{"pkg/ironic", "pkg/api"}},
 	"internal/realironic": {},
 	"internal/demo": {
@@ -72,7 +72,7 @@ var table = map[string]room{
 			"internal/app", "internal/config", "internal/fakeironic", "internal/fakebmo",
 			"pkg/ironic", "pkg/api",
 		},
-		outside: []string{bubbletea, lipgloss},
+		outside: []string{bubbletea, lipgloss, pflag},
 	},
 
 	// The house itself.
