@@ -1,0 +1,325 @@
+package config
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/spf13/pflag"
+)
+
+const endpoint = "IRONIC_ENDPOINT=http://127.0.0.1:6385"
+
+// load runs Load with an endpoint and the given environment.
+func load(t *testing.T, environ ...string) (Config, []string, error) {
+	t.Helper()
+	c, warnings, err := Load(Sources{Environ: append([]string{endpoint}, environ...)})
+	return c, texts(warnings), err
+}
+
+func texts(warnings []Warning) []string {
+	var s []string
+	for _, w := range warnings {
+		s = append(s, string(w))
+	}
+	return s
+}
+
+// faults takes a joined error apart.
+func faults(err error) []string {
+	if err == nil {
+		return nil
+	}
+	joined, ok := err.(interface{ Unwrap() []error })
+	if !ok {
+		return []string{err.Error()}
+	}
+	var s []string
+	for _, e := range joined.Unwrap() {
+		s = append(s, e.Error())
+	}
+	return s
+}
+
+// files reads only base names, from testdata/config.
+func files(path string) ([]byte, error) {
+	return os.ReadFile(filepath.Join("..", "..", "testdata", "config", path))
+}
+
+// wanted collects the lines "# word: text" of a file.
+func wanted(t *testing.T, path, word string) []string {
+	t.Helper()
+	body, err := files(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var want []string
+	for line := range strings.Lines(string(body)) {
+		if text, ok := strings.CutPrefix(strings.TrimRight(line, "\n"), "# "+word+": "); ok {
+			want = append(want, text)
+		}
+	}
+	return want
+}
+
+func configFiles(t *testing.T, pattern string) []string {
+	t.Helper()
+	paths, err := filepath.Glob(filepath.Join("..", "..", "testdata", "config", pattern))
+	if err != nil || len(paths) == 0 {
+		t.Fatalf("no files %s: %v", pattern, err)
+	}
+	for i := range paths {
+		paths[i] = filepath.Base(paths[i])
+	}
+	return paths
+}
+
+func TestGoodFiles(t *testing.T) {
+	for _, path := range configFiles(t, "good-*") {
+		t.Run(path, func(t *testing.T) {
+			var environ []string
+			if path == "good-empty.yaml" {
+				environ = []string{endpoint}
+			}
+			environ = append(environ, "IRONIC_THROTTLE_CONFIG="+path)
+			c, warnings, err := Load(Sources{Environ: environ, ReadFile: files})
+			if strings.HasSuffix(path, ".json") {
+				warnings = nil // JSON has no comments to expect them in
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(wanted(t, path, "warning"), texts(warnings)); diff != "" {
+				t.Errorf("warnings (-want +got):\n%s", diff)
+			}
+			effective := c.Effective()
+			for _, want := range wanted(t, path, "effective") {
+				key, text, _ := strings.Cut(want, "=")
+				if got, ok := effective[key]; !ok || got != text {
+					t.Errorf("effective %s = %q (%t), want %q", key, got, ok, text)
+				}
+			}
+		})
+	}
+}
+
+func TestBadFiles(t *testing.T) {
+	for _, path := range configFiles(t, "bad-*") {
+		t.Run(path, func(t *testing.T) {
+			environ := []string{"IRONIC_THROTTLE_CONFIG=" + path}
+			if body, _ := files(path); !strings.Contains(string(body), "ironicEndpoint:") {
+				environ = append(environ, endpoint)
+			}
+			c, _, err := Load(Sources{Environ: environ, ReadFile: files})
+			if diff := cmp.Diff(Config{}, c); diff != "" {
+				t.Errorf("a config beside the error:\n%s", diff)
+			}
+			got, want := faults(err), wanted(t, path, "fault")
+			for i := range got {
+				// What a decoder says about syntax is its own affair.
+				if before, _, ok := strings.Cut(got[i], "can be read: "); ok {
+					got[i] = before + "can be read: "
+				}
+			}
+			if diff := cmp.Diff(want, got); diff != "" || len(want) == 0 {
+				t.Errorf("faults (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestLH1_LimitDefaultAliasAndBoth(t *testing.T) {
+	const own, alias = "MAX_CONCURRENT_PROVISIONING_HOSTS=", "PROVISIONING_LIMIT="
+	for _, row := range []struct {
+		name     string
+		environ  []string
+		want     int
+		warnings []string
+	}{
+		{"unset", nil, 20, nil},
+		{"empty", []string{own, alias}, 20, nil},
+		{"own name", []string{own + "7"}, 7, nil},
+		{"alias", []string{alias + "8"}, 8, nil},
+		{"own empty, alias", []string{own, alias + "8"}, 8, nil},
+		{"both alike", []string{own + "7", alias + "7"}, 7, nil},
+		{"both, different", []string{alias + "8", own + "7"}, 7, []string{
+			"MAX_CONCURRENT_PROVISIONING_HOSTS=7 (environment MAX_CONCURRENT_PROVISIONING_HOSTS) and PROVISIONING_LIMIT=8 (environment PROVISIONING_LIMIT) differ: 7 slots, the first one counts",
+		}},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			c, warnings, err := load(t, row.environ...)
+			if err != nil || c.Limits.Total != row.want {
+				t.Errorf("limit %d, %v; want %d", c.Limits.Total, err, row.want)
+			}
+			if diff := cmp.Diff(row.warnings, warnings); diff != "" {
+				t.Errorf("warnings (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestLH18_UnusableLimitRefusesTheStartAndNamesTheVariable(t *testing.T) {
+	for _, name := range []string{"MAX_CONCURRENT_PROVISIONING_HOSTS", "PROVISIONING_LIMIT"} {
+		for _, text := range []string{"0", "-1", "abc", "100001", "20.5", "1e3", "99999999999999999999", "0x10"} {
+			_, _, err := load(t, name+"="+text)
+			want := fmt.Sprintf("%s=%q (environment %s): must be a whole number 1..100000", name, text, name)
+			if got := faults(err); !slices.Equal(got, []string{want}) {
+				t.Errorf("faults %q, want %q", got, want)
+			}
+			var f *Fault
+			if !errors.As(err, &f) || f.Setting != name || f.Value != text {
+				t.Errorf("%s=%s: fault %+v", name, text, f)
+			}
+		}
+	}
+}
+
+func TestLH20_BMOConcurrencyIsComparedAndNeverAnError(t *testing.T) {
+	ignored := func(text string) []string {
+		return []string{fmt.Sprintf("BMO_CONCURRENCY=%q (environment BMO_CONCURRENCY) ignored: must be a whole number >= 1", text)}
+	}
+	for _, row := range []struct {
+		text string
+		want []string
+	}{
+		{"", nil},
+		{"1", nil},
+		{"20", nil},
+		{"21", []string{"BMO_CONCURRENCY=21 is greater than the limit of 20: more workers than slots (LH-20)"}},
+		{"x", ignored("x")},
+		{"0", ignored("0")},
+		{"-3", ignored("-3")},
+	} {
+		_, warnings, err := load(t, "BMO_CONCURRENCY="+row.text)
+		if err != nil {
+			t.Errorf("%q: %v", row.text, err)
+		}
+		if diff := cmp.Diff(row.want, warnings); diff != "" {
+			t.Errorf("%q (-want +got):\n%s", row.text, diff)
+		}
+	}
+}
+
+func TestLH32_LimitAboveIronicsOwn(t *testing.T) {
+	for _, row := range []struct {
+		limit int
+		want  string // "" = silent
+	}{{50, ""}, {51, "_clean=50"}, {250, "_clean=50"}, {251, "_deploy=250"}} {
+		_, warnings, err := load(t, fmt.Sprint("PROVISIONING_LIMIT=", row.limit))
+		got := strings.Join(warnings, "\n")
+		if err != nil || (row.want == "") != (got == "") || !strings.Contains(got, row.want) || len(warnings) > 1 {
+			t.Errorf("limit %d: warnings %q, error %v; want %q", row.limit, got, err, row.want)
+		}
+	}
+}
+
+func TestPrecedence(t *testing.T) {
+	src := Sources{
+		Environ:  []string{endpoint, "IRONIC_THROTTLE_CONFIG=f.yaml"},
+		ReadFile: func(string) ([]byte, error) { return []byte("linger: 11s"), nil },
+	}
+	check := func(want string) {
+		t.Helper()
+		c, _, err := Load(src)
+		if got := c.Effective()["linger"]; err != nil || got != want {
+			t.Errorf("linger %s (%v), want %s", got, err, want)
+		}
+	}
+	check("11s")
+	src.Environ = append(src.Environ, "IRONIC_THROTTLE_LINGER=12s", "IRONIC_THROTTLE_LINGER=99s")
+	check("12s")
+	src.Flags = parsed(t, "--linger", "13s")
+	check("13s")
+	src.Flags = parsed(t, "--exempt-virtual-media")
+	check("12s")
+}
+
+// parsed are our flags after parsing args.
+func parsed(t *testing.T, args ...string) *pflag.FlagSet {
+	t.Helper()
+	fs := pflag.NewFlagSet("test", pflag.ContinueOnError)
+	AddFlags(fs)
+	if err := fs.Parse(args); err != nil {
+		t.Fatal(err)
+	}
+	return fs
+}
+
+func TestFlagFaultsComeTogether(t *testing.T) {
+	_, _, err := Load(Sources{Flags: parsed(t, "--poll-interval=x", "--count-mode", "all", "--stuck-cap="), Environ: []string{endpoint}})
+	want := []string{
+		`COUNT_MODE="all" (flag --count-mode): must be one of agent, busy`,
+		`STUCK_CAP (flag --stuck-cap): must be a whole number 0..100000`,
+		`POLL_INTERVAL="x" (flag --poll-interval): must be a duration with its unit, 1s..5m`,
+	}
+	if diff := cmp.Diff(want, faults(err)); diff != "" {
+		t.Errorf("faults (-want +got):\n%s", diff)
+	}
+}
+
+func TestUnknownEnvironment(t *testing.T) {
+	for _, row := range []struct{ entry, want string }{
+		{"IRONIC_THROTTLE_POLL_INTERVALL=1s", "did you mean IRONIC_THROTTLE_POLL_INTERVAL?"},
+		{"IRONIC_THROTTLE_MAX_CONCURRENT_PROVISIONING_HOSTS=5", "did you mean MAX_CONCURRENT_PROVISIONING_HOSTS?"},
+		{"IRONIC_THROTTLE_IRONIC_ENDPOINT=x", "did you mean IRONIC_ENDPOINT?"},
+		{"IRONIC_THROTTLE_BREAKER_ENABLED=true", "is not a setting"},
+		{"IRONIC_THROTTLE_SUPPORT=tcp", "is not a setting"},
+		{"IRONIC_THROTTLE_=x", "is not a setting"},
+		{"IRONIC_THROTTLE_POLL_INTERVALL=", ""},
+		{"IRONIC_THROTTLE_URL=http://x", ""},
+		{"SOMETHING_ELSE=1", ""},
+		{"broken entry", ""},
+		{"", ""},
+		// What Kubernetes adds for Services named ironic-throttle and ironic-throttle-metrics.
+		{"IRONIC_THROTTLE_SERVICE_HOST=10.0.0.1", ""},
+		{"IRONIC_THROTTLE_SERVICE_PORT_HTTP=8087", ""},
+		{"IRONIC_THROTTLE_PORT=tcp://10.0.0.1:8087", ""},
+		{"IRONIC_THROTTLE_PORT_8087_TCP_ADDR=10.0.0.1", ""},
+		{"IRONIC_THROTTLE_METRICS_PORT_8444_TCP=tcp://10.0.0.1:8444", ""},
+	} {
+		_, _, err := load(t, row.entry)
+		got := strings.Join(faults(err), "\n")
+		if (row.want == "") != (got == "") || !strings.Contains(got, row.want) {
+			t.Errorf("%s: %q, want %q", row.entry, got, row.want)
+		}
+	}
+}
+
+func TestEndpointIsNeeded(t *testing.T) {
+	_, _, err := Load(Sources{})
+	want := []string{"IRONIC_ENDPOINT: must be set: an http:// or https:// URL with a host and without query or fragment"}
+	if diff := cmp.Diff(want, faults(err)); diff != "" {
+		t.Errorf("faults (-want +got):\n%s", diff)
+	}
+}
+
+func TestSecretsAreNeverShown(t *testing.T) {
+	for _, text := range []string{
+		"https://admin:sesame@ironic:6385", "ftp://admin:sesame@ironic", "https://admin:ses%zzame@ironic", "admin:sesame@ironic",
+	} {
+		c, warnings, err := Load(Sources{Environ: []string{"IRONIC_ENDPOINT=" + text}})
+		if all := fmt.Sprint(c.Effective(), warnings, err); strings.Contains(all, "same") || strings.Contains(all, "admin") {
+			t.Errorf("%s is shown: %s", text, all)
+		}
+	}
+}
+
+func TestConfigFileThatCannotBeRead(t *testing.T) {
+	_, _, err := load(t, "IRONIC_THROTTLE_CONFIG="+filepath.Join(t.TempDir(), "none.yaml"))
+	if got := faults(err); len(got) != 1 || !strings.Contains(got[0], "cannot be read") || !errors.As(err, new(*Fault)) {
+		t.Errorf("faults %q", got)
+	}
+	path := filepath.Join(t.TempDir(), "big.yaml")
+	if err := os.WriteFile(path, make([]byte, maxFile+1), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	_, _, err = load(t, "IRONIC_THROTTLE_CONFIG="+path)
+	if got := faults(err); len(got) != 1 || !strings.Contains(got[0], "must not be larger than 1048576 bytes") {
+		t.Errorf("faults %q", got)
+	}
+}

@@ -1,0 +1,39 @@
+package config
+
+// Reload loads src again and returns what is to be in force from now on: c with
+// the settings that may change while running (see docs/settings.md) taken from
+// src. Others that changed are named in a warning and stay. With an error c is
+// returned unchanged: a broken file changes nothing.
+func (c Config) Reload(src Sources) (Config, []Warning, error) {
+	loaded, warnings, err := Load(src)
+	if err != nil {
+		return c, warnings, err
+	}
+	for _, s := range table() {
+		if s.hot {
+			continue
+		}
+		before, after := s.value(&c).String(), s.value(&loaded).String()
+		// A new password leaves the masked text as it was.
+		if before != after || s.name == nameEndpoint && c.Ironic.Endpoint != loaded.Ironic.Endpoint {
+			warnings = append(warnings, warnf("%s changed from %s to %s: needs a restart, %s stays in force",
+				s.name, quote(before), quote(after), quote(before)))
+		}
+	}
+	next := c
+	next.Limits = loaded.Limits
+	next.Limits.CountMode, next.Limits.ExtraStates = c.Limits.CountMode, c.Limits.ExtraStates
+	next.Limits.ExemptVirtualMedia = c.Limits.ExemptVirtualMedia
+	return next, warnings, nil
+}
+
+// changed tells whether a and b differ in a setting that may change while
+// running.
+func changed(a, b Config) bool {
+	for _, s := range table() {
+		if s.hot && s.value(&a).String() != s.value(&b).String() {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,175 @@
+package config
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"go.uber.org/goleak"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// fakeFile is a config file that tests change.
+type fakeFile struct {
+	mu   sync.Mutex
+	body string
+	err  error
+}
+
+func (f *fakeFile) write(body string, err error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.body, f.err = body, err
+}
+
+func (f *fakeFile) read(string) ([]byte, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return []byte(f.body), f.err
+}
+
+// start loads a config from a file with body.
+func start(t *testing.T, body string) (*fakeFile, Sources, Config) {
+	t.Helper()
+	f := &fakeFile{body: body}
+	src := Sources{Environ: []string{endpoint, "IRONIC_THROTTLE_CONFIG=f.yaml"}, ReadFile: f.read}
+	c, _, err := Load(src)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return f, src, c
+}
+
+// Another valid value of every setting, for a file.
+var other = map[string]string{
+	"MODE": "observe", "LOG_LEVEL": "warn", "LOG_FORMAT": "json",
+	"MAX_CONCURRENT_PROVISIONING_HOSTS": "30", "PROVISIONING_LIMIT": "31", "BMO_CONCURRENCY": "3",
+	"POOL_LIMITS": "rack1=2", "VIRTUAL_MEDIA_LIMIT": "3", "EXEMPT_VIRTUAL_MEDIA": "false",
+	"COUNT_MODE": "busy", "COUNT_EXTRA_STATES": "true", "STUCK_AFTER": "2h", "STUCK_CAP": "1",
+	"POLL_INTERVAL": "6s", "MAX_AGE": "20s", "MAX_STALE": "40s", "LIST_MAX_AGE": "61s",
+	"LEASE_TTL": "6m", "LINGER": "46s", "STARTUP_SETTLE": "61s", "CLAIM_WINDOW": "4m",
+	"LISTEN_ADDRESS": ":1", "HEALTH_LISTEN_ADDRESS": ":2", "METRICS_LISTEN_ADDRESS": ":3",
+	"IRONIC_ENDPOINT": "", "METAL3_AUTH_ROOT_DIR": "/a", "IRONIC_CACERT_FILE": "/b", "IRONIC_CLIENT_CERT_FILE": "/c",
+	"IRONIC_CLIENT_PRIVATE_KEY_FILE": "/d", "IRONIC_INSECURE": "true", "IRONIC_SKIP_CLIENT_SAN_VERIFY": "true",
+	"IRONIC_CLIENT_TIMEOUT": "31s",
+}
+
+func TestReloadTakesWhatIsLiveAndNamesTheRest(t *testing.T) {
+	for _, s := range table() {
+		text, ok := other[s.name]
+		if !ok && !s.noFile {
+			t.Errorf("%s: no other value in this test", s.name)
+		}
+		if text == "" {
+			continue // given by the environment, which does not change
+		}
+		f, src, c := start(t, "")
+		f.write(s.key()+": \""+text+"\"", nil)
+		next, warnings, err := c.Reload(src)
+		if err != nil {
+			t.Errorf("%s: %v", s.name, err)
+			continue
+		}
+		moved := s.value(&next).String() != s.value(&c).String()
+		named := len(warnings) == 1 && strings.HasPrefix(string(warnings[0]), s.name+" changed from ")
+		if moved != s.hot || named == s.hot {
+			t.Errorf("%s: live %t, but taken %t, warnings %q", s.name, s.hot, moved, warnings)
+		}
+	}
+}
+
+func TestReloadOfABrokenFileChangesNothing(t *testing.T) {
+	f, src, c := start(t, "maxConcurrentProvisioningHosts: 9")
+	f.write("maxConcurrentProvisioningHosts: 8\nstuckCap: 9", nil)
+	next, _, err := c.Reload(src)
+	if !errors.As(err, new(*Fault)) {
+		t.Errorf("error %v, want a fault", err)
+	}
+	if diff := cmp.Diff(c, next); diff != "" {
+		t.Errorf("changed (-old +new):\n%s", diff)
+	}
+}
+
+func TestReloadNamesANewPasswordWithoutShowingIt(t *testing.T) {
+	f := &fakeFile{body: "ironicEndpoint: http://u:one@h"}
+	src := Sources{Environ: []string{"IRONIC_THROTTLE_CONFIG=f.yaml"}, ReadFile: f.read}
+	c, _, err := Load(src)
+	if err != nil {
+		t.Fatal(err)
+	}
+	f.write("ironicEndpoint: http://u:two@h", nil)
+	_, warnings, _ := c.Reload(src)
+	if len(warnings) != 1 || strings.Contains(string(warnings[0]), "two") {
+		t.Errorf("warnings %q", warnings)
+	}
+}
+
+func TestWatchTellsEachChangeOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f, src, c := start(t, "maxConcurrentProvisioningHosts: 9")
+		ctx, cancel := context.WithCancel(t.Context())
+		updates := make(chan Update, 16)
+		done := make(chan struct{})
+		go func() {
+			defer close(done)
+			Watch(ctx, c, src, func(u Update) { updates <- u })
+		}()
+		// Three looks fit between two steps of the story.
+		next := func() []Update {
+			passes(t, 3*watchEvery)
+			var got []Update
+			for len(updates) > 0 {
+				got = append(got, <-updates)
+			}
+			return got
+		}
+		if got := next(); got != nil {
+			t.Errorf("unchanged file: %+v", got)
+		}
+		f.write("maxConcurrentProvisioningHosts: 10", nil)
+		if got := next(); len(got) != 1 || got[0].Err != nil || got[0].Config.Limits.Total != 10 {
+			t.Errorf("new limit: %+v", got)
+		}
+		f.write("maxConcurrentProvisioningHosts: zehn", nil)
+		if got := next(); len(got) != 1 || got[0].Err == nil || got[0].Config.Limits.Total != 10 {
+			t.Errorf("broken file: %+v", got)
+		}
+		f.write("", errors.New("gone"))
+		if got := next(); len(got) != 1 || got[0].Err == nil || got[0].Config.Limits.Total != 10 {
+			t.Errorf("file gone: %+v", got)
+		}
+		f.write("maxConcurrentProvisioningHosts: 11", nil)
+		if got := next(); len(got) != 1 || got[0].Err != nil || got[0].Config.Limits.Total != 11 {
+			t.Errorf("file back: %+v", got)
+		}
+		cancel()
+		<-done
+	})
+}
+
+func TestWatchFindsWhatChangedSinceTheStart(t *testing.T) {
+	f, src, c := start(t, "maxConcurrentProvisioningHosts: 9")
+	f.write("maxConcurrentProvisioningHosts: 10", nil)
+	w := newWatcher(c, src)
+	if u, news := w.step(); !news || u.Config.Limits.Total != 10 {
+		t.Errorf("%+v, %t", u, news)
+	}
+}
+
+func TestWatchWithoutAFileReturns(t *testing.T) {
+	Watch(t.Context(), Default(), Sources{}, func(Update) { t.Error("called") })
+}
+
+// passes lets virtual time go by.
+func passes(t *testing.T, d time.Duration) {
+	t.Helper()
+	timer := time.NewTimer(d)
+	<-timer.C
+	synctest.Wait()
+}

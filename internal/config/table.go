@@ -1,0 +1,261 @@
+package config
+
+import (
+	"math"
+	"strings"
+	"time"
+)
+
+// envPrefix is put before every environment name that is ours alone.
+const envPrefix = "IRONIC_THROTTLE_"
+
+// maxLimit is the largest number of slots anywhere (LH-18).
+const maxLimit = 100000
+
+// Names that Load treats specially.
+const (
+	nameLimit        = "MAX_CONCURRENT_PROVISIONING_HOSTS"
+	nameLimitAlias   = "PROVISIONING_LIMIT"
+	nameConcurrency  = "BMO_CONCURRENCY"
+	nameConfig       = "CONFIG"
+	nameEndpoint     = "IRONIC_ENDPOINT"
+	nameStuckCap     = "STUCK_CAP"
+	namePoolLimits   = "POOL_LIMITS"
+	namePollInterval = "POLL_INTERVAL"
+	nameMaxAge       = "MAX_AGE"
+	nameMaxStale     = "MAX_STALE"
+	nameLeaseTTL     = "LEASE_TTL"
+	nameLinger       = "LINGER"
+	nameSettle       = "STARTUP_SETTLE"
+	nameListen       = "LISTEN_ADDRESS"
+	nameHealth       = "HEALTH_LISTEN_ADDRESS"
+	nameMetrics      = "METRICS_LISTEN_ADDRESS"
+)
+
+// setting is one row of the table.
+type setting struct {
+	name    string // CONTRACT 3.6's name
+	def     string // text of the default; "" = unset
+	defNote string // shown instead of def where the default is computed
+	value   func(*Config) value
+	help    string
+	bare    bool // the environment name has no prefix: not ours alone
+	hot     bool // a reload of the file changes it
+	lenient bool // as BMO reads it: what cannot be read is a warning, not a fault
+	noFile  bool // cannot stand in the file
+}
+
+// env is the name of s in the environment.
+func (s setting) env() string {
+	if s.bare {
+		return s.name
+	}
+	return envPrefix + s.name
+}
+
+// flag is the name of s on the command line, without the dashes.
+func (s setting) flag() string {
+	return strings.ReplaceAll(strings.ToLower(s.name), "_", "-")
+}
+
+// key is the name of s in the file.
+func (s setting) key() string {
+	words := strings.Split(strings.ToLower(s.name), "_")
+	for i, w := range words[1:] {
+		words[i+1] = strings.ToUpper(w[:1]) + w[1:]
+	}
+	return strings.Join(words, "")
+}
+
+// shownDefault is the default as help texts show it.
+func (s setting) shownDefault() string {
+	if s.defNote != "" {
+		return s.defNote
+	}
+	return s.def
+}
+
+// table lists every setting, in the order of help and docs. A row added here is
+// everywhere.
+func table() []setting {
+	var rows []setting
+	rows = append(rows, generalRows()...)
+	rows = append(rows, limitRows()...)
+	rows = append(rows, timeRows()...)
+	rows = append(rows, listenRows()...)
+	return append(rows, ironicRows()...)
+}
+
+func generalRows() []setting {
+	return []setting{
+		{
+			name: nameConfig, noFile: true, help: "config file (.yaml, .yml, .json or .toml)",
+			value: func(c *Config) value { return pathValue{&c.File} },
+		},
+		{
+			name: "MODE", def: string(Enforce), help: "enforce refuses; observe says yes and counts what it would have refused",
+			value: func(c *Config) value { return wordValue[Mode]{&c.Mode, []Mode{Enforce, Observe}} },
+		},
+		{
+			name: "LOG_LEVEL", def: "info", help: "least severe level that is logged",
+			value: func(c *Config) value {
+				return wordValue[string]{&c.Log.Level, []string{"debug", "info", "warn", "error"}}
+			},
+		},
+		{
+			name: "LOG_FORMAT", def: "text", help: "format of the log on stderr",
+			value: func(c *Config) value { return wordValue[string]{&c.Log.Format, []string{"text", "json"}} },
+		},
+	}
+}
+
+func limitRows() []setting {
+	return []setting{
+		{
+			name: nameLimit, def: "20", bare: true, hot: true, help: "slots: hosts that may work at once",
+			value: func(c *Config) value { return intValue{&c.Limits.Total, 1, maxLimit} },
+		},
+		{
+			name: nameLimitAlias, bare: true, hot: true, help: "BMO's name for " + nameLimit + ", which wins when both are set",
+			value: func(c *Config) value { return optionalInt{intValue{&c.Limits.Total, 1, maxLimit}} },
+		},
+		{
+			name: nameConcurrency, bare: true, lenient: true, help: "BMO's workers; only compared with the limit",
+			value: func(c *Config) value { return optionalInt{intValue{&c.BMOConcurrency, 1, math.MaxInt}} },
+		},
+		{
+			name: namePoolLimits, hot: true, help: "slots of conductor groups, each within the total",
+			value: func(c *Config) value { return poolsValue{&c.Limits.Pools} },
+		},
+		{
+			name: "VIRTUAL_MEDIA_LIMIT", hot: true, help: "slots of a pool of their own for virtual-media hosts, beside the total",
+			value: func(c *Config) value { return optionalInt{intValue{&c.Limits.VirtualMedia, 1, maxLimit}} },
+		},
+		{
+			name: "EXEMPT_VIRTUAL_MEDIA", def: "true", help: "virtual-media hosts are not limited (without VIRTUAL_MEDIA_LIMIT)",
+			value: func(c *Config) value { return boolValue{&c.Limits.ExemptVirtualMedia} },
+		},
+		{
+			name: "COUNT_MODE", def: string(CountAgent), help: "which busy nodes take a slot: agent = those with agent_url and our own, busy = all",
+			value: func(c *Config) value {
+				return wordValue[CountMode]{&c.Limits.CountMode, []CountMode{CountAgent, CountBusy}}
+			},
+		},
+		{
+			name: "COUNT_EXTRA_STATES", def: "false", help: "servicing, service wait and the hold states count as busy too",
+			value: func(c *Config) value { return boolValue{&c.Limits.ExtraStates} },
+		},
+		{
+			name: "STUCK_AFTER", def: "90m", hot: true, help: "a host that does not move for this long is written off",
+			value: func(c *Config) value {
+				return durationValue{p: &c.Limits.StuckAfter, min: time.Minute, max: 30 * 24 * time.Hour, zeroNever: true}
+			},
+		},
+		{
+			name: nameStuckCap, defNote: "ceil(limit/4)", hot: true, help: "most hosts written off at once, at most the limit",
+			value: func(c *Config) value { return intValue{&c.Limits.StuckCap, 0, maxLimit} },
+		},
+	}
+}
+
+func timeRows() []setting {
+	duration := func(field func(*Config) *time.Duration, min, max time.Duration) func(*Config) value {
+		return func(c *Config) value { return durationValue{p: field(c), min: min, max: max} }
+	}
+	const day = 24 * time.Hour
+	return []setting{
+		{
+			name: namePollInterval, def: "5s", help: "time between two looks at Ironic",
+			value: duration(func(c *Config) *time.Duration { return &c.View.PollInterval }, time.Second, 5*time.Minute),
+		},
+		{
+			name: nameMaxAge, def: "30s", help: "age up to which a look counts as fresh; at least POLL_INTERVAL",
+			value: duration(func(c *Config) *time.Duration { return &c.View.MaxAge }, time.Second, 5*time.Minute),
+		},
+		{
+			name: nameMaxStale, def: "30s", help: "age of the look from which new hosts are refused; at least MAX_AGE",
+			value: duration(func(c *Config) *time.Duration { return &c.View.MaxStale }, time.Second, 5*time.Minute),
+		},
+		{
+			name: "LIST_MAX_AGE", def: "60s", help: "age up to which a node fetched alone is believed",
+			value: duration(func(c *Config) *time.Duration { return &c.View.ListMaxAge }, time.Second, time.Hour),
+		},
+		{
+			name: nameLeaseTTL, def: "5m", help: "a granted host that never gets busy gives its slot back after this; at least 2 x MAX_AGE",
+			value: duration(func(c *Config) *time.Duration { return &c.Leases.TTL }, time.Second, day),
+		},
+		{
+			name: nameLinger, def: "45s", help: "a host between two phases keeps its slot this long",
+			value: duration(func(c *Config) *time.Duration { return &c.Leases.Linger }, time.Second, day),
+		},
+		{
+			name: nameSettle, def: "60s", help: "after the start busy nodes are adopted this long before the first yes; at least LINGER",
+			value: duration(func(c *Config) *time.Duration { return &c.Leases.StartupSettle }, time.Second, day),
+		},
+		{
+			name: "CLAIM_WINDOW", def: "3m", help: "start value of the time in which a host is expected to ask again",
+			value: duration(func(c *Config) *time.Duration { return &c.Leases.ClaimWindow }, 10*time.Second, time.Hour),
+		},
+	}
+}
+
+func listenRows() []setting {
+	return []setting{
+		{
+			name: nameListen, def: "127.0.0.1:8087", help: "HTTP API and web page",
+			value: func(c *Config) value { return addressValue{&c.Listen.API} },
+		},
+		{
+			name: nameHealth, def: ":9441", help: "/healthz and /readyz",
+			value: func(c *Config) value { return addressValue{&c.Listen.Health} },
+		},
+		{
+			name: nameMetrics, def: ":8444", help: "/metrics",
+			value: func(c *Config) value { return addressValue{&c.Listen.Metrics} },
+		},
+	}
+}
+
+// ironicRows are BMO's variables, read as BMO reads them.
+func ironicRows() []setting {
+	path := func(field func(*Config) *string) func(*Config) value {
+		return func(c *Config) value { return pathValue{field(c)} }
+	}
+	return []setting{
+		{
+			name: nameEndpoint, bare: true, defNote: "(needed)", help: "Ironic's URL, with or without /v1",
+			value: func(c *Config) value { return endpointValue{&c.Ironic.Endpoint} },
+		},
+		{
+			name: "METAL3_AUTH_ROOT_DIR", def: "/opt/metal3/auth", bare: true,
+			help:  "directory with ironic/username and ironic/password; no such files: no authentication",
+			value: path(func(c *Config) *string { return &c.Ironic.AuthRootDir }),
+		},
+		{
+			name: "IRONIC_CACERT_FILE", def: "/opt/metal3/certs/ca/tls.crt", bare: true, help: "CA of Ironic's certificate",
+			value: path(func(c *Config) *string { return &c.Ironic.CACertFile }),
+		},
+		{
+			name: "IRONIC_CLIENT_CERT_FILE", def: "/opt/metal3/certs/client/tls.crt", bare: true, help: "our certificate towards Ironic",
+			value: path(func(c *Config) *string { return &c.Ironic.ClientCertFile }),
+		},
+		{
+			name: "IRONIC_CLIENT_PRIVATE_KEY_FILE", def: "/opt/metal3/certs/client/tls.key", bare: true, help: "key of our certificate",
+			value: path(func(c *Config) *string { return &c.Ironic.ClientKeyFile }),
+		},
+		{
+			name: "IRONIC_INSECURE", def: "false", bare: true, lenient: true, help: "do not verify Ironic's certificate",
+			value: func(c *Config) value { return boolValue{&c.Ironic.Insecure} },
+		},
+		{
+			name: "IRONIC_SKIP_CLIENT_SAN_VERIFY", def: "false", bare: true, lenient: true, help: "do not verify the host name in Ironic's certificate",
+			value: func(c *Config) value { return boolValue{&c.Ironic.SkipClientSANVerify} },
+		},
+		{
+			name: "IRONIC_CLIENT_TIMEOUT", def: "30s", bare: true, help: "time-out of one request to Ironic",
+			value: func(c *Config) value {
+				return durationValue{p: &c.Ironic.Timeout, min: time.Millisecond, max: 10 * time.Minute}
+			},
+		},
+	}
+}

@@ -1,0 +1,155 @@
+package config
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/spf13/pflag"
+)
+
+func TestTableIsSound(t *testing.T) {
+	seen := map[string]string{}
+	for _, s := range table() {
+		for _, name := range []string{s.env(), s.key(), "--" + s.flag()} {
+			if other, ok := seen[name]; ok {
+				t.Errorf("%s and %s are both called %s", s.name, other, name)
+			}
+			seen[name] = s.name
+		}
+		var c Config
+		v := s.value(&c)
+		if s.def != "" {
+			if err := v.set(s.def); err != nil {
+				t.Errorf("%s: default %q %v", s.name, s.def, err)
+			}
+			if again := s.value(&c); again.set(v.String()) != nil {
+				t.Errorf("%s: cannot read its own text %q", s.name, v.String())
+			}
+		}
+		if s.help == "" || strings.ContainsAny(s.help+v.rule(), "|\n") {
+			t.Errorf("%s: help %q or rule %q is empty or breaks the table", s.name, s.help, v.rule())
+		}
+	}
+}
+
+func TestNames(t *testing.T) {
+	s := setting{name: "POLL_INTERVAL"}
+	if diff := cmp.Diff([]string{"IRONIC_THROTTLE_POLL_INTERVAL", "pollInterval", "poll-interval"}, []string{s.env(), s.key(), s.flag()}); diff != "" {
+		t.Error(diff)
+	}
+	s = setting{name: "IRONIC_CACERT_FILE", bare: true}
+	if diff := cmp.Diff([]string{"IRONIC_CACERT_FILE", "ironicCacertFile", "ironic-cacert-file"}, []string{s.env(), s.key(), s.flag()}); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// docs/settings.md is written by hand round the generated table. To renew the
+// table: UPDATE_DOCS=1 go test ./internal/config -run Docs
+func TestDocsHoldTheTable(t *testing.T) {
+	path := filepath.Join("..", "..", "docs", "settings.md")
+	body, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	const begin, end = "<!-- settings -->\n", "<!-- /settings -->\n"
+	before, rest, ok := strings.Cut(string(body), begin)
+	got, after, ok2 := strings.Cut(rest, end)
+	if !ok || !ok2 {
+		t.Fatalf("%s lacks the marks %q and %q", path, begin, end)
+	}
+	if os.Getenv("UPDATE_DOCS") != "" {
+		if err := os.WriteFile(path, []byte(before+begin+Markdown()+end+after), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	if diff := cmp.Diff(Markdown(), got); diff != "" {
+		t.Errorf("%s (-table +file):\n%s", path, diff)
+	}
+}
+
+func TestHelpShowsEverySetting(t *testing.T) {
+	fs := pflag.NewFlagSet("test", pflag.ContinueOnError)
+	AddFlags(fs)
+	usage := fs.FlagUsages()
+	for _, s := range table() {
+		def := s.def
+		if def == "false" {
+			def = "" // pflag leaves it out, as everybody expects it
+		}
+		for _, want := range []string{"--" + s.flag(), s.env(), s.help, def} {
+			if !strings.Contains(usage, want) {
+				t.Errorf("help of %s lacks %q", s.name, want)
+			}
+		}
+	}
+}
+
+func TestNearest(t *testing.T) {
+	known := []string{"linger", "maxAge", "maxStale"}
+	for _, row := range []struct {
+		name, want string
+		away       int
+	}{{"MAX_AGE", "maxAge", 0}, {"lnger", "linger", 1}, {"", "linger", 6}, {"maxAge", "maxAge", 0}, {"lingre", "linger", 2}} {
+		if got, away := nearest(row.name, known); got != row.want || away != row.away {
+			t.Errorf("nearest(%q) = %s, %d; want %s, %d", row.name, got, away, row.want, row.away)
+		}
+	}
+}
+
+func FuzzFile(f *testing.F) {
+	paths, _ := filepath.Glob(filepath.Join("..", "..", "testdata", "config", "*"))
+	for _, path := range paths {
+		body, err := os.ReadFile(path)
+		if err != nil {
+			f.Fatal(err)
+		}
+		f.Add(filepath.Ext(path), body)
+	}
+	f.Fuzz(func(t *testing.T, ext string, body []byte) {
+		c, _, err := Load(Sources{
+			Environ:  []string{endpoint, "IRONIC_THROTTLE_CONFIG=f" + ext},
+			ReadFile: func(string) ([]byte, error) { return body, nil },
+		})
+		holds(t, c, err)
+	})
+}
+
+func FuzzEnvironment(f *testing.F) {
+	f.Add("IRONIC_THROTTLE_POOL_LIMITS", "rack1=8,rack2=12")
+	f.Add("PROVISIONING_LIMIT", "0")
+	f.Add("IRONIC_ENDPOINT", "http://a:b@c")
+	f.Add("IRONIC_THROTTLE_LINGERR", "45s")
+	f.Fuzz(func(t *testing.T, name, text string) {
+		c, _, err := Load(Sources{Environ: []string{name + "=" + text, endpoint}, ReadFile: files})
+		holds(t, c, err)
+	})
+}
+
+// holds fails unless a config that Load let pass keeps its promises.
+func holds(t *testing.T, c Config, err error) {
+	t.Helper()
+	if err != nil {
+		for _, text := range faults(err) {
+			if text != oneLine(text) {
+				t.Errorf("control characters in %q", text)
+			}
+		}
+		return
+	}
+	l, v, s := c.Limits, c.View, c.Leases
+	if l.Total < 1 || l.Total > maxLimit || l.StuckCap < 0 || l.StuckCap > l.Total || l.VirtualMedia < 0 {
+		t.Errorf("limits %+v", l)
+	}
+	for name, n := range l.Pools {
+		if name == "" || n < 1 || n > l.Total {
+			t.Errorf("pool %q=%d of %d", name, n, l.Total)
+		}
+	}
+	if v.PollInterval <= 0 || v.PollInterval > v.MaxAge || v.MaxAge > v.MaxStale || s.TTL < 2*v.MaxAge || s.StartupSettle < s.Linger {
+		t.Errorf("times %+v %+v", v, s)
+	}
+}

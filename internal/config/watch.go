@@ -1,0 +1,81 @@
+package config
+
+import (
+	"context"
+	"time"
+)
+
+// watchEvery is how often Watch looks at the file. Comparing the content needs
+// no file events, which mounted ConfigMaps and network file systems lack or
+// deliver in forms of their own.
+const watchEvery = 5 * time.Second
+
+// Update is what Watch found in the file.
+type Update struct {
+	Config   Config // in force from now on; the old one when Err is set
+	Warnings []Warning
+	Err      error
+}
+
+// Watch looks at the config file every 5 s until ctx ends and calls apply, one
+// call after the other, for each new content that changes a setting, breaks a
+// rule or needs a restart. It blocks; without a config file it returns at once.
+func Watch(ctx context.Context, c Config, src Sources, apply func(Update)) {
+	if c.File == "" {
+		return
+	}
+	w := newWatcher(c, src)
+	tick := time.NewTicker(watchEvery)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+			if u, news := w.step(); news {
+				apply(u)
+			}
+		}
+	}
+}
+
+// watcher is the state of one Watch: step is its work, Watch only its clock.
+type watcher struct {
+	config Config
+	src    Sources
+	read   func(string) ([]byte, error)
+	seen   string // content or error of the last look
+	looked bool
+}
+
+func newWatcher(c Config, src Sources) *watcher {
+	w := &watcher{config: c, src: src, read: src.ReadFile}
+	if w.read == nil {
+		w.read = readFile
+	}
+	return w
+}
+
+// step looks once and reports whether there is something to tell.
+func (w *watcher) step() (Update, bool) {
+	body, err := w.read(w.config.File)
+	seen := "content:" + string(body)
+	if err != nil {
+		seen = "error:" + err.Error()
+	}
+	first := !w.looked
+	if !first && seen == w.seen {
+		return Update{}, false
+	}
+	w.seen, w.looked = seen, true
+
+	src := w.src
+	src.ReadFile = func(string) ([]byte, error) { return body, err }
+	next, warnings, err := w.config.Reload(src)
+	// The first look finds what Load found, unless the file changed in between.
+	if first && err == nil && !changed(w.config, next) {
+		return Update{}, false
+	}
+	w.config = next
+	return Update{Config: next, Warnings: warnings, Err: err}, true
+}
