@@ -1,0 +1,137 @@
+package admission
+
+import (
+	"sync"
+	"time"
+
+	"github.com/ironic-throttle/ironic-throttle/pkg/api"
+	"github.com/ironic-throttle/ironic-throttle/pkg/ironic"
+	"github.com/ironic-throttle/ironic-throttle/pkg/slots"
+)
+
+// Controller decides. Make one with New; all methods are safe for concurrent
+// use. It implements ironic.View.
+type Controller struct {
+	mode   Mode
+	notify func([]slots.Notice)
+	first  chan struct{} // closed after the first complete look
+
+	mu       sync.Mutex // guards everything below
+	ledger   *slots.Ledger
+	waiting  *waitingRoom
+	asks     tally
+	refusals tally // observe: what enforce would have said
+	failure  string
+}
+
+var _ ironic.View = (*Controller)(nil)
+
+// New returns a Controller that starts now (LH-24).
+func New(cfg Config, now time.Time) (*Controller, error) {
+	if err := cfg.Validate(); err != nil {
+		return nil, err
+	}
+	ledger, err := slots.New(cfg.Slots, now)
+	if err != nil {
+		return nil, err
+	}
+	return &Controller{
+		mode: cfg.Mode, notify: cfg.Notify, first: make(chan struct{}),
+		ledger: ledger, waiting: newWaitingRoom(cfg.ClaimWindow),
+		asks: tally{}, refusals: tally{},
+	}, nil
+}
+
+// SetLimits changes the limits while running (LH-19).
+func (c *Controller) SetLimits(now time.Time, limits slots.Limits) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.ledger.SetLimits(now, limits)
+}
+
+// FirstLook is closed after the first complete poll (LH-24).
+func (c *Controller) FirstLook() <-chan struct{} { return c.first }
+
+// Begin implements ironic.View.
+func (c *Controller) Begin(now time.Time) ironic.Mark {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.ledger.Begin(now)
+}
+
+// Missing implements ironic.View.
+func (c *Controller) Missing(now time.Time, nodes []ironic.Node) []string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.ledger.Missing(now, nodes)
+}
+
+// Wanted implements ironic.View.
+func (c *Controller) Wanted(now time.Time) []string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.ledger.Wanted(now)
+}
+
+// Observe implements ironic.View.
+func (c *Controller) Observe(now time.Time, look ironic.Look) {
+	notices := c.observe(now, look)
+	if c.notify != nil && len(notices) > 0 {
+		c.notify(notices)
+	}
+}
+
+func (c *Controller) observe(now time.Time, look ironic.Look) []slots.Notice {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.ledger.Observe(now, look)
+	c.failure = ""
+	select {
+	case <-c.first:
+	default:
+		close(c.first)
+	}
+	return c.ledger.Notices()
+}
+
+// ObserveNode takes the answer to a single fetch made outside a poll.
+func (c *Controller) ObserveNode(now time.Time, s ironic.Sight) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.ledger.ObserveNode(now, s)
+}
+
+// PollFailed implements ironic.View.
+func (c *Controller) PollFailed(_ time.Time, err error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.failure = err.Error()
+}
+
+// Status shows everything but the version and the settings, which the caller
+// knows.
+func (c *Controller) Status(now time.Time) api.Status {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	s := api.Status{
+		Mode: string(c.mode), Now: now,
+		View: c.ledger.View(now), Slots: c.ledger.Occupancy(now), Totals: c.ledger.Totals(),
+		Asks: c.asks.counts(), Refusals: c.refusals.counts(),
+	}
+	s.View.LastError = c.failure
+	s.Slots.Total.Waiting = c.waiting.count(now)
+	return s
+}
+
+// tally counts answers by reason.
+type tally map[api.Reason]uint64
+
+// counts lists every reason of the closed set, so that a reader never meets a
+// series that appears late.
+func (t tally) counts() []api.Count {
+	out := make([]api.Count, 0, len(api.Reasons()))
+	for _, r := range api.Reasons() {
+		out = append(out, api.Count{Reason: r, Count: t[r]})
+	}
+	return out
+}

@@ -1,0 +1,68 @@
+package admission
+
+import (
+	"time"
+
+	"github.com/ironic-throttle/ironic-throttle/pkg/api"
+	"github.com/ironic-throttle/ironic-throttle/pkg/ironic"
+	"github.com/ironic-throttle/ironic-throttle/pkg/slots"
+)
+
+// Pass is a PUT that may go to Ironic. Call Sent directly before its first byte,
+// then exactly one of Answered, Broken and Unsent; until then the slot of its
+// host cannot end (GW-3). Safe for concurrent use.
+type Pass struct {
+	c   *Controller
+	put *slots.Put // nil in mode observe where enforce would have refused
+}
+
+// Forward decides on a provisioning PUT and, with a yes, takes or renews the
+// slot before anything is sent. The Pass is nil with a no. ask.NodeUUID must be
+// known. idle tells that a fetch begun after the PUT came in showed the node
+// idle (GW-6, GW-17).
+func (c *Controller) Forward(now time.Time, ask api.Ask, target ironic.Target, idle bool) (api.Answer, *Pass) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	ask.Op = target.Op()
+	v := c.ledger.Check(now, slotsAsk(ask, true))
+	d := c.judge(v)
+	pass := &Pass{c: c}
+	switch {
+	case d.reason == api.ReasonGranted || d.reason == api.ReasonHeldSlot:
+		pass.put = c.ledger.Forward(now, v, target, idle)
+	case d.ready || c.mode == Observe:
+		c.ledger.Commit(now, v)
+	default:
+		c.ledger.Commit(now, v)
+		pass = nil
+	}
+	return c.settle(now, d, v, ask), pass
+}
+
+// Sent notes that the first byte goes out now.
+func (p *Pass) Sent(now time.Time) {
+	p.do(func() { p.c.ledger.Sent(now, p.put) })
+}
+
+// Answered notes Ironic's status code (GW-5, GW-6).
+func (p *Pass) Answered(now time.Time, status int) {
+	p.do(func() { p.c.ledger.Answered(now, p.put, status) })
+}
+
+// Broken notes that the outcome is unknown (GW-6).
+func (p *Pass) Broken(now time.Time) {
+	p.do(func() { p.c.ledger.Broken(now, p.put) })
+}
+
+// Unsent notes that nothing of the PUT reached Ironic (GW-3, GW-9).
+func (p *Pass) Unsent(now time.Time) {
+	p.do(func() { p.c.ledger.Unsent(now, p.put) })
+}
+
+func (p *Pass) do(f func()) {
+	p.c.mu.Lock()
+	defer p.c.mu.Unlock()
+	if p.put != nil {
+		f()
+	}
+}

@@ -1,0 +1,123 @@
+package slots
+
+import "github.com/ironic-throttle/ironic-throttle/pkg/ironic"
+
+// find returns the host that id means, or nil (LH-25). The UUID decides. A name
+// alone means the host that bore it last. A host known by name only is found by
+// an id with a UUID too, because it is about to learn it.
+func (l *Ledger) find(id ID) *host {
+	if id.UUID != "" {
+		if h := l.byUUID[id.UUID]; h != nil {
+			return h
+		}
+		if h := l.byName[id.Name]; h != nil && id.Name != "" && h.id.UUID == "" {
+			return h
+		}
+		return nil
+	}
+	return l.byName[id.Name]
+}
+
+// admit returns the host that id means and makes one where there is none; the
+// host learns what id knows.
+func (l *Ledger) admit(id ID) *host {
+	h := l.find(id)
+	if h == nil {
+		h = &host{}
+	}
+	l.learn(h, id)
+	return h
+}
+
+// learn enters id into h and the book. A host known by this name only is the
+// same host and is folded into h; one with another UUID merely loses the name.
+func (l *Ledger) learn(h *host, id ID) {
+	if id.UUID != "" && h.id.UUID != id.UUID {
+		h.id.UUID = id.UUID
+		l.byUUID[id.UUID] = h
+	}
+	if id.Name == "" || (h.id.Name == id.Name && l.byName[id.Name] == h) {
+		return
+	}
+	if l.byName[h.id.Name] == h {
+		delete(l.byName, h.id.Name)
+	}
+	h.id.Name = id.Name
+	if other := l.byName[id.Name]; other != nil && other != h && other.id.UUID == "" {
+		l.fold(other, h)
+	}
+	l.byName[id.Name] = h
+}
+
+// fold moves what a host known by name only has into h, the same host by UUID:
+// one slot of the two is enough.
+func (l *Ledger) fold(from, h *host) {
+	l.account(from, -1)
+	l.account(h, -1)
+	switch {
+	case !h.holds():
+		h.slot = from.slot
+	case from.holds():
+		h.checked, h.checkAt = h.checked || from.checked, later(h.checkAt, from.checkAt)
+		h.renewed = later(h.renewed, from.renewed)
+		h.nameOnly = h.nameOnly || from.nameOnly
+		h.gone = 0
+		if h.op == "" {
+			h.op = from.op
+		}
+	}
+	h.everYes = h.everYes || from.everYes
+	h.yesSeq, h.yesAt = max(h.yesSeq, from.yesSeq), later(h.yesAt, from.yesAt)
+	h.lastAsk = later(h.lastAsk, from.lastAsk)
+	from.slot = slot{}
+	from.wanted = false
+	l.enlist(from)
+	if h.facts {
+		h.pool, _ = l.poolFor(h, "", false)
+	}
+	l.account(h, +1)
+	l.enlist(h)
+}
+
+// drop forgets h altogether.
+func (l *Ledger) drop(h *host) {
+	l.account(h, -1)
+	h.slot = slot{}
+	if l.byUUID[h.id.UUID] == h {
+		delete(l.byUUID, h.id.UUID)
+	}
+	if l.byName[h.id.Name] == h {
+		delete(l.byName, h.id.Name)
+	}
+	h.seen, h.wanted = seen{}, false
+	l.enlist(h)
+}
+
+// unbind turns h into a host known by name only: its node is gone, but the last
+// yes was to the name and may yet start work on a new node.
+func (l *Ledger) unbind(h *host) {
+	delete(l.byUUID, h.id.UUID)
+	owner := l.byName[h.id.Name]
+	l.change(h, func() {
+		h.id.UUID = ""
+		h.facts, h.answered = false, false
+		h.seen, h.lastBusy = seen{}, ""
+		h.kind, h.busySeq, h.out, h.gone = leased, 0, false, 0
+	})
+	if owner != nil && owner != h { // a new node bears the name already
+		l.fold(h, owner)
+		return
+	}
+	l.byName[h.id.Name] = h
+}
+
+// place notes where Ironic says that h belongs and moves its slot there.
+func (l *Ledger) place(h *host, n ironic.Node) {
+	if h.facts && h.group == n.ConductorGroup && h.virtual == n.VirtualMedia() {
+		return
+	}
+	l.change(h, func() {
+		h.facts, h.group, h.virtual = true, n.ConductorGroup, n.VirtualMedia()
+		h.pool, _ = l.poolFor(h, "", false)
+	})
+}

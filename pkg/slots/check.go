@@ -1,0 +1,178 @@
+package slots
+
+import (
+	"time"
+
+	"github.com/ironic-throttle/ironic-throttle/pkg/api"
+)
+
+// Ask is what the ledger needs to know of a question.
+type Ask struct {
+	ID       ID
+	Op       api.Op
+	BMHState api.BMHState
+	Deleting bool
+	// Group and VirtualMedia serve while Ironic's own word is not known.
+	Group        string
+	VirtualMedia bool
+	// Put marks the PUT of a gateway: it is work whatever the node's state
+	// says, and a host that holds a slot is never refused (LH-12, LH-16).
+	Put bool
+}
+
+// Outcome is what the ledger says to an Ask.
+type Outcome int
+
+// The outcomes, in the order in which they are tried.
+const (
+	Exempt   Outcome = iota + 1 // passes uncounted (LH-22)
+	Done                        // nothing is left to start (LH-16)
+	Held                        // holds a slot, or its node is at work (LH-7, LH-8)
+	Overdue                     // holds a slot that it did not use for too long: back to the queue (LH-12, LH-14)
+	Starting                    // too early to say yes, or its pool is not known yet (LH-24, LH-35)
+	Stale                       // the view is too old to say yes (LH-17)
+	Open                        // needs a slot: Verdict.Free tells whether there is one
+)
+
+// Verdict is the answer to a Check. It is good until the next call that changes
+// the ledger.
+type Verdict struct {
+	Outcome Outcome
+	// Free is how many slots the host could take; only with Open.
+	Free int
+	// Slots are the numbers of the pool that the host competes in.
+	Slots api.Slots
+	// Wait is when asking again may help; 0 = not known.
+	Wait time.Duration
+
+	ask  Ask
+	host *host
+	pool pool
+}
+
+// Check says how things stand with ask. It changes nothing.
+func (l *Ledger) Check(now time.Time, ask Ask) Verdict {
+	l.tick(now)
+	l.refreshStuck()
+	h := l.find(ask.ID)
+	p, known := l.poolFor(h, ask.Group, ask.VirtualMedia)
+	v := Verdict{ask: ask, host: h, pool: p}
+	v.Outcome, v.Wait = l.judge(h, ask, p, known)
+	if v.Outcome == Open {
+		v.Free = l.free(p)
+	}
+	v.Slots = l.slotsOf(p)
+	return v
+}
+
+// judge is the first part of the one decision: everything that does not need a
+// new slot, and everything that forbids one whatever the others do.
+func (l *Ledger) judge(h *host, ask Ask, p pool, known bool) (Outcome, time.Duration) {
+	if p.class == exempt && known {
+		return Exempt, 0
+	}
+	if !ask.Put && l.done(h, ask) {
+		return Done, 0
+	}
+	if h != nil && h.holds() {
+		if !ask.Put && l.overdue(h) {
+			return Overdue, l.cfg.Linger
+		}
+		return Held, 0
+	}
+	atWork := h != nil && h.busy(l.cfg.CountExtra)
+	if atWork && h.facts && !beyond(h.seen.mark.At, l.now, l.cfg.MaxStale) {
+		return Held, 0
+	}
+	switch {
+	case !l.settled:
+		return Starting, max(0, l.cfg.Settle-l.now.Sub(l.start))
+	case atWork || l.stale():
+		return Stale, 0
+	case !known:
+		return Starting, 0
+	}
+	return Open, 0
+}
+
+// beyond reports whether more than d has gone by.
+func beyond(since, at time.Time, d time.Duration) bool { return at.Sub(since) > d }
+
+// stale reports whether the view is too old for a yes to a host without a slot
+// (LH-17).
+func (l *Ledger) stale() bool {
+	return l.looks == 0 || beyond(l.lookAt, l.now, l.cfg.MaxStale)
+}
+
+// done reports whether ask wants nothing that would start work (LH-16).
+func (l *Ledger) done(h *host, ask Ask) bool {
+	if h != nil && h.busy(true) {
+		return false
+	}
+	wantsNothing := ask.wantsNothing()
+	if h == nil {
+		return wantsNothing
+	}
+	if wantsNothing && !h.holds() {
+		return true
+	}
+	if !l.proven(h) {
+		return false
+	}
+	if wantsNothing {
+		return true
+	}
+	switch ask.Op {
+	case api.OpProvision, api.OpDeprovision:
+		return h.goal(ask.Op)
+	case api.OpInspect:
+		return h.goal(ask.Op) && (ask.BMHState == api.BMHInspecting || ask.BMHState == api.BMHManageable)
+	}
+	return false
+}
+
+// wantsNothing: the asker itself says that no work will follow.
+func (a Ask) wantsNothing() bool {
+	if a.Op == api.OpNone {
+		return true
+	}
+	switch a.BMHState {
+	case "", api.BMHProvisioning, api.BMHProvisioned, api.BMHDeprovisioning:
+		return false
+	}
+	return a.Deleting
+}
+
+// proven reports whether the newest sight of h is good enough to end its lease
+// at its own word (LH-16).
+func (l *Ledger) proven(h *host) bool {
+	if !h.seen.outside() || h.seen.mark.Seq <= h.yesSeq || h.flights > 0 || h.doubts > 0 ||
+		beyond(h.seen.mark.At, l.now, doneMaxAge) {
+		return false
+	}
+	switch {
+	case !h.holds():
+		return true
+	case h.busySeq == 0:
+		return l.spent(h)
+	}
+	return h.out
+}
+
+// overdue reports whether a host that holds a slot has asked often enough
+// without using it (LH-12, LH-14).
+func (l *Ledger) overdue(h *host) bool {
+	if h.flights > 0 || h.doubts > 0 {
+		return false
+	}
+	if h.busySeq > 0 {
+		return h.out && passed(h.outAt, l.now, 2*l.cfg.LeaseTTL)
+	}
+	return passed(h.sinceAt, l.now, 2*l.cfg.LeaseTTL) && l.idleSinceRenewal(h)
+}
+
+// idleSinceRenewal reports whether a sight begun LINGER or more after the last
+// renewing yes shows no work.
+func (l *Ledger) idleSinceRenewal(h *host) bool {
+	return h.seen.mark.Seq > h.since && !h.busy(true) && passed(h.renewed, h.seen.mark.At, l.cfg.Linger)
+}

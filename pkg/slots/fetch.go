@@ -1,0 +1,91 @@
+package slots
+
+import (
+	"slices"
+	"time"
+
+	"github.com/ironic-throttle/ironic-throttle/pkg/api"
+	"github.com/ironic-throttle/ironic-throttle/pkg/ironic"
+)
+
+// Missing names the hosts that must be fetched alone because no list of a look
+// showed them (LH-36): absence from a list ends nothing. The order is stable.
+func (l *Ledger) Missing(now time.Time, nodes []ironic.Node) []string {
+	l.tick(now)
+	listed := make(map[string]bool, 2*len(nodes))
+	for _, n := range nodes {
+		listed[n.UUID] = true
+		if n.Name != "" {
+			listed[n.Name] = true
+		}
+	}
+	var keys []string
+	for h := range l.live {
+		if (h.busySeq > 0 || h.busy(l.cfg.CountExtra) || l.due(h)) && !listed[h.key()] {
+			keys = append(keys, h.key())
+		}
+	}
+	slices.Sort(keys)
+	return keys
+}
+
+// due reports whether a lease that was never seen busy hangs on a sight of its
+// node. The others are not fetched at each poll.
+func (l *Ledger) due(h *host) bool {
+	if !h.holds() || h.busySeq > 0 {
+		return false
+	}
+	if h.doubts > 0 && passed(h.doubt.at, l.now, l.cfg.Settle) {
+		return true
+	}
+	if passed(h.yesAt, l.now, l.cfg.LeaseTTL) {
+		return true
+	}
+	return passed(h.sinceAt, l.now, 2*l.cfg.LeaseTTL) && passed(h.renewed, l.now, l.cfg.Linger) &&
+		!l.idleSinceRenewal(h)
+}
+
+// wanting reports whether an ask makes us fetch its node: an op whose goal may
+// be reached already (LH-16), or a pool that only Ironic knows (LH-35). One
+// answer serves for LIST_MAX_AGE.
+func (l *Ledger) wanting(h *host, v Verdict) bool {
+	if v.Outcome == Exempt || v.Outcome == Done {
+		return false
+	}
+	if h != nil && (h.wanted || h.busy(true) ||
+		h.answered && !passed(h.fetched, l.now, l.cfg.ListMaxAge)) {
+		return false
+	}
+	limited := len(l.cfg.Groups) > 0 || l.cfg.VirtualMedia > 0
+	if limited && (h == nil || !h.facts && !h.answered) {
+		return true
+	}
+	if v.ask.Put {
+		return false
+	}
+	if v.ask.wantsNothing() {
+		return h != nil && h.holds()
+	}
+	switch v.ask.Op {
+	case api.OpProvision, api.OpDeprovision:
+		return true
+	case api.OpInspect:
+		return h != nil && h.lastBusy.Inspection()
+	}
+	return false
+}
+
+// Wanted names up to 20 hosts that were asked about and should be fetched
+// (LH-16). A host stays on the list until a fetch of it is answered; one that
+// could not be fetched goes behind the others.
+func (l *Ledger) Wanted(now time.Time) []string {
+	l.tick(now)
+	l.wants = slices.DeleteFunc(l.wants, func(h *host) bool { return !h.wanted })
+	n := min(maxWanted, len(l.wants))
+	keys := make([]string, 0, n)
+	for _, h := range l.wants[:n] {
+		keys = append(keys, h.key())
+	}
+	l.wants = append(l.wants[n:len(l.wants):len(l.wants)], l.wants[:n]...)
+	return keys
+}

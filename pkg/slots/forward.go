@@ -1,0 +1,124 @@
+package slots
+
+import (
+	"time"
+
+	"github.com/ironic-throttle/ironic-throttle/pkg/ironic"
+)
+
+// Put is one provisioning PUT of a gateway on its way to Ironic. While it is,
+// its host's slot cannot end (GW-3). Exactly one of Answered, Broken and Unsent
+// must end it; further calls do nothing.
+type Put struct {
+	h      *host
+	target ironic.Target
+	idle   bool
+	begun  uint64
+	sent   uint64 // Seq at the first byte; 0 = not yet
+	over   bool
+}
+
+// Forward lets the PUT of a Held, or Open and free, verdict go: the host holds a
+// slot from now on. The host's UUID must be known. idle tells that a fetch begun
+// after the PUT came in showed the node idle (GW-6, GW-17).
+func (l *Ledger) Forward(now time.Time, v Verdict, target ironic.Target, idle bool) *Put {
+	put := &Put{target: target, idle: idle, begun: l.Begin(now).Seq}
+	if v.Outcome == Held {
+		l.Commit(now, v)
+	} else {
+		l.Grant(now, v)
+	}
+	put.h = l.find(v.ask.ID)
+	if v.Outcome != Held {
+		put.h.byPut = put
+		put.h.op = target.Op()
+	}
+	if put.h.flights > 0 {
+		put.h.crowded = l.stamp()
+	}
+	put.h.flights++
+	return put
+}
+
+// Sent notes that the first byte goes out now: a yes (GW-3).
+func (l *Ledger) Sent(now time.Time, put *Put) {
+	l.tick(now)
+	if put.over {
+		return
+	}
+	l.yes(put.h, "")
+	put.sent = put.h.yesSeq
+}
+
+// Answered notes Ironic's answer. 2xx is a yes and work seen; a 4xx ends a lease
+// that this PUT alone made (GW-5); 5xx leaves the outcome unknown (GW-6).
+func (l *Ledger) Answered(now time.Time, put *Put, status int) {
+	switch {
+	case put.over:
+		return
+	case status >= 500:
+		l.Broken(now, put)
+		return
+	}
+	l.land(now, put)
+	h := put.h
+	h.yesSeq = l.stamp() // the yes is used up: only later looks tell how it ended
+	switch {
+	case status >= 200 && status < 300:
+		l.accepted(h, put)
+	case status >= 400:
+		l.refused(h, put)
+	}
+}
+
+func (l *Ledger) accepted(h *host, put *Put) {
+	h.everYes = true
+	h.yesAt = l.now
+	state, starts := put.target.Starts()
+	if !starts {
+		return
+	}
+	l.change(h, func() { h.busySeq = h.yesSeq })
+	h.lastBusy, h.op = state, put.target.Op()
+	h.out, h.gone = false, 0
+	l.stuckAt = time.Time{}
+}
+
+// refused is GW-5: Ironic did not take the PUT for which the lease was made, and
+// nothing else hangs on it.
+func (l *Ledger) refused(h *host, put *Put) {
+	if h.byPut == put && h.flights == 0 && h.doubts == 0 && !h.checked && h.busySeq == 0 {
+		l.totals.Refused++
+		l.vacate(h)
+	}
+}
+
+// Broken notes that the connection broke, or time ran out, after the first byte:
+// nobody knows whether Ironic acts on it (GW-6).
+func (l *Ledger) Broken(now time.Time, put *Put) {
+	if put.over {
+		return
+	}
+	l.land(now, put)
+	h := put.h
+	h.yesSeq = l.stamp()
+	h.doubts++
+	alone := h.doubts == 1 && put.begun > h.crowded && !h.checked
+	h.doubt = doubt{at: l.now, sent: put.sent, idle: put.idle && alone}
+}
+
+// Unsent notes that no byte of the PUT reached Ironic; the lease ends under the
+// conditions of GW-5 (GW-3, GW-9).
+func (l *Ledger) Unsent(now time.Time, put *Put) {
+	if put.over {
+		return
+	}
+	l.land(now, put)
+	l.refused(put.h, put)
+}
+
+func (l *Ledger) land(now time.Time, put *Put) {
+	l.tick(now)
+	put.over = true
+	put.h.flights--
+}

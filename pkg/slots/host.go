@@ -1,0 +1,145 @@
+package slots
+
+import (
+	"time"
+
+	"github.com/ironic-throttle/ironic-throttle/pkg/api"
+	"github.com/ironic-throttle/ironic-throttle/pkg/ironic"
+)
+
+// ID names a host. UUID decides; Name ("namespace~name") serves while no UUID
+// is known (LH-25).
+type ID struct {
+	UUID string
+	Name string
+}
+
+// kind tells how a host came to its slot.
+type kind int
+
+const (
+	vacant  kind = iota // holds no slot
+	leased              // we said yes
+	adopted             // found busy while we started (LH-24)
+	foreign             // busy and counted, without having asked (LH-11)
+)
+
+func (k kind) String() string {
+	return [...]string{"vacant", "leased", "adopted", "foreign"}[k]
+}
+
+// seen is the newest sight of a node.
+type seen struct {
+	mark  ironic.Mark // Seq 0: never looked
+	found bool
+	state ironic.State
+}
+
+// outside reports whether the sight shows a node that is not at work.
+func (s seen) outside() bool {
+	return s.mark.Seq > 0 && s.found && !s.state.Busy() && !s.state.Extra()
+}
+
+// host is what we know of one host. What stands here outlives a slot: it is the
+// memory of LH-11 and LH-16.
+type host struct {
+	id       ID
+	facts    bool // group and virtual are Ironic's own word
+	group    string
+	virtual  bool
+	seen     seen
+	lastBusy ironic.State // last busy state seen since the last grant
+	everYes  bool
+
+	// The last yes that was not done, of a check or a PUT.
+	yesSeq uint64
+	yesAt  time.Time
+
+	lastAsk  time.Time
+	wanted   bool // on the poller's fetch list (LH-16)
+	answered bool // a fetch of this host was answered, perhaps by 404
+	fetched  time.Time
+
+	boots bool // at work, but not counted
+
+	// Stillness by our own observation (LH-33).
+	stillSince time.Time
+	beat       string
+	beatSince  time.Time
+
+	slot
+}
+
+// slot is one occupancy, from the yes or the first sight to its end. The zero
+// slot is none.
+type slot struct {
+	kind    kind
+	pool    pool
+	off     bool   // written off: stuck, does not count (LH-33)
+	since   uint64 // Seq at which it began
+	sinceAt time.Time
+	op      api.Op // "" while nobody asked
+
+	checked  bool // a check said yes
+	checkAt  time.Time
+	renewed  time.Time // last check yes that put the refusal off (LH-12)
+	nameOnly bool      // the last check yes was to an ask without a UUID
+
+	busySeq uint64 // newest evidence of work; 0 = none
+	out     bool   // seen outside after that evidence
+	outAt   time.Time
+	gone    int // fetches answered 404 since the last yes (LH-23)
+
+	byPut   *Put   // the PUT that created it (GW-5)
+	flights int    // PUTs on their way
+	crowded uint64 // Seq at which two of them were last on their way at once
+	doubts  int    // PUTs whose outcome is unknown (GW-6)
+	doubt   doubt
+}
+
+// doubt is what must be known of PUTs with an unknown outcome (GW-6).
+type doubt struct {
+	at   time.Time // the latest break
+	sent uint64    // Seq at which that PUT was sent
+	// idle: the node was idle then, and nothing else of ours could have made it
+	// busy since.
+	idle bool
+}
+
+func (h *host) holds() bool { return h.kind != vacant }
+
+// busy reports whether the newest sight shows the node at work.
+func (h *host) busy(extra bool) bool {
+	s := h.seen.state
+	return h.seen.found && (s.Busy() || extra && s.Extra())
+}
+
+// key is what Ironic is asked for.
+func (h *host) key() string {
+	if h.id.UUID != "" {
+		return h.id.UUID
+	}
+	return h.id.Name
+}
+
+// goal reports whether the newest sight shows what op works towards. Where the
+// goal is also a starting point, the last busy state seen is the proof (LH-13).
+func (h *host) goal(op api.Op) bool {
+	if !h.seen.outside() {
+		return false
+	}
+	switch op {
+	case api.OpProvision, api.OpUnrescue, api.OpService:
+		return h.seen.state == ironic.Active
+	case api.OpInspect:
+		return h.seen.state == ironic.Manageable && h.lastBusy.Inspection()
+	case api.OpPrepare:
+		return h.seen.state == ironic.Manageable &&
+			(h.lastBusy == ironic.Cleaning || h.lastBusy == ironic.CleanWait)
+	case api.OpDeprovision:
+		return h.seen.state == ironic.Available
+	case api.OpRescue:
+		return h.seen.state == ironic.Rescue
+	}
+	return false
+}

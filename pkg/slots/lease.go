@@ -1,0 +1,114 @@
+package slots
+
+import (
+	"time"
+
+	"github.com/ironic-throttle/ironic-throttle/pkg/api"
+)
+
+// Commit carries out what a yes of v means: a held slot is renewed, a done one
+// ended. It also remembers that the host asked. For a no, and for Exempt, that
+// is all.
+func (l *Ledger) Commit(now time.Time, v Verdict) {
+	l.tick(now)
+	switch v.Outcome {
+	case Held:
+		l.renew(l.heard(v), v)
+	case Done:
+		if h := v.host; h != nil {
+			l.heard(v)
+			h.everYes = true
+			if h.holds() {
+				l.finish(h)
+			}
+		}
+	case Exempt:
+		if v.host != nil {
+			l.heard(v)
+		}
+	default:
+		if v.host != nil || l.wanting(nil, v) {
+			l.heard(v)
+		}
+	}
+}
+
+// Grant gives the host of v a new slot. The caller has seen v.Free > 0, or lets
+// the host pass above the limit knowingly; the ledger does not judge twice.
+func (l *Ledger) Grant(now time.Time, v Verdict) {
+	l.tick(now)
+	h := l.heard(v)
+	l.occupy(h, leased, v.pool, l.stamp())
+	h.lastBusy = ""
+	l.totals.Granted++
+	if !v.ask.Put {
+		l.checkYes(h, v.ask)
+		h.renewed = l.now
+	}
+	l.yes(h, v.ask.Op)
+}
+
+// Observed lets the host of v pass without a slot: mode observe says yes to
+// everybody. Once its node is busy it counts (LH-11).
+func (l *Ledger) Observed(now time.Time, v Verdict) {
+	l.tick(now)
+	l.heard(v).everYes = true
+}
+
+// heard enters the asking host, and puts it on the fetch list when its answer
+// hangs on something that only Ironic knows.
+func (l *Ledger) heard(v Verdict) *host {
+	h := l.admit(v.ask.ID)
+	h.lastAsk = l.now
+	if h.lastBusy.Inspection() && v.ask.Op != api.OpInspect && v.ask.Op != api.OpNone {
+		h.lastBusy = "" // its controller has gone on: a later inspection is a new one
+	}
+	if l.wanting(h, v) {
+		h.wanted = true
+		l.wants = append(l.wants, h)
+	}
+	return h
+}
+
+// renew is a yes to a host that holds a slot or is at work.
+func (l *Ledger) renew(h *host, v Verdict) {
+	if !h.holds() { // LH-8: from now on it counts, even above the limit
+		l.occupy(h, leased, v.pool, l.stamp())
+		l.change(h, func() { h.busySeq = h.since })
+	}
+	if v.ask.Op == api.OpNone {
+		return // wants nothing: a yes that nothing follows renews nothing
+	}
+	if !v.ask.Put {
+		l.checkYes(h, v.ask)
+		if h.busySeq > 0 || !passed(h.sinceAt, l.now, 2*l.cfg.LeaseTTL) {
+			h.renewed = l.now
+		}
+		l.yes(h, v.ask.Op)
+		return
+	}
+	l.yes(h, "") // a PUT's target becomes the op when Ironic accepts it (GW-3)
+}
+
+// checkYes notes a yes on the check way.
+func (l *Ledger) checkYes(h *host, ask Ask) {
+	h.checked, h.checkAt = true, l.now
+	h.nameOnly = ask.ID.UUID == ""
+}
+
+// yes notes a yes of either way; op replaces the slot's unless it is empty.
+func (l *Ledger) yes(h *host, op api.Op) {
+	h.everYes = true
+	h.yesSeq, h.yesAt = l.stamp(), l.now
+	h.gone = 0
+	h.doubt.idle = false // a second cause of work: seeing it settles nothing
+	if op != "" {
+		h.op = op
+	}
+}
+
+// finish ends a slot whose work is over.
+func (l *Ledger) finish(h *host) {
+	l.totals.Finished++
+	l.vacate(h)
+}

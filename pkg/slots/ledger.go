@@ -1,0 +1,143 @@
+package slots
+
+import (
+	"time"
+
+	"github.com/ironic-throttle/ironic-throttle/pkg/api"
+	"github.com/ironic-throttle/ironic-throttle/pkg/ironic"
+)
+
+// Ledger knows who holds a slot. Make one with New; it is not safe for
+// concurrent use.
+type Ledger struct {
+	cfg   Config
+	start time.Time
+
+	now time.Time // the latest now that was passed in
+	seq uint64
+
+	byUUID map[string]*host
+	byName map[string]*host   // the host that bore the name last
+	live   map[*host]struct{} // holds a slot, or its node is busy
+	wants  []*host            // fetch list of LH-16, oldest first
+
+	// The counters mirror the hosts; account alone writes them.
+	total, virtual tally
+	groups         map[string]*tally
+	booting        int
+	stuckAt        time.Time // when the next host may become stuck; zero = recount now
+
+	lookAt  time.Time // when the last complete look began
+	looks   uint64
+	settled bool // LH-24
+
+	totals  api.Totals
+	notices []Notice
+}
+
+// New returns a ledger that starts now: it says no yes to a host without a slot
+// before a complete look begun Config.Settle later (LH-24).
+func New(cfg Config, now time.Time) (*Ledger, error) {
+	if err := cfg.Validate(); err != nil {
+		return nil, err
+	}
+	return &Ledger{
+		cfg: cfg, start: now, now: now,
+		byUUID: map[string]*host{}, byName: map[string]*host{}, live: map[*host]struct{}{},
+		groups: map[string]*tally{},
+	}, nil
+}
+
+// SetLimits changes the limits. Nobody loses a slot; while more are occupied
+// than the new limit allows there is no further yes (LH-19).
+func (l *Ledger) SetLimits(now time.Time, limits Limits) error {
+	if err := limits.Validate(); err != nil {
+		return err
+	}
+	l.tick(now)
+	for h := range l.live {
+		l.account(h, -1)
+	}
+	l.cfg.Limits = limits
+	for h := range l.live {
+		if h.holds() && h.facts {
+			h.pool, _ = l.poolFor(h, "", false)
+		} else if _, ok := limits.Groups[h.pool.group]; !ok {
+			h.pool.group = ""
+		}
+		l.account(h, +1)
+	}
+	l.stuckAt = time.Time{}
+	return nil
+}
+
+// Begin returns a mark later than everything that has happened (LH-15).
+func (l *Ledger) Begin(now time.Time) ironic.Mark {
+	l.tick(now)
+	return ironic.Mark{Seq: l.stamp(), At: l.now}
+}
+
+// tick moves the ledger's clock on; it never goes back.
+func (l *Ledger) tick(now time.Time) {
+	l.now = later(l.now, now)
+}
+
+// stamp numbers an event.
+func (l *Ledger) stamp() uint64 {
+	l.seq++
+	return l.seq
+}
+
+// passed reports whether d has gone by between since and at.
+func passed(since, at time.Time, d time.Duration) bool {
+	return at.Sub(since) >= d
+}
+
+func later(a, b time.Time) time.Time {
+	if b.After(a) {
+		return b
+	}
+	return a
+}
+
+// occupy opens a slot of kind k for h.
+func (l *Ledger) occupy(h *host, k kind, p pool, seq uint64) {
+	l.account(h, -1)
+	h.slot = slot{kind: k, pool: p, since: seq, sinceAt: l.now}
+	if k != leased {
+		h.busySeq = seq
+	}
+	l.account(h, +1)
+	l.enlist(h)
+	l.stuckAt = time.Time{}
+}
+
+// vacate ends h's slot.
+func (l *Ledger) vacate(h *host) {
+	l.account(h, -1)
+	h.slot = slot{}
+	l.enlist(h)
+	l.stuckAt = time.Time{}
+}
+
+// enlist keeps live and booting true for h, whose slot or sight has changed.
+func (l *Ledger) enlist(h *host) {
+	busy := h.busy(l.cfg.CountExtra)
+	if h.holds() || busy {
+		l.live[h] = struct{}{}
+	} else {
+		delete(l.live, h)
+	}
+	boots := false
+	if busy && !h.holds() {
+		p, _ := l.poolFor(h, "", false)
+		boots = p.class != exempt
+	}
+	switch {
+	case boots && !h.boots:
+		l.booting++
+	case h.boots && !boots:
+		l.booting--
+	}
+	h.boots = boots
+}

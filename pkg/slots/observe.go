@@ -1,0 +1,140 @@
+package slots
+
+import (
+	"time"
+
+	"github.com/ironic-throttle/ironic-throttle/pkg/ironic"
+)
+
+// Observe takes a complete look: every list, page and fetch that Missing asked
+// for was answered. A look that failed half-way must not come here; it ends no
+// slot and does not make the view younger.
+func (l *Ledger) Observe(now time.Time, look ironic.Look) {
+	l.tick(now)
+	for _, n := range look.Nodes {
+		l.sight(look.Mark, n)
+	}
+	for _, s := range look.Fetched {
+		l.ObserveNode(now, s)
+	}
+	l.looks++
+	if look.Mark.At.After(l.lookAt) {
+		l.lookAt = look.Mark.At
+	}
+	if passed(l.start, look.Mark.At, l.cfg.Settle) {
+		l.settled = true
+	}
+	l.forget()
+	l.stuckAt = time.Time{}
+	l.refreshStuck()
+}
+
+// ObserveNode takes the answer to one fetch, of the poller or of a gateway.
+func (l *Ledger) ObserveNode(now time.Time, s ironic.Sight) {
+	l.tick(now)
+	if !s.Found {
+		l.missed(s)
+		return
+	}
+	if h := l.byName[s.Key]; h != nil && h.id.UUID == "" && l.byUUID[s.Node.UUID] == nil {
+		l.learn(h, ID{UUID: s.Node.UUID})
+	}
+	if h := l.sight(s.Mark, s.Node); h != nil {
+		l.answer(h)
+	}
+}
+
+// answer notes that a fetch of h was answered.
+func (l *Ledger) answer(h *host) {
+	h.wanted, h.answered, h.fetched = false, true, l.now
+}
+
+// sight takes what a list or a fetch shows of a node and returns its host, or
+// nil for an idle node that nobody asked about.
+func (l *Ledger) sight(mark ironic.Mark, n ironic.Node) *host {
+	id := ID{UUID: n.UUID, Name: n.Name}
+	h := l.find(id)
+	if h == nil && !n.State.Busy() && !n.State.Extra() {
+		return nil
+	}
+	h = l.admit(id)
+	if mark.Seq <= h.seen.mark.Seq {
+		return h // we know better already
+	}
+	l.place(h, n)
+	l.still(h, n)
+	h.seen = seen{mark: mark, found: true, state: n.State}
+	if n.State.Busy() || n.State.Extra() {
+		l.seenBusy(h, n)
+	} else {
+		l.seenOutside(h)
+	}
+	l.enlist(h)
+	return h
+}
+
+// seenBusy: h's node is at work.
+func (l *Ledger) seenBusy(h *host, n ironic.Node) {
+	mark := h.seen.mark
+	if !h.holds() {
+		l.found(h, n)
+		return
+	}
+	if mark.Seq <= h.since || mark.Seq < h.busySeq {
+		return // from before the slot (LH-15), or older than a PUT's 2xx
+	}
+	l.change(h, func() { h.busySeq = mark.Seq })
+	h.lastBusy = n.State
+	h.out, h.gone = false, 0
+	if h.doubts == 1 && h.flights == 0 && h.doubt.idle && mark.Seq > h.doubt.sent {
+		h.doubts = 0 // it was idle, it is at work: that PUT took effect (GW-6)
+	}
+}
+
+// found decides whether a busy node without a slot counts (LH-11, LH-24).
+func (l *Ledger) found(h *host, n ironic.Node) {
+	p, _ := l.poolFor(h, "", false)
+	if p.class == exempt || !h.busy(l.cfg.CountExtra) {
+		return
+	}
+	switch {
+	case l.adopting(h.seen.mark):
+		l.totals.Adopted++
+		l.note(NoticeAdopted, h)
+		l.occupy(h, adopted, p, h.seen.mark.Seq)
+	case h.everYes, n.AgentURL, l.cfg.Count == CountBusy:
+		l.totals.Foreign++
+		l.note(NoticeForeign, h)
+		l.occupy(h, foreign, p, h.seen.mark.Seq)
+	default:
+		return
+	}
+	h.lastBusy = n.State
+}
+
+// adopting reports whether a busy node of a look begun at mark is adopted: until
+// the settle has ended and LEASE_TTL has passed, whatever its agent_url (LH-24).
+func (l *Ledger) adopting(mark ironic.Mark) bool {
+	return !l.settled || !passed(l.start, mark.At, l.cfg.LeaseTTL)
+}
+
+// forget drops hosts that hold nothing, are not at work, were never said yes to
+// and no longer ask.
+func (l *Ledger) forget() {
+	if l.looks%64 != 0 {
+		return
+	}
+	old := func(h *host) bool {
+		return !h.holds() && !h.busy(l.cfg.CountExtra) && !h.everYes && passed(h.lastAsk, l.now, forgetAfter)
+	}
+	for _, h := range l.byUUID {
+		if old(h) {
+			l.drop(h)
+		}
+	}
+	for _, h := range l.byName {
+		if old(h) {
+			l.drop(h)
+		}
+	}
+}

@@ -1,0 +1,131 @@
+package slots
+
+import "github.com/ironic-throttle/ironic-throttle/pkg/api"
+
+// pool is where a host's slot counts.
+type pool struct {
+	class class
+	group string // a conductor group with a limit of its own, else ""
+}
+
+type class int
+
+const (
+	regular class = iota // the total, and perhaps a group
+	virtual              // the virtual-media pool beside it (LH-34)
+	exempt               // nowhere (LH-22)
+)
+
+// VirtualMediaPool names the virtual-media pool where pools are shown.
+const VirtualMediaPool = "virtual-media"
+
+func (p pool) name() string {
+	switch p.class {
+	case virtual:
+		return VirtualMediaPool
+	case exempt:
+		return "exempt"
+	}
+	return p.group
+}
+
+// tally counts the hosts of one pool.
+type tally struct {
+	occupied int // what is compared with the limit
+	unseen   int // of these, not seen busy yet
+}
+
+// poolFor places a host by Ironic's word, or by the ask's where Ironic's is not
+// known; known is false when a limit depends on a word that nobody gave (LH-35).
+func (l *Ledger) poolFor(h *host, group string, virtualMedia bool) (p pool, known bool) {
+	known = h != nil && (h.facts || h.answered)
+	if h != nil && h.facts {
+		group, virtualMedia = h.group, h.virtual
+	}
+	if !known && len(l.cfg.Groups) == 0 && l.cfg.VirtualMedia == 0 {
+		known = true // no answer depends on it
+	}
+	switch {
+	case virtualMedia && l.cfg.VirtualMedia > 0:
+		return pool{class: virtual}, known
+	case virtualMedia && l.cfg.ExemptVirtualMedia:
+		return pool{class: exempt}, known
+	}
+	if _, limited := l.cfg.Groups[group]; !limited {
+		group = ""
+	}
+	return pool{group: group}, known
+}
+
+// free is how many further slots p has; negative when over its limit.
+func (l *Ledger) free(p pool) int {
+	switch p.class {
+	case exempt:
+		return MaxLimit
+	case virtual:
+		return l.cfg.VirtualMedia - l.virtual.occupied
+	}
+	free := l.cfg.Total - l.total.occupied
+	if p.group != "" {
+		free = min(free, l.cfg.Groups[p.group]-l.group(p.group).occupied)
+	}
+	return free
+}
+
+// tallies returns the counters in which a slot of p shows.
+func (l *Ledger) tallies(p pool) []*tally {
+	switch p.class {
+	case exempt:
+		return nil
+	case virtual:
+		return []*tally{&l.virtual}
+	}
+	if p.group == "" {
+		return []*tally{&l.total}
+	}
+	return []*tally{&l.total, l.group(p.group)}
+}
+
+func (l *Ledger) group(name string) *tally {
+	t := l.groups[name]
+	if t == nil {
+		t = &tally{}
+		l.groups[name] = t
+	}
+	return t
+}
+
+// account adds h's share to its pool (sign 1) or takes it back (sign -1).
+// Whatever changes kind, pool, off or busySeq stands between the two.
+func (l *Ledger) account(h *host, sign int) {
+	if !h.holds() || h.off {
+		return
+	}
+	for _, t := range l.tallies(h.pool) {
+		t.occupied += sign
+		if h.busySeq == 0 {
+			t.unseen += sign
+		}
+	}
+}
+
+// change brackets a change of h that the counters see.
+func (l *Ledger) change(h *host, f func()) {
+	l.account(h, -1)
+	f()
+	l.account(h, +1)
+}
+
+// slotsOf shows p's numbers; a group's free slots are also bounded by the total.
+func (l *Ledger) slotsOf(p pool) api.Slots {
+	limit, t := l.cfg.Total, l.total
+	switch {
+	case p.class == virtual:
+		limit, t = l.cfg.VirtualMedia, l.virtual
+	case p.group != "":
+		limit, t = l.cfg.Groups[p.group], *l.group(p.group)
+	}
+	return api.Slots{
+		Limit: limit, Occupied: t.occupied, Free: max(0, l.free(p)), Leased: t.unseen, Booting: l.booting,
+	}
+}
