@@ -66,6 +66,7 @@ func (c *Client) listOnce(ctx context.Context, state State) ([]Node, error) {
 			return nodes, nil
 		}
 		if len(nodes) == known {
+			c.count.list.errors.Add(1)
 			return nil, answerError(r.what(), errors.New("a page that goes on brings no new node"))
 		}
 		marker = p.last

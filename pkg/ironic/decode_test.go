@@ -1,0 +1,219 @@
+package ironic
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"io"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func one(t *testing.T, row string) Node {
+	t.Helper()
+	p, err := decodePage(strings.NewReader(`{"nodes": [` + row + `]}`))
+	if err != nil || len(p.nodes) != 1 {
+		t.Fatalf("%s: %d nodes, %v", row, len(p.nodes), err)
+	}
+	return p.nodes[0]
+}
+
+func TestLH3_AgentURLCountsOnlyWhenItIsText(t *testing.T) {
+	for info, want := range map[string]bool{
+		`{"agent_url": "https://[fd00::7]:9999"}`: true,
+		`{"x": {}, "agent_url": "http://h:9999"}`: true,
+		`{}`:                               false,
+		`null`:                             false,
+		`[]`:                               false,
+		`"agent_url"`:                      false,
+		`{"agent_url": null}`:              false,
+		`{"agent_url": ""}`:                false,
+		`{"agent_url": " \t\n"}`:           false,
+		`{"agent_url": 7}`:                 false,
+		`{"agent_url": true}`:              false,
+		`{"agent_url": ["http://h:9999"]}`: false,
+		`{"agent_url": {"url": "x"}}`:      false,
+	} {
+		if got := one(t, `{"uuid": "u", "driver_internal_info": `+info+`}`).AgentURL; got != want {
+			t.Errorf("%s: %v, want %v", info, got, want)
+		}
+	}
+	if one(t, `{"uuid": "u"}`).AgentURL {
+		t.Error("no driver_internal_info: must not count")
+	}
+}
+
+func TestDecodeKeepsWhatNodeHolds(t *testing.T) {
+	got := one(t, `{"uuid": "u", "name": "ns~h", "provision_state": "clean wait", "target_provision_state": "available",
+		"provision_updated_at": "2026-11-21T13:16:41+00:00", "driver_internal_info": {"agent_url": "x", "agent_last_heartbeat": "2026-11-21T13:17:00.1"},
+		"conductor_group": "rack1", "boot_interface": "redfish-virtual-media", "maintenance": true, "fault": "clean failure",
+		"last_error": "it broke", "instance_uuid": "i", "links": [{"href": "x"}], "extra": {"deep": [1, [2, {"a": null}]]}}`)
+	want := Node{
+		UUID: "u", Name: "ns~h", State: CleanWait, TargetState: Available,
+		ProvisionUpdatedAt: "2026-11-21T13:16:41+00:00", AgentURL: true, AgentHeartbeat: "2026-11-21T13:17:00.1",
+		ConductorGroup: "rack1", BootInterface: "redfish-virtual-media", Maintenance: true, Fault: "clean failure",
+		LastError: "it broke", InstanceUUID: "i",
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+func TestGC17_DecodeToleratesWhatItDoesNotNeed(t *testing.T) {
+	huge := strings.Repeat("ä", 1<<20)
+	for name, row := range map[string]string{
+		"nulls": `{"uuid": "u", "name": null, "provision_state": null, "target_provision_state": null, "driver_internal_info": null,
+			"conductor_group": null, "boot_interface": null, "maintenance": null, "fault": null, "last_error": null, "instance_uuid": null}`,
+		"wrong types": `{"uuid": "u", "name": 7, "provision_state": ["deploying"], "target_provision_state": {}, "driver_internal_info": 0,
+			"conductor_group": false, "boot_interface": [], "maintenance": "true", "fault": 1.5, "last_error": {"a": 1}, "instance_uuid": true}`,
+		"unknown fields": `{"uuid": "u", "new_in_2030": {"a": [1, 2, {"b": "` + huge + `"}]}}`,
+	} {
+		if diff := cmp.Diff(Node{UUID: "u"}, one(t, row)); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", name, diff)
+		}
+	}
+	n := one(t, `{"uuid": "u", "name": "`+huge+`", "last_error": "`+huge+`"}`)
+	if len(n.Name) != maxTextLen || len(n.LastError) != maxErrorLen || strings.Trim(n.LastError, "ä") != "" {
+		t.Errorf("huge texts must be cut between characters: name %d, last_error %d bytes", len(n.Name), len(n.LastError))
+	}
+}
+
+func TestDecodeSkipsRowsWithoutAUUID(t *testing.T) {
+	p, err := decodePage(strings.NewReader(`{"next": null, "nodes": [{"uuid": "a"}, {}, {"uuid": ""}, {"uuid": " "}, {"uuid": 7}, {"uuid": null}, null, 3, "x", [],
+		{"uuid": "` + strings.Repeat("u", maxKeyLen+1) + `"}, {"uuid": "b"}, {"uuid": {}}], "more": 1}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if p.rows != 13 || p.skipped != 11 || p.last != "b" || p.more || len(p.nodes) != 2 {
+		t.Errorf("got %+v", p)
+	}
+}
+
+func TestDecodeRefusesWhatIsNoWholeList(t *testing.T) {
+	for _, body := range []string{
+		``, ` `, `null`, `7`, `[]`, `"nodes"`, `{`, `{}`, `{"next": null}`, `{"Nodes": []}`,
+		`{"nodes": null}`, `{"nodes": {}}`, `{"nodes": 7}`, `{"nodes": "x"}`, `{"nodes": [`, `{"nodes": []`, `{"nodes": [{}`,
+		`{"nodes": [{"uuid": "a"},]}`, `{"nodes": [{"uuid": "a"} {"uuid": "b"}]}`, `{"nodes": [}]}`, `{"nodes": []]`,
+		`{"nodes": []}x`, `{"nodes": []}{}`, `{"next": }`, `{"nodes" []}`, `{nodes: []}`,
+	} {
+		if p, err := decodePage(strings.NewReader(body)); err == nil || len(p.nodes) != 0 {
+			t.Errorf("%s: got %+v, %v; want an error and nothing else", body, p, err)
+		}
+	}
+	for _, body := range []string{``, `{}`, `null`, `[]`, `7`, `{"uuid": ""}`, `{"uuid": "a"`, `{"uuid": "a"} {`, `{"uuid": "a"}7`} {
+		if n, err := decodeNode(strings.NewReader(body)); err == nil {
+			t.Errorf("%s: got %+v, want an error", body, n)
+		}
+	}
+}
+
+// A broken reader must show as such, so that it is told from bad JSON.
+func TestDecodePassesTheReadersErrorOn(t *testing.T) {
+	broken := errors.New("broken")
+	for _, start := range []string{"", `{`, `{"nodes"`, `{"nodes": [`, `{"nodes": [{"uuid": "a"}`, `{"nodes": [], "x": [`, `{"nodes": []`} {
+		r := io.MultiReader(strings.NewReader(start), errReader{broken})
+		if _, err := decodePage(r); !errors.Is(err, broken) {
+			t.Errorf("after %q: %v", start, err)
+		}
+	}
+}
+
+type errReader struct{ err error }
+
+func (r errReader) Read([]byte) (int, error) { return 0, r.err }
+
+func TestDecodeCaptures(t *testing.T) {
+	for name, rows := range map[string]int{
+		"04-list-page-fields": 3, "33-filter-clean-failed-next": 2, "75-v29-filter-next": 2,
+		"52-list-busy-deploying": 2, "34-sort-provision_updated_at": 1, "81-v29-list-fields": -1,
+	} {
+		p, err := decodePage(bytes.NewReader(body(t, name)))
+		if err != nil || (rows >= 0 && p.rows != rows) || p.skipped != 0 || len(p.nodes) != p.rows {
+			t.Errorf("%s: %+v, %v", name, p, err)
+		}
+	}
+	for name, want := range map[string]Node{
+		"06-node-full":          {UUID: "82158cd1-dcf7-47c2-9684-4bd0331046ca", Name: "metal3~host-0900", State: Enroll, BootInterface: "fake"},
+		"71-v29-node-full":      {UUID: "9b49c330-5e1d-4e90-8a3b-47485fd5dcb0", Name: "metal3~host-0001", State: Enroll, BootInterface: "ipxe"},
+		"44-get-node-deploying": {UUID: "566b2f1f-6ca4-4a94-b479-73eca8e1d508", Name: "metal3~host-0910", State: Deploying, TargetState: Active, ProvisionUpdatedAt: "2026-11-21T13:16:41.020851+00:00", BootInterface: "fake"},
+	} {
+		got, err := decodeNode(bytes.NewReader(body(t, name)))
+		if err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", name, diff)
+		}
+	}
+}
+
+// pageOf writes nodes as Ironic would.
+func pageOf(nodes []Node) []byte {
+	rows := []map[string]any{}
+	for _, n := range nodes {
+		info := map[string]any{"agent_last_heartbeat": n.AgentHeartbeat}
+		if n.AgentURL {
+			info["agent_url"] = "http://h:9999"
+		}
+		rows = append(rows, map[string]any{
+			"uuid": n.UUID, "name": n.Name, "provision_state": n.State, "target_provision_state": n.TargetState,
+			"provision_updated_at": n.ProvisionUpdatedAt, "driver_internal_info": info, "conductor_group": n.ConductorGroup,
+			"boot_interface": n.BootInterface, "maintenance": n.Maintenance, "fault": n.Fault,
+			"last_error": n.LastError, "instance_uuid": n.InstanceUUID,
+		})
+	}
+	b, _ := json.Marshal(map[string]any{"nodes": rows})
+	return b
+}
+
+// Whatever comes, decoding ends, bounds what it keeps and adds up; and what it
+// has kept is read the same again.
+func FuzzDecodePage(f *testing.F) {
+	for _, name := range captures(f) {
+		f.Add(body(f, name))
+	}
+	f.Add([]byte(`{"nodes": [{"uuid": "a", "driver_internal_info": {"agent_url": " "}}, null, {"uuid": 1}], "next": "x"}`))
+	f.Add([]byte(`{"nodes": [{"uuid": "a", "UUID": "b", "uuid": null}], "nodes": []}`))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		if n, err := decodeNode(bytes.NewReader(data)); err == nil && n.UUID == "" {
+			t.Error("a node without a uuid")
+		}
+		p, err := decodePage(bytes.NewReader(data))
+		if err != nil {
+			if len(p.nodes) != 0 {
+				t.Error("an error came with nodes")
+			}
+			return
+		}
+		if p.rows != len(p.nodes)+p.skipped {
+			t.Errorf("%d rows, %d nodes, %d skipped", p.rows, len(p.nodes), p.skipped)
+		}
+		for _, n := range p.nodes {
+			if strings.TrimSpace(n.UUID) == "" || len(n.UUID) > maxKeyLen || len(n.Name) > maxTextLen || len(n.LastError) > maxErrorLen {
+				t.Errorf("unbounded or unusable: %+v", n)
+			}
+		}
+		again, err := decodePage(bytes.NewReader(pageOf(p.nodes)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(p.nodes, again.nodes); diff != "" {
+			t.Errorf("read again (-first +second):\n%s", diff)
+		}
+	})
+}
+
+// Whatever an error body holds, what we quote of it is one short line.
+func FuzzFault(f *testing.F) {
+	for _, name := range captures(f) {
+		f.Add(body(f, name))
+	}
+	f.Fuzz(func(t *testing.T, data []byte) {
+		text := fault(data)
+		if len(text) > maxFaultLen || strings.ContainsAny(text, "\r\n\t\x00") {
+			t.Errorf("%q", text)
+		}
+	})
+}

@@ -1,0 +1,145 @@
+package ironic
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+)
+
+func TestDefaultsAreBMOs(t *testing.T) {
+	got := Settings{}.WithDefaults()
+	want := Settings{
+		AuthRootDir: "/opt/metal3/auth", CACertFile: "/opt/metal3/certs/ca/tls.crt",
+		ClientCertFile: "/opt/metal3/certs/client/tls.crt", ClientPrivateKeyFile: "/opt/metal3/certs/client/tls.key",
+		ClientTimeout: 30 * time.Second,
+	}
+	if diff := cmp.Diff(want, got, cmpopts.IgnoreFields(Settings{}, "Log")); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	own := Settings{AuthRootDir: "a", CACertFile: "b", ClientCertFile: "c", ClientPrivateKeyFile: "d", ClientTimeout: 1, Log: got.Log}
+	if diff := cmp.Diff(own, own.WithDefaults(), cmpopts.IgnoreFields(Settings{}, "Log")); diff != "" {
+		t.Errorf("defaults must not replace what is set (-want +got):\n%s", diff)
+	}
+}
+
+func TestEndpoint(t *testing.T) {
+	for in, want := range map[string]string{
+		"http://ironic:6385":            "http://ironic:6385/v1",
+		"http://ironic:6385/":           "http://ironic:6385/v1",
+		"http://ironic:6385/v1":         "http://ironic:6385/v1",
+		"http://ironic:6385/v1/":        "http://ironic:6385/v1",
+		"http://ironic:6385//v1//":      "http://ironic:6385/v1",
+		"http://ironic/baremetal":       "http://ironic/baremetal/v1",
+		"http://ironic/baremetal/v1/":   "http://ironic/baremetal/v1",
+		"https://[fd00::1]:6385/v1":     "https://[fd00::1]:6385/v1",
+		"http://user:pass@ironic/v1":    "http://ironic/v1",
+		"http://user:p%40ss@ironic:1":   "http://ironic:1/v1",
+		"":                              "error: is not set",
+		"ironic:6385":                   "error: must begin with http",
+		"/v1":                           "error: must begin with http",
+		"ftp://ironic":                  "error: must begin with http",
+		"http://":                       "error: names no host",
+		"http://ironic?x=1":             "error: neither query nor fragment",
+		"http://ironic/#x":              "error: neither query nor fragment",
+		"http://user@ironic":            "error: both user and password",
+		"http://user:@ironic":           "error: both user and password",
+		"http://:SECRET@ironic":         "error: both user and password",
+		"http://user:SECRET@ir onic/v1": "error: is not a URL",
+		"ftp://user:SECRET@ironic":      "error: must begin with http",
+	} {
+		w := newWire()
+		c, err := NewClient(Settings{Endpoint: in, Transport: w})
+		if reason, ok := strings.CutPrefix(want, "error: "); ok {
+			if err == nil || !strings.HasPrefix(err.Error(), "IRONIC_ENDPOINT: ") || !strings.Contains(err.Error(), reason) || strings.Contains(err.Error(), "SECRET") {
+				t.Errorf("%q: %v, want %s", in, err, want)
+			}
+			continue
+		}
+		if err != nil {
+			t.Errorf("%q: %v", in, err)
+			continue
+		}
+		_, _ = c.Flow(t.Context())
+		if got := w.log[0].URL.String(); got != want {
+			t.Errorf("%q asks %s, want %s", in, got, want)
+		}
+	}
+}
+
+func TestCredentials(t *testing.T) {
+	type files map[string]string
+	for _, tt := range []struct {
+		name     string
+		files    files // nil: no directory
+		endpoint string
+		want     string // user:password, "" = none, or error: …
+	}{
+		{"noauth", nil, "http://h", ""},
+		{"files", files{"username": "bmo\n", "password": " secret \n"}, "http://h", "bmo:secret"},
+		{"in the URL", nil, "http://u:p%40%3A@h", "u:p@:"},
+		{"files before URL", files{"username": "bmo", "password": "secret"}, "http://u:p@h", "bmo:secret"},
+		{"password missing", files{"username": "bmo"}, "http://h", "error: ironic/password"},
+		{"username missing", files{"password": "secret"}, "http://h", "error: ironic/username"},
+		{"directory empty", files{}, "http://h", "error: ironic/username"},
+		{"username empty", files{"username": " \n", "password": "secret"}, "http://h", "error: ironic/username is empty"},
+		{"password empty", files{"username": "bmo", "password": ""}, "http://h", "error: ironic/password is empty"},
+		{"password huge", files{"username": "bmo", "password": strings.Repeat("x", maxSecretBytes+1)}, "http://h", "error: longer than"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			root := t.TempDir()
+			if tt.files != nil {
+				if err := os.Mkdir(filepath.Join(root, "ironic"), 0o700); err != nil {
+					t.Fatal(err)
+				}
+			}
+			for name, text := range tt.files {
+				writeFile(t, filepath.Join(root, "ironic", name), text)
+			}
+			w := newWire(row("a", Deploying))
+			c, err := NewClient(Settings{Endpoint: tt.endpoint, AuthRootDir: root, Transport: w})
+			if reason, ok := strings.CutPrefix(tt.want, "error: "); ok {
+				if err == nil || !strings.Contains(err.Error(), reason) || !strings.HasPrefix(err.Error(), "METAL3_AUTH_ROOT_DIR: ") {
+					t.Fatalf("got %v, want %s", err, tt.want)
+				}
+				return
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			mustFind(t, c, "a")
+			for _, r := range w.log {
+				user, password, ok := r.BasicAuth()
+				if got := user + ":" + password; ok != (tt.want != "") || (ok && got != tt.want) {
+					t.Errorf("%s carries %q, want %q", r.URL, got, tt.want)
+				}
+			}
+		})
+	}
+}
+
+func TestAuthRootThatIsAFile(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "auth")
+	writeFile(t, file, "x")
+	if _, err := NewClient(Settings{Endpoint: "http://h", AuthRootDir: file, Transport: newWire()}); err == nil || !strings.Contains(err.Error(), file) {
+		t.Errorf("got %v, want an error that names %s", err, file)
+	}
+	dir := t.TempDir()
+	if err := os.MkdirAll(filepath.Join(dir, "ironic", "username"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := NewClient(Settings{Endpoint: "http://h", AuthRootDir: dir, Transport: newWire()}); err == nil || !strings.Contains(err.Error(), "username") {
+		t.Errorf("got %v, want an error that names the file", err)
+	}
+}
+
+func TestClientTimeoutMustBePositive(t *testing.T) {
+	_, err := NewClient(Settings{Endpoint: "http://h", ClientTimeout: -time.Second, Transport: newWire()})
+	if err == nil || err.Error() != "IRONIC_CLIENT_TIMEOUT: -1s must be positive" {
+		t.Errorf("got %v", err)
+	}
+}

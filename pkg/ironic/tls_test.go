@@ -1,0 +1,182 @@
+package ironic
+
+import (
+	"bytes"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/tls"
+	"crypto/x509"
+	"crypto/x509/pkix"
+	"encoding/pem"
+	"io"
+	"log"
+	"log/slog"
+	"math/big"
+	"net/http"
+	"net/http/httptest"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+)
+
+// selfSigned writes a certificate which is its own authority, and its key.
+func selfSigned(t *testing.T, dir, name string) (certFile, keyFile string) {
+	t.Helper()
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	template := &x509.Certificate{
+		SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: name},
+		NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour),
+		KeyUsage: x509.KeyUsageDigitalSignature | x509.KeyUsageCertSign, IsCA: true, BasicConstraintsValid: true,
+		ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth},
+	}
+	der, err := x509.CreateCertificate(rand.Reader, template, template, &key.PublicKey, key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	keyDER, err := x509.MarshalECPrivateKey(key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	certFile, keyFile = filepath.Join(dir, name+".crt"), filepath.Join(dir, name+".key")
+	writeFile(t, certFile, string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der})))
+	writeFile(t, keyFile, string(pem.EncodeToMemory(&pem.Block{Type: "EC PRIVATE KEY", Bytes: keyDER})))
+	return certFile, keyFile
+}
+
+// tlsIronic serves the fake over TLS; with a client authority it wants to see
+// the client's certificate.
+func tlsIronic(t *testing.T, clientCA string) (endpoint, caFile string) {
+	t.Helper()
+	w := newWire(row("a", Deploying))
+	srv := httptest.NewUnstartedServer(http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
+		resp := w.answer(r)
+		for k, v := range resp.Header {
+			rw.Header()[k] = v
+		}
+		rw.WriteHeader(resp.StatusCode)
+		_, _ = io.Copy(rw, resp.Body)
+	}))
+	srv.Config.ErrorLog = log.New(io.Discard, "", 0)
+	if clientCA != "" {
+		pool := x509.NewCertPool()
+		pool.AppendCertsFromPEM([]byte(readFile(t, clientCA)))
+		srv.TLS = &tls.Config{ClientAuth: tls.RequireAndVerifyClientCert, ClientCAs: pool}
+	}
+	srv.StartTLS()
+	t.Cleanup(srv.Close)
+	caFile = filepath.Join(t.TempDir(), "ca.crt")
+	writeFile(t, caFile, string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: srv.Certificate().Raw})))
+	return srv.URL + "/v1/", caFile
+}
+
+func TestTLSAsBMOReadsIt(t *testing.T) {
+	dir := t.TempDir()
+	cert, key := selfSigned(t, dir, "bmo")
+	otherCert, otherKey := selfSigned(t, dir, "other")
+	missing := filepath.Join(dir, "missing")
+	open, openCA := tlsIronic(t, "")
+	mutual, mutualCA := tlsIronic(t, cert)
+
+	for _, tt := range []struct {
+		name string
+		s    Settings
+		want string // "" works; else what the error of the first request holds
+	}{
+		{"CA", Settings{Endpoint: open, CACertFile: openCA}, ""},
+		{"CA and a client certificate that nobody wants", Settings{Endpoint: open, CACertFile: openCA, ClientCertFile: cert, ClientPrivateKeyFile: key}, ""},
+		{"another CA", Settings{Endpoint: open, CACertFile: cert}, "certificate"},
+		{"CA file missing: system's authorities", Settings{Endpoint: open, CACertFile: missing}, "certificate"},
+		{"no CA", Settings{Endpoint: open}, "certificate"},
+		{"insecure", Settings{Endpoint: open, Insecure: true}, ""},
+		{"insecure with another CA", Settings{Endpoint: open, CACertFile: cert, Insecure: true}, ""},
+		{"skip client SAN does not skip the server's", Settings{Endpoint: open, SkipClientSANVerify: true}, "certificate"},
+		{"client certificate", Settings{Endpoint: mutual, CACertFile: mutualCA, ClientCertFile: cert, ClientPrivateKeyFile: key}, ""},
+		{"and skip client SAN", Settings{Endpoint: mutual, CACertFile: mutualCA, ClientCertFile: cert, ClientPrivateKeyFile: key, SkipClientSANVerify: true}, ""},
+		{"client certificate missing", Settings{Endpoint: mutual, CACertFile: mutualCA, ClientCertFile: missing, ClientPrivateKeyFile: missing}, "certificate"},
+		{"another client certificate", Settings{Endpoint: mutual, CACertFile: mutualCA, ClientCertFile: otherCert, ClientPrivateKeyFile: otherKey}, "certificate"},
+		{"plain HTTP to a TLS port", Settings{Endpoint: strings.Replace(open, "https", "http", 1)}, "400"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			c, err := NewClient(tt.s)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer c.Close()
+			n, ok, err := c.Node(t.Context(), "a")
+			if tt.want == "" {
+				if err != nil || !ok || n.State != Deploying {
+					t.Errorf("got %+v, %v, %v", n, ok, err)
+				}
+			} else if err == nil || !strings.Contains(err.Error(), tt.want) {
+				t.Errorf("got %v, want an error about %s", err, tt.want)
+			}
+		})
+	}
+}
+
+func TestClientCertificateIsReadAgainAtEachHandshake(t *testing.T) {
+	dir := t.TempDir()
+	cert, key := selfSigned(t, dir, "bmo")
+	endpoint, ca := tlsIronic(t, cert)
+	c, err := NewClient(Settings{Endpoint: endpoint, CACertFile: ca, ClientCertFile: cert, ClientPrivateKeyFile: key})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	mustFind(t, c, "a")
+	good := readFile(t, cert)
+	writeFile(t, cert, "broken")
+	c.Close() // the next request shakes hands anew
+	if _, _, err := c.Node(t.Context(), "a"); CauseOf(err) != CauseUnreachable || !strings.Contains(err.Error(), cert) {
+		t.Errorf("got %v, want an error that names %s", err, cert)
+	}
+	writeFile(t, cert, good)
+	mustFind(t, c, "a")
+}
+
+func TestBrokenCertificatesAreErrorsAtTheStart(t *testing.T) {
+	dir := t.TempDir()
+	cert, key := selfSigned(t, dir, "bmo")
+	_, otherKey := selfSigned(t, dir, "other")
+	junk, missing, below := filepath.Join(dir, "junk"), filepath.Join(dir, "missing"), filepath.Join(dir, "junk", "below")
+	writeFile(t, junk, "no PEM")
+	for _, tt := range []struct {
+		name           string
+		s              Settings
+		variable, file string
+	}{
+		{"CA is junk", Settings{CACertFile: junk}, "IRONIC_CACERT_FILE", junk},
+		{"CA is a directory", Settings{CACertFile: dir}, "IRONIC_CACERT_FILE", dir},
+		{"CA below a file", Settings{CACertFile: below}, "IRONIC_CACERT_FILE", below},
+		{"certificate alone", Settings{ClientCertFile: cert}, "IRONIC_CLIENT_PRIVATE_KEY_FILE", cert},
+		{"key missing", Settings{ClientCertFile: cert, ClientPrivateKeyFile: missing}, "IRONIC_CLIENT_PRIVATE_KEY_FILE", missing},
+		{"certificate missing", Settings{ClientCertFile: missing, ClientPrivateKeyFile: key}, "IRONIC_CLIENT_CERT_FILE", missing},
+		{"certificate below a file", Settings{ClientCertFile: below, ClientPrivateKeyFile: key}, "IRONIC_CLIENT_CERT_FILE", below},
+		{"key below a file", Settings{ClientCertFile: cert, ClientPrivateKeyFile: below}, "IRONIC_CLIENT_PRIVATE_KEY_FILE", below},
+		{"key of another", Settings{ClientCertFile: cert, ClientPrivateKeyFile: otherKey}, "IRONIC_CLIENT_CERT_FILE", otherKey},
+		{"certificate is junk", Settings{ClientCertFile: junk, ClientPrivateKeyFile: key}, "IRONIC_CLIENT_CERT_FILE", junk},
+	} {
+		tt.s.Endpoint = "https://h"
+		if _, err := NewClient(tt.s); err == nil || !strings.HasPrefix(err.Error(), tt.variable+": ") || !strings.Contains(err.Error(), tt.file) {
+			t.Errorf("%s: got %v, want an error that names %s and %s", tt.name, err, tt.variable, tt.file)
+		}
+	}
+}
+
+func TestAMissingCAFileIsSaidUnlessItIsTheDefault(t *testing.T) {
+	for file, want := range map[string]bool{"/nowhere/ca.crt": true, "": false, DefaultCACertFile: false} {
+		var out bytes.Buffer
+		s := Settings{Endpoint: "https://h", CACertFile: file, Log: slog.New(slog.NewTextHandler(&out, nil))}
+		if _, err := NewClient(s); err != nil {
+			t.Fatal(err)
+		}
+		if got := strings.Contains(out.String(), "IRONIC_CACERT_FILE"); got != want {
+			t.Errorf("%q: said %v, want %v", file, got, want)
+		}
+	}
+}

@@ -1,0 +1,213 @@
+package ironic
+
+import (
+	"log/slog"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func TestVersionIsAsNewAsIsOfUse(t *testing.T) {
+	for _, tt := range []struct {
+		lowest, highest int
+		extras          bool
+		want            string // "" = refused
+	}{
+		{1, 115, false, "1.61"},
+		{1, 82, false, "1.61"},
+		{1, 61, false, "1.61"},
+		{1, 60, false, "1.60"},
+		{1, 10, false, "1.10"},
+		{1, 9, false, ""},
+		{1, 1, true, ""},
+		{1, 115, true, "1.87"},
+		{1, 87, true, "1.87"},
+		{1, 86, true, "1.86"},
+		{1, 85, true, "1.85"},
+		{1, 84, true, "1.61"},
+		{70, 115, false, "1.70"}, // an Ironic of the future that has dropped the old ones
+		{90, 115, true, "1.90"},
+		{20, 15, false, ""},
+	} {
+		got, err := choose(tt.lowest, tt.highest, tt.extras)
+		if tt.want == "" {
+			if err == nil || !strings.Contains(err.Error(), "1.10 is needed") {
+				t.Errorf("1.%d-1.%d: got %v, %v; want a refusal that names the minimum", tt.lowest, tt.highest, got, err)
+			}
+		} else if err != nil || got.String() != tt.want {
+			t.Errorf("1.%d-1.%d extras %v: got %v, %v; want %s", tt.lowest, tt.highest, tt.extras, got, err, tt.want)
+		}
+	}
+}
+
+func TestOldIronicsAreAskedForFewerFields(t *testing.T) {
+	for minor, gone := range map[int][]string{
+		61: nil,
+		46: nil,
+		45: {"conductor_group"},
+		42: {"conductor_group"},
+		41: {"conductor_group", "fault"},
+		31: {"conductor_group", "fault"},
+		30: {"conductor_group", "fault", "boot_interface"},
+		10: {"conductor_group", "fault", "boot_interface"},
+	} {
+		got := strings.Split(Version{Minor: minor}.fields(), ",")
+		for _, field := range []string{
+			"uuid", "name", "provision_state", "target_provision_state", "provision_updated_at", "driver_internal_info",
+			"conductor_group", "boot_interface", "maintenance", "fault", "last_error", "instance_uuid",
+		} {
+			if slices.Contains(got, field) == slices.Contains(gone, field) {
+				t.Errorf("1.%d asks for %v: %s is wrong", minor, got, field)
+			}
+		}
+	}
+}
+
+func TestLH36_ListsInFlowOrder(t *testing.T) {
+	all := []State{
+		"deleting", "cleaning", "clean wait", "cleaning", "inspecting", "inspect wait", "deploying", "wait call-back", "deploying",
+		"rescuing", "rescue wait", "rescuing", "unrescuing",
+	}
+	extra := []State{"servicing", "service wait", "servicing", "service hold", "deploy hold", "clean hold"}
+	for _, tt := range []struct {
+		name   string
+		minor  int
+		extras bool
+		want   []State
+	}{
+		{"normal", 61, false, all},
+		{"new but not asked for", 90, false, all},
+		{"extras", 87, true, append(slices.Clone(all), extra...)},
+		{"holds alone", 85, true, append(slices.Clone(all), "deploy hold", "clean hold")},
+		{"extras on an old one", 82, true, all},
+		{"LH-37 without inspect wait", 38, false, slices.Delete(slices.Clone(all), 5, 6)},
+		{"LH-37 without rescue", 37, false, []State{"deleting", "cleaning", "clean wait", "cleaning", "inspecting", "deploying", "wait call-back", "deploying"}},
+	} {
+		if diff := cmp.Diff(tt.want, Version{Minor: tt.minor}.flow(tt.extras)); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", tt.name, diff)
+		}
+	}
+}
+
+func TestNegotiation(t *testing.T) {
+	answer := func(minimum, maximum, body string) *http.Response {
+		resp := reply(200, body)
+		if minimum != "" {
+			resp.Header.Set(headerMinimum, minimum)
+		}
+		if maximum != "" {
+			resp.Header.Set(headerMaximum, maximum)
+		}
+		return resp
+	}
+	for _, tt := range []struct {
+		name  string
+		resp  *http.Response
+		want  string
+		cause Cause
+	}{
+		{"21.4.4", capture(t, "02-v1"), "1.61", ""},
+		{"21.4.4 with http_basic", capture(t, "64-basic-v1-public"), "1.61", ""},
+		{"headers alone", answer("1.1", "1.45", ``), "1.45", ""},
+		{"body alone", answer("", "", `{"version": {"min_version": "1.1", "version": "1.50"}}`), "1.50", ""},
+		{"too old", answer("1.1", "1.9", `{}`), "", CauseVersion},
+		{"nothing", answer("", "", `{}`), "", CauseAnswer},
+		{"not JSON", answer("", "", `<html>`), "", CauseAnswer},
+		{"torn", answer("", "", `{"version": {`), "", CauseAnswer},
+		{"another major version", answer("2.1", "2.5", `{}`), "", CauseAnswer},
+		{"no number", answer("1.1", "1.x", `{}`), "", CauseAnswer},
+		{"a signed number", answer("1.1", "1.+5", `{}`), "", CauseAnswer},
+		{"wrong types", answer("", "", `{"version": {"min_version": 1.1, "version": null}}`), "", CauseAnswer},
+		{"500", capture(t, "59-db-broken-list"), "", CauseServer},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			w := newWire()
+			w.before = func(int, *http.Request) (*http.Response, error) { return tt.resp, nil }
+			c := client(t, w)
+			_, err := c.Flow(t.Context())
+			if CauseOf(err) != tt.cause {
+				t.Fatalf("got %v, want cause %q", err, tt.cause)
+			}
+			v, ok := c.Version()
+			if ok != (tt.want != "") || (ok && v.String() != tt.want) {
+				t.Errorf("got %v %v, want %q", v, ok, tt.want)
+			}
+			if got := w.log[0].Header.Get("X-OpenStack-Ironic-API-Version"); got != "" {
+				t.Errorf("the question carries version %q", got)
+			}
+		})
+	}
+}
+
+// The version is asked for once, and again when Ironic may be another one.
+func TestNegotiationIsRepeatedAfterFailures(t *testing.T) {
+	for _, tt := range []struct {
+		name  string
+		fail  func() (*http.Response, error)
+		again bool
+	}{
+		{"406", func() (*http.Response, error) { return capture(t, "73-v29-bad-version"), nil }, true},
+		{"500", func() (*http.Response, error) { return capture(t, "59-db-broken-list"), nil }, true},
+		{"unreachable", func() (*http.Response, error) { return nil, http.ErrServerClosed }, true},
+		{"404", func() (*http.Response, error) { return capture(t, "14-put-unknown-node"), nil }, false},
+		{"400", func() (*http.Response, error) { return capture(t, "30-filter-unknown-state"), nil }, false},
+		{"nothing", nil, false},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			w := newWire(row("a", Deploying))
+			c := client(t, w)
+			mustFind(t, c, "a")
+			w.before = func(n int, _ *http.Request) (*http.Response, error) {
+				if n == 2 && tt.fail != nil {
+					return tt.fail()
+				}
+				return nil, nil
+			}
+			_, _, _ = c.Node(t.Context(), "a")
+			w.max = 50
+			want := "1.61"
+			if tt.again {
+				want = "1.50"
+			} else {
+				w.max = 82
+			}
+			mustFind(t, c, "a")
+			mustFind(t, c, "a")
+			if v, _ := c.Version(); v.String() != want {
+				t.Errorf("now at %v, want %s", v, want)
+			}
+			if got := c.Stats().Version.Requests; (got == 2) != tt.again || got > 2 {
+				t.Errorf("asked for the version %d times, again must be %v", got, tt.again)
+			}
+		})
+	}
+}
+
+func TestMissingConductorGroupsAreSaidOnce(t *testing.T) {
+	var out strings.Builder
+	w := newWire(row("a", Deploying))
+	w.max = 45
+	c := client(t, w, func(s *Settings) { s.Log = slog.New(slog.NewTextHandler(&out, nil)) })
+	for range 3 {
+		mustFind(t, c, "a")
+		c.version.Store(nil)
+	}
+	if n := strings.Count(out.String(), "level=WARN"); n != 1 || !strings.Contains(out.String(), "conductor groups") {
+		t.Errorf("%d warnings, want one about conductor groups:\n%s", n, out.String())
+	}
+	w.max = 82
+	mustFind(t, c, "a")
+	if v, _ := c.Version(); !v.ConductorGroups() || strings.Count(out.String(), "level=WARN") != 1 {
+		t.Errorf("at %v:\n%s", v, out.String())
+	}
+}
+
+func mustFind(t *testing.T, c *Client, key string) {
+	t.Helper()
+	if _, ok, err := c.Node(t.Context(), key); !ok || err != nil {
+		t.Fatalf("node %s: found %v, %v", key, ok, err)
+	}
+}
