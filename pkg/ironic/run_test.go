@@ -1,0 +1,216 @@
+package ironic
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"log/slog"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// running starts Run in a bubble and stops it when the test is over.
+func running(t *testing.T, p *Poller) (stop func()) {
+	t.Helper()
+	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan error)
+	go func() { done <- p.Run(ctx) }()
+	return func() {
+		cancel()
+		if err := <-done; err != nil {
+			t.Errorf("Run returned %v, want nil", err)
+		}
+	}
+}
+
+// stamps is a View that notes when each poll began.
+type stamps struct {
+	view
+	start  time.Time
+	begins []time.Duration
+}
+
+func (s *stamps) Begin(now time.Time) Mark {
+	s.begins = append(s.begins, now.Sub(s.start))
+	return s.view.Begin(now)
+}
+
+// pass lets virtual time go by.
+func pass(d time.Duration) { <-time.After(d) }
+
+func seconds(list ...float64) []time.Duration {
+	var all []time.Duration
+	for _, s := range list {
+		all = append(all, time.Duration(s*float64(time.Second)))
+	}
+	return all
+}
+
+func TestRunPollsAtOnceAndThenByInterval(t *testing.T) {
+	for _, tt := range []struct {
+		jitter float64
+		want   []time.Duration
+	}{
+		{0.5, seconds(0, 10, 20, 30)},
+		{0, seconds(0, 9, 18, 27)},
+		{0.75, seconds(0, 10.5, 21, 31.5)},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			v := &stamps{start: time.Now()}
+			p := poller(t, client(t, newWire()), v, func(o *PollerOptions) {
+				o.Interval, o.Jitter = 10*time.Second, func() float64 { return tt.jitter }
+			})
+			stop := running(t, p)
+			pass(32 * time.Second)
+			stop()
+			if diff := cmp.Diff(tt.want, v.begins); diff != "" {
+				t.Errorf("jitter %v (-want +got):\n%s", tt.jitter, diff)
+			}
+		})
+	}
+}
+
+// phase is a time in which every request ends with the same error, nil for none;
+// after the last phase all is well.
+type phase struct {
+	until time.Duration
+	err   error
+}
+
+func phases(list ...phase) down {
+	start := time.Now()
+	return down{func() error {
+		for _, p := range list {
+			if time.Since(start) < p.until {
+				return p.err
+			}
+		}
+		return nil
+	}}
+}
+
+func TestRunBacksOffAndComesBack(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		v := &stamps{start: time.Now()}
+		source := phases(phase{99 * time.Second, &RequestError{Cause: CauseUnreachable, What: "GET /v1"}})
+		p := poller(t, source, v, func(o *PollerOptions) { o.Interval = 5 * time.Second })
+		stop := running(t, p)
+		pass(136 * time.Second)
+		stop()
+		// Pauses of 5, 10, 20, 30 and 30 seconds, and of 5 once it answers.
+		if diff := cmp.Diff(seconds(0, 5, 15, 35, 65, 95, 125, 130, 135), v.begins); diff != "" {
+			t.Errorf("(-want +got):\n%s", diff)
+		}
+		if s := p.Stats(); s != (PollStats{Complete: 3, Failed: 6}) {
+			t.Errorf("stats %+v", s)
+		}
+	})
+}
+
+func TestDelay(t *testing.T) {
+	for _, tt := range []struct {
+		interval time.Duration
+		jitter   float64
+		failures int
+		want     time.Duration
+	}{
+		{5 * time.Second, 0.5, 0, 5 * time.Second},
+		{5 * time.Second, 0, 0, 4500 * time.Millisecond},
+		{5 * time.Second, 0.5, 1, 5 * time.Second},
+		{5 * time.Second, 0, 1, 5 * time.Second}, // never sooner than the interval
+		{5 * time.Second, 0.5, 2, 10 * time.Second},
+		{5 * time.Second, 0, 2, 9 * time.Second},
+		{5 * time.Second, 0.5, 3, 20 * time.Second},
+		{5 * time.Second, 0.5, 4, 30 * time.Second},
+		{5 * time.Second, 0.999, 4, 30 * time.Second}, // never later than the cap
+		{5 * time.Second, 0.5, 1 << 40, 30 * time.Second},
+		{5 * time.Minute, 0.5, 9, 5 * time.Minute}, // an interval above the cap stays
+		{5 * time.Minute, 0.999, 9, 5 * time.Minute},
+	} {
+		p := poller(t, nil, nil, func(o *PollerOptions) { o.Interval, o.Jitter = tt.interval, func() float64 { return tt.jitter } })
+		if got := p.delay(tt.failures); got != tt.want {
+			t.Errorf("%v after %d failures, jitter %v: %v, want %v", tt.interval, tt.failures, tt.jitter, got, tt.want)
+		}
+	}
+}
+
+func TestNudgePollsAtOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		v := &stamps{start: time.Now()}
+		p := poller(t, client(t, newWire()), v, func(o *PollerOptions) { o.Interval = time.Hour })
+		stop := running(t, p)
+		synctest.Wait()
+		pass(3 * time.Second)
+		p.Nudge()
+		synctest.Wait()
+		if diff := cmp.Diff(seconds(0, 3), v.begins); diff != "" {
+			t.Errorf("(-want +got):\n%s", diff)
+		}
+		stop()
+		p.Nudge()
+		p.Nudge() // never blocks, whoever listens
+	})
+}
+
+func TestRunEndsPromptly(t *testing.T) {
+	for _, when := range []string{"before", "in a request", "in a pause"} {
+		synctest.Test(t, func(t *testing.T) {
+			ctx, cancel := context.WithCancel(t.Context())
+			v := &view{}
+			source := Source(client(t, newWire()))
+			switch when {
+			case "before":
+				cancel()
+			case "in a request":
+				source = down{func() error { cancel(); return ctx.Err() }}
+			case "in a pause":
+				go func() { pass(time.Second); cancel() }()
+			}
+			var log bytes.Buffer
+			p := poller(t, source, v, func(o *PollerOptions) { o.Interval, o.Log = time.Hour, slog.New(slog.NewTextHandler(&log, nil)) })
+			start := time.Now()
+			if err := p.Run(ctx); err != nil || time.Since(start) > time.Second {
+				t.Errorf("%s: %v after %v", when, err, time.Since(start))
+			}
+			cancel()
+			if log.Len() != 0 {
+				t.Errorf("%s: an end that was asked for is no news:\n%s", when, log.String())
+			}
+		})
+	}
+}
+
+func TestRunLogsChangesAndNothingElse(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var log bytes.Buffer
+		source := phases(
+			phase{35 * time.Second, nil},
+			phase{135 * time.Second, &RequestError{Cause: CauseUnreachable, What: "GET /v1", Err: errors.New("refused")}},
+			phase{235 * time.Second, &RequestError{Cause: CauseServer, What: "GET /v1", Status: 500}},
+		)
+		p := poller(t, source, &view{}, func(o *PollerOptions) {
+			o.Interval = 10 * time.Second
+			o.Log = slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{ReplaceAttr: func(_ []string, a slog.Attr) slog.Attr {
+				if a.Key == slog.TimeKey {
+					return slog.Attr{}
+				}
+				return a
+			}}))
+		})
+		stop := running(t, p)
+		pass(335 * time.Second)
+		stop()
+		want := strings.Join([]string{
+			`level=WARN msg="ironic cannot be read" cause=unreachable error="ironic: GET /v1: unreachable: refused"`,
+			`level=WARN msg="ironic still cannot be read, for another cause" cause="server error" was=unreachable error="ironic: GET /v1: server error: 500 Internal Server Error"`,
+			`level=INFO msg="ironic can be read again" after=3m30s failedPolls=8`,
+		}, "\n") + "\n"
+		if diff := cmp.Diff(want, log.String()); diff != "" {
+			t.Errorf("(-want +got):\n%s", diff)
+		}
+	})
+}
