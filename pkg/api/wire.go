@@ -4,8 +4,9 @@ import "time"
 
 // Ask is the question "may this host start now?", the body of POST /v1/isready.
 //
-// NodeUUID, or Namespace and Name, and Op are needed. Everything else makes the
-// answer better: unknown is always the cautious reading.
+// NodeUUID or Name, and Op are needed. A Name belongs to its Namespace; without
+// one it is a bare node name of Ironic. Everything else makes the answer better:
+// unknown is always the cautious reading.
 type Ask struct {
 	Namespace string `json:"namespace,omitempty"`
 	Name      string `json:"name,omitempty"`

@@ -98,3 +98,12 @@ func Reasons() []Reason {
 		ReasonHalfOpen, ReasonRate, ReasonStale, ReasonStarting, ReasonPlannedYields,
 	}
 }
+
+// yes reports whether r is the reason of a yes.
+func (r Reason) yes() bool {
+	switch r {
+	case ReasonGranted, ReasonHeldSlot, ReasonDone, ReasonExempt, ReasonObserve:
+		return true
+	}
+	return false
+}

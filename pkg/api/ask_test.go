@@ -1,0 +1,171 @@
+package api
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math"
+	"reflect"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+const uuid = "3f2b8a6e-0c1d-4e5f-8a9b-0c1d2e3f4a5b"
+
+func TestValidate(t *testing.T) {
+	good := Ask{Namespace: "metal3", Name: "host-1", Op: OpProvision}
+	for _, row := range []struct {
+		name   string
+		change func(*Ask)
+		field  string // "" = valid
+	}{
+		{"as it is", func(*Ask) {}, ""},
+		{"UUID alone", func(a *Ask) { *a = Ask{NodeUUID: uuid, Op: OpNone} }, ""},
+		{"UUID in capitals", func(a *Ask) { a.NodeUUID = strings.ToUpper(uuid) }, ""},
+		{"bare name", func(a *Ask) { a.Namespace = "" }, ""},
+		{"longest name", func(a *Ask) { a.Name = strings.Repeat("n", 253) }, ""},
+		{"any count", func(a *Ask) { a.ErrorCount, a.ProvisioningFailCount = math.MinInt, math.MaxInt }, ""},
+		{"unknown state of a BareMetalHost", func(a *Ask) { a.BMHState = "powering off before delete" }, ""},
+		{"no op", func(a *Ask) { a.Op = "" }, "op"},
+		{"unknown op", func(a *Ask) { a.Op = "Provision" }, "op"},
+		{"nobody", func(a *Ask) { a.Name = "" }, "name"},
+		{"short UUID", func(a *Ask) { a.NodeUUID = uuid[1:] }, "nodeUUID"},
+		{"UUID without dashes", func(a *Ask) { a.NodeUUID = strings.ReplaceAll(uuid, "-", "0") }, "nodeUUID"},
+		{"UUID with other letters", func(a *Ask) { a.NodeUUID = "g" + uuid[1:] }, "nodeUUID"},
+		{"long namespace", func(a *Ask) { a.Namespace = strings.Repeat("n", 254) }, "namespace"},
+		{"long name", func(a *Ask) { a.Name = strings.Repeat("n", 254) }, "name"},
+		{"tilde in namespace", func(a *Ask) { a.Namespace = "a~b" }, "namespace"},
+		{"tilde in name", func(a *Ask) { a.Name = "a~b" }, "name"},
+		{"newline in name", func(a *Ask) { a.Name = "a\nb" }, "name"},
+		{"escape in state", func(a *Ask) { a.BMHState = "\x1b[2J" }, "bmhState"},
+		{"no UTF-8 in uid", func(a *Ask) { a.UID = "\xff" }, "uid"},
+		{"long uid", func(a *Ask) { a.UID = strings.Repeat("u", 256) }, "uid"},
+		{"long hash", func(a *Ask) { a.SpecHash = strings.Repeat("u", 256) }, "specHash"},
+		{"long group", func(a *Ask) { a.ConductorGroup = strings.Repeat("u", 256) }, "conductorGroup"},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			a := good
+			row.change(&a)
+			err := a.Validate()
+			if row.field == "" {
+				if err != nil {
+					t.Error(err)
+				}
+				return
+			}
+			var f *FieldError
+			if !errors.As(err, &f) || f.Field != row.field || f.Rule == "" || !strings.Contains(err.Error(), row.field) {
+				t.Errorf("error %v, want one of field %s", err, row.field)
+			}
+			if len(err.Error()) > 200 {
+				t.Errorf("%d bytes of error", len(err.Error()))
+			}
+		})
+	}
+}
+
+func TestLH28_CountsAreClamped(t *testing.T) {
+	for _, row := range []struct{ given, want int }{{-1, 0}, {0, 0}, {9, 9}, {10, 9}, {1e9, 9}, {math.MinInt, 0}} {
+		a, err := ParseAsk(fmt.Appendf(nil, `{"errorCount":%d,"provisioningFailCount":%d}`, row.given, row.given))
+		a = a.Normalize()
+		if err != nil || a.ErrorCount != row.want || a.ProvisioningFailCount != row.want {
+			t.Errorf("%d: %+v, %v; want %d", row.given, a, err, row.want)
+		}
+	}
+	if a, err := ParseAsk([]byte(`{}`)); err != nil || a.Normalize().ErrorCount != 0 {
+		t.Errorf("missing: %+v, %v", a, err)
+	}
+}
+
+func TestNormalizeSpellsAsIronic(t *testing.T) {
+	got := Ask{NodeUUID: strings.ToUpper(uuid), ConductorGroup: "Rack1", Name: "Host"}.Normalize()
+	if diff := cmp.Diff(Ask{NodeUUID: uuid, ConductorGroup: "rack1", Name: "Host"}, got); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestParseAsk(t *testing.T) {
+	want := Ask{
+		Namespace: "n", Name: "h", UID: "u", NodeUUID: uuid, Op: OpInspect, BMHState: BMHInspecting,
+		ErrorCount: 1, ProvisioningFailCount: 2, SpecHash: "s", VirtualMedia: true, ConductorGroup: "g", Deleting: true, DryRun: true,
+	}
+	body, err := json.Marshal(want)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := ParseAsk(body)
+	if diff := cmp.Diff(want, got); diff != "" || err != nil {
+		t.Errorf("%v\n%s", err, diff)
+	}
+	// Every field of the wire has its place in the parser.
+	for i := range reflect.TypeFor[Ask]().NumField() {
+		name, _, _ := strings.Cut(reflect.TypeFor[Ask]().Field(i).Tag.Get("json"), ",")
+		if new(Ask).field(name) == nil {
+			t.Errorf("ParseAsk does not know %q", name)
+		}
+	}
+}
+
+func TestParseAskRefuses(t *testing.T) {
+	for _, row := range []struct{ body, field, text string }{
+		{``, "", "body: must be one JSON object"},
+		{`null`, "", "body: must be one JSON object"},
+		{`[]`, "", "body: must be one JSON object"},
+		{`"x"`, "", "body: must be one JSON object"},
+		{`{`, "", "body: must be one JSON object"},
+		{`{"op":}`, "", "body: must be one JSON object"},
+		{`{"op":"none"`, "", "body: must be one JSON object"},
+		{`{"op":"none"}}`, "", "body: something follows the JSON object"},
+		{`{"op":"none"}{"op":"none"}`, "", "body: something follows the JSON object"},
+		{`{"op":"none"} x`, "", "body: something follows the JSON object"},
+		{`{"op":"none","op":"none"}`, "op", "op: is given twice"},
+		{`{"Op":"none"}`, "Op", "Op: is not a field of this request"},
+		{`{"nodeUuid":"x"}`, "nodeUuid", "nodeUuid: is not a field of this request"},
+		{`{"op":1}`, "op", "op: must be a string, not number"},
+		{`{"op":{"a":1}}`, "op", "op: must be a string, not object"},
+		{`{"errorCount":"1"}`, "errorCount", "errorCount: must be a whole number, not string"},
+		{`{"errorCount":1.5}`, "errorCount", "errorCount: must be a whole number, not number 1.5"},
+		{`{"deleting":"yes"}`, "deleting", "deleting: must be true or false, not string"},
+	} {
+		_, err := ParseAsk([]byte(row.body))
+		if err == nil || !strings.HasPrefix(err.Error(), row.text) {
+			t.Errorf("%s: error %v, want %s", row.body, err, row.text)
+		}
+		var f *FieldError
+		if errors.As(err, &f) != (row.field != "") || f != nil && f.Field != row.field {
+			t.Errorf("%s: field of %#v, want %q", row.body, err, row.field)
+		}
+	}
+}
+
+func FuzzParseAsk(f *testing.F) {
+	f.Add([]byte(`{"namespace":"n","name":"h","op":"provision","errorCount":-1}`))
+	f.Add([]byte(`{"op":"none","op":"none"}`))
+	f.Add([]byte(`{"nodeUUID":"` + uuid + `","deleting":null}`))
+	f.Fuzz(func(t *testing.T, body []byte) {
+		a, err := ParseAsk(body)
+		if err != nil {
+			return
+		}
+		if !json.Valid(body) {
+			t.Fatalf("accepted what is no JSON: %q", body)
+		}
+		a = a.Normalize()
+		if a.ErrorCount < 0 || a.ErrorCount > maxErrors {
+			t.Errorf("errorCount %d", a.ErrorCount)
+		}
+		if a.Validate() != nil {
+			return
+		}
+		again, err := json.Marshal(a)
+		if err != nil {
+			t.Fatal(err)
+		}
+		b, err := ParseAsk(again)
+		if diff := cmp.Diff(a, b); diff != "" || err != nil {
+			t.Errorf("%v\n%s", err, diff)
+		}
+	})
+}

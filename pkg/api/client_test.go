@@ -1,0 +1,225 @@
+package api
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"go.uber.org/goleak"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// trip is a network in memory.
+type trip func(*http.Request) (*http.Response, error)
+
+func (f trip) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
+
+// says answers every request with code and body.
+func says(code int, body string) trip {
+	return func(r *http.Request) (*http.Response, error) {
+		return &http.Response{StatusCode: code, Header: http.Header{}, Body: io.NopCloser(strings.NewReader(body)), Request: r}, nil
+	}
+}
+
+func client(t *testing.T, rt http.RoundTripper, opts ...Option) *Client {
+	t.Helper()
+	c, err := NewClient("http://throttle.test/", append(opts, WithHTTPClient(&http.Client{Transport: rt}))...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+var ask = Ask{Namespace: "metal3", Name: "host-1", Op: OpProvision, ErrorCount: 12}
+
+func TestClientSendsTheAskAndReadsTheAnswer(t *testing.T) {
+	want := Answer{Reason: ReasonFull, Message: "no slot is free", RetryAfterSeconds: 60, Slots: Slots{Limit: 20, Occupied: 20}}
+	c := client(t, trip(func(r *http.Request) (*http.Response, error) {
+		body, err := io.ReadAll(r.Body)
+		if err != nil {
+			return nil, err
+		}
+		sent, err := ParseAsk(body)
+		if diff := cmp.Diff(ask.Normalize(), sent); diff != "" || err != nil {
+			t.Errorf("sent %s: %v\n%s", body, err, diff)
+		}
+		if r.Method != http.MethodPost || r.URL.String() != "http://throttle.test/v1/isready" || r.Header.Get("Content-Type") != "application/json" {
+			t.Errorf("%s %s %v", r.Method, r.URL, r.Header)
+		}
+		return says(200, `{"ready":false,"reason":"full","message":"no slot is free","retryAfterSeconds":60,"position":0,`+
+			`"slots":{"limit":20,"occupied":20,"free":0,"leased":0,"booting":0,"waiting":0},"later":"fields are fine"}`)(r)
+	}))
+	got, err := c.IsReady(t.Context(), ask)
+	if diff := cmp.Diff(want, got); diff != "" || err != nil {
+		t.Errorf("%v\n%s", err, diff)
+	}
+}
+
+func TestLH29_NoErrorEverComesWithAYes(t *testing.T) {
+	const yes = `{"ready":true,"reason":"granted"}`
+	broken := errors.New("connection refused")
+	for _, row := range []struct {
+		name string
+		rt   trip
+		want error // nil: an *Error
+		code int
+	}{
+		{"no connection", func(*http.Request) (*http.Response, error) { return nil, broken }, ErrUnreachable, 0},
+		{"torn body", func(r *http.Request) (*http.Response, error) {
+			resp, err := says(200, "")(r)
+			resp.Body = io.NopCloser(io.MultiReader(strings.NewReader(yes), failing{broken}))
+			return resp, err
+		}, ErrUnreachable, 0},
+		{"not JSON", says(200, "<html>ready</html>"), ErrBadAnswer, 0},
+		{"empty", says(200, ""), ErrBadAnswer, 0},
+		{"half", says(200, yes[:20]), ErrBadAnswer, 0},
+		{"two", says(200, yes+yes), ErrBadAnswer, 0},
+		{"empty object", says(200, "{}"), nil, -1},
+		{"yes without a reason", says(200, `{"ready":true}`), ErrBadAnswer, 0},
+		{"yes with the reason of a no", says(200, `{"ready":true,"reason":"full"}`), ErrBadAnswer, 0},
+		{"no with the reason of a yes", says(200, `{"ready":false,"reason":"granted"}`), ErrBadAnswer, 0},
+		{"huge", says(200, `{"ready":true,"reason":"granted","message":"`+strings.Repeat("x", maxBody)+`"}`), ErrBadAnswer, 0},
+		{"other 2xx", says(202, yes), nil, 202},
+		{"redirect", says(301, yes), nil, 301},
+		{"500 with a yes", says(500, yes), nil, 500},
+		{"503 of a proxy", says(503, "upstream"), nil, 503},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			got, err := client(t, row.rt).IsReady(t.Context(), ask)
+			if got.Ready {
+				t.Errorf("ready with %v", err)
+			}
+			if row.code < 0 {
+				return // a plain no
+			}
+			var e *Error
+			if row.want != nil && !errors.Is(err, row.want) || row.code > 0 && (!errors.As(err, &e) || e.Code != row.code || e.Message == "") {
+				t.Errorf("error %v, want %v %d", err, row.want, row.code)
+			}
+		})
+	}
+}
+
+// failing is a body that breaks.
+type failing struct{ err error }
+
+func (f failing) Read([]byte) (int, error) { return 0, f.err }
+
+func TestClientTellsTheThrottlesOwnError(t *testing.T) {
+	_, err := client(t, says(400, `{"error":{"code":400,"message":"is not a field","field":"opp"}}`)).IsReady(t.Context(), ask)
+	var e *Error
+	if !errors.As(err, &e) {
+		t.Fatalf("error %v", err)
+	}
+	if diff := cmp.Diff(&Error{Code: 400, Message: "is not a field", Field: "opp"}, e); diff != "" {
+		t.Error(diff)
+	}
+	if want := "ironic-throttle answered 400: opp: is not a field"; err.Error() != want {
+		t.Errorf("%q, want %q", err, want)
+	}
+	if errors.Is(err, ErrUnreachable) {
+		t.Error("an answer is not unreachable")
+	}
+}
+
+func TestClientSendsNoBadAsk(t *testing.T) {
+	c := client(t, trip(func(*http.Request) (*http.Response, error) {
+		t.Error("sent")
+		return nil, io.EOF
+	}))
+	var f *FieldError
+	if got, err := c.IsReady(t.Context(), Ask{Name: "h"}); !errors.As(err, &f) || f.Field != "op" || got.Ready {
+		t.Errorf("%+v, %v", got, err)
+	}
+}
+
+// hangs answers when the request is given up.
+func hangs(r *http.Request) (*http.Response, error) {
+	<-r.Context().Done()
+	return nil, r.Context().Err()
+}
+
+// trickles answers at once and then never ends its body.
+func trickles(r *http.Request) (*http.Response, error) {
+	resp, err := says(200, "")(r)
+	resp.Body = io.NopCloser(waiting{r.Context()})
+	return resp, err
+}
+
+type waiting struct{ ctx context.Context }
+
+func (w waiting) Read([]byte) (int, error) {
+	<-w.ctx.Done()
+	return 0, w.ctx.Err()
+}
+
+func TestLH29_NeverAHang(t *testing.T) {
+	for name, rt := range map[string]trip{"no answer": hangs, "no end": trickles} {
+		for _, limit := range []time.Duration{0, -1, 300 * time.Millisecond} {
+			synctest.Test(t, func(t *testing.T) {
+				want := limit
+				if limit <= 0 {
+					want = DefaultTimeout
+				}
+				c := client(t, rt, WithTimeout(limit))
+				begun := time.Now()
+				got, err := c.IsReady(t.Context(), ask)
+				if !errors.Is(err, ErrUnreachable) || !errors.Is(err, context.DeadlineExceeded) || got.Ready {
+					t.Errorf("%s: %+v, %v", name, got, err)
+				}
+				if took := time.Since(begun); took != want {
+					t.Errorf("%s: took %v, want %v", name, took, want)
+				}
+			})
+		}
+	}
+}
+
+func TestClientReads(t *testing.T) {
+	c := client(t, trip(func(r *http.Request) (*http.Response, error) {
+		if r.Method != http.MethodGet {
+			t.Errorf("%s %s", r.Method, r.URL)
+		}
+		return says(200, map[string]string{
+			"/v1/isready": `{"ready":true,"reason":"granted","slots":{"free":1}}`,
+			"/v1/status":  `{"version":"v1","slots":{"total":{"limit":20}}}`,
+			"/v1/slots":   `{"total":{"limit":20},"occupants":[{"name":"h"}]}`,
+		}[r.URL.Path])(r)
+	}))
+	defer c.CloseIdleConnections()
+	if a, err := c.Vacancy(t.Context()); err != nil || !a.Ready || a.Slots.Free != 1 {
+		t.Errorf("vacancy %+v, %v", a, err)
+	}
+	if s, err := c.Status(t.Context()); err != nil || s.Version != "v1" || s.Slots.Total.Limit != 20 {
+		t.Errorf("status %+v, %v", s, err)
+	}
+	if s, err := c.Slots(t.Context()); err != nil || len(s.Occupants) != 1 {
+		t.Errorf("slots %+v, %v", s, err)
+	}
+	bad := client(t, says(404, ""))
+	if _, err := bad.Status(t.Context()); !errors.As(err, new(*Error)) {
+		t.Errorf("status: %v", err)
+	}
+	if _, err := bad.Slots(t.Context()); !errors.As(err, new(*Error)) {
+		t.Errorf("slots: %v", err)
+	}
+}
+
+func TestNewClientChecksItsURL(t *testing.T) {
+	for _, url := range []string{"", "127.0.0.1:8087", "ftp://h", "http://", "http://h?x=1", "http://h#f", "http://u:sesame@h", "ftp://u:sesame@h", "http://u:ses%zzame@h"} {
+		if _, err := NewClient(url); err == nil || strings.Contains(err.Error(), "same") {
+			t.Errorf("%q: %v", url, err)
+		}
+	}
+	c, err := NewClient("http://127.0.0.1:8087/", WithHTTPClient(nil))
+	if err != nil || c.base != "http://127.0.0.1:8087" || c.http == nil {
+		t.Errorf("%+v, %v", c, err)
+	}
+}

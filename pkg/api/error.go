@@ -1,0 +1,25 @@
+package api
+
+import (
+	"errors"
+	"fmt"
+)
+
+// Errors of the Client that are not the throttle's own words. Both mean that
+// nothing was decided, and both come with Ready false.
+var (
+	// ErrUnreachable: no answer came, or not in time.
+	ErrUnreachable = errors.New("ironic-throttle cannot be reached")
+	// ErrBadAnswer: something answered, but not ironic-throttle as this
+	// package knows it.
+	ErrBadAnswer = errors.New("not an answer of ironic-throttle")
+)
+
+// Error makes an error answer of the throttle an error: it is what errors.As
+// finds in the errors of a Client.
+func (e *Error) Error() string {
+	if e.Field != "" {
+		return fmt.Sprintf("ironic-throttle answered %d: %s: %s", e.Code, e.Field, e.Message)
+	}
+	return fmt.Sprintf("ironic-throttle answered %d: %s", e.Code, e.Message)
+}

@@ -1,0 +1,45 @@
+package api
+
+import "testing"
+
+func TestLH38_OpForEachBareMetalHostState(t *testing.T) {
+	for _, row := range []struct {
+		state BMHState
+		op    Op
+		known bool
+	}{
+		{BMHRegistering, OpInspect, true}, {BMHInspecting, OpInspect, true},
+		{BMHPreparing, OpPrepare, true},
+		{BMHAvailable, OpProvision, true}, {BMHReady, OpProvision, true}, {BMHProvisioning, OpProvision, true},
+		{BMHProvisioned, OpDeprovision, true}, {BMHExternallyProvisioned, OpDeprovision, true}, {BMHDeprovisioning, OpDeprovision, true},
+		{BMHManageable, OpNone, false}, {"", OpNone, false}, {"powering off before delete", OpNone, false},
+	} {
+		if op, known := OpFor(row.state); op != row.op || known != row.known {
+			t.Errorf("OpFor(%q) = %s, %t; want %s, %t", row.state, op, known, row.op, row.known)
+		}
+	}
+}
+
+func TestClosedSets(t *testing.T) {
+	for _, op := range Ops() {
+		if !op.Valid() {
+			t.Errorf("%s is listed and not valid", op)
+		}
+	}
+	if Op("").Valid() || Op("PROVISION").Valid() {
+		t.Error("what is not listed is valid")
+	}
+	yes, seen := 0, map[Reason]bool{}
+	for _, r := range Reasons() {
+		if seen[r] {
+			t.Errorf("%s twice", r)
+		}
+		seen[r] = true
+		if r.yes() {
+			yes++
+		}
+	}
+	if yes != 5 || len(seen) != 16 || Reason("").yes() {
+		t.Errorf("%d of %d reasons are a yes", yes, len(seen))
+	}
+}
