@@ -1,0 +1,210 @@
+package ironicsuite
+
+import (
+	"fmt"
+	"net/http"
+	"slices"
+
+	"github.com/ironic-throttle/ironic-throttle/pkg/ironic"
+)
+
+var listCases = []testCase{
+	{"ListMembers", listMembers},
+	{"ListFields", listFields},
+	{"ListDetail", listDetail},
+	{"ListRefused", listRefused},
+	{"FilterByState", filterByState},
+	{"FilterByEveryBusyState", filterByEveryBusyState},
+	{"FilterByMaintenance", filterByMaintenance},
+	{"NewestChangeFirst", newestChangeFirst},
+	{"NeverChangedSort", neverChangedSort},
+}
+
+// listMembers holds what a list without fields tells of a node.
+func listMembers(x *tester) {
+	n := x.create("a")
+	nodes, _ := x.list("")
+	x.same("node", find(nodes, n.UUID), map[string]any{
+		"uuid": n.UUID, "name": n.Name, "provision_state": "enroll", "maintenance": false,
+		"instance_uuid": nil, "power_state": nil, "links": x.links(x.URL, n.UUID),
+	})
+}
+
+func listFields(x *tester) {
+	n := x.create("a")
+	x.setAgentURL(n.UUID, "http://127.0.0.1:9999")
+	for fields, want := range map[string]map[string]any{
+		"uuid":      {},
+		"uuid,uuid": {},
+		// What BMO asks before each decision of its own.
+		"uuid,name,provision_state,boot_interface": {"name": n.Name, "provision_state": "enroll", "boot_interface": "fake"},
+		"uuid,driver_internal_info,provision_updated_at,target_provision_state": {
+			"driver_internal_info": map[string]any{"agent_url": "http://127.0.0.1:9999"}, "provision_updated_at": nil, "target_provision_state": nil,
+		},
+		"uuid,conductor_group,maintenance,fault,last_error,instance_uuid,reservation": {
+			"conductor_group": "", "maintenance": false, "fault": nil, "last_error": nil, "instance_uuid": nil, "reservation": nil,
+		},
+	} {
+		want["uuid"], want["links"] = n.UUID, x.links(x.URL, n.UUID)
+		nodes, _ := x.list("fields=" + fields)
+		x.same("list with fields="+fields, find(nodes, n.UUID), want)
+		x.same("node with fields="+fields, x.get("/v1/nodes/"+n.UUID+"?fields="+fields).want(http.StatusOK).object(), want)
+	}
+}
+
+// listDetail holds that the long form is the single node's, however it is asked.
+func listDetail(x *tester) {
+	n := x.create("a")
+	single := x.get("/v1/nodes/" + n.UUID).want(http.StatusOK).object()
+	for _, path := range []string{"/v1/nodes?detail=true", "/v1/nodes?detail=True", "/v1/nodes/detail"} {
+		var page struct{ Nodes []map[string]any }
+		x.get(path).want(http.StatusOK).into(&page)
+		got := find(page.Nodes, n.UUID)
+		// Traits are shown by the single node only on some versions.
+		delete(got, "traits")
+		want := map[string]any{}
+		for k, v := range single {
+			if k != "traits" {
+				want[k] = v
+			}
+		}
+		x.same(path, got, want)
+	}
+	plain, _ := x.list("detail=false&fields=uuid")
+	x.same("detail=false", keys(find(plain, n.UUID)), []string{"links", "uuid"})
+}
+
+func listRefused(x *tester) {
+	n := x.create("a")
+	for query, text := range map[string]string{
+		"fields=uuid,updated_at":             "Field updated_at is not a valid field.",
+		"fields=uuid,created_at":             "Field created_at is not a valid field.",
+		"fields=uuid&fields=name":            "Expected string for fields: ['uuid', 'name']",
+		"detail=true&fields=uuid":            "Can not specify ?detail=True and fields in the same request.",
+		"limit=0":                            "Limit must be positive",
+		"limit=-1":                           "Limit must be positive",
+		"limit=abc":                          "Expected an integer for limit: abc",
+		"marker=xyz":                         "Expected UUID for marker: xyz",
+		"marker=" + n.Name:                   "Expected UUID for marker: " + n.Name,
+		"sort_key=nope":                      `The sort_key value "nope" is an invalid field for sorting`,
+		"sort_key=driver_info":               "The sort_key value driver_info is an invalid field for sorting",
+		"sort_key=uuid&sort_dir=up":          "Invalid sort direction: up. Acceptable values are 'asc' or 'desc'",
+		"nope=1":                             "Unexpected arguments: nope",
+		"provision_state=flying":             `Provision state "flying" is not valid`,
+		"provision_state=":                   `Provision state "" is not valid`,
+		"provision_state=deploying,cleaning": `Provision state "deploying,cleaning" is not valid`,
+		"provision_state=manageable&provision_state=available": "Expected string for provision_state: ['manageable', 'available']",
+	} {
+		x.get("/v1/nodes?"+query).wantFault(http.StatusBadRequest, "Client", text)
+	}
+	gone := "11111111-1111-4111-8111-111111111111"
+	x.get("/v1/nodes?limit=2&fields=uuid&marker="+gone).wantFault(http.StatusNotFound, "Client", "Node "+gone+" could not be found.")
+}
+
+func filterByState(x *tester) {
+	a, b := x.create("a"), x.create("b")
+	x.setState(b.UUID, ironic.AdoptFailed)
+	for state, want := range map[string][2]bool{"enroll": {true, false}, "adopt%20failed": {false, true}, "adopt+failed": {false, true}} {
+		nodes, _ := x.list("provision_state=" + state + "&fields=uuid,provision_state")
+		got := [2]bool{find(nodes, a.UUID) != nil, find(nodes, b.UUID) != nil}
+		x.same("filter "+state, got, want)
+		for _, n := range nodes {
+			if s := n["provision_state"]; s != "enroll" && s != "adopt failed" {
+				x.Errorf("filter %s: a node in %v", state, s)
+			}
+		}
+	}
+	// The service and hold states came with later versions.
+	for state, first := range ironic.ExtraStates() {
+		answer := x.get("/v1/nodes?provision_state=" + escape(string(state)))
+		if x.target.MaxMinor < first {
+			answer.wantFault(http.StatusBadRequest, "Client", fmt.Sprintf(`Provision state "%s" is not valid`, state))
+		} else {
+			answer.want(http.StatusOK)
+		}
+	}
+}
+
+// filterByEveryBusyState holds that the ten lists of a poll see a node in its
+// state, agent_url included, and in no other one.
+func filterByEveryBusyState(x *tester) {
+	n := x.create("a")
+	x.setAgentURL(n.UUID, "http://127.0.0.1:9999")
+	for _, state := range ironic.BusyStates() {
+		x.setState(n.UUID, state)
+		for _, asked := range ironic.BusyStates() {
+			nodes, _ := x.list("provision_state=" + escape(string(asked)) + "&fields=uuid,provision_state,driver_internal_info")
+			in := find(nodes, n.UUID)
+			if (in != nil) != (asked == state) {
+				x.Errorf("node in %q, list of %q: %v", state, asked, in)
+			} else if in != nil {
+				x.same("node in "+string(state), in, map[string]any{
+					"uuid": n.UUID, "provision_state": string(state), "links": x.links(x.URL, n.UUID),
+					"driver_internal_info": map[string]any{"agent_url": "http://127.0.0.1:9999"},
+				})
+			}
+		}
+	}
+	x.setState(n.UUID, ironic.Enroll)
+}
+
+func filterByMaintenance(x *tester) {
+	a, b := x.create("a"), x.create("b")
+	x.do(http.MethodPut, "/v1/nodes/"+b.UUID+"/maintenance", raw(`{"reason":"broken fan"}`)).want(http.StatusAccepted)
+	x.same("maintenance", x.look(b.UUID).Maintenance, true)
+	nodes, _ := x.list("maintenance=true")
+	x.same("maintenance=true", [2]bool{find(nodes, a.UUID) != nil, find(nodes, b.UUID) != nil}, [2]bool{false, true})
+	x.do(http.MethodDelete, "/v1/nodes/"+b.UUID+"/maintenance").want(http.StatusAccepted)
+	x.same("maintenance", x.look(b.UUID).Maintenance, false)
+}
+
+// newestChangeFirst holds the probe of a poll: one request that tells whether
+// any node's state has changed.
+func newestChangeFirst(x *tester) {
+	a, b := x.create("a"), x.create("b")
+	probe := func() map[string]any {
+		x.Helper()
+		nodes, _ := x.list("sort_key=provision_updated_at&sort_dir=desc&limit=1&fields=uuid,provision_updated_at")
+		return nodes[0]
+	}
+	for _, n := range []node{a, b, a} {
+		before := x.look(n.UUID)
+		target := ironic.TargetManage
+		if before.State == ironic.Manageable {
+			target = ironic.TargetProvide
+		}
+		old := probe()
+		x.start(n.UUID, target)
+		now := x.await(n.UUID, "rest", func(n node) bool { return n.Reservation == nil && n.TargetState == nil })
+		got := probe()
+		x.same("probe", got["uuid"], any(n.UUID))
+		if now.Changed == nil || got["provision_updated_at"] != *now.Changed || got["provision_updated_at"] == old["provision_updated_at"] {
+			x.Errorf("probe %v, node's %v, before %v", got, now.Changed, old)
+		}
+	}
+	// What changes no state does not move it.
+	still := probe()
+	x.do(http.MethodPatch, "/v1/nodes/"+b.UUID, raw(`[{"op":"add","path":"/extra/x","value":"y"}]`)).want(http.StatusOK)
+	x.put(b.UUID, `{"target":"active"}`).want(http.StatusBadRequest)
+	x.create("c")
+	x.same("probe after a PATCH, a refused PUT and a create", probe(), still)
+}
+
+// neverChangedSort holds where nodes go that never changed: last with desc,
+// first with asc.
+func neverChangedSort(x *tester) {
+	a, b := x.create("a"), x.create("b")
+	x.to(b, ironic.Manageable)
+	for dir, changedFirst := range map[string]bool{"desc": true, "asc": false} {
+		nodes, _ := x.list("sort_key=provision_updated_at&sort_dir=" + dir + "&fields=uuid,provision_updated_at")
+		at := func(uuid string) int {
+			return slices.IndexFunc(nodes, func(n map[string]any) bool { return n["uuid"] == uuid })
+		}
+		if (at(b.UUID) < at(a.UUID)) != changedFirst {
+			x.Errorf("%s: changed at %d, never changed at %d", dir, at(b.UUID), at(a.UUID))
+		}
+	}
+	for _, key := range []string{"updated_at", "created_at", "name", "uuid", "id"} {
+		x.list("limit=1&sort_key=" + key)
+	}
+}

@@ -1,0 +1,134 @@
+package ironicsuite
+
+import (
+	"net/http"
+	"strings"
+
+	"github.com/ironic-throttle/ironic-throttle/pkg/ironic"
+)
+
+var nodeCases = []testCase{
+	{"NodeByName", nodeByName},
+	{"NodeMembers", nodeMembers},
+	{"NodeStates", nodeStates},
+	{"NodeUnknown", nodeUnknown},
+	{"NodeRenamedAndDeleted", nodeRenamedAndDeleted},
+	{"CreateRefused", createRefused},
+	{"PathUnknown", pathUnknown},
+	{"Drivers", drivers},
+}
+
+// nodeByName holds that a ~ may be written both ways.
+func nodeByName(x *tester) {
+	n := x.create("a")
+	want := x.get("/v1/nodes/" + n.UUID).want(http.StatusOK).object()
+	for _, key := range []string{n.Name, strings.ReplaceAll(n.Name, "~", "%7E"), strings.ReplaceAll(n.Name, "~", "%7e"), n.UUID + "/"} {
+		x.same(key, x.get("/v1/nodes/"+key).want(http.StatusOK).object(), want)
+	}
+}
+
+// nodeMembers holds the part of the long form that a throttle, BMO or a client
+// library reads of a new node.
+func nodeMembers(x *tester) {
+	n := x.create("a")
+	got := x.get("/v1/nodes/" + n.UUID).want(http.StatusOK).object()
+	want := map[string]any{
+		"uuid": n.UUID, "name": n.Name, "driver": "fake-hardware", "provision_state": "enroll", "target_provision_state": nil,
+		"power_state": nil, "target_power_state": nil, "maintenance": false, "maintenance_reason": nil, "fault": nil, "last_error": nil,
+		"reservation": nil, "instance_uuid": nil, "instance_info": map[string]any{}, "driver_internal_info": map[string]any{},
+		"properties": map[string]any{}, "extra": map[string]any{}, "provision_updated_at": nil, "updated_at": nil, "conductor_group": "",
+		"boot_interface": "fake", "deploy_interface": "fake", "inspect_interface": "fake", "automated_clean": nil, "protected": false, "retired": false,
+		"clean_step": map[string]any{}, "deploy_step": map[string]any{}, "owner": nil, "resource_class": nil, "links": x.links(x.URL, n.UUID),
+	}
+	part := map[string]any{}
+	for k := range want {
+		if v, ok := got[k]; ok {
+			part[k] = v
+		}
+	}
+	x.same("node", part, want)
+	if created, ok := got["created_at"].(string); !ok || created == "" {
+		x.Errorf("created_at %v", got["created_at"])
+	}
+}
+
+func nodeStates(x *tester) {
+	n := x.to(x.create("a"), ironic.Manageable)
+	got := x.get("/v1/nodes/" + n.UUID + "/states").want(http.StatusOK).object()
+	x.same("states", map[string]any{
+		"provision_state": got["provision_state"], "target_provision_state": got["target_provision_state"],
+		"last_error": got["last_error"], "provision_updated_at": got["provision_updated_at"], "target_power_state": got["target_power_state"],
+	}, map[string]any{
+		"provision_state": "manageable", "target_provision_state": nil, "last_error": nil, "provision_updated_at": *n.Changed, "target_power_state": nil,
+	})
+}
+
+func nodeUnknown(x *tester) {
+	for _, key := range []string{"11111111-1111-4111-8111-111111111111", "nope", "nope~x"} {
+		text := "Node " + key + " could not be found."
+		x.get("/v1/nodes/"+key).wantFault(http.StatusNotFound, "Client", text)
+		x.get("/v1/nodes/"+key+"?fields=uuid").wantFault(http.StatusNotFound, "Client", text)
+		x.get("/v1/nodes/"+key+"/states").wantFault(http.StatusNotFound, "Client", text)
+		x.put(key, `{"target":"active"}`).wantFault(http.StatusNotFound, "Client", text)
+		x.do(http.MethodDelete, "/v1/nodes/"+key).wantFault(http.StatusNotFound, "Client", text)
+	}
+	n := x.create("a")
+	x.get("/v1/nodes/"+n.UUID+"?fields=nope").wantFault(http.StatusBadRequest, "Client", "Field nope is not a valid field.")
+	x.get("/v1/nodes/"+n.UUID+"?fields=uuid,updated_at").wantFault(http.StatusBadRequest, "Client", "Field updated_at is not a valid field.")
+}
+
+func nodeRenamedAndDeleted(x *tester) {
+	n := x.create("a")
+	renamed := x.name("b")
+	got := x.do(http.MethodPatch, "/v1/nodes/"+n.UUID, raw(`[{"op":"replace","path":"/name","value":"`+renamed+`"}]`)).want(http.StatusOK).object()
+	x.same("name", got["name"], any(renamed))
+	x.get("/v1/nodes/"+n.Name).wantFault(http.StatusNotFound, "Client", "Node "+n.Name+" could not be found.")
+	x.same("uuid", x.get("/v1/nodes/" + renamed + "?fields=uuid").want(http.StatusOK).object()["uuid"], any(n.UUID))
+	if a := x.do(http.MethodDelete, "/v1/nodes/"+renamed).want(http.StatusNoContent); a.Body != "" {
+		x.Errorf("a body came with 204: %q", a.Body)
+	}
+	gone := "Node " + n.UUID + " could not be found."
+	x.get("/v1/nodes/"+n.UUID).wantFault(http.StatusNotFound, "Client", gone)
+	// A node may be gone in the middle of a list.
+	x.get("/v1/nodes?fields=uuid&marker="+n.UUID).wantFault(http.StatusNotFound, "Client", gone)
+	nodes, _ := x.list("fields=uuid")
+	if find(nodes, n.UUID) != nil {
+		x.Error("the deleted node is still in the list")
+	}
+}
+
+func createRefused(x *tester) {
+	n := x.create("a")
+	x.do(http.MethodPost, "/v1/nodes", raw(`{"driver":"fake-hardware","name":"`+n.Name+`"}`)).
+		wantFault(http.StatusConflict, "Client", "A node with name "+n.Name+" already exists.")
+	x.do(http.MethodPost, "/v1/nodes", raw(`{"driver":"fake-hardware","name":"bad name"}`)).
+		wantFault(http.StatusBadRequest, "Client", "Cannot create node with invalid name 'bad name'")
+	x.do(http.MethodPost, "/v1/nodes", raw(`{"name":"x"}`)).
+		wantFault(http.StatusBadRequest, "Client", "Schema error for node: 'driver' is a required property")
+	x.do(http.MethodPost, "/v1/nodes", raw(`{"driver":"nope"}`)).
+		wantFault(http.StatusBadRequest, "Client", `No valid host was found. Reason: No conductor service registered which supports driver nope for conductor group "".`)
+}
+
+func pathUnknown(x *tester) {
+	n := x.create("a")
+	for _, path := range []string{"/nope", "/v1/nope"} {
+		x.get(path).wantError(http.StatusNotFound, map[string]any{"code": 404.0, "title": "Not Found", "description": ""})
+	}
+	for method, path := range map[string]string{http.MethodPost: "/v1/nodes/" + n.UUID + "/states/provision", http.MethodPut: "/v1/nodes/" + n.UUID} {
+		x.do(method, path, raw(`{"target":"manage"}`)).
+			wantError(http.StatusMethodNotAllowed, map[string]any{"code": 405.0, "title": "Method Not Allowed", "description": ""})
+	}
+	x.same("node", x.look(n.UUID).State, ironic.Enroll)
+}
+
+// drivers holds the sign of a living conductor.
+func drivers(x *tester) {
+	var got struct{ Drivers []map[string]any }
+	x.get("/v1/drivers").want(http.StatusOK).into(&got)
+	for _, d := range got.Drivers {
+		if d["name"] == "fake-hardware" && d["type"] == "dynamic" {
+			return
+		}
+	}
+	x.Errorf("no fake-hardware among %v", got.Drivers)
+}

@@ -1,0 +1,90 @@
+package ironicsuite
+
+import (
+	"context"
+	"net/http"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/ironic-throttle/ironic-throttle/pkg/ironic"
+)
+
+// Target is an implementation that the suite runs on.
+type Target struct {
+	// MaxMinor is the newest API version, 1.MaxMinor; cases choose by it what
+	// they expect.
+	MaxMinor int
+	// Serve calls run with a server that answers until run returns. It may be
+	// the same one for all cases, or a new one for each. It skips nothing.
+	Serve func(t *testing.T, run func(t *testing.T, s Server))
+	// Wait is the longest wait for a state, by the clock that Serve's run sees.
+	Wait time.Duration
+	// Tick is how often a state is looked at meanwhile.
+	Tick time.Duration
+}
+
+// Server is one Ironic under test.
+type Server struct {
+	URL string // without /v1
+	// Client reaches it and trusts its certificate; it sends no credentials.
+	Client *http.Client
+	// User and Password are set when the server wants http_basic.
+	User, Password string
+	// CAFile is set when the server speaks TLS.
+	CAFile string
+	// Backdoor makes what the API cannot.
+	Backdoor Backdoor
+}
+
+// Backdoor changes nodes behind the API.
+type Backdoor interface {
+	// SetState puts a node into a state as if work had led there.
+	SetState(ctx context.Context, uuid string, state ironic.State) error
+	// SetAgentURL sets driver_internal_info.agent_url, or with "" removes it.
+	SetAgentURL(ctx context.Context, uuid, agentURL string) error
+	// AddNodes makes count nodes named prefix and a number, in a stable state,
+	// never changed since (provision_updated_at is null).
+	AddNodes(ctx context.Context, prefix string, count int, state ironic.State) error
+}
+
+// Run runs all cases that fit the target's servers: those about credentials
+// and TLS when it has them.
+func Run(t *testing.T, target Target) {
+	for _, c := range cases {
+		t.Run(c.name, func(t *testing.T) {
+			target.Serve(t, func(t *testing.T, s Server) {
+				c.run(&tester{T: t, Server: s, target: target})
+			})
+		})
+	}
+}
+
+// RunAccess runs the cases about credentials, TLS and a client that has to get
+// in; the server must want both.
+func RunAccess(t *testing.T, target Target) {
+	for _, c := range accessCases {
+		t.Run(c.name, func(t *testing.T) {
+			target.Serve(t, func(t *testing.T, s Server) {
+				c.run(&tester{T: t, Server: s, target: target})
+			})
+		})
+	}
+}
+
+type testCase struct {
+	name string
+	run  func(*tester)
+}
+
+// The cases by subject; the one that makes a thousand nodes comes last.
+var cases = slices.Concat(versionCases, listCases, nodeCases, provisionCases, pagingCases)
+
+var accessCases = []testCase{}
+
+// tester is what a case is given.
+type tester struct {
+	*testing.T
+	Server
+	target Target
+}
