@@ -62,4 +62,3 @@ func numbers(text string, s api.Slots) string {
 	}
 	return string(b)
 }
-

@@ -102,7 +102,7 @@ func (l *Ledger) unbind(h *host) {
 		h.id.UUID = ""
 		h.facts, h.answered = false, false
 		h.seen, h.lastBusy = seen{}, ""
-		h.kind, h.busySeq, h.out, h.gone = leased, 0, false, 0
+		h.busySeq, h.out, h.gone = 0, false, 0
 	})
 	if owner != nil && owner != h { // a new node bears the name already
 		l.fold(h, owner)

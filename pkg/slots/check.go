@@ -122,6 +122,9 @@ func (l *Ledger) done(h *host, ask Ask) bool {
 	if wantsNothing {
 		return true
 	}
+	if ask.ID.UUID == "" {
+		return false // what we remember is the node's, and the name may have a new one
+	}
 	switch ask.Op {
 	case api.OpProvision, api.OpDeprovision:
 		return h.goal(ask.Op)
@@ -150,13 +153,7 @@ func (l *Ledger) proven(h *host) bool {
 		beyond(h.seen.mark.At, l.now, doneMaxAge) {
 		return false
 	}
-	switch {
-	case !h.holds():
-		return true
-	case h.busySeq == 0:
-		return l.spent(h)
-	}
-	return h.out
+	return !h.holds() || l.spent(h) && (h.busySeq == 0 || h.out)
 }
 
 // overdue reports whether a host that holds a slot has asked often enough

@@ -5,6 +5,9 @@ import "github.com/ironic-throttle/ironic-throttle/pkg/ironic"
 // seenOutside: h's node is in no busy, service or hold state. This is where
 // slots end.
 func (l *Ledger) seenOutside(h *host) {
+	if h.seen.state.Failed() {
+		h.lastBusy = "" // proves no goal any more
+	}
 	if !h.holds() {
 		return
 	}

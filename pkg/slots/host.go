@@ -19,9 +19,9 @@ type kind int
 
 const (
 	vacant  kind = iota // holds no slot
-	leased              // we said yes
+	leased              // granted by us
 	adopted             // found busy while we started (LH-24)
-	foreign             // busy and counted, without having asked (LH-11)
+	foreign             // busy and counted without a grant (LH-8, LH-11)
 )
 
 func (k kind) String() string {
@@ -33,6 +33,7 @@ type seen struct {
 	mark  ironic.Mark // Seq 0: never looked
 	found bool
 	state ironic.State
+	erred bool // last_error is set: Ironic clears it when work starts
 }
 
 // outside reports whether the sight shows a node that is not at work.
@@ -123,7 +124,8 @@ func (h *host) key() string {
 }
 
 // goal reports whether the newest sight shows what op works towards. Where the
-// goal is also a starting point, the last busy state seen is the proof (LH-13).
+// goal is also a starting point, the last busy state seen is the proof (LH-13),
+// unless that work failed and somebody has brought the node back since.
 func (h *host) goal(op api.Op) bool {
 	if !h.seen.outside() {
 		return false
@@ -132,9 +134,9 @@ func (h *host) goal(op api.Op) bool {
 	case api.OpProvision, api.OpUnrescue, api.OpService:
 		return h.seen.state == ironic.Active
 	case api.OpInspect:
-		return h.seen.state == ironic.Manageable && h.lastBusy.Inspection()
+		return h.seen.state == ironic.Manageable && !h.seen.erred && h.lastBusy.Inspection()
 	case api.OpPrepare:
-		return h.seen.state == ironic.Manageable &&
+		return h.seen.state == ironic.Manageable && !h.seen.erred &&
 			(h.lastBusy == ironic.Cleaning || h.lastBusy == ironic.CleanWait)
 	case api.OpDeprovision:
 		return h.seen.state == ironic.Available

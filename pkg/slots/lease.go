@@ -73,8 +73,8 @@ func (l *Ledger) heard(v Verdict) *host {
 // renew is a yes to a host that holds a slot or is at work.
 func (l *Ledger) renew(h *host, v Verdict) {
 	if !h.holds() { // LH-8: from now on it counts, even above the limit
-		l.occupy(h, leased, v.pool, l.stamp())
-		l.change(h, func() { h.busySeq = h.since })
+		l.occupy(h, foreign, v.pool, l.stamp())
+		h.lastBusy = h.seen.state
 	}
 	if v.ask.Op == api.OpNone {
 		return // wants nothing: a yes that nothing follows renews nothing

@@ -63,7 +63,7 @@ func (l *Ledger) sight(mark ironic.Mark, n ironic.Node) *host {
 	}
 	l.place(h, n)
 	l.still(h, n)
-	h.seen = seen{mark: mark, found: true, state: n.State}
+	h.seen = seen{mark: mark, found: true, state: n.State, erred: n.LastError != ""}
 	if n.State.Busy() || n.State.Extra() {
 		l.seenBusy(h, n)
 	} else {

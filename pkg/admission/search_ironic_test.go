@@ -1,0 +1,248 @@
+package admission
+
+import (
+	"errors"
+	"time"
+
+	"github.com/ironic-throttle/ironic-throttle/pkg/ironic"
+)
+
+var errAway = errors.New("ironic is away")
+
+// put is Ironic's side of PUT states/provision: the state changes at once.
+func (w *world) put(m *machine, target ironic.Target, lawful bool) int {
+	if !m.exists || w.ending {
+		return 404
+	}
+	if m.working {
+		return 409
+	}
+	first, last, failed, ok := transition(m.state, target)
+	if !ok {
+		return 400
+	}
+	if first == "" {
+		m.state = last
+		return 202
+	}
+	m.flow++
+	m.state, m.working, m.lawful, m.agent, m.fresh = first, true, lawful, false, false
+	m.erred, m.done = false, false
+	if w.chance(.2) {
+		m.agent = true // fast track
+	}
+	w.runs.Works++
+	w.logf("host %d: %s accepted, %s (lawful %v)", m.n, target, first, lawful)
+	w.law()
+	if w.chance(.25) {
+		last = failed
+	}
+	w.steps(m, m.flow, target, last)
+	return 202
+}
+
+// transition is the table of IRONIC.md 2 as far as these clients use it.
+func transition(from ironic.State, target ironic.Target) (first, last, failed ironic.State, ok bool) {
+	in := func(states ...ironic.State) bool {
+		for _, s := range states {
+			if s == from {
+				return true
+			}
+		}
+		return false
+	}
+	switch target {
+	case ironic.TargetInspect:
+		return ironic.Inspecting, ironic.Manageable, ironic.InspectFailed, in(ironic.Manageable, ironic.InspectFailed)
+	case ironic.TargetProvide:
+		return ironic.Cleaning, ironic.Available, ironic.CleanFailed, in(ironic.Manageable)
+	case ironic.TargetClean:
+		return ironic.Cleaning, ironic.Manageable, ironic.CleanFailed, in(ironic.Manageable)
+	case ironic.TargetActive:
+		return ironic.Deploying, ironic.Active, ironic.DeployFailed, in(ironic.Available, ironic.DeployFailed)
+	case ironic.TargetDeleted:
+		return ironic.Deleting, ironic.Available, ironic.Error, in(ironic.Active, ironic.Error, ironic.DeployFailed)
+	case ironic.TargetManage:
+		return "", ironic.Manageable, "", in(ironic.Available, ironic.CleanFailed, ironic.InspectFailed)
+	}
+	return "", "", "", false
+}
+
+// steps plays the states of a piece of work: from some milliseconds to hours.
+func (w *world) steps(m *machine, flow int, target ironic.Target, last ironic.State) {
+	var states []ironic.State
+	switch target {
+	case ironic.TargetInspect:
+		states = []ironic.State{ironic.InspectWait}
+	case ironic.TargetProvide, ironic.TargetClean:
+		states = []ironic.State{ironic.CleanWait, ironic.Cleaning, ironic.CleanWait}
+	case ironic.TargetActive:
+		states = []ironic.State{ironic.DeployWait, ironic.Deploying}
+	case ironic.TargetDeleted:
+		states = []ironic.State{ironic.Cleaning, ironic.CleanWait}
+	}
+	var d time.Duration
+	quick := w.chance(.2)
+	for _, s := range states {
+		if quick {
+			d += w.between(0, 2*time.Second)
+		} else {
+			d += w.between(time.Second, 4*time.Minute)
+		}
+		w.after(d, func() {
+			if m.flow == flow {
+				m.state = s
+				m.beat++
+				m.agent = m.agent || w.rng.IntN(2) == 0
+			}
+		})
+	}
+	if w.style.stuck && w.chance(.2) {
+		d += w.between(time.Hour, 4*time.Hour)
+	}
+	w.after(d+w.between(0, 30*time.Second), func() { w.end(m, flow, last) })
+}
+
+func (w *world) end(m *machine, flow int, last ironic.State) {
+	if m.flow == flow && m.working {
+		m.flow++
+		m.state, m.working, m.erred, m.done = last, false, last.Failed(), !last.Failed()
+		w.logf("host %d: ends %s", m.n, last)
+	}
+}
+
+// vanish takes the node out of Ironic.
+func (w *world) vanish(m *machine) {
+	m.exists, m.working = false, false
+	m.flow++
+}
+
+func (w *world) node(m *machine) ironic.Node {
+	n := ironic.Node{UUID: m.uuid, Name: m.name, State: m.state, AgentURL: m.agent && m.working, ConductorGroup: m.group}
+	if m.erred {
+		n.LastError = "it failed"
+	}
+	if m.beat > 0 {
+		n.AgentHeartbeat = string(rune('a' + m.beat%26))
+	}
+	return n
+}
+
+// poll is the Poller in slow motion: the world goes on between its requests.
+func (w *world) poll(process int) {
+	if w.process != process {
+		return
+	}
+	p := &lookout{w: w, process: process, seen: map[string]ironic.Node{}}
+	p.look.Mark = w.c.Begin(w.clock())
+	p.list(0)
+	interval := 5 * time.Second
+	if w.style.slowPolls {
+		interval = w.between(time.Second, 25*time.Second)
+	}
+	w.after(interval, func() { w.pollWhenFree(process, p) })
+}
+
+func (w *world) pollWhenFree(process int, p *lookout) {
+	if w.process == process && !p.over {
+		w.after(time.Second, func() { w.pollWhenFree(process, p) })
+		return
+	}
+	w.poll(process)
+}
+
+// flowOrder is the order of the lists in LH-36.
+var flowOrder = []ironic.State{
+	ironic.Deleting, ironic.Cleaning, ironic.CleanWait, ironic.Cleaning, ironic.Inspecting, ironic.InspectWait,
+	ironic.Deploying, ironic.DeployWait, ironic.Deploying, ironic.Rescuing, ironic.RescueWait, ironic.Rescuing, ironic.Unrescuing,
+}
+
+type lookout struct {
+	w       *world
+	process int
+	look    ironic.Look
+	order   []string
+	seen    map[string]ironic.Node
+	over    bool
+}
+
+// step runs f after a request's time, unless the request fails.
+func (p *lookout) step(f func()) {
+	w := p.w
+	d := w.between(0, 100*time.Millisecond)
+	if w.style.slowPolls && w.chance(.1) {
+		d = w.between(0, 8*time.Second)
+	}
+	w.after(d, func() {
+		if w.process != p.process {
+			p.over = true
+			return
+		}
+		if w.now.Before(w.outage) || w.style.outages && w.chance(.005) {
+			p.over = true
+			w.c.PollFailed(w.clock(), errAway)
+			return
+		}
+		f()
+	})
+}
+
+func (p *lookout) list(i int) {
+	w := p.w
+	if i == len(flowOrder) {
+		nodes := make([]ironic.Node, 0, len(p.order))
+		for _, uuid := range p.order {
+			nodes = append(nodes, p.seen[uuid])
+		}
+		p.look.Nodes = nodes
+		p.fetch(w.c.Missing(w.clock(), nodes), p.wanted)
+		return
+	}
+	p.step(func() {
+		for _, m := range w.hosts {
+			if m.exists && m.state == flowOrder[i] {
+				if _, ok := p.seen[m.uuid]; !ok {
+					p.order = append(p.order, m.uuid)
+				}
+				p.seen[m.uuid] = w.node(m)
+			}
+		}
+		p.list(i + 1)
+	})
+}
+
+func (p *lookout) fetch(keys []string, then func()) {
+	if len(keys) == 0 {
+		then()
+		return
+	}
+	w := p.w
+	sight := ironic.Sight{Key: keys[0], Mark: w.c.Begin(w.clock())}
+	p.step(func() {
+		read := w.read(keys[0])
+		sight.Found, sight.Node = read.Found, read.Node
+		p.look.Fetched = append(p.look.Fetched, sight)
+		p.fetch(keys[1:], then)
+	})
+}
+
+func (p *lookout) wanted() { p.fetch(p.w.c.Wanted(p.w.clock()), p.observe) }
+
+func (p *lookout) observe() {
+	p.step(func() {
+		p.over = true
+		p.w.c.Observe(p.w.clock(), p.look)
+		p.w.show(p.look.Mark.At)
+		p.w.law()
+	})
+}
+
+// read is GET /v1/nodes/<key>.
+func (w *world) read(key string) ironic.Sight {
+	for _, m := range w.hosts {
+		if m.exists && (m.uuid == key || m.name == key) {
+			return ironic.Sight{Found: true, Node: w.node(m)}
+		}
+	}
+	return ironic.Sight{}
+}
