@@ -58,7 +58,7 @@ func NewClient(s Settings) (*Client, error) {
 	if err != nil {
 		return nil, fmt.Errorf("IRONIC_ENDPOINT: %w", err)
 	}
-	service.HTTPClient = http.Client{Transport: bounded{network}, Timeout: s.ClientTimeout}
+	service.HTTPClient = http.Client{Transport: bounded{next: network, page: maxPageBytes}, Timeout: s.ClientTimeout}
 	service.UserAgent.Prepend("ironic-throttle")
 	return &Client{service: *service, auth: secrets, log: s.Log, extras: s.CountExtras}, nil
 }

@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -202,8 +203,17 @@ func TestBodiesAreBounded(t *testing.T) {
 			t.Errorf("%d bytes: read on with %v", n, err)
 		}
 	}
+	c := client(t, newWire(mixed(100)...))
+	network := &c.service.HTTPClient.Transport
+	if got := (*network).(bounded).page; got != maxPageBytes {
+		t.Errorf("a page may have %d bytes, want %d", got, maxPageBytes)
+	}
+	*network = bounded{next: (*network).(bounded).next, page: 2000}
+	if nodes, err := c.List(t.Context(), Deploying); !errors.Is(err, errTooLong) || CauseOf(err) != CauseAnswer || nodes != nil {
+		t.Errorf("a page that is too long: %d nodes, %v", len(nodes), err)
+	}
 	// gophercloud reads the body of an error to its end, and this has none.
-	c := client(t, always(func() *http.Response {
+	c = client(t, always(func() *http.Response {
 		resp := reply(500, "")
 		resp.Body = io.NopCloser(endless{})
 		return resp
@@ -261,6 +271,43 @@ func TestCredentialsAreReadAgainWhenRefused(t *testing.T) {
 	}
 	if c.auth.current().password != "new" {
 		t.Error("the last good credentials are gone")
+	}
+}
+
+// Poller and gateway share one client; the race detector watches.
+func TestClientIsSafeForConcurrentUse(t *testing.T) {
+	dir := t.TempDir()
+	writeFile(t, filepath.Join(dir, "ironic", "username"), "bmo")
+	writeFile(t, filepath.Join(dir, "ironic", "password"), "old")
+	w := newWire(row("a", Deploying))
+	w.before = func(n int, r *http.Request) (*http.Response, error) {
+		switch _, password, _ := r.BasicAuth(); {
+		case n > 20 && password == "old":
+			return capture(t, "60-basic-no-credentials"), nil
+		case n%10 == 9:
+			return capture(t, "59-db-broken-list"), nil
+		}
+		return nil, nil
+	}
+	c := client(t, w, func(s *Settings) { s.AuthRootDir = dir })
+	writeFile(t, filepath.Join(dir, "ironic", "password"), "new")
+	var wg sync.WaitGroup
+	for range 8 {
+		wg.Go(func() {
+			for range 10 {
+				if n, ok, err := c.Node(t.Context(), "a"); err == nil && (!ok || n.UUID != "a") {
+					t.Errorf("got %+v, %v", n, ok)
+				}
+				if nodes, err := c.List(t.Context(), Deploying); err == nil && len(nodes) != 1 {
+					t.Errorf("got %+v", nodes)
+				}
+				c.Version()
+			}
+		})
+	}
+	wg.Wait()
+	if got, sent := c.Stats().Requests(), uint64(len(w.requests())); got != sent {
+		t.Errorf("%d requests counted, %d sent", got, sent)
 	}
 }
 

@@ -217,3 +217,15 @@ func FuzzFault(f *testing.F) {
 		}
 	})
 }
+
+func BenchmarkDecodePage(b *testing.B) {
+	row := string(bytes.TrimSpace(body(b, "44-get-node-deploying")))
+	page := `{"nodes": [` + row + strings.Repeat(","+row, 999) + `]}`
+	b.SetBytes(int64(len(page)))
+	b.ReportAllocs()
+	for b.Loop() {
+		if p, err := decodePage(strings.NewReader(page)); err != nil || p.rows != 1000 {
+			b.Fatal(p.rows, err)
+		}
+	}
+}

@@ -4,6 +4,10 @@
 // it), a client on gophercloud that pages and filters the way a real Ironic
 // needs it, and the Poller, which turns Ironic into one Look after another.
 //
+// A Client is what to ask with: Client.List for everything in one state,
+// Client.Node for one node. A Poller is what to watch with: it reads all busy
+// states again and again and shows each complete Look to a View.
+//
 // What a real Ironic does is measured in IRONIC.md; the rows named LH-n are in
 // CONTRACT.md.
 package ironic

@@ -59,7 +59,7 @@ func (w *wire) RoundTrip(r *http.Request) (*http.Response, error) {
 
 func (w *wire) answer(r *http.Request) *http.Response {
 	if r.Method != http.MethodGet {
-		return fault400(405, "only GET here")
+		return refusal(405, "only GET here")
 	}
 	if r.URL.Path == "/v1" {
 		resp := reply(200, `{"id":"v1"}`)
@@ -74,7 +74,7 @@ func (w *wire) answer(r *http.Request) *http.Response {
 	q := r.URL.Query()
 	for _, f := range strings.Split(q.Get("fields"), ",") {
 		if late := map[string]int{"boot_interface": 31, "fault": 42, "conductor_group": 46}[f]; v < late {
-			return fault400(406, "field "+f+" is too new")
+			return refusal(406, "field "+f+" is too new")
 		}
 	}
 	if key, ok := strings.CutPrefix(r.URL.Path, "/v1/nodes/"); ok {
@@ -83,7 +83,7 @@ func (w *wire) answer(r *http.Request) *http.Response {
 				return reply(200, toJSON(n))
 			}
 		}
-		return fault400(404, "Node "+key+" could not be found.")
+		return refusal(404, "Node "+key+" could not be found.")
 	}
 	return w.list(q)
 }
@@ -94,7 +94,7 @@ func (w *wire) list(q url.Values) *http.Response {
 		needs := ExtraStates()
 		needs[InspectWait], needs[Rescuing], needs[RescueWait], needs[Unrescuing] = 39, 38, 38, 38
 		if w.max < needs[State(states[0])] {
-			return fault400(400, "Provision state is not valid")
+			return refusal(400, "Provision state is not valid")
 		}
 	}
 	limit, err := strconv.Atoi(q.Get("limit"))
@@ -104,7 +104,7 @@ func (w *wire) list(q url.Values) *http.Response {
 	start := 0
 	if marker := q.Get("marker"); marker != "" {
 		if start = w.index(marker) + 1; start == 0 {
-			return fault400(404, "Node "+marker+" could not be found.")
+			return refusal(404, "Node "+marker+" could not be found.")
 		}
 	}
 	rows := []map[string]any{}
@@ -158,7 +158,7 @@ func reply(status int, body string) *http.Response {
 	}
 }
 
-func fault400(status int, text string) *http.Response {
+func refusal(status int, text string) *http.Response {
 	return reply(status, toJSON(map[string]any{"error_message": toJSON(map[string]any{"faultcode": "Client", "faultstring": text})}))
 }
 

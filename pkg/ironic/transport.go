@@ -106,7 +106,10 @@ func present(variable, name string) (bool, error) {
 
 // bounded cuts every answer off at its bound: gophercloud reads the body of an
 // error whole, and a page is read by us. What counts is the unpacked length.
-type bounded struct{ next http.RoundTripper }
+type bounded struct {
+	next http.RoundTripper
+	page int64 // bytes of a success
+}
 
 // RoundTrip implements http.RoundTripper.
 func (b bounded) RoundTrip(req *http.Request) (*http.Response, error) {
@@ -115,7 +118,7 @@ func (b bounded) RoundTrip(req *http.Request) (*http.Response, error) {
 		return nil, err
 	}
 	if resp.StatusCode == http.StatusOK {
-		resp.Body = &boundedBody{ReadCloser: resp.Body, left: maxPageBytes}
+		resp.Body = &boundedBody{ReadCloser: resp.Body, left: b.page}
 	} else {
 		resp.Body = struct {
 			io.Reader
@@ -138,7 +141,7 @@ type boundedBody struct {
 	left int64
 }
 
-var errTooLong = fmt.Errorf("the answer is longer than %d bytes", maxPageBytes)
+var errTooLong = errors.New("the answer is longer than is allowed")
 
 // Read implements io.Reader.
 func (b *boundedBody) Read(p []byte) (int, error) {
