@@ -1,0 +1,80 @@
+package fakeironic
+
+import (
+	"fmt"
+	"time"
+)
+
+// conductorDown tells until when a conductor is away; 0 is that it is there.
+type conductorDown struct {
+	until  int64
+	killed bool // still registered: the API tries to reach it
+}
+
+// hostname is what a conductor writes into the lock of a node.
+func hostname(conductor int) string {
+	if conductor == 0 {
+		return "localhost"
+	}
+	return fmt.Sprintf("localhost-%d", conductor+1)
+}
+
+// registered is the name by which the API knows a conductor.
+func (w *World) registered(conductor int) string {
+	if w.newer() {
+		return hostname(conductor) + ":8089"
+	}
+	return hostname(conductor)
+}
+
+// newer tells whether this plays the newer of the two Ironics that were
+// measured: above API 1.82.
+func (w *World) newer() bool { return w.opt.API.MaxMinor > 82 }
+
+// StopConductor takes a conductor (from 0) away for so long, d after Speed. A
+// killed one is still registered: its PUTs are 500, not 503. When it comes back
+// the nodes that it held locked have failed; the wait states live on.
+func (w *World) StopConductor(now time.Time, conductor int, d time.Duration, killed bool) error {
+	w.Advance(now)
+	if conductor < 0 || conductor >= len(w.down) {
+		return fmt.Errorf("conductor %d: want 0..%d", conductor, len(w.down)-1)
+	}
+	if d < 0 {
+		return fmt.Errorf("duration %s: want >= 0", d)
+	}
+	if w.down[conductor].until != 0 {
+		return fmt.Errorf("conductor %d: is down already", conductor)
+	}
+	w.down[conductor] = conductorDown{until: w.now + int64(d), killed: killed}
+	w.seq++
+	w.events.push(event{at: w.now + int64(d), seq: w.seq, gen: uint32(conductor), kind: eventConductorUp})
+	return nil
+}
+
+func (w *World) conductorUp(conductor int) {
+	w.down[conductor] = conductorDown{}
+	for _, n := range w.nodes {
+		if n.conductor != conductor {
+			continue
+		}
+		if _, held := stuck[n.state]; held {
+			w.fail(n, fmt.Sprintf("The %s state can't be resumed by conductor %s. Moving to fail state.",
+				upper(string(n.state)), hostname(conductor)))
+		}
+	}
+}
+
+// reach returns the fault of an API call that needs the node's conductor.
+func (w *World) reach(n *node) *fault {
+	d := w.down[n.conductor]
+	switch {
+	case d.until == 0:
+		return nil
+	case d.killed:
+		return serverFault(500, "Unable to establish connection to http://localhost:8089: "+
+			"HTTPConnectionPool(host='localhost', port=8089): Max retries exceeded with url: / "+
+			"(Caused by NewConnectionError('<urllib3.connection.HTTPConnection object at 0x7f8a74574d10>: "+
+			"Failed to establish a new connection: [Errno 111] ECONNREFUSED'))")
+	}
+	return serverFault(503, "Resource temporarily unavailable, please retry.")
+}

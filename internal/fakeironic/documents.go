@@ -1,0 +1,191 @@
+package fakeironic
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"strings"
+)
+
+func (c *call) versionObject() string {
+	return fmt.Sprintf(`{"id": "v1", "links": [{"href": "%s/v1/", "rel": "self"}], "status": "CURRENT", "min_version": "1.1", "version": "1.%d"}`,
+		c.base(), c.w.opt.API.MaxMinor)
+}
+
+func (c *call) rootDocument() []byte {
+	v := c.versionObject()
+	return []byte(`{"name": "OpenStack Ironic API", "description": "Ironic is an OpenStack project which enables the provision ` +
+		`and management of baremetal machines.", "default_version": ` + v + `, "versions": [` + v + `]}`)
+}
+
+func (c *call) versionDocument() []byte {
+	b := []byte(`{"id": "v1", "links": [{"href": "` + c.base() + `/v1/", "rel": "self"}, ` +
+		`{"href": "https://docs.openstack.org//ironic/latest/contributor//webapi.html", "rel": "describedby", "type": "text/html"}], ` +
+		`"media_types": {"base": "application/json", "type": "application/vnd.openstack.ironic.v1+json"}`)
+	v := &view{w: c.w, host: c.base()}
+	for _, name := range []string{"chassis", "nodes", "ports", "drivers"} {
+		b = append(b, `, "`+name+`": `...)
+		b = v.links(b, name+"/")
+	}
+	b = append(b, `, "version": `...)
+	return append(append(b, c.versionObject()...), '}')
+}
+
+// drivers shows a driver only while a conductor lives that serves it.
+func (c *call) drivers(p []string) (int, []byte, *fault) {
+	if c.r.Method != http.MethodGet || len(p) > 1 {
+		return 0, nil, routeFault(404, "")
+	}
+	var hosts []string
+	for i, d := range c.w.down {
+		if d.until == 0 || d.killed {
+			hosts = append(hosts, string(appendString(nil, c.w.registered(i))))
+		}
+	}
+	v := &view{w: c.w, host: c.base()}
+	b := []byte(`{"drivers": [`)
+	for i, name := range []string{"fake-hardware", "ipmi", "redfish"} {
+		if len(hosts) == 0 {
+			break
+		}
+		if i > 0 {
+			b = append(b, ", "...)
+		}
+		one := []byte(`{"name": "` + name + `", "hosts": [` + strings.Join(hosts, ", ") + `], "links": `)
+		one = v.links(one, "drivers/"+name)
+		one = append(one, `, "properties": `...)
+		one = v.links(one, "drivers/"+name+"/properties")
+		one = append(one, `, "type": "dynamic"}`...)
+		if len(p) == 1 && p[0] == name {
+			return 200, one, nil
+		}
+		b = append(b, one...)
+	}
+	if len(p) == 1 {
+		return 0, nil, clientFault(404, "Could not find the following driver(s) or hardware type(s): %s.", p[0])
+	}
+	return 200, append(b, "]}"...), nil
+}
+
+func (c *call) conductors() []byte {
+	v := &view{w: c.w, host: c.base()}
+	b := []byte(`{"conductors": [`)
+	for i, d := range c.w.down {
+		if i > 0 {
+			b = append(b, ", "...)
+		}
+		host := c.w.registered(i)
+		b = append(b, `{"hostname": "`+host+`", "conductor_group": "", "links": `...)
+		b = v.links(b, "conductors/"+host)
+		b = append(b, `, "alive": `...)
+		b = append(appendBool(b, d.until == 0 || d.killed), '}')
+	}
+	return append(b, "]}"...)
+}
+
+// agentHeartbeat refuses heartbeats from outside: the fake's hosts call inside,
+// and nobody else knows their tokens.
+func (c *call) agentHeartbeat(ident string) *fault {
+	n, f := c.lookup(ident)
+	if f != nil {
+		return f
+	}
+	if f := c.w.reach(n); f != nil {
+		return f
+	}
+	return clientFault(400, "Invalid or missing agent token received.")
+}
+
+var interfaces = []string{"bios", "boot", "console", "deploy", "inspect", "management", "network", "power", "raid", "rescue", "storage"}
+
+// validateNode is the RPC that BMO makes before it deploys.
+func (c *call) validateNode(ident string) (int, []byte, *fault) {
+	n, f := c.lookup(ident)
+	if f != nil {
+		return 0, nil, f
+	}
+	if f := c.w.reach(n); f != nil {
+		return 0, nil, f
+	}
+	b := []byte{'{'}
+	for i, name := range interfaces {
+		if i > 0 {
+			b = append(b, ", "...)
+		}
+		b = append(b, `"`+name+`": {"result": true}`...)
+	}
+	return 200, append(b, '}'), nil
+}
+
+func (c *call) bootDevice(p []string) (int, []byte, *fault) {
+	if len(p) == 0 || p[0] != "boot_device" {
+		return 0, nil, routeFault(404, "")
+	}
+	if c.r.Method == http.MethodPut {
+		return 204, nil, nil
+	}
+	return 200, []byte(`{"boot_device": "pxe", "persistent": false}`), nil
+}
+
+// routePorts serves ports as far as clients need them: lists, and making one.
+func (c *call) routePorts(p []string) (int, []byte, *fault) {
+	switch {
+	case c.r.Method == http.MethodPost && len(p) == 0:
+		return c.createPort()
+	case c.r.Method == http.MethodGet && (len(p) == 0 || p[0] == "detail"):
+		if ident := c.query.Get("node_uuid") + c.query.Get("node"); ident != "" {
+			n, f := c.lookup(ident)
+			if f != nil {
+				return 0, nil, f
+			}
+			return c.listPorts(n.ports, n.uuid, "ports")
+		}
+		address := strings.ToLower(c.query.Get("address"))
+		for _, n := range c.w.nodes {
+			for _, port := range n.ports {
+				if address == port.address {
+					return c.listPorts(n.ports, n.uuid, "ports")
+				}
+			}
+		}
+		return 200, []byte(`{"ports": []}`), nil
+	}
+	return 0, nil, routeFault(404, "")
+}
+
+func (c *call) listPorts(ports []port, nodeUUID, _ string) (int, []byte, *fault) {
+	v := &view{w: c.w, host: c.base()}
+	b := []byte(`{"ports": [`)
+	for i, port := range ports {
+		if i > 0 {
+			b = append(b, ", "...)
+		}
+		b = appendPort(b, v, port, nodeUUID)
+	}
+	return 200, append(b, "]}"...), nil
+}
+
+func appendPort(b []byte, v *view, p port, nodeUUID string) []byte {
+	b = append(b, `{"uuid": "`+p.uuid+`", "address": `...)
+	b = appendString(b, p.address)
+	b = append(b, `, "node_uuid": "`+nodeUUID+`", "pxe_enabled": true, "extra": {}, "internal_info": {}, "local_link_connection": {}, "links": `...)
+	return append(v.links(b, "ports/"+p.uuid), '}')
+}
+
+func (c *call) createPort() (int, []byte, *fault) {
+	var ask struct {
+		NodeUUID string `json:"node_uuid"`
+		Address  string `json:"address"`
+	}
+	if json.Unmarshal(c.raw, &ask) != nil || ask.Address == "" {
+		return 0, nil, clientFault(400, "Schema error for port: 'address' is a required property")
+	}
+	n := c.w.byUUID[ask.NodeUUID]
+	if n == nil {
+		return 0, nil, clientFault(400, "Node %s could not be found.", ask.NodeUUID)
+	}
+	p := port{uuid: c.w.draw.uuid(), address: strings.ToLower(ask.Address)}
+	n.ports = append(n.ports, p)
+	c.header.Set("Location", c.base()+"/v1/ports/"+p.uuid)
+	return 201, appendPort(nil, &view{w: c.w, host: c.base()}, p, n.uuid), nil
+}

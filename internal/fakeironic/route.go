@@ -1,0 +1,169 @@
+package fakeironic
+
+import (
+	"net/http"
+	"slices"
+)
+
+// route finds what a request reaches. Paths with and without v1, doubled
+// slashes and a .json at the end reach the same, as in a real Ironic.
+func (c *call) route() (int, []byte, *fault) {
+	p := c.path
+	if len(p) == 0 {
+		return 200, c.rootDocument(), nil
+	}
+	switch p[0] {
+	case "":
+		if c.r.Method != http.MethodGet {
+			return 0, nil, routeFault(405, "")
+		}
+		return 200, c.versionDocument(), nil
+	case "nodes":
+		return c.routeNodes(p[1:])
+	case "ports":
+		return c.routePorts(p[1:])
+	case "drivers":
+		return c.drivers(p[1:])
+	case "conductors":
+		if len(p) == 1 && c.minor >= 49 && c.r.Method == http.MethodGet {
+			return 200, c.conductors(), nil
+		}
+	case "lookup":
+		return 0, nil, clientFault(404, "Resource could not be found.")
+	case "heartbeat":
+		if len(p) == 2 && c.r.Method == http.MethodPost {
+			return 0, nil, c.agentHeartbeat(p[1])
+		}
+	}
+	return 0, nil, routeFault(404, "")
+}
+
+// subs are the parts of a node that need a version.
+var subs = map[string]int{"vifs": 28, "bios": 40, "inventory": 81, "firmware": 86, "portgroups": 24}
+
+func (c *call) routeNodes(p []string) (int, []byte, *fault) {
+	method := c.r.Method
+	switch {
+	case len(p) == 0 && method == http.MethodGet:
+		return c.listNodes(false)
+	case len(p) == 0 && method == http.MethodPost:
+		return c.createNode()
+	case len(p) == 0:
+		return 0, nil, routeFault(405, "")
+	case p[0] == "detail" && len(p) == 1 && method == http.MethodGet:
+		return c.listNodes(true)
+	case p[0] == "validate" && method == http.MethodGet:
+		return c.validateNode(c.query.Get("node"))
+	}
+	if !uuidForm.MatchString(p[0]) && !nameForm.MatchString(p[0]) {
+		return 0, nil, routeFault(400, "Expected UUID or name for node: "+p[0])
+	}
+	if len(p) == 1 {
+		switch method {
+		case http.MethodGet:
+			return c.showNode(p[0])
+		case http.MethodPatch:
+			return c.patchNode(p[0])
+		case http.MethodDelete:
+			return c.removeNode(p[0])
+		}
+		return 0, nil, routeFault(405, "")
+	}
+	return c.routeNode(p[0], p[1:])
+}
+
+// routeNode serves what is below one node.
+func (c *call) routeNode(ident string, p []string) (int, []byte, *fault) {
+	if p[0] == "states" {
+		return c.routeStates(ident, p[1:])
+	}
+	if c.minor < subs[p[0]] {
+		return 0, nil, routeFault(404, "")
+	}
+	n, f := c.lookup(ident)
+	if f != nil {
+		return 0, nil, f
+	}
+	method, leaf := c.r.Method, len(p) == 1
+	switch p[0] {
+	case "validate":
+		return c.validateNode(ident)
+	case "maintenance":
+		if leaf && (method == http.MethodPut || method == http.MethodDelete) {
+			return c.setMaintenance(n, method == http.MethodPut)
+		}
+	case "ports":
+		if leaf && method == http.MethodGet {
+			return c.listPorts(n.ports, n.uuid, "nodes/"+ident+"/ports")
+		}
+	case "inventory":
+		return 0, nil, clientFault(404, "Node inventory record for node %s could not be found.", n.uuid)
+	case "firmware":
+		return 200, []byte(`{"firmware": []}`), nil
+	case "bios":
+		return 200, []byte(`{"bios": []}`), nil
+	case "portgroups":
+		return 200, []byte(`{"portgroups": []}`), nil
+	case "traits":
+		return 200, []byte(`{"traits": []}`), nil
+	case "vifs":
+		if method == http.MethodGet {
+			return 200, []byte(`{"vifs": []}`), nil
+		}
+		return 204, nil, nil
+	case "management":
+		return c.bootDevice(p[1:])
+	}
+	return 0, nil, routeFault(404, "")
+}
+
+func (c *call) routeStates(ident string, p []string) (int, []byte, *fault) {
+	if len(p) == 0 {
+		if c.r.Method == http.MethodGet {
+			return c.showStates(ident)
+		}
+		return 0, nil, routeFault(405, "")
+	}
+	if c.r.Method != http.MethodPut || len(p) > 2 || !slices.Contains([]string{"provision", "power", "raid"}, p[0]) {
+		return 0, nil, routeFault(404, "")
+	}
+	args := c.arguments()
+	if len(p) == 2 { // the target as a part of the path
+		args["target"] = p[1]
+	}
+	var f *fault
+	switch p[0] {
+	case "provision":
+		f = c.putProvision(ident, args)
+	case "power":
+		f = c.putPower(ident, args)
+	case "raid":
+		_, f = c.lookup(ident)
+		return 204, nil, f
+	}
+	if f != nil {
+		return 0, nil, f
+	}
+	c.header.Set("Location", c.base()+"/v1/nodes/"+ident+"/states")
+	return 202, nil, nil
+}
+
+// lookup finds a node as the version allows: names from 1.5, `~` from 1.10.
+func (c *call) lookup(ident string) (*node, *fault) {
+	if uuidForm.MatchString(ident) {
+		if n := c.w.byUUID[ident]; n != nil {
+			return n, nil
+		}
+		return nil, notFound(ident)
+	}
+	if c.minor < 5 {
+		return nil, notFound(ident)
+	}
+	if !validName(ident, c.minor) {
+		return nil, clientFault(400, "Expected a logical name or UUID but received %s.", ident)
+	}
+	if n := c.w.byName[ident]; n != nil {
+		return n, nil
+	}
+	return nil, notFound(ident)
+}
