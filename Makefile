@@ -4,7 +4,7 @@
 GO      ?= go
 BIN     := bin
 BINARY  := $(BIN)/ironic-throttle
-TESTSUM  = $(GO) run ./hack/testsum
+TESTSUM  = $(GO) run ./hack/testsum --
 
 # The tag of this commit where there is one; a tarball has no git.
 VERSION ?= $(shell test -e .git && git describe --tags --always --dirty 2>/dev/null || echo dev)

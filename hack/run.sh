@@ -4,11 +4,18 @@
 set -eu
 ironic=127.0.0.1:6385
 
+stop() {
+  trap - INT TERM EXIT
+  kill "$fake" "$throttle" 2>/dev/null || true
+  wait
+}
+fake='' throttle=''
+trap 'stop; exit 0' INT TERM
+trap stop EXIT
+
 "$BINARY" fake-ironic --listen "$ironic" --nodes "$NODES" &
 fake=$!
-trap 'kill "$fake" 2>/dev/null || true; wait "$fake" 2>/dev/null || true' EXIT
-trap 'exit 130' INT
-trap 'exit 143' TERM
-
+IRONIC_ENDPOINT="http://$ironic/v1/" "$BINARY" serve &
+throttle=$!
 echo "Ironic (fake): http://$ironic/v1   throttle: http://127.0.0.1:8087/v1/status   Ctrl-C ends both" >&2
-IRONIC_ENDPOINT="http://$ironic/v1/" "$BINARY" serve
+wait "$throttle"

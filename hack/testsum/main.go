@@ -1,7 +1,7 @@
 // Command testsum runs "go test -json" and prints what a person wants to read:
 // a line per package, the whole output of what failed, and how many tests ran.
 //
-//	testsum [-tally FILE] [-v] GO-TEST-ARGUMENTS...
+//	testsum [-tally FILE] [-v] -- GO-TEST-ARGUMENTS...
 //	testsum -total FILE
 //
 // With -tally (or TEST_TALLY in the environment) the counts are added to FILE;
