@@ -4,7 +4,6 @@ package e2e
 
 import (
 	"context"
-	"fmt"
 	"testing"
 	"time"
 
@@ -16,16 +15,12 @@ import (
 // backdoor changes the real Ironic's database.
 type backdoor struct{ *realironic.Ironic }
 
-func (b backdoor) SetState(ctx context.Context, uuid string, state ironic.State) error {
-	return b.SetNode(ctx, uuid, map[string]any{"provision_state": string(state)})
-}
-
-func (b backdoor) SetAgentURL(ctx context.Context, uuid, agentURL string) error {
+func (b backdoor) SetState(ctx context.Context, uuid string, state ironic.State, agent bool) error {
 	info := "{}"
-	if agentURL != "" {
-		info = fmt.Sprintf(`{"agent_url":%q}`, agentURL)
+	if agent {
+		info = `{"agent_url":"http://127.0.0.1:9999"}`
 	}
-	return b.SetNode(ctx, uuid, map[string]any{"driver_internal_info": info})
+	return b.SetNode(ctx, uuid, map[string]any{"provision_state": string(state), "driver_internal_info": info})
 }
 
 func (b backdoor) AddNodes(ctx context.Context, prefix string, count int, state ironic.State) error {
@@ -51,9 +46,15 @@ func serve(t *testing.T, o realironic.Options) ironicsuite.Target {
 	}
 }
 
-// A deploy that lasts lets the cases meet a node that is locked.
-var slowDeploy = map[string]map[string]string{"fake": {"deploy_delay": "1", "inspect_delay": "1", "rescue_delay": "1"}}
+// Work that lasts lets the cases meet a node that is locked.
+var slowWork = map[string]map[string]string{"fake": {"deploy_delay": "2", "inspect_delay": "1", "rescue_delay": "1"}}
 
 func TestIronicPlain(t *testing.T) {
-	ironicsuite.Run(t, serve(t, realironic.Options{Settings: slowDeploy}))
+	ironicsuite.Run(t, serve(t, realironic.Options{Settings: slowWork}))
+}
+
+func TestIronicBasicAuthTLS(t *testing.T) {
+	target := serve(t, realironic.Options{BasicAuth: true, TLS: true, Settings: slowWork})
+	ironicsuite.RunAccess(t, target)
+	ironicsuite.Run(t, target)
 }

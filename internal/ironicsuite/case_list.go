@@ -32,14 +32,18 @@ func listMembers(x *tester) {
 
 func listFields(x *tester) {
 	n := x.create("a")
-	x.setAgentURL(n.UUID, "http://127.0.0.1:9999")
+	x.setAgent(n.UUID, ironic.Enroll, true)
+	internal := x.look(n.UUID).Internal
+	if agent, ok := internal["agent_url"].(string); !ok || agent == "" {
+		x.Fatalf("no agent_url: %v", internal)
+	}
 	for fields, want := range map[string]map[string]any{
 		"uuid":      {},
 		"uuid,uuid": {},
 		// What BMO asks before each decision of its own.
 		"uuid,name,provision_state,boot_interface": {"name": n.Name, "provision_state": "enroll", "boot_interface": "fake"},
-		"uuid,driver_internal_info,provision_updated_at,target_provision_state": {
-			"driver_internal_info": map[string]any{"agent_url": "http://127.0.0.1:9999"}, "provision_updated_at": nil, "target_provision_state": nil,
+		"uuid,driver_internal_info,target_provision_state": {
+			"driver_internal_info": internal, "target_provision_state": nil,
 		},
 		"uuid,conductor_group,maintenance,fault,last_error,instance_uuid,reservation": {
 			"conductor_group": "", "maintenance": false, "fault": nil, "last_error": nil, "instance_uuid": nil, "reservation": nil,
@@ -129,9 +133,9 @@ func filterByState(x *tester) {
 // state, agent_url included, and in no other one.
 func filterByEveryBusyState(x *tester) {
 	n := x.create("a")
-	x.setAgentURL(n.UUID, "http://127.0.0.1:9999")
 	for _, state := range ironic.BusyStates() {
-		x.setState(n.UUID, state)
+		x.setAgent(n.UUID, state, true)
+		internal := x.look(n.UUID).Internal
 		for _, asked := range ironic.BusyStates() {
 			nodes, _ := x.list("provision_state=" + escape(string(asked)) + "&fields=uuid,provision_state,driver_internal_info")
 			in := find(nodes, n.UUID)
@@ -140,7 +144,7 @@ func filterByEveryBusyState(x *tester) {
 			} else if in != nil {
 				x.same("node in "+string(state), in, map[string]any{
 					"uuid": n.UUID, "provision_state": string(state), "links": x.links(x.URL, n.UUID),
-					"driver_internal_info": map[string]any{"agent_url": "http://127.0.0.1:9999"},
+					"driver_internal_info": internal,
 				})
 			}
 		}

@@ -11,6 +11,7 @@ import (
 var provisionCases = []testCase{
 	{"PutWrongState", putWrongState},
 	{"PutUnreadable", putUnreadable},
+	{"PutArguments", putArguments},
 	{"PutChunked", putChunked},
 	{"PutLocked", putLocked},
 	{"PutInMaintenance", putInMaintenance},
@@ -64,6 +65,22 @@ func putUnreadable(x *tester) {
 	x.same("node", x.look(n.UUID).State, ironic.Enroll)
 }
 
+// putArguments holds what a target needs beside its name, and what it must not
+// have. Checked before the lock and after the state.
+func putArguments(x *tester) {
+	n := x.to(x.create("a"), ironic.Manageable)
+	const step = `"clean_steps":[{"interface":"deploy","step":"erase_devices"}]`
+	for body, text := range map[string]string{
+		`{"target":"clean"}`:                              `"clean_steps" is required when setting target provision state to clean`,
+		`{"target":"provide",` + step + `}`:               `"clean_steps" is only valid when setting target provision state to clean`,
+		`{"target":"provide","rescue_password":"sesame"}`: `"rescue_password" is only valid when setting target provision state to rescue`,
+		`{"target":"provide","configdrive":"x"}`:          "Adding a config drive is only supported when setting provision state to active, rebuild",
+	} {
+		x.put(n.UUID, body).wantFault(http.StatusBadRequest, "Client", text)
+	}
+	x.same("node", x.look(n.UUID).State, ironic.Manageable)
+}
+
 // putChunked holds that a body without a length is no body to Ironic.
 func putChunked(x *tester) {
 	n := x.create("a")
@@ -92,7 +109,7 @@ func putLocked(x *tester) {
 	if now := x.look(n.UUID); now.State != ironic.Deploying || now.Reservation == nil {
 		x.Fatalf("a node that begins to deploy: %+v", now)
 	}
-	for _, target := range []string{"active", "deleted", "abort", "manage", "inspect"} {
+	for _, target := range []string{"active", "deleted", "abort", "fly"} {
 		x.put(n.UUID, fmt.Sprintf(`{"target":%q}`, target)).wantLocked(n.UUID)
 	}
 	x.do(http.MethodPatch, "/v1/nodes/"+n.UUID, raw(`[{"op":"add","path":"/extra/x","value":"y"}]`)).

@@ -39,31 +39,30 @@ type Server struct {
 
 // Backdoor changes nodes behind the API.
 type Backdoor interface {
-	// SetState puts a node into a state as if work had led there.
-	SetState(ctx context.Context, uuid string, state ironic.State) error
-	// SetAgentURL sets driver_internal_info.agent_url, or with "" removes it.
-	SetAgentURL(ctx context.Context, uuid, agentURL string) error
+	// SetState puts a node into a state as if work had led there, with or
+	// without driver_internal_info.agent_url.
+	SetState(ctx context.Context, uuid string, state ironic.State, agent bool) error
 	// AddNodes makes count nodes named prefix and a number, in a stable state,
 	// never changed since (provision_updated_at is null).
 	AddNodes(ctx context.Context, prefix string, count int, state ironic.State) error
 }
 
-// Run runs all cases that fit the target's servers: those about credentials
-// and TLS when it has them.
+// Run runs all cases but those of RunAccess. The server may want credentials or
+// not, and speak TLS or not.
 func Run(t *testing.T, target Target) {
-	for _, c := range cases {
-		t.Run(c.name, func(t *testing.T) {
-			target.Serve(t, func(t *testing.T, s Server) {
-				c.run(&tester{T: t, Server: s, target: target})
-			})
-		})
-	}
+	t.Helper()
+	runCases(t, target, cases)
 }
 
-// RunAccess runs the cases about credentials, TLS and a client that has to get
-// in; the server must want both.
+// RunAccess runs the cases about credentials and TLS; the server must have both.
 func RunAccess(t *testing.T, target Target) {
-	for _, c := range accessCases {
+	t.Helper()
+	runCases(t, target, accessCases)
+}
+
+func runCases(t *testing.T, target Target, cases []testCase) {
+	t.Helper()
+	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
 			target.Serve(t, func(t *testing.T, s Server) {
 				c.run(&tester{T: t, Server: s, target: target})
@@ -78,9 +77,7 @@ type testCase struct {
 }
 
 // The cases by subject; the one that makes a thousand nodes comes last.
-var cases = slices.Concat(versionCases, listCases, nodeCases, provisionCases, pagingCases)
-
-var accessCases = []testCase{}
+var cases = slices.Concat(versionCases, listCases, nodeCases, provisionCases, clientCases, pagingCases)
 
 // tester is what a case is given.
 type tester struct {
