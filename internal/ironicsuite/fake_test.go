@@ -1,0 +1,103 @@
+package ironicsuite_test
+
+import (
+	"context"
+	"encoding/pem"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"github.com/ironic-throttle/ironic-throttle/internal/fakeironic"
+	"github.com/ironic-throttle/ironic-throttle/internal/ironicsuite"
+	"github.com/ironic-throttle/ironic-throttle/pkg/ironic"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// backdoor changes the fake's world.
+type backdoor struct{ *fakeironic.Server }
+
+func (b backdoor) SetState(_ context.Context, uuid string, state ironic.State, agent bool) (err error) {
+	b.With(func(now time.Time, w *fakeironic.World) { err = w.SetState(now, uuid, state, agent) })
+	return err
+}
+
+func (b backdoor) AddNodes(_ context.Context, prefix string, count int, state ironic.State) (err error) {
+	b.With(func(now time.Time, w *fakeironic.World) {
+		for i := range count {
+			spec := fakeironic.NodeSpec{Name: fmt.Sprintf("%s%06d", prefix, i+1), State: state}
+			if _, err = w.CreateNode(now, spec); err != nil {
+				return
+			}
+		}
+	})
+	return err
+}
+
+// options are those of the Ironic that Debian 12 has, with one conductor: the
+// stamps of several come from clocks that differ.
+func options() fakeironic.Options {
+	o := fakeironic.DefaultOptions()
+	o.API.MaxMinor, o.Conductors = 82, 1
+	return o
+}
+
+func newFake(t *testing.T, o fakeironic.Options) *fakeironic.Server {
+	t.Helper()
+	w, err := fakeironic.NewWorld(o, time.Now())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return fakeironic.NewServer(w, time.Now)
+}
+
+// TestFakeInMemory runs each case on a fake of its own, in virtual time.
+func TestFakeInMemory(t *testing.T) {
+	ironicsuite.Run(t, ironicsuite.Target{
+		MaxMinor: 82, Wait: 2 * time.Hour, Tick: time.Second,
+		Serve: func(t *testing.T, run func(*testing.T, ironicsuite.Server)) {
+			synctest.Test(t, func(t *testing.T) {
+				s := newFake(t, options())
+				run(t, ironicsuite.Server{
+					URL: "http://127.0.0.1:6385", Client: &http.Client{Transport: s.Transport()}, Backdoor: backdoor{s},
+				})
+			})
+		},
+	})
+}
+
+// TestFakeOnTheWire runs the cases on real sockets, with credentials and TLS.
+func TestFakeOnTheWire(t *testing.T) {
+	o := options()
+	o.API.Username, o.API.Password = "admin", "open sesame"
+	o.Speed = 1000 // a boot of two to six minutes is over in a third of a second
+	s := newFake(t, o)
+	server := httptest.NewUnstartedServer(s)
+	server.Config.ErrorLog = slog.NewLogLogger(slog.DiscardHandler, 0) // of handshakes that are meant to fail
+	server.StartTLS()
+	t.Cleanup(server.Close)
+	ca := filepath.Join(t.TempDir(), "ca.crt")
+	block := &pem.Block{Type: "CERTIFICATE", Bytes: server.Certificate().Raw}
+	if err := os.WriteFile(ca, pem.EncodeToMemory(block), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	target := ironicsuite.Target{
+		MaxMinor: 82, Wait: 30 * time.Second, Tick: 5 * time.Millisecond,
+		Serve: func(t *testing.T, run func(*testing.T, ironicsuite.Server)) {
+			run(t, ironicsuite.Server{
+				URL: server.URL, Client: server.Client(), CAFile: ca,
+				User: o.API.Username, Password: o.API.Password, Backdoor: backdoor{s},
+			})
+		},
+	}
+	ironicsuite.RunAccess(t, target)
+	ironicsuite.Run(t, target)
+}
