@@ -123,7 +123,7 @@ func (c *Client) answer(ctx context.Context, method string, body []byte) (Answer
 	if err := c.call(ctx, method, "/v1/isready", body, &a); err != nil {
 		return Answer{}, err
 	}
-	if a.Ready != a.Reason.yes() {
+	if a.Ready != a.Reason.Yes() {
 		return Answer{}, fmt.Errorf("%w: ready %t with reason %q", ErrBadAnswer, a.Ready, a.Reason)
 	}
 	return a, nil

@@ -99,8 +99,8 @@ func Reasons() []Reason {
 	}
 }
 
-// yes reports whether r is the reason of a yes.
-func (r Reason) yes() bool {
+// Yes reports whether r is the reason of a yes.
+func (r Reason) Yes() bool {
 	switch r {
 	case ReasonGranted, ReasonHeldSlot, ReasonDone, ReasonExempt, ReasonObserve:
 		return true

@@ -35,11 +35,11 @@ func TestClosedSets(t *testing.T) {
 			t.Errorf("%s twice", r)
 		}
 		seen[r] = true
-		if r.yes() {
+		if r.Yes() {
 			yes++
 		}
 	}
-	if yes != 5 || len(seen) != 16 || Reason("").yes() {
+	if yes != 5 || len(seen) != 16 || Reason("").Yes() {
 		t.Errorf("%d of %d reasons are a yes", yes, len(seen))
 	}
 }

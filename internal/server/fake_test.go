@@ -1,0 +1,138 @@
+package server
+
+import (
+	"encoding/json"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"github.com/ironic-throttle/ironic-throttle/pkg/api"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// fake is a Decider that says what it is told to say.
+type fake struct {
+	first  chan struct{}
+	answer api.Answer
+	status func() api.Status
+	on     func() // called by IsReady
+
+	mu   sync.Mutex
+	asks []api.Ask
+}
+
+// seen returns a fake with a first look behind it.
+func seen() *fake {
+	f := unseen()
+	close(f.first)
+	return f
+}
+
+func unseen() *fake {
+	return &fake{
+		first:  make(chan struct{}),
+		answer: api.Answer{Ready: true, Reason: api.ReasonGranted, Message: "takes a free slot"},
+		status: exampleStatus,
+	}
+}
+
+func (f *fake) IsReady(_ time.Time, ask api.Ask) api.Answer {
+	f.mu.Lock()
+	f.asks = append(f.asks, ask)
+	f.mu.Unlock()
+	if f.on != nil {
+		f.on()
+	}
+	return f.answer
+}
+
+func (f *fake) asked() int {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return len(f.asks)
+}
+
+func (f *fake) Vacancy(time.Time) api.Answer { return f.answer }
+func (f *fake) Status(time.Time) api.Status  { return f.status() }
+func (f *fake) FirstLook() <-chan struct{}   { return f.first }
+
+var noon = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
+
+// exampleStatus has something in every place.
+func exampleStatus() api.Status {
+	return api.Status{
+		Mode: "enforce", Now: noon,
+		View: api.View{Fresh: true, Settled: true, AgeSeconds: 2.5, Polls: 7, TakenAt: noon.Add(-2500 * time.Millisecond), BusyNodes: 3},
+		Slots: api.SlotsView{
+			Total: api.Slots{Limit: 20, Occupied: 3, Free: 17, Leased: 1, Booting: 1, Waiting: 4},
+			Pools: map[string]api.Slots{"rack1": {Limit: 8, Occupied: 2, Free: 6}},
+			Occupants: []api.Occupant{
+				{Name: "metal3~a", Kind: "leased", Op: api.OpProvision, Counted: true, SinceSeconds: 3},
+				{Name: "metal3~b", Kind: "adopted", Busy: true, Stuck: true, Counted: true},
+				{Name: "metal3~c", Kind: "foreign", Busy: true, Stuck: true},
+				{Name: "metal3~d", Kind: "booting", Busy: true},
+			},
+		},
+		Asks:     []api.Count{{Reason: api.ReasonGranted, Count: 5}, {Reason: api.ReasonFull, Count: 11}},
+		Refusals: []api.Count{{Reason: api.ReasonFull, Count: 2}},
+		Totals:   api.Totals{Granted: 5, Finished: 4, Expired: 3, Refused: 8, Vanished: 2, Adopted: 1, Foreign: 6, WrittenOff: 7},
+		Warnings: []string{"one host is stuck"},
+	}
+}
+
+// made builds a Server round f.
+func made(t testing.TB, f Decider, change ...func(*Options)) *Server {
+	t.Helper()
+	o := Options{Decider: f, Version: "v1.2.3", Now: func() time.Time { return noon }}
+	for _, c := range change {
+		c(&o)
+	}
+	s, err := New(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// send passes one request to h without a network.
+func send(t *testing.T, h http.Handler, method, path, body string, headers ...string) *httptest.ResponseRecorder {
+	t.Helper()
+	r := httptest.NewRequestWithContext(t.Context(), method, path, strings.NewReader(body))
+	for i := 0; i < len(headers); i += 2 {
+		r.Header.Set(headers[i], headers[i+1])
+	}
+	w := httptest.NewRecorder()
+	h.ServeHTTP(w, r)
+	return w
+}
+
+// jsonType is the header of a good ask.
+var jsonType = []string{"Content-Type", "application/json"}
+
+// decoded reads the body of w.
+func decoded[T any](t *testing.T, w *httptest.ResponseRecorder) T {
+	t.Helper()
+	var v T
+	d := json.NewDecoder(w.Body)
+	d.DisallowUnknownFields()
+	if err := d.Decode(&v); err != nil {
+		t.Fatalf("%d %s: %v", w.Code, w.Header(), err)
+	}
+	return v
+}
+
+// isError fails unless w is an error of the one form.
+func isError(t *testing.T, w *httptest.ResponseRecorder, code int, field string) api.Error {
+	t.Helper()
+	e := decoded[api.ErrorBody](t, w).Error
+	if w.Code != code || e.Code != code || e.Field != field || e.Message == "" || w.Header().Get("Content-Type") != "application/json" {
+		t.Errorf("%d %s %+v, want %d with field %q", w.Code, w.Header(), e, code, field)
+	}
+	return e
+}

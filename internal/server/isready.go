@@ -1,0 +1,82 @@
+package server
+
+import (
+	"errors"
+	"io"
+	"mime"
+	"net/http"
+	"time"
+
+	"github.com/ironic-throttle/ironic-throttle/pkg/api"
+)
+
+// isReady answers POST /v1/isready. Whatever the decision says is a 200 (LH-21).
+func (s *Server) isReady(w http.ResponseWriter, r *http.Request) {
+	ask, ok := readAsk(w, r)
+	if !ok || !s.waitFirstLook(w, r) {
+		return
+	}
+	writeJSON(w, http.StatusOK, s.decider.IsReady(s.now(), ask))
+}
+
+// vacancy answers GET /v1/isready.
+func (s *Server) vacancy(w http.ResponseWriter, r *http.Request) {
+	if !s.waitFirstLook(w, r) {
+		return
+	}
+	writeJSON(w, http.StatusOK, s.decider.Vacancy(s.now()))
+}
+
+// waitFirstLook lets an ask wait a little for the first complete poll (LH-24).
+// It reports false when the asker is gone: a yes that nobody hears would hold a
+// slot for nothing.
+func (s *Server) waitFirstLook(w http.ResponseWriter, r *http.Request) bool {
+	first := s.decider.FirstLook()
+	select {
+	case <-first:
+	default:
+		t := time.NewTimer(firstLookWait)
+		defer t.Stop()
+		select {
+		case <-first:
+		case <-t.C:
+		case <-r.Context().Done():
+		}
+	}
+	if r.Context().Err() != nil {
+		writeError(w, http.StatusServiceUnavailable, "", "the asker went away before the answer") // for the metrics
+		return false
+	}
+	return true
+}
+
+// readAsk reads the body, or answers what is wrong with it and reports false.
+func readAsk(w http.ResponseWriter, r *http.Request) (api.Ask, bool) {
+	if media, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err != nil || media != "application/json" {
+		writeError(w, http.StatusUnsupportedMediaType, "", "Content-Type must be application/json")
+		return api.Ask{}, false
+	}
+	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxAskBody))
+	if err != nil {
+		if tooLarge := new(http.MaxBytesError); errors.As(err, &tooLarge) {
+			writeError(w, http.StatusRequestEntityTooLarge, "", "body: must not be larger than 65536 bytes")
+		} else {
+			writeError(w, http.StatusBadRequest, "", "body: could not be read to its end")
+		}
+		return api.Ask{}, false
+	}
+	ask, err := api.ParseAsk(body)
+	if err == nil {
+		ask = ask.Normalize()
+		err = ask.Validate()
+	}
+	if err != nil {
+		field := ""
+		if f := new(api.FieldError); errors.As(err, &f) {
+			field = f.Field
+		}
+		writeError(w, http.StatusBadRequest, field, err.Error())
+		return api.Ask{}, false
+	}
+	return ask, true
+}

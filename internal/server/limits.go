@@ -1,0 +1,22 @@
+package server
+
+import "time"
+
+// Every bound of the HTTP side.
+const (
+	maxAskBody     = 64 << 10 // bytes of POST /v1/isready
+	maxHeaderBytes = 16 << 10
+
+	readHeaderTimeout = 5 * time.Second
+	readTimeout       = 10 * time.Second
+	writeTimeout      = 15 * time.Second
+	idleTimeout       = 2 * time.Minute
+
+	// firstLookWait is how long an ask waits for the first complete poll
+	// (LH-24). The client gives up after 2 s.
+	firstLookWait = time.Second
+
+	// drainTimeout is how long requests in flight may take after the end was
+	// asked for; what is left then is cut, so that all is over within 5 s.
+	drainTimeout = 4 * time.Second
+)

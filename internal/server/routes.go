@@ -1,0 +1,108 @@
+package server
+
+import (
+	"fmt"
+	"maps"
+	"net/http"
+	"runtime/debug"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// routes are handlers by exact path and method. A plain map instead of a
+// ServeMux: no redirects, and errors in our own form.
+type routes map[string]map[string]http.HandlerFunc
+
+// find returns the handler of r and the name of its route for the metrics.
+func (rt routes) find(r *http.Request) (http.HandlerFunc, string) {
+	methods, ok := rt[r.URL.Path]
+	if !ok {
+		return func(w http.ResponseWriter, _ *http.Request) {
+			writeError(w, http.StatusNotFound, "", "no such path: known are "+strings.Join(slices.Sorted(maps.Keys(rt)), ", "))
+		}, "other"
+	}
+	method := r.Method
+	if method == http.MethodHead {
+		method = http.MethodGet // the server leaves the body out
+	}
+	if h, ok := methods[method]; ok {
+		return h, r.URL.Path
+	}
+	return func(w http.ResponseWriter, r *http.Request) {
+		allow := slices.Collect(maps.Keys(methods))
+		if methods[http.MethodGet] != nil {
+			allow = append(allow, http.MethodHead)
+		}
+		slices.Sort(allow)
+		w.Header().Set("Allow", strings.Join(allow, ", "))
+		writeError(w, http.StatusMethodNotAllowed, "", fmt.Sprintf("%s is not allowed here, only %s", known(r.Method), strings.Join(allow, ", ")))
+	}, r.URL.Path
+}
+
+// known keeps methods of somebody's own making out of messages.
+func known(method string) string {
+	switch method {
+	case http.MethodGet, http.MethodHead, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete,
+		http.MethodConnect, http.MethodOptions, http.MethodTrace:
+		return method
+	}
+	return "this method"
+}
+
+// guarded serves rt, measures each request, and turns a panic into a 500.
+func (s *Server) guarded(rt routes) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		begun := time.Now()
+		rec := &recorder{ResponseWriter: w}
+		handler, route := rt.find(r)
+		defer func() {
+			fault := recover()
+			if fault != nil && fault != http.ErrAbortHandler { //nolint:errorlint // it is compared by net/http too
+				s.log.Error("handler panicked", "route", route, "panic", fmt.Sprint(fault), "stack", string(debug.Stack()))
+				if rec.code == 0 {
+					writeError(rec, http.StatusInternalServerError, "", "internal error; the log has the details")
+				}
+			}
+			s.requests.WithLabelValues(route, strconv.Itoa(rec.status())).Observe(time.Since(begun).Seconds())
+			if fault != nil && rec.code != http.StatusInternalServerError {
+				panic(http.ErrAbortHandler) //nolint:forbidigo // cuts an answer that is already half sent
+			}
+		}()
+		h := rec.Header()
+		h.Set("X-Content-Type-Options", "nosniff")
+		h.Set("Cache-Control", "no-cache")
+		handler(rec, r)
+	})
+}
+
+// recorder remembers the code of an answer.
+type recorder struct {
+	http.ResponseWriter
+	code int // 0: nothing sent yet
+}
+
+func (r *recorder) WriteHeader(code int) {
+	if r.code == 0 {
+		r.code = code
+	}
+	r.ResponseWriter.WriteHeader(code)
+}
+
+func (r *recorder) Write(b []byte) (int, error) {
+	if r.code == 0 {
+		r.code = http.StatusOK
+	}
+	return r.ResponseWriter.Write(b)
+}
+
+// Unwrap lets http.ResponseController reach the connection.
+func (r *recorder) Unwrap() http.ResponseWriter { return r.ResponseWriter }
+
+func (r *recorder) status() int {
+	if r.code == 0 {
+		return http.StatusOK
+	}
+	return r.code
+}

@@ -1,0 +1,104 @@
+package server
+
+import (
+	"errors"
+	"log/slog"
+	"net/http"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/collectors"
+
+	"github.com/ironic-throttle/ironic-throttle/pkg/api"
+)
+
+// Decider is what the server needs of the decision. Its methods are safe for
+// concurrent use and do not block.
+type Decider interface {
+	// IsReady decides about a valid, normalized ask.
+	IsReady(now time.Time, ask api.Ask) api.Answer
+	// Vacancy tells whether a slot is free and changes nothing.
+	Vacancy(now time.Time) api.Answer
+	// Status shows everything but Version and Settings.
+	Status(now time.Time) api.Status
+	// FirstLook is closed after the first complete poll.
+	FirstLook() <-chan struct{}
+}
+
+// Options is what New needs. Decider is required; everything else may be zero.
+type Options struct {
+	Decider Decider
+	Version string
+	// Settings are the effective ones, without secrets. It is called for each
+	// status, because some change while running.
+	Settings func() map[string]string
+	// Warnings are added to those of the Decider.
+	Warnings func() []string
+	// Registry gets our metrics and those of Collectors; nil: a new one, with
+	// the metrics of Go and of the process.
+	Registry   *prometheus.Registry
+	Collectors []prometheus.Collector
+	Now        func() time.Time // nil: time.Now
+	Log        *slog.Logger     // nil: silent
+}
+
+// Server holds the three handlers. Make one with New; Serve runs them.
+type Server struct {
+	decider  Decider
+	version  string
+	settings func() map[string]string
+	warnings func() []string
+	now      func() time.Time
+	log      *slog.Logger
+	requests *prometheus.HistogramVec
+	drain    time.Duration
+
+	api, health, metrics http.Handler
+}
+
+// New builds the handlers and registers the metrics. It opens nothing.
+func New(o Options) (*Server, error) {
+	if o.Decider == nil {
+		return nil, errors.New("options: Decider must be set")
+	}
+	s := &Server{
+		decider: o.Decider, version: o.Version, settings: o.Settings, warnings: o.Warnings,
+		now: o.Now, log: o.Log, requests: newRequestMetric(), drain: drainTimeout,
+	}
+	if s.now == nil {
+		s.now = time.Now
+	}
+	if s.log == nil {
+		s.log = slog.New(slog.DiscardHandler)
+	}
+	if o.Registry == nil {
+		o.Registry = prometheus.NewRegistry()
+		o.Registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	}
+	for _, c := range append([]prometheus.Collector{s.requests, newCollector(s)}, o.Collectors...) {
+		if err := o.Registry.Register(c); err != nil {
+			return nil, err
+		}
+	}
+	s.api = s.guarded(routes{
+		"/v1/isready": {http.MethodGet: s.vacancy, http.MethodPost: s.isReady},
+		"/v1/status":  {http.MethodGet: s.status},
+		"/v1/slots":   {http.MethodGet: s.slots},
+		"/":           {http.MethodGet: servePage},
+	})
+	s.health = s.guarded(routes{
+		"/healthz": {http.MethodGet: healthz},
+		"/readyz":  {http.MethodGet: s.readyz},
+	})
+	s.metrics = s.guarded(routes{"/metrics": {http.MethodGet: metricsHandler(o.Registry, s.log)}})
+	return s, nil
+}
+
+// API is the handler of /v1 and the page.
+func (s *Server) API() http.Handler { return s.api }
+
+// Health is the handler of /healthz and /readyz.
+func (s *Server) Health() http.Handler { return s.health }
+
+// Metrics is the handler of /metrics.
+func (s *Server) Metrics() http.Handler { return s.metrics }

@@ -1,0 +1,92 @@
+package server
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/ironic-throttle/ironic-throttle/pkg/api"
+)
+
+// status answers GET /v1/status.
+func (s *Server) status(w http.ResponseWriter, r *http.Request) {
+	st := s.snapshot()
+	tag, err := etag(st)
+	if err != nil {
+		writeError(w, http.StatusInternalServerError, "", "internal error: the status has no JSON form")
+		return
+	}
+	w.Header().Set("ETag", tag)
+	if matches(r.Header.Values("If-None-Match"), tag) {
+		w.WriteHeader(http.StatusNotModified)
+		return
+	}
+	writeJSON(w, http.StatusOK, st)
+}
+
+// slots answers GET /v1/slots.
+func (s *Server) slots(w http.ResponseWriter, _ *http.Request) {
+	writeJSON(w, http.StatusOK, s.snapshot().Slots)
+}
+
+// snapshot is the Decider's status with what only the server knows. Lists are
+// never null in the JSON.
+func (s *Server) snapshot() api.Status {
+	st := s.decider.Status(s.now())
+	st.Version = s.version
+	if s.settings != nil {
+		st.Settings = s.settings()
+	}
+	if s.warnings != nil {
+		st.Warnings = append(slices.Clone(st.Warnings), s.warnings()...)
+	}
+	if st.Settings == nil {
+		st.Settings = map[string]string{}
+	}
+	if st.Warnings == nil {
+		st.Warnings = []string{}
+	}
+	if st.Slots.Occupants == nil {
+		st.Slots.Occupants = []api.Occupant{}
+	}
+	if st.Asks == nil {
+		st.Asks = []api.Count{}
+	}
+	if st.Refusals == nil {
+		st.Refusals = []api.Count{}
+	}
+	return st
+}
+
+// etag names the content of st without what only tells that time goes by: a
+// caller is told 304 as long as nothing happened. It is weak for that reason.
+func etag(st api.Status) (string, error) {
+	st.Now = time.Time{}
+	st.View.AgeSeconds, st.View.Polls, st.View.TakenAt = 0, 0, time.Time{}
+	st.Slots.Occupants = slices.Clone(st.Slots.Occupants)
+	for i := range st.Slots.Occupants {
+		st.Slots.Occupants[i].SinceSeconds = 0
+	}
+	body, err := json.Marshal(st)
+	if err != nil {
+		return "", err
+	}
+	sum := sha256.Sum256(body)
+	return `W/"` + hex.EncodeToString(sum[:8]) + `"`, nil
+}
+
+// matches reports whether tag is in an If-None-Match header.
+func matches(header []string, tag string) bool {
+	for _, line := range header {
+		for t := range strings.SplitSeq(line, ",") {
+			if t = strings.TrimSpace(t); t == "*" || strings.TrimPrefix(t, "W/") == strings.TrimPrefix(tag, "W/") {
+				return true
+			}
+		}
+	}
+	return false
+}
