@@ -22,7 +22,7 @@ func readFile(path string) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	defer f.Close() //nolint:errcheck // opened for reading only
+	defer f.Close()
 	return io.ReadAll(io.LimitReader(f, maxFile+1))
 }
 

@@ -7,7 +7,7 @@ import (
 
 // Load reads all sources, checks everything and returns the configuration, or
 // every fault that it found, each a *Fault, joined. Warnings stop nothing; they
-// are returned with an error too. (LH-1, LH-18, LH-20, LH-32)
+// are returned with an error too (LH-1, LH-18, LH-20, LH-32).
 func Load(src Sources) (Config, []Warning, error) {
 	l := &loader{rows: table(), config: Default(), from: map[string]given{}, broken: map[string]bool{}}
 	l.gather(src)

@@ -22,7 +22,7 @@ func (s *Server) readyz(w http.ResponseWriter, _ *http.Request) {
 
 // notReady says why v is not good enough to decide by, "" when it is.
 func notReady(v api.View) string {
-	why := ""
+	var why string
 	switch {
 	case v.AgeSeconds < 0:
 		why = "starting: no complete poll of Ironic yet"

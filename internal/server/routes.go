@@ -67,7 +67,7 @@ func (s *Server) guarded(rt routes) http.Handler {
 			}
 			s.requests.WithLabelValues(route, strconv.Itoa(rec.status())).Observe(time.Since(begun).Seconds())
 			if fault != nil && rec.code != http.StatusInternalServerError {
-				panic(http.ErrAbortHandler) //nolint:forbidigo // cuts an answer that is already half sent
+				panic(http.ErrAbortHandler) // cuts an answer that is already half sent
 			}
 		}()
 		h := rec.Header()

@@ -2,6 +2,7 @@ package server
 
 import (
 	"bytes"
+	"errors"
 	"log/slog"
 	"net/http"
 	"strings"
@@ -63,8 +64,8 @@ func TestPanicAfterTheFirstByteCutsTheAnswer(t *testing.T) {
 		panic("late")
 	}}})
 	defer func() {
-		if got := recover(); got != http.ErrAbortHandler {
-			t.Errorf("recovered %v, want http.ErrAbortHandler", got)
+		if err, _ := recover().(error); !errors.Is(err, http.ErrAbortHandler) {
+			t.Errorf("recovered %v, want http.ErrAbortHandler", err)
 		}
 	}()
 	send(t, h, http.MethodGet, "/", "")
