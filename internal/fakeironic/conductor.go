@@ -33,7 +33,8 @@ func (w *World) newer() bool { return w.opt.API.MaxMinor > 82 }
 
 // StopConductor takes a conductor (from 0) away for so long, d after Speed. A
 // killed one is still registered: its PUTs are 500, not 503. When it comes back
-// the nodes that it held locked have failed; the wait states live on.
+// the nodes that it held locked have failed; the wait states live on. Conductors
+// do not take over each other's nodes.
 func (w *World) StopConductor(now time.Time, conductor int, d time.Duration, killed bool) error {
 	w.Advance(now)
 	if conductor < 0 || conductor >= len(w.down) {

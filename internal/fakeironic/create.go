@@ -48,6 +48,7 @@ func (w *World) drawFate(n *node) {
 	f := &w.opt.Fates
 	n.fate.never = n.draw.chance(f.NeverHeartbeat)
 	n.fate.vanish = n.draw.chance(f.Vanish)
+	n.fate.hang = n.draw.chance(f.Hang)
 	n.fate.flap = n.draw.chance(f.Flap)
 	if n.draw.chance(f.Failing) {
 		n.fate.failing = f.FailTries

@@ -31,6 +31,8 @@ func (c *call) versionDocument() []byte {
 	return append(append(b, c.versionObject()...), '}')
 }
 
+var drivers = []string{"fake-hardware", "ipmi", "redfish"}
+
 // drivers shows a driver only while a conductor lives that serves it.
 func (c *call) drivers(p []string) (int, []byte, *fault) {
 	if c.r.Method != http.MethodGet || len(p) > 1 {
@@ -44,7 +46,7 @@ func (c *call) drivers(p []string) (int, []byte, *fault) {
 	}
 	v := &view{w: c.w, host: c.base()}
 	b := []byte(`{"drivers": [`)
-	for i, name := range []string{"fake-hardware", "ipmi", "redfish"} {
+	for i, name := range drivers {
 		if len(hosts) == 0 {
 			break
 		}

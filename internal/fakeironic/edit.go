@@ -40,6 +40,10 @@ func (c *call) createNode() (int, []byte, *fault) {
 	if f := c.checkName(n.name, "Cannot create node with invalid name '"+n.name+"'"); f != nil {
 		return 0, nil, f
 	}
+	if !slices.Contains(drivers, a.driver) {
+		return 0, nil, clientFault(400, "No valid host was found. Reason: No conductor service registered which supports "+
+			"driver %s for conductor group '%s'.", a.driver, a.group)
+	}
 	if f := c.w.unique(n.uuid, n.name); f != nil {
 		return 0, nil, f
 	}
@@ -176,9 +180,6 @@ func (c *call) mayPatch(n *node, ident string, ops []patchOp) *fault {
 	switch {
 	case freed:
 	case n.target != "" && !slices.Contains(updatable, n.state):
-		if host := n.holder(); host != "" && !c.w.newer() {
-			return lockedFault(n, host)
-		}
 		return clientFault(409, "Node %s can not be updated while a state transition is in progress.", ident)
 	case n.state == ironic.Inspecting && c.minor >= 39:
 		return clientFault(409, `Cannot update node "%s" while it is in state "inspecting".`, n.uuid)

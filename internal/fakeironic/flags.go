@@ -60,6 +60,7 @@ func (o *Options) faultFlags(fs *pflag.FlagSet) {
 	f := &o.Fates
 	fs.Float64Var(&f.NeverHeartbeat, "never-heartbeat", f.NeverHeartbeat, "share of hosts whose PXE boot never comes up")
 	fs.Float64Var(&f.Vanish, "vanish", f.Vanish, "share of hosts that vanish from Ironic in their first work")
+	fs.Float64Var(&f.Hang, "hang", f.Hang, "share of hosts whose first wait state never ends")
 	fs.Float64Var(&f.Flap, "flap", f.Flap, "share of hosts whose agent_url comes and goes")
 	fs.Float64Var(&f.CleanReboot, "clean-reboot", f.CleanReboot, "chance of a reboot in the middle of a clean")
 	fs.Float64Var(&f.Failing, "failing", f.Failing, "share of hosts that fail their first tries")

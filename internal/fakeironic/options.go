@@ -89,6 +89,7 @@ type Durations struct {
 type Fates struct {
 	NeverHeartbeat float64 // PXE never comes up
 	Vanish         float64 // is gone from Ironic in the middle of its first work
+	Hang           float64 // its first wait state never ends, time-out or not
 	Flap           float64 // agent_url comes and goes with the heartbeats
 	CleanReboot    float64 // chance, per clean, of a reboot in the middle
 	Failing        float64 // fails its first FailTries works in FailTargets
@@ -165,6 +166,7 @@ func (o *Options) Validate() error {
 	share("virtual-media", o.Fleet.VirtualMedia)
 	share("never-heartbeat", o.Fates.NeverHeartbeat)
 	share("vanish", o.Fates.Vanish)
+	share("hang", o.Fates.Hang)
 	share("flap", o.Fates.Flap)
 	share("clean-reboot", o.Fates.CleanReboot)
 	share("failing", o.Fates.Failing)

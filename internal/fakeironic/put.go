@@ -38,7 +38,7 @@ func (w *World) provision(ident string, ask provisionAsk) *fault {
 	if n == nil {
 		return notFound(ident)
 	}
-	if ask.minor < minVersion[ask.target] {
+	if min := minVersion[ask.target]; ask.minor < min && min <= w.opt.API.MaxMinor {
 		return notAcceptable()
 	}
 	if n.maintenance && (ask.target == ironic.TargetActive || ask.target == ironic.TargetRebuild) {
@@ -73,8 +73,8 @@ func (w *World) understood(n *node, ask provisionAsk) verb {
 	if v == verbAbort && n.state == ironic.DeployWait && ask.minor < 110 {
 		return 0
 	}
-	if (v == verbService || v == verbUnhold) && !w.newer() {
-		return 0
+	if minVersion[ask.target] > w.opt.API.MaxMinor {
+		return 0 // this Ironic has never heard of it
 	}
 	return v
 }

@@ -1,0 +1,91 @@
+package fakeironic
+
+import (
+	"testing"
+	"time"
+
+	"github.com/ironic-throttle/ironic-throttle/pkg/ironic"
+)
+
+func storm(t *testing.T, nodes int, overload Overload) (*World, []string) {
+	t.Helper()
+	w := newWorld(t, fixed(func(o *Options) { o.Fleet.Nodes = nodes; o.Overload = overload }))
+	for _, id := range w.Idents() {
+		put(t, w, t0, id, ironic.TargetActive, 202)
+	}
+	return w, w.Idents()
+}
+
+// TestBootsShareTheCapacity: twice as many boots as there is room for take twice
+// as long, and those who come later slow the others down exactly.
+func TestBootsShareTheCapacity(t *testing.T) {
+	w, ids := storm(t, 8, Overload{BootCapacity: 4})
+	booted := func(at time.Duration) (n int) {
+		for _, id := range ids {
+			if see(t, w, t0.Add(at), id).AgentURL {
+				n++
+			}
+		}
+		return n
+	}
+	if got := booted(6*m + 9*s); got != 0 {
+		t.Errorf("%d booted before twice the time", got)
+	}
+	if got := booted(6*m + 10*s); got != 8 {
+		t.Errorf("%d of 8 booted at twice the time", got)
+	}
+	if peak := w.Truth(t0.Add(time.Hour)).PeakBooting; peak != 8 {
+		t.Errorf("peak of booting hosts %d, want 8", peak)
+	}
+}
+
+// TestLateBootSlowsOnlyTheRest: one host alone for half of its boot, then two in
+// the room of one: the first needs 1.5 + 2 x 1.5 minutes.
+func TestLateBootSlowsOnlyTheRest(t *testing.T) {
+	w := newWorld(t, fixed(func(o *Options) { o.Fleet.Nodes = 2; o.Overload.BootCapacity = 1 }))
+	ids := w.Idents()
+	put(t, w, t0, ids[0], ironic.TargetActive, 202)
+	put(t, w, t0.Add(90*s), ids[1], ironic.TargetActive, 202)
+	first, second := t0.Add(10*s+90*s+180*s), t0.Add(10*s+90*s+180*s+90*s)
+	for i, at := range []time.Time{first, second} {
+		if see(t, w, at.Add(-time.Millisecond), ids[i]).AgentURL || !see(t, w, at.Add(time.Millisecond), ids[i]).AgentURL {
+			t.Errorf("host %d did not come up at %s", i, at.Sub(t0))
+		}
+	}
+}
+
+// TestCollapse: above the threshold boots are lost and fail by time-out; below
+// it none is.
+func TestCollapse(t *testing.T) {
+	o := Overload{BootCapacity: 4, CollapseAbove: 6, CollapseChance: 1}
+	w, _ := storm(t, 10, o)
+	if got := w.Truth(t0.Add(2 * time.Hour)); got.Failed != 4 || got.Finished != 6 || got.Working != 0 {
+		t.Errorf("%d failed, %d finished, %d work; want 4, 6, 0", got.Failed, got.Finished, got.Working)
+	}
+	w, _ = storm(t, 6, o)
+	if got := w.Truth(t0.Add(2 * time.Hour)); got.Failed != 0 {
+		t.Errorf("%d failed below the threshold", got.Failed)
+	}
+}
+
+// TestSlowBootsRunIntoTheCallbackTimeout: no chance is needed for a storm to
+// fail, slowness is enough.
+func TestSlowBootsRunIntoTheCallbackTimeout(t *testing.T) {
+	w, _ := storm(t, 100, Overload{BootCapacity: 4})
+	if got := w.Truth(t0.Add(3 * time.Hour)); got.Failed != 100 {
+		t.Errorf("%d of 100 failed", got.Failed)
+	}
+}
+
+func TestTruthCountsExactly(t *testing.T) {
+	w, _ := storm(t, 3, Overload{})
+	w.SetLimit(t0, 2)
+	work := 8*m + 41*s
+	got := w.Truth(t0.Add(time.Hour))
+	if got.PeakWorking != 3 || got.OverLimit != work || got.HostTime != 3*work || got.Finished != 3 {
+		t.Errorf("%+v, want peak 3, over the limit for %s, host time %s", got, work, 3*work)
+	}
+	if got.Requests != (Requests{All: 3, Puts: 3}) {
+		t.Errorf("requests %+v", got.Requests)
+	}
+}
