@@ -1,0 +1,459 @@
+package slots_test
+
+import (
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/ironic-throttle/ironic-throttle/pkg/api"
+	"github.com/ironic-throttle/ironic-throttle/pkg/ironic"
+	"github.com/ironic-throttle/ironic-throttle/pkg/slots"
+)
+
+func TestLH12_AGrantThatIsNeverUsed(t *testing.T) {
+	s := newStage(t, 1)
+	s.is(1, ironic.Manageable)
+	s.wantAsk(by(1, api.OpInspect), granted)
+	s.after(2 * time.Minute)
+	s.wantAsk(by(1, api.OpInspect), held) // the last yes
+	s.after(5*time.Minute - time.Nanosecond)
+	s.look()
+	s.wantOccupied(1)
+	s.after(time.Nanosecond)
+	s.look()
+	s.wantOccupied(0)
+	if s.l.Totals().Expired != 1 {
+		t.Errorf("totals %+v", s.l.Totals())
+	}
+	s.wantAsk(by(1, api.OpInspect), granted)
+}
+
+func TestLH12_IronicAway(t *testing.T) {
+	s := newStage(t, 1)
+	s.is(1, ironic.Manageable)
+	s.wantAsk(by(1, api.OpInspect), granted)
+	s.after(time.Hour) // no look at all
+	s.wantOccupied(1)
+	s.wantAsk(by(1, api.OpInspect), held)
+	s.wantAsk(by(2, api.OpInspect), stale)
+	s.look() // begun after the last yes, but not LEASE_TTL after it
+	s.wantOccupied(1)
+}
+
+func TestLH12_AskingForEverDoesNotKeepASlot(t *testing.T) {
+	s := newStage(t, 1)
+	s.is(1, ironic.Manageable)
+	s.wantAsk(by(1, api.OpInspect), granted)
+	var refused, returned time.Duration
+	var lastYes time.Time
+	begun := s.now
+	for returned == 0 && s.now.Sub(begun) < time.Hour {
+		s.after(5 * time.Second)
+		s.look()
+		if s.l.Slots(s.now).Occupied == 0 {
+			returned = s.now.Sub(begun)
+			break
+		}
+		switch got := s.ask(by(1, api.OpInspect)); {
+		case got == overdue && refused == 0:
+			refused = s.now.Sub(begun)
+		case got == held:
+			lastYes = s.now
+			if refused > 0 {
+				t.Fatalf("yes at %v after a refusal at %v", s.now.Sub(begun), refused)
+			}
+		}
+	}
+	if refused < 10*time.Minute || refused > 11*time.Minute {
+		t.Errorf("refused first after %v, want 2 x LEASE_TTL and the LINGER of a sight", refused)
+	}
+	if gap := begun.Add(returned).Sub(lastYes); returned == 0 || gap < 5*time.Minute || gap > 5*time.Minute+10*time.Second {
+		t.Errorf("returned after %v, %v after the last yes", returned, gap)
+	}
+}
+
+func TestLH13_GoalReached(t *testing.T) {
+	for _, c := range []struct {
+		op   api.Op
+		busy []ironic.State
+		goal ironic.State
+	}{
+		{api.OpProvision, []ironic.State{ironic.Deploying, ironic.DeployWait, ironic.Deploying}, ironic.Active},
+		{api.OpInspect, []ironic.State{ironic.Inspecting, ironic.InspectWait}, ironic.Manageable},
+		{api.OpPrepare, []ironic.State{ironic.Cleaning, ironic.CleanWait}, ironic.Manageable},
+		{api.OpDeprovision, []ironic.State{ironic.Deleting, ironic.CleanWait}, ironic.Available},
+		{api.OpRescue, []ironic.State{ironic.Rescuing, ironic.RescueWait}, ironic.Rescue},
+		{api.OpUnrescue, []ironic.State{ironic.Unrescuing}, ironic.Active},
+		{api.OpService, []ironic.State{ironic.Servicing}, ironic.Active},
+	} {
+		s := newStage(t, 1)
+		s.wantAsk(by(1, c.op), granted)
+		for _, state := range c.busy {
+			s.is(1, state)
+			s.looks(10 * time.Second)
+			if state == ironic.Servicing { // in no list, and not due: told by the gateway or a fetch
+				s.l.ObserveNode(s.now, s.fetch(uuid(1), s.l.Begin(s.now)))
+			}
+			s.wantOccupied(1)
+		}
+		s.is(1, c.goal)
+		mark := s.l.Begin(s.now)
+		s.wantAsk(by(1, c.op), held)
+		s.lookBegun(mark) // the fetch begins after the yes, so this is a full proof
+		s.wantOccupied(0)
+		s.wantAsk(by(2, c.op), granted)
+	}
+}
+
+func TestLH13_OnlyFromASightBegunAfterTheLastYes(t *testing.T) {
+	s := newStage(t, 1)
+	s.wantAsk(by(1, api.OpProvision), granted)
+	s.is(1, ironic.Deploying)
+	s.look()
+	s.is(1, ironic.Active)
+	mark := s.l.Begin(s.now)
+	s.wantAsk(by(1, api.OpProvision), held)
+	s.l.ObserveNode(s.now, s.fetch(uuid(1), mark))
+	s.wantOccupied(1)
+	s.look()
+	s.wantOccupied(0)
+}
+
+func TestLH13_NoProofThatTheWorkWasThisOne(t *testing.T) {
+	// Provided, cleaned and manageable again is not inspected.
+	s := newStage(t, 1)
+	s.wantAsk(by(1, api.OpInspect), granted)
+	s.is(1, ironic.Cleaning)
+	s.look()
+	s.is(1, ironic.Manageable)
+	s.look()
+	s.wantOccupied(1)
+
+	// An inspection that failed and was brought back with manage proves nothing.
+	s = newStage(t, 1)
+	s.wantAsk(by(1, api.OpInspect), granted)
+	s.is(1, ironic.InspectWait)
+	s.look()
+	s.is(1, ironic.Manageable).LastError = "timed out"
+	s.look()
+	s.wantOccupied(1)
+
+	// Nor one whose failure we saw, though the error is gone.
+	s = newStage(t, 1)
+	s.wantAsk(by(1, api.OpInspect), granted)
+	s.is(1, ironic.InspectWait)
+	s.look()
+	s.is(1, ironic.InspectFailed)
+	s.look()
+	s.is(1, ironic.Manageable)
+	s.look()
+	s.wantOccupied(1)
+
+	// Foreign and never asked about: no op, no goal.
+	s = newStage(t, 1)
+	s.is(1, ironic.Deploying, true)
+	s.look()
+	s.is(1, ironic.Active)
+	s.look()
+	s.wantOccupied(1)
+	s.looks(50 * time.Second)
+	s.wantOccupied(0)
+}
+
+func TestLH14_BetweenTwoPhases(t *testing.T) {
+	s := newStage(t, 1)
+	s.wantAsk(by(1, api.OpProvision), granted)
+	s.is(1, ironic.CleanWait)
+	s.looks(10 * time.Second)
+	s.is(1, ironic.Available)
+	s.look() // first sight outside
+	s.after(44 * time.Second)
+	s.look()
+	s.wantOccupied(1)
+	s.wantAsk(by(2, api.OpProvision), full)
+	s.wantAsk(by(1, api.OpProvision), held)
+	s.after(44 * time.Second)
+	s.look()
+	s.wantOccupied(1) // the yes is not used up
+	s.is(1, ironic.Deploying)
+	s.look()
+	s.is(1, ironic.DeployFailed)
+	s.look()
+	s.after(45*time.Second - time.Nanosecond)
+	s.look()
+	s.wantOccupied(1)
+	s.after(time.Nanosecond)
+	s.look()
+	s.wantOccupied(0)
+}
+
+func TestLH14_AskingForEverDoesNotKeepASlot(t *testing.T) {
+	s := newStage(t, 1)
+	s.wantAsk(by(1, api.OpProvision), granted)
+	s.is(1, ironic.Cleaning)
+	s.look()
+	s.is(1, ironic.Available)
+	s.look()
+	outside := s.now
+	got := held
+	for got == held && s.now.Sub(outside) < time.Hour {
+		s.after(5 * time.Second)
+		s.look()
+		got = s.ask(by(1, api.OpProvision))
+	}
+	if after := s.now.Sub(outside); got != overdue || after != 10*time.Minute {
+		t.Errorf("%s after %v, want a refusal 2 x LEASE_TTL after the first sight outside", got, after)
+	}
+	s.looks(45 * time.Second)
+	s.wantOccupied(0)
+}
+
+func TestLH15_ALookBegunBeforeTheGrant(t *testing.T) {
+	s := newStage(t, 1)
+	s.is(1, ironic.Manageable)
+	mark := s.l.Begin(s.now)
+	s.wantAsk(by(1, api.OpInspect), granted)
+	s.after(time.Hour)
+	s.l.ObserveNode(s.now, s.fetch(uuid(1), mark))
+	s.wantOccupied(1)
+
+	// Busy in such a look is from before, too: it starts no linger.
+	s = newStage(t, 1, func(c *slots.Config) { c.LeaseTTL = time.Minute })
+	mark = s.l.Begin(s.now)
+	s.wantAsk(by(1, api.OpInspect), granted)
+	s.l.Observe(s.now, ironic.Look{Mark: mark, Nodes: []ironic.Node{*s.is(1, ironic.Cleaning)}})
+	s.is(1, ironic.Manageable)
+	s.looks(55 * time.Second)
+	s.wantOccupied(1)
+}
+
+func TestLH16_Done(t *testing.T) {
+	s := newStage(t, 1)
+	s.is(1, ironic.Active)
+	s.is(2, ironic.Available)
+	s.wantAsk(by(9, api.OpInspect), granted) // the house is full
+	s.wantAsk(by(1, api.OpProvision), full)
+	s.wantAsk(by(2, api.OpDeprovision), full)
+	if keys := s.look(); !slices.Equal(keys, []string{uuid(1), uuid(2)}) {
+		t.Errorf("fetched %v", keys)
+	}
+	s.wantAsk(by(1, api.OpProvision), done)
+	s.wantAsk(by(2, api.OpDeprovision), done)
+	s.wantAsk(by(1, api.OpDeprovision), full)
+	s.after(15 * time.Minute)
+	s.wantAsk(by(1, api.OpProvision), done)
+	s.after(time.Nanosecond)
+	if got := s.ask(by(1, api.OpProvision)); got == done {
+		t.Error("a sight of more than 15 minutes ago proves nothing")
+	}
+	// A PUT is work whatever the state says: rebuild on active.
+	put := by(1, api.OpProvision)
+	put.Put = true
+	s.look()
+	s.wantAsk(put, full)
+}
+
+func TestLH16_WantsNothing(t *testing.T) {
+	s := newStage(t, 1)
+	s.wantAsk(by(9, api.OpInspect), granted)
+	s.wantAsk(by(1, api.OpNone), done)
+	deleting := by(2, api.OpInspect)
+	deleting.Deleting = true
+	s.wantAsk(deleting, done)
+	for _, state := range []api.BMHState{"", api.BMHProvisioning, api.BMHProvisioned, api.BMHDeprovisioning} {
+		deleting.BMHState = state
+		s.wantAsk(deleting, full)
+	}
+	// A busy node is never done.
+	s.is(3, ironic.Deploying)
+	s.look()
+	s.wantAsk(by(3, api.OpNone), held)
+
+	// It ends an idle lease, but only once the last yes is used up.
+	s = newStage(t, 1)
+	s.is(1, ironic.Manageable)
+	s.wantAsk(by(1, api.OpInspect), granted)
+	s.wantAsk(by(1, api.OpNone), held)
+	s.look()
+	s.wantAsk(by(1, api.OpNone), held)
+	s.after(time.Minute)
+	s.wantAsk(by(1, api.OpNone), held) // asks to be fetched
+	s.look()
+	s.wantAsk(by(1, api.OpNone), done)
+	s.wantOccupied(0)
+}
+
+func TestLH16_Inspection(t *testing.T) {
+	s := newStage(t, 2)
+	s.wantAsk(by(9, api.OpInspect), granted)
+	s.wantAsk(by(1, api.OpInspect), granted)
+	s.is(1, ironic.InspectWait)
+	s.look()
+	s.is(1, ironic.Manageable)
+	s.look()
+	s.wantOccupied(1)
+	s.wantAsk(by(8, api.OpInspect), granted)
+	s.wantAsk(by(1, api.OpInspect), done)
+	other := by(1, api.OpInspect)
+	other.BMHState = api.BMHRegistering
+	s.wantAsk(other, full)
+	// A host that has gone on and comes back wants a new inspection.
+	s.wantAsk(by(1, api.OpProvision), full)
+	s.wantAsk(by(1, api.OpInspect), full)
+	// One that we never saw inspected is not done.
+	s.is(2, ironic.Manageable)
+	s.wantAsk(by(2, api.OpInspect), full)
+	s.look()
+	s.wantAsk(by(2, api.OpInspect), full)
+}
+
+func TestLH16_TheFetchList(t *testing.T) {
+	s := newStage(t, 1)
+	s.wantAsk(by(99, api.OpInspect), granted)
+	for i := range 50 {
+		s.is(i, ironic.Available)
+		s.wantAsk(by(i, api.OpProvision), full)
+		s.wantAsk(by(i, api.OpProvision), full)
+	}
+	seen := map[string]int{}
+	for _, want := range []int{20, 20, 10, 0} {
+		keys := s.look()
+		for _, k := range keys {
+			seen[k]++
+		}
+		if len(keys) != want {
+			t.Errorf("%d fetches, want %d", len(keys), want)
+		}
+	}
+	if len(seen) != 50 {
+		t.Errorf("%d hosts fetched, want 50", len(seen))
+	}
+	s.wantAsk(by(0, api.OpProvision), full)
+	if keys := s.look(); len(keys) != 0 {
+		t.Errorf("fetched again within LIST_MAX_AGE: %v", keys)
+	}
+	s.after(time.Minute)
+	s.look() // the view is fresh again
+	s.wantAsk(by(0, api.OpProvision), full)
+	if keys := s.look(); !slices.Equal(keys, []string{uuid(0)}) {
+		t.Errorf("fetched %v after LIST_MAX_AGE", keys)
+	}
+	// Inspections have no goal that could be reached unseen.
+	s.wantAsk(by(60, api.OpInspect), full)
+	if keys := s.look(); len(keys) != 0 {
+		t.Errorf("fetched %v", keys)
+	}
+}
+
+func TestLH16_AFetchThatFailsGoesBehindTheOthers(t *testing.T) {
+	s := newStage(t, 1)
+	s.wantAsk(by(99, api.OpInspect), granted)
+	for i := range 25 {
+		s.wantAsk(by(i, api.OpProvision), full)
+	}
+	first := s.l.Wanted(s.now) // none of these is answered
+	second := s.l.Wanted(s.now)
+	if len(first) != 20 || len(second) != 20 || second[0] != uuid(20) {
+		t.Errorf("first %v, then %v", first, second)
+	}
+}
+
+func TestLH17_StaleView(t *testing.T) {
+	s := newStage(t, 3)
+	s.wantAsk(by(1, api.OpInspect), granted)
+	s.is(2, ironic.Cleaning, true)
+	s.look()
+	s.after(30 * time.Second)
+	s.wantAsk(by(3, api.OpInspect), granted)
+	s.after(time.Nanosecond)
+	s.wantAsk(by(4, api.OpInspect), stale)
+	s.wantAsk(by(1, api.OpInspect), held)
+	s.wantAsk(by(2, api.OpProvision), held)
+	s.look()
+	s.wantAsk(by(4, api.OpInspect), full)
+}
+
+func TestLH23_GoneTwice(t *testing.T) {
+	s := newStage(t, 1)
+	s.wantAsk(by(1, api.OpProvision), granted)
+	s.is(1, ironic.Deploying)
+	s.look()
+	s.gone(1)
+	s.look()
+	s.wantOccupied(1)
+	s.wantAsk(by(1, api.OpProvision), held) // a yes: both 404 must be later
+	s.look()
+	s.wantOccupied(1)
+	s.look()
+	s.wantOccupied(0)
+	if s.l.Totals().Vanished != 1 {
+		t.Errorf("totals %+v", s.l.Totals())
+	}
+}
+
+func TestLH23_ANameIsNotANode(t *testing.T) {
+	ask := by(1, api.OpInspect)
+	ask.ID.UUID = ""
+	s := newStage(t, 1)
+	s.wantAsk(ask, granted)
+	s.after(5*time.Minute - time.Second)
+	s.look()
+	s.wantOccupied(1) // 404 by name ends nothing before LEASE_TTL
+	s.after(time.Second)
+	s.look()
+	s.wantOccupied(0)
+
+	// The node of a name vanishes: the yes to the name may start another.
+	s = newStage(t, 1)
+	s.wantAsk(ask, granted)
+	s.is(1, ironic.Inspecting)
+	s.look()
+	s.wantAsk(ask, held)
+	s.gone(1)
+	s.look()
+	s.look()
+	s.wantOccupied(1)
+	s.is(1, ironic.Manageable).UUID = uuid(77)
+	s.nodes[uuid(77)] = s.nodes[uuid(1)]
+	delete(s.nodes, uuid(1))
+	s.wantAsk(ask, held)
+	s.is(77, ironic.Inspecting)
+	s.look()
+	s.wantOccupied(1)
+}
+
+func TestLH36_AbsenceFromListsEndsNothing(t *testing.T) {
+	s := newStage(t, 2, func(c *slots.Config) { c.LeaseTTL = time.Minute })
+	s.wantAsk(by(1, api.OpProvision), granted)
+	s.is(1, ironic.Deploying)
+	s.is(2, ironic.Cleaning, false) // booting, in the view
+	s.wantAsk(by(3, api.OpProvision), granted)
+	s.look()
+	missing := s.l.Missing(s.now, nil)
+	if !slices.Equal(missing, []string{uuid(1), uuid(2)}) {
+		t.Errorf("missing %v: a lease never seen busy is not fetched, the busy ones are", missing)
+	}
+	if missing := s.l.Missing(s.now, []ironic.Node{*s.nodes[uuid(1)]}); !slices.Equal(missing, []string{uuid(2)}) {
+		t.Errorf("missing %v", missing)
+	}
+	s.l.Observe(s.now, ironic.Look{Mark: s.l.Begin(s.now)})
+	s.wantOccupied(2)
+	s.after(time.Minute)
+	if missing := s.l.Missing(s.now, nil); !slices.Contains(missing, uuid(3)) {
+		t.Errorf("missing %v: host 3 is due", missing)
+	}
+}
+
+func TestLH38_ALiveLeaseTakesTheNewOp(t *testing.T) {
+	s := newStage(t, 1)
+	s.wantAsk(by(1, api.OpInspect), granted)
+	s.is(1, ironic.Inspecting)
+	s.look()
+	s.wantAsk(by(1, api.OpProvision), held)
+	s.is(1, ironic.Manageable)
+	s.look()
+	s.wantOccupied(1) // inspect's goal is not provision's
+	if o := s.l.Occupancy(s.now).Occupants[0]; o.Op != api.OpProvision {
+		t.Errorf("op %q", o.Op)
+	}
+}
