@@ -132,7 +132,8 @@ func (i *Ironic) Stop() {
 func (i *Ironic) StopAPI() { i.end(&i.api, func(p *process) { p.stop(stopTimeout) }) }
 
 // StopConductor ends the conductor in good order: it takes itself off the list
-// of conductors, and a PUT is answered 503.
+// of conductors, and a PUT is answered 503 (500 in the first 15 s if the API
+// still remembers where the node belongs).
 func (i *Ironic) StopConductor() { i.end(&i.conductor, func(p *process) { p.stop(stopTimeout) }) }
 
 // KillConductor ends the conductor as a crash would: it stays on the list for
