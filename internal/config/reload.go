@@ -21,9 +21,10 @@ func (c Config) Reload(src Sources) (Config, []Warning, error) {
 		}
 	}
 	next := c
-	next.Limits = loaded.Limits
-	next.Limits.CountMode, next.Limits.ExtraStates = c.Limits.CountMode, c.Limits.ExtraStates
-	next.Limits.ExemptVirtualMedia = c.Limits.ExemptVirtualMedia
+	next.Limits.Total = loaded.Limits.Total
+	next.Limits.Pools = loaded.Limits.Pools
+	next.Limits.VirtualMedia = loaded.Limits.VirtualMedia
+	next.Limits.StuckCap = loaded.Limits.StuckCap
 	return next, warnings, nil
 }
 

@@ -12,6 +12,8 @@ const envPrefix = "IRONIC_THROTTLE_"
 // maxLimit is the largest number of slots anywhere (LH-18).
 const maxLimit = 100000
 
+const day = 24 * time.Hour
+
 // Names that Load treats specially.
 const (
 	nameLimit        = "MAX_CONCURRENT_PROVISIONING_HOSTS"
@@ -146,9 +148,9 @@ func limitRows() []setting {
 			value: func(c *Config) value { return boolValue{&c.Limits.ExtraStates} },
 		},
 		{
-			name: "STUCK_AFTER", def: "90m", hot: true, help: "a host that does not move for this long is written off",
+			name: "STUCK_AFTER", def: "90m", help: "a host that does not move for this long is written off",
 			value: func(c *Config) value {
-				return durationValue{p: &c.Limits.StuckAfter, min: time.Minute, max: 30 * 24 * time.Hour, zeroNever: true}
+				return durationValue{p: &c.Limits.StuckAfter, min: time.Second, max: 30 * day, zeroNever: true}
 			},
 		},
 		{
@@ -162,7 +164,6 @@ func timeRows() []setting {
 	duration := func(field func(*Config) *time.Duration, min, max time.Duration) func(*Config) value {
 		return func(c *Config) value { return durationValue{p: field(c), min: min, max: max} }
 	}
-	const day = 24 * time.Hour
 	return []setting{
 		{
 			name: namePollInterval, def: "5s", help: "time between two looks at Ironic",
@@ -186,11 +187,11 @@ func timeRows() []setting {
 		},
 		{
 			name: nameLinger, def: "45s", help: "a host between two phases keeps its slot this long",
-			value: duration(func(c *Config) *time.Duration { return &c.Leases.Linger }, time.Second, day),
+			value: duration(func(c *Config) *time.Duration { return &c.Leases.Linger }, time.Millisecond, day),
 		},
 		{
 			name: nameSettle, def: "60s", help: "after the start busy nodes are adopted this long before the first yes; at least LINGER",
-			value: duration(func(c *Config) *time.Duration { return &c.Leases.StartupSettle }, time.Second, day),
+			value: duration(func(c *Config) *time.Duration { return &c.Leases.StartupSettle }, time.Millisecond, day),
 		},
 		{
 			name: "CLAIM_WINDOW", def: "3m", help: "start value of the time in which a host is expected to ask again",
@@ -248,13 +249,13 @@ func ironicRows() []setting {
 			value: func(c *Config) value { return boolValue{&c.Ironic.Insecure} },
 		},
 		{
-			name: "IRONIC_SKIP_CLIENT_SAN_VERIFY", def: "false", bare: true, lenient: true, help: "do not verify the host name in Ironic's certificate",
+			name: "IRONIC_SKIP_CLIENT_SAN_VERIFY", def: "false", bare: true, lenient: true, help: "taken because BMO takes it; it is a matter of Ironic's side and changes nothing here",
 			value: func(c *Config) value { return boolValue{&c.Ironic.SkipClientSANVerify} },
 		},
 		{
 			name: "IRONIC_CLIENT_TIMEOUT", def: "30s", bare: true, help: "time-out of one request to Ironic",
 			value: func(c *Config) value {
-				return durationValue{p: &c.Ironic.Timeout, min: time.Millisecond, max: 10 * time.Minute}
+				return durationValue{p: &c.Ironic.Timeout, min: time.Millisecond, max: day}
 			},
 		},
 	}

@@ -96,10 +96,6 @@ func counters() []metric {
 	add := func(name, help string, value func(api.Totals) uint64) {
 		all = append(all, metric{desc(name, help), prometheus.CounterValue, func(s api.Status) float64 { return float64(value(s.Totals)) }})
 	}
-	all = append(all, metric{
-		desc("polls_total", "Complete polls of Ironic."), prometheus.CounterValue,
-		func(s api.Status) float64 { return float64(s.View.Polls) },
-	})
 	add("slots_granted_total", "Leases begun by a yes.", func(t api.Totals) uint64 { return t.Granted })
 	add("slots_finished_total", "Slots given back because the work ended.", func(t api.Totals) uint64 { return t.Finished })
 	add("slots_expired_total", "Slots given back because the lease was never used.", func(t api.Totals) uint64 { return t.Expired })
