@@ -1,0 +1,75 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/ironic-throttle/ironic-throttle/internal/fakeironic"
+)
+
+const fakeIronicHelp = `Plays an OpenStack Ironic with nodes that boot, clean, deploy and fail in scaled
+time, for trying things out without hardware. It speaks enough of API 1.81 for
+BMO's, gophercloud's and python-ironicclient's normal calls, and keeps everything
+in memory until SIGTERM or SIGINT.
+
+Below /fake/ it tells the truth that no client of Ironic can see (GET /fake/truth),
+and takes faults on demand (POST /fake/faults).`
+
+const fakeIronicExample = `  ironic-throttle fake-ironic --nodes 200 --speed 60
+  curl -s http://127.0.0.1:6385/fake/truth
+
+  # Ironic is away for 30 s
+  curl -d '{"trouble":"refuse","forNS":30000000000}' http://127.0.0.1:6385/fake/faults`
+
+func (p *process) fakeIronicCommand() *cobra.Command {
+	o := fakeironic.DefaultOptions()
+	listen, readyFile := "", ""
+	cmd := &cobra.Command{
+		Use: "fake-ironic", Short: "play an Ironic without hardware",
+		Long: fakeIronicHelp, Example: fakeIronicExample, Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return p.fakeIronic(cmd.Context(), o, listen, readyFile)
+		},
+	}
+	fs := cmd.Flags()
+	fs.SortFlags = false
+	fs.StringVar(&listen, "listen", "127.0.0.1:6385", "`address` to listen on")
+	fs.StringVar(&readyFile, "ready-file", "", readyFileHelp)
+	o.Flags(fs)
+	return cmd
+}
+
+func (p *process) fakeIronic(ctx context.Context, o fakeironic.Options, listen, readyFile string) error {
+	world, err := fakeironic.NewWorld(o, time.Now())
+	if err != nil {
+		return err
+	}
+	var open net.ListenConfig
+	l, err := open.Listen(ctx, "tcp", listen)
+	if err != nil {
+		return fmt.Errorf("--listen %q: %w", listen, err)
+	}
+	base := "http://" + l.Addr().String()
+	at := addresses{API: base + "/v1", Admin: base + "/fake/"}
+	if err := writeReadyFile(readyFile, at); err != nil {
+		_ = l.Close() // nobody came yet
+		return err
+	}
+	if p.json {
+		err = p.printJSON(at)
+	} else {
+		err = p.print(fmt.Sprintf("Ironic:  %s (fake, %d nodes)\nadmin:   %s (truth, states, faults)\n", at.API, o.Fleet.Nodes, at.Admin))
+	}
+	if err != nil {
+		_ = l.Close()
+		return err
+	}
+	if err := fakeironic.NewServer(world, time.Now).Serve(ctx, l); err != nil {
+		return &exitError{exitNo, err}
+	}
+	return nil
+}

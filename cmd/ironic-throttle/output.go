@@ -1,0 +1,75 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+// printJSON writes v as one indented document.
+func (p *process) printJSON(v any) error {
+	text, err := json.MarshalIndent(v, "", "  ")
+	if err != nil {
+		return &exitError{exitNo, fmt.Errorf("output: %w", err)}
+	}
+	return p.print(string(text) + "\n")
+}
+
+// print writes text, and fails where nobody takes it: a script must not go on
+// with half an answer.
+func (p *process) print(text string) error {
+	if _, err := p.stdout.Write([]byte(text)); err != nil {
+		return &exitError{exitNo, fmt.Errorf("output: %w", err)}
+	}
+	return nil
+}
+
+// addresses are where a server can be reached.
+type addresses struct {
+	API     string `json:"api"`
+	Health  string `json:"health,omitempty"`
+	Metrics string `json:"metrics,omitempty"`
+	Admin   string `json:"admin,omitempty"`
+}
+
+// writeReadyFile tells scripts, by the appearance of a file, that all listeners
+// are open and where. The file appears whole.
+func writeReadyFile(path string, a addresses) error {
+	if path == "" {
+		return nil
+	}
+	text, err := json.Marshal(a)
+	if err != nil {
+		return fmt.Errorf("ready file: %w", err)
+	}
+	part, err := os.CreateTemp(filepath.Dir(path), ".ready-*")
+	if err != nil {
+		return fmt.Errorf("ready file: %w", err)
+	}
+	defer os.Remove(part.Name()) //nolint:errcheck // gone already when all went well
+	if _, err = part.Write(append(text, '\n')); err == nil {
+		err = part.Close()
+	}
+	if err == nil {
+		err = os.Rename(part.Name(), path)
+	}
+	if err != nil {
+		return fmt.Errorf("ready file: %w", err)
+	}
+	return nil
+}
+
+const readyFileHelp = "`file` that appears, with the addresses as JSON, once all listeners are open"
+
+// environment looks a name up among the process's variables; "" when it is not
+// set.
+func (p *process) environment(name string) string {
+	for _, entry := range p.environ {
+		if key, value, _ := strings.Cut(entry, "="); key == name {
+			return value
+		}
+	}
+	return ""
+}

@@ -1,0 +1,115 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+)
+
+const rootHelp = `ironic-throttle watches what OpenStack Ironic does, hands out a fixed number of
+provisioning slots, never one more, and tells everybody who waits why.
+
+Exit codes: 0 yes or done, 1 no, 2 wrong use or configuration, 3 the throttle or
+Ironic could not be reached. With -o json stdout holds JSON alone; logs and
+errors go to stderr.`
+
+const rootExample = `  # a fake Ironic with 100 nodes, and the throttle in front of it
+  ironic-throttle fake-ironic --nodes 100 --speed 60 &
+  IRONIC_ENDPOINT=http://127.0.0.1:6385 ironic-throttle serve &
+
+  # may this host be provisioned now?
+  ironic-throttle check metal3/host-0
+
+  # who holds the slots?
+  ironic-throttle status --watch`
+
+// execute runs one command line and returns its exit code.
+func (p *process) execute(ctx context.Context, args []string) int {
+	root := p.rootCommand()
+	root.SetArgs(args)
+	root.SetOut(p.stdout)
+	root.SetErr(p.stderr)
+	cmd, err := root.ExecuteContextC(ctx)
+	if err != nil && err.Error() != "" {
+		fmt.Fprintf(p.stderr, "error: %v\n", err)
+		var e *exitError
+		if !errors.As(err, &e) {
+			fmt.Fprintf(p.stderr, "See '%s --help'.\n", cmd.CommandPath())
+		}
+	}
+	return exitCode(err)
+}
+
+func (p *process) rootCommand() *cobra.Command {
+	root := &cobra.Command{
+		Use: "ironic-throttle", Short: "limits how many bare-metal hosts work at once",
+		Long: rootHelp, Example: rootExample,
+		Args: noSuchCommand,
+		RunE: func(*cobra.Command, []string) error {
+			return errors.New("no command was given")
+		},
+		SilenceErrors: true, SilenceUsage: true,
+		SuggestionsMinimumDistance: 2,
+		CompletionOptions:          cobra.CompletionOptions{HiddenDefaultCmd: true},
+	}
+	root.PersistentFlags().VarP(&formatFlag{json: &p.json}, "output", "o", "what is printed: text or json")
+	root.SetFlagErrorFunc(flagError)
+	root.AddCommand(p.serveCommand(), p.checkCommand(), p.statusCommand(), p.fakeIronicCommand(), p.versionCommand())
+	return root
+}
+
+// noSuchCommand refuses what is no command and names those that are like it.
+func noSuchCommand(cmd *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		return nil
+	}
+	err := fmt.Errorf("unknown command %q", args[0])
+	if near := cmd.SuggestionsFor(args[0]); len(near) > 0 {
+		err = fmt.Errorf("%w; did you mean %s?", err, strings.Join(near, " or "))
+	}
+	return err
+}
+
+// flagError adds to an unknown flag those that are like it.
+func flagError(cmd *cobra.Command, err error) error {
+	var missing *pflag.NotExistError
+	if !errors.As(err, &missing) || len(missing.GetSpecifiedName()) < 2 {
+		return err
+	}
+	// cobra knows how to find near names, of commands only.
+	names := &cobra.Command{SuggestionsMinimumDistance: 2}
+	cmd.Flags().VisitAll(func(f *pflag.Flag) {
+		names.AddCommand(&cobra.Command{Use: f.Name, Run: func(*cobra.Command, []string) {}})
+	})
+	if near := names.SuggestionsFor(missing.GetSpecifiedName()); len(near) > 0 {
+		return fmt.Errorf("%w; did you mean --%s?", err, strings.Join(near, " or --"))
+	}
+	return err
+}
+
+// formatFlag is --output.
+type formatFlag struct{ json *bool }
+
+// String implements pflag.Value.
+func (f *formatFlag) String() string {
+	if f.json != nil && *f.json {
+		return "json"
+	}
+	return "text"
+}
+
+// Type implements pflag.Value.
+func (f *formatFlag) Type() string { return "format" }
+
+// Set implements pflag.Value.
+func (f *formatFlag) Set(text string) error {
+	if text != "text" && text != "json" {
+		return errors.New("must be text or json")
+	}
+	*f.json = text == "json"
+	return nil
+}

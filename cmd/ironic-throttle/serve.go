@@ -1,0 +1,89 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+
+	"github.com/spf13/cobra"
+
+	"github.com/ironic-throttle/ironic-throttle/internal/app"
+	"github.com/ironic-throttle/ironic-throttle/internal/config"
+)
+
+const serveHelp = `Watches Ironic and answers who may start, until SIGTERM or SIGINT: then nothing
+new is taken, what was asked is answered, and the process ends within 5 s. A
+second signal ends it at once.
+
+Every setting is a flag, an environment variable and a key of the config file, in
+this order of precedence; docs/settings.md lists them. An Ironic that cannot be
+reached is no error: new hosts are refused as 'starting' or 'stale' until it
+answers. The limits in the config file are read again while running.`
+
+const serveExample = `  ironic-throttle serve --ironic-endpoint http://127.0.0.1:6385
+
+  # refuse nobody, count what would have been refused
+  IRONIC_ENDPOINT=http://127.0.0.1:6385 ironic-throttle serve --mode observe
+
+  # on free ports, for a script
+  ironic-throttle serve --listen-address 127.0.0.1:0 --health-listen-address 127.0.0.1:0 \
+    --metrics-listen-address 127.0.0.1:0 --ready-file ready.json`
+
+func (p *process) serveCommand() *cobra.Command {
+	var readyFile string
+	cmd := &cobra.Command{
+		Use: "serve", Short: "watch Ironic and answer who may start",
+		Long: serveHelp, Example: serveExample, Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return p.serve(cmd.Context(), config.Sources{Flags: cmd.Flags(), Environ: p.environ}, readyFile)
+		},
+	}
+	cmd.Flags().SortFlags = false
+	config.AddFlags(cmd.Flags())
+	cmd.Flags().StringVar(&readyFile, "ready-file", "", readyFileHelp)
+	return cmd
+}
+
+func (p *process) serve(ctx context.Context, from config.Sources, readyFile string) error {
+	c, warnings, err := config.Load(from)
+	if err != nil {
+		for _, w := range warnings {
+			fmt.Fprintf(p.stderr, "warning: %s\n", w)
+		}
+		return &exitError{exitUse, fmt.Errorf("the configuration cannot be used:\n%w", err)}
+	}
+	throttle, err := app.New(ctx, app.Options{
+		Config: c, Warnings: warnings, Reload: &from, Log: p.logger(c.Log), Version: build().Version,
+	})
+	if err != nil {
+		return &exitError{exitUse, err}
+	}
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
+	// The listeners are open: who comes now is served as soon as Run does.
+	err = writeReadyFile(readyFile, addresses{
+		API: throttle.URL(), Health: throttle.HealthURL(), Metrics: throttle.MetricsURL(),
+	})
+	if err != nil {
+		stop() // Run closes what New has opened
+		return &exitError{exitUse, errors.Join(err, throttle.Run(ctx))}
+	}
+	if err := throttle.Run(ctx); err != nil {
+		return &exitError{exitNo, err}
+	}
+	return nil
+}
+
+// logger writes to stderr, so that stdout stays what was asked for.
+func (p *process) logger(l config.Log) *slog.Logger {
+	var level slog.Level
+	if err := level.UnmarshalText([]byte(l.Level)); err != nil {
+		level = slog.LevelInfo // internal/config lets only good ones through
+	}
+	opts := &slog.HandlerOptions{Level: level}
+	if l.Format == "json" {
+		return slog.New(slog.NewJSONHandler(p.stderr, opts))
+	}
+	return slog.New(slog.NewTextHandler(p.stderr, opts))
+}

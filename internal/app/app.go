@@ -1,0 +1,139 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"math/rand/v2"
+	"net/http"
+	"sync/atomic"
+	"time"
+
+	"github.com/ironic-throttle/ironic-throttle/internal/config"
+	"github.com/ironic-throttle/ironic-throttle/internal/server"
+	"github.com/ironic-throttle/ironic-throttle/pkg/admission"
+	"github.com/ironic-throttle/ironic-throttle/pkg/api"
+	"github.com/ironic-throttle/ironic-throttle/pkg/ironic"
+)
+
+// Options is what New needs. Config is required; everything else may be zero.
+type Options struct {
+	// Config was checked by config.Load. A listener whose address is empty, as
+	// no file can say it, is not opened.
+	Config config.Config
+	// Warnings of config.Load; they are logged once and shown by /v1/status.
+	Warnings []config.Warning
+	// Reload is what Config was loaded from, for the hot reload of its file;
+	// nil: no reload.
+	Reload *config.Sources
+	Log    *slog.Logger // nil: silent
+	// Version is shown by /v1/status and in the metrics.
+	Version string
+	// Transport replaces the network between us and Ironic, and with it all
+	// TLS settings; nil: the network.
+	Transport http.RoundTripper
+}
+
+// App is a throttle that is ready to run. Make one with New, then call Run
+// once, also when it is not wanted any more: Run closes what New has opened.
+// All other methods are safe for concurrent use, from New on.
+type App struct {
+	log        *slog.Logger
+	version    string
+	client     *ironic.Client
+	controller *admission.Controller
+	poller     *ironic.Poller
+	server     *server.Server
+	listeners  server.Listeners
+	reload     *config.Sources
+
+	force atomic.Pointer[force]
+	ran   atomic.Bool
+}
+
+// New builds everything and opens the listeners. Nothing runs yet and nothing
+// is sent to Ironic, so an Ironic that is away is no error. An error names the
+// setting, file or address that is wrong.
+func New(ctx context.Context, o Options) (*App, error) {
+	a := &App{log: o.Log, version: o.Version, reload: o.Reload}
+	if a.log == nil {
+		a.log = slog.New(slog.DiscardHandler)
+	}
+	a.force.Store(newForce(o.Config, o.Warnings))
+
+	var err error
+	if a.client, err = ironic.NewClient(ironicSettings(o, a.log)); err != nil {
+		return nil, err
+	}
+	decision := admissionConfig(o.Config)
+	decision.Notify = noticeLogger(a.log)
+	if a.controller, err = admission.New(decision, time.Now()); err != nil {
+		return nil, fmt.Errorf("configuration: %w", err)
+	}
+	watched := newWatchedView(a.controller, a.log)
+	if a.poller, err = ironic.NewPoller(a.client, watched, ironic.PollerOptions{
+		Interval: o.Config.View.PollInterval, Jitter: rand.Float64, Log: a.log,
+	}); err != nil {
+		return nil, fmt.Errorf("poller: %w", err)
+	}
+	if a.server, err = server.New(server.Options{
+		Decider: a.controller, Version: o.Version, Log: a.log,
+		Settings:   func() map[string]string { return a.force.Load().settings },
+		Warnings:   func() []string { return a.force.Load().warnings },
+		Collectors: append(watched.collectors(), newIronicCollector(a.client.Stats)),
+	}); err != nil {
+		return nil, fmt.Errorf("server: %w", err)
+	}
+	if a.listeners, err = listen(ctx, o.Config.Listen); err != nil {
+		return nil, err
+	}
+	return a, nil
+}
+
+// Run polls, serves and watches the config file until ctx ends or one of these
+// fails, then stops them in the opposite order: what is asked already is still
+// answered. It returns within 5 s of the end of ctx: nil, or what went wrong,
+// each error with the name of its part.
+func (a *App) Run(ctx context.Context) error {
+	if a.ran.Swap(true) {
+		return errors.New("app: Run was called before")
+	}
+	a.tellStart()
+	parts := []part{
+		{"ironic connections", func(ctx context.Context) error {
+			<-ctx.Done()
+			a.client.Close()
+			return nil
+		}},
+		{"poller", a.poller.Run},
+		{"config watch", a.watch},
+	}
+	if a.listeners != (server.Listeners{}) {
+		parts = append(parts, part{"server", func(ctx context.Context) error { return a.server.Serve(ctx, a.listeners) }})
+	}
+	err := runParts(ctx, parts, stopTimeout)
+	a.log.Info("stopped", "clean", err == nil)
+	return err
+}
+
+// URL is where the API and the page are, such as http://127.0.0.1:8087; "" when
+// they are not served.
+func (a *App) URL() string { return urlOf(a.listeners.API) }
+
+// MetricsURL is where /metrics is; "" when it is not served.
+func (a *App) MetricsURL() string { return urlOf(a.listeners.Metrics) }
+
+// HealthURL is where /healthz and /readyz are; "" when they are not served.
+func (a *App) HealthURL() string { return urlOf(a.listeners.Health) }
+
+// Status is what GET /v1/status shows now.
+func (a *App) Status() api.Status {
+	s, f := a.controller.Status(time.Now()), a.force.Load()
+	s.Version, s.Settings = a.version, f.settings
+	s.Warnings = append(append([]string{}, s.Warnings...), f.warnings...)
+	return s
+}
+
+// IronicStats counts what Ironic was asked since New.
+func (a *App) IronicStats() ironic.Stats { return a.client.Stats() }

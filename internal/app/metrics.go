@@ -1,0 +1,51 @@
+package app
+
+import (
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/ironic-throttle/ironic-throttle/pkg/ironic"
+)
+
+const namespace = "ironic_throttle"
+
+// ironicCollector reads the client's counters at scrape. That they stand still
+// while hosts ask is how anybody can see that an ask costs Ironic nothing.
+type ironicCollector struct {
+	stats                     func() ironic.Stats
+	requests, errors, skipped *prometheus.Desc
+}
+
+func newIronicCollector(stats func() ironic.Stats) prometheus.Collector {
+	desc := func(name, help string, labels ...string) *prometheus.Desc {
+		return prometheus.NewDesc(prometheus.BuildFQName(namespace, "ironic", name), help, labels, nil)
+	}
+	return &ironicCollector{
+		stats:    stats,
+		requests: desc("requests_total", "Requests sent to Ironic, by kind: pages of lists, single nodes, versions.", "kind"),
+		errors:   desc("request_errors_total", "Requests to Ironic without a usable answer, by kind.", "kind"),
+		skipped:  desc("skipped_rows_total", "Rows in lists of Ironic that named no node."),
+	}
+}
+
+// Describe implements prometheus.Collector.
+func (c *ironicCollector) Describe(ch chan<- *prometheus.Desc) {
+	ch <- c.requests
+	ch <- c.errors
+	ch <- c.skipped
+}
+
+// Collect implements prometheus.Collector.
+func (c *ironicCollector) Collect(ch chan<- prometheus.Metric) {
+	s := c.stats()
+	count := func(d *prometheus.Desc, v uint64, labels ...string) {
+		ch <- prometheus.MustNewConstMetric(d, prometheus.CounterValue, float64(v), labels...)
+	}
+	for _, k := range []struct {
+		kind  string
+		tally ironic.Tally
+	}{{"list", s.List}, {"node", s.Node}, {"version", s.Version}} {
+		count(c.requests, k.tally.Requests, k.kind)
+		count(c.errors, k.tally.Errors, k.kind)
+	}
+	count(c.skipped, s.SkippedRows)
+}

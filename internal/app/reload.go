@@ -1,0 +1,88 @@
+package app
+
+import (
+	"context"
+	"log/slog"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/ironic-throttle/ironic-throttle/internal/config"
+)
+
+// force is what is in force: an immutable value, replaced by each reload.
+type force struct {
+	config   config.Config
+	settings map[string]string // effective, without secrets
+	warnings []string
+}
+
+func newForce(c config.Config, warnings []config.Warning) *force {
+	f := &force{config: c, settings: c.Effective(), warnings: []string{}}
+	for _, w := range warnings {
+		f.warnings = append(f.warnings, string(w))
+	}
+	return f
+}
+
+// tellStart logs once what is in force and where we can be reached.
+func (a *App) tellStart() {
+	f := a.force.Load()
+	attrs := make([]slog.Attr, 0, len(f.settings)+1)
+	attrs = append(attrs, slog.String("version", a.version))
+	for _, key := range slices.Sorted(maps.Keys(f.settings)) {
+		attrs = append(attrs, slog.String(key, f.settings[key]))
+	}
+	a.log.LogAttrs(context.Background(), slog.LevelInfo, "settings in force", attrs...)
+	a.tellWarnings(f)
+	a.log.Info("listening", "api", a.URL(), "health", a.HealthURL(), "metrics", a.MetricsURL())
+}
+
+func (a *App) tellWarnings(f *force) {
+	for _, w := range f.warnings {
+		a.log.Warn("setting", "warning", w)
+	}
+}
+
+// watch applies each change of the config file; without one it returns at once.
+func (a *App) watch(ctx context.Context) error {
+	if a.reload != nil {
+		config.Watch(ctx, a.force.Load().config, *a.reload, a.apply)
+	}
+	return nil
+}
+
+// apply puts a change of the config file in force, or says why it cannot be. A
+// broken file changes nothing but the warnings.
+func (a *App) apply(u config.Update) {
+	old := a.force.Load()
+	if u.Err != nil {
+		a.refuse(old, u)
+		return
+	}
+	// The ledger measures all hosts by one STUCK_AFTER from its start on.
+	if after := u.Config.Limits.StuckAfter; after != old.config.Limits.StuckAfter {
+		u.Config.Limits.StuckAfter = old.config.Limits.StuckAfter
+		u.Warnings = append(u.Warnings, config.Warning("STUCK_AFTER changed to "+after.String()+": needs a restart"))
+	}
+	if u.Err = a.controller.SetLimits(time.Now(), slotLimits(u.Config.Limits)); u.Err != nil {
+		a.refuse(old, u)
+		return
+	}
+	next := newForce(u.Config, u.Warnings)
+	a.force.Store(next)
+	for _, key := range slices.Sorted(maps.Keys(next.settings)) {
+		if was, is := old.settings[key], next.settings[key]; was != is {
+			a.log.Info("setting changed by the config file", "setting", key, "was", was, "is", is)
+		}
+	}
+	a.tellWarnings(next)
+}
+
+// refuse keeps what is in force and lets everybody see why.
+func (a *App) refuse(old *force, u config.Update) {
+	a.log.Error("the config file is refused, nothing was changed", "file", old.config.File, "error", u.Err)
+	next := newForce(old.config, u.Warnings)
+	next.warnings = append(next.warnings, "the config file is refused, what was in force before stays: "+u.Err.Error())
+	a.force.Store(next)
+}

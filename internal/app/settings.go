@@ -1,0 +1,54 @@
+package app
+
+import (
+	"log/slog"
+
+	"github.com/ironic-throttle/ironic-throttle/internal/config"
+	"github.com/ironic-throttle/ironic-throttle/pkg/admission"
+	"github.com/ironic-throttle/ironic-throttle/pkg/ironic"
+	"github.com/ironic-throttle/ironic-throttle/pkg/slots"
+)
+
+// ironicSettings says how Ironic is reached. Defaults were filled in by
+// internal/config, so an empty path stays empty.
+func ironicSettings(o Options, log *slog.Logger) ironic.Settings {
+	c := o.Config.Ironic
+	return ironic.Settings{
+		Endpoint:             c.Endpoint,
+		AuthRootDir:          c.AuthRootDir,
+		CACertFile:           c.CACertFile,
+		Insecure:             c.Insecure,
+		ClientCertFile:       c.ClientCertFile,
+		ClientPrivateKeyFile: c.ClientKeyFile,
+		SkipClientSANVerify:  c.SkipClientSANVerify,
+		ClientTimeout:        c.Timeout,
+		CountExtras:          o.Config.Limits.ExtraStates,
+		Transport:            o.Transport,
+		Log:                  log,
+	}
+}
+
+// admissionConfig is what the decision needs of c.
+func admissionConfig(c config.Config) admission.Config {
+	return admission.Config{
+		Mode:        admission.Mode(c.Mode),
+		ClaimWindow: c.Leases.ClaimWindow,
+		Slots: slots.Config{
+			Limits:             slotLimits(c.Limits),
+			ExemptVirtualMedia: c.Limits.ExemptVirtualMedia,
+			Count:              slots.CountMode(c.Limits.CountMode),
+			CountExtra:         c.Limits.ExtraStates,
+			LeaseTTL:           c.Leases.TTL,
+			Linger:             c.Leases.Linger,
+			Settle:             c.Leases.StartupSettle,
+			MaxStale:           c.View.MaxStale,
+			ListMaxAge:         c.View.ListMaxAge,
+			StuckAfter:         c.Limits.StuckAfter,
+		},
+	}
+}
+
+// slotLimits is the part of the limits that changes while running.
+func slotLimits(l config.Limits) slots.Limits {
+	return slots.Limits{Total: l.Total, Groups: l.Pools, VirtualMedia: l.VirtualMedia, StuckCap: l.StuckCap}
+}
