@@ -11,10 +11,13 @@ import (
 
 	"go.uber.org/goleak"
 
+	"github.com/ironic-throttle/ironic-throttle/pkg/admission"
 	"github.com/ironic-throttle/ironic-throttle/pkg/api"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+var _ Decider = (*admission.Controller)(nil)
 
 // fake is a Decider that says what it is told to say.
 type fake struct {

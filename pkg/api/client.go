@@ -18,8 +18,10 @@ import (
 const (
 	// DefaultTimeout bounds a whole call: connect, ask, answer (LH-29).
 	DefaultTimeout = 2 * time.Second
-	// maxBody bounds an answer, bytes.
-	maxBody = 1 << 20
+	// maxBody bounds an answer and maxStatus a status, which names every host
+	// that holds a slot; bytes.
+	maxBody   = 1 << 20
+	maxStatus = 64 << 20
 	// maxIdle is how many connections stay open: BMO's workers ask in parallel.
 	maxIdle = 32
 )
@@ -120,7 +122,7 @@ func (c *Client) Vacancy(ctx context.Context) (Answer, error) {
 // have said.
 func (c *Client) answer(ctx context.Context, method string, body []byte) (Answer, error) {
 	var a Answer
-	if err := c.call(ctx, method, "/v1/isready", body, &a); err != nil {
+	if err := c.call(ctx, method, "/v1/isready", body, maxBody, &a); err != nil {
 		return Answer{}, err
 	}
 	if a.Ready != a.Reason.Yes() {
@@ -132,7 +134,7 @@ func (c *Client) answer(ctx context.Context, method string, body []byte) (Answer
 // Status returns everything that the throttle shows. Errors are as in IsReady.
 func (c *Client) Status(ctx context.Context) (Status, error) {
 	var s Status
-	if err := c.call(ctx, http.MethodGet, "/v1/status", nil, &s); err != nil {
+	if err := c.call(ctx, http.MethodGet, "/v1/status", nil, maxStatus, &s); err != nil {
 		return Status{}, err
 	}
 	return s, nil
@@ -141,7 +143,7 @@ func (c *Client) Status(ctx context.Context) (Status, error) {
 // Slots returns who holds a slot. Errors are as in IsReady.
 func (c *Client) Slots(ctx context.Context) (SlotsView, error) {
 	var s SlotsView
-	if err := c.call(ctx, http.MethodGet, "/v1/slots", nil, &s); err != nil {
+	if err := c.call(ctx, http.MethodGet, "/v1/slots", nil, maxStatus, &s); err != nil {
 		return SlotsView{}, err
 	}
 	return s, nil
@@ -150,8 +152,8 @@ func (c *Client) Slots(ctx context.Context) (SlotsView, error) {
 // CloseIdleConnections closes connections that no call uses.
 func (c *Client) CloseIdleConnections() { c.http.CloseIdleConnections() }
 
-// call sends one request and decodes a 200 into out.
-func (c *Client) call(ctx context.Context, method, path string, body []byte, out any) error {
+// call sends one request and decodes a 200 of at most limit bytes into out.
+func (c *Client) call(ctx context.Context, method, path string, body []byte, limit int64, out any) error {
 	ctx, cancel := context.WithTimeout(ctx, c.timeout)
 	defer cancel()
 	req, err := http.NewRequestWithContext(ctx, method, c.base+path, bytes.NewReader(body))
@@ -168,14 +170,14 @@ func (c *Client) call(ctx context.Context, method, path string, body []byte, out
 		return fmt.Errorf("%w: %w", ErrUnreachable, err)
 	}
 	defer resp.Body.Close()
-	text, err := io.ReadAll(io.LimitReader(resp.Body, maxBody+1))
+	text, err := io.ReadAll(io.LimitReader(resp.Body, limit+1))
 	switch {
 	case err != nil:
 		return fmt.Errorf("%w: reading the answer: %w", ErrUnreachable, err)
 	case resp.StatusCode != http.StatusOK:
 		return errorOf(resp.StatusCode, text)
-	case len(text) > maxBody:
-		return fmt.Errorf("%w: longer than %d bytes", ErrBadAnswer, maxBody)
+	case int64(len(text)) > limit:
+		return fmt.Errorf("%w: longer than %d bytes", ErrBadAnswer, limit)
 	}
 	if err := json.Unmarshal(text, out); err != nil {
 		return fmt.Errorf("%w: %w", ErrBadAnswer, err)

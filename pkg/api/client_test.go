@@ -203,6 +203,10 @@ func TestClientReads(t *testing.T) {
 	if s, err := c.Slots(t.Context()); err != nil || len(s.Occupants) != 1 {
 		t.Errorf("slots %+v, %v", s, err)
 	}
+	long := client(t, says(200, `{"version":"`+strings.Repeat("v", 2*maxBody)+`"}`))
+	if s, err := long.Status(t.Context()); err != nil || len(s.Version) != 2*maxBody {
+		t.Errorf("long status: %d bytes, %v", len(s.Version), err)
+	}
 	bad := client(t, says(404, ""))
 	if _, err := bad.Status(t.Context()); !errors.As(err, new(*Error)) {
 		t.Errorf("status: %v", err)
