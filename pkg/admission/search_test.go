@@ -15,7 +15,7 @@ import (
 // or in which a slot is lost for ever. The rows of CONTRACT 2.5 came out of such
 // searches.
 var (
-	searchHistories = flag.Int("search.histories", 400, "how many random histories to play")
+	searchHistories = flag.Int("search.histories", 60, "how many random histories to play")
 	searchSeed      = flag.Uint64("search.seed", 1, "the first seed")
 	searchOnly      = flag.Uint64("search.only", 0, "play this seed alone and print it")
 )

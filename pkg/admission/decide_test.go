@@ -1,0 +1,326 @@
+package admission_test
+
+import (
+	"fmt"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/ironic-throttle/ironic-throttle/pkg/admission"
+	"github.com/ironic-throttle/ironic-throttle/pkg/api"
+	"github.com/ironic-throttle/ironic-throttle/pkg/ironic"
+	"github.com/ironic-throttle/ironic-throttle/pkg/slots"
+)
+
+var t0 = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
+
+// settled returns a Controller that may say yes, and the time it is.
+func settled(t testing.TB, limit int, edit ...func(*admission.Config)) (*admission.Controller, time.Time) {
+	t.Helper()
+	cfg := admission.DefaultConfig()
+	cfg.Slots.Total, cfg.Slots.StuckCap = limit, 0
+	for _, f := range edit {
+		f(&cfg)
+	}
+	c, err := admission.New(cfg, t0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	now := t0.Add(time.Minute)
+	look(c, now)
+	return c, now
+}
+
+func look(c *admission.Controller, now time.Time, nodes ...ironic.Node) {
+	c.Observe(now, ironic.Look{Mark: c.Begin(now), Nodes: nodes})
+}
+
+func uuid(n int) string { return fmt.Sprintf("00000000-0000-0000-0000-%012d", n) }
+
+func by(n int, op api.Op) api.Ask {
+	return api.Ask{Namespace: "metal3", Name: fmt.Sprintf("host-%d", n), NodeUUID: uuid(n), Op: op}
+}
+
+func wantReason(t *testing.T, got api.Answer, want api.Reason) {
+	t.Helper()
+	if got.Reason != want {
+		t.Errorf("got %+v, want reason %s", got, want)
+	}
+	yes := want == api.ReasonGranted || want == api.ReasonHeldSlot || want == api.ReasonDone ||
+		want == api.ReasonExempt || want == api.ReasonObserve
+	if got.Ready != yes {
+		t.Errorf("ready is %v with reason %s", got.Ready, got.Reason)
+	}
+	if got.Ready != (got.RetryAfterSeconds == 0) {
+		t.Errorf("ready is %v, retry after %d s", got.Ready, got.RetryAfterSeconds)
+	}
+	if got.Message == "" || got.Message == string(got.Reason) {
+		t.Errorf("nobody understands %q", got.Message)
+	}
+}
+
+func TestLH6_AThousandHostsAskAtOnce(t *testing.T) {
+	const limit = 20
+	c, now := settled(t, limit)
+	var yes atomic.Int64
+	var all sync.WaitGroup
+	begin := make(chan struct{})
+	for i := range 1000 {
+		all.Go(func() {
+			<-begin
+			if c.IsReady(now, by(i, api.OpInspect)).Ready {
+				yes.Add(1)
+			}
+		})
+	}
+	close(begin)
+	all.Wait()
+	if yes.Load() != limit {
+		t.Errorf("%d hosts may start, want exactly %d", yes.Load(), limit)
+	}
+	if s := c.Status(now).Slots.Total; s.Occupied != limit || s.Free != 0 || s.Waiting != 1000-limit {
+		t.Errorf("status %+v", s)
+	}
+}
+
+func TestReasonsInTheirOrder(t *testing.T) {
+	cfg := admission.DefaultConfig()
+	cfg.Slots.Total, cfg.Slots.StuckCap = 1, 0
+	c, err := admission.New(cfg, t0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	now := t0
+	a := c.IsReady(now, by(1, api.OpInspect))
+	wantReason(t, a, api.ReasonStarting)
+	if a.RetryAfterSeconds != 60 {
+		t.Errorf("retry after %d s, want the rest of the settle", a.RetryAfterSeconds)
+	}
+	virtual := by(2, api.OpInspect)
+	virtual.VirtualMedia = true
+	wantReason(t, c.IsReady(now, virtual), api.ReasonExempt)
+	wantReason(t, c.IsReady(now, by(3, api.OpNone)), api.ReasonDone)
+	wantReason(t, c.Vacancy(now), api.ReasonStarting)
+
+	now = now.Add(time.Minute)
+	look(c, now)
+	wantReason(t, c.Vacancy(now), api.ReasonGranted)
+	wantReason(t, c.IsReady(now, by(1, api.OpInspect)), api.ReasonGranted)
+	wantReason(t, c.IsReady(now, by(1, api.OpInspect)), api.ReasonHeldSlot)
+	wantReason(t, c.Vacancy(now), api.ReasonFull)
+	a = c.IsReady(now, by(4, api.OpInspect))
+	wantReason(t, a, api.ReasonFull)
+	if want := "no slot is free: 1 of 1 occupied, 1 waiting"; a.Message != want {
+		t.Errorf("message %q, want %q", a.Message, want)
+	}
+
+	now = now.Add(31 * time.Second)
+	wantReason(t, c.IsReady(now, by(4, api.OpInspect)), api.ReasonStale)
+	wantReason(t, c.IsReady(now, by(1, api.OpInspect)), api.ReasonHeldSlot)
+	wantReason(t, c.Vacancy(now), api.ReasonStale)
+
+	// A slot that is not used for twice LEASE_TTL (LH-12).
+	for range 125 {
+		now = now.Add(5 * time.Second)
+		fetched := ironic.Look{Mark: c.Begin(now)}
+		for _, key := range c.Missing(now, nil) {
+			fetched.Fetched = append(fetched.Fetched, ironic.Sight{
+				Key: key, Mark: c.Begin(now), Found: true,
+				Node: ironic.Node{UUID: key, State: ironic.Manageable},
+			})
+		}
+		c.Observe(now, fetched)
+		a = c.IsReady(now, by(1, api.OpInspect))
+	}
+	wantReason(t, a, api.ReasonNotCalled)
+}
+
+func TestDryRunChangesNothing(t *testing.T) {
+	c, now := settled(t, 1)
+	before := fmt.Sprintf("%+v", c.Status(now))
+	ask := by(1, api.OpProvision)
+	ask.DryRun = true
+	wantReason(t, c.IsReady(now, ask), api.ReasonGranted)
+	wantReason(t, c.IsReady(now, ask), api.ReasonGranted)
+	if after := fmt.Sprintf("%+v", c.Status(now)); after != before {
+		t.Errorf("before %s\nafter  %s", before, after)
+	}
+	if w := c.Wanted(now); len(w) != 0 {
+		t.Errorf("a dry run makes us fetch %v", w)
+	}
+	wantReason(t, c.IsReady(now, by(2, api.OpInspect)), api.ReasonGranted)
+	wantReason(t, c.IsReady(now, ask), api.ReasonFull)
+	if w := c.Status(now).Slots.Total.Waiting; w != 0 {
+		t.Errorf("%d hosts wait after a dry run", w)
+	}
+}
+
+func TestObserveDecidesButRefusesNobody(t *testing.T) {
+	c, now := settled(t, 1, func(c *admission.Config) { c.Mode = admission.Observe })
+	wantReason(t, c.IsReady(now, by(1, api.OpInspect)), api.ReasonGranted)
+	a := c.IsReady(now, by(2, api.OpInspect))
+	wantReason(t, a, api.ReasonObserve)
+	if !strings.Contains(a.Message, "no slot is free") {
+		t.Errorf("message %q", a.Message)
+	}
+	s := c.Status(now)
+	if s.Slots.Total.Occupied != 1 {
+		t.Errorf("%d occupied: the lease is as in enforce", s.Slots.Total.Occupied)
+	}
+	for _, r := range s.Refusals {
+		if want := map[api.Reason]uint64{api.ReasonFull: 1}[r.Reason]; r.Count != want {
+			t.Errorf("%d refusals by %s, want %d", r.Count, r.Reason, want)
+		}
+	}
+	// The host that was let through counts once it is busy (LH-11).
+	now = now.Add(5 * time.Minute)
+	look(c, now, ironic.Node{UUID: uuid(2), State: ironic.Inspecting})
+	if got := c.Status(now).Slots.Total.Occupied; got != 2 {
+		t.Errorf("%d occupied, want 2", got)
+	}
+}
+
+func TestLH26_ADeletedHostAsksAsDeprovision(t *testing.T) {
+	c, now := settled(t, 1)
+	ask := by(1, api.OpProvision)
+	ask.BMHState, ask.Deleting = api.BMHProvisioning, true
+	wantReason(t, c.IsReady(now, ask), api.ReasonGranted)
+	if o := c.Status(now).Slots.Occupants[0]; o.Op != api.OpDeprovision {
+		t.Errorf("op %s", o.Op)
+	}
+	ask = by(2, api.OpDeprovision)
+	ask.BMHState, ask.Deleting = api.BMHDeprovisioning, true
+	wantReason(t, c.IsReady(now, ask), api.ReasonFull)
+	// Active is not the goal of a host that is to be deprovisioned.
+	now = now.Add(time.Second)
+	c.ObserveNode(now, ironic.Sight{Key: uuid(3), Mark: c.Begin(now), Found: true, Node: ironic.Node{UUID: uuid(3), State: ironic.Active}})
+	ask = by(3, api.OpProvision)
+	ask.BMHState, ask.Deleting = api.BMHProvisioning, true
+	wantReason(t, c.IsReady(now, ask), api.ReasonFull)
+}
+
+func TestWaitingHostsThatFallSilentAreDropped(t *testing.T) {
+	c, now := settled(t, 1)
+	c.IsReady(now, by(0, api.OpInspect))
+	for i := range 5 {
+		c.IsReady(now.Add(time.Duration(i)*time.Minute), by(i+1, api.OpInspect))
+	}
+	at := now.Add(4 * time.Minute)
+	if w := c.Status(at).Slots.Total.Waiting; w != 4 {
+		t.Errorf("%d wait, want 4: the claim window is 3 minutes", w)
+	}
+	if w := c.Status(at.Add(time.Hour)).Slots.Total.Waiting; w != 0 {
+		t.Errorf("%d wait, want 0", w)
+	}
+}
+
+func TestNoticesAreHandedOn(t *testing.T) {
+	var got []slots.Notice
+	c, now := settled(t, 1, func(c *admission.Config) { c.Notify = func(n []slots.Notice) { got = append(got, n...) } })
+	look(c, now, ironic.Node{UUID: uuid(2), State: ironic.Deploying}, ironic.Node{UUID: uuid(1), State: ironic.Cleaning})
+	if len(got) != 2 || got[0].Kind != slots.NoticeAdopted || got[0].ID.UUID != uuid(1) {
+		t.Errorf("notices %+v", got)
+	}
+}
+
+func TestPollFailedIsShownAndForgotten(t *testing.T) {
+	c, now := settled(t, 1)
+	c.PollFailed(now, fmt.Errorf("ironic said 503"))
+	if s := c.Status(now); s.View.LastError != "ironic said 503" {
+		t.Errorf("view %+v", s.View)
+	}
+	look(c, now)
+	if s := c.Status(now); s.View.LastError != "" {
+		t.Errorf("view %+v", s.View)
+	}
+	select {
+	case <-c.FirstLook():
+	default:
+		t.Error("the first look is not announced")
+	}
+}
+
+func TestForward(t *testing.T) {
+	c, now := settled(t, 1)
+	answer, pass := c.Forward(now, by(1, ""), ironic.TargetInspect, true)
+	wantReason(t, answer, api.ReasonGranted)
+	pass.Sent(now)
+	no, none := c.Forward(now, by(2, ""), ironic.TargetInspect, true)
+	wantReason(t, no, api.ReasonFull)
+	if none != nil {
+		t.Error("a refused PUT has a pass")
+	}
+	pass.Answered(now, 409)
+	if got := c.Status(now).Slots.Total.Occupied; got != 0 {
+		t.Errorf("%d occupied after GW-5", got)
+	}
+	_, pass = c.Forward(now, by(1, ""), ironic.TargetInspect, true)
+	pass.Broken(now)
+	if got := c.Status(now).Slots.Total.Occupied; got != 1 {
+		t.Errorf("%d occupied after GW-6", got)
+	}
+	_, pass = c.Forward(now, by(1, ""), ironic.TargetInspect, true)
+	pass.Unsent(now)
+
+	o, now := settled(t, 1, func(c *admission.Config) { c.Mode = admission.Observe })
+	o.IsReady(now, by(1, api.OpInspect))
+	answer, pass = o.Forward(now, by(2, ""), ironic.TargetInspect, true)
+	wantReason(t, answer, api.ReasonObserve)
+	pass.Sent(now)
+	pass.Answered(now, 202)
+	if got := o.Status(now).Slots.Total.Occupied; got != 1 {
+		t.Errorf("%d occupied", got)
+	}
+}
+
+func TestLimitsChangeWhileRunning(t *testing.T) {
+	c, now := settled(t, 1)
+	if err := c.SetLimits(now, slots.Limits{Total: 2}); err != nil {
+		t.Fatal(err)
+	}
+	wantReason(t, c.IsReady(now, by(1, api.OpInspect)), api.ReasonGranted)
+	wantReason(t, c.IsReady(now, by(2, api.OpInspect)), api.ReasonGranted)
+	if err := c.SetLimits(now, slots.Limits{Total: -1}); err == nil {
+		t.Error("limit -1 is taken")
+	}
+}
+
+func TestBadConfig(t *testing.T) {
+	for _, edit := range []func(*admission.Config){
+		func(c *admission.Config) { c.Mode = "on" },
+		func(c *admission.Config) { c.ClaimWindow = 0 },
+		func(c *admission.Config) { c.Slots.Total = 0 },
+	} {
+		cfg := admission.DefaultConfig()
+		edit(&cfg)
+		if _, err := admission.New(cfg, t0); err == nil {
+			t.Errorf("taken: %+v", cfg)
+		}
+	}
+}
+
+// LH-30: a decision costs the same however many wait, and asks nobody.
+func BenchmarkDecision(b *testing.B) {
+	for _, waiting := range []int{1_000, 100_000} {
+		for _, kind := range []string{"full", "held-slot"} {
+			b.Run(fmt.Sprintf("waiting=%d/%s", waiting, kind), func(b *testing.B) {
+				c, now := settled(b, 20)
+				asks := make([]api.Ask, waiting+20)
+				for i := range asks {
+					asks[i] = by(i, api.OpInspect)
+					c.IsReady(now, asks[i])
+				}
+				ask := asks[20:]
+				if kind == "held-slot" {
+					ask = asks[:20]
+				}
+				b.ReportAllocs()
+				for i := 0; b.Loop(); i++ {
+					c.IsReady(now, ask[i%len(ask)])
+				}
+			})
+		}
+	}
+}
