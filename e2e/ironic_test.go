@@ -4,6 +4,7 @@ package e2e
 
 import (
 	"context"
+	"fmt"
 	"testing"
 	"time"
 
@@ -40,10 +41,25 @@ func serve(t *testing.T, o realironic.Options) ironicsuite.Target {
 		Backdoor: backdoor{i},
 	}
 	return ironicsuite.Target{
-		MaxMinor: 82,
+		MaxMinor: maxMinor(t, i),
 		Serve:    func(t *testing.T, run func(*testing.T, ironicsuite.Server)) { run(t, s) },
 		Wait:     time.Minute, Tick: 50 * time.Millisecond,
 	}
+}
+
+// maxMinor asks for the newest API version, 1.n.
+func maxMinor(t *testing.T, i *realironic.Ironic) (minor int) {
+	t.Helper()
+	resp, err := i.Client().Get(i.URL + "/v1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_ = resp.Body.Close()
+	newest := resp.Header.Get("X-OpenStack-Ironic-API-Maximum-Version")
+	if _, err := fmt.Sscanf(newest, "1.%d", &minor); err != nil {
+		t.Fatalf("newest API version %q: %v", newest, err)
+	}
+	return minor
 }
 
 // Work that lasts lets the cases meet a node that is locked.
@@ -57,4 +73,9 @@ func TestIronicBasicAuthTLS(t *testing.T) {
 	target := serve(t, realironic.Options{BasicAuth: true, TLS: true, Settings: slowWork})
 	ironicsuite.RunAccess(t, target)
 	ironicsuite.Run(t, target)
+}
+
+func TestIronicLimits(t *testing.T) {
+	limits := map[string]map[string]string{"conductor": {"max_concurrent_deploy": "1", "max_concurrent_clean": "1"}}
+	ironicsuite.RunLimits(t, serve(t, realironic.Options{Settings: limits}))
 }

@@ -59,7 +59,7 @@ export DEBIAN_FRONTEND=noninteractive
 apt-get -q -o Acquire::Retries=3 update
 forbid_services
 # shellcheck disable=SC2086 # a list of words is meant
-apt-get -q -y -o Acquire::Retries=3 -o Dpkg::Options::=--force-confold \
+apt-get -q -y -o Acquire::Retries=3 -o DPkg::Lock::Timeout=300 -o Dpkg::Options::=--force-confold \
 	-o Dpkg::Use-Pty=0 install --no-install-recommends $want
 restore_services
 

@@ -59,19 +59,27 @@ func newFake(t *testing.T, o fakeironic.Options) *fakeironic.Server {
 	return fakeironic.NewServer(w, time.Now)
 }
 
-// TestFakeInMemory runs each case on a fake of its own, in virtual time.
-func TestFakeInMemory(t *testing.T) {
-	ironicsuite.Run(t, ironicsuite.Target{
-		MaxMinor: 82, Wait: 2 * time.Hour, Tick: time.Second,
+// inMemory gives each case a fake of its own, in virtual time.
+func inMemory(o fakeironic.Options) ironicsuite.Target {
+	return ironicsuite.Target{
+		MaxMinor: o.API.MaxMinor, Wait: 2 * time.Hour, Tick: time.Second,
 		Serve: func(t *testing.T, run func(*testing.T, ironicsuite.Server)) {
 			synctest.Test(t, func(t *testing.T) {
-				s := newFake(t, options())
+				s := newFake(t, o)
 				run(t, ironicsuite.Server{
 					URL: "http://127.0.0.1:6385", Client: &http.Client{Transport: s.Transport()}, Backdoor: backdoor{s},
 				})
 			})
 		},
-	})
+	}
+}
+
+func TestFakeInMemory(t *testing.T) { ironicsuite.Run(t, inMemory(options())) }
+
+func TestFakeLimits(t *testing.T) {
+	o := options()
+	o.MaxConcurrentDeploy, o.MaxConcurrentClean = 1, 1
+	ironicsuite.RunLimits(t, inMemory(o))
 }
 
 // TestFakeOnTheWire runs the cases on real sockets, with credentials and TLS.
@@ -90,7 +98,7 @@ func TestFakeOnTheWire(t *testing.T) {
 		t.Fatal(err)
 	}
 	target := ironicsuite.Target{
-		MaxMinor: 82, Wait: 30 * time.Second, Tick: 5 * time.Millisecond,
+		MaxMinor: o.API.MaxMinor, Wait: 30 * time.Second, Tick: 5 * time.Millisecond,
 		Serve: func(t *testing.T, run func(*testing.T, ironicsuite.Server)) {
 			run(t, ironicsuite.Server{
 				URL: server.URL, Client: server.Client(), CAFile: ca,

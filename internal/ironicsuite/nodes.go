@@ -155,3 +155,16 @@ func (x *tester) links(base, uuid string) []any {
 		map[string]any{"href": base + "/nodes/" + uuid, "rel": "bookmark"},
 	}
 }
+
+// setState puts a node into a state, without an agent.
+func (x *tester) setState(uuid string, state ironic.State) {
+	x.Helper()
+	x.setAgent(uuid, state, false)
+}
+
+func (x *tester) setAgent(uuid string, state ironic.State, agent bool) {
+	x.Helper()
+	if err := x.Backdoor.SetState(x.Context(), uuid, state, agent); err != nil {
+		x.Fatal(err)
+	}
+}

@@ -7,6 +7,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/ironic-throttle/ironic-throttle/pkg/ironic"
 )
 
@@ -47,11 +49,18 @@ type Backdoor interface {
 	AddNodes(ctx context.Context, prefix string, count int, state ironic.State) error
 }
 
-// Run runs all cases but those of RunAccess. The server may want credentials or
-// not, and speak TLS or not.
+// Run runs all cases but those of RunAccess and RunLimits. The server may want
+// credentials or not, and speak TLS or not.
 func Run(t *testing.T, target Target) {
 	t.Helper()
 	runCases(t, target, cases)
+}
+
+// RunLimits runs the cases about Ironic's own limits; the server must allow one
+// deployment and one clean at a time.
+func RunLimits(t *testing.T, target Target) {
+	t.Helper()
+	runCases(t, target, limitCases)
 }
 
 // RunAccess runs the cases about credentials and TLS; the server must have both.
@@ -84,4 +93,12 @@ type tester struct {
 	*testing.T
 	Server
 	target Target
+}
+
+// same compares what a case got with what it wants.
+func (x *tester) same(what string, got, want any) {
+	x.Helper()
+	if diff := cmp.Diff(want, got); diff != "" {
+		x.Errorf("%s (-want +got):\n%s", what, diff)
+	}
 }

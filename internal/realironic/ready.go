@@ -109,7 +109,7 @@ func (i *Ironic) call(ctx context.Context, method, path string, body io.Reader, 
 	if err != nil {
 		return fmt.Errorf("%s %s: %w", method, path, err)
 	}
-	req.Header.Set("X-OpenStack-Ironic-API-Version", "1.82")
+	req.Header.Set("X-OpenStack-Ironic-API-Version", "latest")
 	if body != nil {
 		req.Header.Set("Content-Type", "application/json")
 	}
