@@ -29,10 +29,9 @@ func (c *Controller) IsReady(now time.Time, ask api.Ask) api.Answer {
 	if ask.DryRun {
 		return c.answer(now, d, v)
 	}
-	switch {
-	case d.reason == api.ReasonGranted:
+	if d.reason == api.ReasonGranted {
 		c.ledger.Grant(now, v)
-	default:
+	} else {
 		c.ledger.Commit(now, v)
 	}
 	return c.settle(now, d, v, ask)
@@ -45,10 +44,11 @@ func (c *Controller) settle(now time.Time, d decision, v slots.Verdict, ask api.
 		c.refusals[d.reason]++
 		c.ledger.Observed(now, v)
 	}
+	key := waitKey(v.ID(), ask)
 	if d.ready || c.mode == Observe {
-		c.waiting.leave(waitKey(ask))
+		c.waiting.leave(key)
 	} else {
-		c.waiting.enter(waitKey(ask), now)
+		c.waiting.enter(key, now)
 	}
 	if d.reason == api.ReasonGranted {
 		v.Slots = c.ledger.SlotsFor(v)
@@ -115,9 +115,9 @@ func hostID(ask api.Ask) slots.ID {
 }
 
 // waitKey names a waiting host without building a string.
-func waitKey(ask api.Ask) hostKey {
-	if ask.NodeUUID != "" {
-		return hostKey{name: strings.ToLower(ask.NodeUUID)}
+func waitKey(id slots.ID, ask api.Ask) hostKey {
+	if id.UUID != "" {
+		return hostKey{name: id.UUID}
 	}
 	return hostKey{namespace: ask.Namespace, name: ask.Name}
 }

@@ -4,7 +4,7 @@
 // by the same Controller, under one lock, in one order, first hit answers:
 //
 //	exempt | nothing left to start | already holds a slot
-//	still starting | stale view
+//	stale view | still starting
 //	(held off | pool short-circuited | breaker | rate: not in this version)
 //	turn: first come, first served (the fair turn takes this place)
 //	free slot

@@ -29,8 +29,8 @@ const (
 	Done                        // nothing is left to start (LH-16)
 	Held                        // holds a slot, or its node is at work (LH-7, LH-8)
 	Overdue                     // holds a slot that it did not use for too long: back to the queue (LH-12, LH-14)
-	Starting                    // too early to say yes, or its pool is not known yet (LH-24, LH-35)
 	Stale                       // the view is too old to say yes (LH-17)
+	Starting                    // too early to say yes, or its pool is not known yet (LH-24, LH-35)
 	Open                        // needs a slot: Verdict.Free tells whether there is one
 )
 
@@ -49,6 +49,9 @@ type Verdict struct {
 	host *host
 	pool pool
 }
+
+// ID names the host that v is about.
+func (v Verdict) ID() ID { return v.ask.ID }
 
 // Check says how things stand with ask. It changes nothing.
 func (l *Ledger) Check(now time.Time, ask Ask) Verdict {
@@ -84,13 +87,24 @@ func (l *Ledger) judge(h *host, ask Ask, p pool, known bool) (Outcome, time.Dura
 	if atWork && h.facts && !beyond(h.seen.mark.At, l.now, l.cfg.MaxStale) {
 		return Held, 0
 	}
+	outcome, wait := l.open()
 	switch {
+	case outcome == Open && atWork:
+		return Stale, 0
+	case outcome == Open && !known:
+		return Starting, 0
+	}
+	return outcome, wait
+}
+
+// open tells whether a host without a slot could get a yes at all: Open, or
+// Stale or Starting.
+func (l *Ledger) open() (Outcome, time.Duration) {
+	switch {
+	case l.looks > 0 && l.stale():
+		return Stale, 0
 	case !l.settled:
 		return Starting, max(0, l.cfg.Settle-l.now.Sub(l.start))
-	case atWork || l.stale():
-		return Stale, 0
-	case !known:
-		return Starting, 0
 	}
 	return Open, 0
 }

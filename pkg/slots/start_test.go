@@ -20,7 +20,7 @@ func TestLH24_NoYesBeforeTheSettleIsOver(t *testing.T) {
 	early := s.l.Begin(s.now)
 	s.after(time.Hour)
 	s.lookBegun(early) // begun too early, however late it ends
-	s.wantAsk(by(1, api.OpInspect), starting)
+	s.wantAsk(by(1, api.OpInspect), stale)
 	s.look()
 	s.wantAsk(by(1, api.OpInspect), granted)
 }

@@ -56,17 +56,11 @@ func (l *Ledger) Slots(now time.Time) api.Slots {
 // Totals returns the counts since the start.
 func (l *Ledger) Totals() api.Totals { return l.totals }
 
-// Ready tells whether a host without a slot could get a yes at all, and why not
-// otherwise: Starting, Stale or Open.
+// Ready tells whether a host without a slot could get a yes at all: Open, or
+// Stale or Starting, and how long that may last.
 func (l *Ledger) Ready(now time.Time) (Outcome, time.Duration) {
 	l.tick(now)
-	switch {
-	case !l.settled:
-		return Starting, max(0, l.cfg.Settle-l.now.Sub(l.start))
-	case l.stale():
-		return Stale, 0
-	}
-	return Open, 0
+	return l.open()
 }
 
 // View tells how well the ledger sees Ironic.
