@@ -18,6 +18,7 @@ type node struct {
 	State       ironic.State     `json:"provision_state"`
 	TargetState *ironic.State    `json:"target_provision_state"`
 	Changed     *string          `json:"provision_updated_at"`
+	Power       *string          `json:"power_state"`
 	Reservation *string          `json:"reservation"`
 	LastError   *string          `json:"last_error"`
 	Maintenance bool             `json:"maintenance"`
@@ -25,7 +26,7 @@ type node struct {
 	Links       []map[string]any `json:"links"`
 }
 
-const nodeFields = "uuid,name,provision_state,target_provision_state,provision_updated_at,reservation,last_error,maintenance,driver_internal_info"
+const nodeFields = "uuid,name,power_state,provision_state,target_provision_state,provision_updated_at,reservation,last_error,maintenance,driver_internal_info"
 
 // name makes a node name as BMO would, unique to the case.
 func (x *tester) name(suffix string) string {

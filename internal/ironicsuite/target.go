@@ -86,7 +86,7 @@ type testCase struct {
 }
 
 // The cases by subject; the one that makes a thousand nodes comes last.
-var cases = slices.Concat(versionCases, listCases, nodeCases, provisionCases, clientCases, pagingCases)
+var cases = slices.Concat(versionCases, listCases, nodeCases, provisionCases, bmoCases, clientCases, pagingCases)
 
 // tester is what a case is given.
 type tester struct {

@@ -82,15 +82,3 @@ func TestMissingProgramsAreNamed(t *testing.T) {
 		t.Errorf("everything there, and yet: %v", err)
 	}
 }
-
-func TestAssign(t *testing.T) {
-	got, err := assign(map[string]any{"reservation": nil, "name": "it's", "maintenance": true, "id": 7})
-	if want := "id = 7, maintenance = 1, name = 'it''s', reservation = NULL"; err != nil || got != want {
-		t.Errorf("assign = %q, %v, want %q", got, err, want)
-	}
-	for _, bad := range []map[string]any{nil, {"id": 1.5}} {
-		if got, err := assign(bad); err == nil {
-			t.Errorf("assign(%v) = %q, want an error", bad, got)
-		}
-	}
-}
