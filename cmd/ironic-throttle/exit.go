@@ -47,9 +47,12 @@ func exitCode(err error) int {
 
 // clientError gives an error of the API client its code.
 func clientError(err error) error {
+	var already *exitError
 	var field *api.FieldError
 	var answer *api.Error
 	switch {
+	case errors.As(err, &already):
+		return err
 	case errors.As(err, &field):
 		return &exitError{exitUse, err}
 	case errors.As(err, &answer) && answer.Code == http.StatusBadRequest:

@@ -2,35 +2,124 @@ package main
 
 import (
 	"context"
+	"encoding/json"
+	"fmt"
+	"os"
 	"time"
 
 	"github.com/spf13/cobra"
 
+	"github.com/ironic-throttle/ironic-throttle/internal/statusview"
 	"github.com/ironic-throttle/ironic-throttle/pkg/api"
 )
 
+const statusHelp = `Shows what a running throttle knows: how fresh its view of Ironic is, how many
+slots are taken and by whom since when, what was answered so far, and warnings.
+
+With --watch it shows that again and again until it is interrupted: as a live view
+on a terminal (q quits), else as text, one block after the other; with -o json as
+one line of JSON each. It goes on while the throttle cannot be reached.
+
+Exit codes: 0 shown, 2 wrong use, 3 the throttle could not be reached (--watch: at
+the last try).`
+
+const statusExample = `  ironic-throttle status
+  ironic-throttle status --watch --interval 1s
+  ironic-throttle status -o json | jq .slots.total.free`
+
+// minInterval keeps a watch from being a load.
+const minInterval = 100 * time.Millisecond
+
 func (p *process) statusCommand() *cobra.Command {
 	var server string
+	var watch bool
+	interval := 2 * time.Second
 	cmd := &cobra.Command{
-		Use: "status", Short: "show who holds the slots", Args: cobra.NoArgs,
+		Use: "status", Short: "show the slots and who holds them",
+		Long: statusHelp, Example: statusExample, Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			if interval < minInterval {
+				return fmt.Errorf("--interval %v: must be at least %v", interval, minInterval)
+			}
 			client, err := newClient(server)
 			if err != nil {
 				return err
 			}
 			defer client.CloseIdleConnections()
-			return p.status(cmd.Context(), client)
+			if watch {
+				return p.watchStatus(cmd.Context(), client.Status, interval)
+			}
+			s, err := client.Status(cmd.Context())
+			if err != nil {
+				return clientError(err)
+			}
+			if p.json {
+				return p.printJSON(s)
+			}
+			return p.print(statusview.Text(s))
 		},
 	}
-	p.serverFlag(cmd.Flags(), &server)
+	fs := cmd.Flags()
+	fs.SortFlags = false
+	fs.BoolVarP(&watch, "watch", "w", false, "show it again and again")
+	fs.DurationVar(&interval, "interval", interval, "pause between two looks of --watch")
+	p.serverFlag(fs, &server)
 	return cmd
 }
 
-func (p *process) status(ctx context.Context, client *api.Client) error {
-	s, err := client.Status(ctx)
-	if err != nil {
-		return clientError(err)
+// watchStatus shows statuses until ctx ends, which is a good end, or until a
+// user of the live view quits.
+func (p *process) watchStatus(ctx context.Context, fetch statusview.Source, interval time.Duration) error {
+	var err error
+	if !p.json && isTerminal(p.stdout) && isTerminal(os.Stdin) {
+		err = statusview.Live(ctx, statusview.Terminal{In: os.Stdin, Out: p.stdout}, interval, fetch)
+	} else {
+		err = p.repeatStatus(ctx, fetch, interval)
 	}
-	_ = time.Now
-	return p.printJSON(s)
+	if err == nil {
+		return nil
+	}
+	return clientError(err)
+}
+
+// repeatStatus prints statuses; it returns the error of the last try, nil when
+// the end came in between.
+func (p *process) repeatStatus(ctx context.Context, fetch statusview.Source, interval time.Duration) error {
+	tick := time.NewTicker(interval)
+	defer tick.Stop()
+	var last error
+	for first := true; ; first = false {
+		s, err := fetch(ctx)
+		if ctx.Err() != nil {
+			return last
+		}
+		if err == nil {
+			if printErr := p.printStatus(s, first); printErr != nil {
+				return printErr
+			}
+		} else if last == nil {
+			fmt.Fprintf(p.stderr, "error: %v\n", err) // once, not at each try
+		}
+		last = err
+		select {
+		case <-ctx.Done():
+			return last
+		case <-tick.C:
+		}
+	}
+}
+
+func (p *process) printStatus(s api.Status, first bool) error {
+	if p.json {
+		text, err := json.Marshal(s)
+		if err != nil {
+			return &exitError{exitNo, fmt.Errorf("output: %w", err)}
+		}
+		return p.print(string(text) + "\n")
+	}
+	text := statusview.Text(s)
+	if !first {
+		text = "\n" + text
+	}
+	return p.print(text)
 }

@@ -60,11 +60,6 @@ func (a *App) apply(u config.Update) {
 		a.refuse(old, u)
 		return
 	}
-	// The ledger measures all hosts by one STUCK_AFTER from its start on.
-	if after := u.Config.Limits.StuckAfter; after != old.config.Limits.StuckAfter {
-		u.Config.Limits.StuckAfter = old.config.Limits.StuckAfter
-		u.Warnings = append(u.Warnings, config.Warning("STUCK_AFTER changed to "+after.String()+": needs a restart"))
-	}
 	if u.Err = a.controller.SetLimits(time.Now(), slotLimits(u.Config.Limits)); u.Err != nil {
 		a.refuse(old, u)
 		return

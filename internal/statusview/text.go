@@ -1,0 +1,171 @@
+// Package statusview shows a status of the throttle to people: as plain text,
+// and as a live view on a terminal.
+package statusview
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"text/tabwriter"
+	"time"
+	"unicode"
+
+	"github.com/ironic-throttle/ironic-throttle/pkg/api"
+)
+
+// Text returns s as plain text that ends with a newline. Whatever came from
+// Ironic or an asker is made harmless for a terminal.
+func Text(s api.Status) string {
+	var b strings.Builder
+	for _, l := range lines(s) {
+		b.WriteString(l.text)
+		b.WriteByte('\n')
+	}
+	return b.String()
+}
+
+// weight is how much a line wants to be seen.
+type weight int
+
+const (
+	usual weight = iota
+	heading
+	alarming
+)
+
+// line is one line without its end.
+type line struct {
+	text   string
+	weight weight
+}
+
+// lines is what both views show.
+func lines(s api.Status) []line {
+	view, bad := viewText(s.View)
+	out := []line{
+		{field("throttle", printable(s.Version)+", mode "+printable(s.Mode)), usual},
+		{field("view", view), bad},
+		{field("slots", slotsText(s.Slots.Total)), usual},
+	}
+	for _, pool := range slices.Sorted(maps.Keys(s.Slots.Pools)) {
+		out = append(out, line{field("pool", printable(pool)+": "+slotsText(s.Slots.Pools[pool])), usual})
+	}
+	out = append(out, line{field("answers", countsText(s.Asks)), usual})
+	if s.Mode == "observe" {
+		out = append(out, line{field("refusals", "enforce would have said: "+countsText(s.Refusals)), usual})
+	}
+	t := s.Totals
+	out = append(out, line{field("totals", fmt.Sprintf(
+		"%d granted, %d finished, %d expired, %d refused, %d vanished, %d adopted, %d foreign, %d written off",
+		t.Granted, t.Finished, t.Expired, t.Refused, t.Vanished, t.Adopted, t.Foreign, t.WrittenOff)), usual})
+	for _, w := range s.Warnings {
+		out = append(out, line{field("warning", printable(w)), alarming})
+	}
+	return append(out, occupantLines(s.Slots.Occupants)...)
+}
+
+func field(name, text string) string { return fmt.Sprintf("%-9s %s", name, text) }
+
+func viewText(v api.View) (string, weight) {
+	var text string
+	bad := alarming
+	switch {
+	case v.AgeSeconds < 0:
+		text = "starting: no complete poll of Ironic yet"
+	case !v.Fresh:
+		text = "stale: last complete poll " + age(v.AgeSeconds) + " ago"
+	case !v.Settled:
+		text, bad = "starting: finding out who is busy, "+age(v.AgeSeconds)+" old", heading
+	default:
+		text, bad = "fresh, "+age(v.AgeSeconds)+" old", usual
+	}
+	text += fmt.Sprintf(", %d busy nodes, %d polls", v.BusyNodes, v.Polls)
+	if v.LastError != "" {
+		text, bad = text+"; "+printable(v.LastError), alarming
+	}
+	return text, bad
+}
+
+func slotsText(s api.Slots) string {
+	return fmt.Sprintf("%d of %d occupied, %d free, %d leased, %d booting, %d waiting",
+		s.Occupied, s.Limit, s.Free, s.Leased, s.Booting, s.Waiting)
+}
+
+// countsText leaves out what never happened.
+func countsText(counts []api.Count) string {
+	var parts []string
+	for _, c := range counts {
+		if c.Count > 0 {
+			parts = append(parts, fmt.Sprintf("%d %s", c.Count, printable(string(c.Reason))))
+		}
+	}
+	if len(parts) == 0 {
+		return "none yet"
+	}
+	return strings.Join(parts, ", ")
+}
+
+// occupantLines is the table of who holds a slot or is at work.
+func occupantLines(occupants []api.Occupant) []line {
+	if len(occupants) == 0 {
+		return nil
+	}
+	var table strings.Builder
+	w := tabwriter.NewWriter(&table, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(w, "HOST\tKIND\tOP\tSTATE\tPOOL\tSINCE\tNODE\tNOTE")
+	for _, o := range occupants {
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n",
+			cell(hostName(o.Name)), cell(o.Kind), cell(string(o.Op)), cell(o.State), cell(o.Pool),
+			age(o.SinceSeconds), cell(o.NodeUUID), note(o))
+	}
+	_ = w.Flush() // a strings.Builder takes everything
+	out := []line{{}}
+	for i, text := range strings.Split(strings.TrimSuffix(table.String(), "\n"), "\n") {
+		l := line{text: strings.TrimRight(text, " ")}
+		switch {
+		case i == 0:
+			l.weight = heading
+		case occupants[i-1].Stuck:
+			l.weight = alarming
+		}
+		out = append(out, l)
+	}
+	return out
+}
+
+func note(o api.Occupant) string {
+	var notes []string
+	if o.Stuck {
+		notes = append(notes, "stuck")
+	}
+	if !o.Counted {
+		notes = append(notes, "takes no slot")
+	}
+	return strings.Join(notes, ", ")
+}
+
+// hostName turns BMO's node name namespace~name into what check takes.
+func hostName(name string) string { return strings.Replace(name, "~", "/", 1) }
+
+func cell(text string) string {
+	if text == "" {
+		return "-"
+	}
+	return printable(text)
+}
+
+// age is a number of seconds, to the second.
+func age(seconds float64) string {
+	return time.Duration(seconds * float64(time.Second)).Round(time.Second).String()
+}
+
+// printable keeps foreign text from breaking a line or steering a terminal.
+func printable(text string) string {
+	return strings.Map(func(r rune) rune {
+		if unicode.IsPrint(r) {
+			return r
+		}
+		return '?'
+	}, text)
+}
