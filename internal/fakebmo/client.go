@@ -1,0 +1,193 @@
+package fakebmo
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/ironic-throttle/ironic-throttle/pkg/ironic"
+)
+
+const (
+	// APIVersion is what BMO asks for in every request.
+	APIVersion = "1.89"
+	// clientTimeout is BMO's IRONIC_CLIENT_TIMEOUT. It is not scaled: it bounds
+	// what the wire takes, not what a host does.
+	clientTimeout = 30 * time.Second
+	maxAnswer     = 64 << 20
+)
+
+// Client speaks to Ironic as BMO does. It is safe for concurrent use.
+type Client struct {
+	base string
+	http *http.Client
+}
+
+// NewClient returns a client of the Ironic at base, with or without /v1 at the
+// end. A nil transport is one of its own; see CloseIdleConnections.
+func NewClient(base string, transport http.RoundTripper) (*Client, error) {
+	u, err := url.Parse(base)
+	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
+		return nil, fmt.Errorf("ironic %q: want http://host or https://host", base)
+	}
+	if transport == nil {
+		transport = &http.Transport{MaxIdleConnsPerHost: 64, IdleConnTimeout: 90 * time.Second}
+	}
+	root := strings.TrimSuffix(strings.TrimRight(base, "/"), "/v1")
+	return &Client{base: root, http: &http.Client{Transport: transport, Timeout: clientTimeout}}, nil
+}
+
+// CloseIdleConnections closes connections that no request uses.
+func (c *Client) CloseIdleConnections() { c.http.CloseIdleConnections() }
+
+// errUnreachable: no answer came, so nothing is known.
+var errUnreachable = errors.New("ironic cannot be reached")
+
+// statusError is an answer that is no success.
+type statusError struct {
+	method, path string
+	status       int
+	text         string
+}
+
+func (e *statusError) Error() string {
+	return fmt.Sprintf("%s %s: status %d: %s", e.method, e.path, e.status, e.text)
+}
+
+// refused tells whether err is an answer with that status.
+func refused(err error, status int) bool {
+	var e *statusError
+	return errors.As(err, &e) && e.status == status
+}
+
+// node is what BMO reads of a node.
+type node struct {
+	UUID        string       `json:"uuid"`
+	Name        string       `json:"name"`
+	State       ironic.State `json:"provision_state"`
+	Boot        string       `json:"boot_interface"`
+	Maintenance bool         `json:"maintenance"`
+	Internal    struct {
+		AgentURL string `json:"agent_url"`
+	} `json:"driver_internal_info"`
+}
+
+// do sends one request and decodes a success into out, unless that is nil.
+func (c *Client) do(ctx context.Context, method, path string, body, out any) error {
+	var text []byte
+	if body != nil {
+		var err error
+		if text, err = json.Marshal(body); err != nil {
+			return fmt.Errorf("%s %s: %w", method, path, err)
+		}
+	}
+	req, err := http.NewRequestWithContext(ctx, method, c.base+path, bytes.NewReader(text))
+	if err != nil {
+		return fmt.Errorf("%s %s: %w", method, path, err)
+	}
+	req.Header.Set("X-OpenStack-Ironic-API-Version", APIVersion)
+	req.Header.Set("Accept", "application/json")
+	req.Header.Set("User-Agent", "fake-baremetal-operator")
+	if body != nil {
+		req.Header.Set("Content-Type", "application/json")
+	}
+	resp, err := c.http.Do(req)
+	if err != nil {
+		return fmt.Errorf("%w: %w", errUnreachable, err)
+	}
+	defer resp.Body.Close()
+	answer, err := io.ReadAll(io.LimitReader(resp.Body, maxAnswer))
+	if err != nil {
+		return fmt.Errorf("%w: %s %s: %w", errUnreachable, method, path, err)
+	}
+	if resp.StatusCode >= 300 {
+		return &statusError{method, path, resp.StatusCode, faultstring(answer)}
+	}
+	if out == nil {
+		return nil
+	}
+	if err := json.Unmarshal(answer, out); err != nil {
+		return fmt.Errorf("%s %s: %w", method, path, err)
+	}
+	return nil
+}
+
+// faultstring finds Ironic's words in JSON inside a string inside JSON.
+func faultstring(body []byte) string {
+	var outer struct {
+		Text string `json:"error_message"`
+	}
+	var inner struct {
+		Fault string `json:"faultstring"`
+	}
+	if json.Unmarshal(body, &outer) == nil && json.Unmarshal([]byte(outer.Text), &inner) == nil && inner.Fault != "" {
+		return inner.Fault
+	}
+	const shown = 200
+	return string(body[:min(len(body), shown)])
+}
+
+func nodePath(ident string) string { return "/v1/nodes/" + url.PathEscape(ident) }
+
+// node fetches one node; nil is Ironic's 404.
+func (c *Client) node(ctx context.Context, ident string) (*node, error) {
+	var n node
+	err := c.do(ctx, http.MethodGet, nodePath(ident), nil, &n)
+	if refused(err, http.StatusNotFound) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	return &n, nil
+}
+
+// look asks for something that may be missing, as BMO does before it acts.
+func (c *Client) look(ctx context.Context, path string) error {
+	err := c.do(ctx, http.MethodGet, path, nil, nil)
+	if refused(err, http.StatusNotFound) {
+		return nil
+	}
+	return err
+}
+
+// firstPage is what gophercloud's pager makes of a list: it looks for
+// nodes_links, Ironic sends next, so one page is all.
+func (c *Client) firstPage(ctx context.Context, fields string) ([]node, error) {
+	var list struct {
+		Nodes []node `json:"nodes"`
+	}
+	if err := c.do(ctx, http.MethodGet, "/v1/nodes?fields="+url.QueryEscape(fields), nil, &list); err != nil {
+		return nil, err
+	}
+	return list.Nodes, nil
+}
+
+func (c *Client) provision(ctx context.Context, uuid string, target ironic.Target) error {
+	return c.do(ctx, http.MethodPut, nodePath(uuid)+"/states/provision", map[string]string{"target": string(target)}, nil)
+}
+
+// create makes the node of a host that Ironic does not know yet.
+func (c *Client) create(ctx context.Context, name string) (*node, error) {
+	var n node
+	body := map[string]any{"name": name, "driver": "fake-hardware"}
+	if err := c.do(ctx, http.MethodPost, "/v1/nodes", body, &n); err != nil {
+		return nil, err
+	}
+	return &n, nil
+}
+
+func (c *Client) remove(ctx context.Context, uuid string) error {
+	return c.do(ctx, http.MethodDelete, nodePath(uuid), nil, nil)
+}
+
+func (c *Client) endMaintenance(ctx context.Context, uuid string) error {
+	return c.do(ctx, http.MethodDelete, nodePath(uuid)+"/maintenance", nil, nil)
+}
