@@ -22,6 +22,7 @@ type Controller struct {
 	asks     tally
 	refusals tally // observe: what enforce would have said
 	failure  string
+	said     lastSaid
 }
 
 var _ ironic.View = (*Controller)(nil)

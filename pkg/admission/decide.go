@@ -1,6 +1,7 @@
 package admission
 
 import (
+	"cmp"
 	"strings"
 	"time"
 
@@ -34,17 +35,17 @@ func (c *Controller) IsReady(now time.Time, ask api.Ask) api.Answer {
 	} else {
 		c.ledger.Commit(now, v)
 	}
-	return c.settle(now, d, v, ask)
+	return c.settle(now, d, v)
 }
 
 // settle counts the decision, keeps the waiting room, and puts it into words
 // that match what is now in force.
-func (c *Controller) settle(now time.Time, d decision, v slots.Verdict, ask api.Ask) api.Answer {
+func (c *Controller) settle(now time.Time, d decision, v slots.Verdict) api.Answer {
 	if !d.ready && c.mode == Observe {
 		c.refusals[d.reason]++
 		c.ledger.Observed(now, v)
 	}
-	key := waitKey(v.ID(), ask)
+	key := cmp.Or(v.ID().UUID, v.ID().Name)
 	if d.ready || c.mode == Observe {
 		c.waiting.leave(key)
 	} else {
@@ -112,12 +113,4 @@ func hostID(ask api.Ask) slots.ID {
 		id.Name = ask.Namespace + "~" + ask.Name
 	}
 	return id
-}
-
-// waitKey names a waiting host without building a string.
-func waitKey(id slots.ID, ask api.Ask) hostKey {
-	if id.UUID != "" {
-		return hostKey{name: id.UUID}
-	}
-	return hostKey{namespace: ask.Namespace, name: ask.Name}
 }

@@ -36,7 +36,7 @@ func (c *Controller) Forward(now time.Time, ask api.Ask, target ironic.Target, i
 		c.ledger.Commit(now, v)
 		pass = nil
 	}
-	return c.settle(now, d, v, ask), pass
+	return c.settle(now, d, v), pass
 }
 
 // Sent notes that the first byte goes out now.

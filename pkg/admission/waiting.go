@@ -5,27 +5,24 @@ import (
 	"time"
 )
 
-// hostKey is namespace and name, or the UUID alone in name.
-type hostKey struct{ namespace, name string }
-
 // waitingRoom counts the hosts that were refused lately. It gives no turns: who
 // asks first while a slot is free gets it.
 type waitingRoom struct {
 	window time.Duration
-	hosts  map[hostKey]*list.Element
-	byAsk  *list.List // of waiter, longest silent first
+	hosts  map[string]*list.Element // by UUID, or by name where there is none
+	byAsk  *list.List               // of waiter, longest silent first
 }
 
 type waiter struct {
-	key hostKey
+	key string
 	ask time.Time
 }
 
 func newWaitingRoom(window time.Duration) *waitingRoom {
-	return &waitingRoom{window: window, hosts: map[hostKey]*list.Element{}, byAsk: list.New()}
+	return &waitingRoom{window: window, hosts: map[string]*list.Element{}, byAsk: list.New()}
 }
 
-func (r *waitingRoom) enter(key hostKey, now time.Time) {
+func (r *waitingRoom) enter(key string, now time.Time) {
 	if e := r.hosts[key]; e != nil {
 		e.Value.(*waiter).ask = now
 		r.byAsk.MoveToBack(e)
@@ -34,7 +31,7 @@ func (r *waitingRoom) enter(key hostKey, now time.Time) {
 	r.hosts[key] = r.byAsk.PushBack(&waiter{key: key, ask: now})
 }
 
-func (r *waitingRoom) leave(key hostKey) {
+func (r *waitingRoom) leave(key string) {
 	if e := r.hosts[key]; e != nil {
 		r.byAsk.Remove(e)
 		delete(r.hosts, key)

@@ -16,12 +16,26 @@ func (c *Controller) answer(now time.Time, d decision, v slots.Verdict) api.Answ
 	if !d.ready {
 		a.RetryAfterSeconds = max(1, int(math.Ceil(d.wait.Seconds())))
 	}
-	a.Message = message(d.reason, a.Slots)
+	a.Message = c.said.message(d.reason, a.Slots)
 	if !d.ready && c.mode == Observe {
 		a.Message = "mode observe lets it start; enforce would refuse: " + a.Message
 		a.Ready, a.Reason, a.RetryAfterSeconds = true, api.ReasonObserve, 0
 	}
 	return a
+}
+
+// lastSaid spares the words of a storm of equal answers.
+type lastSaid struct {
+	reason api.Reason
+	slots  api.Slots
+	text   string
+}
+
+func (l *lastSaid) message(reason api.Reason, s api.Slots) string {
+	if l.reason != reason || l.slots != s {
+		*l = lastSaid{reason: reason, slots: s, text: message(reason, s)}
+	}
+	return l.text
 }
 
 func message(reason api.Reason, s api.Slots) string {

@@ -58,7 +58,12 @@ func (l *Ledger) Observed(now time.Time, v Verdict) {
 // heard enters the asking host, and puts it on the fetch list when its answer
 // hangs on something that only Ironic knows.
 func (l *Ledger) heard(v Verdict) *host {
-	h := l.admit(v.ask.ID)
+	h := v.host
+	if h == nil {
+		h = l.admit(v.ask.ID)
+	} else {
+		l.learn(h, v.ask.ID)
+	}
 	h.lastAsk = l.now
 	if h.lastBusy.Inspection() && v.ask.Op != api.OpInspect && v.ask.Op != api.OpNone {
 		h.lastBusy = "" // its controller has gone on: a later inspection is a new one
