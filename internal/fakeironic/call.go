@@ -19,7 +19,9 @@ type call struct {
 	w      *World // set under the lock only
 	r      *http.Request
 	kind   callKind
-	path   []string // without v1, empty parts and a .json at the end
+	path   []string // without v1 and a .json at the end
+	lost   bool     // the path has parts in which Ironic's routing gets lost
+	blank  bool     // the same, where the node should be named
 	query  url.Values
 	raw    []byte
 	minor  int
@@ -28,22 +30,40 @@ type call struct {
 
 func newCall(r *http.Request) *call {
 	c := &call{r: r, query: r.URL.Query()}
-	for part := range strings.SplitSeq(r.URL.Path, "/") {
-		if part != "" {
-			c.path = append(c.path, part)
-		}
-	}
-	if len(c.path) > 0 && c.path[0] == "v1" {
-		c.path = c.path[1:]
+	path := strings.Trim(r.URL.Path, "/")
+	first, rest, _ := strings.Cut(path, "/")
+	switch {
+	case first == "v1" || first == "v1.json":
+		c.path = splitPath(rest)
 		if len(c.path) == 0 {
 			c.path = []string{""} // /v1 itself
 		}
+	default:
+		c.path = splitPath(path)
 	}
-	if last := len(c.path) - 1; last >= 0 {
-		c.path[last] = strings.TrimSuffix(c.path[last], ".json")
+	// Ironic's routing gets lost in empty parts, but not in those below states.
+	for i, part := range c.path {
+		c.lost = c.lost || len(c.path) > 1 && part == "" || part == "." || part == ".."
+		c.blank = c.blank || i == 1 && part == "" && c.path[0] == "nodes"
 	}
 	c.kind = c.classify()
 	return c
+}
+
+// splitPath drops what reaches the same: slashes at the end, doubled ones below
+// states, a .json at the end.
+func splitPath(path string) []string {
+	var parts []string
+	for part := range strings.SplitSeq(path, "/") {
+		if part != "" || len(parts) == 0 || parts[len(parts)-1] != "states" {
+			parts = append(parts, part)
+		}
+	}
+	parts[len(parts)-1] = strings.TrimSuffix(parts[len(parts)-1], ".json")
+	if len(parts) == 1 && parts[0] == "" {
+		return nil
+	}
+	return parts
 }
 
 func (c *call) classify() callKind {
@@ -79,35 +99,49 @@ func (c *call) readBody() {
 	}
 }
 
-// arguments merges the query with the body, as Ironic does: JSON object or form,
-// the body's keys win; a body that cannot be read has none.
+// arguments merges the query with the body, as Ironic does: JSON object or form;
+// a key that both have is a list of two. A body that cannot be read has none.
 func (c *call) arguments() map[string]any {
-	args := map[string]any{}
-	take := func(values url.Values) {
-		for key, v := range values {
-			if len(v) == 1 {
-				args[key] = v[0]
-			} else {
-				args[key] = anys(v)
-			}
+	args := c.queryArguments()
+	add := func(key string, v any) {
+		if before, twice := args[key]; twice {
+			v = []any{before, v}
 		}
+		args[key] = v
 	}
-	take(c.query)
 	contentType := c.r.Header.Get("Content-Type")
 	switch {
 	case strings.Contains(contentType, "application/json"):
 		var object map[string]any
 		if json.Unmarshal(c.raw, &object) == nil {
 			for key, v := range object {
-				args[key] = v
+				add(key, v)
 			}
 		}
 	case strings.Contains(contentType, "form-urlencoded"):
 		if form, err := url.ParseQuery(string(c.raw)); err == nil {
-			take(form)
+			for key, v := range form {
+				add(key, single(v))
+			}
 		}
 	}
 	return args
+}
+
+func (c *call) queryArguments() map[string]any {
+	args := map[string]any{}
+	for key, v := range c.query {
+		args[key] = single(v)
+	}
+	return args
+}
+
+// single is a value, or a list when it was given more than once.
+func single(values []string) any {
+	if len(values) == 1 {
+		return values[0]
+	}
+	return anys(values)
 }
 
 func anys(values []string) []any {
@@ -136,7 +170,7 @@ const (
 	argString
 	argInt
 	argList
-	argAny
+	argDrive
 )
 
 type argument struct {
@@ -153,7 +187,7 @@ func checkArguments(given map[string]any, known []argument) *fault {
 		}
 	}
 	if len(extra) > 0 {
-		sort.Strings(extra)
+		sort.Strings(extra) // Ironic shows them in no order
 		return clientFault(400, "Unexpected arguments: %s", strings.Join(extra, ", "))
 	}
 	for _, a := range known {
@@ -177,7 +211,11 @@ func (a argument) check(v any) *fault {
 		return clientFault(400, "Expected string for %s: %s", a.name, repr(v, false))
 	case a.kind == argList:
 		if _, ok := v.([]any); !ok {
-			return clientFault(400, "Expected types %s for %s: %s", "(<class 'NoneType'>, <class 'list'>)", a.name, repr(v, false))
+			return clientFault(400, "Expected types <class 'NoneType'>, <class 'list'> for %s: %s", a.name, repr(v, false))
+		}
+	case a.kind == argDrive:
+		if _, ok := v.(map[string]any); !ok && !isString {
+			return clientFault(400, "Expected types <class 'NoneType'>, <class 'dict'>, <class 'str'> for %s: %s", a.name, repr(v, false))
 		}
 	case a.kind == argInt:
 		if _, err := strconv.Atoi(repr(v, false)); err != nil {

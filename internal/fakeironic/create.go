@@ -30,7 +30,7 @@ func (w *World) addFleetNode(i int) {
 	if f.Start == ironic.Active {
 		n.power = powerOn
 	}
-	n.ports = []port{{uuid: n.draw.uuid(), address: fmt.Sprintf("52:54:00:%02x:%02x:%02x", byte(n.id>>16), byte(n.id>>8), byte(n.id))}}
+	n.ports = []port{{uuid: n.draw.uuid(), created: w.now, address: fmt.Sprintf("52:54:00:%02x:%02x:%02x", byte(n.id>>16), byte(n.id>>8), byte(n.id))}}
 	w.drawFate(n)
 	w.insert(n)
 }

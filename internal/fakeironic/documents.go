@@ -1,7 +1,6 @@
 package fakeironic
 
 import (
-	"encoding/json"
 	"fmt"
 	"net/http"
 	"strings"
@@ -98,7 +97,7 @@ func (c *call) agentHeartbeat(ident string) *fault {
 	return clientFault(400, "Invalid or missing agent token received.")
 }
 
-var interfaces = []string{"bios", "boot", "console", "deploy", "inspect", "management", "network", "power", "raid", "rescue", "storage"}
+var interfaces = []string{"boot", "deploy", "management", "network", "power", "bios", "console", "inspect", "raid", "rescue", "storage"}
 
 // validateNode is the RPC that BMO makes before it deploys.
 func (c *call) validateNode(ident string) (int, []byte, *fault) {
@@ -127,67 +126,4 @@ func (c *call) bootDevice(p []string) (int, []byte, *fault) {
 		return 204, nil, nil
 	}
 	return 200, []byte(`{"boot_device": "pxe", "persistent": false}`), nil
-}
-
-// routePorts serves ports as far as clients need them: lists, and making one.
-func (c *call) routePorts(p []string) (int, []byte, *fault) {
-	switch {
-	case c.r.Method == http.MethodPost && len(p) == 0:
-		return c.createPort()
-	case c.r.Method == http.MethodGet && (len(p) == 0 || p[0] == "detail"):
-		if ident := c.query.Get("node_uuid") + c.query.Get("node"); ident != "" {
-			n, f := c.lookup(ident)
-			if f != nil {
-				return 0, nil, f
-			}
-			return c.listPorts(n.ports, n.uuid, "ports")
-		}
-		address := strings.ToLower(c.query.Get("address"))
-		for _, n := range c.w.nodes {
-			for _, port := range n.ports {
-				if address == port.address {
-					return c.listPorts(n.ports, n.uuid, "ports")
-				}
-			}
-		}
-		return 200, []byte(`{"ports": []}`), nil
-	}
-	return 0, nil, routeFault(404, "")
-}
-
-func (c *call) listPorts(ports []port, nodeUUID, _ string) (int, []byte, *fault) {
-	v := &view{w: c.w, host: c.base()}
-	b := []byte(`{"ports": [`)
-	for i, port := range ports {
-		if i > 0 {
-			b = append(b, ", "...)
-		}
-		b = appendPort(b, v, port, nodeUUID)
-	}
-	return 200, append(b, "]}"...), nil
-}
-
-func appendPort(b []byte, v *view, p port, nodeUUID string) []byte {
-	b = append(b, `{"uuid": "`+p.uuid+`", "address": `...)
-	b = appendString(b, p.address)
-	b = append(b, `, "node_uuid": "`+nodeUUID+`", "pxe_enabled": true, "extra": {}, "internal_info": {}, "local_link_connection": {}, "links": `...)
-	return append(v.links(b, "ports/"+p.uuid), '}')
-}
-
-func (c *call) createPort() (int, []byte, *fault) {
-	var ask struct {
-		NodeUUID string `json:"node_uuid"`
-		Address  string `json:"address"`
-	}
-	if json.Unmarshal(c.raw, &ask) != nil || ask.Address == "" {
-		return 0, nil, clientFault(400, "Schema error for port: 'address' is a required property")
-	}
-	n := c.w.byUUID[ask.NodeUUID]
-	if n == nil {
-		return 0, nil, clientFault(400, "Node %s could not be found.", ask.NodeUUID)
-	}
-	p := port{uuid: c.w.draw.uuid(), address: strings.ToLower(ask.Address)}
-	n.ports = append(n.ports, p)
-	c.header.Set("Location", c.base()+"/v1/ports/"+p.uuid)
-	return 201, appendPort(nil, &view{w: c.w, host: c.base()}, p, n.uuid), nil
 }

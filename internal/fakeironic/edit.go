@@ -19,8 +19,8 @@ var editable = []string{"automated_clean", "bios_interface", "console_interface"
 // createNode is POST /v1/nodes.
 func (c *call) createNode() (int, []byte, *fault) {
 	var doc map[string]json.RawMessage
-	if err := json.Unmarshal(c.raw, &doc); err != nil {
-		return 0, nil, clientFault(400, "Schema error for node: request body is not a JSON object")
+	if err := json.Unmarshal(c.raw, &doc); err != nil && len(c.raw) > 0 {
+		return 0, nil, c.wrongType("node", "object")
 	}
 	if _, given := doc["driver"]; !given {
 		return 0, nil, clientFault(400, "Schema error for node: 'driver' is a required property")
@@ -42,7 +42,7 @@ func (c *call) createNode() (int, []byte, *fault) {
 	}
 	if !slices.Contains(drivers, a.driver) {
 		return 0, nil, clientFault(400, "No valid host was found. Reason: No conductor service registered which supports "+
-			"driver %s for conductor group '%s'.", a.driver, a.group)
+			`driver %s for conductor group "%s".`, a.driver, a.group)
 	}
 	if f := c.w.unique(n.uuid, n.name); f != nil {
 		return 0, nil, f
@@ -57,6 +57,15 @@ func (c *call) createNode() (int, []byte, *fault) {
 	return c.whole(201, n)
 }
 
+// wrongType refuses a body that is JSON of another type, or none.
+func (c *call) wrongType(name, want string) *fault {
+	var v any
+	if err := json.Unmarshal(c.raw, &v); err != nil {
+		return serverFault(500, "Expecting value: line 1 column 1 (char 0)")
+	}
+	return clientFault(400, "Schema error for %s: %s is not of type '%s'", name, repr(v, true), want)
+}
+
 func (c *call) whole(status int, n *node) (int, []byte, *fault) {
 	v, f := c.w.newView(c.minor, c.base(), nil)
 	if f != nil {
@@ -64,6 +73,8 @@ func (c *call) whole(status int, n *node) (int, []byte, *fault) {
 	}
 	return status, v.node(nil, n, &n.face), nil
 }
+
+var reserved = []string{"maintenance", "management", "states", "vendor_passthru", "detail", "validate"}
 
 func (c *call) checkName(name, complaint string) *fault {
 	switch {
@@ -73,6 +84,8 @@ func (c *call) checkName(name, complaint string) *fault {
 		return notAcceptable()
 	case !validName(name, c.minor) || uuidForm.MatchString(name):
 		return clientFault(400, "%s", complaint)
+	case slices.Contains(reserved, name):
+		return clientFault(400, `The word "%s" is reserved and can not be used as a node name. Reserved words are: %s.`, name, strings.Join(reserved, ", "))
 	}
 	return nil
 }
@@ -141,7 +154,7 @@ var updatable = []ironic.State{ironic.DeployFailed, ironic.Inspecting, ironic.In
 func (c *call) patchNode(ident string) (int, []byte, *fault) {
 	var ops []patchOp
 	if err := json.Unmarshal(c.raw, &ops); err != nil {
-		return 0, nil, clientFault(400, "Schema error for patch: request body is not a list of operations")
+		return 0, nil, c.wrongType("patch", "array")
 	}
 	n, f := c.lookup(ident)
 	if f != nil {

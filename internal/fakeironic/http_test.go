@@ -160,6 +160,7 @@ func TestWholeLifeOfANodeByHTTP(t *testing.T) {
 // TestNextLink: present whenever rows == limit, without most filters.
 func TestNextLink(t *testing.T) {
 	server := serve(t, func(o *Options) { o.API.MaxLimit = 3 }, hostsNamed(ironic.Available, "a", "b", "c"))
+	server.world.nodes[2].maintenance = true
 	next := func(path string) any {
 		t.Helper()
 		status, _, body := ask(t, server, "GET", path, "", 81)
@@ -170,14 +171,16 @@ func TestNextLink(t *testing.T) {
 	}
 	last := server.world.Idents()[2]
 	for path, want := range map[string]any{
-		"/v1/nodes?fields=uuid":           "http://ironic:6385/v1/nodes?sort_key=id&sort_dir=asc&fields=uuid&limit=3&marker=" + last,
-		"/v1/nodes?fields=uuid&limit=50":  "http://ironic:6385/v1/nodes?sort_key=id&sort_dir=asc&fields=uuid&limit=3&marker=" + last,
-		"/v1/nodes?fields=uuid&limit=4":   "http://ironic:6385/v1/nodes?sort_key=id&sort_dir=asc&fields=uuid&limit=3&marker=" + last,
-		"/v1/nodes/detail":                "http://ironic:6385/v1/nodes/detail?sort_key=id&sort_dir=asc&limit=3&marker=" + last,
-		"/v1/nodes?detail=true":           "http://ironic:6385/v1/nodes?sort_key=id&sort_dir=asc&detail=True&limit=3&marker=" + last,
+		"/v1/nodes?fields=uuid":          "http://ironic:6385/v1/nodes?sort_key=id&sort_dir=asc&fields=uuid&limit=3&marker=" + last,
+		"/v1/nodes?fields=uuid&limit=50": "http://ironic:6385/v1/nodes?sort_key=id&sort_dir=asc&fields=uuid&limit=3&marker=" + last,
+		"/v1/nodes?fields=uuid&limit=4":  "http://ironic:6385/v1/nodes?sort_key=id&sort_dir=asc&fields=uuid&limit=3&marker=" + last,
+		"/v1/nodes/detail":               "http://ironic:6385/v1/nodes/detail?sort_key=id&sort_dir=asc&limit=3&marker=" + last,
+		"/v1/nodes?detail=true":          "http://ironic:6385/v1/nodes?sort_key=id&sort_dir=asc&detail=True&limit=3&marker=" + last,
+		"/v1/nodes?maintenance=true&limit=1": "http://ironic:6385/v1/nodes?sort_key=id&sort_dir=asc&maintenance=True" +
+			"&fields=instance_uuid,maintenance,power_state,provision_state,uuid,name&limit=1&marker=" + last,
 		"/v1/nodes?marker=" + last:        nil,
 		"/v1/nodes?provision_state=error": nil,
-		"/v1/nodes?maintenance=false&driver=fake-hardware&conductor_group=&fields=uuid&provision_state=available": "http://ironic:6385/v1/nodes?sort_key=id&sort_dir=asc&fields=uuid&limit=3&marker=" + last,
+		"/v1/nodes?associated=false&driver=fake-hardware&conductor_group=&fields=uuid&provision_state=available": "http://ironic:6385/v1/nodes?sort_key=id&sort_dir=asc&fields=uuid&limit=3&marker=" + last,
 	} {
 		if got := next(path); got != want {
 			t.Errorf("%s\nnext %v\nwant %v", path, got, want)

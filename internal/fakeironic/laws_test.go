@@ -17,6 +17,7 @@ type history struct {
 	now   time.Time
 	all   []*node // also those that are gone
 	known map[*node]ironic.State
+	peak  int // the most hosts that were seen to work
 }
 
 func (h *history) note() {
@@ -47,7 +48,7 @@ func (h *history) advance(d time.Duration) {
 func (h *history) check() {
 	truth := h.w.Truth(time.Unix(0, h.w.now)) // plays what is due at this very moment
 	h.note()
-	working, integral := 0, int64(0)
+	working, booting, integral := 0, 0, int64(0)
 	counts := map[ironic.State]int{}
 	for _, n := range h.all {
 		if was := h.known[n]; !mayGo(was, n.state) {
@@ -63,8 +64,11 @@ func (h *history) check() {
 			working++
 			integral += h.w.now - n.done.since
 		}
-		if n.agent && n.booting {
-			h.t.Fatalf("%s boots and has an agent", n.uuid)
+		if n.booting {
+			booting++
+		}
+		if n.booting && (n.agent || !waitStates[n.state]) {
+			h.t.Fatalf("%s boots in %s, agent %v", n.uuid, n.state, n.agent)
 		}
 		if rows := h.w.byState[n.list().state]; searchID(rows, n.id) >= len(rows) || rows[searchID(rows, n.id)] != n {
 			h.t.Fatalf("%s is not in the index of %s", n.uuid, n.list().state)
@@ -82,7 +86,8 @@ func (h *history) check() {
 			h.t.Fatalf("%d nodes in %s, counted %d", counts[s], s, c)
 		}
 	}
-	if truth.Working != working || truth.PeakWorking < working || int64(truth.HostTime) != integral {
+	h.peak = max(h.peak, working)
+	if truth.Working != working || truth.Booting != booting || truth.PeakWorking < h.peak || int64(truth.HostTime) != integral {
 		h.t.Fatalf("truth %+v, but %d work and the hosts' times add up to %d", truth, working, integral)
 	}
 	ended := truth.Finished + truth.Failed + truth.Aborted

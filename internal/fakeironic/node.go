@@ -49,7 +49,10 @@ type attrs struct {
 	rest                          map[string]json.RawMessage
 }
 
-type port struct{ uuid, address string }
+type port struct {
+	uuid, address string
+	created       int64
+}
 
 // fate is what was decided for a host, by the options or on demand.
 type fate struct {

@@ -1,6 +1,7 @@
 package fakeironic
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 
@@ -69,18 +70,6 @@ func (c *call) listNodes(detail bool) (int, []byte, *fault) {
 	return 200, append(body, '}'), nil
 }
 
-func (c *call) queryArguments() map[string]any {
-	args := map[string]any{}
-	for key, v := range c.query {
-		if len(v) == 1 {
-			args[key] = v[0]
-		} else {
-			args[key] = anys(v)
-		}
-	}
-	return args
-}
-
 // listView decides what a list shows; names are the fields of its next link.
 func (c *call) listView(args map[string]any, detail bool) (v *view, names []string, f *fault) {
 	text, asked := args["fields"].(string)
@@ -92,10 +81,10 @@ func (c *call) listView(args map[string]any, detail bool) (v *view, names []stri
 	}
 	whole := detail
 	if value, given := args["detail"]; given && !detail {
-		if c.minor < 43 {
-			return nil, nil, notAcceptable()
-		}
 		whole, _ = parseBool(value)
+		if c.minor < 43 {
+			return nil, nil, clientFault(400, "Invalid query parameter ?detail=%s received.", repr(whole, false))
+		}
 		if whole && asked {
 			return nil, nil, clientFault(400, "Can not specify ?detail=True and fields in the same request.")
 		}
@@ -114,10 +103,14 @@ func (c *call) listView(args map[string]any, detail bool) (v *view, names []stri
 func splitFields(text string) []string {
 	names := []string{} // never nil: nil means all
 	for part := range strings.SplitSeq(strings.ToLower(text), ",") {
-		names = append(names, strings.TrimSpace(part))
+		if part = strings.TrimSpace(part); part != "" {
+			names = append(names, part)
+		}
 	}
 	return names
 }
+
+var knownFaults = []string{"power failure", "clean failure", "rescue abort failure"}
 
 func (c *call) checkFilters(args map[string]any) *fault {
 	for _, filter := range filterVersions {
@@ -127,6 +120,9 @@ func (c *call) checkFilters(args map[string]any) *fault {
 	}
 	if state, given := args["provision_state"].(string); given && !c.w.knowsState(ironic.State(state)) {
 		return clientFault(400, `Provision state "%s" is not valid`, state)
+	}
+	if fault, given := args["fault"].(string); given && !slices.Contains(knownFaults, fault) {
+		return clientFault(400, `Unrecognized fault "%s" is specified, allowed faults are ('power failure', 'clean failure', 'rescue abort failure')`, fault)
 	}
 	if key, given := args["sort_key"].(string); given {
 		if f := fieldByName[key]; f != nil && f.min > c.minor {
@@ -227,7 +223,9 @@ func (c *call) nextLink(args map[string]any, names []string, detail bool, q *Que
 	return b.String()
 }
 
-func (c *call) showNode(ident string) (int, []byte, *fault) {
+// showNode is GET of one node. Ironic takes an unknown part of the path behind it
+// for the fields.
+func (c *call) showNode(ident, field string) (int, []byte, *fault) {
 	args := c.queryArguments()
 	if f := checkArguments(args, []argument{{"fields", argString}}); f != nil {
 		return 0, nil, f
@@ -242,6 +240,9 @@ func (c *call) showNode(ident string) (int, []byte, *fault) {
 			return 0, nil, notAcceptable()
 		}
 		names = splitFields(text)
+	}
+	if field != "" {
+		names = []string{field}
 	}
 	v, f := c.w.newView(c.minor, c.base(), names)
 	if f != nil {

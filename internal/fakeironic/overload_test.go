@@ -77,6 +77,18 @@ func TestSlowBootsRunIntoTheCallbackTimeout(t *testing.T) {
 	}
 }
 
+// TestAtTheLimitIsNotOverIt: hosts that come and go, never more than two.
+func TestAtTheLimitIsNotOverIt(t *testing.T) {
+	w := newWorld(t, fixed(func(o *Options) { o.Fleet.Nodes, o.Limit = 3, 2 }))
+	ids, work := w.Idents(), 8*m+41*s
+	put(t, w, t0, ids[0], ironic.TargetActive, 202)
+	put(t, w, t0.Add(m), ids[1], ironic.TargetActive, 202)
+	put(t, w, t0.Add(work), ids[2], ironic.TargetActive, 202)
+	if got := w.Truth(t0.Add(time.Hour)); got.PeakWorking != 2 || got.OverLimit != 0 || got.HostTime != 3*work {
+		t.Errorf("%+v", got)
+	}
+}
+
 func TestTruthCountsExactly(t *testing.T) {
 	w, _ := storm(t, 3, Overload{})
 	w.SetLimit(t0, 2)

@@ -2,6 +2,8 @@ package fakeironic
 
 import (
 	"encoding/json"
+	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -25,9 +27,12 @@ func (op *patchOp) apply(e *edit) *fault {
 		return clientFault(400, "Schema error for patch: '%s' is not one of ['add', 'replace', 'remove']", op.Op)
 	}
 	if len(op.Value) == 0 {
-		return clientFault(400, "Schema error for patch: 'value' is a required property")
+		return op.cannot("The operation does not contain a 'value' member")
 	}
 	key := parts[0]
+	if !slices.Contains(patchable, key) && (key != "disable_power_off" && key != "firmware_interface" && key != "parent_node") {
+		return clientFault(400, "Cannot patch %s. Only the following can be updated: %s", op.Path, strings.Join(patchable, ", "))
+	}
 	if len(parts) == 1 {
 		if op.Op == "remove" && removable(key) {
 			delete(e.attrs.rest, key)
@@ -36,32 +41,32 @@ func (op *patchOp) apply(e *edit) *fault {
 		return e.set(key, op.Value)
 	}
 	if !removable(key) {
-		return op.cannot()
+		return op.cannot("member '" + parts[1] + "' not found in a text")
 	}
 	doc := map[string]any{}
 	if raw, ok := e.attrs.rest[key]; ok && json.Unmarshal(raw, &doc) != nil {
-		return op.cannot()
+		return op.cannot("the field is no object")
 	}
 	at := doc
 	for _, part := range parts[1 : len(parts)-1] {
 		below, ok := at[part].(map[string]any)
 		if !ok {
-			return op.cannot()
+			return op.cannot("member '" + part + "' not found")
 		}
 		at = below
 	}
 	leaf := parts[len(parts)-1]
+	if _, ok := at[leaf]; !ok && op.Op != "add" {
+		return op.cannot(fmt.Sprintf("can't %s a non-existent object '%s'", op.Op, leaf))
+	}
 	if op.Op == "remove" {
-		if _, ok := at[leaf]; !ok {
-			return op.cannot()
-		}
 		delete(at, leaf)
 	} else {
 		at[leaf] = op.Value
 	}
 	raw, err := json.Marshal(doc)
 	if err != nil {
-		return op.cannot()
+		return op.cannot(err.Error())
 	}
 	return e.set(key, raw)
 }
@@ -75,6 +80,18 @@ func removable(key string) bool {
 	return true
 }
 
-func (op *patchOp) cannot() *fault {
-	return clientFault(400, "Couldn't apply patch '{'op': '%s', 'path': '%s'}'. Reason: can't %s a non-existent object", op.Op, op.Path, op.Op)
+func (op *patchOp) cannot(reason string) *fault {
+	value := ""
+	var v any
+	if op.Op != "remove" && json.Unmarshal(op.Value, &v) == nil {
+		value = ", 'value': " + repr(v, true)
+	}
+	return clientFault(400, "Couldn't apply patch '{'op': '%s', 'path': '%s'%s}'. Reason: %s", op.Op, op.Path, value, reason)
 }
+
+// patchable is what Ironic names when a patch meets another field.
+var patchable = []string{"automated_clean", "bios_interface", "boot_interface", "chassis_uuid", "conductor_group",
+	"console_interface", "deploy_interface", "description", "driver", "driver_info", "extra", "inspect_interface",
+	"instance_info", "instance_uuid", "lessee", "maintenance", "management_interface", "name", "network_data",
+	"network_interface", "owner", "power_interface", "properties", "protected", "protected_reason", "raid_interface",
+	"rescue_interface", "resource_class", "retired", "retired_reason", "shard", "storage_interface", "vendor_interface"}

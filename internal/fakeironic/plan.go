@@ -54,11 +54,11 @@ func (w *World) plan(n *node, v verb) *work {
 		job.steps = w.cleanSteps(draw, fast, true)
 	case verbProvide:
 		job.goal = ironic.Available
-		job.steps = w.cleanSteps(draw, fast, w.opt.AutomatedClean)
+		job.steps = w.cleanSteps(draw, fast, w.cleans(n))
 	case verbDelete:
 		job.goal = ironic.Available
 		job.steps = append([]step{{state: ironic.Deleting, hold: draw.span(d.TearDown), agent: agentWipe}},
-			w.cleanSteps(draw, false, w.opt.AutomatedClean)...)
+			w.cleanSteps(draw, false, w.cleans(n))...)
 	case verbDeploy, verbRebuild:
 		job.goal = ironic.Active
 		job.steps = w.deploySteps(draw, fast)
@@ -75,6 +75,18 @@ func (w *World) plan(n *node, v verb) *work {
 	}
 	job.target = job.goal
 	return job
+}
+
+// cleans tells whether provide and deleted clean n: its own automated_clean goes
+// before the conductor's.
+func (w *World) cleans(n *node) bool {
+	switch string(n.attrs.rest["automated_clean"]) {
+	case "true":
+		return true
+	case "false":
+		return false
+	}
+	return w.opt.AutomatedClean
 }
 
 // ramdisk is the part that all boots share: the conductor prepares, the host

@@ -1,6 +1,7 @@
 package fakeironic
 
 import (
+	"cmp"
 	"slices"
 	"time"
 
@@ -13,7 +14,8 @@ type provisionAsk struct {
 	minor          int
 	cleanSteps     bool
 	configdrive    bool
-	rescuePassword bool
+	rescuePassword bool // given and not blank
+	passwordGiven  bool
 }
 
 // SetProvision is PUT /v1/nodes/<ident>/states/provision without HTTP, at the
@@ -24,7 +26,7 @@ func (w *World) SetProvision(now time.Time, ident string, target ironic.Target) 
 	w.count(callPut)
 	f := w.provision(ident, provisionAsk{
 		target: target, minor: w.opt.API.MaxMinor,
-		cleanSteps: target == ironic.TargetClean, rescuePassword: target == ironic.TargetRescue,
+		cleanSteps: target == ironic.TargetClean, rescuePassword: target == ironic.TargetRescue, passwordGiven: target == ironic.TargetRescue,
 	})
 	if f != nil {
 		return f.status, f.text
@@ -98,7 +100,7 @@ func checkBody(ask provisionAsk) *fault {
 	if ask.cleanSteps && ask.target != ironic.TargetClean {
 		return clientFault(400, `"clean_steps" is only valid when setting target provision state to clean`)
 	}
-	if ask.rescuePassword && ask.target != ironic.TargetRescue {
+	if ask.passwordGiven && ask.target != ironic.TargetRescue {
 		return clientFault(400, `"rescue_password" is only valid when setting target provision state to rescue`)
 	}
 	if ask.target == ironic.TargetRescue && !ask.rescuePassword {
@@ -206,7 +208,7 @@ func (w *World) setPower(ident, target string, minor int) *fault {
 		return notAcceptable()
 	}
 	if !known {
-		return clientFault(400, `The requested action "%s" can not be performed on node "%s" while it is in state "%s".`, target, ident, n.power)
+		return clientFault(400, `The requested action "%s" can not be performed on node "%s" while it is in state "%s".`, target, ident, cmp.Or(n.power, "None"))
 	}
 	if n.state == ironic.Cleaning || n.state == ironic.CleanWait {
 		return clientFault(400, `The requested action "%s" can not be performed on node "%s" while it is in state "%s".`, target, ident, n.state)

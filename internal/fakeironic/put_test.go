@@ -95,6 +95,9 @@ func TestProvisionRefusals(t *testing.T) {
 		{"configdrive for another target", `{"target":"inspect","configdrive":"aGk="}`, 81, in(ironic.Manageable), 400, "Adding a config drive"},
 		{"configdrive", `{"target":"active","configdrive":{"user_data":"x"}}`, 81, in(ironic.Available), 202, ""},
 		{"abort of inspection, old version", `{"target":"abort"}`, 40, in(ironic.InspectWait), 406, "Request not acceptable."},
+		{"blank password for another target", `{"target":"inspect","rescue_password":""}`, 81, in(ironic.Manageable), 400, "only valid when"},
+		{"blank password", `{"target":"rescue","rescue_password":" "}`, 81, in(ironic.Active), 400, "A non-empty"},
+		{"configdrive of a wrong type", `{"target":"active","configdrive":5}`, 81, in(ironic.Available), 400, "Expected types"},
 		{"rescue in maintenance", `{"target":"rescue","rescue_password":"x"}`, 81, maintained, 400, "The rescuing operation"},
 		{"rebuild in maintenance", `{"target":"rebuild"}`, 81, maintained, 400, "The provisioning operation"},
 		{"deleted in maintenance", `{"target":"deleted"}`, 81, maintained, 202, ""},
@@ -112,11 +115,19 @@ func TestProvisionRefusals(t *testing.T) {
 
 // TestSpellings: paths and bodies that reach the same PUT (IRONIC.md 7.2).
 func TestSpellings(t *testing.T) {
-	for _, path := range []string{"/v1/nodes/a/states/provision", "/nodes/a/states/provision", "//v1//nodes/a/states/provision/",
+	for _, path := range []string{"/v1/nodes/a/states/provision", "/nodes/a/states/provision", "//v1/nodes/a/states//provision//",
 		"/v1/nodes/%61/states%2Fprovision", "/v1/nodes/a/states/provision.json"} {
 		server := serve(t, nil, hostsNamed(ironic.Available, "a"))
 		if status, _, body := ask(t, server, "PUT", path, `{"target":"active"}`, 81); status != 202 {
 			t.Errorf("%s: %d %s", path, status, body)
+		}
+	}
+	for path, want := range map[string]int{"/v1//nodes/a/states/provision": 500, "/v1/nodes//a/states/provision": 400,
+		"/v1/nodes/a//states/provision": 500, "/v1/nodes/a/./states/provision": 500, "/v1/nodes/b/../a/states/provision": 500,
+		"/V1/nodes/a/states/provision": 404, "/v1/nodes/a/states/nonsense": 405} {
+		server := serve(t, nil, hostsNamed(ironic.Available, "a"))
+		if status, _, body := ask(t, server, "PUT", path, `{"target":"active"}`, 81); status != want {
+			t.Errorf("%s: %d %s, want %d", path, status, body, want)
 		}
 	}
 	for _, path := range []string{"/v1/nodes/a/states/provision/active", "/v1/nodes/a/states/provision?target=active"} {

@@ -1,6 +1,11 @@
 package fakeironic
 
-import "github.com/ironic-throttle/ironic-throttle/pkg/ironic"
+import (
+	"strconv"
+	"strings"
+
+	"github.com/ironic-throttle/ironic-throttle/pkg/ironic"
+)
 
 var provisionArguments = []argument{
 	{"target", argString}, {"rescue_password", argString}, {"disable_ramdisk", argBool},
@@ -8,7 +13,7 @@ var provisionArguments = []argument{
 
 // putProvision checks the body in Ironic's order and asks the world.
 func (c *call) putProvision(ident string, args map[string]any) *fault {
-	known := append([]argument{{"configdrive", argAny}, {"clean_steps", argList}, {"deploy_steps", argList}}, provisionArguments...)
+	known := append([]argument{{"configdrive", argDrive}, {"clean_steps", argList}, {"deploy_steps", argList}}, provisionArguments...)
 	if c.w.newer() {
 		known = append(known, argument{"service_steps", argList}, argument{"runbook", argString})
 	}
@@ -20,10 +25,11 @@ func (c *call) putProvision(ident string, args map[string]any) *fault {
 		return f
 	}
 	list, _ := args["clean_steps"].([]any)
-	password, _ := args["rescue_password"].(string)
+	password, given := args["rescue_password"].(string)
 	return c.w.provision(ident, provisionAsk{
 		target: ironic.Target(repr(args["target"], false)), minor: c.minor,
-		cleanSteps: len(list) > 0, configdrive: truthy(args["configdrive"]), rescuePassword: password != "",
+		cleanSteps: len(list) > 0, configdrive: truthy(args["configdrive"]),
+		rescuePassword: strings.TrimSpace(password) != "", passwordGiven: given,
 	})
 }
 
@@ -46,6 +52,14 @@ func (c *call) putPower(ident string, args map[string]any) *fault {
 	}
 	if _, f := c.lookup(ident); f != nil {
 		return f
+	}
+	if timeout, given := args["timeout"]; given && timeout != nil {
+		if c.minor < 27 {
+			return notAcceptable()
+		}
+		if seconds, err := strconv.Atoi(repr(timeout, false)); err != nil || seconds < 1 {
+			return clientFault(400, "timeout has to be positive integer")
+		}
 	}
 	return c.w.setPower(ident, repr(args["target"], false), c.minor)
 }

@@ -3,19 +3,26 @@ package fakeironic
 import (
 	"net/http"
 	"slices"
+	"strings"
 )
 
-// route finds what a request reaches. Paths with and without v1, doubled
-// slashes and a .json at the end reach the same, as in a real Ironic.
+// route finds what a request reaches. Several spellings reach the same, as in a
+// real Ironic: with and without v1, slashes at both ends, a .json at the end.
 func (c *call) route() (int, []byte, *fault) {
 	p := c.path
 	if len(p) == 0 {
 		return 200, c.rootDocument(), nil
 	}
+	if c.blank {
+		return 0, nil, clientFault(400, "Expected UUID or name for node_ident: ")
+	}
+	if c.lost {
+		return 0, nil, serverFault(500, "NodeStatesController.provision() got multiple values for argument 'target'")
+	}
 	switch p[0] {
 	case "":
 		if c.r.Method != http.MethodGet {
-			return 0, nil, routeFault(405, "")
+			return 0, nil, clientFault(405, "The server could not comply with the request since it is either malformed or otherwise incorrect.")
 		}
 		return 200, c.versionDocument(), nil
 	case "nodes":
@@ -25,15 +32,26 @@ func (c *call) route() (int, []byte, *fault) {
 	case "drivers":
 		return c.drivers(p[1:])
 	case "conductors":
-		if len(p) == 1 && c.minor >= 49 && c.r.Method == http.MethodGet {
+		if c.minor < 49 {
+			return 0, nil, clientFault(404, "Resource could not be found.")
+		}
+		if len(p) == 1 && c.r.Method == http.MethodGet {
 			return 200, c.conductors(), nil
 		}
+	case "chassis":
+		if len(p) == 1 && c.r.Method == http.MethodGet {
+			return 200, []byte(`{"chassis": []}`), nil
+		}
 	case "lookup":
+		if c.query.Get("addresses")+c.query.Get("node_uuid") == "" {
+			return 0, nil, clientFault(400, "At least one of 'addresses' and 'node_uuid' parameters is required")
+		}
 		return 0, nil, clientFault(404, "Resource could not be found.")
 	case "heartbeat":
 		if len(p) == 2 && c.r.Method == http.MethodPost {
 			return 0, nil, c.agentHeartbeat(p[1])
 		}
+		return 0, nil, routeFault(405, "")
 	}
 	return 0, nil, routeFault(404, "")
 }
@@ -48,24 +66,33 @@ func (c *call) routeNodes(p []string) (int, []byte, *fault) {
 		return c.listNodes(false)
 	case len(p) == 0 && method == http.MethodPost:
 		return c.createNode()
+	case len(p) == 0 && method == http.MethodDelete:
+		return 0, nil, clientFault(400, "Missing mandatory parameter: node_ident")
 	case len(p) == 0:
 		return 0, nil, routeFault(405, "")
+	case p[0] == "detail" && strings.HasSuffix(c.r.URL.Path, "/"):
+		return 0, nil, clientFault(404, "Resource could not be found.")
 	case p[0] == "detail" && len(p) == 1 && method == http.MethodGet:
 		return c.listNodes(true)
 	case p[0] == "validate" && method == http.MethodGet:
 		return c.validateNode(c.query.Get("node"))
 	}
 	if !uuidForm.MatchString(p[0]) && !nameForm.MatchString(p[0]) {
+		if len(p) > 1 && p[1] == "states" {
+			return 0, nil, clientFault(400, "Expected UUID or name for node_ident: %s", p[0])
+		}
 		return 0, nil, routeFault(400, "Expected UUID or name for node: "+p[0])
 	}
 	if len(p) == 1 {
 		switch method {
 		case http.MethodGet:
-			return c.showNode(p[0])
+			return c.showNode(p[0], "")
 		case http.MethodPatch:
 			return c.patchNode(p[0])
 		case http.MethodDelete:
 			return c.removeNode(p[0])
+		case http.MethodPost:
+			return 0, nil, clientFault(400, "Schema error for node: '%s' is not of type 'object'", p[0])
 		}
 		return 0, nil, routeFault(405, "")
 	}
@@ -77,7 +104,7 @@ func (c *call) routeNode(ident string, p []string) (int, []byte, *fault) {
 	if p[0] == "states" {
 		return c.routeStates(ident, p[1:])
 	}
-	if c.minor < subs[p[0]] {
+	if min := subs[p[0]]; c.minor < min && min <= c.w.opt.API.MaxMinor {
 		return 0, nil, routeFault(404, "")
 	}
 	n, f := c.lookup(ident)
@@ -92,14 +119,17 @@ func (c *call) routeNode(ident string, p []string) (int, []byte, *fault) {
 		if leaf && (method == http.MethodPut || method == http.MethodDelete) {
 			return c.setMaintenance(n, method == http.MethodPut)
 		}
+		return 0, nil, routeFault(405, "")
 	case "ports":
 		if leaf && method == http.MethodGet {
-			return c.listPorts(n.ports, n.uuid, "nodes/"+ident+"/ports")
+			return c.listPorts(n.ports, n.uuid, false)
 		}
 	case "inventory":
-		return 0, nil, clientFault(404, "Node inventory record for node %s could not be found.", n.uuid)
+		return 0, nil, clientFault(404, "Node inventory record for node %s could not be found.", itoa(n.id))
 	case "firmware":
-		return 200, []byte(`{"firmware": []}`), nil
+		if c.w.opt.API.MaxMinor >= subs["firmware"] {
+			return 200, []byte(`{"firmware": []}`), nil
+		}
 	case "bios":
 		return 200, []byte(`{"bios": []}`), nil
 	case "portgroups":
@@ -114,6 +144,9 @@ func (c *call) routeNode(ident string, p []string) (int, []byte, *fault) {
 	case "management":
 		return c.bootDevice(p[1:])
 	}
+	if leaf && method == http.MethodGet {
+		return c.showNode(ident, p[0])
+	}
 	return 0, nil, routeFault(404, "")
 }
 
@@ -124,12 +157,15 @@ func (c *call) routeStates(ident string, p []string) (int, []byte, *fault) {
 		}
 		return 0, nil, routeFault(405, "")
 	}
-	if c.r.Method != http.MethodPut || len(p) > 2 || !slices.Contains([]string{"provision", "power", "raid"}, p[0]) {
-		return 0, nil, routeFault(404, "")
+	if c.r.Method != http.MethodPut || len(p) > 3 || !slices.Contains([]string{"provision", "power", "raid"}, p[0]) {
+		return 0, nil, routeFault(405, "")
 	}
 	args := c.arguments()
-	if len(p) == 2 { // the target as a part of the path
+	if len(p) > 1 { // target and config drive as parts of the path
 		args["target"] = p[1]
+	}
+	if len(p) > 2 {
+		args["configdrive"] = p[2]
 	}
 	var f *fault
 	switch p[0] {

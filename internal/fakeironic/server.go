@@ -90,6 +90,10 @@ func (c *call) answer() answer {
 			a.header.Set(headerMaxVersion, "1."+itoa(int64(c.w.opt.API.MaxMinor)))
 		}
 		if f != nil {
+			if len(c.path) == 1 && c.path[0] == "" && ranged { // the version document answers in the other form
+				f.code = "Client"
+				a.header.Set(headerRequestID, "req-"+c.w.draw.uuid())
+			}
 			a.status, a.body = f.status, f.body()
 			a.header.Set("Content-Type", "application/json")
 			return a

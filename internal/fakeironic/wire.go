@@ -73,6 +73,9 @@ func (t transport) RoundTrip(r *http.Request) (*http.Response, error) {
 	if err := r.Context().Err(); err != nil {
 		return nil, err
 	}
+	if r.Method == http.MethodHead {
+		a.body = nil
+	}
 	var body io.Reader = bytes.NewReader(a.body)
 	length := int64(len(a.body))
 	if whole, err := strconv.ParseInt(a.header.Get("Content-Length"), 10, 64); err == nil && whole > length {
