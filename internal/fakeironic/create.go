@@ -75,8 +75,26 @@ func (w *World) insert(n *node) {
 	if n.name != "" {
 		w.byName[n.name] = n
 	}
+	w.setAttrs(n, n.attrs)
 	w.counts[n.state]++
 	w.index(n, n.state)
+}
+
+// setAttrs is the only place where a node in the world gets other attributes.
+func (w *World) setAttrs(n *node, a *attrs) {
+	delete(w.byInst, n.attrs.instance)
+	n.attrs = a
+	if a.instance != "" {
+		w.byInst[a.instance] = n
+	}
+}
+
+// instanceFree refuses an instance that another node has.
+func (w *World) instanceFree(n *node, instance string) *fault {
+	if other := w.byInst[instance]; other != nil && other != n {
+		return clientFault(409, "Instance %s is already associated with a node, it cannot be associated with this other node %s", instance, n.uuid)
+	}
+	return nil
 }
 
 // remove takes n out of Ironic: whatever it was doing is over.
@@ -93,6 +111,7 @@ func (w *World) remove(n *node) {
 		w.nodes = slices.Delete(w.nodes, i, i+1)
 	}
 	delete(w.byUUID, n.uuid)
+	delete(w.byInst, n.attrs.instance)
 	if w.byName[n.name] == n {
 		delete(w.byName, n.name)
 	}

@@ -50,6 +50,9 @@ func (c *call) createNode() (int, []byte, *fault) {
 	if f := c.w.reach(n); f != nil {
 		return 0, nil, f
 	}
+	if f := c.w.instanceFree(n, a.instance); f != nil {
+		return 0, nil, f
+	}
 	n.attrs = a
 	c.w.drawFate(n)
 	c.w.insert(n)
@@ -182,8 +185,11 @@ func (c *call) patchNode(ident string) (int, []byte, *fault) {
 			return 0, nil, f
 		}
 	}
+	if f := c.w.instanceFree(n, next.instance); f != nil {
+		return 0, nil, f
+	}
 	c.w.rename(n, name)
-	n.attrs = &next
+	c.w.setAttrs(n, &next)
 	c.w.setMaintenance(n, maintenance, n.reason)
 	return c.whole(200, n)
 }

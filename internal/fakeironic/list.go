@@ -64,10 +64,8 @@ func (w *World) page(q *Query) ([]*node, *fault) {
 	switch {
 	case q.instance != nil:
 		rows = nil
-		for _, n := range w.nodes {
-			if n.attrs.instance == *q.instance {
-				rows = append(rows, n)
-			}
+		if n := w.byInst[*q.instance]; n != nil {
+			rows = []*node{n}
 		}
 	case q.State != "":
 		rows = w.byState[q.State]

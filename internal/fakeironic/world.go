@@ -24,6 +24,7 @@ type World struct {
 	nodes   []*node // by id
 	byUUID  map[string]*node
 	byName  map[string]*node
+	byInst  map[string]*node         // by instance UUID, which is unique
 	byState map[ironic.State][]*node // as lists show it, by id
 	counts  map[ironic.State]int     // as it is
 	down    []conductorDown          // by conductor
@@ -59,7 +60,7 @@ func NewWorld(o Options, now time.Time) (*World, error) {
 	}
 	w := &World{
 		opt: o, now: now.UnixNano(), draw: newStream(o.Seed, 0),
-		byUUID: map[string]*node{}, byName: map[string]*node{},
+		byUUID: map[string]*node{}, byName: map[string]*node{}, byInst: map[string]*node{},
 		byState: map[ironic.State][]*node{}, counts: map[ironic.State]int{},
 		down: make([]conductorDown, o.Conductors), bases: map[string]*attrs{},
 	}
