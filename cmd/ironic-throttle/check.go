@@ -91,8 +91,10 @@ func hostOf(ask *api.Ask, args []string) (bool, error) {
 // checkVacancy asks for nobody in particular.
 func (p *process) checkVacancy(cmd *cobra.Command, server string) error {
 	var stray []string
-	cmd.LocalNonPersistentFlags().Visit(func(f *pflag.Flag) {
-		if f.Name != "server" && f.Name != "dry-run" {
+	cmd.Flags().Visit(func(f *pflag.Flag) {
+		switch f.Name {
+		case "server", "dry-run", "output": // nothing about a host
+		default:
 			stray = append(stray, "--"+f.Name)
 		}
 	})
