@@ -90,7 +90,9 @@ func (a *Agent) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		answer = command(r)
 	}
 	w.Header().Set("Content-Type", "application/json")
-	_ = json.NewEncoder(w).Encode(answer)
+	if err := json.NewEncoder(w).Encode(answer); err != nil {
+		return // Ironic has hung up
+	}
 }
 
 // command does nothing, successfully.

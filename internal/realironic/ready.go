@@ -76,7 +76,7 @@ func (i *Ironic) wait(ctx context.Context, watched []*process, enough func([]str
 		}
 		for _, p := range watched {
 			if !p.running() {
-				return fmt.Errorf("%s ended (%v) before it was ready: %w", p.name, p.err, last)
+				return fmt.Errorf("%s ended before it was ready: %w", p.name, errors.Join(p.err, last))
 			}
 		}
 		select {
