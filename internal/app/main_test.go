@@ -1,0 +1,141 @@
+package app
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"github.com/ironic-throttle/ironic-throttle/internal/config"
+	"github.com/ironic-throttle/ironic-throttle/internal/fakeironic"
+	"github.com/ironic-throttle/ironic-throttle/pkg/api"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// logBook is a log that a test reads.
+type logBook struct {
+	mu   sync.Mutex
+	text bytes.Buffer
+}
+
+func (b *logBook) Write(p []byte) (int, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.text.Write(p)
+}
+
+// count counts the lines that contain all words.
+func (b *logBook) count(words ...string) int {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	n := 0
+lines:
+	for line := range strings.Lines(b.text.String()) {
+		for _, w := range words {
+			if !strings.Contains(line, w) {
+				continue lines
+			}
+		}
+		n++
+	}
+	return n
+}
+
+func (b *logBook) logger() *slog.Logger { return slog.New(slog.NewTextHandler(b, nil)) }
+
+// stage is an App that runs in a bubble, on an Ironic in memory, without
+// listeners.
+type stage struct {
+	*testing.T
+	app    *App
+	ironic *fakeironic.Server
+	log    *logBook
+	stop   func()
+}
+
+// play runs script in a bubble, with an App that change has prepared. The App
+// ends with it.
+func play(t *testing.T, change func(*Options, *fakeironic.Server), script func(*stage)) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		s := &stage{T: t, log: &logBook{}}
+		o := fakeironic.DefaultOptions()
+		o.Fleet.Nodes = 10
+		world, err := fakeironic.NewWorld(o, time.Now())
+		if err != nil {
+			t.Fatal(err)
+		}
+		s.ironic = fakeironic.NewServer(world, time.Now)
+		opts := Options{Config: config.Default(), Log: s.log.logger(), Version: "v1", Transport: s.ironic.Transport()}
+		opts.Config.Ironic.Endpoint = "http://ironic/v1"
+		opts.Config.Listen = config.Listen{}
+		if change != nil {
+			change(&opts, s.ironic)
+		}
+		if s.app, err = New(t.Context(), opts); err != nil {
+			t.Fatal(err)
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		done := make(chan error, 1)
+		go func() { done <- s.app.Run(ctx) }()
+		s.stop = sync.OnceFunc(func() {
+			begun := time.Now()
+			cancel()
+			if err := <-done; err != nil {
+				t.Errorf("Run: %v", err)
+			}
+			if took := time.Since(begun); took > 5*time.Second {
+				t.Errorf("Run took %v to end", took)
+			}
+		})
+		defer s.stop()
+		script(s)
+	})
+}
+
+// pass lets virtual time go by.
+func (s *stage) pass(d time.Duration) {
+	<-time.After(d)
+	synctest.Wait()
+}
+
+// ask asks for a host by the HTTP handler.
+func (s *stage) ask(name string) api.Answer {
+	s.Helper()
+	a, err := s.post(name)
+	if err != nil {
+		s.Fatal(err)
+	}
+	return a
+}
+
+func (s *stage) post(name string) (a api.Answer, err error) {
+	body := fmt.Sprintf(`{"namespace":"ns-01","name":%q,"op":"provision"}`, name)
+	r := httptest.NewRequest(http.MethodPost, "/v1/isready", strings.NewReader(body))
+	r.Header.Set("Content-Type", "application/json")
+	w := httptest.NewRecorder()
+	s.app.server.API().ServeHTTP(w, r)
+	if w.Code != http.StatusOK {
+		return a, fmt.Errorf("%s: %d %s", name, w.Code, w.Body)
+	}
+	return a, json.Unmarshal(w.Body.Bytes(), &a)
+}
+
+// says demands an answer.
+func (s *stage) says(name string, want api.Reason) {
+	s.Helper()
+	if a := s.ask(name); a.Reason != want {
+		s.Errorf("%s: %s (%s), want %s", name, a.Reason, a.Message, want)
+	}
+}
