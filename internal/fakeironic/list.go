@@ -114,7 +114,7 @@ func (q *Query) matches(n *node) bool {
 		(q.associated == nil || (n.attrs.instance != "") == *q.associated) &&
 		(q.retired == nil || !*q.retired) &&
 		(q.instance == nil || n.attrs.instance == *q.instance) &&
-		(q.group == nil || n.attrs.group == strings.ToLower(*q.group)) &&
+		(q.group == nil || strings.EqualFold(n.attrs.group, *q.group)) &&
 		(q.driver == nil || n.attrs.driver == *q.driver) &&
 		(q.fault == nil || f.fault == *q.fault)
 }

@@ -30,7 +30,7 @@ func (op *patchOp) apply(e *edit) *fault {
 		return op.cannot("The operation does not contain a 'value' member")
 	}
 	key := parts[0]
-	if !slices.Contains(patchable, key) && (key != "disable_power_off" && key != "firmware_interface" && key != "parent_node") {
+	if !slices.Contains(patchable, key) && !slices.Contains(patchableLater, key) {
 		return clientFault(400, "Cannot patch %s. Only the following can be updated: %s", op.Path, strings.Join(patchable, ", "))
 	}
 	if len(parts) == 1 {
@@ -40,22 +40,26 @@ func (op *patchOp) apply(e *edit) *fault {
 		}
 		return e.set(key, op.Value)
 	}
+	return op.below(e, key, parts[1:])
+}
+
+// below changes what is inside a field that is an object.
+func (op *patchOp) below(e *edit, key string, path []string) *fault {
 	if !removable(key) {
-		return op.cannot("member '" + parts[1] + "' not found in a text")
+		return op.cannot("member '" + path[0] + "' not found in a text")
 	}
 	doc := map[string]any{}
 	if raw, ok := e.attrs.rest[key]; ok && json.Unmarshal(raw, &doc) != nil {
 		return op.cannot("the field is no object")
 	}
-	at := doc
-	for _, part := range parts[1 : len(parts)-1] {
-		below, ok := at[part].(map[string]any)
+	at, leaf := doc, path[len(path)-1]
+	for _, part := range path[:len(path)-1] {
+		inner, ok := at[part].(map[string]any)
 		if !ok {
 			return op.cannot("member '" + part + "' not found")
 		}
-		at = below
+		at = inner
 	}
-	leaf := parts[len(parts)-1]
 	if _, ok := at[leaf]; !ok && op.Op != "add" {
 		return op.cannot(fmt.Sprintf("can't %s a non-existent object '%s'", op.Op, leaf))
 	}
@@ -88,6 +92,9 @@ func (op *patchOp) cannot(reason string) *fault {
 	}
 	return clientFault(400, "Couldn't apply patch '{'op': '%s', 'path': '%s'%s}'. Reason: %s", op.Op, op.Path, value, reason)
 }
+
+// patchableLater came after API 1.82, whose message is the one that was seen.
+var patchableLater = []string{"disable_power_off", "firmware_interface", "parent_node"}
 
 // patchable is what Ironic names when a patch meets another field.
 var patchable = []string{"automated_clean", "bios_interface", "boot_interface", "chassis_uuid", "conductor_group",

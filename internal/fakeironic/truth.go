@@ -20,7 +20,8 @@ type Truth struct {
 	Since     time.Time     `json:"since"`       // begin of the counting
 	OverLimit time.Duration `json:"overLimitNS"` // time with Working > Limit, exact
 	// HostTime is the integral of Working over time since Since: divided by
-	// limit and elapsed time it is the true use of the slots.
+	// limit and elapsed time it is the true use of the slots. It holds 292
+	// years of one host.
 	HostTime time.Duration `json:"hostTimeNS"`
 
 	Started  int      `json:"started"` // works that began

@@ -137,7 +137,9 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 	if errors.Is(err, context.DeadlineExceeded) {
 		err = server.Close() // somebody waits in a slow answer
 	}
-	<-done
+	if ended := <-done; !errors.Is(ended, http.ErrServerClosed) {
+		err = errors.Join(err, ended)
+	}
 	if err != nil {
 		return fmt.Errorf("fake ironic: shut down: %w", err)
 	}
