@@ -9,6 +9,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -50,13 +51,21 @@ func options() fakeironic.Options {
 	return o
 }
 
-func newFake(t *testing.T, o fakeironic.Options) *fakeironic.Server {
+func newFake(t *testing.T, o fakeironic.Options, clock func() time.Time) *fakeironic.Server {
 	t.Helper()
-	w, err := fakeironic.NewWorld(o, time.Now())
+	w, err := fakeironic.NewWorld(o, clock())
 	if err != nil {
 		t.Fatal(err)
 	}
-	return fakeironic.NewServer(w, time.Now)
+	return fakeironic.NewServer(w, clock)
+}
+
+// askedClock goes on whenever it is asked, and only then: on real sockets the
+// work lasts so many requests, however slow the machine is.
+func askedClock() func() time.Time {
+	var asked atomic.Int64
+	begin := time.Now()
+	return func() time.Time { return begin.Add(time.Duration(asked.Add(1)) * 200 * time.Millisecond) }
 }
 
 // inMemory gives each case a fake of its own, in virtual time.
@@ -65,7 +74,7 @@ func inMemory(o fakeironic.Options) ironicsuite.Target {
 		MaxMinor: o.API.MaxMinor, Wait: 2 * time.Hour, Tick: time.Second,
 		Serve: func(t *testing.T, run func(*testing.T, ironicsuite.Server)) {
 			synctest.Test(t, func(t *testing.T) {
-				s := newFake(t, o)
+				s := newFake(t, o, time.Now)
 				run(t, ironicsuite.Server{
 					URL: "http://127.0.0.1:6385", Client: &http.Client{Transport: s.Transport()}, Backdoor: backdoor{s},
 				})
@@ -86,8 +95,10 @@ func TestFakeLimits(t *testing.T) {
 func TestFakeOnTheWire(t *testing.T) {
 	o := options()
 	o.API.Username, o.API.Password = "admin", "open sesame"
-	o.Speed = 1000 // a boot of two to six minutes is over in a third of a second
-	s := newFake(t, o)
+	short := fakeironic.Span{Min: 8 * time.Second, Max: 16 * time.Second}
+	d := &o.Durations
+	d.Boot, d.InspectRun, d.CleanRun, d.DeployRun, d.FinalReboot, d.TearDown, d.Unrescue = short, short, short, short, short, short, short
+	s := newFake(t, o, askedClock())
 	server := httptest.NewUnstartedServer(s)
 	server.Config.ErrorLog = slog.NewLogLogger(slog.DiscardHandler, 0) // of handshakes that are meant to fail
 	server.StartTLS()
@@ -98,7 +109,7 @@ func TestFakeOnTheWire(t *testing.T) {
 		t.Fatal(err)
 	}
 	target := ironicsuite.Target{
-		MaxMinor: o.API.MaxMinor, Wait: 30 * time.Second, Tick: 5 * time.Millisecond,
+		MaxMinor: o.API.MaxMinor, Wait: 30 * time.Second, Tick: time.Millisecond,
 		Serve: func(t *testing.T, run func(*testing.T, ironicsuite.Server)) {
 			run(t, ironicsuite.Server{
 				URL: server.URL, Client: server.Client(), CAFile: ca,
