@@ -1,0 +1,62 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/ironic-throttle/ironic-throttle/pkg/api"
+)
+
+func TestWatchGoesOnWithoutAThrottle(t *testing.T) {
+	away := errors.New("away")
+	for _, row := range []struct {
+		answers []error // one per second; the last one for ever
+		looks   int
+		errors  int
+		end     error
+	}{
+		{[]error{nil}, 6, 0, nil},
+		{[]error{away, away, nil}, 4, 1, nil},
+		{[]error{nil, away, nil, away}, 2, 2, away},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			var out, errs bytes.Buffer
+			p := &process{stdout: &out, stderr: &errs}
+			ctx, cancel := context.WithTimeout(t.Context(), 5500*time.Millisecond)
+			defer cancel()
+			asked := 0
+			err := p.repeatStatus(ctx, func(context.Context) (api.Status, error) {
+				err := row.answers[min(asked, len(row.answers)-1)]
+				asked++
+				return api.Status{Version: "v1"}, err
+			}, time.Second)
+			if !errors.Is(err, row.end) {
+				t.Errorf("%v: error %v, want %v", row.answers, err, row.end)
+			}
+			if n := strings.Count(out.String(), "throttle  v1"); n != row.looks {
+				t.Errorf("%v: shown %d times, want %d", row.answers, n, row.looks)
+			}
+			if n := strings.Count(errs.String(), "error: away"); n != row.errors {
+				t.Errorf("%v: complained %d times, want %d", row.answers, n, row.errors)
+			}
+		})
+	}
+}
+
+func TestOutputThatNobodyTakesIsAnError(t *testing.T) {
+	p := &process{stdout: brokenPipe{}, stderr: &bytes.Buffer{}}
+	for _, args := range [][]string{{"version"}, {"version", "-o", "json"}} {
+		if code := p.execute(t.Context(), args); code != exitNo {
+			t.Errorf("%v: exit code %d, want %d", args, code, exitNo)
+		}
+	}
+}
+
+type brokenPipe struct{}
+
+func (brokenPipe) Write([]byte) (int, error) { return 0, errors.New("broken pipe") }
