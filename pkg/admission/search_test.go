@@ -21,7 +21,7 @@ var (
 )
 
 // regressions are seeds of histories that once broke a rule.
-var regressions = []uint64{}
+var regressions = []uint64{103853, 109977}
 
 func TestF1_TruthNeverExceedsTheLimitInRandomHistories(t *testing.T) {
 	if *searchOnly != 0 {

@@ -63,7 +63,7 @@ func (l *Ledger) fold(from, h *host) {
 		h.nameOnly = h.nameOnly || from.nameOnly
 		h.gone = 0
 		if h.op == "" {
-			h.op = from.op
+			h.take(from.op)
 		}
 	}
 	h.everYes = h.everYes || from.everYes

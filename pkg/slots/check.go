@@ -139,6 +139,9 @@ func (l *Ledger) done(h *host, ask Ask) bool {
 	if ask.ID.UUID == "" {
 		return false // what we remember is the node's, and the name may have a new one
 	}
+	if h.holds() && h.op != ask.Op {
+		return false // the slot is for other work, which may come and go unseen
+	}
 	switch ask.Op {
 	case api.OpProvision, api.OpDeprovision:
 		return h.goal(ask.Op)

@@ -65,6 +65,42 @@ func TestLH16_WantsNothing(t *testing.T) {
 	s.wantOccupied(0)
 }
 
+func TestLH16_NotForALeaseOfOtherWork(t *testing.T) {
+	// Active is where this host starts from: it may go and come before we look.
+	s := newStage(t, 1)
+	s.is(1, ironic.Active)
+	s.wantAsk(by(1, api.OpDeprovision), granted)
+	s.after(time.Minute)
+	s.look()
+	s.l.ObserveNode(s.now, s.fetch(uuid(1), s.l.Begin(s.now)))
+	s.wantAsk(by(1, api.OpProvision), held)
+	s.wantOccupied(1)
+
+	// Available was seen between two phases, and the next began unseen.
+	s = newStage(t, 1)
+	s.wantAsk(by(1, api.OpProvision), granted)
+	s.is(1, ironic.Cleaning)
+	s.look()
+	s.is(1, ironic.Available)
+	s.wantAsk(by(1, api.OpProvision), held)
+	s.look()
+	s.is(1, ironic.Active)
+	s.wantAsk(by(1, api.OpDeprovision), held)
+	s.wantOccupied(1)
+}
+
+func TestLH16_ByNameNoGoalIsKnown(t *testing.T) {
+	s := newStage(t, 1)
+	s.is(1, ironic.Active)
+	s.wantAsk(by(9, api.OpInspect), granted)
+	s.wantAsk(by(1, api.OpProvision), full)
+	s.look()
+	ask := by(1, api.OpProvision)
+	s.wantAsk(ask, done)
+	ask.ID.UUID = ""
+	s.wantAsk(ask, full)
+}
+
 func TestLH16_Inspection(t *testing.T) {
 	s := newStage(t, 2)
 	s.wantAsk(by(9, api.OpInspect), granted)

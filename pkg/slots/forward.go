@@ -31,7 +31,7 @@ func (l *Ledger) Forward(now time.Time, v Verdict, target ironic.Target, idle bo
 	put.h = l.find(v.ask.ID)
 	if v.Outcome != Held {
 		put.h.byPut = put
-		put.h.op = target.Op()
+		put.h.take(target.Op())
 	}
 	if put.h.flights > 0 {
 		put.h.crowded = l.stamp()
@@ -79,7 +79,8 @@ func (l *Ledger) accepted(h *host, put *Put) {
 		return
 	}
 	l.change(h, func() { h.busySeq = h.yesSeq })
-	h.lastBusy, h.op = state, put.target.Op()
+	h.take(put.target.Op())
+	h.lastBusy = state
 	h.out, h.gone = false, 0
 	l.stuckAt = time.Time{}
 }

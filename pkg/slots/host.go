@@ -49,7 +49,7 @@ type host struct {
 	group    string
 	virtual  bool
 	seen     seen
-	lastBusy ironic.State // last busy state seen since the last grant
+	lastBusy ironic.State // last busy state seen since op was taken
 	everYes  bool
 
 	// The last yes that was not done, of a check or a PUT.
@@ -80,6 +80,7 @@ type slot struct {
 	since   uint64 // Seq at which it began
 	sinceAt time.Time
 	op      api.Op // "" while nobody asked
+	opSeq   uint64 // Seq at which it was taken
 
 	checked  bool // a check said yes
 	checkAt  time.Time
@@ -108,6 +109,14 @@ type doubt struct {
 }
 
 func (h *host) holds() bool { return h.kind != vacant }
+
+// take makes op the one that the slot is for. What was seen of another op's work
+// proves nothing about this one (LH-13).
+func (h *host) take(op api.Op) {
+	if h.op != op {
+		h.op, h.opSeq, h.lastBusy = op, h.yesSeq, ""
+	}
+}
 
 // busy reports whether the newest sight shows the node at work.
 func (h *host) busy(extra bool) bool {

@@ -79,7 +79,6 @@ func (l *Ledger) heard(v Verdict) *host {
 func (l *Ledger) renew(h *host, v Verdict) {
 	if !h.holds() { // LH-8: from now on it counts, even above the limit
 		l.occupy(h, foreign, v.pool, l.stamp())
-		h.lastBusy = h.seen.state
 	}
 	if v.ask.Op == api.OpNone {
 		return // wants nothing: a yes that nothing follows renews nothing
@@ -108,7 +107,7 @@ func (l *Ledger) yes(h *host, op api.Op) {
 	h.gone = 0
 	h.doubt.idle = false // a second cause of work: seeing it settles nothing
 	if op != "" {
-		h.op = op
+		h.take(op)
 	}
 }
 

@@ -149,6 +149,18 @@ func TestLH13_NoProofThatTheWorkWasThisOne(t *testing.T) {
 	s.look()
 	s.wantOccupied(1)
 
+	// A cleaning of a deprovision proves no prepare.
+	s = newStage(t, 1)
+	s.wantAsk(by(1, api.OpDeprovision), granted)
+	s.is(1, ironic.CleanWait)
+	s.look()
+	mark := s.l.Begin(s.now)
+	s.wantAsk(by(1, api.OpPrepare), held)
+	s.l.ObserveNode(s.now, s.fetch(uuid(1), mark)) // nor does a look begun before
+	s.is(1, ironic.Manageable)
+	s.look()
+	s.wantOccupied(1)
+
 	// Foreign and never asked about: no op, no goal.
 	s = newStage(t, 1)
 	s.is(1, ironic.Deploying, true)

@@ -84,7 +84,9 @@ func (l *Ledger) seenBusy(h *host, n ironic.Node) {
 		return // from before the slot (LH-15), or older than a PUT's 2xx
 	}
 	l.change(h, func() { h.busySeq = mark.Seq })
-	h.lastBusy = n.State
+	if mark.Seq > h.opSeq {
+		h.lastBusy = n.State
+	}
 	h.out, h.gone = false, 0
 	if h.doubts == 1 && h.flights == 0 && h.doubt.idle && mark.Seq > h.doubt.sent {
 		h.doubts = 0 // it was idle, it is at work: that PUT took effect (GW-6)
