@@ -84,6 +84,7 @@ func TestAtTheLimitIsNotOverIt(t *testing.T) {
 	put(t, w, t0, ids[0], ironic.TargetActive, 202)
 	put(t, w, t0.Add(m), ids[1], ironic.TargetActive, 202)
 	put(t, w, t0.Add(work), ids[2], ironic.TargetActive, 202)
+	put(t, w, t0.Add(time.Hour), ids[0], ironic.TargetDeleted, 202) // alone
 	if got := w.Truth(t0.Add(time.Hour)); got.PeakWorking != 2 || got.OverLimit != 0 || got.HostTime != 3*work {
 		t.Errorf("%+v", got)
 	}
