@@ -34,6 +34,11 @@ func TestMain(m *testing.M) {
 func TestScripts(t *testing.T) {
 	testscript.Run(t, testscript.Params{
 		Dir: "testdata/script",
+		Setup: func(e *testscript.Env) error {
+			// The race detector holds up the end of each process for 1 s.
+			e.Setenv("GORACE", "atexit_sleep_ms=10")
+			return nil
+		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"ready": ready, "code": code, "waitfor": waitfor, "http": httpCmd, "waitget": waitget, "terminate": terminate,
 		},

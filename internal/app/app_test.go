@@ -33,7 +33,7 @@ func TestLH24_StartAdoptsAndThenGives(t *testing.T) {
 		}
 		for _, words := range [][]string{
 			{"settings in force", "maxConcurrentProvisioningHosts=20"},
-			{"host found busy after the start", "ns-01~host-00001", "kind=adopted"},
+			{"found busy after the start", "ns-01~host-00001", "kind=adopted"},
 			{"slots are given from now on"},
 		} {
 			if n := s.log.count(words...); n != 1 {

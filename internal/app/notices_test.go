@@ -20,7 +20,7 @@ func TestLH33_NoticesAreOneLineEachAndStuckWarns(t *testing.T) {
 		if kind == slots.NoticeStuck {
 			level = "level=WARN"
 		}
-		if n := book.count(level, "kind="+string(kind), "host=ns~host", "node=u-1", "state=deploying", "op=provision"); n != 1 {
+		if n := book.count(level, "kind="+string(kind), "host=ns~host", "node=u-1", "state=deploying", "op=provision", "means="); n != 1 {
 			t.Errorf("%s: %q", kind, book.text.String())
 		}
 		if book.count("") != 1 {
