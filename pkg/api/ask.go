@@ -57,22 +57,22 @@ func (a Ask) Validate() error {
 	for _, f := range []struct {
 		name, value string
 		max         int
-		tilde       bool // allowed: the text is no part of namespace~name
+		isName      bool // becomes part of a node's name
 	}{
-		{"namespace", a.Namespace, maxName, false},
-		{"name", a.Name, maxName, false},
-		{"uid", a.UID, maxText, true},
-		{"bmhState", string(a.BMHState), maxText, true},
-		{"specHash", a.SpecHash, maxText, true},
-		{"conductorGroup", a.ConductorGroup, maxConductorGroup, true},
+		{"namespace", a.Namespace, maxName, true},
+		{"name", a.Name, maxName, true},
+		{"uid", a.UID, maxText, false},
+		{"bmhState", string(a.BMHState), maxText, false},
+		{"specHash", a.SpecHash, maxText, false},
+		{"conductorGroup", a.ConductorGroup, maxConductorGroup, false},
 	} {
 		switch {
 		case len(f.value) > f.max:
 			return fieldError(f.name, f.value, fmt.Sprintf("is longer than %d bytes", f.max))
 		case strings.ContainsFunc(f.value, unprintable):
 			return fieldError(f.name, f.value, "contains a control or an unreadable character")
-		case !f.tilde && strings.Contains(f.value, "~"):
-			return fieldError(f.name, f.value, "contains '~', which parts namespace and name in Ironic")
+		case f.isName && strings.ContainsFunc(f.value, notInNames):
+			return fieldError(f.name, f.value, "may hold letters, digits, '-', '.' and '_' only")
 		}
 	}
 	return nil
@@ -91,6 +91,12 @@ func (a Ask) Normalize() Ask {
 // unprintable is what has no place in a name: control characters, and what
 // stands in for bytes that were no UTF-8.
 func unprintable(r rune) bool { return unicode.IsControl(r) || r == unicode.ReplacementChar }
+
+// notInNames is what no object of Kubernetes has in its name, and no node of
+// Ironic can have, but for the '~' that parts namespace and name there.
+func notInNames(r rune) bool {
+	return (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && (r < '0' || r > '9') && r != '-' && r != '.' && r != '_'
+}
 
 func opWords() string {
 	var words []string

@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"net/http"
 	"net/url"
+	"regexp"
 	"strings"
 	"sync/atomic"
 
@@ -106,11 +107,21 @@ func (c *Client) Node(ctx context.Context, key string) (Node, bool, error) {
 		n, err = decodeNode(body)
 		return err
 	})
-	if isStatus(err, http.StatusNotFound) {
+	if isStatus(err, http.StatusNotFound) || impossible(key, err) {
 		return Node{}, false, nil
 	}
 	return n, err == nil, err
 }
+
+// impossible reports whether Ironic refused key because no node can bear that
+// name: one with a space, or a word of its own URLs, such as "detail". Without
+// this a single such key would fail every poll.
+func impossible(key string, err error) bool {
+	return !uuidForm.MatchString(key) &&
+		(isStatus(err, http.StatusBadRequest) || isStatus(err, http.StatusMethodNotAllowed))
+}
+
+var uuidForm = regexp.MustCompile(`^[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$`)
 
 // negotiate returns the agreed version, and asks for it when there is none.
 func (c *Client) negotiate(ctx context.Context) (Version, error) {

@@ -89,6 +89,24 @@ func TestRequestsCarryVersionAndFields(t *testing.T) {
 	}
 }
 
+const someUUID = "82158cd1-dcf7-47c2-9684-4bd0331046ca"
+
+// A real Ironic answers a name that no node can bear with 400, and one that is a
+// word of its own URLs with 400 or 405. Neither may fail a poll for ever.
+func TestANameThatNoNodeCanBearIsNotFound(t *testing.T) {
+	for key, status := range map[string]int{"no such": 400, "detail": 400, "maintenance": 405} {
+		c := client(t, always(func() *http.Response {
+			return refusal(status, "no")
+		}))
+		if _, ok, err := c.Node(t.Context(), key); ok || err != nil {
+			t.Errorf("%q: got %v, %v; want not found", key, ok, err)
+		}
+		if _, _, err := c.Node(t.Context(), someUUID); err == nil {
+			t.Errorf("%d to a UUID is no error", status)
+		}
+	}
+}
+
 func TestRequestErrorsOfCaptures(t *testing.T) {
 	for _, tt := range []struct {
 		capture string
@@ -108,7 +126,7 @@ func TestRequestErrorsOfCaptures(t *testing.T) {
 	} {
 		t.Run(tt.capture, func(t *testing.T) {
 			c := client(t, always(func() *http.Response { return capture(t, tt.capture) }))
-			_, ok, err := c.Node(t.Context(), "metal3~h")
+			_, ok, err := c.Node(t.Context(), someUUID)
 			var re *RequestError
 			if ok || !errors.As(err, &re) {
 				t.Fatalf("got %v, %v; want a RequestError", ok, err)
@@ -116,7 +134,7 @@ func TestRequestErrorsOfCaptures(t *testing.T) {
 			if re.Cause != tt.cause || re.Status != tt.status || !strings.HasPrefix(re.Fault, tt.fault) || len(re.Fault) > maxFaultLen {
 				t.Errorf("got %+v, want %+v", re, tt)
 			}
-			if text := err.Error(); !strings.HasPrefix(text, "ironic: GET /v1/nodes/metal3~h: "+string(tt.cause)) || strings.Contains(text, "\n") {
+			if text := err.Error(); !strings.HasPrefix(text, "ironic: GET /v1/nodes/"+someUUID+": "+string(tt.cause)) || strings.Contains(text, "\n") {
 				t.Errorf("text %q", text)
 			}
 		})
