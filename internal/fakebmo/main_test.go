@@ -208,3 +208,24 @@ func spell(log []request) []string {
 	}
 	return out
 }
+
+func (st *stage) fault(f fakeironic.Fault) int {
+	st.t.Helper()
+	id, err := st.ironic.AddFault(f)
+	if err != nil {
+		st.t.Fatal(err)
+	}
+	return id
+}
+
+// befall lets a fate come over a host so many times.
+func (st *stage) befall(key string, fate fakeironic.Fate, times int) {
+	st.t.Helper()
+	st.ironic.With(func(now time.Time, w *fakeironic.World) {
+		for range times {
+			if err := w.Befall(now, key, fate); err != nil {
+				st.t.Fatal(err)
+			}
+		}
+	})
+}

@@ -3,6 +3,7 @@ package fakebmo
 import (
 	"context"
 	"fmt"
+	"time"
 
 	"github.com/ironic-throttle/ironic-throttle/pkg/api"
 	"github.com/ironic-throttle/ironic-throttle/pkg/ironic"
@@ -19,6 +20,7 @@ func (r *reconcile) act(ctx context.Context) (next, error) {
 		return r.onNode(ctx, func(ctx context.Context, _ *node) (next, error) { return r.enter(ctx, api.BMHAvailable) })
 	case api.BMHAvailable:
 		if !r.spec.Provision {
+			r.WaitingSince = time.Time{}
 			return rest, nil
 		}
 		return r.enter(ctx, api.BMHProvisioning)

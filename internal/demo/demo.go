@@ -1,0 +1,136 @@
+package demo
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"time"
+)
+
+// Output is where a demo speaks to. The summary goes to Stdout, all progress to
+// Stderr.
+type Output struct {
+	Stdout, Stderr io.Writer
+	// Terminal tells that Stderr is one: progress is a live view there, and a
+	// line now and then elsewhere.
+	Terminal bool
+	JSON     bool // the summary is one JSON object
+}
+
+// sampling is the time between two looks, real.
+const sampling = 25 * time.Millisecond
+
+// Run plays the storm and prints its summary. Errors are a wrong option, or a
+// part that broke; a limit that did not hold is not one, see Summary.Exceeded
+// and Summary.Unfinished. A ctx that ends early ends the storm with the summary
+// so far.
+func Run(ctx context.Context, o Options, out Output) (Summary, error) {
+	if err := o.Validate(); err != nil {
+		return Summary{}, err
+	}
+	s, err := newStage(ctx, o)
+	if err != nil {
+		return Summary{}, errors.Join(err, s.close())
+	}
+	sum, err := play(ctx, s, out)
+	return sum, errors.Join(err, s.close())
+}
+
+func play(ctx context.Context, s *stage, out Output) (Summary, error) {
+	if err := announce(s, out.Stderr); err != nil {
+		return Summary{}, err
+	}
+	if err := s.ready(s.ctx); err != nil {
+		return Summary{}, err
+	}
+	m := newMeter(s.opt, s.fleet, s.look())
+	view := newView(s, m, out)
+	s.begin()
+	why := watch(s, m, view)
+	view.end()
+	if err := context.Cause(s.ctx); err != nil && ctx.Err() == nil {
+		return Summary{}, fmt.Errorf("a part of the demo ended: %w", err)
+	}
+	sum := summarize(s, m, why)
+	if err := report(sum, out); err != nil {
+		return sum, err
+	}
+	if s.opt.Keep && ctx.Err() == nil {
+		fmt.Fprintln(out.Stderr, "everything runs on; interrupt to end it")
+		<-s.ctx.Done()
+	}
+	return sum, nil
+}
+
+// watch samples until the storm is over and says why it was not played to its
+// end, if so.
+func watch(s *stage, m *meter, view view) string {
+	tick := time.NewTicker(sampling)
+	defer tick.Stop()
+	ceiling := patience(s.opt)
+	for {
+		select {
+		case <-s.ctx.Done():
+			m.add(s.look())
+			return "interrupted"
+		case <-tick.C:
+		}
+		m.add(s.look())
+		view.show(m)
+		age := m.last.at.Sub(m.first.at)
+		simulated := time.Duration(float64(age) * s.opt.Speed)
+		switch {
+		case provisioned(m.last)+gaveUp(m.last) == len(s.fleet):
+			return ""
+		case s.opt.Duration > 0 && simulated >= s.opt.Duration:
+			return ""
+		case s.opt.Duration == 0 && age >= ceiling:
+			return fmt.Sprintf("stopped after %s of simulated time: twice what this storm needs", simulated.Round(time.Second))
+		}
+	}
+}
+
+// patience is the real time after which a storm is not going to end: twice what
+// it would need with every slot in use.
+func patience(o Options) time.Duration {
+	rounds := float64(o.Hosts)*(1+failTries*o.Failing)/float64(min(o.Limit, o.Hosts)) + 1
+	return 20*time.Second + time.Duration(1.6*rounds*float64(workPerHost)/o.Speed)
+}
+
+func summarize(s *stage, m *meter, why string) Summary {
+	o := s.opt
+	sum := Summary{Policy: o.Policy, Via: o.Via, Hosts: o.Hosts, Limit: o.Limit, Asks: s.bmo.Counts().Asks, unfinished: why}
+	m.fill(&sum, o.Speed)
+	sum.MeanWaitSeconds, sum.P95WaitSeconds = waits(s.bmo.Waits(), o.Speed)
+	return sum
+}
+
+// announce tells what is played and where it can be looked at.
+func announce(s *stage, to io.Writer) error {
+	o := s.opt
+	text := fmt.Sprintf("storm:    %d hosts, limit %d, %d workers, policy %s; one second plays %s\nIronic:   %s/v1 (fake; truth at %s/fake/truth)\n",
+		o.Hosts, o.Limit, o.Workers, o.Policy, time.Duration(o.Speed*float64(time.Second)), s.url, s.url)
+	if s.app != nil {
+		text += fmt.Sprintf("throttle: %s/ (page), %s/v1/status\n", s.app.URL(), s.app.URL())
+	}
+	_, err := io.WriteString(to, text)
+	return err
+}
+
+// report prints the summary.
+func report(sum Summary, out Output) error {
+	if sum.unfinished != "" {
+		fmt.Fprintln(out.Stderr, "not finished:", sum.unfinished)
+	}
+	if !out.JSON {
+		return sum.Write(out.Stdout)
+	}
+	text, err := json.Marshal(sum)
+	if err != nil {
+		return err
+	}
+	_, err = out.Stdout.Write(append(text, '\n'))
+	return err
+}

@@ -1,0 +1,11 @@
+// Package demo plays a storm in one process: a fake Ironic on a loopback socket,
+// a fake BMO that wants all hosts provisioned at once, and the throttle between
+// them, or one of the rules that users have today.
+//
+//	fakebmo ──"may it start?"──► app (throttle) ──polls──► fakeironic
+//	   └───────────────GET, PUT states/provision──────────────►│
+//	meter ◄── the truth, sampled, and the hosts ───────────────┘
+//
+// All durations of hosts are divided by one speed. What protects the limit
+// against a slow machine is not squeezed along: see settings.
+package demo

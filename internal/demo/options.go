@@ -1,0 +1,112 @@
+package demo
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"time"
+
+	"github.com/spf13/pflag"
+)
+
+// Via is the way in which the fake BMO asks.
+type Via string
+
+// The ways in.
+const (
+	ViaCheck   Via = "check"
+	ViaGateway Via = "gateway"
+)
+
+// Policy is the rule that decides.
+type Policy string
+
+// The policies: ours, that of the present BMO, and the pseudo-code of the
+// original proposal.
+const (
+	PolicyThrottle Policy = "throttle"
+	PolicyBMO      Policy = "bmo"
+	PolicyProposal Policy = "proposal"
+)
+
+// Options say which storm is played. DefaultOptions is the place to start from.
+type Options struct {
+	Hosts   int     // that want to be provisioned, 1..1000
+	Limit   int     // slots
+	Failing float64 // share of hosts whose first two deployments fail, 0..1
+	Tenants int     // namespaces; the first has four times the hosts of each other
+	Workers int     // of the fake BMO, as BMO_CONCURRENCY
+	Speed   float64 // simulated seconds in a real one
+	Via     Via
+	Policy  Policy
+	// Duration ends the storm after so much simulated time; 0 is when all hosts
+	// are provisioned.
+	Duration time.Duration
+	Keep     bool // everything runs on after the storm until the context ends
+	Seed     uint64
+	Version  string // shown by the throttle's API
+}
+
+// DefaultOptions is a storm that ends within two minutes on a small machine.
+func DefaultOptions() Options {
+	return Options{
+		Hosts: 100, Limit: 10, Failing: 0.05, Tenants: 3, Workers: 8, Speed: 150,
+		Via: ViaCheck, Policy: PolicyThrottle, Seed: 1,
+	}
+}
+
+// Flags binds the options to fs, with the present values as defaults.
+func (o *Options) Flags(fs *pflag.FlagSet) {
+	fs.IntVar(&o.Hosts, "hosts", o.Hosts, "hosts that want to be provisioned at once")
+	fs.IntVar(&o.Limit, "limit", o.Limit, "slots: hosts that may work at the same time")
+	fs.Float64Var(&o.Failing, "failing", o.Failing, "share of the hosts whose first two deployments fail")
+	fs.IntVar(&o.Tenants, "tenants", o.Tenants, "namespaces; the first has four times the hosts of each other")
+	fs.IntVar(&o.Workers, "workers", o.Workers, "reconcile workers of the fake BMO (BMO_CONCURRENCY)")
+	fs.Float64Var(&o.Speed, "speed", o.Speed, "simulated seconds in a real one")
+	fs.StringVar((*string)(&o.Via), "via", string(o.Via), "how the fake BMO asks: check")
+	fs.StringVar((*string)(&o.Policy), "policy", string(o.Policy), "what decides: throttle, bmo (its present rule) or proposal (the first idea)")
+	fs.DurationVar(&o.Duration, "duration", o.Duration, "end after so much simulated time; 0: when all hosts are provisioned")
+	fs.BoolVar(&o.Keep, "keep", o.Keep, "leave everything running after the storm, until interrupted")
+	fs.Uint64Var(&o.Seed, "seed", o.Seed, "decides everything that is drawn")
+}
+
+// The bounds of a demo: one process plays it over real sockets.
+const (
+	maxHosts   = 1000
+	maxWorkers = 256
+	maxSpeed   = 300
+)
+
+// Validate reports every option that cannot be, each with its flag, its value
+// and the rule.
+func (o *Options) Validate() error {
+	var errs []error
+	bad := func(ok bool, flag string, value any, rule string) {
+		if !ok {
+			errs = append(errs, fmt.Errorf("--%s %v: %s", flag, value, rule))
+		}
+	}
+	between := func(flag string, v, low, high int) {
+		bad(v >= low && v <= high, flag, v, fmt.Sprintf("must be %d to %d", low, high))
+	}
+	between("hosts", o.Hosts, 1, maxHosts)
+	between("limit", o.Limit, 1, maxHosts)
+	between("workers", o.Workers, 1, maxWorkers)
+	between("tenants", o.Tenants, 1, max(1, min(o.Hosts, maxHosts)))
+	bad(o.Failing >= 0 && o.Failing <= 1, "failing", o.Failing, "must be 0 to 1")
+	bad(o.Speed >= 1 && o.Speed <= maxSpeed && !math.IsNaN(o.Speed), "speed", o.Speed, fmt.Sprintf("must be 1 to %d", maxSpeed))
+	bad(o.Duration >= 0, "duration", o.Duration, "must not be negative")
+	switch o.Via {
+	case ViaCheck:
+	case ViaGateway:
+		bad(false, "via", o.Via, "the gateway is not in this version; use check")
+	default:
+		bad(false, "via", fmt.Sprintf("%q", o.Via), "must be check")
+	}
+	switch o.Policy {
+	case PolicyThrottle, PolicyBMO, PolicyProposal:
+	default:
+		bad(false, "policy", fmt.Sprintf("%q", o.Policy), "must be throttle, bmo or proposal")
+	}
+	return errors.Join(errs...)
+}

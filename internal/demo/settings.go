@@ -1,0 +1,31 @@
+package demo
+
+import (
+	"time"
+
+	"github.com/ironic-throttle/ironic-throttle/internal/config"
+)
+
+// settings are those of the throttle at o.Speed. The poll goes as fast as the
+// hosts, as far as a small machine stands it. The times that hold the limit are
+// kept long in real time: they bound what a process can be late by, and a busy
+// machine does not get faster because hosts are scaled.
+func settings(o Options, endpoint string) config.Config {
+	scaled := func(d, floor time.Duration) time.Duration {
+		return max(floor, time.Duration(float64(d)/o.Speed))
+	}
+	c := config.Default()
+	c.BMOConcurrency = o.Workers
+	c.Limits.Total = o.Limit
+	c.Limits.StuckCap = (o.Limit + 3) / 4
+	c.Ironic = config.Ironic{Endpoint: endpoint, Timeout: c.Ironic.Timeout}
+	c.Listen = config.Listen{API: "127.0.0.1:0"}
+	c.View.PollInterval = scaled(c.View.PollInterval, 100*time.Millisecond)
+	c.View.MaxAge = scaled(c.View.MaxAge, 4*time.Second)
+	c.View.MaxStale = scaled(c.View.MaxStale, 4*time.Second)
+	c.View.ListMaxAge = scaled(c.View.ListMaxAge, 4*time.Second)
+	c.Leases.TTL = scaled(c.Leases.TTL, 8*time.Second)
+	c.Leases.Linger = scaled(c.Leases.Linger, 2*time.Second)
+	c.Leases.StartupSettle = scaled(c.Leases.StartupSettle, 2*time.Second)
+	return c
+}

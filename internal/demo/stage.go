@@ -1,0 +1,170 @@
+package demo
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"sync"
+	"time"
+
+	"github.com/ironic-throttle/ironic-throttle/internal/app"
+	"github.com/ironic-throttle/ironic-throttle/internal/fakebmo"
+	"github.com/ironic-throttle/ironic-throttle/internal/fakeironic"
+	"github.com/ironic-throttle/ironic-throttle/pkg/api"
+)
+
+// stage is everything that runs in a demo. Parts that end with an error end all
+// of it.
+type stage struct {
+	opt    Options
+	fleet  []host
+	ironic *fakeironic.Server
+	url    string   // of the fake Ironic
+	app    *app.App // nil without a throttle
+	bmo    *fakebmo.Operator
+
+	ctx    context.Context // of all parts
+	cancel context.CancelCauseFunc
+	parts  sync.WaitGroup
+	idle   []func() // close what is left open
+
+	bmoDone context.CancelFunc
+	mu      sync.Mutex // guards errs
+	errs    []error
+}
+
+// newStage starts the fake Ironic and, for its policy, the throttle. close must
+// be called also after an error.
+func newStage(ctx context.Context, o Options) (*stage, error) {
+	s := &stage{opt: o, fleet: fleet(o), bmoDone: func() {}}
+	s.ctx, s.cancel = context.WithCancelCause(ctx)
+	world, err := newWorld(o, s.fleet, time.Now())
+	if err != nil {
+		return s, err
+	}
+	s.ironic = fakeironic.NewServer(world, time.Now)
+	var open net.ListenConfig
+	listener, err := open.Listen(ctx, "tcp", "127.0.0.1:0")
+	if err != nil {
+		return s, fmt.Errorf("fake ironic: %w", err)
+	}
+	s.url = "http://" + listener.Addr().String()
+	s.run(s.ctx, func(ctx context.Context) error { return s.ironic.Serve(ctx, listener) })
+	if o.Policy == PolicyThrottle {
+		if s.app, err = app.New(s.ctx, app.Options{Config: settings(o, s.url), Version: o.Version}); err != nil {
+			return s, fmt.Errorf("throttle: %w", err)
+		}
+		s.run(s.ctx, s.app.Run)
+	}
+	return s, s.newOperator()
+}
+
+// run runs a part until its context ends.
+func (s *stage) run(ctx context.Context, part func(context.Context) error) {
+	s.parts.Go(func() {
+		if err := part(ctx); err != nil {
+			s.mu.Lock()
+			s.errs = append(s.errs, err)
+			s.mu.Unlock()
+			s.cancel(err)
+		}
+	})
+}
+
+func (s *stage) newOperator() error {
+	wire := &http.Transport{MaxIdleConnsPerHost: s.opt.Workers, IdleConnTimeout: time.Minute}
+	s.idle = append(s.idle, wire.CloseIdleConnections)
+	client, err := fakebmo.NewClient(s.url, wire)
+	if err != nil {
+		return err
+	}
+	rule, err := s.rule(client)
+	if err != nil {
+		return err
+	}
+	hosts := make([]fakebmo.Host, len(s.fleet))
+	for i, h := range s.fleet {
+		hosts[i] = h.Host
+	}
+	s.bmo, err = fakebmo.New(fakebmo.Options{
+		Hosts: hosts, Workers: s.opt.Workers, Ironic: client, Capacity: rule, Timings: fakebmo.DefaultTimings(),
+		Speed: s.opt.Speed, Seed: s.opt.Seed, MaxProvisioningRetries: 5,
+	})
+	return err
+}
+
+func (s *stage) rule(c *fakebmo.Client) (fakebmo.Capacity, error) {
+	switch s.opt.Policy {
+	case PolicyBMO:
+		return fakebmo.BuiltIn(c, s.opt.Limit), nil
+	case PolicyProposal:
+		return fakebmo.Proposal(c, s.opt.Limit), nil
+	}
+	wire, err := api.NewClient(s.app.URL(), api.WithTimeout(api.DefaultTimeout))
+	if err != nil {
+		return nil, err
+	}
+	s.idle = append(s.idle, wire.CloseIdleConnections)
+	return fakebmo.Throttle(wire), nil
+}
+
+// ready waits until the throttle has looked round after its start and gives
+// slots.
+func (s *stage) ready(ctx context.Context) error {
+	if s.app == nil {
+		return nil
+	}
+	const patience = 30 * time.Second
+	settle := settings(s.opt, s.url).Leases.StartupSettle
+	ctx, cancel := context.WithTimeout(ctx, settle+patience)
+	defer cancel()
+	look := time.NewTicker(20 * time.Millisecond)
+	defer look.Stop()
+	for !s.app.Status().View.Settled {
+		select {
+		case <-look.C:
+		case <-ctx.Done():
+			return fmt.Errorf("the throttle does not see Ironic: %w", context.Cause(ctx))
+		}
+	}
+	return nil
+}
+
+// begin lets the storm break loose.
+func (s *stage) begin() {
+	var ctx context.Context
+	ctx, s.bmoDone = context.WithCancel(s.ctx)
+	s.run(ctx, s.bmo.Run)
+}
+
+// look takes a sample.
+func (s *stage) look() sample {
+	out := sample{hosts: s.bmo.Hosts(), work: make([]time.Duration, len(s.fleet))}
+	if s.app != nil {
+		view := s.app.Status().Slots
+		out.slots = &view
+	}
+	s.ironic.With(func(now time.Time, w *fakeironic.World) {
+		out.at, out.truth, out.states = now, w.Truth(now), w.States(now)
+		for i, h := range s.fleet {
+			life, _ := w.History(now, h.uuid)
+			out.work[i] = life.WorkTime
+		}
+	})
+	return out
+}
+
+// close ends all parts, BMO first, and returns what went wrong in any.
+func (s *stage) close() error {
+	s.bmoDone()
+	s.cancel(nil)
+	s.parts.Wait()
+	for _, f := range s.idle {
+		f()
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return errors.Join(s.errs...)
+}
