@@ -128,11 +128,11 @@ func (l *loader) warnLimits() {
 	}
 	limit, workers := l.config.Limits.Total, l.config.BMOConcurrency
 	if workers > limit {
-		l.warnings = append(l.warnings, warnf("%s=%d is greater than the limit of %d: more workers than slots (LH-20)",
+		l.warnings = append(l.warnings, warnf("%s=%d is greater than the limit of %d: more workers than slots",
 			nameConcurrency, workers, limit))
 	}
 	if ironic := ironicCap(limit); ironic != "" {
-		l.warnings = append(l.warnings, warnf("the limit of %d is greater than Ironic's own default %s: Ironic refuses what is above it (LH-32)",
+		l.warnings = append(l.warnings, warnf("the limit of %d is greater than Ironic's own default %s: Ironic refuses what is above it",
 			limit, ironic))
 	}
 }

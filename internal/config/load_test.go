@@ -190,7 +190,7 @@ func TestLH20_BMOConcurrencyIsComparedAndNeverAnError(t *testing.T) {
 		{"", nil},
 		{"1", nil},
 		{"20", nil},
-		{"21", []string{"BMO_CONCURRENCY=21 is greater than the limit of 20: more workers than slots (LH-20)"}},
+		{"21", []string{"BMO_CONCURRENCY=21 is greater than the limit of 20: more workers than slots"}},
 		{"x", ignored("x")},
 		{"0", ignored("0")},
 		{"-3", ignored("-3")},

@@ -16,6 +16,10 @@ func (w *world) reconcile(m *machine, life int) {
 	if m.life != life || w.ending {
 		return
 	}
+	if m.waits > 0 { // a controller does one thing at a time for a host
+		w.again(m, life, time.Second)
+		return
+	}
 	w.advance(m)
 	if w.style.gateway && (!w.style.check || w.chance(.5)) {
 		w.byGateway(m, life)
@@ -208,12 +212,15 @@ func (w *world) send(m *machine, target ironic.Target) {
 	if pass == nil {
 		return
 	}
+	m.waits++
 	w.after(w.hurry(25*time.Second), func() {
 		if w.process != process {
+			m.waits--
 			return // the gateway died before the first byte
 		}
 		if w.now.Before(w.outage) || w.style.breaks && w.chance(.05) {
 			pass.Unsent(w.clock())
+			m.waits--
 			return
 		}
 		pass.Sent(w.clock())
@@ -248,6 +255,7 @@ func (w *world) travel(m *machine, uuid string, target ironic.Target, pass *Pass
 		}
 		w.after(broke, func() {
 			w.logf("host %d PUT %s breaks", m.n, target)
+			m.waits--
 			if w.process == process {
 				pass.Broken(w.clock())
 			}
@@ -257,6 +265,7 @@ func (w *world) travel(m *machine, uuid string, target ironic.Target, pass *Pass
 	w.after(w.hurry(10*time.Second), func() {
 		status := act()
 		w.after(w.hurry(10*time.Second), func() {
+			m.waits--
 			if w.process == process {
 				w.logf("host %d PUT %s answered %d", m.n, target, status)
 				pass.Answered(w.clock(), status)

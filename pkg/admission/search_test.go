@@ -13,15 +13,13 @@ import (
 // The search plays random histories against the real Controller in virtual time
 // and looks for one in which more hosts work than law F-1 of CONTRACT.md allows,
 // or in which a slot is lost for ever. The rows of CONTRACT 2.5 came out of such
-// searches.
+// searches. A history that is found here becomes a short test of its own in
+// pkg/slots: it then stays, however this model changes.
 var (
 	searchHistories = flag.Int("search.histories", 60, "how many random histories to play")
 	searchSeed      = flag.Uint64("search.seed", 1, "the first seed")
 	searchOnly      = flag.Uint64("search.only", 0, "play this seed alone and print it")
 )
-
-// regressions are seeds of histories that once broke a rule.
-var regressions = []uint64{103853, 109977}
 
 func TestF1_TruthNeverExceedsTheLimitInRandomHistories(t *testing.T) {
 	if *searchOnly != 0 {
@@ -34,7 +32,7 @@ func TestF1_TruthNeverExceedsTheLimitInRandomHistories(t *testing.T) {
 		}
 		return
 	}
-	seeds := append([]uint64{}, regressions...)
+	var seeds []uint64
 	for i := range *searchHistories {
 		seeds = append(seeds, *searchSeed+uint64(i))
 	}

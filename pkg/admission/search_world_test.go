@@ -66,6 +66,7 @@ type machine struct {
 	kept    bool // its UUID is told when asking
 
 	goal    api.Op
+	waits   int  // PUTs that its controller waits for
 	fresh   bool // no work since the last grant
 	done    bool // the last work ended well
 	excused bool // holds a slot that no process has granted it (F-1)
