@@ -1,6 +1,7 @@
 package fakeironic
 
 import (
+	"slices"
 	"testing"
 	"time"
 
@@ -226,6 +227,31 @@ func TestPagingByAColumnWithNULLsLosesRows(t *testing.T) {
 		}
 		if met != c.met {
 			t.Errorf("desc %v: %d rows, a real database gives %d of 6", c.desc, met, c.met)
+		}
+	}
+	// As seen on a real one: an unnamed marker leaves its id to compare, a named
+	// one hides the unnamed.
+	w = newWorld(t, fixed(func(o *Options) { o.Fleet.Nodes = 0 }))
+	ids = nil
+	for _, name := range []string{"b", "", "a", ""} {
+		id, err := w.CreateNode(t0, NodeSpec{Name: name})
+		if err != nil {
+			t.Fatal(err)
+		}
+		ids = append(ids, id)
+	}
+	for _, c := range []struct {
+		marker int
+		desc   bool
+		want   []int
+	}{{0, false, nil}, {0, true, []int{2}}, {2, true, nil}, {1, false, []int{3, 2}}, {3, true, []int{0, 2, 1}}} {
+		page, _, _ := w.List(t0, Query{SortKey: "name", Marker: ids[c.marker], Desc: c.desc})
+		var got []int
+		for _, n := range page {
+			got = append(got, slices.Index(ids, n.UUID))
+		}
+		if !slices.Equal(got, c.want) {
+			t.Errorf("behind %d, desc %v: %v, a real one gives %v", c.marker, c.desc, got, c.want)
 		}
 	}
 	if _, _, fault := w.List(t0, Query{Marker: "11111111-1111-4111-8111-111111111111"}); fault == "" {

@@ -121,17 +121,14 @@ func (q *Query) matches(n *node) bool {
 
 // column is what can be sorted by: its value as number or text, and whether
 // that is NULL.
-type column struct {
-	time bool
-	get  func(n *node) (number int64, text string, null bool)
-}
+type column func(n *node) (number int64, text string, null bool)
 
 func textColumn(get func(*node) string) column {
-	return column{get: func(n *node) (int64, string, bool) { s := get(n); return 0, s, s == "" }}
+	return func(n *node) (int64, string, bool) { s := get(n); return 0, s, s == "" }
 }
 
 func timeColumn(get func(*node) int64) column {
-	return column{time: true, get: func(n *node) (int64, string, bool) { t := get(n); return t, "", t == 0 }}
+	return func(n *node) (int64, string, bool) { t := get(n); return t, "", t == 0 }
 }
 
 var columns = map[string]column{
@@ -147,19 +144,19 @@ var columns = map[string]column{
 	"created_at":             timeColumn(func(n *node) int64 { return n.created }),
 	"updated_at":             timeColumn(func(n *node) int64 { return n.list().updated }),
 	"provision_updated_at":   timeColumn(func(n *node) int64 { return n.list().provUpdated }),
-	"conductor_group":        {get: func(n *node) (int64, string, bool) { return 0, n.attrs.group, false }},
-	"maintenance": {get: func(n *node) (int64, string, bool) {
+	"conductor_group":        func(n *node) (int64, string, bool) { return 0, n.attrs.group, false },
+	"maintenance": func(n *node) (int64, string, bool) {
 		if n.list().maintenance {
 			return 1, "", false
 		}
 		return 0, "", false
-	}},
+	},
 }
 
 // compare orders two rows ascending; NULL is the least, the id breaks ties.
 func (c column) compare(a, b *node) int {
-	na, ta, nulla := c.get(a)
-	nb, tb, nullb := c.get(b)
+	na, ta, nulla := c(a)
+	nb, tb, nullb := c(b)
 	switch {
 	case nulla && !nullb:
 		return -1
@@ -180,7 +177,7 @@ func (q *Query) byKey(rows []*node, marker *node, key column) []*node {
 	}
 	last := heapOf[*node]{less: func(a, b *node) bool { return before(b, a) }}
 	for _, n := range rows {
-		if !q.matches(n) || marker != nil && !afterMarker(n, marker, key, before) {
+		if !q.matches(n) || marker != nil && !q.afterMarker(n, marker, key, before) {
 			continue
 		}
 		if len(last.items) == q.Limit {
@@ -200,18 +197,16 @@ func (q *Query) byKey(rows []*node, marker *node, key column) []*node {
 
 // afterMarker is the database's idea of the rows behind a marker. Comparing with
 // NULL is never true there, so paging by a column with NULLs loses rows
-// (IRONIC.md 4): behind a marker with a value no NULL time comes, behind a NULL
-// marker only NULL times, and no texts at all. NULL texts compare as empty.
-func afterMarker(n, marker *node, key column, before func(a, b *node) bool) bool {
-	_, _, null := key.get(n)
-	_, _, markerNull := key.get(marker)
+// (IRONIC.md 4): behind a marker with a value no NULL comes, and a NULL marker
+// leaves only its id to compare.
+func (q *Query) afterMarker(n, marker *node, key column, before func(a, b *node) bool) bool {
+	_, _, null := key(n)
+	_, _, markerNull := key(marker)
 	switch {
-	case markerNull && !key.time:
-		return false
+	case markerNull && q.Desc:
+		return n.id < marker.id
 	case markerNull:
-		return null && before(marker, n)
-	case null && key.time:
-		return false
+		return n.id > marker.id
 	}
-	return before(marker, n)
+	return !null && before(marker, n)
 }
