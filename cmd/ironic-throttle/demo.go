@@ -1,0 +1,53 @@
+package main
+
+import (
+	"context"
+
+	"github.com/spf13/cobra"
+
+	"github.com/ironic-throttle/ironic-throttle/internal/demo"
+)
+
+const demoHelp = `Plays a storm in this process, on loopback: a fake Ironic, a fake BMO that wants all
+hosts provisioned at once, and the throttle between them, or with --policy one of
+the rules that users have today. No cluster and no Ironic are needed.
+
+Progress goes to stderr and the summary to stdout. Its peak of working hosts is the
+truth inside the fake Ironic, not the throttle's own count.
+
+Exit codes: 0 the limit held and the storm was played to its end, 1 not, 2 wrong use.`
+
+const demoExample = `  ironic-throttle demo
+  ironic-throttle demo --policy bmo
+  ironic-throttle demo --hosts 200 --limit 20 --failing 0.1 -o json`
+
+func (p *process) demoCommand() *cobra.Command {
+	o := demo.DefaultOptions()
+	cmd := &cobra.Command{
+		Use: "demo", Short: "play a storm of hosts against the throttle",
+		Long: demoHelp, Example: demoExample, Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if err := o.Validate(); err != nil {
+				return err
+			}
+			o.Version = build().Version
+			return p.demo(cmd.Context(), o)
+		},
+	}
+	cmd.Flags().SortFlags = false
+	o.Flags(cmd.Flags())
+	return cmd
+}
+
+func (p *process) demo(ctx context.Context, o demo.Options) error {
+	summary, err := demo.Run(ctx, o, demo.Output{
+		Stdout: p.stdout, Stderr: p.stderr, Terminal: isTerminal(p.stderr), JSON: p.json,
+	})
+	switch {
+	case err != nil:
+		return &exitError{exitNo, err}
+	case summary.Exceeded(), summary.Unfinished() != "":
+		return &exitError{code: exitNo} // the summary says it
+	}
+	return nil
+}
