@@ -30,15 +30,19 @@ type stage struct {
 	parts  sync.WaitGroup
 	idle   []func() // close what is left open
 
-	bmoDone context.CancelFunc
-	mu      sync.Mutex // guards errs
-	errs    []error
+	endBMO  context.CancelFunc
+	bmoGone <-chan struct{} // closed when BMO has ended
+
+	mu   sync.Mutex // guards errs
+	errs []error
 }
 
 // newStage starts the fake Ironic and, for its policy, the throttle. close must
 // be called also after an error.
 func newStage(ctx context.Context, o Options) (*stage, error) {
-	s := &stage{opt: o, fleet: fleet(o), bmoDone: func() {}}
+	never := make(chan struct{})
+	close(never)
+	s := &stage{opt: o, fleet: fleet(o), endBMO: func() {}, bmoGone: never}
 	s.ctx, s.cancel = context.WithCancelCause(ctx)
 	world, err := newWorld(o, s.fleet, time.Now())
 	if err != nil {
@@ -61,9 +65,11 @@ func newStage(ctx context.Context, o Options) (*stage, error) {
 	return s, s.newOperator()
 }
 
-// run runs a part until its context ends.
-func (s *stage) run(ctx context.Context, part func(context.Context) error) {
+// run runs a part until its context ends; then the channel is closed.
+func (s *stage) run(ctx context.Context, part func(context.Context) error) <-chan struct{} {
+	gone := make(chan struct{})
 	s.parts.Go(func() {
+		defer close(gone)
 		if err := part(ctx); err != nil {
 			s.mu.Lock()
 			s.errs = append(s.errs, err)
@@ -71,6 +77,7 @@ func (s *stage) run(ctx context.Context, part func(context.Context) error) {
 			s.cancel(err)
 		}
 	})
+	return gone
 }
 
 func (s *stage) newOperator() error {
@@ -135,8 +142,8 @@ func (s *stage) ready(ctx context.Context) error {
 // begin lets the storm break loose.
 func (s *stage) begin() {
 	var ctx context.Context
-	ctx, s.bmoDone = context.WithCancel(s.ctx)
-	s.run(ctx, s.bmo.Run)
+	ctx, s.endBMO = context.WithCancel(s.ctx)
+	s.bmoGone = s.run(ctx, s.bmo.Run)
 }
 
 // look takes a sample.
@@ -156,14 +163,16 @@ func (s *stage) look() sample {
 	return out
 }
 
-// close ends all parts, BMO first, and returns what went wrong in any.
+// close ends all parts and returns what went wrong in any: BMO first, and its
+// connections, so that the servers have nobody to wait for.
 func (s *stage) close() error {
-	s.bmoDone()
-	s.cancel(nil)
-	s.parts.Wait()
+	s.endBMO()
+	<-s.bmoGone
 	for _, f := range s.idle {
 		f()
 	}
+	s.cancel(nil)
+	s.parts.Wait()
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return errors.Join(s.errs...)

@@ -77,34 +77,31 @@ func TestLife_creates(t *testing.T) {
 	})
 }
 
-// TestLife_idleGap: between provide and active a host waits for its next look,
-// 10 s and some (BMO.md), in which its node is not busy.
+// TestLife_idleGap: a host that is clean early waits for its next look all the
+// same, so 10 s and some go by between provide and active (BMO.md).
 func TestLife_idleGap(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		st := newStage(t, setup{hosts: 20, workers: 20, ironic: func(o *fakeironic.Options) { o.Durations.CleanRun.Max += 9 * time.Second }})
+		st := newStage(t, setup{hosts: 3, workers: 3, ironic: func(o *fakeironic.Options) { o.AutomatedClean = false }})
 		st.run()
 		st.until(api.BMHProvisioned)
-		var provide, active, gaps time.Duration
+		var provide, active []time.Duration
 		for _, r := range st.take() {
-			switch {
-			case r.method == "PUT" && r.what == "provide":
-				provide += r.at
-			case r.method == "PUT" && r.what == "active":
-				active += r.at
+			switch r.method + " " + r.what {
+			case "PUT provide":
+				provide = append(provide, r.at)
+			case "PUT active":
+				active = append(active, r.at)
 			}
 		}
-		var work time.Duration
-		st.ironic.With(func(now time.Time, w *fakeironic.World) {
-			for _, id := range w.Idents() {
-				h, _ := w.History(now, id)
-				work += h.WorkTime
-			}
-		})
-		if gaps = active - provide; gaps <= 0 || work <= 0 {
-			t.Fatalf("gaps %s, work %s", gaps, work)
+		if len(provide) != 3 || len(active) != 3 {
+			t.Fatalf("provide at %v, active at %v", provide, active)
+		}
+		most := 10*time.Second + DefaultTimings().Act.Max
+		if gap := active[0] - provide[0]; gap < 10*time.Second || gap > most {
+			t.Errorf("gap %s, want 10s to %s", gap, most)
 		}
 		for _, d := range st.op.Waits() {
-			if d > 30*time.Second {
+			if d > most {
 				t.Errorf("a wait of %s with room for all", d)
 			}
 		}

@@ -180,11 +180,11 @@ func (st *stage) pass(d time.Duration) {
 // until lets time go by until all hosts are in that state.
 func (st *stage) until(s api.BMHState) {
 	st.t.Helper()
-	for range 24 * 3600 {
+	for range 24 * 720 {
 		if there := st.op.Hosts(); all(there, func(h HostStatus) bool { return h.State == s }) {
 			return
 		}
-		st.pass(time.Second)
+		st.pass(5 * time.Second)
 	}
 	st.t.Fatalf("after a day not all hosts are %s: %+v", s, st.op.Hosts())
 }

@@ -1,0 +1,152 @@
+package demo
+
+import (
+	"context"
+	"encoding/json"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+)
+
+// screen is a Stderr that can be read while it is written to.
+type screen struct {
+	mu   sync.Mutex
+	text strings.Builder
+	seen func(text string) // called after each write
+}
+
+func (s *screen) Write(p []byte) (int, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	n, err := s.text.Write(p)
+	if s.seen != nil {
+		s.seen(s.text.String())
+	}
+	return n, err
+}
+
+func (s *screen) String() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.text.String()
+}
+
+// TestStorm_throttle: over real sockets the limit holds to the last host, and
+// hosts that fail at first get there too.
+func TestStorm_throttle(t *testing.T) {
+	t.Parallel()
+	o := DefaultOptions()
+	o.Hosts, o.Limit, o.Failing, o.Speed = 10, 3, 0.1, maxSpeed
+	var out, progress screen
+	sum, err := Run(t.Context(), o, Output{Stdout: &out, Stderr: &progress, JSON: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if sum.Exceeded() || sum.PeakWorking != 3 || sum.OverLimitSeconds != 0 {
+		t.Errorf("peak %d, limit 3", sum.PeakWorking)
+	}
+	if sum.Provisioned != 10 || sum.Failed != 0 || sum.Unfinished() != "" {
+		t.Errorf("%d of 10 provisioned, %d given up, unfinished: %s", sum.Provisioned, sum.Failed, sum.Unfinished())
+	}
+	if sum.FailingSlotShare <= 0 || sum.Asks == 0 || sum.IronicListRequests == 0 || sum.MeanWaitSeconds <= 0 {
+		t.Errorf("%+v", sum)
+	}
+	var again Summary
+	if err := json.Unmarshal([]byte(out.String()), &again); err != nil || again != sum {
+		t.Errorf("printed %s: %v", out.String(), err)
+	}
+	for _, want := range []string{"throttle: http://127.0.0.1:", "slots 3/3"} {
+		if !strings.Contains(progress.String(), want) {
+			t.Errorf("%q is not in\n%s", want, progress.String())
+		}
+	}
+}
+
+// TestStorm_overshoot: a minute is enough to see it. Between the list and the
+// PUT of a host lie at least 25 ms here, in which every worker has listed too:
+// so more than limit hosts pass the present rule. agent_url comes with the first
+// heartbeat, 100 s after the yes at the earliest: so all pass the proposal's.
+func TestStorm_overshoot(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		policy       Policy
+		least, most  int
+		wantDuration time.Duration
+	}{
+		{PolicyBMO, 5, 4 + 8 - 1, time.Minute},
+		{PolicyProposal, 20, 20, time.Minute},
+	} {
+		t.Run(string(c.policy), func(t *testing.T) {
+			t.Parallel()
+			o := DefaultOptions()
+			o.Hosts, o.Limit, o.Workers, o.Speed, o.Policy, o.Duration = 20, 4, 8, 20, c.policy, c.wantDuration
+			var out, progress screen
+			sum, err := Run(t.Context(), o, Output{Stdout: &out, Stderr: &progress})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if !sum.Exceeded() || sum.PeakWorking < c.least || sum.PeakWorking > c.most || sum.OverLimitSeconds <= 0 {
+				t.Errorf("peak %d, over the limit for %v s; want %d to %d", sum.PeakWorking, sum.OverLimitSeconds, c.least, c.most)
+			}
+			if sum.Unfinished() != "" || sum.MakespanSeconds < 60 {
+				t.Errorf("ended as asked, but unfinished is %q after %v s", sum.Unfinished(), sum.MakespanSeconds)
+			}
+			if !strings.Contains(out.String(), "ABOVE THE LIMIT") {
+				t.Errorf("printed\n%s", out.String())
+			}
+		})
+	}
+}
+
+// TestInterrupted: an end of the context ends the storm with what there is, also
+// on a terminal.
+func TestInterrupted(t *testing.T) {
+	t.Parallel()
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	o := DefaultOptions()
+	o.Hosts, o.Policy = 5, PolicyBMO
+	var out screen
+	progress := screen{seen: func(text string) {
+		if strings.Contains(text, "provisioned") {
+			cancel()
+		}
+	}}
+	sum, err := Run(ctx, o, Output{Stdout: &out, Stderr: &progress, Terminal: true})
+	if err != nil || sum.Unfinished() != "interrupted" || !strings.Contains(out.String(), "NOT FINISHED") {
+		t.Errorf("%v, %+v, printed\n%s", err, sum, out.String())
+	}
+}
+
+// TestKeep leaves everything running after the summary.
+func TestKeep(t *testing.T) {
+	t.Parallel()
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	o := DefaultOptions()
+	o.Hosts, o.Tenants, o.Policy, o.Keep, o.Duration = 2, 1, PolicyBMO, true, time.Second
+	var out screen
+	progress := screen{seen: func(text string) {
+		if strings.Contains(text, "everything runs on") {
+			cancel()
+		}
+	}}
+	if sum, err := Run(ctx, o, Output{Stdout: &out, Stderr: &progress}); err != nil || sum.Unfinished() != "" || out.String() == "" {
+		t.Errorf("%v, %+v, printed\n%s", err, sum, out.String())
+	}
+}
+
+// TestCeiling: a storm that is not going to end says so.
+func TestCeiling(t *testing.T) {
+	small, large := DefaultOptions(), DefaultOptions()
+	large.Hosts = 1000
+	if a, b := patience(small), patience(large); a > 2*time.Minute || b < 5*a {
+		t.Errorf("%s by default, %s for ten times the hosts", a, b)
+	}
+	none := small
+	none.Limit = 1000
+	if d := patience(none); d < 20*time.Second {
+		t.Errorf("%s with room for all", d)
+	}
+}
