@@ -173,7 +173,7 @@ func (st *stage) run() {
 
 // pass lets so much time go by.
 func (st *stage) pass(d time.Duration) {
-	time.Sleep(d)
+	<-time.After(d)
 	synctest.Wait()
 }
 
