@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"os"
 	"sync"
+	"syscall"
 	"time"
 )
 
@@ -129,7 +130,10 @@ func (i *Ironic) Stop() {
 }
 
 // StopAPI ends the API: connections are refused from then on.
-func (i *Ironic) StopAPI() { i.end(&i.api, func(p *process) { p.stop(stopTimeout) }) }
+func (i *Ironic) StopAPI() {
+	i.ResumeAPI() // one that hangs hears no SIGTERM
+	i.end(&i.api, func(p *process) { p.stop(stopTimeout) })
+}
 
 // StopConductor ends the conductor in good order: it takes itself off the list
 // of conductors, and a PUT is answered 503 (500 in the first 15 s if the API
@@ -139,6 +143,21 @@ func (i *Ironic) StopConductor() { i.end(&i.conductor, func(p *process) { p.stop
 // KillConductor ends the conductor as a crash would: it stays on the list for
 // a minute, and a PUT is answered 500.
 func (i *Ironic) KillConductor() { i.end(&i.conductor, (*process).kill) }
+
+// HangAPI stops the API from running without ending it: connections are taken
+// and nothing is answered, until ResumeAPI or StopAPI.
+func (i *Ironic) HangAPI() { i.signalAPI(syscall.SIGSTOP) }
+
+// ResumeAPI lets a hanging API go on.
+func (i *Ironic) ResumeAPI() { i.signalAPI(syscall.SIGCONT) }
+
+func (i *Ironic) signalAPI(sig syscall.Signal) {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	if i.api != nil && i.api.running() {
+		_ = syscall.Kill(-i.api.pid, sig) // the workers too; none left is no matter
+	}
+}
 
 func (i *Ironic) end(which **process, how func(*process)) {
 	i.mu.Lock()

@@ -1,0 +1,276 @@
+//go:build e2e
+
+package e2e
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"io"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/ironic-throttle/ironic-throttle/pkg/api"
+)
+
+// stopsWithin is what the product promises for SIGTERM.
+const stopsWithin = 5 * time.Second
+
+// logBook is the log of a child, read while it is written.
+type logBook struct {
+	mu   sync.Mutex
+	text bytes.Buffer
+}
+
+func (b *logBook) Write(p []byte) (int, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.text.Write(p)
+}
+
+func (b *logBook) String() string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.text.String()
+}
+
+// count counts the lines that contain all words.
+func (b *logBook) count(words ...string) (n int) {
+lines:
+	for line := range strings.Lines(b.String()) {
+		for _, w := range words {
+			if !strings.Contains(line, w) {
+				continue lines
+			}
+		}
+		n++
+	}
+	return n
+}
+
+// throttle is `ironic-throttle serve` as a process of its own, with a user's
+// environment and on free ports. Everything is asked through the command line
+// or HTTP.
+type throttle struct {
+	*testing.T
+	log  *logBook
+	cmd  *exec.Cmd
+	done chan struct{} // closed at the end of the process
+	at   struct{ API, Health, Metrics string }
+}
+
+// settings are scaled down, but as far apart as a slow machine needs: a poll
+// each second, a minute of patience for nothing.
+func settings(endpoint string, more ...string) []string {
+	return append([]string{
+		"PATH=/usr/bin:/bin", "IRONIC_ENDPOINT=" + endpoint,
+		// What lies on this machine for a real BMO is not meant.
+		"METAL3_AUTH_ROOT_DIR=/nonexistent", "IRONIC_CACERT_FILE=/nonexistent",
+		"IRONIC_CLIENT_CERT_FILE=/nonexistent", "IRONIC_CLIENT_PRIVATE_KEY_FILE=/nonexistent",
+		"MAX_CONCURRENT_PROVISIONING_HOSTS=2",
+		"IRONIC_THROTTLE_POLL_INTERVAL=1s", "IRONIC_THROTTLE_MAX_AGE=6s", "IRONIC_THROTTLE_MAX_STALE=6s",
+		"IRONIC_THROTTLE_LEASE_TTL=30s", "IRONIC_THROTTLE_LINGER=4s", "IRONIC_THROTTLE_STARTUP_SETTLE=4s",
+		"IRONIC_THROTTLE_LISTEN_ADDRESS=127.0.0.1:0", "IRONIC_THROTTLE_HEALTH_LISTEN_ADDRESS=127.0.0.1:0",
+		"IRONIC_THROTTLE_METRICS_LISTEN_ADDRESS=127.0.0.1:0",
+	}, more...)
+}
+
+// serveThrottle starts the product; it ends with the test at the latest. The
+// last of equal variables counts.
+func serveThrottle(t *testing.T, environment []string) *throttle {
+	t.Helper()
+	ready := filepath.Join(t.TempDir(), "ready.json")
+	s := &throttle{T: t, log: &logBook{}, done: make(chan struct{})}
+	s.cmd = exec.Command(binary, "serve", "--ready-file", ready)
+	s.cmd.Env, s.cmd.Stderr = environment, s.log
+	s.cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
+	started := make(chan error, 1)
+	go func() {
+		runtime.LockOSThread() // Pdeathsig follows the thread
+		defer runtime.UnlockOSThread()
+		defer close(s.done)
+		err := s.cmd.Start()
+		started <- err
+		if err == nil {
+			_ = s.cmd.Wait() // the exit code says it
+		}
+	}()
+	if err := <-started; err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		s.kill()
+		if t.Failed() {
+			t.Logf("the throttle's log:\n%s", s.log)
+		}
+	})
+	poll(t, "ready file", func() bool {
+		text, err := os.ReadFile(ready)
+		if err != nil && !errors.Is(err, os.ErrNotExist) || s.ended() {
+			t.Fatalf("the throttle did not start: %v", err)
+		}
+		return err == nil && json.Unmarshal(text, &s.at) == nil
+	}, s.log.String)
+	return s
+}
+
+func (s *throttle) ended() bool {
+	select {
+	case <-s.done:
+		return true
+	default:
+		return false
+	}
+}
+
+// kill is kill -9.
+func (s *throttle) kill() {
+	_ = s.cmd.Process.Kill()
+	<-s.done
+}
+
+// stop is SIGTERM; the end must come in time and be a good one.
+func (s *throttle) stop() {
+	s.Helper()
+	if err := s.cmd.Process.Signal(syscall.SIGTERM); err != nil {
+		s.Fatalf("SIGTERM: %v", err)
+	}
+	late := time.NewTimer(stopsWithin)
+	defer late.Stop()
+	select {
+	case <-s.done:
+	case <-late.C:
+		s.Fatalf("still there %v after SIGTERM", stopsWithin)
+	}
+	if code := s.cmd.ProcessState.ExitCode(); code != 0 {
+		s.Errorf("exit code %d after SIGTERM, want 0", code)
+	}
+	if n := s.log.count("msg=stopped", "clean=true"); n != 1 {
+		s.Errorf("%d lines about a clean end, want 1", n)
+	}
+}
+
+// cli runs another command of the product against this throttle.
+func (s *throttle) cli(into any, args ...string) (code int) {
+	s.Helper()
+	cmd := exec.CommandContext(s.Context(), binary, append(args, "-o", "json")...)
+	cmd.Env = []string{"IRONIC_THROTTLE_URL=" + s.at.API}
+	var stdout, stderr bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &stdout, &stderr
+	var exit *exec.ExitError
+	if err := cmd.Run(); err != nil && !errors.As(err, &exit) {
+		s.Fatalf("%v: %v", args, err)
+	}
+	code = cmd.ProcessState.ExitCode()
+	if code > 1 {
+		s.Fatalf("%v: exit code %d: %s", args, code, &stderr)
+	}
+	if err := json.Unmarshal(stdout.Bytes(), into); err != nil {
+		s.Fatalf("%v: %v: %s%s", args, err, &stdout, &stderr)
+	}
+	return code
+}
+
+// check asks for a host; the exit code must say what the answer says.
+func (s *throttle) check(host string, op api.Op, more ...string) (a api.Answer) {
+	s.Helper()
+	code := s.cli(&a, append([]string{"check", "metal3/" + host, "--op", string(op)}, more...)...)
+	if a.Ready != (code == 0) || a.Ready != a.Reason.Yes() {
+		s.Errorf("check %s: exit code %d with %+v", host, code, a)
+	}
+	return a
+}
+
+// says demands an answer now.
+func (s *throttle) says(host string, op api.Op, want api.Reason, more ...string) api.Answer {
+	s.Helper()
+	a := s.check(host, op, more...)
+	if a.Reason != want {
+		s.Errorf("check %s for %s: %s (%s), want %s; slots %+v", host, op, a.Reason, a.Message, want, a.Slots)
+	}
+	return a
+}
+
+// comesToSay asks until the answer is there. All answers before it must be one
+// of meanwhile.
+func (s *throttle) comesToSay(host string, op api.Op, want api.Reason, meanwhile ...api.Reason) {
+	s.Helper()
+	var last api.Answer
+	poll(s.T, "answer "+string(want)+" to "+host, func() bool {
+		last = s.check(host, op)
+		ok := last.Reason == want
+		for _, m := range meanwhile {
+			ok = ok || last.Reason == m
+		}
+		if !ok {
+			s.Fatalf("check %s for %s: %s (%s), want %s or %s", host, op, last.Reason, last.Message, want, meanwhile)
+		}
+		return last.Reason == want
+	}, func() string { return last.Message })
+}
+
+func (s *throttle) status() (st api.Status) {
+	s.Helper()
+	if code := s.cli(&st, "status"); code != 0 {
+		s.Errorf("status: exit code %d", code)
+	}
+	return st
+}
+
+// awaitStatus looks until done, and returns the last look.
+func (s *throttle) awaitStatus(what string, done func(api.Status) bool) (st api.Status) {
+	s.Helper()
+	poll(s.T, what, func() bool {
+		st = s.status()
+		return done(st)
+	}, func() string {
+		text, _ := json.Marshal(st)
+		return string(text)
+	})
+	return st
+}
+
+// awaitPolls waits for so many complete polls, and failed ones, from now on.
+func (s *throttle) awaitPolls(complete, failed int) {
+	s.Helper()
+	count := func() (int, int) {
+		return s.metric(`ironic_throttle_ironic_polls_total{result="complete"}`), s.metric(`ironic_throttle_ironic_polls_total{result="failed"}`)
+	}
+	good, bad := count()
+	poll(s.T, "polls", func() bool {
+		nowGood, nowBad := count()
+		return nowGood-good >= complete && nowBad-bad >= failed
+	}, s.log.String)
+}
+
+// get reads one of our pages.
+func (s *throttle) get(url string) (int, string) {
+	s.Helper()
+	client := &http.Client{Timeout: 10 * time.Second, Transport: &http.Transport{DisableKeepAlives: true}}
+	resp, err := client.Get(url)
+	if err != nil {
+		s.Fatal(err)
+	}
+	defer func() { _ = resp.Body.Close() }()
+	body, err := io.ReadAll(resp.Body)
+	if err != nil {
+		s.Fatal(err)
+	}
+	return resp.StatusCode, string(body)
+}
+
+// health wants a status of a page of the health listener.
+func (s *throttle) health(path string, want int) {
+	s.Helper()
+	if code, body := s.get(s.at.Health + path); code != want {
+		s.Errorf("%s: %d %s, want %d", path, code, body, want)
+	}
+}
