@@ -176,7 +176,7 @@ func (w *World) start(n *node, v verb, t ironic.Target) {
 		w.setState(n, unheld[n.state])
 	case v == verbManage && n.state != ironic.Enroll:
 		w.setState(n, ironic.Manageable)
-		n.target, n.lastError = "", ""
+		n.target = "" // last_error stays, until new work begins
 	default:
 		w.begin(n, v, t)
 	}

@@ -77,6 +77,9 @@ func (c *call) routeNodes(p []string) (int, []byte, *fault) {
 	case p[0] == "validate" && method == http.MethodGet:
 		return c.validateNode(c.query.Get("node"))
 	}
+	if f := c.ownWord(p); f != nil {
+		return 0, nil, f
+	}
 	if !uuidForm.MatchString(p[0]) && !nameForm.MatchString(p[0]) {
 		if len(p) > 1 && p[1] == "states" {
 			return 0, nil, clientFault(400, "Expected UUID or name for node_ident: %s", p[0])
@@ -97,6 +100,36 @@ func (c *call) routeNodes(p []string) (int, []byte, *fault) {
 		return 0, nil, routeFault(405, "")
 	}
 	return c.routeNode(p[0], p[1:])
+}
+
+// ownWord refuses names of nodes that are words of Ironic's own URLs: the way
+// leads to what belongs there below a node.
+func (c *call) ownWord(p []string) *fault {
+	if len(p) > 1 {
+		return nil
+	}
+	method := c.r.Method
+	switch p[0] {
+	case "traits", "bios", "vifs", "ports", "history", "inventory", "portgroups", "volume", "allocation":
+		return routeFault(404, "")
+	case "maintenance":
+		if method != http.MethodPut && method != http.MethodDelete {
+			return routeFault(405, "")
+		}
+	case "management":
+		return routeFault(405, "")
+	case "states":
+		if method != http.MethodGet {
+			return routeFault(405, "")
+		}
+	case "vendor_passthru":
+	default:
+		return nil
+	}
+	if c.query.Has("fields") {
+		return clientFault(400, "Unexpected arguments: fields")
+	}
+	return clientFault(400, "Missing mandatory parameter: node_ident")
 }
 
 // routeNode serves what is below one node.

@@ -123,3 +123,25 @@ func putDeletedWhileWaiting(x *tester) {
 	x.put(n.UUID, `{"target":"active"}`).wantFault(http.StatusBadRequest, "Client", refused("active", n))
 	x.through(n.UUID, work{ironic.TargetDeleted, nil, []ironic.State{ironic.Deleting, ironic.Cleaning}, ironic.Available})
 }
+
+// lastErrorStays holds when last_error tells of the work before: it outlives
+// manage, and is gone as soon as new work begins.
+func lastErrorStays(x *tester) {
+	n := x.to(x.create("a", ramdisk), ironic.Manageable)
+	x.start(n.UUID, ironic.TargetProvide)
+	x.awaitState(n.UUID, ironic.CleanWait)
+	x.start(n.UUID, ironic.TargetAbort)
+	failed := x.awaitState(n.UUID, ironic.CleanFailed)
+	if failed.LastError == nil || *failed.LastError == "" || failed.Maintenance {
+		x.Fatalf("after an abort: %+v", failed)
+	}
+	x.start(n.UUID, ironic.TargetManage)
+	x.same("last_error after manage", x.awaitState(n.UUID, ironic.Manageable).LastError, failed.LastError)
+	x.start(n.UUID, ironic.TargetInspect)
+	x.await(n.UUID, "manageable, unlocked", func(n node) bool {
+		if n.LastError != nil {
+			x.Fatalf("in %q after the start of an inspection: last_error %q", n.State, *n.LastError)
+		}
+		return n.State == ironic.Manageable && n.Reservation == nil
+	})
+}

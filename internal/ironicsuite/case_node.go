@@ -12,6 +12,7 @@ var nodeCases = []testCase{
 	{"NodeMembers", nodeMembers},
 	{"NodeStates", nodeStates},
 	{"NodeUnknown", nodeUnknown},
+	{"NodeImpossible", nodeImpossible},
 	{"NodeRenamedAndDeleted", nodeRenamedAndDeleted},
 	{"CreateRefused", createRefused},
 	{"PathUnknown", pathUnknown},
@@ -75,6 +76,25 @@ func nodeUnknown(x *tester) {
 	n := x.create("a")
 	x.get("/v1/nodes/"+n.UUID+"?fields=nope").wantFault(http.StatusBadRequest, "Client", "Field nope is not a valid field.")
 	x.get("/v1/nodes/"+n.UUID+"?fields=uuid,updated_at").wantFault(http.StatusBadRequest, "Client", "Field updated_at is not a valid field.")
+}
+
+// impossibleNames are refused in another way than unknown ones.
+var impossibleNames = []string{"no such", "detail", "states", "maintenance", "ports"}
+
+// nodeImpossible holds what a name is answered that no node can bear: one with
+// a space, and words of Ironic's own URLs.
+func nodeImpossible(x *tester) {
+	for _, path := range []string{"/v1/nodes/no%20such", "/v1/nodes/no%20such?fields=uuid"} {
+		x.get(path).wantError(http.StatusBadRequest, map[string]any{
+			"code": 400.0, "title": "Bad Request", "description": "Expected UUID or name for node: no such",
+		})
+	}
+	x.get("/v1/nodes/detail?fields=uuid").wantFault(http.StatusBadRequest, "Client", "Unexpected arguments: fields")
+	x.get("/v1/nodes/states?fields=uuid").wantFault(http.StatusBadRequest, "Client", "Unexpected arguments: fields")
+	x.get("/v1/nodes/maintenance?fields=uuid").
+		wantError(http.StatusMethodNotAllowed, map[string]any{"code": 405.0, "title": "Method Not Allowed", "description": ""})
+	x.get("/v1/nodes/ports?fields=uuid").
+		wantError(http.StatusNotFound, map[string]any{"code": 404.0, "title": "Not Found", "description": ""})
 }
 
 func nodeRenamedAndDeleted(x *tester) {

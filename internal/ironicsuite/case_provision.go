@@ -18,6 +18,7 @@ var provisionCases = []testCase{
 	{"PutByName", putByName},
 	{"PutAbortWhileWaiting", putAbortWhileWaiting},
 	{"PutDeletedWhileWaiting", putDeletedWhileWaiting},
+	{"LastErrorStays", lastErrorStays},
 	{"WholeLife", wholeLife},
 	{"BusyListsFollow", busyListsFollow},
 }
