@@ -43,12 +43,15 @@ func play(ctx context.Context, s *stage, out Output) (Summary, error) {
 		return Summary{}, err
 	}
 	if err := s.ready(s.ctx); err != nil {
+		if ctx.Err() != nil {
+			err = errors.New("interrupted before the storm began")
+		}
 		return Summary{}, err
 	}
 	m := newMeter(s.opt, s.fleet, s.look())
 	view := newView(s, m, out)
 	s.begin()
-	why := watch(s, m, view)
+	why := watch(s, m, view, patience(s.opt))
 	view.end()
 	if err := context.Cause(s.ctx); err != nil && ctx.Err() == nil {
 		return Summary{}, fmt.Errorf("a part of the demo ended: %w", err)
@@ -65,11 +68,10 @@ func play(ctx context.Context, s *stage, out Output) (Summary, error) {
 }
 
 // watch samples until the storm is over and says why it was not played to its
-// end, if so.
-func watch(s *stage, m *meter, view view) string {
+// end, if so: interrupted, or longer than the ceiling, real.
+func watch(s *stage, m *meter, view view, ceiling time.Duration) string {
 	tick := time.NewTicker(sampling)
 	defer tick.Stop()
-	ceiling := patience(s.opt)
 	for {
 		select {
 		case <-s.ctx.Done():
@@ -87,7 +89,7 @@ func watch(s *stage, m *meter, view view) string {
 		case s.opt.Duration > 0 && simulated >= s.opt.Duration:
 			return ""
 		case s.opt.Duration == 0 && age >= ceiling:
-			return fmt.Sprintf("stopped after %s of simulated time: twice what this storm needs", simulated.Round(time.Second))
+			return fmt.Sprintf("stopped after %s of simulated time: this storm should have ended long ago", simulated.Round(time.Second))
 		}
 	}
 }

@@ -3,6 +3,7 @@ package demo
 import (
 	"context"
 	"encoding/json"
+	"io"
 	"strings"
 	"sync"
 	"testing"
@@ -148,5 +149,39 @@ func TestCeiling(t *testing.T) {
 	none.Limit = 1000
 	if d := patience(none); d < 20*time.Second {
 		t.Errorf("%s with room for all", d)
+	}
+
+	small.Hosts, small.Policy = 5, PolicyBMO
+	s, err := newStage(t.Context(), small)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		if err := s.close(); err != nil {
+			t.Error(err)
+		}
+	}()
+	m := newMeter(small, s.fleet, s.look())
+	s.begin()
+	why := watch(s, m, &lines{to: io.Discard, speed: small.Speed}, 2*sampling)
+	if !strings.HasPrefix(why, "stopped after ") || summarize(s, m, why).Unfinished() != why {
+		t.Errorf("at the ceiling: %q", why)
+	}
+}
+
+// TestInterruptedEarly: nothing was played, so there is no summary.
+func TestInterruptedEarly(t *testing.T) {
+	t.Parallel()
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	progress := screen{seen: func(text string) {
+		if strings.Contains(text, "throttle: ") {
+			cancel()
+		}
+	}}
+	var out screen
+	_, err := Run(ctx, DefaultOptions(), Output{Stdout: &out, Stderr: &progress})
+	if err == nil || !strings.Contains(err.Error(), "interrupted") || out.String() != "" {
+		t.Errorf("%v, printed %q", err, out.String())
 	}
 }

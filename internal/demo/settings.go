@@ -24,8 +24,8 @@ func settings(o Options, endpoint string) config.Config {
 	c.View.MaxAge = scaled(c.View.MaxAge, 4*time.Second)
 	c.View.MaxStale = scaled(c.View.MaxStale, 4*time.Second)
 	c.View.ListMaxAge = scaled(c.View.ListMaxAge, 4*time.Second)
-	c.Leases.TTL = scaled(c.Leases.TTL, 8*time.Second)
-	c.Leases.Linger = scaled(c.Leases.Linger, 2*time.Second)
-	c.Leases.StartupSettle = scaled(c.Leases.StartupSettle, 2*time.Second)
+	c.Leases.TTL = scaled(c.Leases.TTL, 10*time.Second)
+	c.Leases.Linger = scaled(c.Leases.Linger, 3*time.Second)
+	c.Leases.StartupSettle = scaled(c.Leases.StartupSettle, 3*time.Second)
 	return c
 }

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"net"
-	"net/http"
 	"sync"
 	"time"
 
@@ -40,9 +39,9 @@ type stage struct {
 // newStage starts the fake Ironic and, for its policy, the throttle. close must
 // be called also after an error.
 func newStage(ctx context.Context, o Options) (*stage, error) {
-	never := make(chan struct{})
-	close(never)
-	s := &stage{opt: o, fleet: fleet(o), endBMO: func() {}, bmoGone: never}
+	notBegun := make(chan struct{})
+	close(notBegun)
+	s := &stage{opt: o, fleet: fleet(o), endBMO: func() {}, bmoGone: notBegun}
 	s.ctx, s.cancel = context.WithCancelCause(ctx)
 	world, err := newWorld(o, s.fleet, time.Now())
 	if err != nil {
@@ -81,12 +80,11 @@ func (s *stage) run(ctx context.Context, part func(context.Context) error) <-cha
 }
 
 func (s *stage) newOperator() error {
-	wire := &http.Transport{MaxIdleConnsPerHost: s.opt.Workers, IdleConnTimeout: time.Minute}
-	s.idle = append(s.idle, wire.CloseIdleConnections)
-	client, err := fakebmo.NewClient(s.url, wire)
+	client, err := fakebmo.NewClient(s.url, nil)
 	if err != nil {
 		return err
 	}
+	s.idle = append(s.idle, client.CloseIdleConnections)
 	rule, err := s.rule(client)
 	if err != nil {
 		return err
@@ -109,12 +107,12 @@ func (s *stage) rule(c *fakebmo.Client) (fakebmo.Capacity, error) {
 	case PolicyProposal:
 		return fakebmo.Proposal(c, s.opt.Limit), nil
 	}
-	wire, err := api.NewClient(s.app.URL(), api.WithTimeout(api.DefaultTimeout))
+	asker, err := api.NewClient(s.app.URL())
 	if err != nil {
 		return nil, err
 	}
-	s.idle = append(s.idle, wire.CloseIdleConnections)
-	return fakebmo.Throttle(wire), nil
+	s.idle = append(s.idle, asker.CloseIdleConnections)
+	return fakebmo.Throttle(asker), nil
 }
 
 // ready waits until the throttle has looked round after its start and gives

@@ -31,14 +31,15 @@ type Client struct {
 }
 
 // NewClient returns a client of the Ironic at base, with or without /v1 at the
-// end. A nil transport is one of its own; see CloseIdleConnections.
+// end. With a nil transport it has one of its own: call CloseIdleConnections
+// when it is not needed any more.
 func NewClient(base string, transport http.RoundTripper) (*Client, error) {
 	u, err := url.Parse(base)
 	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
 		return nil, fmt.Errorf("ironic %q: want http://host or https://host", base)
 	}
 	if transport == nil {
-		transport = &http.Transport{MaxIdleConnsPerHost: 64, IdleConnTimeout: 90 * time.Second}
+		transport = &http.Transport{MaxIdleConnsPerHost: 256, IdleConnTimeout: 90 * time.Second}
 	}
 	root := strings.TrimSuffix(strings.TrimRight(base, "/"), "/v1")
 	return &Client{base: root, http: &http.Client{Transport: transport, Timeout: clientTimeout}}, nil
