@@ -98,7 +98,7 @@ func watch(s *stage, m *meter, view view, ceiling time.Duration) string {
 // it would need with every slot in use.
 func patience(o Options) time.Duration {
 	rounds := float64(o.Hosts)*(1+failTries*o.Failing)/float64(min(o.Limit, o.Hosts)) + 1
-	return 20*time.Second + time.Duration(1.6*rounds*float64(workPerHost)/o.Speed)
+	return 35*time.Second + time.Duration(1.6*rounds*float64(workPerHost)/o.Speed)
 }
 
 func summarize(s *stage, m *meter, why string) Summary {

@@ -50,7 +50,7 @@ type Options struct {
 // DefaultOptions is a storm that ends within two minutes on a small machine.
 func DefaultOptions() Options {
 	return Options{
-		Hosts: 100, Limit: 10, Failing: 0.05, Tenants: 3, Workers: 8, Speed: 150,
+		Hosts: 100, Limit: 10, Failing: 0.05, Tenants: 3, Workers: 8, Speed: 180,
 		Via: ViaCheck, Policy: PolicyThrottle, Seed: 1,
 	}
 }

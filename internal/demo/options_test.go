@@ -69,7 +69,7 @@ func TestValidateNamesEveryFault(t *testing.T) {
 // TestSettings: whatever the speed, the times that hold the limit stay long
 // enough for a busy machine, and keep their rules among each other.
 func TestSettings(t *testing.T) {
-	for _, speed := range []float64{1, 10, 50, 150, 300} {
+	for _, speed := range []float64{1, 10, 50, 180, 300} {
 		o := DefaultOptions()
 		o.Speed = speed
 		c := settings(o, "http://127.0.0.1:1")
