@@ -4,7 +4,7 @@
 GO      ?= go
 BIN     := bin
 BINARY  := $(BIN)/ironic-throttle
-TESTSUM  = $(GO) run ./hack/testsum --
+TESTSUM  = $(GO) run ./hack/testsum
 
 # The tag of this commit where there is one; a tarball has no git.
 VERSION ?= $(shell test -e .git && git describe --tags --always --dirty 2>/dev/null || echo dev)
@@ -22,7 +22,7 @@ TESTFLAGS   ?=
 SEARCH      ?= 10000
 SEED        ?= 1
 FUZZTIME    ?= 20s
-BENCH       ?= .
+BENCH       ?=
 IMAGE       ?= ironic-throttle:$(VERSION)
 RUN_NODES   ?= 200
 COVER_FLOOR ?= 90
@@ -54,18 +54,18 @@ image: ## Build the container image (IMAGE=name:tag)
 ##@ Check
 
 test: ## All tests that need no installed server, under the race detector
-	$(TESTSUM) $(RACE) -timeout 5m $(TESTFLAGS) ./...
+	$(TESTSUM) -- $(RACE) -timeout 5m $(TESTFLAGS) ./...
 
 race: ## The same, with nothing from the test cache
 	@$(MAKE) --no-print-directory test TESTFLAGS=-count=1
 
 search: ## Look for a random history that breaks the limit (SEARCH=10000 of them, from SEED=1)
-	$(GO) test -timeout 60m -count=1 -v -run RandomHistories ./pkg/admission \
+	$(TESTSUM) -v -- -timeout 60m -count=1 -run RandomHistories ./pkg/admission \
 	  -args -search.histories=$(SEARCH) -search.seed=$(SEED)
 
 cover: ## Statement coverage of pkg/, at least 90 % (COVER_FLOOR=90)
 	@mkdir -p $(BIN)
-	$(TESTSUM) -coverpkg=./pkg/... -coverprofile=$(BIN)/cover.out ./pkg/...
+	$(TESTSUM) -- -coverpkg=./pkg/... -coverprofile=$(BIN)/cover.out ./pkg/...
 	@echo "functions of which less than 80 % ran:"
 	@$(GO) tool cover -func=$(BIN)/cover.out | awk -v floor=$(COVER_FLOOR) '{part = $$NF; sub("%", "", part)} \
 	  /^total:/ {print "all statements of pkg/: " $$NF; if (part + 0 < floor) {print "below " floor " %"; exit 1} next} \
@@ -77,12 +77,16 @@ fuzz: ## Each fuzz test for a while (FUZZTIME=20s)
 	    echo "$$pkg $$f"; $(GO) test -run '^$$' -fuzz "^$$f\$$" -fuzztime $(FUZZTIME) $$pkg; \
 	  done; done
 
-bench: ## Go benchmarks (BENCH=regexp)
+bench: ## Speed against its targets, in one run (BENCH=regexp: Go benchmarks of that name)
+ifeq ($(BENCH),)
+	@$(GO) run ./hack/bench
+else
 	$(GO) test -run '^$$' -bench '$(BENCH)' -benchmem ./pkg/... ./internal/...
+endif
 
 e2e: $(BINARY) ## The suites on a real Ironic from Debian's packages (root on Debian; installs them)
 	hack/ironic/install.sh
-	$(TESTSUM) -tags e2e -timeout 20m -count=1 ./e2e/...
+	$(TESTSUM) -- -tags e2e -timeout 20m -count=1 ./e2e/...
 
 lint: $(GOLANGCI) ## gofmt, go vet, golangci-lint and the tidiness of go.mod
 	@test -z "$$(gofmt -l cmd e2e hack internal pkg)" || { gofmt -l cmd e2e hack internal pkg; echo "make fmt mends these"; exit 1; }

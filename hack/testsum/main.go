@@ -6,7 +6,8 @@
 //
 // With -tally (or TEST_TALLY in the environment) the counts are added to FILE;
 // -total prints the sum of FILE as one closing line, "N passed, N failed". It
-// exits 1 when something failed or nothing ran.
+// exits 1 when something failed or nothing ran. With -v the output of what passed
+// is printed too.
 package main
 
 import (
@@ -34,7 +35,7 @@ func run(ctx context.Context, args []string, getenv func(string) string, stdout,
 	fs.SetOutput(stderr)
 	tally := fs.String("tally", getenv("TEST_TALLY"), "add the counts to `FILE`")
 	total := fs.String("total", "", "print the sum of `FILE` and run nothing")
-	verbose := fs.Bool("v", false, "print each test that passed or was skipped too")
+	verbose := fs.Bool("v", false, "print the output of what passed or was skipped too")
 	if err := fs.Parse(args); err != nil {
 		return 2
 	}

@@ -36,7 +36,8 @@ func (id testID) parent() (testID, bool) {
 }
 
 // report turns events into lines for people. It keeps the output of a test or
-// package until its verdict is known, and drops it when that is not a failure.
+// package until its verdict is known, and drops it when that is not a failure
+// (verbose: only that of a package).
 type report struct {
 	summary
 	w       io.Writer
@@ -100,8 +101,10 @@ func (r *report) take(e event) {
 }
 
 func (r *report) endTest(id testID, e event) {
-	if e.Action == "fail" {
+	if e.Action == "fail" || r.verbose {
 		r.print(id)
+	}
+	if e.Action == "fail" {
 		if !r.broken[id] { // else a subtest was counted already
 			r.failed++
 		}
@@ -118,9 +121,6 @@ func (r *report) endTest(id testID, e event) {
 		r.skipped++
 	} else {
 		r.passed++
-	}
-	if r.verbose {
-		fmt.Fprintf(r.w, "     %s %s %s (%.2f s)\n", e.Action, id.pkg, id.name, e.Elapsed)
 	}
 }
 

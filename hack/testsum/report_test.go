@@ -99,6 +99,20 @@ func TestReport(t *testing.T) {
 	}
 }
 
+func TestVerboseShowsWhatPassed(t *testing.T) {
+	var out bytes.Buffer
+	events := `{"Action":"run","Package":"p","Test":"TestA"}
+{"Action":"output","Package":"p","Test":"TestA","Output":"2000 histories\n"}
+{"Action":"pass","Package":"p","Test":"TestA"}
+{"Action":"pass","Package":"p"}`
+	if err := newReport(&out, true).read(strings.NewReader(events)); err != nil {
+		t.Fatal(err)
+	}
+	if !strings.Contains(out.String(), "2000 histories") {
+		t.Errorf("the output of a pass is missing:\n%s", &out)
+	}
+}
+
 func TestTallyAddsUp(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "tally")
 	for _, c := range []counts{{passed: 3, skipped: 1}, {passed: 2}} {

@@ -84,6 +84,7 @@ var table = map[string]room{
 	// The house itself.
 	"internal/archtest": {},
 	"hack/testsum":      {},
+	"hack/bench":        {house: []string{"internal/realironic"}},
 	"e2e": {
 		tests: []string{"internal/app", "internal/config", "internal/realironic", "pkg/admission", "pkg/slots"},
 	},

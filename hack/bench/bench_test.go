@@ -1,0 +1,83 @@
+package main
+
+import (
+	"bytes"
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+const sample = `goos: linux
+BenchmarkDecision/waiting=1000/full-2         	  500	   900.0 ns/op	  600 median-ns	  64 B/op	  1 allocs/op
+BenchmarkDecision/waiting=1000/full-2         	  500	  5000 ns/op	  610 median-ns	  64 B/op	  1 allocs/op
+BenchmarkDecision/waiting=1000/full-2         	  500	   800 ns/op	  590 median-ns	  64 B/op	  1 allocs/op
+BenchmarkPollAgainstFullList-2   	       9	         0 ns/op	       970.5 full-ms	         4.90 full/poll
+BenchmarkOdd-2	9	1
+Benchmarks are fun: 1 2 3
+PASS
+`
+
+func TestResults(t *testing.T) {
+	r := results{}
+	r.parse(sample)
+	want := results{
+		"Decision/waiting=1000/full": {"ns/op": {900, 5000, 800}, "median-ns": {600, 610, 590}, "B/op": {64, 64, 64}, "allocs/op": {1, 1, 1}},
+		"PollAgainstFullList":        {"ns/op": {0}, "full-ms": {970.5}, "full/poll": {4.9}},
+	}
+	if diff := cmp.Diff(want, r); diff != "" {
+		t.Error(diff)
+	}
+	if v, ok := r.median("Decision/waiting=1000/full", "ns/op"); v != 900 || !ok {
+		t.Errorf("median %v, %v, want 900: one slow count in three is noise", v, ok)
+	}
+	if _, ok := r.median("Decision/waiting=1000/full", "p99-ms"); ok {
+		t.Error("a median of nothing")
+	}
+}
+
+// TestTable holds that a miss is marked, a skip explained, and that only what was
+// not measured at all is an error.
+func TestTable(t *testing.T) {
+	r := results{}
+	r.parse(sample)
+	for _, name := range []string{"Decision/waiting=1000/held-slot", "Decision/waiting=100000/full", "Decision/waiting=100000/held-slot"} {
+		r[name] = map[string][]float64{"median-ns": {500}}
+	}
+	skipped := map[string]error{"./internal/server": errors.New("run install.sh")}
+	var out bytes.Buffer
+	if err := writeTable(&out, r, skipped); err != nil {
+		t.Error(err)
+	}
+	lines := strings.Split(strings.TrimSpace(out.String()), "\n")
+	for i, want := range map[int][]string{
+		0: {"what", "measured", "target", "ok"},
+		1: {"1,000 hosts", "median 600 ns, mean 900 ns, 1 allocation", "≤ 1 µs", "yes"},
+		5: {"isready", "skipped: run install.sh", "-"},
+		6: {"4.9 times cheaper, list 970 ms", "≥ 8 times cheaper", "MISSED"},
+	} {
+		for _, w := range want {
+			if !strings.Contains(lines[i], w) {
+				t.Errorf("line %d lacks %q: %s", i, w, lines[i])
+			}
+		}
+	}
+	delete(r, "PollAgainstFullList")
+	if err := writeTable(&out, r, skipped); err == nil || !strings.Contains(err.Error(), "PollAgainstFullList") {
+		t.Errorf("error %v, want one that names what was not measured", err)
+	}
+}
+
+// TestEveryRunIsJudged holds runs and table together.
+func TestEveryRunIsJudged(t *testing.T) {
+	for _, r := range runs {
+		found := false
+		for _, g := range targets {
+			found = found || g.pkg == r.args[len(r.args)-1]
+		}
+		if !found {
+			t.Errorf("nothing in the table is measured by %q", r.args)
+		}
+	}
+}

@@ -1,0 +1,93 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"strings"
+	"text/tabwriter"
+)
+
+// A target is one line of the table.
+type target struct {
+	what     string
+	pkg      string // that the benchmark is in
+	name     string // of the benchmark
+	unit     string
+	limit    float64
+	atLeast  bool // limit is the lowest good value, else the highest
+	goal     string
+	measured string // with a verb for the value
+	beside   []unitText
+}
+
+// unitText shows the value of a unit.
+type unitText struct{ unit, text string }
+
+// targets are the promises, in the order of the table. Values beside are shown
+// and not judged.
+var targets = []target{
+	decision("1,000", "full", 1000, "≤ 1 µs"),
+	decision("1,000", "held-slot", 1000, "≤ 1 µs"),
+	decision("100,000", "full", 2000, "≤ 2 µs"),
+	decision("100,000", "held-slot", 2000, "≤ 2 µs"),
+	{
+		what: "POST /v1/isready over loopback, 2,000 a second", pkg: "./internal/server", name: "IsReadyLoopback",
+		unit: "p99-ms", limit: 2, goal: "p99 ≤ 2 ms", measured: "p99 %.2f ms",
+		beside: []unitText{{"p50-ms", "p50 %.2f ms"}, {"asks/s", "%.0f asks/s"}},
+	},
+	{
+		what: "one poll against BMO's full list, real Ironic, 5,000 idle and 20 busy nodes", pkg: "./e2e", name: "PollAgainstFullList",
+		unit: "full/poll", limit: 8, atLeast: true, goal: "≥ 8 times cheaper", measured: "%.1f times cheaper",
+		beside: []unitText{{"full-ms", "list %.0f ms"}, {"poll-ms", "poll %.0f ms"}},
+	},
+}
+
+func decision(waiting, answer string, limit float64, goal string) target {
+	return target{
+		what: "decision, " + waiting + " hosts waiting, answer " + answer, pkg: "./pkg/admission",
+		name: "Decision/waiting=" + strings.ReplaceAll(waiting, ",", "") + "/" + answer,
+		unit: "median-ns", limit: limit, goal: goal, measured: "median %.0f ns",
+		beside: []unitText{{"ns/op", "mean %.0f ns"}, {"allocs/op", "%.0f allocation"}},
+	}
+}
+
+// writeTable prints the judgement. What was neither measured nor skipped is an
+// error.
+func writeTable(w io.Writer, found results, skipped map[string]error) error {
+	var missing error
+	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(table, "what\tmeasured\ttarget\tok")
+	for _, t := range targets {
+		value, ok := found.median(t.name, t.unit)
+		switch why := skipped[t.pkg]; {
+		case why != nil:
+			fmt.Fprintf(table, "%s\tskipped: %v\t%s\t-\n", t.what, why, t.goal)
+		case !ok:
+			fmt.Fprintf(table, "%s\tnothing\t%s\tNO\n", t.what, t.goal)
+			missing = fmt.Errorf("benchmark %s in %s measured no %s", t.name, t.pkg, t.unit)
+		default:
+			fmt.Fprintf(table, "%s\t%s\t%s\t%s\n", t.what, t.shown(value, found), t.goal, t.judge(value))
+		}
+	}
+	if err := table.Flush(); err != nil {
+		return err
+	}
+	return missing
+}
+
+func (t target) judge(value float64) string {
+	if t.atLeast && value >= t.limit || !t.atLeast && value <= t.limit {
+		return "yes"
+	}
+	return "MISSED"
+}
+
+func (t target) shown(value float64, found results) string {
+	text := fmt.Sprintf(t.measured, value)
+	for _, b := range t.beside {
+		if v, ok := found.median(t.name, b.unit); ok {
+			text += fmt.Sprintf(", "+b.text, v)
+		}
+	}
+	return text
+}
