@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"net/http"
 	"os"
@@ -67,8 +68,8 @@ type throttle struct {
 	at   struct{ API, Health, Metrics string }
 }
 
-// settings are scaled down, but as far apart as a slow machine needs: a poll
-// each second, a minute of patience for nothing.
+// settings are scaled down, but not so far that a slow machine looks like an
+// outage: a poll each second, and a minute until the view is stale.
 func settings(endpoint string, more ...string) []string {
 	return append([]string{
 		"PATH=/usr/bin:/bin", "IRONIC_ENDPOINT=" + endpoint,
@@ -76,7 +77,7 @@ func settings(endpoint string, more ...string) []string {
 		"METAL3_AUTH_ROOT_DIR=/nonexistent", "IRONIC_CACERT_FILE=/nonexistent",
 		"IRONIC_CLIENT_CERT_FILE=/nonexistent", "IRONIC_CLIENT_PRIVATE_KEY_FILE=/nonexistent",
 		"MAX_CONCURRENT_PROVISIONING_HOSTS=2",
-		"IRONIC_THROTTLE_POLL_INTERVAL=1s", "IRONIC_THROTTLE_MAX_AGE=6s", "IRONIC_THROTTLE_MAX_STALE=6s",
+		"IRONIC_THROTTLE_POLL_INTERVAL=1s", "IRONIC_THROTTLE_MAX_AGE=6s", "IRONIC_THROTTLE_MAX_STALE=1m",
 		"IRONIC_THROTTLE_LEASE_TTL=30s", "IRONIC_THROTTLE_LINGER=4s", "IRONIC_THROTTLE_STARTUP_SETTLE=4s",
 		"IRONIC_THROTTLE_LISTEN_ADDRESS=127.0.0.1:0", "IRONIC_THROTTLE_HEALTH_LISTEN_ADDRESS=127.0.0.1:0",
 		"IRONIC_THROTTLE_METRICS_LISTEN_ADDRESS=127.0.0.1:0",
@@ -267,10 +268,12 @@ func (s *throttle) get(url string) (int, string) {
 	return resp.StatusCode, string(body)
 }
 
-// health wants a status of a page of the health listener.
+// health waits for a status of a page of the health listener.
 func (s *throttle) health(path string, want int) {
 	s.Helper()
-	if code, body := s.get(s.at.Health + path); code != want {
-		s.Errorf("%s: %d %s, want %d", path, code, body, want)
-	}
+	code, body := 0, ""
+	poll(s.T, fmt.Sprintf("%s: %d", path, want), func() bool {
+		code, body = s.get(s.at.Health + path)
+		return code == want
+	}, func() string { return fmt.Sprint(code, " ", body) })
 }

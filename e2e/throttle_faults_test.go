@@ -65,8 +65,8 @@ func TestThrottleOutages(t *testing.T) {
 	t.Parallel()
 	l := newLab(t, realironic.Options{})
 	l.create("host-1", ramdisk)
-	s := serveThrottle(t, settings(l.ironic.URL))
-	s.comesToSay("host-1", api.OpProvision, api.ReasonGranted, api.ReasonStarting)
+	s := serveThrottle(t, settings(l.ironic.URL, "IRONIC_THROTTLE_MAX_STALE=6s"))
+	s.comesToSay("host-1", api.OpProvision, api.ReasonGranted, api.ReasonStarting, api.ReasonStale)
 	l.clean("host-1")
 	s.shows(map[string]holder{"host-1": working})
 	s.health("/readyz", http.StatusOK)
@@ -103,7 +103,7 @@ func TestThrottleOutages(t *testing.T) {
 	l.ironic.KillConductor()
 	s.awaitPolls(3, 0)
 	back()
-	s.says("host-2", api.OpProvision, api.ReasonGranted)
+	s.comesToSay("host-2", api.OpProvision, api.ReasonGranted, api.ReasonStale)
 	s.told(1, 1)
 
 	// An Ironic that hangs keeps a poll for 30 s. The end does not wait for it.
