@@ -9,9 +9,13 @@ import (
 	"github.com/ironic-throttle/ironic-throttle/pkg/slots"
 )
 
-// retryFull is the advice to a host that met a full house: BMO itself comes back
-// after 60 to 120 s.
-const retryFull = time.Minute
+const (
+	// retryFull is the advice to a host that met a full house: BMO itself comes
+	// back after 60 to 120 s.
+	retryFull = time.Minute
+	// retryLook is the advice to a host whose answer hangs on the next look.
+	retryLook = 5 * time.Second
+)
 
 // decision is an answer before it has words.
 type decision struct {
@@ -71,9 +75,9 @@ func (c *Controller) judge(v slots.Verdict) decision {
 	case slots.Overdue:
 		return decision{reason: api.ReasonNotCalled, wait: v.Wait}
 	case slots.Starting:
-		return decision{reason: api.ReasonStarting, wait: v.Wait}
+		return decision{reason: api.ReasonStarting, wait: max(v.Wait, retryLook)}
 	case slots.Stale:
-		return decision{reason: api.ReasonStale, wait: v.Wait}
+		return decision{reason: api.ReasonStale, wait: retryLook}
 	}
 	if v.Free <= 0 {
 		return decision{reason: api.ReasonFull, wait: retryFull}

@@ -245,10 +245,10 @@ func TestPollFailedIsShownAndForgotten(t *testing.T) {
 
 func TestForward(t *testing.T) {
 	c, now := settled(t, 1)
-	answer, pass := c.Forward(now, by(1, ""), ironic.TargetInspect, true)
+	answer, pass := c.Forward(now, by(1, ""), ironic.TargetInspect)
 	wantReason(t, answer, api.ReasonGranted)
 	pass.Sent(now)
-	no, none := c.Forward(now, by(2, ""), ironic.TargetInspect, true)
+	no, none := c.Forward(now, by(2, ""), ironic.TargetInspect)
 	wantReason(t, no, api.ReasonFull)
 	if none != nil {
 		t.Error("a refused PUT has a pass")
@@ -257,17 +257,17 @@ func TestForward(t *testing.T) {
 	if got := c.Status(now).Slots.Total.Occupied; got != 0 {
 		t.Errorf("%d occupied after GW-5", got)
 	}
-	_, pass = c.Forward(now, by(1, ""), ironic.TargetInspect, true)
+	_, pass = c.Forward(now, by(1, ""), ironic.TargetInspect)
 	pass.Broken(now)
 	if got := c.Status(now).Slots.Total.Occupied; got != 1 {
 		t.Errorf("%d occupied after GW-6", got)
 	}
-	_, pass = c.Forward(now, by(1, ""), ironic.TargetInspect, true)
+	_, pass = c.Forward(now, by(1, ""), ironic.TargetInspect)
 	pass.Unsent(now)
 
 	o, now := settled(t, 1, func(c *admission.Config) { c.Mode = admission.Observe })
 	o.IsReady(now, by(1, api.OpInspect))
-	answer, pass = o.Forward(now, by(2, ""), ironic.TargetInspect, true)
+	answer, pass = o.Forward(now, by(2, ""), ironic.TargetInspect)
 	wantReason(t, answer, api.ReasonObserve)
 	pass.Sent(now)
 	pass.Answered(now, 202)

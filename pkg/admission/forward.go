@@ -18,9 +18,9 @@ type Pass struct {
 
 // Forward decides on a provisioning PUT and, with a yes, takes or renews the
 // slot before anything is sent. The Pass is nil with a no. ask.NodeUUID must be
-// known. idle tells that a fetch begun after the PUT came in showed the node
-// idle (GW-6, GW-17).
-func (c *Controller) Forward(now time.Time, ask api.Ask, target ironic.Target, idle bool) (api.Answer, *Pass) {
+// known, and a sight of the node begun after the PUT came in should have been given
+// to ObserveNode (GW-17).
+func (c *Controller) Forward(now time.Time, ask api.Ask, target ironic.Target) (api.Answer, *Pass) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	ask.Op = target.Op()
@@ -29,7 +29,7 @@ func (c *Controller) Forward(now time.Time, ask api.Ask, target ironic.Target, i
 	pass := &Pass{c: c}
 	switch {
 	case d.reason == api.ReasonGranted || d.reason == api.ReasonHeldSlot:
-		pass.put = c.ledger.Forward(now, v, target, idle)
+		pass.put = c.ledger.Forward(now, v, target)
 	case d.ready || c.mode == Observe:
 		c.ledger.Commit(now, v)
 	default:

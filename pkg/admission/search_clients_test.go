@@ -201,9 +201,8 @@ func (w *world) send(m *machine, target ironic.Target) {
 		return
 	}
 	w.c.ObserveNode(w.clock(), sight)
-	idle := !sight.Node.State.Busy()
 	ask := api.Ask{NodeUUID: uuid, Namespace: "metal3", Name: m.name[len("metal3~"):], ConductorGroup: m.group}
-	answer, pass := w.c.Forward(w.clock(), ask, target, idle)
+	answer, pass := w.c.Forward(w.clock(), ask, target)
 	w.count(answer)
 	if answer.Reason == api.ReasonGranted {
 		m.excused = false

@@ -1,6 +1,10 @@
 package slots
 
-import "github.com/ironic-throttle/ironic-throttle/pkg/ironic"
+import (
+	"time"
+
+	"github.com/ironic-throttle/ironic-throttle/pkg/ironic"
+)
 
 // find returns the host that id means, or nil (LH-25). The UUID decides. A name
 // alone means the host that bore it last. A host known by name only is found by
@@ -91,6 +95,16 @@ func (l *Ledger) drop(h *host) {
 	}
 	h.seen, h.wanted = seen{}, false
 	l.enlist(h)
+}
+
+// erase forgets what h's node did: that node is gone from Ironic (LH-16). That a
+// fetch was answered stays, so that the ask's own word places the host (LH-35).
+func (l *Ledger) erase(h *host) {
+	h.everYes, h.facts, h.lastBusy = false, false, ""
+	h.yesSeq, h.yesAt = 0, time.Time{}
+	if l.byName[h.id.Name] == h {
+		delete(l.byName, h.id.Name) // the name may have a new node
+	}
 }
 
 // unbind turns h into a host known by name only: its node is gone, but the last

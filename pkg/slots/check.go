@@ -53,7 +53,7 @@ type Verdict struct {
 // ID names the host that v is about.
 func (v Verdict) ID() ID { return v.ask.ID }
 
-// Check says how things stand with ask. It changes nothing.
+// Check says how things stand with ask. It takes, renews and ends nothing.
 func (l *Ledger) Check(now time.Time, ask Ask) Verdict {
 	l.tick(now)
 	l.refreshStuck()
@@ -146,9 +146,17 @@ func (l *Ledger) done(h *host, ask Ask) bool {
 	case api.OpProvision, api.OpDeprovision:
 		return h.goal(ask.Op)
 	case api.OpInspect:
-		return h.goal(ask.Op) && (ask.BMHState == api.BMHInspecting || ask.BMHState == api.BMHManageable)
+		return h.goal(ask.Op) && l.sameInspection(h) &&
+			(ask.BMHState == api.BMHInspecting || ask.BMHState == api.BMHManageable)
 	}
 	return false
+}
+
+// sameInspection reports whether an ask for an inspection can still be about the
+// one that we saw end: a host may be inspected again later, and that is work.
+// Once it was told done it has LINGER to go on.
+func (l *Ledger) sameInspection(h *host) bool {
+	return !beyond(h.endedAt, l.now, doneMaxAge) && (h.doneAt.IsZero() || !beyond(h.doneAt, l.now, l.cfg.Linger))
 }
 
 // wantsNothing: the asker itself says that no work will follow.

@@ -24,6 +24,8 @@ const (
 const (
 	MaxLimit = 100_000
 
+	// maxDuration keeps sums of durations far from overflowing.
+	maxDuration = 10_000 * time.Hour
 	// doneMaxAge bounds the age of a sight that proves a goal reached (LH-16).
 	doneMaxAge = 15 * time.Minute
 	// heartbeatStill is how long the heartbeat text must stand still (LH-33).
@@ -111,12 +113,15 @@ func (c Config) Validate() error {
 		{"lease TTL", c.LeaseTTL}, {"linger", c.Linger}, {"startup settle", c.Settle},
 		{"max stale", c.MaxStale}, {"list max age", c.ListMaxAge},
 	} {
-		if d.v <= 0 {
-			errs = append(errs, fmt.Errorf("%s: %v is not above 0", d.name, d.v))
+		if d.v <= 0 || d.v > maxDuration {
+			errs = append(errs, fmt.Errorf("%s: %v is not above 0 and at most %v", d.name, d.v, maxDuration))
 		}
 	}
-	if c.StuckAfter < 0 {
-		errs = append(errs, fmt.Errorf("stuck after: %v is below 0", c.StuckAfter))
+	if c.StuckAfter < 0 || c.StuckAfter > maxDuration {
+		errs = append(errs, fmt.Errorf("stuck after: %v is not within 0 and %v", c.StuckAfter, maxDuration))
+	}
+	if c.LeaseTTL < c.Linger {
+		errs = append(errs, fmt.Errorf("lease TTL: %v is below linger (%v)", c.LeaseTTL, c.Linger))
 	}
 	if c.Settle < c.Linger {
 		errs = append(errs, fmt.Errorf("startup settle: %v is below linger (%v)", c.Settle, c.Linger))

@@ -8,6 +8,9 @@ func (l *Ledger) seenOutside(h *host) {
 	if h.seen.state.Failed() {
 		h.lastBusy = "" // proves no goal any more
 	}
+	if h.endedAt.IsZero() {
+		h.endedAt = l.now
+	}
 	if !h.holds() {
 		return
 	}
@@ -91,7 +94,7 @@ func (l *Ledger) missed(s ironic.Sight) {
 	switch {
 	case !h.holds():
 		if h.id.UUID != "" {
-			l.drop(h) // its memory goes with the UUID (LH-16)
+			l.erase(h)
 		}
 	case h.flights > 0 || s.Mark.Seq <= h.yesSeq || !l.cleared(h, s.Mark):
 	case h.id.UUID == "": // not in Ironic yet: counts as idle (LH-23)
@@ -113,7 +116,8 @@ func (l *Ledger) vanish(h *host) {
 	default:
 		l.totals.Vanished++
 		l.note(NoticeVanished, h)
-		l.drop(h)
+		l.vacate(h)
+		l.erase(h)
 	}
 }
 

@@ -49,10 +49,12 @@ func (l *Ledger) due(h *host) bool {
 // be reached already (LH-16), or a pool that only Ironic knows (LH-35). One
 // answer serves for LIST_MAX_AGE.
 func (l *Ledger) wanting(h *host, v Verdict) bool {
-	if v.Outcome == Exempt || v.Outcome == Done {
+	// Ironic's old word may be what lets the host pass.
+	doubted := v.Outcome == Exempt && h != nil && h.facts && !v.ask.VirtualMedia
+	if v.Outcome == Exempt && !doubted || v.Outcome == Done {
 		return false
 	}
-	if h != nil && (h.wanted || h.busy(true) ||
+	if h != nil && (h.wanted || h.busy(l.cfg.CountExtra) ||
 		h.answered && !passed(h.fetched, l.now, l.cfg.ListMaxAge)) {
 		return false
 	}
@@ -60,17 +62,17 @@ func (l *Ledger) wanting(h *host, v Verdict) bool {
 	if limited && (h == nil || !h.facts && !h.answered) {
 		return true
 	}
-	if v.ask.Put {
-		return false
+	if v.ask.Put || doubted {
+		return doubted
 	}
 	if v.ask.wantsNothing() {
 		return h != nil && h.holds()
 	}
 	switch v.ask.Op {
 	case api.OpProvision, api.OpDeprovision:
-		return true
+		return v.ask.ID.UUID != ""
 	case api.OpInspect:
-		return h != nil && h.lastBusy.Inspection()
+		return v.ask.ID.UUID != "" && h != nil && h.lastBusy.Inspection() && l.sameInspection(h)
 	}
 	return false
 }

@@ -19,10 +19,10 @@ type Put struct {
 }
 
 // Forward lets the PUT of a Held, or Open and free, verdict go: the host holds a
-// slot from now on. The host's UUID must be known. idle tells that a fetch begun
-// after the PUT came in showed the node idle (GW-6, GW-17).
-func (l *Ledger) Forward(now time.Time, v Verdict, target ironic.Target, idle bool) *Put {
-	put := &Put{target: target, idle: idle, begun: l.Begin(now).Seq}
+// slot from now on. The host's UUID must be known, and a sight of it begun after
+// the PUT came in should have been given to ObserveNode (GW-17).
+func (l *Ledger) Forward(now time.Time, v Verdict, target ironic.Target) *Put {
+	put := &Put{target: target, idle: l.surelyIdle(v.host), begun: l.Begin(now).Seq}
 	if v.Outcome == Held {
 		l.Commit(now, v)
 	} else {
@@ -38,6 +38,12 @@ func (l *Ledger) Forward(now time.Time, v Verdict, target ironic.Target, idle bo
 	}
 	put.h.flights++
 	return put
+}
+
+// surelyIdle reports whether h was seen idle lately, and after everything that we
+// said yes to: what makes it busy from now on is what we send now (GW-6).
+func (l *Ledger) surelyIdle(h *host) bool {
+	return h != nil && h.seen.outside() && h.seen.mark.Seq > h.yesSeq && !beyond(h.seen.mark.At, l.now, l.cfg.MaxStale)
 }
 
 // Sent notes that the first byte goes out now: a yes (GW-3).
@@ -82,7 +88,6 @@ func (l *Ledger) accepted(h *host, put *Put) {
 	h.take(put.target.Op())
 	h.lastBusy = state
 	h.out, h.gone = false, 0
-	l.stuckAt = time.Time{}
 }
 
 // refused is GW-5: Ironic did not take the PUT for which the lease was made, and

@@ -51,6 +51,8 @@ type host struct {
 	seen     seen
 	lastBusy ironic.State // last busy state seen since op was taken
 	everYes  bool
+	endedAt  time.Time // when the node was first seen outside since it was last busy
+	doneAt   time.Time // the first done since then
 
 	// The last yes that was not done, of a check or a PUT.
 	yesSeq uint64

@@ -18,14 +18,15 @@ func (l *Ledger) Commit(now time.Time, v Verdict) {
 		if h := v.host; h != nil {
 			l.heard(v)
 			h.everYes = true
+			if h.doneAt.IsZero() {
+				h.doneAt = l.now
+			}
 			if h.holds() {
 				l.finish(h)
 			}
 		}
 	case Exempt:
-		if v.host != nil {
-			l.heard(v)
-		}
+		l.heard(v).everYes = true // should it boot from the network after all, it counts (LH-11)
 	default:
 		if v.host != nil || l.wanting(nil, v) {
 			l.heard(v)
@@ -41,9 +42,9 @@ func (l *Ledger) Grant(now time.Time, v Verdict) {
 	l.occupy(h, leased, v.pool, l.stamp())
 	h.lastBusy = ""
 	l.totals.Granted++
+	h.renewed = l.now
 	if !v.ask.Put {
 		l.checkYes(h, v.ask)
-		h.renewed = l.now
 	}
 	l.yes(h, v.ask.Op)
 }
@@ -65,6 +66,9 @@ func (l *Ledger) heard(v Verdict) *host {
 		l.learn(h, v.ask.ID)
 	}
 	h.lastAsk = l.now
+	if !h.facts {
+		h.group, h.virtual = v.ask.Group, v.ask.VirtualMedia
+	}
 	if h.lastBusy.Inspection() && v.ask.Op != api.OpInspect && v.ask.Op != api.OpNone {
 		h.lastBusy = "" // its controller has gone on: a later inspection is a new one
 	}
@@ -81,17 +85,19 @@ func (l *Ledger) renew(h *host, v Verdict) {
 		l.occupy(h, foreign, v.pool, l.stamp())
 	}
 	if v.ask.Op == api.OpNone {
+		h.everYes = true
 		return // wants nothing: a yes that nothing follows renews nothing
 	}
-	if !v.ask.Put {
-		l.checkYes(h, v.ask)
-		if h.busySeq > 0 || !passed(h.sinceAt, l.now, 2*l.cfg.LeaseTTL) {
-			h.renewed = l.now
-		}
-		l.yes(h, v.ask.Op)
+	if v.ask.Put {
+		h.renewed = l.now
+		l.yes(h, "") // its target becomes the op when Ironic accepts it (GW-3)
 		return
 	}
-	l.yes(h, "") // a PUT's target becomes the op when Ironic accepts it (GW-3)
+	l.checkYes(h, v.ask)
+	if h.busySeq > 0 || !passed(h.sinceAt, l.now, 2*l.cfg.LeaseTTL) {
+		h.renewed = l.now
+	}
+	l.yes(h, v.ask.Op)
 }
 
 // checkYes notes a yes on the check way.

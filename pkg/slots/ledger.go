@@ -1,6 +1,7 @@
 package slots
 
 import (
+	"maps"
 	"time"
 
 	"github.com/ironic-throttle/ironic-throttle/pkg/api"
@@ -41,6 +42,7 @@ func New(cfg Config, now time.Time) (*Ledger, error) {
 	if err := cfg.Validate(); err != nil {
 		return nil, err
 	}
+	cfg.Groups = maps.Clone(cfg.Groups)
 	return &Ledger{
 		cfg: cfg, start: now, now: now,
 		byUUID: map[string]*host{}, byName: map[string]*host{}, live: map[*host]struct{}{},
@@ -58,14 +60,14 @@ func (l *Ledger) SetLimits(now time.Time, limits Limits) error {
 	for h := range l.live {
 		l.account(h, -1)
 	}
+	limits.Groups = maps.Clone(limits.Groups)
 	l.cfg.Limits = limits
 	for h := range l.live {
-		if h.holds() && h.facts {
-			h.pool, _ = l.poolFor(h, "", false)
-		} else if _, ok := limits.Groups[h.pool.group]; !ok {
-			h.pool.group = ""
+		if h.holds() {
+			h.pool, _ = l.poolFor(h, h.group, h.virtual)
 		}
 		l.account(h, +1)
+		l.enlist(h)
 	}
 	l.stuckAt = time.Time{}
 	return nil
@@ -109,15 +111,19 @@ func (l *Ledger) occupy(h *host, k kind, p pool, seq uint64) {
 	}
 	l.account(h, +1)
 	l.enlist(h)
-	l.stuckAt = time.Time{}
+	if k != leased { // a lease cannot be stuck before it was seen busy
+		l.stuckAt = time.Time{}
+	}
 }
 
 // vacate ends h's slot.
 func (l *Ledger) vacate(h *host) {
 	l.account(h, -1)
+	if h.off {
+		l.stuckAt = time.Time{} // the next oldest takes its place
+	}
 	h.slot = slot{}
 	l.enlist(h)
-	l.stuckAt = time.Time{}
 }
 
 // enlist keeps live and booting true for h, whose slot or sight has changed.

@@ -128,7 +128,7 @@ func (d *driver) put(t *rapid.T) {
 	target := rapid.SampledFrom([]ironic.Target{ironic.TargetActive, ironic.TargetInspect, ironic.TargetClean, ironic.TargetDeleted}).Draw(t, "target")
 	v := d.l.Check(d.now, Ask{ID: ID{UUID: n.UUID, Name: n.Name}, Op: target.Op(), Put: true, Group: n.ConductorGroup})
 	if v.Outcome == Held || v.Outcome == Open && v.Free > 0 {
-		d.puts = append(d.puts, d.l.Forward(d.now, v, target, rapid.Bool().Draw(t, "idle")))
+		d.puts = append(d.puts, d.l.Forward(d.now, v, target))
 	}
 }
 

@@ -29,7 +29,8 @@ func (l *Ledger) Observe(now time.Time, look ironic.Look) {
 	l.refreshStuck()
 }
 
-// ObserveNode takes the answer to one fetch, of the poller or of a gateway.
+// ObserveNode takes the answer to one fetch, of the poller or of a gateway, and
+// remembers the node.
 func (l *Ledger) ObserveNode(now time.Time, s ironic.Sight) {
 	l.tick(now)
 	if !s.Found {
@@ -39,9 +40,10 @@ func (l *Ledger) ObserveNode(now time.Time, s ironic.Sight) {
 	if h := l.byName[s.Key]; h != nil && h.id.UUID == "" && l.byUUID[s.Node.UUID] == nil {
 		l.learn(h, ID{UUID: s.Node.UUID})
 	}
-	if h := l.sight(s.Mark, s.Node); h != nil {
-		l.answer(h)
+	if l.find(ID{UUID: s.Node.UUID, Name: s.Node.Name}) == nil { // somebody is about to ask for it
+		l.admit(ID{UUID: s.Node.UUID, Name: s.Node.Name}).lastAsk = l.now
 	}
+	l.answer(l.sight(s.Mark, s.Node))
 }
 
 // answer notes that a fetch of h was answered.
@@ -76,6 +78,7 @@ func (l *Ledger) sight(mark ironic.Mark, n ironic.Node) *host {
 // seenBusy: h's node is at work.
 func (l *Ledger) seenBusy(h *host, n ironic.Node) {
 	mark := h.seen.mark
+	h.endedAt, h.doneAt = time.Time{}, time.Time{}
 	if !h.holds() {
 		l.found(h, n)
 		return

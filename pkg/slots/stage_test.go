@@ -140,16 +140,20 @@ func (s *stage) ask(ask slots.Ask) string {
 	}[v.Outcome]
 }
 
-// put forwards a PUT and fails the test if it is refused.
+// put forwards a PUT, with a fetch before it if the node is to be seen idle, and
+// fails the test if it is refused.
 func (s *stage) put(n int, target ironic.Target, idle bool) *slots.Put {
 	s.t.Helper()
+	if idle {
+		s.l.ObserveNode(s.now, s.fetch(uuid(n), s.l.Begin(s.now)))
+	}
 	ask := by(n, target.Op())
 	ask.Put = true
 	v := s.l.Check(s.now, ask)
 	if v.Outcome != slots.Held && (v.Outcome != slots.Open || v.Free < 1) {
 		s.t.Fatalf("PUT %s of host %d is refused: outcome %v, free %d", target, n, v.Outcome, v.Free)
 	}
-	put := s.l.Forward(s.now, v, target, idle)
+	put := s.l.Forward(s.now, v, target)
 	s.l.Sent(s.now, put)
 	return put
 }

@@ -139,15 +139,15 @@ func TestClockThatStepsBack(t *testing.T) {
 
 func TestConfigFaultsAreNamed(t *testing.T) {
 	for want, edit := range map[string]func(*slots.Config){
-		"limit: 0 is not within 1..100000":                     func(c *slots.Config) { c.Total, c.StuckCap = 0, 0 },
-		"limit: 100001 is not within 1..100000":                func(c *slots.Config) { c.Total = 100001 },
-		`limit of conductor group "a": 21 is not within 1..20`: func(c *slots.Config) { c.Groups = map[string]int{"a": 21} },
-		"virtual media limit: -1 is not within 0..100000":      func(c *slots.Config) { c.VirtualMedia = -1 },
-		"stuck cap: 21 is not within 0..20":                    func(c *slots.Config) { c.StuckCap = 21 },
-		`count mode: "all" is neither "agent" nor "busy"`:      func(c *slots.Config) { c.Count = "all" },
-		"lease TTL: 0s is not above 0":                         func(c *slots.Config) { c.LeaseTTL = 0 },
-		"stuck after: -1ns is below 0":                         func(c *slots.Config) { c.StuckAfter = -1 },
-		"startup settle: 1s is below linger (45s)":             func(c *slots.Config) { c.Settle = time.Second },
+		"limit: 0 is not within 1..100000":                                                         func(c *slots.Config) { c.Total, c.StuckCap = 0, 0 },
+		"limit: 100001 is not within 1..100000":                                                    func(c *slots.Config) { c.Total = 100001 },
+		`limit of conductor group "a": 21 is not within 1..20`:                                     func(c *slots.Config) { c.Groups = map[string]int{"a": 21} },
+		"virtual media limit: -1 is not within 0..100000":                                          func(c *slots.Config) { c.VirtualMedia = -1 },
+		"stuck cap: 21 is not within 0..20":                                                        func(c *slots.Config) { c.StuckCap = 21 },
+		`count mode: "all" is neither "agent" nor "busy"`:                                          func(c *slots.Config) { c.Count = "all" },
+		"lease TTL: 0s is not above 0 and at most 10000h0m0s\nlease TTL: 0s is below linger (45s)": func(c *slots.Config) { c.LeaseTTL = 0 },
+		"stuck after: -1ns is not within 0 and 10000h0m0s":                                         func(c *slots.Config) { c.StuckAfter = -1 },
+		"startup settle: 1s is below linger (45s)":                                                 func(c *slots.Config) { c.Settle = time.Second },
 	} {
 		cfg := slots.DefaultConfig()
 		edit(&cfg)

@@ -13,9 +13,11 @@ import (
 func (l *Ledger) still(h *host, n ironic.Node) {
 	if !h.seen.found || h.seen.state != n.State {
 		h.stillSince, h.beatSince = l.now, l.now
+		l.stuckAt = time.Time{}
 	}
 	if h.beat != n.AgentHeartbeat {
 		h.beat, h.beatSince = n.AgentHeartbeat, l.now
+		l.stuckAt = time.Time{}
 	}
 }
 
