@@ -1,0 +1,198 @@
+//go:build linux
+
+package demo
+
+import (
+	"context"
+	"errors"
+	"math/rand/v2"
+	"net/http"
+	"os"
+	"testing"
+	"time"
+
+	"github.com/ironic-throttle/ironic-throttle/internal/config"
+	"github.com/ironic-throttle/ironic-throttle/internal/fakebmo"
+	"github.com/ironic-throttle/ironic-throttle/pkg/api"
+)
+
+const (
+	leastKills = 4 // fewer would show nothing
+	mostKills  = 6 // then the storm may end
+)
+
+// TestLH24_killStorm: F-1 through kill -9. The throttle is the real program in a
+// process of its own; it is killed at random moments, some of them between a yes
+// and the PUT that follows, and started again at once. The truth never exceeds
+// the limit, all hosts get there, and no slot is lost.
+func TestLH24_killStorm(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes most of a minute")
+	}
+	t.Parallel()
+	o := DefaultOptions()
+	o.Hosts, o.Limit, o.Speed, o.Policy = 20, 5, maxSpeed, PolicyBMO
+	k := newKillStorm(t, o, buildThrottle(t))
+	defer k.end()
+
+	child, kills := k.start(), 0
+	k.begin()
+	draw := rand.New(rand.NewPCG(o.Seed, 24))
+	for kills < mostKills && k.liveUntil(child, drawMoment(draw, kills, k.config.Leases.StartupSettle)) {
+		k.kill(child)
+		kills++
+		child = k.start()
+	}
+	if kills == mostKills {
+		k.liveUntil(child, never)
+	}
+	look, outlived := k.look(), k.tale.outlived()
+	if kills < leastKills || outlived == 0 {
+		t.Errorf("%d kills, %d works begun on the word of a dead process: want %d and 1, or this proves nothing", kills, outlived, leastKills)
+	}
+	if look.truth.PeakWorking > o.Limit {
+		t.Errorf("%d hosts worked at once, limit %d; above it for %s", look.truth.PeakWorking, o.Limit, look.truth.OverLimit)
+	}
+	if provisioned(look) != o.Hosts {
+		t.Errorf("%d of %d provisioned, %d given up", provisioned(look), o.Hosts, gaveUp(look))
+	}
+	k.awaitNoSlots(child)
+	t.Logf("%d kills, %d works begun on the word of a dead process, %d in all; peak %d of %d; %s",
+		kills, outlived, look.truth.Started, look.truth.PeakWorking, o.Limit, time.Since(k.tale.since).Round(time.Millisecond))
+}
+
+// moment is when a life of the throttle ends: so long after it has given so many
+// slots, or after its start if that is none.
+type moment struct {
+	grants int
+	after  time.Duration
+}
+
+// never lets the throttle live to the end of the storm.
+var never = moment{grants: 1 << 30}
+
+// drawMoment hits the time of adoption with each third kill, and yeses that were
+// not acted on yet with the others.
+func drawMoment(draw *rand.Rand, kills int, settle time.Duration) moment {
+	if kills%3 == 2 {
+		return moment{after: time.Duration(draw.Int64N(int64(2 * settle)))}
+	}
+	return moment{grants: 1 + draw.IntN(6), after: time.Duration(draw.Int64N(int64(settle / 6)))}
+}
+
+// killStorm is a stage whose throttle is another process.
+type killStorm struct {
+	*stage
+	t      *testing.T
+	binary string
+	config config.Config // of the throttle
+	asker  *api.Client
+	tale   *tale
+}
+
+func newKillStorm(t *testing.T, o Options, binary string) *killStorm {
+	t.Helper()
+	s, err := newStage(t.Context(), o)
+	if err != nil {
+		t.Fatal(errors.Join(err, s.close()))
+	}
+	k := &killStorm{stage: s, t: t, binary: binary, config: settings(o, s.url)}
+	k.config.Listen.API = freeAddress(t)
+	k.tale = newTale(func() int { return s.ironic.Truth().Working })
+	if err := k.newOperator(); err != nil {
+		t.Fatal(errors.Join(err, s.close()))
+	}
+	return k
+}
+
+// newOperator replaces the stage's. A PUT follows its yes by up to a third of
+// STARTUP_SETTLE: F-1 allows that, and it gives kills something to hit.
+func (k *killStorm) newOperator() (err error) {
+	if k.asker, err = api.NewClient("http://" + k.config.Listen.API); err != nil {
+		return err
+	}
+	client, err := fakebmo.NewClient(k.url, &puts{&http.Transport{MaxIdleConnsPerHost: k.opt.Workers}, k.tale})
+	if err != nil {
+		return err
+	}
+	k.idle = append(k.idle, k.asker.CloseIdleConnections, client.CloseIdleConnections)
+	timings := fakebmo.DefaultTimings()
+	settle := time.Duration(float64(k.config.Leases.StartupSettle) * k.opt.Speed)
+	timings.Act = fakebmo.Span{Min: settle / 30, Max: settle / 3}
+	hosts := make([]fakebmo.Host, len(k.fleet))
+	for i, h := range k.fleet {
+		hosts[i] = h.Host
+	}
+	k.bmo, err = fakebmo.New(fakebmo.Options{
+		Hosts: hosts, Workers: k.opt.Workers, Ironic: client, Capacity: fakebmo.Throttle(asker{k.asker, k.tale}),
+		Timings: timings, Speed: k.opt.Speed, Seed: k.opt.Seed, MaxProvisioningRetries: 5,
+	})
+	return err
+}
+
+// end stops everything and tells the tale of a storm that went wrong.
+func (k *killStorm) end() {
+	if err := k.close(); err != nil {
+		k.t.Error(err)
+	}
+	if k.t.Failed() {
+		k.t.Logf("what happened:\n%s", k.tale)
+	}
+}
+
+// liveUntil waits for the moment; false means that all hosts are through.
+func (k *killStorm) liveUntil(c *life, m moment) bool {
+	k.t.Helper()
+	tick, late := time.NewTicker(sampling), time.NewTimer(2*time.Minute)
+	defer tick.Stop()
+	defer late.Stop()
+	listens, at := false, time.Time{}
+	if m.grants == 0 {
+		at = c.began.Add(m.after)
+	}
+	for {
+		select {
+		case <-tick.C:
+		case <-c.gone:
+			k.t.Fatal("the throttle ended by itself")
+		case <-k.ctx.Done():
+			k.t.Fatalf("a part of the storm ended: %v", context.Cause(k.ctx))
+		case <-late.C:
+			k.t.Fatal("the storm does not go on")
+		}
+		if _, err := os.Stat(c.ready); err == nil && !listens {
+			listens = true
+			k.tale.add("process %d listens", c.Process.Pid)
+		}
+		if s := k.look(); provisioned(s)+gaveUp(s) == len(k.fleet) {
+			return false
+		}
+		if at.IsZero() && k.tale.given() >= m.grants {
+			at = time.Now().Add(m.after)
+		}
+		if !at.IsZero() && !time.Now().Before(at) {
+			return true
+		}
+	}
+}
+
+// awaitNoSlots waits until the throttle has looked round and holds no slot.
+func (k *killStorm) awaitNoSlots(c *life) {
+	k.t.Helper()
+	tick, late := time.NewTicker(4*sampling), time.NewTimer(time.Minute)
+	defer tick.Stop()
+	defer late.Stop()
+	for {
+		s, err := k.asker.Status(k.t.Context())
+		if err == nil && s.View.Settled && s.Slots.Total.Occupied == 0 {
+			return
+		}
+		select {
+		case <-tick.C:
+		case <-c.gone:
+			k.t.Fatal("the throttle ended by itself")
+		case <-late.C:
+			k.t.Fatalf("after the storm slots are held: %+v, view %+v, %v", s.Slots, s.View, err)
+		}
+	}
+}
