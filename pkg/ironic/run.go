@@ -27,7 +27,7 @@ func (p *Poller) Run(ctx context.Context) error {
 	for {
 		err := p.PollOnce(ctx)
 		if ctx.Err() != nil {
-			return nil
+			return nil //nolint:nilerr // stopped on request, whatever the last poll said
 		}
 		if err == nil {
 			failures = 0
