@@ -19,6 +19,20 @@ Benchmarks are fun: 1 2 3
 PASS
 `
 
+// TestLowestBeside holds that the best count is shown and the median is judged.
+func TestLowestBeside(t *testing.T) {
+	r := results{"IsReadyLoopback": {"p99-ms": {4, 1.5, 3}}}
+	for _, g := range targets {
+		if g.name != "IsReadyLoopback" {
+			continue
+		}
+		v, _ := r.median(g.name, g.unit)
+		if got := g.shown(v, r) + ", " + g.judge(v); got != "p99 3.00 ms, best count 1.50 ms, MISSED" {
+			t.Error(got)
+		}
+	}
+}
+
 func TestResults(t *testing.T) {
 	r := results{}
 	r.parse(sample)
@@ -53,7 +67,7 @@ func TestTable(t *testing.T) {
 	lines := strings.Split(strings.TrimSpace(out.String()), "\n")
 	for i, want := range map[int][]string{
 		0: {"what", "measured", "target", "ok"},
-		1: {"1,000 hosts", "median 600 ns, mean 900 ns, 1 allocation", "≤ 1 µs", "yes"},
+		1: {"1,000 hosts", "median 600 ns, mean 900 ns, 1 allocs", "≤ 1 µs", "yes"},
 		5: {"isready", "skipped: run install.sh", "-"},
 		6: {"4.9 times cheaper, list 970 ms", "≥ 8 times cheaper", "MISSED"},
 	} {

@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"text/tabwriter"
 )
@@ -20,8 +21,12 @@ type target struct {
 	beside   []unitText
 }
 
-// unitText shows the value of a unit.
-type unitText struct{ unit, text string }
+// unitText shows the value of a unit: the median of all counts, or the lowest,
+// which is nearest to what a calm machine would show.
+type unitText struct {
+	unit, text string
+	lowest     bool
+}
 
 // targets are the promises, in the order of the table. Values beside are shown
 // and not judged.
@@ -33,12 +38,14 @@ var targets = []target{
 	{
 		what: "POST /v1/isready over loopback, 2,000 a second", pkg: "./internal/server", name: "IsReadyLoopback",
 		unit: "p99-ms", limit: 2, goal: "p99 ≤ 2 ms", measured: "p99 %.2f ms",
-		beside: []unitText{{"p50-ms", "p50 %.2f ms"}, {"asks/s", "%.0f asks/s"}},
+		beside: []unitText{
+			{unit: "p99-ms", text: "best count %.2f ms", lowest: true}, {unit: "p50-ms", text: "p50 %.2f ms"}, {unit: "asks/s", text: "%.0f asks/s"},
+		},
 	},
 	{
 		what: "one poll against BMO's full list, real Ironic, 5,000 idle and 20 busy nodes", pkg: "./e2e", name: "PollAgainstFullList",
 		unit: "full/poll", limit: 8, atLeast: true, goal: "≥ 8 times cheaper", measured: "%.1f times cheaper",
-		beside: []unitText{{"full-ms", "list %.0f ms"}, {"poll-ms", "poll %.0f ms"}},
+		beside: []unitText{{unit: "full-ms", text: "list %.0f ms"}, {unit: "poll-ms", text: "poll %.0f ms"}},
 	},
 }
 
@@ -47,7 +54,7 @@ func decision(waiting, answer string, limit float64, goal string) target {
 		what: "decision, " + waiting + " hosts waiting, answer " + answer, pkg: "./pkg/admission",
 		name: "Decision/waiting=" + strings.ReplaceAll(waiting, ",", "") + "/" + answer,
 		unit: "median-ns", limit: limit, goal: goal, measured: "median %.0f ns",
-		beside: []unitText{{"ns/op", "mean %.0f ns"}, {"allocs/op", "%.0f allocation"}},
+		beside: []unitText{{unit: "ns/op", text: "mean %.0f ns"}, {unit: "allocs/op", text: "%.0f allocs"}},
 	}
 }
 
@@ -85,7 +92,11 @@ func (t target) judge(value float64) string {
 func (t target) shown(value float64, found results) string {
 	text := fmt.Sprintf(t.measured, value)
 	for _, b := range t.beside {
-		if v, ok := found.median(t.name, b.unit); ok {
+		v, ok := found.median(t.name, b.unit)
+		if ok && b.lowest {
+			v = slices.Min(found[t.name][b.unit])
+		}
+		if ok {
 			text += fmt.Sprintf(", "+b.text, v)
 		}
 	}
