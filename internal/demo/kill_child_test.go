@@ -60,7 +60,7 @@ func (k *killStorm) start() *life {
 
 // kill is kill -9.
 func (k *killStorm) kill(c *life) {
-	k.tale.add("kill -9 %d, which gave %d slots in %s", c.Process.Pid, k.tale.given(), time.Since(c.began).Round(time.Millisecond))
+	k.tale.notef("kill -9 %d, which gave %d slots in %s", c.Process.Pid, k.tale.given(), time.Since(c.began).Round(time.Millisecond))
 	_ = c.Process.Kill()
 	<-c.gone
 }

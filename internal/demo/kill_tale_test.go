@@ -30,13 +30,13 @@ func newTale(working func() int) *tale {
 	return &tale{since: time.Now(), working: working, yes: map[string]int{}}
 }
 
-func (s *tale) add(format string, args ...any) {
+func (s *tale) notef(format string, args ...any) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.addLocked(format, args...)
+	s.noteLockedf(format, args...)
 }
 
-func (s *tale) addLocked(format string, args ...any) {
+func (s *tale) noteLockedf(format string, args ...any) {
 	fmt.Fprintf(&s.text, "%7.3f s, %d at work: %s\n", time.Since(s.since).Seconds(), s.working(), fmt.Sprintf(format, args...))
 }
 
@@ -45,7 +45,7 @@ func (s *tale) born(pid int) {
 	defer s.mu.Unlock()
 	s.life++
 	s.grants = 0
-	s.addLocked("process %d starts", pid)
+	s.noteLockedf("process %d starts", pid)
 }
 
 // given is how many slots were given in this life.
@@ -90,7 +90,7 @@ func (k asker) IsReady(ctx context.Context, ask api.Ask) (api.Answer, error) {
 		if life == k.life {
 			k.grants++
 		}
-		k.addLocked("slot for %s, %s: %d of %d occupied", ask.NodeUUID, ask.Op, a.Slots.Occupied, a.Slots.Limit)
+		k.noteLockedf("slot for %s, %s: %d of %d occupied", ask.NodeUUID, ask.Op, a.Slots.Occupied, a.Slots.Limit)
 	}
 	return a, err
 }
@@ -117,9 +117,9 @@ func (p *puts) RoundTrip(r *http.Request) (*http.Response, error) {
 	defer p.mu.Unlock()
 	switch {
 	case err != nil:
-		p.addLocked("PUT to %s: %v", node, err)
+		p.noteLockedf("PUT to %s: %v", node, err)
 	default:
-		p.addLocked("PUT to %s: %d; yes by a dead process: %t", node, resp.StatusCode, dead)
+		p.noteLockedf("PUT to %s: %d; yes by a dead process: %t", node, resp.StatusCode, dead)
 		if dead && resp.StatusCode == http.StatusAccepted {
 			p.legacy++
 		}

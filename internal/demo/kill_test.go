@@ -162,7 +162,7 @@ func (k *killStorm) liveUntil(c *life, m moment) bool {
 		}
 		if _, err := os.Stat(c.ready); err == nil && !listens {
 			listens = true
-			k.tale.add("process %d listens", c.Process.Pid)
+			k.tale.notef("process %d listens", c.Process.Pid)
 		}
 		if s := k.look(); provisioned(s)+gaveUp(s) == len(k.fleet) {
 			return false
