@@ -17,6 +17,9 @@ import (
 type tale struct {
 	since   time.Time
 	working func() int // the truth
+	// orphan is called for the first work of each life that a dead process said
+	// yes to.
+	orphan func(node string)
 
 	mu     sync.Mutex // guards all below
 	text   strings.Builder
@@ -24,10 +27,11 @@ type tale struct {
 	yes    map[string]int // the life that said the last yes to a node
 	grants int            // slots given in this life
 	legacy int            // works begun on the word of a process that was dead by then
+	last   int            // the life of the last of these
 }
 
-func newTale(working func() int) *tale {
-	return &tale{since: time.Now(), working: working, yes: map[string]int{}}
+func newTale(working func() int, orphan func(node string)) *tale {
+	return &tale{since: time.Now(), working: working, orphan: orphan, yes: map[string]int{}}
 }
 
 func (s *tale) notef(format string, args ...any) {
@@ -120,8 +124,13 @@ func (p *puts) RoundTrip(r *http.Request) (*http.Response, error) {
 		p.noteLockedf("PUT to %s: %v", node, err)
 	default:
 		p.noteLockedf("PUT to %s: %d; yes by a dead process: %t", node, resp.StatusCode, dead)
-		if dead && resp.StatusCode == http.StatusAccepted {
-			p.legacy++
+		if !dead || resp.StatusCode != http.StatusAccepted {
+			break
+		}
+		p.legacy++
+		if p.last < p.life {
+			p.last = p.life
+			p.orphan(node)
 		}
 	}
 	return resp, err
