@@ -26,7 +26,7 @@ type Options struct {
 
 const (
 	defaultStartTimeout = 90 * time.Second
-	stopTimeout         = 10 * time.Second
+	stopTimeout         = 30 * time.Second
 	logTailBytes        = 4 << 10
 )
 
