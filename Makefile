@@ -28,7 +28,7 @@ RUN_NODES   ?= 200
 COVER_FLOOR ?= 90
 
 .DEFAULT_GOAL := help
-.PHONY: help build demo run test race search cover fuzz bench e2e lint fmt image clean $(BINARY)
+.PHONY: help build demo run test search cover fuzz bench e2e lint fmt image clean $(BINARY)
 
 ##@ Use
 
@@ -55,9 +55,6 @@ image: ## Build the container image (IMAGE=name:tag)
 
 test: ## All tests that need no installed server, under the race detector
 	$(TESTSUM) -- $(RACE) -timeout 5m $(TESTFLAGS) ./...
-
-race: ## The same, with nothing from the test cache
-	@$(MAKE) --no-print-directory test TESTFLAGS=-count=1
 
 search: ## Look for a random history that breaks the limit (SEARCH=10000 of them, from SEED=1)
 	$(TESTSUM) -v -- -timeout 60m -count=1 -run RandomHistories ./pkg/admission \
