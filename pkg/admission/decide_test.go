@@ -302,6 +302,24 @@ func TestBadConfig(t *testing.T) {
 	}
 }
 
+// What a decision costs must not depend on how many wait, nor on how many nodes
+// there are; the benchmark below says how long it takes.
+func TestLH30_ADecisionIsSmallHoweverManyWait(t *testing.T) {
+	c, now := settled(t, 20)
+	for i := range 100_000 {
+		c.IsReady(now, by(i, api.OpInspect))
+	}
+	for _, i := range []int{0, 99_999} { // one that holds a slot, one that waits
+		ask := by(i, api.OpInspect)
+		if n := testing.AllocsPerRun(100, func() { c.IsReady(now, ask) }); n > 1 {
+			t.Errorf("host %d: %v allocations, want at most 1", i, n)
+		}
+	}
+	if w := c.Wanted(now); len(w) > 0 {
+		t.Errorf("asks make us fetch %d nodes", len(w))
+	}
+}
+
 // LH-30: a decision costs the same however many wait, and asks nobody.
 func BenchmarkDecision(b *testing.B) {
 	for _, waiting := range []int{1_000, 100_000} {

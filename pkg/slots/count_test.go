@@ -143,6 +143,27 @@ func TestLH11_ForeignNodes(t *testing.T) {
 	s.wantOccupied(1)
 }
 
+func TestLH31_WorkThatNobodyAskedFor(t *testing.T) {
+	s := newStage(t, 1, func(c *slots.Config) { c.LeaseTTL = time.Minute })
+	// A prepare that is asked for needs a slot like everything else.
+	s.wantAsk(by(1, api.OpPrepare), granted)
+	s.wantAsk(by(2, api.OpPrepare), full)
+	s.is(1, ironic.CleanWait)
+	s.look()
+	s.is(1, ironic.Manageable)
+	s.look()
+	s.wantOccupied(0)
+	// A manual clean that is not counts by what we know of the host: we said yes
+	// to host 1 once, to host 3 never.
+	s.is(1, ironic.CleanWait, false)
+	s.is(3, ironic.CleanWait, false)
+	s.look()
+	s.wantOccupied(1)
+	if b := s.l.Slots(s.now).Booting; b != 1 {
+		t.Errorf("%d booting, want host 3", b)
+	}
+}
+
 func TestLH19_LoweredLimit(t *testing.T) {
 	s := newStage(t, 3)
 	for i := range 3 {
