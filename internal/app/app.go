@@ -73,7 +73,8 @@ func New(ctx context.Context, o Options) (*App, error) {
 	}
 	watched := newWatchedView(a.controller, a.log)
 	if a.poller, err = ironic.NewPoller(a.client, watched, ironic.PollerOptions{
-		Interval: o.Config.View.PollInterval, Jitter: rand.Float64, Log: a.log,
+		Interval: o.Config.View.PollInterval, MaxPause: o.Config.View.MaxStale / 3,
+		Timeout: pollTimeout(o.Config), Jitter: rand.Float64, Log: a.log,
 	}); err != nil {
 		return nil, fmt.Errorf("poller: %w", err)
 	}
@@ -89,6 +90,12 @@ func New(ctx context.Context, o Options) (*App, error) {
 		return nil, err
 	}
 	return a, nil
+}
+
+// pollTimeout bounds a whole poll: a minute, or what the settings give a slow
+// Ironic.
+func pollTimeout(c config.Config) time.Duration {
+	return max(time.Minute, c.View.MaxStale, 2*c.Ironic.Timeout)
 }
 
 // Run polls, serves and watches the config file until ctx ends or one of these

@@ -209,6 +209,7 @@ func (c *Client) getOnce(ctx context.Context, r request, as credentials, read fu
 		return failed
 	}
 	defer resp.Body.Close()
+	c.upgraded(r, resp.Header)
 	if err := read(resp.Header, resp.Body); err != nil {
 		r.tally.errors.Add(1)
 		var already *RequestError
@@ -220,6 +221,15 @@ func (c *Client) getOnce(ctx context.Context, r request, as credentials, read fu
 	// What is left is white space or nothing; reading it frees the connection.
 	_, _ = io.Copy(io.Discard, resp.Body)
 	return nil
+}
+
+// upgraded drops the agreed version when an answer shows that Ironic offers others
+// by now: it may have been replaced between two requests.
+func (c *Client) upgraded(r request, h http.Header) {
+	highest, ok := minor(h.Get(headerMaximum))
+	if v, agreed := c.Version(); ok && agreed && r.version != "" && highest != v.Max {
+		c.version.Store(nil)
+	}
 }
 
 // what names a request in an error: without its fields, which are always the

@@ -80,7 +80,9 @@ func (w *wire) answer(r *http.Request) *http.Response {
 	if key, ok := strings.CutPrefix(r.URL.Path, "/v1/nodes/"); ok {
 		for _, n := range w.nodes {
 			if n["uuid"] == key || n["name"] == key {
-				return reply(200, toJSON(n))
+				resp := reply(200, toJSON(n))
+				resp.Header.Set(headerMaximum, "1."+strconv.Itoa(w.max))
+				return resp
 			}
 		}
 		return refusal(404, "Node "+key+" could not be found.")

@@ -21,7 +21,8 @@ const (
 	defaultClientTimeout = 30 * time.Second // BMO's IRONIC_CLIENT_TIMEOUT
 	defaultPollInterval  = 5 * time.Second
 	defaultPollTimeout   = 60 * time.Second
-	maxBackoff           = 30 * time.Second
+	defaultMaxPause      = 10 * time.Second
+	minWantedTimeout     = 2 * time.Second
 	jitterPart           = 0.1 // of the interval, either way
 
 	dialTimeout      = 10 * time.Second

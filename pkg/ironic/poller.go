@@ -24,6 +24,10 @@ type PollerOptions struct {
 	Interval time.Duration
 	// Timeout bounds one poll with all its requests, 0 means 60 s.
 	Timeout time.Duration
+	// MaxPause bounds the pause after failures, 0 means 10 s. It should be well
+	// below the age at which a view is stale: an outage must not last longer for
+	// us than for Ironic.
+	MaxPause time.Duration
 	// Now is the clock, nil means time.Now.
 	Now func() time.Time
 	// Jitter returns a number in [0,1) that spreads the pauses by ±10 %; nil
@@ -61,6 +65,9 @@ func NewPoller(source Source, view View, opts PollerOptions) (*Poller, error) {
 	if opts.Timeout == 0 {
 		opts.Timeout = defaultPollTimeout
 	}
+	if opts.MaxPause == 0 {
+		opts.MaxPause = defaultMaxPause
+	}
 	if opts.Now == nil {
 		opts.Now = time.Now
 	}
@@ -75,6 +82,9 @@ func NewPoller(source Source, view View, opts PollerOptions) (*Poller, error) {
 	}
 	if opts.Timeout < 0 {
 		return nil, fmt.Errorf("timeout: %v must be positive", opts.Timeout)
+	}
+	if opts.MaxPause < 0 {
+		return nil, fmt.Errorf("longest pause: %v must be positive", opts.MaxPause)
 	}
 	return &Poller{source: source, view: view, opts: opts, nudge: make(chan struct{}, 1)}, nil
 }
@@ -152,9 +162,11 @@ func (p *Poller) fetch(ctx context.Context, key string) (Sight, error) {
 }
 
 // fetchWanted adds what would be nice to know (LH-16). The look is complete
-// without, so a failure costs only that fetch; but where Ironic has stopped
-// answering, the look is not kept waiting for more of them.
+// without, so a failure costs only that fetch; all of them together have one
+// pause's time, for the look grows older meanwhile.
 func (p *Poller) fetchWanted(ctx context.Context, look *Look) {
+	ctx, cancel := context.WithTimeout(ctx, max(p.opts.Interval, minWantedTimeout))
+	defer cancel()
 	done := make(map[string]bool, len(look.Fetched))
 	for _, sight := range look.Fetched {
 		done[sight.Key] = true

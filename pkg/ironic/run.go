@@ -17,7 +17,7 @@ func (p *Poller) Nudge() {
 
 // Run polls at once and then again after each pause, until ctx ends; it then
 // returns nil. The first pause after a failure is the usual one, each further
-// one twice as long, up to 30 s.
+// one twice as long, up to MaxPause.
 //
 // The log hears when Ironic stops answering, when the cause changes and when
 // it answers again; never of a single poll.
@@ -57,7 +57,7 @@ func (p *Poller) pause(ctx context.Context, d time.Duration) bool {
 // delay is the pause after so many failures in a row.
 func (p *Poller) delay(failures int) time.Duration {
 	interval := p.opts.Interval
-	longest := max(interval, maxBackoff)
+	longest := max(interval, p.opts.MaxPause)
 	d := interval
 	for range failures - 1 {
 		if d >= longest/2 {

@@ -97,7 +97,7 @@ func TestRunBacksOffAndComesBack(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		v := &stamps{start: time.Now()}
 		source := phases(phase{99 * time.Second, &RequestError{Cause: CauseUnreachable, What: "GET /v1"}})
-		p := poller(t, source, v, func(o *PollerOptions) { o.Interval = 5 * time.Second })
+		p := poller(t, source, v, func(o *PollerOptions) { o.Interval, o.MaxPause = 5*time.Second, 30*time.Second })
 		stop := running(t, p)
 		pass(136 * time.Second)
 		stop()
@@ -131,7 +131,9 @@ func TestDelay(t *testing.T) {
 		{5 * time.Minute, 0.5, 9, 5 * time.Minute}, // an interval above the cap stays
 		{5 * time.Minute, 0.999, 9, 5 * time.Minute},
 	} {
-		p := poller(t, nil, nil, func(o *PollerOptions) { o.Interval, o.Jitter = tt.interval, func() float64 { return tt.jitter } })
+		p := poller(t, nil, nil, func(o *PollerOptions) {
+			o.Interval, o.MaxPause, o.Jitter = tt.interval, 30*time.Second, func() float64 { return tt.jitter }
+		})
 		if got := p.delay(tt.failures); got != tt.want {
 			t.Errorf("%v after %d failures, jitter %v: %v, want %v", tt.interval, tt.failures, tt.jitter, got, tt.want)
 		}
@@ -193,7 +195,7 @@ func TestRunLogsChangesAndNothingElse(t *testing.T) {
 			phase{235 * time.Second, &RequestError{Cause: CauseServer, What: "GET /v1", Status: 500}},
 		)
 		p := poller(t, source, &view{}, func(o *PollerOptions) {
-			o.Interval = 10 * time.Second
+			o.Interval, o.MaxPause = 10*time.Second, 30*time.Second
 			o.Log = slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{ReplaceAttr: func(_ []string, a slog.Attr) slog.Attr {
 				if a.Key == slog.TimeKey {
 					return slog.Attr{}

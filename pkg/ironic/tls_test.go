@@ -139,6 +139,27 @@ func TestClientCertificateIsReadAgainAtEachHandshake(t *testing.T) {
 	mustFind(t, c, "a")
 }
 
+func TestARenewedCANeedsNoRestart(t *testing.T) {
+	endpoint, ca := tlsIronic(t, "")
+	good := readFile(t, ca)
+	other, _ := selfSigned(t, t.TempDir(), "other")
+	writeFile(t, ca, readFile(t, other))
+	c, err := NewClient(Settings{Endpoint: endpoint, CACertFile: ca})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	if _, _, err := c.Node(t.Context(), "a"); CauseOf(err) != CauseUnreachable {
+		t.Fatalf("got %v, want no trust", err)
+	}
+	writeFile(t, ca, "half a fi")
+	if _, _, err := c.Node(t.Context(), "a"); err == nil || !strings.Contains(err.Error(), ca) {
+		t.Errorf("got %v, want an error that names %s", err, ca)
+	}
+	writeFile(t, ca, good)
+	mustFind(t, c, "a")
+}
+
 func TestBrokenCertificatesAreErrorsAtTheStart(t *testing.T) {
 	dir := t.TempDir()
 	cert, key := selfSigned(t, dir, "bmo")

@@ -1,6 +1,7 @@
 package ironic
 
 import (
+	"context"
 	"crypto/tls"
 	"crypto/x509"
 	"errors"
@@ -25,6 +26,7 @@ func newTransport(s Settings) (http.RoundTripper, error) {
 	return &http.Transport{
 		Proxy:                  http.ProxyFromEnvironment,
 		DialContext:            dialer.DialContext,
+		DialTLSContext:         tlsDialer(s, dialer, conf),
 		TLSClientConfig:        conf,
 		TLSHandshakeTimeout:    handshakeTimeout,
 		IdleConnTimeout:        idleTimeout,
@@ -33,28 +35,52 @@ func newTransport(s Settings) (http.RoundTripper, error) {
 	}, nil
 }
 
+// tlsDialer reads the CA file anew for each connection, so that a renewed
+// authority needs no restart. Connections are kept, so that is rare.
+func tlsDialer(s Settings, dialer *net.Dialer, conf *tls.Config) func(ctx context.Context, network, addr string) (net.Conn, error) {
+	return func(ctx context.Context, network, addr string) (net.Conn, error) {
+		conf := conf.Clone()
+		var err error
+		if conf.RootCAs, err = authorities(s); err != nil {
+			return nil, err
+		}
+		ctx, cancel := context.WithTimeout(ctx, dialTimeout+handshakeTimeout)
+		defer cancel()
+		return (&tls.Dialer{NetDialer: dialer, Config: conf}).DialContext(ctx, network, addr)
+	}
+}
+
 // tlsConfig reads the certificates once, so that a broken one is an error at
-// the start, and our own one again at each handshake, so that it can be renewed.
+// the start; both are read again later, so that they can be renewed.
 func tlsConfig(s Settings) (*tls.Config, error) {
 	conf := &tls.Config{MinVersion: tls.VersionTLS12, InsecureSkipVerify: s.Insecure} //nolint:gosec // IRONIC_INSECURE asks for it
-	ca, err := present("IRONIC_CACERT_FILE", s.CACertFile)
-	if err != nil {
+	var err error
+	if conf.RootCAs, err = authorities(s); err != nil {
 		return nil, err
 	}
-	if ca {
-		pem, err := os.ReadFile(s.CACertFile)
-		if err != nil {
-			return nil, fmt.Errorf("IRONIC_CACERT_FILE: %w", err)
-		}
-		conf.RootCAs = x509.NewCertPool()
-		if !conf.RootCAs.AppendCertsFromPEM(pem) {
-			return nil, fmt.Errorf("IRONIC_CACERT_FILE: %s holds no certificate in PEM form", s.CACertFile)
-		}
-	} else if s.CACertFile != "" && s.CACertFile != DefaultCACertFile {
+	if conf.RootCAs == nil && s.CACertFile != "" && s.CACertFile != DefaultCACertFile {
 		s.Log.Warn("the CA file is missing: the system's authorities are trusted, as in BMO",
 			"variable", "IRONIC_CACERT_FILE", "file", s.CACertFile)
 	}
 	return conf, clientCertificate(conf, s)
+}
+
+// authorities reads whom we trust to sign Ironic's certificate; nil means the
+// system's, because there is no CA file.
+func authorities(s Settings) (*x509.CertPool, error) {
+	ca, err := present("IRONIC_CACERT_FILE", s.CACertFile)
+	if err != nil || !ca {
+		return nil, err
+	}
+	pem, err := os.ReadFile(s.CACertFile)
+	if err != nil {
+		return nil, fmt.Errorf("IRONIC_CACERT_FILE: %w", err)
+	}
+	pool := x509.NewCertPool()
+	if !pool.AppendCertsFromPEM(pem) {
+		return nil, fmt.Errorf("IRONIC_CACERT_FILE: %s holds no certificate in PEM form", s.CACertFile)
+	}
+	return pool, nil
 }
 
 // clientCertificate puts our certificate into conf, when there is one.

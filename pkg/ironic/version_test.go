@@ -211,3 +211,24 @@ func mustFind(t *testing.T, c *Client, key string) {
 		t.Fatalf("node %s: found %v, %v", key, ok, err)
 	}
 }
+
+func TestAnUpgradeBetweenTwoRequestsIsNoticed(t *testing.T) {
+	w := newWire(row("a", Deploying))
+	w.max = 38
+	c := client(t, w)
+	mustFind(t, c, "a")
+	if v, ok := c.Version(); !ok || v.Minor != 38 {
+		t.Fatalf("version %v, %v", v, ok)
+	}
+	w.max = 82
+	mustFind(t, c, "a") // its answer tells
+	mustFind(t, c, "a")
+	if v, ok := c.Version(); !ok || v.Minor != minorWanted || v.Max != 82 {
+		t.Errorf("version %v, %v after the upgrade", v, ok)
+	}
+	n := len(w.log)
+	mustFind(t, c, "a")
+	if len(w.log) != n+1 {
+		t.Errorf("%d requests for one node", len(w.log)-n)
+	}
+}

@@ -63,11 +63,18 @@ func (l *Ledger) SetLimits(now time.Time, limits Limits) error {
 	limits.Groups = maps.Clone(limits.Groups)
 	l.cfg.Limits = limits
 	for h := range l.live {
-		if h.holds() {
-			h.pool, _ = l.poolFor(h, h.group, h.virtual)
+		p, _ := l.poolFor(h, h.group, h.virtual)
+		switch {
+		case h.holds():
+			h.pool = p
+			l.account(h, +1)
+			l.enlist(h)
+		case p.class != exempt && h.everYes: // was let pass, and is at work
+			l.totals.Foreign++
+			l.occupy(h, foreign, p, h.seen.mark.Seq)
+		default:
+			l.enlist(h)
 		}
-		l.account(h, +1)
-		l.enlist(h)
 	}
 	l.stuckAt = time.Time{}
 	return nil
