@@ -24,7 +24,8 @@ type running struct {
 
 // Serve answers on all listeners until ctx ends or one of them fails. Then it
 // takes nothing new, answers what is in flight, and returns within 5 s: nil, or
-// what went wrong, each error with the name of its listener.
+// what went wrong, each error with the name of its listener. A connection on which
+// nothing was asked is no error and delays nothing.
 func (s *Server) Serve(ctx context.Context, l Listeners) error {
 	var all []running
 	for _, r := range []running{
@@ -84,9 +85,10 @@ func shutdown(ctx context.Context, drain time.Duration, all []running) []error {
 	return errs
 }
 
-// newHTTP bounds everything that a client could stretch.
+// newHTTP bounds everything that a client could stretch, the end included.
 func (s *Server) newHTTP(h http.Handler) *http.Server {
-	return &http.Server{
+	var first fresh
+	hs := &http.Server{
 		Handler:           h,
 		ReadHeaderTimeout: readHeaderTimeout,
 		ReadTimeout:       readTimeout,
@@ -94,5 +96,8 @@ func (s *Server) newHTTP(h http.Handler) *http.Server {
 		IdleTimeout:       idleTimeout,
 		MaxHeaderBytes:    maxHeaderBytes,
 		ErrorLog:          slog.NewLogLogger(s.log.Handler(), slog.LevelWarn),
+		ConnState:         first.track,
 	}
+	hs.RegisterOnShutdown(first.end)
+	return hs
 }

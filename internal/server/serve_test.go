@@ -74,6 +74,18 @@ func TestServeAnswersOnEachListener(t *testing.T) {
 	}
 }
 
+// untilRefused returns when the end has begun: nothing new is taken.
+func untilRefused(t *testing.T, l net.Listener) {
+	t.Helper()
+	for {
+		conn, err := (&net.Dialer{}).DialContext(t.Context(), "tcp", l.Addr().String())
+		if err != nil {
+			return
+		}
+		conn.Close()
+	}
+}
+
 func TestShutdownAnswersWhatIsInFlight(t *testing.T) {
 	f := seen()
 	inside, release := make(chan struct{}), make(chan struct{})
@@ -93,14 +105,7 @@ func TestShutdownAnswersWhatIsInFlight(t *testing.T) {
 	}()
 	<-inside
 	stop()
-	// The end has begun when nothing new is taken.
-	for {
-		conn, err := (&net.Dialer{}).DialContext(t.Context(), "tcp", l.API.Addr().String())
-		if err != nil {
-			break
-		}
-		conn.Close()
-	}
+	untilRefused(t, l.API)
 	close(release)
 	if r := <-got; r.err != nil || r.code != http.StatusOK {
 		t.Errorf("in flight: %d %v", r.code, r.err)
@@ -136,6 +141,49 @@ func TestShutdownCutsWhatDoesNotEnd(t *testing.T) {
 		t.Error("the request was answered")
 	}
 	close(release)
+}
+
+// dialed opens a connection and sends text on it. When it returns the server has
+// taken the connection: it takes them in order, and a later one was answered.
+func dialed(t *testing.T, l net.Listener, text string) net.Conn {
+	t.Helper()
+	conn, err := (&net.Dialer{}).DialContext(t.Context(), "tcp", l.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { conn.Close() })
+	if _, err := io.WriteString(conn, text); err != nil {
+		t.Fatal(err)
+	}
+	if code, _, err := request(t, l, http.MethodGet, "/none", ""); code != http.StatusNotFound {
+		t.Fatal(code, err)
+	}
+	return conn
+}
+
+// What Shutdown takes for work in the first 5 s of a connection is none.
+func TestShutdownIsCleanBesideConnectionsThatAskNothing(t *testing.T) {
+	for name, text := range map[string]string{
+		"nothing sent":  "",
+		"half a header": "POST /v1/isready HTTP/1.1\r\nHost: a\r\nContent-",
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := made(t, seen())
+			l, _, wait := served(t, s)
+			var conns []net.Conn
+			for _, at := range []net.Listener{l.API, l.Health, l.Metrics} {
+				conns = append(conns, dialed(t, at, text))
+			}
+			if err := wait(); err != nil {
+				t.Errorf("Serve: %v", err)
+			}
+			for _, conn := range conns {
+				if n, err := conn.Read(make([]byte, 1)); err == nil {
+					t.Errorf("%d bytes on a connection that asked nothing", n)
+				}
+			}
+		})
+	}
 }
 
 func TestServeEndsWhenAListenerFails(t *testing.T) {
