@@ -11,8 +11,8 @@ const namespace = "ironic_throttle"
 // ironicCollector reads the client's counters at scrape. That they stand still
 // while hosts ask is how anybody can see that an ask costs Ironic nothing.
 type ironicCollector struct {
-	stats                     func() ironic.Stats
-	requests, errors, skipped *prometheus.Desc
+	stats            func() ironic.Stats
+	requests, errors *prometheus.Desc
 }
 
 func newIronicCollector(stats func() ironic.Stats) prometheus.Collector {
@@ -23,7 +23,6 @@ func newIronicCollector(stats func() ironic.Stats) prometheus.Collector {
 		stats:    stats,
 		requests: desc("requests_total", "Requests sent to Ironic, by kind: pages of lists, single nodes, versions.", "kind"),
 		errors:   desc("request_errors_total", "Requests to Ironic without a usable answer, by kind.", "kind"),
-		skipped:  desc("skipped_rows_total", "Rows in lists of Ironic that named no node."),
 	}
 }
 
@@ -31,7 +30,6 @@ func newIronicCollector(stats func() ironic.Stats) prometheus.Collector {
 func (c *ironicCollector) Describe(ch chan<- *prometheus.Desc) {
 	ch <- c.requests
 	ch <- c.errors
-	ch <- c.skipped
 }
 
 // Collect implements prometheus.Collector.
@@ -47,5 +45,4 @@ func (c *ironicCollector) Collect(ch chan<- prometheus.Metric) {
 		count(c.requests, k.tally.Requests, k.kind)
 		count(c.errors, k.tally.Errors, k.kind)
 	}
-	count(c.skipped, s.SkippedRows)
 }

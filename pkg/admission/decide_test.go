@@ -232,6 +232,9 @@ func TestPollFailedIsShownAndForgotten(t *testing.T) {
 	if s := c.Status(now); s.View.LastError != "ironic said 503" {
 		t.Errorf("view %+v", s.View)
 	}
+	if a := c.IsReady(now.Add(time.Minute), by(1, api.OpInspect)); a.Reason != api.ReasonStale || !strings.HasSuffix(a.Message, "ironic said 503") {
+		t.Errorf("answer %+v", a)
+	}
 	look(c, now)
 	if s := c.Status(now); s.View.LastError != "" {
 		t.Errorf("view %+v", s.View)

@@ -17,6 +17,9 @@ func (c *Controller) answer(now time.Time, d decision, v slots.Verdict) api.Answ
 		a.RetryAfterSeconds = max(1, int(math.Ceil(d.wait.Seconds())))
 	}
 	a.Message = c.said.message(d.reason, a.Slots)
+	if c.failure != "" && (d.reason == api.ReasonStale || d.reason == api.ReasonStarting) {
+		a.Message += "; the last look failed: " + c.failure
+	}
 	if !d.ready && c.mode == Observe {
 		a.Message = "mode observe lets it start; enforce would refuse: " + a.Message
 		a.Ready, a.Reason, a.RetryAfterSeconds = true, api.ReasonObserve, 0

@@ -101,7 +101,7 @@ func (c *Client) Node(ctx context.Context, key string) (Node, bool, error) {
 	}
 	var n Node
 	err = c.get(ctx, request{
-		tally: &c.count.node, version: v.String(), notFoundIsFine: true,
+		tally: &c.count.node, version: v.String(), notFoundIsFine: true, small: true,
 		path: "nodes/" + url.PathEscape(key) + "?fields=" + v.fields(),
 	}, func(_ http.Header, body io.Reader) (err error) {
 		n, err = decodeNode(body)
@@ -129,7 +129,7 @@ func (c *Client) negotiate(ctx context.Context) (Version, error) {
 		return v, nil
 	}
 	var v Version
-	err := c.get(ctx, request{tally: &c.count.version}, func(h http.Header, body io.Reader) error {
+	err := c.get(ctx, request{tally: &c.count.version, small: true}, func(h http.Header, body io.Reader) error {
 		lowest, highest, err := offer(h.Get(headerMinimum), h.Get(headerMaximum), body)
 		if err != nil {
 			return err
@@ -164,6 +164,7 @@ type request struct {
 	version        string // microversion; "" sends none
 	path           string // below /v1/, escaped; "" is /v1 itself
 	notFoundIsFine bool   // a 404 is an answer
+	small          bool   // the answer is no list
 }
 
 // get sends a request and hands the body of a 200 to read. When Ironic does not
@@ -203,12 +204,16 @@ func (c *Client) getOnce(ctx context.Context, r request, as credentials, read fu
 	resp, err := service.Get(ctx, address, nil, opts)
 	if err != nil {
 		failed := requestError(r.what(), err)
+		failed.Fault = as.mask(failed.Fault)
 		if !r.notFoundIsFine || failed.Status != http.StatusNotFound {
 			r.tally.errors.Add(1)
 		}
 		return failed
 	}
 	defer resp.Body.Close()
+	if r.small {
+		resp.Body = &boundedBody{ReadCloser: resp.Body, left: maxSmallBytes}
+	}
 	c.upgraded(r, resp.Header)
 	if err := read(resp.Header, resp.Body); err != nil {
 		r.tally.errors.Add(1)

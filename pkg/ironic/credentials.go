@@ -23,6 +23,15 @@ func (c credentials) header() string {
 	return "Basic " + base64.StdEncoding.EncodeToString([]byte(c.user+":"+c.password))
 }
 
+// mask takes c out of a text that Ironic, or something before it, sent back.
+func (c credentials) mask(text string) string {
+	if c.password == "" || text == "" {
+		return text
+	}
+	_, token, _ := strings.Cut(c.header(), " ")
+	return strings.NewReplacer(token, "xxxxx", c.password, "xxxxx").Replace(text)
+}
+
 // readCredentials reads dir/username and dir/password. The directory alone
 // decides, as in BMO: when it is missing there are none (false); when it is
 // there, both files must be there and say something.
@@ -48,6 +57,9 @@ func readCredentials(dir string) (credentials, bool, error) {
 
 // readSecret returns the trimmed text of a file, which must not be empty.
 func readSecret(name string) (string, error) {
+	if is, err := os.Stat(name); err == nil && !is.Mode().IsRegular() {
+		return "", fmt.Errorf("METAL3_AUTH_ROOT_DIR: %s is not a regular file", name)
+	}
 	f, err := os.Open(name)
 	if err != nil {
 		return "", fmt.Errorf("METAL3_AUTH_ROOT_DIR: %w", err)

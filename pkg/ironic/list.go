@@ -52,6 +52,9 @@ func (c *Client) listOnce(ctx context.Context, state State) ([]Node, error) {
 		}
 		known := len(nodes)
 		for _, n := range p.nodes {
+			if n.State == "" { // unreadable; it is in this list because of its state
+				n.State = state
+			}
 			if i, ok := at[n.UUID]; ok {
 				nodes[i] = n
 				continue
@@ -62,7 +65,7 @@ func (c *Client) listOnce(ctx context.Context, state State) ([]Node, error) {
 		// A page is short when it has fewer rows than we asked for and nothing
 		// is said to follow: Ironic's max_limit may be lower than ours, and a
 		// next link may be missing.
-		if p.rows == 0 || (p.rows < pageLimit && !p.more) {
+		if p.rows < pageLimit && !p.more {
 			return nodes, nil
 		}
 		if len(nodes) == known {
@@ -91,8 +94,9 @@ func (c *Client) page(ctx context.Context, v Version, state State, marker string
 		return err
 	})
 	if err == nil && p.skipped > 0 {
-		c.count.skipped.Add(uint64(p.skipped))
-		c.log.Debug("ironic sent nodes without a usable uuid", "request", r.what(), "skipped", p.skipped)
+		// Somebody is at work there, and we cannot tell who: such a list is none.
+		c.count.list.errors.Add(1)
+		err = answerError(r.what(), fmt.Errorf("%d of %d rows name no node", p.skipped, p.rows))
 	}
 	return p, r, err
 }

@@ -15,8 +15,6 @@ type Stats struct {
 	List    Tally // pages
 	Node    Tally // single nodes
 	Version Tally // GET /v1
-	// SkippedRows had no uuid that could be used.
-	SkippedRows uint64
 }
 
 // Requests is the sum over all kinds.
@@ -37,12 +35,8 @@ func (t *tally) read() Tally {
 // counters are the Stats that are being counted.
 type counters struct {
 	list, node, version tally
-	skipped             atomic.Uint64
 }
 
 func (c *counters) read() Stats {
-	return Stats{
-		List: c.list.read(), Node: c.node.read(), Version: c.version.read(),
-		SkippedRows: c.skipped.Load(),
-	}
+	return Stats{List: c.list.read(), Node: c.node.read(), Version: c.version.read()}
 }

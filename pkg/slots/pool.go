@@ -118,6 +118,9 @@ func (l *Ledger) change(h *host, f func()) {
 
 // slotsOf shows p's numbers; a group's free slots are also bounded by the total.
 func (l *Ledger) slotsOf(p pool) api.Slots {
+	if p.class == exempt {
+		p = pool{} // competes nowhere; the total is what is worth knowing
+	}
 	limit, t := l.cfg.Total, l.total
 	switch {
 	case p.class == virtual:
