@@ -57,7 +57,7 @@ var table = map[string]room{
 	"pkg/slots":     {house: []string{"pkg/ironic", "pkg/api"}},
 	"pkg/admission": {house: []string{"pkg/slots", "pkg/ironic", "pkg/api"}},
 
-	"internal/config": {outside: []string{viper, pflag}},
+	"internal/config": {outside: []string{viper, pflag, "go.yaml.in/yaml/v3"}},
 	"internal/server": {house: []string{"pkg/admission", "pkg/api"}, outside: []string{prometheus}},
 	"internal/app": {
 		house: []string{

@@ -1,16 +1,14 @@
 package config
 
 import (
+	"crypto/sha256"
 	"fmt"
 	"io"
 	"maps"
 	"os"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
-
-	"github.com/spf13/viper"
 )
 
 // maxFile bounds the config file, bytes.
@@ -26,13 +24,16 @@ func readFile(path string) ([]byte, error) {
 	return io.ReadAll(io.LimitReader(f, maxFile+1))
 }
 
-// fromFile reads the settings in the file at path.
-func fromFile(rows []setting, path string, read func(string) ([]byte, error)) (layer, []error) {
+// sum is a short stand-in for the content of a file, which may hold a secret.
+func sum(body []byte) string { return fmt.Sprintf("%x", sha256.Sum256(body)) }
+
+// fromFile reads the settings in the file at path and the sum of its content.
+func fromFile(rows []setting, path string, read func(string) ([]byte, error)) (layer, string, []error) {
 	if read == nil {
 		read = readFile
 	}
-	fault := func(rule string) (layer, []error) {
-		return nil, []error{&Fault{Setting: nameConfig, Value: path, Rule: rule}}
+	fault := func(rule string) (layer, string, []error) {
+		return nil, "", []error{&Fault{Setting: nameConfig, Value: path, Rule: rule}}
 	}
 	body, err := read(path)
 	if err != nil {
@@ -45,29 +46,8 @@ func fromFile(rows []setting, path string, read func(string) ([]byte, error)) (l
 	if err != nil {
 		return fault(err.Error())
 	}
-	return fromTree(rows, path, tree)
-}
-
-// decode turns the text of a file into keys and values, by its extension.
-func decode(path string, body []byte) (map[string]any, error) {
-	ext := strings.TrimPrefix(filepath.Ext(path), ".")
-	switch ext {
-	case "yaml", "yml", "json", "toml":
-	default:
-		return nil, ruleError("must end in .yaml, .yml, .json or .toml")
-	}
-	decoder, err := viper.NewCodecRegistry().Decoder(ext)
-	if err != nil {
-		return nil, err
-	}
-	tree := map[string]any{}
-	if len(strings.TrimSpace(string(body))) == 0 {
-		return tree, nil
-	}
-	if err := decoder.Decode(body, tree); err != nil {
-		return nil, fmt.Errorf("is no %s that can be read: %w", ext, err)
-	}
-	return tree, nil
+	found, faults := fromTree(rows, path, tree)
+	return found, sum(body), faults
 }
 
 // fromTree picks our settings out of a decoded file.

@@ -50,7 +50,8 @@ func (l *loader) gather(src Sources) {
 		path, named = env[nameConfig]
 	}
 	if named && path.text != "" {
-		file, faults := fromFile(l.rows, path.text, src.ReadFile)
+		file, sum, faults := fromFile(l.rows, path.text, src.ReadFile)
+		l.config.FileSum = sum
 		l.faults = append(l.faults, faults...)
 		layers = []layer{file, env, flags}
 	}

@@ -300,11 +300,44 @@ func TestEndpointIsNeeded(t *testing.T) {
 
 func TestSecretsAreNeverShown(t *testing.T) {
 	for _, text := range []string{
+		"https://ironic/v1?token=sesame", "https://ironic/v1#sesame", "ironic:6385?token=sesame", "https://iro%zznic?sesame",
 		"https://admin:sesame@ironic:6385", "ftp://admin:sesame@ironic", "https://admin:ses%zzame@ironic", "admin:sesame@ironic",
 	} {
 		c, warnings, err := Load(Sources{Environ: []string{"IRONIC_ENDPOINT=" + text}})
 		if all := fmt.Sprint(c.Effective(), warnings, err); strings.Contains(all, "same") || strings.Contains(all, "admin") {
 			t.Errorf("%s is shown: %s", text, all)
+		}
+	}
+}
+
+func TestBrokenFilesAreNotShown(t *testing.T) {
+	for _, row := range []struct{ path, body string }{
+		{"f.yaml", "sesame"}, {"f.yaml", "[sesame]"}, {"f.yaml", "!!int sesame"}, {"f.yaml", "- : sesame\n :"}, {"f.yaml", "sesame: [sesame"},
+		{"f.json", `"sesame"`}, {"f.json", `["sesame"]`}, {"f.json", `{"linger": sesame}`},
+		{"f.toml", "sesame"}, {"f.toml", `linger = sesame`}, {"f.toml", `linger = "sesame`},
+	} {
+		_, _, err := Load(Sources{
+			Environ:  []string{endpoint, "IRONIC_THROTTLE_CONFIG=" + row.path},
+			ReadFile: func(string) ([]byte, error) { return []byte(row.body), nil },
+		})
+		if err == nil || strings.Contains(err.Error(), "sesame") {
+			t.Errorf("%s %q: error %v", row.path, row.body, err)
+		}
+	}
+}
+
+func TestJSONKeysComeOnce(t *testing.T) {
+	for _, row := range []struct{ body, want string }{
+		{`{"linger": "45s", "mode": "observe", "linger": "46s"}`, `CONFIG="f.json": must give each key once, "linger" comes twice`},
+		{`{"poolLimits": {"rack1": 1, "rack2": 2, "rack1": 1}}`, `CONFIG="f.json": must give each key once, "rack1" comes twice`},
+		{`{"poolLimits": {"linger": 1}, "linger": "45s"}`, ""},
+	} {
+		_, _, err := Load(Sources{
+			Environ:  []string{endpoint, "IRONIC_THROTTLE_CONFIG=f.json"},
+			ReadFile: func(string) ([]byte, error) { return []byte(row.body), nil },
+		})
+		if got := strings.Join(faults(err), "\n"); got != row.want {
+			t.Errorf("%s: %q, want %q", row.body, got, row.want)
 		}
 	}
 }

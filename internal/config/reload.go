@@ -21,20 +21,10 @@ func (c Config) Reload(src Sources) (Config, []Warning, error) {
 		}
 	}
 	next := c
+	next.FileSum = loaded.FileSum
 	next.Limits.Total = loaded.Limits.Total
 	next.Limits.Pools = loaded.Limits.Pools
 	next.Limits.VirtualMedia = loaded.Limits.VirtualMedia
 	next.Limits.StuckCap = loaded.Limits.StuckCap
 	return next, warnings, nil
-}
-
-// changed tells whether a and b differ in a setting that may change while
-// running.
-func changed(a, b Config) bool {
-	for _, s := range table() {
-		if s.hot && s.value(&a).String() != s.value(&b).String() {
-			return true
-		}
-	}
-	return false
 }

@@ -162,6 +162,19 @@ func TestWatchFindsWhatChangedSinceTheStart(t *testing.T) {
 	}
 }
 
+func TestWatchNamesWhatNeedsARestartSinceTheStart(t *testing.T) {
+	f, src, c := start(t, "linger: 45s")
+	w := newWatcher(c, src)
+	if u, news := w.step(); news {
+		t.Errorf("unchanged: %+v", u)
+	}
+	f.write("linger: 46s", nil)
+	u, news := newWatcher(c, src).step()
+	if !news || len(u.Warnings) != 1 || !strings.HasPrefix(string(u.Warnings[0]), "LINGER changed from ") {
+		t.Errorf("%+v, %t", u, news)
+	}
+}
+
 func TestWatchWithoutAFileReturns(t *testing.T) {
 	Watch(t.Context(), Default(), Sources{}, func(Update) { t.Error("called") })
 }

@@ -170,7 +170,7 @@ func timeRows() []setting {
 			value: duration(func(c *Config) *time.Duration { return &c.View.PollInterval }, time.Second, 5*time.Minute),
 		},
 		{
-			name: nameMaxAge, def: "30s", help: "age up to which a look counts as fresh; at least POLL_INTERVAL",
+			name: nameMaxAge, def: "30s", help: "only bounds POLL_INTERVAL, MAX_STALE and LEASE_TTL so far; nothing is reused by age yet",
 			value: duration(func(c *Config) *time.Duration { return &c.View.MaxAge }, time.Second, 5*time.Minute),
 		},
 		{
@@ -229,7 +229,7 @@ func ironicRows() []setting {
 		},
 		{
 			name: "METAL3_AUTH_ROOT_DIR", def: "/opt/metal3/auth", bare: true,
-			help:  "directory with ironic/username and ironic/password; no such files: no authentication",
+			help:  "directory of credentials: where it holds a directory ironic, the files username and password must be in there; without it none are sent but those of IRONIC_ENDPOINT",
 			value: path(func(c *Config) *string { return &c.Ironic.AuthRootDir }),
 		},
 		{

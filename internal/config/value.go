@@ -194,16 +194,25 @@ func (v endpointValue) rule() string {
 	return "an http:// or https:// URL with a host and without query or fragment"
 }
 
-// maskURL replaces user and password in a URL. What cannot be read as a URL and
-// might hold a password is not shown at all.
+// maskURL replaces what may be a secret in a URL: user and password, query and
+// fragment. What cannot be read as a URL and might hold one is not shown at all.
 func maskURL(text string) string {
-	if !strings.Contains(text, "@") {
+	if !strings.ContainsAny(text, "@?#") {
 		return text
 	}
+	const mask = "xxxxx"
 	u, err := url.Parse(text)
-	if err != nil || u.User == nil {
+	if err != nil || u.User == nil && strings.Contains(text, "@") {
 		return "(hidden: may hold credentials)"
 	}
-	u.User = url.User("xxxxx")
+	if u.User != nil {
+		u.User = url.User(mask)
+	}
+	if u.RawQuery != "" {
+		u.RawQuery = mask
+	}
+	if u.Fragment != "" {
+		u.Fragment, u.RawFragment = mask, ""
+	}
 	return u.String()
 }

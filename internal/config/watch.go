@@ -18,8 +18,9 @@ type Update struct {
 }
 
 // Watch looks at the config file every 5 s until ctx ends and calls apply, one
-// call after the other, for each new content that changes a setting, breaks a
-// rule or needs a restart. It blocks; without a config file it returns at once.
+// call after the other, for each content that differs from the one before, the
+// first time from the one that c was read from. It blocks; without a config file
+// it returns at once.
 func Watch(ctx context.Context, c Config, src Sources, apply func(Update)) {
 	if c.File == "" {
 		return
@@ -44,12 +45,11 @@ type watcher struct {
 	config Config
 	src    Sources
 	read   func(string) ([]byte, error)
-	seen   string // content or error of the last look
-	looked bool
+	seen   string // sum or error of the last look, at first what Load has read
 }
 
 func newWatcher(c Config, src Sources) *watcher {
-	w := &watcher{config: c, src: src, read: src.ReadFile}
+	w := &watcher{config: c, src: src, read: src.ReadFile, seen: c.FileSum}
 	if w.read == nil {
 		w.read = readFile
 	}
@@ -59,23 +59,18 @@ func newWatcher(c Config, src Sources) *watcher {
 // step looks once and reports whether there is something to tell.
 func (w *watcher) step() (Update, bool) {
 	body, err := w.read(w.config.File)
-	seen := "content:" + string(body)
+	seen := sum(body)
 	if err != nil {
 		seen = "error:" + err.Error()
 	}
-	first := !w.looked
-	if !first && seen == w.seen {
+	if seen == w.seen {
 		return Update{}, false
 	}
-	w.seen, w.looked = seen, true
+	w.seen = seen
 
 	src := w.src
 	src.ReadFile = func(string) ([]byte, error) { return body, err }
 	next, warnings, err := w.config.Reload(src)
-	// The first look finds what Load found, unless the file changed in between.
-	if first && err == nil && !changed(w.config, next) {
-		return Update{}, false
-	}
 	w.config = next
 	return Update{Config: next, Warnings: warnings, Err: err}, true
 }
