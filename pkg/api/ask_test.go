@@ -67,11 +67,17 @@ func TestValidate(t *testing.T) {
 }
 
 func TestLH28_CountsAreClamped(t *testing.T) {
-	for _, row := range []struct{ given, want int }{{-1, 0}, {0, 0}, {9, 9}, {10, 9}, {1e9, 9}, {math.MinInt, 0}} {
-		a, err := ParseAsk(fmt.Appendf(nil, `{"errorCount":%d,"provisioningFailCount":%d}`, row.given, row.given))
+	for _, row := range []struct {
+		given string
+		want  int
+	}{
+		{"-1", 0}, {"0", 0}, {"-0", 0}, {"9", 9}, {"10", 9}, {"1000000000", 9}, {"-9223372036854775808", 0},
+		{"3.0", 3}, {"0.5e1", 5}, {"1e3", 9}, {"100000000000000000000", 9}, {"-100000000000000000000", 0}, {"1e999", 9}, {"-1E+999", 0},
+	} {
+		a, err := ParseAsk(fmt.Appendf(nil, `{"errorCount":%s,"provisioningFailCount":%[1]s}`, row.given))
 		a = a.Normalize()
 		if err != nil || a.ErrorCount != row.want || a.ProvisioningFailCount != row.want {
-			t.Errorf("%d: %+v, %v; want %d", row.given, a, err, row.want)
+			t.Errorf("%s: %+v, %v; want %d", row.given, a, err, row.want)
 		}
 	}
 	if a, err := ParseAsk([]byte(`{}`)); err != nil || a.Normalize().ErrorCount != 0 {
@@ -127,6 +133,11 @@ func TestParseAskRefuses(t *testing.T) {
 		{`{"op":{"a":1}}`, "op", "op: must be a string, not object"},
 		{`{"errorCount":"1"}`, "errorCount", "errorCount: must be a whole number, not string"},
 		{`{"errorCount":1.5}`, "errorCount", "errorCount: must be a whole number, not number 1.5"},
+		{`{"errorCount":1e-3}`, "errorCount", "errorCount: must be a whole number, not number 1e-3"},
+		{`{"errorCount":null}`, "errorCount", "errorCount: must be a whole number, not null"},
+		{`{"name":null}`, "name", "name: must be a string, not null"},
+		{`{"dryRun":null}`, "dryRun", "dryRun: must be true or false, not null"},
+		{`{"dryRun": null }`, "dryRun", "dryRun: must be true or false, not null"},
 		{`{"deleting":"yes"}`, "deleting", "deleting: must be true or false, not string"},
 	} {
 		_, err := ParseAsk([]byte(row.body))

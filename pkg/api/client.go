@@ -118,14 +118,14 @@ func (c *Client) Vacancy(ctx context.Context) (Answer, error) {
 	return c.answer(ctx, http.MethodGet, nil)
 }
 
-// answer calls isready and never lets a yes through that the throttle cannot
-// have said.
+// answer calls isready and lets nothing through that the throttle cannot have
+// said. A reason that is new to us is a no.
 func (c *Client) answer(ctx context.Context, method string, body []byte) (Answer, error) {
 	var a Answer
 	if err := c.call(ctx, method, "/v1/isready", body, maxBody, &a); err != nil {
 		return Answer{}, err
 	}
-	if a.Ready != a.Reason.Yes() {
+	if a.Reason == "" || a.Ready != a.Reason.Yes() {
 		return Answer{}, fmt.Errorf("%w: ready %t with reason %q", ErrBadAnswer, a.Ready, a.Reason)
 	}
 	return a, nil

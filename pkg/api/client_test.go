@@ -81,7 +81,10 @@ func TestLH29_NoErrorEverComesWithAYes(t *testing.T) {
 		{"empty", says(200, ""), ErrBadAnswer, 0},
 		{"half", says(200, yes[:20]), ErrBadAnswer, 0},
 		{"two", says(200, yes+yes), ErrBadAnswer, 0},
-		{"empty object", says(200, "{}"), nil, -1},
+		{"empty object", says(200, "{}"), ErrBadAnswer, 0},
+		{"null", says(200, "null"), ErrBadAnswer, 0},
+		{"no without a reason", says(200, `{"ready":false}`), ErrBadAnswer, 0},
+		{"no for a reason of a later release", says(200, `{"ready":false,"reason":"new"}`), nil, -1},
 		{"yes without a reason", says(200, `{"ready":true}`), ErrBadAnswer, 0},
 		{"yes with the reason of a no", says(200, `{"ready":true,"reason":"full"}`), ErrBadAnswer, 0},
 		{"no with the reason of a yes", says(200, `{"ready":false,"reason":"granted"}`), ErrBadAnswer, 0},
@@ -96,8 +99,11 @@ func TestLH29_NoErrorEverComesWithAYes(t *testing.T) {
 			if got.Ready {
 				t.Errorf("ready with %v", err)
 			}
-			if row.code < 0 {
-				return // a plain no
+			if row.code < 0 { // a plain no
+				if err != nil {
+					t.Errorf("error %v", err)
+				}
+				return
 			}
 			var e *Error
 			if row.want != nil && !errors.Is(err, row.want) || row.code > 0 && (!errors.As(err, &e) || e.Code != row.code || e.Message == "") {

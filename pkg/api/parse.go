@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
+	"strconv"
 )
 
 // ParseAsk reads the body of POST /v1/isready strictly: one JSON object and
@@ -34,11 +36,12 @@ func ParseAsk(body []byte) (Ask, error) {
 			return Ask{}, fieldError(field, "", "is given twice")
 		}
 		seen[field] = true
-		if err := d.Decode(target); err != nil {
-			if wrong := new(json.UnmarshalTypeError); errors.As(err, &wrong) {
-				return Ask{}, fieldError(field, "", fmt.Sprintf("must be %s, not %s", kindOf(target), wrong.Value))
-			}
+		var raw json.RawMessage
+		if err := d.Decode(&raw); err != nil {
 			return Ask{}, notJSON(err)
+		}
+		if err := set(field, target, raw); err != nil {
+			return Ask{}, err
 		}
 	}
 	if _, err := d.Token(); err != nil { // the closing brace
@@ -48,6 +51,43 @@ func ParseAsk(body []byte) (Ask, error) {
 		return Ask{}, errors.New("body: something follows the JSON object")
 	}
 	return a, nil
+}
+
+// set reads one value, which is sound JSON, into target. Of null nobody could say
+// what the asker meant.
+func set(field string, target any, raw json.RawMessage) error {
+	if n, ok := target.(*int); ok {
+		if whole, ok := wholeNumber(string(raw)); ok {
+			*n = whole
+			return nil
+		}
+	}
+	not := "null"
+	if string(raw) != not {
+		err := json.Unmarshal(raw, target)
+		if err == nil {
+			return nil
+		}
+		wrong := new(json.UnmarshalTypeError)
+		if !errors.As(err, &wrong) {
+			return notJSON(err)
+		}
+		not = wrong.Value
+	}
+	return fieldError(field, "", fmt.Sprintf("must be %s, not %s", kindOf(target), not))
+}
+
+// wholeNumber reads a JSON number in any of its forms, such as 1e3, and clamps it
+// to what an int32 holds: the largest counts all mean the same (LH-28).
+func wholeNumber(text string) (int, bool) {
+	f, err := strconv.ParseFloat(text, 64)
+	if errors.Is(err, strconv.ErrRange) {
+		err = nil // f is the infinity of its sign
+	}
+	if err != nil || f != math.Trunc(f) {
+		return 0, false
+	}
+	return int(min(max(f, math.MinInt32), math.MaxInt32)), true
 }
 
 // notJSON is the error of a body that is no JSON object.
