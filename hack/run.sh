@@ -1,21 +1,32 @@
 #!/bin/sh
-# A fake Ironic and the throttle beside it, on loopback; both end together.
+# A fake Ironic and the throttle beside it, on loopback; when one ends, both do.
 # BINARY is the program, NODES how many nodes the fake has (see make run).
 set -eu
 ironic=127.0.0.1:6385
 
 stop() {
   trap - INT TERM EXIT
-  kill "$fake" "$throttle" 2>/dev/null || true
+  kill $fake $throttle 2>/dev/null || true
   wait
+  rm -rf "$scratch"
 }
 fake='' throttle=''
+scratch=$(mktemp -d)
 trap 'stop; exit 0' INT TERM
 trap stop EXIT
 
-"$BINARY" fake-ironic --listen "$ironic" --nodes "$NODES" &
+"$BINARY" fake-ironic --listen "$ironic" --nodes "$NODES" --ready-file "$scratch/fake" &
 fake=$!
-IRONIC_ENDPOINT="http://$ironic/v1/" "$BINARY" serve &
+# Not before the fake listens: somebody else may be at that address.
+until [ -e "$scratch/fake" ]; do
+  kill -0 "$fake" 2>/dev/null || exit 1
+  sleep 0.1
+done
+IRONIC_ENDPOINT="http://$ironic/v1/" "$BINARY" serve \
+  --health-listen-address 127.0.0.1:9441 --metrics-listen-address 127.0.0.1:8444 &
 throttle=$!
 echo "Ironic (fake): http://$ironic/v1   throttle: http://127.0.0.1:8087/v1/status   Ctrl-C ends both" >&2
-wait "$throttle"
+while kill -0 "$fake" 2>/dev/null && kill -0 "$throttle" 2>/dev/null; do
+  sleep 0.5
+done
+exit 1

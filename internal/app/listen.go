@@ -44,6 +44,14 @@ func listen(ctx context.Context, at config.Listen) (server.Listeners, error) {
 	return server.Listeners{}, errors.Join(errs...)
 }
 
+// addressOf is where l listens, as it is: [::]:9441 is every address there is.
+func addressOf(l net.Listener) string {
+	if l == nil {
+		return ""
+	}
+	return l.Addr().String()
+}
+
 // urlOf is how to reach l from this machine.
 func urlOf(l net.Listener) string {
 	if l == nil {

@@ -35,7 +35,7 @@ func (a *App) tellStart() {
 	}
 	a.log.LogAttrs(context.Background(), slog.LevelInfo, "settings in force", attrs...)
 	a.tellWarnings(f)
-	a.log.Info("listening", "api", a.URL(), "health", a.HealthURL(), "metrics", a.MetricsURL())
+	a.log.Info("listening", "api", addressOf(a.listeners.API), "health", addressOf(a.listeners.Health), "metrics", addressOf(a.listeners.Metrics))
 }
 
 func (a *App) tellWarnings(f *force) {

@@ -2,6 +2,7 @@ package config
 
 import (
 	"crypto/sha256"
+	"errors"
 	"fmt"
 	"io"
 	"maps"
@@ -14,8 +15,12 @@ import (
 // maxFile bounds the config file, bytes.
 const maxFile = 1 << 20
 
-// readFile reads path unless it is larger than maxFile.
+// readFile reads path unless it is larger than maxFile. What is no regular file
+// may block for ever and is not opened.
 func readFile(path string) ([]byte, error) {
+	if is, err := os.Stat(path); err == nil && !is.Mode().IsRegular() {
+		return nil, errors.New("it is not a regular file")
+	}
 	f, err := os.Open(path)
 	if err != nil {
 		return nil, err

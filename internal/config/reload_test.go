@@ -157,8 +157,31 @@ func TestWatchFindsWhatChangedSinceTheStart(t *testing.T) {
 	f, src, c := start(t, "maxConcurrentProvisioningHosts: 9")
 	f.write("maxConcurrentProvisioningHosts: 10", nil)
 	w := newWatcher(c, src)
+	w.step()
 	if u, news := w.step(); !news || u.Config.Limits.Total != 10 {
 		t.Errorf("%+v, %t", u, news)
+	}
+}
+
+// A file that is being written is empty, or ends in the middle of a number.
+func TestWatchTakesOnlyWhatStays(t *testing.T) {
+	f, src, c := start(t, "maxConcurrentProvisioningHosts: 40")
+	w := newWatcher(c, src)
+	for _, body := range []string{"", "maxConcurrentProvisioningHosts: 4", "", "maxConcurrentProvisioningHosts: 40"} {
+		f.write(body, nil)
+		if u, news := w.step(); news {
+			t.Errorf("%q after one look: %+v", body, u)
+		}
+	}
+	f.write(" \n", nil)
+	w.step()
+	if u, news := w.step(); !news || u.Err == nil || u.Config.Limits.Total != 40 {
+		t.Errorf("emptied: %+v, %t", u, news)
+	}
+	f.write("maxConcurrentProvisioningHosts: 41", nil)
+	w.step()
+	if u, news := w.step(); !news || u.Err != nil || u.Config.Limits.Total != 41 {
+		t.Errorf("written: %+v, %t", u, news)
 	}
 }
 
@@ -169,7 +192,9 @@ func TestWatchNamesWhatNeedsARestartSinceTheStart(t *testing.T) {
 		t.Errorf("unchanged: %+v", u)
 	}
 	f.write("linger: 46s", nil)
-	u, news := newWatcher(c, src).step()
+	w = newWatcher(c, src)
+	w.step()
+	u, news := w.step()
 	if !news || len(u.Warnings) != 1 || !strings.HasPrefix(string(u.Warnings[0]), "LINGER changed from ") {
 		t.Errorf("%+v, %t", u, news)
 	}

@@ -1,7 +1,9 @@
 package config
 
 import (
+	"bytes"
 	"context"
+	"errors"
 	"time"
 )
 
@@ -19,8 +21,9 @@ type Update struct {
 
 // Watch looks at the config file every 5 s until ctx ends and calls apply, one
 // call after the other, for each content that differs from the one before, the
-// first time from the one that c was read from. It blocks; without a config file
-// it returns at once.
+// first time from the one that c was read from. A content counts when two looks
+// in a row have found it, so that a file that is just being written does not; an
+// empty one never does. It blocks; without a config file it returns at once.
 func Watch(ctx context.Context, c Config, src Sources, apply func(Update)) {
 	if c.File == "" {
 		return
@@ -40,16 +43,21 @@ func Watch(ctx context.Context, c Config, src Sources, apply func(Update)) {
 	}
 }
 
+// errEmptied: a file without settings would bring all the defaults back, and is
+// most likely one that somebody is about to write.
+var errEmptied = errors.New("it is empty now: what was in force stays")
+
 // watcher is the state of one Watch: step is its work, Watch only its clock.
 type watcher struct {
 	config Config
 	src    Sources
 	read   func(string) ([]byte, error)
-	seen   string // sum or error of the last look, at first what Load has read
+	seen   string // sum or error that was told, at first what Load has read
+	latest string // sum or error of the last look
 }
 
 func newWatcher(c Config, src Sources) *watcher {
-	w := &watcher{config: c, src: src, read: src.ReadFile, seen: c.FileSum}
+	w := &watcher{config: c, src: src, read: src.ReadFile, seen: c.FileSum, latest: c.FileSum}
 	if w.read == nil {
 		w.read = readFile
 	}
@@ -59,11 +67,16 @@ func newWatcher(c Config, src Sources) *watcher {
 // step looks once and reports whether there is something to tell.
 func (w *watcher) step() (Update, bool) {
 	body, err := w.read(w.config.File)
+	if err == nil && len(bytes.TrimSpace(body)) == 0 {
+		err = errEmptied
+	}
 	seen := sum(body)
 	if err != nil {
 		seen = "error:" + err.Error()
 	}
-	if seen == w.seen {
+	steady := seen == w.latest
+	w.latest = seen
+	if seen == w.seen || !steady {
 		return Update{}, false
 	}
 	w.seen = seen

@@ -91,7 +91,7 @@ func NewClient(baseURL string, opts ...Option) (*Client, error) {
 }
 
 // IsReady asks whether a host may start. A no is an Answer, not an error; its
-// RetryAfterSeconds says when to ask again. With an error nothing was decided
+// RetryAfterSeconds says when to ask again. With an error nobody knows what was decided
 // and the Answer's Ready is always false: who goes on in spite of it gives the
 // limit up (LH-29). Errors are a *FieldError (nothing was sent), an *Error (the
 // throttle's own), or wrap ErrUnreachable or ErrBadAnswer.

@@ -6,7 +6,7 @@ import (
 )
 
 // Errors of the Client that are not the throttle's own words. Both mean that
-// nothing was decided, and both come with Ready false.
+// nobody knows what was decided, and both come with Ready false.
 var (
 	// ErrUnreachable: no answer came, or not in time.
 	ErrUnreachable = errors.New("ironic-throttle cannot be reached")
