@@ -7,7 +7,6 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/ironic-throttle/ironic-throttle/pkg/admission"
-	"github.com/ironic-throttle/ironic-throttle/pkg/api"
 	"github.com/ironic-throttle/ironic-throttle/pkg/ironic"
 )
 
@@ -59,7 +58,7 @@ func (v *watchedView) Begin(now time.Time) ironic.Mark {
 func (v *watchedView) Observe(now time.Time, look ironic.Look) {
 	v.ended(now, "complete")
 	v.Controller.Observe(now, look)
-	if !v.settled && v.Vacancy(now).Reason != api.ReasonStarting {
+	if !v.settled && v.Controller.Status(now).View.Settled {
 		v.settled = true
 		v.log.Info("all busy hosts are known: slots are given from now on")
 	}
