@@ -60,7 +60,22 @@ func (p *process) rootCommand() *cobra.Command {
 	root.SetFlagErrorFunc(flagError)
 	root.AddCommand(p.serveCommand(), p.checkCommand(), p.statusCommand(),
 		p.demoCommand(), p.fakeIronicCommand(), p.versionCommand())
+	root.SetHelpCommand(helpCommand(root))
 	return root
+}
+
+// helpCommand is cobra's, but an unknown command is wrong use here too.
+func helpCommand(root *cobra.Command) *cobra.Command {
+	return &cobra.Command{
+		Use: "help [command]", Short: "show the help of a command",
+		RunE: func(_ *cobra.Command, args []string) error {
+			cmd, rest, err := root.Find(args)
+			if err != nil || len(rest) > 0 {
+				return noSuchCommand(root, args)
+			}
+			return cmd.Help()
+		},
+	}
 }
 
 // noSuchCommand refuses what is no command and names those that are like it.
