@@ -59,9 +59,23 @@ func NewClient(s Settings) (*Client, error) {
 	if err != nil {
 		return nil, fmt.Errorf("IRONIC_ENDPOINT: %w", err)
 	}
-	service.HTTPClient = http.Client{Transport: bounded{next: network, page: maxPageBytes}, Timeout: s.ClientTimeout}
+	service.HTTPClient = http.Client{
+		Transport: bounded{next: network, page: maxPageBytes}, Timeout: s.ClientTimeout, CheckRedirect: stayThere,
+	}
 	service.UserAgent.Prepend("ironic-throttle")
 	return &Client{service: *service, auth: secrets, log: s.Log, extras: s.CountExtras}, nil
+}
+
+// stayThere follows redirects within the same Ironic only: the lists of another
+// server must not be taken for this one's.
+func stayThere(req *http.Request, via []*http.Request) error {
+	if from := via[0].URL; req.URL.Host != from.Host || req.URL.Scheme != from.Scheme {
+		return fmt.Errorf("it redirects to %s://%s", req.URL.Scheme, req.URL.Host)
+	}
+	if len(via) >= maxRedirects {
+		return fmt.Errorf("it redirects more than %d times", maxRedirects)
+	}
+	return nil
 }
 
 // Close lets go of idle connections. The client can still be used.

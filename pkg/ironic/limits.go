@@ -17,6 +17,8 @@ const (
 	maxErrorLen = 4096 // last_error, which may quote whole agent logs
 	maxFaultLen = 300  // of a faultstring, in our own error texts
 
+	maxRedirects = 3
+
 	maxWanted = 20 // extra fetches of one poll (LH-16)
 
 	defaultClientTimeout = 30 * time.Second // BMO's IRONIC_CLIENT_TIMEOUT
