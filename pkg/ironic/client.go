@@ -66,10 +66,12 @@ func NewClient(s Settings) (*Client, error) {
 	return &Client{service: *service, auth: secrets, log: s.Log, extras: s.CountExtras}, nil
 }
 
-// stayThere follows redirects within the same Ironic only: the lists of another
-// server must not be taken for this one's.
+// stayThere follows redirects within the same Ironic only, and to its TLS port: the
+// lists of another server must not be taken for this one's.
 func stayThere(req *http.Request, via []*http.Request) error {
-	if from := via[0].URL; req.URL.Host != from.Host || req.URL.Scheme != from.Scheme {
+	from := via[0].URL
+	toTLS := from.Scheme == "http" && req.URL.Scheme == "https" && req.URL.Hostname() == from.Hostname()
+	if !toTLS && (req.URL.Host != from.Host || req.URL.Scheme != from.Scheme) {
 		return fmt.Errorf("it redirects to %s://%s", req.URL.Scheme, req.URL.Host)
 	}
 	if len(via) >= maxRedirects {

@@ -40,7 +40,8 @@ func TestRedirectsStayWithinTheSameIronic(t *testing.T) {
 	for to, ok := range map[string]bool{
 		"http://ironic.test:6385/v1/nodes/other?fields=uuid": true,
 		"http://elsewhere.test:6385/v1/nodes/a":              false,
-		"https://ironic.test:6385/v1/nodes/a":                false,
+		"https://ironic.test/v1/nodes/other?fields=uuid":     true,
+		"https://elsewhere.test/v1/nodes/other?fields=uuid":  false,
 		"/v1/nodes/a":                                        false, // for ever
 	} {
 		w := newWire(row("other", Deploying))
