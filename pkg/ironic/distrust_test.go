@@ -42,7 +42,7 @@ func TestRedirectsStayWithinTheSameIronic(t *testing.T) {
 		"http://elsewhere.test:6385/v1/nodes/a":              false,
 		"https://ironic.test/v1/nodes/other?fields=uuid":     true,
 		"https://elsewhere.test/v1/nodes/other?fields=uuid":  false,
-		"/v1/nodes/a":                                        false, // for ever
+		"/v1/nodes/a": false, // for ever
 	} {
 		w := newWire(row("other", Deploying))
 		w.before = func(_ int, r *http.Request) (*http.Response, error) {
