@@ -101,7 +101,11 @@ func TestReasonsInTheirOrder(t *testing.T) {
 	}
 	virtual := by(2, api.OpInspect)
 	virtual.VirtualMedia = true
-	wantReason(t, c.IsReady(now, virtual), api.ReasonExempt)
+	exempt := c.IsReady(now, virtual)
+	wantReason(t, exempt, api.ReasonExempt)
+	if exempt.Slots.Limit != 1 || exempt.Slots.Free != 1 {
+		t.Errorf("an exempt host sees %+v, want the total", exempt.Slots)
+	}
 	wantReason(t, c.IsReady(now, by(3, api.OpNone)), api.ReasonDone)
 	wantReason(t, c.Vacancy(now), api.ReasonStarting)
 

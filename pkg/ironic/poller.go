@@ -46,13 +46,12 @@ type PollStats struct {
 }
 
 // Poller shows a View what Ironic does, one complete Look after another. Make
-// one with NewPoller. PollOnce and Run must not run at the same time; Nudge and
-// Stats may be called from anywhere.
+// one with NewPoller. PollOnce and Run must not run at the same time; Stats may be
+// called from anywhere.
 type Poller struct {
 	source Source
 	view   View
 	opts   PollerOptions
-	nudge  chan struct{}
 
 	complete, failed, wantedFailed atomic.Uint64
 }
@@ -86,7 +85,7 @@ func NewPoller(source Source, view View, opts PollerOptions) (*Poller, error) {
 	if opts.MaxPause < 0 {
 		return nil, fmt.Errorf("longest pause: %v must be positive", opts.MaxPause)
 	}
-	return &Poller{source: source, view: view, opts: opts, nudge: make(chan struct{}, 1)}, nil
+	return &Poller{source: source, view: view, opts: opts}, nil
 }
 
 // Stats returns what was polled so far.

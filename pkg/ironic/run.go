@@ -5,16 +5,6 @@ import (
 	"time"
 )
 
-// Nudge asks for a poll at once instead of at the end of the running pause. It
-// never blocks; nudges that come during a poll are one poll more. It is for
-// rare events such as a start, not for asks: those cost Ironic nothing.
-func (p *Poller) Nudge() {
-	select {
-	case p.nudge <- struct{}{}:
-	default:
-	}
-}
-
 // Run polls at once and then again after each pause, until ctx ends; it then
 // returns nil. The first pause after a failure is the usual one, each further
 // one twice as long, up to MaxPause.
@@ -41,7 +31,7 @@ func (p *Poller) Run(ctx context.Context) error {
 	}
 }
 
-// pause waits for d or a nudge; false when ctx has ended.
+// pause waits for d; false when ctx has ended.
 func (p *Poller) pause(ctx context.Context, d time.Duration) bool {
 	timer := time.NewTimer(d)
 	defer timer.Stop()
@@ -49,7 +39,6 @@ func (p *Poller) pause(ctx context.Context, d time.Duration) bool {
 	case <-ctx.Done():
 		return false
 	case <-timer.C:
-	case <-p.nudge:
 	}
 	return ctx.Err() == nil
 }

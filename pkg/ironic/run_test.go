@@ -140,24 +140,6 @@ func TestDelay(t *testing.T) {
 	}
 }
 
-func TestNudgePollsAtOnce(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		v := &stamps{start: time.Now()}
-		p := poller(t, client(t, newWire()), v, func(o *PollerOptions) { o.Interval = time.Hour })
-		stop := running(t, p)
-		synctest.Wait()
-		pass(3 * time.Second)
-		p.Nudge()
-		synctest.Wait()
-		if diff := cmp.Diff(seconds(0, 3), v.begins); diff != "" {
-			t.Errorf("(-want +got):\n%s", diff)
-		}
-		stop()
-		p.Nudge()
-		p.Nudge() // never blocks, whoever listens
-	})
-}
-
 func TestRunEndsPromptly(t *testing.T) {
 	for _, when := range []string{"before", "in a request", "in a pause"} {
 		synctest.Test(t, func(t *testing.T) {
