@@ -98,6 +98,7 @@ type Status struct {
 	Asks     []Count   `json:"asks"`     // answers so far by reason
 	Refusals []Count   `json:"refusals"` // observe: what enforce would have refused
 	Totals   Totals    `json:"totals"`
+	Turns    Turns     `json:"turns"`
 	Warnings []string  `json:"warnings"`
 	// Settings are the effective ones, secrets left out.
 	Settings map[string]string `json:"settings"`

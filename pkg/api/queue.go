@@ -1,0 +1,94 @@
+package api
+
+// Queue is the body of GET /v1/queue: who waits, in which order, and why that
+// order.
+type Queue struct {
+	// Pools are the limits that have a queue of their own: first "", the total,
+	// then conductor groups by name, then "virtual-media".
+	Pools []PoolQueue `json:"pools"`
+}
+
+// PoolQueue is the queue for the slots of one limit (CONTRACT 3.5).
+type PoolQueue struct {
+	Pool string `json:"pool"`
+
+	Limit int `json:"limit"`
+	Free  int `json:"free"`
+
+	Waiting int `json:"waiting"` // hosts that want a slot: called ones and those not called yet
+	Called  int `json:"called"`  // of these, those that a slot is meant for
+	Due     int `json:"due"`     // of these, those that a free slot is kept for
+	Parked  int `json:"parked"`  // hosts that have not asked for too long; they keep their place
+
+	Ahead         int `json:"ahead"`         // hosts called beyond the free slots
+	OvertakeBound int `json:"overtakeBound"` // how often a called host may be overtaken
+	// ClaimWindowSeconds is how long a host may be silent before it is parked.
+	ClaimWindowSeconds float64 `json:"claimWindowSeconds"`
+	// MeanSlotSeconds is for how long a host holds a slot on average.
+	MeanSlotSeconds float64 `json:"meanSlotSeconds"`
+
+	FailingOpen bool `json:"failingOpen"` // a failing host may be called now
+	FailingCap  int  `json:"failingCap"`  // how many failing hosts may hold slots or be called now
+	FailingHeld int  `json:"failingHeld"` // how many do
+
+	Tenants []TenantQueue `json:"tenants"` // by name
+	Hosts   []QueuedHost  `json:"hosts"`   // in the order of the queue, cut off at the limit of the query
+}
+
+// TenantQueue is the part of a namespace.
+type TenantQueue struct {
+	Tenant  string  `json:"tenant"`
+	Weight  float64 `json:"weight"`
+	Holding int     `json:"holding"` // slots
+	Called  int     `json:"called"`
+	Waiting int     `json:"waiting"` // not called yet
+	Failing int     `json:"failing"` // of these, those in the failing lane
+	Granted uint64  `json:"granted"` // since the start
+}
+
+// QueuedHost is one host that waits.
+type QueuedHost struct {
+	Position int    `json:"position"` // 1 = next
+	Name     string `json:"name,omitempty"`
+	NodeUUID string `json:"nodeUUID,omitempty"`
+	Tenant   string `json:"tenant"`
+	Lane     string `json:"lane"` // healthy, failing
+	Errors   int    `json:"errors"`
+	Called   bool   `json:"called"`
+	Due      bool   `json:"due"`
+	// WaitedSeconds counts from its first ask for this slot, SilentSeconds from
+	// its last one, ExpectSeconds to the slot as far as one can tell.
+	WaitedSeconds float64 `json:"waitedSeconds"`
+	SilentSeconds float64 `json:"silentSeconds"`
+	ExpectSeconds float64 `json:"expectSeconds"`
+}
+
+// Turns counts what the queues of all pools did since the start.
+type Turns struct {
+	Calls     uint64 `json:"calls"`
+	Expired   uint64 `json:"expired"`   // calls that ended because their host was silent
+	Overtakes uint64 `json:"overtakes"` // grants while an older call was open
+	Redeemed  uint64 `json:"redeemed"`  // calls taken over by another host of the same tenant and lane
+	// Grants by lane: healthy, failing, planned.
+	Grants map[string]uint64 `json:"grants"`
+	// Waits is the histogram of the time from a host's entry to its grant.
+	Waits WaitHistogram `json:"waits"`
+	// Waiting are the hosts that want a slot now, by lane and tenant. Beyond a
+	// number of tenants the others share the name "(others)".
+	Waiting []WaitingCount `json:"waiting"`
+}
+
+// WaitHistogram is cumulative: Counts[i] waits took at most Bounds[i] seconds.
+type WaitHistogram struct {
+	Bounds     []float64 `json:"bounds"`
+	Counts     []uint64  `json:"counts"`
+	Count      uint64    `json:"count"`
+	SumSeconds float64   `json:"sumSeconds"`
+}
+
+// WaitingCount is one cell of Turns.Waiting.
+type WaitingCount struct {
+	Lane   string `json:"lane"`
+	Tenant string `json:"tenant"`
+	Hosts  int    `json:"hosts"`
+}
