@@ -32,7 +32,7 @@ func ironicSettings(o Options, log *slog.Logger) ironic.Settings {
 func admissionConfig(c config.Config) admission.Config {
 	return admission.Config{
 		Mode:        admission.Mode(c.Mode),
-		ClaimWindow: c.Leases.ClaimWindow,
+		ClaimWindow: c.Turns.ClaimWindow,
 		Slots: slots.Config{
 			Limits:             slotLimits(c.Limits),
 			ExemptVirtualMedia: c.Limits.ExemptVirtualMedia,

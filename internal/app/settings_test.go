@@ -33,7 +33,8 @@ func TestEverySettingArrives(t *testing.T) {
 			CountMode: config.CountBusy, ExtraStates: true, StuckAfter: 4, StuckCap: 5,
 		},
 		View:   config.View{PollInterval: 6, MaxAge: 7, MaxStale: 8, ListMaxAge: 9},
-		Leases: config.Leases{TTL: 10, Linger: 11, StartupSettle: 12, ClaimWindow: 13},
+		Leases: config.Leases{TTL: 10, Linger: 11, StartupSettle: 12},
+		Turns:  config.Turns{ClaimWindow: 13},
 		Ironic: config.Ironic{
 			Endpoint: "e", AuthRootDir: "a", CACertFile: "ca", ClientCertFile: "cert", ClientKeyFile: "key",
 			Insecure: true, SkipClientSANVerify: true, Timeout: 14 * time.Second,

@@ -13,6 +13,7 @@ type Config struct {
 	Limits Limits
 	View   View
 	Leases Leases
+	Turns  Turns
 	Ironic Ironic
 	Listen Listen
 	Log    Log
@@ -67,7 +68,36 @@ type Leases struct {
 	TTL           time.Duration // LH-12
 	Linger        time.Duration // LH-14
 	StartupSettle time.Duration // LH-24
-	ClaimWindow   time.Duration // first guess of the gap between two asks (CONTRACT 3.5)
+}
+
+// Auto, as a number of Turns, leaves it to a formula: CONTRACT 3.5 has it.
+const Auto = -1
+
+// Turns says whose turn it is when more hosts want slots than there are
+// (CONTRACT 3.5).
+type Turns struct {
+	// Ahead is how many hosts are called beyond the free slots; Auto or 0..4096.
+	Ahead int
+	// Overtake is how often a called host may be overtaken before a slot is kept
+	// for it; Auto or 1..1000000.
+	Overtake int
+	// RedeemAfter is for how long slots are idle before a host may take over the
+	// call of another.
+	RedeemAfter time.Duration
+	// ClaimWindow is how long a host may be silent before its gap between two asks
+	// is known.
+	ClaimWindow time.Duration
+
+	// Hosts with FailingThreshold errors, 1..9, or more are failing. While others
+	// want slots they get at most FailingCap, Auto or 1..Total, and always leave
+	// FailingReserve, Auto or 0..Total-1. Both together are at most Total unless
+	// that is 1 (F-4).
+	FailingThreshold int
+	FailingCap       int
+	FailingReserve   int
+
+	// Weights of namespaces, 0.01..100; one that is not listed has 1 (F-2).
+	Weights map[string]float64
 }
 
 // Ironic says where Ironic is and how to reach it, as BMO says it. The files

@@ -78,7 +78,7 @@ func fromTree(rows []setting, path string, tree map[string]any) (layer, []error)
 			continue
 		}
 		source := fmt.Sprintf("file %s, key %s", path, key)
-		text, err := plain(tree[key], s.name == namePoolLimits)
+		text, err := plain(tree[key], s.pairs)
 		if err != nil {
 			faults = append(faults, &Fault{Setting: s.name, Source: source, Rule: err.Error()})
 			continue
@@ -91,8 +91,9 @@ func fromTree(rows []setting, path string, tree map[string]any) (layer, []error)
 }
 
 // plain is the text of a decoded value; a table of plain values becomes
-// name=value pairs where the setting is a list of such.
-func plain(v any, table bool) (string, error) {
+// name=value pairs where the setting is a list of such: pairs is then an example
+// of it.
+func plain(v any, pairs string) (string, error) {
 	switch v := v.(type) {
 	case nil:
 		return "", nil
@@ -104,21 +105,26 @@ func plain(v any, table bool) (string, error) {
 		// JSON has no other number.
 		return strconv.FormatFloat(v, 'f', -1, 64), nil
 	case map[string]any:
-		if !table {
+		if pairs == "" {
 			break
 		}
-		var pairs []string
+		var all []string
 		for _, name := range slices.Sorted(maps.Keys(v)) {
-			text, err := plain(v[name], false)
-			if err != nil {
-				return "", err
+			text, err := plain(v[name], "")
+			if err != nil || strings.ContainsAny(name, "=,") {
+				return "", notPairs(pairs)
 			}
-			pairs = append(pairs, name+"="+text)
+			all = append(all, name+"="+text)
 		}
-		return strings.Join(pairs, ","), nil
+		return strings.Join(all, ","), nil
 	}
-	if table {
-		return "", ruleError(`must be a text such as "rack1=8,rack2=12" or a table of numbers`)
+	if pairs != "" {
+		return "", notPairs(pairs)
 	}
 	return "", ruleError("must be a single value, not a list or a table")
+}
+
+// notPairs is the fault of what cannot be read as name=number pairs.
+func notPairs(example string) error {
+	return ruleError(fmt.Sprintf("must be a text such as %q or a table of numbers", example))
 }

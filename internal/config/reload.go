@@ -26,5 +26,6 @@ func (c Config) Reload(src Sources) (Config, []Warning, error) {
 	next.Limits.Pools = loaded.Limits.Pools
 	next.Limits.VirtualMedia = loaded.Limits.VirtualMedia
 	next.Limits.StuckCap = loaded.Limits.StuckCap
+	next.Turns = loaded.Turns
 	return next, warnings, nil
 }

@@ -53,7 +53,9 @@ var other = map[string]string{
 	"POOL_LIMITS": "rack1=2", "VIRTUAL_MEDIA_LIMIT": "3", "EXEMPT_VIRTUAL_MEDIA": "false",
 	"COUNT_MODE": "busy", "COUNT_EXTRA_STATES": "true", "STUCK_AFTER": "2h", "STUCK_CAP": "1",
 	"POLL_INTERVAL": "6s", "MAX_AGE": "20s", "MAX_STALE": "40s", "LIST_MAX_AGE": "61s",
-	"LEASE_TTL": "6m", "LINGER": "46s", "STARTUP_SETTLE": "61s", "CLAIM_WINDOW": "4m",
+	"LEASE_TTL": "6m", "LINGER": "46s", "STARTUP_SETTLE": "61s",
+	"CALL_AHEAD": "0", "OVERTAKE_BOUND": "50", "REDEEM_AFTER": "3s", "CLAIM_WINDOW": "4m",
+	"FAILING_THRESHOLD": "3", "FAILING_CAP": "4", "FAILING_RESERVE": "3", "TENANT_WEIGHTS": "prod=2",
 	"LISTEN_ADDRESS": ":1", "HEALTH_LISTEN_ADDRESS": ":2", "METRICS_LISTEN_ADDRESS": ":3",
 	"IRONIC_ENDPOINT": "", "METAL3_AUTH_ROOT_DIR": "/a", "IRONIC_CACERT_FILE": "/b", "IRONIC_CLIENT_CERT_FILE": "/c",
 	"IRONIC_CLIENT_PRIVATE_KEY_FILE": "/d", "IRONIC_INSECURE": "true", "IRONIC_SKIP_CLIENT_SAN_VERIFY": "true",
@@ -93,6 +95,28 @@ func TestReloadOfABrokenFileChangesNothing(t *testing.T) {
 	}
 	if diff := cmp.Diff(c, next); diff != "" {
 		t.Errorf("changed (-old +new):\n%s", diff)
+	}
+}
+
+// The bounds of failing hosts are checked against the new limit, whichever of
+// them has changed.
+func TestF4_ReloadChecksCapAndReserveWithTheLimit(t *testing.T) {
+	f, src, c := start(t, "failingCap: 12\nfailingReserve: 8")
+	for _, row := range []struct{ body, want string }{
+		{"failingCap: 12\nfailingReserve: 8\nprovisioningLimit: 19", "FAILING_CAP=\"12\""},
+		{"failingCap: 13\nfailingReserve: 8", "FAILING_CAP=\"13\""},
+		{"failingCap: 12\nfailingReserve: 9", "FAILING_CAP=\"12\""},
+		{"failingCap: 12\nprovisioningLimit: 19", ""},
+		{"tenantWeights: {prod: 0}", "TENANT_WEIGHTS"},
+	} {
+		f.write(row.body, nil)
+		next, _, err := c.Reload(src)
+		if got := strings.Join(faults(err), "\n"); (row.want == "") != (got == "") || !strings.HasPrefix(got, row.want) {
+			t.Errorf("%q: %q, want %q", row.body, got, row.want)
+		}
+		if same := cmp.Equal(c, next); same != (row.want != "") {
+			t.Errorf("%q: unchanged %t", row.body, same)
+		}
 	}
 }
 

@@ -38,6 +38,7 @@ func (l *loader) checkLimits() {
 	if l.sound(nameStuckCap) && limits.StuckCap > limits.Total {
 		l.between(nameStuckCap, fmt.Sprint(limits.StuckCap), l.withinLimit())
 	}
+	l.checkFailing()
 	if !l.sound(namePoolLimits) {
 		return
 	}
@@ -48,14 +49,17 @@ func (l *loader) checkLimits() {
 	}
 }
 
-func (l *loader) withinLimit() string {
+func (l *loader) withinLimit() string { return "must be at most " + l.limitText() }
+
+// limitText names the limit, its value and where it came from.
+func (l *loader) limitText() string {
 	name := nameLimit
 	if _, own := l.from[nameLimit]; !own {
 		if _, alias := l.from[nameLimitAlias]; alias {
 			name = nameLimitAlias
 		}
 	}
-	return fmt.Sprintf("must be at most %s, which is %d (%s)", name, l.config.Limits.Total, l.source(name))
+	return fmt.Sprintf("%s, which is %d (%s)", name, l.config.Limits.Total, l.source(name))
 }
 
 // checkListeners refuses two listeners on one port of one host.

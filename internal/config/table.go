@@ -32,6 +32,8 @@ const (
 	nameListen       = "LISTEN_ADDRESS"
 	nameHealth       = "HEALTH_LISTEN_ADDRESS"
 	nameMetrics      = "METRICS_LISTEN_ADDRESS"
+	nameFailingCap   = "FAILING_CAP"
+	nameReserve      = "FAILING_RESERVE"
 )
 
 // setting is one row of the table.
@@ -41,10 +43,11 @@ type setting struct {
 	defNote string // shown instead of def where the default is computed
 	value   func(*Config) value
 	help    string
-	bare    bool // the environment name has no prefix: not ours alone
-	hot     bool // a reload of the file changes it
-	lenient bool // as BMO reads it: what cannot be read is a warning, not a fault
-	noFile  bool // cannot stand in the file
+	bare    bool   // the environment name has no prefix: not ours alone
+	hot     bool   // a reload of the file changes it
+	lenient bool   // as BMO reads it: what cannot be read is a warning, not a fault
+	noFile  bool   // cannot stand in the file
+	pairs   string // an example, where the value is name=number pairs and a table in the file
 }
 
 // env is the name of s in the environment.
@@ -84,6 +87,7 @@ func table() []setting {
 	rows = append(rows, generalRows()...)
 	rows = append(rows, limitRows()...)
 	rows = append(rows, timeRows()...)
+	rows = append(rows, turnRows()...)
 	rows = append(rows, listenRows()...)
 	return append(rows, ironicRows()...)
 }
@@ -126,7 +130,7 @@ func limitRows() []setting {
 			value: func(c *Config) value { return optionalInt{intValue{&c.BMOConcurrency, 1, math.MaxInt}} },
 		},
 		{
-			name: namePoolLimits, hot: true, help: "slots of conductor groups, each within the total",
+			name: namePoolLimits, hot: true, pairs: "rack1=8,rack2=12", help: "slots of conductor groups, each within the total",
 			value: func(c *Config) value { return poolsValue{&c.Limits.Pools} },
 		},
 		{
@@ -192,10 +196,6 @@ func timeRows() []setting {
 		{
 			name: nameSettle, def: "60s", help: "after the start busy nodes are adopted this long before the first yes; at least LINGER",
 			value: duration(func(c *Config) *time.Duration { return &c.Leases.StartupSettle }, time.Millisecond, day),
-		},
-		{
-			name: "CLAIM_WINDOW", def: "3m", help: "start value of the time in which a host is expected to ask again",
-			value: duration(func(c *Config) *time.Duration { return &c.Leases.ClaimWindow }, 10*time.Second, time.Hour),
 		},
 	}
 }

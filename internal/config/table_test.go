@@ -5,6 +5,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/spf13/pflag"
@@ -123,6 +124,8 @@ func FuzzEnvironment(f *testing.F) {
 	f.Add("PROVISIONING_LIMIT", "0")
 	f.Add("IRONIC_ENDPOINT", "http://a:b@c")
 	f.Add("IRONIC_THROTTLE_LINGERR", "45s")
+	f.Add("IRONIC_THROTTLE_TENANT_WEIGHTS", "prod=3,dev=0.5")
+	f.Add("IRONIC_THROTTLE_FAILING_CAP", "auto")
 	f.Fuzz(func(t *testing.T, name, text string) {
 		c, _, err := Load(Sources{Environ: []string{name + "=" + text, endpoint}, ReadFile: files})
 		holds(t, c, err)
@@ -151,5 +154,18 @@ func holds(t *testing.T, c Config, err error) {
 	}
 	if v.PollInterval <= 0 || v.PollInterval > v.MaxAge || v.MaxAge > v.MaxStale || s.TTL < 2*v.MaxAge || s.StartupSettle < s.Linger {
 		t.Errorf("times %+v %+v", v, s)
+	}
+	turns := c.Turns
+	most, reserve := turns.failingCap(l.Total), turns.failingReserve(l.Total)
+	if most < 1 || most > l.Total || reserve < 0 || reserve >= l.Total || l.Total > 1 && most+reserve > l.Total {
+		t.Errorf("failing hosts: %d and %d of %d", most, reserve, l.Total)
+	}
+	if turns.Ahead < Auto || turns.Overtake < Auto || turns.Overtake == 0 || turns.RedeemAfter <= 0 || turns.ClaimWindow < 10*time.Second || turns.FailingThreshold < 1 {
+		t.Errorf("turns %+v", turns)
+	}
+	for name, w := range turns.Weights {
+		if !(w >= 0.01 && w <= 100) || name == "" {
+			t.Errorf("weight of %q: %v", name, w)
+		}
 	}
 }

@@ -50,6 +50,29 @@ func (v intValue) rule() string {
 	return fmt.Sprintf("a whole number %d..%d", v.min, v.max)
 }
 
+// autoInt is Auto, or a number within bounds.
+type autoInt struct{ intValue }
+
+const autoWord = "auto"
+
+func (v autoInt) set(text string) error {
+	if strings.TrimSpace(text) == autoWord {
+		*v.p = Auto
+		return nil
+	}
+	if v.intValue.set(text) != nil {
+		return must(v)
+	}
+	return nil
+}
+func (v autoInt) String() string {
+	if *v.p == Auto {
+		return autoWord
+	}
+	return v.intValue.String()
+}
+func (v autoInt) rule() string { return autoWord + " or " + v.intValue.rule() }
+
 // optionalInt prints "" for 0, which stands for unset.
 type optionalInt struct{ intValue }
 
