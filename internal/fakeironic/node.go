@@ -40,6 +40,22 @@ type face struct {
 	reason        string // of the maintenance
 	power         string
 	locked        bool // reservation is set
+	provText      isoMemo
+	beatText      isoMemo
+}
+
+// isoMemo spares writing the same stamp again: lists are read far more often
+// than nodes change.
+type isoMemo struct {
+	nanos int64
+	text  string
+}
+
+func (m *isoMemo) of(nanos int64, zone string) string {
+	if m.nanos != nanos {
+		*m = isoMemo{nanos, isoTime(nanos, zone)}
+	}
+	return m.text
 }
 
 // attrs is what users set. rest holds JSON text by field name; a field that is
@@ -103,8 +119,8 @@ func (w *World) stamp(n *node) int64 {
 func (n *node) public(f *face) ironic.Node {
 	out := ironic.Node{
 		UUID: n.uuid, Name: n.name, State: f.state, TargetState: f.target,
-		ProvisionUpdatedAt: isoTime(f.provUpdated, "+00:00"), AgentURL: f.agent,
-		AgentHeartbeat: isoTime(f.agentBeat, ""),
+		ProvisionUpdatedAt: f.provText.of(f.provUpdated, "+00:00"), AgentURL: f.agent,
+		AgentHeartbeat: f.beatText.of(f.agentBeat, ""),
 		ConductorGroup: n.attrs.group, BootInterface: n.attrs.boot,
 		Maintenance: f.maintenance, Fault: f.fault, LastError: f.lastError,
 		InstanceUUID: n.attrs.instance,

@@ -52,6 +52,7 @@ type ledger struct {
 	begin, last          int64
 	over, integral       int64
 	sum                  tally // of all hosts
+	watch                func(at time.Time, uuid string, works bool)
 }
 
 // advance counts the time until now with what works since the last change.
@@ -70,6 +71,9 @@ func (l *ledger) move(n *node, now int64, was, is bool) {
 		return
 	}
 	l.advance(now)
+	if l.watch != nil {
+		l.watch(time.Unix(0, now), n.uuid, is)
+	}
 	if is {
 		l.working++
 		l.peak = max(l.peak, l.working)
