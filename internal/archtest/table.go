@@ -73,9 +73,10 @@ var table = map[string]room{
 	"internal/fakebmo":     {house: []string{"pkg/ironic", "pkg/api"}},
 	"internal/ironicsuite": {house: []string{"pkg/ironic"}, outside: []string{gocmp}}, // tests as a library
 	"internal/realironic":  {},
+	"internal/measure":     {},
 	"internal/demo": {
 		house: []string{
-			"internal/app", "internal/config", "internal/fakeironic", "internal/fakebmo",
+			"internal/app", "internal/config", "internal/fakeironic", "internal/fakebmo", "internal/measure",
 			"pkg/ironic", "pkg/api",
 		},
 		outside: []string{bubbletea, lipgloss, pflag},

@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"io"
 	"time"
+
+	"github.com/ironic-throttle/ironic-throttle/internal/measure"
 )
 
 // Output is where a demo speaks to. The summary goes to Stdout, all progress to
@@ -103,9 +105,9 @@ func patience(o Options) time.Duration {
 
 func summarize(s *stage, m *meter, why string) Summary {
 	o := s.opt
-	sum := Summary{Policy: o.Policy, Via: o.Via, Hosts: o.Hosts, Limit: o.Limit, Asks: s.bmo.Counts().Asks, unfinished: why}
+	sum := Summary{Policy: o.Policy, Via: o.Via, Hosts: o.Hosts, Limit: o.Limit, Asks: s.bmo.Counts().Asks, Why: why}
 	m.fill(&sum, o.Speed)
-	sum.MeanWaitSeconds, sum.P95WaitSeconds = waits(s.bmo.Waits(), o.Speed)
+	sum.MeanWaitSeconds, sum.P95WaitSeconds = measure.Waits(s.bmo.Waits(), o.Speed)
 	return sum
 }
 
@@ -123,8 +125,8 @@ func announce(s *stage, to io.Writer) error {
 
 // report prints the summary.
 func report(sum Summary, out Output) error {
-	if sum.unfinished != "" {
-		fmt.Fprintln(out.Stderr, "not finished:", sum.unfinished)
+	if sum.Why != "" {
+		fmt.Fprintln(out.Stderr, "not finished:", sum.Why)
 	}
 	if !out.JSON {
 		return sum.Write(out.Stdout)

@@ -1,12 +1,12 @@
 package demo
 
 import (
-	"math"
 	"slices"
 	"time"
 
 	"github.com/ironic-throttle/ironic-throttle/internal/fakebmo"
 	"github.com/ironic-throttle/ironic-throttle/internal/fakeironic"
+	"github.com/ironic-throttle/ironic-throttle/internal/measure"
 	"github.com/ironic-throttle/ironic-throttle/pkg/api"
 	"github.com/ironic-throttle/ironic-throttle/pkg/ironic"
 )
@@ -152,17 +152,17 @@ func (m *meter) fill(out *Summary, speed float64) {
 	s := m.last
 	out.Provisioned, out.Failed = provisioned(s), gaveUp(s)
 	out.PeakWorking = s.truth.PeakWorking
-	out.OverLimitSeconds = round(s.truth.OverLimit.Seconds() * speed)
+	out.OverLimitSeconds = measure.Round(s.truth.OverLimit.Seconds() * speed)
 	if m.window > 0 {
 		slots := m.window.Seconds() * float64(m.limit)
-		out.SlotUse, out.TruthUse = round(m.occupied/slots), round(m.working.Seconds()/slots)
+		out.SlotUse, out.TruthUse = measure.Round(m.occupied/slots), measure.Round(m.working.Seconds()/slots)
 	}
 	end := s.at
 	if !m.done.IsZero() {
 		end = m.done
 	}
-	out.MakespanSeconds = round(end.Sub(m.first.at).Seconds() * speed)
-	out.JainTenants = round(jain(m.tenant))
+	out.MakespanSeconds = measure.Round(end.Sub(m.first.at).Seconds() * speed)
+	out.JainTenants = measure.Round(measure.Jain(m.tenant))
 	var all, failing float64
 	for i, h := range m.fleet {
 		all += s.work[i].Seconds()
@@ -171,38 +171,8 @@ func (m *meter) fill(out *Summary, speed float64) {
 		}
 	}
 	if all > 0 {
-		out.FailingSlotShare = round(failing / all)
+		out.FailingSlotShare = measure.Round(failing / all)
 	}
 	out.IronicRequests = s.truth.Requests.All - m.first.truth.Requests.All
 	out.IronicListRequests = s.truth.Requests.Lists - m.first.truth.Requests.Lists
 }
-
-// jain is Jain's index of fairness; 1 when nobody got anything.
-func jain(x []float64) float64 {
-	var sum, squares float64
-	for _, v := range x {
-		sum += v
-		squares += v * v
-	}
-	if squares == 0 {
-		return 1
-	}
-	return sum * sum / (float64(len(x)) * squares)
-}
-
-// waits returns mean and 95th percentile in simulated seconds.
-func waits(all []time.Duration, speed float64) (mean, p95 float64) {
-	if len(all) == 0 {
-		return 0, 0
-	}
-	sorted := slices.Sorted(slices.Values(all))
-	var sum time.Duration
-	for _, d := range sorted {
-		sum += d
-	}
-	at := int(math.Ceil(0.95*float64(len(sorted)))) - 1
-	return round(sum.Seconds() / float64(len(sorted)) * speed), round(sorted[at].Seconds() * speed)
-}
-
-// round keeps four digits behind the point: more would be noise.
-func round(v float64) float64 { return math.Round(v*1e4) / 1e4 }

@@ -9,26 +9,6 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// Via is the way in which the fake BMO asks.
-type Via string
-
-// The ways in.
-const (
-	ViaCheck   Via = "check"
-	ViaGateway Via = "gateway"
-)
-
-// Policy is the rule that decides.
-type Policy string
-
-// The policies: ours, that of the present BMO, and the pseudo-code of the
-// original proposal.
-const (
-	PolicyThrottle Policy = "throttle"
-	PolicyBMO      Policy = "bmo"
-	PolicyProposal Policy = "proposal"
-)
-
 // Options say which storm is played. DefaultOptions is the place to start from.
 type Options struct {
 	Hosts   int     // that want to be provisioned, 1..1000
