@@ -1,6 +1,7 @@
 // Package server is the HTTP shell of the throttle: API and page, health, metrics.
 //
 //	:8087  /v1/isready ──> Decider.IsReady | Vacancy     (asks before the first poll wait <= 1 s)
+//	       /v1/queue ───> Decider.Queue
 //	       /v1/status, /v1/slots, / ──> Decider.Status
 //	:9441  /healthz, /readyz ─────────> Decider.Status
 //	:8444  /metrics ──────────────────> Decider.Status, read at scrape

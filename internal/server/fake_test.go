@@ -26,8 +26,11 @@ type fake struct {
 	status func() api.Status
 	on     func() // called by IsReady
 
-	mu   sync.Mutex
-	asks []api.Ask
+	queue api.Queue
+
+	mu     sync.Mutex
+	asks   []api.Ask
+	limits []int // of Queue
 }
 
 // seen returns a fake with a first look behind it.
@@ -42,6 +45,7 @@ func unseen() *fake {
 		first:  make(chan struct{}),
 		answer: api.Answer{Ready: true, Reason: api.ReasonGranted, Message: "takes a free slot"},
 		status: exampleStatus,
+		queue:  exampleQueue(),
 	}
 }
 
@@ -59,6 +63,13 @@ func (f *fake) asked() int {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return len(f.asks)
+}
+
+func (f *fake) Queue(_ time.Time, limit int) api.Queue {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.limits = append(f.limits, limit)
+	return f.queue
 }
 
 func (f *fake) Vacancy(time.Time) api.Answer { return f.answer }
@@ -85,8 +96,33 @@ func exampleStatus() api.Status {
 		Asks:     []api.Count{{Reason: api.ReasonGranted, Count: 5}, {Reason: api.ReasonFull, Count: 11}},
 		Refusals: []api.Count{{Reason: api.ReasonFull, Count: 2}},
 		Totals:   api.Totals{Granted: 5, Finished: 4, Expired: 3, Refused: 8, Vanished: 2, Adopted: 1, Foreign: 6, WrittenOff: 7},
+		Turns: api.Turns{
+			Calls: 20, Expired: 2, Overtakes: 7, Redeemed: 1,
+			Grants: map[string]uint64{"healthy": 4, "failing": 1, "planned": 0},
+			Waits:  api.WaitHistogram{Bounds: []float64{60, 600}, Counts: []uint64{3, 4}, Count: 5, SumSeconds: 1234.5},
+			Waiting: []api.WaitingCount{
+				{Lane: "healthy", Tenant: "metal3", Hosts: 3}, {Lane: "failing", Tenant: "metal3", Hosts: 1},
+				{Lane: "healthy", Tenant: "(others)", Hosts: 2}, {Lane: "healthy", Hosts: 1},
+			},
+		},
 		Warnings: []string{"one host is stuck"},
 	}
+}
+
+// exampleQueue has something in every place.
+func exampleQueue() api.Queue {
+	return api.Queue{Pools: []api.PoolQueue{
+		{
+			Limit: 20, Free: 1, Waiting: 4, Called: 2, Due: 1, Parked: 1, Ahead: 4, OvertakeBound: 20,
+			ClaimWindowSeconds: 180, MeanSlotSeconds: 1200, FailingOpen: true, FailingCap: 5, FailingHeld: 1,
+			Tenants: []api.TenantQueue{{Tenant: "metal3", Weight: 1, Holding: 2, Called: 2, Waiting: 2, Failing: 1, Granted: 9}},
+			Hosts: []api.QueuedHost{{
+				Position: 1, Name: "metal3~a", NodeUUID: "u-1", Tenant: "metal3", Lane: "failing", Errors: 3, Called: true, Due: true,
+				WaitedSeconds: 61, SilentSeconds: 2, ExpectSeconds: 120,
+			}},
+		},
+		{Pool: "rack1", Limit: 8},
+	}}
 }
 
 // made builds a Server round f.

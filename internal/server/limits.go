@@ -7,6 +7,10 @@ const (
 	maxAskBody     = 64 << 10 // bytes of POST /v1/isready
 	maxHeaderBytes = 16 << 10
 
+	// Hosts that GET /v1/queue shows of each pool, unless told, and at most.
+	queueRows    = 1000
+	maxQueueRows = 100_000
+
 	readHeaderTimeout = 5 * time.Second
 	readTimeout       = 10 * time.Second
 	writeTimeout      = 15 * time.Second

@@ -49,6 +49,7 @@ type collector struct {
 	occupants               *prometheus.Desc
 	poolLimit, poolOccupied *prometheus.Desc
 	poolFree                *prometheus.Desc
+	turns                   turnMetrics
 }
 
 func newCollector(s *Server) *collector {
@@ -64,6 +65,7 @@ func newCollector(s *Server) *collector {
 		poolLimit:    desc("pool_slots_limit", "Slots of a pool.", "pool"),
 		poolOccupied: desc("pool_slots_occupied", "Slots of a pool that are taken.", "pool"),
 		poolFree:     desc("pool_slots_free", "Slots of a pool that may be given now.", "pool"),
+		turns:        newTurnMetrics(),
 	}
 }
 
@@ -81,7 +83,7 @@ func gauges() []metric {
 	add("slots_free", "Slots that may be given now.", func(s api.Status) float64 { return float64(s.Slots.Total.Free) })
 	add("slots_leased", "Slots taken by hosts that are not seen busy yet.", func(s api.Status) float64 { return float64(s.Slots.Total.Leased) })
 	add("hosts_booting", "Busy hosts without agent that somebody else started: not counted.", func(s api.Status) float64 { return float64(s.Slots.Total.Booting) })
-	add("hosts_waiting", "Hosts that asked lately and were refused.", func(s api.Status) float64 { return float64(s.Slots.Total.Waiting) })
+	add("hosts_waiting", "Hosts that want a slot and asked lately.", func(s api.Status) float64 { return float64(s.Slots.Total.Waiting) })
 	add("hosts_stuck", "Hosts that have not moved for STUCK_AFTER.", func(s api.Status) float64 { return stuck(s, false) })
 	add("hosts_stuck_uncounted", "Stuck hosts that are written off: they take no slot.", func(s api.Status) float64 { return stuck(s, true) })
 	add("view_fresh", "1 when the view of Ironic is fresh enough to give slots, else 0.", func(s api.Status) float64 { return truth(s.View.Fresh) })
@@ -117,6 +119,7 @@ func (c *collector) Describe(ch chan<- *prometheus.Desc) {
 	} {
 		ch <- d
 	}
+	c.turns.describe(ch)
 }
 
 // Collect implements prometheus.Collector.
@@ -148,6 +151,7 @@ func (c *collector) Collect(ch chan<- prometheus.Metric) {
 		gauge(c.poolOccupied, float64(slots.Occupied), pool)
 		gauge(c.poolFree, float64(slots.Free), pool)
 	}
+	c.turns.collect(ch, st.Turns)
 }
 
 // emit sends one value. What cannot be a metric fails the scrape, not the

@@ -25,6 +25,12 @@ type Decider interface {
 	FirstLook() <-chan struct{}
 }
 
+// queuer is a Decider with a queue.
+type queuer interface {
+	// Queue shows who waits, at most limit hosts of each pool.
+	Queue(now time.Time, limit int) api.Queue
+}
+
 // Options is what New needs. Decider is required; everything else may be zero.
 type Options struct {
 	Decider Decider
@@ -45,6 +51,7 @@ type Options struct {
 // Server holds the three handlers. Make one with New; Serve runs them.
 type Server struct {
 	decider  Decider
+	queuer   queuer
 	version  string
 	settings func() map[string]string
 	warnings func() []string
@@ -80,12 +87,17 @@ func New(o Options) (*Server, error) {
 			return nil, err
 		}
 	}
-	s.api = s.guarded(routes{
+	rt := routes{
 		"/v1/isready": {http.MethodGet: s.vacancy, http.MethodPost: s.isReady},
 		"/v1/status":  {http.MethodGet: s.status},
 		"/v1/slots":   {http.MethodGet: s.slots},
 		"/":           {http.MethodGet: servePage},
-	})
+	}
+	if q, ok := o.Decider.(queuer); ok {
+		s.queuer = q
+		rt["/v1/queue"] = map[string]http.HandlerFunc{http.MethodGet: s.queue}
+	}
+	s.api = s.guarded(rt)
 	s.health = s.guarded(routes{
 		"/healthz": {http.MethodGet: healthz},
 		"/readyz":  {http.MethodGet: s.readyz},

@@ -59,6 +59,7 @@ func (s *Server) snapshot() api.Status {
 	if st.Refusals == nil {
 		st.Refusals = []api.Count{}
 	}
+	st.Turns = completeTurns(st.Turns)
 	return st
 }
 

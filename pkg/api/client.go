@@ -10,6 +10,7 @@ import (
 	"net"
 	"net/http"
 	"net/url"
+	"strconv"
 	"strings"
 	"time"
 )
@@ -18,8 +19,8 @@ import (
 const (
 	// DefaultTimeout bounds a whole call: connect, ask, answer (LH-29).
 	DefaultTimeout = 2 * time.Second
-	// maxBody bounds an answer and maxStatus a status, which names every host
-	// that holds a slot; bytes.
+	// maxBody bounds an answer and maxStatus what names hosts, such as all that
+	// hold a slot; bytes.
 	maxBody   = 1 << 20
 	maxStatus = 64 << 20
 	// maxIdle is how many connections stay open: BMO's workers ask in parallel.
@@ -147,6 +148,16 @@ func (c *Client) Slots(ctx context.Context) (SlotsView, error) {
 		return SlotsView{}, err
 	}
 	return s, nil
+}
+
+// Queue returns who waits, in the order of the queue: at most limit hosts of each
+// pool, 0..100000. Errors are as in IsReady.
+func (c *Client) Queue(ctx context.Context, limit int) (Queue, error) {
+	var q Queue
+	if err := c.call(ctx, http.MethodGet, "/v1/queue?limit="+strconv.Itoa(limit), nil, maxStatus, &q); err != nil {
+		return Queue{}, err
+	}
+	return q, nil
 }
 
 // CloseIdleConnections closes connections that no call uses.

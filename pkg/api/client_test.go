@@ -197,7 +197,9 @@ func TestClientReads(t *testing.T) {
 			"/v1/isready": `{"ready":true,"reason":"granted","slots":{"free":1}}`,
 			"/v1/status":  `{"version":"v1","slots":{"total":{"limit":20}}}`,
 			"/v1/slots":   `{"total":{"limit":20},"occupants":[{"name":"h"}]}`,
-		}[r.URL.Path])(r)
+
+			"/v1/queue?limit=20": `{"pools":[{"waiting":2,"hosts":[{"position":1,"name":"h"}]}]}`,
+		}[r.URL.RequestURI()])(r)
 	}))
 	defer c.CloseIdleConnections()
 	if a, err := c.Vacancy(t.Context()); err != nil || !a.Ready || a.Slots.Free != 1 {
@@ -209,6 +211,9 @@ func TestClientReads(t *testing.T) {
 	if s, err := c.Slots(t.Context()); err != nil || len(s.Occupants) != 1 {
 		t.Errorf("slots %+v, %v", s, err)
 	}
+	if q, err := c.Queue(t.Context(), 20); err != nil || len(q.Pools) != 1 || q.Pools[0].Waiting != 2 || q.Pools[0].Hosts[0].Position != 1 {
+		t.Errorf("queue %+v, %v", q, err)
+	}
 	long := client(t, says(200, `{"version":"`+strings.Repeat("v", 2*maxBody)+`"}`))
 	if s, err := long.Status(t.Context()); err != nil || len(s.Version) != 2*maxBody {
 		t.Errorf("long status: %d bytes, %v", len(s.Version), err)
@@ -219,6 +224,9 @@ func TestClientReads(t *testing.T) {
 	}
 	if _, err := bad.Slots(t.Context()); !errors.As(err, new(*Error)) {
 		t.Errorf("slots: %v", err)
+	}
+	if q, err := bad.Queue(t.Context(), -1); !errors.As(err, new(*Error)) || q.Pools != nil {
+		t.Errorf("queue: %+v, %v", q, err)
 	}
 }
 
