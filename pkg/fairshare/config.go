@@ -112,13 +112,17 @@ func (c Config) reserve() int {
 	return max(1, ceilDiv(c.Limit, 10))
 }
 
+// weight is the share of a tenant.
+func (c Config) weight(tenant string) float64 {
+	if w, ok := c.Weights[tenant]; ok {
+		return w
+	}
+	return 1
+}
+
 // quantum is what a call costs a tenant in virtual time.
 func (c Config) quantum(tenant string) int64 {
-	w, ok := c.Weights[tenant]
-	if !ok {
-		return unit
-	}
-	return int64(math.Round(unit / w))
+	return int64(math.Round(unit / c.weight(tenant)))
 }
 
 // unit is the quantum of weight 1.

@@ -30,6 +30,9 @@
 // wait they are called in proportion to their weights. A tenant is eligible while
 // it has a waiting host in an open lane. One that is eligible now and was not when
 // the call before this one was made gets F = max(F, V): no credit while absent.
+// When, after an Ask or Update, nobody waits and nobody is called, V is raised to
+// the greatest F that was ever given, and nobody counts as having been eligible:
+// what is owed ends with the rush. A tenant without hosts is forgotten once F <= V.
 //
 // Then the tenant's hosts, in two lanes, healthy and failing. A host enters with
 // the key v + P(e), where v counts the calls of its tenant, e is its error count
@@ -54,7 +57,7 @@
 // # Calling
 //
 // Each Ask, and each Update after a change of the free slots, first parks silent
-// hosts and then calls while
+// hosts (as does Refused, which makes no calls) and then calls while
 //
 //	called < free, or called < free + AHEAD and redeemers < free + AHEAD
 //	redeemers = Σ (called + waiting) over the (tenant, lane) pairs that have a call
@@ -62,8 +65,8 @@
 //	B         = max(20, L, 2·AHEAD)                             (auto)
 //
 // G50 is the median gap between two asks of a host (90 s until one is known), D the
-// mean time that a slot is held (from 20 min, each one weighing 1/32); free is at
-// least 0. A call has a number ord and a bound
+// mean time for which granted slots are held (from 20 min, each one that ends as
+// Finished weighing 1/32); free is at least 0. A call has a number ord and a bound
 //
 //	due = max(due of the call before, g + rank + B)
 //
@@ -95,10 +98,11 @@
 //
 // and one that has not shown a gap yet within at least ClaimWindow. Silence runs on
 // the ask clock, which advances from one ask of anybody to the next by the time
-// between them, but at most max(2 s, CLAIM/4) (here of a host without a gap of its
-// own, or ClaimWindow before any gap): while nobody asks nobody grows silent. It is
-// measured in whole seconds, begun ones counting. The window is the one at the
-// host's last ask, or the present one when that is longer. A silent host is parked;
+// between them, but at most max(2 s, CLAIM/4), where CLAIM is clamp(2 · G95, 10 s,
+// 1 h), or ClaimWindow before any gap: while nobody asks nobody grows silent. A host
+// is silent when the whole seconds of the ask clock have reached last ask + CLAIM,
+// rounded up to a second. The window is the one at the host's last ask, or the
+// present one when that is longer. A silent host is parked;
 // was it called, its tenant gets back exactly what the call cost. A gap is the time
 // on the ask clock between two asks of one host while it waits, is called or
 // parked, if at least 1 s; percentiles are nearest-rank over the last 512 gaps,

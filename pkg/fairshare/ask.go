@@ -1,0 +1,201 @@
+package fairshare
+
+import "time"
+
+// Answer is what Ask says.
+type Answer struct {
+	// Yes: the host holds a slot from now on.
+	Yes bool
+	// Capped: no, because the failing lane is shut, the host's.
+	Capped bool
+	// Position in the queue, 1 = next: called hosts by the age of their call, then
+	// the others in the order of the calls to come, failing ones last while their
+	// lane is shut. An estimate where more than 128 tenants wait. 0 with a yes.
+	Position int
+	// Expect is when a slot may come, going by how long slots are held.
+	Expect time.Duration
+	// Wait is when to ask again so as to lose no time and not to be parked.
+	Wait time.Duration
+}
+
+// Ask is one ask of h that passed every earlier check of the decision, with its
+// number of errors (below 0 counts as 0, above 9 as 9) and the number of free
+// slots. With a yes h holds a slot at once.
+func (s *Scheduler) Ask(now time.Time, free int, h *Host, errors int) Answer {
+	if h.state == Holding {
+		return Answer{Yes: true}
+	}
+	s.hear(now, h, errors, true)
+	s.look(free)
+	s.makeCalls()
+	a := Answer{Yes: s.mayTake(h)}
+	if !a.Yes {
+		a.Yes = s.redeem(h)
+	}
+	if a.Yes {
+		s.grant(h)
+		s.settle()
+		return a
+	}
+	return s.refusal(h)
+}
+
+// Refused is one ask of h that an earlier check refused for now (stale view, still
+// starting). It takes or keeps its place, but while this was its last ask no slot
+// is kept for it, and nobody is called.
+func (s *Scheduler) Refused(now time.Time, h *Host, errors int) {
+	if h.state != Holding {
+		s.hear(now, h, errors, false)
+	}
+}
+
+// Peek says what Ask would say, as far as that can be told, and changes nothing.
+func (s *Scheduler) Peek(now time.Time, free int, h *Host, errors int) Answer {
+	free = max(free, 0)
+	switch h.state {
+	case Holding:
+		return Answer{Yes: true}
+	case Called:
+		if free > s.calls.olderDue(h) {
+			return Answer{Yes: true}
+		}
+		return s.refusal(h)
+	case Waiting:
+		idle := later(s.now, now).Sub(later(s.granted, s.freeSince))
+		if s.redeemable(h, free, idle) != nil {
+			return Answer{Yes: true}
+		}
+		return s.refusal(h)
+	}
+	capped := s.laneOf(errors) == Failing && !s.failingOpen()
+	if everybody := s.calls.live + s.waiting() + 1; capped || everybody > free {
+		expect := s.expect(everybody)
+		return Answer{Capped: capped, Position: everybody, Expect: expect, Wait: s.retry(h, expect)}
+	}
+	return Answer{Yes: true}
+}
+
+// hear records an ask: the ask clock, the gap since the host's last one, whether
+// it passed the earlier checks. Then it parks silent hosts, never this one, and
+// enters it if it does not stand in the queue.
+func (s *Scheduler) hear(now time.Time, h *Host, errors int, passed bool) {
+	s.tick(now)
+	s.pace.tick(s.now, s.cfg.ClaimWindow)
+	if gap := s.clock - h.lastAsk; h.asked && gap >= minGap {
+		h.gap = gap
+		s.note(gap)
+	}
+	h.asked, h.lastAsk, h.askedAt, h.errors = true, s.clock, s.now, clampErrors(errors)
+	if h.state == Called {
+		s.calls.setPassed(h, passed)
+	}
+	h.passed = passed
+	if h.state == Waiting || h.state == Called {
+		s.silence.set(h, s.silentAt(h))
+	}
+	s.expire()
+	s.enter(h)
+}
+
+func (s *Scheduler) laneOf(errors int) Lane {
+	if clampErrors(errors) >= s.cfg.Threshold {
+		return Failing
+	}
+	return Healthy
+}
+
+// enter makes h wait unless it stands in the queue: with its old key if it has one
+// of the same lane, else anew. A waiting host whose lane has changed enters anew.
+func (s *Scheduler) enter(h *Host) {
+	lane := s.laneOf(h.errors)
+	old := h.seq != 0 && h.lane == lane
+	switch {
+	case h.state == Called || h.state == Waiting && old:
+		return
+	case h.state == Waiting:
+		s.unqueue(h)
+	case h.state == Parked:
+		s.parked--
+	default:
+		h.t = s.tenant(h.tenant, s.cfg.quantum(h.tenant))
+		h.t.hosts++
+	}
+	if !old {
+		s.seq++
+		h.lane, h.seq, h.key = lane, s.seq, h.t.v+penalty(h.errors)
+		h.entered, h.losses = s.now, 0
+	}
+	s.queue(h)
+	s.silence.set(h, s.silentAt(h))
+}
+
+// mayTake reports whether a called host may take a slot: as many are free as are
+// kept for older calls, and one more.
+func (s *Scheduler) mayTake(h *Host) bool {
+	return h.state == Called && s.free > s.calls.olderDue(h)
+}
+
+// redeem lets h, which waits, take over the call of another, and reports whether
+// it did.
+func (s *Scheduler) redeem(h *Host) bool {
+	from := s.redeemable(h, s.free, s.now.Sub(later(s.granted, s.freeSince)))
+	if from == nil {
+		return false
+	}
+	ord, charge, due := from.ord, from.charge, from.due
+	s.endCall(from)
+	from.charge = 0
+	from.losses++
+	s.queue(from)
+	s.unqueue(h)
+	s.change(h, func(n *laneCount, l *lane) { n.called++; l.calls++ })
+	h.state, h.charge, h.due = Called, charge, due
+	s.calls.restore(h, ord)
+	s.stats.Redeemed++
+	return true
+}
+
+// redeemable returns the host whose call h may take over when slots have been idle
+// for so long, or nil.
+func (s *Scheduler) redeemable(h *Host, free int, idle time.Duration) *Host {
+	if h.state != Waiting || idle < s.cfg.RedeemAfter || free <= s.calls.due() {
+		return nil
+	}
+	from := h.t.lanes[h.lane].oldest
+	if from == nil {
+		return nil
+	}
+	room := int64(max(1, s.cfg.Limit/4)) * int64(free)
+	for range min(idle/s.cfg.RedeemAfter, 30) {
+		room *= 2
+	}
+	if h.key-from.key > room {
+		return nil
+	}
+	return from
+}
+
+// grant gives h, which is called, a slot.
+func (s *Scheduler) grant(h *Host) {
+	if s.calls.older(h) > 0 {
+		s.stats.Overtakes++
+	}
+	s.endCall(h)
+	s.silence.clear(h)
+	s.occupy(h)
+	h.granted = true
+	h.t.granted++
+	h.losses, h.asked = 0, false
+	s.stats.granted(h.lane, s.now.Sub(h.entered))
+	s.grants++
+	s.calls.advance(s.grants)
+	s.granted = s.now
+	s.look(s.free - 1)
+}
+
+func later(a, b time.Time) time.Time {
+	if b.After(a) {
+		return b
+	}
+	return a
+}

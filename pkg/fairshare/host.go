@@ -1,0 +1,103 @@
+package fairshare
+
+import "time"
+
+// State is how far a host has come.
+type State uint8
+
+// The states; see the picture in the package document.
+const (
+	Absent State = iota
+	Waiting
+	Called
+	Parked
+	Holding
+)
+
+func (s State) String() string {
+	return [...]string{"absent", "waiting", "called", "parked", "holding"}[s]
+}
+
+// Lane is the queue within a tenant that a host belongs to.
+type Lane uint8
+
+// The lanes. Planned work has no queue: it goes when nobody else wants to.
+const (
+	Healthy Lane = iota
+	Failing
+	Planned
+)
+
+func (l Lane) String() string {
+	return [...]string{"healthy", "failing", "planned"}[l]
+}
+
+// Unknown is the error count of a host that has not asked yet; it counts as
+// failing.
+const Unknown = -1
+
+// Host is the turn of one host. Make one with NewHost; it belongs to the Scheduler
+// that it was first given to, until Leave.
+type Host struct {
+	// Owner is for the owner of the Scheduler.
+	Owner any
+
+	name   string
+	tenant string
+	state  State
+	lane   Lane
+	errors int
+
+	t        *tenant // while not Absent
+	key, seq int64   // seq 0: none
+	entered  time.Time
+	losses   int // calls that others took over in this wait
+
+	asked   bool // has asked since it last came or held a slot
+	lastAsk time.Duration
+	askedAt time.Time
+	gap     time.Duration // own last one, 0: none
+	passed  bool          // its last ask passed every earlier check
+
+	node treeNode
+	link wheelLink
+	call
+	lease
+}
+
+// call is what stands in the call list.
+type call struct {
+	ord    int // index in the list
+	due    int64
+	charge int64
+	// In the list of calls of its lane that may be taken over.
+	redeemable     bool
+	older, younger *Host
+}
+
+// lease is a slot that the host holds.
+type lease struct {
+	granted bool // here, and charged
+	since   time.Time
+	slots   int  // of planned work
+	unknown bool // errors are not known yet
+}
+
+// NewHost returns the turn of a host that does not wait yet. The name is for
+// people; nothing depends on it.
+func NewHost(name, tenant string) *Host { return &Host{name: name, tenant: tenant} }
+
+// Name returns the name given to NewHost.
+func (h *Host) Name() string { return h.name }
+
+// Tenant returns the tenant given to NewHost.
+func (h *Host) Tenant() string { return h.tenant }
+
+// State returns how far h has come.
+func (h *Host) State() State { return h.state }
+
+// penalty is P(e): how many of its tenant's calls a host with e errors lets pass.
+func penalty(e int) int64 { return 1<<min(e, 6) - 1 }
+
+// clampErrors brings a count that somebody claims within 0..9 (LH-28).
+func clampErrors(e int) int { return min(max(e, 0), maxErrors) }

@@ -1,0 +1,83 @@
+package fairshare
+
+import (
+	"math/bits"
+	"slices"
+	"time"
+)
+
+const (
+	gapRing       = 512
+	gapsEach      = 32 // percentiles are taken anew at so many gaps …
+	gapsFew       = 64 // … and at each while there are fewer than these
+	minGap        = time.Second
+	startGap      = 90 * time.Second
+	startMean     = 20 * time.Minute
+	meanWeight    = 32
+	minStep       = 2 * time.Second
+	minAhead      = 4
+	minOvertake   = 20
+	minAheadHosts = 100
+)
+
+// pace is what has been observed of how hosts ask and how long they hold slots.
+type pace struct {
+	clock  time.Duration // the ask clock
+	heard  bool
+	last   time.Time // of anybody's last ask
+	gaps   [gapRing]time.Duration
+	seen   int // gaps so far
+	median time.Duration
+	high   time.Duration // 95th percentile
+	mean   time.Duration // of granted slots
+}
+
+func newPace() pace { return pace{median: startGap, mean: startMean} }
+
+// tick moves the ask clock on to an ask at now.
+func (p *pace) tick(now time.Time, window time.Duration) {
+	if p.heard {
+		step := window
+		if p.seen > 0 {
+			step = p.claim(0)
+		}
+		p.clock += min(max(now.Sub(p.last), 0), max(minStep, step/4))
+	}
+	p.heard, p.last = true, now
+}
+
+// claim is the claim window of a host whose own last gap was gap.
+func (p *pace) claim(gap time.Duration) time.Duration {
+	return min(max(2*max(p.high, gap), minClaim), maxClaim)
+}
+
+// note takes a gap between two asks of one host.
+func (p *pace) note(gap time.Duration) {
+	p.gaps[p.seen%gapRing] = gap
+	p.seen++
+	if p.seen >= gapsFew && p.seen%gapsEach != 0 {
+		return
+	}
+	var sorted [gapRing]time.Duration
+	n := copy(sorted[:], p.gaps[:min(p.seen, gapRing)])
+	slices.Sort(sorted[:n])
+	p.median, p.high = sorted[ceilDiv(n*50, 100)-1], sorted[ceilDiv(n*95, 100)-1]
+}
+
+// held takes the time for which a granted slot was held.
+func (p *pace) held(d time.Duration) {
+	p.mean = max(p.mean+(max(d, 0)-p.mean)/meanWeight, time.Second)
+}
+
+// ahead is AHEAD for a limit.
+func (p *pace) ahead(limit int) int {
+	hi, lo := bits.Mul64(uint64(p.median), uint64(max(minAheadHosts, 4*limit)))
+	if hi >= uint64(p.mean) {
+		return maxAhead
+	}
+	n, rest := bits.Div64(hi, lo, uint64(p.mean))
+	if rest > 0 {
+		n++
+	}
+	return int(min(max(n, minAhead), maxAhead))
+}

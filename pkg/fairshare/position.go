@@ -1,0 +1,89 @@
+package fairshare
+
+import "time"
+
+// looked bounds how many tenants a position takes into account one by one.
+const looked = 128
+
+// refusal is the no to h, which waits or is called.
+func (s *Scheduler) refusal(h *Host) Answer {
+	a := Answer{Position: s.position(h)}
+	a.Capped = h.state == Waiting && h.lane == Failing && !s.failingOpen()
+	a.Expect = s.expect(a.Position)
+	a.Wait = s.retry(h, a.Expect)
+	return a
+}
+
+// expect is how long it may take until the host at a position gets a slot: slots
+// become free one after the other, L of them in the mean time that one is held.
+func (s *Scheduler) expect(position int) time.Duration {
+	ahead := max(0, position-s.free)
+	return time.Duration(float64(ahead) * float64(s.mean) / float64(s.cfg.Limit))
+}
+
+// retry is when h should ask again: when its turn may have come, but often enough
+// not to be parked.
+func (s *Scheduler) retry(h *Host, expect time.Duration) time.Duration {
+	return max(min(expect, s.window(h)/2), time.Second)
+}
+
+// position is the place of h, which waits or is called, in the order that walk
+// shows.
+func (s *Scheduler) position(h *Host) int {
+	if h.state == Called {
+		return s.calls.older(h) + 1
+	}
+	ahead := s.calls.live
+	from, to := Healthy, Failing
+	if !s.failingOpen() {
+		from, to = h.lane, h.lane
+		if h.lane == Failing {
+			ahead += s.lane[Healthy].waiting
+		}
+	}
+	own := 0
+	for l := from; l <= to; l++ {
+		own += h.t.lanes[l].waiting.rank(h)
+	}
+	start := s.tag(h.t) + int64(own)*h.t.q
+	return ahead + own + s.others(h.t, start, from, to) + 1
+}
+
+// others counts the waiting hosts of the tenants other than t that are called
+// before a call of t with the given start tag.
+func (s *Scheduler) others(t *tenant, start int64, from, to Lane) int {
+	all := len(s.main.list) + len(s.late.list) + len(s.floored.list)
+	stride := max(1, ceilDiv(all, looked))
+	n, seen, skip := 0, 0, 0
+	for _, q := range [...]*tenantHeap{&s.main, &s.late, &s.floored} {
+		i := skip
+		for ; i < len(q.list); i += stride {
+			if o := q.list[i]; o != t {
+				n += s.callsBefore(o, t, start, from, to)
+			}
+			seen++
+		}
+		skip = i - len(q.list)
+	}
+	if stride > 1 {
+		n = n * all / seen
+	}
+	return n
+}
+
+// callsBefore is others for one tenant.
+func (s *Scheduler) callsBefore(o, t *tenant, start int64, from, to Lane) int {
+	waiting := 0
+	for l := from; l <= to; l++ {
+		waiting += o.lanes[l].waiting.len()
+	}
+	d := start - s.tag(o)
+	if d < 0 || waiting == 0 {
+		return 0
+	}
+	calls := d / o.q
+	if d%o.q != 0 || o.name < t.name {
+		calls++
+	}
+	return int(min(calls, int64(waiting)))
+}

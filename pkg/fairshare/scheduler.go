@@ -1,0 +1,248 @@
+package fairshare
+
+import (
+	"maps"
+	"time"
+)
+
+// Scheduler gives the turns for the slots of one limit. Make one with New; it is
+// not safe for concurrent use. Its clock is the latest now that was passed in.
+type Scheduler struct {
+	cfg Config
+	now time.Time
+	order
+	pace
+	calls   callList
+	silence *wheel
+
+	seq    int64
+	grants int64 // g
+	lane   [2]laneCount
+	// redeemers is Σ (called + waiting) over the pairs that have a call.
+	redeemers int
+	planned   int // slots of planned work
+	parked    int
+
+	free      int       // at the last look
+	freeSince time.Time // when it last rose above 0
+	granted   time.Time // the last grant
+
+	stats Stats
+}
+
+// laneCount counts hosts of one lane over all tenants.
+type laneCount struct{ waiting, called, holding int }
+
+// New returns a Scheduler for nobody yet.
+func New(cfg Config) (*Scheduler, error) {
+	if err := cfg.Validate(); err != nil {
+		return nil, err
+	}
+	cfg.Weights = maps.Clone(cfg.Weights)
+	return &Scheduler{cfg: cfg, order: newOrder(), pace: newPace(), silence: newWheel()}, nil
+}
+
+// Configure changes the settings while running. Nobody loses a place or a call;
+// what a tenant has paid so far stays as it was.
+func (s *Scheduler) Configure(cfg Config) error {
+	if err := cfg.Validate(); err != nil {
+		return err
+	}
+	cfg.Weights = maps.Clone(cfg.Weights)
+	s.cfg = cfg
+	for _, t := range s.tenants {
+		t.q = cfg.quantum(t.name)
+	}
+	for _, h := range s.calls.hosts[s.calls.dueEnd:] { // more losses may be allowed now, or fewer
+		if h != nil {
+			l := &h.t.lanes[h.lane]
+			l.unlink(h)
+			if h.losses < s.maxLosses() {
+				l.link(h)
+			}
+		}
+	}
+	return nil
+}
+
+// Update takes the number of free slots after a change, parks silent hosts and
+// makes calls. Call it once after Bar, Leave, Hold and Release.
+func (s *Scheduler) Update(now time.Time, free int) {
+	s.tick(now)
+	s.expire()
+	s.look(free)
+	s.makeCalls()
+	s.settle()
+}
+
+// tick moves the clock on; it never goes back.
+func (s *Scheduler) tick(now time.Time) {
+	if now.After(s.now) {
+		s.now = now
+	}
+}
+
+// look notes how many slots are free.
+func (s *Scheduler) look(free int) {
+	free = max(free, 0)
+	if s.free == 0 && free > 0 {
+		s.freeSince = s.now
+	}
+	s.free = free
+}
+
+// settle ends a rush when nobody is left to want a slot.
+func (s *Scheduler) settle() {
+	if s.waiting()+s.calls.live == 0 {
+		s.rest()
+	}
+}
+
+func (s *Scheduler) waiting() int { return s.lane[Healthy].waiting + s.lane[Failing].waiting }
+
+// capNow is how many failing hosts may hold slots or be called (F-4).
+func (s *Scheduler) capNow() int {
+	h := s.lane[Healthy]
+	return max(s.cfg.cap(), s.cfg.Limit-s.cfg.reserve()-h.holding-h.called-h.waiting)
+}
+
+// failingOpen reports whether a failing host may be called.
+func (s *Scheduler) failingOpen() bool {
+	f := s.lane[Failing]
+	return f.holding+f.called < s.capNow()
+}
+
+func (s *Scheduler) callAhead() int {
+	if s.cfg.Ahead != Auto {
+		return s.cfg.Ahead
+	}
+	return s.ahead(s.cfg.Limit)
+}
+
+// bound is B.
+func (s *Scheduler) bound() int {
+	if s.cfg.Overtake != Auto {
+		return s.cfg.Overtake
+	}
+	return max(minOvertake, s.cfg.Limit, 2*s.callAhead())
+}
+
+// maxLosses is how many calls a host may lose to others in one wait.
+func (s *Scheduler) maxLosses() int { return max(minOvertake, s.cfg.Limit) }
+
+// makeCalls calls hosts for the free slots and some ahead.
+func (s *Scheduler) makeCalls() {
+	for {
+		if s.calls.live >= s.free {
+			most := s.free + s.callAhead()
+			if s.calls.live >= most || s.redeemers >= most {
+				return
+			}
+		}
+		open := s.failingOpen()
+		t := s.next(open)
+		if t == nil {
+			return
+		}
+		s.callOne(t, open)
+	}
+}
+
+// callOne calls the next host of t.
+func (s *Scheduler) callOne(t *tenant, failingOpen bool) {
+	h := t.lanes[Healthy].waiting.first()
+	if failingOpen {
+		if f := t.lanes[Failing].waiting.first(); h == nil || f != nil && f.before(h) {
+			h = f
+		}
+	}
+	h.charge = s.order.charge(t)
+	s.unqueue(h)
+	s.change(h, func(n *laneCount, l *lane) { n.called++; l.calls++ })
+	h.state = Called
+	rank := int64(s.calls.live + 1)
+	s.calls.lastDue = max(s.calls.lastDue, s.grants+rank+int64(s.bound()))
+	h.due = s.calls.lastDue
+	s.calls.add(h)
+	if h.losses < s.maxLosses() {
+		t.lanes[h.lane].link(h)
+	}
+	s.stats.Calls++
+}
+
+// change brackets a change of the counts of h's lane.
+func (s *Scheduler) change(h *Host, f func(*laneCount, *lane)) {
+	l := &h.t.lanes[h.lane]
+	s.redeemers -= l.redeemers()
+	f(&s.lane[h.lane], l)
+	s.redeemers += l.redeemers()
+}
+
+// queue makes h wait, with the key that it has.
+func (s *Scheduler) queue(h *Host) {
+	s.change(h, func(n *laneCount, l *lane) { n.waiting++; l.waiting.insert(h) })
+	h.state = Waiting
+	s.place(h.t)
+}
+
+// unqueue takes h out of its heap.
+func (s *Scheduler) unqueue(h *Host) {
+	s.change(h, func(n *laneCount, l *lane) { n.waiting--; l.waiting.remove(h) })
+	s.place(h.t)
+}
+
+// endCall takes h out of the call list.
+func (s *Scheduler) endCall(h *Host) {
+	h.t.lanes[h.lane].unlink(h)
+	s.calls.remove(h)
+	s.change(h, func(n *laneCount, l *lane) { n.called--; l.calls-- })
+}
+
+// uncall ends the call of h and gives its tenant back what it cost.
+func (s *Scheduler) uncall(h *Host) {
+	s.endCall(h)
+	s.refund(h.t, h.charge)
+	h.charge = 0
+}
+
+// withdraw takes h, which waits or is called, out of the queue; its key stays.
+func (s *Scheduler) withdraw(h *Host) {
+	switch h.state {
+	case Waiting:
+		s.unqueue(h)
+	case Called:
+		s.uncall(h)
+	default:
+		return
+	}
+	s.silence.clear(h)
+	h.state = Parked
+	s.parked++
+}
+
+// expire parks hosts that have been silent for their claim window.
+func (s *Scheduler) expire() {
+	now := int64(s.clock / time.Second)
+	for h := s.silence.due(now); h != nil; h = s.silence.due(now) {
+		if until := s.silentAt(h); until > now {
+			s.silence.set(h, until)
+			continue
+		}
+		if h.state == Called {
+			s.stats.Expired++
+		}
+		s.withdraw(h)
+	}
+}
+
+// silentAt is the second of the ask clock in which h, if silent, is parked.
+func (s *Scheduler) silentAt(h *Host) int64 { return second(h.lastAsk + s.window(h)) }
+
+// window is the claim window of h.
+func (s *Scheduler) window(h *Host) time.Duration {
+	w := s.claim(h.gap)
+	if h.gap == 0 {
+		w = max(w, s.cfg.ClaimWindow)
+	}
+	return w
+}

@@ -1,0 +1,186 @@
+package fairshare
+
+import (
+	"cmp"
+	"container/heap"
+	"slices"
+	"time"
+)
+
+// Stats counts since New.
+type Stats struct {
+	Calls     uint64
+	Expired   uint64 // calls that ended because their host was silent
+	Redeemed  uint64 // calls that another host took over
+	Overtakes uint64 // grants while an older call was open
+	Grants    [3]uint64
+	// Waits[i] grants came within WaitBounds[i] of the host's entry, but not within
+	// the bound before; the last one has no bound.
+	Waits   [len(waitBounds) + 1]uint64
+	WaitSum time.Duration
+}
+
+var waitBounds = [...]time.Duration{
+	time.Second, 10 * time.Second, 30 * time.Second, time.Minute, 2 * time.Minute, 5 * time.Minute,
+	10 * time.Minute, 30 * time.Minute, time.Hour, 2 * time.Hour, 4 * time.Hour, 8 * time.Hour, 24 * time.Hour,
+}
+
+// WaitBounds are the bounds of Stats.Waits.
+func WaitBounds() []time.Duration { return slices.Clone(waitBounds[:]) }
+
+func (t *Stats) granted(l Lane, wait time.Duration) {
+	t.Grants[l]++
+	t.WaitSum += wait
+	i, _ := slices.BinarySearch(waitBounds[:], wait)
+	t.Waits[i]++
+}
+
+// Stats returns the counts so far.
+func (s *Scheduler) Stats() Stats { return s.stats }
+
+// View shows a Scheduler to people.
+type View struct {
+	Limit                        int
+	Waiting, Called, Due, Parked int // Waiting: not called yet
+	Ahead, Overtake              int
+	ClaimWindow, MeanSlot        time.Duration
+	FailingOpen                  bool
+	FailingCap, FailingHeld      int // Held: slots and calls
+	Tenants                      []TenantView
+	Hosts                        []HostView // in the order of the queue
+}
+
+// TenantView is one tenant.
+type TenantView struct {
+	Name                              string
+	Weight                            float64
+	Holding, Called, Waiting, Failing int // Failing: of those Waiting
+	Granted                           uint64
+}
+
+// HostView is one host of the queue.
+type HostView struct {
+	Host           *Host
+	Position       int
+	Lane           Lane
+	Errors         int
+	Called, Due    bool
+	Waited, Silent time.Duration
+	Expect         time.Duration
+}
+
+// View shows the tenants by name, and the first hosts of the queue: at most limit.
+func (s *Scheduler) View(now time.Time, limit int) View {
+	now = later(s.now, now)
+	v := View{
+		Limit: s.cfg.Limit, Waiting: s.waiting(), Called: s.calls.live, Parked: s.parked,
+		Ahead: s.callAhead(), Overtake: s.bound(), ClaimWindow: s.claim(0), MeanSlot: s.mean,
+		FailingOpen: s.failingOpen(), FailingCap: s.capNow(), FailingHeld: s.lane[Failing].holding + s.lane[Failing].called,
+	}
+	if s.seen == 0 {
+		v.ClaimWindow = s.cfg.ClaimWindow
+	}
+	for _, t := range s.tenants {
+		v.Tenants = append(v.Tenants, TenantView{
+			Name: t.name, Weight: s.cfg.weight(t.name), Holding: t.holding, Granted: t.granted,
+			Called: t.lanes[Healthy].calls + t.lanes[Failing].calls, Failing: t.lanes[Failing].waiting.len(),
+			Waiting: t.lanes[Healthy].waiting.len() + t.lanes[Failing].waiting.len(),
+		})
+	}
+	slices.SortFunc(v.Tenants, func(a, b TenantView) int { return cmp.Compare(a.Name, b.Name) })
+	s.walk(limit, func(h *Host) {
+		p := len(v.Hosts) + 1
+		called := h.state == Called
+		due := called && h.due <= s.grants
+		if due {
+			v.Due++
+		}
+		v.Hosts = append(v.Hosts, HostView{
+			Host: h, Position: p, Lane: h.lane, Errors: h.errors, Called: called, Due: due,
+			Waited: now.Sub(h.entered), Silent: now.Sub(h.askedAt), Expect: s.expect(p),
+		})
+	})
+	return v
+}
+
+// walk visits the hosts of the queue in its order, at most limit of them.
+func (s *Scheduler) walk(limit int, visit func(*Host)) {
+	for _, h := range s.calls.hosts {
+		if h != nil && limit > 0 {
+			visit(h)
+			limit--
+		}
+	}
+	if s.failingOpen() {
+		s.merge(limit, visit, Healthy, Failing)
+		return
+	}
+	limit = s.merge(limit, visit, Healthy)
+	s.merge(limit, visit, Failing)
+}
+
+// merge visits the waiting hosts of some lanes as the calls would go, and returns
+// what is left of limit.
+func (s *Scheduler) merge(limit int, visit func(*Host), lanes ...Lane) int {
+	if limit <= 0 {
+		return 0
+	}
+	var q cursors
+	for _, t := range s.tenants {
+		c := &cursor{tag: s.tag(t), t: t}
+		for _, l := range lanes {
+			c.at[l] = t.lanes[l].waiting.first()
+		}
+		if c.next() != nil {
+			q = append(q, c)
+		}
+	}
+	heap.Init(&q)
+	for ; limit > 0 && len(q) > 0; limit-- {
+		c := q[0]
+		h := c.next()
+		visit(h)
+		c.at[h.lane] = next(h)
+		c.tag += c.t.q
+		if c.next() == nil {
+			heap.Pop(&q)
+		} else {
+			heap.Fix(&q, 0)
+		}
+	}
+	return limit
+}
+
+// cursor walks through the waiting hosts of one tenant.
+type cursor struct {
+	tag int64
+	t   *tenant
+	at  [2]*Host
+}
+
+func (c *cursor) next() *Host {
+	a, b := c.at[Healthy], c.at[Failing]
+	if a == nil || b != nil && b.before(a) {
+		return b
+	}
+	return a
+}
+
+type cursors []*cursor
+
+func (q cursors) Len() int { return len(q) }
+func (q cursors) Less(i, j int) bool {
+	return q[i].tag < q[j].tag || q[i].tag == q[j].tag && q[i].t.name < q[j].t.name
+}
+func (q cursors) Swap(i, j int) { q[i], q[j] = q[j], q[i] }
+
+// Push implements heap.Interface.
+func (q *cursors) Push(x any) { *q = append(*q, x.(*cursor)) }
+
+// Pop implements heap.Interface.
+func (q *cursors) Pop() any {
+	last := len(*q) - 1
+	c := (*q)[last]
+	*q = (*q)[:last]
+	return c
+}
