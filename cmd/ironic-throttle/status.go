@@ -3,7 +3,9 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"net/http"
 	"os"
 	"time"
 
@@ -14,7 +16,8 @@ import (
 )
 
 const statusHelp = `Shows what a running throttle knows: how fresh its view of Ironic is, how many
-slots are taken and by whom since when, what was answered so far, and warnings.
+slots are taken and by whom since when, who is next in the queue, what was answered
+so far, and warnings. With -o json it is /v1/status as it is, which has no queue.
 
 With --watch it shows that again and again until it is interrupted: as a live view
 on a terminal (q quits), else as text, one block after the other; with -o json as
@@ -46,17 +49,18 @@ func (p *process) statusCommand() *cobra.Command {
 				return err
 			}
 			defer client.CloseIdleConnections()
+			look := p.looker(client)
 			if watch {
-				return p.watchStatus(cmd.Context(), client.Status, interval)
+				return p.watchStatus(cmd.Context(), look, interval)
 			}
-			s, err := client.Status(cmd.Context())
+			seen, err := look(cmd.Context())
 			if err != nil {
 				return clientError(err)
 			}
 			if p.json {
-				return p.printJSON(s)
+				return p.printJSON(seen.Status)
 			}
-			return p.print(statusview.Text(s))
+			return p.print(statusview.Text(seen))
 		},
 	}
 	fs := cmd.Flags()
@@ -65,6 +69,22 @@ func (p *process) statusCommand() *cobra.Command {
 	fs.DurationVar(&interval, "interval", interval, "pause between two looks of --watch")
 	p.serverFlag(fs, &server)
 	return cmd
+}
+
+// looker fetches what status shows: the queue is for people. A throttle that is
+// older than this command may have none.
+func (p *process) looker(client *api.Client) statusview.Source {
+	return func(ctx context.Context) (look statusview.Look, err error) {
+		if look.Status, err = client.Status(ctx); err != nil || p.json {
+			return look, err
+		}
+		var answered *api.Error
+		look.Queue, err = client.Queue(ctx, statusview.QueueRows)
+		if errors.As(err, &answered) && answered.Code == http.StatusNotFound {
+			err = nil
+		}
+		return look, err
+	}
 }
 
 // watchStatus shows statuses until ctx ends, which is a good end, or until a
@@ -89,12 +109,12 @@ func (p *process) repeatStatus(ctx context.Context, fetch statusview.Source, int
 	defer tick.Stop()
 	var last error
 	for first := true; ; first = false {
-		s, err := fetch(ctx)
+		look, err := fetch(ctx)
 		if ctx.Err() != nil {
 			return last
 		}
 		if err == nil {
-			if printErr := p.printStatus(s, first); printErr != nil {
+			if printErr := p.printStatus(look, first); printErr != nil {
 				return printErr
 			}
 		} else if last == nil {
@@ -109,15 +129,15 @@ func (p *process) repeatStatus(ctx context.Context, fetch statusview.Source, int
 	}
 }
 
-func (p *process) printStatus(s api.Status, first bool) error {
+func (p *process) printStatus(look statusview.Look, first bool) error {
 	if p.json {
-		text, err := json.Marshal(s)
+		text, err := json.Marshal(look.Status)
 		if err != nil {
 			return &exitError{exitNo, fmt.Errorf("output: %w", err)}
 		}
 		return p.print(string(text) + "\n")
 	}
-	text := statusview.Text(s)
+	text := statusview.Text(look)
 	if !first {
 		text = "\n" + text
 	}

@@ -9,6 +9,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/ironic-throttle/ironic-throttle/internal/statusview"
 	"github.com/ironic-throttle/ironic-throttle/pkg/api"
 )
 
@@ -30,10 +31,10 @@ func TestWatchGoesOnWithoutAThrottle(t *testing.T) {
 			ctx, cancel := context.WithTimeout(t.Context(), 5500*time.Millisecond)
 			defer cancel()
 			asked := 0
-			err := p.repeatStatus(ctx, func(context.Context) (api.Status, error) {
+			err := p.repeatStatus(ctx, func(context.Context) (statusview.Look, error) {
 				err := row.answers[min(asked, len(row.answers)-1)]
 				asked++
-				return api.Status{Version: "v1"}, err
+				return statusview.Look{Status: api.Status{Version: "v1"}}, err
 			}, time.Second)
 			if !errors.Is(err, row.end) {
 				t.Errorf("%v: error %v, want %v", row.answers, err, row.end)

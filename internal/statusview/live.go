@@ -10,12 +10,10 @@ import (
 
 	tea "github.com/charmbracelet/bubbletea"
 	"github.com/charmbracelet/lipgloss"
-
-	"github.com/ironic-throttle/ironic-throttle/pkg/api"
 )
 
-// Source fetches a status.
-type Source func(context.Context) (api.Status, error)
+// Source fetches what is shown.
+type Source func(context.Context) (Look, error)
 
 // Terminal is where Live draws.
 type Terminal struct {
@@ -25,7 +23,7 @@ type Terminal struct {
 
 // Live shows what fetch returns on a terminal, again and again with a pause of
 // interval, until ctx ends or the user quits with q, Esc or Ctrl-C. While fetch
-// fails the last status stays, with the error above it; the error of the last
+// fails the last look stays, with the error above it; the error of the last
 // fetch is returned.
 func Live(ctx context.Context, at Terminal, interval time.Duration, fetch Source) error {
 	m := newModel(ctx, interval, fetch)
@@ -47,7 +45,7 @@ type model struct {
 	styles   map[weight]lipgloss.Style
 
 	seen          bool
-	status        api.Status
+	last          Look
 	err           error
 	width, height int // 0 while unknown
 }
@@ -55,8 +53,8 @@ type model struct {
 // Messages of the model: a fetch has ended, and a pause.
 type (
 	looked struct {
-		status api.Status
-		err    error
+		look Look
+		err  error
 	}
 	paused struct{}
 )
@@ -94,7 +92,7 @@ func (m model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 		m.width, m.height = msg.Width, msg.Height
 	case looked:
 		if m.err = msg.err; m.err == nil {
-			m.seen, m.status = true, msg.status
+			m.seen, m.last = true, msg.look
 		}
 		return m, tea.Tick(m.interval, func(time.Time) tea.Msg { return paused{} })
 	case paused:
@@ -111,7 +109,7 @@ func (m model) View() string {
 	}
 	switch {
 	case m.seen:
-		all = append(all, lines(m.status)...)
+		all = append(all, lines(m.last)...)
 	case m.err == nil:
 		all = append(all, line{"asking ...", usual})
 	}

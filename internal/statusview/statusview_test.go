@@ -3,6 +3,7 @@ package statusview
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"strings"
 	"testing"
@@ -18,7 +19,9 @@ import (
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // example has something in every part.
-func example() api.Status {
+func example() Look { return Look{exampleStatus(), exampleQueue()} }
+
+func exampleStatus() api.Status {
 	return api.Status{
 		Version: "v1.2.3", Mode: "observe",
 		View: api.View{Fresh: true, Settled: true, AgeSeconds: 2.4, Polls: 12, BusyNodes: 3},
@@ -37,11 +40,36 @@ func example() api.Status {
 	}
 }
 
+func exampleQueue() api.Queue {
+	return api.Queue{Pools: []api.PoolQueue{
+		{
+			Limit: 20, Free: 1, Waiting: 7, Called: 5, Due: 1, Parked: 2, Ahead: 4, ClaimWindowSeconds: 180, MeanSlotSeconds: 1200,
+			FailingOpen: true, FailingCap: 5, FailingHeld: 3,
+			Tenants: []api.TenantQueue{
+				{Tenant: "dev", Weight: 0.5, Holding: 1, Called: 1, Waiting: 1, Granted: 2},
+				{Tenant: "", Weight: 1},
+				{Tenant: "metal3", Weight: 3, Holding: 14, Called: 4, Waiting: 1, Failing: 1, Granted: 40},
+			},
+			Hosts: []api.QueuedHost{
+				{Position: 1, Name: "metal3~host-9", Tenant: "metal3", Lane: "healthy", Called: true, Due: true, WaitedSeconds: 600, ExpectSeconds: 5},
+				{Position: 2, NodeUUID: "u-7", Tenant: "dev", Lane: "failing", Errors: 3, Called: true, WaitedSeconds: 61, ExpectSeconds: 90},
+				{Position: 6, Name: "dev~host-8", Tenant: "dev", Lane: "healthy", WaitedSeconds: 3, ExpectSeconds: 3600},
+			},
+		},
+		{Pool: "rack1", Limit: 1, Waiting: 1, Hosts: []api.QueuedHost{{Position: 1, Name: "bare", Lane: "healthy"}}},
+		{Pool: "rack2", Limit: 1},
+	}}
+}
+
 func TestText(t *testing.T) {
 	want := `throttle  v1.2.3, mode observe
 view      fresh, 2s old, 3 busy nodes, 12 polls
 slots     2 of 20 occupied, 18 free, 1 leased, 1 booting, 7 waiting
 pool      rack1: 1 of 1 occupied, 0 free, 0 leased, 0 booting, 0 waiting
+queue     7 waiting, 5 of them called, 1 due; 2 silent for too long
+turns     4 called ahead, claim window 3m0s, a slot is held for 20m0s, failing lane open with 3 of 5
+queue     rack1: 1 waiting, 0 of them called, 0 due; 0 silent for too long
+turns     rack1: 0 called ahead, claim window 0s, a slot is held for 0s, failing lane shut with 0 of 0
 answers   1 granted, 7 observe
 refusals  enforce would have said: 7 full
 totals    1 granted, 0 finished, 0 expired, 0 refused, 0 vanished, 1 adopted, 0 foreign, 1 written off
@@ -50,9 +78,46 @@ warning   more workers than slots
 HOST           KIND     OP         STATE      POOL   SINCE    NODE  NOTE
 metal3/host-1  adopted  -          deploying  rack1  1h30m0s  u-1   stuck, takes no slot
 metal3/host-2  leased   provision  -          -      3s       -
+
+TENANT  WEIGHT  SLOTS  CALLED  WAITING  FAILING  GRANTED
+metal3  3       14     4       1        1        40
+dev     0.5     1      1       1        0        2
+-       1       0      0       0        0        0
+
+PLACE  HOST           LANE     ERRORS  TURN    WAITED  EXPECTED
+1      metal3/host-9  healthy  0       due     10m0s   in 5s
+2      u-7            failing  3       called  1m1s    in 1m30s
+6      dev/host-8     healthy  0       -       3s      in 1h0m0s
+... and 4 hosts more
+
+PLACE OF rack1  HOST  LANE     ERRORS  TURN  WAITED  EXPECTED
+1               bare  healthy  0       -     0s      in 0s
 `
 	if diff := cmp.Diff(want, Text(example())); diff != "" {
 		t.Errorf("text (-want +got):\n%s", diff)
+	}
+}
+
+func TestTextOfALongQueueIsShort(t *testing.T) {
+	p := api.PoolQueue{Waiting: 100_000}
+	for i := range 1000 {
+		p.Tenants = append(p.Tenants, api.TenantQueue{Tenant: fmt.Sprintf("ns-%03d", i), Waiting: i})
+		p.Hosts = append(p.Hosts, api.QueuedHost{Position: i + 1, Name: fmt.Sprintf("ns~h-%03d", i)})
+	}
+	text := Text(Look{Queue: api.Queue{Pools: []api.PoolQueue{p}}})
+	for _, want := range []string{"\nns-999 ", "\nns-990 ", "\n... and 990 tenants more\n", "\n20 ", "\n... and 99980 hosts more\n"} {
+		if !strings.Contains(text, want) {
+			t.Errorf("lacks %q", want)
+		}
+	}
+	if strings.Contains(text, "ns-989") || strings.Contains(text, "h-020") {
+		t.Error("is not cut off")
+	}
+	if text := Text(Look{Queue: api.Queue{Pools: []api.PoolQueue{{}}}}); !strings.Contains(text, "queue     nobody waits\n") || strings.Contains(text, "PLACE") {
+		t.Errorf("an empty queue: %s", text)
+	}
+	if text := Text(Look{}); strings.Contains(text, "queue") {
+		t.Errorf("no queue at all: %s", text)
 	}
 }
 
@@ -80,13 +145,17 @@ func TestTextIsHarmless(t *testing.T) {
 			Occupants: []api.Occupant{{Name: "n\x1b]0;x\x07", NodeUUID: "u\n", Kind: "k\t", Op: "o\x00", State: "s\x9b", Pool: "p\v"}},
 		},
 	}
-	for _, r := range Text(s) {
+	look := Look{s, api.Queue{Pools: []api.PoolQueue{{
+		Pool: "p\x1b", Waiting: 1, Tenants: []api.TenantQueue{{Tenant: "t\t\n"}},
+		Hosts: []api.QueuedHost{{Name: "n\x07\t", Lane: "l\n"}, {NodeUUID: "u\x9b"}},
+	}}}}
+	for _, r := range Text(look) {
 		if r != '\n' && (r < ' ' || r >= 0x7f && r < 0xa0 || r == '\u202e') {
-			t.Fatalf("%q in %q", r, Text(s))
+			t.Fatalf("%q in %q", r, Text(look))
 		}
 	}
-	if n := strings.Count(Text(s), "\n"); n != len(lines(s)) {
-		t.Errorf("%d line ends for %d lines", n, len(lines(s)))
+	if n := strings.Count(Text(look), "\n"); n != len(lines(look)) {
+		t.Errorf("%d line ends for %d lines", n, len(lines(look)))
 	}
 }
 
@@ -103,7 +172,7 @@ func step(t *testing.T, m model, msg tea.Msg) (model, tea.Cmd) {
 
 func TestLiveModel(t *testing.T) {
 	var fails error
-	m := newModel(t.Context(), time.Second, func(context.Context) (api.Status, error) { return example(), fails })
+	m := newModel(t.Context(), time.Second, func(context.Context) (Look, error) { return example(), fails })
 	if v := m.View(); !strings.Contains(v, "asking ...") || !strings.Contains(v, "q quits") {
 		t.Errorf("before the first answer: %q", v)
 	}
@@ -143,9 +212,9 @@ func TestLiveModel(t *testing.T) {
 func TestLiveEndsWithItsContext(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
-	err := Live(ctx, Terminal{In: strings.NewReader(""), Out: io.Discard}, time.Millisecond, func(context.Context) (api.Status, error) {
+	err := Live(ctx, Terminal{In: strings.NewReader(""), Out: io.Discard}, time.Millisecond, func(context.Context) (Look, error) {
 		cancel()
-		return api.Status{}, errors.New("away")
+		return Look{}, errors.New("away")
 	})
 	if err != nil {
 		t.Errorf("error %v, want none: the end was asked for", err)
@@ -157,11 +226,11 @@ func TestLiveReturnsTheLastError(t *testing.T) {
 	in, keys := io.Pipe()
 	defer keys.Close()
 	asked := 0
-	err := Live(t.Context(), Terminal{In: in, Out: io.Discard}, time.Millisecond, func(context.Context) (api.Status, error) {
+	err := Live(t.Context(), Terminal{In: in, Out: io.Discard}, time.Millisecond, func(context.Context) (Look, error) {
 		if asked++; asked == 3 {
 			go keys.Write([]byte("q"))
 		}
-		return api.Status{}, away
+		return Look{}, away
 	})
 	if !errors.Is(err, away) {
 		t.Errorf("error %v, want the last one", err)

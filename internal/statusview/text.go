@@ -7,18 +7,23 @@ import (
 	"maps"
 	"slices"
 	"strings"
-	"text/tabwriter"
 	"time"
 	"unicode"
 
 	"github.com/ironic-throttle/ironic-throttle/pkg/api"
 )
 
-// Text returns s as plain text that ends with a newline. Whatever came from
+// Look is what is shown: a status, and the queue as far as it is wanted.
+type Look struct {
+	Status api.Status
+	Queue  api.Queue
+}
+
+// Text returns look as plain text that ends with a newline. Whatever came from
 // Ironic or an asker is made harmless for a terminal.
-func Text(s api.Status) string {
+func Text(look Look) string {
 	var b strings.Builder
-	for _, l := range lines(s) {
+	for _, l := range lines(look) {
 		b.WriteString(l.text)
 		b.WriteByte('\n')
 	}
@@ -41,7 +46,8 @@ type line struct {
 }
 
 // lines is what both views show.
-func lines(s api.Status) []line {
+func lines(look Look) []line {
+	s := look.Status
 	view, bad := viewText(s.View)
 	out := []line{
 		{field("throttle", printable(s.Version)+", mode "+printable(s.Mode)), usual},
@@ -51,6 +57,7 @@ func lines(s api.Status) []line {
 	for _, pool := range slices.Sorted(maps.Keys(s.Slots.Pools)) {
 		out = append(out, line{field("pool", printable(pool)+": "+slotsText(s.Slots.Pools[pool])), usual})
 	}
+	out = append(out, queueFields(look.Queue)...)
 	out = append(out, line{field("answers", countsText(s.Asks)), usual})
 	if s.Mode == "observe" {
 		out = append(out, line{field("refusals", "enforce would have said: "+countsText(s.Refusals)), usual})
@@ -62,7 +69,8 @@ func lines(s api.Status) []line {
 	for _, w := range s.Warnings {
 		out = append(out, line{field("warning", printable(w)), alarming})
 	}
-	return append(out, occupantLines(s.Slots.Occupants)...)
+	out = append(out, occupantLines(s.Slots.Occupants)...)
+	return append(out, queueTables(look.Queue)...)
 }
 
 func field(name, text string) string { return fmt.Sprintf("%-9s %s", name, text) }
@@ -108,30 +116,16 @@ func countsText(counts []api.Count) string {
 
 // occupantLines is the table of who holds a slot or is at work.
 func occupantLines(occupants []api.Occupant) []line {
-	if len(occupants) == 0 {
-		return nil
-	}
-	var table strings.Builder
-	w := tabwriter.NewWriter(&table, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(w, "HOST\tKIND\tOP\tSTATE\tPOOL\tSINCE\tNODE\tNOTE")
+	t := newTable("HOST", "KIND", "OP", "STATE", "POOL", "SINCE", "NODE", "NOTE")
 	for _, o := range occupants {
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n",
-			cell(hostName(o.Name)), cell(o.Kind), cell(string(o.Op)), cell(o.State), cell(o.Pool),
+		w := usual
+		if o.Stuck {
+			w = alarming
+		}
+		t.row(w, cell(hostName(o.Name)), cell(o.Kind), cell(string(o.Op)), cell(o.State), cell(o.Pool),
 			age(o.SinceSeconds), cell(o.NodeUUID), note(o))
 	}
-	_ = w.Flush() // a strings.Builder takes everything
-	out := []line{{}}
-	for i, text := range strings.Split(strings.TrimSuffix(table.String(), "\n"), "\n") {
-		l := line{text: strings.TrimRight(text, " ")}
-		switch {
-		case i == 0:
-			l.weight = heading
-		case occupants[i-1].Stuck:
-			l.weight = alarming
-		}
-		out = append(out, l)
-	}
-	return out
+	return t.lines(0, "")
 }
 
 func note(o api.Occupant) string {

@@ -1,0 +1,109 @@
+package statusview
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	"github.com/ironic-throttle/ironic-throttle/pkg/api"
+)
+
+// QueueRows is how many hosts of each pool's queue are shown, and so how many are
+// worth fetching.
+const QueueRows = 20
+
+// tenantRows is how many tenants are shown.
+const tenantRows = 10
+
+// queueFields says how long the queues are and what moves them on.
+func queueFields(q api.Queue) []line {
+	var out []line
+	for _, p := range q.Pools {
+		name := ""
+		if p.Pool != "" {
+			if idle(p) {
+				continue
+			}
+			name = printable(p.Pool) + ": "
+		}
+		out = append(out, line{field("queue", name+queueText(p)), usual})
+		if !idle(p) {
+			out = append(out, line{field("turns", name+turnsText(p)), usual})
+		}
+	}
+	return out
+}
+
+func idle(p api.PoolQueue) bool { return p.Waiting == 0 && p.Parked == 0 }
+
+func queueText(p api.PoolQueue) string {
+	if idle(p) {
+		return "nobody waits"
+	}
+	return fmt.Sprintf("%d waiting, %d of them called, %d due; %d silent for too long", p.Waiting, p.Called, p.Due, p.Parked)
+}
+
+func turnsText(p api.PoolQueue) string {
+	lane := "shut"
+	if p.FailingOpen {
+		lane = "open"
+	}
+	return fmt.Sprintf("%d called ahead, claim window %s, a slot is held for %s, failing lane %s with %d of %d",
+		p.Ahead, age(p.ClaimWindowSeconds), age(p.MeanSlotSeconds), lane, p.FailingHeld, p.FailingCap)
+}
+
+// queueTables are who waits: tenants, then the first hosts.
+func queueTables(q api.Queue) []line {
+	var out []line
+	for _, p := range q.Pools {
+		if idle(p) {
+			continue
+		}
+		title := ""
+		if p.Pool != "" {
+			title = " OF " + printable(p.Pool)
+		}
+		out = append(out, tenantTable(title, p)...)
+		out = append(out, hostTable(title, p)...)
+	}
+	return out
+}
+
+// tenantTable shows those with the most waiting hosts.
+func tenantTable(title string, p api.PoolQueue) []line {
+	tenants := slices.SortedStableFunc(slices.Values(p.Tenants), func(a, b api.TenantQueue) int {
+		return cmp.Compare(b.Waiting+b.Called, a.Waiting+a.Called)
+	})
+	hidden := max(0, len(tenants)-tenantRows)
+	t := newTable("TENANT"+title, "WEIGHT", "SLOTS", "CALLED", "WAITING", "FAILING", "GRANTED")
+	for _, x := range tenants[:len(tenants)-hidden] {
+		t.row(usual, cell(x.Tenant), fmt.Sprint(x.Weight), fmt.Sprint(x.Holding), fmt.Sprint(x.Called),
+			fmt.Sprint(x.Waiting), fmt.Sprint(x.Failing), fmt.Sprint(x.Granted))
+	}
+	return t.lines(hidden, "tenants")
+}
+
+func hostTable(title string, p api.PoolQueue) []line {
+	hosts := p.Hosts[:min(len(p.Hosts), QueueRows)]
+	t := newTable("PLACE"+title, "HOST", "LANE", "ERRORS", "TURN", "WAITED", "EXPECTED")
+	for _, h := range hosts {
+		name := hostName(h.Name)
+		if name == "" {
+			name = h.NodeUUID
+		}
+		t.row(usual, fmt.Sprint(h.Position), cell(name), cell(h.Lane), fmt.Sprint(h.Errors), turn(h),
+			age(h.WaitedSeconds), "in "+age(h.ExpectSeconds))
+	}
+	return t.lines(max(0, p.Waiting-len(hosts)), "hosts")
+}
+
+// turn says whether a slot is meant for h.
+func turn(h api.QueuedHost) string {
+	switch {
+	case h.Due:
+		return "due"
+	case h.Called:
+		return "called"
+	}
+	return "-"
+}
