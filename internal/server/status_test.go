@@ -133,3 +133,23 @@ func TestPageLoadsNothingFromElsewhere(t *testing.T) {
 		}
 	}
 }
+
+// What a script cannot find ends it in the middle of a look.
+func TestPageFindsWhatItWrites(t *testing.T) {
+	h := made(t, seen()).API()
+	body := send(t, h, http.MethodGet, "/", "").Body.String()
+	for _, use := range regexp.MustCompile(`(?:\$|say|rows)\("([a-z-]+)"`).FindAllStringSubmatch(body, -1) {
+		if !strings.Contains(body, ` id="`+use[1]+`"`) {
+			t.Errorf("no element %q", use[1])
+		}
+	}
+	paths := regexp.MustCompile(`get\("([^"]+)"\)`).FindAllStringSubmatch(body, -1)
+	if len(paths) != 2 {
+		t.Errorf("%d documents, want status and queue", len(paths))
+	}
+	for _, path := range paths {
+		if w := send(t, h, http.MethodGet, path[1], ""); w.Code != http.StatusOK {
+			t.Errorf("%s: %d", path[1], w.Code)
+		}
+	}
+}
