@@ -55,7 +55,8 @@ var table = map[string]room{
 	"pkg/api":       {},
 	"pkg/ironic":    {house: []string{"pkg/api"}, outside: []string{gophercl}},
 	"pkg/slots":     {house: []string{"pkg/ironic", "pkg/api"}},
-	"pkg/admission": {house: []string{"pkg/slots", "pkg/ironic", "pkg/api"}},
+	"pkg/fairshare": {},
+	"pkg/admission": {house: []string{"pkg/slots", "pkg/fairshare", "pkg/ironic", "pkg/api"}},
 
 	"internal/config": {outside: []string{viper, pflag, "go.yaml.in/yaml/v3"}},
 	"internal/server": {house: []string{"pkg/admission", "pkg/api"}, outside: []string{prometheus}},

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/ironic-throttle/ironic-throttle/pkg/fairshare"
 	"github.com/ironic-throttle/ironic-throttle/pkg/slots"
 )
 
@@ -24,9 +25,7 @@ const (
 type Config struct {
 	Mode  Mode
 	Slots slots.Config
-	// ClaimWindow is how long a refused host counts as waiting after its last
-	// ask.
-	ClaimWindow time.Duration
+	Turns Turns
 	// Notify is told what happened to slots, after the look that showed it, on
 	// the goroutine that called Observe. It may be nil.
 	Notify func([]slots.Notice)
@@ -34,7 +33,7 @@ type Config struct {
 
 // DefaultConfig returns the defaults of CONTRACT 3.6.
 func DefaultConfig() Config {
-	return Config{Mode: Enforce, Slots: slots.DefaultConfig(), ClaimWindow: 3 * time.Minute}
+	return Config{Mode: Enforce, Slots: slots.DefaultConfig(), Turns: DefaultTurns()}
 }
 
 // Validate reports every fault of c at once.
@@ -43,8 +42,48 @@ func (c Config) Validate() error {
 	if c.Mode != Enforce && c.Mode != Observe {
 		errs = append(errs, fmt.Errorf("mode: %q is neither %q nor %q", c.Mode, Enforce, Observe))
 	}
-	if c.ClaimWindow <= 0 {
-		errs = append(errs, fmt.Errorf("claim window: %v is not above 0", c.ClaimWindow))
+	return errors.Join(append(errs, c.Turns.validate(c.Slots.Limits))...)
+}
+
+// Turns are the settings of the fair turn, as in fairshare.Config, for all pools.
+// DefaultTurns is a usable one.
+type Turns struct {
+	Ahead, Overtake          int // fairshare.Auto: by formula
+	RedeemAfter, ClaimWindow time.Duration
+	Threshold                int
+	Cap, Reserve             int // of the total; pools within it that are smaller get less
+	Weights                  map[string]float64
+}
+
+// DefaultTurns returns the defaults of CONTRACT 3.6.
+func DefaultTurns() Turns {
+	d := fairshare.DefaultConfig(1)
+	return Turns{
+		Ahead: d.Ahead, Overtake: d.Overtake, RedeemAfter: d.RedeemAfter, ClaimWindow: d.ClaimWindow,
+		Threshold: d.Threshold, Cap: d.Cap, Reserve: d.Reserve,
 	}
-	return errors.Join(errs...)
+}
+
+func (t Turns) config(limit int) fairshare.Config {
+	return fairshare.Config{
+		Limit: limit, Ahead: t.Ahead, Overtake: t.Overtake, RedeemAfter: t.RedeemAfter, ClaimWindow: t.ClaimWindow,
+		Threshold: t.Threshold, Cap: t.Cap, Reserve: t.Reserve, Weights: t.Weights,
+	}
+}
+
+// within is config for a pool beside or within the total: numbers that are too
+// large for it are cut.
+func (t Turns) within(limit int) fairshare.Config {
+	t.Cap = min(t.Cap, limit)
+	if c := t.config(limit); c.Validate() != nil {
+		t.Cap, t.Reserve = fairshare.Auto, fairshare.Auto
+	}
+	return t.config(limit)
+}
+
+func (t Turns) validate(limits slots.Limits) error {
+	if limits.Validate() != nil {
+		return nil // said already
+	}
+	return t.config(limits.Total).Validate()
 }

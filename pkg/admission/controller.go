@@ -1,10 +1,12 @@
 package admission
 
 import (
+	"errors"
 	"sync"
 	"time"
 
 	"github.com/ironic-throttle/ironic-throttle/pkg/api"
+	"github.com/ironic-throttle/ironic-throttle/pkg/fairshare"
 	"github.com/ironic-throttle/ironic-throttle/pkg/ironic"
 	"github.com/ironic-throttle/ironic-throttle/pkg/slots"
 )
@@ -18,11 +20,11 @@ type Controller struct {
 
 	mu       sync.Mutex // guards everything below
 	ledger   *slots.Ledger
-	waiting  *waitingRoom
+	lines    map[slots.Pool]*line
+	names    tenantNames
 	asks     tally
 	refusals tally // observe: what enforce would have said
 	failure  string
-	said     lastSaid
 }
 
 var _ ironic.View = (*Controller)(nil)
@@ -36,18 +38,56 @@ func New(cfg Config, now time.Time) (*Controller, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Controller{
+	c := &Controller{
 		mode: cfg.Mode, notify: cfg.Notify, first: make(chan struct{}),
-		ledger: ledger, waiting: newWaitingRoom(cfg.ClaimWindow),
+		ledger: ledger, lines: map[slots.Pool]*line{}, names: tenantNames{},
 		asks: tally{}, refusals: tally{},
-	}, nil
+	}
+	return c, c.setLines(cfg.Turns)
 }
 
-// SetLimits changes the limits while running (LH-19).
-func (c *Controller) SetLimits(now time.Time, limits slots.Limits) error {
+// Reconfigure changes the limits and the fair turn while running: all, or nothing
+// with an error. Nobody loses a slot (LH-19) or a place, unless a conductor group
+// gets or loses a limit of its own: then its hosts queue anew when they ask.
+func (c *Controller) Reconfigure(now time.Time, limits slots.Limits, turns Turns) error {
+	if err := errors.Join(limits.Validate(), turns.validate(limits)); err != nil {
+		return err
+	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return c.ledger.SetLimits(now, limits)
+	if err := c.ledger.SetLimits(now, limits); err != nil {
+		return err
+	}
+	if err := c.setLines(turns); err != nil {
+		return err
+	}
+	c.sync(now)
+	c.update(now)
+	return nil
+}
+
+// setLines makes a line for every pool, and gives each its settings.
+func (c *Controller) setLines(turns Turns) error {
+	lines := map[slots.Pool]*line{}
+	for i, pool := range c.ledger.Pools() {
+		cfg := turns.config(c.ledger.Limit(pool))
+		if i > 0 {
+			cfg = turns.within(c.ledger.Limit(pool))
+		}
+		l := c.lines[pool]
+		if l == nil {
+			s, err := fairshare.New(cfg)
+			if err != nil {
+				return err
+			}
+			l = &line{Scheduler: s, pool: pool}
+		} else if err := l.Configure(cfg); err != nil {
+			return err
+		}
+		lines[pool] = l
+	}
+	c.lines = lines
+	return nil
 }
 
 // FirstLook is closed after the first complete poll (LH-24).
@@ -86,6 +126,7 @@ func (c *Controller) observe(now time.Time, look ironic.Look) []slots.Notice {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.ledger.Observe(now, look)
+	c.sync(now)
 	c.failure = ""
 	select {
 	case <-c.first:
@@ -100,6 +141,7 @@ func (c *Controller) ObserveNode(now time.Time, s ironic.Sight) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.ledger.ObserveNode(now, s)
+	c.sync(now)
 }
 
 // PollFailed implements ironic.View.
@@ -117,10 +159,16 @@ func (c *Controller) Status(now time.Time) api.Status {
 	s := api.Status{
 		Mode: string(c.mode), Now: now,
 		View: c.ledger.View(now), Slots: c.ledger.Occupancy(now), Totals: c.ledger.Totals(),
-		Asks: c.asks.counts(), Refusals: c.refusals.counts(),
+		Asks: c.asks.counts(), Refusals: c.refusals.counts(), Turns: c.turns(now),
 	}
 	s.View.LastError = c.failure
-	s.Slots.Total.Waiting = c.waiting.count(now)
+	s.Slots.Total.Waiting = c.waiting()
+	for pool, l := range c.lines {
+		if view, ok := s.Slots.Pools[pool.String()]; ok && pool != (slots.Pool{}) {
+			view.Waiting = l.Waiting()
+			s.Slots.Pools[pool.String()] = view
+		}
+	}
 	return s
 }
 

@@ -1,27 +1,25 @@
 package admission
 
 import (
-	"cmp"
 	"strings"
 	"time"
 
 	"github.com/ironic-throttle/ironic-throttle/pkg/api"
+	"github.com/ironic-throttle/ironic-throttle/pkg/fairshare"
 	"github.com/ironic-throttle/ironic-throttle/pkg/slots"
 )
 
-const (
-	// retryFull is the advice to a host that met a full house: BMO itself comes
-	// back after 60 to 120 s.
-	retryFull = time.Minute
-	// retryLook is the advice to a host whose answer hangs on the next look.
-	retryLook = 5 * time.Second
-)
+// retryLook is the advice to a host whose answer hangs on the next look.
+const retryLook = 5 * time.Second
 
 // decision is an answer before it has words.
 type decision struct {
-	ready  bool
-	reason api.Reason
-	wait   time.Duration
+	ready    bool
+	reason   api.Reason
+	wait     time.Duration
+	expect   time.Duration // until there may be a slot
+	position int
+	overdue  bool // holds a slot and has not used it
 }
 
 // IsReady answers one ask. The ask must be valid (api.Ask.Validate). It never
@@ -29,60 +27,145 @@ type decision struct {
 func (c *Controller) IsReady(now time.Time, ask api.Ask) api.Answer {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	v := c.ledger.Check(now, slotsAsk(ask, false))
-	d := c.judge(v)
+	v := c.ledger.Check(now, c.slotsAsk(ask, false))
 	if ask.DryRun {
-		return c.answer(now, d, v)
+		return c.answer(c.peek(now, v, ask), v)
 	}
-	if d.reason == api.ReasonGranted {
-		c.ledger.Grant(now, v)
-	} else {
+	d := c.judge(now, &v, ask)
+	switch v.Outcome {
+	case slots.Open:
+		if d.ready {
+			c.ledger.Grant(now, v)
+		}
+	case slots.Stale, slots.Starting:
+	default:
 		c.ledger.Commit(now, v)
 	}
 	return c.settle(now, d, v)
 }
 
-// settle counts the decision, keeps the waiting room, and puts it into words
+// settle counts the decision, brings the lines up to date, and puts it into words
 // that match what is now in force.
 func (c *Controller) settle(now time.Time, d decision, v slots.Verdict) api.Answer {
 	if !d.ready && c.mode == Observe {
 		c.refusals[d.reason]++
 		c.ledger.Observed(now, v)
+		c.depart(now, v)
 	}
-	key := cmp.Or(v.ID().UUID, v.ID().Name)
-	if d.ready || c.mode == Observe {
-		c.waiting.leave(key)
-	} else {
-		c.waiting.enter(key, now)
-	}
+	c.sync(now)
 	if d.reason == api.ReasonGranted {
 		v.Slots = c.ledger.SlotsFor(v)
 	}
-	answer := c.answer(now, d, v)
+	answer := c.answer(d, v)
 	c.asks[answer.Reason]++
 	return answer
 }
 
-// judge is the one decision; see the package comment for its order.
-func (c *Controller) judge(v slots.Verdict) decision {
+// judge is the one decision; see the package comment for its order. It enters the
+// host into the ledger and, where it needs a slot, into its line.
+func (c *Controller) judge(now time.Time, v *slots.Verdict, ask api.Ask) decision {
+	d, settled := verdict(*v)
+	switch v.Outcome {
+	case slots.Exempt, slots.Done:
+		c.depart(now, *v)
+	case slots.Held, slots.Overdue:
+		c.tell(*v, ask)
+	case slots.Stale, slots.Starting:
+		t := c.arrive(now, v, ask)
+		t.line.Refused(now, t.host, t.errors)
+	}
+	if settled {
+		return d
+	}
+	t := c.arrive(now, v, ask)
+	return turned(v.Free, t.line.Ask(now, v.Free, t.host, t.errors))
+}
+
+// peek is judge for a dry run: what it would say, as far as that can be told.
+func (c *Controller) peek(now time.Time, v slots.Verdict, ask api.Ask) decision {
+	d, settled := verdict(v)
+	if settled {
+		return d
+	}
+	ref, known := v.Ref()
+	host := fairshare.NewHost("", tenant(v.ID()))
+	if known {
+		if t, ok := ref.Owner().(*turn); ok && t.line == c.lines[v.Pool()] {
+			host = t.host
+		}
+	}
+	return turned(v.Free, c.lines[v.Pool()].Peek(now, v.Free, host, errorsOf(ask, ref, known)))
+}
+
+// verdict is the part of the decision that the ledger makes alone; false when the
+// host needs its turn.
+func verdict(v slots.Verdict) (decision, bool) {
 	switch v.Outcome {
 	case slots.Exempt:
-		return decision{ready: true, reason: api.ReasonExempt}
+		return decision{ready: true, reason: api.ReasonExempt}, true
 	case slots.Done:
-		return decision{ready: true, reason: api.ReasonDone}
+		return decision{ready: true, reason: api.ReasonDone}, true
 	case slots.Held:
-		return decision{ready: true, reason: api.ReasonHeldSlot}
+		return decision{ready: true, reason: api.ReasonHeldSlot}, true
 	case slots.Overdue:
-		return decision{reason: api.ReasonNotCalled, wait: v.Wait}
+		return decision{reason: api.ReasonNotCalled, wait: v.Wait, overdue: true}, true
 	case slots.Starting:
-		return decision{reason: api.ReasonStarting, wait: max(v.Wait, retryLook)}
+		return decision{reason: api.ReasonStarting, wait: max(v.Wait, retryLook)}, true
 	case slots.Stale:
-		return decision{reason: api.ReasonStale, wait: retryLook}
+		return decision{reason: api.ReasonStale, wait: retryLook}, true
 	}
-	if v.Free <= 0 {
-		return decision{reason: api.ReasonFull, wait: retryFull}
+	return decision{}, false
+}
+
+// turned is the part of the decision that the fair turn makes.
+func turned(free int, a fairshare.Answer) decision {
+	d := decision{position: a.Position, expect: a.Expect, wait: a.Wait}
+	switch {
+	case a.Yes:
+		d.ready, d.reason = true, api.ReasonGranted
+	case free <= 0:
+		d.reason = api.ReasonFull
+	case a.Capped:
+		d.reason = api.ReasonFailingCap
+	default:
+		d.reason = api.ReasonNotCalled
 	}
-	return decision{ready: true, reason: api.ReasonGranted}
+	return d
+}
+
+// arrive enters a host that wants a slot.
+func (c *Controller) arrive(now time.Time, v *slots.Verdict, ask api.Ask) *turn {
+	ref := c.ledger.Hear(now, v)
+	c.sync(now) // it may have learned its name or UUID
+	t := c.turnOf(now, ref, v.Pool())
+	t.asked, t.errors = true, errorsOf(ask, ref, true)
+	return t
+}
+
+// tell notes the errors of a host that holds a slot.
+func (c *Controller) tell(v slots.Verdict, ask api.Ask) {
+	ref, known := v.Ref()
+	if !known {
+		return
+	}
+	if t, ok := ref.Owner().(*turn); ok {
+		t.asked, t.errors = true, errorsOf(ask, ref, true)
+		if t.line != nil {
+			t.line.Told(t.host, t.errors)
+		}
+	}
+}
+
+// depart takes a host out of its line that needs no slot any more; one that it
+// holds is the ledger's to end.
+func (c *Controller) depart(now time.Time, v slots.Verdict) {
+	ref, known := v.Ref()
+	if !known {
+		return
+	}
+	if t, ok := ref.Owner().(*turn); ok && t.host.State() != fairshare.Holding {
+		c.leave(now, t)
+	}
 }
 
 // Vacancy answers the bare check of the original proposal: is there a free slot?
@@ -92,28 +175,39 @@ func (c *Controller) Vacancy(now time.Time) api.Answer {
 	defer c.mu.Unlock()
 	v := slots.Verdict{Slots: c.ledger.Slots(now)}
 	v.Outcome, v.Wait = c.ledger.Ready(now)
-	v.Free = v.Slots.Free
-	return c.answer(now, c.judge(v), v)
+	d, settled := verdict(v)
+	if !settled {
+		total := c.lines[slots.Pool{}]
+		d = turned(v.Slots.Free, total.Vacancy(v.Slots.Free))
+	}
+	return c.answer(d, v)
 }
 
 // slotsAsk translates the wire's question. A host that is being deleted while
 // provisioning will be deprovisioned, whatever it says it wants (LH-26).
-func slotsAsk(ask api.Ask, put bool) slots.Ask {
+func (c *Controller) slotsAsk(ask api.Ask, put bool) slots.Ask {
 	op := ask.Op
 	if ask.Deleting && op == api.OpProvision {
 		op = api.OpDeprovision
 	}
 	return slots.Ask{
-		ID: hostID(ask), Op: op, BMHState: ask.BMHState, Deleting: ask.Deleting,
+		ID: c.hostID(ask), Op: op, BMHState: ask.BMHState, Deleting: ask.Deleting,
 		Group: ask.ConductorGroup, VirtualMedia: ask.VirtualMedia, Put: put,
 	}
 }
 
 // hostID is namespace~name, as BMO names nodes, and the node's UUID as Ironic
-// spells it.
-func hostID(ask api.Ask) slots.ID {
+// spells it. A name that the ledger has already is not built again.
+func (c *Controller) hostID(ask api.Ask) slots.ID {
 	id := slots.ID{UUID: strings.ToLower(ask.NodeUUID), Name: ask.Name}
-	if ask.Namespace != "" && ask.Name != "" {
+	if ask.Namespace == "" || ask.Name == "" {
+		return id
+	}
+	known := c.ledger.Name(id.UUID)
+	if n := len(ask.Namespace); len(known) == n+1+len(ask.Name) && known[n] == '~' &&
+		known[:n] == ask.Namespace && known[n+1:] == ask.Name {
+		id.Name = known
+	} else {
 		id.Name = ask.Namespace + "~" + ask.Name
 	}
 	return id

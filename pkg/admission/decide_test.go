@@ -117,7 +117,8 @@ func TestReasonsInTheirOrder(t *testing.T) {
 	wantReason(t, c.Vacancy(now), api.ReasonFull)
 	a = c.IsReady(now, by(4, api.OpInspect))
 	wantReason(t, a, api.ReasonFull)
-	if want := "no slot is free: 1 of 1 occupied, 1 waiting"; a.Message != want {
+	want := "no slot is free: 1 of 1 occupied, 1 waiting, this is number 1, its turn comes in about 20m"
+	if a.Message != want || a.Position != 1 {
 		t.Errorf("message %q, want %q", a.Message, want)
 	}
 
@@ -206,18 +207,26 @@ func TestLH26_ADeletedHostAsksAsDeprovision(t *testing.T) {
 	wantReason(t, c.IsReady(now, ask), api.ReasonFull)
 }
 
-func TestWaitingHostsThatFallSilentAreDropped(t *testing.T) {
+func TestWaitingHostsThatFallSilentAreParked(t *testing.T) {
 	c, now := settled(t, 1)
-	c.IsReady(now, by(0, api.OpInspect))
-	for i := range 5 {
-		c.IsReady(now.Add(time.Duration(i)*time.Minute), by(i+1, api.OpInspect))
+	for i := range 4 {
+		c.IsReady(now, by(i, api.OpInspect))
 	}
-	at := now.Add(4 * time.Minute)
-	if w := c.Status(at).Slots.Total.Waiting; w != 4 {
-		t.Errorf("%d wait, want 4: the claim window is 3 minutes", w)
+	now = now.Add(24 * time.Hour)
+	if w := c.Status(now).Slots.Total.Waiting; w != 3 {
+		t.Errorf("%d wait, want 3: nobody has asked meanwhile, so nobody was silent", w)
 	}
-	if w := c.Status(at.Add(time.Hour)).Slots.Total.Waiting; w != 0 {
-		t.Errorf("%d wait, want 0", w)
+	for range 60 { // one goes on asking, the others have gone
+		now = now.Add(time.Minute)
+		look(c, now, ironic.Node{UUID: uuid(0), State: ironic.Inspecting})
+		c.IsReady(now, by(3, api.OpInspect))
+	}
+	if w := c.Status(now).Slots.Total.Waiting; w != 1 {
+		t.Errorf("%d wait, want 1", w)
+	}
+	q := c.Queue(now, 10).Pools[0]
+	if q.Parked != 2 || len(q.Hosts) != 1 || q.Hosts[0].NodeUUID != uuid(3) || q.Hosts[0].Name != "metal3~host-3" {
+		t.Errorf("queue %+v", q)
 	}
 }
 
@@ -285,12 +294,12 @@ func TestForward(t *testing.T) {
 
 func TestLimitsChangeWhileRunning(t *testing.T) {
 	c, now := settled(t, 1)
-	if err := c.SetLimits(now, slots.Limits{Total: 2}); err != nil {
+	if err := c.Reconfigure(now, slots.Limits{Total: 2}, admission.DefaultTurns()); err != nil {
 		t.Fatal(err)
 	}
 	wantReason(t, c.IsReady(now, by(1, api.OpInspect)), api.ReasonGranted)
 	wantReason(t, c.IsReady(now, by(2, api.OpInspect)), api.ReasonGranted)
-	if err := c.SetLimits(now, slots.Limits{Total: -1}); err == nil {
+	if err := c.Reconfigure(now, slots.Limits{Total: -1}, admission.DefaultTurns()); err == nil {
 		t.Error("limit -1 is taken")
 	}
 }
@@ -298,7 +307,9 @@ func TestLimitsChangeWhileRunning(t *testing.T) {
 func TestBadConfig(t *testing.T) {
 	for _, edit := range []func(*admission.Config){
 		func(c *admission.Config) { c.Mode = "on" },
-		func(c *admission.Config) { c.ClaimWindow = 0 },
+		func(c *admission.Config) { c.Turns.ClaimWindow = 0 },
+		func(c *admission.Config) { c.Turns.Weights = map[string]float64{"a": 0} },
+		func(c *admission.Config) { c.Turns.Cap, c.Turns.Reserve = 15, 6 },
 		func(c *admission.Config) { c.Slots.Total = 0 },
 	} {
 		cfg := admission.DefaultConfig()

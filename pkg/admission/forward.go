@@ -24,16 +24,15 @@ func (c *Controller) Forward(now time.Time, ask api.Ask, target ironic.Target) (
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	ask.Op = target.Op()
-	v := c.ledger.Check(now, slotsAsk(ask, true))
-	d := c.judge(v)
+	v := c.ledger.Check(now, c.slotsAsk(ask, true))
+	d := c.judge(now, &v, ask)
 	pass := &Pass{c: c}
 	switch {
 	case d.reason == api.ReasonGranted || d.reason == api.ReasonHeldSlot:
 		pass.put = c.ledger.Forward(now, v, target)
-	case d.ready || c.mode == Observe:
+	case d.ready:
 		c.ledger.Commit(now, v)
-	default:
-		c.ledger.Commit(now, v)
+	case c.mode != Observe:
 		pass = nil
 	}
 	return c.settle(now, d, v), pass
@@ -41,28 +40,29 @@ func (c *Controller) Forward(now time.Time, ask api.Ask, target ironic.Target) (
 
 // Sent notes that the first byte goes out now.
 func (p *Pass) Sent(now time.Time) {
-	p.do(func() { p.c.ledger.Sent(now, p.put) })
+	p.do(now, func() { p.c.ledger.Sent(now, p.put) })
 }
 
 // Answered notes Ironic's status code (GW-5, GW-6).
 func (p *Pass) Answered(now time.Time, status int) {
-	p.do(func() { p.c.ledger.Answered(now, p.put, status) })
+	p.do(now, func() { p.c.ledger.Answered(now, p.put, status) })
 }
 
 // Broken notes that the outcome is unknown (GW-6).
 func (p *Pass) Broken(now time.Time) {
-	p.do(func() { p.c.ledger.Broken(now, p.put) })
+	p.do(now, func() { p.c.ledger.Broken(now, p.put) })
 }
 
 // Unsent notes that nothing of the PUT reached Ironic (GW-3, GW-9).
 func (p *Pass) Unsent(now time.Time) {
-	p.do(func() { p.c.ledger.Unsent(now, p.put) })
+	p.do(now, func() { p.c.ledger.Unsent(now, p.put) })
 }
 
-func (p *Pass) do(f func()) {
+func (p *Pass) do(now time.Time, f func()) {
 	p.c.mu.Lock()
 	defer p.c.mu.Unlock()
 	if p.put != nil {
 		f()
+		p.c.sync(now)
 	}
 }

@@ -159,7 +159,7 @@ func TestLH34_APoolThatAppearsCountsThoseWhoWereLetPass(t *testing.T) {
 		s.node(i, ironic.DeployWait, "redfish-virtual-media")
 	}
 	s.after(5 * time.Second)
-	if err := s.SetLimits(s.now, slots.Limits{Total: 1, VirtualMedia: 2}); err != nil {
+	if err := s.Reconfigure(s.now, slots.Limits{Total: 1, VirtualMedia: 2}, admission.DefaultTurns()); err != nil {
 		t.Fatal(err)
 	}
 	if got := s.Status(s.now).Slots.Pools[slots.VirtualMediaPool].Occupied; got != 3 {
@@ -188,7 +188,7 @@ func TestLH35_AGroupLimitThatAppearsCountsLeases(t *testing.T) {
 		a.ConductorGroup = "rack1"
 		s.wantAsk(api.ReasonGranted, a)
 	}
-	if err := s.SetLimits(s.now, slots.Limits{Total: 4, Groups: map[string]int{"rack1": 1}}); err != nil {
+	if err := s.Reconfigure(s.now, slots.Limits{Total: 4, Groups: map[string]int{"rack1": 1}}, admission.DefaultTurns()); err != nil {
 		t.Fatal(err)
 	}
 	if got := s.Status(s.now).Slots.Pools["rack1"].Occupied; got != 3 {

@@ -10,41 +10,27 @@ import (
 )
 
 // answer puts d into words for whoever reads them at three in the morning.
-func (c *Controller) answer(now time.Time, d decision, v slots.Verdict) api.Answer {
-	a := api.Answer{Ready: d.ready, Reason: d.reason, Slots: v.Slots}
-	a.Slots.Waiting = c.waiting.count(now)
+func (c *Controller) answer(d decision, v slots.Verdict) api.Answer {
+	a := api.Answer{Ready: d.ready, Reason: d.reason, Position: d.position, Slots: v.Slots}
+	a.Slots.Waiting = c.lines[v.Pool()].Waiting()
 	if !d.ready {
 		a.RetryAfterSeconds = max(1, int(math.Ceil(d.wait.Seconds())))
 	}
-	a.Message = c.said.message(d.reason, a.Slots)
+	a.Message = message(d, a.Slots)
 	if c.failure != "" && (d.reason == api.ReasonStale || d.reason == api.ReasonStarting) {
 		a.Message += "; the last look failed: " + c.failure
 	}
 	if !d.ready && c.mode == Observe {
 		a.Message = "mode observe lets it start; enforce would refuse: " + a.Message
-		a.Ready, a.Reason, a.RetryAfterSeconds = true, api.ReasonObserve, 0
+		a.Ready, a.Reason, a.RetryAfterSeconds, a.Position = true, api.ReasonObserve, 0, 0
 	}
 	return a
 }
 
-// lastSaid spares the words of a storm of equal answers.
-type lastSaid struct {
-	reason api.Reason
-	slots  api.Slots
-	text   string
-}
-
-func (l *lastSaid) message(reason api.Reason, s api.Slots) string {
-	if l.reason != reason || l.slots != s {
-		*l = lastSaid{reason: reason, slots: s, text: message(reason, s)}
-	}
-	return l.text
-}
-
-func message(reason api.Reason, s api.Slots) string {
-	switch reason {
+func message(d decision, s api.Slots) string {
+	switch d.reason {
 	case api.ReasonGranted:
-		return numbers("takes a free slot", s)
+		return numbers("takes a free slot", d, s)
 	case api.ReasonHeldSlot:
 		return "already holds a slot"
 	case api.ReasonDone:
@@ -52,20 +38,26 @@ func message(reason api.Reason, s api.Slots) string {
 	case api.ReasonExempt:
 		return "boots from virtual media, needs no slot"
 	case api.ReasonFull:
-		return numbers("no slot is free", s)
+		return numbers("no slot is free", d, s)
+	case api.ReasonFailingCap:
+		return numbers("hosts that fail again and again hold all the slots that they may have now", d, s)
 	case api.ReasonNotCalled:
-		return numbers("did not use its slot in time and has to wait for another", s)
+		if d.overdue {
+			return numbers("did not use its slot in time and has to wait for another", d, s)
+		}
+		return numbers("the free slots are meant for others whose turn is before", d, s)
 	case api.ReasonStarting:
 		return "the throttle has just started and is still finding out which hosts are busy"
 	case api.ReasonStale:
 		return "Ironic has not been seen for too long to start anything new"
 	}
-	return string(reason)
+	return string(d.reason)
 }
 
-// numbers adds how the slots stand: "no slot is free: 20 of 20 occupied, 57 wait".
-func numbers(text string, s api.Slots) string {
-	b := make([]byte, 0, 96)
+// numbers adds how things stand: "no slot is free: 20 of 20 occupied, 57 waiting,
+// this is number 12, its turn comes in about 25m".
+func numbers(text string, d decision, s api.Slots) string {
+	b := make([]byte, 0, 192)
 	b = append(b, text...)
 	b = append(b, ": "...)
 	b = strconv.AppendInt(b, int64(s.Occupied), 10)
@@ -77,5 +69,28 @@ func numbers(text string, s api.Slots) string {
 		b = strconv.AppendInt(b, int64(s.Waiting), 10)
 		b = append(b, " waiting"...)
 	}
+	if d.position > 0 {
+		b = append(b, ", this is number "...)
+		b = strconv.AppendInt(b, int64(d.position), 10)
+	}
+	if d.expect > 0 {
+		b = append(b, ", its turn comes in about "...)
+		b = appendAbout(b, d.expect)
+	}
 	return string(b)
+}
+
+// appendAbout writes a duration as roughly as it is known: 40s, 25m, 3h20m.
+func appendAbout(b []byte, d time.Duration) []byte {
+	switch {
+	case d < time.Minute:
+		return append(strconv.AppendInt(b, int64((d+time.Second-1)/time.Second), 10), 's')
+	case d < time.Hour:
+		return append(strconv.AppendInt(b, int64(d/time.Minute), 10), 'm')
+	}
+	b = append(strconv.AppendInt(b, int64(d/time.Hour), 10), 'h')
+	if m := d % time.Hour / time.Minute; m > 0 && d < 24*time.Hour {
+		b = append(strconv.AppendInt(b, int64(m), 10), 'm')
+	}
+	return b
 }

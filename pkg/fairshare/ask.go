@@ -75,6 +75,16 @@ func (s *Scheduler) Peek(now time.Time, free int, h *Host, errors int) Answer {
 	return Answer{Yes: true}
 }
 
+// Vacancy says whether a slot is free that is not kept for a host whose turn it is.
+// It changes nothing.
+func (s *Scheduler) Vacancy(free int) Answer {
+	if free > s.calls.due() {
+		return Answer{Yes: true}
+	}
+	n := s.Waiting() + 1
+	return Answer{Position: n, Expect: s.expect(n), Wait: s.cfg.ClaimWindow / 2}
+}
+
 // hear records an ask: the ask clock, the gap since the host's last one, whether
 // it passed the earlier checks. Then it parks silent hosts, never this one, and
 // enters it if it does not stand in the queue.

@@ -35,6 +35,9 @@ func (t *Stats) granted(l Lane, wait time.Duration) {
 	t.Waits[i]++
 }
 
+// Waiting is how many hosts want a slot: those that wait and those that are called.
+func (s *Scheduler) Waiting() int { return s.waiting() + s.calls.live }
+
 // Stats returns the counts so far.
 func (s *Scheduler) Stats() Stats { return s.stats }
 
@@ -52,10 +55,11 @@ type View struct {
 
 // TenantView is one tenant.
 type TenantView struct {
-	Name                              string
-	Weight                            float64
-	Holding, Called, Waiting, Failing int // Failing: of those Waiting
-	Granted                           uint64
+	Name                     string
+	Weight                   float64
+	Holding, Called, Waiting int
+	Failing, CalledFailing   int // of those Waiting, and of those Called
+	Granted                  uint64
 }
 
 // HostView is one host of the queue.
@@ -84,7 +88,8 @@ func (s *Scheduler) View(now time.Time, limit int) View {
 		v.Tenants = append(v.Tenants, TenantView{
 			Name: t.name, Weight: s.cfg.weight(t.name), Holding: t.holding, Granted: t.granted,
 			Called: t.lanes[Healthy].calls + t.lanes[Failing].calls, Failing: t.lanes[Failing].waiting.len(),
-			Waiting: t.lanes[Healthy].waiting.len() + t.lanes[Failing].waiting.len(),
+			CalledFailing: t.lanes[Failing].calls,
+			Waiting:       t.lanes[Healthy].waiting.len() + t.lanes[Failing].waiting.len(),
 		})
 	}
 	slices.SortFunc(v.Tenants, func(a, b TenantView) int { return cmp.Compare(a.Name, b.Name) })

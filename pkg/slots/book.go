@@ -22,6 +22,14 @@ func (l *Ledger) find(id ID) *host {
 	return l.byName[id.Name]
 }
 
+// Name returns the name of the host with that UUID, "" where none is known.
+func (l *Ledger) Name(uuid string) string {
+	if h := l.byUUID[uuid]; h != nil {
+		return h.id.Name
+	}
+	return ""
+}
+
 // admit returns the host that id means and makes one where there is none; the
 // host learns what id knows.
 func (l *Ledger) admit(id ID) *host {
@@ -75,6 +83,8 @@ func (l *Ledger) fold(from, h *host) {
 	h.lastAsk = later(h.lastAsk, from.lastAsk)
 	from.slot = slot{}
 	from.wanted = false
+	from.lost, from.into = folded, h
+	h.failures, h.unused = max(h.failures, from.failures), max(h.unused, from.unused)
 	l.enlist(from)
 	if h.facts {
 		h.pool, _ = l.poolFor(h, "", false)
@@ -94,6 +104,7 @@ func (l *Ledger) drop(h *host) {
 		delete(l.byName, h.id.Name)
 	}
 	h.seen, h.wanted = seen{}, false
+	h.lost = dropped
 	l.enlist(h)
 }
 
@@ -101,6 +112,7 @@ func (l *Ledger) drop(h *host) {
 // fetch was answered stays, so that the ask's own word places the host (LH-35).
 func (l *Ledger) erase(h *host) {
 	h.everYes, h.facts, h.lastBusy = false, false, ""
+	h.failures, h.failedAs, h.worked, h.unused = 0, "", false, 0
 	h.yesSeq, h.yesAt = 0, time.Time{}
 	if l.byName[h.id.Name] == h {
 		delete(l.byName, h.id.Name) // the name may have a new node

@@ -53,6 +53,13 @@ type Verdict struct {
 // ID names the host that v is about.
 func (v Verdict) ID() ID { return v.ask.ID }
 
+// Pool is the limit that the host competes for; not with Exempt.
+func (v Verdict) Pool() Pool { return v.pool.id() }
+
+// Ref returns the host that v is about; false when the ledger does not know it,
+// which Commit, Grant and Forward change.
+func (v Verdict) Ref() (Ref, bool) { return Ref{v.host}, v.host != nil }
+
 // Check says how things stand with ask. It takes, renews and ends nothing.
 func (l *Ledger) Check(now time.Time, ask Ask) Verdict {
 	l.tick(now)

@@ -116,7 +116,7 @@ func (l *Ledger) vanish(h *host) {
 	default:
 		l.totals.Vanished++
 		l.note(NoticeVanished, h)
-		l.vacate(h)
+		l.vacate(h, EndFinished)
 		l.erase(h)
 	}
 }
@@ -125,5 +125,6 @@ func (l *Ledger) vanish(h *host) {
 func (l *Ledger) expire(h *host) {
 	l.totals.Expired++
 	l.note(NoticeExpired, h)
-	l.vacate(h)
+	l.vacate(h, EndUnused)
+	h.idled()
 }

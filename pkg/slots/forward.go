@@ -87,6 +87,7 @@ func (l *Ledger) accepted(h *host, put *Put) {
 	l.change(h, func() { h.busySeq = h.yesSeq })
 	h.take(put.target.Op())
 	h.lastBusy = state
+	h.worked = true
 	h.out, h.gone = false, 0
 }
 
@@ -95,7 +96,7 @@ func (l *Ledger) accepted(h *host, put *Put) {
 func (l *Ledger) refused(h *host, put *Put) {
 	if h.byPut == put && h.flights == 0 && h.doubts == 0 && !h.checked && h.busySeq == 0 {
 		l.totals.Refused++
-		l.vacate(h)
+		l.vacate(h, EndRefused)
 	}
 }
 

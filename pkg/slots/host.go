@@ -65,6 +65,18 @@ type host struct {
 
 	boots bool // at work, but not counted
 
+	owner   Owner
+	touched bool // on the list of Changes
+	lost    lost
+	into    *host // folded into this one
+	end     End   // of the last slot
+
+	// Failures in a row by our own observation.
+	failures int
+	failedAs ironic.State // the last one
+	worked   bool         // busy since the last sight outside, or so Ironic said
+	unused   int          // leases in a row that were never used
+
 	// Stillness by our own observation (LH-33).
 	stillSince time.Time
 	beat       string

@@ -6,6 +6,13 @@ import (
 	"github.com/ironic-throttle/ironic-throttle/pkg/api"
 )
 
+// Hear enters the host of v, which asks, and returns it.
+func (l *Ledger) Hear(now time.Time, v *Verdict) Ref {
+	l.tick(now)
+	v.host = l.heard(*v)
+	return Ref{v.host}
+}
+
 // Commit carries out what a yes of v means: a held slot is renewed, a done one
 // ended. It also remembers that the host asked. For a no, and for Exempt, that
 // is all.
@@ -28,9 +35,7 @@ func (l *Ledger) Commit(now time.Time, v Verdict) {
 	case Exempt:
 		l.heard(v).everYes = true // should it boot from the network after all, it counts (LH-11)
 	default:
-		if v.host != nil || l.wanting(nil, v) {
-			l.heard(v)
-		}
+		l.heard(v)
 	}
 }
 
@@ -120,5 +125,5 @@ func (l *Ledger) yes(h *host, op api.Op) {
 // finish ends a slot whose work is over.
 func (l *Ledger) finish(h *host) {
 	l.totals.Finished++
-	l.vacate(h)
+	l.vacate(h, EndFinished)
 }

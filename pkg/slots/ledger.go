@@ -34,6 +34,7 @@ type Ledger struct {
 
 	totals  api.Totals
 	notices []Notice
+	touched []*host // whose slots may have changed since the last Changes
 }
 
 // New returns a ledger that starts now: it says no yes to a host without a slot
@@ -124,8 +125,9 @@ func (l *Ledger) occupy(h *host, k kind, p pool, seq uint64) {
 }
 
 // vacate ends h's slot.
-func (l *Ledger) vacate(h *host) {
+func (l *Ledger) vacate(h *host, end End) {
 	l.account(h, -1)
+	h.end = end
 	if h.off {
 		l.stuckAt = time.Time{} // the next oldest takes its place
 	}

@@ -66,6 +66,7 @@ func (l *Ledger) sight(mark ironic.Mark, n ironic.Node) *host {
 	l.place(h, n)
 	l.still(h, n)
 	h.seen = seen{mark: mark, found: true, state: n.State, erred: n.LastError != ""}
+	h.judge(n)
 	if n.State.Busy() || n.State.Extra() {
 		l.seenBusy(h, n)
 	} else {
@@ -130,7 +131,8 @@ func (l *Ledger) forget() {
 		return
 	}
 	old := func(h *host) bool {
-		return !h.holds() && !h.busy(l.cfg.CountExtra) && !h.everYes && passed(h.lastAsk, l.now, forgetAfter)
+		return !h.holds() && !h.busy(l.cfg.CountExtra) && !h.everYes && passed(h.lastAsk, l.now, forgetAfter) &&
+			(h.owner == nil || !h.owner.Keep())
 	}
 	for _, h := range l.byUUID {
 		if old(h) {

@@ -1,6 +1,12 @@
 package slots
 
-import "github.com/ironic-throttle/ironic-throttle/pkg/api"
+import (
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/ironic-throttle/ironic-throttle/pkg/api"
+)
 
 // pool is where a host's slot counts.
 type pool struct {
@@ -27,6 +33,53 @@ func (p pool) name() string {
 		return "exempt"
 	}
 	return p.group
+}
+
+// Pool names a limit: a conductor group that has one of its own, virtual media, or,
+// the zero value, the total.
+type Pool struct {
+	Group        string
+	VirtualMedia bool
+}
+
+// String is how the pool is shown; "" is the total.
+func (p Pool) String() string {
+	if p.VirtualMedia {
+		return VirtualMediaPool
+	}
+	return p.Group
+}
+
+func (p pool) id() Pool { return Pool{Group: p.group, VirtualMedia: p.class == virtual} }
+
+func (p Pool) pool() pool {
+	if p.VirtualMedia {
+		return pool{class: virtual}
+	}
+	return pool{group: p.Group}
+}
+
+// Pools lists the limits in force: the total, conductor groups by name, virtual
+// media.
+func (l *Ledger) Pools() []Pool {
+	pools := []Pool{{}}
+	for _, g := range slices.Sorted(maps.Keys(l.cfg.Groups)) {
+		pools = append(pools, Pool{Group: g})
+	}
+	if l.cfg.VirtualMedia > 0 {
+		pools = append(pools, Pool{VirtualMedia: true})
+	}
+	return pools
+}
+
+// Limit returns the slots of p alone.
+func (l *Ledger) Limit(p Pool) int { return l.slotsOf(p.pool()).Limit }
+
+// Free returns how many slots p has left for new hosts, at least 0.
+func (l *Ledger) Free(now time.Time, p Pool) int {
+	l.tick(now)
+	l.refreshStuck()
+	return max(0, l.free(p.pool()))
 }
 
 // tally counts the hosts of one pool.
@@ -98,6 +151,7 @@ func (l *Ledger) group(name string) *tally {
 // account adds h's share to its pool (sign 1) or takes it back (sign -1).
 // Whatever changes kind, pool, off or busySeq stands between the two.
 func (l *Ledger) account(h *host, sign int) {
+	l.touch(h)
 	if !h.holds() || h.off {
 		return
 	}

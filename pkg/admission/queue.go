@@ -1,0 +1,113 @@
+package admission
+
+import (
+	"cmp"
+	"slices"
+	"time"
+
+	"github.com/ironic-throttle/ironic-throttle/pkg/api"
+	"github.com/ironic-throttle/ironic-throttle/pkg/fairshare"
+)
+
+// Queue shows the lines of all pools, each with at most limit hosts.
+func (c *Controller) Queue(now time.Time, limit int) api.Queue {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	q := api.Queue{Pools: []api.PoolQueue{}}
+	for _, pool := range c.ledger.Pools() {
+		view := c.lines[pool].View(now, limit)
+		q.Pools = append(q.Pools, poolQueue(pool.String(), c.ledger.Free(now, pool), view))
+	}
+	return q
+}
+
+func poolQueue(name string, free int, v fairshare.View) api.PoolQueue {
+	q := api.PoolQueue{
+		Pool: name, Limit: v.Limit, Free: free,
+		Waiting: v.Waiting + v.Called, Called: v.Called, Due: v.Due, Parked: v.Parked,
+		Ahead: v.Ahead, OvertakeBound: v.Overtake,
+		ClaimWindowSeconds: v.ClaimWindow.Seconds(), MeanSlotSeconds: v.MeanSlot.Seconds(),
+		FailingOpen: v.FailingOpen, FailingCap: v.FailingCap, FailingHeld: v.FailingHeld,
+		Tenants: make([]api.TenantQueue, 0, len(v.Tenants)), Hosts: make([]api.QueuedHost, 0, len(v.Hosts)),
+	}
+	for _, t := range v.Tenants {
+		q.Tenants = append(q.Tenants, api.TenantQueue{
+			Tenant: t.Name, Weight: t.Weight, Holding: t.Holding, Called: t.Called,
+			Waiting: t.Waiting, Failing: t.Failing, Granted: t.Granted,
+		})
+	}
+	for _, h := range v.Hosts {
+		host := api.QueuedHost{
+			Position: h.Position, Name: h.Host.Name(), Tenant: h.Host.Tenant(), Lane: h.Lane.String(),
+			Errors: h.Errors, Called: h.Called, Due: h.Due,
+			WaitedSeconds: h.Waited.Seconds(), SilentSeconds: h.Silent.Seconds(), ExpectSeconds: h.Expect.Seconds(),
+		}
+		if t, ok := h.Host.Owner.(*turn); ok {
+			id := t.ref.ID()
+			host.Name, host.NodeUUID = id.Name, id.UUID
+		}
+		q.Hosts = append(q.Hosts, host)
+	}
+	return q
+}
+
+// turns adds up what the lines did.
+func (c *Controller) turns(now time.Time) api.Turns {
+	bounds := fairshare.WaitBounds()
+	sum := api.Turns{
+		Grants: map[string]uint64{}, Waiting: []api.WaitingCount{},
+		Waits: api.WaitHistogram{Bounds: make([]float64, len(bounds)), Counts: make([]uint64, len(bounds))},
+	}
+	for i, b := range bounds {
+		sum.Waits.Bounds[i] = b.Seconds()
+	}
+	waiting := map[api.WaitingCount]int{}
+	for _, pool := range c.ledger.Pools() {
+		l := c.lines[pool]
+		addStats(&sum, l.Stats())
+		for _, t := range l.View(now, 0).Tenants {
+			name := c.names.shown(t.Name)
+			failing := t.Failing + t.CalledFailing
+			waiting[api.WaitingCount{Lane: fairshare.Healthy.String(), Tenant: name}] += t.Waiting + t.Called - failing
+			waiting[api.WaitingCount{Lane: fairshare.Failing.String(), Tenant: name}] += failing
+		}
+	}
+	for cell, n := range waiting {
+		cell.Hosts = n
+		sum.Waiting = append(sum.Waiting, cell)
+	}
+	slices.SortFunc(sum.Waiting, func(a, b api.WaitingCount) int {
+		return cmp.Or(cmp.Compare(a.Tenant, b.Tenant), cmp.Compare(a.Lane, b.Lane))
+	})
+	return sum
+}
+
+func addStats(sum *api.Turns, s fairshare.Stats) {
+	sum.Calls += s.Calls
+	sum.Expired += s.Expired
+	sum.Overtakes += s.Overtakes
+	sum.Redeemed += s.Redeemed
+	for l, n := range s.Grants {
+		sum.Grants[fairshare.Lane(l).String()] += n
+	}
+	sum.Waits.SumSeconds += s.WaitSum.Seconds()
+	var upTo uint64
+	for i, n := range s.Waits {
+		upTo += n
+		if i < len(sum.Waits.Counts) {
+			sum.Waits.Counts[i] += upTo
+		}
+	}
+	sum.Waits.Count += upTo
+}
+
+// waiting is how many hosts want a slot of the pools that share the total, with
+// the calls that are open.
+func (c *Controller) waiting() (n int) {
+	for pool, l := range c.lines {
+		if !pool.VirtualMedia {
+			n += l.Waiting()
+		}
+	}
+	return n
+}

@@ -1,0 +1,57 @@
+package slots
+
+import (
+	"strings"
+
+	"github.com/ironic-throttle/ironic-throttle/pkg/ironic"
+)
+
+// unusedIsFailure is how many leases in a row that were never used count as one
+// failure (CONTRACT 3.5).
+const unusedIsFailure = 3
+
+// judge counts how h's work ended, once for each end. BMO's own count is wiped by
+// the deprovision that follows a failure (CONTRACT, fact 5); this one is ended by
+// success of the kind that failed.
+func (h *host) judge(n ironic.Node) {
+	if n.State.Busy() || n.State.Extra() {
+		h.worked, h.unused = true, 0
+		return
+	}
+	if !h.worked {
+		return
+	}
+	h.worked = false
+	switch {
+	case n.State.Failed():
+		if !aborted(n) {
+			h.failures++
+			h.failedAs = n.State
+		}
+	case h.failures > 0 && h.mends(n.State):
+		h.failures, h.failedAs = 0, ""
+	}
+}
+
+// mends reports whether a work that ended in state s proves that what failed last
+// goes well now. Deprovisioning proves nothing: it follows each failure.
+func (h *host) mends(s ironic.State) bool {
+	switch h.failedAs {
+	case ironic.InspectFailed:
+		return s == ironic.Manageable && h.lastBusy.Inspection() || s == ironic.Active
+	case ironic.CleanFailed:
+		return s == ironic.Manageable || s == ironic.Available || s == ironic.Active
+	}
+	return s == ironic.Active
+}
+
+// aborted reports whether somebody ended n's work on purpose.
+func aborted(n ironic.Node) bool { return strings.Contains(n.LastError, "aborted") }
+
+// idled counts a lease that h did not use.
+func (h *host) idled() {
+	if h.unused++; h.unused == unusedIsFailure {
+		h.unused = 0
+		h.failures++
+	}
+}
