@@ -101,8 +101,8 @@
 // between them, but at most max(2 s, CLAIM/4), where CLAIM is clamp(2 · G95, 10 s,
 // 1 h), or ClaimWindow before any gap: while nobody asks nobody grows silent. A host
 // is silent when the whole seconds of the ask clock have reached last ask + CLAIM,
-// rounded up to a second. The window is the one at the host's last ask, or the
-// present one when that is longer. A silent host is parked;
+// rounded up to a second. The window is the one at the host's last ask; when that
+// ends and the present one is longer, the host has until that one ends. A silent host is parked;
 // was it called, its tenant gets back exactly what the call cost. A gap is the time
 // on the ask clock between two asks of one host while it waits, is called or
 // parked, if at least 1 s; percentiles are nearest-rank over the last 512 gaps,

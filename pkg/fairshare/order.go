@@ -40,12 +40,18 @@ func (o *order) tenant(name string, quantum int64) *tenant {
 	return t
 }
 
-// tag is the start tag of t.
+// tag is the start tag of t, with what it gets by not having been eligible.
 func (o *order) tag(t *tenant) int64 {
-	if (t.at == &o.late || t.at == &o.floored) && t.in < o.floorFrom {
-		return max(t.f, o.floor)
+	f := t.f
+	if t.at == &o.late || t.at == &o.floored {
+		if t.in < o.floorFrom {
+			f = max(f, o.floor)
+		}
+		if t.in < o.shutAt && o.shutAt == o.readings {
+			f = max(f, o.v)
+		}
 	}
-	return t.f
+	return f
 }
 
 // place puts t where its hosts want it; call it after each change of them.
