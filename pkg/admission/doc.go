@@ -6,8 +6,13 @@
 //	exempt | nothing left to start | already holds a slot
 //	stale view | still starting
 //	(held off | pool short-circuited | breaker | rate: not in this version)
-//	turn: first come, first served (the fair turn takes this place)
+//	fair turn
 //	free slot
+//
+// The ledger (pkg/slots) says how things stand, the line of the host's pool
+// (pkg/fairshare) whose turn it is. A host has one identity for both: its turn hangs
+// on the ledger's host. What the ledger learns of slots that began or ended, by a
+// poll or a PUT, goes on to the lines at once (sync).
 //
 // A Controller starts no goroutine and reads no clock: now is an argument, and
 // whoever polls Ironic feeds it through the ironic.View methods. So the same
