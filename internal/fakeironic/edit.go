@@ -5,6 +5,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/ironic-throttle/ironic-throttle/pkg/ironic"
 )
@@ -235,18 +236,41 @@ func (w *World) setMaintenance(n *node, on bool, reason string) {
 }
 
 func (c *call) setMaintenance(n *node, on bool) (int, []byte, *fault) {
-	if f := c.w.reach(n); f != nil {
-		return 0, nil, f
-	}
-	if host := n.holder(); host != "" {
-		return 0, nil, lockedFault(n, host)
-	}
 	reason := ""
 	if text, ok := c.arguments()["reason"].(string); ok && on {
 		reason = text
 	}
-	c.w.setMaintenance(n, on, reason)
+	if f := c.w.maintain(n, on, reason); f != nil {
+		return 0, nil, f
+	}
 	return 202, nil, nil
+}
+
+func (w *World) maintain(n *node, on bool, reason string) *fault {
+	if f := w.reach(n); f != nil {
+		return f
+	}
+	if host := n.holder(); host != "" {
+		return lockedFault(n, host)
+	}
+	w.setMaintenance(n, on, reason)
+	return nil
+}
+
+// EndMaintenance is DELETE /v1/nodes/<ident>/maintenance without HTTP; the result
+// is as for SetProvision.
+func (w *World) EndMaintenance(now time.Time, ident string) (status int, faultstring string) {
+	w.Advance(now)
+	w.count(callOther)
+	n := w.find(ident)
+	if n == nil {
+		f := notFound(ident)
+		return f.status, f.text
+	}
+	if f := w.maintain(n, false, ""); f != nil {
+		return f.status, f.text
+	}
+	return 202, ""
 }
 
 func (c *call) removeNode(ident string) (int, []byte, *fault) {
