@@ -60,7 +60,7 @@ func (a *App) apply(u config.Update) {
 		a.refuse(old, u)
 		return
 	}
-	if u.Err = a.controller.SetLimits(time.Now(), slotLimits(u.Config.Limits)); u.Err != nil {
+	if u.Err = a.controller.Reconfigure(time.Now(), slotLimits(u.Config.Limits), turns(u.Config.Turns)); u.Err != nil {
 		a.refuse(old, u)
 		return
 	}

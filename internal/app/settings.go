@@ -31,8 +31,8 @@ func ironicSettings(o Options, log *slog.Logger) ironic.Settings {
 // admissionConfig is what the decision needs of c.
 func admissionConfig(c config.Config) admission.Config {
 	return admission.Config{
-		Mode:        admission.Mode(c.Mode),
-		ClaimWindow: c.Turns.ClaimWindow,
+		Mode:  admission.Mode(c.Mode),
+		Turns: turns(c.Turns),
 		Slots: slots.Config{
 			Limits:             slotLimits(c.Limits),
 			ExemptVirtualMedia: c.Limits.ExemptVirtualMedia,
@@ -51,4 +51,12 @@ func admissionConfig(c config.Config) admission.Config {
 // slotLimits is the part of the limits that changes while running.
 func slotLimits(l config.Limits) slots.Limits {
 	return slots.Limits{Total: l.Total, Groups: l.Pools, VirtualMedia: l.VirtualMedia, StuckCap: l.StuckCap}
+}
+
+// turns is the rest of what changes while running.
+func turns(t config.Turns) admission.Turns {
+	return admission.Turns{
+		Ahead: t.Ahead, Overtake: t.Overtake, RedeemAfter: t.RedeemAfter, ClaimWindow: t.ClaimWindow,
+		Threshold: t.FailingThreshold, Cap: t.FailingCap, Reserve: t.FailingReserve, Weights: t.Weights,
+	}
 }

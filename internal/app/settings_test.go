@@ -34,14 +34,21 @@ func TestEverySettingArrives(t *testing.T) {
 		},
 		View:   config.View{PollInterval: 6, MaxAge: 7, MaxStale: 8, ListMaxAge: 9},
 		Leases: config.Leases{TTL: 10, Linger: 11, StartupSettle: 12},
-		Turns:  config.Turns{ClaimWindow: 13},
+		Turns: config.Turns{
+			Ahead: 15, Overtake: 16, RedeemAfter: 17, ClaimWindow: 13, FailingThreshold: 18, FailingCap: 19, FailingReserve: 20,
+			Weights: map[string]float64{"prod": 21},
+		},
 		Ironic: config.Ironic{
 			Endpoint: "e", AuthRootDir: "a", CACertFile: "ca", ClientCertFile: "cert", ClientKeyFile: "key",
 			Insecure: true, SkipClientSANVerify: true, Timeout: 14 * time.Second,
 		},
 	}
 	wantDecision := admission.Config{
-		Mode: admission.Observe, ClaimWindow: 13,
+		Mode: admission.Observe,
+		Turns: admission.Turns{
+			Ahead: 15, Overtake: 16, RedeemAfter: 17, ClaimWindow: 13, Threshold: 18, Cap: 19, Reserve: 20,
+			Weights: map[string]float64{"prod": 21},
+		},
 		Slots: slots.Config{
 			Limits:             slots.Limits{Total: 1, Groups: map[string]int{"rack1": 2}, VirtualMedia: 3, StuckCap: 5},
 			ExemptVirtualMedia: true, Count: slots.CountBusy, CountExtra: true,

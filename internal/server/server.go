@@ -21,14 +21,10 @@ type Decider interface {
 	Vacancy(now time.Time) api.Answer
 	// Status shows everything but Version and Settings.
 	Status(now time.Time) api.Status
-	// FirstLook is closed after the first complete poll.
-	FirstLook() <-chan struct{}
-}
-
-// queuer is a Decider with a queue.
-type queuer interface {
 	// Queue shows who waits, at most limit hosts of each pool.
 	Queue(now time.Time, limit int) api.Queue
+	// FirstLook is closed after the first complete poll.
+	FirstLook() <-chan struct{}
 }
 
 // Options is what New needs. Decider is required; everything else may be zero.
@@ -51,7 +47,6 @@ type Options struct {
 // Server holds the three handlers. Make one with New; Serve runs them.
 type Server struct {
 	decider  Decider
-	queuer   queuer
 	version  string
 	settings func() map[string]string
 	warnings func() []string
@@ -87,17 +82,13 @@ func New(o Options) (*Server, error) {
 			return nil, err
 		}
 	}
-	rt := routes{
+	s.api = s.guarded(routes{
 		"/v1/isready": {http.MethodGet: s.vacancy, http.MethodPost: s.isReady},
 		"/v1/status":  {http.MethodGet: s.status},
 		"/v1/slots":   {http.MethodGet: s.slots},
+		"/v1/queue":   {http.MethodGet: s.queue},
 		"/":           {http.MethodGet: servePage},
-	}
-	if q, ok := o.Decider.(queuer); ok {
-		s.queuer = q
-		rt["/v1/queue"] = map[string]http.HandlerFunc{http.MethodGet: s.queue}
-	}
-	s.api = s.guarded(rt)
+	})
 	s.health = s.guarded(routes{
 		"/healthz": {http.MethodGet: healthz},
 		"/readyz":  {http.MethodGet: s.readyz},
