@@ -12,11 +12,13 @@ import (
 	"github.com/ironic-throttle/ironic-throttle/pkg/api"
 )
 
-func TestLH19_HotReloadOfLimits(t *testing.T) {
-	var file atomic.Pointer[string]
-	write := func(text string) { file.Store(&text) }
-	write("maxConcurrentProvisioningHosts: 1\nbmoConcurrency: 2")
-	play(t, func(o *Options, _ *fakeironic.Server) {
+// fileOf is a config file that a test changes, with text to begin with, and what
+// makes an App read it.
+func fileOf(t *testing.T, text string) (*atomic.Pointer[string], func(*Options, *fakeironic.Server)) {
+	t.Helper()
+	file := &atomic.Pointer[string]{}
+	file.Store(&text)
+	return file, func(o *Options, _ *fakeironic.Server) {
 		src := config.Sources{
 			Environ:  []string{"IRONIC_ENDPOINT=http://ironic/v1", "IRONIC_THROTTLE_CONFIG=f.yaml"},
 			ReadFile: func(string) ([]byte, error) { return []byte(*file.Load()), nil },
@@ -27,7 +29,13 @@ func TestLH19_HotReloadOfLimits(t *testing.T) {
 		}
 		c.Listen = config.Listen{}
 		o.Config, o.Warnings, o.Reload = c, warnings, &src
-	}, func(s *stage) {
+	}
+}
+
+func TestLH19_HotReloadOfLimits(t *testing.T) {
+	file, fromFile := fileOf(t, "maxConcurrentProvisioningHosts: 1\nbmoConcurrency: 2")
+	write := func(text string) { file.Store(&text) }
+	play(t, fromFile, func(s *stage) {
 		s.pass(70 * time.Second)
 		s.says("host-1", api.ReasonGranted)
 		s.says("host-2", api.ReasonFull)
@@ -75,6 +83,54 @@ func TestLH19_HotReloadOfLimits(t *testing.T) {
 			if n := s.log.count(row.words...); n != row.want {
 				t.Errorf("%d lines with %q, want %d", n, row.words, row.want)
 			}
+		}
+	})
+}
+
+// What the queue says follows the file, and nobody loses a place by it.
+func TestHotReloadOfTurns(t *testing.T) {
+	const limit = "maxConcurrentProvisioningHosts: 4\n"
+	file, fromFile := fileOf(t, limit)
+	play(t, fromFile, func(s *stage) {
+		queue := func() api.PoolQueue {
+			t.Helper()
+			q := s.app.controller.Queue(time.Now(), 100)
+			if len(q.Pools) != 1 || len(q.Pools[0].Tenants) != 1 {
+				t.Fatalf("queue %+v, want one pool with one tenant", q)
+			}
+			return q.Pools[0]
+		}
+		s.pass(70 * time.Second)
+		for _, name := range []string{"host-1", "host-2", "host-3", "host-4"} {
+			s.says(name, api.ReasonGranted)
+		}
+		s.says("host-5", api.ReasonFull)
+		s.says("host-6", api.ReasonFull)
+		if q := queue(); q.Tenants[0].Weight != 1 || q.FailingCap != 1 || len(q.Hosts) != 2 {
+			t.Errorf("at first: %+v", q)
+		}
+		text := limit + "tenantWeights: {ns-01: 3}\nfailingCap: 2\ncallAhead: 7\novertakeBound: 33"
+		file.Store(&text)
+		s.pass(10 * time.Second)
+		q := queue()
+		if q.Tenants[0].Weight != 3 || q.FailingCap != 2 || q.Ahead != 7 || q.OvertakeBound != 33 {
+			t.Errorf("after the change: %+v", q)
+		}
+		if len(q.Hosts) != 2 || q.Hosts[0].Name != "ns-01~host-5" || q.Hosts[1].Name != "ns-01~host-6" {
+			t.Errorf("somebody lost a place: %+v", q.Hosts)
+		}
+		// Each value is sound, only the limit does not fit them any more.
+		low := strings.Replace(text, ": 4", ": 2", 1) + "\nfailingReserve: 1"
+		file.Store(&low)
+		s.pass(10 * time.Second)
+		if q := queue(); q.Limit != 4 || q.FailingCap != 2 {
+			t.Errorf("a file that does not fit was taken: %+v", q)
+		}
+		if n := s.log.count("the config file is refused", "FAILING_CAP", "FAILING_RESERVE", "MAX_CONCURRENT_PROVISIONING_HOSTS, which is 2"); n != 1 {
+			t.Errorf("%d lines about it, want 1", n)
+		}
+		if n := s.log.count("setting changed by the config file", "setting=tenantWeights", `is="ns-01=3"`); n != 1 {
+			t.Errorf("%d lines about the weights, want 1: %s", n, s.log.text.String())
 		}
 	})
 }

@@ -48,7 +48,7 @@ func turnsText(p api.PoolQueue) string {
 	if p.FailingOpen {
 		lane = "open"
 	}
-	return fmt.Sprintf("%d called ahead, claim window %s, a slot is held for %s, failing lane %s with %d of %d",
+	return fmt.Sprintf("up to %d called ahead, claim window %s, a slot is held for %s, failing lane %s with %d of %d",
 		p.Ahead, age(p.ClaimWindowSeconds), age(p.MeanSlotSeconds), lane, p.FailingHeld, p.FailingCap)
 }
 
