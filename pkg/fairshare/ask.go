@@ -10,7 +10,7 @@ type Answer struct {
 	Capped bool
 	// Position in the queue, 1 = next: called hosts by the age of their call, then
 	// the others in the order of the calls to come, failing ones last while their
-	// lane is shut. An estimate where more than 128 tenants wait. 0 with a yes.
+	// lane is shut. An estimate where more than 64 tenants wait. 0 with a yes.
 	Position int
 	// Expect is when a slot may come, going by how long slots are held.
 	Expect time.Duration

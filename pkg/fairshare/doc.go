@@ -126,6 +126,6 @@
 // # Cost
 //
 // A host asks, waits, is called or leaves in O(log n). Nothing is ever scanned but
-// the position in Answer, which looks at no more than 128 tenants; memory is that of
+// the position in Answer, which looks at no more than 64 tenants; memory is that of
 // the hosts that the owner has not let go (Leave) and of their tenants.
 package fairshare

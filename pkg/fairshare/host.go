@@ -39,6 +39,9 @@ const Unknown = -1
 // Host is the turn of one host. Make one with NewHost; it belongs to the Scheduler
 // that it was first given to, until Leave.
 type Host struct {
+	key, seq int64    // seq 0: none
+	node     treeNode // beside the key: a search touches one cache line of each host
+
 	// Owner is for the owner of the Scheduler.
 	Owner any
 
@@ -48,10 +51,9 @@ type Host struct {
 	lane   Lane
 	errors int
 
-	t        *tenant // while not Absent
-	key, seq int64   // seq 0: none
-	entered  time.Time
-	losses   int // calls that others took over in this wait
+	t       *tenant // while not Absent
+	entered time.Time
+	losses  int // calls that others took over in this wait
 
 	asked   bool // has asked since it last came or held a slot
 	lastAsk time.Duration
@@ -59,7 +61,6 @@ type Host struct {
 	gap     time.Duration // own last one, 0: none
 	passed  bool          // its last ask passed every earlier check
 
-	node treeNode
 	link wheelLink
 	call
 	lease

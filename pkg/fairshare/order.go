@@ -34,7 +34,8 @@ func newOrder() order {
 func (o *order) tenant(name string, quantum int64) *tenant {
 	t := o.tenants[name]
 	if t == nil {
-		t = &tenant{name: name, q: quantum, read: -1}
+		t = &tenant{name: name, read: -1}
+		t.setQuantum(quantum)
 		o.tenants[name] = t
 	}
 	return t

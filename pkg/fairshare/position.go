@@ -3,7 +3,7 @@ package fairshare
 import "time"
 
 // looked bounds how many tenants a position takes into account one by one.
-const looked = 128
+const looked = 64
 
 // refusal is the no to h, which waits or is called.
 func (s *Scheduler) refusal(h *Host) Answer {
@@ -41,9 +41,9 @@ func (s *Scheduler) position(h *Host) int {
 			ahead += s.lane[Healthy].waiting
 		}
 	}
-	own := 0
-	for l := from; l <= to; l++ {
-		own += h.t.lanes[l].waiting.rank(h)
+	own := ownRank(h)
+	if other := 1 - h.lane; from <= other && other <= to {
+		own += h.t.lanes[other].waiting.rank(h)
 	}
 	start := s.tag(h.t) + int64(own)*h.t.q
 	return ahead + own + s.others(h.t, start, from, to) + 1
@@ -78,12 +78,20 @@ func (s *Scheduler) callsBefore(o, t *tenant, start int64, from, to Lane) int {
 		waiting += o.lanes[l].waiting.len()
 	}
 	d := start - s.tag(o)
-	if d < 0 || waiting == 0 {
+	switch {
+	case d < 0 || waiting == 0:
 		return 0
+	case d >= int64(waiting)*o.q:
+		return waiting
 	}
-	calls := d / o.q
-	if d%o.q != 0 || o.name < t.name {
+	calls := int64(float64(d) * o.perUnit) // a division would be the dearest part of an ask
+	if calls*o.q > d {
+		calls--
+	} else if (calls+1)*o.q <= d {
 		calls++
 	}
-	return int(min(calls, int64(waiting)))
+	if calls*o.q < d || o.name < t.name {
+		calls++
+	}
+	return int(calls)
 }

@@ -51,7 +51,7 @@ func (s *Scheduler) Configure(cfg Config) error {
 	cfg.Weights = maps.Clone(cfg.Weights)
 	s.cfg = cfg
 	for _, t := range s.tenants {
-		t.q = cfg.quantum(t.name)
+		t.setQuantum(cfg.quantum(t.name))
 	}
 	for _, h := range s.calls.hosts[s.calls.dueEnd:] { // more losses may be allowed now, or fewer
 		if h != nil {

@@ -4,11 +4,12 @@ import "container/heap"
 
 // tenant is one namespace with its hosts.
 type tenant struct {
-	name  string
-	q     int64 // quantum
-	f     int64 // start tag; see Scheduler.tag
-	v     int64 // calls so far
-	lanes [2]lane
+	name    string
+	q       int64   // quantum
+	perUnit float64 // 1/q
+	f       int64   // start tag; see Scheduler.tag
+	v       int64   // calls so far
+	lanes   [2]lane
 
 	hosts   int // that are not Absent
 	holding int
@@ -20,6 +21,8 @@ type tenant struct {
 	// read is the number of the last reading in which it was eligible; in at least.
 	read int64
 }
+
+func (t *tenant) setQuantum(q int64) { t.q, t.perUnit = q, 1/float64(q) }
 
 // lane is one of a tenant's two queues.
 type lane struct {

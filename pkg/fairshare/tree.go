@@ -3,7 +3,10 @@ package fairshare
 // tree holds the waiting hosts of one lane by (key, seq): a treap that knows the
 // size of each subtree, so that a host's rank costs O(log n) as well. The priority
 // is a hash of seq: no history builds a deep tree but one that knows the hash.
-type tree struct{ root *Host }
+type tree struct {
+	root *Host
+	n    int
+}
 
 type treeNode struct {
 	left, right, up *Host
@@ -22,7 +25,7 @@ func size(h *Host) int {
 	return int(h.node.size)
 }
 
-func (t *tree) len() int { return size(t.root) }
+func (t *tree) len() int { return t.n }
 
 // first returns the host that is next, or nil.
 func (t *tree) first() *Host {
@@ -49,6 +52,7 @@ func next(h *Host) *Host {
 }
 
 func (t *tree) insert(h *Host) {
+	t.n++
 	h.node = treeNode{size: 1, prio: hash(uint64(h.seq))}
 	if t.root == nil {
 		t.root = h
@@ -73,6 +77,7 @@ func (t *tree) insert(h *Host) {
 }
 
 func (t *tree) remove(h *Host) {
+	t.n--
 	for h.node.left != nil || h.node.right != nil {
 		child := h.node.left
 		if child == nil || h.node.right != nil && h.node.right.node.prio > child.node.prio {
@@ -129,10 +134,22 @@ func (t *tree) replace(up, old, h *Host) {
 func (t *tree) rank(h *Host) (n int) {
 	for at := t.root; at != nil; {
 		if at.before(h) {
-			n += 1 + size(at.node.left)
+			n += size(at) - size(at.node.right)
 			at = at.node.right
 		} else {
 			at = at.node.left
+		}
+	}
+	return n
+}
+
+// ownRank is rank for a host that is in its tree: only the hosts above it are
+// looked at.
+func ownRank(h *Host) int {
+	n := size(h.node.left)
+	for up := h.node.up; up != nil; h, up = up, up.node.up {
+		if up.node.right == h {
+			n += size(up) - size(h)
 		}
 	}
 	return n
