@@ -70,7 +70,7 @@ type Leases struct {
 	StartupSettle time.Duration // LH-24
 }
 
-// Auto, as a number of Turns, leaves it to a formula: CONTRACT 3.5 has it.
+// Auto as a number of Turns leaves it to a formula: CONTRACT 3.5 has it.
 const Auto = -1
 
 // Turns says whose turn it is when more hosts want slots than there are
