@@ -1,0 +1,106 @@
+package fairshare
+
+import (
+	"fmt"
+	"testing"
+	"time"
+)
+
+// F-5: an ask by an eligible host of an open heap is a yes when no more wait than slots are free; a free slot is idle only while called hosts are silent, while it is kept for a due one, or while the cap bars the only waiters.
+func TestF5_WorkIsConserved(t *testing.T) {
+	t.Parallel()
+	inWorlds(t, func(*traits) {}, func() []law { return []law{workLaw{}} })
+}
+
+// F-5, in time: where every host that waits asks, no slot is idle for longer than a claim window and a gap of the ask clock.
+func TestF5_NoSlotIsIdleForLong(t *testing.T) {
+	t.Parallel()
+	inWorlds(t, func(tr *traits) { tr.bars = false }, func() []law { return []law{&idleLaw{}} })
+}
+
+type workLaw struct{}
+
+func (workLaw) check(w *world) error {
+	c, e := &w.counts, &w.event
+	if e.verb != "ask" && e.verb != "update" {
+		return nil
+	}
+	called := c[Called][Healthy] + c[Called][Failing]
+	waiting := c[Waiting][Healthy] + c[Waiting][Failing]
+	if open := c[Waiting][Healthy] > 0 || w.open() && waiting > 0; open && called < w.free() {
+		return fmt.Errorf("%d slots are free, %d hosts called, and %d wait", w.free(), called, waiting)
+	}
+	h := &w.hosts[e.host]
+	if e.verb != "ask" || e.answer.Yes || e.free <= 0 {
+		return nil
+	}
+	if (h.lane == Healthy || w.open()) && called+waiting <= e.free {
+		return fmt.Errorf("no, with %d called and %d waiting", called, waiting)
+	}
+	older := 0
+	for i := range w.hosts {
+		if w.hosts[i].state == Called && w.order(i) < w.order(e.host) && w.due(i) <= w.grants {
+			older++
+		}
+	}
+	if h.state == Called && e.free > older {
+		return fmt.Errorf("no to a called host; %d slots are kept for older calls", older)
+	}
+	return nil
+}
+
+// idleLaw measures for how long a slot was free on the ask clock while hosts waited
+// that had asked since and may be called.
+type idleLaw struct {
+	gap   time.Duration // longest between two asks of one host
+	asked map[int]time.Duration
+	since time.Duration
+}
+
+func (l *idleLaw) check(w *world) error {
+	if l.asked == nil {
+		l.asked = map[int]time.Duration{}
+	}
+	e, clock := &w.event, w.clock()
+	if e.verb == "ask" {
+		if last, ok := l.asked[e.host]; ok {
+			l.gap = max(l.gap, clock-last)
+		}
+		l.asked[e.host] = clock
+		if e.answer.Yes {
+			delete(l.asked, e.host)
+		}
+	}
+	barred := w.counts[Waiting][Healthy] == 0 && !w.open()
+	if w.free() <= 0 || e.answer.Yes || barred && w.counts[Called][Healthy]+w.counts[Called][Failing] == 0 ||
+		w.counts[Waiting][Healthy]+w.counts[Waiting][Failing]+w.counts[Called][Healthy]+w.counts[Called][Failing] == 0 {
+		l.since = clock
+		return nil
+	}
+	claim := min(max(2*l.gap, w.cfg.ClaimWindow, minClaim), maxClaim)
+	longest := claim + claim/4 + l.every(w) + 2*time.Second
+	if idle := clock - l.since; idle > longest {
+		return fmt.Errorf("slots were idle for %v, longer than %v", idle, longest)
+	}
+	return nil
+}
+
+// every is the longest time between two asks of a host that has not gone away.
+func (l *idleLaw) every(w *world) time.Duration {
+	var longest time.Duration
+	for i := range w.hosts {
+		longest = max(longest, w.hosts[i].every[1])
+	}
+	return longest
+}
+
+// clock is the ask clock.
+func (w *world) clock() time.Duration {
+	switch t := w.turns.(type) {
+	case *real:
+		return t.s.clock
+	case *model:
+		return t.s.clock
+	}
+	return 0
+}

@@ -1,0 +1,102 @@
+package fairshare
+
+import (
+	"fmt"
+	"time"
+)
+
+// turns is what the scheduler and the reference model have in common. Hosts are
+// numbers, so that one history drives both.
+type turns interface {
+	configure(Config) error
+	ask(now time.Time, free, host, errors int) Answer
+	peek(now time.Time, free, host, errors int) Answer
+	refused(now time.Time, host, errors int)
+	bar(now time.Time, host int)
+	leave(now time.Time, host int)
+	hold(now time.Time, host, errors int)
+	told(host, errors int)
+	release(now time.Time, host int, how End)
+	update(now time.Time, free int)
+	askPlanned(now time.Time, free, host, n int) bool
+	state(host int) State
+	lane(host int) Lane
+	// losses is how many calls others took over from a host.
+	losses(host int) int
+	// order grows with the age of a call; due is when it is.
+	order(host int) int64
+	due(host int) int64
+}
+
+// real is the scheduler under test.
+type real struct {
+	s     *Scheduler
+	hosts []*Host
+}
+
+func newReal(cfg Config, tenants []string) (*real, error) {
+	s, err := New(cfg)
+	r := &real{s: s}
+	for i, tenant := range tenants {
+		r.hosts = append(r.hosts, NewHost(fmt.Sprint("host-", i), tenant))
+	}
+	return r, err
+}
+
+func (r *real) configure(cfg Config) error { return r.s.Configure(cfg) }
+func (r *real) ask(now time.Time, free, host, errors int) Answer {
+	return r.s.Ask(now, free, r.hosts[host], errors)
+}
+func (r *real) peek(now time.Time, free, host, errors int) Answer {
+	return r.s.Peek(now, free, r.hosts[host], errors)
+}
+func (r *real) refused(now time.Time, host, errors int)  { r.s.Refused(now, r.hosts[host], errors) }
+func (r *real) bar(now time.Time, host int)              { r.s.Bar(now, r.hosts[host]) }
+func (r *real) leave(now time.Time, host int)            { r.s.Leave(now, r.hosts[host]) }
+func (r *real) hold(now time.Time, host, errors int)     { r.s.Hold(now, r.hosts[host], errors) }
+func (r *real) told(host, errors int)                    { r.s.Told(r.hosts[host], errors) }
+func (r *real) release(now time.Time, host int, how End) { r.s.Release(now, r.hosts[host], how) }
+func (r *real) update(now time.Time, free int)           { r.s.Update(now, free) }
+func (r *real) askPlanned(now time.Time, free, host, n int) bool {
+	return r.s.AskPlanned(now, free, r.hosts[host], n)
+}
+func (r *real) state(host int) State { return r.hosts[host].state }
+func (r *real) lane(host int) Lane   { return r.hosts[host].lane }
+func (r *real) losses(host int) int  { return r.hosts[host].losses }
+func (r *real) order(host int) int64 { return int64(r.hosts[host].ord) }
+func (r *real) due(host int) int64   { return r.hosts[host].due }
+
+// model is the reference.
+type model struct {
+	s     *refScheduler
+	hosts []*refHost
+}
+
+func newModel(cfg Config, tenants []string) *model {
+	m := &model{s: newRef(cfg)}
+	for i, tenant := range tenants {
+		m.hosts = append(m.hosts, &refHost{name: fmt.Sprint("host-", i), tenant: tenant})
+	}
+	return m
+}
+
+func (m *model) configure(cfg Config) error { return m.s.configure(cfg) }
+func (m *model) ask(now time.Time, free, host, errors int) Answer {
+	return m.s.ask(now, free, m.hosts[host], errors)
+}
+func (m *model) peek(time.Time, int, int, int) Answer     { return Answer{} }
+func (m *model) refused(now time.Time, host, errors int)  { m.s.refuse(now, m.hosts[host], errors) }
+func (m *model) bar(now time.Time, host int)              { m.s.bar(now, m.hosts[host]) }
+func (m *model) leave(now time.Time, host int)            { m.s.leave(now, m.hosts[host]) }
+func (m *model) hold(now time.Time, host, errors int)     { m.s.hold(now, m.hosts[host], errors) }
+func (m *model) told(host, errors int)                    { m.s.told(m.hosts[host], errors) }
+func (m *model) release(now time.Time, host int, how End) { m.s.release(now, m.hosts[host], how) }
+func (m *model) update(now time.Time, free int)           { m.s.update(now, free) }
+func (m *model) askPlanned(now time.Time, free, host, n int) bool {
+	return m.s.askPlanned(now, free, m.hosts[host], n)
+}
+func (m *model) state(host int) State { return m.hosts[host].state }
+func (m *model) lane(host int) Lane   { return m.hosts[host].lane }
+func (m *model) losses(host int) int  { return m.hosts[host].losses }
+func (m *model) order(host int) int64 { return m.hosts[host].call.ord }
+func (m *model) due(host int) int64   { return m.hosts[host].call.due }

@@ -1,0 +1,360 @@
+package fairshare
+
+import (
+	"cmp"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+)
+
+// world is a closed loop: hosts that ask, each in its way, work for a while when
+// they may, and come again. Laws watch every event of it.
+type world struct {
+	turns
+	*rand.Rand
+	cfg     Config
+	now     time.Time
+	hosts   []guest
+	foreign int // slots that work took which nobody granted
+	laws    []law
+	event   event // the last one
+
+	trace []string // of the last events, where wanted
+
+	counts [5][2]int // hosts by state and lane, after the event
+	grants int64
+	most   int // hosts called at once, ever
+}
+
+// guest is a host of the world.
+type guest struct {
+	tenant int
+	errors int
+	every  [2]time.Duration // gaps between its asks
+	next   time.Time        // its next ask; zero: none
+	ends   time.Time        // of its work
+	state  State            // after the last event
+	lane   Lane
+	losses int
+}
+
+// event is what one step did, as far as it can be seen from outside.
+type event struct {
+	verb   string
+	host   int
+	end    End
+	free   int // as told
+	answer Answer
+	before []guest
+
+	called   []int // in the order of the calls, also when granted at once
+	uncalled []int // with a refund
+	taken    int   // whose call the asker took over, or -1
+}
+
+// law looks at every event; an error says how it was broken.
+type law interface {
+	check(w *world) error
+}
+
+// traits are what differs between worlds.
+type traits struct {
+	errors             bool // hosts with errors
+	vanish             int  // in 1000 asks a host goes away for long
+	ends               bool // leases that end unused or refunded
+	foreign, bars      bool
+	calm               bool // free never shrinks but by grants
+	deep               bool // waiting never runs out
+	equal              bool // weights
+	hosts, tenants     int
+	limit              int
+	workMin, workRange time.Duration
+}
+
+var worldStart = time.Unix(1_000_000, 0)
+
+func drawTraits(r *rand.Rand) traits {
+	tr := traits{
+		errors: r.IntN(2) == 0, vanish: pick(r, 0, 5, 50), ends: r.IntN(3) == 0, foreign: r.IntN(4) == 0,
+		bars: r.IntN(4) == 0, hosts: 1 + r.IntN(16), tenants: 1 + r.IntN(4), limit: 1 + r.IntN(6),
+		workMin: pick(r, time.Second, time.Minute, 10*time.Minute),
+	}
+	tr.workRange = pick(r, time.Second, tr.workMin, 5*tr.workMin)
+	return tr
+}
+
+func newWorld(r *rand.Rand, tr traits, make func(Config, []string) turns, laws ...law) *world {
+	cfg := DefaultConfig(tr.limit)
+	cfg.Ahead = pick(r, Auto, Auto, 0, 1, 2, 4)
+	cfg.Overtake = pick(r, Auto, 1, 2, 4, 8)
+	cfg.ClaimWindow = pick(r, 10*time.Second, time.Minute, 3*time.Minute)
+	cfg.Threshold = pick(r, 1, 2, 4)
+	if r.IntN(3) == 0 {
+		cfg.Cap = 1 + r.IntN(cfg.Limit)
+		cfg.Reserve = r.IntN(cfg.Limit - cfg.Cap + 1)
+	}
+	cfg.Weights = map[string]float64{}
+	for i := range tr.tenants {
+		if !tr.equal {
+			cfg.Weights[tenantName(i)] = pick(r, 0.01, 0.3, 0.5, 1, 1, 1, 2, 3, 7, 100)
+		}
+	}
+	w := &world{Rand: r, cfg: cfg, now: worldStart, laws: laws}
+	cycle := time.Duration(1+r.IntN(1000)) * time.Second
+	habit := pick(r, -1, -1, 0, 1, 2)
+	var names []string
+	for range tr.hosts {
+		g := guest{tenant: r.IntN(1 + r.IntN(tr.tenants)), next: w.now.Add(w.within(0, 100*time.Second))}
+		h := habit
+		if h < 0 {
+			h = r.IntN(4)
+		}
+		switch h {
+		case 0: // the gateway
+			g.every = [2]time.Duration{2 * time.Second, 4 * time.Second}
+		case 1: // the check
+			g.every = [2]time.Duration{60 * time.Second, 120 * time.Second}
+		case 2: // one cycle of all, as of a saturated BMO
+			g.every = [2]time.Duration{cycle, cycle + time.Second}
+		default:
+			g.every = [2]time.Duration{0, cycle}
+		}
+		w.hosts = append(w.hosts, g)
+		names = append(names, tenantName(g.tenant))
+	}
+	w.turns = make(cfg, names)
+	return w
+}
+
+func (w *world) within(from, to time.Duration) time.Duration {
+	return from + time.Duration(w.Int64N(int64(to-from)+1))
+}
+
+func (w *world) free() int {
+	return w.cfg.Limit - w.foreign - w.counts[Holding][Healthy] - w.counts[Holding][Failing]
+}
+
+// quantum is the inverse of a tenant's weight as the scheduler counts it.
+func (w *world) quantum(tenant int) int64 { return w.cfg.quantum(tenantName(tenant)) }
+
+// open says whether failing hosts may be called (F-4), going by what can be seen.
+func (w *world) open() bool {
+	c := &w.counts
+	return c[Holding][Failing]+c[Called][Failing] < w.capNow()
+}
+
+func (w *world) capNow() int {
+	c := &w.counts
+	return max(w.cfg.cap(), w.cfg.Limit-w.cfg.reserve()-c[Holding][Healthy]-c[Called][Healthy]-c[Waiting][Healthy])
+}
+
+// live takes steps: each is the next ask or end of work, and at times something
+// else.
+func (w *world) live(tr traits, steps int) error {
+	for range steps {
+		if n := w.IntN(40); n == 0 && (tr.bars || tr.foreign) {
+			if err := w.befall(tr); err != nil {
+				return err
+			}
+		}
+		i, end := w.soonest()
+		if i < 0 {
+			return nil
+		}
+		h := &w.hosts[i]
+		if !end {
+			w.now = h.next
+			h.next = w.now.Add(w.within(h.every[0], h.every[1]))
+			if w.IntN(1000) < tr.vanish {
+				h.next = w.now.Add(w.within(0, 4*time.Hour))
+			}
+			if tr.errors && h.state == Absent {
+				h.errors = max(0, w.IntN(12)-4)
+			}
+			if err := w.happen("ask", i, 0); err != nil {
+				return err
+			}
+			if h.state == Holding {
+				h.ends, h.next = w.now.Add(w.within(tr.workMin, tr.workMin+tr.workRange)), time.Time{}
+			}
+			continue
+		}
+		w.now = h.ends
+		how := Finished
+		if tr.ends && w.IntN(3) == 0 {
+			how = pick(w.Rand, Unused, Refunded)
+		}
+		h.next = w.now.Add(w.within(0, h.every[1]))
+		if err := w.happen("release", i, how); err != nil {
+			return err
+		}
+		if err := w.happen("update", 0, 0); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// soonest is whose ask or end of work comes next.
+func (w *world) soonest() (host int, end bool) {
+	host = -1
+	var at time.Time
+	for i := range w.hosts {
+		h := &w.hosts[i]
+		t := h.next
+		if h.state == Holding {
+			t = h.ends
+		}
+		if !t.IsZero() && (host < 0 || t.Before(at)) {
+			host, end, at = i, h.state == Holding, t
+		}
+	}
+	return host, end
+}
+
+// befall lets something happen that no host did.
+func (w *world) befall(tr traits) error {
+	i := w.IntN(len(w.hosts))
+	h := &w.hosts[i]
+	var err error
+	switch n := w.IntN(4); {
+	case tr.foreign && n < 2:
+		w.foreign = w.IntN(w.cfg.Limit + 2)
+	case !tr.bars || h.state == Holding:
+	case n == 2:
+		err = w.happen("bar", i, 0)
+	case n == 3:
+		err = w.happen("leave", i, 0)
+	}
+	if err != nil {
+		return err
+	}
+	return w.happen("update", 0, 0)
+}
+
+// happen does one thing, compares before and after, and asks the laws.
+func (w *world) happen(verb string, host int, end End) error {
+	e := event{verb: verb, host: host, end: end, free: w.free(), taken: -1, before: w.event.before[:0], called: w.event.called[:0], uncalled: w.event.uncalled[:0]}
+	e.before = append(e.before, w.hosts...)
+	switch verb {
+	case "ask":
+		e.answer = w.ask(w.now, e.free, host, w.hosts[host].errors)
+	case "release":
+		w.release(w.now, host, end)
+	case "update":
+		w.update(w.now, e.free)
+	case "bar":
+		w.bar(w.now, host)
+	case "leave":
+		w.leave(w.now, host)
+	}
+	w.counts = [5][2]int{}
+	for i := range w.hosts {
+		h, was := &w.hosts[i], &e.before[i]
+		if h.state = w.state(i); h.state != Absent {
+			h.lane, h.losses = w.lane(i), w.losses(i)
+		}
+		w.counts[h.state][h.lane]++
+		switch {
+		case h.state == Waiting && h.losses > was.losses:
+			e.taken = i
+			if was.state != Called { // just so
+				e.called = append(e.called, i)
+			}
+		case was.state == Called && h.state != Called && h.state != Holding:
+			e.uncalled = append(e.uncalled, i)
+		case was.state != Called && h.state == Called:
+			e.called = append(e.called, i)
+		}
+	}
+	if e.answer.Yes {
+		w.grants++
+		if e.before[host].state != Called && e.taken < 0 {
+			e.called = append(e.called, host)
+		}
+	}
+	slices.SortFunc(e.called, func(a, b int) int { return cmp.Compare(w.callOrder(e, a), w.callOrder(e, b)) })
+	peak := w.counts[Called][Healthy] + w.counts[Called][Failing]
+	if e.answer.Yes {
+		peak++ // it was called before it was granted
+	}
+	w.most = max(w.most, peak)
+	w.event = e
+	if w.trace != nil {
+		w.note(e)
+	}
+	for _, l := range w.laws {
+		if err := l.check(w); err != nil {
+			return fmt.Errorf("%v after the start, %s of host %d (%d free, %+v): %w", w.now.Sub(worldStart), verb, host, e.free, e.answer, err)
+		}
+	}
+	return nil
+}
+
+// callOrder is the order of a call made in e, which the asker may have taken over.
+func (w *world) callOrder(e event, host int) int64 {
+	if host == e.taken {
+		host = e.host
+	}
+	return w.order(host)
+}
+
+// inWorlds looks for a world that breaks a law: 10,000 of them with the scheduler,
+// and some with the reference model, so that a law that the rules themselves do not
+// keep is told from a fault in the code.
+func inWorlds(t *testing.T, shape func(*traits), laws func() []law) {
+	t.Helper()
+	t.Run("scheduler", func(t *testing.T) {
+		t.Parallel()
+		rapid.Check(t, func(t *rapid.T) {
+			inWorld(t, shape, laws, func(cfg Config, tenants []string) turns {
+				r, err := newReal(cfg, tenants)
+				if err != nil {
+					t.Fatal(err)
+				}
+				return r
+			})
+		})
+	})
+	t.Run("model", func(t *testing.T) {
+		t.Parallel()
+		n := 0
+		rapid.Check(t, func(t *rapid.T) {
+			if n++; n > 300 {
+				return
+			}
+			inWorld(t, shape, laws, func(cfg Config, tenants []string) turns { return newModel(cfg, tenants) })
+		})
+	})
+}
+
+func inWorld(t *rapid.T, shape func(*traits), laws func() []law, make func(Config, []string) turns) {
+	seed, hosts, steps := rapid.Uint64().Draw(t, "seed"), rapid.IntRange(1, 16).Draw(t, "hosts"), rapid.IntRange(50, 250).Draw(t, "steps")
+	live := func(trace []string) (*world, error) {
+		r := rand.New(rand.NewPCG(seed, 0))
+		tr := drawTraits(r)
+		tr.hosts = hosts
+		shape(&tr)
+		w := newWorld(r, tr, make, laws()...)
+		w.trace = trace
+		return w, w.live(tr, steps)
+	}
+	if _, err := live(nil); err != nil {
+		w, _ := live([]string{})
+		t.Fatalf("%v\n%s\n%s", err, configText(w.cfg), strings.Join(w.trace[max(0, len(w.trace)-20):], "\n"))
+	}
+}
+
+// note adds an event to the trace.
+func (w *world) note(e event) {
+	line := fmt.Sprintf("%v %s %d: free %d, yes %v, called %v, un-called %v, taken over %d;", w.now.Sub(worldStart), e.verb, e.host, e.free, e.answer.Yes, e.called, e.uncalled, e.taken)
+	for i, h := range w.hosts {
+		line += fmt.Sprintf(" %d%s:%v/%v", i, tenantName(h.tenant), h.state, h.lane)
+	}
+	w.trace = append(w.trace, line)
+}
