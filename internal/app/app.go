@@ -33,6 +33,9 @@ type Options struct {
 	// Transport replaces the network between us and Ironic, and with it all
 	// TLS settings; nil: the network.
 	Transport http.RoundTripper
+	// Now is the clock that decisions go by; nil: time.Now. Poll interval and
+	// time-outs go by the real one.
+	Now func() time.Time
 }
 
 // App is a throttle that is ready to run. Make one with New, then call Run
@@ -41,6 +44,7 @@ type Options struct {
 type App struct {
 	log        *slog.Logger
 	version    string
+	now        func() time.Time
 	client     *ironic.Client
 	controller *admission.Controller
 	poller     *ironic.Poller
@@ -56,9 +60,12 @@ type App struct {
 // is sent to Ironic, so an Ironic that is away is no error. An error names the
 // setting, file or address that is wrong.
 func New(ctx context.Context, o Options) (*App, error) {
-	a := &App{log: o.Log, version: o.Version, reload: o.Reload}
+	a := &App{log: o.Log, version: o.Version, now: o.Now, reload: o.Reload}
 	if a.log == nil {
 		a.log = slog.New(slog.DiscardHandler)
+	}
+	if a.now == nil {
+		a.now = time.Now
 	}
 	a.force.Store(newForce(o.Config, o.Warnings))
 
@@ -68,18 +75,18 @@ func New(ctx context.Context, o Options) (*App, error) {
 	}
 	decision := admissionConfig(o.Config)
 	decision.Notify = noticeLogger(a.log)
-	if a.controller, err = admission.New(decision, time.Now()); err != nil {
+	if a.controller, err = admission.New(decision, a.now()); err != nil {
 		return nil, fmt.Errorf("configuration: %w", err)
 	}
 	watched := newWatchedView(a.controller, a.log)
 	if a.poller, err = ironic.NewPoller(a.client, watched, ironic.PollerOptions{
-		Interval: o.Config.View.PollInterval, MaxPause: o.Config.View.MaxStale / 3,
-		Timeout: pollTimeout(o.Config), Jitter: rand.Float64, Log: a.log,
+		Interval: o.Config.View.PollInterval, MaxPause: min(o.Config.View.MaxStale/3, maxPause),
+		Timeout: pollTimeout(o.Config), Now: a.now, Jitter: rand.Float64, Log: a.log,
 	}); err != nil {
 		return nil, fmt.Errorf("poller: %w", err)
 	}
 	if a.server, err = server.New(server.Options{
-		Decider: a.controller, Version: o.Version, Log: a.log,
+		Decider: a.controller, Version: o.Version, Now: a.now, Log: a.log,
 		Settings:   func() map[string]string { return a.force.Load().settings },
 		Warnings:   func() []string { return a.force.Load().warnings },
 		Collectors: append(watched.collectors(), newIronicCollector(a.client.Stats)),
@@ -91,6 +98,9 @@ func New(ctx context.Context, o Options) (*App, error) {
 	}
 	return a, nil
 }
+
+// maxPause bounds the pause after polls that fail.
+const maxPause = 100 * time.Second
 
 // pollTimeout bounds a whole poll: a minute, or what the settings give a slow
 // Ironic.
@@ -136,7 +146,7 @@ func (a *App) HealthURL() string { return urlOf(a.listeners.Health) }
 
 // Status is what GET /v1/status shows now.
 func (a *App) Status() api.Status {
-	s, f := a.controller.Status(time.Now()), a.force.Load()
+	s, f := a.controller.Status(a.now()), a.force.Load()
 	s.Version, s.Settings = a.version, f.settings
 	s.Warnings = append(append([]string{}, s.Warnings...), f.warnings...)
 	return s

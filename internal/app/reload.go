@@ -5,7 +5,6 @@ import (
 	"log/slog"
 	"maps"
 	"slices"
-	"time"
 
 	"github.com/ironic-throttle/ironic-throttle/internal/config"
 )
@@ -60,7 +59,7 @@ func (a *App) apply(u config.Update) {
 		a.refuse(old, u)
 		return
 	}
-	if u.Err = a.controller.Reconfigure(time.Now(), slotLimits(u.Config.Limits), turns(u.Config.Turns)); u.Err != nil {
+	if u.Err = a.controller.Reconfigure(a.now(), slotLimits(u.Config.Limits), turns(u.Config.Turns)); u.Err != nil {
 		a.refuse(old, u)
 		return
 	}

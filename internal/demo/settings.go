@@ -6,7 +6,7 @@ import (
 	"github.com/ironic-throttle/ironic-throttle/internal/config"
 )
 
-// settings are those of the throttle at o.Speed. The poll goes as fast as the
+// settings are those of the throttle at o.Speed, in real time. The poll goes as fast as the
 // hosts, as far as a small machine stands it. The times that hold the limit are
 // kept long in real time: they bound what a process can be late by, and a busy
 // machine does not get faster because hosts are scaled.
@@ -28,4 +28,20 @@ func settings(o Options, endpoint string) config.Config {
 	c.Leases.Linger = scaled(c.Leases.Linger, 3*time.Second)
 	c.Leases.StartupSettle = scaled(c.Leases.StartupSettle, 3*time.Second)
 	return c
+}
+
+// simulated is c for a throttle that goes by clock: all times but the poll's are
+// simulated ones then, and the fair turn sees hosts ask as often as they would.
+func simulated(c config.Config, speed float64) config.Config {
+	for _, d := range []*time.Duration{
+		&c.View.MaxAge, &c.View.MaxStale, &c.View.ListMaxAge, &c.Leases.TTL, &c.Leases.Linger, &c.Leases.StartupSettle,
+	} {
+		*d = time.Duration(float64(*d) * speed)
+	}
+	return c
+}
+
+// clock goes speed times as fast as the real one, from begin on.
+func clock(begin time.Time, speed float64) func() time.Time {
+	return func() time.Time { return begin.Add(time.Duration(float64(time.Since(begin)) * speed)) }
 }

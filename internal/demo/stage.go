@@ -56,7 +56,9 @@ func newStage(ctx context.Context, o Options) (*stage, error) {
 	s.url = "http://" + listener.Addr().String()
 	s.run(s.ctx, func(ctx context.Context) error { return s.ironic.Serve(ctx, listener) })
 	if o.Policy == PolicyThrottle {
-		if s.app, err = app.New(s.ctx, app.Options{Config: settings(o, s.url), Version: o.Version}); err != nil {
+		if s.app, err = app.New(s.ctx, app.Options{
+			Config: simulated(settings(o, s.url), o.Speed), Version: o.Version, Now: clock(time.Now(), o.Speed),
+		}); err != nil {
 			return s, fmt.Errorf("throttle: %w", err)
 		}
 		s.run(s.ctx, s.app.Run)
