@@ -75,6 +75,12 @@ var table = map[string]room{
 	"internal/ironicsuite": {house: []string{"pkg/ironic"}, outside: []string{gocmp}}, // tests as a library
 	"internal/realironic":  {},
 	"internal/measure":     {},
+	"internal/simulate": {
+		house: []string{
+			"internal/fakeironic", "internal/measure", "pkg/admission", "pkg/slots", "pkg/ironic", "pkg/api",
+		},
+		outside: []string{pflag, "gonum.org/v1/plot"},
+	},
 	"internal/demo": {
 		house: []string{
 			"internal/app", "internal/config", "internal/fakeironic", "internal/fakebmo", "internal/measure",

@@ -1,0 +1,132 @@
+package simulate
+
+import (
+	"net/http"
+	"time"
+
+	"github.com/ironic-throttle/ironic-throttle/pkg/ironic"
+)
+
+// put is a PUT of states/provision on its way. It outlives the process that sent
+// it.
+type put struct {
+	host    int32
+	target  ironic.Target
+	pass    pass   // of the gateway, nil without one
+	bmo     uint32 // life of the operator that waits for the answer
+	gateway uint32 // life of the throttle that decided
+	status  int    // Ironic's, 0 when it cannot be reached
+}
+
+// pass is what a gateway's yes to a PUT hands out; see admission.Pass.
+type pass interface {
+	Sent(now time.Time)
+	Answered(now time.Time, status int)
+	Broken(now time.Time)
+	Unsent(now time.Time)
+}
+
+// put makes the last looks and sends the PUT.
+func (s *sim) put(i int32, h *host, target ironic.Target) {
+	h.target = target
+	looks := 0
+	switch target {
+	case ironic.TargetInspect, ironic.TargetActive:
+		looks = 1 // inventory; validate
+	}
+	if _, starts := target.Starts(); starts {
+		s.wait(h)
+	}
+	s.later(s.looks(h, looks)+h.draw.tail(spanGet), evPut, i)
+}
+
+// send lets the PUT go: straight to Ironic, or to the gateway, which asks the rule.
+func (s *sim) send(i int32) {
+	h := &s.hosts[i]
+	if s.unreachable() {
+		s.back(0, i, waitGone)
+		return
+	}
+	p := put{host: i, target: h.target, bmo: s.bmo.life}
+	if _, starts := h.target.Starts(); starts && !s.checks() {
+		s.requests.asks++
+		s.meter.asks(h)
+		if p.pass = s.rule.forward(h, h.target); p.pass == nil {
+			s.meter.refused(h)
+			s.back(h.draw.span(spanAsk), i, h.draw.span(spanBusy))
+			return
+		}
+		s.requests.all++ // the fetch that a yes needs (GW-17)
+		p.gateway = s.watch.life
+		p.pass.Sent(s.clock)
+	}
+	s.after(h.draw.tail(spanGet), event{kind: evArrive, who: s.bmo.keep(p)})
+}
+
+// arrive is Ironic's side: the state changes at once, the answer takes its time.
+func (s *sim) arrive(e event) {
+	p := &s.bmo.puts[e.who]
+	h := &s.hosts[p.host]
+	if s.ironicDown == 0 {
+		s.requests.all++
+		p.status, _ = s.world.SetProvision(s.clock, h.uuid, p.target)
+	}
+	s.after(h.draw.tail(spanPut), event{kind: evAnswer, who: e.who})
+}
+
+// answer brings Ironic's answer to the gateway and to the operator, as far as they
+// are still there.
+func (s *sim) answer(e event) {
+	p := s.bmo.release(e.who)
+	h := &s.hosts[p.host]
+	lost := false
+	if p.pass != nil {
+		if lost = p.gateway != s.watch.life; !lost {
+			if p.status == 0 {
+				p.pass.Unsent(s.clock)
+			} else {
+				p.pass.Answered(s.clock, p.status)
+			}
+			s.meter.taken(s.rule.occupied(s.clock))
+		}
+	}
+	if p.bmo != s.bmo.life {
+		return
+	}
+	switch {
+	case p.status == 0 || lost:
+		h.reconcileErrors = 0
+		s.back(0, p.host, waitGone)
+	case p.status == http.StatusConflict:
+		s.back(0, p.host, h.draw.span(spanBusy))
+	case p.status >= http.StatusMultipleChoices:
+		s.again(p.host, h)
+	default:
+		h.reconcileErrors = 0
+		if _, starts := p.target.Starts(); starts {
+			s.meter.started(h)
+			s.meter.change(h, func() { h.working, h.failed, h.since = true, false, 0 })
+		}
+		s.back(0, p.host, waitPoll)
+	}
+}
+
+// keep stores a PUT and returns its place.
+func (o *operator) keep(p put) int32 {
+	if n := len(o.spare); n > 0 {
+		at := o.spare[n-1]
+		o.spare = o.spare[:n-1]
+		o.puts[at] = p
+		return at
+	}
+	o.puts = append(o.puts, p)
+	return int32(len(o.puts) - 1)
+}
+
+// release takes a PUT out of its place.
+func (o *operator) release(at int32) put {
+	p := o.puts[at]
+	o.puts[at] = put{}
+	o.spare = append(o.spare, at)
+	return p
+}

@@ -1,0 +1,38 @@
+package simulate
+
+import "github.com/ironic-throttle/ironic-throttle/internal/measure"
+
+// Result is what a simulated storm came to: the summary of a demo, and what only a
+// simulation can tell.
+type Result struct {
+	measure.Summary
+
+	Seed uint64 `json:"seed"`
+	// HealthyMakespanSeconds is until the last host that is not broken was
+	// provisioned.
+	HealthyMakespanSeconds float64 `json:"healthyMakespanSeconds"`
+	LongestWaitSeconds     float64 `json:"longestWaitSeconds"`
+	// GrantsByTenant counts the slots that were given to each tenant, or without a
+	// ledger the works that it started.
+	GrantsByTenant []int `json:"grantsByTenant"`
+	// GrantSpread is the most that the grants of two tenants were ever apart,
+	// counted from when hosts of all had been refused and no slot was free.
+	GrantSpread int `json:"grantSpread"`
+	// Overtaken is how many hosts of the same tenant and with as many errors came
+	// later than some host and were served before it.
+	Overtaken int `json:"overtaken"`
+	// FailingPeak is the most hosts that worked at once on slots that they had been
+	// given as failing ones (two errors or more), FailingPeakCrowded the same while
+	// more than limit healthy hosts had been waiting for longer than a work takes.
+	FailingPeak        int `json:"failingPeak"`
+	FailingPeakCrowded int `json:"failingPeakCrowded"`
+
+	trace trace
+}
+
+// trace is what pictures are drawn of.
+type trace struct {
+	begun  int64
+	series []point
+	waits  []waited
+}

@@ -1,0 +1,20 @@
+package simulate
+
+import "context"
+
+// Run plays one storm. The error is a wrong option, or a part that cannot be made;
+// a limit that did not hold is none, see measure.Summary.
+func Run(ctx context.Context, o Options) (Result, error) {
+	if err := o.Validate(); err != nil {
+		return Result{}, err
+	}
+	s, err := newSim(o)
+	if err != nil {
+		return Result{}, err
+	}
+	why, err := s.play(ctx)
+	if err != nil {
+		return Result{}, err
+	}
+	return s.meter.result(why), nil
+}

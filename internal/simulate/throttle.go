@@ -1,0 +1,86 @@
+package simulate
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/ironic-throttle/ironic-throttle/pkg/admission"
+	"github.com/ironic-throttle/ironic-throttle/pkg/api"
+	"github.com/ironic-throttle/ironic-throttle/pkg/ironic"
+	"github.com/ironic-throttle/ironic-throttle/pkg/slots"
+)
+
+// throttle is the real decision.
+type throttle struct {
+	s *sim
+	c *admission.Controller
+}
+
+func newThrottle(s *sim) (*throttle, error) {
+	cfg := admission.DefaultConfig()
+	cfg.Slots.Limits = limits(s.opt.Limit)
+	cfg.Notify = s.notices
+	c, err := admission.New(cfg, s.clock)
+	if err != nil {
+		return nil, fmt.Errorf("throttle: %w", err)
+	}
+	return &throttle{s, c}, nil
+}
+
+func limits(total int) slots.Limits {
+	return slots.Limits{Total: total, StuckCap: (total + 3) / 4}
+}
+
+// notices are what the ledger tells of slots.
+func (s *sim) notices(all []slots.Notice) {
+	for _, n := range all {
+		if i, ok := s.byUUID[n.ID.UUID]; ok && n.Kind == slots.NoticeExpired {
+			s.meter.expired(&s.hosts[i])
+		}
+	}
+}
+
+func (t *throttle) ask(h *host, op api.Op) bool {
+	a := t.question(h, true)
+	a.Op, a.BMHState = op, phaseStates[h.phase]
+	answer := t.c.IsReady(t.s.clock, a)
+	t.count(h, answer)
+	return answer.Ready
+}
+
+func (t *throttle) forward(h *host, target ironic.Target) pass {
+	seen(t.s, t.c, h)
+	answer, pass := t.c.Forward(t.s.clock, t.question(h, !t.s.opt.ErrorsUntold), target)
+	t.count(h, answer)
+	if pass == nil {
+		return nil // and not a pass that is nil
+	}
+	return pass
+}
+
+func (t *throttle) question(h *host, errors bool) api.Ask {
+	a := api.Ask{Namespace: h.namespace, Name: h.name, NodeUUID: h.uuid}
+	if errors {
+		a.ErrorCount, a.ProvisioningFailCount = h.errors, h.fails
+	}
+	return a
+}
+
+func (t *throttle) count(h *host, answer api.Answer) {
+	if answer.Reason == api.ReasonGranted {
+		t.s.meter.granted(h)
+	}
+	t.s.meter.taken(answer.Slots.Occupied)
+}
+
+func (t *throttle) occupied(now time.Time) int { return t.c.Vacancy(now).Slots.Occupied }
+
+// seen shows a gateway's rule the node directly before its PUT (GW-17).
+func seen(s *sim, v interface {
+	Begin(now time.Time) ironic.Mark
+	ObserveNode(now time.Time, sight ironic.Sight)
+}, h *host) {
+	mark := v.Begin(s.clock)
+	n, found := s.world.Node(s.clock, h.uuid)
+	v.ObserveNode(s.clock, ironic.Sight{Key: h.uuid, Mark: mark, Found: found, Node: n})
+}
