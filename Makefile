@@ -19,6 +19,7 @@ GOLANGCI         := $(BIN)/tools/golangci-lint-$(GOLANGCI_VERSION)
 
 # Knobs of the targets below.
 DEMO_FLAGS  ?=
+STRESS_FLAGS ?=
 TESTFLAGS   ?=
 SEARCH      ?= 10000
 SEED        ?= 1
@@ -29,7 +30,7 @@ RUN_NODES   ?= 200
 COVER_FLOOR ?= 90
 
 .DEFAULT_GOAL := help
-.PHONY: help build demo run test search cover fuzz bench e2e lint fmt image clean $(BINARY)
+.PHONY: help build demo run test search stress cover fuzz bench e2e lint fmt image clean $(BINARY)
 
 ##@ Use
 
@@ -60,6 +61,9 @@ test: ## All tests that need no installed server, under the race detector
 search: ## Look for a random history that breaks the limit (SEARCH=10000 of them, from SEED=1)
 	$(TESTSUM) -v -- -timeout 60m -count=1 -run RandomHistories ./pkg/admission \
 	  -args -search.histories=$(SEARCH) -search.seed=$(SEED)
+
+stress: ## The stress table of storms up to 20,000 hosts, all policies side by side (STRESS_FLAGS="-seeds 1")
+	$(GO) run ./hack/stress $(STRESS_FLAGS)
 
 cover: ## Statement coverage of pkg/, at least 90 % (COVER_FLOOR=90)
 	@mkdir -p $(BIN)

@@ -74,9 +74,10 @@ func tenantTable(title string, p api.PoolQueue) []line {
 	tenants := slices.SortedStableFunc(slices.Values(p.Tenants), func(a, b api.TenantQueue) int {
 		return cmp.Compare(b.Waiting+b.Called, a.Waiting+a.Called)
 	})
-	hidden := max(0, len(tenants)-tenantRows)
+	shown := min(len(tenants), tenantRows)
+	hidden := max(len(tenants), p.TenantCount) - shown
 	t := newTable("TENANT"+title, "WEIGHT", "SLOTS", "CALLED", "WAITING", "FAILING", "GRANTED")
-	for _, x := range tenants[:len(tenants)-hidden] {
+	for _, x := range tenants[:shown] {
 		t.row(usual, cell(x.Tenant), fmt.Sprint(x.Weight), fmt.Sprint(x.Holding), fmt.Sprint(x.Called),
 			fmt.Sprint(x.Waiting), fmt.Sprint(x.Failing), fmt.Sprint(x.Granted))
 	}

@@ -9,14 +9,20 @@ import (
 	"github.com/ironic-throttle/ironic-throttle/pkg/fairshare"
 )
 
-// Queue shows the lines of all pools, each with at most limit hosts.
+// leastTenants are shown whatever the limit of hosts.
+const leastTenants = 100
+
+// Queue shows the lines of all pools, each with at most limit hosts, and tenants.
 func (c *Controller) Queue(now time.Time, limit int) api.Queue {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	q := api.Queue{Pools: []api.PoolQueue{}}
 	for _, pool := range c.ledger.Pools() {
 		view := c.lines[pool].View(now, limit)
-		q.Pools = append(q.Pools, poolQueue(pool.String(), c.ledger.Free(now, pool), view))
+		part := poolQueue(pool.String(), c.ledger.Free(now, pool), view)
+		part.TenantCount = len(part.Tenants)
+		part.Tenants = part.Tenants[:min(len(part.Tenants), max(limit, leastTenants))]
+		q.Pools = append(q.Pools, part)
 	}
 	return q
 }
@@ -36,6 +42,9 @@ func poolQueue(name string, free int, v fairshare.View) api.PoolQueue {
 			Waiting: t.Waiting, Failing: t.Failing, Granted: t.Granted,
 		})
 	}
+	slices.SortStableFunc(q.Tenants, func(a, b api.TenantQueue) int {
+		return cmp.Compare(b.Waiting+b.Called, a.Waiting+a.Called)
+	})
 	for _, h := range v.Hosts {
 		host := api.QueuedHost{
 			Position: h.Position, Name: h.Host.Name(), Tenant: h.Host.Tenant(), Lane: h.Lane.String(),

@@ -31,8 +31,11 @@ type PoolQueue struct {
 	FailingCap  int  `json:"failingCap"`  // how many failing hosts may hold slots or be called now
 	FailingHeld int  `json:"failingHeld"` // how many do
 
-	Tenants []TenantQueue `json:"tenants"` // by name
-	Hosts   []QueuedHost  `json:"hosts"`   // in the order of the queue, cut off at the limit of the query
+	// Tenants that have hosts in the queue or slots, those with the most hosts in
+	// the queue first; cut off at the limit of the query, or at 100.
+	Tenants     []TenantQueue `json:"tenants"`
+	TenantCount int           `json:"tenantCount"` // how many there are
+	Hosts       []QueuedHost  `json:"hosts"`       // in the order of the queue, cut off at the limit of the query
 }
 
 // TenantQueue is the part of a namespace.
