@@ -232,6 +232,9 @@ func (p *lookout) observe() {
 	p.step(func() {
 		p.over = true
 		p.w.c.Observe(p.w.clock(), p.look)
+		if err := p.w.c.linesAgree(); err != nil && p.w.broken == "" {
+			p.w.broken = err.Error()
+		}
 		p.w.show(p.look.Mark.At)
 		p.w.law()
 	})
