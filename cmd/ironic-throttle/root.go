@@ -59,7 +59,7 @@ func (p *process) rootCommand() *cobra.Command {
 	root.PersistentFlags().VarP(&formatFlag{json: &p.json}, "output", "o", "what is printed: text or json")
 	root.SetFlagErrorFunc(flagError)
 	root.AddCommand(p.serveCommand(), p.checkCommand(), p.statusCommand(),
-		p.demoCommand(), p.fakeIronicCommand(), p.versionCommand())
+		p.demoCommand(), p.simulateCommand(), p.fakeIronicCommand(), p.versionCommand())
 	root.SetHelpCommand(helpCommand(root))
 	return root
 }

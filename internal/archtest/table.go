@@ -46,7 +46,7 @@ var testRooms = []string{"pkg/api", "pkg/ironic", "internal/fakeironic", "intern
 var table = map[string]room{
 	"cmd/ironic-throttle": {
 		house: []string{
-			"internal/app", "internal/config", "internal/demo", "internal/fakeironic", "internal/statusview", "pkg/api",
+			"internal/app", "internal/config", "internal/demo", "internal/fakeironic", "internal/simulate", "internal/statusview", "pkg/api",
 		},
 		outside: []string{cobra, pflag, terminal},
 	},

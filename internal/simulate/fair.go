@@ -40,41 +40,50 @@ func (f *fairMeter) enter(h *host) {
 	}
 }
 
-// gate begins to compare grants when no slot is free and hosts of all tenants have
-// been refused and wait, and ends when one has none left.
-func (f *fairMeter) gate(m *meter) {
+// standing is what a rule says of a tenant's hosts.
+type standing struct {
+	waiting int // refused, and no slot is meant for them yet
+	called  int // a slot is meant for them when they ask
+}
+
+// maxCompared bounds the tenants that are compared.
+const maxCompared = 64
+
+// compare looks how far the grants of tenants are apart. It begins when hosts of
+// all of them wait and no slot is free, what was promised before left out, and ends
+// when a tenant has nobody left to be called.
+func (f *fairMeter) compare(m *meter) {
 	if len(m.tenants) > maxCompared {
 		return
 	}
-	none := slices.ContainsFunc(m.tenants, func(t tenantMeter) bool { return t.asked == 0 })
+	all := m.s.rule.standings()
 	switch {
-	case none:
+	case slices.ContainsFunc(all, func(t standing) bool { return t.waiting == 0 }):
 		f.comparing = false
+		return
 	case !f.comparing && m.occupied.value == int64(m.s.opt.Limit):
 		f.comparing = true
 		for i := range m.tenants {
-			m.tenants[i].base = m.tenants[i].granted
+			m.tenants[i].base = m.tenants[i].granted + all[i].called
 		}
 	}
+	if !f.comparing {
+		return
+	}
+	low, high := m.s.opt.Hosts+len(m.s.hosts), 0
+	for i := range m.tenants {
+		n := max(0, m.tenants[i].granted-m.tenants[i].base)
+		low, high = min(low, n), max(high, n)
+	}
+	f.spread = max(f.spread, high-low)
 }
-
-// maxCompared bounds the tenants that are compared at each grant.
-const maxCompared = 64
 
 func (f *fairMeter) granted(m *meter, h *host) {
 	m.tenants[h.tenant].granted++
 	h.turn.failing = h.turn.errors >= 2
 	f.order = append(f.order, served{h.tenant, h.turn.errors, h.turn.seq, int64(len(f.order))})
 	h.turn.seq = 0
-	if !f.comparing {
-		return
-	}
-	low, high := m.tenants[0].granted-m.tenants[0].base, 0
-	for i := range m.tenants {
-		n := m.tenants[i].granted - m.tenants[i].base
-		low, high = min(low, n), max(high, n)
-	}
-	f.spread = max(f.spread, high-low)
+	f.compare(m)
 }
 
 // move counts the failing hosts that work. With a crowd of healthy ones waiting

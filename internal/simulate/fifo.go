@@ -83,6 +83,8 @@ func (f *fifo) count(h *host, granted bool) {
 
 func (f *fifo) occupied(now time.Time) int { return f.Slots(now).Occupied }
 
+func (f *fifo) standings() []standing { return f.s.meter.standings() }
+
 // judge lets a host pass that is among the first so many as there are free slots.
 func (f *fifo) judge(h *host, v slots.Verdict) (yes, granted bool) {
 	i := f.s.byUUID[h.uuid]

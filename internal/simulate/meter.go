@@ -37,7 +37,7 @@ type tenantMeter struct {
 	waiting int      // healthy hosts that wait
 	asked   int      // hosts that were refused and wait
 	granted int
-	base    int // granted when the present comparison began
+	base    int // granted, or promised, when the present comparison began
 }
 
 // waited is one wait, from wanting a work to Ironic's yes to it.
@@ -101,7 +101,6 @@ func (m *meter) gates() {
 	m.window.set(m.full && m.healthyWaiting > limit, now)
 	m.crowd.set(m.healthyAsked > limit, now)
 	m.even.set(m.tenantsWaiting == len(m.tenants), now)
-	m.fair.gate(m)
 }
 
 // taken notes how many slots are occupied.

@@ -165,6 +165,7 @@ func (p *poller) observe() {
 	p.fails = 0
 	p.pause()
 	p.s.meter.taken(p.s.rule.occupied(p.s.clock))
+	p.s.meter.fair.compare(&p.s.meter)
 }
 
 func (p *poller) fail() {

@@ -25,8 +25,8 @@ func (s *sim) reconcile(i int32) {
 	if s.checks() && (h.delayed || h.phase.gated()) {
 		once, yes := s.ask(h, phaseOps[h.phase])
 		took += once
-		if yes && !h.delayed { // asked twice in each reconcile; the second is the first's duplicate (F-8)
-			s.requests.asks++
+		if yes && !h.delayed { // asked twice in each reconcile
+			once, yes = s.repeat(h)
 			took += once
 		}
 		if !yes {
@@ -80,6 +80,16 @@ func (s *sim) ask(h *host, op api.Op) (took time.Duration, yes bool) {
 		s.meter.refused(h)
 	}
 	return took, yes
+}
+
+// repeat asks again at once. Of a rule that remembers who holds a slot the answer
+// is known (F-8).
+func (s *sim) repeat(h *host) (took time.Duration, yes bool) {
+	if s.watch == nil {
+		return s.ask(h, phaseOps[h.phase])
+	}
+	s.requests.asks++
+	return h.draw.span(spanAsk), true
 }
 
 // delay is what a no does: no error, no event, and nothing until the next ask.

@@ -16,7 +16,8 @@ type Result struct {
 	// ledger the works that it started.
 	GrantsByTenant []int `json:"grantsByTenant"`
 	// GrantSpread is the most that the grants of two tenants were ever apart,
-	// counted from when hosts of all had been refused and no slot was free.
+	// counted from when hosts of all wait and no slot is free, slots that had been
+	// promised before left out, until a tenant has nobody left to be called.
 	GrantSpread int `json:"grantSpread"`
 	// Overtaken is how many hosts of the same tenant and with as many errors came
 	// later than some host and were served before it.

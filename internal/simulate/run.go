@@ -1,10 +1,15 @@
 package simulate
 
-import "context"
+import (
+	"context"
+	"sync/atomic"
+)
 
 // Run plays one storm. The error is a wrong option, or a part that cannot be made;
 // a limit that did not hold is none, see measure.Summary.
-func Run(ctx context.Context, o Options) (Result, error) {
+func Run(ctx context.Context, o Options) (Result, error) { return run(ctx, o, nil) }
+
+func run(ctx context.Context, o Options, hosts *atomic.Int64) (Result, error) {
 	if err := o.Validate(); err != nil {
 		return Result{}, err
 	}
@@ -12,6 +17,7 @@ func Run(ctx context.Context, o Options) (Result, error) {
 	if err != nil {
 		return Result{}, err
 	}
+	s.progress = hosts
 	why, err := s.play(ctx)
 	if err != nil {
 		return Result{}, err

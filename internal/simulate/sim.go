@@ -20,14 +20,15 @@ const warmUp = 90 * time.Second
 
 // sim is one simulation.
 type sim struct {
-	opt    Options
-	now    int64 // Unix nanoseconds
-	clock  time.Time
-	agenda agenda
-	seq    uint64
-	world  *fakeironic.World
-	hosts  []host
-	byUUID map[string]int32
+	opt     Options
+	now     int64 // Unix nanoseconds
+	clock   time.Time
+	agenda  agenda
+	seq     uint64
+	world   *fakeironic.World
+	hosts   []host
+	byUUID  map[string]int32
+	tenants map[string]int
 
 	bmo          operator
 	rule         rule
@@ -39,20 +40,21 @@ type sim struct {
 	requests requests
 	done     int // hosts that are through
 	present  int
-	progress *atomic.Int64 // hosts that are through, for others to look at
+	progress *atomic.Int64 // counts hosts that are through, for others to look at; may be nil
 }
 
 // requests are those that the operator, the gateway and the throttle make.
 type requests struct{ all, lists, asks int }
 
 func newSim(o Options) (*sim, error) {
-	s := &sim{opt: o, now: epoch.UnixNano(), clock: epoch, hosts: newFleet(&o), byUUID: map[string]int32{}, progress: &atomic.Int64{}}
+	s := &sim{opt: o, now: epoch.UnixNano(), clock: epoch, hosts: newFleet(&o), byUUID: map[string]int32{}, tenants: map[string]int{}}
 	var err error
 	if s.world, err = newWorld(&o, s.hosts, epoch); err != nil {
 		return nil, err
 	}
 	for i := range s.hosts {
 		s.byUUID[s.hosts[i].uuid] = int32(i)
+		s.tenants[s.hosts[i].namespace] = s.hosts[i].tenant
 		if !s.hosts[i].through() {
 			s.present++
 		}
@@ -172,7 +174,9 @@ func (s *sim) begin() {
 // finish notes that the storm is over for h.
 func (s *sim) finish(h *host) {
 	s.done++
-	s.progress.Store(int64(s.done))
+	if s.progress != nil {
+		s.progress.Add(1)
+	}
 	s.meter.through(h)
 }
 

@@ -75,6 +75,16 @@ func (t *throttle) count(h *host, answer api.Answer) {
 
 func (t *throttle) occupied(now time.Time) int { return t.c.Vacancy(now).Slots.Occupied }
 
+func (t *throttle) standings() []standing {
+	out := make([]standing, len(t.s.meter.tenants))
+	for _, tenant := range t.c.Queue(t.s.clock, 0).Pools[0].Tenants {
+		if i, ok := t.s.tenants[tenant.Tenant]; ok {
+			out[i] = standing{tenant.Waiting, tenant.Called}
+		}
+	}
+	return out
+}
+
 // seen shows a gateway's rule the node directly before its PUT (GW-17).
 func seen(s *sim, v interface {
 	Begin(now time.Time) ironic.Mark

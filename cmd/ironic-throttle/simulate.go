@@ -1,0 +1,56 @@
+package main
+
+import (
+	"context"
+
+	"github.com/spf13/cobra"
+
+	"github.com/ironic-throttle/ironic-throttle/internal/simulate"
+)
+
+const simulateHelp = `Plays a storm of hosts in virtual time, so that a limit can be tried before living
+with it: an Ironic, an operator that wants all hosts provisioned at once, and the
+real decision of the throttle, or the rules that users have today. Days take
+seconds, and the same flags print the same bytes.
+
+--limit, --policy and --seed take several values: every storm of the comparison is a
+column of the table, or with -o json an object on a line of its own. --plot draws
+slots in use over time, waits, and with several limits the makespan against them.
+
+Exit codes: 0 the limit held, 1 not, or a storm did not end, 2 wrong use. Where the
+throttle is among the policies it alone decides about 0 or 1: that the others
+break the limit is what the comparison is for.`
+
+const simulateExample = `  ironic-throttle simulate --hosts 600 --limit 20,40 --policy throttle,bmo,proposal
+  ironic-throttle simulate --limit 10,20,40,80 --boot-capacity 30 --plot change-request.html
+  ironic-throttle simulate --tenant-hosts 1000,30,30 --policy throttle,fifo --trouble bmo@1h+5m -o json`
+
+func (p *process) simulateCommand() *cobra.Command {
+	g := simulate.DefaultGrid()
+	cmd := &cobra.Command{
+		Use: "simulate", Short: "try a limit in virtual time, beside the rules of today",
+		Long: simulateHelp, Example: simulateExample, Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if err := g.Validate(); err != nil {
+				return err
+			}
+			return p.simulate(cmd.Context(), &g)
+		},
+	}
+	cmd.Flags().SortFlags = false
+	g.Flags(cmd.Flags())
+	return cmd
+}
+
+func (p *process) simulate(ctx context.Context, g *simulate.Grid) error {
+	results, err := g.Run(ctx, simulate.Output{
+		Stdout: p.stdout, Stderr: p.stderr, Terminal: isTerminal(p.stderr), JSON: p.json,
+	})
+	switch {
+	case err != nil:
+		return &exitError{exitNo, err}
+	case simulate.Failed(results):
+		return &exitError{code: exitNo} // the results say it
+	}
+	return nil
+}

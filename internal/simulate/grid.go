@@ -1,0 +1,160 @@
+package simulate
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/spf13/pflag"
+
+	"github.com/ironic-throttle/ironic-throttle/internal/measure"
+)
+
+// Grid is a comparison: the same storm for every limit, policy and seed.
+// DefaultGrid is the place to start from.
+type Grid struct {
+	Options // Limit, Policy and Seed of it are not looked at
+
+	Limits   []int
+	Policies []string
+	Seeds    []uint
+	Plot     string // file for a picture, "" for none
+
+	troubles []string
+	speed    float64
+	keep     bool
+}
+
+// DefaultGrid is one storm with the throttle.
+func DefaultGrid() Grid {
+	o := DefaultOptions()
+	return Grid{Options: o, Limits: []int{o.Limit}, Policies: []string{string(o.Policy)}, Seeds: []uint{uint(o.Seed)}}
+}
+
+// Flags binds the grid to fs, with the present values as defaults.
+func (g *Grid) Flags(fs *pflag.FlagSet) {
+	fs.IntVar(&g.Hosts, "hosts", g.Hosts, "hosts that want to be provisioned at once")
+	fs.IntSliceVar(&g.Limits, "limit", g.Limits, "slots: hosts that may work at the same time; several are compared")
+	fs.Float64Var(&g.Failing, "failing", g.Failing, "share of broken hosts")
+	fs.IntVar(&g.Tenants, "tenants", g.Tenants, "namespaces; the first has four times the hosts of each other")
+	fs.IntVar(&g.Workers, "workers", g.Workers, "reconcile workers of the operator (BMO_CONCURRENCY)")
+	fs.StringVar((*string)(&g.Via), "via", string(g.Via), "how the operator asks: check or gateway")
+	fs.StringSliceVar(&g.Policies, "policy", g.Policies, "what decides: throttle, bmo (its present rule), proposal (the first idea) or fifo (strictly in turn); several are compared")
+	fs.DurationVar(&g.Duration, "duration", g.Duration, "end after so much time; 0: when all hosts are through")
+	fs.UintSliceVar(&g.Seeds, "seed", g.Seeds, "decides everything that is drawn; may be given several times")
+	fs.StringVar(&g.Plot, "plot", g.Plot, "draw a picture into this `file`.svg, .png or .html")
+	fs.IntSliceVar(&g.Sizes, "tenant-hosts", g.Sizes, "hosts of each tenant, such as 1000,30,30, instead of --hosts and --tenants")
+	fs.Var(&g.Work, "work", "how long a host works, such as 10m-60m: one deployment; 0s: its whole life")
+	fs.IntVar(&g.FailTries, "fail-tries", g.FailTries, "deployments of a broken host that fail")
+	fs.IntVar(&g.ErrorsKnown, "errors-known", g.ErrorsKnown, "failures that broken hosts have behind them at the begin")
+	fs.IntVar(&g.OldErrors, "old-errors", g.OldErrors, "failures that all hosts have behind them at the begin")
+	fs.BoolVar(&g.ErrorsUntold, "errors-untold", g.ErrorsUntold, "the gateway is not told of failures")
+	fs.IntVar(&g.BootCapacity, "boot-capacity", g.BootCapacity, "hosts that DHCP, TFTP and image server can boot at once; 0: made for the limit, -1: any number")
+	fs.StringSliceVar(&g.troubles, "trouble", nil, "what befalls the site, as `KIND@AT+FOR`: bmo@1h+5m, throttle@2h+30s, ironic@3h+10m")
+	fs.Float64Var(&g.speed, "speed", 0, "no meaning here: taken for the sake of demo's command lines")
+	fs.BoolVar(&g.keep, "keep", false, "no meaning here: taken for the sake of demo's command lines")
+	for _, name := range []string{"speed", "keep"} {
+		fs.Lookup(name).Hidden = true
+	}
+}
+
+// most storms of one comparison.
+const most = 1000
+
+// Validate reports everything that cannot be, each with its flag, its value and
+// the rule.
+func (g *Grid) Validate() error {
+	var errs []error
+	bad := func(format string, args ...any) { errs = append(errs, fmt.Errorf(format, args...)) }
+	g.Troubles = g.Troubles[:0:0]
+	for _, text := range g.troubles {
+		t, err := ParseTrouble(text)
+		if err != nil {
+			bad("--trouble %w", err)
+			continue
+		}
+		g.Troubles = append(g.Troubles, t)
+	}
+	for _, list := range []struct {
+		flag  string
+		n     int
+		twice string
+	}{
+		{"limit", len(g.Limits), doubled(g.Limits)}, {"policy", len(g.Policies), doubled(g.Policies)},
+		{"seed", len(g.Seeds), doubled(g.Seeds)},
+	} {
+		if list.n == 0 {
+			bad("--%s: must name at least one", list.flag)
+		}
+		if list.twice != "" {
+			bad("--%s %s: is given twice", list.flag, list.twice)
+		}
+	}
+	if n := len(g.Limits) * len(g.Policies) * len(g.Seeds); n > most {
+		bad("--limit, --policy and --seed: %d storms, must be at most %d", n, most)
+	}
+	if err := g.plotError(); err != nil {
+		errs = append(errs, err)
+	}
+	seen := map[string]bool{} // what is wrong with all storms is said once
+	for _, err := range errs {
+		seen[err.Error()] = true
+	}
+	storms := g.Storms()
+	for _, o := range storms[:min(len(storms), most)] {
+		err := o.Validate()
+		if err == nil {
+			continue
+		}
+		for line := range strings.SplitSeq(err.Error(), "\n") {
+			if !seen[line] {
+				seen[line] = true
+				bad("%s", line)
+			}
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// doubled returns a value that is in all twice, or "".
+func doubled[T comparable](all []T) string {
+	for i, v := range all {
+		if slices.Contains(all[:i], v) {
+			return fmt.Sprint(v)
+		}
+	}
+	return ""
+}
+
+// plotError tells what is wrong with the name of the picture.
+func (g *Grid) plotError() error {
+	if g.Plot == "" {
+		return nil
+	}
+	if !slices.Contains([]string{".svg", ".png", ".html"}, filepath.Ext(g.Plot)) {
+		return fmt.Errorf("--plot %s: must end in .svg, .png or .html", g.Plot)
+	}
+	if info, err := os.Stat(filepath.Dir(g.Plot)); err != nil || !info.IsDir() {
+		return fmt.Errorf("--plot %s: its folder must be there", g.Plot)
+	}
+	return nil
+}
+
+// Storms lists what is to be played: by limit, then policy, then seed.
+func (g *Grid) Storms() []Options {
+	var out []Options
+	for _, limit := range g.Limits {
+		for _, policy := range g.Policies {
+			for _, seed := range g.Seeds {
+				o := g.Options
+				o.Limit, o.Policy, o.Seed = limit, measure.Policy(policy), uint64(seed)
+				o.Record = g.Plot != ""
+				out = append(out, o)
+			}
+		}
+	}
+	return out
+}

@@ -1,0 +1,251 @@
+package simulate
+
+import (
+	"cmp"
+	"fmt"
+	"image/color"
+	"math"
+	"slices"
+	"time"
+
+	"gonum.org/v1/plot"
+	"gonum.org/v1/plot/plotter"
+	"gonum.org/v1/plot/vg"
+
+	"github.com/ironic-throttle/ironic-throttle/internal/measure"
+)
+
+// Colours that people who see few colours tell apart too (Okabe and Ito).
+var colours = map[measure.Policy]color.Color{
+	measure.PolicyThrottle: color.RGBA{0, 114, 178, 255},
+	measure.PolicyBMO:      color.RGBA{213, 94, 0, 255},
+	measure.PolicyProposal: color.RGBA{204, 121, 167, 255},
+	measure.PolicyFIFO:     color.RGBA{0, 158, 115, 255},
+}
+
+var (
+	black = color.RGBA{30, 30, 30, 255}
+	dash  = []vg.Length{vg.Points(6), vg.Points(3)}
+	dots  = []vg.Length{vg.Points(1.5), vg.Points(2)}
+)
+
+// panels draws the slots over time for each limit, the waits, and with several
+// limits the makespan against them.
+func panels(results []Result) ([][]*plot.Plot, error) {
+	var rows [][]*plot.Plot
+	limits := valuesOf(results, func(r Result) int { return r.Limit })
+	seed := results[0].Seed
+	for _, limit := range limits {
+		p, err := overTime(limit, filter(results, func(r Result) bool { return r.Limit == limit && r.Seed == seed }))
+		if err != nil {
+			return nil, err
+		}
+		rows = append(rows, []*plot.Plot{p})
+	}
+	first := filter(results, func(r Result) bool { return r.Limit == limits[0] })
+	tenants, err := waitBars(fmt.Sprintf("Mean wait by tenant, limit %d", limits[0]), "tenant", first,
+		func(w waited) int { return int(w.tenant) + 1 })
+	if err != nil {
+		return nil, err
+	}
+	errors, err := waitBars(fmt.Sprintf("Mean wait by errors, limit %d", limits[0]), "errors of the host so far", first,
+		func(w waited) int { return int(w.errors) })
+	if err != nil {
+		return nil, err
+	}
+	rows = append(rows, []*plot.Plot{tenants, errors})
+	if len(limits) > 1 {
+		p, err := makespans(results)
+		if err != nil {
+			return nil, err
+		}
+		rows = append(rows, []*plot.Plot{p})
+	}
+	return rows, nil
+}
+
+// overTime draws what worked and what was occupied.
+func overTime(limit int, results []Result) (*plot.Plot, error) {
+	p := newPlot(fmt.Sprintf("Slots in use over time, limit %d", limit), "hours since the begin of the storm", "hosts")
+	end, high := 0.0, float64(limit)
+	for _, r := range results {
+		if s := r.trace.series; len(s) > 0 {
+			end = max(end, hours(s[len(s)-1].at-r.trace.begun))
+		}
+		high = max(high, float64(r.PeakWorking))
+	}
+	log := high > 4*float64(limit) // else the limit would be lost at the bottom
+	if log {
+		p.Y.Scale, p.Y.Tick.Marker, p.Y.Label.Text = plot.LogScale{}, plot.LogTicks{Prec: -1}, "hosts (logarithmic)"
+	}
+	for _, r := range results {
+		truth, taken := r.trace.lines(end, log)
+		if err := addLine(p, truth, colours[r.Policy], nil, string(r.Policy)+": really working"); err != nil {
+			return nil, err
+		}
+		if r.Policy == measure.PolicyThrottle || r.Policy == measure.PolicyFIFO {
+			if err := addLine(p, taken, colours[r.Policy], dots, string(r.Policy)+": occupied"); err != nil {
+				return nil, err
+			}
+		}
+	}
+	err := addLine(p, plotter.XYs{{X: 0, Y: float64(limit)}, {X: end, Y: float64(limit)}}, black, dash, fmt.Sprintf("limit %d", limit))
+	p.X.Min, p.X.Max, p.Y.Max = 0, max(end, 0.01), high*1.35
+	p.Y.Min = 0
+	if log {
+		p.Y.Min, p.Y.Max = 0.8, high*4
+	}
+	return p, err
+}
+
+// bins is how many points a line over time has.
+const bins = 700
+
+// lines makes of the series the highest and the mean of each bin: a peak is never
+// lost.
+func (t *trace) lines(end float64, log bool) (truth, taken plotter.XYs) {
+	if len(t.series) == 0 || end == 0 {
+		return nil, nil
+	}
+	floor := 0.0
+	if log {
+		floor = 0.8
+	}
+	width := end / bins
+	for i := 0; i < len(t.series); {
+		bin := math.Floor(hours(t.series[i].at-t.begun) / width)
+		high, sum, n := 0, 0, 0
+		for ; i < len(t.series) && math.Floor(hours(t.series[i].at-t.begun)/width) == bin; i++ {
+			high = max(high, t.series[i].working)
+			sum += t.series[i].occupied
+			n++
+		}
+		x := bin * width
+		truth = append(truth, plotter.XY{X: x, Y: max(floor, float64(high))})
+		taken = append(taken, plotter.XY{X: x, Y: max(floor, float64(sum)/float64(n))})
+	}
+	return truth, taken
+}
+
+func hours(nanos int64) float64 { return time.Duration(nanos).Hours() }
+
+func addLine(p *plot.Plot, at plotter.XYs, c color.Color, dashes []vg.Length, name string) error {
+	if len(at) == 0 {
+		return nil
+	}
+	l, err := plotter.NewLine(at)
+	if err != nil {
+		return err
+	}
+	l.Color, l.Width, l.Dashes = c, vg.Points(1.3), dashes
+	p.Add(l)
+	p.Legend.Add(name, l)
+	return nil
+}
+
+// maxGroups bounds the groups of bars.
+const maxGroups = 12
+
+// waitBars draws the mean wait of each group, a bar for each policy.
+func waitBars(title, x string, results []Result, group func(waited) int) (*plot.Plot, error) {
+	p := newPlot(title, x, "hours")
+	policies := valuesOf(results, func(r Result) measure.Policy { return r.Policy })
+	var groups []int
+	sums := map[measure.Policy]map[int][2]float64{}
+	for _, r := range results {
+		if sums[r.Policy] == nil {
+			sums[r.Policy] = map[int][2]float64{}
+		}
+		for _, w := range r.trace.waits {
+			k := group(w)
+			s, ok := sums[r.Policy][k]
+			if !ok && !slices.Contains(groups, k) {
+				groups = append(groups, k)
+			}
+			sums[r.Policy][k] = [2]float64{s[0] + w.for_.Hours(), s[1] + 1}
+		}
+	}
+	slices.Sort(groups)
+	if len(groups) > maxGroups {
+		p.Title.Text += fmt.Sprintf(" (the first %d of %d)", maxGroups, len(groups))
+		groups = groups[:maxGroups]
+	}
+	p.Y.Min = 0
+	if len(groups) == 0 {
+		return p, nil
+	}
+	wide := vg.Points(150 / float64(len(groups)*len(policies)))
+	for i, policy := range policies {
+		var means plotter.Values
+		for _, k := range groups {
+			s := sums[policy][k]
+			means = append(means, s[0]/max(1, s[1]))
+		}
+		bars, err := plotter.NewBarChart(means, wide)
+		if err != nil {
+			return nil, err
+		}
+		bars.Color, bars.LineStyle.Width = colours[policy], 0
+		bars.Offset = wide * vg.Length(float64(i)-float64(len(policies)-1)/2)
+		p.Add(bars)
+		p.Legend.Add(string(policy), bars)
+	}
+	names := make([]string, len(groups))
+	for i, k := range groups {
+		names[i] = fmt.Sprint(k)
+	}
+	p.NominalX(names...)
+	p.Y.Max *= 1.35
+	return p, nil
+}
+
+// makespans draws the time until the last host was through against the limit: the
+// mean of all seeds.
+func makespans(results []Result) (*plot.Plot, error) {
+	p := newPlot("Makespan against limit", "limit", "hours until all hosts are through")
+	for _, policy := range valuesOf(results, func(r Result) measure.Policy { return r.Policy }) {
+		own := filter(results, func(r Result) bool { return r.Policy == policy })
+		var at plotter.XYs
+		for _, limit := range valuesOf(own, func(r Result) int { return r.Limit }) {
+			sum, n := 0.0, 0.0
+			for _, r := range own {
+				if r.Limit == limit {
+					sum, n = sum+r.MakespanSeconds/3600, n+1
+				}
+			}
+			at = append(at, plotter.XY{X: float64(limit), Y: sum / n})
+		}
+		slices.SortFunc(at, func(a, b plotter.XY) int { return cmp.Compare(a.X, b.X) })
+		line, points, err := plotter.NewLinePoints(at)
+		if err != nil {
+			return nil, err
+		}
+		line.Color, line.Width, points.Color = colours[policy], vg.Points(1.5), colours[policy]
+		p.Add(line, points)
+		p.Legend.Add(string(policy), line, points)
+	}
+	p.Y.Min = 0
+	p.Y.Max *= 1.2
+	return p, nil
+}
+
+// valuesOf lists what occurs, in the order of its first occurrence.
+func valuesOf[T comparable](results []Result, of func(Result) T) []T {
+	var out []T
+	for _, r := range results {
+		if v := of(r); !slices.Contains(out, v) {
+			out = append(out, v)
+		}
+	}
+	return out
+}
+
+func filter(results []Result, keep func(Result) bool) []Result {
+	var out []Result
+	for _, r := range results {
+		if keep(r) {
+			out = append(out, r)
+		}
+	}
+	return out
+}
