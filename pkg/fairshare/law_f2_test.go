@@ -1,32 +1,16 @@
 package fairshare
 
-import (
-	"fmt"
-	"testing"
-)
+import "fmt"
 
 // F-2: while two tenants both have an eligible waiter, c1/w1 - c2/w2 (calls net of un-calls) stays within a range of 1/w1 + 1/w2.
-func TestF2_SharesAreTightWithoutUncalls(t *testing.T) {
-	t.Parallel()
-	inWorlds(t, func(tr *traits) {
-		tr.vanish, tr.bars, tr.ends, tr.hosts = 0, false, false, max(tr.hosts, 6)
-	}, func() []law { return []law{&shareLaw{tight: true}} })
-}
-
-// F-2: … of (1 + C)(1/w1 + 1/w2) with un-calls, C being the most calls and refundable leases at once; grants: C(1/w1 + 1/w2) more.
-func TestF2_SharesWithUncalls(t *testing.T) {
-	t.Parallel()
-	inWorlds(t, func(tr *traits) { tr.hosts = max(tr.hosts, 6) }, func() []law { return []law{&shareLaw{}} })
-}
-
-// shareLaw follows each pair of tenants.
+// With un-calls within (1 + C)(1/w1 + 1/w2), where C counts the most hosts called at once; grants: C(1/w1 + 1/w2) more.
 type shareLaw struct {
-	tight bool
-	pairs map[[2]int]*sharePair
-	seen  bool // an un-call
+	pairs    [maxTenants][maxTenants]sharePair
+	uncalled bool // ever
 }
 
 type sharePair struct {
+	both          bool // have an eligible waiter
 	calls, grants spread
 }
 
@@ -41,32 +25,21 @@ func (s *spread) add(d int64) {
 func (s *spread) width() int64 { return s.high - s.low }
 
 func (l *shareLaw) check(w *world) error {
-	if l.pairs == nil {
-		l.pairs = map[[2]int]*sharePair{}
-	}
 	e := &w.event
-	if l.tight && len(e.uncalled) > 0 {
-		l.seen = true // a host whose habit outlasted its window: not this law's case
-	}
-	if l.seen {
-		return nil
-	}
-	var tenants [8]bool
-	for i := range w.hosts {
-		h := &w.hosts[i]
-		if h.state == Waiting && (h.lane == Healthy || w.open()) {
-			tenants[h.tenant] = true
-		}
-	}
-	for a := range tenants {
+	l.uncalled = l.uncalled || len(e.uncalled) > 0 || e.verb == "release" && e.end == Refunded
+	waits := w.eligible()
+	for a := range waits {
 		for b := range a {
-			pair := [2]int{a, b}
-			if !tenants[a] || !tenants[b] {
-				delete(l.pairs, pair)
-			} else if p := l.pairs[pair]; p == nil {
-				l.pairs[pair] = &sharePair{}
-			} else if err := l.follow(w, p, a, b); err != nil {
-				return err
+			p := &l.pairs[a][b]
+			switch {
+			case !waits[a] || !waits[b]:
+				p.both = false
+			case !p.both:
+				*p = sharePair{both: true}
+			default:
+				if err := l.follow(w, p, a, b); err != nil {
+					return err
+				}
 			}
 		}
 	}
@@ -75,12 +48,15 @@ func (l *shareLaw) check(w *world) error {
 
 func (l *shareLaw) follow(w *world, p *sharePair, a, b int) error {
 	e := &w.event
+	if len(e.uncalled) == 0 && len(e.called) == 0 && e.verb == "update" {
+		return nil
+	}
 	side := func(host int) int64 {
 		switch w.hosts[host].tenant {
 		case a:
-			return w.quantum(a)
+			return w.quanta[a]
 		case b:
-			return -w.quantum(b)
+			return -w.quanta[b]
 		}
 		return 0
 	}
@@ -96,10 +72,10 @@ func (l *shareLaw) follow(w *world, p *sharePair, a, b int) error {
 	if e.answer.Yes {
 		p.grants.add(side(e.host))
 	}
-	part := w.quantum(a) + w.quantum(b)
+	part := w.quanta[a] + w.quanta[b]
 	most := int64(w.most)
 	bound := part
-	if !l.tight {
+	if l.uncalled {
 		bound = (1 + most) * part
 	}
 	if p.calls.width() > bound {

@@ -1,16 +1,8 @@
 package fairshare
 
-import (
-	"fmt"
-	"testing"
-)
+import "fmt"
 
 // F-4: no failing host is called while failing leases + calls >= CAPNOW; RESERVE slots never go to failing hosts; with L healthy hosts or more, failing ones get at most CAP.
-func TestF4_FailingHostsAreCapped(t *testing.T) {
-	t.Parallel()
-	inWorlds(t, func(tr *traits) { tr.errors, tr.hosts = true, max(tr.hosts, 4) }, func() []law { return []law{capLaw{}} })
-}
-
 type capLaw struct{}
 
 func (capLaw) check(w *world) error {

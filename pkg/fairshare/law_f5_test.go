@@ -2,22 +2,10 @@ package fairshare
 
 import (
 	"fmt"
-	"testing"
 	"time"
 )
 
 // F-5: an ask by an eligible host of an open heap is a yes when no more wait than slots are free; a free slot is idle only while called hosts are silent, while it is kept for a due one, or while the cap bars the only waiters.
-func TestF5_WorkIsConserved(t *testing.T) {
-	t.Parallel()
-	inWorlds(t, func(*traits) {}, func() []law { return []law{workLaw{}} })
-}
-
-// F-5, in time: where every host that waits asks, no slot is idle for longer than a claim window and a gap of the ask clock.
-func TestF5_NoSlotIsIdleForLong(t *testing.T) {
-	t.Parallel()
-	inWorlds(t, func(tr *traits) { tr.bars = false }, func() []law { return []law{&idleLaw{}} })
-}
-
 type workLaw struct{}
 
 func (workLaw) check(w *world) error {
@@ -49,31 +37,26 @@ func (workLaw) check(w *world) error {
 	return nil
 }
 
-// idleLaw measures for how long a slot was free on the ask clock while hosts waited
-// that had asked since and may be called.
+// F-5, in time: while hosts that may be called wait no slot is idle for longer than a claim window and a gap, on the ask clock.
 type idleLaw struct {
 	gap   time.Duration // longest between two asks of one host
-	asked map[int]time.Duration
+	asked [maxGuests]time.Duration
 	since time.Duration
 }
 
 func (l *idleLaw) check(w *world) error {
-	if l.asked == nil {
-		l.asked = map[int]time.Duration{}
-	}
-	e, clock := &w.event, w.clock()
+	e, clock, c := &w.event, w.clock(), &w.counts
 	if e.verb == "ask" {
-		if last, ok := l.asked[e.host]; ok {
+		if last := l.asked[e.host]; last > 0 {
 			l.gap = max(l.gap, clock-last)
 		}
 		l.asked[e.host] = clock
 		if e.answer.Yes {
-			delete(l.asked, e.host)
+			l.asked[e.host] = 0
 		}
 	}
-	barred := w.counts[Waiting][Healthy] == 0 && !w.open()
-	if w.free() <= 0 || e.answer.Yes || barred && w.counts[Called][Healthy]+w.counts[Called][Failing] == 0 ||
-		w.counts[Waiting][Healthy]+w.counts[Waiting][Failing]+w.counts[Called][Healthy]+w.counts[Called][Failing] == 0 {
+	healthy, failing := c[Waiting][Healthy]+c[Called][Healthy], c[Waiting][Failing]+c[Called][Failing]
+	if w.free() <= 0 || e.answer.Yes || healthy+failing == 0 || healthy == 0 && c[Called][Failing] == 0 && !w.open() {
 		l.since = clock
 		return nil
 	}

@@ -2,31 +2,19 @@ package fairshare
 
 import (
 	"fmt"
-	"testing"
+	"slices"
 )
 
 // F-6: calls of its tenant before a host's own <= hosts with a smaller (key, seq) at its entry + later entries with a smaller key + returns of such hosts, counting calls made while its heap is open.
-func TestF6_NobodyStarvesInATenant(t *testing.T) {
-	t.Parallel()
-	inWorlds(t, func(tr *traits) { tr.hosts, tr.tenants = max(tr.hosts, 6), 1+tr.tenants%2 }, func() []law { return []law{&placeLaw{}} })
-}
-
-// F-6: between two calls of a waiting tenant i any other tenant j is called at most ceil(wj/wi) + 1 + C + (un-calls of j) times. (It holds without C.)
-func TestF6_NoTenantStarves(t *testing.T) {
-	t.Parallel()
-	inWorlds(t, func(tr *traits) { tr.hosts = max(tr.hosts, 6) }, func() []law { return []law{&turnLaw{}} })
-}
-
-// placeLaw keeps the keys as the rules say and watches the order in each tenant.
 type placeLaw struct {
-	calls [8]int64 // v, by tenant
+	calls [maxTenants]int64 // v
 	seq   int64
-	keys  map[int]*place
+	keys  [maxGuests]place
 }
 
 // place is where a host stands in its tenant.
 type place struct {
-	key, seq       int64
+	key, seq       int64 // seq 0: none
 	lane           Lane
 	before, passed int // bound and count of the law
 }
@@ -36,13 +24,10 @@ func (p *place) less(o *place) bool {
 }
 
 func (l *placeLaw) check(w *world) error {
-	if l.keys == nil {
-		l.keys = map[int]*place{}
-	}
 	e := &w.event
 	for i := range w.hosts {
 		if w.hosts[i].state == Absent {
-			delete(l.keys, i)
+			l.keys[i].seq = 0
 		}
 	}
 	if e.verb == "ask" {
@@ -62,16 +47,16 @@ func (l *placeLaw) check(w *world) error {
 // enter gives the host that asks its key, if it has none of its lane.
 func (l *placeLaw) enter(w *world, host int) {
 	h, was := &w.hosts[host], &w.event.before[host]
-	p := l.keys[host]
+	p := &l.keys[host]
 	switch {
 	case was.state == Called || was.state == Waiting && p.lane == h.lane:
 		return
-	case p == nil || p.lane != h.lane:
+	case p.seq == 0 || p.lane != h.lane:
 		l.seq++
-		l.keys[host] = &place{key: l.calls[h.tenant] + penalty(h.errors), seq: l.seq, lane: h.lane}
+		*p = place{key: l.calls[h.tenant] + penalty(h.errors), seq: l.seq, lane: h.lane}
 		for i := range w.hosts {
-			if o := l.keys[i]; o != nil && i != host && w.event.before[i].state == Waiting && w.hosts[i].tenant == h.tenant && o.less(l.keys[host]) {
-				l.keys[host].before++
+			if i != host && w.event.before[i].state == Waiting && w.hosts[i].tenant == h.tenant && l.keys[i].less(p) {
+				p.before++
 			}
 		}
 	}
@@ -81,7 +66,7 @@ func (l *placeLaw) enter(w *world, host int) {
 // back counts the entry or return of a host for those behind it.
 func (l *placeLaw) back(w *world, host int) {
 	for i := range w.hosts {
-		if o := l.keys[i]; o != nil && i != host && w.hosts[i].tenant == w.hosts[host].tenant && l.keys[host].less(o) {
+		if o := &l.keys[i]; i != host && o.seq > 0 && w.hosts[i].tenant == w.hosts[host].tenant && l.keys[host].less(o) {
 			o.before++
 		}
 	}
@@ -89,22 +74,18 @@ func (l *placeLaw) back(w *world, host int) {
 
 // call sees that nobody of the tenant who waits was passed over, and counts.
 func (l *placeLaw) call(w *world, host int, later []int) error {
-	h, p := &w.hosts[host], l.keys[host]
+	h, p := &w.hosts[host], &l.keys[host]
 	l.calls[h.tenant]++
 	for i := range w.hosts {
 		o := &w.hosts[i]
-		waits := o.state == Waiting
-		for _, j := range later {
-			waits = waits || i == j
-		}
-		if !waits || i == host || o.tenant != h.tenant || i == w.event.taken {
+		if o.state != Waiting && !slices.Contains(later, i) || i == host || o.tenant != h.tenant || i == w.event.taken {
 			continue
 		}
 		// The lane only shuts while calls are made: open now is open then.
 		if o.lane != h.lane && o.lane == Failing && !w.open() {
 			continue
 		}
-		if q := l.keys[i]; q.less(p) {
+		if q := &l.keys[i]; q.less(p) {
 			return fmt.Errorf("host %d with key %v was called before host %d with %v", host, *p, i, *q)
 		} else if q.passed++; q.passed > q.before {
 			return fmt.Errorf("host %d let %d calls pass, which is more than %d", i, q.passed, q.before)
@@ -113,63 +94,48 @@ func (l *placeLaw) call(w *world, host int, later []int) error {
 	return nil
 }
 
-// turnLaw counts the calls of others since a tenant's last one.
+// F-6: between two calls of a waiting tenant i any other tenant j is called at most ceil(wj/wi) + 1 + C + (un-calls of j) times. It holds without C.
 type turnLaw struct {
-	since map[[2]int]int // calls of the second since the last one of the first, net of un-calls
+	waits [maxTenants]bool
+	// since counts calls of the second, less its un-calls, since the last call of the
+	// first or since it waits.
+	since [maxTenants][maxTenants]int
 }
 
 func (l *turnLaw) check(w *world) error {
-	if l.since == nil {
-		l.since = map[[2]int]int{}
-	}
-	e := &w.event
-	var waits [8]bool
-	for i := range w.hosts {
-		h := &w.hosts[i]
-		if h.state == Waiting && (h.lane == Healthy || w.open()) {
-			waits[h.tenant] = true
-		}
-	}
+	waits := w.eligible()
 	for i := range waits {
-		for j := range waits {
-			pair := [2]int{i, j}
-			if !waits[i] {
-				delete(l.since, pair) // seen ineligible: from zero again
-			} else if i != j {
-				if err := l.follow(w, e, pair); err != nil {
-					return err
-				}
+		if waits[i] && l.waits[i] {
+			if err := l.follow(w, i); err != nil {
+				return err
 			}
+		} else {
+			l.since[i] = [maxTenants]int{}
 		}
 	}
+	l.waits = waits
 	return nil
 }
 
-func (l *turnLaw) follow(w *world, e *event, pair [2]int) error {
-	n, known := l.since[pair]
-	if !known {
-		l.since[pair] = 0 // a tenant that comes late is no later than one that was just called
-		return nil
-	}
+func (l *turnLaw) follow(w *world, i int) error {
+	e, since := &w.event, &l.since[i]
 	for _, u := range e.uncalled {
-		if w.hosts[u].tenant == pair[1] {
-			n--
-		}
+		since[w.hosts[u].tenant]--
 	}
-	if e.verb == "release" && e.end == Refunded && w.hosts[e.host].tenant == pair[1] {
-		n--
+	if e.verb == "release" && e.end == Refunded {
+		since[w.hosts[e.host].tenant]--
 	}
 	for _, c := range e.called {
-		switch w.hosts[c].tenant {
-		case pair[0]:
-			n = 0
-		case pair[1]:
-			n++
+		if j := w.hosts[c].tenant; j != i {
+			since[j]++
+		} else {
+			*since = [maxTenants]int{}
 		}
 	}
-	l.since[pair] = n
-	if bound := ceilDiv(int(w.quantum(pair[0])), int(w.quantum(pair[1]))) + 1; n > bound {
-		return fmt.Errorf("%s was called %d times between two calls of %s, which waits: more than %d", tenantName(pair[1]), n, tenantName(pair[0]), bound)
+	for j, n := range since {
+		if bound := ceilDiv(int(w.quanta[i]), int(w.quanta[j])) + 1; j != i && n > bound {
+			return fmt.Errorf("%s was called %d times between two calls of %s, which waits: more than %d", tenantName(j), n, tenantName(i), bound)
+		}
 	}
 	return nil
 }

@@ -68,7 +68,8 @@ func (c cheat) play(r *rand.Rand, steps int) error {
 	if err != nil {
 		return err
 	}
-	w.turns, w.laws = real, []law{&partLaw{}}
+	w.turns, w.laws = real, []namedLaw{{"F-7", &partLaw{}}}
+	w.weigh()
 	return w.live(traits{workMin: time.Second, workRange: 5 * time.Minute}, steps)
 }
 
@@ -89,12 +90,12 @@ func (c cheat) cheater(g guest, i int) guest {
 // tenants have waiters and no slot is free, up to the slack that F-2 leaves.
 type partLaw struct {
 	began    bool
-	grants   [8]int64
+	grants   [maxTenants]int64
 	uncalled bool
 }
 
 func (l *partLaw) check(w *world) error {
-	var waits [8]bool
+	var waits [maxTenants]bool
 	last := 0
 	for i := range w.hosts {
 		h := &w.hosts[i]
@@ -120,16 +121,16 @@ func (l *partLaw) check(w *world) error {
 
 func (l *partLaw) weigh(w *world, tenants int) error {
 	var weights, all, slack float64
-	own := 1 / float64(w.quantum(0))
+	own := 1 / float64(w.quanta[0])
 	c := 1.0
 	if l.uncalled {
 		c += float64(w.most)
 	}
 	for j := range tenants {
-		weights += 1 / float64(w.quantum(j))
+		weights += 1 / float64(w.quanta[j])
 		all += float64(l.grants[j])
 		if j > 0 {
-			slack += c * (1 + float64(w.quantum(0))/float64(w.quantum(j)))
+			slack += c * (1 + float64(w.quanta[0])/float64(w.quanta[j]))
 		}
 	}
 	most := own/weights*(all+slack) + float64(w.most)

@@ -1,12 +1,13 @@
 package fairshare
 
 import (
+	"cmp"
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"slices"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 )
 
@@ -62,7 +63,9 @@ func TestF8_OrderOfCalledHostsDoesNotMatter(t *testing.T) {
 				t.Fatalf("called: %v and %v", calls[0], calls[1])
 			}
 		}
-		if diff := cmp.Diff(granted[0], granted[1]); diff != "" {
+		// Who could redeem depends on who is still called, and the automatic AHEAD on
+		// the gaps that the asks show.
+		if ahead := one.turns.(*real).s.cfg.Ahead; ahead == Auto || !maps.Equal(granted[0], granted[1]) {
 			return
 		}
 		if err := sameTags(one, two); err != nil {
@@ -80,10 +83,6 @@ func (r *run) inTurn(back bool) (calls []int, granted map[int]bool) {
 			asks = append(asks, i)
 		}
 	}
-	old := map[int]bool{}
-	for _, i := range asks {
-		old[i] = true
-	}
 	if back {
 		slices.Reverse(asks)
 	}
@@ -94,11 +93,11 @@ func (r *run) inTurn(back bool) (calls []int, granted map[int]bool) {
 	}
 	r.play(step{verb: "update"})
 	for i := range r.slots {
-		if r.state(i) == Called && !old[i] {
+		if _, asked := granted[i]; r.state(i) == Called && !asked {
 			calls = append(calls, i)
 		}
 	}
-	slices.SortFunc(calls, func(a, b int) int { return int(r.order(a) - r.order(b)) })
+	slices.SortFunc(calls, func(a, b int) int { return cmp.Compare(r.order(a), r.order(b)) })
 	return calls, granted
 }
 
