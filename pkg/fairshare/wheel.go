@@ -5,8 +5,8 @@ import "time"
 // wheel finds hosts whose claim window has ended: a ring of lists, one for each
 // second of the ask clock. A host moves from list to list in O(1) at each ask.
 type wheel struct {
-	rim []wheelLink // list heads; a ring each
-	at  int64       // the last second that was looked through
+	rim []*Host // the first of each list; a list is a ring through its hosts
+	at  int64   // the last second that was looked through
 }
 
 // rimSize is more seconds than the longest claim window and the longest step of the
@@ -14,49 +14,48 @@ type wheel struct {
 const rimSize = 8192
 
 type wheelLink struct {
-	before, after *wheelLink
-	host          *Host
+	before, after *Host // nil: in no list
+	spoke         int32
 }
 
-func newWheel() *wheel {
-	w := &wheel{rim: make([]wheelLink, rimSize)}
-	for i := range w.rim {
-		head := &w.rim[i]
-		head.before, head.after = head, head
-	}
-	return w
-}
+func newWheel() *wheel { return &wheel{rim: make([]*Host, rimSize)} }
 
 // set lets h end at the given second, which must be within the rim.
 func (w *wheel) set(h *Host, second int64) {
 	w.clear(h)
-	second = max(second, w.at+1)
-	head := &w.rim[second%rimSize]
-	l := &h.link
-	l.host = h
-	l.before, l.after = head.before, head
-	head.before.after, head.before = l, l
+	spoke := max(second, w.at+1) % rimSize
+	h.link = wheelLink{before: h, after: h, spoke: int32(spoke)}
+	if first := w.rim[spoke]; first != nil {
+		last := first.link.before
+		h.link.before, h.link.after = last, first
+		last.link.after, first.link.before = h, h
+	} else {
+		w.rim[spoke] = h
+	}
 }
 
 func (w *wheel) clear(h *Host) {
-	l := &h.link
-	if l.host == nil {
+	l := h.link
+	if l.after == nil {
 		return
 	}
-	l.before.after, l.after.before = l.after, l.before
-	*l = wheelLink{}
+	if w.rim[l.spoke] == h {
+		w.rim[l.spoke] = l.after
+		if l.after == h {
+			w.rim[l.spoke] = nil
+		}
+	}
+	l.before.link.after, l.after.link.before = l.after, l.before
+	h.link = wheelLink{}
 }
 
 // due takes out the next host whose second has come by now, or returns nil.
 func (w *wheel) due(now int64) *Host {
-	for w.at < now {
-		head := &w.rim[(w.at+1)%rimSize]
-		if l := head.after; l != head {
-			h := l.host
+	for ; w.at < now; w.at++ {
+		if h := w.rim[(w.at+1)%rimSize]; h != nil {
 			w.clear(h)
 			return h
 		}
-		w.at++
 	}
 	return nil
 }
