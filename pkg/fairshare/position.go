@@ -8,8 +8,11 @@ const looked = 64
 // refusal is the no to h, which waits or is called.
 func (s *Scheduler) refusal(h *Host) Answer {
 	a := Answer{Position: s.position(h)}
-	a.Capped = h.state == Waiting && h.lane == Failing && !s.failingOpen()
 	a.Expect = s.expect(a.Position)
+	if h.state == Waiting && h.lane == Failing && !s.failingOpen() {
+		a.Capped = true
+		a.Expect = max(a.Expect, s.expectCapped(a.Position))
+	}
 	a.Wait = s.retry(h, a.Expect)
 	return a
 }
@@ -17,14 +20,24 @@ func (s *Scheduler) refusal(h *Host) Answer {
 // expect is how long it may take until the host at a position gets a slot: slots
 // become free one after the other, L of them in the mean time that one is held.
 func (s *Scheduler) expect(position int) time.Duration {
-	ahead := max(0, position-s.free)
-	return time.Duration(float64(ahead) * float64(s.mean) / float64(s.cfg.Limit))
+	return s.turnover(max(0, position-s.free), s.cfg.Limit)
+}
+
+// expectCapped is expect for a host of the failing lane while it is shut: what is
+// free now is not for it, and the slots of that lane are few.
+func (s *Scheduler) expectCapped(position int) time.Duration {
+	return s.turnover(max(1, position-s.lane[Healthy].waiting), s.capNow())
+}
+
+// turnover is the time in which n of so many slots become free.
+func (s *Scheduler) turnover(n, slots int) time.Duration {
+	return time.Duration(float64(n) * float64(s.mean) / float64(slots))
 }
 
 // retry is when h should ask again: when its turn may have come, but often enough
-// not to be parked.
+// not to be parked. Sooner than RedeemAfter nothing can have changed for it.
 func (s *Scheduler) retry(h *Host, expect time.Duration) time.Duration {
-	return max(min(expect, s.window(h)/2), time.Second)
+	return min(max(expect, s.cfg.RedeemAfter), s.window(h)/2)
 }
 
 // position is the place of h, which waits or is called, in the order that walk
