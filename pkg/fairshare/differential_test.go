@@ -86,7 +86,9 @@ func compare(h *history, next func(r *run) step, more int) error {
 	if err != nil {
 		return err
 	}
-	got, want := newRun(real, *h), newRun(newModel(h.cfg, h.tenants), *h)
+	model := newModel(h.cfg, h.tenants)
+	real.s.v, model.s.virtual = h.virtual, h.virtual
+	got, want := newRun(real, *h), newRun(model, *h)
 	for n := 0; n < len(h.steps)+more; n++ {
 		if n >= len(h.steps) {
 			h.steps, more = append(h.steps, next(want)), more-1
@@ -147,8 +149,8 @@ func (r *run) same(want *run) error {
 		if r.state(i) == Absent {
 			continue
 		}
-		if r.lane(i) != want.lane(i) {
-			return fmt.Errorf("host %d is %v, want %v", i, r.lane(i), want.lane(i))
+		if got, want := r.look(i), want.look(i); got != want {
+			return fmt.Errorf("host %d is %+v, want %+v", i, got, want)
 		}
 		if r.state(i) != Called {
 			continue
@@ -172,9 +174,12 @@ func TestTheModelDecidesTheSame(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		g := newGenerator(rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "seed"), 0)))
 		h := g.start(rapid.IntRange(1, 24).Draw(t, "hosts"), rapid.IntRange(1, 6).Draw(t, "tenants"))
-		steps := rapid.IntRange(1, 120).Draw(t, "steps")
-		if rapid.IntRange(0, 19).Draw(t, "long") == 0 {
+		steps := rapid.IntRange(1, 80).Draw(t, "steps")
+		if rapid.IntRange(0, 49).Draw(t, "long") == 0 {
 			steps *= 10
+		}
+		if rapid.IntRange(0, 9).Draw(t, "virtual") == 0 { // soon to be moved down; the model counts on
+			h.virtual = rebaseAt - rapid.Int64Range(0, 20*unit).Draw(t, "before")
 		}
 		err := compare(&h, g.next, steps)
 		if err == nil {

@@ -14,6 +14,7 @@ import (
 //
 //	configure limit=2 ahead=auto … weights=a:1,b:0.5
 //	hosts a a b                 (the tenants of hosts 0, 1, 2)
+//	virtual 1152921504606846976 (V at the start; optional)
 //	60s ask 0 2                 (after 60 s host 0 asks with 2 errors)
 //	0s release 0 unused
 //	-5s foreign 1               (one slot more is taken by nobody we know)
@@ -21,6 +22,7 @@ import (
 type history struct {
 	cfg     Config
 	tenants []string // of each host
+	virtual int64    // V at the start
 	steps   []step
 }
 
@@ -44,6 +46,9 @@ func (h history) String() string {
 	var b strings.Builder
 	fmt.Fprintln(&b, "configure", configText(h.cfg))
 	fmt.Fprintln(&b, "hosts", strings.Join(h.tenants, " "))
+	if h.virtual != 0 {
+		fmt.Fprintln(&b, "virtual", h.virtual)
+	}
 	for _, s := range h.steps {
 		fmt.Fprintln(&b, s)
 	}
@@ -94,6 +99,8 @@ func parseHistory(text string) (history, error) {
 			h.cfg, err = parseConfig(words[1:])
 		case "hosts":
 			h.tenants = words[1:]
+		case "virtual":
+			h.virtual, err = strconv.ParseInt(strings.Join(words[1:], " "), 10, 64)
 		default:
 			var s step
 			s, err = parseStep(words)

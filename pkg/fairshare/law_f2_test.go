@@ -27,7 +27,7 @@ func (s *spread) width() int64 { return s.high - s.low }
 func (l *shareLaw) check(w *world) error {
 	e := &w.event
 	l.uncalled = l.uncalled || len(e.uncalled) > 0 || e.verb == "release" && e.end == Refunded
-	waits := w.eligible()
+	waits := &w.waits
 	for a := range waits {
 		for b := range a {
 			p := &l.pairs[a][b]

@@ -22,7 +22,7 @@ func (capLaw) check(w *world) error {
 			return fmt.Errorf("failing host %d was called beyond CAP = %d while %d healthy hosts want %d slots", i, w.cfg.cap(), healthy, w.cfg.Limit)
 		}
 	}
-	if a := w.event.answer; a.Capped && (a.Yes || w.open() || w.hosts[w.event.host].lane != Failing) {
+	if a := w.event.answer; a.Capped && (a.Yes || w.open || w.hosts[w.event.host].lane != Failing) {
 		return fmt.Errorf("capped, but the lane is open or not the host's")
 	}
 	return nil

@@ -15,14 +15,14 @@ func (workLaw) check(w *world) error {
 	}
 	called := c[Called][Healthy] + c[Called][Failing]
 	waiting := c[Waiting][Healthy] + c[Waiting][Failing]
-	if open := c[Waiting][Healthy] > 0 || w.open() && waiting > 0; open && called < w.free() {
+	if open := c[Waiting][Healthy] > 0 || w.open && waiting > 0; open && called < w.free() {
 		return fmt.Errorf("%d slots are free, %d hosts called, and %d wait", w.free(), called, waiting)
 	}
 	h := &w.hosts[e.host]
 	if e.verb != "ask" || e.answer.Yes || e.free <= 0 {
 		return nil
 	}
-	if (h.lane == Healthy || w.open()) && called+waiting <= e.free {
+	if (h.lane == Healthy || w.open) && called+waiting <= e.free {
 		return fmt.Errorf("no, with %d called and %d waiting", called, waiting)
 	}
 	older := 0
@@ -56,7 +56,7 @@ func (l *idleLaw) check(w *world) error {
 		}
 	}
 	healthy, failing := c[Waiting][Healthy]+c[Called][Healthy], c[Waiting][Failing]+c[Called][Failing]
-	if w.free() <= 0 || e.answer.Yes || healthy+failing == 0 || healthy == 0 && c[Called][Failing] == 0 && !w.open() {
+	if w.free() <= 0 || e.answer.Yes || healthy+failing == 0 || healthy == 0 && c[Called][Failing] == 0 && !w.open {
 		l.since = clock
 		return nil
 	}

@@ -82,7 +82,7 @@ func (l *placeLaw) call(w *world, host int, later []int) error {
 			continue
 		}
 		// The lane only shuts while calls are made: open now is open then.
-		if o.lane != h.lane && o.lane == Failing && !w.open() {
+		if o.lane != h.lane && o.lane == Failing && !w.open {
 			continue
 		}
 		if q := &l.keys[i]; q.less(p) {
@@ -103,7 +103,7 @@ type turnLaw struct {
 }
 
 func (l *turnLaw) check(w *world) error {
-	waits := w.eligible()
+	waits := &w.waits
 	for i := range waits {
 		if waits[i] && l.waits[i] {
 			if err := l.follow(w, i); err != nil {
@@ -113,7 +113,7 @@ func (l *turnLaw) check(w *world) error {
 			l.since[i] = [maxTenants]int{}
 		}
 	}
-	l.waits = waits
+	l.waits = *waits
 	return nil
 }
 

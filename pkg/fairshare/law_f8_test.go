@@ -17,7 +17,7 @@ func TestF8_DuplicatesChangeNothing(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		once, more, g := twins(t)
 		k := rapid.IntRange(1, 4).Draw(t, "duplicates")
-		for n := range rapid.IntRange(20, 150).Draw(t, "steps") {
+		for n := range rapid.IntRange(20, 80).Draw(t, "steps") {
 			s := g.next(once)
 			want, _ := once.play(s)
 			got, _ := more.play(s)

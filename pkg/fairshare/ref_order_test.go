@@ -51,14 +51,17 @@ func (s *refScheduler) called() []*refHost {
 
 // redeemers counts who could take a call over, and the calls themselves.
 func (s *refScheduler) redeemers() int {
+	type pair struct {
+		tenant string
+		lane   Lane
+	}
+	with := map[pair]bool{}
+	for _, h := range s.called() {
+		with[pair{h.tenant, h.lane}] = true
+	}
 	n := 0
 	for _, h := range s.hosts {
-		if h.state != Called && h.state != Waiting {
-			continue
-		}
-		if slices.ContainsFunc(s.hosts, func(o *refHost) bool {
-			return o.state == Called && o.tenant == h.tenant && o.lane == h.lane
-		}) {
+		if (h.state == Called || h.state == Waiting) && with[pair{h.tenant, h.lane}] {
 			n++
 		}
 	}

@@ -20,12 +20,17 @@ type turns interface {
 	update(now time.Time, free int)
 	askPlanned(now time.Time, free, host, n int) bool
 	state(host int) State
-	lane(host int) Lane
-	// losses is how many calls others took over from a host.
-	losses(host int) int
+	look(host int) sight
 	// order grows with the age of a call; due is when it is.
 	order(host int) int64
 	due(host int) int64
+}
+
+// sight is what can be seen of a host.
+type sight struct {
+	state  State
+	lane   Lane
+	losses int // calls that others took over
 }
 
 // real is the scheduler under test.
@@ -61,8 +66,7 @@ func (r *real) askPlanned(now time.Time, free, host, n int) bool {
 	return r.s.AskPlanned(now, free, r.hosts[host], n)
 }
 func (r *real) state(host int) State { return r.hosts[host].state }
-func (r *real) lane(host int) Lane   { return r.hosts[host].lane }
-func (r *real) losses(host int) int  { return r.hosts[host].losses }
+func (r *real) look(host int) sight  { h := r.hosts[host]; return sight{h.state, h.lane, h.losses} }
 func (r *real) order(host int) int64 { return int64(r.hosts[host].ord) }
 func (r *real) due(host int) int64   { return r.hosts[host].due }
 
@@ -96,7 +100,6 @@ func (m *model) askPlanned(now time.Time, free, host, n int) bool {
 	return m.s.askPlanned(now, free, m.hosts[host], n)
 }
 func (m *model) state(host int) State { return m.hosts[host].state }
-func (m *model) lane(host int) Lane   { return m.hosts[host].lane }
-func (m *model) losses(host int) int  { return m.hosts[host].losses }
+func (m *model) look(host int) sight  { h := m.hosts[host]; return sight{h.state, h.lane, h.losses} }
 func (m *model) order(host int) int64 { return m.hosts[host].call.ord }
 func (m *model) due(host int) int64   { return m.hosts[host].call.due }

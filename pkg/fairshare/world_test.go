@@ -27,7 +27,9 @@ type world struct {
 
 	trace []string // of the last events, where wanted
 
-	counts [5][2]int // hosts by state and lane, after the event
+	counts [5][2]int        // hosts by state and lane, after the event
+	open   bool             // may failing hosts be called?
+	waits  [maxTenants]bool // who has a waiting host that may be called
 	grants int64
 	most   int // hosts called at once, ever
 }
@@ -39,9 +41,7 @@ type guest struct {
 	every  [2]time.Duration // gaps between its asks
 	next   time.Time        // its next ask; zero: none
 	ends   time.Time        // of its work
-	state  State            // after the last event
-	lane   Lane
-	losses int
+	sight                   // after the last event
 }
 
 // event is what one step did, as far as it can be seen from outside.
@@ -51,7 +51,7 @@ type event struct {
 	end    End
 	free   int // as told
 	answer Answer
-	before []guest
+	before []sight
 
 	called   []int // in the order of the calls, also when granted at once
 	uncalled []int // with a refund
@@ -160,21 +160,15 @@ func (w *world) weigh() {
 
 // eligible says which tenants have a waiting host that may be called.
 func (w *world) eligible() (list [maxTenants]bool) {
-	open := w.open()
 	for i := range w.hosts {
-		if h := &w.hosts[i]; h.state == Waiting && (h.lane == Healthy || open) {
+		if h := &w.hosts[i]; h.state == Waiting && (h.lane == Healthy || w.open) {
 			list[h.tenant] = true
 		}
 	}
 	return list
 }
 
-// open says whether failing hosts may be called (F-4), going by what can be seen.
-func (w *world) open() bool {
-	c := &w.counts
-	return c[Holding][Failing]+c[Called][Failing] < w.capNow()
-}
-
+// capNow is CAPNOW (F-4), going by what can be seen.
 func (w *world) capNow() int {
 	c := &w.counts
 	return max(w.cfg.cap(), w.cfg.Limit-w.cfg.reserve()-c[Holding][Healthy]-c[Called][Healthy]-c[Waiting][Healthy])
@@ -267,7 +261,9 @@ func (w *world) befall(tr traits) error {
 // happen does one thing, compares before and after, and asks the laws.
 func (w *world) happen(verb string, host int, end End) error {
 	e := event{verb: verb, host: host, end: end, free: w.free(), taken: -1, before: w.event.before[:0], called: w.event.called[:0], uncalled: w.event.uncalled[:0]}
-	e.before = append(e.before, w.hosts...)
+	for i := range w.hosts {
+		e.before = append(e.before, w.hosts[i].sight)
+	}
 	switch verb {
 	case "ask":
 		e.answer = w.ask(w.now, e.free, host, w.hosts[host].errors)
@@ -283,9 +279,7 @@ func (w *world) happen(verb string, host int, end End) error {
 	w.counts = [5][2]int{}
 	for i := range w.hosts {
 		h, was := &w.hosts[i], &e.before[i]
-		if h.state = w.state(i); h.state != Absent {
-			h.lane, h.losses = w.lane(i), w.losses(i)
-		}
+		h.sight = w.look(i)
 		w.counts[h.state][h.lane]++
 		switch {
 		case h.state == Waiting && h.losses > was.losses:
@@ -305,7 +299,11 @@ func (w *world) happen(verb string, host int, end End) error {
 			e.called = append(e.called, host)
 		}
 	}
-	slices.SortFunc(e.called, func(a, b int) int { return cmp.Compare(w.callOrder(e, a), w.callOrder(e, b)) })
+	if len(e.called) > 1 {
+		slices.SortFunc(e.called, func(a, b int) int { return cmp.Compare(w.callOrder(e, a), w.callOrder(e, b)) })
+	}
+	w.open = w.counts[Holding][Failing]+w.counts[Called][Failing] < w.capNow()
+	w.waits = w.eligible()
 	peak := w.counts[Called][Healthy] + w.counts[Called][Failing]
 	if e.answer.Yes {
 		peak++ // it was called before it was granted
@@ -315,7 +313,8 @@ func (w *world) happen(verb string, host int, end End) error {
 	if w.trace != nil {
 		w.note(e)
 	}
-	for _, l := range w.laws {
+	for i := range w.laws {
+		l := &w.laws[i]
 		if err := l.check(w); err != nil {
 			return fmt.Errorf("%v after the start, %s of host %d (%d free, %+v): %s: %w", w.now.Sub(worldStart), verb, host, e.free, e.answer, l.name, err)
 		}
@@ -367,7 +366,7 @@ func ofScheduler(cfg Config, tenants []string) turns {
 }
 
 func inWorld(t *rapid.T, shape func(*traits), make func(Config, []string) turns) {
-	seed, hosts, steps := rapid.Uint64().Draw(t, "seed"), rapid.IntRange(1, 16).Draw(t, "hosts"), rapid.IntRange(40, 160).Draw(t, "steps")
+	seed, hosts, steps := rapid.Uint64().Draw(t, "seed"), rapid.IntRange(1, 16).Draw(t, "hosts"), rapid.IntRange(30, 110).Draw(t, "steps")
 	live := func(trace []string) (*world, error) {
 		r := rand.New(rand.NewPCG(seed, 0))
 		tr := drawTraits(r)
