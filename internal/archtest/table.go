@@ -81,6 +81,7 @@ var table = map[string]room{
 		},
 		outside: []string{pflag, "gonum.org/v1/plot"},
 	},
+	"internal/simulate/stress": {house: []string{"internal/simulate", "internal/measure", "internal/fakeironic"}},
 	"internal/demo": {
 		house: []string{
 			"internal/app", "internal/config", "internal/fakeironic", "internal/fakebmo", "internal/measure",
@@ -92,6 +93,7 @@ var table = map[string]room{
 	// The house itself.
 	"internal/archtest": {},
 	"hack/testsum":      {},
+	"hack/stress":       {house: []string{"internal/simulate/stress"}},
 	"hack/bench":        {house: []string{"internal/realironic"}},
 	"e2e": {
 		tests: []string{"internal/app", "internal/config", "internal/realironic", "pkg/admission", "pkg/slots"},

@@ -2,6 +2,7 @@ package simulate
 
 import (
 	"cmp"
+	"math"
 	"slices"
 	"time"
 )
@@ -22,8 +23,8 @@ type fairMeter struct {
 	order  []served
 	failed int // failing hosts that work on a slot given to them as such
 
-	spread, failingPeak, failingCrowded int
-	comparing                           bool
+	spread, called, failingPeak, failingCrowded int
+	comparing                                   bool
 }
 
 // served is one grant: overtaken by those that came later and were served before.
@@ -32,9 +33,9 @@ type served struct {
 	seq, order     int64
 }
 
-// enter notes the first ask of a wait.
+// enter notes the first ask of a wait; hosts that hold a slot ask too.
 func (f *fairMeter) enter(h *host) {
-	if h.turn.seq == 0 {
+	if h.since != 0 && h.turn.seq == 0 {
 		f.seq++
 		h.turn.seq, h.turn.errors = f.seq, max(h.errors, h.fails)
 	}
@@ -57,6 +58,11 @@ func (f *fairMeter) compare(m *meter) {
 		return
 	}
 	all := m.s.rule.standings()
+	called := 0
+	for _, t := range all {
+		called += t.called
+	}
+	f.called = max(f.called, called)
 	switch {
 	case slices.ContainsFunc(all, func(t standing) bool { return t.waiting == 0 }):
 		f.comparing = false
@@ -70,7 +76,7 @@ func (f *fairMeter) compare(m *meter) {
 	if !f.comparing {
 		return
 	}
-	low, high := m.s.opt.Hosts+len(m.s.hosts), 0
+	low, high := math.MaxInt, 0
 	for i := range m.tenants {
 		n := max(0, m.tenants[i].granted-m.tenants[i].base)
 		low, high = min(low, n), max(high, n)
@@ -109,7 +115,7 @@ func (f *fairMeter) move(m *meter, h *host, works bool) {
 
 func (f *fairMeter) fill(r *Result) {
 	r.GrantSpread, r.FailingPeak, r.FailingPeakCrowded = f.spread, f.failingPeak, f.failingCrowded
-	r.Overtaken = mostOvertaken(f.order)
+	r.Overtaken, r.MostCalled = mostOvertaken(f.order), f.called
 }
 
 // mostOvertaken returns the most later comers of one tenant and error count that

@@ -42,7 +42,7 @@ type tenantMeter struct {
 
 // waited is one wait, from wanting a work to Ironic's yes to it.
 type waited struct {
-	for_   time.Duration
+	lasted time.Duration
 	tenant int32
 	errors uint8
 }
@@ -130,6 +130,9 @@ func (m *meter) move(h *host, works bool) {
 	t := &m.tenants[h.tenant]
 	t.work.set(t.work.value+d, m.even.at(at))
 	m.highest = max(m.highest, int(m.working.value))
+	if m.s.watch == nil && works { // nobody grants anything: who starts has it
+		m.granted(h)
+	}
 	m.fair.move(m, h, works)
 	if m.s.watch == nil { // without a ledger what works occupies
 		m.taken(int(m.working.value))
@@ -168,9 +171,6 @@ func (m *meter) started(h *host) {
 	h.turn.used = true
 	if h.since != 0 {
 		m.waits = append(m.waits, waited{time.Duration(m.s.now - h.since), int32(h.tenant), uint8(max(h.errors, h.fails))})
-	}
-	if m.s.watch == nil {
-		m.granted(h)
 	}
 }
 
@@ -229,11 +229,14 @@ func (m *meter) result(why string) Result {
 	}
 	waits := make([]time.Duration, len(m.waits))
 	for i, w := range m.waits {
-		waits[i] = w.for_
-		r.LongestWaitSeconds = max(r.LongestWaitSeconds, measure.Round(w.for_.Seconds()))
+		waits[i] = w.lasted
+		r.LongestWaitSeconds = max(r.LongestWaitSeconds, measure.Round(w.lasted.Seconds()))
 	}
 	r.MeanWaitSeconds, r.P95WaitSeconds = measure.Waits(waits, 1)
 	m.fair.fill(&r)
+	if t, ok := s.rule.(*throttle); ok {
+		r.CallsExpired = t.expired()
+	}
 	r.trace = trace{begun: m.begun, series: m.series, waits: m.waits}
 	return r
 }

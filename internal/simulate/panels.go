@@ -6,6 +6,7 @@ import (
 	"image/color"
 	"math"
 	"slices"
+	"strconv"
 	"time"
 
 	"gonum.org/v1/plot"
@@ -23,8 +24,12 @@ var colours = map[measure.Policy]color.Color{
 	measure.PolicyFIFO:     color.RGBA{0, 158, 115, 255},
 }
 
+// room is kept behind names, for fonts that are wider than ours.
+const room = "    "
+
 var (
 	black = color.RGBA{30, 30, 30, 255}
+	pale  = color.RGBA{225, 225, 225, 255}
 	dash  = []vg.Length{vg.Points(6), vg.Points(3)}
 	dots  = []vg.Length{vg.Points(1.5), vg.Points(2)}
 )
@@ -66,7 +71,7 @@ func panels(results []Result) ([][]*plot.Plot, error) {
 
 // overTime draws what worked and what was occupied.
 func overTime(limit int, results []Result) (*plot.Plot, error) {
-	p := newPlot(fmt.Sprintf("Slots in use over time, limit %d", limit), "hours since the begin of the storm", "hosts")
+	p := newPlot(fmt.Sprintf("Slots in use over time, limit %d (%d hosts, via %s)", limit, results[0].Hosts, results[0].Via), "hours since the begin of the storm", "hosts")
 	end, high := 0.0, float64(limit)
 	for _, r := range results {
 		if s := r.trace.series; len(s) > 0 {
@@ -74,12 +79,13 @@ func overTime(limit int, results []Result) (*plot.Plot, error) {
 		}
 		high = max(high, float64(r.PeakWorking))
 	}
-	log := high > 4*float64(limit) // else the limit would be lost at the bottom
-	if log {
-		p.Y.Scale, p.Y.Tick.Marker, p.Y.Label.Text = plot.LogScale{}, plot.LogTicks{Prec: -1}, "hosts (logarithmic)"
+	y := linear
+	if high > 4*float64(limit) { // else the limit would be lost at the bottom
+		y = logarithmic
+		p.Y.Tick.Marker, p.Y.Label.Text = plot.TickerFunc(decades), "hosts (logarithmic)"
 	}
 	for _, r := range results {
-		truth, taken := r.trace.lines(end, log)
+		truth, taken := r.trace.lines(end, y)
 		if err := addLine(p, truth, colours[r.Policy], nil, string(r.Policy)+": really working"); err != nil {
 			return nil, err
 		}
@@ -89,13 +95,33 @@ func overTime(limit int, results []Result) (*plot.Plot, error) {
 			}
 		}
 	}
-	err := addLine(p, plotter.XYs{{X: 0, Y: float64(limit)}, {X: end, Y: float64(limit)}}, black, dash, fmt.Sprintf("limit %d", limit))
-	p.X.Min, p.X.Max, p.Y.Max = 0, max(end, 0.01), high*1.35
-	p.Y.Min = 0
-	if log {
-		p.Y.Min, p.Y.Max = 0.8, high*4
-	}
+	at := y(float64(limit))
+	err := addLine(p, plotter.XYs{{X: 0, Y: at}, {X: end, Y: at}}, black, dash, fmt.Sprintf("limit %d", limit))
+	p.X.Min, p.X.Max = 0, max(end, 0.01)
+	p.Y.Min, p.Y.Max = y(0), y(0)+(y(high)-y(0))*1.4 // room for the legend
 	return p, err
+}
+
+func linear(v float64) float64 { return v }
+
+// logarithmic draws 0 a little below 1.
+func logarithmic(v float64) float64 { return math.Log10(max(v, 0.8)) }
+
+// decades are the ticks of a logarithmic axis, none outside of it.
+func decades(low, high float64) []plot.Tick {
+	var out []plot.Tick
+	for ten := 1; logarithmic(float64(ten)) <= high; ten *= 10 {
+		for i := 1; i < 10; i++ {
+			label := ""
+			if i == 1 {
+				label = strconv.Itoa(ten)
+			}
+			if v := logarithmic(float64(i * ten)); v >= low && v <= high {
+				out = append(out, plot.Tick{Value: v, Label: label})
+			}
+		}
+	}
+	return out
 }
 
 // bins is how many points a line over time has.
@@ -103,13 +129,9 @@ const bins = 700
 
 // lines makes of the series the highest and the mean of each bin: a peak is never
 // lost.
-func (t *trace) lines(end float64, log bool) (truth, taken plotter.XYs) {
+func (t *trace) lines(end float64, y func(float64) float64) (truth, taken plotter.XYs) {
 	if len(t.series) == 0 || end == 0 {
 		return nil, nil
-	}
-	floor := 0.0
-	if log {
-		floor = 0.8
 	}
 	width := end / bins
 	for i := 0; i < len(t.series); {
@@ -121,8 +143,8 @@ func (t *trace) lines(end float64, log bool) (truth, taken plotter.XYs) {
 			n++
 		}
 		x := bin * width
-		truth = append(truth, plotter.XY{X: x, Y: max(floor, float64(high))})
-		taken = append(taken, plotter.XY{X: x, Y: max(floor, float64(sum)/float64(n))})
+		truth = append(truth, plotter.XY{X: x, Y: y(float64(high))})
+		taken = append(taken, plotter.XY{X: x, Y: y(float64(sum) / float64(n))})
 	}
 	return truth, taken
 }
@@ -139,7 +161,7 @@ func addLine(p *plot.Plot, at plotter.XYs, c color.Color, dashes []vg.Length, na
 	}
 	l.Color, l.Width, l.Dashes = c, vg.Points(1.3), dashes
 	p.Add(l)
-	p.Legend.Add(name, l)
+	p.Legend.Add(name+room, l)
 	return nil
 }
 
@@ -162,7 +184,7 @@ func waitBars(title, x string, results []Result, group func(waited) int) (*plot.
 			if !ok && !slices.Contains(groups, k) {
 				groups = append(groups, k)
 			}
-			sums[r.Policy][k] = [2]float64{s[0] + w.for_.Hours(), s[1] + 1}
+			sums[r.Policy][k] = [2]float64{s[0] + w.lasted.Hours(), s[1] + 1}
 		}
 	}
 	slices.Sort(groups)
@@ -188,7 +210,7 @@ func waitBars(title, x string, results []Result, group func(waited) int) (*plot.
 		bars.Color, bars.LineStyle.Width = colours[policy], 0
 		bars.Offset = wide * vg.Length(float64(i)-float64(len(policies)-1)/2)
 		p.Add(bars)
-		p.Legend.Add(string(policy), bars)
+		p.Legend.Add(string(policy)+room, bars)
 	}
 	names := make([]string, len(groups))
 	for i, k := range groups {
@@ -222,7 +244,7 @@ func makespans(results []Result) (*plot.Plot, error) {
 		}
 		line.Color, line.Width, points.Color = colours[policy], vg.Points(1.5), colours[policy]
 		p.Add(line, points)
-		p.Legend.Add(string(policy), line, points)
+		p.Legend.Add(string(policy)+room, line, points)
 	}
 	p.Y.Min = 0
 	p.Y.Max *= 1.2

@@ -10,6 +10,7 @@ import (
 
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/font"
+	"gonum.org/v1/plot/plotter"
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
 	"gonum.org/v1/plot/vg/vgimg"
@@ -153,5 +154,8 @@ func newPlot(title, x, y string) *plot.Plot {
 	p.Title.TextStyle.Font.Size, p.Title.Padding = 13, 6
 	p.Legend.Top, p.Legend.ThumbnailWidth, p.Legend.Padding = true, 18, 2
 	p.Legend.TextStyle.Font.Size = 10
+	grid := plotter.NewGrid()
+	grid.Vertical.Color, grid.Horizontal.Color = pale, pale
+	p.Add(grid)
 	return p
 }

@@ -22,6 +22,10 @@ type Result struct {
 	// Overtaken is how many hosts of the same tenant and with as many errors came
 	// later than some host and were served before it.
 	Overtaken int `json:"overtaken"`
+	// MostCalled is the most hosts that a slot was meant for at once beyond those
+	// that held one, CallsExpired how many of these lost that by not asking.
+	MostCalled   int `json:"mostCalled"`
+	CallsExpired int `json:"callsExpired"`
 	// FailingPeak is the most hosts that worked at once on slots that they had been
 	// given as failing ones (two errors or more), FailingPeakCrowded the same while
 	// more than limit healthy hosts had been waiting for longer than a work takes.

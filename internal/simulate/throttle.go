@@ -85,6 +85,9 @@ func (t *throttle) standings() []standing {
 	return out
 }
 
+// expired is how many calls ended because their host did not ask.
+func (t *throttle) expired() int { return int(t.c.Status(t.s.clock).Turns.Expired) }
+
 // seen shows a gateway's rule the node directly before its PUT (GW-17).
 func seen(s *sim, v interface {
 	Begin(now time.Time) ironic.Mark
