@@ -181,6 +181,41 @@ func TestSilentWaitersDoNotStopTheOthers(t *testing.T) {
 	empty(t, c.s)
 }
 
+// TestSilenceOfAllCostsNobodyAPlace: BMO is away for a while, and all come back.
+func TestSilenceOfAllCostsNobodyAPlace(t *testing.T) {
+	for _, away := range []time.Duration{5 * time.Minute, 3 * time.Hour, 24 * time.Hour} {
+		s, err := New(DefaultConfig(2))
+		if err != nil {
+			t.Fatal(err)
+		}
+		now := worldStart
+		var hosts []*Host
+		for i := range 30 {
+			hosts = append(hosts, NewHost(fmt.Sprint(i), tenantName(i%3)))
+		}
+		round := func() {
+			for _, h := range hosts {
+				now = now.Add(3 * time.Second)
+				s.Ask(now, 0, h, 0)
+			}
+		}
+		queue := func() (names string) {
+			for _, v := range s.View(now, len(hosts)).Hosts {
+				names += fmt.Sprint(" ", v.Host.Name(), v.Called)
+			}
+			return names
+		}
+		round()
+		round()
+		before := queue()
+		now = now.Add(away)
+		round()
+		if after := queue(); after != before || s.parked > 0 || s.Stats().Expired > 0 {
+			t.Errorf("%v: the queue was%s and is%s", away, before, after)
+		}
+	}
+}
+
 // TestBursts: a thousand hosts ask at one instant, again and again.
 func TestBursts(t *testing.T) {
 	t.Parallel()

@@ -64,7 +64,8 @@ func (l *shareLaw) follow(w *world, p *sharePair, a, b int) error {
 		p.calls.add(-side(i))
 	}
 	if e.verb == "release" && e.end == Refunded {
-		p.calls.add(-side(e.host))
+		p.calls.add(-side(e.host)) // as if neither the call nor the grant had been
+		p.grants.add(-side(e.host))
 	}
 	for _, i := range e.called {
 		p.calls.add(side(i))

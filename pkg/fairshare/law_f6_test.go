@@ -53,7 +53,7 @@ func (l *placeLaw) enter(w *world, host int) {
 		return
 	case p.seq == 0 || p.lane != h.lane:
 		l.seq++
-		*p = place{key: l.calls[h.tenant] + penalty(h.errors), seq: l.seq, lane: h.lane}
+		*p = place{key: l.calls[h.tenant] + 1<<min(h.errors, 6) - 1, seq: l.seq, lane: h.lane}
 		for i := range w.hosts {
 			if i != host && w.event.before[i].state == Waiting && w.hosts[i].tenant == h.tenant && l.keys[i].less(p) {
 				p.before++

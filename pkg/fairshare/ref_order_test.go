@@ -24,18 +24,23 @@ func (s *refScheduler) count(state State, lane Lane) int {
 func (s *refScheduler) open() bool {
 	healthy := s.count(Holding, Healthy) + s.count(Called, Healthy) + s.count(Waiting, Healthy)
 	failing := s.count(Holding, Failing) + s.count(Called, Failing)
-	limit := s.cfg.Limit
-	bound, reserve := s.cfg.Cap, s.cfg.Reserve
+	bound, reserve := refCap(s.cfg)
+	return failing < max(bound, s.cfg.Limit-reserve-healthy)
+}
+
+// refCap is Cap and Reserve of a configuration.
+func refCap(c Config) (bound, reserve int) {
+	bound, reserve = c.Cap, c.Reserve
 	if bound == Auto {
-		bound = max(1, (limit+3)/4)
+		bound = max(1, (c.Limit+3)/4)
 	}
 	if reserve == Auto {
-		reserve = max(1, (limit+9)/10)
-		if limit == 1 {
+		reserve = max(1, (c.Limit+9)/10)
+		if c.Limit == 1 {
 			reserve = 0
 		}
 	}
-	return failing < max(bound, limit-reserve-healthy)
+	return bound, reserve
 }
 
 func (s *refScheduler) called() []*refHost {
@@ -144,7 +149,7 @@ func (s *refScheduler) callOne() bool {
 		return cmp.Or(cmp.Compare(a.tag, b.tag), cmp.Compare(a.name, b.name))
 	})
 	h := s.next(t.name)
-	charge := s.quantum(t.name)
+	charge := refQuantum(s.cfg, t.name)
 	s.virtual = max(s.virtual, t.tag)
 	s.sweep()
 	t.tag += charge
@@ -157,9 +162,9 @@ func (s *refScheduler) callOne() bool {
 	return true
 }
 
-// quantum is what a call costs a tenant.
-func (s *refScheduler) quantum(tenant string) int64 {
-	w, ok := s.cfg.Weights[tenant]
+// refQuantum is what a call costs a tenant.
+func refQuantum(c Config, tenant string) int64 {
+	w, ok := c.Weights[tenant]
 	if !ok {
 		w = 1
 	}
@@ -243,7 +248,7 @@ func (s *refScheduler) position(h *refHost) int {
 			return place
 		}
 		queues[best] = queues[best][1:]
-		tags[best] += s.quantum(best)
+		tags[best] += refQuantum(s.cfg, best)
 	}
 }
 

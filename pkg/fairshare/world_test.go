@@ -76,9 +76,11 @@ type namedLaw struct {
 
 // traits are what differs between worlds.
 type traits struct {
-	errors             bool // hosts with errors
-	vanish             int  // in 1000 asks a host goes away for long
-	ends               bool // leases that end unused or refunded
+	errors             bool          // hosts with errors
+	vanish             int           // in 1000 asks a host goes away
+	away               time.Duration // for so long at most
+	ends               int           // of 10 leases end unused or refunded
+	lopsided           bool          // all that befalls the first tenant only
 	foreign, bars      bool
 	hosts, tenants     int
 	limit              int
@@ -89,8 +91,9 @@ var worldStart = time.Unix(1_000_000, 0)
 
 func drawTraits(r *rand.Rand) traits {
 	tr := traits{
-		errors: r.IntN(2) == 0, vanish: pick(r, 0, 5, 50), ends: r.IntN(3) == 0, foreign: r.IntN(4) == 0,
+		errors: r.IntN(2) == 0, vanish: pick(r, 0, 5, 50, 300), ends: pick(r, 0, 0, 3, 8), foreign: r.IntN(4) == 0,
 		bars: r.IntN(4) == 0, hosts: 1 + r.IntN(16), tenants: 1 + r.IntN(4), limit: 1 + r.IntN(6),
+		lopsided: r.IntN(2) == 0, away: pick(r, time.Minute, 10*time.Minute, 4*time.Hour),
 		workMin: pick(r, time.Second, time.Minute, 10*time.Minute),
 	}
 	tr.workRange = pick(r, time.Second, tr.workMin, 5*tr.workMin)
@@ -154,7 +157,7 @@ func (w *world) free() int {
 // weigh notes the inverse of each tenant's weight as the scheduler counts it.
 func (w *world) weigh() {
 	for i := range w.quanta {
-		w.quanta[i] = w.cfg.quantum(tenantName(i))
+		w.quanta[i] = refQuantum(w.cfg, tenantName(i))
 	}
 }
 
@@ -171,7 +174,8 @@ func (w *world) eligible() (list [maxTenants]bool) {
 // capNow is CAPNOW (F-4), going by what can be seen.
 func (w *world) capNow() int {
 	c := &w.counts
-	return max(w.cfg.cap(), w.cfg.Limit-w.cfg.reserve()-c[Holding][Healthy]-c[Called][Healthy]-c[Waiting][Healthy])
+	bound, reserve := refCap(w.cfg)
+	return max(bound, w.cfg.Limit-reserve-c[Holding][Healthy]-c[Called][Healthy]-c[Waiting][Healthy])
 }
 
 // live takes steps: each is the next ask or end of work, and at times something
@@ -191,8 +195,8 @@ func (w *world) live(tr traits, steps int) error {
 		if !end {
 			w.now = h.next
 			h.next = w.now.Add(w.within(h.every[0], h.every[1]))
-			if w.IntN(1000) < tr.vanish {
-				h.next = w.now.Add(w.within(0, 4*time.Hour))
+			if w.IntN(1000) < tr.vanish && !(tr.lopsided && h.tenant > 0) {
+				h.next = w.now.Add(w.within(0, tr.away))
 			}
 			if tr.errors && h.state == Absent {
 				h.errors = max(0, w.IntN(12)-4)
@@ -207,7 +211,7 @@ func (w *world) live(tr traits, steps int) error {
 		}
 		w.now = h.ends
 		how := Finished
-		if tr.ends && w.IntN(3) == 0 {
+		if w.IntN(10) < tr.ends && !(tr.lopsided && h.tenant > 0) {
 			how = pick(w.Rand, Unused, Refunded)
 		}
 		h.next = w.now.Add(w.within(0, h.every[1]))
@@ -341,7 +345,7 @@ func TestF1F2F3F4F5F6_InAnyWorld(t *testing.T) {
 func TestF1F2F3F4F5F6_InCalmWorlds(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
-		inWorld(t, func(tr *traits) { tr.vanish, tr.bars, tr.ends = 0, false, false }, ofScheduler)
+		inWorld(t, func(tr *traits) { tr.vanish, tr.bars, tr.ends = 0, false, 0 }, ofScheduler)
 	})
 }
 
