@@ -10,7 +10,8 @@ type Answer struct {
 	Capped bool
 	// Position in the queue, 1 = next: called hosts by the age of their call, then
 	// the others in the order of the calls to come, failing ones last while their
-	// lane is shut. An estimate where more than 64 tenants wait. 0 with a yes.
+	// lane is shut. Beyond the 64th place it may be off by one in 64, and it is an
+	// estimate where more than 64 tenants wait. 0 with a yes.
 	Position int
 	// Expect is when a slot may come, going by how long slots are held.
 	Expect time.Duration
@@ -95,20 +96,20 @@ func (s *Scheduler) hear(now time.Time, h *Host, errors int, passed bool) {
 		h.gap = gap
 		s.note(gap)
 	}
-	h.asked, h.lastAsk, h.askedAt, h.errors = true, s.clock, s.now, clampErrors(errors)
+	h.asked, h.lastAsk, h.askedAt, h.errors = true, s.clock, s.age(), clampErrors(errors)
 	if h.state == Called {
 		s.calls.setPassed(h, passed)
 	}
 	h.passed = passed
 	if h.state == Waiting || h.state == Called {
-		s.silence.set(h, s.silentAt(h))
+		s.heard(h)
 	}
 	s.expire()
 	s.enter(h)
 }
 
 func (s *Scheduler) laneOf(errors int) Lane {
-	if clampErrors(errors) >= s.cfg.Threshold {
+	if int(clampErrors(errors)) >= s.cfg.Threshold {
 		return Failing
 	}
 	return Healthy
@@ -117,7 +118,7 @@ func (s *Scheduler) laneOf(errors int) Lane {
 // enter makes h wait unless it stands in the queue: with its old key if it has one
 // of the same lane, else anew. A waiting host whose lane has changed enters anew.
 func (s *Scheduler) enter(h *Host) {
-	lane := s.laneOf(h.errors)
+	lane := s.laneOf(int(h.errors))
 	old := h.seq != 0 && h.lane == lane
 	switch {
 	case h.state == Called || h.state == Waiting && old:
@@ -132,11 +133,11 @@ func (s *Scheduler) enter(h *Host) {
 	}
 	if !old {
 		s.seq++
-		h.lane, h.seq, h.key = lane, s.seq, h.t.v+penalty(h.errors)
-		h.entered, h.losses = s.now, 0
+		h.lane, h.seq, h.key = lane, s.seq, h.t.v+penalty(int(h.errors))
+		h.entered, h.losses = s.age(), 0
 	}
 	s.queue(h)
-	s.silence.set(h, s.silentAt(h))
+	s.heard(h)
 }
 
 // mayTake reports whether a called host may take a slot: as many are free as are
@@ -196,7 +197,7 @@ func (s *Scheduler) grant(h *Host) {
 	h.granted = true
 	h.t.granted++
 	h.losses, h.asked = 0, false
-	s.stats.granted(h.lane, s.now.Sub(h.entered))
+	s.stats.granted(h.lane, s.age()-h.entered)
 	s.grants++
 	s.calls.advance(s.grants)
 	s.granted = s.now

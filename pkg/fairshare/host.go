@@ -39,29 +39,31 @@ const Unknown = -1
 // Host is the turn of one host. Make one with NewHost; it belongs to the Scheduler
 // that it was first given to, until Leave.
 type Host struct {
-	key, seq int64    // seq 0: none
-	node     treeNode // beside the key: a search touches one cache line of each host
+	// A search in the tree touches one cache line of each host on its way, an ask
+	// of a waiting host the lines that follow: the order of fields is for that.
+	key, seq int64 // seq 0: none
+	node     treeNode
+
+	t       *tenant // while not Absent
+	state   State
+	lane    Lane
+	errors  uint8
+	asked   bool          // has asked since it last came or held a slot
+	passed  bool          // its last ask passed every earlier check
+	lastAsk time.Duration // on the ask clock
+	askedAt time.Duration // since the Scheduler's first moment
+	gap     time.Duration // own last one, 0: none
+	until   int64         // the second of the ask clock in which it is silent
+	spot    spot
+	link    wheelLink
 
 	// Owner is for the owner of the Scheduler.
 	Owner any
 
-	name   string
-	tenant string
-	state  State
-	lane   Lane
-	errors int
-
-	t       *tenant // while not Absent
-	entered time.Time
-	losses  int // calls that others took over in this wait
-
-	asked   bool // has asked since it last came or held a slot
-	lastAsk time.Duration
-	askedAt time.Time
-	gap     time.Duration // own last one, 0: none
-	passed  bool          // its last ask passed every earlier check
-
-	link wheelLink
+	name    string
+	tenant  string
+	entered time.Duration // since the Scheduler's first moment
+	losses  int           // calls that others took over in this wait
 	call
 	lease
 }
@@ -78,10 +80,10 @@ type call struct {
 
 // lease is a slot that the host holds.
 type lease struct {
-	granted bool // here, and charged
-	since   time.Time
-	slots   int  // of planned work
-	unknown bool // errors are not known yet
+	granted bool          // here, and charged
+	since   time.Duration // as entered
+	slots   int           // of planned work
+	unknown bool          // errors are not known yet
 }
 
 // NewHost returns the turn of a host that does not wait yet. The name is for
@@ -101,4 +103,4 @@ func (h *Host) State() State { return h.state }
 func penalty(e int) int64 { return 1<<min(e, 6) - 1 }
 
 // clampErrors brings a count that somebody claims within 0..9 (LH-28).
-func clampErrors(e int) int { return min(max(e, 0), maxErrors) }
+func clampErrors(e int) uint8 { return uint8(min(max(e, 0), maxErrors)) }

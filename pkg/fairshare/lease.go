@@ -19,7 +19,7 @@ const (
 // occupy makes h hold a slot.
 func (s *Scheduler) occupy(h *Host) {
 	h.state = Holding
-	h.lease = lease{since: s.now}
+	h.lease = lease{since: s.age()}
 	h.t.holding++
 	s.lane[h.lane].holding++
 }
@@ -60,7 +60,7 @@ func (s *Scheduler) Release(now time.Time, h *Host, how End) {
 	if h.state != Holding {
 		return
 	}
-	granted, held := h.granted, s.now.Sub(h.since)
+	granted, held := h.granted, s.age()-h.since
 	s.vacate(h)
 	switch {
 	case !granted || how == Finished:
@@ -71,6 +71,7 @@ func (s *Scheduler) Release(now time.Time, h *Host, how End) {
 		return
 	case how == Refunded:
 		s.refund(h.t, h.charge)
+		s.moves++
 	}
 	h.charge = 0
 	h.state = Parked
@@ -136,7 +137,7 @@ func (s *Scheduler) AskPlanned(now time.Time, free int, h *Host, n int) bool {
 	h.t.hosts++
 	h.t.holding++
 	h.state, h.lane = Holding, Planned
-	h.lease = lease{since: s.now, slots: n}
+	h.lease = lease{since: s.age(), slots: n}
 	s.planned += n
 	s.stats.Grants[Planned]++
 	s.granted = s.now

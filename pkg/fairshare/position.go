@@ -40,12 +40,36 @@ func (s *Scheduler) retry(h *Host, expect time.Duration) time.Duration {
 	return min(max(expect, s.cfg.RedeemAfter), s.window(h)/2)
 }
 
+// spot is a position that was worked out.
+type spot struct {
+	n      int32
+	open   bool // the failing lane was
+	grants int64
+	moves  int64
+}
+
+// drift bounds how far a position may be off: one in so many.
+const drift = 64
+
 // position is the place of h, which waits or is called, in the order that walk
-// shows.
+// shows. Each grant brings all others forward by one; other changes are rare, so a
+// place far behind is worked out anew only when there were enough of them to matter.
 func (s *Scheduler) position(h *Host) int {
 	if h.state == Called {
 		return s.calls.older(h) + 1
 	}
+	p := &h.spot
+	if n := int(p.n) - int(s.grants-p.grants); n > s.calls.live && p.open == s.failingOpen() &&
+		(s.moves-p.moves)*drift <= int64(n) {
+		return n
+	}
+	n := s.workOut(h)
+	*p = spot{n: int32(n), open: s.failingOpen(), grants: s.grants, moves: s.moves}
+	return n
+}
+
+// workOut is position from the ground up.
+func (s *Scheduler) workOut(h *Host) int {
 	ahead := s.calls.live
 	from, to := Healthy, Failing
 	if !s.failingOpen() {

@@ -8,8 +8,9 @@ import (
 // Scheduler gives the turns for the slots of one limit. Make one with New; it is
 // not safe for concurrent use. Its clock is the latest now that was passed in.
 type Scheduler struct {
-	cfg Config
-	now time.Time
+	cfg   Config
+	begun time.Time // the first now
+	now   time.Time
 	order
 	pace
 	calls   callList
@@ -20,7 +21,8 @@ type Scheduler struct {
 	lane   [2]laneCount
 	// redeemers is Σ (called + waiting) over the pairs that have a call.
 	redeemers int
-	planned   int // slots of planned work
+	moves     int64 // comings and goings in the order, calls and grants apart
+	planned   int   // slots of planned work
 	parked    int
 
 	free      int       // at the last look
@@ -50,6 +52,7 @@ func (s *Scheduler) Configure(cfg Config) error {
 	}
 	cfg.Weights = maps.Clone(cfg.Weights)
 	s.cfg = cfg
+	s.moves += maxLimit // no place is what it was
 	for _, t := range s.tenants {
 		t.setQuantum(cfg.quantum(t.name))
 	}
@@ -77,10 +80,16 @@ func (s *Scheduler) Update(now time.Time, free int) {
 
 // tick moves the clock on; it never goes back.
 func (s *Scheduler) tick(now time.Time) {
+	if s.begun.IsZero() {
+		s.begun = now
+	}
 	if now.After(s.now) {
 		s.now = now
 	}
 }
+
+// age is the time since the first moment.
+func (s *Scheduler) age() time.Duration { return s.now.Sub(s.begun) }
 
 // look notes how many slots are free.
 func (s *Scheduler) look(free int) {
@@ -168,6 +177,9 @@ func (s *Scheduler) callOne(t *tenant, failingOpen bool) {
 		t.lanes[h.lane].link(h)
 	}
 	s.stats.Calls++
+	if h.lane == Failing {
+		s.moves++ // while the lane is shut, others do not expect it before them
+	}
 }
 
 // change brackets a change of the counts of h's lane.
@@ -181,7 +193,8 @@ func (s *Scheduler) change(h *Host, f func(*laneCount, *lane)) {
 // queue makes h wait, with the key that it has.
 func (s *Scheduler) queue(h *Host) {
 	s.change(h, func(n *laneCount, l *lane) { n.waiting++; l.waiting.insert(h) })
-	h.state = Waiting
+	h.state, h.spot = Waiting, spot{}
+	s.moves++
 	s.place(h.t)
 }
 
@@ -218,20 +231,33 @@ func (s *Scheduler) withdraw(h *Host) {
 	s.silence.clear(h)
 	h.state = Parked
 	s.parked++
+	s.moves++
 }
 
 // expire parks hosts that have been silent for their claim window.
 func (s *Scheduler) expire() {
 	now := int64(s.clock / time.Second)
 	for h := s.silence.due(now); h != nil; h = s.silence.due(now) {
-		if until := s.silentAt(h); until > now {
-			s.silence.set(h, until)
+		if h.until <= now {
+			h.until = s.silentAt(h) // the present window may be longer
+		}
+		if h.until > now {
+			s.silence.set(h, h.until)
 			continue
 		}
 		if h.state == Called {
 			s.stats.Expired++
 		}
 		s.withdraw(h)
+	}
+}
+
+// heard gives h, which waits or is called, a new claim window. The wheel is only
+// touched when that ends before the second in which it would look at h anyway.
+func (s *Scheduler) heard(h *Host) {
+	h.until = s.silentAt(h)
+	if !h.link.in() || h.until < h.link.second {
+		s.silence.set(h, h.until)
 	}
 }
 

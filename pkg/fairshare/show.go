@@ -75,7 +75,7 @@ type HostView struct {
 
 // View shows the tenants by name, and the first hosts of the queue: at most limit.
 func (s *Scheduler) View(now time.Time, limit int) View {
-	now = later(s.now, now)
+	age := later(s.now, now).Sub(s.begun)
 	v := View{
 		Limit: s.cfg.Limit, Waiting: s.waiting(), Called: s.calls.live, Parked: s.parked,
 		Ahead: s.callAhead(), Overtake: s.bound(), ClaimWindow: s.claim(0), MeanSlot: s.mean,
@@ -101,8 +101,8 @@ func (s *Scheduler) View(now time.Time, limit int) View {
 			v.Due++
 		}
 		v.Hosts = append(v.Hosts, HostView{
-			Host: h, Position: p, Lane: h.lane, Errors: h.errors, Called: called, Due: due,
-			Waited: now.Sub(h.entered), Silent: now.Sub(h.askedAt), Expect: s.expect(p),
+			Host: h, Position: p, Lane: h.lane, Errors: int(h.errors), Called: called, Due: due,
+			Waited: age - h.entered, Silent: age - h.askedAt, Expect: s.expect(p),
 		})
 	})
 	return v

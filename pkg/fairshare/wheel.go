@@ -3,7 +3,8 @@ package fairshare
 import "time"
 
 // wheel finds hosts whose claim window has ended: a ring of lists, one for each
-// second of the ask clock. A host moves from list to list in O(1) at each ask.
+// second of the ask clock. A host that asks stays in its list; when that is looked
+// through it is moved to where its window ends by then.
 type wheel struct {
 	rim []*Host // the first of each list; a list is a ring through its hosts
 	at  int64   // the last second that was looked through
@@ -15,16 +16,19 @@ const rimSize = 8192
 
 type wheelLink struct {
 	before, after *Host // nil: in no list
-	spoke         int32
+	second        int64
 }
+
+func (l *wheelLink) in() bool { return l.after != nil }
 
 func newWheel() *wheel { return &wheel{rim: make([]*Host, rimSize)} }
 
 // set lets h end at the given second, which must be within the rim.
 func (w *wheel) set(h *Host, second int64) {
 	w.clear(h)
-	spoke := max(second, w.at+1) % rimSize
-	h.link = wheelLink{before: h, after: h, spoke: int32(spoke)}
+	second = max(second, w.at+1)
+	spoke := second % rimSize
+	h.link = wheelLink{before: h, after: h, second: second}
 	if first := w.rim[spoke]; first != nil {
 		last := first.link.before
 		h.link.before, h.link.after = last, first
@@ -36,13 +40,13 @@ func (w *wheel) set(h *Host, second int64) {
 
 func (w *wheel) clear(h *Host) {
 	l := h.link
-	if l.after == nil {
+	if !l.in() {
 		return
 	}
-	if w.rim[l.spoke] == h {
-		w.rim[l.spoke] = l.after
+	if spoke := l.second % rimSize; w.rim[spoke] == h {
+		w.rim[spoke] = l.after
 		if l.after == h {
-			w.rim[l.spoke] = nil
+			w.rim[spoke] = nil
 		}
 	}
 	l.before.link.after, l.after.link.before = l.after, l.before
