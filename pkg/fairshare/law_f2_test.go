@@ -3,14 +3,15 @@ package fairshare
 import "fmt"
 
 // F-2: while two tenants both have an eligible waiter, c1/w1 - c2/w2 (calls net of un-calls) stays within a range of 1/w1 + 1/w2.
-// With un-calls within (1 + C)(1/w1 + 1/w2), where C counts the most hosts called at once; grants: C(1/w1 + 1/w2) more.
+// With un-calls within (1 + C)(1/w1 + 1/w2), C being the most hosts called at once and the leases refunded since; grants: C(1/w1 + 1/w2) more.
 type shareLaw struct {
 	pairs    [maxTenants][maxTenants]sharePair
 	uncalled bool // ever
 }
 
 type sharePair struct {
-	both          bool // have an eligible waiter
+	both          bool  // have an eligible waiter
+	refunds       int64 // of leases
 	calls, grants spread
 }
 
@@ -64,7 +65,8 @@ func (l *shareLaw) follow(w *world, p *sharePair, a, b int) error {
 		p.calls.add(-side(i))
 	}
 	if e.verb == "release" && e.end == Refunded {
-		p.calls.add(-side(e.host)) // as if neither the call nor the grant had been
+		p.refunds = min(p.refunds+1, int64(w.cfg.Limit)) // no more can be owed at once
+		p.calls.add(-side(e.host))                       // as if neither the call nor the grant had been
 		p.grants.add(-side(e.host))
 	}
 	for _, i := range e.called {
@@ -74,7 +76,7 @@ func (l *shareLaw) follow(w *world, p *sharePair, a, b int) error {
 		p.grants.add(side(e.host))
 	}
 	part := w.quanta[a] + w.quanta[b]
-	most := int64(w.most)
+	most := int64(w.most) + p.refunds
 	bound := part
 	if l.uncalled {
 		bound = (1 + most) * part

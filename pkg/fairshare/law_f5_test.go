@@ -37,7 +37,7 @@ func (workLaw) check(w *world) error {
 	return nil
 }
 
-// F-5, in time: while hosts that may be called wait no slot is idle for longer than a claim window and a gap, on the ask clock.
+// F-5, in time: while hosts that may be called wait no slot is idle for longer than a claim window and a gap, on the ask clock and since a host last went away.
 type idleLaw struct {
 	gap   time.Duration // longest between two asks of one host
 	asked [maxGuests]time.Duration
@@ -55,8 +55,10 @@ func (l *idleLaw) check(w *world) error {
 			l.asked[e.host] = 0
 		}
 	}
+	h := &w.hosts[e.host]
+	leaves := e.verb == "ask" && h.next.Sub(w.now) > h.every[1]
 	healthy, failing := c[Waiting][Healthy]+c[Called][Healthy], c[Waiting][Failing]+c[Called][Failing]
-	if w.free() <= 0 || e.answer.Yes || healthy+failing == 0 || healthy == 0 && c[Called][Failing] == 0 && !w.open {
+	if w.free() <= 0 || e.answer.Yes || leaves || healthy+failing == 0 || healthy == 0 && c[Called][Failing] == 0 && !w.open {
 		l.since = clock
 		return nil
 	}

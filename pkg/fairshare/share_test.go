@@ -85,6 +85,41 @@ func TestF2_ManyHostsGainNothing(t *testing.T) {
 	}
 }
 
+// TestF2_RefundedLeasesAreOwedBack: ten leases that end refunded, one after the other
+// and long after their calls, give the tenant ten calls in a row although never more
+// than one host is called. So C of F-2 has to count such leases too.
+func TestF2_RefundedLeasesAreOwedBack(t *testing.T) {
+	cfg := DefaultConfig(20)
+	cfg.Ahead = 0
+	s, err := New(cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var hosts []*Host
+	for i := range 50 {
+		hosts = append(hosts, NewHost(fmt.Sprint(i), tenantName(i%2)))
+		s.Ask(worldStart, 0, hosts[i], 0)
+	}
+	grant := func(times int) (order string) { // one slot is free, time and again
+		for range times {
+			s.Update(worldStart, 1)
+			i := slices.IndexFunc(hosts, func(h *Host) bool { return h.State() == Called })
+			order += hosts[i].Tenant()
+			s.Ask(worldStart, 1, hosts[i], 0)
+		}
+		return order
+	}
+	grant(20)
+	for _, h := range hosts { // foreign work takes the slots of the first tenant
+		if h.Tenant() == "a" {
+			s.Release(worldStart, h, Refunded)
+		}
+	}
+	if order := grant(14); order != "aaaaaaaaaaabab" {
+		t.Errorf("called: %s", order)
+	}
+}
+
 // difference is the largest less the smallest count since.
 func difference(count, since map[string]int) int {
 	var list []int
