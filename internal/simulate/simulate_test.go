@@ -180,12 +180,11 @@ func TestTenantsOfUnequalSize(t *testing.T) {
 // slots, told by a check or by somebody who watches BareMetalHosts.
 func TestF4_KnownBrokenHostsAreHeldBack(t *testing.T) {
 	for _, c := range []struct {
-		via    measure.Via
-		untold bool
-		above  bool
+		via           measure.Via
+		untold, above bool
 	}{{measure.ViaCheck, true, false}, {measure.ViaGateway, false, false}, {measure.ViaGateway, true, true}} {
 		o := small()
-		o.Hosts, o.Limit, o.Tenants, o.Failing, o.FailTries, o.ErrorsKnown = 120, 8, 1, 0.5, 9, 3
+		o.Hosts, o.Limit, o.Tenants, o.Failing, o.FailTries, o.ErrorsKnown = 80, 8, 1, 0.5, 9, 3
 		o.Via, o.ErrorsUntold, o.BootCapacity = c.via, c.untold, NoBootLimit
 		o.Work = fakeironic.Span{Min: 10 * time.Minute, Max: 12 * time.Minute}
 		o.Duration = 75 * time.Minute
