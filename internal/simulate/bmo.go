@@ -38,7 +38,7 @@ type operator struct {
 	idle    int // workers
 	queue   ring
 	puts    []put
-	spare   []int32 // unused places in puts
+	spare   []int // unused places in puts
 }
 
 func (o *operator) init(s *sim) {
@@ -56,7 +56,7 @@ func (o *operator) begin() {
 	o.queue.clear()
 	for i := range o.s.hosts {
 		o.s.hosts[i].reconcileErrors = 0
-		o.add(int32(i))
+		o.add(i)
 	}
 }
 
@@ -82,7 +82,7 @@ func (o *operator) handle(e event) {
 }
 
 // add gives the host to a worker, or puts it at the end of the queue.
-func (o *operator) add(i int32) {
+func (o *operator) add(i int) {
 	if o.idle == 0 || o.queue.len() > 0 {
 		o.queue.push(i)
 		return
@@ -101,34 +101,34 @@ func (o *operator) free() {
 }
 
 // later schedules an event of this process.
-func (s *sim) later(d time.Duration, k kind, i int32) {
+func (s *sim) later(d time.Duration, k kind, i int) {
 	s.after(d, event{kind: k, who: i, life: s.bmo.life})
 }
 
 // rest ends a reconcile that took so long; the host does not come back by itself.
-func (s *sim) rest(took time.Duration, i int32) { s.later(took, evFree, i) }
+func (s *sim) rest(took time.Duration, i int) { s.later(took, evFree, i) }
 
 // back ends a reconcile that took so long; the host comes back after wait.
-func (s *sim) back(took time.Duration, i int32, wait time.Duration) {
+func (s *sim) back(took time.Duration, i int, wait time.Duration) {
 	s.later(took, evFree, i)
 	s.later(took+wait, evWake, i)
 }
 
 // ring is a queue of hosts. Nobody is in it twice, so it never grows.
 type ring struct {
-	items    []int32
+	items    []int
 	head, at int // at counts
 }
 
-func (r *ring) init(n int) { r.items = make([]int32, n) }
+func (r *ring) init(n int) { r.items = make([]int, n) }
 func (r *ring) len() int   { return r.at }
 func (r *ring) clear()     { r.head, r.at = 0, 0 }
-func (r *ring) push(i int32) {
+func (r *ring) push(i int) {
 	r.items[(r.head+r.at)%len(r.items)] = i
 	r.at++
 }
 
-func (r *ring) pop() int32 {
+func (r *ring) pop() int {
 	i := r.items[r.head]
 	r.head = (r.head + 1) % len(r.items)
 	r.at--

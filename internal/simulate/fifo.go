@@ -15,7 +15,7 @@ import (
 type fifo struct {
 	*slots.Ledger
 	s     *sim
-	queue []int32 // by first ask; places of those that left hold -1
+	queue []int // by first ask; places of those that left hold -1
 	head  int
 	place []int // of each host in queue, -1 outside
 	asked []int64
@@ -101,7 +101,7 @@ func (f *fifo) judge(h *host, v slots.Verdict) (yes, granted bool) {
 	return true, true
 }
 
-func (f *fifo) enter(i int32) {
+func (f *fifo) enter(i int) {
 	f.asked[i] = f.s.now
 	if f.place[i] < 0 {
 		f.place[i] = len(f.queue)
@@ -109,14 +109,14 @@ func (f *fifo) enter(i int32) {
 	}
 }
 
-func (f *fifo) leave(i int32) {
+func (f *fifo) leave(i int) {
 	if at := f.place[i]; at >= 0 {
 		f.queue[at], f.place[i] = -1, -1
 	}
 }
 
 // among tells whether i is one of the first n that are in the queue and ask.
-func (f *fifo) among(i int32, n int) bool {
+func (f *fifo) among(i int, n int) bool {
 	for f.head < len(f.queue) && f.queue[f.head] < 0 {
 		f.head++
 	}

@@ -22,7 +22,7 @@ const (
 type event struct {
 	at   int64
 	seq  uint64
-	who  int32  // host, or trouble
+	who  int    // host, or trouble
 	life uint32 // of the process that made it: what a dead one wanted is void
 	kind kind
 }

@@ -43,8 +43,8 @@ type tenantMeter struct {
 // waited is one wait, from wanting a work to Ironic's yes to it.
 type waited struct {
 	lasted time.Duration
-	tenant int32
-	errors uint8
+	tenant int
+	errors int
 }
 
 // point is what a picture shows of a moment.
@@ -170,7 +170,7 @@ func (m *meter) expired(h *host) {
 func (m *meter) started(h *host) {
 	h.turn.used = true
 	if h.since != 0 {
-		m.waits = append(m.waits, waited{time.Duration(m.s.now - h.since), int32(h.tenant), uint8(max(h.errors, h.fails))})
+		m.waits = append(m.waits, waited{time.Duration(m.s.now - h.since), h.tenant, max(h.errors, h.fails)})
 	}
 }
 

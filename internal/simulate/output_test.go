@@ -132,7 +132,7 @@ func TestPictures(t *testing.T) {
 		t.Fatal(err)
 	}
 	for in := xml.NewDecoder(bytes.NewReader(svg)); ; {
-		if _, err := in.Token(); err == io.EOF {
+		if _, err := in.Token(); errors.Is(err, io.EOF) {
 			break
 		} else if err != nil {
 			t.Fatalf("svg: %v", err)

@@ -49,12 +49,12 @@ func panels(results []Result) ([][]*plot.Plot, error) {
 	}
 	first := filter(results, func(r Result) bool { return r.Limit == limits[0] })
 	tenants, err := waitBars(fmt.Sprintf("Mean wait by tenant, limit %d", limits[0]), "tenant", first,
-		func(w waited) int { return int(w.tenant) + 1 })
+		func(w waited) int { return w.tenant + 1 })
 	if err != nil {
 		return nil, err
 	}
 	errors, err := waitBars(fmt.Sprintf("Mean wait by errors, limit %d", limits[0]), "errors of the host so far", first,
-		func(w waited) int { return int(w.errors) })
+		func(w waited) int { return w.errors })
 	if err != nil {
 		return nil, err
 	}

@@ -26,11 +26,11 @@ func TestAgendaIsInOrder(t *testing.T) {
 		}
 		slices.SortFunc(want, order)
 		for _, w := range want {
-			if got, any := a.pop(); !any || got != w {
+			if got, ok := a.pop(); !ok || got != w {
 				t.Fatalf("popped %+v, want %+v", got, w)
 			}
 		}
-		if _, any := a.pop(); any {
+		if _, ok := a.pop(); ok {
 			t.Fatal("more comes out than went in")
 		}
 	})
@@ -42,11 +42,11 @@ func TestRing(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var r ring
 		r.init(8)
-		var want []int32
+		var want []int
 		for i := range rapid.IntRange(0, 60).Draw(t, "steps") {
 			if len(want) < 8 && (len(want) == 0 || rapid.Bool().Draw(t, "push")) {
-				r.push(int32(i))
-				want = append(want, int32(i))
+				r.push(i)
+				want = append(want, i)
 			} else {
 				if got := r.pop(); got != want[0] {
 					t.Fatalf("popped %d, want %d", got, want[0])

@@ -10,7 +10,7 @@ import (
 // put is a PUT of states/provision on its way. It outlives the process that sent
 // it.
 type put struct {
-	host    int32
+	host    int
 	target  ironic.Target
 	pass    pass   // of the gateway, nil without one
 	bmo     uint32 // life of the operator that waits for the answer
@@ -27,12 +27,12 @@ type pass interface {
 }
 
 // put makes the last looks and sends the PUT.
-func (s *sim) put(i int32, h *host, target ironic.Target) {
+func (s *sim) put(i int, h *host, target ironic.Target) {
 	h.target = target
 	looks := 0
 	switch target {
 	case ironic.TargetInspect, ironic.TargetActive:
-		looks = 1 // inventory; validate
+		looks = 1 // of the inventory, or at what Ironic thinks of deploying it
 	}
 	if _, starts := target.Starts(); starts {
 		s.wait(h)
@@ -41,7 +41,7 @@ func (s *sim) put(i int32, h *host, target ironic.Target) {
 }
 
 // send lets the PUT go: straight to Ironic, or to the gateway, which asks the rule.
-func (s *sim) send(i int32) {
+func (s *sim) send(i int) {
 	h := &s.hosts[i]
 	if s.unreachable() {
 		s.back(0, i, waitGone)
@@ -112,7 +112,7 @@ func (s *sim) answer(e event) {
 }
 
 // keep stores a PUT and returns its place.
-func (o *operator) keep(p put) int32 {
+func (o *operator) keep(p put) int {
 	if n := len(o.spare); n > 0 {
 		at := o.spare[n-1]
 		o.spare = o.spare[:n-1]
@@ -120,11 +120,11 @@ func (o *operator) keep(p put) int32 {
 		return at
 	}
 	o.puts = append(o.puts, p)
-	return int32(len(o.puts) - 1)
+	return len(o.puts) - 1
 }
 
 // release takes a PUT out of its place.
-func (o *operator) release(at int32) put {
+func (o *operator) release(at int) put {
 	p := o.puts[at]
 	o.puts[at] = put{}
 	o.spare = append(o.spare, at)

@@ -10,7 +10,7 @@ import (
 // reconcile is one pass of a worker over host i, in BMO's order: a delayed host
 // does nothing but ask; then the check of the gated phases, also for a host that is
 // mid-way or done; then the phase's own action.
-func (s *sim) reconcile(i int32) {
+func (s *sim) reconcile(i int) {
 	h := &s.hosts[i]
 	if h.through() {
 		s.rest(0, i)
@@ -93,7 +93,7 @@ func (s *sim) repeat(h *host) (took time.Duration, yes bool) {
 }
 
 // delay is what a no does: no error, no event, and nothing until the next ask.
-func (s *sim) delay(i int32, h *host, took time.Duration) {
+func (s *sim) delay(i int, h *host, took time.Duration) {
 	h.delayed = true
 	s.wait(h)
 	s.back(took, i, h.draw.span(spanDelayed))
@@ -108,7 +108,7 @@ func (s *sim) wait(h *host) {
 
 // enter changes the phase; into a gated one only when there is capacity for it,
 // otherwise the host stays where it is.
-func (s *sim) enter(i int32, h *host, p phase, took time.Duration) {
+func (s *sim) enter(i int, h *host, p phase, took time.Duration) {
 	if p.gated() {
 		s.wait(h)
 		if s.checks() {
@@ -135,7 +135,7 @@ func (s *sim) enter(i int32, h *host, p phase, took time.Duration) {
 }
 
 // act does what the host's phase is there for, with the node as it is now.
-func (s *sim) act(i int32) {
+func (s *sim) act(i int) {
 	h := &s.hosts[i]
 	if s.unreachable() {
 		s.back(0, i, waitGone)
@@ -159,7 +159,7 @@ func (s *sim) act(i int32) {
 }
 
 // register brings the node to where work can start.
-func (s *sim) register(i int32, h *host, n ironic.Node) {
+func (s *sim) register(i int, h *host, n ironic.Node) {
 	switch n.State {
 	case ironic.Enroll:
 		s.put(i, h, ironic.TargetManage)
@@ -170,7 +170,7 @@ func (s *sim) register(i int32, h *host, n ironic.Node) {
 	}
 }
 
-func (s *sim) inspect(i int32, h *host, n ironic.Node) {
+func (s *sim) inspect(i int, h *host, n ironic.Node) {
 	switch {
 	case n.State.Inspection():
 		s.look(i, h, n.State)
@@ -188,7 +188,7 @@ func (s *sim) inspect(i int32, h *host, n ironic.Node) {
 
 // provision makes a manageable node available first; then it waits for the next
 // poll, and another host may take the slot meanwhile.
-func (s *sim) provision(i int32, h *host, n ironic.Node) {
+func (s *sim) provision(i int, h *host, n ironic.Node) {
 	switch n.State {
 	case ironic.Active:
 		s.meter.change(h, func() { h.errors = 0 })
@@ -208,7 +208,7 @@ func (s *sim) provision(i int32, h *host, n ironic.Node) {
 
 // provisionFailed counts the failure once; after its back-off the host is
 // deprovisioned and so tried again, until it has failed too often.
-func (s *sim) provisionFailed(i int32, h *host) {
+func (s *sim) provisionFailed(i int, h *host) {
 	if h.failed {
 		s.enter(i, h, deprovisioning, 0)
 		return
@@ -225,7 +225,7 @@ func (s *sim) provisionFailed(i int32, h *host) {
 
 // cleanFailed waits, ends the maintenance that Ironic sets then, and goes back to
 // manageable.
-func (s *sim) cleanFailed(i int32, h *host, n ironic.Node) {
+func (s *sim) cleanFailed(i int, h *host, n ironic.Node) {
 	if !h.failed {
 		s.back(0, i, s.fail(h, 0))
 		return
@@ -240,7 +240,7 @@ func (s *sim) cleanFailed(i int32, h *host, n ironic.Node) {
 	s.put(i, h, ironic.TargetManage)
 }
 
-func (s *sim) deprovision(i int32, h *host, n ironic.Node) {
+func (s *sim) deprovision(i int, h *host, n ironic.Node) {
 	switch n.State {
 	case ironic.Active, ironic.DeployFailed, ironic.Error:
 		if n.State == ironic.Error && h.working {
@@ -259,7 +259,7 @@ func (s *sim) deprovision(i int32, h *host, n ironic.Node) {
 }
 
 // look is a poll of a host that was seen in a state and waits for nothing else.
-func (s *sim) look(i int32, h *host, state ironic.State) {
+func (s *sim) look(i int, h *host, state ironic.State) {
 	h.working = state.Busy()
 	if h.since != 0 {
 		s.meter.change(h, func() { h.since = 0 })
@@ -280,7 +280,7 @@ func (s *sim) fail(h *host, provisioning int) time.Duration {
 }
 
 // again is a reconcile error: the host comes back after a growing time.
-func (s *sim) again(i int32, h *host) {
+func (s *sim) again(i int, h *host) {
 	wait := backoffBase << min(h.reconcileErrors, 18)
 	h.reconcileErrors++
 	s.back(0, i, min(wait, backoffMax))

@@ -24,8 +24,8 @@ type Result struct {
 	Overtaken int `json:"overtaken"`
 	// MostCalled is the most hosts that a slot was meant for at once beyond those
 	// that held one, CallsExpired how many of these lost that by not asking.
-	MostCalled   int `json:"mostCalled"`
-	CallsExpired int `json:"callsExpired"`
+	MostCalled   int    `json:"mostCalled"`
+	CallsExpired uint64 `json:"callsExpired"`
 	// FailingPeak is the most hosts that worked at once on slots that they had been
 	// given as failing ones (two errors or more), FailingPeakCrowded the same while
 	// more than limit healthy hosts had been waiting for longer than a work takes.

@@ -27,7 +27,7 @@ type sim struct {
 	seq     uint64
 	world   *fakeironic.World
 	hosts   []host
-	byUUID  map[string]int32
+	byUUID  map[string]int
 	tenants map[string]int
 
 	bmo          operator
@@ -47,13 +47,13 @@ type sim struct {
 type requests struct{ all, lists, asks int }
 
 func newSim(o Options) (*sim, error) {
-	s := &sim{opt: o, now: epoch.UnixNano(), clock: epoch, hosts: newFleet(&o), byUUID: map[string]int32{}, tenants: map[string]int{}}
+	s := &sim{opt: o, now: epoch.UnixNano(), clock: epoch, hosts: newFleet(&o), byUUID: map[string]int{}, tenants: map[string]int{}}
 	var err error
 	if s.world, err = newWorld(&o, s.hosts, epoch); err != nil {
 		return nil, err
 	}
 	for i := range s.hosts {
-		s.byUUID[s.hosts[i].uuid] = int32(i)
+		s.byUUID[s.hosts[i].uuid] = i
 		s.tenants[s.hosts[i].namespace] = s.hosts[i].tenant
 		if !s.hosts[i].through() {
 			s.present++
@@ -83,11 +83,11 @@ func (s *sim) after(d time.Duration, e event) {
 func (s *sim) play(ctx context.Context) (why string, err error) {
 	var end int64
 	for turn := 0; ; turn++ {
-		if turn&0xfff == 0 && ctx.Err() != nil {
+		if turn&0xfff == 0 && ended(ctx) {
 			return "interrupted", nil
 		}
-		e, any := s.agenda.pop()
-		if !any {
+		e, ok := s.agenda.pop()
+		if !ok {
 			return "nothing happens any more", nil
 		}
 		if end > 0 && e.at > end {
@@ -107,6 +107,15 @@ func (s *sim) play(ctx context.Context) (why string, err error) {
 		if s.done == s.present {
 			return "", nil
 		}
+	}
+}
+
+func ended(ctx context.Context) bool {
+	select {
+	case <-ctx.Done():
+		return true
+	default:
+		return false
 	}
 }
 
@@ -137,9 +146,9 @@ func (s *sim) handle(e event) error {
 	case evBegin:
 		s.begin()
 	case evTrouble:
-		s.befall(int(e.who))
+		s.befall(e.who)
 	case evRelieved:
-		return s.relieve(int(e.who))
+		return s.relieve(e.who)
 	case evSample:
 		s.meter.sample()
 		s.after(samplePeriod, event{kind: evSample})
@@ -163,7 +172,7 @@ func (s *sim) handle(e event) error {
 func (s *sim) begin() {
 	s.meter.begin()
 	for i, t := range s.opt.Troubles {
-		s.after(t.At, event{kind: evTrouble, who: int32(i)})
+		s.after(t.At, event{kind: evTrouble, who: i})
 	}
 	if s.opt.Record {
 		s.after(0, event{kind: evSample})

@@ -94,14 +94,14 @@ func TestF9_SameOptionsSameBytes(t *testing.T) {
 	g := DefaultGrid()
 	g.Hosts, g.Limits, g.Failing, g.Seeds = 40, []int{4, 8}, 0.1, []uint{1, 2}
 	g.Policies = []string{"throttle", "bmo", "fifo"}
-	print := func() string {
+	play := func() string {
 		var out, progress bytes.Buffer
 		if _, err := g.Run(t.Context(), Output{Stdout: &out, Stderr: &progress, JSON: true}); err != nil {
 			t.Fatal(err)
 		}
 		return out.String()
 	}
-	if diff := cmp.Diff(print(), print()); diff != "" {
+	if diff := cmp.Diff(play(), play()); diff != "" {
 		t.Errorf("two runs differ:\n%s", diff)
 	}
 }

@@ -86,7 +86,7 @@ func (t *throttle) standings() []standing {
 }
 
 // expired is how many calls ended because their host did not ask.
-func (t *throttle) expired() int { return int(t.c.Status(t.s.clock).Turns.Expired) }
+func (t *throttle) expired() uint64 { return t.c.Status(t.s.clock).Turns.Expired }
 
 // seen shows a gateway's rule the node directly before its PUT (GW-17).
 func seen(s *sim, v interface {

@@ -78,7 +78,7 @@ func (s *sim) befall(i int) {
 	case TroubleIronic:
 		s.ironicDown++
 	}
-	s.after(t.For, event{kind: evRelieved, who: int32(i)})
+	s.after(t.For, event{kind: evRelieved, who: i})
 }
 
 // relieve ends trouble i.

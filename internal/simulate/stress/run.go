@@ -117,7 +117,7 @@ func (p Plan) Judge(cases []Case) []Finding {
 				if b.Via != "" && b.Via != via {
 					continue
 				}
-				if f, any := judge(s.Name, b, via, cases); any {
+				if f, played := judge(s.Name, b, via, cases); played {
 					out = append(out, f)
 				}
 			}
@@ -126,7 +126,7 @@ func (p Plan) Judge(cases []Case) []Finding {
 	return out
 }
 
-func judge(storm string, b Bound, via measure.Via, cases []Case) (f Finding, any bool) {
+func judge(storm string, b Bound, via measure.Via, cases []Case) (f Finding, played bool) {
 	f = Finding{Storm: storm, Bound: b.Name, Via: via, Limit: b.Most, Least: b.least}
 	if b.least {
 		f.Limit = b.Least
