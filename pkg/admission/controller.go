@@ -2,6 +2,7 @@ package admission
 
 import (
 	"errors"
+	"math"
 	"sync"
 	"time"
 
@@ -22,6 +23,8 @@ type Controller struct {
 	ledger   *slots.Ledger
 	lines    map[slots.Pool]*line
 	names    tenantNames
+	moved    bool            // a line must be told what is free
+	retired  fairshare.Stats // of lines that are no more
 	asks     tally
 	refusals tally // observe: what enforce would have said
 	failure  string
@@ -58,12 +61,28 @@ func (c *Controller) Reconfigure(now time.Time, limits slots.Limits, turns Turns
 	if err := c.ledger.SetLimits(now, limits); err != nil {
 		return err
 	}
+	old := c.lines
 	if err := c.setLines(turns); err != nil {
 		return err
 	}
 	c.sync(now)
+	for pool, l := range old {
+		if c.lines[pool] != l {
+			c.retire(now, l)
+		}
+	}
 	c.update(now)
 	return nil
+}
+
+// retire empties a line whose pool is no more; its hosts queue anew when they ask.
+func (c *Controller) retire(now time.Time, l *line) {
+	for _, h := range l.View(now, math.MaxInt).Hosts {
+		if t, ok := h.Host.Owner.(*turn); ok {
+			c.leave(now, t)
+		}
+	}
+	c.retired.Add(l.Stats())
 }
 
 // setLines makes a line for every pool, and gives each its settings.
@@ -79,6 +98,9 @@ func (c *Controller) setLines(turns Turns) error {
 			s, err := fairshare.New(cfg)
 			if err != nil {
 				return err
+			}
+			if total := lines[slots.Pool{}]; total != nil {
+				s.ShareClock(total.Scheduler)
 			}
 			l = &line{Scheduler: s, pool: pool}
 		} else if err := l.Configure(cfg); err != nil {
@@ -165,7 +187,7 @@ func (c *Controller) Status(now time.Time) api.Status {
 	s.Slots.Total.Waiting = c.waiting()
 	for pool, l := range c.lines {
 		if view, ok := s.Slots.Pools[pool.String()]; ok && pool != (slots.Pool{}) {
-			view.Waiting = l.Waiting()
+			view.Waiting = l.Queued()
 			s.Slots.Pools[pool.String()] = view
 		}
 	}

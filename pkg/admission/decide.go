@@ -71,14 +71,15 @@ func (c *Controller) judge(now time.Time, v *slots.Verdict, ask api.Ask) decisio
 	case slots.Held, slots.Overdue:
 		c.tell(*v, ask)
 	case slots.Stale, slots.Starting:
-		t := c.arrive(now, v, ask)
-		t.line.Refused(now, t.host, t.errors)
+		if t := c.arrive(now, v, ask); t != nil {
+			t.line.Refused(now, t.host, t.errors())
+		}
 	}
 	if settled {
 		return d
 	}
 	t := c.arrive(now, v, ask)
-	return turned(v.Free, t.line.Ask(now, v.Free, t.host, t.errors))
+	return turned(v.Free, t.line.Ask(now, v.Free, t.host, t.errors()))
 }
 
 // peek is judge for a dry run: what it would say, as far as that can be told.
@@ -87,14 +88,18 @@ func (c *Controller) peek(now time.Time, v slots.Verdict, ask api.Ask) decision 
 	if settled {
 		return d
 	}
-	ref, known := v.Ref()
-	host := fairshare.NewHost("", tenant(v.ID()))
-	if known {
-		if t, ok := ref.Owner().(*turn); ok && t.line == c.lines[v.Pool()] {
+	l := c.line(v)
+	host, errors := fairshare.NewHost("", tenant(v.ID())), max(ask.ErrorCount, ask.ProvisioningFailCount)
+	if ref, known := v.Ref(); known {
+		errors = max(errors, ref.Failures())
+		if t, ok := ref.Owner().(*turn); ok && t.line == l {
 			host = t.host
 		}
 	}
-	return turned(v.Free, c.lines[v.Pool()].Peek(now, v.Free, host, errorsOf(ask, ref, known)))
+	if ask.Deleting {
+		errors = 0
+	}
+	return turned(v.Free, l.Peek(now, v.Free, host, errors))
 }
 
 // verdict is the part of the decision that the ledger makes alone; false when the
@@ -133,13 +138,25 @@ func turned(free int, a fairshare.Answer) decision {
 	return d
 }
 
-// arrive enters a host that wants a slot.
+// arrive enters a host that wants a slot. It returns nil for one whose pool is not
+// known yet: nobody knows in which line it belongs, and in a wrong one it would be
+// called for nothing.
 func (c *Controller) arrive(now time.Time, v *slots.Verdict, ask api.Ask) *turn {
 	ref := c.ledger.Hear(now, v)
 	c.sync(now) // it may have learned its name or UUID
-	t := c.turnOf(now, ref, v.Pool())
-	t.asked, t.errors = true, errorsOf(ask, ref, true)
+	if _, known := v.Pool(); !known {
+		c.depart(now, *v)
+		return nil
+	}
+	t := c.turnOf(now, ref, c.line(*v))
+	t.hear(ask, v.Put())
 	return t
+}
+
+// line is where the host of v queues.
+func (c *Controller) line(v slots.Verdict) *line {
+	pool, _ := v.Pool()
+	return c.lines[pool]
 }
 
 // tell notes the errors of a host that holds a slot.
@@ -148,11 +165,10 @@ func (c *Controller) tell(v slots.Verdict, ask api.Ask) {
 	if !known {
 		return
 	}
-	if t, ok := ref.Owner().(*turn); ok {
-		t.asked, t.errors = true, errorsOf(ask, ref, true)
-		if t.line != nil {
-			t.line.Told(t.host, t.errors)
-		}
+	t := c.turn(ref)
+	t.hear(ask, v.Put())
+	if t.line != nil {
+		t.line.Told(t.host, t.errors())
 	}
 }
 

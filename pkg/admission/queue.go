@@ -7,27 +7,45 @@ import (
 
 	"github.com/ironic-throttle/ironic-throttle/pkg/api"
 	"github.com/ironic-throttle/ironic-throttle/pkg/fairshare"
+	"github.com/ironic-throttle/ironic-throttle/pkg/slots"
 )
 
 // leastTenants are shown whatever the limit of hosts.
 const leastTenants = 100
 
 // Queue shows the lines of all pools, each with at most limit hosts, and tenants.
+// Decisions wait for one line at most.
 func (c *Controller) Queue(now time.Time, limit int) api.Queue {
-	c.mu.Lock()
-	defer c.mu.Unlock()
 	q := api.Queue{Pools: []api.PoolQueue{}}
-	for _, pool := range c.ledger.Pools() {
-		view := c.lines[pool].View(now, limit)
-		part := poolQueue(pool.String(), c.ledger.Free(now, pool), view)
-		part.TenantCount = len(part.Tenants)
-		part.Tenants = part.Tenants[:min(len(part.Tenants), max(limit, leastTenants))]
-		q.Pools = append(q.Pools, part)
+	for _, pool := range c.pools() {
+		if part, ok := c.poolQueue(now, pool, limit); ok {
+			q.Pools = append(q.Pools, part)
+		}
 	}
 	return q
 }
 
-func poolQueue(name string, free int, v fairshare.View) api.PoolQueue {
+func (c *Controller) pools() []slots.Pool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.ledger.Pools()
+}
+
+// poolQueue shows one line; false when its pool is no more.
+func (c *Controller) poolQueue(now time.Time, pool slots.Pool, limit int) (api.PoolQueue, bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	l := c.lines[pool]
+	if l == nil {
+		return api.PoolQueue{}, false
+	}
+	q := show(pool.String(), c.ledger.Free(now, pool), l.View(now, limit))
+	q.TenantCount = len(q.Tenants)
+	q.Tenants = q.Tenants[:min(len(q.Tenants), max(limit, leastTenants))]
+	return q, true
+}
+
+func show(name string, free int, v fairshare.View) api.PoolQueue {
 	q := api.PoolQueue{
 		Pool: name, Limit: v.Limit, Free: free,
 		Waiting: v.Waiting + v.Called, Called: v.Called, Due: v.Due, Parked: v.Parked,
@@ -70,6 +88,7 @@ func (c *Controller) turns(now time.Time) api.Turns {
 	for i, b := range bounds {
 		sum.Waits.Bounds[i] = b.Seconds()
 	}
+	addStats(&sum, c.retired)
 	waiting := map[api.WaitingCount]int{}
 	for _, pool := range c.ledger.Pools() {
 		l := c.lines[pool]
@@ -115,7 +134,7 @@ func addStats(sum *api.Turns, s fairshare.Stats) {
 func (c *Controller) waiting() (n int) {
 	for pool, l := range c.lines {
 		if !pool.VirtualMedia {
-			n += l.Waiting()
+			n += l.Queued()
 		}
 	}
 	return n

@@ -2,6 +2,7 @@ package admission
 
 import (
 	"cmp"
+	"slices"
 	"strings"
 	"time"
 
@@ -23,7 +24,27 @@ type turn struct {
 	host   *fairshare.Host
 	line   *line // nil: in none
 	asked  bool
-	errors int // as the last ask told them
+	told   int  // errors, as the last ask that knew them said
+	spared bool // it was being deleted at its last ask (LH-26)
+}
+
+// hear takes what an ask tells of the host. A PUT may not know its errors: what was
+// told before stays then.
+func (t *turn) hear(ask api.Ask, put bool) {
+	t.asked, t.spared = true, ask.Deleting
+	if e := max(ask.ErrorCount, ask.ProvisioningFailCount); e > 0 || !put {
+		t.told = e
+	}
+}
+
+// errors weighs the host by the worst that anybody knows of it: BMO's counts, of
+// which a deprovision wipes the first, and our own. One that is being deleted is
+// never held back for its errors (LH-26).
+func (t *turn) errors() int {
+	if t.spared {
+		return 0
+	}
+	return max(t.told, t.ref.Failures())
 }
 
 // Keep implements slots.Owner: whoever waits is not forgotten, not even while
@@ -32,14 +53,14 @@ func (t *turn) Keep() bool {
 	return t.host.State() == fairshare.Waiting || t.host.State() == fairshare.Called
 }
 
-// turnOf returns the turn of a host that wants a slot of a pool.
-func (c *Controller) turnOf(now time.Time, ref slots.Ref, pool slots.Pool) *turn {
+// turnOf returns the turn of a host that wants a slot, in its line.
+func (c *Controller) turnOf(now time.Time, ref slots.Ref, l *line) *turn {
 	t := c.turn(ref)
 	if want := tenant(ref.ID()); t.host.Tenant() != want {
 		c.leave(now, t)
 		t.host = c.newHost(t)
 	}
-	if l := c.lines[pool]; t.line != l {
+	if t.line != l {
 		c.leave(now, t)
 		t.line = l
 	}
@@ -74,68 +95,66 @@ func tenant(id slots.ID) string {
 	return namespace
 }
 
-// leave takes t out of its line.
+// leave takes t out of its line. The lines are brought up to date by sync.
 func (c *Controller) leave(now time.Time, t *turn) {
 	if t.line != nil {
 		t.line.Leave(now, t.host)
 		t.line = nil
+		c.moved = true
 	}
-}
-
-// errorsOf weighs a host by the worst that anybody knows of it: BMO's counts, of
-// which a deprovision wipes the first, and our own. One that is being deleted is
-// never held back for its errors (LH-26).
-func errorsOf(ask api.Ask, ref slots.Ref, known bool) int {
-	if ask.Deleting {
-		return 0
-	}
-	e := max(ask.ErrorCount, ask.ProvisioningFailCount)
-	if known {
-		e = max(e, ref.Failures())
-	}
-	return e
 }
 
 // sync brings the lines to what the ledger says of slots that began, ended or
 // moved, and makes the calls that follow.
 func (c *Controller) sync(now time.Time) {
-	changes := c.ledger.Changes()
-	moved := false
-	for _, change := range changes {
-		moved = c.follow(now, change) || moved
+	for _, change := range c.ledger.Changes() {
+		c.follow(now, change)
 	}
-	if moved {
+	if c.moved {
 		c.update(now)
 	}
 }
 
+// update tells every line how many slots are free for it, and the total's how many
+// of its slots the conductor groups hold.
 func (c *Controller) update(now time.Time) {
-	for _, pool := range c.ledger.Pools() {
-		c.lines[pool].Update(now, c.ledger.Free(now, pool))
+	c.moved = false
+	var healthy, failing int
+	pools := c.ledger.Pools()
+	for _, pool := range slices.Backward(pools) { // the total, which is first, at the end
+		l := c.lines[pool]
+		if pool == (slots.Pool{}) {
+			l.Others(healthy, failing)
+		} else if !pool.VirtualMedia {
+			h, f := l.Held()
+			healthy, failing = healthy+h, failing+f
+		}
+		l.Update(now, c.ledger.Free(now, pool))
 	}
 }
 
-// follow takes one change, and reports whether it was news.
-func (c *Controller) follow(now time.Time, change slots.Change) bool {
+// follow takes one change.
+func (c *Controller) follow(now time.Time, change slots.Change) {
 	t, known := change.Host.Owner().(*turn)
 	switch {
-	case change.Into != nil:
-		return known && c.merge(now, t, *change.Into)
-	case change.Gone:
-		if known {
-			c.leave(now, t)
-		}
-		return known
 	case change.Holds:
-		return c.hold(now, change)
-	case known && t.line != nil && t.host.State() == fairshare.Holding:
+		c.hold(now, change)
+	case !known:
+	case change.Into != nil:
+		c.merge(now, t, *change.Into)
+	case change.Gone:
+		c.leave(now, t)
+		change.Host.SetOwner(nil)
+	case t.line == nil || t.host.State() != fairshare.Holding:
+	case change.End == slots.EndUncounted:
+		c.leave(now, t)
+	default:
 		t.line.Release(now, t.host, ends[change.End])
 		if t.host.State() == fairshare.Absent {
 			t.line = nil
 		}
-		return true
+		c.moved = true
 	}
-	return false
 }
 
 var ends = map[slots.End]fairshare.End{
@@ -143,32 +162,30 @@ var ends = map[slots.End]fairshare.End{
 }
 
 // hold makes a host hold a slot that its line does not know of yet.
-func (c *Controller) hold(now time.Time, change slots.Change) bool {
-	t := c.turn(change.Host)
-	l := c.lines[change.Pool]
+func (c *Controller) hold(now time.Time, change slots.Change) {
+	t, l := c.turn(change.Host), c.lines[change.Pool]
 	if t.line == l && t.host.State() == fairshare.Holding {
-		return false
+		c.moved = c.moved || len(c.lines) > 1 // granted just now: one less for the other lines
+		return
 	}
 	c.leave(now, t)
 	errors := fairshare.Unknown
 	if t.asked {
-		errors = max(t.errors, t.ref.Failures())
+		errors = t.errors()
 	}
 	l.Hold(now, t.host, errors)
-	t.line = l
-	return true
+	t.line, c.moved = l, true
 }
 
 // merge gives the turn of a host that turned out to be another one to that one,
-// unless it has a turn of its own.
-func (c *Controller) merge(now time.Time, t *turn, into slots.Ref) bool {
-	if _, has := into.Owner().(*turn); has {
+// unless that has a place or a slot of its own.
+func (c *Controller) merge(now time.Time, t *turn, into slots.Ref) {
+	if has, ok := into.Owner().(*turn); ok && has.line != nil {
 		c.leave(now, t)
-		return true
+		return
 	}
 	t.ref = into
 	into.SetOwner(t)
-	return false
 }
 
 // tenantNames bounds the tenants that metrics name, so that nobody can blow them

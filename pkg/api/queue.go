@@ -46,7 +46,7 @@ type TenantQueue struct {
 	Called  int     `json:"called"`
 	Waiting int     `json:"waiting"` // not called yet
 	Failing int     `json:"failing"` // of these, those in the failing lane
-	Granted uint64  `json:"granted"` // since the start
+	Granted uint64  `json:"granted"` // since it last had no host here
 }
 
 // QueuedHost is one host that waits.

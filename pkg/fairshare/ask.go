@@ -50,39 +50,13 @@ func (s *Scheduler) Refused(now time.Time, h *Host, errors int) {
 	}
 }
 
-// Peek says what Ask would say, as far as that can be told, and changes nothing.
-func (s *Scheduler) Peek(now time.Time, free int, h *Host, errors int) Answer {
-	free = max(free, 0)
-	switch h.state {
-	case Holding:
-		return Answer{Yes: true}
-	case Called:
-		if free > s.calls.olderDue(h) {
-			return Answer{Yes: true}
-		}
-		return s.refusal(h)
-	case Waiting:
-		idle := later(s.now, now).Sub(later(s.granted, s.freeSince))
-		if s.redeemable(h, free, idle) != nil {
-			return Answer{Yes: true}
-		}
-		return s.refusal(h)
-	}
-	capped := s.laneOf(errors) == Failing && !s.failingOpen()
-	if everybody := s.calls.live + s.waiting() + 1; capped || everybody > free {
-		expect := s.expect(everybody)
-		return Answer{Capped: capped, Position: everybody, Expect: expect, Wait: s.retry(h, expect)}
-	}
-	return Answer{Yes: true}
-}
-
 // Vacancy says whether a slot is free that is not kept for a host whose turn it is.
 // It changes nothing.
 func (s *Scheduler) Vacancy(free int) Answer {
 	if free > s.calls.due() {
 		return Answer{Yes: true}
 	}
-	n := s.Waiting() + 1
+	n := s.Queued() + 1
 	return Answer{Position: n, Expect: s.expect(n), Wait: s.cfg.ClaimWindow / 2}
 }
 
@@ -92,11 +66,11 @@ func (s *Scheduler) Vacancy(free int) Answer {
 func (s *Scheduler) hear(now time.Time, h *Host, errors int, passed bool) {
 	s.tick(now)
 	s.pace.tick(s.now, s.cfg.ClaimWindow)
-	if gap := s.clock - h.lastAsk; h.asked && gap >= minGap {
+	if gap := s.gapOf(h); h.asked && gap >= minGap {
 		h.gap = gap
 		s.note(gap)
 	}
-	h.asked, h.lastAsk, h.askedAt, h.errors = true, s.clock, s.age(), clampErrors(errors)
+	h.asked, h.lastAsk, h.askedAt, h.errors = true, s.clock.at, s.age(), clampErrors(errors)
 	if h.state == Called {
 		s.calls.setPassed(h, passed)
 	}
@@ -106,6 +80,12 @@ func (s *Scheduler) hear(now time.Time, h *Host, errors int, passed bool) {
 	}
 	s.expire()
 	s.enter(h)
+}
+
+// gapOf is the time since the last ask of h: as the ask clock went, or, if that is
+// more, as the clock did, up to ClaimWindow. For the ask clock lags where few ask.
+func (s *Scheduler) gapOf(h *Host) time.Duration {
+	return max(s.clock.at-h.lastAsk, min(s.age()-h.askedAt, s.cfg.ClaimWindow))
 }
 
 func (s *Scheduler) laneOf(errors int) Lane {

@@ -34,6 +34,9 @@ func (c *callList) add(h *Host) {
 // remove ends the call of h.
 func (c *callList) remove(h *Host) {
 	c.hosts[h.ord] = nil
+	if c.live == 1 {
+		c.lastDue = 0
+	}
 	c.all.add(h.ord, -1)
 	if h.passed {
 		c.open.add(h.ord, -1)
@@ -50,6 +53,7 @@ func (c *callList) restore(h *Host, ord int) {
 		c.open.add(ord, 1)
 	}
 	c.live++
+	c.lastDue = max(c.lastDue, h.due)
 }
 
 // setPassed notes whether the last ask of h, which is called, passed every earlier

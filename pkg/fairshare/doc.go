@@ -70,7 +70,8 @@
 //
 //	due = max(due of the call before, g + rank + B)
 //
-// where g counts grants and rank the called hosts, itself included. From g >= due
+// (without the former when nobody else is called; Configure lowers it where B is less
+// now), where g counts grants and rank the called hosts, itself included. From g >= due
 // on the host is due: a free slot is kept for it. As due never falls with ord the
 // due hosts are the oldest ones. The ask of a called host is a yes iff more slots
 // are free than older calls are due (those whose last ask was refused for another
@@ -104,8 +105,9 @@
 // rounded up to a second. The window is the one at the host's last ask; when that
 // ends and the present one is longer, the host has until that one ends. A silent host is parked;
 // was it called, its tenant gets back exactly what the call cost. A gap is the time
-// on the ask clock between two asks of one host while it waits, is called or
-// parked, if at least 1 s; percentiles are nearest-rank over the last 512 gaps,
+// between two asks of one host while it waits, is called or parked, if at least 1 s:
+// the greater of the time on the ask clock and that on the clock, of which no more
+// than ClaimWindow counts (the ask clock lags where few ask); percentiles are nearest-rank over the last 512 gaps,
 // taken anew at every gap below 64 and then at every 32nd.
 //
 // # A worked example

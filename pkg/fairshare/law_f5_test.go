@@ -83,7 +83,7 @@ func (l *idleLaw) every(w *world) time.Duration {
 func (w *world) clock() time.Duration {
 	switch t := w.turns.(type) {
 	case *real:
-		return t.s.clock
+		return t.s.clock.at
 	case *model:
 		return t.s.clock
 	}

@@ -74,7 +74,7 @@ func (s *Scheduler) Release(now time.Time, h *Host, how End) {
 		s.moves++
 	}
 	h.charge = 0
-	h.state = Parked
+	h.state, h.entered = Parked, s.age() // a new wait, with the old key
 	s.parked++
 }
 

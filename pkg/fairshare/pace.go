@@ -22,9 +22,7 @@ const (
 
 // pace is what has been observed of how hosts ask and how long they hold slots.
 type pace struct {
-	clock  time.Duration // the ask clock
-	heard  bool
-	last   time.Time // of anybody's last ask
+	clock  *askClock
 	gaps   [gapRing]time.Duration
 	seen   int // gaps so far
 	median time.Duration
@@ -32,18 +30,26 @@ type pace struct {
 	mean   time.Duration // of granted slots
 }
 
-func newPace() pace { return pace{median: startGap, mean: startMean} }
+func newPace() pace { return pace{clock: &askClock{}, median: startGap, mean: startMean} }
+
+// askClock goes on while somebody asks.
+type askClock struct {
+	at    time.Duration
+	heard bool
+	last  time.Time // of anybody's last ask
+}
 
 // tick moves the ask clock on to an ask at now.
 func (p *pace) tick(now time.Time, window time.Duration) {
-	if p.heard {
+	c := p.clock
+	if c.heard {
 		step := window
 		if p.seen > 0 {
 			step = p.claim(0)
 		}
-		p.clock += min(max(now.Sub(p.last), 0), max(minStep, step/4))
+		c.at += min(max(now.Sub(c.last), 0), max(minStep, step/4))
 	}
-	p.heard, p.last = true, now
+	c.heard, c.last = true, now
 }
 
 // claim is the claim window of a host whose own last gap was gap.

@@ -70,20 +70,25 @@ func (s *Scheduler) position(h *Host) int {
 
 // workOut is position from the ground up.
 func (s *Scheduler) workOut(h *Host) int {
-	ahead := s.calls.live
+	own := ownRank(h)
+	if s.failingOpen() {
+		own += h.t.lanes[1-h.lane].waiting.rank(h)
+	}
+	return s.behind(h.t, h.lane, s.tag(h.t)+int64(own)*h.t.q, own)
+}
+
+// behind is the position of a waiting host of t with the given start tag, when own
+// hosts of its tenant are called before it.
+func (s *Scheduler) behind(t *tenant, l Lane, start int64, own int) int {
+	ahead := s.calls.live + own + 1
 	from, to := Healthy, Failing
 	if !s.failingOpen() {
-		from, to = h.lane, h.lane
-		if h.lane == Failing {
+		from, to = l, l
+		if l == Failing {
 			ahead += s.lane[Healthy].waiting
 		}
 	}
-	own := ownRank(h)
-	if other := 1 - h.lane; from <= other && other <= to {
-		own += h.t.lanes[other].waiting.rank(h)
-	}
-	start := s.tag(h.t) + int64(own)*h.t.q
-	return ahead + own + s.others(h.t, start, from, to) + 1
+	return ahead + s.others(t, start, from, to)
 }
 
 // others counts the waiting hosts of the tenants other than t that are called

@@ -27,6 +27,7 @@ type refHost struct {
 
 	asked   bool          // since the last lease
 	last    time.Duration // its last ask, on the ask clock
+	lastAt  time.Time     // and on the clock
 	gap     time.Duration // its last gap, 0 for none
 	until   time.Duration // when its claim window ends
 	refused bool          // its last ask was refused for another reason
@@ -73,6 +74,12 @@ func (s *refScheduler) configure(cfg Config) error {
 		return err
 	}
 	s.cfg = cfg
+	for i, h := range s.called() { // who is due stays due, the others may be sooner
+		if h.call.due > s.granted {
+			h.call.due = min(h.call.due, s.granted+int64(i+1)+int64(s.overtake()))
+			s.due = h.call.due
+		}
+	}
 	return nil
 }
 

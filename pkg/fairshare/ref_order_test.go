@@ -157,6 +157,9 @@ func (s *refScheduler) callOne() bool {
 	t.calls++
 	s.ord++
 	h.state = Called
+	if len(s.called()) == 1 {
+		s.due = 0
+	}
 	s.due = max(s.due, s.granted+int64(len(s.called()))+int64(s.overtake()))
 	h.call = refCall{ord: s.ord, due: s.due, charge: charge}
 	return true

@@ -17,14 +17,15 @@ func (s *refScheduler) record(h *refHost) {
 		s.clock += min(s.now.Sub(s.lastAsk), max(2*time.Second, claim/4))
 	}
 	s.anyAsk, s.lastAsk = true, s.now
-	if h.asked && h.state != Absent && s.clock-h.last >= time.Second {
-		h.gap = s.clock - h.last
+	gap := max(s.clock-h.last, min(s.now.Sub(h.lastAt), s.cfg.ClaimWindow))
+	if h.asked && h.state != Absent && gap >= time.Second {
+		h.gap = gap
 		s.gaps = append(s.gaps, h.gap)
 		if n := len(s.gaps); n < 64 || n%32 == 0 {
 			s.g50, s.g95 = percentile(s.gaps, 50), percentile(s.gaps, 95)
 		}
 	}
-	h.asked, h.last, h.until = true, s.clock, s.clock+s.claim(h)
+	h.asked, h.last, h.lastAt, h.until = true, s.clock, s.now, s.clock+s.claim(h)
 }
 
 // percentile is the nearest-rank one of the last 512.

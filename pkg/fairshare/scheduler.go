@@ -16,9 +16,10 @@ type Scheduler struct {
 	calls   callList
 	silence *wheel
 
-	seq    int64
-	grants int64 // g
-	lane   [2]laneCount
+	seq       int64
+	grants    int64 // g
+	lane      [2]laneCount
+	elsewhere [2]int // slots of ours that hosts of other Schedulers hold, by lane
 	// redeemers is Σ (called + waiting) over the pairs that have a call.
 	redeemers int
 	moves     int64 // comings and goings in the order, calls and grants apart
@@ -56,17 +57,31 @@ func (s *Scheduler) Configure(cfg Config) error {
 	for _, t := range s.tenants {
 		t.setQuantum(cfg.quantum(t.name))
 	}
-	for _, h := range s.calls.hosts[s.calls.dueEnd:] { // more losses may be allowed now, or fewer
-		if h != nil {
-			l := &h.t.lanes[h.lane]
-			l.unlink(h)
-			if h.losses < s.maxLosses() {
-				l.link(h)
-			}
+	rank := int64(s.calls.all.sum(s.calls.dueEnd))
+	for _, h := range s.calls.hosts[s.calls.dueEnd:] {
+		if h == nil {
+			continue
+		}
+		rank++
+		h.due = min(h.due, s.grants+rank+int64(s.bound()))
+		s.calls.lastDue = h.due
+		l := &h.t.lanes[h.lane] // more losses may be allowed now, or fewer
+		l.unlink(h)
+		if h.losses < s.maxLosses() {
+			l.link(h)
 		}
 	}
 	return nil
 }
+
+// Others tells how many healthy and failing hosts of other Schedulers hold slots
+// that count against this limit too: they are part of what the cap on failing hosts
+// looks at.
+func (s *Scheduler) Others(healthy, failing int) { s.elsewhere = [2]int{healthy, failing} }
+
+// ShareClock lets silence run on the ask clock of another Scheduler, so that hosts
+// grow silent while others ask for another limit. Call it before anything else.
+func (s *Scheduler) ShareClock(with *Scheduler) { s.clock = with.clock }
 
 // Update takes the number of free slots after a change, parks silent hosts and
 // makes calls. Call it once after Bar, Leave, Hold and Release.
@@ -112,13 +127,18 @@ func (s *Scheduler) waiting() int { return s.lane[Healthy].waiting + s.lane[Fail
 // capNow is how many failing hosts may hold slots or be called (F-4).
 func (s *Scheduler) capNow() int {
 	h := s.lane[Healthy]
-	return max(s.cfg.cap(), s.cfg.Limit-s.cfg.reserve()-h.holding-h.called-h.waiting)
+	return max(s.cfg.cap(), s.cfg.Limit-s.cfg.reserve()-h.holding-h.called-h.waiting-s.elsewhere[Healthy])
 }
 
 // failingOpen reports whether a failing host may be called.
 func (s *Scheduler) failingOpen() bool {
+	return s.failingHeld() < s.capNow()
+}
+
+// failingHeld is how many failing hosts hold slots or are called.
+func (s *Scheduler) failingHeld() int {
 	f := s.lane[Failing]
-	return f.holding+f.called < s.capNow()
+	return f.holding + f.called + s.elsewhere[Failing]
 }
 
 func (s *Scheduler) callAhead() int {
@@ -236,7 +256,7 @@ func (s *Scheduler) withdraw(h *Host) {
 
 // expire parks hosts that have been silent for their claim window.
 func (s *Scheduler) expire() {
-	now := int64(s.clock / time.Second)
+	now := int64(s.clock.at / time.Second)
 	for h := s.silence.due(now); h != nil; h = s.silence.due(now) {
 		if h.until <= now {
 			h.until = s.silentAt(h) // the present window may be longer

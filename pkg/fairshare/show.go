@@ -35,8 +35,28 @@ func (t *Stats) granted(l Lane, wait time.Duration) {
 	t.Waits[i]++
 }
 
-// Waiting is how many hosts want a slot: those that wait and those that are called.
-func (s *Scheduler) Waiting() int { return s.waiting() + s.calls.live }
+// Add adds what another Scheduler counted.
+func (t *Stats) Add(o Stats) {
+	t.Calls += o.Calls
+	t.Expired += o.Expired
+	t.Redeemed += o.Redeemed
+	t.Overtakes += o.Overtakes
+	t.WaitSum += o.WaitSum
+	for i, n := range o.Grants {
+		t.Grants[i] += n
+	}
+	for i, n := range o.Waits {
+		t.Waits[i] += n
+	}
+}
+
+// Held returns how many healthy and failing hosts hold slots.
+func (s *Scheduler) Held() (healthy, failing int) {
+	return s.lane[Healthy].holding, s.lane[Failing].holding
+}
+
+// Queued is how many hosts want a slot: those that wait and those that are called.
+func (s *Scheduler) Queued() int { return s.waiting() + s.calls.live }
 
 // Stats returns the counts so far.
 func (s *Scheduler) Stats() Stats { return s.stats }
@@ -77,9 +97,9 @@ type HostView struct {
 func (s *Scheduler) View(now time.Time, limit int) View {
 	age := later(s.now, now).Sub(s.begun)
 	v := View{
-		Limit: s.cfg.Limit, Waiting: s.waiting(), Called: s.calls.live, Parked: s.parked,
+		Limit: s.cfg.Limit, Waiting: s.waiting(), Called: s.calls.live, Due: s.calls.due(), Parked: s.parked,
 		Ahead: s.callAhead(), Overtake: s.bound(), ClaimWindow: s.claim(0), MeanSlot: s.mean,
-		FailingOpen: s.failingOpen(), FailingCap: s.capNow(), FailingHeld: s.lane[Failing].holding + s.lane[Failing].called,
+		FailingOpen: s.failingOpen(), FailingCap: s.capNow(), FailingHeld: s.failingHeld(),
 	}
 	if s.seen == 0 {
 		v.ClaimWindow = s.cfg.ClaimWindow
@@ -96,13 +116,13 @@ func (s *Scheduler) View(now time.Time, limit int) View {
 	s.walk(limit, func(h *Host) {
 		p := len(v.Hosts) + 1
 		called := h.state == Called
-		due := called && h.due <= s.grants
-		if due {
-			v.Due++
+		due, expect := called && s.calls.isDue(h), s.expect(p)
+		if !called && h.lane == Failing && !v.FailingOpen {
+			expect = max(expect, s.expectCapped(p))
 		}
 		v.Hosts = append(v.Hosts, HostView{
 			Host: h, Position: p, Lane: h.lane, Errors: int(h.errors), Called: called, Due: due,
-			Waited: age - h.entered, Silent: age - h.askedAt, Expect: s.expect(p),
+			Waited: age - h.entered, Silent: age - h.askedAt, Expect: expect,
 		})
 	})
 	return v

@@ -26,7 +26,7 @@ func newWheel() *wheel { return &wheel{rim: make([]*Host, rimSize)} }
 // set lets h end at the given second, which must be within the rim.
 func (w *wheel) set(h *Host, second int64) {
 	w.clear(h)
-	second = max(second, w.at+1)
+	second = min(max(second, w.at+1), w.at+rimSize-1) // looked at too early, it is set again
 	spoke := second % rimSize
 	h.link = wheelLink{before: h, after: h, second: second}
 	if first := w.rim[spoke]; first != nil {
@@ -55,6 +55,7 @@ func (w *wheel) clear(h *Host) {
 
 // due takes out the next host whose second has come by now, or returns nil.
 func (w *wheel) due(now int64) *Host {
+	w.at = max(w.at, now-rimSize) // one turn of the rim shows everybody
 	for ; w.at < now; w.at++ {
 		if h := w.rim[(w.at+1)%rimSize]; h != nil {
 			w.clear(h)

@@ -36,9 +36,10 @@ type End int
 
 // The ends.
 const (
-	EndFinished End = iota // the work is over, or does not count any more
-	EndUnused              // the lease was never used (LH-12)
-	EndRefused             // Ironic refused the PUT that it was made for (GW-5)
+	EndFinished  End = iota // the work is over, or does not count any more
+	EndUnused               // the lease was never used (LH-12)
+	EndRefused              // Ironic refused the PUT that it was made for (GW-5)
+	EndUncounted            // none: it is held, but does not count any more (LH-22, LH-33)
 )
 
 // Change is what has become of a host.
@@ -50,7 +51,8 @@ type Change struct {
 	Pool  Pool
 	End   End
 	// Into is set when the host turned out to be another one that we know; Gone
-	// when it is forgotten. Nothing else is said then.
+	// when it is forgotten, or has been silent for so long that its owner may go.
+	// Nothing else is said then.
 	Into *Ref
 	Gone bool
 }
@@ -71,10 +73,16 @@ func (l *Ledger) Changes() []Change {
 		switch h.lost {
 		case folded:
 			c.Into = &Ref{h.into}
-		case dropped:
+		case dropped, silent:
 			c.Gone = true
+			if h.lost == silent {
+				h.lost = present
+			}
 		default:
 			c.Holds, c.Pool, c.End = h.holds() && !h.off && h.pool.class != exempt, h.pool.id(), h.end
+			if h.holds() && !c.Holds {
+				c.End = EndUncounted
+			}
 		}
 		out = append(out, c)
 	}
@@ -88,6 +96,7 @@ type lost int
 
 const (
 	present lost = iota
+	silent       // it is one, but has not asked for long
 	dropped
 	folded
 )

@@ -45,16 +45,21 @@ type Verdict struct {
 	// Wait is when asking again may help; 0 = not known.
 	Wait time.Duration
 
-	ask  Ask
-	host *host
-	pool pool
+	ask   Ask
+	host  *host
+	pool  pool
+	known bool
 }
 
 // ID names the host that v is about.
 func (v Verdict) ID() ID { return v.ask.ID }
 
-// Pool is the limit that the host competes for; not with Exempt.
-func (v Verdict) Pool() Pool { return v.pool.id() }
+// Put tells that the question is a gateway's.
+func (v Verdict) Put() bool { return v.ask.Put }
+
+// Pool is the limit that the host competes for; not with Exempt. It is false while
+// that is not known (LH-35).
+func (v Verdict) Pool() (Pool, bool) { return v.pool.id(), v.known }
 
 // Ref returns the host that v is about; false when the ledger does not know it,
 // which Commit, Grant and Forward change.
@@ -66,7 +71,7 @@ func (l *Ledger) Check(now time.Time, ask Ask) Verdict {
 	l.refreshStuck()
 	h := l.find(ask.ID)
 	p, known := l.poolFor(h, ask.Group, ask.VirtualMedia)
-	v := Verdict{ask: ask, host: h, pool: p}
+	v := Verdict{ask: ask, host: h, pool: p, known: known}
 	v.Outcome, v.Wait = l.judge(h, ask, p, known)
 	if v.Outcome == Open {
 		v.Free = l.free(p)

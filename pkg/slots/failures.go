@@ -15,13 +15,13 @@ const unusedIsFailure = 3
 // success of the kind that failed.
 func (h *host) judge(n ironic.Node) {
 	if n.State.Busy() || n.State.Extra() {
-		h.worked, h.unused = true, 0
+		h.worked, h.unused = max(h.worked, h.seen.mark.Seq), 0
 		return
 	}
-	if !h.worked {
-		return
+	if h.worked == 0 || h.seen.mark.Seq <= h.worked {
+		return // seen before the work began
 	}
-	h.worked = false
+	h.worked = 0
 	switch {
 	case n.State.Failed():
 		if !aborted(n) {

@@ -74,7 +74,7 @@ type host struct {
 	// Failures in a row by our own observation.
 	failures int
 	failedAs ironic.State // the last one
-	worked   bool         // busy since the last sight outside, or so Ironic said
+	worked   uint64       // Seq at which it was last known to work; 0: its end was seen
 	unused   int          // leases in a row that were never used
 
 	// Stillness by our own observation (LH-33).

@@ -130,18 +130,25 @@ func (l *Ledger) forget() {
 	if l.looks%64 != 0 {
 		return
 	}
-	old := func(h *host) bool {
-		return !h.holds() && !h.busy(l.cfg.CountExtra) && !h.everYes && passed(h.lastAsk, l.now, forgetAfter) &&
-			(h.owner == nil || !h.owner.Keep())
-	}
 	for _, h := range l.byUUID {
-		if old(h) {
-			l.drop(h)
-		}
+		l.letGo(h)
 	}
 	for _, h := range l.byName {
-		if old(h) {
-			l.drop(h)
-		}
+		l.letGo(h)
+	}
+}
+
+// letGo forgets h if it has had nothing to do with us for long: altogether, or,
+// where a yes of ours must be remembered (LH-11), what its owner keeps of it.
+func (l *Ledger) letGo(h *host) {
+	if h.holds() || h.busy(l.cfg.CountExtra) || !passed(h.lastAsk, l.now, forgetAfter) || h.owner != nil && h.owner.Keep() {
+		return
+	}
+	switch {
+	case !h.everYes:
+		l.drop(h)
+	case h.owner != nil:
+		h.lost = silent
+		l.touch(h)
 	}
 }
