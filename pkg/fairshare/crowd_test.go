@@ -28,11 +28,8 @@ type crowd struct {
 	granted func(*member)                  // told of each grant
 }
 
-// How often hosts ask by either way in.
-var (
-	check   = [2]time.Duration{60 * time.Second, 120 * time.Second}
-	gateway = [2]time.Duration{2 * time.Second, 4 * time.Second}
-)
+// check is how often hosts ask that BMO asks for.
+var check = [2]time.Duration{60 * time.Second, 120 * time.Second}
 
 // comers are hosts of a tenant that come one by one, work once and go for good.
 type comers struct {

@@ -82,16 +82,16 @@ func (r *run) play(s step) (a Answer, asked bool) {
 // compare plays h on the scheduler and on the model and tells the first difference.
 // next, where given, makes up further steps.
 func compare(h *history, next func(r *run) step, more int) error {
-	real, err := newReal(h.cfg, h.tenants)
+	tested, err := newActual(h.cfg, h.tenants)
 	if err != nil {
 		return err
 	}
 	model := newModel(h.cfg, h.tenants)
-	real.s.v, model.s.virtual = h.virtual, h.virtual
-	got, want := newRun(real, *h), newRun(model, *h)
-	for n := 0; n < len(h.steps)+more; n++ {
-		if n >= len(h.steps) {
-			h.steps, more = append(h.steps, next(want)), more-1
+	tested.s.v, model.s.virtual = h.virtual, h.virtual
+	got, want := newRun(tested, *h), newRun(model, *h)
+	for n := range len(h.steps) + more {
+		if n == len(h.steps) {
+			h.steps = append(h.steps, next(want))
 		}
 		s := h.steps[n]
 		g, asked := got.play(s)
@@ -112,9 +112,9 @@ func (r *run) sameView(want *run) error {
 		return nil
 	}
 	m := want.turns.(*model)
-	view := r.turns.(*real).s.View(r.now, len(m.hosts))
+	view := r.turns.(*actual).s.View(r.now, len(m.hosts))
 	for i, v := range view.Hosts {
-		h := m.hosts[slices.Index(r.turns.(*real).hosts, v.Host)]
+		h := m.hosts[slices.Index(r.turns.(*actual).hosts, v.Host)]
 		if v.Position != i+1 || v.Lane != h.lane || v.Called != (h.state == Called) {
 			return fmt.Errorf("view: %s is %+v, want %d, %v and %v", h.name, v, i+1, h.lane, h.state)
 		}

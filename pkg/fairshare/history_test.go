@@ -13,7 +13,7 @@ import (
 // failed are kept in testdata and read there.
 //
 //	configure limit=2 ahead=auto … weights=a:1,b:0.5
-//	hosts a a b                 (the tenants of hosts 0, 1, 2)
+//	hosts a b a                 (the tenants of hosts 0, 1, 2)
 //	virtual 1152921504606846976 (V at the start; optional)
 //	60s ask 0 2                 (after 60 s host 0 asks with 2 errors)
 //	0s release 0 unused

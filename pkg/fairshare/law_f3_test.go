@@ -78,7 +78,7 @@ func (l *overtakeLaw) granted(w *world) error {
 // bound is B as the scheduler has it now.
 func (w *world) bound() int {
 	switch t := w.turns.(type) {
-	case *real:
+	case *actual:
 		return t.s.bound()
 	case *model:
 		return t.s.overtake()

@@ -82,7 +82,7 @@ func (l *idleLaw) every(w *world) time.Duration {
 // clock is the ask clock.
 func (w *world) clock() time.Duration {
 	switch t := w.turns.(type) {
-	case *real:
+	case *actual:
 		return t.s.clock.at
 	case *model:
 		return t.s.clock

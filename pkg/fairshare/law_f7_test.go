@@ -16,7 +16,7 @@ func TestF7_NobodyGainsByCheating(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		r := rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "seed"), 0))
 		c := drawCheat(r)
-		if err := c.play(r, rapid.IntRange(60, 140).Draw(t, "steps")); err != nil {
+		if err := c.play(r, rapid.IntRange(40, 100).Draw(t, "steps")); err != nil {
 			t.Fatalf("%v\n%+v", err, c)
 		}
 	})
@@ -64,11 +64,11 @@ func (c cheat) play(r *rand.Rand, steps int) error {
 			w.hosts, names = append(w.hosts, g), append(names, tenantName(tenant))
 		}
 	}
-	real, err := newReal(w.cfg, names)
+	s, err := newActual(w.cfg, names)
 	if err != nil {
 		return err
 	}
-	w.turns, w.laws = real, []namedLaw{{"F-7", &partLaw{}}}
+	w.turns, w.laws = s, []namedLaw{{"F-7", &partLaw{}}}
 	w.weigh()
 	return w.live(traits{workMin: time.Second, workRange: 5 * time.Minute}, steps)
 }

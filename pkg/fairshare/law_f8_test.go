@@ -65,7 +65,7 @@ func TestF8_OrderOfCalledHostsDoesNotMatter(t *testing.T) {
 		}
 		// Who could redeem depends on who is still called, and the automatic AHEAD on
 		// the gaps that the asks show.
-		if ahead := one.turns.(*real).s.cfg.Ahead; ahead == Auto || !maps.Equal(granted[0], granted[1]) {
+		if ahead := one.turns.(*actual).s.cfg.Ahead; ahead == Auto || !maps.Equal(granted[0], granted[1]) {
 			return
 		}
 		if err := sameTags(one, two); err != nil {
@@ -103,7 +103,7 @@ func (r *run) inTurn(back bool) (calls []int, granted map[int]bool) {
 
 // sameTags compares what was called and what it cost.
 func sameTags(one, two *run) error {
-	a, b := one.turns.(*real).s, two.turns.(*real).s
+	a, b := one.turns.(*actual).s, two.turns.(*actual).s
 	if a.stats.Calls != b.stats.Calls {
 		return fmt.Errorf("%d and %d calls", a.stats.Calls, b.stats.Calls)
 	}
@@ -120,7 +120,7 @@ func twins(t *rapid.T) (one, two *run, g *generator) {
 	g = newGenerator(rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "seed"), 0)))
 	h := g.start(rapid.IntRange(1, 16).Draw(t, "hosts"), rapid.IntRange(1, 5).Draw(t, "tenants"))
 	for _, r := range []**run{&one, &two} {
-		s, err := newReal(h.cfg, h.tenants)
+		s, err := newActual(h.cfg, h.tenants)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -28,7 +28,7 @@ func TestF9_SameLogSameAnswers(t *testing.T) {
 
 // shown is what people would be shown.
 func shown(r *run) (text string) {
-	s := r.turns.(*real).s
+	s := r.turns.(*actual).s
 	v := s.View(r.now.Add(time.Second), 100)
 	for i := range v.Hosts {
 		text += v.Hosts[i].Host.Name()

@@ -41,7 +41,7 @@ func TestLongRunSharesAreMaxMin(t *testing.T) {
 			}
 			cr.pass(6 * time.Hour)
 			clear(cr.work)
-			const span = 72 * time.Hour
+			const span = 40 * time.Hour
 			cr.pass(span)
 			for i, want := range maxMin(slots, c.demand, c.weight) {
 				got := cr.work[tenantName(i)].Hours() / span.Hours()
@@ -79,8 +79,8 @@ func TestF2_ManyHostsGainNothing(t *testing.T) {
 			t.Fatalf("after %v: grants differ by %d", c.now.Sub(worldStart), d)
 		}
 	}
-	c.pass(8 * time.Hour)
-	if c.grants["b"]-grants["b"] < 50 {
+	c.pass(4 * time.Hour)
+	if c.grants["b"]-grants["b"] < 25 {
 		t.Errorf("grants %v: too few to tell", c.grants)
 	}
 }
@@ -143,7 +143,7 @@ func (c *crowd) waits(tenant string) bool {
 	return t != nil && t.lanes[Healthy].waiting.len() > 0
 }
 
-// TestF7_WhatCheatingBrings: the same tenant, honest and not, for days.
+// TestF7_WhatCheatingBrings: the same tenant, honest and not, for hours.
 func TestF7_WhatCheatingBrings(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -153,8 +153,8 @@ func TestF7_WhatCheatingBrings(t *testing.T) {
 		every  time.Duration
 	}{
 		{"honest", 40, 0, 0},
-		{"many hosts", 400, 0, 0},
-		{"asks every second", 40, 0, time.Second},
+		{"many hosts", 200, 0, 0},
+		{"asks every five seconds", 40, 0, 5 * time.Second},
 		{"claims errors", 40, 9, 0},
 		{"claims one error", 40, 1, 0},
 	} {
@@ -175,10 +175,10 @@ func TestF7_WhatCheatingBrings(t *testing.T) {
 			}
 			cr.pass(2 * time.Hour)
 			clear(cr.grants)
-			cr.pass(48 * time.Hour)
+			cr.pass(16 * time.Hour)
 			all := cr.grants["a"] + cr.grants["b"] + cr.grants["c"]
 			t.Logf("grants: %v", cr.grants)
-			if got := cr.grants["a"]; float64(got) > float64(all)/3*1.01+4 {
+			if got := cr.grants["a"]; float64(got) > float64(all)/3+2 {
 				t.Errorf("%d of %d grants", got, all)
 			}
 		})

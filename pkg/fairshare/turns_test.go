@@ -33,42 +33,42 @@ type sight struct {
 	losses int // calls that others took over
 }
 
-// real is the scheduler under test.
-type real struct {
+// actual is the scheduler under test.
+type actual struct {
 	s     *Scheduler
 	hosts []*Host
 }
 
-func newReal(cfg Config, tenants []string) (*real, error) {
+func newActual(cfg Config, tenants []string) (*actual, error) {
 	s, err := New(cfg)
-	r := &real{s: s}
+	r := &actual{s: s}
 	for i, tenant := range tenants {
 		r.hosts = append(r.hosts, NewHost(fmt.Sprint("host-", i), tenant))
 	}
 	return r, err
 }
 
-func (r *real) configure(cfg Config) error { return r.s.Configure(cfg) }
-func (r *real) ask(now time.Time, free, host, errors int) Answer {
+func (r *actual) configure(cfg Config) error { return r.s.Configure(cfg) }
+func (r *actual) ask(now time.Time, free, host, errors int) Answer {
 	return r.s.Ask(now, free, r.hosts[host], errors)
 }
-func (r *real) peek(now time.Time, free, host, errors int) Answer {
+func (r *actual) peek(now time.Time, free, host, errors int) Answer {
 	return r.s.Peek(now, free, r.hosts[host], errors)
 }
-func (r *real) refused(now time.Time, host, errors int)  { r.s.Refused(now, r.hosts[host], errors) }
-func (r *real) bar(now time.Time, host int)              { r.s.Bar(now, r.hosts[host]) }
-func (r *real) leave(now time.Time, host int)            { r.s.Leave(now, r.hosts[host]) }
-func (r *real) hold(now time.Time, host, errors int)     { r.s.Hold(now, r.hosts[host], errors) }
-func (r *real) told(host, errors int)                    { r.s.Told(r.hosts[host], errors) }
-func (r *real) release(now time.Time, host int, how End) { r.s.Release(now, r.hosts[host], how) }
-func (r *real) update(now time.Time, free int)           { r.s.Update(now, free) }
-func (r *real) askPlanned(now time.Time, free, host, n int) bool {
+func (r *actual) refused(now time.Time, host, errors int)  { r.s.Refused(now, r.hosts[host], errors) }
+func (r *actual) bar(now time.Time, host int)              { r.s.Bar(now, r.hosts[host]) }
+func (r *actual) leave(now time.Time, host int)            { r.s.Leave(now, r.hosts[host]) }
+func (r *actual) hold(now time.Time, host, errors int)     { r.s.Hold(now, r.hosts[host], errors) }
+func (r *actual) told(host, errors int)                    { r.s.Told(r.hosts[host], errors) }
+func (r *actual) release(now time.Time, host int, how End) { r.s.Release(now, r.hosts[host], how) }
+func (r *actual) update(now time.Time, free int)           { r.s.Update(now, free) }
+func (r *actual) askPlanned(now time.Time, free, host, n int) bool {
 	return r.s.AskPlanned(now, free, r.hosts[host], n)
 }
-func (r *real) state(host int) State { return r.hosts[host].state }
-func (r *real) look(host int) sight  { h := r.hosts[host]; return sight{h.state, h.lane, h.losses} }
-func (r *real) order(host int) int64 { return int64(r.hosts[host].ord) }
-func (r *real) due(host int) int64   { return r.hosts[host].due }
+func (r *actual) state(host int) State { return r.hosts[host].state }
+func (r *actual) look(host int) sight  { h := r.hosts[host]; return sight{h.state, h.lane, h.losses} }
+func (r *actual) order(host int) int64 { return int64(r.hosts[host].ord) }
+func (r *actual) due(host int) int64   { return r.hosts[host].due }
 
 // model is the reference.
 type model struct {

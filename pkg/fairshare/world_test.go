@@ -5,11 +5,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"slices"
-	"strings"
-	"testing"
 	"time"
-
-	"pgregory.net/rapid"
 )
 
 // world is a closed loop: hosts that ask, each in its way, work for a while when
@@ -100,7 +96,7 @@ func drawTraits(r *rand.Rand) traits {
 	return tr
 }
 
-func newWorld(r *rand.Rand, tr traits, make func(Config, []string) turns) *world {
+func newWorld(r *rand.Rand, tr traits, build func(Config, []string) turns) *world {
 	cfg := DefaultConfig(tr.limit)
 	cfg.Ahead = pick(r, Auto, Auto, 0, 1, 2, 4)
 	cfg.Overtake = pick(r, Auto, 1, 2, 4, 8)
@@ -142,7 +138,7 @@ func newWorld(r *rand.Rand, tr traits, make func(Config, []string) turns) *world
 		w.hosts = append(w.hosts, g)
 		names = append(names, tenantName(g.tenant))
 	}
-	w.turns = make(cfg, names)
+	w.turns = build(cfg, names)
 	return w
 }
 
@@ -332,58 +328,6 @@ func (w *world) callOrder(e event, host int) int64 {
 		host = e.host
 	}
 	return w.order(host)
-}
-
-// F-1 … F-6 at once, in 10,000 worlds where anything may happen.
-func TestF1F2F3F4F5F6_InAnyWorld(t *testing.T) {
-	t.Parallel()
-	rapid.Check(t, func(t *rapid.T) { inWorld(t, func(*traits) {}, ofScheduler) })
-}
-
-// F-1 … F-6 in 10,000 worlds where no host goes away, so that there are hardly any
-// un-calls and F-2 is tight.
-func TestF1F2F3F4F5F6_InCalmWorlds(t *testing.T) {
-	t.Parallel()
-	rapid.Check(t, func(t *rapid.T) {
-		inWorld(t, func(tr *traits) { tr.vanish, tr.bars, tr.ends = 0, false, 0 }, ofScheduler)
-	})
-}
-
-// The reference model keeps the laws as well: what breaks one of them is a fault of
-// the code and not of the rules.
-func TestF1F2F3F4F5F6_InTheModel(t *testing.T) {
-	t.Parallel()
-	n := 0
-	rapid.Check(t, func(t *rapid.T) {
-		if n++; n <= 500 {
-			inWorld(t, func(*traits) {}, func(cfg Config, tenants []string) turns { return newModel(cfg, tenants) })
-		}
-	})
-}
-
-func ofScheduler(cfg Config, tenants []string) turns {
-	r, err := newReal(cfg, tenants)
-	if err != nil {
-		panic(err) // the world made it up
-	}
-	return r
-}
-
-func inWorld(t *rapid.T, shape func(*traits), make func(Config, []string) turns) {
-	seed, hosts, steps := rapid.Uint64().Draw(t, "seed"), rapid.IntRange(1, 16).Draw(t, "hosts"), rapid.IntRange(30, 110).Draw(t, "steps")
-	live := func(trace []string) (*world, error) {
-		r := rand.New(rand.NewPCG(seed, 0))
-		tr := drawTraits(r)
-		tr.hosts = hosts
-		shape(&tr)
-		w := newWorld(r, tr, make)
-		w.trace = trace
-		return w, w.live(tr, steps)
-	}
-	if _, err := live(nil); err != nil {
-		w, _ := live([]string{})
-		t.Fatalf("%v\n%s\n%s", err, configText(w.cfg), strings.Join(w.trace[max(0, len(w.trace)-20):], "\n"))
-	}
 }
 
 // note adds an event to the trace.
