@@ -23,8 +23,9 @@ const (
 // pace is what has been observed of how hosts ask and how long they hold slots.
 type pace struct {
 	clock  *askClock
-	gaps   [gapRing]time.Duration
-	seen   int // gaps so far
+	gaps   [gapRing]time.Duration // a ring
+	sorted [gapRing]time.Duration // the same
+	seen   int                    // gaps so far
 	median time.Duration
 	high   time.Duration // 95th percentile
 	mean   time.Duration // of granted slots
@@ -59,15 +60,20 @@ func (p *pace) claim(gap time.Duration) time.Duration {
 
 // note takes a gap between two asks of one host.
 func (p *pace) note(gap time.Duration) {
+	n := min(p.seen, gapRing)
+	if p.seen >= gapRing { // the oldest goes
+		i, _ := slices.BinarySearch(p.sorted[:n], p.gaps[p.seen%gapRing])
+		copy(p.sorted[i:n-1], p.sorted[i+1:n])
+		n--
+	}
+	i, _ := slices.BinarySearch(p.sorted[:n], gap)
+	copy(p.sorted[i+1:n+1], p.sorted[i:n])
+	p.sorted[i] = gap
 	p.gaps[p.seen%gapRing] = gap
 	p.seen++
-	if p.seen >= gapsFew && p.seen%gapsEach != 0 {
-		return
+	if n++; p.seen < gapsFew || p.seen%gapsEach == 0 {
+		p.median, p.high = p.sorted[ceilDiv(n*50, 100)-1], p.sorted[ceilDiv(n*95, 100)-1]
 	}
-	var sorted [gapRing]time.Duration
-	n := copy(sorted[:], p.gaps[:min(p.seen, gapRing)])
-	slices.Sort(sorted[:n])
-	p.median, p.high = sorted[ceilDiv(n*50, 100)-1], sorted[ceilDiv(n*95, 100)-1]
 }
 
 // held takes the time for which a granted slot was held.

@@ -82,12 +82,19 @@ func (l *Ledger) wanting(h *host, v Verdict) bool {
 // could not be fetched goes behind the others.
 func (l *Ledger) Wanted(now time.Time) []string {
 	l.tick(now)
-	l.wants = slices.DeleteFunc(l.wants, func(h *host) bool { return !h.wanted })
-	n := min(maxWanted, len(l.wants))
-	keys := make([]string, 0, n)
-	for _, h := range l.wants[:n] {
-		keys = append(keys, h.key())
+	keys := make([]string, 0, maxWanted)
+	for n := len(l.wants) - l.wantsFrom; n > 0 && len(keys) < maxWanted; n-- {
+		h := l.wants[l.wantsFrom]
+		l.wants[l.wantsFrom] = nil
+		l.wantsFrom++
+		if h.wanted {
+			keys = append(keys, h.key())
+			l.wants = append(l.wants, h)
+		}
 	}
-	l.wants = append(l.wants[n:len(l.wants):len(l.wants)], l.wants[:n]...)
+	if l.wantsFrom > len(l.wants)/2 {
+		l.wants = slices.Delete(l.wants, 0, l.wantsFrom)
+		l.wantsFrom = 0
+	}
 	return keys
 }

@@ -21,6 +21,8 @@ type Ledger struct {
 	byName map[string]*host   // the host that bore the name last
 	live   map[*host]struct{} // holds a slot, or its node is busy
 	wants  []*host            // fetch list of LH-16, oldest first
+	// wantsFrom is where it begins; what is before was taken off.
+	wantsFrom int
 
 	// The counters mirror the hosts; account alone writes them.
 	total, virtual tally
