@@ -13,10 +13,11 @@ import (
 
 // fair is a Controller with the nodes that it sees.
 type fair struct {
-	t     *testing.T
-	c     *admission.Controller
-	now   time.Time
-	nodes map[string]ironic.Node
+	t      *testing.T
+	c      *admission.Controller
+	now    time.Time
+	nodes  map[string]ironic.Node
+	hidden map[string]bool // Ironic cannot show these
 }
 
 func newFair(t *testing.T, limit int, edit ...func(*admission.Config)) *fair {
@@ -44,7 +45,15 @@ func (s *fair) want(ask api.Ask, reason api.Reason) api.Answer {
 }
 
 func (s *fair) put(n int, state ironic.State) {
-	s.nodes[uuid(n)] = ironic.Node{UUID: uuid(n), State: state, LastError: lastError(state)}
+	group := s.nodes[uuid(n)].ConductorGroup
+	s.nodes[uuid(n)] = ironic.Node{UUID: uuid(n), ConductorGroup: group, State: state, LastError: lastError(state)}
+}
+
+// know lets the conductor group of an idle node be known.
+func (s *fair) know(n int, group string) {
+	node := ironic.Node{UUID: uuid(n), ConductorGroup: group, State: ironic.Available}
+	s.nodes[uuid(n)] = node
+	s.c.ObserveNode(s.now, ironic.Sight{Key: uuid(n), Mark: s.c.Begin(s.now), Found: true, Node: node})
 }
 
 func lastError(s ironic.State) string {
@@ -65,6 +74,9 @@ func (s *fair) look(after time.Duration) {
 		}
 	}
 	for _, key := range append(s.c.Missing(s.now, l.Nodes), s.c.Wanted(s.now)...) {
+		if s.hidden[key] {
+			continue
+		}
 		sight := ironic.Sight{Key: key, Mark: s.c.Begin(s.now)}
 		sight.Node, sight.Found = s.nodes[key]
 		if !sight.Found && s.nodes != nil {
@@ -100,6 +112,11 @@ func (s *fair) wantOrder(want string) {
 	if got := s.order(); got != want {
 		s.t.Errorf("order %q, want %q", got, want)
 	}
+}
+
+// rack gives the conductor group rack1 a limit of its own.
+func rack(limit int) func(*admission.Config) {
+	return func(c *admission.Config) { c.Slots.Groups = map[string]int{"rack1": limit} }
 }
 
 func ahead(n int) func(*admission.Config) {
