@@ -62,7 +62,7 @@ func (m *meter) add(s sample) {
 		m.occupied += float64(min(m.taken(s), m.limit)) * dt.Seconds()
 		m.settle(s, dt)
 	}
-	if m.allWait(s) {
+	if m.full && m.allWait(s) {
 		for i, h := range m.fleet {
 			m.tenant[h.tenant] += (s.work[i] - m.last.work[i]).Seconds()
 		}

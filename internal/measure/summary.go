@@ -53,8 +53,9 @@ type Summary struct {
 	// to its PUT, each work of each host by itself.
 	MeanWaitSeconds float64 `json:"meanWaitSeconds"`
 	P95WaitSeconds  float64 `json:"p95WaitSeconds"`
-	// JainTenants is Jain's index over the tenants' work while all of them had
-	// hosts that waited: 1 is even, 1/tenants is all to one.
+	// JainTenants is Jain's index over the tenants' work from the first moment in
+	// which no slot was free, while all of them had hosts that waited: 1 is even,
+	// 1/tenants is all to one.
 	JainTenants float64 `json:"jainTenants"`
 	// FailingSlotShare is the part of all work that was done for hosts whose
 	// first tries fail.

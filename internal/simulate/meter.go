@@ -33,7 +33,7 @@ type meter struct {
 
 // tenantMeter is what a tenant got.
 type tenantMeter struct {
-	work    integral // over even: while every tenant had healthy hosts waiting
+	work    integral // over even: while no slot was free and every tenant had healthy hosts waiting
 	waiting int      // healthy hosts that wait
 	asked   int      // hosts that were refused and wait
 	granted int
@@ -100,7 +100,7 @@ func (m *meter) gates() {
 	now, limit := m.s.now, m.s.opt.Limit
 	m.window.set(m.full && m.healthyWaiting > limit, now)
 	m.crowd.set(m.healthyAsked > limit, now)
-	m.even.set(m.tenantsWaiting == len(m.tenants), now)
+	m.even.set(m.full && m.tenantsWaiting == len(m.tenants), now)
 }
 
 // taken notes how many slots are occupied.
