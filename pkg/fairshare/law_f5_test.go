@@ -39,20 +39,26 @@ func (workLaw) check(w *world) error {
 
 // F-5, in time: while hosts that may be called wait no slot is idle for longer than a claim window and a gap, on the ask clock and since a host last went away.
 type idleLaw struct {
-	gap   time.Duration // longest between two asks of one host
-	asked [maxGuests]time.Duration
+	gap   time.Duration // longest between two asks of one host, by either clock
+	asked [maxGuests]moment
 	since time.Duration
+}
+
+// moment is a time by both clocks.
+type moment struct {
+	now   time.Time
+	clock time.Duration
 }
 
 func (l *idleLaw) check(w *world) error {
 	e, clock, c := &w.event, w.clock(), &w.counts
 	if e.verb == "ask" {
-		if last := l.asked[e.host]; last > 0 {
-			l.gap = max(l.gap, clock-last)
+		if last := l.asked[e.host]; !last.now.IsZero() {
+			l.gap = max(l.gap, clock-last.clock, min(w.now.Sub(last.now), w.cfg.ClaimWindow))
 		}
-		l.asked[e.host] = clock
+		l.asked[e.host] = moment{w.now, clock}
 		if e.answer.Yes {
-			l.asked[e.host] = 0
+			l.asked[e.host] = moment{}
 		}
 	}
 	h := &w.hosts[e.host]
