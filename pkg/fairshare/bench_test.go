@@ -66,5 +66,8 @@ func waiting(b *testing.B, n int) (*Scheduler, []*Host) {
 		s.Ask(worldStart.Add(time.Duration(i)*time.Minute/time.Duration(n)), 0, h, i%16/12)
 		hosts = append(hosts, h)
 	}
+	for i, h := range hosts { // nobody is new any more
+		s.Ask(worldStart.Add(time.Minute+time.Duration(i)*time.Minute/time.Duration(n)), 0, h, i%16/12)
+	}
 	return s, hosts
 }
