@@ -82,8 +82,8 @@ func (t Turns) within(limit int) fairshare.Config {
 }
 
 func (t Turns) validate(limits slots.Limits) error {
-	if limits.Validate() != nil {
-		return nil // said already
+	if limits.Total < 1 || limits.Total > slots.MaxLimit {
+		return nil // its own fault is said already
 	}
 	return t.config(limits.Total).Validate()
 }

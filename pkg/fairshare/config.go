@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// Auto, as a number of Config, means the formula of the package document.
+// Auto is, for a number of Config, the formula of the package document.
 const Auto = -1
 
 // Bounds of Config.
@@ -74,8 +74,8 @@ func (c Config) Validate() error {
 	within("failing threshold", c.Threshold, 1, maxErrors)
 	auto("failing cap", c.Cap, 1, max(1, c.Limit))
 	auto("failing reserve", c.Reserve, 0, max(0, c.Limit-1))
-	if cap, reserve := c.cap(), c.reserve(); len(errs) == 0 && c.Limit > 1 && cap+reserve > c.Limit {
-		errs = append(errs, fmt.Errorf("failing cap %d and failing reserve %d: together above the limit %d", cap, reserve, c.Limit))
+	if most, rest := c.cap(), c.reserve(); len(errs) == 0 && c.Limit > 1 && most+rest > c.Limit {
+		errs = append(errs, fmt.Errorf("failing cap %d and failing reserve %d: together above the limit %d", most, rest, c.Limit))
 	}
 	for _, d := range []struct {
 		name      string

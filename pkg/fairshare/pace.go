@@ -83,11 +83,12 @@ func (p *pace) held(d time.Duration) {
 
 // ahead is AHEAD for a limit.
 func (p *pace) ahead(limit int) int {
-	hi, lo := bits.Mul64(uint64(p.median), uint64(max(minAheadHosts, 4*limit)))
-	if hi >= uint64(p.mean) {
+	hosts, median, mean := uint64(max(minAheadHosts, 4*limit)), uint64(p.median), uint64(p.mean) //nolint:gosec // none is negative
+	hi, lo := bits.Mul64(median, hosts)
+	if hi >= mean {
 		return maxAhead
 	}
-	n, rest := bits.Div64(hi, lo, uint64(p.mean))
+	n, rest := bits.Div64(hi, lo, mean)
 	if rest > 0 {
 		n++
 	}

@@ -42,7 +42,7 @@ func (s *Scheduler) retry(h *Host, expect time.Duration) time.Duration {
 
 // spot is a position that was worked out.
 type spot struct {
-	n      int32
+	n      int
 	open   bool // the failing lane was
 	grants int64
 	moves  int64
@@ -59,12 +59,12 @@ func (s *Scheduler) position(h *Host) int {
 		return s.calls.older(h) + 1
 	}
 	p := &h.spot
-	if n := int(p.n) - int(s.grants-p.grants); n > s.calls.live && p.open == s.failingOpen() &&
+	if n := p.n - int(s.grants-p.grants); n > s.calls.live && p.open == s.failingOpen() &&
 		(s.moves-p.moves)*drift <= int64(n) {
 		return n
 	}
 	n := s.workOut(h)
-	*p = spot{n: int32(n), open: s.failingOpen(), grants: s.grants, moves: s.moves}
+	*p = spot{n: n, open: s.failingOpen(), grants: s.grants, moves: s.moves}
 	return n
 }
 

@@ -10,7 +10,7 @@ type tree struct {
 
 type treeNode struct {
 	left, right, up *Host
-	size            int32
+	size            int
 	prio            uint32
 }
 
@@ -22,7 +22,7 @@ func size(h *Host) int {
 	if h == nil {
 		return 0
 	}
-	return int(h.node.size)
+	return h.node.size
 }
 
 func (t *tree) len() int { return t.n }
@@ -53,7 +53,7 @@ func next(h *Host) *Host {
 
 func (t *tree) insert(h *Host) {
 	t.n++
-	h.node = treeNode{size: 1, prio: hash(uint64(h.seq))}
+	h.node = treeNode{size: 1, prio: hash(uint64(h.seq))} //nolint:gosec // a bit pattern
 	if t.root == nil {
 		t.root = h
 		return
@@ -112,7 +112,7 @@ func (t *tree) rotate(h *Host) {
 	}
 	p.node.up = h
 	h.node.size = p.node.size
-	p.node.size = int32(1 + size(p.node.left) + size(p.node.right))
+	p.node.size = 1 + size(p.node.left) + size(p.node.right)
 }
 
 // replace puts h in the place of old below up.
