@@ -22,6 +22,7 @@ DEMO_FLAGS  ?=
 STRESS_FLAGS ?=
 TESTFLAGS   ?=
 SEARCH      ?= 10000
+LAWS        ?= 100000
 SEED        ?= 1
 FUZZTIME    ?= 20s
 BENCH       ?=
@@ -58,9 +59,11 @@ image: ## Build the container image (IMAGE=ironic-throttle:dev)
 test: ## All tests that need no installed server, under the race detector
 	$(TESTSUM) -- $(RACE) -timeout 5m $(TESTFLAGS) ./...
 
-search: ## Look for a random history that breaks the limit (SEARCH=10000 of them, from SEED=1)
+search: ## Look for histories that break the limit or a law of turns (SEARCH=10000, from SEED=1; LAWS=100000)
 	$(TESTSUM) -v -- -timeout 60m -count=1 -run RandomHistories ./pkg/admission \
 	  -args -search.histories=$(SEARCH) -search.seed=$(SEED)
+	$(TESTSUM) -v -- -timeout 120m -count=1 -run '^TestF[1-9]|^TestTheModel' ./pkg/fairshare \
+	  -args -rapid.checks=$(LAWS)
 
 stress: ## The stress table of storms up to 20,000 hosts, all policies side by side (STRESS_FLAGS="-seeds 1")
 	$(GO) run ./hack/stress $(STRESS_FLAGS)
