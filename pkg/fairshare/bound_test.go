@@ -104,6 +104,18 @@ func TestF3_ALowerBoundHoldsForCallsToCome(t *testing.T) {
 	}
 }
 
+func TestF3_ALowerBoundHoldsBehindOpenCalls(t *testing.T) {
+	r := newRush(t, bounded(1_000_000))
+	r.configure(bounded(5))
+	next := NewHost("next", "t")
+	r.s.Ask(r.now, 0, next, 0)
+	r.s.Leave(r.now, r.old)
+	r.old = next
+	if got := r.overtaken(100); got > 7 { // it was the second that is called
+		t.Errorf("overtaken %d times, the bound is 5", got)
+	}
+}
+
 // What was promised with the lower bound stays.
 func TestF3_AHigherBoundDelaysNoOpenCall(t *testing.T) {
 	r := newRush(t, bounded(5))

@@ -53,8 +53,8 @@ func (k keeper) Keep() bool { return bool(k) }
 
 func TestChanges_ASlotBegins(t *testing.T) {
 	s := newStage(t, 2)
-	s.is(3, ironic.Cleaning)
-	s.is(2, ironic.DeployWait)
+	s.is(3, ironic.Cleaning).Name = "metal3~a"
+	s.is(2, ironic.DeployWait).Name = "metal3~b"
 	s.look()
 	s.wantChanges("2 holds", "3 holds") // adopted (LH-24)
 	s.wantChanges()
@@ -241,24 +241,26 @@ func (s *stage) rounds() {
 
 func TestWhoeverItsOwnerKeepsIsNotForgotten(t *testing.T) {
 	s := newStage(t, 1)
-	s.is(9, ironic.Deploying)
+	s.is(1, ironic.Deploying)
+	s.looks(4 * time.Minute) // past the adoption
+	s.is(5, ironic.Cleaning) // boots: holds nothing
 	s.look()
-	s.wantChanges("9 holds")
-	s.kept(1, true)
+	s.l.Changes()
+	s.kept(4, true)
 	s.kept(2, false)
 	s.kept(3, false)
 	s.ref(3).SetOwner(nil)
 	s.rounds()
 	s.rounds()
-	s.wantChanges("2 is gone", "3 is gone", "9 holds") // what is at work is told at each look
-	for n, want := range map[int]bool{9: true, 1: true, 2: false, 3: false} {
+	s.wantChanges("2 is gone", "3 is gone", "1 holds") // what is at work is told at each look
+	for n, want := range map[int]bool{1: true, 2: false, 3: false, 4: true, 5: true} {
 		if known := s.l.Name(uuid(n)) != ""; known != want {
 			t.Errorf("host %d is known: %v, want %v", n, known, want)
 		}
 	}
-	s.ref(1).SetOwner(keeper(false))
+	s.ref(4).SetOwner(keeper(false))
 	s.rounds()
-	s.wantChanges("1 is gone", "9 holds")
+	s.wantChanges("4 is gone", "1 holds")
 }
 
 // A yes must be remembered (LH-11), what its owner keeps of the host must not.
