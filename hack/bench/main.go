@@ -34,6 +34,7 @@ type run struct {
 // benchmark are taken for their median.
 var runs = []run{
 	{args: []string{"-bench", "^BenchmarkDecision$", "-benchtime", "300ms", "-count", "5", "-benchmem", "./pkg/admission"}},
+	{args: []string{"-bench", "^BenchmarkF10_Ask$", "-benchtime", "500ms", "-count", "3", "-benchmem", "./pkg/fairshare"}},
 	{args: []string{"-bench", "^BenchmarkIsReadyLoopback$", "-benchtime", "10000x", "-count", "3", "./internal/server"}},
 	{
 		args:    []string{"-tags", "e2e", "-bench", "^BenchmarkPollAgainstFullList$", "-benchtime", "9x", "./e2e"},

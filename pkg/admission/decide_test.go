@@ -341,13 +341,19 @@ func TestLH30_ADecisionIsSmallHoweverManyWait(t *testing.T) {
 // LH-30: a decision costs the same however many wait, and asks nobody.
 func BenchmarkDecision(b *testing.B) {
 	for _, waiting := range []int{1_000, 100_000} {
-		for _, kind := range []string{"full", "held-slot"} {
+		for _, kind := range []string{"full", "full-1000-tenants", "held-slot"} {
 			b.Run(fmt.Sprintf("waiting=%d/%s", waiting, kind), func(b *testing.B) {
 				c, now := settled(b, 20)
 				asks := make([]api.Ask, waiting+20)
 				for i := range asks {
 					asks[i] = by(i, api.OpInspect)
+					if kind == "full-1000-tenants" {
+						asks[i].Namespace = fmt.Sprintf("tenant-%d", i%1000)
+					}
 					c.IsReady(now, asks[i])
+				}
+				for _, ask := range asks { // nobody is new any more
+					c.IsReady(now, ask)
 				}
 				ask := asks[20:]
 				if kind == "held-slot" {

@@ -326,14 +326,14 @@ func TestDryRunKnowsTheTurn(t *testing.T) {
 	s.want(of("x", 0), api.ReasonGranted)
 	s.want(of("a", 1), api.ReasonFull)
 	s.want(of("b", 2), api.ReasonFull)
-	if a := dry(of("a", 3), api.ReasonFull); a.Position != 3 {
+	if a := dry(of("c", 3), api.ReasonFull); a.Position != 3 {
 		t.Errorf("%+v, want place 3", a)
 	}
 	if a := dry(of("b", 2), api.ReasonFull); a.Position != 2 {
 		t.Errorf("%+v, want place 2", a)
 	}
 	s.works(0, ironic.Inspecting, ironic.Manageable)
-	dry(of("a", 3), api.ReasonNotCalled)
+	dry(of("c", 3), api.ReasonNotCalled)
 	dry(of("b", 2), api.ReasonNotCalled)
 	dry(of("a", 1), api.ReasonGranted)
 	wantReason(t, s.c.Vacancy(s.now), api.ReasonGranted)

@@ -129,7 +129,7 @@ func (s *Scheduler) mayTake(h *Host) bool {
 // redeem lets h, which waits, take over the call of another, and reports whether
 // it did.
 func (s *Scheduler) redeem(h *Host) bool {
-	from := s.redeemable(h, s.free, s.now.Sub(later(s.granted, s.freeSince)))
+	from := s.redeemable(h, s.free, s.idleFor(s.now))
 	if from == nil {
 		return false
 	}

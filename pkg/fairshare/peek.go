@@ -17,22 +17,31 @@ func (s *Scheduler) Peek(now time.Time, free int, h *Host, errors int) Answer {
 		}
 		return s.refusal(h)
 	case Waiting:
-		idle := later(s.now, now).Sub(later(s.granted, s.freeSince))
-		if s.redeemable(h, free, idle) != nil {
+		if h.lane != s.laneOf(errors) {
+			break // it would enter anew
+		}
+		if s.redeemable(h, free, s.idleFor(now)) != nil {
 			return Answer{Yes: true}
 		}
 		return s.refusal(h)
 	}
-	a := Answer{Position: s.wouldBe(h, errors), Capped: s.laneOf(errors) == Failing && !s.failingOpen()}
-	if !a.Capped && free > s.calls.due() && a.Position <= s.calls.live+s.callsToCome(free) {
+	like, position := s.wouldBe(h, errors)
+	a := Answer{Position: position, Capped: like.lane == Failing && !s.failingOpen()}
+	called := !a.Capped && free > s.calls.due() && position <= s.calls.live+s.callsToCome(free)
+	if called || s.redeemable(like, free, s.idleFor(now)) != nil {
 		return Answer{Yes: true}
 	}
-	a.Expect = s.expect(a.Position)
+	a.Expect = s.expect(position)
 	if a.Capped {
-		a.Expect = max(a.Expect, s.expectCapped(a.Position))
+		a.Expect = max(a.Expect, s.expectCapped(position))
 	}
 	a.Wait = s.retry(h, a.Expect)
 	return a
+}
+
+// idleFor is for how long slots have been free without a grant.
+func (s *Scheduler) idleFor(now time.Time) time.Duration {
+	return later(s.now, now).Sub(later(s.granted, s.freeSince))
 }
 
 // callsToCome is how many calls are made for so many free slots, at least.
@@ -46,8 +55,9 @@ func (s *Scheduler) callsToCome(free int) int {
 	return 0
 }
 
-// wouldBe is the position that h, which does not stand in the queue, would have.
-func (s *Scheduler) wouldBe(h *Host, errors int) int {
+// wouldBe is h, which does not stand in the queue with that many errors, as if it
+// did, and the position that it would have.
+func (s *Scheduler) wouldBe(h *Host, errors int) (*Host, int) {
 	t, tag := s.tenants[h.tenant], s.v
 	if t == nil {
 		t = &tenant{name: h.tenant}
@@ -55,13 +65,16 @@ func (s *Scheduler) wouldBe(h *Host, errors int) int {
 	} else if tag = s.tag(t); t.at == nil && t.read != s.readings {
 		tag = max(tag, s.v)
 	}
-	like := Host{key: t.v + penalty(int(clampErrors(errors))), seq: math.MaxInt64, lane: s.laneOf(errors)}
+	like := &Host{
+		state: Waiting, t: t, lane: s.laneOf(errors),
+		key: t.v + penalty(int(clampErrors(errors))), seq: math.MaxInt64,
+	}
 	if h.state == Parked && h.lane == like.lane {
 		like.key, like.seq = h.key, h.seq
 	}
-	own := t.lanes[like.lane].waiting.rank(&like)
+	own := t.lanes[like.lane].waiting.rank(like)
 	if s.failingOpen() {
-		own += t.lanes[1-like.lane].waiting.rank(&like)
+		own += t.lanes[1-like.lane].waiting.rank(like)
 	}
-	return s.behind(t, like.lane, tag+int64(own)*t.q, own)
+	return like, s.behind(t, like.lane, tag+int64(own)*t.q, own)
 }

@@ -15,7 +15,7 @@ const unusedIsFailure = 3
 // success of the kind that failed.
 func (h *host) judge(n ironic.Node) {
 	if n.State.Busy() || n.State.Extra() {
-		h.worked, h.unused = max(h.worked, h.seen.mark.Seq), 0
+		h.worked, h.workedAs, h.unused = max(h.worked, h.seen.mark.Seq), n.State, 0
 		return
 	}
 	if h.worked == 0 || h.seen.mark.Seq <= h.worked {
@@ -34,15 +34,18 @@ func (h *host) judge(n ironic.Node) {
 }
 
 // mends reports whether a work that ended in state s proves that what failed last
-// goes well now. Deprovisioning proves nothing: it follows each failure.
+// goes well now. A deprovision, which follows each failed deployment, proves that
+// cleaning does, and no more.
 func (h *host) mends(s ironic.State) bool {
-	switch h.failedAs {
-	case ironic.InspectFailed:
-		return s == ironic.Manageable && h.lastBusy.Inspection() || s == ironic.Active
-	case ironic.CleanFailed:
-		return s == ironic.Manageable || s == ironic.Available || s == ironic.Active
+	switch {
+	case s == ironic.Active:
+		return true
+	case h.failedAs == ironic.InspectFailed:
+		return s == ironic.Manageable && h.workedAs.Inspection()
+	case h.failedAs == ironic.CleanFailed:
+		return h.workedAs == ironic.Cleaning || h.workedAs == ironic.CleanWait || h.workedAs == ironic.Deleting
 	}
-	return s == ironic.Active
+	return false
 }
 
 // aborted reports whether somebody ended n's work on purpose.

@@ -75,6 +75,7 @@ type host struct {
 	failures int
 	failedAs ironic.State // the last one
 	worked   uint64       // Seq at which it was last known to work; 0: its end was seen
+	workedAs ironic.State // in which state that was
 	unused   int          // leases in a row that were never used
 
 	// Stillness by our own observation (LH-33).
