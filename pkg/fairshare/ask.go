@@ -60,12 +60,17 @@ func (s *Scheduler) Vacancy(free int) Answer {
 	return Answer{Position: n, Expect: s.expect(n), Wait: s.cfg.ClaimWindow / 2}
 }
 
+// patience is the part of its claim window that a host must let go by between two
+// asks to step in for another.
+const patience = 5
+
 // hear records an ask: the ask clock, the gap since the host's last one, whether
 // it passed the earlier checks. Then it parks silent hosts, never this one, and
 // enters it if it does not stand in the queue.
 func (s *Scheduler) hear(now time.Time, h *Host, errors int, passed bool) {
 	s.tick(now)
 	s.pace.tick(s.now, s.cfg.ClaimWindow)
+	h.early = h.asked && s.age()-h.askedAt < s.window(h)/patience
 	if gap := s.gapOf(h); h.asked && gap >= minGap {
 		h.gap = gap
 		s.note(gap)
@@ -149,7 +154,7 @@ func (s *Scheduler) redeem(h *Host) bool {
 // redeemable returns the host whose call h may take over when slots have been idle
 // for so long, or nil.
 func (s *Scheduler) redeemable(h *Host, free int, idle time.Duration) *Host {
-	if h.state != Waiting || idle < s.cfg.RedeemAfter || free <= s.calls.due() {
+	if h.state != Waiting || idle < s.cfg.RedeemAfter || free <= s.calls.due() || h.early {
 		return nil
 	}
 	from := h.t.lanes[h.lane].oldest

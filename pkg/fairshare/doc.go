@@ -87,9 +87,11 @@
 //
 //	key - holder's key <= max(1, L/4) · free · 2^floor(idle/RedeemAfter)
 //
-// and is answered yes at once. The former holder waits again with its old key. No
-// tag and no number of calls changes. The cap does not matter here: the lane's calls
-// and leases together stay as many.
+// and that its own ask before was CLAIM/5 ago or more, by the clock (else whoever asks
+// every second would step in for all that keep to what they are told). It is answered
+// yes at once. The former holder waits again with its old key. No tag and no number of
+// calls changes. The cap does not matter here: the lane's calls and leases together
+// stay as many.
 //
 // # Silence
 //

@@ -50,6 +50,7 @@ type Host struct {
 	errors  uint8
 	asked   bool          // has asked since it last came or held a slot
 	passed  bool          // its last ask passed every earlier check
+	early   bool          // it came so soon after the one before that it cannot redeem
 	lastAsk time.Duration // on the ask clock
 	askedAt time.Duration // since the Scheduler's first moment
 	gap     time.Duration // own last one, 0: none

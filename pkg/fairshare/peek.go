@@ -20,7 +20,9 @@ func (s *Scheduler) Peek(now time.Time, free int, h *Host, errors int) Answer {
 		if h.lane != s.laneOf(errors) {
 			break // it would enter anew
 		}
-		if s.redeemable(h, free, s.idleFor(now)) != nil {
+		asking := *h
+		asking.early = later(s.now, now).Sub(s.begun)-h.askedAt < s.window(h)/patience
+		if s.redeemable(&asking, free, s.idleFor(now)) != nil {
 			return Answer{Yes: true}
 		}
 		return s.refusal(h)

@@ -28,6 +28,7 @@ type refHost struct {
 	asked   bool          // since the last lease
 	last    time.Duration // its last ask, on the ask clock
 	lastAt  time.Time     // and on the clock
+	early   bool          // it came soon after the one before
 	gap     time.Duration // its last gap, 0 for none
 	until   time.Duration // when its claim window ends
 	refused bool          // its last ask was refused for another reason

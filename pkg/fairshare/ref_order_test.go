@@ -192,7 +192,7 @@ func (s *refScheduler) redeemable(free int, h *refHost) *refHost {
 		since = s.lastGrant
 	}
 	idle := s.now.Sub(since)
-	if free <= s.dueBefore(math.MaxInt64) || idle < s.cfg.RedeemAfter {
+	if free <= s.dueBefore(math.MaxInt64) || idle < s.cfg.RedeemAfter || h.early {
 		return nil
 	}
 	for _, o := range s.called() {

@@ -17,6 +17,7 @@ func (s *refScheduler) record(h *refHost) {
 		s.clock += min(s.now.Sub(s.lastAsk), max(2*time.Second, claim/4))
 	}
 	s.anyAsk, s.lastAsk = true, s.now
+	h.early = h.asked && h.state != Absent && s.now.Sub(h.lastAt) < s.claim(h)/5
 	gap := max(s.clock-h.last, min(s.now.Sub(h.lastAt), s.cfg.ClaimWindow))
 	if h.asked && h.state != Absent && gap >= time.Second {
 		h.gap = gap
