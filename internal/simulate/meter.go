@@ -192,7 +192,7 @@ func (m *meter) sample() {
 func (m *meter) result(why string) Result {
 	s := m.s
 	truth := s.world.Truth(s.clock)
-	r := Result{Seed: s.opt.Seed, Summary: measure.Summary{
+	r := Result{Seed: s.opt.Seed, Finished: s.done == s.present, healthy: true, Summary: measure.Summary{
 		Policy: s.opt.Policy, Via: s.opt.Via, Hosts: s.present, Limit: s.opt.Limit, Why: why,
 		PeakWorking: truth.PeakWorking, OverLimitSeconds: measure.Round(truth.OverLimit.Seconds()),
 		Asks: s.requests.asks, IronicRequests: s.requests.all, IronicListRequests: s.requests.lists,
@@ -204,9 +204,10 @@ func (m *meter) result(why string) Result {
 		case h.gaveUp && !(h.broken && s.opt.BrokenAbsent):
 			r.Failed++
 		}
+		r.healthy = r.healthy && (s.hosts[i].broken || s.hosts[i].through())
 	}
 	end := s.now
-	if s.done == s.present {
+	if r.Finished {
 		end = m.ended
 	}
 	seconds := func(nanos int64) float64 { return measure.Round(time.Duration(nanos).Seconds()) }
@@ -215,6 +216,7 @@ func (m *meter) result(why string) Result {
 		r.HealthyMakespanSeconds = seconds(m.healthy - m.begun)
 	}
 	if w := m.window.at(s.now); w > 0 {
+		r.measured = true
 		r.SlotUse = measure.Round(float64(m.occupied.at(w)) / float64(w) / float64(s.opt.Limit))
 		r.TruthUse = measure.Round(float64(m.working.at(w)) / float64(w) / float64(s.opt.Limit))
 	}

@@ -2,7 +2,6 @@ package simulate
 
 import (
 	"bytes"
-	"context"
 	"encoding/xml"
 	"errors"
 	"image/png"
@@ -207,15 +206,5 @@ func TestProgressLeavesShortRunsInPeace(t *testing.T) {
 				t.Errorf("terminal %v: leaves %q", terminal, got)
 			}
 		})
-	}
-}
-
-func TestInterruptedIsAnError(t *testing.T) {
-	ctx, cancel := context.WithCancel(t.Context())
-	cancel()
-	g := DefaultGrid()
-	var out bytes.Buffer
-	if _, err := g.Run(ctx, Output{Stdout: &out, Stderr: io.Discard}); err == nil || err.Error() != "interrupted" {
-		t.Errorf("error %v", err)
 	}
 }

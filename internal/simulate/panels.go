@@ -7,6 +7,7 @@ import (
 	"math"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"gonum.org/v1/plot"
@@ -225,10 +226,15 @@ func waitBars(title, x string, results []Result, group func(waited) int) (*plot.
 // mean of all seeds.
 func makespans(results []Result) (*plot.Plot, error) {
 	p := newPlot("Makespan against limit", "limit", "hours until all hosts are through")
+	var missing []string // points of storms that did not end
 	for _, policy := range valuesOf(results, func(r Result) measure.Policy { return r.Policy }) {
 		own := filter(results, func(r Result) bool { return r.Policy == policy })
 		var at plotter.XYs
 		for _, limit := range valuesOf(own, func(r Result) int { return r.Limit }) {
+			if slices.ContainsFunc(own, func(r Result) bool { return r.Limit == limit && !r.Finished }) {
+				missing = append(missing, fmt.Sprintf("%s %d", policy, limit))
+				continue
+			}
 			sum, n := 0.0, 0.0
 			for _, r := range own {
 				if r.Limit == limit {
@@ -236,6 +242,9 @@ func makespans(results []Result) (*plot.Plot, error) {
 				}
 			}
 			at = append(at, plotter.XY{X: float64(limit), Y: sum / n})
+		}
+		if len(at) == 0 {
+			continue
 		}
 		slices.SortFunc(at, func(a, b plotter.XY) int { return cmp.Compare(a.X, b.X) })
 		line, points, err := plotter.NewLinePoints(at)
@@ -246,9 +255,21 @@ func makespans(results []Result) (*plot.Plot, error) {
 		p.Add(line, points)
 		p.Legend.Add(string(policy)+room, line, points)
 	}
+	if len(missing) > 0 {
+		p.Title.Text += "\nnot finished, left out: " + shortList(missing)
+	}
 	p.Y.Min = 0
 	p.Y.Max *= 1.2
 	return p, nil
+}
+
+// shortList names the first of all, and how many more there are.
+func shortList(all []string) string {
+	const shown = 6
+	if len(all) <= shown {
+		return strings.Join(all, ", ")
+	}
+	return fmt.Sprintf("%s and %d more", strings.Join(all[:shown], ", "), len(all)-shown)
 }
 
 // valuesOf lists what occurs, in the order of its first occurrence.

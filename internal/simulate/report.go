@@ -3,7 +3,6 @@ package simulate
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"slices"
@@ -23,7 +22,7 @@ type Output struct {
 
 // Run plays all storms and prints what they came to; the grid must be valid. What
 // is printed depends on the options alone. A ctx that ends early ends it with an
-// error.
+// error, after what the storms that had ended came to.
 func (g *Grid) Run(ctx context.Context, out Output) ([]Result, error) {
 	storms := g.Storms()
 	var through atomic.Int64
@@ -31,6 +30,9 @@ func (g *Grid) Run(ctx context.Context, out Output) ([]Result, error) {
 	defer bar.end()
 	var results []Result
 	err := Compare(ctx, storms, &through, func(_ int, r Result) error {
+		if r.Why == interrupted {
+			return nil // says nothing
+		}
 		results = append(results, r)
 		if !out.JSON {
 			return nil
@@ -44,9 +46,6 @@ func (g *Grid) Run(ctx context.Context, out Output) ([]Result, error) {
 		return err
 	})
 	bar.end()
-	if err == nil && ctx.Err() != nil {
-		err = errors.New("interrupted")
-	}
 	if err != nil {
 		return results, err
 	}
@@ -55,10 +54,13 @@ func (g *Grid) Run(ctx context.Context, out Output) ([]Result, error) {
 			fmt.Fprintf(out.Stderr, "%s, limit %d, seed %d: not finished: %s\n", r.Policy, r.Limit, r.Seed, why)
 		}
 	}
-	if !out.JSON {
+	if !out.JSON && len(results) > 0 {
 		if err := WriteTable(out.Stdout, results); err != nil {
 			return results, err
 		}
+	}
+	if left := len(storms) - len(results); left > 0 {
+		return results, fmt.Errorf("interrupted: %d of %d storms did not end and are left out", left, len(storms))
 	}
 	if g.Plot != "" {
 		if err := writePicture(g.Plot, results); err != nil {
@@ -130,6 +132,20 @@ func percent(f func(Result) float64) func(Result) string {
 	return func(r Result) string { return fmt.Sprintf("%.1f %%", 100*f(r)) }
 }
 
+// when prints a dash for results of which f would say nothing true.
+func when(known func(Result) bool, f func(Result) string) func(Result) string {
+	return func(r Result) string {
+		if !known(r) {
+			return "-"
+		}
+		return f(r)
+	}
+}
+
+func finished(r Result) bool       { return r.Finished }
+func healthyThrough(r Result) bool { return r.healthy && r.HealthyMakespanSeconds > 0 }
+func measured(r Result) bool       { return r.measured }
+
 var rows = []row{
 	{"policy", func(r Result) string { return string(r.Policy) }},
 	{"via", func(r Result) string { return string(r.Via) }},
@@ -145,15 +161,22 @@ var rows = []row{
 		return fmt.Sprint(r.PeakWorking)
 	}},
 	{"time above the limit", duration(func(r Result) float64 { return r.OverLimitSeconds })},
-	{"slots occupied", percent(func(r Result) float64 { return r.SlotUse })},
-	{"slots really working", percent(func(r Result) float64 { return r.TruthUse })},
-	{"makespan", duration(func(r Result) float64 { return r.MakespanSeconds })},
-	{"makespan, healthy hosts", duration(func(r Result) float64 { return r.HealthyMakespanSeconds })},
+	{"slots occupied", when(measured, percent(func(r Result) float64 { return r.SlotUse }))},
+	{"slots really working", when(measured, percent(func(r Result) float64 { return r.TruthUse }))},
+	{"finished", func(r Result) string {
+		if r.Finished {
+			return "yes"
+		}
+		return fmt.Sprintf("%d of %d through", r.Through(), r.Hosts)
+	}},
+	{"makespan", when(finished, duration(func(r Result) float64 { return r.MakespanSeconds }))},
+	{"makespan, healthy hosts", when(healthyThrough, duration(func(r Result) float64 { return r.HealthyMakespanSeconds }))},
 	{"wait, mean", duration(func(r Result) float64 { return r.MeanWaitSeconds })},
 	{"wait, 95 % within", duration(func(r Result) float64 { return r.P95WaitSeconds })},
 	{"wait, longest", duration(func(r Result) float64 { return r.LongestWaitSeconds })},
 	{"fairness of tenants (Jain)", func(r Result) string { return fmt.Sprintf("%.3f", r.JainTenants) }},
 	{"grants apart, at most", number(func(r Result) int { return r.GrantSpread })},
+	{"overtaken within a tenant", number(func(r Result) int { return r.Overtaken })},
 	{"work for broken hosts", percent(func(r Result) float64 { return r.FailingSlotShare })},
 	{"asks", number(func(r Result) int { return r.Asks })},
 	{"requests to Ironic", number(func(r Result) int { return r.IronicRequests })},

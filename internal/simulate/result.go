@@ -8,6 +8,9 @@ type Result struct {
 	measure.Summary
 
 	Seed uint64 `json:"seed"`
+	// Finished: all hosts were through. MakespanSeconds of a storm that was not
+	// finished is the time that was played.
+	Finished bool `json:"finished"`
 	// HealthyMakespanSeconds is until the last host that is not broken was
 	// provisioned.
 	HealthyMakespanSeconds float64 `json:"healthyMakespanSeconds"`
@@ -32,8 +35,13 @@ type Result struct {
 	FailingPeak        int `json:"failingPeak"`
 	FailingPeakCrowded int `json:"failingPeakCrowded"`
 
-	trace trace
+	measured bool // somebody had to wait: SlotUse and TruthUse say something
+	healthy  bool // all hosts that are not broken were through
+	trace    trace
 }
+
+// Through is how many hosts the storm is over for: provisioned, or given up.
+func (r Result) Through() int { return r.Provisioned + r.Failed }
 
 // trace is what pictures are drawn of.
 type trace struct {

@@ -3,6 +3,8 @@ package simulate
 import (
 	"context"
 	"sync/atomic"
+
+	"github.com/ironic-throttle/ironic-throttle/internal/measure"
 )
 
 // Run plays one storm. The error is a wrong option, or a part that cannot be made;
@@ -12,6 +14,9 @@ func Run(ctx context.Context, o Options) (Result, error) { return run(ctx, o, ni
 func run(ctx context.Context, o Options, hosts *atomic.Int64) (Result, error) {
 	if err := o.Validate(); err != nil {
 		return Result{}, err
+	}
+	if ended(ctx) {
+		return Result{Seed: o.Seed, Summary: measure.Summary{Policy: o.Policy, Via: o.Via, Limit: o.Limit, Why: interrupted}}, nil
 	}
 	s, err := newSim(o)
 	if err != nil {

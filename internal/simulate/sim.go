@@ -18,6 +18,9 @@ var epoch = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 // as long, so that all storms begin at the same moment.
 const warmUp = 90 * time.Second
 
+// interrupted is why a storm did not end that its caller stopped.
+const interrupted = "interrupted"
+
 // sim is one simulation.
 type sim struct {
 	opt     Options
@@ -84,7 +87,7 @@ func (s *sim) play(ctx context.Context) (why string, err error) {
 	var end int64
 	for turn := 0; ; turn++ {
 		if turn&0xfff == 0 && ended(ctx) {
-			return "interrupted", nil
+			return interrupted, nil
 		}
 		e, ok := s.agenda.pop()
 		if !ok {

@@ -241,7 +241,7 @@ func TestResultFields(t *testing.T) {
 		}
 	}
 	got, want = names(r), names(r.Summary)
-	want = append(want, "seed", "healthyMakespanSeconds", "longestWaitSeconds", "grantsByTenant", "grantSpread", "overtaken",
+	want = append(want, "seed", "finished", "healthyMakespanSeconds", "longestWaitSeconds", "grantsByTenant", "grantSpread", "overtaken",
 		"mostCalled", "callsExpired", "failingPeak", "failingPeakCrowded")
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
