@@ -106,14 +106,14 @@ func TestHotReloadOfTurns(t *testing.T) {
 		}
 		s.says("host-5", api.ReasonFull)
 		s.says("host-6", api.ReasonFull)
-		if q := queue(); q.Tenants[0].Weight != 1 || q.FailingCap != 1 || len(q.Hosts) != 2 {
+		if q := queue(); q.Tenants[0].Weight != 1 || q.FailingAllowed != 1 || len(q.Hosts) != 2 {
 			t.Errorf("at first: %+v", q)
 		}
 		text := limit + "tenantWeights: {ns-01: 3}\nfailingCap: 2\ncallAhead: 7\novertakeBound: 33"
 		file.Store(&text)
 		s.pass(10 * time.Second)
 		q := queue()
-		if q.Tenants[0].Weight != 3 || q.FailingCap != 2 || q.Ahead != 7 || q.OvertakeBound != 33 {
+		if q.Tenants[0].Weight != 3 || q.FailingAllowed != 2 || q.Ahead != 7 || q.OvertakeBound != 33 {
 			t.Errorf("after the change: %+v", q)
 		}
 		if len(q.Hosts) != 2 || q.Hosts[0].Name != "ns-01~host-5" || q.Hosts[1].Name != "ns-01~host-6" {
@@ -123,7 +123,7 @@ func TestHotReloadOfTurns(t *testing.T) {
 		low := strings.Replace(text, ": 4", ": 2", 1) + "\nfailingReserve: 1"
 		file.Store(&low)
 		s.pass(10 * time.Second)
-		if q := queue(); q.Limit != 4 || q.FailingCap != 2 {
+		if q := queue(); q.Limit != 4 || q.FailingAllowed != 2 {
 			t.Errorf("a file that does not fit was taken: %+v", q)
 		}
 		if n := s.log.count("the config file is refused", "FAILING_CAP", "FAILING_RESERVE", "MAX_CONCURRENT_PROVISIONING_HOSTS, which is 2"); n != 1 {

@@ -114,7 +114,7 @@ func exampleQueue() api.Queue {
 	return api.Queue{Pools: []api.PoolQueue{
 		{
 			Limit: 20, Free: 1, Waiting: 4, Called: 2, Due: 1, Parked: 1, Ahead: 4, OvertakeBound: 20,
-			ClaimWindowSeconds: 180, MeanSlotSeconds: 1200, FailingOpen: true, FailingCap: 5, FailingHeld: 1,
+			ClaimWindowSeconds: 180, MeanSlotSeconds: 1200, FailingOpen: true, FailingAllowed: 5, FailingHeld: 1,
 			Tenants: []api.TenantQueue{{Tenant: "metal3", Weight: 1, Holding: 2, Called: 2, Waiting: 2, Failing: 1, Granted: 9}},
 			Hosts: []api.QueuedHost{{
 				Position: 1, Name: "metal3~a", NodeUUID: "u-1", Tenant: "metal3", Lane: "failing", Errors: 3, Called: true, Due: true,

@@ -48,8 +48,8 @@ func turnsText(p api.PoolQueue) string {
 	if p.FailingOpen {
 		lane = "open"
 	}
-	return fmt.Sprintf("up to %d called ahead, claim window %s, a slot is held for %s, failing lane %s with %d of %d",
-		p.Ahead, age(p.ClaimWindowSeconds), age(p.MeanSlotSeconds), lane, p.FailingHeld, p.FailingCap)
+	return fmt.Sprintf("up to %d called ahead, claim window %s, a slot is held for about %s, failing lane %s: %d held, %d allowed now",
+		p.Ahead, age(p.ClaimWindowSeconds), age(p.MeanSlotSeconds), lane, p.FailingHeld, p.FailingAllowed)
 }
 
 // queueTables are who waits: tenants, then the first hosts.

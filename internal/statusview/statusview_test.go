@@ -44,7 +44,7 @@ func exampleQueue() api.Queue {
 	return api.Queue{Pools: []api.PoolQueue{
 		{
 			Limit: 20, Free: 1, Waiting: 7, Called: 5, Due: 1, Parked: 2, Ahead: 4, ClaimWindowSeconds: 180, MeanSlotSeconds: 1200,
-			FailingOpen: true, FailingCap: 5, FailingHeld: 3,
+			FailingOpen: true, FailingAllowed: 5, FailingHeld: 3,
 			Tenants: []api.TenantQueue{
 				{Tenant: "dev", Weight: 0.5, Holding: 1, Called: 1, Waiting: 1, Granted: 2},
 				{Tenant: "", Weight: 1},
@@ -67,9 +67,9 @@ view      fresh, 2s old, 3 busy nodes, 12 polls
 slots     2 of 20 occupied, 18 free, 1 leased, 1 booting, 7 waiting
 pool      rack1: 1 of 1 occupied, 0 free, 0 leased, 0 booting, 0 waiting
 queue     7 waiting, 5 of them called, 1 due; 2 silent for too long
-turns     up to 4 called ahead, claim window 3m0s, a slot is held for 20m0s, failing lane open with 3 of 5
+turns     up to 4 called ahead, claim window 3m0s, a slot is held for about 20m0s, failing lane open: 3 held, 5 allowed now
 queue     rack1: 1 waiting, 0 of them called, 0 due; 0 silent for too long
-turns     rack1: up to 0 called ahead, claim window 0s, a slot is held for 0s, failing lane shut with 0 of 0
+turns     rack1: up to 0 called ahead, claim window 0s, a slot is held for about 0s, failing lane shut: 0 held, 0 allowed now
 answers   1 granted, 7 observe
 refusals  enforce would have said: 7 full
 totals    1 granted, 0 finished, 0 expired, 0 refused, 0 vanished, 1 adopted, 0 foreign, 1 written off

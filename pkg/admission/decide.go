@@ -72,7 +72,7 @@ func (c *Controller) judge(now time.Time, v *slots.Verdict, ask api.Ask) decisio
 		c.tell(*v, ask)
 	case slots.Stale, slots.Starting:
 		if t := c.arrive(now, v, ask); t != nil {
-			t.line.Refused(now, t.host, t.errors())
+			d.position = t.line.Refused(now, t.host, t.errors())
 		}
 	}
 	if settled {

@@ -50,8 +50,8 @@ func show(name string, free int, v fairshare.View) api.PoolQueue {
 		Pool: name, Limit: v.Limit, Free: free,
 		Waiting: v.Waiting + v.Called, Called: v.Called, Due: v.Due, Parked: v.Parked,
 		Ahead: v.Ahead, OvertakeBound: v.Overtake,
-		ClaimWindowSeconds: v.ClaimWindow.Seconds(), MeanSlotSeconds: v.MeanSlot.Seconds(),
-		FailingOpen: v.FailingOpen, FailingCap: v.FailingCap, FailingHeld: v.FailingHeld,
+		ClaimWindowSeconds: tenths(v.ClaimWindow), MeanSlotSeconds: tenths(v.MeanSlot),
+		FailingOpen: v.FailingOpen, FailingAllowed: v.FailingCap, FailingHeld: v.FailingHeld,
 		Tenants: make([]api.TenantQueue, 0, len(v.Tenants)), Hosts: make([]api.QueuedHost, 0, len(v.Hosts)),
 	}
 	for _, t := range v.Tenants {
@@ -67,7 +67,7 @@ func show(name string, free int, v fairshare.View) api.PoolQueue {
 		host := api.QueuedHost{
 			Position: h.Position, Name: h.Host.Name(), Tenant: h.Host.Tenant(), Lane: h.Lane.String(),
 			Errors: h.Errors, Called: h.Called, Due: h.Due,
-			WaitedSeconds: h.Waited.Seconds(), SilentSeconds: h.Silent.Seconds(), ExpectSeconds: h.Expect.Seconds(),
+			WaitedSeconds: tenths(h.Waited), SilentSeconds: tenths(h.Silent), ExpectSeconds: tenths(h.Expect),
 		}
 		if t, ok := h.Host.Owner.(*turn); ok {
 			id := t.ref.ID()
@@ -77,6 +77,9 @@ func show(name string, free int, v fairshare.View) api.PoolQueue {
 	}
 	return q
 }
+
+// tenths is d in seconds, as exactly as people read them.
+func tenths(d time.Duration) float64 { return d.Round(100 * time.Millisecond).Seconds() }
 
 // turns adds up what the lines did.
 func (c *Controller) turns(now time.Time) api.Turns {

@@ -98,8 +98,8 @@ func TestF4_HealthyWorkOfARackIsPartOfTheCap(t *testing.T) {
 	}
 	s.know(30, "")
 	s.want(of("bad", 30, 5), api.ReasonFailingCap)
-	if q := s.queue(); q.Free != 1 || q.FailingHeld != 3 || q.FailingCap != 3 {
-		t.Errorf("%d free, %d of %d failing, want the reserve of 1, 3 of 3", q.Free, q.FailingHeld, q.FailingCap)
+	if q := s.queue(); q.Free != 1 || q.FailingHeld != 3 || q.FailingAllowed != 3 {
+		t.Errorf("%d free, %d of %d failing, want the reserve of 1, 3 of 3", q.Free, q.FailingHeld, q.FailingAllowed)
 	}
 }
 

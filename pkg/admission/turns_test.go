@@ -48,7 +48,7 @@ func TestF4_FailingHostsAreHeldToTheirShare(t *testing.T) {
 	s.want(of("b", 13, 1), api.ReasonGranted) // one error is not failing
 	s.want(of("b", 12, 5), api.ReasonFull)
 	q := s.queue()
-	if q.FailingOpen || q.FailingHeld != 2 || q.FailingCap != 2 {
+	if q.FailingOpen || q.FailingHeld != 2 || q.FailingAllowed != 2 {
 		t.Errorf("queue %+v", q)
 	}
 }
@@ -262,7 +262,7 @@ func TestWeightsAndLimitsChangeTogetherOrNotAtAll(t *testing.T) {
 		t.Errorf("error %v", err)
 	}
 	q := s.queue()
-	if q.Limit != 8 || q.FailingCap == 0 || len(q.Tenants) != 1 || q.Tenants[0].Weight != 3 {
+	if q.Limit != 8 || q.FailingAllowed == 0 || len(q.Tenants) != 1 || q.Tenants[0].Weight != 3 {
 		t.Errorf("queue %+v", q)
 	}
 }

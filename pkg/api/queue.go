@@ -28,8 +28,11 @@ type PoolQueue struct {
 	MeanSlotSeconds float64 `json:"meanSlotSeconds"`
 
 	FailingOpen bool `json:"failingOpen"` // a failing host may be called now
-	FailingCap  int  `json:"failingCap"`  // how many failing hosts may hold slots or be called now
-	FailingHeld int  `json:"failingHeld"` // how many do
+	// FailingAllowed is how many failing hosts may hold slots or be called now:
+	// FAILING_CAP while healthy hosts want slots, more when they do not. FailingHeld
+	// is how many do; it may be more, as no slot is taken away.
+	FailingAllowed int `json:"failingAllowed"`
+	FailingHeld    int `json:"failingHeld"`
 
 	// Tenants that have hosts in the queue or slots, those with the most hosts in
 	// the queue first; cut off at the limit of the query, or at 100.

@@ -43,11 +43,14 @@ func (s *Scheduler) Ask(now time.Time, free int, h *Host, errors int) Answer {
 
 // Refused is one ask of h that an earlier check refused for now (stale view, still
 // starting). It takes or keeps its place, but while this was its last ask no slot
-// is kept for it, and nobody is called.
-func (s *Scheduler) Refused(now time.Time, h *Host, errors int) {
-	if h.state != Holding {
-		s.hear(now, h, errors, false)
+// is kept for it, and nobody is called. It returns the position of h, 0 when it holds
+// a slot.
+func (s *Scheduler) Refused(now time.Time, h *Host, errors int) int {
+	if h.state == Holding {
+		return 0
 	}
+	s.hear(now, h, errors, false)
+	return s.position(h)
 }
 
 // Vacancy says whether a slot is free that is not kept for a host whose turn it is.
