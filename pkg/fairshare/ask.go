@@ -157,7 +157,8 @@ func (s *Scheduler) redeem(h *Host) bool {
 // redeemable returns the host whose call h may take over when slots have been idle
 // for so long, or nil.
 func (s *Scheduler) redeemable(h *Host, free int, idle time.Duration) *Host {
-	if h.state != Waiting || idle < s.cfg.RedeemAfter || free <= s.calls.due() || h.early {
+	after := s.redeemAfter()
+	if h.state != Waiting || idle < after || free <= s.calls.due() || h.early {
 		return nil
 	}
 	from := h.t.lanes[h.lane].oldest
@@ -165,13 +166,20 @@ func (s *Scheduler) redeemable(h *Host, free int, idle time.Duration) *Host {
 		return nil
 	}
 	room := int64(max(1, s.cfg.Limit/4)) * int64(free)
-	for range min(idle/s.cfg.RedeemAfter, 30) {
+	for range min(idle/after, 30) {
 		room *= 2
 	}
 	if h.key-from.key > room {
 		return nil
 	}
 	return from
+}
+
+// redeemAfter is RedeemAfter, or less in proportion where slots are held for less than
+// 20 minutes: what may be idled away is a part of that.
+func (s *Scheduler) redeemAfter() time.Duration {
+	part := min(s.mean, startMean).Milliseconds()
+	return max(s.cfg.RedeemAfter*time.Duration(part)/time.Duration(startMean.Milliseconds()), time.Millisecond)
 }
 
 // grant gives h, which is called, a slot.

@@ -81,11 +81,12 @@
 //
 // Called hosts that do not ask (a saturated BMO takes long to come round) must not
 // keep slots idle. A waiting host that asks while free > due calls, after
-// idle >= RedeemAfter since the last grant or since slots became free, takes over
+// idle >= R since the last grant or since slots became free, takes over
 // the oldest call of its own tenant and lane that is not due and whose holder has
 // losses left (max(20, L) per wait), provided that
 //
-//	key - holder's key <= max(1, L/4) · free · 2^floor(idle/RedeemAfter)
+//	key - holder's key <= max(1, L/4) · free · 2^floor(idle/R)
+//	R = RedeemAfter · min(1, D/20 min), at least 1 ms
 //
 // and that its own ask before was CLAIM/5 ago or more, by the clock (else whoever asks
 // every second would step in for all that keep to what they are told). It is answered

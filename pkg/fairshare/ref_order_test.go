@@ -192,14 +192,16 @@ func (s *refScheduler) redeemable(free int, h *refHost) *refHost {
 		since = s.lastGrant
 	}
 	idle := s.now.Sub(since)
-	if free <= s.dueBefore(math.MaxInt64) || idle < s.cfg.RedeemAfter || h.early {
+	after := s.cfg.RedeemAfter * time.Duration(min(s.mean, 20*time.Minute)/time.Millisecond) / (20 * 60 * 1000)
+	after = max(after, time.Millisecond)
+	if free <= s.dueBefore(math.MaxInt64) || idle < after || h.early {
 		return nil
 	}
 	for _, o := range s.called() {
 		if o.tenant != h.tenant || o.lane != h.lane || s.granted >= o.call.due || o.losses >= max(20, s.cfg.Limit) {
 			continue
 		}
-		bound := float64(max(1, s.cfg.Limit/4)*free) * math.Pow(2, math.Floor(float64(idle)/float64(s.cfg.RedeemAfter)))
+		bound := float64(max(1, s.cfg.Limit/4)*free) * math.Pow(2, math.Floor(float64(idle)/float64(after)))
 		if float64(h.key-o.key) <= bound {
 			return o
 		}
