@@ -17,11 +17,14 @@ seconds, and the same flags print the same bytes.
 column of the table, or with -o json an object on a line of its own. --plot draws
 slots in use over time, waits, and with several limits the makespan against them.
 
+With --boot-capacity, what your network can boot at once, a larger limit can be a
+worse one, as in life. Without it each limit has a network made for it.
+
 Exit codes: 0 the limit held, 1 not, or a storm did not end, 2 wrong use. Where the
 throttle is among the policies it alone decides about 0 or 1: that the others
 break the limit is what the comparison is for.`
 
-const simulateExample = `  ironic-throttle simulate --hosts 600 --limit 20,40 --policy throttle,bmo,proposal
+const simulateExample = `  ironic-throttle simulate --hosts 600 --limit 20,40 --boot-capacity 30 --policy throttle,bmo,proposal
   ironic-throttle simulate --limit 10,20,40,80 --boot-capacity 30 --plot change-request.html
   ironic-throttle simulate --tenant-hosts 1000,30,30 --policy throttle,fifo --trouble bmo@1h+5m -o json`
 
@@ -38,6 +41,7 @@ func (p *process) simulateCommand() *cobra.Command {
 		},
 	}
 	cmd.Flags().SortFlags = false
+	cmd.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error { return flagError(cmd, simulate.FlagError(err)) })
 	g.Flags(cmd.Flags())
 	return cmd
 }

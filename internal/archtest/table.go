@@ -77,7 +77,7 @@ var table = map[string]room{
 	"internal/measure":     {},
 	"internal/simulate": {
 		house: []string{
-			"internal/fakeironic", "internal/measure", "pkg/admission", "pkg/slots", "pkg/ironic", "pkg/api",
+			"internal/fakeironic", "internal/measure", "pkg/admission", "pkg/fairshare", "pkg/slots", "pkg/ironic", "pkg/api",
 		},
 		outside: []string{pflag, "gonum.org/v1/plot"},
 	},

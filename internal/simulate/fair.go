@@ -43,7 +43,7 @@ func (f *fairMeter) enter(h *host) {
 
 // standing is what a rule says of a tenant's hosts.
 type standing struct {
-	waiting int // refused, and no slot is meant for them yet
+	waiting int // refused, no slot is meant for them yet, and one may be
 	called  int // a slot is meant for them when they ask
 }
 
@@ -76,17 +76,17 @@ func (f *fairMeter) compare(m *meter) {
 	if !f.comparing {
 		return
 	}
-	low, high := math.MaxInt, 0
+	low, high := math.Inf(1), 0.0
 	for i := range m.tenants {
-		n := max(0, m.tenants[i].granted-m.tenants[i].base)
+		n := float64(max(0, m.tenants[i].granted-m.tenants[i].base)) / m.s.opt.weight(i)
 		low, high = min(low, n), max(high, n)
 	}
-	f.spread = max(f.spread, high-low)
+	f.spread = max(f.spread, int(math.Ceil(high-low-1e-9)))
 }
 
 func (f *fairMeter) granted(m *meter, h *host) {
 	m.tenants[h.tenant].granted++
-	h.turn.failing = h.turn.errors >= 2
+	h.turn.failing = h.turn.errors >= m.s.opt.Turns.Threshold
 	f.order = append(f.order, served{h.tenant, h.turn.errors, h.turn.seq, int64(len(f.order))})
 	h.turn.seq = 0
 	f.compare(m)

@@ -60,8 +60,8 @@ type host struct {
 	turn   turn
 }
 
-// failing tells whether the host counts as failing (FAILING_THRESHOLD 2).
-func (h *host) failing() bool { return max(h.errors, h.fails) >= 2 }
+// failing tells whether the host counts as failing (FAILING_THRESHOLD).
+func (h *host) failing(threshold int) bool { return max(h.errors, h.fails) >= threshold }
 
 // through tells whether the storm is over for h.
 func (h *host) through() bool { return h.gaveUp || h.phase == provisioned }
@@ -82,7 +82,7 @@ func newFleet(o *Options) []host {
 	for t, n := range o.sizes() {
 		for range n {
 			hosts = append(hosts, host{
-				tenant: t, namespace: fmt.Sprintf("tenant-%d", t+1), name: fmt.Sprintf("host-%05d", len(hosts)+1), errors: o.OldErrors,
+				tenant: t, namespace: tenantName(t), name: fmt.Sprintf("host-%05d", len(hosts)+1), errors: o.OldErrors,
 			})
 		}
 	}

@@ -24,6 +24,7 @@ type Grid struct {
 	Plot     string // file for a picture, "" for none
 
 	troubles []string
+	flags    *pflag.FlagSet // nil when there is no command line
 	speed    float64
 	keep     bool
 }
@@ -36,6 +37,7 @@ func DefaultGrid() Grid {
 
 // Flags binds the grid to fs, with the present values as defaults.
 func (g *Grid) Flags(fs *pflag.FlagSet) {
+	g.flags = fs
 	fs.IntVar(&g.Hosts, "hosts", g.Hosts, "hosts that want to be provisioned at once")
 	fs.IntSliceVar(&g.Limits, "limit", g.Limits, "slots: hosts that may work at the same time; several are compared")
 	fs.Float64Var(&g.Failing, "failing", g.Failing, "share of broken hosts")
@@ -53,7 +55,11 @@ func (g *Grid) Flags(fs *pflag.FlagSet) {
 	fs.IntVar(&g.OldErrors, "old-errors", g.OldErrors, "failures that all hosts have behind them at the begin")
 	fs.BoolVar(&g.ErrorsUntold, "errors-untold", g.ErrorsUntold, "the gateway is not told of failures")
 	fs.IntVar(&g.BootCapacity, "boot-capacity", g.BootCapacity, "hosts that DHCP, TFTP and image server can boot at once; 0: made for the limit, -1: any number")
-	fs.StringSliceVar(&g.troubles, "trouble", nil, "what befalls the site, as `KIND@AT+FOR`: bmo@1h+5m, throttle@2h+30s, ironic@3h+10m")
+	fs.Var(weightsFlag{&g.Turns.Weights}, "tenant-weights", "shares of tenants, such as tenant-1=3,tenant-2=0.5; one that is not named has 1")
+	fs.IntVar(&g.Turns.Threshold, "failing-threshold", g.Turns.Threshold, "errors from which a host is failing")
+	fs.Var(autoInt{&g.Turns.Cap}, "failing-cap", "slots that failing hosts may hold while others want them; auto: a quarter")
+	fs.Var(autoInt{&g.Turns.Reserve}, "failing-reserve", "slots that failing hosts always leave free; auto: a tenth")
+	fs.StringSliceVar(&g.troubles, "trouble", g.troubles, "what befalls the site, as `KIND@AT+FOR`: bmo@1h+5m, throttle@2h+30s, ironic@3h+10m")
 	fs.Float64Var(&g.speed, "speed", 0, "no meaning here: taken for the sake of demo's command lines")
 	fs.BoolVar(&g.keep, "keep", false, "no meaning here: taken for the sake of demo's command lines")
 	for _, name := range []string{"speed", "keep"} {
@@ -96,6 +102,11 @@ func (g *Grid) Validate() error {
 	if n := len(g.Limits) * len(g.Policies) * len(g.Seeds); n > most {
 		bad("--limit, --policy and --seed: %d storms, must be at most %d", n, most)
 	}
+	for _, flag := range []string{"hosts", "tenants"} {
+		if g.given("tenant-hosts") && g.given(flag) {
+			bad("--tenant-hosts and --%s: one of both, --tenant-hosts says the hosts of each tenant", flag)
+		}
+	}
 	if err := g.plotError(); err != nil {
 		errs = append(errs, err)
 	}
@@ -118,6 +129,9 @@ func (g *Grid) Validate() error {
 	}
 	return errors.Join(errs...)
 }
+
+// given tells whether a flag is on the command line.
+func (g *Grid) given(flag string) bool { return g.flags != nil && g.flags.Changed(flag) }
 
 // doubled returns a value that is in all twice, or "".
 func doubled[T comparable](all []T) string {

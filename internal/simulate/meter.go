@@ -82,7 +82,7 @@ func (m *meter) tally(h *host, sign int) {
 	if h.turn.asked {
 		t.asked += sign
 	}
-	if h.failing() {
+	if h.failing(m.s.opt.Turns.Threshold) {
 		return
 	}
 	m.healthyWaiting += sign
@@ -222,7 +222,7 @@ func (m *meter) result(why string) Result {
 	}
 	work := make([]float64, len(m.tenants))
 	for i := range m.tenants {
-		work[i] = time.Duration(m.tenants[i].work.at(m.even.at(s.now))).Seconds()
+		work[i] = time.Duration(m.tenants[i].work.at(m.even.at(s.now))).Seconds() / s.opt.weight(i)
 		r.GrantsByTenant = append(r.GrantsByTenant, m.tenants[i].granted)
 	}
 	r.JainTenants = measure.Round(measure.Jain(work))
@@ -239,6 +239,7 @@ func (m *meter) result(why string) Result {
 	if t, ok := s.rule.(*throttle); ok {
 		r.CallsExpired = t.expired()
 	}
+	r.played = time.Duration(s.now - m.begun)
 	r.trace = trace{begun: m.begun, series: m.series, waits: m.waits}
 	return r
 }

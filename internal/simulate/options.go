@@ -8,6 +8,7 @@ import (
 
 	"github.com/ironic-throttle/ironic-throttle/internal/fakeironic"
 	"github.com/ironic-throttle/ironic-throttle/internal/measure"
+	"github.com/ironic-throttle/ironic-throttle/pkg/admission"
 )
 
 // Options say which storm is played and who decides. DefaultOptions is the place
@@ -45,6 +46,9 @@ type Options struct {
 	// image server. More share it, above 5/4 of it seven of ten further boots are
 	// lost. 0 makes it for the limit, NoBootLimit takes it away.
 	BootCapacity int
+	// Turns are the settings of the fair turn, for the throttle alone. Threshold is
+	// also what counts as a failing host in what is measured of every policy.
+	Turns admission.Turns
 	// Troubles befall the site.
 	Troubles []Trouble
 
@@ -60,6 +64,7 @@ func DefaultOptions() Options {
 	return Options{
 		Hosts: 600, Limit: 20, Failing: 0.05, Tenants: 3, Workers: 8,
 		Via: measure.ViaCheck, Policy: measure.PolicyThrottle, Seed: 1, FailTries: 2,
+		Turns: admission.DefaultTurns(),
 	}
 }
 
@@ -89,8 +94,8 @@ func (o *Options) Validate() error {
 	between("tenants", o.Tenants, 1, max(1, min(o.Hosts, maxHosts)))
 	bad(o.Failing >= 0 && o.Failing <= 1, "failing", o.Failing, "must be 0 to 1")
 	bad(o.Duration >= 0, "duration", o.Duration, "must not be negative")
-	bad(slices.Contains(vias, o.Via), "via", fmt.Sprintf("%q", o.Via), "must be check or gateway")
-	bad(slices.Contains(policies, o.Policy), "policy", fmt.Sprintf("%q", o.Policy), "must be throttle, bmo, proposal or fifo")
+	bad(slices.Contains(vias, o.Via), "via", fmt.Sprintf("%q", o.Via), "must be check or gateway"+didYouMean(o.Via, vias))
+	bad(slices.Contains(policies, o.Policy), "policy", fmt.Sprintf("%q", o.Policy), "must be throttle, bmo, proposal or fifo"+didYouMean(o.Policy, policies))
 	between("fail-tries", o.FailTries, 0, maxTries)
 	between("errors-known", o.ErrorsKnown, 0, maxErrors)
 	between("old-errors", o.OldErrors, 0, maxErrors)
@@ -108,7 +113,7 @@ func (o *Options) Validate() error {
 			errs = append(errs, fmt.Errorf("--trouble %s: %w", t, err))
 		}
 	}
-	return errors.Join(errs...)
+	return errors.Join(append(errs, o.turnFaults()...)...)
 }
 
 var (

@@ -24,6 +24,9 @@ type Output struct {
 // is printed depends on the options alone. A ctx that ends early ends it with an
 // error, after what the storms that had ended came to.
 func (g *Grid) Run(ctx context.Context, out Output) ([]Result, error) {
+	for _, note := range g.before() {
+		fmt.Fprintln(out.Stderr, note)
+	}
 	storms := g.Storms()
 	var through atomic.Int64
 	bar := newProgress(out, storms, &through)
@@ -53,6 +56,9 @@ func (g *Grid) Run(ctx context.Context, out Output) ([]Result, error) {
 		if why := r.Unfinished(); why != "" {
 			fmt.Fprintf(out.Stderr, "%s, limit %d, seed %d: not finished: %s\n", r.Policy, r.Limit, r.Seed, why)
 		}
+	}
+	for _, note := range g.after(results) {
+		fmt.Fprintln(out.Stderr, note)
 	}
 	if !out.JSON && len(results) > 0 {
 		if err := WriteTable(out.Stdout, results); err != nil {

@@ -1,6 +1,10 @@
 package simulate
 
-import "github.com/ironic-throttle/ironic-throttle/internal/measure"
+import (
+	"time"
+
+	"github.com/ironic-throttle/ironic-throttle/internal/measure"
+)
 
 // Result is what a simulated storm came to: the summary of a demo, and what only a
 // simulation can tell.
@@ -20,7 +24,8 @@ type Result struct {
 	GrantsByTenant []int `json:"grantsByTenant"`
 	// GrantSpread is the most that the grants of two tenants were ever apart,
 	// counted from when hosts of all wait and no slot is free, slots that had been
-	// promised before left out, until a tenant has nobody left to be called.
+	// promised before left out, until a tenant has nobody left to be called. Each counts divided by its
+	// tenant's weight.
 	GrantSpread int `json:"grantSpread"`
 	// Overtaken is how many hosts of the same tenant and with as many errors came
 	// later than some host and were served before it.
@@ -30,13 +35,14 @@ type Result struct {
 	MostCalled   int    `json:"mostCalled"`
 	CallsExpired uint64 `json:"callsExpired"`
 	// FailingPeak is the most hosts that worked at once on slots that they had been
-	// given as failing ones (two errors or more), FailingPeakCrowded the same while
+	// given as failing ones (FAILING_THRESHOLD), FailingPeakCrowded the same while
 	// more than limit healthy hosts had been waiting for longer than a work takes.
 	FailingPeak        int `json:"failingPeak"`
 	FailingPeakCrowded int `json:"failingPeakCrowded"`
 
-	measured bool // somebody had to wait: SlotUse and TruthUse say something
-	healthy  bool // all hosts that are not broken were through
+	measured bool          // somebody had to wait: SlotUse and TruthUse say something
+	healthy  bool          // all hosts that are not broken were through
+	played   time.Duration // since the begin of the storm
 	trace    trace
 }
 

@@ -213,7 +213,7 @@ func TestTwentyThousandHosts(t *testing.T) {
 // our own.
 func TestResultFields(t *testing.T) {
 	_, r := play(t, Options{
-		Hosts: 1, Limit: 1, Tenants: 1, Workers: 1, Via: measure.ViaCheck, Policy: measure.PolicyThrottle, BootCapacity: NoBootLimit,
+		Hosts: 1, Limit: 1, Tenants: 1, Workers: 1, Via: measure.ViaCheck, Policy: measure.PolicyThrottle, BootCapacity: NoBootLimit, Turns: DefaultOptions().Turns,
 	})
 	var got, want []string
 	names := func(v any) (out []string) {

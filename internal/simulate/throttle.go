@@ -19,6 +19,7 @@ type throttle struct {
 func newThrottle(s *sim) (*throttle, error) {
 	cfg := admission.DefaultConfig()
 	cfg.Slots.Limits = limits(s.opt.Limit)
+	cfg.Turns = s.opt.Turns
 	cfg.Notify = s.notices
 	c, err := admission.New(cfg, s.clock)
 	if err != nil {
@@ -77,9 +78,15 @@ func (t *throttle) occupied(now time.Time) int { return t.c.Vacancy(now).Slots.O
 
 func (t *throttle) standings() []standing {
 	out := make([]standing, len(t.s.meter.tenants))
-	for _, tenant := range t.c.Queue(t.s.clock, 0).Pools[0].Tenants {
-		if i, ok := t.s.tenants[tenant.Tenant]; ok {
-			out[i] = standing{tenant.Waiting, tenant.Called}
+	line := t.c.Queue(t.s.clock, 0).Pools[0]
+	for _, tenant := range line.Tenants {
+		i, ok := t.s.tenants[tenant.Tenant]
+		if !ok {
+			continue
+		}
+		out[i] = standing{tenant.Waiting, tenant.Called}
+		if !line.FailingOpen {
+			out[i].waiting -= tenant.Failing // not to be called now
 		}
 	}
 	return out

@@ -3,6 +3,7 @@ package simulate
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 )
@@ -39,10 +40,13 @@ func ParseTrouble(text string) (Trouble, error) {
 	t := Trouble{Kind: TroubleKind(kind)}
 	var err error
 	if t.At, err = time.ParseDuration(at); err != nil {
-		return Trouble{}, fmt.Errorf("%q: AT: %w", text, err)
+		return Trouble{}, fmt.Errorf("%q: AT %q must be a duration, such as 1h", text, at)
 	}
 	if t.For, err = time.ParseDuration(length); err != nil {
-		return Trouble{}, fmt.Errorf("%q: FOR: %w", text, err)
+		return Trouble{}, fmt.Errorf("%q: FOR %q must be a duration, such as 5m", text, length)
+	}
+	if t.For == 0 {
+		return Trouble{}, fmt.Errorf("%q: FOR must be above 0", text)
 	}
 	if err := t.validate(); err != nil {
 		return Trouble{}, fmt.Errorf("%q: %w", text, err)
@@ -50,13 +54,15 @@ func ParseTrouble(text string) (Trouble, error) {
 	return t, nil
 }
 
+var troubleKinds = []TroubleKind{TroubleThrottle, TroubleBMO, TroubleIronic}
+
 // longestTrouble keeps sums of durations far from overflowing.
 const longestTrouble = 10_000 * time.Hour
 
 func (t Trouble) validate() error {
 	switch {
-	case t.Kind != TroubleThrottle && t.Kind != TroubleBMO && t.Kind != TroubleIronic:
-		return fmt.Errorf("%q must be throttle, bmo or ironic", t.Kind)
+	case !slices.Contains(troubleKinds, t.Kind):
+		return fmt.Errorf("%q must be throttle, bmo or ironic%s", t.Kind, didYouMean(t.Kind, troubleKinds))
 	case t.At < 0 || t.For < 0 || t.At > longestTrouble || t.For > longestTrouble:
 		return errors.New("durations must not be negative, nor above 10000h")
 	}

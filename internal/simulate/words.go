@@ -1,0 +1,75 @@
+package simulate
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/spf13/pflag"
+)
+
+// FlagError says in the words of a user what is wrong with the value of a flag:
+// flag, value and rule. Any other error it returns as it is.
+func FlagError(err error) error {
+	var invalid *pflag.InvalidValueError
+	if !errors.As(err, &invalid) {
+		return err
+	}
+	flag := invalid.GetFlag()
+	rule, ok := rules[flag.Value.Type()]
+	if !ok {
+		rule = errors.Unwrap(invalid).Error()
+	}
+	return fmt.Errorf("--%s %q: %s", flag.Name, invalid.GetValue(), rule)
+}
+
+// rules say what the values of flags must be, by the type of the flag.
+var rules = map[string]string{
+	"int":         "must be a whole number",
+	"uint":        "must be a whole number of at least 0",
+	"intSlice":    "must be whole numbers, such as 10,20",
+	"uintSlice":   "must be whole numbers of at least 0, such as 1,2",
+	"float64":     "must be a number",
+	"bool":        "must be true or false",
+	"stringSlice": "must be words, such as a,b",
+	"duration":    "must be a duration, such as 90m or 4h",
+	"span":        "must be a duration or a range MIN-MAX, such as 10m-60m",
+}
+
+// didYouMean ends an error with the word that was probably meant, if any is near.
+func didYouMean[T ~string](word T, known []T) string {
+	const near = 2
+	best, away := T(""), near+1
+	for _, k := range known {
+		if d := distance(string(word), string(k)); d < away && d < len(k) {
+			best, away = k, d
+		}
+	}
+	if best == "" {
+		return ""
+	}
+	return fmt.Sprintf("; did you mean %s?", best)
+}
+
+// distance is the Levenshtein distance of a and b in bytes, of a long a at least
+// of what is beyond b.
+func distance(a, b string) int {
+	if len(a) > 2*len(b) {
+		return len(a) - len(b)
+	}
+	row := make([]int, len(b)+1)
+	for j := range row {
+		row[j] = j
+	}
+	for i := range len(a) {
+		diagonal := row[0]
+		row[0] = i + 1
+		for j := range len(b) {
+			cost := 1
+			if a[i] == b[j] {
+				cost = 0
+			}
+			diagonal, row[j+1] = row[j+1], min(diagonal+cost, row[j+1]+1, row[j]+1)
+		}
+	}
+	return row[len(b)]
+}
