@@ -48,7 +48,7 @@ func (p *process) simulateCommand() *cobra.Command {
 
 func (p *process) simulate(ctx context.Context, g *simulate.Grid) error {
 	results, err := g.Run(ctx, simulate.Output{
-		Stdout: p.stdout, Stderr: p.stderr, Terminal: isTerminal(p.stderr), JSON: p.json,
+		Stdout: p.stdout, Stderr: p.stderr, Terminal: isTerminal(p.stderr), JSON: p.json, Version: build().Version,
 	})
 	switch {
 	case err != nil:

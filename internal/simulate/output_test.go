@@ -14,6 +14,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
 	"github.com/spf13/pflag"
 	"go.uber.org/goleak"
 
@@ -111,13 +112,14 @@ func TestPictures(t *testing.T) {
 	g := DefaultGrid()
 	g.Hosts, g.Limits, g.Failing, g.Policies = 30, []int{3, 6}, 0.2, []string{"throttle", "proposal"}
 	g.Plot = filepath.Join(t.TempDir(), "a.svg")
-	results, err := g.Run(t.Context(), Output{Stdout: io.Discard, Stderr: io.Discard})
+	results, err := g.Run(t.Context(), Output{Stdout: io.Discard, Stderr: io.Discard, Version: "v1.2.3"})
 	if err != nil {
 		t.Fatal(err)
 	}
 	draw := func(name string, results []Result) []byte {
 		path := filepath.Join(t.TempDir(), name)
-		if err := writePicture(path, results); err != nil {
+		g.Plot = path
+		if err := g.writePicture("v1.2.3", results); err != nil {
 			t.Fatal(err)
 		}
 		text, err := os.ReadFile(path)
@@ -138,7 +140,8 @@ func TestPictures(t *testing.T) {
 		}
 	}
 	page := draw("a.html", results)
-	for _, want := range []string{"Slots in use over time, limit 3 (30 hosts", "Mean wait by tenant", "Mean wait by errors", "Makespan against limit", "limit 6", "proposal: really working", "hours"} {
+	for _, want := range []string{"Slots in use over time, limit 3, seed 1 (30 hosts", "Mean wait by tenant", "Mean wait by errors", "Makespan against limit", "ironic-throttle v1.2.3 simulate --hosts=30 --limit=3,6 --failing=0.2 --policy=throttle,proposal",
+		"20 % of the hosts broken", "a network made for the limit", "each limit has a network made for it", "hosts gather errors", "limit 6", "proposal: really working", "hours"} {
 		if !bytes.Contains(svg, []byte(want)) || !bytes.Contains(page, []byte(want)) {
 			t.Errorf("%q is not in both pictures", want)
 		}
@@ -206,5 +209,35 @@ func TestProgressLeavesShortRunsInPeace(t *testing.T) {
 				t.Errorf("terminal %v: leaves %q", terminal, got)
 			}
 		})
+	}
+}
+
+// TestHeadingFits: the lines above a picture are within it, and play it again.
+func TestHeadingFits(t *testing.T) {
+	g, err := parse("--hosts 50 --limit 5,10 --seed 1,2 --tenant-weights tenant-1=3,tenant-2=0.5 --failing-cap 2 --work 10m-60m --errors-untold " +
+		"--boot-capacity -1 --trouble bmo@1h+5m,throttle@2h+30s,ironic@3h+10m,bmo@4h+5m,throttle@5h+30s,ironic@6h+10m,bmo@7h+5m --plot x.svg --speed 3")
+	if err != nil {
+		t.Fatal(err)
+	}
+	results := []Result{{Seed: 1}, {Seed: 2}}
+	lines := g.heading("", results)
+	again, err := parse(strings.TrimPrefix(lines[0], "ironic-throttle dev simulate "))
+	if err != nil {
+		t.Fatalf("%v: %q", err, lines[0])
+	}
+	if diff := cmp.Diff(g.Storms(), func() []Options { again.Plot = g.Plot; return again.Storms() }()); diff != "" {
+		t.Errorf("the flags of the heading play another storm:\n%s", diff)
+	}
+	style := headStyle()
+	whole := strings.Join(wrapped(lines), " ")
+	for _, line := range wrapped(lines) {
+		if style.Width(line) > panelWidth-2*margin {
+			t.Errorf("too wide: %q", line)
+		}
+	}
+	for _, want := range []string{"Curves over time: seed 1.", "the mean of 2 seeds", "boots any number at once", "and 1 more"} {
+		if !strings.Contains(whole, want) {
+			t.Errorf("%q is not in %q", want, whole)
+		}
 	}
 }

@@ -25,9 +25,6 @@ var colours = map[measure.Policy]color.Color{
 	measure.PolicyFIFO:     color.RGBA{0, 158, 115, 255},
 }
 
-// room is kept behind names, for fonts that are wider than ours.
-const room = "    "
-
 var (
 	black = color.RGBA{30, 30, 30, 255}
 	pale  = color.RGBA{225, 225, 225, 255}
@@ -36,8 +33,8 @@ var (
 )
 
 // panels draws the slots over time for each limit, the waits, and with several
-// limits the makespan against them.
-func panels(results []Result) ([][]*plot.Plot, error) {
+// limits the makespan against them; growing: each limit has its own network.
+func panels(results []Result, growing bool) ([][]*plot.Plot, error) {
 	var rows [][]*plot.Plot
 	limits := valuesOf(results, func(r Result) int { return r.Limit })
 	seed := results[0].Seed
@@ -54,7 +51,7 @@ func panels(results []Result) ([][]*plot.Plot, error) {
 	if err != nil {
 		return nil, err
 	}
-	errors, err := waitBars(fmt.Sprintf("Mean wait by errors, limit %d", limits[0]), "errors of the host so far", first,
+	errors, err := waitBars(fmt.Sprintf("Mean wait by errors, limit %d", limits[0]), "errors of the host so far: hosts gather errors\nlate in a storm, when the queue is shorter", first,
 		func(w waited) int { return w.errors })
 	if err != nil {
 		return nil, err
@@ -65,6 +62,9 @@ func panels(results []Result) ([][]*plot.Plot, error) {
 		if err != nil {
 			return nil, err
 		}
+		if growing {
+			p.Title.Text += "\n" + ownNetwork
+		}
 		rows = append(rows, []*plot.Plot{p})
 	}
 	return rows, nil
@@ -72,7 +72,7 @@ func panels(results []Result) ([][]*plot.Plot, error) {
 
 // overTime draws what worked and what was occupied.
 func overTime(limit int, results []Result) (*plot.Plot, error) {
-	p := newPlot(fmt.Sprintf("Slots in use over time, limit %d (%d hosts, via %s)", limit, results[0].Hosts, results[0].Via), "hours since the begin of the storm", "hosts")
+	p := newPlot(fmt.Sprintf("Slots in use over time, limit %d, seed %d (%d hosts, via %s)", limit, results[0].Seed, results[0].Hosts, results[0].Via), "hours since the begin of the storm", "hosts")
 	end, high := 0.0, float64(limit)
 	for _, r := range results {
 		if s := r.trace.series; len(s) > 0 {
@@ -162,7 +162,7 @@ func addLine(p *plot.Plot, at plotter.XYs, c color.Color, dashes []vg.Length, na
 	}
 	l.Color, l.Width, l.Dashes = c, vg.Points(1.3), dashes
 	p.Add(l)
-	p.Legend.Add(name+room, l)
+	p.Legend.Add(name, l)
 	return nil
 }
 
@@ -211,7 +211,7 @@ func waitBars(title, x string, results []Result, group func(waited) int) (*plot.
 		bars.Color, bars.LineStyle.Width = colours[policy], 0
 		bars.Offset = wide * vg.Length(float64(i)-float64(len(policies)-1)/2)
 		p.Add(bars)
-		p.Legend.Add(string(policy)+room, bars)
+		p.Legend.Add(string(policy), bars)
 	}
 	names := make([]string, len(groups))
 	for i, k := range groups {
@@ -225,7 +225,7 @@ func waitBars(title, x string, results []Result, group func(waited) int) (*plot.
 // makespans draws the time until the last host was through against the limit: the
 // mean of all seeds.
 func makespans(results []Result) (*plot.Plot, error) {
-	p := newPlot("Makespan against limit", "limit", "hours until all hosts are through")
+	p := newPlot("Makespan against limit", "limit", "hours until all are through")
 	var missing []string // points of storms that did not end
 	for _, policy := range valuesOf(results, func(r Result) measure.Policy { return r.Policy }) {
 		own := filter(results, func(r Result) bool { return r.Policy == policy })
@@ -253,7 +253,7 @@ func makespans(results []Result) (*plot.Plot, error) {
 		}
 		line.Color, line.Width, points.Color = colours[policy], vg.Points(1.5), colours[policy]
 		p.Add(line, points)
-		p.Legend.Add(string(policy)+room, line, points)
+		p.Legend.Add(string(policy), line, points)
 	}
 	if len(missing) > 0 {
 		p.Title.Text += "\nnot finished, left out: " + shortList(missing)

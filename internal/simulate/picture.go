@@ -25,60 +25,69 @@ const (
 	pngDPI      = 110
 )
 
-// writePicture draws the results into a file of the kind that its name says.
-func writePicture(path string, results []Result) error {
-	rows, err := panels(results)
+// picture is what is drawn: panels below some lines that say what was played.
+type picture struct {
+	head []string // wrapped
+	rows [][]*plot.Plot
+}
+
+// writePicture draws the results into the file g.Plot, of the kind that its name
+// says.
+func (g *Grid) writePicture(version string, results []Result) error {
+	rows, err := panels(results, g.growing())
 	if err != nil {
 		return err
 	}
+	p := picture{wrapped(g.heading(version, results)), rows}
 	var text []byte
-	switch filepath.Ext(path) {
+	switch filepath.Ext(g.Plot) {
 	case ".png":
-		text, err = asPNG(rows)
+		text, err = p.png()
 	case ".svg":
-		text, err = asSVG(rows)
+		text, err = p.svg()
 	default:
-		text, err = asHTML(rows, results)
+		text, err = p.html(results)
 	}
 	if err != nil {
 		return err
 	}
-	return os.WriteFile(path, text, 0o644) //nolint:gosec // a picture is there to be shown
+	return os.WriteFile(g.Plot, text, 0o644) //nolint:gosec // a picture is there to be shown
 }
 
-// size of a picture with so many rows of panels.
-func size(rows [][]*plot.Plot) (w, h vg.Length) {
-	return panelWidth, vg.Length(len(rows)) * panelHeight
+func (p *picture) size() (w, h vg.Length) {
+	return panelWidth, headHeight(p.head) + vg.Length(len(p.rows))*panelHeight
 }
 
-// drawOn draws rows of panels, each row from the left to the right.
-func drawOn(c vg.CanvasSizer, rows [][]*plot.Plot) {
+// drawOn draws the lines and below them rows of panels, each row from the left to
+// the right.
+func (p *picture) drawOn(c vg.CanvasSizer) {
 	whole := draw.New(c)
+	drawHead(whole, p.head)
 	height := whole.Max.Y - whole.Min.Y
-	for i, row := range rows {
-		top := whole.Max.Y - vg.Length(i)*panelHeight
+	for i, row := range p.rows {
+		top := whole.Max.Y - headHeight(p.head) - vg.Length(i)*panelHeight
 		width := (whole.Max.X - whole.Min.X) / vg.Length(len(row))
-		for j, p := range row {
+		for j, panel := range row {
 			left := whole.Min.X + vg.Length(j)*width
-			p.Draw(draw.Crop(whole,
+			panel.Draw(draw.Crop(whole,
 				left-whole.Min.X+margin, left+width-whole.Max.X-margin,
 				top-panelHeight+margin-whole.Min.Y, top-margin-(whole.Min.Y+height)))
 		}
 	}
 }
 
-func asPNG(rows [][]*plot.Plot) ([]byte, error) {
-	w, h := size(rows)
+func (p *picture) png() ([]byte, error) {
+	w, h := p.size()
 	c := vgimg.NewWith(vgimg.UseWH(w, h), vgimg.UseDPI(pngDPI))
-	drawOn(c, rows)
+	p.drawOn(c)
 	var out bytes.Buffer
 	_, err := vgimg.PngCanvas{Canvas: c}.WriteTo(&out)
 	return out.Bytes(), err
 }
 
-func asSVG(rows [][]*plot.Plot) ([]byte, error) {
-	c := vgsvg.New(size(rows))
-	drawOn(c, rows)
+func (p *picture) svg() ([]byte, error) {
+	c := vgsvg.New(p.size())
+	p.drawOn(c)
 	var out bytes.Buffer
 	if _, err := c.WriteTo(&out); err != nil {
 		return nil, err
@@ -109,9 +118,9 @@ td:first-child, th:first-child { text-align: left }
 </html>
 `))
 
-// asHTML is one page that needs nothing else.
-func asHTML(panels [][]*plot.Plot, results []Result) ([]byte, error) {
-	svg, err := asSVG(panels)
+// html is one page that needs nothing else.
+func (p *picture) html(results []Result) ([]byte, error) {
+	svg, err := p.svg()
 	if err != nil {
 		return nil, err
 	}
@@ -152,6 +161,9 @@ func newPlot(title, x, y string) *plot.Plot {
 		f.Typeface, f.Variant = sans.Typeface, sans.Variant
 	}
 	p.Title.TextStyle.Font.Size, p.Title.Padding = 13, 6
+	// To the left of its names, so that a font that is wider than ours does not
+	// touch the lines.
+	p.Legend.Left, p.Legend.XOffs = true, 6
 	p.Legend.Top, p.Legend.ThumbnailWidth, p.Legend.Padding = true, 18, 2
 	p.Legend.TextStyle.Font.Size = 10
 	grid := plotter.NewGrid()

@@ -16,8 +16,9 @@ import (
 // Stderr.
 type Output struct {
 	Stdout, Stderr io.Writer
-	Terminal       bool // Stderr is one: progress is a bar there
-	JSON           bool // one JSON object a line, instead of a table
+	Terminal       bool   // Stderr is one: progress is a bar there
+	Version        string // of the program, for the picture
+	JSON           bool   // one JSON object a line, instead of a table
 }
 
 // Run plays all storms and prints what they came to; the grid must be valid. What
@@ -69,7 +70,7 @@ func (g *Grid) Run(ctx context.Context, out Output) ([]Result, error) {
 		return results, fmt.Errorf("interrupted: %d of %d storms did not end and are left out", left, len(storms))
 	}
 	if g.Plot != "" {
-		if err := writePicture(g.Plot, results); err != nil {
+		if err := g.writePicture(out.Version, results); err != nil {
 			return results, fmt.Errorf("--plot %s: %w", g.Plot, err)
 		}
 	}
