@@ -25,7 +25,7 @@ done
 IRONIC_ENDPOINT="http://$ironic/v1/" "$BINARY" serve \
   --health-listen-address 127.0.0.1:9441 --metrics-listen-address 127.0.0.1:8444 &
 throttle=$!
-echo "Ironic (fake): http://$ironic/v1   throttle: http://127.0.0.1:8087/v1/status   Ctrl-C ends both" >&2
+echo "Ironic (fake): http://$ironic/v1   throttle: http://127.0.0.1:8087/ (page, /v1/status, /v1/queue)   Ctrl-C ends both" >&2
 while kill -0 "$fake" 2>/dev/null && kill -0 "$throttle" 2>/dev/null; do
   sleep 0.5
 done
