@@ -110,7 +110,13 @@ func (g *Grid) Validate() error {
 	if err := g.plotError(); err != nil {
 		errs = append(errs, err)
 	}
-	seen := map[string]bool{} // what is wrong with all storms is said once
+	return errors.Join(g.stormFaults(errs)...)
+}
+
+// stormFaults adds to errs what is wrong with storms: what is wrong with all of
+// them once.
+func (g *Grid) stormFaults(errs []error) []error {
+	seen := map[string]bool{}
 	for _, err := range errs {
 		seen[err.Error()] = true
 	}
@@ -123,11 +129,11 @@ func (g *Grid) Validate() error {
 		for line := range strings.SplitSeq(err.Error(), "\n") {
 			if !seen[line] {
 				seen[line] = true
-				bad("%s", line)
+				errs = append(errs, errors.New(line))
 			}
 		}
 	}
-	return errors.Join(errs...)
+	return errs
 }
 
 // given tells whether a flag is on the command line.

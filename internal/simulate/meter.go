@@ -192,20 +192,12 @@ func (m *meter) sample() {
 func (m *meter) result(why string) Result {
 	s := m.s
 	truth := s.world.Truth(s.clock)
-	r := Result{Seed: s.opt.Seed, Finished: s.done == s.present, healthy: true, Summary: measure.Summary{
+	r := Result{Seed: s.opt.Seed, Summary: measure.Summary{
 		Policy: s.opt.Policy, Via: s.opt.Via, Hosts: s.present, Limit: s.opt.Limit, Why: why,
 		PeakWorking: truth.PeakWorking, OverLimitSeconds: measure.Round(truth.OverLimit.Seconds()),
 		Asks: s.requests.asks, IronicRequests: s.requests.all, IronicListRequests: s.requests.lists,
 	}}
-	for i := range s.hosts {
-		switch h := &s.hosts[i]; {
-		case h.phase == provisioned:
-			r.Provisioned++
-		case h.gaveUp && !(h.broken && s.opt.BrokenAbsent):
-			r.Failed++
-		}
-		r.healthy = r.healthy && (s.hosts[i].broken || s.hosts[i].through())
-	}
+	m.count(&r)
 	end := s.now
 	if r.Finished {
 		end = m.ended
@@ -242,4 +234,19 @@ func (m *meter) result(why string) Result {
 	r.played = time.Duration(s.now - m.begun)
 	r.trace = trace{begun: m.begun, series: m.series, waits: m.waits}
 	return r
+}
+
+// count counts the hosts that are through.
+func (m *meter) count(r *Result) {
+	s := m.s
+	r.Finished, r.healthy = s.done == s.present, true
+	for i := range s.hosts {
+		switch h := &s.hosts[i]; {
+		case h.phase == provisioned:
+			r.Provisioned++
+		case h.gaveUp && !(h.broken && s.opt.BrokenAbsent):
+			r.Failed++
+		}
+		r.healthy = r.healthy && (s.hosts[i].broken || s.hosts[i].through())
+	}
 }

@@ -21,13 +21,18 @@ type Output struct {
 	JSON           bool   // one JSON object a line, instead of a table
 }
 
+// say prints notes for whoever started the comparison.
+func (o *Output) say(notes []string) {
+	for _, note := range notes {
+		fmt.Fprintln(o.Stderr, note)
+	}
+}
+
 // Run plays all storms and prints what they came to; the grid must be valid. What
 // is printed depends on the options alone. A ctx that ends early ends it with an
 // error, after what the storms that had ended came to.
 func (g *Grid) Run(ctx context.Context, out Output) ([]Result, error) {
-	for _, note := range g.before() {
-		fmt.Fprintln(out.Stderr, note)
-	}
+	out.say(g.before())
 	storms := g.Storms()
 	var through atomic.Int64
 	bar := newProgress(out, storms, &through)
@@ -58,9 +63,7 @@ func (g *Grid) Run(ctx context.Context, out Output) ([]Result, error) {
 			fmt.Fprintf(out.Stderr, "%s, limit %d, seed %d: not finished: %s\n", r.Policy, r.Limit, r.Seed, why)
 		}
 	}
-	for _, note := range g.after(results) {
-		fmt.Fprintln(out.Stderr, note)
-	}
+	out.say(g.after(results))
 	if !out.JSON && len(results) > 0 {
 		if err := WriteTable(out.Stdout, results); err != nil {
 			return results, err

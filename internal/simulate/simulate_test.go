@@ -187,7 +187,7 @@ func TestF4_KnownBrokenHostsAreHeldBack(t *testing.T) {
 		o.Hosts, o.Limit, o.Tenants, o.Failing, o.FailTries, o.ErrorsKnown = 80, 8, 1, 0.5, 9, 3
 		o.Via, o.ErrorsUntold, o.BootCapacity = c.via, c.untold, NoBootLimit
 		o.Work = fakeironic.Span{Min: 10 * time.Minute, Max: 12 * time.Minute}
-		o.Duration = 75 * time.Minute
+		o.Duration = time.Hour
 		_, r := play(t, o)
 		if above := r.FailingPeakCrowded > 2; above != c.above {
 			t.Errorf("by %s, untold %v: %d failing hosts at once with healthy ones waiting", c.via, c.untold, r.FailingPeakCrowded)

