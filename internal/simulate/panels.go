@@ -1,13 +1,11 @@
 package simulate
 
 import (
-	"cmp"
 	"fmt"
 	"image/color"
 	"math"
 	"slices"
 	"strconv"
-	"strings"
 	"time"
 
 	"gonum.org/v1/plot"
@@ -85,21 +83,24 @@ func overTime(limit int, results []Result) (*plot.Plot, error) {
 		y = logarithmic
 		p.Y.Tick.Marker, p.Y.Label.Text = plot.TickerFunc(decades), "hosts (logarithmic)"
 	}
+	names := []string{fmt.Sprintf("limit %d", limit)}
 	for _, r := range results {
+		names = append(names, string(r.Policy)+": really working")
 		truth, taken := r.trace.lines(end, y)
 		if err := addLine(p, truth, colours[r.Policy], nil, string(r.Policy)+": really working"); err != nil {
 			return nil, err
 		}
 		if r.Policy == measure.PolicyThrottle || r.Policy == measure.PolicyFIFO {
+			names = append(names, string(r.Policy)+": occupied")
 			if err := addLine(p, taken, colours[r.Policy], dots, string(r.Policy)+": occupied"); err != nil {
 				return nil, err
 			}
 		}
 	}
 	at := y(float64(limit))
-	err := addLine(p, plotter.XYs{{X: 0, Y: at}, {X: end, Y: at}}, black, dash, fmt.Sprintf("limit %d", limit))
+	err := addLine(p, plotter.XYs{{X: 0, Y: at}, {X: end, Y: at}}, black, dash, names[0])
 	p.X.Min, p.X.Max = 0, max(end, 0.01)
-	p.Y.Min, p.Y.Max = y(0), y(0)+(y(high)-y(0))*1.4 // room for the legend
+	p.Y.Min, p.Y.Max = y(0), y(0)+(y(high)-y(0))*placeLegend(p, panelWidth, names)
 	return p, err
 }
 
@@ -218,58 +219,16 @@ func waitBars(title, x string, results []Result, group func(waited) int) (*plot.
 		names[i] = fmt.Sprint(k)
 	}
 	p.NominalX(names...)
-	p.Y.Max *= 1.35
+	p.Y.Max *= placeLegend(p, half, texts(policies))
 	return p, nil
 }
 
-// makespans draws the time until the last host was through against the limit: the
-// mean of all seeds.
-func makespans(results []Result) (*plot.Plot, error) {
-	p := newPlot("Makespan against limit", "limit", "hours until all are through")
-	var missing []string // points of storms that did not end
-	for _, policy := range valuesOf(results, func(r Result) measure.Policy { return r.Policy }) {
-		own := filter(results, func(r Result) bool { return r.Policy == policy })
-		var at plotter.XYs
-		for _, limit := range valuesOf(own, func(r Result) int { return r.Limit }) {
-			if slices.ContainsFunc(own, func(r Result) bool { return r.Limit == limit && !r.Finished }) {
-				missing = append(missing, fmt.Sprintf("%s %d", policy, limit))
-				continue
-			}
-			sum, n := 0.0, 0.0
-			for _, r := range own {
-				if r.Limit == limit {
-					sum, n = sum+r.MakespanSeconds/3600, n+1
-				}
-			}
-			at = append(at, plotter.XY{X: float64(limit), Y: sum / n})
-		}
-		if len(at) == 0 {
-			continue
-		}
-		slices.SortFunc(at, func(a, b plotter.XY) int { return cmp.Compare(a.X, b.X) })
-		line, points, err := plotter.NewLinePoints(at)
-		if err != nil {
-			return nil, err
-		}
-		line.Color, line.Width, points.Color = colours[policy], vg.Points(1.5), colours[policy]
-		p.Add(line, points)
-		p.Legend.Add(string(policy), line, points)
+func texts(policies []measure.Policy) []string {
+	out := make([]string, len(policies))
+	for i, p := range policies {
+		out[i] = string(p)
 	}
-	if len(missing) > 0 {
-		p.Title.Text += "\nnot finished, left out: " + shortList(missing)
-	}
-	p.Y.Min = 0
-	p.Y.Max *= 1.2
-	return p, nil
-}
-
-// shortList names the first of all, and how many more there are.
-func shortList(all []string) string {
-	const shown = 6
-	if len(all) <= shown {
-		return strings.Join(all, ", ")
-	}
-	return fmt.Sprintf("%s and %d more", strings.Join(all[:shown], ", "), len(all)-shown)
+	return out
 }
 
 // valuesOf lists what occurs, in the order of its first occurrence.

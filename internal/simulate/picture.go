@@ -161,10 +161,7 @@ func newPlot(title, x, y string) *plot.Plot {
 		f.Typeface, f.Variant = sans.Typeface, sans.Variant
 	}
 	p.Title.TextStyle.Font.Size, p.Title.Padding = 13, 6
-	// To the left of its names, so that a font that is wider than ours does not
-	// touch the lines.
-	p.Legend.Left, p.Legend.XOffs = true, 6
-	p.Legend.Top, p.Legend.ThumbnailWidth, p.Legend.Padding = true, 18, 2
+	p.Legend.Left, p.Legend.Top, p.Legend.ThumbnailWidth, p.Legend.Padding = true, true, legendThumb, 2
 	p.Legend.TextStyle.Font.Size = 10
 	grid := plotter.NewGrid()
 	grid.Vertical.Color, grid.Horizontal.Color = pale, pale
