@@ -42,6 +42,7 @@ func (l *loader) fault(f *Fault) {
 func (l *loader) gather(src Sources) {
 	flags := fromFlags(l.rows, src.Flags)
 	env, faults := fromEnviron(l.rows, src.Environ)
+	l.warnings = append(l.warnings, unprefixed(l.rows, src.Environ)...)
 	l.faults = append(l.faults, faults...)
 
 	layers := []layer{env, flags}

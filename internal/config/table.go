@@ -47,6 +47,7 @@ type setting struct {
 	hot     bool   // a reload of the file changes it
 	lenient bool   // as BMO reads it: what cannot be read is a warning, not a fault
 	noFile  bool   // cannot stand in the file
+	ours    bool   // nobody else has a variable of that name: without the prefix it is a mistake
 	pairs   string // an example, where the value is name=number pairs and a table in the file
 }
 

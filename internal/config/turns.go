@@ -13,7 +13,7 @@ func turnRows() []setting {
 	duration := func(field func(*Config) *time.Duration, min time.Duration) func(*Config) value {
 		return func(c *Config) value { return durationValue{p: field(c), min: min, max: time.Hour} }
 	}
-	return []setting{
+	rows := []setting{
 		{
 			name: "CALL_AHEAD", def: autoWord, hot: true, help: "hosts called beyond the free slots, so that a slot is taken soon; auto follows how often hosts ask",
 			value: auto(func(c *Config) *int { return &c.Turns.Ahead }, 0, 4096),
@@ -23,7 +23,7 @@ func turnRows() []setting {
 			value: auto(func(c *Config) *int { return &c.Turns.Overtake }, 1, 1_000_000),
 		},
 		{
-			name: "REDEEM_AFTER", def: "2s", hot: true, help: "slots idle for this long go to whoever of a called tenant asks",
+			name: "REDEEM_AFTER", def: "2s", hot: true, help: "slots idle for this long go to whoever of a called tenant asks; less where slots are held for under 20 minutes",
 			value: duration(func(c *Config) *time.Duration { return &c.Turns.RedeemAfter }, time.Millisecond),
 		},
 		{
@@ -47,6 +47,10 @@ func turnRows() []setting {
 			value: func(c *Config) value { return weightsValue{&c.Turns.Weights} },
 		},
 	}
+	for i := range rows {
+		rows[i].ours = true
+	}
+	return rows
 }
 
 // failingCap is what t.FailingCap comes to with limit slots.

@@ -24,8 +24,11 @@ func (v weightsValue) set(text string) error {
 	for pair := range strings.SplitSeq(text, ",") {
 		name, number, found := strings.Cut(pair, "=")
 		name, number = strings.TrimSpace(name), strings.TrimSpace(number)
-		if !found || !namespaceName.MatchString(name) {
+		switch {
+		case !found:
 			return must(v)
+		case !namespaceName.MatchString(name):
+			return ruleError(fmt.Sprintf("must name Kubernetes namespaces (a-z, 0-9 and -), %s is none", quote(name)))
 		}
 		w, ok := weight(number)
 		if !ok {
