@@ -192,7 +192,7 @@ func (s *refScheduler) redeemable(free int, h *refHost) *refHost {
 		since = s.lastGrant
 	}
 	idle := s.now.Sub(since)
-	after := s.cfg.RedeemAfter * time.Duration(min(s.mean, 20*time.Minute)/time.Millisecond) / (20 * 60 * 1000)
+	after := s.cfg.RedeemAfter * (min(s.mean, 20*time.Minute) / time.Millisecond) / (20 * 60 * 1000)
 	after = max(after, time.Millisecond)
 	if free <= s.dueBefore(math.MaxInt64) || idle < after || h.early {
 		return nil
