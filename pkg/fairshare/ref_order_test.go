@@ -192,7 +192,8 @@ func (s *refScheduler) redeemable(free int, h *refHost) *refHost {
 		since = s.lastGrant
 	}
 	idle := s.now.Sub(since)
-	after := s.cfg.RedeemAfter * (min(s.mean, 20*time.Minute) / time.Millisecond) / (20 * 60 * 1000)
+	part := min(s.mean, 20*time.Minute).Milliseconds()
+	after := time.Duration(s.cfg.RedeemAfter.Nanoseconds() * part / (20 * 60 * 1000))
 	after = max(after, time.Millisecond)
 	if free <= s.dueBefore(math.MaxInt64) || idle < after || h.early {
 		return nil
