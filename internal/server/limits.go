@@ -8,8 +8,8 @@ const (
 	maxHeaderBytes = 16 << 10
 
 	// Hosts that GET /v1/queue shows of each pool, unless told, and at most.
-	queueRows    = 1000
-	maxQueueRows = 100_000
+	queueRows    = 100
+	maxQueueRows = 1000 // decisions wait while a queue is walked
 
 	readHeaderTimeout = 5 * time.Second
 	readTimeout       = 10 * time.Second

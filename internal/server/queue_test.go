@@ -19,13 +19,13 @@ func TestQueueIsTheDeciders(t *testing.T) {
 		limit int
 		want  api.Queue
 	}{
-		{"", 1000, whole},
-		{"?", 1000, whole},
+		{"", 100, whole},
+		{"?", 100, whole},
 		{"?limit=20", 20, whole},
 		{"?limit=0", 0, whole},
-		{"?limit=100000", 100000, whole},
-		{"?pool=", 1000, total},
-		{"?pool=rack1", 1000, rack},
+		{"?limit=1000", 1000, whole},
+		{"?pool=", 100, total},
+		{"?pool=rack1", 100, rack},
 		{"?limit=7&pool=Rack1", 7, rack},
 	} {
 		f := seen()
@@ -41,12 +41,12 @@ func TestQueueIsTheDeciders(t *testing.T) {
 
 func TestQueueRefusesWhatItCannotRead(t *testing.T) {
 	for _, row := range []struct{ query, field, words string }{
-		{"limit=-1", "limit", `limit: "-1" is not a whole number 0..100000`},
-		{"limit=100001", "limit", "0..100000"},
-		{"limit=", "limit", "0..100000"},
+		{"limit=-1", "limit", `limit: "-1" is not a whole number 0..1000`},
+		{"limit=1001", "limit", "0..1000"},
+		{"limit=", "limit", "0..1000"},
 		{"limit=x", "limit", `"x"`},
-		{"limit=1.5", "limit", "0..100000"},
-		{"limit=99999999999999999999", "limit", "0..100000"},
+		{"limit=1.5", "limit", "0..1000"},
+		{"limit=99999999999999999999", "limit", "0..1000"},
 		{"limit=" + strings.Repeat("9", 1000), "limit", "..."},
 		{"limit=%ff", "limit", `"?"`},
 		{"limit=1&limit=1", "limit", "is given twice"},

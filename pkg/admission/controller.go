@@ -46,7 +46,10 @@ func New(cfg Config, now time.Time) (*Controller, error) {
 		ledger: ledger, lines: map[slots.Pool]*line{}, names: tenantNames{},
 		asks: tally{}, refusals: tally{},
 	}
-	return c, c.setLines(cfg.Turns)
+	if err := c.setLines(cfg.Turns); err != nil {
+		return nil, err
+	}
+	return c, nil
 }
 
 // Reconfigure changes the limits and the fair turn while running: all, or nothing

@@ -151,7 +151,7 @@ func (c *Client) Slots(ctx context.Context) (SlotsView, error) {
 }
 
 // Queue returns who waits, in the order of the queue: at most limit hosts of each
-// pool, 0..100000. Errors are as in IsReady.
+// pool, 0..1000. Errors are as in IsReady.
 func (c *Client) Queue(ctx context.Context, limit int) (Queue, error) {
 	var q Queue
 	if err := c.call(ctx, http.MethodGet, "/v1/queue?limit="+strconv.Itoa(limit), nil, maxStatus, &q); err != nil {

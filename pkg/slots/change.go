@@ -36,7 +36,7 @@ type End int
 
 // The ends.
 const (
-	EndFinished  End = iota // the work is over, or does not count any more
+	EndFinished  End = iota // the work is over, or the node is gone
 	EndUnused               // the lease was never used (LH-12)
 	EndRefused              // Ironic refused the PUT that it was made for (GW-5)
 	EndUncounted            // none: it is held, but does not count any more (LH-22, LH-33)
