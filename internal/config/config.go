@@ -10,13 +10,14 @@ type Config struct {
 	FileSum        string // SHA-256 of its content as it was read, hexadecimal; "" without one
 	BMOConcurrency int    // only compared with the limit (LH-20); 0 = unknown
 
-	Limits Limits
-	View   View
-	Leases Leases
-	Turns  Turns
-	Ironic Ironic
-	Listen Listen
-	Log    Log
+	Limits  Limits
+	View    View
+	Leases  Leases
+	Turns   Turns
+	Ironic  Ironic
+	Listen  Listen
+	Gateway Gateway
+	Log     Log
 }
 
 // Mode says what happens with a no.

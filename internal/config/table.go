@@ -90,6 +90,7 @@ func table() []setting {
 	rows = append(rows, timeRows()...)
 	rows = append(rows, turnRows()...)
 	rows = append(rows, listenRows()...)
+	rows = append(rows, gatewayRows()...)
 	return append(rows, ironicRows()...)
 }
 

@@ -196,6 +196,17 @@ func (v addressValue) String() string { return *v.p }
 func (v addressValue) kind() string   { return "address" }
 func (v addressValue) rule() string   { return "host:port, such as 127.0.0.1:8087 or :8444" }
 
+// optionalAddress is an address, or "" for no listener.
+type optionalAddress struct{ addressValue }
+
+func (v optionalAddress) set(text string) error {
+	if strings.TrimSpace(text) == "" {
+		*v.p = ""
+		return nil
+	}
+	return v.addressValue.set(text)
+}
+
 // endpointValue is an http or https URL; its String hides the credentials.
 type endpointValue struct{ p *string }
 

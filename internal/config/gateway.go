@@ -1,0 +1,78 @@
+package config
+
+import "time"
+
+// Names of the gateway's settings that more than their row speaks of.
+const (
+	nameGateway        = "GATEWAY_LISTEN_ADDRESS"
+	nameGatewayCert    = "GATEWAY_TLS_CERT_FILE"
+	nameGatewayKey     = "GATEWAY_TLS_KEY_FILE"
+	nameGatewayCA      = "GATEWAY_CLIENT_CA_FILE"
+	nameGatewayMaxBody = "GATEWAY_MAX_BODY"
+	nameGatewaySpool   = "GATEWAY_SPOOL_LIMIT"
+)
+
+// Gateway says how the proxy in front of Ironic is served (CONTRACT 2.6). Without
+// Listen there is none and the rest means nothing.
+type Gateway struct {
+	Listen string // host:port; "" = no gateway
+	// CertFile and KeyFile hold our own certificate in PEM form; both or none.
+	CertFile, KeyFile string
+	ClientCAFile      string        // clients must show a certificate signed by one of these; needs CertFile
+	Timeout           time.Duration // of one request, from its first byte to the last of its answer
+	MaxBody           int64         // bytes of the body of a gated request (GW-8)
+	SpoolDir          string        // where large bodies wait; "" = the system's place for temporary files
+	SpoolLimit        int64         // bytes of all large bodies together, at least MaxBody
+	ForwardedHeaders  bool          // add X-Forwarded-* (GW-1)
+}
+
+// gatewayRows serve the proxy in front of Ironic (CONTRACT 2.6).
+func gatewayRows() []setting {
+	path := func(field func(*Config) *string) func(*Config) value {
+		return func(c *Config) value { return pathValue{field(c)} }
+	}
+	rows := []setting{
+		{
+			name: nameGateway, help: "gateway: the proxy in front of Ironic, usually at 127.0.0.1:6390; there is none without it",
+			value: func(c *Config) value { return optionalAddress{addressValue{&c.Gateway.Listen}} },
+		},
+		{
+			name: nameGatewayCert, help: "certificate of the gateway (PEM); without it the gateway speaks plain HTTP",
+			value: path(func(c *Config) *string { return &c.Gateway.CertFile }),
+		},
+		{
+			name: nameGatewayKey, help: "key of the gateway's certificate (PEM)",
+			value: path(func(c *Config) *string { return &c.Gateway.KeyFile }),
+		},
+		{
+			name: nameGatewayCA, help: "CAs (PEM): whoever asks the gateway must show a certificate of one of them",
+			value: path(func(c *Config) *string { return &c.Gateway.ClientCAFile }),
+		},
+		{
+			name: "GATEWAY_TIMEOUT", def: "2m", help: "time-out of one request through the gateway, from its first byte to the last of its answer",
+			value: func(c *Config) value {
+				return durationValue{p: &c.Gateway.Timeout, min: time.Second, max: time.Hour}
+			},
+		},
+		{
+			name: nameGatewayMaxBody, def: "64MiB", help: "largest body of a request that the gateway has to read: one that starts work on a host",
+			value: func(c *Config) value { return sizeValue{&c.Gateway.MaxBody, kib, gib} },
+		},
+		{
+			name: "GATEWAY_SPOOL_DIR", help: "directory where large bodies wait; unset = the system's place for temporary files",
+			value: path(func(c *Config) *string { return &c.Gateway.SpoolDir }),
+		},
+		{
+			name: nameGatewaySpool, def: "1GiB", help: "most that all large bodies take together; at least GATEWAY_MAX_BODY",
+			value: func(c *Config) value { return sizeValue{&c.Gateway.SpoolLimit, mib, tib} },
+		},
+		{
+			name: "GATEWAY_FORWARDED_HEADERS", def: "false", help: "the gateway tells Ironic in X-Forwarded-* who asked",
+			value: func(c *Config) value { return boolValue{&c.Gateway.ForwardedHeaders} },
+		},
+	}
+	for i := range rows {
+		rows[i].ours = true
+	}
+	return rows
+}
