@@ -281,6 +281,7 @@ func TestUnknownEnvironment(t *testing.T) {
 		{"IRONIC_THROTTLE_PORT=tcp://10.0.0.1:8087", ""},
 		{"IRONIC_THROTTLE_PORT_8087_TCP_ADDR=10.0.0.1", ""},
 		{"IRONIC_THROTTLE_METRICS_PORT_8444_TCP=tcp://10.0.0.1:8444", ""},
+		{"IRONIC_THROTTLE_GATEWAY_PORT=tcp://10.0.0.1:6390", ""},
 	} {
 		_, _, err := load(t, row.entry)
 		got := strings.Join(faults(err), "\n")

@@ -27,6 +27,7 @@ func (l *loader) checkRules() {
 	}
 	l.checkLimits()
 	l.checkListeners()
+	l.checkGateway()
 }
 
 // checkLimits holds every part of the limit within it.
@@ -69,9 +70,10 @@ func (l *loader) checkListeners() {
 		{nameListen, l.config.Listen.API},
 		{nameHealth, l.config.Listen.Health},
 		{nameMetrics, l.config.Listen.Metrics},
+		{nameGateway, l.config.Gateway.Listen},
 	} {
-		if strings.HasSuffix(at.address, ":0") {
-			continue // any free port
+		if at.address == "" || strings.HasSuffix(at.address, ":0") {
+			continue // none, or any free port
 		}
 		if other, ok := taken[at.address]; ok && l.sound(at.name, other) {
 			l.between(at.name, at.address, fmt.Sprintf("must differ from %s (%s)", other, l.source(other)))

@@ -52,11 +52,11 @@ func parseSize(text string) (n int64, ok bool) {
 			break
 		}
 	}
-	if strings.HasPrefix(text, "+") {
-		return 0, false
+	if strings.Trim(text, "0123456789") != "" {
+		return 0, false // ParseInt would take a sign
 	}
 	n, err := strconv.ParseInt(text, 10, 64)
-	if err != nil || n < 0 || n > math.MaxInt64/factor {
+	if err != nil || n > math.MaxInt64/factor {
 		return 0, false
 	}
 	return n * factor, true

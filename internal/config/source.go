@@ -16,6 +16,9 @@ type Sources struct {
 	Environ []string
 	// ReadFile reads the config file; nil reads from disk, at most 1 MiB.
 	ReadFile func(path string) ([]byte, error)
+	// Exists tells whether something lies at the path of a setting, which decides
+	// about a warning; nil looks on disk.
+	Exists func(path string) bool
 }
 
 // given is a value as somebody gave it.

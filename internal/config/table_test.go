@@ -126,6 +126,8 @@ func FuzzEnvironment(f *testing.F) {
 	f.Add("IRONIC_THROTTLE_LINGERR", "45s")
 	f.Add("IRONIC_THROTTLE_TENANT_WEIGHTS", "prod=3,dev=0.5")
 	f.Add("IRONIC_THROTTLE_FAILING_CAP", "auto")
+	f.Add("IRONIC_THROTTLE_GATEWAY_LISTEN_ADDRESS", "localhost:6385")
+	f.Add("IRONIC_THROTTLE_GATEWAY_MAX_BODY", "1GiB")
 	f.Fuzz(func(t *testing.T, name, text string) {
 		c, _, err := Load(Sources{Environ: []string{name + "=" + text, endpoint}, ReadFile: files})
 		holds(t, c, err)
@@ -162,6 +164,10 @@ func holds(t *testing.T, c Config, err error) {
 	}
 	if turns.Ahead < Auto || turns.Overtake < Auto || turns.Overtake == 0 || turns.RedeemAfter <= 0 || turns.ClaimWindow < 10*time.Second || turns.FailingThreshold < 1 {
 		t.Errorf("turns %+v", turns)
+	}
+	if g := c.Gateway; g.Timeout < time.Second || g.MaxBody < kib || g.MaxBody > gib || g.SpoolLimit < mib ||
+		g.Listen != "" && (g.SpoolLimit < g.MaxBody || (g.CertFile == "") != (g.KeyFile == "") || g.ClientCAFile != "" && g.CertFile == "") {
+		t.Errorf("gateway %+v", g)
 	}
 	for name, w := range turns.Weights {
 		if !(w >= 0.01 && w <= 100) || name == "" {

@@ -1,0 +1,244 @@
+package config
+
+import (
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// gateway is a variable of the gateway.
+func gateway(name, text string) string { return envPrefix + "GATEWAY_" + name + "=" + text }
+
+func TestGatewayDefaults(t *testing.T) {
+	c, warnings, err := load(t, gateway("LISTEN_ADDRESS", ""))
+	want := Gateway{Timeout: 2 * time.Minute, MaxBody: 64 << 20, SpoolLimit: 1 << 30}
+	if diff := cmp.Diff(want, c.Gateway); diff != "" || err != nil || warnings != nil {
+		t.Errorf("error %v, warnings %q (-want +got):\n%s", err, warnings, diff)
+	}
+}
+
+// An empty flag takes back what the environment or the file says.
+func TestGatewayIsTurnedOffByAnEmptyFlag(t *testing.T) {
+	c, warnings, err := Load(Sources{
+		Flags:   parsed(t, "--gateway-listen-address="),
+		Environ: []string{endpoint, gateway("LISTEN_ADDRESS", "127.0.0.1:6390")},
+	})
+	if c.Gateway.Listen != "" || warnings != nil || err != nil {
+		t.Errorf("listens at %q, warnings %q, error %v", c.Gateway.Listen, warnings, err)
+	}
+}
+
+func TestGatewayAddress(t *testing.T) {
+	for _, text := range []string{"127.0.0.1:6390", "[::1]:6390", "localhost:0", "ironic-throttle.local:6390"} {
+		c, _, err := load(t, gateway("LISTEN_ADDRESS", text))
+		if c.Gateway.Listen != text || err != nil {
+			t.Errorf("%q: %q, %v", text, c.Gateway.Listen, err)
+		}
+	}
+	for _, row := range []struct{ text, rule string }{
+		{"6390", "must be host:port"},
+		{"127.0.0.1", "must be host:port"},
+		{"http://127.0.0.1:6390", "must be host:port"},
+		{":65536", "must be host:port"},
+		{"off", "must be host:port"},
+		{"127.0.0.1:8087", "must differ from LISTEN_ADDRESS (default)"},
+		{":9441", "must differ from HEALTH_LISTEN_ADDRESS (default)"},
+		{":8444", "must differ from METRICS_LISTEN_ADDRESS (default)"},
+	} {
+		_, _, err := load(t, gateway("LISTEN_ADDRESS", row.text))
+		if got := faults(err); len(got) != 1 || !strings.HasPrefix(got[0], "GATEWAY_LISTEN_ADDRESS=") || !strings.Contains(got[0], row.rule) {
+			t.Errorf("%q: faults %q, want %q", row.text, got, row.rule)
+		}
+	}
+}
+
+func TestGatewayRulesBetweenSettings(t *testing.T) {
+	for _, row := range []struct {
+		name    string
+		environ []string
+		want    string // the fault begins with it; "" = none
+	}{
+		{"certificate and key", []string{gateway("TLS_CERT_FILE", "/c"), gateway("TLS_KEY_FILE", "/k")}, ""},
+		{"with client CA", []string{gateway("TLS_CERT_FILE", "/c"), gateway("TLS_KEY_FILE", "/k"), gateway("CLIENT_CA_FILE", "/a")}, ""},
+		{"no key", []string{gateway("TLS_CERT_FILE", "/c"), gateway("CLIENT_CA_FILE", "/a")},
+			`GATEWAY_TLS_CERT_FILE="/c" (environment IRONIC_THROTTLE_GATEWAY_TLS_CERT_FILE): needs GATEWAY_TLS_KEY_FILE too, which is not set`},
+		{"no certificate", []string{gateway("TLS_KEY_FILE", "/k"), gateway("CLIENT_CA_FILE", "/a")},
+			`GATEWAY_TLS_KEY_FILE="/k" (environment IRONIC_THROTTLE_GATEWAY_TLS_KEY_FILE): needs GATEWAY_TLS_CERT_FILE too, which is not set`},
+		{"client CA alone", []string{gateway("CLIENT_CA_FILE", "/a")},
+			`GATEWAY_CLIENT_CA_FILE="/a" (environment IRONIC_THROTTLE_GATEWAY_CLIENT_CA_FILE): needs GATEWAY_TLS_CERT_FILE too, which is not set`},
+		{"spool as large as a body", []string{gateway("MAX_BODY", "128MiB"), gateway("SPOOL_LIMIT", "131072KiB")}, ""},
+		{"spool too small", []string{gateway("MAX_BODY", "128MiB"), gateway("SPOOL_LIMIT", "127MiB")},
+			`GATEWAY_SPOOL_LIMIT="127MiB" (environment IRONIC_THROTTLE_GATEWAY_SPOOL_LIMIT): must be at least GATEWAY_MAX_BODY, which is 128MiB (environment IRONIC_THROTTLE_GATEWAY_MAX_BODY)`},
+		{"spool below the default body", []string{gateway("SPOOL_LIMIT", "63MiB")},
+			`GATEWAY_SPOOL_LIMIT="63MiB" (environment IRONIC_THROTTLE_GATEWAY_SPOOL_LIMIT): must be at least GATEWAY_MAX_BODY, which is 64MiB (default)`},
+		{"one mistake, one message", []string{gateway("MAX_BODY", "2GiB"), gateway("SPOOL_LIMIT", "1MiB")}, `GATEWAY_MAX_BODY="2GiB"`},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			_, _, err := load(t, append(row.environ, gateway("LISTEN_ADDRESS", "127.0.0.1:6390"))...)
+			got := faults(err)
+			if row.want == "" && len(got) > 0 || row.want != "" && (len(got) != 1 || !strings.HasPrefix(got[0], row.want)) {
+				t.Errorf("faults %q, want %q", got, row.want)
+			}
+			// Without a gateway only what is wrong by itself is.
+			_, _, err = load(t, row.environ...)
+			if got := faults(err); len(got) > 0 && !strings.Contains(got[0], "must be a whole number") {
+				t.Errorf("without a gateway: faults %q", got)
+			}
+		})
+	}
+}
+
+// The gateway in front of itself would pass every request round for ever.
+func TestGatewayIsNotItsOwnIronic(t *testing.T) {
+	for _, row := range []struct {
+		listen, endpoint string
+		itself           bool
+	}{
+		{"127.0.0.1:6390", "http://127.0.0.1:6390", true},
+		{"127.0.0.1:6390", "https://127.0.0.1:6390/v1/", true},
+		{"127.0.0.1:6390", "http://localhost:6390", true},
+		{"localhost:6390", "http://127.0.0.1:6390", true},
+		{"localhost:6390", "http://LocalHost.:6390", true},
+		{"[::1]:6390", "http://localhost:6390", true},
+		{"127.0.0.1:6390", "http://127.0.0.53:6390", true},
+		{"127.0.0.1:6390", "http://[::ffff:127.0.0.1]:6390", true},
+		{"127.0.0.1:6390", "http://0.0.0.0:6390", true},
+		{"127.0.0.1:6390", "http://:6390", true},
+		{":6390", "http://127.0.0.1:6390", true},
+		{"0.0.0.0:6390", "http://a.localhost:6390", true},
+		{"[::]:6390", "http://[::1]:6390", true},
+		{"[::]:6390", "http://[::]:6390", true},
+		{"[0:0:0:0:0:0:0:1]:6390", "http://[::1]:6390", true},
+		{"192.0.2.7:6390", "http://192.0.2.7:6390", true},
+		{"Throttle.example:6390", "http://throttle.example.:6390", true},
+		{"[2001:db8::1]:6390", "http://[2001:DB8:0::1]:6390", true},
+		{"127.0.0.1:80", "http://localhost", true},
+		{"127.0.0.1:443", "HTTPS://localhost", true},
+		{"127.0.0.1:06390", "http://localhost:6390", true},
+
+		{"127.0.0.1:6390", "http://127.0.0.1:6385", false},
+		{"127.0.0.1:6390", "http://localhost", false},
+		{"127.0.0.1:443", "http://localhost", false},
+		{"127.0.0.1:80", "https://localhost", false},
+		{"127.0.0.1:6385", "http://ironic.metal3.svc:6385", false},
+		{"127.0.0.1:6385", "http://192.0.2.7:6385", false},
+		{"192.0.2.7:6385", "http://127.0.0.1:6385", false},
+		{"192.0.2.7:6385", "http://192.0.2.8:6385", false},
+		{":6385", "http://ironic.metal3.svc:6385", false},
+		{":6385", "http://notlocalhost:6385", false},
+		{"127.0.0.1:0", "http://127.0.0.1:0", false},
+		{"", "http://127.0.0.1:80", false},
+	} {
+		_, _, err := Load(Sources{Environ: []string{"IRONIC_ENDPOINT=" + row.endpoint, gateway("LISTEN_ADDRESS", row.listen)}})
+		var want []string
+		if row.itself {
+			want = []string{"IRONIC_ENDPOINT=" + quote(row.endpoint) + " (environment IRONIC_ENDPOINT): must name Ironic itself, and this is the gateway: GATEWAY_LISTEN_ADDRESS is " +
+				quote(row.listen) + " (environment IRONIC_THROTTLE_GATEWAY_LISTEN_ADDRESS); only BMO's IRONIC_ENDPOINT names the gateway"}
+		}
+		if got := faults(err); !slices.Equal(got, want) {
+			t.Errorf("%s for the gateway at %q: faults %q, want %q", row.endpoint, row.listen, got, want)
+		}
+	}
+}
+
+func TestGatewayAsItsOwnIronicHidesThePassword(t *testing.T) {
+	_, _, err := Load(Sources{Environ: []string{"IRONIC_ENDPOINT=http://admin:sesame@127.0.0.1:6390", gateway("LISTEN_ADDRESS", ":6390")}})
+	if got := faults(err); len(got) != 1 || strings.Contains(got[0], "sesame") || strings.Contains(got[0], "admin") {
+		t.Errorf("faults %q", got)
+	}
+}
+
+func TestGatewayOpenToOthersIsWarnedAbout(t *testing.T) {
+	const (
+		plain    = ` can be reached from elsewhere without TLS (GATEWAY_TLS_CERT_FILE): what it carries, such as passwords, can be read and changed on the way`
+		borrowed = ` can be reached from elsewhere without GATEWAY_CLIENT_CA_FILE: whoever reaches it acts towards Ironic with our certificate (IRONIC_CLIENT_CERT_FILE="/cert")`
+	)
+	cert := []string{gateway("TLS_CERT_FILE", "/c"), gateway("TLS_KEY_FILE", "/k")}
+	for _, row := range []struct {
+		name, listen, endpoint string
+		environ                []string
+		noFile                 bool // our certificate towards Ironic is not there
+		want                   []string
+	}{
+		{"loopback", "127.0.0.1:6390", "https://ironic", nil, false, nil},
+		{"loopback by name", "localhost:6390", "https://ironic", nil, false, nil},
+		{"loopback, IPv6", "[::1]:6390", "https://ironic", nil, false, nil},
+		{"everywhere", ":6390", "https://ironic", nil, false, []string{plain, borrowed}},
+		{"everywhere, IPv4", "0.0.0.0:6390", "https://ironic", nil, true, []string{plain}},
+		{"one address", "192.0.2.7:6390", "http://ironic", nil, false, []string{plain}},
+		{"a name", "throttle.example:6390", "HTTPS://ironic", nil, false, []string{plain, borrowed}},
+		{"TLS", ":6390", "https://ironic", cert, false, []string{borrowed}},
+		{"TLS, no file", ":6390", "https://ironic", cert, true, nil},
+		{"TLS, Ironic in plain", ":6390", "http://ironic", cert, false, nil},
+		{"clients checked", ":6390", "https://ironic", append(cert, gateway("CLIENT_CA_FILE", "/a")), false, nil},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			var asked []string
+			_, warnings, err := Load(Sources{
+				Environ: append(row.environ, "IRONIC_ENDPOINT="+row.endpoint, "IRONIC_CLIENT_CERT_FILE=/cert", gateway("LISTEN_ADDRESS", row.listen)),
+				Exists: func(path string) bool {
+					asked = append(asked, path)
+					return !row.noFile
+				},
+			})
+			var want []string
+			for _, text := range row.want {
+				want = append(want, "GATEWAY_LISTEN_ADDRESS="+quote(row.listen)+" (environment IRONIC_THROTTLE_GATEWAY_LISTEN_ADDRESS)"+text)
+			}
+			if diff := cmp.Diff(want, texts(warnings)); diff != "" || err != nil {
+				t.Errorf("error %v, warnings (-want +got):\n%s", err, diff)
+			}
+			if len(slices.Compact(asked)) > 1 || len(asked) > 0 && asked[0] != "/cert" {
+				t.Errorf("looked for %q", asked)
+			}
+		})
+	}
+}
+
+// Where nobody says how to look for files, the disk is looked at.
+func TestGatewayLooksForOurCertificateOnDisk(t *testing.T) {
+	for path, want := range map[string]int{t.TempDir(): 2, t.TempDir() + "/none": 1} {
+		_, warnings, err := Load(Sources{Environ: []string{
+			"IRONIC_ENDPOINT=https://ironic", "IRONIC_CLIENT_CERT_FILE=" + path, gateway("LISTEN_ADDRESS", ":6390"),
+		}})
+		if len(warnings) != want || err != nil {
+			t.Errorf("%s: warnings %q, error %v; want %d", path, warnings, err, want)
+		}
+	}
+}
+
+func TestGatewaySettingsWithoutAGatewayAreWarnedAbout(t *testing.T) {
+	_, warnings, err := load(t, gateway("TIMEOUT", "2m"), gateway("SPOOL_DIR", "/spool"), gateway("MAX_BODY", ""))
+	want := []string{"without GATEWAY_LISTEN_ADDRESS there is no gateway; without effect: " +
+		"GATEWAY_TIMEOUT (environment IRONIC_THROTTLE_GATEWAY_TIMEOUT), GATEWAY_SPOOL_DIR (environment IRONIC_THROTTLE_GATEWAY_SPOOL_DIR)"}
+	if diff := cmp.Diff(want, warnings); diff != "" || err != nil {
+		t.Errorf("error %v, warnings (-want +got):\n%s", err, diff)
+	}
+	// An address that cannot be read is a gateway that was meant.
+	_, warnings, err = load(t, gateway("TIMEOUT", "2m"), gateway("LISTEN_ADDRESS", "6390"))
+	if warnings != nil || err == nil {
+		t.Errorf("error %v, warnings %q", err, warnings)
+	}
+}
+
+func TestGatewayNamesWithoutThePrefixAreWarnedAbout(t *testing.T) {
+	for _, s := range gatewayRows() {
+		_, warnings, err := load(t, s.name+"=x")
+		want := []string{s.name + " in the environment is not read: the name is IRONIC_THROTTLE_" + s.name}
+		if diff := cmp.Diff(want, warnings); diff != "" || err != nil {
+			t.Errorf("error %v, warnings (-want +got):\n%s", err, diff)
+		}
+	}
+}
+
+func TestGatewayTimeoutBounds(t *testing.T) {
+	for text, ok := range map[string]bool{"1s": true, "1h": true, "999ms": false, "1h1s": false, "0": false, "120": false} {
+		_, _, err := load(t, gateway("LISTEN_ADDRESS", "127.0.0.1:6390"), gateway("TIMEOUT", text))
+		if got := faults(err); (len(got) == 0) != ok {
+			t.Errorf("%s: faults %q", text, got)
+		}
+	}
+}
