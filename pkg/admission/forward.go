@@ -18,15 +18,23 @@ type Pass struct {
 
 // Forward decides on a provisioning PUT and, with a yes, takes or renews the
 // slot before anything is sent. The Pass is nil with a no. ask.NodeUUID must be
-// known, and a sight of the node begun after the PUT came in should have been given
-// to ObserveNode (GW-17).
+// known. With a yes, a sight of the node begun after the PUT came in should be given
+// to ObserveNode before Sent (GW-17).
+//
+// An unhold is never refused; it takes a slot, if need be above the limit, for work
+// goes on with it (GW-3).
 func (c *Controller) Forward(now time.Time, ask api.Ask, target ironic.Target) (api.Answer, *Pass) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	ask.Op = target.Op()
 	v := c.ledger.Check(now, c.slotsAsk(ask, true))
-	d := c.judge(now, &v, ask)
 	pass := &Pass{c: c}
+	if target == ironic.TargetUnhold && v.Outcome != slots.Exempt && v.Outcome != slots.Held {
+		v.Outcome = slots.Open
+		pass.put = c.ledger.Forward(now, v, target)
+		return c.settle(now, decision{ready: true, reason: api.ReasonGranted}, v), pass
+	}
+	d := c.judge(now, &v, ask)
 	switch {
 	case d.reason == api.ReasonGranted || d.reason == api.ReasonHeldSlot:
 		pass.put = c.ledger.Forward(now, v, target)

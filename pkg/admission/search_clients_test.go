@@ -188,19 +188,14 @@ func (w *world) byGateway(m *machine, life int) {
 	w.again(m, life, w.between(3*time.Second, 15*time.Second))
 }
 
-// send is one PUT on its way through the gateway.
+// send is one PUT on its way through the gateway: the node is fetched before the
+// decision where the gateway does not know it yet, else with the slot in hand.
 func (w *world) send(m *machine, target ironic.Target) {
 	uuid, process := m.uuid, w.process
-	mark := w.c.Begin(w.clock())
-	if w.now.Before(w.outage) {
+	known := w.chance(.7)
+	if !known && !w.fetch(uuid) {
 		return
 	}
-	sight := w.read(uuid)
-	sight.Key, sight.Mark = uuid, mark
-	if !sight.Found {
-		return
-	}
-	w.c.ObserveNode(w.clock(), sight)
 	ask := api.Ask{NodeUUID: uuid, Namespace: "metal3", Name: m.name[len("metal3~"):], ConductorGroup: m.group}
 	answer, pass := w.c.Forward(w.clock(), ask, target)
 	w.count(answer)
@@ -212,7 +207,35 @@ func (w *world) send(m *machine, target ironic.Target) {
 		return
 	}
 	m.waits++
-	w.after(w.hurry(25*time.Second), func() {
+	w.after(w.hurry(15*time.Second), func() {
+		if w.process != process {
+			m.waits--
+			return // the gateway died before it looked
+		}
+		if known && !w.fetch(uuid) && answer.Reason == api.ReasonGranted {
+			pass.Unsent(w.clock())
+			m.waits--
+			return
+		}
+		w.depart(m, uuid, target, pass, process)
+	})
+}
+
+// fetch reads one node as the gateway does, and reports whether it is there.
+func (w *world) fetch(uuid string) bool {
+	mark := w.c.Begin(w.clock())
+	if w.now.Before(w.outage) {
+		return false
+	}
+	sight := w.read(uuid)
+	sight.Key, sight.Mark = uuid, mark
+	w.c.ObserveNode(w.clock(), sight)
+	return sight.Found
+}
+
+// depart sends what has a slot.
+func (w *world) depart(m *machine, uuid string, target ironic.Target, pass *Pass, process int) {
+	w.after(w.hurry(10*time.Second), func() {
 		if w.process != process {
 			m.waits--
 			return // the gateway died before the first byte

@@ -19,8 +19,9 @@ type Put struct {
 }
 
 // Forward lets the PUT of a Held, or Open and free, verdict go: the host holds a
-// slot from now on. The host's UUID must be known, and a sight of it begun after
-// the PUT came in should have been given to ObserveNode (GW-17).
+// slot from now on. The host's UUID must be known. Before Sent, a sight of it begun
+// after the PUT came in should be given to ObserveNode (GW-17), best after Forward:
+// then it can tell what this PUT alone does.
 func (l *Ledger) Forward(now time.Time, v Verdict, target ironic.Target) *Put {
 	put := &Put{target: target, idle: l.surelyIdle(v.host), begun: l.Begin(now).Seq}
 	if v.Outcome == Held {
@@ -52,6 +53,7 @@ func (l *Ledger) Sent(now time.Time, put *Put) {
 	if put.over {
 		return
 	}
+	put.idle = put.idle || l.surelyIdle(put.h)
 	l.yes(put.h, "")
 	put.sent = put.h.yesSeq
 }
