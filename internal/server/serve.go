@@ -2,12 +2,11 @@ package server
 
 import (
 	"context"
-	"errors"
-	"fmt"
 	"log/slog"
 	"net"
 	"net/http"
-	"time"
+
+	"github.com/ironic-throttle/ironic-throttle/internal/httpserve"
 )
 
 // Listeners are open; a nil one is not served. Serve closes them.
@@ -15,80 +14,27 @@ type Listeners struct {
 	API, Health, Metrics net.Listener
 }
 
-// running is one http.Server with its listener.
-type running struct {
-	name   string
-	http   *http.Server
-	listen net.Listener
-}
-
 // Serve answers on all listeners until ctx ends or one of them fails. Then it
 // takes nothing new, answers what is in flight, and returns within 5 s: nil, or
 // what went wrong, each error with the name of its listener. A connection on which
 // nothing was asked is no error and delays nothing.
 func (s *Server) Serve(ctx context.Context, l Listeners) error {
-	var all []running
-	for _, r := range []running{
-		{"API", s.newHTTP(s.api), l.API}, {"health", s.newHTTP(s.health), l.Health}, {"metrics", s.newHTTP(s.metrics), l.Metrics},
+	var all []httpserve.Server
+	for _, one := range []httpserve.Server{
+		{Name: "API", HTTP: s.newHTTP(s.api), Listen: l.API},
+		{Name: "health", HTTP: s.newHTTP(s.health), Listen: l.Health},
+		{Name: "metrics", HTTP: s.newHTTP(s.metrics), Listen: l.Metrics},
 	} {
-		if r.listen != nil {
-			all = append(all, r)
+		if one.Listen != nil {
+			all = append(all, one)
 		}
 	}
-	ended := make(chan error, len(all))
-	for _, r := range all {
-		go func() {
-			err := r.http.Serve(r.listen)
-			if errors.Is(err, http.ErrServerClosed) {
-				err = nil
-			} else {
-				err = fmt.Errorf("%s listener: %w", r.name, err)
-			}
-			ended <- err
-		}()
-	}
-	var errs []error
-	left := len(all)
-	if left > 0 {
-		select {
-		case <-ctx.Done():
-		case err := <-ended:
-			errs = append(errs, err)
-			left--
-		}
-	}
-	errs = append(errs, shutdown(ctx, s.drain, all)...)
-	for range left {
-		errs = append(errs, <-ended)
-	}
-	return errors.Join(errs...)
+	return httpserve.Serve(ctx, s.drain, all...)
 }
 
-// shutdown ends all servers side by side and cuts what takes longer than drain.
-func shutdown(ctx context.Context, drain time.Duration, all []running) []error {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), drain)
-	defer cancel()
-	closed := make(chan error, len(all))
-	for _, r := range all {
-		go func() {
-			err := r.http.Shutdown(ctx)
-			if err != nil {
-				err = fmt.Errorf("%s: requests were cut at the end: %w", r.name, errors.Join(err, r.http.Close()))
-			}
-			closed <- err
-		}()
-	}
-	var errs []error
-	for range all {
-		errs = append(errs, <-closed)
-	}
-	return errs
-}
-
-// newHTTP bounds everything that a client could stretch, the end included.
+// newHTTP bounds everything that a client could stretch.
 func (s *Server) newHTTP(h http.Handler) *http.Server {
-	var first fresh
-	hs := &http.Server{
+	return &http.Server{
 		Handler:           h,
 		ReadHeaderTimeout: readHeaderTimeout,
 		ReadTimeout:       readTimeout,
@@ -96,8 +42,5 @@ func (s *Server) newHTTP(h http.Handler) *http.Server {
 		IdleTimeout:       idleTimeout,
 		MaxHeaderBytes:    maxHeaderBytes,
 		ErrorLog:          slog.NewLogLogger(s.log.Handler(), slog.LevelWarn),
-		ConnState:         first.track,
 	}
-	hs.RegisterOnShutdown(first.end)
-	return hs
 }

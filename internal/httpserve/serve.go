@@ -1,0 +1,84 @@
+// Package httpserve runs HTTP servers and ends them in good order.
+package httpserve
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"time"
+)
+
+// Server is one http.Server with its open listener. Its ConnState hook is taken.
+type Server struct {
+	Name   string // in errors
+	HTTP   *http.Server
+	Listen net.Listener
+}
+
+// Serve answers on all listeners until ctx ends or one of them fails. Then it
+// takes nothing new, gives requests in flight drain to end, cuts what is left, and
+// returns: nil, or what went wrong, each error with the name of its server. A
+// connection on which nothing was asked is no error and delays nothing.
+func Serve(ctx context.Context, drain time.Duration, all ...Server) error {
+	ended := make(chan error, len(all))
+	for _, s := range all {
+		var first fresh
+		s.HTTP.ConnState = first.track
+		s.HTTP.RegisterOnShutdown(first.end)
+		go func() {
+			err := s.serve()
+			if errors.Is(err, http.ErrServerClosed) {
+				err = nil
+			} else {
+				err = fmt.Errorf("%s listener: %w", s.Name, err)
+			}
+			ended <- err
+		}()
+	}
+	var errs []error
+	left := len(all)
+	if left > 0 {
+		select {
+		case <-ctx.Done():
+		case err := <-ended:
+			errs = append(errs, err)
+			left--
+		}
+	}
+	errs = append(errs, shutdown(ctx, drain, all)...)
+	for range left {
+		errs = append(errs, <-ended)
+	}
+	return errors.Join(errs...)
+}
+
+// serve speaks TLS where the server has a certificate.
+func (s Server) serve() error {
+	if s.HTTP.TLSConfig != nil {
+		return s.HTTP.ServeTLS(s.Listen, "", "")
+	}
+	return s.HTTP.Serve(s.Listen)
+}
+
+// shutdown ends all servers side by side and cuts what takes longer than drain.
+func shutdown(ctx context.Context, drain time.Duration, all []Server) []error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), drain)
+	defer cancel()
+	closed := make(chan error, len(all))
+	for _, s := range all {
+		go func() {
+			err := s.HTTP.Shutdown(ctx)
+			if err != nil {
+				err = fmt.Errorf("%s: requests were cut at the end: %w", s.Name, errors.Join(err, s.HTTP.Close()))
+			}
+			closed <- err
+		}()
+	}
+	var errs []error
+	for range all {
+		errs = append(errs, <-closed)
+	}
+	return errs
+}
