@@ -51,7 +51,7 @@ func NewClient(s Settings) (*Client, error) {
 	if err != nil {
 		return nil, err
 	}
-	network, err := newTransport(s)
+	network, err := NewTransport(s)
 	if err != nil {
 		return nil, err
 	}

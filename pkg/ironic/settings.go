@@ -85,6 +85,16 @@ func (s Settings) authDir() string {
 	return filepath.Join(s.AuthRootDir, "ironic")
 }
 
+// Base is Ironic's URL without /v1, without a slash at its end, and without
+// credentials.
+func (s Settings) Base() (*url.URL, error) {
+	text, _, err := s.endpoint()
+	if err != nil {
+		return nil, err
+	}
+	return url.Parse(strings.TrimSuffix(text, "/v1/"))
+}
+
 // endpoint parses the Endpoint into the URL of the API, which ends with /v1/
 // and has no user, and the credentials that stood in it.
 func (s Settings) endpoint() (string, credentials, error) {

@@ -13,8 +13,10 @@ import (
 	"os"
 )
 
-// newTransport returns the network as the Settings want it.
-func newTransport(s Settings) (http.RoundTripper, error) {
+// NewTransport returns the network as the Settings want it, or the Transport that
+// they bring: an *http.Transport unless that is another one. An error names the
+// variable or the file. Several of them share nothing.
+func NewTransport(s Settings) (http.RoundTripper, error) {
 	if s.Transport != nil {
 		return s.Transport, nil
 	}
