@@ -31,6 +31,7 @@ type addresses struct {
 	API     string `json:"api"`
 	Health  string `json:"health,omitempty"`
 	Metrics string `json:"metrics,omitempty"`
+	Gateway string `json:"gateway,omitempty"`
 	Admin   string `json:"admin,omitempty"`
 }
 

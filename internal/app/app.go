@@ -49,8 +49,9 @@ type App struct {
 	controller *admission.Controller
 	poller     *ironic.Poller
 	server     *server.Server
-	listeners  server.Listeners
+	listeners  listeners
 	reload     *config.Sources
+	gatewayPart
 
 	force atomic.Pointer[force]
 	ran   atomic.Bool
@@ -85,15 +86,22 @@ func New(ctx context.Context, o Options) (*App, error) {
 	}); err != nil {
 		return nil, fmt.Errorf("poller: %w", err)
 	}
+	if err := a.newGateway(o); err != nil {
+		return nil, err
+	}
+	collectors := append(watched.collectors(), newIronicCollector(a.client.Stats))
+	if a.gateway != nil {
+		collectors = append(collectors, newGatewayCollector(a.gateway.Stats))
+	}
 	if a.server, err = server.New(server.Options{
 		Decider: a.controller, Version: o.Version, Now: a.now, Log: a.log,
 		Settings:   func() map[string]string { return a.force.Load().settings },
 		Warnings:   func() []string { return a.force.Load().warnings },
-		Collectors: append(watched.collectors(), newIronicCollector(a.client.Stats)),
+		Collectors: collectors,
 	}); err != nil {
 		return nil, fmt.Errorf("server: %w", err)
 	}
-	if a.listeners, err = listen(ctx, o.Config.Listen); err != nil {
+	if a.listeners, err = listen(ctx, o.Config); err != nil {
 		return nil, err
 	}
 	return a, nil
@@ -126,8 +134,11 @@ func (a *App) Run(ctx context.Context) error {
 		{"poller", a.poller.Run},
 		{"config watch", a.watch},
 	}
-	if a.listeners != (server.Listeners{}) {
-		parts = append(parts, part{"server", func(ctx context.Context) error { return a.server.Serve(ctx, a.listeners) }})
+	if a.listeners.Listeners != (server.Listeners{}) {
+		parts = append(parts, part{"server", func(ctx context.Context) error { return a.server.Serve(ctx, a.listeners.Listeners) }})
+	}
+	if a.gateway != nil {
+		parts = append(parts, part{"gateway", a.serveGateway})
 	}
 	err := runParts(ctx, parts, stopTimeout)
 	a.log.Info("stopped", "clean", err == nil)
@@ -136,13 +147,13 @@ func (a *App) Run(ctx context.Context) error {
 
 // URL is where the API and the page are, such as http://127.0.0.1:8087; "" when
 // they are not served.
-func (a *App) URL() string { return urlOf(a.listeners.API) }
+func (a *App) URL() string { return urlOf("http", a.listeners.API) }
 
 // MetricsURL is where /metrics is; "" when it is not served.
-func (a *App) MetricsURL() string { return urlOf(a.listeners.Metrics) }
+func (a *App) MetricsURL() string { return urlOf("http", a.listeners.Metrics) }
 
 // HealthURL is where /healthz and /readyz are; "" when they are not served.
-func (a *App) HealthURL() string { return urlOf(a.listeners.Health) }
+func (a *App) HealthURL() string { return urlOf("http", a.listeners.Health) }
 
 // Status is what GET /v1/status shows now.
 func (a *App) Status() api.Status {

@@ -10,17 +10,24 @@ import (
 	"github.com/ironic-throttle/ironic-throttle/internal/server"
 )
 
+// listeners are open; those without an address are nil.
+type listeners struct {
+	server.Listeners
+	gateway net.Listener
+}
+
 // listen opens every listener that has an address, or none.
-func listen(ctx context.Context, at config.Listen) (server.Listeners, error) {
-	var l server.Listeners
+func listen(ctx context.Context, c config.Config) (listeners, error) {
+	var l listeners
 	var errs []error
 	for _, one := range []struct {
 		setting, address string
 		to               *net.Listener
 	}{
-		{"LISTEN_ADDRESS", at.API, &l.API},
-		{"HEALTH_LISTEN_ADDRESS", at.Health, &l.Health},
-		{"METRICS_LISTEN_ADDRESS", at.Metrics, &l.Metrics},
+		{"LISTEN_ADDRESS", c.Listen.API, &l.API},
+		{"HEALTH_LISTEN_ADDRESS", c.Listen.Health, &l.Health},
+		{"METRICS_LISTEN_ADDRESS", c.Listen.Metrics, &l.Metrics},
+		{"GATEWAY_LISTEN_ADDRESS", c.Gateway.Listen, &l.gateway},
 	} {
 		if one.address == "" {
 			continue
@@ -36,12 +43,12 @@ func listen(ctx context.Context, at config.Listen) (server.Listeners, error) {
 	if len(errs) == 0 {
 		return l, nil
 	}
-	for _, opened := range []net.Listener{l.API, l.Health, l.Metrics} {
+	for _, opened := range []net.Listener{l.API, l.Health, l.Metrics, l.gateway} {
 		if opened != nil {
 			errs = append(errs, opened.Close())
 		}
 	}
-	return server.Listeners{}, errors.Join(errs...)
+	return listeners{}, errors.Join(errs...)
 }
 
 // addressOf is where l listens, as it is: [::]:9441 is every address there is.
@@ -53,7 +60,7 @@ func addressOf(l net.Listener) string {
 }
 
 // urlOf is how to reach l from this machine.
-func urlOf(l net.Listener) string {
+func urlOf(scheme string, l net.Listener) string {
 	if l == nil {
 		return ""
 	}
@@ -64,5 +71,5 @@ func urlOf(l net.Listener) string {
 	if ip := net.ParseIP(host); ip == nil || ip.IsUnspecified() {
 		host = "127.0.0.1"
 	}
-	return "http://" + net.JoinHostPort(host, port)
+	return scheme + "://" + net.JoinHostPort(host, port)
 }

@@ -94,7 +94,7 @@ func TestListenOpensAllOrNone(t *testing.T) {
 	if err := free.Close(); err != nil {
 		t.Fatal(err)
 	}
-	_, err = listen(t.Context(), config.Listen{API: address, Metrics: taken.Addr().String()})
+	_, err = listen(t.Context(), config.Config{Listen: config.Listen{API: address, Metrics: taken.Addr().String()}})
 	if err == nil || !strings.Contains(err.Error(), `METRICS_LISTEN_ADDRESS="`+taken.Addr().String()+`"`) {
 		t.Errorf("error %v, want one that names the setting", err)
 	}
@@ -113,12 +113,12 @@ func TestURLOf(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := urlOf(l); !strings.HasPrefix(got, row.want) {
+		if got := urlOf("http", l); !strings.HasPrefix(got, row.want) {
 			t.Errorf("%s: %s, want %s...", row.address, got, row.want)
 		}
 		l.Close()
 	}
-	if got := urlOf(nil); got != "" {
+	if got := urlOf("http", nil); got != "" {
 		t.Errorf("no listener: %q", got)
 	}
 }

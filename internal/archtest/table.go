@@ -58,11 +58,16 @@ var table = map[string]room{
 	"pkg/fairshare": {},
 	"pkg/admission": {house: []string{"pkg/slots", "pkg/fairshare", "pkg/ironic", "pkg/api"}},
 
-	"internal/config": {outside: []string{viper, pflag, "go.yaml.in/yaml/v3"}},
-	"internal/server": {house: []string{"pkg/admission", "pkg/api"}, outside: []string{prometheus}},
+	"internal/config":    {outside: []string{viper, pflag, "go.yaml.in/yaml/v3"}},
+	"internal/httpserve": {},
+	"internal/server":    {house: []string{"internal/httpserve", "pkg/admission", "pkg/api"}, outside: []string{prometheus}},
+	"internal/gateway": {
+		house:   []string{"internal/httpserve", "pkg/admission", "pkg/ironic", "pkg/api"},
+		outside: []string{"golang.org/x/sync/semaphore"},
+	},
 	"internal/app": {
 		house: []string{
-			"internal/config", "internal/server",
+			"internal/config", "internal/gateway", "internal/server",
 			"pkg/admission", "pkg/slots", "pkg/ironic", "pkg/api",
 		},
 		outside: []string{prometheus},

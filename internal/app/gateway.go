@@ -1,0 +1,120 @@
+package app
+
+import (
+	"context"
+	"crypto/tls"
+	"log/slog"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/ironic-throttle/ironic-throttle/internal/config"
+	"github.com/ironic-throttle/ironic-throttle/internal/gateway"
+	"github.com/ironic-throttle/ironic-throttle/pkg/ironic"
+)
+
+// newGateway builds the gateway where one is wanted.
+func (a *App) newGateway(o Options) (err error) {
+	c := o.Config.Gateway
+	if c.Listen == "" {
+		return nil
+	}
+	settings := ironicSettings(o, slog.New(slog.DiscardHandler)) // the client says what there is to say
+	base, err := settings.Base()
+	if err != nil {
+		return err
+	}
+	network, err := ironic.NewTransport(settings)
+	if err != nil {
+		return err
+	}
+	certificates := gateway.Certificates{CertFile: c.CertFile, KeyFile: c.KeyFile, ClientCAFile: c.ClientCAFile, Log: a.log}
+	if a.gatewayTLS, err = certificates.TLS(); err != nil {
+		return err
+	}
+	a.gateway, err = gateway.New(gateway.Options{
+		Base: base, Transport: network, Ironic: a.client, Decider: a.controller,
+		Timeout: c.Timeout, MaxBody: c.MaxBody, SpoolDir: c.SpoolDir, SpoolLimit: c.SpoolLimit,
+		ListMaxAge: o.Config.View.ListMaxAge, Observe: o.Config.Mode == config.Observe, Forwarded: c.ForwardedHeaders,
+		Now: a.now, Log: a.log,
+	})
+	return err
+}
+
+// serveGateway is the part that runs it.
+func (a *App) serveGateway(ctx context.Context) error {
+	return a.gateway.Serve(ctx, a.listeners.gateway, a.gatewayTLS)
+}
+
+// GatewayURL is what BMO's IRONIC_ENDPOINT may name, less /v1; "" without a gateway.
+func (a *App) GatewayURL() string {
+	if a.gatewayTLS != nil {
+		return urlOf("https", a.listeners.gateway)
+	}
+	return urlOf("http", a.listeners.gateway)
+}
+
+// GatewayStats counts what went through the gateway; zero without one.
+func (a *App) GatewayStats() gateway.Stats {
+	if a.gateway == nil {
+		return gateway.Stats{}
+	}
+	return a.gateway.Stats()
+}
+
+// gatewayPart keeps the gateway's fields of App together.
+type gatewayPart struct {
+	gateway    *gateway.Gateway
+	gatewayTLS *tls.Config
+}
+
+// gatewayCollector reads the gateway's counters at scrape.
+type gatewayCollector struct {
+	stats                                     func() gateway.Stats
+	requests, refused, failed, inFlight, room *prometheus.Desc
+	roomLimit                                 *prometheus.Desc
+}
+
+func newGatewayCollector(stats func() gateway.Stats) prometheus.Collector {
+	desc := func(name, help string, labels ...string) *prometheus.Desc {
+		return prometheus.NewDesc(prometheus.BuildFQName(namespace, "gateway", name), help, labels, nil)
+	}
+	return &gatewayCollector{
+		stats: stats,
+		requests: desc("requests_total",
+			"Requests to the gateway: passed = start nothing, free = provisioning requests that start nothing, gated = asked for a slot, obscure = provisioning requests that cannot be read surely.", "kind"),
+		refused:   desc("refusals_total", "Gated requests that the gateway answered with 409 itself."),
+		failed:    desc("failures_total", "Requests that the gateway answered because Ironic did not."),
+		inFlight:  desc("requests_in_flight", "Requests in the gateway now."),
+		room:      desc("body_bytes", "Room taken by bodies of gated requests now.", "where"),
+		roomLimit: desc("body_limit_bytes", "Room that bodies of gated requests may take; who finds none waits.", "where"),
+	}
+}
+
+// Describe implements prometheus.Collector.
+func (c *gatewayCollector) Describe(ch chan<- *prometheus.Desc) {
+	for _, d := range []*prometheus.Desc{c.requests, c.refused, c.failed, c.inFlight, c.room, c.roomLimit} {
+		ch <- d
+	}
+}
+
+// Collect implements prometheus.Collector.
+func (c *gatewayCollector) Collect(ch chan<- prometheus.Metric) {
+	s := c.stats()
+	count := func(d *prometheus.Desc, v uint64, labels ...string) {
+		ch <- prometheus.MustNewConstMetric(d, prometheus.CounterValue, float64(v), labels...)
+	}
+	gauge := func(d *prometheus.Desc, v int64, labels ...string) {
+		ch <- prometheus.MustNewConstMetric(d, prometheus.GaugeValue, float64(v), labels...)
+	}
+	count(c.requests, s.Passed, "passed")
+	count(c.requests, s.Free, "free")
+	count(c.requests, s.Gated, "gated")
+	count(c.requests, s.Obscure, "obscure")
+	count(c.refused, s.Refused)
+	count(c.failed, s.Failed)
+	gauge(c.inFlight, s.InFlight)
+	gauge(c.room, s.MemoryBytes, "memory")
+	gauge(c.room, s.DiskBytes, "disk")
+	gauge(c.roomLimit, s.MemoryLimit, "memory")
+	gauge(c.roomLimit, s.DiskLimit, "disk")
+}

@@ -1,0 +1,111 @@
+package gateway
+
+import (
+	"context"
+	"crypto/sha256"
+	"io"
+	"net/http"
+	"net/url"
+	"strings"
+	"sync"
+	"time"
+)
+
+// access remembers whose credentials Ironic has accepted lately. Who was not let in
+// by Ironic gets neither a slot nor a place in the queue from us. Only hashes are
+// kept. Safe for concurrent use.
+type access struct {
+	maxAge time.Duration
+
+	mu       sync.Mutex // guards accepted
+	accepted map[credentials]time.Time
+}
+
+// credentials is a hash of what a client shows to Ironic.
+type credentials [sha256.Size]byte
+
+// credentialHeaders are all that an Ironic may go by: http_basic and keystone.
+var credentialHeaders = []string{"Authorization", "X-Auth-Token"}
+
+func credentialsOf(h http.Header) credentials {
+	var text strings.Builder
+	for _, name := range credentialHeaders {
+		for _, v := range h.Values(name) {
+			text.WriteString(name + ":" + v + "\n")
+		}
+	}
+	if text.Len() == 0 {
+		return credentials{}
+	}
+	return sha256.Sum256([]byte(text.String()))
+}
+
+// note learns from what Ironic tells of nodes, which it does not tell everybody.
+func (a *access) note(now time.Time, resp *http.Response) {
+	r := resp.Request
+	if resp.StatusCode == http.StatusOK && r.Method == http.MethodGet && strings.HasPrefix(r.URL.Path, "/v1/nodes") {
+		a.accept(now, credentialsOf(r.Header))
+	}
+}
+
+func letsIn(status int) bool {
+	return status != http.StatusUnauthorized && status != http.StatusForbidden && status < 500
+}
+
+func (a *access) accept(now time.Time, c credentials) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if _, ok := a.accepted[c]; !ok && len(a.accepted) >= maxAccepted {
+		clear(a.accepted)
+	}
+	a.accepted[c] = now
+}
+
+func (a *access) has(now time.Time, c credentials) bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	at, ok := a.accepted[c]
+	return ok && now.Sub(at) <= a.maxAge
+}
+
+// admit reports whether Ironic lets the client of r in. If not, the client has
+// Ironic's own answer already.
+func (g *Gateway) admit(ctx context.Context, w http.ResponseWriter, r *http.Request, ident string) bool {
+	who := credentialsOf(r.Header)
+	if g.access.has(time.Now(), who) {
+		return true
+	}
+	resp, err := g.tryAccess(ctx, r, ident)
+	if err != nil {
+		g.fail(w, r, err)
+		return false
+	}
+	defer func() { _ = resp.Body.Close() }()
+	if letsIn(resp.StatusCode) {
+		g.access.accept(time.Now(), who)
+		return true
+	}
+	for name, values := range resp.Header {
+		w.Header()[name] = values
+	}
+	for _, name := range []string{"Connection", "Keep-Alive", "Transfer-Encoding"} {
+		w.Header().Del(name)
+	}
+	w.WriteHeader(resp.StatusCode)
+	_, _ = io.Copy(w, io.LimitReader(resp.Body, maxForm))
+	return false
+}
+
+// tryAccess asks for the node with the client's own credentials.
+func (g *Gateway) tryAccess(ctx context.Context, r *http.Request, ident string) (*http.Response, error) {
+	ask, err := http.NewRequestWithContext(ctx, http.MethodGet, g.base.JoinPath("v1/nodes", url.PathEscape(ident)).String()+"?fields=uuid", nil)
+	if err != nil {
+		return nil, err
+	}
+	for _, name := range append(credentialHeaders, "X-OpenStack-Ironic-API-Version", "OpenStack-API-Version", "Accept") {
+		for _, v := range r.Header.Values(name) {
+			ask.Header.Add(name, v)
+		}
+	}
+	return g.transport.RoundTrip(ask)
+}

@@ -1,0 +1,140 @@
+package gateway
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"net/http/httputil"
+	"net/url"
+	"slices"
+	"time"
+
+	"github.com/ironic-throttle/ironic-throttle/pkg/admission"
+	"github.com/ironic-throttle/ironic-throttle/pkg/api"
+	"github.com/ironic-throttle/ironic-throttle/pkg/ironic"
+)
+
+// Decider is what the gateway needs of the decision: admission.Controller. Its
+// methods are safe for concurrent use and do not block.
+type Decider interface {
+	Forward(now time.Time, ask api.Ask, target ironic.Target) (api.Answer, *admission.Pass)
+	Begin(now time.Time) ironic.Mark
+	ObserveNode(now time.Time, s ironic.Sight)
+}
+
+// Ironic fetches single nodes with the throttle's own credentials: ironic.Client.
+type Ironic interface {
+	Node(ctx context.Context, key string) (ironic.Node, bool, error)
+}
+
+// Options is what New needs; all but the last four are required.
+type Options struct {
+	// Base is Ironic's URL without /v1 and without credentials.
+	Base *url.URL
+	// Transport reaches Ironic; the gateway makes its own of an *http.Transport.
+	Transport http.RoundTripper
+	Ironic    Ironic
+	Decider   Decider
+
+	Timeout    time.Duration // of one request, without the reading of a gated body
+	MaxBody    int64         // bytes of the body of a gated request
+	SpoolLimit int64         // bytes of all bodies on disk together, >= MaxBody
+	ListMaxAge time.Duration // how long a node's name is believed for a refusal
+
+	SpoolDir  string           // "" = the system's place for temporary files
+	Observe   bool             // nothing is refused (GW-14)
+	Forwarded bool             // X-Forwarded-* are added
+	Now       func() time.Time // the clock of the decision; nil: time.Now
+	Log       *slog.Logger     // nil: silent
+}
+
+// Gateway is the http.Handler in front of Ironic. Make one with New; it is safe for
+// concurrent use. Call Close when no more requests come.
+type Gateway struct {
+	base      *url.URL
+	transport http.RoundTripper
+	ironic    Ironic
+	decider   Decider
+	timeout   time.Duration
+	observe   bool
+	forwarded bool
+	now       func() time.Time
+	log       *slog.Logger
+	via       string // tells this gateway from every other
+
+	proxy     *httputil.ReverseProxy
+	spool     *spool
+	directory directory
+	access    access
+	count     counters
+
+	ended context.Context // done: nothing is waited for any more
+	end   context.CancelFunc
+}
+
+// New checks the Options. It opens nothing.
+func New(o Options) (*Gateway, error) {
+	if o.Base == nil || o.Transport == nil || o.Ironic == nil || o.Decider == nil {
+		return nil, errors.New("gateway: Base, Transport, Ironic and Decider must be set")
+	}
+	if o.Timeout <= 0 || o.ListMaxAge <= 0 || o.MaxBody <= 0 || o.SpoolLimit < o.MaxBody {
+		return nil, fmt.Errorf("gateway: timeout %v, list max age %v and max body %d must be positive, spool limit %d at least max body",
+			o.Timeout, o.ListMaxAge, o.MaxBody, o.SpoolLimit)
+	}
+	g := &Gateway{
+		base: o.Base, transport: newTransport(o.Transport), ironic: o.Ironic, decider: o.Decider,
+		timeout: o.Timeout, observe: o.Observe, forwarded: o.Forwarded, now: o.Now, log: o.Log,
+		via:       "1.1 ironic-throttle-" + rand.Text(),
+		spool:     newSpool(o.SpoolDir, o.MaxBody, o.SpoolLimit),
+		directory: directory{maxAge: o.ListMaxAge, known: map[string]entry{}},
+		access:    access{maxAge: accessMaxAge, accepted: map[credentials]time.Time{}},
+	}
+	if g.now == nil {
+		g.now = time.Now
+	}
+	if g.log == nil {
+		g.log = slog.New(slog.DiscardHandler)
+	}
+	g.ended, g.end = context.WithCancel(context.Background())
+	g.proxy = g.newProxy()
+	return g, nil
+}
+
+// Close ends what still waits for Ironic, as broken, and lets go of idle
+// connections.
+func (g *Gateway) Close() {
+	g.end()
+	if t, ok := g.transport.(interface{ CloseIdleConnections() }); ok {
+		t.CloseIdleConnections()
+	}
+}
+
+// ServeHTTP implements http.Handler.
+func (g *Gateway) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	g.count.inFlight.Add(1)
+	defer g.count.inFlight.Add(-1)
+	if slices.Contains(r.Header["Via"], g.via) {
+		writeFault(w, http.StatusLoopDetected, server, "IRONIC_ENDPOINT of the throttle leads back to its own gateway; it must name Ironic itself")
+		return
+	}
+	switch class, to := classify(r); {
+	case class == suspect:
+		g.gate(w, r, to)
+		return
+	case class == obscure:
+		g.count.obscure.Add(1)
+		g.log.Warn("gateway: a provisioning request that cannot be read surely", "method", r.Method, "path", r.URL.Path, "refused", !g.observe)
+		if !g.observe {
+			g.unclear(w)
+			return
+		}
+	default:
+		g.count.passed.Add(1)
+	}
+	ctx, cancel := context.WithTimeout(r.Context(), g.timeout)
+	defer cancel()
+	g.proxy.ServeHTTP(w, r.WithContext(ctx))
+}

@@ -1,0 +1,99 @@
+package gateway
+
+import (
+	"context"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/ironic-throttle/ironic-throttle/pkg/api"
+	"github.com/ironic-throttle/ironic-throttle/pkg/ironic"
+)
+
+// identity is what the decision needs to know of a node (GW-17).
+type identity struct {
+	uuid, name, group string
+	virtualMedia      bool
+}
+
+func identityOf(n ironic.Node) identity {
+	return identity{uuid: n.UUID, name: n.Name, group: n.ConductorGroup, virtualMedia: n.VirtualMedia()}
+}
+
+// ask is the question about this host. What BMO knows of its errors is not known
+// here.
+func (i identity) ask() api.Ask {
+	ask := api.Ask{NodeUUID: i.uuid, Name: i.name, ConductorGroup: i.group, VirtualMedia: i.virtualMedia}
+	if namespace, name, ok := strings.Cut(i.name, "~"); ok && name != "" {
+		ask.Namespace, ask.Name = namespace, name
+	}
+	return ask
+}
+
+// directory remembers who is who for maxAge, by the UUID or name that was asked
+// with: good enough for a refusal, never for a yes. Safe for concurrent use.
+type directory struct {
+	maxAge time.Duration
+
+	mu    sync.Mutex // guards known
+	known map[string]entry
+}
+
+type entry struct {
+	identity
+	at time.Time // before it was looked up
+}
+
+func (d *directory) get(now time.Time, key string) (identity, bool) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	e, ok := d.known[key]
+	return e.identity, ok && d.young(now, e)
+}
+
+func (d *directory) young(now time.Time, e entry) bool {
+	age := now.Sub(e.at)
+	return age >= 0 && age <= d.maxAge
+}
+
+func (d *directory) put(at time.Time, key string, who identity) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if _, ok := d.known[key]; !ok && len(d.known) >= maxIdentities {
+		for k, e := range d.known {
+			if !d.young(at, e) {
+				delete(d.known, k)
+			}
+		}
+		if len(d.known) >= maxIdentities {
+			clear(d.known)
+		}
+	}
+	d.known[key] = entry{who, at}
+}
+
+func (d *directory) drop(key string) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	delete(d.known, key)
+}
+
+// look fetches a node and tells the decision what it saw; false is Ironic's 404.
+func (g *Gateway) look(ctx context.Context, key string) (identity, bool, error) {
+	ctx, cancel := context.WithTimeout(ctx, lookTimeout)
+	defer cancel()
+	begun := g.now()
+	mark := g.decider.Begin(begun)
+	node, found, err := g.ironic.Node(ctx, key)
+	if err != nil {
+		return identity{}, false, err
+	}
+	g.decider.ObserveNode(g.now(), ironic.Sight{Key: key, Mark: mark, Found: found, Node: node})
+	if !found {
+		g.directory.drop(key)
+		return identity{}, false, nil
+	}
+	who := identityOf(node)
+	g.directory.put(begun, key, who)
+	return who, true, nil
+}

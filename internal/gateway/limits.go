@@ -1,0 +1,37 @@
+package gateway
+
+import "time"
+
+// Every bound of the gateway that is no setting.
+const (
+	maxHeaderBytes = 64 << 10
+	maxText        = 512     // bytes of a JSON key, or target, that is looked at
+	maxForm        = 1 << 20 // bytes of a form that are looked at
+
+	// Bodies of gated requests wait in memory up to spoolMemory each and
+	// spoolMemoryAll together, the others on disk.
+	spoolMemory    = 64 << 10
+	spoolMemoryAll = 16 << 20
+	copyBuffer     = 32 << 10
+
+	// maxAge bounds the time from a gated request's arrival to its first byte to
+	// Ironic: later its client may have given up and asked anew (GW-3).
+	maxAge      = 30 * time.Second
+	dialTimeout = 10 * time.Second // the transport's: time that may go by after the last look at the clock
+	// lookTimeout bounds the look at a node before its PUT (GW-17).
+	lookTimeout = 10 * time.Second
+
+	readHeaderTimeout = 10 * time.Second
+	idleTimeout       = 2 * time.Minute  // of a client's connection
+	upstreamIdle      = 30 * time.Second // of a connection to Ironic
+	upstreamPerHost   = 512              // idle connections to Ironic
+	graceTimeout      = 10 * time.Second // to read or write what belongs to an answer of our own
+
+	// drainTimeout is how long requests in flight may take after the end was asked
+	// for, within the 5 s in which everything is over.
+	drainTimeout = 4 * time.Second
+
+	accessMaxAge  = time.Minute // how long Ironic's word about credentials is good
+	maxIdentities = 100_000
+	maxAccepted   = 1_000
+)

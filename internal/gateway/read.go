@@ -1,0 +1,130 @@
+package gateway
+
+import (
+	"net/http"
+	"net/url"
+	"strings"
+)
+
+// class says what is to be done with a request, as far as its head tells.
+type class int
+
+const (
+	passes  class = iota // starts nothing, whatever its body says
+	suspect              // a PUT states/provision: its target decides
+	obscure              // may be one, in a shape that tells no node for sure
+)
+
+// route is what the path of a suspect request names.
+type route struct {
+	ident  string // UUID or name of the node, as Ironic would decode it
+	target string // a target in the path, "" without one
+}
+
+// classify reads the head of a request. It errs towards suspect and obscure:
+// no request that a real Ironic would take for PUT states/provision passes (GW-7).
+func classify(r *http.Request) (class, route) {
+	if r.URL.Opaque != "" || r.URL.Path == "" || r.URL.Path[0] != '/' {
+		return obscure, route{} // "PUT http:v1/nodes/…" is no path, and Ironic takes it
+	}
+	segments, sure := segmentsOf(r.URL)
+	if !reachesProvision(segments) {
+		return passes, route{}
+	}
+	if !strings.EqualFold(r.Method, http.MethodPut) {
+		if mayOverrideMethod(r) {
+			return obscure, route{}
+		}
+		return passes, route{}
+	}
+	to, ok := canonical(segments)
+	if !sure || !ok {
+		return obscure, route{}
+	}
+	return suspect, to
+}
+
+// segmentsOf returns the parts of the path between slashes, decoded as often as it
+// goes: whatever stands between us and Ironic may decode once more than Ironic.
+// Not sure: more than one decoding changed something, so which one is meant is
+// not known.
+func segmentsOf(u *url.URL) (segments []string, sure bool) {
+	const most = 8
+	path := u.Path // decoded once, as Ironic does
+	sure = true
+	for range most {
+		again, err := url.PathUnescape(path)
+		if err != nil || again == path {
+			break
+		}
+		path, sure = again, false
+	}
+	for part := range strings.FieldsFuncSeq(path, func(c rune) bool { return c == '/' || c == '\\' }) {
+		segments = append(segments, part)
+	}
+	return segments, sure
+}
+
+// reachesProvision reports whether a part "states" comes before a part
+// "provision". Whatever cleans the path on the way can only drop parts, and cut
+// suffixes off them; a case that is folded does no harm here.
+func reachesProvision(segments []string) bool {
+	states := false
+	for _, s := range segments {
+		switch {
+		case states && is(s, "provision"):
+			return true
+		case is(s, "states"):
+			states = true
+		}
+	}
+	return false
+}
+
+// is compares the leading letters of a part with a word, so that provision.json,
+// provision;x and provision%00 all are provision.
+func is(part, word string) bool {
+	if len(part) < len(word) || !strings.EqualFold(part[:len(word)], word) {
+		return false
+	}
+	rest := part[len(word):]
+	return rest == "" || !isLetter(rest[0])
+}
+
+func isLetter(c byte) bool { return 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' }
+
+// canonical reads [v1/]nodes/<ident>/states/provision[/target[/configdrive]], the
+// shape of which is known for sure to whom every part belongs.
+func canonical(segments []string) (route, bool) {
+	if len(segments) > 0 && segments[0] == "v1" {
+		segments = segments[1:]
+	}
+	if n := len(segments); n > 0 {
+		segments = append([]string(nil), segments...)
+		segments[n-1] = strings.TrimSuffix(segments[n-1], ".json")
+	}
+	if len(segments) < 4 || len(segments) > 6 ||
+		segments[0] != "nodes" || segments[2] != "states" || segments[3] != "provision" {
+		return route{}, false
+	}
+	for _, s := range segments {
+		if s == "." || s == ".." {
+			return route{}, false
+		}
+	}
+	to := route{ident: segments[1]}
+	if len(segments) > 4 {
+		to.target = segments[4]
+	}
+	return to, true
+}
+
+// mayOverrideMethod reports whether Ironic's framework might take a request of
+// another method for a PUT: it looks for _method in the query and in form bodies.
+func mayOverrideMethod(r *http.Request) bool {
+	query, err := url.QueryUnescape(r.URL.RawQuery)
+	if err != nil || strings.Contains(query, "_method") || strings.Contains(r.URL.RawQuery, "_method") {
+		return true
+	}
+	return r.ContentLength != 0 && mediaType(r.Header) != jsonType
+}

@@ -1,0 +1,201 @@
+package gateway
+
+import (
+	"bufio"
+	"encoding/json"
+	"errors"
+	"io"
+	"strings"
+)
+
+// scanObject finds the values of target at the top of a JSON object of any length,
+// in little memory: a config drive before it may have 64 MiB (GW-8). Every target
+// counts, wherever it stands, for of double keys some readers take the first and
+// Ironic the last.
+//
+// It need not refuse what is no JSON, for Ironic does. But of every text that Ironic
+// reads as an object it finds all targets; what it cannot follow is unsure. An error
+// is one of reading.
+func scanObject(r io.Reader, c *candidates) error {
+	s := scanner{in: bufio.NewReaderSize(r, 32<<10), found: c}
+	err := s.object()
+	switch {
+	case errors.Is(err, io.EOF), errors.Is(err, errNotJSON):
+		c.unsure = true
+		return nil
+	}
+	return err
+}
+
+// scanner walks over JSON byte by byte. Outside of strings it only counts brackets.
+type scanner struct {
+	in    *bufio.Reader
+	found *candidates
+}
+
+var errNotJSON = errors.New("not a JSON object")
+
+// object walks over { "key": value, … } at the top.
+func (s *scanner) object() error {
+	b, err := s.next()
+	if err != nil {
+		return err
+	}
+	if b != '{' {
+		return errNotJSON
+	}
+	if b, err = s.next(); err != nil {
+		return err
+	}
+	for b != '}' {
+		if b != '"' {
+			return errNotJSON
+		}
+		if b, err = s.member(); err != nil {
+			return err
+		}
+		if b != ',' {
+			continue
+		}
+		if b, err = s.next(); err != nil {
+			return err
+		}
+	}
+	if _, err = s.next(); !errors.Is(err, io.EOF) {
+		return errors.Join(errNotJSON, err) // something follows
+	}
+	return nil
+}
+
+// member walks over a key, of which the quote was read, and its value. It returns
+// the byte after it, a comma or the end of the object.
+func (s *scanner) member() (byte, error) {
+	key, err := s.text()
+	if err != nil {
+		return 0, err
+	}
+	b, err := s.next()
+	if err != nil {
+		return 0, err
+	}
+	if b != ':' {
+		return 0, errNotJSON
+	}
+	if b, err = s.next(); err != nil {
+		return 0, err
+	}
+	isTarget := strings.EqualFold(key, "target")
+	if b == '"' && isTarget {
+		value, err := s.text()
+		if err != nil {
+			return 0, err
+		}
+		s.found.add(value)
+		return s.end()
+	}
+	if isTarget {
+		s.found.unsure = true // a target that is no string
+	}
+	return s.skip(b)
+}
+
+// end returns the byte after a value.
+func (s *scanner) end() (byte, error) {
+	b, err := s.next()
+	if err == nil && b != ',' && b != '}' {
+		err = errNotJSON
+	}
+	return b, err
+}
+
+// skip walks over a value that begins with b, and returns the byte after it.
+func (s *scanner) skip(b byte) (byte, error) {
+	depth := 0
+	for {
+		switch b {
+		case '"':
+			if err := s.walk(nil); err != nil {
+				return 0, err
+			}
+		case '{', '[':
+			depth++
+		case '}', ']':
+			if depth == 0 && b == '}' {
+				return b, nil // after a number or a word
+			}
+			depth--
+		case ',':
+			if depth == 0 {
+				return b, nil
+			}
+		}
+		if depth < 0 {
+			return 0, errNotJSON
+		}
+		var err error
+		if b, err = s.next(); err != nil {
+			return 0, err
+		}
+	}
+}
+
+// text returns a string, of which the quote was read; one that is too long for any
+// key or target that matters is returned as something that is none.
+func (s *scanner) text() (string, error) {
+	raw := make([]byte, 1, 64)
+	raw[0] = '"'
+	if err := s.walk(&raw); err != nil {
+		return "", err
+	}
+	if len(raw) > maxText {
+		return "(long)", nil
+	}
+	var text string
+	if json.Unmarshal(raw, &text) != nil {
+		return "", errNotJSON
+	}
+	return text, nil
+}
+
+// walk goes to the end of a string and keeps its head, where keep is not nil.
+func (s *scanner) walk(keep *[]byte) error {
+	for escaped := false; ; {
+		if _, err := s.in.Peek(1); err != nil {
+			return err
+		}
+		chunk, _ := s.in.Peek(s.in.Buffered())
+		used, closed := 0, false
+		for _, b := range chunk {
+			used++
+			if escaped {
+				escaped = false
+			} else if b == '\\' {
+				escaped = true
+			} else if b == '"' {
+				closed = true
+				break
+			}
+		}
+		if keep != nil && len(*keep) <= maxText {
+			*keep = append(*keep, chunk[:min(used, maxText)]...)
+		}
+		if _, err := s.in.Discard(used); err != nil || closed {
+			return err
+		}
+	}
+}
+
+// next returns the next byte that is no white space.
+func (s *scanner) next() (byte, error) {
+	for {
+		b, err := s.in.ReadByte()
+		if err != nil {
+			return 0, err
+		}
+		switch b {
+		case ' ', '\t', '\r', '\n':
+			continue
+		}
+		return b, nil
+	}
+}

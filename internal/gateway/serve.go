@@ -1,0 +1,37 @@
+package gateway
+
+import (
+	"context"
+	"crypto/tls"
+	"log/slog"
+	"net"
+	"net/http"
+
+	"github.com/ironic-throttle/ironic-throttle/internal/httpserve"
+)
+
+// Serve answers on an open listener, with TLS where conf is not nil, until ctx ends
+// or the listener fails; then it gives requests in flight 4 s, closes the gateway,
+// and returns: nil, or what went wrong.
+func (g *Gateway) Serve(ctx context.Context, listen net.Listener, conf *tls.Config) error {
+	defer g.Close()
+	return httpserve.Serve(ctx, drainTimeout, httpserve.Server{Name: "gateway", HTTP: g.newHTTP(conf), Listen: listen})
+}
+
+// newHTTP bounds everything that a client could stretch: what a request may take
+// and, beyond its own time-outs, no connection of it lives longer. Ironic speaks
+// HTTP/1.1 only, and so does the gateway.
+func (g *Gateway) newHTTP(conf *tls.Config) *http.Server {
+	longest := g.timeout + maxAge + graceTimeout
+	return &http.Server{
+		Handler:           g,
+		TLSConfig:         conf,
+		TLSNextProto:      map[string]func(*http.Server, *tls.Conn, http.Handler){},
+		ReadHeaderTimeout: readHeaderTimeout,
+		ReadTimeout:       longest,
+		WriteTimeout:      longest,
+		IdleTimeout:       idleTimeout,
+		MaxHeaderBytes:    maxHeaderBytes,
+		ErrorLog:          slog.NewLogLogger(g.log.Handler(), slog.LevelWarn),
+	}
+}

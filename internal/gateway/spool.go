@@ -1,0 +1,180 @@
+package gateway
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"sync/atomic"
+
+	"golang.org/x/sync/semaphore"
+)
+
+// spool keeps the bodies of gated requests while they are decided about: small ones
+// in memory, the others in files that have no name any more. Both kinds are bounded
+// together; who finds no room waits for it. Safe for concurrent use.
+type spool struct {
+	dir     string
+	maxBody int64
+
+	memory, disk         *semaphore.Weighted
+	memoryUsed, diskUsed atomic.Int64
+	memoryAll, diskAll   int64
+}
+
+func newSpool(dir string, maxBody, diskAll int64) *spool {
+	return &spool{
+		dir: dir, maxBody: maxBody,
+		memory: semaphore.NewWeighted(spoolMemoryAll), memoryAll: spoolMemoryAll,
+		disk: semaphore.NewWeighted(diskAll), diskAll: diskAll,
+	}
+}
+
+// content is a body that can be read several times; close it once.
+type content struct {
+	text  []byte
+	file  *os.File // nil: text is all
+	long  int64
+	close func()
+}
+
+func (c content) size() int64 { return c.long }
+
+// reader reads the whole from its begin, independently of others.
+func (c content) reader() io.Reader {
+	if c.file == nil {
+		return bytes.NewReader(c.text)
+	}
+	return io.NewSectionReader(c.file, 0, c.long)
+}
+
+// open is reader as requests want it.
+func (c content) open() (io.ReadCloser, error) { return io.NopCloser(c.reader()), nil }
+
+// head returns the first n bytes, or what there is.
+func (c content) head(n int64) ([]byte, error) {
+	text, err := io.ReadAll(io.LimitReader(c.reader(), n))
+	if err != nil {
+		return nil, fmt.Errorf("spooled body: %w", err)
+	}
+	return text, nil
+}
+
+var (
+	errTooLarge = errors.New("body too large")
+	errNoRoom   = errors.New("no room for the body")
+	errBroken   = errors.New("the body did not come whole")
+)
+
+// take reads a body to its end. length is its length as announced, -1 for one in
+// chunks. Errors are errTooLarge, errNoRoom when ctx ended before there was room,
+// errBroken when the client did not send all of it, and those of the disk.
+func (s *spool) take(ctx context.Context, body io.Reader, length int64) (content, error) {
+	if length > s.maxBody {
+		return content{}, errTooLarge
+	}
+	if length == 0 {
+		return content{close: func() {}}, nil
+	}
+	if length > spoolMemory {
+		return s.onDisk(ctx, body, length)
+	}
+	return s.inMemory(ctx, body, length)
+}
+
+// inMemory reads a small body, or the begin of one of unknown length: where that
+// turns out long, it goes to disk.
+func (s *spool) inMemory(ctx context.Context, body io.Reader, length int64) (content, error) {
+	room := min(spoolMemory, s.maxBody)
+	if length > 0 {
+		room = length
+	}
+	if s.memory.Acquire(ctx, room) != nil {
+		return content{}, errNoRoom
+	}
+	s.memoryUsed.Add(room)
+	release := func() {
+		s.memoryUsed.Add(-room)
+		s.memory.Release(room)
+	}
+	text := make([]byte, room)
+	n, err := io.ReadFull(body, text)
+	switch {
+	case err == nil && length < 0:
+		defer release()
+		return s.onDisk(ctx, io.MultiReader(bytes.NewReader(text), body), s.maxBody)
+	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
+		if err = nil; length > 0 {
+			err = io.ErrUnexpectedEOF
+		}
+	}
+	if err != nil {
+		release()
+		return content{}, fmt.Errorf("%w: %w", errBroken, err)
+	}
+	return content{text: text[:n], long: int64(n), close: release}, nil
+}
+
+func (s *spool) onDisk(ctx context.Context, body io.Reader, most int64) (content, error) {
+	if s.disk.Acquire(ctx, most) != nil {
+		return content{}, errNoRoom
+	}
+	s.diskUsed.Add(most)
+	release := func() {
+		s.diskUsed.Add(-most)
+		s.disk.Release(most)
+	}
+	file, err := nameless(s.dir)
+	if err != nil {
+		release()
+		return content{}, err
+	}
+	done := func() {
+		_ = file.Close() // nothing of it is wanted any more
+		release()
+	}
+	from := &source{Reader: io.LimitReader(body, most+1)}
+	n, err := io.CopyBuffer(struct{ io.Writer }{file}, from, make([]byte, copyBuffer))
+	switch {
+	case from.err != nil:
+		err = fmt.Errorf("%w: %w", errBroken, from.err)
+	case err != nil:
+		err = fmt.Errorf("GATEWAY_SPOOL_DIR: %w", err)
+	case n > most:
+		err = errTooLarge
+	}
+	if err != nil {
+		done()
+		return content{}, err
+	}
+	return content{file: file, long: n, close: done}, nil
+}
+
+// source remembers an error of the client, to tell it from one of the disk.
+type source struct {
+	io.Reader
+	err error
+}
+
+// Read implements io.Reader.
+func (s *source) Read(p []byte) (int, error) {
+	n, err := s.Reader.Read(p)
+	if err != nil && !errors.Is(err, io.EOF) {
+		s.err = err
+	}
+	return n, err
+}
+
+// nameless makes a file that is gone when it is closed, also after kill -9.
+func nameless(dir string) (*os.File, error) {
+	file, err := os.CreateTemp(dir, "ironic-throttle-body-")
+	if err != nil {
+		return nil, fmt.Errorf("GATEWAY_SPOOL_DIR: %w", err)
+	}
+	if err := os.Remove(file.Name()); err != nil {
+		return nil, errors.Join(fmt.Errorf("GATEWAY_SPOOL_DIR: %w", err), file.Close())
+	}
+	return file, nil
+}

@@ -1,0 +1,34 @@
+package gateway
+
+import "sync/atomic"
+
+// Stats counts what the gateway has done since New, but for the gauges.
+type Stats struct {
+	// Requests by what they were: Passed ones start nothing, Free ones are PUTs of
+	// a target that starts nothing, Gated ones asked the decision, Obscure ones
+	// could not be read surely.
+	Passed, Free, Gated, Obscure uint64
+	// Refused are answers of our own to gated requests; the decision counts them by
+	// reason. Failed are those for an Ironic that did not answer.
+	Refused, Failed uint64
+
+	InFlight               int64 // gauge: requests
+	MemoryBytes, DiskBytes int64 // gauges: room taken by bodies
+	MemoryLimit, DiskLimit int64
+}
+
+type counters struct {
+	passed, free, gated, obscure, refused, failed atomic.Uint64
+	inFlight                                      atomic.Int64
+}
+
+// Stats reads all counters.
+func (g *Gateway) Stats() Stats {
+	c := &g.count
+	return Stats{
+		Passed: c.passed.Load(), Free: c.free.Load(), Gated: c.gated.Load(), Obscure: c.obscure.Load(),
+		Refused: c.refused.Load(), Failed: c.failed.Load(), InFlight: c.inFlight.Load(),
+		MemoryBytes: g.spool.memoryUsed.Load(), DiskBytes: g.spool.diskUsed.Load(),
+		MemoryLimit: g.spool.memoryAll, DiskLimit: g.spool.diskAll,
+	}
+}

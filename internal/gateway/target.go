@@ -1,0 +1,141 @@
+package gateway
+
+import (
+	"mime"
+	"net/http"
+	"net/url"
+	"strings"
+
+	"github.com/ironic-throttle/ironic-throttle/pkg/ironic"
+)
+
+// reading is what a PUT states/provision asks for.
+type reading struct {
+	// target is the gated one where any reading is gated; "" when none could be
+	// read.
+	target ironic.Target
+	// free: by every reading of it the request starts no work (GW-3).
+	free bool
+}
+
+// candidates collects every target that somebody could read in a request.
+type candidates struct {
+	targets []string
+	unsure  bool // there may be others
+}
+
+func (c *candidates) add(target string) { c.targets = append(c.targets, target) }
+
+// judge is the last gated candidate (of double keys Ironic takes the last), and
+// free only when all are known to be free.
+func (c *candidates) judge() reading {
+	free := !c.unsure && len(c.targets) > 0
+	var found reading
+	for _, text := range c.targets {
+		t := ironic.Target(text)
+		if freeTarget(t) {
+			if found.target == "" || t == ironic.TargetUnhold && freeTarget(found.target) {
+				found.target = t // an unhold must not be missed
+			}
+			continue
+		}
+		free = false
+		if _, starts := t.Starts(); starts || freeTarget(found.target) {
+			found.target = t
+		}
+	}
+	if c.unsure && freeTarget(found.target) {
+		found.target = ""
+	}
+	found.free = free
+	return found
+}
+
+// freeTarget: those that start no work, or only end it (GW-3).
+func freeTarget(t ironic.Target) bool {
+	switch t {
+	case ironic.TargetAbort, ironic.TargetManage, ironic.TargetAdopt, ironic.TargetUnhold:
+		return true
+	}
+	return false
+}
+
+// readTarget reads the target of a PUT from its path, its query and its body.
+// Ironic merges the three and refuses a target that stands twice; here every one
+// of them counts.
+func readTarget(r *http.Request, to route, body content) (reading, error) {
+	var c candidates
+	if to.target != "" {
+		c.add(to.target)
+	}
+	readForm(r.URL.RawQuery, &c)
+	if body.size() > 0 {
+		if err := readBody(r.Header, body, &c); err != nil {
+			return reading{}, err
+		}
+	}
+	return c.judge(), nil
+}
+
+// readBody reads the target of a body as its Content-Type says. Ironic ignores a
+// body of any other type, but not every version must.
+func readBody(h http.Header, body content, c *candidates) error {
+	if h.Get("Content-Encoding") != "" {
+		c.unsure = true
+		return nil
+	}
+	switch mediaType(h) {
+	case jsonType:
+		return scanObject(body.reader(), c)
+	case formType:
+		text, err := body.head(maxForm)
+		c.unsure = c.unsure || body.size() > maxForm
+		readForm(string(text), c)
+		return err
+	}
+	c.unsure = true
+	return nil
+}
+
+// readForm reads a query or a form. Old versions of Python part it at semicolons
+// too.
+func readForm(text string, c *candidates) {
+	for pair := range strings.FieldsFuncSeq(text, func(r rune) bool { return r == '&' || r == ';' }) {
+		key, value, _ := strings.Cut(pair, "=")
+		key, err := url.QueryUnescape(key)
+		if err != nil {
+			c.unsure = true
+			continue
+		}
+		if !strings.EqualFold(strings.TrimSpace(key), "target") {
+			continue
+		}
+		if value, err = url.QueryUnescape(value); err != nil {
+			c.unsure = true
+		}
+		c.add(value)
+	}
+}
+
+const (
+	jsonType = "application/json"
+	formType = "application/x-www-form-urlencoded"
+)
+
+// mediaType is the type of a body that is written in UTF-8, or ASCII; "" for what
+// is not known, or told twice.
+func mediaType(h http.Header) string {
+	all := h.Values("Content-Type")
+	if len(all) != 1 {
+		return ""
+	}
+	media, params, err := mime.ParseMediaType(all[0])
+	if err != nil {
+		return ""
+	}
+	switch strings.ToLower(params["charset"]) {
+	case "", "utf-8", "utf8", "us-ascii", "ascii":
+		return media
+	}
+	return ""
+}
