@@ -11,8 +11,7 @@ import (
 // A target is one line of the table.
 type target struct {
 	what     string
-	pkg      string // that the benchmark is in
-	name     string // of the benchmark
+	name     string // of the benchmark, the run's first
 	unit     string
 	limit    float64
 	atLeast  bool // limit is the lowest good value, else the highest
@@ -39,15 +38,29 @@ var targets = []target{
 	turn("1,000", 0, "shown"), turn("10,000", 0, "shown"),
 	turn("100,000", 2000, "≤ 2 µs (F-10)"), turn("1,000,000", 0, "shown"),
 	{
-		what: "POST /v1/isready over loopback, 2,000 a second", pkg: "./internal/server", name: "IsReadyLoopback",
+		what: "POST /v1/isready over loopback, 2,000 a second", name: "IsReadyLoopback",
 		unit: "p99-ms", limit: 2, goal: "p99 ≤ 2 ms", measured: "p99 %.2f ms",
 		beside: []unitText{
 			{unit: "p99-ms", text: "best count %.2f ms", lowest: true}, {unit: "p50-ms", text: "p50 %.2f ms"},
 			{unit: "bare-p99-ms", text: "a handler that does nothing: p99 %.2f ms"}, {unit: "asks/s", text: "%.0f asks/s"},
 		},
 	},
+	throughput("GET"), throughput("PATCH"),
 	{
-		what: "one poll against BMO's full list, real Ironic, 5,000 idle and 20 busy nodes", pkg: "./e2e", name: "PollAgainstFullList",
+		what: "gateway, live heap before and after 100,000 small requests", name: "GatewayHeap",
+		unit: "growth-KiB", limit: 256, goal: "flat: ≤ 256 KiB more", measured: "%+.0f KiB",
+		beside: []unitText{
+			{unit: "end-KiB", text: "of %.0f KiB"}, {unit: "more-goroutines", text: "%+.0f goroutines"},
+			{unit: "more-files", text: "%+.0f descriptors"},
+		},
+	},
+	{
+		what: "gateway, GET of a node of a real Ironic against asking it directly", name: "GatewayLatency",
+		unit: "gateway/direct", limit: 1.15, goal: "≤ 1.15 times", measured: "%.3f times",
+		beside: []unitText{{unit: "direct-ms", text: "direct %.2f ms"}, {unit: "gateway-ms", text: "through the gateway %.2f ms"}},
+	},
+	{
+		what: "one poll against BMO's full list, real Ironic, 5,000 idle and 20 busy nodes", name: "PollAgainstFullList",
 		unit: "full/poll", limit: 8, atLeast: true, goal: "≥ 8 times cheaper", measured: "%.1f times cheaper",
 		beside: []unitText{{unit: "full-ms", text: "list %.0f ms"}, {unit: "poll-ms", text: "poll %.0f ms"}},
 	},
@@ -55,7 +68,7 @@ var targets = []target{
 
 func decision(waiting, answer string, limit float64, goal string) target {
 	return target{
-		what: "decision, " + waiting + " hosts waiting, answer " + answer, pkg: "./pkg/admission",
+		what: "decision, " + waiting + " hosts waiting, answer " + answer,
 		name: "Decision/waiting=" + strings.ReplaceAll(waiting, ",", "") + "/" + answer,
 		unit: "median-ns", limit: limit, goal: goal, measured: "median %.0f ns",
 		beside: []unitText{{unit: "ns/op", text: "mean %.0f ns"}, {unit: "allocs/op", text: "%.0f allocs"}},
@@ -66,11 +79,26 @@ func decision(waiting, answer string, limit float64, goal string) target {
 // hosts is shown beside it: per bit of their number it must not (F-10).
 func turn(hosts string, limit float64, goal string) target {
 	return target{
-		what: "fair turn, " + hosts + " hosts waiting in 1,000 tenants", pkg: "./pkg/fairshare",
+		what: "fair turn, " + hosts + " hosts waiting in 1,000 tenants",
 		name: "F10_Ask/hosts=" + strings.ReplaceAll(hosts, ",", ""),
 		unit: "median-ns", limit: limit, goal: goal, measured: "median %.0f ns",
 		beside: []unitText{{unit: "median-ns/log2n", text: "%.0f ns per bit"}, {unit: "p99-ns", text: "p99 %.0f ns"}, {unit: "allocs/op", text: "%.0f allocs"}},
 	}
+}
+
+// throughput is the gateway beside nginx, on the same cores and upstream.
+func throughput(method string) target {
+	return target{
+		what: "gateway, small " + method + " on 32 connections against nginx", name: "GatewayThroughput/" + method,
+		unit: "gateway/nginx", limit: 0.8, atLeast: true, goal: "≥ 0.8 times nginx", measured: "%.2f times",
+		beside: []unitText{{unit: "gateway-req/s", text: "%.0f/s"}, {unit: "nginx-req/s", text: "nginx %.0f/s"}},
+	}
+}
+
+// run is the name of the run that measures it.
+func (t target) run() string {
+	name, _, _ := strings.Cut(t.name, "/")
+	return name
 }
 
 // writeTable prints the judgement. What was neither measured nor skipped is an
@@ -81,12 +109,12 @@ func writeTable(w io.Writer, found results, skipped map[string]error) error {
 	fmt.Fprintln(table, "what\tmeasured\ttarget\tok")
 	for _, t := range targets {
 		value, ok := found.median(t.name, t.unit)
-		switch why := skipped[t.pkg]; {
+		switch why := skipped[t.run()]; {
 		case why != nil:
 			fmt.Fprintf(table, "%s\tskipped: %v\t%s\t-\n", t.what, why, t.goal)
 		case !ok:
 			fmt.Fprintf(table, "%s\tnothing\t%s\tNO\n", t.what, t.goal)
-			missing = fmt.Errorf("benchmark %s in %s measured no %s", t.name, t.pkg, t.unit)
+			missing = fmt.Errorf("benchmark %s measured no %s", t.name, t.unit)
 		default:
 			fmt.Fprintf(table, "%s\t%s\t%s\t%s\n", t.what, t.shown(value, found), t.goal, t.judge(value))
 		}
