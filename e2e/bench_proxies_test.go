@@ -125,15 +125,15 @@ func freeAddress(tb testing.TB) string {
 	return l.Addr().String()
 }
 
-// benchGateway is the product with its gateway, as a process of its own.
-type benchGateway struct {
+// gatewayProcess is the product with its gateway, as a process of its own.
+type gatewayProcess struct {
 	host    string // of the gateway
 	metrics string // URL
 }
 
-// serveGateway starts the product in front of an Ironic with a user's settings,
+// benchedGateway starts the product in front of an Ironic with a user's settings,
 // which are not scaled down: what else it does must not be seen here.
-func serveGateway(tb testing.TB, ironic string, environment ...string) benchGateway {
+func benchedGateway(tb testing.TB, ironic string, environment ...string) gatewayProcess {
 	tb.Helper()
 	ready := filepath.Join(tb.TempDir(), "ready.json")
 	cmd := exec.Command(binary, "serve", "--ready-file", ready)
@@ -154,7 +154,7 @@ func serveGateway(tb testing.TB, ironic string, environment ...string) benchGate
 	if err != nil || u.Host == "" {
 		tb.Fatalf("gateway at %q: %v", at.Gateway, err)
 	}
-	return benchGateway{host: u.Host, metrics: at.Metrics + "/metrics"}
+	return gatewayProcess{host: u.Host, metrics: at.Metrics + "/metrics"}
 }
 
 // runChild runs a server until the end of the benchmark, or of this process.

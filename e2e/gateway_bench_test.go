@@ -27,7 +27,7 @@ func BenchmarkGatewayLatency(b *testing.B) {
 	if err := i.AddNodes(b.Context(), realironic.Batch{Count: 100, Prefix: "metal3~host-", State: "available"}); err != nil {
 		b.Fatal(err)
 	}
-	g := serveGateway(b, i.URL)
+	g := benchedGateway(b, i.URL)
 	direct, through := newAsker(b, i.URL), newAsker(b, "http://"+g.host)
 	path := "/v1/nodes/" + direct.anyNode()
 	for range 10 { // warm
@@ -121,7 +121,7 @@ const roundRequests = 20_000
 // second, and the median of the ratios of the rounds: load by others comes and goes.
 func BenchmarkGatewayThroughput(b *testing.B) {
 	upstream := serveNginx(b, 1, "")
-	nginx, gateway := serveNginx(b, 2, upstream), serveGateway(b, "http://"+upstream).host
+	nginx, gateway := serveNginx(b, 2, upstream), benchedGateway(b, "http://"+upstream).host
 	for _, s := range []shot{smallGet, smallPatch} {
 		b.Run(s.method, func(b *testing.B) {
 			loads := []*load{newLoad(b, nginx), newLoad(b, gateway)}
@@ -155,7 +155,7 @@ func BenchmarkGatewayHeap(b *testing.B) {
 	upstream := serveNginx(b, 1, "")
 	// The collector runs at each 10 % of growth, so that the least of some looks is
 	// next to what is alive.
-	g := serveGateway(b, "http://"+upstream, "GOGC=10")
+	g := benchedGateway(b, "http://"+upstream, "GOGC=10")
 	wave := func() {
 		l := newLoad(b, g.host)
 		l.fire(heapWave, smallGet, smallPatch, smallAbort)
@@ -183,7 +183,7 @@ type footprint struct{ heap, goroutines, files float64 }
 
 // footprint looks until the collector has run ten times: connections that were
 // closed and pools that were filled are gone by then.
-func (g benchGateway) footprint(tb testing.TB) (least footprint) {
+func (g gatewayProcess) footprint(tb testing.TB) (least footprint) {
 	tb.Helper()
 	client := &http.Client{Timeout: 10 * time.Second, Transport: &http.Transport{}}
 	defer client.CloseIdleConnections()
@@ -205,7 +205,7 @@ func (g benchGateway) footprint(tb testing.TB) (least footprint) {
 }
 
 // scrape reads the series without labels.
-func (g benchGateway) scrape(tb testing.TB, client *http.Client) map[string]float64 {
+func (g gatewayProcess) scrape(tb testing.TB, client *http.Client) map[string]float64 {
 	tb.Helper()
 	req, err := http.NewRequestWithContext(tb.Context(), http.MethodGet, g.metrics, nil)
 	if err != nil {
