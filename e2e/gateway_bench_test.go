@@ -157,9 +157,12 @@ func BenchmarkGatewayHeap(b *testing.B) {
 	// next to what is alive.
 	g := benchedGateway(b, "http://"+upstream, "GOGC=10")
 	wave := func() {
-		l := newLoad(b, g.host)
-		l.fire(heapWave, smallGet, smallPatch, smallAbort)
-		l.close()
+		// Clients that only pass, and clients that the gate has to read now and then.
+		for _, shots := range [][]shot{{smallGet, smallPatch}, {smallGet, smallPatch, smallAbort}} {
+			l := newLoad(b, g.host)
+			l.fire(heapWave/2, shots...)
+			l.close()
+		}
 	}
 	var before, after footprint
 	for b.Loop() {
