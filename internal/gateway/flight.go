@@ -2,9 +2,11 @@ package gateway
 
 import (
 	"context"
+	"errors"
 	"net/http"
 	"net/http/httptrace"
 	"sync/atomic"
+	"syscall"
 	"time"
 
 	"github.com/ironic-throttle/ironic-throttle/pkg/admission"
@@ -37,7 +39,10 @@ func (f *flight) settle(how func(pass *admission.Pass, now time.Time)) {
 func (f *flight) unsent() { f.settle((*admission.Pass).Unsent) }
 
 // watched tells flights what becomes of them. Other requests go straight on.
-type watched struct{ http.RoundTripper }
+type watched struct {
+	http.RoundTripper
+	traced bool // it tells when it has a connection
+}
 
 // RoundTrip implements http.RoundTripper.
 func (t watched) RoundTrip(r *http.Request) (*http.Response, error) {
@@ -46,21 +51,25 @@ func (t watched) RoundTrip(r *http.Request) (*http.Response, error) {
 		return t.RoundTripper.RoundTrip(r)
 	}
 	var sent atomic.Bool
-	trace := &httptrace.ClientTrace{GotConn: func(httptrace.GotConnInfo) {
+	depart := func(httptrace.GotConnInfo) {
 		sent.Store(true) // from now on bytes may go out
 		if f.pass != nil {
 			f.pass.Sent(f.now())
 		}
-	}}
+	}
+	if !t.traced {
+		depart(httptrace.GotConnInfo{})
+	}
+	trace := &httptrace.ClientTrace{GotConn: depart}
 	resp, err := t.RoundTripper.RoundTrip(r.WithContext(httptrace.WithClientTrace(r.Context(), trace)))
 	switch {
 	case err == nil:
 		f.status = resp.StatusCode
 		f.settle(func(p *admission.Pass, now time.Time) { p.Answered(now, resp.StatusCode) })
-	case sent.Load():
-		f.settle((*admission.Pass).Broken)
-	default:
+	case !sent.Load(), errors.Is(err, syscall.ECONNREFUSED): // also where a dead connection was tried before
 		f.unsent()
+	default:
+		f.settle((*admission.Pass).Broken)
 	}
 	return resp, err
 }

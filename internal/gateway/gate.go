@@ -12,9 +12,6 @@ import (
 	"github.com/ironic-throttle/ironic-throttle/pkg/ironic"
 )
 
-// errRenamed: names changed hands faster than they could be looked up.
-var errRenamed = errors.New("the node changes its name too fast")
-
 // gate decides about a PUT states/provision.
 func (g *Gateway) gate(w http.ResponseWriter, r *http.Request, to route) {
 	due := time.Now().Add(maxAge - dialTimeout)
@@ -35,6 +32,10 @@ func (g *Gateway) gate(w http.ResponseWriter, r *http.Request, to route) {
 		return
 	}
 	out := outgoing{w: w, r: r, body: body, due: due}
+	if out.late() {
+		g.tooLate(w)
+		return
+	}
 	if asked.free && asked.target != ironic.TargetUnhold {
 		g.count.free.Add(1)
 		g.forward(out, nil)
@@ -44,69 +45,80 @@ func (g *Gateway) gate(w http.ResponseWriter, r *http.Request, to route) {
 	if !g.admit(ctx, w, r, to.ident) {
 		return
 	}
-	pass, known, ok := g.decide(ctx, out, to.ident, asked.target)
+	leave, ok := g.decide(ctx, out, to.ident, asked.target)
 	if !ok {
 		return
 	}
-	f := &flight{pass: pass, now: g.now}
+	f := &flight{pass: leave.pass, now: g.now}
 	defer f.unsent() // unless anything else became of it
 	g.forward(out, f)
-	if !known && f.status >= 200 && f.status < 300 {
+	if leave.unknown && f.status >= 200 && f.status < 300 {
 		g.surprised(ctx, to.ident, asked.target)
 	}
 }
 
-// decide gets the yes for a PUT. What says no has answered the client then.
-// Not known is a node that Ironic does not have: its own 404 is the answer (GW-17).
-func (g *Gateway) decide(ctx context.Context, out outgoing, ident string, target ironic.Target) (pass *admission.Pass, known, ok bool) {
+// leave is a PUT's permission to go on to Ironic.
+type leave struct {
+	pass    *admission.Pass // nil for an unknown node
+	unknown bool            // Ironic does not have it: its own 404 is the answer (GW-17)
+}
+
+// decide gets leave for a PUT, or answers the client why not.
+func (g *Gateway) decide(ctx context.Context, out outgoing, ident string, target ironic.Target) (leave, bool) {
 	const tries = 3
 	for range tries {
 		who, cached := g.directory.get(g.now(), ident)
 		if !cached {
+			var found bool
 			var err error
-			if who, known, err = g.look(ctx, ident); err != nil || !known {
-				return nil, false, g.lookFailed(out, err)
+			if who, found, err = g.look(ctx, ident); err != nil || !found {
+				return leave{unknown: true}, g.without(out, err)
 			}
 		}
 		answer, pass := g.decider.Forward(g.now(), who.ask(), target)
-		if !cached {
-			if pass == nil {
-				g.refuse(out.w, answer)
-			}
-			return pass, true, pass != nil
+		switch {
+		case pass == nil:
+			g.no(ctx, out, ident, answer, cached)
+			return leave{}, false
+		case !cached:
+			return leave{pass: pass}, true
 		}
-		if pass == nil && answer.Reason != api.ReasonStale {
-			g.refuse(out.w, answer)
-			return nil, true, false
-		}
-		// A yes needs a look begun after the PUT came in; a stale view may be stale
-		// because Ironic is away, and then that is the answer.
+		// The slot is held; a yes needs a look begun after the PUT came in (GW-17).
 		again, found, err := g.look(ctx, ident)
 		switch {
-		case pass == nil && err == nil:
-			g.refuse(out.w, answer)
-			return nil, true, false
-		case pass == nil:
-			return nil, true, g.lookFailed(out, err)
-		case err != nil && !g.observe && answer.Reason != api.ReasonHeldSlot:
-			pass.Unsent(g.now())
-			return nil, true, g.lookFailed(out, err)
+		case err == nil && found && again == who:
+			return leave{pass: pass}, true
 		case err == nil && !found:
 			pass.Unsent(g.now())
-			return nil, false, true
-		case err == nil && again != who:
-			pass.Unsent(g.now())
-			continue
+			return leave{unknown: true}, true
+		case err != nil && (answer.Reason == api.ReasonHeldSlot || g.observe):
+			return leave{pass: pass}, true // the slot is its own, whatever Ironic shows
 		}
-		return pass, true, true
+		pass.Unsent(g.now())
+		if err != nil {
+			g.fail(out.w, out.r, err)
+			return leave{}, false
+		}
 	}
-	g.notNow(out.w, api.ReasonStarting, errRenamed.Error())
-	return nil, true, false
+	g.notNow(out.w, api.ReasonStarting, "the node changes its name faster than it can be looked up")
+	return leave{}, false
 }
 
-// lookFailed answers for an Ironic that could not be asked for the node. No error
-// is a node that is not there, for which the PUT goes on.
-func (g *Gateway) lookFailed(out outgoing, err error) (goOn bool) {
+// no passes a refusal on. A view may be stale because Ironic is away, and then its
+// absence is the answer (GW-9, GW-10).
+func (g *Gateway) no(ctx context.Context, out outgoing, ident string, answer api.Answer, cached bool) {
+	if cached && answer.Reason == api.ReasonStale {
+		if _, _, err := g.look(ctx, ident); err != nil {
+			g.fail(out.w, out.r, err)
+			return
+		}
+	}
+	g.refuse(out.w, answer)
+}
+
+// without tells whether a PUT goes on of whose node nothing is known: Ironic does
+// not have it, or it could not be asked and nothing may be refused.
+func (g *Gateway) without(out outgoing, err error) bool {
 	if err == nil || g.observe {
 		return true
 	}
@@ -119,7 +131,13 @@ type outgoing struct {
 	w    http.ResponseWriter
 	r    *http.Request
 	body content
-	due  time.Time // after that it is too old to be sent
+	due  time.Time // after that it is too old to be sent (GW-3)
+}
+
+func (o outgoing) late() bool { return !time.Now().Before(o.due) }
+
+func (g *Gateway) tooLate(w http.ResponseWriter) {
+	g.notNow(w, api.ReasonStarting, "the request has taken too long to get here, or to be decided, to be sent to Ironic now")
 }
 
 // forward sends a PUT on. With a flight, what Ironic answers is waited for even
@@ -127,9 +145,9 @@ type outgoing struct {
 func (g *Gateway) forward(out outgoing, f *flight) {
 	ctx := out.r.Context()
 	if f != nil {
-		if ctx.Err() != nil || !time.Now().Before(out.due) {
+		if ctx.Err() != nil || out.late() {
 			f.unsent()
-			g.notNow(out.w, api.ReasonStarting, "the request waited here for too long to be sent")
+			g.tooLate(out.w)
 			return
 		}
 		ctx = context.WithValue(context.WithoutCancel(ctx), flightKey{}, f)

@@ -64,6 +64,7 @@ type Gateway struct {
 	now       func() time.Time
 	log       *slog.Logger
 	via       string // tells this gateway from every other
+	drain     time.Duration
 
 	proxy     *httputil.ReverseProxy
 	spool     *spool
@@ -87,7 +88,7 @@ func New(o Options) (*Gateway, error) {
 	g := &Gateway{
 		base: o.Base, transport: newTransport(o.Transport), ironic: o.Ironic, decider: o.Decider,
 		timeout: o.Timeout, observe: o.Observe, forwarded: o.Forwarded, now: o.Now, log: o.Log,
-		via:       "1.1 ironic-throttle-" + rand.Text(),
+		via: "1.1 ironic-throttle-" + rand.Text(), drain: drainTimeout,
 		spool:     newSpool(o.SpoolDir, o.MaxBody, o.SpoolLimit),
 		directory: directory{maxAge: o.ListMaxAge, known: map[string]entry{}},
 		access:    access{maxAge: accessMaxAge, accepted: map[credentials]time.Time{}},

@@ -13,9 +13,10 @@ import (
 
 // newProxy is the standard library's reverse proxy, told to change nothing (GW-1).
 func (g *Gateway) newProxy() *httputil.ReverseProxy {
+	_, traced := g.transport.(*http.Transport)
 	return &httputil.ReverseProxy{
 		Rewrite:   g.rewrite,
-		Transport: watched{g.transport},
+		Transport: watched{g.transport, traced},
 		ModifyResponse: func(resp *http.Response) error {
 			g.access.note(time.Now(), resp)
 			return nil

@@ -15,7 +15,7 @@ import (
 // and returns: nil, or what went wrong.
 func (g *Gateway) Serve(ctx context.Context, listen net.Listener, conf *tls.Config) error {
 	defer g.Close()
-	return httpserve.Serve(ctx, drainTimeout, httpserve.Server{Name: "gateway", HTTP: g.newHTTP(conf), Listen: listen})
+	return httpserve.Serve(ctx, g.drain, httpserve.Server{Name: "gateway", HTTP: g.newHTTP(conf), Listen: listen})
 }
 
 // newHTTP bounds everything that a client could stretch: what a request may take

@@ -1,0 +1,292 @@
+package gateway
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/ironic-throttle/ironic-throttle/internal/fakeironic"
+	"github.com/ironic-throttle/ironic-throttle/pkg/admission"
+	"github.com/ironic-throttle/ironic-throttle/pkg/api"
+	"github.com/ironic-throttle/ironic-throttle/pkg/ironic"
+)
+
+func TestGW2_YesTakesASlotAndForwards(t *testing.T) {
+	play(t, options{limit: 1, nodes: 2}, func(s *stage) {
+		s.put(0, ironic.TargetActive).want(http.StatusAccepted)
+		s.occupied(1)
+		if s.state(0) != ironic.Deploying {
+			t.Errorf("the node is %s", s.state(0))
+		}
+		s.put(1, ironic.TargetActive).refused(api.ReasonFull)
+		if puts, _ := s.wire.sent(); puts != 1 {
+			t.Errorf("%d PUTs reached Ironic, want 1: a refused one must not", puts)
+		}
+	})
+}
+
+func TestGW2_EveryTargetThatStartsWorkIsGated(t *testing.T) {
+	for _, row := range []struct {
+		state  ironic.State
+		target ironic.Target
+	}{
+		{ironic.Available, ironic.TargetActive}, {ironic.Available, ironic.TargetDeploy}, {ironic.Active, ironic.TargetRebuild},
+		{ironic.Manageable, ironic.TargetInspect}, {ironic.Manageable, ironic.TargetProvide}, {ironic.Manageable, ironic.TargetClean},
+		{ironic.Active, ironic.TargetDeleted}, {ironic.Active, ironic.TargetUndeploy}, {ironic.Active, ironic.TargetRescue},
+		{ironic.Rescue, ironic.TargetUnrescue}, {ironic.Active, ironic.TargetService},
+		{ironic.Available, "a new word"}, {ironic.Available, ""}, {ironic.Available, "ACTIVE"},
+	} {
+		play(t, options{limit: 1, nodes: 2, state: row.state}, func(s *stage) {
+			s.controller.IsReady(time.Now(), api.Ask{Name: "somebody", Op: api.OpProvision})
+			s.put(0, row.target).refused(api.ReasonFull)
+		})
+	}
+}
+
+func TestGW3_WhatStartsNothingIsNeverRefused(t *testing.T) {
+	play(t, options{limit: 1, nodes: 2, state: ironic.CleanWait}, func(s *stage) {
+		s.occupied(2) // adopted, above the limit
+		_, before := s.wire.sent()
+		for _, target := range []ironic.Target{ironic.TargetAbort, ironic.TargetManage, ironic.TargetAdopt} {
+			if got := s.put(0, target); got.Code == http.StatusConflict && got.Header().Get(reasonHeader) != "" {
+				t.Errorf("%s: refused: %s", target, got.Body)
+			}
+		}
+		if _, after := s.wire.sent(); after != before {
+			t.Errorf("%d looks for what is never refused", after-before)
+		}
+		for _, row := range []struct{ method, path, body string }{
+			{http.MethodPut, "/states/power", `{"target": "power off"}`},
+			{http.MethodPatch, "", `[{"op": "replace", "path": "/extra/a", "value": 1}]`},
+			{http.MethodGet, "", ""},
+			{http.MethodPut, "/maintenance", `{"reason": "x"}`},
+		} {
+			got := s.do(request(row.method, "/v1/nodes/"+s.uuids[1]+row.path, row.body))
+			if got.Header().Get(reasonHeader) != "" {
+				t.Errorf("%s %s: %d %s", row.method, row.path, got.Code, got.Body)
+			}
+		}
+	})
+}
+
+func TestGW3_AHeldSlotIsForwardedAboveTheLimit(t *testing.T) {
+	play(t, options{limit: 1, nodes: 3, state: ironic.DeployWait}, func(s *stage) {
+		s.occupied(3)
+		s.put(0, ironic.TargetDeleted).want(http.StatusAccepted)
+	})
+}
+
+func TestGW3_UnholdTakesASlotAboveTheLimit(t *testing.T) {
+	newest := func(o *fakeironic.Options) { o.API.MaxMinor = 96 }
+	play(t, options{limit: 1, nodes: 2, state: ironic.DeployHold, fake: newest}, func(s *stage) {
+		s.controller.IsReady(time.Now(), api.Ask{Name: "somebody", Op: api.OpProvision})
+		r := putRequest(s.uuids[0], ironic.TargetUnhold)
+		r.Header.Set(version, "1.90")
+		s.do(r).want(http.StatusAccepted)
+		s.occupied(2)
+
+		s.ironic.With(func(now time.Time, w *fakeironic.World) {
+			if err := w.SetState(now, s.uuids[1], ironic.Available, false); err != nil {
+				t.Fatal(err)
+			}
+		})
+		r = putRequest(s.uuids[1], ironic.TargetUnhold)
+		r.Header.Set(version, "1.90")
+		s.do(r).want(http.StatusBadRequest)
+		s.occupied(2) // refused by Ironic: nothing is left of it
+	})
+}
+
+func TestGW3_TooOldOrCanceledIsNotSent(t *testing.T) {
+	play(t, options{limit: 1, nodes: 2}, func(s *stage) {
+		s.put(0, "nothing").want(http.StatusBadRequest) // the gateway knows it
+		clear := s.fault(fakeironic.Fault{Trouble: fakeironic.Slow, Delay: 9 * time.Second, Requests: "node"})
+		r, cancel := canceled(putRequest(s.uuids[0], ironic.TargetActive))
+		go func() {
+			<-time.After(time.Second)
+			cancel()
+		}()
+		s.do(r)
+		clear()
+		if s.state(0) != ironic.Available {
+			t.Errorf("the PUT of a client that had gone was sent: %s", s.state(0))
+		}
+		s.occupied(0)
+	})
+	play(t, options{limit: 1, nodes: 1}, func(s *stage) {
+		r := putRequest(s.uuids[0], ironic.TargetActive)
+		r.Body = &slowBody{Reader: r.Body, wait: maxAge}
+		s.do(r).refused(api.ReasonStarting)
+		if puts, _ := s.wire.sent(); puts != 0 {
+			t.Error("a request that was 30 s old was sent")
+		}
+		s.occupied(0)
+	})
+}
+
+func TestGW4_TheRefusalTellsWhoWhyAndWhen(t *testing.T) {
+	play(t, options{limit: 1, nodes: 3}, func(s *stage) {
+		s.put(0, ironic.TargetActive)
+		s.put(1, ironic.TargetActive)
+		got := s.put(2, ironic.TargetActive)
+		got.refused(api.ReasonFull)
+		code, text := got.fault()
+		for _, word := range []string{"ironic-throttle: full:", "1 of 1 occupied", "2 waiting", "number 2", "ask again in"} {
+			if !strings.Contains(text, word) {
+				t.Errorf("%q lacks %q", text, word)
+			}
+		}
+		if code != "Client" || got.Header().Get("Retry-After") == "" || got.Header().Get("Content-Type") != "application/json" {
+			t.Errorf("%s, %v", code, got.Header())
+		}
+	})
+}
+
+func TestGW5_AnErrorOfTheClientEndsTheLeaseAtOnce(t *testing.T) {
+	play(t, options{limit: 1, nodes: 2, state: ironic.Manageable}, func(s *stage) {
+		s.put(0, ironic.TargetActive).want(http.StatusBadRequest) // not from manageable
+		s.occupied(0)
+		s.put(1, ironic.TargetInspect).want(http.StatusAccepted)
+		s.occupied(1)
+	})
+}
+
+func TestGW6_WhatBreaksKeepsItsSlotUntilItIsKnown(t *testing.T) {
+	for _, trouble := range []fakeironic.Fault{
+		{Trouble: fakeironic.CutAfter, Requests: "put"}, {Trouble: fakeironic.Status, Code: 500, Requests: "put"},
+	} {
+		play(t, options{limit: 1, nodes: 2}, func(s *stage) {
+			clear := s.fault(trouble)
+			got := s.put(0, ironic.TargetActive)
+			clear()
+			done := s.state(0) == ironic.Deploying
+			if want := http.StatusBadGateway; done {
+				got.want(want)
+			} else {
+				got.want(http.StatusInternalServerError)
+			}
+			s.occupied(1)
+			s.pass(10 * time.Second)
+			s.occupied(1)
+			s.put(1, ironic.TargetActive).refused(api.ReasonFull)
+			if !done {
+				s.pass(61 * time.Second)
+				s.occupied(0)
+			}
+		})
+	}
+}
+
+func TestGW6_TimeOutIs504AndUnknown(t *testing.T) {
+	play(t, options{limit: 1, nodes: 1}, func(s *stage) {
+		defer s.fault(fakeironic.Fault{Trouble: fakeironic.SlowAfter, Delay: time.Hour, Requests: "put"})()
+		got := s.put(0, ironic.TargetActive).want(http.StatusGatewayTimeout)
+		if code, _ := got.fault(); code != "Server" {
+			t.Errorf("faultcode %q", code)
+		}
+		s.occupied(1)
+	})
+}
+
+func TestGW9_RefusedConnectionIs502AndNeverSent(t *testing.T) {
+	play(t, options{limit: 1, nodes: 2}, func(s *stage) {
+		s.put(1, "nothing").want(http.StatusBadRequest) // known from now on
+		s.wire.away.Store(true)
+		got := s.put(1, ironic.TargetActive).want(http.StatusBadGateway)
+		if _, text := got.fault(); !strings.Contains(text, "Ironic cannot be reached") {
+			t.Errorf("fault %q", text)
+		}
+		s.occupied(0)
+		s.do(request(http.MethodGet, "/v1/nodes", "")).want(http.StatusBadGateway)
+		s.wire.away.Store(false)
+		s.put(1, ironic.TargetActive).want(http.StatusAccepted)
+		s.occupied(1)
+	})
+}
+
+func TestGW9_NoLookNoYes(t *testing.T) {
+	play(t, options{limit: 1, nodes: 1}, func(s *stage) {
+		clear := s.fault(fakeironic.Fault{Trouble: fakeironic.Refuse, Requests: "node"})
+		s.gate.access.accept(time.Now(), credentials{})
+		s.put(0, ironic.TargetActive).want(http.StatusBadGateway)
+		clear()
+		s.put(0, ironic.TargetActive).want(http.StatusAccepted)
+	})
+}
+
+func TestGW10_StaleViewIs409AndAnAbsentIronicIs502(t *testing.T) {
+	play(t, options{limit: 1, nodes: 2}, func(s *stage) {
+		s.put(1, "nothing").want(http.StatusBadRequest)
+		<-time.After(31 * time.Second) // no poll
+		s.put(1, ironic.TargetActive).refused(api.ReasonStale)
+		clear := s.fault(fakeironic.Fault{Trouble: fakeironic.Refuse})
+		s.put(1, ironic.TargetActive).want(http.StatusBadGateway)
+		clear()
+		s.poll()
+		s.put(1, ironic.TargetActive).want(http.StatusAccepted)
+		<-time.After(31 * time.Second)
+		s.put(1, ironic.TargetDeleted).want(http.StatusAccepted) // its slot is its own
+		if puts, _ := s.wire.sent(); puts != 3 {
+			t.Errorf("%d PUTs reached Ironic, want 3", puts)
+		}
+	})
+}
+
+func TestGW14_ObserveRefusesNothing(t *testing.T) {
+	observe := func(c *admission.Config) { c.Mode = admission.Observe }
+	gate := func(o *Options) { o.Observe = true }
+	play(t, options{limit: 1, nodes: 3, edit: observe, gate: gate}, func(s *stage) {
+		for n := range 3 {
+			s.put(n, ironic.TargetActive).want(http.StatusAccepted)
+		}
+		var full uint64
+		for _, c := range s.controller.Status(time.Now()).Refusals {
+			if c.Reason == api.ReasonFull {
+				full = c.Count
+			}
+		}
+		if full != 2 {
+			t.Errorf("%d refusals counted, want 2", full)
+		}
+		obscure := request(http.MethodPut, "/v1/nodes/states/provision", `{"target": "deleted", "node_ident": "`+s.uuids[0]+`"}`)
+		if got := s.do(obscure); strings.Contains(got.Body.String(), "ironic-throttle") {
+			t.Errorf("refused: %s", got.Body)
+		}
+	})
+}
+
+func TestGW16_TheSamePUTTwiceAtOnceIsOneSlot(t *testing.T) {
+	play(t, options{limit: 1, nodes: 2}, func(s *stage) {
+		s.put(0, "nothing")
+		defer s.fault(fakeironic.Fault{Trouble: fakeironic.SlowAfter, Delay: time.Second, Requests: "put"})()
+		first := make(chan reply)
+		go func() { first <- s.put(0, ironic.TargetActive) }()
+		<-time.After(100 * time.Millisecond)
+		s.put(0, ironic.TargetActive).want(http.StatusConflict) // by Ironic's own lock
+		(<-first).want(http.StatusAccepted)
+		if puts, _ := s.wire.sent(); puts != 3 {
+			t.Errorf("%d PUTs reached Ironic, want 3 with the first word", puts)
+		}
+		s.occupied(1)
+	})
+}
+
+func TestGW7_WhatCannotBeReadSurelyIsRefused(t *testing.T) {
+	play(t, options{limit: 10, nodes: 1}, func(s *stage) {
+		for _, path := range []string{
+			"/v1/nodes/states/provision?target=active&node_ident=" + s.uuids[0],
+			"/v1/chassis/" + s.uuids[0] + "/nodes/active/states/provision",
+			"/v1/nodes/" + s.uuids[0] + "/./states/provision",
+			"/v1/nodes/" + s.uuids[0] + "/states%252Fprovision",
+		} {
+			got := s.do(request(http.MethodPut, path, `{"target": "active"}`)).want(http.StatusBadRequest)
+			if _, text := got.fault(); !strings.HasPrefix(text, "ironic-throttle: ") {
+				t.Errorf("%s: %s", path, got.Body)
+			}
+		}
+		if puts, _ := s.wire.sent(); puts != 0 || s.state(0) != ironic.Available {
+			t.Errorf("%d PUTs, node %s", puts, s.state(0))
+		}
+	})
+}

@@ -1,0 +1,119 @@
+package gateway
+
+import (
+	"fmt"
+	"net/http"
+	"testing"
+	"time"
+
+	"github.com/ironic-throttle/ironic-throttle/internal/fakeironic"
+	"github.com/ironic-throttle/ironic-throttle/pkg/admission"
+	"github.com/ironic-throttle/ironic-throttle/pkg/api"
+	"github.com/ironic-throttle/ironic-throttle/pkg/ironic"
+)
+
+func TestGW17_RefusalsUseTheCacheAndAYesOneLook(t *testing.T) {
+	play(t, options{limit: 1, nodes: 2}, func(s *stage) {
+		s.gate.access.accept(time.Now(), credentials{})
+		looks := func() int { return s.ironic.Truth().Requests.Nodes }
+		before := looks()
+		s.put(0, ironic.TargetActive).want(http.StatusAccepted)
+		if n := looks() - before; n != 1 {
+			t.Errorf("a yes for an unknown node took %d looks, want 1", n)
+		}
+		before = looks()
+		for range 10 {
+			s.put(1, ironic.TargetActive).refused(api.ReasonFull)
+			<-time.After(3 * time.Second)
+		}
+		if n := looks() - before; n != 1 {
+			t.Errorf("ten refusals in half a minute took %d looks, want 1", n)
+		}
+		s.pass(time.Second)
+		before = looks()
+		s.put(0, ironic.TargetDeleted) // known, holds its slot
+		if n := looks() - before; n != 1 {
+			t.Errorf("a yes for a known node took %d looks, want 1", n)
+		}
+	})
+}
+
+func TestGW17_AnUnknownNodeGetsIronicsOwn404(t *testing.T) {
+	play(t, options{limit: 1, nodes: 1}, func(s *stage) {
+		got := s.do(putRequest("nobody", ironic.TargetActive)).want(http.StatusNotFound)
+		if _, text := got.fault(); text != "Node nobody could not be found." {
+			t.Errorf("fault %q", text)
+		}
+		s.occupied(0)
+		s.put(0, "nothing") // known, and then gone
+		s.ironic.With(func(now time.Time, w *fakeironic.World) { w.DeleteNode(now, s.uuids[0]) })
+		s.put(0, ironic.TargetActive).want(http.StatusNotFound)
+		s.occupied(0)
+	})
+}
+
+func TestLH25_NameAndUUIDAreOneHost(t *testing.T) {
+	play(t, options{limit: 1, nodes: 2}, func(s *stage) {
+		s.do(putRequest("metal3~host-a", ironic.TargetActive)).want(http.StatusAccepted)
+		s.occupied(1)
+		s.do(putRequest("metal3%7Ehost-a", ironic.TargetActive)).want(http.StatusConflict) // locked, says Ironic
+		s.put(0, ironic.TargetActive).want(http.StatusConflict)
+		if puts, _ := s.wire.sent(); puts != 3 {
+			t.Errorf("%d PUTs reached Ironic, want 3: it is the host that holds the slot", puts)
+		}
+		s.occupied(1)
+		answer := s.controller.IsReady(time.Now(), api.Ask{Namespace: "metal3", Name: "host-a", NodeUUID: s.uuids[0], Op: api.OpProvision})
+		if answer.Reason != api.ReasonHeldSlot {
+			t.Errorf("by check it is %s", answer.Reason)
+		}
+	})
+}
+
+// A name that moves to another node between a refusal and a yes: the slot is the
+// other node's, and one.
+func TestGW17_ANameThatMovesIsLookedUpAnew(t *testing.T) {
+	play(t, options{limit: 2, nodes: 2}, func(s *stage) {
+		s.do(putRequest("metal3~host-a", "nothing")).want(http.StatusBadRequest)
+		rename := func(uuid, name string) {
+			body := fmt.Sprintf(`[{"op": "replace", "path": "/name", "value": %q}]`, name)
+			s.do(request(http.MethodPatch, "/v1/nodes/"+uuid, body)).want(http.StatusOK)
+		}
+		rename(s.uuids[0], "metal3~old")
+		rename(s.uuids[1], "metal3~host-a")
+		s.do(putRequest("metal3~host-a", ironic.TargetActive)).want(http.StatusAccepted)
+		s.occupied(1)
+		if s.state(1) != ironic.Deploying {
+			t.Fatalf("node 1 is %s", s.state(1))
+		}
+		for _, o := range s.controller.Status(time.Now()).Slots.Occupants {
+			if o.NodeUUID != s.uuids[1] {
+				t.Errorf("the slot is %s's, want %s's", o.NodeUUID, s.uuids[1])
+			}
+		}
+	})
+}
+
+func TestLH35_ThePoolIsTheOneThatIronicTells(t *testing.T) {
+	groups := func(c *admission.Config) { c.Slots.Groups = map[string]int{"rack1": 1} }
+	play(t, options{limit: 5, nodes: 2, group: "rack1", edit: groups}, func(s *stage) {
+		s.put(0, ironic.TargetActive).want(http.StatusAccepted)
+		s.put(1, ironic.TargetActive).refused(api.ReasonFull)
+	})
+}
+
+func TestDirectoryIsBounded(t *testing.T) {
+	d := directory{maxAge: time.Minute, known: map[string]entry{}}
+	now := time.Now()
+	for i := range maxIdentities + 10 {
+		d.put(now, fmt.Sprint(i), identity{uuid: "u"})
+	}
+	if len(d.known) > maxIdentities {
+		t.Errorf("%d names are kept", len(d.known))
+	}
+	if _, ok := d.get(now.Add(2*time.Minute), fmt.Sprint(maxIdentities+9)); ok {
+		t.Error("an old word is believed")
+	}
+	if _, ok := d.get(now.Add(-time.Minute), fmt.Sprint(maxIdentities+9)); ok {
+		t.Error("a word from the future is believed")
+	}
+}

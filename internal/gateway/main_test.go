@@ -1,0 +1,302 @@
+package gateway
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"net/http/httptrace"
+	"net/url"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"github.com/ironic-throttle/ironic-throttle/internal/fakeironic"
+	"github.com/ironic-throttle/ironic-throttle/pkg/admission"
+	"github.com/ironic-throttle/ironic-throttle/pkg/api"
+	"github.com/ironic-throttle/ironic-throttle/pkg/ironic"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+const version = "X-Openstack-Ironic-Api-Version"
+
+// wire is the network to a fake Ironic in memory. It tells traces of a connection,
+// as a real one does.
+type wire struct {
+	next http.RoundTripper
+	away atomic.Bool // refuses connections
+
+	mu   sync.Mutex
+	puts []sentPut
+	gets int
+}
+
+type sentPut struct {
+	path   string
+	length int64
+	header http.Header
+	body   string
+}
+
+func (w *wire) RoundTrip(r *http.Request) (*http.Response, error) {
+	if w.away.Load() {
+		return nil, syscall.ECONNREFUSED
+	}
+	if trace := httptrace.ContextClientTrace(r.Context()); trace != nil && trace.GotConn != nil {
+		trace.GotConn(httptrace.GotConnInfo{})
+	}
+	if r.Method != http.MethodPut {
+		w.mu.Lock()
+		w.gets++
+		w.mu.Unlock()
+		return w.next.RoundTrip(r)
+	}
+	body, err := io.ReadAll(r.Body)
+	if err != nil {
+		return nil, err
+	}
+	w.mu.Lock()
+	w.puts = append(w.puts, sentPut{r.URL.EscapedPath(), r.ContentLength, r.Header.Clone(), string(body)})
+	w.mu.Unlock()
+	r = r.Clone(r.Context())
+	r.Body = io.NopCloser(bytes.NewReader(body))
+	return w.next.RoundTrip(r)
+}
+
+// sent counts what reached Ironic.
+func (w *wire) sent() (puts, gets int) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return len(w.puts), w.gets
+}
+
+func (w *wire) last() sentPut {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.puts[len(w.puts)-1]
+}
+
+// stage is a gateway with its decision in front of a fake Ironic, in a bubble.
+type stage struct {
+	*testing.T
+	gate       *Gateway
+	controller *admission.Controller
+	poller     *ironic.Poller
+	ironic     *fakeironic.Server
+	wire       *wire
+	uuids      []string
+}
+
+type options struct {
+	limit int
+	nodes int
+	state ironic.State
+	group string // of every node
+	edit  func(*admission.Config)
+	fake  func(*fakeironic.Options)
+	gate  func(*Options)
+}
+
+// play runs script with everything settled: slots are given from its begin on.
+func play(t *testing.T, o options, script func(*stage)) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		s := &stage{T: t}
+		fake := fakeironic.DefaultOptions()
+		fake.Fleet.Nodes = 0
+		if o.fake != nil {
+			o.fake(&fake)
+		}
+		world, err := fakeironic.NewWorld(fake, time.Now())
+		if err != nil {
+			t.Fatal(err)
+		}
+		s.ironic = fakeironic.NewServer(world, time.Now)
+		if o.state == "" {
+			o.state = ironic.Available
+		}
+		for i := range o.nodes {
+			s.create("metal3~host-"+string(rune('a'+i)), o.state, o.group)
+		}
+		s.wire = &wire{next: s.ironic.Transport()}
+		s.build(o)
+		s.pass(0)
+		s.pass(61 * time.Second)
+		script(s)
+		s.gate.Close()
+	})
+}
+
+func (s *stage) create(name string, state ironic.State, group string) string {
+	s.Helper()
+	var uuid string
+	s.ironic.With(func(now time.Time, w *fakeironic.World) {
+		var err error
+		if uuid, err = w.CreateNode(now, fakeironic.NodeSpec{Name: name, State: state, ConductorGroup: group}); err != nil {
+			s.Fatal(err)
+		}
+	})
+	s.uuids = append(s.uuids, uuid)
+	return uuid
+}
+
+func (s *stage) build(o options) {
+	s.Helper()
+	client, err := ironic.NewClient(ironic.Settings{Endpoint: "http://ironic", Transport: s.ironic.Transport()})
+	if err != nil {
+		s.Fatal(err)
+	}
+	cfg := admission.DefaultConfig()
+	cfg.Slots.Total, cfg.Slots.StuckCap = o.limit, 0
+	if o.edit != nil {
+		o.edit(&cfg)
+	}
+	if s.controller, err = admission.New(cfg, time.Now()); err != nil {
+		s.Fatal(err)
+	}
+	if s.poller, err = ironic.NewPoller(client, s.controller, ironic.PollerOptions{Interval: 5 * time.Second, Now: time.Now}); err != nil {
+		s.Fatal(err)
+	}
+	base, _ := url.Parse("http://ironic")
+	opts := Options{
+		Base: base, Transport: s.wire, Ironic: client, Decider: s.controller,
+		Timeout: time.Minute, MaxBody: 1 << 20, SpoolLimit: 4 << 20, SpoolDir: s.TempDir(), ListMaxAge: time.Minute,
+	}
+	if o.gate != nil {
+		o.gate(&opts)
+	}
+	if s.gate, err = New(opts); err != nil {
+		s.Fatal(err)
+	}
+}
+
+// pass lets time go by and polls at its end.
+func (s *stage) pass(d time.Duration) {
+	s.Helper()
+	<-time.After(d)
+	s.poll()
+}
+
+func (s *stage) poll() {
+	_ = s.poller.PollOnce(s.Context()) // an Ironic that is away is part of some scripts
+}
+
+// reply is what a client got.
+type reply struct {
+	*stage
+	*httptest.ResponseRecorder
+}
+
+func (s *stage) do(r *http.Request) reply {
+	s.Helper()
+	if r.Header.Get(version) == "" {
+		r.Header.Set(version, "1.81")
+	}
+	w := httptest.NewRecorder()
+	s.gate.ServeHTTP(w, r)
+	return reply{s, w}
+}
+
+func request(method, path, body string) *http.Request {
+	r := httptest.NewRequest(method, "http://gateway:6390"+path, strings.NewReader(body))
+	if body != "" {
+		r.Header.Set("Content-Type", "application/json")
+	}
+	return r
+}
+
+func putRequest(ident string, target ironic.Target) *http.Request {
+	return request(http.MethodPut, "/v1/nodes/"+ident+"/states/provision", `{"target": "`+string(target)+`"}`)
+}
+
+// put asks for work on the nth node.
+func (s *stage) put(n int, target ironic.Target) reply {
+	s.Helper()
+	return s.do(putRequest(s.uuids[n], target))
+}
+
+func (r reply) want(status int) reply {
+	r.Helper()
+	if r.Code != status {
+		r.Errorf("status %d, want %d: %s", r.Code, status, r.Body)
+	}
+	return r
+}
+
+// fault is the text of an error in Ironic's form.
+func (r reply) fault() (code, text string) {
+	r.Helper()
+	var outer struct {
+		Text string `json:"error_message"`
+	}
+	var inner struct{ Faultcode, Faultstring string }
+	if json.Unmarshal(r.Body.Bytes(), &outer) != nil || json.Unmarshal([]byte(outer.Text), &inner) != nil {
+		r.Errorf("not Ironic's form: %s", r.Body)
+	}
+	return inner.Faultcode, inner.Faultstring
+}
+
+// refused wants the decision's no.
+func (r reply) refused(why api.Reason) {
+	r.Helper()
+	r.want(http.StatusConflict)
+	if got := r.Header().Get(reasonHeader); got != string(why) {
+		r.Errorf("reason %q, want %q: %s", got, why, r.Body)
+	}
+}
+
+// occupied wants so many slots taken, by our count.
+func (s *stage) occupied(want int) {
+	s.Helper()
+	if got := s.controller.Status(time.Now()).Slots.Total.Occupied; got != want {
+		s.Errorf("%d slots occupied, want %d", got, want)
+	}
+}
+
+func (s *stage) state(n int) (state ironic.State) {
+	s.ironic.With(func(now time.Time, w *fakeironic.World) {
+		node, _ := w.Node(now, s.uuids[n])
+		state = node.State
+	})
+	return state
+}
+
+func (s *stage) fault(f fakeironic.Fault) (clear func()) {
+	s.Helper()
+	id, err := s.ironic.AddFault(f)
+	if err != nil {
+		s.Fatal(err)
+	}
+	return func() { s.ironic.ClearFault(id) }
+}
+
+// canceled is r by a client that goes away as soon as cancel is called.
+func canceled(r *http.Request) (*http.Request, context.CancelFunc) {
+	ctx, cancel := context.WithCancel(r.Context())
+	return r.WithContext(ctx), cancel
+}
+
+// slowBody comes after a while.
+type slowBody struct {
+	io.Reader
+	wait time.Duration
+}
+
+func (b *slowBody) Read(p []byte) (int, error) {
+	if b.wait > 0 {
+		<-time.After(b.wait)
+		b.wait = 0
+	}
+	return b.Reader.Read(p)
+}
+
+func (b *slowBody) Close() error { return nil }
