@@ -85,6 +85,11 @@ func putArguments(x *tester) {
 // putChunked holds that a body without a length is no body to Ironic.
 func putChunked(x *tester) {
 	n := x.create("a")
+	if x.target.Gateway {
+		x.do(http.MethodPut, "/v1/nodes/"+n.UUID+"/states/provision", chunked(`{"target":"manage"}`)).want(http.StatusAccepted)
+		x.awaitState(n.UUID, ironic.Manageable)
+		return
+	}
 	x.do(http.MethodPut, "/v1/nodes/"+n.UUID+"/states/provision", chunked(`{"target":"manage"}`)).
 		wantFault(http.StatusBadRequest, "Client", "Missing mandatory parameter: target")
 	x.same("node", x.look(n.UUID).State, ironic.Enroll)

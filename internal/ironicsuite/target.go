@@ -24,6 +24,9 @@ type Target struct {
 	Wait time.Duration
 	// Tick is how often a state is looked at meanwhile.
 	Tick time.Duration
+	// Gateway: the server is reached through ours, which gives the body of a
+	// provisioning request a length (GW-8). Nothing else differs.
+	Gateway bool
 }
 
 // Server is one Ironic under test.

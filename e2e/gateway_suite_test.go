@@ -1,0 +1,88 @@
+//go:build e2e
+
+package e2e
+
+import (
+	"crypto/tls"
+	"crypto/x509"
+	"net/http"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/ironic-throttle/ironic-throttle/internal/ironicsuite"
+	"github.com/ironic-throttle/ironic-throttle/internal/realironic"
+)
+
+// certificate is the gateway's own, for 127.0.0.1.
+type certificate struct{ file, key string }
+
+func newCertificate(t *testing.T) certificate {
+	t.Helper()
+	dir := t.TempDir()
+	c := certificate{filepath.Join(dir, "gateway.crt"), filepath.Join(dir, "gateway.key")}
+	if err := realironic.WriteCertificate(c.file, c.key); err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+// settings let the gateway speak TLS with it.
+func (c certificate) settings() []string {
+	return []string{"IRONIC_THROTTLE_GATEWAY_TLS_CERT_FILE=" + c.file, "IRONIC_THROTTLE_GATEWAY_TLS_KEY_FILE=" + c.key}
+}
+
+// client trusts this certificate and no other.
+func (c certificate) client(t *testing.T) *http.Client {
+	t.Helper()
+	pem, err := os.ReadFile(c.file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	pool := x509.NewCertPool()
+	pool.AppendCertsFromPEM(pem)
+	transport := &http.Transport{TLSClientConfig: &tls.Config{RootCAs: pool, MinVersion: tls.VersionTLS12}}
+	t.Cleanup(transport.CloseIdleConnections)
+	return &http.Client{Transport: transport, Timeout: 30 * time.Second}
+}
+
+// suiteThrough is a real Ironic behind a gateway with room for everybody.
+func suiteThrough(t *testing.T, o realironic.Options) ironicsuite.Target {
+	t.Helper()
+	i, err := realironic.Start(t.Context(), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(i.Stop)
+	s := ironicsuite.Server{Client: i.Client(), User: i.User, Password: i.Password, Backdoor: backdoor{i}}
+	more := []string{roomForAll}
+	if o.TLS {
+		own := newCertificate(t)
+		s.Client, s.CAFile = own.client(t), own.file
+		more = append(more, own.settings()...)
+	}
+	g := serveGateway(t, i, append(soon, more...)...).settled()
+	s.URL = g.url
+	return ironicsuite.Target{
+		MaxMinor: maxMinor(t, i), Gateway: true,
+		Serve: func(t *testing.T, run func(*testing.T, ironicsuite.Server)) { run(t, s) },
+		Wait:  time.Minute, Tick: 50 * time.Millisecond,
+	}
+}
+
+// TestGW1_Suite holds that what anything here depends on in an Ironic is the same
+// behind the gateway, Ironic's own words for each error included.
+func TestGW1_Suite(t *testing.T) {
+	t.Parallel()
+	ironicsuite.Run(t, suiteThrough(t, realironic.Options{Settings: slowWork}))
+}
+
+// TestGW12_Suite is the same with http_basic, TLS at Ironic, and another
+// certificate at the gateway.
+func TestGW12_Suite(t *testing.T) {
+	t.Parallel()
+	target := suiteThrough(t, realironic.Options{BasicAuth: true, TLS: true, Settings: slowWork})
+	ironicsuite.RunAccess(t, target)
+	ironicsuite.Run(t, target)
+}
