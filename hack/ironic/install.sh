@@ -1,13 +1,16 @@
 #!/bin/sh
-# Installs what a Debian 12 machine needs to run a real Ironic for `make e2e`:
-# the packages only. Ironic's services are neither started nor left enabled,
-# nothing in /etc/ironic is used, and a second run has nothing to do.
+# Installs what a Debian 12 machine needs to run a real Ironic for `make e2e`, its
+# clients, and nginx to compare the gateway with: the packages only. No service is
+# started or left enabled, nothing in /etc/ironic or /etc/nginx is used, and a
+# second run has nothing to do.
 #
 # Needs root and an apt that works. internal/realironic starts what is
 # installed here.
 set -eu
 
-packages="ironic-api ironic-conductor sqlite3 apache2-utils"
+packages="ironic-api ironic-conductor sqlite3 apache2-utils python3-ironicclient python3-openstackclient nginx-light"
+# Services that come with them, and the package of each.
+units="ironic-api:ironic-api ironic-conductor:ironic-conductor nginx:nginx-common"
 policy=/usr/sbin/policy-rc.d
 saved=""
 ours=""
@@ -15,10 +18,22 @@ ours=""
 say() { printf 'install-ironic: %s\n' "$*"; }
 die() { printf 'install-ironic: %s\n' "$*" >&2; exit 1; }
 
+installed() {
+	state=$(dpkg-query -W -f '${db:Status-Status}' "$1" 2>/dev/null) || state=""
+	[ "$state" = installed ]
+}
+
 missing() {
 	for p in $packages; do
-		state=$(dpkg-query -W -f '${db:Status-Status}' "$p" 2>/dev/null) || state=""
-		[ "$state" = installed ] || printf '%s ' "$p"
+		installed "$p" || printf '%s ' "$p"
+	done
+}
+
+# Units of which the package is not here yet: one that was here before stays as it
+# is.
+fresh() {
+	for u in $units; do
+		installed "${u#*:}" || printf '%s ' "${u%%:*}"
 	done
 }
 
@@ -54,6 +69,7 @@ trap restore_services EXIT
 trap 'exit 130' INT
 trap 'exit 143' TERM
 
+new=$(fresh)
 say "installing: $want"
 export DEBIAN_FRONTEND=noninteractive
 apt-get -q -o Acquire::Retries=3 update
@@ -64,10 +80,8 @@ apt-get -q -y -o Acquire::Retries=3 -o DPkg::Lock::Timeout=300 -o Dpkg::Options:
 restore_services
 
 # Enabled by the packages; ours are started by hand, never at boot.
-for unit in ironic-api ironic-conductor; do
-	case " $want" in
-	*" $unit "*) deb-systemd-helper disable "$unit.service" >/dev/null || say "could not disable $unit.service" ;;
-	esac
+for unit in $new; do
+	deb-systemd-helper disable "$unit.service" >/dev/null || say "could not disable $unit.service"
 done
 
 want=$(missing)
