@@ -7,6 +7,7 @@ import (
 	"net"
 	"net/http"
 	"net/http/httputil"
+	"strings"
 	"sync"
 	"time"
 )
@@ -31,7 +32,8 @@ func (g *Gateway) newProxy() *httputil.ReverseProxy {
 var forwardedHeaders = []string{"Forwarded", "X-Forwarded-For", "X-Forwarded-Host", "X-Forwarded-Proto"}
 
 // rewrite sends a request on as it came, its Host included: Ironic builds its links
-// from that, so they lead back here.
+// from that, so they lead back here. What Ironic might take for something else than
+// the gate did, it never gets.
 func (g *Gateway) rewrite(p *httputil.ProxyRequest) {
 	p.Out.URL.Scheme, p.Out.URL.Host = g.base.Scheme, g.base.Host
 	if prefix := g.base.EscapedPath(); prefix != "" {
@@ -49,6 +51,22 @@ func (g *Gateway) rewrite(p *httputil.ProxyRequest) {
 		p.SetXForwarded()
 	}
 	p.Out.Header.Add("Via", g.via)
+	strip(p.Out)
+}
+
+// strip takes off what makes two readings of a request: headers with an underscore,
+// which WSGI cannot tell from those with a dash (Transfer_Encoding), trailers, which
+// eventlet reads as the next request, and changes of protocol, in which anything
+// could hide.
+func strip(r *http.Request) {
+	for name := range r.Header {
+		if strings.Contains(name, "_") {
+			delete(r.Header, name)
+		}
+	}
+	r.Header.Del("Upgrade")
+	r.Header.Del("Connection")
+	r.Trailer = nil
 }
 
 // fail answers for an Ironic that does not, in its form (GW-9).

@@ -28,20 +28,41 @@ func classify(r *http.Request) (class, route) {
 		return obscure, route{} // "PUT http:v1/nodes/…" is no path, and Ironic takes it
 	}
 	segments, sure := segmentsOf(r.URL)
-	if !reachesProvision(segments) {
+	switch reach(segments) {
+	case 0:
 		return passes, route{}
-	}
-	if !strings.EqualFold(r.Method, http.MethodPut) {
-		if mayOverrideMethod(r) {
+	case 1: // the verb may come as the method: PROVISION …/states, or _method=provision
+		if methods[strings.ToUpper(r.Method)] == 0 || mayOverrideMethod(r) {
 			return obscure, route{}
 		}
 		return passes, route{}
 	}
-	to, ok := canonical(segments)
-	if !sure || !ok {
-		return obscure, route{}
+	switch methods[strings.ToUpper(r.Method)] {
+	case reads:
+		if mayOverrideMethod(r) {
+			return obscure, route{}
+		}
+		return passes, route{}
+	case puts:
+		if to, ok := canonical(segments); ok && sure {
+			return suspect, to
+		}
 	}
-	return suspect, to
+	return obscure, route{}
+}
+
+// What methods can do at states/provision.
+const (
+	reads = iota + 1 // nothing, by itself
+	puts
+	others // nothing, unless they are taken for a PUT
+)
+
+// methods are those that have no other meaning to Ironic's framework.
+var methods = map[string]int{
+	http.MethodGet: reads, http.MethodHead: reads, http.MethodOptions: reads,
+	http.MethodPut:  puts,
+	http.MethodPost: others, http.MethodPatch: others, http.MethodDelete: others,
 }
 
 // segmentsOf returns the parts of the path between slashes, decoded as often as it
@@ -65,20 +86,20 @@ func segmentsOf(u *url.URL) (segments []string, sure bool) {
 	return segments, sure
 }
 
-// reachesProvision reports whether a part "states" comes before a part
-// "provision". Whatever cleans the path on the way can only drop parts, and cut
+// reach is 2 where a part "states" comes before a part "provision", 1 where there is
+// the first alone. Whatever cleans the path on the way can only drop parts, and cut
 // suffixes off them; a case that is folded does no harm here.
-func reachesProvision(segments []string) bool {
-	states := false
+func reach(segments []string) int {
+	found := 0
 	for _, s := range segments {
 		switch {
-		case states && is(s, "provision"):
-			return true
+		case found == 1 && is(s, "provision"):
+			return 2
 		case is(s, "states"):
-			states = true
+			found = 1
 		}
 	}
-	return false
+	return found
 }
 
 // is compares the leading letters of a part with a word, so that provision.json,
@@ -119,8 +140,9 @@ func canonical(segments []string) (route, bool) {
 	return to, true
 }
 
-// mayOverrideMethod reports whether Ironic's framework might take a request of
-// another method for a PUT: it looks for _method in the query and in form bodies.
+// mayOverrideMethod reports whether Ironic's framework might take a request for one
+// of another method: it looks for _method in the query and in form bodies, and some
+// versions take a body of no type for a form.
 func mayOverrideMethod(r *http.Request) bool {
 	query, err := url.QueryUnescape(r.URL.RawQuery)
 	if err != nil || strings.Contains(query, "_method") || strings.Contains(r.URL.RawQuery, "_method") {

@@ -1,7 +1,6 @@
 package gateway
 
 import (
-	"mime"
 	"net/http"
 	"net/url"
 	"strings"
@@ -80,7 +79,7 @@ func readTarget(r *http.Request, to route, body content) (reading, error) {
 // readBody reads the target of a body as its Content-Type says. Ironic ignores a
 // body of any other type, but not every version must.
 func readBody(h http.Header, body content, c *candidates) error {
-	if h.Get("Content-Encoding") != "" {
+	if len(h.Values("Content-Encoding")) > 0 {
 		c.unsure = true
 		return nil
 	}
@@ -122,20 +121,22 @@ const (
 	formType = "application/x-www-form-urlencoded"
 )
 
-// mediaType is the type of a body that is written in UTF-8, or ASCII; "" for what
-// is not known, or told twice.
+// mediaType is the type of a body of which everybody has the same idea: it is told
+// once, in a form that leaves nothing to interpret, and no Connection header takes it
+// away on the way; "" for any other.
 func mediaType(h http.Header) string {
 	all := h.Values("Content-Type")
-	if len(all) != 1 {
+	if len(all) != 1 || strings.Contains(strings.ToLower(strings.Join(h.Values("Connection"), ",")), "content-") {
 		return ""
 	}
-	media, params, err := mime.ParseMediaType(all[0])
-	if err != nil {
+	media, charset, _ := strings.Cut(all[0], ";")
+	switch strings.ToLower(strings.TrimSpace(charset)) {
+	case "", "charset=utf-8", `charset="utf-8"`, "charset=us-ascii":
+	default:
 		return ""
 	}
-	switch strings.ToLower(params["charset"]) {
-	case "", "utf-8", "utf8", "us-ascii", "ascii":
-		return media
+	if media != jsonType && media != formType {
+		return ""
 	}
-	return ""
+	return media
 }
