@@ -76,7 +76,7 @@ type Gateway struct {
 	end   context.CancelFunc
 }
 
-// New checks the Options. It opens nothing.
+// New checks the Options, and that bodies can be kept. It opens nothing.
 func New(o Options) (*Gateway, error) {
 	if o.Base == nil || o.Transport == nil || o.Ironic == nil || o.Decider == nil {
 		return nil, errors.New("gateway: Base, Transport, Ironic and Decider must be set")
@@ -84,6 +84,11 @@ func New(o Options) (*Gateway, error) {
 	if o.Timeout <= 0 || o.ListMaxAge <= 0 || o.MaxBody <= 0 || o.SpoolLimit < o.MaxBody {
 		return nil, fmt.Errorf("gateway: timeout %v, list max age %v and max body %d must be positive, spool limit %d at least max body",
 			o.Timeout, o.ListMaxAge, o.MaxBody, o.SpoolLimit)
+	}
+	if file, err := nameless(o.SpoolDir); err != nil {
+		return nil, err
+	} else if err := file.Close(); err != nil {
+		return nil, fmt.Errorf("GATEWAY_SPOOL_DIR=%q: %w", o.SpoolDir, err)
 	}
 	g := &Gateway{
 		base: o.Base, transport: newTransport(o.Transport), ironic: o.Ironic, decider: o.Decider,

@@ -171,10 +171,10 @@ func (s *source) Read(p []byte) (int, error) {
 func nameless(dir string) (*os.File, error) {
 	file, err := os.CreateTemp(dir, "ironic-throttle-body-")
 	if err != nil {
-		return nil, fmt.Errorf("GATEWAY_SPOOL_DIR: %w", err)
+		return nil, fmt.Errorf("GATEWAY_SPOOL_DIR=%q: bodies cannot be kept: %w", dir, err)
 	}
 	if err := os.Remove(file.Name()); err != nil {
-		return nil, errors.Join(fmt.Errorf("GATEWAY_SPOOL_DIR: %w", err), file.Close())
+		return nil, errors.Join(fmt.Errorf("GATEWAY_SPOOL_DIR=%q: %w", dir, err), file.Close())
 	}
 	return file, nil
 }
