@@ -112,28 +112,48 @@ var (
 	smallAbort = shot{http.MethodPut, smallGet.path + "/states/provision", `{"target": "abort"}`}
 )
 
-// roundRequests are sent to each proxy in one round.
-const roundRequests = 20_000
-
 // BenchmarkGatewayThroughput sends small requests through nginx and through the
 // gateway to the same upstream, in turn and each first every other time, from as
 // many connections as BMO has workers. It reports the medians of requests in a
 // second, and the median of the ratios of the rounds: load by others comes and goes.
+//
+// The upstream that counts is a real Ironic. Beside it stands one that answers at
+// once, which no Ironic does: it shows what the proxies themselves cost.
 func BenchmarkGatewayThroughput(b *testing.B) {
-	upstream := serveNginx(b, 1, "")
+	b.Run("ironic", func(b *testing.B) {
+		i, err := realironic.Start(b.Context(), realironic.Options{})
+		if err != nil {
+			b.Fatal(err)
+		}
+		b.Cleanup(i.Stop)
+		if err := i.AddNodes(b.Context(), realironic.Batch{Count: 100, Prefix: "metal3~host-", State: "available"}); err != nil {
+			b.Fatal(err)
+		}
+		const requests = 320
+		get := shot{http.MethodGet, "/v1/nodes/" + newAsker(b, i.URL).anyNode(), ""}
+		compareProxies(b, strings.TrimPrefix(i.URL, "http://"), requests, get)
+	})
+	b.Run("at-once", func(b *testing.B) {
+		const requests = 20_000
+		compareProxies(b, serveNginx(b, 1, ""), requests, smallGet, smallPatch)
+	})
+}
+
+// compareProxies measures each shot, with so many requests in a round.
+func compareProxies(b *testing.B, upstream string, requests int, shots ...shot) {
 	nginx, gateway := serveNginx(b, 2, upstream), benchedGateway(b, "http://"+upstream).host
-	for _, s := range []shot{smallGet, smallPatch} {
+	for _, s := range shots {
 		b.Run(s.method, func(b *testing.B) {
 			loads := []*load{newLoad(b, nginx), newLoad(b, gateway)}
 			for _, l := range loads { // warm
-				l.fire(roundRequests/10, s)
+				l.fire(requests/10, s)
 			}
 			var rates [2][]float64
 			var ratios []float64
 			for turn := 0; b.Loop(); turn++ {
 				for k := range loads {
 					which := (turn + k) % 2
-					rates[which] = append(rates[which], roundRequests/loads[which].fire(roundRequests, s).Seconds())
+					rates[which] = append(rates[which], float64(requests)/loads[which].fire(requests, s).Seconds())
 				}
 				ratios = append(ratios, rates[1][turn]/rates[0][turn])
 			}
