@@ -3,6 +3,7 @@ package gateway
 import (
 	"net/http"
 	"net/url"
+	"regexp"
 	"strings"
 )
 
@@ -114,6 +115,9 @@ func is(part, word string) bool {
 
 func isLetter(c byte) bool { return 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' }
 
+// nameForm is what Ironic takes for the name of a node; UUIDs are in it.
+var nameForm = regexp.MustCompile(`^[A-Za-z0-9._~-]{1,255}$`)
+
 // canonical reads [v1/]nodes/<ident>/states/provision[/target[/configdrive]], the
 // shape of which is known for sure to whom every part belongs.
 func canonical(segments []string) (route, bool) {
@@ -132,6 +136,9 @@ func canonical(segments []string) (route, bool) {
 		if s == "." || s == ".." {
 			return route{}, false
 		}
+	}
+	if !nameForm.MatchString(segments[1]) {
+		return route{}, false // what another reader might cut down to a name
 	}
 	to := route{ident: segments[1]}
 	if len(segments) > 4 {
