@@ -55,7 +55,7 @@ func gatewayRows() []setting {
 			},
 		},
 		{
-			name: nameGatewayMaxBody, def: "64MiB", help: "largest body of a request that the gateway has to read: one that starts work on a host",
+			name: nameGatewayMaxBody, def: "64MiB", help: "largest body (and 64 KiB beside) of a request that the gateway has to read: one that starts work on a host",
 			value: func(c *Config) value { return sizeValue{&c.Gateway.MaxBody, kib, gib} },
 		},
 		{

@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
+	"os"
 	"time"
 
 	"github.com/ironic-throttle/ironic-throttle/pkg/admission"
@@ -18,7 +20,8 @@ func (g *Gateway) gate(w http.ResponseWriter, r *http.Request, to route) {
 	ctx, cancel := context.WithDeadline(r.Context(), due)
 	defer cancel()
 	wire := http.NewResponseController(w)
-	_ = wire.SetReadDeadline(due) // a body that comes later is not wanted any more
+	// A body that is not here then comes too late, and after a while more is cut off.
+	_ = wire.SetReadDeadline(due.Add(graceTimeout))
 	body, err := g.spool.take(ctx, r.Body, r.ContentLength)
 	if err != nil {
 		g.badBody(w, r, err)
@@ -171,10 +174,13 @@ func (g *Gateway) forward(out outgoing, f *flight) {
 
 // badBody answers for a body that could not be taken in.
 func (g *Gateway) badBody(w http.ResponseWriter, r *http.Request, err error) {
+	g.swallow(w, r)
 	switch {
+	case errors.Is(err, os.ErrDeadlineExceeded):
+		g.tooLate(w)
 	case errors.Is(err, errTooLarge):
 		writeFault(w, http.StatusRequestEntityTooLarge, client,
-			fmt.Sprintf("the body is larger than GATEWAY_MAX_BODY, %d bytes", g.spool.maxBody))
+			fmt.Sprintf("the body is larger than GATEWAY_MAX_BODY, %d bytes, and 64 KiB beside", g.spool.maxBody-beside))
 	case errors.Is(err, errNoRoom):
 		g.notNow(w, api.ReasonFull, "too many large bodies wait here at once, see GATEWAY_SPOOL_LIMIT")
 	case errors.Is(err, errBroken):
@@ -183,6 +189,13 @@ func (g *Gateway) badBody(w http.ResponseWriter, r *http.Request, err error) {
 		g.log.Error("gateway: a body cannot be kept", "error", err, "method", r.Method, "path", r.URL.Path)
 		writeFault(w, http.StatusInternalServerError, server, "the body cannot be kept: "+err.Error())
 	}
+}
+
+// swallow reads what a client still sends, for a while: one that is cut off while it
+// writes does not see the answer.
+func (g *Gateway) swallow(w http.ResponseWriter, r *http.Request) {
+	_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(graceTimeout))
+	_, _ = io.CopyN(io.Discard, r.Body, g.spool.maxBody)
 }
 
 // surprised counts a node that was not in Ironic a moment ago and whose PUT was

@@ -40,7 +40,7 @@ type Options struct {
 	Decider   Decider
 
 	Timeout    time.Duration // of one request, without the reading of a gated body
-	MaxBody    int64         // bytes of the body of a gated request
+	MaxBody    int64         // bytes of the body of a gated request, and 64 KiB beside
 	SpoolLimit int64         // bytes of all bodies on disk together, >= MaxBody
 	ListMaxAge time.Duration // how long a node's name is believed for a refusal
 
@@ -94,7 +94,7 @@ func New(o Options) (*Gateway, error) {
 		base: o.Base, transport: newTransport(o.Transport), ironic: o.Ironic, decider: o.Decider,
 		timeout: o.Timeout, observe: o.Observe, forwarded: o.Forwarded, now: o.Now, log: o.Log,
 		via: "1.1 ironic-throttle-" + rand.Text(), drain: drainTimeout,
-		spool:     newSpool(o.SpoolDir, o.MaxBody, o.SpoolLimit),
+		spool:     newSpool(o.SpoolDir, o.MaxBody+beside, max(o.SpoolLimit, o.MaxBody+beside)),
 		directory: directory{maxAge: o.ListMaxAge, known: map[string]entry{}},
 		access:    access{maxAge: accessMaxAge, accepted: map[credentials]time.Time{}},
 	}

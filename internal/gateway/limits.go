@@ -11,6 +11,7 @@ const (
 	// Bodies of gated requests wait in memory up to spoolMemory each and
 	// spoolMemoryAll together, the others on disk.
 	spoolMemory    = 64 << 10
+	beside         = 64 << 10 // what may stand beside a config drive of MaxBody
 	spoolMemoryAll = 16 << 20
 	copyBuffer     = 32 << 10
 
