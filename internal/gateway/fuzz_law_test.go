@@ -1,0 +1,166 @@
+package gateway
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+// law is GW-7 for all that a client may write into a connection: nothing goes
+// round the gate, and the gate reads what Ironic will read.
+func law(seen []passed, raw []byte) error {
+	direct := messagesOf(raw)
+	for i, p := range seen {
+		if i == 0 && len(direct) > 0 {
+			// What the client wrote counts too, if it is not what goes out.
+			if err := p.judge(claimsOf(direct[0])); err != nil {
+				return fmt.Errorf("as the client wrote it: %w", err)
+			}
+		}
+		if p.upstream == nil {
+			continue
+		}
+		out := messagesOf(p.upstream)
+		if len(out) > 1 {
+			return fmt.Errorf("one request became %d for Ironic:\n%q", len(out), p.upstream)
+		}
+		for _, m := range out {
+			if err := p.judge(claimsOf(m)); err != nil {
+				return fmt.Errorf("as Ironic gets it: %w\n%q", err, p.upstream)
+			}
+		}
+	}
+	return nil
+}
+
+// judge compares what the gate made of a request with what it could start.
+func (p passed) judge(claims []claim) error {
+	for _, c := range claims {
+		switch {
+		case p.class == passes:
+			return fmt.Errorf("it passes, but may start %+v", c)
+		case p.class == obscure:
+			continue
+		case p.to.ident != c.node:
+			return fmt.Errorf("gated as node %q, but may start %+v", p.to.ident, c)
+		case c.sure && p.read.target != "" && string(p.read.target) != c.targets[0]:
+			return fmt.Errorf("gated as %+v, but Ironic takes %+v", p.read, c)
+		}
+		harmful := func(target string) bool { return !slices.Contains(harmless, target) }
+		if p.read.free && slices.ContainsFunc(c.targets, harmful) {
+			return fmt.Errorf("let go as %+v, but may start %+v", p.read, c)
+		}
+	}
+	return nil
+}
+
+// harmless are the targets that end work, or do not begin it (GW-3).
+var harmless = []string{"abort", "manage", "adopt", "unhold"}
+
+// spelling is a request of which it is known what a real Ironic does with it.
+type spelling struct {
+	name         string
+	node, target string // "" = nothing
+	raw          []byte
+}
+
+func spellings(tb testing.TB) []spelling {
+	tb.Helper()
+	text, err := os.ReadFile("testdata/spellings.txt")
+	if err != nil {
+		tb.Fatal(err)
+	}
+	var all []spelling
+	for line := range strings.Lines(string(text)) {
+		parts := strings.Split(strings.TrimSuffix(line, "\n"), "\t")
+		if strings.HasPrefix(line, "#") || len(parts) != 3 {
+			continue
+		}
+		raw, err := strconv.Unquote(parts[2])
+		if err != nil {
+			tb.Fatalf("%s: %v", parts[0], err)
+		}
+		s := spelling{name: parts[0], raw: []byte(raw)}
+		s.node, s.target, _ = strings.Cut(strings.TrimPrefix(parts[1], "-"), " ")
+		all = append(all, s)
+	}
+	if len(all) < 150 {
+		tb.Fatalf("only %d spellings", len(all))
+	}
+	return all
+}
+
+// captured are the requests recorded from real clients and a real Ironic.
+func captured(tb testing.TB) [][]byte {
+	tb.Helper()
+	files, err := filepath.Glob("../../testdata/ironic/*.http")
+	if err != nil || len(files) < 50 {
+		tb.Fatal(len(files), err)
+	}
+	var all [][]byte
+	for _, name := range files {
+		text, err := os.ReadFile(name)
+		if err != nil {
+			tb.Fatal(err)
+		}
+		_, text, _ = bytes.Cut(text, []byte("# request\n"))
+		text, _, _ = bytes.Cut(text, []byte("\n# response"))
+		head, body, _ := bytes.Cut(text, []byte("\n\n"))
+		head = bytes.ReplaceAll(head, []byte("\n"), []byte("\r\n"))
+		all = append(all, slices.Concat(head, []byte("\r\n\r\n"), bytes.TrimSpace(body)))
+	}
+	return all
+}
+
+// The reference is worth something only if it knows what a real Ironic does.
+func TestReferenceKnowsTheRealIronic(t *testing.T) {
+	for _, s := range spellings(t) {
+		t.Run(s.name, func(t *testing.T) {
+			messages := messagesOf(s.raw)
+			if len(messages) == 0 && s.node == "" {
+				return
+			}
+			if len(messages) != 1 {
+				t.Fatalf("%d messages", len(messages))
+			}
+			claims := claimsOf(messages[0])
+			matches := func(c claim) bool {
+				return (c.node == s.node || c.node == "") &&
+					(slices.Contains(c.targets, s.target) || slices.Contains(c.targets, unknowable))
+			}
+			if s.node != "" && slices.Contains(verbs, s.target) && !slices.ContainsFunc(claims, matches) {
+				t.Errorf("Ironic does %s on %s; claims %+v", s.target, s.node, claims)
+			}
+			for _, c := range claims {
+				if c.sure && (c.node != s.node || c.targets[0] != s.target) {
+					t.Errorf("Ironic does %q on %q; sure is %+v", s.target, s.node, c)
+				}
+			}
+		})
+	}
+}
+
+func TestGW7_NoSpellingGoesRoundTheGate(t *testing.T) {
+	w := newPassage(t)
+	for _, s := range spellings(t) {
+		t.Run(s.name, func(t *testing.T) {
+			seen := w.send(s.raw)
+			if err := law(seen, s.raw); err != nil {
+				t.Errorf("%q:\n%v", s.raw, err)
+			}
+			for _, p := range seen {
+				if s.node == "" || p.class == obscure {
+					continue
+				}
+				if p.class == passes || p.to.ident != s.node || p.read.free && !slices.Contains(harmless, s.target) {
+					t.Errorf("%q:\n%+v, but Ironic does %s on %s", s.raw, p, s.target, s.node)
+				}
+			}
+		})
+	}
+}

@@ -1,0 +1,209 @@
+package gateway
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptrace"
+	"net/url"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/ironic-throttle/ironic-throttle/pkg/admission"
+	"github.com/ironic-throttle/ironic-throttle/pkg/api"
+	"github.com/ironic-throttle/ironic-throttle/pkg/ironic"
+)
+
+// passage is the gateway between two real ends of HTTP: net/http's server reads what a
+// client wrote, and net/http's Transport writes what Ironic will read. Only the
+// decision is left out: what asks for it is said yes to.
+type passage struct {
+	gate   *Gateway
+	server *http.Server
+	accept chan net.Conn
+}
+
+// passed is one request that came through.
+type passed struct {
+	class    class
+	to       route
+	read     reading // of a suspect one
+	upstream []byte  // what was written to Ironic; nil: refused
+}
+
+func newPassage(tb testing.TB) *passage {
+	tb.Helper()
+	w := &passage{accept: make(chan net.Conn)}
+	base := &url.URL{Scheme: "http", Host: "ironic.example:6385"}
+	transport := &http.Transport{DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
+		return ctx.Value(recorderKey{}).(*recorder), nil
+	}, DisableKeepAlives: true}
+	var err error
+	w.gate, err = New(Options{
+		Base: base, Transport: transport, Ironic: nobody{}, Decider: nobody{}, SpoolDir: tb.TempDir(),
+		Timeout: time.Minute, MaxBody: 1 << 20, SpoolLimit: 1 << 20, ListMaxAge: time.Minute,
+	})
+	if err != nil {
+		tb.Fatal(err)
+	}
+	w.server = w.gate.newHTTP(nil)
+	w.server.Handler = w
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		_ = w.server.Serve(w)
+	}()
+	tb.Cleanup(func() {
+		_ = w.server.Close()
+		<-done
+		w.gate.Close()
+	})
+	return w
+}
+
+// send gives the server all of a connection's bytes and returns what it made of them.
+func (w *passage) send(raw []byte) []passed {
+	c := &clientEnd{in: bytes.NewReader(raw), gone: make(chan struct{})}
+	w.accept <- c
+	<-c.gone
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.seen
+}
+
+// ServeHTTP does what Gateway.ServeHTTP does, without the decision.
+func (w *passage) ServeHTTP(rw http.ResponseWriter, r *http.Request) {
+	var p passed
+	p.class, p.to = classify(r)
+	out := &recorder{wrote: make(chan struct{}), closed: make(chan struct{})}
+	ctx := context.WithValue(context.WithoutCancel(r.Context()), recorderKey{}, out)
+	ctx = httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{WroteRequest: func(httptrace.WroteRequestInfo) { out.done() }})
+	c := r.Context().Value(http.LocalAddrContextKey).(*clientEnd)
+	r = r.WithContext(ctx)
+	switch p.class {
+	case passes:
+		w.gate.proxy.ServeHTTP(rw, r)
+	case suspect:
+		body, err := w.gate.spool.take(ctx, r.Body, r.ContentLength)
+		if err != nil {
+			break
+		}
+		defer body.close()
+		if p.read, err = readTarget(r, p.to, body); err == nil {
+			w.gate.forward(outgoing{w: rw, r: r, body: body, due: time.Now().Add(time.Minute)}, nil)
+		}
+	}
+	out.mu.Lock()
+	p.upstream = bytes.Clone(out.text)
+	out.mu.Unlock()
+	c.mu.Lock()
+	c.seen = append(c.seen, p)
+	c.mu.Unlock()
+}
+
+// Accept, Close and Addr make passage a net.Listener.
+func (w *passage) Accept() (net.Conn, error) {
+	c, ok := <-w.accept
+	if !ok {
+		return nil, net.ErrClosed
+	}
+	return c, nil
+}
+
+func (w *passage) Close() error {
+	defer func() { _ = recover() }() // closed twice by http.Server
+	close(w.accept)
+	return nil
+}
+
+func (w *passage) Addr() net.Addr { return &net.TCPAddr{} }
+
+// clientEnd is a connection of which the client's side is over. It is its own
+// LocalAddr, by which a handler finds it.
+type clientEnd struct {
+	net.Conn
+	in   *bytes.Reader
+	gone chan struct{}
+	once sync.Once
+
+	mu   sync.Mutex // guards seen
+	seen []passed
+}
+
+func (c *clientEnd) Read(p []byte) (int, error)       { return c.in.Read(p) }
+func (c *clientEnd) Write(p []byte) (int, error)      { return len(p), nil }
+func (c *clientEnd) Close() error                     { c.once.Do(func() { close(c.gone) }); return nil }
+func (c *clientEnd) LocalAddr() net.Addr              { return c }
+func (c *clientEnd) RemoteAddr() net.Addr             { return &net.TCPAddr{} }
+func (c *clientEnd) Network() string                  { return "memory" }
+func (c *clientEnd) String() string                   { return "client" }
+func (c *clientEnd) SetDeadline(time.Time) error      { return nil }
+func (c *clientEnd) SetReadDeadline(time.Time) error  { return nil }
+func (c *clientEnd) SetWriteDeadline(time.Time) error { return nil }
+
+type recorderKey struct{}
+
+// recorder is a connection to Ironic: it keeps what is written and answers when the
+// request is out.
+type recorder struct {
+	net.Conn
+	wrote, closed     chan struct{}
+	onceOut, onceOver sync.Once
+
+	mu     sync.Mutex // guards the rest
+	text   []byte
+	answer []byte
+	begun  bool
+}
+
+func (c *recorder) done() { c.onceOut.Do(func() { close(c.wrote) }) }
+
+func (c *recorder) Write(p []byte) (int, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.text = append(c.text, p...)
+	return len(p), nil
+}
+
+func (c *recorder) Read(p []byte) (int, error) {
+	select {
+	case <-c.wrote:
+	case <-c.closed:
+		return 0, io.EOF
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if !c.begun {
+		c.begun, c.answer = true, []byte("HTTP/1.1 204 No Content\r\nConnection: close\r\n\r\n")
+	}
+	if len(c.answer) == 0 {
+		return 0, io.EOF
+	}
+	n := copy(p, c.answer)
+	c.answer = c.answer[n:]
+	return n, nil
+}
+
+func (c *recorder) Close() error                     { c.onceOver.Do(func() { close(c.closed) }); return nil }
+func (c *recorder) LocalAddr() net.Addr              { return &net.TCPAddr{} }
+func (c *recorder) RemoteAddr() net.Addr             { return &net.TCPAddr{} }
+func (c *recorder) SetDeadline(time.Time) error      { return nil }
+func (c *recorder) SetReadDeadline(time.Time) error  { return nil }
+func (c *recorder) SetWriteDeadline(time.Time) error { return nil }
+
+// nobody is asked for anything here.
+type nobody struct{}
+
+func (nobody) Node(context.Context, string) (ironic.Node, bool, error) {
+	return ironic.Node{}, false, errors.New("not asked for")
+}
+
+func (nobody) Forward(time.Time, api.Ask, ironic.Target) (api.Answer, *admission.Pass) {
+	return api.Answer{}, nil
+}
+func (nobody) Begin(time.Time) ironic.Mark         { return ironic.Mark{} }
+func (nobody) ObserveNode(time.Time, ironic.Sight) {}
