@@ -125,7 +125,8 @@ func chunksOfAByte(text string) string {
 // behind hides a whole request behind another one, in what its head makes of n, the
 // number of bytes hidden, and the words before them.
 func behind(name, first, head, words string) spelling {
-	return spelling{name: name, write: func(t to) string {
+	smuggled := strings.Contains(strings.ToLower(head), "transfer_encoding")
+	return spelling{name: name, smuggled: smuggled, write: func(t to) string {
 		hidden := t.fill(words) + request(putNode, asJSON, inspect)(t)
 		more := strings.ReplaceAll(head, "$N", fmt.Sprint(len(hidden)))
 		return t.fill(first) + " HTTP/1.1\r\nHost: " + t.host + "\r\n" + apiVersion + more + "\r\n\r\n" + hidden
