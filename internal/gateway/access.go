@@ -77,7 +77,7 @@ func (g *Gateway) admit(ctx context.Context, w http.ResponseWriter, r *http.Requ
 	}
 	resp, err := g.tryAccess(ctx, r, ident)
 	if err != nil {
-		g.fail(w, r, err)
+		g.gateFailed(ctx, w, r, err)
 		return false
 	}
 	defer func() { _ = resp.Body.Close() }()
@@ -107,5 +107,5 @@ func (g *Gateway) tryAccess(ctx context.Context, r *http.Request, ident string) 
 			ask.Header.Add(name, v)
 		}
 	}
-	return g.transport.RoundTrip(ask)
+	return g.upstream.RoundTrip(ask)
 }

@@ -52,7 +52,7 @@ func (g *Gateway) gate(w http.ResponseWriter, r *http.Request, to route) {
 	if !ok {
 		return
 	}
-	f := &flight{pass: leave.pass, now: g.now}
+	f := &flight{pass: leave.pass, wait: ctx, now: g.now}
 	defer f.unsent() // unless anything else became of it
 	g.forward(out, f)
 	if leave.unknown && f.status >= 200 && f.status < 300 {
@@ -75,7 +75,7 @@ func (g *Gateway) decide(ctx context.Context, out outgoing, ident string, target
 			var found bool
 			var err error
 			if who, found, err = g.look(ctx, ident); err != nil || !found {
-				return leave{unknown: true}, g.without(out, err)
+				return leave{unknown: true}, g.without(ctx, out, err)
 			}
 		}
 		answer, pass := g.decider.Forward(g.now(), who.ask(), target)
@@ -99,7 +99,7 @@ func (g *Gateway) decide(ctx context.Context, out outgoing, ident string, target
 		}
 		pass.Unsent(g.now())
 		if err != nil {
-			g.fail(out.w, out.r, err)
+			g.gateFailed(ctx, out.w, out.r, err)
 			return leave{}, false
 		}
 	}
@@ -112,7 +112,7 @@ func (g *Gateway) decide(ctx context.Context, out outgoing, ident string, target
 func (g *Gateway) no(ctx context.Context, out outgoing, ident string, answer api.Answer, cached bool) {
 	if cached && answer.Reason == api.ReasonStale {
 		if _, _, err := g.look(ctx, ident); err != nil {
-			g.fail(out.w, out.r, err)
+			g.gateFailed(ctx, out.w, out.r, err)
 			return
 		}
 	}
@@ -121,12 +121,22 @@ func (g *Gateway) no(ctx context.Context, out outgoing, ident string, answer api
 
 // without tells whether a PUT goes on of whose node nothing is known: Ironic does
 // not have it, or it could not be asked and nothing may be refused.
-func (g *Gateway) without(out outgoing, err error) bool {
+func (g *Gateway) without(ctx context.Context, out outgoing, err error) bool {
 	if err == nil || g.observe {
 		return true
 	}
-	g.fail(out.w, out.r, err)
+	g.gateFailed(ctx, out.w, out.r, err)
 	return false
+}
+
+// gateFailed answers for an Ironic that could not be asked about a PUT, or not in the
+// time that the PUT has.
+func (g *Gateway) gateFailed(ctx context.Context, w http.ResponseWriter, r *http.Request, err error) {
+	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
+		g.tooLate(w)
+		return
+	}
+	g.fail(w, r, err)
 }
 
 // outgoing is a PUT whose body is here.
@@ -136,6 +146,9 @@ type outgoing struct {
 	body content
 	due  time.Time // after that it is too old to be sent (GW-3)
 }
+
+// errTooLate is of a PUT whose time was over before it was its turn to be sent.
+var errTooLate = errors.New("too late")
 
 func (o outgoing) late() bool { return !time.Now().Before(o.due) }
 
@@ -148,11 +161,6 @@ func (g *Gateway) tooLate(w http.ResponseWriter) {
 func (g *Gateway) forward(out outgoing, f *flight) {
 	ctx := out.r.Context()
 	if f != nil {
-		if ctx.Err() != nil || out.late() {
-			f.unsent()
-			g.tooLate(out.w)
-			return
-		}
 		ctx = context.WithValue(context.WithoutCancel(ctx), flightKey{}, f)
 	}
 	ctx, cancel := context.WithTimeout(ctx, g.timeout)

@@ -55,7 +55,7 @@ type Options struct {
 // concurrent use. Call Close when no more requests come.
 type Gateway struct {
 	base      *url.URL
-	transport http.RoundTripper
+	upstream  *upstream
 	ironic    Ironic
 	decider   Decider
 	timeout   time.Duration
@@ -91,7 +91,7 @@ func New(o Options) (*Gateway, error) {
 		return nil, fmt.Errorf("GATEWAY_SPOOL_DIR=%q: %w", o.SpoolDir, err)
 	}
 	g := &Gateway{
-		base: o.Base, transport: newTransport(o.Transport), ironic: o.Ironic, decider: o.Decider,
+		base: o.Base, upstream: newUpstream(o.Transport), ironic: o.Ironic, decider: o.Decider,
 		timeout: o.Timeout, observe: o.Observe, forwarded: o.Forwarded, now: o.Now, log: o.Log,
 		via: "1.1 ironic-throttle-" + rand.Text(), drain: drainTimeout,
 		spool:     newSpool(o.SpoolDir, o.MaxBody+beside, max(o.SpoolLimit, o.MaxBody+beside)),
@@ -113,7 +113,7 @@ func New(o Options) (*Gateway, error) {
 // connections.
 func (g *Gateway) Close() {
 	g.end()
-	if t, ok := g.transport.(interface{ CloseIdleConnections() }); ok {
+	if t, ok := g.upstream.next.(interface{ CloseIdleConnections() }); ok {
 		t.CloseIdleConnections()
 	}
 }

@@ -24,8 +24,11 @@ const (
 
 	readHeaderTimeout = 10 * time.Second
 	idleTimeout       = 2 * time.Minute  // of a client's connection
-	upstreamIdle      = 30 * time.Second // of a connection to Ironic
-	upstreamPerHost   = 512              // idle connections to Ironic
+	upstreamIdle      = 5 * time.Second  // of a connection to Ironic
+
+	// upstreamConns bounds the connections to Ironic: its server has 100 threads a
+	// worker, and even an idle connection holds one.
+	upstreamConns = 64
 	graceTimeout      = 10 * time.Second // to read or write what belongs to an answer of our own
 
 	// drainTimeout is how long requests in flight may take after the end was asked

@@ -14,10 +14,9 @@ import (
 
 // newProxy is the standard library's reverse proxy, told to change nothing (GW-1).
 func (g *Gateway) newProxy() *httputil.ReverseProxy {
-	_, traced := g.transport.(*http.Transport)
 	return &httputil.ReverseProxy{
 		Rewrite:   g.rewrite,
-		Transport: watched{g.transport, traced},
+		Transport: g.upstream,
 		ModifyResponse: func(resp *http.Response) error {
 			g.access.note(time.Now(), resp)
 			return nil
@@ -71,8 +70,14 @@ func strip(r *http.Request) {
 
 // fail answers for an Ironic that does not, in its form (GW-9).
 func (g *Gateway) fail(w http.ResponseWriter, r *http.Request, err error) {
-	if r.Context().Err() == context.Canceled { //nolint:errorlint // it is that very value
-		return // the client is gone
+	if errors.Is(err, errTooLate) {
+		g.tooLate(w)
+		return
+	}
+	if errors.Is(r.Context().Err(), context.Canceled) {
+		// Whoever has only closed its own side must not take silence for a success.
+		writeFault(w, http.StatusBadGateway, server, "the connection was closed by the client before Ironic had answered")
+		return
 	}
 	status, what := http.StatusBadGateway, "Ironic cannot be reached"
 	var slow net.Error
@@ -107,7 +112,7 @@ func newTransport(t http.RoundTripper) http.RoundTripper {
 	}
 	own = own.Clone()
 	own.DisableCompression = true
-	own.MaxIdleConns, own.MaxIdleConnsPerHost = 0, upstreamPerHost
+	own.MaxIdleConns, own.MaxIdleConnsPerHost = upstreamConns, upstreamConns
 	own.IdleConnTimeout = upstreamIdle
 	own.ExpectContinueTimeout = time.Second
 	own.ForceAttemptHTTP2 = false

@@ -26,8 +26,8 @@ type seen struct {
 	Header                  http.Header
 }
 
-// upstream answers with what it is told and reports what it saw.
-func upstream(t *testing.T, answer http.HandlerFunc) (*url.URL, <-chan seen) {
+// fakeUpstream answers with what it is told and reports what it saw.
+func fakeUpstream(t *testing.T, answer http.HandlerFunc) (*url.URL, <-chan seen) {
 	t.Helper()
 	saw := make(chan seen, 10)
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -41,11 +41,16 @@ func upstream(t *testing.T, answer http.HandlerFunc) (*url.URL, <-chan seen) {
 		answer(w, r)
 	}))
 	t.Cleanup(s.Close)
-	base, err := url.Parse(s.URL)
+	return mustURL(t, s.URL), saw
+}
+
+func mustURL(t *testing.T, text string) *url.URL {
+	t.Helper()
+	u, err := url.Parse(text)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return base, saw
+	return u
 }
 
 // nodes is an Ironic that knows no node.
@@ -121,7 +126,7 @@ func say(t *testing.T, address, text string) (*http.Response, string) {
 }
 
 func TestGW1_RequestsReachIronicAsTheyCame(t *testing.T) {
-	base, saw := upstream(t, func(http.ResponseWriter, *http.Request) {})
+	base, saw := fakeUpstream(t, func(http.ResponseWriter, *http.Request) {})
 	address := overSockets(t, base, nil)
 	for _, row := range []struct {
 		head, body string
@@ -169,7 +174,7 @@ func TestGW1_RequestsReachIronicAsTheyCame(t *testing.T) {
 }
 
 func TestGW1_ForwardedHeadersWhenAskedFor(t *testing.T) {
-	base, saw := upstream(t, func(http.ResponseWriter, *http.Request) {})
+	base, saw := fakeUpstream(t, func(http.ResponseWriter, *http.Request) {})
 	address := overSockets(t, base, func(o *Options) { o.Forwarded = true })
 	say(t, address, "GET /v1 HTTP/1.1\r\nHost: pub\r\nX-Forwarded-For: 1.2.3.4\r\n\r\n")
 	want := http.Header{"X-Forwarded-For": {"1.2.3.4, 127.0.0.1"}, "X-Forwarded-Host": {"pub"}, "X-Forwarded-Proto": {"http"}}
@@ -179,7 +184,7 @@ func TestGW1_ForwardedHeadersWhenAskedFor(t *testing.T) {
 }
 
 func TestGW1_APrefixOfTheEndpointComesFirst(t *testing.T) {
-	base, saw := upstream(t, func(http.ResponseWriter, *http.Request) {})
+	base, saw := fakeUpstream(t, func(http.ResponseWriter, *http.Request) {})
 	base, err := base.Parse("/bare%2Fmetal")
 	if err != nil {
 		t.Fatal(err)
@@ -195,7 +200,7 @@ func TestGW1_APrefixOfTheEndpointComesFirst(t *testing.T) {
 
 func TestGW1_AnswersComeAsTheyAre(t *testing.T) {
 	packed := "\x1f\x8b not unpacked"
-	base, saw := upstream(t, func(w http.ResponseWriter, r *http.Request) {
+	base, saw := fakeUpstream(t, func(w http.ResponseWriter, r *http.Request) {
 		h := w.Header()
 		h["X-Twice"] = []string{"a", "b"}
 		h.Set("Content-Encoding", "gzip")
@@ -217,7 +222,7 @@ func TestGW1_AnswersComeAsTheyAre(t *testing.T) {
 
 func TestGW1_AnswersAreStreamed(t *testing.T) {
 	go1 := make(chan struct{})
-	base, saw := upstream(t, func(w http.ResponseWriter, _ *http.Request) {
+	base, saw := fakeUpstream(t, func(w http.ResponseWriter, _ *http.Request) {
 		_, _ = io.WriteString(w, "first")
 		_ = http.NewResponseController(w).Flush()
 		<-go1
@@ -241,7 +246,7 @@ func TestGW1_AnswersAreStreamed(t *testing.T) {
 }
 
 func TestGW7_ARequestTargetThatIsNoPathIsRefused(t *testing.T) {
-	base, saw := upstream(t, func(http.ResponseWriter, *http.Request) {})
+	base, saw := fakeUpstream(t, func(http.ResponseWriter, *http.Request) {})
 	address := overSockets(t, base, nil)
 	for _, target := range []string{"http:v1/nodes/x/states/provision", "v1/nodes/x/states/provision", "*v1/nodes/x/states/provision"} {
 		resp, body := say(t, address, "PUT "+target+" HTTP/1.1\r\nHost: h\r\nContent-Length: 0\r\n\r\n")
@@ -262,7 +267,7 @@ func TestALoopIsDetected(t *testing.T) {
 	}
 	itself := &url.URL{Scheme: "http", Host: listen.Addr().String()}
 	_ = listen.Close()
-	base, _ := upstream(t, func(http.ResponseWriter, *http.Request) {})
+	base, _ := fakeUpstream(t, func(http.ResponseWriter, *http.Request) {})
 	var g *Gateway
 	overSockets(t, base, func(o *Options) {
 		o.Base = itself
@@ -291,7 +296,7 @@ func TestALoopIsDetected(t *testing.T) {
 // What waits for Ironic at the end is cut, and its outcome is unknown.
 func TestServeEndsWhatWaits(t *testing.T) {
 	forever := make(chan struct{})
-	base, saw := upstream(t, func(http.ResponseWriter, *http.Request) { <-forever })
+	base, saw := fakeUpstream(t, func(http.ResponseWriter, *http.Request) { <-forever })
 	defer close(forever)
 	var g *Gateway
 	var err error
