@@ -116,7 +116,7 @@ var moment = []struct {
 	found *regexp.Regexp
 	plain string
 }{
-	{regexp.MustCompile(`\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(\+00:00)?"`), `TIME"`},
+	{regexp.MustCompile(`\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(\+00:00)?`), "TIME"},
 	{regexp.MustCompile(`object at 0x[0-9a-f]+`), "object at ADDRESS"},
 	{regexp.MustCompile(`record for node \d+ could`), "record for node NUMBER could"},
 }
@@ -167,17 +167,20 @@ func (s *side) hangUp() {
 	}
 }
 
+// general writes @ and HOST where a text has what only this side has, and hides what
+// tells of its moment.
+func (s *side) general(text string) string {
+	text = strings.ReplaceAll(text, hostOf(s.url), "HOST")
+	text = strings.ReplaceAll(text, "52:54:00:"+s.mark[:2], "52:54:00:!!")
+	text = strings.ReplaceAll(text, s.mark, "@@@@@@@@")
+	for _, r := range moment {
+		text = r.found.ReplaceAllString(text, r.plain)
+	}
+	return text
+}
+
 // plain takes out what may differ.
 func (s *side) plain(resp *http.Response, body string) response {
-	general := func(text string) string {
-		text = strings.ReplaceAll(text, hostOf(s.url), "HOST")
-		text = strings.ReplaceAll(text, "52:54:00:"+s.mark[:2], "52:54:00:!!")
-		text = strings.ReplaceAll(text, s.mark, "@@@@@@@@")
-		for _, r := range moment {
-			text = r.found.ReplaceAllString(text, r.plain)
-		}
-		return text
-	}
 	header := map[string][]string{}
 	for name, values := range resp.Header {
 		if slices.Contains(hop, name) {
@@ -187,13 +190,13 @@ func (s *side) plain(resp *http.Response, body string) response {
 			if name == "Openstack-Request-Id" && requestID.MatchString(v) {
 				v = "req-ID"
 			}
-			header[name] = append(header[name], general(v))
+			header[name] = append(header[name], s.general(v))
 		}
 	}
 	if resp.StatusCode == http.StatusNoContent {
 		delete(header, "Content-Length") // Ironic sends one, which RFC 9110 8.6 forbids; Go's server does not
 	}
-	return response{Status: resp.Status, Header: header, Body: general(body)}
+	return response{Status: resp.Status, Header: header, Body: s.general(body)}
 }
 
 // sameness compares two ways to the same Ironic.

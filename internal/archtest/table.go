@@ -101,6 +101,6 @@ var table = map[string]room{
 	"hack/stress":       {house: []string{"internal/simulate/stress"}},
 	"hack/bench":        {house: []string{"internal/realironic"}},
 	"e2e": {
-		tests: []string{"internal/app", "internal/config", "internal/realironic", "pkg/admission", "pkg/slots"},
+		tests: []string{"internal/app", "internal/config", "internal/realironic", "pkg/admission", "pkg/slots", gophercl},
 	},
 }

@@ -1,0 +1,177 @@
+//go:build e2e
+
+package e2e
+
+import (
+	"bufio"
+	_ "embed"
+	"encoding/json"
+	"io"
+	"os/exec"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/ironic-throttle/ironic-throttle/internal/realironic"
+	"github.com/ironic-throttle/ironic-throttle/pkg/api"
+)
+
+//go:embed testdata/commands.py
+var commandsPy string
+
+// cli runs commands of python-ironicclient, or of openstackclient, from Debian.
+type cli struct {
+	*testing.T
+	always []string // arguments of every command
+	in     io.Writer
+	out    *json.Decoder
+}
+
+// outcome is what came of a command.
+type outcome struct {
+	Code     int
+	Out, Err string
+}
+
+// newCLI starts one that is ready for commands; always are the arguments that say
+// where Ironic is, and how to get in.
+func newCLI(t *testing.T, program string, always ...string) *cli {
+	t.Helper()
+	cmd := exec.Command("/usr/bin/python3", "-c", commandsPy, program)
+	cmd.Env = []string{"PATH=/usr/bin:/bin", "LANG=C.UTF-8", "HOME=" + t.TempDir(), "COLUMNS=200"}
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	in, err := cmd.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	diag := &logBook{}
+	cmd.Stderr = diag
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		_ = in.Close()
+		if err := cmd.Wait(); err != nil {
+			t.Errorf("%s (is python3-%sclient there? hack/ironic/install.sh): %v\n%s", program, program, err, diag)
+		}
+	})
+	return &cli{t, always, in, json.NewDecoder(bufio.NewReader(out))}
+}
+
+// baremetal is python-ironicclient's own program, without keystone.
+func baremetal(t *testing.T, url string, more ...string) *cli {
+	t.Helper()
+	return newCLI(t, "baremetal", append([]string{"--os-auth-type", "none", "--os-endpoint", url, "--max-retries", "0"}, more...)...)
+}
+
+// run runs one command, its arguments parted by blanks.
+func (c *cli) run(line string) (o outcome) {
+	c.Helper()
+	text, err := json.Marshal(append(append([]string{}, c.always...), strings.Fields(line)...))
+	if err != nil {
+		c.Fatal(err)
+	}
+	if _, err := c.in.Write(append(text, '\n')); err == nil {
+		err = c.out.Decode(&o)
+	}
+	if err != nil {
+		c.Errorf("%s: %v", line, err)
+	}
+	return o
+}
+
+// commands runs commands on both ways at once, and demands that equal things come
+// of them; see step for @ and !!.
+func (s *sameness) commands(t *testing.T, direct, through *cli, steps []step) {
+	t.Helper()
+	for _, st := range steps {
+		if st.await != "" {
+			s.step(t, st)
+			continue
+		}
+		var want, got outcome
+		var both sync.WaitGroup
+		both.Go(func() { want = s.direct.command(direct, st.line) })
+		both.Go(func() { got = s.through.command(through, st.line) })
+		both.Wait()
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("%s\n(-direct +gateway):\n%.3000s", st.line, diff)
+		}
+		if testing.Verbose() {
+			t.Logf("%d %-80.80s %.90q", want.Code, st.line, want.Err+want.Out)
+		}
+	}
+}
+
+func (s *side) command(c *cli, line string) outcome {
+	o := c.run(s.fill(line))
+	return outcome{o.Code, s.general(o.Out), s.general(o.Err)}
+}
+
+// TestGW1_PythonClient holds that whoever uses OpenStack's own client sees no
+// difference, neither in what it prints nor in how it ends.
+func TestGW1_PythonClient(t *testing.T) {
+	t.Parallel()
+	l := newLab(t, realironic.Options{})
+	g := serveGateway(t, l.ironic, append(soon, roomForAll)...).settled()
+	s := newSameness(l, g)
+	direct, through := baremetal(t, l.ironic.URL), baremetal(t, g.url)
+	s.commands(t, direct, through, clientSteps)
+	if err := l.ironic.AddNodes(t.Context(), realironic.Batch{Count: 1005, Prefix: "page~", State: "active"}); err != nil {
+		t.Fatal(err)
+	}
+	// What both see is the same to the last byte, all pages of it.
+	for _, line := range []string{"node list --limit 0 -f csv", "node list --limit 300 -f value -c UUID", "node list -f json --fields uuid name provision_state"} {
+		want, got := direct.run(line), through.run(line)
+		if diff := cmp.Diff(want, got); diff != "" || want.Code != 0 {
+			t.Errorf("%s: exit code %d (-direct +gateway):\n%.3000s", line, want.Code, diff)
+		}
+		if n := strings.Count(got.Out, "\n"); strings.Contains(line, "--limit 0") && n < 1005 {
+			t.Errorf("%s: %d lines, want all nodes", line, n)
+		}
+	}
+	always := func(url string) []string { return []string{"--os-auth-type", "none", "--os-endpoint", url} }
+	s.commands(t, newCLI(t, "openstack", always(l.ironic.URL)...), newCLI(t, "openstack", always(g.url)...), openstackSteps)
+	g.shows(nobody)
+}
+
+// TestGW4_PythonClientWaits holds what a user of the client sees while no slot is
+// free, and that a client which tries again by itself gets through as soon as one is.
+func TestGW4_PythonClientWaits(t *testing.T) {
+	t.Parallel()
+	l := newLab(t, realironic.Options{})
+	l.create("host-1", "")
+	taken := realironic.Batch{Count: 1, Prefix: key("taken-"), State: "clean wait", AgentURL: true}
+	if err := l.ironic.AddNodes(t.Context(), taken); err != nil {
+		t.Fatal(err)
+	}
+	g := serveGateway(t, l.ironic, append(soon, limitOne)...).settled()
+	g.shows(map[string]holder{"taken-000001": adopted})
+
+	got := baremetal(t, g.url, "--max-retries", "1", "--retry-interval", "1").run("node inspect " + key("host-1"))
+	for _, word := range []string{"ironic-throttle", string(api.ReasonFull), "ask again in", "(HTTP 409)", "Attempt 2 of 2"} {
+		if !strings.Contains(got.Err, word) {
+			t.Errorf("the client says %q, want %q in it", got.Err, word)
+		}
+	}
+	if got.Code != 1 || got.Out != "" {
+		t.Errorf("exit code %d, output %q; want 1 and none", got.Code, got.Out)
+	}
+
+	patient := baremetal(t, g.url, "--max-retries", "60", "--retry-interval", "1")
+	done := make(chan outcome, 1)
+	go func() { done <- patient.run("node inspect --wait 60 " + key("host-1")) }()
+	g.awaitStatus("a host that waits", func(st api.Status) bool { return st.Slots.Total.Waiting == 1 })
+	l.query("UPDATE nodes SET provision_state = 'active', driver_internal_info = '{}' WHERE name = '" + key("taken-000001") + "'; SELECT 1;")
+	if got := <-done; got.Code != 0 {
+		t.Errorf("a patient client: %+v", got)
+	}
+	g.shows(nobody)
+}
