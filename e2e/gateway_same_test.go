@@ -4,6 +4,7 @@ package e2e
 
 import (
 	"bufio"
+	"crypto/tls"
 	"fmt"
 	"io"
 	"net"
@@ -57,8 +58,17 @@ func at(version string) func(*step) { return func(s *step) { s.version = version
 type side struct {
 	*testing.T
 	name, url, mark string
+	trust           *tls.Config // for TLS, else nil
 	conn            net.Conn
 	in              *bufio.Reader
+}
+
+func (s *side) dial() (net.Conn, error) {
+	dialer := &net.Dialer{Timeout: 30 * time.Second}
+	if s.trust != nil {
+		return tls.DialWithDialer(dialer, "tcp", hostOf(s.url), s.trust)
+	}
+	return dialer.Dial("tcp", hostOf(s.url))
 }
 
 func (s *side) fill(text string) string {
@@ -127,7 +137,7 @@ var requestID = regexp.MustCompile(`^req-[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[0
 func (s *side) send(method, message string) response {
 	const patience = 30 * time.Second
 	if s.conn == nil {
-		conn, err := net.DialTimeout("tcp", hostOf(s.url), patience)
+		conn, err := s.dial()
 		if err != nil {
 			s.Fatal(err)
 		}

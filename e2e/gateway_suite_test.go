@@ -86,3 +86,6 @@ func TestGW12_Suite(t *testing.T) {
 	ironicsuite.RunAccess(t, target)
 	ironicsuite.Run(t, target)
 }
+
+// trusted is what a client trusts.
+func trusted(c *http.Client) *tls.Config { return c.Transport.(*http.Transport).TLSClientConfig }

@@ -1,0 +1,103 @@
+//go:build e2e
+
+package e2e
+
+import (
+	"encoding/base64"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/ironic-throttle/ironic-throttle/internal/realironic"
+	"github.com/ironic-throttle/ironic-throttle/pkg/api"
+)
+
+// as shows credentials.
+func as(user, password string) func(*step) {
+	return with("Authorization: Basic " + base64.StdEncoding.EncodeToString([]byte(user+":"+password)))
+}
+
+// TestGW12_Credentials holds that Ironic alone says who may come in: its 401 goes
+// through the gateway as it is, and who gets it has neither a slot nor a place.
+func TestGW12_Credentials(t *testing.T) {
+	t.Parallel()
+	i, err := realironic.Start(t.Context(), realironic.Options{BasicAuth: true, TLS: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(i.Stop)
+	own := newCertificate(t)
+	g := serveGateway(t, i, append(append(soon, limitOne), own.settings()...)...).settled()
+	s := newSameness(&lab{T: t, ironic: i}, g)
+	s.direct.trust = trusted(i.Client())
+	s.through.trust = trusted(own.client(t))
+
+	right := as(i.User, i.Password)
+	s.run("Create", []step{
+		do("POST /v1/nodes", right, sending(`{"driver":"fake-hardware","uuid":"`+node1+`","name":"@-1"}`)),
+		do("PUT"+one+"/states/provision", right, sending(`{"target":"manage"}`)), rests(node1, "manageable"),
+	})
+	strangers := []step{do("GET /v1"), do("GET /"), do("GET /v1/lookup?node_uuid=" + nobody0), do("GET /v1/nodes"), do("GET /v1/nodes", as(i.User, "wrong"))}
+	for _, who := range []func(*step){nil, as(i.User, "wrong"), as(i.User, ""), as("nobody", i.Password), with("Authorization: Bearer x"), with("Authorization: Basic !"), with("X-Auth-Token: x")} {
+		for _, path := range []string{one, " /v1/nodes/@-1", " /v1/nodes/" + nobody0, " /nodes/" + node1} {
+			st := do("PUT"+path+"/states/provision", sending(`{"target":"inspect"}`))
+			if who != nil {
+				who(&st)
+			}
+			strangers = append(strangers, st)
+		}
+	}
+	outside := func() {
+		t.Helper()
+		if st := g.status(); st.Slots.Total.Waiting != 0 || st.Totals.Granted != 0 {
+			t.Errorf("strangers got a place or a slot: %+v, %+v", st.Slots.Total, st.Totals)
+		}
+	}
+	s.run("FreeSlot", strangers)
+	outside()
+	if err := i.AddNodes(t.Context(), realironic.Batch{Count: 1, Prefix: key("taken-"), State: "clean wait", AgentURL: true}); err != nil {
+		t.Fatal(err)
+	}
+	g.awaitStatus("no free slot", func(st api.Status) bool { return st.Slots.Total.Free == 0 })
+	s.run("NoSlot", strangers)
+	outside()
+
+	put := do("PUT"+one+"/states/provision", right, sending(`{"target":"inspect"}`))
+	if got := s.through.send(http.MethodPut, s.through.message(put)); !strings.HasPrefix(got.Status, "409") {
+		t.Errorf("PUT with credentials and without a slot: %+v, want 409", got)
+	}
+	g.awaitStatus("one that waits", func(st api.Status) bool { return st.Slots.Total.Waiting == 1 })
+	s.run("NoSlotAgain", strangers)
+	if strings.Contains(g.log.String(), i.Password) {
+		t.Error("the password is in the log")
+	}
+	g.stop()
+}
+
+// TestGW12_PythonClient is a short pass of OpenStack's client with http_basic and
+// TLS, which ends at the gateway.
+func TestGW12_PythonClient(t *testing.T) {
+	t.Parallel()
+	i, err := realironic.Start(t.Context(), realironic.Options{BasicAuth: true, TLS: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(i.Stop)
+	own := newCertificate(t)
+	g := serveGateway(t, i, append(append(soon, roomForAll), own.settings()...)...).settled()
+	s := newSameness(&lab{T: t, ironic: i}, g)
+	client := func(url, ca, password string) *cli {
+		return newCLI(t, "baremetal", "--os-auth-type", "http_basic", "--os-username", i.User, "--os-password", password,
+			"--os-endpoint", url, "--os-cacert", ca, "--max-retries", "0")
+	}
+	s.commands(t, client(i.URL, i.CAFile, i.Password), client(g.url, own.file, i.Password), []step{
+		command("node create --driver fake-hardware --uuid " + node1 + " --name cli~@-1 --resource-class r@"), command("node show cli~@-1"),
+		command("node list --resource-class r@ --long"), command("node set cli~@-1 --extra a=1"), command("node manage " + node1), rests(node1, "manageable"),
+		command("node inspect " + node1), rests(node1, "manageable"), command("node deploy " + node1), command("port list --node " + node1),
+		command("driver list"), command("node delete " + node1), command("node show " + node1),
+	})
+	s.commands(t, client(i.URL, i.CAFile, "wrong"), client(g.url, own.file, "wrong"), []step{command("node list"), command("node inspect " + node1)})
+	if o := client(g.url, i.CAFile, i.Password).run("node list"); o.Code == 0 || !strings.Contains(o.Err, "CERTIFICATE_VERIFY_FAILED") && !strings.Contains(o.Err, "certificate") {
+		t.Errorf("a client that trusts another certificate: %+v", o)
+	}
+}
