@@ -36,7 +36,7 @@ func (g *Gateway) gate(w http.ResponseWriter, r *http.Request, to route) {
 	}
 	out := outgoing{w: w, r: r, body: body, due: due}
 	if out.late() {
-		g.tooLate(w)
+		g.tooLate(w, r)
 		return
 	}
 	if asked.free && asked.target != ironic.TargetUnhold {
@@ -103,7 +103,7 @@ func (g *Gateway) decide(ctx context.Context, out outgoing, ident string, target
 			return leave{}, false
 		}
 	}
-	g.notNow(out.w, api.ReasonStarting, "the node changes its name faster than it can be looked up")
+	g.notNow(out.w, out.r, api.ReasonStarting, "the node changes its name faster than it can be looked up")
 	return leave{}, false
 }
 
@@ -116,7 +116,7 @@ func (g *Gateway) no(ctx context.Context, out outgoing, ident string, answer api
 			return
 		}
 	}
-	g.refuse(out.w, answer)
+	g.refuse(out.w, out.r, answer)
 }
 
 // without tells whether a PUT goes on of whose node nothing is known: Ironic does
@@ -133,7 +133,7 @@ func (g *Gateway) without(ctx context.Context, out outgoing, err error) bool {
 // time that the PUT has.
 func (g *Gateway) gateFailed(ctx context.Context, w http.ResponseWriter, r *http.Request, err error) {
 	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
-		g.tooLate(w)
+		g.tooLate(w, r)
 		return
 	}
 	g.fail(w, r, err)
@@ -152,8 +152,8 @@ var errTooLate = errors.New("too late")
 
 func (o outgoing) late() bool { return !time.Now().Before(o.due) }
 
-func (g *Gateway) tooLate(w http.ResponseWriter) {
-	g.notNow(w, api.ReasonStarting, "the request has taken too long to get here, or to be decided, to be sent to Ironic now")
+func (g *Gateway) tooLate(w http.ResponseWriter, r *http.Request) {
+	g.notNow(w, r, api.ReasonStarting, "the request has taken too long to get here, or to be decided, to be sent to Ironic now")
 }
 
 // forward sends a PUT on. With a flight, what Ironic answers is waited for even
@@ -185,12 +185,12 @@ func (g *Gateway) badBody(w http.ResponseWriter, r *http.Request, err error) {
 	g.swallow(w, r)
 	switch {
 	case errors.Is(err, os.ErrDeadlineExceeded):
-		g.tooLate(w)
+		g.tooLate(w, r)
 	case errors.Is(err, errTooLarge):
 		writeFault(w, http.StatusRequestEntityTooLarge, client,
 			fmt.Sprintf("the body is larger than GATEWAY_MAX_BODY, %d bytes, and 64 KiB beside", g.spool.maxBody-beside))
 	case errors.Is(err, errNoRoom):
-		g.notNow(w, api.ReasonFull, "too many large bodies wait here at once, see GATEWAY_SPOOL_LIMIT")
+		g.notNow(w, r, api.ReasonFull, "too many large bodies wait here at once, see GATEWAY_SPOOL_LIMIT")
 	case errors.Is(err, errBroken):
 		writeFault(w, http.StatusBadRequest, client, err.Error())
 	default:

@@ -140,6 +140,11 @@ func TestGW4_TheRefusalTellsWhoWhyAndWhen(t *testing.T) {
 		if code != "Client" || got.Header().Get("Retry-After") == "" || got.Header().Get("Content-Type") != "application/json" {
 			t.Errorf("%s, %v", code, got.Header())
 		}
+		r := putRequest(s.uuids[2], ironic.TargetActive)
+		r.Header.Set("User-Agent", "python-ironicclient")
+		if got := s.do(r).want(http.StatusConflict); got.Header().Get("Retry-After") != "" {
+			t.Error("python-ironicclient breaks on Retry-After")
+		}
 	})
 }
 

@@ -71,7 +71,7 @@ func strip(r *http.Request) {
 // fail answers for an Ironic that does not, in its form (GW-9).
 func (g *Gateway) fail(w http.ResponseWriter, r *http.Request, err error) {
 	if errors.Is(err, errTooLate) {
-		g.tooLate(w)
+		g.tooLate(w, r)
 		return
 	}
 	if errors.Is(r.Context().Err(), context.Canceled) {

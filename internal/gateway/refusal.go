@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/http"
 	"strconv"
+	"strings"
 
 	"github.com/ironic-throttle/ironic-throttle/pkg/api"
 )
@@ -21,17 +22,19 @@ const (
 
 // refuse is the no of the decision: 409, on which BMO tries again after three
 // seconds without counting an error (GW-4).
-func (g *Gateway) refuse(w http.ResponseWriter, a api.Answer) {
+func (g *Gateway) refuse(w http.ResponseWriter, r *http.Request, a api.Answer) {
 	g.count.refused.Add(1)
 	w.Header().Set(reasonHeader, string(a.Reason))
-	w.Header().Set("Retry-After", strconv.Itoa(max(1, a.RetryAfterSeconds)))
+	if !strings.Contains(r.UserAgent(), "python-ironicclient") { // breaks on that header, and tries again by itself
+		w.Header().Set("Retry-After", strconv.Itoa(max(1, a.RetryAfterSeconds)))
+	}
 	writeFault(w, http.StatusConflict, client,
 		fmt.Sprintf("%s: %s; ask again in %d s", a.Reason, a.Message, max(1, a.RetryAfterSeconds)))
 }
 
 // notNow is a refusal for want of time or room of our own.
-func (g *Gateway) notNow(w http.ResponseWriter, reason api.Reason, why string) {
-	g.refuse(w, api.Answer{Reason: reason, Message: why, RetryAfterSeconds: 5})
+func (g *Gateway) notNow(w http.ResponseWriter, r *http.Request, reason api.Reason, why string) {
+	g.refuse(w, r, api.Answer{Reason: reason, Message: why, RetryAfterSeconds: 5})
 }
 
 // unclear refuses what may be a provisioning request for a node that nobody can
