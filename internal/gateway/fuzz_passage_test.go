@@ -1,13 +1,13 @@
 package gateway
 
 import (
+	"bufio"
 	"bytes"
 	"context"
 	"errors"
 	"io"
 	"net"
 	"net/http"
-	"net/http/httptrace"
 	"net/url"
 	"sync"
 	"testing"
@@ -41,7 +41,7 @@ func newPassage(tb testing.TB) *passage {
 	base := &url.URL{Scheme: "http", Host: "ironic.example:6385"}
 	transport := &http.Transport{DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
 		return ctx.Value(recorderKey{}).(*recorder), nil
-	}, DisableKeepAlives: true}
+	}}
 	var err error
 	w.gate, err = New(Options{
 		Base: base, Transport: transport, Ironic: nobody{}, Decider: nobody{}, SpoolDir: tb.TempDir(),
@@ -79,9 +79,10 @@ func (w *passage) send(raw []byte) []passed {
 func (w *passage) ServeHTTP(rw http.ResponseWriter, r *http.Request) {
 	var p passed
 	p.class, p.to = classify(r)
-	out := &recorder{wrote: make(chan struct{}), closed: make(chan struct{})}
-	ctx := context.WithValue(context.WithoutCancel(r.Context()), recorderKey{}, out)
-	ctx = httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{WroteRequest: func(httptrace.WroteRequestInfo) { out.done() }})
+	out := &recorder{}
+	out.change = sync.NewCond(&out.mu)
+	ctx, cancel := context.WithCancel(context.WithValue(context.WithoutCancel(r.Context()), recorderKey{}, out))
+	defer cancel() // a context without an end makes ReverseProxy look whether the client is gone
 	c := r.Context().Value(http.LocalAddrContextKey).(*clientEnd)
 	r = r.WithContext(ctx)
 	switch p.class {
@@ -151,44 +152,55 @@ type recorderKey struct{}
 // request is out.
 type recorder struct {
 	net.Conn
-	wrote, closed     chan struct{}
-	onceOut, onceOver sync.Once
+	change *sync.Cond
 
 	mu     sync.Mutex // guards the rest
 	text   []byte
+	over   bool // the request is out
+	closed bool
+	asked  bool // for the body
 	answer []byte
-	begun  bool
 }
 
-func (c *recorder) done() { c.onceOut.Do(func() { close(c.wrote) }) }
-
-func (c *recorder) Write(p []byte) (int, error) {
+func (c *recorder) set(change func()) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.text = append(c.text, p...)
+	change()
+	c.change.Broadcast()
+}
+
+// Write answers what net/http itself takes for a whole request.
+func (c *recorder) Write(p []byte) (int, error) {
+	c.set(func() {
+		c.text = append(c.text, p...)
+		r, err := http.ReadRequest(bufio.NewReader(bytes.NewReader(c.text)))
+		if err != nil {
+			return
+		}
+		if _, err = io.Copy(io.Discard, r.Body); err == nil {
+			c.over, c.answer = true, []byte("HTTP/1.1 204 No Content\r\nConnection: close\r\n\r\n")
+		} else if !c.asked && r.Header.Get("Expect") != "" {
+			c.asked, c.answer = true, []byte("HTTP/1.1 100 Continue\r\n\r\n")
+		}
+	})
 	return len(p), nil
 }
 
 func (c *recorder) Read(p []byte) (int, error) {
-	select {
-	case <-c.wrote:
-	case <-c.closed:
-		return 0, io.EOF
-	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if !c.begun {
-		c.begun, c.answer = true, []byte("HTTP/1.1 204 No Content\r\nConnection: close\r\n\r\n")
-	}
-	if len(c.answer) == 0 {
-		return 0, io.EOF
+	for len(c.answer) == 0 {
+		if c.over || c.closed {
+			return 0, io.EOF
+		}
+		c.change.Wait()
 	}
 	n := copy(p, c.answer)
 	c.answer = c.answer[n:]
 	return n, nil
 }
 
-func (c *recorder) Close() error                     { c.onceOver.Do(func() { close(c.closed) }); return nil }
+func (c *recorder) Close() error                     { c.set(func() { c.closed = true }); return nil }
 func (c *recorder) LocalAddr() net.Addr              { return &net.TCPAddr{} }
 func (c *recorder) RemoteAddr() net.Addr             { return &net.TCPAddr{} }
 func (c *recorder) SetDeadline(time.Time) error      { return nil }
