@@ -41,16 +41,20 @@ func credentialsOf(h http.Header) credentials {
 }
 
 // note learns from what Ironic tells of nodes, which it does not tell everybody.
-func (a *access) note(now time.Time, resp *http.Response) {
+// prefix is the path of the endpoint.
+func (a *access) note(now time.Time, prefix string, resp *http.Response) {
 	r := resp.Request
-	if resp.StatusCode == http.StatusOK && r.Method == http.MethodGet && strings.HasPrefix(r.URL.Path, "/v1/nodes") {
+	if resp.StatusCode != http.StatusOK || r.Method != http.MethodGet {
+		return
+	}
+	path := strings.TrimPrefix(r.URL.Path, prefix)
+	if rest, ok := strings.CutPrefix(path, "/v1/nodes"); ok && (rest == "" || rest[0] == '/') && !strings.Contains(rest, "..") {
 		a.accept(now, credentialsOf(r.Header))
 	}
 }
 
-func letsIn(status int) bool {
-	return status != http.StatusUnauthorized && status != http.StatusForbidden && status < 500
-}
+// letsIn tells it by the answer for one node.
+func letsIn(status int) bool { return status == http.StatusOK || status == http.StatusNotFound }
 
 func (a *access) accept(now time.Time, c credentials) {
 	a.mu.Lock()
@@ -75,6 +79,12 @@ func (g *Gateway) admit(ctx context.Context, w http.ResponseWriter, r *http.Requ
 	if g.access.has(time.Now(), who) {
 		return true
 	}
+	leave, err := enter(ctx, g.room.whole)
+	if err != nil {
+		g.gateFailed(ctx, w, r, err)
+		return false
+	}
+	defer leave()
 	resp, err := g.tryAccess(ctx, r, ident)
 	if err != nil {
 		g.gateFailed(ctx, w, r, err)

@@ -95,7 +95,7 @@ func (w *passage) ServeHTTP(rw http.ResponseWriter, r *http.Request) {
 		}
 		defer body.close()
 		if p.read, err = readTarget(r, p.to, body); err == nil {
-			w.gate.forward(outgoing{w: rw, r: r, body: body, due: time.Now().Add(time.Minute)}, nil)
+			w.gate.forward(outgoing{w: rw, r: r, body: body}, nil)
 		}
 	}
 	out.mu.Lock()
@@ -219,3 +219,4 @@ func (nobody) Forward(time.Time, api.Ask, ironic.Target) (api.Answer, *admission
 }
 func (nobody) Begin(time.Time) ironic.Mark         { return ironic.Mark{} }
 func (nobody) ObserveNode(time.Time, ironic.Sight) {}
+func (nobody) Holds(time.Time, string) bool        { return false }

@@ -3,10 +3,7 @@ package gateway
 import (
 	"context"
 	"errors"
-	"fmt"
-	"io"
 	"net/http"
-	"os"
 	"time"
 
 	"github.com/ironic-throttle/ironic-throttle/pkg/admission"
@@ -16,36 +13,36 @@ import (
 
 // gate decides about a PUT states/provision.
 func (g *Gateway) gate(w http.ResponseWriter, r *http.Request, to route) {
-	due := time.Now().Add(maxAge - dialTimeout)
+	due := time.Now().Add(g.patience)
 	ctx, cancel := context.WithDeadline(r.Context(), due)
 	defer cancel()
-	wire := http.NewResponseController(w)
-	// A body that is not here then comes too late, and after a while more is cut off.
-	_ = wire.SetReadDeadline(due.Add(graceTimeout))
-	body, err := g.spool.take(ctx, r.Body, r.ContentLength)
-	if err != nil {
-		g.badBody(w, r, err)
+	if !g.admit(ctx, w, r, to.ident) {
+		return
+	}
+	if g.observe && r.ContentLength > g.spool.maxBody {
+		g.count.obscure.Add(1)
+		g.pass(w, r) // nothing is refused for its size either (GW-14)
+		return
+	}
+	body, ok := g.receive(ctx, w, r, due)
+	if !ok {
 		return
 	}
 	defer body.close()
-	_ = wire.SetReadDeadline(time.Now().Add(g.timeout + maxAge + graceTimeout))
 	asked, err := readTarget(r, to, body)
 	if err != nil {
 		g.badBody(w, r, err)
 		return
 	}
-	out := outgoing{w: w, r: r, body: body, due: due}
-	if out.late() {
-		g.tooLate(w, r)
-		return
-	}
+	out := outgoing{w: w, r: r, body: body}
 	if asked.free && asked.target != ironic.TargetUnhold {
 		g.count.free.Add(1)
 		g.forward(out, nil)
 		return
 	}
 	g.count.gated.Add(1)
-	if !g.admit(ctx, w, r, to.ident) {
+	if ctx.Err() != nil {
+		g.tooLate(w, r)
 		return
 	}
 	leave, ok := g.decide(ctx, out, to.ident, asked.target)
@@ -53,11 +50,35 @@ func (g *Gateway) gate(w http.ResponseWriter, r *http.Request, to route) {
 		return
 	}
 	f := &flight{pass: leave.pass, wait: ctx, now: g.now}
-	defer f.unsent() // unless anything else became of it
+	defer g.landed(ctx, f, leave, to.ident, asked.target)
 	g.forward(out, f)
-	if leave.unknown && f.status >= 200 && f.status < 300 {
-		g.surprised(ctx, to.ident, asked.target)
+}
+
+// landed sees to what a flight leaves behind, also where its answer could not be
+// passed on.
+func (g *Gateway) landed(ctx context.Context, f *flight, leave leave, ident string, target ironic.Target) {
+	f.unsent() // unless anything else became of it
+	switch {
+	case f.lost || f.status >= 500:
+		g.log.Warn("gateway: it is not known what became of a provisioning request, its host keeps its slot until it is",
+			"node", ident, "target", target, "status", f.status)
+	case leave.unknown && f.status >= 200 && f.status < 300:
+		g.surprised(ctx, ident, target)
 	}
+}
+
+// receive takes the body in, or answers the client why not.
+func (g *Gateway) receive(ctx context.Context, w http.ResponseWriter, r *http.Request, due time.Time) (content, bool) {
+	wire := http.NewResponseController(w)
+	// What is still on its way then comes too late, and after a while it is cut off.
+	_ = wire.SetReadDeadline(due.Add(graceTimeout / 2))
+	body, err := g.spool.take(ctx, r.Body, r.ContentLength)
+	if err != nil {
+		g.badBody(w, r, err)
+		return content{}, false
+	}
+	_ = wire.SetReadDeadline(time.Now().Add(g.timeout + maxAge + graceTimeout))
+	return body, true
 }
 
 // leave is a PUT's permission to go on to Ironic.
@@ -74,7 +95,11 @@ func (g *Gateway) decide(ctx context.Context, out outgoing, ident string, target
 		if !cached {
 			var found bool
 			var err error
-			if who, found, err = g.look(ctx, ident); err != nil || !found {
+			who, found, err = g.look(ctx, ident)
+			switch {
+			case err != nil && g.decider.Holds(g.now(), ident):
+				who = identity{uuid: ident} // its slot is its own, whatever can be seen
+			case err != nil || !found:
 				return leave{unknown: true}, g.without(ctx, out, err)
 			}
 		}
@@ -144,25 +169,23 @@ type outgoing struct {
 	w    http.ResponseWriter
 	r    *http.Request
 	body content
-	due  time.Time // after that it is too old to be sent (GW-3)
-}
-
-// errTooLate is of a PUT whose time was over before it was its turn to be sent.
-var errTooLate = errors.New("too late")
-
-func (o outgoing) late() bool { return !time.Now().Before(o.due) }
-
-func (g *Gateway) tooLate(w http.ResponseWriter, r *http.Request) {
-	g.notNow(w, r, api.ReasonStarting, "the request has taken too long to get here, or to be decided, to be sent to Ironic now")
 }
 
 // forward sends a PUT on. With a flight, what Ironic answers is waited for even
 // when the client is gone: better to know how it ended.
 func (g *Gateway) forward(out outgoing, f *flight) {
 	ctx := out.r.Context()
+	wait := ctx
 	if f != nil {
+		wait = f.wait
 		ctx = context.WithValue(context.WithoutCancel(ctx), flightKey{}, f)
 	}
+	leave, err := enter(wait, g.room.whole)
+	if err != nil {
+		g.gateFailed(wait, out.w, out.r, err)
+		return
+	}
+	defer leave()
 	ctx, cancel := context.WithTimeout(ctx, g.timeout)
 	defer cancel()
 	defer context.AfterFunc(g.ended, cancel)()
@@ -177,33 +200,7 @@ func (g *Gateway) forward(out outgoing, f *flight) {
 		r.GetBody = out.body.open
 		r.Body, _ = out.body.open()
 	}
-	g.proxy.ServeHTTP(out.w, r)
-}
-
-// badBody answers for a body that could not be taken in.
-func (g *Gateway) badBody(w http.ResponseWriter, r *http.Request, err error) {
-	g.swallow(w, r)
-	switch {
-	case errors.Is(err, os.ErrDeadlineExceeded):
-		g.tooLate(w, r)
-	case errors.Is(err, errTooLarge):
-		writeFault(w, http.StatusRequestEntityTooLarge, client,
-			fmt.Sprintf("the body is larger than GATEWAY_MAX_BODY, %d bytes, and 64 KiB beside", g.spool.maxBody-beside))
-	case errors.Is(err, errNoRoom):
-		g.notNow(w, r, api.ReasonFull, "too many large bodies wait here at once, see GATEWAY_SPOOL_LIMIT")
-	case errors.Is(err, errBroken):
-		writeFault(w, http.StatusBadRequest, client, err.Error())
-	default:
-		g.log.Error("gateway: a body cannot be kept", "error", err, "method", r.Method, "path", r.URL.Path)
-		writeFault(w, http.StatusInternalServerError, server, "the body cannot be kept: "+err.Error())
-	}
-}
-
-// swallow reads what a client still sends, for a while: one that is cut off while it
-// writes does not see the answer.
-func (g *Gateway) swallow(w http.ResponseWriter, r *http.Request) {
-	_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(graceTimeout))
-	_, _ = io.CopyN(io.Discard, r.Body, g.spool.maxBody)
+	g.proxy.ServeHTTP(plain(out.w), r)
 }
 
 // surprised counts a node that was not in Ironic a moment ago and whose PUT was

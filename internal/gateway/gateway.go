@@ -9,7 +9,7 @@ import (
 	"net/http"
 	"net/http/httputil"
 	"net/url"
-	"slices"
+	"strings"
 	"time"
 
 	"github.com/ironic-throttle/ironic-throttle/pkg/admission"
@@ -23,6 +23,8 @@ type Decider interface {
 	Forward(now time.Time, ask api.Ask, target ironic.Target) (api.Answer, *admission.Pass)
 	Begin(now time.Time) ironic.Mark
 	ObserveNode(now time.Time, s ironic.Sight)
+	// Holds reports whether the host of a node's UUID holds a slot.
+	Holds(now time.Time, uuid string) bool
 }
 
 // Ironic fetches single nodes with the throttle's own credentials: ironic.Client.
@@ -56,6 +58,7 @@ type Options struct {
 type Gateway struct {
 	base      *url.URL
 	upstream  *upstream
+	room      room
 	ironic    Ironic
 	decider   Decider
 	timeout   time.Duration
@@ -65,12 +68,15 @@ type Gateway struct {
 	log       *slog.Logger
 	via       string // tells this gateway from every other
 	drain     time.Duration
+	patience  time.Duration // from the arrival of a gated request to its first byte to Ironic
 
 	proxy     *httputil.ReverseProxy
 	spool     *spool
 	directory directory
 	access    access
 	count     counters
+	obscure   rare     // lines of the log
+	presence  presence // of Ironic
 
 	ended context.Context // done: nothing is waited for any more
 	end   context.CancelFunc
@@ -91,9 +97,9 @@ func New(o Options) (*Gateway, error) {
 		return nil, fmt.Errorf("GATEWAY_SPOOL_DIR=%q: %w", o.SpoolDir, err)
 	}
 	g := &Gateway{
-		base: o.Base, upstream: newUpstream(o.Transport), ironic: o.Ironic, decider: o.Decider,
+		base: o.Base, upstream: newUpstream(o.Transport), room: newRoom(), ironic: o.Ironic, decider: o.Decider,
 		timeout: o.Timeout, observe: o.Observe, forwarded: o.Forwarded, now: o.Now, log: o.Log,
-		via: "1.1 ironic-throttle-" + rand.Text(), drain: drainTimeout,
+		via: "1.1 ironic-throttle-" + rand.Text(), drain: drainTimeout, patience: maxAge,
 		spool:     newSpool(o.SpoolDir, o.MaxBody+beside, max(o.SpoolLimit, o.MaxBody+beside)),
 		directory: directory{maxAge: o.ListMaxAge, known: map[string]entry{}},
 		access:    access{maxAge: accessMaxAge, accepted: map[credentials]time.Time{}},
@@ -103,6 +109,9 @@ func New(o Options) (*Gateway, error) {
 	}
 	if g.log == nil {
 		g.log = slog.New(slog.DiscardHandler)
+	}
+	if g.observe {
+		g.patience = g.timeout // nothing is refused for being late
 	}
 	g.ended, g.end = context.WithCancel(context.Background())
 	g.proxy = g.newProxy()
@@ -122,7 +131,7 @@ func (g *Gateway) Close() {
 func (g *Gateway) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	g.count.inFlight.Add(1)
 	defer g.count.inFlight.Add(-1)
-	if slices.Contains(r.Header["Via"], g.via) {
+	if strings.Contains(strings.Join(r.Header["Via"], ","), g.via) {
 		writeFault(w, http.StatusLoopDetected, server, "IRONIC_ENDPOINT of the throttle leads back to its own gateway; it must name Ironic itself")
 		return
 	}
@@ -132,7 +141,10 @@ func (g *Gateway) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	case class == obscure:
 		g.count.obscure.Add(1)
-		g.log.Warn("gateway: a provisioning request that cannot be read surely", "method", r.Method, "path", r.URL.Path, "refused", !g.observe)
+		if more, ok := g.obscure.tell(time.Now()); ok {
+			g.log.Warn("gateway: a provisioning request that cannot be read surely",
+				"method", r.Method, "path", r.URL.Path, "refused", !g.observe, "before", more)
+		}
 		if !g.observe {
 			g.unclear(w)
 			return
@@ -140,7 +152,5 @@ func (g *Gateway) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	default:
 		g.count.passed.Add(1)
 	}
-	ctx, cancel := context.WithTimeout(r.Context(), g.timeout)
-	defer cancel()
-	g.proxy.ServeHTTP(w, r.WithContext(ctx))
+	g.pass(w, r)
 }

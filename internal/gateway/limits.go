@@ -11,31 +11,35 @@ const (
 	// Bodies of gated requests wait in memory up to spoolMemory each and
 	// spoolMemoryAll together, the others on disk.
 	spoolMemory    = 64 << 10
+	spoolTiny      = 4 << 10  // up to this a body takes no room
 	beside         = 64 << 10 // what may stand beside a config drive of MaxBody
 	spoolMemoryAll = 16 << 20
 	copyBuffer     = 32 << 10
 
 	// maxAge bounds the time from a gated request's arrival to its first byte to
-	// Ironic: later its client may have given up and asked anew (GW-3).
-	maxAge      = 30 * time.Second
-	dialTimeout = 10 * time.Second // the transport's: time that may go by after the last look at the clock
+	// Ironic: later its client may have given up and asked anew. GW-3 has 30 s, at
+	// which BMO gives up; by then it should have its answer.
+	maxAge = 20 * time.Second
 	// lookTimeout bounds the look at a node before its PUT (GW-17).
 	lookTimeout = 10 * time.Second
 
 	readHeaderTimeout = 10 * time.Second
-	idleTimeout       = 2 * time.Minute  // of a client's connection
-	upstreamIdle      = 5 * time.Second  // of a connection to Ironic
+	idleTimeout       = 2 * time.Minute // of a client's connection
+	upstreamIdle      = 5 * time.Second // of a connection to Ironic
 
 	// upstreamConns bounds the connections to Ironic: its server has 100 threads a
 	// worker, and even an idle connection holds one.
 	upstreamConns = 64
-	graceTimeout      = 10 * time.Second // to read or write what belongs to an answer of our own
+	streamedConns = 16               // of them, for bodies that are passed on while they come
+	graceTimeout  = 10 * time.Second // to read or write what belongs to an answer of our own
 
 	// drainTimeout is how long requests in flight may take after the end was asked
 	// for, within the 5 s in which everything is over.
 	drainTimeout = 4 * time.Second
+	cutTimeout   = 500 * time.Millisecond
 
-	accessMaxAge  = time.Minute // how long Ironic's word about credentials is good
+	accessMaxAge  = time.Minute      // how long Ironic's word about credentials is good
+	rareGap       = 10 * time.Second // between two lines of the log that clients can cause
 	maxIdentities = 100_000
 	maxAccepted   = 1_000
 )

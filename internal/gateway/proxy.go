@@ -10,6 +10,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/ironic-throttle/ironic-throttle/pkg/ironic"
 )
 
 // newProxy is the standard library's reverse proxy, told to change nothing (GW-1).
@@ -18,7 +20,8 @@ func (g *Gateway) newProxy() *httputil.ReverseProxy {
 		Rewrite:   g.rewrite,
 		Transport: g.upstream,
 		ModifyResponse: func(resp *http.Response) error {
-			g.access.note(time.Now(), resp)
+			g.access.note(time.Now(), g.base.Path, resp)
+			g.presence.back(g.log)
 			return nil
 		},
 		ErrorHandler: g.fail,
@@ -55,38 +58,61 @@ func (g *Gateway) rewrite(p *httputil.ProxyRequest) {
 
 // strip takes off what makes two readings of a request: headers with an underscore,
 // which WSGI cannot tell from those with a dash (Transfer_Encoding), trailers, which
-// eventlet reads as the next request, and changes of protocol, in which anything
-// could hide.
+// eventlet reads as the next request, changes of protocol, in which anything could
+// hide, and the header by which net/http sends a PUT twice when a connection breaks.
 func strip(r *http.Request) {
 	for name := range r.Header {
 		if strings.Contains(name, "_") {
 			delete(r.Header, name)
 		}
 	}
+	r.Header.Del("Idempotency-Key")
+	r.Header.Del("X-Idempotency-Key")
 	r.Header.Del("Upgrade")
 	r.Header.Del("Connection")
 	r.Trailer = nil
 }
 
-// fail answers for an Ironic that does not, in its form (GW-9).
+// fail answers for an Ironic that does not, in its form (GW-9), and for clients that
+// break off.
 func (g *Gateway) fail(w http.ResponseWriter, r *http.Request, err error) {
-	if errors.Is(err, errTooLate) {
-		g.tooLate(w, r)
-		return
+	var of *clientBody
+	if b, ok := r.Body.(*clientBody); ok {
+		of = b
 	}
-	if errors.Is(r.Context().Err(), context.Canceled) {
+	var asked *ironic.RequestError
+	var slow net.Error
+	switch {
+	case errors.Is(err, errTooLate):
+		g.tooLate(w, r)
+	case errors.Is(r.Context().Err(), context.Canceled):
 		// Whoever has only closed its own side must not take silence for a success.
 		writeFault(w, http.StatusBadGateway, server, "the connection was closed by the client before Ironic had answered")
-		return
+	case of != nil && of.err != nil:
+		g.broken(w, of.err)
+	case errors.As(err, &asked) && asked.Status != 0:
+		g.count.failed.Add(1)
+		writeFault(w, http.StatusBadGateway, server, "the throttle itself cannot look at the node: "+err.Error())
+	case errors.Is(err, context.DeadlineExceeded), errors.As(err, &slow) && slow.Timeout():
+		g.away(w, r, http.StatusGatewayTimeout, "Ironic does not answer in time", err)
+	default:
+		g.away(w, r, http.StatusBadGateway, "Ironic cannot be reached", err)
 	}
-	status, what := http.StatusBadGateway, "Ironic cannot be reached"
-	var slow net.Error
-	if errors.Is(err, context.DeadlineExceeded) || errors.As(err, &slow) && slow.Timeout() {
-		status, what = http.StatusGatewayTimeout, "Ironic does not answer in time"
-	}
+}
+
+// away answers for an Ironic that is not there, and says so once in the log.
+func (g *Gateway) away(w http.ResponseWriter, r *http.Request, status int, what string, err error) {
 	g.count.failed.Add(1)
+	g.presence.away(g.log, what, err)
 	g.log.Debug("gateway: "+what, "method", r.Method, "path", r.URL.Path, "error", err)
 	writeFault(w, status, server, what+": "+err.Error())
+}
+
+// plain keeps net/http from adding to an answer of Ironic what it does not have.
+func plain(w http.ResponseWriter) http.ResponseWriter {
+	h := w.Header()
+	h["Content-Type"], h["Date"] = nil, nil
+	return w
 }
 
 // buffers are used again for one answer after the other. The zero value is ready.

@@ -3,10 +3,14 @@ package gateway
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"io"
 	"net/http"
+	"os"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/ironic-throttle/ironic-throttle/pkg/api"
 )
@@ -35,6 +39,51 @@ func (g *Gateway) refuse(w http.ResponseWriter, r *http.Request, a api.Answer) {
 // notNow is a refusal for want of time or room of our own.
 func (g *Gateway) notNow(w http.ResponseWriter, r *http.Request, reason api.Reason, why string) {
 	g.refuse(w, r, api.Answer{Reason: reason, Message: why, RetryAfterSeconds: 5})
+}
+
+// tooLate refuses a PUT whose time was over before it was its turn to be sent: its
+// client may have given up and asked anew (GW-3).
+func (g *Gateway) tooLate(w http.ResponseWriter, r *http.Request) {
+	g.notNow(w, r, api.ReasonStarting, "the request has taken too long to get here, or to be decided, to be sent to Ironic now")
+}
+
+// errTooLate is of a PUT that was too late already on the way to Ironic.
+var errTooLate = errors.New("too late")
+
+// badBody answers for a body that could not be taken in.
+func (g *Gateway) badBody(w http.ResponseWriter, r *http.Request, err error) {
+	// The answer comes before what is left of the body has been read.
+	_ = http.NewResponseController(w).EnableFullDuplex()
+	switch {
+	case errors.Is(err, os.ErrDeadlineExceeded):
+		w.Header().Set("Connection", "close")
+		g.tooLate(w, r)
+	case errors.Is(err, errTooLarge):
+		writeFault(w, http.StatusRequestEntityTooLarge, client,
+			fmt.Sprintf("the body is larger than GATEWAY_MAX_BODY, %d bytes, and 64 KiB beside", g.spool.maxBody-beside))
+		g.linger(w, r)
+	case errors.Is(err, errNoRoom):
+		g.notNow(w, r, api.ReasonFull, "too many large bodies wait here at once, see GATEWAY_SPOOL_LIMIT")
+		g.linger(w, r)
+	case errors.Is(err, errBroken):
+		writeFault(w, http.StatusBadRequest, client, err.Error())
+	default: // the disk: to be seen to here, and no fault of the host
+		g.log.Error("gateway: a body cannot be kept", "error", err, "method", r.Method, "path", r.URL.Path)
+		g.notNow(w, r, api.ReasonFull, "the body cannot be kept: "+err.Error())
+		g.linger(w, r)
+	}
+}
+
+// linger reads what a client still sends after its answer, for a while: one that is
+// cut off while it writes may never see it.
+func (g *Gateway) linger(w http.ResponseWriter, r *http.Request) {
+	if r.Header.Get("Expect") != "" {
+		return // it waits for leave to send
+	}
+	wire := http.NewResponseController(w)
+	_ = wire.Flush()
+	_ = wire.SetReadDeadline(time.Now().Add(graceTimeout))
+	_, _ = io.CopyN(io.Discard, r.Body, g.spool.maxBody)
 }
 
 // unclear refuses what may be a provisioning request for a node that nobody can

@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"time"
 
 	"github.com/ironic-throttle/ironic-throttle/internal/httpserve"
 )
@@ -14,8 +15,19 @@ import (
 // or the listener fails; then it gives requests in flight 4 s, closes the gateway,
 // and returns: nil, or what went wrong.
 func (g *Gateway) Serve(ctx context.Context, listen net.Listener, conf *tls.Config) error {
-	defer g.Close()
-	return httpserve.Serve(ctx, g.drain, httpserve.Server{Name: "gateway", HTTP: g.newHTTP(conf), Listen: listen})
+	err := httpserve.Serve(ctx, g.drain, httpserve.Server{Name: "gateway", HTTP: g.newHTTP(conf), Listen: listen})
+	g.Close()
+	// What was cut is over in a moment, and has said by then how it ended.
+	tick := time.NewTicker(time.Millisecond)
+	defer tick.Stop()
+	for late := time.After(cutTimeout); g.count.inFlight.Load() > 0; {
+		select {
+		case <-tick.C:
+		case <-late:
+			return err
+		}
+	}
+	return err
 }
 
 // newHTTP bounds everything that a client could stretch: what a request may take

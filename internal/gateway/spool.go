@@ -78,62 +78,88 @@ func (s *spool) take(ctx context.Context, body io.Reader, length int64) (content
 	if length == 0 {
 		return content{close: func() {}}, nil
 	}
-	if length > spoolMemory {
+	switch {
+	case length > spoolMemory:
 		return s.onDisk(ctx, body, length)
+	case length > spoolTiny:
+		return s.inMemory(ctx, body, length)
+	case length > 0:
+		return announced(body, length, func() {})
 	}
-	return s.inMemory(ctx, body, length)
+	return s.inChunks(ctx, body)
 }
 
-// inMemory reads a small body, or the begin of one of unknown length: where that
-// turns out long, it goes to disk.
+// inMemory keeps a small body that was announced.
 func (s *spool) inMemory(ctx context.Context, body io.Reader, length int64) (content, error) {
+	release, err := s.memoryRoom(ctx, length)
+	if err != nil {
+		return content{}, err
+	}
+	return announced(body, length, release)
+}
+
+// inChunks keeps a body of unknown length: in memory, and when it turns out long, on
+// disk.
+func (s *spool) inChunks(ctx context.Context, body io.Reader) (content, error) {
 	room := min(spoolMemory, s.maxBody)
-	if length > 0 {
-		room = length
-	}
-	if s.memory.Acquire(ctx, room) != nil {
-		return content{}, errNoRoom
-	}
-	s.memoryUsed.Add(room)
-	release := func() {
-		s.memoryUsed.Add(-room)
-		s.memory.Release(room)
+	release, err := s.memoryRoom(ctx, room)
+	if err != nil {
+		return content{}, err
 	}
 	text := make([]byte, room)
 	n, err := io.ReadFull(body, text)
 	switch {
-	case err == nil && length < 0:
+	case err == nil:
 		defer release()
 		return s.onDisk(ctx, io.MultiReader(bytes.NewReader(text), body), s.maxBody)
 	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
-		if err = nil; length > 0 {
-			err = io.ErrUnexpectedEOF
-		}
+		return content{text: text[:n], long: int64(n), close: release}, nil
 	}
-	if err != nil {
+	release()
+	return content{}, fmt.Errorf("%w: %w", errBroken, err)
+}
+
+func (s *spool) memoryRoom(ctx context.Context, n int64) (release func(), err error) {
+	if s.memory.Acquire(ctx, n) != nil {
+		return nil, errNoRoom
+	}
+	s.memoryUsed.Add(n)
+	return func() {
+		s.memoryUsed.Add(-n)
+		s.memory.Release(n)
+	}, nil
+}
+
+// announced reads a body of a known length into memory.
+func announced(body io.Reader, length int64, release func()) (content, error) {
+	text := make([]byte, length)
+	if _, err := io.ReadFull(body, text); err != nil {
 		release()
 		return content{}, fmt.Errorf("%w: %w", errBroken, err)
 	}
-	return content{text: text[:n], long: int64(n), close: release}, nil
+	return content{text: text, long: length, close: release}, nil
 }
 
+// onDisk keeps a large body of at most most bytes.
 func (s *spool) onDisk(ctx context.Context, body io.Reader, most int64) (content, error) {
 	if s.disk.Acquire(ctx, most) != nil {
 		return content{}, errNoRoom
 	}
 	s.diskUsed.Add(most)
-	release := func() {
-		s.diskUsed.Add(-most)
-		s.disk.Release(most)
+	held := most
+	release := func(n int64) {
+		held -= n
+		s.diskUsed.Add(-n)
+		s.disk.Release(n)
 	}
 	file, err := nameless(s.dir)
 	if err != nil {
-		release()
+		release(held)
 		return content{}, err
 	}
 	done := func() {
 		_ = file.Close() // nothing of it is wanted any more
-		release()
+		release(held)
 	}
 	from := &source{Reader: io.LimitReader(body, most+1)}
 	n, err := io.CopyBuffer(struct{ io.Writer }{file}, from, make([]byte, copyBuffer))
@@ -149,6 +175,7 @@ func (s *spool) onDisk(ctx context.Context, body io.Reader, most int64) (content
 		done()
 		return content{}, err
 	}
+	release(most - n) // what it might have needed
 	return content{file: file, long: n, close: done}, nil
 }
 

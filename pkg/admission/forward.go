@@ -1,6 +1,7 @@
 package admission
 
 import (
+	"strings"
 	"time"
 
 	"github.com/ironic-throttle/ironic-throttle/pkg/api"
@@ -44,6 +45,15 @@ func (c *Controller) Forward(now time.Time, ask api.Ask, target ironic.Target) (
 		pass = nil
 	}
 	return c.settle(now, d, v), pass
+}
+
+// Holds reports whether the host of a node's UUID holds a slot, or its node is at
+// work in a view that is not too old.
+func (c *Controller) Holds(now time.Time, uuid string) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	v := c.ledger.Check(now, slots.Ask{ID: slots.ID{UUID: strings.ToLower(uuid)}, Put: true})
+	return v.Outcome == slots.Held
 }
 
 // Sent notes that the first byte goes out now.

@@ -1,0 +1,101 @@
+package gateway
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"net/http"
+	"time"
+
+	"golang.org/x/sync/semaphore"
+)
+
+// room bounds the requests that are on their way to Ironic at once. Each holds one
+// of the few threads of Ironic's server, so the others wait here, where their going
+// away can still be noticed. Those whose body is still to come have a part of their
+// own: clients that send slowly cannot keep the others out (GW-13).
+type room struct{ whole, streamed *semaphore.Weighted }
+
+func newRoom() room {
+	return room{
+		whole:    semaphore.NewWeighted(upstreamConns - streamedConns),
+		streamed: semaphore.NewWeighted(streamedConns),
+	}
+}
+
+// enter waits for a place among part until ctx ends; leave it with the result.
+func enter(ctx context.Context, part *semaphore.Weighted) (leave func(), err error) {
+	if err := part.Acquire(ctx, 1); err != nil {
+		return nil, err
+	}
+	if err := ctx.Err(); err != nil {
+		part.Release(1)
+		return nil, err
+	}
+	return func() { part.Release(1) }, nil
+}
+
+// pass sends a request on that is not gated (GW-1).
+func (g *Gateway) pass(w http.ResponseWriter, r *http.Request) {
+	ctx, cancel := context.WithTimeout(r.Context(), g.timeout)
+	defer cancel()
+	_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(g.timeout + graceTimeout))
+	r = r.WithContext(ctx)
+	part := g.room.whole
+	if small := r.ContentLength >= 0 && r.ContentLength <= spoolMemory; !small {
+		part = g.room.streamed
+		r.Body = &clientBody{ReadCloser: r.Body}
+	} else if r.ContentLength > 0 && !g.inhale(w, r) {
+		return
+	}
+	leave, err := enter(ctx, part)
+	if err != nil {
+		g.fail(w, r, err)
+		return
+	}
+	defer leave()
+	g.proxy.ServeHTTP(plain(w), r)
+}
+
+// inhale reads a small body before anything is asked of Ironic for it. If it does
+// not come, the client has its answer.
+func (g *Gateway) inhale(w http.ResponseWriter, r *http.Request) bool {
+	wire := http.NewResponseController(w)
+	_ = wire.SetReadDeadline(time.Now().Add(graceTimeout))
+	text, err := io.ReadAll(io.LimitReader(r.Body, r.ContentLength))
+	if err == nil && int64(len(text)) < r.ContentLength {
+		err = io.ErrUnexpectedEOF
+	}
+	if err != nil {
+		g.broken(w, err)
+		return false
+	}
+	_ = wire.SetReadDeadline(time.Now().Add(g.timeout + maxAge + graceTimeout))
+	r.GetBody = func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(text)), nil }
+	r.Body, _ = r.GetBody()
+	r.Header = r.Header.Clone()
+	r.Header.Del("Expect")
+	return true
+}
+
+// broken answers for a body that did not come whole.
+func (g *Gateway) broken(w http.ResponseWriter, err error) {
+	writeFault(w, http.StatusBadRequest, client, errBroken.Error()+": "+err.Error())
+}
+
+// clientBody remembers an error of the client in a body that is passed on while it
+// comes, to tell it from one of Ironic.
+type clientBody struct {
+	io.ReadCloser
+	err error
+}
+
+// Read implements io.Reader.
+func (b *clientBody) Read(p []byte) (int, error) {
+	n, err := b.ReadCloser.Read(p)
+	if err != nil && !errors.Is(err, io.EOF) {
+		b.err = err
+	}
+	return n, err
+}
