@@ -6,7 +6,7 @@
 //	request ── another path ───────────────────────────────> Ironic   (GW-1)
 //	   └─ may reach states/provision (read.go: classify)
 //	        ├─ not a PUT, target abort, manage, adopt ──────> Ironic   (GW-3)
-//	        ├─ cannot be read surely, shape unknown: 400             (GW-7)
+//	        ├─ in a shape that leaves the node open: 400             (GW-7)
 //	        └─ starts work: whose node? (identity.go)                (GW-17)
 //	             ├─ pkg/admission says no: 409 in Ironic's form       (GW-4)
 //	             └─ yes, the slot is held ── look at the node ── PUT > Ironic

@@ -32,7 +32,7 @@ type Ironic interface {
 	Node(ctx context.Context, key string) (ironic.Node, bool, error)
 }
 
-// Options is what New needs; all but the last four are required.
+// Options is what New needs; SpoolDir and what follows may be zero.
 type Options struct {
 	// Base is Ironic's URL without /v1 and without credentials.
 	Base *url.URL
