@@ -67,7 +67,7 @@ func suiteThrough(t *testing.T, o realironic.Options) ironicsuite.Target {
 	return ironicsuite.Target{
 		MaxMinor: maxMinor(t, i), Gateway: true,
 		Serve: func(t *testing.T, run func(*testing.T, ironicsuite.Server)) { run(t, s) },
-		Wait:  time.Minute, Tick: 50 * time.Millisecond,
+		Wait:  time.Minute, Tick: 200 * time.Millisecond, // http_basic costs Ironic 40 ms each time
 	}
 }
 
