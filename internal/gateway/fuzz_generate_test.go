@@ -135,6 +135,9 @@ func drawObject(t *rapid.T, node, target string) string {
 	frame := pick(t, "frame", []string{"{%s}", "{%s}", "{%s}", "\ufeff{%s}", "[{%s}]", "{%s} ", "{%s}x", "{%s}{}", " {%s}", "{%s", "{%s,}", "\x00{%s}"})
 	text := fmt.Sprintf(frame, strings.Join(members, ","))
 	if sometimes(t, 15) {
+		text = strings.Replace(text, "{", `{"x":"&target=inspect&",`, 1) // a form too
+	}
+	if sometimes(t, 15) {
 		text = strings.ReplaceAll(text, "target", "t+AGE-rget") // as UTF-7
 	}
 	return text
@@ -182,6 +185,17 @@ func TestGW7_NothingNearAProvisioningRequestGoesRoundTheGate(t *testing.T) {
 			t.Fatalf("%q:\n%v", raw, err)
 		}
 	})
+}
+
+// FuzzNear is the same, led by what code is reached.
+func FuzzNear(f *testing.F) {
+	w := newPassage(f)
+	f.Fuzz(rapid.MakeFuzz(func(t *rapid.T) {
+		raw := near.Draw(t, "request")
+		if err := law(w.send(raw), raw); err != nil {
+			t.Fatalf("%q:\n%v", raw, err)
+		}
+	}))
 }
 
 // FuzzConnection gives the gate whatever a client may write.

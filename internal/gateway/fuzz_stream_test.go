@@ -13,7 +13,7 @@ type message struct {
 	header         [][2]string
 	body           []byte
 	announced      int  // bytes of the body, by Content-Length
-	short          bool // the connection ended before
+	short          bool // the connection ended before, or it may be refused for its many fields
 	chunked        bool
 }
 
@@ -66,14 +66,21 @@ func closes(m message) bool {
 // fieldLine is email.feedparser.headerRE, but for lines of the envelope.
 var fieldLine = regexp.MustCompile("^[\\041-\\071\\073-\\176]*:")
 
+var versionText = regexp.MustCompile(`^HTTP/[01]\.\d+$`)
+
 func headOf(stream []byte) (m message, rest []byte, ok bool) {
 	line, rest, found := bytes.Cut(stream, []byte("\n"))
 	if !found || len(line) >= 8191 {
 		return m, nil, false
 	}
 	words := pythonFields(string(line))
-	if len(words) != 3 || !regexp.MustCompile(`^HTTP/1\.\d+$`).MatchString(words[2]) {
+	switch {
+	case len(words) == 2 && words[0] == "GET": // HTTP/0.9
+		m.header = append(m.header, [2]string{"Connection", "close"})
+	case len(words) != 3 || !versionText.MatchString(words[2]):
 		return m, nil, false
+	case words[2] != "HTTP/1.1":
+		m.header = append(m.header, [2]string{"Connection", "close"})
 	}
 	m.method, m.target = words[0], words[1]
 	for over := false; ; {
@@ -82,7 +89,8 @@ func headOf(stream []byte) (m message, rest []byte, ok bool) {
 		text := strings.TrimRight(string(line), "\r")
 		switch {
 		case text == "":
-			return m, rest, true // or the connection is over
+			m.short = len(m.header) > 99 // http.client._MAXHEADERS
+			return m, rest, true         // or the connection is over
 		case over:
 		case (text[0] == ' ' || text[0] == '\t') && len(m.header) > 0:
 			m.header[len(m.header)-1][1] += "\n" + text

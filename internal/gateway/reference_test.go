@@ -18,7 +18,7 @@ import (
 //   - older Ironics ignore arguments that they do not know, so _method works there,
 //     and may take one of two targets;
 //   - Apache httpd joins slashes and resolves dots; others keep %2F as it is
-//     (cheroot), decode twice, or cut at a semicolon or a hash;
+//     (cheroot), decode twice, or cut at a semicolon or a hash, or unpack a body;
 //   - a POST without a Content-Type is a form for WebOb, but eventlet writes
 //     text/plain there.
 
@@ -302,6 +302,9 @@ func paramsOf(m message, query string) []params {
 		}
 		p.sure = sure && known && len(body) == m.announced && len(m.exactly("Content-Type")) == 1
 		all = append(all, p)
+	}
+	if len(m.values("Content-Encoding")) > 0 && len(body) > 0 {
+		all = append(all, params{json: [][2]string{{unknowable, unknowable}}})
 	}
 	if len(types) == 0 {
 		all = append(all, params{pairs: base.pairs, sure: sure})
