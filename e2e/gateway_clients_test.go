@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"io"
 	"os/exec"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -74,11 +75,11 @@ func baremetal(t *testing.T, url string, more ...string) *cli {
 // run runs one command, its arguments parted by blanks.
 func (c *cli) run(line string) (o outcome) {
 	c.Helper()
-	text, err := json.Marshal(append(append([]string{}, c.always...), strings.Fields(line)...))
-	if err != nil {
-		c.Fatal(err)
+	text, err := json.Marshal(append(slices.Clone(c.always), strings.Fields(line)...))
+	if err == nil {
+		_, err = c.in.Write(append(text, '\n'))
 	}
-	if _, err := c.in.Write(append(text, '\n')); err == nil {
+	if err == nil {
 		err = c.out.Decode(&o)
 	}
 	if err != nil {

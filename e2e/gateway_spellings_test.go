@@ -103,9 +103,9 @@ func (l *lab) query(sql string) []string {
 	return strings.Split(strings.TrimSuffix(out, "\n"), "\n")
 }
 
-// spell sends those spellings that are chosen (nil: all) to an address and returns
-// the first lines of the answers.
-func (p *pass) spell(url string, chosen []bool) []string {
+// spell sends those spellings that are wanted to an address and returns the first
+// lines of the answers.
+func (p *pass) spell(url string, wanted func(i int) bool) []string {
 	p.Helper()
 	const atOnce = 4
 	answers := make([]string, len(spellings))
@@ -119,7 +119,7 @@ func (p *pass) spell(url string, chosen []bool) []string {
 		})
 	}
 	for i := range spellings {
-		if chosen == nil || chosen[i] {
+		if wanted(i) {
 			next <- i
 		}
 	}
@@ -127,6 +127,8 @@ func (p *pass) spell(url string, chosen []bool) []string {
 	sent.Wait()
 	return answers
 }
+
+func everyOne(int) bool { return true }
 
 // bytesOf is what spelling i looks like on the wire.
 func (p *pass) bytesOf(url string, i int) string {
@@ -194,7 +196,7 @@ func TestGW7_Spellings(t *testing.T) {
 	// Inspections that last can be seen by the throttle.
 	l := newLab(t, realironic.Options{Settings: map[string]map[string]string{"fake": {"inspect_delay": "600"}}})
 	direct := l.newPass("direct~")
-	plain := direct.spell(l.ironic.URL, nil)
+	plain := direct.spell(l.ironic.URL, everyOne)
 	carried := direct.moved()
 	count := 0
 	for i, yes := range carried {
@@ -229,7 +231,7 @@ func spellNoSlot(t *testing.T, l *lab, carried []bool, plain []string) {
 	full := serveGateway(t, l.ironic, append(soon, limitOne)...).settled()
 	defer full.kill()
 	p := l.newPass("full~")
-	answers := p.spell(full.url, nil)
+	answers := p.spell(full.url, everyOne)
 	for i, moved := range p.moved() {
 		if moved {
 			t.Errorf("%s got round the gate; the answer was %q to\n%q", spellings[i].name, answers[i], p.bytesOf(full.url, i))
@@ -252,7 +254,7 @@ func spellFreeSlots(t *testing.T, l *lab, carried []bool) {
 	free := serveGateway(t, l.ironic, append(soon, roomForAll)...).settled()
 	defer free.kill()
 	p := l.newPass("free~")
-	answers := p.spell(free.url, nil)
+	answers := p.spell(free.url, everyOne)
 	free.awaitPolls(2, 0)
 	shown := free.status().Slots.Occupants
 	for i, moved := range p.moved() {
@@ -273,14 +275,11 @@ func spellObserve(t *testing.T, l *lab, carried []bool) {
 	l = l.on(t)
 	observe := serveGateway(t, l.ironic, append(soon, limitOne, "IRONIC_THROTTLE_MODE=observe")...).settled()
 	defer observe.kill()
-	chosen := slices.Clone(carried)
-	for i, s := range spellings {
-		chosen[i] = chosen[i] && !s.canonical && !s.smuggled
-	}
+	wanted := func(i int) bool { return carried[i] && !spellings[i].canonical && !spellings[i].smuggled }
 	p := l.newPass("observe~")
-	answers := p.spell(observe.url, chosen)
+	answers := p.spell(observe.url, wanted)
 	for i, moved := range p.moved() {
-		if chosen[i] && !moved && !unreadable(answers[i]) {
+		if wanted(i) && !moved && !unreadable(answers[i]) {
 			t.Errorf("%s was not carried out; the answer was %q to\n%q", spellings[i].name, answers[i], p.bytesOf(observe.url, i))
 		}
 	}

@@ -97,6 +97,8 @@ var lengthSpellings = []spelling{
 	sized("chunks of another kind", "Content-Length: 20\r\nTransfer-Encoding: xchunked", inspect),
 	sized("chunks, identity", "Content-Length: 20\r\nTransfer-Encoding: identity", inspect),
 	sized("chunks, list", "Content-Length: 20\r\nTransfer-Encoding: identity, chunked", inspect),
+	sized("chunks, told twice", "Transfer-Encoding: chunked\r\nTransfer-Encoding: chunked", chunkedInspect),
+	sized("chunks, twice in one line", "Transfer-Encoding: chunked, chunked", chunkedInspect),
 	sized("chunks, blank before the colon", "Content-Length: 20\r\nTransfer-Encoding : chunked", inspect),
 	sized("chunks, tab", "Content-Length: 20\r\nTransfer-Encoding:\tchunked", inspect),
 	sized("chunks, underscore", "Content-Length: 20\r\nTransfer_Encoding: chunked", inspect),
