@@ -102,14 +102,14 @@ func TestGW3_UnholdTakesASlotAboveTheLimit(t *testing.T) {
 func TestGW3_TooOldOrCanceledIsNotSent(t *testing.T) {
 	play(t, options{limit: 1, nodes: 2}, func(s *stage) {
 		s.put(0, "nothing").want(http.StatusBadRequest) // the gateway knows it
-		clear := s.fault(fakeironic.Fault{Trouble: fakeironic.Slow, Delay: 9 * time.Second, Requests: "node"})
+		mend := s.fault(fakeironic.Fault{Trouble: fakeironic.Slow, Delay: 9 * time.Second, Requests: "node"})
 		r, cancel := canceled(putRequest(s.uuids[0], ironic.TargetActive))
 		go func() {
 			<-time.After(time.Second)
 			cancel()
 		}()
 		s.do(r)
-		clear()
+		mend()
 		if s.state(0) != ironic.Available {
 			t.Errorf("the PUT of a client that had gone was sent: %s", s.state(0))
 		}
@@ -163,9 +163,9 @@ func TestGW6_WhatBreaksKeepsItsSlotUntilItIsKnown(t *testing.T) {
 		{Trouble: fakeironic.CutAfter, Requests: "put"}, {Trouble: fakeironic.Status, Code: 500, Requests: "put"},
 	} {
 		play(t, options{limit: 1, nodes: 2}, func(s *stage) {
-			clear := s.fault(trouble)
+			mend := s.fault(trouble)
 			got := s.put(0, ironic.TargetActive)
-			clear()
+			mend()
 			done := s.state(0) == ironic.Deploying
 			if want := http.StatusBadGateway; done {
 				got.want(want)
@@ -213,10 +213,10 @@ func TestGW9_RefusedConnectionIs502AndNeverSent(t *testing.T) {
 
 func TestGW9_NoLookNoYes(t *testing.T) {
 	play(t, options{limit: 1, nodes: 1}, func(s *stage) {
-		clear := s.fault(fakeironic.Fault{Trouble: fakeironic.Refuse, Requests: "node"})
+		mend := s.fault(fakeironic.Fault{Trouble: fakeironic.Refuse, Requests: "node"})
 		s.gate.access.accept(time.Now(), credentials{})
 		s.put(0, ironic.TargetActive).want(http.StatusBadGateway)
-		clear()
+		mend()
 		s.put(0, ironic.TargetActive).want(http.StatusAccepted)
 	})
 }
@@ -226,9 +226,9 @@ func TestGW10_StaleViewIs409AndAnAbsentIronicIs502(t *testing.T) {
 		s.put(1, "nothing").want(http.StatusBadRequest)
 		<-time.After(31 * time.Second) // no poll
 		s.put(1, ironic.TargetActive).refused(api.ReasonStale)
-		clear := s.fault(fakeironic.Fault{Trouble: fakeironic.Refuse})
+		mend := s.fault(fakeironic.Fault{Trouble: fakeironic.Refuse})
 		s.put(1, ironic.TargetActive).want(http.StatusBadGateway)
-		clear()
+		mend()
 		s.poll()
 		s.put(1, ironic.TargetActive).want(http.StatusAccepted)
 		<-time.After(31 * time.Second)

@@ -79,12 +79,6 @@ func (w *wire) sent() (puts, gets int) {
 	return len(w.puts), w.gets
 }
 
-func (w *wire) last() sentPut {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	return w.puts[len(w.puts)-1]
-}
-
 // stage is a gateway with its decision in front of a fake Ironic, in a bubble.
 type stage struct {
 	*testing.T
@@ -270,7 +264,7 @@ func (s *stage) state(n int) (state ironic.State) {
 	return state
 }
 
-func (s *stage) fault(f fakeironic.Fault) (clear func()) {
+func (s *stage) fault(f fakeironic.Fault) (mend func()) {
 	s.Helper()
 	id, err := s.ironic.AddFault(f)
 	if err != nil {

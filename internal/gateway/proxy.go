@@ -104,7 +104,7 @@ func (g *Gateway) fail(w http.ResponseWriter, r *http.Request, err error) {
 func (g *Gateway) away(w http.ResponseWriter, r *http.Request, status int, what string, err error) {
 	g.count.failed.Add(1)
 	g.presence.away(g.log, what, err)
-	g.log.Debug("gateway: "+what, "method", r.Method, "path", r.URL.Path, "error", err)
+	g.log.Debug("gateway: Ironic is away", "what", what, "method", r.Method, "path", r.URL.Path, "error", err)
 	writeFault(w, status, server, what+": "+err.Error())
 }
 

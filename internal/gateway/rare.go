@@ -35,7 +35,7 @@ type presence struct {
 
 func (r *presence) away(log *slog.Logger, what string, err error) {
 	if r.turn(true) {
-		log.Warn("gateway: "+what+"; clients get its absence as the answer", "error", err)
+		log.Warn("gateway: Ironic is away, clients get its absence as the answer", "what", what, "error", err)
 	}
 }
 

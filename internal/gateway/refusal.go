@@ -1,7 +1,6 @@
 package gateway
 
 import (
-	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -101,23 +100,19 @@ func writeFault(w http.ResponseWriter, status int, code, text string) {
 	w.Header().Set("Content-Type", "application/json")
 	w.Header().Set("Content-Length", strconv.Itoa(len(body)))
 	w.WriteHeader(status)
-	_, _ = w.Write(body) // a client that is gone is no matter
+	_, _ = w.Write(body) //nolint:gosec // it is JSON, and a client that is gone is no matter
 }
 
 func faultBody(code, text string) []byte {
-	inner := encode(struct {
-		Code  string `json:"faultcode"`
-		Text  string `json:"faultstring"`
-		Debug any    `json:"debuginfo"`
-	}{code, text, nil})
-	return encode(map[string]string{"error_message": string(inner)})
+	inner := `{"faultcode": ` + quoted(code) + `, "faultstring": ` + quoted(text) + `, "debuginfo": null}`
+	return []byte(`{"error_message": ` + quoted(inner) + `}`)
 }
 
-// encode cannot fail on strings.
-func encode(v any) []byte {
-	var b bytes.Buffer
-	e := json.NewEncoder(&b)
-	e.SetEscapeHTML(false)
-	_ = e.Encode(v)
-	return bytes.TrimSuffix(b.Bytes(), []byte("\n"))
+// quoted is a text as a JSON string.
+func quoted(text string) string {
+	b, err := json.Marshal(text)
+	if err != nil { // of a string it cannot fail
+		return `""`
+	}
+	return string(b)
 }

@@ -2,10 +2,10 @@ package gateway
 
 import (
 	"bufio"
+	"bytes"
 	"encoding/json"
 	"errors"
 	"io"
-	"strings"
 )
 
 // scanObject finds the values of target at the top of a JSON object of any length,
@@ -17,7 +17,7 @@ import (
 // reads as an object it finds all targets; what it cannot follow is unsure. An error
 // is one of reading.
 func scanObject(r io.Reader, c *candidates) error {
-	s := scanner{in: bufio.NewReaderSize(r, 32<<10), found: c}
+	s := scanner{in: bufio.NewReaderSize(r, copyBuffer), found: c}
 	err := s.object()
 	switch {
 	case errors.Is(err, io.EOF), errors.Is(err, errNotJSON):
@@ -31,6 +31,7 @@ func scanObject(r io.Reader, c *candidates) error {
 type scanner struct {
 	in    *bufio.Reader
 	found *candidates
+	buf   []byte // of text
 }
 
 var errNotJSON = errors.New("not a JSON object")
@@ -74,6 +75,7 @@ func (s *scanner) member() (byte, error) {
 	if err != nil {
 		return 0, err
 	}
+	isTarget := bytes.EqualFold(key, []byte("target"))
 	b, err := s.next()
 	if err != nil {
 		return 0, err
@@ -84,13 +86,12 @@ func (s *scanner) member() (byte, error) {
 	if b, err = s.next(); err != nil {
 		return 0, err
 	}
-	isTarget := strings.EqualFold(key, "target")
 	if b == '"' && isTarget {
 		value, err := s.text()
 		if err != nil {
 			return 0, err
 		}
-		s.found.add(value)
+		s.found.add(string(value))
 		return s.end()
 	}
 	if isTarget {
@@ -140,21 +141,24 @@ func (s *scanner) skip(b byte) (byte, error) {
 }
 
 // text returns a string, of which the quote was read; one that is too long for any
-// key or target that matters is returned as something that is none.
-func (s *scanner) text() (string, error) {
-	raw := make([]byte, 1, 64)
-	raw[0] = '"'
-	if err := s.walk(&raw); err != nil {
-		return "", err
+// key or target that matters is returned as something that is none. It is good until
+// the next call.
+func (s *scanner) text() ([]byte, error) {
+	s.buf = append(s.buf[:0], '"')
+	if err := s.walk(&s.buf); err != nil {
+		return nil, err
 	}
-	if len(raw) > maxText {
-		return "(long)", nil
+	if len(s.buf) > maxText {
+		return []byte("(long)"), nil
+	}
+	if bytes.IndexByte(s.buf, '\\') < 0 {
+		return s.buf[1 : len(s.buf)-1], nil
 	}
 	var text string
-	if json.Unmarshal(raw, &text) != nil {
-		return "", errNotJSON
+	if json.Unmarshal(s.buf, &text) != nil {
+		return nil, errNotJSON
 	}
-	return text, nil
+	return []byte(text), nil
 }
 
 // walk goes to the end of a string and keeps its head, where keep is not nil.
@@ -167,12 +171,15 @@ func (s *scanner) walk(keep *[]byte) error {
 		used, closed := 0, false
 		for _, b := range chunk {
 			used++
-			if escaped {
+			switch {
+			case escaped:
 				escaped = false
-			} else if b == '\\' {
+			case b == '\\':
 				escaped = true
-			} else if b == '"' {
+			case b == '"':
 				closed = true
+			}
+			if closed {
 				break
 			}
 		}

@@ -140,7 +140,7 @@ func announced(body io.Reader, length int64, release func()) (content, error) {
 	return content{text: text, long: length, close: release}, nil
 }
 
-// onDisk keeps a large body of at most most bytes.
+// onDisk keeps a large body; most is what it may have, in bytes.
 func (s *spool) onDisk(ctx context.Context, body io.Reader, most int64) (content, error) {
 	if s.disk.Acquire(ctx, most) != nil {
 		return content{}, errNoRoom

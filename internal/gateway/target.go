@@ -3,6 +3,7 @@ package gateway
 import (
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 
 	"github.com/ironic-throttle/ironic-throttle/pkg/ironic"
@@ -23,7 +24,16 @@ type candidates struct {
 	unsure  bool // there may be others
 }
 
-func (c *candidates) add(target string) { c.targets = append(c.targets, target) }
+// add keeps each target once, where it stood last; beyond some it is unsure.
+func (c *candidates) add(target string) {
+	if i := slices.Index(c.targets, target); i >= 0 {
+		c.targets = slices.Delete(c.targets, i, i+1)
+	} else if len(c.targets) >= maxTargets {
+		c.unsure = true
+		return
+	}
+	c.targets = append(c.targets, target)
+}
 
 // judge is the last gated candidate (of double keys Ironic takes the last), and
 // free only when all are known to be free.

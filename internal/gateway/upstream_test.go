@@ -70,7 +70,7 @@ func TestGW13_ACrowdTakesNoMoreConnectionsThanIronicCanServe(t *testing.T) {
 func TestGW3_NoRoomInTimeIsNotSent(t *testing.T) {
 	play(t, options{limit: 1, nodes: 1}, func(s *stage) {
 		s.put(0, "nothing").want(http.StatusBadRequest)
-		clear := s.fault(fakeironic.Fault{Trouble: fakeironic.Slow, Delay: 40 * time.Second, Path: "/v1/drivers"})
+		mend := s.fault(fakeironic.Fault{Trouble: fakeironic.Slow, Delay: 40 * time.Second, Path: "/v1/drivers"})
 		var slow sync.WaitGroup
 		for range upstreamConns - streamedConns {
 			slow.Go(func() { s.do(request(http.MethodGet, "/v1/drivers", "")) })
@@ -79,7 +79,7 @@ func TestGW3_NoRoomInTimeIsNotSent(t *testing.T) {
 		s.put(0, ironic.TargetActive).refused(api.ReasonStarting)
 		s.occupied(0)
 		slow.Wait()
-		clear()
+		mend()
 		if puts, _ := s.wire.sent(); puts != 1 {
 			t.Errorf("%d PUTs reached Ironic, want the first alone", puts)
 		}
