@@ -130,7 +130,7 @@ func drawObject(t *rapid.T, node, target string) string {
 			`{"target":"abort"}`, `[{"a":"]}"}]`, `"\""`, "NaN", "-Infinity", fmt.Sprintf("%q", node), `["abort"]`, "tru", `"\ud800"`, "\"\xff\"",
 		})
 		space := pick(t, "space", []string{"", " ", "\n", "\t\r", "\v"})
-		members = append(members, fmt.Sprintf(`"%s"%s:%s%s`, key, space, space, value))
+		members = append(members, `"`+key+`"`+space+":"+space+value)
 	}
 	frame := pick(t, "frame", []string{"{%s}", "{%s}", "{%s}", "\ufeff{%s}", "[{%s}]", "{%s} ", "{%s}x", "{%s}{}", " {%s}", "{%s", "{%s,}", "\x00{%s}"})
 	text := fmt.Sprintf(frame, strings.Join(members, ","))

@@ -64,7 +64,7 @@ func closes(m message) bool {
 }
 
 // fieldLine is email.feedparser.headerRE, but for lines of the envelope.
-var fieldLine = regexp.MustCompile("^[\\041-\\071\\073-\\176]*:")
+var fieldLine = regexp.MustCompile(`^[\041-\071\073-\176]*:`)
 
 var versionText = regexp.MustCompile(`^HTTP/[01]\.\d+$`)
 

@@ -84,8 +84,8 @@ var names = []string{
 func TestGW1_OrdinaryRequestsPass(t *testing.T) {
 	w := newPassage(t)
 	for method, targets := range ordinary {
-		for _, target := range targets {
-			for _, name := range names {
+		for i, target := range targets {
+			for _, name := range []string{someUUID, "states", "provision", names[i%len(names)]} {
 				target := strings.NewReplacer("<n>", name, "<u>", someUUID).Replace(target)
 				body := ""
 				if method == "POST" || method == "PUT" || method == "PATCH" {
@@ -120,23 +120,27 @@ var withoutVia = cmp.Transformer("fields", func(fields [][2]string) map[string]s
 	return all
 })
 
+// provisionings are what clients write to provision <n> with <t>.
+var provisionings = []struct{ path, body string }{
+	{"/v1/nodes/<n>/states/provision", `{"target":"<t>"}`},
+	{"/v1/nodes/<n>/states/provision", `{"target": "<t>", "configdrive": {"meta_data": {"a": "b"}}}`},
+	{"/v1/nodes/<n>/states/provision", `{"clean_steps": [{"interface": "raid", "step": "x"}], "target": "<t>"}`},
+	{"/v1/nodes/<n>/states/provision", `{"target": "<t>", "rescue_password": "x", "disable_ramdisk": true, "configdrive": null}`},
+	{"/v1/nodes/<n>/states/provision/", `{"target":"<t>"}`},
+	{"/v1/nodes/<n>/states/provision?x=y", `{"target":"<t>"}`},
+	{"/v1/nodes/<n>/states/provision?target=<t>", ""},
+	{"/v1/nodes/<n>/states/provision/<t>", ""},
+	{"/nodes/<n>/states/provision", `{"target":"<t>"}`},
+}
+
 func TestGW2_OrdinaryProvisioningIsGated(t *testing.T) {
 	w := newPassage(t)
 	for i, name := range names {
-		method := []string{"PUT", "put", "Put"}[i%3] // pecan: request.method.lower()
-		for _, target := range verbs[:len(verbs)-1] {
+		method := []string{"PUT", "put", "Put"}[i%3] // pecan folds it
+		for j, target := range verbs[:len(verbs)-1] {
 			free := slices.Contains(harmless, target)
-			for _, tt := range []struct{ path, body string }{
-				{"/v1/nodes/<n>/states/provision", `{"target":"<t>"}`},
-				{"/v1/nodes/<n>/states/provision", `{"target": "<t>", "configdrive": {"meta_data": {"a": "b"}}}`},
-				{"/v1/nodes/<n>/states/provision", `{"clean_steps": [{"interface": "raid", "step": "x"}], "target": "<t>"}`},
-				{"/v1/nodes/<n>/states/provision", `{"target": "<t>", "rescue_password": "x", "disable_ramdisk": true, "configdrive": null}`},
-				{"/v1/nodes/<n>/states/provision/", `{"target":"<t>"}`},
-				{"/v1/nodes/<n>/states/provision?x=y", `{"target":"<t>"}`},
-				{"/v1/nodes/<n>/states/provision?target=<t>", ""},
-				{"/v1/nodes/<n>/states/provision/<t>", ""},
-				{"/nodes/<n>/states/provision", `{"target":"<t>"}`},
-			} {
+			for _, k := range []int{0, i % len(provisionings), (i + j) % len(provisionings)} {
+				tt := provisionings[k]
 				fill := strings.NewReplacer("<n>", name, "<t>", target)
 				raw := wireText(method, fill.Replace(tt.path), fill.Replace(tt.body))
 				seen := w.send(raw)
