@@ -79,12 +79,12 @@ func (g *Gateway) admit(ctx context.Context, w http.ResponseWriter, r *http.Requ
 	if g.access.has(time.Now(), who) {
 		return true
 	}
-	leave, err := enter(ctx, g.room.whole)
+	vacate, err := enter(ctx, g.room.whole)
 	if err != nil {
 		g.gateFailed(ctx, w, r, err)
 		return false
 	}
-	defer leave()
+	defer vacate()
 	resp, err := g.tryAccess(ctx, r, ident)
 	if err != nil {
 		g.gateFailed(ctx, w, r, err)

@@ -20,7 +20,7 @@ func (g *Gateway) gate(w http.ResponseWriter, r *http.Request, to route) {
 		return
 	}
 	if g.observe && r.ContentLength > g.spool.maxBody {
-		g.count.obscure.Add(1)
+		g.count.passed.Add(1)
 		g.pass(w, r) // nothing is refused for its size either (GW-14)
 		return
 	}
@@ -59,7 +59,7 @@ func (g *Gateway) gate(w http.ResponseWriter, r *http.Request, to route) {
 func (g *Gateway) landed(ctx context.Context, f *flight, leave leave, ident string, target ironic.Target) {
 	f.unsent() // unless anything else became of it
 	switch {
-	case f.lost || f.status >= 500:
+	case f.pass != nil && (f.lost || f.status >= 500):
 		g.log.Warn("gateway: it is not known what became of a provisioning request, its host keeps its slot until it is",
 			"node", ident, "target", target, "status", f.status)
 	case leave.unknown && f.status >= 200 && f.status < 300:
@@ -175,20 +175,22 @@ type outgoing struct {
 // when the client is gone: better to know how it ended.
 func (g *Gateway) forward(out outgoing, f *flight) {
 	ctx := out.r.Context()
+	if f != nil {
+		ctx = context.WithValue(context.WithoutCancel(ctx), flightKey{}, f)
+	}
+	ctx, cancel := context.WithTimeout(ctx, g.timeout)
+	defer cancel()
+	defer context.AfterFunc(g.ended, cancel)()
 	wait := ctx
 	if f != nil {
 		wait = f.wait
-		ctx = context.WithValue(context.WithoutCancel(ctx), flightKey{}, f)
 	}
-	leave, err := enter(wait, g.room.whole)
+	vacate, err := enter(wait, g.room.whole)
 	if err != nil {
 		g.gateFailed(wait, out.w, out.r, err)
 		return
 	}
-	defer leave()
-	ctx, cancel := context.WithTimeout(ctx, g.timeout)
-	defer cancel()
-	defer context.AfterFunc(g.ended, cancel)()
+	defer vacate()
 
 	r := out.r.Clone(ctx)
 	r.Header.Del("Expect") // its body is here

@@ -24,8 +24,8 @@ func newRoom() room {
 	}
 }
 
-// enter waits for a place among part until ctx ends; leave it with the result.
-func enter(ctx context.Context, part *semaphore.Weighted) (leave func(), err error) {
+// enter waits for a place among part until ctx ends; vacate gives it back.
+func enter(ctx context.Context, part *semaphore.Weighted) (vacate func(), err error) {
 	if err := part.Acquire(ctx, 1); err != nil {
 		return nil, err
 	}
@@ -49,12 +49,12 @@ func (g *Gateway) pass(w http.ResponseWriter, r *http.Request) {
 	} else if r.ContentLength > 0 && !g.inhale(w, r) {
 		return
 	}
-	leave, err := enter(ctx, part)
+	vacate, err := enter(ctx, part)
 	if err != nil {
 		g.fail(w, r, err)
 		return
 	}
-	defer leave()
+	defer vacate()
 	g.proxy.ServeHTTP(plain(w), r)
 }
 
