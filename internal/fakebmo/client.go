@@ -28,6 +28,7 @@ const (
 type Client struct {
 	base string
 	http *http.Client
+	list list
 }
 
 // NewClient returns a client of the Ironic at base, with or without /v1 at the
@@ -82,16 +83,28 @@ type node struct {
 
 // do sends one request and decodes a success into out, unless that is nil.
 func (c *Client) do(ctx context.Context, method, path string, body, out any) error {
+	answer, err := c.send(ctx, method, path, body)
+	if err != nil || out == nil {
+		return err
+	}
+	if err := json.Unmarshal(answer, out); err != nil {
+		return fmt.Errorf("%s %s: %w", method, path, err)
+	}
+	return nil
+}
+
+// send sends one request and returns the body of a success.
+func (c *Client) send(ctx context.Context, method, path string, body any) ([]byte, error) {
 	var text []byte
 	if body != nil {
 		var err error
 		if text, err = json.Marshal(body); err != nil {
-			return fmt.Errorf("%s %s: %w", method, path, err)
+			return nil, fmt.Errorf("%s %s: %w", method, path, err)
 		}
 	}
 	req, err := http.NewRequestWithContext(ctx, method, c.base+path, bytes.NewReader(text))
 	if err != nil {
-		return fmt.Errorf("%s %s: %w", method, path, err)
+		return nil, fmt.Errorf("%s %s: %w", method, path, err)
 	}
 	req.Header.Set("X-OpenStack-Ironic-API-Version", APIVersion)
 	req.Header.Set("Accept", "application/json")
@@ -101,23 +114,27 @@ func (c *Client) do(ctx context.Context, method, path string, body, out any) err
 	}
 	resp, err := c.http.Do(req)
 	if err != nil {
-		return fmt.Errorf("%w: %w", errUnreachable, err)
+		return nil, fmt.Errorf("%w: %w", errUnreachable, err)
 	}
 	defer resp.Body.Close()
-	answer, err := io.ReadAll(io.LimitReader(resp.Body, maxAnswer))
+	answer, err := readAll(resp)
 	if err != nil {
-		return fmt.Errorf("%w: %s %s: %w", errUnreachable, method, path, err)
+		return nil, fmt.Errorf("%w: %s %s: %w", errUnreachable, method, path, err)
 	}
 	if resp.StatusCode >= 300 {
-		return &statusError{method, path, resp.StatusCode, faultstring(answer)}
+		return nil, &statusError{method, path, resp.StatusCode, faultstring(answer)}
 	}
-	if out == nil {
-		return nil
+	return answer, nil
+}
+
+// readAll reads an answer, in one piece where its length is known.
+func readAll(resp *http.Response) ([]byte, error) {
+	var answer bytes.Buffer
+	if n := resp.ContentLength; n > 0 && n <= maxAnswer {
+		answer.Grow(int(n) + bytes.MinRead)
 	}
-	if err := json.Unmarshal(answer, out); err != nil {
-		return fmt.Errorf("%s %s: %w", method, path, err)
-	}
-	return nil
+	_, err := answer.ReadFrom(io.LimitReader(resp.Body, maxAnswer))
+	return answer.Bytes(), err
 }
 
 // faultstring finds Ironic's words in JSON inside a string inside JSON.
@@ -157,18 +174,6 @@ func (c *Client) look(ctx context.Context, path string) error {
 		return nil
 	}
 	return err
-}
-
-// firstPage is what gophercloud's pager makes of a list: it looks for
-// nodes_links, Ironic sends next, so one page is all.
-func (c *Client) firstPage(ctx context.Context, fields string) ([]node, error) {
-	var list struct {
-		Nodes []node `json:"nodes"`
-	}
-	if err := c.do(ctx, http.MethodGet, "/v1/nodes?fields="+url.QueryEscape(fields), nil, &list); err != nil {
-		return nil, err
-	}
-	return list.Nodes, nil
 }
 
 func (c *Client) provision(ctx context.Context, uuid string, target ironic.Target) error {

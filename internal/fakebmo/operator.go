@@ -70,7 +70,7 @@ func (o *Operator) Run(ctx context.Context) error {
 func (o *Operator) process(ctx context.Context) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	q, restart := newQueue(), make(chan struct{})
+	q, ironic, restart := newQueue(), &readiness{}, make(chan struct{})
 	o.mu.Lock()
 	o.queue, o.restart = q, restart
 	keys := slices.Clone(o.order)
@@ -80,7 +80,7 @@ func (o *Operator) process(ctx context.Context) {
 	}
 	var workers sync.WaitGroup
 	for range o.opt.Workers {
-		workers.Go(func() { o.work(ctx, q) })
+		workers.Go(func() { o.work(ctx, q, ironic) })
 	}
 	select {
 	case <-ctx.Done():
@@ -106,19 +106,19 @@ func (o *Operator) Restart() {
 	}
 }
 
-func (o *Operator) work(ctx context.Context, q *queue) {
+func (o *Operator) work(ctx context.Context, q *queue, ironic *readiness) {
 	for {
 		key, ok := q.get()
 		if !ok {
 			return
 		}
-		o.handle(ctx, q, key)
+		o.handle(ctx, q, ironic, key)
 		q.done(key)
 	}
 }
 
 // handle reconciles one host and says when it comes back.
-func (o *Operator) handle(ctx context.Context, q *queue, key string) {
+func (o *Operator) handle(ctx context.Context, q *queue, ironic *readiness, key string) {
 	o.mu.Lock()
 	obj := o.hosts[key]
 	if obj == nil {
@@ -129,7 +129,11 @@ func (o *Operator) handle(ctx context.Context, q *queue, key string) {
 	o.mu.Unlock()
 
 	o.count.reconciles.Add(1)
-	then, err := r.run(ctx)
+	var then next
+	err := ironic.check(ctx, o.opt.Ironic, o.scaled(o.opt.Timings.Ready))
+	if err == nil {
+		then, err = r.run(ctx)
+	}
 	if ctx.Err() != nil {
 		return // killed: nothing of it is written
 	}

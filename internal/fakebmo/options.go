@@ -53,6 +53,7 @@ type Timings struct {
 	Busy    Span          // after a 409 to a PUT
 	Poll    time.Duration // between two looks at a host that works
 	Gone    time.Duration // after Ironic could not be reached
+	Ready   time.Duration // how long it is believed that Ironic is ready, once it was
 	// Act is the part between the yes and the PUT that is spent outside of the
 	// requests which this package really makes: a real Ironic takes 5 to 400 ms
 	// for each of them, and up to 4 s for the PUT (IRONIC.md 2).
@@ -71,6 +72,7 @@ func DefaultTimings() Timings {
 		Busy:        Span{3 * time.Second, 3750 * time.Millisecond},
 		Poll:        10 * time.Second,
 		Gone:        30 * time.Second,
+		Ready:       5 * time.Second,
 		Act:         Span{500 * time.Millisecond, 4 * time.Second},
 		BackoffBase: 5 * time.Millisecond, BackoffMax: 1000 * time.Second,
 		Retry: time.Minute,
@@ -93,6 +95,7 @@ func (o *Options) Validate() error {
 	bad(o.MaxProvisioningRetries >= 0, "max provisioning retries", o.MaxProvisioningRetries, "want >= 0")
 	bad(t.Poll > 0, "poll", t.Poll, "want > 0")
 	bad(t.Gone > 0, "gone", t.Gone, "want > 0")
+	bad(t.Ready >= 0, "ready", t.Ready, "want >= 0")
 	bad(t.Retry > 0, "retry", t.Retry, "want > 0")
 	bad(t.BackoffBase > 0 && t.BackoffBase <= t.BackoffMax, "backoff base", t.BackoffBase, "want > 0 and <= the maximum")
 	for _, s := range []struct {

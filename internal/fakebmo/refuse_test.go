@@ -186,12 +186,7 @@ func TestUnreachable(t *testing.T) {
 				t.Errorf("%+v", h)
 			}
 		}
-		tries := 0
-		for _, r := range st.take() {
-			if r.method == "GET" {
-				tries++
-			}
-		}
+		tries := st.op.Counts().Gone
 		if tries < 3*18 || tries > 3*21 {
 			t.Errorf("%d tries of 3 hosts in 10 minutes: not every 30 s", tries)
 		}

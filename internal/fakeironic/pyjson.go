@@ -12,6 +12,9 @@ import (
 // escaped for HTML's sake.
 func appendString(b []byte, s string) []byte {
 	b = append(b, '"')
+	if plain(s) {
+		return append(append(b, s...), '"')
+	}
 	for _, r := range s {
 		switch {
 		case r == '"' || r == '\\':
@@ -34,6 +37,16 @@ func appendString(b []byte, s string) []byte {
 		}
 	}
 	return append(b, '"')
+}
+
+// plain tells whether s stands for itself in JSON, as nearly everything does.
+func plain(s string) bool {
+	for i := range len(s) {
+		if c := s[i]; c < ' ' || c >= utf8.RuneSelf || c == '"' || c == '\\' {
+			return false
+		}
+	}
+	return true
 }
 
 // appendText writes a string, or null when it is empty.
