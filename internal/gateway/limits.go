@@ -8,6 +8,7 @@ const (
 	maxText        = 512     // bytes of a JSON key, or target, that is looked at
 	maxForm        = 1 << 20 // bytes of a form that are looked at
 	maxTargets     = 16      // different ones that are kept of a request
+	maxMembers     = 64      // of a JSON object; Ironic knows fewer than ten
 
 	// Bodies of gated requests wait in memory up to spoolMemory each and
 	// spoolMemoryAll together, the others on disk.

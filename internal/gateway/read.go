@@ -39,14 +39,13 @@ func classify(r *http.Request) (class, route) {
 		return passes, route{}
 	}
 	switch methods[strings.ToUpper(r.Method)] {
-	case reads:
-		if mayOverrideMethod(r) {
-			return obscure, route{}
-		}
-		return passes, route{}
 	case puts:
 		if to, ok := canonical(segments); ok && sure {
 			return suspect, to
+		}
+	case others:
+		if !mayOverrideMethod(r) {
+			return passes, route{} // Ironic has its own no for it
 		}
 	}
 	return obscure, route{}
@@ -54,15 +53,14 @@ func classify(r *http.Request) (class, route) {
 
 // What methods can do at states/provision.
 const (
-	reads = iota + 1 // nothing, by itself
-	puts
+	puts   = iota + 1
 	others // nothing, unless they are taken for a PUT
 )
 
 // methods are those that have no other meaning to Ironic's framework.
 var methods = map[string]int{
-	http.MethodGet: reads, http.MethodHead: reads, http.MethodOptions: reads,
-	http.MethodPut:  puts,
+	http.MethodPut: puts,
+	http.MethodGet: others, http.MethodHead: others, http.MethodOptions: others,
 	http.MethodPost: others, http.MethodPatch: others, http.MethodDelete: others,
 }
 

@@ -183,7 +183,7 @@ func TestGW7_WhatCannotBeToldIsObscure(t *testing.T) {
 		{"a node of 256 letters", wireText("PUT", "/v1/nodes/"+strings.Repeat("a", 256)+"/states/provision", put)},
 		{"a suffix", wireText("PUT", "/v1/nodes/a/states/provision.xml", put)},
 		{"the case of letters", wireText("PUT", "/v1/nodes/a/States/Provision", put)},
-		{"another method for it", wireText("POST", "/v1/nodes/a/states/provision", put)},
+		{"another method for it, with a form", wireText("POST", "/v1/nodes/a/states/provision", "_method=put", "Content-Type: application/x-www-form-urlencoded")},
 		{"an unknown method for it", wireText("FOO", "/v1/nodes/a/states/provision", put)},
 		{"a method in the query", wireText("GET", "/v1/nodes/a/states/provision/active?_method=put", "")},
 		{"the same, encoded", wireText("HEAD", "/v1/nodes/a/states/provision/active?%5Fmetho%64=put", "")},

@@ -48,8 +48,8 @@ func (s *scanner) object() error {
 	if b, err = s.next(); err != nil {
 		return err
 	}
-	for b != '}' {
-		if b != '"' {
+	for members := 0; b != '}'; members++ {
+		if b != '"' || members == maxMembers {
 			return errNotJSON
 		}
 		if b, err = s.member(); err != nil {

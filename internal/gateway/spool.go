@@ -80,7 +80,12 @@ func (s *spool) take(ctx context.Context, body io.Reader, length int64) (content
 	}
 	switch {
 	case length > spoolMemory:
-		return s.onDisk(ctx, body, length)
+		whole, err := s.onDisk(ctx, body, length)
+		if err == nil && whole.long < length {
+			whole.close()
+			return content{}, fmt.Errorf("%w: %w", errBroken, io.ErrUnexpectedEOF)
+		}
+		return whole, err
 	case length > spoolTiny:
 		return s.inMemory(ctx, body, length)
 	case length > 0:

@@ -53,8 +53,8 @@ func (c *candidates) judge() reading {
 			found.target = t
 		}
 	}
-	if c.unsure && freeTarget(found.target) {
-		found.target = ""
+	if !free && freeTarget(found.target) {
+		found.target = "" // none is named that the decision would let pass
 	}
 	found.free = free
 	return found
