@@ -116,63 +116,78 @@ func (s *side) command(c *cli, line string) outcome {
 	return outcome{o.Code, s.general(o.Out), s.general(o.Err)}
 }
 
-// TestGW1_PythonClient holds that whoever uses OpenStack's own client sees no
-// difference, neither in what it prints nor in how it ends.
-func TestGW1_PythonClient(t *testing.T) {
+// TestGW1_Clients lets other people's clients ask one Ironic directly and through
+// the gateway.
+func TestGW1_Clients(t *testing.T) {
 	t.Parallel()
 	l := newLab(t, realironic.Options{})
 	g := serveGateway(t, l.ironic, append(soon, roomForAll)...).settled()
 	s := newSameness(l, g)
-	direct, through := baremetal(t, l.ironic.URL), baremetal(t, g.url)
-	s.commands(t, direct, through, clientSteps)
-	if err := l.ironic.AddNodes(t.Context(), realironic.Batch{Count: 1005, Prefix: "page~", State: "active"}); err != nil {
+	t.Run("Gophercloud", s.gophercloud)
+	t.Run("Python", s.python)
+	if err := l.ironic.AddNodes(t.Context(), realironic.Batch{Count: morePages, Prefix: "page~", State: "active"}); err != nil {
 		t.Fatal(err)
 	}
-	// What both see is the same to the last byte, all pages of it.
+	t.Run("GophercloudPages", s.gophercloudPages)
+	t.Run("PythonPages", s.pythonPages)
+	g.shows(nobody)
+	g.stop()
+	t.Run("PythonWaits", func(t *testing.T) { pythonWaits(l.on(t)) })
+}
+
+// morePages is more nodes than Ironic puts on a page.
+const morePages = 1005
+
+// python holds that whoever uses OpenStack's own client sees no difference, neither
+// in what it prints nor in how it ends.
+func (s *sameness) python(t *testing.T) {
+	s.commands(t, baremetal(t, s.direct.url), baremetal(t, s.through.url), clientSteps)
+	openstack := func(url string) *cli { return newCLI(t, "openstack", "--os-auth-type", "none", "--os-endpoint", url) }
+	s.commands(t, openstack(s.direct.url), openstack(s.through.url), openstackSteps)
+}
+
+// pythonPages holds that what both see is the same to the last byte.
+func (s *sameness) pythonPages(t *testing.T) {
+	direct, through := baremetal(t, s.direct.url), baremetal(t, s.through.url)
 	for _, line := range []string{"node list --limit 0 -f csv", "node list --limit 300 -f value -c UUID", "node list -f json --fields uuid name provision_state"} {
 		want, got := direct.run(line), through.run(line)
 		if diff := cmp.Diff(want, got); diff != "" || want.Code != 0 {
 			t.Errorf("%s: exit code %d (-direct +gateway):\n%.3000s", line, want.Code, diff)
 		}
-		if n := strings.Count(got.Out, "\n"); strings.Contains(line, "--limit 0") && n < 1005 {
+		if n := strings.Count(got.Out, "\n"); strings.Contains(line, "--limit 0") && n < morePages {
 			t.Errorf("%s: %d lines, want all nodes", line, n)
 		}
 	}
-	always := func(url string) []string { return []string{"--os-auth-type", "none", "--os-endpoint", url} }
-	s.commands(t, newCLI(t, "openstack", always(l.ironic.URL)...), newCLI(t, "openstack", always(g.url)...), openstackSteps)
-	g.shows(nobody)
 }
 
-// TestGW4_PythonClientWaits holds what a user of the client sees while no slot is
-// free, and that a client which tries again by itself gets through as soon as one is.
-func TestGW4_PythonClientWaits(t *testing.T) {
-	t.Parallel()
-	l := newLab(t, realironic.Options{})
+// pythonWaits holds what a user of the client sees while no slot is free (GW-4), and
+// that a client which tries again by itself gets through as soon as one is.
+func pythonWaits(l *lab) {
 	l.create("host-1", "")
 	taken := realironic.Batch{Count: 1, Prefix: key("taken-"), State: "clean wait", AgentURL: true}
-	if err := l.ironic.AddNodes(t.Context(), taken); err != nil {
-		t.Fatal(err)
+	if err := l.ironic.AddNodes(l.Context(), taken); err != nil {
+		l.Fatal(err)
 	}
-	g := serveGateway(t, l.ironic, append(soon, limitOne)...).settled()
+	g := serveGateway(l.T, l.ironic, append(soon, limitOne)...).settled()
 	g.shows(map[string]holder{"taken-000001": adopted})
 
-	got := baremetal(t, g.url, "--max-retries", "1", "--retry-interval", "1").run("node inspect " + key("host-1"))
+	got := baremetal(l.T, g.url, "--max-retries", "1", "--retry-interval", "1").run("node inspect " + key("host-1"))
 	for _, word := range []string{"ironic-throttle", string(api.ReasonFull), "ask again in", "(HTTP 409)", "Attempt 2 of 2"} {
 		if !strings.Contains(got.Err, word) {
-			t.Errorf("the client says %q, want %q in it", got.Err, word)
+			l.Errorf("the client says %q, want %q in it", got.Err, word)
 		}
 	}
 	if got.Code != 1 || got.Out != "" {
-		t.Errorf("exit code %d, output %q; want 1 and none", got.Code, got.Out)
+		l.Errorf("exit code %d, output %q; want 1 and none", got.Code, got.Out)
 	}
 
-	patient := baremetal(t, g.url, "--max-retries", "60", "--retry-interval", "1")
+	patient := baremetal(l.T, g.url, "--max-retries", "60", "--retry-interval", "1")
 	done := make(chan outcome, 1)
 	go func() { done <- patient.run("node inspect --wait 60 " + key("host-1")) }()
 	g.awaitStatus("a host that waits", func(st api.Status) bool { return st.Slots.Total.Waiting == 1 })
 	l.query("UPDATE nodes SET provision_state = 'active', driver_internal_info = '{}' WHERE name = '" + key("taken-000001") + "'; SELECT 1;")
 	if got := <-done; got.Code != 0 {
-		t.Errorf("a patient client: %+v", got)
+		l.Errorf("a patient client: %+v", got)
 	}
 	g.shows(nobody)
 }
