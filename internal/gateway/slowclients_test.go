@@ -1,0 +1,161 @@
+package gateway
+
+import (
+	"io"
+	"net/http"
+	"strconv"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"golang.org/x/sync/semaphore"
+
+	"github.com/ironic-throttle/ironic-throttle/pkg/api"
+	"github.com/ironic-throttle/ironic-throttle/pkg/ironic"
+)
+
+// roomIsFree wants every place on the way to Ironic given back.
+func (w *wired) roomIsFree() {
+	w.Helper()
+	for part, size := range map[*semaphore.Weighted]int64{
+		w.gate.room.whole: upstreamConns - streamedConns, w.gate.room.streamed: streamedConns,
+	} {
+		if !part.TryAcquire(size) {
+			w.Errorf("not all of the %d places are free", size)
+			continue
+		}
+		part.Release(size)
+	}
+}
+
+// Answers that cannot be passed on give their place on the way to Ironic back.
+func TestGW13_OddAnswersUseUpNoRoom(t *testing.T) {
+	for name, text := range map[string]string{
+		"a status that is none": "HTTP/1.1 099 Odd\r\nContent-Length: 0\r\n\r\n",
+		"that with a body":      "HTTP/1.1 000 Odd\r\nContent-Length: 9\r\n\r\nodd",
+		"a body that is cut":    "HTTP/1.1 200 OK\r\nContent-Length: 20\r\n\r\nx",
+		"a chunk that is cut":   "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n20\r\nx",
+		"no HTTP":               "what?\r\n\r\n",
+		"nothing":               "",
+	} {
+		odd := func(fake http.Handler) http.Handler {
+			return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				if r.Method == http.MethodGet && r.URL.Path != "/v1/odd" {
+					fake.ServeHTTP(w, r)
+					return
+				}
+				cutWith(w, r, text)
+			})
+		}
+		playWired(t, options{limit: 1, nodes: 1}, odd, func(w *wired) {
+			w.gate.access.accept(time.Now(), credentials{})
+			for range 3 {
+				for _, ask := range []string{
+					getText("/v1/odd"), w.putText(0, ironic.TargetAbort), w.putText(0, ironic.TargetActive),
+					requestText(http.MethodPatch, "/v1/nodes/x", 2, "[]"),
+					requestText(http.MethodPost, "/v1/nodes", -1, "2\r\n[]\r\n0\r\n\r\n", "Transfer-Encoding: chunked"),
+				} {
+					c := w.call(ask)
+					if resp, body, err := c.answer(http.MethodGet); err == nil && resp.StatusCode < 500 {
+						t.Errorf("%s: %.20q: %s %q for a whole answer", name, ask, resp.Status, body)
+					}
+					_ = c.Close()
+				}
+			}
+			synctest.Wait()
+			w.roomIsFree()
+			w.occupied(1) // nobody knows what became of it
+			w.ask(getText("/v1/nodes"), http.StatusOK, 0)
+		})
+	}
+}
+
+// Credentials of the tests below: the second are not accepted.
+const good, bad = "Authorization: Basic Z29vZA==", "Authorization: Basic YmFk"
+
+// bouncer answers bad credentials itself, at length.
+func bouncer(words int) behind {
+	return func(fake http.Handler) http.Handler {
+		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if r.Header.Get("Authorization") != strings.TrimPrefix(bad, "Authorization: ") {
+				fake.ServeHTTP(w, r)
+				return
+			}
+			w.Header().Set("Www-Authenticate", "Basic")
+			w.WriteHeader(http.StatusUnauthorized)
+			_, _ = io.WriteString(w, strings.Repeat("no, ", words))
+		})
+	}
+}
+
+// Clients that announce a body and never send it keep nobody out, whatever they may
+// do here.
+func TestGW13_BodiesThatNeverComeKeepNobodyOut(t *testing.T) {
+	const chunks = "Transfer-Encoding: chunked"
+	for _, row := range []struct {
+		name  string
+		count int
+		text  func(w *wired) string
+	}{
+		{"a small PATCH", 80, func(*wired) string { return requestText(http.MethodPatch, "/v1/nodes/x", 10, "[", good) }},
+		{"a large PATCH", 80, func(*wired) string { return requestText(http.MethodPatch, "/v1/nodes/x", 1<<20, "[", good) }},
+		{"a POST in chunks", 80, func(*wired) string { return requestText(http.MethodPost, "/v1/nodes", -1, "9\r\n[", good, chunks) }},
+		{"a GET with a body", 80, func(*wired) string { return requestText(http.MethodGet, "/v1/nodes", 100, "", good) }},
+		{"a small gated PUT", 80, func(w *wired) string { return requestText(http.MethodPut, w.provision(0), 100, "{", good) }},
+		{"64 KiB, gated", 257, func(w *wired) string { return requestText(http.MethodPut, w.provision(0), 64<<10, "{", good) }},
+		{"a large gated PUT", 80, func(w *wired) string { return requestText(http.MethodPut, w.provision(0), 1<<20, "{", good) }},
+		{"chunks, gated", 80, func(w *wired) string { return requestText(http.MethodPut, w.provision(0), -1, "9\r\n{", good, chunks) }},
+		{"a PUT not let in", 257, func(w *wired) string { return requestText(http.MethodPut, w.provision(0), 64<<10, "{", bad) }},
+		{"a PATCH not let in", 80, func(*wired) string { return requestText(http.MethodPatch, "/v1/nodes/x", 10, "[", bad) }},
+		{"half a head", 80, func(*wired) string { return "GET /v1/nodes HT" }},
+		{"nothing", 80, func(*wired) string { return "" }},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			playWired(t, options{limit: 1, nodes: 2}, bouncer(1), func(w *wired) { w.besideTheSilent(row.count, row.text(w)) })
+		})
+	}
+}
+
+// besideTheSilent wants everybody served at once beside many who sent text and fall
+// silent, and nothing left of those in the end.
+func (w *wired) besideTheSilent(count int, text string) {
+	w.Helper()
+	for range count {
+		w.call(text)
+	}
+	synctest.Wait()
+	w.ask(getText("/v1/nodes", good), http.StatusOK, 0)
+	w.ask(w.putText(0, ironic.TargetActive, good), http.StatusAccepted, 0)
+	w.ask(w.putText(1, ironic.TargetAbort, good), http.StatusBadRequest, 0) // says Ironic: it does nothing
+	refused := w.ask(w.putText(1, ironic.TargetActive, good), http.StatusConflict, 0)
+	if got := refused.Header.Get(reasonHeader); got != string(api.ReasonFull) {
+		w.Errorf("refused for %q", got)
+	}
+	w.pass(w.gate.timeout + maxAge + 2*graceTimeout)
+	if got := w.gate.Stats(); got.InFlight != 0 || got.MemoryBytes != 0 || got.DiskBytes != 0 {
+		w.Errorf("still there in the end: %+v", got)
+	}
+	w.roomIsFree()
+	w.occupied(1)
+}
+
+// A client that does not read its answer delays nobody, and is cut off.
+func TestGW13_AnAnswerThatIsNotReadDelaysNobody(t *testing.T) {
+	playWired(t, options{limit: 1, nodes: 2}, longAnswers, func(w *wired) {
+		w.besideTheSilent(1, getText("/v1/long"))
+	})
+}
+
+// longAnswers fill more than one window.
+func longAnswers(fake http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path != "/v1/long" {
+			fake.ServeHTTP(w, r)
+			return
+		}
+		text := make([]byte, 16*window)
+		w.Header().Set("Content-Length", strconv.Itoa(len(text)))
+		_, _ = w.Write(text)
+	})
+}
