@@ -93,6 +93,7 @@ var table = map[string]room{
 			"pkg/ironic", "pkg/api",
 		},
 		outside: []string{bubbletea, lipgloss, pflag},
+		tests:   []string{"internal/gateway", "pkg/admission"},
 	},
 
 	// The house itself.

@@ -105,7 +105,7 @@ func patience(o Options) time.Duration {
 
 func summarize(s *stage, m *meter, why string) Summary {
 	o := s.opt
-	sum := Summary{Policy: o.Policy, Via: o.Via, Hosts: o.Hosts, Limit: o.Limit, Asks: s.bmo.Counts().Asks, Why: why}
+	sum := Summary{Policy: o.Policy, Via: o.Via, Hosts: o.Hosts, Limit: o.Limit, Asks: s.asks(), Why: why}
 	m.fill(&sum, o.Speed)
 	sum.MeanWaitSeconds, sum.P95WaitSeconds = measure.Waits(s.bmo.Waits(), o.Speed)
 	return sum
@@ -114,10 +114,13 @@ func summarize(s *stage, m *meter, why string) Summary {
 // announce tells what is played and where it can be looked at.
 func announce(s *stage, to io.Writer) error {
 	o := s.opt
-	text := fmt.Sprintf("storm:    %d hosts, limit %d, %d workers, policy %s; one second plays %s\nIronic:   %s/v1 (fake; truth at %s/fake/truth)\n",
-		o.Hosts, o.Limit, o.Workers, o.Policy, time.Duration(o.Speed*float64(time.Second)), s.url, s.url)
+	text := fmt.Sprintf("storm:    %d hosts, limit %d, %d workers, policy %s, via %s; one second plays %s\nIronic:   %s/v1 (fake; truth at %s/fake/truth)\n",
+		o.Hosts, o.Limit, o.Workers, o.Policy, o.Via, time.Duration(o.Speed*float64(time.Second)), s.url, s.url)
 	if s.app != nil {
 		text += fmt.Sprintf("throttle: %s/ (page), %s/v1/status\n", s.app.URL(), s.app.URL())
+	}
+	if o.Via == ViaGateway {
+		text += fmt.Sprintf("gateway:  %s/v1 (IRONIC_ENDPOINT of the fake BMO)\n", s.app.GatewayURL())
 	}
 	_, err := io.WriteString(to, text)
 	return err

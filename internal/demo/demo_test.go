@@ -34,11 +34,20 @@ func (s *screen) String() string {
 }
 
 // TestStorm_throttle: over real sockets the limit holds to the last host, and
-// hosts that fail at first get there too.
+// hosts that fail at first get there too, whichever way they ask.
 func TestStorm_throttle(t *testing.T) {
 	t.Parallel()
+	for _, via := range []Via{ViaCheck, ViaGateway} {
+		t.Run(string(via), func(t *testing.T) {
+			t.Parallel()
+			testStorm(t, via)
+		})
+	}
+}
+
+func testStorm(t *testing.T, via Via) {
 	o := DefaultOptions()
-	o.Hosts, o.Limit, o.Failing, o.Speed = 10, 3, 0.1, maxSpeed
+	o.Hosts, o.Limit, o.Failing, o.Speed, o.Via = 10, 3, 0.1, maxSpeed, via
 	var out, progress screen
 	sum, err := Run(t.Context(), o, Output{Stdout: &out, Stderr: &progress, JSON: true})
 	if err != nil {
@@ -57,10 +66,16 @@ func TestStorm_throttle(t *testing.T) {
 	if err := json.Unmarshal([]byte(out.String()), &again); err != nil || again != sum {
 		t.Errorf("printed %s: %v", out.String(), err)
 	}
-	for _, want := range []string{"throttle: http://127.0.0.1:", "slots 3/3"} {
+	if sum.Via != via || sum.Asks > sum.IronicRequests {
+		t.Errorf("%+v", sum)
+	}
+	for _, want := range []string{"throttle: http://127.0.0.1:", "via " + string(via), "slots 3/3"} {
 		if !strings.Contains(progress.String(), want) {
 			t.Errorf("%q is not in\n%s", want, progress.String())
 		}
+	}
+	if strings.Contains(progress.String(), "gateway:  http://127.0.0.1:") != (via == ViaGateway) {
+		t.Errorf("whether there is a gateway is not in\n%s", progress.String())
 	}
 }
 

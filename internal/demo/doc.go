@@ -6,6 +6,10 @@
 //	   └───────────────GET, PUT states/provision──────────────►│
 //	meter ◄── the truth, sampled, and the hosts ───────────────┘
 //
+// or, with an operator that knows nothing of the throttle:
+//
+//	fakebmo ──GET, PUT states/provision──► app (gateway) ──what may pass──► fakeironic
+//
 // All durations of hosts are divided by one speed. What protects the limit
 // against a slow machine is not squeezed along: see settings.
 package demo

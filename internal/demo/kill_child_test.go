@@ -72,7 +72,7 @@ func environment(c config.Config, empty string) []string {
 		"IRONIC_ENDPOINT=" + c.Ironic.Endpoint, "METAL3_AUTH_ROOT_DIR=" + empty,
 		fmt.Sprintf("MAX_CONCURRENT_PROVISIONING_HOSTS=%d", c.Limits.Total),
 		fmt.Sprintf("%sSTUCK_CAP=%d", ours, c.Limits.StuckCap),
-		ours + "LISTEN_ADDRESS=" + c.Listen.API,
+		ours + "LISTEN_ADDRESS=" + c.Listen.API, ours + "GATEWAY_LISTEN_ADDRESS=" + c.Gateway.Listen,
 		ours + "HEALTH_LISTEN_ADDRESS=127.0.0.1:0", ours + "METRICS_LISTEN_ADDRESS=127.0.0.1:0",
 	}
 	for name, d := range map[string]time.Duration{

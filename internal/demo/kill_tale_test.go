@@ -117,21 +117,26 @@ func (p *puts) RoundTrip(r *http.Request) (*http.Response, error) {
 	dead := gated && said < p.life
 	p.mu.Unlock()
 	resp, err := p.Transport.RoundTrip(r)
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	switch {
-	case err != nil:
-		p.noteLockedf("PUT to %s: %v", node, err)
-	default:
-		p.noteLockedf("PUT to %s: %d; yes by a dead process: %t", node, resp.StatusCode, dead)
-		if !dead || resp.StatusCode != http.StatusAccepted {
-			break
-		}
-		p.legacy++
-		if p.last < p.life {
-			p.last = p.life
-			p.orphan(node)
-		}
+	if err != nil {
+		p.notef("PUT to %s: %v", node, err)
+		return nil, err
 	}
-	return resp, err
+	p.begun(node, resp.StatusCode, dead)
+	return resp, nil
+}
+
+// begun notes what became of a PUT, and that its yes was said by a process that is
+// dead, if so.
+func (s *tale) begun(node string, status int, dead bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.noteLockedf("PUT to %s: %d; yes by a dead process: %t", node, status, dead)
+	if !dead || status != http.StatusAccepted {
+		return
+	}
+	s.legacy++
+	if s.last < s.life {
+		s.last = s.life
+		s.orphan(node)
+	}
 }

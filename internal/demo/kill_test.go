@@ -26,14 +26,26 @@ const (
 // process of its own; it is killed at random moments, some of them between a yes
 // and the PUT that follows, and started again at once. The truth never exceeds
 // the limit, all hosts get there, and no slot is lost.
+//
+// By gateway (GW-15) some kills lie between the sending of a PUT and its answer.
 func TestLH24_killStorm(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes most of a minute")
 	}
 	t.Parallel()
-	o := DefaultOptions()
-	o.Hosts, o.Limit, o.Speed, o.Policy = 16, 4, maxSpeed, PolicyBMO
-	k := newKillStorm(t, o, buildThrottle(t))
+	binary := buildThrottle(t)
+	for _, via := range []Via{ViaCheck, ViaGateway} {
+		t.Run(string(via), func(t *testing.T) {
+			t.Parallel()
+			o := DefaultOptions()
+			o.Hosts, o.Limit, o.Speed, o.Via = 16, 4, maxSpeed, via
+			playKillStorm(t, o, binary)
+		})
+	}
+}
+
+func playKillStorm(t *testing.T, o Options, binary string) {
+	k := newKillStorm(t, o, binary)
 	defer k.end()
 
 	child, kills := k.start(), 0
@@ -94,41 +106,47 @@ type killStorm struct {
 
 func newKillStorm(t *testing.T, o Options, binary string) *killStorm {
 	t.Helper()
-	s, err := newStage(t.Context(), o)
+	inside := o
+	inside.Via, inside.Policy = ViaCheck, PolicyBMO // no throttle of the stage's own
+	s, err := newStage(t.Context(), inside)
 	if err != nil {
 		t.Fatal(errors.Join(err, s.close()))
 	}
 	k := &killStorm{stage: s, t: t, binary: binary, config: settings(o, s.url)}
 	k.config.Listen.API = freeAddress(t)
 	k.tale = newTale(func() int { return s.ironic.Truth().Working }, k.hang)
-	if err := k.newOperator(); err != nil {
+	operator := k.checkOperator
+	if o.Via == ViaGateway {
+		operator = k.gatewayOperator
+	}
+	if err := operator(); err != nil {
 		t.Fatal(errors.Join(err, s.close()))
 	}
 	return k
 }
 
-// newOperator replaces the stage's. A PUT follows its yes by up to a third of
-// STARTUP_SETTLE: F-1 allows that, and it gives kills something to hit.
-func (k *killStorm) newOperator() (err error) {
+// checkOperator replaces the stage's operator. A PUT follows its yes by up to a
+// third of STARTUP_SETTLE: F-1 allows that, and it gives kills something to hit.
+func (k *killStorm) checkOperator() error {
+	o := operatorOptions(k.opt, k.fleet)
+	settle := time.Duration(float64(k.config.Leases.StartupSettle) * k.opt.Speed)
+	o.Timings.Act = fakebmo.Span{Min: settle / 30, Max: settle / 3}
+	return k.newOperator(k.url, o, &puts{&http.Transport{MaxIdleConnsPerHost: o.Workers}, k.tale},
+		func(*fakebmo.Client) fakebmo.Capacity { return fakebmo.Throttle(asker{k.asker, k.tale}) })
+}
+
+func (k *killStorm) newOperator(
+	endpoint string, o fakebmo.Options, way http.RoundTripper, rule func(*fakebmo.Client) fakebmo.Capacity,
+) (err error) {
 	if k.asker, err = api.NewClient("http://" + k.config.Listen.API); err != nil {
 		return err
 	}
-	client, err := fakebmo.NewClient(k.url, &puts{&http.Transport{MaxIdleConnsPerHost: k.opt.Workers}, k.tale})
-	if err != nil {
+	if o.Ironic, err = fakebmo.NewClient(endpoint, way); err != nil {
 		return err
 	}
-	k.idle = append(k.idle, k.asker.CloseIdleConnections, client.CloseIdleConnections)
-	timings := fakebmo.DefaultTimings()
-	settle := time.Duration(float64(k.config.Leases.StartupSettle) * k.opt.Speed)
-	timings.Act = fakebmo.Span{Min: settle / 30, Max: settle / 3}
-	hosts := make([]fakebmo.Host, len(k.fleet))
-	for i, h := range k.fleet {
-		hosts[i] = h.Host
-	}
-	k.bmo, err = fakebmo.New(fakebmo.Options{
-		Hosts: hosts, Workers: k.opt.Workers, Ironic: client, Capacity: fakebmo.Throttle(asker{k.asker, k.tale}),
-		Timings: timings, Speed: k.opt.Speed, Seed: k.opt.Seed, MaxProvisioningRetries: 5,
-	})
+	k.idle = append(k.idle, k.asker.CloseIdleConnections, o.Ironic.CloseIdleConnections)
+	o.Capacity = rule(o.Ironic)
+	k.bmo, err = fakebmo.New(o)
 	return err
 }
 

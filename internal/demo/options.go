@@ -43,7 +43,7 @@ func (o *Options) Flags(fs *pflag.FlagSet) {
 	fs.IntVar(&o.Tenants, "tenants", o.Tenants, "namespaces; the first has four times the hosts of each other")
 	fs.IntVar(&o.Workers, "workers", o.Workers, "reconcile workers of the fake BMO (BMO_CONCURRENCY)")
 	fs.Float64Var(&o.Speed, "speed", o.Speed, "simulated seconds in a real one")
-	fs.StringVar((*string)(&o.Via), "via", string(o.Via), "how the fake BMO asks: check")
+	fs.StringVar((*string)(&o.Via), "via", string(o.Via), "how the fake BMO asks: check (the throttle, before it acts) or gateway (it knows nothing of the throttle)")
 	fs.StringVar((*string)(&o.Policy), "policy", string(o.Policy), "what decides: throttle, bmo (its present rule) or proposal (the first idea)")
 	fs.DurationVar(&o.Duration, "duration", o.Duration, "end after so much simulated time; 0: when all hosts are provisioned")
 	fs.BoolVar(&o.Keep, "keep", o.Keep, "leave everything running after the storm, until interrupted")
@@ -76,15 +76,11 @@ func (o *Options) Validate() error {
 	bad(o.Failing >= 0 && o.Failing <= 1, "failing", o.Failing, "must be 0 to 1")
 	bad(o.Speed >= 1 && o.Speed <= maxSpeed && !math.IsNaN(o.Speed), "speed", o.Speed, fmt.Sprintf("must be 1 to %d", maxSpeed))
 	bad(o.Duration >= 0, "duration", o.Duration, "must not be negative")
-	switch o.Via {
-	case ViaCheck:
-	case ViaGateway:
-		bad(false, "via", o.Via, "the gateway is not in this version; use check")
-	default:
-		bad(false, "via", fmt.Sprintf("%q", o.Via), "must be check")
-	}
+	bad(o.Via == ViaCheck || o.Via == ViaGateway, "via", fmt.Sprintf("%q", o.Via), "must be check or gateway")
 	switch o.Policy {
-	case PolicyThrottle, PolicyBMO, PolicyProposal:
+	case PolicyThrottle:
+	case PolicyBMO, PolicyProposal:
+		bad(o.Via != ViaGateway, "via", o.Via, fmt.Sprintf("goes with --policy throttle only: with --policy %s there is no gateway", o.Policy))
 	default:
 		bad(false, "policy", fmt.Sprintf("%q", o.Policy), "must be throttle, bmo or proposal")
 	}

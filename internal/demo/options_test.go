@@ -31,8 +31,10 @@ func TestValidate(t *testing.T) {
 		{"--speed 0", "--speed 0: must be 1 to 300"},
 		{"--speed NaN", "--speed NaN: must be 1 to 300"},
 		{"--duration -1s", "--duration -1s: must not be negative"},
-		{"--via gateway", "--via gateway: the gateway is not in this version"},
-		{"--via phone", `--via "phone": must be check`},
+		{"--via gateway", ""},
+		{"--via gateway --policy bmo", "--via gateway: goes with --policy throttle only: with --policy bmo there is no gateway"},
+		{"--policy proposal --via gateway", "--via gateway: goes with --policy throttle only: with --policy proposal"},
+		{"--via phone", `--via "phone": must be check or gateway`},
 		{"--policy none", `--policy "none": must be throttle, bmo or proposal`},
 	} {
 		t.Run(c.args, func(t *testing.T) {
@@ -85,7 +87,7 @@ func TestSettings(t *testing.T) {
 			{"linger >= 1.5s", c.Leases.Linger >= 1500*time.Millisecond},
 			{"settle >= linger", c.Leases.StartupSettle >= c.Leases.Linger},
 			{"limit", c.Limits.Total == o.Limit && c.Limits.StuckCap <= o.Limit},
-			{"loopback", c.Listen.API == "127.0.0.1:0" && c.Listen.Health == "" && c.Listen.Metrics == ""},
+			{"loopback", c.Listen.API == "127.0.0.1:0" && c.Listen.Health == "" && c.Listen.Metrics == "" && c.Gateway.Listen == ""},
 		} {
 			if !rule.ok {
 				t.Errorf("speed %v: %s: %+v %+v", speed, rule.name, c.View, c.Leases)
@@ -93,6 +95,10 @@ func TestSettings(t *testing.T) {
 		}
 	}
 	o := DefaultOptions()
+	o.Via = ViaGateway
+	if c := settings(o, ""); c.Gateway.Listen != "127.0.0.1:0" {
+		t.Errorf("via gateway: %+v", c.Gateway)
+	}
 	o.Speed = 1
 	if c := settings(o, ""); c.View.PollInterval != 5*time.Second || c.Leases.Linger != 45*time.Second || c.Leases.TTL != 5*time.Minute {
 		t.Errorf("at speed 1 the settings are not the usual ones: %+v %+v", c.View, c.Leases)

@@ -82,7 +82,7 @@ func (s *stage) run(ctx context.Context, part func(context.Context) error) <-cha
 }
 
 func (s *stage) newOperator() error {
-	client, err := fakebmo.NewClient(s.url, nil)
+	client, err := fakebmo.NewClient(s.endpoint(), nil)
 	if err != nil {
 		return err
 	}
@@ -91,23 +91,39 @@ func (s *stage) newOperator() error {
 	if err != nil {
 		return err
 	}
-	hosts := make([]fakebmo.Host, len(s.fleet))
-	for i, h := range s.fleet {
-		hosts[i] = h.Host
-	}
-	s.bmo, err = fakebmo.New(fakebmo.Options{
-		Hosts: hosts, Workers: s.opt.Workers, Ironic: client, Capacity: rule, Timings: fakebmo.DefaultTimings(),
-		Speed: s.opt.Speed, Seed: s.opt.Seed, MaxProvisioningRetries: 5,
-	})
+	o := operatorOptions(s.opt, s.fleet)
+	o.Ironic, o.Capacity = client, rule
+	s.bmo, err = fakebmo.New(o)
 	return err
 }
 
+// operatorOptions are all but the way to Ironic and the rule.
+func operatorOptions(o Options, fleet []host) fakebmo.Options {
+	hosts := make([]fakebmo.Host, len(fleet))
+	for i, h := range fleet {
+		hosts[i] = h.Host
+	}
+	return fakebmo.Options{
+		Hosts: hosts, Workers: o.Workers, Timings: timings(o.Via), Speed: o.Speed, Seed: o.Seed, MaxProvisioningRetries: 5,
+	}
+}
+
+// endpoint is IRONIC_ENDPOINT of the operator.
+func (s *stage) endpoint() string {
+	if s.opt.Via == ViaGateway {
+		return s.app.GatewayURL()
+	}
+	return s.url
+}
+
 func (s *stage) rule(c *fakebmo.Client) (fakebmo.Capacity, error) {
-	switch s.opt.Policy {
-	case PolicyBMO:
+	switch {
+	case s.opt.Policy == PolicyBMO:
 		return fakebmo.BuiltIn(c, s.opt.Limit), nil
-	case PolicyProposal:
+	case s.opt.Policy == PolicyProposal:
 		return fakebmo.Proposal(c, s.opt.Limit), nil
+	case s.opt.Via == ViaGateway:
+		return fakebmo.BuiltIn(c, farAbove), nil
 	}
 	asker, err := api.NewClient(s.app.URL())
 	if err != nil {
@@ -115,6 +131,14 @@ func (s *stage) rule(c *fakebmo.Client) (fakebmo.Capacity, error) {
 	}
 	s.idle = append(s.idle, asker.CloseIdleConnections)
 	return fakebmo.Throttle(asker), nil
+}
+
+// asks is how often the rule was asked: a gateway is by the PUTs that start work.
+func (s *stage) asks() int {
+	if s.opt.Via == ViaGateway {
+		return int(s.app.GatewayStats().Gated)
+	}
+	return s.bmo.Counts().Asks
 }
 
 // ready waits until the throttle has looked round after its start and gives
@@ -148,14 +172,20 @@ func (s *stage) begin() {
 
 // look takes a sample.
 func (s *stage) look() sample {
-	out := sample{hosts: s.bmo.Hosts(), work: make([]time.Duration, len(s.fleet))}
+	out := sampleOf(s.ironic, s.fleet, s.bmo)
 	if s.app != nil {
 		view := s.app.Status().Slots
 		out.slots = &view
 	}
-	s.ironic.With(func(now time.Time, w *fakeironic.World) {
+	return out
+}
+
+// sampleOf is all of a sample but the slots.
+func sampleOf(ironic *fakeironic.Server, fleet []host, bmo *fakebmo.Operator) sample {
+	out := sample{hosts: bmo.Hosts(), work: make([]time.Duration, len(fleet))}
+	ironic.With(func(now time.Time, w *fakeironic.World) {
 		out.at, out.truth, out.states = now, w.Truth(now), w.States(now)
-		for i, h := range s.fleet {
+		for i, h := range fleet {
 			life, _ := w.History(now, h.uuid)
 			out.work[i] = life.WorkTime
 		}

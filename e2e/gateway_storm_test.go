@@ -1,0 +1,189 @@
+//go:build e2e
+
+package e2e
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"testing"
+	"time"
+
+	"github.com/ironic-throttle/ironic-throttle/internal/fakebmo"
+	"github.com/ironic-throttle/ironic-throttle/internal/fakeironic"
+	"github.com/ironic-throttle/ironic-throttle/pkg/api"
+	"github.com/ironic-throttle/ironic-throttle/pkg/ironic"
+)
+
+// The storms here need no real Ironic, which could not hold so many hosts. They are
+// here for their size: the tests of internal/demo play smaller ones.
+const manyHosts, manyLimit, manyWorkers = 200, 10, 32
+
+// TestGatewayStorm200: an operator that knows nothing of the throttle, through real
+// HTTP. At this speed its workers keep up with hosts that ask every three seconds
+// well enough, also on a machine that has other things to do.
+func TestGatewayStorm200(t *testing.T) {
+	var out, progress bytes.Buffer
+	cmd := exec.CommandContext(t.Context(), binary, "demo", "--via", "gateway", "--speed", "90", "-o", "json",
+		"--hosts", fmt.Sprint(manyHosts), "--limit", fmt.Sprint(manyLimit), "--workers", fmt.Sprint(manyWorkers))
+	cmd.Stdout, cmd.Stderr = &out, &progress
+	if err := cmd.Run(); err != nil {
+		t.Errorf("%v\n%s", err, &progress)
+	}
+	var sum struct {
+		PeakWorking, Provisioned, Asks, IronicRequests int
+		OverLimitSeconds, SlotUse                      float64
+	}
+	if err := json.Unmarshal(out.Bytes(), &sum); err != nil {
+		t.Fatalf("%v: %s", err, &out)
+	}
+	if sum.PeakWorking > manyLimit || sum.OverLimitSeconds != 0 || sum.Provisioned != manyHosts || sum.SlotUse < 0.985 {
+		t.Errorf("%s", &out)
+	}
+	t.Logf("%s", &out)
+}
+
+// TestGatewayStorm200_killed: kill -9 at random, five times STARTUP_SETTLE after a
+// start in the mean, and a start at the same address, where the operator looks for
+// it. The limit holds and every host gets there.
+func TestGatewayStorm200_killed(t *testing.T) {
+	const settle = 3 * time.Second
+	world, server := manyNodes(t, 300)
+	bmo, gateway := manyHostsOf(t, 300)
+	environment := settings(server.URL,
+		fmt.Sprintf("MAX_CONCURRENT_PROVISIONING_HOSTS=%d", manyLimit), "IRONIC_THROTTLE_GATEWAY_LISTEN_ADDRESS="+gateway,
+		"IRONIC_THROTTLE_STARTUP_SETTLE="+settle.String(), "IRONIC_THROTTLE_LINGER="+settle.String())
+	life := serveThrottle(t, environment)
+	ctx, end := context.WithCancel(t.Context())
+	over := make(chan struct{})
+	go func() {
+		defer close(over)
+		if err := bmo.Run(ctx); err != nil {
+			t.Error(err)
+		}
+	}()
+	defer func() { end(); <-over }()
+
+	draw := rand.New(rand.NewPCG(1, 15))
+	kills := 0
+	for !provisioned(t, bmo, time.Duration(draw.ExpFloat64()*float64(5*settle))) {
+		life.kill()
+		kills++
+		life = serveThrottle(t, environment)
+	}
+	truth := world.Truth()
+	if truth.PeakWorking > manyLimit || truth.OverLimit != 0 {
+		t.Errorf("%d hosts worked at once, limit %d; above it for %s", truth.PeakWorking, manyLimit, truth.OverLimit)
+	}
+	if kills < 5 {
+		t.Errorf("%d kills: this proves nothing", kills)
+	}
+	life.awaitStatus("the end of all slots", func(st api.Status) bool { return st.View.Settled && st.Slots.Total.Occupied == 0 })
+	t.Logf("%d kills, peak %d, %d works, %d requests", kills, truth.PeakWorking, truth.Started, truth.Requests.All)
+}
+
+// manyNodes is an Ironic of nodes that nobody has used yet. It takes its time for
+// a PUT, before and after the host begins to work, and carries out what has come
+// in also when the sender is gone.
+func manyNodes(t *testing.T, speed float64) (*fakeironic.Server, *httptest.Server) {
+	t.Helper()
+	o := fakeironic.DefaultOptions()
+	o.Speed, o.Limit, o.Fleet.Nodes, o.Fleet.Start, o.API.MaxMinor = speed, manyLimit, manyHosts, ironic.Enroll, 96
+	world, err := fakeironic.NewWorld(o, time.Now())
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := fakeironic.NewServer(world, time.Now)
+	for _, slow := range []fakeironic.Trouble{fakeironic.Slow, fakeironic.SlowAfter} {
+		if _, err := s.AddFault(fakeironic.Fault{Trouble: slow, Requests: "put", Delay: 200 * time.Millisecond}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, err := io.ReadAll(r.Body)
+		if err != nil {
+			return // it never came in
+		}
+		in := r.Clone(context.WithoutCancel(r.Context()))
+		in.Body = io.NopCloser(bytes.NewReader(body))
+		s.ServeHTTP(w, in)
+	}))
+	t.Cleanup(server.Close)
+	return s, server
+}
+
+// manyHostsOf is an operator for them, and where it looks for the gateway.
+func manyHostsOf(t *testing.T, speed float64) (*fakebmo.Operator, string) {
+	t.Helper()
+	address := fixedAddress(t)
+	transport := &http.Transport{MaxIdleConnsPerHost: manyWorkers}
+	t.Cleanup(transport.CloseIdleConnections)
+	client, err := fakebmo.NewClient("http://"+address, transport)
+	if err != nil {
+		t.Fatal(err)
+	}
+	hosts := make([]fakebmo.Host, manyHosts)
+	for i := range hosts {
+		hosts[i] = fakebmo.Host{Namespace: "ns-01", Name: fmt.Sprintf("host-%05d", i+1), Provision: true}
+	}
+	const farAbove = 100_000 // PROVISIONING_LIMIT
+	bmo, err := fakebmo.New(fakebmo.Options{
+		Hosts: hosts, Workers: manyWorkers, Ironic: client, Capacity: fakebmo.BuiltIn(client, farAbove),
+		Timings: fakebmo.DefaultTimings(), Speed: speed, Seed: 1, MaxProvisioningRetries: 5,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return bmo, address
+}
+
+// fixedAddress is one that a throttle can come back to: no port that the system
+// gives to a connection while nobody listens there.
+func fixedAddress(t *testing.T) string {
+	t.Helper()
+	for range 100 {
+		address := fmt.Sprintf("127.0.0.1:%d", 20000+(os.Getpid()+rand.IntN(10000))%10000)
+		if l, err := net.Listen("tcp", address); err == nil {
+			if err := l.Close(); err != nil {
+				t.Fatal(err)
+			}
+			return address
+		}
+	}
+	t.Fatal("no free port")
+	return ""
+}
+
+// provisioned waits until all hosts are, but no longer than that.
+func provisioned(t *testing.T, bmo *fakebmo.Operator, wait time.Duration) bool {
+	t.Helper()
+	tick, enough := time.NewTicker(50*time.Millisecond), time.NewTimer(wait)
+	defer tick.Stop()
+	defer enough.Stop()
+	for {
+		left := 0
+		for _, h := range bmo.Hosts() {
+			if h.State != api.BMHProvisioned {
+				left++
+			}
+		}
+		if left == 0 {
+			return true
+		}
+		select {
+		case <-tick.C:
+		case <-enough.C:
+			return false
+		case <-t.Context().Done():
+			t.Fatal("no end")
+		}
+	}
+}
