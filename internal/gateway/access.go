@@ -6,6 +6,7 @@ import (
 	"io"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -79,43 +80,56 @@ func (g *Gateway) admit(ctx context.Context, w http.ResponseWriter, r *http.Requ
 	if g.access.has(time.Now(), who) {
 		return true
 	}
-	vacate, err := enter(ctx, g.room.whole)
+	answer, err := g.knock(ctx, r, ident)
 	if err != nil {
 		g.gateFailed(ctx, w, r, err)
 		return false
 	}
-	defer vacate()
-	resp, err := g.tryAccess(ctx, r, ident)
-	if err != nil {
-		g.gateFailed(ctx, w, r, err)
-		return false
-	}
-	defer func() { _ = resp.Body.Close() }()
-	if letsIn(resp.StatusCode) {
+	if letsIn(answer.status) {
 		g.access.accept(time.Now(), who)
 		return true
 	}
-	for name, values := range resp.Header {
+	for name, values := range answer.header {
 		w.Header()[name] = values
 	}
 	for _, name := range []string{"Connection", "Keep-Alive", "Transfer-Encoding"} {
 		w.Header().Del(name)
 	}
-	w.WriteHeader(resp.StatusCode)
-	_, _ = io.Copy(w, io.LimitReader(resp.Body, maxForm))
+	// The client may send its body, or not.
+	_ = http.NewResponseController(w).EnableFullDuplex()
+	w.WriteHeader(answer.status)
+	_, _ = w.Write(answer.body)
 	return false
 }
 
-// tryAccess asks for the node with the client's own credentials.
-func (g *Gateway) tryAccess(ctx context.Context, r *http.Request, ident string) (*http.Response, error) {
+// wholeAnswer is one of Ironic that was read to its end.
+type wholeAnswer struct {
+	status int
+	header http.Header
+	body   []byte
+}
+
+// knock asks for the node with the client's own credentials.
+func (g *Gateway) knock(ctx context.Context, r *http.Request, ident string) (wholeAnswer, error) {
+	vacate, err := enter(ctx, g.room.whole)
+	if err != nil {
+		return wholeAnswer{}, err
+	}
+	defer vacate()
 	ask, err := http.NewRequestWithContext(ctx, http.MethodGet, g.base.JoinPath("v1/nodes", url.PathEscape(ident)).String()+"?fields=uuid", nil)
 	if err != nil {
-		return nil, err
+		return wholeAnswer{}, err
 	}
-	for _, name := range append(credentialHeaders, "X-OpenStack-Ironic-API-Version", "OpenStack-API-Version", "Accept") {
+	for _, name := range slices.Concat(credentialHeaders, []string{"X-OpenStack-Ironic-API-Version", "OpenStack-API-Version", "Accept"}) {
 		for _, v := range r.Header.Values(name) {
 			ask.Header.Add(name, v)
 		}
 	}
-	return g.upstream.RoundTrip(ask)
+	resp, err := g.upstream.RoundTrip(ask)
+	if err != nil {
+		return wholeAnswer{}, err
+	}
+	defer func() { _ = resp.Body.Close() }()
+	body, err := io.ReadAll(io.LimitReader(resp.Body, maxForm))
+	return wholeAnswer{resp.StatusCode, resp.Header, body}, err
 }

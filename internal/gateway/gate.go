@@ -16,7 +16,9 @@ func (g *Gateway) gate(w http.ResponseWriter, r *http.Request, to route) {
 	due := time.Now().Add(g.patience)
 	ctx, cancel := context.WithDeadline(r.Context(), due)
 	defer cancel()
-	if !g.admit(ctx, w, r, to.ident) {
+	// A body that takes room is not read for somebody whom Ironic does not let in.
+	small := r.ContentLength >= 0 && r.ContentLength <= spoolTiny
+	if !small && !g.admit(ctx, w, r, to.ident) {
 		return
 	}
 	if g.observe && r.ContentLength > g.spool.maxBody {
@@ -35,16 +37,22 @@ func (g *Gateway) gate(w http.ResponseWriter, r *http.Request, to route) {
 		return
 	}
 	out := outgoing{w: w, r: r, body: body}
-	if asked.free && asked.target != ironic.TargetUnhold {
+	switch {
+	case asked.free && asked.target != ironic.TargetUnhold:
 		g.count.free.Add(1)
 		g.forward(out, nil)
 		return
-	}
-	g.count.gated.Add(1)
-	if ctx.Err() != nil {
+	case asked.free: // never refused, so it may take its time
+		ctx, cancel = context.WithTimeout(r.Context(), g.patience)
+		defer cancel()
+	case ctx.Err() != nil:
 		g.tooLate(w, r)
 		return
 	}
+	if small && !g.admit(ctx, w, r, to.ident) {
+		return
+	}
+	g.count.gated.Add(1)
 	leave, ok := g.decide(ctx, out, to.ident, asked.target)
 	if !ok {
 		return
@@ -202,7 +210,7 @@ func (g *Gateway) forward(out outgoing, f *flight) {
 		r.GetBody = out.body.open
 		r.Body, _ = out.body.open()
 	}
-	g.proxy.ServeHTTP(plain(out.w), r)
+	g.proxy.ServeHTTP(plainly(out.w), r)
 }
 
 // surprised counts a node that was not in Ironic a moment ago and whose PUT was

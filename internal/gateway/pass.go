@@ -55,7 +55,7 @@ func (g *Gateway) pass(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	defer vacate()
-	g.proxy.ServeHTTP(plain(w), r)
+	g.proxy.ServeHTTP(plainly(w), r)
 }
 
 // inhale reads a small body before anything is asked of Ironic for it. If it does

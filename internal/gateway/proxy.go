@@ -108,12 +108,29 @@ func (g *Gateway) away(w http.ResponseWriter, r *http.Request, status int, what 
 	writeFault(w, status, server, what+": "+err.Error())
 }
 
-// plain keeps net/http from adding to an answer of Ironic what it does not have.
-func plain(w http.ResponseWriter) http.ResponseWriter {
+// plainly is w for an answer of Ironic: net/http adds nothing to it that Ironic does
+// not have.
+func plainly(w http.ResponseWriter) http.ResponseWriter {
 	h := w.Header()
 	h["Content-Type"], h["Date"] = nil, nil
-	return w
+	return &steady{ResponseWriter: w, wire: http.NewResponseController(w)}
 }
+
+// steady cuts off a client that takes nothing of its answer for a while: it keeps
+// others from Ironic (GW-13).
+type steady struct {
+	http.ResponseWriter
+	wire *http.ResponseController
+}
+
+// Write implements http.ResponseWriter.
+func (s *steady) Write(p []byte) (int, error) {
+	_ = s.wire.SetWriteDeadline(time.Now().Add(graceTimeout))
+	return s.ResponseWriter.Write(p)
+}
+
+// Unwrap is for http.ResponseController.
+func (s *steady) Unwrap() http.ResponseWriter { return s.ResponseWriter }
 
 // buffers are used again for one answer after the other. The zero value is ready.
 type buffers struct{ pool sync.Pool }
