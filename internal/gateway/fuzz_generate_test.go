@@ -187,17 +187,6 @@ func TestGW7_NothingNearAProvisioningRequestGoesRoundTheGate(t *testing.T) {
 	})
 }
 
-// FuzzNear is the same, led by what code is reached.
-func FuzzNear(f *testing.F) {
-	w := newPassage(f)
-	f.Fuzz(rapid.MakeFuzz(func(t *rapid.T) {
-		raw := near.Draw(t, "request")
-		if err := law(w.send(raw), raw); err != nil {
-			t.Fatalf("%q:\n%v", raw, err)
-		}
-	}))
-}
-
 // FuzzConnection gives the gate whatever a client may write.
 func FuzzConnection(f *testing.F) {
 	for _, s := range spellings(f) {

@@ -52,6 +52,7 @@ var ordinary = map[string][]string{
 	"POST": {
 		"/v1/nodes", "/v1/nodes/<n>/vifs", "/v1/nodes/<n>/vendor_passthru?method=provision", "/v1/nodes/<u>/vendor_passthru/provision", "/v1/ports",
 		"/v1/portgroups", "/v1/chassis", "/v1/volume/targets", "/v1/allocations", "/v1/deploy_templates", "/v1/runbooks", "/v1/events", "/v1/heartbeat/<u>",
+		"/v1/nodes/<n>/states/provision", // 405 as well
 		"/v1/drivers/redfish/vendor_passthru?method=states", "/v1/nodes/<n>/allocation", "/v1/inspection_rules", "/v1/continue_inspection?node_uuid=<u>",
 	},
 	"PATCH": {
@@ -184,6 +185,7 @@ func TestGW7_WhatCannotBeToldIsObscure(t *testing.T) {
 		{"a suffix", wireText("PUT", "/v1/nodes/a/states/provision.xml", put)},
 		{"the case of letters", wireText("PUT", "/v1/nodes/a/States/Provision", put)},
 		{"another method for it, with a form", wireText("POST", "/v1/nodes/a/states/provision", "_method=put", "Content-Type: application/x-www-form-urlencoded")},
+		{"the same, in a body of no type", wireText("POST", "/v1/nodes/a/states/provision/active", "_method=put", "Content-Type:")},
 		{"an unknown method for it", wireText("FOO", "/v1/nodes/a/states/provision", put)},
 		{"a method in the query", wireText("GET", "/v1/nodes/a/states/provision/active?_method=put", "")},
 		{"the same, encoded", wireText("HEAD", "/v1/nodes/a/states/provision/active?%5Fmetho%64=put", "")},

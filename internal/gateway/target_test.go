@@ -139,6 +139,10 @@ func TestGW3_LawsOfJudging(t *testing.T) {
 		if got.free && slices.Contains(c.targets, "unhold") != (got.target == "unhold") {
 			t.Errorf("%+v: an unhold is missed or made up: %+v", c, got)
 		}
+		// An unhold is never refused, so nothing else may look like one.
+		if got.target == "unhold" && !got.free {
+			t.Errorf("%+v is judged as an unhold", c)
+		}
 	})
 }
 
