@@ -181,7 +181,7 @@ func TestGW7_NothingNearAProvisioningRequestGoesRoundTheGate(t *testing.T) {
 	w := newPassage(t)
 	rapid.Check(t, func(t *rapid.T) {
 		raw := near.Draw(t, "request")
-		if err := law(w.send(raw), raw); err != nil {
+		if err := w.law(w.send(raw), raw); err != nil {
 			t.Fatalf("%q:\n%v", raw, err)
 		}
 	})
@@ -200,7 +200,7 @@ func FuzzConnection(f *testing.F) {
 		if len(raw) > 32<<10 {
 			return
 		}
-		if err := law(w.send(raw), raw); err != nil {
+		if err := w.law(w.send(raw), raw); err != nil {
 			t.Fatalf("%q:\n%v", raw, err)
 		}
 	})

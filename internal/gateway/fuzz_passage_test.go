@@ -25,6 +25,7 @@ type passage struct {
 	gate   *Gateway
 	server *http.Server
 	accept chan net.Conn
+	prefix string
 }
 
 // passed is one request that came through.
@@ -37,8 +38,14 @@ type passed struct {
 
 func newPassage(tb testing.TB) *passage {
 	tb.Helper()
-	w := &passage{accept: make(chan net.Conn)}
-	base := &url.URL{Scheme: "http", Host: "ironic.example:6385"}
+	return newPassageTo(tb, "")
+}
+
+// newPassageTo leads to an Ironic that is not at the root of its web server.
+func newPassageTo(tb testing.TB, prefix string) *passage {
+	tb.Helper()
+	w := &passage{accept: make(chan net.Conn), prefix: prefix}
+	base := &url.URL{Scheme: "http", Host: "ironic.example:6385", Path: prefix}
 	transport := &http.Transport{DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
 		return ctx.Value(recorderKey{}).(*recorder), nil
 	}}

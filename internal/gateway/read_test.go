@@ -137,6 +137,9 @@ var provisionings = []struct{ path, body string }{
 func TestGW2_OrdinaryProvisioningIsGated(t *testing.T) {
 	w := newPassage(t)
 	for i, name := range names {
+		if strings.HasSuffix(name, ".json") {
+			continue // Ironic finds it by its UUID only
+		}
 		method := []string{"PUT", "put", "Put"}[i%3] // pecan folds it
 		for j, target := range verbs[:len(verbs)-1] {
 			free := slices.Contains(harmless, target)
