@@ -132,6 +132,8 @@ var provisionings = []struct{ path, body string }{
 	{"/v1/nodes/<n>/states/provision?target=<t>", ""},
 	{"/v1/nodes/<n>/states/provision/<t>", ""},
 	{"/nodes/<n>/states/provision", `{"target":"<t>"}`},
+	{"/v1/nodes/<n>/states/provision.json", `{"target":"<t>"}`},
+	{"/v1/nodes/<n>/states/provision/<t>.json/", ""},
 }
 
 func TestGW2_OrdinaryProvisioningIsGated(t *testing.T) {
@@ -181,6 +183,8 @@ func TestGW7_WhatCannotBeToldIsObscure(t *testing.T) {
 		{"the node in the body", wireText("PUT", "/v1/nodes/states/provision", `{"node_ident":"a","target":"active"}`)},
 		{"the node in the query", wireText("PUT", "/v1/nodes/states/provision?node_ident=a", put)},
 		{"dots", wireText("PUT", "/v1/nodes/b/../a/states/provision", put)},
+		{"dots for a node", wireText("PUT", "/v1/nodes/../states/provision", put)},
+		{"a dot for a drive", wireText("PUT", "/v1/nodes/a/states/provision/abort/.", "")},
 		{"a dot", wireText("PUT", "/v1/nodes/a/./states/provision", put)},
 		{"more arguments than anybody sends", wireText("PUT", "/v1/nodes/a/states/provision/active/x/y", "")},
 		{"a node that Ironic cannot name", wireText("PUT", "/v1/nodes/a;b/states/provision", put)},
