@@ -32,6 +32,9 @@ func Run(ctx context.Context, o Options, out Output) (Summary, error) {
 	if err := o.Validate(); err != nil {
 		return Summary{}, err
 	}
+	if o.Speed == 0 {
+		o.Speed = usualSpeed(o.Via)
+	}
 	s, err := newStage(ctx, o)
 	if err != nil {
 		return Summary{}, errors.Join(err, s.close())

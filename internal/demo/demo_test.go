@@ -184,19 +184,27 @@ func TestCeiling(t *testing.T) {
 	}
 }
 
-// TestInterruptedEarly: nothing was played, so there is no summary.
+// TestInterruptedEarly: nothing was played, so there is no summary. Until then the
+// usual speed was told.
 func TestInterruptedEarly(t *testing.T) {
 	t.Parallel()
-	ctx, cancel := context.WithCancel(t.Context())
-	defer cancel()
-	progress := screen{seen: func(text string) {
-		if strings.Contains(text, "throttle: ") {
-			cancel()
+	for via, plays := range map[Via]string{ViaCheck: "one second plays 3m0s", ViaGateway: "one second plays 1m30s"} {
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		progress := screen{seen: func(text string) {
+			if strings.Contains(text, "throttle: ") {
+				cancel()
+			}
+		}}
+		o := DefaultOptions()
+		o.Via, o.Speed = via, 0
+		var out screen
+		_, err := Run(ctx, o, Output{Stdout: &out, Stderr: &progress})
+		if err == nil || !strings.Contains(err.Error(), "interrupted") || out.String() != "" {
+			t.Errorf("%v, printed %q", err, out.String())
 		}
-	}}
-	var out screen
-	_, err := Run(ctx, DefaultOptions(), Output{Stdout: &out, Stderr: &progress})
-	if err == nil || !strings.Contains(err.Error(), "interrupted") || out.String() != "" {
-		t.Errorf("%v, printed %q", err, out.String())
+		if !strings.Contains(progress.String(), plays) {
+			t.Errorf("%q is not in\n%s", plays, progress.String())
+		}
 	}
 }

@@ -28,7 +28,8 @@ func TestValidate(t *testing.T) {
 		{"--hosts 3 --tenants 4", "--tenants 4: must be 1 to 3"},
 		{"--failing 1.1", "--failing 1.1: must be 0 to 1"},
 		{"--failing NaN", "--failing NaN: must be 0 to 1"},
-		{"--speed 0", "--speed 0: must be 1 to 300"},
+		{"--speed 0", ""},
+		{"--speed 0.5", "--speed 0.5: must be 1 to 300, or 0 for the usual one"},
 		{"--speed NaN", "--speed NaN: must be 1 to 300"},
 		{"--duration -1s", "--duration -1s: must not be negative"},
 		{"--via gateway", ""},
@@ -61,7 +62,7 @@ func TestValidate(t *testing.T) {
 func TestValidateNamesEveryFault(t *testing.T) {
 	o := Options{}
 	err := o.Validate()
-	for _, flag := range []string{"hosts", "limit", "workers", "tenants", "speed", "via", "policy"} {
+	for _, flag := range []string{"hosts", "limit", "workers", "tenants", "via", "policy"} {
 		if err == nil || !strings.Contains(err.Error(), "--"+flag+" ") {
 			t.Errorf("--%s is not named: %v", flag, err)
 		}
