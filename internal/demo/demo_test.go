@@ -189,22 +189,24 @@ func TestCeiling(t *testing.T) {
 func TestInterruptedEarly(t *testing.T) {
 	t.Parallel()
 	for via, plays := range map[Via]string{ViaCheck: "one second plays 3m0s", ViaGateway: "one second plays 1m30s"} {
-		ctx, cancel := context.WithCancel(t.Context())
-		defer cancel()
-		progress := screen{seen: func(text string) {
-			if strings.Contains(text, "throttle: ") {
-				cancel()
+		t.Run(string(via), func(t *testing.T) {
+			ctx, cancel := context.WithCancel(t.Context())
+			defer cancel()
+			progress := screen{seen: func(text string) {
+				if strings.Contains(text, "throttle: ") {
+					cancel()
+				}
+			}}
+			o := DefaultOptions()
+			o.Via, o.Speed = via, 0
+			var out screen
+			_, err := Run(ctx, o, Output{Stdout: &out, Stderr: &progress})
+			if err == nil || !strings.Contains(err.Error(), "interrupted") || out.String() != "" {
+				t.Errorf("%v, printed %q", err, out.String())
 			}
-		}}
-		o := DefaultOptions()
-		o.Via, o.Speed = via, 0
-		var out screen
-		_, err := Run(ctx, o, Output{Stdout: &out, Stderr: &progress})
-		if err == nil || !strings.Contains(err.Error(), "interrupted") || out.String() != "" {
-			t.Errorf("%v, printed %q", err, out.String())
-		}
-		if !strings.Contains(progress.String(), plays) {
-			t.Errorf("%q is not in\n%s", plays, progress.String())
-		}
+			if !strings.Contains(progress.String(), plays) {
+				t.Errorf("%q is not in\n%s", plays, progress.String())
+			}
+		})
 	}
 }
