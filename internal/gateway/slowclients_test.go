@@ -39,36 +39,42 @@ func TestGW13_OddAnswersUseUpNoRoom(t *testing.T) {
 		"no HTTP":               "what?\r\n\r\n",
 		"nothing":               "",
 	} {
-		odd := func(fake http.Handler) http.Handler {
-			return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-				if r.Method == http.MethodGet && r.URL.Path != "/v1/odd" {
-					fake.ServeHTTP(w, r)
-					return
-				}
-				cutWith(w, r, text)
-			})
-		}
-		playWired(t, options{limit: 1, nodes: 1}, odd, func(w *wired) {
-			w.gate.access.accept(time.Now(), credentials{})
-			for range 3 {
-				for _, ask := range []string{
-					getText("/v1/odd"), w.putText(0, ironic.TargetAbort), w.putText(0, ironic.TargetActive),
-					requestText(http.MethodPatch, "/v1/nodes/x", 2, "[]"),
-					requestText(http.MethodPost, "/v1/nodes", -1, "2\r\n[]\r\n0\r\n\r\n", "Transfer-Encoding: chunked"),
-				} {
-					c := w.call(ask)
-					if resp, body, err := c.answer(http.MethodGet); err == nil && resp.StatusCode < 500 {
-						t.Errorf("%s: %.20q: %s %q for a whole answer", name, ask, resp.Status, body)
-					}
-					_ = c.Close()
-				}
+		t.Run(name, func(t *testing.T) { playOdd(t, text) })
+	}
+}
+
+// playOdd asks for what is answered with text, in every way, and wants nothing left.
+func playOdd(t *testing.T, text string) {
+	t.Helper()
+	odd := func(fake http.Handler) http.Handler {
+		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if r.Method == http.MethodGet && r.URL.Path != "/v1/odd" {
+				fake.ServeHTTP(w, r)
+				return
 			}
-			synctest.Wait()
-			w.roomIsFree()
-			w.occupied(1) // nobody knows what became of it
-			w.ask(getText("/v1/nodes"), http.StatusOK, 0)
+			cutWith(w, r, text)
 		})
 	}
+	playWired(t, options{limit: 1, nodes: 1}, odd, func(w *wired) {
+		w.gate.access.accept(time.Now(), credentials{})
+		for range 3 {
+			for _, ask := range []string{
+				getText("/v1/odd"), w.putText(0, ironic.TargetAbort), w.putText(0, ironic.TargetActive),
+				requestText(http.MethodPatch, "/v1/nodes/x", 2, "[]"),
+				requestText(http.MethodPost, "/v1/nodes", -1, "2\r\n[]\r\n0\r\n\r\n", "Transfer-Encoding: chunked"),
+			} {
+				c := w.call(ask)
+				if resp, body, err := c.answer(http.MethodGet); err == nil && resp.StatusCode < 500 {
+					w.Errorf("%.20q: %s %q for a whole answer", ask, resp.Status, body)
+				}
+				_ = c.Close()
+			}
+		}
+		synctest.Wait()
+		w.roomIsFree()
+		w.occupied(1) // nobody knows what became of it
+		w.ask(getText("/v1/nodes"), http.StatusOK, 0)
+	})
 }
 
 // Credentials of the tests below: the second are not accepted.

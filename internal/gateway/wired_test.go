@@ -8,7 +8,6 @@ import (
 	"net"
 	"net/http"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/ironic-throttle/ironic-throttle/pkg/ironic"
@@ -65,7 +64,7 @@ func (w *wired) begin(change behind) (over func()) {
 		stop()
 		for range w.ended {
 		}
-		synctest.Wait()
+		<-time.After(upstreamIdle + time.Second)
 		if n := w.back.open.Load(); n != 0 {
 			w.Errorf("%d connections to Ironic are left open", n)
 		}
@@ -145,7 +144,9 @@ func (w *wired) ask(text string, status int, within time.Duration) *http.Respons
 func requestText(method, path string, length int, body string, fields ...string) string {
 	head := fmt.Sprintf("%s %s HTTP/1.1\r\nHost: h\r\n%s: 1.81\r\n", method, path, version)
 	for _, f := range fields {
-		head += f + "\r\n"
+		if f != "" {
+			head += f + "\r\n"
+		}
 	}
 	if length >= 0 {
 		head += fmt.Sprintf("Content-Type: application/json\r\nContent-Length: %d\r\n", length)

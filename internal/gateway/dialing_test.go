@@ -1,0 +1,93 @@
+package gateway
+
+import (
+	"context"
+	"net/http"
+	"syscall"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/ironic-throttle/ironic-throttle/internal/fakeironic"
+	"github.com/ironic-throttle/ironic-throttle/pkg/ironic"
+)
+
+// dialSlowly makes connections to Ironic take a while: a handshake on a bad line.
+func (w *wired) dialSlowly(d time.Duration) {
+	w.back.dialing = func(context.Context) error {
+		<-time.After(d)
+		return nil
+	}
+}
+
+// notSent wants nothing left of a PUT a good while later, and the node free to be
+// asked for again.
+func (w *wired) notSent() {
+	w.Helper()
+	<-time.After(time.Minute)
+	w.poll()
+	if w.state(0) != ironic.Available {
+		w.Errorf("it was sent: the node is %s", w.state(0))
+	}
+	if slots := w.controller.Status(time.Now()).Slots.Total; slots.Occupied != 0 || slots.Waiting != 0 {
+		w.Errorf("left of it: %+v", slots)
+	}
+	w.roomIsFree()
+	w.back.dialing, w.back.wrap = nil, nil
+	w.ask(w.putText(0, ironic.TargetActive), http.StatusAccepted, 0)
+	w.occupied(1)
+}
+
+func TestGW3_WhoGoesWhileIronicIsDialedIsNotSent(t *testing.T) {
+	playWired(t, options{limit: 1, nodes: 1}, nil, func(w *wired) {
+		w.gate.access.accept(time.Now(), credentials{})
+		w.dialSlowly(5 * time.Second)
+		c := w.call(w.putText(0, ironic.TargetActive))
+		<-time.After(time.Second)
+		w.occupied(1) // it has its yes
+		_ = c.Close()
+		synctest.Wait()
+		w.occupied(0)
+		w.notSent()
+	})
+}
+
+func TestGW3_WhoGoesWhileIronicHasNoRoomIsNotSent(t *testing.T) {
+	playWired(t, options{limit: 1, nodes: 1}, nil, func(w *wired) {
+		w.gate.access.accept(time.Now(), credentials{})
+		restore := w.fault(fakeironic.Fault{Trouble: fakeironic.Slow, Delay: 10 * time.Second, Path: "/v1/drivers"})
+		for range upstreamConns {
+			w.call(getText("/v1/drivers"))
+		}
+		synctest.Wait()
+		c := w.call(w.putText(0, ironic.TargetActive))
+		<-time.After(time.Second)
+		w.occupied(1)
+		_ = c.Close()
+		synctest.Wait()
+		w.occupied(0)
+		restore()
+		w.notSent()
+	})
+}
+
+func TestGW3_WhatTakesTooLongToDialIsNotSent(t *testing.T) {
+	playWired(t, options{limit: 1, nodes: 1}, nil, func(w *wired) {
+		w.gate.access.accept(time.Now(), credentials{})
+		w.dialSlowly(maxAge + time.Second)
+		refused := w.ask(w.putText(0, ironic.TargetActive), http.StatusConflict, maxAge)
+		if got := refused.Header.Get(reasonHeader); got != "starting" {
+			w.Errorf("refused for %q", got)
+		}
+		w.notSent()
+	})
+}
+
+func TestGW9_WhatCannotBeDialedIsNotSent(t *testing.T) {
+	playWired(t, options{limit: 1, nodes: 1}, nil, func(w *wired) {
+		w.gate.access.accept(time.Now(), credentials{})
+		w.back.dialing = func(context.Context) error { return syscall.ECONNREFUSED }
+		w.ask(w.putText(0, ironic.TargetActive), http.StatusBadGateway, 0)
+		w.notSent()
+	})
+}

@@ -1,0 +1,89 @@
+package gateway
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/ironic-throttle/ironic-throttle/internal/fakeironic"
+	"github.com/ironic-throttle/ironic-throttle/pkg/ironic"
+)
+
+// free are the targets that are never refused, each with a state that it is for.
+var free = map[ironic.Target]ironic.State{
+	ironic.TargetAbort: ironic.CleanWait, ironic.TargetManage: ironic.Available, ironic.TargetAdopt: ironic.Manageable,
+}
+
+func TestGW3_AFreeTargetIsNotRefusedForBeingSlow(t *testing.T) {
+	for target, state := range free {
+		playWired(t, options{limit: 1, nodes: 2, state: state}, nil, func(w *wired) {
+			text := w.putText(0, target)
+			head, body, _ := strings.Cut(text, "\r\n\r\n")
+			c := w.call(head + "\r\n\r\n" + body[:3])
+			<-time.After(maxAge + 2*time.Second)
+			c.write(body[3:])
+			c.notOurs(string(target))
+		})
+	}
+}
+
+// notOurs wants an answer that Ironic gave.
+func (c *caller) notOurs(what string) {
+	c.t.Helper()
+	resp, body, err := c.answer(http.MethodPut)
+	if err != nil {
+		c.t.Errorf("%s: %v", what, err)
+	} else if strings.Contains(body, "ironic-throttle") || resp.Header.Get(reasonHeader) != "" {
+		c.t.Errorf("%s: %s %s", what, resp.Status, body)
+	}
+}
+
+// Where everything to Ironic is slow, it waits for its turn.
+func TestGW3_AFreeTargetIsNotRefusedForWantOfRoom(t *testing.T) {
+	for target, state := range free {
+		playWired(t, options{limit: 1, nodes: 2, state: state}, nil, func(w *wired) {
+			w.gate.access.accept(time.Now(), credentials{})
+			w.fault(fakeironic.Fault{Trouble: fakeironic.Slow, Delay: maxAge + 10*time.Second, Path: "/v1/drivers"})
+			for range upstreamConns {
+				w.call(getText("/v1/drivers"))
+			}
+			synctest.Wait()
+			begin := time.Now()
+			w.call(w.putText(0, target)).notOurs(string(target))
+			if time.Since(begin) < maxAge {
+				t.Error("there was room: nothing is shown")
+			}
+		})
+	}
+}
+
+// A host that holds a slot goes on, whatever the throttle itself can see of its node.
+func TestGW3_AHeldSlotNeedsNoLook(t *testing.T) {
+	for name, trouble := range map[string]fakeironic.Fault{
+		"its own credentials are wrong": {Trouble: fakeironic.Status, Code: 401, Requests: "node"},
+		"the look takes too long":       {Trouble: fakeironic.Slow, Delay: lookTimeout + time.Second, Requests: "node"},
+		"the look breaks":               {Trouble: fakeironic.Refuse, Requests: "node"},
+		"the answer is torn":            {Trouble: fakeironic.Torn, Requests: "node"},
+	} {
+		for _, known := range []bool{false, true} {
+			t.Run(name, func(t *testing.T) {
+				play(t, options{limit: 2, nodes: 2, state: ironic.DeployWait}, func(s *stage) {
+					idle := s.create("metal3~idle", ironic.Available, "")
+					s.gate.access.accept(time.Now(), credentials{})
+					if known {
+						s.put(0, "nothing").want(http.StatusBadRequest)
+						s.do(putRequest(idle, "nothing")).want(http.StatusConflict)
+					}
+					s.fault(trouble)
+					s.put(0, ironic.TargetDeleted).want(http.StatusAccepted)
+					if got := s.do(putRequest(idle, ironic.TargetActive)); got.Code < 400 {
+						t.Errorf("without a slot, and without a look: %d", got.Code)
+					}
+					s.occupied(2)
+				})
+			})
+		}
+	}
+}

@@ -1,0 +1,129 @@
+package gateway
+
+import (
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/ironic-throttle/ironic-throttle/pkg/admission"
+	"github.com/ironic-throttle/ironic-throttle/pkg/ironic"
+)
+
+// tooMuch is a body over the cap of a stage, with its target at the very end.
+func tooMuch() string {
+	return `{"configdrive": "` + strings.Repeat("x", 1<<20+beside) + `", "target": "active"}`
+}
+
+// GW-8: the answer comes at once, not when all that is announced has come.
+func TestGW8_OverTheCapIs413AtOnce(t *testing.T) {
+	for _, row := range []struct{ name, more, body string }{
+		{"nothing is sent", "", ""},
+		{"a little is sent", "", "{"},
+		{"the client waits for leave", "Expect: 100-continue", ""},
+	} {
+		playWired(t, options{limit: 1, nodes: 1}, nil, func(w *wired) {
+			c := w.call(requestText(http.MethodPut, w.provision(0), len(tooMuch()), row.body, row.more))
+			line, err := c.from.Peek(12)
+			if err != nil || string(line) != "HTTP/1.1 413" {
+				w.Fatalf("%s: %q, %v", row.name, line, err)
+			}
+			c.want(http.StatusRequestEntityTooLarge, 0)
+			_ = c.SetReadDeadline(time.Now().Add(2 * graceTimeout))
+			if rest, err := io.ReadAll(c.from); err != nil || len(rest) > 0 {
+				w.Errorf("%s: after the answer %q, %v: want the end", row.name, rest, err)
+			}
+			w.occupied(0)
+			w.roomIsFree()
+		})
+	}
+}
+
+// Many clients write all that they have before they read.
+func TestGW8_WhoWritesAllBeforeItReadsSeesThe413(t *testing.T) {
+	for _, chunked := range []bool{false, true} {
+		playWired(t, options{limit: 1, nodes: 1}, nil, func(w *wired) {
+			c := w.call(bodyText(w.provision(0), tooMuch(), chunked))
+			resp, answer, err := c.answer(http.MethodPut)
+			if err != nil {
+				w.Fatal(err)
+			}
+			if resp.StatusCode != http.StatusRequestEntityTooLarge || !strings.Contains(answer, "GATEWAY_MAX_BODY") {
+				w.Errorf("%s %s", resp.Status, answer)
+			}
+			if w.state(0) != ironic.Available {
+				w.Error("it was sent")
+			}
+			w.occupied(0)
+		})
+	}
+}
+
+// bodyText is a PUT with all of its body, announced or in one chunk.
+func bodyText(path, body string, chunked bool, fields ...string) string {
+	if !chunked {
+		return requestText(http.MethodPut, path, len(body), body, fields...)
+	}
+	return requestText(http.MethodPut, path, -1, fmt.Sprintf("%x\r\n%s\r\n0\r\n\r\n", len(body), body), append(fields, "Transfer-Encoding: chunked")...)
+}
+
+// The same for a refusal for want of room.
+func TestGW8_WhoFindsNoRoomForItsBodySeesTheRefusal(t *testing.T) {
+	body := `{"configdrive": "` + strings.Repeat("x", 1<<20) + `", "target": "active"}`
+	tight := func(o *Options) { o.SpoolLimit = o.MaxBody }
+	playWired(t, options{limit: 1, nodes: 2, gate: tight}, nil, func(w *wired) {
+		w.call(requestText(http.MethodPut, w.provision(0), len(body), "{")) // has the room, for as long as it may
+		<-time.After(time.Second)
+		refused := w.ask(requestText(http.MethodPut, w.provision(1), len(body), body), http.StatusConflict, maxAge)
+		if got := refused.Header.Get(reasonHeader); got != "full" {
+			w.Errorf("refused for %q", got)
+		}
+		w.pass(graceTimeout)
+		w.ask(requestText(http.MethodPut, w.provision(1), len(body), body), http.StatusAccepted, 0)
+	})
+}
+
+// What only watches refuses neither for size nor for slowness.
+func TestGW14_ObserveLetsLargeAndSlowBodiesPass(t *testing.T) {
+	observe := options{
+		limit: 1, nodes: 2,
+		edit: func(c *admission.Config) { c.Mode = admission.Observe },
+		gate: func(o *Options) { o.Observe = true },
+	}
+	var length int
+	measure := func(fake http.Handler) http.Handler {
+		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if r.Method != http.MethodPut {
+				fake.ServeHTTP(w, r)
+				return
+			}
+			body, err := io.ReadAll(r.Body)
+			if err != nil || r.ContentLength != int64(len(body)) {
+				t.Errorf("%d of %d bytes, %v", len(body), r.ContentLength, err)
+			}
+			length = len(body)
+			w.WriteHeader(http.StatusAccepted)
+		})
+	}
+	playWired(t, observe, measure, func(w *wired) {
+		body := tooMuch()
+		w.ask(requestText(http.MethodPut, w.provision(0), len(body), body), http.StatusAccepted, 0)
+		if length != len(body) {
+			w.Errorf("%d bytes of %d", length, len(body))
+		}
+		for _, body := range []string{`{"target": "active"}`, body} {
+			c := w.call(requestText(http.MethodPut, w.provision(1), len(body), body[:2]))
+			<-time.After(2 * maxAge)
+			c.write(body[2:])
+			c.want(http.StatusAccepted, 0)
+			if length != len(body) {
+				w.Errorf("%d slow bytes of %d", length, len(body))
+			}
+		}
+		if got := w.gate.Stats(); got.Refused != 0 {
+			w.Errorf("%d refused", got.Refused)
+		}
+	})
+}
