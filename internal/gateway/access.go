@@ -89,16 +89,20 @@ func (g *Gateway) admit(ctx context.Context, w http.ResponseWriter, r *http.Requ
 		g.access.accept(time.Now(), who)
 		return true
 	}
+	// The client may send its body, or not.
+	_ = http.NewResponseController(w).EnableFullDuplex()
+	w = plainly(w)
 	for name, values := range answer.header {
 		w.Header()[name] = values
 	}
 	for _, name := range []string{"Connection", "Keep-Alive", "Transfer-Encoding"} {
 		w.Header().Del(name)
 	}
-	// The client may send its body, or not.
-	_ = http.NewResponseController(w).EnableFullDuplex()
 	w.WriteHeader(answer.status)
 	_, _ = w.Write(answer.body)
+	if r.ContentLength != 0 {
+		g.linger(w, r)
+	}
 	return false
 }
 

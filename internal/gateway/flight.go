@@ -57,12 +57,18 @@ func newUpstream(t http.RoundTripper) *upstream {
 func (u *upstream) RoundTrip(r *http.Request) (*http.Response, error) {
 	f := flightOf(r.Context())
 	if f == nil {
-		return u.next.RoundTrip(r)
+		return unchanged(u.next.RoundTrip(r))
 	}
 	// Until there is a connection, the end of wait ends it all (GW-3).
 	ctx, stop := context.WithCancel(r.Context())
-	waiting := context.AfterFunc(f.wait, stop)
+	waiting := func() bool { return true }
 	var sent atomic.Bool
+	arrive := func(string) { // once for each connection that is tried; before, nothing went out
+		waiting()
+		waiting = context.AfterFunc(f.wait, stop)
+		sent.Store(false)
+	}
+	arrive("")
 	depart := func(httptrace.GotConnInfo) {
 		waiting()
 		sent.Store(true) // from now on bytes may go out
@@ -73,8 +79,8 @@ func (u *upstream) RoundTrip(r *http.Request) (*http.Response, error) {
 	if !u.traced {
 		depart(httptrace.GotConnInfo{})
 	}
-	trace := &httptrace.ClientTrace{GotConn: depart}
-	resp, err := u.next.RoundTrip(r.WithContext(httptrace.WithClientTrace(ctx, trace)))
+	trace := &httptrace.ClientTrace{GetConn: arrive, GotConn: depart}
+	resp, err := unchanged(u.next.RoundTrip(r.WithContext(httptrace.WithClientTrace(ctx, trace))))
 	switch {
 	case err == nil:
 		f.status = resp.StatusCode
@@ -92,6 +98,15 @@ func (u *upstream) RoundTrip(r *http.Request) (*http.Response, error) {
 	}
 	stop()
 	return nil, err
+}
+
+// unchanged refuses a change of the protocol, for which nobody has asked.
+func unchanged(resp *http.Response, err error) (*http.Response, error) {
+	if err == nil && resp.StatusCode == http.StatusSwitchingProtocols {
+		_ = resp.Body.Close()
+		return nil, errors.New("Ironic's side wants to change the protocol")
+	}
+	return resp, err
 }
 
 // ending lets go of a request's context when its answer is closed.

@@ -16,6 +16,7 @@ func (g *Gateway) gate(w http.ResponseWriter, r *http.Request, to route) {
 	due := time.Now().Add(g.patience)
 	ctx, cancel := context.WithDeadline(r.Context(), due)
 	defer cancel()
+	defer context.AfterFunc(g.ended, cancel)()
 	// A body that takes room is not read for somebody whom Ironic does not let in.
 	small := r.ContentLength >= 0 && r.ContentLength <= spoolTiny
 	if !small && !g.admit(ctx, w, r, to.ident) {
@@ -45,6 +46,7 @@ func (g *Gateway) gate(w http.ResponseWriter, r *http.Request, to route) {
 	case asked.free: // never refused, so it may take its time
 		ctx, cancel = context.WithTimeout(r.Context(), g.patience)
 		defer cancel()
+		defer context.AfterFunc(g.ended, cancel)()
 	case ctx.Err() != nil:
 		g.tooLate(w, r)
 		return
@@ -165,7 +167,7 @@ func (g *Gateway) without(ctx context.Context, out outgoing, err error) bool {
 // gateFailed answers for an Ironic that could not be asked about a PUT, or not in the
 // time that the PUT has.
 func (g *Gateway) gateFailed(ctx context.Context, w http.ResponseWriter, r *http.Request, err error) {
-	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
+	if errors.Is(ctx.Err(), context.DeadlineExceeded) && !g.observe {
 		g.tooLate(w, r)
 		return
 	}
@@ -216,7 +218,10 @@ func (g *Gateway) forward(out outgoing, f *flight) {
 // surprised counts a node that was not in Ironic a moment ago and whose PUT was
 // taken all the same: it has got its name just now. It works, so it takes a slot.
 func (g *Gateway) surprised(ctx context.Context, ident string, target ironic.Target) {
-	who, found, err := g.look(context.WithoutCancel(ctx), ident)
+	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	defer cancel()
+	defer context.AfterFunc(g.ended, cancel)()
+	who, found, err := g.look(ctx, ident)
 	if err != nil || !found {
 		g.log.Error("gateway: a node took work and cannot be found", "node", ident, "error", err)
 		return

@@ -6,6 +6,8 @@ import (
 	"errors"
 	"io"
 	"net/http"
+	"os"
+	"sync/atomic"
 	"time"
 
 	"golang.org/x/sync/semaphore"
@@ -84,18 +86,33 @@ func (g *Gateway) broken(w http.ResponseWriter, err error) {
 	writeFault(w, http.StatusBadRequest, client, errBroken.Error()+": "+err.Error())
 }
 
-// clientBody remembers an error of the client in a body that is passed on while it
-// comes, to tell it from one of Ironic.
+// clientBody is a body that is passed on while it comes. It tells an error of the
+// client, or a client that does not go on, from an Ironic that is away.
 type clientBody struct {
 	io.ReadCloser
-	err error
+	whole  atomic.Bool
+	failed atomic.Pointer[error]
 }
 
 // Read implements io.Reader.
 func (b *clientBody) Read(p []byte) (int, error) {
 	n, err := b.ReadCloser.Read(p)
-	if err != nil && !errors.Is(err, io.EOF) {
-		b.err = err
+	switch {
+	case errors.Is(err, io.EOF):
+		b.whole.Store(true)
+	case err != nil:
+		b.failed.Store(&err)
 	}
 	return n, err
+}
+
+// fault is the client's part in a request that failed with err; nil for none.
+func (b *clientBody) fault(err error) error {
+	if failed := b.failed.Load(); failed != nil {
+		return *failed
+	}
+	if !b.whole.Load() && errors.Is(err, context.DeadlineExceeded) {
+		return os.ErrDeadlineExceeded
+	}
+	return nil
 }

@@ -76,9 +76,9 @@ func strip(r *http.Request) {
 // fail answers for an Ironic that does not, in its form (GW-9), and for clients that
 // break off.
 func (g *Gateway) fail(w http.ResponseWriter, r *http.Request, err error) {
-	var of *clientBody
+	var late error // of the client
 	if b, ok := r.Body.(*clientBody); ok {
-		of = b
+		late = b.fault(err)
 	}
 	var asked *ironic.RequestError
 	var slow net.Error
@@ -88,8 +88,8 @@ func (g *Gateway) fail(w http.ResponseWriter, r *http.Request, err error) {
 	case errors.Is(r.Context().Err(), context.Canceled):
 		// Whoever has only closed its own side must not take silence for a success.
 		writeFault(w, http.StatusBadGateway, server, "the connection was closed by the client before Ironic had answered")
-	case of != nil && of.err != nil:
-		g.broken(w, of.err)
+	case late != nil:
+		g.broken(w, late)
 	case errors.As(err, &asked) && asked.Status != 0:
 		g.count.failed.Add(1)
 		writeFault(w, http.StatusBadGateway, server, "the throttle itself cannot look at the node: "+err.Error())
