@@ -104,7 +104,7 @@ func (u *upstream) RoundTrip(r *http.Request) (*http.Response, error) {
 func unchanged(resp *http.Response, err error) (*http.Response, error) {
 	if err == nil && resp.StatusCode == http.StatusSwitchingProtocols {
 		_ = resp.Body.Close()
-		return nil, errors.New("Ironic's side wants to change the protocol")
+		return nil, errors.New("the other side wants to change the protocol")
 	}
 	return resp, err
 }
