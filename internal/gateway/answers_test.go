@@ -4,6 +4,7 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
@@ -50,6 +51,7 @@ func TestGW1_AnswersAreNotAddedTo(t *testing.T) {
 					w.Errorf("%s, %q: %s %q (-want +got):\n%s", method, row.text, resp.Status, body, diff)
 				}
 				_ = c.Close()
+				synctest.Wait() // until the connection to Ironic is known to be closed
 			}
 		})
 	}
