@@ -2,7 +2,9 @@ package gateway
 
 import (
 	"context"
+	"net"
 	"net/http"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"testing/synctest"
@@ -90,4 +92,43 @@ func TestGW9_WhatCannotBeDialedIsNotSent(t *testing.T) {
 		w.ask(w.putText(0, ironic.TargetActive), http.StatusBadGateway, 0)
 		w.notSent()
 	})
+}
+
+// deadConn breaks at the first write after kill.
+type deadConn struct {
+	net.Conn
+	kill *atomic.Bool
+}
+
+func (c deadConn) Write(p []byte) (int, error) {
+	if c.kill.Load() {
+		return 0, syscall.EPIPE
+	}
+	return c.Conn.Write(p)
+}
+
+// A kept connection may turn out dead, and net/http makes another one.
+func TestGW3_WhoGoesWhileIronicIsDialedAgainIsNotSent(t *testing.T) {
+	for _, late := range []bool{false, true} {
+		playWired(t, options{limit: 1, nodes: 1}, nil, func(w *wired) {
+			var kill atomic.Bool
+			w.back.wrap = func(nth int64, near net.Conn) net.Conn {
+				if nth == 1 {
+					return deadConn{near, &kill}
+				}
+				return near
+			}
+			w.ask(getText("/v1/nodes"), http.StatusOK, 0) // makes the first one
+			kill.Store(true)
+			w.dialSlowly(maxAge + time.Second)
+			c := w.call(w.putText(0, ironic.TargetActive))
+			if late {
+				c.want(http.StatusConflict, maxAge)
+			} else {
+				<-time.After(time.Second)
+				_ = c.Close()
+			}
+			w.notSent()
+		})
+	}
 }

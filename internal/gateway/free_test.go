@@ -87,3 +87,30 @@ func TestGW3_AHeldSlotNeedsNoLook(t *testing.T) {
 		}
 	}
 }
+
+// The same for a client that is not known yet: its credentials are looked at first.
+func TestGW3_AFreeTargetOfAStrangerIsNotRefusedForWantOfRoom(t *testing.T) {
+	for target, state := range free {
+		playWired(t, options{limit: 1, nodes: 2, state: state}, nil, func(w *wired) {
+			w.fault(fakeironic.Fault{Trouble: fakeironic.Slow, Delay: maxAge + 10*time.Second, Path: "/v1/drivers"})
+			for range upstreamConns {
+				w.call(getText("/v1/drivers"))
+			}
+			synctest.Wait()
+			w.call(w.putText(0, target)).notOurs(string(target))
+		})
+	}
+}
+
+// unhold is as free as abort (GW-3).
+func TestGW3_AnUnholdIsNotRefusedForBeingSlow(t *testing.T) {
+	newest := func(o *fakeironic.Options) { o.API.MaxMinor = 96 }
+	playWired(t, options{limit: 1, nodes: 2, state: ironic.DeployHold, fake: newest}, nil, func(w *wired) {
+		text := strings.Replace(w.putText(0, ironic.TargetUnhold), "1.81", "1.90", 1)
+		head, body, _ := strings.Cut(text, "\r\n\r\n")
+		c := w.call(head + "\r\n\r\n" + body[:3])
+		<-time.After(maxAge + 2*time.Second)
+		c.write(body[3:])
+		c.want(http.StatusAccepted, time.Second)
+	})
+}

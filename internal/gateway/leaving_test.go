@@ -39,6 +39,16 @@ func standing() []leaving {
 		{"the body of a PATCH", func(*wired) string { return requestText("PATCH", "/v1/nodes/x", 100, "[") }, known, false},
 		{"the large body of a PATCH", func(*wired) string { return requestText("PATCH", "/v1/nodes/x", 1<<20, "[") }, known, false},
 		{"what is too much of a body", func(w *wired) string { return requestText("PUT", w.provision(0), 4<<20, "{") }, known, false},
+		{"whether it is let in", put, func(w *wired) { w.fault(fakeironic.Fault{Trouble: fakeironic.Slow, Delay: hour, Requests: "node"}) }, false},
+		{"the same, for a little too long", put, func(w *wired) {
+			late := drainTimeout + cutTimeout + time.Second
+			w.fault(fakeironic.Fault{Trouble: fakeironic.Slow, Delay: late, Requests: "node", Count: 1})
+		}, false},
+		{"the look at a new node", put, func(w *wired) {
+			known(w)
+			w.unseen()
+			w.fault(fakeironic.Fault{Trouble: fakeironic.Slow, Delay: hour, Requests: "node", Skip: 1})
+		}, true},
 		{"the look", put, func(w *wired) {
 			known(w)
 			w.fault(fakeironic.Fault{Trouble: fakeironic.Slow, Delay: hour, Requests: "node"})

@@ -8,7 +8,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/ironic-throttle/ironic-throttle/pkg/admission"
 	"github.com/ironic-throttle/ironic-throttle/pkg/ironic"
 )
 
@@ -85,45 +84,27 @@ func TestGW8_WhoFindsNoRoomForItsBodySeesTheRefusal(t *testing.T) {
 	})
 }
 
-// What only watches refuses neither for size nor for slowness.
-func TestGW14_ObserveLetsLargeAndSlowBodiesPass(t *testing.T) {
-	observe := options{
-		limit: 1, nodes: 2,
-		edit: func(c *admission.Config) { c.Mode = admission.Observe },
-		gate: func(o *Options) { o.Observe = true },
-	}
-	var length int
-	measure := func(fake http.Handler) http.Handler {
-		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-			if r.Method != http.MethodPut {
-				fake.ServeHTTP(w, r)
-				return
-			}
-			body, err := io.ReadAll(r.Body)
-			if err != nil || r.ContentLength != int64(len(body)) {
-				t.Errorf("%d of %d bytes, %v", len(body), r.ContentLength, err)
-			}
-			length = len(body)
-			w.WriteHeader(http.StatusAccepted)
+// Also where there is much more than the cap.
+func TestGW8_WhoWritesFarTooMuchBeforeItReadsSeesThe413(t *testing.T) {
+	for _, chunked := range []bool{false, true} {
+		playWired(t, options{limit: 1, nodes: 1}, nil, func(w *wired) {
+			c := w.call(bodyText(w.provision(0), strings.Repeat(" ", 4<<20), chunked))
+			c.want(http.StatusRequestEntityTooLarge, 0)
 		})
 	}
-	playWired(t, observe, measure, func(w *wired) {
-		body := tooMuch()
-		w.ask(requestText(http.MethodPut, w.provision(0), len(body), body), http.StatusAccepted, 0)
-		if length != len(body) {
-			w.Errorf("%d bytes of %d", length, len(body))
-		}
-		for _, body := range []string{`{"target": "active"}`, body} {
-			c := w.call(requestText(http.MethodPut, w.provision(1), len(body), body[:2]))
-			<-time.After(2 * maxAge)
-			c.write(body[2:])
-			c.want(http.StatusAccepted, 0)
-			if length != len(body) {
-				w.Errorf("%d slow bytes of %d", length, len(body))
+}
+
+// Who is not let in sees Ironic's 401 also when it writes all before it reads: a token
+// may only be too old.
+func TestGW12_WhoWritesAllBeforeItReadsSeesThe401(t *testing.T) {
+	for _, chunked := range []bool{false, true} {
+		playWired(t, options{limit: 1, nodes: 1}, bouncer(10), func(w *wired) {
+			body := `{"configdrive": "` + strings.Repeat("x", 1<<20) + `", "target": "active"}`
+			c := w.call(bodyText(w.provision(0), body, chunked, bad))
+			c.want(http.StatusUnauthorized, 0)
+			if w.state(0) != ironic.Available {
+				w.Error("it was sent")
 			}
-		}
-		if got := w.gate.Stats(); got.Refused != 0 {
-			w.Errorf("%d refused", got.Refused)
-		}
-	})
+		})
+	}
 }

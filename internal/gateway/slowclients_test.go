@@ -77,6 +77,16 @@ func playOdd(t *testing.T, text string) {
 	})
 }
 
+// A change of protocol leaves no connection open, on which a thread of Ironic waits.
+func TestGW13_AChangeOfProtocolLeavesNothingOpen(t *testing.T) {
+	for name, text := range map[string]string{
+		"to another": "HTTP/1.1 101 Switching Protocols\r\nConnection: upgrade\r\nUpgrade: x\r\n\r\n",
+		"to nothing": "HTTP/1.1 101 Switching Protocols\r\n\r\nhidden",
+	} {
+		t.Run(name, func(t *testing.T) { playOdd(t, text) })
+	}
+}
+
 // Credentials of the tests below: the second are not accepted.
 const good, bad = "Authorization: Basic Z29vZA==", "Authorization: Basic YmFk"
 
@@ -118,20 +128,21 @@ func TestGW13_BodiesThatNeverComeKeepNobodyOut(t *testing.T) {
 		{"nothing", 80, func(*wired) string { return "" }},
 	} {
 		t.Run(row.name, func(t *testing.T) {
-			playWired(t, options{limit: 1, nodes: 2}, bouncer(1), func(w *wired) { w.besideTheSilent(row.count, row.text(w)) })
+			playWired(t, options{limit: 1, nodes: 2}, bouncer(1), func(w *wired) { w.besideTheSilent(row.count, row.text(w), 0) })
 		})
 	}
 }
 
-// besideTheSilent wants everybody served at once beside many who sent text and fall
-// silent, and nothing left of those in the end.
-func (w *wired) besideTheSilent(count int, text string) {
+// besideTheSilent wants everybody served, the first one within a time and all others
+// at once, beside many who sent text and fall silent, and nothing left of those in the
+// end.
+func (w *wired) besideTheSilent(count int, text string, within time.Duration) {
 	w.Helper()
 	for range count {
 		w.call(text)
 	}
 	synctest.Wait()
-	w.ask(getText("/v1/nodes", good), http.StatusOK, 0)
+	w.ask(getText("/v1/nodes", good), http.StatusOK, within)
 	w.ask(w.putText(0, ironic.TargetActive, good), http.StatusAccepted, 0)
 	w.ask(w.putText(1, ironic.TargetAbort, good), http.StatusBadRequest, 0) // says Ironic: it does nothing
 	refused := w.ask(w.putText(1, ironic.TargetActive, good), http.StatusConflict, 0)
@@ -146,10 +157,25 @@ func (w *wired) besideTheSilent(count int, text string) {
 	w.occupied(1)
 }
 
+// The answer to who is not let in does not wait for the body, with a place on the way
+// to Ironic in its hands.
+func TestGW13_WhoIsNotLetInKeepsNobodyOut(t *testing.T) {
+	playWired(t, options{limit: 1, nodes: 2}, bouncer(1000), func(w *wired) {
+		w.besideTheSilent(upstreamConns, requestText(http.MethodPut, w.provision(0), 64<<10, "{", bad), 0)
+	})
+}
+
 // A client that does not read its answer delays nobody, and is cut off.
 func TestGW13_AnAnswerThatIsNotReadDelaysNobody(t *testing.T) {
 	playWired(t, options{limit: 1, nodes: 2}, longAnswers, func(w *wired) {
-		w.besideTheSilent(1, getText("/v1/long"))
+		w.besideTheSilent(1, getText("/v1/long"), 0)
+	})
+}
+
+// Many of them are cut off soon: they keep others out no longer than that.
+func TestGW13_AnswersThatAreNotReadKeepNobodyOutForLong(t *testing.T) {
+	playWired(t, options{limit: 1, nodes: 2}, longAnswers, func(w *wired) {
+		w.besideTheSilent(upstreamConns, getText("/v1/long"), graceTimeout)
 	})
 }
 
