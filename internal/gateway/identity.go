@@ -2,6 +2,7 @@ package gateway
 
 import (
 	"context"
+	"fmt"
 	"strings"
 	"sync"
 	"time"
@@ -87,6 +88,9 @@ func (g *Gateway) look(ctx context.Context, key string) (identity, bool, error) 
 	node, found, err := g.ironic.Node(ctx, key)
 	if err != nil {
 		return identity{}, false, err
+	}
+	if found && !strings.EqualFold(node.UUID, key) && !strings.EqualFold(node.Name, key) {
+		return identity{}, false, fmt.Errorf("asked for the node %q, Ironic gave %s, which is called %q", key, node.UUID, node.Name)
 	}
 	g.decider.ObserveNode(g.now(), ironic.Sight{Key: key, Mark: mark, Found: found, Node: node})
 	if !found {

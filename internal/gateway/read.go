@@ -116,6 +116,14 @@ func isLetter(c byte) bool { return 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z'
 // nameForm is what Ironic takes for the name of a node; UUIDs are in it.
 var nameForm = regexp.MustCompile(`^[A-Za-z0-9._~-]{1,255}$`)
 
+// ownWords are names of nodes that Ironic allows and provisions, but cannot show: it
+// takes GET /v1/nodes/ports for something else. Nor does it show host.json where there
+// is a node host. Such nodes are provisioned by their UUIDs.
+var ownWords = map[string]bool{
+	"ports": true, "portgroups": true, "vifs": true, "volume": true, "traits": true, "bios": true, "allocation": true,
+	"history": true, "inventory": true, "firmware": true, "children": true, "vmedia": true, "detail": true, "validate": true,
+}
+
 // canonical reads [v1/]nodes/<ident>/states/provision[/target[/configdrive]], the
 // shape of which is known for sure to whom every part belongs.
 func canonical(segments []string) (route, bool) {
@@ -135,8 +143,8 @@ func canonical(segments []string) (route, bool) {
 			return route{}, false
 		}
 	}
-	if !nameForm.MatchString(segments[1]) {
-		return route{}, false // what another reader might cut down to a name
+	if ident := segments[1]; !nameForm.MatchString(ident) || ownWords[ident] || strings.HasSuffix(ident, ".json") {
+		return route{}, false // another reader might make another name of it
 	}
 	to := route{ident: segments[1]}
 	if len(segments) > 4 {
