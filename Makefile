@@ -93,7 +93,7 @@ endif
 
 e2e: $(BINARY) ## The suites on a real Ironic from Debian's packages (root on Debian; installs them)
 	hack/ironic/install.sh
-	$(TESTSUM) -- -tags e2e -timeout 20m -count=1 ./e2e/...
+	$(TESTSUM) -- -tags e2e -timeout 40m -count=1 ./e2e/...
 
 lint: $(GOLANGCI) ## gofmt, go vet, golangci-lint and the tidiness of go.mod
 	@test -z "$$(gofmt -l cmd e2e hack internal pkg)" || { gofmt -l cmd e2e hack internal pkg; echo "make fmt mends these"; exit 1; }
