@@ -57,7 +57,7 @@ image: ## Build the container image (IMAGE=ironic-throttle:dev)
 ##@ Check
 
 test: ## All tests that need no installed server, under the race detector
-	$(TESTSUM) -- $(RACE) -timeout 5m $(TESTFLAGS) ./...
+	$(TESTSUM) -- $(RACE) -timeout 10m $(TESTFLAGS) ./...
 
 search: ## Look for histories that break the limit or a law of turns (SEARCH=10000, from SEED=1; LAWS=100000)
 	$(TESTSUM) -v -- -timeout 60m -count=1 -run RandomHistories ./pkg/admission \
