@@ -69,12 +69,12 @@ func TestGW3_AHeldSlotNeedsNoLook(t *testing.T) {
 	} {
 		for _, known := range []bool{false, true} {
 			t.Run(name, func(t *testing.T) {
-				play(t, options{limit: 2, nodes: 2, state: ironic.DeployWait}, func(s *stage) {
+				play(t, options{limit: 3, nodes: 2, state: ironic.DeployWait}, func(s *stage) {
 					idle := s.create("metal3~idle", ironic.Available, "")
 					s.gate.access.accept(time.Now(), credentials{})
 					if known {
 						s.put(0, "nothing").want(http.StatusBadRequest)
-						s.do(putRequest(idle, "nothing")).want(http.StatusConflict)
+						s.do(putRequest(idle, "nothing")).want(http.StatusBadRequest)
 					}
 					s.fault(trouble)
 					s.put(0, ironic.TargetDeleted).want(http.StatusAccepted)

@@ -1,6 +1,7 @@
 package gateway
 
 import (
+	"net/http"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -40,6 +41,9 @@ func standing() []leaving {
 		{"the large body of a PATCH", func(*wired) string { return requestText("PATCH", "/v1/nodes/x", 1<<20, "[") }, known, false},
 		{"what is too much of a body", func(w *wired) string { return requestText("PUT", w.provision(0), 4<<20, "{") }, known, false},
 		{"whether it is let in", put, func(w *wired) { w.fault(fakeironic.Fault{Trouble: fakeironic.Slow, Delay: hour, Requests: "node"}) }, false},
+		{"the same, with its body to come", func(w *wired) string { return requestText("PUT", w.provision(0), 1<<20, "{") }, func(w *wired) {
+			w.fault(fakeironic.Fault{Trouble: fakeironic.Slow, Delay: hour, Requests: "node"})
+		}, false},
 		{"the same, for a little too long", put, func(w *wired) {
 			late := drainTimeout + cutTimeout + time.Second
 			w.fault(fakeironic.Fault{Trouble: fakeironic.Slow, Delay: late, Requests: "node", Count: 1})
@@ -118,4 +122,21 @@ func (w *wired) settled(sent bool) {
 	w.pass(0)
 	w.pass(61 * time.Second)
 	w.occupied(0) // a flight that never landed would hold it for ever
+}
+
+func TestServeLetsGoOfItsConnections(t *testing.T) {
+	playWired(t, options{limit: 1, nodes: 1}, nil, func(w *wired) {
+		w.ask(getText("/v1/nodes"), http.StatusOK, 0)
+		if n := w.back.open.Load(); n != 1 {
+			w.Errorf("%d connections are kept, want the one", n)
+		}
+		w.stop()
+		if err := <-w.ended; err != nil {
+			w.Error(err)
+		}
+		synctest.Wait()
+		if n := w.back.open.Load(); n != 0 {
+			w.Errorf("%d connections are left open", n)
+		}
+	})
 }

@@ -18,10 +18,13 @@ func tooMuch() string {
 
 // GW-8: the answer comes at once, not when all that is announced has come.
 func TestGW8_OverTheCapIs413AtOnce(t *testing.T) {
-	for _, row := range []struct{ name, more, body string }{
-		{"nothing is sent", "", ""},
-		{"a little is sent", "", "{"},
-		{"the client waits for leave", "Expect: 100-continue", ""},
+	for _, row := range []struct {
+		name, more, body string
+		end              time.Duration // of the connection
+	}{
+		{"nothing is sent", "", "", graceTimeout + time.Second},
+		{"a little is sent", "", "{", graceTimeout + time.Second},
+		{"the client waits for leave", "Expect: 100-continue", "", time.Second}, // and sends nothing now
 	} {
 		playWired(t, options{limit: 1, nodes: 1}, nil, func(w *wired) {
 			c := w.call(requestText(http.MethodPut, w.provision(0), len(tooMuch()), row.body, row.more))
@@ -30,7 +33,7 @@ func TestGW8_OverTheCapIs413AtOnce(t *testing.T) {
 				w.Fatalf("%s: %q, %v", row.name, line, err)
 			}
 			c.want(http.StatusRequestEntityTooLarge, 0)
-			_ = c.SetReadDeadline(time.Now().Add(2 * graceTimeout))
+			_ = c.SetReadDeadline(time.Now().Add(row.end))
 			if rest, err := io.ReadAll(c.from); err != nil || len(rest) > 0 {
 				w.Errorf("%s: after the answer %q, %v: want the end", row.name, rest, err)
 			}
@@ -68,16 +71,19 @@ func bodyText(path, body string, chunked bool, fields ...string) string {
 	return requestText(http.MethodPut, path, -1, fmt.Sprintf("%x\r\n%s\r\n0\r\n\r\n", len(body), body), append(fields, "Transfer-Encoding: chunked")...)
 }
 
-// The same for a refusal for want of room.
+// The same for a refusal for want of room, which does not wait for the body either.
 func TestGW8_WhoFindsNoRoomForItsBodySeesTheRefusal(t *testing.T) {
 	body := `{"configdrive": "` + strings.Repeat("x", 1<<20) + `", "target": "active"}`
 	tight := func(o *Options) { o.SpoolLimit = o.MaxBody }
 	playWired(t, options{limit: 1, nodes: 2, gate: tight}, nil, func(w *wired) {
 		w.call(requestText(http.MethodPut, w.provision(0), len(body), "{")) // has the room, for as long as it may
 		<-time.After(time.Second)
-		refused := w.ask(requestText(http.MethodPut, w.provision(1), len(body), body), http.StatusConflict, maxAge)
-		if got := refused.Header.Get(reasonHeader); got != "full" {
-			w.Errorf("refused for %q", got)
+		part := w.call(requestText(http.MethodPut, w.provision(1), 2*spoolMemory, "{"))
+		whole := w.call(requestText(http.MethodPut, w.provision(1), len(body), body))
+		for _, refused := range []*http.Response{whole.want(http.StatusConflict, maxAge), part.want(http.StatusConflict, 0)} {
+			if got := refused.Header.Get(reasonHeader); got != "full" {
+				w.Errorf("refused for %q", got)
+			}
 		}
 		w.pass(graceTimeout)
 		w.ask(requestText(http.MethodPut, w.provision(1), len(body), body), http.StatusAccepted, 0)

@@ -165,6 +165,32 @@ func TestGW13_WhoIsNotLetInKeepsNobodyOut(t *testing.T) {
 	})
 }
 
+// Nor is a byte of its body kept.
+func TestGW12_WhoIsNotLetInTakesNoRoomForItsBody(t *testing.T) {
+	for _, length := range []int{spoolMemory, 1 << 20} {
+		playWired(t, options{limit: 1, nodes: 1}, bouncer(1), func(w *wired) {
+			w.call(requestText(http.MethodPut, w.provision(0), length, "{", bad))
+			synctest.Wait()
+			if got := w.gate.Stats(); got.MemoryBytes != 0 || got.DiskBytes != 0 {
+				w.Errorf("of %d bytes: %+v", length, got)
+			}
+			w.call(requestText(http.MethodPut, w.provision(0), length, "{", good))
+			synctest.Wait()
+			if got := w.gate.Stats(); got.MemoryBytes+got.DiskBytes != int64(length) {
+				w.Errorf("of %d bytes of who is let in: %+v", length, got)
+			}
+		})
+	}
+}
+
+// Who is silent has its answer soon.
+func TestGW13_ASmallBodyThatDoesNotComeIsAnsweredSoon(t *testing.T) {
+	playWired(t, options{limit: 1, nodes: 1}, nil, func(w *wired) {
+		w.ask(requestText(http.MethodPatch, "/v1/nodes/x", 10, "["), http.StatusBadRequest, graceTimeout)
+		w.ask(requestText(http.MethodPut, w.provision(0), 10, "{"), http.StatusConflict, maxAge+graceTimeout/2)
+	})
+}
+
 // A client that does not read its answer delays nobody, and is cut off.
 func TestGW13_AnAnswerThatIsNotReadDelaysNobody(t *testing.T) {
 	playWired(t, options{limit: 1, nodes: 2}, longAnswers, func(w *wired) {
