@@ -1,0 +1,59 @@
+package api
+
+import "time"
+
+// Breakers is the body of GET /v1/breakers (CONTRACT 3.1).
+type Breakers struct {
+	Enabled  bool      `json:"enabled"`
+	Breakers []Breaker `json:"breakers"` // by scope
+}
+
+// Breaker is the circuit breaker of one scope. The first nine fields are those of
+// the proposal, durations in seconds.
+type Breaker struct {
+	State               string    `json:"state"` // CLOSED, OPEN, HALF_OPEN
+	RecentFailures      int       `json:"recentFailures"`
+	FailureThreshold    int       `json:"failureThreshold"`
+	InstancesThisMinute int       `json:"instancesThisMinute"`
+	RateLimit           int       `json:"rateLimit"` // 0 = none
+	ConcurrentInstances int       `json:"concurrentInstances"`
+	MaxConcurrent       int       `json:"maxConcurrent"`
+	LastStateChange     time.Time `json:"lastStateChange,omitzero"`
+	TimeToRecovery      float64   `json:"timeToRecoverySeconds"` // 0 unless OPEN
+
+	// Scope is what it watches: "ironic", "group:rack1" (a conductor group),
+	// "driver:redfish", "image:<checksum>".
+	Scope string `json:"scope"`
+	// Mode is consecutive or window.
+	Mode string `json:"mode"`
+	// Probes run now, of ProbeLimit; 0 unless HALF_OPEN.
+	Probes     int `json:"probes"`
+	ProbeLimit int `json:"probeLimit"`
+	// Tripped tells that somebody opened it by hand.
+	Tripped bool `json:"tripped,omitempty"`
+	// Causes of the failures that count, the commonest first. In OPEN and HALF_OPEN
+	// they are those that opened it.
+	Causes []BreakerCause `json:"causes"`
+}
+
+// BreakerCause is one text of Ironic's last_error, with what differs from node to
+// node left out.
+type BreakerCause struct {
+	Text  string   `json:"text"`
+	Count int      `json:"count"`
+	Hosts []string `json:"hosts"` // up to three
+}
+
+// TripRequest is the body of POST /v1/breakers/{scope}/trip. An empty For means the
+// recovery time of the scope.
+type TripRequest struct {
+	For string `json:"for,omitempty"` // a duration such as "30m"
+}
+
+// BreakerAnswer is what reset and trip answer. Changed is false when the breaker was
+// like that already (CB-29).
+type BreakerAnswer struct {
+	Changed bool    `json:"changed"`
+	Message string  `json:"message"`
+	Breaker Breaker `json:"breaker"`
+}
