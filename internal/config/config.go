@@ -14,6 +14,8 @@ type Config struct {
 	View    View
 	Leases  Leases
 	Turns   Turns
+	Holdoff Holdoff
+	Breaker Breaker
 	Ironic  Ironic
 	Listen  Listen
 	Gateway Gateway

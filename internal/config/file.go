@@ -126,5 +126,5 @@ func plain(v any, pairs string) (string, error) {
 
 // notPairs is the fault of what cannot be read as name=number pairs.
 func notPairs(example string) error {
-	return ruleError(fmt.Sprintf("must be a text such as %q or a table of numbers", example))
+	return ruleError(fmt.Sprintf("must be a text such as %q or a table of such pairs", example))
 }

@@ -15,6 +15,7 @@ func Load(src Sources) (Config, []Warning, error) {
 	l.limitAlias()
 	l.checkRules()
 	l.warnLimits()
+	l.warnHoldoff()
 	l.warnGateway(src.Exists)
 	if len(l.faults) > 0 {
 		return Config{}, l.warnings, errors.Join(l.faults...)

@@ -27,5 +27,7 @@ func (c Config) Reload(src Sources) (Config, []Warning, error) {
 	next.Limits.VirtualMedia = loaded.Limits.VirtualMedia
 	next.Limits.StuckCap = loaded.Limits.StuckCap
 	next.Turns = loaded.Turns
+	next.Holdoff = loaded.Holdoff
+	next.Holdoff.File = c.Holdoff.File
 	return next, warnings, nil
 }

@@ -27,6 +27,7 @@ func (l *loader) checkRules() {
 	}
 	l.checkLimits()
 	l.checkListeners()
+	l.checkBreaker()
 	l.checkGateway()
 }
 

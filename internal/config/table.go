@@ -89,6 +89,8 @@ func table() []setting {
 	rows = append(rows, limitRows()...)
 	rows = append(rows, timeRows()...)
 	rows = append(rows, turnRows()...)
+	rows = append(rows, holdoffRows()...)
+	rows = append(rows, breakerRows()...)
 	rows = append(rows, listenRows()...)
 	rows = append(rows, gatewayRows()...)
 	return append(rows, ironicRows()...)
