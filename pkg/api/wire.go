@@ -99,7 +99,12 @@ type Status struct {
 	Refusals []Count   `json:"refusals"` // observe: what enforce would have refused
 	Totals   Totals    `json:"totals"`
 	Turns    Turns     `json:"turns"`
-	Warnings []string  `json:"warnings"`
+	// Breakers are those of GET /v1/breakers, by scope; none when they are off.
+	Breakers []Breaker `json:"breakers"`
+	// Holds counts the hosts of GET /v1/holds; absent where no host can be held.
+	Holds    *HoldCounts `json:"holds,omitempty"`
+	Storm    Storm       `json:"storm"`
+	Warnings []string    `json:"warnings"`
 	// Settings are the effective ones, secrets left out.
 	Settings map[string]string `json:"settings"`
 }

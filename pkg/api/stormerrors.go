@@ -1,0 +1,28 @@
+package api
+
+import (
+	"errors"
+	"fmt"
+)
+
+// Errors of releasing holds and of changing breakers by hand, where the decision is
+// made. Over HTTP they become 404 and 409.
+var (
+	// ErrNoHold: no failed host of that name is known.
+	ErrNoHold = errors.New("is no failed host")
+	// ErrNoBreaker: nothing has failed in that scope, it is not watched, or there
+	// are no breakers at all.
+	ErrNoBreaker = errors.New("has no breaker")
+)
+
+// EpisodeError refuses the release of a failure that another one has followed since
+// (BO-10).
+type EpisodeError struct {
+	Given   string // the episode that was to be released
+	Present string // the one that the host is in
+}
+
+// Error names both episodes.
+func (e *EpisodeError) Error() string {
+	return fmt.Sprintf("episode: %q is over, the host has failed again since: the present one is %q", e.Given, e.Present)
+}
