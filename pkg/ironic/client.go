@@ -24,6 +24,7 @@ type Client struct {
 	auth    *auth
 	log     *slog.Logger
 	extras  bool
+	more    []string // fields beyond those of every node
 	count   counters
 
 	version atomic.Pointer[Version] // nil: to be asked for
@@ -63,7 +64,7 @@ func NewClient(s Settings) (*Client, error) {
 		Transport: bounded{next: network, page: maxPageBytes}, Timeout: s.ClientTimeout, CheckRedirect: stayThere,
 	}
 	service.UserAgent.Prepend("ironic-throttle")
-	return &Client{service: *service, auth: secrets, log: s.Log, extras: s.CountExtras}, nil
+	return &Client{service: *service, auth: secrets, log: s.Log, extras: s.CountExtras, more: moreFields(s)}, nil
 }
 
 // stayThere follows redirects within the same Ironic only, and to its TLS port: the
@@ -118,7 +119,7 @@ func (c *Client) Node(ctx context.Context, key string) (Node, bool, error) {
 	var n Node
 	err = c.get(ctx, request{
 		tally: &c.count.node, version: v.String(), notFoundIsFine: true, small: true,
-		path: "nodes/" + url.PathEscape(key) + "?fields=" + v.fields(),
+		path: "nodes/" + url.PathEscape(key) + "?fields=" + v.fields(c.more...),
 	}, func(_ http.Header, body io.Reader) (err error) {
 		n, err = decodeNode(body)
 		return err

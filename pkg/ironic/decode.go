@@ -146,6 +146,8 @@ type wireNode struct {
 	Fault              json.RawMessage `json:"fault"`
 	LastError          json.RawMessage `json:"last_error"`
 	InstanceUUID       json.RawMessage `json:"instance_uuid"`
+	Driver             json.RawMessage `json:"driver"`
+	InstanceInfo       json.RawMessage `json:"instance_info"`
 }
 
 // node returns what the throttle keeps of a row, and false for a row that
@@ -166,6 +168,8 @@ func (w *wireNode) node() (Node, bool) {
 		Fault:              textOf(w.Fault, maxTextLen),
 		LastError:          textOf(w.LastError, maxErrorLen),
 		InstanceUUID:       textOf(w.InstanceUUID, maxTextLen),
+		Driver:             textOf(w.Driver, maxTextLen),
+		Image:              imageOf(w.InstanceInfo),
 		Maintenance:        string(w.Maintenance) == "true",
 	}
 	var info struct {
@@ -177,6 +181,38 @@ func (w *wireNode) node() (Node, bool) {
 		n.AgentHeartbeat = textOf(info.AgentHeartbeat, maxTextLen)
 	}
 	return n, true
+}
+
+// imageOf names the image that a node gets by what tells it best from others: its
+// hash, its checksum, or else where it comes from, which may be a URL with a password.
+func imageOf(raw json.RawMessage) string {
+	var info struct {
+		Hash     json.RawMessage `json:"image_os_hash_value"`
+		Checksum json.RawMessage `json:"image_checksum"`
+		Source   json.RawMessage `json:"image_source"`
+	}
+	if len(raw) == 0 || json.Unmarshal(raw, &info) != nil {
+		return ""
+	}
+	for _, text := range []json.RawMessage{info.Hash, info.Checksum, info.Source} {
+		if s := textOf(text, maxTextLen); s != "" {
+			return withoutSecrets(s)
+		}
+	}
+	return ""
+}
+
+// withoutSecrets takes user, password and query out of what looks like a URL; other
+// texts stay.
+func withoutSecrets(text string) string {
+	scheme, rest, isURL := strings.Cut(text, "://")
+	if !isURL {
+		return text
+	}
+	rest, _, _ = strings.Cut(rest, "?")
+	rest, _, _ = strings.Cut(rest, "#")
+	host, path, _ := strings.Cut(rest, "/")
+	return strings.TrimSuffix(scheme+"://"+host[strings.LastIndexByte(host, '@')+1:]+"/"+path, "/")
 }
 
 // textOf returns a JSON string, cut to at most limit bytes; "" for anything

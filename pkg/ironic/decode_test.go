@@ -135,9 +135,9 @@ func TestDecodeCaptures(t *testing.T) {
 		}
 	}
 	for name, want := range map[string]Node{
-		"06-node-full":          {UUID: "82158cd1-dcf7-47c2-9684-4bd0331046ca", Name: "metal3~host-0900", State: Enroll, BootInterface: "fake"},
-		"71-v29-node-full":      {UUID: "9b49c330-5e1d-4e90-8a3b-47485fd5dcb0", Name: "metal3~host-0001", State: Enroll, BootInterface: "ipxe"},
-		"44-get-node-deploying": {UUID: "566b2f1f-6ca4-4a94-b479-73eca8e1d508", Name: "metal3~host-0910", State: Deploying, TargetState: Active, ProvisionUpdatedAt: "2026-11-21T13:16:41.020851+00:00", BootInterface: "fake"},
+		"06-node-full":          {UUID: "82158cd1-dcf7-47c2-9684-4bd0331046ca", Name: "metal3~host-0900", State: Enroll, Driver: "fake-hardware", BootInterface: "fake"},
+		"71-v29-node-full":      {UUID: "9b49c330-5e1d-4e90-8a3b-47485fd5dcb0", Name: "metal3~host-0001", State: Enroll, Driver: "fake-hardware", BootInterface: "ipxe"},
+		"44-get-node-deploying": {UUID: "566b2f1f-6ca4-4a94-b479-73eca8e1d508", Name: "metal3~host-0910", State: Deploying, TargetState: Active, ProvisionUpdatedAt: "2026-11-21T13:16:41.020851+00:00", Driver: "fake-hardware", BootInterface: "fake"},
 	} {
 		got, err := decodeNode(bytes.NewReader(body(t, name)))
 		if err != nil {
@@ -145,6 +145,23 @@ func TestDecodeCaptures(t *testing.T) {
 		}
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", name, diff)
+		}
+	}
+}
+
+func TestImageIsNamedByItsHashAndNeverByAPassword(t *testing.T) {
+	for info, want := range map[string]string{
+		`{"image_os_hash_value": "d41d", "image_checksum": "c", "image_source": "http://h/i"}`:      "d41d",
+		`{"image_checksum": "c", "image_source": "http://h/i"}`:                                     "c",
+		`{"image_checksum": 7, "image_source": "https://u:secret@h:8443/a@b/i.qcow2?key=secret#f"}`: "https://h:8443/a@b/i.qcow2",
+		`{"image_source": "http://u:secret@h?k=secret"}`:                                            "http://h",
+		`{"image_source": "http://h/i/"}`:                                                           "http://h/i",
+		`{"image_source": "glance-uuid"}`:                                                           "glance-uuid",
+		`{}`:                                                                                        "", `null`: "", `"text"`: "", `[1]`: "",
+	} {
+		n, err := decodeNode(strings.NewReader(`{"uuid": "u", "driver": "redfish", "instance_info": ` + info + `}`))
+		if err != nil || n.Image != want || n.Driver != "redfish" {
+			t.Errorf("%s: driver %q, image %q, %v; want %q", info, n.Driver, n.Image, err, want)
 		}
 	}
 }
@@ -162,6 +179,7 @@ func pageOf(nodes []Node) []byte {
 			"provision_updated_at": n.ProvisionUpdatedAt, "driver_internal_info": info, "conductor_group": n.ConductorGroup,
 			"boot_interface": n.BootInterface, "maintenance": n.Maintenance, "fault": n.Fault,
 			"last_error": n.LastError, "instance_uuid": n.InstanceUUID,
+			"driver": n.Driver, "instance_info": map[string]any{"image_source": n.Image},
 		})
 	}
 	b, _ := json.Marshal(map[string]any{"nodes": rows})

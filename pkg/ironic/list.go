@@ -86,7 +86,7 @@ func (c *Client) page(ctx context.Context, v Version, state State, marker string
 	}
 	r := request{
 		tally: &c.count.list, version: v.String(),
-		path: "nodes?" + query + "&fields=" + v.fields(),
+		path: "nodes?" + query + "&fields=" + v.fields(c.more...),
 	}
 	var p page
 	err := c.get(ctx, r, func(_ http.Header, body io.Reader) (err error) {

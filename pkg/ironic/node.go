@@ -24,11 +24,15 @@ type Node struct {
 	AgentHeartbeat string
 
 	ConductorGroup string
-	BootInterface  string
-	Maintenance    bool
-	Fault          string
-	LastError      string
-	InstanceUUID   string
+	// Driver, the hardware type, and Image, instance_info.image_checksum or where it
+	// is missing image_source, are empty unless Settings ask for them.
+	Driver        string
+	Image         string
+	BootInterface string
+	Maintenance   bool
+	Fault         string
+	LastError     string
+	InstanceUUID  string
 }
 
 // VirtualMedia reports whether the node boots from virtual media, and so never

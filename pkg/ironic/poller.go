@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"slices"
 	"sync/atomic"
 	"time"
 )
@@ -96,7 +97,8 @@ func (p *Poller) Stats() PollStats {
 }
 
 // PollOnce looks at Ironic once. The look begins with a mark, then come the
-// busy lists one after the other, then each node that the View misses in them
+// busy lists one after the other, until the first complete poll also those of nodes
+// that have failed (BO-16), then each node that the View misses in them
 // (LH-36). When all of that was answered the View observes it; when anything
 // was not, the View is told that the poll failed and sees nothing of it
 // (LH-24, GC-14). The error is the one that the View was given.
@@ -124,6 +126,9 @@ func (p *Poller) look(ctx context.Context) (Look, error) {
 	flow, err := p.source.Flow(ctx)
 	if err != nil {
 		return Look{}, err
+	}
+	if p.complete.Load() == 0 { // who failed while nobody looked, read after the busy lists that it comes from
+		flow = append(slices.Clip(flow), FailedBefore()...)
 	}
 	at := make(map[string]int) // uuid → index in look.Nodes
 	for _, state := range flow {

@@ -50,6 +50,8 @@ type Settings struct {
 	// CountExtras asks for the service and hold states too, where this Ironic
 	// knows them (LH-2).
 	CountExtras bool
+	// Drivers and Images ask for Node.Driver and Node.Image.
+	Drivers, Images bool
 
 	// Transport replaces the network, and with it all TLS settings.
 	Transport http.RoundTripper

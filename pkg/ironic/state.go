@@ -72,6 +72,52 @@ func (s State) Failed() bool {
 	return false
 }
 
+// Work is a kind of work that Ironic does on a node.
+type Work string
+
+// The kinds. A deprovision is WorkDelete until its cleaning begins.
+const (
+	WorkInspect  Work = "inspect"
+	WorkClean    Work = "clean"
+	WorkDeploy   Work = "deploy"
+	WorkDelete   Work = "delete"
+	WorkRescue   Work = "rescue"
+	WorkUnrescue Work = "unrescue"
+	WorkService  Work = "service"
+)
+
+// Works lists every kind of work.
+func Works() []Work {
+	return []Work{WorkInspect, WorkClean, WorkDeploy, WorkDelete, WorkRescue, WorkUnrescue, WorkService}
+}
+
+// Work is the kind of work that a node in state s is at, waits in the middle of, or
+// has failed at; "" for all other states.
+func (s State) Work() Work {
+	switch s {
+	case Inspecting, InspectWait, InspectFailed:
+		return WorkInspect
+	case Cleaning, CleanWait, CleanHold, CleanFailed:
+		return WorkClean
+	case Deploying, DeployWait, DeployHold, DeployFailed:
+		return WorkDeploy
+	case Deleting, Error:
+		return WorkDelete
+	case Rescuing, RescueWait, RescueFailed:
+		return WorkRescue
+	case Unrescuing, UnrescueFailed:
+		return WorkUnrescue
+	case Servicing, ServiceWait, ServiceHold, ServiceFailed:
+		return WorkService
+	}
+	return ""
+}
+
+// FailedBefore lists the states of a node that failed before it had an instance, all
+// known to every Ironic. A throttle that starts looks for these (BO-16): who is in
+// one has failed while nobody looked.
+func FailedBefore() []State { return []State{InspectFailed, CleanFailed, DeployFailed} }
+
 // BusyStates lists the ten busy states in flow order, each once.
 func BusyStates() []State {
 	return []State{

@@ -47,9 +47,21 @@ func choose(lowest, highest int, extras bool) (Version, error) {
 	return v, nil
 }
 
+// moreFields lists the fields of Node that not every throttle needs.
+func moreFields(s Settings) []string {
+	var fields []string
+	if s.Drivers {
+		fields = append(fields, "driver")
+	}
+	if s.Images {
+		fields = append(fields, "instance_info")
+	}
+	return fields
+}
+
 // fields lists what we ask of each node: what Node holds, as far as this
 // version knows it. Asking for more is a 406 or a 400.
-func (v Version) fields() string {
+func (v Version) fields(more ...string) string {
 	fields := []string{
 		"uuid", "name", "provision_state", "target_provision_state", "provision_updated_at",
 		"driver_internal_info", "maintenance", "last_error", "instance_uuid",
@@ -66,7 +78,7 @@ func (v Version) fields() string {
 			fields = append(fields, late.field)
 		}
 	}
-	return strings.Join(fields, ",")
+	return strings.Join(append(fields, more...), ",")
 }
 
 // flow lists the lists of one poll in flow order (LH-36): a node that moves on

@@ -112,7 +112,8 @@ func (l *Ledger) drop(h *host) {
 // fetch was answered stays, so that the ask's own word places the host (LH-35).
 func (l *Ledger) erase(h *host) {
 	h.everYes, h.facts, h.lastBusy = false, false, ""
-	h.failures, h.failedAs, h.worked, h.workedAs, h.unused = 0, "", 0, "", 0
+	h.failures, h.failedAs, h.unused, h.track = 0, "", 0, track{}
+	h.driver, h.image = "", ""
 	h.yesSeq, h.yesAt = 0, time.Time{}
 	if l.byName[h.id.Name] == h {
 		delete(l.byName, h.id.Name) // the name may have a new node

@@ -1,55 +1,71 @@
 package slots
 
-import (
-	"strings"
-
-	"github.com/ironic-throttle/ironic-throttle/pkg/ironic"
-)
+import "github.com/ironic-throttle/ironic-throttle/pkg/ironic"
 
 // unusedIsFailure is how many leases in a row that were never used count as one
 // failure (CONTRACT 3.5).
 const unusedIsFailure = 3
 
-// judge counts how h's work ended, once for each end. BMO's own count is wiped by
-// the deprovision that follows a failure (CONTRACT, fact 5); this one is ended by
-// success of the kind that failed.
-func (h *host) judge(n ironic.Node) {
-	if n.State.Busy() || n.State.Extra() {
-		h.worked, h.workedAs, h.unused = max(h.worked, h.seen.mark.Seq), n.State, 0
-		return
-	}
-	if h.worked == 0 || h.seen.mark.Seq <= h.worked {
-		return // seen before the work began
-	}
-	h.worked = 0
-	switch {
-	case n.State.Failed():
-		if !aborted(n) {
-			h.failures++
-			h.failedAs = n.State
-		}
-	case h.failures > 0 && h.mends(n.State):
-		h.failures, h.failedAs = 0, ""
-	}
+// Ending is the end of a piece of work on a host's node.
+type Ending struct {
+	Host   Ref
+	Result Result
+	Work   ironic.Work
+	State  ironic.State // where Ironic left the node
+	Token  string       // provision_updated_at there, Ironic's own text
+	Cause  string       // last_error there
+	// Ours: the work was begun by a yes of ours that still holds its slot.
+	Ours bool
+	// Reached: with Succeeded, it was all that the host was let start for. Cleaning
+	// that goes well before a deployment is not.
+	Reached bool
 }
 
-// mends reports whether a work that ended in state s proves that what failed last
-// goes well now. A deprovision, which follows each failed deployment, proves that
-// cleaning does, and no more.
-func (h *host) mends(s ironic.State) bool {
+// Endings returns what has ended since the last call, in the order of the sights.
+func (l *Ledger) Endings() []Ending {
+	out := l.endings
+	l.endings = nil
+	return out
+}
+
+// conclude notes an ending. BMO's own count of errors is wiped by the deprovision
+// that follows a failure (CONTRACT, fact 5); the one that is kept here is ended by
+// success of the kind that failed.
+func (l *Ledger) conclude(h *host, e ending) {
+	if h.worked > 0 {
+		h.unused = 0
+	}
+	if e.result == 0 {
+		return
+	}
 	switch {
-	case s == ironic.Active:
+	case e.result == Failed:
+		h.failures++
+		h.failedAs = e.state
+	case e.result == Succeeded && h.failures > 0 && h.mends(e):
+		h.failures, h.failedAs = 0, ""
+	}
+	l.endings = append(l.endings, Ending{
+		Host: Ref{h}, Result: e.result, Work: e.work, State: e.state, Token: e.token, Cause: e.cause,
+		Ours:    h.kind == leased,
+		Reached: e.result == Succeeded && (!h.holds() || h.op == "" || h.goal(h.op)),
+	})
+}
+
+// mends reports whether work that ended well proves that what failed last goes well
+// now. A deprovision, which follows each failed deployment, proves that cleaning does,
+// and no more.
+func (h *host) mends(e ending) bool {
+	switch {
+	case e.state == ironic.Active:
 		return true
-	case h.failedAs == ironic.InspectFailed:
-		return s == ironic.Manageable && h.workedAs.Inspection()
 	case h.failedAs == ironic.CleanFailed:
-		return h.workedAs == ironic.Cleaning || h.workedAs == ironic.CleanWait || h.workedAs == ironic.Deleting
+		return e.work == ironic.WorkClean || e.work == ironic.WorkDelete
+	case h.failedAs == ironic.InspectFailed:
+		return e.work == ironic.WorkInspect
 	}
 	return false
 }
-
-// aborted reports whether somebody ended n's work on purpose.
-func aborted(n ironic.Node) bool { return strings.Contains(n.LastError, "aborted") }
 
 // idled counts a lease that h did not use.
 func (h *host) idled() {

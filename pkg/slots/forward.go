@@ -89,7 +89,7 @@ func (l *Ledger) accepted(h *host, put *Put) {
 	l.change(h, func() { h.busySeq = h.yesSeq })
 	h.take(put.target.Op())
 	h.lastBusy = state
-	h.worked, h.workedAs = h.yesSeq, state
+	l.conclude(h, h.start(h.yesSeq, state))
 	h.out, h.gone = false, 0
 }
 

@@ -74,9 +74,9 @@ type host struct {
 	// Failures in a row by our own observation.
 	failures int
 	failedAs ironic.State // the last one
-	worked   uint64       // Seq at which it was last known to work; 0: its end was seen
-	workedAs ironic.State // in which state that was
 	unused   int          // leases in a row that were never used
+	track
+	driver, image string // "" where not asked for
 
 	// Stillness by our own observation (LH-33).
 	stillSince time.Time

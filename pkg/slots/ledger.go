@@ -36,6 +36,7 @@ type Ledger struct {
 
 	totals  api.Totals
 	notices []Notice
+	endings []Ending
 	touched []*host // whose slots may have changed since the last Changes
 }
 

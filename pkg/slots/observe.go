@@ -52,11 +52,11 @@ func (l *Ledger) answer(h *host) {
 }
 
 // sight takes what a list or a fetch shows of a node and returns its host, or
-// nil for an idle node that nobody asked about.
+// nil for an idle node that nobody asked about and that has not failed.
 func (l *Ledger) sight(mark ironic.Mark, n ironic.Node) *host {
 	id := ID{UUID: n.UUID, Name: n.Name}
 	h := l.find(id)
-	if h == nil && !n.State.Busy() && !n.State.Extra() {
+	if h == nil && !n.State.Busy() && !n.State.Extra() && !n.State.Failed() {
 		return nil
 	}
 	h = l.admit(id)
@@ -66,7 +66,8 @@ func (l *Ledger) sight(mark ironic.Mark, n ironic.Node) *host {
 	l.place(h, n)
 	l.still(h, n)
 	h.seen = seen{mark: mark, found: true, state: n.State, erred: n.LastError != ""}
-	h.judge(n)
+	h.driver, h.image = n.Driver, n.Image
+	l.conclude(h, h.see(mark.Seq, n))
 	if n.State.Busy() || n.State.Extra() {
 		l.seenBusy(h, n)
 	} else {

@@ -1,0 +1,53 @@
+package slots
+
+import (
+	"time"
+
+	"github.com/ironic-throttle/ironic-throttle/pkg/ironic"
+)
+
+// Facts is where a host belongs, as far as it is known.
+type Facts struct {
+	// Known: Ironic has shown the node, or said that there is none yet. Without it
+	// Group is the ask's word, Driver and Image are empty.
+	Known                bool
+	Group, Driver, Image string
+}
+
+// Facts tells where the host belongs.
+func (r Ref) Facts() Facts {
+	h := r.h
+	return Facts{Known: h.facts || h.answered, Group: h.group, Driver: h.driver, Image: h.image}
+}
+
+// State is the node's provision state as last seen, "" when it never was.
+func (r Ref) State() ironic.State { return r.h.seen.state }
+
+// Lingers reports whether the host holds a slot only because its work ended a moment
+// ago, or failed: whoever takes it for more work begins anew (LH-14).
+func (r Ref) Lingers() bool {
+	h := r.h
+	return h.holds() && h.out && h.flights == 0 && h.doubts == 0 && h.seen.outside()
+}
+
+// Want puts the host on the fetch list, unless Ironic has answered for it already.
+func (l *Ledger) Want(r Ref) {
+	if h := r.h; !h.wanted && !h.answered && !h.facts {
+		h.wanted = true
+		l.wants = append(l.wants, h)
+	}
+}
+
+// Members calls f for every host that the ledger knows and that is a node of Ironic
+// or wants to be one, in no order.
+func (l *Ledger) Members(now time.Time, f func(Ref)) {
+	l.tick(now)
+	for _, h := range l.byUUID {
+		f(Ref{h})
+	}
+	for _, h := range l.byName {
+		if h.id.UUID == "" {
+			f(Ref{h})
+		}
+	}
+}
