@@ -56,10 +56,13 @@ var table = map[string]room{
 	"pkg/ironic":    {house: []string{"pkg/api"}, outside: []string{gophercl}},
 	"pkg/slots":     {house: []string{"pkg/ironic", "pkg/api"}},
 	"pkg/fairshare": {},
+	"pkg/breaker":   {tests: []string{"github.com/sony/gobreaker/v2"}}, // to measure beside it
+	"pkg/holdoff":   {house: []string{"pkg/api"}},
 	"pkg/admission": {house: []string{"pkg/slots", "pkg/fairshare", "pkg/ironic", "pkg/api"}},
 
 	"internal/config":    {outside: []string{viper, pflag, "go.yaml.in/yaml/v3"}},
 	"internal/httpserve": {},
+	"internal/holdfile":  {house: []string{"pkg/holdoff"}, outside: []string{"go.etcd.io/bbolt"}},
 	"internal/server":    {house: []string{"internal/httpserve", "pkg/admission", "pkg/api"}, outside: []string{prometheus}},
 	"internal/gateway": {
 		house:   []string{"internal/httpserve", "pkg/admission", "pkg/ironic", "pkg/api"},

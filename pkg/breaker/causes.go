@@ -1,0 +1,83 @@
+package breaker
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+	"unicode/utf8"
+)
+
+// Cause is failures with the same text.
+type Cause struct {
+	// Text is that of the error, cut to 200 bytes.
+	Text string
+	// Count is how many failures there were.
+	Count int
+	// Hosts names up to five of those that failed, in the order in which they did.
+	Hosts []string
+}
+
+// causeOf returns the text that err is grouped by (CB-23).
+func causeOf(err error) string {
+	if err == nil {
+		return "unknown error"
+	}
+	text := err.Error()
+	if len(text) <= maxCauseBytes {
+		return text
+	}
+	end := maxCauseBytes - len("…")
+	for end > 0 && !utf8.RuneStart(text[end]) {
+		end--
+	}
+	return text[:end] + "…"
+}
+
+// causesOf groups failures: the most frequent first, then by text.
+func causesOf(failures []entry) []Cause {
+	index := map[string]int{}
+	var causes []Cause
+	for _, f := range failures {
+		i, known := index[f.cause]
+		if !known {
+			i = len(causes)
+			index[f.cause] = i
+			causes = append(causes, Cause{Text: f.cause})
+		}
+		c := &causes[i]
+		c.Count++
+		if f.Host != "" && len(c.Hosts) < maxCauseHosts && !slices.Contains(c.Hosts, f.Host) {
+			c.Hosts = append(c.Hosts, f.Host)
+		}
+	}
+	slices.SortFunc(causes, func(a, b Cause) int {
+		return cmp.Or(cmp.Compare(b.Count, a.Count), cmp.Compare(a.Text, b.Text))
+	})
+	return causes[:min(len(causes), maxCauses)]
+}
+
+// cloneCauses copies causes for a caller who may change them.
+func cloneCauses(causes []Cause) []Cause {
+	causes = slices.Clone(causes)
+	for i := range causes {
+		causes[i].Hosts = slices.Clone(causes[i].Hosts)
+	}
+	return causes
+}
+
+// nameCauses lists the first causes with their counts (CB-7).
+func nameCauses(causes []Cause) string {
+	var b strings.Builder
+	for i, c := range causes {
+		if i == messageCauses {
+			fmt.Fprintf(&b, ", …")
+			break
+		}
+		if i > 0 {
+			b.WriteString(", ")
+		}
+		fmt.Fprintf(&b, "%s (%d)", c.Text, c.Count)
+	}
+	return b.String()
+}

@@ -1,0 +1,178 @@
+package breaker
+
+import (
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+)
+
+// circuit is the breaker of one scope. Times in it are those since epoch, so that a
+// wall clock that is set does no harm.
+type circuit struct {
+	id    uint64 // locks are taken in the order of ids
+	scope Scope
+	cfg   *Config
+	out   *journal
+
+	mu sync.Mutex
+	// What follows is guarded by mu.
+
+	gone  bool // no longer in the Set
+	epoch time.Time
+	now   time.Duration // the latest that was passed in (CB-26)
+	used  time.Duration // for CB-25
+
+	state      State
+	changed    time.Duration // -1 = never
+	opened     time.Duration
+	recovery   time.Duration
+	generation uint64 // grows at each trip
+	tripped    bool   // the last one by hand
+	why        string // it opened
+	causes     []Cause
+
+	held     int
+	probes   []*stake // running, oldest first
+	starts   ring[time.Duration]
+	evidence evidence
+}
+
+func newCircuit(id uint64, scope Scope, cfg *Config, out *journal, now time.Time) *circuit {
+	return &circuit{id: id, scope: scope, cfg: cfg, out: out, epoch: now, state: Closed, changed: -1}
+}
+
+// tickLocked moves the clock on, which never goes back, and makes happen what
+// happens by time alone.
+func (c *circuit) tickLocked(now time.Time) {
+	c.now = max(c.now, now.Sub(c.epoch))
+	if c.state == Open && c.now-c.opened >= c.recovery {
+		c.changeLocked(HalfOpen, c.opened+c.recovery, 0, false)
+	}
+	for len(c.probes) > 0 && c.now-c.probes[0].since >= c.cfg.ProbeLifetime {
+		c.probes[0].probe, c.probes[0].mute = false, true
+		c.probes = slices.Delete(c.probes, 0, 1)
+	}
+	for c.starts.n > 0 && c.now-*c.starts.at(0) >= rateSpan {
+		c.starts.pop()
+	}
+}
+
+// refuseLocked is why the circuit lets nothing through in phase state, rate or
+// concurrency; nil when it does.
+func (c *circuit) refuseLocked(p phase) error {
+	switch {
+	case p == phaseState && c.state == Open:
+		return &CircuitBreakerError{Scope: c.scope, State: Open, Message: c.why, TimeToWait: c.opened + c.recovery - c.now}
+	case p == phaseState && c.state == HalfOpen && len(c.probes) >= c.cfg.HalfOpenMaxRequests:
+		return &CircuitBreakerError{
+			Scope: c.scope, State: HalfOpen,
+			Message:    fmt.Sprintf("%d of %d probes are running; it opened after %s", len(c.probes), c.cfg.HalfOpenMaxRequests, c.why),
+			TimeToWait: c.probes[0].since + c.cfg.ProbeLifetime - c.now,
+		}
+	case p == phaseRate && c.cfg.RateLimitPerMinute > 0 && c.starts.n >= c.cfg.RateLimitPerMinute:
+		return &RateLimitError{
+			Scope: c.scope, Limit: c.cfg.RateLimitPerMinute, Current: c.starts.n,
+			TimeToReset: *c.starts.at(0) + rateSpan - c.now,
+		}
+	case p == phaseConcurrency && c.held >= c.cfg.MaxConcurrent:
+		return &ConcurrencyLimitError{Scope: c.scope, Limit: c.cfg.MaxConcurrent, Current: c.held}
+	}
+	return nil
+}
+
+// admitLocked enters st, which asked and was not refused.
+func (c *circuit) admitLocked(st *stake) {
+	*st = stake{circuit: c, generation: c.generation, since: c.now}
+	c.held++
+	if c.cfg.RateLimitPerMinute > 0 {
+		c.starts.push(c.now, c.cfg.RateLimitPerMinute)
+	}
+	if c.state == HalfOpen {
+		st.probe = true
+		c.probes = append(c.probes, st)
+	}
+}
+
+// takeLocked enters st, whose work runs already (CB-28).
+func (c *circuit) takeLocked(st *stake) {
+	*st = stake{circuit: c, generation: c.generation, since: c.now, mute: c.state != Closed}
+	c.held++
+}
+
+// leaveLocked ends st. o is nil for work without a verdict.
+func (c *circuit) leaveLocked(st *stake, o *outcome) {
+	c.held--
+	probe := st.probe
+	if probe {
+		c.probes = slices.DeleteFunc(c.probes, func(p *stake) bool { return p == st })
+	}
+	switch {
+	case o == nil || st.mute || st.generation != c.generation:
+	case c.state == Closed:
+		c.countLocked(o)
+	case probe && o.failed:
+		c.evidence = evidence{run: []entry{{outcome: *o, at: c.now}}}
+		c.tripLocked(c.cfg.RecoveryTimeout, c.evidence.run, "a probe that failed", false)
+	case probe:
+		c.closeLocked(false)
+	}
+}
+
+// countLocked weighs an outcome; only a CLOSED circuit does.
+func (c *circuit) countLocked(o *outcome) {
+	if c.state != Closed {
+		return
+	}
+	failures, of := c.evidence.add(c.cfg, c.now, o)
+	if failures == nil {
+		return
+	}
+	why := fmt.Sprintf("%d failures within %v", len(failures), c.cfg.FailureWindow)
+	if of > 0 {
+		why = fmt.Sprintf("%d failures of %d outcomes within %v", len(failures), of, c.cfg.FailureWindow)
+	}
+	c.tripLocked(c.cfg.RecoveryTimeout, failures, why, false)
+}
+
+// tripLocked opens the circuit. Whoever holds a permit of before has no say in what
+// comes (CB-12).
+func (c *circuit) tripLocked(recovery time.Duration, failures []entry, why string, byHand bool) {
+	c.generation++
+	c.dropProbesLocked()
+	c.opened, c.recovery, c.tripped = c.now, recovery, byHand
+	c.causes, c.why = causesOf(failures), why
+	if len(c.causes) > 0 {
+		c.why += ": " + nameCauses(c.causes)
+	}
+	c.changeLocked(Open, c.now, len(failures), byHand)
+}
+
+// closeLocked closes the circuit; what failed before never counts again (CB-10).
+func (c *circuit) closeLocked(byHand bool) {
+	c.dropProbesLocked()
+	c.evidence = evidence{}
+	c.causes, c.why, c.tripped = nil, "", false
+	c.changeLocked(Closed, c.now, 0, byHand)
+}
+
+// dropProbesLocked makes the running probes ordinary permits.
+func (c *circuit) dropProbesLocked() {
+	for _, st := range c.probes {
+		st.probe = false
+	}
+	c.probes = nil
+}
+
+// changeLocked notes the change to another state.
+func (c *circuit) changeLocked(to State, at time.Duration, failures int, byHand bool) {
+	from := c.state
+	c.state, c.changed = to, at
+	if from == to {
+		return
+	}
+	c.out.add(Event{
+		Scope: c.scope, From: from, To: to, At: c.epoch.Add(at),
+		Failures: failures, Causes: cloneCauses(c.causes), ByHand: byHand,
+	})
+}
