@@ -1,0 +1,187 @@
+package holdoff
+
+import (
+	"time"
+
+	"github.com/ironic-throttle/ironic-throttle/pkg/api"
+)
+
+// Ask is what the Book needs to know of a question, and of the node as last seen.
+type Ask struct {
+	UUID string // of the node: without it nobody is held
+	Name string // "namespace~name"
+	UID  string // of the host object
+
+	Op       api.Op
+	BMHState api.BMHState
+	Deleting bool
+	// Spec is a hash of what the host is to be, "" when not known.
+	Spec string
+	// FailCount is status.provisioningFailCount: deployments that BMO saw fail.
+	FailCount int
+
+	NodeState              string // "" when not known
+	NodeFailed, NodeActive bool
+}
+
+// Verdict is the answer. Unless Held, the rest of it is zero.
+type Verdict struct {
+	Held bool
+	// Wait is what is left of the hold, more than 0.
+	Wait     time.Duration
+	Episode  string
+	Kind     Kind
+	Failures int       // in a row
+	Until    time.Time // on the wall clock of now
+}
+
+// Ask decides whether the host must wait. It notes what the question shows: another
+// spec, which is the mending that the hold waits for, and releases (BO-11); another
+// host object on the same node, which inherits nothing (BO-17); a failure that we have
+// not seen ourselves (BO-16).
+func (b *Book) Ask(now time.Time, a Ask) Verdict {
+	now = b.clock(now)
+	e, shown := b.judge(now, a)
+	if shown.news {
+		b.put(now, e)
+	}
+	if shown.sound {
+		b.noteSound(a.UUID)
+	}
+	return b.verdict(now, &e, a)
+}
+
+// Peek is Ask that changes nothing.
+func (b *Book) Peek(now time.Time, a Ask) Verdict {
+	now = b.latestOf(now)
+	e, _ := b.judge(now, a)
+	return b.verdict(now, &e, a)
+}
+
+// shown is what a question shows besides itself.
+type shown struct {
+	news  bool // the entry has changed
+	sound bool // what was not seen did not happen
+}
+
+// judge returns the entry of the host as a leaves it.
+func (b *Book) judge(now time.Time, a Ask) (e entry, s shown) {
+	if a.UUID == "" {
+		return entry{}, shown{}
+	}
+	e, known := b.entry(a.UUID)
+	if known {
+		if a.UID != "" && e.uid != "" && a.UID != e.uid {
+			e.passOn(cut(a.Name, maxText), cut(a.UID, maxText))
+			s.news, s.sound = true, true
+		}
+		s.news = e.learn(cut(a.Name, maxText), cut(a.UID, maxText)) || s.news
+	}
+	if a.runs() {
+		s.sound = true
+		return e, s
+	}
+	if a.Deleting || !a.starts() && a.Op != api.OpDeprovision {
+		return e, s
+	}
+	if e.present() != nil && a.Spec != "" && cut(a.Spec, maxText) != e.spec {
+		if e.spec != "" {
+			e.release()
+		}
+		e.spec, s.news = cut(a.Spec, maxText), true
+	}
+	if b.evidence(now, &e, a, s.sound) {
+		s.news = true
+	} else {
+		s.sound = s.sound || e.present() == nil
+	}
+	return e, s
+}
+
+// evidence begins an episode when a shows a failure that the Book does not have, and
+// reports whether e has changed (BO-16). The usual order is that we see a failure and
+// BMO counts it later: then its count is not above ours.
+func (b *Book) evidence(now time.Time, e *entry, a Ask, sound bool) bool {
+	count := a.FailCount
+	f := Failure{UUID: a.UUID, Kind: Deployment}
+	switch {
+	case e.present() != nil && count <= e.failures():
+		return false
+	case e.present() != nil && e.uncounted:
+		// What came before the failure that we saw: it is part of the row.
+		p := *e.present()
+		p.failures = min(count, maxFailures)
+		e.begin(p)
+		e.uncounted = false
+		return true
+	case e.present() == nil && !sound && !b.hasCome(a.UUID) && (count > 0 || a.NodeFailed):
+		now = b.start
+		if a.NodeFailed {
+			f.State, f.Kind = a.NodeState, kindOf(a.NodeState)
+		}
+	case count <= 0:
+		return false
+	}
+	count = min(max(count, 1), maxFailures)
+	e.learn(cut(a.Name, maxText), cut(a.UID, maxText))
+	if a.Spec != "" {
+		e.spec = cut(a.Spec, maxText)
+	}
+	p := newEpisode(unseenID(a.UUID, count, now), f, count, now)
+	p.unseen = true
+	e.begin(p)
+	return true
+}
+
+// maxFailures bounds a count that others tell us.
+const maxFailures = 1_000_000
+
+// kindOf is the work that leaves a node in that state.
+func kindOf(state string) Kind {
+	switch state {
+	case "inspect failed":
+		return Inspection
+	case "clean failed":
+		return Cleaning
+	default:
+		return Deployment
+	}
+}
+
+// verdict applies the rules of BO-2 and BO-6 ... BO-9.
+func (b *Book) verdict(now time.Time, e *entry, a Ask) Verdict {
+	left := b.left(now, e)
+	if left == 0 || !b.waits(a) {
+		return Verdict{}
+	}
+	p := e.present()
+	return Verdict{
+		Held: true, Wait: left, Episode: p.id, Kind: p.kind, Failures: p.failures, Until: now.Round(0).Add(left),
+	}
+}
+
+// waits reports whether a is something that a failed host waits with.
+func (b *Book) waits(a Ask) bool {
+	switch {
+	case a.Deleting || a.runs():
+		return false
+	case a.Op == api.OpDeprovision:
+		return b.cfg.Stage == Remediate
+	case b.cfg.Stage == Retry && a.Op == api.OpProvision && a.BMHState == api.BMHProvisioning && a.NodeFailed:
+		// BMO must see the failure to deprovision, and asks with the state that it
+		// is in. The hold begins when it wants to start again (BO-8).
+		return false
+	default:
+		return a.starts()
+	}
+}
+
+// starts reports whether a would begin work that can fail.
+func (a Ask) starts() bool {
+	return a.Op == api.OpInspect || a.Op == api.OpPrepare || a.Op == api.OpProvision
+}
+
+// runs reports whether there is an instance: then nothing is held (BO-7).
+func (a Ask) runs() bool {
+	return a.NodeActive || a.BMHState == api.BMHProvisioned || a.BMHState == api.BMHExternallyProvisioned
+}

@@ -1,0 +1,116 @@
+package holdoff
+
+import "time"
+
+// Failure is work that failed before there was an instance, as Ironic shows it.
+type Failure struct {
+	UUID string
+	Name string // of the node, "namespace~name"
+	UID  string // of the host object, when known
+	// State is the provision state that it was left in, Token the text of
+	// provision_updated_at, by which one failure is told from the next.
+	State, Token string
+	Spec         string // hash of what the host is to be, when known
+	Cause        string // last_error
+	Kind         Kind
+}
+
+// Failed enters a failure and returns the id of its episode. fresh tells that the
+// episode is new; the same failure seen again changes nothing (BO-4). Another failure
+// of a host that has failed before is a new episode with its own t0, and one more in a
+// row (BO-5). Without a node UUID or a kind there is nothing to enter.
+func (b *Book) Failed(now time.Time, f Failure) (episode string, fresh bool) {
+	now = b.clock(now)
+	if f.UUID == "" || !f.Kind.valid() {
+		return "", false
+	}
+	id := failureID(f.UUID, f.State, f.Token)
+	e, known := b.entry(f.UUID)
+	news := false
+	if known && f.UID != "" && e.uid != "" && f.UID != e.uid {
+		// The failure may be the old object's, and stays it.
+		e.passOn(f.Name, f.UID)
+		news = true
+	}
+	news = e.learn(cut(f.Name, maxText), cut(f.UID, maxText)) && known || news
+	if e.void == id || e.has(id) {
+		if e.spec == "" && f.Spec != "" {
+			e.spec, news = cut(f.Spec, maxText), true
+		}
+		if news {
+			b.put(now, e)
+		}
+		return id, false
+	}
+	if !known {
+		e.uncounted = !b.hasCome(f.UUID)
+	}
+	if f.Spec != "" {
+		e.spec = cut(f.Spec, maxText)
+	}
+	failures := e.failures() + 1
+	if b.wasCounted(now, &e, f.Kind) {
+		failures = e.failures()
+	}
+	e.begin(newEpisode(id, f, failures, now))
+	b.put(now, e)
+	return id, true
+}
+
+// wasCounted reports whether the failure that is now seen is the one that we knew by
+// its traces only: the host has been held since, so that it had no other try. Its t0
+// is set anew all the same: that can only lengthen the hold.
+func (b *Book) wasCounted(now time.Time, e *entry, k Kind) bool {
+	p := e.present()
+	return p != nil && p.unseen && p.kind == k && b.left(now, e) > 0
+}
+
+// Mended enters that work of kind how went well, which ends an episode of that kind;
+// active tells that the node is active, which ends all of them. Nothing else does: the
+// node of a failed deployment is available again as soon as BMO has cleaned it (BO-6).
+func (b *Book) Mended(now time.Time, uuid string, how Kind, active bool) {
+	b.clock(now)
+	b.noteSound(uuid)
+	e, known := b.entry(uuid)
+	if !known {
+		return
+	}
+	rest := e.without(how)
+	switch {
+	case active || len(rest) == 0:
+		b.drop(uuid)
+	case len(rest) < len(e.fails):
+		e.fails = rest
+		b.put(now, e)
+	}
+}
+
+// Gone forgets a node that has left Ironic.
+func (b *Book) Gone(uuid string) {
+	delete(b.sound, uuid)
+	b.drop(uuid)
+}
+
+// entry returns a copy of what is known of the host; a new one when nothing is.
+func (b *Book) entry(uuid string) (e entry, known bool) {
+	if there := b.hosts[uuid]; there != nil {
+		return *there, true
+	}
+	return entry{uuid: uuid}, false
+}
+
+func (e *entry) has(id string) bool {
+	for i := range e.fails {
+		if e.fails[i].id == id {
+			return true
+		}
+	}
+	return false
+}
+
+func newEpisode(id string, f Failure, failures int, since time.Time) episode {
+	return episode{
+		id: id, kind: f.Kind, state: cut(f.State, maxText), cause: cut(f.Cause, maxCause),
+		failures: failures, since: since,
+	}
+}

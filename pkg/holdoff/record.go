@@ -1,0 +1,123 @@
+package holdoff
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+)
+
+// RecordVersion is the version of the records that this package writes and reads.
+const RecordVersion = 1
+
+// Record is what one host's entry is on disk, as JSON.
+type Record struct {
+	Version int    `json:"version"`
+	UUID    string `json:"uuid"`
+	Name    string `json:"name,omitempty"`
+	UID     string `json:"uid,omitempty"`
+	Spec    string `json:"spec,omitempty"`
+	// Void is an episode of another host object on this node.
+	Void string `json:"void,omitempty"`
+	// Episodes are at most one of each kind, the present one last.
+	Episodes []EpisodeRecord `json:"episodes,omitempty"`
+}
+
+// EpisodeRecord is one failure of a Record. Since is t0 on the wall clock.
+type EpisodeRecord struct {
+	ID       string    `json:"id"`
+	Kind     Kind      `json:"kind"`
+	State    string    `json:"state,omitempty"`
+	Cause    string    `json:"cause,omitempty"`
+	Failures int       `json:"failures"`
+	Since    time.Time `json:"since"`
+	Released bool      `json:"released,omitempty"`
+	Unseen   bool      `json:"unseen,omitempty"`
+}
+
+// ParseRecord reads a Record and checks it. Fields that it does not know are left out.
+func ParseRecord(data []byte) (Record, error) {
+	var version struct {
+		Version int `json:"version"`
+	}
+	if err := json.Unmarshal(data, &version); err != nil {
+		return Record{}, fmt.Errorf("record: %w", err)
+	}
+	if version.Version != RecordVersion {
+		return Record{}, fmt.Errorf("version: %d is not %d", version.Version, RecordVersion)
+	}
+	var r Record
+	if err := json.Unmarshal(data, &r); err != nil {
+		return Record{}, fmt.Errorf("record: %w", err)
+	}
+	if err := r.check(); err != nil {
+		return Record{}, err
+	}
+	return r, nil
+}
+
+// check reports the first thing in r that no Book writes.
+func (r Record) check() error {
+	switch {
+	case r.Version != RecordVersion:
+		return fmt.Errorf("version: %d is not %d", r.Version, RecordVersion)
+	case r.UUID == "":
+		return errors.New("uuid: must be set")
+	case len(r.Episodes) == 0 && r.Void == "":
+		return errors.New("episodes: must be set where void is not")
+	}
+	for _, text := range []struct{ field, value string }{
+		{"uuid", r.UUID}, {"name", r.Name}, {"uid", r.UID}, {"spec", r.Spec}, {"void", r.Void},
+	} {
+		if len(text.value) > maxText {
+			return fmt.Errorf("%s: is longer than %d bytes", text.field, maxText)
+		}
+	}
+	seen := map[Kind]bool{}
+	for _, e := range r.Episodes {
+		switch {
+		case e.ID == "" || len(e.ID) > maxText || len(e.State) > maxText || len(e.Cause) > maxCause:
+			return errors.New("episodes: a text is missing or too long")
+		case !e.Kind.valid() || seen[e.Kind]:
+			return fmt.Errorf("episodes: kind %q is unknown or given twice", cut(string(e.Kind), maxText))
+		case e.Failures < 1 || e.Failures > maxFailures:
+			return fmt.Errorf("episodes: failures: %d is not from 1 to %d", e.Failures, maxFailures)
+		}
+		seen[e.Kind] = true
+	}
+	return nil
+}
+
+// record is e as it is written at now.
+func (e *entry) record(now time.Time) Record {
+	r := Record{Version: RecordVersion, UUID: e.uuid, Name: e.name, UID: e.uid, Spec: e.spec, Void: e.void}
+	for i := range e.fails {
+		p := &e.fails[i]
+		r.Episodes = append(r.Episodes, EpisodeRecord{
+			ID: p.id, Kind: p.kind, State: p.state, Cause: p.cause, Failures: p.failures,
+			Since: wallOf(now, p.since), Released: p.released, Unseen: p.unseen,
+		})
+	}
+	return r
+}
+
+// entryOf is the entry that r was, and whether its times could be right: an age below
+// zero is zero.
+func entryOf(now time.Time, r Record) (e entry, exact bool) {
+	e = entry{uuid: r.UUID, name: r.Name, uid: r.UID, spec: r.Spec, void: r.Void}
+	exact = true
+	for _, p := range r.Episodes {
+		age := now.Round(0).Sub(p.Since)
+		if age < 0 {
+			age, exact = 0, false
+		}
+		e.fails = append(e.fails, episode{
+			id: p.ID, kind: p.Kind, state: p.State, cause: p.Cause, failures: p.Failures,
+			since: now.Add(-min(age, maxAge)), released: p.Released, unseen: p.Unseen,
+		})
+	}
+	return e, exact
+}
+
+// maxAge keeps sums of times far from overflowing.
+const maxAge = 100 * 365 * 24 * time.Hour

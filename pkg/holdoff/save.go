@@ -1,0 +1,82 @@
+package holdoff
+
+import (
+	"maps"
+	"slices"
+	"time"
+)
+
+// maxStep is by how much the wall clock may be set without all records being saved
+// again: holds outlive a restart to within this.
+const maxStep = time.Second
+
+// Store keeps the records. Load is called once, before the first Save; known is as in
+// New. Save is called by one at a time, has kept all of the batch when it returns nil,
+// and may be given it again when it does not.
+type Store interface {
+	Load() (records []Record, known bool, err error)
+	Save(Batch) error
+	Close() error
+}
+
+// Batch is what has changed.
+type Batch struct {
+	Puts    []Record // by UUID
+	Deletes []string // UUIDs, sorted
+
+	revisions map[string]uint64
+}
+
+// Empty reports whether there is nothing to save.
+func (b Batch) Empty() bool { return len(b.Puts) == 0 && len(b.Deletes) == 0 }
+
+// Restore enters what a Store has loaded, before anything else happens. Records that
+// no Book has written, and those of hosts that are known already, are left out.
+func (b *Book) Restore(now time.Time, records []Record) {
+	now = b.clock(now)
+	for _, r := range records {
+		if b.hosts[r.UUID] != nil || r.check() != nil {
+			continue
+		}
+		e, exact := entryOf(now, r)
+		b.put(now, e)
+		if exact {
+			delete(b.unsaved, r.UUID)
+		}
+	}
+}
+
+// Unsaved returns what has changed since it was last saved. The owner saves it outside
+// its lock and then calls Saved. When the wall clock has been set since, that is
+// everything: a t0 that was written by a wrong clock must not be read by a right one.
+func (b *Book) Unsaved(now time.Time) Batch {
+	now = b.clock(now)
+	if step := now.Round(0).Sub(b.wall.Round(0)) - now.Sub(b.wall); step > maxStep || step < -maxStep {
+		for uuid := range b.hosts {
+			b.changed(uuid)
+		}
+		b.wall = now
+	}
+	batch := Batch{revisions: maps.Clone(b.unsaved)}
+	for _, uuid := range slices.Sorted(maps.Keys(b.unsaved)) {
+		if e := b.hosts[uuid]; e != nil {
+			batch.Puts = append(batch.Puts, e.record(now))
+		} else {
+			batch.Deletes = append(batch.Deletes, uuid)
+		}
+	}
+	return batch
+}
+
+// Saved enters that a Batch of Unsaved is kept. What has changed again since is still
+// to be saved.
+func (b *Book) Saved(batch Batch) {
+	for uuid, revision := range batch.revisions {
+		if b.unsaved[uuid] == revision {
+			delete(b.unsaved, uuid)
+		}
+	}
+}
+
+// UnsavedCount is the number of hosts whose records are to be saved.
+func (b *Book) UnsavedCount() int { return len(b.unsaved) }
