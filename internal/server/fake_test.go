@@ -11,13 +11,10 @@ import (
 
 	"go.uber.org/goleak"
 
-	"github.com/ironic-throttle/ironic-throttle/pkg/admission"
 	"github.com/ironic-throttle/ironic-throttle/pkg/api"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
-
-var _ Decider = (*admission.Controller)(nil)
 
 // fake is a Decider that says what it is told to say.
 type fake struct {
@@ -26,7 +23,11 @@ type fake struct {
 	status func() api.Status
 	on     func() // called by IsReady
 
-	queue api.Queue
+	queue    api.Queue
+	holds    api.Holds
+	breakers api.Breakers
+	release  func(namespace, name, episode string) (api.ReleaseAnswer, error)
+	change   func(scope, how string, d time.Duration) (api.BreakerAnswer, error)
 
 	mu     sync.Mutex
 	asks   []api.Ask
@@ -46,6 +47,7 @@ func unseen() *fake {
 		answer: api.Answer{Ready: true, Reason: api.ReasonGranted, Message: "takes a free slot"},
 		status: exampleStatus,
 		queue:  exampleQueue(),
+		holds:  exampleHolds(), breakers: api.Breakers{Enabled: true, Breakers: exampleStatus().Breakers},
 	}
 }
 
@@ -70,6 +72,20 @@ func (f *fake) Queue(_ time.Time, limit int) api.Queue {
 	defer f.mu.Unlock()
 	f.limits = append(f.limits, limit)
 	return f.queue
+}
+
+func (f *fake) Holds(time.Time) api.Holds       { return f.holds }
+func (f *fake) Breakers(time.Time) api.Breakers { return f.breakers }
+func (f *fake) ReleaseHold(_ time.Time, namespace, name, episode string) (api.ReleaseAnswer, error) {
+	return f.release(namespace, name, episode)
+}
+
+func (f *fake) ResetBreaker(_ time.Time, scope string) (api.BreakerAnswer, error) {
+	return f.change(scope, "reset", 0)
+}
+
+func (f *fake) TripBreaker(_ time.Time, scope string, d time.Duration) (api.BreakerAnswer, error) {
+	return f.change(scope, "trip", d)
 }
 
 func (f *fake) Vacancy(time.Time) api.Answer { return f.answer }
@@ -105,7 +121,43 @@ func exampleStatus() api.Status {
 				{Lane: "healthy", Tenant: "(others)", Hosts: 2}, {Lane: "healthy", Hosts: 1},
 			},
 		},
+		Breakers: []api.Breaker{
+			{
+				Scope: "group:rack1", State: "OPEN", Mode: "consecutive", RecentFailures: 3, FailureThreshold: 3, ProbeLimit: 2, MaxConcurrent: 20,
+				LastStateChange: noon.Add(-time.Minute), TimeToRecovery: 840, Tripped: true,
+				Causes: []api.BreakerCause{{Text: "time-out", Count: 2, Hosts: []string{"metal3~a", "metal3~b"}}, {Text: "no route", Count: 1, Hosts: []string{}}},
+			},
+			{
+				Scope: "ironic", State: "HALF_OPEN", Mode: "window", RecentFailures: 10, FailureThreshold: 10, InstancesThisMinute: 4, RateLimit: 10,
+				ConcurrentInstances: 3, MaxConcurrent: 20, Probes: 1, ProbeLimit: 2, Causes: []api.BreakerCause{},
+			},
+		},
+		Holds: &api.HoldCounts{Held: 4, Failed: 2},
+		Storm: api.Storm{
+			Opened:     map[string]uint64{"ironic": 1, "group": 2, "driver": 0, "image": 0},
+			HoldsBegun: 9, HoldsReleased: map[string]uint64{"hand": 1, "spec": 2, "time": 3, "success": 4, "gone": 5},
+			Outcomes: []api.OutcomeCount{
+				{Result: "success", Work: "deploy", Whose: "ours", Count: 12}, {Result: "failure", Work: "inspect", Whose: "foreign", Count: 3},
+				{Result: "failure", Work: "inspect", Whose: "foreign", Count: 1},
+			},
+			Pools: []api.PoolFailures{{Failed: 1, Hosts: 9, Allowed: 3}, {Pool: "rack1", Failed: 5, Hosts: 10, Allowed: 4, Paused: true}},
+		},
 		Warnings: []string{"one host is stuck"},
+	}
+}
+
+// exampleHolds has something in every place.
+func exampleHolds() api.Holds {
+	return api.Holds{
+		Timeout: "48h", Stage: "retry", Unsaved: 1,
+		Hosts: []api.Hold{
+			{
+				Namespace: "metal3", Name: "a", NodeUUID: "u-1", Episode: "e-1", Kind: "deployment", State: "deploy failed", Cause: "time-out",
+				Failures: 2, Held: true, Since: noon.Add(-time.Hour), Until: noon.Add(47 * time.Hour), RemainingSeconds: 169200,
+			},
+			{Name: "b", NodeUUID: "u-2", Episode: "e-2", Kind: "inspection", Failures: 1, Released: true, Since: noon},
+		},
+		Pools: []api.PoolFailures{{Pool: "rack1", Failed: 5, Hosts: 10, Allowed: 4, Paused: true}},
 	}
 }
 

@@ -1,9 +1,6 @@
 package server
 
 import (
-	"errors"
-	"io"
-	"mime"
 	"net/http"
 	"time"
 
@@ -52,17 +49,8 @@ func (s *Server) waitFirstLook(w http.ResponseWriter, r *http.Request) bool {
 
 // readAsk reads the body, or answers what is wrong with it and reports false.
 func readAsk(w http.ResponseWriter, r *http.Request) (api.Ask, bool) {
-	if media, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err != nil || media != "application/json" {
-		writeError(w, http.StatusUnsupportedMediaType, "", "Content-Type must be application/json")
-		return api.Ask{}, false
-	}
-	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxAskBody))
-	if err != nil {
-		if tooLarge := new(http.MaxBytesError); errors.As(err, &tooLarge) {
-			writeError(w, http.StatusRequestEntityTooLarge, "", "body: must not be larger than 65536 bytes")
-		} else {
-			writeError(w, http.StatusBadRequest, "", "body: could not be read to its end")
-		}
+	body, ok := readJSON(w, r, maxAskBody)
+	if !ok {
 		return api.Ask{}, false
 	}
 	ask, err := api.ParseAsk(body)
@@ -71,11 +59,7 @@ func readAsk(w http.ResponseWriter, r *http.Request) (api.Ask, bool) {
 		err = ask.Validate()
 	}
 	if err != nil {
-		field := ""
-		if f := new(api.FieldError); errors.As(err, &f) {
-			field = f.Field
-		}
-		writeError(w, http.StatusBadRequest, field, err.Error())
+		writeBadRequest(w, err)
 		return api.Ask{}, false
 	}
 	return ask, true

@@ -5,6 +5,7 @@ import "time"
 // Every bound of the HTTP side.
 const (
 	maxAskBody     = 64 << 10 // bytes of POST /v1/isready
+	maxChangeBody  = 4 << 10  // bytes of the other requests
 	maxHeaderBytes = 16 << 10
 
 	// Hosts that GET /v1/queue shows of each pool, unless told, and at most.

@@ -50,6 +50,7 @@ type collector struct {
 	poolLimit, poolOccupied *prometheus.Desc
 	poolFree                *prometheus.Desc
 	turns                   turnMetrics
+	storm                   stormMetrics
 }
 
 func newCollector(s *Server) *collector {
@@ -66,6 +67,7 @@ func newCollector(s *Server) *collector {
 		poolOccupied: desc("pool_slots_occupied", "Slots of a pool that are taken.", "pool"),
 		poolFree:     desc("pool_slots_free", "Slots of a pool that may be given now.", "pool"),
 		turns:        newTurnMetrics(),
+		storm:        newStormMetrics(),
 	}
 }
 
@@ -120,6 +122,7 @@ func (c *collector) Describe(ch chan<- *prometheus.Desc) {
 		ch <- d
 	}
 	c.turns.describe(ch)
+	c.storm.describe(ch)
 }
 
 // Collect implements prometheus.Collector.
@@ -152,6 +155,7 @@ func (c *collector) Collect(ch chan<- prometheus.Metric) {
 		gauge(c.poolFree, float64(slots.Free), pool)
 	}
 	c.turns.collect(ch, st.Turns)
+	c.storm.collect(ch, st)
 }
 
 // emit sends one value. What cannot be a metric fails the scrape, not the

@@ -97,11 +97,20 @@ func TestEveryMetricIsInTheDocs(t *testing.T) {
 
 func TestRoutesAreAClosedSet(t *testing.T) {
 	s, reg := registered(t, seen())
-	for _, path := range []string{"/a", "/b", "/v1/status/x", "/v1/holds/ns/host/release"} {
+	for _, path := range []string{"/a", "/b", "/v1/status/x", "/v1/holds/ns/host"} {
 		send(t, s.API(), http.MethodGet, path, "")
 	}
 	if n, err := testutil.GatherAndCount(reg, "ironic_throttle_http_request_duration_seconds"); n != 1 || err != nil {
 		t.Errorf("%d series, %v; want one for all unknown paths", n, err)
+	}
+	for _, path := range []string{"/v1/breakers/ironic/reset", "/v1/breakers/group%3Arack1/reset", "/v1/breakers/x/reset", "/v1/breakers/{scope}/reset"} {
+		send(t, s.API(), http.MethodGet, path, "")
+	}
+	if n, err := testutil.GatherAndCount(reg, "ironic_throttle_http_request_duration_seconds"); n != 2 || err != nil {
+		t.Errorf("%d series, %v; want one more for all scopes", n, err)
+	}
+	if body := send(t, s.Metrics(), http.MethodGet, "/metrics", "").Body.String(); !strings.Contains(body, `code="405",route="/v1/breakers/{scope}/reset"`) {
+		t.Error("the label of the route is not its pattern")
 	}
 }
 

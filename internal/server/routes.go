@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"maps"
 	"net/http"
+	"net/url"
 	"runtime/debug"
 	"slices"
 	"strconv"
@@ -11,13 +12,16 @@ import (
 	"time"
 )
 
-// routes are handlers by exact path and method. A plain map instead of a
-// ServeMux: no redirects, and errors in our own form.
+// routes are handlers by path and method. A segment {name} of a path stands for any
+// text that is not empty. A plain map instead of a ServeMux: no redirects, and
+// errors in our own form.
 type routes map[string]map[string]http.HandlerFunc
 
-// find returns the handler of r and the name of its route for the metrics.
+// find returns the handler of r and the name of its route for the metrics, which is
+// never what somebody typed. It sets the path values of r.
 func (rt routes) find(r *http.Request) (http.HandlerFunc, string) {
-	methods, ok := rt[r.URL.Path]
+	path := rt.match(r)
+	methods, ok := rt[path]
 	if !ok {
 		return func(w http.ResponseWriter, _ *http.Request) {
 			writeError(w, http.StatusNotFound, "", "no such path: known are "+strings.Join(slices.Sorted(maps.Keys(rt)), ", "))
@@ -28,7 +32,7 @@ func (rt routes) find(r *http.Request) (http.HandlerFunc, string) {
 		method = http.MethodGet // the server leaves the body out
 	}
 	if h, ok := methods[method]; ok {
-		return h, r.URL.Path
+		return h, path
 	}
 	return func(w http.ResponseWriter, r *http.Request) {
 		allow := slices.Collect(maps.Keys(methods))
@@ -38,7 +42,49 @@ func (rt routes) find(r *http.Request) (http.HandlerFunc, string) {
 		slices.Sort(allow)
 		w.Header().Set("Allow", strings.Join(allow, ", "))
 		writeError(w, http.StatusMethodNotAllowed, "", fmt.Sprintf("%s is not allowed here, only %s", known(r.Method), strings.Join(allow, ", ")))
-	}, r.URL.Path
+	}, path
+}
+
+// match returns the path of rt that r asks for, "" if none.
+func (rt routes) match(r *http.Request) string {
+	if _, exact := rt[r.URL.Path]; exact && !strings.Contains(r.URL.Path, "{") {
+		return r.URL.Path
+	}
+	// What is encoded stays in its segment: a scope may hold slashes.
+	given := strings.Split(r.URL.EscapedPath(), "/")
+	for path := range rt { // at most one fits
+		if values, ok := fit(strings.Split(path, "/"), given); ok {
+			for name, value := range values {
+				r.SetPathValue(name, value)
+			}
+			return path
+		}
+	}
+	return ""
+}
+
+// fit reads the values of the segments {name} of a path, of which there must be
+// one.
+func fit(path, given []string) (map[string]string, bool) {
+	if len(path) != len(given) {
+		return nil, false
+	}
+	values := map[string]string{}
+	for i, segment := range path {
+		name, variable := strings.CutPrefix(segment, "{")
+		if !variable {
+			if segment != given[i] {
+				return nil, false
+			}
+			continue
+		}
+		value, err := url.PathUnescape(given[i])
+		if err != nil || value == "" {
+			return nil, false
+		}
+		values[strings.TrimSuffix(name, "}")] = value
+	}
+	return values, len(values) > 0
 }
 
 // known keeps methods of somebody's own making out of messages.
@@ -62,7 +108,7 @@ func (s *Server) guarded(rt routes) http.Handler {
 			if fault != nil && fault != http.ErrAbortHandler { //nolint:errorlint // it is compared by net/http too
 				s.log.Error("handler panicked", "route", route, "panic", fmt.Sprint(fault), "stack", string(debug.Stack()))
 				if rec.code == 0 {
-					writeError(rec, http.StatusInternalServerError, "", "internal error; the log has the details")
+					writeError(rec, http.StatusInternalServerError, "", internalError)
 				}
 			}
 			s.requests.WithLabelValues(route, strconv.Itoa(rec.status())).Observe(time.Since(begun).Seconds())

@@ -23,6 +23,18 @@ type Decider interface {
 	Status(now time.Time) api.Status
 	// Queue shows who waits, at most limit hosts of each pool.
 	Queue(now time.Time, limit int) api.Queue
+	// Holds shows the failed hosts.
+	Holds(now time.Time) api.Holds
+	// ReleaseHold ends the hold of a host, of whatever episode when that is "". The
+	// error is api.ErrNoHold or an *api.EpisodeError (BO-10).
+	ReleaseHold(now time.Time, namespace, name, episode string) (api.ReleaseAnswer, error)
+	// Breakers shows the circuit breakers.
+	Breakers(now time.Time) api.Breakers
+	// ResetBreaker closes the breaker of a scope, TripBreaker opens it for d, or for
+	// its recovery time when d is 0 (CB-29). The error is api.ErrNoBreaker or an
+	// *api.FieldError.
+	ResetBreaker(now time.Time, scope string) (api.BreakerAnswer, error)
+	TripBreaker(now time.Time, scope string, d time.Duration) (api.BreakerAnswer, error)
 	// FirstLook is closed after the first complete poll.
 	FirstLook() <-chan struct{}
 }
@@ -36,6 +48,9 @@ type Options struct {
 	Settings func() map[string]string
 	// Warnings are added to those of the Decider.
 	Warnings func() []string
+	// Save makes released holds last; it is called before a release is answered. nil:
+	// there is nothing to save.
+	Save func() error
 	// Registry gets our metrics and those of Collectors; nil: a new one, with
 	// the metrics of Go and of the process.
 	Registry   *prometheus.Registry
@@ -50,6 +65,7 @@ type Server struct {
 	version  string
 	settings func() map[string]string
 	warnings func() []string
+	save     func() error
 	now      func() time.Time
 	log      *slog.Logger
 	requests *prometheus.HistogramVec
@@ -64,7 +80,7 @@ func New(o Options) (*Server, error) {
 		return nil, errors.New("options: Decider must be set")
 	}
 	s := &Server{
-		decider: o.Decider, version: o.Version, settings: o.Settings, warnings: o.Warnings,
+		decider: o.Decider, version: o.Version, settings: o.Settings, warnings: o.Warnings, save: o.Save,
 		now: o.Now, log: o.Log, requests: newRequestMetric(), drain: drainTimeout,
 	}
 	if s.now == nil {
@@ -83,11 +99,17 @@ func New(o Options) (*Server, error) {
 		}
 	}
 	s.api = s.guarded(routes{
-		"/v1/isready": {http.MethodGet: s.vacancy, http.MethodPost: s.isReady},
-		"/v1/status":  {http.MethodGet: s.status},
-		"/v1/slots":   {http.MethodGet: s.slots},
-		"/v1/queue":   {http.MethodGet: s.queue},
-		"/":           {http.MethodGet: servePage},
+		"/v1/isready":  {http.MethodGet: s.vacancy, http.MethodPost: s.isReady},
+		"/v1/status":   {http.MethodGet: s.status},
+		"/v1/slots":    {http.MethodGet: s.slots},
+		"/v1/queue":    {http.MethodGet: s.queue},
+		"/v1/holds":    {http.MethodGet: s.holds},
+		"/v1/breakers": {http.MethodGet: s.breakers},
+		"/":            {http.MethodGet: servePage},
+
+		"/v1/holds/{namespace}/{name}/release": {http.MethodPost: s.releaseHold},
+		"/v1/breakers/{scope}/reset":           {http.MethodPost: s.resetBreaker},
+		"/v1/breakers/{scope}/trip":            {http.MethodPost: s.tripBreaker},
 	})
 	s.health = s.guarded(routes{
 		"/healthz": {http.MethodGet: healthz},

@@ -60,6 +60,8 @@ func (s *Server) snapshot() api.Status {
 		st.Refusals = []api.Count{}
 	}
 	st.Turns = completeTurns(st.Turns)
+	st.Breakers = completeBreakers(st.Breakers)
+	st.Storm = completeStorm(st.Storm)
 	return st
 }
 
@@ -71,6 +73,10 @@ func etag(st api.Status) (string, error) {
 	st.Slots.Occupants = slices.Clone(st.Slots.Occupants)
 	for i := range st.Slots.Occupants {
 		st.Slots.Occupants[i].SinceSeconds = 0
+	}
+	st.Breakers = slices.Clone(st.Breakers)
+	for i := range st.Breakers {
+		st.Breakers[i].TimeToRecovery = 0
 	}
 	body, err := json.Marshal(st)
 	if err != nil {

@@ -35,9 +35,10 @@ func TestStatusIsTheDecidersPlusOurs(t *testing.T) {
 
 func TestListsAreNeverNull(t *testing.T) {
 	f := seen()
-	f.status = func() api.Status { return api.Status{} }
+	f.status = func() api.Status { return api.Status{Breakers: []api.Breaker{{Causes: []api.BreakerCause{{}}}, {}}} }
+	f.holds, f.breakers = api.Holds{}, api.Breakers{}
 	h := made(t, f).API()
-	for _, path := range []string{"/v1/status", "/v1/slots"} {
+	for _, path := range []string{"/v1/status", "/v1/slots", "/v1/holds", "/v1/breakers"} {
 		if body := send(t, h, http.MethodGet, path, "").Body.String(); strings.Contains(body, "null") {
 			t.Errorf("%s: %s", path, body)
 		}
@@ -60,7 +61,10 @@ func TestETagFollowsEventsAndNotTheClock(t *testing.T) {
 		{"time", func(s *api.Status) {
 			s.Now, s.View.AgeSeconds, s.View.Polls, s.View.TakenAt = s.Now.Add(time.Hour), 9, 8, s.Now
 			s.Slots.Occupants[0].SinceSeconds = 99
+			s.Breakers[0].TimeToRecovery = 800
 		}, 304},
+		{"a breaker that closes", func(s *api.Status) { s.Breakers[1].State = "CLOSED" }, 200},
+		{"a host that fails", func(s *api.Status) { s.Holds.Held++ }, 200},
 		{"an ask", func(s *api.Status) { s.Asks[0].Count++ }, 200},
 		{"a stale view", func(s *api.Status) { s.View.Fresh = false }, 200},
 		{"another host", func(s *api.Status) { s.Slots.Occupants[0].Name = "metal3~z" }, 200},

@@ -17,40 +17,49 @@ import (
 // neither validated nor normalized.
 func ParseAsk(body []byte) (Ask, error) {
 	var a Ask
+	if err := parseObject(body, a.field); err != nil {
+		return Ask{}, err
+	}
+	return a, nil
+}
+
+// parseObject reads one JSON object into what field points to for each of its names;
+// nil is no field.
+func parseObject(body []byte, field func(name string) any) error {
 	d := json.NewDecoder(bytes.NewReader(body))
 	if t, err := d.Token(); err != nil || t != json.Delim('{') {
-		return Ask{}, notJSON(err)
+		return notJSON(err)
 	}
 	seen := map[string]bool{}
 	for d.More() {
 		t, err := d.Token()
 		if err != nil {
-			return Ask{}, notJSON(err)
+			return notJSON(err)
 		}
-		field, _ := t.(string) // a key is always a string
-		target := a.field(field)
+		name, _ := t.(string) // a key is always a string
+		target := field(name)
 		switch {
 		case target == nil:
-			return Ask{}, fieldError(field, "", "is not a field of this request")
-		case seen[field]:
-			return Ask{}, fieldError(field, "", "is given twice")
+			return fieldError(name, "", "is not a field of this request")
+		case seen[name]:
+			return fieldError(name, "", "is given twice")
 		}
-		seen[field] = true
+		seen[name] = true
 		var raw json.RawMessage
 		if err := d.Decode(&raw); err != nil {
-			return Ask{}, notJSON(err)
+			return notJSON(err)
 		}
-		if err := set(field, target, raw); err != nil {
-			return Ask{}, err
+		if err := set(name, target, raw); err != nil {
+			return err
 		}
 	}
 	if _, err := d.Token(); err != nil { // the closing brace
-		return Ask{}, notJSON(err)
+		return notJSON(err)
 	}
 	if _, err := d.Token(); !errors.Is(err, io.EOF) {
-		return Ask{}, errors.New("body: something follows the JSON object")
+		return errors.New("body: something follows the JSON object")
 	}
-	return a, nil
+	return nil
 }
 
 // set reads one value, which is sound JSON, into target. Of null nobody could say

@@ -1,0 +1,68 @@
+package server
+
+import (
+	"errors"
+	"net/http"
+
+	"github.com/ironic-throttle/ironic-throttle/pkg/api"
+)
+
+// holds answers GET /v1/holds.
+func (s *Server) holds(w http.ResponseWriter, _ *http.Request) {
+	h := s.decider.Holds(s.now())
+	if h.Hosts == nil {
+		h.Hosts = []api.Hold{}
+	}
+	if h.Pools == nil {
+		h.Pools = []api.PoolFailures{}
+	}
+	writeJSON(w, http.StatusOK, h)
+}
+
+// releaseHold answers POST /v1/holds/{namespace}/{name}/release (BO-10).
+func (s *Server) releaseHold(w http.ResponseWriter, r *http.Request) {
+	body, ok := readChange(w, r)
+	if !ok {
+		return
+	}
+	request, err := api.ParseRelease(body)
+	if err != nil {
+		writeBadRequest(w, err)
+		return
+	}
+	namespace, name := r.PathValue("namespace"), r.PathValue("name")
+	if namespace == api.NoNamespace {
+		namespace = ""
+	}
+	answer, err := s.decider.ReleaseHold(s.now(), namespace, name, request.Episode)
+	audit := s.log.With("remote", r.RemoteAddr, "namespace", shown(namespace), "host", shown(name))
+	switch other := new(api.EpisodeError); {
+	case errors.Is(err, api.ErrNoHold):
+		audit.Info("release of a hold refused", "error", err)
+		writeError(w, http.StatusNotFound, "name", shown(name)+" "+api.ErrNoHold.Error())
+		return
+	case errors.As(err, &other):
+		audit.Info("release of a hold refused", "error", err)
+		writeError(w, http.StatusConflict, "episode", err.Error())
+		return
+	case err != nil:
+		audit.Error("release of a hold failed", "error", err)
+		writeError(w, http.StatusInternalServerError, "", internalError)
+		return
+	}
+	if answer.Released {
+		audit.Info("hold released by hand", "episode", answer.Hold.Episode, "result", answer.Message)
+	} else {
+		audit.Info("nothing to release", "episode", answer.Hold.Episode, "result", answer.Message)
+	}
+	// Also when nothing was held any more: the save of a first try may have failed.
+	if s.save != nil {
+		if err := s.save(); err != nil {
+			audit.Error("the release is in force, but not saved", "error", err)
+			writeError(w, http.StatusInternalServerError, "",
+				"the release is in force, but not saved yet: after a restart the host may be held again; the log has the cause")
+			return
+		}
+	}
+	writeJSON(w, http.StatusOK, answer)
+}
