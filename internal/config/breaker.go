@@ -7,12 +7,6 @@ import (
 	"time"
 )
 
-// Names of the breaker's settings that more than their row speaks of.
-const (
-	nameBreakerRatio   = "BREAKER_RATIO"
-	nameBreakerMinimum = "BREAKER_RATIO_MINIMUM"
-)
-
 // BreakerMode says which failures open a breaker (CB-6).
 type BreakerMode string
 
@@ -37,8 +31,8 @@ type Breaker struct {
 	// Threshold of failures, 2..1000, opens the whole Ironic; GroupThreshold each
 	// of the other scopes. One host alone never opens a breaker.
 	Threshold, GroupThreshold int
-	// Ratio, 0..100 percent of at least RatioMinimum outcomes, opens the whole
-	// Ironic too; 0 = never. Together they need two failures or more.
+	// Ratio, 0..100 percent of at least RatioMinimum outcomes, 2..512, of one kind of
+	// work opens the whole Ironic too; 0 = never.
 	Ratio, RatioMinimum int
 
 	FailureWindow   time.Duration // a failure counts while it is younger (CB-5)
@@ -47,7 +41,7 @@ type Breaker struct {
 	HalfOpenMaxRequests int
 	ProbeLifetime       time.Duration // a silent probe frees its place after this (CB-13)
 	// RateLimitPerMinute is how many hosts start in any 60 s, of the whole Ironic;
-	// 0 = no limit (CB-16).
+	// 0..10000; 0 = no limit (CB-16).
 	RateLimitPerMinute int
 	// Scopes that are watched, in the order of the constants, at least one.
 	Scopes []string
@@ -81,12 +75,12 @@ func breakerRows() []setting {
 			value: number(func(c *Config) *int { return &c.Breaker.GroupThreshold }, 2, 1000),
 		},
 		{
-			name: nameBreakerRatio, def: "50", help: "percent of failures in the window that opens the breaker of the whole Ironic too; 0 = off",
+			name: "BREAKER_RATIO", def: "50", help: "percent of failures, of one kind of work in the window, that opens the breaker of the whole Ironic too; 0 = off",
 			value: number(func(c *Config) *int { return &c.Breaker.Ratio }, 0, 100),
 		},
 		{
-			name: nameBreakerMinimum, def: "20", help: "outcomes in the window from which BREAKER_RATIO counts",
-			value: number(func(c *Config) *int { return &c.Breaker.RatioMinimum }, 2, 1000),
+			name: "BREAKER_RATIO_MINIMUM", def: "20", help: "outcomes of one kind of work in the window from which BREAKER_RATIO counts",
+			value: number(func(c *Config) *int { return &c.Breaker.RatioMinimum }, 2, 512),
 		},
 		{
 			name: "BREAKER_FAILURE_WINDOW", def: "60m", help: "age from which a failure does not count any more",
@@ -106,7 +100,7 @@ func breakerRows() []setting {
 		},
 		{
 			name: "BREAKER_RATE_LIMIT_PER_MINUTE", def: "0", help: "hosts that may start within any 60 s; 0 = no limit",
-			value: number(func(c *Config) *int { return &c.Breaker.RateLimitPerMinute }, 0, maxLimit),
+			value: number(func(c *Config) *int { return &c.Breaker.RateLimitPerMinute }, 0, 10_000),
 		},
 		{
 			name: "BREAKER_SCOPES", def: "ironic,group", help: "what has a breaker: ironic = the whole, group = each conductor group, driver = each hardware type, image = each image checksum",
@@ -148,15 +142,3 @@ func (v scopesValue) set(text string) error {
 func (v scopesValue) String() string { return strings.Join(*v.p, ",") }
 func (v scopesValue) kind() string   { return "list" }
 func (v scopesValue) rule() string   { return "one or more of " + strings.Join(scopeKinds, ", ") }
-
-// checkBreaker refuses a ratio that the failure of one host could reach: that is
-// what holds are for.
-func (l *loader) checkBreaker() {
-	b := l.config.Breaker
-	if b.Ratio == 0 || !l.sound(nameBreakerRatio, nameBreakerMinimum) || b.Ratio*b.RatioMinimum > 100 {
-		return
-	}
-	l.between(nameBreakerRatio, fmt.Sprint(b.Ratio), fmt.Sprintf(
-		"must be 0 or need more than one failure: %d%% of %s, which is %d (%s), is one host",
-		b.Ratio, nameBreakerMinimum, b.RatioMinimum, l.source(nameBreakerMinimum)))
-}

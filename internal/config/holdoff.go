@@ -30,7 +30,7 @@ type Holdoff struct {
 	Timeout time.Duration // from the failure on; 0 = no host is held but those of Hosts (BO-1)
 	Stage   HoldStage
 	// Growth, 1..10, is the factor by which the hold of each further failure in a
-	// row is longer; 1 = it is not. GrowthCap ends that (BO-5).
+	// row is longer; 1 = it is not. GrowthCap ends that, and shortens nothing (BO-5).
 	Growth    float64
 	GrowthCap time.Duration
 	// Hosts have a time of their own, by namespace/name; 0 = never held.
@@ -112,7 +112,7 @@ func (l *loader) warnHoldoff() {
 		warn("failed hosts are held and %s is not set: a restart ends or lengthens their holds", nameHoldFile)
 	}
 	if l.sound(nameHoldGrowth, nameHoldGrowthCap) && h.Growth > 1 && h.Timeout >= h.GrowthCap {
-		warn("%s=%v (%s) is without effect: %s is %s (%s), which is not below %s of %s (%s)",
+		warn("%s=%v (%s) is without effect on %s, which is %s (%s): that is not below %s, %s (%s)",
 			nameHoldGrowth, h.Growth, l.source(nameHoldGrowth), nameHoldoff, short(h.Timeout), l.source(nameHoldoff),
 			nameHoldGrowthCap, short(h.GrowthCap), l.source(nameHoldGrowthCap))
 	}

@@ -63,6 +63,9 @@ func hostName(text string) bool {
 	return found && namespaceName.MatchString(namespace) && objectName.MatchString(name)
 }
 
+// maxQuota bounds a quota that is a number of hosts.
+const maxQuota = 1_000_000
+
 // quotaValue is a number of hosts or a percentage of them, kept as text.
 type quotaValue struct{ p *string }
 
@@ -70,7 +73,11 @@ func (v quotaValue) set(text string) error {
 	text = strings.TrimSpace(text)
 	digits, percent := strings.CutSuffix(text, "%")
 	n, err := strconv.Atoi(digits)
-	if err != nil || strings.Trim(digits, "0123456789") != "" || percent && n > 100 {
+	most := maxQuota
+	if percent {
+		most = 100
+	}
+	if err != nil || strings.Trim(digits, "0123456789") != "" || n > most {
 		return must(v)
 	}
 	*v.p = text
@@ -78,7 +85,9 @@ func (v quotaValue) set(text string) error {
 }
 func (v quotaValue) String() string { return *v.p }
 func (v quotaValue) kind() string   { return "quota" }
-func (v quotaValue) rule() string   { return "a whole percentage 0%..100% or a whole number of hosts" }
+func (v quotaValue) rule() string {
+	return fmt.Sprintf("a whole percentage 0%%..100%% or a whole number of hosts 0..%d", maxQuota)
+}
 
 // numberValue is a decimal number.
 type numberValue struct {

@@ -27,7 +27,6 @@ func (l *loader) checkRules() {
 	}
 	l.checkLimits()
 	l.checkListeners()
-	l.checkBreaker()
 	l.checkGateway()
 }
 
