@@ -22,12 +22,7 @@ type Look struct {
 // Text returns look as plain text that ends with a newline. Whatever came from
 // Ironic or an asker is made harmless for a terminal.
 func Text(look Look) string {
-	var b strings.Builder
-	for _, l := range lines(look) {
-		b.WriteString(l.text)
-		b.WriteByte('\n')
-	}
-	return b.String()
+	return joined(lines(look))
 }
 
 // weight is how much a line wants to be seen.
@@ -58,6 +53,7 @@ func lines(look Look) []line {
 		out = append(out, line{field("pool", printable(pool)+": "+slotsText(s.Slots.Pools[pool])), usual})
 	}
 	out = append(out, queueFields(look.Queue)...)
+	out = append(out, stormFields(s)...)
 	out = append(out, line{field("answers", countsText(s.Asks)), usual})
 	if s.Mode == "observe" {
 		out = append(out, line{field("refusals", "enforce would have said: "+countsText(s.Refusals)), usual})

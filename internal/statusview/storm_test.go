@@ -1,0 +1,152 @@
+package statusview
+
+import (
+	"strings"
+	"testing"
+	"time"
+	"unicode/utf8"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/ironic-throttle/ironic-throttle/pkg/api"
+)
+
+var noon = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
+
+// exampleBreakers has every state.
+func exampleBreakers() []api.Breaker {
+	long := "Timeout reached while waiting for callback for node, which is what a DHCP server that is down looks like"
+	return []api.Breaker{
+		{
+			Scope: "group:rack1", State: "OPEN", RecentFailures: 3, FailureThreshold: 3, ProbeLimit: 2, TimeToRecovery: 840,
+			Causes: []api.BreakerCause{{Text: long, Count: 2, Hosts: []string{"metal3~host-1", "metal3~host-2"}}, {Text: "no route to host", Count: 1}},
+		},
+		{Scope: "group:rack2", State: "CLOSED", RecentFailures: 1, FailureThreshold: 3, ProbeLimit: 2, Causes: []api.BreakerCause{{Text: "once", Count: 1}}},
+		{Scope: "image:http://images/a.md5", State: "OPEN", FailureThreshold: 3, ProbeLimit: 2, TimeToRecovery: 1800, Tripped: true},
+		{Scope: "ironic", State: "HALF_OPEN", RecentFailures: 10, FailureThreshold: 10, Probes: 1, ProbeLimit: 2},
+	}
+}
+
+func TestStatusNamesWhatFailuresStop(t *testing.T) {
+	s := exampleStatus()
+	s.Breakers, s.Holds = exampleBreakers(), &api.HoldCounts{Held: 4, Failed: 2}
+	s.Storm.Pools = []api.PoolFailures{
+		{Failed: 9, Hosts: 12, Allowed: 4, Paused: true}, {Pool: "rack1", Failed: 5, Hosts: 10, Allowed: 4, Paused: true}, {Pool: "rack2", Failed: 4, Hosts: 10, Allowed: 4},
+	}
+	want := []line{
+		{"breaker   group:rack1 OPEN, probes in 14m0s; 2 x Timeout reached while waitin...", alarming},
+		{"breaker   image:http://images/a.md5 OPEN, probes in 30m0s, by hand", alarming},
+		{"breaker   ironic HALF_OPEN, 1 of 2 probes at work", heading},
+		{"holds     4 failed hosts left alone, 2 more failed and not held", usual},
+		{"paused    hosts without a conductor group: 9 of 12 failed, 4 allowed: gets no new hosts", alarming},
+		{"paused    rack1: 5 of 10 failed, 4 allowed: gets no new hosts", alarming},
+	}
+	if diff := cmp.Diff(want, stormFields(s), cmp.AllowUnexported(line{})); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	if text := Text(Look{Status: s}); !strings.Contains(text, want[0].text+"\n") || !strings.Contains(text, want[5].text+"\n") {
+		t.Errorf("the text lacks it:\n%s", text)
+	}
+	s.Breakers, s.Holds, s.Storm.Pools = s.Breakers[1:2], &api.HoldCounts{}, nil
+	if got := stormFields(s); got != nil {
+		t.Errorf("when all is well: %v", got)
+	}
+}
+
+func TestTextOfBreakers(t *testing.T) {
+	want := `SCOPE                      STATE         FAILURES  PROBES  RECOVERY
+group:rack1                OPEN          3 of 3    -       in 14m0s
+group:rack2                CLOSED        1 of 3    -       -
+image:http://images/a.md5  OPEN by hand  0 of 3    -       in 30m0s
+ironic                     HALF_OPEN     10 of 10  1 of 2  -
+
+causes in group:rack1
+  2 x Timeout reached while waiting for callback for node, which is what a DH...
+      such as metal3/host-1, metal3/host-2
+  1 x no route to host
+
+causes in group:rack2
+  1 x once
+`
+	if diff := cmp.Diff(want, Breakers(api.Breakers{Enabled: true, Breakers: exampleBreakers()})); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	many := api.Breaker{Scope: "ironic", Causes: make([]api.BreakerCause, causeRows+2)}
+	if text := Breakers(api.Breakers{Enabled: true, Breakers: []api.Breaker{many}}); !strings.HasSuffix(text, "\n  ... and 2 causes more\n") {
+		t.Errorf("many causes: %s", text)
+	}
+	for _, row := range []struct {
+		b    api.Breakers
+		want string
+	}{
+		{api.Breakers{}, "there are no breakers: BREAKER_ENABLED is false\n"},
+		{api.Breakers{Enabled: true}, "nothing has happened yet that a breaker could count\n"},
+	} {
+		if got := Breakers(row.b); got != row.want {
+			t.Errorf("%q, want %q", got, row.want)
+		}
+	}
+}
+
+func exampleHolds() api.Holds {
+	return api.Holds{
+		Timeout: "48h0m0s", Stage: "retry", Unsaved: 2,
+		Hosts: []api.Hold{
+			{
+				Namespace: "metal3", Name: "host-1", NodeUUID: "u-1", Kind: "deployment", State: "deploy failed", Failures: 2,
+				Cause: "Timeout reached while waiting for callback for node 3f2b8a6e-0c1d-4e5f-8a9b-0c1d2e3f4a5b",
+				Held:  true, Since: noon.Add(-time.Hour), RemainingSeconds: 169200,
+			},
+			{Name: "bare", NodeUUID: "u-2", Kind: "inspection", Failures: 1, Released: true, Since: noon.In(time.FixedZone("CET", 3600))},
+			{NodeUUID: "3f2b8a6e-0c1d-4e5f-8a9b-0c1d2e3f4a5b", Kind: "cleaning", Failures: 1, State: "clean failed", Since: noon.AddDate(0, 0, -19)},
+		},
+		Pools: []api.PoolFailures{{Failed: 1, Hosts: 9, Allowed: 3}, {Pool: "rack1", Failed: 5, Hosts: 10, Allowed: 4, Paused: true}},
+	}
+}
+
+func TestTextOfHolds(t *testing.T) {
+	want := `hold-off  48h0m0s, stage retry
+holds     1 failed hosts left alone, 2 more failed and not held
+pool      hosts without a conductor group: 1 of 9 failed, 3 allowed
+pool      rack1: 5 of 10 failed, 4 allowed: gets no new hosts
+warning   2 changes of holds are not in the file yet
+
+HOST                                  KIND        FAILURES  SINCE (UTC)   HELD
+metal3/host-1                         deployment  2         Nov 21 11:00  for 47h0m0s
+  deploy failed: Timeout reached while waiting for callback for node 3f2b8a6e...
+bare                                  inspection  1         Nov 21 12:00  released
+3f2b8a6e-0c1d-4e5f-8a9b-0c1d2e3f4a5b  cleaning    1         Nov  2 12:00  no
+  clean failed
+`
+	if diff := cmp.Diff(want, Holds(exampleHolds())); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	want = "hold-off  0s, stage retry\nholds     0 failed hosts left alone, 0 more failed and not held\n"
+	if got := Holds(api.Holds{Timeout: "0s", Stage: "retry"}); got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+}
+
+func TestTextOfFailuresIsHarmlessAndNarrow(t *testing.T) {
+	const bad = "\x1b[2J\n\t\u202e"
+	hostile := strings.Repeat(bad+"é", 60)
+	b := api.Breaker{Scope: bad, State: bad, Tripped: true, Causes: []api.BreakerCause{{Text: hostile, Count: 1, Hosts: []string{hostile}}}}
+	h := api.Holds{
+		Timeout: bad, Stage: bad, Pools: []api.PoolFailures{{Pool: bad}},
+		Hosts: []api.Hold{{Namespace: bad, Name: bad, Kind: bad, State: bad, Cause: hostile}, {NodeUUID: bad, Cause: hostile}},
+	}
+	look := Look{Status: api.Status{Breakers: []api.Breaker{b}, Storm: api.Storm{Pools: []api.PoolFailures{{Pool: bad, Paused: true}}}}}
+	for _, text := range []string{Breakers(api.Breakers{Enabled: true, Breakers: []api.Breaker{b}}), Holds(h), joined(stormFields(look.Status))} {
+		for _, l := range strings.Split(strings.TrimSuffix(text, "\n"), "\n") {
+			if l != printable(l) {
+				t.Errorf("harmful: %q", l)
+			}
+			if n := utf8.RuneCountInString(l); n > columns+20 {
+				t.Errorf("%d columns: %s", n, l)
+			}
+		}
+		if strings.Count(text, "\n") > 15 {
+			t.Errorf("foreign text breaks lines:\n%s", text)
+		}
+	}
+}
