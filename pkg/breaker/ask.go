@@ -5,14 +5,14 @@ import (
 	"time"
 )
 
-// phase is one of the questions that all scopes are asked before the next (CB-19).
-type phase int
+// obstacle is why an ask is refused, in the order of CB-19.
+type obstacle int
 
 const (
-	phaseState phase = iota
-	phaseRate
-	phaseConcurrency
-	phases
+	byState obstacle = iota
+	byRate
+	byConcurrency
+	byNothing
 )
 
 // Ask returns a permit when every scope allows it. Otherwise it takes nothing and
@@ -76,12 +76,14 @@ func (s *Set) Take(now time.Time, scopes ...Scope) *Permit {
 
 // refusal is the first of locked circuits, nil for none.
 func refusal(list []*circuit) error {
-	for p := range phases {
-		for _, c := range list {
-			if err := c.refuseLocked(p); err != nil {
-				return err
-			}
+	first, who := byNothing, (*circuit)(nil)
+	for _, c := range list {
+		if o := c.obstacleLocked(); o < first {
+			first, who = o, c
 		}
 	}
-	return nil
+	if who == nil {
+		return nil
+	}
+	return who.refusalLocked(first)
 }

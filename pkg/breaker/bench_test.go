@@ -3,13 +3,14 @@ package breaker
 import (
 	"context"
 	"fmt"
+	"slices"
 	"testing"
 	"time"
 
 	"github.com/sony/gobreaker/v2"
 )
 
-// free is settings under which every ask of a benchmark is allowed.
+// free is settings like those of the sidecar, under which nothing is refused.
 func free() Config {
 	cfg := DefaultConfig()
 	cfg.FailureThreshold, cfg.FailureWindow = 10, time.Hour
@@ -18,22 +19,30 @@ func free() Config {
 	return cfg
 }
 
-// BenchmarkAskSucceed is one ask that is allowed and its good end, beside what
-// gobreaker's TwoStepCircuitBreaker needs for the same, which reads the clock itself.
+// many returns a Set with free settings and n of its scopes.
+func many(tb testing.TB, n int) (*Set, []Scope) {
+	tb.Helper()
+	cfg := free()
+	scopes := make([]Scope, n)
+	for i := range scopes {
+		scopes[i] = Scope{Kind: "group", Name: fmt.Sprint("rack", i)}
+	}
+	return made(tb, &cfg, nil), scopes
+}
+
+// BenchmarkAskSucceed is an ask that is allowed and its good end, beside what
+// gobreaker's TwoStepCircuitBreaker needs for the same. Both take turns, so that a
+// machine that slows down does so for both; ours is given the time, gobreaker reads
+// it.
 func BenchmarkAskSucceed(b *testing.B) {
-	work := Work{Host: "h", Kind: "deploy"}
+	const turn = 1000
+	ctx := context.Background()
+	work := Work{Host: "host", Kind: "deploy"}
 	for _, n := range []int{1, 1000} {
-		b.Run(fmt.Sprintf("breaker/scopes=%d", n), func(b *testing.B) {
-			cfg := free()
-			s, err := New(&cfg, nil)
-			if err != nil {
-				b.Fatal(err)
-			}
-			scopes := make([]Scope, n)
-			for i := range scopes {
-				scopes[i] = Scope{Kind: "group", Name: fmt.Sprint("rack", i)}
-			}
-			ctx := context.Background()
+		b.Run(fmt.Sprintf("scopes=%d", n), func(b *testing.B) {
+			s, scopes := many(b, n)
+			other := gobreaker.NewTwoStepCircuitBreaker[any](gobreaker.Settings{Name: "group:rack0"})
+			var ours, theirs []float64
 			b.ReportAllocs()
 			for i := 0; b.Loop(); i++ {
 				p, err := s.Ask(ctx, time.Now(), scopes[i%n])
@@ -43,18 +52,74 @@ func BenchmarkAskSucceed(b *testing.B) {
 				if err := p.Succeed(time.Now(), work); err != nil {
 					b.Fatal(err)
 				}
+				if i%turn > 0 {
+					continue
+				}
+				b.StopTimer()
+				ours = append(ours, perOp(turn, func(j int) {
+					p, _ := s.Ask(ctx, time.Now(), scopes[(i+j)%n])
+					_ = p.Succeed(time.Now(), work)
+				}))
+				theirs = append(theirs, perOp(turn, func(int) {
+					if done, err := other.Allow(); err == nil {
+						done(nil)
+					}
+				}))
+				b.StartTimer()
 			}
+			b.ReportMetric(median(ours), "ours-ns")
+			b.ReportMetric(median(theirs), "gobreaker-ns")
+			b.ReportMetric(median(ours)/median(theirs), "ours/gobreaker")
 		})
 	}
-	b.Run("gobreaker", func(b *testing.B) {
-		cb := gobreaker.NewTwoStepCircuitBreaker[any](gobreaker.Settings{Name: "group:rack1"})
-		b.ReportAllocs()
-		for b.Loop() {
-			done, err := cb.Allow()
-			if err != nil {
-				b.Fatal(err)
+}
+
+// BenchmarkCheck looks whether an ask would be allowed in three scopes.
+func BenchmarkCheck(b *testing.B) {
+	s, scopes := many(b, 3)
+	s.Take(time.Now(), scopes...)
+	b.ReportAllocs()
+	for b.Loop() {
+		if err := s.Check(time.Now(), scopes...); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
+// BenchmarkRefused asks a scope that is OPEN.
+func BenchmarkRefused(b *testing.B) {
+	s, scopes := many(b, 1)
+	s.Trip(time.Now(), scopes[0], 0)
+	b.ReportAllocs()
+	for b.Loop() {
+		if s.Check(time.Now(), scopes[0]) == nil {
+			b.Fatal("allowed")
+		}
+	}
+}
+
+// BenchmarkParallel asks one scope from all processors.
+func BenchmarkParallel(b *testing.B) {
+	s, scopes := many(b, 1)
+	b.ReportAllocs()
+	b.RunParallel(func(pb *testing.PB) {
+		for pb.Next() {
+			if p, err := s.Ask(context.Background(), time.Now(), scopes[0]); err == nil {
+				_ = p.Succeed(time.Now(), Work{})
 			}
-			done(nil)
 		}
 	})
+}
+
+func perOp(n int, f func(int)) float64 {
+	start := time.Now()
+	for i := range n {
+		f(i)
+	}
+	return float64(time.Since(start).Nanoseconds()) / float64(n)
+}
+
+func median(values []float64) float64 {
+	slices.Sort(values)
+	return values[len(values)/2]
 }

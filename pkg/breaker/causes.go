@@ -38,7 +38,8 @@ func causeOf(err error) string {
 func causesOf(failures []entry) []Cause {
 	index := map[string]int{}
 	var causes []Cause
-	for _, f := range failures {
+	for _, e := range failures {
+		f := e.failure
 		i, known := index[f.cause]
 		if !known {
 			i = len(causes)
@@ -47,8 +48,8 @@ func causesOf(failures []entry) []Cause {
 		}
 		c := &causes[i]
 		c.Count++
-		if f.Host != "" && len(c.Hosts) < maxCauseHosts && !slices.Contains(c.Hosts, f.Host) {
-			c.Hosts = append(c.Hosts, f.Host)
+		if f.host != "" && len(c.Hosts) < maxCauseHosts && !slices.Contains(c.Hosts, f.host) {
+			c.Hosts = append(c.Hosts, f.host)
 		}
 	}
 	slices.SortFunc(causes, func(a, b Cause) int {

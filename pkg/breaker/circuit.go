@@ -16,26 +16,25 @@ type circuit struct {
 	out   *journal
 
 	mu sync.Mutex
-	// What follows is guarded by mu.
+	// What follows is guarded by mu; what every ask needs lies together.
 
-	gone  bool // no longer in the Set
-	epoch time.Time
-	now   time.Duration // the latest that was passed in (CB-26)
-	used  time.Duration // for CB-25
-
+	gone       bool // no longer in the Set
+	tripped    bool // it opened by hand
 	state      State
-	changed    time.Duration // -1 = never
-	opened     time.Duration
-	recovery   time.Duration
-	generation uint64 // grows at each trip
-	tripped    bool   // the last one by hand
-	why        string // it opened
-	causes     []Cause
+	epoch      time.Time
+	now        time.Duration // the latest that was passed in (CB-26)
+	used       time.Duration // for CB-25
+	generation uint64        // grows at each trip
+	held       int
+	probes     []*stake // running, oldest first
+	starts     ring[time.Duration]
+	evidence   evidence
 
-	held     int
-	probes   []*stake // running, oldest first
-	starts   ring[time.Duration]
-	evidence evidence
+	changed  time.Duration // -1 = never
+	opened   time.Duration
+	recovery time.Duration
+	why      string // it opened
+	causes   []Cause
 }
 
 func newCircuit(id uint64, scope Scope, cfg *Config, out *journal, now time.Time) *circuit {
@@ -58,24 +57,36 @@ func (c *circuit) tickLocked(now time.Time) {
 	}
 }
 
-// refuseLocked is why the circuit lets nothing through in phase state, rate or
-// concurrency; nil when it does.
-func (c *circuit) refuseLocked(p phase) error {
+// obstacleLocked is the first thing that keeps an ask from being allowed.
+func (c *circuit) obstacleLocked() obstacle {
 	switch {
-	case p == phaseState && c.state == Open:
+	case c.state == Open || c.state == HalfOpen && len(c.probes) >= c.cfg.HalfOpenMaxRequests:
+		return byState
+	case c.cfg.RateLimitPerMinute > 0 && c.starts.n >= c.cfg.RateLimitPerMinute:
+		return byRate
+	case c.held >= c.cfg.MaxConcurrent:
+		return byConcurrency
+	}
+	return byNothing
+}
+
+// refusalLocked is the error for o, which obstacleLocked returned.
+func (c *circuit) refusalLocked(o obstacle) error {
+	switch {
+	case o == byState && c.state == Open:
 		return &CircuitBreakerError{Scope: c.scope, State: Open, Message: c.why, TimeToWait: c.opened + c.recovery - c.now}
-	case p == phaseState && c.state == HalfOpen && len(c.probes) >= c.cfg.HalfOpenMaxRequests:
+	case o == byState:
 		return &CircuitBreakerError{
 			Scope: c.scope, State: HalfOpen,
 			Message:    fmt.Sprintf("%d of %d probes are running; it opened after %s", len(c.probes), c.cfg.HalfOpenMaxRequests, c.why),
 			TimeToWait: c.probes[0].since + c.cfg.ProbeLifetime - c.now,
 		}
-	case p == phaseRate && c.cfg.RateLimitPerMinute > 0 && c.starts.n >= c.cfg.RateLimitPerMinute:
+	case o == byRate:
 		return &RateLimitError{
 			Scope: c.scope, Limit: c.cfg.RateLimitPerMinute, Current: c.starts.n,
 			TimeToReset: *c.starts.at(0) + rateSpan - c.now,
 		}
-	case p == phaseConcurrency && c.held >= c.cfg.MaxConcurrent:
+	case o == byConcurrency:
 		return &ConcurrencyLimitError{Scope: c.scope, Limit: c.cfg.MaxConcurrent, Current: c.held}
 	}
 	return nil
@@ -111,8 +122,8 @@ func (c *circuit) leaveLocked(st *stake, o *outcome) {
 	case o == nil || st.mute || st.generation != c.generation:
 	case c.state == Closed:
 		c.countLocked(o)
-	case probe && o.failed:
-		c.evidence = evidence{run: []entry{{outcome: *o, at: c.now}}}
+	case probe && o.failure != nil:
+		c.evidence = evidence{run: []entry{{at: c.now, failure: o.failure}}}
 		c.tripLocked(c.cfg.RecoveryTimeout, c.evidence.run, "a probe that failed", false)
 	case probe:
 		c.closeLocked(false)

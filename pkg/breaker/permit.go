@@ -44,13 +44,13 @@ func newPermit(n int) *Permit {
 // Succeed ends the work well. It returns ErrSettled when the permit was settled
 // before (CB-14), and then does nothing.
 func (p *Permit) Succeed(now time.Time, w Work) error {
-	return p.settle(now, &outcome{Work: w})
+	return p.settle(now, &outcome{kind: w.Kind})
 }
 
 // Fail ends the work badly; a nil err is an unknown error (CB-23). It returns
 // ErrSettled when the permit was settled before, and then does nothing.
 func (p *Permit) Fail(now time.Time, w Work, err error) error {
-	return p.settle(now, failure(w, err))
+	return p.settle(now, failed(w, err))
 }
 
 // Cancel ends the work without a verdict: a probe gives its place back (CB-13). A
@@ -94,13 +94,13 @@ func (p *Permit) settle(now time.Time, o *outcome) error {
 // RecordForeign counts the failure of a work that had no permit (CB-15). Only a
 // CLOSED scope counts it; concurrency does not change.
 func (s *Set) RecordForeign(now time.Time, w Work, err error, scopes ...Scope) {
-	s.record(now, failure(w, err), scopes)
+	s.record(now, failed(w, err), scopes)
 }
 
 // RecordSuccess counts the success of a work that had no permit, or of a step of
 // one. Only a CLOSED scope counts it; concurrency does not change.
 func (s *Set) RecordSuccess(now time.Time, w Work, scopes ...Scope) {
-	s.record(now, success(w), scopes)
+	s.record(now, &outcome{kind: w.Kind}, scopes)
 }
 
 func (s *Set) record(now time.Time, o *outcome, scopes []Scope) {

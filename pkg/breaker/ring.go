@@ -8,11 +8,10 @@ type ring[T any] struct {
 	n    int
 }
 
-// push appends v. When limit values are there the oldest makes room and is
-// returned.
-func (r *ring[T]) push(v T, limit int) (oldest T, dropped bool) {
+// push appends v. When limit values are there the oldest makes room.
+func (r *ring[T]) push(v T, limit int) {
 	if r.n >= limit {
-		oldest, dropped = r.pop(), true
+		r.pop()
 	}
 	if r.n == len(r.buf) {
 		grown := make([]T, min(max(4, 2*r.n), limit))
@@ -23,7 +22,6 @@ func (r *ring[T]) push(v T, limit int) (oldest T, dropped bool) {
 	}
 	r.n++
 	*r.at(r.n - 1) = v
-	return oldest, dropped
 }
 
 // at returns the i-th oldest value, 0 <= i < n.
@@ -46,4 +44,13 @@ func (r *ring[T]) pop() T {
 		r.head = 0
 	}
 	return v
+}
+
+// slice returns the values, oldest first.
+func (r *ring[T]) slice() []T {
+	values := make([]T, r.n)
+	for i := range values {
+		values[i] = *r.at(i)
+	}
+	return values
 }

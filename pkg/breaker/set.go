@@ -3,7 +3,6 @@ package breaker
 import (
 	"cmp"
 	"slices"
-	"sync"
 	"time"
 )
 
@@ -13,12 +12,7 @@ type Set struct {
 	base  *Config // nil = off (CB-2)
 	kinds map[string]*Config
 	out   journal
-
-	mu sync.RWMutex // is held for a look only, never while a circuit decides
-	// What follows is guarded by mu.
-
-	circuits map[Scope]*circuit
-	lastID   uint64
+	index index
 }
 
 // New returns a Set whose scopes are all CLOSED. Scopes of a Kind that kinds names
@@ -29,7 +23,7 @@ func New(cfg *Config, kinds map[string]Config) (*Set, error) {
 	if err := validateAll(cfg, kinds); err != nil {
 		return nil, err
 	}
-	s := &Set{circuits: map[Scope]*circuit{}, kinds: map[string]*Config{}}
+	s := &Set{kinds: map[string]*Config{}}
 	if cfg != nil {
 		s.base = cfg.complete()
 	}
@@ -48,42 +42,39 @@ func (s *Set) configOf(scope Scope) *Config {
 	return s.base
 }
 
-// find returns the circuit of scope, nil when there is none.
-func (s *Set) find(scope Scope) *circuit {
-	s.mu.RLock()
-	defer s.mu.RUnlock()
-	return s.circuits[scope]
-}
-
-// circuit returns that of scope, which is made when there is none.
-func (s *Set) circuit(now time.Time, scope Scope) *circuit {
-	if c := s.find(scope); c != nil {
-		return c
+// find returns the circuit of scope; when there is none, one that is made now if
+// create is set, else nil. again is set when the last one found was gone.
+func (s *Set) find(now time.Time, scope Scope, create, again bool) *circuit {
+	if !again {
+		if c := s.index.quick(scope); c != nil {
+			return c
+		}
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	c := s.circuits[scope]
-	if c == nil {
-		s.lastID++
-		c = newCircuit(s.lastID, scope, s.configOf(scope), &s.out, now)
-		s.circuits[scope] = c
+	if !create {
+		return s.index.sure(scope, nil)
 	}
-	return c
+	return s.index.sure(scope, func(id uint64) *circuit {
+		return newCircuit(id, scope, s.configOf(scope), &s.out, now)
+	})
 }
 
 // lock appends the circuits of scopes to list, each once, all locked and at now.
 // Those that do not exist are made, or left out when create is false.
 func (s *Set) lock(list []*circuit, now time.Time, scopes []Scope, create bool) []*circuit {
-	for {
+	if len(scopes) == 1 { // the same, for the usual case
+		if c := s.index.quick(scopes[0]); c != nil {
+			c.mu.Lock()
+			if !c.gone {
+				c.tickLocked(now)
+				return append(list, c)
+			}
+			c.mu.Unlock()
+		}
+	}
+	for again := false; ; again = true {
 		list = list[:0]
 		for _, scope := range scopes {
-			var c *circuit
-			if create {
-				c = s.circuit(now, scope)
-			} else {
-				c = s.find(scope)
-			}
-			if c != nil && !slices.Contains(list, c) {
+			if c := s.find(now, scope, create, again); c != nil && !slices.Contains(list, c) {
 				list = append(list, c)
 			}
 		}
@@ -102,7 +93,7 @@ func lockAll(list []*circuit) bool {
 	if len(list) > 1 {
 		var buf [4]*circuit
 		order := append(buf[:0], list...)
-		slices.SortFunc(order, func(a, b *circuit) int { return cmp.Compare(a.id, b.id) })
+		slices.SortFunc(order, byID)
 		for _, c := range order {
 			c.mu.Lock()
 		}
@@ -117,6 +108,8 @@ func lockAll(list []*circuit) bool {
 	}
 	return true
 }
+
+func byID(a, b *circuit) int { return cmp.Compare(a.id, b.id) }
 
 func unlockAll(list []*circuit) {
 	for _, c := range list {
@@ -135,52 +128,26 @@ func (s *Set) with(now time.Time, scope Scope, create bool, f func(*circuit)) {
 	}
 }
 
-// all returns the circuits that there are, in no order.
-func (s *Set) all() []*circuit {
-	s.mu.RLock()
-	defer s.mu.RUnlock()
-	list := make([]*circuit, 0, len(s.circuits))
-	for _, c := range s.circuits {
-		list = append(list, c)
-	}
-	return list
-}
-
 // Clean forgets the scopes that are CLOSED, have no permit out, no failure in the
 // window and were not used for two hours (CB-25). Looking (Check, Status) is no use.
 func (s *Set) Clean(now time.Time) {
 	if s.off() {
 		return
 	}
-	for _, c := range s.all() {
-		if c.idle(now) {
-			s.remove(c, now)
+	var idle []*circuit
+	for _, c := range s.index.all() {
+		c.mu.Lock()
+		if c.idleLocked(now) {
+			idle = append(idle, c)
 		}
+		c.mu.Unlock()
 	}
+	s.index.remove(now, idle)
 }
 
-// idle reports whether nothing would be lost with c.
-func (c *circuit) idle(now time.Time) bool {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.idleLocked(now)
-}
-
+// idleLocked reports whether nothing would be lost with c.
 func (c *circuit) idleLocked(now time.Time) bool {
 	c.tickLocked(now)
-	clear := c.evidence.pruneAll(c.cfg, c.now)
-	return clear && c.state == Closed && c.held == 0 && c.now-c.used >= forgetAfter
-}
-
-// remove takes c out of the Set if it is idle still. A caller that found c before
-// sees that it is gone and looks again.
-func (s *Set) remove(c *circuit, now time.Time) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if !c.gone && c.idleLocked(now) {
-		c.gone = true
-		delete(s.circuits, c.scope)
-	}
+	empty := c.evidence.pruneAll(c.cfg, c.now)
+	return empty && c.state == Closed && c.held == 0 && c.now-c.used >= forgetAfter
 }

@@ -75,7 +75,7 @@ func (s *Set) All(now time.Time) []Status {
 		text string
 		Status
 	}
-	circuits := s.all()
+	circuits := s.index.all()
 	list := make([]named, len(circuits))
 	for i, c := range circuits {
 		list[i] = named{text: c.scope.String(), Status: s.Status(now, c.scope)}
