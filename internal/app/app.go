@@ -51,6 +51,7 @@ type App struct {
 	server     *server.Server
 	listeners  listeners
 	reload     *config.Sources
+	holds      *holdKeeper
 	gatewayPart
 
 	force atomic.Pointer[force]
@@ -60,7 +61,7 @@ type App struct {
 // New builds everything and opens the listeners. Nothing runs yet and nothing
 // is sent to Ironic, so an Ironic that is away is no error. An error names the
 // setting, file or address that is wrong.
-func New(ctx context.Context, o Options) (*App, error) {
+func New(ctx context.Context, o Options) (_ *App, err error) {
 	a := &App{log: o.Log, version: o.Version, now: o.Now, reload: o.Reload}
 	if a.log == nil {
 		a.log = slog.New(slog.DiscardHandler)
@@ -70,23 +71,34 @@ func New(ctx context.Context, o Options) (*App, error) {
 	}
 	a.force.Store(newForce(o.Config, o.Warnings))
 
-	var err error
 	if a.client, err = ironic.NewClient(ironicSettings(o, a.log)); err != nil {
 		return nil, err
 	}
-	decision := admissionConfig(o.Config)
-	decision.Notify = noticeLogger(a.log)
+	decision, err := admissionConfig(o.Config)
+	if err != nil {
+		return nil, fmt.Errorf("configuration: %w", err)
+	}
+	decision.Notify, decision.Storm = noticeLogger(a.log), stormLogger(a.log)
+	if err := a.openHolds(o.Config, &decision); err != nil {
+		return nil, err
+	}
+	defer func() {
+		if err != nil {
+			_ = a.holds.close()
+		}
+	}()
 	if a.controller, err = admission.New(decision, a.now()); err != nil {
 		return nil, fmt.Errorf("configuration: %w", err)
 	}
 	watched := newWatchedView(a.controller, a.log)
+	watched.polled = a.holds.polled
 	if a.poller, err = ironic.NewPoller(a.client, watched, ironic.PollerOptions{
 		Interval: o.Config.View.PollInterval, MaxPause: min(o.Config.View.MaxStale/3, maxPause),
 		Timeout: pollTimeout(o.Config), Now: a.now, Jitter: rand.Float64, Log: a.log,
 	}); err != nil {
 		return nil, fmt.Errorf("poller: %w", err)
 	}
-	if err := a.newGateway(o); err != nil {
+	if err = a.newGateway(o); err != nil {
 		return nil, err
 	}
 	collectors := append(watched.collectors(), newIronicCollector(a.client.Stats))
@@ -97,6 +109,7 @@ func New(ctx context.Context, o Options) (*App, error) {
 		Decider: a.controller, Version: o.Version, Now: a.now, Log: a.log,
 		Settings:   func() map[string]string { return a.force.Load().settings },
 		Warnings:   func() []string { return a.force.Load().warnings },
+		Save:       a.holds.save,
 		Collectors: collectors,
 	}); err != nil {
 		return nil, fmt.Errorf("server: %w", err)
@@ -131,6 +144,7 @@ func (a *App) Run(ctx context.Context) error {
 			a.client.Close()
 			return nil
 		}},
+		{"holds", a.holds.run},
 		{"poller", a.poller.Run},
 		{"config watch", a.watch},
 	}

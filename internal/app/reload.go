@@ -62,7 +62,14 @@ func (a *App) apply(u config.Update) {
 		a.refuse(old, u)
 		return
 	}
-	if u.Err = a.controller.Reconfigure(a.now(), slotLimits(u.Config.Limits), turns(u.Config.Turns)); u.Err != nil {
+	holds, quota, err := holdoffConfig(u.Config.Holdoff)
+	if err == nil {
+		err = a.controller.Reconfigure(a.now(), slotLimits(u.Config.Limits), turns(u.Config.Turns))
+	}
+	if err == nil {
+		err = a.controller.SetHoldoff(a.now(), holds, quota)
+	}
+	if u.Err = err; err != nil {
 		a.refuse(old, u)
 		return
 	}

@@ -2,6 +2,7 @@ package app
 
 import (
 	"log/slog"
+	"slices"
 
 	"github.com/ironic-throttle/ironic-throttle/internal/config"
 	"github.com/ironic-throttle/ironic-throttle/pkg/admission"
@@ -23,16 +24,24 @@ func ironicSettings(o Options, log *slog.Logger) ironic.Settings {
 		SkipClientSANVerify:  c.SkipClientSANVerify,
 		ClientTimeout:        c.Timeout,
 		CountExtras:          o.Config.Limits.ExtraStates,
+		Drivers:              watches(o.Config.Breaker, config.ScopeDriver),
+		Images:               watches(o.Config.Breaker, config.ScopeImage),
 		Transport:            o.Transport,
 		Log:                  log,
 	}
 }
 
+func watches(b config.Breaker, kind string) bool { return b.Enabled && slices.Contains(b.Scopes, kind) }
+
 // admissionConfig is what the decision needs of c.
-func admissionConfig(c config.Config) admission.Config {
+func admissionConfig(c config.Config) (admission.Config, error) {
+	holds, quota, err := holdoffConfig(c.Holdoff)
 	return admission.Config{
-		Mode:  admission.Mode(c.Mode),
-		Turns: turns(c.Turns),
+		Mode:      admission.Mode(c.Mode),
+		Turns:     turns(c.Turns),
+		Breakers:  breakers(c.Breaker),
+		Holdoff:   holds,
+		MaxFailed: quota,
 		Slots: slots.Config{
 			Limits:             slotLimits(c.Limits),
 			ExemptVirtualMedia: c.Limits.ExemptVirtualMedia,
@@ -45,7 +54,7 @@ func admissionConfig(c config.Config) admission.Config {
 			ListMaxAge:         c.View.ListMaxAge,
 			StuckAfter:         c.Limits.StuckAfter,
 		},
-	}
+	}, err
 }
 
 // slotLimits is the part of the limits that changes while running.

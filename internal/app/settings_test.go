@@ -9,12 +9,18 @@ import (
 
 	"github.com/ironic-throttle/ironic-throttle/internal/config"
 	"github.com/ironic-throttle/ironic-throttle/pkg/admission"
+	"github.com/ironic-throttle/ironic-throttle/pkg/breaker"
+	"github.com/ironic-throttle/ironic-throttle/pkg/holdoff"
 	"github.com/ironic-throttle/ironic-throttle/pkg/ironic"
 	"github.com/ironic-throttle/ironic-throttle/pkg/slots"
 )
 
 func TestDefaultsAreTheSameEverywhere(t *testing.T) {
-	if diff := cmp.Diff(admission.DefaultConfig(), admissionConfig(config.Default())); diff != "" {
+	decision, err := admissionConfig(config.Default())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(admission.DefaultConfig(), decision, quotas); diff != "" {
 		t.Errorf("decision (-its own, +configured):\n%s", diff)
 	}
 	want := ironic.Settings{Endpoint: "http://ironic"}.WithDefaults()
@@ -24,6 +30,8 @@ func TestDefaultsAreTheSameEverywhere(t *testing.T) {
 		t.Errorf("client (-its own, +configured):\n%s", diff)
 	}
 }
+
+var quotas = cmp.Comparer(func(a, b holdoff.Quota) bool { return a == b })
 
 func TestEverySettingArrives(t *testing.T) {
 	c := config.Config{
@@ -37,6 +45,15 @@ func TestEverySettingArrives(t *testing.T) {
 		Turns: config.Turns{
 			Ahead: 15, Overtake: 16, RedeemAfter: 17, ClaimWindow: 13, FailingThreshold: 18, FailingCap: 19, FailingReserve: 20,
 			Weights: map[string]float64{"prod": 21},
+		},
+		Holdoff: config.Holdoff{
+			Timeout: 22 * time.Hour, Stage: config.HoldRemediate, Growth: 2.5, GrowthCap: 23 * time.Hour,
+			Hosts: map[string]time.Duration{"metal3/a": 24}, MaxFailed: "25%",
+		},
+		Breaker: config.Breaker{
+			Enabled: true, Mode: config.BreakerWindow, Threshold: 26, GroupThreshold: 27, Ratio: 28, RatioMinimum: 29,
+			FailureWindow: 30 * time.Second, RecoveryTimeout: 31 * time.Second, HalfOpenMaxRequests: 32,
+			ProbeLifetime: 33 * time.Second, RateLimitPerMinute: 34, Scopes: []string{"group", "driver"},
 		},
 		Ironic: config.Ironic{
 			Endpoint: "e", AuthRootDir: "a", CACertFile: "ca", ClientCertFile: "cert", ClientKeyFile: "key",
@@ -54,13 +71,30 @@ func TestEverySettingArrives(t *testing.T) {
 			ExemptVirtualMedia: true, Count: slots.CountBusy, CountExtra: true,
 			LeaseTTL: 10, Linger: 11, Settle: 12, MaxStale: 8, ListMaxAge: 9, StuckAfter: 4,
 		},
+		Holdoff: holdoff.Config{
+			Timeout: 22 * time.Hour, Stage: holdoff.Remediate, Growth: 2.5, GrowthCap: 23 * time.Hour,
+			Hosts: map[string]time.Duration{"metal3/a": 24},
+		},
+		Breakers: &admission.Breakers{Scopes: []string{"group", "driver"}},
 	}
-	if diff := cmp.Diff(wantDecision, admissionConfig(c)); diff != "" {
+	wantDecision.MaxFailed, _ = holdoff.ParseQuota("25%")
+	wantDecision.Breakers.Others = breaker.Config{
+		Mode: breaker.Window, FailureThreshold: 27, FailureWindow: 30 * time.Second, RecoveryTimeout: 31 * time.Second,
+		HalfOpenMaxRequests: 32, ProbeLifetime: 33 * time.Second, MaxConcurrent: slots.MaxLimit,
+	}
+	whole := wantDecision.Breakers.Others
+	whole.FailureThreshold, whole.RatioPercent, whole.RatioMinimum, whole.RateLimitPerMinute = 26, 28, 29, 34
+	wantDecision.Breakers.Ironic = whole
+	decision, err := admissionConfig(c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(wantDecision, decision, quotas); diff != "" {
 		t.Errorf("decision (-want +got):\n%s", diff)
 	}
 	wantClient := ironic.Settings{
 		Endpoint: "e", AuthRootDir: "a", CACertFile: "ca", ClientCertFile: "cert", ClientPrivateKeyFile: "key",
-		Insecure: true, SkipClientSANVerify: true, ClientTimeout: 14 * time.Second, CountExtras: true,
+		Insecure: true, SkipClientSANVerify: true, ClientTimeout: 14 * time.Second, CountExtras: true, Drivers: true,
 	}
 	if diff := cmp.Diff(wantClient, ironicSettings(Options{Config: c}, nil)); diff != "" {
 		t.Errorf("client (-want +got):\n%s", diff)

@@ -14,7 +14,8 @@ import (
 // each poll. Only the Poller's goroutine uses it.
 type watchedView struct {
 	*admission.Controller
-	log *slog.Logger
+	log    *slog.Logger
+	polled func() // may have shown that a host failed
 
 	begun   time.Time // of the running poll; zero between polls
 	settled bool
@@ -25,7 +26,7 @@ type watchedView struct {
 
 func newWatchedView(c *admission.Controller, log *slog.Logger) *watchedView {
 	v := &watchedView{
-		Controller: c, log: log,
+		Controller: c, log: log, polled: func() {},
 		polls: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Namespace: namespace, Name: "ironic_polls_total",
 			Help: "Polls of Ironic, by result: only complete ones are believed.",
@@ -58,6 +59,7 @@ func (v *watchedView) Begin(now time.Time) ironic.Mark {
 func (v *watchedView) Observe(now time.Time, look ironic.Look) {
 	v.ended(now, "complete")
 	v.Controller.Observe(now, look)
+	v.polled()
 	if !v.settled && v.Controller.Status(now).View.Settled {
 		v.settled = true
 		v.log.Info("all busy hosts are known: slots are given from now on")

@@ -58,7 +58,7 @@ var table = map[string]room{
 	"pkg/fairshare": {},
 	"pkg/breaker":   {tests: []string{"github.com/sony/gobreaker/v2"}}, // to measure beside it
 	"pkg/holdoff":   {house: []string{"pkg/api"}},
-	"pkg/admission": {house: []string{"pkg/slots", "pkg/fairshare", "pkg/ironic", "pkg/api"}},
+	"pkg/admission": {house: []string{"pkg/slots", "pkg/fairshare", "pkg/breaker", "pkg/holdoff", "pkg/ironic", "pkg/api"}},
 
 	"internal/config":    {outside: []string{viper, pflag, "go.yaml.in/yaml/v3"}},
 	"internal/httpserve": {},
@@ -70,8 +70,8 @@ var table = map[string]room{
 	},
 	"internal/app": {
 		house: []string{
-			"internal/config", "internal/gateway", "internal/server",
-			"pkg/admission", "pkg/slots", "pkg/ironic", "pkg/api",
+			"internal/config", "internal/gateway", "internal/holdfile", "internal/server",
+			"pkg/admission", "pkg/slots", "pkg/breaker", "pkg/holdoff", "pkg/ironic", "pkg/api",
 		},
 		outside: []string{prometheus},
 	},

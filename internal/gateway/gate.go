@@ -107,7 +107,7 @@ func (g *Gateway) decide(ctx context.Context, out outgoing, ident string, target
 			var err error
 			who, found, err = g.look(ctx, ident)
 			switch {
-			case err != nil && g.decider.Holds(g.now(), ident):
+			case err != nil && g.decider.HasSlot(g.now(), ident):
 				who = identity{uuid: ident} // its slot is its own, whatever can be seen
 			case err != nil || !found:
 				return leave{unknown: true}, g.without(ctx, out, err)

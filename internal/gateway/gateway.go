@@ -23,8 +23,8 @@ type Decider interface {
 	Forward(now time.Time, ask api.Ask, target ironic.Target) (api.Answer, *admission.Pass)
 	Begin(now time.Time) ironic.Mark
 	ObserveNode(now time.Time, s ironic.Sight)
-	// Holds reports whether the host of a node's UUID holds a slot.
-	Holds(now time.Time, uuid string) bool
+	// HasSlot reports whether the host of a node's UUID holds a slot.
+	HasSlot(now time.Time, uuid string) bool
 }
 
 // Ironic fetches single nodes with the throttle's own credentials: ironic.Client.

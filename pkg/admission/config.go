@@ -3,9 +3,13 @@ package admission
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
+	"github.com/ironic-throttle/ironic-throttle/pkg/api"
+	"github.com/ironic-throttle/ironic-throttle/pkg/breaker"
 	"github.com/ironic-throttle/ironic-throttle/pkg/fairshare"
+	"github.com/ironic-throttle/ironic-throttle/pkg/holdoff"
 	"github.com/ironic-throttle/ironic-throttle/pkg/slots"
 )
 
@@ -26,6 +30,18 @@ type Config struct {
 	Mode  Mode
 	Slots slots.Config
 	Turns Turns
+	// Breakers are nil where there are none.
+	Breakers *Breakers
+	// Holdoff says for how long failed hosts are left alone, and MaxFailed how many
+	// may fail before a pool is paused.
+	Holdoff   holdoff.Config
+	MaxFailed holdoff.Quota
+	// Holds are those that a file kept; HoldsKnown tells that there was one (BO-16).
+	Holds      []holdoff.Record
+	HoldsKnown bool
+	// Storm is told of breakers that opened and pools that were paused, after the look
+	// that showed it, as Notify is. It may be nil.
+	Storm func([]StormNotice)
 	// Notify is told what happened to slots, after the look that showed it, on
 	// the goroutine that called Observe. It may be nil.
 	Notify func([]slots.Notice)
@@ -33,7 +49,54 @@ type Config struct {
 
 // DefaultConfig returns the defaults of CONTRACT 3.6.
 func DefaultConfig() Config {
-	return Config{Mode: Enforce, Slots: slots.DefaultConfig(), Turns: DefaultTurns()}
+	everybody, _ := holdoff.ParseQuota("100%")
+	return Config{
+		Mode: Enforce, Slots: slots.DefaultConfig(), Turns: DefaultTurns(),
+		Breakers: DefaultBreakers(), Holdoff: holdoff.DefaultConfig(), MaxFailed: everybody,
+	}
+}
+
+// Breakers say what circuit breakers watch, and when they open (CONTRACT 3.1).
+type Breakers struct {
+	// Scopes are the kinds that are watched: ScopeIronic and so on.
+	Scopes []string
+	// Ironic are the settings for the whole Ironic, Others those of every other scope.
+	// The slots bound what runs at once, not MaxConcurrent.
+	Ironic, Others breaker.Config
+}
+
+// DefaultBreakers returns the profile of CONTRACT 3.1.
+func DefaultBreakers() *Breakers {
+	others := breaker.DefaultConfig()
+	others.FailureWindow, others.ProbeLifetime = time.Hour, time.Hour
+	others.RateLimitPerMinute, others.MaxConcurrent = 0, slots.MaxLimit
+	whole := others
+	whole.FailureThreshold, whole.RatioPercent, whole.RatioMinimum = 10, 50, 20
+	return &Breakers{Scopes: []string{ScopeIronic, ScopeGroup}, Ironic: whole, Others: others}
+}
+
+func (b *Breakers) validate() error {
+	if b == nil {
+		return nil
+	}
+	var errs []error
+	for _, kind := range b.Scopes {
+		if !slices.Contains(api.ScopeKinds(), kind) {
+			errs = append(errs, fmt.Errorf("breaker scopes: %q is not one of %v", kind, api.ScopeKinds()))
+		}
+	}
+	for _, of := range []struct {
+		name string
+		breaker.Config
+	}{{"breaker of the whole Ironic", b.Ironic}, {"breakers of parts", b.Others}} {
+		if err := of.Validate(); err != nil {
+			errs = append(errs, fmt.Errorf("%s: %w", of.name, err))
+		}
+		if of.FailureThreshold == 1 {
+			errs = append(errs, fmt.Errorf("%s: failure threshold: 1 would let one host open it", of.name))
+		}
+	}
+	return errors.Join(errs...)
 }
 
 // Validate reports every fault of c at once.
@@ -42,7 +105,7 @@ func (c Config) Validate() error {
 	if c.Mode != Enforce && c.Mode != Observe {
 		errs = append(errs, fmt.Errorf("mode: %q is neither %q nor %q", c.Mode, Enforce, Observe))
 	}
-	return errors.Join(append(errs, c.Turns.validate(c.Slots.Limits))...)
+	return errors.Join(append(errs, c.Turns.validate(c.Slots.Limits), c.Breakers.validate(), c.Holdoff.Validate())...)
 }
 
 // Turns are the settings of the fair turn, as in fairshare.Config, for all pools.

@@ -15,13 +15,15 @@ import (
 // Controller decides. Make one with New; all methods are safe for concurrent
 // use. It implements ironic.View.
 type Controller struct {
-	mode   Mode
-	notify func([]slots.Notice)
-	first  chan struct{} // closed after the first complete look
+	mode    Mode
+	notify  func([]slots.Notice)
+	tempest func([]StormNotice)
+	first   chan struct{} // closed after the first complete look
 
 	mu       sync.Mutex // guards everything below
 	ledger   *slots.Ledger
 	lines    map[slots.Pool]*line
+	storm    *storm
 	names    tenantNames
 	moved    bool            // a line must be told what is free
 	retired  fairshare.Stats // of lines that are no more
@@ -41,8 +43,12 @@ func New(cfg Config, now time.Time) (*Controller, error) {
 	if err != nil {
 		return nil, err
 	}
+	storm, err := newStorm(cfg, now)
+	if err != nil {
+		return nil, err
+	}
 	c := &Controller{
-		mode: cfg.Mode, notify: cfg.Notify, first: make(chan struct{}),
+		mode: cfg.Mode, notify: cfg.Notify, tempest: cfg.Storm, storm: storm, first: make(chan struct{}),
 		ledger: ledger, lines: map[slots.Pool]*line{}, names: tenantNames{},
 		asks: tally{}, refusals: tally{},
 	}
@@ -141,24 +147,30 @@ func (c *Controller) Wanted(now time.Time) []string {
 
 // Observe implements ironic.View.
 func (c *Controller) Observe(now time.Time, look ironic.Look) {
-	notices := c.observe(now, look)
+	notices, storms := c.observe(now, look)
 	if c.notify != nil && len(notices) > 0 {
 		c.notify(notices)
 	}
+	if c.tempest != nil && len(storms) > 0 {
+		c.tempest(storms)
+	}
 }
 
-func (c *Controller) observe(now time.Time, look ironic.Look) []slots.Notice {
+func (c *Controller) observe(now time.Time, look ironic.Look) ([]slots.Notice, []StormNotice) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.ledger.Observe(now, look)
 	c.sync(now)
+	c.look(now)
 	c.failure = ""
 	select {
 	case <-c.first:
 	default:
 		close(c.first)
 	}
-	return c.ledger.Notices()
+	storms := c.storm.notices
+	c.storm.notices = nil
+	return c.ledger.Notices(), storms
 }
 
 // ObserveNode takes the answer to a single fetch made outside a poll.
@@ -187,6 +199,8 @@ func (c *Controller) Status(now time.Time) api.Status {
 		Asks: c.asks.counts(), Refusals: c.refusals.counts(), Turns: c.turns(now),
 	}
 	s.View.LastError = c.failure
+	s.Breakers, s.Storm = c.breakers(now), c.storm.show()
+	s.Holds = c.storm.holdCounts(now)
 	s.Slots.Total.Waiting = c.waiting()
 	for pool, l := range c.lines {
 		if view, ok := s.Slots.Pools[pool.String()]; ok && pool != (slots.Pool{}) {

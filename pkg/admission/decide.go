@@ -5,7 +5,9 @@ import (
 	"time"
 
 	"github.com/ironic-throttle/ironic-throttle/pkg/api"
+	"github.com/ironic-throttle/ironic-throttle/pkg/breaker"
 	"github.com/ironic-throttle/ironic-throttle/pkg/fairshare"
+	"github.com/ironic-throttle/ironic-throttle/pkg/holdoff"
 	"github.com/ironic-throttle/ironic-throttle/pkg/slots"
 )
 
@@ -20,6 +22,14 @@ type decision struct {
 	expect   time.Duration // until there may be a slot
 	position int
 	overdue  bool // holds a slot and has not used it
+	unplaced bool // it is not known where the host belongs
+
+	// What stopped it, by reason.
+	hold  *holdoff.Verdict
+	pause *poolCount
+	scope breaker.Scope
+	note  string
+	limit int
 }
 
 // IsReady answers one ask. The ask must be valid (api.Ask.Validate). It never
@@ -32,12 +42,12 @@ func (c *Controller) IsReady(now time.Time, ask api.Ask) api.Answer {
 		return c.answer(c.peek(now, v, ask), v)
 	}
 	d := c.judge(now, &v, ask)
-	switch v.Outcome {
-	case slots.Open:
+	switch {
+	case v.Outcome == slots.Open:
 		if d.ready {
 			c.ledger.Grant(now, v)
 		}
-	case slots.Stale, slots.Starting:
+	case v.Outcome == slots.Stale || v.Outcome == slots.Starting || d.reason == api.ReasonHold:
 	default:
 		c.ledger.Commit(now, v)
 	}
@@ -69,7 +79,11 @@ func (c *Controller) judge(now time.Time, v *slots.Verdict, ask api.Ask) decisio
 	case slots.Exempt, slots.Done:
 		c.depart(now, *v)
 	case slots.Held, slots.Overdue:
-		c.tell(*v, ask)
+		c.tell(now, *v, ask)
+		if h, held := c.lingering(now, *v, ask); held {
+			c.ledger.Hear(now, v)
+			return h
+		}
 	case slots.Stale, slots.Starting:
 		if t := c.arrive(now, v, ask); t != nil {
 			d.position = t.line.Refused(now, t.host, t.errors())
@@ -79,19 +93,45 @@ func (c *Controller) judge(now time.Time, v *slots.Verdict, ask api.Ask) decisio
 		return d
 	}
 	t := c.arrive(now, v, ask)
-	return turned(v.Free, t.line.Ask(now, v.Free, t.host, t.errors()))
+	if d, stopped := c.guard(now, t, *v, ask); stopped {
+		return d
+	}
+	d = turned(v.Free, t.line.Ask(now, v.Free, t.host, t.errors()))
+	if d.ready {
+		t.permit = c.storm.permit(now, t.ref.Facts())
+	}
+	return d
+}
+
+// lingering is the hold of a host whose slot only lingers after its work has failed:
+// it must be no way round (BO-2). A PUT of a host with a slot is never refused (GW-3).
+func (c *Controller) lingering(now time.Time, v slots.Verdict, ask api.Ask) (decision, bool) {
+	ref, known := v.Ref()
+	if !known || v.Put() || !ref.Lingers() {
+		return decision{}, false
+	}
+	return c.held(now, v, ask)
 }
 
 // peek is judge for a dry run: what it would say, as far as that can be told.
 func (c *Controller) peek(now time.Time, v slots.Verdict, ask api.Ask) decision {
 	d, settled := verdict(v)
+	ref, known := v.Ref()
+	if !settled || known && !v.Put() && ref.Lingers() {
+		if h := c.storm.book.Peek(now, c.holdAsk(v, ask)); h.Held {
+			return heldBack(h)
+		}
+	}
 	if settled {
+		return d
+	}
+	if d, stopped := c.wouldStop(now, v, ask); stopped {
 		return d
 	}
 	l := c.line(v)
 	host, errors := fairshare.NewHost("", tenant(v.ID())), max(ask.ErrorCount, ask.ProvisioningFailCount)
-	if ref, known := v.Ref(); known {
-		errors = max(errors, ref.Failures())
+	if known {
+		errors = max(errors, ref.Failures(), c.storm.book.Failures(ref.ID().UUID))
 		if t, ok := ref.Owner().(*turn); ok && t.line == l {
 			host = t.host
 		}
@@ -149,7 +189,7 @@ func (c *Controller) arrive(now time.Time, v *slots.Verdict, ask api.Ask) *turn 
 		return nil
 	}
 	t := c.turnOf(now, ref, c.line(*v))
-	t.hear(ask, v.Put())
+	t.hear(now, ask, v.Put())
 	return t
 }
 
@@ -160,13 +200,13 @@ func (c *Controller) line(v slots.Verdict) *line {
 }
 
 // tell notes the errors of a host that holds a slot.
-func (c *Controller) tell(v slots.Verdict, ask api.Ask) {
+func (c *Controller) tell(now time.Time, v slots.Verdict, ask api.Ask) {
 	ref, known := v.Ref()
 	if !known {
 		return
 	}
 	t := c.turn(ref)
-	t.hear(ask, v.Put())
+	t.hear(now, ask, v.Put())
 	if t.line != nil {
 		t.line.Told(t.host, t.errors())
 	}
@@ -192,6 +232,9 @@ func (c *Controller) Vacancy(now time.Time) api.Answer {
 	v := slots.Verdict{Slots: c.ledger.Slots(now)}
 	v.Outcome, v.Wait = c.ledger.Ready(now)
 	d, settled := verdict(v)
+	if !settled {
+		d, settled = c.shutForAll(now)
+	}
 	if !settled {
 		total := c.lines[slots.Pool{}]
 		d = turned(v.Slots.Free, total.Vacancy(v.Slots.Free))

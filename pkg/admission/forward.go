@@ -47,9 +47,9 @@ func (c *Controller) Forward(now time.Time, ask api.Ask, target ironic.Target) (
 	return c.settle(now, d, v), pass
 }
 
-// Holds reports whether the host of a node's UUID holds a slot, or its node is at
+// HasSlot reports whether the host of a node's UUID holds a slot, or its node is at
 // work in a view that is not too old.
-func (c *Controller) Holds(now time.Time, uuid string) bool {
+func (c *Controller) HasSlot(now time.Time, uuid string) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	v := c.ledger.Check(now, slots.Ask{ID: slots.ID{UUID: strings.ToLower(uuid)}, Put: true})

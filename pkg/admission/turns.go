@@ -7,7 +7,9 @@ import (
 	"time"
 
 	"github.com/ironic-throttle/ironic-throttle/pkg/api"
+	"github.com/ironic-throttle/ironic-throttle/pkg/breaker"
 	"github.com/ironic-throttle/ironic-throttle/pkg/fairshare"
+	"github.com/ironic-throttle/ironic-throttle/pkg/holdoff"
 	"github.com/ironic-throttle/ironic-throttle/pkg/slots"
 )
 
@@ -26,25 +28,34 @@ type turn struct {
 	asked  bool
 	told   int  // errors, as the last ask that knew them said
 	spared bool // it was being deleted at its last ask (LH-26)
+
+	askedAt   time.Time
+	state     api.BMHState // as last told
+	uid, spec string       // of its BareMetalHost, as last told
+	book      *holdoff.Book
+	permit    *breaker.Permit // of its slot; nil: none, or settled
 }
 
 // hear takes what an ask tells of the host. A PUT may not know its errors: what was
 // told before stays then.
-func (t *turn) hear(ask api.Ask, put bool) {
-	t.asked, t.spared = true, ask.Deleting
+func (t *turn) hear(now time.Time, ask api.Ask, put bool) {
+	t.asked, t.spared, t.askedAt = true, ask.Deleting, now
+	t.state = cmp.Or(ask.BMHState, t.state)
+	t.uid, t.spec = cmp.Or(ask.UID, t.uid), cmp.Or(ask.SpecHash, t.spec)
 	if e := max(ask.ErrorCount, ask.ProvisioningFailCount); e > 0 || !put {
 		t.told = e
 	}
 }
 
 // errors weighs the host by the worst that anybody knows of it: BMO's counts, of
-// which a deprovision wipes the first, and our own. One that is being deleted is
-// never held back for its errors (LH-26).
+// which a deprovision wipes the first, our own, and where hosts are held off what we
+// knew before a restart. One that is being deleted is never held back for its errors
+// (LH-26).
 func (t *turn) errors() int {
 	if t.spared {
 		return 0
 	}
-	return max(t.told, t.ref.Failures())
+	return max(t.told, t.ref.Failures(), t.book.Failures(t.ref.ID().UUID))
 }
 
 // Keep implements slots.Owner: whoever waits is not forgotten, not even while
@@ -72,7 +83,7 @@ func (c *Controller) turn(ref slots.Ref) *turn {
 	if t, ok := ref.Owner().(*turn); ok {
 		return t
 	}
-	t := &turn{ref: ref}
+	t := &turn{ref: ref, book: c.storm.book}
 	t.host = c.newHost(t)
 	ref.SetOwner(t)
 	return t
@@ -107,6 +118,9 @@ func (c *Controller) leave(now time.Time, t *turn) {
 // sync brings the lines to what the ledger says of slots that began, ended or
 // moved, and makes the calls that follow.
 func (c *Controller) sync(now time.Time) {
+	for _, e := range c.ledger.Endings() { // before the slots that they end
+		c.feed(now, e)
+	}
 	for _, change := range c.ledger.Changes() {
 		c.follow(now, change)
 	}
@@ -143,12 +157,16 @@ func (c *Controller) follow(now time.Time, change slots.Change) {
 	case change.Into != nil:
 		c.merge(now, t, *change.Into)
 	case change.Gone:
+		t.settle(now)
 		c.leave(now, t)
 		change.Host.SetOwner(nil)
 	case t.line == nil || t.host.State() != fairshare.Holding:
+		t.settle(now)
 	case change.End == slots.EndUncounted:
+		t.settle(now)
 		c.leave(now, t)
 	default:
+		t.settle(now)
 		t.line.Release(now, t.host, ends[change.End])
 		if t.host.State() == fairshare.Absent {
 			t.line = nil
@@ -164,6 +182,9 @@ var ends = map[slots.End]fairshare.End{
 // hold makes a host hold a slot that its line does not know of yet.
 func (c *Controller) hold(now time.Time, change slots.Change) {
 	t, l := c.turn(change.Host), c.lines[change.Pool]
+	if t.permit == nil {
+		t.permit = c.storm.take(now, change.Host.Facts())
+	}
 	if t.line == l && t.host.State() == fairshare.Holding {
 		c.moved = c.moved || len(c.lines) > 1 // granted just now: one less for the other lines
 		return
@@ -180,12 +201,23 @@ func (c *Controller) hold(now time.Time, change slots.Change) {
 // merge gives the turn of a host that turned out to be another one to that one,
 // unless that has a place or a slot of its own.
 func (c *Controller) merge(now time.Time, t *turn, into slots.Ref) {
-	if has, ok := into.Owner().(*turn); ok && has.line != nil {
+	has, ok := into.Owner().(*turn)
+	if ok && has.line != nil {
+		t.settle(now)
 		c.leave(now, t)
 		return
 	}
+	if ok {
+		has.settle(now)
+	}
 	t.ref = into
 	into.SetOwner(t)
+}
+
+// settle ends a permit whose slot ends without a verdict (CB-13).
+func (t *turn) settle(now time.Time) {
+	_ = t.permit.Cancel(now) // one that is settled, or none, changes nothing
+	t.permit = nil
 }
 
 // tenantNames bounds the tenants that metrics name, so that nobody can blow them

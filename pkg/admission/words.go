@@ -16,7 +16,10 @@ func (c *Controller) answer(d decision, v slots.Verdict) api.Answer {
 	if !d.ready {
 		a.RetryAfterSeconds = max(1, int(math.Ceil(d.wait.Seconds())))
 	}
-	a.Message = message(d, a.Slots)
+	if d.hold != nil && !d.ready {
+		a.Episode = d.hold.Episode
+	}
+	a.Message = message(d, v, a.Slots)
 	if c.failure != "" && (d.reason == api.ReasonStale || d.reason == api.ReasonStarting) {
 		a.Message += "; the last look failed: " + c.failure
 	}
@@ -27,8 +30,10 @@ func (c *Controller) answer(d decision, v slots.Verdict) api.Answer {
 	return a
 }
 
-func message(d decision, s api.Slots) string {
+func message(d decision, v slots.Verdict, s api.Slots) string {
 	switch d.reason {
+	case api.ReasonHold, api.ReasonShortCircuit, api.ReasonBreakerOpen, api.ReasonHalfOpen, api.ReasonRate:
+		return stormy(d, v)
 	case api.ReasonGranted:
 		return numbers("takes a free slot", d, s)
 	case api.ReasonHeldSlot:
@@ -47,6 +52,9 @@ func message(d decision, s api.Slots) string {
 		}
 		return numbers("the free slots are meant for others whose turn is before", d, s)
 	case api.ReasonStarting:
+		if d.unplaced {
+			return "a breaker is open or a conductor group is paused, and Ironic has not been asked yet where this host belongs"
+		}
 		return "the throttle has just started and is still finding out which hosts are busy"
 	case api.ReasonStale:
 		return "Ironic has not been seen for too long to start anything new"

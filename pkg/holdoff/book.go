@@ -163,3 +163,6 @@ func (b *Book) Held(now time.Time, uuid string) bool {
 	e := b.hosts[uuid]
 	return e != nil && b.left(b.latestOf(now), e) > 0
 }
+
+// Config returns the settings in force.
+func (b *Book) Config() Config { return b.cfg.clone() }

@@ -116,3 +116,13 @@ func (c Config) hold(name string, n int) time.Duration {
 	}
 	return max(t, time.Duration(grown))
 }
+
+// On reports whether some host may be held at all.
+func (c Config) On() bool {
+	for _, d := range c.Hosts {
+		if d > 0 {
+			return true
+		}
+	}
+	return c.Timeout > 0
+}

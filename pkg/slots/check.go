@@ -54,6 +54,9 @@ type Verdict struct {
 // ID names the host that v is about.
 func (v Verdict) ID() ID { return v.ask.ID }
 
+// Op is what the host wants to do.
+func (v Verdict) Op() api.Op { return v.ask.Op }
+
 // Put tells that the question is a gateway's.
 func (v Verdict) Put() bool { return v.ask.Put }
 

@@ -72,6 +72,15 @@ func (l *Ledger) Pools() []Pool {
 	return pools
 }
 
+// PoolOf is where the hosts of a conductor group compete: the total, unless the group
+// has a limit of its own.
+func (l *Ledger) PoolOf(group string) Pool {
+	if _, limited := l.cfg.Groups[group]; !limited {
+		return Pool{}
+	}
+	return Pool{Group: group}
+}
+
 // Limit returns the slots of p alone.
 func (l *Ledger) Limit(p Pool) int { return l.slotsOf(p.pool()).Limit }
 

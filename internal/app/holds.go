@@ -1,0 +1,154 @@
+package app
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/ironic-throttle/ironic-throttle/internal/config"
+	"github.com/ironic-throttle/ironic-throttle/internal/holdfile"
+	"github.com/ironic-throttle/ironic-throttle/pkg/admission"
+	"github.com/ironic-throttle/ironic-throttle/pkg/breaker"
+	"github.com/ironic-throttle/ironic-throttle/pkg/holdoff"
+)
+
+// saveInterval bounds for how long a hold that no poll has shown, but an ask, is in
+// memory only.
+const saveInterval = 5 * time.Second
+
+// holdKeeper keeps the file of the holds up to date. A hold is saved directly after the
+// poll that saw the failure; a kill between the two is harmless, for the node is still in
+// its failed state then, and the first poll of the next process finds it. No poll waits
+// for the disk.
+type holdKeeper struct {
+	app  *App
+	wake chan struct{}
+
+	mu    sync.Mutex // one save at a time
+	store holdoff.Store
+	told  string // the error that the log speaks of
+}
+
+// openHolds reads what an earlier process has left; without a file nothing is kept.
+func (a *App) openHolds(c config.Config, decision *admission.Config) error {
+	a.holds = &holdKeeper{app: a, wake: make(chan struct{}, 1)}
+	if c.Holdoff.File == "" {
+		return nil
+	}
+	file, err := holdfile.Open(c.Holdoff.File, a.log)
+	if err != nil {
+		return fmt.Errorf("HOLDOFF_FILE: %w", err)
+	}
+	decision.Holds, decision.HoldsKnown, err = file.Load()
+	if err != nil {
+		_ = file.Close()
+		return fmt.Errorf("HOLDOFF_FILE: %w", err)
+	}
+	a.holds.store = file
+	if !decision.HoldsKnown {
+		a.log.Warn("no holds of failed hosts are known from before: a host that is found failed, or that has failed by its controller's count, is held anew",
+			"file", c.Holdoff.File)
+	} else {
+		a.log.Info("holds of failed hosts read", "file", c.Holdoff.File, "hosts", len(decision.Holds))
+	}
+	return nil
+}
+
+// save writes what has changed. A failure is logged when it is new; what could not be
+// written is tried again with the next.
+func (k *holdKeeper) save() error {
+	if k.store == nil {
+		return nil
+	}
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	batch := k.app.controller.UnsavedHolds(k.app.now())
+	if batch.Empty() {
+		return nil
+	}
+	err := k.store.Save(batch)
+	switch {
+	case err == nil:
+		k.app.controller.SavedHolds(batch)
+		if k.told != "" {
+			k.told = ""
+			k.app.log.Info("the holds of failed hosts are saved again")
+		}
+	case k.told != err.Error():
+		k.told = err.Error()
+		k.app.log.Error("the holds of failed hosts cannot be saved; they are in force, but a restart would lose them", "error", err)
+	}
+	return err
+}
+
+// polled tells that a poll may have changed something.
+func (k *holdKeeper) polled() {
+	select {
+	case k.wake <- struct{}{}:
+	default:
+	}
+}
+
+// run saves after polls, and what asks have changed, until ctx ends, and once more
+// then.
+func (k *holdKeeper) run(ctx context.Context) error {
+	if k.store == nil {
+		return nil
+	}
+	tick := time.NewTicker(saveInterval)
+	defer tick.Stop()
+	for {
+		select {
+		case <-k.wake:
+			_ = k.save() // what goes wrong is in the log
+		case <-tick.C:
+			_ = k.save()
+		case <-ctx.Done():
+			_ = k.save()
+			return k.close()
+		}
+	}
+}
+
+func (k *holdKeeper) close() error {
+	if k.store == nil {
+		return nil
+	}
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	err := k.store.Close()
+	k.store = nil
+	return err
+}
+
+// holdoffConfig is what the decision needs of the hold-off's settings.
+func holdoffConfig(h config.Holdoff) (holdoff.Config, holdoff.Quota, error) {
+	quota, err := holdoff.ParseQuota(h.MaxFailed)
+	if err != nil {
+		return holdoff.Config{}, quota, fmt.Errorf("MAX_FAILED: %w", err)
+	}
+	c := holdoff.Config{
+		Timeout: h.Timeout, Stage: holdoff.Stage(h.Stage), Growth: h.Growth, GrowthCap: h.GrowthCap, Hosts: h.Hosts,
+	}
+	return c, quota, c.Validate()
+}
+
+// breakers are what circuit breakers watch; nil when they are off.
+func breakers(b config.Breaker) *admission.Breakers {
+	if !b.Enabled {
+		return nil
+	}
+	d := admission.DefaultBreakers()
+	d.Scopes = b.Scopes
+	for _, c := range []*breaker.Config{&d.Ironic, &d.Others} {
+		c.Mode = breaker.Mode(b.Mode)
+		c.FailureThreshold = b.GroupThreshold
+		c.FailureWindow, c.RecoveryTimeout = b.FailureWindow, b.RecoveryTimeout
+		c.HalfOpenMaxRequests, c.ProbeLifetime = b.HalfOpenMaxRequests, b.ProbeLifetime
+	}
+	d.Ironic.FailureThreshold = b.Threshold
+	d.Ironic.RatioPercent, d.Ironic.RatioMinimum = b.Ratio, b.RatioMinimum
+	d.Ironic.RateLimitPerMinute = b.RateLimitPerMinute
+	return d
+}

@@ -1,0 +1,150 @@
+package admission
+
+import (
+	"errors"
+	"math"
+	"slices"
+	"time"
+
+	"github.com/ironic-throttle/ironic-throttle/pkg/api"
+	"github.com/ironic-throttle/ironic-throttle/pkg/breaker"
+	"github.com/ironic-throttle/ironic-throttle/pkg/holdoff"
+	"github.com/ironic-throttle/ironic-throttle/pkg/ironic"
+	"github.com/ironic-throttle/ironic-throttle/pkg/slots"
+)
+
+// feed takes the end of a piece of work: what really happened in Ironic, never that
+// an ask was answered (CONTRACT 3.1).
+func (c *Controller) feed(now time.Time, e slots.Ending) {
+	s := c.storm
+	t, _ := e.Host.Owner().(*turn)
+	if e.Result != slots.Found {
+		s.counts.ended(e)
+		s.judge(now, t, e)
+		c.followBreakers(now)
+	}
+	switch e.Result {
+	case slots.Succeeded:
+		if kind, ok := holdKinds[e.Work]; ok || e.State == ironic.Active {
+			s.book.Mended(now, e.Host.ID().UUID, kind, e.State == ironic.Active)
+			c.noteFreed(now, e.Host.ID().UUID, "success")
+		}
+	case slots.Failed, slots.Found:
+		c.failed(now, t, e)
+	}
+}
+
+// judge tells the breakers. The permit of the host's slot is settled by what it was
+// let start for; a step that goes well on the way there only says that such steps do.
+func (s *storm) judge(now time.Time, t *turn, e slots.Ending) {
+	if s.set == nil {
+		return
+	}
+	s.last = e.Work
+	work := breaker.Work{Host: e.Host.ID().UUID, Kind: string(e.Work)}
+	scopes := slices.Clone(s.scopes(e.Host.Facts()))
+	settles := t != nil && t.permit != nil && (e.Result != slots.Succeeded || e.Reached)
+	if settles {
+		of := t.permit.Scopes()
+		scopes = slices.DeleteFunc(scopes, func(x breaker.Scope) bool { return slices.Contains(of, x) })
+	}
+	switch e.Result {
+	case slots.Failed:
+		cause := errors.New(causeOf(e))
+		if settles {
+			_ = t.permit.Fail(now, work, cause)
+		}
+		s.set.RecordForeign(now, work, cause, scopes...)
+	case slots.Succeeded:
+		if settles {
+			_ = t.permit.Succeed(now, work)
+		}
+		s.set.RecordSuccess(now, work, scopes...)
+	default:
+		if settles {
+			_ = t.permit.Cancel(now)
+		}
+	}
+	if settles {
+		t.permit = nil
+	}
+}
+
+// holdKinds are the kinds of work that can fail before there is an instance.
+var holdKinds = map[ironic.Work]holdoff.Kind{
+	ironic.WorkInspect: holdoff.Inspection, ironic.WorkClean: holdoff.Cleaning, ironic.WorkDeploy: holdoff.Deployment,
+}
+
+// failed begins an episode, unless the host has an instance (BO-7) or none that we
+// could hold off.
+func (c *Controller) failed(now time.Time, t *turn, e slots.Ending) {
+	kind, ok := holdKinds[e.Work]
+	if !ok || !slices.Contains(ironic.FailedBefore(), e.State) {
+		return
+	}
+	f := holdoff.Failure{
+		UUID: e.Host.ID().UUID, Name: e.Host.ID().Name, State: string(e.State), Token: e.Token, Kind: kind, Cause: cut(e.Cause),
+	}
+	if t != nil {
+		if t.state == api.BMHProvisioned || t.state == api.BMHExternallyProvisioned {
+			return
+		}
+		f.UID, f.Spec = t.uid, t.spec
+	}
+	if _, fresh := c.storm.book.Failed(now, f); !fresh {
+		return
+	}
+	if !c.storm.book.Held(now, f.UUID) {
+		return
+	}
+	c.storm.holdBegan(f.UUID)
+	if t != nil && t.waits() {
+		t.line.Bar(now, t.host) // it is called, perhaps, and must keep no slot from others
+	}
+}
+
+// noteFreed counts the end of a hold, if it ended.
+func (c *Controller) noteFreed(now time.Time, uuid, how string) {
+	if c.storm.holding[uuid] && !c.storm.book.Held(now, uuid) {
+		c.storm.freed(uuid, how)
+	}
+}
+
+// followBreakers takes what the breakers did: a scope that opens puts its hosts out of
+// the lines, so that no call of theirs keeps a slot from others.
+func (c *Controller) followBreakers(now time.Time) {
+	s := c.storm
+	if s.set == nil {
+		return
+	}
+	for _, e := range s.set.Events() {
+		s.notices = append(s.notices, breakerNotice(e))
+		switch e.To {
+		case breaker.Closed:
+			delete(s.shut, e.Scope)
+		case breaker.Open:
+			s.counts.opened[e.Scope.Kind]++
+			p := s.shut[e.Scope]
+			if p == nil {
+				p = &probation{}
+				s.shut[e.Scope] = p
+			}
+			p.candidates, p.work = nil, s.last
+			if e.ByHand {
+				p.work = ""
+			}
+			c.clearLines(now, e.Scope)
+		}
+	}
+}
+
+// clearLines takes the hosts of scope out of the lines.
+func (c *Controller) clearLines(now time.Time, scope breaker.Scope) {
+	for _, l := range c.lines {
+		for _, h := range l.View(now, math.MaxInt).Hosts {
+			if t, ok := h.Host.Owner.(*turn); ok && slices.Contains(c.storm.scopes(t.ref.Facts()), scope) {
+				l.Bar(now, t.host)
+			}
+		}
+	}
+}

@@ -1,0 +1,85 @@
+package admission
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/ironic-throttle/ironic-throttle/pkg/api"
+	"github.com/ironic-throttle/ironic-throttle/pkg/breaker"
+	"github.com/ironic-throttle/ironic-throttle/pkg/slots"
+)
+
+// StormKind names something that happened to many hosts at once.
+type StormKind string
+
+// The kinds. There is none for a single hold: their counts are in the status.
+const (
+	StormBreaker StormKind = "breaker" // a breaker changed its state
+	StormPool    StormKind = "pool"    // a pool was paused or reopened
+)
+
+// StormNotice is one such event, for a log line that says why hosts wait.
+type StormNotice struct {
+	Kind StormKind
+
+	Scope    string // of the breaker
+	From, To string // its states
+	ByHand   bool
+	Causes   []api.BreakerCause
+
+	Pool api.PoolFailures
+}
+
+func breakerNotice(e breaker.Event) StormNotice {
+	return StormNotice{
+		Kind: StormBreaker, Scope: e.Scope.String(), From: string(e.From), To: string(e.To), ByHand: e.ByHand,
+		Causes: showCauses(e.Causes),
+	}
+}
+
+func poolNotice(p *poolCount) StormNotice { return StormNotice{Kind: StormPool, Pool: p.show()} }
+
+func (p *poolCount) show() api.PoolFailures {
+	return api.PoolFailures{Pool: p.group, Failed: p.failed, Hosts: p.hosts, Allowed: p.allowed, Paused: p.paused}
+}
+
+// stormCounts only grow.
+type stormCounts struct {
+	opened   map[string]uint64 // by kind of scope
+	begun    uint64
+	released map[string]uint64 // by api.HoldEnds
+	ends     map[api.OutcomeCount]uint64
+}
+
+func newStormCounts() stormCounts {
+	c := stormCounts{opened: map[string]uint64{}, released: map[string]uint64{}, ends: map[api.OutcomeCount]uint64{}}
+	for _, kind := range api.ScopeKinds() {
+		c.opened[kind] = 0
+	}
+	for _, how := range api.HoldEnds() {
+		c.released[how] = 0
+	}
+	return c
+}
+
+// ended counts one piece of work.
+func (s *stormCounts) ended(e slots.Ending) {
+	cell := api.OutcomeCount{Result: e.Result.String(), Work: string(e.Work), Whose: "foreign"}
+	if e.Ours {
+		cell.Whose = "ours"
+	}
+	s.ends[cell]++
+}
+
+// outcomes lists the counts in a fixed order.
+func (s *stormCounts) outcomes() []api.OutcomeCount {
+	out := make([]api.OutcomeCount, 0, len(s.ends))
+	for cell, n := range s.ends {
+		cell.Count = n
+		out = append(out, cell)
+	}
+	slices.SortFunc(out, func(a, b api.OutcomeCount) int {
+		return cmp.Or(cmp.Compare(a.Work, b.Work), cmp.Compare(a.Result, b.Result), cmp.Compare(a.Whose, b.Whose))
+	})
+	return out
+}

@@ -1,0 +1,143 @@
+package admission
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"time"
+
+	"github.com/ironic-throttle/ironic-throttle/pkg/breaker"
+	"github.com/ironic-throttle/ironic-throttle/pkg/holdoff"
+	"github.com/ironic-throttle/ironic-throttle/pkg/ironic"
+	"github.com/ironic-throttle/ironic-throttle/pkg/slots"
+)
+
+// storm is what the decision knows of failures: the breakers, the holds, and the pools
+// in which too many hosts have failed. The Controller's lock guards it.
+type storm struct {
+	set   *breaker.Set // nil: no breakers
+	watch map[string]bool
+	rated bool
+	// shut has the scopes whose breaker is not CLOSED.
+	shut map[breaker.Scope]*probation
+	last ironic.Work // that ended, before whatever the breakers did
+
+	book    *holdoff.Book
+	holding map[string]bool // the hosts that were held at the last look
+	quota   holdoff.Quota
+	// pools counts the members of conductor groups, where MAX_FAILED is set.
+	pools map[string]*poolCount
+
+	patience time.Duration // of a host that would be a poor probe
+	looks    uint64
+	notices  []StormNotice
+	counts   stormCounts
+	scratch  []breaker.Scope
+}
+
+// The kinds of breaker.Scope that we use (CONTRACT 3.1).
+const (
+	ScopeIronic = "ironic"
+	ScopeGroup  = "group"
+	ScopeDriver = "driver"
+	ScopeImage  = "image"
+)
+
+// defaultGroup names the scope of nodes without a conductor group.
+const defaultGroup = "default"
+
+// wholeIronic is the scope that every host is in.
+var wholeIronic = breaker.Scope{Kind: ScopeIronic}
+
+func newStorm(cfg Config, now time.Time) (*storm, error) {
+	s := &storm{
+		watch: map[string]bool{}, shut: map[breaker.Scope]*probation{},
+		holding: map[string]bool{}, quota: cfg.MaxFailed, pools: map[string]*poolCount{}, patience: cfg.Turns.ClaimWindow,
+		counts: newStormCounts(),
+	}
+	var err error
+	if s.book, err = holdoff.New(cfg.Holdoff, now, cfg.HoldsKnown); err != nil {
+		return nil, err
+	}
+	s.book.Restore(now, cfg.Holds)
+	for _, e := range s.book.View(now) {
+		if e.Held {
+			s.holding[e.UUID] = true
+		}
+	}
+	if cfg.Breakers == nil {
+		return s, nil
+	}
+	for _, kind := range cfg.Breakers.Scopes {
+		s.watch[kind] = true
+	}
+	s.rated = cfg.Breakers.Ironic.RateLimitPerMinute > 0 || cfg.Breakers.Others.RateLimitPerMinute > 0
+	s.set, err = breaker.New(&cfg.Breakers.Others, map[string]breaker.Config{ScopeIronic: cfg.Breakers.Ironic})
+	return s, err
+}
+
+// look is what each look at Ironic brings with it.
+func (c *Controller) look(now time.Time) {
+	s := c.storm
+	s.overdue(now)
+	c.countPools(now)
+	if s.looks++; s.looks%64 == 0 {
+		s.set.Clean(now)
+	}
+	c.followBreakers(now)
+}
+
+// scopes lists the scopes of a host, as far as its facts are known. The slice is good
+// until the next call.
+func (s *storm) scopes(f slots.Facts) []breaker.Scope {
+	out := s.scratch[:0]
+	if s.watch[ScopeIronic] {
+		out = append(out, wholeIronic)
+	}
+	if s.watch[ScopeGroup] && (f.Known || f.Group != "") {
+		out = append(out, breaker.Scope{Kind: ScopeGroup, Name: cmp.Or(f.Group, defaultGroup)})
+	}
+	if s.watch[ScopeDriver] && f.Driver != "" {
+		out = append(out, breaker.Scope{Kind: ScopeDriver, Name: f.Driver})
+	}
+	if s.watch[ScopeImage] && f.Image != "" {
+		out = append(out, breaker.Scope{Kind: ScopeImage, Name: f.Image})
+	}
+	s.scratch = out
+	return out
+}
+
+// narrow reports whether something is shut that only a part of all hosts belongs to,
+// so that one whose facts are not known cannot be judged.
+func (s *storm) narrow() bool {
+	for _, p := range s.pools {
+		if p.paused {
+			return true
+		}
+	}
+	if len(s.shut) == 1 && s.shut[wholeIronic] != nil {
+		return false
+	}
+	return len(s.shut) > 0
+}
+
+// permit is what a host needs for its slot; the breakers were asked before.
+func (s *storm) permit(now time.Time, f slots.Facts) *breaker.Permit {
+	if s.set == nil {
+		return nil
+	}
+	scopes := slices.Clone(s.scopes(f))
+	p, err := s.set.Ask(context.Background(), now, scopes...)
+	if err != nil { // it holds the slot whatever they say, and must be counted
+		return s.set.Take(now, scopes...)
+	}
+	return p
+}
+
+// take is the permit of a host that holds a slot without having been asked for.
+func (s *storm) take(now time.Time, f slots.Facts) *breaker.Permit {
+	if s.set == nil {
+		return nil
+	}
+	return s.set.Take(now, slices.Clone(s.scopes(f))...)
+}
