@@ -38,9 +38,9 @@ func (s *Set) Ask(ctx context.Context, now time.Time, scopes ...Scope) (*Permit,
 	if err := refusal(list); err != nil {
 		return nil, err
 	}
-	p := newPermit(len(list))
-	for i, c := range list {
-		c.admitLocked(&p.stakes[i])
+	p := newPermit(list)
+	for st := p.stakes(); st != nil; st = st.next {
+		st.circuit.admitLocked(st)
 	}
 	return p, nil
 }
@@ -66,10 +66,10 @@ func (s *Set) Take(now time.Time, scopes ...Scope) *Permit {
 	var buf [4]*circuit
 	list := s.lock(buf[:0], now, scopes, true)
 	defer unlockAll(list)
-	p := newPermit(len(list))
-	for i, c := range list {
-		c.used = c.now
-		c.takeLocked(&p.stakes[i])
+	p := newPermit(list)
+	for st := p.stakes(); st != nil; st = st.next {
+		st.circuit.used = st.circuit.now
+		st.circuit.takeLocked(st)
 	}
 	return p
 }

@@ -24,9 +24,9 @@ type circuit struct {
 	epoch      time.Time
 	now        time.Duration // the latest that was passed in (CB-26)
 	used       time.Duration // for CB-25
-	generation uint64        // grows at each trip
+	generation uint32        // grows at each trip
 	held       int
-	probes     []*stake // running, oldest first
+	probes     []probe // running, oldest first
 	starts     ring[time.Duration]
 	evidence   evidence
 
@@ -35,6 +35,12 @@ type circuit struct {
 	recovery time.Duration
 	why      string // it opened
 	causes   []Cause
+}
+
+// probe is a running one.
+type probe struct {
+	since time.Duration
+	stake *stake
 }
 
 func newCircuit(id uint64, scope Scope, cfg *Config, out *journal, now time.Time) *circuit {
@@ -49,7 +55,7 @@ func (c *circuit) tickLocked(now time.Time) {
 		c.changeLocked(HalfOpen, c.opened+c.recovery, 0, false)
 	}
 	for len(c.probes) > 0 && c.now-c.probes[0].since >= c.cfg.ProbeLifetime {
-		c.probes[0].probe, c.probes[0].mute = false, true
+		c.probes[0].stake.probe, c.probes[0].stake.mute = false, true
 		c.probes = slices.Delete(c.probes, 0, 1)
 	}
 	for c.starts.n > 0 && c.now-*c.starts.at(0) >= rateSpan {
@@ -94,38 +100,37 @@ func (c *circuit) refusalLocked(o obstacle) error {
 
 // admitLocked enters st, which asked and was not refused.
 func (c *circuit) admitLocked(st *stake) {
-	*st = stake{circuit: c, generation: c.generation, since: c.now}
+	st.generation = c.generation
 	c.held++
 	if c.cfg.RateLimitPerMinute > 0 {
 		c.starts.push(c.now, c.cfg.RateLimitPerMinute)
 	}
 	if c.state == HalfOpen {
 		st.probe = true
-		c.probes = append(c.probes, st)
+		c.probes = append(c.probes, probe{since: c.now, stake: st})
 	}
 }
 
 // takeLocked enters st, whose work runs already (CB-28).
 func (c *circuit) takeLocked(st *stake) {
-	*st = stake{circuit: c, generation: c.generation, since: c.now, mute: c.state != Closed}
+	st.generation, st.mute = c.generation, c.state != Closed
 	c.held++
 }
 
 // leaveLocked ends st. o is nil for work without a verdict.
 func (c *circuit) leaveLocked(st *stake, o *outcome) {
 	c.held--
-	probe := st.probe
-	if probe {
-		c.probes = slices.DeleteFunc(c.probes, func(p *stake) bool { return p == st })
+	if st.probe {
+		c.probes = slices.DeleteFunc(c.probes, func(p probe) bool { return p.stake == st })
 	}
 	switch {
 	case o == nil || st.mute || st.generation != c.generation:
 	case c.state == Closed:
 		c.countLocked(o)
-	case probe && o.failure != nil:
+	case st.probe && o.failure != nil:
 		c.evidence = evidence{run: []entry{{at: c.now, failure: o.failure}}}
 		c.tripLocked(c.cfg.RecoveryTimeout, c.evidence.run, "a probe that failed", false)
-	case probe:
+	case st.probe:
 		c.closeLocked(false)
 	}
 }
@@ -169,8 +174,8 @@ func (c *circuit) closeLocked(byHand bool) {
 
 // dropProbesLocked makes the running probes ordinary permits.
 func (c *circuit) dropProbesLocked() {
-	for _, st := range c.probes {
-		st.probe = false
+	for _, p := range c.probes {
+		p.stake.probe = false
 	}
 	c.probes = nil
 }

@@ -17,28 +17,45 @@ type Work struct {
 // Permit is the right to run one work. Settle it once with Succeed, Fail or Cancel.
 // Of a nil Permit these do nothing. It is safe for concurrent use.
 type Permit struct {
+	first   stake // without a circuit when no scope was named
 	settled atomic.Bool
-	stakes  []stake
-	one     [1]stake // saves the usual permit an allocation
 }
 
-// stake is the part of a permit in one scope. Its circuit's lock guards it.
+// stake is the part of a permit in one scope; next is that in the next scope. Its
+// circuit's lock guards it.
 type stake struct {
 	circuit    *circuit
-	generation uint64
-	since      time.Duration
+	next       *stake
+	generation uint32
 	probe      bool
 	mute       bool // gives no verdict, ever
 }
 
-func newPermit(n int) *Permit {
+// newPermit returns a permit with a stake in each circuit, in that order. It is kept
+// small: an ask costs little more than this.
+func newPermit(list []*circuit) *Permit {
 	p := &Permit{}
-	if n <= len(p.one) {
-		p.stakes = p.one[:n]
-	} else {
-		p.stakes = make([]stake, n)
+	if len(list) == 0 {
+		return p
+	}
+	more := make([]stake, len(list)-1)
+	st := &p.first
+	for i, c := range list {
+		if i > 0 {
+			st.next = &more[i-1]
+			st = st.next
+		}
+		st.circuit = c
 	}
 	return p
+}
+
+// stakes is the first of p, nil when there is none.
+func (p *Permit) stakes() *stake {
+	if p.first.circuit == nil {
+		return nil
+	}
+	return &p.first
 }
 
 // Succeed ends the work well. It returns ErrSettled when the permit was settled
@@ -65,9 +82,9 @@ func (p *Permit) Scopes() []Scope {
 	if p == nil {
 		return nil
 	}
-	scopes := make([]Scope, len(p.stakes))
-	for i := range p.stakes {
-		scopes[i] = p.stakes[i].circuit.scope
+	var scopes []Scope
+	for st := p.stakes(); st != nil; st = st.next {
+		scopes = append(scopes, st.circuit.scope)
 	}
 	return scopes
 }
@@ -79,8 +96,7 @@ func (p *Permit) settle(now time.Time, o *outcome) error {
 	if p.settled.Swap(true) {
 		return ErrSettled
 	}
-	for i := range p.stakes {
-		st := &p.stakes[i]
+	for st := p.stakes(); st != nil; st = st.next {
 		c := st.circuit
 		c.mu.Lock()
 		c.tickLocked(now)
