@@ -20,6 +20,7 @@ type Ask struct {
 	// FailCount is status.provisioningFailCount: deployments that BMO saw fail.
 	FailCount int
 
+	// What Ironic has shown last, the failures of which the Book has been told.
 	NodeState              string // "" when not known
 	NodeFailed, NodeActive bool
 }
@@ -87,6 +88,7 @@ func (b *Book) judge(now time.Time, a Ask) (e entry, s shown) {
 	if e.present() != nil && a.Spec != "" && cut(a.Spec, maxText) != e.spec {
 		if e.spec != "" {
 			e.release()
+			e.recounted = 0 // BMO begins to count anew
 		}
 		e.spec, s.news = cut(a.Spec, maxText), true
 	}
@@ -99,42 +101,51 @@ func (b *Book) judge(now time.Time, a Ask) (e entry, s shown) {
 }
 
 // evidence begins an episode when a shows a failure that the Book does not have, and
-// reports whether e has changed (BO-16). The usual order is that we see a failure and
-// BMO counts it later: then its count is not above ours.
+// reports whether e has changed (BO-16). sound tells that there was none before a.
+//
+// The usual order is that we see a failure and BMO counts it later: then its count is
+// not above ours. It may count one failure twice, as it forgets it while it waits and
+// finds it again on the node: a higher count while the node is still failed tells
+// nothing, then or later.
 func (b *Book) evidence(now time.Time, e *entry, a Ask, sound bool) bool {
-	count := a.FailCount
-	f := Failure{UUID: a.UUID, Kind: Deployment}
+	p, count := e.present(), min(max(a.FailCount, 0), maxFailures)
+	more := count - e.failures() - e.recounted
 	switch {
-	case e.present() != nil && count <= e.failures():
-		return false
-	case e.present() != nil && e.uncounted:
-		// What came before the failure that we saw: it is part of the row.
-		p := *e.present()
-		p.failures = min(count, maxFailures)
-		e.begin(p)
-		e.uncounted = false
-		return true
-	case e.present() == nil && !sound && !b.hasCome(a.UUID) && (count > 0 || a.NodeFailed):
-		now = b.start
-		if a.NodeFailed {
-			f.State, f.Kind = a.NodeState, kindOf(a.NodeState)
+	case p == nil && !sound && e.void == "" && !b.hasCome(a.UUID):
+		if count > 0 || a.NodeFailed {
+			e.beginUnseen(a, b.start, max(count, 1))
+			return true
 		}
-	case count <= 0:
 		return false
+	case more <= 0:
+		return false
+	case p != nil && e.uncounted:
+		// What came before the failure that we saw: it is part of the row.
+		row := *p
+		row.failures, e.uncounted = count, false
+		e.begin(row)
+	case a.NodeFailed && (p != nil || e.void != ""):
+		e.recounted += more
+	default:
+		e.beginUnseen(a, now, e.failures()+more)
 	}
-	count = min(max(count, 1), maxFailures)
+	return true
+}
+
+// beginUnseen begins an episode that a alone shows.
+func (e *entry) beginUnseen(a Ask, since time.Time, failures int) {
+	f := Failure{Kind: Deployment}
+	if a.NodeFailed {
+		f.State, f.Kind = a.NodeState, kindOf(a.NodeState)
+	}
 	e.learn(cut(a.Name, maxText), cut(a.UID, maxText))
 	if a.Spec != "" {
 		e.spec = cut(a.Spec, maxText)
 	}
-	p := newEpisode(unseenID(a.UUID, count, now), f, count, now)
+	p := newEpisode(unseenID(a.UUID, failures, since), f, failures, since)
 	p.unseen = true
 	e.begin(p)
-	return true
 }
-
-// maxFailures bounds a count that others tell us.
-const maxFailures = 1_000_000
 
 // kindOf is the work that leaves a node in that state.
 func kindOf(state string) Kind {
@@ -156,7 +167,7 @@ func (b *Book) verdict(now time.Time, e *entry, a Ask) Verdict {
 	}
 	p := e.present()
 	return Verdict{
-		Held: true, Wait: left, Episode: p.id, Kind: p.kind, Failures: p.failures, Until: now.Round(0).Add(left),
+		Held: true, Wait: left, Episode: p.id, Kind: p.kind, Failures: p.failures, Until: now.Round(0).Add(left).UTC(),
 	}
 }
 

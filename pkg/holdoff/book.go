@@ -28,6 +28,8 @@ type Book struct {
 	unsaved  map[string]uint64
 	revision uint64
 	wall     time.Time
+	// stored are the hosts of which a Store may have a record.
+	stored map[string]bool
 }
 
 // New returns the Book of a process that started at now. known tells that a ledger was
@@ -38,7 +40,7 @@ func New(cfg Config, now time.Time, known bool) (*Book, error) {
 	}
 	b := &Book{
 		cfg: cfg.clone(), start: now, latest: now, known: known, most: maxHosts,
-		hosts: map[string]*entry{}, unsaved: map[string]uint64{}, wall: now,
+		hosts: map[string]*entry{}, unsaved: map[string]uint64{}, wall: now, stored: map[string]bool{},
 	}
 	if !known {
 		b.sound = map[string]bool{}
@@ -82,9 +84,14 @@ func (b *Book) put(now time.Time, e entry) {
 
 // drop forgets the host, in the file too.
 func (b *Book) drop(uuid string) {
-	if b.hosts[uuid] != nil {
-		delete(b.hosts, uuid)
+	if b.hosts[uuid] == nil {
+		return
+	}
+	delete(b.hosts, uuid)
+	if b.stored[uuid] {
 		b.changed(uuid)
+	} else {
+		delete(b.unsaved, uuid)
 	}
 }
 

@@ -17,6 +17,9 @@ const (
 	maxCause = 256
 )
 
+// maxFailures bounds a count that others tell us.
+const maxFailures = 1_000_000
+
 // entry is one host. It is copied and put back whole; fails is never changed in place.
 type entry struct {
 	uuid, name, uid string
@@ -30,6 +33,8 @@ type entry struct {
 	void string
 	// uncounted: what BMO has counted before we saw the first failure is not known.
 	uncounted bool
+	// recounted is by how much BMO's count is above ours though we have missed nothing.
+	recounted int
 }
 
 // episode is one failure.

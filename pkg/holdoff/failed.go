@@ -48,7 +48,7 @@ func (b *Book) Failed(now time.Time, f Failure) (episode string, fresh bool) {
 	if f.Spec != "" {
 		e.spec = cut(f.Spec, maxText)
 	}
-	failures := e.failures() + 1
+	failures := min(e.failures()+1, maxFailures)
 	if b.wasCounted(now, &e, f.Kind) {
 		failures = e.failures()
 	}
@@ -62,7 +62,10 @@ func (b *Book) Failed(now time.Time, f Failure) (episode string, fresh bool) {
 // is set anew all the same: that can only lengthen the hold.
 func (b *Book) wasCounted(now time.Time, e *entry, k Kind) bool {
 	p := e.present()
-	return p != nil && p.unseen && p.kind == k && b.left(now, e) > 0
+	if p == nil || !p.unseen || p.kind != k || p.released {
+		return false
+	}
+	return b.left(now, e) > 0 || b.cfg.timeout(e.name) == 0
 }
 
 // Mended enters that work of kind how went well, which ends an episode of that kind;

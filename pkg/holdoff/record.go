@@ -19,6 +19,8 @@ type Record struct {
 	Spec    string `json:"spec,omitempty"`
 	// Void is an episode of another host object on this node.
 	Void string `json:"void,omitempty"`
+	// Recounted is how many failures BMO has counted twice.
+	Recounted int `json:"recounted,omitempty"`
 	// Episodes are at most one of each kind, the present one last.
 	Episodes []EpisodeRecord `json:"episodes,omitempty"`
 }
@@ -65,6 +67,8 @@ func (r Record) check() error {
 		return errors.New("uuid: must be set")
 	case len(r.Episodes) == 0 && r.Void == "":
 		return errors.New("episodes: must be set where void is not")
+	case r.Recounted < 0 || r.Recounted > maxFailures:
+		return fmt.Errorf("recounted: %d is not from 0 to %d", r.Recounted, maxFailures)
 	}
 	for _, text := range []struct{ field, value string }{
 		{"uuid", r.UUID}, {"name", r.Name}, {"uid", r.UID}, {"spec", r.Spec}, {"void", r.Void},
@@ -90,7 +94,7 @@ func (r Record) check() error {
 
 // record is e as it is written at now.
 func (e *entry) record(now time.Time) Record {
-	r := Record{Version: RecordVersion, UUID: e.uuid, Name: e.name, UID: e.uid, Spec: e.spec, Void: e.void}
+	r := Record{Version: RecordVersion, UUID: e.uuid, Name: e.name, UID: e.uid, Spec: e.spec, Void: e.void, Recounted: e.recounted}
 	for i := range e.fails {
 		p := &e.fails[i]
 		r.Episodes = append(r.Episodes, EpisodeRecord{
@@ -104,7 +108,7 @@ func (e *entry) record(now time.Time) Record {
 // entryOf is the entry that r was, and whether its times could be right: an age below
 // zero is zero.
 func entryOf(now time.Time, r Record) (e entry, exact bool) {
-	e = entry{uuid: r.UUID, name: r.Name, uid: r.UID, spec: r.Spec, void: r.Void}
+	e = entry{uuid: r.UUID, name: r.Name, uid: r.UID, spec: r.Spec, void: r.Void, recounted: r.Recounted}
 	exact = true
 	for _, p := range r.Episodes {
 		age := now.Round(0).Sub(p.Since)

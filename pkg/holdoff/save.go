@@ -40,6 +40,7 @@ func (b *Book) Restore(now time.Time, records []Record) {
 		}
 		e, exact := entryOf(now, r)
 		b.put(now, e)
+		b.stored[r.UUID] = true
 		if exact {
 			delete(b.unsaved, r.UUID)
 		}
@@ -61,6 +62,7 @@ func (b *Book) Unsaved(now time.Time) Batch {
 	for _, uuid := range slices.Sorted(maps.Keys(b.unsaved)) {
 		if e := b.hosts[uuid]; e != nil {
 			batch.Puts = append(batch.Puts, e.record(now))
+			b.stored[uuid] = true
 		} else {
 			batch.Deletes = append(batch.Deletes, uuid)
 		}
@@ -72,8 +74,12 @@ func (b *Book) Unsaved(now time.Time) Batch {
 // to be saved.
 func (b *Book) Saved(batch Batch) {
 	for uuid, revision := range batch.revisions {
-		if b.unsaved[uuid] == revision {
-			delete(b.unsaved, uuid)
+		if b.unsaved[uuid] != revision {
+			continue
+		}
+		delete(b.unsaved, uuid)
+		if b.hosts[uuid] == nil {
+			delete(b.stored, uuid)
 		}
 	}
 }
