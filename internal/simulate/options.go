@@ -49,6 +49,8 @@ type Options struct {
 	// Turns are the settings of the fair turn, for the throttle alone. Threshold is
 	// also what counts as a failing host in what is measured of every policy.
 	Turns admission.Turns
+	// Breakers are the throttle's circuit breakers, nil for none.
+	Breakers *admission.Breakers
 	// Troubles befall the site.
 	Troubles []Trouble
 
@@ -64,7 +66,7 @@ func DefaultOptions() Options {
 	return Options{
 		Hosts: 600, Limit: 20, Failing: 0.05, Tenants: 3, Workers: 8,
 		Via: measure.ViaCheck, Policy: measure.PolicyThrottle, Seed: 1, FailTries: 2,
-		Turns: admission.DefaultTurns(),
+		Turns: admission.DefaultTurns(), Breakers: admission.DefaultBreakers(),
 	}
 }
 

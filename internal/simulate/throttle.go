@@ -19,7 +19,7 @@ type throttle struct {
 func newThrottle(s *sim) (*throttle, error) {
 	cfg := admission.DefaultConfig()
 	cfg.Slots.Limits = limits(s.opt.Limit)
-	cfg.Turns = s.opt.Turns
+	cfg.Turns, cfg.Breakers = s.opt.Turns, s.opt.Breakers
 	cfg.Notify = s.notices
 	c, err := admission.New(cfg, s.clock)
 	if err != nil {

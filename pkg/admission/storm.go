@@ -18,6 +18,9 @@ type storm struct {
 	set   *breaker.Set // nil: no breakers
 	watch map[string]bool
 	rated bool
+	// groups are the conductor groups that were met. While there is but one, it is the
+	// whole Ironic, which has a breaker already (ADR 0005).
+	groups map[string]bool
 	// shut has the scopes whose breaker is not CLOSED.
 	shut map[breaker.Scope]*probation
 	last ironic.Work // that ended, before whatever the breakers did
@@ -43,6 +46,9 @@ const (
 	ScopeImage  = "image"
 )
 
+// maxGroups bounds the groups that are remembered; two would do.
+const maxGroups = 16
+
 // defaultGroup names the scope of nodes without a conductor group.
 const defaultGroup = "default"
 
@@ -51,7 +57,7 @@ var wholeIronic = breaker.Scope{Kind: ScopeIronic}
 
 func newStorm(cfg Config, now time.Time) (*storm, error) {
 	s := &storm{
-		watch: map[string]bool{}, shut: map[breaker.Scope]*probation{},
+		watch: map[string]bool{}, groups: map[string]bool{}, shut: map[breaker.Scope]*probation{},
 		holding: map[string]bool{}, quota: cfg.MaxFailed, pools: map[string]*poolCount{}, patience: cfg.Turns.ClaimWindow,
 		counts: newStormCounts(),
 	}
@@ -70,6 +76,11 @@ func newStorm(cfg Config, now time.Time) (*storm, error) {
 	}
 	for _, kind := range cfg.Breakers.Scopes {
 		s.watch[kind] = true
+	}
+	for group := range cfg.Slots.Groups {
+		if len(s.groups) < maxGroups {
+			s.groups[group] = true
+		}
 	}
 	s.rated = cfg.Breakers.Ironic.RateLimitPerMinute > 0 || cfg.Breakers.Others.RateLimitPerMinute > 0
 	s.set, err = breaker.New(&cfg.Breakers.Others, map[string]breaker.Config{ScopeIronic: cfg.Breakers.Ironic})
@@ -95,7 +106,13 @@ func (s *storm) scopes(f slots.Facts) []breaker.Scope {
 		out = append(out, wholeIronic)
 	}
 	if s.watch[ScopeGroup] && (f.Known || f.Group != "") {
-		out = append(out, breaker.Scope{Kind: ScopeGroup, Name: cmp.Or(f.Group, defaultGroup)})
+		group := breaker.Scope{Kind: ScopeGroup, Name: cmp.Or(f.Group, defaultGroup)}
+		if f.Known && !s.groups[group.Name] && len(s.groups) < maxGroups {
+			s.groups[group.Name] = true
+		}
+		if len(s.groups) > 1 || s.shut[group] != nil {
+			out = append(out, group)
+		}
 	}
 	if s.watch[ScopeDriver] && f.Driver != "" {
 		out = append(out, breaker.Scope{Kind: ScopeDriver, Name: f.Driver})
