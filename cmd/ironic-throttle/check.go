@@ -62,12 +62,9 @@ func (p *process) checkCommand() *cobra.Command {
 // hostOf completes ask, and reports false when it names no host.
 func hostOf(ask *api.Ask, args []string) (bool, error) {
 	if len(args) == 1 {
-		namespace, name, found := strings.Cut(args[0], "/")
-		if !found {
-			namespace, name = "", namespace
-		}
-		if name == "" || found && namespace == "" || strings.Contains(name, "/") {
-			return false, fmt.Errorf("host %q: must be NAMESPACE/NAME, or a bare node name", args[0])
+		namespace, name, err := splitHost(args[0])
+		if err != nil {
+			return false, err
 		}
 		ask.Namespace, ask.Name = namespace, name
 	}
@@ -86,6 +83,18 @@ func hostOf(ask *api.Ask, args []string) (bool, error) {
 		ask.Op = op
 	}
 	return true, nil
+}
+
+// splitHost reads NAMESPACE/NAME; without a namespace it is "".
+func splitHost(text string) (namespace, name string, err error) {
+	namespace, name, found := strings.Cut(text, "/")
+	if !found {
+		namespace, name = "", namespace
+	}
+	if name == "" || found && namespace == "" || strings.Contains(name, "/") {
+		return "", "", fmt.Errorf("host %q: must be NAMESPACE/NAME, or a bare node name", text)
+	}
+	return namespace, name, nil
 }
 
 // checkVacancy asks for nobody in particular.

@@ -25,7 +25,11 @@ const rootExample = `  # a fake Ironic with 100 nodes, and the throttle in front
   ironic-throttle check metal3/host-0
 
   # who holds the slots?
-  ironic-throttle status --watch`
+  ironic-throttle status --watch
+
+  # which hosts have failed, and why does none start?
+  ironic-throttle holds
+  ironic-throttle breakers`
 
 // execute runs one command line and returns its exit code.
 func (p *process) execute(ctx context.Context, args []string) int {
@@ -58,7 +62,7 @@ func (p *process) rootCommand() *cobra.Command {
 	}
 	root.PersistentFlags().VarP(&formatFlag{json: &p.json}, "output", "o", "what is printed: text or json")
 	root.SetFlagErrorFunc(flagError)
-	root.AddCommand(p.serveCommand(), p.checkCommand(), p.statusCommand(),
+	root.AddCommand(p.serveCommand(), p.checkCommand(), p.statusCommand(), p.holdsCommand(), p.breakersCommand(),
 		p.demoCommand(), p.simulateCommand(), p.fakeIronicCommand(), p.versionCommand())
 	root.SetHelpCommand(helpCommand(root))
 	return root

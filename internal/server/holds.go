@@ -34,12 +34,17 @@ func (s *Server) releaseHold(w http.ResponseWriter, r *http.Request) {
 	if namespace == api.NoNamespace {
 		namespace = ""
 	}
+	host := name
+	if namespace != "" {
+		host = namespace + "/" + name
+	}
+	host = shown(host)
 	answer, err := s.decider.ReleaseHold(s.now(), namespace, name, request.Episode)
-	audit := s.log.With("remote", r.RemoteAddr, "namespace", shown(namespace), "host", shown(name))
+	audit := s.log.With("remote", r.RemoteAddr, "host", host)
 	switch other := new(api.EpisodeError); {
 	case errors.Is(err, api.ErrNoHold):
 		audit.Info("release of a hold refused", "error", err)
-		writeError(w, http.StatusNotFound, "name", shown(name)+" "+api.ErrNoHold.Error())
+		writeError(w, http.StatusNotFound, "name", host+" "+api.ErrNoHold.Error())
 		return
 	case errors.As(err, &other):
 		audit.Info("release of a hold refused", "error", err)

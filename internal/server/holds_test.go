@@ -67,8 +67,8 @@ func TestBO10_RefusedReleases(t *testing.T) {
 		field string
 		want  string
 	}{
-		{api.ErrNoHold, http.StatusNotFound, "name", "host-1 is no failed host"},
-		{&api.EpisodeError{Given: "e-1", Present: "e-2"}, http.StatusConflict, "episode", `the present one is "e-2"`},
+		{api.ErrNoHold, http.StatusNotFound, "name", "metal3/host-1 is no failed host"},
+		{&api.EpisodeError{Given: "e-1", Present: "e-2"}, http.StatusConflict, "episode", `which is "e-2"`},
 		{errors.New("sesame"), http.StatusInternalServerError, "", "internal error"},
 	} {
 		f := seen()
@@ -80,7 +80,7 @@ func TestBO10_RefusedReleases(t *testing.T) {
 		if !strings.Contains(e.Message, row.want) || strings.Contains(e.Message, "sesame") {
 			t.Errorf("%v: %q, want %q", row.err, e.Message, row.want)
 		}
-		for _, want := range []string{"remote=192.0.2.1:1234", "namespace=metal3", "host=host-1", row.err.Error()[:5]} {
+		for _, want := range []string{"remote=192.0.2.1:1234", "host=metal3/host-1", row.err.Error()[:5]} {
 			if !strings.Contains(log.String(), want) {
 				t.Errorf("%v: log lacks %q: %s", row.err, want, log)
 			}
@@ -121,7 +121,7 @@ func TestBO10_ReleaseIsSavedBeforeItIsAnswered(t *testing.T) {
 			if w.Code != row.code || strings.Join(order, " ") != "release save" {
 				t.Errorf("%d after %q", w.Code, order)
 			}
-			for _, want := range []string{row.log, "episode=e-7", "host=host-1", "remote="} {
+			for _, want := range []string{row.log, "episode=e-7", "host=metal3/host-1", "remote="} {
 				if !strings.Contains(log.String(), want) {
 					t.Errorf("log lacks %q: %s", want, log)
 				}

@@ -147,7 +147,7 @@ func Holds(h api.Holds) string {
 		out = append(out, line{field("pool", poolText(p)), usual})
 	}
 	if h.Unsaved > 0 {
-		out = append(out, line{field("warning", fmt.Sprintf("%d changes of holds are not in the file yet", h.Unsaved)), alarming})
+		out = append(out, line{field("warning", fmt.Sprintf("%d changes of holds are not saved yet", h.Unsaved)), alarming})
 	}
 	return joined(append(out, holdLines(h.Hosts)...))
 }
@@ -209,4 +209,30 @@ func joined(lines []line) string {
 		b.WriteByte('\n')
 	}
 	return b.String()
+}
+
+// Release returns what a release did as plain text.
+func Release(a api.ReleaseAnswer) string {
+	return joined([]line{
+		{field("host", cell(holdName(a.Hold))), usual},
+		{field("released", yesNo(a.Released)), usual},
+		{field("message", printable(a.Message)), usual},
+	})
+}
+
+// BreakerChange returns what a reset or trip did as plain text.
+func BreakerChange(a api.BreakerAnswer) string {
+	return joined([]line{
+		{field("scope", cell(a.Breaker.Scope)), usual},
+		{field("state", cell(a.Breaker.State)), usual},
+		{field("changed", yesNo(a.Changed)), usual},
+		{field("message", printable(a.Message)), usual},
+	})
+}
+
+func yesNo(b bool) string {
+	if b {
+		return "yes"
+	}
+	return "no"
 }

@@ -109,7 +109,7 @@ func TestTextOfHolds(t *testing.T) {
 holds     1 failed hosts left alone, 2 more failed and not held
 pool      hosts without a conductor group: 1 of 9 failed, 3 allowed
 pool      rack1: 5 of 10 failed, 4 allowed: gets no new hosts
-warning   2 changes of holds are not in the file yet
+warning   2 changes of holds are not saved yet
 
 HOST                                  KIND        FAILURES  SINCE (UTC)   HELD
 metal3/host-1                         deployment  2         Nov 21 11:00  for 47h0m0s
@@ -148,5 +148,25 @@ func TestTextOfFailuresIsHarmlessAndNarrow(t *testing.T) {
 		if strings.Count(text, "\n") > 15 {
 			t.Errorf("foreign text breaks lines:\n%s", text)
 		}
+	}
+}
+
+func TestTextOfChanges(t *testing.T) {
+	got := Release(api.ReleaseAnswer{Released: true, Message: "it may queue\x07 again", Hold: api.Hold{Namespace: "metal3", Name: "host-1"}}) +
+		Release(api.ReleaseAnswer{Message: "nothing held it", Hold: api.Hold{NodeUUID: "u-1\x1b"}}) +
+		BreakerChange(api.BreakerAnswer{Changed: true, Message: "is\nopen", Breaker: api.Breaker{Scope: "group:r\x1b", State: "OPEN"}})
+	want := `host      metal3/host-1
+released  yes
+message   it may queue? again
+host      u-1?
+released  no
+message   nothing held it
+scope     group:r?
+state     OPEN
+changed   yes
+message   is?open
+`
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
 	}
 }

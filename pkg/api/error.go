@@ -3,6 +3,7 @@ package api
 import (
 	"errors"
 	"fmt"
+	"strings"
 )
 
 // Errors of the Client that are not the throttle's own words. Both mean that
@@ -18,7 +19,7 @@ var (
 // Error makes an error answer of the throttle an error: it is what errors.As
 // finds in the errors of a Client.
 func (e *Error) Error() string {
-	if e.Field != "" {
+	if e.Field != "" && !strings.HasPrefix(e.Message, e.Field+": ") {
 		return fmt.Sprintf("ironic-throttle answered %d: %s: %s", e.Code, e.Field, e.Message)
 	}
 	return fmt.Sprintf("ironic-throttle answered %d: %s", e.Code, e.Message)

@@ -15,8 +15,8 @@ var (
 	ErrNoBreaker = errors.New("has no breaker")
 )
 
-// EpisodeError refuses the release of a failure that another one has followed since
-// (BO-10).
+// EpisodeError refuses the release of another failure than the present one (BO-10):
+// who looked at the former has not seen this one.
 type EpisodeError struct {
 	Given   string // the episode that was to be released
 	Present string // the one that the host is in
@@ -24,5 +24,5 @@ type EpisodeError struct {
 
 // Error names both episodes.
 func (e *EpisodeError) Error() string {
-	return fmt.Sprintf("episode: %q is over, the host has failed again since: the present one is %q", e.Given, e.Present)
+	return fmt.Sprintf("episode: %q is not the one that the host is in, which is %q", e.Given, e.Present)
 }

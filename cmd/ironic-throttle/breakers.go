@@ -1,0 +1,104 @@
+package main
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"github.com/ironic-throttle/ironic-throttle/internal/statusview"
+	"github.com/ironic-throttle/ironic-throttle/pkg/api"
+)
+
+const breakersHelp = `Shows the circuit breakers: one for the whole Ironic, one for each conductor group,
+and, where BREAKER_SCOPES says so, for each driver and image. CLOSED lets hosts
+start. OPEN lets none start, until the recovery time is over. HALF_OPEN lets a few
+probes start: one that goes well closes it. Below are the causes of the failures
+that count, with the number of hosts and some of their names.
+
+Exit codes: 0 shown, 2 wrong use, 3 the throttle could not be reached.`
+
+const breakersExample = `  ironic-throttle breakers
+  ironic-throttle breakers -o json | jq -r '.breakers[] | select(.state != "CLOSED") | .scope'
+  ironic-throttle breakers reset group:rack1
+  ironic-throttle breakers trip ironic --for 2h`
+
+const scopeHelp = `SCOPE is as 'breakers' shows it: ironic, group:NAME, driver:NAME or image:CHECKSUM.
+To say it twice is no error.
+
+Exit codes: 0 done, 1 the scope has no breaker, 2 wrong use, 3 the throttle could not
+be reached.`
+
+const resetHelp = `Closes the breaker of a scope: the cause is mended, and nobody needs to wait for
+probes. What failed before does not count any more.
+
+` + scopeHelp
+
+const tripHelp = `Opens the breaker of a scope: no host starts there until the time is over and a
+probe has gone well, or until it is reset. What is at work goes on.
+
+` + scopeHelp
+
+func (p *process) breakersCommand() *cobra.Command {
+	var server string
+	cmd := &cobra.Command{
+		Use: "breakers", Short: "show the circuit breakers, reset or trip one",
+		Long: breakersHelp, Example: breakersExample, Args: noSuchCommand,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return ask(cmd.Context(), server, func(ctx context.Context, client *api.Client) error {
+				breakers, err := client.Breakers(ctx)
+				if err != nil {
+					return clientError(err)
+				}
+				return p.show(breakers, func() string { return statusview.Breakers(breakers) })
+			})
+		},
+		SuggestionsMinimumDistance: 2,
+	}
+	p.serverFlag(cmd.PersistentFlags(), &server)
+	cmd.AddCommand(p.resetCommand(&server), p.tripCommand(&server))
+	return cmd
+}
+
+func (p *process) resetCommand(server *string) *cobra.Command {
+	return &cobra.Command{
+		Use: "reset SCOPE", Short: "close a breaker",
+		Long: resetHelp, Example: "  ironic-throttle breakers reset group:rack1", Args: cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return p.changeBreaker(cmd.Context(), *server, func(ctx context.Context, client *api.Client) (api.BreakerAnswer, error) {
+				return client.ResetBreaker(ctx, args[0])
+			})
+		},
+	}
+}
+
+func (p *process) tripCommand(server *string) *cobra.Command {
+	var request api.TripRequest
+	cmd := &cobra.Command{
+		Use: "trip SCOPE", Short: "open a breaker",
+		Long: tripHelp, Example: "  ironic-throttle breakers trip ironic --for 2h", Args: cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			d, err := request.Duration()
+			if err != nil {
+				return fmt.Errorf("--%w", err)
+			}
+			return p.changeBreaker(cmd.Context(), *server, func(ctx context.Context, client *api.Client) (api.BreakerAnswer, error) {
+				return client.TripBreaker(ctx, args[0], d)
+			})
+		},
+	}
+	cmd.Flags().StringVar(&request.For, "for", "", "how `long`, such as 30m, 1s..720h (default BREAKER_RECOVERY_TIMEOUT)")
+	return cmd
+}
+
+func (p *process) changeBreaker(
+	ctx context.Context, server string, change func(context.Context, *api.Client) (api.BreakerAnswer, error),
+) error {
+	return ask(ctx, server, func(ctx context.Context, client *api.Client) error {
+		answer, err := change(ctx, client)
+		if err != nil {
+			return changeError(err)
+		}
+		return p.show(answer, func() string { return statusview.BreakerChange(answer) })
+	})
+}

@@ -1,0 +1,119 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/ironic-throttle/ironic-throttle/internal/statusview"
+	"github.com/ironic-throttle/ironic-throttle/pkg/api"
+)
+
+const holdsHelp = `Shows the failed hosts: what failed, how often in a row, since when, for how long
+each is left alone, and what Ironic said. Hosts are held where FAILED_HOST_HOLDOFF
+or HOLDOFF_HOSTS says so. 'holds release' lets one be tried again.
+
+Exit codes: 0 shown, 2 wrong use, 3 the throttle could not be reached.`
+
+const holdsExample = `  ironic-throttle holds
+  ironic-throttle holds -o json | jq -r '.hosts[] | select(.held) | .name'
+  ironic-throttle holds release metal3/host-0`
+
+const releaseHelp = `Lets a held host be tried again. It queues like any other: it gets no slot out of
+turn. HOST is NAMESPACE/NAME, or the name or UUID of its node. To release it twice
+is no error.
+
+With --episode only that failure is released, as 'holds -o json' names it: if the
+host has failed once more since, nothing happens.
+
+Exit codes: 0 it may be tried again, 1 no such host has failed, or it has failed
+again since that episode, or the release could not be saved, 2 wrong use, 3 the
+throttle could not be reached.`
+
+const releaseExample = `  ironic-throttle holds release metal3/host-0
+  ironic-throttle holds release 3f2b8a6e-0c1d-4e5f-8a9b-0c1d2e3f4a5b --episode 5c0d7e2f`
+
+func (p *process) holdsCommand() *cobra.Command {
+	var server string
+	cmd := &cobra.Command{
+		Use: "holds", Short: "show failed hosts, and let one be tried again",
+		Long: holdsHelp, Example: holdsExample, Args: noSuchCommand,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return ask(cmd.Context(), server, func(ctx context.Context, client *api.Client) error {
+				holds, err := client.Holds(ctx)
+				if err != nil {
+					return clientError(err)
+				}
+				return p.show(holds, func() string { return statusview.Holds(holds) })
+			})
+		},
+		SuggestionsMinimumDistance: 2,
+	}
+	p.serverFlag(cmd.PersistentFlags(), &server)
+	cmd.AddCommand(p.releaseCommand(&server))
+	return cmd
+}
+
+func (p *process) releaseCommand(server *string) *cobra.Command {
+	var episode string
+	cmd := &cobra.Command{
+		Use: "release HOST", Short: "let a held host be tried again",
+		Long: releaseHelp, Example: releaseExample, Args: cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			// BMO calls the node of a host namespace~name.
+			namespace, name, err := splitHost(strings.Replace(args[0], "~", "/", 1))
+			if err != nil {
+				return err
+			}
+			return ask(cmd.Context(), *server, func(ctx context.Context, client *api.Client) error {
+				answer, err := client.ReleaseHold(ctx, namespace, name, episode)
+				if err != nil {
+					return changeError(err)
+				}
+				return p.show(answer, func() string { return statusview.Release(answer) })
+			})
+		},
+	}
+	cmd.Flags().StringVar(&episode, "episode", "", "release this `failure` alone and no later one")
+	return cmd
+}
+
+// ask calls do with a client of the throttle at server.
+func ask(ctx context.Context, server string, do func(context.Context, *api.Client) error) error {
+	client, err := newClient(server)
+	if err != nil {
+		return err
+	}
+	defer client.CloseIdleConnections()
+	return do(ctx, client)
+}
+
+// show prints v as JSON, or as text.
+func (p *process) show(v any, text func() string) error {
+	if p.json {
+		return p.printJSON(v)
+	}
+	return p.print(text())
+}
+
+// changeError is clientError for what changes something: that the throttle knows no
+// such thing, knows better, or failed on the way is a no. A 404 without a field is
+// no answer of a throttle that has the path.
+func changeError(err error) error {
+	var answer *api.Error
+	if !errors.As(err, &answer) {
+		return clientError(err)
+	}
+	switch answer.Code {
+	case http.StatusConflict, http.StatusInternalServerError:
+		return &exitError{exitNo, err}
+	case http.StatusNotFound:
+		if answer.Field != "" {
+			return &exitError{exitNo, err}
+		}
+	}
+	return clientError(err)
+}
