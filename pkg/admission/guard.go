@@ -37,11 +37,11 @@ func (c *Controller) stop(now time.Time, t *turn, v slots.Verdict, ask api.Ask) 
 	if ask.Deleting && v.Op() == api.OpDeprovision {
 		return decision{}, false // somebody wants it gone: that goes on (CONTRACT 3.1)
 	}
-	s := c.storm
+	s, f := c.storm, t.ref.Facts()
+	s.meet(f)
 	if len(s.shut) == 0 && !s.rated && len(s.pools) == 0 {
 		return decision{}, false
 	}
-	f := t.ref.Facts()
 	if !f.Known && s.narrow() {
 		c.ledger.Want(t.ref)
 		if f.Group == "" {

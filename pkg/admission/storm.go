@@ -18,8 +18,8 @@ type storm struct {
 	set   *breaker.Set // nil: no breakers
 	watch map[string]bool
 	rated bool
-	// groups are the conductor groups that were met. While there is but one, it is the
-	// whole Ironic, which has a breaker already (ADR 0005).
+	// groups are two of the conductor groups that were met. While there is but one, it is
+	// the whole Ironic, which has a breaker already (ADR 0005).
 	groups map[string]bool
 	// shut has the scopes whose breaker is not CLOSED.
 	shut map[breaker.Scope]*probation
@@ -45,9 +45,6 @@ const (
 	ScopeDriver = "driver"
 	ScopeImage  = "image"
 )
-
-// maxGroups bounds the groups that are remembered; two would do.
-const maxGroups = 16
 
 // defaultGroup names the scope of nodes without a conductor group.
 const defaultGroup = "default"
@@ -78,9 +75,7 @@ func newStorm(cfg Config, now time.Time) (*storm, error) {
 		s.watch[kind] = true
 	}
 	for group := range cfg.Slots.Groups {
-		if len(s.groups) < maxGroups {
-			s.groups[group] = true
-		}
+		s.meet(slots.Facts{Known: true, Group: group})
 	}
 	s.rated = cfg.Breakers.Ironic.RateLimitPerMinute > 0 || cfg.Breakers.Others.RateLimitPerMinute > 0
 	s.set, err = breaker.New(&cfg.Breakers.Others, map[string]breaker.Config{ScopeIronic: cfg.Breakers.Ironic})
@@ -107,9 +102,7 @@ func (s *storm) scopes(f slots.Facts) []breaker.Scope {
 	}
 	if s.watch[ScopeGroup] && (f.Known || f.Group != "") {
 		group := breaker.Scope{Kind: ScopeGroup, Name: cmp.Or(f.Group, defaultGroup)}
-		if f.Known && !s.groups[group.Name] && len(s.groups) < maxGroups {
-			s.groups[group.Name] = true
-		}
+		s.meet(f)
 		if len(s.groups) > 1 || s.shut[group] != nil {
 			out = append(out, group)
 		}
@@ -122,6 +115,13 @@ func (s *storm) scopes(f slots.Facts) []breaker.Scope {
 	}
 	s.scratch = out
 	return out
+}
+
+// meet notes the conductor group of a host.
+func (s *storm) meet(f slots.Facts) {
+	if len(s.groups) < 2 && f.Known {
+		s.groups[cmp.Or(f.Group, defaultGroup)] = true
+	}
 }
 
 // narrow reports whether something is shut that only a part of all hosts belongs to,
