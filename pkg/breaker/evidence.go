@@ -75,18 +75,21 @@ func (e *evidence) succeed(cfg *Config, kind string) {
 }
 
 // countsOf notes a failure of host and reports whether it counts: once in a window,
-// and again only after the host has been quiet for one. When there were too many
-// hosts to know them all, what counts already still says no.
+// and again only after the host has been quiet for one.
 func (e *evidence) countsOf(cfg *Config, now time.Duration, host string) bool {
-	again := e.hosts.failed(host, now, cfg.FailureWindow)
-	return !again && !hasHost(e.run, host) && !slices.ContainsFunc(e.tallies, func(t *tally) bool {
-		t.prune(cfg, now)
-		return hasHost(t.failures.slice(), host)
-	})
+	if e.hosts.failed(host, now, cfg.FailureWindow) {
+		return false
+	}
+	return !e.hosts.lost || !e.has(cfg, now, host)
 }
 
-func hasHost(failures []entry, host string) bool {
-	return slices.ContainsFunc(failures, func(f entry) bool { return f.failure.host == host })
+// has looks among all failures that count for one of host.
+func (e *evidence) has(cfg *Config, now time.Duration, host string) bool {
+	ofHost := func(f entry) bool { return f.failure.host == host }
+	return slices.ContainsFunc(e.run, ofHost) || slices.ContainsFunc(e.tallies, func(t *tally) bool {
+		t.prune(cfg, now)
+		return slices.ContainsFunc(t.failures.slice(), ofHost)
+	})
 }
 
 // tally returns the outcomes of kind. Of too many kinds the one that ended longest
@@ -122,14 +125,16 @@ func (e *evidence) prune(cfg *Config, now time.Duration) {
 	}
 }
 
-// pruneAll forgets everything that is as old as the window, and reports whether
-// nothing is left.
-func (e *evidence) pruneAll(cfg *Config, now time.Duration) (empty bool) {
+// pruneAll forgets everything that is as old as the window, and reports whether no
+// failure is left.
+func (e *evidence) pruneAll(cfg *Config, now time.Duration) (good bool) {
 	e.prune(cfg, now)
 	e.hosts.prune(now, cfg.FailureWindow)
+	good = len(e.run) == 0 && e.hosts.oldest == nil
 	e.tallies = slices.DeleteFunc(e.tallies, func(t *tally) bool {
 		t.prune(cfg, now)
+		good = good && t.failures.n == 0
 		return t.outcomes.n == 0
 	})
-	return len(e.run) == 0 && len(e.tallies) == 0 && e.hosts.oldest == nil
+	return good
 }

@@ -9,8 +9,7 @@ func (s *Set) Reset(now time.Time, scope Scope) (changed bool) {
 		return false
 	}
 	s.with(now, scope, false, func(c *circuit) {
-		empty := c.evidence.pruneAll(c.cfg, c.now)
-		if c.state == Closed && empty {
+		if good := c.evidence.pruneAll(c.cfg, c.now); good && c.state == Closed {
 			return
 		}
 		changed = true

@@ -10,6 +10,8 @@ import (
 type hosts struct {
 	by             map[string]*lastFailure
 	oldest, newest *lastFailure
+	// lost is true once there were more hosts than can be known.
+	lost bool
 }
 
 // lastFailure is a link of the list by age.
@@ -29,6 +31,7 @@ func (h *hosts) failed(host string, at, window time.Duration) (again bool) {
 	} else {
 		if len(h.by) >= maxHosts {
 			h.forgetOldest()
+			h.lost = true
 		}
 		if h.by == nil {
 			h.by = map[string]*lastFailure{}

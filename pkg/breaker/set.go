@@ -148,6 +148,6 @@ func (s *Set) Clean(now time.Time) {
 // idleLocked reports whether nothing would be lost with c.
 func (c *circuit) idleLocked(now time.Time) bool {
 	c.tickLocked(now)
-	empty := c.evidence.pruneAll(c.cfg, c.now)
-	return empty && c.state == Closed && c.held == 0 && c.now-c.used >= forgetAfter
+	good := c.evidence.pruneAll(c.cfg, c.now)
+	return good && c.state == Closed && c.held == 0 && c.now-c.used >= forgetAfter
 }
