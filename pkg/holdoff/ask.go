@@ -67,16 +67,17 @@ type shown struct {
 
 // judge returns the entry of the host as a leaves it.
 func (b *Book) judge(now time.Time, a Ask) (e entry, s shown) {
-	if a.UUID == "" {
+	if !usable(a.UUID) {
 		return entry{}, shown{}
 	}
+	a = a.cut()
 	e, known := b.entry(a.UUID)
 	if known {
 		if a.UID != "" && e.uid != "" && a.UID != e.uid {
-			e.passOn(cut(a.Name, maxText), cut(a.UID, maxText))
+			e.passOn(a.Name, a.UID)
 			s.news, s.sound = true, true
 		}
-		s.news = e.learn(cut(a.Name, maxText), cut(a.UID, maxText)) || s.news
+		s.news = e.learn(a.Name, a.UID) || s.news
 	}
 	if a.runs() {
 		s.sound = true
@@ -85,12 +86,12 @@ func (b *Book) judge(now time.Time, a Ask) (e entry, s shown) {
 	if a.Deleting || !a.starts() && a.Op != api.OpDeprovision {
 		return e, s
 	}
-	if e.present() != nil && a.Spec != "" && cut(a.Spec, maxText) != e.spec {
+	if e.present() != nil && a.Spec != "" && a.Spec != e.spec {
 		if e.spec != "" {
 			e.release()
 			e.recounted = 0 // BMO begins to count anew
 		}
-		e.spec, s.news = cut(a.Spec, maxText), true
+		e.spec, s.news = a.Spec, true
 	}
 	if b.evidence(now, &e, a, s.sound) {
 		s.news = true
@@ -138,9 +139,9 @@ func (e *entry) beginUnseen(a Ask, since time.Time, failures int) {
 	if a.NodeFailed {
 		f.State, f.Kind = a.NodeState, kindOf(a.NodeState)
 	}
-	e.learn(cut(a.Name, maxText), cut(a.UID, maxText))
+	e.learn(a.Name, a.UID)
 	if a.Spec != "" {
-		e.spec = cut(a.Spec, maxText)
+		e.spec = a.Spec
 	}
 	p := newEpisode(unseenID(a.UUID, failures, since), f, failures, since)
 	p.unseen = true
@@ -185,6 +186,13 @@ func (b *Book) waits(a Ask) bool {
 	default:
 		return a.starts()
 	}
+}
+
+// cut is a as it is kept.
+func (a Ask) cut() Ask {
+	a.Name, a.UID, a.Spec = cut(a.Name, maxText), cut(a.UID, maxText), cut(a.Spec, maxText)
+	a.NodeState = cut(a.NodeState, maxText)
+	return a
 }
 
 // starts reports whether a would begin work that can fail.

@@ -65,12 +65,13 @@ func (b *Book) clock(now time.Time) time.Time {
 	return b.latest
 }
 
-// latestOf is clock that remembers nothing.
+// latestOf is clock that remembers nothing. Of two that are the same it takes now: the
+// wall clock may have been set between them.
 func (b *Book) latestOf(now time.Time) time.Time {
-	if now.After(b.latest) {
-		return now
+	if now.Before(b.latest) {
+		return b.latest
 	}
-	return b.latest
+	return now
 }
 
 // put enters e in place of what was there, to be saved.

@@ -1,6 +1,7 @@
 package holdoff_test
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -237,6 +238,8 @@ func TestFailuresThatSayNothing(t *testing.T) {
 	s := newStage(t)
 	for _, change := range []func(*holdoff.Failure){
 		func(f *holdoff.Failure) { f.UUID = "" },
+		func(f *holdoff.Failure) { f.UUID = "\xff" },
+		func(f *holdoff.Failure) { f.UUID = strings.Repeat("a", 600) },
 		func(f *holdoff.Failure) { f.Kind = "" },
 		func(f *holdoff.Failure) { f.Kind = "rescue" },
 	} {
@@ -244,6 +247,11 @@ func TestFailuresThatSayNothing(t *testing.T) {
 		change(&f)
 		if id, fresh := s.b.Failed(s.now, f); id != "" || fresh || s.b.Len() != 0 {
 			t.Errorf("%+v: %q, %v", f, id, fresh)
+		}
+		a := failCount(3)
+		a.UUID = f.UUID
+		if f.UUID != "a" {
+			s.isFree(a)
 		}
 	}
 }

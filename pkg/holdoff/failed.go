@@ -1,6 +1,9 @@
 package holdoff
 
-import "time"
+import (
+	"time"
+	"unicode/utf8"
+)
 
 // Failure is work that failed before there was an instance, as Ironic shows it.
 type Failure struct {
@@ -21,10 +24,11 @@ type Failure struct {
 // row (BO-5). Without a node UUID or a kind there is nothing to enter.
 func (b *Book) Failed(now time.Time, f Failure) (episode string, fresh bool) {
 	now = b.clock(now)
-	if f.UUID == "" || !f.Kind.valid() {
+	if !usable(f.UUID) || !f.Kind.valid() {
 		return "", false
 	}
 	id := failureID(f.UUID, f.State, f.Token)
+	f = f.cut()
 	e, known := b.entry(f.UUID)
 	news := false
 	if known && f.UID != "" && e.uid != "" && f.UID != e.uid {
@@ -32,10 +36,10 @@ func (b *Book) Failed(now time.Time, f Failure) (episode string, fresh bool) {
 		e.passOn(f.Name, f.UID)
 		news = true
 	}
-	news = e.learn(cut(f.Name, maxText), cut(f.UID, maxText)) && known || news
+	news = e.learn(f.Name, f.UID) && known || news
 	if e.void == id || e.has(id) {
 		if e.spec == "" && f.Spec != "" {
-			e.spec, news = cut(f.Spec, maxText), true
+			e.spec, news = f.Spec, true
 		}
 		if news {
 			b.put(now, e)
@@ -46,7 +50,7 @@ func (b *Book) Failed(now time.Time, f Failure) (episode string, fresh bool) {
 		e.uncounted = !b.hasCome(f.UUID)
 	}
 	if f.Spec != "" {
-		e.spec = cut(f.Spec, maxText)
+		e.spec = f.Spec
 	}
 	failures := min(e.failures()+1, maxFailures)
 	if b.wasCounted(now, &e, f.Kind) {
@@ -94,6 +98,9 @@ func (b *Book) Gone(uuid string) {
 	b.drop(uuid)
 }
 
+// usable reports whether that can be the UUID of a node.
+func usable(uuid string) bool { return uuid != "" && len(uuid) <= maxText && utf8.ValidString(uuid) }
+
 // entry returns a copy of what is known of the host; a new one when nothing is.
 func (b *Book) entry(uuid string) (e entry, known bool) {
 	if there := b.hosts[uuid]; there != nil {
@@ -112,8 +119,12 @@ func (e *entry) has(id string) bool {
 }
 
 func newEpisode(id string, f Failure, failures int, since time.Time) episode {
-	return episode{
-		id: id, kind: f.Kind, state: cut(f.State, maxText), cause: cut(f.Cause, maxCause),
-		failures: failures, since: since,
-	}
+	return episode{id: id, kind: f.Kind, state: f.State, cause: f.Cause, failures: failures, since: since}
+}
+
+// cut is f as it is kept. Not its UUID, which is Ironic's own.
+func (f Failure) cut() Failure {
+	f.Name, f.UID, f.Spec = cut(f.Name, maxText), cut(f.UID, maxText), cut(f.Spec, maxText)
+	f.State, f.Cause = cut(f.State, maxText), cut(f.Cause, maxCause)
+	return f
 }
