@@ -85,6 +85,7 @@ func newStorm(cfg Config, now time.Time) (*storm, error) {
 // look is what each look at Ironic brings with it.
 func (c *Controller) look(now time.Time) {
 	s := c.storm
+	s.book.Tick(now)
 	s.overdue(now)
 	c.countPools(now)
 	if s.looks++; s.looks%64 == 0 {

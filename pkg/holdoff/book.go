@@ -59,6 +59,10 @@ func (b *Book) Configure(now time.Time, cfg Config) error {
 	return nil
 }
 
+// Tick tells the Book what time it is, so that a clock that steps back between two asks
+// is noticed (BO-18).
+func (b *Book) Tick(now time.Time) { b.clock(now) }
+
 // clock returns now, or the greatest now seen so far (BO-18).
 func (b *Book) clock(now time.Time) time.Time {
 	b.latest = b.latestOf(now)
