@@ -49,13 +49,16 @@ type Breaker struct {
 
 // breakerRows are the settings of the breaker (CB-21).
 func breakerRows() []setting {
-	number := func(field func(*Config) *int, min, max int) func(*Config) value {
-		return func(c *Config) value { return intValue{field(c), min, max} }
+	rows := append(openRows(), recoveryRows()...)
+	for i := range rows {
+		rows[i].ours = true
 	}
-	duration := func(field func(*Config) *time.Duration) func(*Config) value {
-		return func(c *Config) value { return durationValue{p: field(c), min: time.Millisecond, max: 30 * day} }
-	}
-	rows := []setting{
+	return rows
+}
+
+// openRows say what opens a breaker.
+func openRows() []setting {
+	return []setting{
 		{
 			name: "BREAKER_ENABLED", def: "true", help: "many failures stop new hosts for a while",
 			value: func(c *Config) value { return boolValue{&c.Breaker.Enabled} },
@@ -68,49 +71,61 @@ func breakerRows() []setting {
 		},
 		{
 			name: "BREAKER_THRESHOLD", def: "10", help: "failures of different hosts that open the breaker of the whole Ironic",
-			value: number(func(c *Config) *int { return &c.Breaker.Threshold }, 2, 1000),
+			value: breakerNumber(func(c *Config) *int { return &c.Breaker.Threshold }, 2, 1000),
 		},
 		{
 			name: "BREAKER_GROUP_THRESHOLD", def: "3", help: "failures of different hosts that open the breaker of a conductor group, driver or image",
-			value: number(func(c *Config) *int { return &c.Breaker.GroupThreshold }, 2, 1000),
+			value: breakerNumber(func(c *Config) *int { return &c.Breaker.GroupThreshold }, 2, 1000),
 		},
 		{
 			name: "BREAKER_RATIO", def: "50", help: "percent of failures, of one kind of work in the window, that opens the breaker of the whole Ironic too; 0 = off",
-			value: number(func(c *Config) *int { return &c.Breaker.Ratio }, 0, 100),
+			value: breakerNumber(func(c *Config) *int { return &c.Breaker.Ratio }, 0, 100),
 		},
 		{
 			name: "BREAKER_RATIO_MINIMUM", def: "20", help: "outcomes of one kind of work in the window from which BREAKER_RATIO counts",
-			value: number(func(c *Config) *int { return &c.Breaker.RatioMinimum }, 2, 512),
+			value: breakerNumber(func(c *Config) *int { return &c.Breaker.RatioMinimum }, 2, 512),
 		},
 		{
 			name: "BREAKER_FAILURE_WINDOW", def: "60m", help: "age from which a failure does not count any more",
-			value: duration(func(c *Config) *time.Duration { return &c.Breaker.FailureWindow }),
-		},
-		{
-			name: "BREAKER_RECOVERY_TIMEOUT", def: "15m", help: "an open breaker lets the first probes through after this",
-			value: duration(func(c *Config) *time.Duration { return &c.Breaker.RecoveryTimeout }),
-		},
-		{
-			name: "BREAKER_HALF_OPEN_MAX_REQUESTS", def: "2", help: "probes that run at once",
-			value: number(func(c *Config) *int { return &c.Breaker.HalfOpenMaxRequests }, 1, 1000),
-		},
-		{
-			name: "BREAKER_PROBE_LIFETIME", def: "60m", help: "a probe without an outcome makes room for another after this",
-			value: duration(func(c *Config) *time.Duration { return &c.Breaker.ProbeLifetime }),
-		},
-		{
-			name: "BREAKER_RATE_LIMIT_PER_MINUTE", def: "0", help: "hosts that may start within any 60 s; 0 = no limit",
-			value: number(func(c *Config) *int { return &c.Breaker.RateLimitPerMinute }, 0, 10_000),
+			value: breakerTime(func(c *Config) *time.Duration { return &c.Breaker.FailureWindow }),
 		},
 		{
 			name: "BREAKER_SCOPES", def: "ironic,group", help: "what has a breaker: ironic = the whole, group = each conductor group, driver = each hardware type, image = each image checksum",
 			value: func(c *Config) value { return scopesValue{&c.Breaker.Scopes} },
 		},
 	}
-	for i := range rows {
-		rows[i].ours = true
+}
+
+// recoveryRows say how it goes on, and how fast hosts start at all.
+func recoveryRows() []setting {
+	return []setting{
+		{
+			name: "BREAKER_RECOVERY_TIMEOUT", def: "15m", help: "an open breaker lets the first probes through after this",
+			value: breakerTime(func(c *Config) *time.Duration { return &c.Breaker.RecoveryTimeout }),
+		},
+		{
+			name: "BREAKER_HALF_OPEN_MAX_REQUESTS", def: "2", help: "probes that run at once",
+			value: breakerNumber(func(c *Config) *int { return &c.Breaker.HalfOpenMaxRequests }, 1, 1000),
+		},
+		{
+			name: "BREAKER_PROBE_LIFETIME", def: "60m", help: "a probe without an outcome makes room for another after this",
+			value: breakerTime(func(c *Config) *time.Duration { return &c.Breaker.ProbeLifetime }),
+		},
+		{
+			name: "BREAKER_RATE_LIMIT_PER_MINUTE", def: "0", help: "hosts that may start within any 60 s; 0 = no limit",
+			value: breakerNumber(func(c *Config) *int { return &c.Breaker.RateLimitPerMinute }, 0, 10_000),
+		},
 	}
-	return rows
+}
+
+// breakerNumber is a whole number of the breaker.
+func breakerNumber(field func(*Config) *int, min, max int) func(*Config) value {
+	return func(c *Config) value { return intValue{field(c), min, max} }
+}
+
+// breakerTime is a duration of the breaker.
+func breakerTime(field func(*Config) *time.Duration) func(*Config) value {
+	return func(c *Config) value { return durationValue{p: field(c), min: time.Millisecond, max: 30 * day} }
 }
 
 // scopesValue is a list of different scope kinds.
@@ -141,4 +156,4 @@ func (v scopesValue) set(text string) error {
 }
 func (v scopesValue) String() string { return strings.Join(*v.p, ",") }
 func (v scopesValue) kind() string   { return "list" }
-func (v scopesValue) rule() string   { return "one or more of " + strings.Join(scopeKinds, ", ") }
+func (v scopesValue) rule() string   { return "one or more of " + strings.Join(scopeKinds, ", ") + ", separated by commas" }

@@ -3,6 +3,8 @@ package config
 import (
 	"os"
 	"path/filepath"
+	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -128,8 +130,31 @@ func FuzzEnvironment(f *testing.F) {
 	f.Add("IRONIC_THROTTLE_FAILING_CAP", "auto")
 	f.Add("IRONIC_THROTTLE_GATEWAY_LISTEN_ADDRESS", "localhost:6385")
 	f.Add("IRONIC_THROTTLE_GATEWAY_MAX_BODY", "1GiB")
+	f.Add("IRONIC_THROTTLE_FAILED_HOST_HOLDOFF", "1.5h")
+	f.Add("IRONIC_THROTTLE_HOLDOFF_GROWTH", "9.99")
+	f.Add("IRONIC_THROTTLE_HOLDOFF_GROWTH_CAP", "2562047h47m16.854775807s")
+	f.Add("IRONIC_THROTTLE_HOLDOFF_HOSTS", "metal3/worker-1=48h,metal3/lab.1=0")
+	f.Add("IRONIC_THROTTLE_MAX_FAILED", "40%")
+	f.Add("IRONIC_THROTTLE_BREAKER_ENABLED", "TRUE")
+	f.Add("IRONIC_THROTTLE_BREAKER_RATIO", "1")
+	f.Add("IRONIC_THROTTLE_BREAKER_RECOVERY_TIMEOUT", "1ms")
+	f.Add("IRONIC_THROTTLE_BREAKER_SCOPES", "image, driver,ironic")
 	f.Fuzz(func(t *testing.T, name, text string) {
 		c, _, err := Load(Sources{Environ: []string{name + "=" + text, endpoint}, ReadFile: files})
+		holds(t, c, err)
+	})
+}
+
+// FuzzSetting reaches every row, which a name of the fuzzer's own hardly does.
+func FuzzSetting(f *testing.F) {
+	for i, s := range table() {
+		f.Add(uint8(i), s.def)
+		f.Add(uint8(i), s.pairs)
+	}
+	f.Fuzz(func(t *testing.T, row uint8, text string) {
+		rows := table()
+		s := rows[int(row)%len(rows)]
+		c, _, err := Load(Sources{Environ: []string{s.env() + "=" + text, endpoint}, ReadFile: files})
 		holds(t, c, err)
 	})
 }
@@ -169,9 +194,45 @@ func holds(t *testing.T, c Config, err error) {
 		g.Listen != "" && (g.SpoolLimit < g.MaxBody || (g.CertFile == "") != (g.KeyFile == "") || g.ClientCAFile != "" && g.CertFile == "") {
 		t.Errorf("gateway %+v", g)
 	}
+	holdsHoldoff(t, c.Holdoff)
+	holdsBreaker(t, c.Breaker)
+	again := c
+	for _, s := range table() {
+		if text := s.value(&c).String(); text != "" && s.name != nameEndpoint && s.value(&again).set(text) != nil {
+			t.Errorf("%s cannot read its own text %q", s.name, text)
+		}
+	}
 	for name, w := range turns.Weights {
 		if !(w >= 0.01 && w <= 100) || name == "" {
 			t.Errorf("weight of %q: %v", name, w)
 		}
+	}
+}
+
+func holdsHoldoff(t *testing.T, h Holdoff) {
+	t.Helper()
+	if h.Timeout < 0 || h.GrowthCap < 0 || !(h.Growth >= 1 && h.Growth <= 10) || h.Stage != HoldRetry && h.Stage != HoldRemediate {
+		t.Errorf("holdoff %+v", h)
+	}
+	for host, d := range h.Hosts {
+		namespace, name, _ := strings.Cut(host, "/")
+		if d < 0 || namespace == "" || name == "" || strings.ContainsAny(host, "~=, ") || strings.Contains(name, "/") {
+			t.Errorf("hold of %q: %v", host, d)
+		}
+	}
+	digits := strings.TrimSuffix(h.MaxFailed, "%")
+	if n, err := strconv.ParseUint(digits, 10, 32); err != nil || n > maxQuota || digits != h.MaxFailed && n > 100 {
+		t.Errorf("at most %q failed", h.MaxFailed)
+	}
+}
+
+func holdsBreaker(t *testing.T, b Breaker) {
+	t.Helper()
+	if b.Threshold < 2 || b.GroupThreshold < 2 || b.Ratio < 0 || b.Ratio > 100 || b.RatioMinimum < 2 || b.HalfOpenMaxRequests < 1 || b.RateLimitPerMinute < 0 ||
+		b.FailureWindow <= 0 || b.RecoveryTimeout <= 0 || b.ProbeLifetime <= 0 || b.Mode != BreakerConsecutive && b.Mode != BreakerWindow {
+		t.Errorf("breaker %+v", b)
+	}
+	if len(b.Scopes) == 0 || len(slices.Compact(slices.Sorted(slices.Values(b.Scopes)))) != len(b.Scopes) {
+		t.Errorf("scopes %q", b.Scopes)
 	}
 }

@@ -165,7 +165,7 @@ func TestChangesAreNotTakenFromOtherSites(t *testing.T) {
 
 func TestFieldsOfChanges(t *testing.T) {
 	for _, row := range []struct{ path, body, field string }{
-		{"/v1/holds/ns/host/release", `{"epsiode":"e"}`, "epsiode"},
+		{"/v1/holds/ns/host/release", `{"Episode":"e"}`, "Episode"},
 		{"/v1/holds/ns/host/release", `{"episode":"e","episode":"e"}`, "episode"},
 		{"/v1/holds/ns/host/release", `{"episode":7}`, "episode"},
 		{"/v1/holds/ns/host/release", `{"episode":"` + strings.Repeat("x", 256) + `"}`, "episode"},

@@ -2,6 +2,7 @@ package server
 
 import (
 	"fmt"
+	"slices"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -45,7 +46,7 @@ func TestPoolsOfMetricsAreBounded(t *testing.T) {
 		pools = append(pools, api.PoolFailures{Pool: fmt.Sprint(i), Failed: 1, Paused: i == mostLabels+1})
 	}
 	got := poolSeries(pools)
-	want := append(pools[:mostLabels:mostLabels], api.PoolFailures{Pool: othersLabel, Failed: 3, Paused: true})
+	want := slices.Concat(pools[:mostLabels], []api.PoolFailures{{Pool: othersLabel, Failed: 3, Paused: true}})
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}

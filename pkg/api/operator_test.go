@@ -98,7 +98,10 @@ func TestWhatCannotBeAChangeIsNotSent(t *testing.T) {
 		{"scope", func(ctx context.Context, c *Client) error { _, err := c.ResetBreaker(ctx, ""); return err }},
 		{"scope", func(ctx context.Context, c *Client) error { _, err := c.TripBreaker(ctx, "", time.Hour); return err }},
 		{"for", func(ctx context.Context, c *Client) error { _, err := c.TripBreaker(ctx, "ironic", -1); return err }},
-		{"for", func(ctx context.Context, c *Client) error { _, err := c.TripBreaker(ctx, "ironic", 721*time.Hour); return err }},
+		{"for", func(ctx context.Context, c *Client) error {
+			_, err := c.TripBreaker(ctx, "ironic", 721*time.Hour)
+			return err
+		}},
 	} {
 		net := &sent{reply: says(200, "{}")}
 		err := row.call(t.Context(), client(t, net))

@@ -1,0 +1,109 @@
+package config
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func TestCB21_DefaultsOfTheBreaker(t *testing.T) {
+	c, warnings, err := load(t)
+	want := Breaker{
+		Enabled: true, Mode: BreakerConsecutive, Threshold: 10, GroupThreshold: 3, Ratio: 50, RatioMinimum: 20,
+		FailureWindow: time.Hour, RecoveryTimeout: 15 * time.Minute, HalfOpenMaxRequests: 2, ProbeLifetime: time.Hour,
+		Scopes: []string{ScopeIronic, ScopeGroup},
+	}
+	if diff := cmp.Diff(want, c.Breaker); diff != "" || err != nil || warnings != nil {
+		t.Errorf("error %v, warnings %q (-want +got):\n%s", err, warnings, diff)
+	}
+}
+
+// What cannot be read switches nothing off (CONTRACT 1.1).
+func TestCB21_BreakerEnabledTypoRefusesTheStart(t *testing.T) {
+	for text, want := range map[string]bool{"true": true, "false": false, " FALSE ": false} {
+		if c, _, err := load(t, ours("BREAKER_ENABLED", text)); c.Breaker.Enabled != want || err != nil {
+			t.Errorf("%q: %t, %v", text, c.Breaker.Enabled, err)
+		}
+	}
+	for _, text := range []string{"fasle", "ture", "0", "1", "no", "yes", "on", "off"} {
+		oneFault(t, "BREAKER_ENABLED", text, "must be true or false")
+	}
+}
+
+func TestCB21_BoundsOfTheBreaker(t *testing.T) {
+	for _, row := range []struct {
+		name      string
+		low, high int
+		field     func(Breaker) int
+	}{
+		{"BREAKER_THRESHOLD", 2, 1000, func(b Breaker) int { return b.Threshold }}, // one host alone opens nothing
+		{"BREAKER_GROUP_THRESHOLD", 2, 1000, func(b Breaker) int { return b.GroupThreshold }},
+		{"BREAKER_RATIO", 0, 100, func(b Breaker) int { return b.Ratio }},
+		{"BREAKER_RATIO_MINIMUM", 2, 512, func(b Breaker) int { return b.RatioMinimum }},
+		{"BREAKER_HALF_OPEN_MAX_REQUESTS", 1, 1000, func(b Breaker) int { return b.HalfOpenMaxRequests }},
+		{"BREAKER_RATE_LIMIT_PER_MINUTE", 0, 10_000, func(b Breaker) int { return b.RateLimitPerMinute }},
+	} {
+		for _, n := range []int{row.low, row.high} {
+			if c, _, err := load(t, ours(row.name, fmt.Sprint(n))); row.field(c.Breaker) != n || err != nil {
+				t.Errorf("%s=%d: %d, %v", row.name, n, row.field(c.Breaker), err)
+			}
+		}
+		rule := fmt.Sprintf("must be a whole number %d..%d", row.low, row.high)
+		for _, text := range []string{fmt.Sprint(row.low - 1), fmt.Sprint(row.high + 1), "-1", "x", "2.5", "50%", "1e2"} {
+			oneFault(t, row.name, text, rule)
+		}
+	}
+}
+
+func TestCB21_TimesOfTheBreaker(t *testing.T) {
+	for name, field := range map[string]func(Breaker) time.Duration{
+		"BREAKER_FAILURE_WINDOW":   func(b Breaker) time.Duration { return b.FailureWindow },
+		"BREAKER_RECOVERY_TIMEOUT": func(b Breaker) time.Duration { return b.RecoveryTimeout },
+		"BREAKER_PROBE_LIFETIME":   func(b Breaker) time.Duration { return b.ProbeLifetime },
+	} {
+		for text, want := range map[string]time.Duration{"1ms": time.Millisecond, "90s": 90 * time.Second, "720h": 720 * time.Hour} {
+			if c, _, err := load(t, ours(name, text)); field(c.Breaker) != want || err != nil {
+				t.Errorf("%s=%s: %v, %v", name, text, field(c.Breaker), err)
+			}
+		}
+		for _, text := range []string{"0", "0s", "-1s", "999us", "720h1s", "15", "soon", "1h 30m"} {
+			oneFault(t, name, text, "must be a duration with its unit, 1ms..720h")
+		}
+	}
+}
+
+func TestModesOfTheBreaker(t *testing.T) {
+	for _, mode := range []BreakerMode{BreakerConsecutive, BreakerWindow} {
+		if c, _, err := load(t, ours("BREAKER_MODE", string(mode))); c.Breaker.Mode != mode || err != nil {
+			t.Errorf("%s: %q, %v", mode, c.Breaker.Mode, err)
+		}
+	}
+	for _, text := range []string{"Window", "ratio"} {
+		oneFault(t, "BREAKER_MODE", text, "must be one of consecutive, window")
+	}
+}
+
+func TestScopesOfTheBreaker(t *testing.T) {
+	for text, want := range map[string][]string{
+		"ironic": {"ironic"}, "image": {"image"}, " image , ironic ": {"ironic", "image"}, "driver,image,group,ironic": {"ironic", "group", "driver", "image"},
+	} {
+		if c, _, err := load(t, ours("BREAKER_SCOPES", text)); !slices.Equal(c.Breaker.Scopes, want) || err != nil {
+			t.Errorf("%q: %q, %v", text, c.Breaker.Scopes, err)
+		}
+	}
+	const rule = "must be one or more of ironic, group, driver, image, separated by commas"
+	for text, rule := range map[string]string{
+		"ironic,groups": rule, "all": rule, "ironic group": rule, "ironic,": rule, ",": rule, "Ironic": rule, "host": rule,
+		"group,ironic,group": `must name each scope once, "group" comes twice`,
+	} {
+		oneFault(t, "BREAKER_SCOPES", text, rule)
+	}
+	_, _, err := Load(Sources{Flags: parsed(t, "--breaker-scopes="), Environ: []string{endpoint}})
+	if got := faults(err); len(got) != 1 || !strings.Contains(got[0], rule) {
+		t.Errorf("no scope at all: %q", got)
+	}
+}
