@@ -83,7 +83,7 @@ func (w *World) insert(n *node) {
 // setAttrs is the only place where a node in the world gets other attributes.
 func (w *World) setAttrs(n *node, a *attrs) {
 	delete(w.byInst, n.attrs.instance)
-	n.attrs = a
+	n.attrs, a.checksum = a, checksumOf(a.rest)
 	if a.instance != "" {
 		w.byInst[a.instance] = n
 	}
@@ -124,6 +124,7 @@ type NodeSpec struct {
 	State          ironic.State // any state; a busy one is left alone
 	ConductorGroup string
 	BootInterface  string
+	Image          string // checksum in instance_info
 	Maintenance    bool
 }
 
@@ -142,6 +143,9 @@ func (w *World) CreateNode(now time.Time, s NodeSpec) (string, error) {
 		s.BootInterface = "ipxe"
 	}
 	n.attrs = w.base(strings.ToLower(s.ConductorGroup), s.BootInterface)
+	if s.Image != "" {
+		n.attrs = n.attrs.withImage(s.Image)
+	}
 	if f := w.unique(n.uuid, n.name); f != nil {
 		return "", fmt.Errorf("create node %q: %s", s.Name, f.text)
 	}

@@ -13,15 +13,16 @@ type Fate string
 
 // The fates.
 const (
-	FateHang      Fate = "hang"    // its present or next wait state never ends
-	FateNever     Fate = "never"   // its boots never come up any more
-	FateFlap      Fate = "flap"    // agent_url comes and goes
-	FateFail      Fate = "fail"    // its next failing work fails, in any target of FailTargets
-	FateFailNow   Fate = "failnow" // its present work fails at once
-	FateVanish    Fate = "vanish"  // is gone from Ironic at once
-	FateAgentLost Fate = "wipe"    // agent_url is wiped at once; heartbeats bring it back only after a boot
-	FateLock      Fate = "lock"    // somebody else reserves the node
-	FateHeal      Fate = "heal"    // ends all the lasting ones
+	FateHang      Fate = "hang"     // its present or next wait state never ends
+	FateNever     Fate = "never"    // its boots never come up any more
+	FateFlap      Fate = "flap"     // agent_url comes and goes
+	FateFail      Fate = "fail"     // its next failing work fails, in any target of FailTargets
+	FateUnsteady  Fate = "unsteady" // its BMC comes and goes: every other work fails, the first one too
+	FateFailNow   Fate = "failnow"  // its present work fails at once
+	FateVanish    Fate = "vanish"   // is gone from Ironic at once
+	FateAgentLost Fate = "wipe"     // agent_url is wiped at once; heartbeats bring it back only after a boot
+	FateLock      Fate = "lock"     // somebody else reserves the node
+	FateHeal      Fate = "heal"     // ends all the lasting ones
 )
 
 // Befall lets a fate come over a host.
@@ -44,6 +45,8 @@ func (w *World) Befall(now time.Time, ident string, f Fate) error {
 		n.fate.flap = true
 	case FateFail:
 		n.fate.failing++
+	case FateUnsteady:
+		n.fate.unsteady, n.fate.tripped = true, false
 	case FateFailNow:
 		if n.work == nil {
 			return fmt.Errorf("node %q: does not work, so it cannot fail", ident)
@@ -58,7 +61,7 @@ func (w *World) Befall(now time.Time, ident string, f Fate) error {
 	case FateHeal:
 		w.heal(n)
 	default:
-		return fmt.Errorf("fate %q: want hang, never, flap, fail, failnow, vanish, wipe, lock or heal", f)
+		return fmt.Errorf("fate %q: want hang, never, flap, fail, unsteady, failnow, vanish, wipe, lock or heal", f)
 	}
 	return nil
 }

@@ -62,7 +62,9 @@ func (m *isoMemo) of(nanos int64, zone string) string {
 // not there has the default of the field table.
 type attrs struct {
 	driver, group, boot, instance string
-	rest                          map[string]json.RawMessage
+	// checksum is that of the image in rest's instance_info.
+	checksum string
+	rest     map[string]json.RawMessage
 }
 
 type port struct {
@@ -77,7 +79,9 @@ type fate struct {
 	flap    bool
 	hang    bool // the next wait state never ends
 	failing int  // so many tries still fail
-	pinned  bool // somebody else holds the lock
+	// unsteady: every other work fails; tripped: the last one did.
+	unsteady, tripped bool
+	pinned            bool // somebody else holds the lock
 }
 
 // tally counts works of a host.
@@ -123,7 +127,7 @@ func (n *node) public(f *face) ironic.Node {
 		AgentHeartbeat: f.beatText.of(f.agentBeat, ""),
 		ConductorGroup: n.attrs.group, BootInterface: n.attrs.boot,
 		Maintenance: f.maintenance, Fault: f.fault, LastError: f.lastError,
-		InstanceUUID: n.attrs.instance,
+		InstanceUUID: n.attrs.instance, Driver: n.attrs.driver, Image: n.attrs.checksum,
 	}
 	return out
 }

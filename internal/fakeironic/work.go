@@ -20,6 +20,7 @@ func (w *World) begin(n *node, v verb, t ironic.Target) {
 	}
 	if n.work.busy {
 		w.book(n, started)
+		w.trip(n)
 	}
 	if n.fate.vanish && n.work.busy {
 		n.fate.vanish = false
@@ -30,6 +31,16 @@ func (w *World) begin(n *node, v verb, t ironic.Target) {
 		w.after(time.Duration(n.draw.float()*float64(whole)), n, 0, eventVanish)
 	}
 	w.enter(n)
+}
+
+// trip lets every other work fail of a host whose BMC comes and goes.
+func (w *World) trip(n *node) {
+	if !n.fate.unsteady {
+		return
+	}
+	if n.fate.tripped = !n.fate.tripped; n.fate.tripped {
+		n.work.failAt = n.draw.intn(len(n.work.steps))
+	}
 }
 
 // drop forgets a work that another verb takes the place of.
@@ -72,7 +83,7 @@ func (w *World) enterBoot(n *node, s step) {
 	}
 	w.after(w.opt.Durations.Callback, n, n.gen, eventTimeout)
 	o := w.opt.Overload
-	lost := n.fate.never ||
+	lost := n.fate.never || w.defective(n, DefectRack) ||
 		o.CollapseAbove > 0 && w.boots.booting >= o.CollapseAbove && n.draw.chance(o.CollapseChance)
 	if !lost {
 		w.boots.enter(n, w.now, w.scaled(s.hold))
@@ -85,8 +96,12 @@ func (w *World) endStep(n *node) {
 	if job == nil {
 		return
 	}
-	if job.at == job.failAt {
+	switch {
+	case job.at == job.failAt:
 		w.fail(n, failText(n))
+		return
+	case w.spoilt(n):
+		w.fail(n, imageText(n))
 		return
 	}
 	if job.at+1 < len(job.steps) {

@@ -29,6 +29,7 @@ type World struct {
 	counts  map[ironic.State]int     // as it is
 	down    []conductorDown          // by conductor
 	bases   map[string]*attrs
+	defects []Defect
 
 	truth ledger
 	calls Requests
