@@ -41,6 +41,9 @@ type Verdict struct {
 // host object on the same node, which inherits nothing (BO-17); a failure that we have
 // not seen ourselves (BO-16).
 func (b *Book) Ask(now time.Time, a Ask) Verdict {
+	if b == nil {
+		return Verdict{}
+	}
 	now = b.clock(now)
 	e, shown := b.judge(now, a)
 	if shown.news {
@@ -54,6 +57,9 @@ func (b *Book) Ask(now time.Time, a Ask) Verdict {
 
 // Peek is Ask that changes nothing.
 func (b *Book) Peek(now time.Time, a Ask) Verdict {
+	if b == nil {
+		return Verdict{}
+	}
 	now = b.latestOf(now)
 	e, _ := b.judge(now, a)
 	return b.verdict(now, &e, a)

@@ -10,7 +10,8 @@ import (
 const maxHosts = 100_000
 
 // Book is the ledger of failed hosts, by node UUID. It is not safe for concurrent use:
-// its owner has one lock. It never looks at a clock and never writes a file.
+// its owner has one lock. It never looks at a clock and never writes a file. A nil Book
+// holds nobody and takes nothing in.
 type Book struct {
 	cfg    Config
 	start  time.Time // of the process
@@ -61,7 +62,11 @@ func (b *Book) Configure(now time.Time, cfg Config) error {
 
 // Tick tells the Book what time it is, so that a clock that steps back between two asks
 // is noticed (BO-18).
-func (b *Book) Tick(now time.Time) { b.clock(now) }
+func (b *Book) Tick(now time.Time) {
+	if b != nil {
+		b.clock(now)
+	}
+}
 
 // clock returns now, or the greatest now seen so far (BO-18).
 func (b *Book) clock(now time.Time) time.Time {
@@ -163,6 +168,9 @@ func (b *Book) left(now time.Time, e *entry) time.Duration {
 // Failures returns how often the host has failed in a row, as far as we know: 0 when
 // it went well, is unknown, or when nothing would hold it (BO-1).
 func (b *Book) Failures(uuid string) int {
+	if b == nil || len(b.hosts) == 0 {
+		return 0
+	}
 	e := b.hosts[uuid]
 	if e == nil || b.cfg.timeout(e.name) == 0 {
 		return 0
@@ -172,9 +180,17 @@ func (b *Book) Failures(uuid string) int {
 
 // Held reports whether the host of that node is held, whatever it asks for.
 func (b *Book) Held(now time.Time, uuid string) bool {
+	if b == nil {
+		return false
+	}
 	e := b.hosts[uuid]
 	return e != nil && b.left(b.latestOf(now), e) > 0
 }
 
 // Config returns the settings in force.
-func (b *Book) Config() Config { return b.cfg.clone() }
+func (b *Book) Config() Config {
+	if b == nil {
+		return DefaultConfig()
+	}
+	return b.cfg.clone()
+}

@@ -43,7 +43,7 @@ func TestTheWorldHasTwoClocks(t *testing.T) {
 	if d := after.Sub(before); d != time.Minute {
 		t.Fatalf("the monotonic clock went %v", d)
 	}
-	if d := after.Round(0).Sub(before.Round(0)); d != time.Minute-time.Hour || !after.Equal(after) {
+	if d := after.Round(0).Sub(before.Round(0)); d != time.Minute-time.Hour {
 		t.Fatalf("the wall clock went %v", d)
 	}
 	if got := after.Round(0).UTC(); !got.Equal(begin.Add(time.Minute - time.Hour)) {

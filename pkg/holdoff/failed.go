@@ -23,6 +23,9 @@ type Failure struct {
 // of a host that has failed before is a new episode with its own t0, and one more in a
 // row (BO-5). Without a node UUID or a kind there is nothing to enter.
 func (b *Book) Failed(now time.Time, f Failure) (episode string, fresh bool) {
+	if b == nil {
+		return "", false
+	}
 	now = b.clock(now)
 	if !usable(f.UUID) || !f.Kind.valid() {
 		return "", false
@@ -76,6 +79,9 @@ func (b *Book) wasCounted(now time.Time, e *entry, k Kind) bool {
 // active tells that the node is active, which ends all of them. Nothing else does: the
 // node of a failed deployment is available again as soon as BMO has cleaned it (BO-6).
 func (b *Book) Mended(now time.Time, uuid string, how Kind, active bool) {
+	if b == nil {
+		return
+	}
 	b.clock(now)
 	b.noteSound(uuid)
 	e, known := b.entry(uuid)

@@ -30,9 +30,8 @@ type (
 		active bool
 	}
 	asked struct {
-		at  time.Time
-		cfg holdoff.Config
-		a   holdoff.Ask
+		at time.Time
+		a  holdoff.Ask
 	}
 	released struct{}
 	gone     struct{}
@@ -286,7 +285,7 @@ func TestRandomHistoriesAgreeWithTheModel(t *testing.T) {
 				if v := s.b.Ask(s.now, a); v != peek {
 					rt.Fatalf("Peek %+v, Ask %+v", peek, v)
 				}
-				m.said = append(m.said, asked{s.now, m.cfg, a})
+				m.said = append(m.said, asked{s.now, a})
 				if want := m.waits(s.now, a); peek.Wait != want || peek.Held != (want > 0) {
 					rt.Fatalf("%+v, want %v", peek, want)
 				}

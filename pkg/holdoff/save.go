@@ -51,6 +51,9 @@ func (b *Book) Restore(now time.Time, records []Record) {
 // its lock and then calls Saved. When the wall clock has been set since, that is
 // everything: a t0 that was written by a wrong clock must not be read by a right one.
 func (b *Book) Unsaved(now time.Time) Batch {
+	if b == nil {
+		return Batch{}
+	}
 	now = b.clock(now)
 	if step := now.Round(0).Sub(b.wall.Round(0)) - now.Sub(b.wall); step > maxStep || step < -maxStep {
 		for uuid := range b.hosts {

@@ -25,6 +25,9 @@ func (e *OldEpisodeError) Error() string {
 // Find returns the node of a failed host, by its UUID, "namespace/name" or
 // "namespace~name". When two have one name, it is the one that failed last.
 func (b *Book) Find(host string) (uuid string, ok bool) {
+	if b == nil {
+		return "", false
+	}
 	if e := b.hosts[strings.ToLower(host)]; e != nil && e.present() != nil {
 		return e.uuid, true
 	}
@@ -84,6 +87,9 @@ type Entry struct {
 // View returns what the Book has: those that are held first, by Until, then the rest
 // by name.
 func (b *Book) View(now time.Time) []Entry {
+	if b == nil {
+		return nil
+	}
 	now = b.latestOf(now)
 	all := make([]Entry, 0, len(b.hosts))
 	for _, e := range b.hosts {
@@ -109,6 +115,9 @@ func (b *Book) View(now time.Time) []Entry {
 
 // Entry returns what View shows of the host of that node.
 func (b *Book) Entry(now time.Time, uuid string) (Entry, bool) {
+	if b == nil {
+		return Entry{}, false
+	}
 	e := b.hosts[uuid]
 	if e == nil || e.present() == nil {
 		return Entry{}, false
@@ -131,6 +140,9 @@ func (b *Book) show(now time.Time, e *entry) Entry {
 // Count returns how many hosts that in accepts have failed and not gone well since, and
 // how many of these are held (BO-14).
 func (b *Book) Count(now time.Time, in func(uuid string) bool) (failed, held int) {
+	if b == nil {
+		return 0, 0
+	}
 	now = b.latestOf(now)
 	for uuid, e := range b.hosts {
 		if e.present() == nil || !in(uuid) {
