@@ -240,3 +240,20 @@ func TestHalfOpenLimitsStillApply(t *testing.T) {
 		t.Errorf("%d probes, want 1", n)
 	}
 }
+
+func TestProbes(t *testing.T) {
+	s := opened(t, nil)
+	p := yes(t, s, at(recovery), rack)
+	s.Take(at(recovery), rack)
+	if running, limit := s.Probes(at(recovery), rack); running != 1 || limit != 2 {
+		t.Errorf("%d of %d probes, want 1 of 2", running, limit)
+	}
+	settled(t, p.Cancel(at(recovery)))
+	if running, limit := s.Probes(at(recovery), rack); running != 0 || limit != 2 {
+		t.Errorf("%d of %d probes, want 0 of 2", running, limit)
+	}
+	var none *Set
+	if running, limit := none.Probes(start, rack); running != 0 || limit != 0 {
+		t.Errorf("%d of %d probes of a nil set", running, limit)
+	}
+}
