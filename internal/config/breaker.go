@@ -156,4 +156,6 @@ func (v scopesValue) set(text string) error {
 }
 func (v scopesValue) String() string { return strings.Join(*v.p, ",") }
 func (v scopesValue) kind() string   { return "list" }
-func (v scopesValue) rule() string   { return "one or more of " + strings.Join(scopeKinds, ", ") + ", separated by commas" }
+func (v scopesValue) rule() string {
+	return "one or more of " + strings.Join(scopeKinds, ", ") + ", separated by commas"
+}

@@ -35,10 +35,10 @@ func TestHoldoffDefaults(t *testing.T) {
 
 func TestBO13_TimesOfHolds(t *testing.T) {
 	for text, want := range map[string]time.Duration{
-		"48h": 48 * time.Hour, "1.5h": 90 * time.Minute, " 30s ": 30 * time.Second, "0": 0, "0s": 0, "1ns": 1,
+		"48h": 48 * time.Hour, "1.5h": 90 * time.Minute, "30s": 30 * time.Second, "0": 0, "0s": 0, "1ns": 1,
 		"2562047h47m16.854775807s": math.MaxInt64,
 	} {
-		c, _, err := load(t, ours("FAILED_HOST_HOLDOFF", text), ours("HOLDOFF_GROWTH_CAP", text), ours("HOLDOFF_HOSTS", "a/b="+text))
+		c, _, err := load(t, ours("FAILED_HOST_HOLDOFF", " "+text+" "), ours("HOLDOFF_GROWTH_CAP", text), ours("HOLDOFF_HOSTS", "a/b = "+text))
 		if c.Holdoff.Timeout != want || c.Holdoff.GrowthCap != want || c.Holdoff.Hosts["a/b"] != want || err != nil {
 			t.Errorf("%q: %+v, %v; want %v", text, c.Holdoff, err, want)
 		}
@@ -62,8 +62,8 @@ func TestBO8_Stages(t *testing.T) {
 }
 
 func TestBO5_Growth(t *testing.T) {
-	for text, want := range map[string]float64{"1": 1, "1.0": 1, "2": 2, "1.25": 1.25, "10": 10, " 10.0 ": 10} {
-		if c, _, err := load(t, ours("HOLDOFF_GROWTH", text)); c.Holdoff.Growth != want || err != nil {
+	for text, want := range map[string]float64{"1": 1, "1.0": 1, "2": 2, "1.25": 1.25, "10": 10, "10.0": 10} {
+		if c, _, err := load(t, ours("HOLDOFF_GROWTH", " "+text+" ")); c.Holdoff.Growth != want || err != nil {
 			t.Errorf("%q: %v, %v; want %v", text, c.Holdoff.Growth, err, want)
 		}
 	}
@@ -75,11 +75,11 @@ func TestBO5_Growth(t *testing.T) {
 func TestHoldsOfSingleHosts(t *testing.T) {
 	longest := strings.Repeat("n", 63) + "/" + strings.Repeat("h.", 126) + "h"
 	for text, want := range map[string]map[string]time.Duration{
-		"ns/name=48h,ns/other=0":        {"ns/name": 48 * time.Hour, "ns/other": 0},
-		" metal3/a.b-c = 1.5h , x/1=0s": {"metal3/a.b-c": 90 * time.Minute, "x/1": 0},
-		longest + "=1h":                 {longest: time.Hour},
+		"ns/name=48h,ns/other=0":   {"ns/name": 48 * time.Hour, "ns/other": 0},
+		"metal3/a.b-c=1.5h,x/1=0s": {"metal3/a.b-c": 90 * time.Minute, "x/1": 0},
+		longest + "=1h":            {longest: time.Hour},
 	} {
-		c, _, err := load(t, ours("HOLDOFF_HOSTS", text))
+		c, _, err := load(t, ours("HOLDOFF_HOSTS", " "+strings.NewReplacer(",", " , ", "=", " = ").Replace(text)+" "))
 		if diff := cmp.Diff(want, c.Holdoff.Hosts); diff != "" || err != nil {
 			t.Errorf("%q: %v\n%s", text, err, diff)
 		}

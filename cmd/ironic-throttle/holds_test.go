@@ -1,0 +1,82 @@
+package main
+
+import (
+	"bytes"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// What changes something tells a no from a throttle that cannot be asked.
+func TestExitCodesOfChanges(t *testing.T) {
+	const good = `{"released":true,"changed":true,"message":"done"}`
+	for _, row := range []struct {
+		name string
+		code int
+		body string
+		want int
+	}{
+		{"done", 200, good, exitYes},
+		{"done before", 200, `{"released":false,"changed":false,"message":"m"}`, exitYes},
+		{"no such scope", 400, `{"error":{"code":400,"message":"scope: m","field":"scope"}}`, exitUse},
+		{"forbidden", 403, `{"error":{"code":403,"message":"m"}}`, exitUnreachable},
+		{"no such thing", 404, `{"error":{"code":404,"message":"m","field":"name"}}`, exitNo},
+		{"older throttle", 404, `{"error":{"code":404,"message":"no such path"}}`, exitUnreachable},
+		{"something else", 404, `<html>`, exitUnreachable},
+		{"older episode", 409, `{"error":{"code":409,"message":"m","field":"episode"}}`, exitNo},
+		{"not saved", 500, `{"error":{"code":500,"message":"m"}}`, exitNo},
+		{"proxy", 503, `upstream`, exitUnreachable},
+		{"not JSON", 200, `<html>`, exitUnreachable},
+	} {
+		for _, args := range [][]string{{"holds", "release", "ns/host"}, {"breakers", "reset", "ironic"}, {"breakers", "trip", "ironic", "--for", "1h"}} {
+			s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+				w.WriteHeader(row.code)
+				_, _ = w.Write([]byte(row.body))
+			}))
+			var out, errs bytes.Buffer
+			p := &process{stdout: &out, stderr: &errs}
+			if got := p.execute(t.Context(), append(args, "--server", s.URL)); got != row.want {
+				t.Errorf("%s, %v: exit code %d, want %d", row.name, args, got, row.want)
+			}
+			if (out.Len() > 0) != (row.want == exitYes) || (errs.Len() > 0) == (row.want == exitYes) {
+				t.Errorf("%s, %v: stdout %q, stderr %q", row.name, args, &out, &errs)
+			}
+			s.Close()
+		}
+	}
+}
+
+func TestHostsAndScopesReachThePath(t *testing.T) {
+	var got []string
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		var body bytes.Buffer
+		_, _ = body.ReadFrom(r.Body)
+		got = append(got, r.Method+" "+r.URL.EscapedPath()+" "+body.String())
+		_, _ = w.Write([]byte("{}"))
+	}))
+	defer s.Close()
+	var want []string
+	for _, row := range []struct{ args, want string }{
+		{"holds release metal3/host-1", "POST /v1/holds/metal3/host-1/release {}"},
+		{"holds release metal3~host-1", "POST /v1/holds/metal3/host-1/release {}"},
+		{"holds release bare --episode e-1", `POST /v1/holds/-/bare/release {"episode":"e-1"}`},
+		{"holds release 3f2b8a6e-0c1d-4e5f-8a9b-0c1d2e3f4a5b", "POST /v1/holds/-/3f2b8a6e-0c1d-4e5f-8a9b-0c1d2e3f4a5b/release {}"},
+		{"breakers reset group:rack1", "POST /v1/breakers/group:rack1/reset {}"},
+		{"breakers trip image:http://x/a.md5 --for 30m", `POST /v1/breakers/image:http:%2F%2Fx%2Fa.md5/trip {"for":"30m0s"}`},
+		{"breakers trip ironic", "POST /v1/breakers/ironic/trip {}"},
+		{"holds", "GET /v1/holds "},
+		{"breakers", "GET /v1/breakers "},
+	} {
+		p := &process{stdout: &bytes.Buffer{}, stderr: &bytes.Buffer{}, environ: []string{serverVariable + "=" + s.URL}}
+		if code := p.execute(t.Context(), strings.Fields(row.args)); code != exitYes {
+			t.Errorf("%s: exit code %d", row.args, code)
+		}
+		want = append(want, row.want)
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
