@@ -1,53 +1,214 @@
 package holdfile
 
 import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
 	"path/filepath"
+	"strings"
+	"syscall"
 	"testing"
 	"time"
-
-	"github.com/google/go-cmp/cmp"
 
 	"github.com/ironic-throttle/ironic-throttle/pkg/holdoff"
 )
 
-func record(uuid string, since time.Time) holdoff.Record {
-	return holdoff.Record{
-		Version: holdoff.RecordVersion, UUID: uuid, Name: "metal3~" + uuid, Spec: "s",
-		Episodes: []holdoff.EpisodeRecord{{ID: "e-" + uuid, Kind: holdoff.Deployment, State: "deploy failed", Failures: 1, Since: since}},
+func TestBO16_SavedIsLoaded(t *testing.T) {
+	d := newDesk(t)
+	f := d.open()
+	d.holds(f, false) // there was no file
+	if !d.says("WARN", "there is no holds file yet") {
+		t.Errorf("log: %s", &d.log)
+	}
+	d.save(f, nil, record("a", since), record("b", since), record("c", since))
+	d.save(f, []string{"b", "x"}, record("c", since.Add(1)))
+	d.save(f, nil)
+	d.close(f)
+	d.log.Reset()
+	for range 2 { // the second one reads what the first has written anew
+		f = d.open()
+		d.holds(f, true, record("a", since), record("c", since.Add(1)))
+		d.holds(f, true) // once
+		d.close(f)
+	}
+	if d.log.Len() > 0 || d.beside() != nil {
+		t.Errorf("beside %v, log: %s", d.beside(), &d.log)
+	}
+	info, err := os.Stat(d.path)
+	if err != nil || info.Mode() != 0o600 {
+		t.Errorf("%v, %v", info.Mode(), err)
 	}
 }
 
-var since = time.Date(2026, 11, 22, 1, 2, 3, 456, time.UTC)
+func TestBO16_EmptyFileIsKnown(t *testing.T) {
+	d := newDesk(t)
+	d.close(d.open())
+	f := d.open()
+	d.holds(f, true)
+	d.save(f, nil, record("a", since))
+	d.save(f, []string{"a"})
+	d.close(f)
+	d.holds(d.open(), true)
+}
 
-func TestSavedIsLoaded(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "holds.db")
-	f, err := Open(path, nil)
+func TestABookComesBack(t *testing.T) {
+	d := newDesk(t)
+	cfg := holdoff.DefaultConfig()
+	cfg.Timeout = time.Hour
+	b, err := holdoff.New(cfg, since, true)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if records, known, err := f.Load(); len(records) != 0 || known || err != nil {
-		t.Errorf("new: %v, %v, %v", records, known, err)
-	}
-	if err := f.Save(holdoff.Batch{Puts: []holdoff.Record{record("a", since), record("b", since), record("c", since)}}); err != nil {
+	f := d.open()
+	b.Failed(since, holdoff.Failure{UUID: "a", Name: "metal3~a", State: "error", Token: "1", Kind: holdoff.Cleaning, Cause: "\x00 <&> \u2028"})
+	batch := b.Unsaved(since)
+	if err := f.Save(batch); err != nil {
 		t.Fatal(err)
 	}
-	if err := f.Save(holdoff.Batch{Puts: []holdoff.Record{record("c", since.Add(1))}, Deletes: []string{"b", "x"}}); err != nil {
+	b.Saved(batch)
+	d.close(f)
+	records, known, _ := d.open().Load()
+	again, err := holdoff.New(cfg, since, known)
+	if err != nil {
 		t.Fatal(err)
 	}
-	if err := f.Close(); err != nil {
-		t.Fatal(err)
+	again.Restore(since, records)
+	if got, want := again.View(since), b.View(since); len(got) != 1 || got[0] != want[0] {
+		t.Errorf("%+v, want %+v", got, want)
 	}
-	for range 2 { // the second reads what the first has written anew
-		f, err = Open(path, nil)
-		if err != nil {
-			t.Fatal(err)
+}
+
+func TestClosed(t *testing.T) {
+	d := newDesk(t)
+	f := d.open()
+	d.close(f)
+	d.close(f)
+	if err := f.Save(holdoff.Batch{}); !errors.Is(err, fs.ErrClosed) {
+		t.Errorf("Save: %v", err)
+	}
+	if _, _, err := f.Load(); !errors.Is(err, fs.ErrClosed) {
+		t.Errorf("Load: %v", err)
+	}
+}
+
+func TestPlacesThatAreNotOurs(t *testing.T) {
+	for _, row := range []struct {
+		name string
+		make func(path string) error // and where
+		path string
+		want string
+	}{
+		{"no directory", nil, "none/holds.db", "there is no directory "},
+		{"a file for a directory", func(p string) error { return os.WriteFile(filepath.Dir(p), nil, 0o600) }, "file/holds.db", "file is not a directory"},
+		{"a directory", func(p string) error { return os.Mkdir(p, 0o700) }, "holds.db", "must be a file, not a directory"},
+		{"a link", func(p string) error { return os.Symlink("elsewhere", p) }, "holds.db", "must be a file, not a symbolic link"},
+		{"a pipe", func(p string) error { return syscall.Mkfifo(p, 0o600) }, "holds.db", "must be a file, not a device, pipe or socket"},
+		{"a link for a lock", func(p string) error { return os.Symlink("elsewhere", p+".lock") }, "holds.db", ".lock: must be a file, not a symbolic link"},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			path := filepath.Join(t.TempDir(), row.path)
+			if row.make != nil {
+				if err := row.make(path); err != nil {
+					t.Fatal(err)
+				}
+			}
+			f, err := Open(path, nil)
+			if err == nil {
+				t.Fatal(f.Close())
+			}
+			if !strings.HasPrefix(err.Error(), "holds file: "+path) || !strings.Contains(err.Error(), row.want) {
+				t.Errorf("%v, want %s", err, row.want)
+			}
+			if _, err := os.Stat(filepath.Join(filepath.Dir(path), "elsewhere")); err == nil {
+				t.Error("the link was followed")
+			}
+		})
+	}
+}
+
+func TestOneProcessAtATime(t *testing.T) {
+	d := newDesk(t)
+	f := d.open()
+	d.save(f, nil, record("a", since))
+	for _, wait := range []time.Duration{0, time.Millisecond, 60 * time.Millisecond} {
+		if _, err := open(d.path, nil, wait); !errors.Is(err, errHeld) || err.Error() != fmt.Sprintf("holds file: %s: held by another process (waited %s)", d.path, wait) {
+			t.Errorf("%v", err)
 		}
-		records, known, err := f.Load()
-		if diff := cmp.Diff([]holdoff.Record{record("a", since), record("c", since.Add(1))}, records); diff != "" || !known || err != nil {
-			t.Errorf("%v, %v: %s", known, err, diff)
+	}
+	d.save(f, nil, record("b", since)) // it was not harmed
+	d.close(f)
+	d.holds(d.open(), true, record("a", since), record("b", since))
+}
+
+func TestALockThatIsLetGoInTime(t *testing.T) {
+	d := newDesk(t)
+	f := d.open()
+	opened := make(chan error)
+	go func() {
+		g, err := open(d.path, nil, time.Minute)
+		if err == nil {
+			err = g.Close()
 		}
-		if err := f.Close(); err != nil {
-			t.Fatal(err)
+		opened <- err
+	}()
+	d.close(f)
+	if err := <-opened; err != nil {
+		t.Error(err)
+	}
+}
+
+// Records that cannot be read cost nothing but themselves; the file that has them is
+// kept, as a later version may read it.
+func TestRecordsOfALaterVersion(t *testing.T) {
+	d := newDesk(t)
+	f := d.open()
+	later := record("b", since)
+	later.Version = 2
+	d.save(f, nil, record("a", since), later, record("c", since))
+	d.close(f)
+	before := string(d.read())
+	f = d.open()
+	d.holds(f, false, record("a", since), record("c", since))
+	if !d.says("ERROR", "records that cannot be read", "unread=1", "read=2", "version: 2 is not 1") {
+		t.Errorf("log: %s", &d.log)
+	}
+	aside := d.beside()
+	if len(aside) != 1 || !strings.HasPrefix(aside[0], "holds.db.broken-2") || !d.says("ERROR", "kept", aside[0]) {
+		t.Fatalf("beside: %v", aside)
+	}
+	if data, err := os.ReadFile(filepath.Join(filepath.Dir(d.path), aside[0])); err != nil || string(data) != before {
+		t.Errorf("it was changed, %v", err)
+	}
+	d.close(f)
+	f = d.open()
+	d.holds(f, true, record("a", since), record("c", since))
+}
+
+func TestDecodeRefuses(t *testing.T) {
+	value, err := encode(record("a", since))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r, err := decode([]byte("a"), value); err != nil || r.UUID != "a" {
+		t.Errorf("%+v, %v", r, err)
+	}
+	if _, err := decode([]byte("b"), value); err == nil || !strings.Contains(err.Error(), "is not that of the key") {
+		t.Errorf("another key: %v", err)
+	}
+	for n := range value {
+		if _, err := decode([]byte("a"), value[:n]); err == nil {
+			t.Errorf("%d bytes of it", n)
+		}
+		for bit := range 8 {
+			changed := []byte(string(value))
+			changed[n] ^= 1 << bit
+			if n < 8 && strings.EqualFold(string(changed[:8]), string(value[:8])) {
+				continue // the same number
+			}
+			if _, err := decode([]byte("a"), changed); err == nil {
+				t.Errorf("bit %d of byte %d", bit, n)
+			}
 		}
 	}
 }

@@ -101,7 +101,7 @@ func newDatabase(r io.ReaderAt, size int64) (*database, error) {
 	switch {
 	case !ok:
 		return nil, errors.New("there is no page that describes a database")
-	case best.high < 2 || best.high > uint64(size/best.pageSize):
+	case best.high < 2 || best.high > uint64(size/best.pageSize): //nolint:gosec // a size is not negative
 		return nil, fmt.Errorf("%d pages of %d bytes do not fit into %d bytes", best.high, best.pageSize, size)
 	}
 	return &database{r: r, pageSize: best.pageSize, root: best.root, high: best.high, read: make([]bool, best.high)}, nil
@@ -137,7 +137,8 @@ func (d *database) page(id uint64) ([]byte, error) {
 		return nil, fmt.Errorf("page %d: there are pages 2 to %d", id, d.high-1)
 	}
 	head := make([]byte, headSize)
-	if _, err := d.r.ReadAt(head, int64(id)*d.pageSize); err != nil {
+	at := int64(id) * d.pageSize //nolint:gosec // id is below high, and high pages fit into the file
+	if _, err := d.r.ReadAt(head, at); err != nil {
 		return nil, fmt.Errorf("page %d: %w", id, err)
 	}
 	if is := native.Uint64(head); is != id {
@@ -153,8 +154,8 @@ func (d *database) page(id uint64) ([]byte, error) {
 		}
 		d.read[n] = true
 	}
-	page := make([]byte, int64(over+1)*d.pageSize)
-	if _, err := d.r.ReadAt(page, int64(id)*d.pageSize); err != nil {
+	page := make([]byte, int64(over+1)*d.pageSize) //nolint:gosec // these pages are below high too
+	if _, err := d.r.ReadAt(page, at); err != nil {
 		return nil, fmt.Errorf("page %d: %w", id, err)
 	}
 	return page, nil

@@ -30,7 +30,7 @@ func decode(key, value []byte) (holdoff.Record, error) {
 	}
 	data := value[sumSize+1:]
 	sum, err := strconv.ParseUint(string(value[:sumSize]), 16, 32)
-	if err != nil || uint32(sum) != crc32.Checksum(data, castagnoli) {
+	if err != nil || sum != uint64(crc32.Checksum(data, castagnoli)) {
 		return holdoff.Record{}, errors.New("the checksum is wrong")
 	}
 	r, err := holdoff.ParseRecord(data)
