@@ -60,7 +60,7 @@ test: ## All tests that need no installed server, under the race detector
 	$(TESTSUM) -- $(RACE) -timeout 10m $(TESTFLAGS) ./...
 
 search: ## Look for histories that break the limit or a law of turns (SEARCH=10000, from SEED=1; LAWS=100000)
-	$(TESTSUM) -v -- -timeout 60m -count=1 -run RandomHistories ./pkg/admission \
+	$(TESTSUM) -v -- -timeout 60m -count=1 -run 'RandomHistories|^TestBO1_|^TestCB9_' ./pkg/admission \
 	  -args -search.histories=$(SEARCH) -search.seed=$(SEED)
 	$(TESTSUM) -v -- -timeout 120m -count=1 -run '^TestF[1-9]|^TestTheModel' ./pkg/fairshare \
 	  -args -rapid.checks=$(LAWS) -rapid.seed=$(SEED)

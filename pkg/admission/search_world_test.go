@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/ironic-throttle/ironic-throttle/pkg/api"
+	"github.com/ironic-throttle/ironic-throttle/pkg/holdoff"
 	"github.com/ironic-throttle/ironic-throttle/pkg/ironic"
 	"github.com/ironic-throttle/ironic-throttle/pkg/slots"
 )
@@ -100,6 +101,7 @@ func newWorld(seed uint64) *world {
 		s.Groups = map[string]int{"rack1": 1 + w.rng.IntN(s.Total)}
 	}
 	w.cfg = cfg
+	w.stormy(rand.New(rand.NewPCG(seed, 6)))
 	for i := range 3 + w.rng.IntN(8) {
 		m := &machine{n: i, kept: !w.style.nameOnly}
 		if w.chance(.4) {
@@ -112,6 +114,25 @@ func newWorld(seed uint64) *world {
 		}
 	}
 	return w
+}
+
+// stormy lets failures matter: breakers that open at once, short holds, pools that are
+// paused. Whatever they stop, the limit holds and no slot is lost.
+func (w *world) stormy(rng *rand.Rand) {
+	b := w.cfg.Breakers
+	b.Ironic.FailureThreshold, b.Others.FailureThreshold = 2+rng.IntN(9), 2+rng.IntN(3)
+	b.Ironic.RecoveryTimeout = time.Duration(1+rng.IntN(15)) * time.Minute
+	b.Others.RecoveryTimeout = b.Ironic.RecoveryTimeout
+	if rng.IntN(3) == 0 {
+		b.Ironic.RateLimitPerMinute = 1 + rng.IntN(5)
+	}
+	if rng.IntN(3) == 0 {
+		w.cfg.Holdoff.Timeout = time.Duration(1+rng.IntN(20)) * time.Minute
+		w.cfg.Holdoff.Stage = []holdoff.Stage{holdoff.Retry, holdoff.Remediate}[rng.IntN(2)]
+	}
+	if rng.IntN(4) == 0 {
+		w.cfg.MaxFailed, _ = holdoff.ParseQuota("50%")
+	}
 }
 
 // clock is what the Controller is told.
