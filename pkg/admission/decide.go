@@ -5,9 +5,7 @@ import (
 	"time"
 
 	"github.com/ironic-throttle/ironic-throttle/pkg/api"
-	"github.com/ironic-throttle/ironic-throttle/pkg/breaker"
 	"github.com/ironic-throttle/ironic-throttle/pkg/fairshare"
-	"github.com/ironic-throttle/ironic-throttle/pkg/holdoff"
 	"github.com/ironic-throttle/ironic-throttle/pkg/slots"
 )
 
@@ -22,14 +20,7 @@ type decision struct {
 	expect   time.Duration // until there may be a slot
 	position int
 	overdue  bool // holds a slot and has not used it
-	unplaced bool // it is not known where the host belongs
-
-	// What stopped it, by reason.
-	hold  *holdoff.Verdict
-	pause *poolCount
-	scope breaker.Scope
-	note  string
-	limit int
+	stop     *stop // what keeps it from starting besides slots and turns
 }
 
 // IsReady answers one ask. The ask must be valid (api.Ask.Validate). It never

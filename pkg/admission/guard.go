@@ -11,6 +11,17 @@ import (
 	"github.com/ironic-throttle/ironic-throttle/pkg/slots"
 )
 
+// stop is what keeps a host from starting besides slots and turns; which fields are
+// set goes by the reason.
+type stop struct {
+	hold     *holdoff.Verdict
+	pause    *poolCount
+	scope    breaker.Scope
+	note     string
+	limit    int
+	unplaced bool // it is not known where the host belongs
+}
+
 // retryBarred is the advice to a host that waits for a probe of others: not longer,
 // as nobody knows when that ends.
 const retryBarred = time.Minute
@@ -45,11 +56,11 @@ func (c *Controller) stop(now time.Time, t *turn, v slots.Verdict, ask api.Ask) 
 	if !f.Known && s.narrow() {
 		c.ledger.Want(t.ref)
 		if f.Group == "" {
-			return decision{reason: api.ReasonStarting, wait: retryLook, unplaced: true}, true
+			return decision{reason: api.ReasonStarting, wait: retryLook, stop: &stop{unplaced: true}}, true
 		}
 	}
 	if p := s.pools[f.Group]; p != nil && p.paused {
-		return decision{reason: api.ReasonShortCircuit, wait: retryBarred, pause: p}, true
+		return decision{reason: api.ReasonShortCircuit, wait: retryBarred, stop: &stop{pause: p}}, true
 	}
 	if s.set == nil {
 		return decision{}, false
@@ -63,7 +74,7 @@ func (c *Controller) stop(now time.Time, t *turn, v slots.Verdict, ask api.Ask) 
 	}
 	for _, scope := range scopes {
 		if p := s.shut[scope]; p != nil && !s.mayProbe(now, scope, p, t, v.Op()) {
-			return decision{reason: api.ReasonHalfOpen, wait: retryBarred, scope: scope}, true
+			return decision{reason: api.ReasonHalfOpen, wait: retryBarred, stop: &stop{scope: scope}}, true
 		}
 	}
 	for _, scope := range scopes {
@@ -80,11 +91,11 @@ func blocked(err error) decision {
 	var rate *breaker.RateLimitError
 	switch {
 	case errors.As(err, &open) && open.State == breaker.Open:
-		return decision{reason: api.ReasonBreakerOpen, wait: open.TimeToWait, scope: open.Scope, note: open.Message}
+		return decision{reason: api.ReasonBreakerOpen, wait: open.TimeToWait, stop: &stop{scope: open.Scope, note: open.Message}}
 	case errors.As(err, &open):
-		return decision{reason: api.ReasonHalfOpen, wait: min(open.TimeToWait, retryBarred), scope: open.Scope}
+		return decision{reason: api.ReasonHalfOpen, wait: min(open.TimeToWait, retryBarred), stop: &stop{scope: open.Scope}}
 	case errors.As(err, &rate):
-		return decision{reason: api.ReasonRate, wait: rate.TimeToReset, scope: rate.Scope, limit: rate.Limit}
+		return decision{reason: api.ReasonRate, wait: rate.TimeToReset, stop: &stop{scope: rate.Scope, limit: rate.Limit}}
 	}
 	return decision{reason: api.ReasonFull, wait: retryLook}
 }
@@ -97,12 +108,14 @@ func (c *Controller) held(now time.Time, v slots.Verdict, ask api.Ask) (decision
 		c.storm.holdBegan(a.UUID) // known by this ask alone, perhaps (BO-16)
 		return heldBack(h), true
 	}
-	c.noteFreed(now, a.UUID, c.storm.whyFreed(a.UUID, now))
+	if c.storm.holding[a.UUID] {
+		c.noteFreed(now, a.UUID, c.storm.whyFreed(a.UUID, now))
+	}
 	return decision{}, false
 }
 
 func heldBack(h holdoff.Verdict) decision {
-	return decision{reason: api.ReasonHold, wait: h.Wait, hold: &h}
+	return decision{reason: api.ReasonHold, wait: h.Wait, stop: &stop{hold: &h}}
 }
 
 // holdAsk is the question to the hold-off. A host that is known by name alone may be
@@ -135,7 +148,7 @@ func (c *Controller) wouldStop(now time.Time, v slots.Verdict, ask api.Ask) (dec
 		f = ref.Facts()
 	}
 	if p := s.pools[f.Group]; p != nil && p.paused {
-		return decision{reason: api.ReasonShortCircuit, wait: retryBarred, pause: p}, true
+		return decision{reason: api.ReasonShortCircuit, wait: retryBarred, stop: &stop{pause: p}}, true
 	}
 	err := s.set.Check(now, s.scopes(f)...)
 	c.followBreakers(now)

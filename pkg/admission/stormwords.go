@@ -13,19 +13,20 @@ import (
 // stormy says why a host waits that nothing but failures keeps from starting, and what
 // can be done about it.
 func stormy(d decision, v slots.Verdict) string {
+	why := d.stop
 	switch d.reason {
 	case api.ReasonHold:
-		h := d.hold
+		h := why.hold
 		return fmt.Sprintf("its %s has failed%s: it is left alone for another %s, until %s, so that somebody can look at it; to let it go now: ironic-throttle holds release %s",
 			h.Kind, inARow(h.Failures), about(h.Wait), h.Until.UTC().Format(time.RFC3339), hostWord(v))
 	case api.ReasonShortCircuit:
-		return fmt.Sprintf("%s is paused: %d of its %d hosts have failed or are held, MAX_FAILED allows %d", poolWord(d.pause.group), d.pause.failed, d.pause.hosts, d.pause.allowed)
+		return fmt.Sprintf("%s is paused: %d of its %d hosts have failed or are held, MAX_FAILED allows %d", poolWord(why.pause.group), why.pause.failed, why.pause.hosts, why.pause.allowed)
 	case api.ReasonBreakerOpen:
-		return fmt.Sprintf("too much has failed in %s: nothing new starts there for another %s (%s)", scopeWord(d.scope), about(d.wait), d.note)
+		return fmt.Sprintf("too much has failed in %s: nothing new starts there for another %s (%s)", scopeWord(why.scope), about(d.wait), why.note)
 	case api.ReasonHalfOpen:
-		return fmt.Sprintf("too much has failed in %s: single hosts are tried there first, all others wait until one of them goes well", scopeWord(d.scope))
+		return fmt.Sprintf("too much has failed in %s: single hosts are tried there first, all others wait until one of them goes well", scopeWord(why.scope))
 	}
-	return fmt.Sprintf("%d hosts have started in %s within a minute, which is all that BREAKER_RATE_LIMIT_PER_MINUTE allows", d.limit, scopeWord(d.scope))
+	return fmt.Sprintf("%d hosts have started in %s within a minute, which is all that BREAKER_RATE_LIMIT_PER_MINUTE allows", why.limit, scopeWord(why.scope))
 }
 
 func inARow(failures int) string {

@@ -16,8 +16,8 @@ func (c *Controller) answer(d decision, v slots.Verdict) api.Answer {
 	if !d.ready {
 		a.RetryAfterSeconds = max(1, int(math.Ceil(d.wait.Seconds())))
 	}
-	if d.hold != nil && !d.ready {
-		a.Episode = d.hold.Episode
+	if d.reason == api.ReasonHold {
+		a.Episode = d.stop.hold.Episode
 	}
 	a.Message = message(d, v, a.Slots)
 	if c.failure != "" && (d.reason == api.ReasonStale || d.reason == api.ReasonStarting) {
@@ -52,7 +52,7 @@ func message(d decision, v slots.Verdict, s api.Slots) string {
 		}
 		return numbers("the free slots are meant for others whose turn is before", d, s)
 	case api.ReasonStarting:
-		if d.unplaced {
+		if d.stop != nil && d.stop.unplaced {
 			return "a breaker is open or a conductor group is paused, and Ironic has not been asked yet where this host belongs"
 		}
 		return "the throttle has just started and is still finding out which hosts are busy"

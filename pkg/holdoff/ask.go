@@ -41,7 +41,7 @@ type Verdict struct {
 // host object on the same node, which inherits nothing (BO-17); a failure that we have
 // not seen ourselves (BO-16).
 func (b *Book) Ask(now time.Time, a Ask) Verdict {
-	if b == nil {
+	if b == nil || b.hosts[a.UUID] == nil && !b.says(a) {
 		return Verdict{}
 	}
 	now = b.clock(now)
@@ -63,6 +63,18 @@ func (b *Book) Peek(now time.Time, a Ask) Verdict {
 	now = b.latestOf(now)
 	e, _ := b.judge(now, a)
 	return b.verdict(now, &e, a)
+}
+
+// says reports whether the question of a host without an entry can make one, or tell
+// that there is no need to. Nearly all asks are of hosts that never failed.
+func (b *Book) says(a Ask) bool {
+	switch {
+	case !b.on:
+		return false // what we do not see ourselves is not looked for (BO-1)
+	case a.FailCount > 0:
+		return true
+	}
+	return !b.hasCome(a.UUID)
 }
 
 // shown is what a question shows besides itself.

@@ -14,6 +14,7 @@ const maxHosts = 100_000
 // holds nobody and takes nothing in.
 type Book struct {
 	cfg    Config
+	on     bool      // cfg.On()
 	start  time.Time // of the process
 	latest time.Time // the greatest now seen
 	known  bool      // there was a ledger: what it does not hold did not happen
@@ -40,7 +41,7 @@ func New(cfg Config, now time.Time, known bool) (*Book, error) {
 		return nil, err
 	}
 	b := &Book{
-		cfg: cfg.clone(), start: now, latest: now, known: known, most: maxHosts,
+		cfg: cfg.clone(), on: cfg.On(), start: now, latest: now, known: known, most: maxHosts,
 		hosts: map[string]*entry{}, unsaved: map[string]uint64{}, wall: now, stored: map[string]bool{},
 	}
 	if !known {
@@ -56,7 +57,7 @@ func (b *Book) Configure(now time.Time, cfg Config) error {
 		return err
 	}
 	b.clock(now)
-	b.cfg = cfg.clone()
+	b.cfg, b.on = cfg.clone(), cfg.On()
 	return nil
 }
 
