@@ -19,8 +19,12 @@ import (
 	"github.com/ironic-throttle/ironic-throttle/pkg/holdoff"
 )
 
-// bucket is where the records are.
-const bucket = "holds"
+// bucket is where the records are, and fill how much of a page they take when it is
+// full: they are mostly written all at once, in order.
+const (
+	bucket = "holds"
+	fill   = 0.9
+)
 
 // lockWait is how long Open waits for another process to let go.
 const lockWait = 2 * time.Second
@@ -185,6 +189,7 @@ func (f *File) Close() error {
 		return nil
 	}
 	f.closed = true
+	f.values, f.loaded = nil, nil
 	var err error
 	if f.db != nil {
 		err = f.db.Close()
@@ -254,6 +259,7 @@ func update(db *bbolt.DB, puts map[string][]byte, deletes []string) error {
 		if err != nil {
 			return err
 		}
+		holds.FillPercent = fill
 		for _, uuid := range slices.Sorted(maps.Keys(puts)) {
 			if err := holds.Put([]byte(uuid), puts[uuid]); err != nil {
 				return err

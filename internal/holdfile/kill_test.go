@@ -8,7 +8,6 @@ import (
 	"io"
 	"math/rand/v2"
 	"os"
-	"os/exec"
 	"strings"
 	"testing"
 	"time"
@@ -23,18 +22,15 @@ var (
 	killSeed = flag.Uint64("holdfile.seed", 1, "of the moments")
 )
 
-// envChild makes the test binary a process that saves to that file all the time.
-const envChild = "HOLDFILE_TEST_CHILD"
-
-// child saves what a Book has to save, and says so on stdout: a line for each record
+// childSaves saves what a Book has to save, and says so on stdout: a line for each record
 // before it is given to Save, and "ok" after. It ends when its stdin does.
-func child(path string) {
+func childSaves() {
 	go func() {
 		_, _ = io.Copy(io.Discard, os.Stdin)
-		os.Exit(0) //nolint:forbidigo // this is a main
+		os.Exit(0)
 	}()
 	fmt.Println("begin")
-	f, err := Open(path, nil)
+	f, err := Open("holds.db", nil)
 	if err != nil {
 		fmt.Println("error", err)
 		return
@@ -87,9 +83,7 @@ type told struct {
 // run runs a child, kills it after some saves, and takes in what it has said.
 func (w *told) run(t *testing.T, path string, saves int) {
 	t.Helper()
-	c := exec.CommandContext(t.Context(), os.Args[0])
-	c.Env = append(os.Environ(), envChild+"="+path)
-	c.Stderr = os.Stderr
+	c := startChild(t, "saves", path)
 	in, err := c.StdinPipe()
 	if err != nil {
 		t.Fatal(err)
@@ -152,7 +146,7 @@ func (w *told) run(t *testing.T, path string, saves int) {
 // each time, holds what was saved, and no hold has become shorter.
 func TestBO16_Kill9(t *testing.T) {
 	d := newDesk(t)
-	random := rand.New(rand.NewPCG(*killSeed, 0)) //nolint:gosec // no secret
+	random := rand.New(rand.NewPCG(*killSeed, 0))
 	w := &told{saved: map[string]holdoff.Record{}, doubt: map[string]bool{}}
 	first := map[string]time.Time{} // t0 of each episode, as it was said first
 	for n := range *kills {

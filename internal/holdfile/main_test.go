@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"log/slog"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -16,11 +17,29 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	if path := os.Getenv(envChild); path != "" {
-		child(path)
+	if work := children[os.Getenv(envChild)]; work != nil {
+		work()
 		return
 	}
 	goleak.VerifyTestMain(m)
+}
+
+// envChild makes the test binary one of the children, in the directory of holds.db.
+const envChild = "HOLDFILE_TEST_CHILD"
+
+var children = map[string]func(){"saves": childSaves}
+
+// startChild returns the command of one. It ends with the test, or when its stdin does.
+func startChild(t *testing.T, name, path string) *exec.Cmd {
+	t.Helper()
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := exec.CommandContext(t.Context(), self)
+	c.Env, c.Dir = append(os.Environ(), envChild+"="+name), filepath.Dir(path)
+	c.Stderr = os.Stderr
+	return c
 }
 
 var since = time.Date(2026, 11, 22, 1, 2, 3, 456, time.UTC)

@@ -24,8 +24,9 @@ const (
 	minPage, maxPage = 1 << 10, 1 << 24
 	// maxDepth is of the tree. With two keys on a page it has more room than any file.
 	maxDepth = 40
-	// maxFile is the largest file that is read. 100,000 hosts need a quarter of it.
-	maxFile = 256 << 20
+	// maxFile is the largest file that is read: twice what the most hosts need that a
+	// Book has, each with three long episodes.
+	maxFile = 1 << 30
 )
 
 var native = binary.NativeEndian

@@ -39,20 +39,21 @@ type EpisodeRecord struct {
 
 // ParseRecord reads a Record and checks it. Fields that it does not know are left out.
 func ParseRecord(data []byte) (Record, error) {
-	var version struct {
-		Version int `json:"version"`
-	}
-	if err := json.Unmarshal(data, &version); err != nil {
-		return Record{}, fmt.Errorf("record: %w", err)
-	}
-	if version.Version != RecordVersion {
-		return Record{}, fmt.Errorf("version: %d is not %d", version.Version, RecordVersion)
-	}
 	var r Record
-	if err := json.Unmarshal(data, &r); err != nil {
-		return Record{}, fmt.Errorf("record: %w", err)
+	err := json.Unmarshal(data, &r)
+	if err == nil {
+		err = r.check()
+	} else {
+		err = fmt.Errorf("record: %w", err)
+		// That of a later version may look otherwise.
+		var later struct {
+			Version int `json:"version"`
+		}
+		if json.Unmarshal(data, &later) == nil && later.Version > RecordVersion {
+			err = fmt.Errorf("version: %d is not %d", later.Version, RecordVersion)
+		}
 	}
-	if err := r.check(); err != nil {
+	if err != nil {
 		return Record{}, err
 	}
 	return r, nil

@@ -220,6 +220,7 @@ func TestParseRecordRefuses(t *testing.T) {
 		{good, `null`, "version: 0 is not 1"},
 		{`"version":1`, `"version":2`, "version: 2 is not 1"},
 		{`"version":1`, `"version":"1"`, "record: "},
+		{`"version":1,"uuid":"a"`, `"version":3,"uuid":{}`, "version: 3 is not 1"},
 		{`"uuid":"a"`, `"uuid":""`, "uuid: must be set"},
 		{`"uuid":"a"`, `"uuid":1`, "record: "},
 		{`"uuid":"a"`, `"uuid":"` + strings.Repeat("a", 600) + `"`, "uuid: is longer"},
