@@ -5,7 +5,8 @@
 //
 //	exempt | nothing left to start | already holds a slot
 //	stale view | still starting
-//	(held off | pool short-circuited | breaker | rate: not in this version)
+//	held off
+//	pool short-circuited | breaker | rate
 //	fair turn
 //	free slot
 //
@@ -13,6 +14,11 @@
 // (pkg/fairshare) whose turn it is. A host has one identity for both: its turn hangs
 // on the ledger's host. What the ledger learns of slots that began or ended, by a
 // poll or a PUT, goes on to the lines at once (sync).
+//
+// What Ironic shows of work that ended goes from the ledger to the breakers
+// (pkg/breaker) and the holds (pkg/holdoff) before the slots that it ended are given
+// back. A host that they stop is in no line and has no call: it keeps its old place, and
+// no slot waits for it.
 //
 // A Controller starts no goroutine and reads no clock: now is an argument, and
 // whoever polls Ironic feeds it through the ironic.View methods. So the same
