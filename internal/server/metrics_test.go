@@ -109,6 +109,12 @@ func TestRoutesAreAClosedSet(t *testing.T) {
 	if n, err := testutil.GatherAndCount(reg, "ironic_throttle_http_request_duration_seconds"); n != 2 || err != nil {
 		t.Errorf("%d series, %v; want one more for all scopes", n, err)
 	}
+	for _, path := range []string{"/v1/breakers/ironic/trip", "/v1/breakers/group:rack1/trip"} {
+		send(t, s.API(), http.MethodPost, path, "")
+	}
+	if n, err := testutil.GatherAndCount(reg, "ironic_throttle_http_request_duration_seconds"); n != 3 || err != nil {
+		t.Errorf("%d series, %v; want one more for another change of all scopes", n, err)
+	}
 	if body := send(t, s.Metrics(), http.MethodGet, "/metrics", "").Body.String(); !strings.Contains(body, `code="405",route="/v1/breakers/{scope}/reset"`) {
 		t.Error("the label of the route is not its pattern")
 	}

@@ -63,8 +63,7 @@ func (rt routes) match(r *http.Request) string {
 	return ""
 }
 
-// fit reads the values of the segments {name} of a path, of which there must be
-// one.
+// fit reads the values of the segments {name} of a path.
 func fit(path, given []string) (map[string]string, bool) {
 	if len(path) != len(given) {
 		return nil, false
@@ -84,7 +83,7 @@ func fit(path, given []string) (map[string]string, bool) {
 		}
 		values[strings.TrimSuffix(name, "}")] = value
 	}
-	return values, len(values) > 0
+	return values, true
 }
 
 // known keeps methods of somebody's own making out of messages.

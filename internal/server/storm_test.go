@@ -18,6 +18,7 @@ func TestScopesOfMetricsAreBounded(t *testing.T) {
 	}
 	breakers[150].State = "OPEN"
 	breakers[199].State, breakers[199].Probes = "HALF_OPEN", 2
+	breakers[100].Probes, breakers[120].Probes = 1, 1
 	for i := range 30 {
 		breakers = append(breakers, api.Breaker{Scope: fmt.Sprintf("group:%02d", i), State: "CLOSED"})
 	}
@@ -31,7 +32,7 @@ func TestScopesOfMetricsAreBounded(t *testing.T) {
 			t.Errorf("label %d is %q, want %q", i, got[i].scope, want)
 		}
 	}
-	others := scopeOfMetric{scope: othersLabel, states: map[string]bool{"CLOSED": true}, failures: 181}
+	others := scopeOfMetric{scope: othersLabel, states: map[string]bool{"CLOSED": true}, failures: 181, probes: 2}
 	if diff := cmp.Diff(others, got[50], cmp.AllowUnexported(scopeOfMetric{})); diff != "" {
 		t.Errorf("the others (-want +got):\n%s", diff)
 	}
@@ -49,5 +50,18 @@ func TestPoolsOfMetricsAreBounded(t *testing.T) {
 	want := slices.Concat(pools[:mostLabels], []api.PoolFailures{{Pool: othersLabel, Failed: 3, Paused: true}})
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+// What the Decider has given may be its own.
+func TestCompletionChangesNothingOfTheDeciders(t *testing.T) {
+	given := []api.Breaker{{Scope: "ironic", Causes: []api.BreakerCause{{Text: "t"}}}}
+	got := completeBreakers(given)
+	if got[0].Causes[0].Hosts == nil || given[0].Causes[0].Hosts != nil {
+		t.Errorf("got %+v of %+v", got, given)
+	}
+	counts := map[string]uint64{"group": 1}
+	if got := complete(counts, api.ScopeKinds()); len(got) != 4 || len(counts) != 1 {
+		t.Errorf("got %v of %v", got, counts)
 	}
 }

@@ -47,6 +47,10 @@ func TestStatusNamesWhatFailuresStop(t *testing.T) {
 	if text := Text(Look{Status: s}); !strings.Contains(text, want[0].text+"\n") || !strings.Contains(text, want[5].text+"\n") {
 		t.Errorf("the text lacks it:\n%s", text)
 	}
+	failed := api.Status{Holds: &api.HoldCounts{Failed: 1}}
+	if got := stormFields(failed); len(got) != 1 || got[0].text != "holds     0 failed hosts left alone, 1 more failed and not held" {
+		t.Errorf("a host that is not held: %v", got)
+	}
 	s.Breakers, s.Holds, s.Storm.Pools = s.Breakers[1:2], &api.HoldCounts{}, nil
 	if got := stormFields(s); got != nil {
 		t.Errorf("when all is well: %v", got)
@@ -71,8 +75,12 @@ causes in group:rack2
 	if diff := cmp.Diff(want, Breakers(api.Breakers{Enabled: true, Breakers: exampleBreakers()})); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
-	many := api.Breaker{Scope: "ironic", Causes: make([]api.BreakerCause, causeRows+2)}
-	if text := Breakers(api.Breakers{Enabled: true, Breakers: []api.Breaker{many}}); !strings.HasSuffix(text, "\n  ... and 2 causes more\n") {
+	many := api.Breaker{Scope: "ironic", Causes: make([]api.BreakerCause, causeRows)}
+	if text := Breakers(api.Breakers{Enabled: true, Breakers: []api.Breaker{many}}); strings.Contains(text, "more") {
+		t.Errorf("as many causes as are shown: %s", text)
+	}
+	many.Causes = make([]api.BreakerCause, causeRows+1)
+	if text := Breakers(api.Breakers{Enabled: true, Breakers: []api.Breaker{many}}); !strings.HasSuffix(text, "\n  ... and 1 causes more\n") {
 		t.Errorf("many causes: %s", text)
 	}
 	for _, row := range []struct {
@@ -148,6 +156,16 @@ func TestTextOfFailuresIsHarmlessAndNarrow(t *testing.T) {
 		if strings.Count(text, "\n") > 15 {
 			t.Errorf("foreign text breaks lines:\n%s", text)
 		}
+	}
+}
+
+func TestClip(t *testing.T) {
+	whole := strings.Repeat("é", columns)
+	if got := clip(whole); got != whole {
+		t.Errorf("what fits is cut: %q", got)
+	}
+	if got := clip(whole + "é"); got != strings.Repeat("é", columns-3)+"..." {
+		t.Errorf("%q", got)
 	}
 }
 
