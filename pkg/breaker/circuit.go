@@ -55,7 +55,7 @@ func (c *circuit) tickLocked(now time.Time) {
 		c.changeLocked(HalfOpen, c.opened+c.recovery, 0, false)
 	}
 	for len(c.probes) > 0 && c.now-c.probes[0].since >= c.cfg.ProbeLifetime {
-		c.probes[0].stake.probe, c.probes[0].stake.mute = false, true
+		c.probes[0].stake.mute = true
 		c.probes = slices.Delete(c.probes, 0, 1)
 	}
 	for c.starts.n > 0 && c.now-*c.starts.at(0) >= rateSpan {
@@ -155,7 +155,7 @@ func (c *circuit) countLocked(o *outcome) {
 // comes (CB-12).
 func (c *circuit) tripLocked(recovery time.Duration, failures []entry, why string, byHand bool) {
 	c.generation++
-	c.dropProbesLocked()
+	c.probes = nil
 	c.opened, c.recovery, c.tripped = c.now, recovery, byHand
 	c.causes, c.why = causesOf(failures), why
 	if len(c.causes) > 0 {
@@ -164,20 +164,13 @@ func (c *circuit) tripLocked(recovery time.Duration, failures []entry, why strin
 	c.changeLocked(Open, c.now, len(failures), byHand)
 }
 
-// closeLocked closes the circuit; what failed before never counts again (CB-10).
+// closeLocked closes the circuit; what failed before never counts again, and who is a
+// probe still is like anybody else from now on (CB-10).
 func (c *circuit) closeLocked(byHand bool) {
-	c.dropProbesLocked()
+	c.probes = nil
 	c.evidence = evidence{}
 	c.causes, c.why, c.tripped = nil, "", false
 	c.changeLocked(Closed, c.now, 0, byHand)
-}
-
-// dropProbesLocked makes the running probes ordinary permits.
-func (c *circuit) dropProbesLocked() {
-	for _, p := range c.probes {
-		p.stake.probe = false
-	}
-	c.probes = nil
 }
 
 // changeLocked notes the change to another state.

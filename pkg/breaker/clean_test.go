@@ -27,6 +27,10 @@ func TestCB25_WhatIsUsedIsKept(t *testing.T) {
 			s.RecordForeign(start, Work{}, boom, rack)
 			s.RecordSuccess(start, Work{}, rack)
 		}, 3*time.Hour - 1, true},
+		{"a success recorded later", func(s *Set) {
+			s.RecordSuccess(start, Work{}, rack)
+			s.RecordSuccess(at(idle), Work{}, rack)
+		}, 2*idle - 1, true},
 		{"a success recorded", func(s *Set) { s.RecordSuccess(start, Work{}, rack) }, idle - 1, true},
 		{"settled later", func(s *Set) { settled(t, yes(t, s, start, rack).Cancel(at(idle))) }, 2*idle - 1, true},
 		{"asked later", func(s *Set) {

@@ -168,33 +168,41 @@ func TestASuccessDoesNotEndAnExclusion(t *testing.T) {
 	in(t, s, at(3), rack, Closed)
 }
 
-// TestTooManyHosts holds the law where more hosts failed than are remembered.
+// TestTooManyHosts holds the law where more hosts failed than are remembered: what
+// counts already is looked through.
 func TestTooManyHosts(t *testing.T) {
-	s := with(t, func(c *Config) {
-		c.FailureThreshold, c.FailureWindow = 2, time.Hour
-		c.RatioPercent, c.RatioMinimum = 100, 2
-	})
-	bad := Work{Host: "bad", Kind: "deploy"}
-	for range 3 {
-		s.RecordForeign(at(0), bad, boom, rack)
-		for i := range maxHosts {
-			w := Work{Host: fmt.Sprint("h", i), Kind: "clean"}
-			s.RecordSuccess(at(0), w, ironic)
-			s.RecordForeign(at(0), w, boom, ironic)
-			s.Reset(at(0), ironic)
-		}
-		in(t, s, at(0), rack, Closed)
-	}
+	cfg := wide()
+	ratio(&cfg)
 	e := evidence{}
-	cfg := wide().complete()
-	cfg.FailureThreshold = maxThreshold
-	for i := range 3 * maxHosts {
-		e.add(cfg, 0, &outcome{failure: &failure{host: "bad"}})
-		e.succeed(cfg, fmt.Sprint(i)) // of another kind
-		e.add(cfg, 0, &outcome{kind: "clean", failure: &failure{host: fmt.Sprint("h", i), kind: "clean"}})
-		e.add(cfg, 0, &outcome{kind: "clean"})
+	tell := func(kind, host string, failed bool) {
+		o := &outcome{kind: kind}
+		if failed {
+			o.failure = &failure{host: host, kind: kind}
+		}
+		if failures, _ := e.add(&cfg, 0, o); failures != nil {
+			t.Fatalf("opens for %d failures", len(failures))
+		}
+	}
+	others := func() {
+		for i := range maxHosts {
+			tell("clean", fmt.Sprint("host", i), true)
+			tell("clean", "", false)
+			tell("clean", "", false)
+		}
+	}
+	for range 3 {
+		tell("deploy", "bad", true)
+		others()
 	}
 	if len(e.run) != 1 || len(e.hosts.by) != maxHosts {
 		t.Errorf("%d failures of one host count, %d hosts are known", len(e.run), len(e.hosts.by))
+	}
+	for range 3 { // a success takes it off the run, not out of the ratio
+		tell("deploy", "", false)
+		tell("deploy", "bad", true)
+		others()
+	}
+	if n := e.tally("deploy").failures.n; n != 1 || len(e.run) != 0 {
+		t.Errorf("%d failures of one host count for the ratio, %d for the run", n, len(e.run))
 	}
 }

@@ -227,7 +227,10 @@ func (w *world) byHand(t *rapid.T) {
 	r := refs[0]
 	r.look(w.now)
 	if rapid.Bool().Draw(t, "reset") {
-		failures := len(r.told) > 0 && slices.ContainsFunc(r.young(r.told), func(o refOutcome) bool { return o.failed })
+		// What a success took away altogether is nothing to reset.
+		failures := len(r.young(r.run(r.counted()))) > 0 || slices.ContainsFunc(r.young(r.told), func(o refOutcome) bool {
+			return o.failed && (o.work.Host != "" || r.cfg.RatioMinimum > 0)
+		})
 		same(t, "reset", failures || r.state != Closed, w.set.Reset(w.now, r.scope))
 		if r.state != Closed {
 			r.close(true)

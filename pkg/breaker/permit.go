@@ -27,7 +27,7 @@ type stake struct {
 	circuit    *circuit
 	next       *stake
 	generation uint32
-	probe      bool
+	probe      bool // was one when it began
 	mute       bool // gives no verdict, ever
 }
 
