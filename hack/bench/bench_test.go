@@ -65,6 +65,9 @@ func TestTable(t *testing.T) {
 	r["GatewayThroughput/ironic/GET"] = map[string][]float64{"gateway/nginx": {.9}}
 	r["GatewayThroughput/at-once/GET"] = map[string][]float64{"gateway/nginx": {.3}}
 	r["GatewayThroughput/at-once/PATCH"] = map[string][]float64{"gateway/nginx": {.2}}
+	for _, scopes := range []string{"1", "1000"} {
+		r["AskSucceed/scopes="+scopes] = map[string][]float64{"ours/gobreaker": {1.2, 1.6, 1.4}, "ours-ns": {400}}
+	}
 	r["GatewayHeap"] = map[string][]float64{"growth-KiB": {-12}}
 	skipped := map[string]error{"IsReadyLoopback": errors.New("run install.sh"), "GatewayLatency": errors.New("no Ironic")}
 	var out bytes.Buffer
@@ -84,6 +87,7 @@ func TestTable(t *testing.T) {
 		14: {"heap", "-12 KiB", "flat", "yes"},
 		15: {"skipped: no Ironic", "≤ 1.15", "-"},
 		16: {"4.9 times cheaper, list 970 ms", "≥ 8 times cheaper", "MISSED"},
+		18: {"1,000 scopes", "1.40 times, 400 ns", "≤ 1.5 times", "yes"},
 	} {
 		for _, w := range want {
 			if !strings.Contains(lines[i], w) {

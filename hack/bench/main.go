@@ -37,6 +37,7 @@ type run struct {
 var runs = []run{
 	{name: "Decision", pkg: "./pkg/admission", args: []string{"-benchtime", "300ms", "-count", "5", "-benchmem"}},
 	{name: "F10_Ask", pkg: "./pkg/fairshare", args: []string{"-benchtime", "500ms", "-count", "3", "-benchmem"}},
+	{name: "AskSucceed", pkg: "./pkg/breaker", args: []string{"-benchtime", "500ms", "-count", "3", "-benchmem"}},
 	{name: "IsReadyLoopback", pkg: "./internal/server", args: []string{"-benchtime", "10000x", "-count", "3"}},
 	{name: "GatewayThroughput", pkg: "./e2e", args: []string{"-tags", "e2e", "-benchtime", "7x"}, missing: both},
 	{name: "GatewayHeap", pkg: "./e2e", args: []string{"-tags", "e2e", "-benchtime", "1x"}, missing: nginx},

@@ -66,6 +66,7 @@ var targets = []target{
 		unit: "full/poll", limit: 8, atLeast: true, goal: "≥ 8 times cheaper", measured: "%.1f times cheaper",
 		beside: []unitText{{unit: "full-ms", text: "list %.0f ms"}, {unit: "poll-ms", text: "poll %.0f ms"}},
 	},
+	breaker("1"), breaker("1,000"),
 }
 
 func decision(waiting, answer string, limit float64, goal string) target {
@@ -85,6 +86,17 @@ func turn(hosts string, limit float64, goal string) target {
 		name: "F10_Ask/hosts=" + strings.ReplaceAll(hosts, ",", ""),
 		unit: "median-ns", limit: limit, goal: goal, measured: "median %.0f ns",
 		beside: []unitText{{unit: "median-ns/log2n", text: "%.0f ns per bit"}, {unit: "p99-ns", text: "p99 %.0f ns"}, {unit: "allocs/op", text: "%.0f allocs"}},
+	}
+}
+
+// breaker is a permit and its good end beside gobreaker's, which knows one scope only
+// and neither limits nor single outcomes.
+func breaker(scopes string) target {
+	return target{
+		what: "breaker, ask and succeed in one of " + scopes + " scopes against gobreaker",
+		name: "AskSucceed/scopes=" + strings.ReplaceAll(scopes, ",", ""),
+		unit: "ours/gobreaker", limit: 1.5, goal: "≤ 1.5 times", measured: "%.2f times",
+		beside: []unitText{{unit: "ours-ns", text: "%.0f ns"}, {unit: "gobreaker-ns", text: "gobreaker %.0f ns"}, {unit: "allocs/op", text: "%.0f allocs"}},
 	}
 }
 
