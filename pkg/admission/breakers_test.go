@@ -35,6 +35,9 @@ func TestCB4_FailuresThatIronicShowsOpenTheBreaker(t *testing.T) {
 	if len(b.Causes) != 1 || b.Causes[0].Count != 3 || strings.Join(b.Causes[0].Hosts, " ") != "metal3~host-1 metal3~host-2 metal3~host-3" {
 		t.Errorf("causes %+v", b.Causes)
 	}
+	if q := f.Queue(f.now, 10).Pools[0]; len(q.Hosts) != 0 || q.Parked != 1 {
+		t.Errorf("a stopped host keeps its place and stands in no line: %+v", q)
+	}
 	// Running hosts, done ones and deletions go on.
 	f.wantAsk(api.ReasonHeldSlot, by(4, api.OpProvision))
 	f.wantAsk(api.ReasonDone, by(9, api.OpNone))

@@ -467,6 +467,19 @@ func TestAHoldThatBeginsUncalls(t *testing.T) {
 	}
 }
 
+// The same for a failure that only the operator has counted (BO-16).
+func TestAnAskThatShowsAFailureUncalls(t *testing.T) {
+	f := newFront(t, 1, holding(hour, func(c *admission.Config) { c.Turns.Ahead = 0 }))
+	f.starts(9)
+	a := by(1, api.OpProvision)
+	f.want(a, api.ReasonFull)
+	a.ProvisioningFailCount = 1
+	f.want(a, api.ReasonHold)
+	if q := f.Queue(f.now, 10).Pools[0]; len(q.Hosts) != 0 {
+		t.Errorf("queue %+v", q.Hosts)
+	}
+}
+
 func TestGatewayHoldsToo(t *testing.T) {
 	f := newFront(t, 4, holding(hour))
 	_, pass := f.Forward(f.now, by(1, api.OpProvision), ironic.TargetActive)
