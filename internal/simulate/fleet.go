@@ -44,7 +44,11 @@ type host struct {
 	tenant          int
 	namespace, name string
 	uuid            string // of its node
-	broken          bool
+	group, image    string
+	broken          bool // its first works fail, or it hangs, or it is in the dead rack
+	doomed          bool // the scenario's fault has it
+	lost            bool // and lasts
+	off             bool // written off as stuck
 	draw            stream
 
 	phase           phase
@@ -95,6 +99,7 @@ func newFleet(o *Options) []host {
 		h.gaveUp = o.BrokenAbsent
 	}
 	for i := range hosts {
+		o.place(i, &hosts[i])
 		hosts[i].draw = newStream(o.Seed, uint64(i+1))
 		if o.Work.Max > 0 {
 			hosts[i].phase = available
@@ -117,11 +122,12 @@ func newWorld(o *Options, hosts []host, now time.Time) (*fakeironic.World, error
 	for i := range hosts {
 		h := &hosts[i]
 		key := h.namespace + "~" + h.name
-		if h.uuid, err = w.CreateNode(now, fakeironic.NodeSpec{Name: key, State: state}); err != nil {
+		spec := fakeironic.NodeSpec{Name: key, State: state, ConductorGroup: h.group, Image: h.image}
+		if h.uuid, err = w.CreateNode(now, spec); err != nil {
 			return nil, fmt.Errorf("host %s: %w", key, err)
 		}
-		for try := 0; h.broken && try < o.FailTries; try++ {
-			if err := w.Befall(now, h.uuid, fakeironic.FateFail); err != nil {
+		for _, fate := range o.befalls(h) {
+			if err := w.Befall(now, h.uuid, fate); err != nil {
 				return nil, fmt.Errorf("host %s: %w", key, err)
 			}
 		}

@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/spf13/pflag"
 
@@ -16,11 +17,14 @@ import (
 // Grid is a comparison: the same storm for every limit, policy and seed.
 // DefaultGrid is the place to start from.
 type Grid struct {
-	Options // Limit, Policy and Seed of it are not looked at
+	Options // Limit, Policy, Seed and Holdoff of it are not looked at
 
 	Limits   []int
 	Policies []string
 	Seeds    []uint
+	// Breaker is on, off or both; what is on are Breakers. Holdoffs go into Holdoff.
+	Breaker  []string
+	Holdoffs []time.Duration
 	Plot     string // file for a picture, "" for none
 
 	troubles []string
@@ -32,7 +36,10 @@ type Grid struct {
 // DefaultGrid is one storm with the throttle.
 func DefaultGrid() Grid {
 	o := DefaultOptions()
-	return Grid{Options: o, Limits: []int{o.Limit}, Policies: []string{string(o.Policy)}, Seeds: []uint{uint(o.Seed)}}
+	return Grid{
+		Options: o, Limits: []int{o.Limit}, Policies: []string{string(o.Policy)}, Seeds: []uint{uint(o.Seed)},
+		Breaker: []string{breakerOn}, Holdoffs: []time.Duration{0},
+	}
 }
 
 // Flags binds the grid to fs, with the present values as defaults.
@@ -60,6 +67,7 @@ func (g *Grid) Flags(fs *pflag.FlagSet) {
 	fs.Var(autoInt{&g.Turns.Cap}, "failing-cap", "slots that failing hosts may hold while others want them; auto: a quarter")
 	fs.Var(autoInt{&g.Turns.Reserve}, "failing-reserve", "slots that failing hosts always leave free; auto: a tenth")
 	fs.StringSliceVar(&g.troubles, "trouble", g.troubles, "what befalls the site, as `KIND@AT+FOR`: bmo@1h+5m, throttle@2h+30s, ironic@3h+10m")
+	g.failureFlags(fs)
 	fs.Float64Var(&g.speed, "speed", 0, "no meaning here: taken for the sake of demo's command lines")
 	fs.BoolVar(&g.keep, "keep", false, "no meaning here: taken for the sake of demo's command lines")
 	for _, name := range []string{"speed", "keep"} {
@@ -75,6 +83,7 @@ const most = 1000
 func (g *Grid) Validate() error {
 	var errs []error
 	bad := func(format string, args ...any) { errs = append(errs, fmt.Errorf(format, args...)) }
+	g.setScene()
 	g.Troubles = g.Troubles[:0:0]
 	for _, text := range g.troubles {
 		t, err := ParseTrouble(text)
@@ -90,7 +99,8 @@ func (g *Grid) Validate() error {
 		twice string
 	}{
 		{"limit", len(g.Limits), doubled(g.Limits)}, {"policy", len(g.Policies), doubled(g.Policies)},
-		{"seed", len(g.Seeds), doubled(g.Seeds)},
+		{"seed", len(g.Seeds), doubled(g.Seeds)}, {"breaker", len(g.Breaker), doubled(g.Breaker)},
+		{"holdoff", len(g.Holdoffs), doubled(g.Holdoffs)},
 	} {
 		if list.n == 0 {
 			bad("--%s: must name at least one", list.flag)
@@ -99,8 +109,13 @@ func (g *Grid) Validate() error {
 			bad("--%s %s: is given twice", list.flag, list.twice)
 		}
 	}
-	if n := len(g.Limits) * len(g.Policies) * len(g.Seeds); n > most {
-		bad("--limit, --policy and --seed: %d storms, must be at most %d", n, most)
+	if n := len(g.Limits) * len(g.Policies) * len(g.Seeds) * len(g.Breaker) * len(g.Holdoffs); n > most {
+		bad("--limit, --policy, --seed, --breaker and --holdoff: %d storms, must be at most %d", n, most)
+	}
+	for _, word := range g.Breaker {
+		if known := []string{breakerOn, breakerOff}; !slices.Contains(known, word) {
+			bad("--breaker %q: must be on or off%s", word, didYouMean(word, known))
+		}
 	}
 	for _, flag := range []string{"hosts", "tenants"} {
 		if g.given("tenant-hosts") && g.given(flag) {
@@ -163,16 +178,35 @@ func (g *Grid) plotError() error {
 	return nil
 }
 
-// Storms lists what is to be played: by limit, then policy, then seed.
+// Storms lists what is to be played: by limit, then policy, breaker, hold-off and seed.
+// Breakers and hold-off are the throttle's: other policies play the first of them.
 func (g *Grid) Storms() []Options {
 	var out []Options
 	for _, limit := range g.Limits {
 		for _, policy := range g.Policies {
-			for _, seed := range g.Seeds {
-				o := g.Options
-				o.Limit, o.Policy, o.Seed = limit, measure.Policy(policy), uint64(seed)
-				o.Record = g.Plot != ""
-				out = append(out, o)
+			for _, o := range g.guards(measure.Policy(policy)) {
+				for _, seed := range g.Seeds {
+					o.Limit, o.Seed = limit, uint64(seed)
+					out = append(out, o)
+				}
+			}
+		}
+	}
+	return out
+}
+
+// guards lists the storm of a policy with all that is tried against failures.
+func (g *Grid) guards(policy measure.Policy) []Options {
+	var out []Options
+	for _, word := range g.Breaker {
+		for _, holdoff := range g.Holdoffs {
+			o := g.Options
+			o.Policy, o.Holdoff, o.Record = policy, holdoff, g.Plot != ""
+			if word == breakerOff {
+				o.Breakers = nil
+			}
+			if out = append(out, o); policy != measure.PolicyThrottle {
+				return out
 			}
 		}
 	}

@@ -15,6 +15,8 @@ const (
 	evRelieved             // a trouble ends
 	evSample               // time to note down what the picture needs
 	evBegin                // the storm begins
+	evFault                // the scenario's fault begins
+	evMended               // and ends
 )
 
 // event is something that happens at a virtual moment. Events of one moment

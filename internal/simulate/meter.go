@@ -25,6 +25,7 @@ type meter struct {
 	tenants        []tenantMeter
 
 	fair    fairMeter
+	fails   failMeter
 	waits   []waited
 	healthy int64 // when the last host that is not broken was provisioned
 	series  []point
@@ -82,7 +83,7 @@ func (m *meter) tally(h *host, sign int) {
 	if h.turn.asked {
 		t.asked += sign
 	}
-	if h.failing(m.s.opt.Turns.Threshold) {
+	if h.lost || h.failing(m.s.opt.Turns.Threshold) {
 		return
 	}
 	m.healthyWaiting += sign
@@ -127,6 +128,7 @@ func (m *meter) move(h *host, works bool) {
 	if h.broken {
 		m.brokenWork.set(m.brokenWork.value+d, at)
 	}
+	m.fails.moved(m.s, h, d)
 	t := &m.tenants[h.tenant]
 	t.work.set(t.work.value+d, m.even.at(at))
 	m.highest = max(m.highest, int(m.working.value))
@@ -179,6 +181,7 @@ func (m *meter) through(h *host) {
 	m.ended = m.s.now
 	if !h.broken && !h.gaveUp {
 		m.healthy = m.s.now
+		m.fails.healthyThrough(m)
 	}
 }
 
@@ -228,6 +231,7 @@ func (m *meter) result(why string) Result {
 	}
 	r.MeanWaitSeconds, r.P95WaitSeconds = measure.Waits(waits, 1)
 	m.fair.fill(&r)
+	m.fails.fill(m, &r)
 	if t, ok := s.rule.(*throttle); ok {
 		r.CallsExpired = t.expired()
 	}
@@ -239,7 +243,7 @@ func (m *meter) result(why string) Result {
 // count counts the hosts that are through.
 func (m *meter) count(r *Result) {
 	s := m.s
-	r.Finished, r.healthy = s.done == s.present, true
+	r.Finished, r.healthy = s.over(), true
 	for i := range s.hosts {
 		switch h := &s.hosts[i]; {
 		case h.phase == provisioned:

@@ -51,8 +51,17 @@ type Options struct {
 	Turns admission.Turns
 	// Breakers are the throttle's circuit breakers, nil for none.
 	Breakers *admission.Breakers
+	// Holdoff is FAILED_HOST_HOLDOFF, 0 for none.
+	Holdoff time.Duration
 	// Troubles befall the site.
 	Troubles []Trouble
+	// Scenario is what goes wrong with many hosts at once, and FixedAfter when that is
+	// mended, counted from the begin; see Scenario.With.
+	Scenario   Scenario
+	FixedAfter time.Duration
+	// Groups are the conductor groups that the hosts are in, Images those that they
+	// get, both in turn.
+	Groups, Images int
 
 	// Record keeps what a picture needs.
 	Record bool
@@ -65,7 +74,7 @@ const NoBootLimit = -1
 func DefaultOptions() Options {
 	return Options{
 		Hosts: 600, Limit: 20, Failing: 0.05, Tenants: 3, Workers: 8,
-		Via: measure.ViaCheck, Policy: measure.PolicyThrottle, Seed: 1, FailTries: 2,
+		Via: measure.ViaCheck, Policy: measure.PolicyThrottle, Seed: 1, FailTries: 2, Groups: 1, Images: 1,
 		Turns: admission.DefaultTurns(), Breakers: admission.DefaultBreakers(),
 	}
 }
@@ -115,7 +124,7 @@ func (o *Options) Validate() error {
 			errs = append(errs, fmt.Errorf("--trouble %s: %w", t, err))
 		}
 	}
-	return errors.Join(append(errs, o.turnFaults()...)...)
+	return errors.Join(slices.Concat(errs, o.failureFaults(), o.turnFaults())...)
 }
 
 var (

@@ -2,6 +2,7 @@ package simulate
 
 import (
 	"errors"
+	"slices"
 	"time"
 
 	"github.com/ironic-throttle/ironic-throttle/internal/fakeironic"
@@ -23,7 +24,9 @@ type poller struct {
 	keys  []string       // still to be fetched
 	mark  ironic.Mark    // of the fetch on its way
 	phase pollPhase
-	fails int // in a row
+	flow  []ironic.State // of this poll
+	first bool           // no poll of this process is complete yet
+	fails int            // in a row
 }
 
 type pollPhase uint8
@@ -62,7 +65,7 @@ func newPoller(s *sim) *poller {
 // start begins to poll for a new process.
 func (p *poller) start(v ironic.View) {
 	p.life++
-	p.view, p.phase, p.fails = v, pollBegin, 0
+	p.view, p.phase, p.first, p.fails = v, pollBegin, true, 0
 	p.next(0)
 }
 
@@ -86,7 +89,10 @@ func (p *poller) step() {
 	case pollBegin:
 		p.look = ironic.Look{Mark: p.view.Begin(p.s.clock), Nodes: p.look.Nodes[:0], Fetched: p.look.Fetched[:0]}
 		clear(p.at)
-		p.lists, p.page, p.phase = 0, "", pollLists
+		p.lists, p.page, p.phase, p.flow = 0, "", pollLists, flow
+		if p.first { // who failed while nobody looked (BO-16)
+			p.flow = slices.Concat(flow, ironic.FailedBefore())
+		}
 		p.next(p.draw.tail(spanPoll))
 	case pollLists:
 		p.list()
@@ -96,7 +102,7 @@ func (p *poller) step() {
 }
 
 func (p *poller) list() {
-	state := flow[p.lists]
+	state := p.flow[p.lists]
 	nodes, more, _ := p.s.world.List(p.s.clock, fakeironic.Query{State: state, Marker: p.page})
 	p.s.requests.lists++
 	for _, n := range nodes {
@@ -113,7 +119,7 @@ func (p *poller) list() {
 		p.page = ""
 		p.lists++
 	}
-	if p.lists < len(flow) {
+	if p.lists < len(p.flow) {
 		p.request(len(nodes))
 		return
 	}
@@ -162,7 +168,7 @@ func (p *poller) fetched() {
 
 func (p *poller) observe() {
 	p.view.Observe(p.s.clock, p.look)
-	p.fails = 0
+	p.first, p.fails = false, 0
 	p.pause()
 	p.s.meter.taken(p.s.rule.occupied(p.s.clock))
 	p.s.meter.fair.compare(&p.s.meter)

@@ -69,7 +69,7 @@ func (s *sim) arrive(e event) {
 	h := &s.hosts[p.host]
 	if s.ironicDown == 0 {
 		s.requests.all++
-		p.status, _ = s.world.SetProvision(s.clock, h.uuid, p.target)
+		p.status = s.setProvision(h, p.target)
 	}
 	s.after(h.draw.tail(spanPut), event{kind: evAnswer, who: e.who})
 }

@@ -40,6 +40,8 @@ type Result struct {
 	FailingPeak        int `json:"failingPeak"`
 	FailingPeakCrowded int `json:"failingPeakCrowded"`
 
+	Failures
+
 	measured bool          // somebody had to wait: SlotUse and TruthUse say something
 	healthy  bool          // all hosts that are not broken were through
 	played   time.Duration // since the begin of the storm

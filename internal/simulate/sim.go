@@ -42,6 +42,7 @@ type sim struct {
 	meter    meter
 	requests requests
 	done     int // hosts that are through
+	hung     int // hosts that never will be
 	present  int
 	progress *atomic.Int64 // counts hosts that are through, for others to look at; may be nil
 }
@@ -107,7 +108,7 @@ func (s *sim) play(ctx context.Context) (why string, err error) {
 		if err := s.handle(e); err != nil {
 			return "", err
 		}
-		if s.done == s.present {
+		if s.over() {
 			return "", nil
 		}
 	}
@@ -152,6 +153,10 @@ func (s *sim) handle(e event) error {
 		s.befall(e.who)
 	case evRelieved:
 		return s.relieve(e.who)
+	case evFault:
+		return s.beginFault()
+	case evMended:
+		return s.endFault()
 	case evSample:
 		s.meter.sample()
 		s.after(samplePeriod, event{kind: evSample})
@@ -176,6 +181,10 @@ func (s *sim) begin() {
 	s.meter.begin()
 	for i, t := range s.opt.Troubles {
 		s.after(t.At, event{kind: evTrouble, who: i})
+	}
+	if s.opt.Scenario.mended() {
+		s.after(s.opt.Scenario.faultAt(), event{kind: evFault})
+		s.after(s.opt.FixedAfter, event{kind: evMended})
 	}
 	if s.opt.Record {
 		s.after(0, event{kind: evSample})

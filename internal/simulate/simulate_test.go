@@ -214,6 +214,7 @@ func TestTwentyThousandHosts(t *testing.T) {
 func TestResultFields(t *testing.T) {
 	_, r := play(t, Options{
 		Hosts: 1, Limit: 1, Tenants: 1, Workers: 1, Via: measure.ViaCheck, Policy: measure.PolicyThrottle, BootCapacity: NoBootLimit, Turns: DefaultOptions().Turns,
+		Groups: 1, Images: 1,
 	})
 	var got, want []string
 	names := func(v any) (out []string) {
@@ -242,7 +243,10 @@ func TestResultFields(t *testing.T) {
 	}
 	got, want = names(r), names(r.Summary)
 	want = append(want, "seed", "finished", "healthyMakespanSeconds", "longestWaitSeconds", "grantsByTenant", "grantSpread", "overtaken",
-		"mostCalled", "callsExpired", "failingPeak", "failingPeakCrowded")
+		"mostCalled", "callsExpired", "failingPeak", "failingPeakCrowded",
+		"scenario", "breaker", "holdoffSeconds", "failedWorks", "failedHosts", "failedHostsBeforeFix", "failedHostsBound",
+		"breakerOpenings", "probes", "recoverySeconds", "failingSlotSeconds", "failingShareHealthy",
+		"hung", "writtenOff", "firstWrittenOffSeconds", "othersUseBefore", "othersUse", "slotUseFault", "breakerEvents")
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}

@@ -14,18 +14,22 @@ import (
 type throttle struct {
 	s *sim
 	c *admission.Controller
+
+	opened bool // a breaker, some time
 }
 
 func newThrottle(s *sim) (*throttle, error) {
 	cfg := admission.DefaultConfig()
 	cfg.Slots.Limits = limits(s.opt.Limit)
 	cfg.Turns, cfg.Breakers = s.opt.Turns, s.opt.Breakers
-	cfg.Notify = s.notices
-	c, err := admission.New(cfg, s.clock)
-	if err != nil {
+	cfg.Holdoff.Timeout = s.opt.Holdoff
+	t := &throttle{s: s}
+	cfg.Notify, cfg.Storm = s.notices, t.storm
+	var err error
+	if t.c, err = admission.New(cfg, s.clock); err != nil {
 		return nil, fmt.Errorf("throttle: %w", err)
 	}
-	return &throttle{s, c}, nil
+	return t, nil
 }
 
 func limits(total int) slots.Limits {
@@ -35,8 +39,15 @@ func limits(total int) slots.Limits {
 // notices are what the ledger tells of slots.
 func (s *sim) notices(all []slots.Notice) {
 	for _, n := range all {
-		if i, ok := s.byUUID[n.ID.UUID]; ok && n.Kind == slots.NoticeExpired {
-			s.meter.expired(&s.hosts[i])
+		i, ok := s.byUUID[n.ID.UUID]
+		if !ok {
+			continue
+		}
+		switch h := &s.hosts[i]; n.Kind {
+		case slots.NoticeExpired:
+			s.meter.expired(h)
+		case slots.NoticeStuck, slots.NoticeMoved:
+			s.meter.fails.written(s, h, n.Kind == slots.NoticeStuck)
 		}
 	}
 }
@@ -70,8 +81,24 @@ func (t *throttle) question(h *host, errors bool) api.Ask {
 func (t *throttle) count(h *host, answer api.Answer) {
 	if answer.Reason == api.ReasonGranted {
 		t.s.meter.granted(h)
+		t.writeOffs()
+		if t.probes(h) {
+			t.s.meter.fails.probes++
+		}
 	}
 	t.s.meter.taken(answer.Slots.Occupied)
+}
+
+// writeOffs looks who is written off, which notices tell only after the next poll.
+func (t *throttle) writeOffs() {
+	if t.s.hung == 0 {
+		return
+	}
+	for _, o := range t.c.Status(t.s.clock).Slots.Occupants {
+		if i, ok := t.s.byUUID[o.NodeUUID]; ok && o.Stuck {
+			t.s.meter.fails.written(t.s, &t.s.hosts[i], !o.Counted)
+		}
+	}
 }
 
 func (t *throttle) occupied(now time.Time) int { return t.c.Vacancy(now).Slots.Occupied }

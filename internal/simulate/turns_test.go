@@ -103,13 +103,24 @@ func TestF2_WeightsDecideWhoStarts(t *testing.T) {
 	o.Sizes, o.Failing, o.BootCapacity, o.Duration = []int{60, 60, 60}, 0, NoBootLimit, 4*time.Hour
 	o.Work = fakeironic.Span{Min: 10 * time.Minute, Max: 20 * time.Minute}
 	o.Turns.Weights = map[string]float64{"tenant-1": 3, "tenant-2": 0.5}
-	_, r := play(t, o)
-	a, b, c := r.GrantsByTenant[0], r.GrantsByTenant[1], r.GrantsByTenant[2]
-	if a < 3*b || a > 8*b || a < 2*c || a > 4*c || c <= b || r.JainTenants < 0.94 || r.GrantSpread > 8 {
-		t.Errorf("grants %v, Jain %v, apart %d", r.GrantsByTenant, r.JainTenants, r.GrantSpread)
+	grants, jain := make([]int, 3), 0.0
+	const seeds = 4 // one is five slots for four hours: little
+	for o.Seed = 1; o.Seed <= seeds; o.Seed++ {
+		_, r := play(t, o)
+		for i, n := range r.GrantsByTenant {
+			grants[i] += n
+		}
+		jain += r.JainTenants / seeds
+		if r.GrantSpread > 8 {
+			t.Errorf("seed %d: grants %v, apart %d", o.Seed, r.GrantsByTenant, r.GrantSpread)
+		}
+	}
+	a, b, c := grants[0], grants[1], grants[2]
+	if a < 3*b || a > 8*b || a < 2*c || a > 4*c || c <= b || jain < 0.92 {
+		t.Errorf("grants %v, Jain %v", grants, jain)
 	}
 	o.Turns = DefaultOptions().Turns
-	if _, r = play(t, o); r.GrantsByTenant[0] > 2*r.GrantsByTenant[1] {
+	if _, r := play(t, o); r.GrantsByTenant[0] > 2*r.GrantsByTenant[1] {
 		t.Errorf("without weights %v", r.GrantsByTenant)
 	}
 }

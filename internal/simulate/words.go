@@ -32,6 +32,7 @@ var rules = map[string]string{
 	"bool":        "must be true or false",
 	"stringSlice": "must be words, such as a,b",
 	"duration":    "must be a duration, such as 90m or 4h",
+	"durations":   "must be durations, such as 0s,2h",
 	"span":        "must be a duration or a range MIN-MAX, such as 10m-60m",
 }
 

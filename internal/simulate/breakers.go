@@ -1,0 +1,89 @@
+package simulate
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/ironic-throttle/ironic-throttle/pkg/admission"
+	"github.com/ironic-throttle/ironic-throttle/pkg/api"
+	"github.com/ironic-throttle/ironic-throttle/pkg/breaker"
+)
+
+// words of --breaker.
+const (
+	breakerOn  = "on"
+	breakerOff = "off"
+)
+
+// maxThresholdOf and longestRecovery are the bounds of BREAKER_THRESHOLD and
+// BREAKER_RECOVERY.
+const (
+	maxThresholdOf  = 1000
+	longestRecovery = 10_000 * time.Hour
+)
+
+// breakerFaults tells what is wrong with the settings of the breakers.
+func (o *Options) breakerFaults() []error {
+	var errs []error
+	b := o.Breakers
+	if b == nil {
+		return nil
+	}
+	bad := func(format string, args ...any) { errs = append(errs, fmt.Errorf(format, args...)) }
+	for _, t := range []struct {
+		flag string
+		v    int
+	}{{"breaker-threshold", b.Ironic.FailureThreshold}, {"breaker-group-threshold", b.Others.FailureThreshold}} {
+		if t.v < 2 || t.v > maxThresholdOf {
+			bad("--%s %d: must be 2 to %d", t.flag, t.v, maxThresholdOf)
+		}
+	}
+	if d := b.Others.RecoveryTimeout; d <= 0 || d > longestRecovery {
+		bad("--breaker-recovery %v: must be above 0 and at most 10000h", d)
+	}
+	for _, scope := range b.Scopes {
+		if known := api.ScopeKinds(); !slices.Contains(known, scope) {
+			bad("--breaker-scopes %q: must be ironic, group, driver or image%s", scope, didYouMean(scope, known))
+		}
+	}
+	return errs
+}
+
+// threshold is how many hosts must fail one after the other before all stops.
+func threshold(b *admission.Breakers) int {
+	if slices.Contains(b.Scopes, admission.ScopeIronic) {
+		return b.Ironic.FailureThreshold
+	}
+	return b.Others.FailureThreshold
+}
+
+// probes tells whether the slot that h was given now makes it a probe.
+func (t *throttle) probes(h *host) bool {
+	if t.s.opt.Breakers == nil || !t.opened {
+		return false
+	}
+	return slices.ContainsFunc(t.c.Breakers(t.s.clock).Breakers, func(b api.Breaker) bool {
+		return b.State == string(breaker.HalfOpen) && h.within(b.Scope)
+	})
+}
+
+// within tells whether h belongs to a scope, as it is written.
+func (h *host) within(scope string) bool {
+	switch scope {
+	case admission.ScopeIronic, admission.ScopeGroup + ":" + h.group, admission.ScopeImage + ":" + h.image:
+		return true
+	}
+	return false
+}
+
+// storm hears what the breakers did.
+func (t *throttle) storm(all []admission.StormNotice) {
+	for _, n := range all {
+		if n.Kind != admission.StormBreaker {
+			continue
+		}
+		t.opened = true
+		t.s.meter.fails.turned(t.s, n)
+	}
+}
