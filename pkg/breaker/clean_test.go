@@ -20,11 +20,11 @@ func TestCB25_WhatIsUsedIsKept(t *testing.T) {
 		{"a failure in the window", func(s *Set) { fails(s, start, 1, rack) }, 3*time.Hour - 1, true},
 		{"a failure before the window", func(s *Set) { fails(s, start, 1, rack) }, 3 * time.Hour, false},
 		{"an exclusion", func(s *Set) {
-			s.RecordForeign(start, Work{Host: "a"}, boom, rack)
+			s.RecordForeign(start, Work{Host: "a"}, errBoom, rack)
 			s.RecordSuccess(start, Work{}, rack)
 		}, 3*time.Hour - 1, true},
 		{"a failure for the ratio", func(s *Set) {
-			s.RecordForeign(start, Work{}, boom, rack)
+			s.RecordForeign(start, Work{}, errBoom, rack)
 			s.RecordSuccess(start, Work{}, rack)
 		}, 3*time.Hour - 1, true},
 		{"a success recorded later", func(s *Set) {

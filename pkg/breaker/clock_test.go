@@ -1,6 +1,7 @@
 package breaker
 
 import (
+	"errors"
 	"testing"
 	"time"
 	"unsafe"
@@ -57,7 +58,7 @@ func TestCB26_AWallClockThatIsSetDoesNoHarm(t *testing.T) {
 			yes(t, s, now, rack)
 			no(t, s, set(1), &RateLimitError{Scope: rack, Limit: 1, Current: 1, TimeToReset: time.Minute - 1}, rack)
 			fails(s, now.Add(1), 2, rack)
-			s.RecordForeign(set(2), Work{}, boom, rack)
+			s.RecordForeign(set(2), Work{}, errBoom, rack)
 			in(t, s, set(2), rack, Open)
 			refusedFor(t, s, set(recovery+1), rack, Open, 1)
 			yes(t, s, set(recovery+2), rack)
@@ -74,10 +75,11 @@ func TestTheEndOfTime(t *testing.T) {
 	end := time.Unix(1<<60, 0)
 	p := yes(t, s, end, rack)
 	_, err := s.Ask(bg, end, rack)
-	if e, ok := err.(*CircuitBreakerError); !ok || e.State != HalfOpen {
+	var e *CircuitBreakerError
+	if !errors.As(err, &e) || e.State != HalfOpen {
 		t.Fatal(err)
 	}
-	settled(t, p.Fail(end, Work{}, boom))
+	settled(t, p.Fail(end, Work{}, errBoom))
 	in(t, s, end.Add(time.Hour), rack, Open)
 	s.Clean(end)
 }

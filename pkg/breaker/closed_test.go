@@ -1,6 +1,7 @@
 package breaker
 
 import (
+	"errors"
 	"fmt"
 	"testing"
 	"time"
@@ -26,12 +27,12 @@ func TestCB2_NoConfigAllowsAllAndRecordsNothing(t *testing.T) {
 			for i := range 50 {
 				p := yes(t, s, start, ironic, rack)
 				if i%2 == 0 {
-					settled(t, p.Fail(start, Work{}, boom))
-					if err := p.Fail(start, Work{}, boom); err != ErrSettled {
+					settled(t, p.Fail(start, Work{}, errBoom))
+					if err := p.Fail(start, Work{}, errBoom); !errors.Is(err, ErrSettled) {
 						t.Fatalf("second end of a permit: %v", err)
 					}
 				}
-				s.RecordForeign(start, Work{}, boom, ironic)
+				s.RecordForeign(start, Work{}, errBoom, ironic)
 				s.RecordSuccess(start, Work{}, ironic)
 				settled(t, s.Take(start, ironic).Succeed(start, Work{}))
 			}
@@ -65,10 +66,10 @@ func TestCB3_BelowTheThresholdLimitsStillApply(t *testing.T) {
 func TestCB4_OpensAtTheRecord(t *testing.T) {
 	s := with(t, nil)
 	p, q := yes(t, s, at(0), rack), yes(t, s, at(0), rack)
-	settled(t, p.Fail(at(1), Work{Host: "a"}, boom))
-	s.RecordForeign(at(2), Work{Host: "b"}, boom, rack)
+	settled(t, p.Fail(at(1), Work{Host: "a"}, errBoom))
+	s.RecordForeign(at(2), Work{Host: "b"}, errBoom, rack)
 	in(t, s, at(2), rack, Closed)
-	settled(t, q.Fail(at(3), Work{Host: "c"}, boom))
+	settled(t, q.Fail(at(3), Work{Host: "c"}, errBoom))
 	st := in(t, s, at(3), rack, Open)
 	if !st.LastStateChange.Equal(at(3)) || st.RecentFailures != 3 || st.TimeToRecovery != 15*time.Minute {
 		t.Errorf("%+v", st)
@@ -115,16 +116,16 @@ func TestCB6_ModesDifferInWhatASuccessDoes(t *testing.T) {
 func TestASuccessSpeaksForItsKind(t *testing.T) {
 	s := with(t, nil)
 	deploy, clean := Work{Kind: "deploy"}, Work{Kind: "clean"}
-	s.RecordForeign(at(0), deploy, boom, rack)
-	s.RecordForeign(at(1), clean, boom, rack)
+	s.RecordForeign(at(0), deploy, errBoom, rack)
+	s.RecordForeign(at(1), clean, errBoom, rack)
 	s.RecordSuccess(at(2), clean, rack)
 	s.RecordSuccess(at(2), Work{}, rack)
 	if n := s.Status(at(2), rack).RecentFailures; n != 1 {
 		t.Fatalf("%d failures, want that of deploy", n)
 	}
-	s.RecordForeign(at(3), Work{Kind: "inspect"}, boom, rack)
+	s.RecordForeign(at(3), Work{Kind: "inspect"}, errBoom, rack)
 	in(t, s, at(3), rack, Closed)
-	s.RecordForeign(at(4), clean, boom, rack) // failures of all kinds add up
+	s.RecordForeign(at(4), clean, errBoom, rack) // failures of all kinds add up
 	in(t, s, at(4), rack, Open)
 }
 
@@ -137,19 +138,19 @@ func TestAHostCountsOnceInAWindow(t *testing.T) {
 			// It fails every 4 minutes for a day: each time renews its exclusion.
 			end := 24 * time.Hour
 			for d := time.Duration(0); d <= end; d += 4 * time.Minute {
-				settled(t, yes(t, s, at(d), rack).Fail(at(d), bad, boom))
+				settled(t, yes(t, s, at(d), rack).Fail(at(d), bad, errBoom))
 			}
 			if n := in(t, s, at(end), rack, Closed).RecentFailures; n != 0 {
 				t.Fatalf("%d failures count, want 0: the only counted one is a day old", n)
 			}
 			// Only when it was quiet for a window it counts again.
-			s.RecordForeign(at(end+5*time.Minute-1), bad, boom, rack)
+			s.RecordForeign(at(end+5*time.Minute-1), bad, errBoom, rack)
 			quiet := end + 10*time.Minute - 1
-			s.RecordForeign(at(quiet), bad, boom, rack)
+			s.RecordForeign(at(quiet), bad, errBoom, rack)
 			if n := in(t, s, at(quiet), rack, Closed).RecentFailures; n != 1 {
 				t.Fatalf("%d failures count, want 1", n)
 			}
-			s.RecordForeign(at(quiet), Work{Host: "other"}, boom, rack)
+			s.RecordForeign(at(quiet), Work{Host: "other"}, errBoom, rack)
 			in(t, s, at(quiet), rack, Open)
 		})
 	}
@@ -158,13 +159,13 @@ func TestAHostCountsOnceInAWindow(t *testing.T) {
 // TestASuccessDoesNotEndAnExclusion: fail, success, fail, success of one host.
 func TestASuccessDoesNotEndAnExclusion(t *testing.T) {
 	s := with(t, func(c *Config) { c.FailureThreshold = 2 })
-	s.RecordForeign(at(0), Work{Host: "bad"}, boom, rack)
+	s.RecordForeign(at(0), Work{Host: "bad"}, errBoom, rack)
 	s.RecordSuccess(at(1), Work{Host: "bad"}, rack)
-	s.RecordForeign(at(2), Work{Host: "bad"}, boom, rack)
+	s.RecordForeign(at(2), Work{Host: "bad"}, errBoom, rack)
 	if n := s.Status(at(2), rack).RecentFailures; n != 0 {
 		t.Fatalf("%d failures count, want 0", n)
 	}
-	s.RecordForeign(at(3), Work{Host: "other"}, boom, rack)
+	s.RecordForeign(at(3), Work{Host: "other"}, errBoom, rack)
 	in(t, s, at(3), rack, Closed)
 }
 

@@ -33,21 +33,18 @@ func TestCB21_FaultsNameFieldAndValue(t *testing.T) {
 	} {
 		cfg := DefaultConfig()
 		tt.spoil(&cfg)
-		for where, err := range map[string]error{
-			"":                         cfg.Validate(),
-			`scopes of kind "group": `: second(New(nil, map[string]Config{"group": cfg})),
-		} {
-			if err == nil || !strings.HasPrefix(err.Error(), where+tt.want) {
-				t.Errorf("%v, want %s%s", err, where, tt.want)
-			}
+		if err := cfg.Validate(); err == nil || !strings.HasPrefix(err.Error(), tt.want) {
+			t.Errorf("%v, want %s", err, tt.want)
+		}
+		_, err := New(nil, map[string]Config{"group": cfg})
+		if want := `scopes of kind "group": ` + tt.want; err == nil || !strings.HasPrefix(err.Error(), want) {
+			t.Errorf("%v, want %s", err, want)
 		}
 		if _, err := New(&cfg, nil); err == nil {
 			t.Errorf("New takes a config with %s", tt.want)
 		}
 	}
 }
-
-func second(_ *Set, err error) error { return err }
 
 // TestCB21_AllFaultsAtOnce: those of the zero value, of cfg and of each kind, sorted.
 func TestCB21_AllFaultsAtOnce(t *testing.T) {
@@ -90,7 +87,7 @@ func TestKindsHaveTheirOwnSettings(t *testing.T) {
 	s := made(t, &whole, kinds)
 	kinds["group"] = Config{}
 	for range 2 {
-		s.RecordForeign(start, Work{}, boom, ironic, rack)
+		s.RecordForeign(start, Work{}, errBoom, ironic, rack)
 	}
 	if st := in(t, s, start, ironic, Closed); st.FailureThreshold != 10 || st.Mode != Consecutive {
 		t.Errorf("%+v", st)

@@ -60,24 +60,26 @@ func TestCB9_AThousandAsksAtOnce(t *testing.T) {
 // TestCB14_TheSamePermitFromManySides: one settles it.
 func TestCB14_TheSamePermitFromManySides(t *testing.T) {
 	for _, scopes := range [][]Scope{{rack}, {rack, ironic}, {}} {
-		s := with(t, nil)
-		p := yes(t, s, start, scopes...)
-		var first atomic.Int32
-		crowd(50, func(i int) {
-			end := p.Succeed
-			if i%2 == 0 {
-				end = func(now time.Time, w Work) error { return p.Fail(now, w, boom) }
+		for range 100 {
+			s := with(t, nil)
+			p := yes(t, s, start, scopes...)
+			var first atomic.Int32
+			crowd(4, func(i int) {
+				end := p.Succeed
+				if i%2 == 0 {
+					end = func(now time.Time, w Work) error { return p.Fail(now, w, errBoom) }
+				}
+				if end(start, Work{}) == nil {
+					first.Add(1)
+				}
+			})
+			if n := first.Load(); n != 1 {
+				t.Fatalf("%d ends of one permit", n)
 			}
-			if end(start, Work{}) == nil {
-				first.Add(1)
-			}
-		})
-		if n := first.Load(); n != 1 {
-			t.Errorf("%d ends of one permit", n)
-		}
-		for _, st := range s.All(start) {
-			if st.ConcurrentInstances != 0 || st.RecentFailures > 1 {
-				t.Errorf("%+v", st)
+			for _, st := range s.All(start) {
+				if st.ConcurrentInstances != 0 || st.RecentFailures > 1 {
+					t.Errorf("%+v", st)
+				}
 			}
 		}
 	}
@@ -103,7 +105,7 @@ func TestEverythingAtOnce(t *testing.T) {
 			case err != nil:
 				s.RecordForeign(now, w, err, b, a)
 			case j%3 == 0:
-				err = p.Fail(now, w, boom)
+				err = p.Fail(now, w, errBoom)
 			case j%3 == 1:
 				err = p.Succeed(now, w)
 			default:
@@ -175,7 +177,7 @@ func TestCB27_MemoryIsBounded(t *testing.T) {
 		every int // a success after so many failures, lest it opens and counts no more
 		work  func(i int) (Work, error)
 	}{
-		{1_000_000, 500, func(int) (Work, error) { return Work{}, boom }},
+		{1_000_000, 500, func(int) (Work, error) { return Work{}, errBoom }},
 		{10_000, 500, func(i int) (Work, error) { return Work{Host: fmt.Sprint("host", i)}, fmt.Errorf("%1000d", i) }},
 		{10_000, 1, func(i int) (Work, error) { return Work{Kind: fmt.Sprint("kind", i)}, fmt.Errorf("cause %d", i) }},
 	} {

@@ -29,11 +29,11 @@ func TestCB29_ResetByHand(t *testing.T) {
 	no(t, s, at(2), &RateLimitError{Scope: rack, Limit: 1, Current: 1, TimeToReset: time.Minute}, rack)
 	no(t, s, at(2+time.Minute), &ConcurrencyLimitError{Scope: rack, Limit: 2, Current: 2}, rack)
 	// A failure that counts is something to reset, in CLOSED too; no change of state.
-	settled(t, p.Fail(at(2+time.Minute), Work{Host: "a"}, boom))
+	settled(t, p.Fail(at(2+time.Minute), Work{Host: "a"}, errBoom))
 	if !s.Reset(at(3+time.Minute), rack) || s.Reset(at(3+time.Minute), rack) || s.Events() != nil {
 		t.Error("reset of a failure")
 	}
-	s.RecordForeign(at(4+time.Minute), Work{Host: "a"}, boom, rack)
+	s.RecordForeign(at(4+time.Minute), Work{Host: "a"}, errBoom, rack)
 	if n := s.Status(at(4+time.Minute), rack).RecentFailures; n != 1 {
 		t.Errorf("%d failures, want 1: the host was forgotten", n)
 	}
@@ -45,7 +45,7 @@ func TestCB29_ResetInHalfOpen(t *testing.T) {
 	if !s.Reset(at(recovery), rack) {
 		t.Error("nothing was changed")
 	}
-	settled(t, p.Fail(at(recovery), Work{}, boom)) // it is an ordinary permit now
+	settled(t, p.Fail(at(recovery), Work{}, errBoom)) // it is an ordinary permit now
 	if st := in(t, s, at(recovery), rack, Closed); st.RecentFailures != 1 || st.Probes != 0 || st.ConcurrentInstances != 1 {
 		t.Errorf("%+v", st)
 	}
@@ -73,13 +73,13 @@ func TestCB29_TripByHand(t *testing.T) {
 	if diff := cmp.Diff(want, s.Events()); diff != "" {
 		t.Error(diff)
 	}
-	settled(t, p.Fail(at(3), Work{}, boom)) // from before the trip
+	settled(t, p.Fail(at(3), Work{}, errBoom)) // from before the trip
 	refusedFor(t, s, at(time.Hour), rack, Open, 1)
 	probe := yes(t, s, at(time.Hour+1), rack)
 	if !in(t, s, at(time.Hour+1), rack, HalfOpen).Tripped {
 		t.Error("not tripped in HALF_OPEN")
 	}
-	settled(t, probe.Fail(at(time.Hour+1), Work{}, boom)) // then it is the recovery time again
+	settled(t, probe.Fail(at(time.Hour+1), Work{}, errBoom)) // then it is the recovery time again
 	refusedFor(t, s, at(time.Hour+1), rack, Open, recovery)
 	if in(t, s, at(time.Hour+1), rack, Open).Tripped {
 		t.Error("tripped by hand, though a probe failed")

@@ -17,10 +17,10 @@ var start = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 func at(d time.Duration) time.Time { return start.Add(d) }
 
 var (
-	ironic = Scope{Kind: "ironic"}
-	rack   = Scope{Kind: "group", Name: "rack1"}
-	boom   = errors.New("boom")
-	bg     = context.Background()
+	ironic  = Scope{Kind: "ironic"}
+	rack    = Scope{Kind: "group", Name: "rack1"}
+	errBoom = errors.New("boom")
+	bg      = context.Background()
 )
 
 // made returns a Set, or ends the test.
@@ -85,7 +85,7 @@ func refusedFor(tb testing.TB, s *Set, now time.Time, scope Scope, state State, 
 // fails records n failures of n hosts that had no permit, 1 ns apart, up to now.
 func fails(s *Set, now time.Time, n int, scope Scope) {
 	for i := range n {
-		s.RecordForeign(now.Add(time.Duration(i-n+1)), Work{}, boom, scope)
+		s.RecordForeign(now.Add(time.Duration(i-n+1)), Work{}, errBoom, scope)
 	}
 }
 

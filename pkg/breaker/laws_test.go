@@ -102,17 +102,17 @@ func (w *world) look(refs []*ref) {
 	}
 }
 
-func (w *world) outcome(t *rapid.T, failed bool) (Work, error, refOutcome) {
-	work := Work{Host: rapid.SampledFrom(lawHosts).Draw(t, "host"), Kind: rapid.SampledFrom(lawKinds).Draw(t, "kind")}
-	o := refOutcome{work: work, failed: failed}
+func (w *world) outcome(t *rapid.T, failed bool) (work Work, o refOutcome, err error) {
+	work = Work{Host: rapid.SampledFrom(lawHosts).Draw(t, "host"), Kind: rapid.SampledFrom(lawKinds).Draw(t, "kind")}
+	o = refOutcome{work: work, failed: failed}
 	if !failed {
-		return work, nil, o
+		return work, o, nil
 	}
-	err := rapid.SampledFrom(lawErrors).Draw(t, "error")
+	err = rapid.SampledFrom(lawErrors).Draw(t, "error")
 	if o.cause = "unknown error"; err != nil {
 		o.cause = err.Error()
 	}
-	return work, err, o
+	return work, o, err
 }
 
 func refusedBy(refs []*ref) error {
@@ -176,10 +176,10 @@ func (w *world) settle(t *rapid.T) {
 	var err error
 	switch rapid.SampledFrom([]string{"succeed", "fail", "fail", "cancel"}).Draw(t, "end") {
 	case "succeed":
-		work, _, ro := w.outcome(t, false)
+		work, ro, _ := w.outcome(t, false)
 		o, err = &ro, wp.p.Succeed(w.now, work)
 	case "fail":
-		work, cause, ro := w.outcome(t, true)
+		work, ro, cause := w.outcome(t, true)
 		o, err = &ro, wp.p.Fail(w.now, work, cause)
 	default:
 		err = wp.p.Cancel(w.now)
@@ -204,7 +204,7 @@ func (w *world) settle(t *rapid.T) {
 func (w *world) record(t *rapid.T) {
 	scopes, refs := w.some(t, true)
 	failed := rapid.IntRange(0, 2).Draw(t, "failed") > 0
-	work, err, o := w.outcome(t, failed)
+	work, o, err := w.outcome(t, failed)
 	if failed {
 		w.set.RecordForeign(w.now, work, err, scopes...)
 	} else {
@@ -328,7 +328,7 @@ func TestLawOneHost(t *testing.T) {
 			if rapid.Bool().Draw(t, "good") {
 				set.RecordSuccess(now, Work{Host: fmt.Sprint("good", i), Kind: kind}, rack)
 			} else {
-				set.RecordForeign(now, Work{Host: "bad", Kind: kind}, boom, rack)
+				set.RecordForeign(now, Work{Host: "bad", Kind: kind}, errBoom, rack)
 			}
 			if st := set.Status(now, rack); st.State != Closed {
 				t.Fatalf("%s through one host: %+v", st.State, st)

@@ -1,6 +1,7 @@
 package breaker
 
 import (
+	"errors"
 	"strings"
 	"testing"
 	"time"
@@ -60,7 +61,7 @@ func TestCB18_ConcurrencyLimitError(t *testing.T) {
 	if text := want.Error(); !strings.Contains(text, "group:rack1") || !strings.Contains(text, "2 of 2") {
 		t.Error(text)
 	}
-	settled(t, p.Fail(start, Work{}, boom))
+	settled(t, p.Fail(start, Work{}, errBoom))
 	yes(t, s, start, rack)
 }
 
@@ -125,7 +126,7 @@ func TestAScopeNamedTwiceIsAskedOnce(t *testing.T) {
 	if n := s.Status(start, rack).ConcurrentInstances; n != 0 {
 		t.Errorf("%d running, want 0", n)
 	}
-	if p := yes(t, s, start); p.Scopes() != nil || p.Succeed(start, Work{}) != nil || p.Cancel(start) != ErrSettled {
+	if p := yes(t, s, start); p.Scopes() != nil || p.Succeed(start, Work{}) != nil || !errors.Is(p.Cancel(start), ErrSettled) {
 		t.Error("a permit without a scope")
 	}
 }
@@ -137,7 +138,7 @@ func TestManyScopes(t *testing.T) {
 	if diff := cmp.Diff(scopes, p.Scopes()); diff != "" {
 		t.Error(diff)
 	}
-	settled(t, p.Fail(start, Work{}, boom))
+	settled(t, p.Fail(start, Work{}, errBoom))
 	for _, st := range s.All(start) {
 		if st.RecentFailures != 1 || st.ConcurrentInstances != 0 {
 			t.Errorf("%+v", st)

@@ -110,7 +110,7 @@ func TestCB10_AProbeThatSucceedsCloses(t *testing.T) {
 		t.Errorf("%+v", st)
 	}
 	// The other probe is an ordinary permit now: its failure is one of three.
-	settled(t, q.Fail(now, w, boom))
+	settled(t, q.Fail(now, w, errBoom))
 	if st := in(t, s, now, rack, Closed); st.RecentFailures != 1 || st.ConcurrentInstances != 0 {
 		t.Errorf("%+v", st)
 	}
@@ -123,10 +123,10 @@ func TestCB10_AProbeThatSucceedsCloses(t *testing.T) {
 // TestACloseForgetsHosts: a host that failed before may count again.
 func TestACloseForgetsHosts(t *testing.T) {
 	s := with(t, func(c *Config) { ratio(c); c.FailureThreshold, c.RecoveryTimeout = 2, 1 })
-	s.RecordForeign(at(0), Work{Host: "a"}, boom, rack)
-	s.RecordForeign(at(0), Work{Host: "b"}, boom, rack)
+	s.RecordForeign(at(0), Work{Host: "a"}, errBoom, rack)
+	s.RecordForeign(at(0), Work{Host: "b"}, errBoom, rack)
 	settled(t, yes(t, s, at(1), rack).Succeed(at(1), Work{}))
-	s.RecordForeign(at(2), Work{Host: "a"}, boom, rack)
+	s.RecordForeign(at(2), Work{Host: "a"}, errBoom, rack)
 	if n := in(t, s, at(2), rack, Closed).RecentFailures; n != 1 {
 		t.Errorf("%d failures count, want 1", n)
 	}
@@ -157,7 +157,7 @@ func TestCB11_AProbeThatFailsOpensForAFullRecovery(t *testing.T) {
 func TestCB12_WorkFromBeforeTheTripHasNoSay(t *testing.T) {
 	end := map[string]func(*Permit, time.Time) error{
 		"success": func(p *Permit, now time.Time) error { return p.Succeed(now, Work{}) },
-		"failure": func(p *Permit, now time.Time) error { return p.Fail(now, Work{}, boom) },
+		"failure": func(p *Permit, now time.Time) error { return p.Fail(now, Work{}, errBoom) },
 	}
 	for name, end := range end {
 		t.Run(name, func(t *testing.T) {
@@ -204,7 +204,7 @@ func TestCB13_AProbeThatNeverReportsGivesItsPlaceBack(t *testing.T) {
 		t.Errorf("%+v", st)
 	}
 	// What it says late is no verdict, now and after the close.
-	settled(t, lost.Fail(at(end), Work{}, boom))
+	settled(t, lost.Fail(at(end), Work{}, errBoom))
 	if st := in(t, s, at(end), rack, HalfOpen); st.Probes != 1 || st.ConcurrentInstances != 1 {
 		t.Errorf("%+v", st)
 	}
@@ -225,7 +225,7 @@ func TestALostProbeHasNoSayAfterTheClose(t *testing.T) {
 	lost := yes(t, s, at(recovery), rack)
 	now := at(recovery + lifetime)
 	settled(t, yes(t, s, now, rack).Succeed(now, Work{}))
-	settled(t, lost.Fail(now, Work{}, boom))
+	settled(t, lost.Fail(now, Work{}, errBoom))
 	in(t, s, now, rack, Closed)
 }
 

@@ -13,7 +13,7 @@ import (
 func TestCB14_APermitIsSettledOnce(t *testing.T) {
 	ends := map[string]func(*Permit) error{
 		"succeed": func(p *Permit) error { return p.Succeed(start, Work{}) },
-		"fail":    func(p *Permit) error { return p.Fail(start, Work{}, boom) },
+		"fail":    func(p *Permit) error { return p.Fail(start, Work{}, errBoom) },
 		"cancel":  func(p *Permit) error { return p.Cancel(start) },
 	}
 	for first := range ends {
@@ -48,8 +48,8 @@ func TestANilPermitDoesNothing(t *testing.T) {
 func TestCB15_ForeignOutcomesNeedNoPermit(t *testing.T) {
 	s := with(t, func(c *Config) { c.MaxConcurrent = 2 })
 	yes(t, s, start, rack)
-	s.RecordForeign(start, Work{}, boom, rack, ironic)
-	s.RecordForeign(start, Work{}, boom, rack)
+	s.RecordForeign(start, Work{}, errBoom, rack, ironic)
+	s.RecordForeign(start, Work{}, errBoom, rack)
 	s.RecordSuccess(start, Work{Kind: "other"}, rack)
 	if st := in(t, s, start, rack, Closed); st.RecentFailures != 2 || st.ConcurrentInstances != 1 || st.InstancesThisMinute != 0 {
 		t.Errorf("%+v", st)
@@ -57,15 +57,15 @@ func TestCB15_ForeignOutcomesNeedNoPermit(t *testing.T) {
 	if n := s.Status(start, ironic).RecentFailures; n != 1 {
 		t.Errorf("%d failures of ironic, want 1", n)
 	}
-	s.RecordForeign(start, Work{}, boom, rack)
+	s.RecordForeign(start, Work{}, errBoom, rack)
 	in(t, s, start, rack, Open)
 	// In OPEN and HALF_OPEN they are no verdict and extend nothing.
 	for _, now := range []time.Time{at(recovery - 1), at(recovery)} {
-		s.RecordForeign(now, Work{}, boom, rack)
+		s.RecordForeign(now, Work{}, errBoom, rack)
 		s.RecordSuccess(now, Work{}, rack)
 	}
 	yes(t, s, at(recovery), rack)
-	s.RecordForeign(at(recovery), Work{}, boom, rack)
+	s.RecordForeign(at(recovery), Work{}, errBoom, rack)
 	s.RecordSuccess(at(recovery), Work{}, rack)
 	if st := in(t, s, at(recovery), rack, HalfOpen); st.Probes != 1 || st.ConcurrentInstances != 2 {
 		t.Errorf("%+v", st)
@@ -134,7 +134,7 @@ func TestCausesAreBounded(t *testing.T) {
 func TestTheCallerMayKeepWhatItGets(t *testing.T) {
 	s := with(t, nil)
 	for _, h := range []string{"a", "b", "c"} {
-		s.RecordForeign(start, Work{Host: h}, boom, rack)
+		s.RecordForeign(start, Work{Host: h}, errBoom, rack)
 	}
 	spoil := func(c []Cause) { c[0].Hosts[0], c[0].Text = "spoilt", "spoilt" }
 	spoil(s.Status(start, rack).Causes)
@@ -164,7 +164,7 @@ func TestCB28_WorkThatRunsAlready(t *testing.T) {
 	}
 	yes(t, s, start, rack)
 	// In CLOSED its outcome counts like any other.
-	settled(t, r.Fail(start, Work{}, boom))
+	settled(t, r.Fail(start, Work{}, errBoom))
 	if n := s.Status(start, rack).RecentFailures; n != 1 {
 		t.Errorf("%d failures, want 1", n)
 	}
@@ -183,10 +183,10 @@ func TestWorkTakenWhileNotClosedHasNoSay(t *testing.T) {
 				t.Errorf("%d probes, want 0", n)
 			}
 			settled(t, p[0].Succeed(at(recovery), Work{}))
-			settled(t, p[1].Fail(at(recovery), Work{}, boom))
+			settled(t, p[1].Fail(at(recovery), Work{}, errBoom))
 			in(t, s, at(recovery), rack, HalfOpen)
 			settled(t, yes(t, s, at(recovery), rack).Succeed(at(recovery), Work{}))
-			settled(t, p[2].Fail(at(recovery), Work{}, boom))
+			settled(t, p[2].Fail(at(recovery), Work{}, errBoom))
 			if n := in(t, s, at(recovery), rack, Closed).ConcurrentInstances; n != 1 {
 				t.Errorf("%d running, want 1", n)
 			}

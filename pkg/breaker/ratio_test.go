@@ -18,7 +18,7 @@ func pattern(s *Set, from time.Time, kind, letters string) time.Time {
 		from = from.Add(1)
 		w := Work{Kind: kind, Host: fmt.Sprint(from.UnixNano(), i)}
 		if l == 'f' {
-			s.RecordForeign(from, w, boom, rack)
+			s.RecordForeign(from, w, errBoom, rack)
 		} else {
 			s.RecordSuccess(from, w, rack)
 		}
@@ -70,7 +70,7 @@ func TestRatioForgetsWhatIsAsOldAsTheWindow(t *testing.T) {
 	if now != at(time.Hour-1) {
 		t.Fatal(now.Sub(start))
 	}
-	s.RecordForeign(at(time.Hour), Work{Kind: "deploy", Host: "x"}, boom, rack)
+	s.RecordForeign(at(time.Hour), Work{Kind: "deploy", Host: "x"}, errBoom, rack)
 	in(t, s, at(time.Hour), rack, Open) // 12 of 20: the first is gone, else 12 of 21
 }
 
@@ -78,11 +78,11 @@ func TestRatioForgetsWhatIsAsOldAsTheWindow(t *testing.T) {
 func TestOneHostIsNoRatio(t *testing.T) {
 	s := with(t, func(c *Config) { ratio(c); c.RatioPercent = 1 })
 	for i := range 100 {
-		s.RecordForeign(at(time.Duration(i)), Work{Host: "bad"}, boom, rack)
+		s.RecordForeign(at(time.Duration(i)), Work{Host: "bad"}, errBoom, rack)
 		s.RecordSuccess(at(time.Duration(i)), Work{Host: "good"}, rack)
 	}
 	in(t, s, at(100), rack, Closed)
-	s.RecordForeign(at(100), Work{Host: "other"}, boom, rack)
+	s.RecordForeign(at(100), Work{Host: "other"}, errBoom, rack)
 	in(t, s, at(100), rack, Open)
 }
 
