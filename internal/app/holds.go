@@ -58,13 +58,14 @@ func (a *App) openHolds(c config.Config, decision *admission.Config) error {
 // save writes what has changed. A failure is logged when it is new; what could not be
 // written is tried again with the next.
 func (k *holdKeeper) save() error {
-	if k.store == nil {
-		return nil
-	}
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	batch := k.app.controller.UnsavedHolds(k.app.now())
 	if batch.Empty() {
+		return nil
+	}
+	if k.store == nil { // none, or closed: what is in memory is all there is
+		k.app.controller.SavedHolds(batch)
 		return nil
 	}
 	err := k.store.Save(batch)
@@ -93,9 +94,6 @@ func (k *holdKeeper) polled() {
 // run saves after polls, and what asks have changed, until ctx ends, and once more
 // then.
 func (k *holdKeeper) run(ctx context.Context) error {
-	if k.store == nil {
-		return nil
-	}
 	tick := time.NewTicker(saveInterval)
 	defer tick.Stop()
 	for {
@@ -112,11 +110,11 @@ func (k *holdKeeper) run(ctx context.Context) error {
 }
 
 func (k *holdKeeper) close() error {
+	k.mu.Lock()
+	defer k.mu.Unlock()
 	if k.store == nil {
 		return nil
 	}
-	k.mu.Lock()
-	defer k.mu.Unlock()
 	err := k.store.Close()
 	k.store = nil
 	return err

@@ -9,8 +9,8 @@ type Holds struct {
 	// HOLDOFF_HOSTS names them; Stage is retry or remediate.
 	Timeout string `json:"timeout"`
 	Stage   string `json:"stage"`
-	// Hosts have failed and not gone well since: held ones first, those that are
-	// let go last, next.
+	// Hosts have failed and not gone well since: held ones first, by the end of their
+	// hold, then the others by name.
 	Hosts []Hold `json:"hosts"`
 	// Pools are those for which MAX_FAILED is set to less than all.
 	Pools []PoolFailures `json:"pools"`
