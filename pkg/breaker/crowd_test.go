@@ -143,6 +143,51 @@ func TestEverythingAtOnce(t *testing.T) {
 	}
 }
 
+// TestNobodyUsesAScopeThatIsGone: an ask that found it just before Clean took it away
+// looks again, alone and with others.
+func TestNobodyUsesAScopeThatIsGone(t *testing.T) {
+	for _, scopes := range [][]Scope{{rack}, {ironic, rack}} {
+		s := with(t, nil)
+		for range 3 { // so that it is found without a lock
+			settled(t, yes(t, s, start, scopes...).Cancel(start))
+		}
+		found := s.index.quick(rack)
+		if found == nil {
+			t.Fatal("the scope is not found without a lock")
+		}
+		found.gone = true // the middle of Clean
+		delete(s.index.circuits, rack)
+		p := yes(t, s, start, scopes...)
+		for st := p.stakes(); st != nil; st = st.next {
+			if st.circuit == found {
+				t.Error("the permit is of a scope that is gone")
+			}
+		}
+		if n := s.Status(start, rack).ConcurrentInstances; n != 1 {
+			t.Errorf("%d running, want 1", n)
+		}
+	}
+}
+
+// TestCleanLooksTwice: what was idle when it looked and is used since stays, what is
+// idle still is let go for good.
+func TestCleanLooksTwice(t *testing.T) {
+	s := with(t, nil)
+	for range 3 {
+		settled(t, yes(t, s, start, rack, ironic).Cancel(start))
+	}
+	idle := s.index.all()
+	p := yes(t, s, at(3*time.Hour), rack)
+	s.index.remove(at(3*time.Hour), idle)
+	if s.index.quick(rack) != p.first.circuit || s.index.quick(ironic) != nil {
+		t.Error("the scope in use is gone, or the idle one is not")
+	}
+	s.index.remove(at(3*time.Hour), idle) // by another Clean at the same time
+	if all := s.All(at(3 * time.Hour)); len(all) != 1 || all[0].ConcurrentInstances != 1 {
+		t.Errorf("%+v", all)
+	}
+}
+
 // TestAScopeWaitsForNoOther: a decision holds the lock of its own scopes only.
 func TestAScopeWaitsForNoOther(t *testing.T) {
 	s := with(t, nil)
