@@ -462,6 +462,37 @@ func TestCB29_ByHand(t *testing.T) {
 	}
 }
 
+func TestCB29_WhatWasTrippedByHandIsProbedByWhoeverComes(t *testing.T) {
+	f := newFront(t, 4, whole(3))
+	f.starts(1)
+	f.fails("broken", 1)
+	f.want(by(2, api.OpProvision), api.ReasonGranted)
+	if _, err := f.TripBreaker(f.now, "ironic", time.Minute); err != nil {
+		t.Fatal(err)
+	}
+	f.want(by(3, api.OpProvision), api.ReasonBreakerOpen)
+	f.passes(time.Minute)
+	f.want(by(4, api.OpInspect), api.ReasonGranted) // no kind of work has failed
+}
+
+// Who was found failed has failed before our time: nobody knows when, or with whom.
+func TestBO16_HostsFoundFailedAreNoStorm(t *testing.T) {
+	f := newFront(t, 4, whole(2))
+	look := ironic.Look{Mark: f.Begin(f.now)}
+	for i := range 5 {
+		f.stamp(i, ironic.DeployFailed, "broken")
+		look.Nodes = append(look.Nodes, *f.of(i))
+	}
+	f.Observe(f.now, look)
+	f.after(5 * time.Second)
+	if b := f.breaker("ironic"); b.RecentFailures != 0 || b.State != "" && b.State != "CLOSED" {
+		t.Errorf("breaker %+v", b)
+	}
+	if got := len(f.Holds(f.now).Hosts); got != 5 {
+		t.Errorf("%d failed hosts are known, want 5", got)
+	}
+}
+
 func TestGW14_ObserveOnlyCountsWhatABreakerWouldRefuse(t *testing.T) {
 	f := opened(t, 8, func(c *admission.Config) { c.Mode = admission.Observe })
 	a := f.want(by(9, api.OpProvision), api.ReasonObserve)

@@ -39,6 +39,9 @@ func TestBO2_HeldUntilExactlyTheEnd(t *testing.T) {
 			t.Errorf("retry after %d", a.RetryAfterSeconds)
 		}
 		f.after(time.Nanosecond)
+		if s := f.Status(f.now); s.Storm.HoldsReleased["time"] != 1 || s.Holds.Held != 0 || s.Holds.Failed != 1 {
+			t.Errorf("counts %+v %+v", s.Storm, s.Holds)
+		}
 		f.want(by(1, op), api.ReasonGranted)
 	}
 }
