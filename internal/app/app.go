@@ -98,7 +98,7 @@ func New(ctx context.Context, o Options) (_ *App, err error) {
 	}); err != nil {
 		return nil, fmt.Errorf("poller: %w", err)
 	}
-	if err = a.newGateway(o); err != nil {
+	if err := a.newGateway(o); err != nil {
 		return nil, err
 	}
 	collectors := append(watched.collectors(), newIronicCollector(a.client.Stats))

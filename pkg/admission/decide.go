@@ -19,7 +19,7 @@ type decision struct {
 	wait     time.Duration
 	expect   time.Duration // until there may be a slot
 	position int
-	overdue  bool // holds a slot and has not used it
+	overdue  bool  // holds a slot and has not used it
 	stop     *stop // what keeps it from starting besides slots and turns
 }
 

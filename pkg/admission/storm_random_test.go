@@ -242,7 +242,8 @@ func TestBO1_UnsetChangesNoDecision(t *testing.T) {
 			t.Fatalf("seed %d (-without, +with):\n%s", seed, diff)
 		}
 		for _, line := range with.log {
-			said[line[strings.Index(line, "Reason:"):][:20]] = true
+			_, reason, _ := strings.Cut(line, "Reason:")
+			said[reason[:min(len(reason), 12)]] = true
 		}
 	}
 	if held < histories || len(said) < 8 {

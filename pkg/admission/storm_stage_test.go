@@ -8,7 +8,6 @@ import (
 	"github.com/ironic-throttle/ironic-throttle/pkg/admission"
 	"github.com/ironic-throttle/ironic-throttle/pkg/api"
 	"github.com/ironic-throttle/ironic-throttle/pkg/breaker"
-	"github.com/ironic-throttle/ironic-throttle/pkg/holdoff"
 	"github.com/ironic-throttle/ironic-throttle/pkg/ironic"
 )
 
@@ -170,5 +169,3 @@ func (f *front) hold(i int) (api.Hold, bool) {
 	}
 	return api.Hold{}, false
 }
-
-var _ = holdoff.Retry

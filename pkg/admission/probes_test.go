@@ -1,0 +1,154 @@
+package admission_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/ironic-throttle/ironic-throttle/pkg/admission"
+	"github.com/ironic-throttle/ironic-throttle/pkg/api"
+	"github.com/ironic-throttle/ironic-throttle/pkg/ironic"
+	"github.com/ironic-throttle/ironic-throttle/pkg/slots"
+)
+
+func TestCB8_CB9_CB10_ProbesCloseIt(t *testing.T) {
+	f := opened(t, 8)
+	f.want(by(20, api.OpProvision), api.ReasonBreakerOpen)
+	f.passes(14 * time.Minute)
+	f.wantState("ironic", "HALF_OPEN")
+	f.starts(20, 21)
+	a := f.want(by(22, api.OpProvision), api.ReasonHalfOpen)
+	if a.RetryAfterSeconds > 60 || !strings.Contains(a.Message, "single hosts are tried there first") {
+		t.Errorf("answer %+v", a)
+	}
+	if b := f.breaker("ironic"); b.Probes != 2 || b.ProbeLimit != 2 {
+		t.Errorf("breaker %+v", b)
+	}
+	f.succeeds(20)
+	f.wantState("ironic", "CLOSED")
+	f.starts(22, 23, 24)
+	f.fails("again", 21) // the other probe is an ordinary permit now
+	if b := f.breaker("ironic"); b.State != "CLOSED" || b.RecentFailures != 1 {
+		t.Errorf("breaker %+v", b)
+	}
+}
+
+func TestCB11_AProbeThatFailsOpensItAgain(t *testing.T) {
+	f := opened(t, 8)
+	f.passes(15 * time.Minute)
+	f.starts(20, 21)
+	f.fails("still broken", 20)
+	f.wantState("ironic", "OPEN")
+	a := f.want(by(22, api.OpProvision), api.ReasonBreakerOpen)
+	if a.RetryAfterSeconds != 15*60 || !strings.Contains(a.Message, "still broken") {
+		t.Errorf("answer %+v", a)
+	}
+	f.succeeds(21) // from before the trip
+	f.wantState("ironic", "OPEN")
+}
+
+// Bug of CONTRACT 1.1: half-open stuck for ever when the probes never reported.
+func TestCB13_AProbeThatNeverStartsGivesItsPlaceBack(t *testing.T) {
+	f := opened(t, 8)
+	f.passes(15 * time.Minute)
+	f.of(20)
+	f.of(21)
+	f.wantAsk(api.ReasonGranted, by(20, api.OpProvision))
+	f.wantAsk(api.ReasonGranted, by(21, api.OpProvision))
+	f.want(by(22, api.OpProvision), api.ReasonHalfOpen)
+	f.passes(6 * time.Minute) // LEASE_TTL: nobody used the slots (LH-12)
+	if b := f.breaker("ironic"); b.State != "HALF_OPEN" || b.Probes != 0 {
+		t.Fatalf("breaker %+v", b)
+	}
+	f.starts(22)
+}
+
+func TestCB13_AProbeThatHangsGivesItsPlaceBack(t *testing.T) {
+	f := opened(t, 8, func(c *admission.Config) { c.Breakers.Ironic.ProbeLifetime = 20 * time.Minute })
+	f.passes(15 * time.Minute)
+	f.starts(20, 21)
+	f.passes(19 * time.Minute)
+	f.want(by(22, api.OpProvision), api.ReasonHalfOpen)
+	f.passes(2 * time.Minute)
+	f.wantState("ironic", "HALF_OPEN")
+	f.starts(22)
+	f.succeeds(20) // too late to tell
+	f.wantState("ironic", "HALF_OPEN")
+}
+
+// A step of the way is no verdict: a provision that has cleaned has not deployed.
+func TestCB10_AStepOfTheWayDoesNotCloseIt(t *testing.T) {
+	f := opened(t, 8)
+	f.passes(15 * time.Minute)
+	f.of(20).State = ironic.Manageable
+	f.wantAsk(api.ReasonGranted, by(20, api.OpProvision))
+	f.becomes(20, ironic.Cleaning, "")
+	f.becomes(20, ironic.Available, "")
+	f.wantState("ironic", "HALF_OPEN")
+	f.wantAsk(api.ReasonHeldSlot, by(20, api.OpProvision))
+	f.becomes(20, ironic.Deploying, "")
+	f.becomes(20, ironic.Active, "")
+	f.wantState("ironic", "CLOSED")
+}
+
+func TestHalfOpen_GoodProbesGoFirst(t *testing.T) {
+	bad := by(1, api.OpProvision) // failed before
+	other := by(30, api.OpInspect)
+	f := opened(t, 8)
+	f.passes(13 * time.Minute)
+	f.want(by(20, api.OpProvision), api.ReasonBreakerOpen) // a good one wants to
+	f.passes(time.Minute)
+	f.want(bad, api.ReasonHalfOpen)
+	f.want(other, api.ReasonHalfOpen) // inspections prove nothing of deployments
+	f.starts(20)
+	f.want(bad, api.ReasonHalfOpen)
+	f.passes(3 * time.Minute) // no other good one has come since
+	f.wantAsk(api.ReasonGranted, bad)
+	f.want(other, api.ReasonHalfOpen)
+}
+
+func TestHalfOpen_OtherWorkMayProbeWhereNobodyElseWants(t *testing.T) {
+	f := opened(t, 8)
+	f.passes(15 * time.Minute)
+	f.of(30).State = ironic.Manageable
+	f.wantAsk(api.ReasonGranted, by(30, api.OpInspect))
+	f.becomes(30, ironic.Inspecting, "")
+	f.becomes(30, ironic.Manageable, "")
+	f.wantState("ironic", "CLOSED")
+}
+
+// A host that may probe, but does not come back for its slot, must not shut out others.
+func TestHalfOpen_ACandidateThatDoesNotComeBackLosesItsPlace(t *testing.T) {
+	f := opened(t, 3)
+	if err := f.Reconfigure(f.now, slots.Limits{Total: 1}, admission.DefaultTurns()); err != nil {
+		t.Fatal(err)
+	}
+	f.wantAsk(api.ReasonGranted, func() api.Ask {
+		a := by(40, api.OpDeprovision)
+		a.Deleting, a.BMHState = true, api.BMHDeprovisioning
+		f.of(40).State = ironic.Active
+		return a
+	}())
+	f.becomes(40, ironic.Deleting, "")
+	f.passes(15 * time.Minute)
+	f.want(by(20, api.OpProvision), api.ReasonFull) // both may wait for the one slot
+	f.want(by(21, api.OpProvision), api.ReasonFull)
+	f.want(by(22, api.OpProvision), api.ReasonHalfOpen)
+	f.passes(3 * time.Minute)
+	f.want(by(22, api.OpProvision), api.ReasonFull)
+	f.becomes(40, ironic.Available, "")
+	f.starts(22)
+}
+
+func TestCB29_WhatWasTrippedByHandIsProbedByWhoeverComes(t *testing.T) {
+	f := newFront(t, 4, whole(3))
+	f.starts(1)
+	f.fails("broken", 1)
+	f.want(by(2, api.OpProvision), api.ReasonGranted)
+	if _, err := f.TripBreaker(f.now, "ironic", time.Minute); err != nil {
+		t.Fatal(err)
+	}
+	f.want(by(3, api.OpProvision), api.ReasonBreakerOpen)
+	f.passes(time.Minute)
+	f.want(by(4, api.OpInspect), api.ReasonGranted) // no kind of work has failed
+}
