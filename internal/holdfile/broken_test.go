@@ -53,6 +53,30 @@ func TestBO16_BrokenFileIsMovedAside(t *testing.T) {
 	}
 }
 
+// A file of which the first records could be read is broken like any other: nobody
+// knows what was in the rest.
+func TestHalfAFileIsNone(t *testing.T) {
+	d := newDesk(t)
+	f := d.open()
+	var puts []holdoff.Record
+	for n := range 300 {
+		puts = append(puts, record(fmt.Sprintf("host-%03d", n), since))
+	}
+	d.save(f, nil, puts...)
+	d.close(f)
+	data := d.read()
+	last := bytes.LastIndex(data, []byte(`"uuid":"host-299"`)) / os.Getpagesize() * os.Getpagesize()
+	data[last] ^= 1
+	d.write(data)
+	f = d.open()
+	d.holds(f, false)
+	d.close(f)
+	d.holds(d.open(), true) // nor have they come back
+	if n := len(d.beside()); n != 1 {
+		t.Errorf("%d files aside", n)
+	}
+}
+
 func TestTooLargeAFileIsMovedAside(t *testing.T) {
 	d := newDesk(t)
 	d.close(d.open())

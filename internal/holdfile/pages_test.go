@@ -146,6 +146,9 @@ func TestPairsRefuses(t *testing.T) {
 		{"another kind", func(b []byte) { b[root+8] = 0x10 }, "has flags 0x10"},
 		{"two kinds", func(b []byte) { b[top+8] |= leaf }, "has flags 0x3"},
 		{"flows over the end", func(b []byte) { native.PutUint32(b[first+12:], 1<<31) }, "more pages"},
+		{"flows over the end by one", func(b []byte) {
+			native.PutUint32(b[first+12:], uint32(native.Uint64(b[live+headSize+40:]))-uint32(first/pageSize))
+		}, "more pages"},
 		{"flows over its neighbour", func(b []byte) { native.PutUint32(b[top+12:], 3) }, "is in two places"},
 		{"too many elements", func(b []byte) { native.PutUint16(b[first+10:], 1000) }, "1000 elements do not fit"},
 		{"a tree that bites itself", func(b []byte) { native.PutUint64(b[top+headSize+8:], uint64(top/pageSize)) }, "is in two places"},

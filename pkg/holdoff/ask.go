@@ -93,7 +93,7 @@ func (b *Book) judge(now time.Time, a Ask) (e entry, s shown) {
 	if known {
 		if a.UID != "" && e.uid != "" && a.UID != e.uid {
 			e.passOn(a.Name, a.UID)
-			s.news, s.sound = true, true
+			s.news = true
 		}
 		s.news = e.learn(a.Name, a.UID) || s.news
 	}
@@ -111,26 +111,26 @@ func (b *Book) judge(now time.Time, a Ask) (e entry, s shown) {
 		}
 		e.spec, s.news = a.Spec, true
 	}
-	if b.evidence(now, &e, a, s.sound) {
+	if b.evidence(now, &e, a) {
 		s.news = true
 	} else {
-		s.sound = s.sound || e.present() == nil
+		s.sound = e.present() == nil
 	}
 	return e, s
 }
 
 // evidence begins an episode when a shows a failure that the Book does not have, and
-// reports whether e has changed (BO-16). sound tells that there was none before a.
+// reports whether e has changed (BO-16).
 //
 // The usual order is that we see a failure and BMO counts it later: then its count is
 // not above ours. It may count one failure twice, as it forgets it while it waits and
 // finds it again on the node: a higher count while the node is still failed tells
 // nothing, then or later.
-func (b *Book) evidence(now time.Time, e *entry, a Ask, sound bool) bool {
+func (b *Book) evidence(now time.Time, e *entry, a Ask) bool {
 	p, count := e.present(), min(max(a.FailCount, 0), maxFailures)
 	more := count - e.failures() - e.recounted
 	switch {
-	case p == nil && !sound && e.void == "" && !b.hasCome(a.UUID):
+	case p == nil && e.void == "" && !b.hasCome(a.UUID):
 		if count > 0 || a.NodeFailed {
 			e.beginUnseen(a, b.start, max(count, 1))
 			return true

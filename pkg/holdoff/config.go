@@ -114,7 +114,7 @@ func (c Config) hold(name string, n int) time.Duration {
 	if grown >= float64(most) { // also +Inf
 		return most
 	}
-	return max(t, time.Duration(grown))
+	return time.Duration(grown)
 }
 
 // On reports whether some host may be held at all.

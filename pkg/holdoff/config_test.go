@@ -98,6 +98,15 @@ func TestBO13_SumsSaturate(t *testing.T) {
 	}
 }
 
+func TestBO5_NoGrowthIsExact(t *testing.T) {
+	const odd = 200*24*time.Hour + 1 // more digits than a float64 has
+	s := newStage(t, func(c *holdoff.Config) { c.Timeout = odd })
+	for n := range 3 {
+		s.fails(failure(n))
+		s.isHeld(provision(), odd)
+	}
+}
+
 func TestBO5_GrowthIsALaw(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		c := holdoff.DefaultConfig()

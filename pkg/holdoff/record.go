@@ -118,11 +118,8 @@ func entryOf(now time.Time, r Record) (e entry, exact bool) {
 		}
 		e.fails = append(e.fails, episode{
 			id: p.ID, kind: p.Kind, state: p.State, cause: p.Cause, failures: p.Failures,
-			since: now.Add(-min(age, maxAge)), released: p.Released, unseen: p.Unseen,
+			since: now.Add(-age), released: p.Released, unseen: p.Unseen,
 		})
 	}
 	return e, exact
 }
-
-// maxAge keeps sums of times far from overflowing.
-const maxAge = 100 * 365 * 24 * time.Hour

@@ -142,12 +142,46 @@ func TestBO16_WhatBMOCountsFirstAndWeSeeLater(t *testing.T) {
 		s.wait(hold)
 	}
 	// Off, too, so that the row is right when it is switched on.
-	s = newStage(t, off)
+	s = newStage(t, never)
 	s.isFree(failCount(1))
 	s.fails(failure(1))
-	s.configure(func(c *holdoff.Config) { c.Timeout = hold })
+	s.configure(func(c *holdoff.Config) { c.Hosts = nil })
 	if n := s.b.Failures("a"); n != 1 {
 		t.Errorf("%d failures", n)
+	}
+}
+
+// never holds host a never, and counts its failures all the same.
+func never(c *holdoff.Config) { c.Hosts = map[string]time.Duration{"metal3/a": 0} }
+
+func TestBO16_SightAfterAReleaseWhileOff(t *testing.T) {
+	s := newStage(t, never)
+	s.isFree(failCount(1))
+	if _, err := s.b.Release(s.now, "a", ""); err != nil {
+		t.Error(err)
+	}
+	s.fails(failure(1))
+	s.configure(func(c *holdoff.Config) { c.Hosts = nil })
+	if v := s.isHeld(failCount(1), hold); v.Failures != 2 {
+		t.Errorf("%+v", v)
+	}
+}
+
+// With another image BMO counts from 0 on, and so does what we know of its mistakes.
+func TestBO11_AnotherSpecIsCountedAnew(t *testing.T) {
+	s := newStage(t)
+	f := failure(1)
+	f.Spec = "one"
+	s.fails(f)
+	a := failCount(4)
+	a.Spec, a.NodeFailed, a.NodeState = "one", true, "deploy failed"
+	s.isHeld(a, hold) // counted four times
+	a = failCount(0)
+	a.Spec = "two"
+	s.isFree(a)
+	a.FailCount = 2 // two that we did not see
+	if v := s.isHeld(a, hold); v.Failures != 2 {
+		t.Errorf("%+v", v)
 	}
 }
 
