@@ -34,7 +34,8 @@ func causeOf(err error) string {
 	return text[:end] + "…"
 }
 
-// causesOf groups failures: the most frequent first, then by text.
+// causesOf groups failures: the most frequent first, then by text. No host is among
+// them twice, since it counts once.
 func causesOf(failures []entry) []Cause {
 	index := map[string]int{}
 	var causes []Cause
@@ -48,7 +49,7 @@ func causesOf(failures []entry) []Cause {
 		}
 		c := &causes[i]
 		c.Count++
-		if f.host != "" && len(c.Hosts) < maxCauseHosts && !slices.Contains(c.Hosts, f.host) {
+		if f.host != "" && len(c.Hosts) < maxCauseHosts {
 			c.Hosts = append(c.Hosts, f.host)
 		}
 	}

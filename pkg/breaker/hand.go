@@ -38,7 +38,6 @@ func (s *Set) Trip(now time.Time, scope Scope, d time.Duration) (changed bool) {
 			return
 		}
 		changed = true
-		c.used = c.now
 		c.tripLocked(recovery, nil, "tripped by hand", true)
 	})
 	return changed
