@@ -57,30 +57,38 @@ func TestCB9_AThousandAsksAtOnce(t *testing.T) {
 	}
 }
 
-// TestCB14_TheSamePermitFromManySides: one settles it.
-func TestCB14_TheSamePermitFromManySides(t *testing.T) {
-	for _, scopes := range [][]Scope{{rack}, {rack, ironic}, {}} {
-		for range 100 {
-			s := with(t, nil)
-			p := yes(t, s, start, scopes...)
-			var first atomic.Int32
-			crowd(4, func(i int) {
-				end := p.Succeed
-				if i%2 == 0 {
-					end = func(now time.Time, w Work) error { return p.Fail(now, w, errBoom) }
-				}
-				if end(start, Work{}) == nil {
-					first.Add(1)
-				}
-			})
-			if n := first.Load(); n != 1 {
-				t.Fatalf("%d ends of one permit", n)
+// TestCB14_TheSamePermitFromTwoSides: one settles it.
+func TestCB14_TheSamePermitFromTwoSides(t *testing.T) {
+	s := with(t, nil)
+	for round := range 6000 {
+		scopes := [][]Scope{{rack}, {rack, ironic}, {}}[round%3]
+		p := yes(t, s, start, scopes...)
+		var ready, first atomic.Int32
+		meet := func() { // waits without sleep, so that both go on in the same moment
+			for ready.Add(1); ready.Load() < 2; {
+				runtime.Gosched()
 			}
-			for _, st := range s.All(start) {
-				if st.ConcurrentInstances != 0 || st.RecentFailures > 1 {
-					t.Errorf("%+v", st)
-				}
+		}
+		done := make(chan struct{})
+		go func() {
+			defer close(done)
+			meet()
+			if p.Cancel(start) == nil {
+				first.Add(1)
 			}
+		}()
+		meet()
+		if p.Succeed(start, Work{}) == nil {
+			first.Add(1)
+		}
+		<-done
+		if n := first.Load(); n != 1 {
+			t.Fatalf("%d ends of one permit", n)
+		}
+	}
+	for _, st := range s.All(start) {
+		if st.ConcurrentInstances != 0 {
+			t.Errorf("%+v", st)
 		}
 	}
 }

@@ -1,6 +1,7 @@
 package breaker
 
 import (
+	"strings"
 	"testing"
 
 	"pgregory.net/rapid"
@@ -24,9 +25,12 @@ func TestScopeTexts(t *testing.T) {
 			t.Errorf("%#v is %q, want %q", want, got, text)
 		}
 	}
-	for _, text := range []string{"group:", ":", "a%", "a%3ab:c", "a%41", "%2", "%2525%"} {
-		if got, err := ParseScope(text); err == nil {
-			t.Errorf("ParseScope(%q) is %#v, want an error", text, got)
+	for text, want := range map[string]string{
+		"group:": "ends in a colon", ":": "ends in a colon",
+		"a%": "neither %25 nor %3A", "a%3ab:c": "neither", "a%41": "neither", "%2": "neither", "%2525%": "neither",
+	} {
+		if got, err := ParseScope(text); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("ParseScope(%q) is %#v, %v, want an error with %q", text, got, err, want)
 		}
 	}
 }
