@@ -31,18 +31,19 @@ func (s *Set) Ask(ctx context.Context, now time.Time, scopes ...Scope) (*Permit,
 	}
 	var buf [4]*circuit
 	list := s.lock(buf[:0], now, scopes, true)
-	defer unlockAll(list)
 	for _, c := range list {
 		c.used = c.now
 	}
-	if err := refusal(list); err != nil {
-		return nil, err
+	err := refusal(list)
+	var p *Permit
+	if err == nil {
+		p = newPermit(list)
+		for st := p.stakes(); st != nil; st = st.next {
+			st.circuit.admitLocked(st)
+		}
 	}
-	p := newPermit(list)
-	for st := p.stakes(); st != nil; st = st.next {
-		st.circuit.admitLocked(st)
-	}
-	return p, nil
+	unlockAll(list)
+	return p, err
 }
 
 // Check returns what Ask would, nil for a permit, and takes nothing.

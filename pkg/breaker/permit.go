@@ -38,14 +38,15 @@ func newPermit(list []*circuit) *Permit {
 	if len(list) == 0 {
 		return p
 	}
-	more := make([]stake, len(list)-1)
-	st := &p.first
-	for i, c := range list {
-		if i > 0 {
-			st.next = &more[i-1]
+	p.first.circuit = list[0]
+	if len(list) > 1 {
+		more := make([]stake, len(list)-1)
+		st := &p.first
+		for i := range more {
+			more[i].circuit = list[i+1]
+			st.next = &more[i]
 			st = st.next
 		}
-		st.circuit = c
 	}
 	return p
 }
