@@ -203,6 +203,7 @@ func TestSaveThatFailsIsSaidAndMendsItself(t *testing.T) {
 			for n := range 100 {
 				d.save(f, nil, record(fmt.Sprint("host-", n), since))
 			}
+			d.save(f, []string{"host-7"})
 			if err := row.spoil(d, f); err != nil {
 				t.Fatal(err)
 			}
@@ -221,7 +222,7 @@ func TestSaveThatFailsIsSaidAndMendsItself(t *testing.T) {
 			_ = f.Close() // of a file that was closed under it
 
 			records, known, err := d.open().Load()
-			if len(records) != 99 || !known || err != nil {
+			if len(records) != 98 || !known || err != nil {
 				t.Fatalf("%d records, %v, %v", len(records), known, err)
 			}
 			for _, r := range records {
@@ -229,12 +230,30 @@ func TestSaveThatFailsIsSaidAndMendsItself(t *testing.T) {
 				if r.UUID == "host-5" {
 					want = since.Add(1)
 				}
-				if r.UUID == "host-6" || !r.Episodes[0].Since.Equal(want) {
+				if r.UUID == "host-6" || r.UUID == "host-7" || !r.Episodes[0].Since.Equal(want) {
 					t.Errorf("%+v", r)
 				}
 			}
 		})
 	}
+}
+
+// What was moved aside once is done with: the file that took its place is good.
+func TestOnlyTheBrokenFileIsMovedAside(t *testing.T) {
+	d := newDesk(t)
+	d.write([]byte("x"))
+	f := d.open()
+	d.save(f, nil, record("a", since))
+	if err := f.file.Close(); err != nil {
+		t.Fatal(err)
+	}
+	d.fails(f, record("b", since))
+	d.save(f, nil, record("b", since))
+	_ = f.Close()
+	if n := len(d.beside()); n != 1 {
+		t.Errorf("%d files aside", n)
+	}
+	d.holds(d.open(), true, record("a", since), record("b", since))
 }
 
 // A disk that is full at the start is no reason not to start.

@@ -100,7 +100,7 @@ func TestBO13_SumsSaturate(t *testing.T) {
 
 func TestBO5_NoGrowthIsExact(t *testing.T) {
 	const odd = 200*24*time.Hour + 1 // more digits than a float64 has
-	s := newStage(t, func(c *holdoff.Config) { c.Timeout = odd })
+	s := newStage(t, func(c *holdoff.Config) { c.Timeout, c.GrowthCap = odd, 2*odd })
 	for n := range 3 {
 		s.fails(failure(n))
 		s.isHeld(provision(), odd)
