@@ -31,6 +31,9 @@ func childFull() {
 		return f.Save(holdoff.Batch{Puts: []holdoff.Record{r}})
 	}
 	for failed < 5 {
+		if failed == 3 { // nor is there room for a new file
+			_ = syscall.Setrlimit(syscall.RLIMIT_FSIZE, &syscall.Rlimit{Cur: 20_000, Max: was.Max})
+		}
 		if err := put(); err == nil {
 			saved++
 		} else if failed++; !strings.Contains(err.Error(), "file too large") { // bbolt drops the cause
