@@ -85,7 +85,7 @@ var table = map[string]room{
 	"internal/measure":     {},
 	"internal/simulate": {
 		house: []string{
-			"internal/fakeironic", "internal/measure", "pkg/admission", "pkg/fairshare", "pkg/slots", "pkg/ironic", "pkg/api",
+			"internal/fakeironic", "internal/measure", "pkg/admission", "pkg/breaker", "pkg/fairshare", "pkg/slots", "pkg/ironic", "pkg/api",
 		},
 		outside: []string{pflag, "gonum.org/v1/plot"},
 	},
@@ -96,7 +96,7 @@ var table = map[string]room{
 			"pkg/ironic", "pkg/api",
 		},
 		outside: []string{bubbletea, lipgloss, pflag},
-		tests:   []string{"internal/gateway", "pkg/admission"},
+		tests:   []string{"internal/gateway", "internal/holdfile", "pkg/admission"},
 	},
 
 	// The house itself.

@@ -75,6 +75,12 @@ func environment(c config.Config, empty string) []string {
 		ours + "LISTEN_ADDRESS=" + c.Listen.API, ours + "GATEWAY_LISTEN_ADDRESS=" + c.Gateway.Listen,
 		ours + "HEALTH_LISTEN_ADDRESS=127.0.0.1:0", ours + "METRICS_LISTEN_ADDRESS=127.0.0.1:0",
 	}
+	if c.Holdoff.File != "" {
+		env = append(env, ours+"HOLDOFF_FILE="+c.Holdoff.File, ours+"FAILED_HOST_HOLDOFF="+c.Holdoff.Timeout.String())
+	}
+	if !c.Breaker.Enabled {
+		env = append(env, ours+"BREAKER_ENABLED=false")
+	}
 	for name, d := range map[string]time.Duration{
 		"POLL_INTERVAL": max(time.Second, c.View.PollInterval), "MAX_AGE": c.View.MaxAge, "MAX_STALE": c.View.MaxStale,
 		"LIST_MAX_AGE": c.View.ListMaxAge, "LEASE_TTL": c.Leases.TTL, "LINGER": c.Leases.Linger,

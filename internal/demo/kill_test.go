@@ -131,8 +131,13 @@ func (k *killStorm) checkOperator() error {
 	o := operatorOptions(k.opt, k.fleet)
 	settle := time.Duration(float64(k.config.Leases.StartupSettle) * k.opt.Speed)
 	o.Timings.Act = fakebmo.Span{Min: settle / 30, Max: settle / 3}
-	return k.newOperator(k.url, o, &puts{&http.Transport{MaxIdleConnsPerHost: o.Workers}, k.tale},
+	return k.newOperator(k.url, o, k.way(o.Workers),
 		func(*fakebmo.Client) fakebmo.Capacity { return fakebmo.Throttle(asker{k.asker, k.tale}) })
+}
+
+// way is the operator's to Ironic.
+func (k *killStorm) way(workers int) *puts {
+	return &puts{&http.Transport{MaxIdleConnsPerHost: workers}, k.tale}
 }
 
 func (k *killStorm) newOperator(

@@ -145,6 +145,9 @@ func (s *sim) setProvision(h *host, target ironic.Target) (status int) {
 	hangs := starts && s.opt.Scenario == ScenarioHang && s.hung < s.opt.Limit && !h.broken
 	h.broken = h.broken || hangs
 	status, _ = s.world.SetProvision(s.clock, h.uuid, target)
+	if starts && target != ironic.TargetDeleted && status < http.StatusMultipleChoices && s.began != nil {
+		s.began(h)
+	}
 	switch {
 	case !hangs:
 	case status >= http.StatusMultipleChoices || s.world.Befall(s.clock, h.uuid, fakeironic.FateHang) != nil:
