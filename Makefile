@@ -64,6 +64,7 @@ search: ## Look for histories that break the limit or a law of turns (SEARCH=100
 	  -args -search.histories=$(SEARCH) -search.seed=$(SEED)
 	$(TESTSUM) -v -- -timeout 120m -count=1 -run '^TestF[1-9]|^TestTheModel' ./pkg/fairshare \
 	  -args -rapid.checks=$(LAWS) -rapid.seed=$(SEED)
+	$(TESTSUM) -v -- -timeout 60m -count=1 -run Kill ./internal/holdfile -args -holdfile.kills=100 -holdfile.seed=$(SEED)
 
 stress: ## The stress table of storms up to 20,000 hosts, all policies side by side (STRESS_FLAGS="-seeds 1")
 	$(GO) run ./hack/stress $(STRESS_FLAGS)
