@@ -179,7 +179,7 @@ func (b *bubble) run() Summary {
 	b.now().kill()
 	b.parts.Wait()
 	var sum Summary
-	b.meter.fill(&sum, 1)
+	b.meter.fill(&sum.Summary, 1)
 	return sum
 }
 

@@ -55,6 +55,9 @@ func play(ctx context.Context, s *stage, out Output) (Summary, error) {
 	}
 	m := newMeter(s.opt, s.fleet, s.look())
 	view := newView(s, m, out)
+	if err := s.spoil(); err != nil {
+		return Summary{}, err
+	}
 	s.begin()
 	why := watch(s, m, view, patience(s.opt))
 	view.end()
@@ -84,10 +87,14 @@ func watch(s *stage, m *meter, view view, ceiling time.Duration) string {
 			return "interrupted"
 		case <-tick.C:
 		}
+		m.spoilt = s.fault.lasts
 		m.add(s.look())
 		view.show(m)
 		age := m.last.at.Sub(m.first.at)
 		simulated := time.Duration(float64(age) * s.opt.Speed)
+		if err := s.mend(simulated); err != nil {
+			return err.Error()
+		}
 		switch {
 		case provisioned(m.last)+gaveUp(m.last) == len(s.fleet):
 			return ""
@@ -103,13 +110,19 @@ func watch(s *stage, m *meter, view view, ceiling time.Duration) string {
 // it would need with every slot in use.
 func patience(o Options) time.Duration {
 	rounds := float64(o.Hosts)*(1+failTries*o.Failing)/float64(min(o.Limit, o.Hosts)) + 1
-	return 35*time.Second + time.Duration(1.6*rounds*float64(workPerHost)/o.Speed)
+	spoilt := 0.0 // and what a breaker and the operator wait for after it
+	if o.Scenario != "" {
+		spoilt = float64(o.FixedAfter + 2*time.Hour)
+	}
+	return 35*time.Second + time.Duration((1.6*rounds*float64(workPerHost)+spoilt)/o.Speed)
 }
 
 func summarize(s *stage, m *meter, why string) Summary {
 	o := s.opt
-	sum := Summary{Policy: o.Policy, Via: o.Via, Hosts: o.Hosts, Limit: o.Limit, Asks: s.asks(), Why: why}
-	m.fill(&sum, o.Speed)
+	sum := Summary{Summary: measure.Summary{
+		Policy: o.Policy, Via: o.Via, Hosts: o.Hosts, Limit: o.Limit, Asks: s.asks(), Why: why,
+	}, Failures: s.failures(m)}
+	m.fill(&sum.Summary, o.Speed)
 	sum.MeanWaitSeconds, sum.P95WaitSeconds = measure.Waits(s.bmo.Waits(), o.Speed)
 	return sum
 }
@@ -119,6 +132,9 @@ func announce(s *stage, to io.Writer) error {
 	o := s.opt
 	text := fmt.Sprintf("storm:    %d hosts, limit %d, %d workers, policy %s, via %s; one second plays %s\nIronic:   %s/v1 (fake; truth at %s/fake/truth)\n",
 		o.Hosts, o.Limit, o.Workers, o.Policy, o.Via, time.Duration(o.Speed*float64(time.Second)), s.url, s.url)
+	if o.Scenario != "" {
+		text += fmt.Sprintf("scenario: the image is bad for the first %v, breaker %s\n", o.FixedAfter, o.Breaker)
+	}
 	if s.app != nil {
 		text += fmt.Sprintf("throttle: %s/ (page), %s/v1/status\n", s.app.URL(), s.app.URL())
 	}

@@ -29,6 +29,7 @@ type meter struct {
 
 	first, last sample
 	full        bool // there was a moment without a free slot
+	spoilt      bool // no host can get through: nothing is measured
 	window      time.Duration
 	occupied    float64         // slots x time within the window
 	working     time.Duration   // hosts x time within the window
@@ -56,7 +57,7 @@ func (m *meter) add(s sample) {
 	dt := s.at.Sub(m.last.at)
 	waiting := m.healthyWaiting(s)
 	m.full = m.full || m.taken(s) >= m.limit
-	if m.full && waiting > m.limit {
+	if m.full && waiting > m.limit && !m.spoilt {
 		m.window += dt
 		m.working += s.truth.HostTime - m.last.truth.HostTime
 		m.occupied += float64(min(m.taken(s), m.limit)) * dt.Seconds()
@@ -148,7 +149,7 @@ func gaveUp(s sample) (n int) {
 }
 
 // fill writes what the meter knows into a summary.
-func (m *meter) fill(out *Summary, speed float64) {
+func (m *meter) fill(out *measure.Summary, speed float64) {
 	s := m.last
 	out.Provisioned, out.Failed = provisioned(s), gaveUp(s)
 	out.PeakWorking = s.truth.PeakWorking

@@ -9,6 +9,7 @@ import (
 
 	"github.com/ironic-throttle/ironic-throttle/internal/fakebmo"
 	"github.com/ironic-throttle/ironic-throttle/internal/fakeironic"
+	"github.com/ironic-throttle/ironic-throttle/internal/measure"
 	"github.com/ironic-throttle/ironic-throttle/pkg/api"
 )
 
@@ -65,8 +66,8 @@ func ledger(age float64, hosts ...int) *api.SlotsView {
 	return v
 }
 
-func (s *storm) summary() Summary {
-	var out Summary
+func (s *storm) summary() measure.Summary {
+	var out measure.Summary
 	s.fill(&out, 10)
 	return out
 }
@@ -151,7 +152,7 @@ func TestFill(t *testing.T) {
 	s.now.hosts[3].State, s.now.hosts[3].GaveUp = api.BMHProvisioned, false
 	s.second(nil)
 	s.second(nil) // after the end
-	want := Summary{
+	want := measure.Summary{
 		Provisioned: 4, PeakWorking: 2, OverLimitSeconds: 10, MakespanSeconds: 50, TruthUse: 0.5, SlotUse: 0.5,
 		JainTenants: 1, FailingSlotShare: 0.1667, IronicRequests: 30, IronicListRequests: 5,
 	}

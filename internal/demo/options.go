@@ -21,9 +21,13 @@ type Options struct {
 	// Duration ends the storm after so much simulated time; 0 is when all hosts
 	// are provisioned.
 	Duration time.Duration
-	Keep     bool // everything runs on after the storm until the context ends
-	Seed     uint64
-	Version  string // shown by the throttle's API
+	// Scenario is ScenarioImage or "", FixedAfter the simulated time of its end.
+	Scenario   string
+	FixedAfter time.Duration
+	Breaker    string // on or off
+	Keep       bool   // everything runs on after the storm until the context ends
+	Seed       uint64
+	Version    string // shown by the throttle's API
 }
 
 // DefaultOptions is a storm that ends within two minutes on a small machine.
@@ -31,6 +35,7 @@ func DefaultOptions() Options {
 	return Options{
 		Hosts: 100, Limit: 10, Failing: 0.05, Tenants: 3, Workers: 8, Speed: usualSpeed(ViaCheck),
 		Via: ViaCheck, Policy: PolicyThrottle, Seed: 1,
+		FixedAfter: 45 * time.Minute, Breaker: breakerOn,
 	}
 }
 
@@ -46,6 +51,9 @@ func (o *Options) Flags(fs *pflag.FlagSet) {
 	fs.StringVar((*string)(&o.Via), "via", string(o.Via), "how the fake BMO asks: check (the throttle, before it acts) or gateway (it knows nothing of the throttle)")
 	fs.StringVar((*string)(&o.Policy), "policy", string(o.Policy), "what decides: throttle, bmo (its present rule) or proposal (the first idea)")
 	fs.DurationVar(&o.Duration, "duration", o.Duration, "end after so much simulated time; 0: when all hosts are provisioned")
+	fs.StringVar(&o.Scenario, "scenario", o.Scenario, "what goes wrong with all hosts: bad-image (until --fixed-after); simulate has more")
+	fs.DurationVar(&o.FixedAfter, "fixed-after", o.FixedAfter, "simulated time after which the bad image is mended")
+	fs.StringVar(&o.Breaker, "breaker", o.Breaker, "circuit breakers of the throttle: on or off")
 	fs.BoolVar(&o.Keep, "keep", o.Keep, "leave everything running after the storm, until interrupted")
 	fs.Uint64Var(&o.Seed, "seed", o.Seed, "decides everything that is drawn")
 }
@@ -85,6 +93,9 @@ func (o *Options) Validate() error {
 	bad(o.Failing >= 0 && o.Failing <= 1, "failing", o.Failing, "must be 0 to 1")
 	bad(o.Speed == 0 || o.Speed >= 1 && o.Speed <= maxSpeed, "speed", o.Speed, fmt.Sprintf("must be 1 to %d, or 0 for the usual one", maxSpeed))
 	bad(o.Duration >= 0, "duration", o.Duration, "must not be negative")
+	bad(o.Scenario == "" || o.Scenario == ScenarioImage, "scenario", fmt.Sprintf("%q", o.Scenario), "must be bad-image"+meant(o.Scenario))
+	bad(o.FixedAfter > 0, "fixed-after", o.FixedAfter, "must be above 0")
+	bad(o.Breaker == breakerOn || o.Breaker == breakerOff, "breaker", fmt.Sprintf("%q", o.Breaker), "must be on or off")
 	bad(o.Via == ViaCheck || o.Via == ViaGateway, "via", fmt.Sprintf("%q", o.Via), "must be check or gateway")
 	switch o.Policy {
 	case PolicyThrottle:
@@ -94,4 +105,13 @@ func (o *Options) Validate() error {
 		bad(false, "policy", fmt.Sprintf("%q", o.Policy), "must be throttle, bmo or proposal")
 	}
 	return errors.Join(errs...)
+}
+
+// meant names the command that knows a scenario that the demo does not.
+func meant(scenario string) string {
+	switch scenario {
+	case "dead-rack", "flapping-bmc", "hanging":
+		return "; " + scenario + " takes hours of a site's time: ironic-throttle simulate plays it"
+	}
+	return ""
 }

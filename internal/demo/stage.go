@@ -23,6 +23,7 @@ type stage struct {
 	url    string   // of the fake Ironic
 	app    *app.App // nil without a throttle
 	bmo    *fakebmo.Operator
+	fault  fault // of whoever watches the storm
 
 	ctx    context.Context // of all parts
 	cancel context.CancelCauseFunc

@@ -8,8 +8,6 @@ type (
 	Via = measure.Via
 	// Policy is the rule that decides.
 	Policy = measure.Policy
-	// Summary is what a storm came to.
-	Summary = measure.Summary
 )
 
 // The ways in.
