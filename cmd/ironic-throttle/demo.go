@@ -23,6 +23,7 @@ Exit codes: 0 the limit held and the storm was played to its end, 1 not, 2 wrong
 const demoExample = `  ironic-throttle demo
   ironic-throttle demo --via gateway
   ironic-throttle demo --policy bmo
+  ironic-throttle demo --scenario bad-image --hosts 60 --failing 0
   ironic-throttle demo --hosts 200 --limit 20 --failing 0.1 -o json`
 
 // demoGCPercent trades memory for time: a storm keeps some megabytes and throws

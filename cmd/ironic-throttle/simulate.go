@@ -20,13 +20,18 @@ slots in use over time, waits, and with several limits the makespan against them
 With --boot-capacity, what your network can boot at once, a larger limit can be a
 worse one, as in life. Without it each limit has a network made for it.
 
+--scenario lets something go wrong with many hosts at once: an image that is bad, a
+rack that is dead, BMCs that come and go, hosts that hang for ever. --breaker on,off and
+--holdoff 0s,2h show side by side what the throttle's answer to it is worth.
+
 Exit codes: 0 the limit held, 1 not, or a storm did not end, 2 wrong use. Where the
 throttle is among the policies it alone decides about 0 or 1: that the others
 break the limit is what the comparison is for.`
 
 const simulateExample = `  ironic-throttle simulate --hosts 600 --limit 20,40 --boot-capacity 30 --policy throttle,bmo,proposal
   ironic-throttle simulate --limit 10,20,40,80 --boot-capacity 30 --plot change-request.html
-  ironic-throttle simulate --tenant-hosts 1000,30,30 --policy throttle,fifo --trouble bmo@1h+5m -o json`
+  ironic-throttle simulate --tenant-hosts 1000,30,30 --policy throttle,fifo --trouble bmo@1h+5m -o json
+  ironic-throttle simulate --scenario bad-image --breaker on,off`
 
 func (p *process) simulateCommand() *cobra.Command {
 	g := simulate.DefaultGrid()

@@ -17,7 +17,7 @@ const (
 )
 
 // maxThresholdOf and longestRecovery are the bounds of BREAKER_THRESHOLD and
-// BREAKER_RECOVERY.
+// BREAKER_RECOVERY_TIMEOUT.
 const (
 	maxThresholdOf  = 1000
 	longestRecovery = 10_000 * time.Hour

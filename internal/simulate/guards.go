@@ -26,7 +26,7 @@ func (g *Grid) failureFlags(fs *pflag.FlagSet) {
 	fs.StringSliceVar(&g.Breaker, "breaker", g.Breaker, "circuit breakers of the throttle: on or off; both are compared")
 	fs.IntVar(&own.Ironic.FailureThreshold, "breaker-threshold", own.Ironic.FailureThreshold, "hosts failing in a row that open the breaker of the whole Ironic (BREAKER_THRESHOLD)")
 	fs.IntVar(&own.Others.FailureThreshold, "breaker-group-threshold", own.Others.FailureThreshold, "the same of one conductor group, or image (BREAKER_GROUP_THRESHOLD)")
-	fs.Var(recoveryFlag{&own}, "breaker-recovery", "time without starts before hosts are tried again (BREAKER_RECOVERY)")
+	fs.Var(recoveryFlag{&own}, "breaker-recovery", "time without starts before hosts are tried again (BREAKER_RECOVERY_TIMEOUT)")
 	fs.StringSliceVar(&own.Scopes, "breaker-scopes", own.Scopes, "what has breakers: ironic, group, image (BREAKER_SCOPES)")
 	fs.Var((*durationsFlag)(&g.Holdoffs), "holdoff", "how long a failed host is left alone (FAILED_HOST_HOLDOFF); several are compared")
 }
