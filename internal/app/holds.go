@@ -46,10 +46,7 @@ func (a *App) openHolds(c config.Config, decision *admission.Config) error {
 		return fmt.Errorf("HOLDOFF_FILE: %w", err)
 	}
 	a.holds.store = file
-	if !decision.HoldsKnown {
-		a.log.Warn("no holds of failed hosts are known from before: a host that is found failed, or that has failed by its controller's count, is held anew",
-			"file", c.Holdoff.File)
-	} else {
+	if decision.HoldsKnown { // if not, the file has said why
 		a.log.Info("holds of failed hosts read", "file", c.Holdoff.File, "hosts", len(decision.Holds))
 	}
 	return nil

@@ -40,7 +40,7 @@ func queueText(p api.PoolQueue) string {
 	if idle(p) {
 		return "nobody waits"
 	}
-	return fmt.Sprintf("%d waiting, %d of them called, %d due; %d silent for too long", p.Waiting, p.Called, p.Due, p.Parked)
+	return fmt.Sprintf("%d waiting, %d of them called, %d due; %d silent for too long or stopped", p.Waiting, p.Called, p.Due, p.Parked)
 }
 
 func turnsText(p api.PoolQueue) string {

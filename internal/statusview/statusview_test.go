@@ -66,9 +66,9 @@ func TestText(t *testing.T) {
 view      fresh, 2s old, 3 busy nodes, 12 polls
 slots     2 of 20 occupied, 18 free, 1 leased, 1 booting, 7 waiting
 pool      rack1: 1 of 1 occupied, 0 free, 0 leased, 0 booting, 0 waiting
-queue     7 waiting, 5 of them called, 1 due; 2 silent for too long
+queue     7 waiting, 5 of them called, 1 due; 2 silent for too long or stopped
 turns     up to 4 called ahead, claim window 3m0s, a slot is held for about 20m0s, failing lane open: 3 held, 5 allowed now
-queue     rack1: 1 waiting, 0 of them called, 0 due; 0 silent for too long
+queue     rack1: 1 waiting, 0 of them called, 0 due; 0 silent for too long or stopped
 turns     rack1: up to 0 called ahead, claim window 0s, a slot is held for about 0s, failing lane shut: 0 held, 0 allowed now
 answers   1 granted, 7 observe
 refusals  enforce would have said: 7 full

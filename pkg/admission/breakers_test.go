@@ -48,7 +48,8 @@ func TestCB4_FailuresThatIronicShowsOpenTheBreaker(t *testing.T) {
 	if got := f.Vacancy(f.now).Reason; got != api.ReasonBreakerOpen {
 		t.Errorf("the bare question is answered %s", got)
 	}
-	if len(f.notices) != 1 || f.notices[0].Scope != "ironic" || f.notices[0].To != "OPEN" || len(f.notices[0].Causes) != 1 {
+	if len(f.notices) != 1 || f.notices[0].Scope != "ironic" || f.notices[0].To != "OPEN" || len(f.notices[0].Causes) != 1 ||
+		f.notices[0].Causes[0].Hosts[0] != "metal3~host-1" {
 		t.Errorf("notices %+v", f.notices)
 	}
 }

@@ -118,7 +118,9 @@ func (c *Controller) followBreakers(now time.Time) {
 		return
 	}
 	for _, e := range s.set.Events() {
-		s.notices = append(s.notices, breakerNotice(e))
+		notice := breakerNotice(e)
+		c.nameHosts(notice.Causes)
+		s.notices = append(s.notices, notice)
 		switch e.To {
 		case breaker.Closed:
 			delete(s.shut, e.Scope)

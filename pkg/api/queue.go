@@ -18,7 +18,7 @@ type PoolQueue struct {
 	Waiting int `json:"waiting"` // hosts that want a slot: called ones and those not called yet
 	Called  int `json:"called"`  // of these, those that a slot is meant for
 	Due     int `json:"due"`     // of these, those that a free slot is kept for
-	Parked  int `json:"parked"`  // hosts that have not asked for too long; they keep their place
+	Parked  int `json:"parked"`  // hosts that have not asked for too long, or are stopped; they keep their place
 
 	Ahead         int `json:"ahead"`         // hosts called beyond the free slots
 	OvertakeBound int `json:"overtakeBound"` // how often a called host may be overtaken
