@@ -8,9 +8,10 @@ import (
 // TestBO6_NoWorkBeginsWhileHeld: the deprovision after a failure may end between two
 // polls, and the host ask before the throttle has seen that.
 func TestBO6_NoWorkBeginsWhileHeld(t *testing.T) {
+	t.Parallel()
 	for _, via := range vias {
 		o := DefaultOptions()
-		o.Hosts, o.Limit, o.Failing, o.FailTries, o.Via = 60, 8, 0.5, 3, via
+		o.Hosts, o.Limit, o.Failing, o.FailTries, o.Via = 30, 8, 0.5, 3, via
 		o.Breakers, o.Holdoff = nil, time.Hour
 		s, err := newSim(o)
 		if err != nil {
