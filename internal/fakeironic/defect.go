@@ -73,8 +73,7 @@ func (w *World) spoilt(n *node) bool {
 func (a *attrs) withImage(checksum string) *attrs {
 	next := *a
 	next.rest = maps.Clone(a.rest)
-	info, _ := json.Marshal(map[string]string{"image_checksum": checksum}) // texts always can be written
-	next.rest["instance_info"] = spaced(info)
+	next.rest["instance_info"] = append(appendString([]byte(`{"image_checksum": `), checksum), '}')
 	return &next
 }
 
