@@ -60,7 +60,7 @@ func TestCB4_OneFailureIsCountedOnceHoweverOftenItIsSeen(t *testing.T) {
 	f.fails("broken", 1)
 	for range 100 {
 		f.after(5 * time.Second)
-		f.ObserveNode(f.now, ironic.Sight{Key: uuid(1), Mark: f.Begin(f.now), Found: true, Node: *f.of(1)})
+		f.meets(1)
 	}
 	if b := f.breaker("ironic"); b.RecentFailures != 1 || b.State != "CLOSED" {
 		t.Errorf("breaker %+v", b)
@@ -142,7 +142,7 @@ func TestAnOpenBreakerUncallsItsHosts(t *testing.T) {
 	f.want(in(5, "good"), api.ReasonFull)
 	f.passes(5 * time.Second)
 	f.of(9).ConductorGroup = "good" // a second group is met
-	f.ObserveNode(f.now, ironic.Sight{Key: uuid(9), Mark: f.Begin(f.now), Found: true, Node: *f.of(9)})
+	f.meets(9)
 	f.want(in(9, "good"), api.ReasonFull)
 	f.fails("the rack has no power", 1, 2)
 	f.wantState("group:dead", "OPEN")
@@ -256,7 +256,7 @@ func TestCB15_WorkOfOthersCounts(t *testing.T) {
 func TestNeutralEndsDoNotCount(t *testing.T) {
 	f := newFront(t, 8, whole(2))
 	f.starts(1, 2, 3, 4)
-	f.fails("The deployment was aborted by the operator", 1, 2)
+	f.fails("By request, the deploy operation was aborted", 1, 2)
 	for _, i := range []int{3, 4} { // gone from Ironic
 		f.of(i).UUID = "gone"
 	}

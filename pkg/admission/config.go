@@ -85,12 +85,15 @@ func (b *Breakers) validate() error {
 			errs = append(errs, fmt.Errorf("breaker scopes: %q is not one of %v", kind, api.ScopeKinds()))
 		}
 	}
-	for _, of := range []struct {
+	for i, of := range []struct {
 		name string
 		breaker.Config
 	}{{"breaker of the whole Ironic", b.Ironic}, {"breakers of parts", b.Others}} {
 		if err := of.Validate(); err != nil {
 			errs = append(errs, fmt.Errorf("%s: %w", of.name, err))
+		}
+		if of.RateLimitPerMinute > 0 && (i > 0 || !slices.Contains(b.Scopes, ScopeIronic)) {
+			errs = append(errs, fmt.Errorf("%s: rate limit %d: only the whole Ironic has one, and only as one of the breaker scopes", of.name, of.RateLimitPerMinute))
 		}
 		if of.FailureThreshold == 1 {
 			errs = append(errs, fmt.Errorf("%s: failure threshold: 1 would let one host open it", of.name))

@@ -38,7 +38,7 @@ func (c *Controller) IsReady(now time.Time, ask api.Ask) api.Answer {
 		if d.ready {
 			c.ledger.Grant(now, v)
 		}
-	case v.Outcome == slots.Stale || v.Outcome == slots.Starting || d.reason == api.ReasonHold:
+	case v.Outcome == slots.Stale || v.Outcome == slots.Starting || d.stop != nil: // a no renews nothing
 	default:
 		c.ledger.Commit(now, v)
 	}
@@ -71,9 +71,9 @@ func (c *Controller) judge(now time.Time, v *slots.Verdict, ask api.Ask) decisio
 		c.depart(now, *v)
 	case slots.Held, slots.Overdue:
 		c.tell(now, *v, ask)
-		if h, held := c.lingering(now, *v, ask); held {
+		if d, stopped := c.lingering(now, *v, ask); stopped {
 			c.ledger.Hear(now, v)
-			return h
+			return d
 		}
 	case slots.Stale, slots.Starting:
 		if t := c.arrive(now, v, ask); t != nil {
@@ -87,36 +87,62 @@ func (c *Controller) judge(now time.Time, v *slots.Verdict, ask api.Ask) decisio
 	if d, stopped := c.guard(now, t, *v, ask); stopped {
 		return d
 	}
-	d = turned(v.Free, t.line.Ask(now, v.Free, t.host, t.errors()))
-	if d.ready {
+	room := c.storm.room(now, goes(v.Op(), ask))
+	d = room.rated(v.Free, turned(v.Free, t.line.Ask(now, min(v.Free, room.left), t.host, t.errors())))
+	switch {
+	case d.ready && goes(v.Op(), ask): // it was let through, and proves nothing
+		t.permit = c.storm.take(now, t.ref.Facts())
+	case d.ready:
 		t.permit = c.storm.permit(now, t.ref.Facts())
 	}
 	return d
 }
 
-// lingering is the hold of a host whose slot only lingers after its work has failed:
-// it must be no way round (BO-2). A PUT of a host with a slot is never refused (GW-3).
+// lingering is the no to a host whose slot must be no way round what failures stop: one
+// that only lingers after its work has failed (BO-2), or that was for the deprovision
+// before what the host wants to begin now (BO-6). The slot ends with its next sight. A PUT
+// of a host with a slot is never refused (GW-3), but for the latter: nothing of it is
+// under way.
 func (c *Controller) lingering(now time.Time, v slots.Verdict, ask api.Ask) (decision, bool) {
 	ref, known := v.Ref()
-	if !known || v.Put() || !ref.Lingers() {
+	if !known || v.Outcome != slots.Held {
 		return decision{}, false
 	}
-	return c.held(now, v, ask)
+	anew := beginsAnew(ref, v.Op())
+	if !anew && (v.Put() || !ref.Lingers()) {
+		return decision{}, false
+	}
+	if d, held := c.held(now, v, ask); held {
+		return d, true
+	}
+	if !anew {
+		return decision{}, false
+	}
+	return c.forbids(now, ref, v.Op(), ask)
+}
+
+// beginsAnew reports whether the host holds its slot for a deprovision and wants to
+// begin what follows.
+func beginsAnew(ref slots.Ref, op api.Op) bool {
+	return ref.Op() == api.OpDeprovision && (op == api.OpInspect || op == api.OpPrepare || op == api.OpProvision)
 }
 
 // peek is judge for a dry run: what it would say, as far as that can be told.
 func (c *Controller) peek(now time.Time, v slots.Verdict, ask api.Ask) decision {
 	d, settled := verdict(v)
 	ref, known := v.Ref()
-	if !settled || known && !v.Put() && ref.Lingers() {
+	anew := known && v.Outcome == slots.Held && beginsAnew(ref, v.Op())
+	if !settled || anew || known && !v.Put() && ref.Lingers() {
 		if h := c.storm.book.Peek(now, c.holdAsk(v, ask)); h.Held {
 			return heldBack(h)
 		}
 	}
-	if settled {
-		return d
+	if !settled || anew {
+		if d, stopped := c.wouldStop(now, v, ask); stopped {
+			return d
+		}
 	}
-	if d, stopped := c.wouldStop(now, v, ask); stopped {
+	if settled {
 		return d
 	}
 	l := c.line(v)
@@ -130,7 +156,8 @@ func (c *Controller) peek(now time.Time, v slots.Verdict, ask api.Ask) decision 
 	if ask.Deleting {
 		errors = 0
 	}
-	return turned(v.Free, l.Peek(now, v.Free, host, errors))
+	room := c.storm.room(now, goes(v.Op(), ask))
+	return room.rated(v.Free, turned(v.Free, l.Peek(now, min(v.Free, room.left), host, errors)))
 }
 
 // verdict is the part of the decision that the ledger makes alone; false when the

@@ -18,6 +18,11 @@ import (
 func (c *Controller) feed(now time.Time, e slots.Ending) {
 	s := c.storm
 	t, _ := e.Host.Owner().(*turn)
+	if e.Result == slots.Gone {
+		s.book.Gone(e.Host.ID().UUID)
+		c.noteFreed(now, e.Host.ID().UUID, "gone")
+		return
+	}
 	if e.Result != slots.Found {
 		s.counts.ended(e)
 		s.judge(now, t, e)
@@ -79,7 +84,7 @@ var holdKinds = map[ironic.Work]holdoff.Kind{
 // could hold off.
 func (c *Controller) failed(now time.Time, t *turn, e slots.Ending) {
 	kind, ok := holdKinds[e.Work]
-	if !ok || !slices.Contains(ironic.FailedBefore(), e.State) {
+	if !ok || e.Rework || !slices.Contains(ironic.FailedBefore(), e.State) {
 		return
 	}
 	f := holdoff.Failure{
@@ -120,6 +125,9 @@ func (c *Controller) followBreakers(now time.Time) {
 	for _, e := range s.set.Events() {
 		notice := breakerNotice(e)
 		c.nameHosts(notice.Causes)
+		if p := s.shut[e.Scope]; p != nil && p.forsaken {
+			notice.ByHand = false
+		}
 		s.notices = append(s.notices, notice)
 		switch e.To {
 		case breaker.Closed:
@@ -135,16 +143,16 @@ func (c *Controller) followBreakers(now time.Time) {
 			if e.ByHand {
 				p.work = ""
 			}
-			c.clearLines(now, e.Scope)
+			c.clearLines(now, func(f slots.Facts) bool { return slices.Contains(s.scopes(f), e.Scope) })
 		}
 	}
 }
 
-// clearLines takes the hosts of scope out of the lines.
-func (c *Controller) clearLines(now time.Time, scope breaker.Scope) {
+// clearLines takes hosts out of the lines.
+func (c *Controller) clearLines(now time.Time, of func(slots.Facts) bool) {
 	for _, l := range c.lines {
 		for _, h := range l.View(now, math.MaxInt).Hosts {
-			if t, ok := h.Host.Owner.(*turn); ok && slices.Contains(c.storm.scopes(t.ref.Facts()), scope) {
+			if t, ok := h.Host.Owner.(*turn); ok && of(t.ref.Facts()) {
 				l.Bar(now, t.host)
 			}
 		}

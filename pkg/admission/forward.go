@@ -37,7 +37,7 @@ func (c *Controller) Forward(now time.Time, ask api.Ask, target ironic.Target) (
 	}
 	d := c.judge(now, &v, ask)
 	switch {
-	case d.reason == api.ReasonGranted || d.reason == api.ReasonHeldSlot:
+	case d.reason == api.ReasonGranted || d.reason == api.ReasonHeldSlot || c.mode == Observe && v.Outcome == slots.Held:
 		pass.put = c.ledger.Forward(now, v, target)
 	case d.ready:
 		c.ledger.Commit(now, v)

@@ -2,6 +2,7 @@ package admission
 
 import (
 	"errors"
+	"math"
 	"time"
 
 	"github.com/ironic-throttle/ironic-throttle/pkg/api"
@@ -43,35 +44,14 @@ func (c *Controller) guard(now time.Time, t *turn, v slots.Verdict, ask api.Ask)
 	return d, stopped
 }
 
-// stop asks what watches more than one host.
+// stop asks what watches more than one host, and enters t where it may probe.
 func (c *Controller) stop(now time.Time, t *turn, v slots.Verdict, ask api.Ask) (decision, bool) {
-	if ask.Deleting && v.Op() == api.OpDeprovision {
-		return decision{}, false // somebody wants it gone: that goes on (CONTRACT 3.1)
+	s := c.storm
+	if d, stopped := c.forbids(now, t.ref, v.Op(), ask); stopped || len(s.shut) == 0 || goes(v.Op(), ask) {
+		return d, stopped
 	}
-	s, f := c.storm, t.ref.Facts()
-	s.meet(f)
-	if len(s.shut) == 0 && !s.rated && len(s.pools) == 0 {
-		return decision{}, false
-	}
-	if !f.Known && s.narrow() {
-		c.ledger.Want(t.ref)
-		if f.Group == "" {
-			return decision{reason: api.ReasonStarting, wait: retryLook, stop: &stop{unplaced: true}}, true
-		}
-	}
-	if p := s.pools[f.Group]; p != nil && p.paused {
-		return decision{reason: api.ReasonShortCircuit, wait: retryBarred, stop: &stop{pause: p}}, true
-	}
-	if s.set == nil {
-		return decision{}, false
-	}
-	scopes := s.scopes(f)
-	err := s.set.Check(now, scopes...)
-	c.followBreakers(now)
+	scopes := s.scopes(t.ref.Facts())
 	s.wish(now, scopes, t, v.Op())
-	if err != nil {
-		return blocked(err), true
-	}
 	for _, scope := range scopes {
 		if p := s.shut[scope]; p != nil && !s.mayProbe(now, scope, p, t, v.Op()) {
 			return decision{reason: api.ReasonHalfOpen, wait: retryBarred, stop: &stop{scope: scope}}, true
@@ -85,19 +65,81 @@ func (c *Controller) stop(now time.Time, t *turn, v slots.Verdict, ask api.Ask) 
 	return decision{}, false
 }
 
-// blocked is the no of a breaker.
-func blocked(err error) decision {
-	var open *breaker.CircuitBreakerError
-	var rate *breaker.RateLimitError
-	switch {
-	case errors.As(err, &open) && open.State == breaker.Open:
-		return decision{reason: api.ReasonBreakerOpen, wait: open.TimeToWait, stop: &stop{scope: open.Scope, note: open.Message}}
-	case errors.As(err, &open):
-		return decision{reason: api.ReasonHalfOpen, wait: min(open.TimeToWait, retryBarred), stop: &stop{scope: open.Scope}}
-	case errors.As(err, &rate):
-		return decision{reason: api.ReasonRate, wait: rate.TimeToReset, stop: &stop{scope: rate.Scope, limit: rate.Limit}}
+// goes reports whether somebody wants the host gone: that goes on whatever fails
+// (CONTRACT 3.1).
+func goes(op api.Op, ask api.Ask) bool { return ask.Deleting && op == api.OpDeprovision }
+
+// forbids is the no of a paused pool or a breaker, whoever would be first.
+func (c *Controller) forbids(now time.Time, ref slots.Ref, op api.Op, ask api.Ask) (decision, bool) {
+	s, f := c.storm, ref.Facts()
+	s.meet(f)
+	if goes(op, ask) || len(s.shut) == 0 && len(s.pools) == 0 {
+		return decision{}, false
 	}
-	return decision{reason: api.ReasonFull, wait: retryLook}
+	if !f.Known && s.unplaced(f) {
+		c.ledger.Want(ref)
+		return decision{reason: api.ReasonStarting, wait: retryLook, stop: &stop{unplaced: true}}, true
+	}
+	if p := s.pools[f.Group]; p != nil && p.paused && !s.cleansUp(ref, op) {
+		return decision{reason: api.ReasonShortCircuit, wait: retryBarred, stop: &stop{pause: p}}, true
+	}
+	if len(s.shut) == 0 {
+		return decision{}, false
+	}
+	scopes := s.scopes(f)
+	err := s.set.Check(now, scopes...)
+	c.followBreakers(now)
+	for _, scope := range scopes {
+		if p := s.shut[scope]; p != nil {
+			p.askedAt = now
+		}
+	}
+	var open *breaker.CircuitBreakerError
+	if !errors.As(err, &open) {
+		return decision{}, false // the rate is the fair turn's matter
+	}
+	if t, ok := ref.Owner().(*turn); ok && open.State == breaker.Open {
+		s.wish(now, []breaker.Scope{open.Scope}, t, op)
+	}
+	return blocked(open), true
+}
+
+// cleansUp reports whether BMO tidies up after a failure that it will be held for: in a
+// paused pool that must go on, or the pool would stay paused for ever (BO-8, BO-15).
+func (s *storm) cleansUp(ref slots.Ref, op api.Op) bool {
+	return op == api.OpDeprovision && ref.State().Failed() &&
+		s.book.Config().Stage == holdoff.Retry && s.book.Failures(ref.ID().UUID) > 0
+}
+
+// blocked is the no of a breaker.
+func blocked(open *breaker.CircuitBreakerError) decision {
+	if open.State == breaker.Open {
+		return decision{reason: api.ReasonBreakerOpen, wait: open.TimeToWait, stop: &stop{scope: open.Scope, note: open.Message}}
+	}
+	return decision{reason: api.ReasonHalfOpen, wait: min(open.TimeToWait, retryBarred), stop: &stop{scope: open.Scope}}
+}
+
+// room is how many hosts may still start within this minute (CB-16).
+type room struct {
+	left, limit int
+	wait        time.Duration
+}
+
+func (s *storm) room(now time.Time, goes bool) room {
+	if s.rate == 0 || goes {
+		return room{left: math.MaxInt}
+	}
+	left, wait := s.set.Room(now, wholeIronic)
+	return room{left: max(left, 0), limit: s.rate, wait: wait}
+}
+
+// rated gives a no its true reason where slots are free and the minute is full.
+func (r room) rated(free int, d decision) decision {
+	if !d.ready && free > 0 && r.left == 0 {
+		d.reason, d.wait, d.expect = api.ReasonRate, r.wait, 0
+		d.stop = &stop{scope: wholeIronic, limit: r.limit}
+	}
+	return d
 }
 
 // held is the answer of the hold-off.
@@ -129,7 +171,9 @@ func (c *Controller) holdAsk(v slots.Verdict, ask api.Ask) holdoff.Ask {
 	if ref, known := v.Ref(); known {
 		a.UUID = ref.ID().UUID
 		a.NodeState = string(ref.State())
-		a.NodeFailed, a.NodeActive = ref.State().Failed(), ref.State() == ironic.Active
+		// A deprovision that had a yes since has taken the host out of that state.
+		a.NodeFailed = ref.State().Failed() && !beginsAnew(ref, v.Op())
+		a.NodeActive = ref.State() == ironic.Active
 	}
 	if a.UUID == "" {
 		a.UUID, _ = c.storm.book.Find(id.Name)
@@ -140,20 +184,33 @@ func (c *Controller) holdAsk(v slots.Verdict, ask api.Ask) holdoff.Ask {
 // wouldStop is stop for a dry run: it enters nobody and takes no place.
 func (c *Controller) wouldStop(now time.Time, v slots.Verdict, ask api.Ask) (decision, bool) {
 	s := c.storm
-	if ask.Deleting && v.Op() == api.OpDeprovision {
+	if goes(v.Op(), ask) {
 		return decision{}, false
 	}
 	f := slots.Facts{Group: ask.ConductorGroup}
-	if ref, known := v.Ref(); known {
+	ref, known := v.Ref()
+	if known {
 		f = ref.Facts()
 	}
-	if p := s.pools[f.Group]; p != nil && p.paused {
+	if !f.Known && s.unplaced(f) {
+		return decision{reason: api.ReasonStarting, wait: retryLook, stop: &stop{unplaced: true}}, true
+	}
+	if p := s.pools[f.Group]; p != nil && p.paused && !(known && s.cleansUp(ref, v.Op())) {
 		return decision{reason: api.ReasonShortCircuit, wait: retryBarred, stop: &stop{pause: p}}, true
 	}
-	err := s.set.Check(now, s.scopes(f)...)
+	scopes := s.scopes(f)
+	err := s.set.Check(now, scopes...)
 	c.followBreakers(now)
-	if err != nil {
-		return blocked(err), true
+	var open *breaker.CircuitBreakerError
+	if errors.As(err, &open) {
+		return blocked(open), true
+	}
+	for _, scope := range scopes {
+		if p := s.shut[scope]; p != nil {
+			if running, limit := s.set.Probes(now, scope); running+len(p.candidates) >= limit {
+				return decision{reason: api.ReasonHalfOpen, wait: retryBarred, stop: &stop{scope: scope}}, true
+			}
+		}
 	}
 	return decision{}, false
 }
@@ -166,8 +223,9 @@ func (c *Controller) shutForAll(now time.Time) (decision, bool) {
 	}
 	err := c.storm.set.Check(now, wholeIronic)
 	c.followBreakers(now)
-	if err != nil {
-		return blocked(err), true
+	var open *breaker.CircuitBreakerError
+	if errors.As(err, &open) {
+		return blocked(open), true
 	}
 	return decision{}, false
 }

@@ -25,6 +25,9 @@ func (c *Controller) countPools(now time.Time) {
 	was := s.pools
 	s.pools = make(map[string]*poolCount, len(was))
 	c.ledger.Members(now, func(r slots.Ref) {
+		if !r.InIronic() {
+			return
+		}
 		group := r.Facts().Group
 		p := s.pools[group]
 		if p == nil {
@@ -32,16 +35,27 @@ func (c *Controller) countPools(now time.Time) {
 			s.pools[group] = p
 		}
 		p.hosts++
-		if r.State().Failed() || s.book.Held(now, r.ID().UUID) {
+		failed := r.State().Failed()
+		if failed || s.book.Held(now, r.ID().UUID) {
 			p.failed++
+		}
+		if failed { // nothing else would show that somebody has mended it
+			c.ledger.Recheck(now, r)
 		}
 	})
 	for group, p := range s.pools {
 		p.allowed = s.quota.Allowed(p.hosts)
-		p.paused = p.failed > p.allowed
+		p.paused = p.failed > p.allowed && (p.hosts >= leastMembers || !s.quota.Share())
 		if before := was[group]; before != nil && before.paused == p.paused || before == nil && !p.paused {
 			continue
 		}
 		s.notices = append(s.notices, poolNotice(p))
+		if p.paused {
+			c.clearLines(now, func(f slots.Facts) bool { return f.Group == group })
+		}
 	}
 }
+
+// leastMembers is how many hosts of a pool must be known for a percentage of them to
+// mean anything: after a start they are few.
+const leastMembers = 5

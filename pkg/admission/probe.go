@@ -16,8 +16,10 @@ import (
 type probation struct {
 	work       ironic.Work // that failed last before it opened; "" by hand
 	candidates []*turn
-	// better is when a host that would be a good probe asked last.
-	better time.Time
+	// better is when a host that would be a good probe asked last, askedAt when anybody
+	// did.
+	better, askedAt time.Time
+	forsaken        bool // it is closed because nobody asks
 }
 
 // wish notes the ask of a host that would be a good probe of what is shut: one without

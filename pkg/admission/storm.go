@@ -17,7 +17,7 @@ import (
 type storm struct {
 	set   *breaker.Set // nil: no breakers
 	watch map[string]bool
-	rated bool
+	rate  int // of the whole Ironic in a minute; 0: none
 	// groups are two of the conductor groups that were met. While there is but one, it is
 	// the whole Ironic, which has a breaker already (ADR 0005).
 	groups map[string]bool
@@ -77,7 +77,7 @@ func newStorm(cfg Config, now time.Time) (*storm, error) {
 	for group := range cfg.Slots.Groups {
 		s.meet(slots.Facts{Known: true, Group: group})
 	}
-	s.rated = cfg.Breakers.Ironic.RateLimitPerMinute > 0 || cfg.Breakers.Others.RateLimitPerMinute > 0
+	s.rate = cfg.Breakers.Ironic.RateLimitPerMinute
 	s.set, err = breaker.New(&cfg.Breakers.Others, map[string]breaker.Config{ScopeIronic: cfg.Breakers.Ironic})
 	return s, err
 }
@@ -90,8 +90,24 @@ func (c *Controller) look(now time.Time) {
 	c.countPools(now)
 	if s.looks++; s.looks%64 == 0 {
 		s.set.Clean(now)
+		s.forsaken(now)
 	}
 	c.followBreakers(now)
+}
+
+// forsakenAfter is when a scope that is HALF_OPEN and that nobody asks for is closed: an
+// image that was withdrawn, a rack that was taken away.
+const forsakenAfter = 2 * time.Hour
+
+func (s *storm) forsaken(now time.Time) {
+	for scope, p := range s.shut {
+		st := s.set.Status(now, scope)
+		if st.State == breaker.HalfOpen && st.ConcurrentInstances == 0 && now.Sub(p.askedAt) >= forsakenAfter &&
+			now.Sub(st.LastStateChange) >= forsakenAfter {
+			p.forsaken = true
+			s.set.Reset(now, scope)
+		}
+	}
 }
 
 // scopes lists the scopes of a host, as far as its facts are known. The slice is good
@@ -125,18 +141,22 @@ func (s *storm) meet(f slots.Facts) {
 	}
 }
 
-// narrow reports whether something is shut that only a part of all hosts belongs to,
+// unplaced reports whether something is shut that only a part of all hosts belongs to,
 // so that one whose facts are not known cannot be judged.
-func (s *storm) narrow() bool {
-	for _, p := range s.pools {
-		if p.paused {
+func (s *storm) unplaced(f slots.Facts) bool {
+	if f.Group == "" {
+		for _, p := range s.pools {
+			if p.paused {
+				return true
+			}
+		}
+	}
+	for scope := range s.shut {
+		if scope != wholeIronic && (scope.Kind != ScopeGroup || f.Group == "") {
 			return true
 		}
 	}
-	if len(s.shut) == 1 && s.shut[wholeIronic] != nil {
-		return false
-	}
-	return len(s.shut) > 0
+	return false
 }
 
 // permit is what a host needs for its slot; the breakers were asked before.

@@ -36,7 +36,6 @@ func whole(threshold int, edit ...func(*breaker.Config)) func(*admission.Config)
 		c.Breakers.Ironic.FailureThreshold, c.Breakers.Ironic.RatioPercent, c.Breakers.Ironic.RatioMinimum = threshold, 0, 0
 		for _, f := range edit {
 			f(&c.Breakers.Ironic)
-			f(&c.Breakers.Others)
 		}
 	}
 }
@@ -83,6 +82,19 @@ func (f *front) starts(hosts ...int) {
 		f.stamp(i, ironic.Deploying, "")
 	}
 	f.after(5 * time.Second)
+}
+
+// meets lets Ironic show host i.
+func (f *front) meets(i int) {
+	n := *f.of(i)
+	f.ObserveNode(f.now, ironic.Sight{Key: n.UUID, Mark: f.Begin(f.now), Found: true, Node: n})
+}
+
+// shorted wants the pool of host i paused.
+func (f *front) shorted(i int) api.Answer {
+	f.Helper()
+	f.meets(i)
+	return f.want(by(i, api.OpProvision), api.ReasonShortCircuit)
 }
 
 // fails lets deployments end badly, seen by one poll, and their slots be given back.

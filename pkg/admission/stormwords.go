@@ -22,12 +22,18 @@ func stormy(d decision, v slots.Verdict) string {
 	case api.ReasonShortCircuit:
 		return fmt.Sprintf("%s is paused: %d of its %d hosts have failed or are held, MAX_FAILED allows %d", poolWord(why.pause.group), why.pause.failed, why.pause.hosts, why.pause.allowed)
 	case api.ReasonBreakerOpen:
+		if why.note == byHand {
+			return fmt.Sprintf("the breaker of %s was opened by hand: nothing new starts there for another %s", scopeWord(why.scope), about(d.wait))
+		}
 		return fmt.Sprintf("too much has failed in %s: nothing new starts there for another %s (%s)", scopeWord(why.scope), about(d.wait), why.note)
 	case api.ReasonHalfOpen:
-		return fmt.Sprintf("too much has failed in %s: single hosts are tried there first, all others wait until one of them goes well", scopeWord(why.scope))
+		return fmt.Sprintf("the breaker of %s was open: single hosts are tried there first, all others wait until one of them goes well", scopeWord(why.scope))
 	}
 	return fmt.Sprintf("%d hosts have started in %s within a minute, which is all that BREAKER_RATE_LIMIT_PER_MINUTE allows", why.limit, scopeWord(why.scope))
 }
+
+// byHand is what a breaker says that somebody has tripped.
+const byHand = "tripped by hand"
 
 func inARow(failures int) string {
 	if failures < 2 {

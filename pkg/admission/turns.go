@@ -134,6 +134,7 @@ func (c *Controller) sync(now time.Time) {
 func (c *Controller) update(now time.Time) {
 	c.moved = false
 	var healthy, failing int
+	left := c.storm.room(now, false).left
 	pools := c.ledger.Pools()
 	for _, pool := range slices.Backward(pools) { // the total, which is first, at the end
 		l := c.lines[pool]
@@ -143,7 +144,7 @@ func (c *Controller) update(now time.Time) {
 			h, f := l.Held()
 			healthy, failing = healthy+h, failing+f
 		}
-		l.Update(now, c.ledger.Free(now, pool))
+		l.Update(now, min(c.ledger.Free(now, pool), left))
 	}
 }
 

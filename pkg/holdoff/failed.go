@@ -100,6 +100,9 @@ func (b *Book) Mended(now time.Time, uuid string, how Kind, active bool) {
 
 // Gone forgets a node that has left Ironic.
 func (b *Book) Gone(uuid string) {
+	if b == nil {
+		return
+	}
 	delete(b.sound, uuid)
 	b.drop(uuid)
 }

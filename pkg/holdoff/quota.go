@@ -57,6 +57,9 @@ func (q Quota) Allowed(total int) int {
 	}
 }
 
+// Share reports whether q is a percentage above 0: of how many hosts matters then.
+func (q Quota) Share() bool { return q.of == percent && q.n > 0 }
+
 // Limits reports whether q can pause a pool: 100 % cannot.
 func (q Quota) Limits() bool { return q.of != percent || q.n < 100 }
 

@@ -111,6 +111,9 @@ func (l *Ledger) drop(h *host) {
 // erase forgets what h's node did: that node is gone from Ironic (LH-16). That a
 // fetch was answered stays, so that the ask's own word places the host (LH-35).
 func (l *Ledger) erase(h *host) {
+	if h.id.UUID != "" {
+		l.endings = append(l.endings, Ending{Host: Ref{h}, Result: Gone})
+	}
 	h.everYes, h.facts, h.lastBusy = false, false, ""
 	h.failures, h.failedAs, h.unused, h.track = 0, "", 0, track{}
 	h.driver, h.image = "", ""

@@ -3,6 +3,7 @@ package slots
 import (
 	"time"
 
+	"github.com/ironic-throttle/ironic-throttle/pkg/api"
 	"github.com/ironic-throttle/ironic-throttle/pkg/ironic"
 )
 
@@ -28,6 +29,25 @@ func (r Ref) State() ironic.State { return r.h.seen.state }
 func (r Ref) Lingers() bool {
 	h := r.h
 	return h.holds() && h.out && h.flights == 0 && h.doubts == 0 && h.seen.outside()
+}
+
+// Op is what the host's slot is for, "" when it holds none or nobody asked.
+func (r Ref) Op() api.Op { return r.h.op }
+
+// InIronic reports whether the host's node is in Ironic as far as we know: one that was
+// never looked at is.
+func (r Ref) InIronic() bool { return r.h.seen.found || r.h.seen.mark.Seq == 0 }
+
+// Recheck puts a host whose state matters though it does nothing on the fetch list, once
+// its newest sight is LIST_MAX_AGE old, and keeps it from being forgotten.
+func (l *Ledger) Recheck(now time.Time, r Ref) {
+	l.tick(now)
+	h := r.h
+	h.lastAsk = l.now
+	if !h.wanted && passed(later(h.fetched, h.seen.mark.At), l.now, l.cfg.ListMaxAge) {
+		h.wanted = true
+		l.wants = append(l.wants, h)
+	}
 }
 
 // Want puts the host on the fetch list, unless Ironic has answered for it already.

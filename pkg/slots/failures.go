@@ -16,6 +16,8 @@ type Ending struct {
 	Cause  string       // last_error there
 	// Ours: the work was begun by a yes of ours that still holds its slot.
 	Ours bool
+	// Rework: it was a deployment of a node that was active, and so had an instance.
+	Rework bool
 	// Reached: with Succeeded, it was all that the host was let start for. Cleaning
 	// that goes well before a deployment is not.
 	Reached bool
@@ -48,6 +50,7 @@ func (l *Ledger) conclude(h *host, e ending) {
 	l.endings = append(l.endings, Ending{
 		Host: Ref{h}, Result: e.result, Work: e.work, State: e.state, Token: e.token, Cause: e.cause,
 		Ours:    h.kind == leased,
+		Rework:  e.rework,
 		Reached: e.result == Succeeded && (!h.holds() || h.op == "" || h.goal(h.op)),
 	})
 }

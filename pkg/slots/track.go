@@ -16,11 +16,12 @@ const (
 	Failed
 	Neutral // ended on purpose, or nobody can tell how
 	Found
+	Gone // no work ended: the node has left Ironic
 )
 
 // String names a result as metrics do.
 func (r Result) String() string {
-	return [...]string{"none", "success", "failure", "neutral", "found"}[r]
+	return [...]string{"none", "success", "failure", "neutral", "found", "gone"}[r]
 }
 
 // ending is how a piece of work ended; the zero value is none.
@@ -30,6 +31,7 @@ type ending struct {
 	state  ironic.State // where Ironic left the node
 	token  string       // provision_updated_at there
 	cause  string       // last_error there
+	rework bool         // it was a deployment of an active node, which had an instance
 }
 
 // track follows the work of one node from sight to sight and tells how it ended, once
@@ -40,6 +42,8 @@ type track struct {
 	workedAs ironic.State // in which state that was
 	blamed   string       // its last_error then
 	token    string       // provision_updated_at of the newest sight outside of work
+	rest     ironic.State // of that sight
+	from     ironic.State // rest, when the work began that goes on; "" when other work came between
 }
 
 // see takes the next sight.
@@ -54,13 +58,14 @@ func (t *track) see(seq uint64, n ironic.Node) ending {
 	}
 	e := ending{work: t.workedAs.Work(), state: n.State, token: n.ProvisionUpdatedAt, cause: n.LastError}
 	before, worked := t.token, t.worked > 0
-	t.token, t.worked = n.ProvisionUpdatedAt, 0
+	t.token, t.worked, t.rest = n.ProvisionUpdatedAt, 0, n.State
 	switch {
 	case worked:
 		e.result = t.judge(n)
 		if n.State.Failed() {
 			e.work = n.State.Work()
 		}
+		e.rework = e.work == ironic.WorkDeploy && t.from == ironic.Active
 		return e
 	case !n.State.Failed() || n.ProvisionUpdatedAt == before || aborted(n):
 		return ending{}
@@ -79,6 +84,12 @@ func (t *track) start(seq uint64, s ironic.State) ending {
 	var e ending
 	if was := t.workedAs.Work(); t.worked > 0 && proves(s.Work(), was) {
 		e = ending{result: Succeeded, work: was, state: s}
+	}
+	switch {
+	case t.worked == 0:
+		t.from = t.rest
+	case t.workedAs.Work() != s.Work():
+		t.from = ""
 	}
 	t.worked, t.workedAs, t.blamed = max(t.worked, seq), s, ""
 	return e
@@ -113,5 +124,9 @@ func (t *track) judge(n ironic.Node) Result {
 	return Neutral
 }
 
-// aborted reports whether somebody ended n's work on purpose.
-func aborted(n ironic.Node) bool { return strings.Contains(n.LastError, "aborted") }
+// aborted reports whether somebody ended n's work on purpose, in the words of Ironic's
+// conductor: "By request, the clean operation was aborted", "Inspection was aborted by
+// request." Broken connections are "aborted" too, and are failures.
+func aborted(n ironic.Node) bool {
+	return strings.Contains(n.LastError, "aborted") && strings.Contains(strings.ToLower(n.LastError), "by request")
+}
