@@ -109,7 +109,7 @@ func New(ctx context.Context, o Options) (_ *App, err error) {
 		Decider: a.controller, Version: o.Version, Now: a.now, Log: a.log,
 		Settings:   func() map[string]string { return a.force.Load().settings },
 		Warnings:   func() []string { return a.force.Load().warnings },
-		Save:       a.holds.save,
+		Save:       a.holds.saveSoon,
 		Collectors: collectors,
 	}); err != nil {
 		return nil, fmt.Errorf("server: %w", err)

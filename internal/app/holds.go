@@ -2,8 +2,10 @@ package app
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/ironic-throttle/ironic-throttle/internal/config"
@@ -17,6 +19,9 @@ import (
 // memory only.
 const saveInterval = 5 * time.Second
 
+// saveTimeout is how long a release waits until it is on disk.
+const saveTimeout = 3 * time.Second
+
 // holdKeeper keeps the file of the holds up to date. A hold is saved directly after the
 // poll that saw the failure; a kill between the two is harmless, for the node is still in
 // its failed state then, and the first poll of the next process finds it. No poll waits
@@ -24,6 +29,8 @@ const saveInterval = 5 * time.Second
 type holdKeeper struct {
 	app  *App
 	wake chan struct{}
+
+	waiting atomic.Bool // a release waits for its save
 
 	mu    sync.Mutex // one save at a time
 	store holdoff.Store
@@ -79,6 +86,28 @@ func (k *holdKeeper) save() error {
 	}
 	return err
 }
+
+// saveSoon is save for somebody who waits for it, but not for a disk that hangs.
+func (k *holdKeeper) saveSoon() error {
+	if k.waiting.Swap(true) {
+		return errDiskHangs // somebody waits already: one goroutine is enough
+	}
+	done := make(chan error, 1)
+	go func() {
+		defer k.waiting.Store(false)
+		done <- k.save()
+	}()
+	late := time.NewTimer(saveTimeout)
+	defer late.Stop()
+	select {
+	case err := <-done:
+		return err
+	case <-late.C:
+		return errDiskHangs
+	}
+}
+
+var errDiskHangs = errors.New("the disk does not answer")
 
 // polled tells that a poll may have changed something.
 func (k *holdKeeper) polled() {
