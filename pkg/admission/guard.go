@@ -28,7 +28,7 @@ type stop struct {
 const retryBarred = time.Minute
 
 // guard is the part of the decision between "needs a slot" and the fair turn: held
-// off, pool short-circuited, breaker, rate. false: nothing is against the host. A host
+// off, pool short-circuited, breaker. false: nothing is against the host. A host
 // that is stopped is in no line and has no call until it asks again; it keeps its old
 // place, but a held one does not even take one (BO-9, CONTRACT 3.5).
 func (c *Controller) guard(now time.Time, t *turn, v slots.Verdict, ask api.Ask) (decision, bool) {
@@ -86,10 +86,9 @@ func (c *Controller) forbids(now time.Time, ref slots.Ref, op api.Op, ask api.As
 	if len(s.shut) == 0 {
 		return decision{}, false
 	}
-	scopes := s.scopes(f)
-	err := s.set.Check(now, scopes...)
+	err := s.set.Check(now, s.scopes(f)...)
 	c.followBreakers(now)
-	for _, scope := range scopes {
+	for _, scope := range s.scopes(f) {
 		if p := s.shut[scope]; p != nil {
 			p.askedAt = now
 		}
@@ -98,7 +97,7 @@ func (c *Controller) forbids(now time.Time, ref slots.Ref, op api.Op, ask api.As
 	if !errors.As(err, &open) {
 		return decision{}, false // the rate is the fair turn's matter
 	}
-	if t, ok := ref.Owner().(*turn); ok && open.State == breaker.Open {
+	if t, ok := ref.Owner().(*turn); ok {
 		s.wish(now, []breaker.Scope{open.Scope}, t, op)
 	}
 	return blocked(open), true
@@ -198,14 +197,13 @@ func (c *Controller) wouldStop(now time.Time, v slots.Verdict, ask api.Ask) (dec
 	if p := s.pools[f.Group]; p != nil && p.paused && !(known && s.cleansUp(ref, v.Op())) {
 		return decision{reason: api.ReasonShortCircuit, wait: retryBarred, stop: &stop{pause: p}}, true
 	}
-	scopes := s.scopes(f)
-	err := s.set.Check(now, scopes...)
+	err := s.set.Check(now, s.scopes(f)...)
 	c.followBreakers(now)
 	var open *breaker.CircuitBreakerError
 	if errors.As(err, &open) {
 		return blocked(open), true
 	}
-	for _, scope := range scopes {
+	for _, scope := range s.scopes(f) {
 		if p := s.shut[scope]; p != nil {
 			if running, limit := s.set.Probes(now, scope); running+len(p.candidates) >= limit {
 				return decision{reason: api.ReasonHalfOpen, wait: retryBarred, stop: &stop{scope: scope}}, true
