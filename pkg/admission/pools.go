@@ -1,6 +1,8 @@
 package admission
 
 import (
+	"maps"
+	"slices"
 	"time"
 
 	"github.com/ironic-throttle/ironic-throttle/pkg/slots"
@@ -43,7 +45,8 @@ func (c *Controller) countPools(now time.Time) {
 			c.ledger.Recheck(now, r)
 		}
 	})
-	for group, p := range s.pools {
+	for _, group := range slices.Sorted(maps.Keys(s.pools)) {
+		p := s.pools[group]
 		p.allowed = s.quota.Allowed(p.hosts)
 		p.paused = p.failed > p.allowed && (p.hosts >= leastMembers || !s.quota.Share())
 		if before := was[group]; before != nil && before.paused == p.paused || before == nil && !p.paused {
