@@ -23,6 +23,7 @@ STRESS_FLAGS ?=
 TESTFLAGS   ?=
 SEARCH      ?= 10000
 LAWS        ?= 100000
+KILLS ?= 100
 SEED        ?= 1
 FUZZTIME    ?= 20s
 BENCH       ?=
@@ -59,12 +60,13 @@ image: ## Build the container image (IMAGE=ironic-throttle:dev)
 test: ## All tests that need no installed server, under the race detector
 	$(TESTSUM) -- $(RACE) -timeout 10m $(TESTFLAGS) ./...
 
-search: ## Look for histories that break the limit or a law of turns (SEARCH=10000, from SEED=1; LAWS=100000)
+search: ## Look for histories that break the limit or a law of turns (SEARCH=10000, from SEED=1; LAWS=100000; KILLS=100)
 	$(TESTSUM) -v -- -timeout 60m -count=1 -run 'RandomHistories|^TestBO1_|^TestCB9_' ./pkg/admission \
 	  -args -search.histories=$(SEARCH) -search.seed=$(SEED)
 	$(TESTSUM) -v -- -timeout 120m -count=1 -run '^TestF[1-9]|^TestTheModel' ./pkg/fairshare \
 	  -args -rapid.checks=$(LAWS) -rapid.seed=$(SEED)
-	$(TESTSUM) -v -- -timeout 60m -count=1 -run Kill ./internal/holdfile -args -holdfile.kills=100 -holdfile.seed=$(SEED)
+	$(TESTSUM) -v -- -timeout 60m -count=1 -run Kill ./internal/holdfile -args -holdfile.kills=$(KILLS) -holdfile.seed=$(SEED)
+	$(TESTSUM) -v -- -timeout 60m -count=1 -run '^TestBO16_killHolds' ./internal/demo -args -kill.holds=$(KILLS) -kill.seed=$(SEED)
 
 stress: ## The stress table of storms up to 20,000 hosts, all policies side by side (STRESS_FLAGS="-seeds 1")
 	$(GO) run ./hack/stress $(STRESS_FLAGS)

@@ -69,7 +69,7 @@ func testStorm(t *testing.T, via Via) {
 	if sum.Via != via || sum.Asks > sum.IronicRequests {
 		t.Errorf("%+v", sum)
 	}
-	for _, want := range []string{"throttle: http://127.0.0.1:", "via " + string(via), "slots 3/3"} {
+	for _, want := range []string{"throttle: http://127.0.0.1:", "via " + string(via), "/3  working "} {
 		if !strings.Contains(progress.String(), want) {
 			t.Errorf("%q is not in\n%s", want, progress.String())
 		}

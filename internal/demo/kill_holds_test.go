@@ -19,7 +19,7 @@ import (
 )
 
 var (
-	holdKills = flag.Int("kill.holds", 5, "how often the throttle is killed while hosts are held")
+	holdKills = flag.Int("kill.holds", 3, "how often the throttle is killed while hosts are held")
 	holdSeed  = flag.Uint64("kill.seed", 16, "decides when")
 )
 

@@ -224,7 +224,7 @@ func rounds() int {
 
 // BO-1: with no time set, or 0, everything is as if there were no hold-off.
 func TestBO1_UnsetChangesNoDecision(t *testing.T) {
-	histories := min(10_000, 10*rounds())
+	histories := min(10_000, 5*rounds())
 	held, said := 0, map[string]bool{}
 	for seed := range uint64(histories) {
 		cfg := weatherConfig()
@@ -277,7 +277,7 @@ func TestBO1_SetChangesDecisions(t *testing.T) {
 // Whatever the interleaving: nothing starts while it is OPEN but deletions, and while it
 // is HALF_OPEN never more than N hosts run as probes.
 func TestCB9_NeverMoreProbesThanAllowed(t *testing.T) {
-	histories := min(3_000, 5*rounds())
+	histories := min(3_000, 2*rounds())
 	var opened, probed, closed int
 	for seed := range uint64(histories) {
 		cfg := weatherConfig()
