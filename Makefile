@@ -57,8 +57,9 @@ image: ## Build the container image (IMAGE=ironic-throttle:dev)
 
 ##@ Check
 
+# Some packages mostly wait for real time, so three at once fill two cores.
 test: ## All tests that need no installed server, under the race detector
-	$(TESTSUM) -- $(RACE) -timeout 10m $(TESTFLAGS) ./...
+	$(TESTSUM) -- $(RACE) -p 3 -timeout 10m $(TESTFLAGS) ./...
 
 search: ## Look for histories that break the limit or a law of turns (SEARCH=10000, from SEED=1; LAWS=100000; KILLS=100)
 	$(TESTSUM) -v -- -timeout 60m -count=1 -run 'RandomHistories|^TestBO1_|^TestCB9_' ./pkg/admission \
