@@ -143,6 +143,9 @@ func (r room) rated(free int, d decision) decision {
 
 // held is the answer of the hold-off.
 func (c *Controller) held(now time.Time, v slots.Verdict, ask api.Ask) (decision, bool) {
+	if c.storm.book.Idle() {
+		return decision{}, false
+	}
 	a := c.holdAsk(v, ask)
 	h := c.storm.book.Ask(now, a)
 	if h.Held {

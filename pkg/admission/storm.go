@@ -21,6 +21,7 @@ type storm struct {
 	// groups are two of the conductor groups that were met. While there is but one, it is
 	// the whole Ironic, which has a breaker already (ADR 0005).
 	groups map[string]bool
+	first  string // of these, as Ironic spells it
 	// shut has the scopes whose breaker is not CLOSED.
 	shut map[breaker.Scope]*probation
 	last ironic.Work // that ended, before whatever the breakers did
@@ -136,9 +137,13 @@ func (s *storm) scopes(f slots.Facts) []breaker.Scope {
 
 // meet notes the conductor group of a host.
 func (s *storm) meet(f slots.Facts) {
-	if len(s.groups) < 2 && f.Known {
-		s.groups[cmp.Or(f.Group, defaultGroup)] = true
+	if len(s.groups) > 1 || !f.Known || len(s.groups) == 1 && f.Group == s.first {
+		return
 	}
+	if len(s.groups) == 0 {
+		s.first = f.Group
+	}
+	s.groups[cmp.Or(f.Group, defaultGroup)] = true
 }
 
 // unplaced reports whether something is shut that only a part of all hosts belongs to,

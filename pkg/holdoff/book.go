@@ -61,6 +61,10 @@ func (b *Book) Configure(now time.Time, cfg Config) error {
 	return nil
 }
 
+// Idle reports whether the Book has nothing to say to anybody: nobody has failed, and
+// nobody would be held.
+func (b *Book) Idle() bool { return b == nil || !b.on && len(b.hosts) == 0 }
+
 // Tick tells the Book what time it is, so that a clock that steps back between two asks
 // is noticed (BO-18).
 func (b *Book) Tick(now time.Time) {
