@@ -254,8 +254,8 @@ func (c *Controller) Vacancy(now time.Time) api.Answer {
 		d, settled = c.shutForAll(now)
 	}
 	if !settled {
-		total := c.lines[slots.Pool{}]
-		d = turned(v.Slots.Free, total.Vacancy(v.Slots.Free))
+		total, room := c.lines[slots.Pool{}], c.storm.room(now, false)
+		d = room.rated(v.Slots.Free, turned(v.Slots.Free, total.Vacancy(min(v.Slots.Free, room.left))))
 	}
 	return c.answer(d, v)
 }

@@ -240,6 +240,9 @@ func TestCB16_TheRateKeepsTheTurns(t *testing.T) {
 	dry := by(3, api.OpInspect)
 	dry.DryRun = true
 	f.want(dry, api.ReasonRate)
+	if got := f.Vacancy(f.now).Reason; got != api.ReasonRate {
+		t.Errorf("the bare question is answered %s", got)
+	}
 	gone := in(by(4, api.OpDeprovision), api.BMHDeprovisioning)
 	gone.Deleting = true
 	f.want(gone, api.ReasonGranted)
