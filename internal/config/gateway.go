@@ -10,6 +10,7 @@ const (
 	nameGatewayCA      = "GATEWAY_CLIENT_CA_FILE"
 	nameGatewayMaxBody = "GATEWAY_MAX_BODY"
 	nameGatewaySpool   = "GATEWAY_SPOOL_LIMIT"
+	nameGatewayReads   = "GATEWAY_READ_CACHE"
 )
 
 // Gateway says how the proxy in front of Ironic is served (CONTRACT 2.6). Without
@@ -24,6 +25,8 @@ type Gateway struct {
 	SpoolDir          string        // where large bodies wait; "" = the system's place for temporary files
 	SpoolLimit        int64         // bytes of all large bodies together, at least MaxBody
 	ForwardedHeaders  bool          // add X-Forwarded-* (GW-1)
+	ListCache         bool          // answer BMO's capacity list from the list of all nodes (GW-11)
+	ReadCache         bool          // answer the reads that a refused host repeats (GW-18)
 }
 
 // gatewayRows serve the proxy in front of Ironic (CONTRACT 2.6).
@@ -69,6 +72,14 @@ func gatewayRows() []setting {
 		{
 			name: "GATEWAY_FORWARDED_HEADERS", def: "false", help: "the gateway tells Ironic in X-Forwarded-* who asked",
 			value: func(c *Config) value { return boolValue{&c.Gateway.ForwardedHeaders} },
+		},
+		{
+			name: "GATEWAY_LIST_CACHE", def: "true", help: "the gateway answers the list that BMO asks for before each start from its own list of all nodes, at most LIST_MAX_AGE old",
+			value: func(c *Config) value { return boolValue{&c.Gateway.ListCache} },
+		},
+		{
+			name: nameGatewayReads, def: "false", help: "the gateway answers the reads that a refused host repeats from the last answer, while the polls show no change; needs a POLL_INTERVAL well below 10s",
+			value: func(c *Config) value { return boolValue{&c.Gateway.ReadCache} },
 		},
 	}
 	for i := range rows {
