@@ -19,19 +19,21 @@ import (
 // and stops after the first page, Ironic's own next link forgets the filter;
 // so each page is asked for with the filter and the last uuid as marker.
 func (c *Client) List(ctx context.Context, state State) ([]Node, error) {
-	nodes, err := c.listOnce(ctx, state)
-	if errors.Is(err, errMarkerGone) {
-		nodes, err = c.listOnce(ctx, state)
-	}
-	if err != nil {
-		return nil, err
-	}
-	return nodes, nil
+	return again(func() ([]Node, error) { return c.listOnce(ctx, state) })
 }
 
 // errMarkerGone marks a list that broke because the last node of a page was
 // deleted before the next page was read.
 var errMarkerGone = errors.New("the node with which the last page ended is gone")
+
+// again reads a list, and once more from its start when its marker has gone (GC-14).
+func again[T any](read func() (T, error)) (T, error) {
+	all, err := read()
+	if errors.Is(err, errMarkerGone) {
+		all, err = read()
+	}
+	return all, err
+}
 
 // listOnce reads the pages of one list.
 func (c *Client) listOnce(ctx context.Context, state State) ([]Node, error) {
@@ -43,11 +45,12 @@ func (c *Client) listOnce(ctx context.Context, state State) ([]Node, error) {
 	at := make(map[string]int) // uuid → index in nodes
 	marker := ""
 	for {
-		p, r, err := c.page(ctx, v, state, marker)
-		if err != nil {
-			if marker != "" && isStatus(err, http.StatusNotFound) {
-				return nil, fmt.Errorf("%w: %w", errMarkerGone, err)
-			}
+		var p page
+		r := c.pageOf(v, state, marker)
+		if err := c.rows(ctx, r, marker, func(body io.Reader) (_ list, err error) {
+			p, err = decodePage(body)
+			return p.list, err
+		}); err != nil {
 			return nil, err
 		}
 		known := len(nodes)
@@ -69,34 +72,48 @@ func (c *Client) listOnce(ctx context.Context, state State) ([]Node, error) {
 			return nodes, nil
 		}
 		if len(nodes) == known {
-			c.count.list.errors.Add(1)
-			return nil, answerError(r.what(), errors.New("a page that goes on brings no new node"))
+			return nil, c.endless(r)
 		}
 		marker = p.last
 	}
 }
 
-// page reads one page of a list.
-func (c *Client) page(ctx context.Context, v Version, state State, marker string) (page, request, error) {
+// pageOf is the request for one page of a list.
+func (c *Client) pageOf(v Version, state State, marker string) request {
 	// %20 and not +, which is how every client of Ironic writes a space.
 	filter := strings.ReplaceAll(url.QueryEscape(string(state)), "+", "%20")
 	query := "provision_state=" + filter + "&limit=" + strconv.Itoa(pageLimit)
 	if marker != "" {
 		query += "&marker=" + url.QueryEscape(marker)
 	}
-	r := request{
+	return request{
 		tally: &c.count.list, version: v.String(),
 		path: "nodes?" + query + "&fields=" + v.fields(c.more...),
 	}
-	var p page
+}
+
+// rows sends a request for rows, which begin after marker, and has read take them.
+func (c *Client) rows(ctx context.Context, r request, marker string, read func(io.Reader) (list, error)) error {
+	var l list
 	err := c.get(ctx, r, func(_ http.Header, body io.Reader) (err error) {
-		p, err = decodePage(body)
+		l, err = read(body)
 		return err
 	})
-	if err == nil && p.skipped > 0 {
+	switch {
+	case err != nil && marker != "" && isStatus(err, http.StatusNotFound):
+		return fmt.Errorf("%w: %w", errMarkerGone, err)
+	case err != nil:
+		return err
+	case l.skipped > 0:
 		// Somebody is at work there, and we cannot tell who: such a list is none.
-		c.count.list.errors.Add(1)
-		err = answerError(r.what(), fmt.Errorf("%d of %d rows name no node", p.skipped, p.rows))
+		r.tally.errors.Add(1)
+		return answerError(r.what(), fmt.Errorf("%d of %d rows name no node", l.skipped, l.rows))
 	}
-	return p, r, err
+	return nil
+}
+
+// endless is the failure of a list that says it goes on and does not.
+func (c *Client) endless(r request) error {
+	r.tally.errors.Add(1)
+	return answerError(r.what(), errors.New("a page that goes on brings no new node"))
 }

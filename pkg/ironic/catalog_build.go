@@ -1,0 +1,111 @@
+package ironic
+
+import (
+	"bytes"
+	"errors"
+	"math"
+	"slices"
+	"strings"
+)
+
+// roll is a Catalog that is being read.
+type roll struct {
+	Catalog
+	arena strings.Builder
+	seq   uint64 // of the mark before the page
+	last  int    // the row that was read last
+
+	id, called []byte // room for the row that is being read
+}
+
+// maxWord is the highest number of a word.
+const maxWord = math.MaxUint16
+
+var (
+	errManyWords = errors.New("more than 65536 different states, or boot interfaces and conductor groups")
+	errMuchText  = errors.New("more than 4 GiB of uuids and names")
+)
+
+func newRoll() *roll {
+	return &roll{Catalog: Catalog{
+		words:  newWords(),
+		roster: &roster{shared: newWords(), byUUID: newIndex(0, true)},
+	}}
+}
+
+// row takes a row up; false for one without a usable uuid.
+func (r *roll) row(in *reader) (bool, error) {
+	r.id, r.called = r.id[:0], r.called[:0]
+	state, okState := r.words.code(nil)
+	boot, okBoot := r.shared.code(nil)
+	group, okGroup := boot, okBoot
+	_, err := in.object(func(name []byte) error {
+		limit, take := maxTextLen, func(text []byte) {}
+		switch string(name) {
+		case "uuid":
+			limit, take = maxKeyLen+1, func(text []byte) { r.id = append(r.id[:0], text...) }
+		case "name":
+			take = func(text []byte) { r.called = append(r.called[:0], text...) }
+		case "provision_state":
+			take = func(text []byte) { state, okState = r.words.code(text) }
+		case "boot_interface":
+			take = func(text []byte) { boot, okBoot = r.shared.code(text) }
+		case "conductor_group":
+			take = func(text []byte) { group, okGroup = r.shared.code(text) }
+		default:
+			return in.skip()
+		}
+		text, err := in.text(limit)
+		take(text)
+		return err
+	})
+	switch {
+	case err != nil:
+		return false, err
+	case !okState || !okBoot || !okGroup:
+		return false, errManyWords
+	case len(r.id) > maxKeyLen || len(bytes.TrimSpace(r.id)) == 0:
+		return false, nil
+	}
+	return true, r.put(state, boot, group)
+}
+
+// put adds the row that was read, or puts it where its node is already.
+func (r *roll) put(state, boot, group uint16) error {
+	start := r.arena.Len()
+	if uint64(start)+uint64(len(r.id)+len(r.called)) > math.MaxUint32 {
+		return errMuchText
+	}
+	r.arena.Write(r.id)
+	r.arena.Write(r.called)
+	r.text = r.arena.String()
+	id := r.text[start:][:len(r.id)]
+
+	i, known := r.byUUID.find(id, r.uuid)
+	if !known {
+		i = len(r.starts)
+		r.starts, r.uuids, r.names = append(r.starts, 0), append(r.uuids, 0), append(r.names, 0)
+		r.boots, r.groups = append(r.boots, 0), append(r.groups, 0)
+		r.states, r.seqs = append(r.states, 0), append(r.seqs, 0)
+	}
+	r.starts[i], r.uuids[i], r.names[i] = uint32(start), uint8(len(r.id)), uint16(len(r.called))
+	r.states[i], r.seqs[i], r.boots[i], r.groups[i] = state, r.seq, boot, group
+	if !known {
+		r.byUUID.add(id, i, r.uuid)
+	}
+	r.last = i
+	return nil
+}
+
+// done returns the Catalog, without the room that was kept to grow.
+func (r *roll) done(pageLimit int) *Catalog {
+	old := r.roster
+	return &Catalog{
+		words: r.words, states: slices.Clone(r.states), seqs: slices.Clone(r.seqs),
+		roster: &roster{
+			begun: old.begun, pageLimit: pageLimit, text: strings.Clone(old.text),
+			starts: slices.Clone(old.starts), uuids: slices.Clone(old.uuids), names: slices.Clone(old.names),
+			boots: slices.Clone(old.boots), groups: slices.Clone(old.groups), shared: old.shared, byUUID: old.byUUID,
+		},
+	}
+}

@@ -1,0 +1,144 @@
+package ironic
+
+import (
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// reader takes an answer in value by value, in one pass. What its methods return as
+// bytes is valid until the next call.
+type reader struct {
+	dec   *jsontext.Decoder
+	plain []byte            // room for a text without its escapes
+	words map[string]string // texts that many rows share, kept once
+}
+
+// maxWords bounds the words of a reader: nobody needs to say more different ones.
+const maxWords = 1024
+
+func newReader(r io.Reader) *reader {
+	return &reader{
+		// What is allowed here is what encoding/json lets pass: bytes that are no UTF-8
+		// become U+FFFD.
+		dec:   jsontext.NewDecoder(r, jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true)),
+		words: map[string]string{},
+	}
+}
+
+// expect takes one delimiter.
+func (in *reader) expect(want jsontext.Kind) error {
+	token, err := in.dec.ReadToken()
+	if err != nil {
+		return torn(err)
+	}
+	if token.Kind() != want {
+		return fmt.Errorf("%v where %v must be", token.Kind(), want)
+	}
+	return nil
+}
+
+// more reports whether something comes before the delimiter end. It is true as well
+// before an error, which the next call returns.
+func (in *reader) more(end jsontext.Kind) bool { return in.dec.PeekKind() != end }
+
+// skip passes over a value.
+func (in *reader) skip() error { return in.dec.SkipValue() }
+
+// end takes the brace that closes the answer.
+func (in *reader) end() error {
+	if err := in.expect('}'); err != nil {
+		return err
+	}
+	return in.nothing()
+}
+
+// nothing checks that nothing follows.
+func (in *reader) nothing() error {
+	_, err := in.dec.ReadToken()
+	if err == nil {
+		return errors.New("something follows the JSON")
+	}
+	if errors.Is(err, io.EOF) {
+		return nil
+	}
+	return err
+}
+
+// name takes the name of the next field of an object.
+func (in *reader) name() ([]byte, error) {
+	raw, err := in.dec.ReadValue()
+	if err != nil {
+		return nil, err
+	}
+	return in.unquote(raw), nil
+}
+
+// text takes a value and returns it cut to at most limit bytes when it is a text, and
+// else nothing.
+func (in *reader) text(limit int) ([]byte, error) {
+	if in.dec.PeekKind() != '"' {
+		return nil, in.skip()
+	}
+	raw, err := in.dec.ReadValue()
+	if err != nil {
+		return nil, err
+	}
+	return cut(in.unquote(raw), limit), nil
+}
+
+// str takes a text to keep into s.
+func (in *reader) str(s *string, limit int) error {
+	text, err := in.text(limit)
+	*s = string(text)
+	return err
+}
+
+// word takes a text that other rows have as well into s.
+func (in *reader) word(s *string) error {
+	text, err := in.text(maxTextLen)
+	if known, ok := in.words[string(text)]; ok {
+		*s = known
+		return err
+	}
+	*s = string(text)
+	if len(in.words) < maxWords {
+		in.words[*s] = *s
+	}
+	return err
+}
+
+// truth takes a value and reports whether it is true.
+func (in *reader) truth() (bool, error) {
+	kind := in.dec.PeekKind()
+	return kind == 't', in.skip()
+}
+
+// object takes a value; when it is an object, field is called for each name and takes
+// the value that belongs to it. It reports whether it was one.
+func (in *reader) object(field func(name []byte) error) (bool, error) {
+	if in.dec.PeekKind() != '{' {
+		return false, in.skip()
+	}
+	if err := in.expect('{'); err != nil {
+		return false, err
+	}
+	for in.more('}') {
+		name, err := in.name()
+		if err != nil {
+			return false, err
+		}
+		if err := field(name); err != nil {
+			return false, err
+		}
+	}
+	return true, in.expect('}')
+}
+
+// unquote returns a JSON string without quotes and escapes.
+func (in *reader) unquote(raw jsontext.Value) []byte {
+	in.plain, _ = jsontext.AppendUnquote(in.plain[:0], raw) // an error tells of what became U+FFFD
+	return in.plain
+}

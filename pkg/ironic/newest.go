@@ -1,0 +1,52 @@
+package ironic
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"strconv"
+)
+
+// Change is a node as the list of the newest changes shows it.
+type Change struct {
+	UUID  string
+	State State
+	// UpdatedAt is provision_updated_at as Ironic writes it, "" for a node that never
+	// changed (NULL). Compare it for equality: each conductor writes it by its own clock.
+	UpdatedAt string
+}
+
+// Newest returns the k nodes whose provision state changed last, the newest first, in
+// one request; fewer only when Ironic has fewer. Nodes that never changed come last
+// (sqlite, MySQL) or first (PostgreSQL). Nothing tells nodes with equal stamps apart,
+// and MySQL stamps whole seconds. k must be 1 to 1000, Ironic's own limit.
+//
+// State changes, heartbeats and aborts move a node to the front; edits of a node,
+// maintenance and creation do not; a deleted node falls out (IRONIC.md 4, CONTRACT 3.3).
+func (c *Client) Newest(ctx context.Context, k int) ([]Change, error) {
+	if k < 1 || k > pageLimit {
+		return nil, fmt.Errorf("number of newest changes: %d must be 1 to %d", k, pageLimit)
+	}
+	v, err := c.negotiate(ctx)
+	if err != nil {
+		return nil, err
+	}
+	changes := make([]Change, 0, k)
+	err = c.rows(ctx, request{
+		tally: &c.count.probe, version: v.String(),
+		path: "nodes?sort_key=provision_updated_at&sort_dir=desc&limit=" + strconv.Itoa(k) +
+			"&fields=uuid,provision_state,provision_updated_at",
+	}, "", func(body io.Reader) (list, error) {
+		return decodeList(body, func(row *reader) (bool, error) {
+			n, ok, err := row.node()
+			if ok {
+				changes = append(changes, Change{UUID: n.UUID, State: n.State, UpdatedAt: n.ProvisionUpdatedAt})
+			}
+			return ok, err
+		})
+	})
+	if err != nil {
+		return nil, err
+	}
+	return changes, nil
+}
