@@ -178,7 +178,7 @@ func timeRows() []setting {
 			value: duration(func(c *Config) *time.Duration { return &c.View.PollInterval }, time.Second, 5*time.Minute),
 		},
 		{
-			name: nameMaxAge, def: "30s", help: "only bounds POLL_INTERVAL, MAX_STALE and LEASE_TTL so far; nothing is reused by age yet",
+			name: nameMaxAge, def: "30s", help: "age up to which the lists of busy nodes are believed while a probe shows that nothing changes; POLL_INTERVAL: every poll reads them",
 			value: duration(func(c *Config) *time.Duration { return &c.View.MaxAge }, time.Second, 5*time.Minute),
 		},
 		{
@@ -186,7 +186,7 @@ func timeRows() []setting {
 			value: duration(func(c *Config) *time.Duration { return &c.View.MaxStale }, time.Second, 5*time.Minute),
 		},
 		{
-			name: "LIST_MAX_AGE", def: "60s", help: "age up to which a node fetched alone is believed",
+			name: "LIST_MAX_AGE", def: "60s", help: "age up to which a node fetched alone, and the gateway's list of all nodes, are believed",
 			value: duration(func(c *Config) *time.Duration { return &c.View.ListMaxAge }, time.Second, time.Hour),
 		},
 		{

@@ -121,6 +121,8 @@ func (v *view) Begin(now time.Time) ironic.Mark {
 	v.seq++
 	return ironic.Mark{Seq: v.seq, At: now}
 }
+func (v *view) Waits(time.Time) bool { return true }
+
 func (v *view) Missing(time.Time, []ironic.Node) []string { return v.missing }
 func (v *view) Wanted(time.Time) []string                 { return nil }
 func (v *view) Observe(_ time.Time, look ironic.Look)     { v.looks = append(v.looks, look) }

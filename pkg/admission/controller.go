@@ -131,6 +131,20 @@ func (c *Controller) Begin(now time.Time) ironic.Mark {
 	return c.ledger.Begin(now)
 }
 
+// Waits implements ironic.View.
+func (c *Controller) Waits(now time.Time) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.ledger.Waits(now)
+}
+
+// Fresh reports whether Ironic was seen lately enough to believe the view (LH-17).
+func (c *Controller) Fresh(now time.Time) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.ledger.Fresh(now)
+}
+
 // Missing implements ironic.View.
 func (c *Controller) Missing(now time.Time, nodes []ironic.Node) []string {
 	c.mu.Lock()

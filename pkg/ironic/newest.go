@@ -17,36 +17,39 @@ type Change struct {
 }
 
 // Newest returns the k nodes whose provision state changed last, the newest first, in
-// one request; fewer only when Ironic has fewer. Nodes that never changed come last
+// one request, and whether these are all that there are: Ironic's own max_limit may be
+// below k. Nodes that never changed come last
 // (sqlite, MySQL) or first (PostgreSQL). Nothing tells nodes with equal stamps apart,
 // and MySQL stamps whole seconds. k must be 1 to 1000, Ironic's own limit.
 //
 // State changes, heartbeats and aborts move a node to the front; edits of a node,
 // maintenance and creation do not; a deleted node falls out (IRONIC.md 4, CONTRACT 3.3).
-func (c *Client) Newest(ctx context.Context, k int) ([]Change, error) {
+func (c *Client) Newest(ctx context.Context, k int) (changes []Change, all bool, err error) {
 	if k < 1 || k > pageLimit {
-		return nil, fmt.Errorf("number of newest changes: %d must be 1 to %d", k, pageLimit)
+		return nil, false, fmt.Errorf("number of newest changes: %d must be 1 to %d", k, pageLimit)
 	}
 	v, err := c.negotiate(ctx)
 	if err != nil {
-		return nil, err
+		return nil, false, err
 	}
-	changes := make([]Change, 0, k)
+	changes = make([]Change, 0, k)
 	err = c.rows(ctx, request{
 		tally: &c.count.probe, version: v.String(),
 		path: "nodes?sort_key=provision_updated_at&sort_dir=desc&limit=" + strconv.Itoa(k) +
 			"&fields=uuid,provision_state,provision_updated_at",
-	}, "", func(body io.Reader) (list, error) {
-		return decodeList(body, func(row *reader) (bool, error) {
+	}, "", func(body io.Reader) (l list, err error) {
+		l, err = decodeList(body, func(row *reader) (bool, error) {
 			n, ok, err := row.node()
 			if ok {
 				changes = append(changes, Change{UUID: n.UUID, State: n.State, UpdatedAt: n.ProvisionUpdatedAt})
 			}
 			return ok, err
 		})
+		all = l.rows < k && !l.more
+		return l, err
 	})
 	if err != nil {
-		return nil, err
+		return nil, false, err
 	}
-	return changes, nil
+	return changes, all, nil
 }

@@ -61,4 +61,9 @@ type Look struct {
 	Mark    Mark    // before the first request
 	Nodes   []Node  // each node that a busy list showed, once, as last shown
 	Fetched []Sight // nodes that were fetched alone
+	// Unmoved tells that the busy lists were not read because nothing has changed since
+	// the look before; Nodes is nil then.
+	Unmoved bool
+	// Newest are the nodes that changed last, where the poll asked for them.
+	Newest []Change
 }

@@ -1,11 +1,12 @@
 package ironic
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"log/slog"
 	"slices"
-	"sync/atomic"
+	"sync"
 	"time"
 )
 
@@ -17,6 +18,9 @@ type Source interface {
 	List(ctx context.Context, state State) ([]Node, error)
 	// Node fetches one node by UUID or name; false when there is none.
 	Node(ctx context.Context, key string) (Node, bool, error)
+	// Newest returns the k nodes that changed last, the newest first, and whether these
+	// are all nodes.
+	Newest(ctx context.Context, k int) (changes []Change, all bool, err error)
 }
 
 // PollerOptions tune a Poller; the zero value of each field is usable.
@@ -29,6 +33,12 @@ type PollerOptions struct {
 	// below the age at which a view is stale: an outage must not last longer for
 	// us than for Ironic.
 	MaxPause time.Duration
+	// MaxAge is the age up to which the busy lists are believed while a probe shows that
+	// nothing changes (GC-9); 0 means that every poll reads them and none probes.
+	MaxAge time.Duration
+	// Changes reports whether somebody wants to know the newest changes of each poll,
+	// also of those that read the lists; nil means nobody.
+	Changes func(now time.Time) bool
 	// Now is the clock, nil means time.Now.
 	Now func() time.Time
 	// Jitter returns a number in [0,1) that spreads the pauses by ±10 %; nil
@@ -42,8 +52,17 @@ type PollerOptions struct {
 type PollStats struct {
 	Complete uint64 // observed
 	Failed   uint64 // told to the View as failed
+	Unmoved  uint64 // complete ones that needed no lists
+	Listed   Listed // complete ones that read them
 	// WantedFailed are fetches that a poll could do without.
 	WantedFailed uint64
+}
+
+// Listed counts polls that read the busy lists, by the cause.
+type Listed struct{ Cold, Event, Age, Probe uint64 }
+
+func (l *Listed) add(cause ListCause) {
+	*map[ListCause]*uint64{ListCold: &l.Cold, ListEvent: &l.Event, ListAge: &l.Age, ListProbe: &l.Probe}[cause]++
 }
 
 // Poller shows a View what Ironic does, one complete Look after another. Make
@@ -54,7 +73,10 @@ type Poller struct {
 	view   View
 	opts   PollerOptions
 
-	complete, failed, wantedFailed atomic.Uint64
+	probing probing
+
+	mu    sync.Mutex // guards stats
+	stats PollStats
 }
 
 // NewPoller makes a Poller; the error names the option that is wrong.
@@ -86,55 +108,124 @@ func NewPoller(source Source, view View, opts PollerOptions) (*Poller, error) {
 	if opts.MaxPause < 0 {
 		return nil, fmt.Errorf("longest pause: %v must be positive", opts.MaxPause)
 	}
-	return &Poller{source: source, view: view, opts: opts}, nil
+	if opts.MaxAge < 0 {
+		return nil, fmt.Errorf("max age: %v must not be negative", opts.MaxAge)
+	}
+	if opts.Changes == nil {
+		opts.Changes = func(time.Time) bool { return false }
+	}
+	longest := opts.Interval + time.Duration(jitterPart*float64(opts.Interval))
+	return &Poller{
+		source: source, view: view, opts: opts,
+		probing: probing{maxAge: opts.MaxAge - longest}, // the next poll comes so much later
+	}, nil
 }
 
 // Stats returns what was polled so far.
 func (p *Poller) Stats() PollStats {
-	return PollStats{
-		Complete: p.complete.Load(), Failed: p.failed.Load(), WantedFailed: p.wantedFailed.Load(),
-	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.stats
 }
 
-// PollOnce looks at Ironic once. The look begins with a mark, then come the
-// busy lists one after the other, until the first complete poll also those of nodes
-// that have failed (BO-16), then each node that the View misses in them
-// (LH-36). When all of that was answered the View observes it; when anything
-// was not, the View is told that the poll failed and sees nothing of it
-// (LH-24, GC-14). The error is the one that the View was given.
+func (p *Poller) count(change func(*PollStats)) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	change(&p.stats)
+}
+
+// PollOnce looks at Ironic once. The look begins with a mark. A probe may show that
+// nothing has changed since the busy lists were last read; if not, they come now, one
+// after the other, until the first complete poll also those of nodes that have failed
+// (BO-16), then each node that the View misses in them (LH-36). When all of that was
+// answered the View observes it; when anything was not, the View is told that the
+// poll failed and sees nothing of it (LH-24, GC-14). The error is the one that the
+// View was given.
 func (p *Poller) PollOnce(ctx context.Context) error {
 	poll, cancel := context.WithTimeout(ctx, p.opts.Timeout)
 	defer cancel()
-	look, err := p.look(poll)
+	look, cause, err := p.look(poll)
 	if err != nil {
 		if poll.Err() != nil && ctx.Err() == nil {
 			err = fmt.Errorf("the poll was not finished within %v: %w", p.opts.Timeout, err)
 		}
-		p.failed.Add(1)
+		p.count(func(s *PollStats) { s.Failed++ })
 		p.view.PollFailed(p.opts.Now(), err)
 		return err
 	}
 	p.fetchWanted(poll, &look)
-	p.complete.Add(1)
+	p.count(func(s *PollStats) {
+		s.Complete++
+		if look.Unmoved {
+			s.Unmoved++
+		} else {
+			s.Listed.add(cause)
+		}
+	})
 	p.view.Observe(p.opts.Now(), look)
 	return nil
 }
 
-// look reads everything that a look cannot do without.
-func (p *Poller) look(ctx context.Context) (Look, error) {
-	look := Look{Mark: p.view.Begin(p.opts.Now())}
+// look reads everything that a look cannot do without, and tells why the lists had to
+// be read.
+func (p *Poller) look(ctx context.Context) (Look, ListCause, error) {
+	begun := p.opts.Now()
+	look := Look{Mark: p.view.Begin(begun)}
+	cause := p.probing.why(begun, p.view.Waits(begun))
+	asked := false
+	if cause == "" || p.opts.Changes(begun) && !p.probing.blind {
+		rows, all, err := p.probe(ctx)
+		if err != nil {
+			return Look{}, "", err
+		}
+		if asked = rows != nil; asked {
+			look.Newest = rows
+			look.Unmoved = p.probing.probed(begun, rows, all) && cause == ""
+		}
+	}
+	if look.Unmoved {
+		return look, "", nil
+	}
+	if err := p.lists(ctx, &look); err != nil {
+		return Look{}, "", err
+	}
+	p.probing.listed(begun, asked, look.Nodes)
+	return look, cmp.Or(cause, ListProbe), nil
+}
+
+// probe asks what changed last; nil when the answer does not tell.
+func (p *Poller) probe(ctx context.Context) (rows []Change, all bool, err error) {
+	sent := p.opts.Now()
+	rows, all, err = p.source.Newest(ctx, probeRows)
+	switch CauseOf(err) {
+	case "":
+		p.probing.took(&p.probing.probe, p.opts.Now().Sub(sent))
+		return slices.Concat([]Change{}, rows), all, nil
+	case CauseAnswer:
+		return nil, false, nil
+	case CauseRefused:
+		p.opts.Log.Warn("ironic does not tell which nodes changed last: every poll reads all busy lists", "error", err)
+		p.probing.failed()
+		return nil, false, nil
+	}
+	return nil, false, err
+}
+
+// lists reads the busy lists and what is missing in them.
+func (p *Poller) lists(ctx context.Context, look *Look) error {
+	sent := p.opts.Now()
 	flow, err := p.source.Flow(ctx)
 	if err != nil {
-		return Look{}, err
+		return err
 	}
-	if p.complete.Load() == 0 { // who failed while nobody looked, read after the busy lists that it comes from
+	if p.Stats().Complete == 0 { // who failed while nobody looked, read after the busy lists that it comes from
 		flow = append(slices.Clip(flow), FailedBefore()...)
 	}
 	at := make(map[string]int) // uuid → index in look.Nodes
 	for _, state := range flow {
 		nodes, err := p.source.List(ctx, state)
 		if err != nil {
-			return Look{}, err
+			return err
 		}
 		for _, n := range nodes {
 			if i, ok := at[n.UUID]; ok {
@@ -148,11 +239,12 @@ func (p *Poller) look(ctx context.Context) (Look, error) {
 	for _, key := range p.view.Missing(p.opts.Now(), look.Nodes) {
 		sight, err := p.fetch(ctx, key)
 		if err != nil {
-			return Look{}, err
+			return err
 		}
 		look.Fetched = append(look.Fetched, sight)
 	}
-	return look, nil
+	p.probing.took(&p.probing.lists, p.opts.Now().Sub(sent))
+	return nil
 }
 
 // fetch looks at one node, with a mark of its own.
@@ -183,7 +275,7 @@ func (p *Poller) fetchWanted(ctx context.Context, look *Look) {
 		done[key] = true
 		sight, err := p.fetch(ctx, key)
 		if err != nil {
-			p.wantedFailed.Add(1)
+			p.count(func(s *PollStats) { s.WantedFailed++ })
 			p.opts.Log.Debug("a node that was asked about could not be fetched", "node", key, "error", err)
 			if CauseOf(err) == CauseUnreachable {
 				return

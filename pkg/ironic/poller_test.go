@@ -20,6 +20,7 @@ type view struct {
 	events  []string
 	missing []string
 	wanted  []string
+	waits   bool
 	looks   []Look
 	errs    []error
 	saw     []Node // by Missing
@@ -30,6 +31,8 @@ func (v *view) Begin(now time.Time) Mark {
 	v.events = append(v.events, fmt.Sprint("begin ", v.seq))
 	return Mark{Seq: v.seq, At: now}
 }
+
+func (v *view) Waits(time.Time) bool { return v.waits }
 
 func (v *view) Missing(_ time.Time, nodes []Node) []string {
 	v.events = append(v.events, "missing")
@@ -125,7 +128,7 @@ func TestLH36_OnePollInOrder(t *testing.T) {
 	if diff := cmp.Diff(want.Nodes, v.saw); diff != "" {
 		t.Errorf("Missing saw (-want +got):\n%s", diff)
 	}
-	if s := p.Stats(); s != (PollStats{Complete: 1}) {
+	if s := p.Stats(); s != (PollStats{Complete: 1, Listed: Listed{Cold: 1}}) {
 		t.Errorf("stats %+v", s)
 	}
 }
@@ -213,7 +216,7 @@ func TestLH24_OneFailureFailsTheWholePoll(t *testing.T) {
 			p := poller(t, client(t, w), v)
 			err := p.PollOnce(t.Context())
 			if where == "" {
-				if err != nil || len(v.looks) != 1 || len(v.errs) != 0 || p.Stats() != (PollStats{Complete: 1}) {
+				if err != nil || len(v.looks) != 1 || len(v.errs) != 0 || p.Stats() != (PollStats{Complete: 1, Listed: Listed{Cold: 1}}) {
 					t.Errorf("%v, %d looks, %v", err, len(v.looks), v.errs)
 				}
 				return
@@ -360,7 +363,7 @@ func TestNewPollerNamesTheWrongOption(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := PollerOptions{Interval: 5 * time.Second, Timeout: time.Minute, MaxPause: 10 * time.Second}
-	if diff := cmp.Diff(want, p.opts, cmpopts.IgnoreFields(PollerOptions{}, "Now", "Jitter", "Log")); diff != "" {
+	if diff := cmp.Diff(want, p.opts, cmpopts.IgnoreFields(PollerOptions{}, "Now", "Jitter", "Log", "Changes")); diff != "" {
 		t.Errorf("defaults (-want +got):\n%s", diff)
 	}
 	if p.opts.Jitter() != 0.5 {
@@ -376,3 +379,5 @@ type down struct{ err func() error }
 func (d down) Flow(context.Context) ([]State, error)            { return nil, d.err() }
 func (d down) List(context.Context, State) ([]Node, error)      { return nil, d.err() }
 func (d down) Node(context.Context, string) (Node, bool, error) { return Node{}, false, d.err() }
+
+func (d down) Newest(context.Context, int) ([]Change, bool, error) { return nil, true, d.err() }

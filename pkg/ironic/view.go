@@ -7,6 +7,9 @@ import "time"
 type View interface {
 	// Begin returns a mark that is later than everything that happened so far.
 	Begin(now time.Time) Mark
+	// Waits reports whether anything waits for a sight that is begun from now on, so
+	// that the lists must be read whatever a probe says (GC-19).
+	Waits(now time.Time) bool
 	// Missing names the nodes that must be fetched alone before a look whose
 	// lists showed nodes is complete (LH-36). Keys are UUIDs or names.
 	Missing(now time.Time, nodes []Node) []string

@@ -127,6 +127,12 @@ func (l *Ledger) open() (Outcome, time.Duration) {
 // beyond reports whether more than d has gone by.
 func beyond(since, at time.Time, d time.Duration) bool { return at.Sub(since) > d }
 
+// Fresh reports whether the view is young enough for a yes.
+func (l *Ledger) Fresh(now time.Time) bool {
+	l.tick(now)
+	return !l.stale()
+}
+
 // stale reports whether the view is too old for a yes to a host without a slot
 // (LH-17).
 func (l *Ledger) stale() bool {

@@ -29,6 +29,22 @@ func (l *Ledger) Missing(now time.Time, nodes []ironic.Node) []string {
 	return keys
 }
 
+// Waits reports whether a slot's end, or the begin of all slots, hangs on a sight begun
+// from now on, or anything contradicts the last lists: then they must be read, whatever
+// else shows that nothing has changed (GC-19).
+func (l *Ledger) Waits(now time.Time) bool {
+	l.tick(now)
+	if !l.settled || l.hinted {
+		return true
+	}
+	for h := range l.live {
+		if h.holds() && (h.out || h.gone > 0 || h.doubts > 0 || l.due(h)) {
+			return true
+		}
+	}
+	return false
+}
+
 // due reports whether a lease that was never seen busy hangs on a sight of its
 // node. The others are not fetched at each poll.
 func (l *Ledger) due(h *host) bool {

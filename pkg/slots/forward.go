@@ -91,6 +91,7 @@ func (l *Ledger) accepted(h *host, put *Put) {
 	h.lastBusy = state
 	l.conclude(h, h.start(h.yesSeq, state))
 	h.out, h.gone = false, 0
+	l.hinted = true
 }
 
 // refused is GW-5: Ironic did not take the PUT for which the lease was made, and

@@ -33,6 +33,7 @@ type Ledger struct {
 	lookAt  time.Time // when the last complete look began
 	looks   uint64
 	settled bool // LH-24
+	hinted  bool // something other than the lists says that these are no longer true
 
 	totals  api.Totals
 	notices []Notice

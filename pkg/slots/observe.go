@@ -11,6 +11,11 @@ import (
 // slot and does not make the view younger.
 func (l *Ledger) Observe(now time.Time, look ironic.Look) {
 	l.tick(now)
+	if look.Unmoved {
+		l.confirm(look.Mark)
+	} else {
+		l.hinted = false
+	}
 	for _, n := range look.Nodes {
 		l.sight(look.Mark, n)
 	}
@@ -21,7 +26,7 @@ func (l *Ledger) Observe(now time.Time, look ironic.Look) {
 	if look.Mark.At.After(l.lookAt) {
 		l.lookAt = look.Mark.At
 	}
-	if passed(l.start, look.Mark.At, l.cfg.Settle) {
+	if !look.Unmoved && passed(l.start, look.Mark.At, l.cfg.Settle) {
 		l.settled = true
 	}
 	l.forget()
@@ -40,10 +45,26 @@ func (l *Ledger) ObserveNode(now time.Time, s ironic.Sight) {
 	if h := l.byName[s.Key]; h != nil && h.id.UUID == "" && l.byUUID[s.Node.UUID] == nil {
 		l.learn(h, ID{UUID: s.Node.UUID})
 	}
-	if l.find(ID{UUID: s.Node.UUID, Name: s.Node.Name}) == nil { // somebody is about to ask for it
-		l.admit(ID{UUID: s.Node.UUID, Name: s.Node.Name}).lastAsk = l.now
+	h := l.find(ID{UUID: s.Node.UUID, Name: s.Node.Name})
+	if h == nil { // somebody is about to ask for it
+		h = l.admit(ID{UUID: s.Node.UUID, Name: s.Node.Name})
+		h.lastAsk = l.now
 	}
+	was := h.busy(true)
 	l.answer(l.sight(s.Mark, s.Node))
+	if h.busy(true) != was {
+		l.hinted = true // the lists that we have say otherwise
+	}
+}
+
+// confirm takes a look that needed no lists: nodes at work are as they were. It ends
+// nothing, for that Seq stays the one of the lists (GC-19).
+func (l *Ledger) confirm(mark ironic.Mark) {
+	for h := range l.live {
+		if h.busy(l.cfg.CountExtra) {
+			h.seen.mark.At = later(h.seen.mark.At, mark.At)
+		}
+	}
 }
 
 // answer notes that a fetch of h was answered.

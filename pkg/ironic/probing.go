@@ -1,0 +1,175 @@
+package ironic
+
+import (
+	"slices"
+	"strings"
+	"time"
+)
+
+// ListCause tells why a poll read the busy lists (GC-16).
+type ListCause string
+
+// The causes.
+const (
+	ListCold  ListCause = "cold"  // there were none yet
+	ListEvent ListCause = "event" // somebody waits for a sight begun later (GC-19)
+	ListAge   ListCause = "age"   // those that there are get too old (GC-9)
+	ListProbe ListCause = "probe" // the probe moved, cannot tell, or would cost more than it saves
+)
+
+// probing decides for a Poller whether a poll can do without the busy lists. It is pure:
+// the Poller asks why they are needed, sends the probe when nothing else says so, and
+// tells what came of it. The zero value but for maxAge is one that knows nothing.
+//
+// The probe are the nodes that changed last (CONTRACT 3.3). It is compared for equality
+// only, and it is believed only where it must show every change since the one before:
+// see covers.
+type probing struct {
+	maxAge time.Duration // of the lists, when the next poll may read them
+
+	rows   []Change  // of the last probe after which the lists were read, or needed not be
+	rowsAt time.Time // when that was sent; zero: none
+	fresh  []Change  // of the probe of this poll
+	moved  bool      // it differs from rows
+
+	listedAt time.Time // when the lists were begun; zero: never
+	sights   []Change  // what they showed
+	again    bool      // the lists are to be read once more
+	blind    bool      // this Ironic's probe tells nothing
+
+	moves        float64       // how often it moves of late, 0..1
+	probe, lists time.Duration // what either takes of late
+}
+
+// Bounds of probing.
+const (
+	probeRows = 20
+	// maxSkew is how far the clocks of two conductors, each of which stamps its own
+	// nodes, may be apart.
+	maxSkew = 2 * time.Minute
+	// memory is how many polls weigh as much as all before.
+	memory = 8
+	// cheap is what a probe costs of the lists while nothing was measured: 8 of 68 ms
+	// on a real Ironic (IRONIC.md 4).
+	cheap = 0.12
+)
+
+// why tells what demands the lists, "" for nothing: then the probe decides.
+func (p *probing) why(now time.Time, waits bool) ListCause {
+	age := now.Sub(p.listedAt)
+	switch {
+	case p.listedAt.IsZero():
+		return ListCold
+	case waits:
+		return ListEvent
+	case age < 0 || age >= p.maxAge:
+		return ListAge
+	case p.again || !p.pays():
+		return ListProbe
+	}
+	return ""
+}
+
+// pays reports whether a probe is cheaper than the lists that it saves: those of the
+// polls in which it does not move.
+func (p *probing) pays() bool {
+	if p.blind {
+		return false
+	}
+	part := cheap
+	if p.probe > 0 && p.lists > 0 {
+		part = p.probe.Seconds() / p.lists.Seconds()
+	}
+	return p.moves <= 1-part
+}
+
+// probed takes the rows of a probe sent at now, which may be all nodes that there are,
+// and reports whether they show that nothing has changed since the lists.
+func (p *probing) probed(now time.Time, rows []Change, all bool) bool {
+	p.fresh = rows
+	p.moved = p.rowsAt.IsZero() || !slices.Equal(rows, p.rows)
+	if nullsFirst(rows) || !all && neverChanged(rows) && slices.ContainsFunc(p.sights, stamped) {
+		p.blind = true // a node that works has a stamp, and would be before those without
+	}
+	quiet := !p.moved && !p.blind && (all || covers(rows, now.Sub(p.rowsAt)))
+	if quiet {
+		p.rowsAt = now
+	}
+	p.learn(!quiet)
+	return quiet
+}
+
+// failed takes that Ironic does not answer probes at all.
+func (p *probing) failed() { p.blind = true }
+
+// listed takes lists that were begun at now, after the probe if there was one.
+func (p *probing) listed(now time.Time, asked bool, nodes []Node) {
+	sights := make([]Change, 0, len(nodes))
+	for _, n := range nodes {
+		sights = append(sights, Change{UUID: n.UUID, State: n.State, UpdatedAt: n.ProvisionUpdatedAt})
+	}
+	slices.SortFunc(sights, func(a, b Change) int { return strings.Compare(a.UUID, b.UUID) })
+	if !asked { // what was seen tells as well how often a probe would move
+		p.learn(!slices.Equal(sights, p.sights))
+	}
+	p.again = false
+	if asked {
+		p.again = p.moved && wholeSeconds(p.fresh)
+		p.rows, p.rowsAt = p.fresh, now
+	}
+	p.sights, p.listedAt = sights, now
+}
+
+// took notes what the requests of a probe, or of all lists, took.
+func (p *probing) took(d *time.Duration, now time.Duration) {
+	if *d == 0 {
+		*d = now
+	}
+	*d += (now - *d) / memory
+}
+
+func (p *probing) learn(moved bool) {
+	sample := 0.0
+	if moved {
+		sample = 1
+	}
+	p.moves += (sample - p.moves) / memory
+}
+
+// covers reports whether rows show every node that has changed in the time since, even
+// where its conductor's clock is maxSkew behind: all that ever changed, or all down to a
+// stamp that no such change can bear.
+func covers(rows []Change, since time.Duration) bool {
+	if len(rows) == 0 || !stamped(rows[len(rows)-1]) {
+		return true
+	}
+	newest, err := time.Parse(time.RFC3339, rows[0].UpdatedAt)
+	if err != nil {
+		return false
+	}
+	oldest, err := time.Parse(time.RFC3339, rows[len(rows)-1].UpdatedAt)
+	return err == nil && newest.Sub(oldest) > maxSkew+since
+}
+
+// nullsFirst reports whether this database puts nodes that never changed before those
+// that did, so that the probe shows no change at all.
+func nullsFirst(rows []Change) bool {
+	null := false
+	for _, r := range rows {
+		if null && stamped(r) {
+			return true
+		}
+		null = null || !stamped(r)
+	}
+	return false
+}
+
+func neverChanged(rows []Change) bool { return !slices.ContainsFunc(rows, stamped) }
+
+func stamped(c Change) bool { return c.UpdatedAt != "" }
+
+// wholeSeconds reports whether stamps have no parts of a second, as on MariaDB: what
+// changes again in the same second leaves no trace then.
+func wholeSeconds(rows []Change) bool {
+	return !slices.ContainsFunc(rows, func(r Change) bool { return strings.Contains(r.UpdatedAt, ".") })
+}
