@@ -58,6 +58,7 @@ var table = map[string]room{
 	"pkg/fairshare": {},
 	"pkg/breaker":   {tests: []string{"github.com/sony/gobreaker/v2"}}, // to measure beside it
 	"pkg/holdoff":   {house: []string{"pkg/api"}},
+	"pkg/snapshot":  {},
 	"pkg/admission": {house: []string{"pkg/slots", "pkg/fairshare", "pkg/breaker", "pkg/holdoff", "pkg/ironic", "pkg/api"}},
 
 	"internal/config":    {outside: []string{viper, pflag, "go.yaml.in/yaml/v3"}},

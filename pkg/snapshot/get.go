@@ -1,0 +1,140 @@
+package snapshot
+
+import "context"
+
+// atOnce returns the snapshot if that is known to be right without asking anybody, else
+// nil. It takes no lock and allocates nothing.
+func (c *Cache[K, V]) atOnce(e *entry[V], key K) *Snapshot[V] {
+	st := e.state.Load()
+	if st == nil {
+		return nil
+	}
+	want := Generation{Epoch: e.epoch, Events: e.events.Load(), Overlay: e.overlay.Load()}
+	var w *word
+	if c.o.Probe != nil {
+		if w = e.word.Load(); w == nil {
+			return nil
+		}
+		want.Probe = w.token
+	}
+	now := c.clock() // after what it is compared with, else that may seem to lie ahead
+	if w != nil && !young(w.began, now, c.o.ProbeEvery) {
+		return nil
+	}
+	if st.snap.gen != want || !young(st.base.begun, now, c.o.MaxAge) || int64(now) >= e.edge.Load() {
+		return nil
+	}
+	if now >= st.aheadAt {
+		c.goAhead(e, key, st)
+	}
+	return st.snap
+}
+
+// settle is Get when the entry alone does not tell. The cause is what was wrong with it;
+// hit when the probe found nothing.
+func (c *Cache[K, V]) settle(ctx context.Context, key K) (*Snapshot[V], cause, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, failed, err
+	}
+	e := c.entry(key)
+	if e == nil {
+		return nil, failed, ErrClosed
+	}
+	e.pass(c.clock())
+	n := need{events: e.events.Load(), overlay: e.overlay.Load()}
+	if c.o.Probe != nil {
+		w, err := c.ask(ctx, e, key)
+		if err != nil {
+			return nil, failed, err
+		}
+		n.word = w
+	}
+	st, why := e.why(n, c.clock(), c.o.MaxAge)
+	switch {
+	case why == hit:
+		if c.clock() >= st.aheadAt {
+			c.goAhead(e, key, st)
+		}
+		return st.snap, hit, nil
+	case st == nil:
+		why = cold
+	}
+	st, err := c.satisfy(ctx, e, key, n)
+	if err != nil {
+		return nil, failed, err
+	}
+	return st.snap, why, nil
+}
+
+// satisfy waits for a state that meets n, and has built what is missing.
+func (c *Cache[K, V]) satisfy(ctx context.Context, e *entry[V], key K, n need) (*state[V], error) {
+	for {
+		e.mu.Lock()
+		st, why := e.why(n, c.clock(), c.o.MaxAge)
+		if why == hit {
+			e.mu.Unlock()
+			return st, nil
+		}
+		relist := why != overlay
+		var f *flight
+		var place <-chan struct{}
+		var err error
+		if relist {
+			f, place, err = c.listLocked(e, key, n)
+		} else {
+			f, place, err = c.foldLocked(e, key, n)
+		}
+		e.mu.Unlock()
+		switch {
+		case err != nil:
+			return nil, err
+		case place != nil:
+			err = c.until(ctx, place)
+		default:
+			err = c.await(ctx, e, f)
+		}
+		switch {
+		case err != nil:
+			return nil, err
+		case place != nil: // look again
+		case f.err != nil:
+			return nil, c.told(f.err)
+		case relist:
+			n.listed = true
+		default:
+			return e.state.Load(), nil // what was folded, or newer
+		}
+	}
+}
+
+// told returns what a Get says of a failure: that of a cancelled call is Close's.
+func (c *Cache[K, V]) told(fault *Error) error {
+	if c.ctx.Err() != nil {
+		return ErrClosed
+	}
+	return fault
+}
+
+// goAhead starts the list that is to follow st, unless one runs or has just failed.
+func (c *Cache[K, V]) goAhead(e *entry[V], key K, st *state[V]) {
+	if e.ahead.Load() || e.source.Load().paused(c.clock(), c.o.Retry) || !e.ahead.CompareAndSwap(false, true) {
+		return
+	}
+	next := func() {
+		defer e.ahead.Store(false)
+		ctx, cancel := context.WithTimeout(c.ctx, c.o.ListTimeout) // for the probe and for places to list
+		defer cancel()
+		n := need{events: e.events.Load(), overlay: e.overlay.Load(), after: st.base.seq}
+		if c.o.Probe != nil {
+			w, err := c.ask(ctx, e, key)
+			if err != nil {
+				return // kept as the entry's failure
+			}
+			n.word = w
+		}
+		_, _ = c.satisfy(c.ctx, e, key, n) // likewise
+	}
+	if !c.spawn(next) {
+		e.ahead.Store(false)
+	}
+}

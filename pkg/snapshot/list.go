@@ -1,0 +1,109 @@
+package snapshot
+
+import (
+	"context"
+	"slices"
+	"time"
+)
+
+// maxLists is how many lists of one key may run at a time: one whose answer is too old
+// for those who came later, and theirs.
+const maxLists = 2
+
+// list is a call of Options.List that runs.
+type list struct {
+	flight
+	seq    uint64
+	events uint64 // read before it began (GC-4)
+	word   word   // likewise
+	begun  time.Duration
+}
+
+// covers reports whether what l brings meets n.
+func (l *list) covers(n need) bool {
+	return !l.left && l.events >= n.events && l.seq > n.after &&
+		(l.word.token == n.word.token || l.word.seq >= n.word.seq)
+}
+
+// listLocked returns a list to wait for, one that runs or a new one; or what to wait for
+// until there is a place for one; or why there is none to be had.
+func (c *Cache[K, V]) listLocked(e *entry[V], key K, n need) (*flight, <-chan struct{}, error) {
+	if b := e.base.Load(); b != nil {
+		n.after = max(n.after, b.seq) // what began before a base that will not do, will not either
+	}
+	for _, l := range e.lists {
+		if l.covers(n) {
+			l.waiters++
+			c.counters.waits.Add(1)
+			return &l.flight, nil, nil
+		}
+	}
+	now := c.clock()
+	if f := e.source.Load(); f.paused(now, c.o.Retry) {
+		return nil, nil, f.err
+	}
+	if len(e.lists) >= maxLists {
+		return nil, e.lists[0].done, nil
+	}
+	ctx, cancel := context.WithTimeout(c.ctx, c.o.ListTimeout)
+	l := &list{
+		flight: newFlight("list", key, cancel),
+		seq:    e.seq.Add(1), events: e.events.Load(), word: n.word, begun: now,
+	}
+	if !c.spawn(func() { c.list(ctx, e, key, l) }) {
+		cancel()
+		return nil, nil, ErrClosed
+	}
+	e.lists = append(e.lists, l)
+	return &l.flight, nil, nil
+}
+
+// list runs l to its end.
+func (c *Cache[K, V]) list(ctx context.Context, e *entry[V], key K, l *list) {
+	defer l.cancel()
+	var b *base[V]
+	fault := l.err
+	defer func() {
+		took := c.clock() - l.begun
+		c.counters.builds.Add(1)
+		c.counters.listing.Add(int64(max(took, 0)))
+		e.mu.Lock()
+		defer e.mu.Unlock()
+		l.err = fault
+		if b != nil {
+			b.took = took
+		}
+		c.landLocked(e, l, b)
+		close(l.done)
+	}()
+	var v V
+	v, fault = protect("list", key, func() (V, error) { return c.o.List(ctx, key) })
+	if fault == nil {
+		b = &base[V]{value: v, seq: l.seq, events: l.events, word: l.word, begun: l.begun}
+	}
+}
+
+// landLocked keeps what l brought: b, or nil and a failure.
+func (c *Cache[K, V]) landLocked(e *entry[V], l *list, b *base[V]) {
+	e.lists = slices.DeleteFunc(e.lists, func(o *list) bool { return o == l })
+	if l.left {
+		return // cancelled: neither good nor bad (GC-6)
+	}
+	if cur := e.base.Load(); cur != nil && cur.seq > l.seq {
+		return // a later list ended first (GC-8)
+	}
+	if b == nil {
+		c.fail(e, l.err)
+		return
+	}
+	e.base.Store(b)
+}
+
+// fail keeps a failure of the source for the pause that follows it.
+func (c *Cache[K, V]) fail(e *entry[V], fault *Error) {
+	if c.ctx.Err() != nil {
+		return
+	}
+	c.counters.failures.Add(1)
+	e.source.Store(&failure{err: fault, at: c.clock()})
+}
