@@ -64,9 +64,10 @@ var table = map[string]room{
 	"internal/config":    {outside: []string{viper, pflag, "go.yaml.in/yaml/v3"}},
 	"internal/httpserve": {},
 	"internal/holdfile":  {house: []string{"pkg/holdoff"}, outside: []string{"go.etcd.io/bbolt"}},
+	"internal/inventory": {house: []string{"pkg/ironic", "pkg/snapshot"}},
 	"internal/server":    {house: []string{"internal/httpserve", "pkg/admission", "pkg/api"}, outside: []string{prometheus}},
 	"internal/gateway": {
-		house:   []string{"internal/httpserve", "pkg/admission", "pkg/ironic", "pkg/api"},
+		house:   []string{"internal/httpserve", "internal/inventory", "pkg/admission", "pkg/ironic", "pkg/api"},
 		outside: []string{"golang.org/x/sync/semaphore"},
 	},
 	"internal/app": {

@@ -45,6 +45,10 @@ func (f *flight) unsent() { f.settle((*admission.Pass).Unsent) }
 type upstream struct {
 	next   http.RoundTripper
 	traced bool // next tells when it has a connection
+
+	reads  *reads // hears of writes; nil: nobody does
+	prefix string // path of the endpoint, escaped
+	now    func() time.Time
 }
 
 func newUpstream(t http.RoundTripper) *upstream {
@@ -55,6 +59,17 @@ func newUpstream(t http.RoundTripper) *upstream {
 
 // RoundTrip implements http.RoundTripper.
 func (u *upstream) RoundTrip(r *http.Request) (*http.Response, error) {
+	if u.reads == nil || !writes(r) {
+		return u.send(r)
+	}
+	end := u.reads.write(u.now(), writtenNode(r, u.prefix))
+	resp, err := u.send(r)
+	unsent := errors.Is(err, errTooLate) || errors.Is(err, syscall.ECONNREFUSED)
+	end(u.now(), unsent || err == nil && resp.StatusCode < http.StatusInternalServerError)
+	return resp, err
+}
+
+func (u *upstream) send(r *http.Request) (*http.Response, error) {
 	f := flightOf(r.Context())
 	if f == nil {
 		return unchanged(u.next.RoundTrip(r))

@@ -101,7 +101,7 @@ type leave struct {
 func (g *Gateway) decide(ctx context.Context, out outgoing, ident string, target ironic.Target) (leave, bool) {
 	const tries = 3
 	for range tries {
-		who, cached := g.directory.get(g.now(), ident)
+		who, cached := g.known(ident)
 		if !cached {
 			var found bool
 			var err error
@@ -116,7 +116,7 @@ func (g *Gateway) decide(ctx context.Context, out outgoing, ident string, target
 		answer, pass := g.decider.Forward(g.now(), who.ask(), target)
 		switch {
 		case pass == nil:
-			g.no(ctx, out, ident, answer, cached)
+			g.no(ctx, out, ident, answer, who, cached)
 			return leave{}, false
 		case !cached:
 			return leave{pass: pass}, true
@@ -144,12 +144,15 @@ func (g *Gateway) decide(ctx context.Context, out outgoing, ident string, target
 
 // no passes a refusal on. A view may be stale because Ironic is away, and then its
 // absence is the answer (GW-9, GW-10).
-func (g *Gateway) no(ctx context.Context, out outgoing, ident string, answer api.Answer, cached bool) {
+func (g *Gateway) no(ctx context.Context, out outgoing, ident string, answer api.Answer, who identity, cached bool) {
 	if cached && answer.Reason == api.ReasonStale {
 		if _, _, err := g.look(ctx, ident); err != nil {
 			g.gateFailed(ctx, out.w, out.r, err)
 			return
 		}
+	}
+	if g.reads != nil {
+		g.reads.noteRefusal(g.now(), who)
 	}
 	g.refuse(out.w, out.r, answer)
 }

@@ -25,6 +25,8 @@ type Decider interface {
 	ObserveNode(now time.Time, s ironic.Sight)
 	// HasSlot reports whether the host of a node's UUID holds a slot.
 	HasSlot(now time.Time, uuid string) bool
+	// Fresh reports whether Ironic was seen lately enough to believe the view.
+	Fresh(now time.Time) bool
 }
 
 // Ironic fetches single nodes with the throttle's own credentials: ironic.Client.
@@ -46,6 +48,8 @@ type Options struct {
 	SpoolLimit int64         // bytes of all bodies on disk together, >= MaxBody
 	ListMaxAge time.Duration // how long a node's name is believed for a refusal
 
+	Nodes     Nodes            // the list of all nodes, for the capacity check (GW-11); nil: Ironic answers it
+	ReadCache bool             // what a refused host reads again is answered from a cache (GW-18); needs Polled
 	SpoolDir  string           // "" = the system's place for temporary files
 	Observe   bool             // nothing is refused (GW-14)
 	Forwarded bool             // X-Forwarded-* are added
@@ -75,7 +79,10 @@ type Gateway struct {
 	directory directory
 	access    access
 	count     counters
-	obscure   rare     // lines of the log
+	lists     *lists // nil: off
+	reads     *reads // nil: off
+	obscure   rare   // lines of the log
+	unlike    rare
 	presence  presence // of Ironic
 
 	ended context.Context // done: nothing is waited for any more
@@ -112,6 +119,13 @@ func New(o Options) (*Gateway, error) {
 	}
 	if g.observe {
 		g.patience = g.timeout // nothing is refused for being late
+	}
+	if o.Nodes != nil {
+		g.lists = newLists(o.Nodes)
+	}
+	if o.ReadCache {
+		g.reads = newReads()
+		g.upstream.reads, g.upstream.prefix, g.upstream.now = g.reads, o.Base.EscapedPath(), g.now
 	}
 	g.ended, g.end = context.WithCancel(context.Background())
 	g.proxy = g.newProxy()
@@ -150,7 +164,26 @@ func (g *Gateway) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			return
 		}
 	default:
+		if g.answersList(w, r) {
+			return
+		}
+		var answered bool
+		if r, answered = g.answersRead(w, r); answered {
+			return
+		}
 		g.count.passed.Add(1)
 	}
 	g.pass(w, r)
 }
+
+// Polled tells what a complete poll has seen, for the cache of reads (GW-18). It does
+// not block.
+func (g *Gateway) Polled(_ time.Time, look ironic.Look) {
+	if g.reads != nil {
+		g.reads.polled(look)
+	}
+}
+
+// Watching reports whether the polls should tell which nodes changed last, also of those
+// that do not work: some host that waits may be answered from the cache of reads.
+func (g *Gateway) Watching(now time.Time) bool { return g.reads != nil && g.reads.busy(now) }

@@ -79,6 +79,28 @@ func (d *directory) drop(key string) {
 	delete(d.known, key)
 }
 
+// known is who a UUID or name means, as far as that is known: by a look of our own, or by
+// the list of all nodes. Nobody is asked.
+func (g *Gateway) known(ident string) (identity, bool) {
+	now := g.now()
+	if who, ok := g.directory.get(now, ident); ok || g.lists == nil {
+		return who, ok
+	}
+	nodes, ok := g.lists.nodes.Peek()
+	if !ok || !within(now, nodes.Listed, g.directory.maxAge) {
+		return identity{}, false
+	}
+	i, ok := nodes.Find(ident)
+	if !ok {
+		i, ok = nodes.FindName(ident)
+	}
+	if !ok {
+		return identity{}, false
+	}
+	n := nodes.At(i)
+	return identityOf(ironic.Node{UUID: n.UUID, Name: n.Name, ConductorGroup: n.ConductorGroup, BootInterface: n.BootInterface}), true
+}
+
 // look fetches a node and tells the decision what it saw; false is Ironic's 404.
 func (g *Gateway) look(ctx context.Context, key string) (identity, bool, error) {
 	ctx, cancel := context.WithTimeout(ctx, lookTimeout)

@@ -41,7 +41,17 @@ const (
 	cutTimeout   = 500 * time.Millisecond
 
 	accessMaxAge  = time.Minute      // how long Ironic's word about credentials is good
+	noMaxAge      = 10 * time.Second // and its no, before it is asked again
 	rareGap       = 10 * time.Second // between two lines of the log that clients can cause
 	maxIdentities = 100_000
 	maxAccepted   = 1_000
+
+	// The cache of what refused hosts read (GW-18). A host that waits repeats its reads
+	// every 3 to 4 s, on a busy machine every 8 to 14 s (BMO.md); refused is one that
+	// was so within refusedFor. Four reads in readMaxAge are what it then costs Ironic.
+	refusedFor   = 30 * time.Second
+	readMaxAge   = 150 * time.Second
+	pollMaxAge   = 10 * time.Second // a poll that began so long ago confirms nothing any more
+	readMaxBody  = 256 << 10
+	readMaxBytes = 32 << 20 // of all answers together
 )

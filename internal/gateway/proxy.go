@@ -21,6 +21,7 @@ func (g *Gateway) newProxy() *httputil.ReverseProxy {
 		Transport: g.upstream,
 		ModifyResponse: func(resp *http.Response) error {
 			g.access.note(time.Now(), g.base.Path, resp)
+			g.keepRead(resp)
 			g.presence.back(g.log)
 			return nil
 		},

@@ -12,23 +12,44 @@ type Stats struct {
 	// reason. Failed are those for an Ironic that did not answer.
 	Refused, Failed uint64
 
+	// ListHits are capacity lists answered from the list of all nodes (GW-11),
+	// ListPasses those that were passed through, by cause.
+	ListHits   uint64
+	ListPasses map[ListPass]uint64
+	// ReadHits are reads of refused hosts that were answered again (GW-18), ReadMisses
+	// those that went to Ironic.
+	ReadHits, ReadMisses uint64
+
 	InFlight               int64 // gauge: requests
 	MemoryBytes, DiskBytes int64 // gauges: room taken by bodies
 	MemoryLimit, DiskLimit int64
+	ReadBytes, ReadLimit   int64 // gauges: room taken by answers that are kept
 }
 
 type counters struct {
 	passed, free, gated, obscure, refused, failed atomic.Uint64
+	readHits, readMisses                          atomic.Uint64
 	inFlight                                      atomic.Int64
 }
 
 // Stats reads all counters.
 func (g *Gateway) Stats() Stats {
 	c := &g.count
-	return Stats{
+	s := Stats{
 		Passed: c.passed.Load(), Free: c.free.Load(), Gated: c.gated.Load(), Obscure: c.obscure.Load(),
 		Refused: c.refused.Load(), Failed: c.failed.Load(), InFlight: c.inFlight.Load(),
 		MemoryBytes: g.spool.memoryUsed.Load(), DiskBytes: g.spool.diskUsed.Load(),
 		MemoryLimit: g.spool.memoryAll, DiskLimit: g.spool.diskAll,
+		ReadHits: c.readHits.Load(), ReadMisses: c.readMisses.Load(), ListPasses: map[ListPass]uint64{},
 	}
+	if g.lists != nil {
+		s.ListHits = g.lists.hits.Load()
+		for why, n := range g.lists.passes {
+			s.ListPasses[why] = n.Load()
+		}
+	}
+	if g.reads != nil {
+		s.ReadBytes, s.ReadLimit = g.reads.room(), readMaxBytes
+	}
+	return s
 }

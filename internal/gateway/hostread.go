@@ -1,0 +1,161 @@
+package gateway
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// hostRead is a read that a waiting host repeats.
+type hostRead struct {
+	ident    string // UUID or name of its node
+	document bool   // it asks for the node's own document
+	key      readKey
+}
+
+// repeatedParts are what BMO reads of a node before each try (BMO.md).
+var repeatedParts = map[string]bool{"firmware": true, "inventory": true, "validate": true}
+
+// readOfHost tells which node's read a request is, in the forms in which it can be
+// nothing else.
+func readOfHost(r *http.Request) (hostRead, bool) {
+	if r.Method != http.MethodGet || r.URL.Opaque != "" || mayOverrideMethod(r) || !plainRead(r, true) {
+		return hostRead{}, false
+	}
+	q := hostRead{key: readKey{
+		uri: r.URL.EscapedPath() + "?" + r.URL.RawQuery, host: r.Host,
+		version: r.Header.Get("X-Openstack-Ironic-Api-Version"), micro: r.Header.Get("Openstack-Api-Version"),
+		accept: r.Header.Get("Accept"), who: credentialsOf(r.Header),
+	}}
+	path := r.URL.EscapedPath()
+	if path == "/v1/ports" {
+		values, err := url.ParseQuery(r.URL.RawQuery)
+		if err != nil || len(values["node_uuid"]) != 1 {
+			return hostRead{}, false
+		}
+		q.ident = values["node_uuid"][0]
+		return q, uuidForm.MatchString(q.ident)
+	}
+	rest, ok := strings.CutPrefix(path, "/v1/nodes/")
+	ident, part, more := strings.Cut(rest, "/")
+	if !ok || more && !repeatedParts[part] {
+		return hostRead{}, false
+	}
+	ident, err := url.PathUnescape(ident)
+	q.ident, q.document = ident, !more
+	return q, err == nil && nameForm.MatchString(ident) && !ownWords[ident]
+}
+
+type ticketKey struct{}
+
+// answersRead answers what a refused host has asked before. Otherwise it returns the
+// request as it is to be passed through: marked, where its answer is to be kept.
+func (g *Gateway) answersRead(w http.ResponseWriter, r *http.Request) (*http.Request, bool) {
+	if g.reads == nil {
+		return r, false
+	}
+	q, ok := readOfHost(r)
+	if !ok {
+		return r, false
+	}
+	now := g.now()
+	if g.access.has(time.Now(), q.key.who) { // else this very read tells whether Ironic still lets it in
+		if a := g.reads.get(now, q.ident, q.key); a != nil {
+			g.count.readHits.Add(1)
+			a.give(w, now)
+			return r, true
+		}
+	}
+	t := g.reads.begin(now, q)
+	if t == nil {
+		return r, false
+	}
+	g.count.readMisses.Add(1)
+	return r.WithContext(context.WithValue(r.Context(), ticketKey{}, t)), false
+}
+
+// give answers with it once more.
+func (a *readAnswer) give(w http.ResponseWriter, now time.Time) {
+	h := w.Header()
+	for name, values := range a.header {
+		h[name] = values
+	}
+	h.Set("Content-Length", strconv.Itoa(len(a.body)))
+	h.Set("Age", ageOf(now.Sub(a.begun)))
+	h.Set(cacheHeader, "host")
+	w.WriteHeader(a.status)
+	_, _ = w.Write(a.body) //nolint:gosec // Ironic wrote it, and a client that is gone is no matter
+}
+
+// keepRead sees to it that an answer is kept that was asked for with a ticket, when it
+// has come whole.
+func (g *Gateway) keepRead(resp *http.Response) {
+	t, ok := resp.Request.Context().Value(ticketKey{}).(*ticket)
+	if !ok || !letsIn(resp.StatusCode) || resp.ContentLength > readMaxBody || len(resp.Trailer) > 0 {
+		return
+	}
+	header := resp.Header.Clone()
+	resp.Body = &kept{ReadCloser: resp.Body, want: resp.ContentLength, whole: func(body []byte) {
+		told, ok := t.told(resp.StatusCode, body)
+		if ok {
+			g.reads.keep(g.now(), t, resp.StatusCode, header, body, told)
+		}
+	}}
+}
+
+// told is what a node's own document says, nil where it is another's; false for one of a
+// node that we did not mean.
+func (t *ticket) told(status int, body []byte) (*shown, bool) {
+	if !t.document || status != http.StatusOK {
+		return nil, true
+	}
+	var n struct {
+		UUID  string          `json:"uuid"`
+		State json.RawMessage `json:"provision_state"`
+		Stamp json.RawMessage `json:"provision_updated_at"`
+	}
+	if json.Unmarshal(body, &n) != nil || n.UUID != "" && !strings.EqualFold(n.UUID, t.uuid) {
+		return nil, false
+	}
+	if n.State == nil || n.Stamp == nil {
+		return nil, true // only some of its fields were asked for
+	}
+	var told shown
+	if json.Unmarshal(n.State, &told.state) != nil || json.Unmarshal(n.Stamp, &told.stamp) != nil {
+		return nil, false
+	}
+	return &told, true // null is "", as the polls have it
+}
+
+// kept is a body that is kept while it is read.
+type kept struct {
+	io.ReadCloser
+	want  int64 // its length, -1 if unknown
+	text  []byte
+	whole func([]byte) // called once at the end of one that is not too long
+}
+
+// Read implements io.Reader.
+func (k *kept) Read(p []byte) (int, error) {
+	n, err := k.ReadCloser.Read(p)
+	if k.whole == nil {
+		return n, err
+	}
+	k.text = append(k.text, p[:n]...)
+	switch {
+	case len(k.text) > readMaxBody, err != nil && !errors.Is(err, io.EOF):
+		k.whole, k.text = nil, nil
+	case err != nil:
+		if k.want < 0 || int64(len(k.text)) == k.want {
+			k.whole(k.text)
+		}
+		k.whole, k.text = nil, nil
+	}
+	return n, err
+}

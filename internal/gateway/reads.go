@@ -1,0 +1,254 @@
+package gateway
+
+import (
+	"container/list"
+	"net/http"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/ironic-throttle/ironic-throttle/pkg/ironic"
+)
+
+// reads keeps the last answers to what refused hosts ask again and again (GW-18). It is
+// pure: time is passed in. Safe for concurrent use.
+//
+// An answer is given again only while nothing speaks against it:
+//
+//   - its host was refused within refusedFor, so it is in that circle of asking
+//   - no write to its node has gone through the gateway since the read was sent, and none
+//     is on its way
+//   - no poll has seen its node change, and one that began within pollMaxAge was complete
+//   - it is not older than readMaxAge
+type reads struct {
+	mu       sync.Mutex // guards all below
+	waiters  map[string]*waiter
+	names    map[string]string // of nodes → keys of waiters
+	order    list.List         // of *readAnswer, the oldest first
+	bytes    int
+	serial   uint64 // the last generation that was given out
+	all      barrier
+	polledAt time.Time // begin of the newest complete poll
+	refused  time.Time // the last refusal
+	swept    time.Time
+}
+
+// waiter is a node that waits, or that is written to.
+type waiter struct {
+	uuid, name string
+	refused    time.Time
+	barrier
+	shown   *shown // nil: not known
+	answers map[readKey]*readAnswer
+}
+
+// barrier keeps reads and writes of one node, or of all, apart.
+type barrier struct {
+	generation uint64    // another one after each write and each change
+	writes     int       // on their way
+	doubt      time.Time // until then one may still be carried out whose answer was lost
+}
+
+func (b *barrier) open(now time.Time) bool { return b.writes == 0 && !now.Before(b.doubt) }
+
+// shown is what was last seen of a node, by a poll or in its own document.
+type shown struct {
+	state ironic.State
+	stamp string // provision_updated_at
+	at    time.Time
+}
+
+// readKey is everything on which the answer to a read depends.
+type readKey struct {
+	uri, host, version, micro, accept string
+	who                               credentials
+}
+
+// readAnswer is one that Ironic gave.
+type readAnswer struct {
+	key    readKey
+	uuid   string
+	begun  time.Time // before it was asked
+	status int
+	header http.Header
+	body   []byte
+	place  *list.Element
+}
+
+func (a *readAnswer) size() int {
+	const beside = 512 // of maps and headers, about
+	return len(a.body) + len(a.key.uri) + beside
+}
+
+func newReads() *reads {
+	return &reads{waiters: map[string]*waiter{}, names: map[string]string{}}
+}
+
+// noteRefusal takes note of a host that was told to wait.
+func (c *reads) noteRefusal(now time.Time, who identity) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.sweep(now)
+	w := c.waiterOf(who.uuid)
+	w.refused, c.refused = now, now
+	if w.name != who.name {
+		delete(c.names, w.name)
+		c.drop(w)
+		w.name = who.name
+	}
+	if w.name != "" {
+		c.names[w.name] = w.uuid
+	}
+}
+
+// busy reports whether some host was refused lately.
+func (c *reads) busy(now time.Time) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return within(now, c.refused, refusedFor)
+}
+
+// room is the memory that the answers take.
+func (c *reads) room() int64 {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return int64(c.bytes)
+}
+
+// within reports whether at is not longer ago than d, and not to come.
+func within(now, at time.Time, d time.Duration) bool {
+	age := now.Sub(at)
+	return !at.IsZero() && age >= 0 && age <= d
+}
+
+// waiterOf returns the waiter of a node, a new one if need be.
+func (c *reads) waiterOf(uuid string) *waiter {
+	uuid = strings.ToLower(uuid)
+	w := c.waiters[uuid]
+	if w == nil {
+		w = &waiter{uuid: uuid, answers: map[readKey]*readAnswer{}}
+		w.generation = c.next()
+		c.waiters[uuid] = w
+	}
+	return w
+}
+
+func (c *reads) next() uint64 {
+	c.serial++
+	return c.serial
+}
+
+// find returns the waiter that a UUID or name means, if its host waits.
+func (c *reads) find(now time.Time, ident string) *waiter {
+	w := c.waiters[strings.ToLower(ident)]
+	if uuid, ok := c.names[ident]; ok && w == nil {
+		w = c.waiters[uuid]
+	}
+	if w == nil || !within(now, w.refused, refusedFor) {
+		return nil
+	}
+	return w
+}
+
+// get returns the answer that may be given again.
+func (c *reads) get(now time.Time, ident string, key readKey) *readAnswer {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	w := c.find(now, ident)
+	if w == nil || !c.all.open(now) || !w.open(now) || !within(now, c.polledAt, pollMaxAge) {
+		return nil
+	}
+	a := w.answers[key]
+	if a == nil || !within(now, a.begun, readMaxAge) {
+		return nil
+	}
+	return a
+}
+
+// ticket is for a read that is about to be sent.
+type ticket struct {
+	key      readKey
+	uuid     string
+	document bool // it is the node's own
+	begun    time.Time
+	own, all uint64 // generations
+}
+
+// begin gives a ticket for a read of a waiting host; nil for another's.
+func (c *reads) begin(now time.Time, q hostRead) *ticket {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	w := c.find(now, q.ident)
+	if w == nil || !c.all.open(now) || !w.open(now) {
+		return nil
+	}
+	return &ticket{key: q.key, uuid: w.uuid, document: q.document, begun: now, own: w.generation, all: c.all.generation}
+}
+
+// keep takes the answer to a read, unless something has happened since it was sent.
+// told is what the node's own document says of it, nil for another read.
+func (c *reads) keep(now time.Time, t *ticket, status int, header http.Header, body []byte, told *shown) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	w := c.waiters[t.uuid]
+	if w == nil || w.generation != t.own || c.all.generation != t.all || !c.all.open(now) || !w.open(now) {
+		return
+	}
+	if told != nil {
+		told.at = t.begun
+		switch {
+		case w.shown == nil:
+			w.shown = told
+		case w.shown.state == told.state && w.shown.stamp == told.stamp:
+		case told.at.After(w.shown.at):
+			c.drop(w) // it has changed since the other answers
+			w.shown = told
+		default:
+			return // a poll knows better already
+		}
+	}
+	c.forget(w.answers[t.key])
+	a := &readAnswer{key: t.key, uuid: w.uuid, begun: t.begun, status: status, header: header, body: body}
+	w.answers[t.key] = a
+	a.place = c.order.PushBack(a)
+	c.bytes += a.size()
+	for c.bytes > readMaxBytes {
+		c.forget(c.order.Front().Value.(*readAnswer))
+	}
+}
+
+// forget lets go of an answer; nil is none.
+func (c *reads) forget(a *readAnswer) {
+	if a == nil {
+		return
+	}
+	c.order.Remove(a.place)
+	c.bytes -= a.size()
+	delete(c.waiters[a.uuid].answers, a.key)
+}
+
+// drop lets go of a node's answers, also of those on their way.
+func (c *reads) drop(w *waiter) {
+	w.generation = c.next()
+	for _, a := range w.answers {
+		c.forget(a)
+	}
+}
+
+// sweep lets go of nodes that wait no more, now and then.
+func (c *reads) sweep(now time.Time) {
+	if within(now, c.swept, refusedFor) {
+		return
+	}
+	c.swept = now
+	for uuid, w := range c.waiters {
+		if within(now, w.refused, refusedFor) || !w.open(now) {
+			continue
+		}
+		c.drop(w)
+		if c.names[w.name] == uuid {
+			delete(c.names, w.name)
+		}
+		delete(c.waiters, uuid)
+	}
+}

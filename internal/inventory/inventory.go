@@ -1,0 +1,144 @@
+package inventory
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync/atomic"
+	"time"
+
+	"github.com/ironic-throttle/ironic-throttle/pkg/ironic"
+	"github.com/ironic-throttle/ironic-throttle/pkg/snapshot"
+)
+
+// Source reads the list of all nodes: ironic.Client.
+type Source interface {
+	Catalog(ctx context.Context, begin func() ironic.Mark) (*ironic.Catalog, error)
+}
+
+// Options is what New needs; Now and Log may be nil.
+type Options struct {
+	Source Source
+	// Begin takes a mark from whoever keeps the view: admission.Controller.Begin.
+	Begin func(now time.Time) ironic.Mark
+	// MaxAge is the age from which a list is not given out any more (LIST_MAX_AGE), > 0.
+	MaxAge time.Duration
+	// Timeout bounds one list with all its pages; 0 means 2 minutes.
+	Timeout time.Duration
+	Now     func() time.Time // nil: time.Now; the clock of the marks
+	Log     *slog.Logger     // nil: silent
+}
+
+// defaultTimeout is what a list of 100,000 nodes takes several times over: Ironic needs
+// 0.2 ms for a node (IRONIC.md 4).
+const defaultTimeout = 2 * time.Minute
+
+// View is the list of all nodes as far as it is known. It never changes.
+type View struct {
+	*ironic.Catalog
+	// Listed is when its list was begun. No node's state is older, most are younger.
+	Listed time.Time
+}
+
+// Inventory is the list of all nodes. Make one with New; it is safe for concurrent use,
+// and starts no goroutine that Close does not end.
+type Inventory struct {
+	maxAge  time.Duration
+	now     func() time.Time
+	log     *slog.Logger
+	lists   *snapshot.Cache[struct{}, *ironic.Catalog]
+	patches patches
+	asked   atomic.Int64 // when somebody asked last, in nanoseconds of the clock; 0: never
+	failing atomic.Bool
+}
+
+// New checks the options; the error names the one that is wrong. It asks Ironic nothing.
+func New(o Options) (*Inventory, error) {
+	if o.Source == nil || o.Begin == nil {
+		return nil, errors.New("inventory: Source and Begin must be set")
+	}
+	if o.MaxAge <= 0 || o.Timeout < 0 {
+		return nil, fmt.Errorf("inventory: max age %v must be positive, timeout %v not negative", o.MaxAge, o.Timeout)
+	}
+	if o.Timeout == 0 {
+		o.Timeout = defaultTimeout
+	}
+	v := &Inventory{maxAge: o.MaxAge, now: o.Now, log: o.Log, patches: patches{maxAge: o.MaxAge + o.Timeout}}
+	if v.now == nil {
+		v.now = time.Now
+	}
+	if v.log == nil {
+		v.log = slog.New(slog.DiscardHandler)
+	}
+	begin := func() ironic.Mark { return o.Begin(v.now()) }
+	var err error
+	v.lists, err = snapshot.New(snapshot.Options[struct{}, *ironic.Catalog]{
+		List:    func(ctx context.Context, _ struct{}) (*ironic.Catalog, error) { return o.Source.Catalog(ctx, begin) },
+		Overlay: func(_ struct{}, base *ironic.Catalog) (*ironic.Catalog, error) { return v.patches.over(base), nil },
+		MaxAge:  o.MaxAge, MaxStale: o.MaxAge, ListTimeout: o.Timeout, Ahead: true,
+		Size: func(c *ironic.Catalog) (items int, bytes int64) { return c.Len(), c.Bytes() },
+		Now:  v.now,
+	})
+	if err != nil {
+		return nil, err
+	}
+	return v, nil
+}
+
+// Get returns the list of all nodes, begun at most MaxAge ago. It waits for one where
+// there is none, until ctx ends; all who wait, wait for the same one. After a failure
+// there is a pause of a second in which everybody gets its error.
+func (v *Inventory) Get(ctx context.Context) (View, error) {
+	v.asked.Store(v.now().UnixNano())
+	list, err := v.lists.Get(ctx, struct{}{})
+	if err != nil {
+		if ctx.Err() == nil && !v.failing.Swap(true) {
+			v.log.Warn("the list of all nodes cannot be had", "error", err)
+		}
+		return View{}, fmt.Errorf("list of all nodes: %w", err)
+	}
+	if v.failing.Swap(false) {
+		v.log.Info("the list of all nodes is there again")
+	}
+	return viewOf(list), nil
+}
+
+// Peek returns what there is, whatever its age; false when there is nothing. It asks
+// nobody.
+func (v *Inventory) Peek() (View, bool) {
+	list, ok := v.lists.Peek(struct{}{})
+	if !ok {
+		return View{}, false
+	}
+	return viewOf(list), true
+}
+
+func viewOf(list *snapshot.Snapshot[*ironic.Catalog]) View {
+	return View{Catalog: list.Value(), Listed: list.Begun()}
+}
+
+// Observe takes what a complete poll has seen.
+func (v *Inventory) Observe(now time.Time, look ironic.Look) {
+	if v.patches.take(now, look, v.wanted(now)) {
+		v.lists.Refold(struct{}{})
+	}
+}
+
+// wanted reports whether a list is there, or on its way, that somebody may be given.
+func (v *Inventory) wanted(now time.Time) bool { return v.askedWithin(now, v.patches.maxAge) }
+
+// InUse reports whether somebody has asked within the last MaxAge: then the polls should
+// tell of nodes that do not work too.
+func (v *Inventory) InUse(now time.Time) bool { return v.askedWithin(now, v.maxAge) }
+
+func (v *Inventory) askedWithin(now time.Time, d time.Duration) bool {
+	at := v.asked.Load()
+	return at != 0 && now.Sub(time.Unix(0, at)) <= d
+}
+
+// Stats counts what was asked and listed since New.
+func (v *Inventory) Stats() snapshot.Stats { return v.lists.Stats() }
+
+// Close ends a list that is on its way; Get fails from then on.
+func (v *Inventory) Close() { v.lists.Close() }
