@@ -1,7 +1,7 @@
 package slots
 
 import (
-	"time"
+	"strings"
 
 	"github.com/ironic-throttle/ironic-throttle/pkg/ironic"
 )
@@ -35,18 +35,19 @@ func (l *Ledger) Name(uuid string) string {
 func (l *Ledger) admit(id ID) *host {
 	h := l.find(id)
 	if h == nil {
-		h = &host{}
+		h = newHost()
 	}
 	l.learn(h, id)
 	return h
 }
 
 // learn enters id into h and the book. A host known by this name only is the
-// same host and is folded into h; one with another UUID merely loses the name.
+// same host and is folded into h; one with another UUID merely loses the name. What is
+// kept of id does not keep alive the request that it came in.
 func (l *Ledger) learn(h *host, id ID) {
 	if id.UUID != "" && h.id.UUID != id.UUID {
-		h.id.UUID = id.UUID
-		l.byUUID[id.UUID] = h
+		h.id.UUID = strings.Clone(id.UUID)
+		l.byUUID[h.id.UUID] = h
 	}
 	if id.Name == "" || (h.id.Name == id.Name && l.byName[id.Name] == h) {
 		return
@@ -54,11 +55,11 @@ func (l *Ledger) learn(h *host, id ID) {
 	if l.byName[h.id.Name] == h {
 		delete(l.byName, h.id.Name)
 	}
-	h.id.Name = id.Name
+	h.id.Name = strings.Clone(id.Name)
 	if other := l.byName[id.Name]; other != nil && other != h && other.id.UUID == "" {
 		l.fold(other, h)
 	}
-	l.byName[id.Name] = h
+	l.byName[h.id.Name] = h
 }
 
 // fold moves what a host known by name only has into h, the same host by UUID:
@@ -70,8 +71,8 @@ func (l *Ledger) fold(from, h *host) {
 	case !h.holds():
 		h.slot = from.slot
 	case from.holds():
-		h.checked, h.checkAt = h.checked || from.checked, later(h.checkAt, from.checkAt)
-		h.renewed = later(h.renewed, from.renewed)
+		h.checked, h.checkAt = h.checked || from.checked, max(h.checkAt, from.checkAt)
+		h.renewed = max(h.renewed, from.renewed)
 		h.nameOnly = h.nameOnly || from.nameOnly
 		h.gone = 0
 		if h.op == "" {
@@ -79,14 +80,14 @@ func (l *Ledger) fold(from, h *host) {
 		}
 	}
 	h.everYes = h.everYes || from.everYes
-	h.yesSeq, h.yesAt = max(h.yesSeq, from.yesSeq), later(h.yesAt, from.yesAt)
-	h.lastAsk = later(h.lastAsk, from.lastAsk)
-	from.slot = slot{}
+	h.yesSeq, h.yesAt = max(h.yesSeq, from.yesSeq), max(h.yesAt, from.yesAt)
+	h.lastAsk = max(h.lastAsk, from.lastAsk)
+	from.slot = &slot{into: h}
 	from.wanted = false
-	from.lost, from.into = folded, h
+	from.lost = folded
 	h.failures, h.unused = max(h.failures, from.failures), max(h.unused, from.unused)
 	l.enlist(from)
-	if h.facts {
+	if h.facts && h.holds() {
 		h.pool, _ = l.poolFor(h, "", false)
 	}
 	l.account(h, +1)
@@ -96,7 +97,7 @@ func (l *Ledger) fold(from, h *host) {
 // drop forgets h altogether.
 func (l *Ledger) drop(h *host) {
 	l.account(h, -1)
-	h.slot = slot{}
+	h.slot = noSlot
 	if l.byUUID[h.id.UUID] == h {
 		delete(l.byUUID, h.id.UUID)
 	}
@@ -114,10 +115,11 @@ func (l *Ledger) erase(h *host) {
 	if h.id.UUID != "" {
 		l.endings = append(l.endings, Ending{Host: Ref{h}, Result: Gone})
 	}
-	h.everYes, h.facts, h.lastBusy = false, false, ""
-	h.failures, h.failedAs, h.unused, h.track = 0, "", 0, track{}
-	h.driver, h.image = "", ""
-	h.yesSeq, h.yesAt = 0, time.Time{}
+	h.everYes, h.facts, h.lastBusy = false, false, otherTask
+	h.failures, h.failedAs, h.unused, h.track = 0, otherTask, 0, track{}
+	at := h.home.Value()
+	h.settle(home{group: at.group, virtual: at.virtual})
+	h.yesSeq, h.yesAt = 0, never
 	if l.byName[h.id.Name] == h {
 		delete(l.byName, h.id.Name) // the name may have a new node
 	}
@@ -131,7 +133,7 @@ func (l *Ledger) unbind(h *host) {
 	l.change(h, func() {
 		h.id.UUID = ""
 		h.facts, h.answered = false, false
-		h.seen, h.lastBusy = seen{}, ""
+		h.seen, h.lastBusy = seen{}, otherTask
 		h.busySeq, h.out, h.gone = 0, false, 0
 	})
 	if owner != nil && owner != h { // a new node bears the name already
@@ -143,11 +145,16 @@ func (l *Ledger) unbind(h *host) {
 
 // place notes where Ironic says that h belongs and moves its slot there.
 func (l *Ledger) place(h *host, n ironic.Node) {
-	if h.facts && h.group == n.ConductorGroup && h.virtual == n.VirtualMedia() {
+	was, where := h.home.Value(), home{group: n.ConductorGroup, virtual: n.VirtualMedia(), driver: n.Driver, image: n.Image}
+	if h.facts && where.group == was.group && where.virtual == was.virtual {
+		h.settle(where)
 		return
 	}
 	l.change(h, func() {
-		h.facts, h.group, h.virtual = true, n.ConductorGroup, n.VirtualMedia()
-		h.pool, _ = l.poolFor(h, "", false)
+		h.facts = true
+		h.settle(where)
+		if h.holds() {
+			h.pool, _ = l.poolFor(h, "", false)
+		}
 	})
 }

@@ -29,10 +29,10 @@ func (r Ref) SetOwner(o Owner) { r.h.owner = o }
 // Failures is how often the host's work has failed in a row by our own observation,
 // a lease that was never used three times in a row counting as one failure
 // (CONTRACT 3.5).
-func (r Ref) Failures() int { return r.h.failures }
+func (r Ref) Failures() int { return int(r.h.failures) }
 
 // End is how a slot ended.
-type End int
+type End uint8
 
 // The ends.
 const (
@@ -92,7 +92,7 @@ func (l *Ledger) Changes() []Change {
 }
 
 // lost tells that a host is none any more.
-type lost int
+type lost uint8
 
 const (
 	present lost = iota

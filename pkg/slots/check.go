@@ -99,7 +99,7 @@ func (l *Ledger) judge(h *host, ask Ask, p pool, known bool) (Outcome, time.Dura
 		return Held, 0
 	}
 	atWork := h != nil && h.busy(l.cfg.CountExtra)
-	if atWork && h.facts && !beyond(h.seen.mark.At, l.now, l.cfg.MaxStale) {
+	if atWork && h.facts && !beyond(h.seen.mark.at, l.at, l.cfg.MaxStale) {
 		return Held, 0
 	}
 	outcome, wait := l.open()
@@ -124,9 +124,6 @@ func (l *Ledger) open() (Outcome, time.Duration) {
 	return Open, 0
 }
 
-// beyond reports whether more than d has gone by.
-func beyond(since, at time.Time, d time.Duration) bool { return at.Sub(since) > d }
-
 // Fresh reports whether the view is young enough for a yes.
 func (l *Ledger) Fresh(now time.Time) bool {
 	l.tick(now)
@@ -136,7 +133,7 @@ func (l *Ledger) Fresh(now time.Time) bool {
 // stale reports whether the view is too old for a yes to a host without a slot
 // (LH-17).
 func (l *Ledger) stale() bool {
-	return l.looks == 0 || beyond(l.lookAt, l.now, l.cfg.MaxStale)
+	return l.looks == 0 || l.now.Sub(l.lookAt) > l.cfg.MaxStale
 }
 
 // done reports whether ask wants nothing that would start work (LH-16).
@@ -177,7 +174,7 @@ func (l *Ledger) done(h *host, ask Ask) bool {
 // one that we saw end: a host may be inspected again later, and that is work.
 // Once it was told done it has LINGER to go on.
 func (l *Ledger) sameInspection(h *host) bool {
-	return !beyond(h.endedAt, l.now, doneMaxAge) && (h.doneAt.IsZero() || !beyond(h.doneAt, l.now, l.cfg.Linger))
+	return !beyond(h.endedAt, l.at, doneMaxAge) && (h.doneAt == never || !beyond(h.doneAt, l.at, l.cfg.Linger))
 }
 
 // wantsNothing: the asker itself says that no work will follow.
@@ -195,8 +192,8 @@ func (a Ask) wantsNothing() bool {
 // proven reports whether the newest sight of h is good enough to end its lease
 // at its own word (LH-16).
 func (l *Ledger) proven(h *host) bool {
-	if !h.seen.outside() || h.seen.mark.Seq <= h.yesSeq || h.flights > 0 || h.doubts > 0 ||
-		beyond(h.seen.mark.At, l.now, doneMaxAge) {
+	if !h.seen.outside() || h.seen.mark.seq <= h.yesSeq || h.flights > 0 || h.doubts > 0 ||
+		beyond(h.seen.mark.at, l.at, doneMaxAge) {
 		return false
 	}
 	return !h.holds() || l.spent(h) && (h.busySeq == 0 || h.out)
@@ -209,13 +206,13 @@ func (l *Ledger) overdue(h *host) bool {
 		return false
 	}
 	if h.busySeq > 0 {
-		return h.out && passed(h.outAt, l.now, 2*l.cfg.LeaseTTL)
+		return h.out && passed(h.outAt, l.at, 2*l.cfg.LeaseTTL)
 	}
-	return passed(h.sinceAt, l.now, 2*l.cfg.LeaseTTL) && l.idleSinceRenewal(h)
+	return passed(h.sinceAt, l.at, 2*l.cfg.LeaseTTL) && l.idleSinceRenewal(h)
 }
 
 // idleSinceRenewal reports whether a sight begun LINGER or more after the last
 // renewing yes shows no work.
 func (l *Ledger) idleSinceRenewal(h *host) bool {
-	return h.seen.mark.Seq > h.since && !h.busy(true) && passed(h.renewed, h.seen.mark.At, l.cfg.Linger)
+	return h.seen.mark.seq > h.since && !h.busy(true) && passed(h.renewed, h.seen.mark.at, l.cfg.Linger)
 }

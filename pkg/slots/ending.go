@@ -6,20 +6,20 @@ import "github.com/ironic-throttle/ironic-throttle/pkg/ironic"
 // slots end.
 func (l *Ledger) seenOutside(h *host) {
 	if h.seen.state.Failed() {
-		h.lastBusy = "" // proves no goal any more
+		h.lastBusy = otherTask // proves no goal any more
 	}
-	if h.endedAt.IsZero() {
-		h.endedAt = l.now
+	if h.endedAt == never {
+		h.endedAt = l.at
 	}
 	if !h.holds() {
 		return
 	}
 	h.gone = 0
 	mark := h.seen.mark
-	if h.busySeq > 0 && mark.Seq > h.busySeq && !h.out {
-		h.out, h.outAt = true, l.now
+	if h.busySeq > 0 && mark.seq > h.busySeq && !h.out {
+		h.out, h.outAt = true, l.at
 	}
-	if h.flights > 0 || mark.Seq <= h.yesSeq || mark.Seq <= h.since || !l.cleared(h, mark) {
+	if h.flights > 0 || mark.seq <= h.yesSeq || mark.seq <= h.since || !l.cleared(h, mark) {
 		return
 	}
 	switch {
@@ -35,11 +35,11 @@ func (l *Ledger) seenOutside(h *host) {
 // cleared settles PUTs of unknown outcome by a sight begun long enough after the
 // last of them broke (GW-6). A lease that exists for such a PUT alone and was
 // never seen busy ends there.
-func (l *Ledger) cleared(h *host, mark ironic.Mark) bool {
+func (l *Ledger) cleared(h *host, mark mark) bool {
 	if h.doubts == 0 {
 		return true
 	}
-	if !passed(h.doubt.at, mark.At, l.cfg.Settle) {
+	if !passed(h.doubt.at, mark.at, l.cfg.Settle) {
 		return false
 	}
 	h.doubts = 0
@@ -52,29 +52,29 @@ func (l *Ledger) cleared(h *host, mark ironic.Mark) bool {
 
 // unused: a lease that was never seen busy is idle LEASE_TTL after its last yes
 // (LH-12).
-func (l *Ledger) unused(h *host, mark ironic.Mark) bool {
-	return passed(h.yesAt, mark.At, l.cfg.LeaseTTL)
+func (l *Ledger) unused(h *host, mark mark) bool {
+	return passed(h.yesAt, mark.at, l.cfg.LeaseTTL)
 }
 
 // ended: the work of a slot that was seen busy is over, at once when the op's
 // goal is reached (LH-13), else when it has lingered (LH-14).
-func (l *Ledger) ended(h *host, mark ironic.Mark) bool {
+func (l *Ledger) ended(h *host, mark mark) bool {
 	if h.op != "" && h.goal(h.op) {
 		return true
 	}
 	if h.kind == leased && !h.checked && h.seen.state.Failed() {
 		return true // nobody but a gateway's client, who was told of the failure
 	}
-	return passed(h.outAt, mark.At, l.cfg.Linger) && l.spent(h)
+	return passed(h.outAt, mark.at, l.cfg.Linger) && l.spent(h)
 }
 
 // spent reports whether the last yes can no longer start work: a check's LINGER
 // after it, a PUT's at Ironic's answer, either when the goal is reached.
 func (l *Ledger) spent(h *host) bool {
-	if h.seen.mark.Seq <= h.yesSeq {
+	if h.seen.mark.seq <= h.yesSeq {
 		return false
 	}
-	return !h.checked || passed(h.checkAt, h.seen.mark.At, l.cfg.Linger) || h.op != "" && h.goal(h.op)
+	return !h.checked || passed(h.checkAt, h.seen.mark.at, l.cfg.Linger) || h.op != "" && h.goal(h.op)
 }
 
 // missed: a fetch was answered 404.
@@ -85,20 +85,21 @@ func (l *Ledger) missed(s ironic.Sight) {
 			return // a name that another node has taken tells nothing
 		}
 	}
-	if s.Mark.Seq <= h.seen.mark.Seq {
+	mark := l.mark(s.Mark)
+	if mark.seq <= h.seen.mark.seq {
 		return
 	}
 	l.answer(h)
-	h.seen = seen{mark: s.Mark}
+	h.seen = seen{mark: mark}
 	l.enlist(h)
 	switch {
 	case !h.holds():
 		if h.id.UUID != "" {
 			l.erase(h)
 		}
-	case h.flights > 0 || s.Mark.Seq <= h.yesSeq || !l.cleared(h, s.Mark):
+	case h.flights > 0 || s.Mark.Seq <= h.yesSeq || !l.cleared(h, mark):
 	case h.id.UUID == "": // not in Ironic yet: counts as idle (LH-23)
-		if l.unused(h, s.Mark) {
+		if l.unused(h, mark) {
 			l.expire(h)
 		}
 	default:

@@ -17,8 +17,8 @@ type Facts struct {
 
 // Facts tells where the host belongs.
 func (r Ref) Facts() Facts {
-	h := r.h
-	return Facts{Known: h.facts || h.answered, Group: h.group, Driver: h.driver, Image: h.image}
+	at := r.h.home.Value()
+	return Facts{Known: r.h.facts || r.h.answered, Group: at.group, Driver: at.driver, Image: at.image}
 }
 
 // State is the node's provision state as last seen, "" when it never was.
@@ -36,15 +36,15 @@ func (r Ref) Op() api.Op { return r.h.op }
 
 // InIronic reports whether the host's node is in Ironic as far as we know: one that was
 // never looked at is.
-func (r Ref) InIronic() bool { return r.h.seen.found || r.h.seen.mark.Seq == 0 }
+func (r Ref) InIronic() bool { return r.h.seen.found || r.h.seen.mark.seq == 0 }
 
 // Recheck puts a host whose state matters though it does nothing on the fetch list, once
 // its newest sight is LIST_MAX_AGE old, and keeps it from being forgotten.
 func (l *Ledger) Recheck(now time.Time, r Ref) {
 	l.tick(now)
 	h := r.h
-	h.lastAsk = l.now
-	if !h.wanted && passed(later(h.fetched, h.seen.mark.At), l.now, l.cfg.ListMaxAge) {
+	h.lastAsk = l.at
+	if !h.wanted && passed(max(h.fetched, h.seen.mark.at), l.at, l.cfg.ListMaxAge) {
 		h.wanted = true
 		l.wants = append(l.wants, h)
 	}

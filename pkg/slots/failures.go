@@ -34,7 +34,7 @@ func (l *Ledger) Endings() []Ending {
 // that follows a failure (CONTRACT, fact 5); the one that is kept here is ended by
 // success of the kind that failed.
 func (l *Ledger) conclude(h *host, e ending) {
-	if h.worked > 0 {
+	if h.job != nil {
 		h.unused = 0
 	}
 	if e.result == 0 {
@@ -43,9 +43,9 @@ func (l *Ledger) conclude(h *host, e ending) {
 	switch {
 	case e.result == Failed:
 		h.failures++
-		h.failedAs = e.state
+		h.failedAs = taskOf(e.state)
 	case e.result == Succeeded && h.failures > 0 && h.mends(e):
-		h.failures, h.failedAs = 0, ""
+		h.failures, h.failedAs = 0, otherTask
 	}
 	l.endings = append(l.endings, Ending{
 		Host: Ref{h}, Result: e.result, Work: e.work, State: e.state, Token: e.token, Cause: e.cause,
@@ -62,9 +62,9 @@ func (h *host) mends(e ending) bool {
 	switch {
 	case e.state == ironic.Active:
 		return true
-	case h.failedAs == ironic.CleanFailed:
+	case h.failedAs == cleaning:
 		return e.work == ironic.WorkClean || e.work == ironic.WorkDelete
-	case h.failedAs == ironic.InspectFailed:
+	case h.failedAs == inspection:
 		return e.work == ironic.WorkInspect
 	}
 	return false

@@ -51,13 +51,13 @@ func (l *Ledger) due(h *host) bool {
 	if !h.holds() || h.busySeq > 0 {
 		return false
 	}
-	if h.doubts > 0 && passed(h.doubt.at, l.now, l.cfg.Settle) {
+	if h.doubts > 0 && passed(h.doubt.at, l.at, l.cfg.Settle) {
 		return true
 	}
-	if passed(h.yesAt, l.now, l.cfg.LeaseTTL) {
+	if passed(h.yesAt, l.at, l.cfg.LeaseTTL) {
 		return true
 	}
-	return passed(h.sinceAt, l.now, 2*l.cfg.LeaseTTL) && passed(h.renewed, l.now, l.cfg.Linger) &&
+	return passed(h.sinceAt, l.at, 2*l.cfg.LeaseTTL) && passed(h.renewed, l.at, l.cfg.Linger) &&
 		!l.idleSinceRenewal(h)
 }
 
@@ -71,7 +71,7 @@ func (l *Ledger) wanting(h *host, v Verdict) bool {
 		return false
 	}
 	if h != nil && (h.wanted || h.busy(l.cfg.CountExtra) ||
-		h.answered && !passed(h.fetched, l.now, l.cfg.ListMaxAge)) {
+		h.answered && !passed(h.fetched, l.at, l.cfg.ListMaxAge)) {
 		return false
 	}
 	limited := len(l.cfg.Groups) > 0 || l.cfg.VirtualMedia > 0
@@ -88,7 +88,7 @@ func (l *Ledger) wanting(h *host, v Verdict) bool {
 	case api.OpProvision, api.OpDeprovision:
 		return v.ask.ID.UUID != ""
 	case api.OpInspect:
-		return v.ask.ID.UUID != "" && h != nil && h.lastBusy.Inspection() && l.sameInspection(h)
+		return v.ask.ID.UUID != "" && h != nil && h.lastBusy == inspection && l.sameInspection(h)
 	}
 	return false
 }

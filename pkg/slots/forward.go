@@ -44,7 +44,7 @@ func (l *Ledger) Forward(now time.Time, v Verdict, target ironic.Target) *Put {
 // surelyIdle reports whether h was seen idle lately, and after everything that we
 // said yes to: what makes it busy from now on is what we send now (GW-6).
 func (l *Ledger) surelyIdle(h *host) bool {
-	return h != nil && h.seen.outside() && h.seen.mark.Seq > h.yesSeq && !beyond(h.seen.mark.At, l.now, l.cfg.MaxStale)
+	return h != nil && h.seen.outside() && h.seen.mark.seq > h.yesSeq && !beyond(h.seen.mark.at, l.at, l.cfg.MaxStale)
 }
 
 // Sent notes that the first byte goes out now: a yes (GW-3).
@@ -81,14 +81,14 @@ func (l *Ledger) Answered(now time.Time, put *Put, status int) {
 
 func (l *Ledger) accepted(h *host, put *Put) {
 	h.everYes = true
-	h.yesAt = l.now
+	h.yesAt = l.at
 	state, starts := put.target.Starts()
 	if !starts {
 		return
 	}
 	l.change(h, func() { h.busySeq = h.yesSeq })
 	h.take(put.target.Op())
-	h.lastBusy = state
+	h.lastBusy = taskOf(state)
 	l.conclude(h, h.start(h.yesSeq, state))
 	h.out, h.gone = false, 0
 	l.hinted = true
@@ -114,7 +114,7 @@ func (l *Ledger) Broken(now time.Time, put *Put) {
 	h.yesSeq = l.stamp()
 	h.doubts++
 	alone := h.doubts == 1 && put.begun > h.crowded && !h.checked
-	h.doubt = doubt{at: l.now, sent: put.sent, idle: put.idle && alone}
+	h.doubt = doubt{at: l.at, sent: put.sent, idle: put.idle && alone}
 }
 
 // Unsent notes that no byte of the PUT reached Ironic; the lease ends under the

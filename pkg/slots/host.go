@@ -1,7 +1,7 @@
 package slots
 
 import (
-	"time"
+	"unique"
 
 	"github.com/ironic-throttle/ironic-throttle/pkg/api"
 	"github.com/ironic-throttle/ironic-throttle/pkg/ironic"
@@ -15,7 +15,7 @@ type ID struct {
 }
 
 // kind tells how a host came to its slot.
-type kind int
+type kind uint8
 
 const (
 	vacant  kind = iota // holds no slot
@@ -30,60 +30,59 @@ func (k kind) String() string {
 
 // seen is the newest sight of a node.
 type seen struct {
-	mark  ironic.Mark // Seq 0: never looked
-	found bool
+	mark  mark // seq 0: never looked
 	state ironic.State
+	found bool
 	erred bool // last_error is set: Ironic clears it when work starts
 }
 
 // outside reports whether the sight shows a node that is not at work.
 func (s seen) outside() bool {
-	return s.mark.Seq > 0 && s.found && !s.state.Busy() && !s.state.Extra()
+	return s.mark.seq > 0 && s.found && !s.state.Busy() && !s.state.Extra()
+}
+
+// home is where a host belongs. Driver and image are "" where not asked for.
+type home struct {
+	group         string
+	virtual       bool
+	driver, image string
 }
 
 // host is what we know of one host. What stands here outlives a slot: it is the
-// memory of LH-11 and LH-16.
+// memory of LH-11 and LH-16. Most of 100,000 hosts wait, so what only those need that
+// hold a slot or are at work hangs on pointers, and homes are shared.
 type host struct {
-	id       ID
-	facts    bool // group and virtual are Ironic's own word
-	group    string
-	virtual  bool
-	seen     seen
-	lastBusy ironic.State // last busy state seen since op was taken
-	everYes  bool
-	endedAt  time.Time // when the node was first seen outside since it was last busy
-	doneAt   time.Time // the first done since then
+	id    ID
+	owner Owner
+	*slot // never nil: noSlot, or that of its own
+	track
+	home unique.Handle[home]
+	seen seen
+
+	endedAt moment // when the node was first seen outside since it was last busy
+	doneAt  moment // the first done since then
 
 	// The last yes that was not done, of a check or a PUT.
 	yesSeq uint64
-	yesAt  time.Time
+	yesAt  moment
 
-	lastAsk  time.Time
+	lastAsk moment
+	fetched moment // the answer to a fetch
+
+	facts    bool // group and virtual are Ironic's own word
+	everYes  bool
+	lastBusy task // when it was last seen busy since op was taken
 	wanted   bool // on the poller's fetch list (LH-16)
 	answered bool // a fetch of this host was answered, perhaps by 404
-	fetched  time.Time
-
-	boots bool // at work, but not counted
-
-	owner   Owner
-	touched bool // on the list of Changes
-	lost    lost
-	into    *host // folded into this one
-	end     End   // of the last slot
+	boots    bool // at work, but not counted
+	touched  bool // on the list of Changes
+	lost     lost
+	end      End // of the last slot
 
 	// Failures in a row by our own observation.
-	failures int
-	failedAs ironic.State // the last one
-	unused   int          // leases in a row that were never used
-	track
-	driver, image string // "" where not asked for
-
-	// Stillness by our own observation (LH-33).
-	stillSince time.Time
-	beat       string
-	beatSince  time.Time
-
-	slot
+	failedAs task  // the last one
+	unused   uint8 // leases in a row that were never used
+	failures int32
 }
 
 // slot is one occupancy, from the yes or the first sight to its end. The zero
@@ -93,18 +92,18 @@ type slot struct {
 	pool    pool
 	off     bool   // written off: stuck, does not count (LH-33)
 	since   uint64 // Seq at which it began
-	sinceAt time.Time
+	sinceAt moment
 	op      api.Op // "" while nobody asked
 	opSeq   uint64 // Seq at which it was taken
 
 	checked  bool // a check said yes
-	checkAt  time.Time
-	renewed  time.Time // last check yes that put the refusal off (LH-12)
-	nameOnly bool      // the last check yes was to an ask without a UUID
+	checkAt  moment
+	renewed  moment // last check yes that put the refusal off (LH-12)
+	nameOnly bool   // the last check yes was to an ask without a UUID
 
 	busySeq uint64 // newest evidence of work; 0 = none
 	out     bool   // seen outside after that evidence
-	outAt   time.Time
+	outAt   moment
 	gone    int // fetches answered 404 since the last yes (LH-23)
 
 	byPut   *Put   // the PUT that created it (GW-5)
@@ -112,12 +111,30 @@ type slot struct {
 	crowded uint64 // Seq at which two of them were last on their way at once
 	doubts  int    // PUTs whose outcome is unknown (GW-6)
 	doubt   doubt
+
+	into *host // none for ever: its host was folded into this one
+}
+
+// noSlot is what all hosts share that hold none. Nobody may write to it: whatever sets
+// a field of a slot has seen to it that the host holds one.
+var noSlot = &slot{}
+
+// nowhere is where a host belongs of which nobody has told anything.
+var nowhere = unique.Make(home{})
+
+func newHost() *host { return &host{slot: noSlot, home: nowhere} }
+
+// settle notes where h belongs.
+func (h *host) settle(where home) {
+	if h.home.Value() != where {
+		h.home = unique.Make(where)
+	}
 }
 
 // doubt is what must be known of PUTs with an unknown outcome (GW-6).
 type doubt struct {
-	at   time.Time // the latest break
-	sent uint64    // Seq at which that PUT was sent
+	at   moment // the latest break
+	sent uint64 // Seq at which that PUT was sent
 	// idle: the node was idle then, and nothing else of ours could have made it
 	// busy since.
 	idle bool
@@ -129,7 +146,7 @@ func (h *host) holds() bool { return h.kind != vacant }
 // proves nothing about this one (LH-13).
 func (h *host) take(op api.Op) {
 	if h.op != op {
-		h.op, h.opSeq, h.lastBusy = op, h.yesSeq, ""
+		h.op, h.opSeq, h.lastBusy = op, h.yesSeq, otherTask
 	}
 }
 
@@ -148,7 +165,7 @@ func (h *host) key() string {
 }
 
 // goal reports whether the newest sight shows what op works towards. Where the
-// goal is also a starting point, the last busy state seen is the proof (LH-13),
+// goal is also a starting point, the work last seen is the proof (LH-13),
 // unless that work failed and somebody has brought the node back since.
 func (h *host) goal(op api.Op) bool {
 	if !h.seen.outside() {
@@ -158,10 +175,9 @@ func (h *host) goal(op api.Op) bool {
 	case api.OpProvision, api.OpUnrescue, api.OpService:
 		return h.seen.state == ironic.Active
 	case api.OpInspect:
-		return h.seen.state == ironic.Manageable && !h.seen.erred && h.lastBusy.Inspection()
+		return h.seen.state == ironic.Manageable && !h.seen.erred && h.lastBusy == inspection
 	case api.OpPrepare:
-		return h.seen.state == ironic.Manageable && !h.seen.erred &&
-			(h.lastBusy == ironic.Cleaning || h.lastBusy == ironic.CleanWait)
+		return h.seen.state == ironic.Manageable && !h.seen.erred && h.lastBusy == cleaning
 	case api.OpDeprovision:
 		return h.seen.state == ironic.Available
 	case api.OpRescue:

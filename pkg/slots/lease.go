@@ -25,8 +25,8 @@ func (l *Ledger) Commit(now time.Time, v Verdict) {
 		if h := v.host; h != nil {
 			l.heard(v)
 			h.everYes = true
-			if h.doneAt.IsZero() {
-				h.doneAt = l.now
+			if h.doneAt == never {
+				h.doneAt = l.at
 			}
 			if h.holds() {
 				l.finish(h)
@@ -45,9 +45,9 @@ func (l *Ledger) Grant(now time.Time, v Verdict) {
 	l.tick(now)
 	h := l.heard(v)
 	l.occupy(h, leased, v.pool, l.stamp())
-	h.lastBusy = ""
+	h.lastBusy = otherTask
 	l.totals.Granted++
-	h.renewed = l.now
+	h.renewed = l.at
 	if !v.ask.Put {
 		l.checkYes(h, v.ask)
 	}
@@ -70,12 +70,12 @@ func (l *Ledger) heard(v Verdict) *host {
 	} else {
 		l.learn(h, v.ask.ID)
 	}
-	h.lastAsk = l.now
+	h.lastAsk = l.at
 	if !h.facts {
-		h.group, h.virtual = v.ask.Group, v.ask.VirtualMedia
+		h.settle(home{group: v.ask.Group, virtual: v.ask.VirtualMedia})
 	}
-	if h.lastBusy.Inspection() && v.ask.Op != api.OpInspect && v.ask.Op != api.OpNone {
-		h.lastBusy = "" // its controller has gone on: a later inspection is a new one
+	if h.lastBusy == inspection && v.ask.Op != api.OpInspect && v.ask.Op != api.OpNone {
+		h.lastBusy = otherTask // its controller has gone on: a later inspection is a new one
 	}
 	if l.wanting(h, v) {
 		h.wanted = true
@@ -94,27 +94,27 @@ func (l *Ledger) renew(h *host, v Verdict) {
 		return // wants nothing: a yes that nothing follows renews nothing
 	}
 	if v.ask.Put {
-		h.renewed = l.now
+		h.renewed = l.at
 		l.yes(h, "") // its target becomes the op when Ironic accepts it (GW-3)
 		return
 	}
 	l.checkYes(h, v.ask)
-	if h.busySeq > 0 || !passed(h.sinceAt, l.now, 2*l.cfg.LeaseTTL) {
-		h.renewed = l.now
+	if h.busySeq > 0 || !passed(h.sinceAt, l.at, 2*l.cfg.LeaseTTL) {
+		h.renewed = l.at
 	}
 	l.yes(h, v.ask.Op)
 }
 
 // checkYes notes a yes on the check way.
 func (l *Ledger) checkYes(h *host, ask Ask) {
-	h.checked, h.checkAt = true, l.now
+	h.checked, h.checkAt = true, l.at
 	h.nameOnly = ask.ID.UUID == ""
 }
 
 // yes notes a yes of either way; op replaces the slot's unless it is empty.
 func (l *Ledger) yes(h *host, op api.Op) {
 	h.everYes = true
-	h.yesSeq, h.yesAt = l.stamp(), l.now
+	h.yesSeq, h.yesAt = l.stamp(), l.at
 	h.gone = 0
 	h.doubt.idle = false // a second cause of work: seeing it settles nothing
 	if op != "" {

@@ -15,6 +15,7 @@ type Ledger struct {
 	start time.Time
 
 	now time.Time // the latest now that was passed in
+	at  moment    // the same
 	seq uint64
 
 	byUUID map[string]*host
@@ -28,7 +29,7 @@ type Ledger struct {
 	total, virtual tally
 	groups         map[string]*tally
 	booting        int
-	stuckAt        time.Time // when the next host may become stuck; zero = recount now
+	stuckAt        moment // when the next host may become stuck; never = recount now
 
 	lookAt  time.Time // when the last complete look began
 	looks   uint64
@@ -49,7 +50,7 @@ func New(cfg Config, now time.Time) (*Ledger, error) {
 	}
 	cfg.Groups = maps.Clone(cfg.Groups)
 	return &Ledger{
-		cfg: cfg, start: now, now: now,
+		cfg: cfg, start: now, now: now, at: started,
 		byUUID: map[string]*host{}, byName: map[string]*host{}, live: map[*host]struct{}{},
 		groups: map[string]*tally{},
 	}, nil
@@ -68,7 +69,8 @@ func (l *Ledger) SetLimits(now time.Time, limits Limits) error {
 	limits.Groups = maps.Clone(limits.Groups)
 	l.cfg.Limits = limits
 	for h := range l.live {
-		p, _ := l.poolFor(h, h.group, h.virtual)
+		at := h.home.Value()
+		p, _ := l.poolFor(h, at.group, at.virtual)
 		switch {
 		case h.holds():
 			h.pool = p
@@ -76,12 +78,12 @@ func (l *Ledger) SetLimits(now time.Time, limits Limits) error {
 			l.enlist(h)
 		case p.class != exempt && h.everYes: // was let pass, and is at work
 			l.totals.Foreign++
-			l.occupy(h, foreign, p, h.seen.mark.Seq)
+			l.occupy(h, foreign, p, h.seen.mark.seq)
 		default:
 			l.enlist(h)
 		}
 	}
-	l.stuckAt = time.Time{}
+	l.stuckAt = never
 	return nil
 }
 
@@ -93,7 +95,9 @@ func (l *Ledger) Begin(now time.Time) ironic.Mark {
 
 // tick moves the ledger's clock on; it never goes back.
 func (l *Ledger) tick(now time.Time) {
-	l.now = later(l.now, now)
+	if now.After(l.now) {
+		l.now, l.at = now, l.moment(now)
+	}
 }
 
 // stamp numbers an event.
@@ -102,29 +106,17 @@ func (l *Ledger) stamp() uint64 {
 	return l.seq
 }
 
-// passed reports whether d has gone by between since and at.
-func passed(since, at time.Time, d time.Duration) bool {
-	return at.Sub(since) >= d
-}
-
-func later(a, b time.Time) time.Time {
-	if b.After(a) {
-		return b
-	}
-	return a
-}
-
 // occupy opens a slot of kind k for h.
 func (l *Ledger) occupy(h *host, k kind, p pool, seq uint64) {
 	l.account(h, -1)
-	h.slot = slot{kind: k, pool: p, since: seq, sinceAt: l.now}
+	h.slot = &slot{kind: k, pool: p, since: seq, sinceAt: l.at}
 	if k != leased {
 		h.busySeq = seq
 	}
 	l.account(h, +1)
 	l.enlist(h)
 	if k != leased { // a lease cannot be stuck before it was seen busy
-		l.stuckAt = time.Time{}
+		l.stuckAt = never
 	}
 }
 
@@ -133,9 +125,9 @@ func (l *Ledger) vacate(h *host, end End) {
 	l.account(h, -1)
 	h.end = end
 	if h.off {
-		l.stuckAt = time.Time{} // the next oldest takes its place
+		l.stuckAt = never // the next oldest takes its place
 	}
-	h.slot = slot{}
+	h.slot = noSlot
 	l.enlist(h)
 }
 

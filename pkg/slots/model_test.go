@@ -216,6 +216,9 @@ func recount(t *rapid.T, l *Ledger) {
 			t.Fatalf("%+v holds a slot, but nobody can find it", h.id)
 		}
 	}
+	if *noSlot != (slot{}) {
+		t.Fatalf("somebody has written to the slot of those that hold none: %+v", *noSlot)
+	}
 	if total != l.total || virtualMedia != l.virtual || booting != l.booting {
 		t.Fatalf("recounted %+v %+v %d, the ledger says %+v %+v %d", total, virtualMedia, booting, l.total, l.virtual, l.booting)
 	}

@@ -11,13 +11,14 @@ import (
 // slot and does not make the view younger.
 func (l *Ledger) Observe(now time.Time, look ironic.Look) {
 	l.tick(now)
+	mark := l.mark(look.Mark)
 	if look.Unmoved {
-		l.confirm(look.Mark)
+		l.confirm(mark)
 	} else {
 		l.hinted = false
 	}
 	for _, n := range look.Nodes {
-		l.sight(look.Mark, n)
+		l.sight(mark, n)
 	}
 	for _, s := range look.Fetched {
 		l.ObserveNode(now, s)
@@ -26,11 +27,11 @@ func (l *Ledger) Observe(now time.Time, look ironic.Look) {
 	if look.Mark.At.After(l.lookAt) {
 		l.lookAt = look.Mark.At
 	}
-	if !look.Unmoved && passed(l.start, look.Mark.At, l.cfg.Settle) {
+	if !look.Unmoved && passed(started, mark.at, l.cfg.Settle) {
 		l.settled = true
 	}
 	l.forget()
-	l.stuckAt = time.Time{}
+	l.stuckAt = never
 	l.refreshStuck()
 }
 
@@ -48,10 +49,10 @@ func (l *Ledger) ObserveNode(now time.Time, s ironic.Sight) {
 	h := l.find(ID{UUID: s.Node.UUID, Name: s.Node.Name})
 	if h == nil { // somebody is about to ask for it
 		h = l.admit(ID{UUID: s.Node.UUID, Name: s.Node.Name})
-		h.lastAsk = l.now
+		h.lastAsk = l.at
 	}
 	was := h.busy(true)
-	l.answer(l.sight(s.Mark, s.Node))
+	l.answer(l.sight(l.mark(s.Mark), s.Node))
 	if h.busy(true) != was {
 		l.hinted = true // the lists that we have say otherwise
 	}
@@ -59,36 +60,36 @@ func (l *Ledger) ObserveNode(now time.Time, s ironic.Sight) {
 
 // confirm takes a look that needed no lists: nodes at work are as they were. It ends
 // nothing, for that Seq stays the one of the lists (GC-19).
-func (l *Ledger) confirm(mark ironic.Mark) {
+func (l *Ledger) confirm(mark mark) {
 	for h := range l.live {
 		if h.busy(l.cfg.CountExtra) {
-			h.seen.mark.At = later(h.seen.mark.At, mark.At)
+			h.seen.mark.at = max(h.seen.mark.at, mark.at)
 		}
 	}
 }
 
 // answer notes that a fetch of h was answered.
 func (l *Ledger) answer(h *host) {
-	h.wanted, h.answered, h.fetched = false, true, l.now
+	h.wanted, h.answered, h.fetched = false, true, l.at
 }
 
 // sight takes what a list or a fetch shows of a node and returns its host, or
 // nil for an idle node that nobody asked about and that has not failed.
-func (l *Ledger) sight(mark ironic.Mark, n ironic.Node) *host {
+func (l *Ledger) sight(mark mark, n ironic.Node) *host {
 	id := ID{UUID: n.UUID, Name: n.Name}
 	h := l.find(id)
 	if h == nil && !n.State.Busy() && !n.State.Extra() && !n.State.Failed() {
 		return nil
 	}
 	h = l.admit(id)
-	if mark.Seq <= h.seen.mark.Seq {
+	if mark.seq <= h.seen.mark.seq {
 		return h // we know better already
 	}
 	l.place(h, n)
-	l.still(h, n)
+	before := h.seen
 	h.seen = seen{mark: mark, found: true, state: n.State, erred: n.LastError != ""}
-	h.driver, h.image = n.Driver, n.Image
-	l.conclude(h, h.see(mark.Seq, n))
+	l.conclude(h, h.see(mark.seq, n))
+	l.still(h, before, n)
 	if n.State.Busy() || n.State.Extra() {
 		l.seenBusy(h, n)
 	} else {
@@ -101,20 +102,20 @@ func (l *Ledger) sight(mark ironic.Mark, n ironic.Node) *host {
 // seenBusy: h's node is at work.
 func (l *Ledger) seenBusy(h *host, n ironic.Node) {
 	mark := h.seen.mark
-	h.endedAt, h.doneAt = time.Time{}, time.Time{}
+	h.endedAt, h.doneAt = never, never
 	if !h.holds() {
 		l.found(h, n)
 		return
 	}
-	if mark.Seq <= h.since || mark.Seq < h.busySeq {
+	if mark.seq <= h.since || mark.seq < h.busySeq {
 		return // from before the slot (LH-15), or older than a PUT's 2xx
 	}
-	l.change(h, func() { h.busySeq = mark.Seq })
-	if mark.Seq > h.opSeq {
-		h.lastBusy = n.State
+	l.change(h, func() { h.busySeq = mark.seq })
+	if mark.seq > h.opSeq {
+		h.lastBusy = taskOf(n.State)
 	}
 	h.out, h.gone = false, 0
-	if h.doubts == 1 && h.flights == 0 && h.doubt.idle && mark.Seq > h.doubt.sent {
+	if h.doubts == 1 && h.flights == 0 && h.doubt.idle && mark.seq > h.doubt.sent {
 		h.doubts = 0 // it was idle, it is at work: that PUT took effect (GW-6)
 	}
 }
@@ -129,21 +130,21 @@ func (l *Ledger) found(h *host, n ironic.Node) {
 	case l.adopting(h.seen.mark):
 		l.totals.Adopted++
 		l.note(NoticeAdopted, h)
-		l.occupy(h, adopted, p, h.seen.mark.Seq)
+		l.occupy(h, adopted, p, h.seen.mark.seq)
 	case h.everYes, n.AgentURL, l.cfg.Count == CountBusy:
 		l.totals.Foreign++
 		l.note(NoticeForeign, h)
-		l.occupy(h, foreign, p, h.seen.mark.Seq)
+		l.occupy(h, foreign, p, h.seen.mark.seq)
 	default:
 		return
 	}
-	h.lastBusy = n.State
+	h.lastBusy = taskOf(n.State)
 }
 
 // adopting reports whether a busy node of a look begun at mark is adopted: until
 // the settle has ended and LEASE_TTL has passed, whatever its agent_url (LH-24).
-func (l *Ledger) adopting(mark ironic.Mark) bool {
-	return !l.settled || !passed(l.start, mark.At, l.cfg.LeaseTTL)
+func (l *Ledger) adopting(mark mark) bool {
+	return !l.settled || !passed(started, mark.at, l.cfg.LeaseTTL)
 }
 
 // forget drops hosts that hold nothing, are not at work, were never said yes to
@@ -163,7 +164,7 @@ func (l *Ledger) forget() {
 // letGo forgets h if it has had nothing to do with us for long: altogether, or,
 // where a yes of ours must be remembered (LH-11), what its owner keeps of it.
 func (l *Ledger) letGo(h *host) {
-	if h.holds() || h.busy(l.cfg.CountExtra) || !passed(h.lastAsk, l.now, forgetAfter) || h.owner != nil && h.owner.Keep() {
+	if h.holds() || h.busy(l.cfg.CountExtra) || !passed(h.lastAsk, l.at, forgetAfter) || h.owner != nil && h.owner.Keep() {
 		return
 	}
 	switch {

@@ -14,7 +14,7 @@ type pool struct {
 	group string // a conductor group with a limit of its own, else ""
 }
 
-type class int
+type class uint8
 
 const (
 	regular class = iota // the total, and perhaps a group
@@ -102,7 +102,8 @@ type tally struct {
 func (l *Ledger) poolFor(h *host, group string, virtualMedia bool) (p pool, known bool) {
 	known = h != nil && (h.facts || h.answered)
 	if h != nil && h.facts {
-		group, virtualMedia = h.group, h.virtual
+		at := h.home.Value()
+		group, virtualMedia = at.group, at.virtual
 	}
 	if !known && len(l.cfg.Groups) == 0 && l.cfg.VirtualMedia == 0 {
 		known = true // no answer depends on it

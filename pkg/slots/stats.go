@@ -105,10 +105,13 @@ func (l *Ledger) occupant(h *host) api.Occupant {
 	}
 	p := h.pool
 	if h.holds() {
-		o.Kind, o.SinceSeconds = h.kind.String(), l.now.Sub(h.sinceAt).Seconds()
+		o.Kind, o.SinceSeconds = h.kind.String(), l.at.since(h.sinceAt).Seconds()
 	} else {
 		p, _ = l.poolFor(h, "", false)
-		o.Kind, o.SinceSeconds = "booting", l.now.Sub(h.stillSince).Seconds()
+		o.Kind = "booting"
+		if h.job != nil {
+			o.SinceSeconds = l.at.since(h.stillSince).Seconds()
+		}
 		if p.class == exempt {
 			o.Kind = "exempt"
 		}
@@ -116,7 +119,7 @@ func (l *Ledger) occupant(h *host) api.Occupant {
 	if p.class != exempt {
 		o.Pool = p.name()
 	}
-	if from := l.stuckFrom(h); !from.IsZero() && !from.After(l.now) {
+	if from := l.stuckFrom(h); from != never && from <= l.at {
 		o.Stuck = true
 	}
 	return o

@@ -1,6 +1,7 @@
 package slots
 
 import (
+	"hash/maphash"
 	"strings"
 
 	"github.com/ironic-throttle/ironic-throttle/pkg/ironic"
@@ -34,16 +35,61 @@ type ending struct {
 	rework bool         // it was a deployment of an active node, which had an instance
 }
 
+// task is a kind of work, as far as hosts remember it.
+type task uint8
+
+// The tasks.
+const (
+	otherTask task = iota // or none
+	inspection
+	cleaning
+)
+
+// taskOf is the task at which a node in state s works or has failed. A hold is none: it
+// proves nothing.
+func taskOf(s ironic.State) task {
+	switch s {
+	case ironic.Inspecting, ironic.InspectWait, ironic.InspectFailed:
+		return inspection
+	case ironic.Cleaning, ironic.CleanWait, ironic.CleanFailed:
+		return cleaning
+	}
+	return otherTask
+}
+
 // track follows the work of one node from sight to sight and tells how it ended, once
 // for each end: polls repeat, transitions do not (CONTRACT 3.1). The zero value is a
 // node that was never seen.
 type track struct {
-	worked   uint64       // Seq at which it was last known to work; 0: its end was seen
+	*job         // nil: its end was seen
+	token  token // of the newest sight outside of work
+	active bool  // so was the node in that sight
+}
+
+// job is the work that a node is at.
+type job struct {
+	worked   uint64       // Seq at which it was last known to work
 	workedAs ironic.State // in which state that was
 	blamed   string       // its last_error then
-	token    string       // provision_updated_at of the newest sight outside of work
-	rest     ironic.State // of that sight
-	from     ironic.State // rest, when the work began that goes on; "" when other work came between
+	rework   bool         // the node was active when it began, and no other work came between
+
+	// Stillness by our own observation (LH-33).
+	stillSince moment
+	beat       string
+	beatSince  moment
+}
+
+// token is a hash of provision_updated_at, 0 of "": whether that has changed is all
+// that matters of it, and a false "no" is less likely than a broken memory.
+type token uint64
+
+var tokenSeed = maphash.MakeSeed()
+
+func tokenOf(updatedAt string) token {
+	if updatedAt == "" {
+		return 0
+	}
+	return token(maphash.String(tokenSeed, updatedAt) | 1)
 }
 
 // see takes the next sight.
@@ -53,26 +99,26 @@ func (t *track) see(seq uint64, n ironic.Node) ending {
 		e := t.start(seq, n.State)
 		t.blamed = n.LastError
 		return e
-	case t.worked > 0 && seq <= t.worked:
+	case t.job != nil && seq <= t.worked:
 		return ending{} // from before the work began
 	}
-	e := ending{work: t.workedAs.Work(), state: n.State, token: n.ProvisionUpdatedAt, cause: n.LastError}
-	before, worked := t.token, t.worked > 0
-	t.token, t.worked, t.rest = n.ProvisionUpdatedAt, 0, n.State
+	e := ending{state: n.State, token: n.ProvisionUpdatedAt, cause: n.LastError}
+	was, before := t.job, t.token
+	*t = track{token: tokenOf(n.ProvisionUpdatedAt), active: n.State == ironic.Active}
 	switch {
-	case worked:
-		e.result = t.judge(n)
+	case was != nil:
+		e.result, e.work = was.judge(n), was.workedAs.Work()
 		if n.State.Failed() {
 			e.work = n.State.Work()
 		}
-		e.rework = e.work == ironic.WorkDeploy && t.from == ironic.Active
+		e.rework = e.work == ironic.WorkDeploy && was.rework
 		return e
-	case !n.State.Failed() || n.ProvisionUpdatedAt == before || aborted(n):
+	case !n.State.Failed() || t.token == before || aborted(n):
 		return ending{}
 	}
 	// It failed again between two looks, if we saw it before; the stamp alone tells.
 	e.result, e.work = Failed, n.State.Work()
-	if before == "" {
+	if before == 0 {
 		e.result = Found
 	}
 	return e
@@ -81,15 +127,16 @@ func (t *track) see(seq uint64, n ironic.Node) ending {
 // start notes that the node is known to work in state s. Where that kind of work can
 // only follow after the one before went well, it did.
 func (t *track) start(seq uint64, s ironic.State) ending {
-	var e ending
-	if was := t.workedAs.Work(); t.worked > 0 && proves(s.Work(), was) {
-		e = ending{result: Succeeded, work: was, state: s}
+	if t.job == nil {
+		t.job = &job{worked: seq, workedAs: s, rework: t.active}
+		return ending{}
 	}
-	switch {
-	case t.worked == 0:
-		t.from = t.rest
-	case t.workedAs.Work() != s.Work():
-		t.from = ""
+	var e ending
+	if was := t.workedAs.Work(); was != s.Work() {
+		t.rework = false
+		if proves(s.Work(), was) {
+			e = ending{result: Succeeded, work: was, state: s}
+		}
 	}
 	t.worked, t.workedAs, t.blamed = max(t.worked, seq), s, ""
 	return e
@@ -110,11 +157,11 @@ func proves(next, was ironic.Work) bool {
 }
 
 // judge tells how work ended that left the node like n.
-func (t *track) judge(n ironic.Node) Result {
+func (j *job) judge(n ironic.Node) Result {
 	switch {
 	case n.State.Failed() && !aborted(n):
 		return Failed
-	case n.LastError != "" && n.LastError != t.blamed:
+	case n.LastError != "" && n.LastError != j.blamed:
 		return Neutral // an error that somebody has cleared away already, or not of this work
 	}
 	switch n.State {
