@@ -116,8 +116,7 @@ func (s *Scheduler) enter(h *Host) {
 	case h.state == Parked:
 		s.parked--
 	default:
-		h.t = s.tenant(h.tenant, s.cfg.quantum(h.tenant))
-		h.t.hosts++
+		s.join(h)
 	}
 	if !old {
 		s.seq++
@@ -141,15 +140,14 @@ func (s *Scheduler) redeem(h *Host) bool {
 	if from == nil {
 		return false
 	}
-	ord, charge, due := from.ord, from.charge, from.due
 	s.endCall(from)
-	from.charge = 0
+	h.stake, from.stake = from.stake, nil
 	from.losses++
 	s.queue(from)
 	s.unqueue(h)
 	s.change(h, func(n *laneCount, l *lane) { n.called++; l.calls++ })
-	h.state, h.charge, h.due = Called, charge, due
-	s.calls.restore(h, ord)
+	h.state = Called
+	s.calls.restore(h)
 	s.stats.Redeemed++
 	return true
 }

@@ -44,13 +44,12 @@ func (c *callList) remove(h *Host) {
 	c.live--
 }
 
-// restore enters the call of h under the ord of one that was just removed.
-func (c *callList) restore(h *Host, ord int) {
-	h.ord = ord
-	c.hosts[ord] = h
-	c.all.add(ord, 1)
+// restore enters the call of h, which was another's that was just removed.
+func (c *callList) restore(h *Host) {
+	c.hosts[h.ord] = h
+	c.all.add(h.ord, 1)
 	if h.passed {
-		c.open.add(ord, 1)
+		c.open.add(h.ord, 1)
 	}
 	c.live++
 	c.lastDue = max(c.lastDue, h.due)

@@ -146,6 +146,9 @@ func (r *run) same(want *run) error {
 		if r.state(i) != want.state(i) {
 			return fmt.Errorf("host %d is %v, want %v", i, r.state(i), want.state(i))
 		}
+		if staked := r.turns.(*actual).hosts[i].stake != nil; staked != (r.state(i) == Called || r.state(i) == Holding) {
+			return fmt.Errorf("host %d is %v and has a stake: %v", i, r.state(i), staked)
+		}
 		if r.state(i) == Absent {
 			continue
 		}

@@ -1,6 +1,9 @@
 package fairshare
 
-import "time"
+import (
+	"time"
+	"unique"
+)
 
 // State is how far a host has come.
 type State uint8
@@ -40,7 +43,8 @@ const Unknown = -1
 // that it was first given to, until Leave.
 type Host struct {
 	// A search in the tree touches one cache line of each host on its way, an ask
-	// of a waiting host the lines that follow: the order of fields is for that.
+	// of a waiting host the lines that follow: the order of fields is for that. They
+	// fill three lines exactly, for there may be 100,000 hosts that wait.
 	key, seq int64 // seq 0: none
 	node     treeNode
 
@@ -54,22 +58,28 @@ type Host struct {
 	lastAsk time.Duration // on the ask clock
 	askedAt time.Duration // since the Scheduler's first moment
 	gap     time.Duration // own last one, 0: none
-	until   int64         // the second of the ask clock in which it is silent
-	spot    spot
 	link    wheelLink
+	filed   int32 // the second of the ask clock under which the wheel has it
+	until   int32 // the second of the ask clock in which it is silent
+	spot    spot
 
 	// Owner is for the owner of the Scheduler.
 	Owner any
 
 	name    string
-	tenant  string
+	tenant  unique.Handle[string]
 	entered time.Duration // since the Scheduler's first moment
-	losses  int           // calls that others took over in this wait
+	*stake                // while Called or Holding, else nil
+	losses  int32         // calls that others took over in this wait
+}
+
+// stake is what a host has that does not merely wait. There are few such hosts.
+type stake struct {
 	call
 	lease
 }
 
-// call is what stands in the call list.
+// call is what stands in the call list; charge stays when it becomes a lease.
 type call struct {
 	ord    int // index in the list
 	due    int64
@@ -89,13 +99,13 @@ type lease struct {
 
 // NewHost returns the turn of a host that does not wait yet. The name is for
 // people; nothing depends on it.
-func NewHost(name, tenant string) *Host { return &Host{name: name, tenant: tenant} }
+func NewHost(name, tenant string) *Host { return &Host{name: name, tenant: unique.Make(tenant)} }
 
 // Name returns the name given to NewHost.
 func (h *Host) Name() string { return h.name }
 
 // Tenant returns the tenant given to NewHost.
-func (h *Host) Tenant() string { return h.tenant }
+func (h *Host) Tenant() string { return h.tenant.Value() }
 
 // State returns how far h has come.
 func (h *Host) State() State { return h.state }

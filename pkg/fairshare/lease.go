@@ -18,8 +18,10 @@ const (
 
 // occupy makes h hold a slot.
 func (s *Scheduler) occupy(h *Host) {
-	h.state = Holding
-	h.lease = lease{since: s.age()}
+	if h.stake == nil {
+		h.stake = &stake{}
+	}
+	h.state, h.lease = Holding, lease{since: s.age()}
 	h.t.holding++
 	s.lane[h.lane].holding++
 }
@@ -32,8 +34,7 @@ func (s *Scheduler) Hold(now time.Time, h *Host, errors int) {
 		return
 	}
 	s.Leave(now, h)
-	h.t = s.tenant(h.tenant, s.cfg.quantum(h.tenant))
-	h.t.hosts++
+	s.join(h)
 	h.errors, h.lane = clampErrors(errors), s.laneOf(errors)
 	if errors == Unknown {
 		h.lane = Failing
@@ -73,8 +74,7 @@ func (s *Scheduler) Release(now time.Time, h *Host, how End) {
 		s.refund(h.t, h.charge)
 		s.moves++
 	}
-	h.charge = 0
-	h.state, h.entered = Parked, s.age() // a new wait, with the old key
+	h.state, h.stake, h.entered = Parked, nil, s.age() // a new wait, with the old key
 	s.parked++
 }
 
@@ -89,12 +89,18 @@ func (s *Scheduler) vacate(h *Host) {
 	h.lease = lease{}
 }
 
+// join makes h, which is Absent, a host of its tenant.
+func (s *Scheduler) join(h *Host) {
+	h.t = s.tenant(h.Tenant(), s.cfg.quantum(h.Tenant()))
+	h.t.hosts++
+}
+
 // forget makes h Absent: it has left the queue or its slot.
 func (s *Scheduler) forget(h *Host) {
 	t := h.t
 	h.state, h.t, h.seq, h.key = Absent, nil, 0, 0
 	h.asked, h.losses = false, 0
-	h.call = call{}
+	h.stake = nil
 	t.hosts--
 	s.place(t)
 }
@@ -133,11 +139,10 @@ func (s *Scheduler) AskPlanned(now time.Time, free int, h *Host, n int) bool {
 		s.free < n+max(1, ceilDiv(s.cfg.Limit, 10)) || s.planned+n > max(1, s.cfg.Limit/4) {
 		return false
 	}
-	h.t = s.tenant(h.tenant, s.cfg.quantum(h.tenant))
-	h.t.hosts++
+	s.join(h)
 	h.t.holding++
 	h.state, h.lane = Holding, Planned
-	h.lease = lease{since: s.age(), slots: n}
+	h.stake = &stake{lease: lease{since: s.age(), slots: n}}
 	s.planned += n
 	s.stats.Grants[Planned]++
 	s.granted = s.now

@@ -60,10 +60,10 @@ func (s *Scheduler) callsToCome(free int) int {
 // wouldBe is h, which does not stand in the queue with that many errors, as if it
 // did, and the position that it would have.
 func (s *Scheduler) wouldBe(h *Host, errors int) (*Host, int) {
-	t, tag := s.tenants[h.tenant], s.v
+	t, tag := s.tenants[h.Tenant()], s.v
 	if t == nil {
-		t = &tenant{name: h.tenant}
-		t.setQuantum(s.cfg.quantum(h.tenant))
+		t = &tenant{name: h.Tenant()}
+		t.setQuantum(s.cfg.quantum(h.Tenant()))
 	} else if tag = s.tag(t); t.at == nil && t.read != s.readings {
 		tag = max(tag, s.v)
 	}

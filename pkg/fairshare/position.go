@@ -40,12 +40,12 @@ func (s *Scheduler) retry(h *Host, expect time.Duration) time.Duration {
 	return min(max(expect, s.cfg.RedeemAfter), s.window(h)/2)
 }
 
-// spot is a position that was worked out.
+// spot is a position that was worked out. Its counts are the low bits of the
+// Scheduler's: only how far these have come since matters.
 type spot struct {
-	n      int
-	open   bool // the failing lane was
-	grants int64
-	moves  int64
+	n             int32
+	grants, moves uint32
+	open          bool // the failing lane was
 }
 
 // drift bounds how far a position may be off: one in so many.
@@ -59,12 +59,13 @@ func (s *Scheduler) position(h *Host) int {
 		return s.calls.older(h) + 1
 	}
 	p := &h.spot
-	if n := p.n - int(s.grants-p.grants); n > s.calls.live && p.open == s.failingOpen() &&
-		(s.moves-p.moves)*drift <= int64(n) {
+	grants, moves := uint32(s.grants), uint32(s.moves) //nolint:gosec // the low bits
+	if n := int(p.n) - int(grants-p.grants); n > s.calls.live && p.open == s.failingOpen() &&
+		int64(moves-p.moves)*drift <= int64(n) {
 		return n
 	}
 	n := s.workOut(h)
-	*p = spot{n: n, open: s.failingOpen(), grants: s.grants, moves: s.moves}
+	*p = spot{n: int32(n), grants: grants, moves: moves, open: s.failingOpen()} //nolint:gosec // a count of hosts
 	return n
 }
 

@@ -2,6 +2,7 @@ package fairshare
 
 import (
 	"maps"
+	"math"
 	"time"
 )
 
@@ -67,7 +68,7 @@ func (s *Scheduler) Configure(cfg Config) error {
 		s.calls.lastDue = h.due
 		l := &h.t.lanes[h.lane] // more losses may be allowed now, or fewer
 		l.unlink(h)
-		if h.losses < s.maxLosses() {
+		if int(h.losses) < s.maxLosses() {
 			l.link(h)
 		}
 	}
@@ -185,7 +186,7 @@ func (s *Scheduler) callOne(t *tenant, failingOpen bool) {
 			h = f
 		}
 	}
-	h.charge = s.order.charge(t)
+	h.stake = &stake{call: call{charge: s.order.charge(t)}}
 	s.unqueue(h)
 	s.change(h, func(n *laneCount, l *lane) { n.called++; l.calls++ })
 	h.state = Called
@@ -193,7 +194,7 @@ func (s *Scheduler) callOne(t *tenant, failingOpen bool) {
 	s.calls.lastDue = max(s.calls.lastDue, s.grants+rank+int64(s.bound()))
 	h.due = s.calls.lastDue
 	s.calls.add(h)
-	if h.losses < s.maxLosses() {
+	if int(h.losses) < s.maxLosses() {
 		t.lanes[h.lane].link(h)
 	}
 	s.stats.Calls++
@@ -235,7 +236,7 @@ func (s *Scheduler) endCall(h *Host) {
 func (s *Scheduler) uncall(h *Host) {
 	s.endCall(h)
 	s.refund(h.t, h.charge)
-	h.charge = 0
+	h.stake = nil
 }
 
 // withdraw takes h, which waits or is called, out of the queue; its key stays.
@@ -256,7 +257,7 @@ func (s *Scheduler) withdraw(h *Host) {
 
 // expire parks hosts that have been silent for their claim window.
 func (s *Scheduler) expire() {
-	now := int64(s.clock.at / time.Second)
+	now := int32(min(s.clock.at/time.Second, math.MaxInt32)) //nolint:gosec // bounded
 	for h := s.silence.due(now); h != nil; h = s.silence.due(now) {
 		if h.until <= now {
 			h.until = s.silentAt(h) // the present window may be longer
@@ -276,13 +277,13 @@ func (s *Scheduler) expire() {
 // touched when that ends before the second in which it would look at h anyway.
 func (s *Scheduler) heard(h *Host) {
 	h.until = s.silentAt(h)
-	if !h.link.in() || h.until < h.link.second {
+	if !h.link.in() || h.until < h.filed {
 		s.silence.set(h, h.until)
 	}
 }
 
 // silentAt is the second of the ask clock in which h, if silent, is parked.
-func (s *Scheduler) silentAt(h *Host) int64 { return second(h.lastAsk + s.window(h)) }
+func (s *Scheduler) silentAt(h *Host) int32 { return second(h.lastAsk + s.window(h)) }
 
 // window is the claim window of h.
 func (s *Scheduler) window(h *Host) time.Duration {

@@ -10,7 +10,7 @@ type tree struct {
 
 type treeNode struct {
 	left, right, up *Host
-	size            int
+	size            int32
 	prio            uint32
 }
 
@@ -22,7 +22,7 @@ func size(h *Host) int {
 	if h == nil {
 		return 0
 	}
-	return h.node.size
+	return int(h.node.size)
 }
 
 func (t *tree) len() int { return t.n }
@@ -112,7 +112,7 @@ func (t *tree) rotate(h *Host) {
 	}
 	p.node.up = h
 	h.node.size = p.node.size
-	p.node.size = 1 + size(p.node.left) + size(p.node.right)
+	p.node.size = int32(1 + size(p.node.left) + size(p.node.right)) //nolint:gosec // hosts in memory
 }
 
 // replace puts h in the place of old below up.

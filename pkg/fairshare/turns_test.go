@@ -66,9 +66,25 @@ func (r *actual) askPlanned(now time.Time, free, host, n int) bool {
 	return r.s.AskPlanned(now, free, r.hosts[host], n)
 }
 func (r *actual) state(host int) State { return r.hosts[host].state }
-func (r *actual) look(host int) sight  { h := r.hosts[host]; return sight{h.state, h.lane, h.losses} }
-func (r *actual) order(host int) int64 { return int64(r.hosts[host].ord) }
-func (r *actual) due(host int) int64   { return r.hosts[host].due }
+func (r *actual) look(host int) sight {
+	h := r.hosts[host]
+	return sight{h.state, h.lane, int(h.losses)}
+}
+
+// order and due are 0 where there is no call.
+func (r *actual) order(host int) int64 {
+	if h := r.hosts[host]; h.stake != nil {
+		return int64(h.ord)
+	}
+	return 0
+}
+
+func (r *actual) due(host int) int64 {
+	if h := r.hosts[host]; h.stake != nil {
+		return h.due
+	}
+	return 0
+}
 
 // model is the reference.
 type model struct {
