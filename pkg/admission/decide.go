@@ -77,7 +77,7 @@ func (c *Controller) judge(now time.Time, v *slots.Verdict, ask api.Ask) decisio
 		}
 	case slots.Stale, slots.Starting:
 		if t := c.arrive(now, v, ask); t != nil {
-			d.position = t.line.Refused(now, t.host, t.errors())
+			d.position = t.line.Refused(now, t.host, c.storm.errors(t))
 		}
 	}
 	if settled {
@@ -88,7 +88,7 @@ func (c *Controller) judge(now time.Time, v *slots.Verdict, ask api.Ask) decisio
 		return d
 	}
 	room := c.storm.room(now, goes(v.Op(), ask))
-	d = room.rated(v.Free, turned(v.Free, t.line.Ask(now, min(v.Free, room.left), t.host, t.errors())))
+	d = room.rated(v.Free, turned(v.Free, t.line.Ask(now, min(v.Free, room.left), t.host, c.storm.errors(t))))
 	switch {
 	case d.ready && goes(v.Op(), ask): // it was let through, and proves nothing
 		t.permit = c.storm.take(now, t.ref.Facts())
@@ -226,7 +226,7 @@ func (c *Controller) tell(now time.Time, v slots.Verdict, ask api.Ask) {
 	t := c.turn(ref)
 	t.hear(now, ask, v.Put())
 	if t.line != nil {
-		t.line.Told(t.host, t.errors())
+		t.line.Told(t.host, c.storm.errors(t))
 	}
 }
 

@@ -6,7 +6,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/ironic-throttle/ironic-throttle/pkg/api"
 	"github.com/ironic-throttle/ironic-throttle/pkg/breaker"
 	"github.com/ironic-throttle/ironic-throttle/pkg/holdoff"
 	"github.com/ironic-throttle/ironic-throttle/pkg/ironic"
@@ -91,7 +90,7 @@ func (c *Controller) failed(now time.Time, t *turn, e slots.Ending) {
 		UUID: e.Host.ID().UUID, Name: e.Host.ID().Name, State: string(e.State), Token: e.Token, Kind: kind, Cause: cut(e.Cause),
 	}
 	if t != nil {
-		if t.state == api.BMHProvisioned || t.state == api.BMHExternallyProvisioned {
+		if t.deployed {
 			return
 		}
 		f.UID, f.Spec = t.uid, t.spec

@@ -38,7 +38,7 @@ func (c *Controller) guard(now time.Time, t *turn, v slots.Verdict, ask api.Ask)
 	}
 	d, stopped := c.stop(now, t, v, ask)
 	if stopped {
-		t.line.Refused(now, t.host, t.errors())
+		t.line.Refused(now, t.host, c.storm.errors(t))
 		t.line.Bar(now, t.host)
 	}
 	return d, stopped

@@ -27,7 +27,7 @@ type probation struct {
 // other work proves nothing when it goes well.
 func (s *storm) wish(now time.Time, scopes []breaker.Scope, t *turn, op api.Op) {
 	for _, scope := range scopes {
-		if p := s.shut[scope]; p != nil && t.errors() == 0 && shows(op, p.work) {
+		if p := s.shut[scope]; p != nil && s.errors(t) == 0 && shows(op, p.work) {
 			p.better = now
 		}
 	}
@@ -48,7 +48,7 @@ func (s *storm) mayProbe(now time.Time, scope breaker.Scope, p *probation, t *tu
 	if slices.Contains(p.candidates, t) {
 		return true
 	}
-	good := t.errors() == 0 && shows(op, p.work)
+	good := s.errors(t) == 0 && shows(op, p.work)
 	if !good && now.Sub(p.better) < s.patience {
 		return false
 	}

@@ -2,6 +2,7 @@ package admission
 
 import (
 	"cmp"
+	"math"
 	"slices"
 	"strings"
 	"time"
@@ -9,7 +10,6 @@ import (
 	"github.com/ironic-throttle/ironic-throttle/pkg/api"
 	"github.com/ironic-throttle/ironic-throttle/pkg/breaker"
 	"github.com/ironic-throttle/ironic-throttle/pkg/fairshare"
-	"github.com/ironic-throttle/ironic-throttle/pkg/holdoff"
 	"github.com/ironic-throttle/ironic-throttle/pkg/slots"
 )
 
@@ -24,26 +24,27 @@ type line struct {
 type turn struct {
 	ref    slots.Ref
 	host   *fairshare.Host
-	line   *line // nil: in none
-	asked  bool
-	told   int  // errors, as the last ask that knew them said
-	spared bool // it was being deleted at its last ask (LH-26)
+	line   *line           // nil: in none
+	permit *breaker.Permit // of its slot; nil: none, or settled
 
 	askedAt   time.Time
-	state     api.BMHState // as last told
-	uid, spec string       // of its BareMetalHost, as last told
-	book      *holdoff.Book
-	permit    *breaker.Permit // of its slot; nil: none, or settled
+	uid, spec string // of its BareMetalHost, as last told
+	told      int32  // errors, as the last ask that knew them said
+	asked     bool
+	spared    bool // it was being deleted at its last ask (LH-26)
+	deployed  bool // it had an instance, as last told
 }
 
 // hear takes what an ask tells of the host. A PUT may not know its errors: what was
 // told before stays then.
 func (t *turn) hear(now time.Time, ask api.Ask, put bool) {
 	t.asked, t.spared, t.askedAt = true, ask.Deleting, now
-	t.state = cmp.Or(ask.BMHState, t.state)
+	if ask.BMHState != "" {
+		t.deployed = ask.BMHState == api.BMHProvisioned || ask.BMHState == api.BMHExternallyProvisioned
+	}
 	t.uid, t.spec = cmp.Or(ask.UID, t.uid), cmp.Or(ask.SpecHash, t.spec)
 	if e := max(ask.ErrorCount, ask.ProvisioningFailCount); e > 0 || !put {
-		t.told = e
+		t.told = int32(min(e, math.MaxInt32)) //nolint:gosec // bounded
 	}
 }
 
@@ -51,11 +52,11 @@ func (t *turn) hear(now time.Time, ask api.Ask, put bool) {
 // which a deprovision wipes the first, our own, and where hosts are held off what we
 // knew before a restart. One that is being deleted is never held back for its errors
 // (LH-26).
-func (t *turn) errors() int {
+func (s *storm) errors(t *turn) int {
 	if t.spared {
 		return 0
 	}
-	return max(t.told, t.ref.Failures(), t.book.Failures(t.ref.ID().UUID))
+	return max(int(t.told), t.ref.Failures(), s.book.Failures(t.ref.ID().UUID))
 }
 
 // Keep implements slots.Owner: whoever waits is not forgotten, not even while
@@ -83,7 +84,7 @@ func (c *Controller) turn(ref slots.Ref) *turn {
 	if t, ok := ref.Owner().(*turn); ok {
 		return t
 	}
-	t := &turn{ref: ref, book: c.storm.book}
+	t := &turn{ref: ref}
 	t.host = c.newHost(t)
 	ref.SetOwner(t)
 	return t
@@ -193,7 +194,7 @@ func (c *Controller) hold(now time.Time, change slots.Change) {
 	c.leave(now, t)
 	errors := fairshare.Unknown
 	if t.asked {
-		errors = t.errors()
+		errors = c.storm.errors(t)
 	}
 	l.Hold(now, t.host, errors)
 	t.line, c.moved = l, true
