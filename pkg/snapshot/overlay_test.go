@@ -1,0 +1,185 @@
+package snapshot
+
+import (
+	"errors"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// policy is an overlay: it adds a number.
+type policy struct {
+	mu    sync.Mutex
+	add   int
+	err   error
+	folds int
+	slow  func()
+}
+
+func (p *policy) fold(_ string, base int) (int, error) {
+	p.mu.Lock()
+	p.folds++
+	v, err, slow := base+p.add, p.err, p.slow
+	p.mu.Unlock()
+	if slow != nil {
+		slow()
+	}
+	return v, err
+}
+
+func (p *policy) is(add int, err error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.add, p.err = add, err
+}
+
+func (p *policy) wants(t *testing.T, folds int) {
+	t.Helper()
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	holds(t, "folds", p.folds, folds)
+}
+
+func TestGC12_TheOverlayIsFoldedOncePerMiss(t *testing.T) {
+	s, p := newSource(), &policy{add: 100}
+	o := s.options()
+	o.Overlay, o.Probe = p.fold, s.probe
+	c := open(t, o)
+	for range 5 {
+		holds(t, "value", get(t, c, "a").Value(), 100)
+	}
+	p.wants(t, 1)
+	p.is(200, nil)
+	c.Refold("a")
+	for range 5 {
+		holds(t, "value", get(t, c, "a").Value(), 200)
+	}
+	p.wants(t, 2)
+	s.set("a", 7)
+	holds(t, "value", get(t, c, "a").Value(), 207)
+	p.wants(t, 3)
+	lists, _ := s.asked()
+	holds(t, "lists", lists, 2) // the overlay alone costs the source nothing
+	holds(t, "misses", c.Stats().Misses, Misses{Cold: 1, Overlay: 1, Probe: 1})
+}
+
+func TestGC12_AnOverlayThatFailsLeavesTheOldEntry(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s, p := newSource(), &policy{add: 100}
+		o := s.options()
+		o.Overlay = p.fold
+		c := open(t, o)
+		old := get(t, c, "a")
+		p.is(0, errDown)
+		c.Refold("a")
+		for range 3 {
+			_, err := c.Get(t.Context(), "a")
+			var fault *Error
+			if !errors.As(err, &fault) || fault.Op != "overlay" || !errors.Is(err, errDown) {
+				t.Fatalf("Get: %v", err)
+			}
+		}
+		p.wants(t, 2) // the pause
+		if got, _ := c.Peek("a"); got != old {
+			t.Error("the old entry is gone")
+		}
+		if snap, err := c.GetStale(t.Context(), "a"); err != nil || snap.Value() != 100 || !snap.Stale() {
+			t.Errorf("GetStale: %+v, %v", snap, err)
+		}
+		// What was listed meanwhile is kept for the overlay that is right again, and
+		// a new revision need not wait for the end of the pause.
+		c.Bump("a")
+		s.set("a", 7)
+		if _, err := c.Get(t.Context(), "a"); !errors.Is(err, errDown) {
+			t.Fatalf("Get: %v", err)
+		}
+		s.wants(t, 2, 0)
+		p.is(300, nil)
+		c.Refold("a")
+		holds(t, "value", get(t, c, "a").Value(), 307)
+		s.wants(t, 2, 0)
+	})
+}
+
+func TestGC12_ConcurrentGetsShareAFold(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s, p := newSource(), &policy{add: 1}
+		o := s.options()
+		o.Overlay = p.fold
+		c := open(t, o)
+		get(t, c, "a")
+		p.slow = func() { pass(time.Second) }
+		c.Refold("a")
+		early := []*async{s.begin(t.Context(), c), s.begin(t.Context(), c)}
+		p.wants(t, 2)
+		p.is(2, nil)
+		c.Refold("a") // while the first fold runs: who comes now needs another one
+		late := []*async{s.begin(t.Context(), c), s.begin(t.Context(), c)}
+		for _, a := range early {
+			holds(t, "early", a.value(t) <= 2, true)
+		}
+		for _, a := range late {
+			holds(t, "late", a.value(t), 2)
+		}
+		p.wants(t, 3)
+		s.wants(t, 1, 0)
+	})
+}
+
+// TestGC12_AFoldDoesNotWaitForAList: a list that runs for others does not hold up who
+// needs the overlay alone.
+func TestGC12_AFoldDoesNotWaitForAList(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s, p := newSource(), &policy{add: 1}
+		s.slow = takes(2 * time.Second)
+		o := s.options()
+		o.Overlay, o.Ahead = p.fold, true
+		c := open(t, o)
+		get(t, c, "a")
+		pass(24 * time.Second)
+		get(t, c, "a") // begins the next list
+		synctest.Wait()
+		p.is(2, nil)
+		c.Refold("a")
+		began := time.Now()
+		holds(t, "value", get(t, c, "a").Value(), 2)
+		holds(t, "waited", time.Since(began), 0)
+		pass(2 * time.Second)
+		holds(t, "value", get(t, c, "a").Value(), 2)
+		s.wants(t, 2, 0)
+		p.wants(t, 3)
+	})
+}
+
+func TestGC13_ATimeEdgeOfTheOverlayPassesByItself(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s, p := newSource(), &policy{add: 1}
+		o := s.options()
+		o.Overlay = p.fold
+		c := open(t, o)
+		now := time.Now()
+		c.RefoldAt("a", now.Add(10*time.Second)) // before the first Get
+		first := get(t, c, "a")
+		for _, at := range []time.Duration{20, 5, 10, 12} {
+			c.RefoldAt("a", now.Add(at*time.Second))
+		}
+		for _, step := range []struct {
+			at    time.Duration
+			folds int
+		}{{5*time.Second - 1, 1}, {5 * time.Second, 2}, {9 * time.Second, 2}, {12 * time.Second, 3}, {20 * time.Second, 4}, {29 * time.Second, 4}} {
+			pass(step.at - time.Since(now))
+			p.is(int(step.at/time.Second), nil)
+			snap := get(t, c, "a")
+			holds(t, "pointer", get(t, c, "a"), snap)
+			p.wants(t, step.folds)
+		}
+		if get(t, c, "a") == first {
+			t.Error("the snapshot is the one from before the edges")
+		}
+		c.RefoldAt("a", now) // has passed: at once
+		get(t, c, "a")
+		p.wants(t, 5)
+		s.wants(t, 1, 0)
+	})
+}
