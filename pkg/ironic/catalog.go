@@ -80,7 +80,7 @@ func (c *Catalog) FindName(name string) (int, bool) {
 		names := newIndex(c.Len(), false)
 		for i := range c.Len() {
 			if n := c.name(i); n != "" {
-				names.add(n, i, c.name)
+				names.put(n, i, c.name)
 			}
 		}
 		c.byName = names

@@ -39,24 +39,27 @@ func (r *roll) row(in *reader) (bool, error) {
 	state, okState := r.words.code(nil)
 	boot, okBoot := r.shared.code(nil)
 	group, okGroup := boot, okBoot
-	_, err := in.object(func(name []byte) error {
-		limit, take := maxTextLen, func(text []byte) {}
+	_, err := in.object(func(name []byte) (err error) {
+		var text []byte
 		switch string(name) {
 		case "uuid":
-			limit, take = maxKeyLen+1, func(text []byte) { r.id = append(r.id[:0], text...) }
+			text, err = in.text(maxKeyLen + 1)
+			r.id = append(r.id[:0], text...)
 		case "name":
-			take = func(text []byte) { r.called = append(r.called[:0], text...) }
+			text, err = in.text(maxTextLen)
+			r.called = append(r.called[:0], text...)
 		case "provision_state":
-			take = func(text []byte) { state, okState = r.words.code(text) }
+			text, err = in.text(maxTextLen)
+			state, okState = r.words.code(text)
 		case "boot_interface":
-			take = func(text []byte) { boot, okBoot = r.shared.code(text) }
+			text, err = in.text(maxTextLen)
+			boot, okBoot = r.shared.code(text)
 		case "conductor_group":
-			take = func(text []byte) { group, okGroup = r.shared.code(text) }
+			text, err = in.text(maxTextLen)
+			group, okGroup = r.shared.code(text)
 		default:
-			return in.skip()
+			err = in.skip()
 		}
-		text, err := in.text(limit)
-		take(text)
 		return err
 	})
 	switch {
@@ -81,18 +84,14 @@ func (r *roll) put(state, boot, group uint16) error {
 	r.text = r.arena.String()
 	id := r.text[start:][:len(r.id)]
 
-	i, known := r.byUUID.find(id, r.uuid)
-	if !known {
-		i = len(r.starts)
+	i, added := r.byUUID.put(id, len(r.starts), r.uuid)
+	if added {
 		r.starts, r.uuids, r.names = append(r.starts, 0), append(r.uuids, 0), append(r.names, 0)
 		r.boots, r.groups = append(r.boots, 0), append(r.groups, 0)
 		r.states, r.seqs = append(r.states, 0), append(r.seqs, 0)
 	}
 	r.starts[i], r.uuids[i], r.names[i] = uint32(start), uint8(len(r.id)), uint16(len(r.called))
 	r.states[i], r.seqs[i], r.boots[i], r.groups[i] = state, r.seq, boot, group
-	if !known {
-		r.byUUID.add(id, i, r.uuid)
-	}
 	r.last = i
 	return nil
 }

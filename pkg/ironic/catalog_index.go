@@ -3,7 +3,7 @@ package ironic
 import "hash/maphash"
 
 // index finds rows by a text of theirs without holding the text: an open hash table of
-// row numbers, at most half full, 8 to 16 bytes a row. Its seed is its own, so that
+// row numbers, at most half full, 8 to 32 bytes a row. Its seed is its own, so that
 // nobody can choose names that collide.
 type index struct {
 	seed  maphash.Seed
@@ -27,19 +27,24 @@ func (x *index) find(key string, keyOf func(row int) string) (int, bool) {
 	return int(x.slots[slot]) - 1, x.slots[slot] != 0
 }
 
-// add notes a row whose key is not there yet.
-func (x *index) add(key string, row int, keyOf func(row int) string) {
+// put returns the row with that key; when there is none it notes row, and reports so.
+func (x *index) put(key string, row int, keyOf func(row int) string) (int, bool) {
 	if 2*(x.used+1) > len(x.slots) {
 		old := x.slots
-		x.slots = make([]uint32, 2*len(old))
+		x.slots = make([]uint32, 4*len(old)) // seldom: each time all texts are read again
 		for _, entry := range old {
 			if entry != 0 {
 				x.slots[x.slot(keyOf(int(entry)-1), keyOf)] = entry
 			}
 		}
 	}
-	x.slots[x.slot(key, keyOf)] = uint32(row + 1)
+	slot := x.slot(key, keyOf)
+	if entry := x.slots[slot]; entry != 0 {
+		return int(entry) - 1, false
+	}
+	x.slots[slot] = uint32(row + 1)
 	x.used++
+	return row, true
 }
 
 // slot returns where key is, or where it would be.
@@ -56,10 +61,10 @@ func (x *index) hash(key string) uint64 {
 	if !x.fold {
 		return maphash.String(x.seed, key)
 	}
-	var room [maxKeyLen]byte
-	lower := room[:0]
-	for i := range min(len(key), len(room)) {
-		lower = append(lower, lowered(key[i]))
+	var room [40]byte // a UUID has 36; of a longer text the beginning must do
+	lower := room[:copy(room[:], key)]
+	for i := range lower {
+		lower[i] |= 'a' - 'A' // coarser than same, which has the last word
 	}
 	return maphash.Bytes(x.seed, lower)
 }

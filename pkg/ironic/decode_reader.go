@@ -1,9 +1,11 @@
 package ironic
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
+	"unicode/utf8"
 
 	"github.com/go-json-experiment/json/jsontext"
 )
@@ -67,11 +69,15 @@ func (in *reader) nothing() error {
 	return err
 }
 
-// name takes the name of the next field of an object.
+// name takes the name of the next field of an object. Where it holds bytes that are no
+// UTF-8 they stay: no name that we know has any.
 func (in *reader) name() ([]byte, error) {
 	raw, err := in.dec.ReadValue()
 	if err != nil {
 		return nil, err
+	}
+	if bytes.IndexByte(raw, '\\') < 0 {
+		return raw[1 : len(raw)-1], nil
 	}
 	return in.unquote(raw), nil
 }
@@ -79,14 +85,23 @@ func (in *reader) name() ([]byte, error) {
 // text takes a value and returns it cut to at most limit bytes when it is a text, and
 // else nothing.
 func (in *reader) text(limit int) ([]byte, error) {
-	if in.dec.PeekKind() != '"' {
+	if kind := in.dec.PeekKind(); kind == '{' || kind == '[' {
 		return nil, in.skip()
 	}
 	raw, err := in.dec.ReadValue()
-	if err != nil {
+	if err != nil || raw[0] != '"' {
 		return nil, err
 	}
+	if bytes.IndexByte(raw, '\\') < 0 && utf8.Valid(raw) {
+		return cut(raw[1:len(raw)-1], limit), nil
+	}
 	return cut(in.unquote(raw), limit), nil
+}
+
+// unquote returns a JSON string without quotes and escapes.
+func (in *reader) unquote(raw jsontext.Value) []byte {
+	in.plain, _ = jsontext.AppendUnquote(in.plain[:0], raw) // the error tells what became U+FFFD
+	return in.plain
 }
 
 // str takes a text to keep into s.
@@ -135,10 +150,4 @@ func (in *reader) object(field func(name []byte) error) (bool, error) {
 		}
 	}
 	return true, in.expect('}')
-}
-
-// unquote returns a JSON string without quotes and escapes.
-func (in *reader) unquote(raw jsontext.Value) []byte {
-	in.plain, _ = jsontext.AppendUnquote(in.plain[:0], raw) // an error tells of what became U+FFFD
-	return in.plain
 }

@@ -163,7 +163,7 @@ func oneLine(s string) string {
 }
 
 // cut shortens s to at most n bytes without splitting a character.
-func cut[T string | []byte](s T, n int) T {
+func cut[T ~string | ~[]byte](s T, n int) T {
 	if len(s) <= n {
 		return s
 	}

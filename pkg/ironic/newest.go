@@ -18,9 +18,9 @@ type Change struct {
 
 // Newest returns the k nodes whose provision state changed last, the newest first, in
 // one request, and whether these are all that there are: Ironic's own max_limit may be
-// below k. Nodes that never changed come last
-// (sqlite, MySQL) or first (PostgreSQL). Nothing tells nodes with equal stamps apart,
-// and MySQL stamps whole seconds. k must be 1 to 1000, Ironic's own limit.
+// below k. Nodes that never changed come last (sqlite, MySQL) or first (PostgreSQL).
+// Nothing tells nodes with equal stamps apart, and MySQL stamps whole seconds. k must be
+// 1 to 1000, which is what Ironic allows at most unless it was told otherwise.
 //
 // State changes, heartbeats and aborts move a node to the front; edits of a node,
 // maintenance and creation do not; a deleted node falls out (IRONIC.md 4, CONTRACT 3.3).
