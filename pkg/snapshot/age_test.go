@@ -133,3 +133,13 @@ func TestAFailureAheadIsTriedAgainAfterThePause(t *testing.T) {
 		holds(t, "errors of Get", c.Stats().Misses.Error, 0)
 	})
 }
+
+func TestForEverIsLong(t *testing.T) {
+	s := newSource()
+	o := s.options()
+	o.MaxAge, o.MaxStale, o.ProbeEvery, o.Probe = never, never, never, s.probe
+	c := open(t, o)
+	get(t, c, "a")
+	get(t, c, "a")
+	s.wants(t, 1, 1)
+}

@@ -30,6 +30,7 @@ type entry[V any] struct {
 
 	mu      sync.Mutex
 	edges   []time.Duration // to come, ascending
+	newest  word            // that a list needed; so the words of lists are in their order
 	lists   []*list         // that run, abandoned ones too: at most maxLists
 	folding *folding[V]
 	asking  *asking
@@ -49,20 +50,26 @@ type word struct {
 	began time.Duration
 }
 
+// listing is what is known of a list from its begin on.
+type listing struct {
+	seq    uint64
+	events uint64 // read before it began (GC-4)
+	word   word   // likewise
+	begun  time.Duration
+}
+
 // base is what a list brought.
 type base[V any] struct {
-	value  V
-	seq    uint64
-	events uint64
-	word   word
-	begun  time.Duration
-	took   time.Duration
+	listing
+	value V
+	took  time.Duration
 }
 
 // state is a base with the overlay folded in.
 type state[V any] struct {
 	base    *base[V]
 	snap    *Snapshot[V]
+	until   time.Duration // MaxAge after the list began
 	aheadAt time.Duration
 	items   int
 	bytes   int64
@@ -76,7 +83,7 @@ type need struct {
 	overlay uint64
 	word    word
 	after   uint64 // only a list with a higher number will do
-	listed  bool   // a list that will do has ended: any base there is will
+	listed  bool   // a list that will do has ended, however long ago it began
 }
 
 // failure is one of a function of the options.
@@ -108,25 +115,32 @@ func young(begun, now, limit time.Duration) bool {
 	return age >= 0 && age < limit
 }
 
-// why returns the state, and what makes it or its base unfit for n; hit when nothing
-// does.
+// unfit says what makes the answer of b unfit for n; hit when nothing does.
+func (n need) unfit(b *listing, now, maxAge time.Duration) cause {
+	switch {
+	case b.word.token != n.word.token && b.word.seq < n.word.seq:
+		return probe
+	case b.events < n.events:
+		return event
+	case b.seq <= n.after, !n.listed && !young(b.begun, now, maxAge):
+		return aged
+	}
+	return hit
+}
+
+// why returns the state, and what it or its base lacks for n; hit when nothing.
 func (e *entry[V]) why(n need, now, maxAge time.Duration) (*state[V], cause) {
 	b, st := e.base.Load(), e.state.Load()
-	switch {
-	case b == nil:
+	if st != nil && st.snap.gen.Overlay >= n.overlay && n.unfit(&st.base.listing, now, maxAge) == hit {
+		return st, hit
+	}
+	if b == nil {
 		return st, cold
-	case n.listed:
-	case b.word.token != n.word.token && b.word.seq < n.word.seq:
-		return st, probe
-	case b.events < n.events:
-		return st, event
-	case b.seq <= n.after || !young(b.begun, now, maxAge):
-		return st, aged
 	}
-	if st == nil || st.base.seq < b.seq || st.snap.gen.Overlay < n.overlay {
-		return st, overlay
+	if lack := n.unfit(&b.listing, now, maxAge); lack != hit {
+		return st, lack
 	}
-	return st, hit
+	return st, overlay
 }
 
 // publishLocked makes st the state unless that is of a later list, or of the same with a

@@ -67,13 +67,14 @@ func (c *Cache[K, V]) build(e *entry[V], key K, g *folding[V]) (*state[V], error
 	st := &state[V]{
 		base:    b,
 		snap:    &Snapshot[V]{value: v, gen: gen, begun: c.start.Add(b.begun)},
+		until:   b.begun + c.o.MaxAge,
 		aheadAt: never,
 	}
 	if c.o.Size != nil {
 		st.items, st.bytes = c.o.Size(v)
 	}
 	if c.o.Ahead {
-		st.aheadAt = b.begun + c.o.MaxAge - min(2*b.took, c.o.MaxAge/4)
+		st.aheadAt = st.until - min(2*b.took, c.o.MaxAge/4)
 	}
 	return st, nil
 }

@@ -1,27 +1,29 @@
 package snapshot
 
-import "context"
+import (
+	"context"
+	"time"
+)
 
 // atOnce returns the snapshot if that is known to be right without asking anybody, else
 // nil. It takes no lock and allocates nothing.
 func (c *Cache[K, V]) atOnce(e *entry[V], key K) *Snapshot[V] {
 	st := e.state.Load()
-	if st == nil {
+	if st == nil || st.snap.gen.Events != e.events.Load() || st.snap.gen.Overlay != e.overlay.Load() {
 		return nil
 	}
-	want := Generation{Epoch: e.epoch, Events: e.events.Load(), Overlay: e.overlay.Load()}
-	var w *word
+	// until is when somebody has to be asked: read before the clock, else what was
+	// published meanwhile may seem to lie ahead.
+	began, until := st.base.begun, min(st.until, time.Duration(e.edge.Load()))
 	if c.o.Probe != nil {
-		if w = e.word.Load(); w == nil {
+		w := e.word.Load()
+		if w == nil || w.token != st.snap.gen.Probe {
 			return nil
 		}
-		want.Probe = w.token
+		began, until = max(began, w.began), min(until, w.began+c.o.ProbeEvery)
 	}
-	now := c.clock() // after what it is compared with, else that may seem to lie ahead
-	if w != nil && !young(w.began, now, c.o.ProbeEvery) {
-		return nil
-	}
-	if st.snap.gen != want || !young(st.base.begun, now, c.o.MaxAge) || int64(now) >= e.edge.Load() {
+	now := c.clock()
+	if now < began || now >= until {
 		return nil
 	}
 	if now >= st.aheadAt {
@@ -80,6 +82,9 @@ func (c *Cache[K, V]) satisfy(ctx context.Context, e *entry[V], key K, n need) (
 		var place <-chan struct{}
 		var err error
 		if relist {
+			if b := e.base.Load(); b != nil {
+				n.after = max(n.after, b.seq) // what began before one that will not do, will not either
+			}
 			f, place, err = c.listLocked(e, key, n)
 		} else {
 			f, place, err = c.foldLocked(e, key, n)

@@ -3,7 +3,6 @@ package snapshot
 import (
 	"context"
 	"slices"
-	"time"
 )
 
 // maxLists is how many lists of one key may run at a time: one whose answer is too old
@@ -13,23 +12,20 @@ const maxLists = 2
 // list is a call of Options.List that runs.
 type list struct {
 	flight
-	seq    uint64
-	events uint64 // read before it began (GC-4)
-	word   word   // likewise
-	begun  time.Duration
+	listing
 }
 
 // covers reports whether what l brings meets n.
 func (l *list) covers(n need) bool {
-	return !l.left && l.events >= n.events && l.seq > n.after &&
-		(l.word.token == n.word.token || l.word.seq >= n.word.seq)
+	n.listed = true // its age will not matter
+	return !l.left && n.unfit(&l.listing, 0, 0) == hit
 }
 
 // listLocked returns a list to wait for, one that runs or a new one; or what to wait for
 // until there is a place for one; or why there is none to be had.
 func (c *Cache[K, V]) listLocked(e *entry[V], key K, n need) (*flight, <-chan struct{}, error) {
-	if b := e.base.Load(); b != nil {
-		n.after = max(n.after, b.seq) // what began before a base that will not do, will not either
+	if n.word.seq > e.newest.seq {
+		e.newest = n.word
 	}
 	for _, l := range e.lists {
 		if l.covers(n) {
@@ -47,8 +43,8 @@ func (c *Cache[K, V]) listLocked(e *entry[V], key K, n need) (*flight, <-chan st
 	}
 	ctx, cancel := context.WithTimeout(c.ctx, c.o.ListTimeout)
 	l := &list{
-		flight: newFlight("list", key, cancel),
-		seq:    e.seq.Add(1), events: e.events.Load(), word: n.word, begun: now,
+		flight:  newFlight("list", key, cancel),
+		listing: listing{seq: e.seq.Add(1), events: e.events.Load(), word: e.newest, begun: now},
 	}
 	if !c.spawn(func() { c.list(ctx, e, key, l) }) {
 		cancel()
@@ -79,7 +75,7 @@ func (c *Cache[K, V]) list(ctx context.Context, e *entry[V], key K, l *list) {
 	var v V
 	v, fault = protect("list", key, func() (V, error) { return c.o.List(ctx, key) })
 	if fault == nil {
-		b = &base[V]{value: v, seq: l.seq, events: l.events, word: l.word, begun: l.begun}
+		b = &base[V]{listing: l.listing, value: v}
 	}
 }
 

@@ -13,6 +13,9 @@ const (
 	defaultListTimeout = time.Minute
 )
 
+// longest is as good as for ever, and far from overflow when it is added to a time.
+const longest = 100 * 365 * 24 * time.Hour
+
 // Options say what a Cache caches and for how long. All functions may be called from
 // several goroutines at a time; a panic in one of them is an error of Get. None of
 // them may call Get for the key that it works on, or Close.
@@ -66,8 +69,9 @@ func (o *Options[K, V]) validate() error {
 	return errors.Join(errs...)
 }
 
-// complete fills in what a zero stands for.
+// complete fills in what a zero stands for, and bounds what is added to times.
 func (o *Options[K, V]) complete() {
+	o.MaxAge, o.ProbeEvery = min(o.MaxAge, longest), min(o.ProbeEvery, longest)
 	if o.Retry == 0 {
 		o.Retry = defaultRetry
 	}

@@ -146,6 +146,7 @@ func TestGC12_AFoldDoesNotWaitForAList(t *testing.T) {
 		holds(t, "value", get(t, c, "a").Value(), 2)
 		holds(t, "waited", time.Since(began), 0)
 		pass(2 * time.Second)
+		synctest.Wait()
 		holds(t, "value", get(t, c, "a").Value(), 2)
 		s.wants(t, 2, 0)
 		p.wants(t, 3)

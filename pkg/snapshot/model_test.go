@@ -1,0 +1,175 @@
+package snapshot
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+)
+
+// world is what the model knows: the truth of each key, which a naive cache would list
+// on every Get.
+type world struct {
+	s       *source
+	p       *policies
+	k       *clock
+	c       *Cache[string, int]
+	o       Options[string, int]
+	edges   map[string][]time.Time // of the overlay
+	version int
+}
+
+// policies are the overlays of all keys: a number, and one more for each edge that has
+// passed.
+type policies struct {
+	add map[string]int
+	err error
+}
+
+var modelKeys = []string{"a", "b", "c"}
+
+func newWorld(t *rapid.T) *world {
+	w := &world{
+		s: newSource(), p: &policies{add: map[string]int{}}, k: &clock{time.Unix(1e9, 0)},
+		edges: map[string][]time.Time{},
+	}
+	w.o = w.s.options()
+	w.o.Now = w.k.Now
+	w.o.Retry = -1
+	w.o.MaxStale = 50 * time.Second
+	w.o.Probe = w.s.probe
+	w.o.Overlay = func(key string, base int) (int, error) { return base + w.folded(key), w.p.err }
+	c, err := New(w.o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.c = c
+	return w
+}
+
+// folded is what the overlay of key adds now.
+func (w *world) folded(key string) int {
+	n := w.p.add[key]
+	for _, at := range w.edges[key] {
+		if !w.k.now.Before(at) {
+			n++
+		}
+	}
+	return n
+}
+
+// truth is what a list and an overlay of now would give.
+func (w *world) truth(key string) int { return w.s.values[key] + w.folded(key) }
+
+// change sets a key to a value that it never had.
+func (w *world) change(key string) {
+	w.version += 1_000
+	w.s.set(key, w.version)
+}
+
+func (w *world) get(t *rapid.T, ctx context.Context, key string, stale bool) {
+	ask := w.c.Get
+	if stale {
+		ask = w.c.GetStale
+	}
+	down := w.s.listErr != nil || w.s.probeErr != nil || w.p.err != nil
+	last, known := w.c.Peek(key)
+	snap, err := ask(ctx, key)
+	switch {
+	case ctx.Err() != nil:
+		// A hit that asks nobody is allowed, an error is its own.
+		if err != nil && !errors.Is(err, context.Canceled) {
+			t.Fatalf("cancelled Get: %v", err)
+		}
+	case err != nil:
+		if !errors.Is(err, errDown) || !down {
+			t.Fatalf("Get: %v, down %v", err, down)
+		}
+		if stale && known && last.Age(w.k.now) >= 0 && last.Age(w.k.now) <= w.o.MaxStale {
+			t.Fatalf("GetStale: %v, with a last good of age %v", err, last.Age(w.k.now))
+		}
+	case snap.Stale():
+		if !stale || !down || snap.Age(w.k.now) > w.o.MaxStale || snap.Age(w.k.now) < 0 {
+			t.Fatalf("stale %v old; asked for %v, down %v", snap.Age(w.k.now), stale, down)
+		}
+	default:
+		if age := snap.Age(w.k.now); age < 0 || age >= w.o.MaxAge {
+			t.Fatalf("age %v", age)
+		}
+		if got, want := snap.Value(), w.truth(key); got != want {
+			t.Fatalf("key %s is %d, want %d", key, got, want)
+		}
+	}
+}
+
+// TestModelAlwaysLists plays random histories, and compares each answer with that of a
+// cache that lists on every Get.
+func TestModelAlwaysLists(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		w := newWorld(t)
+		defer w.c.Close()
+		gone, cancel := context.WithCancel(context.Background())
+		cancel()
+		gets := 0
+		key := func(t *rapid.T) string { return rapid.SampledFrom(modelKeys).Draw(t, "key") }
+		maybe := func(t *rapid.T) error {
+			if rapid.IntRange(0, 3).Draw(t, "down") == 0 {
+				return errDown
+			}
+			return nil
+		}
+		t.Repeat(map[string]func(*rapid.T){
+			"get":    func(t *rapid.T) { gets++; w.get(t, context.Background(), key(t), false) },
+			"stale":  func(t *rapid.T) { gets++; w.get(t, context.Background(), key(t), true) },
+			"cancel": func(t *rapid.T) { gets++; w.get(t, gone, key(t), rapid.Bool().Draw(t, "stale")) },
+			"change": func(t *rapid.T) { w.change(key(t)) },
+			"bump":   func(t *rapid.T) { w.c.Bump(key(t)) },
+			"fold": func(t *rapid.T) {
+				k := key(t)
+				w.p.add[k] = rapid.IntRange(0, 5).Draw(t, "add") * 10
+				w.c.Refold(k)
+			},
+			"edge": func(t *rapid.T) {
+				k, at := key(t), w.k.now.Add(time.Duration(rapid.IntRange(-1, 40).Draw(t, "in"))*time.Second)
+				w.edges[k] = append(w.edges[k], at)
+				w.c.RefoldAt(k, at)
+			},
+			"drop": func(t *rapid.T) {
+				kept := rapid.SliceOfDistinct(rapid.SampledFrom(modelKeys), func(k string) string { return k }).Draw(t, "kept")
+				w.c.Keep(kept...)
+				for _, k := range modelKeys {
+					if !slices.Contains(kept, k) {
+						delete(w.edges, k)
+						w.p.add[k] = 0
+					}
+				}
+			},
+			"source": func(t *rapid.T) { w.s.fails(maybe(t), maybe(t)) },
+			"policy": func(t *rapid.T) { w.p.err = maybe(t) },
+			"time": func(t *rapid.T) {
+				w.k.now = w.k.now.Add(time.Duration(rapid.IntRange(0, 35).Draw(t, "s")) * time.Second)
+			},
+			"clock goes back": func(t *rapid.T) {
+				w.k.now = w.k.now.Add(-time.Duration(rapid.IntRange(1, 35).Draw(t, "s")) * time.Second)
+				for _, k := range modelKeys { // the owner of an overlay by the clock tells anew
+					w.c.Refold(k)
+					for _, at := range w.edges[k] {
+						w.c.RefoldAt(k, at)
+					}
+				}
+			},
+			"": func(t *rapid.T) {
+				st := w.c.Stats()
+				if st.Gets != uint64(gets) || st.Hits+st.Misses.Sum() != st.Gets {
+					t.Fatalf("%d Gets, stats %+v", gets, st)
+				}
+				if l := w.s.lists; uint64(l) != st.Builds {
+					t.Fatalf("%d lists, stats %+v", l, st)
+				}
+			},
+		})
+	})
+}

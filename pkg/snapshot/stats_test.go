@@ -1,0 +1,98 @@
+package snapshot
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+func TestGC16_StatsTellWhatIsThere(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newSource()
+		s.slow = takes(2 * time.Second)
+		o := s.options()
+		o.Size = func(v int) (int, int64) { return v, int64(v) * 100 }
+		c := open(t, o)
+		holds(t, "empty", c.Stats(), Stats{})
+		s.set("a", 3)
+		s.set("b", 4)
+		get(t, c, "a")
+		get(t, c, "b")
+		c.RefoldAt("c", time.Now().Add(time.Hour)) // no snapshot of c
+		pass(time.Second)
+		get(t, c, "b")
+		holds(t, "stats", c.Stats(), Stats{
+			Gets: 3, Hits: 1, Misses: Misses{Cold: 2}, Builds: 2, Listing: 4 * time.Second,
+			Entries: 2, Items: 7, Bytes: 700, Oldest: 5 * time.Second,
+		})
+	})
+}
+
+// TestGC16_EveryGetCountsOnce has readers, changes, failures, cancels and drops at a
+// time.
+func TestGC16_EveryGetCountsOnce(t *testing.T) {
+	var token atomic.Uint64
+	var retry time.Duration = -1
+	flaky := func(n int) error {
+		if rand.IntN(n) == 0 {
+			return errDown
+		}
+		return nil
+	}
+	c := open(t, Options[string, int]{
+		List: func(context.Context, string) (int, error) { return 0, flaky(5) },
+		Probe: func(context.Context, string) (Token, error) {
+			return numberToken(int(token.Load())), flaky(20)
+		},
+		Overlay: func(_ string, v int) (int, error) { return v, flaky(10) },
+		MaxAge:  time.Millisecond, MaxStale: time.Second, Retry: retry, Ahead: true,
+	})
+	var gets atomic.Uint64
+	var wg sync.WaitGroup
+	for i := range 16 {
+		wg.Go(func() {
+			ctx := t.Context()
+			for n := range 300 {
+				key := fmt.Sprint("k", (i+n)%3)
+				switch rand.IntN(12) {
+				case 0:
+					c.Bump(key)
+				case 1:
+					c.Refold(key)
+				case 2:
+					token.Add(1)
+				case 3:
+					c.Keep("k1")
+				case 4:
+					c.RefoldAt(key, time.Now().Add(time.Microsecond))
+				case 5:
+					var cancel context.CancelFunc
+					ctx, cancel = context.WithTimeout(t.Context(), time.Duration(rand.IntN(50))*time.Microsecond)
+					defer cancel()
+				default:
+					ctx = t.Context()
+				}
+				gets.Add(1)
+				if n%2 == 0 {
+					_, _ = c.Get(ctx, key)
+				} else {
+					_, _ = c.GetStale(ctx, key)
+				}
+				c.Peek(key) // counts nothing
+			}
+		})
+	}
+	wg.Wait()
+	st := c.Stats()
+	holds(t, "gets", st.Gets, gets.Load())
+	holds(t, "hits and misses", st.Hits+st.Misses.Sum(), gets.Load())
+	m := st.Misses
+	if st.Hits == 0 || m.Cold == 0 || m.Event == 0 || m.Overlay == 0 || m.Probe == 0 || m.Error == 0 {
+		t.Errorf("the run left something out: %+v", st)
+	}
+}
