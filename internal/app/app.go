@@ -92,16 +92,17 @@ func New(ctx context.Context, o Options) (_ *App, err error) {
 	}
 	watched := newWatchedView(a.controller, a.log)
 	watched.polled = a.holds.polled
+	watched.looked = a.looked
 	if a.poller, err = ironic.NewPoller(a.client, watched, ironic.PollerOptions{
 		Interval: o.Config.View.PollInterval, MaxPause: min(o.Config.View.MaxStale/3, maxPause),
-		Timeout: pollTimeout(o.Config), Now: a.now, Jitter: rand.Float64, Log: a.log,
+		Timeout: pollTimeout(o.Config), MaxAge: o.Config.View.MaxAge, Changes: a.wantsChanges, Now: a.now, Jitter: rand.Float64, Log: a.log,
 	}); err != nil {
 		return nil, fmt.Errorf("poller: %w", err)
 	}
 	if err := a.newGateway(o); err != nil {
 		return nil, err
 	}
-	collectors := append(watched.collectors(), newIronicCollector(a.client.Stats))
+	collectors := append(watched.collectors(), newIronicCollector(a.client.Stats), newSnapshotCollector(a.snapshots))
 	if a.gateway != nil {
 		collectors = append(collectors, newGatewayCollector(a.gateway.Stats))
 	}

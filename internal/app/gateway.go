@@ -4,11 +4,13 @@ import (
 	"context"
 	"crypto/tls"
 	"log/slog"
+	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/ironic-throttle/ironic-throttle/internal/config"
 	"github.com/ironic-throttle/ironic-throttle/internal/gateway"
+	"github.com/ironic-throttle/ironic-throttle/internal/inventory"
 	"github.com/ironic-throttle/ironic-throttle/pkg/ironic"
 )
 
@@ -27,6 +29,15 @@ func (a *App) newGateway(o Options) (err error) {
 	if err != nil {
 		return err
 	}
+	var nodes gateway.Nodes // stays nil without a list
+	if c.ListCache {
+		if a.nodes, err = inventory.New(inventory.Options{
+			Source: a.client, Begin: a.controller.Begin, MaxAge: o.Config.View.ListMaxAge, Now: a.now, Log: a.log,
+		}); err != nil {
+			return err
+		}
+		nodes = a.nodes
+	}
 	certificates := gateway.Certificates{CertFile: c.CertFile, KeyFile: c.KeyFile, ClientCAFile: c.ClientCAFile, Log: a.log}
 	if a.gatewayTLS, err = certificates.TLS(); err != nil {
 		return err
@@ -34,7 +45,7 @@ func (a *App) newGateway(o Options) (err error) {
 	a.gateway, err = gateway.New(gateway.Options{
 		Base: base, Transport: network, Ironic: a.client, Decider: a.controller,
 		Timeout: c.Timeout, MaxBody: c.MaxBody, SpoolDir: c.SpoolDir, SpoolLimit: c.SpoolLimit,
-		ListMaxAge: o.Config.View.ListMaxAge, Observe: o.Config.Mode == config.Observe, Forwarded: c.ForwardedHeaders,
+		ListMaxAge: o.Config.View.ListMaxAge, Nodes: nodes, ReadCache: c.ReadCache, Observe: o.Config.Mode == config.Observe, Forwarded: c.ForwardedHeaders,
 		Now: a.now, Log: a.log,
 	})
 	return err
@@ -42,8 +53,25 @@ func (a *App) newGateway(o Options) (err error) {
 
 // serveGateway is the part that runs it.
 func (a *App) serveGateway(ctx context.Context) error {
+	if a.nodes != nil {
+		defer a.nodes.Close()
+	}
 	return a.gateway.Serve(ctx, a.listeners.gateway, a.gatewayTLS)
 }
+
+// looked passes a complete look on to whoever keeps answers of Ironic.
+func (p *gatewayPart) looked(now time.Time, look ironic.Look) {
+	if p.nodes != nil {
+		p.nodes.Observe(now, look)
+	}
+	if p.gateway != nil {
+		p.gateway.Polled(now, look)
+	}
+}
+
+// wantsChanges reports whether the list of all nodes is read, so that each poll should
+// tell which nodes changed last.
+func (p *gatewayPart) wantsChanges(now time.Time) bool { return p.nodes != nil && p.nodes.InUse(now) }
 
 // GatewayURL is what BMO's IRONIC_ENDPOINT may name, less /v1; "" without a gateway.
 func (a *App) GatewayURL() string {
@@ -65,6 +93,7 @@ func (a *App) GatewayStats() gateway.Stats {
 type gatewayPart struct {
 	gateway    *gateway.Gateway
 	gatewayTLS *tls.Config
+	nodes      *inventory.Inventory // all nodes, for the gateway; nil where it is off
 }
 
 // gatewayCollector reads the gateway's counters at scrape.

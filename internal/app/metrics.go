@@ -21,7 +21,7 @@ func newIronicCollector(stats func() ironic.Stats) prometheus.Collector {
 	}
 	return &ironicCollector{
 		stats:    stats,
-		requests: desc("requests_total", "Requests sent to Ironic, by kind: pages of lists, single nodes, versions.", "kind"),
+		requests: desc("requests_total", "Requests sent to Ironic, by kind: pages of lists, single nodes, probes for the newest changes, versions.", "kind"),
 		errors:   desc("request_errors_total", "Requests to Ironic without a usable answer, by kind.", "kind"),
 	}
 }
@@ -41,7 +41,7 @@ func (c *ironicCollector) Collect(ch chan<- prometheus.Metric) {
 	for _, k := range []struct {
 		kind  string
 		tally ironic.Tally
-	}{{"list", s.List}, {"node", s.Node}, {"version", s.Version}} {
+	}{{"list", s.List}, {"node", s.Node}, {"probe", s.Probe}, {"version", s.Version}} {
 		count(c.requests, k.tally.Requests, k.kind)
 		count(c.errors, k.tally.Errors, k.kind)
 	}

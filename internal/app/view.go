@@ -16,6 +16,7 @@ type watchedView struct {
 	*admission.Controller
 	log    *slog.Logger
 	polled func() // may have shown that a host failed
+	looked func(now time.Time, look ironic.Look)
 
 	begun   time.Time // of the running poll; zero between polls
 	settled bool
@@ -26,7 +27,7 @@ type watchedView struct {
 
 func newWatchedView(c *admission.Controller, log *slog.Logger) *watchedView {
 	v := &watchedView{
-		Controller: c, log: log, polled: func() {},
+		Controller: c, log: log, polled: func() {}, looked: func(time.Time, ironic.Look) {},
 		polls: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Namespace: namespace, Name: "ironic_polls_total",
 			Help: "Polls of Ironic, by result: only complete ones are believed.",
@@ -59,6 +60,7 @@ func (v *watchedView) Begin(now time.Time) ironic.Mark {
 func (v *watchedView) Observe(now time.Time, look ironic.Look) {
 	v.ended(now, "complete")
 	v.Controller.Observe(now, look)
+	v.looked(now, look)
 	v.polled()
 	if !v.settled && v.Controller.Status(now).View.Settled {
 		v.settled = true

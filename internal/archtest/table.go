@@ -65,15 +65,15 @@ var table = map[string]room{
 	"internal/httpserve": {},
 	"internal/holdfile":  {house: []string{"pkg/holdoff"}, outside: []string{"go.etcd.io/bbolt"}},
 	"internal/inventory": {house: []string{"pkg/ironic", "pkg/snapshot"}},
-	"internal/server":    {house: []string{"internal/httpserve", "pkg/admission", "pkg/api"}, outside: []string{prometheus}},
+	"internal/server":    {house: []string{"internal/httpserve", "pkg/admission", "pkg/snapshot", "pkg/api"}, outside: []string{prometheus}},
 	"internal/gateway": {
 		house:   []string{"internal/httpserve", "internal/inventory", "pkg/admission", "pkg/ironic", "pkg/api"},
 		outside: []string{"golang.org/x/sync/semaphore"},
 	},
 	"internal/app": {
 		house: []string{
-			"internal/config", "internal/gateway", "internal/holdfile", "internal/server",
-			"pkg/admission", "pkg/slots", "pkg/breaker", "pkg/holdoff", "pkg/ironic", "pkg/api",
+			"internal/config", "internal/gateway", "internal/holdfile", "internal/inventory", "internal/server",
+			"pkg/admission", "pkg/slots", "pkg/breaker", "pkg/holdoff", "pkg/snapshot", "pkg/ironic", "pkg/api",
 		},
 		outside: []string{prometheus},
 	},

@@ -12,7 +12,8 @@ import (
 
 // breakers answers GET /v1/breakers.
 func (s *Server) breakers(w http.ResponseWriter, _ *http.Request) {
-	b := s.decider.Breakers(s.now())
+	var b api.Breakers
+	s.gentle.do(func() { b = s.decider.Breakers(s.now()) })
 	b.Breakers = completeBreakers(b.Breakers)
 	writeJSON(w, http.StatusOK, b)
 }

@@ -6,6 +6,7 @@ import (
 	"net/http/httptest"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -28,6 +29,8 @@ type fake struct {
 	breakers api.Breakers
 	release  func(namespace, name, episode string) (api.ReleaseAnswer, error)
 	change   func(scope, how string, d time.Duration) (api.BreakerAnswer, error)
+
+	revision atomic.Uint64
 
 	mu     sync.Mutex
 	asks   []api.Ask
@@ -87,6 +90,9 @@ func (f *fake) ResetBreaker(_ time.Time, scope string) (api.BreakerAnswer, error
 func (f *fake) TripBreaker(_ time.Time, scope string, d time.Duration) (api.BreakerAnswer, error) {
 	return f.change(scope, "trip", d)
 }
+
+// Revision moves with each call: the status may be another one each time.
+func (f *fake) Revision() uint64 { return f.revision.Add(1) }
 
 func (f *fake) Vacancy(time.Time) api.Answer { return f.answer }
 func (f *fake) Status(time.Time) api.Status  { return f.status() }

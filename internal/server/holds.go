@@ -9,7 +9,8 @@ import (
 
 // holds answers GET /v1/holds.
 func (s *Server) holds(w http.ResponseWriter, _ *http.Request) {
-	h := s.decider.Holds(s.now())
+	var h api.Holds
+	s.gentle.do(func() { h = s.decider.Holds(s.now()) })
 	if h.Hosts == nil {
 		h.Hosts = []api.Hold{}
 	}

@@ -18,7 +18,8 @@ func (s *Server) queue(w http.ResponseWriter, r *http.Request) {
 		writeError(w, http.StatusBadRequest, bad.Field, bad.Error())
 		return
 	}
-	q := s.decider.Queue(s.now(), want.limit)
+	var q api.Queue
+	s.gentle.do(func() { q = s.decider.Queue(s.now(), want.limit) })
 	if want.one {
 		i := slices.IndexFunc(q.Pools, func(p api.PoolQueue) bool { return p.Pool == want.pool })
 		if i < 0 {

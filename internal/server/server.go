@@ -10,6 +10,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/collectors"
 
 	"github.com/ironic-throttle/ironic-throttle/pkg/api"
+	"github.com/ironic-throttle/ironic-throttle/pkg/snapshot"
 )
 
 // Decider is what the server needs of the decision. Its methods are safe for
@@ -21,6 +22,8 @@ type Decider interface {
 	Vacancy(now time.Time) api.Answer
 	// Status shows everything but Version and Settings.
 	Status(now time.Time) api.Status
+	// Revision moves with everything that Status shows but what time alone changes.
+	Revision() uint64
 	// Queue shows who waits, at most limit hosts of each pool.
 	Queue(now time.Time, limit int) api.Queue
 	// Holds shows the failed hosts.
@@ -70,6 +73,8 @@ type Server struct {
 	log      *slog.Logger
 	requests *prometheus.HistogramVec
 	drain    time.Duration
+	gentle   gentle
+	statuses *snapshot.Cache[struct{}, api.Status]
 
 	api, health, metrics http.Handler
 }
@@ -88,6 +93,10 @@ func New(o Options) (*Server, error) {
 	}
 	if s.log == nil {
 		s.log = slog.New(slog.DiscardHandler)
+	}
+	var err error
+	if s.statuses, err = newStatuses(s.decider, &s.gentle, s.now); err != nil {
+		return nil, err
 	}
 	if o.Registry == nil {
 		o.Registry = prometheus.NewRegistry()

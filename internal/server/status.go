@@ -34,9 +34,9 @@ func (s *Server) slots(w http.ResponseWriter, _ *http.Request) {
 }
 
 // snapshot is the Decider's status with what only the server knows. Lists are
-// never null in the JSON.
+// never null in the JSON. Readers share what it holds.
 func (s *Server) snapshot() api.Status {
-	st := s.decider.Status(s.now())
+	st := s.decided()
 	st.Version = s.version
 	if s.settings != nil {
 		st.Settings = s.settings()
@@ -50,18 +50,6 @@ func (s *Server) snapshot() api.Status {
 	if st.Warnings == nil {
 		st.Warnings = []string{}
 	}
-	if st.Slots.Occupants == nil {
-		st.Slots.Occupants = []api.Occupant{}
-	}
-	if st.Asks == nil {
-		st.Asks = []api.Count{}
-	}
-	if st.Refusals == nil {
-		st.Refusals = []api.Count{}
-	}
-	st.Turns = completeTurns(st.Turns)
-	st.Breakers = completeBreakers(st.Breakers)
-	st.Storm = completeStorm(st.Storm)
 	return st
 }
 

@@ -98,6 +98,7 @@ func (c *Controller) byHand(now time.Time, scope string, do func(*breaker.Set, b
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	c.revision.Add(1)
 	if c.storm.set == nil || !c.storm.watch[of.Kind] {
 		return api.BreakerAnswer{}, fmt.Errorf("%q: %w", scope, api.ErrNoBreaker)
 	}

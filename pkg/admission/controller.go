@@ -4,6 +4,7 @@ import (
 	"errors"
 	"math"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/ironic-throttle/ironic-throttle/pkg/api"
@@ -19,6 +20,8 @@ type Controller struct {
 	notify  func([]slots.Notice)
 	tempest func([]StormNotice)
 	first   chan struct{} // closed after the first complete look
+
+	revision atomic.Uint64 // counts what changed; written under mu
 
 	mu       sync.Mutex // guards everything below
 	ledger   *slots.Ledger
@@ -67,6 +70,7 @@ func (c *Controller) Reconfigure(now time.Time, limits slots.Limits, turns Turns
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	c.revision.Add(1)
 	if err := c.ledger.SetLimits(now, limits); err != nil {
 		return err
 	}
@@ -173,6 +177,7 @@ func (c *Controller) Observe(now time.Time, look ironic.Look) {
 func (c *Controller) observe(now time.Time, look ironic.Look) ([]slots.Notice, []StormNotice) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	c.revision.Add(1)
 	c.ledger.Observe(now, look)
 	c.sync(now)
 	c.look(now)
@@ -191,6 +196,7 @@ func (c *Controller) observe(now time.Time, look ironic.Look) ([]slots.Notice, [
 func (c *Controller) ObserveNode(now time.Time, s ironic.Sight) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	c.revision.Add(1)
 	c.ledger.ObserveNode(now, s)
 	c.sync(now)
 }
@@ -199,8 +205,13 @@ func (c *Controller) ObserveNode(now time.Time, s ironic.Sight) {
 func (c *Controller) PollFailed(_ time.Time, err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	c.revision.Add(1)
 	c.failure = err.Error()
 }
+
+// Revision tells whether a Status may differ from one before: it does not move while
+// nothing happens but that time goes by. It takes no lock.
+func (c *Controller) Revision() uint64 { return c.revision.Load() }
 
 // Status shows everything but the version and the settings, which the caller
 // knows.

@@ -48,6 +48,7 @@ func (c *Controller) IsReady(now time.Time, ask api.Ask) api.Answer {
 // settle counts the decision, brings the lines up to date, and puts it into words
 // that match what is now in force.
 func (c *Controller) settle(now time.Time, d decision, v slots.Verdict) api.Answer {
+	c.revision.Add(1)
 	if !d.ready && c.mode == Observe {
 		c.refusals[d.reason]++
 		c.ledger.Observed(now, v)

@@ -80,6 +80,7 @@ func (p *Pass) do(now time.Time, f func()) {
 	p.c.mu.Lock()
 	defer p.c.mu.Unlock()
 	if p.put != nil {
+		p.c.revision.Add(1)
 		f()
 		p.c.sync(now)
 	}

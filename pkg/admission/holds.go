@@ -25,6 +25,7 @@ func (c *Controller) UnsavedHolds(now time.Time) holdoff.Batch {
 func (c *Controller) SavedHolds(batch holdoff.Batch) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	c.revision.Add(1)
 	c.storm.book.Saved(batch)
 }
 
@@ -90,6 +91,7 @@ func (s *storm) showPools() []api.PoolFailures {
 func (c *Controller) ReleaseHold(now time.Time, namespace, name, episode string) (api.ReleaseAnswer, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	c.revision.Add(1)
 	s := c.storm
 	host := name
 	if namespace != "" {
@@ -159,6 +161,7 @@ func (s *storm) overdue(now time.Time) {
 func (c *Controller) SetHoldoff(now time.Time, cfg holdoff.Config, maxFailed holdoff.Quota) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	c.revision.Add(1)
 	if err := c.storm.book.Configure(now, cfg); err != nil {
 		return err
 	}

@@ -22,7 +22,7 @@ func TestBO16_TheFirstCompletePollListsWhoHasFailed(t *testing.T) {
 	for range 3 {
 		_ = p.PollOnce(t.Context())
 	}
-	if s := p.Stats(); s != (PollStats{Complete: 2, Failed: 1, Listed: Listed{Cold: 1, Age: 1}}) || len(v.looks) != 2 {
+	if s := counted(p); s != (PollStats{Complete: 2, Failed: 1, Listed: Listed{Cold: 1, Age: 1}}) || len(v.looks) != 2 {
 		t.Fatalf("%+v, %d looks", s, len(v.looks))
 	}
 	node := func(uuid string, s State) Node { return Node{UUID: uuid, Name: "ns~" + uuid, State: s} }

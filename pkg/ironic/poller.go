@@ -54,6 +54,11 @@ type PollStats struct {
 	Failed   uint64 // told to the View as failed
 	Unmoved  uint64 // complete ones that needed no lists
 	Listed   Listed // complete ones that read them
+	// Listing is the time that their lists took, Nodes how many the last of them showed,
+	// and ListedAt when it was begun: by the clock of the Poller, zero before the first.
+	Listing  time.Duration
+	Nodes    int
+	ListedAt time.Time
 	// WantedFailed are fetches that a poll could do without.
 	WantedFailed uint64
 }
@@ -243,7 +248,9 @@ func (p *Poller) lists(ctx context.Context, look *Look) error {
 		}
 		look.Fetched = append(look.Fetched, sight)
 	}
-	p.probing.took(&p.probing.lists, p.opts.Now().Sub(sent))
+	took := p.opts.Now().Sub(sent)
+	p.probing.took(&p.probing.lists, took)
+	p.count(func(s *PollStats) { s.Listing, s.Nodes, s.ListedAt = s.Listing+took, len(look.Nodes), look.Mark.At })
 	return nil
 }
 

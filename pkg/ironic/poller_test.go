@@ -76,6 +76,13 @@ func poller(t *testing.T, s Source, v View, change ...func(*PollerOptions)) *Pol
 	return p
 }
 
+// counted is what p counted, without what tells of its lists.
+func counted(p *Poller) PollStats {
+	s := p.Stats()
+	s.Listing, s.Nodes, s.ListedAt = 0, 0, time.Time{}
+	return s
+}
+
 // recorded lets a wire write its requests into the events of a view.
 func recorded(w *wire, v *view, then func(*http.Request) (*http.Response, error)) {
 	w.before = func(_ int, r *http.Request) (*http.Response, error) {
@@ -128,7 +135,7 @@ func TestLH36_OnePollInOrder(t *testing.T) {
 	if diff := cmp.Diff(want.Nodes, v.saw); diff != "" {
 		t.Errorf("Missing saw (-want +got):\n%s", diff)
 	}
-	if s := p.Stats(); s != (PollStats{Complete: 1, Listed: Listed{Cold: 1}}) {
+	if s := counted(p); s != (PollStats{Complete: 1, Listed: Listed{Cold: 1}}) {
 		t.Errorf("stats %+v", s)
 	}
 }
@@ -216,7 +223,7 @@ func TestLH24_OneFailureFailsTheWholePoll(t *testing.T) {
 			p := poller(t, client(t, w), v)
 			err := p.PollOnce(t.Context())
 			if where == "" {
-				if err != nil || len(v.looks) != 1 || len(v.errs) != 0 || p.Stats() != (PollStats{Complete: 1, Listed: Listed{Cold: 1}}) {
+				if err != nil || len(v.looks) != 1 || len(v.errs) != 0 || counted(p) != (PollStats{Complete: 1, Listed: Listed{Cold: 1}}) {
 					t.Errorf("%v, %d looks, %v", err, len(v.looks), v.errs)
 				}
 				return

@@ -105,7 +105,7 @@ func TestRunBacksOffAndComesBack(t *testing.T) {
 		if diff := cmp.Diff(seconds(0, 5, 15, 35, 65, 95, 125, 130, 135), v.begins); diff != "" {
 			t.Errorf("(-want +got):\n%s", diff)
 		}
-		if s := p.Stats(); s != (PollStats{Complete: 3, Failed: 6, Listed: Listed{Cold: 1, Age: 2}}) {
+		if s := counted(p); s != (PollStats{Complete: 3, Failed: 6, Listed: Listed{Cold: 1, Age: 2}}) {
 			t.Errorf("stats %+v", s)
 		}
 	})

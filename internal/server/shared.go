@@ -1,0 +1,82 @@
+package server
+
+import (
+	"context"
+	"encoding/binary"
+	"sync"
+	"time"
+
+	"github.com/ironic-throttle/ironic-throttle/pkg/api"
+	"github.com/ironic-throttle/ironic-throttle/pkg/snapshot"
+)
+
+const (
+	// statusMaxAge bounds what only the clock changes in a status: its ages.
+	statusMaxAge = time.Second
+	// lockShare is one part in so many of the time in which readers may have the
+	// decision's lock, and lockPause the longest pause for that.
+	lockShare = 20
+	lockPause = time.Second
+)
+
+// newStatuses returns the status as all readers share it: built once for each change of
+// the decision, however many read it, and when nothing has changed from no lock at all.
+func newStatuses(d Decider, gentle *gentle, now func() time.Time) (*snapshot.Cache[struct{}, api.Status], error) {
+	return snapshot.New(snapshot.Options[struct{}, api.Status]{
+		Probe: func(context.Context, struct{}) (snapshot.Token, error) {
+			return snapshot.TokenOf(binary.BigEndian.AppendUint64(nil, d.Revision())), nil
+		},
+		List: func(context.Context, struct{}) (st api.Status, _ error) {
+			gentle.do(func() { st = d.Status(now()) })
+			return whole(st), nil
+		},
+		MaxAge: statusMaxAge, MaxStale: statusMaxAge, Retry: -1,
+	})
+}
+
+// whole makes every list and map of st one in the JSON.
+func whole(st api.Status) api.Status {
+	if st.Slots.Occupants == nil {
+		st.Slots.Occupants = []api.Occupant{}
+	}
+	if st.Asks == nil {
+		st.Asks = []api.Count{}
+	}
+	if st.Refusals == nil {
+		st.Refusals = []api.Count{}
+	}
+	st.Turns = completeTurns(st.Turns)
+	st.Breakers = completeBreakers(st.Breakers)
+	st.Storm = completeStorm(st.Storm)
+	return st
+}
+
+// decided is the Decider's status. Readers share it: it must not be changed.
+func (s *Server) decided() api.Status {
+	snap, err := s.statuses.Get(context.Background(), struct{}{})
+	if err != nil { // the Decider has panicked, and will again where that is told
+		return whole(s.decider.Status(s.now()))
+	}
+	return snap.Value()
+}
+
+// Snapshots counts how the status was read, and how often it was built.
+func (s *Server) Snapshots() snapshot.Stats { return s.statuses.Stats() }
+
+// gentle keeps readers from the decision's lock: one at a time has it, and after it
+// nobody for a while, so that however many read, decisions have nearly all of the time.
+// The zero value is ready.
+type gentle struct {
+	mu   sync.Mutex
+	next time.Time
+}
+
+func (g *gentle) do(read func()) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	time.Sleep(time.Until(g.next))
+	begun := time.Now()
+	read()
+	end := time.Now()
+	g.next = end.Add(min((lockShare-1)*end.Sub(begun), lockPause))
+}
