@@ -38,6 +38,7 @@ type wire struct {
 	mu   sync.Mutex
 	puts []sentPut
 	gets int
+	asks map[string]int // by method and URI; nil: nobody counts
 }
 
 type sentPut struct {
@@ -57,6 +58,9 @@ func (w *wire) RoundTrip(r *http.Request) (*http.Response, error) {
 	if r.Method != http.MethodPut {
 		w.mu.Lock()
 		w.gets++
+		if w.asks != nil {
+			w.asks[r.Method+" "+r.URL.RequestURI()]++
+		}
 		w.mu.Unlock()
 		return w.next.RoundTrip(r)
 	}
@@ -77,6 +81,25 @@ func (w *wire) sent() (puts, gets int) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return len(w.puts), w.gets
+}
+
+// count begins to count what is asked from now on; counts tells how often what holds text
+// was.
+func (w *wire) count() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.asks = map[string]int{}
+}
+
+func (w *wire) counts(text string) (n int) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for ask, times := range w.asks {
+		if strings.Contains(ask, text) {
+			n += times
+		}
+	}
+	return n
 }
 
 // stage is a gateway with its decision in front of a fake Ironic, in a bubble.
