@@ -76,6 +76,7 @@ func TestAheadListsBeforeMaxAge(t *testing.T) {
 		lists, _ = s.asked()
 		holds(t, "lists", lists, 2)
 		pass(2 * time.Second)
+		synctest.Wait()
 		next := get(t, c, "a")
 		if next == first {
 			t.Error("the list ahead brought nothing")
