@@ -23,7 +23,7 @@ func (w *World) wipeAgent(n *node) {
 	if n.agent {
 		w.change(n)
 		n.agent = false
-		n.updated = w.stamp(n)
+		n.updated = w.written(w.stamp(n))
 	}
 	n.beat++
 }
@@ -43,9 +43,10 @@ func (w *World) heartbeat(n *node) {
 	if w.heard(n.state) {
 		w.change(n)
 		n.agentBeat = w.stamp(n)
-		n.updated = n.agentBeat
+		n.updated = w.written(n.agentBeat)
 		if waitStates[n.state] {
-			n.provUpdated = n.agentBeat
+			n.provUpdated = n.updated
+			w.rerank(n)
 		}
 		n.agent = !n.fate.flap || !n.agent
 	}

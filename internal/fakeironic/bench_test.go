@@ -38,7 +38,7 @@ func BenchmarkHTTP100k(b *testing.B) {
 		"detail":    "/v1/nodes/detail",
 		"busy":      "/v1/nodes?provision_state=deploying&fields=uuid,name,provision_state,driver_internal_info",
 		"none":      "/v1/nodes?provision_state=rescuing",
-		"newest":    "/v1/nodes?sort_key=provision_updated_at&sort_dir=desc&limit=1&fields=uuid,provision_updated_at",
+		"newest":    "/v1/nodes?sort_key=provision_updated_at&sort_dir=desc&limit=20&fields=uuid,provision_state,provision_updated_at",
 		"last page": "/v1/nodes?fields=uuid&marker=" + server.world.nodes[98_500].uuid,
 	} {
 		b.Run(name, func(b *testing.B) {

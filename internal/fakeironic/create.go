@@ -38,7 +38,7 @@ func (w *World) addFleetNode(i int) {
 // newNode gives a node its id, stream, UUID and conductor.
 func (w *World) newNode() *node {
 	w.lastID++
-	n := &node{id: w.lastID, created: w.now, draw: newStream(w.opt.Seed, uint64(w.lastID))}
+	n := &node{id: w.lastID, created: w.written(w.now), draw: newStream(w.opt.Seed, uint64(w.lastID))}
 	n.uuid = n.draw.uuid()
 	n.conductor = int((w.lastID - 1) % int64(w.opt.Conductors))
 	return n
@@ -78,6 +78,7 @@ func (w *World) insert(n *node) {
 	w.setAttrs(n, n.attrs)
 	w.counts[n.state]++
 	w.index(n, n.state)
+	w.rerank(n)
 }
 
 // setAttrs is the only place where a node in the world gets other attributes.
@@ -107,6 +108,7 @@ func (w *World) remove(n *node) {
 	n.beat++
 	w.counts[n.state]--
 	w.unindex(n, n.list().state)
+	w.unrank(n)
 	if i := searchID(w.nodes, n.id); i < len(w.nodes) && w.nodes[i] == n {
 		w.nodes = slices.Delete(w.nodes, i, i+1)
 	}

@@ -232,7 +232,7 @@ func (w *World) setMaintenance(n *node, on bool, reason string) {
 	if !on {
 		n.fault, n.reason = "", ""
 	}
-	n.updated = w.stamp(n)
+	n.updated = w.written(w.stamp(n))
 }
 
 func (c *call) setMaintenance(n *node, on bool) (int, []byte, *fault) {

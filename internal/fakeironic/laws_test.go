@@ -75,6 +75,7 @@ func (h *history) check() {
 			h.t.Fatalf("%s is not in the index of %s", n.uuid, n.list().state)
 		}
 	}
+	checkRanks(h.t, h.w)
 	rows := 0
 	for _, s := range h.w.byState {
 		rows += len(s)
@@ -111,6 +112,7 @@ func drawOptions(t *rapid.T) Options {
 	if rapid.Bool().Draw(t, "lag") {
 		o.ListLag = Span{0, 2 * time.Second}
 	}
+	o.WholeSeconds, o.NullsFirst = rapid.Bool().Draw(t, "whole seconds"), rapid.Bool().Draw(t, "nulls first")
 	if rapid.Bool().Draw(t, "crowded") {
 		o.Overload = Overload{BootCapacity: 2, CollapseAbove: 4, CollapseChance: 0.5}
 	}

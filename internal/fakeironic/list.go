@@ -73,11 +73,14 @@ func (w *World) page(q *Query) ([]*node, *fault) {
 	if q.SortKey == "" || q.SortKey == "id" {
 		return q.byID(rows, marker), nil
 	}
+	if q.SortKey == "provision_updated_at" && marker == nil && q.State == "" && q.instance == nil {
+		return w.byStamp(q), nil
+	}
 	key, ok := columns[q.SortKey]
 	if !ok {
 		return nil, clientFault(400, `The sort_key value "%s" is an invalid field for sorting`, q.SortKey)
 	}
-	return q.byKey(rows, marker, key), nil
+	return q.byKey(rows, marker, key, w.opt.NullsFirst), nil
 }
 
 // byID walks the rows from the marker on, as far as the page needs.
@@ -153,14 +156,15 @@ var columns = map[string]column{
 	},
 }
 
-// compare orders two rows ascending; NULL is the least, the id breaks ties.
-func (c column) compare(a, b *node) int {
+// compare orders two rows ascending; NULL is the least, or the greatest where nulls come
+// first with desc; the id breaks ties.
+func (c column) compare(a, b *node, nullsFirst bool) int {
 	na, ta, nulla := c(a)
 	nb, tb, nullb := c(b)
 	switch {
-	case nulla && !nullb:
+	case nulla != nullb && nulla != nullsFirst:
 		return -1
-	case nullb && !nulla:
+	case nulla != nullb:
 		return 1
 	}
 	return cmp.Or(cmp.Compare(na, nb), cmp.Compare(ta, tb), cmp.Compare(a.id, b.id))
@@ -168,12 +172,12 @@ func (c column) compare(a, b *node) int {
 
 // byKey keeps the first Limit rows after the marker in a heap, so a page costs
 // one walk over the rows and never a sort of all of them.
-func (q *Query) byKey(rows []*node, marker *node, key column) []*node {
+func (q *Query) byKey(rows []*node, marker *node, key column, nullsFirst bool) []*node {
 	before := func(a, b *node) bool {
 		if q.Desc {
-			return key.compare(a, b) > 0
+			return key.compare(a, b, nullsFirst) > 0
 		}
-		return key.compare(a, b) < 0
+		return key.compare(a, b, nullsFirst) < 0
 	}
 	last := heapOf[*node]{less: func(a, b *node) bool { return before(b, a) }}
 	for _, n := range rows {

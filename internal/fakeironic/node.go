@@ -14,6 +14,7 @@ type node struct {
 	attrs      *attrs // shared between nodes: replaced, never changed
 	face              // as the single GET shows it
 	shown      *face  // as the lists still show it, while they lag
+	rank       int64  // its stamp in ranked, 0 is that it is not there
 	created    int64
 	conductor  int
 	draw       stream
@@ -117,6 +118,14 @@ func (n *node) list() *face {
 // stamp is now by the clock of the node's conductor.
 func (w *World) stamp(n *node) int64 {
 	return w.now + int64(w.opt.ConductorSkew)*int64(n.conductor)
+}
+
+// written is a stamp as the database keeps it.
+func (w *World) written(stamp int64) int64 {
+	if w.opt.WholeSeconds {
+		stamp -= stamp % int64(time.Second)
+	}
+	return stamp
 }
 
 // public converts a face into the words of pkg/ironic.

@@ -38,6 +38,12 @@ type Options struct {
 	// ListLag is how much later than the single GET lists show a change.
 	// A real Ironic measured none.
 	ListLag Span
+	// WholeSeconds cuts the stamps of nodes to seconds, as MySQL keeps them. The time of
+	// an agent's heartbeat is text and stays whole.
+	WholeSeconds bool
+	// NullsFirst sorts nodes that lack a value before the others with desc and after
+	// them with asc, as PostgreSQL does; sqlite and MySQL do it the other way round.
+	NullsFirst bool
 	// Limit is what Truth counts time over; 0 is none.
 	Limit int
 }

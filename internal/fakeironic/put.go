@@ -219,7 +219,7 @@ func (w *World) setPower(ident, target string, minor int) *fault {
 	if host := n.holder(); host != "" {
 		return lockedFault(n, host)
 	}
-	n.updated = w.stamp(n)
+	n.updated = w.written(w.stamp(n))
 	if target == powerOn && n.power == powerOn {
 		return nil
 	}

@@ -26,6 +26,7 @@ type World struct {
 	byName  map[string]*node
 	byInst  map[string]*node         // by instance UUID, which is unique
 	byState map[ironic.State][]*node // as lists show it, by id
+	ranked  ranked                   // as lists show it
 	counts  map[ironic.State]int     // as it is
 	down    []conductorDown          // by conductor
 	bases   map[string]*attrs
@@ -191,6 +192,7 @@ func (w *World) show(n *node) {
 		w.index(n, n.state)
 	}
 	n.shown = nil
+	w.rerank(n)
 }
 
 // setState is the only place where a node's state changes.
@@ -198,7 +200,7 @@ func (w *World) setState(n *node, s ironic.State) {
 	w.change(n)
 	old := n.state
 	n.state = s
-	n.provUpdated = w.stamp(n)
+	n.provUpdated = w.written(w.stamp(n))
 	n.updated = n.provUpdated
 	_, n.locked = stuck[s]
 	n.gen++
@@ -209,6 +211,7 @@ func (w *World) setState(n *node, s ironic.State) {
 		w.unindex(n, old)
 		w.index(n, s)
 	}
+	w.rerank(n)
 	w.truth.move(n, w.now, old.Busy(), s.Busy())
 }
 
