@@ -1,0 +1,233 @@
+package slots_test
+
+import (
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"github.com/ironic-throttle/ironic-throttle/pkg/api"
+	"github.com/ironic-throttle/ironic-throttle/pkg/ironic"
+	"github.com/ironic-throttle/ironic-throttle/pkg/slots"
+)
+
+// unmoved is a poll whose probe showed that nothing has changed.
+func (s *stage) unmoved() {
+	look := ironic.Look{Mark: s.l.Begin(s.now), Unmoved: true}
+	for _, key := range s.l.Wanted(s.now) {
+		look.Fetched = append(look.Fetched, s.fetch(key, s.l.Begin(s.now)))
+	}
+	s.l.Observe(s.now, look)
+}
+
+func (s *stage) wantWaits(want bool) {
+	s.t.Helper()
+	if got := s.l.Waits(s.now); got != want {
+		s.t.Errorf("at %v: somebody waits for the lists: %t, want %t", s.now.Sub(start), got, want)
+	}
+}
+
+func TestGC19_settle(t *testing.T) {
+	s := newborn(t, 1)
+	s.wantWaits(true)
+	s.look()
+	s.wantWaits(true) // LH-24: slots begin after a complete poll begun STARTUP_SETTLE later
+	s.after(time.Minute)
+	s.unmoved()
+	if s.l.View(s.now).Settled {
+		t.Error("a poll without lists has found no busy host")
+	}
+	s.look()
+	s.wantWaits(false)
+}
+
+func TestGC19_aLeaseThatIsNeverUsed(t *testing.T) {
+	s := newStage(t, 1)
+	s.is(1, ironic.Manageable)
+	s.wantAsk(by(1, api.OpInspect), granted)
+	s.wantWaits(false)
+	s.after(5*time.Minute - time.Nanosecond)
+	s.unmoved()
+	s.wantWaits(false)
+	s.after(time.Nanosecond)
+	s.unmoved()
+	s.wantOccupied(1) // no poll without lists ends a lease
+	s.wantWaits(true)
+	s.look()
+	s.wantOccupied(0)
+	s.wantWaits(false)
+}
+
+func TestGC19_workThatHasEnded(t *testing.T) {
+	s := newStage(t, 1)
+	s.is(1, ironic.Available)
+	s.wantAsk(by(1, api.OpProvision), granted)
+	s.is(1, ironic.Deploying)
+	s.look()
+	s.wantWaits(false) // at work: its end will show
+	s.is(1, ironic.DeployFailed)
+	s.look() // LINGER
+	s.wantWaits(true)
+	s.after(44 * time.Second)
+	s.unmoved()
+	s.wantOccupied(1)
+	s.after(time.Second)
+	s.unmoved()
+	s.wantOccupied(1)
+	s.look()
+	s.wantOccupied(0)
+	s.wantWaits(false)
+}
+
+func TestGC19_aNodeThatIsGone(t *testing.T) {
+	s := newStage(t, 1)
+	s.wantAsk(by(1, api.OpProvision), granted)
+	s.is(1, ironic.Deploying)
+	s.look()
+	s.gone(1)
+	s.look() // the first 404 (LH-23)
+	s.wantOccupied(1)
+	s.wantWaits(true)
+	s.look()
+	s.wantOccupied(0)
+	s.wantWaits(false)
+}
+
+func TestGC19_anOutcomeThatNobodyKnows(t *testing.T) {
+	s := newStage(t, 1)
+	s.is(1, ironic.Available)
+	put := s.put(1, ironic.TargetActive, true)
+	s.wantWaits(false)
+	s.l.Broken(s.now, put)
+	s.wantWaits(true)
+	s.after(time.Minute)
+	s.unmoved()
+	s.wantOccupied(1)
+	s.look()
+	s.wantOccupied(0)
+	s.wantWaits(false)
+}
+
+// TestGC19_whatContradictsTheLists: a fetch or Ironic's answer to a PUT shows what the
+// lists cannot have shown.
+func TestGC19_whatContradictsTheLists(t *testing.T) {
+	s := newStage(t, 1)
+	s.is(1, ironic.Deploying)
+	s.l.ObserveNode(s.now, s.fetch(uuid(1), s.l.Begin(s.now)))
+	s.wantWaits(true)
+	s.look()
+	s.wantWaits(false)
+	s.l.ObserveNode(s.now, s.fetch(uuid(1), s.l.Begin(s.now))) // the same again
+	s.wantWaits(false)
+
+	s = newStage(t, 1)
+	s.is(1, ironic.Available)
+	s.l.Answered(s.now, s.put(1, ironic.TargetActive, true), 202)
+	s.is(1, ironic.Deploying)
+	s.wantWaits(true)
+	s.unmoved()
+	s.wantWaits(true)
+	s.look()
+	s.wantWaits(false)
+}
+
+// TestLH17_aProbeKeepsTheViewYoung: that nothing has changed is news of Ironic, also of
+// those that are at work (LH-8).
+func TestLH17_aProbeKeepsTheViewYoung(t *testing.T) {
+	s := newStage(t, 1)
+	s.after(5 * time.Minute) // nobody is adopted any more
+	s.is(2, ironic.Deploying)
+	s.look()
+	s.after(time.Minute)
+	s.wantAsk(by(1, api.OpProvision), stale)
+	s.wantAsk(by(2, api.OpProvision), stale)
+	s.unmoved()
+	s.wantAsk(by(2, api.OpProvision), held)
+	s.after(31 * time.Second)
+	s.wantAsk(by(1, api.OpProvision), stale)
+}
+
+// TestGC19_aProbeChangesNoSlot plays the same history to a ledger that reads the lists at
+// each poll, and to one that does so when somebody waits or something has changed, or
+// when they get old: after each poll both count the same slots and answer alike.
+func TestGC19_aProbeChangesNoSlot(t *testing.T) {
+	var polls, saved int
+	rapid.Check(t, func(r *rapid.T) {
+		a := newStage(t, 3)
+		b := newStage(t, 3)
+		b.nodes = a.nodes
+		both := func(f func(s *stage)) {
+			f(a)
+			f(b)
+		}
+		puts := map[*stage][]*slots.Put{}
+		moved, listed := true, b.now
+		ops := []api.Op{api.OpInspect, api.OpPrepare, api.OpProvision, api.OpDeprovision, api.OpNone}
+		states := []ironic.State{
+			ironic.Manageable, ironic.Available, ironic.Active, ironic.Inspecting, ironic.InspectWait, ironic.Cleaning, ironic.CleanWait,
+			ironic.Deploying, ironic.DeployWait, ironic.Deleting, ironic.DeployFailed, ironic.CleanFailed, ironic.Error,
+		}
+		targets := []ironic.Target{ironic.TargetActive, ironic.TargetInspect, ironic.TargetDeleted, ironic.TargetProvide}
+		for range rapid.IntRange(1, 60).Draw(r, "steps") {
+			n := rapid.IntRange(1, 5).Draw(r, "host")
+			switch rapid.SampledFrom([]string{"ask", "ask", "state", "state", "gone", "put", "end", "time", "poll", "poll", "poll", "poll"}).Draw(r, "step") {
+			case "ask":
+				ask := by(n, rapid.SampledFrom(ops).Draw(r, "op"))
+				if x, y := a.ask(ask), b.ask(ask); x != y {
+					r.Fatalf("at %v host %d asks %s: %s with lists, %s with probes", a.now.Sub(start), n, ask.Op, x, y)
+				}
+			case "state":
+				a.is(n, rapid.SampledFrom(states).Draw(r, "state"), rapid.Bool().Draw(r, "agent"))
+				moved = true
+			case "gone":
+				a.gone(n)
+				moved = true
+			case "put":
+				target := rapid.SampledFrom(targets).Draw(r, "target")
+				seen := rapid.Bool().Draw(r, "seen")
+				ask := by(n, target.Op())
+				ask.Put = true
+				v := a.l.Check(a.now, ask)
+				if v.Outcome != slots.Held && (v.Outcome != slots.Open || v.Free < 1) {
+					continue
+				}
+				both(func(s *stage) { puts[s] = append(puts[s], s.put(n, target, seen)) })
+			case "end":
+				if len(puts[a]) == 0 {
+					continue
+				}
+				how := rapid.SampledFrom([]int{202, 400, 500, 0}).Draw(r, "how")
+				both(func(s *stage) {
+					put := puts[s][0]
+					puts[s] = puts[s][1:]
+					if how == 0 {
+						s.l.Unsent(s.now, put)
+					} else {
+						s.l.Answered(s.now, put, how)
+					}
+				})
+			case "time":
+				d := time.Duration(rapid.IntRange(1, 120).Draw(r, "seconds")) * time.Second
+				both(func(s *stage) { s.after(d) })
+			case "poll":
+				both(func(s *stage) { s.after(5 * time.Second) })
+				a.look()
+				polls++
+				if moved || b.l.Waits(b.now) || b.now.Sub(listed) >= 25*time.Second {
+					b.look()
+					moved, listed = false, b.now
+				} else {
+					b.unmoved()
+					saved++
+				}
+				if x, y := a.l.Slots(a.now), b.l.Slots(b.now); x != y {
+					r.Fatalf("at %v: %+v with lists, %+v with probes", a.now.Sub(start), x, y)
+				}
+			}
+		}
+	})
+	t.Logf("%d polls, %d without lists", polls, saved)
+	if saved*20 < polls {
+		t.Error("too few polls did without lists to tell anything")
+	}
+}
