@@ -118,7 +118,8 @@ func (l *Ledger) erase(h *host) {
 	h.everYes, h.facts, h.lastBusy = false, false, otherTask
 	h.failures, h.failedAs, h.unused, h.track = 0, otherTask, 0, track{}
 	at := h.home.Value()
-	h.settle(home{group: at.group, virtual: at.virtual})
+	at.driver, at.image = "", ""
+	h.settle(at)
 	h.yesSeq, h.yesAt = 0, never
 	if l.byName[h.id.Name] == h {
 		delete(l.byName, h.id.Name) // the name may have a new node

@@ -72,7 +72,9 @@ func (l *Ledger) heard(v Verdict) *host {
 	}
 	h.lastAsk = l.at
 	if !h.facts {
-		h.settle(home{group: v.ask.Group, virtual: v.ask.VirtualMedia})
+		at := h.home.Value()
+		at.group, at.virtual = v.ask.Group, v.ask.VirtualMedia
+		h.settle(at)
 	}
 	if h.lastBusy == inspection && v.ask.Op != api.OpInspect && v.ask.Op != api.OpNone {
 		h.lastBusy = otherTask // its controller has gone on: a later inspection is a new one

@@ -9,15 +9,18 @@ import (
 	"github.com/ironic-throttle/ironic-throttle/pkg/ironic"
 )
 
-// still notes whether h's node, if at work, has moved since we looked last, at before: another state, or
-// another heartbeat text, starts its clock anew (LH-33).
+// still notes whether h's node has moved since we looked last, at before: another state,
+// or, while it is at work, another heartbeat text, starts its clock anew (LH-33).
 func (l *Ledger) still(h *host, before seen, n ironic.Node) {
+	moved := !before.found || before.state != n.State
+	if moved {
+		l.stuckAt = never
+	}
 	if h.job == nil {
 		return
 	}
-	if !before.found || before.state != n.State {
+	if moved {
 		h.stillSince, h.beatSince = l.at, l.at
-		l.stuckAt = never
 	}
 	if h.beat != n.AgentHeartbeat {
 		h.beat, h.beatSince = strings.Clone(n.AgentHeartbeat), l.at
