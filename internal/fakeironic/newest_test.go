@@ -104,3 +104,32 @@ func TestWholeSeconds(t *testing.T) {
 		t.Errorf("the heartbeat %s lost its fraction", first.AgentHeartbeat)
 	}
 }
+
+// A heartbeat in a wait state moves a node to the front, though its state stays; in
+// other states it does not (IRONIC.md 4).
+func TestHeartbeatsMoveTheProbeInWaitStatesOnly(t *testing.T) {
+	for state, moves := range map[ironic.State]bool{ironic.CleanWait: true, ironic.DeployWait: true, ironic.Cleaning: false, ironic.Deploying: false} {
+		o := DefaultOptions()
+		o.Conductors, o.Fleet.Nodes = 1, 2
+		w, err := NewWorld(o, t0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		beats, last := w.nodes[0], w.nodes[1]
+		for i, n := range w.nodes {
+			if err := w.SetState(t0.Add(time.Duration(i)*time.Second), n.uuid, state, true); err != nil {
+				t.Fatal(err)
+			}
+		}
+		w.Advance(t0.Add(2 * time.Second))
+		w.heartbeat(beats)
+		page, _, _ := w.List(t0.Add(2*time.Second), Query{SortKey: "provision_updated_at", Desc: true, Limit: 1})
+		want := last.uuid
+		if moves {
+			want = beats.uuid
+		}
+		if len(page) != 1 || page[0].UUID != want || page[0].State != state {
+			t.Errorf("%s: the newest is %+v, want %s", state, page, want)
+		}
+	}
+}

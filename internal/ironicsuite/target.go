@@ -88,8 +88,8 @@ type testCase struct {
 	run  func(*tester)
 }
 
-// The cases by subject; the one that makes a thousand nodes comes last.
-var cases = slices.Concat(versionCases, listCases, nodeCases, provisionCases, bmoCases, clientCases, pagingCases)
+// The cases by subject; those that make a thousand nodes come last.
+var cases = slices.Concat(versionCases, listCases, nodeCases, provisionCases, bmoCases, clientCases, probeCases, pagingCases, fullCases)
 
 // tester is what a case is given.
 type tester struct {
