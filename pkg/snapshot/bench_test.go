@@ -58,16 +58,17 @@ func deepCopy(all []kind) []kind {
 }
 
 // provider offers the kinds. Its clock runs with the reads of all 64 readers, 20 of them
-// a second; a price changes each minute.
+// a second; a price changes each 50 s.
 type provider struct {
 	reads, version atomic.Int64
 	current        atomic.Pointer[[]kind]
+	mu             sync.Mutex // one change at a time
 }
 
 const (
 	readers     = 64
 	readsPerSec = 20
-	changeEvery = 60 * readsPerSec
+	changeEvery = 50 * readsPerSec
 )
 
 func newProvider() *provider {
@@ -86,11 +87,14 @@ func (p *provider) read() {
 	if p.reads.Add(1)%changeEvery != 0 {
 		return
 	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	version := p.version.Load() + 1
 	next := slices.Clone(*p.current.Load())
 	next[0].offerings = slices.Clone(next[0].offerings)
-	next[0].offerings[0].price++
+	next[0].offerings[0].price = float64(version)
 	p.current.Store(&next)
-	p.version.Add(1)
+	p.version.Store(version)
 }
 
 // BenchmarkSharing is the load of RFC "Upstream Instance Type Caching": 64 readers, 800

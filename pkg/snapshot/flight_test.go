@@ -218,3 +218,25 @@ func TestCloseEndsListsAndGets(t *testing.T) {
 		}
 	})
 }
+
+// TestGC5_WhatASharedProbeFoundHoldsForAll: the entry is young and the word of the probe
+// is too, but the word is another one.
+func TestGC5_WhatASharedProbeFoundHoldsForAll(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newSource()
+		s.set("a", 1)
+		o := s.options()
+		o.Probe, o.ProbeEvery = s.probe, 10*time.Second
+		c := open(t, o)
+		get(t, c, "a")
+		pass(10 * time.Second)
+		s.set("a", 2)
+		s.slow = takes(time.Second)
+		gets := []*async{s.begin(t.Context(), c), s.begin(t.Context(), c)}
+		for _, a := range gets {
+			holds(t, "value", a.value(t), 2)
+		}
+		s.wants(t, 2, 2)
+		holds(t, "misses by probe", c.Stats().Misses.Probe, 2)
+	})
+}
