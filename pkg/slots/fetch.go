@@ -38,7 +38,12 @@ func (l *Ledger) Waits(now time.Time) bool {
 		return true
 	}
 	for h := range l.live {
-		if h.holds() && (h.out || h.gone > 0 || h.doubts > 0 || l.due(h)) {
+		if !h.holds() {
+			continue
+		}
+		ended := h.busySeq > 0 && !h.busy(true) // or where it is cannot be seen
+		unproven := h.busy(true) && h.seen.mark.seq < h.opSeq
+		if ended || unproven || h.gone > 0 || h.doubts > 0 || l.due(h) {
 			return true
 		}
 	}

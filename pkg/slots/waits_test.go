@@ -185,13 +185,22 @@ func TestGC19_aProbeChangesNoSlot(t *testing.T) {
 			case "put":
 				target := rapid.SampledFrom(targets).Draw(r, "target")
 				seen := rapid.Bool().Draw(r, "seen")
-				ask := by(n, target.Op())
-				ask.Put = true
-				v := a.l.Check(a.now, ask)
-				if v.Outcome != slots.Held && (v.Outcome != slots.Open || v.Free < 1) {
-					continue
+				may := func(s *stage) bool {
+					if seen {
+						s.l.ObserveNode(s.now, s.fetch(uuid(n), s.l.Begin(s.now)))
+					}
+					ask := by(n, target.Op())
+					ask.Put = true
+					v := s.l.Check(s.now, ask)
+					return v.Outcome == slots.Held || v.Outcome == slots.Open && v.Free > 0
 				}
-				both(func(s *stage) { puts[s] = append(puts[s], s.put(n, target, seen)) })
+				x, y := may(a), may(b)
+				if x != y {
+					r.Fatalf("at %v PUT %s of host %d: %t with lists, %t with probes", a.now.Sub(start), target, n, x, y)
+				}
+				if x {
+					both(func(s *stage) { puts[s] = append(puts[s], s.put(n, target, false)) })
+				}
 			case "end":
 				if len(puts[a]) == 0 {
 					continue
