@@ -1,6 +1,7 @@
 package snapshot
 
 import (
+	"context"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -143,4 +144,21 @@ func TestForEverIsLong(t *testing.T) {
 	get(t, c, "a")
 	get(t, c, "a")
 	s.wants(t, 1, 1)
+}
+
+// TestGC9_AListLongerThanMaxAgeServesWhoWaitedForIt: nobody lists for ever.
+func TestGC9_AListLongerThanMaxAgeServesWhoWaitedForIt(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newSource()
+		s.slow = takes(40 * time.Second)
+		c := open(t, s.options())
+		ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
+		defer cancel()
+		for n := 1; n <= 2; n++ {
+			if _, err := c.Get(ctx, "a"); err != nil {
+				t.Fatal(err)
+			}
+			s.wants(t, n, 0)
+		}
+	})
 }

@@ -184,3 +184,22 @@ func TestGC13_ATimeEdgeOfTheOverlayPassesByItself(t *testing.T) {
 		s.wants(t, 1, 0)
 	})
 }
+
+// TestGC12_TheFirstOverlayFails: the list is kept for the overlay that is right again.
+func TestGC12_TheFirstOverlayFails(t *testing.T) {
+	s, p := newSource(), &policy{err: errDown}
+	o := s.options()
+	o.Overlay = p.fold
+	c := open(t, o)
+	if snap, err := c.GetStale(t.Context(), "a"); !errors.Is(err, errDown) {
+		t.Errorf("GetStale: %+v, %v", snap, err)
+	}
+	if snap, ok := c.Peek("a"); ok {
+		t.Errorf("there is a snapshot: %+v", snap)
+	}
+	p.is(1, nil)
+	c.Refold("a")
+	holds(t, "value", get(t, c, "a").Value(), 1)
+	s.wants(t, 1, 0)
+	holds(t, "misses", c.Stats().Misses, Misses{Error: 1, Cold: 1})
+}
