@@ -50,6 +50,22 @@ func TestAHostKeepsNoRequestAlive(t *testing.T) {
 	runtime.KeepAlive(l)
 }
 
+// An ask says nothing of driver and image: what Ironic said of them stays, while the
+// ask's own word places the host.
+func TestAnAskLeavesDriverAndImage(t *testing.T) {
+	now := time.Now()
+	l, err := New(DefaultConfig(), now)
+	if err != nil {
+		t.Fatal(err)
+	}
+	h := l.admit(ID{UUID: "u1"})
+	h.settle(home{group: "rack1", driver: "redfish", image: "image"})
+	l.Commit(now, l.Check(now, Ask{ID: ID{UUID: "u1"}, Op: api.OpInspect, Group: "rack2", VirtualMedia: true}))
+	if got, want := h.home.Value(), (home{group: "rack2", virtual: true, driver: "redfish", image: "image"}); got != want {
+		t.Errorf("%+v, want %+v", got, want)
+	}
+}
+
 func heap() int64 {
 	runtime.GC()
 	runtime.GC()
