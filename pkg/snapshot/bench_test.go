@@ -175,8 +175,8 @@ func BenchmarkGet(b *testing.B) {
 		MaxAge: time.Hour, MaxStale: time.Hour,
 	}
 	ctx := b.Context()
-	for _, kind := range []string{"no-probe", "believed", "probed"} {
-		switch kind {
+	for _, how := range []string{"no-probe", "believed", "probed"} {
+		switch how {
 		case "believed":
 			o.Probe = func(context.Context, string) (Token, error) { return Token{}, nil }
 			o.ProbeEvery = time.Hour
@@ -185,13 +185,13 @@ func BenchmarkGet(b *testing.B) {
 		}
 		c := open(b, o)
 		get(b, c, "pool")
-		b.Run(kind, func(b *testing.B) {
+		b.Run(how, func(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {
 				_, _ = c.Get(ctx, "pool")
 			}
 		})
-		b.Run(kind+"-parallel", func(b *testing.B) {
+		b.Run(how+"-parallel", func(b *testing.B) {
 			b.RunParallel(func(pb *testing.PB) {
 				for pb.Next() {
 					_, _ = c.Get(ctx, "pool")

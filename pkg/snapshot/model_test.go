@@ -70,7 +70,7 @@ func (w *world) change(key string) {
 	w.s.set(key, w.version)
 }
 
-func (w *world) get(t *rapid.T, ctx context.Context, key string, stale bool) {
+func (w *world) get(ctx context.Context, t *rapid.T, key string, stale bool) {
 	ask := w.c.Get
 	if stale {
 		ask = w.c.GetStale
@@ -111,7 +111,7 @@ func TestModelAlwaysLists(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		w := newWorld(t)
 		defer w.c.Close()
-		gone, cancel := context.WithCancel(context.Background())
+		gone, cancel := context.WithCancel(t.Context())
 		cancel()
 		gets := 0
 		key := func(t *rapid.T) string { return rapid.SampledFrom(modelKeys).Draw(t, "key") }
@@ -122,9 +122,9 @@ func TestModelAlwaysLists(t *testing.T) {
 			return nil
 		}
 		t.Repeat(map[string]func(*rapid.T){
-			"get":    func(t *rapid.T) { gets++; w.get(t, context.Background(), key(t), false) },
-			"stale":  func(t *rapid.T) { gets++; w.get(t, context.Background(), key(t), true) },
-			"cancel": func(t *rapid.T) { gets++; w.get(t, gone, key(t), rapid.Bool().Draw(t, "stale")) },
+			"get":    func(t *rapid.T) { gets++; w.get(t.Context(), t, key(t), false) },
+			"stale":  func(t *rapid.T) { gets++; w.get(t.Context(), t, key(t), true) },
+			"cancel": func(t *rapid.T) { gets++; w.get(gone, t, key(t), rapid.Bool().Draw(t, "stale")) },
 			"change": func(t *rapid.T) { w.change(key(t)) },
 			"bump":   func(t *rapid.T) { w.c.Bump(key(t)) },
 			"fold": func(t *rapid.T) {

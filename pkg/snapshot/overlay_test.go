@@ -162,8 +162,8 @@ func TestGC13_ATimeEdgeOfTheOverlayPassesByItself(t *testing.T) {
 		now := time.Now()
 		c.RefoldAt("a", now.Add(10*time.Second)) // before the first Get
 		first := get(t, c, "a")
-		for _, at := range []time.Duration{20, 5, 10, 12} {
-			c.RefoldAt("a", now.Add(at*time.Second))
+		for _, at := range []int{20, 5, 10, 12} {
+			c.RefoldAt("a", now.Add(time.Duration(at)*time.Second))
 		}
 		for _, step := range []struct {
 			at    time.Duration

@@ -37,7 +37,6 @@ func TestGC16_StatsTellWhatIsThere(t *testing.T) {
 // time.
 func TestGC16_EveryGetCountsOnce(t *testing.T) {
 	var token atomic.Uint64
-	var retry time.Duration = -1
 	flaky := func(n int) error {
 		if rand.IntN(n) == 0 {
 			return errDown
@@ -50,14 +49,14 @@ func TestGC16_EveryGetCountsOnce(t *testing.T) {
 			return numberToken(int(token.Load())), flaky(20)
 		},
 		Overlay: func(_ string, v int) (int, error) { return v, flaky(10) },
-		MaxAge:  time.Millisecond, MaxStale: time.Second, Retry: retry, Ahead: true,
+		MaxAge:  time.Millisecond, MaxStale: time.Second, Retry: -1, Ahead: true,
 	})
 	var gets atomic.Uint64
 	var wg sync.WaitGroup
 	for i := range 16 {
 		wg.Go(func() {
-			ctx := t.Context()
 			for n := range 300 {
+				ctx, cancel := t.Context(), context.CancelFunc(func() {})
 				key := fmt.Sprint("k", (i+n)%3)
 				switch rand.IntN(12) {
 				case 0:
@@ -71,11 +70,7 @@ func TestGC16_EveryGetCountsOnce(t *testing.T) {
 				case 4:
 					c.RefoldAt(key, time.Now().Add(time.Microsecond))
 				case 5:
-					var cancel context.CancelFunc
 					ctx, cancel = context.WithTimeout(t.Context(), time.Duration(rand.IntN(50))*time.Microsecond)
-					defer cancel()
-				default:
-					ctx = t.Context()
 				}
 				gets.Add(1)
 				if n%2 == 0 {
@@ -83,6 +78,7 @@ func TestGC16_EveryGetCountsOnce(t *testing.T) {
 				} else {
 					_, _ = c.GetStale(ctx, key)
 				}
+				cancel()
 				c.Peek(key) // counts nothing
 			}
 		})
