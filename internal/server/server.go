@@ -73,7 +73,7 @@ type Server struct {
 	log      *slog.Logger
 	requests *prometheus.HistogramVec
 	drain    time.Duration
-	gentle   gentle
+	gentle   *gentle
 	statuses *snapshot.Cache[struct{}, api.Status]
 
 	api, health, metrics http.Handler
@@ -86,7 +86,7 @@ func New(o Options) (*Server, error) {
 	}
 	s := &Server{
 		decider: o.Decider, version: o.Version, settings: o.Settings, warnings: o.Warnings, save: o.Save,
-		now: o.Now, log: o.Log, requests: newRequestMetric(), drain: drainTimeout,
+		now: o.Now, log: o.Log, requests: newRequestMetric(), drain: drainTimeout, gentle: newGentle(),
 	}
 	if s.now == nil {
 		s.now = time.Now
@@ -95,7 +95,7 @@ func New(o Options) (*Server, error) {
 		s.log = slog.New(slog.DiscardHandler)
 	}
 	var err error
-	if s.statuses, err = newStatuses(s.decider, &s.gentle, s.now); err != nil {
+	if s.statuses, err = newStatuses(s.decider, s.gentle, s.now); err != nil {
 		return nil, err
 	}
 	if o.Registry == nil {

@@ -3,7 +3,6 @@ package server
 import (
 	"context"
 	"encoding/binary"
-	"sync"
 	"time"
 
 	"github.com/ironic-throttle/ironic-throttle/pkg/api"
@@ -65,18 +64,22 @@ func (s *Server) Snapshots() snapshot.Stats { return s.statuses.Stats() }
 
 // gentle keeps readers from the decision's lock: one at a time has it, and after it
 // nobody for a while, so that however many read, decisions have nearly all of the time.
-// The zero value is ready.
 type gentle struct {
-	mu   sync.Mutex
-	next time.Time
+	next chan time.Time // who takes it may read from then on, and puts the next one back
+}
+
+func newGentle() *gentle {
+	g := &gentle{next: make(chan time.Time, 1)}
+	g.next <- time.Time{}
+	return g
 }
 
 func (g *gentle) do(read func()) {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	time.Sleep(time.Until(g.next))
+	time.Sleep(time.Until(<-g.next))
 	begun := time.Now()
+	defer func() {
+		end := time.Now()
+		g.next <- end.Add(min((lockShare-1)*end.Sub(begun), lockPause))
+	}()
 	read()
-	end := time.Now()
-	g.next = end.Add(min((lockShare-1)*end.Sub(begun), lockPause))
 }

@@ -1,0 +1,114 @@
+package server
+
+import (
+	"net/http"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/ironic-throttle/ironic-throttle/pkg/api"
+)
+
+// still is a fake in which nothing happens until it is told.
+type still struct {
+	*fake
+	moved  atomic.Uint64
+	builds atomic.Int64
+}
+
+func (s *still) Revision() uint64 { return s.moved.Load() }
+
+func (s *still) Status(now time.Time) api.Status {
+	s.builds.Add(1)
+	return s.fake.Status(now)
+}
+
+// TestGC10_readersShareOneStatus: 64 of them, of all kinds, and none takes the decision's
+// lock while nothing happens.
+func TestGC10_readersShareOneStatus(t *testing.T) {
+	d := &still{fake: seen()}
+	s := made(t, d)
+	read := func() {
+		var all sync.WaitGroup
+		for i := range 64 {
+			all.Go(func() {
+				switch i % 4 {
+				case 0:
+					send(t, s.API(), http.MethodGet, "/v1/status", "")
+				case 1:
+					send(t, s.API(), http.MethodGet, "/v1/slots", "")
+				case 2:
+					send(t, s.Metrics(), http.MethodGet, "/metrics", "")
+				default:
+					send(t, s.Health(), http.MethodGet, "/readyz", "")
+				}
+			})
+		}
+		all.Wait()
+	}
+	synctest.Test(t, func(t *testing.T) {
+		s = made(t, d)
+		read()
+		if n := d.builds.Load(); n != 1 {
+			t.Errorf("64 readers built the status %d times, want once", n)
+		}
+		d.moved.Add(1)
+		read()
+		if n := d.builds.Load(); n != 2 {
+			t.Errorf("after a change it was built %d times, want once more", n)
+		}
+		time.Sleep(statusMaxAge) // its ages
+		read()
+		if n := d.builds.Load(); n != 3 {
+			t.Errorf("a second later it was built %d times, want once more", n)
+		}
+	})
+	if st := s.Snapshots(); st.Gets != st.Hits+st.Misses.Sum() || st.Builds != 3 { // GC-16
+		t.Errorf("counted %+v", st)
+	}
+}
+
+// TestGC2_aChangeIsReadAtOnce: who reads after a change reads it.
+func TestGC2_aChangeIsReadAtOnce(t *testing.T) {
+	d := &still{fake: seen()}
+	s := made(t, d)
+	for limit := 1; limit <= 50; limit++ {
+		status := exampleStatus()
+		status.Slots.Total.Limit = limit
+		d.fake.status = func() api.Status { return status }
+		d.moved.Add(1)
+		if got := decoded[api.SlotsView](t, send(t, s.API(), http.MethodGet, "/v1/slots", "")); got.Total.Limit != limit {
+			t.Fatalf("limit %d, want %d", got.Total.Limit, limit)
+		}
+	}
+}
+
+// TestReadersKeepOffTheLock: however many read, decisions have 19 parts of 20 of the time.
+func TestReadersKeepOffTheLock(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g := newGentle()
+		var held time.Duration
+		begun := time.Now()
+		var all sync.WaitGroup
+		for range 100 {
+			all.Go(func() {
+				g.do(func() {
+					time.Sleep(3 * time.Millisecond)
+					held += 3 * time.Millisecond
+				})
+			})
+		}
+		all.Wait()
+		if part := time.Since(begun) / held; part < lockShare-1 {
+			t.Errorf("readers had one part in %d of the time, want one in %d", part, lockShare)
+		}
+		g.do(func() { time.Sleep(time.Minute) })
+		begun = time.Now()
+		g.do(func() {})
+		if waited := time.Since(begun); waited != lockPause {
+			t.Errorf("after a minute the next one waited %v, want %v", waited, lockPause)
+		}
+	})
+}
