@@ -143,18 +143,6 @@ func (e *entry[V]) why(n need, now, maxAge time.Duration) (*state[V], cause) {
 	return st, overlay
 }
 
-// publishLocked makes st the state unless that is of a later list, or of the same with a
-// later overlay (GC-8). It returns the one that is the state now.
-func (e *entry[V]) publishLocked(st *state[V]) *state[V] {
-	if cur := e.state.Load(); cur != nil {
-		if cur.base.seq > st.base.seq || cur.base.seq == st.base.seq && cur.snap.gen.Overlay > st.snap.gen.Overlay {
-			return cur
-		}
-	}
-	e.state.Store(st)
-	return st
-}
-
 // lastGood returns the last good snapshot, marked stale; nil when that is too old.
 func (e *entry[V]) lastGood(clock func() time.Duration, maxStale time.Duration) *Snapshot[V] {
 	st := e.state.Load()

@@ -166,12 +166,23 @@ func TestGC6_WhatNobodyWaitedForIsNotKept(t *testing.T) {
 		a := s.begin(ctx, c)
 		cancel()
 		<-a.done
+		pass(time.Second / 2)
+		began := time.Now()
+		s.begin(ctx, c) // has ended: lists nothing
+		later := s.begin(t.Context(), c)
+		later.value(t)
+		holds(t, "a list of its own", time.Since(began), time.Second)
+		c.Keep()
+		ctx, cancel = context.WithCancel(t.Context())
+		a = s.begin(ctx, c)
+		cancel()
+		<-a.done
 		pass(2 * time.Second)
 		if snap, ok := c.Peek("a"); ok {
 			t.Errorf("kept %v", snap)
 		}
 		get(t, c, "a")
-		s.wants(t, 2, 0)
+		s.wants(t, 4, 0)
 	})
 }
 

@@ -41,7 +41,7 @@ func (c *Cache[K, V]) fold(e *entry[V], key K, g *folding[V]) {
 		e.folding = nil
 		g.err = fault
 		if fault == nil {
-			e.publishLocked(st)
+			e.state.Store(st) // folds run one at a time, each on the newest base (GC-8)
 			e.spoilt = nil
 		} else {
 			c.counters.failures.Add(1)
