@@ -79,9 +79,7 @@ func (c *Catalog) FindName(name string) (int, bool) {
 	c.once.Do(func() {
 		names := newIndex(c.Len(), false)
 		for i := range c.Len() {
-			if n := c.name(i); n != "" {
-				names.put(n, i, c.name)
-			}
+			names.put(c.name(i), i, c.name)
 		}
 		c.byName = names
 	})

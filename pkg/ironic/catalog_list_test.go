@@ -237,8 +237,8 @@ func TestGC14_AnyBadPageFailsTheCatalog(t *testing.T) {
 func TestCatalogFoldsDuplicates(t *testing.T) {
 	pages := map[string]string{
 		"":  `{"nodes": [{"uuid": "a", "name": "old", "provision_state": "active"}, {"uuid": "b"}], "next": "x"}`,
-		"b": `{"nodes": [{"uuid": "A", "name": "new~name", "provision_state": "deploying"}, {"uuid": "c"}], "next": "x"}`,
-		"c": `{"nodes": [], "next": null}`,
+		"b": `{"nodes": [{"uuid": "A", "name": "new~name", "provision_state": "deploying"}, {"uuid": "c"}, {"uuid": "@"}], "next": "x"}`,
+		"@": `{"nodes": [], "next": null}`,
 	}
 	w := newWire()
 	w.before = func(_ int, r *http.Request) (*http.Response, error) {
@@ -251,9 +251,12 @@ func TestCatalogFoldsDuplicates(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := []Entry{{UUID: "A", Name: "new~name", State: Deploying}, {UUID: "b"}, {UUID: "c"}}
+	want := []Entry{{UUID: "A", Name: "new~name", State: Deploying}, {UUID: "b"}, {UUID: "c"}, {UUID: "@"}}
 	if diff := cmp.Diff(want, entries(c)); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
+	}
+	if _, ok := c.Find("`"); ok {
+		t.Error("only letters have two cases")
 	}
 	if c = c.With([]Seen{{"a", Active, 2}}); c.At(0).State != Deploying {
 		t.Error("a sight that is no later than the row must not count")

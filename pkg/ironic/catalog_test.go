@@ -136,7 +136,7 @@ func TestCatalogIsWhatWasListedAndSeenLater(t *testing.T) {
 		}
 		c := r.done(0)
 		for range rapid.IntRange(0, 3).Draw(rt, "patches") {
-			before, old := entries(c), c
+			before, old, words := entries(c), c, len(c.words.texts)
 			var changes []Seen
 			for range rapid.IntRange(0, 10).Draw(rt, "changes") {
 				s := Seen{UUID: uuid.Draw(rt, "u"), State: states.Draw(rt, "state"), Seq: uint64(rapid.IntRange(0, 60).Draw(rt, "seq"))}
@@ -145,7 +145,10 @@ func TestCatalogIsWhatWasListedAndSeenLater(t *testing.T) {
 					want[i].State, seq[strings.ToLower(s.UUID)] = s.State, s.Seq
 				}
 			}
-			c = c.With(changes)
+			c = old.With(changes)
+			if diff := cmp.Diff(entries(c), entries(old.With(changes))); diff != "" || len(old.words.texts) != words {
+				rt.Fatalf("the same changes lead elsewhere the second time (-first +second):\n%s", diff)
+			}
 			if diff := cmp.Diff(before, entries(old)); diff != "" {
 				rt.Fatalf("a Catalog changed (-before +after):\n%s", diff)
 			}

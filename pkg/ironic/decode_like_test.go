@@ -155,6 +155,7 @@ var awkward = []string{
 	`{"nodes": [], "x": ` + strings.Repeat("[", 500) + strings.Repeat("]", 500) + `}`,
 	`{"nodes": [{"uuid": "a", "name": "` + strings.Repeat(`\u00e4`, maxTextLen) + `"}]}`,
 	`{"nodes": [{"uuid": "a"}]}{}`, `{"nodes": [{"uuid": "a"},]}`, `{"nodes": [{"uuid": 01}]}`, `{"nodes": ["\x"]}`, "{\"nodes\": [\"\n\"]}",
+	`{"nodes": [{"uuid": "` + strings.Repeat("u", maxKeyLen+1) + `"}, {"uuid": "` + strings.Repeat("v", maxKeyLen) + `"}, {"uuid": " \t"}]}`,
 	"\ufeff" + `{"nodes": []}`, `{"nodes": null}`, `{"uuid": "a"}`, `{"uuid": "a", "name": tru}`, `[]`, ``,
 }
 
