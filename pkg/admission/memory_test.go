@@ -18,7 +18,7 @@ import (
 // that nobody adds much unseen.
 func TestRSS150MiB_AWaitingHostIsSmall(t *testing.T) {
 	const hosts = 20_000
-	for _, c := range []struct {
+	for _, row := range []struct {
 		name  string
 		edit  func(i int, ask *api.Ask)
 		bound int64
@@ -28,8 +28,8 @@ func TestRSS150MiB_AWaitingHostIsSmall(t *testing.T) {
 			ask.UID, ask.SpecHash = fmt.Sprintf("%036d", i), fmt.Sprintf("%064d", i)
 		}, 870},
 	} {
-		t.Run(c.name, func(t *testing.T) {
-			c0, now := settled(t, 20)
+		t.Run(row.name, func(t *testing.T) {
+			c, now := settled(t, 20)
 			before := liveHeap()
 			for range 2 { // nobody is new any more
 				for i := range hosts {
@@ -37,17 +37,17 @@ func TestRSS150MiB_AWaitingHostIsSmall(t *testing.T) {
 						NodeUUID: fmt.Sprintf("%08d-0000-4000-8000-000000000000", i), Namespace: "metal3", Name: fmt.Sprint("host-", i),
 						Op: api.OpProvision, BMHState: api.BMHProvisioning,
 					}
-					c.edit(i, &ask)
-					c0.IsReady(now, ask)
+					row.edit(i, &ask)
+					c.IsReady(now, ask)
 				}
 				now = now.Add(time.Minute)
 			}
-			listed(c0, now, hosts)
+			listed(c, now, hosts)
 			each := (liveHeap() - before) / hosts
-			runtime.KeepAlive(c0)
+			runtime.KeepAlive(c)
 			t.Logf("%d bytes for each host that waits", each)
-			if each > c.bound {
-				t.Errorf("%d bytes for each host that waits, want at most %d", each, c.bound)
+			if each > row.bound {
+				t.Errorf("%d bytes for each host that waits, want at most %d", each, row.bound)
 			}
 			if each < 100 {
 				t.Errorf("%d bytes for each host that waits: this measures nothing", each)
