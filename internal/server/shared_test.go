@@ -59,7 +59,7 @@ func TestGC10_readersShareOneStatus(t *testing.T) {
 		if n := d.builds.Load(); n != 2 {
 			t.Errorf("after a change it was built %d times, want once more", n)
 		}
-		time.Sleep(statusMaxAge) // its ages
+		<-time.After(statusMaxAge) // its ages
 		read()
 		if n := d.builds.Load(); n != 3 {
 			t.Errorf("a second later it was built %d times, want once more", n)
@@ -95,7 +95,7 @@ func TestReadersKeepOffTheLock(t *testing.T) {
 		for range 100 {
 			all.Go(func() {
 				g.do(func() {
-					time.Sleep(3 * time.Millisecond)
+					<-time.After(3 * time.Millisecond)
 					held += 3 * time.Millisecond
 				})
 			})
@@ -104,7 +104,7 @@ func TestReadersKeepOffTheLock(t *testing.T) {
 		if part := time.Since(begun) / held; part < lockShare-1 {
 			t.Errorf("readers had one part in %d of the time, want one in %d", part, lockShare)
 		}
-		g.do(func() { time.Sleep(time.Minute) })
+		g.do(func() { <-time.After(time.Minute) })
 		begun = time.Now()
 		g.do(func() {})
 		if waited := time.Since(begun); waited != lockPause {
