@@ -25,13 +25,9 @@ func (c *reads) write(now time.Time, uuid string) (end func(now time.Time, sure 
 	return func(now time.Time, sure bool) {
 		c.mu.Lock()
 		defer c.mu.Unlock()
-		b := &c.all
-		if uuid == "" {
-			c.dropAll()
-		} else {
-			w := c.waiterOf(uuid)
-			c.drop(w)
-			b = &w.barrier
+		b := &c.all // nothing is kept between begin and end
+		if uuid != "" {
+			b = &c.waiterOf(uuid).barrier
 		}
 		b.writes--
 		if !sure {
