@@ -113,13 +113,20 @@ func (c *Cache[K, V]) Refold(key K) {
 // then on folds it anew. Several times may be told; each is forgotten when it passed.
 func (c *Cache[K, V]) RefoldAt(key K, at time.Time) {
 	if e := c.entry(key); e != nil {
-		e.addEdge(at.Sub(c.start), c.clock())
+		e.mu.Lock()
+		defer e.mu.Unlock()
+		e.addEdgeLocked(at.Sub(c.start), c.clock())
+		c.calmLocked(e)
 	}
 }
 
 // Keep drops the entries of all keys but these. A dropped key that comes again is a new
 // one: another epoch, and nothing of what was told of the old one (GC-11).
-func (c *Cache[K, V]) Keep(keys ...K) { c.table.keep(keys) }
+func (c *Cache[K, V]) Keep(keys ...K) {
+	for _, e := range c.table.keep(keys) {
+		e.drop()
+	}
+}
 
 // Close drops everything, cancels what runs and waits for its end. Get fails from then
 // on. It may be called more than once.
@@ -128,7 +135,9 @@ func (c *Cache[K, V]) Close() {
 	c.closed = true
 	c.mu.Unlock()
 	c.cancel()
-	c.table.close()
+	for _, e := range c.table.close() {
+		e.drop()
+	}
 	c.running.Wait()
 }
 

@@ -15,7 +15,9 @@ const never = time.Duration(math.MaxInt64)
 type entry[V any] struct {
 	epoch uint64
 
-	// What a hit reads.
+	// What a hit reads. While calm is set, it, events and overlay are all: it is the
+	// snapshot of state, and no time of state, word and edge comes soon.
+	calm    atomic.Pointer[Snapshot[V]]
 	events  atomic.Uint64
 	overlay atomic.Uint64
 	edge    atomic.Int64             // the next time at which the overlay changes, or never
@@ -35,6 +37,8 @@ type entry[V any] struct {
 	folding *folding[V]
 	asking  *asking
 	spoilt  *spoilt[V]
+	timer   *time.Timer // ends calm; nil until it was first set
+	gone    bool        // dropped
 }
 
 func newEntry[V any](epoch uint64) *entry[V] {
@@ -161,10 +165,8 @@ func (e *entry[V]) lastGood(clock func() time.Duration, maxStale time.Duration) 
 	return st.stale.Load()
 }
 
-// addEdge records that the overlay changes at a time.
-func (e *entry[V]) addEdge(at, now time.Duration) {
-	e.mu.Lock()
-	defer e.mu.Unlock()
+// addEdgeLocked records that the overlay changes at a time.
+func (e *entry[V]) addEdgeLocked(at, now time.Duration) {
 	i, known := slices.BinarySearch(e.edges, at)
 	if !known {
 		e.edges = slices.Insert(e.edges, i, at)

@@ -41,7 +41,9 @@ func (c *Cache[K, V]) fold(e *entry[V], key K, g *folding[V]) {
 		e.folding = nil
 		g.err = fault
 		if fault == nil {
+			e.calm.Store(nil) // first: nobody sees st and then what was before it
 			e.state.Store(st) // folds run one at a time, each on the newest base (GC-8)
+			c.calmLocked(e)
 			e.spoilt = nil
 		} else {
 			c.counters.failures.Add(1)

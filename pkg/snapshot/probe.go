@@ -105,6 +105,7 @@ func (c *Cache[K, V]) probe(ctx context.Context, e *entry[V], key K, a *asking) 
 			c.fail(e, fault)
 		case w == nil || w.seq < a.word.seq:
 			e.word.Store(&word{token: token, seq: a.word.seq, began: a.word.began})
+			c.calmLocked(e)
 		}
 		close(a.done)
 	}()

@@ -68,26 +68,31 @@ func (t *table[K, E]) make(key K, create func() *E) *E {
 	return e
 }
 
-// keep drops all keys but these.
-func (t *table[K, E]) keep(keys []K) {
+// keep drops all keys but these, and returns what it dropped.
+func (t *table[K, E]) keep(keys []K) []*E {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	kept := make(map[K]*E, len(keys)) // a new map: a Go map never shrinks
 	for _, k := range keys {
 		if e := t.all[k]; e != nil {
 			kept[k] = e
+			delete(t.all, k)
 		}
 	}
+	dropped := slices.Collect(maps.Values(t.all))
 	t.all = kept
 	t.publishLocked()
+	return dropped
 }
 
-// close drops everything for good.
-func (t *table[K, E]) close() {
+// close drops everything for good, and returns it.
+func (t *table[K, E]) close() []*E {
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	dropped := slices.Collect(maps.Values(t.all))
 	t.closed, t.all = true, nil
 	t.publishLocked()
+	return dropped
 }
 
 // entries returns those of this moment.
