@@ -1,10 +1,12 @@
 package gateway
 
 import (
+	"bufio"
 	"context"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
+	"strings"
 	"time"
 
 	"github.com/ironic-throttle/ironic-throttle/internal/fakeironic"
@@ -209,4 +211,13 @@ func (l *lab) with(f func(now time.Time, w *fakeironic.World) error) {
 			l.Fatal(err)
 		}
 	})
+}
+
+// requestOf is a request as net/http reads it, nil for none.
+func requestOf(raw string) *http.Request {
+	r, err := http.ReadRequest(bufio.NewReader(strings.NewReader(raw)))
+	if err != nil {
+		return nil
+	}
+	return r
 }
