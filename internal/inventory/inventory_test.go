@@ -1,0 +1,238 @@
+package inventory
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"github.com/ironic-throttle/ironic-throttle/internal/fakeironic"
+	"github.com/ironic-throttle/ironic-throttle/pkg/ironic"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// stage is an inventory of a fake Ironic, in a bubble.
+type stage struct {
+	*testing.T
+	ironic *fakeironic.Server
+	source *counted
+	nodes  *Inventory
+	uuids  []string
+	seq    atomic.Uint64
+}
+
+// counted counts the lists, and fails or waits when it is told to.
+type counted struct {
+	Source
+	lists atomic.Int64
+	fail  atomic.Bool
+	wait  time.Duration
+}
+
+func (c *counted) Catalog(ctx context.Context, begin func() ironic.Mark) (*ironic.Catalog, error) {
+	c.lists.Add(1)
+	if c.fail.Load() {
+		return nil, errors.New("no list today")
+	}
+	list, err := c.Source.Catalog(ctx, begin)
+	select { // what the list shows was read before the wait
+	case <-time.After(c.wait):
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+	return list, err
+}
+
+func play(t *testing.T, script func(*stage)) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		s := &stage{T: t}
+		fake := fakeironic.DefaultOptions()
+		fake.Fleet.Nodes = 3
+		world, err := fakeironic.NewWorld(fake, time.Now())
+		if err != nil {
+			t.Fatal(err)
+		}
+		s.ironic, s.uuids = fakeironic.NewServer(world, time.Now), world.Idents()
+		client, err := ironic.NewClient(ironic.Settings{Endpoint: "http://ironic", Transport: s.ironic.Transport()})
+		if err != nil {
+			t.Fatal(err)
+		}
+		s.source = &counted{Source: client}
+		if s.nodes, err = New(Options{Source: s.source, Begin: s.begin, MaxAge: time.Minute}); err != nil {
+			t.Fatal(err)
+		}
+		defer s.nodes.Close()
+		script(s)
+	})
+}
+
+func (s *stage) begin(now time.Time) ironic.Mark { return ironic.Mark{Seq: s.seq.Add(1), At: now} }
+
+func (s *stage) get() View {
+	s.Helper()
+	v, err := s.nodes.Get(s.Context())
+	if err != nil {
+		s.Fatal(err)
+	}
+	return v
+}
+
+// sees tells of a poll that has seen the nth node in a state.
+func (s *stage) sees(n int, state ironic.State) {
+	now := time.Now()
+	s.nodes.Observe(now, ironic.Look{Mark: s.begin(now), Unmoved: true, Newest: []ironic.Change{{UUID: s.uuids[n], State: state}}})
+}
+
+func (s *stage) shows(n int, want ironic.State) {
+	s.Helper()
+	v := s.get()
+	i, ok := v.Find(s.uuids[n])
+	if got := v.At(i).State; !ok || got != want {
+		s.Errorf("node %d is shown as %q, want %q", n, got, want)
+	}
+}
+
+func (s *stage) listed(want int64) {
+	s.Helper()
+	if got := s.source.lists.Load(); got != want {
+		s.Errorf("%d lists, want %d", got, want)
+	}
+}
+
+func TestGW11_NobodyAsksNobodyLists(t *testing.T) {
+	play(t, func(s *stage) {
+		s.sees(0, ironic.Deploying)
+		if _, ok := s.nodes.Peek(); ok || s.nodes.InUse(time.Now()) {
+			t.Error("it has a list before anybody asked")
+		}
+		if n := len(s.nodes.patches.seen); n != 0 {
+			t.Errorf("%d patches are kept for nobody", n)
+		}
+		<-time.After(time.Hour)
+		s.listed(0)
+		s.get()
+		if !s.nodes.InUse(time.Now()) {
+			t.Error("not in use")
+		}
+		<-time.After(time.Hour)
+		s.listed(1)
+		if s.nodes.InUse(time.Now()) {
+			t.Error("in use for ever")
+		}
+		s.sees(0, ironic.Deploying)
+		if n := len(s.nodes.patches.seen); n != 0 {
+			t.Errorf("%d patches are kept for nobody", n)
+		}
+	})
+}
+
+func TestGW11_ManyShareOneList(t *testing.T) {
+	play(t, func(s *stage) {
+		s.source.wait = 5 * time.Second
+		var all sync.WaitGroup
+		for range 500 {
+			all.Go(func() { s.get() })
+		}
+		all.Wait()
+		s.listed(1)
+		for range 600 { // ten minutes
+			<-time.After(time.Second)
+			s.get()
+		}
+		if n := s.source.lists.Load(); n > 13 {
+			t.Errorf("%d lists in ten minutes", n)
+		}
+	})
+}
+
+// Sights are laid over a list that was begun before them, also one that is on its way,
+// and not over a later one.
+func TestGW11_SightsBeforeAndAfterAList(t *testing.T) {
+	play(t, func(s *stage) {
+		s.shows(0, ironic.Available)
+		s.sees(0, ironic.Deploying)
+		s.shows(0, ironic.Deploying)
+		s.shows(1, ironic.Available)
+		s.listed(1)
+
+		now := time.Now()
+		busy := ironic.Look{Mark: s.begin(now), Nodes: []ironic.Node{{UUID: s.uuids[1], State: ironic.Cleaning}}}
+		busy.Fetched = []ironic.Sight{{Mark: s.begin(now), Found: true, Node: ironic.Node{UUID: s.uuids[0], State: ironic.Active}}, {Key: "gone"}}
+		s.nodes.Observe(now, busy)
+		s.shows(0, ironic.Active)
+		s.shows(1, ironic.Cleaning)
+		s.listed(1)
+
+		<-time.After(time.Minute)
+		s.shows(0, ironic.Available) // says Ironic, in a list begun later
+		s.listed(2)
+
+		<-time.After(61 * time.Second)
+		s.source.wait = 10 * time.Second
+		done := make(chan struct{})
+		go func() { s.get(); close(done) }()
+		<-time.After(5 * time.Second)
+		s.sees(2, ironic.Deploying)
+		<-done
+		s.shows(2, ironic.Deploying)
+		s.listed(3)
+	})
+}
+
+func TestGW11_AListThatCannotBeHad(t *testing.T) {
+	play(t, func(s *stage) {
+		s.source.fail.Store(true)
+		for range 100 {
+			if _, err := s.nodes.Get(s.Context()); err == nil {
+				s.Fatal("a list without a list")
+			}
+		}
+		s.listed(1) // the others wait out its pause
+		s.source.fail.Store(false)
+		<-time.After(2 * time.Second)
+		s.shows(0, ironic.Available)
+		s.nodes.Close()
+		if _, err := s.nodes.Get(s.Context()); err == nil {
+			t.Error("a closed one has a list")
+		}
+	})
+}
+
+// What polls see is kept no longer than it is of use, however much it is.
+func TestPatchesAreBounded(t *testing.T) {
+	p := patches{maxAge: 2 * time.Minute}
+	now := time.Date(2026, 11, 22, 6, 0, 0, 0, time.UTC)
+	for i := range 3600 {
+		now = now.Add(time.Second)
+		p.take(now, ironic.Look{
+			Mark:   ironic.Mark{Seq: uint64(i + 1), At: now},
+			Newest: []ironic.Change{{UUID: fmt.Sprint(i), State: ironic.Active}, {UUID: fmt.Sprint(-i)}},
+		}, true)
+		if len(p.seen) > 250 {
+			t.Fatalf("%d patches of four minutes", len(p.seen))
+		}
+	}
+	if len(p.seen) < 120 {
+		t.Errorf("only %d patches are kept", len(p.seen))
+	}
+}
+
+func TestOptions(t *testing.T) {
+	begin := func(time.Time) ironic.Mark { return ironic.Mark{} }
+	for _, o := range []Options{
+		{}, {Source: &counted{}, MaxAge: 1}, {Begin: begin, MaxAge: 1}, {Source: &counted{}, Begin: begin},
+		{Source: &counted{}, Begin: begin, MaxAge: -1}, {Source: &counted{}, Begin: begin, MaxAge: 1, Timeout: -1},
+	} {
+		if _, err := New(o); err == nil {
+			t.Errorf("%+v is taken", o)
+		}
+	}
+}
