@@ -107,6 +107,7 @@ func (c *Client) send(ctx context.Context, method, path string, body any) ([]byt
 		return nil, fmt.Errorf("%s %s: %w", method, path, err)
 	}
 	req.Header.Set("X-OpenStack-Ironic-API-Version", APIVersion)
+	req.Header.Set("OpenStack-API-Version", "baremetal "+APIVersion) // gophercloud sends both
 	req.Header.Set("Accept", "application/json")
 	req.Header.Set("User-Agent", "fake-baremetal-operator")
 	if body != nil {

@@ -326,3 +326,25 @@ func TestGW18_AnAnswerIsNeverOlderThanWhatIsKnown(t *testing.T) {
 }
 
 func bodyOf(w *httptest.ResponseRecorder) string { return fmt.Sprint(w.Code, " ", w.Body) }
+
+// Whose node a refused PUT means is told by the list of all nodes, where that is there.
+func TestGW17_TheListTellsWhoIsRefused(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := full(t, labOptions{})
+		defer l.close()
+		l.do(get(capacityPath))
+		l.wire.count()
+		l.refuse(1)
+		l.do(named(putRequest("ns-01~host-00004", ironic.TargetActive)))
+		if n := l.wire.counts("GET /v1/nodes/"); n != 0 {
+			t.Errorf("two refusals took %d looks at nodes, want none: %v", n, l.wire.asks)
+		}
+		l.pass(61 * time.Second) // it is too old to be believed, and nobody asked for another
+		l.poll()
+		l.wire.count()
+		l.refuse(1)
+		if n := l.wire.counts("GET /v1/nodes/" + l.uuids[1]); n == 0 {
+			t.Error("a refusal by a list that is too old")
+		}
+	})
+}
