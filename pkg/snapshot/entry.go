@@ -175,13 +175,14 @@ func (e *entry[V]) addEdgeLocked(at, now time.Duration) {
 }
 
 // pass bumps the overlay's revision if one of its times has passed (GC-13).
-func (e *entry[V]) pass(now time.Duration) {
-	if now < time.Duration(e.edge.Load()) {
+func (c *Cache[K, V]) pass(e *entry[V]) {
+	edge := time.Duration(e.edge.Load())
+	if edge == never || c.clock() < edge {
 		return
 	}
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	e.passLocked(now)
+	e.passLocked(c.clock())
 }
 
 func (e *entry[V]) passLocked(now time.Duration) {

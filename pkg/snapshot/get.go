@@ -45,7 +45,7 @@ func (c *Cache[K, V]) settle(ctx context.Context, key K) (*Snapshot[V], cause, e
 	if e == nil {
 		return nil, failed, ErrClosed
 	}
-	e.pass(c.clock())
+	c.pass(e)
 	n := need{events: e.events.Load(), overlay: e.overlay.Load()}
 	if c.o.Probe != nil {
 		w, err := c.ask(ctx, e, key)
@@ -54,10 +54,11 @@ func (c *Cache[K, V]) settle(ctx context.Context, key K) (*Snapshot[V], cause, e
 		}
 		n.word = w
 	}
-	st, why := e.why(n, c.clock(), c.o.MaxAge)
+	now := c.clock()
+	st, why := e.why(n, now, c.o.MaxAge)
 	switch {
 	case why == hit:
-		if c.clock() >= st.aheadAt {
+		if now >= st.aheadAt {
 			c.goAhead(e, key, st)
 		}
 		return st.snap, hit, nil

@@ -18,14 +18,20 @@ func heap() int64 {
 }
 
 // TestGC2_GenerationsLeaveNothingBehind: 10,000 generations of one key, each of 4 KiB,
-// and then 1,000 keys that come and go ten times (GC-11).
+// and then 1,000 keys that come and go ten times (GC-11). No timer keeps what was dropped.
 func TestGC2_GenerationsLeaveNothingBehind(t *testing.T) {
-	c := open(t, Options[string, []byte]{
+	o := Options[string, []byte]{
 		List:    func(context.Context, string) ([]byte, error) { return make([]byte, 4<<10), nil },
 		Overlay: func(_ string, base []byte) ([]byte, error) { return append([]byte{1}, base...), nil },
-		Probe:   func(context.Context, string) (Token, error) { return Token{}, nil },
 		MaxAge:  time.Hour, MaxStale: time.Hour,
-	})
+	}
+	t.Run("timers", func(t *testing.T) { leavesNothing(t, o) })
+	o.Probe = func(context.Context, string) (Token, error) { return Token{}, nil }
+	t.Run("probe", func(t *testing.T) { leavesNothing(t, o) })
+}
+
+func leavesNothing(t *testing.T, o Options[string, []byte]) {
+	c := open(t, o)
 	get(t, c, "a")
 	before, goroutines := heap(), runtime.NumGoroutine()
 	for i := range 10_000 {
@@ -72,8 +78,12 @@ func TestGC13_EdgesThatPassedAreForgotten(t *testing.T) {
 func TestAHitTakesNothing(t *testing.T) {
 	o := newSource().options()
 	o.Probe = func(context.Context, string) (Token, error) { return Token{1}, nil }
-	for name, every := range map[string]time.Duration{"believed": time.Hour, "probed": 0} {
-		o.ProbeEvery = every
+	for name, change := range map[string]func(){
+		"calm":   func() { o.ProbeEvery = time.Hour },
+		"clock":  func() { o.ProbeEvery, o.Now = time.Hour, time.Now },
+		"probed": func() { o.ProbeEvery, o.Now = 0, nil },
+	} {
+		change()
 		c := open(t, o)
 		get(t, c, "a")
 		ctx := t.Context()
@@ -81,7 +91,7 @@ func TestAHitTakesNothing(t *testing.T) {
 			t.Errorf("%s: %v allocations", name, n)
 		}
 		// No lock either: a hit goes through while the entry's and the table's are held.
-		if every > 0 {
+		if o.ProbeEvery > 0 {
 			e := c.table.find("a")
 			e.mu.Lock()
 			c.table.mu.Lock()

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"slices"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"pgregory.net/rapid"
@@ -15,7 +16,7 @@ import (
 type world struct {
 	s       *source
 	p       *policies
-	k       *clock
+	k       *clock // nil: that of the bubble
 	c       *Cache[string, int]
 	o       Options[string, int]
 	edges   map[string][]time.Time // of the overlay
@@ -31,16 +32,15 @@ type policies struct {
 
 var modelKeys = []string{"a", "b", "c"}
 
-func newWorld(t *rapid.T) *world {
-	w := &world{
-		s: newSource(), p: &policies{add: map[string]int{}}, k: &clock{time.Unix(1e9, 0)},
-		edges: map[string][]time.Time{},
-	}
+func newWorld(t *rapid.T, k *clock) *world {
+	w := &world{s: newSource(), p: &policies{add: map[string]int{}}, k: k, edges: map[string][]time.Time{}}
 	w.o = w.s.options()
-	w.o.Now = w.k.Now
 	w.o.Retry = -1
 	w.o.MaxStale = 50 * time.Second
-	w.o.Probe = w.s.probe
+	if k != nil {
+		w.o.Now = k.Now
+		w.o.Probe = w.s.probe
+	}
 	w.o.Overlay = func(key string, base int) (int, error) { return base + w.folded(key), w.p.err }
 	c, err := New(w.o)
 	if err != nil {
@@ -50,11 +50,27 @@ func newWorld(t *rapid.T) *world {
 	return w
 }
 
+func (w *world) now() time.Time {
+	if w.k != nil {
+		return w.k.now
+	}
+	return time.Now()
+}
+
+// pass lets time go by.
+func (w *world) pass(d time.Duration) {
+	if w.k != nil {
+		w.k.now = w.k.now.Add(d)
+		return
+	}
+	pass(d)
+}
+
 // folded is what the overlay of key adds now.
 func (w *world) folded(key string) int {
 	n := w.p.add[key]
 	for _, at := range w.edges[key] {
-		if !w.k.now.Before(at) {
+		if !w.now().Before(at) {
 			n++
 		}
 	}
@@ -64,10 +80,13 @@ func (w *world) folded(key string) int {
 // truth is what a list and an overlay of now would give.
 func (w *world) truth(key string) int { return w.s.values[key] + w.folded(key) }
 
-// change sets a key to a value that it never had.
+// change sets a key to a value that it never had, and tells of it if no probe sees it.
 func (w *world) change(key string) {
 	w.version += 1_000
 	w.s.set(key, w.version)
+	if w.o.Probe == nil {
+		w.c.Bump(key)
+	}
 }
 
 func (w *world) get(ctx context.Context, t *rapid.T, key string, stale bool) {
@@ -88,15 +107,15 @@ func (w *world) get(ctx context.Context, t *rapid.T, key string, stale bool) {
 		if !errors.Is(err, errDown) || !down {
 			t.Fatalf("Get: %v, down %v", err, down)
 		}
-		if stale && known && last.Age(w.k.now) >= 0 && last.Age(w.k.now) <= w.o.MaxStale {
-			t.Fatalf("GetStale: %v, with a last good of age %v", err, last.Age(w.k.now))
+		if stale && known && last.Age(w.now()) >= 0 && last.Age(w.now()) <= w.o.MaxStale {
+			t.Fatalf("GetStale: %v, with a last good of age %v", err, last.Age(w.now()))
 		}
 	case snap.Stale():
-		if !stale || !down || snap.Age(w.k.now) > w.o.MaxStale || snap.Age(w.k.now) < 0 {
-			t.Fatalf("stale %v old; asked for %v, down %v", snap.Age(w.k.now), stale, down)
+		if !stale || !down || snap.Age(w.now()) > w.o.MaxStale || snap.Age(w.now()) < 0 {
+			t.Fatalf("stale %v old; asked for %v, down %v", snap.Age(w.now()), stale, down)
 		}
 	default:
-		if age := snap.Age(w.k.now); age < 0 || age >= w.o.MaxAge {
+		if age := snap.Age(w.now()); age < 0 || age >= w.o.MaxAge {
 			t.Fatalf("age %v", age)
 		}
 		if got, want := snap.Value(), w.truth(key); got != want {
@@ -106,10 +125,19 @@ func (w *world) get(ctx context.Context, t *rapid.T, key string, stale bool) {
 }
 
 // TestModelAlwaysLists plays random histories, and compares each answer with that of a
-// cache that lists on every Get.
+// cache that lists on every Get: with a clock that is set, and with timers.
 func TestModelAlwaysLists(t *testing.T) {
+	t.Run("clock", func(t *testing.T) { playHistories(t, &clock{time.Unix(1e9, 0)}) })
+	t.Run("timers", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			playHistories(struct{ testing.TB }{t}, nil) // no *testing.T: in a bubble its Deadline panics
+		})
+	})
+}
+
+func playHistories(t testing.TB, k *clock) {
 	rapid.Check(t, func(t *rapid.T) {
-		w := newWorld(t)
+		w := newWorld(t, k)
 		defer w.c.Close()
 		gone, cancel := context.WithCancel(t.Context())
 		cancel()
@@ -133,7 +161,7 @@ func TestModelAlwaysLists(t *testing.T) {
 				w.c.Refold(k)
 			},
 			"edge": func(t *rapid.T) {
-				k, at := key(t), w.k.now.Add(time.Duration(rapid.IntRange(-1, 40).Draw(t, "in"))*time.Second)
+				k, at := key(t), w.now().Add(time.Duration(rapid.IntRange(-1, 40).Draw(t, "in"))*time.Second)
 				w.edges[k] = append(w.edges[k], at)
 				w.c.RefoldAt(k, at)
 			},
@@ -150,9 +178,13 @@ func TestModelAlwaysLists(t *testing.T) {
 			"source": func(t *rapid.T) { w.s.fails(maybe(t), maybe(t)) },
 			"policy": func(t *rapid.T) { w.p.err = maybe(t) },
 			"time": func(t *rapid.T) {
-				w.k.now = w.k.now.Add(time.Duration(rapid.IntRange(0, 35).Draw(t, "s")) * time.Second)
+				d := time.Duration(rapid.IntRange(0, 35).Draw(t, "s")) * time.Second
+				w.pass(max(0, d+rapid.SampledFrom([]time.Duration{0, 1, -1, -lead}).Draw(t, "and")))
 			},
 			"clock goes back": func(t *rapid.T) {
+				if w.k == nil {
+					t.Skip("that of a bubble does not")
+				}
 				w.k.now = w.k.now.Add(-time.Duration(rapid.IntRange(1, 35).Draw(t, "s")) * time.Second)
 				for _, k := range modelKeys { // the owner of an overlay by the clock tells anew
 					w.c.Refold(k)

@@ -34,8 +34,14 @@ func TestGC16_StatsTellWhatIsThere(t *testing.T) {
 }
 
 // TestGC16_EveryGetCountsOnce has readers, changes, failures, cancels and drops at a
-// time.
+// time; with timers, and with a probe and an age that pass quickly.
 func TestGC16_EveryGetCountsOnce(t *testing.T) {
+	for name, probing := range map[string]bool{"timers": false, "probe": true} {
+		t.Run(name, func(t *testing.T) { countsOnce(t, probing) })
+	}
+}
+
+func countsOnce(t *testing.T, probing bool) {
 	var token atomic.Uint64
 	flaky := func(n int) error {
 		if rand.IntN(n) == 0 {
@@ -43,14 +49,18 @@ func TestGC16_EveryGetCountsOnce(t *testing.T) {
 		}
 		return nil
 	}
-	c := open(t, Options[string, int]{
-		List: func(context.Context, string) (int, error) { return 0, flaky(5) },
-		Probe: func(context.Context, string) (Token, error) {
-			return numberToken(int(token.Load())), flaky(20)
-		},
+	o := Options[string, int]{
+		List:    func(context.Context, string) (int, error) { return 0, flaky(5) },
 		Overlay: func(_ string, v int) (int, error) { return v, flaky(10) },
-		MaxAge:  time.Millisecond, MaxStale: time.Second, Retry: -1, Ahead: true,
-	})
+		MaxAge:  time.Second, MaxStale: time.Second, Retry: -1, Ahead: true,
+	}
+	if probing {
+		o.MaxAge = time.Millisecond
+		o.Probe = func(context.Context, string) (Token, error) {
+			return numberToken(int(token.Load())), flaky(20)
+		}
+	}
+	c := open(t, o)
 	var gets atomic.Uint64
 	var wg sync.WaitGroup
 	for i := range 16 {
@@ -88,7 +98,7 @@ func TestGC16_EveryGetCountsOnce(t *testing.T) {
 	holds(t, "gets", st.Gets, gets.Load())
 	holds(t, "hits and misses", st.Hits+st.Misses.Sum(), gets.Load())
 	m := st.Misses
-	if st.Hits == 0 || m.Cold == 0 || m.Event == 0 || m.Overlay == 0 || m.Probe == 0 || m.Error == 0 {
+	if st.Hits == 0 || m.Cold == 0 || m.Event == 0 || m.Overlay == 0 || m.Probe == 0 == probing || m.Error == 0 {
 		t.Errorf("the run left something out: %+v", st)
 	}
 }
