@@ -52,7 +52,11 @@ func (c *Cache[K, V]) clock() time.Duration {
 // options failed, now or less than Retry ago; ctx's own; ErrClosed.
 func (c *Cache[K, V]) Get(ctx context.Context, key K) (*Snapshot[V], error) {
 	if e := c.table.find(key); e != nil {
-		if snap := c.atOnce(e, key); snap != nil {
+		snap := e.calmly()
+		if snap == nil {
+			snap = c.atOnce(e, key)
+		}
+		if snap != nil {
 			c.counters.count(hit)
 			return snap, nil
 		}

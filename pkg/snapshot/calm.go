@@ -12,6 +12,15 @@ func (o *Options[K, V]) calms() bool {
 	return o.Now == nil && (o.Probe == nil || o.ProbeEvery > 0)
 }
 
+// calmly returns the snapshot if hits may do without the clock, and it is right; else nil.
+func (e *entry[V]) calmly() *Snapshot[V] {
+	snap := e.calm.Load()
+	if snap == nil || snap.gen.Events != e.events.Load() || snap.gen.Overlay != e.overlay.Load() {
+		return nil
+	}
+	return snap
+}
+
 // calmLocked decides whether hits of e may do without the clock, and until when. It
 // follows each change of state, word and edge; that is also all that its timer does.
 func (c *Cache[K, V]) calmLocked(e *entry[V]) {

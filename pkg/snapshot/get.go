@@ -5,12 +5,9 @@ import (
 	"time"
 )
 
-// atOnce returns the snapshot if that is known to be right without asking anybody, else
-// nil. It takes no lock and allocates nothing.
+// atOnce returns the snapshot if that is known to be right without asking anybody but
+// the clock, else nil. It takes no lock and allocates nothing.
 func (c *Cache[K, V]) atOnce(e *entry[V], key K) *Snapshot[V] {
-	if snap := e.calm.Load(); snap != nil && snap.gen.Events == e.events.Load() && snap.gen.Overlay == e.overlay.Load() {
-		return snap
-	}
 	st := e.state.Load()
 	if st == nil || st.snap.gen.Events != e.events.Load() || st.snap.gen.Overlay != e.overlay.Load() {
 		return nil

@@ -22,10 +22,15 @@ type table[K comparable, E any] struct {
 // find returns the entry of key, nil when there is none.
 func (t *table[K, E]) find(key K) *E {
 	if m := t.read.Load(); m != nil {
-		if e, ok := (*m)[key]; ok {
+		if e := (*m)[key]; e != nil {
 			return e
 		}
 	}
+	return t.findLate(key)
+}
+
+// findLate is find for a key that is not in read.
+func (t *table[K, E]) findLate(key K) *E {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return t.findLocked(key)
