@@ -2,6 +2,7 @@ package admission
 
 import (
 	"errors"
+	"fmt"
 	"time"
 
 	"github.com/ironic-throttle/ironic-throttle/pkg/ironic"
@@ -135,7 +136,13 @@ func (w *world) poll(process int) {
 	}
 	p := &lookout{w: w, process: process, seen: map[string]ironic.Node{}}
 	p.look.Mark = w.c.Begin(w.clock())
-	p.list(0)
+	p.begun = w.clock()
+	age := p.begun.Sub(w.listed)
+	if w.style.probing && !w.c.Waits(p.begun) && age >= 0 && age < 25*time.Second {
+		p.step(p.probe)
+	} else {
+		p.list(0)
+	}
 	interval := 5 * time.Second
 	if w.style.slowPolls {
 		interval = w.between(time.Second, 25*time.Second)
@@ -164,6 +171,30 @@ type lookout struct {
 	order   []string
 	seen    map[string]ironic.Node
 	over    bool
+	begun   time.Time
+	stamps  map[string]string // what the probe showed, nil: none was sent
+}
+
+// probe asks what has changed since the lists, as the Poller does: what is deleted leaves
+// no trace.
+func (p *lookout) probe() {
+	w := p.w
+	p.stamps = map[string]string{}
+	moved := w.stamps == nil
+	for _, m := range w.hosts {
+		if m.exists {
+			stamp := fmt.Sprint(m.state, m.flow, m.beat)
+			moved = moved || w.stamps[m.uuid] != stamp
+			p.stamps[m.uuid] = stamp
+		}
+	}
+	if moved {
+		p.list(0)
+		return
+	}
+	w.runs.Unmoved++
+	p.look.Unmoved = true
+	p.wanted()
 }
 
 // step runs f after a request's time, unless the request fails.
@@ -231,6 +262,12 @@ func (p *lookout) wanted() { p.fetch(p.w.c.Wanted(p.w.clock()), p.observe) }
 func (p *lookout) observe() {
 	p.step(func() {
 		p.over = true
+		if !p.look.Unmoved {
+			p.w.listed = p.begun
+			if p.stamps != nil {
+				p.w.stamps = p.stamps
+			}
+		}
 		p.w.c.Observe(p.w.clock(), p.look)
 		if err := p.w.c.linesAgree(); err != nil && p.w.broken == "" {
 			p.w.broken = err.Error()

@@ -50,14 +50,14 @@ func TestF1_TruthNeverExceedsTheLimitInRandomHistories(t *testing.T) {
 		}
 	}
 	t.Logf("%d histories: %+v", len(seeds), sum)
-	if sum.Works == 0 || sum.Full == 0 || sum.Restarts == 0 || sum.Broken == 0 || sum.Remade == 0 || sum.Outages == 0 {
+	if sum.Works == 0 || sum.Full == 0 || sum.Restarts == 0 || sum.Broken == 0 || sum.Remade == 0 || sum.Outages == 0 || sum.Unmoved == 0 {
 		t.Fatalf("the histories are too tame to prove anything: %+v", sum)
 	}
 }
 
 // tallyOfRuns shows that the histories were worth playing.
 type tallyOfRuns struct {
-	Asks, Yes, Works, Full, Held, Done, Restarts, Outages, Broken, Doubled, Foreign, Remade, Jumps int
+	Asks, Yes, Works, Full, Held, Done, Restarts, Outages, Broken, Doubled, Foreign, Remade, Jumps, Unmoved int
 }
 
 func (s *tallyOfRuns) add(w *world) {
@@ -65,6 +65,7 @@ func (s *tallyOfRuns) add(w *world) {
 	s.Asks += r.Asks
 	s.Yes += r.Yes
 	s.Works += r.Works
+	s.Unmoved += r.Unmoved
 	s.Full += r.Full
 	s.Held += r.Held
 	s.Done += r.Done

@@ -30,7 +30,9 @@ type world struct {
 	nextUUID int
 	outage   time.Time // no request is answered before
 	style    style
-	ending   bool // nobody asks any more
+	ending   bool              // nobody asks any more
+	listed   time.Time         // when the last lists were begun, by the Poller's clock
+	stamps   map[string]string // what the probe before them showed
 
 	runs    tallyOfRuns
 	broken  string
@@ -46,6 +48,7 @@ type style struct {
 	foreign, remakes, breaks bool
 	restarts, outages, jumps bool
 	slowPolls, stuck         bool
+	probing                  bool // polls leave the lists out when nothing has changed
 	length                   time.Duration
 }
 
@@ -83,6 +86,7 @@ func newWorld(seed uint64) *world {
 		length: w.between(20*time.Minute, 2*time.Hour),
 	}
 	w.style.check = !w.style.gateway || w.chance(.4)
+	w.style.probing = rand.New(rand.NewPCG(seed, 7)).IntN(2) == 0
 	cfg := DefaultConfig()
 	s := &cfg.Slots
 	s.Total = 1 + w.rng.IntN(4)
@@ -184,6 +188,7 @@ func (w *world) boot() {
 		w.excuse()
 	}
 	w.process++
+	w.stamps, w.listed = nil, time.Time{}
 	c, err := New(w.cfg, w.clock())
 	if err != nil {
 		w.broken = err.Error()
