@@ -26,6 +26,7 @@ type access struct {
 type credentials [sha256.Size]byte
 
 // credentialHeaders are all that an Ironic may go by: http_basic and keystone.
+// The second one is keystone's.
 var credentialHeaders = []string{"Authorization", "X-Auth-Token"}
 
 func credentialsOf(h http.Header) credentials {

@@ -62,7 +62,7 @@ func (u *upstream) RoundTrip(r *http.Request) (*http.Response, error) {
 	if u.reads == nil || !writes(r) {
 		return u.send(r)
 	}
-	end := u.reads.write(u.now(), writtenNode(r, u.prefix))
+	end := u.reads.write(writtenNode(r, u.prefix))
 	resp, err := u.send(r)
 	unsent := errors.Is(err, errTooLate) || errors.Is(err, syscall.ECONNREFUSED)
 	end(u.now(), unsent || err == nil && resp.StatusCode < http.StatusInternalServerError)

@@ -15,8 +15,6 @@ var readHeaders = map[string]bool{
 	"Traceparent": true, "Tracestate": true,
 }
 
-const tokenHeader = "X-Auth-Token"
-
 // plainRead reports whether the head of a GET says nothing that would make its answer
 // another one than the next client's who asks the same.
 func plainRead(r *http.Request, token bool) bool {
@@ -24,7 +22,7 @@ func plainRead(r *http.Request, token bool) bool {
 		return false
 	}
 	for name, values := range r.Header {
-		if !readHeaders[name] && !(token && name == tokenHeader) || len(values) > 1 {
+		if !readHeaders[name] && !(token && name == credentialHeaders[1]) || len(values) > 1 {
 			return false
 		}
 	}

@@ -177,13 +177,13 @@ func (l *lab) direct(r *http.Request) *httptest.ResponseRecorder {
 
 // same demands that the gateway answers as Ironic itself does, from that cache, "" for
 // none.
-func (l *lab) same(make func() *http.Request, cache string) {
+func (l *lab) same(ask func() *http.Request, cache string) {
 	l.Helper()
-	got, want := l.do(make()), l.direct(make())
+	got, want := l.do(ask()), l.direct(ask())
 	if got.Header().Get(cacheHeader) != cache {
-		l.Errorf("%s is answered from %q, want %q", make().URL, got.Header().Get(cacheHeader), cache)
+		l.Errorf("%s is answered from %q, want %q", ask().URL, got.Header().Get(cacheHeader), cache)
 	}
-	l.alike(make(), got, want)
+	l.alike(ask(), got, want)
 }
 
 // alike demands two answers that mean the same to a client, to the byte.

@@ -209,7 +209,7 @@ func TestGW18_WritesOnTheirWay(t *testing.T) {
 			usable := func() bool { return c.get(now, uuid, q.key) != nil }
 
 			before := c.begin(now, q)
-			end := c.write(now, to)
+			end := c.write(to)
 			keep(before)
 			if during := c.begin(now, q); during != nil || usable() {
 				t.Errorf("%q: a read during a write is kept", to)

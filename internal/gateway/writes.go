@@ -11,7 +11,7 @@ import (
 
 // write begins a write that goes to Ironic; uuid is "" where it may concern any node. The
 // end must be told; sure is whether Ironic has said how it ended.
-func (c *reads) write(now time.Time, uuid string) (end func(now time.Time, sure bool)) {
+func (c *reads) write(uuid string) (end func(now time.Time, sure bool)) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if uuid == "" {
