@@ -6,12 +6,6 @@ import "time"
 // again. So a hit is as exact as the clock, unless the timer fires later than this.
 const lead = 50 * time.Millisecond
 
-// calms reports whether hits may do without the clock. A clock of Options fires no
-// timers, and a probe on each Get asks anyway.
-func (o *Options[K, V]) calms() bool {
-	return o.Now == nil && (o.Probe == nil || o.ProbeEvery > 0)
-}
-
 // calmly returns the snapshot if hits may do without the clock, and it is right; else nil.
 func (e *entry[V]) calmly() *Snapshot[V] {
 	snap := e.calm.Load()
@@ -24,8 +18,8 @@ func (e *entry[V]) calmly() *Snapshot[V] {
 // calmLocked decides whether hits of e may do without the clock, and until when. It
 // follows each change of state, word and edge; that is also all that its timer does.
 func (c *Cache[K, V]) calmLocked(e *entry[V]) {
-	if !c.o.calms() {
-		return
+	if c.o.Now != nil {
+		return // it fires no timers
 	}
 	st, wait := c.deadlineLocked(e)
 	if wait -= lead; wait <= 0 {
@@ -46,7 +40,8 @@ func (c *Cache[K, V]) calmLocked(e *entry[V]) {
 }
 
 // deadlineLocked returns the state and the time for which nothing but an event or a
-// revision of the overlay makes it old; 0 when it is not known to be right now.
+// revision of the overlay makes it old; 0 when it is not known to be right now: so
+// it is where each Get probes, as there is no word to believe.
 func (c *Cache[K, V]) deadlineLocked(e *entry[V]) (*state[V], time.Duration) {
 	st := e.state.Load()
 	if st == nil || e.gone {

@@ -203,3 +203,38 @@ func TestGC12_TheFirstOverlayFails(t *testing.T) {
 	s.wants(t, 1, 0)
 	holds(t, "misses", c.Stats().Misses, Misses{Error: 1, Cold: 1})
 }
+
+// TestGC12_ANewListNeedNotWaitForThePauseOfTheOld: an overlay that could not be folded
+// into one list may fit the next.
+func TestGC12_ANewListNeedNotWaitForThePauseOfTheOld(t *testing.T) {
+	s := newSource()
+	o := s.options()
+	o.Overlay = func(_ string, base int) (int, error) {
+		if base == 0 {
+			return 0, errDown
+		}
+		return base, nil
+	}
+	c := open(t, o)
+	if snap, err := c.Get(t.Context(), "a"); !errors.Is(err, errDown) {
+		t.Fatalf("Get: %+v, %v", snap, err)
+	}
+	s.set("a", 7)
+	c.Bump("a")
+	holds(t, "value", get(t, c, "a").Value(), 7)
+}
+
+// TestGC13_AnEdgeThatPassesDuringAListCostsNoFold: what is folded after it has seen it.
+func TestGC13_AnEdgeThatPassesDuringAListCostsNoFold(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s, p := newSource(), &policy{}
+		s.slow = takes(2 * time.Second)
+		o := s.options()
+		o.Overlay = p.fold
+		c := open(t, o)
+		c.RefoldAt("a", time.Now().Add(time.Second))
+		first := get(t, c, "a")
+		holds(t, "pointer", get(t, c, "a"), first)
+		p.wants(t, 1)
+	})
+}
