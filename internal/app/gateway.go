@@ -69,9 +69,11 @@ func (p *gatewayPart) looked(now time.Time, look ironic.Look) {
 	}
 }
 
-// wantsChanges reports whether the list of all nodes is read, so that each poll should
-// tell which nodes changed last.
-func (p *gatewayPart) wantsChanges(now time.Time) bool { return p.nodes != nil && p.nodes.InUse(now) }
+// wantsChanges reports whether answers of Ironic are kept that each poll should tell the
+// newest changes for.
+func (p *gatewayPart) wantsChanges(now time.Time) bool {
+	return p.nodes != nil && p.nodes.InUse(now) || p.gateway != nil && p.gateway.Watching(now)
+}
 
 // GatewayURL is what BMO's IRONIC_ENDPOINT may name, less /v1; "" without a gateway.
 func (a *App) GatewayURL() string {

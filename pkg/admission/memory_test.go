@@ -74,5 +74,5 @@ func liveHeap() int64 {
 	runtime.GC() // what the first one finalized or swept
 	var m runtime.MemStats
 	runtime.ReadMemStats(&m)
-	return int64(m.HeapAlloc) //nolint:gosec // a heap
+	return int64(m.HeapAlloc)
 }

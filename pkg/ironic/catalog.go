@@ -164,7 +164,7 @@ func (w *words) add(text string) (uint16, bool) {
 	if len(w.texts) > maxWord {
 		return 0, false
 	}
-	code := uint16(len(w.texts))
+	code := uint16(len(w.texts)) //nolint:gosec // at most maxWord
 	w.texts = append(w.texts, text)
 	w.codes[text] = code
 	return code, true

@@ -39,7 +39,7 @@ func (r *roll) row(in *reader) (bool, error) {
 	state, okState := r.words.code(nil)
 	boot, okBoot := r.shared.code(nil)
 	group, okGroup := boot, okBoot
-	_, err := in.object(func(name []byte) (err error) {
+	err := in.object(func(name []byte) (err error) {
 		var text []byte
 		switch string(name) {
 		case "uuid":
@@ -76,7 +76,7 @@ func (r *roll) row(in *reader) (bool, error) {
 // put adds the row that was read, or puts it where its node is already.
 func (r *roll) put(state, boot, group uint16) error {
 	start := r.arena.Len()
-	if uint64(start)+uint64(len(r.id)+len(r.called)) > math.MaxUint32 {
+	if start > math.MaxUint32-len(r.id)-len(r.called) {
 		return errMuchText
 	}
 	r.arena.Write(r.id)
@@ -90,7 +90,7 @@ func (r *roll) put(state, boot, group uint16) error {
 		r.boots, r.groups = append(r.boots, 0), append(r.groups, 0)
 		r.states, r.seqs = append(r.states, 0), append(r.seqs, 0)
 	}
-	r.starts[i], r.uuids[i], r.names[i] = uint32(start), uint8(len(r.id)), uint16(len(r.called))
+	r.starts[i], r.uuids[i], r.names[i] = uint32(start), uint8(len(r.id)), uint16(len(r.called)) //nolint:gosec // all bounded above
 	r.states[i], r.seqs[i], r.boots[i], r.groups[i] = state, r.seq, boot, group
 	r.last = i
 	return nil

@@ -42,14 +42,14 @@ func (x *index) put(key string, row int, keyOf func(row int) string) (int, bool)
 	if entry := x.slots[slot]; entry != 0 {
 		return int(entry) - 1, false
 	}
-	x.slots[slot] = uint32(row + 1)
+	x.slots[slot] = uint32(row + 1) //nolint:gosec // rows are fewer than the bytes of their text
 	x.used++
 	return row, true
 }
 
 // slot returns where key is, or where it would be.
 func (x *index) slot(key string, keyOf func(row int) string) uint64 {
-	mask := uint64(len(x.slots) - 1)
+	mask := uint64(len(x.slots) - 1) //nolint:gosec // never empty
 	for i := x.hash(key) & mask; ; i = (i + 1) & mask {
 		if x.slots[i] == 0 || x.same(keyOf(int(x.slots[i])-1), key) {
 			return i

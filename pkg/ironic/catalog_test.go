@@ -75,7 +75,7 @@ func TestCatalogTakesLittleMemory(t *testing.T) {
 	}
 	c := r.done(1000)
 	most = max(most, heap()-before)
-	r = nil
+	r = nil //nolint:wastedassign // lets go of it
 	own := heap() - before
 	t.Logf("%d bytes a node, %d by its own count; at most %d KiB while it was read", own/nodes, c.Bytes()/nodes, most>>10)
 	if own/nodes > 120 || c.Bytes()/nodes > 120 {

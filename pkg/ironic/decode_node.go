@@ -13,7 +13,7 @@ import (
 // and no other.
 func (in *reader) node() (Node, bool, error) {
 	var n Node
-	_, err := in.object(func(name []byte) (err error) {
+	err := in.object(func(name []byte) (err error) {
 		switch string(name) {
 		case "uuid":
 			n.UUID, err = in.uuid()
@@ -65,7 +65,7 @@ func (in *reader) uuid() (string, error) {
 
 // agent takes driver_internal_info.
 func (in *reader) agent() (url bool, heartbeat string, err error) {
-	_, err = in.object(func(name []byte) error {
+	err = in.object(func(name []byte) error {
 		switch string(name) {
 		case "agent_url":
 			text, err := in.text(maxTextLen)
@@ -84,7 +84,7 @@ func (in *reader) agent() (url bool, heartbeat string, err error) {
 // with a password.
 func (in *reader) image() (string, error) {
 	var hash, checksum, source string
-	_, err := in.object(func(name []byte) error {
+	err := in.object(func(name []byte) error {
 		switch string(name) {
 		case "image_os_hash_value":
 			return in.str(&hash, maxTextLen)

@@ -132,22 +132,22 @@ func (in *reader) truth() (bool, error) {
 }
 
 // object takes a value; when it is an object, field is called for each name and takes
-// the value that belongs to it. It reports whether it was one.
-func (in *reader) object(field func(name []byte) error) (bool, error) {
+// the value that belongs to it.
+func (in *reader) object(field func(name []byte) error) error {
 	if in.dec.PeekKind() != '{' {
-		return false, in.skip()
+		return in.skip()
 	}
 	if err := in.expect('{'); err != nil {
-		return false, err
+		return err
 	}
 	for in.more('}') {
 		name, err := in.name()
 		if err != nil {
-			return false, err
+			return err
 		}
 		if err := field(name); err != nil {
-			return false, err
+			return err
 		}
 	}
-	return true, in.expect('}')
+	return in.expect('}')
 }

@@ -71,5 +71,5 @@ func heap() int64 {
 	runtime.GC()
 	var m runtime.MemStats
 	runtime.ReadMemStats(&m)
-	return int64(m.HeapAlloc) //nolint:gosec // a heap
+	return int64(m.HeapAlloc)
 }
