@@ -103,6 +103,7 @@ type gatewayCollector struct {
 	stats                                     func() gateway.Stats
 	requests, refused, failed, inFlight, room *prometheus.Desc
 	roomLimit                                 *prometheus.Desc
+	lists, reads, kept, keptLimit             *prometheus.Desc
 }
 
 func newGatewayCollector(stats func() gateway.Stats) prometheus.Collector {
@@ -118,12 +119,17 @@ func newGatewayCollector(stats func() gateway.Stats) prometheus.Collector {
 		inFlight:  desc("requests_in_flight", "Requests in the gateway now."),
 		room:      desc("body_bytes", "Room taken by bodies of gated requests now.", "where"),
 		roomLimit: desc("body_limit_bytes", "Room that bodies of gated requests may take; who finds none waits.", "where"),
+		lists: desc("capacity_lists_total",
+			"Capacity checks of the operator, by what came of them: hit = answered from the list of all nodes; passed on to Ironic for: head = headers or a version that is not answered for, stale = Ironic was not seen lately, unknown = Ironic has not let this client in or writes such lists otherwise, unavailable = there is no list, marker = its marker is no node.", "result"),
+		reads:     desc("host_reads_total", "Reads of nodes of refused hosts, by result: hit = answered again, miss = passed on to Ironic.", "result"),
+		kept:      desc("host_reads_bytes", "Room taken by answers that are kept for refused hosts now."),
+		keptLimit: desc("host_reads_limit_bytes", "Room that these may take; the oldest go."),
 	}
 }
 
 // Describe implements prometheus.Collector.
 func (c *gatewayCollector) Describe(ch chan<- *prometheus.Desc) {
-	for _, d := range []*prometheus.Desc{c.requests, c.refused, c.failed, c.inFlight, c.room, c.roomLimit} {
+	for _, d := range []*prometheus.Desc{c.requests, c.refused, c.failed, c.inFlight, c.room, c.roomLimit, c.lists, c.reads, c.kept, c.keptLimit} {
 		ch <- d
 	}
 }
@@ -143,6 +149,14 @@ func (c *gatewayCollector) Collect(ch chan<- prometheus.Metric) {
 	count(c.requests, s.Obscure, "obscure")
 	count(c.refused, s.Refused)
 	count(c.failed, s.Failed)
+	count(c.lists, s.ListHits, "hit")
+	for _, why := range gateway.ListPasses() {
+		count(c.lists, s.ListPasses[why], string(why))
+	}
+	count(c.reads, s.ReadHits, "hit")
+	count(c.reads, s.ReadMisses, "miss")
+	gauge(c.kept, s.ReadBytes)
+	gauge(c.keptLimit, s.ReadLimit)
 	gauge(c.inFlight, s.InFlight)
 	gauge(c.room, s.MemoryBytes, "memory")
 	gauge(c.room, s.DiskBytes, "disk")
