@@ -99,6 +99,7 @@ func TestAheadIsAtMostAQuarterOfMaxAge(t *testing.T) {
 		get(t, c, "a")
 		pass(10*time.Second - 1)
 		get(t, c, "a")
+		synctest.Wait() // for a list that ought not to begin
 		s.wants(t, 1, 0)
 		pass(1)
 		get(t, c, "a")

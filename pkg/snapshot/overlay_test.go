@@ -95,6 +95,7 @@ func TestGC12_AnOverlayThatFailsLeavesTheOldEntry(t *testing.T) {
 			t.Fatalf("Get: %v", err)
 		}
 		s.wants(t, 2, 0)
+		holds(t, "failures", c.Stats().Failures, 2)
 		p.is(300, nil)
 		c.Refold("a")
 		holds(t, "value", get(t, c, "a").Value(), 307)
@@ -124,6 +125,7 @@ func TestGC12_ConcurrentGetsShareAFold(t *testing.T) {
 		}
 		p.wants(t, 3)
 		s.wants(t, 1, 0)
+		holds(t, "waits", c.Stats().Waits, 2) // the second of each pair
 	})
 }
 
@@ -202,6 +204,7 @@ func TestGC12_TheFirstOverlayFails(t *testing.T) {
 	holds(t, "value", get(t, c, "a").Value(), 1)
 	s.wants(t, 1, 0)
 	holds(t, "misses", c.Stats().Misses, Misses{Error: 1, Cold: 1})
+	holds(t, "failure is forgotten", c.table.find("a").spoilt == nil, true)
 }
 
 // TestGC12_ANewListNeedNotWaitForThePauseOfTheOld: an overlay that could not be folded
