@@ -62,9 +62,6 @@ func (c *Cache[K, V]) Get(ctx context.Context, key K) (*Snapshot[V], error) {
 		}
 	}
 	snap, why, err := c.settle(ctx, key)
-	if err != nil {
-		why = failed
-	}
 	c.counters.count(why)
 	return snap, err
 }

@@ -24,8 +24,7 @@ func (c *Cache[K, V]) calmLocked(e *entry[V]) {
 	st, wait := c.deadlineLocked(e)
 	if wait -= lead; wait <= 0 {
 		e.calm.Store(nil)
-		e.stopLocked()
-		return
+		return // a timer that runs still will find the same
 	}
 	if e.timer == nil {
 		e.timer = time.AfterFunc(wait, func() {
@@ -58,13 +57,6 @@ func (c *Cache[K, V]) deadlineLocked(e *entry[V]) (*state[V], time.Duration) {
 	return st, until - c.clock()
 }
 
-// stopLocked stops the timer, if there is one.
-func (e *entry[V]) stopLocked() {
-	if e.timer != nil {
-		e.timer.Stop()
-	}
-}
-
 // drop ends the life of e, which is in the table no more: what still runs for it arms
 // no timer.
 func (e *entry[V]) drop() {
@@ -72,5 +64,7 @@ func (e *entry[V]) drop() {
 	defer e.mu.Unlock()
 	e.gone = true
 	e.calm.Store(nil)
-	e.stopLocked()
+	if e.timer != nil {
+		e.timer.Stop()
+	}
 }

@@ -185,3 +185,18 @@ func TestGC9_ATimerIsNotWrongForGood(t *testing.T) {
 		holds(t, "calm", calm(c, "a"), false)
 	})
 }
+
+// TestGC11_WhatIsKeptStaysCalm.
+func TestGC11_WhatIsKeptStaysCalm(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := open(t, newSource().options())
+		first := get(t, c, "a")
+		get(t, c, "b")
+		c.Keep("a")
+		holds(t, "calm", calm(c, "a"), true)
+		holds(t, "pointer", get(t, c, "a"), first)
+		pass(30 * time.Second)
+		get(t, c, "a")
+		holds(t, "calm again", calm(c, "a"), true)
+	})
+}

@@ -99,11 +99,11 @@ func (c *Cache[K, V]) probe(ctx context.Context, e *entry[V], key K, a *asking) 
 			e.asking = nil
 		}
 		a.err, a.word.token = fault, token
-		switch w := e.word.Load(); {
+		switch {
 		case a.left:
 		case fault != nil:
 			c.fail(e, fault)
-		case w == nil || w.seq < a.word.seq:
+		default: // the newest: another one begins only when this has ended or is left
 			e.word.Store(&word{token: token, seq: a.word.seq, began: a.word.began})
 			c.calmLocked(e)
 		}

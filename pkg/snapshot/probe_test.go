@@ -101,3 +101,41 @@ func TestGC7_AProbeIsCutOffAtListTimeout(t *testing.T) {
 		holds(t, "after", time.Since(began), 3*time.Second)
 	})
 }
+
+// TestGC7_AProbeOnEachGetHasItsPauseToo.
+func TestGC7_AProbeOnEachGetHasItsPauseToo(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newSource()
+		s.fails(nil, errDown)
+		o := s.options()
+		o.Probe = s.probe
+		c := open(t, o)
+		for range 3 {
+			_, err := c.Get(t.Context(), "a")
+			holds(t, "down", errors.Is(err, errDown), true)
+		}
+		s.wants(t, 0, 1)
+		holds(t, "probes told", c.Stats().Probes, 1)
+		s.fails(nil, nil)
+		pass(time.Second)
+		get(t, c, "a")
+		s.wants(t, 1, 2)
+		holds(t, "probes told", c.Stats().Probes, 2)
+	})
+}
+
+// TestAContextEndsWithItsCall: nothing of it is left until ListTimeout.
+func TestAContextEndsWithItsCall(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var probing, listing context.Context
+		o := newSource().options()
+		o.ProbeEvery = time.Second
+		o.Probe = func(ctx context.Context, _ string) (Token, error) { probing = ctx; return Token{}, nil }
+		o.List = func(ctx context.Context, _ string) (int, error) { listing = ctx; return 0, nil }
+		c := open(t, o)
+		get(t, c, "a")
+		synctest.Wait()
+		holds(t, "probe's", probing.Err(), context.Canceled)
+		holds(t, "list's", listing.Err(), context.Canceled)
+	})
+}

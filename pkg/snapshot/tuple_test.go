@@ -188,3 +188,20 @@ func TestGC18_ARestartIsAnotherEpoch(t *testing.T) {
 		t.Errorf("boot is %d: epochs do not begin at random", boot)
 	}
 }
+
+// TestGC3_UnlikeIsNoTokenOfParts: one bit keeps them apart, whatever the rest is.
+func TestGC3_UnlikeIsNoTokenOfParts(t *testing.T) {
+	defer func(was uint64) { boot = was }(boot)
+	boot = 0
+	holds(t, "bit of Unlike", Unlike()[0], unlikeBit)
+	for i := range 64 {
+		holds(t, "bit of TokenOf", numberToken(i)[0]&unlikeBit, 0)
+	}
+}
+
+// TestGC18_EpochsDoNotBeginAt0: what a client kept from before a restart matches nothing.
+func TestGC18_EpochsDoNotBeginAt0(t *testing.T) {
+	if n := epochs.Load(); n-boot > 1<<40 || boot < 1<<8 {
+		t.Errorf("epoch %d; counted from %d", n, boot)
+	}
+}
