@@ -31,6 +31,7 @@ type probing struct {
 	rowsAt time.Time // when that was sent; zero: none
 	fresh  []Change  // of the probe of this poll
 	moved  bool      // it differs from rows
+	stood  time.Time // since when they are known to be as they are; zero: they moved last
 
 	listedAt time.Time // when the lists were begun; zero: never
 	sights   []Change  // what they showed
@@ -88,10 +89,16 @@ func (p *probing) pays() bool {
 func (p *probing) probed(now time.Time, rows []Change, all bool) bool {
 	p.fresh = rows
 	p.moved = p.rowsAt.IsZero() || !slices.Equal(rows, p.rows)
+	switch {
+	case p.moved:
+		p.stood = time.Time{}
+	case p.stood.IsZero():
+		p.stood = now
+	}
 	if nullsFirst(rows) || !all && neverChanged(rows) && slices.ContainsFunc(p.sights, stamped) {
 		p.blind = true // a node that works has a stamp, and would be before those without
 	}
-	quiet := !p.moved && !p.blind && (all || covers(rows, now.Sub(p.rowsAt)))
+	quiet := !p.moved && !p.blind && (all || covers(rows, now.Sub(p.rowsAt), p.rowsAt.Sub(p.stood)))
 	if quiet {
 		p.rowsAt = now
 	}
@@ -138,8 +145,9 @@ func (p *probing) learn(moved bool) {
 
 // covers reports whether rows show every node that has changed in the time since, even
 // where its conductor's clock is maxSkew behind: all that ever changed, or all down to a
-// stamp that no such change can bear.
-func covers(rows []Change, since time.Duration) bool {
+// stamp that no such change can bear. The rows had stood for so long before: what changes
+// then is that much later than the newest of them.
+func covers(rows []Change, since, stood time.Duration) bool {
 	if len(rows) == 0 || !stamped(rows[len(rows)-1]) {
 		return true
 	}
@@ -148,7 +156,7 @@ func covers(rows []Change, since time.Duration) bool {
 		return false
 	}
 	oldest, err := time.Parse(time.RFC3339, rows[len(rows)-1].UpdatedAt)
-	return err == nil && newest.Sub(oldest) > maxSkew+since
+	return err == nil && newest.Sub(oldest)+max(0, stood) > maxSkew+since
 }
 
 // nullsFirst reports whether this database puts nodes that never changed before those

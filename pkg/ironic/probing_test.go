@@ -113,6 +113,43 @@ func TestGC1_fewRowsAreNotAll(t *testing.T) {
 	}
 }
 
+// TestGC1_rowsThatHaveStood: 20 nodes that changed in the same second, as when many are
+// registered at once, tell nothing at first. Two minutes later whatever changes is newer
+// than they are, by every clock.
+func TestGC1_rowsThatHaveStood(t *testing.T) {
+	start := time.Date(2026, 8, 1, 12, 0, 0, 0, time.UTC)
+	const every = 5 * time.Second
+	rows := rowsOf(probeRows, 0)
+	p := calm(rows, start)
+	poll := func(at time.Duration, rows []Change) bool {
+		quiet := p.probed(start.Add(at), rows, false)
+		if !quiet {
+			p.listed(start.Add(at), true, nil)
+		}
+		return quiet
+	}
+	// They are seen to stand at the first poll, and to have stood for two minutes and a
+	// pause at this one. That is not more yet.
+	first := every + maxSkew + every + every
+	for at := every; at <= first; at += every {
+		if poll(at, rows) {
+			t.Fatalf("believed after %v", at)
+		}
+	}
+	for at := first + every; at <= 2*first; at += every {
+		if !poll(at, rows) {
+			t.Fatalf("not believed after %v", at)
+		}
+	}
+	rows = rowsOf(probeRows, 0)
+	rows[0].State = Deploying
+	for at := 2*first + every; at <= 3*first; at += every {
+		if poll(at, rows) {
+			t.Fatalf("believed %v after a change", at-2*first)
+		}
+	}
+}
+
 // TestGC4_theProbeBeforeTheLists holds that a probe counts from the lists that were
 // read after it, and not when these failed.
 func TestGC4_theProbeBeforeTheLists(t *testing.T) {
