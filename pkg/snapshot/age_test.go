@@ -145,6 +145,7 @@ func TestForEverIsLong(t *testing.T) {
 	get(t, c, "a")
 	get(t, c, "a")
 	s.wants(t, 1, 1)
+	holds(t, "calm", calmAtOnce(c, "a"), true) // no time ran over
 }
 
 // TestGC9_AListLongerThanMaxAgeServesWhoWaitedForIt: nobody lists for ever.
