@@ -129,6 +129,8 @@ func freeAddress(tb testing.TB) string {
 type gatewayProcess struct {
 	host    string // of the gateway
 	metrics string // URL
+	api     string // URL
+	pid     int
 }
 
 // benchedGateway starts the product in front of an Ironic with a user's settings,
@@ -145,7 +147,7 @@ func benchedGateway(tb testing.TB, ironic string, environment ...string) gateway
 		"IRONIC_THROTTLE_METRICS_LISTEN_ADDRESS=127.0.0.1:0", "IRONIC_THROTTLE_GATEWAY_LISTEN_ADDRESS=127.0.0.1:0",
 	}, environment...)
 	log := runChild(tb, cmd, syscall.SIGKILL)
-	var at struct{ Gateway, Metrics string }
+	var at struct{ API, Gateway, Metrics string }
 	awaitTrue(tb, "ready file", func() bool {
 		text, err := os.ReadFile(ready)
 		return err == nil && json.Unmarshal(text, &at) == nil
@@ -154,7 +156,7 @@ func benchedGateway(tb testing.TB, ironic string, environment ...string) gateway
 	if err != nil || u.Host == "" {
 		tb.Fatalf("gateway at %q: %v", at.Gateway, err)
 	}
-	return gatewayProcess{host: u.Host, metrics: at.Metrics + "/metrics"}
+	return gatewayProcess{host: u.Host, metrics: at.Metrics + "/metrics", api: at.API, pid: cmd.Process.Pid}
 }
 
 // runChild runs a server until the end of the benchmark, or of this process.

@@ -1,0 +1,212 @@
+//go:build e2e
+
+package e2e
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"net/http"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/ironic-throttle/ironic-throttle/internal/realironic"
+)
+
+// capacityPath is BMO's capacity check.
+const capacityPath = "/v1/nodes?fields=uuid,name,provision_state,boot_interface"
+
+// capacityClient reads the capacity list as BMO does, page after page on one connection,
+// and looks into nothing but next: what is timed is the answering.
+type capacityClient struct {
+	tb     testing.TB
+	client *http.Client
+	url    string // where it asks
+	host   string // what it says for whom: links follow it
+	buffer bytes.Buffer
+}
+
+func newCapacityClient(tb testing.TB, url, host string) *capacityClient {
+	transport := &http.Transport{MaxConnsPerHost: 1}
+	tb.Cleanup(transport.CloseIdleConnections)
+	return &capacityClient{tb: tb, client: &http.Client{Transport: transport, Timeout: time.Minute}, url: url, host: host}
+}
+
+// page reads one page, which is good until the next call; cached tells whether the
+// gateway answered by itself.
+func (c *capacityClient) page(path string) (body []byte, cached bool, err error) {
+	req, err := http.NewRequestWithContext(c.tb.Context(), http.MethodGet, c.url+path, nil)
+	if err != nil {
+		return nil, false, err
+	}
+	req.Host = c.host
+	req.Header.Set("X-OpenStack-Ironic-API-Version", "1.81")
+	resp, err := c.client.Do(req)
+	if err != nil {
+		return nil, false, err
+	}
+	defer func() { _ = resp.Body.Close() }()
+	c.buffer.Reset()
+	if _, err := c.buffer.ReadFrom(resp.Body); err != nil || resp.StatusCode != http.StatusOK {
+		return nil, false, fmt.Errorf("%s: %s, %w: %.200s", path, resp.Status, err, &c.buffer)
+	}
+	return c.buffer.Bytes(), resp.Header.Get("X-Ironic-Throttle-Cache") == "nodes", nil
+}
+
+// next is the path of the page that follows, "" after the last.
+func (c *capacityClient) next(body []byte) string {
+	const link = `, "next": "http://`
+	_, rest, ok := bytes.Cut(body[max(0, len(body)-1000):], []byte(link+c.host))
+	if !ok {
+		return ""
+	}
+	return string(bytes.TrimSuffix(rest, []byte(`"}`)))
+}
+
+// list reads all pages, writes them to w, and tells how many were answered by the gateway
+// itself and what each took.
+func (c *capacityClient) list(w io.Writer) (cached int, took []time.Duration, err error) {
+	for path := capacityPath; path != ""; {
+		begun := time.Now()
+		body, hit, err := c.page(path)
+		if err != nil {
+			return cached, took, err
+		}
+		took = append(took, time.Since(begun))
+		if hit {
+			cached++
+		}
+		_, _ = w.Write(body)
+		path = c.next(body)
+	}
+	return cached, took, nil
+}
+
+// capacityTimes are medians in ms.
+type capacityTimes struct{ direct, through, directPage, throughPage, cold float64 }
+
+// timeCapacity reads the list directly and through the gateway, in turn and each first
+// every other time, so many times. All bytes must be the same, and nothing but the first
+// list through the gateway may reach Ironic.
+func timeCapacity(tb testing.TB, direct, through *capacityClient, rounds int) (m capacityTimes) {
+	tb.Helper()
+	read := func(c *capacityClient, w io.Writer) (cached int, took []float64, sum float64) {
+		tb.Helper()
+		cached, pages, err := c.list(w)
+		if err != nil {
+			tb.Fatal(err)
+		}
+		for _, d := range pages {
+			took = append(took, float64(d.Microseconds())/1000)
+			sum += float64(d.Microseconds()) / 1000
+		}
+		return cached, took, sum
+	}
+	_, _, m.cold = read(through, io.Discard)
+	var all, pages [2][]float64
+	for n := range rounds {
+		var bodies [2]bytes.Buffer
+		for k := range 2 {
+			which := (n + k) % 2
+			cached, took, sum := read([]*capacityClient{direct, through}[which], &bodies[which])
+			if want := []int{0, len(took)}[which]; cached != want {
+				tb.Fatalf("round %d: %d of %d pages from the cache, want %d", n, cached, len(took), want)
+			}
+			all[which] = append(all[which], sum)
+			pages[which] = append(pages[which], took[0])
+		}
+		if !bytes.Equal(bodies[0].Bytes(), bodies[1].Bytes()) {
+			tb.Fatalf("round %d: %d bytes through the gateway, other than Ironic's own %d", n, bodies[1].Len(), bodies[0].Len())
+		}
+	}
+	m.direct, m.through = median(all[0]), median(all[1])
+	m.directPage, m.throughPage = median(pages[0]), median(pages[1])
+	return m
+}
+
+// quickStart settles at once, and keeps the list of all nodes for the whole test.
+var quickStart = []string{
+	"IRONIC_THROTTLE_STARTUP_SETTLE=1s", "IRONIC_THROTTLE_LINGER=1s", "IRONIC_THROTTLE_POLL_INTERVAL=1s", "IRONIC_THROTTLE_LIST_MAX_AGE=10m",
+}
+
+// capacityFaster is what the cache promises, measured with both ways in one run.
+const capacityFaster = 100
+
+// BenchmarkCapacityList times the capacity list of 5,000 nodes of a real Ironic, asked
+// directly and through the gateway.
+func BenchmarkCapacityList(b *testing.B) {
+	i := serveFleet(b, idleNodes, busyNodes)
+	g := benchedGateway(b, i.URL, quickStart...)
+	awaitSettled(b, g)
+	host := hostOf(i.URL)
+	var m capacityTimes
+	for b.Loop() {
+		m = timeCapacity(b, newCapacityClient(b, i.URL, host), newCapacityClient(b, "http://"+g.host, host), 9)
+	}
+	b.ReportMetric(0, "ns/op")
+	b.ReportMetric(m.direct, "ironic-ms")
+	b.ReportMetric(m.through, "gateway-ms")
+	b.ReportMetric(m.cold, "cold-ms")
+	b.ReportMetric(m.direct/m.through, "ironic/gateway")
+	b.ReportMetric(m.directPage/m.throughPage, "ironic/gateway-page")
+}
+
+// awaitSettled waits until the gateway has seen Ironic, and all that works there: before,
+// it passes all lists on and gives no slot.
+func awaitSettled(tb testing.TB, g gatewayProcess) {
+	tb.Helper()
+	awaitTrue(tb, "settled view", func() bool {
+		now := g.series(tb)
+		return now["ironic_throttle_view_fresh"] == 1 && now["ironic_throttle_view_settled"] == 1
+	}, func() string { return fmt.Sprint(g.series(tb)) })
+}
+
+// testCapacityStorm lets 500 delayed hosts ask for the capacity list, each as often as
+// BMO lets it: every 60 to 120 s where LIST_MAX_AGE is 60 s, here six times as fast.
+func testCapacityStorm(t *testing.T, i *realironic.Ironic) {
+	const hosts, maxAge, ages = 500, 10 * time.Second, 2
+	upstream := countRequests(t, i.URL)
+	g := serveGateway(t, i, "IRONIC_ENDPOINT="+upstream.URL, "IRONIC_THROTTLE_LIST_MAX_AGE="+maxAge.String()).settled()
+	begun := time.Now()
+	ctx, end := t.Context(), begun.Add(ages*maxAge)
+	var lists, pages, cached atomic.Int64
+	var asking sync.WaitGroup
+	for n := range hosts {
+		asking.Go(func() {
+			c := newCapacityClient(t, g.url, hostOf(g.url))
+			// Spread over the first interval, then every 1 to 2 LIST_MAX_AGE.
+			at := begun.Add(maxAge * time.Duration(n) / hosts)
+			for ; at.Before(end); at = at.Add(maxAge + maxAge*time.Duration(n%10)/10) {
+				wait := time.NewTimer(time.Until(at))
+				select {
+				case <-wait.C:
+				case <-ctx.Done():
+					return
+				}
+				hits, took, err := c.list(io.Discard)
+				if err != nil {
+					t.Errorf("host %d: %v", n, err)
+					return
+				}
+				lists.Add(1)
+				pages.Add(int64(len(took)))
+				cached.Add(int64(hits))
+				c.client.CloseIdleConnections()
+			}
+		})
+	}
+	asking.Wait()
+	took := time.Since(begun)
+	reached := upstream.of(askedAllBegun)
+	t.Logf("%d lists of %d pages were asked for in %.1f s, %d pages answered from the cache; %d lists reached Ironic: %v",
+		lists.Load(), pages.Load(), took.Seconds(), cached.Load(), reached, upstream)
+	// The next list begins up to a quarter of LIST_MAX_AGE before it is due.
+	if most := 1 + int(took/(maxAge*3/4)); reached < 1 || reached > most {
+		t.Errorf("%d lists of all nodes in %v, want 1 to %d", reached, took, most)
+	}
+	if cached.Load() != pages.Load() {
+		t.Errorf("%d of %d pages were passed to Ironic", pages.Load()-cached.Load(), pages.Load())
+	}
+}
