@@ -34,7 +34,7 @@ func New[K comparable, V any](o Options[K, V]) (*Cache[K, V], error) {
 	if o.Now != nil {
 		c.start = o.Now()
 	}
-	c.ctx, c.cancel = context.WithCancel(context.Background())
+	c.ctx, c.cancel = context.WithCancel(context.Background()) //nolint:gosec // Close calls it
 	return c, nil
 }
 

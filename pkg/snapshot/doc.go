@@ -32,6 +32,7 @@
 //
 // # Sharing
 //
-// A hit takes no lock, copies nothing and allocates nothing. Whoever builds V has to
-// make it read-only: Rows and Map are, a slice or a map is not (GC-10).
+// A hit takes no lock, copies and allocates nothing, and reads no clock while no deadline
+// of its entry comes soon: a timer tells. Whoever builds V has to make it read-only: Rows
+// and Map are, a slice or a map is not (GC-10).
 package snapshot

@@ -49,7 +49,8 @@ type Options[K comparable, V any] struct {
 
 	// Size says what Stats tell of a value. Nil: 0.
 	Size func(V) (items int, bytes int64)
-	// Now is the clock; nil: time.Now. A clock that goes backwards costs a list.
+	// Now is the clock, which each hit then reads; nil: the machine's, with timers
+	// instead. A clock that goes backwards costs a list.
 	Now func() time.Time
 }
 

@@ -127,15 +127,16 @@ func TestGC7_AProbeOnEachGetHasItsPauseToo(t *testing.T) {
 // TestAContextEndsWithItsCall: nothing of it is left until ListTimeout.
 func TestAContextEndsWithItsCall(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var probing, listing context.Context
+		var probing, listing <-chan struct{}
 		o := newSource().options()
 		o.ProbeEvery = time.Second
-		o.Probe = func(ctx context.Context, _ string) (Token, error) { probing = ctx; return Token{}, nil }
-		o.List = func(ctx context.Context, _ string) (int, error) { listing = ctx; return 0, nil }
+		o.Probe = func(ctx context.Context, _ string) (Token, error) { probing = ctx.Done(); return Token{}, nil }
+		o.List = func(ctx context.Context, _ string) (int, error) { listing = ctx.Done(); return 0, nil }
 		c := open(t, o)
 		get(t, c, "a")
-		synctest.Wait()
-		holds(t, "probe's", probing.Err(), context.Canceled)
-		holds(t, "list's", listing.Err(), context.Canceled)
+		began := time.Now()
+		<-probing
+		<-listing
+		holds(t, "left for", time.Since(began), 0)
 	})
 }
