@@ -2,6 +2,7 @@ package gateway
 
 import (
 	"context"
+	"flag"
 	"net/http"
 	"net/http/httptest"
 	"sync"
@@ -63,12 +64,17 @@ func (l *lab) during(op *fakebmo.Operator, settle, d time.Duration, begin func()
 	parts.Wait()
 }
 
+// whole plays what waiting costs at full length (make search), not a short taste of it.
+var whole = flag.Bool("gateway.whole", false, "play the cost of waiting hosts at full length")
+
 // What 200 hosts that wait for a slot cost Ironic, each as a real BMO asks for it
 // (BMO.md): the capacity list, the node, its ports, firmware, inventory, then the PUT,
 // every three to four seconds.
 func TestGW18_WhatWaitingHostsCost(t *testing.T) {
-	if testing.Short() {
-		t.Skip("plays a quarter of an hour of 200 hosts")
+	// The polls are for all hosts together: the fewer there are, the more for each.
+	both, minutes, most := 30.0, 2, 0.15
+	if *whole {
+		both, minutes, most = 200, 10, 0.05
 	}
 	for _, row := range []struct {
 		name         string
@@ -77,10 +83,10 @@ func TestGW18_WhatWaitingHostsCost(t *testing.T) {
 		minutes      int
 		most         float64 // requests a second for each host; 0: nothing is demanded
 	}{
-		{"neither", false, false, 50, 1, 0},
-		{"GW-11 only", true, false, 50, 1, 0},
-		{"GW-18 only", false, true, 50, 1, 0},
-		{"both", true, true, 200, 10, 0.05},
+		{"neither", false, false, 15, 1, 0},
+		{"GW-11 only", true, false, 15, 1, 0},
+		{"GW-18 only", false, true, 15, 1, 0},
+		{"both", true, true, both, minutes, most},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -126,11 +132,11 @@ func TestGW18_WhatWaitingHostsCost(t *testing.T) {
 // 500 hosts that their operator has delayed ask every one or two minutes. All that costs
 // one full list per LIST_MAX_AGE.
 func TestGW11_DelayedHostsShareOneList(t *testing.T) {
-	if testing.Short() {
-		t.Skip("plays a quarter of an hour of 500 hosts")
+	hosts, minutes := 60, 3
+	if *whole {
+		hosts, minutes = 500, 10
 	}
 	synctest.Test(t, func(t *testing.T) {
-		const hosts, minutes = 500, 10
 		l := newLab(t, labOptions{limit: 1, fake: func(o *fakeironic.Options) {
 			o.API.MaxMinor = 96
 			o.Fleet.Nodes, o.Fleet.Start = hosts+1, ironic.Manageable
@@ -140,12 +146,12 @@ func TestGW11_DelayedHostsShareOneList(t *testing.T) {
 		defer l.close()
 		op := newOperator(l, 1)
 		var counts fakebmo.Counts
-		l.during(op, 2*time.Minute, minutes*time.Minute, func() { counts = op.Counts(); l.wire.count() })
+		l.during(op, 2*time.Minute, time.Duration(minutes)*time.Minute, func() { counts = op.Counts(); l.wire.count() })
 		asks := op.Counts().Asks - counts.Asks
 		lists := l.wire.counts("/v1/nodes?fields=uuid,name,provision_state,boot_interface,conductor_group")
 		others := l.wire.counts("fields=uuid%2Cname%2Cprovision_state%2Cboot_interface")
 		t.Logf("%d asks, %d lists of all nodes by us, %d passed through, %d requests of any kind", asks, lists, others, l.wire.counts(""))
-		if asks < hosts*minutes/2 || lists > minutes+1 || others != 0 {
+		if int(asks) < hosts*minutes/2 || lists > minutes+1 || others != 0 {
 			t.Errorf("%d asks cost %d lists and %d passed through, want at most one in a minute", asks, lists, others)
 		}
 	})
