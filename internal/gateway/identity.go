@@ -98,7 +98,8 @@ func (g *Gateway) known(ident string) (identity, bool) {
 		return identity{}, false
 	}
 	n := nodes.At(i)
-	return identityOf(ironic.Node{UUID: n.UUID, Name: n.Name, ConductorGroup: n.ConductorGroup, BootInterface: n.BootInterface}), true
+	// A text of the list that is kept would keep all of the list.
+	return identityOf(ironic.Node{UUID: strings.Clone(n.UUID), Name: strings.Clone(n.Name), ConductorGroup: n.ConductorGroup, BootInterface: n.BootInterface}), true
 }
 
 // look fetches a node and tells the decision what it saw; false is Ironic's 404.
