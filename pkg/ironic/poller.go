@@ -154,6 +154,7 @@ func (p *Poller) PollOnce(ctx context.Context) error {
 		if poll.Err() != nil && ctx.Err() == nil {
 			err = fmt.Errorf("the poll was not finished within %v: %w", p.opts.Timeout, err)
 		}
+		p.probing.broke = true
 		p.count(func(s *PollStats) { s.Failed++ })
 		p.view.PollFailed(p.opts.Now(), err)
 		return err
@@ -178,14 +179,12 @@ func (p *Poller) look(ctx context.Context) (Look, ListCause, error) {
 	look := Look{Mark: p.view.Begin(begun)}
 	cause := p.probing.why(begun, p.view.Waits(begun))
 	asked := false
-	if cause == "" || p.opts.Changes(begun) && !p.probing.blind {
-		rows, all, err := p.probe(ctx)
-		if err != nil {
-			return Look{}, "", err
-		}
+	if cause == "" || p.opts.Changes(begun) && p.probing.speaks(begun) {
+		rows, all := p.probe(ctx)
 		if asked = rows != nil; asked {
 			look.Newest = rows
 			look.Unmoved = p.probing.probed(begun, rows, all) && cause == ""
+			look.Covered = p.probing.covered
 		}
 	}
 	if look.Unmoved {
@@ -198,22 +197,20 @@ func (p *Poller) look(ctx context.Context) (Look, ListCause, error) {
 	return look, cmp.Or(cause, ListProbe), nil
 }
 
-// probe asks what changed last; nil when the answer does not tell.
-func (p *Poller) probe(ctx context.Context) (rows []Change, all bool, err error) {
+// probe asks what changed last; nil when that cannot be had. That is no failure: the
+// lists tell whether Ironic is there.
+func (p *Poller) probe(ctx context.Context) (rows []Change, all bool) {
 	sent := p.opts.Now()
-	rows, all, err = p.source.Newest(ctx, probeRows)
-	switch CauseOf(err) {
-	case "":
-		p.probing.took(&p.probing.probe, p.opts.Now().Sub(sent))
-		return slices.Concat([]Change{}, rows), all, nil
-	case CauseAnswer:
-		return nil, false, nil
-	case CauseRefused:
-		p.opts.Log.Warn("ironic does not tell which nodes changed last: every poll reads all busy lists", "error", err)
-		p.probing.failed()
-		return nil, false, nil
+	rows, all, err := p.source.Newest(ctx, probeRows)
+	now := p.opts.Now()
+	if err != nil {
+		if p.probing.failed(now) && ctx.Err() == nil {
+			p.opts.Log.Warn("ironic does not tell which nodes changed last: for a while every poll reads all busy lists", "error", err)
+		}
+		return nil, false
 	}
-	return nil, false, err
+	p.probing.probeTook(now.Sub(sent))
+	return slices.Concat([]Change{}, rows), all
 }
 
 // lists reads the busy lists and what is missing in them.
@@ -249,7 +246,7 @@ func (p *Poller) lists(ctx context.Context, look *Look) error {
 		look.Fetched = append(look.Fetched, sight)
 	}
 	took := p.opts.Now().Sub(sent)
-	p.probing.took(&p.probing.lists, took)
+	p.probing.listsTook(took)
 	p.count(func(s *PollStats) { s.Listing, s.Nodes, s.ListedAt = s.Listing+took, len(look.Nodes), look.Mark.At })
 	return nil
 }

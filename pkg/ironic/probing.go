@@ -31,12 +31,17 @@ type probing struct {
 	rowsAt time.Time // when that was sent; zero: none
 	fresh  []Change  // of the probe of this poll
 	moved  bool      // it differs from rows
-	stood  time.Time // since when they are known to be as they are; zero: they moved last
+	// covered tells that it shows all that has changed since rows.
+	covered bool
+	stood   time.Time // since when they are known to be as they are; zero: they moved last
 
 	listedAt time.Time // when the lists were begun; zero: never
 	sights   []Change  // what they showed
 	again    bool      // the lists are to be read once more
 	blind    bool      // this Ironic's probe tells nothing
+	failures int       // of probes in a row
+	mute     time.Time // until then no probe is sent, as they fail
+	broke    bool      // the last poll failed: the next one asks for what it needs
 
 	moves        float64       // how often it moves of late, 0..1
 	probe, lists time.Duration // what either takes of late
@@ -53,6 +58,9 @@ const (
 	// cheap is what a probe costs of the lists while nothing was measured: 8 of 68 ms
 	// on a real Ironic (IRONIC.md 4).
 	cheap = 0.12
+	// mostFailures of probes in a row end in a pause of muteFor.
+	mostFailures = 3
+	muteFor      = 10 * time.Minute
 )
 
 // why tells what demands the lists, "" for nothing: then the probe decides.
@@ -65,18 +73,20 @@ func (p *probing) why(now time.Time, waits bool) ListCause {
 		return ListEvent
 	case age < 0 || age >= p.maxAge:
 		return ListAge
-	case p.again || !p.pays():
+	case p.again || !p.speaks(now) || !p.pays():
 		return ListProbe
 	}
 	return ""
 }
 
+// speaks reports whether a probe is worth asking for at all.
+func (p *probing) speaks(now time.Time) bool {
+	return !p.blind && !p.broke && !now.Before(p.mute)
+}
+
 // pays reports whether a probe is cheaper than the lists that it saves: those of the
 // polls in which it does not move.
 func (p *probing) pays() bool {
-	if p.blind {
-		return false
-	}
 	part := cheap
 	if p.probe > 0 && p.lists > 0 {
 		part = p.probe.Seconds() / p.lists.Seconds()
@@ -98,7 +108,13 @@ func (p *probing) probed(now time.Time, rows []Change, all bool) bool {
 	if nullsFirst(rows) || !all && neverChanged(rows) && slices.ContainsFunc(p.sights, stamped) {
 		p.blind = true // a node that works has a stamp, and would be before those without
 	}
-	quiet := !p.moved && !p.blind && (all || covers(rows, now.Sub(p.rowsAt), p.rowsAt.Sub(p.stood)))
+	p.failures = 0
+	var stood time.Duration // before the last probe
+	if !p.stood.IsZero() {
+		stood = p.rowsAt.Sub(p.stood)
+	}
+	p.covered = !p.rowsAt.IsZero() && !p.blind && (all || covers(rows, now.Sub(p.rowsAt), stood))
+	quiet := !p.moved && p.covered
 	if quiet {
 		p.rowsAt = now
 	}
@@ -106,8 +122,14 @@ func (p *probing) probed(now time.Time, rows []Change, all bool) bool {
 	return quiet
 }
 
-// failed takes that Ironic does not answer probes at all.
-func (p *probing) failed() { p.blind = true }
+// failed takes that a probe was not answered, and reports whether that begins a pause.
+func (p *probing) failed(now time.Time) bool {
+	if p.failures++; p.failures < mostFailures {
+		return false
+	}
+	p.failures, p.mute = 0, now.Add(muteFor)
+	return true
+}
 
 // listed takes lists that were begun at now, after the probe if there was one.
 func (p *probing) listed(now time.Time, asked bool, nodes []Node) {
@@ -118,8 +140,9 @@ func (p *probing) listed(now time.Time, asked bool, nodes []Node) {
 	slices.SortFunc(sights, func(a, b Change) int { return strings.Compare(a.UUID, b.UUID) })
 	if !asked { // what was seen tells as well how often a probe would move
 		p.learn(!slices.Equal(sights, p.sights))
+		p.probe += (time.Duration(cheap*float64(p.lists)) - p.probe) / memory // one slow one is forgotten
 	}
-	p.again = false
+	p.again, p.broke = false, false
 	if asked {
 		p.again = p.moved && wholeSeconds(p.fresh)
 		p.rows, p.rowsAt = p.fresh, now
@@ -127,12 +150,15 @@ func (p *probing) listed(now time.Time, asked bool, nodes []Node) {
 	p.sights, p.listedAt = sights, now
 }
 
-// took notes what the requests of a probe, or of all lists, took.
-func (p *probing) took(d *time.Duration, now time.Duration) {
-	if *d == 0 {
-		*d = now
+// probeTook notes what a probe took, listsTook what all lists did.
+func (p *probing) probeTook(d time.Duration) { mean(&p.probe, d) }
+func (p *probing) listsTook(d time.Duration) { mean(&p.lists, d) }
+
+func mean(of *time.Duration, d time.Duration) {
+	if *of == 0 {
+		*of = d
 	}
-	*d += (now - *d) / memory
+	*of += (d - *of) / memory
 }
 
 func (p *probing) learn(moved bool) {
