@@ -7,6 +7,7 @@ import (
 	"io"
 	"net/http"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -25,7 +26,7 @@ func (s *sameness) pages(t *testing.T) {
 	}
 	want := s.query("SELECT uuid FROM nodes ORDER BY uuid;")
 	for _, path := range []string{
-		"/v1/nodes?fields=uuid,name,provision_state,boot_interface", "/v1/nodes", "/v1/nodes?limit=700&fields=uuid&sort_key=name", "/v1/nodes/?limit=5000&fields=uuid",
+		capacityPath, "/v1/nodes", "/v1/nodes?limit=700&fields=uuid&sort_key=name", "/v1/nodes/?limit=5000&fields=uuid",
 	} {
 		var seen []string
 		for next := s.through.url + path; next != ""; {
@@ -35,6 +36,13 @@ func (s *sameness) pages(t *testing.T) {
 			}
 			head, body := s.page(t, s.through, rest)
 			direct, same := s.page(t, s.direct, rest)
+			if cache := head.Get("X-Ironic-Throttle-Cache"); path == capacityPath {
+				if age, err := strconv.Atoi(head.Get("Age")); cache != "nodes" || err != nil || age < 0 {
+					t.Errorf("%s: answered by %q, Age %q; want it from the gateway's list of all nodes", rest, cache, head.Get("Age"))
+				}
+				head.Del("Age")
+				head.Del("X-Ironic-Throttle-Cache")
+			}
 			if diff := cmp.Diff(direct, head); diff != "" || body != same {
 				t.Errorf("%s: %d bytes, direct %d; head (-direct +gateway):\n%s", rest, len(body), len(same), diff)
 			}

@@ -68,6 +68,11 @@ func TestTable(t *testing.T) {
 	for _, scopes := range []string{"1", "1000"} {
 		r["AskSucceed/scopes="+scopes] = map[string][]float64{"ours/gobreaker": {1.2, 1.6, 1.4}, "ours-ns": {400}}
 	}
+	r["Get/believed"] = map[string][]float64{"median-ns": {40, 60, 41}, "allocs/op": {0}}
+	r["Sharing/shared"] = map[string][]float64{"ns/op": {500}, "stale/op": {0}}
+	r["Sharing/copy-each-call"] = map[string][]float64{"ns/op": {4e6}, "stale/op": {0}}
+	r["DecodeFullList"] = map[string][]float64{"x-json": {2.9}}
+	r["CapacityList"] = map[string][]float64{"ironic/gateway": {400}, "ironic-ms": {900}, "gateway-ms": {2.25}}
 	r["GatewayHeap"] = map[string][]float64{"growth-KiB": {-12}}
 	skipped := map[string]error{"IsReadyLoopback": errors.New("run install.sh"), "GatewayLatency": errors.New("no Ironic")}
 	var out bytes.Buffer
@@ -87,7 +92,11 @@ func TestTable(t *testing.T) {
 		14: {"heap", "-12 KiB", "flat", "yes"},
 		15: {"skipped: no Ironic", "≤ 1.15", "-"},
 		16: {"4.9 times cheaper, list 970 ms", "≥ 8 times cheaper", "MISSED"},
-		18: {"1,000 scopes", "1.40 times, 400 ns", "≤ 1.5 times", "yes"},
+		17: {"capacity list", "400 times faster, Ironic 900 ms, gateway 2.2 ms", "≥ 100 times", "yes"},
+		19: {"1,000 scopes", "1.40 times, 400 ns", "≤ 1.5 times", "yes"},
+		20: {"a hit", "median 41.0 ns, 0 allocs", "≤ 50 ns", "yes"},
+		22: {"a copy for each", "4000000 ns, stale 0.00", "shown", "-"},
+		23: {"100,000 nodes", "2.9 times faster", "≥ 3 times", "MISSED"},
 	} {
 		for _, w := range want {
 			if !strings.Contains(lines[i], w) {

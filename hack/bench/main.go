@@ -38,11 +38,15 @@ var runs = []run{
 	{name: "Decision", pkg: "./pkg/admission", args: []string{"-benchtime", "300ms", "-count", "5", "-benchmem"}},
 	{name: "F10_Ask", pkg: "./pkg/fairshare", args: []string{"-benchtime", "500ms", "-count", "3", "-benchmem"}},
 	{name: "AskSucceed", pkg: "./pkg/breaker", args: []string{"-benchtime", "500ms", "-count", "3", "-benchmem"}},
+	{name: "Get", pkg: "./pkg/snapshot", args: []string{"-benchtime", "100ms", "-count", "3", "-benchmem", "-cpu", "1"}},
+	{name: "Sharing", pkg: "./pkg/snapshot", args: []string{"-benchtime", "4000x", "-count", "3"}},
+	{name: "DecodeFullList", pkg: "./pkg/ironic", args: []string{"-benchtime", "5x", "-count", "3"}},
 	{name: "IsReadyLoopback", pkg: "./internal/server", args: []string{"-benchtime", "10000x", "-count", "3"}},
 	{name: "GatewayThroughput", pkg: "./e2e", args: []string{"-tags", "e2e", "-benchtime", "7x"}, missing: both},
 	{name: "GatewayHeap", pkg: "./e2e", args: []string{"-tags", "e2e", "-benchtime", "1x"}, missing: nginx},
 	{name: "GatewayLatency", pkg: "./e2e", args: []string{"-tags", "e2e", "-benchtime", "300x"}, missing: ironic},
 	{name: "PollAgainstFullList", pkg: "./e2e", args: []string{"-tags", "e2e", "-benchtime", "9x"}, missing: ironic},
+	{name: "CapacityList", pkg: "./e2e", args: []string{"-tags", "e2e", "-benchtime", "1x"}, missing: ironic},
 }
 
 func ironic() error { return realironic.Installed(realironic.Options{}) }

@@ -66,7 +66,26 @@ var targets = []target{
 		unit: "full/poll", limit: 8, atLeast: true, goal: "≥ 8 times cheaper", measured: "%.1f times cheaper",
 		beside: []unitText{{unit: "full-ms", text: "list %.0f ms"}, {unit: "poll-ms", text: "poll %.0f ms"}},
 	},
+	{
+		what: "gateway, capacity list of 5,000 nodes against a real Ironic's own answer, cached, all pages", name: "CapacityList",
+		unit: "ironic/gateway", limit: 100, atLeast: true, goal: "≥ 100 times faster", measured: "%.0f times faster",
+		beside: []unitText{
+			{unit: "ironic-ms", text: "Ironic %.0f ms"}, {unit: "gateway-ms", text: "gateway %.1f ms"},
+			{unit: "ironic/gateway-page", text: "one page %.0f times"}, {unit: "cold-ms", text: "with nothing cached %.0f ms"},
+		},
+	},
 	breaker("1"), breaker("1,000"),
+	{
+		what: "snapshot, a hit", name: "Get/believed",
+		unit: "median-ns", limit: 50, goal: "≤ 50 ns", measured: "median %.1f ns",
+		beside: []unitText{{unit: "allocs/op", text: "%.0f allocs"}},
+	},
+	sharing("a reference that all share", "shared"), sharing("a copy for each", "copy-each-call"),
+	{
+		what: "list of 100,000 nodes, read in one pass against encoding/json into maps", name: "DecodeFullList",
+		unit: "x-json", limit: 3, atLeast: true, goal: "≥ 3 times faster", measured: "%.1f times faster",
+		beside: []unitText{{unit: "cpu-ms/list", text: "%.0f ms of a core"}, {unit: "B/node", text: "%.0f bytes kept of a node"}},
+	},
 }
 
 func decision(waiting, answer string, limit float64, goal string) target {
@@ -86,6 +105,15 @@ func turn(hosts string, limit float64, goal string) target {
 		name: "F10_Ask/hosts=" + strings.ReplaceAll(hosts, ",", ""),
 		unit: "median-ns", limit: limit, goal: goal, measured: "median %.0f ns",
 		beside: []unitText{{unit: "median-ns/log2n", text: "%.0f ns per bit"}, {unit: "p99-ns", text: "p99 %.0f ns"}, {unit: "allocs/op", text: "%.0f allocs"}},
+	}
+}
+
+// sharing is 64 readers of 800 entries that change now and then.
+func sharing(what, name string) target {
+	return target{
+		what: "snapshot, 64 readers of 800 entries, " + what, name: "Sharing/" + name,
+		unit: "ns/op", goal: "shown", measured: "%.0f ns",
+		beside: []unitText{{unit: "B/op", text: "%.0f B"}, {unit: "stale/op", text: "stale %.2f"}},
 	}
 }
 
