@@ -11,9 +11,11 @@ import (
 )
 
 // breakers answers GET /v1/breakers.
-func (s *Server) breakers(w http.ResponseWriter, _ *http.Request) {
+func (s *Server) breakers(w http.ResponseWriter, r *http.Request) {
 	var b api.Breakers
-	s.gentle.do(func() { b = s.decider.Breakers(s.now()) })
+	if s.gentle.do(r.Context(), func() { b = s.decider.Breakers(s.now()) }) != nil {
+		return // nobody waits for it any more
+	}
 	b.Breakers = completeBreakers(b.Breakers)
 	writeJSON(w, http.StatusOK, b)
 }

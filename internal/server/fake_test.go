@@ -91,6 +91,8 @@ func (f *fake) TripBreaker(_ time.Time, scope string, d time.Duration) (api.Brea
 	return f.change(scope, "trip", d)
 }
 
+func (f *fake) View(time.Time) api.View { return f.status().View }
+
 // Revision moves with each call: the status may be another one each time.
 func (f *fake) Revision() uint64 { return f.revision.Add(1) }
 

@@ -13,7 +13,7 @@ func healthz(w http.ResponseWriter, _ *http.Request) { writeText(w, http.StatusO
 
 // readyz answers 503 as long as new hosts would be refused for want of a view.
 func (s *Server) readyz(w http.ResponseWriter, _ *http.Request) {
-	if why := notReady(s.decided().View); why != "" {
+	if why := notReady(s.decider.View(s.now())); why != "" {
 		writeText(w, http.StatusServiceUnavailable, why)
 		return
 	}

@@ -8,9 +8,11 @@ import (
 )
 
 // holds answers GET /v1/holds.
-func (s *Server) holds(w http.ResponseWriter, _ *http.Request) {
+func (s *Server) holds(w http.ResponseWriter, r *http.Request) {
 	var h api.Holds
-	s.gentle.do(func() { h = s.decider.Holds(s.now()) })
+	if s.gentle.do(r.Context(), func() { h = s.decider.Holds(s.now()) }) != nil {
+		return // nobody waits for it any more
+	}
 	if h.Hosts == nil {
 		h.Hosts = []api.Hold{}
 	}

@@ -19,7 +19,9 @@ func (s *Server) queue(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	var q api.Queue
-	s.gentle.do(func() { q = s.decider.Queue(s.now(), want.limit) })
+	if s.gentle.do(r.Context(), func() { q = s.decider.Queue(s.now(), want.limit) }) != nil {
+		return // nobody waits for it any more
+	}
 	if want.one {
 		i := slices.IndexFunc(q.Pools, func(p api.PoolQueue) bool { return p.Pool == want.pool })
 		if i < 0 {

@@ -22,6 +22,8 @@ type Decider interface {
 	Vacancy(now time.Time) api.Answer
 	// Status shows everything but Version and Settings.
 	Status(now time.Time) api.Status
+	// View tells how fresh the view of Ironic is, and costs nothing.
+	View(now time.Time) api.View
 	// Revision moves with everything that Status shows but what time alone changes.
 	Revision() uint64
 	// Queue shows who waits, at most limit hosts of each pool.
@@ -95,7 +97,7 @@ func New(o Options) (*Server, error) {
 		s.log = slog.New(slog.DiscardHandler)
 	}
 	var err error
-	if s.statuses, err = newStatuses(s.decider, s.gentle, s.now); err != nil {
+	if s.statuses, err = newStatuses(s.decider, newGentle(), s.now); err != nil {
 		return nil, err
 	}
 	if o.Registry == nil {

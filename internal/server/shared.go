@@ -25,9 +25,10 @@ func newStatuses(d Decider, gentle *gentle, now func() time.Time) (*snapshot.Cac
 		Probe: func(context.Context, struct{}) (snapshot.Token, error) {
 			return snapshot.TokenOf(binary.BigEndian.AppendUint64(nil, d.Revision())), nil
 		},
-		List: func(context.Context, struct{}) (st api.Status, _ error) {
-			gentle.do(func() { st = d.Status(now()) })
-			return whole(st), nil
+		List: func(ctx context.Context, _ struct{}) (api.Status, error) {
+			var st api.Status
+			err := gentle.do(ctx, func() { st = d.Status(now()) })
+			return whole(st), err
 		},
 		MaxAge: statusMaxAge, MaxStale: statusMaxAge, Retry: -1,
 	})
@@ -64,6 +65,7 @@ func (s *Server) Snapshots() snapshot.Stats { return s.statuses.Stats() }
 
 // gentle keeps readers from the decision's lock: one at a time has it, and after it
 // nobody for a while, so that however many read, decisions have nearly all of the time.
+// There is one for the status, which is shared, and one for all that is not.
 type gentle struct {
 	next chan time.Time // who takes it may read from then on, and puts the next one back
 }
@@ -74,12 +76,27 @@ func newGentle() *gentle {
 	return g
 }
 
-func (g *gentle) do(read func()) {
-	time.Sleep(time.Until(<-g.next))
+// do calls read when it may, or returns the error of ctx if that ends before.
+func (g *gentle) do(ctx context.Context, read func()) error {
+	var next time.Time
+	select {
+	case next = <-g.next:
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	defer func() { g.next <- next }()
+	wait := time.NewTimer(time.Until(next))
+	defer wait.Stop()
+	select {
+	case <-wait.C:
+	case <-ctx.Done():
+		return ctx.Err()
+	}
 	begun := time.Now()
 	defer func() {
 		end := time.Now()
-		g.next <- end.Add(min((lockShare-1)*end.Sub(begun), lockPause))
+		next = end.Add(min((lockShare-1)*end.Sub(begun), lockPause))
 	}()
 	read()
+	return nil
 }

@@ -209,6 +209,15 @@ func (c *Controller) PollFailed(_ time.Time, err error) {
 	c.failure = err.Error()
 }
 
+// View shows how Ironic was last seen. It is short, whatever waits.
+func (c *Controller) View(now time.Time) api.View {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	v := c.ledger.View(now)
+	v.LastError = c.failure
+	return v
+}
+
 // Revision tells whether a Status may differ from one before: it does not move while
 // nothing happens but that time goes by. It takes no lock.
 func (c *Controller) Revision() uint64 { return c.revision.Load() }
