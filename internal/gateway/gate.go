@@ -100,9 +100,11 @@ type leave struct {
 // decide gets leave for a PUT, or answers the client why not.
 func (g *Gateway) decide(ctx context.Context, out outgoing, ident string, target ironic.Target) (leave, bool) {
 	const tries = 3
+	unplaced := false
 	for range tries {
-		who, cached := g.known(ident)
-		if !cached {
+		last, cached := g.known(ident)
+		who := last.identity
+		if cached = cached && !unplaced; !cached {
 			var found bool
 			var err error
 			who, found, err = g.look(ctx, ident)
@@ -115,6 +117,9 @@ func (g *Gateway) decide(ctx context.Context, out outgoing, ident string, target
 		}
 		answer, pass := g.decider.Forward(g.now(), who.ask(), target)
 		switch {
+		case pass == nil && cached && answer.Reason == api.ReasonStarting && !within(g.now(), last.at, startingGap):
+			unplaced = true // where it belongs was not told yet: the list tells no decision
+			continue
 		case pass == nil:
 			g.no(ctx, out, ident, answer, who, cached)
 			return leave{}, false

@@ -42,14 +42,14 @@ type directory struct {
 
 type entry struct {
 	identity
-	at time.Time // before it was looked up
+	at time.Time // before it was looked up; zero: never, it is the list's
 }
 
-func (d *directory) get(now time.Time, key string) (identity, bool) {
+func (d *directory) get(now time.Time, key string) (entry, bool) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	e, ok := d.known[key]
-	return e.identity, ok && d.young(now, e)
+	return e, ok && d.young(now, e)
 }
 
 func (d *directory) young(now time.Time, e entry) bool {
@@ -81,25 +81,26 @@ func (d *directory) drop(key string) {
 
 // known is who a UUID or name means, as far as that is known: by a look of our own, or by
 // the list of all nodes. Nobody is asked.
-func (g *Gateway) known(ident string) (identity, bool) {
+func (g *Gateway) known(ident string) (entry, bool) {
 	now := g.now()
-	if who, ok := g.directory.get(now, ident); ok || g.lists == nil {
-		return who, ok
+	if e, ok := g.directory.get(now, ident); ok || g.lists == nil {
+		return e, ok
 	}
 	nodes, ok := g.lists.nodes.Peek()
 	if !ok || !within(now, nodes.Listed, g.directory.maxAge) {
-		return identity{}, false
+		return entry{}, false
 	}
 	i, ok := nodes.Find(ident)
 	if !ok {
 		i, ok = nodes.FindName(ident)
 	}
 	if !ok {
-		return identity{}, false
+		return entry{}, false
 	}
 	n := nodes.At(i)
 	// A text of the list that is kept would keep all of the list.
-	return identityOf(ironic.Node{UUID: strings.Clone(n.UUID), Name: strings.Clone(n.Name), ConductorGroup: n.ConductorGroup, BootInterface: n.BootInterface}), true
+	who := identityOf(ironic.Node{UUID: strings.Clone(n.UUID), Name: strings.Clone(n.Name), ConductorGroup: n.ConductorGroup, BootInterface: n.BootInterface})
+	return entry{identity: who}, true
 }
 
 // look fetches a node and tells the decision what it saw; false is Ironic's 404.

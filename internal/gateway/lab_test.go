@@ -52,6 +52,8 @@ func (e everybody) Observe(now time.Time, look ironic.Look) {
 type labOptions struct {
 	start time.Time // zero: by time.Now
 	limit int       // slots
+	nodes int       // of full; 0: 4
+	edit  func(*admission.Config)
 	fake  func(*fakeironic.Options)
 	gate  func(*Options)
 	poll  func(*ironic.PollerOptions)
@@ -79,6 +81,9 @@ func newLab(t tester, o labOptions) *lab {
 	}
 	cfg := admission.DefaultConfig()
 	cfg.Slots.Total, cfg.Slots.StuckCap = max(o.limit, 1), 0
+	if o.edit != nil {
+		o.edit(&cfg)
+	}
 	if l.controller, err = admission.New(cfg, l.now()); err != nil {
 		t.Fatal(err)
 	}

@@ -24,6 +24,9 @@ const (
 	maxAge = 20 * time.Second
 	// lookTimeout bounds the look at a node before its PUT (GW-17).
 	lookTimeout = 10 * time.Second
+	// startingGap is between two looks at a host that is refused as long as it is not
+	// known where it belongs, or nobody gets a yes yet.
+	startingGap = 10 * time.Second
 
 	readHeaderTimeout = 10 * time.Second
 	idleTimeout       = 2 * time.Minute // of a client's connection
@@ -40,6 +43,7 @@ const (
 	drainTimeout = 4 * time.Second
 	cutTimeout   = 500 * time.Millisecond
 
+	listPatience  = 3 * time.Second  // how long a capacity check waits for the list of all nodes
 	accessMaxAge  = time.Minute      // how long Ironic's word about credentials is good
 	noMaxAge      = 10 * time.Second // and its no, before it is asked again
 	rareGap       = 10 * time.Second // between two lines of the log that clients can cause

@@ -1,6 +1,7 @@
 package gateway
 
 import (
+	"cmp"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
@@ -31,8 +32,9 @@ func read(path string) *http.Request {
 // full is a lab whose only slot is taken by the first node.
 func full(t tester, o labOptions) *lab {
 	t.Helper()
+	nodes := o.nodes
 	o.limit, o.fake = 1, func(o *fakeironic.Options) {
-		fleet(4, 1000)(o)
+		fleet(cmp.Or(nodes, 4), 1000)(o)
 		o.Fleet.VirtualMedia = 0 // exempt
 		o.API.MaxMinor = 96
 	}
@@ -326,25 +328,3 @@ func TestGW18_AnAnswerIsNeverOlderThanWhatIsKnown(t *testing.T) {
 }
 
 func bodyOf(w *httptest.ResponseRecorder) string { return fmt.Sprint(w.Code, " ", w.Body) }
-
-// Whose node a refused PUT means is told by the list of all nodes, where that is there.
-func TestGW17_TheListTellsWhoIsRefused(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		l := full(t, labOptions{})
-		defer l.close()
-		l.do(get(capacityPath))
-		l.wire.count()
-		l.refuse(1)
-		l.do(named(putRequest("ns-01~host-00004", ironic.TargetActive)))
-		if n := l.wire.counts("GET /v1/nodes/"); n != 0 {
-			t.Errorf("two refusals took %d looks at nodes, want none: %v", n, l.wire.asks)
-		}
-		l.pass(61 * time.Second) // it is too old to be believed, and nobody asked for another
-		l.poll()
-		l.wire.count()
-		l.refuse(1)
-		if n := l.wire.counts("GET /v1/nodes/" + l.uuids[1]); n == 0 {
-			t.Error("a refusal by a list that is too old")
-		}
-	})
-}

@@ -1,0 +1,82 @@
+package gateway
+
+import (
+	"net/http"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/ironic-throttle/ironic-throttle/internal/fakeironic"
+	"github.com/ironic-throttle/ironic-throttle/pkg/admission"
+	"github.com/ironic-throttle/ironic-throttle/pkg/ironic"
+)
+
+// Whose node a refused PUT means is told by the list of all nodes, where that is there.
+func TestGW17_TheListTellsWhoIsRefused(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := full(t, labOptions{})
+		defer l.close()
+		l.do(get(capacityPath))
+		l.wire.count()
+		l.refuse(1)
+		l.do(named(putRequest("ns-01~host-00004", ironic.TargetActive)))
+		if n := l.wire.counts("GET /v1/nodes/"); n != 0 {
+			t.Errorf("two refusals took %d looks at nodes, want none: %v", n, l.wire.asks)
+		}
+		l.pass(61 * time.Second) // it is too old to be believed, and nobody asked for another
+		l.poll()
+		l.wire.count()
+		l.refuse(1)
+		if n := l.wire.counts("GET /v1/nodes/" + l.uuids[1]); n == 0 {
+			t.Error("a refusal by a list that is too old")
+		}
+	})
+}
+
+// Where pools have limits the list does not place a host: a look of its own does, in the
+// PUT that needs it.
+func TestGW17_AListedHostGetsItsYesWithTheFirstPUT(t *testing.T) {
+	for name, edit := range map[string]func(*admission.Config){
+		"groups":        func(c *admission.Config) { c.Slots.Groups = map[string]int{"rack-1": 50} },
+		"virtual media": func(c *admission.Config) { c.Slots.VirtualMedia = 50 },
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			l := newLab(t, labOptions{limit: 50, edit: edit, fake: func(o *fakeironic.Options) {
+				fleet(20, 1000)(o)
+				o.Fleet.VirtualMedia = 0
+			}})
+			defer l.close()
+			l.settle()
+			l.do(get(capacityPath))
+			l.wire.count()
+			for _, uuid := range l.uuids {
+				if got := l.do(named(putRequest(uuid, ironic.TargetActive))); got.Code != http.StatusAccepted {
+					t.Errorf("%s: %d %s", name, got.Code, got.Header().Get(reasonHeader))
+				}
+			}
+			if n := l.wire.counts("GET /v1/nodes/"); n != len(l.uuids) {
+				t.Errorf("%s: %d looks for %d yeses", name, n, len(l.uuids))
+			}
+		})
+	}
+}
+
+// As long as nobody gets a yes, a host costs one look in startingGap, not one for each PUT.
+func TestGW17_WhoMustWaitForTheStartIsSeldomLookedAt(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := newLab(t, labOptions{limit: 50, fake: fleet(2, 1000)})
+		defer l.close()
+		l.poll()
+		l.do(get(capacityPath))
+		l.wire.count()
+		for range 20 {
+			if got := l.do(named(putRequest(l.uuids[0], ironic.TargetActive))); got.Code != http.StatusConflict {
+				t.Fatalf("%d %s", got.Code, got.Body)
+			}
+			l.pass(time.Second)
+		}
+		if n := l.wire.counts("GET /v1/nodes/"); n != 2 {
+			t.Errorf("%d looks in 20 s, want 2", n)
+		}
+	})
+}
