@@ -94,7 +94,10 @@ func (g *Gateway) answerList(w http.ResponseWriter, r *http.Request, q capacityQ
 	if !ok {
 		return ListUnknown
 	}
-	nodes, err := g.lists.nodes.Get(ctx)
+	// Who waits for a list of many nodes longer than for Ironic's own page asks Ironic.
+	wait, stop := context.WithTimeout(ctx, listPatience)
+	defer stop()
+	nodes, err := g.lists.nodes.Get(wait)
 	if err != nil {
 		return ListUnavailable
 	}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -34,6 +35,13 @@ type Options struct {
 // 0.2 ms for a node (IRONIC.md 4).
 const defaultTimeout = 2 * time.Minute
 
+// After a list that failed there is a pause of pausePart times what it took, at least
+// leastPause and at most MaxAge.
+const (
+	leastPause = time.Second
+	pausePart  = 4
+)
+
 // View is the list of all nodes as far as it is known. It never changes.
 type View struct {
 	*ironic.Catalog
@@ -51,6 +59,14 @@ type Inventory struct {
 	patches patches
 	asked   atomic.Int64 // when somebody asked last, in nanoseconds of the clock; 0: never
 	failing atomic.Bool
+
+	ctx   context.Context // done: closed
+	close context.CancelFunc
+	stay  chan struct{} // who takes it waits for a list that nobody else may wait for
+
+	mu    sync.Mutex // guards what follows
+	pause time.Time  // until then no list is tried, as the last one failed with fault
+	fault error
 }
 
 // New checks the options; the error names the one that is wrong. It asks Ironic nothing.
@@ -64,7 +80,10 @@ func New(o Options) (*Inventory, error) {
 	if o.Timeout == 0 {
 		o.Timeout = defaultTimeout
 	}
-	v := &Inventory{maxAge: o.MaxAge, now: o.Now, log: o.Log, patches: patches{maxAge: o.MaxAge + o.Timeout}}
+	v := &Inventory{
+		maxAge: o.MaxAge, now: o.Now, log: o.Log, patches: patches{maxAge: o.MaxAge + o.Timeout}, stay: make(chan struct{}, 1),
+	}
+	v.ctx, v.close = context.WithCancel(context.Background()) //nolint:gosec // Close calls it
 	if v.now == nil {
 		v.now = time.Now
 	}
@@ -74,7 +93,12 @@ func New(o Options) (*Inventory, error) {
 	begin := func() ironic.Mark { return o.Begin(v.now()) }
 	var err error
 	v.lists, err = snapshot.New(snapshot.Options[struct{}, *ironic.Catalog]{
-		List:    func(ctx context.Context, _ struct{}) (*ironic.Catalog, error) { return o.Source.Catalog(ctx, begin) },
+		List: func(ctx context.Context, _ struct{}) (*ironic.Catalog, error) {
+			begun := v.now()
+			list, err := o.Source.Catalog(ctx, begin)
+			v.ended(begun, err)
+			return list, err
+		},
 		Overlay: func(_ struct{}, base *ironic.Catalog) (*ironic.Catalog, error) { return v.patches.over(base), nil },
 		MaxAge:  o.MaxAge, MaxStale: o.MaxAge, ListTimeout: o.Timeout, Ahead: true,
 		Size: func(c *ironic.Catalog) (items int, bytes int64) { return c.Len(), c.Bytes() },
@@ -87,10 +111,18 @@ func New(o Options) (*Inventory, error) {
 }
 
 // Get returns the list of all nodes, begun at most MaxAge ago. It waits for one where
-// there is none, until ctx ends; all who wait, wait for the same one. After a failure
-// there is a pause of a second in which everybody gets its error.
+// there is none, until ctx ends; all who wait, wait for the same one, and it is read to
+// its end even when all of them have gone. After a failure there is a pause of four times
+// as long as was spent in vain, in which everybody gets its error at once.
 func (v *Inventory) Get(ctx context.Context) (View, error) {
-	v.asked.Store(v.now().UnixNano())
+	now := v.now()
+	v.asked.Store(now.UnixNano())
+	if there, ok := v.Peek(); !ok || now.Sub(there.Listed) >= v.maxAge || now.Before(there.Listed) {
+		if err := v.paused(now); err != nil {
+			return View{}, fmt.Errorf("list of all nodes: %w", err)
+		}
+		v.follow()
+	}
 	list, err := v.lists.Get(ctx, struct{}{})
 	if err != nil {
 		if ctx.Err() == nil && !v.failing.Swap(true) {
@@ -102,6 +134,41 @@ func (v *Inventory) Get(ctx context.Context) (View, error) {
 		v.log.Info("the list of all nodes is there again")
 	}
 	return viewOf(list), nil
+}
+
+// follow waits for the list that is needed now, so that it goes on when nobody else waits
+// any more. One goroutine at a time does.
+func (v *Inventory) follow() {
+	select {
+	case v.stay <- struct{}{}:
+	default:
+		return
+	}
+	go func() {
+		defer func() { <-v.stay }()
+		_, _ = v.lists.Get(v.ctx, struct{}{}) // its List has a time-out
+	}()
+}
+
+// ended notes how a list ended that was begun at a time.
+func (v *Inventory) ended(begun time.Time, err error) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	now := v.now()
+	v.pause, v.fault = time.Time{}, err
+	if err != nil {
+		v.pause = now.Add(min(max(leastPause, pausePart*now.Sub(begun)), v.maxAge))
+	}
+}
+
+// paused returns the error of the last list while no other is tried.
+func (v *Inventory) paused(now time.Time) error {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	if now.Before(v.pause) {
+		return v.fault
+	}
+	return nil
 }
 
 // Peek returns what there is, whatever its age; false when there is nothing. It asks
@@ -141,4 +208,9 @@ func (v *Inventory) askedWithin(now time.Time, d time.Duration) bool {
 func (v *Inventory) Stats() snapshot.Stats { return v.lists.Stats() }
 
 // Close ends a list that is on its way; Get fails from then on.
-func (v *Inventory) Close() { v.lists.Close() }
+func (v *Inventory) Close() {
+	v.close()
+	v.lists.Close()
+	v.stay <- struct{}{} // whoever followed has gone
+	<-v.stay
+}

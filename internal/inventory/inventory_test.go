@@ -34,11 +34,15 @@ type counted struct {
 	lists atomic.Int64
 	fail  atomic.Bool
 	wait  time.Duration
+	late  bool // it fails after the wait
 }
 
 func (c *counted) Catalog(ctx context.Context, begin func() ironic.Mark) (*ironic.Catalog, error) {
 	c.lists.Add(1)
 	if c.fail.Load() {
+		if c.late {
+			<-time.After(c.wait)
+		}
 		return nil, errors.New("no list today")
 	}
 	list, err := c.Source.Catalog(ctx, begin)
