@@ -83,7 +83,7 @@ func New(o Options) (*Inventory, error) {
 	v := &Inventory{
 		maxAge: o.MaxAge, now: o.Now, log: o.Log, patches: patches{maxAge: o.MaxAge + o.Timeout}, stay: make(chan struct{}, 1),
 	}
-	v.ctx, v.close = context.WithCancel(context.Background()) //nolint:gosec // Close calls it
+	v.ctx, v.close = context.WithCancel(context.Background())
 	if v.now == nil {
 		v.now = time.Now
 	}
