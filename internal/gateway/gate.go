@@ -157,7 +157,7 @@ func (g *Gateway) no(ctx context.Context, out outgoing, ident string, answer api
 		}
 	}
 	if g.reads != nil {
-		g.reads.noteRefusal(g.now(), who)
+		g.reads.noteRefusal(g.now(), who.uuid)
 	}
 	g.refuse(out.w, out.r, answer)
 }

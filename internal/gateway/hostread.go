@@ -14,7 +14,7 @@ import (
 
 // hostRead is a read that a waiting host repeats.
 type hostRead struct {
-	ident    string // UUID or name of its node
+	uuid     string // of its node
 	document bool   // it asks for the node's own document
 	key      readKey
 }
@@ -23,7 +23,8 @@ type hostRead struct {
 var repeatedParts = map[string]bool{"firmware": true, "inventory": true, "validate": true}
 
 // readOfHost tells which node's read a request is, in the forms in which it can be
-// nothing else.
+// nothing else. A name is none of them: it may be another node's by now, and what is
+// written to that one goes by its UUID.
 func readOfHost(r *http.Request) (hostRead, bool) {
 	if r.Method != http.MethodGet || r.URL.Opaque != "" || mayOverrideMethod(r) || !plainRead(r, true) {
 		return hostRead{}, false
@@ -39,17 +40,16 @@ func readOfHost(r *http.Request) (hostRead, bool) {
 		if err != nil || len(values["node_uuid"]) != 1 {
 			return hostRead{}, false
 		}
-		q.ident = values["node_uuid"][0]
-		return q, uuidForm.MatchString(q.ident)
+		q.uuid = values["node_uuid"][0]
+		return q, uuidForm.MatchString(q.uuid)
 	}
 	rest, ok := strings.CutPrefix(path, "/v1/nodes/")
-	ident, part, more := strings.Cut(rest, "/")
+	uuid, part, more := strings.Cut(rest, "/")
 	if !ok || more && !repeatedParts[part] {
 		return hostRead{}, false
 	}
-	ident, err := url.PathUnescape(ident)
-	q.ident, q.document = ident, !more
-	return q, err == nil && nameForm.MatchString(ident) && !ownWords[ident]
+	q.uuid, q.document = uuid, !more
+	return q, uuidForm.MatchString(uuid)
 }
 
 type ticketKey struct{}
@@ -66,7 +66,7 @@ func (g *Gateway) answersRead(w http.ResponseWriter, r *http.Request) (*http.Req
 	}
 	now := g.now()
 	if g.access.has(time.Now(), q.key.who) { // else this very read tells whether Ironic still lets it in
-		if a := g.reads.get(now, q.ident, q.key); a != nil {
+		if a := g.reads.get(now, q.uuid, q.key); a != nil {
 			g.count.readHits.Add(1)
 			a.give(w, now)
 			return r, true

@@ -23,8 +23,7 @@ import (
 type reads struct {
 	mu       sync.Mutex // guards all below
 	waiters  map[string]*waiter
-	names    map[string]string // of nodes → keys of waiters
-	order    list.List         // of *readAnswer, the oldest first
+	order    list.List // of *readAnswer, the oldest first
 	bytes    int
 	serial   uint64 // the last generation that was given out
 	all      barrier
@@ -35,8 +34,8 @@ type reads struct {
 
 // waiter is a node that waits, or that is written to.
 type waiter struct {
-	uuid, name string
-	refused    time.Time
+	uuid    string
+	refused time.Time
 	barrier
 	shown   *shown // nil: not known
 	answers map[readKey]*readAnswer
@@ -81,24 +80,15 @@ func (a *readAnswer) size() int {
 }
 
 func newReads() *reads {
-	return &reads{waiters: map[string]*waiter{}, names: map[string]string{}}
+	return &reads{waiters: map[string]*waiter{}}
 }
 
 // noteRefusal takes note of a host that was told to wait.
-func (c *reads) noteRefusal(now time.Time, who identity) {
+func (c *reads) noteRefusal(now time.Time, uuid string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.sweep(now)
-	w := c.waiterOf(who.uuid)
-	w.refused, c.refused = now, now
-	if w.name != who.name {
-		delete(c.names, w.name)
-		c.drop(w)
-		w.name = who.name
-	}
-	if w.name != "" {
-		c.names[w.name] = w.uuid
-	}
+	c.waiterOf(uuid).refused, c.refused = now, now
 }
 
 // busy reports whether some host was refused lately.
@@ -138,12 +128,9 @@ func (c *reads) next() uint64 {
 	return c.serial
 }
 
-// find returns the waiter that a UUID or name means, if its host waits.
-func (c *reads) find(now time.Time, ident string) *waiter {
-	w := c.waiters[strings.ToLower(ident)]
-	if uuid, ok := c.names[ident]; ok && w == nil {
-		w = c.waiters[uuid]
-	}
+// find returns the waiter of a node, if its host waits.
+func (c *reads) find(now time.Time, uuid string) *waiter {
+	w := c.waiters[strings.ToLower(uuid)]
 	if w == nil || !within(now, w.refused, refusedFor) {
 		return nil
 	}
@@ -151,10 +138,10 @@ func (c *reads) find(now time.Time, ident string) *waiter {
 }
 
 // get returns the answer that may be given again.
-func (c *reads) get(now time.Time, ident string, key readKey) *readAnswer {
+func (c *reads) get(now time.Time, uuid string, key readKey) *readAnswer {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	w := c.find(now, ident)
+	w := c.find(now, uuid)
 	if w == nil || !c.all.open(now) || !w.open(now) || !within(now, c.polledAt, pollMaxAge) {
 		return nil
 	}
@@ -178,7 +165,7 @@ type ticket struct {
 func (c *reads) begin(now time.Time, q hostRead) *ticket {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	w := c.find(now, q.ident)
+	w := c.find(now, q.uuid)
 	if w == nil || !c.all.open(now) || !w.open(now) {
 		return nil
 	}
@@ -246,9 +233,6 @@ func (c *reads) sweep(now time.Time) {
 			continue
 		}
 		c.drop(w)
-		if c.names[w.name] == uuid {
-			delete(c.names, w.name)
-		}
 		delete(c.waiters, uuid)
 	}
 }

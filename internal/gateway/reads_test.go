@@ -201,11 +201,11 @@ func TestGW18_WhatEndsAnAnswer(t *testing.T) {
 // does one whose own answer is lost, for as long as it may still be carried out.
 func TestGW18_WritesOnTheirWay(t *testing.T) {
 	now, uuid := day, "75675ad6-1123-46fa-ad6b-ee54a72f1f1c"
-	q := hostRead{ident: uuid, document: true, key: readKey{uri: "/v1/nodes/" + uuid}}
+	q := hostRead{uuid: uuid, document: true, key: readKey{uri: "/v1/nodes/" + uuid}}
 	for _, to := range []string{uuid, strings.ToUpper(uuid), ""} {
 		for _, sure := range []bool{true, false} {
 			c := newReads()
-			c.noteRefusal(now, identity{uuid: uuid})
+			c.noteRefusal(now, uuid)
 			c.polled(ironic.Look{Mark: ironic.Mark{At: now}, Newest: []ironic.Change{}})
 			keep := func(t *ticket) { c.keep(now, t, 200, http.Header{}, []byte("{}"), nil) }
 			usable := func() bool { return c.get(now, uuid, q.key) != nil }
@@ -238,8 +238,8 @@ func TestGW18_RoomIsBounded(t *testing.T) {
 	uuid := func(i int) string { return fmt.Sprintf("%08x-0000-0000-0000-000000000000", i) }
 	for i := range 3 * readMaxBytes / readMaxBody {
 		now := day.Add(time.Duration(i) * time.Millisecond)
-		c.noteRefusal(now, identity{uuid: uuid(i), name: fmt.Sprint("n", i)})
-		q := hostRead{ident: fmt.Sprint("n", i), key: readKey{uri: fmt.Sprint(i)}}
+		c.noteRefusal(now, uuid(i))
+		q := hostRead{uuid: uuid(i), key: readKey{uri: fmt.Sprint(i)}}
 		c.keep(now, c.begin(now, q), 200, nil, body, nil)
 		if c.room() > readMaxBytes {
 			t.Fatalf("%d bytes", c.room())
@@ -248,9 +248,9 @@ func TestGW18_RoomIsBounded(t *testing.T) {
 	if c.room() < readMaxBytes/2 {
 		t.Errorf("only %d bytes are used", c.room())
 	}
-	c.noteRefusal(day.Add(time.Hour), identity{uuid: uuid(0)})
-	if len(c.waiters) != 1 || len(c.names) != 0 || c.order.Len() != 0 || c.room() != 0 {
-		t.Errorf("%d waiters, %d names, %d answers, %d bytes are left", len(c.waiters), len(c.names), c.order.Len(), c.room())
+	c.noteRefusal(day.Add(time.Hour), uuid(0))
+	if len(c.waiters) != 1 || c.order.Len() != 0 || c.room() != 0 {
+		t.Errorf("%d waiters, %d answers, %d bytes are left", len(c.waiters), c.order.Len(), c.room())
 	}
 }
 
