@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+	"iter"
 	"net/http"
 	"net/url"
 	"strconv"
@@ -32,7 +33,8 @@ func readOfHost(r *http.Request) (hostRead, bool) {
 	q := hostRead{key: readKey{
 		uri: r.URL.EscapedPath() + "?" + r.URL.RawQuery, host: r.Host,
 		version: r.Header.Get("X-Openstack-Ironic-Api-Version"), micro: r.Header.Get("Openstack-Api-Version"),
-		accept: r.Header.Get("Accept"), who: credentialsOf(r.Header),
+		accept: r.Header.Get("Accept"), encoding: r.Header.Get("Accept-Encoding"), language: r.Header.Get("Accept-Language"),
+		who: credentialsOf(r.Header),
 	}}
 	path := r.URL.EscapedPath()
 	if path == "/v1/ports" {
@@ -97,7 +99,7 @@ func (a *readAnswer) give(w http.ResponseWriter, now time.Time) {
 // has come whole.
 func (g *Gateway) keepRead(resp *http.Response) {
 	t, ok := resp.Request.Context().Value(ticketKey{}).(*ticket)
-	if !ok || !letsIn(resp.StatusCode) || resp.ContentLength > readMaxBody || len(resp.Trailer) > 0 {
+	if !ok || !letsIn(resp.StatusCode) || resp.ContentLength > readMaxBody || len(resp.Trailer) > 0 || !forEverybody(resp.Header) {
 		return
 	}
 	header := resp.Header.Clone()
@@ -107,6 +109,44 @@ func (g *Gateway) keepRead(resp *http.Response) {
 			g.reads.keep(g.now(), t, resp.StatusCode, header, body, told)
 		}
 	}}
+}
+
+// keyHeaders are the headers of a request that are in its key.
+var keyHeaders = map[string]bool{
+	"Accept": true, "Accept-Encoding": true, "Accept-Language": true, "Authorization": true, "X-Auth-Token": true,
+	"X-Openstack-Ironic-Api-Version": true, "Openstack-Api-Version": true,
+}
+
+// forEverybody reports whether the head of an answer leaves it free to be given to whoever
+// asks with the same key. Something between us and Ironic may have added to it.
+func forEverybody(h http.Header) bool {
+	if len(h["Content-Encoding"]) > 0 || len(h["Set-Cookie"]) > 0 {
+		return false
+	}
+	for word := range words(h["Cache-Control"]) {
+		word, _, _ = strings.Cut(word, "=") // private="…"
+		switch strings.ToLower(strings.TrimSpace(word)) {
+		case "no-store", "no-cache", "private":
+			return false
+		}
+	}
+	for name := range words(h["Vary"]) {
+		if !keyHeaders[http.CanonicalHeaderKey(name)] {
+			return false
+		}
+	}
+	return true
+}
+
+// words are the parts between commas of all values of a header.
+func words(values []string) iter.Seq[string] {
+	return func(yield func(string) bool) {
+		for word := range strings.SplitSeq(strings.Join(values, ","), ",") {
+			if word = strings.TrimSpace(word); word != "" && !yield(word) {
+				return
+			}
+		}
+	}
 }
 
 // told is what a node's own document says, nil where it is another's; false for one of a

@@ -1,10 +1,12 @@
 package gateway
 
 import (
+	"bytes"
 	"fmt"
 	"net/http"
 	"testing"
 	"testing/synctest"
+	"time"
 )
 
 // A name may be another node's by now, which is written to by its UUID: only what is asked
@@ -36,4 +38,104 @@ func TestGW18_OnlyWhatIsAskedByUUIDIsKept(t *testing.T) {
 			l.same(func() *http.Request { return read(path) }, "")
 		}
 	})
+}
+
+// between adds a header to whatever Ironic answers to a GET.
+type between struct {
+	next        http.RoundTripper
+	name, value string
+}
+
+func (b between) RoundTrip(r *http.Request) (*http.Response, error) {
+	resp, err := b.next.RoundTrip(r)
+	if err == nil && b.name != "" && r.Method == http.MethodGet {
+		resp.Header.Set(b.name, b.value)
+	}
+	return resp, err
+}
+
+// An answer that is one client's, or in a form of its own, is nobody else's.
+func TestGW18_WhoseAnAnswerIs(t *testing.T) {
+	for _, row := range []struct{ name, value, want string }{
+		{"", "", "host"},
+		{"Vary", "", "host"},
+		{"Vary", "Accept, accept-encoding,X-Auth-Token", "host"},
+		{"Vary", "User-Agent", ""},
+		{"Vary", "Accept, *", ""},
+		{"Content-Encoding", "gzip", ""},
+		{"Set-Cookie", "session=1", ""},
+		{"Cache-Control", "max-age=5", "host"},
+		{"Cache-Control", "max-age=5, No-Store", ""},
+		{"Cache-Control", "no-cache", ""},
+		{"Cache-Control", `private="x"`, ""},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			l := full(t, labOptions{gate: func(o *Options) { o.Transport = between{o.Transport, row.name, row.value} }})
+			defer l.close()
+			l.refuse(1)
+			l.poll()
+			for _, path := range readsOf(l.uuids[1]) {
+				l.do(read(path))
+				if got := l.from(path); got != row.want {
+					t.Errorf("%s: %q: %s is answered from %q, want %q", row.name, row.value, path, got, row.want)
+				}
+			}
+		})
+	}
+}
+
+func TestGW18_WhatAnAnswerMayDependOnIsInItsKey(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := full(t, labOptions{})
+		defer l.close()
+		l.refuse(1)
+		l.poll()
+		for _, path := range readsOf(l.uuids[1]) {
+			for _, name := range []string{"Accept", "Accept-Encoding", "Accept-Language", "Authorization"} {
+				ask := func(value string) *http.Request {
+					r := read(path)
+					r.Header.Set(name, value)
+					return r
+				}
+				one, other := "gzip", "de"
+				if name == "Accept" {
+					one, other = jsonType, "*/*"
+				}
+				l.gate.access.accept(time.Now(), credentialsOf(ask(other).Header))
+				l.same(func() *http.Request { return ask(one) }, "")
+				l.same(func() *http.Request { return ask(one) }, "host")
+				l.same(func() *http.Request { return ask(other) }, "")
+			}
+		}
+	})
+}
+
+// The bound of the cache's memory means all of it.
+func TestGW18_EverythingOfAnAnswerCounts(t *testing.T) {
+	a := func() *readAnswer { return &readAnswer{key: readKey{}, header: http.Header{}} }
+	least := a().size()
+	text := string(bytes.Repeat([]byte("x"), 1000))
+	for name, grow := range map[string]func(*readAnswer){
+		"body":         func(a *readAnswer) { a.body = make([]byte, 0, 1000) },
+		"path":         func(a *readAnswer) { a.key.uri = text },
+		"host":         func(a *readAnswer) { a.key.host = text },
+		"version":      func(a *readAnswer) { a.key.version = text },
+		"microversion": func(a *readAnswer) { a.key.micro = text },
+		"accept":       func(a *readAnswer) { a.key.accept = text },
+		"encoding":     func(a *readAnswer) { a.key.encoding = text },
+		"language":     func(a *readAnswer) { a.key.language = text },
+		"header":       func(a *readAnswer) { a.header["X"] = []string{"", text} },
+		"header name":  func(a *readAnswer) { a.header[text] = nil },
+	} {
+		b := a()
+		if grow(b); b.size() < least+1000 {
+			t.Errorf("%s: 1000 bytes more count as %d", name, b.size()-least)
+		}
+	}
+	c, uuid := newReads(), "75675ad6-1123-46fa-ad6b-ee54a72f1f1c"
+	c.noteRefusal(day, uuid)
+	c.keep(day, c.begin(day, hostRead{uuid: uuid}), 200, nil, make([]byte, 10, readMaxBody), nil)
+	if c.room() > 2000 {
+		t.Errorf("a body of 10 bytes takes %d", c.room())
+	}
 }

@@ -1,6 +1,7 @@
 package gateway
 
 import (
+	"bytes"
 	"container/list"
 	"net/http"
 	"strings"
@@ -59,8 +60,13 @@ type shown struct {
 
 // readKey is everything on which the answer to a read depends.
 type readKey struct {
-	uri, host, version, micro, accept string
-	who                               credentials
+	uri, host, version, micro  string
+	accept, encoding, language string
+	who                        credentials
+}
+
+func (k *readKey) size() int {
+	return len(k.uri) + len(k.host) + len(k.version) + len(k.micro) + len(k.accept) + len(k.encoding) + len(k.language)
 }
 
 // readAnswer is one that Ironic gave.
@@ -74,9 +80,20 @@ type readAnswer struct {
 	place  *list.Element
 }
 
+// size is the memory that it takes, about.
 func (a *readAnswer) size() int {
-	const beside = 512 // of maps and headers, about
-	return len(a.body) + len(a.key.uri) + beside
+	const (
+		perAnswer = 768 // of itself, the maps and the list
+		perHeader = 96
+	)
+	n := perAnswer + a.key.size() + cap(a.body)
+	for name, values := range a.header {
+		n += perHeader + len(name)
+		for _, v := range values {
+			n += len(v)
+		}
+	}
+	return n
 }
 
 func newReads() *reads {
@@ -195,7 +212,7 @@ func (c *reads) keep(now time.Time, t *ticket, status int, header http.Header, b
 		}
 	}
 	c.forget(w.answers[t.key])
-	a := &readAnswer{key: t.key, uuid: w.uuid, begun: t.begun, status: status, header: header, body: body}
+	a := &readAnswer{key: t.key, uuid: w.uuid, begun: t.begun, status: status, header: header, body: bytes.Clone(body)}
 	w.answers[t.key] = a
 	a.place = c.order.PushBack(a)
 	c.bytes += a.size()
