@@ -65,7 +65,7 @@ func (u *upstream) RoundTrip(r *http.Request) (*http.Response, error) {
 	end := u.reads.write(writtenNode(r, u.prefix))
 	resp, err := u.send(r)
 	unsent := errors.Is(err, errTooLate) || errors.Is(err, syscall.ECONNREFUSED)
-	end(u.now(), unsent || err == nil && resp.StatusCode < http.StatusInternalServerError)
+	end(u.now(), unsent || err == nil && over(r, resp.StatusCode))
 	return resp, err
 }
 

@@ -150,7 +150,7 @@ func words(values []string) iter.Seq[string] {
 }
 
 // told is what a node's own document says, nil where it is another's; false for one of a
-// node that we did not mean.
+// node that we did not mean, or of one that Ironic is about to change.
 func (t *ticket) told(status int, body []byte) (*shown, bool) {
 	if !t.document || status != http.StatusOK {
 		return nil, true
@@ -159,8 +159,10 @@ func (t *ticket) told(status int, body []byte) (*shown, bool) {
 		UUID  string          `json:"uuid"`
 		State json.RawMessage `json:"provision_state"`
 		Stamp json.RawMessage `json:"provision_updated_at"`
+		Power *string         `json:"target_power_state"`
+		Lock  *string         `json:"reservation"` // of the conductor that works on it
 	}
-	if json.Unmarshal(body, &n) != nil || n.UUID != "" && !strings.EqualFold(n.UUID, t.uuid) {
+	if json.Unmarshal(body, &n) != nil || n.Power != nil || n.Lock != nil || n.UUID != "" && !strings.EqualFold(n.UUID, t.uuid) {
 		return nil, false
 	}
 	if n.State == nil || n.Stamp == nil {

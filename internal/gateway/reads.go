@@ -46,7 +46,7 @@ type waiter struct {
 type barrier struct {
 	generation uint64    // another one after each write and each change
 	writes     int       // on their way
-	doubt      time.Time // until then one may still be carried out whose answer was lost
+	doubt      time.Time // until then one may still be carried out, its answer lost or given early
 }
 
 func (b *barrier) open(now time.Time) bool { return b.writes == 0 && !now.Before(b.doubt) }

@@ -10,7 +10,8 @@ import (
 )
 
 // write begins a write that goes to Ironic; uuid is "" where it may concern any node. The
-// end must be told; sure is whether Ironic has said how it ended.
+// end must be told; sure is whether all that it changes has changed by then, or is seen by
+// polls.
 func (c *reads) write(uuid string) (end func(now time.Time, sure bool)) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -97,6 +98,17 @@ func (c *reads) see(w *waiter, now shown) {
 func (c *reads) gone(w *waiter) {
 	c.drop(w)
 	w.shown = nil
+}
+
+// over reports whether a write has changed by its answer what it changes, as far as no poll
+// sees it. With 202 Ironic goes on by itself: power, for one, moves no provision state. The
+// states that polls see move before the 202 of a PUT states/provision.
+func over(r *http.Request, status int) bool {
+	if status == http.StatusAccepted {
+		segments, _ := segmentsOf(r.URL)
+		return reach(segments) == 2
+	}
+	return status < http.StatusInternalServerError
 }
 
 // writes reports whether a request on its way to Ironic may change something, by its

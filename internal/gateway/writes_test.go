@@ -1,0 +1,102 @@
+package gateway
+
+import (
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// poweringOn is an Ironic whose BMCs take their time: its document of a node is the old one
+// until then, and says what is to come where told is set.
+type poweringOn struct {
+	next  http.RoundTripper
+	until *time.Time
+	told  string
+}
+
+func (p poweringOn) RoundTrip(r *http.Request) (*http.Response, error) {
+	resp, err := p.next.RoundTrip(r)
+	switch {
+	case err != nil:
+	case strings.HasSuffix(r.URL.Path, "/states/power"):
+		*p.until = time.Now().Add(5 * time.Second)
+	case strings.Contains(r.URL.RawQuery, "power_state"):
+		text := `{"power_state": "power on", "target_power_state": null}`
+		if time.Now().Before(*p.until) {
+			text = fmt.Sprintf(`{"power_state": "power off", "target_power_state": %s}`, p.told)
+		}
+		resp.Body, resp.ContentLength = io.NopCloser(strings.NewReader(text)), int64(len(text))
+		resp.Header.Del("Content-Length")
+	}
+	return resp, err
+}
+
+// What Ironic has only accepted it does later, and no poll sees it.
+func TestGW18_PowerThatIsSwitchedLater(t *testing.T) {
+	for _, told := range []string{`null`, `"power on"`} {
+		for _, through := range []bool{true, false} {
+			if !through && told == "null" {
+				continue // nobody can know
+			}
+			synctest.Test(t, func(t *testing.T) {
+				var until time.Time
+				l := full(t, labOptions{gate: func(o *Options) {
+					o.Transport = poweringOn{o.Transport, &until, told}
+				}})
+				defer l.close()
+				l.refuse(1)
+				l.poll()
+				path := "/v1/nodes/" + l.uuids[1] + "?fields=power_state,target_power_state"
+				on := named(request(http.MethodPut, "/v1/nodes/"+l.uuids[1]+"/states/power", `{"target": "power on"}`))
+				if through {
+					if got := l.do(on); got.Code != http.StatusAccepted {
+						t.Fatalf("%d %s", got.Code, got.Body)
+					}
+				} else {
+					until = time.Now().Add(5 * time.Second)
+				}
+				for range 60 {
+					got := l.do(read(path))
+					if !time.Now().Before(until) && strings.Contains(got.Body.String(), "power off") {
+						t.Fatalf("target %s, %v after it was switched: %s from %q", told, time.Since(until), got.Body, got.Header().Get(cacheHeader))
+					}
+					l.pass(3 * time.Second)
+					l.poll()
+					l.refuse(1)
+					l.do(get("/v1/nodes/" + l.uuids[2])) // the client is let in
+				}
+				if got := l.from(path); got != "host" {
+					t.Error("nothing is kept ever again")
+				}
+			})
+		}
+	}
+}
+
+func TestGW18_WhatIsOverWithItsAnswer(t *testing.T) {
+	for _, row := range []struct {
+		path   string
+		status int
+		want   bool
+	}{
+		{"/v1/nodes/x", 200, true},
+		{"/v1/nodes/x", 404, true},
+		{"/v1/nodes/x", 409, true},
+		{"/v1/nodes/x", 500, false},
+		{"/v1/nodes/x", 504, false},
+		{"/v1/nodes/x/states/power", 202, false},
+		{"/v1/nodes/x/states/power", 409, true},
+		{"/v1/nodes/x/maintenance", 202, false},
+		{"/v1/heartbeat/x", 202, false},
+		{"/v1/nodes/x/states/provision", 202, true},
+		{"/v1/nodes/x/states/provision", 503, false},
+	} {
+		if got := over(request(http.MethodPut, row.path, ""), row.status); got != row.want {
+			t.Errorf("%s, %d: over %t", row.path, row.status, got)
+		}
+	}
+}
