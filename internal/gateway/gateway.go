@@ -178,9 +178,9 @@ func (g *Gateway) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 
 // Polled tells what a complete poll has seen, for the cache of reads (GW-18). It does
 // not block.
-func (g *Gateway) Polled(_ time.Time, look ironic.Look) {
+func (g *Gateway) Polled(now time.Time, look ironic.Look) {
 	if g.reads != nil {
-		g.reads.polled(look)
+		g.reads.polled(now, look)
 	}
 }
 

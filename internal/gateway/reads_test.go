@@ -206,7 +206,7 @@ func TestGW18_WritesOnTheirWay(t *testing.T) {
 		for _, sure := range []bool{true, false} {
 			c := newReads()
 			c.noteRefusal(now, uuid)
-			c.polled(ironic.Look{Mark: ironic.Mark{At: now}, Newest: []ironic.Change{}})
+			c.polled(now, ironic.Look{Mark: ironic.Mark{At: now}, Newest: []ironic.Change{}})
 			keep := func(t *ticket) { c.keep(now, t, 200, http.Header{}, []byte("{}"), nil) }
 			usable := func() bool { return c.get(now, uuid, q.key) != nil }
 

@@ -26,14 +26,24 @@ func (c *reads) write(uuid string) (end func(now time.Time, sure bool)) {
 	return func(now time.Time, sure bool) {
 		c.mu.Lock()
 		defer c.mu.Unlock()
+		c.sweep(now)
 		b := &c.all // nothing is kept between begin and end
 		if uuid != "" {
-			b = &c.waiterOf(uuid).barrier
+			w := c.waiterOf(uuid)
+			b = &w.barrier
+			defer c.leave(now, w)
 		}
 		b.writes--
 		if !sure {
 			b.doubt = now.Add(readMaxAge)
 		}
+	}
+}
+
+// leave lets go of a node that was only written to.
+func (c *reads) leave(now time.Time, w *waiter) {
+	if w.refused.IsZero() && w.open(now) { // so it has no answers
+		delete(c.waiters, w.uuid)
 	}
 }
 
@@ -46,9 +56,10 @@ func (c *reads) dropAll() {
 
 // polled takes what a complete poll has seen. One that did not ask what changed last has
 // not looked at nodes that do not work, so it confirms nothing.
-func (c *reads) polled(look ironic.Look) {
+func (c *reads) polled(now time.Time, look ironic.Look) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	c.sweep(now)
 	if look.Newest != nil {
 		c.polledAt = look.Mark.At
 	}

@@ -8,6 +8,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/ironic-throttle/ironic-throttle/pkg/ironic"
 )
 
 // poweringOn is an Ironic whose BMCs take their time: its document of a node is the old one
@@ -98,5 +100,39 @@ func TestGW18_WhatIsOverWithItsAnswer(t *testing.T) {
 		if got := over(request(http.MethodPut, row.path, ""), row.status); got != row.want {
 			t.Errorf("%s, %d: over %t", row.path, row.status, got)
 		}
+	}
+}
+
+// Whoever writes to nodes that there are not takes no memory with it for long.
+func TestGW18_WrittenNodesAreForgotten(t *testing.T) {
+	uuid := func(i int) string { return fmt.Sprintf("%08x-0000-4000-8000-00000000000A", i) }
+	c := newReads()
+	for i := range 100 {
+		c.write(uuid(i))(day, true)
+	}
+	if n := len(c.waiters); n != 0 {
+		t.Errorf("%d nodes are remembered after writes that are over", n)
+	}
+	end := c.write(uuid(0))
+	c.write(uuid(0))(day, true)
+	c.polled(day.Add(time.Hour), ironic.Look{})
+	if len(c.waiters) != 1 {
+		t.Error("a write on its way is forgotten")
+	}
+	end(day.Add(time.Hour), true)
+
+	now := day.Add(2 * time.Hour)
+	for i := range 1000 { // of which nobody knows how they end
+		now = now.Add(time.Second)
+		c.write(uuid(i))(now, false)
+		if n, most := len(c.waiters), int((readMaxAge+refusedFor)/time.Second)+2; n > most {
+			t.Fatalf("%d nodes are remembered, want at most %d", n, most)
+		}
+	}
+	c.noteRefusal(now, uuid(0))
+	c.keep(now, c.begin(now, hostRead{uuid: uuid(0)}), 200, nil, nil, nil)
+	c.polled(now.Add(readMaxAge+time.Second), ironic.Look{})
+	if len(c.waiters) != 0 || c.room() != 0 {
+		t.Errorf("%d nodes, %d bytes are left after the last poll", len(c.waiters), c.room())
 	}
 }
