@@ -52,7 +52,6 @@ func (e everybody) Observe(now time.Time, look ironic.Look) {
 type labOptions struct {
 	start time.Time // zero: by time.Now
 	limit int       // slots
-	nodes int       // of full; 0: 4
 	edit  func(*admission.Config)
 	fake  func(*fakeironic.Options)
 	gate  func(*Options)

@@ -20,6 +20,7 @@ import (
 //   - no write to its node has gone through the gateway since the read was sent, and none
 //     is on its way
 //   - no poll has seen its node change, and one that began within pollMaxAge was complete
+//     and was told every change since the one before
 //   - it is not older than readMaxAge
 type reads struct {
 	mu       sync.Mutex // guards all below
@@ -28,7 +29,7 @@ type reads struct {
 	bytes    int
 	serial   uint64 // the last generation that was given out
 	all      barrier
-	polledAt time.Time // begin of the newest complete poll
+	polledAt time.Time // begin of the newest complete poll that was told all changes
 	refused  time.Time // the last refusal
 	swept    time.Time
 }

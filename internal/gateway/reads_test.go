@@ -1,7 +1,7 @@
 package gateway
 
 import (
-	"cmp"
+	"errors"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
@@ -32,11 +32,14 @@ func read(path string) *http.Request {
 // full is a lab whose only slot is taken by the first node.
 func full(t tester, o labOptions) *lab {
 	t.Helper()
-	nodes := o.nodes
+	edit := o.fake
 	o.limit, o.fake = 1, func(o *fakeironic.Options) {
-		fleet(cmp.Or(nodes, 4), 1000)(o)
+		fleet(4, 1000)(o)
 		o.Fleet.VirtualMedia = 0 // exempt
 		o.API.MaxMinor = 96
+		if edit != nil {
+			edit(o)
+		}
 	}
 	l := newLab(t, o)
 	l.settle()
@@ -206,7 +209,7 @@ func TestGW18_WritesOnTheirWay(t *testing.T) {
 		for _, sure := range []bool{true, false} {
 			c := newReads()
 			c.noteRefusal(now, uuid)
-			c.polled(now, ironic.Look{Mark: ironic.Mark{At: now}, Newest: []ironic.Change{}})
+			c.polled(now, ironic.Look{Mark: ironic.Mark{At: now}, Newest: []ironic.Change{}, Covered: true})
 			keep := func(t *ticket) { c.keep(now, t, 200, http.Header{}, []byte("{}"), nil) }
 			usable := func() bool { return c.get(now, uuid, q.key) != nil }
 
@@ -265,7 +268,8 @@ func TestGW18_AnAnswerIsNeverOlderThanWhatIsKnown(t *testing.T) {
 		}
 	}()
 	rapid.Check(t, func(t *rapid.T) {
-		l := full(t, labOptions{start: day})
+		nodes := rapid.SampledFrom([]int{4, 40}).Draw(t, "nodes")
+		l := full(t, labOptions{start: day, fake: func(o *fakeironic.Options) { o.Fleet.Nodes = nodes }})
 		defer l.close()
 		// What a client may still be told of a path: its answers since the last moment at
 		// which the throttle learnt of a change.
@@ -315,6 +319,15 @@ func TestGW18_AnAnswerIsNeverOlderThanWhatIsKnown(t *testing.T) {
 				uuid := l.uuids[rapid.IntRange(1, 2).Draw(t, "node")]
 				state := rapid.SampledFrom([]ironic.State{ironic.Available, ironic.Manageable, ironic.Cleaning, ironic.DeployFailed}).Draw(t, "state")
 				l.with(func(now time.Time, w *fakeironic.World) error { return w.SetState(now, uuid, state, false) })
+			},
+			"many": func(*rapid.T) { // more than a probe shows
+				l.with(func(now time.Time, w *fakeironic.World) error {
+					var errs []error
+					for _, uuid := range l.uuids[3:] {
+						errs = append(errs, w.SetState(now, uuid, ironic.Manageable, false))
+					}
+					return errors.Join(errs...)
+				})
 			},
 			"time": func(t *rapid.T) {
 				l.pass(time.Duration(rapid.IntRange(1, 4000).Draw(t, "ms")) * time.Millisecond)

@@ -55,13 +55,18 @@ func (c *reads) dropAll() {
 }
 
 // polled takes what a complete poll has seen. One that did not ask what changed last has
-// not looked at nodes that do not work, so it confirms nothing.
+// not looked at nodes that do not work, so it confirms nothing. Where more has changed than
+// it was told, no answer can be trusted, and what follows is compared from here on.
 func (c *reads) polled(now time.Time, look ironic.Look) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.sweep(now)
-	if look.Newest != nil {
+	switch {
+	case look.Newest == nil:
+	case look.Covered:
 		c.polledAt = look.Mark.At
+	default:
+		c.dropAll()
 	}
 	if len(c.waiters) == 0 {
 		return

@@ -1,6 +1,7 @@
 package gateway
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -9,6 +10,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/ironic-throttle/ironic-throttle/internal/fakeironic"
 	"github.com/ironic-throttle/ironic-throttle/pkg/ironic"
 )
 
@@ -135,4 +137,51 @@ func TestGW18_WrittenNodesAreForgotten(t *testing.T) {
 	if len(c.waiters) != 0 || c.room() != 0 {
 		t.Errorf("%d nodes, %d bytes are left after the last poll", len(c.waiters), c.room())
 	}
+}
+
+// A change that no probe ever showed, as more came after it than one shows.
+func TestGW18_ChangesThatAreTooMany(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := full(t, labOptions{fake: func(o *fakeironic.Options) { o.Fleet.Nodes, o.ConductorSkew = 60, 0 }})
+		defer l.close()
+		l.refuse(1)
+		l.poll()
+		set := func(state ironic.State, uuids ...string) {
+			l.with(func(now time.Time, w *fakeironic.World) error {
+				var errs []error
+				for _, uuid := range uuids {
+					errs = append(errs, w.SetState(now, uuid, state, false))
+				}
+				return errors.Join(errs...)
+			})
+		}
+		round := func() {
+			l.pass(4 * time.Second)
+			l.poll()
+			l.refuse(1)
+			l.do(get("/v1/nodes/" + l.uuids[2])) // the client is let in
+		}
+		round()
+		path := "/v1/nodes/" + l.uuids[1] + "?fields=provision_state"
+		l.do(read(path))
+		if got := l.from(path); got != "host" {
+			t.Fatalf("answered from %q before anything has happened", got)
+		}
+		set(ironic.Manageable, l.uuids[1])
+		l.pass(time.Second)
+		for _, state := range []ironic.State{ironic.Manageable, ironic.Available, ironic.Manageable} {
+			set(state, l.uuids[10:35]...)
+			round()
+			if got := l.do(read(path)); !strings.Contains(got.Body.String(), "manageable") {
+				t.Fatalf("%s from %q", got.Body, got.Header().Get(cacheHeader))
+			}
+		}
+		for range 60 { // until a probe reaches back to the one before
+			round()
+		}
+		l.do(read(path))
+		if got := l.from(path); got != "host" {
+			t.Errorf("answered from %q when all is calm", got)
+		}
+	})
 }
