@@ -7,6 +7,7 @@ import (
 	"net/http/httptest"
 	"net/url"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/ironic-throttle/ironic-throttle/internal/fakeironic"
@@ -27,7 +28,7 @@ type tester interface {
 // says, or, in a bubble, at those of time.Now.
 type lab struct {
 	tester
-	at         time.Time // zero: time.Now
+	at         atomic.Pointer[time.Time] // nil: time.Now; a list in the background reads it too
 	ironic     *fakeironic.Server
 	wire       *wire
 	controller *admission.Controller
@@ -61,7 +62,10 @@ type labOptions struct {
 // newLab has given no slot yet; settle makes it ready to.
 func newLab(t tester, o labOptions) *lab {
 	t.Helper()
-	l := &lab{tester: t, at: o.start}
+	l := &lab{tester: t}
+	if !o.start.IsZero() {
+		l.at.Store(&o.start)
+	}
 	fake := fakeironic.DefaultOptions()
 	if o.fake != nil {
 		o.fake(&fake)
@@ -116,10 +120,10 @@ func newLab(t tester, o labOptions) *lab {
 }
 
 func (l *lab) now() time.Time {
-	if l.at.IsZero() {
-		return time.Now()
+	if at := l.at.Load(); at != nil {
+		return *at
 	}
-	return l.at
+	return time.Now()
 }
 
 func (l *lab) close() {
@@ -129,11 +133,12 @@ func (l *lab) close() {
 
 // pass lets time go by.
 func (l *lab) pass(d time.Duration) {
-	if l.at.IsZero() {
+	if l.at.Load() == nil {
 		<-time.After(d)
 		return
 	}
-	l.at = l.at.Add(d)
+	later := l.now().Add(d)
+	l.at.Store(&later)
 }
 
 func (l *lab) poll() { _ = l.poller.PollOnce(context.Background()) }
