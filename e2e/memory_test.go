@@ -95,10 +95,10 @@ func TestMemoryOf100000(t *testing.T) {
 	const lists = `ironic_throttle_snapshot_builds_total{cache="nodes"}`
 	awaitTrue(t, "new lists of all nodes", func() bool {
 		cached, took, err := newCapacityClient(t, "http://"+g.host, host).list(io.Discard)
-		if err != nil || cached != len(took) || len(took) < nodes/1000 {
-			t.Fatalf("%d of %d pages from the cache, %v", cached, len(took), err)
+		if err != nil || len(took) < nodes/1000 {
+			t.Fatalf("%d pages, %v", len(took), err)
 		}
-		return g.series(t)[lists] >= 3
+		return cached == len(took) && g.series(t)[lists] >= 3
 	}, func() string { return fmt.Sprint(g.series(t)[lists]) })
 	rss(t, g.pid).log(t, "the list of all nodes read anew three times")
 
@@ -116,7 +116,7 @@ func TestMemoryOf100000(t *testing.T) {
 // the process had meanwhile.
 func (g gatewayProcess) atRest(t *testing.T) (least memory) {
 	t.Helper()
-	const polls = 4
+	const polls = 10
 	count := func() float64 { return g.series(t)[`ironic_throttle_ironic_polls_total{result="complete"}`] }
 	until := count() + polls
 	awaitTrue(t, "polls", func() bool {
