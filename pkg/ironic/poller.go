@@ -201,7 +201,7 @@ func (p *Poller) look(ctx context.Context) (Look, ListCause, error) {
 // lists tell whether Ironic is there.
 func (p *Poller) probe(ctx context.Context) (rows []Change, all bool) {
 	sent := p.opts.Now()
-	rows, all, err := p.source.Newest(ctx, probeRows)
+	rows, all, err := p.source.Newest(ctx, p.probing.want())
 	now := p.opts.Now()
 	if err != nil {
 		if p.probing.failed(now) && ctx.Err() == nil {

@@ -3,6 +3,7 @@ package ironic
 import (
 	"bytes"
 	"context"
+	"fmt"
 	"log/slog"
 	"strings"
 	"testing"
@@ -13,6 +14,7 @@ import (
 type lister struct {
 	now          *time.Time
 	probe        func() ([]Change, bool, error)
+	ask          func(k int) []Change // instead, where it is set
 	probes       int
 	lists        int
 	probeTakes   time.Duration
@@ -30,8 +32,11 @@ func (l *lister) List(context.Context, State) ([]Node, error) {
 
 func (l *lister) Node(context.Context, string) (Node, bool, error) { return Node{}, false, nil }
 
-func (l *lister) Newest(context.Context, int) ([]Change, bool, error) {
+func (l *lister) Newest(_ context.Context, k int) ([]Change, bool, error) {
 	l.probes++
+	if l.ask != nil {
+		return l.ask(k), false, nil
+	}
 	*l.now = l.now.Add(l.probeTakes)
 	return l.probe()
 }
@@ -157,5 +162,39 @@ func TestLookTellsWhetherItsChangesAreAll(t *testing.T) {
 		if got := v.look(t); got.Covered != c.want || got.Newest == nil {
 			t.Errorf("look %d: covered %t, want %t", i+1, got.Covered, c.want)
 		}
+	}
+}
+
+// TestGC9_aBusySiteIsAskedForMoreRows: where 40 nodes change all the time, 20 rows never
+// reach back two minutes; 80 do. When it is calm again 20 are enough.
+func TestGC9_aBusySiteIsAskedForMoreRows(t *testing.T) {
+	v := &view{}
+	l, p := newLister(t, v, func(o *PollerOptions) { o.Changes = func(time.Time) bool { return true } })
+	busy, asked, gap := 40, 0, time.Second
+	l.ask = func(k int) []Change {
+		asked = k
+		rows := make([]Change, 0, k)
+		for i := range k {
+			stamp := l.now.Add(-time.Duration(i) * gap) // who works
+			if i >= busy {
+				stamp = time.Date(2026, 7, 1, 0, 0, 0, 0, time.UTC).Add(-time.Duration(i) * time.Hour)
+			}
+			rows = append(rows, Change{UUID: fmt.Sprint("node-", i), State: CleanWait, UpdatedAt: stamp.Format("2006-01-02T15:04:05.000000-07:00")})
+		}
+		return rows
+	}
+	l.polls(t, p, 10)
+	if !v.look(t).Covered || asked != 80 {
+		t.Errorf("with %d at work %d rows were asked for, covered %t; want 80 that cover", busy, asked, v.look(t).Covered)
+	}
+	busy, gap = 1_000, time.Second/10
+	l.polls(t, p, 10)
+	if v.look(t).Covered || asked != mostRows {
+		t.Errorf("with %d at work %d rows were asked for, covered %t", busy, asked, v.look(t).Covered)
+	}
+	busy = 2
+	l.polls(t, p, 20)
+	if !v.look(t).Covered || asked != probeRows {
+		t.Errorf("with %d at work %d rows were asked for, covered %t; want 20 that cover", busy, asked, v.look(t).Covered)
 	}
 }

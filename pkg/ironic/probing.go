@@ -30,6 +30,7 @@ type probing struct {
 	rows   []Change  // of the last probe after which the lists were read, or needed not be
 	rowsAt time.Time // when that was sent; zero: none
 	fresh  []Change  // of the probe of this poll
+	more   int       // rows beyond probeRows that the next one asks for
 	moved  bool      // it differs from rows
 	// covered tells that it shows all that has changed since rows.
 	covered bool
@@ -50,6 +51,9 @@ type probing struct {
 // Bounds of probing.
 const (
 	probeRows = 20
+	// mostRows are asked for where 20 do not reach back far enough, as on a site where
+	// many work: 0.2 ms of Ironic's time each.
+	mostRows = 160
 	// maxSkew is how far the clocks of two conductors, each of which stamps its own
 	// nodes, may be apart.
 	maxSkew = 2 * time.Minute
@@ -115,11 +119,27 @@ func (p *probing) probed(now time.Time, rows []Change, all bool) bool {
 	}
 	p.covered = !p.rowsAt.IsZero() && !p.blind && (all || covers(rows, now.Sub(p.rowsAt), stood))
 	quiet := !p.moved && p.covered
+	p.reach(rows, all, now.Sub(p.rowsAt))
 	if quiet {
 		p.rowsAt = now
 	}
 	p.learn(!quiet)
 	return quiet
+}
+
+// want is how many rows the next probe asks for.
+func (p *probing) want() int { return probeRows + p.more }
+
+// reach asks for more rows next time where these did not go back far enough, and for
+// fewer where half of them would have. Other rows count as moved.
+func (p *probing) reach(rows []Change, all bool, since time.Duration) {
+	switch {
+	case all || p.blind || len(rows) < p.want():
+	case !p.covered:
+		p.more = min(2*p.want(), mostRows) - probeRows
+	case p.more > 0 && covers(rows[:len(rows)/2], since, 0):
+		p.more = max(p.want()/2, probeRows) - probeRows
+	}
 }
 
 // failed takes that a probe was not answered, and reports whether that begins a pause.
