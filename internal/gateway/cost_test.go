@@ -72,9 +72,9 @@ var whole = flag.Bool("gateway.whole", false, "play the cost of waiting hosts at
 // every three to four seconds.
 func TestGW18_WhatWaitingHostsCost(t *testing.T) {
 	// The polls are for all hosts together: the fewer there are, the more for each.
-	both, minutes, most := 30.0, 2, 0.15
+	few, both, minutes, most := 10.0, 20.0, 1, 0.3
 	if *whole {
-		both, minutes, most = 200, 10, 0.05
+		few, both, minutes, most = 50, 200, 10, 0.05
 	}
 	for _, row := range []struct {
 		name         string
@@ -83,9 +83,9 @@ func TestGW18_WhatWaitingHostsCost(t *testing.T) {
 		minutes      int
 		most         float64 // requests a second for each host; 0: nothing is demanded
 	}{
-		{"neither", false, false, 15, 1, 0},
-		{"GW-11 only", true, false, 15, 1, 0},
-		{"GW-18 only", false, true, 15, 1, 0},
+		{"neither", false, false, few, 1, 0},
+		{"GW-11 only", true, false, few, 1, 0},
+		{"GW-18 only", false, true, few, 1, 0},
 		{"both", true, true, both, minutes, most},
 	} {
 		t.Run(row.name, func(t *testing.T) {
@@ -132,7 +132,7 @@ func TestGW18_WhatWaitingHostsCost(t *testing.T) {
 // 500 hosts that their operator has delayed ask every one or two minutes. All that costs
 // one full list per LIST_MAX_AGE.
 func TestGW11_DelayedHostsShareOneList(t *testing.T) {
-	hosts, minutes := 60, 3
+	hosts, minutes := 40, 2
 	if *whole {
 		hosts, minutes = 500, 10
 	}
