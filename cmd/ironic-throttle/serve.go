@@ -31,9 +31,9 @@ const serveExample = `  ironic-throttle serve --ironic-endpoint http://127.0.0.1
   ironic-throttle serve --listen-address 127.0.0.1:0 --health-listen-address 127.0.0.1:0 \
     --metrics-listen-address 127.0.0.1:0 --ready-file ready.json`
 
-// gcPercent keeps the process at 1.5 times of what it holds instead of twice: it runs
+// gcPercent keeps the process at 1.4 times of what it holds instead of twice: it runs
 // beside others in a pod, and its work is small. GOGC says otherwise.
-const gcPercent = 50
+const gcPercent = 40
 
 func (p *process) serveCommand() *cobra.Command {
 	var readyFile string
