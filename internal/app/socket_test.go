@@ -13,6 +13,7 @@ import (
 
 	"github.com/ironic-throttle/ironic-throttle/internal/config"
 	"github.com/ironic-throttle/ironic-throttle/internal/fakeironic"
+	"github.com/ironic-throttle/ironic-throttle/internal/gateway"
 	"github.com/ironic-throttle/ironic-throttle/pkg/api"
 	"github.com/ironic-throttle/ironic-throttle/pkg/ironic"
 )
@@ -126,7 +127,11 @@ func TestURLOf(t *testing.T) {
 func TestMetricsAreWellNamed(t *testing.T) {
 	v := newWatchedView(nil, nil)
 	none := func() ironic.Stats { return ironic.Stats{} }
-	for _, c := range append(v.collectors(), newIronicCollector(none)) {
+	caches := func() []cacheStats {
+		return []cacheStats{{"busy", pollsAsCache(time.Now(), ironic.PollStats{Complete: 3, Unmoved: 2, Listed: ironic.Listed{Cold: 1}})}}
+	}
+	for _, c := range append(v.collectors(), newIronicCollector(none), newSnapshotCollector(caches),
+		newGatewayCollector(func() gateway.Stats { return gateway.Stats{} })) {
 		problems, err := testutil.CollectAndLint(c)
 		if err != nil {
 			t.Fatal(err)
