@@ -199,7 +199,7 @@ func TestGC9_theViewUnderChange(t *testing.T) {
 			t.Fatal(err)
 		}
 		storm := rapid.SampledFrom([]int{0, 1, 1, 2, 6}).Draw(t, "changes a poll")
-		busy := rapid.IntRange(1, 40).Draw(t, "polls")
+		busy := rapid.IntRange(1, 20).Draw(t, "polls")
 		for i := range busy + 15 {
 			if i == busy { // a calm end
 				storm, m.calm = 0, true
