@@ -60,10 +60,6 @@ type Inventory struct {
 	asked   atomic.Int64 // when somebody asked last, in nanoseconds of the clock; 0: never
 	failing atomic.Bool
 
-	ctx   context.Context // done: closed
-	close context.CancelFunc
-	stay  chan struct{} // who takes it waits for a list that nobody else may wait for
-
 	mu    sync.Mutex // guards what follows
 	pause time.Time  // until then no list is tried, as the last one failed with fault
 	fault error
@@ -80,10 +76,7 @@ func New(o Options) (*Inventory, error) {
 	if o.Timeout == 0 {
 		o.Timeout = defaultTimeout
 	}
-	v := &Inventory{
-		maxAge: o.MaxAge, now: o.Now, log: o.Log, patches: patches{maxAge: o.MaxAge + o.Timeout}, stay: make(chan struct{}, 1),
-	}
-	v.ctx, v.close = context.WithCancel(context.Background())
+	v := &Inventory{maxAge: o.MaxAge, now: o.Now, log: o.Log, patches: patches{maxAge: o.MaxAge + o.Timeout}}
 	if v.now == nil {
 		v.now = time.Now
 	}
@@ -100,7 +93,7 @@ func New(o Options) (*Inventory, error) {
 			return list, err
 		},
 		Overlay: func(_ struct{}, base *ironic.Catalog) (*ironic.Catalog, error) { return v.patches.over(base), nil },
-		MaxAge:  o.MaxAge, MaxStale: o.MaxAge, ListTimeout: o.Timeout, Ahead: true,
+		MaxAge:  o.MaxAge, MaxStale: o.MaxAge, ListTimeout: o.Timeout, Ahead: true, Finish: true,
 		Size: func(c *ironic.Catalog) (items int, bytes int64) { return c.Len(), c.Bytes() },
 		Now:  v.now,
 	})
@@ -121,7 +114,6 @@ func (v *Inventory) Get(ctx context.Context) (View, error) {
 		if err := v.paused(now); err != nil {
 			return View{}, fmt.Errorf("list of all nodes: %w", err)
 		}
-		v.follow()
 	}
 	list, err := v.lists.Get(ctx, struct{}{})
 	if err != nil {
@@ -134,20 +126,6 @@ func (v *Inventory) Get(ctx context.Context) (View, error) {
 		v.log.Info("the list of all nodes is there again")
 	}
 	return viewOf(list), nil
-}
-
-// follow waits for the list that is needed now, so that it goes on when nobody else waits
-// any more. One goroutine at a time does.
-func (v *Inventory) follow() {
-	select {
-	case v.stay <- struct{}{}:
-	default:
-		return
-	}
-	go func() {
-		defer func() { <-v.stay }()
-		_, _ = v.lists.Get(v.ctx, struct{}{}) // its List has a time-out
-	}()
 }
 
 // ended notes how a list ended that was begun at a time.
@@ -208,9 +186,4 @@ func (v *Inventory) askedWithin(now time.Time, d time.Duration) bool {
 func (v *Inventory) Stats() snapshot.Stats { return v.lists.Stats() }
 
 // Close ends a list that is on its way; Get fails from then on.
-func (v *Inventory) Close() {
-	v.close()
-	v.lists.Close()
-	v.stay <- struct{}{} // whoever followed has gone
-	<-v.stay
-}
+func (v *Inventory) Close() { v.lists.Close() }

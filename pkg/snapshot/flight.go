@@ -33,7 +33,7 @@ func (c *Cache[K, V]) await(ctx context.Context, e *entry[V], f *flight) error {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	f.waiters--
-	if f.waiters == 0 {
+	if f.waiters == 0 && !c.o.Finish {
 		f.left = true
 		f.cancel()
 	}

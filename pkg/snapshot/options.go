@@ -46,6 +46,10 @@ type Options[K comparable, V any] struct {
 	// Ahead: a hit shortly before MaxAge starts the next list in the background.
 	// Shortly is twice the time that the last list took, at most a quarter of MaxAge.
 	Ahead bool
+	// Finish: a list goes on when its last waiter has gone, and the next Get finds it.
+	// Otherwise it is cancelled (GC-6), and one that takes longer than anybody waits
+	// never ends well.
+	Finish bool
 
 	// Size says what Stats tell of a value. Nil: 0.
 	Size func(V) (items int, bytes int64)
