@@ -67,7 +67,16 @@ type PollStats struct {
 type Listed struct{ Cold, Event, Age, Probe uint64 }
 
 func (l *Listed) add(cause ListCause) {
-	*map[ListCause]*uint64{ListCold: &l.Cold, ListEvent: &l.Event, ListAge: &l.Age, ListProbe: &l.Probe}[cause]++
+	switch cause {
+	case ListCold:
+		l.Cold++
+	case ListEvent:
+		l.Event++
+	case ListAge:
+		l.Age++
+	default:
+		l.Probe++
+	}
 }
 
 // Poller shows a View what Ironic does, one complete Look after another. Make

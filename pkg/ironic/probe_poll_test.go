@@ -198,3 +198,35 @@ func TestGC9_aBusySiteIsAskedForMoreRows(t *testing.T) {
 		t.Errorf("with %d at work %d rows were asked for, covered %t; want 20 that cover", busy, asked, v.look(t).Covered)
 	}
 }
+
+// TestGC1_fewerRowsAreEnoughOnceTheyHaveStood: many nodes registered in one second make the
+// probe ask for more; when they have stood for two minutes 20 rows tell as much, and the
+// step back to them reads no lists.
+func TestGC1_fewerRowsAreEnoughOnceTheyHaveStood(t *testing.T) {
+	v := &view{}
+	l, p := newLister(t, v)
+	asked, state := 0, Manageable
+	l.ask = func(k int) []Change {
+		asked = k
+		rows := make([]Change, k)
+		for i := range rows {
+			rows[i] = Change{UUID: fmt.Sprint("node-", i), State: Manageable, UpdatedAt: at(0)}
+		}
+		rows[k-1].State = state
+		return rows
+	}
+	l.polls(t, p, 120)
+	if asked != probeRows {
+		t.Errorf("%d rows are asked for long after, want %d", asked, probeRows)
+	}
+	was := p.Stats()
+	l.polls(t, p, 60)
+	if s := p.Stats(); s.Listed.Probe != was.Listed.Probe || s.Unmoved-was.Unmoved < 45 {
+		t.Errorf("nothing has changed for long: %+v, before %+v", s, was)
+	}
+	state = Deploying
+	l.polls(t, p, 6)
+	if s := p.Stats(); s.Listed.Probe == was.Listed.Probe {
+		t.Error("a change in the last row was not seen")
+	}
+}

@@ -102,7 +102,7 @@ func (p *probing) pays() bool {
 // and reports whether they show that nothing has changed since the lists.
 func (p *probing) probed(now time.Time, rows []Change, all bool) bool {
 	p.fresh = rows
-	p.moved = p.rowsAt.IsZero() || !slices.Equal(rows, p.rows)
+	p.moved = p.rowsAt.IsZero() || !slices.Equal(rows, p.firstOf(len(rows), all))
 	switch {
 	case p.moved:
 		p.stood = time.Time{}
@@ -119,7 +119,7 @@ func (p *probing) probed(now time.Time, rows []Change, all bool) bool {
 	}
 	p.covered = !p.rowsAt.IsZero() && !p.blind && (all || covers(rows, now.Sub(p.rowsAt), stood))
 	quiet := !p.moved && p.covered
-	p.reach(rows, all, now.Sub(p.rowsAt))
+	p.reach(rows, all, now.Sub(p.rowsAt), stood)
 	if quiet {
 		p.rowsAt = now
 	}
@@ -127,17 +127,26 @@ func (p *probing) probed(now time.Time, rows []Change, all bool) bool {
 	return quiet
 }
 
+// firstOf returns the rows with which n new ones are compared: as many of the newest, or
+// where the new ones are all that there are, all.
+func (p *probing) firstOf(n int, all bool) []Change {
+	if all {
+		return p.rows
+	}
+	return p.rows[:min(n, len(p.rows))]
+}
+
 // want is how many rows the next probe asks for.
 func (p *probing) want() int { return probeRows + p.more }
 
 // reach asks for more rows next time where these did not go back far enough, and for
-// fewer where half of them would have. Other rows count as moved.
-func (p *probing) reach(rows []Change, all bool, since time.Duration) {
+// fewer where half of them would have. More rows than before count as moved.
+func (p *probing) reach(rows []Change, all bool, since, stood time.Duration) {
 	switch {
 	case all || p.blind || len(rows) < p.want():
 	case !p.covered:
 		p.more = min(2*p.want(), mostRows) - probeRows
-	case p.more > 0 && covers(rows[:len(rows)/2], since, 0):
+	case p.more > 0 && covers(rows[:len(rows)/2], since, stood):
 		p.more = max(p.want()/2, probeRows) - probeRows
 	}
 }
