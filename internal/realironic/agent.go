@@ -10,6 +10,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/ironic-throttle/ironic-throttle/internal/child"
 )
 
 // Agent pretends to be the ramdisk of one node: it looks itself up, sends
@@ -43,7 +45,7 @@ func (i *Ironic) StartAgent(ctx context.Context, uuid string, hold bool) (*Agent
 	if found.Config.Token == "" || found.Config.Token == "******" {
 		return nil, errors.New("lookup of " + uuid + " gave no token: an agent was there before")
 	}
-	l, err := net.Listen("tcp", net.JoinHostPort(loopback, "0"))
+	l, err := net.Listen("tcp", net.JoinHostPort(child.Loopback, "0"))
 	if err != nil {
 		return nil, fmt.Errorf("agent: %w", err)
 	}

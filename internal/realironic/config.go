@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/ironic-throttle/ironic-throttle/internal/child"
 )
 
 // settings is a configuration file: section, option, value.
@@ -26,7 +28,7 @@ func (p place) url() string {
 	if p.tls {
 		scheme = "https"
 	}
-	return fmt.Sprintf("%s://%s:%d", scheme, loopback, p.apiPort)
+	return fmt.Sprintf("%s://%s:%d", scheme, child.Loopback, p.apiPort)
 }
 
 // folders are made before anything starts.
@@ -57,22 +59,22 @@ func (p place) config(extra map[string]map[string]string) settings {
 	c := settings{
 		"DEFAULT": {
 			// json-rpc connects to this name.
-			"host": "localhost", "my_ip": loopback,
+			"host": "localhost", "my_ip": child.Loopback,
 			"auth_strategy": "noauth", "rpc_transport": "json-rpc",
 			"state_path": p.dir, "tempdir": p.file("tmp"),
 			"enabled_hardware_types":    "fake-hardware,redfish,ipmi",
 			"default_network_interface": "noop",
 			"graceful_shutdown_timeout": "5",
 		},
-		"api":                          {"host_ip": loopback, "port": api, "api_workers": "1"},
-		"json_rpc":                     {"auth_strategy": "noauth", "host_ip": loopback, "port": rpc},
+		"api":                          {"host_ip": child.Loopback, "port": api, "api_workers": "1"},
+		"json_rpc":                     {"auth_strategy": "noauth", "host_ip": child.Loopback, "port": rpc},
 		"database":                     {"connection": "sqlite:///" + p.file("ironic.sqlite") + "?timeout=60"},
 		"oslo_concurrency":             {"lock_path": p.file("lock")},
 		"oslo_policy":                  {"policy_file": p.file("policy.yaml"), "policy_dirs": p.file("config.d")},
 		"service_catalog":              {"auth_type": "none", "endpoint_override": p.url()},
-		"inspector":                    {"auth_type": "none", "endpoint_override": "http://" + loopback + ":5050"},
+		"inspector":                    {"auth_type": "none", "endpoint_override": "http://" + child.Loopback + ":5050"},
 		"dhcp":                         {"dhcp_provider": "none"},
-		"deploy":                       {"http_root": p.file("http"), "http_url": "http://" + loopback + ":8080"},
+		"deploy":                       {"http_root": p.file("http"), "http_url": "http://" + child.Loopback + ":8080"},
 		"pxe":                          {"tftp_root": p.file("tftp"), "images_path": p.file("images"), "tftp_master_path": "", "instance_master_path": ""},
 		"conductor":                    conductorConfig(),
 		"sensor_data":                  {"send_sensor_data": "False"},

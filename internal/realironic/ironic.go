@@ -10,6 +10,8 @@ import (
 	"sync"
 	"syscall"
 	"time"
+
+	"github.com/ironic-throttle/ironic-throttle/internal/child"
 )
 
 // Ironic is a running API and conductor. Its methods may be called from
@@ -25,7 +27,7 @@ type Ironic struct {
 	ready  time.Duration // longest wait for readiness
 
 	mu             sync.Mutex
-	api, conductor *process
+	api, conductor *child.Process
 }
 
 // Start installs nothing, runs an Ironic and returns when it is ready: when
@@ -45,7 +47,7 @@ func Start(ctx context.Context, o Options) (*Ironic, error) {
 	}
 	if err := i.start(ctx, o); err != nil {
 		err = fmt.Errorf("start a real Ironic: %w\n--- conductor\n%s\n--- api\n%s",
-			err, tailFile(i.place.file("conductor.log")), tailFile(i.place.file("api.log")))
+			err, child.TailFile(i.place.file("conductor.log")), child.TailFile(i.place.file("api.log")))
 		i.Stop()
 		return nil, err
 	}
@@ -72,7 +74,7 @@ func (i *Ironic) start(ctx context.Context, o Options) error {
 
 // prepare writes everything that the services read.
 func (i *Ironic) prepare(ctx context.Context, o Options) error {
-	ports, err := freePorts(2)
+	ports, err := child.FreePorts(2)
 	if err != nil {
 		return err
 	}
@@ -85,7 +87,7 @@ func (i *Ironic) prepare(ctx context.Context, o Options) error {
 	}
 	if o.TLS {
 		i.CAFile = i.place.file("api.crt")
-		if err := WriteCertificate(i.CAFile, i.place.file("api.key")); err != nil {
+		if err := child.WriteCertificate(i.CAFile, i.place.file("api.key")); err != nil {
 			return err
 		}
 	}
@@ -132,17 +134,17 @@ func (i *Ironic) Stop() {
 // StopAPI ends the API: connections are refused from then on.
 func (i *Ironic) StopAPI() {
 	i.ResumeAPI() // one that hangs hears no SIGTERM
-	i.end(&i.api, func(p *process) { p.stop(stopTimeout) })
+	i.end(&i.api, func(p *child.Process) { p.Stop(stopTimeout) })
 }
 
 // StopConductor ends the conductor in good order: it takes itself off the list
 // of conductors, and a PUT is answered 503 (500 in the first 15 s if the API
 // still remembers where the node belongs).
-func (i *Ironic) StopConductor() { i.end(&i.conductor, func(p *process) { p.stop(stopTimeout) }) }
+func (i *Ironic) StopConductor() { i.end(&i.conductor, func(p *child.Process) { p.Stop(stopTimeout) }) }
 
 // KillConductor ends the conductor as a crash would: it stays on the list for
 // a minute, and a PUT is answered 500.
-func (i *Ironic) KillConductor() { i.end(&i.conductor, (*process).kill) }
+func (i *Ironic) KillConductor() { i.end(&i.conductor, (*child.Process).Kill) }
 
 // HangAPI stops the API from running without ending it: connections are taken
 // and nothing is answered, until ResumeAPI or StopAPI.
@@ -154,12 +156,12 @@ func (i *Ironic) ResumeAPI() { i.signalAPI(syscall.SIGCONT) }
 func (i *Ironic) signalAPI(sig syscall.Signal) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
-	if i.api != nil && i.api.running() {
-		_ = syscall.Kill(-i.api.pid, sig) // the workers too; none left is no matter
+	if i.api != nil {
+		i.api.Signal(sig) // to the workers too
 	}
 }
 
-func (i *Ironic) end(which **process, how func(*process)) {
+func (i *Ironic) end(which **child.Process, how func(*child.Process)) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	if *which != nil {

@@ -27,7 +27,6 @@ type Options struct {
 const (
 	defaultStartTimeout = 90 * time.Second
 	stopTimeout         = 30 * time.Second
-	logTailBytes        = 4 << 10
 )
 
 // ErrNotInstalled is the error of Start on a machine without the packages.

@@ -11,6 +11,8 @@ import (
 	"net/http"
 	"os"
 	"time"
+
+	"github.com/ironic-throttle/ironic-throttle/internal/child"
 )
 
 const (
@@ -41,7 +43,7 @@ func (i *Ironic) Client() *http.Client { return i.client }
 
 // waitReady waits until the API shows a driver, which it does only while a
 // conductor lives, and none of the processes has ended.
-func (i *Ironic) waitReady(ctx context.Context, watched ...*process) error {
+func (i *Ironic) waitReady(ctx context.Context, watched ...*child.Process) error {
 	return i.wait(ctx, watched, func(drivers []string) error {
 		for _, d := range drivers {
 			if d == "fake-hardware" {
@@ -53,11 +55,11 @@ func (i *Ironic) waitReady(ctx context.Context, watched ...*process) error {
 }
 
 // waitAnswer waits until the API answers at all.
-func (i *Ironic) waitAnswer(ctx context.Context, watched ...*process) error {
+func (i *Ironic) waitAnswer(ctx context.Context, watched ...*child.Process) error {
 	return i.wait(ctx, watched, func([]string) error { return nil })
 }
 
-func (i *Ironic) wait(ctx context.Context, watched []*process, enough func([]string) error) error {
+func (i *Ironic) wait(ctx context.Context, watched []*child.Process, enough func([]string) error) error {
 	ctx, cancel := context.WithTimeout(ctx, i.ready)
 	defer cancel()
 	tick := time.NewTicker(readyEvery)
@@ -75,8 +77,8 @@ func (i *Ironic) wait(ctx context.Context, watched []*process, enough func([]str
 			last = err
 		}
 		for _, p := range watched {
-			if !p.running() {
-				return fmt.Errorf("%s ended before it was ready: %w", p.name, errors.Join(p.err, last))
+			if !p.Running() {
+				return fmt.Errorf("%s ended before it was ready: %w", p.Name(), errors.Join(p.Err(), last))
 			}
 		}
 		select {
@@ -126,7 +128,7 @@ func (i *Ironic) call(ctx context.Context, method, path string, body io.Reader, 
 		return fmt.Errorf("%s %s: %w", method, path, err)
 	}
 	if resp.StatusCode >= 300 {
-		return fmt.Errorf("%s %s: %s: %s", method, path, resp.Status, tail(string(b)))
+		return fmt.Errorf("%s %s: %s: %s", method, path, resp.Status, child.Tail(string(b)))
 	}
 	if into == nil {
 		return nil

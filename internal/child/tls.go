@@ -1,4 +1,4 @@
-package realironic
+package child
 
 import (
 	"crypto/ecdsa"
@@ -28,9 +28,9 @@ func WriteCertificate(certFile, keyFile string) error {
 	now := time.Now()
 	template := &x509.Certificate{
 		SerialNumber: serial,
-		Subject:      pkix.Name{CommonName: "ironic test"},
+		Subject:      pkix.Name{CommonName: "test"},
 		NotBefore:    now.Add(-time.Hour), NotAfter: now.Add(24 * time.Hour),
-		DNSNames: []string{"localhost"}, IPAddresses: []net.IP{net.ParseIP(loopback)},
+		DNSNames: []string{"localhost"}, IPAddresses: []net.IP{net.ParseIP(Loopback)},
 		IsCA: true, BasicConstraintsValid: true,
 		KeyUsage:    x509.KeyUsageDigitalSignature | x509.KeyUsageCertSign,
 		ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth},
