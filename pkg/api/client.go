@@ -33,6 +33,8 @@ type Client struct {
 	base    string
 	http    *http.Client
 	timeout time.Duration
+	rootCAs string     // file; "" = the system's
+	token   *tokenFile // nil: none
 }
 
 // Option changes a Client while it is made.
@@ -48,7 +50,7 @@ func WithTimeout(d time.Duration) Option {
 	}
 }
 
-// WithHTTPClient sends through h, for a transport of one's own, such as TLS.
+// WithHTTPClient sends through h, for a transport of one's own.
 // The time-out of the Client still bounds each call.
 func WithHTTPClient(h *http.Client) Option {
 	return func(c *Client) {
@@ -75,7 +77,8 @@ func NewClient(baseURL string, opts ...Option) (*Client, error) {
 	for _, o := range opts {
 		o(c)
 	}
-	if c.http == nil {
+	custom := c.http != nil
+	if !custom {
 		c.http = &http.Client{
 			Transport: &http.Transport{
 				DialContext:         (&net.Dialer{Timeout: c.timeout}).DialContext,
@@ -87,6 +90,9 @@ func NewClient(baseURL string, opts ...Option) (*Client, error) {
 			},
 			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 		}
+	}
+	if err := c.secure(u, custom); err != nil {
+		return nil, err
 	}
 	return c, nil
 }
@@ -175,6 +181,9 @@ func (c *Client) call(ctx context.Context, method, path string, body []byte, lim
 	req.Header.Set("User-Agent", "ironic-throttle-client")
 	if body != nil {
 		req.Header.Set("Content-Type", "application/json")
+	}
+	if err := c.token.authorize(req); err != nil {
+		return err
 	}
 	resp, err := c.http.Do(req)
 	if err != nil {

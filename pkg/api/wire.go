@@ -102,9 +102,11 @@ type Status struct {
 	// Breakers are those of GET /v1/breakers, by scope; none when they are off.
 	Breakers []Breaker `json:"breakers"`
 	// Holds counts the hosts of GET /v1/holds; absent where no host can be held.
-	Holds    *HoldCounts `json:"holds,omitempty"`
-	Storm    Storm       `json:"storm"`
-	Warnings []string    `json:"warnings"`
+	Holds *HoldCounts `json:"holds,omitempty"`
+	Storm Storm       `json:"storm"`
+	// Cluster is absent where BareMetalHosts are not watched.
+	Cluster  *Cluster `json:"cluster,omitempty"`
+	Warnings []string `json:"warnings"`
 	// Settings are the effective ones, secrets left out.
 	Settings map[string]string `json:"settings"`
 }
@@ -132,7 +134,13 @@ type Error struct {
 	Code    int    `json:"code"`
 	Message string `json:"message"`
 	Field   string `json:"field,omitempty"`
+	// Reason tells apart what one code has several of: NotLeading, or nothing.
+	Reason string `json:"reason,omitempty"`
 }
+
+// NotLeading is the Reason of a 503 of a throttle that stands by while another one
+// decides: ask that one (LH-27).
+const NotLeading = "notLeading"
 
 // ErrorBody is the envelope in which an Error travels.
 type ErrorBody struct {
