@@ -39,6 +39,9 @@ type PollerOptions struct {
 	// Changes reports whether somebody wants to know the newest changes of each poll,
 	// also of those that read the lists; nil means nobody.
 	Changes func(now time.Time) bool
+	// Due tells that a poll which begins in that time, or later, is waited for: the pause
+	// before it is not longer then, unless Ironic cannot be read. false, or nil: none is.
+	Due func(now time.Time) (in time.Duration, waited bool)
 	// Now is the clock, nil means time.Now.
 	Now func() time.Time
 	// Jitter returns a number in [0,1) that spreads the pauses by ±10 %; nil

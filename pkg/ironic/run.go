@@ -25,7 +25,13 @@ func (p *Poller) Run(ctx context.Context) error {
 			failures++
 		}
 		p.report(&spell, err)
-		if !p.pause(ctx, p.delay(failures)) {
+		pause := p.delay(failures)
+		if p.opts.Due != nil && failures == 0 {
+			if in, waited := p.opts.Due(p.opts.Now()); waited {
+				pause = min(pause, max(in, 0))
+			}
+		}
+		if !p.pause(ctx, pause) {
 			return nil
 		}
 	}

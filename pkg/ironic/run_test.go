@@ -74,6 +74,44 @@ func TestRunPollsAtOnceAndThenByInterval(t *testing.T) {
 	}
 }
 
+// A poll that is waited for comes at its time, and no sooner than that.
+func TestLH24_RunPollsWhenItIsWaitedFor(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		v := &stamps{start: time.Now()}
+		p := poller(t, client(t, newWire()), v, func(o *PollerOptions) {
+			o.Interval = 10 * time.Second
+			o.Due = func(now time.Time) (time.Duration, bool) {
+				left := 23*time.Second - now.Sub(v.start)
+				return left, left > 0
+			}
+		})
+		stop := running(t, p)
+		pass(45 * time.Second)
+		stop()
+		if diff := cmp.Diff(seconds(0, 10, 20, 23, 33, 43), v.begins); diff != "" {
+			t.Errorf("(-want +got):\n%s", diff)
+		}
+	})
+}
+
+// An Ironic that cannot be read is left its pauses.
+func TestRunBacksOffAlsoWhenAPollIsWaitedFor(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		v := &stamps{start: time.Now()}
+		source := phases(phase{24 * time.Second, &RequestError{Cause: CauseUnreachable, What: "GET /v1"}})
+		p := poller(t, source, v, func(o *PollerOptions) {
+			o.Interval, o.MaxPause = 5*time.Second, 30*time.Second
+			o.Due = func(time.Time) (time.Duration, bool) { return time.Second, true }
+		})
+		stop := running(t, p)
+		pass(37 * time.Second)
+		stop()
+		if diff := cmp.Diff(seconds(0, 5, 15, 35, 36), v.begins[:5]); diff != "" {
+			t.Errorf("(-want +got):\n%s", diff)
+		}
+	})
+}
+
 // phase is a time in which every request ends with the same error, nil for none;
 // after the last phase all is well.
 type phase struct {

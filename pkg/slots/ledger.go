@@ -17,6 +17,8 @@ type Ledger struct {
 	now time.Time // the latest now that was passed in
 	at  moment    // the same
 	seq uint64
+	// born is seq at the start: marks up to it are of a term before (LH-24).
+	born uint64
 
 	byUUID map[string]*host
 	byName map[string]*host   // the host that bore the name last
@@ -55,6 +57,10 @@ func New(cfg Config, now time.Time) (*Ledger, error) {
 		groups: map[string]*tally{},
 	}, nil
 }
+
+// Follow makes l the ledger of the term after old's: what was begun in that one shows it
+// nothing. l must be new.
+func (l *Ledger) Follow(old *Ledger) { l.seq, l.born = old.seq, old.seq }
 
 // SetLimits changes the limits. Nobody loses a slot; while more are occupied
 // than the new limit allows there is no further yes (LH-19).

@@ -11,6 +11,9 @@ import (
 // slot and does not make the view younger.
 func (l *Ledger) Observe(now time.Time, look ironic.Look) {
 	l.tick(now)
+	if look.Mark.Seq <= l.born {
+		return
+	}
 	mark := l.mark(look.Mark)
 	if look.Unmoved {
 		l.confirm(mark)
@@ -39,6 +42,9 @@ func (l *Ledger) Observe(now time.Time, look ironic.Look) {
 // remembers the node.
 func (l *Ledger) ObserveNode(now time.Time, s ironic.Sight) {
 	l.tick(now)
+	if s.Mark.Seq <= l.born {
+		return
+	}
 	if !s.Found {
 		l.missed(s)
 		return

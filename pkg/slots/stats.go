@@ -63,6 +63,14 @@ func (l *Ledger) Ready(now time.Time) (Outcome, time.Duration) {
 	return l.open()
 }
 
+// SettlesIn returns after which time a complete look must begin to end the settle (LH-24);
+// false when it is that time already, or over.
+func (l *Ledger) SettlesIn(now time.Time) (time.Duration, bool) {
+	l.tick(now)
+	left := l.cfg.Settle - l.now.Sub(l.start)
+	return left, !l.settled && left > 0
+}
+
 // View tells how well the ledger sees Ironic.
 func (l *Ledger) View(now time.Time) api.View {
 	l.tick(now)
