@@ -15,10 +15,18 @@ type Ask struct {
 	Op       api.Op
 	BMHState api.BMHState
 	Deleting bool
-	// Spec is a hash of what the host is to be, "" when not known.
+	// Spec is a hash of what the host is to be, "" when not known; see respec.
 	Spec string
+	// Bare tells that nothing is to be deployed on it (BO-8).
+	Bare bool
 	// FailCount is status.provisioningFailCount: deployments that BMO saw fail.
 	FailCount int
+
+	// Left tells that nobody will start it: it is paused or detached (BO-8).
+	Left bool
+	// Release names the episode that a human has released the host from on the host
+	// object itself; of another one it says nothing (BO-10).
+	Release string
 
 	// What Ironic has shown last, the failures of which the Book has been told.
 	NodeState              string // "" when not known
@@ -104,17 +112,20 @@ func (b *Book) judge(now time.Time, a Ask) (e entry, s shown) {
 	if a.Deleting || !a.starts() && a.Op != api.OpDeprovision {
 		return e, s
 	}
-	if e.present() != nil && a.Spec != "" && a.Spec != e.spec {
-		if e.spec != "" {
+	if spec, changed := respec(e.spec, a.Spec); e.present() != nil && spec != e.spec {
+		if changed {
 			e.release()
 			e.recounted = 0 // BMO begins to count anew
 		}
-		e.spec, s.news = a.Spec, true
+		e.spec, s.news = spec, true
 	}
 	if b.evidence(now, &e, a) {
 		s.news = true
 	} else {
 		s.sound = e.present() == nil
+	}
+	if p := e.present(); p != nil && a.Release == p.id && e.release() {
+		s.news = true
 	}
 	return e, s
 }
@@ -159,7 +170,7 @@ func (e *entry) beginUnseen(a Ask, since time.Time, failures int) {
 	}
 	e.learn(a.Name, a.UID)
 	if a.Spec != "" {
-		e.spec = a.Spec
+		e.spec, _ = respec(e.spec, a.Spec)
 	}
 	p := newEpisode(unseenID(a.UUID, failures, since), f, failures, since)
 	p.unseen = true
@@ -193,10 +204,10 @@ func (b *Book) verdict(now time.Time, e *entry, a Ask) Verdict {
 // waits reports whether a is something that a failed host waits with.
 func (b *Book) waits(a Ask) bool {
 	switch {
-	case a.Deleting || a.runs():
+	case a.Deleting || a.Left || a.runs():
 		return false
 	case a.Op == api.OpDeprovision:
-		return b.cfg.Stage == Remediate
+		return b.cfg.Stage == Remediate && !a.Bare
 	case b.cfg.Stage == Retry && a.Op == api.OpProvision && a.BMHState == api.BMHProvisioning && a.NodeFailed:
 		// BMO must see the failure to deprovision, and asks with the state that it
 		// is in. The hold begins when it wants to start again (BO-8).

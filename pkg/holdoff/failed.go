@@ -52,9 +52,7 @@ func (b *Book) Failed(now time.Time, f Failure) (episode string, fresh bool) {
 	if !known {
 		e.uncounted = !b.hasCome(f.UUID)
 	}
-	if f.Spec != "" {
-		e.spec = f.Spec
-	}
+	e.spec, _ = respec(e.spec, f.Spec)
 	failures := min(e.failures()+1, maxFailures)
 	if b.wasCounted(now, &e, f.Kind) {
 		failures = e.failures()
