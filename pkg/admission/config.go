@@ -39,6 +39,13 @@ type Config struct {
 	// Holds are those that a file kept; HoldsKnown tells that there was one (BO-16).
 	Holds      []holdoff.Record
 	HoldsKnown bool
+	// Hosts is nil where nobody knows the cluster.
+	Hosts Hosts
+	// Leading reports whether this process may say yes: that no other one decides for the
+	// same Ironic (LH-27). It is asked with every decision, under the lock, and reads
+	// clocks of its own: a process that was paused must not go by a now from before. nil:
+	// always.
+	Leading func() bool
 	// Storm is told of breakers that opened and pools that were paused, after the look
 	// that showed it, as Notify is. It may be nil.
 	Storm func([]StormNotice)

@@ -9,6 +9,7 @@ import (
 
 	"github.com/ironic-throttle/ironic-throttle/pkg/api"
 	"github.com/ironic-throttle/ironic-throttle/pkg/fairshare"
+	"github.com/ironic-throttle/ironic-throttle/pkg/holdoff"
 	"github.com/ironic-throttle/ironic-throttle/pkg/ironic"
 	"github.com/ironic-throttle/ironic-throttle/pkg/slots"
 )
@@ -19,11 +20,14 @@ type Controller struct {
 	mode    Mode
 	notify  func([]slots.Notice)
 	tempest func([]StormNotice)
+	hosts   Hosts         // nil: nobody knows the cluster
+	leading func() bool   // never nil
 	first   chan struct{} // closed after the first complete look
 
 	revision atomic.Uint64 // counts what changed; written under mu
 
 	mu       sync.Mutex // guards everything below
+	cfg      Config     // as New got it, for Start
 	ledger   *slots.Ledger
 	lines    map[slots.Pool]*line
 	storm    *storm
@@ -50,15 +54,38 @@ func New(cfg Config, now time.Time) (*Controller, error) {
 	if err != nil {
 		return nil, err
 	}
+	if cfg.Leading == nil {
+		cfg.Leading = func() bool { return true }
+	}
 	c := &Controller{
-		mode: cfg.Mode, notify: cfg.Notify, tempest: cfg.Storm, storm: storm, first: make(chan struct{}),
-		ledger: ledger, lines: map[slots.Pool]*line{}, names: tenantNames{},
+		mode: cfg.Mode, notify: cfg.Notify, tempest: cfg.Storm, hosts: cfg.Hosts, leading: cfg.Leading,
+		storm: storm, first: make(chan struct{}),
+		cfg: cfg, ledger: ledger, lines: map[slots.Pool]*line{}, names: tenantNames{},
 		asks: tally{}, refusals: tally{},
 	}
 	if err := c.setLines(cfg.Turns); err != nil {
 		return nil, err
 	}
 	return c, nil
+}
+
+// Start begins anew at now, with the holds that a store has kept: for a process that leads
+// from now on, or that could not read them before. Nothing may have been decided or
+// observed yet; limits and holds are those that New was given.
+func (c *Controller) Start(now time.Time, holds []holdoff.Record, known bool) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	cfg := c.cfg
+	cfg.Holds, cfg.HoldsKnown = holds, known
+	fresh, err := New(cfg, now)
+	if err != nil {
+		return err
+	}
+	c.revision.Add(1)
+	fresh.ledger.Follow(c.ledger)
+	c.ledger, c.storm, c.lines = fresh.ledger, fresh.storm, fresh.lines
+	c.cfg.Holds = nil // the book has them
+	return nil
 }
 
 // Reconfigure changes the limits and the fair turn while running: all, or nothing
@@ -140,6 +167,14 @@ func (c *Controller) Waits(now time.Time) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.ledger.Waits(now)
+}
+
+// SettlesIn returns after which time a complete poll must begin for the first yes (LH-24);
+// false when nobody waits for one.
+func (c *Controller) SettlesIn(now time.Time) (time.Duration, bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.ledger.SettlesIn(now)
 }
 
 // Fresh reports whether Ironic was seen lately enough to believe the view (LH-17).

@@ -25,12 +25,17 @@ type decision struct {
 
 // IsReady answers one ask. The ask must be valid (api.Ask.Validate). It never
 // fails, blocks, or causes a request to Ironic.
-func (c *Controller) IsReady(now time.Time, ask api.Ask) api.Answer {
+func (c *Controller) IsReady(now time.Time, asked api.Ask) api.Answer {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	ask := c.question(asked, false)
 	v := c.ledger.Check(now, c.slotsAsk(ask, false))
 	if ask.DryRun {
-		return c.answer(c.peek(now, v, ask), v)
+		d := standby()
+		if c.leading() {
+			d = c.peek(now, v, ask)
+		}
+		return c.answer(d, v)
 	}
 	d := c.judge(now, &v, ask)
 	switch {
@@ -63,9 +68,12 @@ func (c *Controller) settle(now time.Time, d decision, v slots.Verdict) api.Answ
 	return answer
 }
 
-// judge is the one decision; see the package comment for its order. It enters the
+// judge is the one decision, of a process that leads; see the package comment for its order. It enters the
 // host into the ledger and, where it needs a slot, into its line.
-func (c *Controller) judge(now time.Time, v *slots.Verdict, ask api.Ask) decision {
+func (c *Controller) judge(now time.Time, v *slots.Verdict, ask question) decision {
+	if !c.leading() {
+		return standby()
+	}
 	d, settled := verdict(*v)
 	switch v.Outcome {
 	case slots.Exempt, slots.Done:
@@ -99,12 +107,17 @@ func (c *Controller) judge(now time.Time, v *slots.Verdict, ask api.Ask) decisio
 	return d
 }
 
+// standby is the no of a process that does not lead.
+func standby() decision {
+	return decision{reason: api.ReasonStarting, wait: retryLook, stop: &stop{standby: true}}
+}
+
 // lingering is the no to a host whose slot must be no way round what failures stop: one
 // that only lingers after its work has failed (BO-2), or that was for the deprovision
 // before what the host wants to begin now (BO-6). The slot ends with its next sight. A PUT
 // of a host with a slot is never refused (GW-3), but for the latter: nothing of it is
 // under way.
-func (c *Controller) lingering(now time.Time, v slots.Verdict, ask api.Ask) (decision, bool) {
+func (c *Controller) lingering(now time.Time, v slots.Verdict, ask question) (decision, bool) {
 	ref, known := v.Ref()
 	if !known || v.Outcome != slots.Held {
 		return decision{}, false
@@ -129,7 +142,7 @@ func beginsAnew(ref slots.Ref, op api.Op) bool {
 }
 
 // peek is judge for a dry run: what it would say, as far as that can be told.
-func (c *Controller) peek(now time.Time, v slots.Verdict, ask api.Ask) decision {
+func (c *Controller) peek(now time.Time, v slots.Verdict, ask question) decision {
 	d, settled := verdict(v)
 	ref, known := v.Ref()
 	anew := known && v.Outcome == slots.Held && beginsAnew(ref, v.Op())
@@ -200,7 +213,7 @@ func turned(free int, a fairshare.Answer) decision {
 // arrive enters a host that wants a slot. It returns nil for one whose pool is not
 // known yet: nobody knows in which line it belongs, and in a wrong one it would be
 // called for nothing.
-func (c *Controller) arrive(now time.Time, v *slots.Verdict, ask api.Ask) *turn {
+func (c *Controller) arrive(now time.Time, v *slots.Verdict, ask question) *turn {
 	ref := c.ledger.Hear(now, v)
 	c.sync(now) // it may have learned its name or UUID
 	if _, known := v.Pool(); !known {
@@ -219,7 +232,7 @@ func (c *Controller) line(v slots.Verdict) *line {
 }
 
 // tell notes the errors of a host that holds a slot.
-func (c *Controller) tell(now time.Time, v slots.Verdict, ask api.Ask) {
+func (c *Controller) tell(now time.Time, v slots.Verdict, ask question) {
 	ref, known := v.Ref()
 	if !known {
 		return
@@ -249,6 +262,9 @@ func (c *Controller) Vacancy(now time.Time) api.Answer {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	v := slots.Verdict{Slots: c.ledger.Slots(now)}
+	if !c.leading() {
+		return c.answer(standby(), v)
+	}
 	v.Outcome, v.Wait = c.ledger.Ready(now)
 	d, settled := verdict(v)
 	if !settled {
@@ -262,10 +278,11 @@ func (c *Controller) Vacancy(now time.Time) api.Answer {
 }
 
 // slotsAsk translates the wire's question. A host that is being deleted while
-// provisioning will be deprovisioned, whatever it says it wants (LH-26).
-func (c *Controller) slotsAsk(ask api.Ask, put bool) slots.Ask {
+// provisioning will be deprovisioned, whatever it says it wants (LH-26); a PUT does what
+// it says.
+func (c *Controller) slotsAsk(ask question, put bool) slots.Ask {
 	op := ask.Op
-	if ask.Deleting && op == api.OpProvision {
+	if ask.Deleting && op == api.OpProvision && !put {
 		op = api.OpDeprovision
 	}
 	return slots.Ask{
@@ -276,7 +293,7 @@ func (c *Controller) slotsAsk(ask api.Ask, put bool) slots.Ask {
 
 // hostID is namespace~name, as BMO names nodes, and the node's UUID as Ironic
 // spells it. A name that the ledger has already is not built again.
-func (c *Controller) hostID(ask api.Ask) slots.ID {
+func (c *Controller) hostID(ask question) slots.ID {
 	id := slots.ID{UUID: strings.ToLower(ask.NodeUUID), Name: ask.Name}
 	if ask.Namespace == "" || ask.Name == "" {
 		return id

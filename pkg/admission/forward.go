@@ -13,8 +13,9 @@ import (
 // then exactly one of Answered, Broken and Unsent; until then the slot of its
 // host cannot end (GW-3). Safe for concurrent use.
 type Pass struct {
-	c   *Controller
-	put *slots.Put // nil in mode observe where enforce would have refused
+	c      *Controller
+	ledger *slots.Ledger // of the term in which it was given
+	put    *slots.Put    // nil in mode observe where enforce would have refused
 }
 
 // Forward decides on a provisioning PUT and, with a yes, takes or renews the
@@ -24,12 +25,13 @@ type Pass struct {
 //
 // An unhold is never refused; it takes a slot, if need be above the limit, for work
 // goes on with it (GW-3).
-func (c *Controller) Forward(now time.Time, ask api.Ask, target ironic.Target) (api.Answer, *Pass) {
+func (c *Controller) Forward(now time.Time, asked api.Ask, target ironic.Target) (api.Answer, *Pass) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	ask := c.question(asked, true)
 	ask.Op = target.Op()
 	v := c.ledger.Check(now, c.slotsAsk(ask, true))
-	pass := &Pass{c: c}
+	pass := &Pass{c: c, ledger: c.ledger}
 	if target == ironic.TargetUnhold && v.Outcome != slots.Exempt && v.Outcome != slots.Held {
 		v.Outcome = slots.Open
 		pass.put = c.ledger.Forward(now, v, target)
@@ -79,7 +81,7 @@ func (p *Pass) Unsent(now time.Time) {
 func (p *Pass) do(now time.Time, f func()) {
 	p.c.mu.Lock()
 	defer p.c.mu.Unlock()
-	if p.put != nil {
+	if p.put != nil && p.ledger == p.c.ledger {
 		p.c.revision.Add(1)
 		f()
 		p.c.sync(now)

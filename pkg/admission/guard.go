@@ -21,6 +21,7 @@ type stop struct {
 	note     string
 	limit    int
 	unplaced bool // it is not known where the host belongs
+	standby  bool // another replica decides
 }
 
 // retryBarred is the advice to a host that waits for a probe of others: not longer,
@@ -31,7 +32,7 @@ const retryBarred = time.Minute
 // off, pool short-circuited, breaker. false: nothing is against the host. A host
 // that is stopped is in no line and has no call until it asks again; it keeps its old
 // place, but a held one does not even take one (BO-9, CONTRACT 3.5).
-func (c *Controller) guard(now time.Time, t *turn, v slots.Verdict, ask api.Ask) (decision, bool) {
+func (c *Controller) guard(now time.Time, t *turn, v slots.Verdict, ask question) (decision, bool) {
 	if d, held := c.held(now, v, ask); held {
 		t.line.Bar(now, t.host)
 		return d, true
@@ -45,7 +46,7 @@ func (c *Controller) guard(now time.Time, t *turn, v slots.Verdict, ask api.Ask)
 }
 
 // stop asks what watches more than one host, and enters t where it may probe.
-func (c *Controller) stop(now time.Time, t *turn, v slots.Verdict, ask api.Ask) (decision, bool) {
+func (c *Controller) stop(now time.Time, t *turn, v slots.Verdict, ask question) (decision, bool) {
 	s := c.storm
 	if d, stopped := c.forbids(now, t.ref, v.Op(), ask); stopped || len(s.shut) == 0 || goes(v.Op(), ask) {
 		return d, stopped
@@ -67,10 +68,10 @@ func (c *Controller) stop(now time.Time, t *turn, v slots.Verdict, ask api.Ask) 
 
 // goes reports whether somebody wants the host gone: that goes on whatever fails
 // (CONTRACT 3.1).
-func goes(op api.Op, ask api.Ask) bool { return ask.Deleting && op == api.OpDeprovision }
+func goes(op api.Op, ask question) bool { return ask.Deleting && op == api.OpDeprovision }
 
 // forbids is the no of a paused pool or a breaker, whoever would be first.
-func (c *Controller) forbids(now time.Time, ref slots.Ref, op api.Op, ask api.Ask) (decision, bool) {
+func (c *Controller) forbids(now time.Time, ref slots.Ref, op api.Op, ask question) (decision, bool) {
 	s, f := c.storm, ref.Facts()
 	s.meet(f)
 	if goes(op, ask) || len(s.shut) == 0 && len(s.pools) == 0 {
@@ -142,7 +143,7 @@ func (r room) rated(free int, d decision) decision {
 }
 
 // held is the answer of the hold-off.
-func (c *Controller) held(now time.Time, v slots.Verdict, ask api.Ask) (decision, bool) {
+func (c *Controller) held(now time.Time, v slots.Verdict, ask question) (decision, bool) {
 	if c.storm.book.Idle() {
 		return decision{}, false
 	}
@@ -153,7 +154,7 @@ func (c *Controller) held(now time.Time, v slots.Verdict, ask api.Ask) (decision
 		return heldBack(h), true
 	}
 	if c.storm.holding[a.UUID] {
-		c.noteFreed(now, a.UUID, c.storm.whyFreed(a.UUID, now))
+		c.noteFreed(now, a.UUID, c.storm.whyFreed(a.UUID, a.Release, now))
 	}
 	return decision{}, false
 }
@@ -164,11 +165,11 @@ func heldBack(h holdoff.Verdict) decision {
 
 // holdAsk is the question to the hold-off. A host that is known by name alone may be
 // one that failed before we started: a name is all that says so then.
-func (c *Controller) holdAsk(v slots.Verdict, ask api.Ask) holdoff.Ask {
+func (c *Controller) holdAsk(v slots.Verdict, ask question) holdoff.Ask {
 	id := v.ID()
 	a := holdoff.Ask{
 		UUID: id.UUID, Name: id.Name, UID: ask.UID, Op: v.Op(), BMHState: ask.BMHState, Deleting: ask.Deleting,
-		Spec: ask.SpecHash, FailCount: ask.ProvisioningFailCount,
+		Spec: ask.SpecHash, Bare: ask.bare, FailCount: ask.failCount, Left: ask.left, Release: ask.release,
 	}
 	if ref, known := v.Ref(); known {
 		a.UUID = ref.ID().UUID
@@ -184,7 +185,7 @@ func (c *Controller) holdAsk(v slots.Verdict, ask api.Ask) holdoff.Ask {
 }
 
 // wouldStop is stop for a dry run: it enters nobody and takes no place.
-func (c *Controller) wouldStop(now time.Time, v slots.Verdict, ask api.Ask) (decision, bool) {
+func (c *Controller) wouldStop(now time.Time, v slots.Verdict, ask question) (decision, bool) {
 	s := c.storm
 	if goes(v.Op(), ask) {
 		return decision{}, false

@@ -135,12 +135,15 @@ func (s *storm) freed(uuid, how string) {
 	}
 }
 
-// whyFreed tells how a hold ended that an ask found over.
-func (s *storm) whyFreed(uuid string, now time.Time) string {
+// whyFreed tells how a hold ended that an ask found over; release is the episode that its
+// annotation names.
+func (s *storm) whyFreed(uuid, release string, now time.Time) string {
 	e, known := s.book.Entry(now, uuid)
 	switch {
 	case !known:
 		return "gone"
+	case e.Released && release == e.Episode:
+		return "hand"
 	case e.Released:
 		return "spec"
 	}

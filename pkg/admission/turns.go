@@ -35,15 +35,15 @@ type turn struct {
 	deployed  bool // it had an instance, as last told
 }
 
-// hear takes what an ask tells of the host. A PUT may not know its errors: what was
-// told before stays then.
-func (t *turn) hear(now time.Time, ask api.Ask, put bool) {
+// hear takes what an ask tells of the host. A PUT may not know its errors, where the
+// cluster does not either: what was told before stays then.
+func (t *turn) hear(now time.Time, ask question, put bool) {
 	t.asked, t.spared, t.askedAt = true, ask.Deleting, now
 	if ask.BMHState != "" {
 		t.deployed = ask.BMHState == api.BMHProvisioned || ask.BMHState == api.BMHExternallyProvisioned
 	}
 	t.uid, t.spec = cmp.Or(ask.UID, t.uid), cmp.Or(ask.SpecHash, t.spec)
-	if e := max(ask.ErrorCount, ask.ProvisioningFailCount); e > 0 || !put {
+	if e := max(ask.ErrorCount, ask.ProvisioningFailCount); e > 0 || !put || ask.known {
 		t.told = int32(min(e, math.MaxInt32)) //nolint:gosec // bounded
 	}
 }

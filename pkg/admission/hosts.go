@@ -1,0 +1,87 @@
+package admission
+
+import (
+	"strings"
+
+	"github.com/ironic-throttle/ironic-throttle/pkg/api"
+)
+
+// Hosts tells what the cluster knows of a host: its BareMetalHost. Host is called with
+// every ask, under the Controller's lock: it answers at once, from memory, and takes no
+// lock that is held across a call of the Controller.
+type Hosts interface {
+	// Host finds it by namespace and name where both are given, else by the node's UUID.
+	Host(namespace, name, nodeUUID string) (Host, bool)
+}
+
+// Host is what a BareMetalHost says that matters to the decision.
+type Host struct {
+	Namespace, Name, UID string
+	NodeUUID             string // "" when it has none yet
+	// ErrorCount and FailCount are status.errorCount and status.provisioningFailCount.
+	ErrorCount, FailCount int
+	Deleting              bool
+	// Old tells that the cluster could not be read for a while: what has come since is not
+	// known.
+	Old bool
+	// Left tells that BMO leaves it alone: paused or detached (BO-8).
+	Left bool
+	// Bare tells that nothing is to be deployed on it (BO-8), Spec is a hash of what it is
+	// to be (BO-11).
+	Bare bool
+	Spec string
+	// Release names the episode that a human has released it from, by annotation.
+	Release string
+}
+
+// question is an ask with what the cluster adds to it.
+type question struct {
+	api.Ask
+	known     bool // the cluster knows the host, so that its errors are known too
+	left      bool
+	bare      bool
+	release   string
+	failCount int // for the hold-off: a failure that is over must not begin a hold
+}
+
+// question adds what the cluster knows of the host of ask. What the asker says of it
+// counts, with two exceptions: the larger number of errors wins, as BMO's own cache may be
+// behind or ours; and a hash of the spec is the cluster's or nobody's, as two ways to hash
+// would look like a spec that changes with each ask.
+//
+// That it is being deleted is added to a PUT only, which says itself what it starts. By
+// check an asker that does not know it yet would be told that nothing is left to do, and
+// would start what it asked for (LH-16, LH-26).
+func (c *Controller) question(ask api.Ask, put bool) question {
+	q := question{Ask: ask, failCount: ask.ProvisioningFailCount}
+	if c.hosts == nil {
+		return q
+	}
+	q.SpecHash = ""
+	h, ok := c.hosts.Host(ask.Namespace, ask.Name, ask.NodeUUID)
+	if !ok || h.another(ask) {
+		return q
+	}
+	q.known, q.left, q.bare, q.release = true, h.Left, h.Bare, h.Release
+	if q.Namespace == "" { // a node that BMO did not name
+		q.Namespace, q.Name = h.Namespace, h.Name
+	}
+	if q.UID == "" {
+		q.UID = h.UID
+	}
+	q.ErrorCount = max(q.ErrorCount, h.ErrorCount)
+	q.ProvisioningFailCount = max(q.ProvisioningFailCount, h.FailCount)
+	if !h.Old {
+		q.failCount = q.ProvisioningFailCount
+	}
+	q.Deleting = q.Deleting || put && h.Deleting
+	q.SpecHash = h.Spec
+	return q
+}
+
+// another reports whether h is not the host that is asked about, but one that had its name
+// before, or will have it.
+func (h Host) another(ask api.Ask) bool {
+	return ask.UID != "" && h.UID != ask.UID ||
+		ask.NodeUUID != "" && h.NodeUUID != "" && !strings.EqualFold(ask.NodeUUID, h.NodeUUID)
+}
