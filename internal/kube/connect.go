@@ -1,0 +1,89 @@
+package kube
+
+import (
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"runtime"
+	"strings"
+
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/clientcmd"
+	"k8s.io/klog/v2"
+)
+
+// namespaceFile is where a pod finds its own namespace.
+const namespaceFile = "/var/run/secrets/kubernetes.io/serviceaccount/namespace"
+
+// Options is what Connect needs; all may be zero.
+type Options struct {
+	// Kubeconfig is a file; "" = we are a pod and have a service account.
+	Kubeconfig string
+	// Namespace is ours; "" = that of the service account or of the kubeconfig's context.
+	Namespace string
+	Version   string       // for the user agent
+	Log       *slog.Logger // of client-go too, which has one logger in the whole process; nil: silent
+}
+
+// Cluster says how to reach the API server. Nothing was sent to it yet.
+type Cluster struct {
+	Config    *rest.Config // not to be changed: rest.CopyConfig first
+	Namespace string
+}
+
+// Connect finds out how to reach the API server. An error tells which setting would
+// help.
+func Connect(o Options) (*Cluster, error) {
+	if o.Log == nil {
+		o.Log = slog.New(slog.DiscardHandler)
+	}
+	klog.SetSlogLogger(o.Log.With("from", "client-go"))
+	c := &Cluster{Namespace: o.Namespace}
+	var err error
+	if o.Kubeconfig == "" {
+		err = c.asPod()
+	} else {
+		err = c.byFile(o.Kubeconfig)
+	}
+	if err != nil {
+		return nil, err
+	}
+	c.Config.UserAgent = fmt.Sprintf("ironic-throttle/%s (%s/%s)", o.Version, runtime.GOOS, runtime.GOARCH)
+	return c, nil
+}
+
+func (c *Cluster) asPod() (err error) {
+	c.Config, err = rest.InClusterConfig()
+	switch {
+	case errors.Is(err, rest.ErrNotInCluster):
+		return errors.New("KUBERNETES=on: this is no pod, and KUBECONFIG is not set")
+	case err != nil:
+		return fmt.Errorf("KUBERNETES=on: the service account cannot be used (is its token mounted?): %w", err)
+	case c.Namespace != "":
+		return nil
+	}
+	text, err := os.ReadFile(namespaceFile)
+	if c.Namespace = strings.TrimSpace(string(text)); err != nil || c.Namespace == "" {
+		return fmt.Errorf("KUBERNETES=on: POD_NAMESPACE is not set and %s tells nothing: %w", namespaceFile, errors.Join(err, errNoNamespace))
+	}
+	return nil
+}
+
+var errNoNamespace = errors.New("no namespace")
+
+func (c *Cluster) byFile(path string) error {
+	// Exactly this file: not the list of files that kubectl reads.
+	loaded := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(
+		&clientcmd.ClientConfigLoadingRules{ExplicitPath: path}, &clientcmd.ConfigOverrides{})
+	var err error
+	if c.Config, err = loaded.ClientConfig(); err != nil {
+		return fmt.Errorf("KUBECONFIG=%q: %w", path, err)
+	}
+	if c.Namespace == "" {
+		if c.Namespace, _, err = loaded.Namespace(); err != nil {
+			return fmt.Errorf("KUBECONFIG=%q: its namespace: %w", path, err)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,64 @@
+package kube
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+const kubeconfig = `apiVersion: v1
+kind: Config
+current-context: here
+contexts: [{name: here, context: {cluster: c, user: u, namespace: metal3}}]
+clusters: [{name: c, cluster: {server: "https://127.0.0.1:6443"}}]
+users: [{name: u, user: {token: secret}}]
+`
+
+func write(t *testing.T, text string) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "kubeconfig")
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+func TestConnectByFile(t *testing.T) {
+	c, err := Connect(Options{Kubeconfig: write(t, kubeconfig), Version: "v1"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if c.Config.Host != "https://127.0.0.1:6443" || c.Namespace != "metal3" || !strings.HasPrefix(c.Config.UserAgent, "ironic-throttle/v1 ") {
+		t.Errorf("%s %s %s", c.Config.Host, c.Namespace, c.Config.UserAgent)
+	}
+	c, err = Connect(Options{Kubeconfig: write(t, kubeconfig), Namespace: "bmo"})
+	if err != nil || c.Namespace != "bmo" {
+		t.Errorf("%+v, %v", c, err)
+	}
+}
+
+func TestConnectSaysWhatIsMissing(t *testing.T) {
+	t.Setenv("KUBERNETES_SERVICE_HOST", "")
+	for _, row := range []struct {
+		name string
+		o    Options
+		want string
+	}{
+		{"no pod", Options{}, "KUBECONFIG is not set"},
+		{"no file", Options{Kubeconfig: "/nowhere"}, `KUBECONFIG="/nowhere"`},
+		{"no kubeconfig", Options{Kubeconfig: write(t, "[")}, "KUBECONFIG="},
+		{"no server", Options{Kubeconfig: write(t, "apiVersion: v1\nkind: Config\n")}, "KUBECONFIG="},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			if _, err := Connect(row.o); err == nil || !strings.Contains(err.Error(), row.want) || strings.Contains(err.Error(), "secret") {
+				t.Errorf("error %v, want %s", err, row.want)
+			}
+		})
+	}
+	t.Setenv("KUBERNETES_SERVICE_HOST", "127.0.0.1")
+	t.Setenv("KUBERNETES_SERVICE_PORT", "443")
+	if _, err := Connect(Options{}); err == nil || !strings.Contains(err.Error(), "service account") {
+		t.Errorf("error %v", err)
+	}
+}
