@@ -3,6 +3,7 @@ package gateway
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptrace"
@@ -46,6 +47,8 @@ type upstream struct {
 	next   http.RoundTripper
 	traced bool // next tells when it has a connection
 
+	leading func() bool
+
 	reads  *reads // hears of writes; nil: nobody does
 	prefix string // path of the endpoint, escaped
 	now    func() time.Time
@@ -54,7 +57,7 @@ type upstream struct {
 func newUpstream(t http.RoundTripper) *upstream {
 	t = newTransport(t)
 	_, traced := t.(*http.Transport)
-	return &upstream{next: t, traced: traced}
+	return &upstream{next: t, traced: traced, leading: func() bool { return true }}
 }
 
 // RoundTrip implements http.RoundTripper.
@@ -64,7 +67,7 @@ func (u *upstream) RoundTrip(r *http.Request) (*http.Response, error) {
 	}
 	end := u.reads.write(writtenNode(r, u.prefix))
 	resp, err := u.send(r)
-	unsent := errors.Is(err, errTooLate) || errors.Is(err, syscall.ECONNREFUSED)
+	unsent := errors.Is(err, errTooLate) || errors.Is(err, errStandby) && !errors.Is(err, errTorn) || errors.Is(err, syscall.ECONNREFUSED)
 	end(u.now(), unsent || err == nil && over(r, resp.StatusCode))
 	return resp, err
 }
@@ -73,6 +76,10 @@ func (u *upstream) send(r *http.Request) (*http.Response, error) {
 	f := flightOf(r.Context())
 	if f == nil {
 		return unchanged(u.next.RoundTrip(r))
+	}
+	if !u.leading() {
+		f.unsent()
+		return nil, errStandby
 	}
 	// Until there is a connection, the end of wait ends it all (GW-3).
 	ctx, stop := context.WithCancel(r.Context())
@@ -107,12 +114,52 @@ func (u *upstream) send(r *http.Request) (*http.Response, error) {
 		if f.wait.Err() != nil {
 			err = errTooLate
 		}
+	case errors.Is(err, errStandby) && !errors.Is(err, errTorn): // nothing of its body went out
+		f.unsent()
 	default:
 		f.lost = true
 		f.settle((*admission.Pass).Broken)
 	}
 	stop()
 	return nil, err
+}
+
+// errStandby is of a PUT that could have been sent when this process did not lead any
+// more.
+var errStandby = errors.New("this replica does not lead any more")
+
+// errTorn is of one that was cut off in the middle of its body for that.
+var errTorn = fmt.Errorf("cut off: %w", errStandby)
+
+// fence opens bodies that cannot be sent by a process that does not lead: it may have been
+// paused since it decided, up to this very moment (GW-3). A request whose body does not
+// come, or not all of it, is one that Ironic does not carry out.
+func fence(leading func() bool, open func() (io.ReadCloser, error)) func() (io.ReadCloser, error) {
+	return func() (io.ReadCloser, error) {
+		body, err := open()
+		if err != nil {
+			return nil, err
+		}
+		return &fenced{ReadCloser: body, leading: leading}, nil
+	}
+}
+
+type fenced struct {
+	io.ReadCloser
+	leading func() bool
+	begun   bool
+}
+
+// Read implements io.Reader.
+func (b *fenced) Read(p []byte) (int, error) {
+	if !b.leading() {
+		if b.begun {
+			return 0, errTorn
+		}
+		return 0, errStandby
+	}
+	b.begun = true
+	return b.ReadCloser.Read(p)
 }
 
 // unchanged refuses a change of the protocol, for which nobody has asked.

@@ -55,6 +55,10 @@ func (g *Gateway) gate(w http.ResponseWriter, r *http.Request, to route) {
 		return
 	}
 	g.count.gated.Add(1)
+	if !g.leading() {
+		g.standby(w, r)
+		return
+	}
 	leave, ok := g.decide(ctx, out, to.ident, asked.target)
 	if !ok {
 		return
@@ -218,7 +222,10 @@ func (g *Gateway) forward(out outgoing, f *flight) {
 		// With GetBody a connection that Ironic closes in the same moment costs
 		// nothing: where no byte went out, another one is taken.
 		r.GetBody = out.body.open
-		r.Body, _ = out.body.open()
+		if f != nil {
+			r.GetBody = fence(g.leading, out.body.open)
+		}
+		r.Body, _ = r.GetBody()
 	}
 	g.proxy.ServeHTTP(plainly(out.w), r)
 }

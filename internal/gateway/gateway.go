@@ -52,6 +52,7 @@ type Options struct {
 	ReadCache bool             // what a refused host reads again is answered from a cache (GW-18); needs Polled
 	SpoolDir  string           // "" = the system's place for temporary files
 	Observe   bool             // nothing is refused (GW-14)
+	Leading   func() bool      // whether this process may start work (LH-27); nil: always
 	Forwarded bool             // X-Forwarded-* are added
 	Now       func() time.Time // the clock of the decision; nil: time.Now
 	Log       *slog.Logger     // nil: silent
@@ -68,6 +69,7 @@ type Gateway struct {
 	timeout   time.Duration
 	observe   bool
 	forwarded bool
+	leading   func() bool
 	now       func() time.Time
 	log       *slog.Logger
 	via       string // tells this gateway from every other
@@ -105,7 +107,7 @@ func New(o Options) (*Gateway, error) {
 	}
 	g := &Gateway{
 		base: o.Base, upstream: newUpstream(o.Transport), room: newRoom(), ironic: o.Ironic, decider: o.Decider,
-		timeout: o.Timeout, observe: o.Observe, forwarded: o.Forwarded, now: o.Now, log: o.Log,
+		timeout: o.Timeout, observe: o.Observe, forwarded: o.Forwarded, leading: o.Leading, now: o.Now, log: o.Log,
 		via: "1.1 ironic-throttle-" + rand.Text(), drain: drainTimeout, patience: maxAge,
 		spool:     newSpool(o.SpoolDir, o.MaxBody+beside, max(o.SpoolLimit, o.MaxBody+beside)),
 		directory: directory{maxAge: o.ListMaxAge, known: map[string]entry{}},
@@ -117,6 +119,10 @@ func New(o Options) (*Gateway, error) {
 	if g.log == nil {
 		g.log = slog.New(slog.DiscardHandler)
 	}
+	if g.leading == nil || g.observe {
+		g.leading = func() bool { return true }
+	}
+	g.upstream.leading = g.leading
 	if g.observe {
 		g.patience = g.timeout // nothing is refused for being late
 	}

@@ -84,6 +84,8 @@ func (g *Gateway) fail(w http.ResponseWriter, r *http.Request, err error) {
 	var asked *ironic.RequestError
 	var slow net.Error
 	switch {
+	case errors.Is(err, errStandby):
+		g.standby(w, r)
 	case errors.Is(err, errTooLate):
 		g.tooLate(w, r)
 	case errors.Is(r.Context().Err(), context.Canceled):

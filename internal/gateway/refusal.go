@@ -46,6 +46,12 @@ func (g *Gateway) tooLate(w http.ResponseWriter, r *http.Request) {
 	g.notNow(w, r, api.ReasonStarting, "the request has taken too long to get here, or to be decided, to be sent to Ironic now")
 }
 
+// standby refuses a PUT because another replica decides (GW-3, LH-27). It comes again, and
+// goes to that one as soon as this one is known not to be ready.
+func (g *Gateway) standby(w http.ResponseWriter, r *http.Request) {
+	g.notNow(w, r, api.ReasonStarting, "this replica of the throttle does not lead, another one decides")
+}
+
 // errTooLate is of a PUT that was too late already on the way to Ironic.
 var errTooLate = errors.New("too late")
 

@@ -54,7 +54,7 @@ func (s *Server) tripBreaker(w http.ResponseWriter, r *http.Request) {
 func (s *Server) changeBreaker(w http.ResponseWriter, r *http.Request, how string, change func(time.Time, string) (api.BreakerAnswer, error)) {
 	scope := r.PathValue("scope")
 	answer, err := change(s.now(), scope)
-	audit := s.log.With("remote", r.RemoteAddr, "scope", shown(scope), "change", how)
+	audit := s.audit(r, "scope", shown(scope), "change", how)
 	field := new(api.FieldError)
 	switch {
 	case errors.Is(err, api.ErrNoBreaker):

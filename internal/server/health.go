@@ -11,8 +11,13 @@ import (
 // healthz answers as long as the process serves.
 func healthz(w http.ResponseWriter, _ *http.Request) { writeText(w, http.StatusOK, "ok") }
 
-// readyz answers 503 as long as new hosts would be refused for want of a view.
+// readyz answers 503 as long as new hosts would be refused for want of a view, or
+// because another process decides (LH-27).
 func (s *Server) readyz(w http.ResponseWriter, _ *http.Request) {
+	if why := s.standby(); why != "" {
+		writeText(w, http.StatusServiceUnavailable, "standby: "+oneLine(why))
+		return
+	}
 	if why := notReady(s.decider.View(s.now())); why != "" {
 		writeText(w, http.StatusServiceUnavailable, why)
 		return

@@ -43,7 +43,7 @@ func (s *Server) releaseHold(w http.ResponseWriter, r *http.Request) {
 	}
 	host = shown(host)
 	answer, err := s.decider.ReleaseHold(s.now(), namespace, name, request.Episode)
-	audit := s.log.With("remote", r.RemoteAddr, "host", host)
+	audit := s.audit(r, "host", host)
 	switch other := new(api.EpisodeError); {
 	case errors.Is(err, api.ErrNoHold):
 		audit.Info("release of a hold refused", "error", err)

@@ -44,7 +44,7 @@ type collector struct {
 	plain  []metric
 
 	buildInfo, mode         *prometheus.Desc
-	age                     *prometheus.Desc
+	age, leading            *prometheus.Desc
 	answers, refusals       *prometheus.Desc
 	occupants               *prometheus.Desc
 	poolLimit, poolOccupied *prometheus.Desc
@@ -60,6 +60,7 @@ func newCollector(s *Server) *collector {
 		buildInfo:    desc("build_info", "Always 1; the labels tell what is running.", "version", "goversion"),
 		mode:         desc("mode_info", "Always 1; the label tells whether refusals are said or only counted.", "mode"),
 		age:          desc("view_age_seconds", "Age of the last complete poll of Ironic; absent before the first."),
+		leading:      desc("leading", "1 where this process decides, 0 where it stands by."),
 		answers:      desc("answers_total", "Answers given, by reason.", "reason"),
 		refusals:     desc("observed_refusals_total", "Answers that were yes only because the mode is observe, by the reason of the refusal.", "reason"),
 		occupants:    desc("occupants", "Hosts in the list of occupants, by kind.", "kind"),
@@ -117,7 +118,7 @@ func (c *collector) Describe(ch chan<- *prometheus.Desc) {
 		ch <- m.desc
 	}
 	for _, d := range []*prometheus.Desc{
-		c.buildInfo, c.mode, c.age, c.answers, c.refusals, c.occupants, c.poolLimit, c.poolOccupied, c.poolFree,
+		c.buildInfo, c.mode, c.age, c.leading, c.answers, c.refusals, c.occupants, c.poolLimit, c.poolOccupied, c.poolFree,
 	} {
 		ch <- d
 	}
@@ -136,6 +137,7 @@ func (c *collector) Collect(ch chan<- prometheus.Metric) {
 	}
 	gauge(c.buildInfo, 1, st.Version, runtime.Version())
 	gauge(c.mode, 1, st.Mode)
+	gauge(c.leading, truth(c.server.standby() == ""))
 	if st.View.AgeSeconds >= 0 {
 		gauge(c.age, st.View.AgeSeconds)
 	}

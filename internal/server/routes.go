@@ -96,8 +96,9 @@ func known(method string) string {
 	return "this method"
 }
 
-// guarded serves rt, measures each request, and turns a panic into a 500.
-func (s *Server) guarded(rt routes) http.Handler {
+// guarded serves rt to those whom let lets in, measures each request, and turns a panic
+// into a 500.
+func (s *Server) guarded(let permit, rt routes) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		begun := time.Now()
 		rec := &recorder{ResponseWriter: w}
@@ -118,7 +119,9 @@ func (s *Server) guarded(rt routes) http.Handler {
 		h := rec.Header()
 		h.Set("X-Content-Type-Options", "nosniff")
 		h.Set("Cache-Control", "no-cache")
-		handler(rec, r)
+		if r, ok := let(rec, r); ok {
+			handler(rec, r)
+		}
 	})
 }
 

@@ -20,8 +20,10 @@ type Listeners struct {
 // nothing was asked is no error and delays nothing.
 func (s *Server) Serve(ctx context.Context, l Listeners) error {
 	var all []httpserve.Server
+	served := s.newHTTP(s.api)
+	served.TLSConfig = s.tls
 	for _, one := range []httpserve.Server{
-		{Name: "API", HTTP: s.newHTTP(s.api), Listen: l.API},
+		{Name: "API", HTTP: served, Listen: l.API},
 		{Name: "health", HTTP: s.newHTTP(s.health), Listen: l.Health},
 		{Name: "metrics", HTTP: s.newHTTP(s.metrics), Listen: l.Metrics},
 	} {

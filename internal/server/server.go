@@ -1,6 +1,7 @@
 package server
 
 import (
+	"crypto/tls"
 	"errors"
 	"log/slog"
 	"net/http"
@@ -51,8 +52,18 @@ type Options struct {
 	// Settings are the effective ones, without secrets. It is called for each
 	// status, because some change while running.
 	Settings func() map[string]string
+	// Cluster is what the status shows of the cluster; nil, or nil from it: nothing.
+	Cluster func() *api.Cluster
 	// Warnings are added to those of the Decider.
 	Warnings func() []string
+	// Access is asked about every request to the API, the page too; nil: everybody may
+	// do everything. It needs TLS: a token must not travel in the clear.
+	Access Access
+	// TLS is how the API is served; nil: plain HTTP.
+	TLS *tls.Config
+	// Standby tells why this process does not decide, such as "throttle-1 leads"; "" where
+	// it does (LH-27). It is called for each request and must not block. nil: it always does.
+	Standby func() (why string)
 	// Save makes released holds last; it is called before a release is answered. nil:
 	// there is nothing to save.
 	Save func() error
@@ -70,12 +81,16 @@ type Server struct {
 	version  string
 	settings func() map[string]string
 	warnings func() []string
+	cluster  func() *api.Cluster
 	save     func() error
 	now      func() time.Time
 	log      *slog.Logger
 	requests *prometheus.HistogramVec
 	drain    time.Duration
 	gentle   *gentle
+	access   Access
+	standby  func() (why string)
+	tls      *tls.Config
 	statuses *snapshot.Cache[struct{}, api.Status]
 
 	api, health, metrics http.Handler
@@ -86,15 +101,22 @@ func New(o Options) (*Server, error) {
 	if o.Decider == nil {
 		return nil, errors.New("options: Decider must be set")
 	}
+	if o.Access != nil && o.TLS == nil {
+		return nil, errors.New("options: Access needs TLS")
+	}
 	s := &Server{
-		decider: o.Decider, version: o.Version, settings: o.Settings, warnings: o.Warnings, save: o.Save,
+		decider: o.Decider, version: o.Version, settings: o.Settings, warnings: o.Warnings, cluster: o.Cluster, save: o.Save,
 		now: o.Now, log: o.Log, requests: newRequestMetric(), drain: drainTimeout, gentle: newGentle(),
+		access: o.Access, standby: o.Standby, tls: o.TLS,
 	}
 	if s.now == nil {
 		s.now = time.Now
 	}
 	if s.log == nil {
 		s.log = slog.New(slog.DiscardHandler)
+	}
+	if s.standby == nil {
+		s.standby = func() string { return "" }
 	}
 	var err error
 	if s.statuses, err = newStatuses(s.decider, newGentle(), s.now); err != nil {
@@ -109,8 +131,8 @@ func New(o Options) (*Server, error) {
 			return nil, err
 		}
 	}
-	s.api = s.guarded(routes{
-		"/v1/isready":  {http.MethodGet: s.vacancy, http.MethodPost: s.isReady},
+	s.api = s.guarded(s.permitted, routes{
+		"/v1/isready":  {http.MethodGet: s.leader(s.vacancy), http.MethodPost: s.leader(s.isReady)},
 		"/v1/status":   {http.MethodGet: s.status},
 		"/v1/slots":    {http.MethodGet: s.slots},
 		"/v1/queue":    {http.MethodGet: s.queue},
@@ -118,15 +140,15 @@ func New(o Options) (*Server, error) {
 		"/v1/breakers": {http.MethodGet: s.breakers},
 		"/":            {http.MethodGet: servePage},
 
-		"/v1/holds/{namespace}/{name}/release": {http.MethodPost: s.releaseHold},
-		"/v1/breakers/{scope}/reset":           {http.MethodPost: s.resetBreaker},
-		"/v1/breakers/{scope}/trip":            {http.MethodPost: s.tripBreaker},
+		"/v1/holds/{namespace}/{name}/release": {http.MethodPost: s.leader(s.releaseHold)},
+		"/v1/breakers/{scope}/reset":           {http.MethodPost: s.leader(s.resetBreaker)},
+		"/v1/breakers/{scope}/trip":            {http.MethodPost: s.leader(s.tripBreaker)},
 	})
-	s.health = s.guarded(routes{
+	s.health = s.guarded(anybody, routes{
 		"/healthz": {http.MethodGet: healthz},
 		"/readyz":  {http.MethodGet: s.readyz},
 	})
-	s.metrics = s.guarded(routes{"/metrics": {http.MethodGet: metricsHandler(o.Registry, s.log)}})
+	s.metrics = s.guarded(anybody, routes{"/metrics": {http.MethodGet: metricsHandler(o.Registry, s.log)}})
 	return s, nil
 }
 

@@ -38,6 +38,9 @@ func (s *Server) slots(w http.ResponseWriter, _ *http.Request) {
 func (s *Server) snapshot() api.Status {
 	st := s.decided()
 	st.Version = s.version
+	if s.cluster != nil {
+		st.Cluster = s.cluster()
+	}
 	if s.settings != nil {
 		st.Settings = s.settings()
 	}

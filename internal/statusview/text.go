@@ -52,6 +52,7 @@ func lines(look Look) []line {
 	for _, pool := range slices.Sorted(maps.Keys(s.Slots.Pools)) {
 		out = append(out, line{field("pool", printable(pool)+": "+slotsText(s.Slots.Pools[pool])), usual})
 	}
+	out = append(out, clusterFields(s)...)
 	out = append(out, queueFields(look.Queue)...)
 	out = append(out, stormFields(s)...)
 	out = append(out, line{field("answers", countsText(s.Asks)), usual})

@@ -1,4 +1,4 @@
-package gateway
+package httpserve
 
 import (
 	"crypto/ecdsa"
@@ -17,6 +17,16 @@ import (
 	"testing"
 	"time"
 )
+
+// certificates are those of a gateway.
+func certificates(cert, key, ca string, log *slog.Logger) Certificates {
+	return Certificates{
+		Name: "gateway", Log: log,
+		Cert:     File{"GATEWAY_TLS_CERT_FILE", cert},
+		Key:      File{"GATEWAY_TLS_KEY_FILE", key},
+		ClientCA: File{"GATEWAY_CLIENT_CA_FILE", ca},
+	}
+}
 
 // certify writes a certificate for name that is its own authority.
 func certify(t *testing.T, dir, name string, serial int64) (cert, key string) {
@@ -80,7 +90,7 @@ func TestGW12_CertificatesAreReadAgainWhenTheyChange(t *testing.T) {
 	dir := t.TempDir()
 	cert, key := certify(t, dir, "gateway", 1)
 	var log strings.Builder
-	conf, err := Certificates{CertFile: cert, KeyFile: key, Log: slog.New(slog.NewTextHandler(&log, nil))}.TLS()
+	conf, err := certificates(cert, key, "", slog.New(slog.NewTextHandler(&log, nil))).TLS()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -121,7 +131,7 @@ func TestGW12_ClientsShowTheirCertificateWhereAnAuthorityIsSet(t *testing.T) {
 	cert, key := certify(t, dir, "gateway", 1)
 	ca, caKey := certify(t, dir, "clients", 7)
 	other, otherKey := certify(t, dir, "others", 8)
-	conf, err := Certificates{CertFile: cert, KeyFile: key, ClientCAFile: ca}.TLS()
+	conf, err := certificates(cert, key, ca, nil).TLS()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -154,10 +164,10 @@ func TestBrokenCertificatesNameTheirSetting(t *testing.T) {
 		files Certificates
 		want  string
 	}{
-		{Certificates{CertFile: "/nowhere", KeyFile: key}, `GATEWAY_TLS_CERT_FILE="/nowhere"`},
-		{Certificates{CertFile: cert, KeyFile: text}, fmt.Sprintf("GATEWAY_TLS_KEY_FILE=%q", text)},
-		{Certificates{CertFile: cert, KeyFile: key, ClientCAFile: text}, fmt.Sprintf("GATEWAY_CLIENT_CA_FILE=%q", text)},
-		{Certificates{CertFile: cert, KeyFile: key, ClientCAFile: "/nowhere"}, `GATEWAY_CLIENT_CA_FILE="/nowhere"`},
+		{certificates("/nowhere", key, "", nil), `GATEWAY_TLS_CERT_FILE="/nowhere"`},
+		{certificates(cert, text, "", nil), fmt.Sprintf("GATEWAY_TLS_KEY_FILE=%q", text)},
+		{certificates(cert, key, text, nil), fmt.Sprintf("GATEWAY_CLIENT_CA_FILE=%q", text)},
+		{certificates(cert, key, "/nowhere", nil), `GATEWAY_CLIENT_CA_FILE="/nowhere"`},
 	} {
 		if _, err := row.files.TLS(); err == nil || !strings.Contains(err.Error(), row.want) {
 			t.Errorf("%+v: %v, want one with %s", row.files, err, row.want)

@@ -1,4 +1,4 @@
-package gateway
+package httpserve
 
 import (
 	"crypto/tls"
@@ -10,19 +10,31 @@ import (
 	"sync"
 )
 
-// Certificates names the files of the gateway's own TLS; the zero value is none.
+// Certificates names the files of a listener's own TLS; the zero value is none.
 type Certificates struct {
-	CertFile, KeyFile string
-	// ClientCAFile makes clients show a certificate that one of these has signed.
-	ClientCAFile string
-	Log          *slog.Logger // nil: silent
+	Name      string // of the listener, in the log
+	Cert, Key File   // both or none
+	// ClientCA makes clients show a certificate that one of these has signed; without
+	// a path anybody may connect.
+	ClientCA File
+	Log      *slog.Logger // nil: silent
 }
 
-// TLS returns how the gateway speaks TLS, nil where it does not. Broken files are
-// errors that name their setting. Files that change later are read anew at the next
-// connection; broken then, the ones before stay in use and the log says so (GW-12).
+// File is a file in PEM form and the setting that names it.
+type File struct {
+	Setting, Path string
+}
+
+// String is the file as an error names it.
+func (f File) String() string { return fmt.Sprintf("%s=%q", f.Setting, f.Path) }
+
+// TLS returns how the listener speaks TLS, nil where it does not: TLS 1.2 or later,
+// HTTP/1.1 only. Broken files are errors that name their setting. Files that change
+// later are read anew at the next connection; connections that are open go on. Broken
+// then, the ones before stay in use and the log says so once (GW-12). The
+// configuration may be used by many connections at the same time.
 func (c Certificates) TLS() (*tls.Config, error) {
-	if c.CertFile == "" && c.KeyFile == "" {
+	if c.Cert.Path == "" && c.Key.Path == "" {
 		return nil, nil
 	}
 	if c.Log == nil {
@@ -57,9 +69,9 @@ type stamp struct {
 	size, nanos int64
 }
 
-func stampOf(name string) stamp {
-	info, err := os.Stat(name)
-	if name == "" || err != nil {
+func stampOf(f File) stamp {
+	info, err := os.Stat(f.Path)
+	if f.Path == "" || err != nil {
 		return stamp{}
 	}
 	return stamp{info.Size(), info.ModTime().UnixNano()}
@@ -72,13 +84,14 @@ func (r *renewed) current() *tls.Config {
 	if r.stampsNow() == r.stamps {
 		return r.conf
 	}
+	log := r.files.Log.With("listener", r.files.Name)
 	switch err := r.renewLocked(); {
 	case err == nil:
 		r.refused = false
-		r.files.Log.Info("gateway: certificates read again", "file", r.files.CertFile)
+		log.Info("certificates read again", "file", r.files.Cert.Path)
 	case !r.refused:
 		r.refused = true
-		r.files.Log.Error("gateway: the changed certificates cannot be used, the old ones stay", "error", err)
+		log.Error("the changed certificates cannot be used, the old ones stay", "error", err)
 	}
 	return r.conf
 }
@@ -90,19 +103,19 @@ func (r *renewed) renew() error {
 }
 
 func (r *renewed) stampsNow() [3]stamp {
-	return [3]stamp{stampOf(r.files.CertFile), stampOf(r.files.KeyFile), stampOf(r.files.ClientCAFile)}
+	return [3]stamp{stampOf(r.files.Cert), stampOf(r.files.Key), stampOf(r.files.ClientCA)}
 }
 
 func (r *renewed) renewLocked() error {
 	stamps := r.stampsNow()
-	pair, err := tls.LoadX509KeyPair(r.files.CertFile, r.files.KeyFile)
+	pair, err := tls.LoadX509KeyPair(r.files.Cert.Path, r.files.Key.Path)
 	if err != nil {
-		return fmt.Errorf("GATEWAY_TLS_CERT_FILE=%q with GATEWAY_TLS_KEY_FILE=%q: %w", r.files.CertFile, r.files.KeyFile, err)
+		return fmt.Errorf("%v with %v: %w", r.files.Cert, r.files.Key, err)
 	}
 	conf := &tls.Config{MinVersion: tls.VersionTLS12, NextProtos: []string{"http/1.1"}, Certificates: []tls.Certificate{pair}}
-	if r.files.ClientCAFile != "" {
-		if conf.ClientCAs, err = pool(r.files.ClientCAFile); err != nil {
-			return fmt.Errorf("GATEWAY_CLIENT_CA_FILE=%q: %w", r.files.ClientCAFile, err)
+	if r.files.ClientCA.Path != "" {
+		if conf.ClientCAs, err = pool(r.files.ClientCA.Path); err != nil {
+			return fmt.Errorf("%v: %w", r.files.ClientCA, err)
 		}
 		conf.ClientAuth = tls.RequireAndVerifyClientCert
 	}

@@ -1,0 +1,86 @@
+package server
+
+import (
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"github.com/ironic-throttle/ironic-throttle/pkg/api"
+)
+
+// standby is a change of Options: another one leads until *leads is true.
+func standby(leads *atomic.Bool, holder string) func(*Options) {
+	return func(o *Options) {
+		o.Standby = func() string {
+			if leads.Load() {
+				return ""
+			}
+			return holder
+		}
+	}
+}
+
+func TestLH27_AStandbyDecidesAndChangesNothing(t *testing.T) {
+	var leads atomic.Bool
+	f := eager()
+	s := made(t, f, standby(&leads, "throttle-0 leads"))
+	var deciding int
+	for _, r := range everyRoute {
+		w := send(t, s.API(), r.method, r.path, r.body, jsonType...)
+		open := send(t, made(t, eager()).API(), r.method, r.path, r.body, jsonType...)
+		if r.method != "POST" && r.path != "/v1/isready" {
+			if w.Code != open.Code {
+				t.Errorf("%s %s: %d, of a leader %d", r.method, r.path, w.Code, open.Code)
+			}
+			continue
+		}
+		deciding++
+		e := isError(t, w, 503, "")
+		if e.Reason != api.NotLeading || !strings.Contains(e.Message, "throttle-0 leads") {
+			t.Errorf("%s %s: %+v", r.method, r.path, e)
+		}
+		if open.Code != 200 {
+			t.Errorf("%s %s: %d of a leader", r.method, r.path, open.Code)
+		}
+	}
+	if deciding != 5 || f.asked() != 0 {
+		t.Errorf("%d routes decide, asked %d times", deciding, f.asked())
+	}
+	leads.Store(true)
+	if w := send(t, s.API(), "POST", "/v1/isready", goodAsk, jsonType...); w.Code != 200 {
+		t.Errorf("%d after it became the leader", w.Code)
+	}
+}
+
+// A standby has no view of Ironic, so an ask must not wait for one.
+func TestLH27_AStandbyAnswersAtOnce(t *testing.T) {
+	f := unseen()
+	s := made(t, f, standby(new(atomic.Bool), "nobody leads yet"))
+	e := isError(t, send(t, s.API(), "POST", "/v1/isready", goodAsk, jsonType...), 503, "")
+	if e.Reason != api.NotLeading || !strings.Contains(e.Message, "nobody leads yet") {
+		t.Errorf("%+v", e)
+	}
+}
+
+func TestLH27_AStandbyIsNotReadyAndSaysWhoIs(t *testing.T) {
+	var leads atomic.Bool
+	s := made(t, seen(), standby(&leads, "throttle-0 leads"))
+	if w := send(t, s.Health(), "GET", "/readyz", ""); w.Code != 503 || w.Body.String() != "standby: throttle-0 leads\n" {
+		t.Errorf("%d %q", w.Code, w.Body)
+	}
+	if w := send(t, s.Health(), "GET", "/healthz", ""); w.Code != 200 {
+		t.Errorf("healthz %d", w.Code)
+	}
+	gauge := func(want string) {
+		t.Helper()
+		if got := send(t, s.Metrics(), "GET", "/metrics", "").Body.String(); !strings.Contains(got, "\nironic_throttle_leading "+want+"\n") {
+			t.Errorf("no ironic_throttle_leading %s", want)
+		}
+	}
+	gauge("0")
+	leads.Store(true)
+	gauge("1")
+	if w := send(t, s.Health(), "GET", "/readyz", ""); w.Code != 200 {
+		t.Errorf("%d %q of a leader", w.Code, w.Body)
+	}
+}

@@ -1,0 +1,47 @@
+package statusview
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/ironic-throttle/ironic-throttle/pkg/api"
+)
+
+// clusterFields tell of the cluster, where there is one.
+func clusterFields(s api.Status) []line {
+	c := s.Cluster
+	if c == nil {
+		return nil
+	}
+	out := []line{}
+	if l := c.Leader; l != nil {
+		switch {
+		case l.Leads:
+			out = append(out, line{field("leader", "this replica, "+printable(l.Identity)), usual})
+		case l.Holder == "":
+			out = append(out, line{field("leader", "nobody yet"), alarming})
+		default:
+			out = append(out, line{field("leader", printable(l.Holder)+"; this replica stands by"), usual})
+		}
+		if !l.Leads {
+			return out // and watches nothing
+		}
+	}
+	text := fmt.Sprintf("%d BareMetalHosts", c.Hosts)
+	if !c.Synced {
+		text = "BareMetalHosts are not read yet"
+	}
+	for _, kind := range slices.Sorted(maps.Keys(c.Errors)) {
+		text += fmt.Sprintf(", %d with %q", c.Errors[kind], printable(kind))
+	}
+	weight := usual
+	if c.LastError != "" {
+		text, weight = text+"; the watch is broken: "+printable(c.LastError), alarming
+	}
+	out = append(out, line{field("cluster", text), weight})
+	if e := c.Events; e != nil {
+		out = append(out, line{field("events", fmt.Sprintf("%d sent, %d to be sent, %d overtaken, %d failed", e.Sent, e.Pending, e.Dropped, e.Failed)), usual})
+	}
+	return out
+}

@@ -1,0 +1,40 @@
+package statusview
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/ironic-throttle/ironic-throttle/pkg/api"
+)
+
+func TestTextOfTheCluster(t *testing.T) {
+	for _, row := range []struct {
+		name    string
+		cluster *api.Cluster
+		want    []string // lines in this order
+	}{
+		{"none", nil, nil},
+		{"at first", &api.Cluster{}, []string{"cluster   BareMetalHosts are not read yet"}},
+		{"well", &api.Cluster{Hosts: 2000, Synced: true, Errors: map[string]int{"provisioning error": 12, "inspection error": 3}}, []string{
+			`cluster   2000 BareMetalHosts, 3 with "inspection error", 12 with "provisioning error"`,
+		}},
+		{"broken", &api.Cluster{Hosts: 7, Synced: true, LastError: "for\x1bbidden"}, []string{"cluster   7 BareMetalHosts; the watch is broken: for?bidden"}},
+		{"leads", &api.Cluster{Synced: true, Leader: &api.Leader{Leads: true, Identity: "a", Holder: "a"}, Events: &api.EventCounts{Sent: 4, Pending: 3, Dropped: 2, Failed: 1}}, []string{
+			"leader    this replica, a", "cluster   0 BareMetalHosts", "events    4 sent, 3 to be sent, 2 overtaken, 1 failed",
+		}},
+		{"stands by", &api.Cluster{Synced: true, Leader: &api.Leader{Identity: "a", Holder: "b"}}, []string{"leader    b; this replica stands by"}},
+		{"nobody", &api.Cluster{Synced: true, Leader: &api.Leader{Identity: "a"}}, []string{"leader    nobody yet"}},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			var got []string
+			for l := range strings.Lines(Text(Look{Status: api.Status{Cluster: row.cluster}})) {
+				if l = strings.TrimSpace(l); strings.HasPrefix(l, "cluster") || strings.HasPrefix(l, "leader") || strings.HasPrefix(l, "events") {
+					got = append(got, l)
+				}
+			}
+			if strings.Join(got, "\n") != strings.Join(row.want, "\n") {
+				t.Errorf("%q, want %q", got, row.want)
+			}
+		})
+	}
+}
