@@ -7,8 +7,12 @@ import (
 	"log/slog"
 	"math/rand/v2"
 	"net/http"
+	"slices"
+	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/ironic-throttle/ironic-throttle/internal/config"
 	"github.com/ironic-throttle/ironic-throttle/internal/server"
@@ -52,10 +56,14 @@ type App struct {
 	listeners  listeners
 	reload     *config.Sources
 	holds      *holdKeeper
+	kept       keptHolds
 	gatewayPart
+	kubePart
+	accessPart
 
-	force atomic.Pointer[force]
-	ran   atomic.Bool
+	forcing sync.Mutex // held while force or what hosts ask for is put in force
+	force   atomic.Pointer[force]
+	ran     atomic.Bool
 }
 
 // New builds everything and opens the listeners. Nothing runs yet and nothing
@@ -71,15 +79,16 @@ func New(ctx context.Context, o Options) (_ *App, err error) {
 	}
 	a.force.Store(newForce(o.Config, o.Warnings))
 
+	if err := a.newKube(o); err != nil {
+		return nil, err
+	}
+	if a.accessPart, err = newAccess(o.Config, a.cluster, a.now, a.log); err != nil {
+		return nil, err
+	}
 	if a.client, err = ironic.NewClient(ironicSettings(o, a.log)); err != nil {
 		return nil, err
 	}
-	decision, err := admissionConfig(o.Config)
-	if err != nil {
-		return nil, fmt.Errorf("configuration: %w", err)
-	}
-	decision.Notify, decision.Storm = noticeLogger(a.log), stormLogger(a.log)
-	if err := a.openHolds(o.Config, &decision); err != nil {
+	if err := a.newDecision(o); err != nil {
 		return nil, err
 	}
 	defer func() {
@@ -87,38 +96,70 @@ func New(ctx context.Context, o Options) (_ *App, err error) {
 			_ = a.holds.close()
 		}
 	}()
-	if a.controller, err = admission.New(decision, a.now()); err != nil {
-		return nil, fmt.Errorf("configuration: %w", err)
-	}
 	watched := newWatchedView(a.controller, a.log)
-	watched.polled = a.holds.polled
-	watched.looked = a.looked
+	watched.polled, watched.looked = a.holds.polled, a.looked
 	if a.poller, err = ironic.NewPoller(a.client, watched, ironic.PollerOptions{
 		Interval: o.Config.View.PollInterval, MaxPause: min(o.Config.View.MaxStale/3, maxPause),
-		Timeout: pollTimeout(o.Config), MaxAge: o.Config.View.MaxAge, Changes: a.wantsChanges, Now: a.now, Jitter: rand.Float64, Log: a.log,
+		Timeout: pollTimeout(o.Config), MaxAge: o.Config.View.MaxAge, Changes: a.wantsChanges, Due: a.controller.SettlesIn, Now: a.now, Jitter: rand.Float64, Log: a.log,
 	}); err != nil {
 		return nil, fmt.Errorf("poller: %w", err)
 	}
 	if err := a.newGateway(o); err != nil {
 		return nil, err
 	}
-	collectors := append(watched.collectors(), newIronicCollector(a.client.Stats), newSnapshotCollector(a.snapshots))
-	if a.gateway != nil {
-		collectors = append(collectors, newGatewayCollector(a.gateway.Stats))
-	}
-	if a.server, err = server.New(server.Options{
-		Decider: a.controller, Version: o.Version, Now: a.now, Log: a.log,
-		Settings:   func() map[string]string { return a.force.Load().settings },
-		Warnings:   func() []string { return a.force.Load().warnings },
-		Save:       a.holds.saveSoon,
-		Collectors: collectors,
-	}); err != nil {
-		return nil, fmt.Errorf("server: %w", err)
+	if err := a.newServer(watched.collectors()); err != nil {
+		return nil, err
 	}
 	if a.listeners, err = listen(ctx, o.Config); err != nil {
 		return nil, err
 	}
 	return a, nil
+}
+
+// newDecision makes the Controller, with the holds that a file has kept.
+func (a *App) newDecision(o Options) error {
+	decision, err := admissionConfig(o.Config)
+	if err != nil {
+		return fmt.Errorf("configuration: %w", err)
+	}
+	decision.Notify, decision.Storm = noticeLogger(a.log), stormLogger(a.log)
+	decision.Leading = a.mayStart
+	a.begun.Store(a.elector == nil && a.holdMap == nil)
+	if a.hosts != nil {
+		decision.Hosts = knownHosts{a.hosts, a.now}
+	}
+	if err := a.openHolds(o.Config, &decision); err != nil {
+		return err
+	}
+	if a.controller, err = admission.New(decision, a.now()); err != nil {
+		return errors.Join(fmt.Errorf("configuration: %w", err), a.holds.close())
+	}
+	return nil
+}
+
+// newServer makes the API, health and metrics, with the metrics of everything else.
+func (a *App) newServer(collectors []prometheus.Collector) (err error) {
+	collectors = append(collectors, newIronicCollector(a.client.Stats), newSnapshotCollector(a.snapshots))
+	if a.gateway != nil {
+		collectors = append(collectors, newGatewayCollector(a.gateway.Stats))
+	}
+	if a.hosts != nil {
+		collectors = append(collectors, newClusterCollector(a.showCluster))
+	}
+	if a.server, err = server.New(server.Options{
+		Decider: a.decider(), Version: a.version, Now: a.now, Log: a.log,
+		Settings:   func() map[string]string { return a.force.Load().settings },
+		Warnings:   func() []string { return append(slices.Clone(a.force.Load().warnings), a.clusterWarnings()...) },
+		Standby:    a.standby,
+		Cluster:    a.showCluster,
+		Access:     a.access,
+		TLS:        a.apiTLS,
+		Save:       a.holds.saveSoon,
+		Collectors: collectors,
+	}); err != nil {
+		return fmt.Errorf("server: %w", err)
+	}
+	return nil
 }
 
 // maxPause bounds the pause after polls that fail.
@@ -130,30 +171,28 @@ func pollTimeout(c config.Config) time.Duration {
 	return max(time.Minute, c.View.MaxStale, 2*c.Ironic.Timeout)
 }
 
-// Run polls, serves and watches the config file until ctx ends or one of these
+// Run decides, serves and watches the config file until ctx ends or one of these
 // fails, then stops them in the opposite order: what is asked already is still
-// answered. It returns within 5 s of the end of ctx: nil, or what went wrong,
-// each error with the name of its part.
+// answered. It returns within 5 s of the end of ctx, 10 s with a cluster: nil, or what
+// went wrong, each error with the name of its part.
 func (a *App) Run(ctx context.Context) error {
 	if a.ran.Swap(true) {
 		return errors.New("app: Run was called before")
 	}
 	a.tellStart()
 	parts := []part{
-		{"ironic connections", func(ctx context.Context) error {
+		{name: "ironic connections", run: func(ctx context.Context) error {
 			<-ctx.Done()
 			a.client.Close()
 			return nil
 		}},
-		{"holds", a.holds.run},
-		{"poller", a.poller.Run},
-		{"config watch", a.watch},
+		{name: "decision", run: a.decide, grace: a.decisionGrace()},
 	}
 	if a.listeners.Listeners != (server.Listeners{}) {
-		parts = append(parts, part{"server", func(ctx context.Context) error { return a.server.Serve(ctx, a.listeners.Listeners) }})
+		parts = append(parts, part{name: "server", run: func(ctx context.Context) error { return a.server.Serve(ctx, a.listeners.Listeners) }})
 	}
 	if a.gateway != nil {
-		parts = append(parts, part{"gateway", a.serveGateway})
+		parts = append(parts, part{name: "gateway", run: a.serveGateway})
 	}
 	err := runParts(ctx, parts, stopTimeout)
 	a.log.Info("stopped", "clean", err == nil)
@@ -162,7 +201,7 @@ func (a *App) Run(ctx context.Context) error {
 
 // URL is where the API and the page are, such as http://127.0.0.1:8087; "" when
 // they are not served.
-func (a *App) URL() string { return urlOf("http", a.listeners.API) }
+func (a *App) URL() string { return urlOf(a.apiScheme(), a.listeners.API) }
 
 // MetricsURL is where /metrics is; "" when it is not served.
 func (a *App) MetricsURL() string { return urlOf("http", a.listeners.Metrics) }
@@ -173,8 +212,8 @@ func (a *App) HealthURL() string { return urlOf("http", a.listeners.Health) }
 // Status is what GET /v1/status shows now.
 func (a *App) Status() api.Status {
 	s, f := a.controller.Status(a.now()), a.force.Load()
-	s.Version, s.Settings = a.version, f.settings
-	s.Warnings = append(append([]string{}, s.Warnings...), f.warnings...)
+	s.Version, s.Settings, s.Cluster = a.version, f.settings, a.showCluster()
+	s.Warnings = append([]string{}, slices.Concat(s.Warnings, f.warnings, a.clusterWarnings())...)
 	return s
 }
 

@@ -2,8 +2,12 @@
 // knows all the others.
 //
 //	config.Config ──> New: ironic.Client, admission.Controller, ironic.Poller, server.Server
-//	                  Run: poller, config watch, servers — until the context ends,
-//	                       then the same in the opposite order
+//	                  Run: the decision (poller, holds, config watch, and with a
+//	                       cluster hosts and Events), servers — until the context
+//	                       ends, then the same in the opposite order
+//
+// With several replicas the servers run in all of them, and the decision in the one
+// that holds the Lease.
 //
 // Nothing is decided here.
 package app

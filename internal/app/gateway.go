@@ -10,6 +10,7 @@ import (
 
 	"github.com/ironic-throttle/ironic-throttle/internal/config"
 	"github.com/ironic-throttle/ironic-throttle/internal/gateway"
+	"github.com/ironic-throttle/ironic-throttle/internal/httpserve"
 	"github.com/ironic-throttle/ironic-throttle/internal/inventory"
 	"github.com/ironic-throttle/ironic-throttle/pkg/ironic"
 )
@@ -38,12 +39,17 @@ func (a *App) newGateway(o Options) (err error) {
 		}
 		nodes = a.nodes
 	}
-	certificates := gateway.Certificates{CertFile: c.CertFile, KeyFile: c.KeyFile, ClientCAFile: c.ClientCAFile, Log: a.log}
+	certificates := httpserve.Certificates{
+		Name: "gateway", Log: a.log,
+		Cert:     httpserve.File{Setting: "GATEWAY_TLS_CERT_FILE", Path: c.CertFile},
+		Key:      httpserve.File{Setting: "GATEWAY_TLS_KEY_FILE", Path: c.KeyFile},
+		ClientCA: httpserve.File{Setting: "GATEWAY_CLIENT_CA_FILE", Path: c.ClientCAFile},
+	}
 	if a.gatewayTLS, err = certificates.TLS(); err != nil {
 		return err
 	}
 	a.gateway, err = gateway.New(gateway.Options{
-		Base: base, Transport: network, Ironic: a.client, Decider: a.controller,
+		Base: base, Transport: network, Ironic: a.client, Decider: a.decider(), Leading: a.mayStart,
 		Timeout: c.Timeout, MaxBody: c.MaxBody, SpoolDir: c.SpoolDir, SpoolLimit: c.SpoolLimit,
 		ListMaxAge: o.Config.View.ListMaxAge, Nodes: nodes, ReadCache: c.ReadCache, Observe: o.Config.Mode == config.Observe, Forwarded: c.ForwardedHeaders,
 		Now: a.now, Log: a.log,

@@ -10,6 +10,7 @@ import (
 
 	"github.com/ironic-throttle/ironic-throttle/internal/config"
 	"github.com/ironic-throttle/ironic-throttle/internal/holdfile"
+	"github.com/ironic-throttle/ironic-throttle/internal/kube/holdmap"
 	"github.com/ironic-throttle/ironic-throttle/pkg/admission"
 	"github.com/ironic-throttle/ironic-throttle/pkg/breaker"
 	"github.com/ironic-throttle/ironic-throttle/pkg/holdoff"
@@ -37,6 +38,19 @@ type holdKeeper struct {
 	told  string // the error that the log speaks of
 }
 
+// keptHolds are those that an earlier process has left.
+type keptHolds struct {
+	records []holdoff.Record
+	known   bool
+}
+
+// keepIn makes s the place where holds are kept from now on.
+func (k *holdKeeper) keepIn(s holdoff.Store) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.store = s
+}
+
 // openHolds reads what an earlier process has left; without a file nothing is kept.
 func (a *App) openHolds(c config.Config, decision *admission.Config) error {
 	a.holds = &holdKeeper{app: a, wake: make(chan struct{}, 1)}
@@ -47,11 +61,12 @@ func (a *App) openHolds(c config.Config, decision *admission.Config) error {
 	if err != nil {
 		return fmt.Errorf("HOLDOFF_FILE: %w", err)
 	}
-	decision.Holds, decision.HoldsKnown, err = file.Load()
+	a.kept.records, a.kept.known, err = file.Load()
 	if err != nil {
 		_ = file.Close()
 		return fmt.Errorf("HOLDOFF_FILE: %w", err)
 	}
+	decision.Holds, decision.HoldsKnown = a.kept.records, a.kept.known
 	a.holds.store = file
 	if decision.HoldsKnown { // if not, the file has said why
 		a.log.Info("holds of failed hosts read", "file", c.Holdoff.File, "hosts", len(decision.Holds))
@@ -107,7 +122,7 @@ func (k *holdKeeper) saveSoon() error {
 	}
 }
 
-var errDiskHangs = errors.New("the disk does not answer")
+var errDiskHangs = errors.New("what keeps them does not answer")
 
 // polled tells that a poll may have changed something.
 func (k *holdKeeper) polled() {
@@ -119,18 +134,22 @@ func (k *holdKeeper) polled() {
 
 // run saves after polls, and what asks have changed, until ctx ends, and once more
 // then.
-func (k *holdKeeper) run(ctx context.Context) error {
+// It fails when another process keeps them now: that one decides (LH-27).
+func (k *holdKeeper) run(ctx context.Context) (err error) {
 	tick := time.NewTicker(saveInterval)
 	defer tick.Stop()
 	for {
 		select {
 		case <-k.wake:
-			_ = k.save() // what goes wrong is in the log
+			err = k.save() // what goes wrong is in the log
 		case <-tick.C:
-			_ = k.save()
+			err = k.save()
 		case <-ctx.Done():
 			_ = k.save()
 			return k.close()
+		}
+		if errors.Is(err, holdmap.ErrTakenOver) {
+			return errors.Join(err, k.close())
 		}
 	}
 }
@@ -144,6 +163,13 @@ func (k *holdKeeper) close() error {
 	err := k.store.Close()
 	k.store = nil
 	return err
+}
+
+// holdoffConfig is what the decision needs of h, with what single hosts ask for.
+func (a *App) holdoffConfig(h config.Holdoff) (holdoff.Config, holdoff.Quota, error) {
+	c, quota, err := holdoffConfig(h)
+	c.Hosts = a.notes.over(c.Hosts, max(c.Timeout, c.GrowthCap))
+	return c, quota, err
 }
 
 // holdoffConfig is what the decision needs of the hold-off's settings.

@@ -16,19 +16,22 @@ const stopTimeout = 4800 * time.Millisecond
 type part struct {
 	name string
 	run  func(context.Context) error
+	// grace is what it has at least for its end, whatever the others took.
+	grace time.Duration
 }
 
 // running is a part that was started.
 type running struct {
 	name string
 	stop context.CancelFunc
+	own  time.Duration // its own grace
 	done chan struct{} // closed at its end; err is set then
 	err  error
 }
 
 // runParts starts the parts in order and waits until ctx ends or one of them
-// fails. Then it ends them one by one, the last one first, all within grace. A
-// part that ends without error before that is done with its work and no reason
+// fails. Then it ends them one by one, the last one first, all within grace but for
+// what single parts have for themselves. A part that ends without error before that is done with its work and no reason
 // to stop.
 func runParts(ctx context.Context, parts []part, grace time.Duration) error {
 	// Each part has its own end, so none of them hears of the end of ctx.
@@ -37,7 +40,7 @@ func runParts(ctx context.Context, parts []part, grace time.Duration) error {
 	all := make([]*running, 0, len(parts))
 	for _, p := range parts {
 		partCtx, stop := context.WithCancel(base)
-		r := &running{name: p.name, stop: stop, done: make(chan struct{})}
+		r := &running{name: p.name, stop: stop, own: p.grace, done: make(chan struct{})}
 		all = append(all, r)
 		go func() {
 			defer close(r.done)
@@ -50,25 +53,34 @@ func runParts(ctx context.Context, parts []part, grace time.Duration) error {
 	case <-ctx.Done():
 	case <-failed:
 	}
-	end, cancel := context.WithTimeout(base, grace)
-	defer cancel()
+	end := time.Now().Add(grace)
 	var errs []error
 	for _, r := range slices.Backward(all) {
-		errs = append(errs, r.finish(end))
+		until := time.Now().Add(r.own)
+		if until.Before(end) {
+			until = end
+		}
+		errs = append(errs, r.finish(until))
 	}
 	return errors.Join(errs...)
 }
 
-// finish ends r and waits for that until end.
-func (r *running) finish(end context.Context) error {
+// finish ends r and waits for that until then.
+func (r *running) finish(until time.Time) error {
 	r.stop()
+	late := time.NewTimer(time.Until(until))
+	defer late.Stop()
 	select {
 	case <-r.done:
-		if r.err != nil {
-			return fmt.Errorf("%s: %w", r.name, r.err)
+	case <-late.C:
+		select {
+		case <-r.done: // just in time
+		default:
+			return fmt.Errorf("%s: did not end in time", r.name)
 		}
-		return nil
-	case <-end.Done():
-		return fmt.Errorf("%s: did not end in time", r.name)
 	}
+	if r.err != nil {
+		return fmt.Errorf("%s: %w", r.name, r.err)
+	}
+	return nil
 }

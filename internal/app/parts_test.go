@@ -26,7 +26,7 @@ func (s *story) tell(text string) {
 
 // until is a part that runs until its end and returns err.
 func (s *story) until(name string, err error) part {
-	return part{name, func(ctx context.Context) error {
+	return part{name: name, run: func(ctx context.Context) error {
 		<-ctx.Done()
 		s.tell(name)
 		return err
@@ -38,7 +38,7 @@ func TestPartsEndInTheOppositeOrder(t *testing.T) {
 		var s story
 		ctx, cancel := context.WithCancel(t.Context())
 		time.AfterFunc(time.Hour, cancel)
-		short := part{"short", func(context.Context) error { return nil }}
+		short := part{name: "short", run: func(context.Context) error { return nil }}
 		err := runParts(ctx, []part{s.until("a", nil), short, s.until("b", nil), s.until("c", nil)}, time.Second)
 		if diff := cmp.Diff([]string{"c", "b", "a"}, s.told); diff != "" || err != nil {
 			t.Errorf("order (-want +got):\n%serror %v", diff, err)
@@ -50,7 +50,7 @@ func TestOnePartThatFailsEndsAll(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var s story
 		broken := errors.New("broken")
-		fails := part{"b", func(context.Context) error {
+		fails := part{name: "b", run: func(context.Context) error {
 			<-time.After(time.Minute)
 			return broken
 		}}
@@ -64,11 +64,36 @@ func TestOnePartThatFailsEndsAll(t *testing.T) {
 	})
 }
 
+// What has a grace of its own has it, whatever those before it took.
+func TestAPartHasItsOwnTimeToEnd(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		slow := func(name string, takes, grace time.Duration) part {
+			return part{name: name, grace: grace, run: func(ctx context.Context) error {
+				<-ctx.Done()
+				<-time.After(takes)
+				return nil
+			}}
+		}
+		for _, tc := range []struct {
+			own  time.Duration
+			want string
+		}{{0, "decision: did not end in time"}, {2 * time.Second, "decision: did not end in time"}, {4 * time.Second, ""}} {
+			ctx, cancel := context.WithCancel(t.Context())
+			cancel()
+			err := runParts(ctx, []part{slow("decision", 3*time.Second, tc.own), slow("gateway", 4*time.Second, 0)}, stopTimeout)
+			if (err == nil) != (tc.want == "") || err != nil && err.Error() != tc.want {
+				t.Errorf("with %v of its own: %v, want %q", tc.own, err, tc.want)
+			}
+			<-time.After(time.Minute)
+		}
+	})
+}
+
 func TestAPartThatDoesNotEndIsNamed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var s story
 		release := make(chan struct{})
-		deaf := part{"deaf", func(context.Context) error {
+		deaf := part{name: "deaf", run: func(context.Context) error {
 			<-release
 			return nil
 		}}

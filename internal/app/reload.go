@@ -57,12 +57,14 @@ func (a *App) watch(ctx context.Context) error {
 // apply puts a change of the config file in force, or says why it cannot be. A
 // broken file changes nothing but the warnings.
 func (a *App) apply(u config.Update) {
+	a.forcing.Lock()
+	defer a.forcing.Unlock()
 	old := a.force.Load()
 	if u.Err != nil {
 		a.refuse(old, u)
 		return
 	}
-	holds, quota, err := holdoffConfig(u.Config.Holdoff)
+	holds, quota, err := a.holdoffConfig(u.Config.Holdoff)
 	if err == nil {
 		err = a.controller.Reconfigure(a.now(), slotLimits(u.Config.Limits), turns(u.Config.Turns))
 	}

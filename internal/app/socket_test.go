@@ -131,7 +131,10 @@ func TestMetricsAreWellNamed(t *testing.T) {
 		return []cacheStats{{"busy", pollsAsCache(time.Now(), ironic.PollStats{Complete: 3, Unmoved: 2, Listed: ironic.Listed{Cold: 1}})}}
 	}
 	for _, c := range append(v.collectors(), newIronicCollector(none), newSnapshotCollector(caches),
-		newGatewayCollector(func() gateway.Stats { return gateway.Stats{} })) {
+		newGatewayCollector(func() gateway.Stats { return gateway.Stats{} }),
+		newClusterCollector(func() *api.Cluster {
+			return &api.Cluster{Errors: map[string]int{"power management error": 2}, Events: &api.EventCounts{Sent: 1}}
+		})) {
 		problems, err := testutil.CollectAndLint(c)
 		if err != nil {
 			t.Fatal(err)

@@ -26,6 +26,7 @@ const (
 	gocmp      = "github.com/google/go-cmp"
 	bubbletea  = "github.com/charmbracelet/bubbletea"
 	lipgloss   = "github.com/charmbracelet/lipgloss"
+	metal3     = "github.com/metal3-io/baremetal-operator/apis/metal3.io/v1alpha1"
 	terminal   = "github.com/charmbracelet/x/term"
 )
 
@@ -72,19 +73,43 @@ var table = map[string]room{
 	},
 	"internal/app": {
 		house: []string{
-			"internal/config", "internal/gateway", "internal/holdfile", "internal/inventory", "internal/server",
+			"internal/config", "internal/gateway", "internal/holdfile", "internal/httpserve", "internal/inventory", "internal/server",
+			"internal/kube", "internal/kube/access", "internal/kube/herald", "internal/kube/holdmap", "internal/kube/hosts", "internal/kube/leader",
 			"pkg/admission", "pkg/slots", "pkg/breaker", "pkg/holdoff", "pkg/snapshot", "pkg/ironic", "pkg/api",
 		},
 		outside: []string{prometheus},
 	},
+	"internal/kube": {outside: []string{"k8s.io/client-go", "k8s.io/klog/v2"}},
+	"internal/kube/access": {
+		outside: []string{"k8s.io/api", "k8s.io/apimachinery", "k8s.io/client-go", "golang.org/x/sync/singleflight", "golang.org/x/time/rate"},
+	},
 	"internal/statusview": {house: []string{"pkg/api"}, outside: []string{bubbletea, lipgloss}},
+
+	"internal/kube/hosts": {
+		house:   []string{"pkg/api"},
+		outside: []string{"k8s.io/apimachinery", "k8s.io/client-go", "k8s.io/klog/v2", "k8s.io/utils/clock", "github.com/go-logr/logr", "github.com/go-json-experiment/json/jsontext", metal3},
+	},
+	"internal/kube/leader": {
+		outside: []string{"k8s.io/client-go", "k8s.io/apimachinery", "github.com/go-logr/logr"},
+		tests:   []string{"k8s.io/api/coordination/v1"},
+	},
+	"internal/kube/holdmap": {
+		house:   []string{"pkg/holdoff"},
+		outside: []string{"k8s.io/client-go", "k8s.io/apimachinery", "k8s.io/api/core/v1"},
+	},
+	"internal/kube/herald": {house: []string{"internal/kube/hosts", "pkg/api"}, outside: []string{"k8s.io/api/core/v1", "k8s.io/apimachinery", "k8s.io/client-go/rest"}},
 
 	// What tests and the demo run against.
 	"internal/fakeironic":  {house: []string{"pkg/ironic"}, outside: []string{pflag}},
 	"internal/fakebmo":     {house: []string{"pkg/ironic", "pkg/api"}},
 	"internal/ironicsuite": {house: []string{"pkg/ironic"}, outside: []string{gocmp}}, // tests as a library
-	"internal/realironic":  {},
-	"internal/measure":     {},
+	"internal/realironic":  {house: []string{"internal/child"}},
+	"internal/child":       {},
+	"internal/realkube": {
+		house:   []string{"internal/child"},
+		outside: []string{"k8s.io/api", "k8s.io/apimachinery", "k8s.io/client-go"},
+	},
+	"internal/measure": {},
 	"internal/simulate": {
 		house: []string{
 			"internal/fakeironic", "internal/measure", "pkg/admission", "pkg/breaker", "pkg/fairshare", "pkg/slots", "pkg/ironic", "pkg/api",
@@ -106,7 +131,17 @@ var table = map[string]room{
 	"hack/testsum":      {},
 	"hack/stress":       {house: []string{"internal/simulate/stress"}},
 	"hack/bench":        {house: []string{"internal/realironic"}},
+	"internal/deploytest": {
+		tests: []string{"internal/config", "k8s.io/api", "k8s.io/apimachinery", "sigs.k8s.io/kustomize", "sigs.k8s.io/yaml"},
+	},
+	"docs/bmo-patch": {
+		house: []string{"pkg/api"}, outside: []string{"github.com/metal3-io/baremetal-operator/apis", "github.com/go-logr/logr"},
+		tests: []string{"k8s.io/apimachinery"},
+	},
 	"e2e": {
-		tests: []string{"internal/app", "internal/config", "internal/realironic", "pkg/admission", "pkg/slots", gophercl},
+		tests: []string{"internal/app", "internal/config", "internal/child", "internal/realironic", "pkg/admission", "pkg/slots", gophercl},
+	},
+	"e2e/kube": {
+		tests: []string{"internal/child", "internal/realkube", "k8s.io/api", "k8s.io/apimachinery", "k8s.io/client-go", "sigs.k8s.io/kustomize"},
 	},
 }

@@ -18,8 +18,11 @@ type Config struct {
 	Breaker Breaker
 	Ironic  Ironic
 	Listen  Listen
+	Access  Access
 	Gateway Gateway
 	Log     Log
+
+	Kubernetes Kubernetes
 }
 
 // Mode says what happens with a no.

@@ -37,6 +37,9 @@ type Holdoff struct {
 	Hosts map[string]time.Duration
 	// File keeps the holds through a restart; "" = they are in memory only (BO-16).
 	File string
+	// ConfigMap is the name that the ConfigMaps begin with which keep the holds where there
+	// are several replicas; "" = none. It excludes File.
+	ConfigMap string
 	// MaxFailed hosts of a pool may have failed, or it is paused: a whole number or
 	// percentage, "3" or "40%"; "100%" = never paused (BO-14).
 	MaxFailed string
@@ -82,6 +85,10 @@ func holdoffRows() []setting {
 			value: func(c *Config) value { return pathValue{&c.Holdoff.File} },
 		},
 		{
+			name: nameHoldMap, help: "ConfigMaps that keep the holds instead of a file, for several replicas: the name that they begin with (with KUBERNETES)",
+			value: func(c *Config) value { return objectValue{&c.Holdoff.ConfigMap} },
+		},
+		{
 			name: "MAX_FAILED", def: "100%", hot: true, help: "failed or held hosts of a conductor group from which it is paused when there are more",
 			value: func(c *Config) value { return quotaValue{&c.Holdoff.MaxFailed} },
 		},
@@ -108,8 +115,8 @@ func (l *loader) warnHoldoff() {
 		}
 		return
 	}
-	if h.File == "" && l.sound(nameHoldFile) {
-		warn("failed hosts are held and %s is not set: a restart ends or lengthens their holds", nameHoldFile)
+	if h.File == "" && h.ConfigMap == "" && l.sound(nameHoldFile, nameHoldMap) {
+		warn("failed hosts are held and neither %s nor %s is set: a restart ends or lengthens their holds", nameHoldFile, nameHoldMap)
 	}
 	if l.sound(nameHoldGrowth, nameHoldGrowthCap) && h.Growth > 1 && h.Timeout >= h.GrowthCap {
 		warn("%s=%v (%s) is without effect on %s, which is %s (%s): that is not below %s, %s (%s)",

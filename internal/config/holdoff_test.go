@@ -112,7 +112,7 @@ func TestBO14_Quotas(t *testing.T) {
 }
 
 func TestBO16_HoldsInMemoryAreWarnedAbout(t *testing.T) {
-	const lost = "failed hosts are held and HOLDOFF_FILE is not set: a restart ends or lengthens their holds"
+	const lost = "failed hosts are held and neither HOLDOFF_FILE nor HOLDOFF_CONFIGMAP is set: a restart ends or lengthens their holds"
 	for _, row := range []struct {
 		name    string
 		environ []string

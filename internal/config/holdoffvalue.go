@@ -16,6 +16,15 @@ func hold(text string) (time.Duration, bool) {
 	return d, err == nil && d >= 0
 }
 
+// HoldLength reads a hold as the settings do; the error names the rule.
+func HoldLength(text string) (time.Duration, error) {
+	d, ok := hold(text)
+	if !ok {
+		return 0, must(holdValue{})
+	}
+	return d, nil
+}
+
 // hostHoldsValue is a list of namespace/name=duration pairs.
 type hostHoldsValue struct{ p *map[string]time.Duration }
 

@@ -17,6 +17,8 @@ func Load(src Sources) (Config, []Warning, error) {
 	l.warnLimits()
 	l.warnHoldoff()
 	l.warnGateway(src.Exists)
+	l.warnKubernetes()
+	l.warnAccess()
 	if len(l.faults) > 0 {
 		return Config{}, l.warnings, errors.Join(l.faults...)
 	}

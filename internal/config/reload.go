@@ -28,6 +28,6 @@ func (c Config) Reload(src Sources) (Config, []Warning, error) {
 	next.Limits.StuckCap = loaded.Limits.StuckCap
 	next.Turns = loaded.Turns
 	next.Holdoff = loaded.Holdoff
-	next.Holdoff.File = c.Holdoff.File
+	next.Holdoff.File, next.Holdoff.ConfigMap = c.Holdoff.File, c.Holdoff.ConfigMap
 	return next, warnings, nil
 }

@@ -3,6 +3,7 @@ package config
 import (
 	"context"
 	"errors"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -61,24 +62,38 @@ var other = map[string]string{
 	"BREAKER_ENABLED": "false", "BREAKER_MODE": "window", "BREAKER_THRESHOLD": "11", "BREAKER_GROUP_THRESHOLD": "4",
 	"BREAKER_RATIO": "60", "BREAKER_RATIO_MINIMUM": "21", "BREAKER_FAILURE_WINDOW": "61m", "BREAKER_RECOVERY_TIMEOUT": "16m",
 	"BREAKER_HALF_OPEN_MAX_REQUESTS": "3", "BREAKER_PROBE_LIFETIME": "61m", "BREAKER_RATE_LIMIT_PER_MINUTE": "10", "BREAKER_SCOPES": "image",
-	"LISTEN_ADDRESS": ":1", "HEALTH_LISTEN_ADDRESS": ":2", "METRICS_LISTEN_ADDRESS": ":3",
+	"API_ACCESS": "open", "API_TLS_CERT_FILE": "/k", "API_TLS_KEY_FILE": "/l",
+	"LISTEN_ADDRESS": "127.0.0.1:1", "HEALTH_LISTEN_ADDRESS": ":2", "METRICS_LISTEN_ADDRESS": ":3",
 	"GATEWAY_LISTEN_ADDRESS": "127.0.0.1:4", "GATEWAY_TLS_CERT_FILE": "/e", "GATEWAY_TLS_KEY_FILE": "/f", "GATEWAY_CLIENT_CA_FILE": "/g",
 	"GATEWAY_TIMEOUT": "3m", "GATEWAY_MAX_BODY": "65MiB", "GATEWAY_SPOOL_DIR": "/h", "GATEWAY_SPOOL_LIMIT": "2GiB",
 	"GATEWAY_FORWARDED_HEADERS": "true", "GATEWAY_LIST_CACHE": "false", "GATEWAY_READ_CACHE": "true",
+	"KUBERNETES": "on", "KUBECONFIG": "/j", "WATCH_NAMESPACE": "metal3", "POD_NAMESPACE": "bmo", "POD_NAME": "throttle-0",
+	"EVENTS": "false", "EVENTS_PER_MINUTE": "60", "ANNOTATE_POSITION": "true", "HOLDOFF_CONFIGMAP": "holds",
+	"LEADER_ELECT": "true", "LEADER_LEASE_NAME": "other", "LEADER_LEASE_DURATION": "20s", "LEADER_RENEW_DEADLINE": "9s", "LEADER_RETRY_PERIOD": "3s",
 	"IRONIC_ENDPOINT": "", "METAL3_AUTH_ROOT_DIR": "/a", "IRONIC_CACERT_FILE": "/b", "IRONIC_CLIENT_CERT_FILE": "/c",
 	"IRONIC_CLIENT_PRIVATE_KEY_FILE": "/d", "IRONIC_INSECURE": "true", "IRONIC_SKIP_CLIENT_SAN_VERIFY": "true",
 	"IRONIC_CLIENT_TIMEOUT": "31s",
 }
 
-// without is the file of a whole gateway without the line of key: most of its
-// settings are a fault or a warning when they are alone.
-func without(key string) (file string) {
-	for line := range strings.Lines("gatewayListenAddress: 127.0.0.1:5\ngatewayTlsCertFile: /x\ngatewayTlsKeyFile: /y\n") {
+// Settings of which most are a fault or a warning when they are alone.
+const (
+	wholeGateway = "gatewayListenAddress: 127.0.0.1:5\ngatewayTlsCertFile: /x\ngatewayTlsKeyFile: /y\n"
+	wholeAccess  = "apiTlsCertFile: /x\napiTlsKeyFile: /y\n"
+)
+
+// without is a file without the line of key.
+func without(key, whole string) (file string) {
+	for line := range strings.Lines(whole) {
 		if !strings.HasPrefix(line, key+":") {
 			file += line
 		}
 	}
 	return file
+}
+
+// inCluster reports whether s needs KUBERNETES=on.
+func inCluster(s setting) bool {
+	return s.name == nameHoldMap || s.name != nameKubernetes && slices.ContainsFunc(kubernetesRows(), func(of setting) bool { return of.name == s.name })
 }
 
 func TestReloadTakesWhatIsLiveAndNamesTheRest(t *testing.T) {
@@ -92,7 +107,14 @@ func TestReloadTakesWhatIsLiveAndNamesTheRest(t *testing.T) {
 		}
 		var whole, rest string
 		if strings.HasPrefix(s.name, "GATEWAY_") {
-			whole, rest = without(""), without(s.key())
+			whole, rest = wholeGateway, without(s.key(), wholeGateway)
+		}
+		if strings.HasPrefix(s.name, "API_") {
+			whole, rest = wholeAccess, without(s.key(), wholeAccess)
+		}
+		if inCluster(s) {
+			whole = "kubernetes: on\n"
+			rest = whole
 		}
 		f, src, c := start(t, whole)
 		f.write(rest+s.key()+": \""+text+"\"", nil)

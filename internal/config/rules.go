@@ -28,6 +28,8 @@ func (l *loader) checkRules() {
 	l.checkLimits()
 	l.checkListeners()
 	l.checkGateway()
+	l.checkKubernetes()
+	l.checkAccess()
 }
 
 // checkLimits holds every part of the limit within it.

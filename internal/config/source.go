@@ -32,7 +32,9 @@ type layer map[string]given
 
 // reserved are names with our prefix that are no settings of serve.
 var reserved = map[string]bool{
-	"IRONIC_THROTTLE_URL": true, // where the client commands find the server
+	"IRONIC_THROTTLE_URL":        true, // where the client commands find the server
+	"IRONIC_THROTTLE_TOKEN_FILE": true, // and what they show it
+	"IRONIC_THROTTLE_CA_FILE":    true, // and how they know it
 }
 
 // serviceLink matches what Kubernetes puts into the environment of every pod

@@ -92,7 +92,9 @@ func table() []setting {
 	rows = append(rows, holdoffRows()...)
 	rows = append(rows, breakerRows()...)
 	rows = append(rows, listenRows()...)
+	rows = append(rows, accessRows()...)
 	rows = append(rows, gatewayRows()...)
+	rows = append(rows, kubernetesRows()...)
 	return append(rows, ironicRows()...)
 }
 

@@ -1,0 +1,170 @@
+package app
+
+import (
+	"crypto/rand"
+	"fmt"
+	"os"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"github.com/ironic-throttle/ironic-throttle/internal/config"
+	"github.com/ironic-throttle/ironic-throttle/internal/kube"
+	"github.com/ironic-throttle/ironic-throttle/internal/kube/herald"
+	"github.com/ironic-throttle/ironic-throttle/internal/kube/holdmap"
+	"github.com/ironic-throttle/ironic-throttle/internal/kube/hosts"
+	"github.com/ironic-throttle/ironic-throttle/internal/kube/leader"
+	"github.com/ironic-throttle/ironic-throttle/pkg/admission"
+)
+
+// kubePart is what App has to do with the cluster; all of it is nil without one.
+type kubePart struct {
+	cluster *kube.Cluster
+	hosts   *hosts.Directory
+	herald  *herald.Herald
+	elector *leader.Elector  // nil: the only replica
+	holdMap *holdmap.Options // nil: the holds are not in ConfigMaps
+	notes   hostNotes
+	begun   atomic.Bool            // this process decides, as far as its Lease goes
+	waits   atomic.Pointer[string] // why a term cannot begin
+}
+
+// newKube finds the cluster, where one is wanted. Nothing is sent to it yet.
+func (a *App) newKube(o Options) (err error) {
+	c := o.Config.Kubernetes
+	if !c.On {
+		return nil
+	}
+	a.cluster, err = kube.Connect(kube.Options{Kubeconfig: c.Kubeconfig, Namespace: c.Namespace, Version: a.version, Log: a.log})
+	if err != nil {
+		return err
+	}
+	identity := c.Identity
+	if identity == "" {
+		if identity, err = os.Hostname(); err != nil {
+			return fmt.Errorf("POD_NAME is not set, and there is no host name: %w", err)
+		}
+	}
+	a.notes = newHostNotes()
+	if a.hosts, err = hosts.New(hosts.Options{
+		Config: a.cluster.Config, Namespaces: c.Watch, Changed: a.hostChanged, Log: a.log, Now: a.now,
+	}); err != nil {
+		return err
+	}
+	if c.Events || c.AnnotatePosition {
+		if a.herald, err = herald.New(herald.Options{
+			Config: a.cluster.Config, Find: a.findUID, PerMinute: c.EventsPerMinute, Silent: !c.Events, Annotate: c.AnnotatePosition,
+			Instance: identity, Log: a.log, Now: a.now,
+		}); err != nil {
+			return err
+		}
+	}
+	if name := o.Config.Holdoff.ConfigMap; name != "" {
+		a.holdMap = &holdmap.Options{Config: a.cluster.Config, Namespace: a.cluster.Namespace, Name: name, Log: a.log}
+	}
+	if !c.Leader.Elect {
+		return nil
+	}
+	if a.elector, err = leader.New(leaderOptions(a, c, identity)); err == nil && a.holdMap != nil {
+		a.holdMap.Leading = a.elector.Leading
+	}
+	return err
+}
+
+func leaderOptions(a *App, c config.Kubernetes, identity string) leader.Options {
+	return leader.Options{
+		Config: a.cluster.Config, Namespace: a.cluster.Namespace, Name: c.Leader.LeaseName,
+		// A container that was started anew in the same pod is another process.
+		Identity: identity + "_" + strings.ToLower(rand.Text()[:8]),
+		Duration: c.Leader.Duration, RenewDeadline: c.Leader.RenewDeadline, RetryPeriod: c.Leader.RetryPeriod,
+		Log: a.log,
+	}
+}
+
+// mayStart reports whether this process may say yes.
+func (a *App) mayStart() bool {
+	return a.begun.Load() && (a.elector == nil || a.elector.Leading())
+}
+
+// standby tells why this process does not decide; "" where it does.
+func (a *App) standby() string {
+	if a.mayStart() {
+		return ""
+	}
+	if why := a.waits.Load(); why != nil {
+		return *why
+	}
+	if a.elector == nil {
+		return "it has just started"
+	}
+	switch s := a.elector.Status(); {
+	case s.Leading:
+		return "it has just begun to lead"
+	case s.Holder == "" && s.Err != nil:
+		return "nobody leads, as far as is known: " + s.Err.Error()
+	case s.Holder == "":
+		return "nobody leads yet"
+	case s.Holder == s.Identity:
+		return "it leads no more: its Lease could not be renewed in time"
+	default:
+		return s.Holder + " leads"
+	}
+}
+
+// knownHosts is the directory of hosts as the decision asks it.
+type knownHosts struct {
+	*hosts.Directory
+	now func() time.Time
+}
+
+// Host implements admission.Hosts.
+func (k knownHosts) Host(namespace, name, nodeUUID string) (admission.Host, bool) {
+	h, ok := hosts.Host{}, false
+	if namespace != "" && name != "" {
+		h, ok = k.ByName(namespace, name)
+	} else if nodeUUID != "" {
+		h, ok = k.ByNode(nodeUUID)
+	}
+	if !ok {
+		return admission.Host{}, false
+	}
+	return admission.Host{
+		Namespace: h.Namespace, Name: h.Name, UID: h.UID,
+		NodeUUID: h.NodeUUID, ErrorCount: h.ErrorCount, FailCount: h.ProvisioningFailCount, Old: k.old(),
+		Deleting: h.Deleting, Left: h.Paused || h.Detached, Bare: h.Bare, Spec: h.Spec, Release: h.Release,
+	}, true
+}
+
+// old reports whether the cluster could not be read for too long to know of failures that
+// are over.
+func (k knownHosts) old() bool {
+	since := k.BrokenSince()
+	return !since.IsZero() && k.now().Sub(since) > hostsOld
+}
+
+const hostsOld = 2 * time.Minute
+
+func (a *App) findUID(namespace, name string) (uid string, found bool) {
+	h, found := a.hosts.ByName(namespace, name)
+	return h.UID, found
+}
+
+// clusterWarnings are what the status should tell of the cluster.
+func (a *App) clusterWarnings() []string {
+	if a.hosts == nil {
+		return nil
+	}
+	var out []string
+	if s := a.hosts.Status(); s.LastError != "" {
+		out = append(out, fmt.Sprintf("BareMetalHosts are as they were known at %s, their watch is broken: %s", s.BrokenSince.UTC().Format("15:04:05Z"), s.LastError))
+	}
+	if a.elector != nil {
+		if s := a.elector.Status(); s.Err != nil {
+			out = append(out, fmt.Sprintf("the Lease %s cannot be renewed or read: %v", a.force.Load().config.Kubernetes.Leader.LeaseName, s.Err))
+		}
+	}
+	if why := a.waits.Load(); why != nil {
+		out = append(out, *why)
+	}
+	return append(out, a.notes.faults()...)
+}

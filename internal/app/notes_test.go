@@ -1,0 +1,159 @@
+package app
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/ironic-throttle/ironic-throttle/internal/config"
+	"github.com/ironic-throttle/ironic-throttle/internal/fakeironic"
+	"github.com/ironic-throttle/ironic-throttle/internal/kube"
+	"github.com/ironic-throttle/ironic-throttle/internal/kube/hosts"
+	"github.com/ironic-throttle/ironic-throttle/pkg/admission"
+	"github.com/ironic-throttle/ironic-throttle/pkg/api"
+	"github.com/ironic-throttle/ironic-throttle/pkg/holdoff"
+)
+
+func noted(name string, change func(*hosts.Host)) *hosts.Host {
+	h := &hosts.Host{Namespace: "metal3", Name: name}
+	if change != nil {
+		change(h)
+	}
+	return h
+}
+
+func TestHoldsOfHostsAreAboveThoseOfTheSettings(t *testing.T) {
+	n := newHostNotes()
+	settings := map[string]time.Duration{"metal3/a": time.Hour, "metal3/b": time.Hour}
+	for _, step := range []struct {
+		host, text string
+		news       bool
+		want       map[string]time.Duration
+	}{
+		{"metal3/a", "", false, settings},
+		{"metal3/a", "48h", true, map[string]time.Duration{"metal3/a": 48 * time.Hour, "metal3/b": time.Hour}},
+		{"metal3/a", "48h", false, map[string]time.Duration{"metal3/a": 48 * time.Hour, "metal3/b": time.Hour}},
+		{"metal3/c", "0", true, map[string]time.Duration{"metal3/a": 48 * time.Hour, "metal3/b": time.Hour, "metal3/c": 0}},
+		{"metal3/a", "soon", true, map[string]time.Duration{"metal3/a": time.Hour, "metal3/b": time.Hour, "metal3/c": 0}},
+		{"metal3/c", "", true, settings},
+	} {
+		news, _ := n.note(step.host, step.text)
+		got := n.over(settings, 48*time.Hour)
+		if news != step.news || len(got) != len(step.want) {
+			t.Errorf("%s=%q: news %v, %v, want %v", step.host, step.text, news, got, step.want)
+		}
+		for host, d := range step.want {
+			if got[host] != d {
+				t.Errorf("%s=%q: %s has %v, want %v", step.host, step.text, host, got[host], d)
+			}
+		}
+	}
+	if f := n.faults(); len(f) != 1 || !strings.Contains(f[0], `metal3/a: annotation ironic-throttle.metal3.io/holdoff="soon" is ignored: must be a duration`) {
+		t.Errorf("%q", f)
+	}
+	for _, host := range []string{"b", "c", "d", "e", "f", "g"} {
+		n.note("metal3/"+host, "-1h")
+	}
+	if f := n.faults(); len(f) != maxFaults+1 || f[maxFaults] != "annotations of 2 more hosts cannot be read" {
+		t.Errorf("%q", f)
+	}
+	n.note("metal3/a", "876000h") // others would be paused with it, by MAX_FAILED
+	if got := n.over(settings, 48*time.Hour)["metal3/a"]; got != 48*time.Hour {
+		t.Errorf("held for %v", got)
+	}
+	if len(settings) != 2 {
+		t.Error("the settings were changed")
+	}
+}
+
+// heldHost lets a failed host be known from before, in the settings' hold of an hour.
+func heldHost(s *stage) {
+	s.Helper()
+	record := holdoff.Record{Version: holdoff.RecordVersion, UUID: "6e2b8a6e-0c1d-4e5f-8a9b-0c1d2e3f4a5b", Name: "metal3~lab", Episodes: []holdoff.EpisodeRecord{
+		{ID: "first", Kind: holdoff.Deployment, State: "deploy failed", Failures: 1, Since: time.Now()},
+	}}
+	if err := s.app.controller.Start(time.Now(), []holdoff.Record{record}, true); err != nil {
+		s.Fatal(err)
+	}
+	s.app.notes = newHostNotes()
+	s.pass(70 * time.Second)
+}
+
+func (s *stage) lab(want api.Reason) {
+	s.Helper()
+	a := s.app.controller.IsReady(time.Now(), api.Ask{Namespace: "metal3", Name: "lab", NodeUUID: "6e2b8a6e-0c1d-4e5f-8a9b-0c1d2e3f4a5b", Op: api.OpProvision, DryRun: true})
+	if a.Reason != want {
+		s.Errorf("%+v, want %s", a, want)
+	}
+}
+
+func anHour(o *Options, _ *fakeironic.Server) { o.Config.Holdoff.Timeout = time.Hour }
+
+func TestBO10_ReleaseByAnnotation(t *testing.T) {
+	play(t, anHour, func(s *stage) {
+		heldHost(s)
+		s.lab(api.ReasonHold)
+		s.app.hostChanged(nil, noted("lab", func(h *hosts.Host) { h.Release = "another" }))
+		s.lab(api.ReasonHold)
+		if n := s.log.count("no effect", "present=first", "metal3/lab"); n != 1 {
+			t.Errorf("%d lines", n)
+		}
+		s.app.hostChanged(nil, noted("other", func(h *hosts.Host) { h.Release = "first" })) // not its own
+		s.lab(api.ReasonHold)
+		with := noted("lab", func(h *hosts.Host) { h.Release = "first" })
+		s.app.hostChanged(noted("lab", nil), with)
+		s.lab(api.ReasonGranted)
+		s.app.hostChanged(with, noted("lab", func(h *hosts.Host) { h.Release, h.ErrorCount = "first", 2 }))
+		if n := s.log.count("hold released by annotation", "metal3/lab"); n != 1 {
+			t.Errorf("%d lines", n)
+		}
+	})
+}
+
+func TestBO2_AHostsOwnHoldoff(t *testing.T) {
+	play(t, anHour, func(s *stage) {
+		heldHost(s)
+		ctx, cancel := context.WithCancel(s.Context())
+		defer cancel()
+		go func() { _ = s.app.runNotes(ctx) }()
+		s.lab(api.ReasonHold)
+		mine := noted("lab", func(h *hosts.Host) { h.Holdoff = "0" })
+		s.app.hostChanged(nil, mine)
+		s.pass(time.Second)
+		s.lab(api.ReasonGranted)
+		// The settings are read again, and its own is still above them.
+		c := s.app.force.Load().config
+		c.Holdoff.Timeout = 2 * time.Hour
+		s.app.apply(config.Update{Config: c})
+		s.lab(api.ReasonGranted)
+		s.app.hostChanged(mine, nil) // it is gone, and another one comes
+		s.pass(time.Second)
+		s.lab(api.ReasonHold)
+	})
+}
+
+func TestKnownHostsAnswerByNameOrNode(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "kubeconfig")
+	const text = `{"apiVersion": "v1", "kind": "Config", "current-context": "c", "contexts": [{"name": "c", "context": {"cluster": "c"}}],
+		"clusters": [{"name": "c", "cluster": {"server": "http://127.0.0.1:1"}}]}`
+	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	cluster, err := kube.Connect(kube.Options{Kubeconfig: file})
+	if err != nil {
+		t.Fatal(err)
+	}
+	d, err := hosts.New(hosts.Options{Config: cluster.Config})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var h admission.Hosts = knownHosts{d, time.Now}
+	for _, q := range [][3]string{{"metal3", "lab", ""}, {"", "", "6e2b8a6e-0c1d-4e5f-8a9b-0c1d2e3f4a5b"}, {"", "", ""}, {"metal3", "", ""}} {
+		if got, ok := h.Host(q[0], q[1], q[2]); ok {
+			t.Errorf("%q: %+v", q, got)
+		}
+	}
+}

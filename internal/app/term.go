@@ -1,0 +1,112 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/ironic-throttle/ironic-throttle/internal/kube/holdmap"
+)
+
+// termGrace bounds the end of what a term runs: the last save above all.
+const termGrace = 3 * time.Second
+
+// decisionGrace is what the end of the decision has for itself where the cluster is
+// written to: servers that wait for an Ironic that hangs must not keep the Lease from being
+// given up.
+func (a *App) decisionGrace() time.Duration {
+	if a.cluster == nil {
+		return 0
+	}
+	return termGrace + 2*time.Second
+}
+
+// decide is the part that decides: all the time, or as long as this replica leads.
+func (a *App) decide(ctx context.Context) error {
+	defer func() { _ = a.holds.close() }() // also where no term began
+	if a.elector == nil {
+		err := a.term(ctx)
+		if ctx.Err() != nil && errors.Is(err, context.Canceled) {
+			return nil // it was to end before it could begin
+		}
+		return err
+	}
+	err := a.elector.Run(ctx, a.term)
+	if err == nil && ctx.Err() == nil {
+		return errors.New("it has ended by itself")
+	}
+	return err
+}
+
+// term polls, keeps the holds and watches the hosts until ctx ends.
+func (a *App) term(ctx context.Context) error {
+	if a.elector != nil || a.holdMap != nil {
+		if err := a.begin(ctx); err != nil {
+			return err
+		}
+	}
+	parts := []part{
+		{name: "holds", run: a.holds.run},
+		{name: "poller", run: a.poller.Run},
+		{name: "config watch", run: a.watch},
+	}
+	if a.hosts != nil {
+		parts = append(parts, part{name: "annotations", run: a.runNotes}, part{name: "hosts", run: a.hosts.Run})
+	}
+	if a.herald != nil {
+		parts = append(parts, part{name: "events", run: a.herald.Run})
+	}
+	return runParts(ctx, parts, termGrace)
+}
+
+// begin begins a term: nothing from before it counts, but the holds that were kept
+// (LH-24, BO-16).
+func (a *App) begin(ctx context.Context) error {
+	if a.holdMap != nil {
+		kept, err := a.openHoldMap(ctx)
+		if err != nil {
+			return err
+		}
+		a.holds.keepIn(kept)
+		if a.kept.records, a.kept.known, err = kept.Load(); err != nil {
+			return fmt.Errorf("HOLDOFF_CONFIGMAP: %w", err)
+		}
+	}
+	if err := a.controller.Start(a.now(), a.kept.records, a.kept.known); err != nil {
+		return err
+	}
+	a.kept.records = nil // the decision has them
+	a.begun.Store(true)
+	return nil
+}
+
+// openHoldMap opens the ConfigMaps of the holds, however long that takes: who decides
+// without them would let go whom the leader before held.
+func (a *App) openHoldMap(ctx context.Context) (*holdmap.Map, error) {
+	pause := time.Second
+	for told := ""; ; {
+		kept, err := holdmap.Open(ctx, *a.holdMap)
+		if err == nil {
+			a.waits.Store(nil)
+			return kept, nil
+		}
+		if text := err.Error(); text != told {
+			told = text
+			why := "nobody is let start before the holds of failed hosts are read from their ConfigMaps: " + text
+			a.waits.Store(&why)
+			a.log.Error("the holds of failed hosts cannot be read, nobody is let start before: trying again",
+				"configmaps", a.holdMap.Name, "namespace", a.holdMap.Namespace, "error", err)
+		}
+		again := time.NewTimer(pause)
+		select {
+		case <-ctx.Done():
+			again.Stop()
+			return nil, context.Cause(ctx)
+		case <-again.C:
+		}
+		pause = min(2*pause, maxHoldPause)
+	}
+}
+
+const maxHoldPause = 15 * time.Second

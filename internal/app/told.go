@@ -1,0 +1,68 @@
+package app
+
+import (
+	"time"
+
+	"github.com/ironic-throttle/ironic-throttle/pkg/admission"
+	"github.com/ironic-throttle/ironic-throttle/pkg/api"
+	"github.com/ironic-throttle/ironic-throttle/pkg/ironic"
+)
+
+// told is the decision as servers and gateway ask it: what it answers is passed on to
+// those who tell hosts in the cluster how they stand.
+type told struct {
+	*admission.Controller
+	app *App
+}
+
+// decider is what servers and gateway ask.
+func (a *App) decider() told { return told{a.controller, a} }
+
+// IsReady is Controller's.
+func (d told) IsReady(now time.Time, ask api.Ask) api.Answer {
+	answer := d.Controller.IsReady(now, ask)
+	if !ask.DryRun {
+		d.tell(ask, answer)
+	}
+	return answer
+}
+
+// Forward is Controller's.
+func (d told) Forward(now time.Time, ask api.Ask, target ironic.Target) (api.Answer, *admission.Pass) {
+	answer, pass := d.Controller.Forward(now, ask, target)
+	d.tell(ask, answer)
+	return answer, pass
+}
+
+// ReleaseHold is Controller's.
+func (d told) ReleaseHold(now time.Time, namespace, name, episode string) (api.ReleaseAnswer, error) {
+	answer, err := d.Controller.ReleaseHold(now, namespace, name, episode)
+	if err == nil && answer.Released && d.app.herald != nil {
+		d.app.herald.Released(answer.Hold.Namespace, answer.Hold.Name, "hand")
+	}
+	return answer, err
+}
+
+func (d told) tell(ask api.Ask, answer api.Answer) {
+	h := d.app.herald
+	if h == nil || !d.app.mayStart() {
+		return
+	}
+	if ask.Namespace == "" || ask.Name == "" { // by its node alone
+		host, known := d.app.hosts.ByNode(ask.NodeUUID)
+		if !known {
+			return
+		}
+		ask.Namespace, ask.Name = host.Namespace, host.Name
+	}
+	h.Answered(ask.Namespace, ask.Name, forTenant(answer))
+}
+
+// forTenant is an answer without what it tells of other hosts: an Event can be read by
+// whoever owns the namespace.
+func forTenant(a api.Answer) api.Answer {
+	if a.Reason == api.ReasonBreakerOpen || a.Reason == api.ReasonHalfOpen || a.Reason == api.ReasonShortCircuit {
+		a.Message = "too many other hosts have failed; this one starts when the cause is mended, or when a try of another one goes well"
+	}
+	return a
+}

@@ -1,0 +1,76 @@
+package config
+
+import (
+	"strings"
+	"testing"
+)
+
+func TestLH27_RulesOfKubernetesSettings(t *testing.T) {
+	on := ours("KUBERNETES", "on")
+	for _, row := range []struct {
+		name string
+		env  []string
+		want string // in the error, "" = good
+	}{
+		{"off", nil, ""},
+		{"on", []string{on}, ""},
+		{"neither", []string{ours("KUBERNETES", "maybe")}, `KUBERNETES="maybe"`},
+		{"election", []string{on, ours("LEADER_ELECT", "true")}, ""},
+		{"election without a cluster", []string{ours("LEADER_ELECT", "true")}, `LEADER_ELECT="true"`},
+		{"holds in a cluster", []string{on, ours("HOLDOFF_CONFIGMAP", "holds")}, ""},
+		{"holds without a cluster", []string{ours("HOLDOFF_CONFIGMAP", "holds")}, "needs KUBERNETES=on"},
+		{"holds in two places", []string{on, ours("HOLDOFF_CONFIGMAP", "holds"), ours("HOLDOFF_FILE", "/holds")}, "must not be set beside HOLDOFF_FILE"},
+		{"no such name", []string{on, ours("HOLDOFF_CONFIGMAP", "Holds_1")}, `HOLDOFF_CONFIGMAP="Holds_1"`},
+		{"deadline too late", []string{on, ours("LEADER_RENEW_DEADLINE", "15s")}, "must be below LEADER_LEASE_DURATION, which is 15s"},
+		{"a file of one replica", []string{on, ours("LEADER_ELECT", "true"), ours("HOLDOFF_FILE", "/holds")}, "HOLDOFF_CONFIGMAP is for that"},
+		{"longer than the settle", []string{on, ours("LEADER_ELECT", "true"), ours("LEADER_LEASE_DURATION", "90s"), ours("LEADER_RENEW_DEADLINE", "61s")}, "must be at most STARTUP_SETTLE, which is 1m (default), with LEADER_ELECT"},
+		{"and without election", []string{on, ours("LEADER_LEASE_DURATION", "90s"), ours("LEADER_RENEW_DEADLINE", "61s")}, ""},
+		{"pause too long", []string{on, ours("LEADER_RETRY_PERIOD", "9s")}, "must be below LEADER_RENEW_DEADLINE / 1.2"},
+		{"parts of a second", []string{on, ours("LEADER_LEASE_DURATION", "15500ms")}, "must be whole seconds"},
+		{"namespaces", []string{on, "WATCH_NAMESPACE=metal3, lab,,metal3"}, ""},
+		{"no namespace", []string{on, "WATCH_NAMESPACE=metal3,Lab"}, `WATCH_NAMESPACE="metal3,Lab"`},
+		{"no Events", []string{on, ours("EVENTS_PER_MINUTE", "0")}, `EVENTS_PER_MINUTE="0"`},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			_, _, err := Load(Sources{Environ: append(row.env, "IRONIC_ENDPOINT=http://127.0.0.1:6385")})
+			switch {
+			case row.want == "" && err != nil:
+				t.Error(err)
+			case row.want != "" && (err == nil || !strings.Contains(err.Error(), row.want)):
+				t.Errorf("error %v, want %s", err, row.want)
+			}
+		})
+	}
+}
+
+func TestWatchedNamespacesAreASortedSet(t *testing.T) {
+	c, _, err := Load(Sources{Environ: []string{"IRONIC_ENDPOINT=http://127.0.0.1:6385", "WATCH_NAMESPACE= metal3,lab,,metal3"}})
+	if err != nil || strings.Join(c.Kubernetes.Watch, " ") != "lab metal3" {
+		t.Errorf("%q, %v", c.Kubernetes.Watch, err)
+	}
+}
+
+func TestKubernetesSettingsThatDoNothing(t *testing.T) {
+	for _, row := range []struct {
+		name string
+		env  []string
+		want string
+	}{
+		{"without a cluster", []string{ours("EVENTS", "true")}, "without KUBERNETES=on nothing is read from or written to a cluster; without effect: EVENTS"},
+		{"somebody else's words", []string{"POD_NAME=bmo-0", "KUBECONFIG=/nowhere/config"}, ""},
+		{"the right place", []string{ours("KUBERNETES", "on"), ours("LEADER_ELECT", "true"), ours("FAILED_HOST_HOLDOFF", "1h"), ours("HOLDOFF_CONFIGMAP", "holds")}, ""},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			_, warnings, err := Load(Sources{Environ: append(row.env, "IRONIC_ENDPOINT=http://127.0.0.1:6385")})
+			if err != nil {
+				t.Fatal(err)
+			}
+			switch {
+			case row.want == "" && len(warnings) > 0:
+				t.Errorf("%q", warnings)
+			case row.want != "" && (len(warnings) != 1 || !strings.Contains(string(warnings[0]), row.want)):
+				t.Errorf("%q, want %s", warnings, row.want)
+			}
+		})
+	}
+}
