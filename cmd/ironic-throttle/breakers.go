@@ -40,12 +40,12 @@ probe has gone well, or until it is reset. What is at work goes on.
 ` + scopeHelp
 
 func (p *process) breakersCommand() *cobra.Command {
-	var server string
+	var to remote
 	cmd := &cobra.Command{
 		Use: "breakers", Short: "show the circuit breakers, reset or trip one",
 		Long: breakersHelp, Example: breakersExample, Args: noSuchCommand,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return ask(cmd.Context(), server, func(ctx context.Context, client *api.Client) error {
+			return ask(cmd.Context(), to, func(ctx context.Context, client *api.Client) error {
 				breakers, err := client.Breakers(ctx)
 				if err != nil {
 					return clientError(err)
@@ -55,24 +55,24 @@ func (p *process) breakersCommand() *cobra.Command {
 		},
 		SuggestionsMinimumDistance: 2,
 	}
-	p.serverFlag(cmd.PersistentFlags(), &server)
-	cmd.AddCommand(p.resetCommand(&server), p.tripCommand(&server))
+	p.remoteFlags(cmd.PersistentFlags(), &to)
+	cmd.AddCommand(p.resetCommand(&to), p.tripCommand(&to))
 	return cmd
 }
 
-func (p *process) resetCommand(server *string) *cobra.Command {
+func (p *process) resetCommand(to *remote) *cobra.Command {
 	return &cobra.Command{
 		Use: "reset SCOPE", Short: "close a breaker",
 		Long: resetHelp, Example: "  ironic-throttle breakers reset group:rack1", Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return p.changeBreaker(cmd.Context(), *server, func(ctx context.Context, client *api.Client) (api.BreakerAnswer, error) {
+			return p.changeBreaker(cmd.Context(), *to, func(ctx context.Context, client *api.Client) (api.BreakerAnswer, error) {
 				return client.ResetBreaker(ctx, args[0])
 			})
 		},
 	}
 }
 
-func (p *process) tripCommand(server *string) *cobra.Command {
+func (p *process) tripCommand(to *remote) *cobra.Command {
 	var request api.TripRequest
 	cmd := &cobra.Command{
 		Use: "trip SCOPE", Short: "open a breaker",
@@ -82,7 +82,7 @@ func (p *process) tripCommand(server *string) *cobra.Command {
 			if err != nil {
 				return fmt.Errorf("--%w", err)
 			}
-			return p.changeBreaker(cmd.Context(), *server, func(ctx context.Context, client *api.Client) (api.BreakerAnswer, error) {
+			return p.changeBreaker(cmd.Context(), *to, func(ctx context.Context, client *api.Client) (api.BreakerAnswer, error) {
 				return client.TripBreaker(ctx, args[0], d)
 			})
 		},
@@ -92,9 +92,9 @@ func (p *process) tripCommand(server *string) *cobra.Command {
 }
 
 func (p *process) changeBreaker(
-	ctx context.Context, server string, change func(context.Context, *api.Client) (api.BreakerAnswer, error),
+	ctx context.Context, to remote, change func(context.Context, *api.Client) (api.BreakerAnswer, error),
 ) error {
-	return ask(ctx, server, func(ctx context.Context, client *api.Client) error {
+	return ask(ctx, to, func(ctx context.Context, client *api.Client) error {
 		answer, err := change(ctx, client)
 		if err != nil {
 			return changeError(err)

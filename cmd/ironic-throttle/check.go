@@ -30,7 +30,7 @@ const checkExample = `  ironic-throttle check metal3/host-0 --op inspect
 
 func (p *process) checkCommand() *cobra.Command {
 	var ask api.Ask
-	var server string
+	var to remote
 	cmd := &cobra.Command{
 		Use: "check [NAMESPACE/NAME]", Short: "ask whether a host may start now",
 		Long: checkHelp, Example: checkExample, Args: cobra.MaximumNArgs(1),
@@ -40,9 +40,9 @@ func (p *process) checkCommand() *cobra.Command {
 				return err
 			}
 			if !host {
-				return p.checkVacancy(cmd, server)
+				return p.checkVacancy(cmd, to)
 			}
-			return p.check(cmd.Context(), server, ask)
+			return p.check(cmd.Context(), to, ask)
 		},
 	}
 	fs := cmd.Flags()
@@ -55,7 +55,7 @@ func (p *process) checkCommand() *cobra.Command {
 	fs.BoolVar(&ask.VirtualMedia, "virtual-media", false, "it boots from virtual media")
 	fs.StringVar(&ask.ConductorGroup, "conductor-group", "", "its conductor `group`")
 	fs.BoolVar(&ask.DryRun, "dry-run", false, "take, renew and end nothing")
-	p.serverFlag(fs, &server)
+	p.remoteFlags(fs, &to)
 	return cmd
 }
 
@@ -98,11 +98,11 @@ func splitHost(text string) (namespace, name string, err error) {
 }
 
 // checkVacancy asks for nobody in particular.
-func (p *process) checkVacancy(cmd *cobra.Command, server string) error {
+func (p *process) checkVacancy(cmd *cobra.Command, to remote) error {
 	var stray []string
 	cmd.Flags().Visit(func(f *pflag.Flag) {
 		switch f.Name {
-		case "server", "dry-run", "output": // nothing about a host
+		case "server", "token-file", "ca-file", "dry-run", "output": // nothing about a host
 		default:
 			stray = append(stray, "--"+f.Name)
 		}
@@ -110,7 +110,7 @@ func (p *process) checkVacancy(cmd *cobra.Command, server string) error {
 	if len(stray) > 0 {
 		return fmt.Errorf("%s: needs a host, NAMESPACE/NAME or --node-uuid", strings.Join(stray, ", "))
 	}
-	client, err := newClient(server)
+	client, err := to.client()
 	if err != nil {
 		return err
 	}
@@ -122,8 +122,8 @@ func (p *process) checkVacancy(cmd *cobra.Command, server string) error {
 	return p.printAnswer(answer)
 }
 
-func (p *process) check(ctx context.Context, server string, ask api.Ask) error {
-	client, err := newClient(server)
+func (p *process) check(ctx context.Context, to remote, ask api.Ask) error {
+	client, err := to.client()
 	if err != nil {
 		return err
 	}

@@ -2,31 +2,45 @@ package main
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/spf13/pflag"
 
 	"github.com/ironic-throttle/ironic-throttle/pkg/api"
 )
 
-// Where a throttle is looked for.
+// Where a throttle is looked for, unless a flag says so. They are no settings of serve,
+// which knows their names (internal/config).
 const (
 	serverVariable = "IRONIC_THROTTLE_URL"
+	tokenVariable  = "IRONIC_THROTTLE_TOKEN_FILE"
+	caVariable     = "IRONIC_THROTTLE_CA_FILE"
 	defaultServer  = "http://127.0.0.1:8087"
 )
 
-// serverFlag adds --server.
-func (p *process) serverFlag(fs *pflag.FlagSet, server *string) {
+// remote is how a command reaches the throttle.
+type remote struct{ server, tokenFile, caFile string }
+
+// remoteFlags adds --server, --token-file and --ca-file.
+func (p *process) remoteFlags(fs *pflag.FlagSet, to *remote) {
 	known := p.environment(serverVariable)
 	if known == "" {
 		known = defaultServer
 	}
-	fs.StringVar(server, "server", known, "`URL` of the throttle [env "+serverVariable+"]")
+	fs.StringVar(&to.server, "server", known, "`URL` of the throttle [env "+serverVariable+"]")
+	fs.StringVar(&to.tokenFile, "token-file", p.environment(tokenVariable), "`file` with the bearer token to show, by https or on loopback only [env "+tokenVariable+"]")
+	fs.StringVar(&to.caFile, "ca-file", p.environment(caVariable), "`file` with the CAs (PEM) of the throttle's certificate; (default the system's) [env "+caVariable+"]")
 }
 
-func newClient(server string) (*api.Client, error) {
-	client, err := api.NewClient(server)
+// client is the API client for r.
+func (r remote) client() (*api.Client, error) {
+	client, err := api.NewClient(r.server, api.WithBearerTokenFile(r.tokenFile), api.WithRootCAs(r.caFile))
 	if err != nil {
-		return nil, fmt.Errorf("--server: %w", err)
+		flag := "--server"
+		if strings.HasPrefix(err.Error(), "root CAs: ") {
+			flag = "--ca-file"
+		}
+		return nil, fmt.Errorf("%s: %w", flag, err)
 	}
 	return client, nil
 }

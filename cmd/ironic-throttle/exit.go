@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"net/http"
+	"slices"
 
 	"github.com/ironic-throttle/ironic-throttle/pkg/api"
 )
@@ -55,7 +56,8 @@ func clientError(err error) error {
 		return err
 	case errors.As(err, &field):
 		return &exitError{exitUse, err}
-	case errors.As(err, &answer) && answer.Code == http.StatusBadRequest:
+	case errors.As(err, &answer) &&
+		slices.Contains([]int{http.StatusBadRequest, http.StatusUnauthorized, http.StatusForbidden}, answer.Code):
 		return &exitError{exitUse, err}
 	}
 	return &exitError{exitUnreachable, err}

@@ -37,12 +37,12 @@ const releaseExample = `  ironic-throttle holds release metal3/host-0
   ironic-throttle holds release 3f2b8a6e-0c1d-4e5f-8a9b-0c1d2e3f4a5b --episode 5c0d7e2f`
 
 func (p *process) holdsCommand() *cobra.Command {
-	var server string
+	var to remote
 	cmd := &cobra.Command{
 		Use: "holds", Short: "show failed hosts, and let one be tried again",
 		Long: holdsHelp, Example: holdsExample, Args: noSuchCommand,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return ask(cmd.Context(), server, func(ctx context.Context, client *api.Client) error {
+			return ask(cmd.Context(), to, func(ctx context.Context, client *api.Client) error {
 				holds, err := client.Holds(ctx)
 				if err != nil {
 					return clientError(err)
@@ -52,12 +52,12 @@ func (p *process) holdsCommand() *cobra.Command {
 		},
 		SuggestionsMinimumDistance: 2,
 	}
-	p.serverFlag(cmd.PersistentFlags(), &server)
-	cmd.AddCommand(p.releaseCommand(&server))
+	p.remoteFlags(cmd.PersistentFlags(), &to)
+	cmd.AddCommand(p.releaseCommand(&to))
 	return cmd
 }
 
-func (p *process) releaseCommand(server *string) *cobra.Command {
+func (p *process) releaseCommand(to *remote) *cobra.Command {
 	var episode string
 	cmd := &cobra.Command{
 		Use: "release HOST", Short: "let a held host be tried again",
@@ -68,7 +68,7 @@ func (p *process) releaseCommand(server *string) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return ask(cmd.Context(), *server, func(ctx context.Context, client *api.Client) error {
+			return ask(cmd.Context(), *to, func(ctx context.Context, client *api.Client) error {
 				answer, err := client.ReleaseHold(ctx, namespace, name, episode)
 				if err != nil {
 					return changeError(err)
@@ -81,9 +81,9 @@ func (p *process) releaseCommand(server *string) *cobra.Command {
 	return cmd
 }
 
-// ask calls do with a client of the throttle at server.
-func ask(ctx context.Context, server string, do func(context.Context, *api.Client) error) error {
-	client, err := newClient(server)
+// ask calls do with a client of the throttle that to names.
+func ask(ctx context.Context, to remote, do func(context.Context, *api.Client) error) error {
+	client, err := to.client()
 	if err != nil {
 		return err
 	}

@@ -13,9 +13,9 @@ import (
 const rootHelp = `ironic-throttle watches what OpenStack Ironic does, hands out a fixed number of
 provisioning slots, never one more, and tells everybody who waits why.
 
-Exit codes: 0 yes or done, 1 no, 2 wrong use or configuration, 3 the throttle or
-Ironic could not be reached. With -o json stdout holds JSON alone; logs and
-errors go to stderr.`
+Exit codes: 0 yes or done, 1 no, 2 wrong use or configuration, or no right to it,
+3 the throttle or Ironic could not be reached. With -o json stdout holds JSON
+alone; logs and errors go to stderr.`
 
 const rootExample = `  # a fake Ironic with 100 nodes, and the throttle in front of it
   ironic-throttle fake-ironic --nodes 100 --speed 60 &

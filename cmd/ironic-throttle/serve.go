@@ -14,8 +14,8 @@ import (
 )
 
 const serveHelp = `Watches Ironic and answers who may start, until SIGTERM or SIGINT: then nothing
-new is taken, what was asked is answered, and the process ends within 5 s. A
-second signal ends it at once.
+new is taken, what was asked is answered, and the process ends within 5 s, or 10
+where it has a Lease to give up. A second signal ends it at once.
 
 Every setting is a flag, an environment variable and a key of the config file, in
 this order of precedence; docs/settings.md lists them. An Ironic that cannot be
@@ -31,9 +31,9 @@ const serveExample = `  ironic-throttle serve --ironic-endpoint http://127.0.0.1
   ironic-throttle serve --listen-address 127.0.0.1:0 --health-listen-address 127.0.0.1:0 \
     --metrics-listen-address 127.0.0.1:0 --ready-file ready.json`
 
-// gcPercent keeps the process at 1.4 times of what it holds instead of twice: it runs
+// gcPercent keeps the process at 1.25 times of what it holds instead of twice: it runs
 // beside others in a pod, and its work is small. GOGC says otherwise.
-const gcPercent = 40
+const gcPercent = 25
 
 func (p *process) serveCommand() *cobra.Command {
 	var readyFile string

@@ -34,7 +34,7 @@ const statusExample = `  ironic-throttle status
 const minInterval = 100 * time.Millisecond
 
 func (p *process) statusCommand() *cobra.Command {
-	var server string
+	var to remote
 	var watch bool
 	interval := 2 * time.Second
 	cmd := &cobra.Command{
@@ -44,7 +44,7 @@ func (p *process) statusCommand() *cobra.Command {
 			if interval < minInterval {
 				return fmt.Errorf("--interval %v: must be at least %v", interval, minInterval)
 			}
-			client, err := newClient(server)
+			client, err := to.client()
 			if err != nil {
 				return err
 			}
@@ -67,7 +67,7 @@ func (p *process) statusCommand() *cobra.Command {
 	fs.SortFlags = false
 	fs.BoolVarP(&watch, "watch", "w", false, "show it again and again")
 	fs.DurationVar(&interval, "interval", interval, "pause between two looks of --watch")
-	p.serverFlag(fs, &server)
+	p.remoteFlags(fs, &to)
 	return cmd
 }
 

@@ -1,0 +1,85 @@
+package main
+
+import (
+	"bytes"
+	"encoding/pem"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// Every command that asks a throttle, as it is given and by name.
+var remoteCommands = [][]string{
+	{"check"},
+	{"check", "metal3/host-0", "--dry-run"},
+	{"status"},
+	{"holds"},
+	{"holds", "release", "metal3/host-0"},
+	{"breakers"},
+	{"breakers", "reset", "ironic"},
+	{"breakers", "trip", "ironic"},
+}
+
+func written(t *testing.T, text []byte) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "file")
+	if err := os.WriteFile(path, text, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+func TestEveryCommandShowsTheToken(t *testing.T) {
+	var shown []string
+	s := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		shown = append(shown, r.Header.Get("Authorization"))
+		w.WriteHeader(http.StatusForbidden)
+		_, _ = w.Write([]byte(`{"error":{"code":403,"message":"jane may not get it"}}`))
+	}))
+	defer s.Close()
+	token := written(t, []byte("sesame\n"))
+	ca := written(t, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: s.Certificate().Raw}))
+	flags := []string{"--server", s.URL, "--token-file", token, "--ca-file", ca}
+	environ := []string{serverVariable + "=" + s.URL, tokenVariable + "=" + token, caVariable + "=" + ca}
+	for _, args := range remoteCommands {
+		for name, p := range map[string]*process{"flags": {}, "environment": {environ: environ}} {
+			var out, errs bytes.Buffer
+			p.stdout, p.stderr = &out, &errs
+			line := args
+			if name == "flags" {
+				line = slices.Concat(args, flags)
+			}
+			shown = nil
+			if got := p.execute(t.Context(), line); got != exitUse || !slices.Equal(shown, []string{"Bearer sesame"}) {
+				t.Errorf("%v by %s: exit code %d, shown %q, %s", args, name, got, shown, &errs)
+			}
+			if !strings.Contains(errs.String(), "jane may not get it") || strings.Contains(errs.String(), "sesame") || out.Len() > 0 {
+				t.Errorf("%v by %s: stdout %q, stderr %q", args, name, &out, &errs)
+			}
+		}
+	}
+}
+
+func TestCredentialsThatCannotBeUsedAreWrongUse(t *testing.T) {
+	s := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { t.Error("asked") }))
+	defer s.Close()
+	token := written(t, []byte("sesame"))
+	for _, args := range remoteCommands {
+		for _, row := range []struct{ server, token, ca, want string }{
+			{"http://192.0.2.1:8087", token, "", `--server: base URL: "http://192.0.2.1:8087" must begin with https://`},
+			{s.URL, "/nowhere", "", `token file: "/nowhere" cannot be read`},
+			{s.URL, "", "/nowhere", `--ca-file: root CAs: "/nowhere" cannot be read`},
+		} {
+			var out, errs bytes.Buffer
+			p := &process{stdout: &out, stderr: &errs}
+			got := p.execute(t.Context(), slices.Concat(args, []string{"--server", row.server, "--token-file", row.token, "--ca-file", row.ca}))
+			if got != exitUse || !strings.Contains(errs.String(), row.want) || out.Len() > 0 {
+				t.Errorf("%v: exit code %d, stdout %q, stderr %q; want %q", args, got, &out, &errs, row.want)
+			}
+		}
+	}
+}
