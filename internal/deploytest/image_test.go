@@ -1,0 +1,62 @@
+package deploytest
+
+import (
+	"os"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+// The image: what a build needs is in its context, and it is built as the pods run it.
+// No test here builds it, as that needs a container engine.
+
+func read(t *testing.T, file string) string {
+	t.Helper()
+	text, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
+func TestDockerfile(t *testing.T) {
+	text := read(t, deployDir+"/Dockerfile")
+	ignored := read(t, deployDir+"/Dockerfile.dockerignore")
+	for _, m := range regexp.MustCompile(`(?m)^COPY ([^-].*) \S+$`).FindAllStringSubmatch(text, -1) {
+		for source := range strings.FieldsSeq(m[1]) {
+			if !slices.Contains(strings.Fields(ignored), "!"+source) {
+				t.Errorf("COPY %s: Dockerfile.dockerignore keeps it out of the context", source)
+			}
+			if _, err := os.Stat("../../" + source); err != nil {
+				t.Errorf("COPY %s: %v", source, err)
+			}
+		}
+	}
+	for _, want := range []string{
+		"FROM --platform=$BUILDPLATFORM ", "GOOS=${TARGETOS} GOARCH=${TARGETARCH}", "CGO_ENABLED=0", "-trimpath", "-buildvcs=false",
+		"\nUSER 65532:65532\n", "\nENTRYPOINT [\"/ironic-throttle\"]\n",
+	} {
+		if !strings.Contains(text, want) {
+			t.Errorf("%q is not there", strings.TrimSpace(want))
+		}
+	}
+	if goVersion := regexp.MustCompile(`(?m)^go (\d+\.\d+)`).FindStringSubmatch(read(t, "../../go.mod")); !strings.Contains(text, "GO_IMAGE=golang:"+goVersion[1]+"\n") {
+		t.Errorf("the compiler is not that of go.mod, %s", goVersion[1])
+	}
+}
+
+// TestEveryPortIsExposed compares the image with the pods.
+func TestEveryPortIsExposed(t *testing.T) {
+	exposed := strings.Fields(regexp.MustCompile(`(?m)^EXPOSE (.*)$`).FindStringSubmatch(read(t, deployDir+"/Dockerfile"))[1])
+	_, c := build(t, deployDir+"/overlays/standalone").deployment(t)
+	for _, p := range c.Ports {
+		if !slices.Contains(exposed, strconv.Itoa(int(p.ContainerPort))) {
+			t.Errorf("the image does not expose %d (%s)", p.ContainerPort, p.Name)
+		}
+	}
+	if len(exposed) != len(c.Ports) {
+		t.Errorf("the image exposes %v, the pod has %d ports", exposed, len(c.Ports))
+	}
+}
