@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/ironic-throttle/ironic-throttle/internal/child"
 	"github.com/ironic-throttle/ironic-throttle/internal/ironicsuite"
 	"github.com/ironic-throttle/ironic-throttle/internal/realironic"
 )
@@ -22,7 +23,7 @@ func newCertificate(t *testing.T) certificate {
 	t.Helper()
 	dir := t.TempDir()
 	c := certificate{filepath.Join(dir, "gateway.crt"), filepath.Join(dir, "gateway.key")}
-	if err := realironic.WriteCertificate(c.file, c.key); err != nil {
+	if err := child.WriteCertificate(c.file, c.key); err != nil {
 		t.Fatal(err)
 	}
 	return c

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/ironic-throttle/ironic-throttle/internal/child"
 	"github.com/ironic-throttle/ironic-throttle/internal/realironic"
 	"github.com/ironic-throttle/ironic-throttle/pkg/api"
 )
@@ -42,7 +43,7 @@ func TestThrottleAccess(t *testing.T) {
 	}
 	busy := map[string]holder{"busy-000001": adopted}
 	ca, otherCA := "IRONIC_CACERT_FILE="+i.CAFile, filepath.Join(t.TempDir(), "other.crt")
-	if err := realironic.WriteCertificate(otherCA, otherCA+".key"); err != nil {
+	if err := child.WriteCertificate(otherCA, otherCA+".key"); err != nil {
 		t.Fatal(err)
 	}
 	right, wrong := t.TempDir(), t.TempDir()

@@ -1,0 +1,286 @@
+//go:build e2e
+
+package kube
+
+import (
+	"crypto/tls"
+	"crypto/x509"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/ironic-throttle/ironic-throttle/internal/child"
+)
+
+// certificate is a file that throttle and clients are given; its key lies beside it.
+func certificate(t *testing.T) (file string) {
+	t.Helper()
+	file = filepath.Join(t.TempDir(), "tls.crt")
+	if err := child.WriteCertificate(file, keyOf(file)); err != nil {
+		t.Fatal(err)
+	}
+	return file
+}
+
+func keyOf(cert string) string { return strings.TrimSuffix(cert, ".crt") + ".key" }
+
+// trusting is a client that believes these certificates.
+func trusting(t *testing.T, keepAlive bool, certs ...string) *http.Client {
+	t.Helper()
+	pool := x509.NewCertPool()
+	for _, file := range certs {
+		pem, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		pool.AppendCertsFromPEM(pem)
+	}
+	transport := &http.Transport{
+		TLSClientConfig:   &tls.Config{RootCAs: pool, MinVersion: tls.VersionTLS12},
+		DisableKeepAlives: !keepAlive, MaxIdleConnsPerHost: 16,
+	}
+	t.Cleanup(transport.CloseIdleConnections)
+	return &http.Client{Transport: transport, Timeout: 20 * time.Second}
+}
+
+// guarded is a throttle with the rights of the overlay standalone, the API of which asks
+// for tokens.
+func guarded(t *testing.T, namespace, cert string) *throttle {
+	t.Helper()
+	kubeconfig := deploy(t, namespace, rights(t, filepath.Join(overlays, "standalone"), namespace))
+	p := serve(t, clustered(serveIronic(t, time.Hour).URL, kubeconfig, namespace).with(settings{
+		"WATCH_NAMESPACE": namespace, ours + "API_ACCESS": "kubernetes",
+		ours + "API_TLS_CERT_FILE": cert, ours + "API_TLS_KEY_FILE": keyOf(cert),
+	}))
+	p.isReady()
+	return p
+}
+
+// request asks for a path with a token, none where it is empty.
+func (p *throttle) request(client *http.Client, verb, path, token string) (*http.Response, string) {
+	p.Helper()
+	var body io.Reader
+	if verb == "post" {
+		body = strings.NewReader(`{}`)
+	}
+	req, err := http.NewRequestWithContext(p.Context(), strings.ToUpper(verb), p.at.API+path, body)
+	if err != nil {
+		p.Fatal(err)
+	}
+	req.Header.Set("Content-Type", "application/json")
+	if token != "" {
+		req.Header.Set("Authorization", "Bearer "+token)
+	}
+	resp, err := client.Do(req)
+	if err != nil {
+		p.Error(err)
+		return &http.Response{}, ""
+	}
+	defer func() { _ = resp.Body.Close() }()
+	text, err := io.ReadAll(resp.Body)
+	if err != nil {
+		p.Error(err)
+	}
+	return resp, string(text)
+}
+
+func token(t *testing.T, namespace, account string, roles ...string) string {
+	t.Helper()
+	text, err := os.ReadFile(tokenOf(t, namespace, account, roles...))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
+// TestTokensOfTheAPI asks with all kinds of tokens.
+func TestTokensOfTheAPI(t *testing.T) {
+	t.Parallel()
+	ns, cert := namespace(t, "access"), certificate(t)
+	p, client := guarded(t, ns, cert), trusting(t, true, cert)
+
+	nobody := token(t, ns, "nobody")
+	foreign, err := cluster.Token(t.Context(), ns, "nobody", "another-audience")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, tc := range map[string]struct {
+		token string
+		want  int
+	}{
+		"none":           {"", http.StatusUnauthorized},
+		"wrong":          {"nonsense", http.StatusUnauthorized},
+		"cut off":        {nobody[:len(nobody)-5], http.StatusUnauthorized},
+		"for others":     {foreign, http.StatusUnauthorized},
+		"without rights": {nobody, http.StatusForbidden},
+		"good":           {token(t, ns, "viewer", "ironic-throttle-viewer-"+ns), http.StatusOK},
+	} {
+		resp, body := p.request(client, "get", "/v1/status", tc.token)
+		if resp.StatusCode != tc.want {
+			t.Errorf("%s token: %d %s, want %d", name, resp.StatusCode, body, tc.want)
+		}
+		if asks := resp.Header.Get("WWW-Authenticate"); (asks == "Bearer") != (tc.want == http.StatusUnauthorized) {
+			t.Errorf("%s token: WWW-Authenticate %q", name, asks)
+		}
+		if tc.token != "" && strings.Contains(p.log.String(), tc.token) {
+			t.Errorf("%s token: it is in the log", name)
+		}
+	}
+}
+
+// TestRolesOfClientsAreExactlyEnough asks for each path of the roles that clients are
+// given, as somebody with the role, and as somebody who lacks just that.
+func TestRolesOfClientsAreExactlyEnough(t *testing.T) {
+	t.Parallel()
+	ns, cert := namespace(t, "access"), certificate(t)
+	p, client := guarded(t, ns, cert), trusting(t, true, cert)
+	asked := 0
+	for _, role := range rights(t, filepath.Join(overlays, "standalone"), ns) {
+		rules, _, _ := unstructured.NestedSlice(role.Object, "rules")
+		short := strings.TrimPrefix(strings.TrimSuffix(role.GetName(), "-"+ns), "ironic-throttle-")
+		for i, rule := range rules {
+			for j, url := range texts(rule, "nonResourceURLs") {
+				for _, verb := range texts(rule, "verbs") {
+					asked++
+					path := strings.NewReplacer("holds/*", "holds/"+ns+"/host-1/release", "breakers/*", "breakers/ironic/reset").Replace(url)
+					full := token(t, ns, short, role.GetName())
+					if code, body := p.judged(client, verb, path, full); code == http.StatusUnauthorized || code == http.StatusForbidden {
+						t.Errorf("%s: %s %s: %d %s", short, verb, path, code, body)
+					}
+					lesser := fmt.Sprintf("%s-without-%d-%d-%s", short, i, j, verb)
+					forbids(t, role, i, url, verb, lesser+"-"+ns)
+					if code, body := p.judged(client, verb, path, token(t, ns, lesser, lesser+"-"+ns)); code != http.StatusForbidden {
+						t.Errorf("%s: %s %s: %d %s, want 403", lesser, verb, path, code, body)
+					}
+				}
+			}
+		}
+	}
+	if asked < 8 {
+		t.Errorf("asked for %d paths: the search is broken", asked)
+	}
+}
+
+// judged asks until the throttle has found out who asks: the API server is spared when
+// many ask who are new.
+func (p *throttle) judged(client *http.Client, verb, path, token string) (code int, body string) {
+	p.Helper()
+	await(p.T, "judgement", func() bool {
+		var resp *http.Response
+		resp, body = p.request(client, verb, path, token)
+		code = resp.StatusCode
+		return code != http.StatusServiceUnavailable
+	}, p.log.tail)
+	return code, body
+}
+
+// forbids makes a role like another, of the given name, that lacks verb on url in a rule:
+// the rule becomes two, one without the URL and one for it without the verb.
+func forbids(t *testing.T, role *unstructured.Unstructured, rule int, url, verb, name string) {
+	t.Helper()
+	lesser := role.DeepCopy()
+	lesser.SetName(name)
+	rules, _, _ := unstructured.NestedSlice(lesser.Object, "rules")
+	was := rules[rule].(map[string]any)
+	others := slices.DeleteFunc(texts(was, "nonResourceURLs"), func(u string) bool { return u == url })
+	verbs := slices.DeleteFunc(texts(was, "verbs"), func(v string) bool { return v == verb })
+	rules = slices.Delete(rules, rule, rule+1)
+	if len(others) > 0 {
+		rules = append(rules, map[string]any{"nonResourceURLs": list(others), "verbs": was["verbs"]})
+	}
+	if len(verbs) > 0 {
+		rules = append(rules, map[string]any{"nonResourceURLs": list([]string{url}), "verbs": list(verbs)})
+	}
+	if err := unstructured.SetNestedSlice(lesser.Object, rules, "rules"); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := cluster.Apply(t.Context(), lesser); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func list(of []string) (all []any) {
+	for _, s := range of {
+		all = append(all, s)
+	}
+	return all
+}
+
+// TestCertificatesChangeUnderRequests sends 50 requests a second, half of them over
+// connections of their own, while the certificate changes: each is answered, and new
+// connections get to see the new one.
+func TestCertificatesChangeUnderRequests(t *testing.T) {
+	t.Parallel()
+	ns, cert := namespace(t, "access"), certificate(t)
+	p := guarded(t, ns, cert)
+	next := []string{certificate(t), certificate(t), certificate(t)}
+	first := filepath.Join(t.TempDir(), "first.crt")
+	copyFile(t, cert, first)
+	clients := []*http.Client{trusting(t, true, append(next, first)...), trusting(t, false, append(next, first)...)}
+	viewer := token(t, ns, "viewer", "ironic-throttle-viewer-"+ns)
+
+	var requests sync.WaitGroup
+	stop := make(chan struct{})
+	var sent atomic.Int64
+	requests.Go(func() {
+		tick := time.NewTicker(20 * time.Millisecond)
+		defer tick.Stop()
+		for {
+			select {
+			case <-stop:
+				return
+			case <-tick.C:
+			}
+			client := clients[sent.Add(1)%2]
+			requests.Go(func() {
+				if resp, body := p.request(client, "get", "/v1/status", viewer); resp.StatusCode != http.StatusOK {
+					t.Errorf("%d %s", resp.StatusCode, body)
+				}
+			})
+		}
+	})
+	sends := func(more int64) {
+		until := sent.Load() + more
+		await(t, "requests", func() bool { return sent.Load() >= until }, p.log.tail)
+	}
+	for _, file := range next {
+		sends(50)
+		only := trusting(t, false, file)
+		// The key does not belong to the certificate for a moment, as with any two files.
+		copyFile(t, keyOf(file), keyOf(cert))
+		sends(10)
+		copyFile(t, file, cert)
+		await(t, "new certificate", func() bool {
+			resp, err := only.Get(p.at.API + "/v1/status")
+			if err == nil {
+				_ = resp.Body.Close()
+			}
+			return err == nil
+		}, p.log.tail)
+	}
+	sends(50)
+	close(stop)
+	requests.Wait()
+	t.Logf("%d requests", sent.Load())
+}
+
+func copyFile(t *testing.T, from, to string) {
+	t.Helper()
+	text, err := os.ReadFile(from)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(to, text, 0o600); err != nil {
+		t.Fatal(err)
+	}
+}

@@ -1,0 +1,231 @@
+//go:build e2e
+
+package kube
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/ironic-throttle/ironic-throttle/internal/child"
+	"github.com/ironic-throttle/ironic-throttle/internal/realkube"
+	"github.com/ironic-throttle/ironic-throttle/pkg/api"
+)
+
+// restartPause is how long a replica that has ended is away, as a container is.
+const restartPause = 500 * time.Millisecond
+
+// deployment is a number of replicas in a namespace of their own. One that ends is
+// started again, whatever the reason, until the test is over.
+type deployment struct {
+	*testing.T
+	settings settings
+	// front is what a life is told to be Ironic: so is known who sends what.
+	front func(*life) http.Handler
+	seats []*seat
+	dir   string
+
+	ctx     context.Context
+	end     context.CancelFunc
+	running sync.WaitGroup
+
+	mu    sync.Mutex
+	lives []*life
+}
+
+// seat is the place of one replica: its name, and its way to the API server.
+type seat struct {
+	name       string
+	proxy      *realkube.Proxy
+	kubeconfig string
+	present    atomic.Pointer[life] // nil: nobody is there just now
+	count      int
+}
+
+// life is one process of a replica.
+type life struct {
+	name string
+	*child.Process
+	seat  *seat
+	log   *logBook
+	front http.Server
+	asker *api.Client
+	at    struct{ API, Health, Metrics, Gateway string }
+
+	ready, answers atomic.Bool // as a probe of the kubelet has found it
+}
+
+// deployReplicas prepares n replicas with the rights of the overlay high-availability.
+// start lets them run.
+func deployReplicas(t *testing.T, n int, s settings, front func(*life) http.Handler) *deployment {
+	t.Helper()
+	ns := namespace(t, "chaos")
+	deploy(t, ns, rights(t, filepath.Join(overlays, "high-availability"), ns))
+	d := &deployment{T: t, settings: s, front: front, dir: t.TempDir()}
+	for i := range n {
+		proxy, err := cluster.Proxy()
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(proxy.Stop)
+		name := fmt.Sprintf("%s-%d", ns, i)
+		d.seats = append(d.seats, &seat{name: name, proxy: proxy, kubeconfig: kubeconfigOf(t, ns, account, proxy.URL)})
+	}
+	d.settings = clustered("http://nowhere/", "", ns).with(settings{"WATCH_NAMESPACE": ns}).with(s)
+	return d
+}
+
+func (d *deployment) start() {
+	d.ctx, d.end = context.WithCancel(d.Context())
+	d.Cleanup(d.stop)
+	for _, s := range d.seats {
+		d.running.Go(func() { d.fill(s) })
+	}
+}
+
+// stop ends all replicas, with kill -9: a paused one does not hear anything else.
+func (d *deployment) stop() {
+	d.end()
+	d.running.Wait()
+	if d.Failed() {
+		for _, l := range d.everyone() {
+			d.Logf("log of %s:\n%s", l.name, l.log.tail())
+		}
+	}
+}
+
+// fill keeps a seat taken.
+func (d *deployment) fill(s *seat) {
+	for d.ctx.Err() == nil {
+		l, err := d.begin(s)
+		if err != nil {
+			d.Errorf("%s: %v", s.name, err)
+			return
+		}
+		if d.listens(l) {
+			s.present.Store(l)
+		}
+		select {
+		case <-l.Done():
+		case <-d.ctx.Done():
+		}
+		s.present.Store(nil)
+		l.Kill()
+		l.asker.CloseIdleConnections()
+		d.running.Go(l.closeFront)
+		wait(d.ctx, restartPause)
+	}
+}
+
+func (d *deployment) begin(s *seat) (*life, error) {
+	s.count++
+	l := &life{name: fmt.Sprintf("%s.%d", s.name, s.count), seat: s, log: &logBook{}}
+	front, err := net.Listen("tcp", net.JoinHostPort(child.Loopback, "0"))
+	if err != nil {
+		return nil, err
+	}
+	l.front.Handler = d.front(l)
+	d.running.Go(func() { _ = l.front.Serve(front) }) // until it is closed
+	var environment []string
+	for name, value := range d.settings.with(settings{
+		"KUBECONFIG": s.kubeconfig, "POD_NAME": s.name, "IRONIC_ENDPOINT": "http://" + front.Addr().String(),
+	}) {
+		environment = append(environment, name+"="+value)
+	}
+	l.Process, err = child.Start(child.Command{
+		Name: binary, Args: []string{"serve", "--ready-file", d.readyFile(l)}, Env: environment, Log: l.log,
+	})
+	if err != nil {
+		l.closeFront()
+		return nil, err
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.lives = append(d.lives, l)
+	l.asker, err = api.NewClient("http://nowhere")
+	return l, err
+}
+
+// closeFront lets what has come in be carried out first.
+func (l *life) closeFront() { _ = l.front.Shutdown(context.Background()) }
+
+func (d *deployment) readyFile(l *life) string { return filepath.Join(d.dir, l.name+".json") }
+
+// listens waits until a life has opened its listeners; false when it ends before.
+func (d *deployment) listens(l *life) bool {
+	for {
+		text, err := os.ReadFile(d.readyFile(l))
+		if err == nil && json.Unmarshal(text, &l.at) == nil {
+			c, err := api.NewClient(l.at.API, api.WithTimeout(askTimeout))
+			if err != nil {
+				d.Errorf("%s: %v", l.name, err)
+				return false
+			}
+			l.asker = c
+			return true
+		}
+		select {
+		case <-l.Done():
+			return false
+		case <-d.ctx.Done():
+			return false
+		case <-time.After(50 * time.Millisecond):
+		}
+	}
+}
+
+// find returns the life of that name, if its process runs and listens.
+func (d *deployment) find(name string) *life {
+	for _, s := range d.seats {
+		if l := s.present.Load(); l != nil && l.name == name && l.Running() {
+			return l
+		}
+	}
+	return nil
+}
+
+// everyone is all lives until now.
+func (d *deployment) everyone() []*life {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return append([]*life(nil), d.lives...)
+}
+
+// errorsIn lists lines of the logs at level error, but those that contain one of the
+// texts.
+func (d *deployment) errorsIn(but ...string) (lines []string) {
+	for _, l := range d.everyone() {
+	line:
+		for line := range strings.Lines(l.log.String()) {
+			if !strings.Contains(line, "level=ERROR") && !strings.Contains(line, "panic") && !strings.Contains(line, "DATA RACE") {
+				continue
+			}
+			for _, text := range but {
+				if strings.Contains(line, text) {
+					continue line
+				}
+			}
+			lines = append(lines, l.name+": "+line)
+		}
+	}
+	return lines
+}
+
+// wait waits for d unless ctx ends first.
+func wait(ctx context.Context, d time.Duration) {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-ctx.Done():
+	case <-t.C:
+	}
+}

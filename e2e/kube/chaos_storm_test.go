@@ -1,0 +1,261 @@
+//go:build e2e
+
+package kube
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/ironic-throttle/ironic-throttle/internal/fakebmo"
+	"github.com/ironic-throttle/ironic-throttle/internal/fakeironic"
+	"github.com/ironic-throttle/ironic-throttle/pkg/api"
+)
+
+// What the storm is like. A yes is acted on within longestAct and the few requests round it:
+// less than LINGER and STARTUP_SETTLE (F-1), more than the lease, so that the next leader
+// is there in between now and then.
+const (
+	stormHosts  = 120
+	stormSlots  = 8
+	stormAskers = 32 // workers of the operator
+	lateActs    = 3
+	shortestAct = 200 * time.Millisecond
+	longestAct  = 6500 * time.Millisecond
+	askTimeout  = 3 * time.Second
+
+	leaseDuration = 4 * time.Second
+	renewDeadline = 3 * time.Second
+	retryPeriod   = 500 * time.Millisecond
+	settle        = 8 * time.Second
+)
+
+// stormSettings are those of all replicas. MAX_STALE is longer than a pause: nothing but
+// the fence is to keep a replica that wakes from saying yes.
+var stormSettings = settings{
+	"MAX_CONCURRENT_PROVISIONING_HOSTS": fmt.Sprint(stormSlots),
+	ours + "LEADER_ELECT":               "true",
+	ours + "LEADER_LEASE_DURATION":      leaseDuration.String(),
+	ours + "LEADER_RENEW_DEADLINE":      renewDeadline.String(),
+	ours + "LEADER_RETRY_PERIOD":        retryPeriod.String(),
+	ours + "STARTUP_SETTLE":             settle.String(),
+	ours + "LINGER":                     settle.String(),
+	ours + "MAX_STALE":                  "2m",
+	ours + "LEASE_TTL":                  "30s",
+	ours + "HOLDOFF_CONFIGMAP":          "ironic-throttle-holds",
+}
+
+// storm is a fleet whose hosts are provisioned and deprovisioned for ever, by an operator
+// that asks the replicas of a throttle.
+type storm struct {
+	*service
+	tense   atomic.Int32 // a fault is near: so many PUTs are acted on late
+	gateway bool         // PUTs go through the replicas; else they are asked, and Ironic does as told
+	ironic  *fakeIronic
+	bmo     *fakebmo.Operator
+
+	mu      sync.Mutex
+	worked  map[string]time.Time // when a node last began or ended work
+	grants  map[string]int       // new slots by life
+	since   time.Time            // of the last fault, until a slot is given
+	turnsBy int                  // had begun by then
+	victim  string               // the life that it befell
+	next    chan change          // gets the first slot that another one gives
+}
+
+func raiseStorm(t *testing.T, replicas int, gateway bool) *storm {
+	t.Helper()
+	s := &storm{
+		gateway: gateway, worked: map[string]time.Time{}, grants: map[string]int{}, next: make(chan change, 1),
+	}
+	s.ironic = serveIronic(t, 10*time.Minute, shortWorks)
+	keys := make([]fakebmo.Host, stormHosts)
+	for i := range keys {
+		keys[i] = fakebmo.Host{Namespace: fmt.Sprintf("tenant-%d", i%3), Name: fmt.Sprintf("host-%03d", i), Provision: true}
+		s.ironic.node(t, keys[i].Key())
+	}
+	s.ironic.With(func(_ time.Time, w *fakeironic.World) { w.Watch(s.works) })
+
+	s.service = &service{turns: &turns{}, granted: s.grantedNow, network: &http.Transport{
+		MaxIdleConnsPerHost: stormAskers, ResponseHeaderTimeout: longestAct + askTimeout,
+	}}
+	t.Cleanup(s.network.CloseIdleConnections)
+	s.deployment = deployReplicas(t, replicas, stormSettings, func(l *life) http.Handler {
+		return slowIronic(t.Context(), s.ironic.Server, func(node string) time.Duration {
+			s.passedOn(l, node)
+			return s.act()
+		})
+	})
+	if err := s.newOperator(keys); err != nil {
+		t.Fatal(err)
+	}
+	s.start()
+	s.begin()
+	s.running.Go(func() { _ = s.bmo.Run(s.ctx) })
+	s.running.Go(s.turnOver)
+	return s
+}
+
+// shortWorks lets a work take from 2 to 11 s: some outlast a hand-over, most do not.
+func shortWorks(o *fakeironic.Options) {
+	span := func(low, high int) fakeironic.Span {
+		return fakeironic.Span{Min: time.Duration(low) * time.Millisecond, Max: time.Duration(high) * time.Millisecond}
+	}
+	o.Limit, o.Fates.CleanReboot, o.API.MaxMinor = stormSlots, 0, 96
+	d := &o.Durations
+	d.Verify, d.Prepare, d.Boot, d.Handover = span(50, 100), span(100, 300), span(500, 1500), span(0, 50)
+	d.InspectRun, d.CleanRun, d.DeployRun = span(1000, 5000), span(1000, 5000), span(2000, 9000)
+	d.FinalReboot, d.TearDown, d.Heartbeat = span(100, 300), span(100, 300), span(1000, 3000)
+}
+
+func (s *storm) newOperator(hosts []fakebmo.Host) (err error) {
+	o := fakebmo.Options{Hosts: hosts, Workers: stormAskers, Speed: 1, Seed: 24, Timings: fakebmo.Timings{
+		Delayed: fakebmo.Span{Min: time.Second, Max: 3 * time.Second}, Busy: fakebmo.Span{Min: time.Second, Max: 3 * time.Second},
+		Poll: 500 * time.Millisecond, Gone: time.Second, Ready: time.Second,
+		BackoffBase: 100 * time.Millisecond, BackoffMax: 2 * time.Second, Retry: time.Second,
+	}}
+	if s.gateway {
+		if o.Ironic, err = fakebmo.NewClient("http://gateway", s.service); err != nil {
+			return err
+		}
+		const noLimit = 100_000
+		o.Capacity = fakebmo.BuiltIn(o.Ironic, noLimit)
+	} else {
+		direct := &http.Transport{MaxIdleConnsPerHost: stormAskers}
+		s.Cleanup(direct.CloseIdleConnections)
+		slow := httptest.NewServer(slowIronic(s.Context(), s.ironic.Server, func(string) time.Duration { return s.act() }))
+		s.Cleanup(slow.Close)
+		if o.Ironic, err = fakebmo.NewClient(slow.URL, direct); err != nil {
+			return err
+		}
+		o.Capacity = fakebmo.Throttle(s.service)
+	}
+	s.bmo, err = fakebmo.New(o)
+	return err
+}
+
+// turnOver wants provisioned hosts empty, and empty ones provisioned.
+func (s *storm) turnOver() {
+	for ; s.ctx.Err() == nil; wait(s.ctx, time.Second) {
+		for _, h := range s.bmo.Hosts() {
+			var err error
+			switch {
+			case h.State == api.BMHProvisioned && h.Provision:
+				err = s.bmo.SetImage(h.Key(), false)
+			case h.State == api.BMHAvailable && !h.Provision:
+				err = s.bmo.SetImage(h.Key(), true)
+			}
+			if err != nil {
+				s.Error(err)
+			}
+		}
+	}
+}
+
+// works hears what Ironic does; it holds the world's lock.
+func (s *storm) works(at time.Time, node string, _ bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.worked[node] = at
+}
+
+// grantedNow hears of slots that are given. By gateway it is of every PUT that is passed
+// on: that of a host which was at work when the leader changed needs no new slot.
+func (s *storm) grantedNow(l *life, node string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.grants[l.name]++
+	if s.since.IsZero() || l.name == s.victim || s.gateway && s.worked[node].After(s.since) {
+		return
+	}
+	s.next <- change{took: time.Since(s.since), turns: s.turns.count() - s.turnsBy}
+	s.since = time.Time{}
+	s.tense.Store(0)
+}
+
+// act is the time from a yes to the work. Before a fault it is as long as may be for some,
+// so that the next leader is there in between, but not for all: their work would fill the
+// slots when that one begins to give them. Else it is short, so that slots are put to use.
+func (s *storm) act() time.Duration {
+	if s.tense.Add(-1) >= 0 {
+		return longestAct
+	}
+	return shortestAct + rand.N(longestAct/8)
+}
+
+// given is how many slots a life has given.
+func (s *storm) given(life string) int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.grants[life]
+}
+
+// expectAnother begins to wait for the first slot that another life than l gives.
+func (s *storm) expectAnother(l *life) (since time.Time) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.since, s.victim, s.turnsBy = time.Now(), l.name, s.turns.count()
+	return s.since
+}
+
+// leader waits for the life whose turn it is and that has filled the house, and some time
+// more, so that a fault comes at any moment.
+func (s *storm) leader() *life {
+	s.Helper()
+	for begun := time.Now(); time.Since(begun) < time.Minute; wait(s.Context(), 50*time.Millisecond) {
+		l := s.find(s.turns.whose())
+		if l == nil || s.given(l.name) < stormSlots || s.ironic.Truth().Working < stormSlots-1 {
+			continue
+		}
+		s.tense.Store(lateActs)
+		wait(s.Context(), rand.N(3*time.Second))
+		if l.Running() && s.turns.whose() == l.name {
+			return l
+		}
+	}
+	s.Fatalf("nobody leads and fills the slots: %s; operator: %+v; Ironic: %+v", s.turns, s.bmo.Counts(), s.ironic.Truth())
+	return nil
+}
+
+// leave lets somebody ask a replica in the name of all hosts, as an operator does whose
+// requests hang there. Wait on what it returns when the replica can answer.
+func (s *storm) leave(ctx context.Context, l *life) (left *sync.WaitGroup) {
+	left = &sync.WaitGroup{}
+	patient, err := api.NewClient(l.at.API, api.WithTimeout(time.Minute))
+	if err != nil {
+		s.Error(err)
+		return left
+	}
+	network := &http.Transport{DisableKeepAlives: true}
+	for _, h := range s.bmo.Hosts() {
+		op, target := api.OpProvision, `{"target": "active"}`
+		if h.State == api.BMHProvisioned || h.State == api.BMHDeprovisioning {
+			op, target = api.OpDeprovision, `{"target": "deleted"}`
+		}
+		left.Go(func() {
+			if !s.gateway {
+				defer patient.CloseIdleConnections()
+				_, _ = s.ask(ctx, l, patient, api.Ask{Namespace: h.Namespace, Name: h.Name, NodeUUID: h.NodeUUID, Op: op})
+				return
+			}
+			r, err := http.NewRequestWithContext(ctx, http.MethodPut, l.at.Gateway+"/v1/nodes/"+h.NodeUUID+"/states/provision", strings.NewReader(target))
+			if err != nil {
+				s.Error(err)
+				return
+			}
+			r.Header.Set("Content-Type", "application/json")
+			r.Header.Set("X-OpenStack-Ironic-API-Version", "1.81")
+			if resp, err := network.RoundTrip(r); err == nil { // what it leads to, Ironic sees
+				_ = resp.Body.Close()
+			}
+		})
+	}
+	return left
+}

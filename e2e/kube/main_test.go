@@ -1,0 +1,62 @@
+//go:build e2e
+
+// Package kube runs the product against a real Kubernetes API server, and a fake Ironic.
+package kube
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+
+	"go.uber.org/goleak"
+
+	"github.com/ironic-throttle/ironic-throttle/internal/realkube"
+)
+
+// cluster is the API server that all tests share; each takes namespaces of its own.
+var cluster *realkube.Kube
+
+// binary is the product, built once for all tests.
+var binary string
+
+// prepared runs the tests with the API server there.
+type prepared struct{ *testing.M }
+
+func (p prepared) Run() int {
+	dir, err := os.MkdirTemp("", "e2e-kube-")
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	defer func() { _ = os.RemoveAll(dir) }()
+	binary = filepath.Join(dir, "ironic-throttle")
+	out, err := exec.Command("go", "build", "-o", binary, "github.com/ironic-throttle/ironic-throttle/cmd/ironic-throttle").CombinedOutput()
+	if err != nil {
+		fmt.Fprintf(os.Stderr, "build: %v\n%s", err, out)
+		return 1
+	}
+	k, err := realkube.Start(context.Background(), realkube.Options{})
+	if err == nil {
+		defer k.Stop()
+		err = k.InstallCRDs(context.Background())
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	cluster = k
+	// Most tests mostly wait.
+	flag.Parse()
+	if err := flag.Set("test.parallel", "24"); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	defer gatewayClient.CloseIdleConnections()
+	return p.M.Run()
+}
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(prepared{m}) }

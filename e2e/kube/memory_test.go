@@ -1,0 +1,177 @@
+//go:build e2e
+
+package kube
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"k8s.io/client-go/kubernetes"
+
+	"github.com/ironic-throttle/ironic-throttle/internal/realkube"
+)
+
+// memory is what the kernel says of a process, in MiB: what it has now, and the most it
+// had.
+func (p *throttle) memory(when string) (now, most float64) {
+	p.Helper()
+	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", p.PID()))
+	if err != nil {
+		p.Fatal(err)
+	}
+	for name, into := range map[string]*float64{"VmRSS:": &now, "VmHWM:": &most} {
+		_, rest, _ := strings.Cut(string(text), name)
+		kib, err := strconv.ParseFloat(strings.Fields(rest + " -")[0], 64)
+		if err != nil {
+			p.Fatalf("no %s in %s", name, text)
+		}
+		*into = kib / 1024
+	}
+	p.Logf("%s: %.0f MiB resident, %.0f at most", when, now, most)
+	return now, most
+}
+
+// TestMemoryOf20000Hosts watches BareMetalHosts of realistic size, on an API server of
+// its own, which goes away in several ways.
+func TestMemoryOf20000Hosts(t *testing.T) {
+	t.Parallel()
+	const hosts, hostBytes, mostMiB, readyWithin = 20_000, 15 << 10, 200, 30 * time.Second
+	own, err := realkube.Start(t.Context(), realkube.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(own.Stop)
+	if err := own.InstallCRDs(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	ns, err := own.Namespace(t.Context(), "memory", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, o := range rights(t, filepath.Join(overlays, "standalone"), ns) {
+		if _, err := own.Apply(t.Context(), o); err != nil {
+			t.Fatal(err)
+		}
+	}
+	network, err := own.Proxy()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(network.Stop)
+	kubeconfig := filepath.Join(t.TempDir(), "kubeconfig")
+	if err := own.Kubeconfig(t.Context(), ns, account, network.URL, kubeconfig); err != nil {
+		t.Fatal(err)
+	}
+	f := serveIronic(t, 24*time.Hour)
+	var all []realkube.Host
+	for i := range hosts {
+		name := fmt.Sprintf("host-%05d", i)
+		all = append(all, realkube.Host{Namespace: ns, Name: name, NodeUUID: f.node(t, ns+"~"+name), HardwareBytes: hostBytes})
+	}
+	begun := time.Now()
+	if err := own.AddHosts(t.Context(), all); err != nil {
+		t.Fatal(err)
+	}
+	t.Logf("%d hosts made in %.0f s", hosts, time.Since(begun).Seconds())
+
+	begun = time.Now()
+	p := serve(t, clustered(f.URL, kubeconfig, ns).with(settings{"MAX_CONCURRENT_PROVISIONING_HOSTS": "1"}))
+	p.isReady()
+	took := time.Since(begun)
+	awaitFor(t, 5*time.Minute, "list of all hosts", func() bool {
+		_, ok := p.log.line("BareMetalHosts are listed", fmt.Sprintf("hosts=%d", hosts))
+		return ok
+	}, p.log.tail)
+	t.Logf("ready after %.1f s, hosts are listed after %.1f s", took.Seconds(), time.Since(begun).Seconds())
+	if took > readyWithin {
+		t.Errorf("ready after %v, want %v", took, readyWithin)
+	}
+	await(t, "slot", func() bool { code, _ := p.put(all[0].NodeUUID, "active"); return code == 202 }, p.log.tail)
+	before, _ := p.memory("all hosts are known")
+
+	for i, trouble := range []struct {
+		name string
+		do   func() error
+	}{
+		{"its connections broke", func() error { network.Break(); return nil }},
+		{"the network was away", func() error {
+			network.Refuse()
+			await(t, "word about the watch", func() bool { return len(watchWarnings(p)) > 0 }, p.log.tail)
+			network.Mend()
+			return nil
+		}},
+		{"the API server restarted", func() error { own.StopAPI(); return own.StartAPI(t.Context()) }},
+		{"all had to be listed anew", func() error { // more has changed than the API server can tell
+			network.Refuse()
+			if err := own.PatchStatus(t.Context(), ns, all[hosts-1].Name, map[string]any{"errorCount": 1}); err != nil {
+				return err
+			}
+			own.StopAPI()
+			if err := own.StartAPI(t.Context()); err != nil {
+				return err
+			}
+			network.Mend()
+			awaitFor(t, 5*time.Minute, "new list", func() bool { return listed(t, own) >= hosts/250 }, p.log.tail)
+			return nil
+		}},
+	} {
+		if err := trouble.do(); err != nil {
+			t.Fatal(err)
+		}
+		h := all[i+1]
+		if err := own.PatchStatus(t.Context(), h.Namespace, h.Name, map[string]any{"errorCount": 3}); err != nil {
+			t.Fatal(err)
+		}
+		c, last := p.client(), ""
+		awaitFor(t, 2*time.Minute, "change after "+trouble.name, func() bool {
+			_, last = p.put(h.NodeUUID, "active")
+			return lanes(t, c)[h.Namespace+"~"+h.Name].Errors == 3
+		}, func() string { return last + p.log.tail() })
+		_, most := p.memory("when " + trouble.name)
+		if most > min(mostMiB, 2*before) {
+			t.Errorf("%.0f MiB at most when %s, want at most %d and no more than twice %.0f", most, trouble.name, mostMiB, before)
+		}
+	}
+}
+
+// listed is how many pages of BareMetalHosts the API server has sent since it started.
+func listed(t *testing.T, k *realkube.Kube) (pages float64) {
+	t.Helper()
+	client, err := kubernetes.NewForConfig(k.Config())
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := client.RESTClient().Get().AbsPath("/metrics").DoRaw(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for line := range strings.Lines(string(text)) {
+		if strings.HasPrefix(line, "apiserver_request_total{") && strings.Contains(line, `resource="baremetalhosts"`) && strings.Contains(line, `verb="LIST"`) {
+			n, err := strconv.ParseFloat(strings.Fields(line)[1], 64)
+			if err != nil {
+				t.Fatal(err)
+			}
+			pages += n
+		}
+	}
+	return pages
+}
+
+func watchWarnings(p *throttle) (found []string) {
+	p.Helper()
+	s, err := p.client().Status(p.Context())
+	if err != nil {
+		p.Fatal(err)
+	}
+	for _, w := range s.Warnings {
+		if strings.Contains(w, "BareMetalHosts") {
+			found = append(found, w)
+		}
+	}
+	return found
+}

@@ -1,0 +1,252 @@
+//go:build e2e
+
+package kube
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/ironic-throttle/ironic-throttle/internal/fakeironic"
+	"github.com/ironic-throttle/ironic-throttle/internal/realkube"
+	"github.com/ironic-throttle/ironic-throttle/pkg/api"
+)
+
+// right is one verb on one resource of one rule in a role of the manifests.
+type right struct {
+	role                  string // kind and name
+	rule                  int
+	group, resource, verb string
+}
+
+// String is also the key of works.
+func (r right) String() string {
+	return strings.TrimPrefix(r.group+"/", "/") + r.resource + " " + r.verb
+}
+
+// rightsIn lists what the roles among the objects allow in the API of Kubernetes.
+func rightsIn(objects []*unstructured.Unstructured) (all []right) {
+	for _, o := range objects {
+		rules, _, _ := unstructured.NestedSlice(o.Object, "rules")
+		for i, rule := range rules {
+			for _, group := range texts(rule, "apiGroups") {
+				for _, resource := range texts(rule, "resources") {
+					for _, verb := range texts(rule, "verbs") {
+						all = append(all, right{o.GetKind() + " " + o.GetName(), i, group, resource, verb})
+					}
+				}
+			}
+		}
+	}
+	return all
+}
+
+func texts(rule any, field string) []string {
+	found, _, _ := unstructured.NestedStringSlice(rule.(map[string]any), field)
+	return found
+}
+
+// without takes one right away from its rule.
+func without(t *testing.T, objects []*unstructured.Unstructured, gone right) {
+	t.Helper()
+	for _, o := range objects {
+		if o.GetKind()+" "+o.GetName() != gone.role {
+			continue
+		}
+		rules, _, _ := unstructured.NestedSlice(o.Object, "rules")
+		rule := rules[gone.rule].(map[string]any)
+		if len(texts(rule, "apiGroups")) > 1 || len(texts(rule, "resources")) > 1 {
+			t.Fatalf("%s, rule %d: this test takes rules of one resource", gone.role, gone.rule)
+		}
+		var verbs []any
+		for _, v := range texts(rule, "verbs") {
+			if v != gone.verb {
+				verbs = append(verbs, v)
+			}
+		}
+		if rule["verbs"] = verbs; len(verbs) == 0 {
+			rules = slices.Delete(rules, gone.rule, gone.rule+1)
+		}
+		if err := unstructured.SetNestedSlice(o.Object, rules, "rules"); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	t.Fatalf("no %s", gone.role)
+}
+
+// scene is a throttle that uses all its rights: of three hosts the first to work fails, the
+// others wait, and somebody looks at its status.
+type scene struct {
+	*throttle
+	ironic    *fakeIronic
+	namespace string
+	hosts     []realkube.Host
+	failed    string // node of the host that has failed; empty: none yet
+	looker    *api.Client
+	last      api.Status
+	lookError error
+}
+
+func setScene(t *testing.T, namespace string, objects []*unstructured.Unstructured) *scene {
+	t.Helper()
+	n := &scene{ironic: serveIronic(t, 24*time.Hour), namespace: namespace}
+	for i := range 3 {
+		h := realkube.Host{Namespace: namespace, Name: fmt.Sprintf("host-%d", i)}
+		h.NodeUUID = n.ironic.node(t, h.Namespace+"~"+h.Name)
+		n.hosts = append(n.hosts, h)
+	}
+	if err := cluster.AddHosts(t.Context(), n.hosts); err != nil {
+		t.Fatal(err)
+	}
+	kubeconfig := deploy(t, namespace, objects)
+	cert := certificate(t)
+	n.throttle = serve(t, clustered(n.ironic.URL, kubeconfig, namespace).with(settings{
+		"WATCH_NAMESPACE": namespace, "MAX_CONCURRENT_PROVISIONING_HOSTS": "1",
+		ours + "API_ACCESS": "kubernetes", ours + "API_TLS_CERT_FILE": cert, ours + "API_TLS_KEY_FILE": keyOf(cert),
+		ours + "LEADER_ELECT": "true", ours + "LEADER_LEASE_DURATION": "5s", ours + "LEADER_RENEW_DEADLINE": "4s", ours + "LEADER_RETRY_PERIOD": "1s",
+		ours + "STARTUP_SETTLE":    "4s", // a renew deadline at least
+		ours + "HOLDOFF_CONFIGMAP": "ironic-throttle-holds", ours + "FAILED_HOST_HOLDOFF": "48h",
+		ours + "ANNOTATE_POSITION": "true",
+	}))
+	n.looker = n.client(api.WithRootCAs(cert), api.WithBearerTokenFile(tokenOf(t, namespace, "looker", "ironic-throttle-viewer-"+namespace)))
+	return n
+}
+
+// act does what can be done now.
+func (n *scene) act() {
+	for _, h := range n.hosts {
+		n.put(h.NodeUUID, "active")
+	}
+	n.last, n.lookError = n.looker.Status(n.Context())
+	n.ironic.With(func(now time.Time, w *fakeironic.World) {
+		for _, h := range n.hosts {
+			if life, _ := w.History(now, h.NodeUUID); n.failed == "" && life.Working && w.Befall(now, h.NodeUUID, fakeironic.FateFailNow) == nil {
+				n.failed = h.NodeUUID
+			}
+		}
+	})
+}
+
+// works says of each right what can be seen while the throttle has it, and not without.
+var works = map[string]func(*scene) bool{
+	"metal3.io/baremetalhosts list":  (*scene).seesHosts,
+	"metal3.io/baremetalhosts watch": (*scene).seesHosts,
+	"metal3.io/baremetalhosts patch": func(n *scene) bool {
+		return slices.ContainsFunc(n.list("metal3.io/v1alpha1", "baremetalhosts"), func(o unstructured.Unstructured) bool {
+			return o.GetAnnotations()["ironic-throttle.metal3.io/position"] != ""
+		})
+	},
+	"events create": func(n *scene) bool { return len(n.list("v1", "events")) > 0 },
+	"authentication.k8s.io/tokenreviews create":        (*scene).looked,
+	"authorization.k8s.io/subjectaccessreviews create": (*scene).looked,
+	"coordination.k8s.io/leases get":                   (*scene).leads,
+	"coordination.k8s.io/leases create":                (*scene).leads,
+	"coordination.k8s.io/leases update":                func(n *scene) bool { return n.Running() },
+	"configmaps get":                                   (*scene).decides,
+	"configmaps create":                                (*scene).decides,
+	"configmaps update": func(n *scene) bool {
+		return slices.ContainsFunc(n.list("v1", "configmaps"), func(o unstructured.Unstructured) bool {
+			text, _, _ := unstructured.NestedString(o.Object, "data", "holds.jsonl")
+			return n.failed != "" && strings.Contains(text, n.failed)
+		})
+	},
+}
+
+func (n *scene) seesHosts() bool {
+	return n.lookError == nil && !slices.ContainsFunc(n.last.Warnings, func(w string) bool { return strings.Contains(w, "BareMetalHosts") })
+}
+
+func (n *scene) looked() bool {
+	refused := new(api.Error)
+	if errors.As(n.lookError, &refused) && refused.Code != http.StatusServiceUnavailable {
+		n.Errorf("status: %v, want 200 or 503", n.lookError)
+	}
+	return n.lookError == nil
+}
+
+func (n *scene) leads() bool {
+	code, _ := n.get(n.at.Health + "/readyz")
+	return code == http.StatusOK
+}
+
+func (n *scene) decides() bool { return n.ironic.Truth().Started > 0 }
+
+func (n *scene) list(version, resource string) []unstructured.Unstructured {
+	n.Helper()
+	found, err := cluster.List(n.Context(), version, resource, n.namespace)
+	if err != nil {
+		n.Fatal(err)
+	}
+	return found
+}
+
+// TestRightsAreExactlyEnough deploys the throttle with what the manifests allow it: all
+// works. Then once without each single right: the API server refuses just that, the log
+// says so, and what the right is for does not work.
+func TestRightsAreExactlyEnough(t *testing.T) {
+	t.Parallel()
+	for _, name := range []string{"everything", "namespace-scoped"} {
+		dir := filepath.Join(testCases, name)
+		all := rightsIn(rights(t, dir, "nowhere"))
+		if len(all) < 3 {
+			t.Fatalf("%s: found %d rights: the search is broken", name, len(all))
+		}
+		for _, r := range all {
+			if works[r.String()] == nil {
+				t.Fatalf("%s: %s, rule %d: %s: say in works what it is for", name, r.role, r.rule, r)
+			}
+		}
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			ns := namespace(t, "rights")
+			n := setScene(t, ns, sceneRights(t, dir, ns))
+			for _, r := range all {
+				await(t, r.String(), func() bool { n.act(); return works[r.String()](n) }, n.log.tail)
+			}
+			if line, found := n.log.line("cannot "); found {
+				t.Error(line)
+			}
+		})
+		for i, gone := range all {
+			t.Run(fmt.Sprintf("%s without %s", name, gone), func(t *testing.T) {
+				t.Parallel()
+				ns := namespace(t, "rights")
+				objects := sceneRights(t, dir, ns)
+				without(t, objects, rightsIn(objects)[i])
+				n := setScene(t, ns, objects)
+				said := fmt.Sprintf("cannot %s resource", gone.verb)
+				await(t, "sign that it misses "+gone.String(), func() bool {
+					n.act()
+					_, told := n.log.line(said, gone.resource)
+					return told && !works[gone.String()](n)
+				}, n.log.tail)
+			})
+		}
+	}
+}
+
+// sceneRights are the rights of a kustomization in a namespace, and what else the scene
+// needs where that is not what the kustomization is about.
+func sceneRights(t *testing.T, dir, namespace string) []*unstructured.Unstructured {
+	t.Helper()
+	objects := rights(t, dir, namespace)
+	has := map[string]bool{}
+	for _, o := range objects {
+		has[o.GetKind()+o.GetName()] = true
+	}
+	for _, o := range rights(t, filepath.Join(testCases, "everything"), namespace) {
+		sameName := o.GetName() == "ironic-throttle-"+namespace // what watches the hosts
+		if !has[o.GetKind()+o.GetName()] && !sameName {
+			objects = append(objects, o)
+		}
+	}
+	return objects
+}

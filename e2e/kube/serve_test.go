@@ -1,0 +1,217 @@
+//go:build e2e
+
+package kube
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"net/http"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/ironic-throttle/ironic-throttle/internal/child"
+	"github.com/ironic-throttle/ironic-throttle/pkg/api"
+)
+
+// logBook is the log of a process, read while it is written.
+type logBook struct {
+	mu   sync.Mutex
+	text bytes.Buffer
+}
+
+func (b *logBook) Write(p []byte) (int, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.text.Write(p)
+}
+
+func (b *logBook) String() string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.text.String()
+}
+
+// line returns the first line that contains all words.
+func (b *logBook) line(words ...string) (found string, ok bool) {
+	for line := range strings.Lines(b.String()) {
+		if !slices.ContainsFunc(words, func(w string) bool { return !strings.Contains(line, w) }) {
+			return line, true
+		}
+	}
+	return "", false
+}
+
+// tail is its end, for an error message.
+func (b *logBook) tail() string {
+	const most = 6 << 10
+	s := b.String()
+	return s[max(0, len(s)-most):]
+}
+
+// throttle is `ironic-throttle serve` as a process of its own, with the environment of its
+// container and on free ports.
+type throttle struct {
+	*testing.T
+	*child.Process
+	log *logBook
+	at  struct{ API, Health, Metrics, Gateway string }
+}
+
+// settings is an environment.
+type settings map[string]string
+
+// with lays others over it.
+func (s settings) with(more settings) settings {
+	all := maps.Clone(s)
+	maps.Copy(all, more)
+	return all
+}
+
+// clustered are settings of a throttle in front of that Ironic, which reaches the API
+// server by a kubeconfig and belongs to that namespace. Scaled down, but not so far that a
+// slow machine looks like an outage.
+func clustered(ironicURL, kubeconfig, namespace string) settings {
+	s := settings{
+		"PATH":            "/usr/bin:/bin",
+		"IRONIC_ENDPOINT": ironicURL,
+		"KUBECONFIG":      kubeconfig, "POD_NAMESPACE": namespace, "POD_NAME": "ironic-throttle-0",
+		// What lies on this machine for a real BMO is not meant.
+		"METAL3_AUTH_ROOT_DIR": "/nonexistent", "IRONIC_CACERT_FILE": "/nonexistent",
+		"IRONIC_CLIENT_CERT_FILE": "/nonexistent", "IRONIC_CLIENT_PRIVATE_KEY_FILE": "/nonexistent",
+	}
+	for name, value := range (settings{
+		"KUBERNETES": "on", "POLL_INTERVAL": "1s", "MAX_AGE": "3s", "MAX_STALE": "20s", "LIST_MAX_AGE": "20s",
+		"LEASE_TTL": "60s", "LINGER": "1s", "STARTUP_SETTLE": "1s",
+		"LISTEN_ADDRESS": "127.0.0.1:0", "HEALTH_LISTEN_ADDRESS": "127.0.0.1:0",
+		"METRICS_LISTEN_ADDRESS": "127.0.0.1:0", "GATEWAY_LISTEN_ADDRESS": "127.0.0.1:0",
+	}) {
+		s[ours+name] = value
+	}
+	return s
+}
+
+// ours begins the names of settings that are not BMO's.
+const ours = "IRONIC_THROTTLE_"
+
+// serve starts the product; it ends with the test at the latest.
+func serve(t *testing.T, s settings) *throttle {
+	t.Helper()
+	ready := filepath.Join(t.TempDir(), "ready.json")
+	var environment []string
+	for name, value := range s {
+		environment = append(environment, name+"="+value)
+	}
+	p := &throttle{T: t, log: &logBook{}}
+	var err error
+	p.Process, err = child.Start(child.Command{
+		Name: binary, Args: []string{"serve", "--ready-file", ready}, Env: environment, Log: p.log,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		p.Kill()
+		if t.Failed() {
+			t.Logf("the throttle's log:\n%s", p.log.tail())
+		}
+	})
+	await(t, "ready file", func() bool {
+		text, err := os.ReadFile(ready)
+		if err != nil && !errors.Is(err, os.ErrNotExist) || !p.Running() {
+			t.Fatalf("the throttle did not start: %v\n%s", err, p.log.tail())
+		}
+		return err == nil && json.Unmarshal(text, &p.at) == nil
+	}, p.log.tail)
+	return p
+}
+
+// await asks until done says yes, for a minute at most.
+func await(t *testing.T, what string, done func() bool, last func() string) {
+	t.Helper()
+	awaitFor(t, time.Minute, what, done, last)
+}
+
+func awaitFor(t *testing.T, most time.Duration, what string, done func() bool, last func() string) {
+	t.Helper()
+	tick := time.NewTicker(100 * time.Millisecond)
+	defer tick.Stop()
+	deadline := time.NewTimer(most)
+	defer deadline.Stop()
+	for !done() {
+		select {
+		case <-tick.C:
+		case <-deadline.C:
+			t.Fatalf("no %s: %s", what, last())
+		}
+	}
+}
+
+// client is one of the API.
+func (p *throttle) client(options ...api.Option) *api.Client {
+	p.Helper()
+	c, err := api.NewClient(p.at.API, append([]api.Option{api.WithTimeout(20 * time.Second)}, options...)...)
+	if err != nil {
+		p.Fatal(err)
+	}
+	p.Cleanup(c.CloseIdleConnections)
+	return c
+}
+
+// get reads one of the pages that are open to everybody. Nobody there is code 0.
+func (p *throttle) get(url string) (code int, body string) {
+	p.Helper()
+	client := &http.Client{Timeout: 20 * time.Second, Transport: &http.Transport{DisableKeepAlives: true}}
+	resp, err := client.Get(url)
+	if err != nil {
+		return 0, err.Error()
+	}
+	defer func() { _ = resp.Body.Close() }()
+	text, err := io.ReadAll(resp.Body)
+	if err != nil {
+		return 0, err.Error()
+	}
+	return resp.StatusCode, string(text)
+}
+
+// isReady waits until the health listener says so.
+func (p *throttle) isReady() {
+	p.Helper()
+	code, body := 0, ""
+	await(p.T, "readiness", func() bool {
+		code, body = p.get(p.at.Health + "/readyz")
+		return code == http.StatusOK
+	}, func() string { return fmt.Sprint(code, " ", body) })
+}
+
+// put sends a host's work to Ironic, through the gateway.
+func (p *throttle) put(uuid, target string) (code int, body string) {
+	p.Helper()
+	req, err := http.NewRequestWithContext(p.Context(), http.MethodPut,
+		p.at.Gateway+"/v1/nodes/"+uuid+"/states/provision", strings.NewReader(`{"target":"`+target+`"}`))
+	if err != nil {
+		p.Fatal(err)
+	}
+	req.Header.Set("Content-Type", "application/json")
+	req.Header.Set("X-OpenStack-Ironic-API-Version", "1.81")
+	resp, err := gatewayClient.Do(req)
+	if err != nil {
+		return 0, err.Error()
+	}
+	defer func() { _ = resp.Body.Close() }()
+	text, err := io.ReadAll(resp.Body)
+	if err != nil {
+		return 0, err.Error()
+	}
+	return resp.StatusCode, string(text)
+}
+
+var gatewayClient = &http.Client{Timeout: 30 * time.Second, Transport: &http.Transport{MaxIdleConnsPerHost: 16}}
