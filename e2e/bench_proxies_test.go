@@ -16,6 +16,8 @@ import (
 	"testing"
 	"text/template"
 	"time"
+
+	"github.com/ironic-throttle/ironic-throttle/internal/child"
 )
 
 // benchNode is a node as the static upstream shows it, of about 600 bytes.
@@ -160,9 +162,9 @@ func benchedGateway(tb testing.TB, ironic string, environment ...string) gateway
 }
 
 // runChild runs a server until the end of the benchmark, or of this process.
-func runChild(tb testing.TB, cmd *exec.Cmd, end syscall.Signal) *logBook {
+func runChild(tb testing.TB, cmd *exec.Cmd, end syscall.Signal) *child.LogBook {
 	tb.Helper()
-	log := &logBook{}
+	log := &child.LogBook{}
 	cmd.Stdout, cmd.Stderr = log, log
 	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: end}
 	started, done := make(chan error, 1), make(chan struct{})

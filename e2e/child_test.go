@@ -13,56 +13,23 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
-	"strings"
-	"sync"
 	"syscall"
 	"testing"
 	"time"
 
+	"github.com/ironic-throttle/ironic-throttle/internal/child"
 	"github.com/ironic-throttle/ironic-throttle/pkg/api"
 )
 
 // stopsWithin is what the product promises for SIGTERM.
 const stopsWithin = 5 * time.Second
 
-// logBook is the log of a child, read while it is written.
-type logBook struct {
-	mu   sync.Mutex
-	text bytes.Buffer
-}
-
-func (b *logBook) Write(p []byte) (int, error) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.text.Write(p)
-}
-
-func (b *logBook) String() string {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.text.String()
-}
-
-// count counts the lines that contain all words.
-func (b *logBook) count(words ...string) (n int) {
-lines:
-	for line := range strings.Lines(b.String()) {
-		for _, w := range words {
-			if !strings.Contains(line, w) {
-				continue lines
-			}
-		}
-		n++
-	}
-	return n
-}
-
 // throttle is `ironic-throttle serve` as a process of its own, with a user's
 // environment and on free ports. Everything is asked through the command line
 // or HTTP.
 type throttle struct {
 	*testing.T
-	log  *logBook
+	log  *child.LogBook
 	cmd  *exec.Cmd
 	done chan struct{} // closed at the end of the process
 	at   struct{ API, Health, Metrics string }
@@ -89,7 +56,7 @@ func settings(endpoint string, more ...string) []string {
 func serveThrottle(t *testing.T, environment []string) *throttle {
 	t.Helper()
 	ready := filepath.Join(t.TempDir(), "ready.json")
-	s := &throttle{T: t, log: &logBook{}, done: make(chan struct{})}
+	s := &throttle{T: t, log: &child.LogBook{}, done: make(chan struct{})}
 	s.cmd = exec.Command(binary, "serve", "--ready-file", ready)
 	s.cmd.Env, s.cmd.Stderr = environment, s.log
 	s.cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
@@ -154,7 +121,7 @@ func (s *throttle) stop() {
 	if code := s.cmd.ProcessState.ExitCode(); code != 0 {
 		s.Errorf("exit code %d after SIGTERM, want 0", code)
 	}
-	if n := s.log.count("msg=stopped", "clean=true"); n != 1 {
+	if n := s.log.Count("msg=stopped", "clean=true"); n != 1 {
 		s.Errorf("%d lines about a clean end, want 1", n)
 	}
 }

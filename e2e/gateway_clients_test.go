@@ -16,6 +16,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/ironic-throttle/ironic-throttle/internal/child"
 	"github.com/ironic-throttle/ironic-throttle/internal/realironic"
 	"github.com/ironic-throttle/ironic-throttle/pkg/api"
 )
@@ -52,7 +53,7 @@ func newCLI(t *testing.T, program string, always ...string) *cli {
 	if err != nil {
 		t.Fatal(err)
 	}
-	diag := &logBook{}
+	diag := &child.LogBook{}
 	cmd.Stderr = diag
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)

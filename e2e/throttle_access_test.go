@@ -59,7 +59,7 @@ func TestThrottleAccess(t *testing.T) {
 		s.health("/healthz", http.StatusOK)
 		s.health("/readyz", http.StatusServiceUnavailable)
 		s.told(1, 0)
-		if n := s.log.count(`cause=`, cause); n != 1 {
+		if n := s.log.Count(`cause=`, cause); n != 1 {
 			s.Errorf("%d lines with the cause %s, want 1", n, cause)
 		}
 		return s

@@ -87,7 +87,7 @@ func TestStormProtection(t *testing.T) {
 	if d := s.breakerOf("driver:fake-hardware"); d.State == "CLOSED" || d.State == "" {
 		t.Errorf("breaker of the driver %+v", d)
 	}
-	if n := s.log.count("circuit breaker", "scope=ironic", "to=OPEN", "count=3"); n != 1 {
+	if n := s.log.Count("circuit breaker", "scope=ironic", "to=OPEN", "count=3"); n != 1 {
 		t.Errorf("the log tells it %d times", n)
 	}
 

@@ -180,7 +180,7 @@ func (p *throttle) judged(client *http.Client, verb, path, token string) (code i
 		resp, body = p.request(client, verb, path, token)
 		code = resp.StatusCode
 		return code != http.StatusServiceUnavailable
-	}, p.log.tail)
+	}, p.log.Tail)
 	return code, body
 }
 
@@ -251,7 +251,7 @@ func TestCertificatesChangeUnderRequests(t *testing.T) {
 	})
 	sends := func(more int64) {
 		until := sent.Load() + more
-		await(t, "requests", func() bool { return sent.Load() >= until }, p.log.tail)
+		await(t, "requests", func() bool { return sent.Load() >= until }, p.log.Tail)
 	}
 	for _, file := range next {
 		sends(50)
@@ -266,7 +266,7 @@ func TestCertificatesChangeUnderRequests(t *testing.T) {
 				_ = resp.Body.Close()
 			}
 			return err == nil
-		}, p.log.tail)
+		}, p.log.Tail)
 	}
 	sends(50)
 	close(stop)

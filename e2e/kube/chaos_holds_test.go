@@ -50,7 +50,7 @@ func TestHoldsSurviveTheirLeader(t *testing.T) {
 			t.Fatalf("%+v, %v; want a refusal", a, err)
 		}
 		return a.Reason == api.ReasonHold && a.Episode == was.Episode
-	}, second.log.tail)
+	}, second.log.Tail)
 	if _, err := second.client().ReleaseHold(t.Context(), "metal3", "worker-1", was.Episode); err != nil {
 		t.Fatal(err)
 	}
@@ -89,7 +89,7 @@ func (p *throttle) starts(node, target string) {
 	await(p.T, "start of "+target, func() bool {
 		code, _ := p.put(node, target)
 		return code == http.StatusAccepted
-	}, p.log.tail)
+	}, p.log.Tail)
 }
 
 // saved waits for the one hold that there is, as wanted and out of danger.
@@ -102,6 +102,6 @@ func (p *throttle) saved(wanted func(api.Hold) bool) (hold api.Hold) {
 		}
 		hold = holds.Hosts[0]
 		return wanted(hold)
-	}, p.log.tail)
+	}, p.log.Tail)
 	return hold
 }

@@ -56,7 +56,7 @@ type life struct {
 	name string
 	*child.Process
 	seat  *seat
-	log   *logBook
+	log   *child.LogBook
 	front http.Server
 	asker *api.Client
 	at    struct{ API, Health, Metrics, Gateway string }
@@ -98,7 +98,7 @@ func (d *deployment) stop() {
 	d.running.Wait()
 	if d.Failed() {
 		for _, l := range d.everyone() {
-			d.Logf("log of %s:\n%s", l.name, l.log.tail())
+			d.Logf("log of %s:\n%s", l.name, l.log.Tail())
 		}
 	}
 }
@@ -128,7 +128,7 @@ func (d *deployment) fill(s *seat) {
 
 func (d *deployment) begin(s *seat) (*life, error) {
 	s.count++
-	l := &life{name: fmt.Sprintf("%s.%d", s.name, s.count), seat: s, log: &logBook{}}
+	l := &life{name: fmt.Sprintf("%s.%d", s.name, s.count), seat: s, log: &child.LogBook{}}
 	front, err := net.Listen("tcp", net.JoinHostPort(child.Loopback, "0"))
 	if err != nil {
 		return nil, err

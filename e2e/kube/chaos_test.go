@@ -106,11 +106,11 @@ func (s *storm) ends(l *life) {
 	select {
 	case <-l.Done():
 	case <-timer.C:
-		s.Errorf("%s goes on after the end of its turn:\n%s", l.name, l.log.tail())
+		s.Errorf("%s goes on after the end of its turn:\n%s", l.name, l.log.Tail())
 		return
 	}
-	if _, said := l.log.line("leads no more"); !said || l.Err() == nil {
-		s.Errorf("%s ends with %v and does not say that it leads no more:\n%s", l.name, l.Err(), l.log.tail())
+	if _, said := l.log.Line("leads no more"); !said || l.Err() == nil {
+		s.Errorf("%s ends with %v and does not say that it leads no more:\n%s", l.name, l.Err(), l.log.Tail())
 	}
 }
 

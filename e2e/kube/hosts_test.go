@@ -141,7 +141,7 @@ func TestErrorCountsOfHostsDecide(t *testing.T) {
 		"MAX_CONCURRENT_PROVISIONING_HOSTS": fmt.Sprint(limit), ours + "EVENTS_PER_MINUTE": fmt.Sprint(perMinute),
 	}))
 	s.isReady()
-	await(t, "list of all hosts", func() bool { _, ok := s.log.line("BareMetalHosts are listed"); return ok }, s.log.tail)
+	await(t, "list of all hosts", func() bool { _, ok := s.log.Line("BareMetalHosts are listed"); return ok }, s.log.Tail)
 	stop := all.churn(20 * time.Millisecond)
 	defer stop()
 
@@ -153,7 +153,7 @@ func TestErrorCountsOfHostsDecide(t *testing.T) {
 	await(t, "full house", func() bool {
 		code, _ := s.put(healthyFirst[0].NodeUUID, "active")
 		return code == http.StatusAccepted
-	}, s.log.tail)
+	}, s.log.Tail)
 	all.each(healthyFirst[1:], func(h realkube.Host) {
 		if code, body := s.put(h.NodeUUID, "active"); code != http.StatusAccepted && code != http.StatusConflict {
 			t.Errorf("%s/%s: %d %s", h.Namespace, h.Name, code, body)
@@ -199,14 +199,14 @@ func TestErrorCountsOfHostsDecide(t *testing.T) {
 		await(t, "lane "+lane+" for "+name, func() bool {
 			s.put(h.NodeUUID, "active")
 			return lanes(t, c)[name].Lane == lane
-		}, s.log.tail)
+		}, s.log.Tail)
 	}
 
 	awaitFor(t, 2*time.Minute, "end of the second minute of Events", func() bool {
 		return time.Since(begun) > 75*time.Second
-	}, s.log.tail)
+	}, s.log.Tail)
 	stop()
-	if line, found := s.log.line("forbidden"); found {
+	if line, found := s.log.Line("forbidden"); found {
 		t.Error(line)
 	}
 	all.eventsWithin(perMinute)

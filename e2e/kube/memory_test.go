@@ -84,14 +84,14 @@ func TestMemoryOf20000Hosts(t *testing.T) {
 	p.isReady()
 	took := time.Since(begun)
 	awaitFor(t, 5*time.Minute, "list of all hosts", func() bool {
-		_, ok := p.log.line("BareMetalHosts are listed", fmt.Sprintf("hosts=%d", hosts))
+		_, ok := p.log.Line("BareMetalHosts are listed", fmt.Sprintf("hosts=%d", hosts))
 		return ok
-	}, p.log.tail)
+	}, p.log.Tail)
 	t.Logf("ready after %.1f s, hosts are listed after %.1f s", took.Seconds(), time.Since(begun).Seconds())
 	if took > readyWithin {
 		t.Errorf("ready after %v, want %v", took, readyWithin)
 	}
-	await(t, "slot", func() bool { code, _ := p.put(all[0].NodeUUID, "active"); return code == 202 }, p.log.tail)
+	await(t, "slot", func() bool { code, _ := p.put(all[0].NodeUUID, "active"); return code == 202 }, p.log.Tail)
 	before, _ := p.memory("all hosts are known")
 
 	for i, trouble := range []struct {
@@ -101,7 +101,7 @@ func TestMemoryOf20000Hosts(t *testing.T) {
 		{"its connections broke", func() error { network.Break(); return nil }},
 		{"the network was away", func() error {
 			network.Refuse()
-			await(t, "word about the watch", func() bool { return len(watchWarnings(p)) > 0 }, p.log.tail)
+			await(t, "word about the watch", func() bool { return len(watchWarnings(p)) > 0 }, p.log.Tail)
 			network.Mend()
 			return nil
 		}},
@@ -116,7 +116,7 @@ func TestMemoryOf20000Hosts(t *testing.T) {
 				return err
 			}
 			network.Mend()
-			awaitFor(t, 5*time.Minute, "new list", func() bool { return listed(t, own) >= hosts/250 }, p.log.tail)
+			awaitFor(t, 5*time.Minute, "new list", func() bool { return listed(t, own) >= hosts/250 }, p.log.Tail)
 			return nil
 		}},
 	} {
@@ -131,7 +131,7 @@ func TestMemoryOf20000Hosts(t *testing.T) {
 		awaitFor(t, 2*time.Minute, "change after "+trouble.name, func() bool {
 			_, last = p.put(h.NodeUUID, "active")
 			return lanes(t, c)[h.Namespace+"~"+h.Name].Errors == 3
-		}, func() string { return last + p.log.tail() })
+		}, func() string { return last + p.log.Tail() })
 		_, most := p.memory("when " + trouble.name)
 		if most > min(mostMiB, 2*before) {
 			t.Errorf("%.0f MiB at most when %s, want at most %d and no more than twice %.0f", most, trouble.name, mostMiB, before)

@@ -209,9 +209,9 @@ func TestRightsAreExactlyEnough(t *testing.T) {
 			ns := namespace(t, "rights")
 			n := setScene(t, ns, sceneRights(t, dir, ns))
 			for _, r := range all {
-				await(t, r.String(), func() bool { n.act(); return works[r.String()](n) }, n.log.tail)
+				await(t, r.String(), func() bool { n.act(); return works[r.String()](n) }, n.log.Tail)
 			}
-			if line, found := n.log.line("cannot "); found {
+			if line, found := n.log.Line("cannot "); found {
 				t.Error(line)
 			}
 		})
@@ -225,9 +225,9 @@ func TestRightsAreExactlyEnough(t *testing.T) {
 				said := fmt.Sprintf("cannot %s resource", gone.verb)
 				await(t, "sign that it misses "+gone.String(), func() bool {
 					n.act()
-					_, told := n.log.line(said, gone.resource)
+					_, told := n.log.Line(said, gone.resource)
 					return told && !works[gone.String()](n)
-				}, n.log.tail)
+				}, n.log.Tail)
 			})
 		}
 	}

@@ -3,7 +3,6 @@
 package kube
 
 import (
-	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -12,9 +11,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -22,47 +19,12 @@ import (
 	"github.com/ironic-throttle/ironic-throttle/pkg/api"
 )
 
-// logBook is the log of a process, read while it is written.
-type logBook struct {
-	mu   sync.Mutex
-	text bytes.Buffer
-}
-
-func (b *logBook) Write(p []byte) (int, error) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.text.Write(p)
-}
-
-func (b *logBook) String() string {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.text.String()
-}
-
-// line returns the first line that contains all words.
-func (b *logBook) line(words ...string) (found string, ok bool) {
-	for line := range strings.Lines(b.String()) {
-		if !slices.ContainsFunc(words, func(w string) bool { return !strings.Contains(line, w) }) {
-			return line, true
-		}
-	}
-	return "", false
-}
-
-// tail is its end, for an error message.
-func (b *logBook) tail() string {
-	const most = 6 << 10
-	s := b.String()
-	return s[max(0, len(s)-most):]
-}
-
 // throttle is `ironic-throttle serve` as a process of its own, with the environment of its
 // container and on free ports.
 type throttle struct {
 	*testing.T
 	*child.Process
-	log *logBook
+	log *child.LogBook
 	at  struct{ API, Health, Metrics, Gateway string }
 }
 
@@ -110,7 +72,7 @@ func serve(t *testing.T, s settings) *throttle {
 	for name, value := range s {
 		environment = append(environment, name+"="+value)
 	}
-	p := &throttle{T: t, log: &logBook{}}
+	p := &throttle{T: t, log: &child.LogBook{}}
 	var err error
 	p.Process, err = child.Start(child.Command{
 		Name: binary, Args: []string{"serve", "--ready-file", ready}, Env: environment, Log: p.log,
@@ -121,16 +83,16 @@ func serve(t *testing.T, s settings) *throttle {
 	t.Cleanup(func() {
 		p.Kill()
 		if t.Failed() {
-			t.Logf("the throttle's log:\n%s", p.log.tail())
+			t.Logf("the throttle's log:\n%s", p.log.Tail())
 		}
 	})
 	await(t, "ready file", func() bool {
 		text, err := os.ReadFile(ready)
 		if err != nil && !errors.Is(err, os.ErrNotExist) || !p.Running() {
-			t.Fatalf("the throttle did not start: %v\n%s", err, p.log.tail())
+			t.Fatalf("the throttle did not start: %v\n%s", err, p.log.Tail())
 		}
 		return err == nil && json.Unmarshal(text, &p.at) == nil
-	}, p.log.tail)
+	}, p.log.Tail)
 	return p
 }
 

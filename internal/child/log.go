@@ -7,7 +7,7 @@ import (
 )
 
 // tailBytes is how much of what a program says is shown where it fails.
-const tailBytes = 4 << 10
+const tailBytes = 6 << 10
 
 // Tail is the end of a text, for an error message.
 func Tail(s string) string { return s[max(0, len(s)-tailBytes):] }
