@@ -6,11 +6,11 @@ package e2e
 import (
 	"fmt"
 	"os"
-	"os/exec"
-	"path/filepath"
 	"testing"
 
 	"go.uber.org/goleak"
+
+	"github.com/ironic-throttle/ironic-throttle/internal/child"
 )
 
 // binary is the product, built once for all tests.
@@ -20,18 +20,13 @@ var binary string
 type built struct{ *testing.M }
 
 func (b built) Run() int {
-	dir, err := os.MkdirTemp("", "e2e-")
+	program, remove, err := child.BuildProduct()
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		return 1
 	}
-	defer func() { _ = os.RemoveAll(dir) }()
-	binary = filepath.Join(dir, "ironic-throttle")
-	out, err := exec.Command("go", "build", "-o", binary, "github.com/ironic-throttle/ironic-throttle/cmd/ironic-throttle").CombinedOutput()
-	if err != nil {
-		fmt.Fprintf(os.Stderr, "build: %v\n%s", err, out)
-		return 1
-	}
+	defer remove()
+	binary = program
 	return b.M.Run()
 }
 

@@ -8,12 +8,11 @@ import (
 	"flag"
 	"fmt"
 	"os"
-	"os/exec"
-	"path/filepath"
 	"testing"
 
 	"go.uber.org/goleak"
 
+	"github.com/ironic-throttle/ironic-throttle/internal/child"
 	"github.com/ironic-throttle/ironic-throttle/internal/realkube"
 )
 
@@ -27,18 +26,13 @@ var binary string
 type prepared struct{ *testing.M }
 
 func (p prepared) Run() int {
-	dir, err := os.MkdirTemp("", "e2e-kube-")
+	program, remove, err := child.BuildProduct()
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		return 1
 	}
-	defer func() { _ = os.RemoveAll(dir) }()
-	binary = filepath.Join(dir, "ironic-throttle")
-	out, err := exec.Command("go", "build", "-o", binary, "github.com/ironic-throttle/ironic-throttle/cmd/ironic-throttle").CombinedOutput()
-	if err != nil {
-		fmt.Fprintf(os.Stderr, "build: %v\n%s", err, out)
-		return 1
-	}
+	defer remove()
+	binary = program
 	k, err := realkube.Start(context.Background(), realkube.Options{})
 	if err == nil {
 		defer k.Stop()
