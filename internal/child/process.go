@@ -6,6 +6,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"sync"
 	"syscall"
 	"time"
 )
@@ -27,6 +28,7 @@ type Process struct {
 	pid  int
 	done chan struct{} // closed when the process has ended
 	err  error         // of Wait, valid after done
+	kill sync.Once
 }
 
 // Start runs a program. The caller must call Stop or Kill.
@@ -110,6 +112,7 @@ func (p *Process) Stop(grace time.Duration) {
 
 // Kill ends the whole group at once and waits for it.
 func (p *Process) Kill() {
-	_ = syscall.Kill(-p.pid, syscall.SIGKILL)
+	// Once: when all of it is gone, its number may become that of another group.
+	p.kill.Do(func() { _ = syscall.Kill(-p.pid, syscall.SIGKILL) })
 	<-p.done
 }
