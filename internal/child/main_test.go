@@ -3,6 +3,7 @@ package child
 import (
 	"os"
 	"os/signal"
+	"strconv"
 	"syscall"
 	"testing"
 
@@ -12,7 +13,14 @@ import (
 // TestMain plays the parent that is killed, for TestNobodyOutlivesUs.
 func TestMain(m *testing.M) {
 	if pipe := os.Getenv("CHILD_TEST_PIPE"); pipe != "" {
-		if _, err := Start(Command{Name: "/bin/sh", Args: []string{"-c", `exec 3>"$1"; echo up >&3; exec sleep 1000`, "sh", pipe}}); err != nil {
+		death, err := strconv.Atoi(os.Getenv("CHILD_TEST_DEATH"))
+		if err == nil {
+			_, err = Start(Command{
+				Name: "/bin/sh", Args: []string{"-c", os.Getenv("CHILD_TEST_LINE"), "sh", pipe},
+				Env: []string{"PATH=/usr/bin:/bin"}, Death: syscall.Signal(death),
+			})
+		}
+		if err != nil {
 			os.Exit(1)
 		}
 		forever := make(chan os.Signal, 1)

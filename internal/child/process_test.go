@@ -3,6 +3,7 @@ package child
 import (
 	"bufio"
 	"bytes"
+	"fmt"
 	"io"
 	"os"
 	"os/exec"
@@ -91,18 +92,31 @@ func TestStopLeavesNobody(t *testing.T) {
 
 // TestNobodyOutlivesUs kills a parent that had no time to clean up.
 func TestNobodyOutlivesUs(t *testing.T) {
-	path, open := pipe(t)
-	parent := exec.Command(os.Args[0], "-test.run=^$")
-	parent.Env = []string{"CHILD_TEST_PIPE=" + path, "PATH=/usr/bin:/bin"}
-	if err := parent.Start(); err != nil {
-		t.Fatal(err)
+	for name, tc := range map[string]struct {
+		death syscall.Signal
+		line  string
+	}{
+		"killed": {0, `trap '' TERM; exec 3>"$1"; echo up >&3; exec sleep 1000`},
+		// Only one that is asked can end what it has started.
+		"asked": {syscall.SIGTERM, `exec 3>"$1"; sleep 1000 & trap "kill $!; exit" TERM; echo up >&3; wait`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			path, open := pipe(t)
+			parent := exec.Command(os.Args[0], "-test.run=^$")
+			parent.Env = []string{
+				"CHILD_TEST_PIPE=" + path, "CHILD_TEST_LINE=" + tc.line, fmt.Sprintf("CHILD_TEST_DEATH=%d", tc.death), "PATH=/usr/bin:/bin",
+			}
+			if err := parent.Start(); err != nil {
+				t.Fatal(err)
+			}
+			t.Cleanup(func() { _, _ = parent.Process.Kill(), parent.Wait() })
+			alive := open()
+			if err := parent.Process.Kill(); err != nil {
+				t.Fatal(err)
+			}
+			gone(t, alive)
+		})
 	}
-	t.Cleanup(func() { _, _ = parent.Process.Kill(), parent.Wait() })
-	alive := open()
-	if err := parent.Process.Kill(); err != nil {
-		t.Fatal(err)
-	}
-	gone(t, alive)
 }
 
 func TestStartWhatIsNotThere(t *testing.T) {

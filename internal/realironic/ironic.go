@@ -208,11 +208,15 @@ func (i *Ironic) StartConductor(ctx context.Context) error {
 }
 
 func (i *Ironic) startAPILocked() (err error) {
-	i.api, err = startProcess(i.Dir, i.place.file("api.log"), "ironic-api", i.args()...)
+	i.api, err = i.run("ironic-api", "api.log")
 	return err
 }
 
 func (i *Ironic) startConductorLocked() (err error) {
-	i.conductor, err = startProcess(i.Dir, i.place.file("conductor.log"), "ironic-conductor", i.args()...)
+	i.conductor, err = i.run("ironic-conductor", "conductor.log")
 	return err
+}
+
+func (i *Ironic) run(name, log string) (*child.Process, error) {
+	return child.Start(child.Command{Name: name, Args: i.args(), Dir: i.Dir, Env: environment(i.Dir), LogFile: i.place.file(log)})
 }

@@ -3,23 +3,12 @@ package realironic
 import (
 	"context"
 	"fmt"
-	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
 
 	"github.com/ironic-throttle/ironic-throttle/internal/child"
 )
-
-// startProcess runs name with args; both outputs are added to logFile.
-func startProcess(dir, logFile, name string, args ...string) (*child.Process, error) {
-	out, err := os.OpenFile(logFile, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
-	if err != nil {
-		return nil, fmt.Errorf("log of %s: %w", name, err)
-	}
-	defer func() { _ = out.Close() }() // the process has its own by then
-	return child.Start(child.Command{Name: name, Args: args, Dir: dir, Env: environment(dir), Log: out})
-}
 
 // runOnce runs a program to its end and returns what it printed. An error
 // carries what it said.

@@ -5,7 +5,6 @@ import (
 	"crypto/tls"
 	"crypto/x509"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -16,7 +15,6 @@ import (
 )
 
 const (
-	readyEvery     = 100 * time.Millisecond
 	requestTimeout = 30 * time.Second
 	maxAnswer      = 64 << 20
 )
@@ -62,31 +60,13 @@ func (i *Ironic) waitAnswer(ctx context.Context, watched ...*child.Process) erro
 func (i *Ironic) wait(ctx context.Context, watched []*child.Process, enough func([]string) error) error {
 	ctx, cancel := context.WithTimeout(ctx, i.ready)
 	defer cancel()
-	tick := time.NewTicker(readyEvery)
-	defer tick.Stop()
-	last := errors.New("not asked yet")
-	for {
+	return child.WaitReady(ctx, func() error {
 		drivers, err := i.drivers(ctx)
-		if err == nil {
-			err = enough(drivers)
+		if err != nil {
+			return err
 		}
-		if err == nil {
-			return nil
-		}
-		if ctx.Err() == nil {
-			last = err
-		}
-		for _, p := range watched {
-			if !p.Running() {
-				return fmt.Errorf("%s ended before it was ready: %w", p.Name(), errors.Join(p.Err(), last))
-			}
-		}
-		select {
-		case <-ctx.Done():
-			return fmt.Errorf("not ready: %w (last: %w)", ctx.Err(), last)
-		case <-tick.C:
-		}
-	}
+		return enough(drivers)
+	}, watched...)
 }
 
 func (i *Ironic) drivers(ctx context.Context) ([]string, error) {

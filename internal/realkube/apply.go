@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"time"
 
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -15,6 +16,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/yaml"
 	"k8s.io/client-go/dynamic"
+
+	"github.com/ironic-throttle/ironic-throttle/internal/child"
 )
 
 // InstallCRDs applies the CustomResourceDefinitions of testdata/kube and waits until the
@@ -55,7 +58,7 @@ func (k *Kube) waitServed(ctx context.Context, crd *unstructured.Unstructured) e
 	defer cancel()
 	group, _, _ := unstructured.NestedString(crd.Object, "spec", "group")
 	kind, _, _ := unstructured.NestedString(crd.Object, "spec", "names", "kind")
-	err := every(ctx, func() (bool, error) {
+	err := child.Every(ctx, 100*time.Millisecond, func() (bool, error) {
 		k.kinds.Reset()
 		_, err := k.kinds.RESTMapping(schema.GroupKind{Group: group, Kind: kind})
 		if meta.IsNoMatchError(err) {

@@ -47,13 +47,8 @@ func (p place) url() string { return "https://" + child.Loopback + ":" + strconv
 
 // run starts one of the programs; what it says is added to a log of its name.
 func (p place) run(name string, args ...string) (*child.Process, error) {
-	log, err := os.OpenFile(p.file(name+".log"), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
-	if err != nil {
-		return nil, fmt.Errorf("log of %s: %w", name, err)
-	}
-	defer func() { _ = log.Close() }() // the process has its own by then
 	return child.Start(child.Command{
-		Name: filepath.Join(p.assets, name), Args: args, Dir: p.dir, Log: log,
+		Name: filepath.Join(p.assets, name), Args: args, Dir: p.dir, LogFile: p.file(name + ".log"),
 		Env: []string{"HOME=" + p.dir, "TMPDIR=" + p.dir}, // nobody's proxies
 	})
 }

@@ -2,7 +2,6 @@ package realkube
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -12,7 +11,6 @@ import (
 )
 
 const (
-	readyEvery     = 100 * time.Millisecond
 	requestTimeout = 30 * time.Second
 	maxReadyBody   = 4 << 10
 )
@@ -21,25 +19,7 @@ const (
 func (k *Kube) waitReady(ctx context.Context, watched ...*child.Process) error {
 	ctx, cancel := context.WithTimeout(ctx, k.ready)
 	defer cancel()
-	last := errors.New("not asked yet")
-	err := every(ctx, func() (bool, error) {
-		for _, p := range watched {
-			if !p.Running() {
-				return false, fmt.Errorf("%s ended before it was ready: %w", p.Name(), errors.Join(p.Err(), last))
-			}
-		}
-		if err := k.askReady(ctx); err != nil {
-			if ctx.Err() == nil {
-				last = err
-			}
-			return false, nil
-		}
-		return true, nil
-	})
-	if err != nil {
-		return fmt.Errorf("not ready: %w (last: %w)", err, last)
-	}
-	return nil
+	return child.WaitReady(ctx, func() error { return k.askReady(ctx) }, watched...)
 }
 
 func (k *Kube) askReady(ctx context.Context) error {
@@ -60,20 +40,4 @@ func (k *Kube) askReady(ctx context.Context) error {
 		return fmt.Errorf("/readyz: %s: %s", resp.Status, body)
 	}
 	return nil
-}
-
-// every asks at once and then again and again, until done, an error, or the end of ctx.
-func every(ctx context.Context, done func() (bool, error)) error {
-	tick := time.NewTicker(readyEvery)
-	defer tick.Stop()
-	for {
-		if ok, err := done(); ok || err != nil {
-			return err
-		}
-		select {
-		case <-ctx.Done():
-			return ctx.Err()
-		case <-tick.C:
-		}
-	}
 }
