@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/ironic-throttle/ironic-throttle/internal/child"
 	"github.com/ironic-throttle/ironic-throttle/internal/realironic"
 	"github.com/ironic-throttle/ironic-throttle/pkg/ironic"
 )
@@ -91,17 +92,7 @@ func awaitUnlocked(t *testing.T, i *realironic.Ironic, name string) {
 }
 
 // poll asks until done says yes, for a minute at most.
-func poll(t *testing.T, what string, done func() bool, last func() string) {
-	t.Helper()
-	tick := time.NewTicker(50 * time.Millisecond)
-	defer tick.Stop()
-	deadline := time.NewTimer(time.Minute)
-	defer deadline.Stop()
-	for !done() {
-		select {
-		case <-tick.C:
-		case <-deadline.C:
-			t.Fatalf("no %s: %s", what, last())
-		}
-	}
+func poll(tb testing.TB, what string, done func() bool, last func() string) {
+	tb.Helper()
+	child.Await(tb, 50*time.Millisecond, time.Minute, what, done, last)
 }

@@ -4,18 +4,14 @@ package e2e
 
 import (
 	"bytes"
-	"encoding/json"
 	"net"
 	"net/url"
 	"os"
 	"os/exec"
 	"path/filepath"
-	"runtime"
-	"strings"
 	"syscall"
 	"testing"
 	"text/template"
-	"time"
 
 	"github.com/ironic-throttle/ironic-throttle/internal/child"
 )
@@ -104,9 +100,11 @@ func serveNginx(tb testing.TB, workers int, upstream string) (address string) {
 	if err := os.WriteFile(file, conf.Bytes(), 0o600); err != nil {
 		tb.Fatal(err)
 	}
-	cmd := exec.Command(program, "-p", dir, "-e", filepath.Join(dir, "error.log"), "-c", file)
-	log := runChild(tb, cmd, syscall.SIGTERM) // kill -9 would leave the workers
-	awaitTrue(tb, "nginx", func() bool {
+	_, log := child.Run(tb, child.Command{
+		Name: program, Args: []string{"-p", dir, "-e", filepath.Join(dir, "error.log"), "-c", file},
+		Death: syscall.SIGTERM, // kill -9 would leave the workers
+	})
+	poll(tb, "nginx", func() bool {
 		c, err := new(net.Dialer).DialContext(tb.Context(), "tcp", address)
 		if err != nil {
 			return false
@@ -132,77 +130,21 @@ type gatewayProcess struct {
 	host    string // of the gateway
 	metrics string // URL
 	api     string // URL
-	pid     int
+	process *child.Process
 }
 
 // benchedGateway starts the product in front of an Ironic with a user's settings,
 // which are not scaled down: what else it does must not be seen here.
 func benchedGateway(tb testing.TB, ironic string, environment ...string) gatewayProcess {
 	tb.Helper()
-	ready := filepath.Join(tb.TempDir(), "ready.json")
-	cmd := exec.Command(binary, "serve", "--ready-file", ready)
-	cmd.Env = append([]string{
-		"PATH=/usr/bin:/bin", "IRONIC_ENDPOINT=" + ironic,
-		"METAL3_AUTH_ROOT_DIR=/nonexistent", "IRONIC_CACERT_FILE=/nonexistent",
-		"IRONIC_CLIENT_CERT_FILE=/nonexistent", "IRONIC_CLIENT_PRIVATE_KEY_FILE=/nonexistent",
-		"IRONIC_THROTTLE_LISTEN_ADDRESS=127.0.0.1:0", "IRONIC_THROTTLE_HEALTH_LISTEN_ADDRESS=127.0.0.1:0",
-		"IRONIC_THROTTLE_METRICS_LISTEN_ADDRESS=127.0.0.1:0", "IRONIC_THROTTLE_GATEWAY_LISTEN_ADDRESS=127.0.0.1:0",
-	}, environment...)
-	log := runChild(tb, cmd, syscall.SIGKILL)
 	var at struct{ API, Gateway, Metrics string }
-	awaitTrue(tb, "ready file", func() bool {
-		text, err := os.ReadFile(ready)
-		return err == nil && json.Unmarshal(text, &at) == nil
-	}, log.String)
+	p, _ := child.Serve(tb, child.Command{
+		Name: binary, Args: []string{"serve"},
+		Env: child.ProductEnvironment(append([]string{"IRONIC_ENDPOINT=" + ironic, "IRONIC_THROTTLE_GATEWAY_LISTEN_ADDRESS=127.0.0.1:0"}, environment...)...),
+	}, &at)
 	u, err := url.Parse(at.Gateway)
 	if err != nil || u.Host == "" {
 		tb.Fatalf("gateway at %q: %v", at.Gateway, err)
 	}
-	return gatewayProcess{host: u.Host, metrics: at.Metrics + "/metrics", api: at.API, pid: cmd.Process.Pid}
-}
-
-// runChild runs a server until the end of the benchmark, or of this process.
-func runChild(tb testing.TB, cmd *exec.Cmd, end syscall.Signal) *child.LogBook {
-	tb.Helper()
-	log := &child.LogBook{}
-	cmd.Stdout, cmd.Stderr = log, log
-	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: end}
-	started, done := make(chan error, 1), make(chan struct{})
-	go func() {
-		runtime.LockOSThread() // Pdeathsig follows the thread
-		defer runtime.UnlockOSThread()
-		defer close(done)
-		err := cmd.Start()
-		started <- err
-		if err == nil {
-			_ = cmd.Wait()
-		}
-	}()
-	if err := <-started; err != nil {
-		tb.Fatal(err)
-	}
-	tb.Cleanup(func() {
-		_ = cmd.Process.Signal(end)
-		<-done
-		if tb.Failed() {
-			tb.Logf("the log of %s:\n%s", strings.Join(cmd.Args, " "), log)
-		}
-	})
-	return log
-}
-
-// awaitTrue asks until done says yes, for a minute at most.
-func awaitTrue(tb testing.TB, what string, done func() bool, last func() string) {
-	tb.Helper()
-	tick := time.NewTicker(20 * time.Millisecond)
-	defer tick.Stop()
-	late := time.NewTimer(time.Minute)
-	defer late.Stop()
-	for !done() {
-		select {
-		case <-tick.C:
-		case <-late.C:
-			tb.Fatalf("no %s: %s", what, last())
-		}
-	}
+	return gatewayProcess{host: u.Host, metrics: at.Metrics + "/metrics", api: at.API, process: p}
 }

@@ -88,7 +88,7 @@ func (c *capacityClient) list(w io.Writer) (cached int, took []time.Duration, er
 // seconds is passed on to Ironic.
 func (c *capacityClient) warm() {
 	c.tb.Helper()
-	awaitTrue(c.tb, "list of all nodes", func() bool {
+	poll(c.tb, "list of all nodes", func() bool {
 		cached, took, err := c.list(io.Discard)
 		if err != nil {
 			c.tb.Fatal(err)
@@ -171,7 +171,7 @@ func BenchmarkCapacityList(b *testing.B) {
 // it passes all lists on and gives no slot.
 func awaitSettled(tb testing.TB, g gatewayProcess) {
 	tb.Helper()
-	awaitTrue(tb, "settled view", func() bool {
+	poll(tb, "settled view", func() bool {
 		now := g.series(tb)
 		return now["ironic_throttle_view_fresh"] == 1 && now["ironic_throttle_view_settled"] == 1
 	}, func() string { return fmt.Sprint(g.series(tb)) })

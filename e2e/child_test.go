@@ -9,11 +9,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"os"
 	"os/exec"
-	"path/filepath"
-	"runtime"
-	"syscall"
 	"testing"
 	"time"
 
@@ -29,97 +25,42 @@ const stopsWithin = 5 * time.Second
 // or HTTP.
 type throttle struct {
 	*testing.T
-	log  *child.LogBook
-	cmd  *exec.Cmd
-	done chan struct{} // closed at the end of the process
-	at   struct{ API, Health, Metrics string }
+	process *child.Process
+	log     *child.LogBook
+	at      struct{ API, Health, Metrics string }
 }
 
 // settings are scaled down, but not so far that a slow machine looks like an
 // outage: a poll each second, and a minute until the view is stale.
 func settings(endpoint string, more ...string) []string {
-	return append([]string{
-		"PATH=/usr/bin:/bin", "IRONIC_ENDPOINT=" + endpoint,
-		// What lies on this machine for a real BMO is not meant.
-		"METAL3_AUTH_ROOT_DIR=/nonexistent", "IRONIC_CACERT_FILE=/nonexistent",
-		"IRONIC_CLIENT_CERT_FILE=/nonexistent", "IRONIC_CLIENT_PRIVATE_KEY_FILE=/nonexistent",
+	return append(child.ProductEnvironment("IRONIC_ENDPOINT="+endpoint,
 		"MAX_CONCURRENT_PROVISIONING_HOSTS=2",
 		"IRONIC_THROTTLE_POLL_INTERVAL=1s", "IRONIC_THROTTLE_MAX_AGE=6s", "IRONIC_THROTTLE_MAX_STALE=1m",
 		"IRONIC_THROTTLE_LEASE_TTL=30s", "IRONIC_THROTTLE_LINGER=4s", "IRONIC_THROTTLE_STARTUP_SETTLE=4s",
-		"IRONIC_THROTTLE_LISTEN_ADDRESS=127.0.0.1:0", "IRONIC_THROTTLE_HEALTH_LISTEN_ADDRESS=127.0.0.1:0",
-		"IRONIC_THROTTLE_METRICS_LISTEN_ADDRESS=127.0.0.1:0",
-	}, more...)
+	), more...)
 }
 
 // serveThrottle starts the product; it ends with the test at the latest. The
 // last of equal variables counts.
 func serveThrottle(t *testing.T, environment []string) *throttle {
 	t.Helper()
-	ready := filepath.Join(t.TempDir(), "ready.json")
-	s := &throttle{T: t, log: &child.LogBook{}, done: make(chan struct{})}
-	s.cmd = exec.Command(binary, "serve", "--ready-file", ready)
-	s.cmd.Env, s.cmd.Stderr = environment, s.log
-	s.cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
-	started := make(chan error, 1)
-	go func() {
-		runtime.LockOSThread() // Pdeathsig follows the thread
-		defer runtime.UnlockOSThread()
-		defer close(s.done)
-		err := s.cmd.Start()
-		started <- err
-		if err == nil {
-			_ = s.cmd.Wait() // the exit code says it
-		}
-	}()
-	if err := <-started; err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		s.kill()
-		if t.Failed() {
-			t.Logf("the throttle's log:\n%s", s.log)
-		}
-	})
-	poll(t, "ready file", func() bool {
-		text, err := os.ReadFile(ready)
-		if err != nil && !errors.Is(err, os.ErrNotExist) || s.ended() {
-			t.Fatalf("the throttle did not start: %v", err)
-		}
-		return err == nil && json.Unmarshal(text, &s.at) == nil
-	}, s.log.String)
+	s := &throttle{T: t}
+	s.process, s.log = child.Serve(t, child.Command{Name: binary, Args: []string{"serve"}, Env: environment}, &s.at)
 	return s
 }
 
-func (s *throttle) ended() bool {
-	select {
-	case <-s.done:
-		return true
-	default:
-		return false
-	}
-}
-
 // kill is kill -9.
-func (s *throttle) kill() {
-	_ = s.cmd.Process.Kill()
-	<-s.done
-}
+func (s *throttle) kill() { s.process.Kill() }
 
 // stop is SIGTERM; the end must come in time and be a good one.
 func (s *throttle) stop() {
 	s.Helper()
-	if err := s.cmd.Process.Signal(syscall.SIGTERM); err != nil {
-		s.Fatalf("SIGTERM: %v", err)
+	if !s.process.Running() {
+		s.Fatalf("ended before SIGTERM: %v", s.process.Err())
 	}
-	late := time.NewTimer(stopsWithin)
-	defer late.Stop()
-	select {
-	case <-s.done:
-	case <-late.C:
-		s.Fatalf("still there %v after SIGTERM", stopsWithin)
-	}
-	if code := s.cmd.ProcessState.ExitCode(); code != 0 {
-		s.Errorf("exit code %d after SIGTERM, want 0", code)
+	s.process.Stop(stopsWithin) // then kill -9, which is no good end
+	if err := s.process.Err(); err != nil {
+		s.Errorf("%v, want exit code 0 within %v of SIGTERM", err, stopsWithin)
 	}
 	if n := s.log.Count("msg=stopped", "clean=true"); n != 1 {
 		s.Errorf("%d lines about a clean end, want 1", n)

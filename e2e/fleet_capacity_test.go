@@ -24,7 +24,7 @@ func TestGW11_CapacityOf5000(t *testing.T) {
 		if m.direct < capacityFaster*m.through {
 			t.Errorf("all pages %.0f times faster, want %d times", m.direct/m.through, capacityFaster)
 		}
-		rss(t, g.pid).log(t, "5,000 nodes")
+		g.logMemory(t, "5,000 nodes")
 	})
 	t.Run("storm", func(t *testing.T) { testCapacityStorm(t, i, list) })
 }

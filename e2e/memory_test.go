@@ -3,49 +3,18 @@
 package e2e
 
 import (
-	"encoding/json"
 	"fmt"
 	"io"
-	"os"
-	"os/exec"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
 	"sync"
-	"syscall"
 	"testing"
 	"time"
 
+	"github.com/ironic-throttle/ironic-throttle/internal/child"
 	"github.com/ironic-throttle/ironic-throttle/pkg/api"
 )
-
-// memory is what the kernel says of a process, in MiB: what it has now, and the most it
-// had.
-type memory struct{ now, most float64 }
-
-// rss reads it.
-func rss(tb testing.TB, pid int) (m memory) {
-	tb.Helper()
-	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
-	if err != nil {
-		tb.Fatal(err)
-	}
-	for name, into := range map[string]*float64{"VmRSS:": &m.now, "VmHWM:": &m.most} {
-		_, rest, _ := strings.Cut(string(text), name)
-		kib, err := strconv.ParseFloat(strings.Fields(rest + " -")[0], 64)
-		if err != nil {
-			tb.Fatalf("no %s in %s", name, text)
-		}
-		*into = kib / 1024
-	}
-	return m
-}
-
-func (m memory) log(tb testing.TB, when string) {
-	tb.Helper()
-	tb.Logf("%s: %.0f MiB resident, %.0f at most", when, m.now, m.most)
-}
 
 // TestMemoryOf100000 holds what the process may take in front of an Ironic with 100,000
 // nodes, all of which wait, with the list of all nodes in use by clients of the gateway.
@@ -54,7 +23,7 @@ func TestMemoryOf100000(t *testing.T) {
 	ironic := serveFakeFleet(t, nodes)
 	g := benchedGateway(t, ironic, append(slices.Clip(quickStart), "IRONIC_THROTTLE_LIST_MAX_AGE=4s")...)
 	awaitSettled(t, g)
-	rss(t, g.pid).log(t, "after the start")
+	g.logMemory(t, "after the start")
 
 	begun := time.Now()
 	var asking sync.WaitGroup
@@ -88,43 +57,57 @@ func TestMemoryOf100000(t *testing.T) {
 	}
 	asking.Wait()
 	t.Logf("%d hosts have asked in %.0f s: %v", nodes, time.Since(begun).Seconds(), reasons)
-	rss(t, g.pid).log(t, "all wait")
+	g.logMemory(t, "all wait")
 
 	// The list is in use while a new one is read, some times over.
 	host := hostOf("http://" + g.host)
 	const lists = `ironic_throttle_snapshot_builds_total{cache="nodes"}`
-	awaitTrue(t, "new lists of all nodes", func() bool {
+	poll(t, "new lists of all nodes", func() bool {
 		cached, took, err := newCapacityClient(t, "http://"+g.host, host).list(io.Discard)
 		if err != nil || len(took) < nodes/1000 {
 			t.Fatalf("%d pages, %v", len(took), err)
 		}
 		return cached == len(took) && g.series(t)[lists] >= 3
 	}, func() string { return fmt.Sprint(g.series(t)[lists]) })
-	rss(t, g.pid).log(t, "the list of all nodes read anew three times")
+	g.logMemory(t, "the list of all nodes read anew three times")
 
 	rest := g.atRest(t)
-	rest.log(t, "at rest")
-	if rest.now > most {
-		t.Errorf("%.0f MiB resident at rest, want at most %d", rest.now, most)
+	t.Logf("at rest: %s", rest)
+	if rest.Now > most {
+		t.Errorf("%.0f MiB resident at rest, want at most %d", rest.Now, most)
 	}
 	if waiting := int(g.series(t)["ironic_throttle_hosts_waiting"]); waiting < nodes-1000 {
 		t.Errorf("%d hosts wait, want nearly %d", waiting, nodes)
 	}
 }
 
+func (g gatewayProcess) memory(t *testing.T) child.Memory {
+	t.Helper()
+	m, err := g.process.Memory()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return m
+}
+
+func (g gatewayProcess) logMemory(t *testing.T, when string) {
+	t.Helper()
+	t.Logf("%s: %s", when, g.memory(t))
+}
+
 // atRest lets some polls and a scan of the collector go by, and returns the least that
 // the process had meanwhile.
-func (g gatewayProcess) atRest(t *testing.T) (least memory) {
+func (g gatewayProcess) atRest(t *testing.T) (least child.Memory) {
 	t.Helper()
 	const polls = 10
 	count := func() float64 { return g.series(t)[`ironic_throttle_ironic_polls_total{result="complete"}`] }
 	until := count() + polls
-	awaitTrue(t, "polls", func() bool {
-		now := rss(t, g.pid)
-		if least.now == 0 || now.now < least.now {
-			least.now = now.now
+	child.Await(t, 20*time.Millisecond, time.Minute, "polls", func() bool {
+		now := g.memory(t)
+		if least.Now == 0 || now.Now < least.Now {
+			least.Now = now.Now
 		}
-		least.most = now.most
+		least.Most = now.Most
 		return count() >= until
 	}, func() string { return "" })
 	return least
@@ -136,15 +119,10 @@ const tenants = 20
 // its own.
 func serveFakeFleet(t *testing.T, nodes int) (url string) {
 	t.Helper()
-	ready := filepath.Join(t.TempDir(), "ready.json")
-	cmd := exec.Command(binary, "fake-ironic", "--listen", "127.0.0.1:0", "--ready-file", ready,
-		"--nodes", strconv.Itoa(nodes), "--namespaces", strconv.Itoa(tenants))
-	log := runChild(t, cmd, syscall.SIGKILL)
 	var at struct{ API string }
-	awaitTrue(t, "ready file", func() bool {
-		text, err := os.ReadFile(ready)
-		return err == nil && json.Unmarshal(text, &at) == nil
-	}, log.String)
+	_, log := child.Serve(t, child.Command{Name: binary, Args: []string{
+		"fake-ironic", "--listen", "127.0.0.1:0", "--nodes", strconv.Itoa(nodes), "--namespaces", strconv.Itoa(tenants),
+	}}, &at)
 	if at.API == "" {
 		t.Fatalf("no address of the fake Ironic: %s", log)
 	}

@@ -4,11 +4,9 @@ package kube
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"net"
 	"net/http"
-	"os"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -135,12 +133,9 @@ func (d *deployment) begin(s *seat) (*life, error) {
 	}
 	l.front.Handler = d.front(l)
 	d.running.Go(func() { _ = l.front.Serve(front) }) // until it is closed
-	var environment []string
-	for name, value := range d.settings.with(settings{
+	environment := d.settings.with(settings{
 		"KUBECONFIG": s.kubeconfig, "POD_NAME": s.name, "IRONIC_ENDPOINT": "http://" + front.Addr().String(),
-	}) {
-		environment = append(environment, name+"="+value)
-	}
+	}).environment()
 	l.Process, err = child.Start(child.Command{
 		Name: binary, Args: []string{"serve", "--ready-file", d.readyFile(l)}, Env: environment, Log: l.log,
 	})
@@ -162,25 +157,16 @@ func (d *deployment) readyFile(l *life) string { return filepath.Join(d.dir, l.n
 
 // listens waits until a life has opened its listeners; false when it ends before.
 func (d *deployment) listens(l *life) bool {
-	for {
-		text, err := os.ReadFile(d.readyFile(l))
-		if err == nil && json.Unmarshal(text, &l.at) == nil {
-			c, err := api.NewClient(l.at.API, api.WithTimeout(askTimeout))
-			if err != nil {
-				d.Errorf("%s: %v", l.name, err)
-				return false
-			}
-			l.asker = c
-			return true
-		}
-		select {
-		case <-l.Done():
-			return false
-		case <-d.ctx.Done():
-			return false
-		case <-time.After(50 * time.Millisecond):
-		}
+	if err := l.ReadyFile(d.ctx, d.readyFile(l), &l.at); err != nil {
+		return false
 	}
+	c, err := api.NewClient(l.at.API, api.WithTimeout(askTimeout))
+	if err != nil {
+		d.Errorf("%s: %v", l.name, err)
+		return false
+	}
+	l.asker = c
+	return true
 }
 
 // find returns the life of that name, if its process runs and listens.

@@ -4,7 +4,6 @@ package kube
 
 import (
 	"fmt"
-	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -13,27 +12,19 @@ import (
 
 	"k8s.io/client-go/kubernetes"
 
+	"github.com/ironic-throttle/ironic-throttle/internal/child"
 	"github.com/ironic-throttle/ironic-throttle/internal/realkube"
 )
 
-// memory is what the kernel says of a process, in MiB: what it has now, and the most it
-// had.
-func (p *throttle) memory(when string) (now, most float64) {
+// memory tells how much the process takes.
+func (p *throttle) memory(when string) child.Memory {
 	p.Helper()
-	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", p.PID()))
+	m, err := p.Memory()
 	if err != nil {
 		p.Fatal(err)
 	}
-	for name, into := range map[string]*float64{"VmRSS:": &now, "VmHWM:": &most} {
-		_, rest, _ := strings.Cut(string(text), name)
-		kib, err := strconv.ParseFloat(strings.Fields(rest + " -")[0], 64)
-		if err != nil {
-			p.Fatalf("no %s in %s", name, text)
-		}
-		*into = kib / 1024
-	}
-	p.Logf("%s: %.0f MiB resident, %.0f at most", when, now, most)
-	return now, most
+	p.Logf("%s: %s", when, m)
+	return m
 }
 
 // TestMemoryOf20000Hosts watches BareMetalHosts of realistic size, on an API server of
@@ -92,7 +83,7 @@ func TestMemoryOf20000Hosts(t *testing.T) {
 		t.Errorf("ready after %v, want %v", took, readyWithin)
 	}
 	await(t, "slot", func() bool { code, _ := p.put(all[0].NodeUUID, "active"); return code == 202 }, p.log.Tail)
-	before, _ := p.memory("all hosts are known")
+	before := p.memory("all hosts are known").Now
 
 	for i, trouble := range []struct {
 		name string
@@ -132,7 +123,7 @@ func TestMemoryOf20000Hosts(t *testing.T) {
 			_, last = p.put(h.NodeUUID, "active")
 			return lanes(t, c)[h.Namespace+"~"+h.Name].Errors == 3
 		}, func() string { return last + p.log.Tail() })
-		_, most := p.memory("when " + trouble.name)
+		most := p.memory("when " + trouble.name).Most
 		if most > min(mostMiB, 2*before) {
 			t.Errorf("%.0f MiB at most when %s, want at most %d and no more than twice %.0f", most, trouble.name, mostMiB, before)
 		}

@@ -3,14 +3,10 @@
 package kube
 
 import (
-	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"maps"
 	"net/http"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -38,23 +34,27 @@ func (s settings) with(more settings) settings {
 	return all
 }
 
+// environment is what the product gets of it.
+func (s settings) environment() []string {
+	all := child.ProductEnvironment()
+	for name, value := range s {
+		all = append(all, name+"="+value)
+	}
+	return all
+}
+
 // clustered are settings of a throttle in front of that Ironic, which reaches the API
 // server by a kubeconfig and belongs to that namespace. Scaled down, but not so far that a
 // slow machine looks like an outage.
 func clustered(ironicURL, kubeconfig, namespace string) settings {
 	s := settings{
-		"PATH":            "/usr/bin:/bin",
 		"IRONIC_ENDPOINT": ironicURL,
 		"KUBECONFIG":      kubeconfig, "POD_NAMESPACE": namespace, "POD_NAME": "ironic-throttle-0",
-		// What lies on this machine for a real BMO is not meant.
-		"METAL3_AUTH_ROOT_DIR": "/nonexistent", "IRONIC_CACERT_FILE": "/nonexistent",
-		"IRONIC_CLIENT_CERT_FILE": "/nonexistent", "IRONIC_CLIENT_PRIVATE_KEY_FILE": "/nonexistent",
 	}
 	for name, value := range (settings{
 		"KUBERNETES": "on", "POLL_INTERVAL": "1s", "MAX_AGE": "3s", "MAX_STALE": "20s", "LIST_MAX_AGE": "20s",
 		"LEASE_TTL": "60s", "LINGER": "1s", "STARTUP_SETTLE": "1s",
-		"LISTEN_ADDRESS": "127.0.0.1:0", "HEALTH_LISTEN_ADDRESS": "127.0.0.1:0",
-		"METRICS_LISTEN_ADDRESS": "127.0.0.1:0", "GATEWAY_LISTEN_ADDRESS": "127.0.0.1:0",
+		"GATEWAY_LISTEN_ADDRESS": "127.0.0.1:0",
 	}) {
 		s[ours+name] = value
 	}
@@ -67,32 +67,8 @@ const ours = "IRONIC_THROTTLE_"
 // serve starts the product; it ends with the test at the latest.
 func serve(t *testing.T, s settings) *throttle {
 	t.Helper()
-	ready := filepath.Join(t.TempDir(), "ready.json")
-	var environment []string
-	for name, value := range s {
-		environment = append(environment, name+"="+value)
-	}
-	p := &throttle{T: t, log: &child.LogBook{}}
-	var err error
-	p.Process, err = child.Start(child.Command{
-		Name: binary, Args: []string{"serve", "--ready-file", ready}, Env: environment, Log: p.log,
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		p.Kill()
-		if t.Failed() {
-			t.Logf("the throttle's log:\n%s", p.log.Tail())
-		}
-	})
-	await(t, "ready file", func() bool {
-		text, err := os.ReadFile(ready)
-		if err != nil && !errors.Is(err, os.ErrNotExist) || !p.Running() {
-			t.Fatalf("the throttle did not start: %v\n%s", err, p.log.Tail())
-		}
-		return err == nil && json.Unmarshal(text, &p.at) == nil
-	}, p.log.Tail)
+	p := &throttle{T: t}
+	p.Process, p.log = child.Serve(t, child.Command{Name: binary, Args: []string{"serve"}, Env: s.environment()}, &p.at)
 	return p
 }
 
@@ -104,17 +80,7 @@ func await(t *testing.T, what string, done func() bool, last func() string) {
 
 func awaitFor(t *testing.T, most time.Duration, what string, done func() bool, last func() string) {
 	t.Helper()
-	tick := time.NewTicker(100 * time.Millisecond)
-	defer tick.Stop()
-	deadline := time.NewTimer(most)
-	defer deadline.Stop()
-	for !done() {
-		select {
-		case <-tick.C:
-		case <-deadline.C:
-			t.Fatalf("no %s: %s", what, last())
-		}
-	}
+	child.Await(t, 100*time.Millisecond, most, what, done, last)
 }
 
 // client is one of the API.

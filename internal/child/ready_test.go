@@ -42,10 +42,12 @@ func TestEveryEnds(t *testing.T) {
 // failing is a test that keeps what it fails with, and goes on.
 type failing struct {
 	testing.TB
-	said string
+	said, logged string
 }
 
 func (f *failing) Fatalf(format string, args ...any) { f.said = fmt.Sprintf(format, args...) }
+func (f *failing) Logf(format string, args ...any)   { f.logged = fmt.Sprintf(format, args...) }
+func (f *failing) Failed() bool                      { return f.said != "" }
 
 func TestAwaitSaysWhatThereWasInstead(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -28,3 +28,15 @@ func build(program string) (binary string, remove func(), err error) {
 	}
 	return binary, remove, nil
 }
+
+// ProductEnvironment is what the product gets in any test: a short PATH, ports of its own,
+// and nothing that lies on this machine for a real BMO. The last of equal variables counts.
+func ProductEnvironment(more ...string) []string {
+	return append([]string{
+		"PATH=/usr/bin:/bin",
+		"METAL3_AUTH_ROOT_DIR=/nonexistent", "IRONIC_CACERT_FILE=/nonexistent",
+		"IRONIC_CLIENT_CERT_FILE=/nonexistent", "IRONIC_CLIENT_PRIVATE_KEY_FILE=/nonexistent",
+		"IRONIC_THROTTLE_LISTEN_ADDRESS=127.0.0.1:0", "IRONIC_THROTTLE_HEALTH_LISTEN_ADDRESS=127.0.0.1:0",
+		"IRONIC_THROTTLE_METRICS_LISTEN_ADDRESS=127.0.0.1:0",
+	}, more...)
+}
