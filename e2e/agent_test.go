@@ -17,16 +17,8 @@ import (
 // on (LH-2, LH-3): none while the ramdisk boots, there after the first
 // heartbeat, gone when the node rests.
 func TestIronicAgentURL(t *testing.T) {
-	i, err := realironic.Start(t.Context(), realironic.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(i.Stop)
-	client, err := ironic.NewClient(ironic.Settings{Endpoint: i.URL})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(client.Close)
+	l := newLab(t, realironic.Options{})
+	i, client := l.ironic, l.client
 
 	const name = "metal3~host-1"
 	must := func(want int, method, path, body string) {

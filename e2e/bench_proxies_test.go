@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"syscall"
 	"testing"
 	"text/template"
@@ -114,15 +115,14 @@ func serveNginx(tb testing.TB, workers int, upstream string) (address string) {
 	return address
 }
 
-// freeAddress is one that nobody listens on.
+// freeAddress is one that nobody listens on, and that a server can come back to.
 func freeAddress(tb testing.TB) string {
 	tb.Helper()
-	l, err := new(net.ListenConfig).Listen(tb.Context(), "tcp", "127.0.0.1:0")
+	ports, err := child.FreePorts(1)
 	if err != nil {
 		tb.Fatal(err)
 	}
-	defer func() { _ = l.Close() }()
-	return l.Addr().String()
+	return net.JoinHostPort(child.Loopback, strconv.Itoa(ports[0]))
 }
 
 // gatewayProcess is the product with its gateway, as a process of its own.

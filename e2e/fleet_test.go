@@ -24,11 +24,7 @@ import (
 // changed in each of the last minutes.
 func serveFleet(tb testing.TB, idle, busy int) *realironic.Ironic {
 	tb.Helper()
-	i, err := realironic.Start(tb.Context(), realironic.Options{})
-	if err != nil {
-		tb.Fatal(err)
-	}
-	tb.Cleanup(i.Stop)
+	i := startIronic(tb, realironic.Options{})
 	batches := []realironic.Batch{{Count: idle, Prefix: "metal3~idle-", State: string(ironic.Available)}}
 	states := ironic.BusyStates()
 	for k, state := range states {

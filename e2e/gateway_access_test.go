@@ -21,11 +21,7 @@ func as(user, password string) func(*step) {
 // through the gateway as it is, and who gets it has neither a slot nor a place.
 func TestGW12_Credentials(t *testing.T) {
 	t.Parallel()
-	i, err := realironic.Start(t.Context(), realironic.Options{BasicAuth: true, TLS: true})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(i.Stop)
+	i := startIronic(t, realironic.Options{BasicAuth: true, TLS: true})
 	own := newCertificate(t)
 	g := serveGateway(t, i, append(append(soon, limitOne), own.settings()...)...).settled()
 	s := newSameness(&lab{T: t, ironic: i}, g)

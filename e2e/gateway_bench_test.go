@@ -19,11 +19,7 @@ import (
 // gateway, in turn and each first every other time. It reports the medians and their
 // ratio.
 func BenchmarkGatewayLatency(b *testing.B) {
-	i, err := realironic.Start(b.Context(), realironic.Options{})
-	if err != nil {
-		b.Fatal(err)
-	}
-	b.Cleanup(i.Stop)
+	i := startIronic(b, realironic.Options{})
 	if err := i.AddNodes(b.Context(), realironic.Batch{Count: 100, Prefix: "metal3~host-", State: "available"}); err != nil {
 		b.Fatal(err)
 	}
@@ -121,11 +117,7 @@ var (
 // once, which no Ironic does: it shows what the proxies themselves cost.
 func BenchmarkGatewayThroughput(b *testing.B) {
 	b.Run("ironic", func(b *testing.B) {
-		i, err := realironic.Start(b.Context(), realironic.Options{})
-		if err != nil {
-			b.Fatal(err)
-		}
-		b.Cleanup(i.Stop)
+		i := startIronic(b, realironic.Options{})
 		if err := i.AddNodes(b.Context(), realironic.Batch{Count: 100, Prefix: "metal3~host-", State: "available"}); err != nil {
 			b.Fatal(err)
 		}

@@ -9,10 +9,8 @@ import (
 	"fmt"
 	"io"
 	"math/rand/v2"
-	"net"
 	"net/http"
 	"net/http/httptest"
-	"os"
 	"os/exec"
 	"testing"
 	"time"
@@ -127,7 +125,7 @@ func manyNodes(t *testing.T, speed float64) (*fakeironic.Server, *httptest.Serve
 // manyHostsOf is an operator for them, and where it looks for the gateway.
 func manyHostsOf(t *testing.T, speed float64) (*fakebmo.Operator, string) {
 	t.Helper()
-	address := fixedAddress(t)
+	address := freeAddress(t)
 	transport := &http.Transport{MaxIdleConnsPerHost: manyWorkers}
 	t.Cleanup(transport.CloseIdleConnections)
 	client, err := fakebmo.NewClient("http://"+address, transport)
@@ -147,23 +145,6 @@ func manyHostsOf(t *testing.T, speed float64) (*fakebmo.Operator, string) {
 		t.Fatal(err)
 	}
 	return bmo, address
-}
-
-// fixedAddress is one that a throttle can come back to: no port that the system
-// gives to a connection while nobody listens there.
-func fixedAddress(t *testing.T) string {
-	t.Helper()
-	for range 100 {
-		address := fmt.Sprintf("127.0.0.1:%d", 20000+(os.Getpid()+rand.IntN(10000))%10000)
-		if l, err := net.Listen("tcp", address); err == nil {
-			if err := l.Close(); err != nil {
-				t.Fatal(err)
-			}
-			return address
-		}
-	}
-	t.Fatal("no free port")
-	return ""
 }
 
 // provisioned waits until all hosts are, but no longer than that.

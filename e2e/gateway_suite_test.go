@@ -51,11 +51,7 @@ func (c certificate) client(t *testing.T) *http.Client {
 // suiteThrough is a real Ironic behind a gateway with room for everybody.
 func suiteThrough(t *testing.T, o realironic.Options) ironicsuite.Target {
 	t.Helper()
-	i, err := realironic.Start(t.Context(), o)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(i.Stop)
+	i := startIronic(t, o)
 	s := ironicsuite.Server{Client: i.Client(), User: i.User, Password: i.Password, Backdoor: backdoor{i}}
 	// Cases look for nodes that they have just made; who is in the gateway's own list of all
 	// nodes may be as old as LIST_MAX_AGE. TestGW11 and the pages of TestGW1 hold that one.

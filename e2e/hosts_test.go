@@ -24,11 +24,7 @@ type lab struct {
 
 func newLab(t *testing.T, o realironic.Options) *lab {
 	t.Helper()
-	i, err := realironic.Start(t.Context(), o)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(i.Stop)
+	i := startIronic(t, o)
 	client, err := ironic.NewClient(ironic.Settings{Endpoint: i.URL, CACertFile: i.CAFile})
 	if err != nil {
 		t.Fatal(err)

@@ -28,14 +28,21 @@ func (b backdoor) AddNodes(ctx context.Context, prefix string, count int, state 
 	return b.Ironic.AddNodes(ctx, realironic.Batch{Count: count, Prefix: prefix, State: string(state), Unmoved: true})
 }
 
+// startIronic starts a real one; it ends with the test.
+func startIronic(tb testing.TB, o realironic.Options) *realironic.Ironic {
+	tb.Helper()
+	i, err := realironic.Start(tb.Context(), o)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	tb.Cleanup(i.Stop)
+	return i
+}
+
 // serve starts one real Ironic for all cases of a suite.
 func serve(t *testing.T, o realironic.Options) ironicsuite.Target {
 	t.Helper()
-	i, err := realironic.Start(t.Context(), o)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(i.Stop)
+	i := startIronic(t, o)
 	s := ironicsuite.Server{
 		URL: i.URL, Client: i.Client(), User: i.User, Password: i.Password, CAFile: i.CAFile,
 		Backdoor: backdoor{i},

@@ -38,20 +38,12 @@ func ask(t *testing.T, i *realironic.Ironic, method, path, body string) (int, st
 // TestIronicOutages holds what a throttle meets when a part of Ironic goes away
 // and comes back: the same port, the same nodes.
 func TestIronicOutages(t *testing.T) {
-	i, err := realironic.Start(t.Context(), realironic.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(i.Stop)
+	l := newLab(t, realironic.Options{})
+	i, client := l.ironic, l.client
 	batch := realironic.Batch{Count: 3, Prefix: "metal3~host-", State: "clean wait", AgentURL: true}
 	if err := i.AddNodes(t.Context(), batch); err != nil {
 		t.Fatal(err)
 	}
-	client, err := ironic.NewClient(ironic.Settings{Endpoint: i.URL})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(client.Close)
 
 	put := func(want ...int) {
 		t.Helper()

@@ -65,11 +65,7 @@ func (v *countingView) PollFailed(time.Time, error)               { v.seen = -1 
 // 5,000 idle and 20 busy nodes, BMO's full list, the ten lists of the busy
 // states, and a whole poll of ours. It reports the medians and their ratio.
 func BenchmarkPollAgainstFullList(b *testing.B) {
-	i, err := realironic.Start(b.Context(), realironic.Options{})
-	if err != nil {
-		b.Fatal(err)
-	}
-	b.Cleanup(i.Stop)
+	i := startIronic(b, realironic.Options{})
 	batches := []realironic.Batch{{Count: idleNodes, Prefix: "metal3~idle-", State: "available"}}
 	for k, state := range ironic.BusyStates() {
 		batches = append(batches, realironic.Batch{

@@ -24,22 +24,8 @@ type rereads struct {
 // get reads a path at a URL. All say the same Host, which links follow.
 func (r *rereads) get(url, path string) (status int, cache, body string) {
 	r.Helper()
-	req, err := http.NewRequestWithContext(r.Context(), http.MethodGet, url+path, nil)
-	if err != nil {
-		r.Fatal(err)
-	}
-	req.Host = hostOf(r.g.url)
-	req.Header.Set("X-OpenStack-Ironic-API-Version", "1.81")
-	resp, err := r.ironic.Client().Do(req)
-	if err != nil {
-		r.Fatal(err)
-	}
-	defer func() { _ = resp.Body.Close() }()
-	text, err := io.ReadAll(resp.Body)
-	if err != nil {
-		r.Fatal(err)
-	}
-	return resp.StatusCode, resp.Header.Get("X-Ironic-Throttle-Cache"), string(text)
+	status, head, body := r.do(http.MethodGet, url+path, "")
+	return status, head.Get("X-Ironic-Throttle-Cache"), body
 }
 
 // refused lets a host ask for work that it is not given.
@@ -54,12 +40,20 @@ func (r *rereads) refused(uuid string) {
 // send sends a change through the gateway.
 func (r *rereads) send(method, path, body string) (int, http.Header, string) {
 	r.Helper()
-	req, err := http.NewRequestWithContext(r.Context(), method, r.g.url+path, strings.NewReader(body))
+	return r.do(method, r.g.url+path, body)
+}
+
+func (r *rereads) do(method, url, body string) (int, http.Header, string) {
+	r.Helper()
+	req, err := http.NewRequestWithContext(r.Context(), method, url, strings.NewReader(body))
 	if err != nil {
 		r.Fatal(err)
 	}
+	req.Host = hostOf(r.g.url)
 	req.Header.Set("X-OpenStack-Ironic-API-Version", "1.81")
-	req.Header.Set("Content-Type", "application/json")
+	if body != "" {
+		req.Header.Set("Content-Type", "application/json")
+	}
 	resp, err := r.ironic.Client().Do(req)
 	if err != nil {
 		r.Fatal(err)

@@ -32,11 +32,7 @@ func secretFiles(t *testing.T, root, user, password string) {
 // what it does as long as it does not.
 func TestThrottleAccess(t *testing.T) {
 	t.Parallel()
-	i, err := realironic.Start(t.Context(), realironic.Options{BasicAuth: true, TLS: true})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(i.Stop)
+	i := startIronic(t, realironic.Options{BasicAuth: true, TLS: true})
 	batch := realironic.Batch{Count: 1, Prefix: "metal3~busy-", State: "clean wait"}
 	if err := i.AddNodes(t.Context(), batch); err != nil {
 		t.Fatal(err)

@@ -3,7 +3,6 @@
 package kube
 
 import (
-	"path/filepath"
 	"strings"
 	"testing"
 
@@ -33,11 +32,7 @@ func as(t *testing.T, namespace, account string) *rest.Config {
 	if err := cluster.Account(t.Context(), namespace, account); err != nil {
 		t.Fatal(err)
 	}
-	file := filepath.Join(t.TempDir(), "kubeconfig")
-	if err := cluster.Kubeconfig(t.Context(), namespace, account, "", file); err != nil {
-		t.Fatal(err)
-	}
-	config, err := clientcmd.BuildConfigFromFlags("", file)
+	config, err := clientcmd.BuildConfigFromFlags("", kubeconfigOf(t, namespace, account, ""))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -94,11 +94,20 @@ func (p *throttle) client(options ...api.Option) *api.Client {
 	return c
 }
 
-// get reads one of the pages that are open to everybody. Nobody there is code 0.
+// get reads one of the pages that are open to everybody.
 func (p *throttle) get(url string) (code int, body string) {
 	p.Helper()
 	client := &http.Client{Timeout: 20 * time.Second, Transport: &http.Transport{DisableKeepAlives: true}}
-	resp, err := client.Get(url)
+	req, err := http.NewRequest(http.MethodGet, url, nil)
+	if err != nil {
+		return 0, err.Error()
+	}
+	return ask(client, req)
+}
+
+// ask sends a request. Nobody there is code 0.
+func ask(client *http.Client, req *http.Request) (code int, body string) {
+	resp, err := client.Do(req)
 	if err != nil {
 		return 0, err.Error()
 	}
@@ -130,16 +139,7 @@ func (p *throttle) put(uuid, target string) (code int, body string) {
 	}
 	req.Header.Set("Content-Type", "application/json")
 	req.Header.Set("X-OpenStack-Ironic-API-Version", "1.81")
-	resp, err := gatewayClient.Do(req)
-	if err != nil {
-		return 0, err.Error()
-	}
-	defer func() { _ = resp.Body.Close() }()
-	text, err := io.ReadAll(resp.Body)
-	if err != nil {
-		return 0, err.Error()
-	}
-	return resp.StatusCode, string(text)
+	return ask(gatewayClient, req)
 }
 
 var gatewayClient = &http.Client{Timeout: 30 * time.Second, Transport: &http.Transport{MaxIdleConnsPerHost: 16}}
