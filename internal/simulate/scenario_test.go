@@ -18,6 +18,7 @@ import (
 // one of them fails; with it no more than limit + threshold + probes, and nobody has to
 // touch the throttle when the image is mended.
 func TestCB4_CB8_CB10_BadImage(t *testing.T) {
+	whole(t)
 	t.Parallel()
 	o := ScenarioImage.With(DefaultOptions())
 	o.Work, o.FixedAfter = fakeironic.Span{Min: 2 * time.Minute, Max: 2 * time.Minute}, 3*time.Hour
@@ -64,6 +65,7 @@ func TestImageScope(t *testing.T) {
 // TestDeadRack: of four conductor groups one dies. Its breaker opens and no other; the
 // other groups have the slots.
 func TestDeadRack(t *testing.T) {
+	whole(t)
 	t.Parallel()
 	o := ScenarioRack.With(DefaultOptions())
 	o.Hosts, o.Limit, o.FixedAfter = 200, 10, 5*time.Hour
@@ -115,6 +117,7 @@ func TestFlappingBMC(t *testing.T) {
 // TestLH33_HangingHosts: as many hosts as there are slots hang for ever. A quarter of
 // them is written off, and the others go on in their slots.
 func TestLH33_HangingHosts(t *testing.T) {
+	whole(t)
 	t.Parallel()
 	for _, via := range vias {
 		o := ScenarioHang.With(DefaultOptions())

@@ -99,6 +99,7 @@ func TestTurnFlagsReachTheThrottle(t *testing.T) {
 // TestF2_WeightsDecideWhoStarts: of three tenants of one size the one with weight 3
 // gets three times as much while all of them wait, and its share is even then.
 func TestF2_WeightsDecideWhoStarts(t *testing.T) {
+	whole(t)
 	o := small()
 	o.Sizes, o.Failing, o.BootCapacity, o.Duration = []int{60, 60, 60}, 0, NoBootLimit, 4*time.Hour
 	o.Work = fakeironic.Span{Min: 10 * time.Minute, Max: 20 * time.Minute}
