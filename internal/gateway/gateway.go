@@ -170,7 +170,8 @@ func (g *Gateway) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			return
 		}
 	default:
-		if g.answersList(w, r) {
+		if q, ok := readCapacity(r); ok {
+			g.serveList(w, r, q)
 			return
 		}
 		var answered bool

@@ -36,6 +36,7 @@ const (
 	// worker, and even an idle connection holds one.
 	upstreamConns = 64
 	streamedConns = 16               // of them, for bodies that are passed on while they come
+	listConns     = 8                // of the others, at most for lists of all nodes
 	graceTimeout  = 10 * time.Second // to read or write what belongs to an answer of our own
 
 	// drainTimeout is how long requests in flight may take after the end was asked

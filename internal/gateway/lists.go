@@ -34,6 +34,8 @@ const (
 	ListUnknown     ListPass = "unknown"     // Ironic has not let this client in, or writes lists otherwise than we
 	ListUnavailable ListPass = "unavailable" // the list of all nodes cannot be had
 	ListMarker      ListPass = "marker"      // the node of the marker is not in it
+
+	listOff ListPass = "off" // there is no cache, and nobody counts
 )
 
 // ListPasses lists every cause.
@@ -59,27 +61,44 @@ func newLists(nodes Nodes) *lists {
 	return l
 }
 
-// answersList answers a request if it is for the capacity list and can be answered; else
-// it is Ironic's.
-func (g *Gateway) answersList(w http.ResponseWriter, r *http.Request) bool {
-	if g.lists == nil {
-		return false
+// serveList serves the capacity check: from the list of all nodes, or as Ironic answers it.
+// Few at once are passed on. The slower Ironic is, the more hosts ask while there is no
+// list, and the others wait for a turn, or for the list.
+func (g *Gateway) serveList(w http.ResponseWriter, r *http.Request, q capacityQuery) {
+	ctx, cancel := context.WithTimeout(r.Context(), g.timeout)
+	defer cancel()
+	waits := context.AfterFunc(g.ended, cancel)
+	defer waits()
+	r = r.WithContext(ctx)
+	why := g.answerList(w, r, q, listPatience)
+	if why == "" {
+		return
 	}
-	q, ok := readCapacity(r)
-	if !ok {
-		return false
+	vacate, err := enter(ctx, g.room.lists)
+	if err != nil {
+		g.fail(w, r, err)
+		return
 	}
-	why := g.answerList(w, r, q)
-	if why != "" {
+	defer vacate()
+	if why == ListUnavailable {
+		if why = g.answerList(w, r, q, 0); why == "" {
+			return
+		}
+	}
+	if g.lists != nil {
 		g.lists.passes[why].Add(1)
-		return false
 	}
-	g.lists.hits.Add(1)
-	return true
+	g.count.passed.Add(1)
+	waits() // what is on its way at our end may come to its own
+	g.pass(w, r)
 }
 
-// answerList answers, or tells why not.
-func (g *Gateway) answerList(w http.ResponseWriter, r *http.Request, q capacityQuery) ListPass {
+// answerList answers, or tells why not. Where there is no list it waits for one as long as
+// patience says.
+func (g *Gateway) answerList(w http.ResponseWriter, r *http.Request, q capacityQuery, patience time.Duration) ListPass {
+	if g.lists == nil {
+		return listOff
+	}
 	minor, ok := versionOf(r.Header)
 	if !ok || minor < minorSteady || !plainRead(r, false) {
 		return ListHead
@@ -87,15 +106,12 @@ func (g *Gateway) answerList(w http.ResponseWriter, r *http.Request, q capacityQ
 	if !g.decider.Fresh(g.now()) {
 		return ListStale
 	}
-	ctx, cancel := context.WithTimeout(r.Context(), g.timeout)
-	defer cancel()
-	defer context.AfterFunc(g.ended, cancel)()
-	f, ok := g.formFor(ctx, r, minor)
+	f, ok := g.formFor(r.Context(), r, minor)
 	if !ok {
 		return ListUnknown
 	}
 	// Who waits for a list of many nodes longer than for Ironic's own page asks Ironic.
-	wait, stop := context.WithTimeout(ctx, listPatience)
+	wait, stop := context.WithTimeout(r.Context(), patience)
 	defer stop()
 	nodes, err := g.lists.nodes.Get(wait)
 	if err != nil {
@@ -123,6 +139,7 @@ func (g *Gateway) answerList(w http.ResponseWriter, r *http.Request, q capacityQ
 	h.Set("Age", ageOf(g.now().Sub(nodes.Listed)))
 	h.Set(cacheHeader, "nodes")
 	_, _ = w.Write(body)
+	g.lists.hits.Add(1)
 	return ""
 }
 

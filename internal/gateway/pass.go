@@ -16,13 +16,16 @@ import (
 // room bounds the requests that are on their way to Ironic at once. Each holds one
 // of the few threads of Ironic's server, so the others wait here, where their going
 // away can still be noticed. Those whose body is still to come have a part of their
-// own: clients that send slowly cannot keep the others out (GW-13).
-type room struct{ whole, streamed *semaphore.Weighted }
+// own: clients that send slowly cannot keep the others out (GW-13). Capacity lists take a
+// place of lists besides: each costs Ironic seconds of work, and all at once would keep it
+// from everything else, our polls included.
+type room struct{ whole, streamed, lists *semaphore.Weighted }
 
 func newRoom() room {
 	return room{
 		whole:    semaphore.NewWeighted(upstreamConns - streamedConns),
 		streamed: semaphore.NewWeighted(streamedConns),
+		lists:    semaphore.NewWeighted(listConns),
 	}
 }
 

@@ -19,7 +19,7 @@ import (
 func (w *wired) roomIsFree() {
 	w.Helper()
 	for part, size := range map[*semaphore.Weighted]int64{
-		w.gate.room.whole: upstreamConns - streamedConns, w.gate.room.streamed: streamedConns,
+		w.gate.room.whole: upstreamConns - streamedConns, w.gate.room.streamed: streamedConns, w.gate.room.lists: listConns,
 	} {
 		if !part.TryAcquire(size) {
 			w.Errorf("not all of the %d places are free", size)

@@ -1,0 +1,123 @@
+package gateway
+
+import (
+	"context"
+	"net/http"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/ironic-throttle/ironic-throttle/internal/inventory"
+)
+
+// lateNodes has no list before a time.
+type lateNodes struct {
+	Nodes
+	from time.Time
+}
+
+func (n lateNodes) Get(ctx context.Context) (inventory.View, error) {
+	late := time.NewTimer(time.Until(n.from))
+	defer late.Stop()
+	if time.Until(n.from) > 0 {
+		select {
+		case <-late.C:
+		case <-ctx.Done():
+			return inventory.View{}, ctx.Err()
+		}
+	}
+	return n.Nodes.Get(context.WithoutCancel(ctx)) // it was begun long ago
+}
+
+// toiling is an Ironic that takes its time for capacity lists, and notes how many at most
+// it was asked for at once.
+type toiling struct {
+	http.RoundTripper
+	takes          time.Duration
+	now, most, all atomic.Int64
+}
+
+func (i *toiling) RoundTrip(r *http.Request) (*http.Response, error) {
+	if q, ok := readCapacity(r); !ok || q.limit == 1 {
+		return i.RoundTripper.RoundTrip(r)
+	}
+	i.all.Add(1)
+	n := i.now.Add(1)
+	defer i.now.Add(-1)
+	for m := i.most.Load(); n > m && !i.most.CompareAndSwap(m, n); m = i.most.Load() {
+	}
+	select {
+	case <-time.After(i.takes):
+	case <-r.Context().Done():
+		return nil, r.Context().Err()
+	}
+	return i.RoundTripper.RoundTrip(r)
+}
+
+// Where Ironic is too slow to give us a list in time, those who ask for one do not all
+// make it slower: a few of theirs are on their way, the others get the list that comes.
+func TestGW11_ACrowdWithoutAListDoesNotDrownIronic(t *testing.T) {
+	const crowd, lists = 200, 15 * time.Second
+	synctest.Test(t, func(t *testing.T) {
+		ironic := &toiling{takes: lists}
+		l := newLab(t, labOptions{fake: fleet(3, 1000), gate: func(o *Options) {
+			ironic.RoundTripper, o.Transport = o.Transport, ironic
+			o.Decider = freshAlways{o.Decider}
+			o.Nodes = lateNodes{o.Nodes, time.Now().Add(lists + 5*time.Second)}
+		}})
+		defer l.close()
+		l.poll()
+		begun := time.Now()
+		var all sync.WaitGroup
+		for range crowd {
+			all.Go(func() {
+				if got := l.do(get(capacityPath)); got.Code != http.StatusOK {
+					t.Errorf("%d %s", got.Code, got.Body)
+				}
+			})
+		}
+		all.Wait()
+		if most := ironic.most.Load(); most != listConns {
+			t.Errorf("%d lists at once on their way to Ironic, want %d", most, listConns)
+		}
+		// One round began before there was a list, and another as the first one ended.
+		if got := l.gate.Stats(); got.ListHits != crowd-2*listConns || got.ListPasses[ListUnavailable] != 2*listConns || got.Passed != 2*listConns || ironic.all.Load() != 2*listConns {
+			t.Errorf("%d answered, %v passed on, %d in all, %d at Ironic", got.ListHits, got.ListPasses, got.Passed, ironic.all.Load())
+		}
+		if took, most := time.Since(begun), listPatience+2*lists; took > most {
+			t.Errorf("it took %v, want %v", took, most)
+		}
+	})
+}
+
+// Who waits for a turn and goes away, or waits too long, gives nothing away.
+func TestGW11_WhoWaitsForATurnMayGo(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ironic := &toiling{takes: 50 * time.Second}
+		l := newLab(t, labOptions{fake: fleet(3, 1000), gate: func(o *Options) {
+			ironic.RoundTripper, o.Transport, o.Nodes = o.Transport, ironic, nil
+		}})
+		defer l.close()
+		l.poll()
+		var all sync.WaitGroup
+		for range listConns {
+			all.Go(func() { l.do(get(capacityPath)) })
+		}
+		synctest.Wait()
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		l.do(get(capacityPath).WithContext(ctx))
+		if got := l.do(get("/v1/nodes/" + l.uuids[0])); got.Code != http.StatusOK {
+			t.Errorf("beside the lists: %d", got.Code)
+		}
+		all.Wait()
+		if n := ironic.all.Load(); n != listConns {
+			t.Errorf("%d lists reached Ironic, want %d", n, listConns)
+		}
+		if !l.gate.room.lists.TryAcquire(listConns) {
+			t.Error("a place is lost")
+		}
+	})
+}
