@@ -3,66 +3,39 @@
 package demo
 
 import (
-	"bytes"
 	"fmt"
 	"math/rand/v2"
 	"net"
-	"os/exec"
 	"path/filepath"
-	"runtime"
-	"syscall"
 	"testing"
 	"time"
 
+	"github.com/ironic-throttle/ironic-throttle/internal/child"
 	"github.com/ironic-throttle/ironic-throttle/internal/config"
 )
 
 // life is one process of the throttle.
 type life struct {
-	*exec.Cmd
+	*child.Process
 	began time.Time
-	ready string        // file that says that it listens
-	log   bytes.Buffer  // to be read after gone only
-	gone  chan struct{} // closed at the end of the process
+	ready string // file that says that it listens
 }
 
 // start starts the throttle. It ends with the test, whatever becomes of that.
 func (k *killStorm) start() *life {
 	k.t.Helper()
-	c := &life{began: time.Now(), gone: make(chan struct{}), ready: filepath.Join(k.t.TempDir(), "ready.json")}
-	c.Cmd = exec.CommandContext(k.t.Context(), k.binary, "serve", "--ready-file", c.ready)
-	c.Env, c.Stderr = environment(k.config, k.t.TempDir()), &c.log
-	c.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
-	started := make(chan error, 1)
-	go func() {
-		runtime.LockOSThread() // Pdeathsig follows the thread
-		defer runtime.UnlockOSThread()
-		defer close(c.gone)
-		err := c.Start()
-		started <- err
-		if err == nil {
-			_ = c.Wait() // it is killed
-		}
-	}()
-	if err := <-started; err != nil {
-		k.t.Fatal(err)
-	}
-	k.t.Cleanup(func() {
-		_ = c.Process.Kill()
-		<-c.gone
-		if k.t.Failed() {
-			k.t.Logf("log of process %d:\n%s", c.Process.Pid, &c.log)
-		}
+	c := &life{began: time.Now(), ready: filepath.Join(k.t.TempDir(), "ready.json")}
+	c.Process, _ = child.Run(k.t, child.Command{
+		Name: k.binary, Args: []string{"serve", "--ready-file", c.ready}, Env: environment(k.config, k.t.TempDir()),
 	})
-	k.tale.born(c.Process.Pid)
+	k.tale.born(c.PID())
 	return c
 }
 
 // kill is kill -9.
 func (k *killStorm) kill(c *life) {
-	k.tale.notef("kill -9 %d, which gave %d slots in %s", c.Process.Pid, k.tale.given(), time.Since(c.began).Round(time.Millisecond))
-	_ = c.Process.Kill()
-	<-c.gone
+	k.tale.notef("kill -9 %d, which gave %d slots in %s", c.PID(), k.tale.given(), time.Since(c.began).Round(time.Millisecond))
+	c.Kill()
 }
 
 // environment says c as a user would; POLL_INTERVAL is the shortest there is.
@@ -98,16 +71,15 @@ func environment(c config.Config, empty string) []string {
 // buildThrottle builds the program.
 func buildThrottle(t *testing.T) string {
 	t.Helper()
-	const program = "cmd/ironic-throttle"
 	// A look at the sources makes the test cache depend on them.
-	if sources, err := filepath.Glob(filepath.Join("..", "..", program, "*.go")); err != nil || len(sources) == 0 {
+	if sources, err := filepath.Glob("../../cmd/ironic-throttle/*.go"); err != nil || len(sources) == 0 {
 		t.Fatalf("no sources: %v", err)
 	}
-	binary := filepath.Join(t.TempDir(), "ironic-throttle")
-	build := exec.CommandContext(t.Context(), "go", "build", "-o", binary, "../../"+program)
-	if out, err := build.CombinedOutput(); err != nil {
-		t.Fatalf("go build: %v\n%s", err, out)
+	binary, remove, err := child.BuildProduct()
+	if err != nil {
+		t.Fatal(err)
 	}
+	t.Cleanup(remove)
 	return binary
 }
 

@@ -102,7 +102,7 @@ func (k *killStorm) liveWhile(c *life, goOn func() bool) {
 	for goOn() {
 		select {
 		case <-tick.C:
-		case <-c.gone:
+		case <-c.Done():
 			k.t.Fatal("the throttle ended by itself")
 		case <-late.C:
 			k.t.Fatal("the storm does not go on")

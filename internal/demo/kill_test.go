@@ -205,7 +205,7 @@ func (k *killStorm) liveUntil(c *life, m moment) bool {
 	for {
 		select {
 		case <-tick.C:
-		case <-c.gone:
+		case <-c.Done():
 			k.t.Fatal("the throttle ended by itself")
 		case <-k.ctx.Done():
 			k.t.Fatalf("a part of the storm ended: %v", context.Cause(k.ctx))
@@ -214,7 +214,7 @@ func (k *killStorm) liveUntil(c *life, m moment) bool {
 		}
 		if _, err := os.Stat(c.ready); err == nil && !listens {
 			listens = true
-			k.tale.notef("process %d listens", c.Process.Pid)
+			k.tale.notef("process %d listens", c.PID())
 		}
 		k.heal(c)
 		if s := k.look(); provisioned(s)+gaveUp(s) == len(k.fleet) {
@@ -242,7 +242,7 @@ func (k *killStorm) awaitNoSlots(c *life) {
 		}
 		select {
 		case <-tick.C:
-		case <-c.gone:
+		case <-c.Done():
 			k.t.Fatal("the throttle ended by itself")
 		case <-late.C:
 			k.t.Fatalf("after the storm slots are held: %+v, view %+v, %v", s.Slots, s.View, err)
