@@ -29,6 +29,7 @@ func (p *process) print(text string) error {
 // addresses are where a server can be reached.
 type addresses struct {
 	API     string `json:"api"`
+	Local   string `json:"local,omitempty"`
 	Health  string `json:"health,omitempty"`
 	Metrics string `json:"metrics,omitempty"`
 	Gateway string `json:"gateway,omitempty"`

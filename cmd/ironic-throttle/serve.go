@@ -71,7 +71,7 @@ func (p *process) serve(ctx context.Context, from config.Sources, readyFile stri
 	defer stop()
 	// The listeners are open: who comes now is served as soon as Run does.
 	err = writeReadyFile(readyFile, addresses{
-		API: throttle.URL(), Health: throttle.HealthURL(), Metrics: throttle.MetricsURL(),
+		API: throttle.URL(), Local: throttle.LocalURL(), Health: throttle.HealthURL(), Metrics: throttle.MetricsURL(),
 		Gateway: throttle.GatewayURL(),
 	})
 	if err != nil {

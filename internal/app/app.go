@@ -203,6 +203,10 @@ func (a *App) Run(ctx context.Context) error {
 // they are not served.
 func (a *App) URL() string { return urlOf(a.apiScheme(), a.listeners.API) }
 
+// LocalURL is where the API and the page are for everybody on this machine; "" when they
+// are not served so.
+func (a *App) LocalURL() string { return urlOf("http", a.listeners.Local) }
+
 // MetricsURL is where /metrics is; "" when it is not served.
 func (a *App) MetricsURL() string { return urlOf("http", a.listeners.Metrics) }
 

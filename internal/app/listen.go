@@ -16,6 +16,8 @@ type listeners struct {
 	gateway net.Listener
 }
 
+const localSetting = "LOCAL_LISTEN_ADDRESS"
+
 // listen opens every listener that has an address, or none.
 func listen(ctx context.Context, c config.Config) (listeners, error) {
 	var l listeners
@@ -25,6 +27,7 @@ func listen(ctx context.Context, c config.Config) (listeners, error) {
 		to               *net.Listener
 	}{
 		{"LISTEN_ADDRESS", c.Listen.API, &l.API},
+		{localSetting, c.Listen.Local, &l.Local},
 		{"HEALTH_LISTEN_ADDRESS", c.Listen.Health, &l.Health},
 		{"METRICS_LISTEN_ADDRESS", c.Listen.Metrics, &l.Metrics},
 		{"GATEWAY_LISTEN_ADDRESS", c.Gateway.Listen, &l.gateway},
@@ -39,11 +42,15 @@ func listen(ctx context.Context, c config.Config) (listeners, error) {
 			continue
 		}
 		*one.to = opened
+		// A name may lead anywhere, whatever it looks like.
+		if at, ok := opened.Addr().(*net.TCPAddr); one.setting == localSetting && (!ok || !at.IP.IsLoopback()) {
+			errs = append(errs, fmt.Errorf("%s=%q: is %v, and must be on loopback: whoever reaches it may do everything", one.setting, one.address, opened.Addr()))
+		}
 	}
 	if len(errs) == 0 {
 		return l, nil
 	}
-	for _, opened := range []net.Listener{l.API, l.Health, l.Metrics, l.gateway} {
+	for _, opened := range []net.Listener{l.API, l.Local, l.Health, l.Metrics, l.gateway} {
 		if opened != nil {
 			errs = append(errs, opened.Close())
 		}

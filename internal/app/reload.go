@@ -35,6 +35,9 @@ func (a *App) tellStart() {
 	a.log.LogAttrs(context.Background(), slog.LevelInfo, "settings in force", attrs...)
 	a.tellWarnings(f)
 	a.log.Info("listening", "api", addressOf(a.listeners.API), "health", addressOf(a.listeners.Health), "metrics", addressOf(a.listeners.Metrics))
+	if url := a.LocalURL(); url != "" {
+		a.log.Info("the API is open to everybody on loopback", "url", url)
+	}
 	if a.gateway != nil {
 		a.log.Info("gateway in front of Ironic", "url", a.GatewayURL())
 	}

@@ -27,7 +27,7 @@ func TestOverSockets(t *testing.T) {
 	}
 	c := config.Default()
 	c.Ironic.Endpoint = "http://ironic/v1"
-	c.Listen = config.Listen{API: "127.0.0.1:0", Health: ":0", Metrics: "127.0.0.1:0"}
+	c.Listen = config.Listen{API: "127.0.0.1:0", Local: "127.0.0.1:0", Health: ":0", Metrics: "127.0.0.1:0"}
 	a, err := New(t.Context(), Options{Config: c, Transport: fakeironic.NewServer(world, time.Now).Transport()})
 	if err != nil {
 		t.Fatal(err)
@@ -42,6 +42,9 @@ func TestOverSockets(t *testing.T) {
 	}
 	if answer, err := client.IsReady(t.Context(), api.Ask{Name: "host", Op: api.OpProvision}); err != nil || answer.Reason != api.ReasonStarting {
 		t.Errorf("%+v, %v, want starting", answer, err)
+	}
+	if body := get(t, a.LocalURL()+"/v1/isready"); !strings.Contains(body, "starting") || a.LocalURL() == a.URL() {
+		t.Errorf("local API at %s: %q", a.LocalURL(), body)
 	}
 	if body := get(t, a.HealthURL()+"/readyz"); body != "ok\n" {
 		t.Errorf("readyz: %q", body)
@@ -104,6 +107,14 @@ func TestListenOpensAllOrNone(t *testing.T) {
 		t.Fatalf("the other listener was left open: %v", err)
 	}
 	again.Close()
+}
+
+// Whatever a name leads to, the listener without access control is on loopback.
+func TestTheLocalListenerIsOnLoopback(t *testing.T) {
+	l, err := listen(t.Context(), config.Config{Listen: config.Listen{Local: ":0"}})
+	if err == nil || !strings.Contains(err.Error(), `LOCAL_LISTEN_ADDRESS=":0": is [::]:`) || l != (listeners{}) {
+		t.Errorf("error %v, listeners %v", err, l)
+	}
 }
 
 func TestURLOf(t *testing.T) {

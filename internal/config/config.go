@@ -122,6 +122,7 @@ type Ironic struct {
 // Listen holds host:port of the listeners.
 type Listen struct {
 	API     string // HTTP API and web page
+	Local   string // both once more, on loopback, in plain HTTP and for everybody; "" = not
 	Health  string // /healthz, /readyz
 	Metrics string // /metrics
 }

@@ -160,6 +160,15 @@ func isLoopback(host string) bool {
 	return host == "localhost" || strings.HasSuffix(host, ".localhost") || err == nil && ip.IsLoopback()
 }
 
+// collide reports whether two listeners want one port of this machine. All of loopback
+// is one host, and the wildcard has it too.
+func collide(a, b string) bool {
+	aHost, aPort, aErr := net.SplitHostPort(a)
+	bHost, bPort, bErr := net.SplitHostPort(b)
+	return aErr == nil && bErr == nil && number(aPort) > 0 && number(aPort) == number(bPort) &&
+		isHere(plainHost(aHost)) && isHere(plainHost(bHost))
+}
+
 // localOnly reports whether a listener is out of reach of other machines and, in
 // a pod, of other pods.
 func localOnly(listen string) bool {

@@ -82,6 +82,26 @@ func (l *loader) checkListeners() {
 		}
 		taken[at.address] = at.name
 	}
+	l.checkLocal()
+}
+
+// checkLocal wants a port of its own for the local listener: the wildcard has that of
+// loopback too, and the start would fail with less to say.
+func (l *loader) checkLocal() {
+	local := l.config.Listen.Local
+	if local == "" || !l.sound(nameLocal) {
+		return
+	}
+	for _, at := range []struct{ name, address string }{
+		{nameListen, l.config.Listen.API},
+		{nameHealth, l.config.Listen.Health},
+		{nameMetrics, l.config.Listen.Metrics},
+		{nameGateway, l.config.Gateway.Listen},
+	} {
+		if l.sound(at.name) && collide(local, at.address) {
+			l.between(nameLocal, local, fmt.Sprintf("must have another port than %s, which is %s (%s)", at.name, quote(at.address), l.source(at.name)))
+		}
+	}
 }
 
 // atMost demands a <= b of two durations.

@@ -30,6 +30,7 @@ const (
 	nameLinger       = "LINGER"
 	nameSettle       = "STARTUP_SETTLE"
 	nameListen       = "LISTEN_ADDRESS"
+	nameLocal        = "LOCAL_LISTEN_ADDRESS"
 	nameHealth       = "HEALTH_LISTEN_ADDRESS"
 	nameMetrics      = "METRICS_LISTEN_ADDRESS"
 	nameFailingCap   = "FAILING_CAP"
@@ -211,6 +212,10 @@ func listenRows() []setting {
 		{
 			name: nameListen, def: "127.0.0.1:8087", help: "HTTP API and web page",
 			value: func(c *Config) value { return addressValue{&c.Listen.API} },
+		},
+		{
+			name: nameLocal, ours: true, help: "beside LISTEN_ADDRESS: API and page once more, in plain HTTP and without access control, for commands in the pod and for kubectl port-forward; unset = not",
+			value: func(c *Config) value { return loopbackAddress{optionalAddress{addressValue{&c.Listen.Local}}} },
 		},
 		{
 			name: nameHealth, def: ":9441", help: "/healthz and /readyz",

@@ -207,6 +207,19 @@ func (v optionalAddress) set(text string) error {
 	return v.addressValue.set(text)
 }
 
+// loopbackAddress is an address that other machines cannot reach, or "" for no listener.
+type loopbackAddress struct{ optionalAddress }
+
+func (v loopbackAddress) set(text string) error {
+	var address string
+	if err := (optionalAddress{addressValue{&address}}).set(text); err != nil || address != "" && !localOnly(address) {
+		return ruleError("must be " + v.rule() + ": whoever reaches it may do everything")
+	}
+	*v.p = address
+	return nil
+}
+func (v loopbackAddress) rule() string { return "host:port on loopback, such as 127.0.0.1:8088" }
+
 // endpointValue is an http or https URL; its String hides the credentials.
 type endpointValue struct{ p *string }
 

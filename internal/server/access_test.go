@@ -148,6 +148,35 @@ func TestTwoTokensAreNone(t *testing.T) {
 	}
 }
 
+// The local listener is there for who has no token to show: commands in the pod.
+func TestTheLocalListenerAsksNobody(t *testing.T) {
+	for _, r := range everyRoute {
+		g := &guards{}
+		w := send(t, made(t, eager(), guarded(g)).Local(), r.method, r.path, r.body, jsonType...)
+		open := send(t, made(t, eager()).API(), r.method, r.path, r.body, jsonType...)
+		if w.Code != open.Code || len(g.asked) > 0 {
+			t.Errorf("%s %s: %d, without a guard %d; asked %q", r.method, r.path, w.Code, open.Code, g.asked)
+		}
+	}
+	foreign := append([]string{"Sec-Fetch-Site", "cross-site"}, jsonType...)
+	isError(t, send(t, made(t, eager(), guarded(&guards{})).Local(), "POST", "/v1/breakers/ironic/trip", "", foreign...), 403, "")
+}
+
+func TestTheLocalListenerSpeaksPlainHTTP(t *testing.T) {
+	l := Listeners{Local: open(t)}
+	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan error, 1)
+	s := made(t, seen(), guarded(&guards{}))
+	go func() { done <- s.Serve(ctx, l) }()
+	if code, body, err := request(t, l.Local, "GET", "/v1/status", ""); err != nil || code != 200 {
+		t.Errorf("%d %s %v", code, body, err)
+	}
+	cancel()
+	if err := <-done; err != nil {
+		t.Errorf("Serve: %v", err)
+	}
+}
+
 func TestHealthAndMetricsNeedNoToken(t *testing.T) {
 	g := &guards{}
 	s := made(t, seen(), guarded(g))

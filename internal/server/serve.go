@@ -12,6 +12,9 @@ import (
 // Listeners are open; a nil one is not served. Serve closes them.
 type Listeners struct {
 	API, Health, Metrics net.Listener
+	// Local serves the API too, in plain HTTP and to everybody: it must be out of reach
+	// of other machines.
+	Local net.Listener
 }
 
 // Serve answers on all listeners until ctx ends or one of them fails. Then it
@@ -24,6 +27,7 @@ func (s *Server) Serve(ctx context.Context, l Listeners) error {
 	served.TLSConfig = s.tls
 	for _, one := range []httpserve.Server{
 		{Name: "API", HTTP: served, Listen: l.API},
+		{Name: "local API", HTTP: s.newHTTP(s.local), Listen: l.Local},
 		{Name: "health", HTTP: s.newHTTP(s.health), Listen: l.Health},
 		{Name: "metrics", HTTP: s.newHTTP(s.metrics), Listen: l.Metrics},
 	} {

@@ -75,7 +75,7 @@ type Options struct {
 	Log        *slog.Logger     // nil: silent
 }
 
-// Server holds the three handlers. Make one with New; Serve runs them.
+// Server holds the handlers. Make one with New; Serve runs them.
 type Server struct {
 	decider  Decider
 	version  string
@@ -93,7 +93,7 @@ type Server struct {
 	tls      *tls.Config
 	statuses *snapshot.Cache[struct{}, api.Status]
 
-	api, health, metrics http.Handler
+	api, local, health, metrics http.Handler
 }
 
 // New builds the handlers and registers the metrics. It opens nothing.
@@ -131,7 +131,7 @@ func New(o Options) (*Server, error) {
 			return nil, err
 		}
 	}
-	s.api = s.guarded(s.permitted, routes{
+	everything := routes{
 		"/v1/isready":  {http.MethodGet: s.leader(s.vacancy), http.MethodPost: s.leader(s.isReady)},
 		"/v1/status":   {http.MethodGet: s.status},
 		"/v1/slots":    {http.MethodGet: s.slots},
@@ -143,7 +143,8 @@ func New(o Options) (*Server, error) {
 		"/v1/holds/{namespace}/{name}/release": {http.MethodPost: s.leader(s.releaseHold)},
 		"/v1/breakers/{scope}/reset":           {http.MethodPost: s.leader(s.resetBreaker)},
 		"/v1/breakers/{scope}/trip":            {http.MethodPost: s.leader(s.tripBreaker)},
-	})
+	}
+	s.api, s.local = s.guarded(s.permitted, everything), s.guarded(anybody, everything)
 	s.health = s.guarded(anybody, routes{
 		"/healthz": {http.MethodGet: healthz},
 		"/readyz":  {http.MethodGet: s.readyz},
@@ -154,6 +155,9 @@ func New(o Options) (*Server, error) {
 
 // API is the handler of /v1 and the page.
 func (s *Server) API() http.Handler { return s.api }
+
+// Local is the handler of the same without Access.
+func (s *Server) Local() http.Handler { return s.local }
 
 // Health is the handler of /healthz and /readyz.
 func (s *Server) Health() http.Handler { return s.health }
