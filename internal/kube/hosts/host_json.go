@@ -1,11 +1,14 @@
 package hosts
 
 import (
+	"bytes"
 	"cmp"
 	"fmt"
 	"math"
 	"strings"
 	"unique"
+
+	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/ironic-throttle/ironic-throttle/pkg/api"
 )
@@ -98,9 +101,9 @@ func (p *parser) hostSpec(s *specParts) error {
 	return p.object("spec", func(name []byte) (err error) {
 		switch string(name) {
 		case "image":
-			s.image, err = p.canonical()
+			s.image, err = p.deployable("url")
 		case "customDeploy":
-			s.custom, err = p.canonical()
+			s.custom, err = p.deployable("method")
 		case "raid":
 			s.raid, err = p.canonical()
 		case "firmware":
@@ -122,6 +125,29 @@ func (p *parser) hostSpec(s *specParts) error {
 		}
 		return err
 	})
+}
+
+// deployable is canonical for what says what to deploy, and nothing for an object whose
+// key says nothing: to BMO that is none.
+func (p *parser) deployable(key string) ([]byte, error) {
+	value, err := p.canonical()
+	if err != nil || len(value) == 0 || value[0] != '{' {
+		return value, err
+	}
+	said := false
+	dec := jsontext.NewDecoder(bytes.NewReader(value), lenient...)
+	err = eachField(dec, func(name []byte) error {
+		is := string(name) == key
+		text, err := dec.ReadValue()
+		if is {
+			said = text.Kind() != 'n' && string(text) != `""`
+		}
+		return err
+	})
+	if err != nil || !said {
+		return nil, err
+	}
+	return value, nil
 }
 
 func (p *parser) hostStatus(h *Host) (tried, good string, err error) {

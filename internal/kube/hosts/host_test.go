@@ -222,6 +222,24 @@ func TestBO11_SpecHash(t *testing.T) {
 	if read(t, toJSON(t, none)).Bare {
 		t.Error("with a custom deployment it is bare")
 	}
+	// Nor with one that BMO takes for none.
+	for name, change := range map[string]func(*metal3.BareMetalHost){
+		"empty image URL":         func(b *metal3.BareMetalHost) { b.Spec.Image.URL = "" },
+		"empty image":             func(b *metal3.BareMetalHost) { b.Spec.Image = &metal3.Image{} },
+		"empty deployment method": func(b *metal3.BareMetalHost) { b.Spec.Image, b.Spec.CustomDeploy = nil, &metal3.CustomDeploy{} },
+		"both":                    func(b *metal3.BareMetalHost) { b.Spec.Image.URL, b.Spec.CustomDeploy = "", &metal3.CustomDeploy{} },
+	} {
+		b := fullHost()
+		change(b)
+		if got := read(t, toJSON(t, b)); !got.Bare || got.Spec != bare.Spec {
+			t.Errorf("%s: %+v, want it bare with %s", name, got, bare.Spec)
+		}
+	}
+	beside := fullHost()
+	beside.Spec.CustomDeploy = &metal3.CustomDeploy{}
+	if got := read(t, toJSON(t, beside)); got.Bare || got.Spec != before {
+		t.Errorf("an empty custom deployment beside an image: %+v, want %s", got, before)
+	}
 	const a = `{"spec":{"image":{"url":"u","checksum":"c"},"raid":null}}`
 	for _, same := range []string{`{"spec":{"raid":null,"image":{ "checksum":"c", "url":"\u0075"}}}`, `{"spec":{"image":{"checksum":"c","url":"u"}}}`} {
 		if read(t, []byte(same)).Spec != read(t, []byte(a)).Spec {
