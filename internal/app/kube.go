@@ -113,18 +113,37 @@ func (a *App) standby() string {
 
 // knownHosts is the directory of hosts as the decision asks it.
 type knownHosts struct {
-	*hosts.Directory
+	directory
 	now func() time.Time
+}
+
+// directory is what knownHosts needs of a hosts.Directory.
+type directory interface {
+	ByName(namespace, name string) (hosts.Host, bool)
+	ByNode(uuid string) (hosts.Host, bool)
+	BrokenSince() time.Time
+}
+
+// find returns the host that is asked about. Its node decides where the name leads to none
+// or to the host of another node: a host that was moved has left its name on its node.
+func (k knownHosts) find(namespace, name, nodeUUID string) (h hosts.Host, ok bool) {
+	if namespace != "" && name != "" {
+		h, ok = k.ByName(namespace, name)
+		if ok && (nodeUUID == "" || h.NodeUUID == "" || strings.EqualFold(h.NodeUUID, nodeUUID)) {
+			return h, true
+		}
+	}
+	if nodeUUID != "" {
+		if of, found := k.ByNode(nodeUUID); found {
+			return of, true
+		}
+	}
+	return h, ok
 }
 
 // Host implements admission.Hosts.
 func (k knownHosts) Host(namespace, name, nodeUUID string) (admission.Host, bool) {
-	h, ok := hosts.Host{}, false
-	if namespace != "" && name != "" {
-		h, ok = k.ByName(namespace, name)
-	} else if nodeUUID != "" {
-		h, ok = k.ByNode(nodeUUID)
-	}
+	h, ok := k.find(namespace, name, nodeUUID)
 	if !ok {
 		return admission.Host{}, false
 	}

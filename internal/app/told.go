@@ -48,14 +48,9 @@ func (d told) tell(ask api.Ask, answer api.Answer) {
 	if h == nil || !d.app.mayStart() {
 		return
 	}
-	if ask.Namespace == "" || ask.Name == "" { // by its node alone
-		host, known := d.app.hosts.ByNode(ask.NodeUUID)
-		if !known {
-			return
-		}
-		ask.Namespace, ask.Name = host.Namespace, host.Name
+	if host, known := (knownHosts{d.app.hosts, d.app.now}).find(ask.Namespace, ask.Name, ask.NodeUUID); known {
+		h.Answered(host.Namespace, host.Name, forTenant(answer))
 	}
-	h.Answered(ask.Namespace, ask.Name, forTenant(answer))
 }
 
 // forTenant is an answer without what it tells of other hosts: an Event can be read by

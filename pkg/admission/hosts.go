@@ -10,7 +10,8 @@ import (
 // every ask, under the Controller's lock: it answers at once, from memory, and takes no
 // lock that is held across a call of the Controller.
 type Hosts interface {
-	// Host finds it by namespace and name where both are given, else by the node's UUID.
+	// Host finds it by namespace and name where both are given, and by the node's UUID where
+	// these lead to no host, or to that of another node.
 	Host(namespace, name, nodeUUID string) (Host, bool)
 }
 
