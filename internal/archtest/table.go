@@ -63,17 +63,18 @@ var table = map[string]room{
 	"pkg/admission": {house: []string{"pkg/slots", "pkg/fairshare", "pkg/breaker", "pkg/holdoff", "pkg/ironic", "pkg/api"}},
 
 	"internal/config":    {outside: []string{viper, pflag, "go.yaml.in/yaml/v3"}},
-	"internal/httpserve": {},
+	"internal/rare":      {},
+	"internal/httpserve": {house: []string{"internal/rare"}},
 	"internal/holdfile":  {house: []string{"pkg/holdoff"}, outside: []string{"go.etcd.io/bbolt"}},
 	"internal/inventory": {house: []string{"pkg/ironic", "pkg/snapshot"}},
 	"internal/server":    {house: []string{"internal/httpserve", "pkg/admission", "pkg/snapshot", "pkg/api"}, outside: []string{prometheus}},
 	"internal/gateway": {
-		house:   []string{"internal/httpserve", "internal/inventory", "pkg/admission", "pkg/ironic", "pkg/api"},
+		house:   []string{"internal/httpserve", "internal/inventory", "internal/rare", "pkg/admission", "pkg/ironic", "pkg/api"},
 		outside: []string{"golang.org/x/sync/semaphore"},
 	},
 	"internal/app": {
 		house: []string{
-			"internal/config", "internal/gateway", "internal/holdfile", "internal/httpserve", "internal/inventory", "internal/server",
+			"internal/config", "internal/gateway", "internal/holdfile", "internal/httpserve", "internal/inventory", "internal/rare", "internal/server",
 			"internal/kube", "internal/kube/access", "internal/kube/herald", "internal/kube/holdmap", "internal/kube/hosts", "internal/kube/leader",
 			"pkg/admission", "pkg/slots", "pkg/breaker", "pkg/holdoff", "pkg/snapshot", "pkg/ironic", "pkg/api",
 		},

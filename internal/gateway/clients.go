@@ -86,7 +86,7 @@ func (g *Gateway) ask(ctx context.Context, r *http.Request, kind clientKind, k *
 	if k.ok {
 		return
 	}
-	if more, tell := g.unlike.tell(k.at); tell {
+	if more, tell := g.unlike.Tell(k.at); tell {
 		g.log.Info("gateway: this Ironic writes lists in another form, so capacity checks are not answered from the cache", "before", more)
 	}
 }

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/ironic-throttle/ironic-throttle/internal/rare"
 	"github.com/ironic-throttle/ironic-throttle/pkg/admission"
 	"github.com/ironic-throttle/ironic-throttle/pkg/api"
 	"github.com/ironic-throttle/ironic-throttle/pkg/ironic"
@@ -81,10 +82,10 @@ type Gateway struct {
 	directory directory
 	access    access
 	count     counters
-	lists     *lists // nil: off
-	reads     *reads // nil: off
-	obscure   rare   // lines of the log
-	unlike    rare
+	lists     *lists    // nil: off
+	reads     *reads    // nil: off
+	obscure   rare.Line // lines of the log
+	unlike    rare.Line
 	presence  presence // of Ironic
 
 	ended context.Context // done: nothing is waited for any more
@@ -161,7 +162,7 @@ func (g *Gateway) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	case class == obscure:
 		g.count.obscure.Add(1)
-		if more, ok := g.obscure.tell(time.Now()); ok {
+		if more, ok := g.obscure.Tell(time.Now()); ok {
 			g.log.Warn("gateway: a provisioning request that cannot be read surely",
 				"method", r.Method, "path", r.URL.Path, "refused", !g.observe, "before", more)
 		}

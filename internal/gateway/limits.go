@@ -47,7 +47,6 @@ const (
 	listPatience  = 3 * time.Second  // how long a capacity check waits for the list of all nodes
 	accessMaxAge  = time.Minute      // how long Ironic's word about credentials is good
 	noMaxAge      = 10 * time.Second // and its no, before it is asked again
-	rareGap       = 10 * time.Second // between two lines of the log that clients can cause
 	maxIdentities = 100_000
 	maxAccepted   = 1_000
 

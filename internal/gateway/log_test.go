@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/ironic-throttle/ironic-throttle/internal/fakeironic"
+	"github.com/ironic-throttle/ironic-throttle/internal/rare"
 	"github.com/ironic-throttle/ironic-throttle/pkg/ironic"
 )
 
@@ -104,7 +105,7 @@ func TestGW7_ObscureRequestsDoNotFillTheLog(t *testing.T) {
 		}
 		storm()
 		log.want(t, "WARN", 1, "path=/v1/nodes/states/provision", "refused=true", "before=0")
-		<-time.After(rareGap - time.Nanosecond)
+		<-time.After(rare.Gap - time.Nanosecond)
 		storm()
 		log.want(t, "WARN", 1)
 		log.empty()

@@ -3,7 +3,6 @@ package gateway
 import (
 	"context"
 	"crypto/tls"
-	"log/slog"
 	"net"
 	"net/http"
 	"time"
@@ -44,6 +43,6 @@ func (g *Gateway) newHTTP(conf *tls.Config) *http.Server {
 		WriteTimeout:      longest,
 		IdleTimeout:       idleTimeout,
 		MaxHeaderBytes:    maxHeaderBytes,
-		ErrorLog:          slog.NewLogLogger(g.log.Handler(), slog.LevelWarn),
+		ErrorLog:          httpserve.ErrorLog(g.log),
 	}
 }
