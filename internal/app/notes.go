@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"maps"
 	"slices"
 	"sync"
@@ -11,6 +12,7 @@ import (
 
 	"github.com/ironic-throttle/ironic-throttle/internal/config"
 	"github.com/ironic-throttle/ironic-throttle/internal/kube/hosts"
+	"github.com/ironic-throttle/ironic-throttle/internal/rare"
 	"github.com/ironic-throttle/ironic-throttle/pkg/api"
 )
 
@@ -21,10 +23,19 @@ type hostNotes struct {
 	mu    *sync.Mutex              // guards the rest
 	holds map[string]time.Duration // hosts with a hold-off of their own, by namespace/name
 	bad   map[string]string        // likewise those whose hold-off cannot be read, and why
+
+	// Lines of the log that whoever may annotate a host can cause.
+	ignored, refused *rare.Line
 }
 
+// notesGap is the least time between two such lines.
+const notesGap = time.Minute
+
 func newHostNotes() hostNotes {
-	return hostNotes{wake: make(chan struct{}, 1), mu: new(sync.Mutex), holds: map[string]time.Duration{}, bad: map[string]string{}}
+	return hostNotes{
+		wake: make(chan struct{}, 1), mu: new(sync.Mutex), holds: map[string]time.Duration{}, bad: map[string]string{},
+		ignored: &rare.Line{Gap: notesGap}, refused: &rare.Line{Gap: notesGap},
+	}
 }
 
 // maxFaults bounds what the status tells of hosts whose annotations cannot be read.
@@ -39,9 +50,19 @@ func (n *hostNotes) faults() []string {
 		if len(out) == maxFaults {
 			return append(out, fmt.Sprintf("annotations of %d more hosts cannot be read", len(n.bad)-maxFaults))
 		}
-		out = append(out, n.bad[host])
+		out = append(out, host+": "+n.bad[host])
 	}
 	return out
+}
+
+// fault tells what is wrong with the annotation of a host; "" if nothing.
+func (n *hostNotes) fault(namespace, name string) string {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if len(n.bad) == 0 {
+		return ""
+	}
+	return n.bad[namespace+"/"+name]
 }
 
 // over returns the hold-offs of single hosts of the settings, with those of the hosts
@@ -78,7 +99,7 @@ func (n *hostNotes) note(host, text string) (news bool, fault string) {
 	switch {
 	case text == "":
 	case err != nil:
-		fault = fmt.Sprintf("%s: annotation %s=%.64q is ignored: %v", host, hosts.HoldoffAnnotation, text, err)
+		fault = fmt.Sprintf("annotation %s=%.64q is ignored: %v", hosts.HoldoffAnnotation, text, err)
 		n.bad[host] = fault
 	default:
 		n.holds[host] = d
@@ -107,13 +128,32 @@ func (a *App) hostChanged(old, now *hosts.Host) {
 func (a *App) noteHold(h *hosts.Host, text string) {
 	news, fault := a.notes.note(h.Namespace+"/"+h.Name, text)
 	if fault != "" {
-		a.log.Warn("an annotation is ignored", "annotation", hosts.HoldoffAnnotation, "fault", fault)
+		level := slog.LevelDebug
+		before, tell := a.notes.ignored.Tell(a.now())
+		if tell {
+			level = slog.LevelWarn
+		}
+		a.log.Log(context.Background(), level, "an annotation of a host is ignored", "host", h.Namespace+"/"+h.Name, "fault", fault, "before", before)
 	}
+	a.tellFault(h.Namespace, h.Name, fault)
 	if news {
 		select {
 		case a.notes.wake <- struct{}{}:
 		default: // somebody is told already
 		}
+	}
+}
+
+// tellFault lets whoever looks at a host see that its annotation is ignored: the log and
+// the status are for others. It is told with each ask of the host, too, as the one who led
+// before may not have told it.
+func (a *App) tellFault(namespace, name, fault string) {
+	switch {
+	case a.herald == nil:
+	case fault == "":
+		a.herald.Ignored(namespace, name, "")
+	case a.mayStart():
+		a.herald.Ignored(namespace, name, "The "+fault)
 	}
 }
 
@@ -150,7 +190,12 @@ func (a *App) releaseByNote(h *hosts.Host, first bool) {
 	answer, err := a.controller.ReleaseHold(a.now(), h.Namespace, h.Name, h.Release)
 	switch other := new(api.EpisodeError); {
 	case errors.As(err, &other):
-		log.Info("a release by annotation has no effect: it is of another episode", "present", other.Present)
+		level := slog.LevelDebug
+		before, tell := a.notes.refused.Tell(a.now())
+		if tell {
+			level = slog.LevelInfo
+		}
+		log.Log(context.Background(), level, "a release by annotation has no effect: it is of another episode", "present", other.Present, "before", before)
 		if a.herald != nil && !first {
 			a.herald.ReleaseRefused(h.Namespace, h.Name, "the present episode is "+other.Present)
 		}

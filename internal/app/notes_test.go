@@ -2,6 +2,8 @@ package app
 
 import (
 	"context"
+	"fmt"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"strings"
@@ -11,6 +13,7 @@ import (
 	"github.com/ironic-throttle/ironic-throttle/internal/config"
 	"github.com/ironic-throttle/ironic-throttle/internal/fakeironic"
 	"github.com/ironic-throttle/ironic-throttle/internal/kube"
+	"github.com/ironic-throttle/ironic-throttle/internal/kube/herald"
 	"github.com/ironic-throttle/ironic-throttle/internal/kube/hosts"
 	"github.com/ironic-throttle/ironic-throttle/pkg/admission"
 	"github.com/ironic-throttle/ironic-throttle/pkg/api"
@@ -58,6 +61,9 @@ func TestHoldsOfHostsAreAboveThoseOfTheSettings(t *testing.T) {
 		n.note("metal3/"+host, "-1h")
 	}
 	if f := n.faults(); len(f) != maxFaults+1 || f[maxFaults] != "annotations of 2 more hosts cannot be read" {
+		t.Errorf("%q", f)
+	}
+	if f := n.fault("metal3", "g"); !strings.HasPrefix(f, `annotation ironic-throttle.metal3.io/holdoff="-1h" is ignored: must be`) || n.fault("metal3", "x") != "" {
 		t.Errorf("%q", f)
 	}
 	n.note("metal3/a", "876000h") // others would be paused with it, by MAX_FAILED
@@ -135,6 +141,81 @@ func TestBO2_AHostsOwnHoldoff(t *testing.T) {
 	})
 }
 
+// Whoever may annotate hosts must not fill our log.
+func TestAnnotationsFillNoLog(t *testing.T) {
+	play(t, anHour, func(s *stage) {
+		heldHost(s)
+		bad := func(i int) *hosts.Host {
+			return noted("lab", func(h *hosts.Host) { h.Holdoff, h.Release = fmt.Sprint(i), fmt.Sprint("e", i) })
+		}
+		for i := range 40 {
+			s.app.hostChanged(bad(i), bad(i+1))
+		}
+		s.pass(notesGap)
+		s.app.hostChanged(bad(40), bad(41))
+		for _, words := range [][]string{
+			{"level=WARN", "annotation of a host is ignored", "host=metal3/lab", "before=0"}, {"level=WARN", "annotation of a host is ignored", "before=39"},
+			{"level=INFO", "has no effect", "before=0"}, {"level=INFO", "has no effect", "before=39"},
+		} {
+			if n := s.log.count(words...); n != 1 {
+				t.Errorf("%d lines with %q", n, words)
+			}
+		}
+		if n := s.log.count("ignored"); n != 2 {
+			t.Errorf("%d lines", n)
+		}
+	})
+}
+
+// The owner of a host sees neither our log nor the status.
+func TestAnIgnoredAnnotationIsAnEvent(t *testing.T) {
+	cluster, err := kube.Connect(kube.Options{Kubeconfig: kubeconfig(t)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	told, err := herald.New(herald.Options{Config: cluster.Config, Find: func(string, string) (string, bool) { return "uid", true }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	a := &App{log: slog.New(slog.DiscardHandler), now: time.Now}
+	a.notes, a.herald, a.hosts = newHostNotes(), told, directoryOf(t, cluster)
+	pending := func(want int) {
+		t.Helper()
+		if n := told.Stats().Events.Pending; n != want {
+			t.Errorf("%d Events to send, want %d", n, want)
+		}
+	}
+	bad := noted("lab", func(h *hosts.Host) { h.Holdoff = "soon" })
+	a.hostChanged(nil, bad) // another one leads
+	pending(0)
+	a.begun.Store(true)
+	a.hostChanged(noted("lab", nil), bad)
+	pending(1)
+	a.hostChanged(bad, noted("lab", nil))
+	pending(0)
+}
+
+// kubeconfig names a cluster that is not there.
+func kubeconfig(t *testing.T) string {
+	t.Helper()
+	file := filepath.Join(t.TempDir(), "kubeconfig")
+	const text = `{"apiVersion": "v1", "kind": "Config", "current-context": "c", "contexts": [{"name": "c", "context": {"cluster": "c"}}],
+		"clusters": [{"name": "c", "cluster": {"server": "http://127.0.0.1:1"}}]}`
+	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return file
+}
+
+func directoryOf(t *testing.T, cluster *kube.Cluster) *hosts.Directory {
+	t.Helper()
+	d, err := hosts.New(hosts.Options{Config: cluster.Config})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return d
+}
+
 // twoHosts is a directory: lab was moved to ns-02, and a new one has its old name.
 type twoHosts map[string]hosts.Host
 
@@ -183,20 +264,11 @@ func TestLH28_AMovedHostIsFoundByItsNode(t *testing.T) {
 }
 
 func TestKnownHostsAnswerByNameOrNode(t *testing.T) {
-	file := filepath.Join(t.TempDir(), "kubeconfig")
-	const text = `{"apiVersion": "v1", "kind": "Config", "current-context": "c", "contexts": [{"name": "c", "context": {"cluster": "c"}}],
-		"clusters": [{"name": "c", "cluster": {"server": "http://127.0.0.1:1"}}]}`
-	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	cluster, err := kube.Connect(kube.Options{Kubeconfig: file})
+	cluster, err := kube.Connect(kube.Options{Kubeconfig: kubeconfig(t)})
 	if err != nil {
 		t.Fatal(err)
 	}
-	d, err := hosts.New(hosts.Options{Config: cluster.Config})
-	if err != nil {
-		t.Fatal(err)
-	}
+	d := directoryOf(t, cluster)
 	var h admission.Hosts = knownHosts{d, time.Now}
 	for _, q := range [][3]string{{"metal3", "lab", ""}, {"", "", "6e2b8a6e-0c1d-4e5f-8a9b-0c1d2e3f4a5b"}, {"", "", ""}, {"metal3", "", ""}} {
 		if got, ok := h.Host(q[0], q[1], q[2]); ok {

@@ -49,6 +49,9 @@ func (d told) tell(ask api.Ask, answer api.Answer) {
 		return
 	}
 	if host, known := (knownHosts{d.app.hosts, d.app.now}).find(ask.Namespace, ask.Name, ask.NodeUUID); known {
+		if fault := d.app.notes.fault(host.Namespace, host.Name); fault != "" {
+			d.app.tellFault(host.Namespace, host.Name, fault)
+		}
 		h.Answered(host.Namespace, host.Name, forTenant(answer))
 	}
 }

@@ -129,12 +129,11 @@ func (l *loader) warnHoldoff() {
 type holdValue struct{ p *time.Duration }
 
 func (v holdValue) set(text string) error {
-	d, ok := hold(text)
-	if !ok {
-		return must(v)
+	d, err := HoldLength(text)
+	if err == nil {
+		*v.p = d
 	}
-	*v.p = d
-	return nil
+	return err
 }
 func (v holdValue) String() string { return short(*v.p) }
 func (v holdValue) kind() string   { return "duration" }

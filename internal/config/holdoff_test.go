@@ -44,9 +44,15 @@ func TestBO13_TimesOfHolds(t *testing.T) {
 		}
 	}
 	const rule = "must be a duration with its unit, such as 48h or 1.5h, or 0"
-	for _, text := range []string{"-1h", "-1ns", "48", "2d", "48 h", "h", "1e3h", "2562047h47m16.854775808s", "never", "off", "48h,"} {
+	for _, text := range []string{"-1h", "-1ns", "48", "2d", "48 h", "h", "1e3h", "never", "off", "48h,"} {
 		oneFault(t, "FAILED_HOST_HOLDOFF", text, rule)
 		oneFault(t, "HOLDOFF_GROWTH_CAP", text, rule)
+	}
+	for _, text := range []string{"2562047h47m16.854775808s", "9999999999h", "+9223372036854775808ns"} {
+		oneFault(t, "FAILED_HOST_HOLDOFF", text, "must be a duration of at most 2562047h")
+		if _, err := HoldLength(text); err == nil || err.Error() != "must be a duration of at most 2562047h" {
+			t.Errorf("%s: %v", text, err)
+		}
 	}
 }
 

@@ -3,6 +3,7 @@ package config
 import (
 	"fmt"
 	"maps"
+	"math"
 	"regexp"
 	"slices"
 	"strconv"
@@ -16,13 +17,19 @@ func hold(text string) (time.Duration, bool) {
 	return d, err == nil && d >= 0
 }
 
+// tooLong is a duration in all but its size.
+var tooLong = regexp.MustCompile(`^\+?([0-9]+(\.[0-9]*)?(ns|us|µs|ms|s|m|h))+$`)
+
 // HoldLength reads a hold as the settings do; the error names the rule.
 func HoldLength(text string) (time.Duration, error) {
 	d, ok := hold(text)
-	if !ok {
-		return 0, must(holdValue{})
+	switch {
+	case ok:
+		return d, nil
+	case tooLong.MatchString(strings.TrimSpace(text)):
+		return 0, ruleError(fmt.Sprintf("must be a duration of at most %dh", math.MaxInt64/int64(time.Hour)))
 	}
-	return d, nil
+	return 0, must(holdValue{})
 }
 
 // hostHoldsValue is a list of namespace/name=duration pairs.

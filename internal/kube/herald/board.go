@@ -39,13 +39,14 @@ type host struct {
 	text       string        // of the newest answer, while it is to be told
 	note       note          // to be told with it
 	refusal    string        // the last release refused, so that it is told once
+	ignored    string        // likewise the annotation that cannot be read, while it is there
 
 	written, place int // annotation as written, and as it should be; 0: none
 }
 
 // silent reports whether there is nothing to tell by an Event.
 func (h *host) silent() bool {
-	return !h.note.refused && (h.want == h.said || h.want.class == quiet)
+	return h.note.reason == "" && (h.want == h.said || h.want.class == quiet)
 }
 
 // key is a host's namespace and name.
@@ -160,7 +161,7 @@ func (b *board) turnTo(now time.Duration, h *host, s situation, text string) {
 	}
 	if s.class == quiet || s.class == holding {
 		h.said, s, text = situation{}, situation{}, ""
-		if !h.note.refused {
+		if h.note.reason == "" {
 			h.note = note{}
 		}
 	}
@@ -180,7 +181,7 @@ func (b *board) arrange(now time.Duration, h *host) {
 			return // what it tells may be over: then the text is needed
 		}
 		h.text = ""
-		if m.free <= now && h.said.class == quiet && h.want.class == quiet && h.refusal == "" && !b.annotate {
+		if m.free <= now && h.said.class == quiet && h.want.class == quiet && h.refusal == "" && h.ignored == "" && !b.annotate {
 			b.forget(h)
 		}
 		return
@@ -200,6 +201,9 @@ func (b *board) released(now time.Duration, h *host, how string) {
 	if h.want == h.said && h.said.class == released {
 		return // nothing held it since
 	}
+	if h.note.reason == reasonIgnored {
+		h.ignored = "" // not told yet: at the next ask
+	}
 	h.note = note{text: "The hold was released (" + how + "): it queues again when it asks next"}
 	b.turnTo(now, h, situation{class: released}, "")
 }
@@ -210,7 +214,36 @@ func (b *board) refused(now time.Duration, h *host, why string) {
 		return
 	}
 	h.refusal = why
-	h.note = note{refused: true, text: "Release refused: " + why}
+	b.warns(now, h, note{reasonRefused, "Release refused: " + why})
+}
+
+// ignores takes that an annotation of the host cannot be read.
+func (b *board) ignores(now time.Duration, h *host, what string) {
+	if h.ignored == what {
+		return
+	}
+	h.ignored = what
+	b.warns(now, h, note{reasonIgnored, what})
+}
+
+// heeds takes that there is no such annotation any more.
+func (b *board) heeds(now time.Duration, h *host) {
+	if h.ignored == "" {
+		return
+	}
+	if h.note == (note{reasonIgnored, h.ignored}) {
+		h.note = note{}
+	}
+	h.ignored = ""
+	b.arrange(now, h)
+}
+
+// warns lets a note be told by itself, with one of the other kind that still waits.
+func (b *board) warns(now time.Duration, h *host, n note) {
+	if was := h.note; was.reason != "" && was.reason != n.reason {
+		n.text = was.text + "; " + n.text
+	}
+	h.note = n
 	b.arrange(now, h)
 }
 
@@ -297,6 +330,9 @@ func (b *board) done(now time.Duration, t task, o outcome, asked time.Duration) 
 	m := &h.messages[t.kind]
 	q.landed(m)
 	m.free = now + perHost
+	if t.kind == events && (o == blocked || o == down) {
+		m.free = now // nobody was told; the pause is that of the queue or the namespace
+	}
 	switch o {
 	case told:
 		tally.Sent++

@@ -181,9 +181,27 @@ func TestWhatFailedIsToldLater(t *testing.T) {
 	}
 	b.ask("a", yes(api.ReasonGranted))
 	b.now += leastPause
-	b.tells() // its minute holds for failures, too
-	b.now += perHost
-	b.tells("a ProvisioningTurn: Has its turn: granted")
+	b.tells("a ProvisioningTurn: Has its turn: granted") // its minute begins when it is told
+	b.ask("a", yes(api.ReasonDone))
+	b.ask("a", no(api.ReasonFull, 2))
+	b.now += perHost - 1
+	b.tells()
+	b.now++
+	b.tells("a ProvisioningWaiting: Waits to start: full at 2")
+}
+
+// An API server that is away for a while costs the host its pauses and no minute.
+func TestAHostWhoseMessageFailedIsTriedAfterThePause(t *testing.T) {
+	b := newTable(t, 300)
+	b.ask("a", no(api.ReasonFull, 1))
+	for _, pause := range []time.Duration{leastPause, 2 * leastPause, 4 * leastPause} {
+		b.ends(down)
+		if _, wait, ok := b.take(b.now, events); ok || wait != pause {
+			t.Fatalf("after a failure: %v, %v, want %v", wait, ok, pause)
+		}
+		b.now += pause
+	}
+	b.tells("a ProvisioningWaiting: Waits to start: full at 1")
 }
 
 func TestANamespaceThatRefusesKeepsNobodyElseBack(t *testing.T) {
@@ -196,9 +214,7 @@ func TestANamespaceThatRefusesKeepsNobodyElseBack(t *testing.T) {
 	b.now += leastBlock - 1
 	b.tells()
 	b.now++
-	b.tells("y ProvisioningWaiting: Waits to start: full at 1")
-	b.now = perHost
-	b.tells("x ProvisioningWaiting: Waits to start: full at 1")
+	b.tells("y ProvisioningWaiting: Waits to start: full at 1", "x ProvisioningWaiting: Waits to start: full at 1")
 }
 
 // What is known of a namespace that refused does not outlive its hosts for long.
@@ -254,4 +270,37 @@ func TestRounded(t *testing.T) {
 			t.Errorf("%d: %d, want %d", position, got, want)
 		}
 	}
+}
+
+// Whoever wrote an annotation sees that it is ignored, once, and the newest of it.
+func TestAnAnnotationThatIsIgnoredIsToldOnce(t *testing.T) {
+	b := newTable(t, 300)
+	lab := func() *host { return b.enter(key{"metal3", "a"}) }
+	b.ignores(b.now, lab(), "holdoff=soon is ignored")
+	b.tells("a ProvisioningAnnotationIgnored: holdoff=soon is ignored")
+	for range 3 {
+		b.now += perHost
+		b.ignores(b.now, lab(), "holdoff=soon is ignored")
+		b.ask("a", yes(api.ReasonDone))
+		b.tells()
+	}
+	b.ask("a", no(api.ReasonFull, 1))
+	b.tells("a ProvisioningWaiting: Waits to start: full at 1")
+	b.now += perHost
+	b.heeds(b.now, lab())
+	b.tells()
+	b.ignores(b.now, lab(), "holdoff=soon is ignored") // again
+	b.ignores(b.now, lab(), "holdoff=late is ignored")
+	b.tells("a ProvisioningAnnotationIgnored: holdoff=late is ignored")
+	b.refused(b.now, lab(), "e1 is older")
+	b.ignores(b.now, lab(), "holdoff=1 is ignored")
+	b.now += perHost
+	b.tells("a ProvisioningAnnotationIgnored: Release refused: e1 is older; holdoff=1 is ignored")
+	b.ignores(b.now, lab(), "holdoff=2 is ignored")
+	b.heeds(b.now, lab()) // before it was told
+	b.now += perHost
+	b.tells()
+	b.ask("a", yes(api.ReasonDone))
+	b.refused(b.now, lab(), "e2 is older")
+	b.tells("a ProvisioningReleaseRefused: Release refused: e2 is older")
 }

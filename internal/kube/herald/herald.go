@@ -138,6 +138,20 @@ func (h *Herald) ReleaseRefused(namespace, name, why string) {
 	h.note(key{namespace, name}, why, h.board.refused)
 }
 
+// Ignored tells that an annotation of the host cannot be read: what is a sentence with
+// the reason, "" that this is over. The same again is told once.
+func (h *Herald) Ignored(namespace, name, what string) {
+	if what != "" {
+		h.note(key{namespace, name}, what, h.board.ignores)
+		return
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if m := h.board.hosts[key{namespace, name}]; m != nil {
+		h.board.heeds(h.since(), m)
+	}
+}
+
 // Forget drops what is known of a host, which is gone.
 func (h *Herald) Forget(namespace, name string) {
 	h.mu.Lock()

@@ -131,7 +131,7 @@ func TestRetryAfterIsHeeded(t *testing.T) {
 		}
 		r.api.faulty(nil)
 		r.after(1)
-		r.wants("b ProvisioningWaiting")
+		r.wants("b ProvisioningWaiting", "a ProvisioningWaiting")
 	})
 }
 

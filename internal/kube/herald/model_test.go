@@ -49,7 +49,7 @@ func (m *model) host(name string) *modelHost {
 
 // settle brings pending up to date.
 func (m *model) settle(h *modelHost) {
-	pending := h.note.refused || h.now.class != quiet && h.now != h.told
+	pending := h.note.reason != "" || h.now.class != quiet && h.now != h.told
 	if pending && !h.pending && h != m.sent {
 		m.order++
 		h.since, h.order = m.now, m.order
@@ -71,7 +71,7 @@ func (m *model) answer(name string, a *api.Answer) {
 	}
 	if s.class == quiet {
 		h.told = situation{}
-		if !h.note.refused {
+		if h.note.reason == "" {
 			h.note = note{}
 		}
 	}
@@ -99,7 +99,7 @@ func (m *model) refuse(name, why string) {
 	if h.refusal == why {
 		return
 	}
-	h.refusal, h.note = why, note{refused: true, text: "Release refused: " + why}
+	h.refusal, h.note = why, note{reasonRefused, "Release refused: " + why}
 	m.settle(h)
 }
 
@@ -194,7 +194,10 @@ func (m *model) ends(o outcome) {
 	h := m.sent
 	if h != nil {
 		m.sent = nil
-		h.free, h.last = m.now+perHost, m.now
+		h.free = m.now
+		if o != down {
+			h.free, h.last = m.now+perHost, m.now
+		}
 		if o == told || o == useless {
 			if h.now.class == quiet {
 				h.told = situation{}
@@ -249,7 +252,7 @@ func TestTheBoardIsItsModel(t *testing.T) {
 		}
 		m.ends(told)
 		for _, h := range m.hosts {
-			if h.now.class != quiet && h.told != h.now || h.note.refused {
+			if h.now.class != quiet && h.told != h.now || h.note.reason != "" {
 				t.Fatalf("%s is never told: %+v", h.name, h)
 			}
 		}

@@ -69,16 +69,20 @@ var phrases = [...]phrase{
 	released: {"ProvisioningReleased", false, ""},
 }
 
-// reasonRefused is the reason of a release without effect.
-const reasonRefused = "ProvisioningReleaseRefused"
+// Reasons of notes that are told by themselves: a release without effect, an annotation
+// that cannot be read.
+const (
+	reasonRefused = "ProvisioningReleaseRefused"
+	reasonIgnored = "ProvisioningAnnotationIgnored"
+)
 
 // urgent classes are told before the others.
 func (c class) urgent() bool { return c == held || c == turn || c == released }
 
-// note is a fact beside the situation: a release, or that one was refused.
+// note is a fact beside the situation: a release, or what is wrong with an annotation.
 type note struct {
-	refused bool
-	text    string // none: there is no note
+	reason string // of an Event with it alone; "": it goes with the situation
+	text   string // none: there is no note
 }
 
 // News is what one Event tells.
@@ -91,7 +95,7 @@ type news struct {
 // phrase returns the Event's reason, whether it is a warning, and its message.
 func (n news) phrase() (reason string, warning bool, text string) {
 	if n.situation.class == quiet {
-		return reasonRefused, true, shorten(n.note.text)
+		return n.note.reason, true, shorten(n.note.text)
 	}
 	p := phrases[n.situation.class]
 	var b strings.Builder
