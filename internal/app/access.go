@@ -16,20 +16,24 @@ import (
 
 // accessPart keeps what stands in front of the API; the zero value is an open door.
 type accessPart struct {
-	apiTLS *tls.Config   // nil: plain HTTP
-	access server.Access // nil: everybody may do everything
+	apiTLS  *tls.Config      // nil: plain HTTP
+	apiCert *httpserve.InUse // likewise
+	access  server.Access    // nil: everybody may do everything
 }
 
 // newAccess reads the API's certificate and makes the check of who asks, where c wants
 // them. cluster may be nil where it is not needed.
 func newAccess(c config.Config, cluster *kube.Cluster, now func() time.Time, log *slog.Logger) (p accessPart, err error) {
 	certificates := httpserve.Certificates{
-		Name: "API", Log: log,
+		Name: "API", Log: log, Now: now,
 		Cert: httpserve.File{Setting: "API_TLS_CERT_FILE", Path: c.Access.CertFile},
 		Key:  httpserve.File{Setting: "API_TLS_KEY_FILE", Path: c.Access.KeyFile},
 	}
-	if p.apiTLS, err = certificates.TLS(); err != nil || !c.Guarded() {
+	if p.apiCert, err = certificates.Open(); err != nil {
 		return p, err
+	}
+	if p.apiTLS = p.apiCert.Config(); !c.Guarded() {
+		return p, nil
 	}
 	o := access.Options{Now: now, Log: log}
 	if cluster != nil {

@@ -143,13 +143,14 @@ func (a *App) newServer(collectors []prometheus.Collector) (err error) {
 	if a.gateway != nil {
 		collectors = append(collectors, newGatewayCollector(a.gateway.Stats))
 	}
+	collectors = append(collectors, certificateCollector(a.certificates()))
 	if a.hosts != nil {
 		collectors = append(collectors, newClusterCollector(a.showCluster))
 	}
 	if a.server, err = server.New(server.Options{
 		Decider: a.decider(), Version: a.version, Now: a.now, Log: a.log,
 		Settings:   func() map[string]string { return a.force.Load().settings },
-		Warnings:   func() []string { return append(slices.Clone(a.force.Load().warnings), a.clusterWarnings()...) },
+		Warnings:   func() []string { return append(slices.Clone(a.force.Load().warnings), a.presentWarnings()...) },
 		Standby:    a.standby,
 		Cluster:    a.showCluster,
 		Access:     a.access,
@@ -217,7 +218,7 @@ func (a *App) HealthURL() string { return urlOf("http", a.listeners.Health) }
 func (a *App) Status() api.Status {
 	s, f := a.controller.Status(a.now()), a.force.Load()
 	s.Version, s.Settings, s.Cluster = a.version, f.settings, a.showCluster()
-	s.Warnings = append([]string{}, slices.Concat(s.Warnings, f.warnings, a.clusterWarnings())...)
+	s.Warnings = append([]string{}, slices.Concat(s.Warnings, f.warnings, a.presentWarnings())...)
 	return s
 }
 

@@ -40,14 +40,15 @@ func (a *App) newGateway(o Options) (err error) {
 		nodes = a.nodes
 	}
 	certificates := httpserve.Certificates{
-		Name: "gateway", Log: a.log,
+		Name: "gateway", Log: a.log, Now: a.now,
 		Cert:     httpserve.File{Setting: "GATEWAY_TLS_CERT_FILE", Path: c.CertFile},
 		Key:      httpserve.File{Setting: "GATEWAY_TLS_KEY_FILE", Path: c.KeyFile},
 		ClientCA: httpserve.File{Setting: "GATEWAY_CLIENT_CA_FILE", Path: c.ClientCAFile},
 	}
-	if a.gatewayTLS, err = certificates.TLS(); err != nil {
+	if a.gatewayCert, err = certificates.Open(); err != nil {
 		return err
 	}
+	a.gatewayTLS = a.gatewayCert.Config()
 	a.gateway, err = gateway.New(gateway.Options{
 		Base: base, Transport: network, Ironic: a.client, Decider: a.decider(), Leading: a.mayStart,
 		Timeout: c.Timeout, MaxBody: c.MaxBody, SpoolDir: c.SpoolDir, SpoolLimit: c.SpoolLimit,
@@ -99,9 +100,10 @@ func (a *App) GatewayStats() gateway.Stats {
 
 // gatewayPart keeps the gateway's fields of App together.
 type gatewayPart struct {
-	gateway    *gateway.Gateway
-	gatewayTLS *tls.Config
-	nodes      *inventory.Inventory // all nodes, for the gateway; nil where it is off
+	gateway     *gateway.Gateway
+	gatewayTLS  *tls.Config
+	gatewayCert *httpserve.InUse
+	nodes       *inventory.Inventory // all nodes, for the gateway; nil where it is off
 }
 
 // gatewayCollector reads the gateway's counters at scrape.

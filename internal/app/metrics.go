@@ -3,6 +3,7 @@ package app
 import (
 	"github.com/prometheus/client_golang/prometheus"
 
+	"github.com/ironic-throttle/ironic-throttle/internal/httpserve"
 	"github.com/ironic-throttle/ironic-throttle/pkg/ironic"
 )
 
@@ -44,5 +45,39 @@ func (c *ironicCollector) Collect(ch chan<- prometheus.Metric) {
 	}{{"list", s.List}, {"node", s.Node}, {"probe", s.Probe}, {"version", s.Version}} {
 		count(c.requests, k.tally.Requests, k.kind)
 		count(c.errors, k.tally.Errors, k.kind)
+	}
+}
+
+// certificates are those of our listeners, by listener; nil ones where it has none.
+func (a *App) certificates() certificateCollector {
+	return certificateCollector{"api": a.apiCert, "gateway": a.gatewayCert}
+}
+
+// presentWarnings are those that come and go with time.
+func (a *App) presentWarnings() []string {
+	out := a.clusterWarnings()
+	for _, c := range []*httpserve.InUse{a.apiCert, a.gatewayCert} {
+		if fault := c.Fault(); fault != "" {
+			out = append(out, fault)
+		}
+	}
+	return out
+}
+
+// certificateCollector tells at scrape when the certificates end that are in use then.
+type certificateCollector map[string]*httpserve.InUse
+
+var notAfter = prometheus.NewDesc(prometheus.BuildFQName(namespace, "certificate", "not_after_seconds"),
+	"When the certificate of a listener ends that is in use, in Unix time.", []string{"listener"}, nil)
+
+// Describe implements prometheus.Collector.
+func (certificateCollector) Describe(ch chan<- *prometheus.Desc) { ch <- notAfter }
+
+// Collect implements prometheus.Collector.
+func (c certificateCollector) Collect(ch chan<- prometheus.Metric) {
+	for listener, inUse := range c {
+		if inUse != nil {
+			ch <- prometheus.MustNewConstMetric(notAfter, prometheus.GaugeValue, float64(inUse.NotAfter().Unix()), listener)
+		}
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"os"
 	"sync"
+	"time"
 )
 
 // Certificates names the files of a listener's own TLS; the zero value is none.
@@ -17,7 +18,8 @@ type Certificates struct {
 	// ClientCA makes clients show a certificate that one of these has signed; without
 	// a path anybody may connect.
 	ClientCA File
-	Log      *slog.Logger // nil: silent
+	Log      *slog.Logger     // nil: silent
+	Now      func() time.Time // nil: time.Now
 }
 
 // File is a file in PEM form and the setting that names it.
@@ -28,21 +30,44 @@ type File struct {
 // String is the file as an error names it.
 func (f File) String() string { return fmt.Sprintf("%s=%q", f.Setting, f.Path) }
 
-// TLS returns how the listener speaks TLS, nil where it does not: TLS 1.2 or later,
-// HTTP/1.1 only. Broken files are errors that name their setting. Files that change
-// later are read anew at the next connection; connections that are open go on. Broken
-// then, the ones before stay in use and the log says so once (GW-12). The
-// configuration may be used by many connections at the same time.
-func (c Certificates) TLS() (*tls.Config, error) {
+// Open reads the files; nil where the listener does not speak TLS. Broken files are
+// errors that name their setting. Files that change later are read anew at the next
+// connection; connections that are open go on. Broken then, the ones before stay in use
+// and the log says so once (GW-12). A certificate that has expired, or will soon, is used
+// and is a line of the log each time it is read.
+func (c Certificates) Open() (*InUse, error) {
 	if c.Cert.Path == "" && c.Key.Path == "" {
 		return nil, nil
 	}
 	if c.Log == nil {
 		c.Log = slog.New(slog.DiscardHandler)
 	}
-	r := &renewed{files: c}
+	if c.Now == nil {
+		c.Now = time.Now
+	}
+	r := &InUse{files: c}
 	if err := r.renew(); err != nil {
 		return nil, err
+	}
+	return r, nil
+}
+
+// InUse is what the files hold, as they are. A nil one is no TLS. It is safe for
+// concurrent use.
+type InUse struct {
+	files Certificates
+
+	mu      sync.Mutex // guards the rest
+	conf    *tls.Config
+	stamps  [3]stamp
+	refused bool // the files have changed and cannot be used
+}
+
+// Config is how the listener speaks TLS: TLS 1.2 or later, HTTP/1.1 only. It may be used
+// by many connections at the same time.
+func (r *InUse) Config() *tls.Config {
+	if r == nil {
+		return nil
 	}
 	return &tls.Config{
 		MinVersion:         tls.VersionTLS12,
@@ -51,17 +76,37 @@ func (c Certificates) TLS() (*tls.Config, error) {
 		GetCertificate: func(*tls.ClientHelloInfo) (*tls.Certificate, error) { // only that there is one: the above decides
 			return &r.current().Certificates[0], nil
 		},
-	}, nil
+	}
 }
 
-// renewed holds the configuration of the files as they are.
-type renewed struct {
-	files Certificates
+// NotAfter is when the certificate ends that the next connection is shown; zero without one.
+func (r *InUse) NotAfter() time.Time {
+	if r == nil {
+		return time.Time{}
+	}
+	return r.current().Certificates[0].Leaf.NotAfter
+}
 
-	mu      sync.Mutex // guards the rest
-	conf    *tls.Config
-	stamps  [3]stamp
-	refused bool // the files have changed and cannot be used
+// endsSoon is how long before its end a certificate should have been renewed.
+const endsSoon = 7 * 24 * time.Hour
+
+// Fault tells that the certificate has ended, or ends soon; "" if it does not.
+func (r *InUse) Fault() string {
+	if r == nil {
+		return ""
+	}
+	return r.fault(r.NotAfter())
+}
+
+func (r *InUse) fault(end time.Time) string {
+	at := end.UTC().Format(time.RFC3339)
+	switch left := end.Sub(r.files.Now()); {
+	case left <= 0:
+		return fmt.Sprintf("the certificate of the %s listener (%v) has expired at %s: clients refuse it", r.files.Name, r.files.Cert, at)
+	case left <= endsSoon:
+		return fmt.Sprintf("the certificate of the %s listener (%v) expires at %s and was not renewed", r.files.Name, r.files.Cert, at)
+	}
+	return ""
 }
 
 // stamp tells a changed file.
@@ -78,7 +123,7 @@ func stampOf(f File) stamp {
 }
 
 // current is the configuration for a new connection.
-func (r *renewed) current() *tls.Config {
+func (r *InUse) current() *tls.Config {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.stampsNow() == r.stamps {
@@ -96,21 +141,24 @@ func (r *renewed) current() *tls.Config {
 	return r.conf
 }
 
-func (r *renewed) renew() error {
+func (r *InUse) renew() error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.renewLocked()
 }
 
-func (r *renewed) stampsNow() [3]stamp {
+func (r *InUse) stampsNow() [3]stamp {
 	return [3]stamp{stampOf(r.files.Cert), stampOf(r.files.Key), stampOf(r.files.ClientCA)}
 }
 
-func (r *renewed) renewLocked() error {
+func (r *InUse) renewLocked() error {
 	stamps := r.stampsNow()
 	pair, err := tls.LoadX509KeyPair(r.files.Cert.Path, r.files.Key.Path)
 	if err != nil {
 		return fmt.Errorf("%v with %v: %w", r.files.Cert, r.files.Key, err)
+	}
+	if pair.Leaf, err = x509.ParseCertificate(pair.Certificate[0]); err != nil { // GODEBUG may keep it from being there
+		return fmt.Errorf("%v: %w", r.files.Cert, err)
 	}
 	conf := &tls.Config{MinVersion: tls.VersionTLS12, NextProtos: []string{"http/1.1"}, Certificates: []tls.Certificate{pair}}
 	if r.files.ClientCA.Path != "" {
@@ -120,6 +168,9 @@ func (r *renewed) renewLocked() error {
 		conf.ClientAuth = tls.RequireAndVerifyClientCert
 	}
 	r.conf, r.stamps = conf, stamps
+	if fault := r.fault(pair.Leaf.NotAfter); fault != "" {
+		r.files.Log.Warn(fault, "listener", r.files.Name)
+	}
 	return nil
 }
 

@@ -90,10 +90,11 @@ func TestGW12_CertificatesAreReadAgainWhenTheyChange(t *testing.T) {
 	dir := t.TempDir()
 	cert, key := certify(t, dir, "gateway", 1)
 	var log strings.Builder
-	conf, err := certificates(cert, key, "", slog.New(slog.NewTextHandler(&log, nil))).TLS()
+	inUse, err := certificates(cert, key, "", slog.New(slog.NewTextHandler(&log, nil))).Open()
 	if err != nil {
 		t.Fatal(err)
 	}
+	conf := inUse.Config()
 	wants := func(want int64) {
 		t.Helper()
 		if got, err := greet(t, conf, &tls.Config{}); err != nil || got != want {
@@ -131,10 +132,11 @@ func TestGW12_ClientsShowTheirCertificateWhereAnAuthorityIsSet(t *testing.T) {
 	cert, key := certify(t, dir, "gateway", 1)
 	ca, caKey := certify(t, dir, "clients", 7)
 	other, otherKey := certify(t, dir, "others", 8)
-	conf, err := certificates(cert, key, ca, nil).TLS()
+	inUse, err := certificates(cert, key, ca, nil).Open()
 	if err != nil {
 		t.Fatal(err)
 	}
+	conf := inUse.Config()
 	for _, row := range []struct {
 		cert, key string
 		ok        bool
@@ -169,11 +171,11 @@ func TestBrokenCertificatesNameTheirSetting(t *testing.T) {
 		{certificates(cert, key, text, nil), fmt.Sprintf("GATEWAY_CLIENT_CA_FILE=%q", text)},
 		{certificates(cert, key, "/nowhere", nil), `GATEWAY_CLIENT_CA_FILE="/nowhere"`},
 	} {
-		if _, err := row.files.TLS(); err == nil || !strings.Contains(err.Error(), row.want) {
+		if _, err := row.files.Open(); err == nil || !strings.Contains(err.Error(), row.want) {
 			t.Errorf("%+v: %v, want one with %s", row.files, err, row.want)
 		}
 	}
-	if conf, err := (Certificates{}).TLS(); conf != nil || err != nil {
+	if conf, err := (Certificates{}).Open(); conf.Config() != nil || err != nil {
 		t.Errorf("no files: %v, %v", conf, err)
 	}
 }

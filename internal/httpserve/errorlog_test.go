@@ -39,10 +39,11 @@ func TestLinesThatAnybodyCanCauseAreRare(t *testing.T) {
 func TestJunkOnATLSPortFillsNoLog(t *testing.T) {
 	dir := t.TempDir()
 	cert, key := certify(t, dir, "first.example", 1)
-	conf, err := certificates(cert, key, "", nil).TLS()
+	inUse, err := certificates(cert, key, "", nil).Open()
 	if err != nil {
 		t.Fatal(err)
 	}
+	conf := inUse.Config()
 	listen, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)

@@ -22,10 +22,11 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 // served runs a server with the certificate in files until the end of the test.
 func served(t *testing.T, files Certificates, h http.Handler) (url string) {
 	t.Helper()
-	conf, err := files.TLS()
+	inUse, err := files.Open()
 	if err != nil {
 		t.Fatal(err)
 	}
+	conf := inUse.Config()
 	var open net.ListenConfig
 	listen, err := open.Listen(t.Context(), "tcp", "127.0.0.1:0")
 	if err != nil {

@@ -1,0 +1,80 @@
+package httpserve
+
+import (
+	"log/slog"
+	"strings"
+	"testing"
+	"time"
+)
+
+// Whoever is responsible learns of a certificate that is not renewed before clients do.
+func TestACertificateThatEndsIsTold(t *testing.T) {
+	dir := t.TempDir()
+	cert, key := certify(t, dir, "gateway", 1) // for an hour
+	end := time.Now().Add(time.Hour)
+	for _, row := range []struct {
+		left  time.Duration
+		fault string
+	}{
+		{endsSoon + time.Minute, ""},
+		{endsSoon - time.Minute, "and was not renewed"},
+		{time.Minute, "and was not renewed"},
+		{-time.Minute, "has expired at"},
+	} {
+		var log strings.Builder
+		files := certificates(cert, key, "", slog.New(slog.NewTextHandler(&log, nil)))
+		left := row.left
+		files.Now = func() time.Time { return end.Add(-left) }
+		inUse, err := files.Open()
+		if err != nil {
+			t.Fatal(err)
+		}
+		for round := 1; round <= 3; round++ {
+			if got := inUse.Fault(); !strings.Contains(got, row.fault) || (got == "") != (row.fault == "") || row.fault != "" && !strings.Contains(got, "GATEWAY_TLS_CERT_FILE") {
+				t.Errorf("%v left: %q, want %q", row.left, got, row.fault)
+			}
+			want := round
+			if row.fault == "" {
+				want = 0
+			}
+			if n := strings.Count(log.String(), "level=WARN"); n != want {
+				t.Errorf("%v left: %d warnings after %d reads:\n%s", row.left, n, round, &log)
+			}
+			age(t, cert, round+int(row.left/time.Minute)*10) // read again at the next look
+			inUse.NotAfter()
+			inUse.NotAfter()
+		}
+		if row.fault == "" {
+			continue
+		}
+		left = endsSoon + time.Hour
+		if got := inUse.Fault(); got != "" {
+			t.Errorf("renewed: %q", got)
+		}
+	}
+	if inUse, err := (Certificates{}).Open(); err != nil || inUse.Fault() != "" || !inUse.NotAfter().IsZero() {
+		t.Errorf("without TLS: %v", err)
+	}
+}
+
+// The end is that of the certificate in the files, also where nobody connects.
+func TestTheEndFollowsTheFiles(t *testing.T) {
+	dir := t.TempDir()
+	cert, key := certify(t, dir, "gateway", 1)
+	inUse, err := certificates(cert, key, "", nil).Open()
+	if err != nil {
+		t.Fatal(err)
+	}
+	first := inUse.NotAfter()
+	if left := time.Until(first); left < 50*time.Minute || left > time.Hour {
+		t.Errorf("%v left", left)
+	}
+	for time.Now().Truncate(time.Second).Equal(first.Add(-time.Hour)) { // certificates know seconds
+		<-time.After(10 * time.Millisecond)
+	}
+	certify(t, dir, "gateway", 2)
+	age(t, cert, 1)
+	if !inUse.NotAfter().After(first) {
+		t.Errorf("ends at %v as before", first)
+	}
+}
