@@ -154,9 +154,9 @@ func Holds(h api.Holds) string {
 
 // holdLines are the failed hosts, each with its cause below it.
 func holdLines(hosts []api.Hold) []line {
-	t := newTable("HOST", "KIND", "FAILURES", "SINCE (UTC)", "HELD")
+	t := newTable("HOST", "KIND", "FAILURES", "SINCE (UTC)", "HELD", "EPISODE")
 	for _, x := range hosts {
-		t.row(usual, cell(holdName(x)), cell(x.Kind), fmt.Sprint(x.Failures), x.Since.UTC().Format("Jan _2 15:04"), heldText(x))
+		t.row(usual, cell(holdName(x)), cell(x.Kind), fmt.Sprint(x.Failures), x.Since.UTC().Format("Jan _2 15:04"), heldText(x), cell(x.Episode))
 	}
 	rows := t.lines(0, "")
 	if len(rows) == 0 {

@@ -101,7 +101,7 @@ func exampleHolds() api.Holds {
 		Timeout: "48h0m0s", Stage: "retry", Unsaved: 2,
 		Hosts: []api.Hold{
 			{
-				Namespace: "metal3", Name: "host-1", NodeUUID: "u-1", Kind: "deployment", State: "deploy failed", Failures: 2,
+				Namespace: "metal3", Name: "host-1", NodeUUID: "u-1", Episode: "f12c4f8aaacc", Kind: "deployment", State: "deploy failed", Failures: 2,
 				Cause: "Timeout reached while waiting for callback for node 3f2b8a6e-0c1d-4e5f-8a9b-0c1d2e3f4a5b",
 				Held:  true, Since: noon.Add(-time.Hour), RemainingSeconds: 169200,
 			},
@@ -119,11 +119,11 @@ pool      hosts without a conductor group: 1 of 9 failed, 3 allowed
 pool      rack1: 5 of 10 failed, 4 allowed: gets no new hosts
 warning   2 changes of holds are not saved yet
 
-HOST                                  KIND        FAILURES  SINCE (UTC)   HELD
-metal3/host-1                         deployment  2         Nov 21 11:00  for 47h0m0s
+HOST                                  KIND        FAILURES  SINCE (UTC)   HELD         EPISODE
+metal3/host-1                         deployment  2         Nov 21 11:00  for 47h0m0s  f12c4f8aaacc
   deploy failed: Timeout reached while waiting for callback for node 3f2b8a6e...
-bare                                  inspection  1         Nov 21 12:00  released
-3f2b8a6e-0c1d-4e5f-8a9b-0c1d2e3f4a5b  cleaning    1         Nov  2 12:00  no
+bare                                  inspection  1         Nov 21 12:00  released     -
+3f2b8a6e-0c1d-4e5f-8a9b-0c1d2e3f4a5b  cleaning    1         Nov  2 12:00  no           -
   clean failed
 `
 	if diff := cmp.Diff(want, Holds(exampleHolds())); diff != "" {
@@ -141,7 +141,7 @@ func TestTextOfFailuresIsHarmlessAndNarrow(t *testing.T) {
 	b := api.Breaker{Scope: bad, State: bad, Tripped: true, Causes: []api.BreakerCause{{Text: hostile, Count: 1, Hosts: []string{hostile}}}}
 	h := api.Holds{
 		Timeout: bad, Stage: bad, Pools: []api.PoolFailures{{Pool: bad}},
-		Hosts: []api.Hold{{Namespace: bad, Name: bad, Kind: bad, State: bad, Cause: hostile}, {NodeUUID: bad, Cause: hostile}},
+		Hosts: []api.Hold{{Namespace: bad, Name: bad, Episode: bad, Kind: bad, State: bad, Cause: hostile}, {NodeUUID: bad, Cause: hostile}},
 	}
 	look := Look{Status: api.Status{Breakers: []api.Breaker{b}, Storm: api.Storm{Pools: []api.PoolFailures{{Pool: bad, Paused: true}}}}}
 	for _, text := range []string{Breakers(api.Breakers{Enabled: true, Breakers: []api.Breaker{b}}), Holds(h), joined(stormFields(look.Status))} {
