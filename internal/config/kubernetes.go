@@ -151,17 +151,31 @@ func (l *loader) warnKubernetes() {
 		return
 	}
 	if !k.On {
-		var idle []string
-		for _, s := range kubernetesRows() {
-			if g, ok := l.from[s.name]; ok && !s.bare && g.text != "" && s.name != nameKubernetes && s.name != nameElect {
-				idle = append(idle, fmt.Sprintf("%s (%s)", s.name, g.source))
-			}
-		}
+		idle := l.givenKubernetes(func(s setting) bool { return !s.bare && s.name != nameKubernetes && s.name != nameElect })
 		if len(idle) > 0 {
 			warn("without %s=on nothing is read from or written to a cluster; without effect: %s", nameKubernetes, strings.Join(idle, ", "))
 		}
 		return
 	}
+	isLease := func(s setting) bool { return strings.HasPrefix(s.name, "LEADER_") && s.name != nameElect }
+	if idle := l.givenKubernetes(isLease); len(idle) > 0 && !k.Leader.Elect && l.sound(nameElect) {
+		warn("without %s=true there is no Lease, and this replica always decides; without effect: %s", nameElect, strings.Join(idle, ", "))
+	}
+	isRate := func(s setting) bool { return s.name == nameEventRate }
+	if idle := l.givenKubernetes(isRate); len(idle) > 0 && !k.Events && l.sound(nameEvents) {
+		warn("with %s=false (%s) there are no Events; without effect: %s", nameEvents, l.source(nameEvents), idle[0])
+	}
+}
+
+// givenKubernetes names those of these settings that were given, and where.
+func (l *loader) givenKubernetes(which func(setting) bool) []string {
+	var given []string
+	for _, s := range kubernetesRows() {
+		if g, ok := l.from[s.name]; ok && g.text != "" && which(s) {
+			given = append(given, fmt.Sprintf("%s (%s)", s.name, g.source))
+		}
+	}
+	return given
 }
 
 // switchValue is on or off.

@@ -57,6 +57,14 @@ func TestKubernetesSettingsThatDoNothing(t *testing.T) {
 		want string
 	}{
 		{"without a cluster", []string{ours("EVENTS", "true")}, "without KUBERNETES=on nothing is read from or written to a cluster; without effect: EVENTS"},
+		{"a Lease that nobody takes", []string{ours("KUBERNETES", "on"), ours("LEADER_LEASE_NAME", "mine"), ours("LEADER_RETRY_PERIOD", "2s")},
+			"without LEADER_ELECT=true there is no Lease, and this replica always decides; without effect: " +
+				"LEADER_LEASE_NAME (environment IRONIC_THROTTLE_LEADER_LEASE_NAME), LEADER_RETRY_PERIOD (environment"},
+		{"a Lease that somebody takes", []string{ours("KUBERNETES", "on"), ours("LEADER_LEASE_NAME", "mine"), ours("LEADER_ELECT", "true")}, ""},
+		{"a rate of nothing", []string{ours("KUBERNETES", "on"), ours("EVENTS", "false"), ours("EVENTS_PER_MINUTE", "30")},
+			"with EVENTS=false (environment IRONIC_THROTTLE_EVENTS) there are no Events; without effect: EVENTS_PER_MINUTE (environment"},
+		{"a rate of Events", []string{ours("KUBERNETES", "on"), ours("EVENTS_PER_MINUTE", "30")}, ""},
+		{"all of it without a cluster", []string{ours("EVENTS", "false"), ours("EVENTS_PER_MINUTE", "30"), ours("LEADER_LEASE_NAME", "mine")}, "without KUBERNETES=on"},
 		{"somebody else's words", []string{"POD_NAME=bmo-0", "KUBECONFIG=/nowhere/config"}, ""},
 		{"the right place", []string{ours("KUBERNETES", "on"), ours("LEADER_ELECT", "true"), ours("FAILED_HOST_HOLDOFF", "1h"), ours("HOLDOFF_CONFIGMAP", "holds")}, ""},
 	} {

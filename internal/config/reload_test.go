@@ -114,6 +114,9 @@ func TestReloadTakesWhatIsLiveAndNamesTheRest(t *testing.T) {
 		}
 		if inCluster(s) {
 			whole = "kubernetes: on\n"
+			if strings.HasPrefix(s.name, "LEADER_") && s.name != nameElect {
+				whole += "leaderElect: true\n" // else there is another warning
+			}
 			rest = whole
 		}
 		f, src, c := start(t, whole)
