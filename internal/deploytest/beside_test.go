@@ -2,6 +2,7 @@ package deploytest
 
 import (
 	"os"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -126,12 +127,19 @@ func TestPatchNamesWhatIsApplied(t *testing.T) {
 	for _, name := range []string{"metal3-dev-env-sidecar", "metal3-dev-env-gateway"} {
 		m := build(t, deployDir+"/overlays/"+name)
 		_, c := m.deployment(t)
-		m.one(t, "ConfigMap", c.EnvFrom[1].ConfigMapRef.Name)
+		for _, from := range c.EnvFrom {
+			if ref := from.ConfigMapRef; ref.Optional == nil {
+				m.one(t, "ConfigMap", ref.Name)
+			}
+		}
 		for _, o := range kustomize(t, deployDir+"/overlays/"+name).kind("Deployment") {
 			t.Errorf("%s: kubectl delete -k would delete %s", name, o)
 		}
 	}
 }
+
+// hashed are the names that kustomize puts a hash after.
+var hashed = regexp.MustCompile(`^(ironic-throttle-(?:components|env))-.+$`)
 
 // TestSidecarIsTheSameContainer compares the two places where the container is written
 // down. In BMO's pod ports bear other names and readiness is not looked at.
@@ -145,9 +153,7 @@ func TestSidecarIsTheSameContainer(t *testing.T) {
 		}
 		c.VolumeMounts = slices.DeleteFunc(c.VolumeMounts, func(v corev1.VolumeMount) bool { return strings.HasPrefix(v.MountPath, "/opt/metal3/") })
 		for i, from := range c.EnvFrom {
-			if strings.HasPrefix(from.ConfigMapRef.Name, "ironic-throttle-env-") {
-				c.EnvFrom[i].ConfigMapRef.Name = "ironic-throttle-env"
-			}
+			c.EnvFrom[i].ConfigMapRef.Name = hashed.ReplaceAllString(from.ConfigMapRef.Name, "$1")
 		}
 	}
 	if diff := cmp.Diff(alone, beside); diff != "" {
