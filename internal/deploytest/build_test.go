@@ -20,7 +20,7 @@ import (
 const (
 	deployDir = "../../deploy"
 	casesDir  = "testdata"
-	pagesDir  = "testdata/pages" // what docs/kubernetes.md shows
+	pagesDir  = "testdata/pages" // what docs/kubernetes.md and deploy/README.md show
 )
 
 // notOurs are kustomizations that deploy no throttle.
@@ -156,9 +156,15 @@ func (m manifest) yaml() string {
 // The container, and the Deployments that it can be in.
 const (
 	throttle    = "ironic-throttle"
-	ourSystem   = "baremetal-operator-system"
+	ourSystem   = "baremetal-operator-system" // unless somebody says otherwise
 	operatorPod = "baremetal-operator-controller-manager"
 )
+
+// system returns the namespace that the throttle is in.
+func (m manifest) system(t *testing.T) string {
+	t.Helper()
+	return m.one(t, "ConfigMap", "ironic-throttle-config").Namespace
+}
 
 // deployment returns the Deployment that the throttle is in, and its container.
 func (m manifest) deployment(t *testing.T) (appsv1.Deployment, corev1.Container) {

@@ -88,3 +88,91 @@ func components(names ...string) string {
 	}
 	return b.String()
 }
+
+// elsewhere is a namespace that is not the one of the manifests.
+const elsewhere = "elsewhere"
+
+// TestAnotherNamespace moves everything with one line for kustomize's own and one for
+// ours: objects, the accounts of bindings, and the names that clients verify.
+func TestAnotherNamespace(t *testing.T) {
+	for name, path := range cases(t) {
+		if strings.HasPrefix(path, pagesDir) {
+			continue // moved by themselves, or with hosts in namespaces of their own
+		}
+		dir := "CASES/" + name
+		if ours, ok := strings.CutPrefix(path, deployDir); ok {
+			dir = "DEPLOY" + ours
+		}
+		t.Run(name, func(t *testing.T) {
+			m := written(t, "resources: ["+dir+"]\nnamespace: "+elsewhere+"\ntransformers: [DEPLOY/namespace]\n")
+			for _, o := range m {
+				if o.Namespace != elsewhere && !strings.HasPrefix(o.Kind, "Cluster") {
+					t.Errorf("%s has stayed", o)
+				}
+				// Where Ironic is, we do not know.
+				if strings.Contains(strings.ReplaceAll(string(o.text), "ironic."+ourSystem+".svc", ""), ourSystem) {
+					t.Errorf("%s still names %s:\n%s", o, ourSystem, o.text)
+				}
+			}
+		})
+	}
+}
+
+// TestBindingsFollowByThemselves where the account is ours, without our line.
+func TestBindingsFollowByThemselves(t *testing.T) {
+	bindings := 0
+	for _, dir := range []string{"DEPLOY/overlays/standalone", "DEPLOY/overlays/high-availability", "CASES/everything"} {
+		m := written(t, "resources: ["+dir+"]\nnamespace: "+elsewhere+"\n")
+		for _, o := range slices.Concat(m.kind("ClusterRoleBinding"), m.kind("RoleBinding")) {
+			bindings++
+			if strings.Contains(string(o.text), ourSystem) {
+				t.Errorf("%s: %s is bound to an account in %s", dir, o, ourSystem)
+			}
+		}
+	}
+	if bindings < 2+4+4 {
+		t.Errorf("found %d bindings: the search is broken", bindings)
+	}
+}
+
+// TestOnlyOurNamesMove: a name in the certificate that is not a Service's of ours stays.
+func TestOnlyOurNamesMove(t *testing.T) {
+	m := written(t, "resources: [DEPLOY/overlays/standalone]\nnamespace: "+elsewhere+"\ntransformers: [DEPLOY/namespace]\n"+
+		"patches:\n- target: {kind: Certificate, name: ironic-throttle}\n"+
+		"  patch: |\n    - {op: add, path: /spec/dnsNames/-, value: gateway.example.org}\n")
+	if text := string(m.one(t, "Certificate", throttle).text); !strings.Contains(text, "- gateway.example.org\n") {
+		t.Errorf("gateway.example.org has changed:\n%s", text)
+	}
+}
+
+// TestCertificateIsForTheServices: its names are those that clients ask for, in
+// whichever namespace.
+func TestCertificateIsForTheServices(t *testing.T) {
+	certificates := 0
+	each(t, func(t *testing.T, m manifest) {
+		if len(m.kind("Certificate")) == 0 {
+			return
+		}
+		certificates++
+		var want []string
+		for _, o := range m.kind("Service") {
+			if o.Name != "ironic-throttle-metrics" {
+				name := o.Name + "." + o.Namespace + ".svc"
+				want = append(want, name, name+".cluster.local")
+			}
+		}
+		spec := m.one(t, "Certificate", throttle).raw["spec"].(map[string]any)
+		var got []string
+		for _, name := range spec["dnsNames"].([]any) {
+			got = append(got, name.(string))
+		}
+		slices.Sort(want)
+		slices.Sort(got)
+		if !slices.Equal(want, got) {
+			t.Errorf("the certificate is for %v, clients ask for %v", got, want)
+		}
+	})
+	if certificates < 4 {
+		t.Errorf("found %d certificates: the search is broken", certificates)
+	}
+}

@@ -24,7 +24,7 @@ func granted(t *testing.T, m manifest) (lines []string) {
 	for _, o := range slices.Concat(m.kind("ClusterRoleBinding"), m.kind("RoleBinding")) {
 		var b rbacv1.ClusterRoleBinding // of the same fields as a RoleBinding
 		o.into(t, &b)
-		want := rbacv1.Subject{Kind: "ServiceAccount", Name: account, Namespace: ourSystem}
+		want := rbacv1.Subject{Kind: "ServiceAccount", Name: account, Namespace: m.system(t)}
 		if len(b.Subjects) != 1 || b.Subjects[0] != want {
 			t.Errorf("%s: is of %v, and the pod is %v", o, b.Subjects, want)
 		}

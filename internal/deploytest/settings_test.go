@@ -42,7 +42,7 @@ func settingsOf(t *testing.T, m manifest) map[string]string {
 		case e.ValueFrom == nil:
 			env[e.Name] = e.Value
 		case e.ValueFrom.FieldRef != nil:
-			env[e.Name] = map[string]string{"metadata.name": "ironic-throttle-1", "metadata.namespace": ourSystem}[e.ValueFrom.FieldRef.FieldPath]
+			env[e.Name] = map[string]string{"metadata.name": "ironic-throttle-1", "metadata.namespace": m.system(t)}[e.ValueFrom.FieldRef.FieldPath]
 		default:
 			t.Fatalf("%s: this test does not know where that comes from", e.Name)
 		}
