@@ -144,35 +144,3 @@ func TestOnlyOurNamesMove(t *testing.T) {
 		t.Errorf("gateway.example.org has changed:\n%s", text)
 	}
 }
-
-// TestCertificateIsForTheServices: its names are those that clients ask for, in
-// whichever namespace.
-func TestCertificateIsForTheServices(t *testing.T) {
-	certificates := 0
-	each(t, func(t *testing.T, m manifest) {
-		if len(m.kind("Certificate")) == 0 {
-			return
-		}
-		certificates++
-		var want []string
-		for _, o := range m.kind("Service") {
-			if o.Name != "ironic-throttle-metrics" {
-				name := o.Name + "." + o.Namespace + ".svc"
-				want = append(want, name, name+".cluster.local")
-			}
-		}
-		spec := m.one(t, "Certificate", throttle).raw["spec"].(map[string]any)
-		var got []string
-		for _, name := range spec["dnsNames"].([]any) {
-			got = append(got, name.(string))
-		}
-		slices.Sort(want)
-		slices.Sort(got)
-		if !slices.Equal(want, got) {
-			t.Errorf("the certificate is for %v, clients ask for %v", got, want)
-		}
-	})
-	if certificates < 4 {
-		t.Errorf("found %d certificates: the search is broken", certificates)
-	}
-}
