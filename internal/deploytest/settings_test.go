@@ -270,3 +270,27 @@ func TestEgressLeadsWhereServeGoes(t *testing.T) {
 		}
 	})
 }
+
+// TestCommandsReachTheThrottleInItsPod by kubectl exec and port-forward, without an
+// address: plain HTTP on loopback is where they look.
+func TestCommandsReachTheThrottleInItsPod(t *testing.T) {
+	usual := regexp.MustCompile(`defaultServer += "http://([^"]+)"`).FindStringSubmatch(read(t, "../../cmd/ironic-throttle/client.go"))
+	if usual == nil {
+		t.Fatal("where do commands look?")
+	}
+	guarded := 0
+	each(t, func(t *testing.T, m manifest) {
+		c := loaded(t, m)
+		at := c.Listen.API
+		if c.Guarded() {
+			guarded++
+			at = c.Listen.Local
+		}
+		if at != usual[1] {
+			t.Errorf("plain HTTP is served at %q, commands look at %s", at, usual[1])
+		}
+	})
+	if guarded == 0 {
+		t.Error("no case has a guarded API: the search is broken")
+	}
+}
