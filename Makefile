@@ -1,5 +1,6 @@
 # ironic-throttle. `make help` lists what there is; Go and make are enough for
-# everything but e2e (Debian, root), lint (builds its linter once) and image.
+# everything but e2e (Debian, root), lint (builds its linter once) and image (docker
+# or podman).
 
 GO      ?= go
 BIN     := bin
@@ -28,6 +29,7 @@ SEED        ?= 1
 FUZZTIME    ?= 20s
 BENCH       ?=
 IMAGE       ?= ironic-throttle:$(VERSION)
+ENGINE      ?= $(notdir $(or $(shell command -v docker 2>/dev/null),$(shell command -v podman 2>/dev/null),docker))
 RUN_NODES   ?= 200
 COVER_FLOOR ?= 90
 
@@ -52,8 +54,8 @@ demo: $(BINARY) ## A storm of hosts against the throttle, in one process (DEMO_F
 run: $(BINARY) ## A fake Ironic and the throttle on loopback until Ctrl-C (RUN_NODES=200)
 	@BINARY=$(BINARY) NODES=$(RUN_NODES) sh hack/run.sh
 
-image: ## Build the container image (IMAGE=ironic-throttle:dev)
-	docker build -f deploy/Dockerfile --build-arg VERSION=$(VERSION) -t $(IMAGE) .
+image: ## Build the container image (IMAGE=ironic-throttle:dev, ENGINE=podman)
+	$(ENGINE) build -f deploy/Dockerfile --build-arg VERSION=$(VERSION) -t $(IMAGE) .
 
 ##@ Check
 

@@ -2,6 +2,8 @@ package deploytest
 
 import (
 	"os"
+	"os/exec"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strconv"
@@ -42,7 +44,7 @@ func TestDockerfile(t *testing.T) {
 			t.Errorf("%q is not there", strings.TrimSpace(want))
 		}
 	}
-	if goVersion := regexp.MustCompile(`(?m)^go (\d+\.\d+)`).FindStringSubmatch(read(t, "../../go.mod")); !strings.Contains(text, "GO_IMAGE=golang:"+goVersion[1]+"\n") {
+	if goVersion := regexp.MustCompile(`(?m)^go (\d+\.\d+)`).FindStringSubmatch(read(t, "../../go.mod")); !strings.Contains(text, "GO_IMAGE=docker.io/library/golang:"+goVersion[1]+"\n") {
 		t.Errorf("the compiler is not that of go.mod, %s", goVersion[1])
 	}
 }
@@ -58,5 +60,36 @@ func TestEveryPortIsExposed(t *testing.T) {
 	}
 	if len(exposed) != len(c.Ports) {
 		t.Errorf("the image exposes %v, the pod has %d ports", exposed, len(c.Ports))
+	}
+}
+
+// TestMakeImageTakesTheEngineThatIsThere: docker, else podman, unless somebody says which.
+func TestMakeImageTakesTheEngineThatIsThere(t *testing.T) {
+	makes, err := exec.LookPath("make")
+	if err != nil {
+		t.Skip("no make")
+	}
+	for _, c := range []struct {
+		have []string
+		args []string
+		want string
+	}{
+		{[]string{"docker", "podman"}, nil, "docker"},
+		{[]string{"podman"}, nil, "podman"},
+		{nil, nil, "docker"}, // and its absence is told
+		{[]string{"docker", "podman"}, []string{"ENGINE=podman"}, "podman"},
+	} {
+		dir := t.TempDir()
+		for _, name := range c.have {
+			if err := os.WriteFile(filepath.Join(dir, name), []byte("#!/bin/sh\n"), 0o700); err != nil {
+				t.Fatal(err)
+			}
+		}
+		cmd := exec.CommandContext(t.Context(), makes, append([]string{"-n", "-C", "../..", "image", "VERSION=v", "IMAGE=i"}, c.args...)...)
+		cmd.Env = []string{"PATH=" + dir}
+		out, err := cmd.Output()
+		if want := c.want + " build -f deploy/Dockerfile --build-arg VERSION=v -t i ."; err != nil || !strings.Contains(string(out), want+"\n") {
+			t.Errorf("with %v, make image %v: %v, want %s\n%s", c.have, c.args, err, want, out)
+		}
 	}
 }
