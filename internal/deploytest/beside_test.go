@@ -121,6 +121,41 @@ func TestOffTakesAllOut(t *testing.T) {
 	}
 }
 
+// TestThePageSavesWhatOffCannotBringBack: a variable that BMO's container had itself is
+// written over by the patch, and off takes it out. The page has it noted before.
+func TestThePageSavesWhatOffCannotBringBack(t *testing.T) {
+	off, err := os.ReadFile(deployDir + "/overlays/metal3-dev-env-sidecar/off.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	page := read(t, "../../docs/metal3-dev-env.md")
+	before, after, _ := strings.Cut(page, "## 1. ")
+	lost := 0
+	for _, name := range []string{"metal3-dev-env-sidecar", "metal3-dev-env-gateway"} {
+		patch := kustomize(t, patchDir(deployDir+"/overlays/"+name))[0].text
+		own := running(t)
+		env := &own.Spec.Template.Spec.Containers[0].Env
+		had := len(*env)
+		for _, e := range patched(t, running(t), patch).Spec.Template.Spec.Containers[0].Env {
+			if !slices.ContainsFunc(*env, func(h corev1.EnvVar) bool { return h.Name == e.Name }) {
+				*env = append(*env, corev1.EnvVar{Name: e.Name, Value: "its own"})
+			}
+		}
+		left := patched(t, patched(t, own, patch), off).Spec.Template.Spec.Containers[0].Env
+		for _, e := range (*env)[had:] {
+			if slices.Contains(left, e) {
+				continue
+			}
+			if lost++; !strings.Contains(before, "`"+e.Name+"`") {
+				t.Errorf("%s: step 0 does not look for %s, which is lost", name, e.Name)
+			}
+		}
+	}
+	if lost == 0 || !strings.Contains(after, "kubectl set env $D -c manager IRONIC_ENDPOINT=") {
+		t.Errorf("%d variables are lost, step 5 puts them back: this test looks at the wrong thing", lost)
+	}
+}
+
 // TestPatchNamesWhatIsApplied: the ConfigMaps that the patch names are those that the
 // overlay beside it makes.
 func TestPatchNamesWhatIsApplied(t *testing.T) {
