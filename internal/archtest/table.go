@@ -124,7 +124,7 @@ var table = map[string]room{
 			"pkg/ironic", "pkg/api",
 		},
 		outside: []string{bubbletea, lipgloss, pflag},
-		tests:   []string{"internal/gateway", "internal/holdfile", "pkg/admission"},
+		tests:   []string{"internal/child", "internal/gateway", "internal/holdfile", "pkg/admission"},
 	},
 
 	// The house itself.
