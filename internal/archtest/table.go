@@ -91,8 +91,7 @@ var table = map[string]room{
 		outside: []string{"k8s.io/apimachinery", "k8s.io/client-go", "k8s.io/klog/v2", "k8s.io/utils/clock", "github.com/go-logr/logr", "github.com/go-json-experiment/json/jsontext", metal3},
 	},
 	"internal/kube/leader": {
-		outside: []string{"k8s.io/client-go", "k8s.io/apimachinery", "github.com/go-logr/logr"},
-		tests:   []string{"k8s.io/api/coordination/v1"},
+		outside: []string{"k8s.io/client-go", "k8s.io/apimachinery", "k8s.io/api/coordination/v1", "github.com/go-logr/logr"},
 	},
 	"internal/kube/holdmap": {
 		house:   []string{"pkg/holdoff"},

@@ -22,10 +22,12 @@
 // interrupted. It is over (ErrLost) when no renewal was confirmed within the renew
 // deadline of client-go's attempts, and as soon as the Lease shows another holder,
 // nobody, another number of transitions, or is gone: then somebody else may have led in
-// between. A pause of any length in which nobody took the Lease ends nothing: the fence
-// is shut until the next renewal is confirmed, and what was decided before is still all
-// that was decided. Others who lead after us say nothing for a settle time (LH-24), which
-// covers a yes that was on its way when we were paused.
+// between. A pause between two requests in which nobody took the Lease ends nothing,
+// however long: the fence is shut until the next renewal is confirmed, and what was
+// decided before is still all that was decided. One in the midst of a request ends the
+// term when it is as long as the renew deadline, for a pause cannot be told from a request
+// that hangs. Others who lead after us say nothing for a settle time (LH-24), which covers
+// a yes that was on its way when we were paused.
 //
 // # Rights
 //

@@ -10,8 +10,6 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	coordinationv1 "k8s.io/client-go/kubernetes/typed/coordination/v1"
-	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/leaderelection/resourcelock"
 )
 
@@ -45,12 +43,7 @@ type lock struct {
 var _ resourcelock.Interface = (*lock)(nil)
 
 func newLock(o Options) (*lock, error) {
-	config := rest.CopyConfig(o.Config)
-	config.Timeout = 0 // each request has a context that ends
-	// A connection of its own, on which a request that was given up is not followed by
-	// the next one: with HTTP/2, all would share a dead one until that is noticed.
-	config.NextProtos = []string{"http/1.1"}
-	client, err := coordinationv1.NewForConfig(config)
+	client, err := newClient(o)
 	if err != nil {
 		return nil, err
 	}
@@ -122,12 +115,6 @@ func (l *lock) Update(ctx context.Context, record resourcelock.LeaderElectionRec
 func (l *lock) write(ctx context.Context, verb string, record resourcelock.LeaderElectionRecord,
 	do func(context.Context, resourcelock.LeaderElectionRecord) error,
 ) error {
-	if l.term != nil {
-		if why := l.interruption(&record); why != "" {
-			l.lose(why)
-			return errOver
-		}
-	}
 	l.asked = true
 	sent := l.now()
 	err := l.request(ctx, verb, func(ctx context.Context) error { return do(ctx, record) })

@@ -17,6 +17,8 @@ type Status struct {
 	Holder string
 	// Since is when this holder was first seen, by our clock.
 	Since time.Time
+	// Seen is when this holder was seen last.
+	Seen time.Time
 	// Err is why the latest request of a kind (get, create, update) failed; nil when none
 	// did. That another replica was faster is no failure.
 	Err error
@@ -27,6 +29,7 @@ type sight struct {
 	mu     sync.Mutex
 	holder string
 	since  time.Time
+	seen   time.Time
 	errs   map[string]error // by verb
 }
 
@@ -34,6 +37,7 @@ type sight struct {
 func (s *sight) saw(holder string, now time.Time) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	s.seen = now
 	if s.holder == holder && !s.since.IsZero() {
 		return false
 	}
@@ -59,6 +63,6 @@ func (s *sight) went(verb string, err error) {
 func (s *sight) enter(status *Status) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	status.Holder, status.Since = s.holder, s.since
+	status.Holder, status.Since, status.Seen = s.holder, s.since, s.seen
 	status.Err = cmp.Or(s.errs["update"], s.errs["create"], s.errs["get"])
 }
