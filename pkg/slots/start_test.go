@@ -59,6 +59,24 @@ func TestLH24_BusyNodesAreAdopted(t *testing.T) {
 	s.wantAsk(by(10, api.OpProvision), full)
 }
 
+// A look, at all of Ironic or at one node, that was begun in the term before shows nothing
+// to this one, however late it ends.
+func TestLH24_WhatWasBegunBeforeTheTermShowsNothing(t *testing.T) {
+	before, s := newStage(t, 1), newborn(t, 1)
+	s.now = before.now
+	s.is(1, ironic.Deploying, true)
+	all := before.l.Begin(before.now)
+	one := s.fetch(uuid(1), before.l.Begin(before.now))
+	s.l.Follow(before.l)
+	s.l.ObserveNode(s.now, one)
+	s.wantOccupied(0)
+	s.lookBegun(all)
+	s.wantOccupied(0)
+	one.Mark = s.l.Begin(s.now)
+	s.l.ObserveNode(s.now, one)
+	s.wantOccupied(1)
+}
+
 func TestLH24_AdoptedTakesTheFirstOp(t *testing.T) {
 	s := newborn(t, 1)
 	s.is(1, ironic.Deploying)
