@@ -37,6 +37,8 @@ type Options struct {
 	// Transport replaces the network between us and Ironic, and with it all
 	// TLS settings; nil: the network.
 	Transport http.RoundTripper
+	// ClusterTransport does so for the network between us and the API server.
+	ClusterTransport http.RoundTripper
 	// Now is the clock that decisions go by; nil: time.Now. Poll interval and
 	// time-outs go by the real one.
 	Now func() time.Time
@@ -152,6 +154,7 @@ func (a *App) newServer(collectors []prometheus.Collector) (err error) {
 		Settings:   func() map[string]string { return a.force.Load().settings },
 		Warnings:   func() []string { return append(slices.Clone(a.force.Load().warnings), a.presentWarnings()...) },
 		Standby:    a.standby,
+		Observe:    a.observes(),
 		Cluster:    a.showCluster,
 		Access:     a.access,
 		TLS:        a.apiTLS,

@@ -8,7 +8,6 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
-	"github.com/ironic-throttle/ironic-throttle/internal/config"
 	"github.com/ironic-throttle/ironic-throttle/internal/gateway"
 	"github.com/ironic-throttle/ironic-throttle/internal/httpserve"
 	"github.com/ironic-throttle/ironic-throttle/internal/inventory"
@@ -52,7 +51,7 @@ func (a *App) newGateway(o Options) (err error) {
 	a.gateway, err = gateway.New(gateway.Options{
 		Base: base, Transport: network, Ironic: a.client, Decider: a.decider(), Leading: a.mayStart,
 		Timeout: c.Timeout, MaxBody: c.MaxBody, SpoolDir: c.SpoolDir, SpoolLimit: c.SpoolLimit,
-		ListMaxAge: o.Config.View.ListMaxAge, Nodes: nodes, ReadCache: c.ReadCache, Observe: o.Config.Mode == config.Observe, Forwarded: c.ForwardedHeaders,
+		ListMaxAge: o.Config.View.ListMaxAge, Nodes: nodes, ReadCache: c.ReadCache, Observe: a.observes(), Forwarded: c.ForwardedHeaders,
 		Now: a.now, Log: a.log,
 	})
 	return err

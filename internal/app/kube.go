@@ -39,6 +39,9 @@ func (a *App) newKube(o Options) (err error) {
 	if err != nil {
 		return err
 	}
+	if o.ClusterTransport != nil {
+		a.cluster.Config.Transport = o.ClusterTransport
+	}
 	identity := c.Identity
 	if identity == "" {
 		if identity, err = os.Hostname(); err != nil {
@@ -81,6 +84,9 @@ func leaderOptions(a *App, c config.Kubernetes, identity string) leader.Options 
 	}
 }
 
+// observes reports whether nothing is refused, whoever leads. A reload cannot change it.
+func (a *App) observes() bool { return a.force.Load().config.Mode == config.Observe }
+
 // mayStart reports whether this process may say yes.
 func (a *App) mayStart() bool {
 	return a.begun.Load() && (a.elector == nil || a.elector.Leading())
@@ -91,17 +97,28 @@ func (a *App) standby() string {
 	if a.mayStart() {
 		return ""
 	}
+	if a.elector != nil {
+		if s := a.elector.Status(); !s.Leading {
+			return whoLeads(s)
+		}
+	}
 	if why := a.waits.Load(); why != nil {
 		return *why
 	}
-	if a.elector == nil {
-		return "it has just started"
+	if a.holdMap != nil {
+		return "the holds of failed hosts are being read from their ConfigMaps"
 	}
-	switch s := a.elector.Status(); {
-	case s.Leading:
-		return "it has just begun to lead"
-	case s.Holder == "" && s.Err != nil:
-		return "nobody leads, as far as is known: " + s.Err.Error()
+	return "it has just begun to lead"
+}
+
+// whoLeads tells who leads instead of us, or led when that could be seen last: while the
+// API server is away nobody knows who does now.
+func whoLeads(s leader.Status) string {
+	switch {
+	case s.Err != nil && s.Holder == "":
+		return fmt.Sprintf("nobody leads, as far as is known: %v", s.Err)
+	case s.Err != nil:
+		return fmt.Sprintf("%s led when the Lease was seen last, at %s; since then: %v", s.Holder, clock(s.Seen), s.Err)
 	case s.Holder == "":
 		return "nobody leads yet"
 	case s.Holder == s.Identity:
@@ -110,6 +127,10 @@ func (a *App) standby() string {
 		return s.Holder + " leads"
 	}
 }
+
+// clock is a time of day as status and probes tell it: one that stays, so that a status
+// in which nothing changes stays the same.
+func clock(t time.Time) string { return t.UTC().Format("15:04:05Z") }
 
 // knownHosts is the directory of hosts as the decision asks it.
 type knownHosts struct {
@@ -175,14 +196,16 @@ func (a *App) clusterWarnings() []string {
 	}
 	var out []string
 	if s := a.hosts.Status(); s.LastError != "" {
-		out = append(out, fmt.Sprintf("BareMetalHosts are as they were known at %s, their watch is broken: %s", s.BrokenSince.UTC().Format("15:04:05Z"), s.LastError))
+		out = append(out, fmt.Sprintf("BareMetalHosts are as they were known at %s, their watch is broken: %s", clock(s.BrokenSince), s.LastError))
 	}
 	if a.elector != nil {
 		if s := a.elector.Status(); s.Err != nil {
 			out = append(out, fmt.Sprintf("the Lease %s cannot be renewed or read: %v", a.force.Load().config.Kubernetes.Leader.LeaseName, s.Err))
 		}
 	}
-	if why := a.waits.Load(); why != nil {
+	if why := a.standby(); why != "" && a.observes() {
+		out = append(out, "this throttle does not decide, and lets everything pass, for its mode is observe: "+why)
+	} else if why := a.waits.Load(); why != nil {
 		out = append(out, *why)
 	}
 	return append(out, a.notes.faults()...)

@@ -62,6 +62,7 @@ type stage struct {
 	ironic *fakeironic.Server
 	log    *logBook
 	stop   func()
+	fault  string // what Run is to say in the end; "" = nothing
 }
 
 // play runs script in a bubble, with an App that change has prepared. The App
@@ -86,14 +87,17 @@ func play(t *testing.T, change func(*Options, *fakeironic.Server), script func(*
 		if s.app, err = New(t.Context(), opts); err != nil {
 			t.Fatal(err)
 		}
+		if s.app.cluster != nil {
+			s.app.cluster.Config.ContentType = "application/json" // as apiServer speaks it
+		}
 		ctx, cancel := context.WithCancel(t.Context())
 		done := make(chan error, 1)
 		go func() { done <- s.app.Run(ctx) }()
 		s.stop = sync.OnceFunc(func() {
 			begun := time.Now()
 			cancel()
-			if err := <-done; err != nil {
-				t.Errorf("Run: %v", err)
+			if err := <-done; (err != nil) != (s.fault != "") || err != nil && !strings.Contains(err.Error(), s.fault) {
+				t.Errorf("Run: %v, want %q", err, s.fault)
 			}
 			if took := time.Since(begun); took > 5*time.Second {
 				t.Errorf("Run took %v to end", took)

@@ -87,9 +87,12 @@ func (a *App) openHoldMap(ctx context.Context) (*holdmap.Map, error) {
 	pause := time.Second
 	for told := ""; ; {
 		kept, err := holdmap.Open(ctx, *a.holdMap)
-		if err == nil {
+		switch {
+		case err == nil:
 			a.waits.Store(nil)
 			return kept, nil
+		case ctx.Err() != nil:
+			return nil, context.Cause(ctx) // we end: no fault of theirs
 		}
 		if text := err.Error(); text != told {
 			told = text

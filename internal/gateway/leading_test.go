@@ -14,12 +14,17 @@ import (
 
 func TestLH27_WhoDoesNotLeadSendsNoWork(t *testing.T) {
 	leads := new(atomic.Bool)
-	o := options{limit: 1, nodes: 1, gate: func(opts *Options) { opts.Leading = leads.Load }}
+	var own *ironic.Client
+	o := options{limit: 1, nodes: 1, gate: func(opts *Options) { opts.Leading, own = leads.Load, opts.Ironic.(*ironic.Client) }}
 	playWired(t, o, nil, func(w *wired) {
 		w.gate.access.accept(time.Now(), credentials{})
+		before := own.Stats()
 		answer := w.ask(w.putText(0, ironic.TargetActive), http.StatusConflict, 0)
 		if answer.Header.Get(reasonHeader) != "starting" || answer.Header.Get("Retry-After") == "" {
 			t.Errorf("header %v", answer.Header)
+		}
+		if after := own.Stats(); after != before {
+			t.Errorf("Ironic was asked for a PUT that another one decides about: %+v, before %+v", after, before)
 		}
 		w.ask(getText("/v1/nodes"), http.StatusOK, 0) // reads pass
 		if w.state(0) != ironic.Available {
@@ -46,6 +51,23 @@ func TestGW3_WhoLeadsNoMoreWhileIronicIsDialedSendsNothing(t *testing.T) {
 		}
 		w.occupied(0)
 		leads.Store(true)
+		w.notSent()
+	})
+}
+
+// What has no body has no fence in it: the last look at the Lease is before it is dialed.
+func TestGW3_WhoLeadsNoMoreSendsNoPUTWithoutABody(t *testing.T) {
+	playWired(t, options{limit: 1, nodes: 1}, nil, func(w *wired) {
+		w.gate.access.accept(time.Now(), credentials{})
+		var asked atomic.Int32 // at the gate; then it is decided
+		only := func() bool { return asked.Add(1) <= 1 }
+		w.gate.leading, w.gate.upstream.leading = only, only
+		answer := w.ask(requestText(http.MethodPut, w.provision(0)+"?target=active", 0, ""), http.StatusConflict, 0)
+		if answer.Header.Get(reasonHeader) != "starting" || asked.Load() != 2 {
+			t.Errorf("header %v, the Lease was asked about %d times", answer.Header, asked.Load())
+		}
+		w.occupied(0)
+		asked.Store(-1000)
 		w.notSent()
 	})
 }

@@ -49,7 +49,7 @@ func (g *Gateway) tooLate(w http.ResponseWriter, r *http.Request) {
 // standby refuses a PUT because another replica decides (GW-3, LH-27). It comes again, and
 // goes to that one as soon as this one is known not to be ready.
 func (g *Gateway) standby(w http.ResponseWriter, r *http.Request) {
-	g.notNow(w, r, api.ReasonStarting, "this replica of the throttle does not lead, another one decides")
+	g.notNow(w, r, api.ReasonStarting, "this throttle does not decide now: it does not lead, or has not read the holds of failed hosts yet")
 }
 
 // errTooLate is of a PUT that was too late already on the way to Ironic.

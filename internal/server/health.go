@@ -12,17 +12,22 @@ import (
 func healthz(w http.ResponseWriter, _ *http.Request) { writeText(w, http.StatusOK, "ok") }
 
 // readyz answers 503 as long as new hosts would be refused for want of a view, or
-// because another process decides (LH-27).
+// because another process decides (LH-27). Mode observe refuses nobody.
 func (s *Server) readyz(w http.ResponseWriter, _ *http.Request) {
-	if why := s.standby(); why != "" {
-		writeText(w, http.StatusServiceUnavailable, "standby: "+oneLine(why))
-		return
+	why := s.standby()
+	if why != "" {
+		why = "standby: " + oneLine(why)
+	} else {
+		why = notReady(s.decider.View(s.now()))
 	}
-	if why := notReady(s.decider.View(s.now())); why != "" {
+	switch {
+	case why == "":
+		writeText(w, http.StatusOK, "ok")
+	case s.observe:
+		writeText(w, http.StatusOK, "ok, mode observe refuses nothing; "+why)
+	default:
 		writeText(w, http.StatusServiceUnavailable, why)
-		return
 	}
-	writeText(w, http.StatusOK, "ok")
 }
 
 // notReady says why v is not good enough to decide by, "" when it is.

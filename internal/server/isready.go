@@ -26,12 +26,15 @@ func (s *Server) vacancy(w http.ResponseWriter, r *http.Request) {
 
 // waitFirstLook lets an ask wait a little for the first complete poll (LH-24).
 // It reports false when the asker is gone: a yes that nobody hears would hold a
-// slot for nothing.
+// slot for nothing. Who stands by does not look.
 func (s *Server) waitFirstLook(w http.ResponseWriter, r *http.Request) bool {
 	first := s.decider.FirstLook()
 	select {
 	case <-first:
 	default:
+		if s.standby() != "" {
+			break
+		}
 		t := time.NewTimer(firstLookWait)
 		defer t.Stop()
 		select {

@@ -84,3 +84,44 @@ func TestLH27_AStandbyIsNotReadyAndSaysWhoIs(t *testing.T) {
 		t.Errorf("%d %q of a leader", w.Code, w.Body)
 	}
 }
+
+// Mode observe refuses nothing, whoever leads: asks are answered and the Service leads
+// here. What changes something is the leader's all the same.
+func TestLH27_AStandbyThatObservesAnswersAsks(t *testing.T) {
+	var leads atomic.Bool
+	f := unseen() // it does not look
+	f.answer = api.Answer{Ready: true, Reason: api.ReasonObserve}
+	s := made(t, f, standby(&leads, "nobody leads yet"), func(o *Options) { o.Observe = true })
+	for _, r := range everyRoute {
+		w := send(t, s.API(), r.method, r.path, r.body, jsonType...)
+		if change := r.method == "POST" && r.path != "/v1/isready"; change {
+			if e := isError(t, w, 503, ""); e.Reason != api.NotLeading {
+				t.Errorf("%s %s: %+v", r.method, r.path, e)
+			}
+		} else if w.Code == 503 {
+			t.Errorf("%s %s: %d", r.method, r.path, w.Code)
+		}
+	}
+	if f.asked() != 1 {
+		t.Errorf("asked %d times", f.asked())
+	}
+	for _, row := range []struct {
+		leads bool
+		view  api.View
+		want  string
+	}{
+		{false, api.View{AgeSeconds: -1}, "ok, mode observe refuses nothing; standby: nobody leads yet\n"},
+		{true, api.View{AgeSeconds: -1}, "ok, mode observe refuses nothing; starting: no complete poll of Ironic yet\n"},
+		{true, api.View{Fresh: true}, "ok\n"},
+	} {
+		leads.Store(row.leads)
+		f.status = func() api.Status { return api.Status{View: row.view} }
+		if w := send(t, s.Health(), "GET", "/readyz", ""); w.Code != 200 || w.Body.String() != row.want {
+			t.Errorf("%d %q, want 200 %q", w.Code, w.Body, row.want)
+		}
+	}
+	leads.Store(false)
+	if got := send(t, s.Metrics(), "GET", "/metrics", "").Body.String(); !strings.Contains(got, "\nironic_throttle_leading 0\n") {
+		t.Error("the metric says that it leads")
+	}
+}

@@ -64,6 +64,9 @@ type Options struct {
 	// Standby tells why this process does not decide, such as "throttle-1 leads"; "" where
 	// it does (LH-27). It is called for each request and must not block. nil: it always does.
 	Standby func() (why string)
+	// Observe: nothing is refused. Asks are answered and the process is ready also where
+	// Standby says why it does not decide.
+	Observe bool
 	// Save makes released holds last; it is called before a release is answered. nil:
 	// there is nothing to save.
 	Save func() error
@@ -90,6 +93,7 @@ type Server struct {
 	gentle   *gentle
 	access   Access
 	standby  func() (why string)
+	observe  bool
 	tls      *tls.Config
 	statuses *snapshot.Cache[struct{}, api.Status]
 
@@ -107,7 +111,7 @@ func New(o Options) (*Server, error) {
 	s := &Server{
 		decider: o.Decider, version: o.Version, settings: o.Settings, warnings: o.Warnings, cluster: o.Cluster, save: o.Save,
 		now: o.Now, log: o.Log, requests: newRequestMetric(), drain: drainTimeout, gentle: newGentle(),
-		access: o.Access, standby: o.Standby, tls: o.TLS,
+		access: o.Access, standby: o.Standby, observe: o.Observe, tls: o.TLS,
 	}
 	if s.now == nil {
 		s.now = time.Now
@@ -132,7 +136,7 @@ func New(o Options) (*Server, error) {
 		}
 	}
 	everything := routes{
-		"/v1/isready":  {http.MethodGet: s.leader(s.vacancy), http.MethodPost: s.leader(s.isReady)},
+		"/v1/isready":  {http.MethodGet: s.asked(s.vacancy), http.MethodPost: s.asked(s.isReady)},
 		"/v1/status":   {http.MethodGet: s.status},
 		"/v1/slots":    {http.MethodGet: s.slots},
 		"/v1/queue":    {http.MethodGet: s.queue},

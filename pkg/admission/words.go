@@ -53,7 +53,7 @@ func message(d decision, v slots.Verdict, s api.Slots) string {
 		return numbers("the free slots are meant for others whose turn is before", d, s)
 	case api.ReasonStarting:
 		if d.stop != nil && d.stop.standby {
-			return "this replica of the throttle does not lead, another one decides"
+			return "this throttle does not decide now: it does not lead, or has not read the holds of failed hosts yet"
 		}
 		if d.stop != nil && d.stop.unplaced {
 			return "a breaker is open or a conductor group is paused, and Ironic has not been asked yet where this host belongs"

@@ -1,0 +1,160 @@
+package app
+
+import (
+	"bytes"
+	"encoding/json"
+	"io"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/ironic-throttle/ironic-throttle/internal/config"
+	"github.com/ironic-throttle/ironic-throttle/internal/fakeironic"
+)
+
+// object is one of Kubernetes.
+type object = map[string]any
+
+// apiServer is an API server in memory, and the way to it. It knows objects by their
+// paths and nothing of their kinds; there are no BareMetalHosts.
+type apiServer struct {
+	mu      sync.Mutex
+	version int
+	objects map[string]object
+	asked   map[string]int // by the kind in the path
+	// away are the kinds about which nobody gets an answer, and refused those that
+	// are forbidden; "" = all.
+	away, refused map[string]bool
+}
+
+func newAPIServer() *apiServer {
+	return &apiServer{objects: map[string]object{}, asked: map[string]int{}, away: map[string]bool{}, refused: map[string]bool{"baremetalhosts": true}}
+}
+
+// set changes what happens to requests about kind.
+func (s *apiServer) set(what map[string]bool, kind string, on bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	what[kind] = on
+}
+
+func (s *apiServer) count(kind string) int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.asked[kind]
+}
+
+// kindOf is the plural in a path such as /api/v1/namespaces/n/configmaps/x.
+func kindOf(path string) string {
+	for part := range strings.SplitSeq(path, "/") {
+		switch part {
+		case "leases", "configmaps", "events", "baremetalhosts":
+			return part
+		}
+	}
+	return path
+}
+
+// RoundTrip implements http.RoundTripper.
+func (s *apiServer) RoundTrip(r *http.Request) (*http.Response, error) {
+	var in object
+	if r.Body != nil {
+		if err := json.NewDecoder(r.Body).Decode(&in); err != nil {
+			return nil, err
+		}
+	}
+	s.mu.Lock()
+	kind := kindOf(r.URL.Path)
+	s.asked[kind]++
+	if s.away[""] || s.away[kind] {
+		s.mu.Unlock()
+		<-r.Context().Done()
+		return nil, r.Context().Err()
+	}
+	code, reason := s.doLocked(r.Method, r.URL.Path, kind, in)
+	var answer any = object{"kind": "Status", "apiVersion": "v1", "status": "Failure", "code": code, "reason": reason, "message": reason}
+	if reason == "" {
+		answer = in
+		if r.Method == http.MethodGet {
+			answer = s.objects[r.URL.Path]
+		}
+	}
+	body, err := json.Marshal(answer)
+	s.mu.Unlock()
+	return &http.Response{
+		StatusCode: code, Header: http.Header{"Content-Type": {"application/json"}},
+		Body: io.NopCloser(bytes.NewReader(body)), Request: r,
+	}, err
+}
+
+func (s *apiServer) doLocked(method, path, kind string, in object) (code int, reason string) {
+	if method == http.MethodPost {
+		path += "/" + text(in, "name")
+	}
+	old := s.objects[path]
+	switch {
+	case s.refused[kind]:
+		return http.StatusForbidden, "Forbidden"
+	case method == http.MethodPost && old != nil:
+		return http.StatusConflict, "AlreadyExists"
+	case method != http.MethodPost && old == nil:
+		return http.StatusNotFound, "NotFound"
+	case method == http.MethodPut && text(in, "resourceVersion") != text(old, "resourceVersion"):
+		return http.StatusConflict, "Conflict"
+	case method != http.MethodGet:
+		s.putLocked(path, in)
+	}
+	return http.StatusOK, ""
+}
+
+func (s *apiServer) putLocked(path string, o object) {
+	s.version++
+	o["metadata"].(object)["resourceVersion"] = strconv.Itoa(s.version)
+	s.objects[path] = o
+}
+
+// edit lets another one write all objects of a kind.
+func (s *apiServer) edit(kind string, change func(o object)) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for path, o := range s.objects {
+		if kindOf(path) == kind {
+			change(o)
+			s.putLocked(path, o)
+		}
+	}
+}
+
+func text(o object, field string) string {
+	meta, _ := o["metadata"].(object)
+	value, _ := meta[field].(string)
+	return value
+}
+
+// inCluster is a change of Options: with a Lease and holds in ConfigMaps of s.
+func inCluster(t *testing.T, s *apiServer) func(*Options, *fakeironic.Server) {
+	t.Helper()
+	file := filepath.Join(t.TempDir(), "kubeconfig")
+	const text = `{"apiVersion": "v1", "kind": "Config", "current-context": "c", "contexts": [{"name": "c", "context": {"cluster": "c", "namespace": "metal3"}}],
+		"clusters": [{"name": "c", "cluster": {"server": "http://api"}}]}`
+	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return func(o *Options, _ *fakeironic.Server) {
+		k := &o.Config.Kubernetes
+		k.On, k.Kubeconfig, k.Identity, k.Leader.Elect = true, file, "a", true
+		o.Config.Holdoff.ConfigMap, o.ClusterTransport = "holds", s
+	}
+}
+
+// watching puts it in mode observe.
+func watching(change func(*Options, *fakeironic.Server)) func(*Options, *fakeironic.Server) {
+	return func(o *Options, fake *fakeironic.Server) {
+		change(o, fake)
+		o.Config.Mode = config.Observe
+	}
+}

@@ -1,0 +1,255 @@
+package app
+
+import (
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/ironic-throttle/ironic-throttle/internal/config"
+	"github.com/ironic-throttle/ironic-throttle/internal/fakeironic"
+	"github.com/ironic-throttle/ironic-throttle/internal/kube/leader"
+	"github.com/ironic-throttle/ironic-throttle/pkg/api"
+	"github.com/ironic-throttle/ironic-throttle/pkg/ironic"
+)
+
+// readyz is what the probe is told.
+func (s *stage) readyz() (int, string) {
+	w := httptest.NewRecorder()
+	s.app.server.Health().ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/readyz", nil))
+	return w.Code, w.Body.String()
+}
+
+// standsBy demands that asks and the probe are told 503, and why.
+func (s *stage) standsBy(why string) {
+	s.Helper()
+	if _, err := s.post("host-1"); err == nil || !strings.Contains(err.Error(), "503") || !strings.Contains(err.Error(), why) {
+		s.Errorf("an ask: %v, want 503 and %q", err, why)
+	}
+	if code, text := s.readyz(); code != 503 || !strings.Contains(text, why) {
+		s.Errorf("readyz: %d %s, want 503 and %q", code, text, why)
+	}
+}
+
+// warns demands a warning in the status.
+func (s *stage) warns(words string) {
+	s.Helper()
+	if all := strings.Join(s.app.Status().Warnings, "\n"); !strings.Contains(all, words) {
+		s.Errorf("warnings %q lack %q", all, words)
+	}
+}
+
+func TestLH24_ALeaderDecidesAndSaysItsFirstYesWhenTheSettleEnds(t *testing.T) {
+	server := newAPIServer()
+	cluster := inCluster(t, server)
+	play(t, func(o *Options, fake *fakeironic.Server) {
+		cluster(o, fake)
+		o.Config.View.PollInterval = 45 * time.Second
+	}, func(s *stage) {
+		s.pass(50 * time.Second)
+		s.says("host-1", api.ReasonStarting)
+		if code, text := s.readyz(); code != 200 || text != "ok\n" {
+			t.Errorf("readyz: %d %s", code, text)
+		}
+		s.pass(12 * time.Second) // a poll is due then, whatever the interval
+		s.says("host-1", api.ReasonGranted)
+	})
+}
+
+// Nobody decides before the holds are read, the Lease held or not, and an end at that time
+// is no fault.
+func TestBO16_NobodyDecidesBeforeTheHoldsAreRead(t *testing.T) {
+	server := newAPIServer()
+	server.away["configmaps"] = true
+	play(t, inCluster(t, server), func(s *stage) {
+		s.pass(3 * time.Second)
+		if !s.app.elector.Leading() {
+			t.Fatal("it does not lead")
+		}
+		s.standsBy("the holds of failed hosts are being read from their ConfigMaps")
+		s.pass(70 * time.Second)
+		s.standsBy("nobody is let start before the holds of failed hosts are read")
+		s.warns("nobody is let start before")
+		server.set(server.away, "configmaps", false)
+		s.pass(2 * time.Minute)
+		s.says("host-1", api.ReasonGranted)
+	})
+	server = newAPIServer()
+	server.away["configmaps"] = true
+	play(t, inCluster(t, server), func(s *stage) {
+		s.pass(3 * time.Second)
+		s.stop()
+		if n := s.log.count("level=ERROR"); n != 0 {
+			t.Errorf("%d errors in the log", n)
+		}
+	})
+}
+
+// Whoever else keeps the holds decides by them: this process ends.
+func TestLH27_HoldsThatAnotherKeepsEndTheProcess(t *testing.T) {
+	server := newAPIServer()
+	cluster := inCluster(t, server)
+	play(t, func(o *Options, fake *fakeironic.Server) {
+		cluster(o, fake)
+		o.Config.Holdoff.Timeout = time.Hour
+	}, func(s *stage) {
+		s.pass(70 * time.Second)
+		server.edit("configmaps", func(o object) {
+			o["metadata"].(object)["annotations"] = object{"ironic-throttle.metal3.io/writer": "another"}
+		})
+		s.fault = "holds"
+		s.says("host-00001", api.ReasonGranted)
+		for _, state := range []ironic.State{ironic.Deploying, ironic.DeployFailed} {
+			s.ironic.With(func(now time.Time, w *fakeironic.World) {
+				if err := w.SetState(now, "ns-01~host-00001", state, true); err != nil {
+					t.Fatal(err)
+				}
+			})
+			s.pass(20 * time.Second)
+		}
+		if n := s.log.count("msg=stopped"); n != 1 {
+			t.Error("it goes on")
+		}
+	})
+}
+
+// The way out of an outage of the API server: mode observe lets everything go on, and
+// says that nobody decides. A standby that enforces refuses it all.
+func TestLH27_ObserveNeedsNoAPIServer(t *testing.T) {
+	server := newAPIServer()
+	server.away[""] = true
+	play(t, inCluster(t, server), func(s *stage) {
+		s.pass(time.Minute)
+		s.standsBy("nobody leads, as far as is known: ")
+	})
+	server = newAPIServer()
+	server.away[""] = true
+	play(t, watching(inCluster(t, server)), func(s *stage) {
+		s.pass(time.Minute)
+		begun := time.Now()
+		a := s.ask("host-1")
+		if !a.Ready || a.Reason != api.ReasonObserve || !strings.Contains(a.Message, "does not decide") {
+			t.Errorf("%+v", a)
+		}
+		if took := time.Since(begun); took != 0 {
+			t.Errorf("an ask waits %v for a look that nobody takes", took)
+		}
+		if code, text := s.readyz(); code != 200 || !strings.Contains(text, "observe") || !strings.Contains(text, "nobody leads") {
+			t.Errorf("readyz: %d %s", code, text)
+		}
+		s.warns("this throttle does not decide, and lets everything pass, for its mode is observe: nobody leads")
+		if s.app.mayStart() || s.app.Status().Cluster.Leader.Leads || server.count("events") != 0 {
+			t.Error("it leads, or tells hosts so")
+		}
+		server.set(server.away, "", false)
+		s.pass(2 * time.Minute)
+		s.says("host-1", api.ReasonGranted) // it leads, and decides as usual
+		if code, text := s.readyz(); code != 200 || text != "ok\n" || !s.app.Status().Cluster.Leader.Leads {
+			t.Errorf("readyz: %d %s", code, text)
+		}
+	})
+}
+
+// Without election it is the holds that cannot be read.
+func TestLH27_ObserveNeedsNoHolds(t *testing.T) {
+	server := newAPIServer()
+	server.refused["configmaps"] = true
+	cluster := watching(inCluster(t, server))
+	play(t, func(o *Options, fake *fakeironic.Server) {
+		cluster(o, fake)
+		o.Config.Kubernetes.Leader.Elect = false
+	}, func(s *stage) {
+		s.pass(time.Minute)
+		s.says("host-1", api.ReasonObserve)
+		if code, text := s.readyz(); code != 200 || !strings.Contains(text, "nobody is let start before the holds") {
+			t.Errorf("readyz: %d %s", code, text)
+		}
+	})
+}
+
+// Observe is for as long as the process: a file that says otherwise needs a restart, which
+// stands by then.
+func TestModeNeedsARestart(t *testing.T) {
+	server := newAPIServer()
+	server.set(server.away, "leases", true)
+	cluster := watching(inCluster(t, server))
+	file, fromFile := fileOf(t, "mode: observe")
+	play(t, func(o *Options, fake *fakeironic.Server) {
+		fromFile(o, fake)
+		cluster(o, fake)
+	}, func(s *stage) {
+		s.pass(10 * time.Second)
+		text := "mode: enforce"
+		file.Store(&text)
+		s.pass(time.Minute) // a process that stands by looks at no file
+		s.says("host-1", api.ReasonObserve)
+		server.set(server.away, "leases", false)
+		s.pass(2 * time.Minute)
+		s.says("host-2", api.ReasonGranted)
+		s.warns("MODE changed from")
+		if !s.app.observes() {
+			t.Error("it enforces")
+		}
+	})
+}
+
+// The gateway of a process that does not lead asks Ironic for nothing, and the ledger of
+// holds is not written by it.
+func TestGW3_GatewayAndHoldsKnowWhoLeads(t *testing.T) {
+	for _, mode := range []config.Mode{config.Enforce, config.Observe} {
+		fleet := fakeironic.DefaultOptions()
+		fleet.Fleet.Nodes = 1
+		world, err := fakeironic.NewWorld(fleet, time.Now())
+		if err != nil {
+			t.Fatal(err)
+		}
+		fake := fakeironic.NewServer(world, time.Now)
+		o := Options{Config: config.Default(), Transport: fake.Transport()}
+		o.Config.Ironic.Endpoint, o.Config.Listen, o.Config.Gateway.Listen = "http://ironic/v1", config.Listen{}, "127.0.0.1:0"
+		inCluster(t, newAPIServer())(&o, nil)
+		o.Config.Mode = mode
+		a, err := New(t.Context(), o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() {
+			_ = a.listeners.gateway.Close()
+			a.gateway.Close()
+		})
+		if a.holdMap.Leading == nil || a.holdMap.Leading() {
+			t.Error("the holds may be written by a process that does not lead")
+		}
+		r := httptest.NewRequest(http.MethodPut, "/v1/nodes/ns-01~host-00001/states/provision", strings.NewReader(`{"target": "active"}`))
+		r.Header.Set("Content-Type", "application/json")
+		r.Header.Set("X-OpenStack-Ironic-API-Version", "1.81")
+		w := httptest.NewRecorder()
+		a.gateway.ServeHTTP(w, r)
+		want, ours := http.StatusConflict, a.IronicStats() == ironic.Stats{}
+		if mode == config.Observe {
+			want, ours = http.StatusAccepted, true
+		}
+		if w.Code != want || !ours {
+			t.Errorf("%s: %d %s, Ironic was asked %+v", mode, w.Code, w.Body, a.IronicStats())
+		}
+	}
+}
+
+func TestWhoLeads(t *testing.T) {
+	fault := http.ErrServerClosed
+	seen := time.Date(2026, 11, 22, 3, 4, 5, 0, time.UTC)
+	for _, row := range []struct {
+		s    leader.Status
+		want string
+	}{
+		{leader.Status{Identity: "a"}, "nobody leads yet"},
+		{leader.Status{Identity: "a", Err: fault}, "nobody leads, as far as is known: http: Server closed"},
+		{leader.Status{Identity: "a", Holder: "b", Seen: seen}, "b leads"},
+		{leader.Status{Identity: "a", Holder: "b", Seen: seen, Err: fault}, "b led when the Lease was seen last, at 03:04:05Z; since then: http: Server closed"},
+		{leader.Status{Identity: "a", Holder: "a", Seen: seen}, "it leads no more: its Lease could not be renewed in time"},
+	} {
+		if got := whoLeads(row.s); got != row.want {
+			t.Errorf("%q, want %q", got, row.want)
+		}
+	}
+}
