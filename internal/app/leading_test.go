@@ -144,6 +144,9 @@ func TestLH27_ObserveNeedsNoAPIServer(t *testing.T) {
 		}
 		server.set(server.away, "", false)
 		s.pass(2 * time.Minute)
+		if t := s.app.Status().Slots.Total; t.Occupied != 0 || t.Waiting != 0 {
+			s.Errorf("left of the time before: %+v", t)
+		}
 		s.says("host-1", api.ReasonGranted) // it leads, and decides as usual
 		if code, text := s.readyz(); code != 200 || text != "ok\n" || !s.app.Status().Cluster.Leader.Leads {
 			t.Errorf("readyz: %d %s", code, text)

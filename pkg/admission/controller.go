@@ -70,8 +70,8 @@ func New(cfg Config, now time.Time) (*Controller, error) {
 }
 
 // Start begins anew at now, with the holds that a store has kept: for a process that leads
-// from now on, or that could not read them before. Nothing may have been decided or
-// observed yet; limits and holds are those that New was given.
+// from now on, or that could not read them before. What it has answered until then, as who
+// stands by or observes, leaves nothing; limits are those that New was given.
 func (c *Controller) Start(now time.Time, holds []holdoff.Record, known bool) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
