@@ -208,6 +208,10 @@ func (g *Gateway) forward(out outgoing, f *flight) {
 		wait = f.wait
 	}
 	vacate, err := enter(wait, g.room.whole)
+	if err == nil && g.ended.Err() != nil { // the place is of one that was cut at our end
+		vacate()
+		err = g.ended.Err()
+	}
 	if err != nil {
 		g.gateFailed(wait, out.w, out.r, err)
 		return

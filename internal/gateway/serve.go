@@ -14,7 +14,7 @@ import (
 // or the listener fails; then it gives requests in flight 4 s, closes the gateway,
 // and returns: nil, or what went wrong.
 func (g *Gateway) Serve(ctx context.Context, listen net.Listener, conf *tls.Config) error {
-	err := httpserve.Serve(ctx, g.drain, httpserve.Server{Name: "gateway", HTTP: g.newHTTP(conf), Listen: listen})
+	err := httpserve.Serve(ctx, g.drain, httpserve.Server{Name: "gateway", HTTP: g.newHTTP(conf), Listen: listen, Cut: g.end})
 	g.Close()
 	// What was cut is over in a moment, and has said by then how it ended.
 	tick := time.NewTicker(time.Millisecond)

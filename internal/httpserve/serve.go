@@ -15,6 +15,7 @@ type Server struct {
 	Name   string // in errors
 	HTTP   *http.Server
 	Listen net.Listener
+	Cut    func() // called before requests are cut that took longer than drain; may be nil
 }
 
 // Serve answers on all listeners until ctx ends or one of them fails. Then it
@@ -71,6 +72,9 @@ func shutdown(ctx context.Context, drain time.Duration, all []Server) []error {
 		go func() {
 			err := s.HTTP.Shutdown(ctx)
 			if err != nil {
+				if s.Cut != nil {
+					s.Cut()
+				}
 				err = fmt.Errorf("%s: requests were cut at the end: %w", s.Name, errors.Join(err, s.HTTP.Close()))
 			}
 			closed <- err
