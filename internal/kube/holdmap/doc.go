@@ -14,14 +14,26 @@
 //
 // # Who writes
 //
-// The annotation ironic-throttle.metal3.io/writer names the Map that has written last.
-// Open writes all eight ConfigMaps, if only to put its own name there: from then on
+// The annotation ironic-throttle.metal3.io/writer names the Map that has written last, by
+// its pod and a random text. Open writes all eight ConfigMaps, if only to put its own name there: from then on
 // every write of an earlier leader that was paused meets a newer resourceVersion and
 // another name, and is not repeated (ErrTakenOver). A newer resourceVersion under our
 // own name, or none, is a label that somebody has set, a write of ours whose answer was
-// lost, or an edit by hand, which is written over. A process that was paused in the
+// lost, or an edit by hand, which is written over: a Save meets it where it writes, and
+// Look finds it in the others, one at a time. A process that was paused in the
 // midst of Open would put its name over that of the leader of now: so each write is
-// preceded by a look whether we lead (Options.Leading).
+// preceded by a question whether we lead (Options.Leading).
+//
+// Without an election two processes that both decide are a mistake, or a rollout that
+// begins the new pod before the old one is gone. The newer one has the ledger; Look tells
+// the older one, which ends, long before the newer one says its first yes. Begun anew, the
+// older pod finds its own name in the annotation writer-before, and leaves the ledger to
+// the newer one for three minutes, by when a rollout has deleted it.
+//
+// # Faults
+//
+// All that is done to the eight is done side by side, and one that is broken or slow holds
+// up none of the others.
 //
 // # Rights
 //

@@ -3,7 +3,6 @@ package holdmap
 import (
 	"bytes"
 	"context"
-	"crypto/rand"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -12,8 +11,6 @@ import (
 	"sync"
 	"time"
 
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	client "k8s.io/client-go/kubernetes/typed/core/v1"
 	"k8s.io/client-go/rest"
 
@@ -41,6 +38,7 @@ type Map struct {
 	known  bool
 	over   error     // why nothing is written any more; nil while it is
 	due    time.Time // when the next Save may write
+	next   int       // the shard that the next Look looks at
 }
 
 var _ holdoff.Store = (*Map)(nil)
@@ -50,7 +48,9 @@ var _ holdoff.Store = (*Map)(nil)
 //
 // An API server that does not answer is asked again for 30 s. Open fails after that, when
 // ctx ends, without the rights, and at once where Options.Leading says no. Records that
-// cannot be read are no failure: they are kept aside and told in the log.
+// cannot be read are no failure: they are kept aside and told in the log. Without
+// Options.Leading, and where another process has taken the ledger from one of this pod,
+// that one is left alone for three minutes first.
 func Open(ctx context.Context, o Options) (*Map, error) {
 	if err := o.validate(); err != nil {
 		return nil, fmt.Errorf("holds in ConfigMaps: %w", err)
@@ -61,107 +61,29 @@ func Open(ctx context.Context, o Options) (*Map, error) {
 	}
 	config := rest.CopyConfig(o.Config)
 	config.Timeout = 0 // each request has a context that ends
-	config.QPS, config.Burst = 2*shards, 4*shards
+	config.QPS = -1    // there is one Save a second; a limiter would only garble errors
 	api, err := client.NewForConfig(config)
 	if err != nil {
 		return nil, fmt.Errorf("holds in ConfigMaps: %w", err)
 	}
-	leading := o.Leading
-	if leading == nil {
-		leading = func() bool { return true }
-	}
 	m := &Map{log: log, where: o.Namespace + "/" + o.Name}
-	writer := rand.Text()
+	by := newWriter(o)
 	for n := range shards {
-		m.shards = append(m.shards, &shard{
-			n: n, name: shardName(o.Name, n), api: api.ConfigMaps(o.Namespace), writer: writer, leading: leading, log: log, room: maxData,
-		})
+		m.shards = append(m.shards, &shard{n: n, name: shardName(o.Name, n), api: api.ConfigMaps(o.Namespace), by: by, log: log, room: maxData})
+	}
+	w := &wait{log: log, told: o.Waiting}
+	if o.Leading == nil && o.Identity != "" {
+		if err := m.giveWay(ctx, w); err != nil {
+			return nil, err
+		}
 	}
 	ctx, cancel := context.WithTimeout(ctx, openTimeout)
 	defer cancel()
-	if err := m.claim(ctx); err != nil {
+	if err := m.claim(ctx, w); err != nil {
 		return nil, err
 	}
 	m.ctx, m.close = context.WithCancel(context.WithoutCancel(ctx))
 	return m, nil
-}
-
-// claim takes all ConfigMaps over.
-func (m *Map) claim(ctx context.Context) error {
-	written, unread := 0, 0
-	for _, s := range m.shards {
-		f, err := m.claimOne(ctx, s)
-		if err != nil {
-			return m.fault(s, err)
-		}
-		m.loaded = append(m.loaded, f.records...)
-		unread += f.unread
-		if f.written {
-			written++
-		}
-	}
-	switch {
-	case written == 0:
-		m.log.Warn("there are no holds in ConfigMaps yet: hosts that have failed before are held from now on", "configMaps", m.where)
-	case written < shards:
-		m.log.Error("ConfigMaps of holds are missing or were emptied: hosts without a record that have failed are held from now on",
-			"configMaps", m.where, "missing", shards-written, "of", shards)
-	default:
-		m.known = unread == 0
-	}
-	return nil
-}
-
-// claimOne asks again while the API server does not answer.
-func (m *Map) claimOne(ctx context.Context, s *shard) (found, error) {
-	said := false
-	for {
-		f, err := s.claim(ctx)
-		if err == nil || !passing(err) {
-			return f, err
-		}
-		if !said {
-			said = true
-			m.log.Warn("the holds in ConfigMaps cannot be read yet", "configMap", s.name, "error", err)
-		}
-		if !sleep(ctx, pause) {
-			return found{}, err
-		}
-	}
-}
-
-// passing tells that the same request may go well later.
-func passing(err error) bool {
-	if errors.Is(err, errNotLeading) {
-		return false // nothing is to be waited for in the midst of a claim
-	}
-	switch apierrors.ReasonForError(err) {
-	case metav1.StatusReasonForbidden, metav1.StatusReasonUnauthorized, metav1.StatusReasonInvalid, metav1.StatusReasonBadRequest,
-		metav1.StatusReasonNotFound, metav1.StatusReasonRequestEntityTooLarge, metav1.StatusReasonMethodNotAllowed:
-		return false
-	default:
-		return true
-	}
-}
-
-// sleep reports whether d has passed before ctx has ended.
-func sleep(ctx context.Context, d time.Duration) bool {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-t.C:
-		return true
-	case <-ctx.Done():
-		return false
-	}
-}
-
-func (m *Map) fault(s *shard, err error) error {
-	if apierrors.IsForbidden(err) {
-		err = fmt.Errorf("%w (get, update and create of the ConfigMaps %s to %s are needed)",
-			err, m.shards[0].name, m.shards[shards-1].name)
-	}
-	return fmt.Errorf("holds in ConfigMaps: %s of %s: %w", s.name, m.where, err)
 }
 
 // Load returns the records that Open has found. known tells that these are all that
@@ -176,9 +98,10 @@ func (m *Map) Load() (records []holdoff.Record, known bool, err error) {
 	return records, m.known, nil
 }
 
-// Save keeps b: it writes the ConfigMaps that have changed. When it returns nil, the API
-// server has all of b, but for what has no room there, which the log says; else some of
-// it, and it may be given again. It begins to write at most once a second, and waits for
+// Save keeps b: it writes the ConfigMaps that have changed, side by side. When it returns
+// nil, the API server has all of b, but for what has no room there, which the log says;
+// else what belongs into those that the error does not name, and it may be given again. It
+// begins to write at most once a second, and waits for
 // that, and takes at most ten seconds more.
 //
 // After ErrTakenOver nothing is written any more. While Options.Leading says no it fails
@@ -240,16 +163,38 @@ func (m *Map) saveLocked() error {
 	m.due = time.Now().Add(pause)
 	ctx, cancel := context.WithTimeout(m.ctx, saveTimeout)
 	defer cancel()
-	for _, s := range dirty {
-		if err := s.save(ctx); err != nil {
-			err = m.fault(s, err)
-			if errors.Is(err, ErrTakenOver) {
-				m.over = err
-			}
-			return err
+	return m.overLocked(m.each(dirty, func(s *shard) error { return s.save(ctx) }))
+}
+
+// overLocked is err, after which nothing is written any more if it is ErrTakenOver.
+func (m *Map) overLocked(err error) error {
+	if errors.Is(err, ErrTakenOver) {
+		m.over = err
+	}
+	return err
+}
+
+// Look looks at one of the ConfigMaps, each time at the next one, and writes it anew when
+// somebody else has changed it. It is to be called every few seconds: a Save does not see
+// ConfigMaps in which nothing is new. It fails with ErrTakenOver, and when it cannot write
+// what it should; that it cannot look is no failure.
+func (m *Map) Look() error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.ctx.Err() != nil || m.over != nil {
+		return m.over
+	}
+	s := m.shards[m.next]
+	m.next = (m.next + 1) % shards
+	if !s.dirty && s.by.leading() {
+		if err := s.look(m.ctx); errors.Is(err, ErrTakenOver) {
+			return m.overLocked(newFault(m.where, []*shard{s}, []error{err}))
 		}
 	}
-	return nil
+	if !s.dirty {
+		return nil
+	}
+	return m.saveLocked()
 }
 
 // Close ends the use of the ledger, and a Save that waits. Twice is harmless.

@@ -143,6 +143,7 @@ func TestLH27_LateClaimLeavesTheLeaderAlone(t *testing.T) {
 				late <- err
 			}()
 			<-paused
+			synctest.Wait() // the other seven are done
 			lost.Store(true)
 			leader := d.open()
 			before := d.written()

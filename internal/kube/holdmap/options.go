@@ -22,6 +22,9 @@ const (
 	pause = time.Second
 	// tries bounds how often a write that met a newer resourceVersion is repeated.
 	tries = 4
+	// yield is for how long a pod leaves the ledger to another one that has taken it, where
+	// there is no election: longer than a rollout has two pods.
+	yield = 3 * time.Minute
 )
 
 // Options say where the ledger is.
@@ -31,11 +34,16 @@ type Options struct {
 	// Namespace and Name are those of the ConfigMaps, which are called <Name>-0 to
 	// <Name>-7.
 	Namespace, Name string
+	// Identity is the pod of this process: ConfigMaps and errors name it. "" = unknown.
+	Identity string
 	// Leading tells whether this process may write; nil: always. It is asked directly
 	// before each write, of Open and of Save. While it says no, both fail and nothing is
 	// written: a leader that was paused must not write over what the next one has. It is
 	// asked by several goroutines and must not wait.
 	Leading func() bool
+	// Waiting is told why Open waits, when it begins to and when it is for another reason;
+	// nil: nobody is. It is called by several goroutines, one at a time.
+	Waiting func(why error)
 	// Log is told what is wrong; nil is silent.
 	Log *slog.Logger
 }

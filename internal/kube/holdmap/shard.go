@@ -3,7 +3,6 @@ package holdmap
 import (
 	"context"
 	"errors"
-	"fmt"
 	"log/slog"
 
 	corev1 "k8s.io/api/core/v1"
@@ -15,19 +14,17 @@ import (
 )
 
 const (
-	annotationWriter = "ironic-throttle.metal3.io/writer"
-	labelManager     = "app.kubernetes.io/managed-by"
-	manager          = "ironic-throttle"
+	labelManager = "app.kubernetes.io/managed-by"
+	manager      = "ironic-throttle"
 )
 
 // shard is one ConfigMap.
 type shard struct {
-	n       int
-	name    string
-	api     client.ConfigMapInterface
-	writer  string // ours
-	leading func() bool
-	log     *slog.Logger
+	n    int
+	name string
+	api  client.ConfigMapInterface
+	by   *writer
+	log  *slog.Logger
 
 	// values are the lines that it is to hold, by UUID, and dirty tells that it does not
 	// yet.
@@ -75,6 +72,8 @@ func (s *shard) read(ctx context.Context) (found, error) {
 	if err != nil {
 		return found{}, err
 	}
+	s.by.packing.Lock()
+	defer s.by.packing.Unlock()
 	c, written := contentOf(cm.Data, cm.BinaryData)
 	p := c.parse(s.n)
 	s.values, s.aside, s.dirty = p.values, c.aside, true
@@ -119,13 +118,26 @@ func (s *shard) save(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		switch writer := cm.Annotations[annotationWriter]; writer {
-		case s.writer, "":
-		default:
-			return fmt.Errorf("%w: %s", ErrTakenOver, writer)
+		if err := s.by.may(cm.Annotations); err != nil {
+			return err
 		}
 	}
 	return errBusy
+}
+
+// look makes s dirty where somebody else has changed the ConfigMap since we wrote it.
+func (s *shard) look(ctx context.Context) error {
+	ours := s.meta.ResourceVersion
+	cm, err := s.get(ctx)
+	if err != nil || cm.ResourceVersion == ours {
+		return err
+	}
+	if err := s.by.may(cm.Annotations); err != nil {
+		return err
+	}
+	s.dirty = true
+	s.log.Warn("a ConfigMap of holds was changed by somebody else: it is written anew", "configMap", s.name)
+	return nil
 }
 
 // put writes once, if we lead. What it writes over it has read before it asks: whatever
@@ -134,7 +146,7 @@ func (s *shard) put(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
 	defer cancel()
 	cm, left := s.object()
-	if !s.leading() {
+	if !s.by.leading() {
 		return errNotLeading
 	}
 	var err error
@@ -158,10 +170,12 @@ func (s *shard) put(ctx context.Context) error {
 
 // object is the ConfigMap as it is to be, with what others have set on it.
 func (s *shard) object() (cm *corev1.ConfigMap, left int) {
+	s.by.packing.Lock()
+	defer s.by.packing.Unlock()
 	c, left := contentFor(s.values, s.aside, s.room)
 	cm = &corev1.ConfigMap{ObjectMeta: *s.meta.DeepCopy()}
 	cm.Name = s.name
-	metav1.SetMetaDataAnnotation(&cm.ObjectMeta, annotationWriter, s.writer)
+	s.by.sign(&cm.ObjectMeta)
 	metav1.SetMetaDataLabel(&cm.ObjectMeta, labelManager, manager)
 	if c.packed != nil {
 		cm.BinaryData = map[string][]byte{keyPacked: c.packed}

@@ -51,8 +51,8 @@ type content struct {
 	aside  []byte
 }
 
-// empty reports whether nobody has written a ledger there. A ledger without hosts has
-// the key, without text.
+// contentOf takes the keys of a ConfigMap that are ours. written tells that somebody has
+// written a ledger there: one without hosts has the key, without text.
 func contentOf(data map[string]string, binary map[string][]byte) (c content, written bool) {
 	text, isText := data[keyText]
 	packed, isPacked := binary[keyPacked]
