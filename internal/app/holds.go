@@ -23,6 +23,13 @@ const saveInterval = 5 * time.Second
 // saveTimeout is how long a release waits until it is on disk.
 const saveTimeout = 3 * time.Second
 
+// lastSave bounds the save that the end of a term waits for, which has termGrace.
+const lastSave = 2 * time.Second
+
+// toldInterval is the least time between two errors in the log that differ: with eight
+// ConfigMaps there are many ways to fail.
+const toldInterval = time.Minute
+
 // holdKeeper keeps the file of the holds up to date. A hold is saved directly after the
 // poll that saw the failure; a kill between the two is harmless, for the node is still in
 // its failed state then, and the first poll of the next process finds it. No poll waits
@@ -33,10 +40,16 @@ type holdKeeper struct {
 
 	waiting atomic.Bool // a release waits for its save
 
-	mu    sync.Mutex // one save at a time
-	store holdoff.Store
-	told  string // the error that the log speaks of
+	saving sync.Mutex // one save at a time; guards what follows
+	told   string     // the error that the log speaks of
+	toldAt time.Time
+
+	mu     sync.Mutex // never held for long; guards what follows
+	store  holdoff.Store
+	closed bool
 }
+
+var errClosed = errors.New("the place where holds are kept is closed")
 
 // keptHolds are those that an earlier process has left.
 type keptHolds struct {
@@ -74,30 +87,66 @@ func (a *App) openHolds(c config.Config, decision *admission.Config) error {
 	return nil
 }
 
+// place is where holds are kept; nil = nowhere.
+func (k *holdKeeper) place() (holdoff.Store, error) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.closed {
+		return nil, errClosed
+	}
+	return k.store, nil
+}
+
 // save writes what has changed. A failure is logged when it is new; what could not be
 // written is tried again with the next.
 func (k *holdKeeper) save() error {
-	k.mu.Lock()
-	defer k.mu.Unlock()
+	k.saving.Lock()
+	defer k.saving.Unlock()
 	batch := k.app.controller.UnsavedHolds(k.app.now())
 	if batch.Empty() {
 		return nil
 	}
-	if k.store == nil { // none, or closed: what is in memory is all there is
+	store, err := k.place()
+	if err != nil {
+		return err
+	}
+	if store == nil { // what is in memory is all there is
 		k.app.controller.SavedHolds(batch)
 		return nil
 	}
-	err := k.store.Save(batch)
-	switch {
-	case err == nil:
-		k.app.controller.SavedHolds(batch)
-		if k.told != "" {
-			k.told = ""
-			k.app.log.Info("the holds of failed hosts are saved again")
-		}
-	case k.told != err.Error():
-		k.told = err.Error()
-		k.app.log.Error("the holds of failed hosts cannot be saved; they are in force, but a restart would lose them", "error", err)
+	if err := store.Save(batch); err != nil {
+		k.tellLocked(err)
+		return err
+	}
+	k.app.controller.SavedHolds(batch)
+	if k.told != "" {
+		k.told = ""
+		k.app.log.Info("the holds of failed hosts are saved again")
+	}
+	return nil
+}
+
+func (k *holdKeeper) tellLocked(err error) {
+	now := time.Now()
+	if k.told == err.Error() || k.told != "" && now.Sub(k.toldAt) < toldInterval {
+		return
+	}
+	k.told, k.toldAt = err.Error(), now
+	k.app.log.Error("the holds of failed hosts cannot be saved; they are in force, but a restart would lose them", "error", err)
+}
+
+// look lets a place that others can change see whether they have.
+func (k *holdKeeper) look() error {
+	k.saving.Lock()
+	defer k.saving.Unlock()
+	store, _ := k.place()
+	shared, ok := store.(interface{ Look() error })
+	if !ok {
+		return nil
+	}
+	err := shared.Look()
+	if err != nil {
+		k.tellLocked(err)
 	}
 	return err
 }
@@ -133,17 +182,22 @@ func (k *holdKeeper) polled() {
 }
 
 // run saves after polls, and what asks have changed, until ctx ends, and once more
-// then.
+// then, as far as that goes quickly.
 // It fails when another process keeps them now: that one decides (LH-27).
 func (k *holdKeeper) run(ctx context.Context) (err error) {
 	tick := time.NewTicker(saveInterval)
 	defer tick.Stop()
+	ended := make(chan struct{})
+	defer close(ended)
+	defer context.AfterFunc(ctx, func() { k.closeLate(ended) })()
 	for {
 		select {
 		case <-k.wake:
 			err = k.save() // what goes wrong is in the log
 		case <-tick.C:
-			err = k.save()
+			if err = k.save(); !errors.Is(err, holdmap.ErrTakenOver) {
+				err = k.look()
+			}
 		case <-ctx.Done():
 			_ = k.save()
 			return k.close()
@@ -154,15 +208,28 @@ func (k *holdKeeper) run(ctx context.Context) (err error) {
 	}
 }
 
+// closeLate ends a save that takes too long for the end of a term: one that runs, or the
+// last one.
+func (k *holdKeeper) closeLate(ended <-chan struct{}) {
+	late := time.NewTimer(lastSave)
+	defer late.Stop()
+	select {
+	case <-late.C:
+		_ = k.close()
+	case <-ended:
+	}
+}
+
+// close does not wait for a save that runs: closing may be what ends it.
 func (k *holdKeeper) close() error {
 	k.mu.Lock()
-	defer k.mu.Unlock()
-	if k.store == nil {
+	store := k.store
+	k.store, k.closed = nil, k.closed || store != nil
+	k.mu.Unlock()
+	if store == nil {
 		return nil
 	}
-	err := k.store.Close()
-	k.store = nil
-	return err
+	return store.Close()
 }
 
 // holdoffConfig is what the decision needs of h, with what single hosts ask for.

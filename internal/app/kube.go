@@ -63,7 +63,7 @@ func (a *App) newKube(o Options) (err error) {
 		}
 	}
 	if name := o.Config.Holdoff.ConfigMap; name != "" {
-		a.holdMap = &holdmap.Options{Config: a.cluster.Config, Namespace: a.cluster.Namespace, Name: name, Log: a.log}
+		a.holdMap = &holdmap.Options{Config: a.cluster.Config, Namespace: a.cluster.Namespace, Name: name, Identity: identity, Log: a.log}
 	}
 	if !c.Leader.Elect {
 		return nil

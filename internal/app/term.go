@@ -85,8 +85,13 @@ func (a *App) begin(ctx context.Context) error {
 // without them would let go whom the leader before held.
 func (a *App) openHoldMap(ctx context.Context) (*holdmap.Map, error) {
 	pause := time.Second
+	o := *a.holdMap
+	o.Waiting = func(err error) {
+		why := "nobody is let start before the holds of failed hosts are read from their ConfigMaps: " + err.Error()
+		a.waits.Store(&why)
+	}
 	for told := ""; ; {
-		kept, err := holdmap.Open(ctx, *a.holdMap)
+		kept, err := holdmap.Open(ctx, o)
 		switch {
 		case err == nil:
 			a.waits.Store(nil)
@@ -96,8 +101,7 @@ func (a *App) openHoldMap(ctx context.Context) (*holdmap.Map, error) {
 		}
 		if text := err.Error(); text != told {
 			told = text
-			why := "nobody is let start before the holds of failed hosts are read from their ConfigMaps: " + text
-			a.waits.Store(&why)
+			o.Waiting(err)
 			a.log.Error("the holds of failed hosts cannot be read, nobody is let start before: trying again",
 				"configmaps", a.holdMap.Name, "namespace", a.holdMap.Namespace, "error", err)
 		}
