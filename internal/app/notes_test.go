@@ -195,18 +195,6 @@ func TestAnIgnoredAnnotationIsAnEvent(t *testing.T) {
 	pending(0)
 }
 
-// kubeconfig names a cluster that is not there.
-func kubeconfig(t *testing.T) string {
-	t.Helper()
-	file := filepath.Join(t.TempDir(), "kubeconfig")
-	const text = `{"apiVersion": "v1", "kind": "Config", "current-context": "c", "contexts": [{"name": "c", "context": {"cluster": "c"}}],
-		"clusters": [{"name": "c", "cluster": {"server": "http://127.0.0.1:1"}}]}`
-	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	return file
-}
-
 func directoryOf(t *testing.T, cluster *kube.Cluster) *hosts.Directory {
 	t.Helper()
 	d, err := hosts.New(hosts.Options{Config: cluster.Config})
