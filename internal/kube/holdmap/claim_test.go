@@ -246,13 +246,35 @@ func TestLH27_TheOtherOneIsNamed(t *testing.T) {
 				if err := early.Save(holdoff.Batch{Puts: everywhere(since)}); !errors.Is(err, ErrTakenOver) {
 					t.Errorf("Save: %v", err)
 				}
-				cm := d.get(7)
-				if w := cm.Annotations[annotationWriter]; !strings.HasPrefix(w, "pod-b_") || !strings.HasPrefix(cm.Annotations[annotationBefore], "pod-a_") {
-					t.Errorf("%v", cm.Annotations)
+				// Another fault beside it does not hide it.
+				third := d.as("pod-c", change)
+				d.as("pod-d", change)
+				d.fail(func(method, name string) int {
+					if method == http.MethodPut && name == "holds-0" {
+						return http.StatusUnprocessableEntity
+					}
+					return 0
+				})
+				if err := third.Save(holdoff.Batch{Puts: everywhere(since)}); !errors.Is(err, ErrTakenOver) || !strings.Contains(err.Error(), "pod-d_") {
+					t.Errorf("Save: %v", err)
 				}
 			})
 		})
 	}
+}
+
+func TestTheWriterIsOnEach(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d := newDesk(t)
+		d.as("pod-a", nil)
+		d.as("pod-b", nil)
+		for n := range shards {
+			cm := d.get(n)
+			if w := cm.Annotations[annotationWriter]; !strings.HasPrefix(w, "pod-b_") || !strings.HasPrefix(cm.Annotations[annotationBefore], "pod-a_") {
+				t.Errorf("%v", cm.Annotations)
+			}
+		}
+	})
 }
 
 // Of two pods without an election the newer one has the ledger: the older one, which ends
@@ -279,6 +301,7 @@ func TestLH27_TheOlderPodGivesWay(t *testing.T) {
 		now("pod-b", func(o *Options) { o.Leading = func() bool { return true } })
 		now("pod-a", nil) // the one before has no name
 		now("pod-b", func(o *Options) { o.Leading = func() bool { return true } })
+		now("pod-b", nil)
 
 		var told []string
 		waits := func(o *Options) { o.Waiting = func(why error) { told = append(told, why.Error()) } }

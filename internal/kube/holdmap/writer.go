@@ -73,9 +73,6 @@ func (w *writer) may(annotations map[string]string) error {
 // has. Whoever took it after the one that was seen already counts, too.
 func (w *writer) newer(annotations map[string]string, seen string) string {
 	name, before := annotations[annotationWriter], annotations[annotationBefore]
-	if name == "" || podOf(name) == w.pod {
-		return ""
-	}
 	if seen == "" && podOf(before) != w.pod {
 		return ""
 	}
