@@ -29,8 +29,12 @@ func clusterFields(s api.Status) []line {
 		}
 	}
 	text := fmt.Sprintf("%d BareMetalHosts", c.Hosts)
-	if !c.Synced {
+	switch {
+	case c.Synced:
+	case c.Hosts == 0 && c.LastError == "":
 		text = "BareMetalHosts are not read yet"
+	default: // one namespace may be well, and another forbidden
+		text += " so far, not all are read"
 	}
 	for _, kind := range slices.Sorted(maps.Keys(c.Errors)) {
 		text += fmt.Sprintf(", %d with %q", c.Errors[kind], printable(kind))

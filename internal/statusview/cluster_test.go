@@ -15,6 +15,13 @@ func TestTextOfTheCluster(t *testing.T) {
 	}{
 		{"none", nil, nil},
 		{"at first", &api.Cluster{}, []string{"cluster   BareMetalHosts are not read yet"}},
+		{"one of two namespaces", &api.Cluster{Hosts: 7, LastError: `namespace b: forbidden`}, []string{
+			"cluster   7 BareMetalHosts so far, not all are read; the watch is broken: namespace b: forbidden",
+		}},
+		{"an empty one of two", &api.Cluster{LastError: `namespace b: forbidden`}, []string{
+			"cluster   0 BareMetalHosts so far, not all are read; the watch is broken: namespace b: forbidden",
+		}},
+		{"at work", &api.Cluster{Hosts: 250}, []string{"cluster   250 BareMetalHosts so far, not all are read"}},
 		{"well", &api.Cluster{Hosts: 2000, Synced: true, Errors: map[string]int{"provisioning error": 12, "inspection error": 3}}, []string{
 			`cluster   2000 BareMetalHosts, 3 with "inspection error", 12 with "provisioning error"`,
 		}},

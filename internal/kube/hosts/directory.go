@@ -136,6 +136,9 @@ func (d *Directory) Status() Status {
 	for _, w := range d.watchers {
 		text, since := w.health.broken()
 		if text != "" && (s.LastError == "" || since.Before(s.BrokenSince)) {
+			if w.namespace != "" {
+				text = "namespace " + w.namespace + ": " + text
+			}
 			s.LastError, s.BrokenSince = text, since
 		}
 	}

@@ -54,7 +54,7 @@ func TestNothingIsForgotten(t *testing.T) {
 		{"no rights to watch", watches(refuse(http.StatusForbidden, metav1.StatusReasonForbidden)), "may not list and watch"},
 		{"unknown credentials", always(refuse(http.StatusUnauthorized, metav1.StatusReasonUnauthorized)), "credentials"},
 		{"no CRD", always(refuse(http.StatusNotFound, metav1.StatusReasonNotFound)), "CustomResourceDefinition"},
-		{"404 of no API server", always(http.NotFound), "CustomResourceDefinition"},
+		{"404 of no API server", always(http.NotFound), "metal3.io/v1alpha1: their CustomResourceDefinition is missing, or does not have this version"},
 		{"down", always(refuse(http.StatusServiceUnavailable, metav1.StatusReasonServiceUnavailable)), "as it should"},
 		{"connections dropped", always(drops), "as it should"},
 		{"lists hang", lists(hangs), "as it should"},

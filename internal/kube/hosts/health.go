@@ -122,7 +122,7 @@ func hintOf(err error) string {
 	case apierrors.IsUnauthorized(err):
 		return "the API server does not accept our credentials"
 	case apierrors.IsNotFound(err):
-		return "the cluster has no BareMetalHosts: their CustomResourceDefinition is missing"
+		return "the cluster does not serve BareMetalHosts as " + groupVersion.String() + ": their CustomResourceDefinition is missing, or does not have this version"
 	case errors.Is(err, errShort):
 		return "something between us and the API server ends each watch"
 	case errors.Is(err, errSilent), errors.Is(err, errMissed):

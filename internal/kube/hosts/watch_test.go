@@ -88,7 +88,7 @@ func TestNamespaces(t *testing.T) {
 		s.cluster.remove(one)
 		s.cluster.hangUp()
 		s.pass(10 * time.Second)
-		s.is(true, 2, "Forbidden")
+		s.is(true, 2, "namespace prod: because of a test: Forbidden")
 		s.says(listed, listed, cannot)
 	})
 }
