@@ -145,7 +145,7 @@ func (a *App) newServer(collectors []prometheus.Collector) (err error) {
 	if a.gateway != nil {
 		collectors = append(collectors, newGatewayCollector(a.gateway.Stats))
 	}
-	collectors = append(collectors, certificateCollector(a.certificates()))
+	collectors = append(collectors, a.certificates())
 	if a.hosts != nil {
 		collectors = append(collectors, newClusterCollector(a.showCluster))
 	}

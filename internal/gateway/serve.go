@@ -3,6 +3,7 @@ package gateway
 import (
 	"context"
 	"crypto/tls"
+	"log/slog"
 	"net"
 	"net/http"
 	"time"
@@ -43,6 +44,6 @@ func (g *Gateway) newHTTP(conf *tls.Config) *http.Server {
 		WriteTimeout:      longest,
 		IdleTimeout:       idleTimeout,
 		MaxHeaderBytes:    maxHeaderBytes,
-		ErrorLog:          httpserve.ErrorLog(g.log),
+		ErrorLog:          slog.NewLogLogger(httpserve.ErrorLog(g.log), slog.LevelWarn),
 	}
 }

@@ -169,7 +169,7 @@ func (r *InUse) renewLocked() error {
 	}
 	r.conf, r.stamps = conf, stamps
 	if fault := r.fault(pair.Leaf.NotAfter); fault != "" {
-		r.files.Log.Warn(fault, "listener", r.files.Name)
+		r.files.Log.Warn("a certificate ends", "listener", r.files.Name, "fault", fault)
 	}
 	return nil
 }

@@ -1,7 +1,7 @@
 package httpserve
 
 import (
-	"log"
+	"context"
 	"log/slog"
 	"strings"
 	"time"
@@ -13,38 +13,53 @@ import (
 // with: anybody can cause them, and needs no token for it.
 const strangersGap = time.Minute
 
-// ErrorLog is an http.Server's own log: what it cannot tell a client. Handshakes that
+// ErrorLog is for an http.Server's own log, what it cannot tell a client. Handshakes that
 // fail are told once in a while, with how many were not; connections without a word, as
 // those of a load balancer's check, only to who debugs.
-func ErrorLog(to *slog.Logger) *log.Logger {
-	return log.New(&errorLines{
-		log: to, now: time.Now, strangers: &rare.Line{Gap: strangersGap}, others: &rare.Line{},
-	}, "", 0)
+func ErrorLog(to *slog.Logger) slog.Handler {
+	return &errorLines{to.Handler(), &rare.Line{Gap: strangersGap}, &rare.Line{}}
 }
 
-// errorLines takes the lines.
+// errorLines passes lines on, some of them as such for debugging.
 type errorLines struct {
-	log               *slog.Logger
-	now               func() time.Time
+	to                slog.Handler
 	strangers, others *rare.Line
 }
 
-// Write takes one line.
-func (e *errorLines) Write(text []byte) (int, error) {
-	line := strings.TrimRight(string(text), "\n")
+// Enabled is slog.Handler's.
+func (e *errorLines) Enabled(ctx context.Context, l slog.Level) bool { return e.to.Enabled(ctx, l) }
+
+// Handle is slog.Handler's.
+func (e *errorLines) Handle(ctx context.Context, r slog.Record) error {
 	about := e.others
-	if strings.HasPrefix(line, "http: TLS handshake error") {
+	if strings.HasPrefix(r.Message, "http: TLS handshake error") {
 		about = e.strangers
-		if strings.HasSuffix(line, ": EOF") || strings.HasSuffix(line, ": connection reset by peer") {
+		if strings.HasSuffix(r.Message, ": EOF") || strings.HasSuffix(r.Message, ": connection reset by peer") {
 			about = nil
 		}
 	}
-	if about == nil {
-		e.log.Debug(line)
-	} else if kept, ok := about.Tell(e.now()); ok {
-		e.log.Warn(line, "before", kept)
-	} else {
-		e.log.Debug(line)
+	told := false
+	if about != nil {
+		var kept int
+		if kept, told = about.Tell(r.Time); told {
+			r.AddAttrs(slog.Int("before", kept))
+		}
 	}
-	return len(text), nil
+	if !told {
+		r.Level = slog.LevelDebug
+		if !e.to.Enabled(ctx, r.Level) {
+			return nil
+		}
+	}
+	return e.to.Handle(ctx, r)
+}
+
+// WithAttrs is slog.Handler's.
+func (e *errorLines) WithAttrs(attrs []slog.Attr) slog.Handler {
+	return &errorLines{e.to.WithAttrs(attrs), e.strangers, e.others}
+}
+
+// WithGroup is slog.Handler's.
+func (e *errorLines) WithGroup(name string) slog.Handler {
+	return &errorLines{e.to.WithGroup(name), e.strangers, e.others}
 }

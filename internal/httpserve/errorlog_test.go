@@ -14,7 +14,7 @@ import (
 func TestLinesThatAnybodyCanCauseAreRare(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var log bytes.Buffer
-		to := ErrorLog(slog.New(slog.NewTextHandler(&log, nil)))
+		to := slog.NewLogLogger(ErrorLog(slog.New(slog.NewTextHandler(&log, nil))), slog.LevelWarn)
 		pass := func(d time.Duration) { <-time.After(d) }
 		for range 200 {
 			to.Printf("http: TLS handshake error from %s: tls: first record does not look like a TLS handshake", "192.0.2.1:1")
@@ -49,7 +49,7 @@ func TestJunkOnATLSPortFillsNoLog(t *testing.T) {
 		t.Fatal(err)
 	}
 	var log bytes.Buffer
-	server := &http.Server{TLSConfig: conf, ErrorLog: ErrorLog(slog.New(slog.NewTextHandler(&log, nil))), ReadHeaderTimeout: time.Minute}
+	server := &http.Server{TLSConfig: conf, ErrorLog: slog.NewLogLogger(ErrorLog(slog.New(slog.NewTextHandler(&log, nil))), slog.LevelWarn), ReadHeaderTimeout: time.Minute}
 	served := make(chan error, 1)
 	go func() { served <- server.ServeTLS(listen, "", "") }()
 	for range 20 {

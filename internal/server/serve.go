@@ -2,6 +2,7 @@ package server
 
 import (
 	"context"
+	"log/slog"
 	"net"
 	"net/http"
 
@@ -46,6 +47,6 @@ func (s *Server) newHTTP(h http.Handler) *http.Server {
 		WriteTimeout:      writeTimeout,
 		IdleTimeout:       idleTimeout,
 		MaxHeaderBytes:    maxHeaderBytes,
-		ErrorLog:          httpserve.ErrorLog(s.log),
+		ErrorLog:          slog.NewLogLogger(httpserve.ErrorLog(s.log), slog.LevelWarn),
 	}
 }
