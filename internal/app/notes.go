@@ -120,6 +120,9 @@ func (a *App) hostChanged(old, now *hosts.Host) {
 	if old == nil || old.Holdoff != now.Holdoff {
 		a.noteHold(now, now.Holdoff)
 	}
+	if now.NodeUUID != "" && (old == nil || old.NodeUUID == "") {
+		a.controller.Learn(a.now(), now.NodeUUID, now.Spec)
+	}
 	if now.Release != "" && (old == nil || old.Release != now.Release) {
 		a.releaseByNote(now, old == nil)
 	}

@@ -117,6 +117,21 @@ func TestBO10_ReleaseByAnnotation(t *testing.T) {
 	})
 }
 
+// A failed host that has not asked since our start is known as the watch first shows it.
+func TestBO11_TheWatchTellsWhatAFailedHostIsToBe(t *testing.T) {
+	play(t, anHour, func(s *stage) {
+		heldHost(s)
+		is := func(spec string) *hosts.Host {
+			return noted("lab", func(h *hosts.Host) { h.NodeUUID, h.Spec = "6e2b8a6e-0c1d-4e5f-8a9b-0c1d2e3f4a5b", spec })
+		}
+		s.app.hostChanged(nil, is("k1:a/b"))
+		s.app.hostChanged(is("k1:a/b"), is("k1:c/b"))
+		if puts := s.app.controller.UnsavedHolds(time.Now()).Puts; len(puts) != 1 || puts[0].Spec != "k1:a/b" {
+			t.Errorf("%+v", puts)
+		}
+	})
+}
+
 func TestBO2_AHostsOwnHoldoff(t *testing.T) {
 	play(t, anHour, func(s *stage) {
 		heldHost(s)

@@ -95,6 +95,9 @@ func (c *Controller) failed(now time.Time, t *turn, e slots.Ending) {
 		}
 		f.UID, f.Spec = t.uid, t.spec
 	}
+	if f.Spec == "" {
+		f.Spec = c.specOf(f.UUID)
+	}
 	if _, fresh := c.storm.book.Failed(now, f); !fresh {
 		return
 	}

@@ -2,6 +2,7 @@ package admission
 
 import (
 	"strings"
+	"time"
 
 	"github.com/ironic-throttle/ironic-throttle/pkg/api"
 )
@@ -78,6 +79,27 @@ func (c *Controller) question(ask api.Ask, put bool) question {
 	q.Deleting = q.Deleting || put && h.Deleting
 	q.SpecHash = h.Spec
 	return q
+}
+
+// specOf is what the cluster knows of the host of a node that has failed and not asked:
+// else a change between the failure and its next ask would pass for what it was.
+func (c *Controller) specOf(uuid string) string {
+	if c.hosts == nil {
+		return ""
+	}
+	h, ok := c.hosts.Host("", "", uuid)
+	if !ok || h.another(api.Ask{NodeUUID: uuid}) {
+		return ""
+	}
+	return h.Spec
+}
+
+// Learn takes what the host of a node is to be, as the cluster tells it for the first
+// time: a host that has failed may have come before.
+func (c *Controller) Learn(now time.Time, nodeUUID, spec string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.storm.book.Learn(now, nodeUUID, spec)
 }
 
 // another reports whether h is not the host that is asked about, but one that had its name

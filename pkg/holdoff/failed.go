@@ -62,6 +62,18 @@ func (b *Book) Failed(now time.Time, f Failure) (episode string, fresh bool) {
 	return id, true
 }
 
+// Learn takes a hash of what the host is to be, for a host that has failed and of which
+// that is not known: one found failed after a restart, which has not asked yet.
+func (b *Book) Learn(now time.Time, uuid, spec string) {
+	if b == nil || spec == "" {
+		return
+	}
+	if e, known := b.entry(uuid); known && e.spec == "" {
+		e.spec = cut(spec, maxText)
+		b.put(b.clock(now), e)
+	}
+}
+
 // wasCounted reports whether the failure that is now seen is the one that we knew by
 // its traces only: the host has been held since, so that it had no other try. Its t0
 // is set anew all the same: that can only lengthen the hold.
