@@ -142,7 +142,7 @@ type knownHosts struct {
 type directory interface {
 	ByName(namespace, name string) (hosts.Host, bool)
 	ByNode(uuid string) (hosts.Host, bool)
-	BrokenSince() time.Time
+	BrokenSince(namespace string) time.Time
 }
 
 // find returns the host that is asked about. Its node decides where the name leads to none
@@ -170,15 +170,15 @@ func (k knownHosts) Host(namespace, name, nodeUUID string) (admission.Host, bool
 	}
 	return admission.Host{
 		Namespace: h.Namespace, Name: h.Name, UID: h.UID,
-		NodeUUID: h.NodeUUID, ErrorCount: h.ErrorCount, FailCount: h.ProvisioningFailCount, Old: k.old(),
+		NodeUUID: h.NodeUUID, ErrorCount: h.ErrorCount, FailCount: h.ProvisioningFailCount, Old: k.old(h.Namespace),
 		Deleting: h.Deleting, Left: h.Paused || h.Detached, Bare: h.Bare, Spec: h.Spec, Release: h.Release,
 	}, true
 }
 
-// old reports whether the cluster could not be read for too long to know of failures that
-// are over.
-func (k knownHosts) old() bool {
-	since := k.BrokenSince()
+// old reports whether the hosts of a namespace could not be read for too long to know of
+// failures that are over.
+func (k knownHosts) old(namespace string) bool {
+	since := k.BrokenSince(namespace)
 	return !since.IsZero() && k.now().Sub(since) > hostsOld
 }
 

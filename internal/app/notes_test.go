@@ -233,7 +233,7 @@ func (d twoHosts) ByNode(uuid string) (hosts.Host, bool) {
 	}
 	return hosts.Host{}, false
 }
-func (twoHosts) BrokenSince() time.Time { return time.Time{} }
+func (twoHosts) BrokenSince(string) time.Time { return time.Time{} }
 
 // A node keeps the name of a host that was moved, and the host its errors.
 func TestLH28_AMovedHostIsFoundByItsNode(t *testing.T) {

@@ -145,12 +145,16 @@ func (d *Directory) Status() Status {
 	return s
 }
 
-// BrokenSince is Status's: since when the watch is broken that is so for longest, zero
-// while all are well. It does not allocate and is cheap enough for each decision: what
-// counts on a host, such as its ErrorCount, may have changed since.
-func (d *Directory) BrokenSince() time.Time {
+// BrokenSince tells since when the watch of a namespace is broken, zero while it is well;
+// of "" it is Status's, that of the watch which is so for longest. It does not allocate and
+// is cheap enough for each decision: what counts on a host, such as its ErrorCount, may
+// have changed since.
+func (d *Directory) BrokenSince(namespace string) time.Time {
 	var longest time.Time
 	for _, w := range d.watchers {
+		if namespace != "" && w.namespace != "" && w.namespace != namespace {
+			continue
+		}
 		if since := w.health.brokenSince(); !since.IsZero() && (longest.IsZero() || since.Before(longest)) {
 			longest = since
 		}

@@ -203,10 +203,38 @@ func TestAsksDoNotAllocate(t *testing.T) {
 	if n := testing.AllocsPerRun(100, func() {
 		_, byName := d.ByName("n", "x")
 		_, byNode := d.ByNode(nodeOne)
-		if !byName || !byNode || !d.BrokenSince().Equal(broken.Add(-time.Minute)) {
+		if !byName || !byNode || !d.BrokenSince("").Equal(broken.Add(-time.Minute)) {
 			t.Error("not there, or broken since another time")
 		}
 	}); n > 0 {
 		t.Errorf("%v allocations", n)
+	}
+}
+
+// A namespace that we may not read says nothing of the hosts of another one.
+func TestANamespaceThatIsBrokenMakesNoOtherOld(t *testing.T) {
+	broken := time.Date(2026, 11, 22, 1, 2, 3, 0, time.UTC)
+	of := func(namespaces ...string) *Directory {
+		d := &Directory{table: newTable()}
+		for i, namespace := range namespaces {
+			w := &watcher{namespace: namespace}
+			if i == 0 {
+				w.health.since.Store(&broken)
+			}
+			d.watchers = append(d.watchers, w)
+		}
+		return d
+	}
+	for _, one := range []struct {
+		d    *Directory
+		of   string
+		want time.Time
+	}{
+		{of("a", "b"), "a", broken}, {of("a", "b"), "b", time.Time{}}, {of("a", "b"), "", broken},
+		{of(""), "b", broken}, {of(""), "", broken}, {of(), "b", time.Time{}},
+	} {
+		if got := one.d.BrokenSince(one.of); !got.Equal(one.want) {
+			t.Errorf("%d watches, namespace %q: %v, want %v", len(one.d.watchers), one.of, got, one.want)
+		}
 	}
 }

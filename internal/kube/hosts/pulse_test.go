@@ -127,7 +127,7 @@ func TestWithoutBookmarks(t *testing.T) {
 		s.pass(time.Minute)
 		s.cluster.remove(one)
 		const check = (quietWatches + 1) * maxSilence
-		for d := time.Duration(0); d < check && s.dir.BrokenSince().IsZero(); d += time.Minute {
+		for d := time.Duration(0); d < check && s.dir.BrokenSince("").IsZero(); d += time.Minute {
 			s.pass(time.Minute)
 		}
 		s.is(true, 2, "did not tell")

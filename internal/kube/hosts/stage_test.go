@@ -169,7 +169,7 @@ func (s *stage) is(synced bool, hosts int, fault string) {
 	if (fault == "") != (st.LastError == "") || fault != anyFault && !strings.Contains(st.LastError, fault) || st.BrokenSince.IsZero() != (fault == "") {
 		s.Errorf("last error %q since %v, want %q", st.LastError, st.BrokenSince, fault)
 	}
-	if since := s.dir.BrokenSince(); !since.Equal(st.BrokenSince) {
+	if since := s.dir.BrokenSince(""); !since.Equal(st.BrokenSince) {
 		s.Errorf("broken since %v by itself, %v by the status", since, st.BrokenSince)
 	}
 }
