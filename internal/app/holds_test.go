@@ -254,9 +254,10 @@ func TestTheEndBeforeTheHoldsAreRead(t *testing.T) {
 // one says its first yes, and names it.
 func TestLH27_TheOlderOfTwoEnds(t *testing.T) {
 	c := &configMaps{maps: map[string]*configMap{}}
+	newer := c.options(t, "pod-b") // now: it sets the logger that a process has one of
 	inConfigMaps(t, c, func(s *stage, _ func(), done <-chan error) {
 		s.pass(time.Minute)
-		other, err := holdmap.Open(s.Context(), *c.options(s.T, "pod-b"))
+		other, err := holdmap.Open(s.Context(), *newer)
 		if err != nil {
 			t.Fatal(err)
 		}
