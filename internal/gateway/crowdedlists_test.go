@@ -28,7 +28,7 @@ func (n lateNodes) Get(ctx context.Context) (inventory.View, error) {
 			return inventory.View{}, ctx.Err()
 		}
 	}
-	return n.Nodes.Get(context.WithoutCancel(ctx)) // it was begun long ago
+	return n.Nodes.Get(ctx)
 }
 
 // toiling is an Ironic that takes its time for capacity lists, and notes how many at most
@@ -59,7 +59,7 @@ func (i *toiling) RoundTrip(r *http.Request) (*http.Response, error) {
 // Where Ironic is too slow to give us a list in time, those who ask for one do not all
 // make it slower: a few of theirs are on their way, the others get the list that comes.
 func TestGW11_ACrowdWithoutAListDoesNotDrownIronic(t *testing.T) {
-	const crowd, lists = 200, 15 * time.Second
+	const crowd, lists = 200, 12 * time.Second
 	synctest.Test(t, func(t *testing.T) {
 		ironic := &toiling{takes: lists}
 		l := newLab(t, labOptions{fake: fleet(3, 1000), gate: func(o *Options) {
@@ -86,7 +86,7 @@ func TestGW11_ACrowdWithoutAListDoesNotDrownIronic(t *testing.T) {
 		if got := l.gate.Stats(); got.ListHits != crowd-2*listConns || got.ListPasses[ListUnavailable] != 2*listConns || got.Passed != 2*listConns || ironic.all.Load() != 2*listConns {
 			t.Errorf("%d answered, %v passed on, %d in all, %d at Ironic", got.ListHits, got.ListPasses, got.Passed, ironic.all.Load())
 		}
-		if took, most := time.Since(begun), listPatience+2*lists; took > most {
+		if took, most := time.Since(begun), listPatience+2*(lists+turnPatience); took > most {
 			t.Errorf("it took %v, want %v", took, most)
 		}
 	})
@@ -119,5 +119,32 @@ func TestGW11_WhoWaitsForATurnMayGo(t *testing.T) {
 		if !l.gate.room.lists.TryAcquire(listConns) {
 			t.Error("a place is lost")
 		}
+	})
+}
+
+// Who has waited for a turn for half of the time-out is told to ask again: what Ironic
+// would do for it then would come too late for most.
+func TestGW11_NoTurnInTime(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ironic := &toiling{takes: 50 * time.Second}
+		l := newLab(t, labOptions{fake: fleet(3, 1000), gate: func(o *Options) {
+			ironic.RoundTripper, o.Transport, o.Nodes = o.Transport, ironic, nil
+		}})
+		defer l.close()
+		l.poll()
+		var all sync.WaitGroup
+		for range listConns {
+			all.Go(func() { l.do(get(capacityPath)) })
+		}
+		synctest.Wait()
+		begun := time.Now()
+		if got := l.do(get(capacityPath)); got.Code != http.StatusServiceUnavailable || time.Since(begun) != 30*time.Second {
+			t.Errorf("%d after %v: %s", got.Code, time.Since(begun), got.Body)
+		}
+		// One that comes a little later gets its turn, and all of the time that Ironic needs.
+		if got := l.do(get(capacityPath)); got.Code != http.StatusOK || time.Since(begun) != 100*time.Second {
+			t.Errorf("%d after %v: %s", got.Code, time.Since(begun), got.Body)
+		}
+		all.Wait()
 	})
 }

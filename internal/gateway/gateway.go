@@ -171,7 +171,8 @@ func (g *Gateway) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			return
 		}
 	default:
-		if q, ok := readCapacity(r); ok {
+		// One with a body would wait for that with a turn in its hands.
+		if q, ok := readCapacity(r); ok && r.ContentLength == 0 {
 			g.serveList(w, r, q)
 			return
 		}

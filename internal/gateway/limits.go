@@ -45,6 +45,7 @@ const (
 	cutTimeout   = 500 * time.Millisecond
 
 	listPatience  = 3 * time.Second  // how long a capacity check waits for the list of all nodes
+	turnPatience  = time.Second / 10 // and when its turn has come: as long as it takes to lay a poll over it
 	accessMaxAge  = time.Minute      // how long Ironic's word about credentials is good
 	noMaxAge      = 10 * time.Second // and its no, before it is asked again
 	maxIdentities = 100_000

@@ -63,25 +63,32 @@ func newLists(nodes Nodes) *lists {
 
 // serveList serves the capacity check: from the list of all nodes, or as Ironic answers it.
 // Few at once are passed on. The slower Ironic is, the more hosts ask while there is no
-// list, and the others wait for a turn, or for the list.
+// list, and the others wait for a turn, or for the list. Who waits too long is told so and
+// costs Ironic nothing.
 func (g *Gateway) serveList(w http.ResponseWriter, r *http.Request, q capacityQuery) {
 	ctx, cancel := context.WithTimeout(r.Context(), g.timeout)
 	defer cancel()
-	waits := context.AfterFunc(g.ended, cancel)
-	defer waits()
-	r = r.WithContext(ctx)
-	why := g.answerList(w, r, q, listPatience)
+	defer context.AfterFunc(g.ended, cancel)()
+	asked := r.WithContext(ctx)
+	why := g.answerList(w, asked, q, listPatience)
 	if why == "" {
 		return
 	}
-	vacate, err := enter(ctx, g.room.lists)
-	if err != nil {
+	wait, stop := context.WithTimeout(ctx, g.timeout/2)
+	defer stop()
+	vacate, err := enter(wait, g.room.lists)
+	switch {
+	case err == nil:
+		defer vacate()
+	case r.Context().Err() != nil: // the client has gone
 		g.fail(w, r, err)
 		return
+	default:
+		writeFault(w, http.StatusServiceUnavailable, server, "as many lists of all nodes as may be at once are asked of Ironic, or the throttle ends: ask again later")
+		return
 	}
-	defer vacate()
 	if why == ListUnavailable {
-		if why = g.answerList(w, r, q, 0); why == "" {
+		if why = g.answerList(w, asked, q, turnPatience); why == "" {
 			return
 		}
 	}
@@ -89,7 +96,6 @@ func (g *Gateway) serveList(w http.ResponseWriter, r *http.Request, q capacityQu
 		g.lists.passes[why].Add(1)
 	}
 	g.count.passed.Add(1)
-	waits() // what is on its way at our end may come to its own
 	g.pass(w, r)
 }
 

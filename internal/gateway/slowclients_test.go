@@ -118,6 +118,8 @@ func TestGW13_BodiesThatNeverComeKeepNobodyOut(t *testing.T) {
 		{"a large PATCH", 80, func(*wired) string { return requestText(http.MethodPatch, "/v1/nodes/x", 1<<20, "[", good) }},
 		{"a POST in chunks", 80, func(*wired) string { return requestText(http.MethodPost, "/v1/nodes", -1, "9\r\n[", good, chunks) }},
 		{"a GET with a body", 80, func(*wired) string { return requestText(http.MethodGet, "/v1/nodes", 100, "", good) }},
+		{"a capacity list with a body", 80, func(*wired) string { return requestText(http.MethodGet, capacityPath, 100, "", bad) }},
+		{"one in chunks", 80, func(*wired) string { return requestText(http.MethodGet, capacityPath, -1, "", bad, chunks) }},
 		{"a small gated PUT", 80, func(w *wired) string { return requestText(http.MethodPut, w.provision(0), 100, "{", good) }},
 		{"64 KiB, gated", 257, func(w *wired) string { return requestText(http.MethodPut, w.provision(0), 64<<10, "{", good) }},
 		{"a large gated PUT", 80, func(w *wired) string { return requestText(http.MethodPut, w.provision(0), 1<<20, "{", good) }},
@@ -143,6 +145,7 @@ func (w *wired) besideTheSilent(count int, text string, within time.Duration) {
 	}
 	synctest.Wait()
 	w.ask(getText("/v1/nodes", good), http.StatusOK, within)
+	w.ask(getText(capacityPath, good), http.StatusOK, 0)
 	w.ask(w.putText(0, ironic.TargetActive, good), http.StatusAccepted, 0)
 	w.ask(w.putText(1, ironic.TargetAbort, good), http.StatusBadRequest, 0) // says Ironic: it does nothing
 	refused := w.ask(w.putText(1, ironic.TargetActive, good), http.StatusConflict, 0)
