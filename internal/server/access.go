@@ -3,6 +3,7 @@ package server
 import (
 	"context"
 	"log/slog"
+	"net"
 	"net/http"
 	"net/netip"
 	"strings"
@@ -28,6 +29,22 @@ type permit func(w http.ResponseWriter, r *http.Request) (*http.Request, bool)
 
 // anybody lets everything through.
 func anybody(_ http.ResponseWriter, r *http.Request) (*http.Request, bool) { return r, true }
+
+// nearby lets through who asks by a name of this machine's own. A browser can be led here
+// by any other name that its page's owner has pointed at loopback, and takes us for that
+// owner's server then (DNS rebinding).
+func nearby(w http.ResponseWriter, r *http.Request) (*http.Request, bool) {
+	host := r.Host
+	if name, _, err := net.SplitHostPort(host); err == nil {
+		host = name
+	}
+	at, err := netip.ParseAddr(strings.Trim(host, "[]"))
+	if strings.EqualFold(host, "localhost") || err == nil && at.IsLoopback() {
+		return r, true
+	}
+	writeError(w, http.StatusMisdirectedRequest, "", "this is for who is on the same machine or in the same pod: ask by 127.0.0.1 or localhost, not by "+shown(r.Host))
+	return nil, false
+}
 
 // permitted lets through what Access allows. Nothing is said about paths and methods
 // to who may not use them.

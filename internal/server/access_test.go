@@ -152,14 +152,37 @@ func TestTwoTokensAreNone(t *testing.T) {
 func TestTheLocalListenerAsksNobody(t *testing.T) {
 	for _, r := range everyRoute {
 		g := &guards{}
-		w := send(t, made(t, eager(), guarded(g)).Local(), r.method, r.path, r.body, jsonType...)
+		w := send(t, by("127.0.0.1:8087", made(t, eager(), guarded(g)).Local()), r.method, r.path, r.body, jsonType...)
 		open := send(t, made(t, eager()).API(), r.method, r.path, r.body, jsonType...)
 		if w.Code != open.Code || len(g.asked) > 0 {
 			t.Errorf("%s %s: %d, without a guard %d; asked %q", r.method, r.path, w.Code, open.Code, g.asked)
 		}
 	}
 	foreign := append([]string{"Sec-Fetch-Site", "cross-site"}, jsonType...)
-	isError(t, send(t, made(t, eager(), guarded(&guards{})).Local(), "POST", "/v1/breakers/ironic/trip", "", foreign...), 403, "")
+	isError(t, send(t, by("localhost", made(t, eager(), guarded(&guards{})).Local()), "POST", "/v1/breakers/ironic/trip", "", foreign...), 403, "")
+}
+
+// by asks h by a name.
+func by(host string, h http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		r.Host = host
+		h.ServeHTTP(w, r)
+	})
+}
+
+// A page of another site can have a name of its own that leads to loopback.
+func TestTheLocalListenerIsAskedByItsOwnName(t *testing.T) {
+	local := made(t, eager(), guarded(&guards{})).Local()
+	for host, want := range map[string]int{
+		"127.0.0.1:8087": 200, "127.0.0.1": 200, "127.8.8.8:1": 200, "localhost:8087": 200, "LocalHost": 200, "[::1]:8087": 200, "[::1]": 200,
+		"evil.example:8087": 421, "evil.example": 421, "localhost.evil.example": 421, "127.0.0.1.evil.example:8087": 421, "10.0.0.1:8087": 421, "": 421, "[::1]x": 421,
+	} {
+		for _, path := range []string{"/v1/status", "/"} {
+			if w := send(t, by(host, local), "GET", path, ""); w.Code != want {
+				t.Errorf("%q %s: %d, want %d", host, path, w.Code, want)
+			}
+		}
+	}
 }
 
 func TestTheLocalListenerSpeaksPlainHTTP(t *testing.T) {

@@ -148,7 +148,7 @@ func New(o Options) (*Server, error) {
 		"/v1/breakers/{scope}/reset":           {http.MethodPost: s.leader(s.resetBreaker)},
 		"/v1/breakers/{scope}/trip":            {http.MethodPost: s.leader(s.tripBreaker)},
 	}
-	s.api, s.local = s.guarded(s.permitted, everything), s.guarded(anybody, everything)
+	s.api, s.local = s.guarded(s.permitted, everything), s.guarded(nearby, everything)
 	s.health = s.guarded(anybody, routes{
 		"/healthz": {http.MethodGet: healthz},
 		"/readyz":  {http.MethodGet: s.readyz},
