@@ -87,7 +87,8 @@ func (r *InUse) NotAfter() time.Time {
 	return r.current().Certificates[0].Leaf.NotAfter
 }
 
-// endsSoon is how long before its end a certificate should have been renewed.
+// endsSoon is how long before its end a certificate should have been renewed; one that
+// lives for days only, for the last quarter of its time.
 const endsSoon = 7 * 24 * time.Hour
 
 // Fault tells that the certificate has ended, or ends soon; "" if it does not.
@@ -95,15 +96,15 @@ func (r *InUse) Fault() string {
 	if r == nil {
 		return ""
 	}
-	return r.fault(r.NotAfter())
+	return r.fault(r.current().Certificates[0].Leaf)
 }
 
-func (r *InUse) fault(end time.Time) string {
-	at := end.UTC().Format(time.RFC3339)
-	switch left := end.Sub(r.files.Now()); {
+func (r *InUse) fault(c *x509.Certificate) string {
+	at := c.NotAfter.UTC().Format(time.RFC3339)
+	switch left := c.NotAfter.Sub(r.files.Now()); {
 	case left <= 0:
 		return fmt.Sprintf("the certificate of the %s listener (%v) has expired at %s: clients refuse it", r.files.Name, r.files.Cert, at)
-	case left <= endsSoon:
+	case left <= min(endsSoon, c.NotAfter.Sub(c.NotBefore)/4):
 		return fmt.Sprintf("the certificate of the %s listener (%v) expires at %s and was not renewed", r.files.Name, r.files.Cert, at)
 	}
 	return ""
@@ -168,7 +169,7 @@ func (r *InUse) renewLocked() error {
 		conf.ClientAuth = tls.RequireAndVerifyClientCert
 	}
 	r.conf, r.stamps = conf, stamps
-	if fault := r.fault(pair.Leaf.NotAfter); fault != "" {
+	if fault := r.fault(pair.Leaf); fault != "" {
 		r.files.Log.Warn("a certificate ends", "listener", r.files.Name, "fault", fault)
 	}
 	return nil

@@ -32,6 +32,9 @@ func (e *errorLines) Enabled(ctx context.Context, l slog.Level) bool { return e.
 // Handle is slog.Handler's.
 func (e *errorLines) Handle(ctx context.Context, r slog.Record) error {
 	about := e.others
+	if strings.HasPrefix(r.Message, "http: panic serving") {
+		return e.to.Handle(ctx, r) // a mistake of ours
+	}
 	if strings.HasPrefix(r.Message, "http: TLS handshake error") {
 		about = e.strangers
 		if strings.HasSuffix(r.Message, ": EOF") || strings.HasSuffix(r.Message, ": connection reset by peer") {

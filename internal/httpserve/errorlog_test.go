@@ -27,6 +27,13 @@ func TestLinesThatAnybodyCanCauseAreRare(t *testing.T) {
 			t.Errorf("log:\n%s", got)
 		}
 		log.Reset()
+		for range 3 {
+			to.Print("http: panic serving 192.0.2.1:5: oh no")
+		}
+		if got := log.String(); strings.Count(got, "level=WARN") != 3 {
+			t.Errorf("panics are kept back:\n%s", got)
+		}
+		log.Reset()
 		pass(strangersGap)
 		to.Print("http: TLS handshake error from 192.0.2.1:4: remote error: tls: expired certificate")
 		if got := log.String(); !strings.Contains(got, "expired certificate") || !strings.Contains(got, "before=199") {

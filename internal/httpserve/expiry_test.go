@@ -1,6 +1,7 @@
 package httpserve
 
 import (
+	"crypto/x509"
 	"log/slog"
 	"strings"
 	"testing"
@@ -10,14 +11,14 @@ import (
 // Whoever is responsible learns of a certificate that is not renewed before clients do.
 func TestACertificateThatEndsIsTold(t *testing.T) {
 	dir := t.TempDir()
-	cert, key := certify(t, dir, "gateway", 1) // for an hour
+	cert, key := certify(t, dir, "gateway", 1) // for two hours, one of which is over
 	end := time.Now().Add(time.Hour)
 	for _, row := range []struct {
 		left  time.Duration
 		fault string
 	}{
-		{endsSoon + time.Minute, ""},
-		{endsSoon - time.Minute, "and was not renewed"},
+		{31 * time.Minute, ""},
+		{29 * time.Minute, "and was not renewed"},
 		{time.Minute, "and was not renewed"},
 		{-time.Minute, "has expired at"},
 	} {
@@ -47,13 +48,32 @@ func TestACertificateThatEndsIsTold(t *testing.T) {
 		if row.fault == "" {
 			continue
 		}
-		left = endsSoon + time.Hour
+		left = time.Hour
 		if got := inUse.Fault(); got != "" {
 			t.Errorf("renewed: %q", got)
 		}
 	}
 	if inUse, err := (Certificates{}).Open(); err != nil || inUse.Fault() != "" || !inUse.NotAfter().IsZero() {
 		t.Errorf("without TLS: %v", err)
+	}
+}
+
+// A week before is early enough, and no certificate of days is late all its life.
+func TestWhenACertificateShouldHaveBeenRenewed(t *testing.T) {
+	const day = 24 * time.Hour
+	for _, row := range []struct {
+		lives, left time.Duration
+		want        bool
+	}{
+		{90 * day, 8 * day, false}, {90 * day, 6 * day, true}, {28 * day, 7 * day, true},
+		{4 * day, 2 * day, false}, {4 * day, 23 * time.Hour, true}, {day, 7 * time.Hour, false}, {day, 5 * time.Hour, true},
+	} {
+		now := time.Now()
+		in := &InUse{files: Certificates{Now: func() time.Time { return now }}}
+		got := in.fault(&x509.Certificate{NotBefore: now.Add(row.left - row.lives), NotAfter: now.Add(row.left)})
+		if (got != "") != row.want {
+			t.Errorf("lives %v, %v left: %q", row.lives, row.left, got)
+		}
 	}
 }
 
