@@ -121,7 +121,7 @@ func (a *App) hostChanged(old, now *hosts.Host) {
 		a.noteHold(now, now.Holdoff)
 	}
 	if now.NodeUUID != "" && (old == nil || old.NodeUUID == "") {
-		a.controller.Learn(a.now(), now.NodeUUID, now.Spec)
+		a.controller.Learn(a.now(), now.NodeUUID, now.UID, now.Spec)
 	}
 	if now.Release != "" && (old == nil || old.Release != now.Release) {
 		a.releaseByNote(now, old == nil)

@@ -95,11 +95,11 @@ func (c *Controller) specOf(uuid string) string {
 }
 
 // Learn takes what the host of a node is to be, as the cluster tells it for the first
-// time: a host that has failed may have come before.
-func (c *Controller) Learn(now time.Time, nodeUUID, spec string) {
+// time: a host that has failed may have come before. uid is the host's own.
+func (c *Controller) Learn(now time.Time, nodeUUID, uid, spec string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.storm.book.Learn(now, nodeUUID, spec)
+	c.storm.book.Learn(now, nodeUUID, uid, spec)
 }
 
 // another reports whether h is not the host that is asked about, but one that had its name

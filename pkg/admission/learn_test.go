@@ -23,7 +23,7 @@ func TestBO11_ASpecThatIsChangedBeforeTheFirstAskReleases(t *testing.T) {
 		}
 		f.fails("broken", 1)
 		if first == "failure" {
-			f.Learn(f.now, uuid(1), "one")
+			f.Learn(f.now, uuid(1), "", "one")
 		}
 		f.of(1).State = ironic.Available
 		f.passes(time.Minute)
@@ -32,7 +32,7 @@ func TestBO11_ASpecThatIsChangedBeforeTheFirstAskReleases(t *testing.T) {
 		dry := ask
 		dry.DryRun = true
 		f.want(dry, api.ReasonHold)
-		f.Learn(f.now, uuid(1), "two") // it is known already
+		f.Learn(f.now, uuid(1), "", "two") // it is known already
 		spec("two")
 		f.want(ask, api.ReasonGranted)
 	}
@@ -42,8 +42,31 @@ func TestBO11_ASpecThatIsChangedBeforeTheFirstAskReleases(t *testing.T) {
 func TestBO11_OnlyFailedHostsAreLearned(t *testing.T) {
 	hosts := cluster{}
 	f := newFront(t, 4, holding(hour), hosts.known())
-	f.Learn(f.now, uuid(1), "one")
+	f.Learn(f.now, uuid(1), "", "one")
 	if h := f.Holds(f.now).Hosts; len(h) > 0 {
 		t.Errorf("%+v", h)
 	}
+}
+
+// Another host that says it is of the same node teaches nothing of this one.
+func TestBO11_AnotherHostOfTheNodeTeachesNothing(t *testing.T) {
+	hosts := cluster{}
+	f := newFront(t, 4, holding(time.Hour), hosts.known())
+	f.of(1)
+	f.stamp(1, ironic.Deploying, "")
+	f.after(5 * time.Second)
+	f.fails("broken", 1)
+	f.of(1).State = ironic.Available
+	f.passes(time.Minute)
+	ask := by(1, api.OpProvision)
+	ask.UID = "ours"
+	f.want(ask, api.ReasonHold) // tells whose the node is
+	f.Learn(f.now, uuid(1), "theirs", "two")
+	is := func(spec string) {
+		hosts.set("host-1", func(h *admission.Host) { h.UID, h.Spec = "ours", spec })
+	}
+	is("one")
+	f.want(ask, api.ReasonHold)
+	is("three")
+	f.want(ask, api.ReasonGranted)
 }

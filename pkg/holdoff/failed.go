@@ -63,12 +63,13 @@ func (b *Book) Failed(now time.Time, f Failure) (episode string, fresh bool) {
 }
 
 // Learn takes a hash of what the host is to be, for a host that has failed and of which
-// that is not known: one found failed after a restart, which has not asked yet.
-func (b *Book) Learn(now time.Time, uuid, spec string) {
+// that is not known: one found failed after a restart, which has not asked yet. Another
+// host that says it is of the same node, by its uid, teaches nothing.
+func (b *Book) Learn(now time.Time, uuid, uid, spec string) {
 	if b == nil || spec == "" {
 		return
 	}
-	if e, known := b.entry(uuid); known && e.spec == "" {
+	if e, known := b.entry(uuid); known && e.spec == "" && (uid == "" || e.uid == "" || e.uid == uid) {
 		e.spec = cut(spec, maxText)
 		b.put(b.clock(now), e)
 	}
