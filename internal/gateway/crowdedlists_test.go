@@ -92,27 +92,35 @@ func TestGW11_ACrowdWithoutAListDoesNotDrownIronic(t *testing.T) {
 	})
 }
 
-// Who waits for a turn and goes away, or waits too long, gives nothing away.
+// allTurnsTaken is a gateway without a list of its own, whose Ironic takes 50 s for each of
+// as many lists as may be on their way; done waits for them.
+func allTurnsTaken(t *testing.T) (l *lab, ironic *toiling, done func()) {
+	t.Helper()
+	ironic = &toiling{takes: 50 * time.Second}
+	l = newLab(t, labOptions{fake: fleet(3, 1000), gate: func(o *Options) {
+		ironic.RoundTripper, o.Transport, o.Nodes = o.Transport, ironic, nil
+	}})
+	l.poll()
+	var all sync.WaitGroup
+	for range listConns {
+		all.Go(func() { l.do(get(capacityPath)) })
+	}
+	synctest.Wait()
+	return l, ironic, all.Wait
+}
+
+// Who waits for a turn and goes away has cost Ironic nothing, and takes no place along.
 func TestGW11_WhoWaitsForATurnMayGo(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		ironic := &toiling{takes: 50 * time.Second}
-		l := newLab(t, labOptions{fake: fleet(3, 1000), gate: func(o *Options) {
-			ironic.RoundTripper, o.Transport, o.Nodes = o.Transport, ironic, nil
-		}})
+		l, ironic, done := allTurnsTaken(t)
 		defer l.close()
-		l.poll()
-		var all sync.WaitGroup
-		for range listConns {
-			all.Go(func() { l.do(get(capacityPath)) })
-		}
-		synctest.Wait()
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
 		l.do(get(capacityPath).WithContext(ctx))
 		if got := l.do(get("/v1/nodes/" + l.uuids[0])); got.Code != http.StatusOK {
 			t.Errorf("beside the lists: %d", got.Code)
 		}
-		all.Wait()
+		done()
 		if n := ironic.all.Load(); n != listConns {
 			t.Errorf("%d lists reached Ironic, want %d", n, listConns)
 		}
@@ -126,17 +134,8 @@ func TestGW11_WhoWaitsForATurnMayGo(t *testing.T) {
 // would do for it then would come too late for most.
 func TestGW11_NoTurnInTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		ironic := &toiling{takes: 50 * time.Second}
-		l := newLab(t, labOptions{fake: fleet(3, 1000), gate: func(o *Options) {
-			ironic.RoundTripper, o.Transport, o.Nodes = o.Transport, ironic, nil
-		}})
+		l, _, done := allTurnsTaken(t)
 		defer l.close()
-		l.poll()
-		var all sync.WaitGroup
-		for range listConns {
-			all.Go(func() { l.do(get(capacityPath)) })
-		}
-		synctest.Wait()
 		begun := time.Now()
 		if got := l.do(get(capacityPath)); got.Code != http.StatusServiceUnavailable || time.Since(begun) != 30*time.Second {
 			t.Errorf("%d after %v: %s", got.Code, time.Since(begun), got.Body)
@@ -145,6 +144,6 @@ func TestGW11_NoTurnInTime(t *testing.T) {
 		if got := l.do(get(capacityPath)); got.Code != http.StatusOK || time.Since(begun) != 100*time.Second {
 			t.Errorf("%d after %v: %s", got.Code, time.Since(begun), got.Body)
 		}
-		all.Wait()
+		done()
 	})
 }
