@@ -119,11 +119,16 @@ func (k *holdKeeper) save() error {
 		return err
 	}
 	k.app.controller.SavedHolds(batch)
+	k.wellLocked()
+	return nil
+}
+
+// wellLocked tells that what could not be saved is saved by now.
+func (k *holdKeeper) wellLocked() {
 	if k.told != "" {
 		k.told = ""
 		k.app.log.Info("the holds of failed hosts are saved again")
 	}
-	return nil
 }
 
 func (k *holdKeeper) tellLocked(err error) {
@@ -135,7 +140,8 @@ func (k *holdKeeper) tellLocked(err error) {
 	k.app.log.Error("the holds of failed hosts cannot be saved; they are in force, but a restart would lose them", "error", err)
 }
 
-// look lets a place that others can change see whether they have.
+// look lets a place that others can change see whether they have. While that cannot be
+// mended, all holds count as not saved.
 func (k *holdKeeper) look() error {
 	k.saving.Lock()
 	defer k.saving.Unlock()
@@ -144,11 +150,20 @@ func (k *holdKeeper) look() error {
 	if !ok {
 		return nil
 	}
-	err := shared.Look()
-	if err != nil {
+	if err := shared.Look(); err != nil {
+		k.app.controller.LostHolds()
 		k.tellLocked(err)
+		return err
 	}
-	return err
+	if k.told != "" && k.app.controller.UnsavedHolds(k.app.now()).Empty() {
+		k.wellLocked()
+	}
+	return nil
+}
+
+// takenOver reports that another process keeps the holds now.
+func takenOver(err error) bool {
+	return errors.Is(err, holdmap.ErrTakenOver) || errors.Is(err, holdfile.ErrHeld)
 }
 
 // saveSoon is save for somebody who waits for it, but not for a disk that hangs.
@@ -195,14 +210,14 @@ func (k *holdKeeper) run(ctx context.Context) (err error) {
 		case <-k.wake:
 			err = k.save() // what goes wrong is in the log
 		case <-tick.C:
-			if err = k.save(); !errors.Is(err, holdmap.ErrTakenOver) {
+			if err = k.save(); !takenOver(err) {
 				err = k.look()
 			}
 		case <-ctx.Done():
 			_ = k.save()
 			return k.close()
 		}
-		if errors.Is(err, holdmap.ErrTakenOver) {
+		if takenOver(err) {
 			return errors.Join(err, k.close())
 		}
 	}

@@ -24,7 +24,6 @@ func TestBO16_BrokenFileIsMovedAside(t *testing.T) {
 		name string
 		data []byte
 	}{
-		{"empty", nil},
 		{"a text", []byte("holds\n")},
 		{"zeros", make([]byte, 64<<10)},
 		{"cut off", whole[:len(whole)/2]},

@@ -39,12 +39,15 @@ type File struct {
 	closed bool
 	// db is the database at path; nil when it must be written anew first.
 	db *bbolt.DB
-	// file is db's, for tests.
+	// file is db's, and info is what it was after the latest transaction.
 	file *os.File
+	info os.FileInfo
 	// values are what a database that is written anew holds, by UUID.
 	values map[string][]byte
-	// broken tells that what is at path now must be kept aside.
+	// broken tells that what is at path now, if anything, must be kept aside.
 	broken bool
+	// gone tells that db was no more at path, and was not written anew since.
+	gone bool
 
 	loaded []holdoff.Record
 	known  bool
@@ -101,6 +104,10 @@ func (f *File) read() error {
 	info, err := r.Stat()
 	if err != nil {
 		return err
+	}
+	if info.Size() == 0 {
+		f.log.Warn("the holds file is empty: if it has had holds, they are lost; hosts that have failed before are held from now on", "file", f.path)
+		return nil
 	}
 	unread, why := 0, error(nil)
 	broken := pairs(r, info.Size(), bucket, func(key, value []byte) {
@@ -165,14 +172,15 @@ func (f *File) Save(b holdoff.Batch) error {
 }
 
 func (f *File) save(puts map[string][]byte, deletes []string) error {
-	if f.db == nil {
-		if err := f.renew(); err != nil {
-			return err
-		}
+	if err := f.ready(); err != nil {
+		return err
 	}
 	if err := f.guarded(func() error { return update(f.db, puts, deletes) }); err != nil {
 		f.giveUp()
 		return err
+	}
+	if info, err := f.file.Stat(); err == nil {
+		f.info = info
 	}
 	maps.Copy(f.values, puts)
 	for _, uuid := range deletes {
@@ -214,26 +222,48 @@ func (f *File) renew() error {
 		return errors.Join(err, os.Remove(fresh))
 	}
 	if f.broken {
-		aside, err := moveAside(f.path, time.Now())
-		if err != nil {
+		if err := f.keepAside(); err != nil {
 			return err
-		}
-		f.broken = false
-		f.log.Error("the old holds file is kept", "file", aside)
-		if err := prune(f.path); err != nil {
-			f.log.Warn("old holds files cannot be removed", "error", err)
 		}
 	}
 	if err := os.Rename(fresh, f.path); err != nil {
 		return err
 	}
+	f.broken, f.gone = false, false
 	if err := syncDir(f.path); err != nil {
 		return err
 	}
-	return f.guarded(func() (err error) {
-		f.db, f.file, err = openDB(f.path)
-		return err
+	return f.guarded(func() error {
+		db, file, err := openDB(f.path)
+		if err != nil {
+			return err
+		}
+		if f.info, err = file.Stat(); err != nil {
+			return errors.Join(err, db.Close())
+		}
+		f.db, f.file = db, file
+		return nil
 	})
+}
+
+// keepAside gives what is at path another name, if anything is in it.
+func (f *File) keepAside() error {
+	info, err := os.Lstat(f.path)
+	if errors.Is(err, fs.ErrNotExist) || err == nil && info.Size() == 0 {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	aside, err := moveAside(f.path, time.Now())
+	if err != nil {
+		return err
+	}
+	f.log.Error("the old holds file is kept", "file", aside)
+	if err := prune(f.path); err != nil {
+		f.log.Warn("old holds files cannot be removed", "error", err)
+	}
+	return nil
 }
 
 // openDB opens the database at path, which is new or was written by renew.

@@ -132,7 +132,7 @@ func TestOneProcessAtATime(t *testing.T) {
 	f := d.open()
 	d.save(f, nil, record("a", since))
 	for _, wait := range []time.Duration{0, time.Millisecond, 60 * time.Millisecond} {
-		if _, err := open(d.path, nil, wait); !errors.Is(err, errHeld) || err.Error() != fmt.Sprintf("holds file: %s: held by another process (waited %s)", d.path, wait) {
+		if _, err := open(d.path, nil, wait); !errors.Is(err, ErrHeld) || err.Error() != fmt.Sprintf("holds file: %s: held by another process (waited %s)", d.path, wait) {
 			t.Errorf("%v", err)
 		}
 	}

@@ -32,7 +32,7 @@ func takeLock(path string, wait time.Duration) (*os.File, error) {
 	}
 	_ = f.Close()
 	if errors.Is(err, syscall.EWOULDBLOCK) {
-		return nil, fmt.Errorf("%w (waited %s)", errHeld, wait)
+		return nil, fmt.Errorf("%w (waited %s)", ErrHeld, wait)
 	}
 	return nil, fmt.Errorf("lock: %w", err)
 }

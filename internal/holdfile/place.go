@@ -22,8 +22,8 @@ const (
 // keptBroken is how many files that were moved aside are kept.
 const keptBroken = 3
 
-// errHeld tells that another process has the file.
-var errHeld = errors.New("held by another process")
+// ErrHeld tells that another process has the file.
+var ErrHeld = errors.New("held by another process")
 
 // checkPlace reports why a file at path could not be ours.
 func checkPlace(path string) error {

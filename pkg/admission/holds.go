@@ -29,6 +29,14 @@ func (c *Controller) SavedHolds(batch holdoff.Batch) {
 	c.storm.book.Saved(batch)
 }
 
+// LostHolds tells that the file has lost what it had taken: all of it is unsaved again.
+func (c *Controller) LostHolds() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.revision.Add(1)
+	c.storm.book.Lost()
+}
+
 // Holds shows the failed hosts.
 func (c *Controller) Holds(now time.Time) api.Holds {
 	c.mu.Lock()

@@ -56,9 +56,7 @@ func (b *Book) Unsaved(now time.Time) Batch {
 	}
 	now = b.clock(now)
 	if step := now.Round(0).Sub(b.wall.Round(0)) - now.Sub(b.wall); step > maxStep || step < -maxStep {
-		for uuid := range b.hosts {
-			b.changed(uuid)
-		}
+		b.Lost()
 		b.wall = now
 	}
 	batch := Batch{revisions: maps.Clone(b.unsaved)}
@@ -84,6 +82,16 @@ func (b *Book) Saved(batch Batch) {
 		if b.hosts[uuid] == nil {
 			delete(b.stored, uuid)
 		}
+	}
+}
+
+// Lost enters that what was saved is not kept any more: all records are to be saved again.
+func (b *Book) Lost() {
+	if b == nil {
+		return
+	}
+	for uuid := range b.hosts {
+		b.changed(uuid)
 	}
 }
 

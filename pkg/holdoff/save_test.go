@@ -48,6 +48,23 @@ func TestUnsavedUntilSaved(t *testing.T) {
 	}
 }
 
+func TestLostIsUnsaved(t *testing.T) {
+	(*holdoff.Book)(nil).Lost()
+	s := newStage(t)
+	s.fails(failure(1))
+	first := s.b.Unsaved(s.now)
+	s.b.Saved(first)
+	s.b.Lost()
+	again := s.b.Unsaved(s.now)
+	if diff := cmp.Diff(first.Puts, again.Puts); diff != "" {
+		t.Error(diff)
+	}
+	s.b.Saved(again)
+	if n := s.b.UnsavedCount(); n != 0 {
+		t.Errorf("%d unsaved", n)
+	}
+}
+
 func TestUnsavedDeletes(t *testing.T) {
 	s := newStage(t)
 	// Gone before it was ever saved: nothing to do.

@@ -176,8 +176,8 @@ func (m *Map) overLocked(err error) error {
 
 // Look looks at one of the ConfigMaps, each time at the next one, and writes it anew when
 // somebody else has changed it. It is to be called every few seconds: a Save does not see
-// ConfigMaps in which nothing is new. It fails with ErrTakenOver, and when it cannot write
-// what it should; that it cannot look is no failure.
+// ConfigMaps in which nothing is new. It fails with ErrTakenOver, and as long as it
+// cannot write what it should; that it cannot look is no failure.
 func (m *Map) Look() error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -190,9 +190,6 @@ func (m *Map) Look() error {
 		if err := s.look(m.ctx); errors.Is(err, ErrTakenOver) {
 			return m.overLocked(newFault(m.where, []*shard{s}, []error{err}))
 		}
-	}
-	if !s.dirty {
-		return nil
 	}
 	return m.saveLocked()
 }
