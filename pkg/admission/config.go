@@ -3,6 +3,7 @@ package admission
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"time"
 
@@ -116,6 +117,14 @@ func (c Config) Validate() error {
 		errs = append(errs, fmt.Errorf("mode: %q is neither %q nor %q", c.Mode, Enforce, Observe))
 	}
 	return errors.Join(append(errs, c.Turns.validate(c.Slots.Limits), c.Breakers.validate(), c.Holdoff.Validate())...)
+}
+
+// settings is c with maps of its own and without holds, which are of one term.
+func (c Config) settings() Config {
+	c.Slots.Groups, c.Turns.Weights = maps.Clone(c.Slots.Groups), maps.Clone(c.Turns.Weights)
+	c.Holdoff.Hosts = maps.Clone(c.Holdoff.Hosts)
+	c.Holds, c.HoldsKnown = nil, false
+	return c
 }
 
 // Turns are the settings of the fair turn, as in fairshare.Config, for all pools.

@@ -1,7 +1,6 @@
 package admission
 
 import (
-	"errors"
 	"math"
 	"sync"
 	"sync/atomic"
@@ -27,7 +26,7 @@ type Controller struct {
 	revision atomic.Uint64 // counts what changed; written under mu
 
 	mu       sync.Mutex // guards everything below
-	cfg      Config     // as New got it, for Start
+	cfg      Config     // in force; set by New and change alone
 	ledger   *slots.Ledger
 	lines    map[slots.Pool]*line
 	storm    *storm
@@ -60,18 +59,30 @@ func New(cfg Config, now time.Time) (*Controller, error) {
 	c := &Controller{
 		mode: cfg.Mode, notify: cfg.Notify, tempest: cfg.Storm, hosts: cfg.Hosts, leading: cfg.Leading,
 		storm: storm, first: make(chan struct{}),
-		cfg: cfg, ledger: ledger, lines: map[slots.Pool]*line{}, names: tenantNames{},
+		cfg: cfg.settings(), ledger: ledger, lines: map[slots.Pool]*line{}, names: tenantNames{},
 		asks: tally{}, refusals: tally{},
 	}
-	if err := c.setLines(cfg.Turns); err != nil {
+	if err := c.setLines(); err != nil {
 		return nil, err
 	}
 	return c, nil
 }
 
-// Start begins anew at now, with the holds that a store has kept: for a process that leads
-// from now on, or that could not read them before. What it has answered until then, as who
-// stands by or observes, leaves nothing; limits are those that New was given.
+// change edits the settings in force, if they are valid then. What follows of that is
+// taken from there, so that Start, which begins with them, forgets no change.
+func (c *Controller) change(edit func(*Config)) error {
+	cfg := c.cfg
+	edit(&cfg)
+	if err := cfg.Validate(); err != nil {
+		return err
+	}
+	c.cfg = cfg.settings()
+	return nil
+}
+
+// Start begins anew at now, with the settings in force and the holds that a store has kept:
+// for a process that leads from now on, or that could not read them before. What it has
+// answered until then, as who stands by or observes, leaves nothing.
 func (c *Controller) Start(now time.Time, holds []holdoff.Record, known bool) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -84,7 +95,6 @@ func (c *Controller) Start(now time.Time, holds []holdoff.Record, known bool) er
 	c.revision.Add(1)
 	fresh.ledger.Follow(c.ledger)
 	c.ledger, c.storm, c.lines = fresh.ledger, fresh.storm, fresh.lines
-	c.cfg.Holds = nil // the book has them
 	return nil
 }
 
@@ -92,19 +102,20 @@ func (c *Controller) Start(now time.Time, holds []holdoff.Record, known bool) er
 // with an error. Nobody loses a slot (LH-19) or a place, unless a conductor group
 // gets or loses a limit of its own: then its hosts queue anew when they ask.
 func (c *Controller) Reconfigure(now time.Time, limits slots.Limits, turns Turns) error {
-	if err := errors.Join(limits.Validate(), turns.validate(limits)); err != nil {
-		return err
-	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	if err := c.change(func(cfg *Config) { cfg.Slots.Limits, cfg.Turns = limits, turns }); err != nil {
+		return err
+	}
 	c.revision.Add(1)
-	if err := c.ledger.SetLimits(now, limits); err != nil {
+	if err := c.ledger.SetLimits(now, c.cfg.Slots.Limits); err != nil {
 		return err
 	}
 	old := c.lines
-	if err := c.setLines(turns); err != nil {
+	if err := c.setLines(); err != nil {
 		return err
 	}
+	c.storm.patience = c.cfg.Turns.ClaimWindow
 	c.sync(now)
 	for pool, l := range old {
 		if c.lines[pool] != l {
@@ -126,8 +137,8 @@ func (c *Controller) retire(now time.Time, l *line) {
 }
 
 // setLines makes a line for every pool, and gives each its settings.
-func (c *Controller) setLines(turns Turns) error {
-	lines := map[slots.Pool]*line{}
+func (c *Controller) setLines() error {
+	turns, lines := c.cfg.Turns, map[slots.Pool]*line{}
 	for i, pool := range c.ledger.Pools() {
 		cfg := turns.config(c.ledger.Limit(pool))
 		if i > 0 {

@@ -172,11 +172,14 @@ func (s *storm) overdue(now time.Time) {
 func (c *Controller) SetHoldoff(now time.Time, cfg holdoff.Config, maxFailed holdoff.Quota) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.revision.Add(1)
-	if err := c.storm.book.Configure(now, cfg); err != nil {
+	if err := c.change(func(all *Config) { all.Holdoff, all.MaxFailed = cfg, maxFailed }); err != nil {
 		return err
 	}
-	c.storm.quota = maxFailed
+	c.revision.Add(1)
+	if err := c.storm.book.Configure(now, c.cfg.Holdoff); err != nil {
+		return err
+	}
+	c.storm.quota = c.cfg.MaxFailed
 	c.countPools(now)
 	return nil
 }

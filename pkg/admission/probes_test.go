@@ -107,6 +107,22 @@ func TestHalfOpen_GoodProbesGoFirst(t *testing.T) {
 	f.want(other, api.ReasonHalfOpen)
 }
 
+// The claim window is also for how long a good probe is waited for.
+func TestHalfOpen_GoodProbesAreWaitedForAsLongAsReconfigureSays(t *testing.T) {
+	f := opened(t, 8)
+	turns := admission.DefaultTurns()
+	turns.ClaimWindow = 10 * time.Minute
+	if err := f.Reconfigure(f.now, slots.Limits{Total: 8}, turns); err != nil {
+		t.Fatal(err)
+	}
+	f.passes(13 * time.Minute)
+	f.want(by(20, api.OpProvision), api.ReasonBreakerOpen)
+	f.passes(9 * time.Minute)
+	f.want(by(1, api.OpProvision), api.ReasonHalfOpen)
+	f.passes(time.Minute)
+	f.wantAsk(api.ReasonGranted, by(1, api.OpProvision))
+}
+
 func TestHalfOpen_OtherWorkMayProbeWhereNobodyElseWants(t *testing.T) {
 	f := opened(t, 8)
 	f.passes(15 * time.Minute)
