@@ -34,17 +34,17 @@ func (c Config) Guarded() bool {
 func accessRows() []setting {
 	return []setting{
 		{
-			name: nameAccess, def: string(AccessAuto), ours: true, help: "who may use the HTTP API: open = whoever reaches it, kubernetes = whoever has a bearer token and, by RBAC, the right to the path; auto = open where LISTEN_ADDRESS is loopback, else kubernetes",
+			name: nameAccess, def: string(AccessAuto), help: "who may use the HTTP API: open = whoever reaches it, kubernetes = whoever has a bearer token and, by RBAC, the right to the path; auto = open where LISTEN_ADDRESS is loopback, else kubernetes",
 			value: func(c *Config) value {
 				return wordValue[AccessMode]{&c.Access.Mode, []AccessMode{AccessAuto, AccessOpen, AccessKubernetes}}
 			},
 		},
 		{
-			name: nameAPICert, ours: true, help: "certificate of the HTTP API (PEM), read again when it changes; without it the API speaks plain HTTP",
+			name: nameAPICert, help: "certificate of the HTTP API (PEM), read again when it changes; without it the API speaks plain HTTP",
 			value: func(c *Config) value { return pathValue{&c.Access.CertFile} },
 		},
 		{
-			name: nameAPIKey, ours: true, help: "key of the HTTP API's certificate (PEM)",
+			name: nameAPIKey, help: "key of the HTTP API's certificate (PEM)",
 			value: func(c *Config) value { return pathValue{&c.Access.KeyFile} },
 		},
 	}

@@ -48,13 +48,7 @@ type Breaker struct {
 }
 
 // breakerRows are the settings of the breaker (CB-21).
-func breakerRows() []setting {
-	rows := append(openRows(), recoveryRows()...)
-	for i := range rows {
-		rows[i].ours = true
-	}
-	return rows
-}
+func breakerRows() []setting { return append(openRows(), recoveryRows()...) }
 
 // openRows say what opens a breaker.
 func openRows() []setting {

@@ -7,20 +7,28 @@ import (
 	"fmt"
 	"io"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/spf13/viper"
 	"go.yaml.in/yaml/v3"
 )
 
+func extension(path string) string { return strings.TrimPrefix(filepath.Ext(path), ".") }
+
+// decodable reports whether decode knows the extension of path.
+func decodable(path string) bool {
+	return slices.Contains([]string{"yaml", "yml", "json", "toml"}, extension(path))
+}
+
 // decode turns the text of a file into keys and values, by its extension. A file
 // can hold a password, so no error repeats its values.
 func decode(path string, body []byte) (map[string]any, error) {
-	ext := strings.TrimPrefix(filepath.Ext(path), ".")
+	ext := extension(path)
 	var tree map[string]any
 	var err error
 	switch {
-	case ext != "yaml" && ext != "yml" && ext != "json" && ext != "toml":
+	case !decodable(path):
 		return nil, ruleError("must end in .yaml, .yml, .json or .toml")
 	case len(bytes.TrimSpace(body)) == 0:
 	case ext == "json":

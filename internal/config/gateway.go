@@ -34,7 +34,7 @@ func gatewayRows() []setting {
 	path := func(field func(*Config) *string) func(*Config) value {
 		return func(c *Config) value { return pathValue{field(c)} }
 	}
-	rows := []setting{
+	return []setting{
 		{
 			name: nameGateway, help: "gateway: the proxy in front of Ironic, usually at 127.0.0.1:6390; there is none without it",
 			value: func(c *Config) value { return optionalAddress{addressValue{&c.Gateway.Listen}} },
@@ -82,8 +82,4 @@ func gatewayRows() []setting {
 			value: func(c *Config) value { return boolValue{&c.Gateway.ReadCache} },
 		},
 	}
-	for i := range rows {
-		rows[i].ours = true
-	}
-	return rows
 }

@@ -224,16 +224,6 @@ func TestGatewaySettingsWithoutAGatewayAreWarnedAbout(t *testing.T) {
 	}
 }
 
-func TestGatewayNamesWithoutThePrefixAreWarnedAbout(t *testing.T) {
-	for _, s := range gatewayRows() {
-		_, warnings, err := load(t, s.name+"=x")
-		want := []string{s.name + " in the environment is not read: the name is IRONIC_THROTTLE_" + s.name}
-		if diff := cmp.Diff(want, warnings); diff != "" || err != nil {
-			t.Errorf("error %v, warnings (-want +got):\n%s", err, diff)
-		}
-	}
-}
-
 func TestGatewayTimeoutBounds(t *testing.T) {
 	for text, ok := range map[string]bool{"1s": true, "1h": true, "999ms": false, "1h1s": false, "0": false, "120": false} {
 		_, _, err := load(t, gateway("LISTEN_ADDRESS", "127.0.0.1:6390"), gateway("TIMEOUT", text))

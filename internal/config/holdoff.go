@@ -57,7 +57,7 @@ func (h Holdoff) anywhere() bool {
 
 // holdoffRows are the settings of the hold-off (BO-13, BO-14).
 func holdoffRows() []setting {
-	rows := []setting{
+	return []setting{
 		{
 			name: nameHoldoff, hot: true, help: "a failed host is left alone for this long before it is tried again; unset or 0 = not at all",
 			value: func(c *Config) value { return holdValue{&c.Holdoff.Timeout} },
@@ -93,10 +93,6 @@ func holdoffRows() []setting {
 			value: func(c *Config) value { return quotaValue{&c.Holdoff.MaxFailed} },
 		},
 	}
-	for i := range rows {
-		rows[i].ours = true
-	}
-	return rows
 }
 
 // warnHoldoff tells of holds that a restart would end, and of settings that do

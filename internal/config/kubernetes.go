@@ -51,7 +51,7 @@ func kubernetesRows() []setting {
 	}
 	rows := []setting{
 		{
-			name: nameKubernetes, def: "off", ours: true, help: "on = read BareMetalHosts, tell hosts by Events why they wait; needs rights in the cluster",
+			name: nameKubernetes, def: "off", help: "on = read BareMetalHosts, tell hosts by Events why they wait; needs rights in the cluster",
 			value: func(c *Config) value { return switchValue{&c.Kubernetes.On} },
 		},
 		{
@@ -71,35 +71,35 @@ func kubernetesRows() []setting {
 			value: func(c *Config) value { return objectValue{&c.Kubernetes.Identity} },
 		},
 		{
-			name: nameEvents, def: "true", help: "hosts get Events that tell why they wait (with KUBERNETES)",
+			name: nameEvents, def: "true", common: true, help: "hosts get Events that tell why they wait (with KUBERNETES)",
 			value: func(c *Config) value { return boolValue{&c.Kubernetes.Events} },
 		},
 		{
-			name: nameEventRate, def: "300", ours: true, help: "most Events a minute for all hosts together; each host gets at most one",
+			name: nameEventRate, def: "300", help: "most Events a minute for all hosts together; each host gets at most one",
 			value: func(c *Config) value { return intValue{&c.Kubernetes.EventsPerMinute, 1, 6000} },
 		},
 		{
-			name: namePosition, def: "false", ours: true, help: "waiting hosts carry their place in the annotation ironic-throttle.metal3.io/position",
+			name: namePosition, def: "false", help: "waiting hosts carry their place in the annotation ironic-throttle.metal3.io/position",
 			value: func(c *Config) value { return boolValue{&c.Kubernetes.AnnotatePosition} },
 		},
 		{
-			name: nameElect, def: "false", ours: true, help: "several replicas agree by a Lease on the one that decides; the others stand by",
+			name: nameElect, def: "false", help: "several replicas agree by a Lease on the one that decides; the others stand by",
 			value: func(c *Config) value { return boolValue{&c.Kubernetes.Leader.Elect} },
 		},
 		{
-			name: "LEADER_LEASE_NAME", def: "ironic-throttle", ours: true, help: "name of that Lease",
+			name: "LEADER_LEASE_NAME", def: "ironic-throttle", help: "name of that Lease",
 			value: func(c *Config) value { return objectValue{&c.Kubernetes.Leader.LeaseName} },
 		},
 		{
-			name: nameLeaseDuration, def: "15s", ours: true, help: "a Lease that was not renewed for this long may be taken by another replica",
+			name: nameLeaseDuration, def: "15s", help: "a Lease that was not renewed for this long may be taken by another replica",
 			value: duration(func(c *Config) *time.Duration { return &c.Kubernetes.Leader.Duration }),
 		},
 		{
-			name: nameRenewDeadline, def: "10s", ours: true, help: "a leader that could not renew its Lease for this long says no yes any more and ends; below LEADER_LEASE_DURATION",
+			name: nameRenewDeadline, def: "10s", help: "a leader that could not renew its Lease for this long says no yes any more and ends; below LEADER_LEASE_DURATION",
 			value: duration(func(c *Config) *time.Duration { return &c.Kubernetes.Leader.RenewDeadline }),
 		},
 		{
-			name: nameRetryPeriod, def: "1s", ours: true, help: "pause between two tries to take or renew the Lease; 1.2 times of it are below LEADER_RENEW_DEADLINE",
+			name: nameRetryPeriod, def: "1s", help: "pause between two tries to take or renew the Lease; 1.2 times of it are below LEADER_RENEW_DEADLINE",
 			value: duration(func(c *Config) *time.Duration { return &c.Kubernetes.Leader.RetryPeriod }),
 		},
 	}

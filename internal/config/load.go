@@ -13,6 +13,7 @@ func Load(src Sources) (Config, []Warning, error) {
 	l.gather(src)
 	l.parse()
 	l.limitAlias()
+	l.warnUnprefixed(src)
 	l.checkRules()
 	l.warnLimits()
 	l.warnHoldoff()
@@ -46,7 +47,6 @@ func (l *loader) fault(f *Fault) {
 func (l *loader) gather(src Sources) {
 	flags := fromFlags(l.rows, src.Flags)
 	env, faults := fromEnviron(l.rows, src.Environ)
-	l.warnings = append(l.warnings, unprefixed(l.rows, src.Environ)...)
 	l.faults = append(l.faults, faults...)
 
 	layers := []layer{env, flags}

@@ -357,15 +357,3 @@ func TestConfigFileThatCannotBeRead(t *testing.T) {
 		t.Errorf("faults %q", got)
 	}
 }
-
-// A name of ours without the prefix is not read; in silence that would be a trap.
-func TestNamesWithoutThePrefixAreWarnedAbout(t *testing.T) {
-	_, warnings, err := load(t, "TENANT_WEIGHTS=prod=0", "LOG_LEVEL=loud", "FAILING_CAP=", "REDEEM_AFTER=5s")
-	want := []string{
-		"TENANT_WEIGHTS in the environment is not read: the name is IRONIC_THROTTLE_TENANT_WEIGHTS",
-		"REDEEM_AFTER in the environment is not read: the name is IRONIC_THROTTLE_REDEEM_AFTER",
-	}
-	if diff := cmp.Diff(want, warnings); diff != "" || err != nil {
-		t.Errorf("error %v, warnings (-want +got):\n%s", err, diff)
-	}
-}

@@ -80,21 +80,6 @@ func fromEnviron(rows []setting, environ []string) (layer, []error) {
 	return found, faults
 }
 
-// unprefixed warns of variables that bear the name of a setting without our prefix,
-// which is not read, where nobody else is likely to mean something by that name.
-func unprefixed(rows []setting, environ []string) (warnings []Warning) {
-	ours := map[string]bool{}
-	for _, s := range rows {
-		ours[s.name] = !s.bare && s.ours
-	}
-	for _, entry := range environ {
-		if name, text, _ := strings.Cut(entry, "="); text != "" && ours[name] {
-			warnings = append(warnings, warnf("%s in the environment is not read: the name is %s%s", name, envPrefix, name))
-		}
-	}
-	return warnings
-}
-
 // nearestEnv is the known environment name closest to name, which carries our
 // prefix: wrongly so where the known one is bare.
 func nearestEnv(name string, known []string) string {

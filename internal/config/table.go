@@ -48,7 +48,7 @@ type setting struct {
 	hot     bool   // a reload of the file changes it
 	lenient bool   // as BMO reads it: what cannot be read is a warning, not a fault
 	noFile  bool   // cannot stand in the file
-	ours    bool   // nobody else has a variable of that name: without the prefix it is a mistake
+	common  bool   // others have variables of that name too: without the prefix it may be theirs
 	pairs   string // an example, where the value is name=number pairs and a table in the file
 }
 
@@ -102,21 +102,21 @@ func table() []setting {
 func generalRows() []setting {
 	return []setting{
 		{
-			name: nameConfig, noFile: true, help: "config file (.yaml, .yml, .json or .toml)",
+			name: nameConfig, noFile: true, common: true, help: "config file (.yaml, .yml, .json or .toml)",
 			value: func(c *Config) value { return pathValue{&c.File} },
 		},
 		{
-			name: "MODE", def: string(Enforce), help: "enforce refuses; observe says yes and counts what it would have refused",
+			name: "MODE", def: string(Enforce), common: true, help: "enforce refuses; observe says yes and counts what it would have refused",
 			value: func(c *Config) value { return wordValue[Mode]{&c.Mode, []Mode{Enforce, Observe}} },
 		},
 		{
-			name: "LOG_LEVEL", def: "info", help: "least severe level that is logged",
+			name: "LOG_LEVEL", def: "info", common: true, help: "least severe level that is logged",
 			value: func(c *Config) value {
 				return wordValue[string]{&c.Log.Level, []string{"debug", "info", "warn", "error"}}
 			},
 		},
 		{
-			name: "LOG_FORMAT", def: "text", help: "format of the log on stderr",
+			name: "LOG_FORMAT", def: "text", common: true, help: "format of the log on stderr",
 			value: func(c *Config) value { return wordValue[string]{&c.Log.Format, []string{"text", "json"}} },
 		},
 	}
@@ -177,11 +177,11 @@ func timeRows() []setting {
 	}
 	return []setting{
 		{
-			name: namePollInterval, def: "5s", help: "time between two looks at Ironic",
+			name: namePollInterval, def: "5s", common: true, help: "time between two looks at Ironic",
 			value: duration(func(c *Config) *time.Duration { return &c.View.PollInterval }, time.Second, 5*time.Minute),
 		},
 		{
-			name: nameMaxAge, def: "30s", help: "age up to which the lists of busy nodes are believed while a probe shows that nothing changes; POLL_INTERVAL: every poll reads them",
+			name: nameMaxAge, def: "30s", common: true, help: "age up to which the lists of busy nodes are believed while a probe shows that nothing changes; POLL_INTERVAL: every poll reads them",
 			value: duration(func(c *Config) *time.Duration { return &c.View.MaxAge }, time.Second, 5*time.Minute),
 		},
 		{
@@ -210,19 +210,19 @@ func timeRows() []setting {
 func listenRows() []setting {
 	return []setting{
 		{
-			name: nameListen, def: "127.0.0.1:8087", help: "HTTP API and web page",
+			name: nameListen, def: "127.0.0.1:8087", common: true, help: "HTTP API and web page",
 			value: func(c *Config) value { return addressValue{&c.Listen.API} },
 		},
 		{
-			name: nameLocal, ours: true, help: "beside LISTEN_ADDRESS: API and page once more, in plain HTTP and without access control, for commands in the pod and for kubectl port-forward; unset = not",
+			name: nameLocal, help: "beside LISTEN_ADDRESS: API and page once more, in plain HTTP and without access control, for commands in the pod and for kubectl port-forward; unset = not",
 			value: func(c *Config) value { return loopbackAddress{optionalAddress{addressValue{&c.Listen.Local}}} },
 		},
 		{
-			name: nameHealth, def: ":9441", help: "/healthz and /readyz",
+			name: nameHealth, def: ":9441", common: true, help: "/healthz and /readyz",
 			value: func(c *Config) value { return addressValue{&c.Listen.Health} },
 		},
 		{
-			name: nameMetrics, def: ":8444", help: "/metrics",
+			name: nameMetrics, def: ":8444", common: true, help: "/metrics",
 			value: func(c *Config) value { return addressValue{&c.Listen.Metrics} },
 		},
 	}

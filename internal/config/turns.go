@@ -13,7 +13,7 @@ func turnRows() []setting {
 	duration := func(field func(*Config) *time.Duration, min time.Duration) func(*Config) value {
 		return func(c *Config) value { return durationValue{p: field(c), min: min, max: time.Hour} }
 	}
-	rows := []setting{
+	return []setting{
 		{
 			name: "CALL_AHEAD", def: autoWord, hot: true, help: "hosts called beyond the free slots, so that a slot is taken soon; auto follows how often hosts ask",
 			value: auto(func(c *Config) *int { return &c.Turns.Ahead }, 0, 4096),
@@ -47,10 +47,6 @@ func turnRows() []setting {
 			value: func(c *Config) value { return weightsValue{&c.Turns.Weights} },
 		},
 	}
-	for i := range rows {
-		rows[i].ours = true
-	}
-	return rows
 }
 
 // failingCap is what t.FailingCap comes to with limit slots.
