@@ -26,8 +26,8 @@ const breakersExample = `  ironic-throttle breakers
 const scopeHelp = `SCOPE is as 'breakers' shows it: ironic, group:NAME, driver:NAME or image:CHECKSUM.
 To say it twice is no error.
 
-Exit codes: 0 done, 1 the scope has no breaker, 2 wrong use, 3 the throttle could not
-be reached.`
+Exit codes: 0 done, 1 the scope has no breaker or no host, 2 wrong use, 3 the throttle
+could not be reached, or Ironic to ask it for a group or driver that was never used.`
 
 const resetHelp = `Closes the breaker of a scope: the cause is mended, and nobody needs to wait for
 probes. What failed before does not count any more.

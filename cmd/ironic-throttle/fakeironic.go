@@ -44,6 +44,10 @@ func (p *process) fakeIronicCommand() *cobra.Command {
 }
 
 func (p *process) fakeIronic(ctx context.Context, o fakeironic.Options, listen, readyFile string) error {
+	// net would take "" and ":" for a free port of every interface.
+	if _, port, err := net.SplitHostPort(listen); err != nil || port == "" {
+		return fmt.Errorf("--listen %q: must be host:port, such as 127.0.0.1:6385 or 127.0.0.1:0", listen)
+	}
 	world, err := fakeironic.NewWorld(o, time.Now())
 	if err != nil {
 		return err

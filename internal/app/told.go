@@ -1,10 +1,12 @@
 package app
 
 import (
+	"context"
 	"time"
 
 	"github.com/ironic-throttle/ironic-throttle/pkg/admission"
 	"github.com/ironic-throttle/ironic-throttle/pkg/api"
+	"github.com/ironic-throttle/ironic-throttle/pkg/breaker"
 	"github.com/ironic-throttle/ironic-throttle/pkg/ironic"
 )
 
@@ -41,6 +43,26 @@ func (d told) ReleaseHold(now time.Time, namespace, name, episode string) (api.R
 		d.app.herald.Released(answer.Hold.Namespace, answer.Hold.Name, "hand")
 	}
 	return answer, err
+}
+
+// hasScope reports whether Ironic has a node in the scope of a breaker, which needs none
+// that works or asks.
+func (a *App) hasScope(ctx context.Context, scope string) (bool, error) {
+	of, err := breaker.ParseScope(scope)
+	if err != nil {
+		return false, err
+	}
+	switch of.Kind {
+	case admission.ScopeDriver:
+		return a.client.HasNode(ctx, "driver", of.Name)
+	case admission.ScopeGroup:
+		found, err := a.client.HasNode(ctx, "conductor_group", of.Name)
+		if found || err != nil || of.Name != admission.DefaultGroup {
+			return found, err
+		}
+		return a.client.HasNode(ctx, "conductor_group", "")
+	}
+	return false, nil
 }
 
 func (d told) tell(ask api.Ask, answer api.Answer) {

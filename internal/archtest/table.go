@@ -62,12 +62,13 @@ var table = map[string]room{
 	"pkg/snapshot":  {},
 	"pkg/admission": {house: []string{"pkg/slots", "pkg/fairshare", "pkg/breaker", "pkg/holdoff", "pkg/ironic", "pkg/api"}},
 
-	"internal/config":    {outside: []string{viper, pflag, "go.yaml.in/yaml/v3"}},
+	"internal/config":    {house: []string{"internal/nearest"}, outside: []string{viper, pflag, "go.yaml.in/yaml/v3"}},
+	"internal/nearest":   {},
 	"internal/rare":      {},
 	"internal/httpserve": {house: []string{"internal/rare"}},
 	"internal/holdfile":  {house: []string{"pkg/holdoff"}, outside: []string{"go.etcd.io/bbolt"}},
 	"internal/inventory": {house: []string{"pkg/ironic", "pkg/snapshot"}},
-	"internal/server":    {house: []string{"internal/httpserve", "pkg/admission", "pkg/snapshot", "pkg/api"}, outside: []string{prometheus}},
+	"internal/server":    {house: []string{"internal/httpserve", "internal/nearest", "pkg/admission", "pkg/snapshot", "pkg/api"}, outside: []string{prometheus}},
 	"internal/gateway": {
 		house:   []string{"internal/httpserve", "internal/inventory", "internal/rare", "pkg/admission", "pkg/ironic", "pkg/api"},
 		outside: []string{"golang.org/x/sync/semaphore"},

@@ -10,6 +10,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/ironic-throttle/ironic-throttle/internal/nearest"
 )
 
 // maxFile bounds the config file, bytes.
@@ -70,7 +72,7 @@ func fromTree(rows []setting, path string, tree map[string]any) (layer, []error)
 	for _, key := range slices.Sorted(maps.Keys(tree)) {
 		s, ok := known[key]
 		if !ok {
-			near, _ := nearest(key, keys)
+			near, _ := nearest.Word(key, keys)
 			faults = append(faults, &Fault{
 				Setting: quote(key), Source: "file " + path,
 				Rule: fmt.Sprintf("is not a setting; did you mean %s?", near),

@@ -6,6 +6,8 @@ import (
 	"strings"
 
 	"github.com/spf13/pflag"
+
+	"github.com/ironic-throttle/ironic-throttle/internal/nearest"
 )
 
 // Sources is everything that Load looks at.
@@ -83,8 +85,8 @@ func fromEnviron(rows []setting, environ []string) (layer, []error) {
 // nearestEnv is the known environment name closest to name, which carries our
 // prefix: wrongly so where the known one is bare.
 func nearestEnv(name string, known []string) string {
-	full, fullAway := nearest(name, known)
-	bare, bareAway := nearest(strings.TrimPrefix(name, envPrefix), known)
+	full, fullAway := nearest.Word(name, known)
+	bare, bareAway := nearest.Word(strings.TrimPrefix(name, envPrefix), known)
 	if bareAway < fullAway {
 		return bare
 	}

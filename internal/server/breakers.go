@@ -53,10 +53,17 @@ func (s *Server) tripBreaker(w http.ResponseWriter, r *http.Request) {
 // changeBreaker carries out and logs what an operator wants of a breaker.
 func (s *Server) changeBreaker(w http.ResponseWriter, r *http.Request, how string, change func(time.Time, string) (api.BreakerAnswer, error)) {
 	scope := r.PathValue("scope")
-	answer, err := change(s.now(), scope)
+	var answer api.BreakerAnswer
+	err := s.checkScope(r.Context(), scope)
+	if err == nil {
+		answer, err = change(s.now(), scope)
+	}
 	audit := s.audit(r, "scope", shown(scope), "change", how)
-	field := new(api.FieldError)
+	field, unknown := new(api.FieldError), new(unknownScope)
 	switch {
+	case errors.As(err, &unknown):
+		audit.Info("change of a breaker refused", "error", err)
+		writeError(w, unknown.code, "scope", unknown.message)
 	case errors.Is(err, api.ErrNoBreaker):
 		audit.Info("change of a breaker refused", "error", err)
 		writeError(w, http.StatusNotFound, "scope", shown(scope)+" "+api.ErrNoBreaker.Error())

@@ -28,6 +28,7 @@ type fake struct {
 	holds    api.Holds
 	breakers api.Breakers
 	release  func(namespace, name, episode string) (api.ReleaseAnswer, error)
+	check    func(scope string) error
 	change   func(scope, how string, d time.Duration) (api.BreakerAnswer, error)
 
 	revision atomic.Uint64
@@ -81,6 +82,13 @@ func (f *fake) Holds(time.Time) api.Holds       { return f.holds }
 func (f *fake) Breakers(time.Time) api.Breakers { return f.breakers }
 func (f *fake) ReleaseHold(_ time.Time, namespace, name, episode string) (api.ReleaseAnswer, error) {
 	return f.release(namespace, name, episode)
+}
+
+func (f *fake) CheckScope(_ time.Time, scope string) error {
+	if f.check == nil {
+		return nil
+	}
+	return f.check(scope)
 }
 
 func (f *fake) ResetBreaker(_ time.Time, scope string) (api.BreakerAnswer, error) {

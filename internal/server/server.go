@@ -1,6 +1,7 @@
 package server
 
 import (
+	"context"
 	"crypto/tls"
 	"errors"
 	"log/slog"
@@ -39,11 +40,17 @@ type Decider interface {
 	// ResetBreaker closes the breaker of a scope, TripBreaker opens it for d, or for
 	// its recovery time when d is 0 (CB-29). The error is api.ErrNoBreaker or an
 	// *api.FieldError.
+	// CheckScope tells before whether anybody was seen in the scope: the error may be an
+	// *api.UnknownScopeError too.
+	CheckScope(now time.Time, scope string) error
 	ResetBreaker(now time.Time, scope string) (api.BreakerAnswer, error)
 	TripBreaker(now time.Time, scope string, d time.Duration) (api.BreakerAnswer, error)
 	// FirstLook is closed after the first complete poll.
 	FirstLook() <-chan struct{}
 }
+
+// hasScopeTimeout bounds what Ironic is asked for a change: a client waits for 2 s.
+const hasScopeTimeout = 1500 * time.Millisecond
 
 // Options is what New needs. Decider is required; everything else may be zero.
 type Options struct {
@@ -67,6 +74,9 @@ type Options struct {
 	// Observe: nothing is refused. Asks are answered and the process is ready also where
 	// Standby says why it does not decide.
 	Observe bool
+	// HasScope asks Ironic whether a node belongs to the scope of a breaker; nil: nobody
+	// can be asked.
+	HasScope func(ctx context.Context, scope string) (bool, error)
 	// Save makes released holds last; it is called before a release is answered. nil:
 	// there is nothing to save.
 	Save func() error
@@ -86,6 +96,7 @@ type Server struct {
 	warnings func() []string
 	cluster  func() *api.Cluster
 	save     func() error
+	hasScope func(context.Context, string) (bool, error)
 	now      func() time.Time
 	log      *slog.Logger
 	requests *prometheus.HistogramVec
@@ -109,7 +120,7 @@ func New(o Options) (*Server, error) {
 		return nil, errors.New("options: Access needs TLS")
 	}
 	s := &Server{
-		decider: o.Decider, version: o.Version, settings: o.Settings, warnings: o.Warnings, cluster: o.Cluster, save: o.Save,
+		decider: o.Decider, version: o.Version, settings: o.Settings, warnings: o.Warnings, cluster: o.Cluster, save: o.Save, hasScope: o.HasScope,
 		now: o.Now, log: o.Log, requests: newRequestMetric(), drain: drainTimeout, gentle: newGentle(),
 		access: o.Access, standby: o.Standby, observe: o.Observe, tls: o.TLS,
 	}

@@ -1,7 +1,9 @@
 package admission
 
 import (
+	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 	"time"
 
@@ -37,7 +39,7 @@ func (c *Controller) showBreaker(st breaker.Status) api.Breaker {
 		Probes: st.Probes, ProbeLimit: st.ProbeLimit, Tripped: st.Tripped, Causes: showCauses(st.Causes),
 	}
 	b.MaxConcurrent = c.ledger.Limit(slots.Pool{})
-	if st.Scope.Kind == ScopeGroup && st.Scope.Name != defaultGroup {
+	if st.Scope.Kind == ScopeGroup && st.Scope.Name != DefaultGroup {
 		b.MaxConcurrent = c.ledger.Limit(c.ledger.PoolOf(st.Scope.Name))
 	}
 	c.nameHosts(b.Causes)
@@ -67,7 +69,7 @@ func showCauses(causes []breaker.Cause) []api.BreakerCause {
 
 // ResetBreaker closes the breaker of scope by hand and forgets what has failed; the
 // permits of running hosts stay (CB-29). The errors are *api.FieldError and
-// api.ErrNoBreaker.
+// api.ErrNoBreaker; a scope that nobody was seen in is none: see CheckScope.
 func (c *Controller) ResetBreaker(now time.Time, scope string) (api.BreakerAnswer, error) {
 	return c.byHand(now, scope, func(s *breaker.Set, of breaker.Scope) (bool, string) {
 		if s.Reset(now, of) {
@@ -88,20 +90,80 @@ func (c *Controller) TripBreaker(now time.Time, scope string, d time.Duration) (
 	})
 }
 
-func (c *Controller) byHand(now time.Time, scope string, do func(*breaker.Set, breaker.Scope) (bool, string)) (api.BreakerAnswer, error) {
-	of, err := breaker.ParseScope(scope)
-	if err != nil {
-		return api.BreakerAnswer{}, &api.FieldError{Field: "scope", Value: scope, Rule: err.Error()}
-	}
-	if of.Kind == ScopeIronic && of.Name != "" || of.Kind != ScopeIronic && of.Name == "" || !slices.Contains(api.ScopeKinds(), of.Kind) {
-		return api.BreakerAnswer{}, &api.FieldError{Field: "scope", Value: scope, Rule: "must be ironic, group:NAME, driver:NAME or image:CHECKSUM"}
-	}
+// CheckScope returns nil when there is a breaker for scope and somebody whom it stops:
+// a host that asks, works or has failed, or a limit for that conductor group. Otherwise
+// the error is as in ResetBreaker, or an *api.UnknownScopeError; hosts that Ironic alone
+// knows are not looked for.
+func (c *Controller) CheckScope(now time.Time, scope string) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.revision.Add(1)
-	if c.storm.set == nil || !c.storm.watch[of.Kind] {
-		return api.BreakerAnswer{}, fmt.Errorf("%q: %w", scope, api.ErrNoBreaker)
+	of, err := c.watched(scope)
+	if err != nil || of == wholeIronic {
+		return err
 	}
+	known := c.knownScopes(now, of.Kind)
+	if known[of.Name] {
+		return nil
+	}
+	refusal := &api.UnknownScopeError{Scope: scope}
+	for _, name := range slices.Sorted(maps.Keys(known)) {
+		refusal.Known = append(refusal.Known, breaker.Scope{Kind: of.Kind, Name: name}.String())
+	}
+	return refusal
+}
+
+// knownScopes are the names of the scopes of a kind.
+func (c *Controller) knownScopes(now time.Time, kind string) map[string]bool {
+	known := map[string]bool{}
+	for _, st := range c.storm.set.All(now) {
+		if st.Scope.Kind == kind {
+			known[st.Scope.Name] = true
+		}
+	}
+	if kind == ScopeGroup {
+		for _, pool := range c.ledger.Pools() {
+			known[pool.Group] = true
+		}
+	}
+	c.ledger.Members(now, func(r slots.Ref) {
+		switch f := r.Facts(); kind {
+		case ScopeGroup:
+			if f.Known || f.Group != "" {
+				known[cmp.Or(f.Group, DefaultGroup)] = true
+			}
+		case ScopeDriver:
+			known[f.Driver] = true
+		case ScopeImage:
+			known[f.Image] = true
+		}
+	})
+	delete(known, "") // the total, and what is not known
+	return known
+}
+
+// watched is the scope that a text names, if it has a breaker.
+func (c *Controller) watched(scope string) (breaker.Scope, error) {
+	of, err := breaker.ParseScope(scope)
+	if err != nil {
+		return breaker.Scope{}, &api.FieldError{Field: "scope", Value: scope, Rule: err.Error()}
+	}
+	if of.Kind == ScopeIronic && of.Name != "" || of.Kind != ScopeIronic && of.Name == "" || !slices.Contains(api.ScopeKinds(), of.Kind) {
+		return breaker.Scope{}, &api.FieldError{Field: "scope", Value: scope, Rule: "must be ironic, group:NAME, driver:NAME or image:CHECKSUM"}
+	}
+	if c.storm.set == nil || !c.storm.watch[of.Kind] {
+		return breaker.Scope{}, fmt.Errorf("%q: %w", scope, api.ErrNoBreaker)
+	}
+	return of, nil
+}
+
+func (c *Controller) byHand(now time.Time, scope string, do func(*breaker.Set, breaker.Scope) (bool, string)) (api.BreakerAnswer, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	of, err := c.watched(scope)
+	if err != nil {
+		return api.BreakerAnswer{}, err
+	}
+	c.revision.Add(1)
 	changed, message := do(c.storm.set, of)
 	c.followBreakers(now)
 	return api.BreakerAnswer{

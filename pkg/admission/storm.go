@@ -47,8 +47,8 @@ const (
 	ScopeImage  = "image"
 )
 
-// defaultGroup names the scope of nodes without a conductor group.
-const defaultGroup = "default"
+// DefaultGroup names the scope of nodes without a conductor group.
+const DefaultGroup = "default"
 
 // wholeIronic is the scope that every host is in.
 var wholeIronic = breaker.Scope{Kind: ScopeIronic}
@@ -119,7 +119,7 @@ func (s *storm) scopes(f slots.Facts) []breaker.Scope {
 		out = append(out, wholeIronic)
 	}
 	if s.watch[ScopeGroup] && (f.Known || f.Group != "") {
-		group := breaker.Scope{Kind: ScopeGroup, Name: cmp.Or(f.Group, defaultGroup)}
+		group := breaker.Scope{Kind: ScopeGroup, Name: cmp.Or(f.Group, DefaultGroup)}
 		s.meet(f)
 		if len(s.groups) > 1 || s.shut[group] != nil {
 			out = append(out, group)
@@ -143,7 +143,7 @@ func (s *storm) meet(f slots.Facts) {
 	if len(s.groups) == 0 {
 		s.first = f.Group
 	}
-	s.groups[cmp.Or(f.Group, defaultGroup)] = true
+	s.groups[cmp.Or(f.Group, DefaultGroup)] = true
 }
 
 // unplaced reports whether something is shut that only a part of all hosts belongs to,

@@ -66,7 +66,7 @@ func scopeWord(s breaker.Scope) string {
 	case ScopeIronic:
 		return "all of Ironic"
 	case ScopeGroup:
-		if s.Name == defaultGroup {
+		if s.Name == DefaultGroup {
 			return poolWord("")
 		}
 		return poolWord(s.Name)

@@ -57,7 +57,7 @@ func (c *Client) Breakers(ctx context.Context) (Breakers, error) {
 
 // ResetBreaker closes the breaker of a scope, such as "group:rack1" (CB-29). The
 // *Error has Code 400 for what cannot be a scope, and Code 404 with the Field
-// "scope" for one that has no breaker. Errors are else as in IsReady.
+// "scope" for one that has no breaker or no host. Errors are else as in IsReady.
 func (c *Client) ResetBreaker(ctx context.Context, scope string) (BreakerAnswer, error) {
 	return c.changeBreaker(ctx, scope, "reset", struct{}{})
 }

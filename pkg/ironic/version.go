@@ -11,6 +11,7 @@ import (
 // The API versions that matter, as the n of 1.n (IRONIC.md 5).
 const (
 	minorNeeded        = 10 // fields, the filter by state, and ~ in names
+	minorDriverFilter  = 16
 	minorBootInterface = 31
 	minorRescue        = 38
 	minorInspectWait   = 39 // below, Ironic itself says inspecting
