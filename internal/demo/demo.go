@@ -60,7 +60,7 @@ func play(ctx context.Context, s *stage, out Output) (Summary, error) {
 	}
 	s.begin()
 	why := watch(s, m, view, patience(s.opt))
-	view.end()
+	view.end(m)
 	if err := context.Cause(s.ctx); err != nil && ctx.Err() == nil {
 		return Summary{}, fmt.Errorf("a part of the demo ended: %w", err)
 	}

@@ -42,6 +42,10 @@ func (l *live) show(m *meter) {
 		return
 	}
 	l.next = m.last.at.Add(frameEvery)
+	l.draw(m)
+}
+
+func (l *live) draw(m *meter) {
 	f := frame{progress: progressOf(m, l.speed), nodes: map[ironic.State]int{}, phases: map[api.BMHState]int{}}
 	for state, n := range m.last.states {
 		f.nodes[state] = n
@@ -52,7 +56,8 @@ func (l *live) show(m *meter) {
 	l.program.Send(f)
 }
 
-func (l *live) end() {
+func (l *live) end(m *meter) {
+	l.draw(m)
 	l.program.Quit()
 	<-l.done
 }

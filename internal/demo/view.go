@@ -9,7 +9,7 @@ import (
 // view shows how the storm goes on.
 type view interface {
 	show(*meter) // is called often and keeps nothing of it
-	end()
+	end(*meter)  // shows the last sample, of which the summary tells
 }
 
 func newView(s *stage, m *meter, out Output) view {
@@ -24,6 +24,7 @@ type lines struct {
 	to    io.Writer
 	speed float64
 	next  time.Time
+	shown time.Time // the sample of the last line
 }
 
 const lineEvery = 3 * time.Second
@@ -32,13 +33,21 @@ func (l *lines) show(m *meter) {
 	if m.last.at.Before(l.next) {
 		return
 	}
-	l.next = m.last.at.Add(lineEvery)
+	l.print(m)
+}
+
+func (l *lines) print(m *meter) {
+	l.shown, l.next = m.last.at, m.last.at.Add(lineEvery)
 	p := progressOf(m, l.speed)
 	fmt.Fprintf(l.to, "%8s  slots %d/%d  working %d (peak %d)  waiting %d  provisioned %d/%d  given up %d\n",
 		p.simulated, p.occupied, p.limit, p.working, p.peak, p.waiting, p.done, p.hosts, p.gaveUp)
 }
 
-func (l *lines) end() {}
+func (l *lines) end(m *meter) {
+	if !m.last.at.Equal(l.shown) {
+		l.print(m)
+	}
+}
 
 // progress is what both views show.
 type progress struct {
