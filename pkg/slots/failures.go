@@ -51,7 +51,7 @@ func (l *Ledger) conclude(h *host, e ending) {
 		Host: Ref{h}, Result: e.result, Work: e.work, State: e.state, Token: e.token, Cause: e.cause,
 		Ours:    h.kind == leased,
 		Rework:  e.rework,
-		Reached: e.result == Succeeded && (!h.holds() || h.op == "" || h.goal(h.op)),
+		Reached: e.result == Succeeded && (!h.holds() || h.op == "" || h.goal(h.op) || string(h.op) == string(e.work)),
 	})
 }
 

@@ -143,9 +143,10 @@ type doubt struct {
 func (h *host) holds() bool { return h.kind != vacant }
 
 // take makes op the one that the slot is for. What was seen of another op's work
-// proves nothing about this one (LH-13).
+// proves nothing about this one (LH-13); nor does that of the same op where the next one
+// may begin at its goal.
 func (h *host) take(op api.Op) {
-	if h.op != op {
+	if h.op != op || op == api.OpRescue || op == api.OpService {
 		h.op, h.opSeq, h.lastBusy = op, h.yesSeq, otherTask
 	}
 }
@@ -172,7 +173,7 @@ func (h *host) goal(op api.Op) bool {
 		return false
 	}
 	switch op {
-	case api.OpProvision, api.OpUnrescue, api.OpService:
+	case api.OpProvision, api.OpUnrescue:
 		return h.seen.state == ironic.Active
 	case api.OpInspect:
 		return h.seen.state == ironic.Manageable && !h.seen.erred && h.lastBusy == inspection
@@ -181,7 +182,9 @@ func (h *host) goal(op api.Op) bool {
 	case api.OpDeprovision:
 		return h.seen.state == ironic.Available
 	case api.OpRescue:
-		return h.seen.state == ironic.Rescue
+		return h.seen.state == ironic.Rescue && h.lastBusy == rescuing
+	case api.OpService:
+		return h.seen.state == ironic.Active && h.lastBusy == servicing
 	}
 	return false
 }

@@ -43,16 +43,22 @@ const (
 	otherTask task = iota // or none
 	inspection
 	cleaning
+	rescuing
+	servicing
 )
 
 // taskOf is the task at which a node in state s works or has failed. A hold is none: it
-// proves nothing.
+// proves nothing, as work may be begun from one.
 func taskOf(s ironic.State) task {
 	switch s {
 	case ironic.Inspecting, ironic.InspectWait, ironic.InspectFailed:
 		return inspection
 	case ironic.Cleaning, ironic.CleanWait, ironic.CleanFailed:
 		return cleaning
+	case ironic.Rescuing, ironic.RescueWait, ironic.RescueFailed:
+		return rescuing
+	case ironic.Servicing, ironic.ServiceWait, ironic.ServiceFailed:
+		return servicing
 	}
 	return otherTask
 }
