@@ -56,6 +56,8 @@ func (v *countingView) Begin(now time.Time) ironic.Mark {
 }
 func (v *countingView) Waits(time.Time) bool { return false }
 
+func (v *countingView) Whole(time.Time) bool { return false }
+
 func (v *countingView) Missing(time.Time, []ironic.Node) []string { return nil }
 func (v *countingView) Wanted(time.Time) []string                 { return nil }
 func (v *countingView) Observe(_ time.Time, look ironic.Look)     { v.seen = len(look.Nodes) }

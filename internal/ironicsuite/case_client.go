@@ -44,7 +44,7 @@ func clientVersion(x *tester) {
 	if v, ok := c.Version(); ok {
 		x.Errorf("version %v before the first request", v)
 	}
-	if _, err := c.Flow(x.Context()); err != nil {
+	if _, err := c.Flow(x.Context(), false); err != nil {
 		x.Fatal(err)
 	}
 	v, ok := c.Version()
@@ -84,7 +84,7 @@ func clientNode(x *tester) {
 
 func clientLists(x *tester) {
 	c := x.client()
-	flow, err := c.Flow(x.Context())
+	flow, err := c.Flow(x.Context(), false)
 	if err != nil {
 		x.Fatal(err)
 	}
@@ -122,6 +122,8 @@ func (v *view) Begin(now time.Time) ironic.Mark {
 	return ironic.Mark{Seq: v.seq, At: now}
 }
 func (v *view) Waits(time.Time) bool { return true }
+
+func (v *view) Whole(time.Time) bool { return false }
 
 func (v *view) Missing(time.Time, []ironic.Node) []string { return v.missing }
 func (v *view) Wanted(time.Time) []string                 { return nil }

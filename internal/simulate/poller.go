@@ -25,7 +25,6 @@ type poller struct {
 	mark  ironic.Mark    // of the fetch on its way
 	phase pollPhase
 	flow  []ironic.State // of this poll
-	first bool           // no poll of this process is complete yet
 	fails int            // in a row
 }
 
@@ -65,7 +64,7 @@ func newPoller(s *sim) *poller {
 // start begins to poll for a new process.
 func (p *poller) start(v ironic.View) {
 	p.life++
-	p.view, p.phase, p.first, p.fails = v, pollBegin, true, 0
+	p.view, p.phase, p.fails = v, pollBegin, 0
 	p.next(0)
 }
 
@@ -87,11 +86,11 @@ func (p *poller) step() {
 	}
 	switch p.phase {
 	case pollBegin:
-		p.look = ironic.Look{Mark: p.view.Begin(p.s.clock), Nodes: p.look.Nodes[:0], Fetched: p.look.Fetched[:0]}
+		p.look = ironic.Look{Mark: p.view.Begin(p.s.clock), Whole: p.view.Whole(p.s.clock), Nodes: p.look.Nodes[:0], Fetched: p.look.Fetched[:0]}
 		clear(p.at)
 		p.lists, p.page, p.phase, p.flow = 0, "", pollLists, flow
-		if p.first { // who failed while nobody looked (BO-16)
-			p.flow = slices.Concat(flow, ironic.FailedBefore())
+		if p.look.Whole { // who failed while nobody looked (BO-16); nobody is held here
+			p.flow = slices.Concat(flow, ironic.FailedStates())
 		}
 		p.next(p.draw.tail(spanPoll))
 	case pollLists:
@@ -141,12 +140,12 @@ func (p *poller) fetch() {
 	p.request(1)
 }
 
-// wanted leaves out what was fetched already.
+// wanted leaves out what this look shows already.
 func (p *poller) wanted() []string {
 	keys := p.view.Wanted(p.s.clock)
 	out := keys[:0]
 	for _, key := range keys {
-		done := false
+		_, done := p.at[key]
 		for _, sight := range p.look.Fetched {
 			done = done || sight.Key == key
 		}
@@ -168,7 +167,7 @@ func (p *poller) fetched() {
 
 func (p *poller) observe() {
 	p.view.Observe(p.s.clock, p.look)
-	p.first, p.fails = false, 0
+	p.fails = 0
 	p.pause()
 	p.s.meter.taken(p.s.rule.occupied(p.s.clock))
 	p.s.meter.fair.compare(&p.s.meter)

@@ -180,6 +180,13 @@ func (c *Controller) Waits(now time.Time) bool {
 	return c.ledger.Waits(now)
 }
 
+// Whole implements ironic.View.
+func (c *Controller) Whole(now time.Time) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.ledger.Whole(now)
+}
+
 // SettlesIn returns after which time a complete poll must begin for the first yes (LH-24);
 // false when nobody waits for one.
 func (c *Controller) SettlesIn(now time.Time) (time.Duration, bool) {

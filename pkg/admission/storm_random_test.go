@@ -4,7 +4,6 @@ import (
 	"flag"
 	"fmt"
 	"math/rand/v2"
-	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -64,9 +63,9 @@ func (w *weather) boot(t *testing.T) {
 }
 
 func (w *weather) poll() {
-	look := ironic.Look{Mark: w.c.Begin(w.now)}
+	look := ironic.Look{Mark: w.c.Begin(w.now), Whole: w.c.Whole(w.now)}
 	for _, n := range w.nodes {
-		if n.State.Busy() || w.c.ledger.View(w.now).Polls == 0 && slices.Contains(ironic.FailedBefore(), n.State) {
+		if n.State.Busy() || look.Whole && (n.State.Failed() || n.State.Extra()) {
 			look.Nodes = append(look.Nodes, n)
 		}
 	}

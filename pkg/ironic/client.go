@@ -97,14 +97,15 @@ func (c *Client) Version() (Version, bool) {
 }
 
 // Flow lists the provision states of which a poll reads the lists, in flow
-// order, some of them twice (LH-36). It asks Ironic only for its version, and
+// order, some of them twice (LH-36): with those of failed, service and hold states when it
+// is to be a whole one. It asks Ironic only for its version, and
 // only when none is agreed.
-func (c *Client) Flow(ctx context.Context) ([]State, error) {
+func (c *Client) Flow(ctx context.Context, whole bool) ([]State, error) {
 	v, err := c.negotiate(ctx)
 	if err != nil {
 		return nil, err
 	}
-	return v.flow(c.extras), nil
+	return v.flow(c.extras, whole), nil
 }
 
 // Node fetches one node by UUID or name; false when Ironic has no such node.

@@ -169,7 +169,7 @@ func TestFaultForms(t *testing.T) {
 func TestErrorsKeepTheirCauseBelow(t *testing.T) {
 	w := newWire()
 	w.before = func(int, *http.Request) (*http.Response, error) { return nil, io.ErrClosedPipe }
-	_, err := client(t, w).Flow(t.Context())
+	_, err := client(t, w).Flow(t.Context(), false)
 	if !errors.Is(err, io.ErrClosedPipe) || err.Error() != "ironic: GET /v1: unreachable: io: read/write on closed pipe" {
 		t.Errorf("got %v", err)
 	}
@@ -199,7 +199,7 @@ func TestClientTimeoutBoundsHeadersAndBody(t *testing.T) {
 			}
 			c := client(t, w, func(s *Settings) { s.ClientTimeout = 7 * time.Second })
 			start := time.Now()
-			_, err := c.Flow(t.Context())
+			_, err := c.Flow(t.Context(), false)
 			if took := time.Since(start); took != 7*time.Second {
 				t.Errorf("%s: took %v", part, took)
 			}

@@ -8,10 +8,13 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// The failed are looked for until a first poll is complete, and not after.
-func TestBO16_TheFirstCompletePollListsWhoHasFailed(t *testing.T) {
-	w := newWire(row("a", InspectFailed), row("b", CleanFailed), row("c", DeployFailed), row("d", Available), row("e", Error))
-	v := &view{}
+// Who has failed, or is held, is looked for while the view wants it: until a poll is
+// complete, and not after.
+func TestBO16_LH24_AWholePollListsWhoHasFailedOrIsHeld(t *testing.T) {
+	w := newWire(row("a", InspectFailed), row("b", CleanFailed), row("c", DeployFailed), row("d", Available),
+		row("e", Error), row("f", RescueFailed), row("g", DeployHold), row("h", Servicing))
+	w.max = 96
+	v := &view{whole: true}
 	p := poller(t, client(t, w), v)
 	recorded(w, v, func(r *http.Request) (*http.Response, error) {
 		if p.Stats().Failed == 0 && r.URL.Query().Get("provision_state") == "clean failed" {
@@ -26,8 +29,11 @@ func TestBO16_TheFirstCompletePollListsWhoHasFailed(t *testing.T) {
 		t.Fatalf("%+v, %d looks", s, len(v.looks))
 	}
 	node := func(uuid string, s State) Node { return Node{UUID: uuid, Name: "ns~" + uuid, State: s} }
-	want := []Node{node("a", InspectFailed), node("b", CleanFailed), node("c", DeployFailed)}
-	if diff := cmp.Diff(want, v.looks[0].Nodes); diff != "" {
+	want := []Node{
+		node("h", Servicing), node("g", DeployHold), node("a", InspectFailed), node("b", CleanFailed), node("c", DeployFailed),
+		node("f", RescueFailed), node("e", Error),
+	}
+	if diff := cmp.Diff(want, v.looks[0].Nodes); diff != "" || !v.looks[0].Whole || v.looks[1].Whole {
 		t.Errorf("first look (-want +got):\n%s", diff)
 	}
 	if len(v.looks[1].Nodes) > 0 {

@@ -34,6 +34,8 @@ func (v *busyView) Begin(now time.Time) ironic.Mark {
 
 func (v *busyView) Waits(time.Time) bool { return v.waits }
 
+func (v *busyView) Whole(time.Time) bool { return false }
+
 func (v *busyView) Missing(_ time.Time, nodes []ironic.Node) (keys []string) {
 	listed := map[string]bool{}
 	for _, n := range nodes {

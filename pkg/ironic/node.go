@@ -64,6 +64,8 @@ type Look struct {
 	// Unmoved tells that the busy lists were not read because nothing has changed since
 	// the look before; Nodes is nil then.
 	Unmoved bool
+	// Whole tells that the lists of all failed, service and hold states were read too.
+	Whole bool
 	// Newest are the nodes that changed last, where the poll asked for them. Covered tells
 	// that they show every node that changed since the last look that had any.
 	Newest  []Change

@@ -12,8 +12,9 @@ import (
 
 // Source is what the Poller reads; *Client is one.
 type Source interface {
-	// Flow lists the states whose lists make up a poll, in the order of reading.
-	Flow(ctx context.Context) ([]State, error)
+	// Flow lists the states whose lists make up a poll, in the order of reading: whole, or
+	// one of busy nodes alone.
+	Flow(ctx context.Context, whole bool) ([]State, error)
 	// List returns all nodes in one state, or an error.
 	List(ctx context.Context, state State) ([]Node, error)
 	// Node fetches one node by UUID or name; false when there is none.
@@ -153,8 +154,8 @@ func (p *Poller) count(change func(*PollStats)) {
 
 // PollOnce looks at Ironic once. The look begins with a mark. A probe may show that
 // nothing has changed since the busy lists were last read; if not, they come now, one
-// after the other, until the first complete poll also those of nodes that have failed
-// (BO-16), then each node that the View misses in them (LH-36). When all of that was
+// after the other, where the View asks for it also those of nodes that have failed or are
+// held (BO-16, LH-24), then each node that the View misses in them (LH-36). When all of that was
 // answered the View observes it; when anything was not, the View is told that the
 // poll failed and sees nothing of it (LH-24, GC-14). The error is the one that the
 // View was given.
@@ -189,7 +190,8 @@ func (p *Poller) PollOnce(ctx context.Context) error {
 func (p *Poller) look(ctx context.Context) (Look, ListCause, error) {
 	begun := p.opts.Now()
 	look := Look{Mark: p.view.Begin(begun)}
-	cause := p.probing.why(begun, p.view.Waits(begun))
+	look.Whole = p.view.Whole(begun)
+	cause := p.probing.why(begun, look.Whole || p.view.Waits(begun))
 	asked := false
 	if cause == "" || p.opts.Changes(begun) && p.probing.speaks(begun) {
 		rows, all := p.probe(ctx)
@@ -228,12 +230,9 @@ func (p *Poller) probe(ctx context.Context) (rows []Change, all bool) {
 // lists reads the busy lists and what is missing in them.
 func (p *Poller) lists(ctx context.Context, look *Look) error {
 	sent := p.opts.Now()
-	flow, err := p.source.Flow(ctx)
+	flow, err := p.source.Flow(ctx, look.Whole)
 	if err != nil {
 		return err
-	}
-	if p.Stats().Complete == 0 { // who failed while nobody looked, read after the busy lists that it comes from
-		flow = append(slices.Clip(flow), FailedBefore()...)
 	}
 	at := make(map[string]int) // uuid → index in look.Nodes
 	for _, state := range flow {
@@ -275,15 +274,21 @@ func (p *Poller) fetch(ctx context.Context, key string) (Sight, error) {
 
 // fetchWanted adds what would be nice to know (LH-16). The look is complete
 // without, so a failure costs only that fetch; all of them together have one
-// pause's time, for the look grows older meanwhile.
+// pause's time, for the look grows older meanwhile. What the lists show is known.
 func (p *Poller) fetchWanted(ctx context.Context, look *Look) {
 	ctx, cancel := context.WithTimeout(ctx, max(p.opts.Interval, minWantedTimeout))
 	defer cancel()
-	done := make(map[string]bool, len(look.Fetched))
+	wanted := p.view.Wanted(p.opts.Now())
+	if len(wanted) == 0 {
+		return
+	}
+	done := make(map[string]bool, len(look.Fetched)+2*len(look.Nodes))
 	for _, sight := range look.Fetched {
 		done[sight.Key] = true
 	}
-	wanted := p.view.Wanted(p.opts.Now())
+	for _, n := range look.Nodes {
+		done[n.UUID], done[n.Name] = true, true
+	}
 	for _, key := range wanted[:min(len(wanted), maxWanted)] {
 		if done[key] {
 			continue

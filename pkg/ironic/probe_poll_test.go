@@ -22,7 +22,7 @@ type lister struct {
 	listsFailing error
 }
 
-func (l *lister) Flow(context.Context) ([]State, error) { return BusyStates(), nil }
+func (l *lister) Flow(context.Context, bool) ([]State, error) { return BusyStates(), nil }
 
 func (l *lister) List(context.Context, State) ([]Node, error) {
 	l.lists++

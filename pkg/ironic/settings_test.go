@@ -64,7 +64,7 @@ func TestEndpoint(t *testing.T) {
 			t.Errorf("%q: %v", in, err)
 			continue
 		}
-		_, _ = c.Flow(t.Context())
+		_, _ = c.Flow(t.Context(), false)
 		if got := w.log[0].URL.String(); got != want {
 			t.Errorf("%q asks %s, want %s", in, got, want)
 		}

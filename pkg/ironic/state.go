@@ -1,5 +1,7 @@
 package ironic
 
+import "slices"
+
 // State is a provision_state, spelled as Ironic spells it.
 type State string
 
@@ -64,13 +66,12 @@ func (s State) Inspection() bool { return s == Inspecting || s == InspectWait }
 
 // Failed reports whether s is where Ironic leaves a node whose work failed.
 // Adoption and verification are not work in our sense.
-func (s State) Failed() bool {
-	switch s {
-	case DeployFailed, CleanFailed, InspectFailed, RescueFailed, UnrescueFailed, ServiceFailed, Error:
-		return true
-	}
-	return false
-}
+func (s State) Failed() bool { return slices.Contains(failedStates[:], s) }
+
+var failedStates = [...]State{InspectFailed, CleanFailed, DeployFailed, RescueFailed, UnrescueFailed, ServiceFailed, Error}
+
+// FailedStates lists the states that are Failed. Rescue and service came with later Ironics.
+func FailedStates() []State { return slices.Clone(failedStates[:]) }
 
 // Work is a kind of work that Ironic does on a node.
 type Work string
@@ -113,9 +114,7 @@ func (s State) Work() Work {
 	return ""
 }
 
-// FailedBefore lists the states of a node that failed before it had an instance, all
-// known to every Ironic. A throttle that starts looks for these (BO-16): who is in
-// one has failed while nobody looked.
+// FailedBefore lists the states of a node that failed before it had an instance.
 func FailedBefore() []State { return []State{InspectFailed, CleanFailed, DeployFailed} }
 
 // BusyStates lists the ten busy states in flow order, each once.

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -85,25 +86,28 @@ func (v Version) fields(more ...string) string {
 // flow lists the lists of one poll in flow order (LH-36): a node that moves on
 // while we read is met again further down, and the second reads catch one that
 // goes from waiting back to working. States that this Ironic does not know
-// are left out: asking for them is a 400 (LH-37).
-func (v Version) flow(extras bool) []State {
+// are left out: asking for them is a 400 (LH-37), whatever version we speak.
+func (v Version) flow(extras, whole bool) []State {
 	order := []State{
 		Deleting, Cleaning, CleanWait, Cleaning, Inspecting, InspectWait,
 		Deploying, DeployWait, Deploying, Rescuing, RescueWait, Rescuing, Unrescuing,
 	}
-	since := map[State]int{
-		InspectWait: minorInspectWait,
-		Rescuing:    minorRescue, RescueWait: minorRescue, Unrescuing: minorRescue,
+	held := []State{Servicing, ServiceWait, Servicing, ServiceHold, DeployHold, CleanHold}
+	if extras || whole {
+		order = append(order, held...)
 	}
-	if extras {
-		order = append(order, Servicing, ServiceWait, Servicing, ServiceHold, DeployHold, CleanHold)
-		for state, minor := range ExtraStates() {
-			since[state] = minor
-		}
+	if whole { // who is let go on meanwhile, and who fails
+		order = slices.Concat(held, order, FailedStates())
+	}
+	since := ExtraStates()
+	since[InspectWait] = minorInspectWait
+	since[ServiceFailed] = minorService
+	for _, s := range []State{Rescuing, RescueWait, RescueFailed, Unrescuing, UnrescueFailed} {
+		since[s] = minorRescue
 	}
 	known := order[:0]
 	for _, s := range order {
-		if v.Minor >= since[s] {
+		if v.Max >= since[s] {
 			known = append(known, s)
 		}
 	}

@@ -72,21 +72,29 @@ func TestLH36_ListsInFlowOrder(t *testing.T) {
 		"rescuing", "rescue wait", "rescuing", "unrescuing",
 	}
 	extra := []State{"servicing", "service wait", "servicing", "service hold", "deploy hold", "clean hold"}
+	failed := []State{"inspect failed", "clean failed", "deploy failed", "rescue failed", "unrescue failed", "service failed", "error"}
 	for _, tt := range []struct {
-		name   string
-		minor  int
-		extras bool
-		want   []State
+		name          string
+		offer         int
+		extras, whole bool
+		want          []State
 	}{
-		{"normal", 61, false, all},
-		{"new but not asked for", 90, false, all},
-		{"extras", 87, true, append(slices.Clone(all), extra...)},
-		{"holds alone", 85, true, append(slices.Clone(all), "deploy hold", "clean hold")},
-		{"extras on an old one", 82, true, all},
-		{"LH-37 without inspect wait", 38, false, slices.Delete(slices.Clone(all), 5, 6)},
-		{"LH-37 without rescue", 37, false, []State{"deleting", "cleaning", "clean wait", "cleaning", "inspecting", "deploying", "wait call-back", "deploying"}},
+		{"whole", 87, false, true, slices.Concat(extra, all, extra, failed)},
+		{"whole, and extras at each poll", 87, true, true, slices.Concat(extra, all, extra, failed)},
+		{"whole, of an old one", 82, false, true, slices.Concat(all, slices.Delete(slices.Clone(failed), 5, 6))},
+		{"LH-37 whole, of a very old one", 37, false, true, []State{
+			"deleting", "cleaning", "clean wait", "cleaning", "inspecting", "deploying", "wait call-back", "deploying",
+			"inspect failed", "clean failed", "deploy failed", "error",
+		}},
+		{"normal", 61, false, false, all},
+		{"new but not asked for", 90, false, false, all},
+		{"extras", 87, true, false, append(slices.Clone(all), extra...)},
+		{"holds alone", 85, true, false, append(slices.Clone(all), "deploy hold", "clean hold")},
+		{"extras on an old one", 82, true, false, all},
+		{"LH-37 without inspect wait", 38, false, false, slices.Delete(slices.Clone(all), 5, 6)},
+		{"LH-37 without rescue", 37, false, false, []State{"deleting", "cleaning", "clean wait", "cleaning", "inspecting", "deploying", "wait call-back", "deploying"}},
 	} {
-		if diff := cmp.Diff(tt.want, Version{Minor: tt.minor}.flow(tt.extras)); diff != "" {
+		if diff := cmp.Diff(tt.want, Version{Minor: min(tt.offer, minorWanted), Max: tt.offer}.flow(tt.extras, tt.whole)); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", tt.name, diff)
 		}
 	}
@@ -127,7 +135,7 @@ func TestNegotiation(t *testing.T) {
 			w := newWire()
 			w.before = func(int, *http.Request) (*http.Response, error) { return tt.resp, nil }
 			c := client(t, w)
-			_, err := c.Flow(t.Context())
+			_, err := c.Flow(t.Context(), false)
 			if CauseOf(err) != tt.cause {
 				t.Fatalf("got %v, want cause %q", err, tt.cause)
 			}

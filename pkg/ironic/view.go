@@ -10,6 +10,9 @@ type View interface {
 	// Waits reports whether anything waits for a sight that is begun from now on, so
 	// that the lists must be read whatever a probe says (GC-19).
 	Waits(now time.Time) bool
+	// Whole reports whether the next look is to show more than the busy nodes: those in
+	// failed, service and hold states too.
+	Whole(now time.Time) bool
 	// Missing names the nodes that must be fetched alone before a look whose
 	// lists showed nodes is complete (LH-36). Keys are UUIDs or names.
 	Missing(now time.Time, nodes []Node) []string

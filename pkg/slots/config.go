@@ -32,6 +32,8 @@ const (
 	heartbeatStill = 5 * time.Minute
 	// maxWanted bounds the fetches for asks in one poll (LH-16).
 	maxWanted = 20
+	// minPeek is the least time between two looks at a lease that was never seen busy.
+	minPeek = 10 * time.Second
 	// forgetAfter is when a host that holds nothing, was never said yes to and
 	// no longer asks is forgotten.
 	forgetAfter = time.Hour

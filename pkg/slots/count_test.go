@@ -80,6 +80,7 @@ func TestLH7_AskingAgainCostsNothing(t *testing.T) {
 
 func TestLH8_ABusyHostPassesAndCounts(t *testing.T) {
 	s := newStage(t, 1, func(c *slots.Config) { c.LeaseTTL = time.Minute })
+	s.is(1, ironic.Manageable)
 	s.wantAsk(by(1, api.OpInspect), granted)
 	s.is(2, ironic.Deploying, false)
 	s.look()

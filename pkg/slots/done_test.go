@@ -9,11 +9,19 @@ import (
 	"github.com/ironic-throttle/ironic-throttle/pkg/ironic"
 )
 
+// fill lets host n hold a slot and be at work for long.
+func (s *stage) fill(n int) {
+	s.t.Helper()
+	s.wantAsk(by(n, api.OpInspect), granted)
+	s.is(n, ironic.Inspecting)
+	s.look()
+}
+
 func TestLH16_Done(t *testing.T) {
 	s := newStage(t, 1)
 	s.is(1, ironic.Active)
 	s.is(2, ironic.Available)
-	s.wantAsk(by(9, api.OpInspect), granted) // the house is full
+	s.fill(9)
 	s.wantAsk(by(1, api.OpProvision), full)
 	s.wantAsk(by(2, api.OpDeprovision), full)
 	if keys := s.look(); !slices.Equal(keys, []string{uuid(1), uuid(2)}) {
@@ -37,7 +45,7 @@ func TestLH16_Done(t *testing.T) {
 
 func TestLH16_WantsNothing(t *testing.T) {
 	s := newStage(t, 1)
-	s.wantAsk(by(9, api.OpInspect), granted)
+	s.fill(9)
 	s.wantAsk(by(1, api.OpNone), done)
 	deleting := by(2, api.OpInspect)
 	deleting.Deleting = true
@@ -92,7 +100,7 @@ func TestLH16_NotForALeaseOfOtherWork(t *testing.T) {
 func TestLH16_ByNameNoGoalIsKnown(t *testing.T) {
 	s := newStage(t, 1)
 	s.is(1, ironic.Active)
-	s.wantAsk(by(9, api.OpInspect), granted)
+	s.fill(9)
 	s.wantAsk(by(1, api.OpProvision), full)
 	s.look()
 	ask := by(1, api.OpProvision)
@@ -103,7 +111,7 @@ func TestLH16_ByNameNoGoalIsKnown(t *testing.T) {
 
 func TestLH16_Inspection(t *testing.T) {
 	s := newStage(t, 2)
-	s.wantAsk(by(9, api.OpInspect), granted)
+	s.fill(9)
 	s.wantAsk(by(1, api.OpInspect), granted)
 	s.is(1, ironic.InspectWait)
 	s.look()
@@ -127,7 +135,7 @@ func TestLH16_Inspection(t *testing.T) {
 
 func TestLH16_TheFetchList(t *testing.T) {
 	s := newStage(t, 1)
-	s.wantAsk(by(99, api.OpInspect), granted)
+	s.fill(99)
 	for i := range 50 {
 		s.is(i, ironic.Available)
 		s.wantAsk(by(i, api.OpProvision), full)
@@ -165,7 +173,7 @@ func TestLH16_TheFetchList(t *testing.T) {
 
 func TestLH16_AFetchThatFailsGoesBehindTheOthers(t *testing.T) {
 	s := newStage(t, 1)
-	s.wantAsk(by(99, api.OpInspect), granted)
+	s.fill(99)
 	for i := range 25 {
 		s.wantAsk(by(i, api.OpProvision), full)
 	}

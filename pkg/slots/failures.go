@@ -34,7 +34,7 @@ func (l *Ledger) Endings() []Ending {
 // that follows a failure (CONTRACT, fact 5); the one that is kept here is ended by
 // success of the kind that failed.
 func (l *Ledger) conclude(h *host, e ending) {
-	if h.job != nil {
+	if h.job != nil || e.unseen {
 		h.unused = 0
 	}
 	if e.result == 0 {

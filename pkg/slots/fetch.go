@@ -1,6 +1,7 @@
 package slots
 
 import (
+	"cmp"
 	"slices"
 	"time"
 
@@ -48,6 +49,16 @@ func (l *Ledger) Waits(now time.Time) bool {
 		}
 	}
 	return false
+}
+
+// Whole reports whether the next look is to show more than the busy: who has failed, so
+// that a node which fails later is known to have failed since, and who is in a service or
+// hold state, for it is adopted. That is so until all that the process before said yes to
+// is known (LH-24), and again from time to time: whoever has failed is remembered for as
+// long as these lists show it.
+func (l *Ledger) Whole(now time.Time) bool {
+	l.tick(now)
+	return !l.settled || passed(l.whole.at, l.at, forgetAfter)
 }
 
 // due reports whether a lease that was never seen busy hangs on a sight of its
@@ -98,18 +109,51 @@ func (l *Ledger) wanting(h *host, v Verdict) bool {
 	return false
 }
 
-// Wanted names up to 20 hosts that were asked about and should be fetched
-// (LH-16). A host stays on the list until a fetch of it is answered; one that
-// could not be fetched goes behind the others.
+// peeks reports whether a lease that was never seen busy is to be looked at: its work may
+// begin and fail between two polls. That is at the first poll after the grant, and then
+// whenever as much time has gone by since the last look as it had till that one. A yes
+// since then shortens that to LIST_MAX_AGE. So its cost follows neither polls nor asks.
+func (l *Ledger) peeks(h *host) bool {
+	if h.kind != leased || h.busySeq > 0 || h.flights > 0 {
+		return false
+	}
+	if h.fetched <= h.sinceAt {
+		return true
+	}
+	gap := max(minPeek, h.fetched.since(h.sinceAt))
+	if h.yesAt > h.fetched {
+		gap = min(gap, l.cfg.ListMaxAge)
+	}
+	return passed(h.fetched, l.at, gap)
+}
+
+// Wanted names up to 20 hosts that should be fetched: first those that may have used their
+// lease unseen, then those that were asked about (LH-16). A host stays on the list until a
+// fetch of it is answered; of the latter, one that could not be fetched goes behind the
+// others.
 func (l *Ledger) Wanted(now time.Time) []string {
 	l.tick(now)
+	var peeks []*host
+	for h := range l.live {
+		if l.peeks(h) {
+			peeks = append(peeks, h)
+		}
+	}
+	slices.SortFunc(peeks, func(a, b *host) int {
+		return cmp.Or(cmp.Compare(a.fetched, b.fetched), cmp.Compare(a.since, b.since))
+	})
 	keys := make([]string, 0, maxWanted)
+	for _, h := range peeks[:min(len(peeks), maxWanted)] {
+		keys = append(keys, h.key())
+	}
 	for n := len(l.wants) - l.wantsFrom; n > 0 && len(keys) < maxWanted; n-- {
 		h := l.wants[l.wantsFrom]
 		l.wants[l.wantsFrom] = nil
 		l.wantsFrom++
 		if h.wanted {
-			keys = append(keys, h.key())
+			if !slices.Contains(keys, h.key()) {
+				keys = append(keys, h.key())
+			}
 			l.wants = append(l.wants, h)
 		}
 	}

@@ -35,6 +35,7 @@ type Ledger struct {
 
 	lookAt  time.Time // when the last complete look began
 	looks   uint64
+	whole   mark // the last look that showed more than the busy; seq 0: none yet
 	settled bool // LH-24
 	hinted  bool // something other than the lists says that these are no longer true
 

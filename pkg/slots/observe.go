@@ -26,6 +26,9 @@ func (l *Ledger) Observe(now time.Time, look ironic.Look) {
 	for _, s := range look.Fetched {
 		l.ObserveNode(now, s)
 	}
+	if look.Whole {
+		l.whole = mark
+	}
 	l.looks++
 	if look.Mark.At.After(l.lookAt) {
 		l.lookAt = look.Mark.At
@@ -94,11 +97,13 @@ func (l *Ledger) sight(mark mark, n ironic.Node) *host {
 	l.place(h, n)
 	before := h.seen
 	h.seen = seen{mark: mark, found: true, state: n.State, erred: n.LastError != ""}
-	l.conclude(h, h.see(mark.seq, n))
+	e := h.see(mark.seq, n, l.whole.seq > 0 && mark.seq > l.whole.seq)
+	l.conclude(h, e)
 	l.still(h, before, n)
 	if n.State.Busy() || n.State.Extra() {
 		l.seenBusy(h, n)
 	} else {
+		l.usedUnseen(h, e)
 		l.seenOutside(h)
 	}
 	l.enlist(h)
@@ -109,6 +114,7 @@ func (l *Ledger) sight(mark mark, n ironic.Node) *host {
 func (l *Ledger) seenBusy(h *host, n ironic.Node) {
 	mark := h.seen.mark
 	h.endedAt, h.doneAt = never, never
+	h.wanted = false // it is known, and while it is at work it is looked at anyway
 	if !h.holds() {
 		l.found(h, n)
 		return
@@ -126,14 +132,25 @@ func (l *Ledger) seenBusy(h *host, n ironic.Node) {
 	}
 }
 
-// found decides whether a busy node without a slot counts (LH-11, LH-24).
+// usedUnseen takes the end of work that began and failed between two looks as proof that
+// a lease was used: a failed state is reached by work alone. An idle node whose stamp has
+// moved proves nothing, for heartbeats may move it (LH-12).
+func (l *Ledger) usedUnseen(h *host, e ending) {
+	if e.unseen && h.kind == leased && h.busySeq == 0 && h.seen.mark.seq > h.since {
+		l.change(h, func() { h.busySeq = h.since })
+	}
+}
+
+// found decides whether a busy node without a slot counts (LH-11, LH-24). One in a
+// service or hold state may be at work that was begun on a yes of the process before.
 func (l *Ledger) found(h *host, n ironic.Node) {
 	p, _ := l.poolFor(h, "", false)
-	if p.class == exempt || !h.busy(l.cfg.CountExtra) {
+	adopting := l.adopting(h.seen.mark)
+	if p.class == exempt || !h.busy(l.cfg.CountExtra || adopting) {
 		return
 	}
 	switch {
-	case l.adopting(h.seen.mark):
+	case adopting:
 		l.totals.Adopted++
 		l.note(NoticeAdopted, h)
 		l.occupy(h, adopted, p, h.seen.mark.seq)
@@ -153,8 +170,8 @@ func (l *Ledger) adopting(mark mark) bool {
 	return !l.settled || !passed(started, mark.at, l.cfg.LeaseTTL)
 }
 
-// forget drops hosts that hold nothing, are not at work, were never said yes to
-// and no longer ask.
+// forget drops hosts that hold nothing, are not at work, have not failed, were never said
+// yes to and no longer ask.
 func (l *Ledger) forget() {
 	if l.looks%64 != 0 {
 		return
@@ -172,6 +189,9 @@ func (l *Ledger) forget() {
 func (l *Ledger) letGo(h *host) {
 	if h.holds() || h.busy(l.cfg.CountExtra) || !passed(h.lastAsk, l.at, forgetAfter) || h.owner != nil && h.owner.Keep() {
 		return
+	}
+	if h.seen.state.Failed() && h.seen.mark.seq >= l.whole.seq {
+		return // it would be found again, as one that has failed since
 	}
 	switch {
 	case !h.everYes:

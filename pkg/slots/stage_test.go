@@ -2,6 +2,7 @@ package slots_test
 
 import (
 	"fmt"
+	"slices"
 	"testing"
 	"time"
 
@@ -18,6 +19,8 @@ type stage struct {
 	l     *slots.Ledger
 	now   time.Time
 	nodes map[string]*ironic.Node // by UUID
+
+	fetched int // by the last unmoved poll
 }
 
 // newStage returns a settled ledger: the clock stands at two minutes.
@@ -75,7 +78,12 @@ func (s *stage) lookBegun(mark ironic.Mark) []string {
 			look.Nodes = append(look.Nodes, *n)
 		}
 	}
-	keys := append(s.l.Missing(s.now, look.Nodes), s.l.Wanted(s.now)...)
+	keys := s.l.Missing(s.now, look.Nodes)
+	for _, key := range s.l.Wanted(s.now) {
+		if !slices.ContainsFunc(look.Nodes, func(n ironic.Node) bool { return n.UUID == key || n.Name == key }) && !slices.Contains(keys, key) {
+			keys = append(keys, key)
+		}
+	}
 	for _, key := range keys {
 		look.Fetched = append(look.Fetched, s.fetch(key, s.l.Begin(s.now)))
 	}

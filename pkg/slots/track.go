@@ -10,8 +10,8 @@ import (
 // Result is how a node's work ended.
 type Result int
 
-// The results. Found is none: a node that was in a failed state when we first saw
-// it, so that nobody can tell when and at what it failed but its stamp.
+// The results. Found is none: a node that was in a failed state before anybody knew what
+// it was in, so that nobody can tell when it failed.
 const (
 	Succeeded Result = iota + 1
 	Failed
@@ -33,6 +33,7 @@ type ending struct {
 	token  string       // provision_updated_at there
 	cause  string       // last_error there
 	rework bool         // it was a deployment of an active node, which had an instance
+	unseen bool         // the work began and failed between two looks
 }
 
 // task is a kind of work, as far as hosts remember it.
@@ -68,8 +69,9 @@ func taskOf(s ironic.State) task {
 // node that was never seen.
 type track struct {
 	*job         // nil: its end was seen
-	token  token // of the newest sight outside of work
-	active bool  // so was the node in that sight
+	failed token // of the last failed state that was seen, 0: of none
+	known  bool  // the node was seen
+	active bool  // so was the node in the newest sight outside of work
 }
 
 // job is the work that a node is at.
@@ -85,21 +87,19 @@ type job struct {
 	beatSince  moment
 }
 
-// token is a hash of provision_updated_at, 0 of "": whether that has changed is all
+// token is a hash of provision_updated_at, never 0: whether that has changed is all
 // that matters of it, and a false "no" is less likely than a broken memory.
 type token uint64
 
 var tokenSeed = maphash.MakeSeed()
 
-func tokenOf(updatedAt string) token {
-	if updatedAt == "" {
-		return 0
-	}
-	return token(maphash.String(tokenSeed, updatedAt) | 1)
-}
+func tokenOf(updatedAt string) token { return token(maphash.String(tokenSeed, updatedAt) | 1) }
 
-// see takes the next sight.
-func (t *track) see(seq uint64, n ironic.Node) ending {
+// see takes the next sight. sound tells that a node which was never seen cannot have
+// failed long ago: it was in no list of those that had.
+func (t *track) see(seq uint64, n ironic.Node, sound bool) ending {
+	known := t.known || sound
+	t.known = true
 	switch {
 	case n.State.Busy() || n.State.Extra():
 		e := t.start(seq, n.State)
@@ -109,8 +109,11 @@ func (t *track) see(seq uint64, n ironic.Node) ending {
 		return ending{} // from before the work began
 	}
 	e := ending{state: n.State, token: n.ProvisionUpdatedAt, cause: n.LastError}
-	was, before := t.job, t.token
-	*t = track{token: tokenOf(n.ProvisionUpdatedAt), active: n.State == ironic.Active}
+	was, before := t.job, t.failed
+	*t = track{failed: before, known: true, active: n.State == ironic.Active}
+	if n.State.Failed() {
+		t.failed = tokenOf(n.ProvisionUpdatedAt)
+	}
 	switch {
 	case was != nil:
 		e.result, e.work = was.judge(n), was.workedAs.Work()
@@ -119,13 +122,15 @@ func (t *track) see(seq uint64, n ironic.Node) ending {
 		}
 		e.rework = e.work == ironic.WorkDeploy && was.rework
 		return e
-	case !n.State.Failed() || t.token == before || aborted(n):
+	case !n.State.Failed() || t.failed == before || !known && aborted(n):
 		return ending{}
 	}
-	// It failed again between two looks, if we saw it before; the stamp alone tells.
-	e.result, e.work = Failed, n.State.Work()
-	if before == 0 {
+	e.result, e.work, e.unseen = Failed, n.State.Work(), known
+	switch {
+	case !known:
 		e.result = Found
+	case aborted(n):
+		e.result = Neutral
 	}
 	return e
 }

@@ -14,7 +14,9 @@ import (
 // unmoved is a poll whose probe showed that nothing has changed.
 func (s *stage) unmoved() {
 	look := ironic.Look{Mark: s.l.Begin(s.now), Unmoved: true}
-	for _, key := range s.l.Wanted(s.now) {
+	keys := s.l.Wanted(s.now)
+	s.fetched = len(keys)
+	for _, key := range keys {
 		look.Fetched = append(look.Fetched, s.fetch(key, s.l.Begin(s.now)))
 	}
 	s.l.Observe(s.now, look)
@@ -100,9 +102,11 @@ func TestGC19_anOutcomeThatNobodyKnows(t *testing.T) {
 	s.wantWaits(false)
 	s.l.Broken(s.now, put)
 	s.wantWaits(true)
-	s.after(time.Minute)
-	s.unmoved()
+	s.after(time.Minute - time.Nanosecond)
+	s.look()
 	s.wantOccupied(1)
+	s.wantWaits(true)
+	s.after(time.Nanosecond)
 	s.look()
 	s.wantOccupied(0)
 	s.wantWaits(false)

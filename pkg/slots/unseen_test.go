@@ -1,0 +1,337 @@
+package slots_test
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/ironic-throttle/ironic-throttle/pkg/api"
+	"github.com/ironic-throttle/ironic-throttle/pkg/ironic"
+	"github.com/ironic-throttle/ironic-throttle/pkg/slots"
+)
+
+// newWhole returns a settled ledger that was shown who had failed: the clock stands at two
+// minutes. Node 50 had.
+func newWhole(t *testing.T, limit int, edit ...func(*slots.Config)) *stage {
+	t.Helper()
+	s := newborn(t, limit, edit...)
+	s.failed(50, "of old")
+	s.wholeLook()
+	s.after(time.Minute)
+	s.wholeLook()
+	s.after(time.Minute)
+	s.look()
+	s.wantFailures(50, 0)
+	s.l.Endings()
+	return s
+}
+
+// wholeLook is one that shows failed, service and hold states too.
+func (s *stage) wholeLook() {
+	s.t.Helper()
+	if !s.l.Whole(s.now) {
+		s.t.Errorf("at %v: no whole look is wanted", s.now.Sub(start))
+	}
+	look := ironic.Look{Mark: s.l.Begin(s.now), Whole: true}
+	for i := range 100 {
+		if n := s.nodes[uuid(i)]; n != nil && (n.State.Busy() || n.State.Extra() || n.State.Failed()) {
+			look.Nodes = append(look.Nodes, *n)
+		}
+	}
+	for _, key := range append(s.l.Missing(s.now, look.Nodes), s.l.Wanted(s.now)...) {
+		look.Fetched = append(look.Fetched, s.fetch(key, s.l.Begin(s.now)))
+	}
+	s.l.Observe(s.now, look)
+}
+
+// failed leaves node n with a failed deployment.
+func (s *stage) failed(n int, stamp string) {
+	node := s.is(n, ironic.DeployFailed)
+	node.ProvisionUpdatedAt, node.LastError = stamp, "no power"
+}
+
+// wantEndings compares the endings since the last call.
+func (s *stage) wantEndings(want ...slots.Result) {
+	s.t.Helper()
+	var got []slots.Result
+	for _, e := range s.l.Endings() {
+		got = append(got, e.Result)
+	}
+	if fmt.Sprint(got) != fmt.Sprint(want) {
+		s.t.Errorf("at %v: endings %v, want %v", s.now.Sub(start), got, want)
+	}
+}
+
+// end is how the slot of host n ended, if it did.
+func (s *stage) end(n int) slots.End {
+	for _, c := range s.l.Changes() {
+		if c.Host.ID().UUID == uuid(n) && !c.Holds {
+			return c.End
+		}
+	}
+	return slots.EndUncounted
+}
+
+// Twelve hosts of a dead rack are granted at their first ask, and each fails before
+// anybody has seen it at work.
+func TestWorkThatFailsBetweenTwoPollsIsCounted(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		op   api.Op
+		end  ironic.State
+	}{
+		{"deployment", api.OpProvision, ironic.DeployFailed},
+		{"inspection", api.OpInspect, ironic.InspectFailed},
+		{"deprovision", api.OpDeprovision, ironic.Error},
+		{"rescue", api.OpRescue, ironic.RescueFailed},
+		{"service", api.OpService, ironic.ServiceFailed},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			s := newWhole(t, 12)
+			for i := range 12 {
+				s.wantAsk(by(i, c.op), granted)
+				n := s.is(i, c.end)
+				if i%2 == 0 { // so old an Ironic, or so new a node
+					n.ProvisionUpdatedAt = fmt.Sprint("stamp", i)
+				}
+			}
+			s.after(5 * time.Second)
+			s.look()
+			for i := range 12 {
+				s.wantFailures(i, 1)
+			}
+			s.wantOccupied(12) // LINGER
+			s.looks(40 * time.Second)
+			s.wantOccupied(12)
+			s.looks(5 * time.Second)
+			s.wantOccupied(0)
+			if got := s.l.Totals(); got.Expired != 0 || got.Finished != 12 {
+				t.Errorf("%+v: want no lease that was never used", got)
+			}
+			s.wantEndings(slots.Failed, slots.Failed, slots.Failed, slots.Failed, slots.Failed, slots.Failed,
+				slots.Failed, slots.Failed, slots.Failed, slots.Failed, slots.Failed, slots.Failed)
+			s.looks(20 * time.Minute)
+			s.wantEndings()
+		})
+	}
+}
+
+// A poll whose probe stands still looks at leases too, and what it finds is followed by
+// lists until the slot is back.
+func TestGC19_AnUnmovedProbeHidesNoFailure(t *testing.T) {
+	s := newWhole(t, 1)
+	s.wantAsk(by(1, api.OpProvision), granted)
+	s.failed(1, "new")
+	s.after(5 * time.Second)
+	s.wantWaits(false)
+	s.unmoved()
+	s.wantEndings(slots.Failed)
+	s.wantWaits(true)
+	s.looks(45 * time.Second)
+	s.wantOccupied(0)
+}
+
+// What failed before the yes is no work of it.
+func TestLH12_AnOldFailureIsNoUseOfALease(t *testing.T) {
+	for name, before := range map[string]func(s *stage){
+		"listed at the start": func(s *stage) {},
+		"seen later":          func(s *stage) { s.failed(50, "anew"); s.sees(50, ironic.DeployFailed) },
+		"with no stamp":       func(s *stage) { s.failed(50, ""); s.sees(50, ironic.DeployFailed) },
+		"not forgotten": func(s *stage) {
+			for range 3 {
+				s.looks(time.Hour)
+				s.wholeLook()
+			}
+			s.looks(time.Hour)
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newWhole(t, 1)
+			before(s)
+			s.looks(5 * time.Second)
+			s.l.Endings()
+			s.wantAsk(by(50, api.OpProvision), granted)
+			s.looks(5*time.Minute - 5*time.Second)
+			s.wantOccupied(1)
+			s.wantEndings()
+			s.l.Changes()
+			s.looks(5 * time.Second)
+			s.wantOccupied(0)
+			if got := s.end(50); got != slots.EndUnused {
+				t.Errorf("end %v, want a lease that was never used", got)
+			}
+		})
+	}
+}
+
+// Whoever had failed and was brought back is forgotten in time, and may fail anew.
+func TestWhoIsNoLongerFailedIsForgotten(t *testing.T) {
+	s := newWhole(t, 1)
+	s.is(50, ironic.Available)
+	s.looks(time.Hour)
+	s.wholeLook()
+	s.looks(time.Hour)
+	if got := s.l.Name(uuid(50)); got != "" {
+		t.Errorf("%s is remembered", got)
+	}
+	s.failed(50, "anew")
+	s.sees(50, ironic.DeployFailed)
+	s.wantFailures(50, 1)
+}
+
+// F-1: an idle node whose stamp has moved proves nothing: heartbeats may have moved it.
+func TestLH12_AStampThatMovesIsNoUseOfALease(t *testing.T) {
+	s := newWhole(t, 1)
+	for i, state := range []ironic.State{ironic.Manageable, ironic.Available, ironic.Active} {
+		s.is(1, state).ProvisionUpdatedAt = "before"
+		s.sees(1, state)
+		s.wantAsk(by(1, api.OpPrepare), granted)
+		s.is(1, state).ProvisionUpdatedAt = "after"
+		s.looks(5*time.Minute - 5*time.Second)
+		s.wantOccupied(1)
+		s.looks(5 * time.Second)
+		s.wantOccupied(0)
+		if got := s.l.Totals().Expired; got != uint64(i)+1 {
+			t.Errorf("%d leases were not used, want %d", got, i+1)
+		}
+	}
+}
+
+// LH-15: a look that began before the yes shows what was before it.
+func TestLH15_AFailureInALookFromBeforeTheYesIsNoUse(t *testing.T) {
+	s := newWhole(t, 1)
+	mark := s.l.Begin(s.now)
+	s.failed(1, "before")
+	sight := s.fetch(uuid(1), mark)
+	s.wantAsk(by(1, api.OpProvision), granted)
+	s.l.ObserveNode(s.now, sight)
+	s.wantFailures(1, 1)
+	s.looks(5*time.Minute - 5*time.Second)
+	s.wantOccupied(1)
+	s.wantFailures(1, 1)
+	s.looks(5 * time.Second)
+	s.wantOccupied(0)
+}
+
+// Somebody stopped the work on purpose: no failure, but the lease was used.
+func TestAnAbortedPieceOfWorkUsesALease(t *testing.T) {
+	s := newWhole(t, 1)
+	s.wantAsk(by(1, api.OpInspect), granted)
+	s.is(1, ironic.InspectFailed).LastError = "Inspection was aborted by request."
+	s.looks(5 * time.Second)
+	s.wantEndings(slots.Neutral)
+	s.wantFailures(1, 0)
+	s.looks(45 * time.Second)
+	s.wantOccupied(0)
+	if got := s.l.Totals().Expired; got != 0 {
+		t.Errorf("%d leases were not used", got)
+	}
+}
+
+// A lease that was not used costs a few fetches, whatever polls and asks there are, and
+// one that was none but those of LH-36.
+func TestLH36_WhatAnUnusedLeaseCosts(t *testing.T) {
+	for _, c := range []struct {
+		name  string
+		every time.Duration // asks
+		poll  func(s *stage) int
+		most  int
+	}{
+		{"lists at each poll", time.Hour, func(s *stage) int { return len(s.look()) }, 7},
+		{"the probe stands still", time.Hour, func(s *stage) int { s.unmoved(); return s.fetched }, 6},
+		{"asks every 5 s", 5 * time.Second, func(s *stage) int { return len(s.look()) }, 8},
+	} {
+		s := newWhole(t, 20)
+		var fetches int
+		for i := range 20 {
+			s.is(i, ironic.Manageable)
+			s.wantAsk(by(i, api.OpInspect), granted)
+		}
+		for end := s.now.Add(5 * time.Minute); s.now.Before(end); {
+			s.after(5 * time.Second)
+			for i := range 20 {
+				if s.now.Sub(start)%c.every == 0 {
+					s.ask(by(i, api.OpInspect))
+				}
+			}
+			fetches += c.poll(s)
+		}
+		if fetches != 20*c.most {
+			t.Errorf("%s: 20 leases cost %d fetches in LEASE_TTL, want %d", c.name, fetches, 20*c.most)
+		}
+	}
+	s := newWhole(t, 1)
+	s.wantAsk(by(1, api.OpProvision), granted)
+	s.is(1, ironic.Deploying)
+	for range 60 {
+		s.after(5 * time.Second)
+		if keys := s.look(); len(keys) > 0 {
+			t.Fatalf("fetched %v, though the lists show it", keys)
+		}
+	}
+}
+
+// Leases that may have been used unseen come before hosts that wait.
+func TestLH16_LeasesAreLookedAtFirst(t *testing.T) {
+	s := newWhole(t, 12)
+	for i := range 12 {
+		s.wantAsk(by(i, api.OpInspect), granted)
+	}
+	for i := range 40 {
+		s.wantAsk(by(20+i, api.OpProvision), full)
+	}
+	keys := s.l.Wanted(s.now)
+	for i := range 12 {
+		if keys[i] != uuid(i) {
+			t.Fatalf("fetched %v", keys)
+		}
+	}
+	if len(keys) != 20 {
+		t.Errorf("%d fetches, want 20", len(keys))
+	}
+}
+
+// GW-6: what nobody knows of a PUT is not known better because its work has failed.
+func TestGW6_AFailureUnseenSettlesNoDoubt(t *testing.T) {
+	s := newWhole(t, 1)
+	s.is(1, ironic.Available)
+	s.l.Broken(s.now, s.put(1, ironic.TargetActive, true))
+	s.failed(1, "new")
+	s.looks(55 * time.Second)
+	s.wantFailures(1, 1)
+	s.wantOccupied(1)
+	s.looks(5 * time.Second)
+	s.wantOccupied(0)
+	if got := s.l.Totals().Expired; got != 0 {
+		t.Errorf("%d leases were not used", got)
+	}
+}
+
+// LH-24: a host in a service or hold state may be on a yes of the process before. It is
+// adopted, and keeps its slot until it is seen outside.
+func TestLH24_HostsInServiceOrHoldAreAdopted(t *testing.T) {
+	held := []ironic.State{ironic.DeployHold, ironic.CleanHold, ironic.ServiceHold, ironic.Servicing, ironic.ServiceWait}
+	s := newborn(t, len(held)+1)
+	for i, state := range held {
+		s.is(i, state)
+	}
+	s.wholeLook()
+	s.wantOccupied(len(held))
+	s.after(time.Minute)
+	s.is(10, ironic.Servicing) // on a yes from before the restart
+	s.wholeLook()
+	s.wantOccupied(len(held) + 1)
+	s.wantAsk(by(20, api.OpInspect), full)
+	s.looks(10 * time.Minute)
+	s.wantOccupied(len(held) + 1)
+	s.is(0, ironic.DeployWait) // unhold
+	s.looks(10 * time.Minute)
+	s.wantOccupied(len(held) + 1)
+	s.is(0, ironic.Active)
+	s.looks(time.Minute)
+	s.wantOccupied(len(held))
+	// Later a stranger's service counts where that is wanted only.
+	s.is(11, ironic.Servicing)
+	s.sees(11, ironic.Servicing)
+	s.wantOccupied(len(held))
+}
