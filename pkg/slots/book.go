@@ -31,36 +31,52 @@ func (l *Ledger) Name(uuid string) string {
 }
 
 // admit returns the host that id means and makes one where there is none; the
-// host learns what id knows.
-func (l *Ledger) admit(id ID) *host {
+// host learns what id knows, by Ironic's word where shown.
+func (l *Ledger) admit(id ID, shown bool) *host {
 	h := l.find(id)
 	if h == nil {
 		h = newHost()
 	}
-	l.learn(h, id)
+	l.learn(h, id, shown)
 	return h
 }
 
 // learn enters id into h and the book. A host known by this name only is the
-// same host and is folded into h; one with another UUID merely loses the name. What is
-// kept of id does not keep alive the request that it came in.
-func (l *Ledger) learn(h *host, id ID) {
+// same host and is folded into h; one with another UUID merely loses the name. An ask
+// renames nothing that Ironic has named, but where it adds the namespace, and takes no
+// name that is another's by Ironic's word: h may be called so, but by that name alone it
+// is not found (LH-25). What is kept of id does not keep alive the request that it came in.
+func (l *Ledger) learn(h *host, id ID, shown bool) {
 	if id.UUID != "" && h.id.UUID != id.UUID {
 		h.id.UUID = strings.Clone(id.UUID)
 		l.byUUID[h.id.UUID] = h
 	}
-	if id.Name == "" || (h.id.Name == id.Name && l.byName[id.Name] == h) {
+	owner := l.byName[id.Name]
+	switch {
+	case id.Name == "" || !shown && h.named && !extends(id.Name, h.id.Name):
+		return
+	case h.id.Name == id.Name && owner == h:
+		h.named = h.named || shown
 		return
 	}
 	if l.byName[h.id.Name] == h {
 		delete(l.byName, h.id.Name)
 	}
-	h.id.Name = strings.Clone(id.Name)
-	if other := l.byName[id.Name]; other != nil && other != h && other.id.UUID == "" {
-		l.fold(other, h)
+	h.id.Name, h.named = strings.Clone(id.Name), shown
+	if owner != nil && owner != h {
+		if !shown && owner.named {
+			return
+		}
+		if owner.id.UUID == "" {
+			l.fold(owner, h)
+		}
 	}
 	l.byName[h.id.Name] = h
 }
+
+// extends reports whether name is another than old, with a namespace that old lacks: BMO
+// names nodes so, and who else has named one did not.
+func extends(name, old string) bool { return strings.Contains(name, "~") && !strings.Contains(old, "~") }
 
 // fold moves what a host known by name only has into h, the same host by UUID:
 // one slot of the two is enough.
@@ -115,7 +131,7 @@ func (l *Ledger) erase(h *host) {
 	if h.id.UUID != "" {
 		l.endings = append(l.endings, Ending{Host: Ref{h}, Result: Gone})
 	}
-	h.everYes, h.facts, h.lastBusy = false, false, otherTask
+	h.everYes, h.facts, h.named, h.lastBusy = false, false, false, otherTask
 	h.failures, h.failedAs, h.unused, h.track = 0, otherTask, 0, track{}
 	at := h.home.Value()
 	at.driver, at.image = "", ""
@@ -133,7 +149,7 @@ func (l *Ledger) unbind(h *host) {
 	owner := l.byName[h.id.Name]
 	l.change(h, func() {
 		h.id.UUID = ""
-		h.facts, h.answered = false, false
+		h.facts, h.named, h.answered = false, false, false
 		h.seen, h.lastBusy = seen{}, otherTask
 		h.busySeq, h.out, h.gone = 0, false, 0
 	})

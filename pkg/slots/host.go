@@ -70,6 +70,7 @@ type host struct {
 	fetched moment // the answer to a fetch
 
 	facts    bool // group and virtual are Ironic's own word
+	named    bool // so is the name
 	everYes  bool
 	lastBusy task // when it was last seen busy since op was taken
 	wanted   bool // on the poller's fetch list (LH-16)

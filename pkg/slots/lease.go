@@ -66,9 +66,9 @@ func (l *Ledger) Observed(now time.Time, v Verdict) {
 func (l *Ledger) heard(v Verdict) *host {
 	h := v.host
 	if h == nil {
-		h = l.admit(v.ask.ID)
+		h = l.admit(v.ask.ID, false)
 	} else {
-		l.learn(h, v.ask.ID)
+		l.learn(h, v.ask.ID, false)
 	}
 	h.lastAsk = l.at
 	if !h.facts {

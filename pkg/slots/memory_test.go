@@ -58,7 +58,7 @@ func TestAnAskLeavesDriverAndImage(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	h := l.admit(ID{UUID: "u1"})
+	h := l.admit(ID{UUID: "u1"}, false)
 	h.settle(home{group: "rack1", driver: "redfish", image: "image"})
 	l.Commit(now, l.Check(now, Ask{ID: ID{UUID: "u1"}, Op: api.OpInspect, Group: "rack2", VirtualMedia: true}))
 	if got, want := h.home.Value(), (home{group: "rack2", virtual: true, driver: "redfish", image: "image"}); got != want {

@@ -53,11 +53,11 @@ func (l *Ledger) ObserveNode(now time.Time, s ironic.Sight) {
 		return
 	}
 	if h := l.byName[s.Key]; h != nil && h.id.UUID == "" && l.byUUID[s.Node.UUID] == nil {
-		l.learn(h, ID{UUID: s.Node.UUID})
+		l.learn(h, ID{UUID: s.Node.UUID}, true)
 	}
 	h := l.find(ID{UUID: s.Node.UUID, Name: s.Node.Name})
 	if h == nil { // somebody is about to ask for it
-		h = l.admit(ID{UUID: s.Node.UUID, Name: s.Node.Name})
+		h = l.admit(ID{UUID: s.Node.UUID, Name: s.Node.Name}, true)
 		h.lastAsk = l.at
 	}
 	was := h.busy(true)
@@ -87,13 +87,13 @@ func (l *Ledger) answer(h *host) {
 func (l *Ledger) sight(mark mark, n ironic.Node) *host {
 	id := ID{UUID: n.UUID, Name: n.Name}
 	h := l.find(id)
-	if h == nil && !n.State.Busy() && !n.State.Extra() && !n.State.Failed() {
+	switch {
+	case h == nil && !n.State.Busy() && !n.State.Extra() && !n.State.Failed():
 		return nil
-	}
-	h = l.admit(id)
-	if mark.seq <= h.seen.mark.seq {
+	case h != nil && mark.seq <= h.seen.mark.seq:
 		return h // we know better already
 	}
+	h = l.admit(id, true)
 	l.place(h, n)
 	before := h.seen
 	h.seen = seen{mark: mark, found: true, state: n.State, erred: n.LastError != ""}
