@@ -133,9 +133,10 @@ func (s *storm) room(now time.Time, goes bool) room {
 	return room{left: max(left, 0), limit: s.rate, wait: wait}
 }
 
-// rated gives a no its true reason where slots are free and the minute is full.
-func (r room) rated(free int, d decision) decision {
-	if !d.ready && free > 0 && r.left == 0 {
+// rated gives a no its first reason where the minute is full: the rate is asked for
+// before the turn and the slots.
+func (r room) rated(d decision) decision {
+	if !d.ready && r.left == 0 {
 		d.reason, d.wait, d.expect = api.ReasonRate, r.wait, 0
 		d.stop = &stop{scope: wholeIronic, limit: r.limit}
 	}
