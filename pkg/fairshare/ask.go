@@ -29,6 +29,9 @@ func (s *Scheduler) Ask(now time.Time, free int, h *Host, errors int) Answer {
 	s.hear(now, h, errors, true)
 	s.look(free)
 	s.makeCalls()
+	if s.claimPlace(h) {
+		s.makeCalls() // another host may be called now
+	}
 	a := Answer{Yes: s.mayTake(h)}
 	if !a.Yes {
 		a.Yes = s.redeem(h)
@@ -66,6 +69,10 @@ func (s *Scheduler) Vacancy(free int) Answer {
 // patience is the part of its claim window that a host must let go by between two
 // asks to step in for another.
 const patience = 5
+
+// failingPatience is how many times longer slots must have been idle for a failing host
+// to step in for another: their order is what their errors are there for.
+const failingPatience = 3
 
 // hear records an ask: the ask clock, the gap since the host's last one, whether
 // it passed the earlier checks. Then it parks silent hosts, never this one, and
@@ -128,9 +135,9 @@ func (s *Scheduler) enter(h *Host) {
 }
 
 // mayTake reports whether a called host may take a slot: as many are free as are
-// kept for older calls, and one more.
+// kept for older calls, and one more, and it need not give way.
 func (s *Scheduler) mayTake(h *Host) bool {
-	return h.state == Called && s.free > s.calls.olderDue(h)
+	return h.state == Called && s.free > s.calls.olderDue(h) && !s.givesWay(h)
 }
 
 // redeem lets h, which waits, take over the call of another, and reports whether
@@ -140,22 +147,30 @@ func (s *Scheduler) redeem(h *Host) bool {
 	if from == nil {
 		return false
 	}
+	s.handOver(from, h)
+	s.stats.Redeemed++
+	return true
+}
+
+// handOver gives the call of from to h, which waits. from waits again.
+func (s *Scheduler) handOver(from, h *Host) {
 	s.endCall(from)
 	h.stake, from.stake = from.stake, nil
 	from.losses++
 	s.queue(from)
 	s.unqueue(h)
-	s.change(h, func(n *laneCount, l *lane) { n.called++; l.calls++ })
 	h.state = Called
+	s.change(h, func(n *laneCount, l *lane) { n.called++; l.called.insert(h) })
 	s.calls.restore(h)
-	s.stats.Redeemed++
-	return true
 }
 
 // redeemable returns the host whose call h may take over when slots have been idle
 // for so long, or nil.
 func (s *Scheduler) redeemable(h *Host, free int, idle time.Duration) *Host {
 	after := s.redeemAfter()
+	if h.lane == Failing {
+		after *= failingPatience
+	}
 	if h.state != Waiting || idle < after || free <= s.calls.due() || h.early {
 		return nil
 	}
@@ -167,7 +182,7 @@ func (s *Scheduler) redeemable(h *Host, free int, idle time.Duration) *Host {
 	for range min(idle/after, 30) {
 		room *= 2
 	}
-	if h.key-from.key > room {
+	if h.key-from.key > room || s.givesWay(h) {
 		return nil
 	}
 	return from
@@ -187,6 +202,9 @@ func (s *Scheduler) grant(h *Host) {
 	}
 	s.endCall(h)
 	s.silence.clear(h)
+	if h.lane == Failing {
+		h.t.overtake(s.seq)
+	}
 	s.occupy(h)
 	h.granted = true
 	h.t.granted++

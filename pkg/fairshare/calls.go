@@ -55,6 +55,20 @@ func (c *callList) restore(h *Host) {
 	c.lastDue = max(c.lastDue, h.due)
 }
 
+// swap exchanges the calls of a and b, which are in no list of their lanes.
+func (c *callList) swap(a, b *Host) {
+	c.hosts[a.ord], c.hosts[b.ord] = b, a
+	if a.passed != b.passed {
+		d := int32(1)
+		if a.passed {
+			d = -1
+		}
+		c.open.add(a.ord, d)
+		c.open.add(b.ord, -d)
+	}
+	a.call, b.call = b.call, a.call
+}
+
 // setPassed notes whether the last ask of h, which is called, passed every earlier
 // check.
 func (c *callList) setPassed(h *Host, passed bool) {

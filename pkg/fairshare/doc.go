@@ -3,7 +3,7 @@
 //
 // It is pure: no clock, lock, goroutine or randomness. Whoever owns a Scheduler
 // (pkg/admission) passes now and the number of free slots, under one lock. The
-// rules are CONTRACT 3.5 with its laws F-1 … F-10, as amended by ADR 0003. There
+// rules are CONTRACT 3.5 with its laws F-1 … F-11, as amended by ADR 0003 and 0008. There
 // is one Scheduler per limit.
 //
 // # Why a call list
@@ -75,7 +75,22 @@
 // on the host is due: a free slot is kept for it. As due never falls with ord the
 // due hosts are the oldest ones. The ask of a called host is a yes iff more slots
 // are free than older calls are due (those whose last ask was refused for another
-// reason, see Refused, do not count).
+// reason, see Refused, do not count), and it need not give way.
+//
+// # Giving way
+//
+// On a small site all hosts are called, and whoever asks first would go first, whatever
+// its errors. So a healthy host is overtaken by one failing host of its tenant at most
+// (F-11). A healthy host that waits or is called is overtaken once a failing host of
+// its tenant has got a slot since it entered. From then on failing hosts of its tenant
+// that stand behind it in (key, seq) give way: an ask of theirs is a no, due or not.
+// That ends when the healthy host has a slot or is parked.
+//
+// Meanwhile nothing is kept from the healthy host for their sake: at its ask, after
+// the calls, it gets the oldest call, with ord, due and charge, of those that give way
+// to it. Is it called itself, and later, the two exchange their calls. Is it not, and
+// the first such host of its tenant that waits, the former holder waits again with its
+// old key, and calls are made once more.
 //
 // # Redeem
 //
@@ -86,10 +101,11 @@
 // losses left (max(20, L) per wait), provided that
 //
 //	key - holder's key <= max(1, L/4) · free · 2^floor(idle/R)
-//	R = RedeemAfter · min(1, D/20 min), at least 1 ms
+//	R = RedeemAfter · min(1, D/20 min), at least 1 ms; three times that in the failing lane
 //
 // and that its own ask before was CLAIM/5 ago or more, by the clock (else whoever asks
-// every second would step in for all that keep to what they are told). It is answered
+// every second would step in for all that keep to what they are told), and that it need
+// not give way. It is answered
 // yes at once. The former holder waits again with its old key. No tag and no number of
 // calls changes. The cap does not matter here: the lane's calls and leases together
 // stay as many.

@@ -2,7 +2,7 @@ package fairshare
 
 import "fmt"
 
-// F-3: a called host is overtaken by younger calls at most C' + B times before it is due, and from then its first ask after (older due + 1) releases is a yes.
+// F-3: a called host is overtaken by younger calls at most C' + B times before it is due, and from then its first ask after (older due + 1) releases is a yes, but for a failing host that gives way (F-11).
 type overtakeLaw struct {
 	calls   [maxGuests]openCall
 	bound   int // the largest B so far
@@ -27,6 +27,9 @@ func (l *overtakeLaw) check(w *world) error {
 	}
 	shrunk := w.foreign > l.foreign // the promise is for as long as slots come back
 	l.foreign = w.foreign
+	if e.swapped >= 0 { // other calls than before
+		l.calls[e.swapped], l.calls[e.host] = openCall{open: true}, openCall{open: w.hosts[e.host].state == Called}
+	}
 	for i := range w.hosts {
 		c := &l.calls[i]
 		asks := e.verb == "ask" && i == e.host
@@ -42,7 +45,7 @@ func (l *overtakeLaw) check(w *world) error {
 			c.releases = min(c.releases, 0) - w.cfg.Limit
 		case e.verb == "release" && c.due:
 			c.releases++
-		case asks && c.due && c.releases > c.older:
+		case asks && c.due && c.releases > c.older && !w.givesWay(i):
 			return fmt.Errorf("host %d, due since %d releases with %d due before it, was told no", i, c.releases, c.older)
 		}
 	}

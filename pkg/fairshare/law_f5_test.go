@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// F-5: an ask by an eligible host of an open heap is a yes when no more wait than slots are free; a free slot is idle only while called hosts are silent, while it is kept for a due one, or while the cap bars the only waiters.
+// F-5: an ask by an eligible host of an open heap is a yes when no more wait than slots are free; a free slot is idle only while called hosts are silent, while it is kept for a due one or left to one that was overtaken (F-11), or while the cap bars the only waiters.
 type workLaw struct{}
 
 func (workLaw) check(w *world) error {
@@ -19,7 +19,7 @@ func (workLaw) check(w *world) error {
 		return fmt.Errorf("%d slots are free, %d hosts called, and %d wait", w.free(), called, waiting)
 	}
 	h := &w.hosts[e.host]
-	if e.verb != "ask" || e.answer.Yes || e.free <= 0 {
+	if e.verb != "ask" || e.answer.Yes || e.free <= 0 || w.givesWay(e.host) {
 		return nil
 	}
 	if (h.lane == Healthy || w.open) && called+waiting <= e.free {

@@ -12,7 +12,7 @@ func (s *Scheduler) Peek(now time.Time, free int, h *Host, errors int) Answer {
 	case Holding:
 		return Answer{Yes: true}
 	case Called:
-		if free > s.calls.olderDue(h) {
+		if free > s.calls.olderDue(h) && !s.givesWay(h) {
 			return Answer{Yes: true}
 		}
 		return s.refusal(h)
@@ -29,7 +29,7 @@ func (s *Scheduler) Peek(now time.Time, free int, h *Host, errors int) Answer {
 	}
 	like, position := s.wouldBe(h, errors)
 	a := Answer{Position: position, Capped: like.lane == Failing && !s.failingOpen()}
-	called := !a.Capped && free > s.calls.due() && position <= s.calls.live+s.callsToCome(free)
+	called := !a.Capped && free > s.calls.due() && !s.givesWay(like) && position <= s.calls.live+s.callsToCome(free)
 	if called || s.redeemable(like, free, s.idleFor(now)) != nil {
 		return Answer{Yes: true}
 	}

@@ -43,6 +43,7 @@ type refTenant struct {
 	tag      int64 // F
 	calls    int64 // v
 	eligible bool  // when the last call was made
+	failed   int64 // seq when a failing host last got a slot
 }
 
 type refScheduler struct {
@@ -96,8 +97,11 @@ func (s *refScheduler) ask(now time.Time, free int, h *refHost, errors int) Answ
 	defer s.rest()
 	s.place(h, errors)
 	s.call(free)
+	if s.takePlace(h) {
+		s.call(free)
+	}
 	switch {
-	case h.state == Called && free > s.dueBefore(h.call.ord):
+	case h.state == Called && free > s.dueBefore(h.call.ord) && !s.givesWay(h):
 		s.grant(h)
 	case h.state == Waiting:
 		if old := s.redeemable(free, h); old != nil {
@@ -193,6 +197,9 @@ func (s *refScheduler) seen(free int) {
 func (s *refScheduler) grant(h *refHost) {
 	s.granted++
 	s.free--
+	if h.lane == Failing {
+		s.tenant(h.tenant).failed = s.seq
+	}
 	s.lastGrant = s.now
 	h.state, h.leased, h.granted = Holding, s.now, true
 	h.losses, h.asked = 0, false

@@ -195,6 +195,12 @@ func (s *refScheduler) redeemable(free int, h *refHost) *refHost {
 	part := min(s.mean, 20*time.Minute).Milliseconds()
 	after := time.Duration(s.cfg.RedeemAfter.Nanoseconds() * part / (20 * 60 * 1000))
 	after = max(after, time.Millisecond)
+	if h.lane == Failing {
+		after *= 3
+	}
+	if s.givesWay(h) {
+		return nil
+	}
 	if free <= s.dueBefore(math.MaxInt64) || idle < after || h.early {
 		return nil
 	}

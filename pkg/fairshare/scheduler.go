@@ -188,7 +188,7 @@ func (s *Scheduler) callOne(t *tenant, failingOpen bool) {
 	}
 	h.stake = &stake{call: call{charge: s.order.charge(t)}}
 	s.unqueue(h)
-	s.change(h, func(n *laneCount, l *lane) { n.called++; l.calls++ })
+	s.change(h, func(n *laneCount, l *lane) { n.called++; l.called.insert(h) })
 	h.state = Called
 	rank := int64(s.calls.live + 1)
 	s.calls.lastDue = max(s.calls.lastDue, s.grants+rank+int64(s.bound()))
@@ -229,7 +229,7 @@ func (s *Scheduler) unqueue(h *Host) {
 func (s *Scheduler) endCall(h *Host) {
 	h.t.lanes[h.lane].unlink(h)
 	s.calls.remove(h)
-	s.change(h, func(n *laneCount, l *lane) { n.called--; l.calls-- })
+	s.change(h, func(n *laneCount, l *lane) { n.called--; l.called.remove(h) })
 }
 
 // uncall ends the call of h and gives its tenant back what it cost.

@@ -107,8 +107,8 @@ func (s *Scheduler) View(now time.Time, limit int) View {
 	for _, t := range s.tenants {
 		v.Tenants = append(v.Tenants, TenantView{
 			Name: t.name, Weight: s.cfg.weight(t.name), Holding: t.holding, Granted: t.granted,
-			Called: t.lanes[Healthy].calls + t.lanes[Failing].calls, Failing: t.lanes[Failing].waiting.len(),
-			CalledFailing: t.lanes[Failing].calls,
+			Called: t.lanes[Healthy].called.len() + t.lanes[Failing].called.len(), Failing: t.lanes[Failing].waiting.len(),
+			CalledFailing: t.lanes[Failing].called.len(),
 			Waiting:       t.lanes[Healthy].waiting.len() + t.lanes[Failing].waiting.len(),
 		})
 	}

@@ -11,6 +11,10 @@ type tenant struct {
 	v       int64   // calls so far
 	lanes   [2]lane
 
+	// When a failing host last got a slot: the entries so far, and a bound of the keys
+	// that healthy hosts had got with them.
+	failedSeq, failedKey int64
+
 	hosts   int // that are not Absent
 	holding int
 	granted uint64
@@ -26,29 +30,35 @@ func (t *tenant) setQuantum(q int64) { t.q, t.perUnit = q, 1/float64(q) }
 
 // lane is one of a tenant's two queues.
 type lane struct {
-	waiting tree
-	calls   int
+	waiting, called tree
 	// The calls that may be taken over, by age.
 	oldest, youngest *Host
 }
 
 // redeemers is the lane's part of the sum in the package document.
 func (l *lane) redeemers() int {
-	if l.calls == 0 {
+	if l.called.len() == 0 {
 		return 0
 	}
-	return l.calls + l.waiting.len()
+	return l.called.len() + l.waiting.len()
 }
 
-// link enters the call of h, younger than all others.
+// link enters the call of h by its age, mostly younger than all others.
 func (l *lane) link(h *Host) {
 	h.redeemable, h.older, h.younger = true, l.youngest, nil
-	if l.youngest == nil {
+	for h.older != nil && h.older.ord > h.ord {
+		h.older, h.younger = h.older.older, h.older
+	}
+	if h.older == nil {
 		l.oldest = h
 	} else {
-		l.youngest.younger = h
+		h.older.younger = h
 	}
-	l.youngest = h
+	if h.younger == nil {
+		l.youngest = h
+	} else {
+		h.younger.older = h
+	}
 }
 
 func (l *lane) unlink(h *Host) {

@@ -36,6 +36,42 @@ func (t *tree) first() *Host {
 	return h
 }
 
+// last returns the host that is last, or nil.
+func (t *tree) last() *Host {
+	h := t.root
+	for h != nil && h.node.right != nil {
+		h = h.node.right
+	}
+	return h
+}
+
+// from returns the first host with that key or a greater one, or nil.
+func (t *tree) from(key int64) (h *Host) {
+	for at := t.root; at != nil; {
+		if at.key >= key {
+			h, at = at, at.node.left
+		} else {
+			at = at.node.right
+		}
+	}
+	return h
+}
+
+// previous returns the host before h, or nil.
+func previous(h *Host) *Host {
+	if h.node.left != nil {
+		h = h.node.left
+		for h.node.right != nil {
+			h = h.node.right
+		}
+		return h
+	}
+	for h.node.up != nil && h.node.up.node.left == h {
+		h = h.node.up
+	}
+	return h.node.up
+}
+
 // next returns the host after h, or nil.
 func next(h *Host) *Host {
 	if h.node.right != nil {

@@ -31,6 +31,8 @@ type sight struct {
 	state  State
 	lane   Lane
 	losses int // calls that others took over
+	// key and seq are its place among the hosts of its tenant.
+	key, seq int64
 }
 
 // actual is the scheduler under test.
@@ -68,7 +70,7 @@ func (r *actual) askPlanned(now time.Time, free, host, n int) bool {
 func (r *actual) state(host int) State { return r.hosts[host].state }
 func (r *actual) look(host int) sight {
 	h := r.hosts[host]
-	return sight{h.state, h.lane, int(h.losses)}
+	return sight{h.state, h.lane, int(h.losses), h.key, h.seq}
 }
 
 // order and due are 0 where there is no call.
@@ -116,6 +118,9 @@ func (m *model) askPlanned(now time.Time, free, host, n int) bool {
 	return m.s.askPlanned(now, free, m.hosts[host], n)
 }
 func (m *model) state(host int) State { return m.hosts[host].state }
-func (m *model) look(host int) sight  { h := m.hosts[host]; return sight{h.state, h.lane, h.losses} }
+func (m *model) look(host int) sight {
+	h := m.hosts[host]
+	return sight{h.state, h.lane, h.losses, h.key, h.seq}
+}
 func (m *model) order(host int) int64 { return m.hosts[host].call.ord }
 func (m *model) due(host int) int64   { return m.hosts[host].call.due }

@@ -1,7 +1,6 @@
 package fairshare
 
 import (
-	"cmp"
 	"fmt"
 	"math/rand/v2"
 	"slices"
@@ -23,6 +22,8 @@ type world struct {
 
 	trace []string // of the last events, where wanted
 
+	orders, dues []int64 // of the calls before the event
+
 	counts [5][2]int        // hosts by state and lane, after the event
 	open   bool             // may failing hosts be called?
 	waits  [maxTenants]bool // who has a waiting host that may be called
@@ -37,6 +38,7 @@ type guest struct {
 	every  [2]time.Duration // gaps between its asks
 	next   time.Time        // its next ask; zero: none
 	ends   time.Time        // of its work
+	passed bool             // a failing host of its tenant has got a slot since it entered
 	sight                   // after the last event
 }
 
@@ -52,6 +54,7 @@ type event struct {
 	called   []int // in the order of the calls, also when granted at once
 	uncalled []int // with a refund
 	taken    int   // whose call the asker took over, or -1
+	swapped  int   // with whom the asker exchanged calls, or -1
 }
 
 // Bounds of a world, for the tables of the laws.
@@ -113,7 +116,7 @@ func newWorld(r *rand.Rand, tr traits, build func(Config, []string) turns) *worl
 	w := &world{Rand: r, cfg: cfg, now: worldStart}
 	w.laws = []namedLaw{
 		{"F-1", limitLaw{}}, {"F-2", &shareLaw{}}, {"F-3", &overtakeLaw{}}, {"F-4", capLaw{}}, {"F-5", workLaw{}},
-		{"F-5", &idleLaw{}}, {"F-6", &placeLaw{}}, {"F-6", &turnLaw{}},
+		{"F-5", &idleLaw{}}, {"F-6", &placeLaw{}}, {"F-6", &turnLaw{}}, {"F-11", &wayLaw{}},
 	}
 	w.weigh()
 	cycle := time.Duration(1+r.IntN(1000)) * time.Second
@@ -260,9 +263,13 @@ func (w *world) befall(tr traits) error {
 
 // happen does one thing, compares before and after, and asks the laws.
 func (w *world) happen(verb string, host int, end End) error {
-	e := event{verb: verb, host: host, end: end, free: w.free(), taken: -1, before: w.event.before[:0], called: w.event.called[:0], uncalled: w.event.uncalled[:0]}
+	e := event{verb: verb, host: host, end: end, free: w.free(), taken: -1, swapped: -1, before: w.event.before[:0], called: w.event.called[:0], uncalled: w.event.uncalled[:0]}
 	for i := range w.hosts {
 		e.before = append(e.before, w.hosts[i].sight)
+	}
+	w.orders, w.dues = w.orders[:0], w.dues[:0]
+	for i := range w.hosts {
+		w.orders, w.dues = append(w.orders, w.order(i)), append(w.dues, w.due(i))
 	}
 	switch verb {
 	case "ask":
@@ -282,9 +289,12 @@ func (w *world) happen(verb string, host int, end End) error {
 		h.sight = w.look(i)
 		w.counts[h.state][h.lane]++
 		switch {
-		case h.state == Waiting && h.losses > was.losses:
+		case h.seq == was.seq && h.losses > was.losses:
 			e.taken = i
 			if was.state != Called { // just so
+				e.called = append(e.called, i)
+			}
+			if h.state == Called { // anew
 				e.called = append(e.called, i)
 			}
 		case was.state == Called && h.state != Called && h.state != Holding:
@@ -293,6 +303,11 @@ func (w *world) happen(verb string, host int, end End) error {
 			e.called = append(e.called, i)
 		}
 	}
+	if e.taken >= 0 { // a call that there was
+		e.called = slices.DeleteFunc(e.called, func(i int) bool { return i == host })
+	}
+	w.exchanged(&e)
+	w.remember(&e)
 	if e.answer.Yes {
 		w.grants++
 		if e.before[host].state != Called && e.taken < 0 {
@@ -300,7 +315,7 @@ func (w *world) happen(verb string, host int, end End) error {
 		}
 	}
 	if len(e.called) > 1 {
-		slices.SortFunc(e.called, func(a, b int) int { return cmp.Compare(w.callOrder(e, a), w.callOrder(e, b)) })
+		w.sortCalls(&e)
 	}
 	w.open = w.counts[Holding][Failing]+w.counts[Called][Failing] < w.capNow()
 	w.waits = w.eligible()
@@ -320,14 +335,6 @@ func (w *world) happen(verb string, host int, end End) error {
 		}
 	}
 	return nil
-}
-
-// callOrder is the order of a call made in e, which the asker may have taken over.
-func (w *world) callOrder(e event, host int) int64 {
-	if host == e.taken {
-		host = e.host
-	}
-	return w.order(host)
 }
 
 // note adds an event to the trace.
