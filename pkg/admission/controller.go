@@ -160,6 +160,7 @@ func (c *Controller) setLines() error {
 		lines[pool] = l
 	}
 	c.lines = lines
+	c.tie()
 	return nil
 }
 

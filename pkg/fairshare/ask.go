@@ -211,7 +211,8 @@ func (s *Scheduler) grant(h *Host) {
 	h.losses, h.asked = 0, false
 	s.stats.granted(h.lane, s.age()-h.entered)
 	s.grants++
-	s.calls.advance(s.grants)
+	s.missed++
+	s.calls.advance(s.grants, s.missed, &s.tied.turn)
 	s.granted = s.now
 	s.look(s.free - 1)
 }

@@ -11,8 +11,9 @@ type callList struct {
 	open  fenwick // of these, those whose last ask passed every earlier check
 	live  int
 	// dueEnd is the first ord that is not due yet (F-3).
-	dueEnd  int
-	lastDue int64
+	dueEnd int
+	// The bounds of the youngest call.
+	lastDue, lastMissed int64
 }
 
 const minCallRoom = 64
@@ -35,7 +36,7 @@ func (c *callList) add(h *Host) {
 func (c *callList) remove(h *Host) {
 	c.hosts[h.ord] = nil
 	if c.live == 1 {
-		c.lastDue = 0
+		c.lastDue, c.lastMissed = 0, 0
 	}
 	c.all.add(h.ord, -1)
 	if h.passed {
@@ -52,7 +53,7 @@ func (c *callList) restore(h *Host) {
 		c.open.add(h.ord, 1)
 	}
 	c.live++
-	c.lastDue = max(c.lastDue, h.due)
+	c.lastDue, c.lastMissed = max(c.lastDue, h.due), max(c.lastMissed, h.missed)
 }
 
 // swap exchanges the calls of a and b, which are in no list of their lanes.
@@ -81,17 +82,20 @@ func (c *callList) setPassed(h *Host, passed bool) {
 	h.passed = passed
 }
 
-// advance makes calls due that g grants have made so, and takes them out of the
-// lists of those that may be taken over.
-func (c *callList) advance(g int64) {
+// advance makes calls due that so many grants and missed slots have made so, and takes
+// them out of the lists of those that may be taken over. turn counts those that became
+// due.
+func (c *callList) advance(grants, missed int64, turn *int64) {
 	for ; c.dueEnd < len(c.hosts); c.dueEnd++ {
 		h := c.hosts[c.dueEnd]
 		if h == nil {
 			continue
 		}
-		if h.due > g {
+		if h.due > grants && h.missed > missed {
 			return
 		}
+		*turn++
+		h.turn = *turn
 		h.t.lanes[h.lane].unlink(h)
 	}
 }
@@ -104,6 +108,20 @@ func (c *callList) olderDue(h *Host) int { return c.open.sum(min(h.ord, c.dueEnd
 
 // due counts all due calls for which a slot is kept.
 func (c *callList) due() int { return c.open.sum(c.dueEnd) }
+
+// dueBefore counts the due calls for which a slot is kept and that became due before the
+// given turn.
+func (c *callList) dueBefore(turn int64) (n int) {
+	for _, h := range c.hosts[:c.dueEnd] {
+		if h != nil && h.turn >= turn {
+			break
+		}
+		if h != nil && h.passed {
+			n++
+		}
+	}
+	return n
+}
 
 // isDue reports whether h, which is called, is due.
 func (c *callList) isDue(h *Host) bool { return h.ord < c.dueEnd }

@@ -81,8 +81,10 @@ type stake struct {
 
 // call is what stands in the call list; charge stays when it becomes a lease.
 type call struct {
-	ord    int // index in the list
-	due    int64
+	ord    int   // index in the list
+	due    int64 // the count of grants from which it is due …
+	missed int64 // … and that of missed slots
+	turn   int64 // if due, when it became so, among all that are tied
 	charge int64
 	// In the list of calls of its lane that may be taken over.
 	redeemable     bool

@@ -19,6 +19,8 @@ type Scheduler struct {
 
 	seq       int64
 	grants    int64 // g
+	missed    int64 // slots that hosts of this or a tied Scheduler got while one was free here
+	tied      *tie
 	lane      [2]laneCount
 	elsewhere [2]int // slots of ours that hosts of other Schedulers hold, by lane
 	// redeemers is Σ (called + waiting) over the pairs that have a call.
@@ -43,7 +45,9 @@ func New(cfg Config) (*Scheduler, error) {
 		return nil, err
 	}
 	cfg.Weights = maps.Clone(cfg.Weights)
-	return &Scheduler{cfg: cfg, order: newOrder(), pace: newPace(), silence: newWheel()}, nil
+	s := &Scheduler{cfg: cfg, order: newOrder(), pace: newPace(), silence: newWheel()}
+	Tie(s)
+	return s, nil
 }
 
 // Configure changes the settings while running. Nobody loses a place or a call;
@@ -65,7 +69,8 @@ func (s *Scheduler) Configure(cfg Config) error {
 		}
 		rank++
 		h.due = min(h.due, s.grants+rank+int64(s.bound()))
-		s.calls.lastDue = h.due
+		h.missed = min(h.missed, s.missed+rank+s.tied.bound(s))
+		s.calls.lastDue, s.calls.lastMissed = h.due, h.missed
 		l := &h.t.lanes[h.lane] // more losses may be allowed now, or fewer
 		l.unlink(h)
 		if int(h.losses) < s.maxLosses() {
@@ -192,7 +197,8 @@ func (s *Scheduler) callOne(t *tenant, failingOpen bool) {
 	h.state = Called
 	rank := int64(s.calls.live + 1)
 	s.calls.lastDue = max(s.calls.lastDue, s.grants+rank+int64(s.bound()))
-	h.due = s.calls.lastDue
+	s.calls.lastMissed = max(s.calls.lastMissed, s.missed+rank+s.tied.bound(s))
+	h.due, h.missed = s.calls.lastDue, s.calls.lastMissed
 	s.calls.add(h)
 	if int(h.losses) < s.maxLosses() {
 		t.lanes[h.lane].link(h)
