@@ -1,6 +1,7 @@
 package simulate
 
 import (
+	"slices"
 	"time"
 
 	"github.com/ironic-throttle/ironic-throttle/internal/measure"
@@ -46,6 +47,7 @@ type waited struct {
 	lasted time.Duration
 	tenant int
 	errors int
+	pool   string
 }
 
 // point is what a picture shows of a moment.
@@ -172,7 +174,7 @@ func (m *meter) expired(h *host) {
 func (m *meter) started(h *host) {
 	h.turn.used = true
 	if h.since != 0 {
-		m.waits = append(m.waits, waited{time.Duration(m.s.now - h.since), h.tenant, max(h.errors, h.fails)})
+		m.waits = append(m.waits, waited{time.Duration(m.s.now - h.since), h.tenant, max(h.errors, h.fails), m.s.pool(h)})
 	}
 }
 
@@ -224,6 +226,7 @@ func (m *meter) result(why string) Result {
 	if all := m.allWork.at(s.now); all > 0 {
 		r.FailingSlotShare = measure.Round(float64(m.brokenWork.at(s.now)) / float64(all))
 	}
+	m.pools(&r)
 	waits := make([]time.Duration, len(m.waits))
 	for i, w := range m.waits {
 		waits[i] = w.lasted
@@ -238,6 +241,35 @@ func (m *meter) result(why string) Result {
 	r.played = time.Duration(s.now - m.begun)
 	r.trace = trace{begun: m.begun, series: m.series, waits: m.waits}
 	return r
+}
+
+// pools tells how long hosts of each pool waited, those included that wait still.
+func (m *meter) pools(r *Result) {
+	if m.s.opt.PoolLimits == nil {
+		return
+	}
+	waits := map[string][]time.Duration{}
+	for _, w := range m.waits {
+		waits[w.pool] = append(waits[w.pool], w.lasted)
+	}
+	for i := range m.s.hosts {
+		if h := &m.s.hosts[i]; h.since != 0 {
+			waits[m.s.pool(h)] = append(waits[m.s.pool(h)], time.Duration(m.s.now-h.since))
+		}
+	}
+	r.WaitsByPool = map[string]PoolWaits{}
+	for pool, all := range waits {
+		mean, _ := measure.Waits(all, 1)
+		r.WaitsByPool[pool] = PoolWaits{MeanSeconds: mean, LongestSeconds: measure.Round(slices.Max(all).Seconds())}
+	}
+}
+
+// pool is the name of the pool with a limit of its own that h is in, "" is the total.
+func (s *sim) pool(h *host) string {
+	if _, limited := s.opt.PoolLimits[h.group]; limited {
+		return h.group
+	}
+	return ""
 }
 
 // count counts the hosts that are through.

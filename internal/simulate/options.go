@@ -62,6 +62,10 @@ type Options struct {
 	// Groups are the conductor groups that the hosts are in, Images those that they
 	// get, both in turn.
 	Groups, Images int
+	// PoolLimits are the slots of conductor groups, for the throttle alone: "rack-1" is the
+	// first. Their hosts are then refused for 60 to 120 s, all others for 3 to 4 s,
+	// whatever the way in.
+	PoolLimits map[string]int
 
 	// Record keeps what a picture needs.
 	Record bool

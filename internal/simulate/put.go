@@ -53,7 +53,7 @@ func (s *sim) send(i int) {
 		s.meter.asks(h)
 		if p.pass = s.rule.forward(h, h.target); p.pass == nil {
 			s.meter.refused(h)
-			s.back(h.draw.span(spanAsk), i, h.draw.span(spanBusy))
+			s.back(h.draw.span(spanAsk), i, h.draw.span(s.rhythm(h, spanBusy)))
 			return
 		}
 		s.requests.all++ // the fetch that a yes needs (GW-17)

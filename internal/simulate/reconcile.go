@@ -3,6 +3,7 @@ package simulate
 import (
 	"time"
 
+	"github.com/ironic-throttle/ironic-throttle/internal/fakeironic"
 	"github.com/ironic-throttle/ironic-throttle/pkg/api"
 	"github.com/ironic-throttle/ironic-throttle/pkg/ironic"
 )
@@ -96,7 +97,18 @@ func (s *sim) repeat(h *host) (took time.Duration, yes bool) {
 func (s *sim) delay(i int, h *host, took time.Duration) {
 	h.delayed = true
 	s.wait(h)
-	s.back(took, i, h.draw.span(spanDelayed))
+	s.back(took, i, h.draw.span(s.rhythm(h, spanDelayed)))
+}
+
+// rhythm is after which time a host that was refused asks again, usually the given one.
+func (s *sim) rhythm(h *host, usual fakeironic.Span) fakeironic.Span {
+	if s.opt.PoolLimits == nil {
+		return usual
+	}
+	if _, limited := s.opt.PoolLimits[h.group]; limited {
+		return spanDelayed
+	}
+	return spanBusy
 }
 
 // wait begins to count the wait for the next work.

@@ -40,12 +40,22 @@ type Result struct {
 	FailingPeak        int `json:"failingPeak"`
 	FailingPeakCrowded int `json:"failingPeakCrowded"`
 
+	// WaitsByPool are the waits of each pool, where conductor groups have limits; "" is
+	// the total.
+	WaitsByPool map[string]PoolWaits `json:"waitsByPool,omitempty"`
+
 	Failures
 
 	measured bool          // somebody had to wait: SlotUse and TruthUse say something
 	healthy  bool          // all hosts that are not broken were through
 	played   time.Duration // since the begin of the storm
 	trace    trace
+}
+
+// PoolWaits are the waits of the hosts of one pool, from wanting a work to Ironic's yes.
+type PoolWaits struct {
+	MeanSeconds    float64 `json:"meanSeconds"`
+	LongestSeconds float64 `json:"longestSeconds"`
 }
 
 // Through is how many hosts the storm is over for: provisioned, or given up.

@@ -21,6 +21,7 @@ type throttle struct {
 func newThrottle(s *sim) (*throttle, error) {
 	cfg := admission.DefaultConfig()
 	cfg.Slots.Limits = limits(s.opt.Limit)
+	cfg.Slots.Groups = s.opt.PoolLimits
 	cfg.Turns, cfg.Breakers = s.opt.Turns, s.opt.Breakers
 	cfg.Holdoff.Timeout = s.opt.Holdoff
 	t := &throttle{s: s}

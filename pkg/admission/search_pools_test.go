@@ -193,7 +193,7 @@ func (w *poolWorld) ask(g *poolGuest) {
 // onlyDue reports whether g alone is due, and was not refused for another reason.
 func (w *poolWorld) onlyDue(g *poolGuest) bool {
 	state, t := w.of(g)
-	if state != fairshare.Called {
+	if state != fairshare.Called || w.c.lines[g.pool].Kept(nil) == 0 {
 		return false
 	}
 	due, n := false, 0
@@ -234,16 +234,16 @@ func (w *poolWorld) granted(g *poolGuest, free map[slots.Pool]int) {
 	}
 }
 
-// bounds are how many slots the hosts of a pool may miss: before it is called, those by
-// which the ones before it become due, as many at once as are called ahead, then those by which it does (F-3,
-// F-6), and twice that for what hosts come and go.
+// bounds are how many slots the hosts of a pool may miss: a called one is due after C + B
+// slots of its own pool or twice the calls of all in others (F-3), and those before it
+// are called first, as many at once as are called ahead (F-6); twice that for what comes
+// and goes.
 func (w *poolWorld) bounds() map[slots.Pool]int {
 	views, out := map[slots.Pool]fairshare.View{}, map[slots.Pool]int{}
-	called, bound := 0, 0
+	called := 0
 	for p, l := range w.c.lines {
-		v := l.View(w.now, 0)
-		views[p] = v
-		called, bound = called+v.Called, bound+v.Overtake
+		views[p] = l.View(w.now, 0)
+		called += views[p].Called
 	}
 	w.called = max(w.called, called)
 	for p, v := range views {
@@ -254,7 +254,8 @@ func (w *poolWorld) bounds() map[slots.Pool]int {
 				before++
 			}
 		}
-		out[p] = 2*(before*(bound+w.called)/(1+v.Ahead)+bound+w.called) + 2*len(w.guests)
+		due := v.Overtake + 3*w.called
+		out[p] = 2*(before*due/(1+v.Ahead)+due) + 2*len(w.guests)
 	}
 	return out
 }
@@ -381,7 +382,7 @@ func TestF3_ASlowPoolBesideAFastOne(t *testing.T) {
 				guests = append(guests, g)
 			}
 			w := newPoolWorld(1, cfg, guests)
-			w.live(48 * time.Hour)
+			w.live(12 * time.Hour)
 			if w.broken != "" {
 				t.Error(w.broken)
 			}

@@ -70,9 +70,13 @@ func (s *Scheduler) Vacancy(free int) Answer {
 // asks to step in for another.
 const patience = 5
 
-// failingPatience is how many times longer slots must have been idle for a failing host
-// to step in for another: their order is what their errors are there for.
-const failingPatience = 3
+// failingPatience is how many times longer slots of a small site must have been idle for
+// a failing host to step in for another: where few ask the order of their errors would
+// not show else.
+const (
+	failingPatience = 3
+	smallSite       = 8 // from here on max(1, L/4) is more than 1
+)
 
 // hear records an ask: the ask clock, the gap since the host's last one, whether
 // it passed the earlier checks. Then it parks silent hosts, never this one, and
@@ -168,7 +172,7 @@ func (s *Scheduler) handOver(from, h *Host) {
 // for so long, or nil.
 func (s *Scheduler) redeemable(h *Host, free int, idle time.Duration) *Host {
 	after := s.redeemAfter()
-	if h.lane == Failing {
+	if h.lane == Failing && s.cfg.Limit < smallSite {
 		after *= failingPatience
 	}
 	if h.state != Waiting || idle < after || free <= s.calls.due() || h.early {
@@ -211,7 +215,6 @@ func (s *Scheduler) grant(h *Host) {
 	h.losses, h.asked = 0, false
 	s.stats.granted(h.lane, s.age()-h.entered)
 	s.grants++
-	s.missed++
 	s.calls.advance(s.grants, s.missed, &s.tied.turn)
 	s.granted = s.now
 	s.look(s.free - 1)

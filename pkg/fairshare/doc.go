@@ -77,6 +77,22 @@
 // are free than older calls are due (those whose last ask was refused for another
 // reason, see Refused, do not count), and it need not give way.
 //
+// # Several schedulers
+//
+// Where limits share another one (conductor groups the total), a call of one Scheduler
+// may be passed over by grants of the others, however often: its own count of grants
+// stands still. So they are tied (Tie), and a call is also due once
+//
+//	missed >= missed at the call + 2 · (calls open in all that are tied, itself included)
+//
+// where missed counts the grants of the others made while a slot was free for this
+// Scheduler too (Missed). Like due, this bound never falls with ord. A due call keeps a
+// slot from all that are tied, in the order of becoming due (Kept): the owner takes
+// from what is free for a host those of the other Schedulers' calls that were due
+// before it, in each as many at most as are free within its own limit. So the call
+// that has been due for longest takes the next slot that it can use. Silence ends
+// that as it ends a call; the owner has it looked for in all (Expire).
+//
 // # Giving way
 //
 // On a small site all hosts are called, and whoever asks first would go first, whatever
@@ -101,7 +117,7 @@
 // losses left (max(20, L) per wait), provided that
 //
 //	key - holder's key <= max(1, L/4) · free · 2^floor(idle/R)
-//	R = RedeemAfter · min(1, D/20 min), at least 1 ms; three times that in the failing lane
+//	R = RedeemAfter · min(1, D/20 min), at least 1 ms; for failing hosts three times that where L < 8
 //
 // and that its own ask before was CLAIM/5 ago or more, by the clock (else whoever asks
 // every second would step in for all that keep to what they are told), and that it need

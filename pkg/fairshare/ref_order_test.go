@@ -195,7 +195,7 @@ func (s *refScheduler) redeemable(free int, h *refHost) *refHost {
 	part := min(s.mean, 20*time.Minute).Milliseconds()
 	after := time.Duration(s.cfg.RedeemAfter.Nanoseconds() * part / (20 * 60 * 1000))
 	after = max(after, time.Millisecond)
-	if h.lane == Failing {
+	if h.lane == Failing && s.cfg.Limit < 8 {
 		after *= 3
 	}
 	if s.givesWay(h) {

@@ -19,7 +19,7 @@ type Scheduler struct {
 
 	seq       int64
 	grants    int64 // g
-	missed    int64 // slots that hosts of this or a tied Scheduler got while one was free here
+	missed    int64 // slots that hosts of tied Schedulers got while one was free here
 	tied      *tie
 	lane      [2]laneCount
 	elsewhere [2]int // slots of ours that hosts of other Schedulers hold, by lane
@@ -69,8 +69,7 @@ func (s *Scheduler) Configure(cfg Config) error {
 		}
 		rank++
 		h.due = min(h.due, s.grants+rank+int64(s.bound()))
-		h.missed = min(h.missed, s.missed+rank+s.tied.bound(s))
-		s.calls.lastDue, s.calls.lastMissed = h.due, h.missed
+		s.calls.lastDue = h.due
 		l := &h.t.lanes[h.lane] // more losses may be allowed now, or fewer
 		l.unlink(h)
 		if int(h.losses) < s.maxLosses() {
@@ -197,7 +196,7 @@ func (s *Scheduler) callOne(t *tenant, failingOpen bool) {
 	h.state = Called
 	rank := int64(s.calls.live + 1)
 	s.calls.lastDue = max(s.calls.lastDue, s.grants+rank+int64(s.bound()))
-	s.calls.lastMissed = max(s.calls.lastMissed, s.missed+rank+s.tied.bound(s))
+	s.calls.lastMissed = max(s.calls.lastMissed, s.missed+2*(s.tied.calls()+1))
 	h.due, h.missed = s.calls.lastDue, s.calls.lastMissed
 	s.calls.add(h)
 	if int(h.losses) < s.maxLosses() {

@@ -22,15 +22,10 @@ func Tie(all ...*Scheduler) {
 	}
 }
 
-// bound is how often a call of s may be missed beyond its rank in s: the calls of the
-// others, and the sum of B over those in which somebody is called.
-func (t *tie) bound(s *Scheduler) (n int64) {
-	for _, o := range t.all {
-		if o == s {
-			n += int64(s.bound())
-		} else if o.calls.live > 0 {
-			n += int64(o.bound() + o.calls.live)
-		}
+// calls is how many hosts are called by all.
+func (t *tie) calls() (n int64) {
+	for _, s := range t.all {
+		n += int64(s.calls.live)
 	}
 	return n
 }

@@ -77,6 +77,13 @@ func overtaken(storm string) Bound {
 	}
 }
 
+// slowPool compares the wait of hosts of a pool that ask seldom with that of the others.
+func slowPool() Bound {
+	return most("wait of the hosts that ask seldom, against the others", 1.5, func(r simulate.Result) float64 {
+		return r.WaitsByPool[slowRack].MeanSeconds / max(1, r.WaitsByPool[""].MeanSeconds)
+	})
+}
+
 func healthy(r simulate.Result) float64  { return r.HealthyMakespanSeconds }
 func makespan(r simulate.Result) float64 { return r.MakespanSeconds }
 

@@ -65,6 +65,9 @@ func (f factory) with(edit func(*simulate.Options)) simulate.Options {
 	return o
 }
 
+// slowRack is the conductor group whose hosts ask seldom.
+const slowRack = "rack-1"
+
 var use = least("slots occupied (CONTRACT 2.5)", 0.985, func(r simulate.Result) float64 { return r.SlotUse })
 
 // fair are storms of several tenants.
@@ -106,6 +109,13 @@ func (f factory) few() []Storm {
 			Name: "single-short", Title: "1 slot, 10 hosts, work of 4 to 8 minutes",
 			Options: f.with(func(o *simulate.Options) { o.Hosts, o.Tenants, o.Limit, o.Work = 10, 1, 1, minutes(4, 8) }),
 			Bounds:  []Bound{by(measure.ViaGateway, mean(use)), by(measure.ViaCheck, mean(atLeast(use, 0.92)))},
+		},
+		{
+			Name: "pools", Title: "2 slots, 5 hosts of a conductor group with 1 that ask every 60 to 120 s, 35 others every 3 to 4 s", Only: true,
+			Options: f.with(func(o *simulate.Options) {
+				o.Hosts, o.Tenants, o.Limit, o.Groups, o.PoolLimits = 40, 1, 2, 8, map[string]int{slowRack: 1}
+			}),
+			Bounds: []Bound{mean(use), mean(slowPool())},
 		},
 	}
 }

@@ -17,8 +17,8 @@ func TestF1F4_SmallStormsKeepEveryBound(t *testing.T) {
 		via    measure.Via
 		storms []string
 	}{
-		{measure.ViaCheck, []string{"equal", "uneven", "single-short", "broken", "alone", "old-errors", "troubles", "silence"}},
-		{measure.ViaGateway, []string{"single-short", "broken", "alone", "troubles"}},
+		{measure.ViaCheck, []string{"equal", "uneven", "single-short", "pools", "broken", "alone", "old-errors", "troubles", "silence"}},
+		{measure.ViaGateway, []string{"single-short", "pools", "broken", "alone", "troubles"}},
 	} {
 		t.Run(string(c.via), func(t *testing.T) {
 			t.Parallel()

@@ -59,6 +59,7 @@ var lines = []line{
 	{"makespan of healthy hosts, mean", healthy, measure.Duration, nil},
 	{"wait, mean", func(r simulate.Result) float64 { return r.MeanWaitSeconds }, measure.Duration, nil},
 	{"wait, longest", func(r simulate.Result) float64 { return r.LongestWaitSeconds }, measure.Duration, higher},
+	{"wait in a slow pool, longest", func(r simulate.Result) float64 { return r.WaitsByPool[slowRack].LongestSeconds }, measure.Duration, higher},
 	{"Jain's index over tenants, least", func(r simulate.Result) float64 { return r.JainTenants }, func(v float64) string { return fmt.Sprintf("%.3f", v) }, lower},
 	{"grants of two tenants apart, most", func(r simulate.Result) float64 { return float64(r.GrantSpread) }, whole, higher},
 	{"failing hosts at once, most", func(r simulate.Result) float64 { return float64(r.FailingPeak) }, whole, higher},
