@@ -86,6 +86,7 @@ type Gateway struct {
 	reads     *reads    // nil: off
 	obscure   rare.Line // lines of the log
 	unlike    rare.Line
+	unkept    rare.Line
 	presence  presence // of Ironic
 
 	ended context.Context // done: nothing is waited for any more

@@ -84,6 +84,7 @@ type link struct {
 type end struct {
 	in          []byte // sent to it and not read
 	over        bool   // closed
+	quiet       bool   // closed for sending
 	onClose     func()
 	read, write time.Time // deadlines
 }
@@ -140,7 +141,7 @@ func (p *plug) Read(b []byte) (n int, err error) {
 	err = p.step(&p.own.read, func() (bool, error) {
 		n = copy(b, p.own.in)
 		p.own.in = p.own.in[n:]
-		if n == 0 && p.other.over {
+		if n == 0 && (p.other.over || p.other.quiet) {
 			return false, io.EOF
 		}
 		return n > 0 || len(b) == 0, nil
@@ -179,6 +180,9 @@ func (p *plug) Close() error {
 		p.own.over = true
 	})
 }
+
+// CloseWrite is net.TCPConn's.
+func (p *plug) CloseWrite() error { return p.set(func() { p.own.quiet = true }) }
 
 func (p *plug) SetDeadline(t time.Time) error {
 	return p.set(func() { p.own.read, p.own.write = t, t })

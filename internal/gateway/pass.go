@@ -6,7 +6,6 @@ import (
 	"errors"
 	"io"
 	"net/http"
-	"os"
 	"sync/atomic"
 	"time"
 
@@ -50,7 +49,11 @@ func (g *Gateway) pass(w http.ResponseWriter, r *http.Request) {
 	part := g.room.whole
 	if small := r.ContentLength >= 0 && r.ContentLength <= spoolMemory; !small {
 		part = g.room.streamed
-		r.Body = &clientBody{ReadCloser: r.Body}
+		body := &clientBody{ReadCloser: r.Body, ctx: ctx}
+		r = r.WithContext(context.WithValue(ctx, clientBodyKey{}, body))
+		r.Body = body
+		// The Transport waits for a read of the body before it gives up.
+		defer context.AfterFunc(ctx, func() { _ = http.NewResponseController(w).SetReadDeadline(time.Unix(1, 0)) })()
 	} else if r.ContentLength > 0 && !g.inhale(w, r) {
 		return
 	}
@@ -84,38 +87,43 @@ func (g *Gateway) inhale(w http.ResponseWriter, r *http.Request) bool {
 	return true
 }
 
-// broken answers for a body that did not come whole.
+// broken answers for a body that did not come whole. The answer does not wait for the rest.
 func (g *Gateway) broken(w http.ResponseWriter, err error) {
+	_ = http.NewResponseController(w).EnableFullDuplex()
+	w.Header().Set("Connection", "close")
 	writeFault(w, http.StatusBadRequest, client, errBroken.Error()+": "+err.Error())
 }
 
 // clientBody is a body that is passed on while it comes. It tells an error of the
-// client, or a client that does not go on, from an Ironic that is away.
+// client, or a client that does not go on, from an Ironic that is away. It is found by
+// the request's context, for ReverseProxy wraps the bodies that it sends.
 type clientBody struct {
 	io.ReadCloser
-	whole  atomic.Bool
+	ctx    context.Context // of the request
 	failed atomic.Pointer[error]
 }
 
+type clientBodyKey struct{}
+
 // Read implements io.Reader.
 func (b *clientBody) Read(p []byte) (int, error) {
+	if err := b.ctx.Err(); err != nil {
+		return 0, err // whoever was late was so before
+	}
 	n, err := b.ReadCloser.Read(p)
-	switch {
-	case errors.Is(err, io.EOF):
-		b.whole.Store(true)
-	case err != nil:
+	if err != nil && !errors.Is(err, io.EOF) {
 		b.failed.Store(&err)
 	}
 	return n, err
 }
 
-// fault is the client's part in a request that failed with err; nil for none.
-func (b *clientBody) fault(err error) error {
-	if failed := b.failed.Load(); failed != nil {
-		return *failed
-	}
-	if !b.whole.Load() && errors.Is(err, context.DeadlineExceeded) {
-		return os.ErrDeadlineExceeded
+// clientFault is how the body of a request failed that is passed on while it comes; nil
+// for none: what went wrong is not the client's fault.
+func clientFault(ctx context.Context) error {
+	if b, ok := ctx.Value(clientBodyKey{}).(*clientBody); ok {
+		if err := b.failed.Load(); err != nil {
+			return *err
+		}
 	}
 	return nil
 }

@@ -3,32 +3,37 @@ package gateway
 import (
 	"log/slog"
 	"sync"
+	"time"
+
+	"github.com/ironic-throttle/ironic-throttle/internal/rare"
 )
 
-// presence says once in the log that Ironic is away, and once that it is back. The zero
-// value is ready. Safe for concurrent use.
+// presence says in the log that Ironic is away, and that it is back: once each, and not
+// more often than rare.Gap. The zero value is ready. Safe for concurrent use.
 type presence struct {
+	line rare.Line
+
 	mu   sync.Mutex // guards lost
-	lost bool
+	lost bool       // and it was said
 }
 
 func (r *presence) away(log *slog.Logger, what string, err error) {
-	if r.turn(true) {
-		log.Warn("gateway: Ironic is away, clients get its absence as the answer", "what", what, "error", err)
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.lost {
+		return
+	}
+	if more, ok := r.line.Tell(time.Now()); ok {
+		r.lost = true
+		log.Warn("gateway: Ironic is away, clients get its absence as the answer", "what", what, "error", err, "before", more)
 	}
 }
 
 func (r *presence) back(log *slog.Logger) {
-	if r.turn(false) {
-		log.Info("gateway: Ironic answers again")
-	}
-}
-
-// turn reports whether lost has changed.
-func (r *presence) turn(lost bool) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	changed := r.lost != lost
-	r.lost = lost
-	return changed
+	if r.lost {
+		r.lost = false
+		log.Info("gateway: Ironic answers again")
+	}
 }

@@ -77,10 +77,7 @@ func strip(r *http.Request) {
 // fail answers for an Ironic that does not, in its form (GW-9), and for clients that
 // break off.
 func (g *Gateway) fail(w http.ResponseWriter, r *http.Request, err error) {
-	var late error // of the client
-	if b, ok := r.Body.(*clientBody); ok {
-		late = b.fault(err)
-	}
+	late := clientFault(r.Context())
 	var asked *ironic.RequestError
 	var slow net.Error
 	switch {
@@ -88,11 +85,11 @@ func (g *Gateway) fail(w http.ResponseWriter, r *http.Request, err error) {
 		g.standby(w, r)
 	case errors.Is(err, errTooLate):
 		g.tooLate(w, r)
+	case late != nil:
+		g.broken(w, late)
 	case errors.Is(r.Context().Err(), context.Canceled):
 		// Whoever has only closed its own side must not take silence for a success.
 		writeFault(w, http.StatusBadGateway, server, "the connection was closed by the client before Ironic had answered")
-	case late != nil:
-		g.broken(w, late)
 	case errors.As(err, &asked) && asked.Status != 0:
 		g.count.failed.Add(1)
 		writeFault(w, http.StatusBadGateway, server, "the throttle itself cannot look at the node: "+err.Error())

@@ -73,7 +73,9 @@ func (g *Gateway) badBody(w http.ResponseWriter, r *http.Request, err error) {
 	case errors.Is(err, errBroken):
 		writeFault(w, http.StatusBadRequest, client, err.Error())
 	default: // the disk: to be seen to here, and no fault of the host
-		g.log.Error("gateway: a body cannot be kept", "error", err, "method", r.Method, "path", r.URL.Path)
+		if more, ok := g.unkept.Tell(time.Now()); ok {
+			g.log.Error("gateway: a body cannot be kept", "error", err, "method", r.Method, "path", r.URL.Path, "before", more)
+		}
 		g.notNow(w, r, api.ReasonFull, "the body cannot be kept: "+err.Error())
 		g.linger(w, r)
 	}

@@ -112,16 +112,17 @@ func (s *spool) inChunks(ctx context.Context, body io.Reader) (content, error) {
 		return content{}, err
 	}
 	text := make([]byte, room)
-	n, err := io.ReadFull(body, text)
+	from := &source{Reader: body}
+	n, err := io.ReadFull(from, text)
 	switch {
 	case err == nil:
 		defer release()
 		return s.onDisk(ctx, io.MultiReader(bytes.NewReader(text), body), s.maxBody)
-	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
+	case from.err == nil:
 		return content{text: text[:n], long: int64(n), close: release}, nil
 	}
-	release()
-	return content{}, fmt.Errorf("%w: %w", errBroken, err)
+	release() // an early end is an io.ErrUnexpectedEOF of the body as well as of ReadFull
+	return content{}, fmt.Errorf("%w: %w", errBroken, from.err)
 }
 
 func (s *spool) memoryRoom(ctx context.Context, n int64) (release func(), err error) {

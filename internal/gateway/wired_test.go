@@ -103,6 +103,9 @@ func (c *caller) write(text string) {
 	}
 }
 
+// closeWrite says that nothing more comes.
+func (c *caller) closeWrite() { _ = c.Conn.(*plug).CloseWrite() }
+
 // answer reads an answer to method.
 func (c *caller) answer(method string) (*http.Response, string, error) {
 	resp, err := http.ReadResponse(c.from, &http.Request{Method: method})

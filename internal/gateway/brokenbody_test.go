@@ -1,0 +1,150 @@
+package gateway
+
+import (
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/ironic-throttle/ironic-throttle/internal/rare"
+	"github.com/ironic-throttle/ironic-throttle/pkg/ironic"
+)
+
+const chunked = "Transfer-Encoding: chunked"
+
+// A body that a client breaks is the client's error: 400, no failure of Ironic's, and no
+// line of the log.
+func TestABrokenBodyIsTheClientsError(t *testing.T) {
+	put := func(w *wired) string { return w.provision(0) }
+	other := func(*wired) string { return "/v1/nodes/x/maintenance" }
+	for _, row := range []struct {
+		name  string
+		path  func(w *wired) string
+		text  func(path string) string
+		close bool // the client closes its sending side after the text
+	}{
+		{"malformed chunks", other, func(p string) string { return requestText("PUT", p, -1, "zz\r\n{}\r\n", chunked) }, false},
+		{"malformed after a good chunk", other, func(p string) string { return requestText("PUT", p, -1, "2\r\n{}\r\nzz\r\n", chunked) }, false},
+		{"chunks that end early", other, func(p string) string { return requestText("PUT", p, -1, "9\r\n{}", chunked) }, true},
+		{"chunks without an end", other, func(p string) string { return requestText("PUT", p, -1, "2\r\n{}\r\n", chunked) }, true},
+		{"a large body that ends early", other, func(p string) string { return requestText("PUT", p, 1<<20, "{}") }, true},
+		{"a small body that ends early", other, func(p string) string { return requestText("PUT", p, 9, "{}") }, true},
+		{"gated: malformed chunks", put, func(p string) string { return requestText("PUT", p, -1, "zz\r\n{}\r\n", chunked) }, false},
+		{"gated: chunks that end early", put, func(p string) string {
+			return requestText("PUT", p, -1, "14\r\n"+active+"\r\n", "Content-Type: application/json", chunked)
+		}, true},
+		{"gated: a large body that ends early", put, func(p string) string { return requestText("PUT", p, 1<<20, active) }, true},
+		{"gated: a small body that ends early", put, func(p string) string { return requestText("PUT", p, 99, active) }, true},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			log := &journal{}
+			playWired(t, options{limit: 1, nodes: 1, gate: func(o *Options) { o.Log = log.logger() }}, nil, func(w *wired) {
+				w.gate.access.accept(time.Now(), credentials{})
+				before := w.gate.Stats().Failed
+				for range 3 {
+					c := w.call(row.text(row.path(w)))
+					if row.close {
+						c.closeWrite()
+					}
+					resp, body, err := c.answer(http.MethodPut)
+					switch {
+					case err != nil:
+						t.Error(err)
+					case resp.StatusCode != http.StatusBadRequest || !strings.Contains(body, "the body did not come whole"):
+						t.Errorf("%s %s", resp.Status, body)
+					}
+					_ = c.Close()
+					w.ask(getText("/v1/nodes"), http.StatusOK, 0)
+				}
+				synctest.Wait()
+				if got := w.gate.Stats().Failed; got != before {
+					t.Errorf("%d failures of Ironic's are counted", got-before)
+				}
+				for _, level := range []string{"ERROR", "WARN", "INFO"} {
+					log.want(t, level, 0)
+				}
+				if w.state(0) != ironic.Available {
+					t.Errorf("the node is %s", w.state(0))
+				}
+				w.occupied(0)
+				w.roomIsFree()
+			})
+		})
+	}
+}
+
+// One that goes away in the middle of its body leaves nothing behind either.
+func TestAClientThatGoesAwayInItsBodyIsNoFailureOfIronics(t *testing.T) {
+	log := &journal{}
+	playWired(t, options{limit: 1, nodes: 1, gate: func(o *Options) { o.Log = log.logger() }}, nil, func(w *wired) {
+		w.gate.access.accept(time.Now(), credentials{})
+		for _, text := range []string{
+			requestText("PUT", "/v1/nodes/x/maintenance", -1, "9\r\n{}", chunked), requestText("PUT", "/v1/nodes/x/maintenance", 1<<20, "{"),
+			requestText("PUT", "/v1/nodes/x/maintenance", 9, "{"), requestText("PUT", w.provision(0), -1, "9\r\n{}", chunked),
+		} {
+			c := w.call(text)
+			synctest.Wait()
+			_ = c.Close()
+			synctest.Wait()
+		}
+		if got := w.gate.Stats(); got.Failed != 0 || got.InFlight != 0 {
+			t.Errorf("%+v", got)
+		}
+		for _, level := range []string{"ERROR", "WARN", "INFO"} {
+			log.want(t, level, 0)
+		}
+		w.roomIsFree()
+	})
+}
+
+// A client whose body stops is told so; an Ironic that takes no more of it is late.
+func TestALateBodyIsBlamedOnWhoIsLate(t *testing.T) {
+	var over chan struct{}
+	deaf := func(fake http.Handler) http.Handler {
+		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if strings.HasPrefix(r.URL.Path, "/v1/deaf") {
+				<-over
+				return
+			}
+			fake.ServeHTTP(w, r)
+		})
+	}
+	playWired(t, options{limit: 1, nodes: 1}, deaf, func(w *wired) {
+		over = make(chan struct{}) // of the bubble
+		w.ask(requestText("PUT", "/v1/nodes/x/maintenance", -1, "9\r\n{}", chunked), http.StatusBadRequest, w.gate.timeout)
+		if got := w.gate.Stats().Failed; got != 0 {
+			t.Errorf("%d failures of Ironic's for a client's", got)
+		}
+		c := w.call(requestText("PUT", "/v1/deaf", 16*window, ""))
+		go func() { _, _ = io.WriteString(c.Conn, strings.Repeat("x", 16*window)) }()
+		c.want(http.StatusGatewayTimeout, w.gate.timeout)
+		if got := w.gate.Stats().Failed; got != 1 {
+			t.Errorf("%d failures, want Ironic's one", got)
+		}
+		close(over)
+	})
+}
+
+// An Ironic that comes and goes all the time does not fill the log.
+func TestAnIronicThatComesAndGoesDoesNotFillTheLog(t *testing.T) {
+	log := &journal{}
+	play(t, options{limit: 1, nodes: 1, gate: func(o *Options) { o.Log = log.logger() }}, func(s *stage) {
+		for range 100 {
+			s.wire.away.Store(true)
+			s.do(request(http.MethodGet, "/v1/nodes", "")).want(http.StatusBadGateway)
+			s.wire.away.Store(false)
+			s.do(request(http.MethodGet, "/v1/nodes", "")).want(http.StatusOK)
+		}
+		log.want(t, "WARN", 1, "Ironic is away")
+		log.want(t, "INFO", 1, "Ironic answers again")
+		log.empty()
+		s.wire.away.Store(true)
+		s.do(request(http.MethodGet, "/v1/nodes", "")).want(http.StatusBadGateway)
+		log.want(t, "WARN", 0)
+		<-time.After(rare.Gap)
+		s.do(request(http.MethodGet, "/v1/nodes", "")).want(http.StatusBadGateway) // it stays away: that is told
+		log.want(t, "WARN", 1, "Ironic is away")
+	})
+}
