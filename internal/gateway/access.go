@@ -81,7 +81,7 @@ func (g *Gateway) admit(ctx context.Context, w http.ResponseWriter, r *http.Requ
 	if g.access.has(time.Now(), who) {
 		return true
 	}
-	answer, err := g.knock(ctx, r, ident)
+	answer, err := g.knock(ctx, r, ident, "?fields=uuid")
 	if err != nil {
 		g.gateFailed(ctx, w, r, err)
 		return false
@@ -90,6 +90,12 @@ func (g *Gateway) admit(ctx context.Context, w http.ResponseWriter, r *http.Requ
 		g.access.accept(time.Now(), who)
 		return true
 	}
+	g.relay(w, r, answer)
+	return false
+}
+
+// relay gives an answer of Ironic to the client.
+func (g *Gateway) relay(w http.ResponseWriter, r *http.Request, answer wholeAnswer) {
 	// The client may send its body, or not.
 	_ = http.NewResponseController(w).EnableFullDuplex()
 	w = plainly(w)
@@ -104,7 +110,6 @@ func (g *Gateway) admit(ctx context.Context, w http.ResponseWriter, r *http.Requ
 	if r.ContentLength != 0 {
 		g.linger(w, r)
 	}
-	return false
 }
 
 // wholeAnswer is one of Ironic that was read to its end.
@@ -114,14 +119,14 @@ type wholeAnswer struct {
 	body   []byte
 }
 
-// knock asks for the node with the client's own credentials.
-func (g *Gateway) knock(ctx context.Context, r *http.Request, ident string) (wholeAnswer, error) {
+// knock asks for the node with the client's own credentials and version.
+func (g *Gateway) knock(ctx context.Context, r *http.Request, ident, query string) (wholeAnswer, error) {
 	vacate, err := enter(ctx, g.room.whole)
 	if err != nil {
 		return wholeAnswer{}, err
 	}
 	defer vacate()
-	ask, err := http.NewRequestWithContext(ctx, http.MethodGet, g.base.JoinPath("v1/nodes", url.PathEscape(ident)).String()+"?fields=uuid", nil)
+	ask, err := http.NewRequestWithContext(ctx, http.MethodGet, g.base.JoinPath("v1/nodes", url.PathEscape(ident)).String()+query, nil)
 	if err != nil {
 		return wholeAnswer{}, err
 	}

@@ -18,7 +18,7 @@ func (w *passage) law(seen []passed, raw []byte) error {
 	for i, p := range seen {
 		if i == 0 && len(direct) > 0 {
 			// What the client wrote counts too, if it is not what goes out.
-			if err := p.judge(claimsOf(direct[0])); err != nil {
+			if err := p.judge(p.to.ident, claimsOf(direct[0])); err != nil {
 				return fmt.Errorf("as the client wrote it: %w", err)
 			}
 		}
@@ -39,24 +39,34 @@ func (w *passage) law(seen []passed, raw []byte) error {
 					return fmt.Errorf("Ironic gets the field %q", field)
 				}
 			}
-			if err := p.judge(claimsOf(m)); err != nil {
+			if err := p.judge(granted, claimsOf(m)); err != nil {
 				return fmt.Errorf("as Ironic gets it: %w\n%q", err, p.upstream)
+			}
+			if p.class == suspect && !p.renames(m.target) {
+				return fmt.Errorf("%q goes on as %q: more than the node is another", p.uri, m.target)
 			}
 		}
 	}
 	return nil
 }
 
-// judge compares what the gate made of a request with what it could start.
-func (p passed) judge(claims []claim) error {
+// renames reports whether a target is the one that came, but for the node.
+func (p passed) renames(target string) bool {
+	before, after, ok := strings.Cut(target, granted)
+	return ok && strings.HasPrefix(p.uri, before) && strings.HasSuffix(p.uri[len(before):], after) &&
+		unquote(p.uri[len(before):len(p.uri)-len(after)]) == p.to.ident
+}
+
+// judge compares what the gate made of a request for a node with what it could start.
+func (p passed) judge(node string, claims []claim) error {
 	for _, c := range claims {
 		switch {
 		case p.class == passes:
 			return fmt.Errorf("it passes, but may start %+v", c)
 		case p.class == obscure:
 			continue
-		case p.to.ident != c.node:
-			return fmt.Errorf("gated as node %q, but may start %+v", p.to.ident, c)
+		case node != c.node:
+			return fmt.Errorf("gated as node %q, but may start %+v", node, c)
 		case c.sure && p.read.target != "" && string(p.read.target) != c.targets[0]:
 			return fmt.Errorf("gated as %+v, but Ironic takes %+v", p.read, c)
 		}

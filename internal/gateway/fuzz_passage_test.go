@@ -33,8 +33,12 @@ type passed struct {
 	class    class
 	to       route
 	read     reading // of a suspect one
+	uri      string  // as it came
 	upstream []byte  // what was written to Ironic; nil: refused
 }
+
+// granted is the node that every name means here.
+const granted = "5fbd2f8c-8d0c-4a55-9a34-0f1b0f6e7a90"
 
 func newPassage(tb testing.TB) *passage {
 	tb.Helper()
@@ -86,6 +90,7 @@ func (w *passage) send(raw []byte) []passed {
 func (w *passage) ServeHTTP(rw http.ResponseWriter, r *http.Request) {
 	var p passed
 	p.class, p.to = classify(r)
+	p.uri = r.URL.RequestURI()
 	out := &recorder{}
 	out.change = sync.NewCond(&out.mu)
 	ctx, cancel := context.WithCancel(context.WithValue(context.WithoutCancel(r.Context()), recorderKey{}, out))
@@ -102,7 +107,7 @@ func (w *passage) ServeHTTP(rw http.ResponseWriter, r *http.Request) {
 		}
 		defer body.close()
 		if p.read, err = readTarget(r, p.to, body); err == nil {
-			w.gate.forward(outgoing{w: rw, r: r, body: body}, nil)
+			w.gate.forward(outgoing{w: rw, r: toNode(r, p.to.ident, granted), body: body}, nil)
 		}
 	}
 	out.mu.Lock()

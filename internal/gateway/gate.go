@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"strings"
 	"time"
 
 	"github.com/ironic-throttle/ironic-throttle/pkg/admission"
@@ -51,7 +52,7 @@ func (g *Gateway) gate(w http.ResponseWriter, r *http.Request, to route) {
 		g.tooLate(w, r)
 		return
 	}
-	if small && !g.admit(ctx, w, r, to.ident) {
+	if small && !g.admit(ctx, w, r, to.ident) || !g.mayName(ctx, out, to.ident) {
 		return
 	}
 	g.count.gated.Add(1)
@@ -62,6 +63,9 @@ func (g *Gateway) gate(w http.ResponseWriter, r *http.Request, to route) {
 	leave, ok := g.decide(ctx, out, to.ident, asked.target)
 	if !ok {
 		return
+	}
+	if !leave.unknown {
+		out.r = toNode(r, to.ident, leave.uuid)
 	}
 	f := &flight{pass: leave.pass, wait: ctx, now: g.now}
 	defer g.landed(ctx, f, leave, to.ident, asked.target)
@@ -97,8 +101,9 @@ func (g *Gateway) receive(ctx context.Context, w http.ResponseWriter, r *http.Re
 
 // leave is a PUT's permission to go on to Ironic.
 type leave struct {
-	pass    *admission.Pass // nil for an unknown node
-	unknown bool            // Ironic does not have it: its own 404 is the answer (GW-17)
+	pass    *admission.Pass
+	uuid    string // of the node that the decision was about: it goes to this one
+	unknown bool   // which node it is was not seen, and nothing is refused (GW-14); pass is nil
 }
 
 // decide gets leave for a PUT, or answers the client why not.
@@ -116,7 +121,7 @@ func (g *Gateway) decide(ctx context.Context, out outgoing, ident string, target
 			case err != nil && g.decider.HasSlot(g.now(), ident):
 				who = identity{uuid: ident} // its slot is its own, whatever can be seen
 			case err != nil || !found:
-				return leave{unknown: true}, g.without(ctx, out, err)
+				return leave{unknown: true}, g.without(ctx, out, ident, err)
 			}
 		}
 		answer, pass := g.decider.Forward(g.now(), who.ask(), target)
@@ -128,23 +133,19 @@ func (g *Gateway) decide(ctx context.Context, out outgoing, ident string, target
 			g.no(ctx, out, ident, answer, who, cached)
 			return leave{}, false
 		case !cached:
-			return leave{pass: pass}, true
+			return leave{pass: pass, uuid: who.uuid}, true
 		}
 		// The slot is held; a yes needs a look begun after the PUT came in (GW-17).
 		again, found, err := g.look(ctx, ident)
 		switch {
-		case err == nil && found && again == who:
-			return leave{pass: pass}, true
-		case err == nil && !found:
-			pass.Unsent(g.now())
-			return leave{unknown: true}, true
-		case err != nil && (answer.Reason == api.ReasonHeldSlot || g.observe):
-			return leave{pass: pass}, true // the slot is its own, whatever Ironic shows
+		case err == nil && found && again == who,
+			// Its slot is its own, whatever Ironic shows. But whose a name is now, only Ironic knows.
+			err != nil && (answer.Reason == api.ReasonHeldSlot || g.observe) && strings.EqualFold(who.uuid, ident):
+			return leave{pass: pass, uuid: who.uuid}, true
 		}
 		pass.Unsent(g.now())
-		if err != nil {
-			g.gateFailed(ctx, out.w, out.r, err)
-			return leave{}, false
+		if err != nil || !found {
+			return leave{unknown: true}, g.without(ctx, out, ident, err)
 		}
 	}
 	g.notNow(out.w, out.r, api.ReasonStarting, "the node changes its name faster than it can be looked up")
@@ -166,13 +167,19 @@ func (g *Gateway) no(ctx context.Context, out outgoing, ident string, answer api
 	g.refuse(out.w, out.r, answer)
 }
 
-// without tells whether a PUT goes on of whose node nothing is known: Ironic does
-// not have it, or it could not be asked and nothing may be refused.
-func (g *Gateway) without(ctx context.Context, out outgoing, err error) bool {
-	if err == nil || g.observe {
+// without tells whether a PUT goes on of whose node nothing is known. It does only where
+// nothing may be refused: Ironic might have the node by the time it comes there. Else an
+// Ironic that does not have the node answers the client itself, by a look that can start
+// nothing (GW-17).
+func (g *Gateway) without(ctx context.Context, out outgoing, ident string, err error) bool {
+	switch {
+	case g.observe:
 		return true
+	case err != nil:
+		g.gateFailed(ctx, out.w, out.r, err)
+	case g.shows(ctx, out, ident):
+		g.notNow(out.w, out.r, api.ReasonStarting, "the throttle did not find this node in Ironic, and its client does: it is new, or has got its name only now")
 	}
-	g.gateFailed(ctx, out.w, out.r, err)
 	return false
 }
 
@@ -234,8 +241,8 @@ func (g *Gateway) forward(out outgoing, f *flight) {
 	g.proxy.ServeHTTP(plainly(out.w), r)
 }
 
-// surprised counts a node that was not in Ironic a moment ago and whose PUT was
-// taken all the same: it has got its name just now. It works, so it takes a slot.
+// surprised counts a node that was not seen before its PUT was taken, in mode observe.
+// It works, so it takes a slot.
 func (g *Gateway) surprised(ctx context.Context, ident string, target ironic.Target) {
 	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	defer cancel()
@@ -250,5 +257,5 @@ func (g *Gateway) surprised(ctx context.Context, ident string, target ironic.Tar
 		pass.Sent(g.now())
 		pass.Answered(g.now(), http.StatusAccepted)
 	}
-	g.log.Warn("gateway: a node took work in the moment it got its name; it takes a slot", "node", ident, "target", target)
+	g.log.Warn("gateway: a node took work that could not be looked at before; it takes a slot", "node", ident, "target", target)
 }

@@ -52,7 +52,7 @@ func standing() []leaving {
 			known(w)
 			w.unseen()
 			w.fault(fakeironic.Fault{Trouble: fakeironic.Slow, Delay: hour, Requests: "node", Skip: 1})
-		}, true},
+		}, false},
 		{"the look", put, func(w *wired) {
 			known(w)
 			w.fault(fakeironic.Fault{Trouble: fakeironic.Slow, Delay: hour, Requests: "node"})

@@ -43,6 +43,7 @@ type wire struct {
 
 type sentPut struct {
 	path   string
+	uri    string
 	length int64
 	header http.Header
 	body   string
@@ -69,7 +70,7 @@ func (w *wire) RoundTrip(r *http.Request) (*http.Response, error) {
 		return nil, err
 	}
 	w.mu.Lock()
-	w.puts = append(w.puts, sentPut{r.URL.EscapedPath(), r.ContentLength, r.Header.Clone(), string(body)})
+	w.puts = append(w.puts, sentPut{r.URL.EscapedPath(), r.URL.RequestURI(), r.ContentLength, r.Header.Clone(), string(body)})
 	w.mu.Unlock()
 	r = r.Clone(r.Context())
 	r.Body = io.NopCloser(bytes.NewReader(body))

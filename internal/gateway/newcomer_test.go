@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/ironic-throttle/ironic-throttle/internal/fakeironic"
+	"github.com/ironic-throttle/ironic-throttle/pkg/admission"
 	"github.com/ironic-throttle/ironic-throttle/pkg/api"
 	"github.com/ironic-throttle/ironic-throttle/pkg/ironic"
 )
@@ -17,9 +18,36 @@ func (s *stage) unseen() {
 	s.fault(fakeironic.Fault{Trouble: fakeironic.Status, Code: 404, Requests: "node", Count: 1})
 }
 
-// A node that Ironic has only just got works like any other: it takes a slot, if need
-// be above the limit.
-func TestGW17_ANodeThatIsNewInThatMomentTakesASlot(t *testing.T) {
+// A node that Ironic has only just got waits like any other, for a moment.
+func TestGW17_ANodeThatIsNewInThatMomentIsAskedForAgain(t *testing.T) {
+	play(t, options{limit: 1, nodes: 1}, func(s *stage) {
+		s.gate.access.accept(time.Now(), credentials{})
+		s.unseen()
+		s.put(0, ironic.TargetActive).refused(api.ReasonStarting)
+		s.occupied(0)
+		if puts, _ := s.wire.sent(); puts != 0 || s.state(0) != ironic.Available {
+			t.Errorf("%d PUTs, the node is %s", puts, s.state(0))
+		}
+		s.put(0, ironic.TargetActive).want(http.StatusAccepted)
+		s.occupied(1)
+	})
+}
+
+// watching is a limit of which nothing is refused.
+func watching(o options) options {
+	gate := o.gate
+	o.edit = func(c *admission.Config) { c.Mode = admission.Observe }
+	o.gate = func(opts *Options) {
+		opts.Observe = true
+		if gate != nil {
+			gate(opts)
+		}
+	}
+	return o
+}
+
+// In mode observe it is sent all the same, and takes a slot.
+func TestGW14_ANodeThatIsNewInThatMomentTakesASlot(t *testing.T) {
 	for name, text := range map[string]string{
 		"an answer":              "",
 		"an answer that is cut":  "HTTP/1.1 202 Accepted\r\nContent-Length: 20\r\n\r\nx",
@@ -36,7 +64,7 @@ func TestGW17_ANodeThatIsNewInThatMomentTakesASlot(t *testing.T) {
 					cutWith(w, r, text)
 				})
 			}
-			playWired(t, options{limit: 1, nodes: 3}, cut, func(w *wired) {
+			playWired(t, watching(options{limit: 1, nodes: 2}), cut, func(w *wired) {
 				w.gate.access.accept(time.Now(), credentials{})
 				for n := range 2 {
 					w.unseen()
@@ -47,7 +75,6 @@ func TestGW17_ANodeThatIsNewInThatMomentTakesASlot(t *testing.T) {
 					_ = c.Close()
 					w.occupied(n + 1)
 				}
-				w.ask(w.putText(2, ironic.TargetActive), http.StatusConflict, 0)
 				w.poll()
 				w.occupied(2)
 			})
@@ -65,8 +92,8 @@ func TestGW17_ANodeThatIsNotThereTakesNothing(t *testing.T) {
 			}
 			s.occupied(0)
 		}
-		if puts, _ := s.wire.sent(); puts != 2 {
-			t.Errorf("%d PUTs reached Ironic", puts)
+		if puts, _ := s.wire.sent(); puts != 0 {
+			t.Errorf("%d PUTs reached Ironic: a node could get that name meanwhile", puts)
 		}
 		// One that was there and is deleted.
 		s.put(0, "nothing").want(http.StatusBadRequest)
@@ -77,9 +104,9 @@ func TestGW17_ANodeThatIsNotThereTakesNothing(t *testing.T) {
 }
 
 // It may be gone again before it can be looked at.
-func TestGW17_ANewNodeThatCannotBeFoundIsSaid(t *testing.T) {
+func TestGW14_ANewNodeThatCannotBeFoundIsSaid(t *testing.T) {
 	log := &journal{}
-	play(t, options{limit: 1, nodes: 2, gate: func(o *Options) { o.Log = log.logger() }}, func(s *stage) {
+	play(t, watching(options{limit: 1, nodes: 1, gate: func(o *Options) { o.Log = log.logger() }}), func(s *stage) {
 		s.gate.access.accept(time.Now(), credentials{})
 		s.fault(fakeironic.Fault{Trouble: fakeironic.Status, Code: 404, Requests: "node"})
 		s.put(0, ironic.TargetActive).want(http.StatusAccepted)
@@ -87,6 +114,5 @@ func TestGW17_ANewNodeThatCannotBeFoundIsSaid(t *testing.T) {
 		s.ironic.ClearFault(0)
 		s.poll() // sees it at work
 		s.occupied(1)
-		s.put(1, ironic.TargetActive).refused(api.ReasonFull)
 	})
 }

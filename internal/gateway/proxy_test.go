@@ -319,6 +319,7 @@ func TestServeEndsWhatWaits(t *testing.T) {
 	go func() {
 		defer close(answered)
 		r, _ := http.NewRequest(http.MethodPut, "http://"+listen.Addr().String()+"/v1/nodes/x/states/provision?target=active", nil)
+		r.Header.Set(version, "1.81")
 		if resp, err := http.DefaultTransport.RoundTrip(r); err == nil {
 			_ = resp.Body.Close()
 		}

@@ -157,7 +157,7 @@ func TestGW2_OrdinaryProvisioningIsGated(t *testing.T) {
 				if got.class != suspect || got.to.ident != name || got.read != (reading{target: ironic.Target(target), free: free}) {
 					t.Errorf("%q: %+v", raw, got)
 				}
-				if name != "states" && !slices.ContainsFunc(claimsOf(messagesOf(got.upstream)[0]), func(c claim) bool { return c.node == name && c.targets[0] == target }) {
+				if !slices.ContainsFunc(claimsOf(messagesOf(got.upstream)[0]), func(c claim) bool { return c.node == granted && c.targets[0] == target }) {
 					t.Errorf("Ironic cannot read %q", got.upstream)
 				}
 			}

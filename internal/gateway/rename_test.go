@@ -1,0 +1,198 @@
+package gateway
+
+import (
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/ironic-throttle/ironic-throttle/internal/fakeironic"
+	"github.com/ironic-throttle/ironic-throttle/pkg/api"
+	"github.com/ironic-throttle/ironic-throttle/pkg/ironic"
+)
+
+// rename changes a node's name past the gateway.
+func (s *stage) rename(n int, name string) {
+	s.Helper()
+	body := fmt.Sprintf(`[{"op": "replace", "path": "/name", "value": %q}]`, name)
+	r := request(http.MethodPatch, "/v1/nodes/"+s.uuids[n], body)
+	r.Header.Set(version, "1.81")
+	w := httptest.NewRecorder()
+	s.ironic.ServeHTTP(w, r)
+	if w.Code != http.StatusOK {
+		s.Fatalf("rename: %d %s", w.Code, w.Body)
+	}
+}
+
+// swap gives the name of the nth node to another one.
+func (s *stage) swap(n, other int, name string) {
+	s.Helper()
+	s.rename(n, "metal3~old")
+	s.rename(other, name)
+}
+
+// jam takes every place on the way to Ironic; free gives them back.
+func (s *stage) jam() (free func()) {
+	s.Helper()
+	if !s.gate.room.whole.TryAcquire(upstreamConns - streamedConns) {
+		s.Fatal("not all places are free")
+	}
+	return func() { s.gate.room.whole.Release(upstreamConns - streamedConns) }
+}
+
+// later sends r and returns where its answer will be.
+func (s *stage) later(r *http.Request) <-chan reply {
+	answered := make(chan reply, 1)
+	go func() { answered <- s.do(r) }()
+	synctest.Wait()
+	return answered
+}
+
+// working are the nodes at work, by Ironic's truth, without those of a list.
+func (s *stage) working(but ...int) (nodes []int) {
+	for n := range s.uuids {
+		if s.state(n).Busy() && !slices.Contains(but, n) {
+			nodes = append(nodes, n)
+		}
+	}
+	return nodes
+}
+
+// A PUT by name waits for a place when the name moves: it starts the node that holds the
+// slot, or none.
+func TestGW17_ANameThatMovesWhileItsPUTWaitsStartsNoOtherNode(t *testing.T) {
+	for _, known := range []bool{false, true} {
+		t.Run(fmt.Sprint("known ", known), func(t *testing.T) {
+			play(t, options{limit: 1, nodes: 3}, func(s *stage) {
+				s.gate.access.accept(time.Now(), credentials{})
+				if known {
+					s.do(putRequest("metal3~host-a", "nothing")).want(http.StatusBadRequest)
+				}
+				free := s.jam()
+				answered := s.later(putRequest("metal3~host-a", ironic.TargetActive))
+				s.occupied(1) // it waits with its slot
+				s.swap(0, 1, "metal3~host-a")
+				free()
+				(<-answered).want(http.StatusAccepted)
+				if got := s.working(); !slices.Equal(got, []int{0}) {
+					t.Errorf("nodes %d work, want the one of the slot", got)
+				}
+				s.put(2, ironic.TargetActive).refused(api.ReasonFull)
+			})
+		})
+	}
+}
+
+// A name that no node has when its PUT comes in starts none that gets it meanwhile.
+func TestGW17_ANameThatANodeGetsWhileItsPUTWaitsStartsNothing(t *testing.T) {
+	play(t, options{limit: 1, nodes: 3}, func(s *stage) {
+		s.gate.access.accept(time.Now(), credentials{})
+		s.put(2, ironic.TargetActive).want(http.StatusAccepted)
+		free := s.jam()
+		answered := s.later(putRequest("metal3~new", ironic.TargetActive))
+		s.rename(1, "metal3~new")
+		free()
+		(<-answered).refused(api.ReasonStarting)
+		if got := s.working(); !slices.Equal(got, []int{2}) {
+			t.Errorf("nodes %d work at a limit of 1", got)
+		}
+		s.do(putRequest("metal3~new", ironic.TargetActive)).refused(api.ReasonFull)
+		s.occupied(1)
+	})
+}
+
+// Whose name it was a minute ago is no reason to let a PUT pass that Ironic cannot be
+// asked about.
+func TestGW17_ANameIsNotBelievedWhereIronicCannotBeAsked(t *testing.T) {
+	play(t, options{limit: 1, nodes: 2, state: ironic.Manageable}, func(s *stage) {
+		s.do(putRequest("metal3~host-a", ironic.TargetInspect)).want(http.StatusAccepted)
+		for s.state(0) != ironic.InspectWait {
+			s.pass(time.Second)
+		}
+		s.do(putRequest("metal3~host-a", ironic.TargetInspect)) // known, and holds a slot
+		s.swap(0, 1, "metal3~host-a")
+		s.gate.access.accept(time.Now(), credentials{})
+		mend := s.fault(fakeironic.Fault{Trouble: fakeironic.Refuse, Requests: "node"})
+		s.do(putRequest("metal3~host-a", ironic.TargetInspect)).want(http.StatusBadGateway)
+		if got := s.working(0); len(got) > 0 {
+			t.Errorf("nodes %d work beside the one that holds the slot", got)
+		}
+		s.put(0, ironic.TargetInspect) // by its UUID it passes: its slot is its own
+		mend()
+		if puts, _ := s.wire.sent(); puts != 3 {
+			t.Errorf("%d PUTs reached Ironic, want 3", puts)
+		}
+	})
+}
+
+// In mode observe every node that starts takes its own slot in the books.
+func TestGW14_ObserveSendsToTheNodeThatItCounts(t *testing.T) {
+	play(t, watching(options{limit: 1, nodes: 2}), func(s *stage) {
+		s.gate.access.accept(time.Now(), credentials{})
+		free := s.jam()
+		answered := s.later(putRequest("metal3~host-a", ironic.TargetActive))
+		s.swap(0, 1, "metal3~host-a")
+		free()
+		(<-answered).want(http.StatusAccepted)
+		if got := s.working(); !slices.Equal(got, []int{0}) {
+			t.Errorf("nodes %d work, want the one that is counted", got)
+		}
+	})
+}
+
+// Of a PUT by name only the name is another text for Ironic.
+func TestGW1_APutByNameGoesToTheUUIDAndIsOtherwiseAsItCame(t *testing.T) {
+	for path, want := range map[string]string{
+		"/v1/nodes/metal3~host-a/states/provision":             "/v1/nodes/UUID/states/provision",
+		"/v1/nodes/%6detal3%7Ehost%2Da/states/provision":       "/v1/nodes/UUID/states/provision",
+		"//v1//nodes//metal3~host-a//states//provision//":      "//v1//nodes//UUID//states//provision//",
+		"/nodes/metal3~host-a/states/provision/active/":        "/nodes/UUID/states/provision/active/",
+		"/v1/nodes/metal3~host-a/states/provision.json?x=%zz":  "/v1/nodes/UUID/states/provision.json?x=%zz",
+		"/%761%2Fnodes/metal3~host-a%2fstates/pr%6fvision?a=b": "/%761%2Fnodes/UUID%2fstates/pr%6fvision?a=b",
+	} {
+		play(t, options{limit: 1, nodes: 1}, func(s *stage) {
+			r := putRequest("x", ironic.TargetActive)
+			r.URL = mustURL(t, "http://gateway:6390"+path)
+			s.do(r)
+			puts, _ := s.wire.sent()
+			if puts != 1 {
+				t.Fatalf("%s: %d PUTs", path, puts)
+			}
+			sent := s.wire.puts[0]
+			if got := strings.ReplaceAll(sent.uri, s.uuids[0], "UUID"); got != want {
+				t.Errorf("%s becomes %s, want %s", path, got, want)
+			}
+			if !strings.Contains(path, "/active") && sent.body != `{"target": "active"}` {
+				t.Errorf("body %s", sent.body)
+			}
+		})
+	}
+}
+
+// A client whose version of the API knows no names gets Ironic's own answer.
+func TestGW1_AVersionWithoutNamesStartsNothingByName(t *testing.T) {
+	for _, minor := range []string{"", "1.1", "1.4", "1.9"} {
+		play(t, options{limit: 1, nodes: 1}, func(s *stage) {
+			s.gate.access.accept(time.Now(), credentials{})
+			ask := func() *http.Request {
+				r := putRequest("metal3~host-a", ironic.TargetActive)
+				r.Header[version] = []string{minor}
+				if minor == "" {
+					r.Header.Del(version)
+				}
+				return r
+			}
+			own, got := httptest.NewRecorder(), httptest.NewRecorder()
+			s.ironic.ServeHTTP(own, ask())
+			s.gate.ServeHTTP(got, ask())
+			if got.Code != own.Code || got.Body.String() != own.Body.String() {
+				t.Errorf("version %q: %d %s\nIronic says %d %s", minor, got.Code, got.Body, own.Code, own.Body)
+			}
+			s.occupied(0)
+		})
+	}
+}

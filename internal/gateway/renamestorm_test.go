@@ -1,0 +1,181 @@
+package gateway
+
+import (
+	"fmt"
+	"net/http"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"github.com/ironic-throttle/ironic-throttle/internal/fakeironic"
+	"github.com/ironic-throttle/ironic-throttle/pkg/ironic"
+)
+
+// Whatever names move under waiting PUTs, whatever works by Ironic's own word has a slot,
+// from its begin on, and the limit holds.
+func TestNamesThatMoveNeverBreakTheLimit(t *testing.T) {
+	moved, waited := 0, 0
+	rapid.Check(t, func(rt *rapid.T) {
+		steps := rapid.SliceOfN(anyMove, 20, 60).Draw(rt, "steps")
+		var broken error
+		synctest.Test(t, func(t *testing.T) { // rapid itself does not run in a bubble
+			m := newMovers(t)
+			for _, step := range steps {
+				m.play(step)
+				if broken = m.law(); broken != nil {
+					broken = fmt.Errorf("after %+v: %w", step, broken)
+					break
+				}
+			}
+			m.end()
+			if broken == nil {
+				broken = m.law()
+			}
+			moved, waited = moved+m.moved, waited+m.waited
+		})
+		if broken != nil {
+			rt.Fatal(broken)
+		}
+	})
+	if moved == 0 || waited == 0 {
+		t.Errorf("%d names moved, %d PUTs waited: nothing was tried", moved, waited)
+	}
+}
+
+// move is one step: what happens, to which node, by which name, and a choice besides.
+type move struct {
+	what               string
+	node, name, choice int
+}
+
+var anyMove = rapid.Custom(func(t *rapid.T) move {
+	return move{
+		pick(t, "what", []string{"put", "put", "put", "rename", "rename", "jam", "free", "slow", "mend", "time"}),
+		rapid.IntRange(0, moverNodes-1).Draw(t, "node"), rapid.IntRange(0, moverNodes+1).Draw(t, "name"), rapid.IntRange(0, 3).Draw(t, "choice"),
+	}
+})
+
+// movers are clients that rename nodes, and others that ask for work by those names.
+type movers struct {
+	*lab
+	jammed bool
+	out    sync.WaitGroup // PUTs on their way
+	moved  int            // names, while a PUT was on its way
+	waited int            // PUTs
+}
+
+const moversLimit, moverNodes = 2, 5
+
+func newMovers(t *testing.T) *movers {
+	m := &movers{lab: newLab(t, labOptions{
+		limit: moversLimit, fake: func(o *fakeironic.Options) { o.Fleet.Nodes = moverNodes },
+	})}
+	for n := range m.uuids {
+		m.name(n, moverName(n))
+	}
+	m.settle()
+	m.gate.access.accept(time.Now(), credentials{})
+	return m
+}
+
+func moverName(n int) string { return fmt.Sprintf("metal3~n-%d", n) }
+
+// name renames a node past the gateway, as far as Ironic lets.
+func (m *movers) name(n int, name string) bool {
+	body := fmt.Sprintf(`[{"op": "replace", "path": "/name", "value": %q}]`, name)
+	return m.direct(named(request(http.MethodPatch, "/v1/nodes/"+m.uuids[n], body))).Code == http.StatusOK
+}
+
+func (m *movers) law() error {
+	synctest.Wait()
+	if peak := m.ironic.Truth().PeakWorking; peak > moversLimit {
+		return fmt.Errorf("%d nodes worked at once at a limit of %d", peak, moversLimit)
+	}
+	held := map[string]bool{}
+	for _, o := range m.controller.Status(m.now()).Slots.Occupants {
+		held[o.NodeUUID] = true
+	}
+	for n, uuid := range m.uuids {
+		if node := m.node(n); node.State.Busy() && !held[uuid] {
+			return fmt.Errorf("node %d is %s and has no slot", n, node.State)
+		}
+	}
+	return nil
+}
+
+func (m *movers) play(s move) {
+	const all = upstreamConns - streamedConns
+	switch s.what {
+	case "put":
+		m.put(s)
+	case "rename":
+		m.rename(s)
+	case "jam":
+		m.jammed = m.jammed || m.gate.room.whole.TryAcquire(all)
+	case "free":
+		if m.jammed {
+			m.gate.room.whole.Release(all)
+		}
+		m.jammed = false
+	case "slow":
+		if _, err := m.ironic.AddFault([]fakeironic.Fault{
+			{Trouble: fakeironic.Slow, Delay: 6 * time.Second, Requests: "node"},
+			{Trouble: fakeironic.Slow, Delay: 15 * time.Second, Requests: "put"},
+			{Trouble: fakeironic.Refuse, Requests: "node", Count: 2},
+			{Trouble: fakeironic.CutAfter, Requests: "put", Count: 1},
+		}[s.choice]); err != nil {
+			m.Fatal(err)
+		}
+	case "mend":
+		m.ironic.ClearFault(0)
+	case "time":
+		for range []int{1, 1, 2, 30}[s.choice] {
+			m.pass(5 * time.Second)
+			m.poll()
+		}
+	}
+}
+
+// put asks by a name, or by a UUID.
+func (m *movers) put(s move) {
+	ident := moverName(s.name)
+	if s.choice == 3 {
+		ident = m.uuids[s.node]
+	}
+	targets := []ironic.Target{ironic.TargetActive, ironic.TargetActive, ironic.TargetDeleted, ironic.TargetManage, ironic.TargetProvide}
+	r := named(putRequest(ident, targets[s.node]))
+	m.out.Go(func() { m.do(r) })
+	synctest.Wait()
+	if m.gate.Stats().InFlight > 0 {
+		m.waited++
+	}
+}
+
+// rename gives a name to a node, and takes it from the one that has it.
+func (m *movers) rename(s move) {
+	for n := range m.uuids {
+		if n != s.node && m.node(n).Name == moverName(s.name) {
+			m.name(n, fmt.Sprintf("metal3~old-%d", n))
+		}
+	}
+	if m.name(s.node, moverName(s.name)) && m.gate.Stats().InFlight > 0 {
+		m.moved++
+	}
+}
+
+func (m *movers) node(n int) (node ironic.Node) {
+	m.ironic.With(func(now time.Time, w *fakeironic.World) { node, _ = w.Node(now, m.uuids[n]) })
+	return node
+}
+
+// end waits for everybody.
+func (m *movers) end() {
+	m.ironic.ClearFault(0)
+	m.play(move{what: "free"})
+	m.out.Wait()
+	m.close()
+	synctest.Wait()
+}
