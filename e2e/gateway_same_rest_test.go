@@ -47,8 +47,8 @@ var listSteps = []step{
 	do("GET /v1/nodes?resource_class=r@&fields=uuid&fields=name"), do("GET /v1/nodes?resource_class=r@&detail=true&fields=uuid"), do("GET /v1/nodes?resource_class=r@&nope=1"), do("GET /v1/nodes?resource_class=r@&"), do("GET /v1/nodes?&&resource_class=r@"), do("GET /v1/nodes?resource_class=r@;x=1"),
 	do("GET /v1/nodes?%72esource_class=r@&fields=uuid"), do("GET /v1/nodes?resource_class=r@&x=%zz"), do("GET /v1/nodes?resource_class=r@&description_contains=%C3%A9"), do("GET /v1/nodes?resource_class=r@&fields=uuid#x"), do("GET /v1/nodes?resource_class=r@&fields=uuid+,name"),
 	do("GET /v1/nodes?resource_class=r@", at("1.1")), do("GET /v1/nodes?resource_class=r@", at("1.50")), do("GET /v1/nodes?resource_class=r@&fields=uuid", at("1.7")), do("GET /v1/nodes?resource_class=r@", at("latest")),
-	do("GET /v1/nodes?resource_class=r@&limit=1", with("Host: gw.example:1234", "X-Forwarded-Host: other.example", "X-Forwarded-Proto: https", "X-Forwarded-For: 10.0.0.1", "Forwarded: host=other.example")),
-	do("GET /v1/nodes?resource_class=r@&limit=1", with("Host: GW.example")), do("GET /v1/nodes?resource_class=r@&limit=1", with("Host: [::1]:6385")),
+	do("GET /v1/nodes?resource_class=r@&limit=1", with("Host: gw.localhost:1234", "X-Forwarded-Host: other.example", "X-Forwarded-Proto: https", "X-Forwarded-For: 10.0.0.1", "Forwarded: host=other.example")),
+	do("GET /v1/nodes?resource_class=r@&limit=1", with("Host: GW.localhost")), do("GET /v1/nodes?resource_class=r@&limit=1", with("Host: [::1]:6385")),
 }
 
 // protocolSteps are about HTTP and versions more than about nodes.

@@ -158,6 +158,7 @@ func (a *App) newServer(collectors []prometheus.Collector) (err error) {
 		Cluster:    a.showCluster,
 		Access:     a.access,
 		TLS:        a.apiTLS,
+		Address:    a.force.Load().config.Listen.API,
 		Save:       a.holds.saveSoon,
 		Collectors: collectors,
 	}); err != nil {

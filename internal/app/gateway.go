@@ -49,7 +49,8 @@ func (a *App) newGateway(o Options) (err error) {
 	}
 	a.gatewayTLS = a.gatewayCert.Config()
 	a.gateway, err = gateway.New(gateway.Options{
-		Base: base, Transport: network, Ironic: a.client, Decider: a.decider(), Leading: a.mayStart,
+		Address: c.Listen,
+		Base:    base, Transport: network, Ironic: a.client, Decider: a.decider(), Leading: a.mayStart,
 		Timeout: c.Timeout, MaxBody: c.MaxBody, SpoolDir: c.SpoolDir, SpoolLimit: c.SpoolLimit,
 		ListMaxAge: o.Config.View.ListMaxAge, Nodes: nodes, ReadCache: c.ReadCache, Observe: a.observes(), Forwarded: c.ForwardedHeaders,
 		Now: a.now, Log: a.log,

@@ -10,8 +10,10 @@ import (
 	"net/http/httputil"
 	"net/url"
 	"strings"
+	"sync/atomic"
 	"time"
 
+	"github.com/ironic-throttle/ironic-throttle/internal/httpserve"
 	"github.com/ironic-throttle/ironic-throttle/internal/rare"
 	"github.com/ironic-throttle/ironic-throttle/pkg/admission"
 	"github.com/ironic-throttle/ironic-throttle/pkg/api"
@@ -43,6 +45,10 @@ type Options struct {
 	Transport http.RoundTripper
 	Ironic    Ironic
 	Decider   Decider
+
+	// Address is where the gateway listens, as GATEWAY_LISTEN_ADDRESS has it. "": whoever
+	// serves it sees to it that no page of another site can ask (GW-1).
+	Address string
 
 	Timeout    time.Duration // of one request, without the reading of a gated body
 	MaxBody    int64         // bytes of the body of a gated request, and 64 KiB beside
@@ -87,7 +93,10 @@ type Gateway struct {
 	obscure   rare.Line // lines of the log
 	unlike    rare.Line
 	unkept    rare.Line
-	presence  presence // of Ironic
+	misled    rare.Line
+	address   string
+	names     atomic.Pointer[httpserve.Names] // by which it may be asked; nil: any
+	presence  presence                        // of Ironic
 
 	ended context.Context // done: nothing is waited for any more
 	end   context.CancelFunc
@@ -108,7 +117,7 @@ func New(o Options) (*Gateway, error) {
 		return nil, fmt.Errorf("GATEWAY_SPOOL_DIR=%q: %w", o.SpoolDir, err)
 	}
 	g := &Gateway{
-		base: o.Base, upstream: newUpstream(o.Transport), room: newRoom(), ironic: o.Ironic, decider: o.Decider,
+		base: o.Base, address: o.Address, upstream: newUpstream(o.Transport), room: newRoom(), ironic: o.Ironic, decider: o.Decider,
 		timeout: o.Timeout, observe: o.Observe, forwarded: o.Forwarded, leading: o.Leading, now: o.Now, log: o.Log,
 		via: "1.1 ironic-throttle-" + rand.Text(), drain: drainTimeout, patience: maxAge,
 		spool:     newSpool(o.SpoolDir, o.MaxBody+beside, max(o.SpoolLimit, o.MaxBody+beside)),
@@ -156,6 +165,12 @@ func (g *Gateway) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if strings.Contains(strings.Join(r.Header["Via"], ","), g.via) {
 		writeFault(w, http.StatusLoopDetected, server, "IRONIC_ENDPOINT of the throttle leads back to its own gateway; it must name Ironic itself")
 		return
+	}
+	if names := g.names.Load(); names != nil {
+		if why := names.Refuse(r); why != "" {
+			g.misdirected(w, r, why)
+			return
+		}
 	}
 	switch class, to := classify(r); {
 	case class == suspect:

@@ -101,6 +101,14 @@ func (g *Gateway) unclear(w http.ResponseWriter) {
 			"write it as PUT /v1/nodes/<uuid or name>/states/provision")
 }
 
+// misdirected refuses a request by a name that may be of a page of another site.
+func (g *Gateway) misdirected(w http.ResponseWriter, r *http.Request, why string) {
+	if more, ok := g.misled.Tell(time.Now()); ok {
+		g.log.Warn("gateway: a request by a name that is not this machine's own is refused", "host", fmt.Sprintf("%.100q", r.Host), "remote", r.RemoteAddr, "before", more)
+	}
+	writeFault(w, http.StatusMisdirectedRequest, client, why)
+}
+
 // writeFault writes an error as Ironic does: JSON text within JSON. It always names
 // who speaks.
 func writeFault(w http.ResponseWriter, status int, code, text string) {

@@ -15,6 +15,10 @@ import (
 // or the listener fails; then it gives requests in flight 4 s, closes the gateway,
 // and returns: nil, or what went wrong.
 func (g *Gateway) Serve(ctx context.Context, listen net.Listener, conf *tls.Config) error {
+	if g.address != "" && conf == nil { // with TLS the browser itself holds the name against the certificate
+		names := httpserve.NamesOf(listen, "GATEWAY_LISTEN_ADDRESS", g.address)
+		g.names.Store(&names)
+	}
 	err := httpserve.Serve(ctx, g.drain, httpserve.Server{Name: "gateway", HTTP: g.newHTTP(conf), Listen: listen, Cut: g.end})
 	g.Close()
 	// What was cut is over in a moment, and has said by then how it ended.

@@ -3,10 +3,11 @@ package server
 import (
 	"context"
 	"log/slog"
-	"net"
 	"net/http"
 	"net/netip"
 	"strings"
+
+	"github.com/ironic-throttle/ironic-throttle/internal/httpserve"
 )
 
 // Access finds out who the holder of a bearer token is, and whether they may do verb,
@@ -30,26 +31,27 @@ type permit func(w http.ResponseWriter, r *http.Request) (*http.Request, bool)
 // anybody lets everything through.
 func anybody(_ http.ResponseWriter, r *http.Request) (*http.Request, bool) { return r, true }
 
-// nearby lets through who asks by a name of this machine's own. A browser can be led here
-// by any other name that its page's owner has pointed at loopback, and takes us for that
-// owner's server then (DNS rebinding).
-func nearby(w http.ResponseWriter, r *http.Request) (*http.Request, bool) {
-	host := r.Host
-	if name, _, err := net.SplitHostPort(host); err == nil {
-		host = name
+// asked lets through who asks by a name that is good for a listener.
+func asked(names httpserve.Names, w http.ResponseWriter, r *http.Request) (*http.Request, bool) {
+	if why := names.Refuse(r); why != "" {
+		writeError(w, http.StatusMisdirectedRequest, "", why)
+		return nil, false
 	}
-	at, err := netip.ParseAddr(strings.Trim(host, "[]"))
-	if strings.EqualFold(host, "localhost") || err == nil && at.IsLoopback() {
-		return r, true
-	}
-	writeError(w, http.StatusMisdirectedRequest, "", "this is for who is on the same machine or in the same pod: ask by 127.0.0.1 or localhost, not by "+shown(r.Host))
-	return nil, false
+	return r, true
 }
 
-// permitted lets through what Access allows. Nothing is said about paths and methods
+// nearby is asked for the local listener.
+func nearby(w http.ResponseWriter, r *http.Request) (*http.Request, bool) {
+	return asked(httpserve.Names{}, w, r)
+}
+
+// permitted lets through what Access allows, or without one who may ask as they do. Nothing is said about paths and methods
 // to who may not use them.
 func (s *Server) permitted(w http.ResponseWriter, r *http.Request) (*http.Request, bool) {
 	if s.access == nil {
+		if names := s.names.Load(); names != nil {
+			return asked(*names, w, r)
+		}
 		return r, true
 	}
 	token, ok := bearer(r)

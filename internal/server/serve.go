@@ -25,6 +25,10 @@ func (s *Server) Serve(ctx context.Context, l Listeners) error {
 	var all []httpserve.Server
 	served := s.newHTTP(s.api)
 	served.TLSConfig = s.tls
+	if l.API != nil && s.tls == nil { // with TLS the browser itself holds the name against the certificate
+		names := httpserve.NamesOf(l.API, "LISTEN_ADDRESS", s.address)
+		s.names.Store(&names)
+	}
 	for _, one := range []httpserve.Server{
 		{Name: "API", HTTP: served, Listen: l.API},
 		{Name: "local API", HTTP: s.newHTTP(s.local), Listen: l.Local},

@@ -6,11 +6,13 @@ import (
 	"errors"
 	"log/slog"
 	"net/http"
+	"sync/atomic"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
 
+	"github.com/ironic-throttle/ironic-throttle/internal/httpserve"
 	"github.com/ironic-throttle/ironic-throttle/pkg/api"
 	"github.com/ironic-throttle/ironic-throttle/pkg/snapshot"
 )
@@ -68,6 +70,8 @@ type Options struct {
 	Access Access
 	// TLS is how the API is served; nil: plain HTTP.
 	TLS *tls.Config
+	// Address is where the API listens, as LISTEN_ADDRESS has it.
+	Address string
 	// Standby tells why this process does not decide, such as "throttle-1 leads"; "" where
 	// it does (LH-27). It is called for each request and must not block. nil: it always does.
 	Standby func() (why string)
@@ -106,6 +110,8 @@ type Server struct {
 	standby  func() (why string)
 	observe  bool
 	tls      *tls.Config
+	address  string
+	names    atomic.Pointer[httpserve.Names] // by which the API may be asked; nil: any
 	statuses *snapshot.Cache[struct{}, api.Status]
 
 	api, local, health, metrics http.Handler
@@ -122,7 +128,7 @@ func New(o Options) (*Server, error) {
 	s := &Server{
 		decider: o.Decider, version: o.Version, settings: o.Settings, warnings: o.Warnings, cluster: o.Cluster, save: o.Save, hasScope: o.HasScope,
 		now: o.Now, log: o.Log, requests: newRequestMetric(), drain: drainTimeout, gentle: newGentle(),
-		access: o.Access, standby: o.Standby, observe: o.Observe, tls: o.TLS,
+		access: o.Access, standby: o.Standby, observe: o.Observe, tls: o.TLS, address: o.Address,
 	}
 	if s.now == nil {
 		s.now = time.Now
