@@ -1,13 +1,15 @@
 // Command testsum runs "go test -json" and prints what a person wants to read:
 // a line per package, the whole output of what failed, and how many tests ran.
 //
-//	testsum [-tally FILE] [-v] -- GO-TEST-ARGUMENTS...
+//	testsum [-tally FILE] [-v] [-silence 10m] -- GO-TEST-ARGUMENTS...
 //	testsum -total FILE
 //
 // With -tally (or TEST_TALLY in the environment) the counts are added to FILE;
 // -total prints the sum of FILE as one closing line, "N passed, N failed". It
 // exits 1 when something failed or nothing ran. With -v the output of what passed
-// is printed too.
+// is printed too. When a package has said nothing for the time of -silence, no begin
+// or end of a test either, all of them are ended with their goroutines in the output: so
+// a slow machine needs no -timeout of go test, and nothing hangs for ever.
 package main
 
 import (
@@ -19,6 +21,8 @@ import (
 	"os"
 	"os/exec"
 	"os/signal"
+	"strings"
+	"sync"
 	"syscall"
 	"time"
 )
@@ -35,6 +39,7 @@ func run(ctx context.Context, args []string, getenv func(string) string, stdout,
 	fs.SetOutput(stderr)
 	tally := fs.String("tally", getenv("TEST_TALLY"), "add the counts to `FILE`")
 	total := fs.String("total", "", "print the sum of `FILE` and run nothing")
+	silence := fs.Duration("silence", 10*time.Minute, "end a package that says nothing for so long")
 	verbose := fs.Bool("v", false, "print the output of what passed or was skipped too")
 	if err := fs.Parse(args); err != nil {
 		return 2
@@ -43,7 +48,7 @@ func run(ctx context.Context, args []string, getenv func(string) string, stdout,
 		return printTotal(*total, stdout, stderr)
 	}
 	start := time.Now()
-	sum, err := goTest(ctx, fs.Args(), *verbose, stdout, stderr)
+	sum, err := goTest(ctx, fs.Args(), *silence, *verbose, stdout, stderr)
 	if err != nil {
 		fmt.Fprintln(stderr, "testsum:", err)
 		sum.failed = max(sum.failed, 1)
@@ -70,9 +75,11 @@ func printTotal(file string, stdout, stderr io.Writer) int {
 
 // goTest runs go test with args and reads its events. A test binary that the
 // context stops gets the signal that a person's Ctrl-C would send.
-func goTest(ctx context.Context, args []string, verbose bool, stdout, stderr io.Writer) (summary, error) {
+func goTest(ctx context.Context, args []string, silence time.Duration, verbose bool, stdout, stderr io.Writer) (summary, error) {
 	cmd := exec.CommandContext(ctx, "go", append([]string{"test", "-json"}, args...)...)
-	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // go passes no signal on to the tests
+	signalAll := func(sig syscall.Signal) error { return syscall.Kill(-cmd.Process.Pid, sig) }
+	cmd.Cancel = func() error { return signalAll(syscall.SIGINT) }
 	cmd.WaitDelay = 10 * time.Second
 	cmd.Stderr = stderr
 	out, err := cmd.StdoutPipe()
@@ -83,8 +90,21 @@ func goTest(ctx context.Context, args []string, verbose bool, stdout, stderr io.
 		return summary{}, err
 	}
 	r := newReport(stdout, verbose)
+	ended := make(chan struct{})
+	var silent []string
+	var watch sync.WaitGroup
+	watch.Go(func() {
+		if silent = r.progress.awaitSilence(silence, ended); len(silent) > 0 {
+			_ = signalAll(syscall.SIGQUIT) // the runtime of Go shows its goroutines, and ends
+		}
+	})
 	readErr := r.read(out)
+	close(ended)
+	watch.Wait()
 	err = cmd.Wait()
+	if len(silent) > 0 {
+		fmt.Fprintf(stderr, "testsum: nothing was heard of %s for %v: ended\n", strings.Join(silent, ", "), silence)
+	}
 	if readErr != nil {
 		return r.summary, errors.Join(readErr, err)
 	}

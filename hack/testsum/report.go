@@ -8,6 +8,7 @@ import (
 	"io"
 	"slices"
 	"strings"
+	"time"
 )
 
 // event is a line of "go test -json" (go doc test2json); the build events of go
@@ -40,8 +41,9 @@ func (id testID) parent() (testID, bool) {
 // (verbose: only that of a package).
 type report struct {
 	summary
-	w       io.Writer
-	verbose bool
+	w        io.Writer
+	verbose  bool
+	progress progress
 
 	output  map[testID]*strings.Builder
 	parents map[testID]bool // have subtests, which are counted instead
@@ -78,6 +80,7 @@ func (r *report) read(in io.Reader) error {
 }
 
 func (r *report) take(e event) {
+	r.progress.take(e, time.Now())
 	id := testID{e.Package, e.Test}
 	switch e.Action {
 	case "run":
