@@ -54,7 +54,7 @@ var table = map[string]room{
 
 	// What others may import: standard library and each other's words.
 	"pkg/api":       {},
-	"pkg/ironic":    {house: []string{"pkg/api"}, outside: []string{gophercl, "github.com/go-json-experiment/json/jsontext"}},
+	"pkg/ironic":    {house: []string{"pkg/api", "internal/plainfile"}, outside: []string{gophercl, "github.com/go-json-experiment/json/jsontext"}},
 	"pkg/slots":     {house: []string{"pkg/ironic", "pkg/api"}},
 	"pkg/fairshare": {},
 	"pkg/breaker":   {tests: []string{"github.com/sony/gobreaker/v2"}}, // to measure beside it
@@ -62,10 +62,11 @@ var table = map[string]room{
 	"pkg/snapshot":  {},
 	"pkg/admission": {house: []string{"pkg/slots", "pkg/fairshare", "pkg/breaker", "pkg/holdoff", "pkg/ironic", "pkg/api"}},
 
-	"internal/config":    {house: []string{"internal/nearest"}, outside: []string{viper, pflag, "go.yaml.in/yaml/v3"}},
+	"internal/config":    {house: []string{"internal/nearest", "internal/plainfile"}, outside: []string{viper, pflag, "go.yaml.in/yaml/v3"}},
 	"internal/nearest":   {},
 	"internal/rare":      {},
-	"internal/httpserve": {house: []string{"internal/rare"}},
+	"internal/plainfile": {},
+	"internal/httpserve": {house: []string{"internal/plainfile", "internal/rare"}},
 	"internal/holdfile":  {house: []string{"pkg/holdoff"}, outside: []string{"go.etcd.io/bbolt"}},
 	"internal/inventory": {house: []string{"pkg/ironic", "pkg/snapshot"}},
 	"internal/server":    {house: []string{"internal/httpserve", "internal/nearest", "pkg/admission", "pkg/snapshot", "pkg/api"}, outside: []string{prometheus}},
@@ -81,7 +82,7 @@ var table = map[string]room{
 		},
 		outside: []string{prometheus},
 	},
-	"internal/kube": {outside: []string{"k8s.io/client-go", "k8s.io/klog/v2"}},
+	"internal/kube": {house: []string{"internal/plainfile"}, outside: []string{"k8s.io/client-go", "k8s.io/klog/v2"}},
 	"internal/kube/access": {
 		outside: []string{"k8s.io/api", "k8s.io/apimachinery", "k8s.io/client-go", "golang.org/x/sync/singleflight", "golang.org/x/time/rate"},
 	},

@@ -14,7 +14,7 @@ func TestAFileThatBlocksIsRefused(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, _, err := Load(Sources{Environ: []string{"IRONIC_ENDPOINT=http://h", "IRONIC_THROTTLE_CONFIG=" + pipe}})
-	if err == nil || !strings.Contains(err.Error(), "it is not a regular file") {
+	if err == nil || !strings.Contains(err.Error(), "not a regular file") {
 		t.Errorf("got %v", err)
 	}
 }

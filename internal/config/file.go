@@ -2,34 +2,21 @@ package config
 
 import (
 	"crypto/sha256"
-	"errors"
 	"fmt"
-	"io"
 	"maps"
-	"os"
 	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/ironic-throttle/ironic-throttle/internal/nearest"
+	"github.com/ironic-throttle/ironic-throttle/internal/plainfile"
 )
 
 // maxFile bounds the config file, bytes.
 const maxFile = 1 << 20
 
-// readFile reads path unless it is larger than maxFile. What is no regular file
-// may block for ever and is not opened.
-func readFile(path string) ([]byte, error) {
-	if is, err := os.Stat(path); err == nil && !is.Mode().IsRegular() {
-		return nil, errors.New("it is not a regular file")
-	}
-	f, err := os.Open(path)
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	return io.ReadAll(io.LimitReader(f, maxFile+1))
-}
+// readFile reads the regular file at path.
+func readFile(path string) ([]byte, error) { return plainfile.Read(path, maxFile) }
 
 // sum is a short stand-in for the content of a file, which may hold a secret.
 func sum(body []byte) string { return fmt.Sprintf("%x", sha256.Sum256(body)) }
@@ -45,9 +32,6 @@ func fromFile(rows []setting, path string, read func(string) ([]byte, error)) (l
 	body, err := read(path)
 	if err != nil {
 		return fault(fmt.Sprintf("cannot be read: %v", err))
-	}
-	if len(body) > maxFile {
-		return fault(fmt.Sprintf("must not be larger than %d bytes", maxFile))
 	}
 	tree, err := decode(path, body)
 	if err != nil {

@@ -353,7 +353,7 @@ func TestConfigFileThatCannotBeRead(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, _, err = load(t, "IRONIC_THROTTLE_CONFIG="+path)
-	if got := faults(err); len(got) != 1 || !strings.Contains(got[0], "must not be larger than 1048576 bytes") {
+	if got := faults(err); len(got) != 1 || !strings.Contains(got[0], "longer than 1048576 bytes") {
 		t.Errorf("faults %q", got)
 	}
 }

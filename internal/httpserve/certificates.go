@@ -9,6 +9,8 @@ import (
 	"os"
 	"sync"
 	"time"
+
+	"github.com/ironic-throttle/ironic-throttle/internal/plainfile"
 )
 
 // Certificates names the files of a listener's own TLS; the zero value is none.
@@ -154,7 +156,7 @@ func (r *InUse) stampsNow() [3]stamp {
 
 func (r *InUse) renewLocked() error {
 	stamps := r.stampsNow()
-	pair, err := tls.LoadX509KeyPair(r.files.Cert.Path, r.files.Key.Path)
+	pair, err := plainfile.KeyPair(r.files.Cert.Path, r.files.Key.Path)
 	if err != nil {
 		return fmt.Errorf("%v with %v: %w", r.files.Cert, r.files.Key, err)
 	}
@@ -176,7 +178,7 @@ func (r *InUse) renewLocked() error {
 }
 
 func pool(file string) (*x509.CertPool, error) {
-	pem, err := os.ReadFile(file)
+	pem, err := plainfile.Read(file, plainfile.PEM)
 	if err != nil {
 		return nil, err
 	}

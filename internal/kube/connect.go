@@ -4,17 +4,23 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"os"
 	"runtime"
 	"strings"
 
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 	"k8s.io/klog/v2"
+
+	"github.com/ironic-throttle/ironic-throttle/internal/plainfile"
 )
 
 // namespaceFile is where a pod finds its own namespace.
 const namespaceFile = "/var/run/secrets/kubernetes.io/serviceaccount/namespace"
+
+const (
+	maxNamespace  = 253     // bytes
+	maxKubeconfig = 4 << 20 // with certificates in it
+)
 
 // Options is what Connect needs; all may be zero.
 type Options struct {
@@ -63,7 +69,7 @@ func (c *Cluster) asPod() (err error) {
 	case c.Namespace != "":
 		return nil
 	}
-	text, err := os.ReadFile(namespaceFile)
+	text, err := plainfile.Read(namespaceFile, maxNamespace)
 	if c.Namespace = strings.TrimSpace(string(text)); err != nil || c.Namespace == "" {
 		return fmt.Errorf("KUBERNETES=on: POD_NAMESPACE is not set and %s tells nothing: %w", namespaceFile, errors.Join(err, errNoNamespace))
 	}
@@ -73,6 +79,9 @@ func (c *Cluster) asPod() (err error) {
 var errNoNamespace = errors.New("no namespace")
 
 func (c *Cluster) byFile(path string) error {
+	if _, err := plainfile.Read(path, maxKubeconfig); err != nil { // before client-go, which would wait for a FIFO
+		return fmt.Errorf("KUBECONFIG=%q: %w", path, err)
+	}
 	// Exactly this file: not the list of files that kubectl reads.
 	loaded := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(
 		&clientcmd.ClientConfigLoadingRules{ExplicitPath: path}, &clientcmd.ConfigOverrides{})

@@ -4,6 +4,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 )
 
@@ -47,6 +48,7 @@ func TestConnectSaysWhatIsMissing(t *testing.T) {
 	}{
 		{"no pod", Options{}, "KUBECONFIG is not set"},
 		{"no file", Options{Kubeconfig: "/nowhere"}, `KUBECONFIG="/nowhere"`},
+		{"what is no file", Options{Kubeconfig: fifo(t)}, "not a regular file"},
 		{"no kubeconfig", Options{Kubeconfig: write(t, "[")}, "KUBECONFIG="},
 		{"no server", Options{Kubeconfig: write(t, "apiVersion: v1\nkind: Config\n")}, "KUBECONFIG="},
 	} {
@@ -61,4 +63,14 @@ func TestConnectSaysWhatIsMissing(t *testing.T) {
 	if _, err := Connect(Options{}); err == nil || !strings.Contains(err.Error(), "service account") {
 		t.Errorf("error %v", err)
 	}
+}
+
+// fifo is what blocks whoever opens it until somebody writes.
+func fifo(t *testing.T) string {
+	t.Helper()
+	name := filepath.Join(t.TempDir(), "fifo")
+	if err := syscall.Mkfifo(name, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return name
 }

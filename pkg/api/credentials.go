@@ -12,6 +12,7 @@ import (
 	"os"
 	"strings"
 	"sync"
+	"syscall"
 )
 
 // What a Client reads of files, in bytes.
@@ -82,13 +83,22 @@ func readRootCAs(file string) (*x509.CertPool, error) {
 	return pool, nil
 }
 
-// readBounded reads a file of at most limit bytes.
+// errNoFile is of what is no regular file: to open a FIFO may take for ever.
+var errNoFile = errors.New("is not a regular file")
+
+// readBounded reads a regular file of at most limit bytes.
 func readBounded(path string, limit int64) ([]byte, error) {
-	f, err := os.Open(path)
+	if is, err := os.Stat(path); err == nil && !is.Mode().IsRegular() {
+		return nil, errNoFile
+	}
+	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0) // it may be a FIFO by now
 	if err != nil {
 		return nil, fmt.Errorf("cannot be read: %w", err)
 	}
 	defer f.Close()
+	if is, err := f.Stat(); err == nil && !is.Mode().IsRegular() {
+		return nil, errNoFile
+	}
 	text, err := io.ReadAll(io.LimitReader(f, limit+1))
 	switch {
 	case err != nil:
@@ -131,7 +141,7 @@ func (t *tokenFile) now() (string, error) {
 		return "", fmt.Errorf("cannot be read: %w", err)
 	}
 	if !is.Mode().IsRegular() {
-		return "", errors.New("is no file") // and reading it may wait for ever
+		return "", errNoFile
 	}
 	if was := t.read; was != nil && os.SameFile(was, is) && was.Size() == is.Size() && was.ModTime().Equal(is.ModTime()) {
 		return t.token, nil

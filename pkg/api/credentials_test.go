@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 )
 
@@ -170,7 +171,7 @@ func TestRootCAs(t *testing.T) {
 	}
 	for name, file := range map[string]string{
 		"none": "/nowhere", "no PEM": inFile(t, "text"), "a key": inFile(t, "-----BEGIN PRIVATE KEY-----\nAA==\n-----END PRIVATE KEY-----\n"),
-		"too long": inFile(t, strings.Repeat("x", maxCAFile+1)),
+		"too long": inFile(t, strings.Repeat("x", maxCAFile+1)), "a FIFO": fifo(t),
 	} {
 		if _, err := NewClient(l.URL, WithRootCAs(file)); err == nil || !strings.HasPrefix(err.Error(), fmt.Sprintf("root CAs: %q ", file)) {
 			t.Errorf("%s: %v", name, err)
@@ -198,4 +199,14 @@ func TestRefusalsOfAccessAreErrors(t *testing.T) {
 		}
 		c.CloseIdleConnections()
 	}
+}
+
+// fifo is what blocks whoever opens it until somebody writes.
+func fifo(t *testing.T) string {
+	t.Helper()
+	name := filepath.Join(t.TempDir(), "fifo")
+	if err := syscall.Mkfifo(name, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return name
 }

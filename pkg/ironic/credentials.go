@@ -4,12 +4,13 @@ import (
 	"encoding/base64"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
 	"sync"
+
+	"github.com/ironic-throttle/ironic-throttle/internal/plainfile"
 )
 
 // credentials are for HTTP basic authentication; the zero value is none.
@@ -57,20 +58,9 @@ func readCredentials(dir string) (credentials, bool, error) {
 
 // readSecret returns the trimmed text of a file, which must not be empty.
 func readSecret(name string) (string, error) {
-	if is, err := os.Stat(name); err == nil && !is.Mode().IsRegular() {
-		return "", fmt.Errorf("METAL3_AUTH_ROOT_DIR: %s is not a regular file", name)
-	}
-	f, err := os.Open(name)
+	text, err := plainfile.Read(name, maxSecretBytes)
 	if err != nil {
 		return "", fmt.Errorf("METAL3_AUTH_ROOT_DIR: %w", err)
-	}
-	defer f.Close()
-	text, err := io.ReadAll(io.LimitReader(f, maxSecretBytes+1))
-	if err != nil {
-		return "", fmt.Errorf("METAL3_AUTH_ROOT_DIR: %w", err)
-	}
-	if len(text) > maxSecretBytes {
-		return "", fmt.Errorf("METAL3_AUTH_ROOT_DIR: %s is longer than %d bytes", name, maxSecretBytes)
 	}
 	secret := strings.TrimSpace(string(text))
 	if secret == "" {

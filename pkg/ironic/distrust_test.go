@@ -75,7 +75,7 @@ func TestASecretThatBlocksIsRefused(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, err := NewClient(Settings{Endpoint: "http://ironic.test", AuthRootDir: filepath.Dir(dir)})
-	if err == nil || !strings.Contains(err.Error(), "username is not a regular file") {
+	if err == nil || !strings.Contains(err.Error(), "username: not a regular file") {
 		t.Errorf("got %v", err)
 	}
 }

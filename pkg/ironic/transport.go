@@ -11,6 +11,8 @@ import (
 	"net"
 	"net/http"
 	"os"
+
+	"github.com/ironic-throttle/ironic-throttle/internal/plainfile"
 )
 
 // NewTransport returns the network as the Settings want it, or the Transport that
@@ -74,7 +76,7 @@ func authorities(s Settings) (*x509.CertPool, error) {
 	if err != nil || !ca {
 		return nil, err
 	}
-	pem, err := os.ReadFile(s.CACertFile)
+	pem, err := plainfile.Read(s.CACertFile, plainfile.PEM)
 	if err != nil {
 		return nil, fmt.Errorf("IRONIC_CACERT_FILE: %w", err)
 	}
@@ -106,7 +108,7 @@ func clientCertificate(conf *tls.Config, s Settings) error {
 			s.ClientCertFile, s.ClientPrivateKeyFile)
 	}
 	load := func(*tls.CertificateRequestInfo) (*tls.Certificate, error) {
-		pair, err := tls.LoadX509KeyPair(s.ClientCertFile, s.ClientPrivateKeyFile)
+		pair, err := plainfile.KeyPair(s.ClientCertFile, s.ClientPrivateKeyFile)
 		if err != nil {
 			return nil, fmt.Errorf("client certificate %s with key %s: %w", s.ClientCertFile, s.ClientPrivateKeyFile, err)
 		}
