@@ -46,9 +46,10 @@ func TestScripts(t *testing.T) {
 	})
 }
 
-// retry calls try until it is content, at most some hundred times.
+// retry calls try until it is content, at most some thousand times: a busy machine needs
+// minutes where others need a second.
 func retry(try func() error) error {
-	const tries, pause = 400, 50 * time.Millisecond
+	const tries, pause = 6000, 50 * time.Millisecond
 	tick := time.NewTicker(pause)
 	defer tick.Stop()
 	var err error

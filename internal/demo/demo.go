@@ -59,7 +59,7 @@ func play(ctx context.Context, s *stage, out Output) (Summary, error) {
 		return Summary{}, err
 	}
 	s.begin()
-	why := watch(s, m, view, patience(s.opt))
+	why := watch(s, m, view, patience(s.opt.Speed))
 	view.end(m)
 	if err := context.Cause(s.ctx); err != nil && ctx.Err() == nil {
 		return Summary{}, fmt.Errorf("a part of the demo ended: %w", err)
@@ -76,8 +76,9 @@ func play(ctx context.Context, s *stage, out Output) (Summary, error) {
 }
 
 // watch samples until the storm is over and says why it was not played to its
-// end, if so: interrupted, or longer than the ceiling, real.
-func watch(s *stage, m *meter, view view, ceiling time.Duration) string {
+// end, if so: interrupted, or nothing has begun or ended for patience, real.
+func watch(s *stage, m *meter, view view, patience time.Duration) string {
+	var still lull
 	tick := time.NewTicker(sampling)
 	defer tick.Stop()
 	for {
@@ -90,8 +91,8 @@ func watch(s *stage, m *meter, view view, ceiling time.Duration) string {
 		m.spoilt = s.fault.lasts
 		m.add(s.look())
 		view.show(m)
-		age := m.last.at.Sub(m.first.at)
-		simulated := time.Duration(float64(age) * s.opt.Speed)
+		simulated := time.Duration(float64(m.last.at.Sub(m.first.at)) * s.opt.Speed)
+		silent := still.lasts(m.last.at, movesOf(m.last))
 		if err := s.mend(simulated); err != nil {
 			return err.Error()
 		}
@@ -100,21 +101,25 @@ func watch(s *stage, m *meter, view view, ceiling time.Duration) string {
 			return ""
 		case s.opt.Duration > 0 && simulated >= s.opt.Duration:
 			return ""
-		case s.opt.Duration == 0 && age >= ceiling:
-			return fmt.Sprintf("stopped after %s of simulated time: this storm should have ended long ago", simulated.Round(time.Second))
+		case s.opt.Duration == 0 && silent >= patience:
+			return fmt.Sprintf("stopped after %s of simulated time: nothing began or ended any more", simulated.Round(time.Second))
 		}
 	}
 }
 
-// patience is the real time after which a storm is not going to end: twice what
-// it would need with every slot in use.
-func patience(o Options) time.Duration {
-	rounds := float64(o.Hosts)*(1+failTries*o.Failing)/float64(min(o.Limit, o.Hosts)) + 1
-	spoilt := 0.0 // and what a breaker and the operator wait for after it
-	if o.Scenario != "" {
-		spoilt = float64(o.FixedAfter + 2*time.Hour)
-	}
-	return 35*time.Second + time.Duration((1.6*rounds*float64(workPerHost)+spoilt)/o.Speed)
+// patience is the real time without the begin or end of any work after which a storm is
+// not going to end: longer than what Ironic, operator and breakers wait for one after
+// the other, and than a machine that others use is away.
+func patience(speed float64) time.Duration {
+	return 2*time.Minute + time.Duration(float64(3*time.Hour)/speed)
+}
+
+// moves changes whenever a storm goes on.
+type moves struct{ started, finished, failed, aborted, provisioned, gaveUp int }
+
+func movesOf(s sample) moves {
+	t := s.truth
+	return moves{t.Started, t.Finished, t.Failed, t.Aborted, provisioned(s), gaveUp(s)}
 }
 
 func summarize(s *stage, m *meter, why string) Summary {

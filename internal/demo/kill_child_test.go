@@ -6,7 +6,9 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"net"
+	"os"
 	"path/filepath"
+	"sync"
 	"testing"
 	"time"
 
@@ -30,6 +32,12 @@ func (k *killStorm) start() *life {
 	})
 	k.tale.born(c.PID())
 	return c
+}
+
+// listens reports whether it was seen to listen.
+func (c *life) listens() bool {
+	_, err := os.Stat(c.ready)
+	return err == nil
 }
 
 // kill is kill -9.
@@ -68,6 +76,15 @@ func environment(c config.Config, empty string) []string {
 	return env
 }
 
+// built is the program. Linking it takes seconds, so it is done once.
+var built = sync.OnceValues(func() (string, error) {
+	binary, remove, err := child.BuildProduct()
+	if err == nil {
+		removeBinary = remove
+	}
+	return binary, err
+})
+
 // buildThrottle builds the program.
 func buildThrottle(t *testing.T) string {
 	t.Helper()
@@ -75,11 +92,10 @@ func buildThrottle(t *testing.T) string {
 	if sources, err := filepath.Glob("../../cmd/ironic-throttle/*.go"); err != nil || len(sources) == 0 {
 		t.Fatalf("no sources: %v", err)
 	}
-	binary, remove, err := child.BuildProduct()
+	binary, err := built()
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(remove)
 	return binary
 }
 

@@ -7,7 +7,6 @@ import (
 	"errors"
 	"math/rand/v2"
 	"net/http"
-	"os"
 	"testing"
 	"time"
 
@@ -195,9 +194,9 @@ func (k *killStorm) end() {
 // liveUntil waits for the moment; false means that all hosts are through.
 func (k *killStorm) liveUntil(c *life, m moment) bool {
 	k.t.Helper()
-	tick, late := time.NewTicker(sampling), time.NewTimer(2*time.Minute)
+	tick := time.NewTicker(sampling)
 	defer tick.Stop()
-	defer late.Stop()
+	var still lull
 	listens, at := false, time.Time{}
 	if m.grants == 0 {
 		at = c.began.Add(m.after)
@@ -209,17 +208,17 @@ func (k *killStorm) liveUntil(c *life, m moment) bool {
 			k.t.Fatal("the throttle ended by itself")
 		case <-k.ctx.Done():
 			k.t.Fatalf("a part of the storm ended: %v", context.Cause(k.ctx))
-		case <-late.C:
-			k.t.Fatal("the storm does not go on")
 		}
-		if _, err := os.Stat(c.ready); err == nil && !listens {
+		if !listens && c.listens() {
 			listens = true
 			k.tale.notef("process %d listens", c.PID())
 		}
 		k.heal(c)
-		if s := k.look(); provisioned(s)+gaveUp(s) == len(k.fleet) {
+		s := k.look()
+		if provisioned(s)+gaveUp(s) == len(k.fleet) {
 			return false
 		}
+		k.goesOn(&still, movesOf(s))
 		if at.IsZero() && k.tale.given() >= m.grants {
 			at = time.Now().Add(m.after)
 		}
@@ -229,12 +228,21 @@ func (k *killStorm) liveUntil(c *life, m moment) bool {
 	}
 }
 
+// goesOn demands that what is seen changes now and then.
+func (k *killStorm) goesOn(still *lull, seen any) {
+	k.t.Helper()
+	const patience = 5 * time.Minute
+	if still.lasts(time.Now(), seen) >= patience {
+		k.t.Fatalf("the storm does not go on: %+v for %v", seen, patience)
+	}
+}
+
 // awaitNoSlots waits until the throttle has looked round and holds no slot.
 func (k *killStorm) awaitNoSlots(c *life) {
 	k.t.Helper()
-	tick, late := time.NewTicker(4*sampling), time.NewTimer(time.Minute)
+	tick := time.NewTicker(4 * sampling)
 	defer tick.Stop()
-	defer late.Stop()
+	var still lull
 	for {
 		s, err := k.asker.Status(k.t.Context())
 		if err == nil && s.View.Settled && s.Slots.Total.Occupied == 0 {
@@ -244,8 +252,7 @@ func (k *killStorm) awaitNoSlots(c *life) {
 		case <-tick.C:
 		case <-c.Done():
 			k.t.Fatal("the throttle ended by itself")
-		case <-late.C:
-			k.t.Fatalf("after the storm slots are held: %+v, view %+v, %v", s.Slots, s.View, err)
 		}
+		k.goesOn(&still, [2]any{s.View.Settled, s.Slots.Total.Occupied})
 	}
 }

@@ -148,20 +148,24 @@ func (s *stage) ready(ctx context.Context) error {
 	if s.app == nil {
 		return nil
 	}
-	const patience = 30 * time.Second
-	settle := settings(s.opt, s.url).Leases.StartupSettle
-	ctx, cancel := context.WithTimeout(ctx, settle+patience)
-	defer cancel()
+	const patience = time.Minute // for one poll
+	var still lull
 	look := time.NewTicker(20 * time.Millisecond)
 	defer look.Stop()
-	for !s.app.Status().View.Settled {
+	for {
+		view := s.app.Status().View
+		if view.Settled {
+			return nil
+		}
+		if still.lasts(time.Now(), view.Polls) >= patience {
+			return fmt.Errorf("the throttle does not see Ironic: no poll ended for %v: %s", patience, view.LastError)
+		}
 		select {
 		case <-look.C:
 		case <-ctx.Done():
-			return fmt.Errorf("the throttle does not see Ironic: %w", context.Cause(ctx))
+			return context.Cause(ctx)
 		}
 	}
-	return nil
 }
 
 // begin lets the storm break loose.

@@ -21,8 +21,8 @@ import (
 	"github.com/ironic-throttle/ironic-throttle/pkg/ironic"
 )
 
-// enough is more than anything here may take.
-const enough = 20 * time.Second
+// enough is more than anything here takes, on a busy machine too.
+const enough = 5 * time.Minute
 
 // busyIronic answers reads at length and PUTs with its lock. What asks about wait-N
 // waits for the end of the storm, or of its client, the Nth.

@@ -51,7 +51,7 @@ func served(t *testing.T, files Certificates, h http.Handler) (url string) {
 
 // caller asks on one connection after the other, or on one all the time.
 func caller(keep bool) *http.Client {
-	return &http.Client{Timeout: 10 * time.Second, Transport: &http.Transport{
+	return &http.Client{Transport: &http.Transport{
 		DisableKeepAlives: !keep,
 		TLSClientConfig:   &tls.Config{InsecureSkipVerify: true, MinVersion: tls.VersionTLS12}, // the serial number is what is looked at
 	}}

@@ -39,7 +39,7 @@ func served(t testing.TB, s *Server) (l Listeners, stop context.CancelFunc, wait
 // request sends one request on a connection of its own.
 func request(t testing.TB, l net.Listener, method, path, body string) (int, string, error) {
 	t.Helper()
-	c := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}, Timeout: 10 * time.Second}
+	c := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
 	r, err := http.NewRequestWithContext(t.Context(), method, "http://"+l.Addr().String()+path, strings.NewReader(body))
 	if err != nil {
 		return 0, "", err
