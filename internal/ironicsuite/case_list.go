@@ -16,6 +16,7 @@ var listCases = []testCase{
 	{"FilterByState", filterByState},
 	{"FilterByEveryBusyState", filterByEveryBusyState},
 	{"FilterByMaintenance", filterByMaintenance},
+	{"FilterByGroupAndDriver", filterByGroupAndDriver},
 	{"NewestChangeFirst", newestChangeFirst},
 	{"NeverChangedSort", neverChangedSort},
 }
@@ -125,6 +126,32 @@ func filterByState(x *tester) {
 			answer.wantFault(http.StatusBadRequest, "Client", fmt.Sprintf(`Provision state "%s" is not valid`, state))
 		} else {
 			answer.want(http.StatusOK)
+		}
+	}
+}
+
+// filterByGroupAndDriver holds how the throttle finds out whether anybody is in a
+// conductor group or has a driver: one row is enough, and nobody is no error.
+func filterByGroupAndDriver(x *tester) {
+	n := x.create("a")
+	for query, want := range map[string]map[string]any{
+		"conductor_group=&limit=1&fields=uuid,conductor_group": {"conductor_group": ""},
+		"driver=fake-hardware&limit=1&fields=uuid,driver":      {"driver": "fake-hardware"},
+	} {
+		nodes, _ := x.list(query)
+		if len(nodes) != 1 {
+			x.Fatalf("%s: %d nodes, want one", query, len(nodes))
+		}
+		uuid, _ := nodes[0]["uuid"].(string)
+		want["uuid"], want["links"] = uuid, x.links(x.URL, uuid)
+		x.same(query, nodes[0], want)
+	}
+	if nodes, _ := x.list("conductor_group=&fields=uuid"); find(nodes, n.UUID) == nil {
+		x.Errorf("a node without a group is not among %v", nodes)
+	}
+	for _, query := range []string{"conductor_group=nobody&limit=1&fields=uuid,conductor_group", "driver=nobody&limit=1&fields=uuid,driver"} {
+		if nodes, _ := x.list(query); len(nodes) > 0 {
+			x.Errorf("%s: %v, want nobody", query, nodes)
 		}
 	}
 }
