@@ -98,7 +98,7 @@ func (c *Controller) judge(now time.Time, v *slots.Verdict, ask question) decisi
 	}
 	room := c.storm.room(now, goes(v.Op(), ask))
 	c.listen(t.line)
-	d = room.rated(turned(v.Free, t.line.Ask(now, c.share(now, t.line, t.host, room.left), t.host, c.storm.errors(t))))
+	d = room.rated(turned(v.Free, t.line.Ask(now, c.share(now, t.line, t.host, v.Free, room.left), t.host, c.storm.errors(t))))
 	if d.ready {
 		c.miss(now, t.line, room.left)
 	}
@@ -175,7 +175,7 @@ func (c *Controller) peek(now time.Time, v slots.Verdict, ask question) decision
 		errors = 0
 	}
 	room := c.storm.room(now, goes(v.Op(), ask))
-	return room.rated(turned(v.Free, l.Peek(now, c.share(now, l, host, room.left), host, errors)))
+	return room.rated(turned(v.Free, l.Peek(now, c.share(now, l, host, v.Free, room.left), host, errors)))
 }
 
 // verdict is the part of the decision that the ledger makes alone; false when the
@@ -276,7 +276,7 @@ func (c *Controller) Vacancy(now time.Time) api.Answer {
 	}
 	if !settled {
 		total, room := c.lines[slots.Pool{}], c.storm.room(now, false)
-		d = room.rated(turned(v.Slots.Free, total.Vacancy(c.share(now, total, nil, room.left))))
+		d = room.rated(turned(v.Slots.Free, total.Vacancy(c.share(now, total, nil, v.Slots.Free, room.left))))
 	}
 	return c.answer(d, v)
 }

@@ -25,12 +25,12 @@ func (c *Controller) tie() {
 	fairshare.Tie(inTotal...)
 }
 
-// share is how many slots a host of l may take, as far as other lines are concerned: of
-// those that are free, and of the starts that are left, those are kept that calls of
+// share is how many of the free slots of l a host may take, as far as other lines are
+// concerned: of them, and of the starts that are left, those are kept that calls of
 // others wait for which are due, and were before the host. No host: of a host that is not
 // due.
-func (c *Controller) share(now time.Time, l *line, h *fairshare.Host, left int) int {
-	free := min(c.ledger.Free(now, l.pool), left)
+func (c *Controller) share(now time.Time, l *line, h *fairshare.Host, free, left int) int {
+	free = min(free, left)
 	if len(c.lines) == 1 || free == 0 {
 		return free
 	}
@@ -59,6 +59,9 @@ func (c *Controller) share(now time.Time, l *line, h *fairshare.Host, left int) 
 // listen parks the silent hosts of the lines that keep something from l: no slot is kept
 // for who does not come.
 func (c *Controller) listen(l *line) {
+	if len(c.lines) == 1 {
+		return
+	}
 	for _, o := range c.lines {
 		if o != l && o.Kept(nil) > 0 && o.Expire() {
 			c.moved = true
@@ -75,8 +78,9 @@ func (c *Controller) miss(now time.Time, l *line, left int) {
 	}
 	for _, pool := range c.ledger.Pools() {
 		apart := l.pool.VirtualMedia != pool.VirtualMedia && c.storm.rate == 0
-		if o := c.lines[pool]; o != l && !apart && c.ledger.Free(now, pool) > 0 {
-			o.Update(now, c.share(now, o, nil, left))
+		o, free := c.lines[pool], c.ledger.Free(now, pool)
+		if o != l && !apart && free > 0 {
+			o.Update(now, c.share(now, o, nil, free, left))
 			o.Missed()
 		}
 	}

@@ -145,7 +145,7 @@ func (c *Controller) update(now time.Time) {
 			h, f := l.Held()
 			healthy, failing = healthy+h, failing+f
 		}
-		l.Update(now, c.share(now, l, nil, left))
+		l.Update(now, c.share(now, l, nil, c.ledger.Free(now, pool), left))
 	}
 }
 

@@ -29,7 +29,7 @@ func (s *Scheduler) Ask(now time.Time, free int, h *Host, errors int) Answer {
 	s.hear(now, h, errors, true)
 	s.look(free)
 	s.makeCalls()
-	if s.claimPlace(h) {
+	if h.t.lanes[Failing].called.n > 0 && s.claimPlace(h) {
 		s.makeCalls() // another host may be called now
 	}
 	a := Answer{Yes: s.mayTake(h)}

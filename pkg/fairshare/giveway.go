@@ -43,7 +43,7 @@ func (s *Scheduler) givesWay(h *Host) bool {
 // a younger one they exchange them, else the failing host waits again; of those that
 // wait only the first may. It reports whether h has a call that it had not.
 func (s *Scheduler) claimPlace(h *Host) bool {
-	if h.state != Waiting && h.state != Called || !h.overtaken() || h.t.lanes[Failing].called.len() == 0 {
+	if h.state != Waiting && h.state != Called || !h.overtaken() {
 		return false
 	}
 	waits := h.state == Waiting
