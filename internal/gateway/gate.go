@@ -249,7 +249,7 @@ func (g *Gateway) surprised(ctx context.Context, ident string, target ironic.Tar
 	defer context.AfterFunc(g.ended, cancel)()
 	who, found, err := g.look(ctx, ident)
 	if err != nil || !found {
-		g.log.Error("gateway: a node took work and cannot be found", "node", ident, "error", err)
+		g.log.Error("gateway: a node took work and cannot be found", "node", ident, "error", brief(err))
 		return
 	}
 	_, pass := g.decider.Forward(g.now(), who.ask(), ironic.TargetUnhold) // never refused

@@ -180,7 +180,7 @@ func (g *Gateway) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		g.count.obscure.Add(1)
 		if more, ok := g.obscure.Tell(time.Now()); ok {
 			g.log.Warn("gateway: a provisioning request that cannot be read surely",
-				"method", r.Method, "path", r.URL.Path, "refused", !g.observe, "before", more)
+				"method", brief(r.Method), "path", brief(r.URL.Path), "refused", !g.observe, "before", more)
 		}
 		if !g.observe {
 			g.unclear(w)

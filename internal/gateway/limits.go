@@ -5,6 +5,7 @@ import "time"
 // Every bound of the gateway that is no setting.
 const (
 	maxHeaderBytes = 64 << 10
+	maxWords       = 300     // bytes of a text of somebody else's in a log, or an answer of ours
 	maxText        = 512     // bytes of a JSON key, or target, that is looked at
 	maxForm        = 1 << 20 // bytes of a form that are looked at
 	maxTargets     = 16      // different ones that are kept of a request

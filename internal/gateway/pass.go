@@ -91,7 +91,7 @@ func (g *Gateway) inhale(w http.ResponseWriter, r *http.Request) bool {
 func (g *Gateway) broken(w http.ResponseWriter, err error) {
 	_ = http.NewResponseController(w).EnableFullDuplex()
 	w.Header().Set("Connection", "close")
-	writeFault(w, http.StatusBadRequest, client, errBroken.Error()+": "+err.Error())
+	writeFault(w, http.StatusBadRequest, client, errBroken.Error()+": "+brief(err))
 }
 
 // clientBody is a body that is passed on while it comes. It tells an error of the

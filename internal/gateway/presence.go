@@ -17,7 +17,7 @@ type presence struct {
 	lost bool       // and it was said
 }
 
-func (r *presence) away(log *slog.Logger, what string, err error) {
+func (r *presence) away(log *slog.Logger, what, why string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.lost {
@@ -25,7 +25,7 @@ func (r *presence) away(log *slog.Logger, what string, err error) {
 	}
 	if more, ok := r.line.Tell(time.Now()); ok {
 		r.lost = true
-		log.Warn("gateway: Ironic is away, clients get its absence as the answer", "what", what, "error", err, "before", more)
+		log.Warn("gateway: Ironic is away, clients get its absence as the answer", "what", what, "error", why, "before", more)
 	}
 }
 

@@ -3,6 +3,7 @@ package gateway
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"net"
 	"net/http"
@@ -92,7 +93,7 @@ func (g *Gateway) fail(w http.ResponseWriter, r *http.Request, err error) {
 		writeFault(w, http.StatusBadGateway, server, "the connection was closed by the client before Ironic had answered")
 	case errors.As(err, &asked) && asked.Status != 0:
 		g.count.failed.Add(1)
-		writeFault(w, http.StatusBadGateway, server, "the throttle itself cannot look at the node: "+err.Error())
+		writeFault(w, http.StatusBadGateway, server, "the throttle itself cannot look at the node: "+brief(err))
 	case errors.Is(err, context.DeadlineExceeded), errors.As(err, &slow) && slow.Timeout():
 		g.away(w, r, http.StatusGatewayTimeout, "Ironic does not answer in time", err)
 	default:
@@ -103,10 +104,15 @@ func (g *Gateway) fail(w http.ResponseWriter, r *http.Request, err error) {
 // away answers for an Ironic that is not there, and says so once in the log.
 func (g *Gateway) away(w http.ResponseWriter, r *http.Request, status int, what string, err error) {
 	g.count.failed.Add(1)
-	g.presence.away(g.log, what, err)
-	g.log.Debug("gateway: Ironic is away", "what", what, "method", r.Method, "path", r.URL.Path, "error", err)
-	writeFault(w, status, server, what+": "+err.Error())
+	why := brief(err)
+	g.presence.away(g.log, what, why)
+	g.log.Debug("gateway: Ironic is away", "what", what, "method", r.Method, "path", brief(r.URL.Path), "error", why)
+	writeFault(w, status, server, what+": "+why)
 }
+
+// brief is a text, or an error, as it may be shown: net/http repeats at length what it
+// cannot read.
+func brief(of any) string { return ironic.Line(fmt.Sprint(of), maxWords) }
 
 // plainly is w for an answer of Ironic: net/http adds nothing to it that Ironic does
 // not have.

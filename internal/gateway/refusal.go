@@ -74,7 +74,7 @@ func (g *Gateway) badBody(w http.ResponseWriter, r *http.Request, err error) {
 		writeFault(w, http.StatusBadRequest, client, err.Error())
 	default: // the disk: to be seen to here, and no fault of the host
 		if more, ok := g.unkept.Tell(time.Now()); ok {
-			g.log.Error("gateway: a body cannot be kept", "error", err, "method", r.Method, "path", r.URL.Path, "before", more)
+			g.log.Error("gateway: a body cannot be kept", "error", err, "method", brief(r.Method), "path", brief(r.URL.Path), "before", more)
 		}
 		g.notNow(w, r, api.ReasonFull, "the body cannot be kept: "+err.Error())
 		g.linger(w, r)

@@ -4,6 +4,7 @@ import (
 	"regexp"
 	"strings"
 
+	"github.com/ironic-throttle/ironic-throttle/pkg/ironic"
 	"github.com/ironic-throttle/ironic-throttle/pkg/slots"
 )
 
@@ -30,10 +31,4 @@ func causeOf(e slots.Ending) string {
 }
 
 // cut bounds a text of Ironic's and puts it on one line.
-func cut(text string) string {
-	text = strings.Join(strings.Fields(text), " ")
-	if len(text) > maxCause {
-		text = strings.ToValidUTF8(text[:maxCause], "") + "…"
-	}
-	return text
-}
+func cut(text string) string { return ironic.Line(text, maxCause) }

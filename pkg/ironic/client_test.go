@@ -158,7 +158,7 @@ func TestFaultForms(t *testing.T) {
 		`[]`:                      "",
 		`<html>502</html>`:        "",
 		``:                        "",
-		`{"error": "` + strings.Repeat("é", maxFaultLen) + `"}`: strings.Repeat("é", maxFaultLen/2),
+		`{"error": "` + strings.Repeat("é", maxFaultLen) + `"}`: strings.Repeat("é", maxFaultLen/2-2) + "…",
 	} {
 		if got := fault([]byte(body)); got != want {
 			t.Errorf("%.60s: %q, want %q", body, got, want)

@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
+	"unicode"
 	"unicode/utf8"
 
 	"github.com/gophercloud/gophercloud/v2"
@@ -63,8 +64,8 @@ func (e *RequestError) Error() string {
 	if e.Fault != "" {
 		fmt.Fprintf(&b, ": %s", e.Fault)
 	}
-	if e.Err != nil {
-		fmt.Fprintf(&b, ": %v", e.Err)
+	if e.Err != nil { // net/http repeats what it cannot read
+		fmt.Fprintf(&b, ": %s", Line(e.Err.Error(), maxFaultLen))
 	}
 	return b.String()
 }
@@ -135,7 +136,7 @@ func explanation(raw json.RawMessage) string {
 	var text string
 	if json.Unmarshal(raw, &text) == nil {
 		if !strings.HasPrefix(strings.TrimSpace(text), "{") {
-			return oneLine(text)
+			return Line(text, maxFaultLen)
 		}
 		raw = json.RawMessage(text)
 	}
@@ -149,17 +150,25 @@ func explanation(raw json.RawMessage) string {
 		return ""
 	}
 	for _, field := range []json.RawMessage{inner.Faultstring, inner.Description, inner.Message, inner.Title} {
-		if text := oneLine(textOf(field, maxErrorLen)); text != "" {
+		if text := Line(textOf(field, maxErrorLen), maxFaultLen); text != "" {
 			return text
 		}
 	}
 	return ""
 }
 
-// oneLine folds white space and control characters, and cuts.
-func oneLine(s string) string {
-	s = strings.Join(strings.FieldsFunc(s, func(r rune) bool { return r <= ' ' || r == 0x7f }), " ")
-	return cut(s, maxFaultLen)
+// Line is a text of somebody else's as it may be shown in a log, an error or an answer:
+// on one line, without what cannot be printed, and of at most limit bytes. Where some of
+// it is missing at the end, it ends in an ellipsis.
+func Line(s string, limit int) string {
+	const more = "…"
+	long := len(s) > 4*limit // so much white space is folded; the rest is not even looked at
+	s = strings.ToValidUTF8(cut(s, 4*limit), "?")
+	s = strings.Join(strings.FieldsFunc(s, func(r rune) bool { return r == ' ' || !unicode.IsPrint(r) }), " ")
+	if long || len(s) > limit {
+		s = cut(s, max(0, limit-len(more))) + more
+	}
+	return s
 }
 
 // cut shortens s to at most n bytes without splitting a character.
