@@ -89,7 +89,11 @@ func (o *Options) Validate() error {
 	between("hosts", o.Hosts, 1, maxHosts)
 	between("limit", o.Limit, 1, maxHosts)
 	between("workers", o.Workers, 1, maxWorkers)
-	between("tenants", o.Tenants, 1, max(1, min(o.Hosts, maxHosts)))
+	mostTenants := maxHosts
+	if o.Hosts >= 1 && o.Hosts <= maxHosts { // else that is the fault
+		mostTenants = o.Hosts
+	}
+	between("tenants", o.Tenants, 1, mostTenants)
 	bad(o.Failing >= 0 && o.Failing <= 1, "failing", o.Failing, "must be 0 to 1")
 	bad(o.Speed == 0 || o.Speed >= 1 && o.Speed <= maxSpeed, "speed", o.Speed, fmt.Sprintf("must be 1 to %d, or 0 for the usual one", maxSpeed))
 	bad(o.Duration >= 0, "duration", o.Duration, "must not be negative")

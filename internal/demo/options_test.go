@@ -54,6 +54,9 @@ func TestValidate(t *testing.T) {
 			if c.want == "" && err != nil || c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)) {
 				t.Errorf("%v, want %q", err, c.want)
 			}
+			if err != nil && strings.Contains(err.Error(), "\n") {
+				t.Errorf("one fault is told as several: %v", err)
+			}
 			if err == nil {
 				return
 			}
