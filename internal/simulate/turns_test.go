@@ -130,7 +130,7 @@ func TestF2_WeightsDecideWhoStarts(t *testing.T) {
 // that counts as failing below the threshold.
 func TestF4_CapAndThresholdOfTheFlags(t *testing.T) {
 	o := small()
-	o.Hosts, o.Limit, o.Tenants, o.Failing, o.FailTries, o.ErrorsKnown = 80, 8, 1, 0.5, 9, 3
+	o.Hosts, o.Limit, o.Tenants, o.Failing, o.FailTries, o.ErrorsKnown = 80, 8, 4, 0.5, 9, 3 // of one tenant one would go before the healthy ones
 	o.BootCapacity, o.Duration = NoBootLimit, time.Hour
 	o.Work = fakeironic.Span{Min: 10 * time.Minute, Max: 12 * time.Minute}
 	for _, c := range []struct{ most, threshold, peak int }{{1, 2, 1}, {2, 2, 2}, {1, 9, 0}} {

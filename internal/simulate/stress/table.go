@@ -44,6 +44,7 @@ type line struct {
 	of    func(simulate.Result) float64
 	show  func(float64) string
 	worst func(a, b float64) float64 // nil: the mean
+	pools bool                       // only where conductor groups have limits
 }
 
 func higher(a, b float64) float64 { return max(a, b) }
@@ -52,18 +53,18 @@ func percent(v float64) string    { return fmt.Sprintf("%.1f %%", 100*v) }
 func whole(v float64) string      { return fmt.Sprintf("%.0f", v) }
 
 var lines = []line{
-	{"hosts that really work, peak", func(r simulate.Result) float64 { return float64(r.PeakWorking) }, whole, higher},
-	{"slots occupied, least", func(r simulate.Result) float64 { return r.SlotUse }, percent, lower},
-	{"slots really working, least", func(r simulate.Result) float64 { return r.TruthUse }, percent, lower},
-	{"makespan, mean", makespan, measure.Duration, nil},
-	{"makespan of healthy hosts, mean", healthy, measure.Duration, nil},
-	{"wait, mean", func(r simulate.Result) float64 { return r.MeanWaitSeconds }, measure.Duration, nil},
-	{"wait, longest", func(r simulate.Result) float64 { return r.LongestWaitSeconds }, measure.Duration, higher},
-	{"wait in a slow pool, longest", func(r simulate.Result) float64 { return r.WaitsByPool[slowRack].LongestSeconds }, measure.Duration, higher},
-	{"Jain's index over tenants, least", func(r simulate.Result) float64 { return r.JainTenants }, func(v float64) string { return fmt.Sprintf("%.3f", v) }, lower},
-	{"grants of two tenants apart, most", func(r simulate.Result) float64 { return float64(r.GrantSpread) }, whole, higher},
-	{"failing hosts at once, most", func(r simulate.Result) float64 { return float64(r.FailingPeak) }, whole, higher},
-	{"lists asked of Ironic, mean", func(r simulate.Result) float64 { return float64(r.IronicListRequests) }, whole, nil},
+	{"hosts that really work, peak", func(r simulate.Result) float64 { return float64(r.PeakWorking) }, whole, higher, false},
+	{"slots occupied, least", func(r simulate.Result) float64 { return r.SlotUse }, percent, lower, false},
+	{"slots really working, least", func(r simulate.Result) float64 { return r.TruthUse }, percent, lower, false},
+	{"makespan, mean", makespan, measure.Duration, nil, false},
+	{"makespan of healthy hosts, mean", healthy, measure.Duration, nil, false},
+	{"wait, mean", func(r simulate.Result) float64 { return r.MeanWaitSeconds }, measure.Duration, nil, false},
+	{"wait, longest", func(r simulate.Result) float64 { return r.LongestWaitSeconds }, measure.Duration, higher, false},
+	{"wait in a slow pool, longest", func(r simulate.Result) float64 { return r.WaitsByPool[slowRack].LongestSeconds }, measure.Duration, higher, true},
+	{"Jain's index over tenants, least", func(r simulate.Result) float64 { return r.JainTenants }, func(v float64) string { return fmt.Sprintf("%.3f", v) }, lower, false},
+	{"grants of two tenants apart, most", func(r simulate.Result) float64 { return float64(r.GrantSpread) }, whole, higher, false},
+	{"failing hosts at once, most", func(r simulate.Result) float64 { return float64(r.FailingPeak) }, whole, higher, false},
+	{"lists asked of Ironic, mean", func(r simulate.Result) float64 { return float64(r.IronicListRequests) }, whole, nil, false},
 }
 
 func (p Plan) writeStorm(out io.Writer, s Storm, cases []Case) error {
@@ -89,6 +90,9 @@ func (p Plan) writeStorm(out io.Writer, s Storm, cases []Case) error {
 	}
 	fmt.Fprintln(w)
 	for _, l := range lines {
+		if l.pools && s.Options.PoolLimits == nil {
+			continue
+		}
 		fmt.Fprintf(w, "%s\t", l.name)
 		for _, own := range columns {
 			fmt.Fprintf(w, "%s\t", l.show(l.over(own)))
