@@ -15,6 +15,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/ironic-throttle/ironic-throttle/internal/config"
+	"github.com/ironic-throttle/ironic-throttle/internal/inventory"
 	"github.com/ironic-throttle/ironic-throttle/internal/server"
 	"github.com/ironic-throttle/ironic-throttle/pkg/admission"
 	"github.com/ironic-throttle/ironic-throttle/pkg/api"
@@ -59,6 +60,7 @@ type App struct {
 	reload     *config.Sources
 	holds      *holdKeeper
 	kept       keptHolds
+	list       *nodeList
 	gatewayPart
 	kubePart
 	accessPart
@@ -127,6 +129,8 @@ func (a *App) newDecision(o Options) error {
 	decision.Notify, decision.Storm = noticeLogger(a.log), stormLogger(a.log)
 	decision.Leading = a.mayStart
 	a.begun.Store(a.elector == nil && a.holdMap == nil)
+	a.list = newNodeList(a.log, a.now)
+	decision.Nodes = a.list
 	if a.hosts != nil {
 		decision.Hosts = knownHosts{a.hosts, a.now}
 	}
@@ -135,6 +139,12 @@ func (a *App) newDecision(o Options) error {
 	}
 	if a.controller, err = admission.New(decision, a.now()); err != nil {
 		return errors.Join(fmt.Errorf("configuration: %w", err), a.holds.close())
+	}
+	a.list.inventory, err = inventory.New(inventory.Options{
+		Source: a.client, Begin: a.controller.Begin, MaxAge: o.Config.View.ListMaxAge, Now: a.now, Log: a.log,
+	})
+	if err != nil {
+		return errors.Join(err, a.holds.close())
 	}
 	return nil
 }
@@ -191,6 +201,7 @@ func (a *App) Run(ctx context.Context) error {
 			a.client.Close()
 			return nil
 		}},
+		{name: "list of nodes", run: func(ctx context.Context) error { return a.list.run(ctx, a.controller) }},
 		{name: "decision", run: a.decide, grace: a.decisionGrace()},
 	}
 	if a.listeners.Listeners != (server.Listeners{}) {

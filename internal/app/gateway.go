@@ -10,7 +10,6 @@ import (
 
 	"github.com/ironic-throttle/ironic-throttle/internal/gateway"
 	"github.com/ironic-throttle/ironic-throttle/internal/httpserve"
-	"github.com/ironic-throttle/ironic-throttle/internal/inventory"
 	"github.com/ironic-throttle/ironic-throttle/pkg/ironic"
 )
 
@@ -31,12 +30,7 @@ func (a *App) newGateway(o Options) (err error) {
 	}
 	var nodes gateway.Nodes // stays nil without a list
 	if c.ListCache {
-		if a.nodes, err = inventory.New(inventory.Options{
-			Source: a.client, Begin: a.controller.Begin, MaxAge: o.Config.View.ListMaxAge, Now: a.now, Log: a.log,
-		}); err != nil {
-			return err
-		}
-		nodes = a.nodes
+		nodes = a.list.inventory
 	}
 	certificates := httpserve.Certificates{
 		Name: "gateway", Log: a.log, Now: a.now,
@@ -60,26 +54,21 @@ func (a *App) newGateway(o Options) (err error) {
 
 // serveGateway is the part that runs it.
 func (a *App) serveGateway(ctx context.Context) error {
-	if a.nodes != nil {
-		defer a.nodes.Close()
-	}
 	return a.gateway.Serve(ctx, a.listeners.gateway, a.gatewayTLS)
 }
 
 // looked passes a complete look on to whoever keeps answers of Ironic.
-func (p *gatewayPart) looked(now time.Time, look ironic.Look) {
-	if p.nodes != nil {
-		p.nodes.Observe(now, look)
-	}
-	if p.gateway != nil {
-		p.gateway.Polled(now, look)
+func (a *App) looked(now time.Time, look ironic.Look) {
+	a.list.inventory.Observe(now, look)
+	if a.gateway != nil {
+		a.gateway.Polled(now, look)
 	}
 }
 
 // wantsChanges reports whether answers of Ironic are kept that each poll should tell the
 // newest changes for.
-func (p *gatewayPart) wantsChanges(now time.Time) bool {
-	return p.nodes != nil && p.nodes.InUse(now) || p.gateway != nil && p.gateway.Watching(now)
+func (a *App) wantsChanges(now time.Time) bool {
+	return a.list.inventory.InUse(now) || a.gateway != nil && a.gateway.Watching(now)
 }
 
 // GatewayURL is what BMO's IRONIC_ENDPOINT may name, less /v1; "" without a gateway.
@@ -103,7 +92,6 @@ type gatewayPart struct {
 	gateway     *gateway.Gateway
 	gatewayTLS  *tls.Config
 	gatewayCert *httpserve.InUse
-	nodes       *inventory.Inventory // all nodes, for the gateway; nil where it is off
 }
 
 // gatewayCollector reads the gateway's counters at scrape.

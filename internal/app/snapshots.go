@@ -17,11 +17,9 @@ type cacheStats struct {
 
 // snapshots counts what was reused of Ironic's answers, and of our own status.
 func (a *App) snapshots() []cacheStats {
-	all := []cacheStats{{"busy", pollsAsCache(a.now(), a.poller.Stats())}, {"status", a.server.Snapshots()}}
-	if a.nodes != nil {
-		all = append(all, cacheStats{"nodes", a.nodes.Stats()})
+	return []cacheStats{
+		{"busy", pollsAsCache(a.now(), a.poller.Stats())}, {"status", a.server.Snapshots()}, {"nodes", a.list.inventory.Stats()},
 	}
-	return all
 }
 
 // pollsAsCache tells of the busy lists in the words of a cache: a poll that needed none

@@ -189,7 +189,7 @@ func timeRows() []setting {
 			value: duration(func(c *Config) *time.Duration { return &c.View.MaxStale }, time.Second, 5*time.Minute),
 		},
 		{
-			name: "LIST_MAX_AGE", def: "60s", help: "age up to which a node fetched alone, and the gateway's list of all nodes, are believed",
+			name: "LIST_MAX_AGE", def: "60s", help: "age up to which a node fetched alone, and the list of all nodes, are believed",
 			value: duration(func(c *Config) *time.Duration { return &c.View.ListMaxAge }, time.Second, time.Hour),
 		},
 		{

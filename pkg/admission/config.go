@@ -42,6 +42,9 @@ type Config struct {
 	HoldsKnown bool
 	// Hosts is nil where nobody knows the cluster.
 	Hosts Hosts
+	// Nodes is the list of all nodes; nil where there is none: then whoever asks is taken
+	// for a host that exists, and their number has no bound.
+	Nodes Nodes
 	// Leading reports whether this process may say yes: that no other one decides for the
 	// same Ironic (LH-27). It is asked with every decision, under the lock, and reads
 	// clocks of its own: a process that was paused must not go by a now from before. nil:

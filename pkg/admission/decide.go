@@ -29,7 +29,7 @@ func (c *Controller) IsReady(now time.Time, asked api.Ask) api.Answer {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	ask := c.question(asked, false)
-	v := c.ledger.Check(now, c.slotsAsk(ask, false))
+	v := c.check(now, c.slotsAsk(ask, false))
 	if ask.DryRun {
 		d := standby()
 		if c.leading() {
@@ -194,6 +194,8 @@ func verdict(v slots.Verdict) (decision, bool) {
 		return decision{reason: api.ReasonStarting, wait: max(v.Wait, retryLook)}, true
 	case slots.Stale:
 		return decision{reason: api.ReasonStale, wait: retryLook}, true
+	case slots.Unknown:
+		return decision{reason: api.ReasonStarting, wait: retryUnknown, stop: &stop{unknown: true}}, true
 	}
 	return decision{}, false
 }
@@ -291,7 +293,7 @@ func (c *Controller) slotsAsk(ask question, put bool) slots.Ask {
 	}
 	return slots.Ask{
 		ID: c.hostID(ask), Op: op, BMHState: ask.BMHState, Deleting: ask.Deleting,
-		Group: ask.ConductorGroup, VirtualMedia: ask.VirtualMedia, Put: put,
+		Group: ask.ConductorGroup, VirtualMedia: ask.VirtualMedia, Put: put, Exists: ask.exists,
 	}
 }
 

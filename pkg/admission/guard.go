@@ -22,6 +22,7 @@ type stop struct {
 	limit    int
 	unplaced bool // it is not known where the host belongs
 	standby  bool // another replica decides
+	unknown  bool // nobody has shown it, and too many such hosts ask
 }
 
 // retryBarred is the advice to a host that waits for a probe of others: not longer,

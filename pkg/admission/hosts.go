@@ -40,6 +40,7 @@ type Host struct {
 type question struct {
 	api.Ask
 	known     bool // the cluster knows the host, so that its errors are known too
+	exists    bool // and it is of the node that is asked about
 	left      bool
 	bare      bool
 	release   string
@@ -65,7 +66,8 @@ func (c *Controller) question(ask api.Ask, put bool) question {
 		return q
 	}
 	q.known, q.left, q.bare, q.release = true, h.Left, h.Bare, h.Release
-	if q.Namespace == "" { // a node that BMO did not name
+	q.exists = ask.NodeUUID == "" || h.NodeUUID != "" // another would be another host
+	if q.Namespace == "" {                            // a node that BMO did not name
 		q.Namespace, q.Name = h.Namespace, h.Name
 	}
 	if q.UID == "" {

@@ -58,6 +58,9 @@ func message(d decision, v slots.Verdict, s api.Slots) string {
 		if d.stop != nil && d.stop.unplaced {
 			return "a breaker is open or a conductor group is paused, and Ironic has not been asked yet where this host belongs"
 		}
+		if d.stop != nil && d.stop.unknown {
+			return unknownText
+		}
 		return "the throttle has just started and is still finding out which hosts are busy"
 	case api.ReasonStale:
 		return "Ironic has not been seen for too long to start anything new"

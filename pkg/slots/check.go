@@ -18,6 +18,9 @@ type Ask struct {
 	// Put marks the PUT of a gateway: it is work whatever the node's state
 	// says, and a host that holds a slot is never refused (LH-12, LH-16).
 	Put bool
+	// Exists: Ironic or the cluster has this host. Without it one that the ledger does
+	// not know counts against MaxUnknown. A PUT needs no such word: the gateway has looked.
+	Exists bool
 }
 
 // Outcome is what the ledger says to an Ask.
@@ -31,6 +34,7 @@ const (
 	Overdue                     // holds a slot that it did not use for too long: back to the queue (LH-12, LH-14)
 	Stale                       // the view is too old to say yes (LH-17)
 	Starting                    // too early to say yes, or its pool is not known yet (LH-24, LH-35)
+	Unknown                     // neither Ironic nor the cluster has shown it, and MaxUnknown such hosts are kept
 	Open                        // needs a slot: Verdict.Free tells whether there is one
 )
 
@@ -76,6 +80,9 @@ func (l *Ledger) Check(now time.Time, ask Ask) Verdict {
 	p, known := l.poolFor(h, ask.Group, ask.VirtualMedia)
 	v := Verdict{ask: ask, host: h, pool: p, known: known}
 	v.Outcome, v.Wait = l.judge(h, ask, p, known)
+	if h == nil && !ask.Put && !ask.Exists && v.Outcome != Done && l.full() {
+		v.Outcome, v.Wait = Unknown, 0
+	}
 	if v.Outcome == Open {
 		v.Free = l.free(p)
 	}

@@ -37,6 +37,18 @@ const (
 	// forgetAfter is when a host that holds nothing, was never said yes to and
 	// no longer asks is forgotten.
 	forgetAfter = time.Hour
+
+	// MaxUnknown bounds the hosts that ask and that neither Ironic nor the cluster has
+	// shown: 15 MB with names as long as they may be. Those that it has shown are bounded by
+	// what there is.
+	MaxUnknown = 10_000
+	// unknownSilence is how long one of them may be silent when others need its place:
+	// BMO asks again after 1 to 2 minutes.
+	unknownSilence = 10 * time.Minute
+	// unknownSweep is the least time between two looks for those.
+	unknownSweep = 10 * time.Second
+	// strictTime is how long after a Prune no unknown host is taken in.
+	strictTime = 10 * time.Minute
 )
 
 // Limits is the part of Config that may change while running.

@@ -58,7 +58,9 @@ func (l *Ledger) Grant(now time.Time, v Verdict) {
 // everybody. Once its node is busy it counts (LH-11).
 func (l *Ledger) Observed(now time.Time, v Verdict) {
 	l.tick(now)
-	l.heard(v).everYes = true
+	if v.Outcome != Unknown { // nothing is kept of it
+		l.heard(v).everYes = true
+	}
 }
 
 // heard enters the asking host, and puts it on the fetch list when its answer
@@ -67,6 +69,7 @@ func (l *Ledger) heard(v Verdict) *host {
 	h := v.host
 	if h == nil {
 		h = l.admit(v.ask.ID, false)
+		l.noteUnknown(h, v.ask)
 	} else {
 		l.learn(h, v.ask.ID, false)
 	}

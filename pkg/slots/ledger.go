@@ -26,6 +26,7 @@ type Ledger struct {
 	wants  []*host            // fetch list of LH-16, oldest first
 	// wantsFrom is where it begins; what is before was taken off.
 	wantsFrom int
+	unknown   unknownHosts
 
 	// The counters mirror the hosts; account alone writes them.
 	total, virtual tally
@@ -55,7 +56,7 @@ func New(cfg Config, now time.Time) (*Ledger, error) {
 	return &Ledger{
 		cfg: cfg, start: now, now: now, at: started,
 		byUUID: map[string]*host{}, byName: map[string]*host{}, live: map[*host]struct{}{},
-		groups: map[string]*tally{},
+		groups: map[string]*tally{}, unknown: unknownHosts{since: map[*host]uint64{}},
 	}, nil
 }
 

@@ -1,0 +1,76 @@
+package app
+
+import (
+	"context"
+	"log/slog"
+	"time"
+
+	"github.com/ironic-throttle/ironic-throttle/internal/inventory"
+	"github.com/ironic-throttle/ironic-throttle/internal/rare"
+	"github.com/ironic-throttle/ironic-throttle/pkg/admission"
+	"github.com/ironic-throttle/ironic-throttle/pkg/slots"
+)
+
+// nodeList is the list of all nodes as the decision uses it, and the gateway where it is
+// told to. Nothing is read until one of them asks.
+type nodeList struct {
+	inventory *inventory.Inventory // set before anybody asks
+	wake      chan struct{}
+	now       func() time.Time
+	log       *slog.Logger
+	overflow  rare.Line
+}
+
+var _ admission.Nodes = (*nodeList)(nil)
+
+func newNodeList(log *slog.Logger, now func() time.Time) *nodeList {
+	const gap = 10 * time.Minute
+	return &nodeList{wake: make(chan struct{}, 1), now: now, log: log, overflow: rare.Line{Gap: gap}}
+}
+
+// Has implements admission.Nodes.
+func (l *nodeList) Has(uuid, name string) bool {
+	v, ok := l.inventory.Peek()
+	return ok && has(v, uuid, name)
+}
+
+func has(v inventory.View, uuid, name string) bool {
+	if uuid != "" {
+		_, ok := v.Find(uuid)
+		return ok
+	}
+	_, ok := v.FindName(name)
+	return ok
+}
+
+// Want implements admission.Nodes.
+func (l *nodeList) Want() {
+	select {
+	case l.wake <- struct{}{}:
+	default: // it is wanted already
+	}
+}
+
+// run has c sort out who asks with each new list that is wanted for that, until ctx ends.
+func (l *nodeList) run(ctx context.Context, c *admission.Controller) error {
+	defer l.inventory.Close()
+	var last time.Time
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-l.wake:
+		}
+		if before, tell := l.overflow.Tell(l.now()); tell {
+			l.log.Warn("so many hosts ask that neither Ironic nor the cluster has shown that no more are kept: for a while only hosts in the list of all nodes are taken in",
+				"kept", slots.MaxUnknown, "before", before)
+		}
+		v, err := l.inventory.Get(ctx) // which tells in the log what is wrong
+		if err != nil || v.Listed.Equal(last) {
+			continue
+		}
+		last = v.Listed
+		v.FindName("-") // makes the index, before anybody waits for it
+		c.PruneUnknown(l.now(), v.Begun(), func(uuid, name string) bool { return has(v, uuid, name) })
+	}
+}
