@@ -9,9 +9,10 @@ import (
 // Bounds of an Ask, in bytes. Longer texts are refused, not cut: a cut name
 // would be another host.
 const (
+	maxNamespace      = 63  // of a Kubernetes label, which a namespace is
 	maxName           = 253 // of a Kubernetes name
 	maxConductorGroup = 255 // of Ironic's column
-	maxText           = 255 // of everything else
+	maxText           = 128 // of everything else: UUIDs, hashes of up to 512 bits in hex, states
 )
 
 // maxErrors is the most failures that make a difference (LH-28).
@@ -59,7 +60,7 @@ func (a Ask) Validate() error {
 		max         int
 		isName      bool // becomes part of a node's name
 	}{
-		{"namespace", a.Namespace, maxName, true},
+		{"namespace", a.Namespace, maxNamespace, true},
 		{"name", a.Name, maxName, true},
 		{"uid", a.UID, maxText, false},
 		{"bmhState", string(a.BMHState), maxText, false},
