@@ -2,6 +2,7 @@
 package httpserve
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -10,12 +11,14 @@ import (
 	"time"
 )
 
-// Server is one http.Server with its open listener. Its ConnState hook is taken.
+// Server is one http.Server with its open listener. Its ConnState and ConnContext hooks
+// are taken.
 type Server struct {
-	Name   string // in errors
-	HTTP   *http.Server
-	Listen net.Listener
-	Cut    func() // called before requests are cut that took longer than drain; may be nil
+	Name     string // in errors
+	HTTP     *http.Server
+	Listen   net.Listener
+	MaxConns int    // connections at the same time; 0: MaxConns
+	Cut      func() // called before requests are cut that took longer than drain; may be nil
 }
 
 // Serve answers on all listeners until ctx ends or one of them fails. Then it
@@ -26,7 +29,12 @@ func Serve(ctx context.Context, drain time.Duration, all ...Server) error {
 	ended := make(chan error, len(all))
 	for _, s := range all {
 		var first fresh
-		s.HTTP.ConnState = first.track
+		limiter := newConnLimiter(s.Listen, cmp.Or(s.MaxConns, MaxConns))
+		s.Listen, s.HTTP.Handler, s.HTTP.ConnContext = limiter, limiter.serve(s.HTTP.Handler), remember
+		s.HTTP.ConnState = func(conn net.Conn, state http.ConnState) {
+			limiter.track(conn, state)
+			first.track(conn, state)
+		}
 		s.HTTP.RegisterOnShutdown(first.end)
 		go func() {
 			err := s.serve()

@@ -4,9 +4,13 @@ import "time"
 
 // Every bound of the HTTP side.
 const (
-	maxAskBody     = 64 << 10 // bytes of POST /v1/isready
+	maxAskBody     = 16 << 10 // bytes of POST /v1/isready
 	maxChangeBody  = 4 << 10  // bytes of the other requests
 	maxHeaderBytes = 16 << 10
+
+	// fewConns is how many connections the listeners for health and metrics have at the
+	// same time, which few ask; the others have httpserve.MaxConns.
+	fewConns = 128
 
 	// Hosts that GET /v1/queue shows of each pool, unless told, and at most.
 	queueRows    = 100

@@ -32,8 +32,8 @@ func (s *Server) Serve(ctx context.Context, l Listeners) error {
 	for _, one := range []httpserve.Server{
 		{Name: "API", HTTP: served, Listen: l.API},
 		{Name: "local API", HTTP: s.newHTTP(s.local), Listen: l.Local},
-		{Name: "health", HTTP: s.newHTTP(s.health), Listen: l.Health},
-		{Name: "metrics", HTTP: s.newHTTP(s.metrics), Listen: l.Metrics},
+		{Name: "health", HTTP: s.newHTTP(s.health), Listen: l.Health, MaxConns: fewConns},
+		{Name: "metrics", HTTP: s.newHTTP(s.metrics), Listen: l.Metrics, MaxConns: fewConns},
 	} {
 		if one.Listen != nil {
 			all = append(all, one)
