@@ -140,6 +140,6 @@ func (g *Gateway) knock(ctx context.Context, r *http.Request, ident, query strin
 		return wholeAnswer{}, err
 	}
 	defer func() { _ = resp.Body.Close() }()
-	body, err := io.ReadAll(io.LimitReader(resp.Body, maxForm))
+	body, err := io.ReadAll(io.LimitReader(resp.Body, maxKnock))
 	return wholeAnswer{resp.StatusCode, resp.Header, body}, err
 }

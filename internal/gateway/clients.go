@@ -109,6 +109,6 @@ func (g *Gateway) knockAtList(ctx context.Context, r *http.Request) (wholeAnswer
 		return wholeAnswer{}, err
 	}
 	defer func() { _ = resp.Body.Close() }()
-	body, err := io.ReadAll(io.LimitReader(resp.Body, maxForm))
+	body, err := io.ReadAll(io.LimitReader(resp.Body, maxKnock))
 	return wholeAnswer{resp.StatusCode, resp.Header, body}, err
 }

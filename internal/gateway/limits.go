@@ -4,19 +4,26 @@ import "time"
 
 // Every bound of the gateway that is no setting.
 const (
-	maxHeaderBytes = 64 << 10
+	// maxConns are the connections of clients at the same time: BMO has one or two for each
+	// of its workers, 2 to 32 as a rule.
+	maxConns       = 512
+	maxHeaderBytes = 32 << 10
 	maxWords       = 300     // bytes of a text of somebody else's in a log, or an answer of ours
 	maxText        = 512     // bytes of a JSON key, or target, that is looked at
 	maxForm        = 1 << 20 // bytes of a form that are looked at
 	maxTargets     = 16      // different ones that are kept of a request
 	maxMembers     = 64      // of a JSON object; Ironic knows fewer than ten
 
-	// Bodies of gated requests wait in memory up to spoolMemory each and
-	// spoolMemoryAll together, the others on disk.
+	// Bodies wait in memory up to spoolMemory each and spoolMemoryAll together, those of
+	// gated requests that are larger on disk. So there is room for a small body on each
+	// connection, and nobody waits for clients that are slow. Bodies in chunks, which need
+	// room before it is known how long they are, have a part of it only: no client of
+	// Ironic sends those.
 	spoolMemory    = 64 << 10
+	spoolChunked   = 8 << 20
 	spoolTiny      = 4 << 10  // up to this a body takes no room
 	beside         = 64 << 10 // what may stand beside a config drive of MaxBody
-	spoolMemoryAll = 16 << 20
+	spoolMemoryAll = maxConns * spoolMemory
 	copyBuffer     = 32 << 10
 
 	// maxAge bounds the time from a gated request's arrival to its first byte to
@@ -50,6 +57,7 @@ const (
 	accessMaxAge  = time.Minute      // how long Ironic's word about credentials is good
 	noMaxAge      = 10 * time.Second // and its no, before it is asked again
 	maxIdentities = 100_000
+	maxKnock      = 64 << 10 // bytes of Ironic's answer about one node that we asked for
 	maxAccepted   = 1_000
 
 	// The cache of what refused hosts read (GW-18). A host that waits repeats its reads

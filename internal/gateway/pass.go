@@ -54,8 +54,12 @@ func (g *Gateway) pass(w http.ResponseWriter, r *http.Request) {
 		r.Body = body
 		// The Transport waits for a read of the body before it gives up.
 		defer context.AfterFunc(ctx, func() { _ = http.NewResponseController(w).SetReadDeadline(time.Unix(1, 0)) })()
-	} else if r.ContentLength > 0 && !g.inhale(w, r) {
-		return
+	} else if r.ContentLength > 0 {
+		release, ok := g.inhale(w, r)
+		if !ok {
+			return
+		}
+		defer release()
 	}
 	vacate, err := enter(ctx, part)
 	if err != nil {
@@ -67,24 +71,32 @@ func (g *Gateway) pass(w http.ResponseWriter, r *http.Request) {
 }
 
 // inhale reads a small body before anything is asked of Ironic for it. If it does
-// not come, the client has its answer.
-func (g *Gateway) inhale(w http.ResponseWriter, r *http.Request) bool {
+// not come, the client has its answer. release gives its room back.
+func (g *Gateway) inhale(w http.ResponseWriter, r *http.Request) (release func(), ok bool) {
 	wire := http.NewResponseController(w)
 	_ = wire.SetReadDeadline(time.Now().Add(graceTimeout))
+	wait, stop := context.WithTimeout(r.Context(), graceTimeout)
+	defer stop()
+	release, err := g.spool.memoryRoom(wait, r.ContentLength)
+	if err != nil {
+		writeFault(w, http.StatusServiceUnavailable, server, "as many bodies as may be at once are on their way to here: ask again later")
+		return nil, false
+	}
 	text, err := io.ReadAll(io.LimitReader(r.Body, r.ContentLength))
 	if err == nil && int64(len(text)) < r.ContentLength {
 		err = io.ErrUnexpectedEOF
 	}
 	if err != nil {
+		release()
 		g.broken(w, err)
-		return false
+		return nil, false
 	}
 	_ = wire.SetReadDeadline(time.Now().Add(g.timeout + maxAge + graceTimeout))
 	r.GetBody = func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(text)), nil }
 	r.Body, _ = r.GetBody()
 	r.Header = r.Header.Clone()
 	r.Header.Del("Expect")
-	return true
+	return release, true
 }
 
 // broken answers for a body that did not come whole. The answer does not wait for the rest.

@@ -19,7 +19,7 @@ func (g *Gateway) Serve(ctx context.Context, listen net.Listener, conf *tls.Conf
 		names := httpserve.NamesOf(listen, "GATEWAY_LISTEN_ADDRESS", g.address)
 		g.names.Store(&names)
 	}
-	err := httpserve.Serve(ctx, g.drain, httpserve.Server{Name: "gateway", HTTP: g.newHTTP(conf), Listen: listen, Cut: g.end})
+	err := httpserve.Serve(ctx, g.drain, httpserve.Server{Name: "gateway", HTTP: g.newHTTP(conf), Listen: listen, MaxConns: maxConns, Cut: g.end})
 	g.Close()
 	// What was cut is over in a moment, and has said by then how it ended.
 	tick := time.NewTicker(time.Millisecond)

@@ -20,6 +20,7 @@ type spool struct {
 	maxBody int64
 
 	memory, disk         *semaphore.Weighted
+	chunked              *semaphore.Weighted // part of memory
 	memoryUsed, diskUsed atomic.Int64
 	memoryAll, diskAll   int64
 }
@@ -29,6 +30,7 @@ func newSpool(dir string, maxBody, diskAll int64) *spool {
 		dir: dir, maxBody: maxBody,
 		memory: semaphore.NewWeighted(spoolMemoryAll), memoryAll: spoolMemoryAll,
 		disk: semaphore.NewWeighted(diskAll), diskAll: diskAll,
+		chunked: semaphore.NewWeighted(spoolChunked),
 	}
 }
 
@@ -107,9 +109,17 @@ func (s *spool) inMemory(ctx context.Context, body io.Reader, length int64) (con
 // disk.
 func (s *spool) inChunks(ctx context.Context, body io.Reader) (content, error) {
 	room := min(spoolMemory, s.maxBody)
-	release, err := s.memoryRoom(ctx, room)
+	if s.chunked.Acquire(ctx, room) != nil {
+		return content{}, errNoRoom
+	}
+	back, err := s.memoryRoom(ctx, room)
 	if err != nil {
+		s.chunked.Release(room)
 		return content{}, err
+	}
+	release := func() {
+		back()
+		s.chunked.Release(room)
 	}
 	text := make([]byte, room)
 	from := &source{Reader: body}

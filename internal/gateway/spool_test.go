@@ -230,7 +230,7 @@ func TestGW8_SpoolWaitsForRoom(t *testing.T) {
 		{"disk", testMax, testMax, 1},
 		{"disk, in chunks", testMax, -1, 1},
 		{"memory", spoolMemory, spoolMemory, spoolMemoryAll / spoolMemory},
-		{"memory, in chunks", 1, -1, spoolMemoryAll / spoolMemory},
+		{"memory, in chunks", 1, -1, spoolChunked / spoolMemory},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			dir := t.TempDir()
