@@ -136,6 +136,7 @@ func (r *roster) name(i int) string {
 // words number the few texts that many nodes share.
 type words struct {
 	texts []string
+	size  int // bytes of texts
 	codes map[string]uint16
 }
 
@@ -161,9 +162,10 @@ func (w *words) add(text string) (uint16, bool) {
 	if code, ok := w.codes[text]; ok {
 		return code, true
 	}
-	if len(w.texts) > maxWord {
+	if len(w.texts) > maxWord || w.size+len(text) > maxWordBytes {
 		return 0, false
 	}
+	w.size += len(text)
 	code := uint16(len(w.texts)) //nolint:gosec // at most maxWord
 	w.texts = append(w.texts, text)
 	w.codes[text] = code

@@ -2,7 +2,7 @@ package ironic
 
 import (
 	"bytes"
-	"errors"
+	"fmt"
 	"math"
 	"slices"
 	"strings"
@@ -22,8 +22,9 @@ type roll struct {
 const maxWord = math.MaxUint16
 
 var (
-	errManyWords = errors.New("more than 65536 different states, or boot interfaces and conductor groups")
-	errMuchText  = errors.New("more than 4 GiB of uuids and names")
+	errManyWords = fmt.Errorf("more than %d different states, or boot interfaces and conductor groups, or %d bytes of them", maxWord+1, maxWordBytes)
+	errMuchText  = fmt.Errorf("more than %d bytes of uuids and names", maxRosterBytes)
+	errManyNodes = fmt.Errorf("more than %d nodes", maxNodes)
 )
 
 func newRoll() *roll {
@@ -76,8 +77,11 @@ func (r *roll) row(in *reader) (bool, error) {
 // put adds the row that was read, or puts it where its node is already.
 func (r *roll) put(state, boot, group uint16) error {
 	start := r.arena.Len()
-	if start > math.MaxUint32-len(r.id)-len(r.called) {
+	switch {
+	case start+len(r.id)+len(r.called) > maxRosterBytes:
 		return errMuchText
+	case len(r.starts) >= maxNodes:
+		return errManyNodes
 	}
 	r.arena.Write(r.id)
 	r.arena.Write(r.called)

@@ -42,6 +42,7 @@ func decodeList(r io.Reader, read func(row *reader) (bool, error)) (list, error)
 			found = true
 			err = in.expect('[')
 			for err == nil && in.more(']') {
+				in.meter.next()
 				var ok bool
 				ok, err = read(in)
 				l.rows++
@@ -72,8 +73,8 @@ func decodeList(r io.Reader, read func(row *reader) (bool, error)) (list, error)
 	return l, nil
 }
 
-// decodePage reads a list of whole nodes.
-func decodePage(r io.Reader) (page, error) {
+// decodePage reads a list of whole nodes, which are added to held.
+func decodePage(r io.Reader, held *holding) (page, error) {
 	var p page
 	var err error
 	p.list, err = decodeList(r, func(row *reader) (bool, error) {
@@ -81,6 +82,7 @@ func decodePage(r io.Reader) (page, error) {
 		if ok {
 			p.nodes = append(p.nodes, n)
 			p.last = n.UUID
+			err = held.add(n)
 		}
 		return ok, err
 	})

@@ -14,6 +14,7 @@ import (
 // bytes is valid until the next call.
 type reader struct {
 	dec   *jsontext.Decoder
+	meter *meter
 	plain []byte            // room for a text without its escapes
 	words map[string]string // texts that many rows share, kept once
 }
@@ -22,13 +23,36 @@ type reader struct {
 const maxWords = 1024
 
 func newReader(r io.Reader) *reader {
+	m := &meter{from: r, left: maxValueBytes}
 	return &reader{
+		meter: m,
 		// What is allowed here is what encoding/json lets pass: bytes that are no UTF-8
 		// become U+FFFD.
-		dec:   jsontext.NewDecoder(r, jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true)),
+		dec:   jsontext.NewDecoder(m, jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true)),
 		words: map[string]string{},
 	}
 }
+
+// meter bounds what is read for one value of an answer: it is in memory as a whole.
+type meter struct {
+	from io.Reader
+	left int
+}
+
+var errLongValue = fmt.Errorf("one value is longer than %d bytes", maxValueBytes)
+
+// Read implements io.Reader.
+func (m *meter) Read(p []byte) (int, error) {
+	if m.left <= 0 {
+		return 0, errLongValue
+	}
+	n, err := m.from.Read(p[:min(len(p), m.left)])
+	m.left -= n
+	return n, err
+}
+
+// next begins a value of its own.
+func (m *meter) next() { m.left = maxValueBytes }
 
 // expect takes one delimiter.
 func (in *reader) expect(want jsontext.Kind) error {
@@ -46,8 +70,22 @@ func (in *reader) expect(want jsontext.Kind) error {
 // before an error, which the next call returns.
 func (in *reader) more(end jsontext.Kind) bool { return in.dec.PeekKind() != end }
 
-// skip passes over a value.
-func (in *reader) skip() error { return in.dec.SkipValue() }
+// skip passes over a value. Of a list or an object, however long, nothing is held but the
+// longest value in it.
+func (in *reader) skip() error {
+	if kind := in.dec.PeekKind(); kind != '[' && kind != '{' {
+		return in.dec.SkipValue()
+	}
+	for depth := in.dec.StackDepth(); ; {
+		in.meter.next()
+		if _, err := in.dec.ReadToken(); err != nil {
+			return err
+		}
+		if in.dec.StackDepth() == depth {
+			return nil
+		}
+	}
+}
 
 // end takes the brace that closes the answer.
 func (in *reader) end() error {
@@ -72,6 +110,7 @@ func (in *reader) nothing() error {
 // name takes the name of the next field of an object. Where it holds bytes that are no
 // UTF-8 they stay: no name that we know has any.
 func (in *reader) name() ([]byte, error) {
+	in.meter.next()
 	raw, err := in.dec.ReadValue()
 	if err != nil {
 		return nil, err

@@ -40,6 +40,9 @@ func (c *Client) Newest(ctx context.Context, k int) (changes []Change, all bool,
 	}, "", func(body io.Reader) (l list, err error) {
 		l, err = decodeList(body, func(row *reader) (bool, error) {
 			n, ok, err := row.node()
+			if len(changes) == k {
+				return false, fmt.Errorf("more than the %d nodes that were asked for", k)
+			}
 			if ok {
 				changes = append(changes, Change{UUID: n.UUID, State: n.State, UpdatedAt: n.ProvisionUpdatedAt})
 			}

@@ -235,6 +235,7 @@ func (p *Poller) lists(ctx context.Context, look *Look) error {
 		return err
 	}
 	at := make(map[string]int) // uuid → index in look.Nodes
+	var held holding
 	for _, state := range flow {
 		nodes, err := p.source.List(ctx, state)
 		if err != nil {
@@ -244,6 +245,9 @@ func (p *Poller) lists(ctx context.Context, look *Look) error {
 			if i, ok := at[n.UUID]; ok {
 				look.Nodes[i] = n // the last sight is the truest
 				continue
+			}
+			if err := held.add(n); err != nil {
+				return answerError("the lists of all busy nodes", err)
 			}
 			at[n.UUID] = len(look.Nodes)
 			look.Nodes = append(look.Nodes, n)

@@ -1,0 +1,166 @@
+package ironic
+
+import (
+	"bytes"
+	"compress/gzip"
+	"context"
+	"errors"
+	"io"
+	"net/http"
+	"reflect"
+	"runtime"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+// hostile is a Client of an Ironic that answers every list with what write writes.
+func hostile(t *testing.T, write func(w io.Writer)) *Client {
+	t.Helper()
+	return client(t, always(func() *http.Response {
+		out, in := io.Pipe()
+		go func() {
+			write(in)
+			_ = in.Close()
+		}()
+		resp := reply(http.StatusOK, "")
+		resp.Body = out
+		return resp
+	}))
+}
+
+// writeRows writes so many nodes that it never wrote before, from *next on.
+func writeRows(w io.Writer, next *int, n int, more string) {
+	var b bytes.Buffer
+	b.WriteString(`{"nodes": [`)
+	for i := range n {
+		if i > 0 {
+			b.WriteByte(',')
+		}
+		*next++
+		head, tail, _ := strings.Cut(more, "#")
+		id := strconv.Itoa(*next)
+		b.WriteString(`{"uuid": "u` + id + `", "provision_state": "deploying"` + head)
+		if tail != "" {
+			b.WriteString(id + tail)
+		}
+		b.WriteByte('}')
+	}
+	b.WriteString(`], "next": "more"}`)
+	_, _ = w.Write(b.Bytes())
+}
+
+// What an Ironic without bounds sends is refused, and little of it is kept.
+func TestListsWithoutAnEndAreRefused(t *testing.T) {
+	long := strings.Repeat("e", maxErrorLen-10)
+	for _, row := range []struct {
+		name, want string
+		write      func(io.Writer)
+		read       func(*Client) error
+	}{
+		{"busy nodes with long errors", "bytes", pagesOf(`, "last_error": "#` + long + `"`), listAll},
+		{"all nodes, with long names", "bytes of uuids and names", pagesOf(`, "name": "#` + long[:maxTextLen] + `"`), catalogAll},
+		{"all nodes, each in a group of its own", "different states", pagesOf(`, "conductor_group": "#` + long + `"`), catalogAll},
+		{"one row without an end", "one value is longer", endlessText(`{"nodes": [{"uuid": "u", "last_error": "`), listAll},
+		{"the same of all nodes", "one value is longer", endlessText(`{"nodes": [{"name": "`), catalogAll},
+		{"an unknown field without an end", "one value is longer", endlessText(`{"x": "`), listAll},
+		{"the name of a field", "one value is longer", endlessText(`{"`), listAll},
+		{"more changes than were asked for", "were asked for", pagesOf(""), func(c *Client) error {
+			_, _, err := c.Newest(t.Context(), 20)
+			return err
+		}},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			err := row.read(hostile(t, row.write))
+			if err == nil || !strings.Contains(err.Error(), row.want) || CauseOf(err) != CauseAnswer {
+				t.Errorf("%v, want %q", err, row.want)
+			}
+		})
+	}
+}
+
+func pagesOf(more string) func(io.Writer) {
+	next := 0
+	return func(w io.Writer) { writeRows(w, &next, 1000, more) }
+}
+
+func endlessText(begin string) func(io.Writer) {
+	return func(w io.Writer) {
+		_, err := io.WriteString(w, begin)
+		for block := strings.Repeat("x", 64<<10); err == nil; {
+			_, err = io.WriteString(w, block)
+		}
+	}
+}
+
+func listAll(c *Client) error {
+	_, err := c.List(context.Background(), Deploying)
+	return err
+}
+
+func catalogAll(c *Client) error {
+	_, err := c.Catalog(context.Background(), func() Mark { return Mark{} })
+	return err
+}
+
+func TestTheNumberOfNodesIsBounded(t *testing.T) {
+	var held holding
+	var err error
+	for held.nodes <= maxNodes && err == nil {
+		err = held.add(Node{UUID: "u"})
+	}
+	if err == nil || held.nodes != maxNodes+1 {
+		t.Errorf("%d nodes, %v", held.nodes, err)
+	}
+	r := newRoll()
+	for err = nil; err == nil && len(r.starts) <= maxNodes; {
+		r.id = strconv.AppendInt(r.id[:0], int64(len(r.starts)), 10)
+		err = r.put(0, 0, 0)
+	}
+	if !errors.Is(err, errManyNodes) || len(r.starts) != maxNodes {
+		t.Errorf("%d nodes in the list of all, %v", len(r.starts), err)
+	}
+}
+
+// 100,000 nodes at work, with all that a real one tells of itself, are no fault.
+func TestListsOf100000NodesFit(t *testing.T) {
+	var held holding
+	for range 100_000 {
+		if err := held.add(Node{
+			UUID: strings.Repeat("u", 36), Name: strings.Repeat("n", 60), ProvisionUpdatedAt: strings.Repeat("t", 32),
+			AgentHeartbeat: strings.Repeat("t", 26), State: DeployWait, TargetState: "active", InstanceUUID: strings.Repeat("i", 36),
+			LastError: strings.Repeat("e", 150), ConductorGroup: "rack-01", BootInterface: "redfish-virtual-media", Driver: "redfish",
+		}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if size := reflect.TypeFor[Node]().Size(); size > nodeBytes {
+		t.Errorf("a Node takes %d bytes, not %d", size, nodeBytes)
+	}
+}
+
+// A gzip bomb is read as far as a page may go, and takes no memory.
+func TestAGzipBombTakesLittleMemory(t *testing.T) {
+	var packed bytes.Buffer
+	z := gzip.NewWriter(&packed)
+	_, _ = io.WriteString(z, `{"nodes": [{"uuid": "`)
+	for block := bytes.Repeat([]byte("x"), 1<<20); packed.Len() < 16<<10; {
+		_, _ = z.Write(block)
+	}
+	_ = z.Close()
+	c := hostile(t, func(w io.Writer) {
+		in, err := gzip.NewReader(bytes.NewReader(packed.Bytes()))
+		if err == nil {
+			_, _ = io.Copy(w, in)
+		}
+	})
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	if err := listAll(c); err == nil || !strings.Contains(err.Error(), "one value is longer") {
+		t.Error(err)
+	}
+	runtime.ReadMemStats(&after)
+	if took := after.TotalAlloc - before.TotalAlloc; took > 64<<20 {
+		t.Errorf("%d bytes were allocated for a bomb of %d", took, packed.Len())
+	}
+}
