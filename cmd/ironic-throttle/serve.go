@@ -61,8 +61,10 @@ func (p *process) serve(ctx context.Context, from config.Sources, readyFile stri
 	if p.environment("GOGC") == "" {
 		debug.SetGCPercent(gcPercent)
 	}
+	log := p.logger(c.Log)
+	limitMemory(p.environment, log)
 	throttle, err := app.New(ctx, app.Options{
-		Config: c, Warnings: warnings, Reload: &from, Log: p.logger(c.Log), Version: build().Version,
+		Config: c, Warnings: warnings, Reload: &from, Log: log, Version: build().Version,
 	})
 	if err != nil {
 		return &exitError{exitUse, err}
