@@ -21,6 +21,7 @@ GOLANGCI         := $(BIN)/tools/golangci-lint-$(GOLANGCI_VERSION)
 # Knobs of the targets below.
 DEMO_FLAGS  ?=
 STRESS_FLAGS ?=
+ATTACK      ?= 10m
 TESTFLAGS   ?=
 SEARCH      ?= 10000
 LAWS        ?= 100000
@@ -34,7 +35,7 @@ RUN_NODES   ?= 200
 COVER_FLOOR ?= 90
 
 .DEFAULT_GOAL := help
-.PHONY: help build demo run test search stress cover fuzz bench e2e lint fmt image clean $(BINARY)
+.PHONY: help build demo run test search attack stress cover fuzz bench e2e lint fmt image clean $(BINARY)
 
 ##@ Use
 
@@ -81,6 +82,9 @@ search: ## Look for histories that break the limit or a law of turns (SEARCH=100
 	$(TESTSUM) -v -- -timeout 30m -count=1 -run '^TestGW18_WhatWaiting|^TestGW11_Delayed' ./internal/gateway -args -gateway.whole
 	$(TESTSUM) -v -- -timeout 60m -count=1 -run Kill ./internal/holdfile -args -holdfile.kills=$(KILLS) -holdfile.seed=$(SEED)
 	$(TESTSUM) -v -- -timeout 60m -count=1 -run '^TestBO16_killHolds' ./internal/demo -args -kill.holds=$(KILLS) -kill.seed=$(SEED)
+
+attack: ## The real process in 384 MiB, attacked with real hosts at work (ATTACK=10m)
+	$(TESTSUM) -v -- -timeout 2h -count=1 ./internal/attack -args -attack.for=$(ATTACK) -attack.slow=3000 -attack.idle=500
 
 stress: ## The stress table of storms up to 20,000 hosts, all policies side by side (STRESS_FLAGS="-seeds 1")
 	$(GO) run ./hack/stress $(STRESS_FLAGS)

@@ -111,6 +111,7 @@ var table = map[string]room{
 		house:   []string{"internal/child"},
 		outside: []string{"k8s.io/api", "k8s.io/apimachinery", "k8s.io/client-go"},
 	},
+	"internal/attack":  {tests: []string{"internal/child"}},
 	"internal/measure": {},
 	"internal/simulate": {
 		house: []string{
