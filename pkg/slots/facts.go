@@ -44,15 +44,20 @@ func (l *Ledger) Recheck(now time.Time, r Ref) {
 	l.tick(now)
 	h := r.h
 	h.lastAsk = l.at
-	if !h.wanted && passed(max(h.fetched, h.seen.mark.at), l.at, l.cfg.ListMaxAge) {
-		h.wanted = true
-		l.wants = append(l.wants, h)
+	if passed(max(h.fetched, h.seen.mark.at), l.at, l.cfg.ListMaxAge) {
+		l.want(h)
 	}
 }
 
 // Want puts the host on the fetch list, unless Ironic has answered for it already.
 func (l *Ledger) Want(r Ref) {
-	if h := r.h; !h.wanted && !h.answered && !h.facts {
+	if h := r.h; !h.answered && !h.facts {
+		l.want(h)
+	}
+}
+
+func (l *Ledger) want(h *host) {
+	if !h.wanted {
 		h.wanted = true
 		l.wants = append(l.wants, h)
 	}

@@ -29,6 +29,9 @@ func (l *Ledger) Commit(now time.Time, v Verdict) {
 				h.doneAt = l.at
 			}
 			if h.holds() {
+				if h.busySeq == 0 { // it may have failed since it was seen
+					l.want(h)
+				}
 				l.finish(h)
 			}
 		}
@@ -83,8 +86,7 @@ func (l *Ledger) heard(v Verdict) *host {
 		h.lastBusy = otherTask // its controller has gone on: a later inspection is a new one
 	}
 	if l.wanting(h, v) {
-		h.wanted = true
-		l.wants = append(l.wants, h)
+		l.want(h)
 	}
 	return h
 }

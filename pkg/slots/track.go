@@ -115,6 +115,8 @@ func (t *track) see(seq uint64, n ironic.Node, sound bool) ending {
 		t.failed = tokenOf(n.ProvisionUpdatedAt)
 	}
 	switch {
+	case was != nil && n.State.Failed() && t.failed == before && n.ProvisionUpdatedAt != "":
+		return ending{} // it was seen before the 2xx to the PUT that began it came back
 	case was != nil:
 		e.result, e.work = was.judge(n), was.workedAs.Work()
 		if n.State.Failed() {

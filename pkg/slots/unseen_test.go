@@ -335,3 +335,31 @@ func TestLH24_HostsInServiceOrHoldAreAdopted(t *testing.T) {
 	s.sees(11, ironic.Servicing)
 	s.wantOccupied(len(held))
 }
+
+// A host that gives its lease back says nothing of how its work went.
+func TestLH16_ALeaseGivenBackIsLookedAtOnceMore(t *testing.T) {
+	s := newWhole(t, 1)
+	s.is(1, ironic.Active)
+	s.wantAsk(by(1, api.OpRescue), granted)
+	s.looks(65 * time.Second)
+	s.is(1, ironic.RescueFailed)
+	s.wantAsk(by(1, api.OpNone), done)
+	s.wantOccupied(0)
+	s.looks(5 * time.Second)
+	s.wantFailures(1, 1)
+}
+
+// One outcome for one stamp: Ironic's 2xx to the PUT comes back after its work was seen to
+// have failed.
+func TestGW3_AFailureSeenBeforeThe2xxIsNotCountedTwice(t *testing.T) {
+	s := newWhole(t, 1)
+	s.is(1, ironic.Available).ProvisionUpdatedAt = "before"
+	put := s.put(1, ironic.TargetActive, true)
+	s.failed(1, "new")
+	s.sees(1, ironic.DeployFailed) // another client's request has fetched it
+	s.wantFailures(1, 1)
+	s.l.Answered(s.now, put, 202)
+	s.looks(5 * time.Second)
+	s.wantFailures(1, 1)
+	s.wantOccupied(0) // gateway only: at once (LH-14)
+}
