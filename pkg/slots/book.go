@@ -42,10 +42,10 @@ func (l *Ledger) admit(id ID, shown bool) *host {
 }
 
 // learn enters id into h and the book. A host known by this name only is the
-// same host and is folded into h; one with another UUID merely loses the name. An ask
-// renames nothing that Ironic has named, but where it adds the namespace, and takes no
-// name that is another's by Ironic's word: h may be called so, but by that name alone it
-// is not found (LH-25). What is kept of id does not keep alive the request that it came in.
+// same host and is folded into h; one with another UUID loses the name by Ironic's word
+// only. An ask renames nothing that Ironic has named, but where it adds the namespace, and
+// takes no name from another node: h may be called so, but by that name alone it is not
+// found (LH-25). What is kept of id does not keep alive the request that it came in.
 func (l *Ledger) learn(h *host, id ID, shown bool) {
 	if id.UUID != "" && h.id.UUID != id.UUID {
 		h.id.UUID = strings.Clone(id.UUID)
@@ -64,7 +64,7 @@ func (l *Ledger) learn(h *host, id ID, shown bool) {
 	}
 	h.id.Name, h.named = strings.Clone(id.Name), shown
 	if owner != nil && owner != h {
-		if !shown && owner.named {
+		if !shown && owner.id.UUID != "" {
 			return
 		}
 		if owner.id.UUID == "" {
@@ -76,7 +76,9 @@ func (l *Ledger) learn(h *host, id ID, shown bool) {
 
 // extends reports whether name is another than old, with a namespace that old lacks: BMO
 // names nodes so, and who else has named one did not.
-func extends(name, old string) bool { return strings.Contains(name, "~") && !strings.Contains(old, "~") }
+func extends(name, old string) bool {
+	return strings.Contains(name, "~") && !strings.Contains(old, "~")
+}
 
 // fold moves what a host known by name only has into h, the same host by UUID:
 // one slot of the two is enough.

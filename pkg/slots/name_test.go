@@ -24,7 +24,7 @@ func byName(n int) slots.Ask {
 
 // An ask with b's name and a's UUID is a's; b's name stays b's, asked by name alone too.
 func TestLH25_AWrongPairPoisonsNoName(t *testing.T) {
-	for name, shown := range map[string][]int{"both were shown": {1, 2}, "b was shown": {2}, "a was shown": {1}} {
+	for name, shown := range map[string][]int{"both were shown": {1, 2}, "b was shown": {2}, "a was shown": {1}, "b has asked": nil} {
 		t.Run(name, func(t *testing.T) {
 			s := newStage(t, 1)
 			for _, n := range []int{1, 2} {
@@ -33,6 +33,10 @@ func TestLH25_AWrongPairPoisonsNoName(t *testing.T) {
 			for _, n := range shown {
 				s.wantAsk(by(n, api.OpNone), done)
 				s.sees(n, ironic.Manageable)
+			}
+			if shown == nil {
+				v := s.l.Check(s.now, by(2, api.OpInspect))
+				s.l.Hear(s.now, &v)
 			}
 			s.wantAsk(pair(1, 2), granted)
 			s.wantAsk(byName(2), full)
