@@ -41,7 +41,7 @@ func (w *world) advance(m *machine) {
 	defer func(goal api.Op) { m.done = m.done && m.goal == goal }(m.goal)
 	switch {
 	case m.state == ironic.CleanFailed || m.state == ironic.InspectFailed && w.chance(.5):
-		m.state = ironic.Manageable // target manage, never gated
+		w.set(m, ironic.Manageable) // target manage, never gated
 		if m.goal == api.OpDeprovision {
 			m.goal = api.OpProvision
 		}
@@ -52,6 +52,7 @@ func (w *world) advance(m *machine) {
 		}
 	case m.goal == api.OpPrepare && m.done && w.chance(.5):
 		m.goal = api.OpProvision
+	case w.goesOn(m):
 	case m.goal == api.OpProvision && m.state == ironic.Active && w.chance(.5):
 		m.goal = api.OpDeprovision
 	case m.goal == api.OpProvision && (m.state == ironic.Error || m.state == ironic.DeployFailed && w.chance(.5)):
@@ -59,7 +60,8 @@ func (w *world) advance(m *machine) {
 	case m.goal == api.OpDeprovision && m.state == ironic.Available && w.chance(.8):
 		m.goal = api.OpProvision
 		if w.chance(.3) {
-			m.goal, m.state, m.done = api.OpInspect, ironic.Manageable, false
+			w.set(m, ironic.Manageable)
+			m.goal, m.done = api.OpInspect, false
 		}
 	case m.goal == api.OpInspect && m.state != ironic.Manageable && m.state != ironic.InspectFailed:
 		m.goal = api.OpProvision
@@ -79,13 +81,23 @@ func next(m *machine) (ironic.Target, bool) {
 		}
 		return ironic.TargetActive, m.state == ironic.Available || m.state == ironic.DeployFailed
 	case api.OpDeprovision:
-		return ironic.TargetDeleted, m.state == ironic.Active || m.state == ironic.Error || m.state == ironic.DeployFailed
+		_, _, _, ok := transition(m.state, ironic.TargetDeleted)
+		return ironic.TargetDeleted, ok
+	case api.OpRescue:
+		_, _, _, ok := transition(m.state, ironic.TargetRescue)
+		return ironic.TargetRescue, ok && !m.done
+	case api.OpUnrescue:
+		_, _, _, ok := transition(m.state, ironic.TargetUnrescue)
+		return ironic.TargetUnrescue, ok
+	case api.OpService:
+		_, _, _, ok := transition(m.state, ironic.TargetService)
+		return ironic.TargetService, ok && !m.done
 	}
 	return "", false
 }
 
 func (w *world) ask(m *machine) api.Ask {
-	ask := api.Ask{Namespace: "metal3", Name: m.name[len("metal3~"):], Op: m.goal, ConductorGroup: m.group}
+	ask := api.Ask{Namespace: "metal3", Name: m.said[len("metal3~"):], Op: m.goal, ConductorGroup: m.group}
 	switch m.goal {
 	case api.OpInspect:
 		ask.BMHState = api.BMHInspecting
@@ -99,6 +111,7 @@ func (w *world) ask(m *machine) api.Ask {
 	if m.kept && (m.exists || w.chance(.5)) {
 		ask.NodeUUID = m.uuid
 	}
+	w.mispair(m, &ask)
 	if !m.working && !m.fresh && w.chance(.02) {
 		ask.Op = api.OpNone
 	}
@@ -107,24 +120,28 @@ func (w *world) ask(m *machine) api.Ask {
 
 // byCheck asks, perhaps twice, and acts some time after a yes.
 func (w *world) byCheck(m *machine, life int) {
-	ask := w.ask(m)
+	w.check(m, life, w.ask(m), func(d time.Duration) { w.again(m, life, d) })
+}
+
+func (w *world) check(m *machine, life int, ask api.Ask, again func(time.Duration)) {
 	for range 1 + w.rng.IntN(2) {
 		answer := w.c.IsReady(w.clock(), ask)
 		w.count(answer)
 		w.logf("host %d asks %s (%s, really %s): %v %s", m.n, ask.Op, ask.NodeUUID, m.state, answer.Ready, answer.Reason)
 		if !answer.Ready {
-			w.again(m, life, w.between(5*time.Second, 2*time.Minute))
+			again(w.between(5*time.Second, 2*time.Minute))
 			return
 		}
 		if answer.Reason == api.ReasonGranted {
-			m.fresh, m.excused = !m.working, false
+			m.fresh, m.excused, m.granted = !m.working, false, w.now
 		}
+		m.yes = answer.Reason
 		// Somebody else may have undone what a sight of up to 15 minutes ago
 		// proved (LH-16): what follows is not our yes.
 		m.meddled = m.meddled && answer.Reason == api.ReasonDone
 	}
 	if ask.Op == api.OpNone || m.working {
-		w.again(m, life, w.between(time.Second, 20*time.Second))
+		again(w.between(time.Second, 20*time.Second))
 		return
 	}
 	// F-1's proviso: a new host acts within LEASE_TTL, one between two phases
@@ -138,19 +155,23 @@ func (w *world) byCheck(m *machine, life int) {
 		lag = w.between(0, bound-time.Millisecond)
 	}
 	if w.chance(.05) { // says yes to itself and never acts
-		w.again(m, life, w.between(time.Second, 10*time.Minute))
+		again(w.between(time.Second, 10*time.Minute))
 		return
 	}
-	yes, process, goal := w.now, w.process, m.goal
+	yes, process, goal, shadow := w.now, w.process, m.goal, m.shadow
+	m.waits++
 	w.after(lag, func() {
+		m.waits--
 		if m.life != life {
 			return
 		}
 		late := w.process != process && w.now.Sub(yes) >= w.cfg.Slots.Settle
 		if target, ok := next(m); ok && m.goal == goal && !late && !w.now.Before(w.outage) {
-			w.put(m, target, !m.meddled)
+			// What failed unseen before the yes looks like work that the yes began: such
+			// a host must act within LINGER.
+			w.put(m, target, !m.meddled && !(shadow && w.now.Sub(yes) > w.cfg.Slots.Linger), process)
 		}
-		w.again(m, life, w.between(time.Second, 20*time.Second))
+		again(w.between(time.Second, 20*time.Second))
 	})
 }
 
@@ -196,11 +217,16 @@ func (w *world) send(m *machine, target ironic.Target) {
 	if !known && !w.fetch(uuid) {
 		return
 	}
-	ask := api.Ask{NodeUUID: uuid, Namespace: "metal3", Name: m.name[len("metal3~"):], ConductorGroup: m.group}
+	ask := api.Ask{NodeUUID: uuid, Namespace: "metal3", Name: m.said[len("metal3~"):], ConductorGroup: m.group}
+	w.mispair(m, &ask)
+	ask.NodeUUID = uuid // as the gateway has found out
 	answer, pass := w.c.Forward(w.clock(), ask, target)
 	w.count(answer)
 	if answer.Reason == api.ReasonGranted {
-		m.excused = false
+		m.excused, m.granted = false, w.now
+	}
+	if answer.Ready {
+		m.yes = answer.Reason
 	}
 	w.logf("host %d PUT %s (really %s): %v %s", m.n, target, m.state, answer.Ready, answer.Reason)
 	if pass == nil {
@@ -229,7 +255,7 @@ func (w *world) fetch(uuid string) bool {
 	}
 	sight := w.read(uuid)
 	sight.Key, sight.Mark = uuid, mark
-	w.c.ObserveNode(w.clock(), sight)
+	w.shows(func(c *Controller, now time.Time) { c.ledger.ObserveNode(now, sight) }, []ironic.Sight{sight})
 	return sight.Found
 }
 
@@ -265,7 +291,7 @@ func (w *world) travel(m *machine, uuid string, target ironic.Target, pass *Pass
 		if m.uuid != uuid {
 			return 404
 		}
-		return w.put(m, target, true)
+		return w.put(m, target, true, process)
 	}
 	if w.style.breaks && w.chance(.15) {
 		w.runs.Broken++
@@ -330,10 +356,11 @@ func (w *world) mischief() {
 		m := w.hosts[w.rng.IntN(len(w.hosts))]
 		if target, ok := next(m); ok && !w.now.Before(w.outage) {
 			w.runs.Foreign++
-			w.put(m, target, false)
+			w.put(m, target, false, 0)
 			m.meddled = true
 		}
 	})
+	w.mix(again)
 	again(w.style.remakes, 15*time.Minute, func() {
 		m := w.hosts[w.rng.IntN(len(w.hosts))]
 		w.runs.Remade++

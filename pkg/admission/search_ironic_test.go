@@ -3,6 +3,7 @@ package admission
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/ironic-throttle/ironic-throttle/pkg/ironic"
@@ -10,8 +11,9 @@ import (
 
 var errAway = errors.New("ironic is away")
 
-// put is Ironic's side of PUT states/provision: the state changes at once.
-func (w *world) put(m *machine, target ironic.Target, lawful bool) int {
+// put is Ironic's side of PUT states/provision: the state changes at once. by is the
+// process whose yes it goes by, 0 where that does not matter.
+func (w *world) put(m *machine, target ironic.Target, lawful bool, by int) int {
 	if !m.exists || w.ending {
 		return 404
 	}
@@ -23,11 +25,12 @@ func (w *world) put(m *machine, target ironic.Target, lawful bool) int {
 		return 400
 	}
 	if first == "" {
-		m.state = last
+		w.set(m, last)
 		return 202
 	}
 	m.flow++
-	m.state, m.working, m.lawful, m.agent, m.fresh = first, true, lawful, false, false
+	w.set(m, first)
+	m.working, m.lawful, m.agent, m.fresh, m.by = true, lawful, false, false, by
 	m.erred, m.done = false, false
 	if w.chance(.2) {
 		m.agent = true // fast track
@@ -35,8 +38,12 @@ func (w *world) put(m *machine, target ironic.Target, lawful bool) int {
 	w.runs.Works++
 	w.logf("host %d: %s accepted, %s (lawful %v)", m.n, target, first, lawful)
 	w.law()
-	if w.chance(.25) {
+	if w.chance(.25) || w.style.brisk && w.chance(.25) {
 		last = failed
+	}
+	if w.style.brisk && w.chance(.4) {
+		w.after(w.between(0, 3*time.Second), func(flow int) func() { return func() { w.end(m, flow, last) } }(m.flow))
+		return 202
 	}
 	w.steps(m, m.flow, target, last)
 	return 202
@@ -62,7 +69,15 @@ func transition(from ironic.State, target ironic.Target) (first, last, failed ir
 	case ironic.TargetActive:
 		return ironic.Deploying, ironic.Active, ironic.DeployFailed, in(ironic.Available, ironic.DeployFailed)
 	case ironic.TargetDeleted:
-		return ironic.Deleting, ironic.Available, ironic.Error, in(ironic.Active, ironic.Error, ironic.DeployFailed)
+		return ironic.Deleting, ironic.Available, ironic.Error, in(ironic.Active, ironic.Error, ironic.DeployFailed,
+			ironic.Rescue, ironic.RescueFailed, ironic.UnrescueFailed, ironic.ServiceFailed)
+	case ironic.TargetRescue:
+		return ironic.Rescuing, ironic.Rescue, ironic.RescueFailed,
+			in(ironic.Active, ironic.Rescue, ironic.RescueFailed, ironic.UnrescueFailed, ironic.ServiceFailed)
+	case ironic.TargetUnrescue:
+		return ironic.Unrescuing, ironic.Active, ironic.UnrescueFailed, in(ironic.Rescue, ironic.RescueFailed, ironic.UnrescueFailed)
+	case ironic.TargetService:
+		return ironic.Servicing, ironic.Active, ironic.ServiceFailed, in(ironic.Active, ironic.ServiceFailed)
 	case ironic.TargetManage:
 		return "", ironic.Manageable, "", in(ironic.Available, ironic.CleanFailed, ironic.InspectFailed)
 	}
@@ -81,18 +96,26 @@ func (w *world) steps(m *machine, flow int, target ironic.Target, last ironic.St
 		states = []ironic.State{ironic.DeployWait, ironic.Deploying}
 	case ironic.TargetDeleted:
 		states = []ironic.State{ironic.Cleaning, ironic.CleanWait}
+	case ironic.TargetRescue:
+		states = []ironic.State{ironic.RescueWait, ironic.Rescuing}
+	case ironic.TargetService:
+		states = []ironic.State{ironic.ServiceWait, ironic.Servicing}
 	}
+	states = w.held(target, states)
 	var d time.Duration
 	quick := w.chance(.2)
 	for _, s := range states {
-		if quick {
+		switch {
+		case s.Extra() && s != ironic.ServiceWait && s != ironic.Servicing: // until somebody lets it go on
+			d += w.between(time.Second, 20*time.Minute)
+		case quick:
 			d += w.between(0, 2*time.Second)
-		} else {
+		default:
 			d += w.between(time.Second, 4*time.Minute)
 		}
 		w.after(d, func() {
 			if m.flow == flow {
-				m.state = s
+				w.set(m, s)
 				m.beat++
 				m.agent = m.agent || w.rng.IntN(2) == 0
 			}
@@ -107,19 +130,24 @@ func (w *world) steps(m *machine, flow int, target ironic.Target, last ironic.St
 func (w *world) end(m *machine, flow int, last ironic.State) {
 	if m.flow == flow && m.working {
 		m.flow++
-		m.state, m.working, m.erred, m.done = last, false, last.Failed(), !last.Failed()
+		w.set(m, last)
+		m.working, m.erred, m.done = false, last.Failed(), !last.Failed()
+		if m.erred {
+			w.failed(m)
+		}
 		w.logf("host %d: ends %s", m.n, last)
 	}
 }
 
 // vanish takes the node out of Ironic.
 func (w *world) vanish(m *machine) {
+	w.leaves(m)
 	m.exists, m.working = false, false
 	m.flow++
 }
 
 func (w *world) node(m *machine) ironic.Node {
-	n := ironic.Node{UUID: m.uuid, Name: m.name, State: m.state, AgentURL: m.agent && m.working, ConductorGroup: m.group}
+	n := ironic.Node{UUID: m.uuid, Name: m.name, State: m.state, ProvisionUpdatedAt: m.stamp, AgentURL: m.agent && m.working, ConductorGroup: m.group}
 	if m.erred {
 		n.LastError = "it failed"
 	}
@@ -137,8 +165,16 @@ func (w *world) poll(process int) {
 	p := &lookout{w: w, process: process, seen: map[string]ironic.Node{}}
 	p.look.Mark = w.c.Begin(w.clock())
 	p.begun = w.clock()
+	p.look.Whole = w.c.Whole(p.begun)
+	p.flow = flowOrder
+	if p.look.Whole || w.cfg.Slots.CountExtra {
+		p.flow = slices.Concat(p.flow, heldOrder)
+	}
+	if p.look.Whole {
+		p.flow = slices.Concat(heldOrder, p.flow, ironic.FailedStates())
+	}
 	age := p.begun.Sub(w.listed)
-	if w.style.probing && !w.c.Waits(p.begun) && age >= 0 && age < 25*time.Second {
+	if w.style.probing && !p.look.Whole && !w.c.Waits(p.begun) && age >= 0 && age < 25*time.Second {
 		p.step(p.probe)
 	} else {
 		p.list(0)
@@ -164,8 +200,12 @@ var flowOrder = []ironic.State{
 	ironic.Deploying, ironic.DeployWait, ironic.Deploying, ironic.Rescuing, ironic.RescueWait, ironic.Rescuing, ironic.Unrescuing,
 }
 
+// heldOrder are those beside them, where they are wanted.
+var heldOrder = []ironic.State{ironic.Servicing, ironic.ServiceWait, ironic.Servicing, ironic.ServiceHold, ironic.DeployHold, ironic.CleanHold}
+
 type lookout struct {
 	w       *world
+	flow    []ironic.State
 	process int
 	look    ironic.Look
 	order   []string
@@ -183,7 +223,7 @@ func (p *lookout) probe() {
 	moved := w.stamps == nil
 	for _, m := range w.hosts {
 		if m.exists {
-			stamp := fmt.Sprint(m.state, m.flow, m.beat)
+			stamp := fmt.Sprint(m.state, m.flow, m.beat, m.stamp)
 			moved = moved || w.stamps[m.uuid] != stamp
 			p.stamps[m.uuid] = stamp
 		}
@@ -220,7 +260,7 @@ func (p *lookout) step(f func()) {
 
 func (p *lookout) list(i int) {
 	w := p.w
-	if i == len(flowOrder) {
+	if i == len(p.flow) {
 		nodes := make([]ironic.Node, 0, len(p.order))
 		for _, uuid := range p.order {
 			nodes = append(nodes, p.seen[uuid])
@@ -231,7 +271,7 @@ func (p *lookout) list(i int) {
 	}
 	p.step(func() {
 		for _, m := range w.hosts {
-			if m.exists && m.state == flowOrder[i] {
+			if m.exists && m.state == p.flow[i] {
 				if _, ok := p.seen[m.uuid]; !ok {
 					p.order = append(p.order, m.uuid)
 				}
@@ -257,7 +297,12 @@ func (p *lookout) fetch(keys []string, then func()) {
 	})
 }
 
-func (p *lookout) wanted() { p.fetch(p.w.c.Wanted(p.w.clock()), p.observe) }
+func (p *lookout) wanted() {
+	keys := slices.DeleteFunc(p.w.c.Wanted(p.w.clock()), func(key string) bool {
+		return slices.ContainsFunc(p.look.Nodes, func(n ironic.Node) bool { return n.UUID == key || n.Name == key })
+	})
+	p.fetch(keys, p.observe)
+}
 
 func (p *lookout) observe() {
 	p.step(func() {
@@ -268,7 +313,9 @@ func (p *lookout) observe() {
 				p.w.stamps = p.stamps
 			}
 		}
-		p.w.c.Observe(p.w.clock(), p.look)
+		p.w.shows(func(c *Controller, now time.Time) {
+			c.ledger.Observe(now, p.look)
+		}, append(sights(p.look.Nodes), p.look.Fetched...))
 		if err := p.w.c.linesAgree(); err != nil && p.w.broken == "" {
 			p.w.broken = err.Error()
 		}

@@ -33,6 +33,7 @@ type world struct {
 	ending   bool              // nobody asks any more
 	listed   time.Time         // when the last lists were begun, by the Poller's clock
 	stamps   map[string]string // what the probe before them showed
+	failures map[string]*failure
 
 	runs    tallyOfRuns
 	broken  string
@@ -49,6 +50,10 @@ type style struct {
 	restarts, outages, jumps bool
 	slowPolls, stuck         bool
 	probing                  bool // polls leave the lists out when nothing has changed
+	extras                   bool // services and rescues, and work that is held in the middle
+	brisk                    bool // work that ends before anybody looks, often badly
+	renames, pairs           bool // names move in Ironic; asks pair a node with another's name
+	seconds                  bool // stamps of whole seconds
 	length                   time.Duration
 }
 
@@ -57,10 +62,12 @@ type machine struct {
 	n       int
 	life    int // grows when it is made anew
 	uuid    string
-	name    string
+	name    string // in Ironic
+	said    string // what its controller takes for its name
 	group   string
 	exists  bool
 	state   ironic.State
+	stamp   string // provision_updated_at
 	working bool
 	lawful  bool // the present work was started on a yes
 	flow    int  // grows with each accepted PUT
@@ -75,10 +82,15 @@ type machine struct {
 	done    bool // the last work ended well
 	excused bool // holds a slot that no process has granted it (F-1)
 	meddled bool // somebody else started work, and we have not said yes since
+
+	yes     api.Reason // of the last yes
+	granted time.Time
+	by      int  // the process on whose yes it works
+	shadow  bool // somebody else's work has failed, and nobody has seen it yet
 }
 
 func newWorld(seed uint64) *world {
-	w := &world{rng: rngFor(seed), now: epoch}
+	w := &world{rng: rngFor(seed), now: epoch, failures: map[string]*failure{}}
 	w.style = style{
 		gateway: w.chance(.6), nameOnly: w.chance(.2), foreign: w.chance(.3), remakes: w.chance(.4),
 		breaks: w.chance(.6), restarts: w.chance(.4), outages: w.chance(.5), jumps: w.chance(.2),
@@ -87,6 +99,15 @@ func newWorld(seed uint64) *world {
 	}
 	w.style.check = !w.style.gateway || w.chance(.4)
 	w.style.probing = rand.New(rand.NewPCG(seed, 7)).IntN(2) == 0
+	more := rand.New(rand.NewPCG(seed, 8))
+	w.style.extras, w.style.brisk, w.style.seconds = more.IntN(2) == 0, more.IntN(2) == 0, more.IntN(3) == 0
+	switch k := more.IntN(4); { // who asks by names that move gets the slot of another
+	case w.style.nameOnly:
+	case k == 0:
+		w.style.renames = true
+	case k == 1:
+		w.style.pairs = true
+	}
 	cfg := DefaultConfig()
 	s := &cfg.Slots
 	s.Total = 1 + w.rng.IntN(4)
@@ -104,10 +125,11 @@ func newWorld(seed uint64) *world {
 	if w.chance(.3) {
 		s.Groups = map[string]int{"rack1": 1 + w.rng.IntN(s.Total)}
 	}
+	s.CountExtra = w.style.extras && more.IntN(3) == 0
 	w.cfg = cfg
 	w.stormy(rand.New(rand.NewPCG(seed, 6)))
 	for i := range 3 + w.rng.IntN(8) {
-		m := &machine{n: i, kept: !w.style.nameOnly}
+		m := &machine{n: i, kept: !w.style.nameOnly, name: fmt.Sprintf("metal3~host-%d", i)}
 		if w.chance(.4) {
 			m.group = "rack1"
 		}
@@ -177,6 +199,7 @@ func (w *world) drain() {
 		}
 	}
 	w.until(w.now.Add(3*w.cfg.Slots.LeaseTTL + 10*time.Minute))
+	w.uncounted()
 	if s := w.c.Status(w.clock()); w.broken == "" && (s.Slots.Total.Occupied != 0 || s.Slots.Total.Booting != 0) {
 		w.broken = fmt.Sprintf("slots are lost: %+v", s.Slots)
 	}
@@ -203,8 +226,9 @@ func (w *world) create(m *machine) {
 	w.nextUUID++
 	m.life++
 	m.uuid = fmt.Sprintf("00000000-0000-0000-0000-%012d", w.nextUUID)
-	m.name = fmt.Sprintf("metal3~host-%d", m.n)
-	m.state, m.exists, m.working, m.fresh, m.erred, m.done = ironic.Manageable, true, false, false, false, false
+	m.said = m.name
+	m.state, m.stamp, m.exists, m.working, m.fresh, m.erred, m.done = ironic.Manageable, "", true, false, false, false, false
+	m.yes, m.shadow = "", false
 	m.excused, m.meddled = m.excused && !m.kept, false // a name keeps its slot
 	m.flow++
 	m.goal = api.OpInspect
