@@ -68,7 +68,7 @@ func TestADeadRackOpensItsBreakerInItsFirstBatch(t *testing.T) {
 				t.Error(err)
 			}
 		}()
-		time.Sleep(70 * time.Second) // the settle
+		<-time.After(70 * time.Second) // the settle
 		synctest.Wait()
 		if v := c.View(time.Now()); !v.Settled {
 			t.Fatalf("not settled: %+v", v)
@@ -81,7 +81,7 @@ func TestADeadRackOpensItsBreakerInItsFirstBatch(t *testing.T) {
 				rack = append(rack, n)
 			}
 		})
-		time.Sleep(time.Second) // between two polls
+		<-time.After(time.Second) // between two polls
 		for _, n := range rack {
 			namespace, name, _ := strings.Cut(n.Name, "~")
 			ask := api.Ask{Namespace: namespace, Name: name, NodeUUID: n.UUID, Op: api.OpProvision, BMHState: api.BMHProvisioning}
@@ -89,7 +89,7 @@ func TestADeadRackOpensItsBreakerInItsFirstBatch(t *testing.T) {
 				t.Fatalf("%s: %+v", n.Name, a)
 			}
 		}
-		time.Sleep(time.Second)
+		<-time.After(time.Second)
 		fake.With(func(now time.Time, w *fakeironic.World) {
 			for _, n := range rack {
 				if err := w.SetState(now, n.UUID, ironic.DeployFailed, false); err != nil {
@@ -98,7 +98,7 @@ func TestADeadRackOpensItsBreakerInItsFirstBatch(t *testing.T) {
 			}
 		})
 		before := wire.single.Load()
-		time.Sleep(6 * time.Second) // a poll
+		<-time.After(6 * time.Second) // a poll
 		synctest.Wait()
 		if got := wire.single.Load() - before; len(rack) != dead || got != dead {
 			t.Errorf("%d nodes were fetched after %d yeses", got, len(rack))
@@ -106,7 +106,7 @@ func TestADeadRackOpensItsBreakerInItsFirstBatch(t *testing.T) {
 		if b := c.Breakers(time.Now()).Breakers; len(b) != 1 || b[0].State != "OPEN" {
 			t.Errorf("%+v, want OPEN: all of %d failures counted", b, dead)
 		}
-		time.Sleep(51 * time.Second) // LINGER
+		<-time.After(51 * time.Second) // LINGER
 		synctest.Wait()
 		if s := c.Status(time.Now()); s.Slots.Total.Occupied != 0 || s.Totals.Expired != 0 || s.Totals.Finished != dead {
 			t.Errorf("%d slots are occupied, %+v: want all back, and none as never used", s.Slots.Total.Occupied, s.Totals)

@@ -290,17 +290,6 @@ func TestLH16_AtMostTwentyWantedAndEachOnce(t *testing.T) {
 	}
 }
 
-func TestLH16_WhatTheListsShowIsNotFetched(t *testing.T) {
-	w := newWire(row("a", Deploying), row("b", Active))
-	c, v := client(t, w), &view{wanted: []string{"a", "ns~a", "b"}}
-	if err := poller(t, c, v).PollOnce(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	if got := v.look(t).Fetched; len(got) != 1 || got[0].Key != "b" {
-		t.Errorf("fetched %+v, want b alone", got)
-	}
-}
-
 // The cost of a poll is the busy lists, not the nodes that exist.
 func TestPollCostDoesNotDependOnIdleNodes(t *testing.T) {
 	w := newWire(row("a", Deploying))

@@ -33,3 +33,14 @@ func TestLH16_SlowWantedNodesDoNotAgeTheLook(t *testing.T) {
 		}
 	})
 }
+
+func TestLH16_WhatTheListsShowIsNotFetched(t *testing.T) {
+	w := newWire(row("a", Deploying), row("b", Active))
+	c, v := client(t, w), &view{wanted: []string{"a", "ns~a", "b"}}
+	if err := poller(t, c, v).PollOnce(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if got := v.look(t).Fetched; len(got) != 1 || got[0].Key != "b" {
+		t.Errorf("fetched %+v, want b alone", got)
+	}
+}
