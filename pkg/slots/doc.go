@@ -20,11 +20,16 @@
 //	    └──── at once when the op's goal is reached (LH-13), ────────┘
 //	          else LINGER after it was seen (LH-14)
 //
-// A node found busy while we start enters at "working" as adopted (LH-24). A
-// node that is busy without having asked enters there as foreign, when it is
-// counted at all (LH-11). A node that Ironic denies twice is gone (LH-23). No
-// slot ever ends because a node is merely absent from a list (LH-36), because a
-// look began before the last yes (LH-15), or while a PUT is on its way (GW-3).
+// A lease whose node is found in a failed state that it was not in before the yes goes
+// from "waiting" to "lingering": its work began and failed between two looks. Rescue and
+// service may begin at their goal, which is reached only once that work was seen, or
+// accepted by Ironic, since the last yes.
+//
+// A node found busy, in service or held while we start enters at "working" as adopted
+// (LH-24). A node that is busy without having asked enters there as foreign, when it is
+// counted at all (LH-11). A node that Ironic denies twice is gone (LH-23). No slot ever
+// ends because a node is merely absent from a list (LH-36), because a look began before
+// the last yes (LH-15), or while a PUT is on its way (GW-3).
 //
 // # Sequence numbers
 //
