@@ -266,7 +266,8 @@ func (w *poolWorld) idles() {
 	for _, g := range w.guests {
 		if g.ends.IsZero() && !g.leaving && w.free(g.pool) > 0 {
 			state, _ := w.of(g)
-			wanted = wanted || state == fairshare.Waiting || state == fairshare.Called
+			capped := g.errors >= w.c.cfg.Turns.Threshold // the reserve is not for it
+			wanted = wanted || state == fairshare.Called || state == fairshare.Waiting && !capped
 		}
 	}
 	switch {
