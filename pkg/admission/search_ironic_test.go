@@ -315,7 +315,7 @@ func (p *lookout) observe() {
 		}
 		p.w.shows(func(c *Controller, now time.Time) {
 			c.ledger.Observe(now, p.look)
-		}, append(sights(p.look.Nodes), p.look.Fetched...))
+		}, sights(p.look))
 		if err := p.w.c.linesAgree(); err != nil && p.w.broken == "" {
 			p.w.broken = err.Error()
 		}

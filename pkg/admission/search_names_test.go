@@ -2,6 +2,7 @@ package admission
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/ironic-throttle/ironic-throttle/pkg/api"
@@ -118,7 +119,8 @@ func (w *world) mix(again func(on bool, every time.Duration, f func())) {
 // failure is work that has failed in Ironic, as often as its node had that stamp.
 type failure struct {
 	happened, counted int
-	shown             int       // sights of it that the Controller had
+	shown             int       // sights of it, begun after it, that the Controller had
+	seq               uint64    // the newest mark before it
 	must              int       // the process whose yes began it and that must count it; 0: none
 	at                time.Time // the last time
 }
@@ -135,7 +137,7 @@ func (w *world) failed(m *machine) {
 		w.failures[key] = f
 	}
 	f.happened++
-	f.at, f.must, f.shown = w.now, 0, 0
+	f.at, f.must, f.shown, f.seq = w.now, 0, 0, w.c.Begin(w.clock()).Seq
 	ours := m.lawful && !m.meddled && m.by == w.process && (m.yes == api.ReasonGranted || m.yes == api.ReasonHeldSlot)
 	if ours {
 		f.must = w.process
@@ -205,11 +207,9 @@ func (w *world) shows(observe func(c *Controller, now time.Time), sights []ironi
 		for _, m := range w.hosts {
 			if s.Found && m.uuid == s.Node.UUID && m.stamp == s.Node.ProvisionUpdatedAt {
 				m.shadow = false
-				if f := w.failureOf(m); m.state == s.Node.State {
-					w.logf("host %d is shown as %s, sight %d", m.n, m.state, f.shown+1)
-					// A newer fetch has shown what was before it, or a 2xx came in meanwhile:
-					// sights that were on their way then tell nothing.
-					if f.shown++; f.shown > 3 {
+				if f := w.failureOf(m); m.state == s.Node.State && s.Mark.Seq > f.seq {
+					// One that was on its way when a 2xx came in tells nothing.
+					if f.shown++; f.shown > 1 {
 						w.counts(m)
 					}
 				}
@@ -218,10 +218,11 @@ func (w *world) shows(observe func(c *Controller, now time.Time), sights []ironi
 	}
 }
 
-func sights(nodes []ironic.Node) []ironic.Sight {
-	out := make([]ironic.Sight, 0, len(nodes))
-	for _, n := range nodes {
-		out = append(out, ironic.Sight{Found: true, Node: n})
+// sights are all that a look has shown.
+func sights(look ironic.Look) []ironic.Sight {
+	out := slices.Clone(look.Fetched)
+	for _, n := range look.Nodes {
+		out = append(out, ironic.Sight{Mark: look.Mark, Found: true, Node: n})
 	}
 	return out
 }
