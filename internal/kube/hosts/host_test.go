@@ -42,6 +42,7 @@ func fullHost() *metal3.BareMetalHost {
 			TriedCredentials: metal3.CredentialsStatus{Version: "12"},
 			GoodCredentials:  metal3.CredentialsStatus{Version: "11"},
 			HardwareDetails:  &metal3.HardwareDetails{Hostname: "one", RAMMebibytes: 1024},
+			Conditions:       []metav1.Condition{{Type: metal3.ReadyCondition, Status: metav1.ConditionFalse, Reason: metal3.ErrorReason}},
 		},
 	}
 }
@@ -81,6 +82,12 @@ func TestNamesOfTheAPI(t *testing.T) {
 	}
 	if groupVersion.String() != metal3.GroupVersion.String() {
 		t.Errorf("group and version %v, want %v", groupVersion, metal3.GroupVersion)
+	}
+	// The types do not have it yet; once they do, fullHost is to have it too.
+	for f := range reflect.TypeFor[metal3.BareMetalHostStatus]().Fields() {
+		if strings.HasPrefix(f.Tag.Get("json"), "provisioningFailCount") {
+			t.Errorf("status.provisioningFailCount is in the types of the API now: fullHost must have it")
+		}
 	}
 	for state, word := range map[metal3.ProvisioningState]api.BMHState{
 		metal3.StateRegistering: api.BMHRegistering, metal3.StateInspecting: api.BMHInspecting, metal3.StatePreparing: api.BMHPreparing,
