@@ -18,8 +18,8 @@ type Failures struct {
 	FailedWorks int `json:"failedWorks"`
 	FailedHosts int `json:"failedHosts"`
 	// FailedHostsBeforeFix are those until the fault was mended, and FailedHostsBound
-	// what a breaker of all hosts allows of them: limit + threshold + probes begun until
-	// then; 0 without breakers.
+	// a yardstick for them: limit + threshold + probes begun until then; 0 without
+	// breakers. Single seeds have some hosts more.
 	FailedHostsBeforeFix int `json:"failedHostsBeforeFix"`
 	FailedHostsBound     int `json:"failedHostsBound"`
 	// BreakerOpenings and Probes count for all scopes together.

@@ -127,7 +127,7 @@ func TestF2_WeightsDecideWhoStarts(t *testing.T) {
 }
 
 // TestF4_CapAndThresholdOfTheFlags: more failing hosts with a larger cap, and none
-// that counts as failing below the threshold.
+// that counts as failing below the threshold. No seed exceeds the cap, and some reach it.
 func TestF4_CapAndThresholdOfTheFlags(t *testing.T) {
 	o := small()
 	o.Hosts, o.Limit, o.Tenants, o.Failing, o.FailTries, o.ErrorsKnown = 80, 8, 4, 0.5, 9, 3 // of one tenant one would go before the healthy ones
@@ -135,8 +135,13 @@ func TestF4_CapAndThresholdOfTheFlags(t *testing.T) {
 	o.Work = fakeironic.Span{Min: 10 * time.Minute, Max: 12 * time.Minute}
 	for _, c := range []struct{ most, threshold, peak int }{{1, 2, 1}, {2, 2, 2}, {1, 9, 0}} {
 		o.Turns.Cap, o.Turns.Threshold = c.most, c.threshold
-		if _, r := play(t, o); r.FailingPeakCrowded != c.peak {
-			t.Errorf("cap %d, threshold %d: %d failing hosts while healthy ones waited, want %d", c.most, c.threshold, r.FailingPeakCrowded, c.peak)
+		peak := 0
+		for o.Seed = 1; o.Seed <= 4; o.Seed++ {
+			_, r := play(t, o)
+			peak = max(peak, r.FailingPeakCrowded)
+		}
+		if peak != c.peak {
+			t.Errorf("cap %d, threshold %d: %d failing hosts while healthy ones waited, want %d", c.most, c.threshold, peak, c.peak)
 		}
 	}
 }
