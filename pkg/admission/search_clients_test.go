@@ -158,7 +158,7 @@ func (w *world) check(m *machine, life int, ask api.Ask, again func(time.Duratio
 		again(w.between(time.Second, 10*time.Minute))
 		return
 	}
-	yes, process, goal, shadow := w.now, w.process, m.goal, m.shadow
+	yes, process, goal, shadow, flow := w.now, w.process, m.goal, m.shadow, m.flow
 	m.waits++
 	w.after(lag, func() {
 		m.waits--
@@ -167,9 +167,11 @@ func (w *world) check(m *machine, life int, ask api.Ask, again func(time.Duratio
 		}
 		late := w.process != process && w.now.Sub(yes) >= w.cfg.Slots.Settle
 		if target, ok := next(m); ok && m.goal == goal && !late && !w.now.Before(w.outage) {
-			// What failed unseen before the yes looks like work that the yes began: such
-			// a host must act within LINGER.
-			w.put(m, target, !m.meddled && !(shadow && w.now.Sub(yes) > w.cfg.Slots.Linger), process)
+			// What failed unseen before the yes looks like work that the yes began, and
+			// once work has begun (by a PUT that broke) the host is no new one any
+			// more: it must act within LINGER (LH-14).
+			old := shadow || m.flow != flow
+			w.put(m, target, !m.meddled && !(old && w.now.Sub(yes) > w.cfg.Slots.Linger), process)
 		}
 		again(w.between(time.Second, 20*time.Second))
 	})
