@@ -102,7 +102,7 @@ func (a *attackers) bodies(address, uuid string, n int) {
 	}
 	a.each(n, address, func(conn net.Conn, i int) {
 		head := heads[i%len(heads)]
-		text := head + "Host: h\r\nContent-Type: application/json\r\n\r\n"
+		text := head + "Host: localhost\r\nContent-Type: application/json\r\n\r\n"
 		if strings.Contains(head, "chunked") {
 			text += "10000\r\n"
 		}

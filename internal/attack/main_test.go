@@ -3,6 +3,7 @@
 package attack
 
 import (
+	"flag"
 	"fmt"
 	"os"
 	"testing"
@@ -19,6 +20,10 @@ var binary string
 type built struct{ *testing.M }
 
 func (b built) Run() int {
+	flag.Parse()
+	if *lasts == 0 {
+		return b.M.Run()
+	}
 	program, remove, err := child.BuildProduct()
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
