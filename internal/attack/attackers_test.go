@@ -65,7 +65,7 @@ func (a *attackers) names(address string) {
 			case 1:
 				word := fmt.Sprint(n)
 				body = fmt.Sprintf(`{"namespace":%q,"name":%q,"uid":%q,"specHash":%q,"conductorGroup":%q,"nodeUUID":"%08x-0000-4000-8000-%012x","op":"inspect"}`,
-					long(63, word), long(253, word), long(63, word), long(127, word), long(255, word), uint32(n), n) //nolint:gosec // it is a number
+					long(63, word), long(253, word), long(63, word), long(127, word), long(255, word), uint32(n), n)
 			case 2:
 				body = fmt.Sprintf(`{"namespace":"junk","name":"media-%d","virtualMedia":true,"op":"provision"}`, n)
 			case 3:

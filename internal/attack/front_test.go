@@ -106,7 +106,7 @@ func (f *front) rows(w io.Writer, r *http.Request, n int) {
 		}
 		id := f.names.Add(1)
 		fmt.Fprintf(&b, `{"uuid": "%08x-0000-4000-8000-%012x", "name": "%d-%s", "provision_state": %q, "provision_updated_at": "2026-11-22T00:00:00+00:00", "last_error": "%d %s"}`,
-			uint32(id), id, id, long[:200], state, id, long) //nolint:gosec // it is a number
+			uint32(id), id, id, long[:200], state, id, long)
 	}
 	_, _ = w.Write(b.Bytes())
 }

@@ -73,10 +73,6 @@ func ironicOptions(o Options) fakeironic.Options {
 	return f
 }
 
-// workPerHost is about what one host needs a slot for: three boots and what
-// comes round them.
-const workPerHost = 11 * time.Minute
-
 // newWorld makes the Ironic of the storm, with a node for each host, and writes
 // the node's UUID into it.
 func newWorld(o Options, hosts []host, now time.Time) (*fakeironic.World, error) {

@@ -64,9 +64,7 @@ func (g *Gateway) gate(w http.ResponseWriter, r *http.Request, to route) {
 	if !ok {
 		return
 	}
-	if !leave.unknown {
-		out.r = toNode(r, to.ident, leave.uuid)
-	}
+	out.r = toNode(r, to.ident, leave.uuid)
 	f := &flight{pass: leave.pass, wait: ctx, now: g.now}
 	defer g.landed(ctx, f, leave, to.ident, asked.target)
 	g.forward(out, f)

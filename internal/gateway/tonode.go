@@ -9,9 +9,10 @@ import (
 
 // toNode returns r with the node in its path named by its UUID, everything else to the
 // byte as it came: what is sent can start that node alone, whoever bears the name by then
-// (GW-17). r is one that classify calls suspect, ident what it calls the node.
+// (GW-17). r is one that classify calls suspect, ident what it calls the node. Without a
+// UUID it is r.
 func toNode(r *http.Request, ident, uuid string) *http.Request {
-	if strings.EqualFold(ident, uuid) {
+	if uuid == "" || strings.EqualFold(ident, uuid) {
 		return r
 	}
 	path := r.URL.EscapedPath()

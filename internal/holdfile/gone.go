@@ -47,7 +47,7 @@ func (f *File) findGone() error {
 	if f.db == nil {
 		return nil
 	}
-	why := ""
+	var why string
 	switch here, err := os.Lstat(f.path); {
 	case errors.Is(err, fs.ErrNotExist):
 		why = "it was removed"

@@ -70,10 +70,10 @@ func (w *world) mispair(m *machine, ask *api.Ask) {
 	if !w.style.pairs || !known(m) || !known(other) {
 		return
 	}
-	switch {
-	case w.chance(.15):
+	switch luck := w.rng.Float64(); {
+	case luck < .15:
 		ask.NodeUUID = ""
-	case w.chance(.15):
+	case luck < .28:
 		w.runs.Mispaired++
 		ask.Name = other.name[len("metal3~"):]
 		w.after(w.between(0, 3*time.Second), func() { w.byName(other) })
@@ -183,7 +183,7 @@ func (w *world) uncounted() {
 	}
 }
 
-// shows shows the Controller something, as its own methods do, and looks at the endings
+// shows gives the Controller something to see, as its own methods do, and looks at the endings
 // that it sees there.
 func (w *world) shows(observe func(c *Controller, now time.Time), sights []ironic.Sight) {
 	c, now := w.c, w.clock()

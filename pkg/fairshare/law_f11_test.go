@@ -72,7 +72,7 @@ func TestF11_ErrorsShowOnSmallSites(t *testing.T) {
 	for _, c := range []struct {
 		name        string
 		pace, works [2]time.Duration
-		rounds      time.Duration
+		rounds      int
 		use         float64
 	}{
 		{"check", check, [2]time.Duration{10 * time.Minute, 60 * time.Minute}, 400, 0.97},
@@ -98,7 +98,7 @@ func TestF11_ErrorsShowOnSmallSites(t *testing.T) {
 
 // errorLoop lets hosts of one tenant with 0 to 6 errors ask, work and come again, and
 // returns the grants by errors and the part of the slots that was used.
-func errorLoop(t *testing.T, limit int, pace, works [2]time.Duration, rounds time.Duration) (grants [7]int, use float64) {
+func errorLoop(t *testing.T, limit int, pace, works [2]time.Duration, rounds int) (grants [7]int, use float64) {
 	for seed := range uint64(4) {
 		c := newCrowd(t, DefaultConfig(limit), nil)
 		c.Rand = rand.New(rand.NewPCG(seed, 0))
@@ -111,7 +111,7 @@ func errorLoop(t *testing.T, limit int, pace, works [2]time.Duration, rounds tim
 			errors[m.Host] = i % 7
 			c.join(m)
 		}
-		span := rounds * c.meanWork() / time.Duration(limit)
+		span := time.Duration(rounds) * c.meanWork() / time.Duration(limit)
 		c.pass(span)
 		work := c.work["a"]
 		for _, m := range c.queue {

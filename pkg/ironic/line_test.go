@@ -12,8 +12,9 @@ import (
 )
 
 func TestALineIsShortAndPlain(t *testing.T) {
+	spaced := " a \t\n b "
 	for text, want := range map[string]string{
-		"": "", "a": "a", " a \t\n b ": "a b", "a\x00\x1b[31mb\x7f": "a [31mb", "a\u202eb\u2028c\u0085d\u00a0e\ufeff": "a b c d e",
+		"": "", "a": "a", spaced: "a b", "a\x00\x1b[31mb\x7f": "a [31mb", "a\u202eb\u2028c\u0085d\u00a0e\ufeff": "a b c d e",
 		"\xff\xfea": "?a", "12345678901234567890": "12345678901234567890", "123456789012345678901": "12345678901234567…",
 		strings.Repeat("é", 11): strings.Repeat("é", 8) + "…", strings.Repeat(" ", 1000): "…", strings.Repeat(" ", 79) + "ab": "a…",
 	} {

@@ -32,7 +32,7 @@ func fullHost() *metal3.BareMetalHost {
 		Spec: metal3.BareMetalHostSpec{
 			BMC:      metal3.BMCDetails{Address: "redfish://192.0.2.1/1", CredentialsName: "one-bmc"},
 			RAID:     &metal3.RAIDConfig{HardwareRAIDVolumes: []metal3.HardwareRAIDVolume{{Level: "1"}}},
-			Firmware: &metal3.FirmwareConfig{SriovEnabled: new(true)},
+			Firmware: &metal3.FirmwareConfig{SriovEnabled: new(true)}, //nolint:staticcheck // hosts that older operators made have it
 			Image:    &metal3.Image{URL: "http://images/a.raw", Checksum: "http://images/a.sum", DiskFormat: &raw},
 			Online:   true,
 		},
@@ -181,7 +181,7 @@ func TestBO11_SpecHash(t *testing.T) {
 		"no RAID":             func(b *metal3.BareMetalHost) { b.Spec.RAID = nil },
 		"RAID of no volumes":  func(b *metal3.BareMetalHost) { b.Spec.RAID.HardwareRAIDVolumes = []metal3.HardwareRAIDVolume{} },
 		"custom deployment":   func(b *metal3.BareMetalHost) { b.Spec.CustomDeploy = &metal3.CustomDeploy{Method: "install"} },
-		"firmware":            func(b *metal3.BareMetalHost) { b.Spec.Firmware.SriovEnabled = new(false) },
+		"firmware":            func(b *metal3.BareMetalHost) { b.Spec.Firmware.SriovEnabled = new(false) }, //nolint:staticcheck // hosts that older operators made have it
 		"BMC address":         func(b *metal3.BareMetalHost) { b.Spec.BMC.Address += "2" },
 		"credentials name":    func(b *metal3.BareMetalHost) { b.Spec.BMC.CredentialsName += "2" },
 		"credentials version": func(b *metal3.BareMetalHost) { b.Status.TriedCredentials.Version = "13" },
