@@ -152,7 +152,7 @@ func (l *Ledger) unbind(h *host) {
 	l.change(h, func() {
 		h.id.UUID = ""
 		h.facts, h.named, h.answered = false, false, false
-		h.seen, h.lastBusy = seen{}, otherTask
+		h.seen, h.lastBusy, h.fetched = seen{}, otherTask, never
 		h.busySeq, h.out, h.gone = 0, false, 0
 	})
 	if owner != nil && owner != h { // a new node bears the name already

@@ -117,7 +117,7 @@ func (l *Ledger) peeks(h *host) bool {
 	if h.kind != leased || h.busySeq > 0 || h.flights > 0 {
 		return false
 	}
-	if h.fetched <= h.sinceAt {
+	if h.fetched <= h.sinceAt || h.gone > 0 { // or it is not where it was, and the name may be another's (LH-23)
 		return true
 	}
 	gap := max(minPeek, h.fetched.since(h.sinceAt))

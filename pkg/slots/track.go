@@ -87,13 +87,16 @@ type job struct {
 	beatSince  moment
 }
 
-// token is a hash of provision_updated_at, never 0: whether that has changed is all
-// that matters of it, and a false "no" is less likely than a broken memory.
+// token is a hash of a state and provision_updated_at, never 0: whether these have changed
+// is all that matters of it, and a false "no" is less likely than a broken memory. A stamp
+// alone may be of whole seconds, in which a node can fail at two things.
 type token uint64
 
 var tokenSeed = maphash.MakeSeed()
 
-func tokenOf(updatedAt string) token { return token(maphash.String(tokenSeed, updatedAt) | 1) }
+func tokenOf(n ironic.Node) token {
+	return token(maphash.String(tokenSeed, string(n.State)+"\x00"+n.ProvisionUpdatedAt) | 1)
+}
 
 // see takes the next sight. sound tells that a node which was never seen cannot have
 // failed long ago: it was in no list of those that had.
@@ -112,7 +115,7 @@ func (t *track) see(seq uint64, n ironic.Node, sound bool) ending {
 	was, before := t.job, t.failed
 	*t = track{failed: before, known: true, active: n.State == ironic.Active}
 	if n.State.Failed() {
-		t.failed = tokenOf(n.ProvisionUpdatedAt)
+		t.failed = tokenOf(n)
 	}
 	switch {
 	case was != nil && n.State.Failed() && t.failed == before && n.ProvisionUpdatedAt != "":

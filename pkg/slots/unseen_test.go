@@ -363,3 +363,36 @@ func TestGW3_AFailureSeenBeforeThe2xxIsNotCountedTwice(t *testing.T) {
 	s.wantFailures(1, 1)
 	s.wantOccupied(0) // gateway only: at once (LH-14)
 }
+
+// LH-23: the node that bore the name is gone, and the lease was to the name: the new node
+// is looked for at once.
+func TestLH23_ANewNodeOfTheNameIsLookedAtAtOnce(t *testing.T) {
+	s := newWhole(t, 1)
+	s.is(1, ironic.Manageable)
+	s.wantAsk(byName(1), granted)
+	s.looks(5 * time.Second)
+	s.is(1, ironic.Inspecting)
+	s.looks(10 * time.Second)
+	s.is(1, ironic.InspectFailed)
+	s.looks(time.Minute)
+	s.wantOccupied(0)
+	s.gone(1)
+	s.wantAsk(byName(1), granted)
+	s.is(2, ironic.InspectFailed).Name = by(1, "").ID.Name
+	s.looks(15 * time.Second) // 404, 404, and then by name
+	s.wantFailures(2, 1)
+}
+
+// Stamps of whole seconds, as MariaDB keeps them: a deployment fails, and within the same
+// second its tear-down.
+func TestTwoFailuresWithinASecondAreTwo(t *testing.T) {
+	s := newWhole(t, 1)
+	s.is(1, ironic.Available).ProvisionUpdatedAt = "12:00:00"
+	s.sees(1, ironic.Available)
+	s.failed(1, "12:00:00")
+	s.sees(1, ironic.DeployFailed)
+	s.wantFailures(1, 1)
+	s.l.Answered(s.now, s.put(1, ironic.TargetDeleted, false), 202)
+	s.sees(1, ironic.Error)
+	s.wantFailures(1, 2)
+}
