@@ -183,3 +183,18 @@ func TestLH16_AFetchThatFailsGoesBehindTheOthers(t *testing.T) {
 		t.Errorf("first %v, then %v", first, second)
 	}
 }
+
+// A host that wants nothing ends its unused lease. It may have used it since the sight that
+// the answer goes by: that sight tells nothing of what it asks for next (seed 812749: 2
+// worked at a limit of 1).
+func TestLH16_ALeaseGivenBackMayHaveBeenUsed(t *testing.T) {
+	s := newStage(t, 1)
+	s.is(1, ironic.Available)
+	s.wantAsk(by(1, api.OpProvision), granted)
+	s.looks(2 * time.Minute)
+	s.is(1, ironic.DeployFailed) // it acted late, and failed between two polls
+	s.wantAsk(by(1, api.OpNone), done)
+	s.wantOccupied(0)
+	s.wantAsk(by(2, api.OpProvision), granted)
+	s.wantAsk(by(1, api.OpDeprovision), full)
+}

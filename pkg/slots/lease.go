@@ -29,7 +29,8 @@ func (l *Ledger) Commit(now time.Time, v Verdict) {
 				h.doneAt = l.at
 			}
 			if h.holds() {
-				if h.busySeq == 0 { // it may have failed since it was seen
+				if h.busySeq == 0 { // it may have been used since it was seen: that sight proves nothing more
+					h.yesSeq = l.stamp()
 					l.want(h)
 				}
 				l.finish(h)
