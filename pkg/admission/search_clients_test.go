@@ -135,7 +135,7 @@ func (w *world) check(m *machine, life int, ask api.Ask, again func(time.Duratio
 		if answer.Reason == api.ReasonGranted {
 			m.fresh, m.excused, m.granted = !m.working, false, w.now
 		}
-		m.yes = answer.Reason
+		m.yes, m.bare = answer.Reason, ask.NodeUUID == ""
 		// Somebody else may have undone what a sight of up to 15 minutes ago
 		// proved (LH-16): what follows is not our yes.
 		m.meddled = m.meddled && answer.Reason == api.ReasonDone

@@ -82,6 +82,7 @@ type machine struct {
 	done    bool // the last work ended well
 	excused bool // holds a slot that no process has granted it (F-1)
 	meddled bool // somebody else started work, and we have not said yes since
+	bare    bool // the last yes of a check was to its name alone
 
 	yes     api.Reason // of the last yes
 	granted time.Time
@@ -229,7 +230,7 @@ func (w *world) create(m *machine) {
 	m.said = m.name
 	m.state, m.stamp, m.exists, m.working, m.fresh, m.erred, m.done = ironic.Manageable, "", true, false, false, false, false
 	m.yes, m.shadow = "", false
-	m.excused, m.meddled = m.excused && !m.kept, false // a name keeps its slot
+	m.excused, m.meddled = m.excused && (!m.kept || m.bare), false // a name keeps its slot
 	m.flow++
 	m.goal = api.OpInspect
 	if w.chance(.5) {
