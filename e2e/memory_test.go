@@ -39,9 +39,11 @@ func TestMemoryOf100000(t *testing.T) {
 			defer c.CloseIdleConnections()
 			mine := map[api.Reason]int{}
 			for host := n; host < nodes; host += clients {
-				a, err := c.IsReady(t.Context(), api.Ask{
-					Namespace: fmt.Sprintf("ns-%02d", host%tenants+1), Name: fmt.Sprintf("host-%05d", host+1), Op: api.OpProvision,
-				})
+				ask := api.Ask{Namespace: fmt.Sprintf("ns-%02d", host%tenants+1), Name: fmt.Sprintf("host-%05d", host+1), Op: api.OpProvision}
+				a, err := c.IsReady(t.Context(), ask)
+				for err == nil && a.Reason == api.ReasonStarting { // until the list of all nodes shows it
+					a, err = c.IsReady(t.Context(), ask)
+				}
 				if err != nil {
 					t.Errorf("host %d: %v", host, err)
 					return
