@@ -54,7 +54,7 @@ var table = map[string]room{
 
 	// What others may import: standard library and each other's words.
 	"pkg/api":       {},
-	"pkg/ironic":    {house: []string{"pkg/api", "internal/plainfile"}, outside: []string{gophercl, "github.com/go-json-experiment/json/jsontext"}},
+	"pkg/ironic":    {house: []string{"pkg/api", "internal/plainfile"}, outside: []string{gophercl, "github.com/go-json-experiment/json/jsontext", "golang.org/x/sync/errgroup"}},
 	"pkg/slots":     {house: []string{"pkg/ironic", "pkg/api"}},
 	"pkg/fairshare": {},
 	"pkg/breaker":   {tests: []string{"github.com/sony/gobreaker/v2"}}, // to measure beside it

@@ -35,7 +35,10 @@ const (
 	defaultPollTimeout   = 60 * time.Second
 	defaultMaxPause      = 10 * time.Second
 	minWantedTimeout     = 2 * time.Second
-	jitterPart           = 0.1 // of the interval, either way
+	// defaultAtOnce lets a poll that stands behind a crowd of other requests take as long
+	// as its longest row of requests, and makes no crowd of its own.
+	defaultAtOnce = 4
+	jitterPart    = 0.1 // of the interval, either way
 
 	dialTimeout      = 10 * time.Second
 	keepAlive        = 30 * time.Second

@@ -195,7 +195,7 @@ func TestGC9_theViewUnderChange(t *testing.T) {
 			t.Fatal(err)
 		}
 		if m.poller, err = ironic.NewPoller(client, m.view, ironic.PollerOptions{
-			Interval: mutatorPoll, MaxAge: mutatorAge, Now: func() time.Time { return m.now },
+			AtOnce: 1, Interval: mutatorPoll, MaxAge: mutatorAge, Now: func() time.Time { return m.now },
 			Changes: func(time.Time) bool { return rapid.IntRange(0, 9).Draw(t, "reads changes") == 0 },
 		}); err != nil {
 			t.Fatal(err)

@@ -43,6 +43,8 @@ type PollerOptions struct {
 	// Due tells that a poll which begins in that time, or later, is waited for: the pause
 	// before it is not longer then, unless Ironic cannot be read. false, or nil: none is.
 	Due func(now time.Time) (in time.Duration, waited bool)
+	// AtOnce is how many requests of one poll are on their way at the same time, 0 means 4.
+	AtOnce int
 	// Now is the clock, nil means time.Now.
 	Now func() time.Time
 	// Jitter returns a number in [0,1) that spreads the pauses by ±10 %; nil
@@ -108,6 +110,9 @@ func NewPoller(source Source, view View, opts PollerOptions) (*Poller, error) {
 	if opts.MaxPause == 0 {
 		opts.MaxPause = defaultMaxPause
 	}
+	if opts.AtOnce == 0 {
+		opts.AtOnce = defaultAtOnce
+	}
 	if opts.Now == nil {
 		opts.Now = time.Now
 	}
@@ -122,6 +127,9 @@ func NewPoller(source Source, view View, opts PollerOptions) (*Poller, error) {
 	}
 	if opts.Timeout < 0 {
 		return nil, fmt.Errorf("timeout: %v must be positive", opts.Timeout)
+	}
+	if opts.AtOnce < 0 {
+		return nil, fmt.Errorf("requests at once: %d must be positive", opts.AtOnce)
 	}
 	if opts.MaxPause < 0 {
 		return nil, fmt.Errorf("longest pause: %v must be positive", opts.MaxPause)
@@ -153,9 +161,9 @@ func (p *Poller) count(change func(*PollStats)) {
 }
 
 // PollOnce looks at Ironic once. The look begins with a mark. A probe may show that
-// nothing has changed since the busy lists were last read; if not, they come now, one
-// after the other, where the View asks for it also those of nodes that have failed or are
-// held (BO-16, LH-24), then each node that the View misses in them (LH-36). When all of that was
+// nothing has changed since the busy lists were last read; if not, they come now, where
+// the View asks for it also those of nodes that have failed or are held (BO-16, LH-24),
+// then each node that the View misses in them (LH-36). When all of that was
 // answered the View observes it; when anything was not, the View is told that the
 // poll failed and sees nothing of it (LH-24, GC-14). The error is the one that the
 // View was given.
@@ -234,79 +242,28 @@ func (p *Poller) lists(ctx context.Context, look *Look) error {
 	if err != nil {
 		return err
 	}
+	lists, err := p.readLists(ctx, flow)
+	if err != nil {
+		return err
+	}
 	at := make(map[string]int) // uuid → index in look.Nodes
 	var held holding
-	for _, state := range flow {
-		nodes, err := p.source.List(ctx, state)
-		if err != nil {
-			return err
+	for _, n := range slices.Concat(lists...) {
+		if i, ok := at[n.UUID]; ok {
+			look.Nodes[i] = n // the last sight is the truest
+			continue
 		}
-		for _, n := range nodes {
-			if i, ok := at[n.UUID]; ok {
-				look.Nodes[i] = n // the last sight is the truest
-				continue
-			}
-			if err := held.add(n); err != nil {
-				return answerError("the lists of all busy nodes", err)
-			}
-			at[n.UUID] = len(look.Nodes)
-			look.Nodes = append(look.Nodes, n)
+		if err := held.add(n); err != nil {
+			return answerError("the lists of all busy nodes", err)
 		}
+		at[n.UUID] = len(look.Nodes)
+		look.Nodes = append(look.Nodes, n)
 	}
-	for _, key := range p.view.Missing(p.opts.Now(), look.Nodes) {
-		sight, err := p.fetch(ctx, key)
-		if err != nil {
-			return err
-		}
-		look.Fetched = append(look.Fetched, sight)
+	if look.Fetched, err = p.fetch(ctx, p.view.Missing(p.opts.Now(), look.Nodes)); err != nil {
+		return err
 	}
 	took := p.opts.Now().Sub(sent)
 	p.probing.listsTook(took)
 	p.count(func(s *PollStats) { s.Listing, s.Nodes, s.ListedAt = s.Listing+took, len(look.Nodes), look.Mark.At })
 	return nil
-}
-
-// fetch looks at one node, with a mark of its own.
-func (p *Poller) fetch(ctx context.Context, key string) (Sight, error) {
-	mark := p.view.Begin(p.opts.Now())
-	n, found, err := p.source.Node(ctx, key)
-	if err != nil {
-		return Sight{}, err
-	}
-	return Sight{Key: key, Mark: mark, Found: found, Node: n}, nil
-}
-
-// fetchWanted adds what would be nice to know (LH-16). The look is complete
-// without, so a failure costs only that fetch; all of them together have one
-// pause's time, for the look grows older meanwhile. What the lists show is known.
-func (p *Poller) fetchWanted(ctx context.Context, look *Look) {
-	ctx, cancel := context.WithTimeout(ctx, max(p.opts.Interval, minWantedTimeout))
-	defer cancel()
-	wanted := p.view.Wanted(p.opts.Now())
-	if len(wanted) == 0 {
-		return
-	}
-	done := make(map[string]bool, len(look.Fetched)+2*len(look.Nodes))
-	for _, sight := range look.Fetched {
-		done[sight.Key] = true
-	}
-	for _, n := range look.Nodes {
-		done[n.UUID], done[n.Name] = true, true
-	}
-	for _, key := range wanted[:min(len(wanted), maxWanted)] {
-		if done[key] {
-			continue
-		}
-		done[key] = true
-		sight, err := p.fetch(ctx, key)
-		if err != nil {
-			p.count(func(s *PollStats) { s.WantedFailed++ })
-			p.opts.Log.Debug("a node that was asked about could not be fetched", "node", key, "error", err)
-			if CauseOf(err) == CauseUnreachable {
-				return
-			}
-			continue
-		}
-		look.Fetched = append(look.Fetched, sight)
-	}
 }

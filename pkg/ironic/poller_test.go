@@ -68,7 +68,7 @@ func (v *view) look(t *testing.T) Look {
 
 func poller(t *testing.T, s Source, v View, change ...func(*PollerOptions)) *Poller {
 	t.Helper()
-	var opts PollerOptions
+	opts := PollerOptions{AtOnce: 1}
 	for _, f := range change {
 		f(&opts)
 	}
@@ -114,7 +114,7 @@ func TestLH36_OnePollInOrder(t *testing.T) {
 		"begin 1", "/v1",
 		"deleting", "cleaning", "clean wait", "cleaning", "inspecting", "inspect wait", "deploying", "wait call-back", "deploying",
 		"rescuing", "rescue wait", "rescuing", "unrescuing",
-		"missing", "begin 2", "/v1/nodes/gone", "begin 3", "/v1/nodes/ns~nobody",
+		"missing", "begin 2", "begin 3", "/v1/nodes/gone", "/v1/nodes/ns~nobody",
 		"wanted", "begin 4", "/v1/nodes/asked",
 		"observe",
 	}
@@ -248,7 +248,7 @@ func TestLH16_WantedMayFail(t *testing.T) {
 		failed uint64
 	}{
 		{"refused: the others are fetched", func() (*http.Response, error) { return capture(t, "59-db-broken-list"), nil }, []string{"w1", "w3"}, 1},
-		{"unreachable: the look does not wait for more", func() (*http.Response, error) { return nil, errors.New("reset") }, []string{"w1"}, 1},
+		{"unreachable: likewise", func() (*http.Response, error) { return nil, errors.New("reset") }, []string{"w1", "w3"}, 1},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			w := newWire(row("w1", Active), row("w2", Active), row("w3", Active))
@@ -360,8 +360,9 @@ func TestPollIsBoundedInTime(t *testing.T) {
 
 func TestNewPollerNamesTheWrongOption(t *testing.T) {
 	for name, opts := range map[string]PollerOptions{
-		"interval: -1s": {Interval: -time.Second},
-		"timeout: -1s":  {Timeout: -time.Second},
+		"interval: -1s":                         {Interval: -time.Second},
+		"timeout: -1s":                          {Timeout: -time.Second},
+		"requests at once: -1 must be positive": {AtOnce: -1},
 	} {
 		if _, err := NewPoller(nil, nil, opts); err == nil || !strings.HasPrefix(err.Error(), name) {
 			t.Errorf("got %v, want %s", err, name)
@@ -371,7 +372,7 @@ func TestNewPollerNamesTheWrongOption(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := PollerOptions{Interval: 5 * time.Second, Timeout: time.Minute, MaxPause: 10 * time.Second}
+	want := PollerOptions{Interval: 5 * time.Second, Timeout: time.Minute, MaxPause: 10 * time.Second, AtOnce: 4}
 	if diff := cmp.Diff(want, p.opts, cmpopts.IgnoreFields(PollerOptions{}, "Now", "Jitter", "Log", "Changes")); diff != "" {
 		t.Errorf("defaults (-want +got):\n%s", diff)
 	}

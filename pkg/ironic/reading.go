@@ -1,0 +1,118 @@
+package ironic
+
+import (
+	"context"
+
+	"golang.org/x/sync/errgroup"
+)
+
+// readLists reads the lists of flow and returns them in that order. The states of one kind
+// of work are read one after the other, as nodes pass through them (LH-36); different
+// kinds side by side, for a node comes from one to another only through an idle state and
+// a new request.
+func (p *Poller) readLists(ctx context.Context, flow []State) ([][]Node, error) {
+	var order []Work
+	rows := make(map[Work][]int) // indices in flow
+	for i, state := range flow {
+		work := state.Work()
+		if work == WorkDelete {
+			work = WorkClean // which follows by itself
+		}
+		if rows[work] == nil {
+			order = append(order, work)
+		}
+		rows[work] = append(rows[work], i)
+	}
+	lists := make([][]Node, len(flow))
+	reads, ctx := errgroup.WithContext(ctx)
+	reads.SetLimit(p.opts.AtOnce)
+	for _, work := range order {
+		reads.Go(func() (err error) {
+			for _, i := range rows[work] {
+				if lists[i], err = p.source.List(ctx, flow[i]); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+	}
+	return lists, reads.Wait()
+}
+
+// fetch looks at nodes, each with a mark of its own; one that fails fails all.
+func (p *Poller) fetch(ctx context.Context, keys []string) ([]Sight, error) {
+	sights := p.marked(keys)
+	reads, ctx := errgroup.WithContext(ctx)
+	reads.SetLimit(p.opts.AtOnce)
+	for i := range sights {
+		reads.Go(func() error { return p.fetchOne(ctx, &sights[i]) })
+	}
+	return sights, reads.Wait()
+}
+
+// marked begins a sight of each key.
+func (p *Poller) marked(keys []string) []Sight {
+	sights := make([]Sight, 0, len(keys))
+	for _, key := range keys {
+		sights = append(sights, Sight{Key: key, Mark: p.view.Begin(p.opts.Now())})
+	}
+	return sights
+}
+
+func (p *Poller) fetchOne(ctx context.Context, s *Sight) (err error) {
+	s.Node, s.Found, err = p.source.Node(ctx, s.Key)
+	return err
+}
+
+// fetchWanted adds what would be nice to know (LH-16). The look is complete
+// without, so a failure costs only that fetch; all of them together have one
+// pause's time, for the look grows older meanwhile. What the lists show is known.
+func (p *Poller) fetchWanted(ctx context.Context, look *Look) {
+	wanted := p.view.Wanted(p.opts.Now())
+	if len(wanted) == 0 {
+		return
+	}
+	done := make(map[string]bool, len(look.Fetched)+2*len(look.Nodes))
+	for _, sight := range look.Fetched {
+		done[sight.Key] = true
+	}
+	for _, n := range look.Nodes {
+		done[n.UUID], done[n.Name] = true, true
+	}
+	var keys []string
+	for _, key := range wanted[:min(len(wanted), maxWanted)] {
+		if !done[key] {
+			done[key] = true
+			keys = append(keys, key)
+		}
+	}
+	look.Fetched = append(look.Fetched, p.tryFetch(ctx, keys)...)
+}
+
+// tryFetch looks at nodes and returns what it could see in the time of one pause.
+func (p *Poller) tryFetch(ctx context.Context, keys []string) []Sight {
+	ctx, cancel := context.WithTimeout(ctx, max(p.opts.Interval, minWantedTimeout))
+	defer cancel()
+	var reads errgroup.Group
+	reads.SetLimit(p.opts.AtOnce)
+	sights := p.marked(keys)
+	failed := make([]bool, len(keys))
+	for i := range sights {
+		reads.Go(func() error {
+			if err := p.fetchOne(ctx, &sights[i]); err != nil {
+				failed[i] = true
+				p.count(func(s *PollStats) { s.WantedFailed++ })
+				p.opts.Log.Debug("a node that was asked about could not be fetched", "node", keys[i], "error", err)
+			}
+			return nil
+		})
+	}
+	_ = reads.Wait() // none fails it
+	seen := sights[:0]
+	for i, sight := range sights {
+		if !failed[i] {
+			seen = append(seen, sight)
+		}
+	}
+	return seen
+}
