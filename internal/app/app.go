@@ -104,7 +104,7 @@ func New(ctx context.Context, o Options) (_ *App, err error) {
 	watched.polled, watched.looked = a.holds.polled, a.looked
 	if a.poller, err = ironic.NewPoller(a.client, watched, ironic.PollerOptions{
 		Interval: o.Config.View.PollInterval, MaxPause: min(o.Config.View.MaxStale/3, maxPause),
-		Timeout: pollTimeout(o.Config), MaxAge: o.Config.View.MaxAge, Changes: a.wantsChanges, Due: a.controller.SettlesIn, Now: a.now, Jitter: rand.Float64, Log: a.log,
+		Timeout: pollTimeout(o.Config), MaxAge: o.Config.View.MaxAge, Changes: a.wantsChanges, Due: a.controller.SettlesIn, Hurry: a.controller, Now: a.now, Jitter: rand.Float64, Log: a.log,
 	}); err != nil {
 		return nil, fmt.Errorf("poller: %w", err)
 	}

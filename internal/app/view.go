@@ -18,7 +18,7 @@ type watchedView struct {
 	polled func() // may have shown that a host failed
 	looked func(now time.Time, look ironic.Look)
 
-	begun   time.Time // of the running poll; zero between polls
+	begun   time.Time // of the last poll
 	settled bool
 
 	polls    *prometheus.CounterVec
@@ -47,13 +47,10 @@ func (v *watchedView) collectors() []prometheus.Collector {
 	return []prometheus.Collector{v.polls, v.duration}
 }
 
-// Begin implements ironic.View. The first one of a poll is its begin, the
-// others are those of single fetches.
-func (v *watchedView) Begin(now time.Time) ironic.Mark {
-	if v.begun.IsZero() {
-		v.begun = now
-	}
-	return v.Controller.Begin(now)
+// Whole implements ironic.View. It is asked at the begin of each poll.
+func (v *watchedView) Whole(now time.Time) bool {
+	v.begun = now
+	return v.Controller.Whole(now)
 }
 
 // Observe implements ironic.View.
@@ -77,5 +74,4 @@ func (v *watchedView) PollFailed(now time.Time, err error) {
 func (v *watchedView) ended(now time.Time, result string) {
 	v.polls.WithLabelValues(result).Inc()
 	v.duration.Observe(now.Sub(v.begun).Seconds())
-	v.begun = time.Time{}
 }

@@ -181,6 +181,20 @@ func (c *Controller) Waits(now time.Time) bool {
 	return c.ledger.Waits(now)
 }
 
+// Hurries implements ironic.Hurry.
+func (c *Controller) Hurries(now time.Time) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.waiting() > 0 && c.ledger.Slots(now).Occupied > 0
+}
+
+// Left implements ironic.Hurry.
+func (c *Controller) Left(now time.Time, rows []ironic.Change) []string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.ledger.Left(now, rows)
+}
+
 // Whole implements ironic.View.
 func (c *Controller) Whole(now time.Time) bool {
 	c.mu.Lock()

@@ -43,6 +43,8 @@ type PollerOptions struct {
 	// Due tells that a poll which begins in that time, or later, is waited for: the pause
 	// before it is not longer then, unless Ironic cannot be read. false, or nil: none is.
 	Due func(now time.Time) (in time.Duration, waited bool)
+	// Hurry is asked between two polls whether it may not wait for the next one; nil: nobody is.
+	Hurry Hurry
 	// AtOnce is how many requests of one poll are on their way at the same time, 0 means 4.
 	AtOnce int
 	// Now is the clock, nil means time.Now.
@@ -93,7 +95,8 @@ type Poller struct {
 	view   View
 	opts   PollerOptions
 
-	probing probing
+	probing   probing
+	shortTook time.Duration // what the last short look took
 
 	mu    sync.Mutex // guards stats
 	stats PollStats

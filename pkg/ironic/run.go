@@ -9,6 +9,9 @@ import (
 // returns nil. The first pause after a failure is the usual one, each further
 // one twice as long, up to MaxPause.
 //
+// While somebody waits for a slot that may come free it looks between two polls who has
+// left its work.
+//
 // The log hears when Ironic stops answering, when the cause changes and when
 // it answers again; never of a single poll.
 func (p *Poller) Run(ctx context.Context) error {
@@ -31,10 +34,48 @@ func (p *Poller) Run(ctx context.Context) error {
 				pause = min(pause, max(in, 0))
 			}
 		}
-		if !p.pause(ctx, pause) {
+		rest := p.rest
+		if failures > 0 || p.opts.Hurry == nil {
+			rest = p.pause
+		}
+		if !rest(ctx, pause) {
 			return nil
 		}
 	}
+}
+
+// rest waits for d; false when ctx has ended. If somebody waits for a slot that may come
+// free, it looks meanwhile who has left its work: at most shortPart of Ironic's time goes
+// into that, so on a slow Ironic there are no such looks.
+func (p *Poller) rest(ctx context.Context, d time.Duration) bool {
+	end := time.Now().Add(d)
+	p.shortTook /= 2 // a slow one is forgotten in time
+	for {
+		left := time.Until(end)
+		gap := max(leastGap, p.shortTook*shortPart)
+		if gap >= left {
+			return p.pause(ctx, left)
+		}
+		if !p.pause(ctx, gap) {
+			return false
+		}
+		if now := p.opts.Now(); p.probing.speaks(now) && p.opts.Hurry.Hurries(now) {
+			p.shortLook(ctx)
+		}
+	}
+}
+
+// shortLook asks which nodes changed last and fetches those that have left their work. It
+// tells nothing of anybody else, and a failure of it is none of a poll.
+func (p *Poller) shortLook(ctx context.Context) {
+	sent := time.Now()
+	ctx, cancel := context.WithTimeout(ctx, p.opts.Interval)
+	defer cancel()
+	rows, _ := p.probe(ctx)
+	for _, sight := range p.tryFetch(ctx, p.opts.Hurry.Left(p.opts.Now(), rows)) {
+		p.opts.Hurry.ObserveNode(p.opts.Now(), sight)
+	}
+	p.shortTook = time.Since(sent)
 }
 
 // pause waits for d; false when ctx has ended.

@@ -10,7 +10,7 @@ type View interface {
 	// Waits reports whether anything waits for a sight that is begun from now on, so
 	// that the lists must be read whatever a probe says (GC-19).
 	Waits(now time.Time) bool
-	// Whole reports whether the next look is to show more than the busy nodes: those in
+	// Whole reports, once at the begin of each poll, whether the next look is to show more than the busy nodes: those in
 	// failed, service and hold states too.
 	Whole(now time.Time) bool
 	// Missing names the nodes that must be fetched alone before a look whose
@@ -24,4 +24,16 @@ type View interface {
 	// PollFailed tells that a poll could not be completed: it ends nothing and
 	// does not make the view younger.
 	PollFailed(now time.Time, err error)
+}
+
+// Hurry is who may be in a hurry to know that a node has left its work. Methods are called
+// from the Poller's goroutine.
+type Hurry interface {
+	// Hurries reports whether a slot that comes free would be given before the next poll.
+	Hurries(now time.Time) bool
+	// Left names the nodes that hold a slot and that rows, of those that changed last, show
+	// outside of work.
+	Left(now time.Time, rows []Change) []string
+	// ObserveNode takes the answer to one fetch.
+	ObserveNode(now time.Time, s Sight)
 }

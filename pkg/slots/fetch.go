@@ -30,6 +30,24 @@ func (l *Ledger) Missing(now time.Time, nodes []ironic.Node) []string {
 	return keys
 }
 
+// Left names the hosts with a slot that rows, of the nodes that changed last, show outside
+// of work, and that were not seen so: fetched alone, they may give their slots back.
+func (l *Ledger) Left(now time.Time, rows []ironic.Change) []string {
+	l.tick(now)
+	var keys []string
+	for _, row := range rows {
+		h := l.byUUID[row.UUID]
+		if h == nil || !h.holds() || row.State.Busy() || row.State.Extra() {
+			continue
+		}
+		// A PUT's 2xx may be newer than the last sight: then the same state is news.
+		if row.State != h.seen.state || h.busySeq > h.seen.mark.seq {
+			keys = append(keys, row.UUID)
+		}
+	}
+	return keys
+}
+
 // Waits reports whether a slot's end, or the begin of all slots, hangs on a sight begun
 // from now on, or anything contradicts the last lists: then they must be read, whatever
 // else shows that nothing has changed (GC-19).
