@@ -49,6 +49,7 @@ func (a *App) term(ctx context.Context) error {
 	parts := []part{
 		{name: "holds", run: a.holds.run},
 		{name: "poller", run: a.poller.Run},
+		{name: "view log", run: func(ctx context.Context) error { return (&viewLog{log: a.log}).run(ctx, a.now, a.controller.View) }},
 		{name: "config watch", run: a.watch},
 	}
 	if a.hosts != nil {

@@ -185,7 +185,7 @@ func timeRows() []setting {
 			value: duration(func(c *Config) *time.Duration { return &c.View.MaxAge }, time.Second, 5*time.Minute),
 		},
 		{
-			name: nameMaxStale, def: "30s", help: "age of the look from which new hosts are refused; at least MAX_AGE",
+			name: nameMaxStale, def: "30s", help: "age of the last look from which new hosts are refused, and twice what looks take of late besides, up to four times as much; at least MAX_AGE",
 			value: duration(func(c *Config) *time.Duration { return &c.View.MaxStale }, time.Second, 5*time.Minute),
 		},
 		{

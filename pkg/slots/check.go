@@ -140,7 +140,16 @@ func (l *Ledger) Fresh(now time.Time) bool {
 // stale reports whether the view is too old for a yes to a host without a slot
 // (LH-17).
 func (l *Ledger) stale() bool {
-	return l.looks == 0 || l.now.Sub(l.lookAt) > l.cfg.MaxStale
+	return l.looks == 0 || l.now.Sub(l.lookAt) > l.believed()
+}
+
+// believed is the age up to which the view is believed: MAX_STALE, and twice what looks
+// take of late, for Ironic is not away where they are slow. A look is as old as itself when
+// it comes, and as old as itself and the next when that comes. Our own slots are exact at
+// any age; what an old view lacks is work that others have begun, so there is a bound.
+func (l *Ledger) believed() time.Duration {
+	const most = 4 // times MAX_STALE
+	return min(l.cfg.MaxStale+2*max(0, l.took), most*l.cfg.MaxStale)
 }
 
 // done reports whether ask wants nothing that would start work (LH-16).

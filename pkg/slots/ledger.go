@@ -34,7 +34,8 @@ type Ledger struct {
 	booting        int
 	stuckAt        moment // when the next host may become stuck; never = recount now
 
-	lookAt  time.Time // when the last complete look began
+	lookAt  time.Time     // when the last complete look began
+	took    time.Duration // what the looks take of late
 	looks   uint64
 	whole   mark // the last look that showed more than the busy; seq 0: none yet
 	settled bool // LH-24

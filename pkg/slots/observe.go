@@ -30,6 +30,7 @@ func (l *Ledger) Observe(now time.Time, look ironic.Look) {
 		l.whole = mark
 	}
 	l.looks++
+	l.took = max(now.Sub(look.Mark.At), l.took/2)
 	if look.Mark.At.After(l.lookAt) {
 		l.lookAt = look.Mark.At
 	}

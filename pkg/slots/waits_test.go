@@ -244,3 +244,84 @@ func TestGC19_aProbeChangesNoSlot(t *testing.T) {
 		t.Error("too few polls did without lists to tell anything")
 	}
 }
+
+// wantLeft holds what Left says of nodes that changed last to the states that they are in.
+func (s *stage) wantLeft(n int, want bool) {
+	s.t.Helper()
+	rows := []ironic.Change{{UUID: uuid(n), State: s.nodes[uuid(n)].State}, {UUID: uuid(99), State: ironic.Active}}
+	if left := s.l.Left(s.now, rows); (len(left) == 1 && left[0] == uuid(n)) != want || len(left) > 1 {
+		s.t.Errorf("in %q: has left %v, want %t", rows[0].State, left, want)
+	}
+}
+
+// Between two polls only those are fetched whose slot may come back by it.
+func TestLH13_WhoHasLeftItsWorkIsFetchedBetweenPolls(t *testing.T) {
+	s := newStage(t, 1)
+	s.is(1, ironic.Available)
+	s.l.ObserveNode(s.now, s.fetch(uuid(1), s.l.Begin(s.now)))
+	s.wantLeft(1, false) // holds no slot
+	s.wantAsk(by(1, api.OpProvision), granted)
+	s.wantLeft(1, false) // has not begun
+	s.is(1, ironic.Deploying)
+	s.wantLeft(1, false) // is at work
+	s.look()
+	s.is(1, ironic.Active)
+	s.wantLeft(1, true)
+	s.l.ObserveNode(s.now, s.fetch(uuid(1), s.l.Begin(s.now)))
+	s.wantOccupied(0)
+	s.wantLeft(1, false)
+}
+
+// After a PUT's 2xx the state from before it is news: the work may be over already.
+func TestLH13_WhoIsBackWhereItWasIsFetchedToo(t *testing.T) {
+	s := newStage(t, 1)
+	s.is(1, ironic.Manageable)
+	s.l.ObserveNode(s.now, s.fetch(uuid(1), s.l.Begin(s.now)))
+	put := s.put(1, ironic.TargetInspect, true)
+	s.wantLeft(1, false)
+	s.l.Answered(s.now, put, 202)
+	s.wantLeft(1, true)
+	s.l.ObserveNode(s.now, s.fetch(uuid(1), s.l.Begin(s.now)))
+	s.wantOccupied(0)
+}
+
+// lookTakes is a complete look that takes so long.
+func (s *stage) lookTakes(d time.Duration) {
+	mark := s.l.Begin(s.now)
+	s.after(d)
+	s.l.Observe(s.now, ironic.Look{Mark: mark})
+}
+
+func (s *stage) wantFresh(want bool) {
+	s.t.Helper()
+	if got := s.l.Fresh(s.now); got != want {
+		s.t.Errorf("at %v: the view is believed: %t, want %t", s.now.Sub(start), got, want)
+	}
+}
+
+// An Ironic whose looks take 25 s is not away: what it showed is believed until the next
+// look can have come, but never for more than four times MAX_STALE (30 s).
+func TestLH17_ASlowIronicIsNotAway(t *testing.T) {
+	s := newStage(t, 1)
+	s.lookTakes(25 * time.Second)
+	s.after(30 * time.Second) // 5 s of pause, and the next look takes as long
+	s.wantFresh(true)
+	s.after(25 * time.Second)
+	s.wantFresh(true)
+	s.after(time.Nanosecond)
+	s.wantFresh(false)
+
+	s.lookTakes(10 * time.Minute)
+	s.wantFresh(false)
+	s.lookTakes(0)
+	s.after(2 * time.Minute)
+	s.wantFresh(true)
+	s.after(time.Nanosecond)
+	s.wantFresh(false)
+
+	for range 10 { // it is quick again: so it was for a while
+		s.lookTakes(0)
+	}
+	s.after(33 * time.Second)
+	s.wantFresh(false)
+}
