@@ -100,16 +100,16 @@ func New(ctx context.Context, o Options) (_ *App, err error) {
 			_ = a.holds.close()
 		}
 	}()
+	if err := a.newGateway(o); err != nil {
+		return nil, err
+	}
 	watched := newWatchedView(a.controller, a.log)
 	watched.polled, watched.looked = a.holds.polled, a.looked
-	if a.poller, err = ironic.NewPoller(a.client, watched, ironic.PollerOptions{
+	if a.poller, err = ironic.NewPoller(a.source(), watched, ironic.PollerOptions{
 		Interval: o.Config.View.PollInterval, MaxPause: min(o.Config.View.MaxStale/3, maxPause),
 		Timeout: pollTimeout(o.Config), MaxAge: o.Config.View.MaxAge, Changes: a.wantsChanges, Due: a.controller.SettlesIn, Hurry: a.controller, Now: a.now, Jitter: rand.Float64, Log: a.log,
 	}); err != nil {
 		return nil, fmt.Errorf("poller: %w", err)
-	}
-	if err := a.newGateway(o); err != nil {
-		return nil, err
 	}
 	if err := a.newServer(watched.collectors()); err != nil {
 		return nil, err

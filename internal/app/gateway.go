@@ -65,6 +65,37 @@ func (a *App) looked(now time.Time, look ironic.Look) {
 	}
 }
 
+// measured is Ironic as the poller reads it: how long it takes for a small list is how
+// the gateway knows that Ironic is slow.
+type measured struct {
+	*ironic.Client
+	tell func(begun time.Time, took time.Duration, answered bool)
+}
+
+// List implements ironic.Source.
+func (m measured) List(ctx context.Context, state ironic.State) ([]ironic.Node, error) {
+	begun := time.Now()
+	nodes, err := m.Client.List(ctx, state)
+	m.tell(begun, time.Since(begun), err == nil)
+	return nodes, err
+}
+
+// Newest implements ironic.Source.
+func (m measured) Newest(ctx context.Context, k int) ([]ironic.Change, bool, error) {
+	begun := time.Now()
+	changes, all, err := m.Client.Newest(ctx, k)
+	m.tell(begun, time.Since(begun), err == nil)
+	return changes, all, err
+}
+
+// source is what the poller reads.
+func (a *App) source() ironic.Source {
+	if a.gateway == nil {
+		return a.client
+	}
+	return measured{a.client, a.gateway.Answered}
+}
+
 // wantsChanges reports whether answers of Ironic are kept that each poll should tell the
 // newest changes for.
 func (a *App) wantsChanges(now time.Time) bool {
@@ -98,7 +129,7 @@ type gatewayPart struct {
 type gatewayCollector struct {
 	stats                                     func() gateway.Stats
 	requests, refused, failed, inFlight, room *prometheus.Desc
-	roomLimit                                 *prometheus.Desc
+	roomLimit, places                         *prometheus.Desc
 	lists, reads, kept, keptLimit             *prometheus.Desc
 }
 
@@ -113,10 +144,11 @@ func newGatewayCollector(stats func() gateway.Stats) prometheus.Collector {
 		refused:   desc("refusals_total", "Gated requests that the gateway answered with 409 itself."),
 		failed:    desc("failures_total", "Requests that the gateway answered because Ironic did not."),
 		inFlight:  desc("requests_in_flight", "Requests in the gateway now."),
+		places:    desc("requests_limit", "Requests that may be on their way to Ironic at once now, but for large bodies: fewer while Ironic is slow."),
 		room:      desc("body_bytes", "Room taken by bodies of gated requests now.", "where"),
 		roomLimit: desc("body_limit_bytes", "Room that bodies of gated requests may take; who finds none waits.", "where"),
 		lists: desc("capacity_lists_total",
-			"Capacity checks of the operator, by what came of them: hit = answered from the list of all nodes; passed on to Ironic for: head = headers or a version that is not answered for, stale = Ironic was not seen lately, unknown = Ironic has not let this client in or writes such lists otherwise, unavailable = there is no list, marker = its marker is no node.", "result"),
+			"Capacity checks of the operator, by what came of them: hit = answered from the list of all nodes; passed on to Ironic for: head = headers or a version that is not answered for, unknown = Ironic has not let this client in or writes such lists otherwise, unavailable = there is no list, marker = its marker is no node.", "result"),
 		reads:     desc("host_reads_total", "Reads of nodes of refused hosts, by result: hit = answered again, miss = passed on to Ironic.", "result"),
 		kept:      desc("host_reads_bytes", "Room taken by answers that are kept for refused hosts now."),
 		keptLimit: desc("host_reads_limit_bytes", "Room that these may take; the oldest go."),
@@ -125,7 +157,7 @@ func newGatewayCollector(stats func() gateway.Stats) prometheus.Collector {
 
 // Describe implements prometheus.Collector.
 func (c *gatewayCollector) Describe(ch chan<- *prometheus.Desc) {
-	for _, d := range []*prometheus.Desc{c.requests, c.refused, c.failed, c.inFlight, c.room, c.roomLimit, c.lists, c.reads, c.kept, c.keptLimit} {
+	for _, d := range []*prometheus.Desc{c.requests, c.refused, c.failed, c.inFlight, c.places, c.room, c.roomLimit, c.lists, c.reads, c.kept, c.keptLimit} {
 		ch <- d
 	}
 }
@@ -154,6 +186,7 @@ func (c *gatewayCollector) Collect(ch chan<- prometheus.Metric) {
 	gauge(c.kept, s.ReadBytes)
 	gauge(c.keptLimit, s.ReadLimit)
 	gauge(c.inFlight, s.InFlight)
+	gauge(c.places, s.Places)
 	gauge(c.room, s.MemoryBytes, "memory")
 	gauge(c.room, s.DiskBytes, "disk")
 	gauge(c.roomLimit, s.MemoryLimit, "memory")

@@ -64,7 +64,6 @@ func TestGW11_ACrowdWithoutAListDoesNotDrownIronic(t *testing.T) {
 		ironic := &toiling{takes: lists}
 		l := newLab(t, labOptions{fake: fleet(3, 1000), gate: func(o *Options) {
 			ironic.RoundTripper, o.Transport = o.Transport, ironic
-			o.Decider = freshAlways{o.Decider}
 			o.Nodes = lateNodes{o.Nodes, time.Now().Add(lists + 5*time.Second)}
 		}})
 		defer l.close()

@@ -28,8 +28,6 @@ type Decider interface {
 	ObserveNode(now time.Time, s ironic.Sight)
 	// HasSlot reports whether the host of a node's UUID holds a slot.
 	HasSlot(now time.Time, uuid string) bool
-	// Fresh reports whether Ironic was seen lately enough to believe the view.
-	Fresh(now time.Time) bool
 }
 
 // Ironic fetches single nodes with the throttle's own credentials: ironic.Client.

@@ -43,9 +43,14 @@ const (
 	// upstreamConns bounds the connections to Ironic: its server has 100 threads a
 	// worker, and even an idle connection holds one.
 	upstreamConns = 64
-	streamedConns = 16               // of them, for bodies that are passed on while they come
-	listConns     = 8                // of the others, at most for lists of all nodes
-	graceTimeout  = 10 * time.Second // to read or write what belongs to an answer of our own
+	streamedConns = 16 // of them, for bodies that are passed on while they come
+	listConns     = 8  // of the others, at most for lists of all nodes
+	// Where Ironic takes slowAnswer for a small list of the throttle's own, which is then a
+	// good part of MAX_STALE for a whole poll, fewer requests are on their way at once, down
+	// to leastConns.
+	slowAnswer   = time.Second
+	leastConns   = 4
+	graceTimeout = 10 * time.Second // to read or write what belongs to an answer of our own
 
 	// drainTimeout is how long requests in flight may take after the end was asked
 	// for, within the 5 s in which everything is over.

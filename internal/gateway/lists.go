@@ -30,7 +30,6 @@ type ListPass string
 // The causes, in the order in which they are looked at.
 const (
 	ListHead        ListPass = "head"        // headers or a version that we do not answer for
-	ListStale       ListPass = "stale"       // the throttle has not seen Ironic lately
 	ListUnknown     ListPass = "unknown"     // Ironic has not let this client in, or writes lists otherwise than we
 	ListUnavailable ListPass = "unavailable" // the list of all nodes cannot be had
 	ListMarker      ListPass = "marker"      // the node of the marker is not in it
@@ -40,7 +39,7 @@ const (
 
 // ListPasses lists every cause.
 func ListPasses() []ListPass {
-	return []ListPass{ListHead, ListStale, ListUnknown, ListUnavailable, ListMarker}
+	return []ListPass{ListHead, ListUnknown, ListUnavailable, ListMarker}
 }
 
 // lists answers the capacity check from the list of all nodes (GW-11).
@@ -108,9 +107,6 @@ func (g *Gateway) answerList(w http.ResponseWriter, r *http.Request, q capacityQ
 	minor, ok := versionOf(r.Header)
 	if !ok || minor < minorSteady || !plainRead(r, false) {
 		return ListHead
-	}
-	if !g.decider.Fresh(g.now()) {
-		return ListStale
 	}
 	f, ok := g.formFor(r.Context(), r, minor)
 	if !ok {

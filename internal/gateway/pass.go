@@ -18,18 +18,27 @@ import (
 // own: clients that send slowly cannot keep the others out (GW-13). Capacity lists take a
 // place of lists besides: each costs Ironic seconds of work, and all at once would keep it
 // from everything else, our polls included.
-type room struct{ whole, streamed, lists *semaphore.Weighted }
+type room struct {
+	whole           *paced
+	streamed, lists *semaphore.Weighted
+}
+
+// places are what part of the room there is.
+type places interface {
+	Acquire(ctx context.Context, n int64) error
+	Release(n int64)
+}
 
 func newRoom() room {
 	return room{
-		whole:    semaphore.NewWeighted(upstreamConns - streamedConns),
+		whole:    newPaced(upstreamConns - streamedConns),
 		streamed: semaphore.NewWeighted(streamedConns),
 		lists:    semaphore.NewWeighted(listConns),
 	}
 }
 
 // enter waits for a place among part until ctx ends; vacate gives it back.
-func enter(ctx context.Context, part *semaphore.Weighted) (vacate func(), err error) {
+func enter(ctx context.Context, part places) (vacate func(), err error) {
 	if err := part.Acquire(ctx, 1); err != nil {
 		return nil, err
 	}
@@ -46,7 +55,7 @@ func (g *Gateway) pass(w http.ResponseWriter, r *http.Request) {
 	defer cancel()
 	_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(g.timeout + graceTimeout))
 	r = r.WithContext(ctx)
-	part := g.room.whole
+	part := places(g.room.whole)
 	if small := r.ContentLength >= 0 && r.ContentLength <= spoolMemory; !small {
 		part = g.room.streamed
 		body := &clientBody{ReadCloser: r.Body, ctx: ctx}

@@ -9,8 +9,6 @@ import (
 	"testing/synctest"
 	"time"
 
-	"golang.org/x/sync/semaphore"
-
 	"github.com/ironic-throttle/ironic-throttle/pkg/api"
 	"github.com/ironic-throttle/ironic-throttle/pkg/ironic"
 )
@@ -18,7 +16,10 @@ import (
 // roomIsFree wants every place on the way to Ironic given back.
 func (w *wired) roomIsFree() {
 	w.Helper()
-	for part, size := range map[*semaphore.Weighted]int64{
+	for part, size := range map[interface {
+		TryAcquire(n int64) bool
+		Release(n int64)
+	}]int64{
 		w.gate.room.whole: upstreamConns - streamedConns, w.gate.room.streamed: streamedConns, w.gate.room.lists: listConns,
 	} {
 		if !part.TryAcquire(size) {

@@ -21,6 +21,7 @@ type Stats struct {
 	ReadHits, ReadMisses uint64
 
 	InFlight               int64 // gauge: requests
+	Places                 int64 // gauge: requests that may be on their way to Ironic at once
 	MemoryBytes, DiskBytes int64 // gauges: room taken by bodies
 	MemoryLimit, DiskLimit int64
 	ReadBytes, ReadLimit   int64 // gauges: room taken by answers that are kept
@@ -37,7 +38,7 @@ func (g *Gateway) Stats() Stats {
 	c := &g.count
 	s := Stats{
 		Passed: c.passed.Load(), Free: c.free.Load(), Gated: c.gated.Load(), Obscure: c.obscure.Load(),
-		Refused: c.refused.Load(), Failed: c.failed.Load(), InFlight: c.inFlight.Load(),
+		Refused: c.refused.Load(), Failed: c.failed.Load(), InFlight: c.inFlight.Load(), Places: g.room.whole.places(),
 		MemoryBytes: g.spool.memoryUsed.Load(), DiskBytes: g.spool.diskUsed.Load(),
 		MemoryLimit: g.spool.memoryAll, DiskLimit: g.spool.diskAll,
 		ReadHits: c.readHits.Load(), ReadMisses: c.readMisses.Load(), ListPasses: map[ListPass]uint64{},

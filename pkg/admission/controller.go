@@ -210,13 +210,6 @@ func (c *Controller) SettlesIn(now time.Time) (time.Duration, bool) {
 	return c.ledger.SettlesIn(now)
 }
 
-// Fresh reports whether Ironic was seen lately enough to believe the view (LH-17).
-func (c *Controller) Fresh(now time.Time) bool {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.ledger.Fresh(now)
-}
-
 // Missing implements ironic.View.
 func (c *Controller) Missing(now time.Time, nodes []ironic.Node) []string {
 	c.mu.Lock()
