@@ -1,5 +1,6 @@
 // Command testsum runs "go test -json" and prints what a person wants to read:
-// a line per package, the whole output of what failed, and how many tests ran.
+// a line per package, the whole output of what failed, which tests took 20 s and more, and
+// how many ran.
 //
 //	testsum [-tally FILE] [-v] [-silence 10m] -- GO-TEST-ARGUMENTS...
 //	testsum -total FILE

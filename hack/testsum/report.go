@@ -116,6 +116,7 @@ func (r *report) endTest(id testID, e event) {
 		}
 		r.broken[testID{pkg: id.pkg}] = true
 	}
+	r.tellSlow(id, e)
 	delete(r.output, id)
 	if r.parents[id] || e.Action == "fail" {
 		return
@@ -124,6 +125,16 @@ func (r *report) endTest(id testID, e event) {
 		r.skipped++
 	} else {
 		r.passed++
+	}
+}
+
+// slow is from when on a test is named that has passed: these are what a whole run takes.
+const slow = 20 * time.Second
+
+// tellSlow names a test that took long.
+func (r *report) tellSlow(id testID, e event) {
+	if _, sub := id.parent(); !sub && e.Elapsed >= slow.Seconds() {
+		fmt.Fprintf(r.w, "     %.0f s in %s\n", e.Elapsed, id.name)
 	}
 }
 

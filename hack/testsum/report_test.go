@@ -26,6 +26,16 @@ func TestReport(t *testing.T) {
 			want: counts{passed: 1}, shown: []string{"ok   p (1.2 s)"}, hidden: []string{"chatter"},
 		},
 		{
+			name: "a test that took long is named, its subtests are not",
+			events: `{"Action":"run","Package":"p","Test":"TestA"}
+{"Action":"run","Package":"p","Test":"TestA/x"}
+{"Action":"pass","Package":"p","Test":"TestA/x","Elapsed":30}
+{"Action":"pass","Package":"p","Test":"TestA","Elapsed":31.4}
+{"Action":"pass","Package":"p","Test":"TestB","Elapsed":19.9}
+{"Action":"pass","Package":"p","Elapsed":52}`,
+			want: counts{passed: 2}, shown: []string{"     31 s in TestA\n"}, hidden: []string{"TestA/x", "TestB"},
+		},
+		{
 			name: "subtests count, not what holds them",
 			events: `{"Action":"run","Package":"p","Test":"TestA"}
 {"Action":"run","Package":"p","Test":"TestA/x"}
