@@ -13,6 +13,7 @@ import (
 	"github.com/ironic-throttle/ironic-throttle/internal/config"
 	"github.com/ironic-throttle/ironic-throttle/internal/kube/hosts"
 	"github.com/ironic-throttle/ironic-throttle/internal/rare"
+	"github.com/ironic-throttle/ironic-throttle/pkg/admission"
 	"github.com/ironic-throttle/ironic-throttle/pkg/api"
 )
 
@@ -111,6 +112,7 @@ func (n *hostNotes) note(host, text string) (news bool, fault string) {
 // hostChanged takes a change that the watch has seen.
 func (a *App) hostChanged(old, now *hosts.Host) {
 	if now == nil {
+		a.controller.HostGone(a.now(), admission.Host{Namespace: old.Namespace, Name: old.Name, UID: old.UID, NodeUUID: old.NodeUUID})
 		a.noteHold(old, "")
 		if a.herald != nil {
 			a.herald.Forget(old.Namespace, old.Name)

@@ -232,3 +232,4 @@ func (nobody) Forward(time.Time, api.Ask, ironic.Target) (api.Answer, *admission
 func (nobody) Begin(time.Time) ironic.Mark         { return ironic.Mark{} }
 func (nobody) ObserveNode(time.Time, ironic.Sight) {}
 func (nobody) HasSlot(time.Time, string) bool      { return false }
+func (nobody) HostGone(time.Time, admission.Host)  {}

@@ -28,6 +28,8 @@ type Decider interface {
 	ObserveNode(now time.Time, s ironic.Sight)
 	// HasSlot reports whether the host of a node's UUID holds a slot.
 	HasSlot(now time.Time, uuid string) bool
+	// HostGone takes the host of a node that was deleted out of the queue.
+	HostGone(now time.Time, h admission.Host)
 }
 
 // Ironic fetches single nodes with the throttle's own credentials: ironic.Client.

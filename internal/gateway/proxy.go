@@ -23,6 +23,7 @@ func (g *Gateway) newProxy() *httputil.ReverseProxy {
 		ModifyResponse: func(resp *http.Response) error {
 			g.access.note(time.Now(), g.base.Path, resp)
 			g.keepRead(resp)
+			g.noteGone(resp)
 			g.presence.back(g.log)
 			return nil
 		},

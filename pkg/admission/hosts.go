@@ -5,6 +5,8 @@ import (
 	"time"
 
 	"github.com/ironic-throttle/ironic-throttle/pkg/api"
+	"github.com/ironic-throttle/ironic-throttle/pkg/fairshare"
+	"github.com/ironic-throttle/ironic-throttle/pkg/slots"
 )
 
 // Hosts tells what the cluster knows of a host: its BareMetalHost. Host is called with
@@ -102,6 +104,45 @@ func (c *Controller) Learn(now time.Time, nodeUUID, uid, spec string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.storm.book.Learn(now, nodeUUID, uid, spec)
+}
+
+// HostGone takes a host out of the queue that is gone: its BareMetalHost was deleted, or
+// its node, of which NodeUUID alone is known then. A slot that it holds stays until Ironic
+// shows what became of its work, and a host that was made anew under the name of h keeps
+// its own place.
+func (c *Controller) HostGone(now time.Time, h Host) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	uuid := strings.ToLower(h.NodeUUID)
+	left := uuid != "" && c.takeOut(now, slots.ID{UUID: uuid}, h)
+	if h.Name != "" && c.takeOut(now, slots.ID{Name: h.Namespace + "~" + h.Name}, h) || left {
+		c.revision.Add(1)
+		c.sync(now)
+	}
+}
+
+// takeOut takes the host of id out of its line, if it waits there and is h.
+func (c *Controller) takeOut(now time.Time, id slots.ID, h Host) bool {
+	ref, known := c.ledger.Find(id)
+	if !known {
+		return false
+	}
+	t, ok := ref.Owner().(*turn)
+	if !ok || t.line == nil || t.host.State() == fairshare.Holding || !t.of(h) {
+		return false
+	}
+	c.leave(now, t)
+	return true
+}
+
+// of reports whether the turn is that of h: by their UIDs where both are known, else by
+// their nodes.
+func (t *turn) of(h Host) bool {
+	if t.uid != "" && h.UID != "" {
+		return t.uid == h.UID
+	}
+	node := t.ref.ID().UUID
+	return node == "" || h.NodeUUID == "" || strings.EqualFold(node, h.NodeUUID)
 }
 
 // another reports whether h is not the host that is asked about, but one that had its name

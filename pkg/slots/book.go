@@ -22,6 +22,12 @@ func (l *Ledger) find(id ID) *host {
 	return l.byName[id.Name]
 }
 
+// Find returns the host that id means; false where the ledger knows none.
+func (l *Ledger) Find(id ID) (Ref, bool) {
+	h := l.find(id)
+	return Ref{h}, h != nil
+}
+
 // Name returns the name of the host with that UUID, "" where none is known.
 func (l *Ledger) Name(uuid string) string {
 	if h := l.byUUID[uuid]; h != nil {
