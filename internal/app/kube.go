@@ -56,7 +56,7 @@ func (a *App) newKube(o Options) (err error) {
 	}
 	if c.Events || c.AnnotatePosition {
 		if a.herald, err = herald.New(herald.Options{
-			Config: a.cluster.Config, Find: a.findUID, PerMinute: c.EventsPerMinute, Silent: !c.Events, Annotate: c.AnnotatePosition,
+			Config: a.cluster.Config, Find: a.findUID, Stands: a.stands, PerMinute: c.EventsPerMinute, Silent: !c.Events, Annotate: c.AnnotatePosition,
 			Instance: identity, Log: a.log, Now: a.now,
 		}); err != nil {
 			return err
@@ -187,6 +187,12 @@ const hostsOld = 2 * time.Minute
 func (a *App) findUID(namespace, name string) (uid string, found bool) {
 	h, found := a.hosts.ByName(namespace, name)
 	return h.UID, found
+}
+
+// stands tells how a host stands at this moment.
+func (a *App) stands(namespace, name string) (waits, works bool) {
+	h, _ := a.hosts.ByName(namespace, name)
+	return a.controller.Stands(a.now(), namespace, name, h.NodeUUID)
 }
 
 // clusterWarnings are what the status should tell of the cluster.

@@ -83,3 +83,32 @@ func TestOnlyTheQueueForgetsAHostThatIsGone(t *testing.T) {
 	s.want(by(5, api.OpDeprovision), api.ReasonFull)
 	s.wantOrder("metal3/4 metal3/5 metal3/2")
 }
+
+// How hosts stand, as Events are told or dropped by it.
+func TestHowAHostStands(t *testing.T) {
+	s := newFair(t, 1)
+	stands := func(n int, waits, works bool) {
+		t.Helper()
+		if a, b := s.c.Stands(s.now, "metal3", by(n, "").Name, uuid(n)); a != waits || b != works {
+			t.Errorf("host %d waits %v, works %v, want %v, %v", n, a, b, waits, works)
+		}
+	}
+	stands(0, false, false)
+	s.want(by(0, api.OpInspect), api.ReasonGranted)
+	s.want(by(1, api.OpInspect), api.ReasonFull)
+	stands(0, false, true) // Ironic shows nothing of it yet
+	stands(1, true, false)
+	s.put(0, ironic.Inspecting)
+	s.put(2, ironic.Inspecting) // started by somebody else
+	s.look(5 * time.Second)
+	stands(0, false, true)
+	stands(2, false, true)
+	s.put(0, ironic.Manageable)
+	s.put(2, ironic.InspectFailed)
+	s.look(5 * time.Second)
+	stands(0, false, false)
+	stands(2, false, false) // its slot lingers, its work is over
+	s.look(10 * time.Minute)
+	s.ask(by(3, api.OpInspect))
+	stands(1, true, false) // silent, with its place
+}

@@ -135,6 +135,22 @@ func (c *Controller) takeOut(now time.Time, id slots.ID, h Host) bool {
 	return true
 }
 
+// Stands tells how a host stands at this moment: whether it has a place in the queue, and
+// whether it has a slot, or works without one, and its work is not over as far as Ironic has shown. Of
+// a host that does not wait and never asked both are false.
+func (c *Controller) Stands(now time.Time, namespace, name, nodeUUID string) (waits, works bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	ask := question{Ask: api.Ask{Namespace: namespace, Name: name, NodeUUID: nodeUUID}}
+	v := c.ledger.Check(now, slots.Ask{ID: c.hostID(ask), Put: true})
+	ref, known := v.Ref()
+	if !known {
+		return false, false
+	}
+	t, ok := ref.Owner().(*turn)
+	return ok && t.line != nil && t.host.State() != fairshare.Holding, v.Outcome == slots.Held && !ref.Lingers()
+}
+
 // of reports whether the turn is that of h: by their UIDs where both are known, else by
 // their nodes.
 func (t *turn) of(h Host) bool {

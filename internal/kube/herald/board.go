@@ -315,11 +315,12 @@ func (b *board) take(now time.Duration, k kind) (t task, wait time.Duration, ok 
 type outcome uint8
 
 const (
-	told    outcome = iota
-	useless         // it will never be taken
-	blocked         // not in this namespace, for now
-	down            // not at all, for now
-	absent          // there is no such host
+	told      outcome = iota
+	useless           // it will never be taken
+	blocked           // not in this namespace, for now
+	down              // not at all, for now
+	absent            // there is no such host
+	overtaken         // it was over before it was sent
 	outcomes
 )
 
@@ -330,8 +331,8 @@ func (b *board) done(now time.Duration, t task, o outcome, asked time.Duration) 
 	m := &h.messages[t.kind]
 	q.landed(m)
 	m.free = now + perHost
-	if t.kind == events && (o == blocked || o == down) {
-		m.free = now // nobody was told; the pause is that of the queue or the namespace
+	if t.kind == events && (o == blocked || o == down || o == overtaken) {
+		m.free = now // nobody was told; a pause is that of the queue or the namespace
 	}
 	switch o {
 	case told:
@@ -345,7 +346,7 @@ func (b *board) done(now time.Duration, t task, o outcome, asked time.Duration) 
 	case down:
 		tally.Failed++
 		q.stop(now, asked)
-	case absent:
+	case absent, overtaken:
 		tally.Dropped++
 	}
 	if !b.known(h) {
@@ -355,8 +356,12 @@ func (b *board) done(now time.Duration, t task, o outcome, asked time.Duration) 
 		b.forget(h)
 		return
 	}
-	if o == told || o == useless {
+	switch {
+	case o == told || o == useless:
 		b.settled(t)
+	case o == overtaken && h.want == t.news.situation:
+		b.turnTo(now, h, situation{}, "")
+		return
 	}
 	if t.kind == events {
 		b.arrange(now, h)

@@ -34,6 +34,10 @@ type Options struct {
 	// that it does not know nothing is told. It must not block: Answered calls it for
 	// hosts that are new to it.
 	Find func(namespace, name string) (uid string, found bool)
+	// Stands tells whether a host is in the queue, and whether it has a slot and its work is
+	// not over: an Event that this contradicts is not sent. It is called before each Event,
+	// not by Answered; nil: none is.
+	Stands func(namespace, name string) (waits, works bool)
 	// PerMinute is the most Events a minute, of all hosts together; 0 means
 	// DefaultPerMinute.
 	PerMinute int
@@ -52,7 +56,7 @@ type Options struct {
 type Tally struct {
 	Sent    uint64 // that the API server has taken
 	Failed  uint64 // requests that failed; most are tried again
-	Dropped uint64 // overtaken by what came after, before they were sent
+	Dropped uint64 // overtaken before they were sent: by what came after, or by what Ironic shows
 	Pending int    // to be sent
 }
 
@@ -66,10 +70,11 @@ type Stats struct {
 // sends while Run runs. It begins with nothing: after a restart, or when another
 // replica takes over, what is in force is told again, as the budget allows.
 type Herald struct {
-	find func(namespace, name string) (uid string, found bool)
-	now  func() time.Time
-	log  *slog.Logger
-	api  *client
+	find   func(namespace, name string) (uid string, found bool)
+	stands func(namespace, name string) (waits, works bool)
+	now    func() time.Time
+	log    *slog.Logger
+	api    *client
 
 	start time.Time // of the board's clock
 	wake  [kinds]chan struct{}
@@ -86,7 +91,7 @@ func New(o Options) (*Herald, error) {
 	if o.PerMinute < 0 || o.PerMinute > maxPerMinute {
 		return nil, fmt.Errorf("herald: events per minute: %d must be within 1 and %d, or 0 for the default %d", o.PerMinute, maxPerMinute, DefaultPerMinute)
 	}
-	h := &Herald{find: o.Find, now: o.Now, log: o.Log, board: newBoard(cmp.Or(o.PerMinute, DefaultPerMinute), o.Silent, o.Annotate)}
+	h := &Herald{find: o.Find, stands: o.Stands, now: o.Now, log: o.Log, board: newBoard(cmp.Or(o.PerMinute, DefaultPerMinute), o.Silent, o.Annotate)}
 	if h.now == nil {
 		h.now = time.Now
 	}

@@ -195,8 +195,14 @@ func (m *model) ends(o outcome) {
 	if h != nil {
 		m.sent = nil
 		h.free = m.now
-		if o != down {
+		if o != down && o != overtaken {
 			h.free, h.last = m.now+perHost, m.now
+		}
+		if o == overtaken && h.now == m.task.news.situation {
+			h.told, h.now, h.changed = situation{}, situation{}, m.now
+			if h.note.reason == "" {
+				h.note = note{}
+			}
 		}
 		if o == told || o == useless {
 			if h.now.class == quiet {
@@ -238,7 +244,11 @@ func TestTheBoardIsItsModel(t *testing.T) {
 			"forget": func(t *rapid.T) { m.forget(name.Draw(t, "name")) },
 			"begins": func(t *rapid.T) { m.begins() },
 			"ends": func(t *rapid.T) {
-				m.ends(rapid.SampledFrom([]outcome{told, told, told, useless, down}).Draw(t, "outcome"))
+				o := rapid.SampledFrom([]outcome{told, told, told, useless, down, overtaken}).Draw(t, "outcome")
+				if o == overtaken && !m.task.news.situation.overtaken(false, m.task.news.situation.class != turn) {
+					o = told // a fact is never over
+				}
+				m.ends(o)
 			},
 			"time": func(t *rapid.T) {
 				m.now += rapid.SampledFrom([]time.Duration{1, time.Second, 10 * time.Second, perHost - 1, perHost, settleUnknown}).Draw(t, "passes")

@@ -50,7 +50,11 @@ func (h *Herald) take(k kind) (t task, wait time.Duration, ok bool) {
 func (h *Herald) deliver(ctx context.Context, t task, said *troubles) {
 	uid, found := h.find(t.host.namespace, t.host.name)
 	o, asked, failure := absent, time.Duration(0), error(nil)
-	if found {
+	switch {
+	case !found:
+	case h.overtaken(t):
+		o = overtaken
+	default:
 		failure = h.api.send(ctx, h.now(), t, uid)
 		if failure != nil && ctx.Err() != nil {
 			return // nobody is told any more
@@ -58,6 +62,14 @@ func (h *Herald) deliver(ctx context.Context, t task, said *troubles) {
 		o, asked = outcomeOf(t.kind, failure)
 	}
 	said.note(t.host, o, failure, h.done(t, o, asked))
+}
+
+// overtaken reports whether what t tells was over before it could be sent.
+func (h *Herald) overtaken(t task) bool {
+	if t.kind != events || h.stands == nil {
+		return false
+	}
+	return t.news.situation.overtaken(h.stands(t.host.namespace, t.host.name))
 }
 
 // done hands on what became of t, and returns in how many namespaces nothing goes

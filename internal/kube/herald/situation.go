@@ -30,6 +30,21 @@ type situation struct {
 	episode string
 }
 
+// overtaken reports whether a situation is over, as the decision knows by what Ironic has
+// shown since: works is whether the host has a slot and its work is not over, waits whether
+// it is in the queue.
+func (s situation) overtaken(waits, works bool) bool {
+	switch s.class {
+	case waiting:
+		return !waits
+	case paused, unknown:
+		return works
+	case turn:
+		return !works
+	}
+	return false
+}
+
 // situationOf reads an answer.
 func situationOf(a *api.Answer) situation {
 	switch a.Reason {
