@@ -47,7 +47,7 @@ func newClusterCollector(show func() *api.Cluster) prometheus.Collector {
 		errors:  desc("baremetalhosts_errors", "BareMetalHosts with an error, by its type.", "type"),
 		synced:  desc("baremetalhosts_synced", "1 when all BareMetalHosts were read once."),
 		broken:  desc("baremetalhosts_watch_broken", "1 while the watch of BareMetalHosts is broken: they are as they were last known."),
-		events:  desc("host_events_total", "Events for hosts by result: sent, failed = requests that failed, dropped = overtaken by a newer situation of their host.", "result"),
+		events:  desc("host_events_total", "Events for hosts by result: sent, failed = requests that failed, dropped = the situation of their host was another by then.", "result"),
 		pending: desc("host_events_pending", "Events for hosts that are to be sent."),
 	}
 }

@@ -179,6 +179,7 @@ func exampleHolds() api.Holds {
 
 // exampleQueue has something in every place.
 func exampleQueue() api.Queue {
+	expected := 120.0
 	return api.Queue{Pools: []api.PoolQueue{
 		{
 			Limit: 20, Free: 1, Waiting: 4, Called: 2, Due: 1, Parked: 1, Ahead: 4, OvertakeBound: 20,
@@ -186,7 +187,7 @@ func exampleQueue() api.Queue {
 			Tenants: []api.TenantQueue{{Tenant: "metal3", Weight: 1, Holding: 2, Called: 2, Waiting: 2, Failing: 1, Granted: 9}},
 			Hosts: []api.QueuedHost{{
 				Position: 1, Name: "metal3~a", NodeUUID: "u-1", Tenant: "metal3", Lane: "failing", Errors: 3, Called: true, Due: true,
-				WaitedSeconds: 61, SilentSeconds: 2, ExpectSeconds: 120,
+				WaitedSeconds: 61, SilentSeconds: 2, ExpectSeconds: &expected,
 			}},
 		},
 		{Pool: "rack1", Limit: 8},

@@ -48,8 +48,12 @@ func turnsText(p api.PoolQueue) string {
 	if p.FailingOpen {
 		lane = "open"
 	}
-	return fmt.Sprintf("up to %d called ahead, claim window %s, a slot is held for about %s, failing lane %s: %d held, %d allowed now",
-		p.Ahead, age(p.ClaimWindowSeconds), age(p.MeanSlotSeconds), lane, p.FailingHeld, p.FailingAllowed)
+	held := "how long a slot is held is not known yet"
+	if p.MeanSlotSeconds > 0 {
+		held = "a slot is held for about " + age(p.MeanSlotSeconds)
+	}
+	return fmt.Sprintf("up to %d called ahead, claim window %s, %s, failing lane %s: %d held, %d allowed now",
+		p.Ahead, age(p.ClaimWindowSeconds), held, lane, p.FailingHeld, p.FailingAllowed)
 }
 
 // queueTables are who waits: tenants, then the first hosts.
@@ -93,9 +97,17 @@ func hostTable(title string, p api.PoolQueue) []line {
 			name = h.NodeUUID
 		}
 		t.row(usual, fmt.Sprint(h.Position), cell(name), cell(h.Lane), fmt.Sprint(h.Errors), turn(h),
-			age(h.WaitedSeconds), "in "+age(h.ExpectSeconds))
+			age(h.WaitedSeconds), expected(h))
 	}
 	return t.lines(max(0, p.Waiting-len(hosts)), "hosts")
+}
+
+// expected says when h may have its turn.
+func expected(h api.QueuedHost) string {
+	if h.ExpectSeconds == nil {
+		return "not known yet"
+	}
+	return "in " + age(*h.ExpectSeconds)
 }
 
 // turn says whether a slot is meant for h.

@@ -40,6 +40,8 @@ func exampleStatus() api.Status {
 	}
 }
 
+func seconds(s float64) *float64 { return &s }
+
 func exampleQueue() api.Queue {
 	return api.Queue{Pools: []api.PoolQueue{
 		{
@@ -51,9 +53,9 @@ func exampleQueue() api.Queue {
 				{Tenant: "metal3", Weight: 3, Holding: 14, Called: 4, Waiting: 1, Failing: 1, Granted: 40},
 			},
 			Hosts: []api.QueuedHost{
-				{Position: 1, Name: "metal3~host-9", Tenant: "metal3", Lane: "healthy", Called: true, Due: true, WaitedSeconds: 600, ExpectSeconds: 5},
-				{Position: 2, NodeUUID: "u-7", Tenant: "dev", Lane: "failing", Errors: 3, Called: true, WaitedSeconds: 61, ExpectSeconds: 90},
-				{Position: 6, Name: "dev~host-8", Tenant: "dev", Lane: "healthy", WaitedSeconds: 3, ExpectSeconds: 3600},
+				{Position: 1, Name: "metal3~host-9", Tenant: "metal3", Lane: "healthy", Called: true, Due: true, WaitedSeconds: 600, ExpectSeconds: seconds(5)},
+				{Position: 2, NodeUUID: "u-7", Tenant: "dev", Lane: "failing", Errors: 3, Called: true, WaitedSeconds: 61, ExpectSeconds: seconds(90)},
+				{Position: 6, Name: "dev~host-8", Tenant: "dev", Lane: "healthy", WaitedSeconds: 3, ExpectSeconds: seconds(3600)},
 			},
 		},
 		{Pool: "rack1", Limit: 1, Waiting: 1, Hosts: []api.QueuedHost{{Position: 1, Name: "bare", Lane: "healthy"}}},
@@ -69,7 +71,7 @@ pool      rack1: 1 of 1 occupied, 0 free, 0 leased, 0 booting, 0 waiting
 queue     7 waiting, 5 of them called, 1 due; 2 silent for too long or stopped
 turns     up to 4 called ahead, claim window 3m0s, a slot is held for about 20m0s, failing lane open: 3 held, 5 allowed now
 queue     rack1: 1 waiting, 0 of them called, 0 due; 0 silent for too long or stopped
-turns     rack1: up to 0 called ahead, claim window 0s, a slot is held for about 0s, failing lane shut: 0 held, 0 allowed now
+turns     rack1: up to 0 called ahead, claim window 0s, how long a slot is held is not known yet, failing lane shut: 0 held, 0 allowed now
 answers   1 granted, 7 observe
 refusals  enforce would have said: 7 full
 totals    1 granted, 0 finished, 0 expired, 0 refused, 0 vanished, 1 adopted, 0 foreign, 1 written off
@@ -91,7 +93,7 @@ PLACE  HOST           LANE     ERRORS  TURN    WAITED  EXPECTED
 ... and 4 hosts more
 
 PLACE OF rack1  HOST  LANE     ERRORS  TURN  WAITED  EXPECTED
-1               bare  healthy  0       -     0s      in 0s
+1               bare  healthy  0       -     0s      not known yet
 `
 	if diff := cmp.Diff(want, Text(example())); diff != "" {
 		t.Errorf("text (-want +got):\n%s", diff)

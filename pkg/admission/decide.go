@@ -17,7 +17,7 @@ type decision struct {
 	ready    bool
 	reason   api.Reason
 	wait     time.Duration
-	expect   time.Duration // until there may be a slot
+	expect   time.Duration // until there may be a slot; below 0: not known yet
 	position int
 	overdue  bool  // holds a slot and has not used it
 	stop     *stop // what keeps it from starting besides slots and turns

@@ -50,7 +50,7 @@ func show(name string, free int, v fairshare.View) api.PoolQueue {
 		Pool: name, Limit: v.Limit, Free: free,
 		Waiting: v.Waiting + v.Called, Called: v.Called, Due: v.Due, Parked: v.Parked,
 		Ahead: v.Ahead, OvertakeBound: v.Overtake,
-		ClaimWindowSeconds: tenths(v.ClaimWindow), MeanSlotSeconds: tenths(v.MeanSlot),
+		ClaimWindowSeconds: tenths(v.ClaimWindow), MeanSlotSeconds: tenths(max(v.MeanSlot, 0)),
 		FailingOpen: v.FailingOpen, FailingAllowed: v.FailingCap, FailingHeld: v.FailingHeld,
 		Tenants: make([]api.TenantQueue, 0, len(v.Tenants)), Hosts: make([]api.QueuedHost, 0, len(v.Hosts)),
 	}
@@ -67,7 +67,11 @@ func show(name string, free int, v fairshare.View) api.PoolQueue {
 		host := api.QueuedHost{
 			Position: h.Position, Name: h.Host.Name(), Tenant: h.Host.Tenant(), Lane: h.Lane.String(),
 			Errors: h.Errors, Called: h.Called, Due: h.Due,
-			WaitedSeconds: tenths(h.Waited), SilentSeconds: tenths(h.Silent), ExpectSeconds: tenths(h.Expect),
+			WaitedSeconds: tenths(h.Waited), SilentSeconds: tenths(h.Silent),
+		}
+		if h.Expect >= 0 {
+			expect := tenths(h.Expect)
+			host.ExpectSeconds = &expect
 		}
 		if t, ok := h.Host.Owner.(*turn); ok {
 			id := t.ref.ID()

@@ -87,7 +87,10 @@ func numbers(text string, d decision, s api.Slots) string {
 		b = append(b, ", this is number "...)
 		b = strconv.AppendInt(b, int64(d.position), 10)
 	}
-	if d.expect > 0 {
+	switch {
+	case d.expect < 0:
+		b = append(b, ", when its turn comes is not known yet"...)
+	case d.expect > 0:
 		b = append(b, ", its turn comes in about "...)
 		b = appendAbout(b, d.expect)
 	}

@@ -24,8 +24,9 @@ type PoolQueue struct {
 	OvertakeBound int `json:"overtakeBound"` // how often a called host may be overtaken
 	// ClaimWindowSeconds is how long a host may be silent before it is parked.
 	ClaimWindowSeconds float64 `json:"claimWindowSeconds"`
-	// MeanSlotSeconds is for how long a host holds a slot on average.
-	MeanSlotSeconds float64 `json:"meanSlotSeconds"`
+	// MeanSlotSeconds is for how long a host holds a slot on average; absent, and 0, until
+	// enough slots have ended since the start to tell.
+	MeanSlotSeconds float64 `json:"meanSlotSeconds,omitempty"`
 
 	FailingOpen bool `json:"failingOpen"` // a failing host may be called now
 	// FailingAllowed is how many failing hosts may hold slots or be called now:
@@ -63,10 +64,11 @@ type QueuedHost struct {
 	Called   bool   `json:"called"`
 	Due      bool   `json:"due"`
 	// WaitedSeconds counts from its first ask for this slot, SilentSeconds from
-	// its last one, ExpectSeconds to the slot as far as one can tell.
-	WaitedSeconds float64 `json:"waitedSeconds"`
-	SilentSeconds float64 `json:"silentSeconds"`
-	ExpectSeconds float64 `json:"expectSeconds"`
+	// its last one, ExpectSeconds to the slot as far as one can tell: nil until enough
+	// slots have ended.
+	WaitedSeconds float64  `json:"waitedSeconds"`
+	SilentSeconds float64  `json:"silentSeconds"`
+	ExpectSeconds *float64 `json:"expectSeconds,omitempty"`
 }
 
 // Turns counts what the queues of all pools did since the start.

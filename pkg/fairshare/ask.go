@@ -13,11 +13,15 @@ type Answer struct {
 	// lane is shut. Beyond the 64th place it may be off by one in 64, and it is an
 	// estimate where more than 64 tenants wait. 0 with a yes.
 	Position int
-	// Expect is when a slot may come, going by how long slots are held.
+	// Expect is when a slot may come, going by how long slots were held; Unmeasured while
+	// too few have ended to say.
 	Expect time.Duration
 	// Wait is when to ask again so as to lose no time and not to be parked.
 	Wait time.Duration
 }
+
+// Unmeasured is an expectation that is not known yet.
+const Unmeasured time.Duration = -1
 
 // Ask is one ask of h that passed every earlier check of the decision, with its
 // number of errors (below 0 counts as 0, above 9 as 9) and the number of free
@@ -63,7 +67,7 @@ func (s *Scheduler) Vacancy(free int) Answer {
 		return Answer{Yes: true}
 	}
 	n := s.Queued() + 1
-	return Answer{Position: n, Expect: s.expect(n), Wait: s.cfg.ClaimWindow / 2}
+	return Answer{Position: n, Expect: s.estimate(n, false), Wait: s.cfg.ClaimWindow / 2}
 }
 
 // patience is the part of its claim window that a host must let go by between two

@@ -28,8 +28,16 @@ type pace struct {
 	seen   int                    // gaps so far
 	median time.Duration
 	high   time.Duration // 95th percentile
-	mean   time.Duration // of granted slots
+	mean   time.Duration // of granted slots, from startMean: for decisions
+
+	ended    int           // granted slots
+	measured time.Duration // mean of these alone, the last ones above all: for people
 }
+
+// enoughEnded is how many slots must have ended to tell how long one is held. Times of work
+// differ by half of their mean or so: the mean of 5 is then off by about a quarter
+// (0.5/√5 = 22 %), which is as well as an "about" promises; that of 1 or 2 would jump.
+const enoughEnded = 5
 
 func newPace() pace { return pace{clock: &askClock{}, median: startGap, mean: startMean} }
 
@@ -79,6 +87,16 @@ func (p *pace) note(gap time.Duration) {
 // held takes the time for which a granted slot was held.
 func (p *pace) held(d time.Duration) {
 	p.mean = max(p.mean+(max(d, 0)-p.mean)/meanWeight, time.Second)
+	p.ended++
+	p.measured = max(p.measured+(max(d, 0)-p.measured)/time.Duration(min(p.ended, meanWeight)), time.Second)
+}
+
+// meanSlot is how long a slot is held, Unmeasured while too few have ended.
+func (p *pace) meanSlot() time.Duration {
+	if p.ended < enoughEnded {
+		return Unmeasured
+	}
+	return p.measured
 }
 
 // ahead is AHEAD for a limit.

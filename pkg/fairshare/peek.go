@@ -33,11 +33,8 @@ func (s *Scheduler) Peek(now time.Time, free int, h *Host, errors int) Answer {
 	if called || s.redeemable(like, free, s.idleFor(now)) != nil {
 		return Answer{Yes: true}
 	}
-	a.Expect = s.expect(position)
-	if a.Capped {
-		a.Expect = max(a.Expect, s.expectCapped(position))
-	}
-	a.Wait = s.retry(h, a.Expect)
+	a.Expect = s.estimate(position, a.Capped)
+	a.Wait = s.retry(h, s.expect(position, a.Capped, s.mean))
 	return a
 }
 

@@ -7,31 +7,36 @@ const looked = 64
 
 // refusal is the no to h, which waits or is called.
 func (s *Scheduler) refusal(h *Host) Answer {
-	a := Answer{Position: s.position(h)}
-	a.Expect = s.expect(a.Position)
-	if h.state == Waiting && h.lane == Failing && !s.failingOpen() {
-		a.Capped = true
-		a.Expect = max(a.Expect, s.expectCapped(a.Position))
-	}
-	a.Wait = s.retry(h, a.Expect)
+	a := Answer{Position: s.position(h), Capped: h.state == Waiting && h.lane == Failing && !s.failingOpen()}
+	a.Expect = s.estimate(a.Position, a.Capped)
+	a.Wait = s.retry(h, s.expect(a.Position, a.Capped, s.mean))
 	return a
 }
 
+// estimate is expect as it is told to people: by what was measured alone.
+func (s *Scheduler) estimate(position int, capped bool) time.Duration {
+	if s.ended < enoughEnded && s.expect(position, capped, s.mean) > 0 {
+		return Unmeasured
+	}
+	return s.expect(position, capped, s.measured)
+}
+
 // expect is how long it may take until the host at a position gets a slot: slots
-// become free one after the other, L of them in the mean time that one is held.
-func (s *Scheduler) expect(position int) time.Duration {
-	return s.turnover(max(0, position-s.free), s.cfg.Limit)
+// become free one after the other, L of them in the mean time that one is held. To a
+// capped host, one of the failing lane while it is shut, what is free now is no use, and
+// the slots of that lane are few.
+func (s *Scheduler) expect(position int, capped bool, held time.Duration) time.Duration {
+	d := turnover(max(0, position-s.free), s.cfg.Limit, held)
+	if capped {
+		d = max(d, turnover(max(1, position-s.lane[Healthy].waiting), s.capNow(), held))
+	}
+	return d
 }
 
-// expectCapped is expect for a host of the failing lane while it is shut: what is
-// free now is not for it, and the slots of that lane are few.
-func (s *Scheduler) expectCapped(position int) time.Duration {
-	return s.turnover(max(1, position-s.lane[Healthy].waiting), s.capNow())
-}
-
-// turnover is the time in which n of so many slots become free.
-func (s *Scheduler) turnover(n, slots int) time.Duration {
-	return time.Duration(float64(n) * float64(s.mean) / float64(slots))
+// turnover is the time in which n of so many slots become free, each of them held for so
+// long.
+func turnover(n, slots int, held time.Duration) time.Duration {
+	return time.Duration(float64(n) * float64(held) / float64(slots))
 }
 
 // retry is when h should ask again: when its turn may have come, but often enough

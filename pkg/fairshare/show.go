@@ -66,7 +66,8 @@ type View struct {
 	Limit                        int
 	Waiting, Called, Due, Parked int // Waiting: not called yet
 	Ahead, Overtake              int
-	ClaimWindow, MeanSlot        time.Duration
+	ClaimWindow                  time.Duration
+	MeanSlot                     time.Duration // Unmeasured: not known yet
 	FailingOpen                  bool
 	FailingCap, FailingHeld      int // Held: slots and calls
 	Tenants                      []TenantView
@@ -90,7 +91,7 @@ type HostView struct {
 	Errors         int
 	Called, Due    bool
 	Waited, Silent time.Duration
-	Expect         time.Duration
+	Expect         time.Duration // as in Answer
 }
 
 // View shows the tenants by name, and the first hosts of the queue: at most limit.
@@ -98,7 +99,7 @@ func (s *Scheduler) View(now time.Time, limit int) View {
 	age := later(s.now, now).Sub(s.begun)
 	v := View{
 		Limit: s.cfg.Limit, Waiting: s.waiting(), Called: s.calls.live, Due: s.calls.due(), Parked: s.parked,
-		Ahead: s.callAhead(), Overtake: s.bound(), ClaimWindow: s.claim(0), MeanSlot: s.mean,
+		Ahead: s.callAhead(), Overtake: s.bound(), ClaimWindow: s.claim(0), MeanSlot: s.meanSlot(),
 		FailingOpen: s.failingOpen(), FailingCap: s.capNow(), FailingHeld: s.failingHeld(),
 	}
 	if s.seen == 0 {
@@ -116,13 +117,10 @@ func (s *Scheduler) View(now time.Time, limit int) View {
 	s.walk(limit, func(h *Host) {
 		p := len(v.Hosts) + 1
 		called := h.state == Called
-		due, expect := called && s.calls.isDue(h), s.expect(p)
-		if !called && h.lane == Failing && !v.FailingOpen {
-			expect = max(expect, s.expectCapped(p))
-		}
+		capped := !called && h.lane == Failing && !v.FailingOpen
 		v.Hosts = append(v.Hosts, HostView{
-			Host: h, Position: p, Lane: h.lane, Errors: int(h.errors), Called: called, Due: due,
-			Waited: age - h.entered, Silent: age - h.askedAt, Expect: expect,
+			Host: h, Position: p, Lane: h.lane, Errors: int(h.errors), Called: called, Due: called && s.calls.isDue(h),
+			Waited: age - h.entered, Silent: age - h.askedAt, Expect: s.estimate(p, capped),
 		})
 	})
 	return v
