@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"net/http"
 	"net/http/httputil"
@@ -35,6 +36,8 @@ type Decider interface {
 // Ironic fetches single nodes with the throttle's own credentials: ironic.Client.
 type Ironic interface {
 	Node(ctx context.Context, key string) (ironic.Node, bool, error)
+	// Shown reads the whole document of a node that Ironic gave to somebody else.
+	Shown(document io.Reader) (ironic.Node, error)
 }
 
 // Options is what New needs; SpoolDir and what follows may be zero.

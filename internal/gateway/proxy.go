@@ -19,7 +19,7 @@ import (
 func (g *Gateway) newProxy() *httputil.ReverseProxy {
 	return &httputil.ReverseProxy{
 		Rewrite:   g.rewrite,
-		Transport: g.upstream,
+		Transport: sights{g.upstream, g},
 		ModifyResponse: func(resp *http.Response) error {
 			g.access.note(time.Now(), g.base.Path, resp)
 			g.keepRead(resp)

@@ -56,6 +56,8 @@ func mustURL(t *testing.T, text string) *url.URL {
 // nodes is an Ironic that knows no node.
 type noNodes struct{}
 
+func (noNodes) Shown(io.Reader) (ironic.Node, error) { return ironic.Node{}, nil }
+
 func (noNodes) Node(context.Context, string) (ironic.Node, bool, error) {
 	return ironic.Node{}, false, nil
 }

@@ -61,6 +61,8 @@ func (b *busyIronic) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 // everyNode is an Ironic that has every node, and all of them free.
 type everyNode struct{}
 
+func (everyNode) Shown(io.Reader) (ironic.Node, error) { return ironic.Node{}, nil }
+
 func (everyNode) Node(_ context.Context, key string) (ironic.Node, bool, error) {
 	return ironic.Node{UUID: key, State: ironic.Available}, true, nil
 }

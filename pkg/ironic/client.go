@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"net/url"
 	"regexp"
+	"slices"
 	"strings"
 	"sync/atomic"
 
@@ -129,6 +130,19 @@ func (c *Client) Node(ctx context.Context, key string) (Node, bool, error) {
 		return Node{}, false, nil
 	}
 	return n, err == nil, err
+}
+
+// Shown reads the whole document of a node, as Ironic gave it to another client, and
+// returns what Node would.
+func (c *Client) Shown(document io.Reader) (Node, error) {
+	n, err := decodeNode(document)
+	if !slices.Contains(c.more, fieldDriver) {
+		n.Driver = ""
+	}
+	if !slices.Contains(c.more, fieldImage) {
+		n.Image = ""
+	}
+	return n, err
 }
 
 // impossible reports whether Ironic refused key because no node can bear that

@@ -49,14 +49,17 @@ func choose(lowest, highest int, extras bool) (Version, error) {
 	return v, nil
 }
 
-// moreFields lists the fields of Node that not every throttle needs.
+// The fields of Node that not every throttle needs.
+const fieldDriver, fieldImage = "driver", "instance_info"
+
+// moreFields lists those of them that this one needs.
 func moreFields(s Settings) []string {
 	var fields []string
 	if s.Drivers {
-		fields = append(fields, "driver")
+		fields = append(fields, fieldDriver)
 	}
 	if s.Images {
-		fields = append(fields, "instance_info")
+		fields = append(fields, fieldImage)
 	}
 	return fields
 }
