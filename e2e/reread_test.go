@@ -97,7 +97,7 @@ func TestGW18_RealIronic(t *testing.T) {
 	}
 	upstream := countRequests(t, l.ironic.URL)
 	g := serveGateway(t, l.ironic, "IRONIC_ENDPOINT="+upstream.URL,
-		"MAX_CONCURRENT_PROVISIONING_HOSTS=1", "IRONIC_THROTTLE_GATEWAY_READ_CACHE=true").settled()
+		"MAX_CONCURRENT_PROVISIONING_HOSTS=1").settled()
 	r := &rereads{l, g}
 	host := strings.TrimSpace(sql(t, l.ironic, "SELECT uuid FROM nodes WHERE name = 'metal3~host-000001';"))
 	node := "/v1/nodes/" + host

@@ -78,7 +78,7 @@ func gatewayRows() []setting {
 			value: func(c *Config) value { return boolValue{&c.Gateway.ListCache} },
 		},
 		{
-			name: nameGatewayReads, def: "false", help: "the gateway answers the reads that a refused host repeats from the last answer, while the polls show no change; needs a POLL_INTERVAL well below 10s",
+			name: nameGatewayReads, def: "true", help: "the gateway answers the reads that a refused host repeats from the last answer, while nothing is written to its node and no poll shows it changed",
 			value: func(c *Config) value { return boolValue{&c.Gateway.ReadCache} },
 		},
 	}

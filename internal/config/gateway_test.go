@@ -14,7 +14,7 @@ func gateway(name, text string) string { return envPrefix + "GATEWAY_" + name + 
 
 func TestGatewayDefaults(t *testing.T) {
 	c, warnings, err := load(t, gateway("LISTEN_ADDRESS", ""))
-	want := Gateway{Timeout: 2 * time.Minute, MaxBody: 64 << 20, SpoolLimit: 1 << 30, ListCache: true}
+	want := Gateway{Timeout: 2 * time.Minute, MaxBody: 64 << 20, SpoolLimit: 1 << 30, ListCache: true, ReadCache: true}
 	if diff := cmp.Diff(want, c.Gateway); diff != "" || err != nil || warnings != nil {
 		t.Errorf("error %v, warnings %q (-want +got):\n%s", err, warnings, diff)
 	}
@@ -229,21 +229,6 @@ func TestGatewayTimeoutBounds(t *testing.T) {
 		_, _, err := load(t, gateway("LISTEN_ADDRESS", "127.0.0.1:6390"), gateway("TIMEOUT", text))
 		if got := faults(err); (len(got) == 0) != ok {
 			t.Errorf("%s: faults %q", text, got)
-		}
-	}
-}
-
-func TestGW18_AReadCacheThatNoPollConfirmsIsWarnedAbout(t *testing.T) {
-	on := []string{gateway("LISTEN_ADDRESS", "127.0.0.1:6390"), gateway("READ_CACHE", "true")}
-	for poll, warned := range map[string]bool{"5s": false, "8s": false, "9s": true, "20s": true} {
-		_, warnings, err := load(t, append(on, envPrefix+"POLL_INTERVAL="+poll)...)
-		var want []string
-		if warned {
-			want = []string{"GATEWAY_READ_CACHE (environment IRONIC_THROTTLE_GATEWAY_READ_CACHE) does nothing with POLL_INTERVAL=" + poll +
-				" (environment IRONIC_THROTTLE_POLL_INTERVAL): it answers only while a poll at most 10s old confirms what it has"}
-		}
-		if diff := cmp.Diff(want, warnings); diff != "" || err != nil {
-			t.Errorf("%s: error %v, warnings (-want +got):\n%s", poll, err, diff)
 		}
 	}
 }

@@ -8,7 +8,6 @@ import (
 	"os"
 	"strconv"
 	"strings"
-	"time"
 )
 
 // checkGateway holds the rules between the gateway's settings. They mean nothing
@@ -53,7 +52,6 @@ func (l *loader) warnGateway(exists func(string) bool) {
 		l.warnIdle()
 		return
 	}
-	l.warnReadCache()
 	if localOnly(c.Gateway.Listen) {
 		return
 	}
@@ -72,19 +70,6 @@ func (l *loader) warnGateway(exists func(string) bool) {
 	if c.Gateway.ClientCAFile == "" && ours && l.sound(nameGatewayCA) {
 		warn("without %s: whoever reaches it acts towards Ironic with our certificate (IRONIC_CLIENT_CERT_FILE=%s)",
 			nameGatewayCA, quote(c.Ironic.ClientCertFile))
-	}
-}
-
-// readCachePoll is the pause between two polls from which the gateway's read cache does
-// nothing: it answers while the newest poll is at most 10 s old (GW-18).
-const readCachePoll = 9 * time.Second
-
-// warnReadCache tells of a read cache that can never answer.
-func (l *loader) warnReadCache() {
-	every := l.config.View.PollInterval
-	if l.config.Gateway.ReadCache && l.sound(nameGatewayReads, namePollInterval) && every >= readCachePoll {
-		l.warnings = append(l.warnings, warnf("%s (%s) does nothing with %s=%s (%s): it answers only while a poll at most 10s old confirms what it has",
-			nameGatewayReads, l.source(nameGatewayReads), namePollInterval, short(every), l.source(namePollInterval)))
 	}
 }
 

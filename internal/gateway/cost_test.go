@@ -28,7 +28,7 @@ func (l *lab) RoundTrip(r *http.Request) (*http.Response, error) {
 // with its PROVISIONING_LIMIT.
 func newOperator(l *lab, limit int) *fakebmo.Operator {
 	l.Helper()
-	client, err := fakebmo.NewClient("http://gateway.test:6390", l)
+	client, err := fakebmo.NewClient("http://gateway.test:6390", &released{next: l, inspected: map[string]bool{}})
 	if err != nil {
 		l.Fatal(err)
 	}
@@ -36,6 +36,7 @@ func newOperator(l *lab, limit int) *fakebmo.Operator {
 		Workers: 32, Ironic: client, Capacity: fakebmo.BuiltIn(client, limit), Timings: fakebmo.DefaultTimings(), Speed: 1, Seed: 1,
 	}
 	o.Timings.Act = fakebmo.Span{} // it would keep hosts from asking
+	o.Timings.Ready = 0
 	l.ironic.With(func(now time.Time, w *fakeironic.World) {
 		for _, uuid := range l.uuids {
 			n, _ := w.Node(now, uuid)

@@ -62,13 +62,20 @@ func newUpstream(t http.RoundTripper) *upstream {
 
 // RoundTrip implements http.RoundTripper.
 func (u *upstream) RoundTrip(r *http.Request) (*http.Response, error) {
-	if u.reads == nil || !writes(r) {
+	if u.reads == nil {
 		return u.send(r)
 	}
-	end := u.reads.write(writtenNode(r, u.prefix))
+	end := func(time.Time, bool) {}
+	if writes(r) {
+		end = u.reads.write(touched(r, u.prefix))
+	}
 	resp, err := u.send(r)
-	unsent := errors.Is(err, errTooLate) || errors.Is(err, errStandby) && !errors.Is(err, errTorn) || errors.Is(err, syscall.ECONNREFUSED)
+	ours := errors.Is(err, errTooLate) || errors.Is(err, errStandby)
+	unsent := ours && !errors.Is(err, errTorn) || errors.Is(err, syscall.ECONNREFUSED)
 	end(u.now(), unsent || err == nil && over(r, resp.StatusCode))
+	if err != nil && !ours && !errors.Is(err, context.Canceled) && !errors.Is(err, context.DeadlineExceeded) {
+		u.reads.lost()
+	}
 	return resp, err
 }
 

@@ -16,7 +16,7 @@ func (g *Gateway) noteGone(resp *http.Response) {
 		return
 	}
 	prefix := g.base.EscapedPath()
-	uuid := writtenNode(r, prefix)
+	uuid := touched(r, prefix).node
 	if uuid != "" && strings.TrimPrefix(r.URL.EscapedPath(), prefix) == "/v1/nodes/"+uuid {
 		g.decider.HostGone(g.now(), admission.Host{NodeUUID: uuid})
 	}

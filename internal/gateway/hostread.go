@@ -15,13 +15,18 @@ import (
 
 // hostRead is a read that a waiting host repeats.
 type hostRead struct {
-	uuid     string // of its node
+	uuid     string // of its node, "" for one that is no node's
 	document bool   // it asks for the node's own document
 	key      readKey
 }
 
 // repeatedParts are what BMO reads of a node before each try (BMO.md).
 var repeatedParts = map[string]bool{"firmware": true, "inventory": true, "validate": true}
+
+// commonReads are what BMO asks before each reconcile to know whether Ironic is there: its
+// versions, and whether a conductor lives. Ironic itself takes a conductor for living up to a
+// minute after its last sign.
+var commonReads = map[string]bool{"/v1/": true, "/v1/drivers": true}
 
 // readOfHost tells which node's read a request is, in the forms in which it can be
 // nothing else. A name is none of them: it may be another node's by now, and what is
@@ -37,6 +42,9 @@ func readOfHost(r *http.Request) (hostRead, bool) {
 		who: credentialsOf(r.Header),
 	}}
 	path := r.URL.EscapedPath()
+	if commonReads[path] {
+		return q, r.URL.RawQuery == ""
+	}
 	if path == "/v1/ports" {
 		values, err := url.ParseQuery(r.URL.RawQuery)
 		if err != nil || len(values["node_uuid"]) != 1 {
@@ -67,7 +75,8 @@ func (g *Gateway) answersRead(w http.ResponseWriter, r *http.Request) (*http.Req
 		return r, false
 	}
 	now := g.now()
-	if g.access.has(time.Now(), q.key.who) { // else this very read tells whether Ironic still lets it in
+	// Else this very read tells whether Ironic still lets it in. What is no node's tells by its own age.
+	if q.uuid == "" || g.access.has(time.Now(), q.key.who) {
 		if a := g.reads.get(now, q.uuid, q.key); a != nil {
 			g.count.readHits.Add(1)
 			a.give(w, now)
@@ -99,7 +108,7 @@ func (a *readAnswer) give(w http.ResponseWriter, now time.Time) {
 // has come whole.
 func (g *Gateway) keepRead(resp *http.Response) {
 	t, ok := resp.Request.Context().Value(ticketKey{}).(*ticket)
-	if !ok || !letsIn(resp.StatusCode) || resp.ContentLength > readMaxBody || len(resp.Trailer) > 0 || !forEverybody(resp.Header) {
+	if !ok || !letsIn(resp.StatusCode) || t.uuid == "" && resp.StatusCode != http.StatusOK || resp.ContentLength > readMaxBody || len(resp.Trailer) > 0 || !forEverybody(resp.Header) {
 		return
 	}
 	header := resp.Header.Clone()

@@ -66,11 +66,16 @@ const (
 	maxAccepted   = 1_000
 
 	// The cache of what refused hosts read (GW-18). A host that waits repeats its reads
-	// every 3 to 4 s, on a busy machine every 8 to 14 s (BMO.md); refused is one that
-	// was so within refusedFor. Four reads in readMaxAge are what it then costs Ironic.
-	refusedFor   = 30 * time.Second
-	readMaxAge   = 150 * time.Second
-	pollMaxAge   = 10 * time.Second // a poll that began so long ago confirms nothing any more
+	// every 3 to 4 s, on a busy machine every 8 to 14 s (BMO.md), and later where Ironic is
+	// so slow that the workers wait for it. Four reads in readMaxAge are what it then costs
+	// Ironic.
+	waitFor    = 150 * time.Second
+	readMaxAge = 150 * time.Second
+	// sightMaxAge is how old the last sight of a node may be. Polls that take long, or
+	// fail, do not end an answer at once: what went through the gateway ends it whatever
+	// the polls do, and of what went past it a client learns so much later.
+	sightMaxAge  = 30 * time.Second
+	commonAnew   = 5 * time.Second // between two times that what is no node's is asked
 	readMaxBody  = 256 << 10
 	readMaxBytes = 32 << 20 // of all answers together
 )

@@ -33,7 +33,8 @@ const version = "X-Openstack-Ironic-Api-Version"
 // as a real one does.
 type wire struct {
 	next http.RoundTripper
-	away atomic.Bool // refuses connections
+	away atomic.Bool                         // refuses connections
+	slow func(r *http.Request) time.Duration // how long Ironic takes; nil: no time
 
 	mu   sync.Mutex
 	puts []sentPut
@@ -55,6 +56,11 @@ func (w *wire) RoundTrip(r *http.Request) (*http.Response, error) {
 	}
 	if trace := httptrace.ContextClientTrace(r.Context()); trace != nil && trace.GotConn != nil {
 		trace.GotConn(httptrace.GotConnInfo{})
+	}
+	if w.slow != nil {
+		if d := w.slow(r); d > 0 {
+			<-time.After(d)
+		}
 	}
 	if r.Method != http.MethodPut {
 		w.mu.Lock()

@@ -14,30 +14,38 @@ import (
 // reads keeps the last answers to what refused hosts ask again and again (GW-18). It is
 // pure: time is passed in. Safe for concurrent use.
 //
-// An answer is given again only while nothing speaks against it:
+// A host waits from a refusal on, for waitFor, unless something is written to its node: so
+// its node rests, and what Ironic says of it can only change past the gateway. An answer is
+// given again while
 //
-//   - its host was refused within refusedFor, so it is in that circle of asking
-//   - no write to its node has gone through the gateway since the read was sent, and none
-//     is on its way
-//   - no poll has seen its node change, and one that began within pollMaxAge was complete
-//     and was told every change since the one before
+//   - the host waits
+//   - no write that may touch its node has gone through the gateway since the read was
+//     sent, and none is on its way
+//   - its node was seen at rest, nothing that was seen since shows it changed, and the last
+//     sight is at most sightMaxAge old. Sights are polls and the node's own document. A
+//     poll that was told all changes is one of every node that was seen since the last poll
+//     that was not
 //   - it is not older than readMaxAge
+//
+// What is no node's (commonReads) is given again while some host waits.
 type reads struct {
-	mu       sync.Mutex // guards all below
-	waiters  map[string]*waiter
-	order    list.List // of *readAnswer, the oldest first
-	bytes    int
-	serial   uint64 // the last generation that was given out
-	all      barrier
-	polledAt time.Time // begin of the newest complete poll that was told all changes
-	refused  time.Time // the last refusal
-	swept    time.Time
+	mu      sync.Mutex // guards all below
+	waiters map[string]*waiter
+	order   list.List // of *readAnswer, the oldest first
+	bytes   int
+	serial  uint64 // the last generation that was given out
+	all     barrier
+	// What changed between these two times polls were told: begins of polls, zero for
+	// none.
+	coveredFrom, coveredTo time.Time
+	refused                time.Time // the last refusal
+	swept                  time.Time
 }
 
-// waiter is a node that waits, or that is written to.
+// waiter is a node that waits, or that is written to; without a UUID, what is no node's.
 type waiter struct {
 	uuid    string
-	refused time.Time
+	refused time.Time // the last refusal since the last write; zero: it does not wait
 	barrier
 	shown   *shown // nil: not known
 	answers map[readKey]*readAnswer
@@ -59,6 +67,11 @@ type shown struct {
 	at    time.Time
 }
 
+// rests reports whether the node stays as it is until somebody asks Ironic for more.
+func (s *shown) rests() bool {
+	return !s.state.Busy() && !s.state.Extra() && s.state != ironic.Verifying && s.state != ironic.Adopting
+}
+
 // readKey is everything on which the answer to a read depends.
 type readKey struct {
 	uri, host, version, micro  string
@@ -75,6 +88,7 @@ type readAnswer struct {
 	key    readKey
 	uuid   string
 	begun  time.Time // before it was asked
+	anew   time.Time // when somebody was last sent to ask it anew, where that goes by its age
 	status int
 	header http.Header
 	body   []byte
@@ -113,7 +127,7 @@ func (c *reads) noteRefusal(now time.Time, uuid string) {
 func (c *reads) busy(now time.Time) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return within(now, c.refused, refusedFor)
+	return within(now, c.refused, waitFor)
 }
 
 // room is the memory that the answers take.
@@ -148,8 +162,14 @@ func (c *reads) next() uint64 {
 
 // find returns the waiter of a node, if its host waits.
 func (c *reads) find(now time.Time, uuid string) *waiter {
+	if uuid == "" {
+		if within(now, c.refused, waitFor) {
+			return c.waiterOf("")
+		}
+		return nil
+	}
 	w := c.waiters[strings.ToLower(uuid)]
-	if w == nil || !within(now, w.refused, refusedFor) {
+	if w == nil || !within(now, w.refused, waitFor) {
 		return nil
 	}
 	return w
@@ -160,14 +180,45 @@ func (c *reads) get(now time.Time, uuid string, key readKey) *readAnswer {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	w := c.find(now, uuid)
-	if w == nil || !c.all.open(now) || !w.open(now) || !within(now, c.polledAt, pollMaxAge) {
+	if w == nil || !c.all.open(now) || !w.open(now) {
 		return nil
 	}
 	a := w.answers[key]
-	if a == nil || !within(now, a.begun, readMaxAge) {
-		return nil
+	switch {
+	case a == nil:
+	case uuid == "" && c.lasts(now, a), uuid != "" && within(now, a.begun, readMaxAge) && within(now, c.sight(w, a), sightMaxAge):
+		return a
 	}
-	return a
+	return nil
+}
+
+// lasts reports whether an answer that is no node's can be given again. Of those who ask
+// when it has some age, one after the other is sent to ask Ironic anew.
+func (c *reads) lasts(now time.Time, a *readAnswer) bool {
+	if !within(now, a.begun, commonAnew) && !within(now, a.anew, commonAnew) {
+		a.anew = now
+		return false
+	}
+	return within(now, a.begun, sightMaxAge)
+}
+
+// sight is the time until which the node is known to have rested as it did when it gave the
+// answer; zero where that is not known.
+func (c *reads) sight(w *waiter, a *readAnswer) time.Time {
+	if w.shown == nil || !w.shown.rests() {
+		return time.Time{}
+	}
+	seen := a.begun
+	if w.shown.at.After(seen) {
+		seen = w.shown.at
+	}
+	switch {
+	case !seen.After(c.coveredFrom): // it may have changed before that, and no poll would tell
+		return time.Time{}
+	case c.coveredTo.After(seen):
+		return c.coveredTo
+	}
+	return seen
 }
 
 // ticket is for a read that is about to be sent.
@@ -201,16 +252,10 @@ func (c *reads) keep(now time.Time, t *ticket, status int, header http.Header, b
 	}
 	if told != nil {
 		told.at = t.begun
-		switch {
-		case w.shown == nil:
-			w.shown = told
-		case w.shown.state == told.state && w.shown.stamp == told.stamp:
-		case told.at.After(w.shown.at):
-			c.drop(w) // it has changed since the other answers
-			w.shown = told
-		default:
+		if w.shown != nil && told.at.Before(w.shown.at) && !told.same(w.shown) {
 			return // a poll knows better already
 		}
+		c.see(w, *told)
 	}
 	c.forget(w.answers[t.key])
 	a := &readAnswer{key: t.key, uuid: w.uuid, begun: t.begun, status: status, header: header, body: bytes.Clone(body)}
@@ -242,12 +287,12 @@ func (c *reads) drop(w *waiter) {
 
 // sweep lets go of nodes that wait no more, now and then.
 func (c *reads) sweep(now time.Time) {
-	if within(now, c.swept, refusedFor) {
+	if within(now, c.swept, sightMaxAge) {
 		return
 	}
 	c.swept = now
 	for uuid, w := range c.waiters {
-		if within(now, w.refused, refusedFor) || !w.open(now) {
+		if c.find(now, uuid) != nil || !w.open(now) {
 			continue
 		}
 		c.drop(w)

@@ -1,17 +1,13 @@
 package gateway
 
 import (
-	"errors"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
-	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
-
-	"pgregory.net/rapid"
 
 	"github.com/ironic-throttle/ironic-throttle/internal/fakeironic"
 	"github.com/ironic-throttle/ironic-throttle/pkg/api"
@@ -113,7 +109,7 @@ func TestGW18_WhatEndsAnAnswer(t *testing.T) {
 		want string
 	}{
 		{"nothing", func(*lab) {}, "host"},
-		{"not refused any more", func(l *lab) { poll(l, 35*time.Second) }, ""},
+		{"not refused any more", func(l *lab) { poll(l, waitFor+5*time.Second) }, ""},
 		{"refused all the time", func(l *lab) {
 			for range 14 {
 				poll(l, 10*time.Second)
@@ -128,13 +124,16 @@ func TestGW18_WhatEndsAnAnswer(t *testing.T) {
 				l.do(get("/v1/nodes/" + l.uuids[2]))
 			}
 		}, ""},
-		{"no poll", func(l *lab) { l.pass(11 * time.Second) }, ""},
-		{"a poll that fails", func(l *lab) {
+		{"no poll for a while", func(l *lab) { l.pass(sightMaxAge) }, "host"},
+		{"no poll", func(l *lab) { l.pass(sightMaxAge + time.Second) }, ""},
+		{"polls that fail", func(l *lab) {
 			l.wire.away.Store(true)
-			l.pass(6 * time.Second)
-			l.poll()
-			l.pass(5 * time.Second)
-			l.poll()
+			poll(l, sightMaxAge+5*time.Second)
+			l.wire.away.Store(false)
+		}, ""},
+		{"Ironic was away", func(l *lab) {
+			l.wire.away.Store(true)
+			l.do(get("/v1/nodes/" + l.uuids[2]))
 			l.wire.away.Store(false)
 		}, ""},
 		{"a write to it", func(l *lab) { l.do(named(request(http.MethodPatch, node(l, 1), patch))) }, ""},
@@ -143,7 +142,11 @@ func TestGW18_WhatEndsAnAnswer(t *testing.T) {
 			l.do(named(request(http.MethodPatch, "/v1/nodes/ns-01~host-00002", patch)))
 		}, ""},
 		{"a write to another", func(l *lab) { l.do(named(request(http.MethodPatch, node(l, 2), patch))) }, "host"},
-		{"a write to who knows what", func(l *lab) { l.do(named(request(http.MethodPost, "/v1/ports", `{}`))) }, ""},
+		{"a port for it", func(l *lab) { l.do(named(newPort(l.uuids[1]))) }, ""},
+		{"a port for another", func(l *lab) { l.do(named(newPort(l.uuids[2]))) }, "host"},
+		{"a port for who knows whom", func(l *lab) { l.do(named(request(http.MethodPost, "/v1/ports", `{}`))) }, ""},
+		{"a new node", func(l *lab) { l.do(named(request(http.MethodPost, "/v1/nodes", `{"driver": "fake-hardware"}`))) }, "host"},
+		{"a write to who knows what", func(l *lab) { l.do(named(request(http.MethodPatch, "/v1/ports/"+l.uuids[2], `[]`))) }, ""},
 		{"a write in another spelling", func(l *lab) { l.do(named(request(http.MethodPatch, "/v1//nodes/"+l.uuids[1], patch))) }, ""},
 		{"a lookup", func(l *lab) { l.do(get("/v1/lookup?node_uuid=" + l.uuids[1])) }, ""},
 		{"a read that is none", func(l *lab) { l.do(get(node(l, 1) + "?_method=DELETE")) }, ""},
@@ -200,37 +203,44 @@ func TestGW18_WhatEndsAnAnswer(t *testing.T) {
 	}
 }
 
+// newPort makes a port for a node.
+func newPort(uuid string) *http.Request {
+	return request(http.MethodPost, "/v1/ports", fmt.Sprintf(`{"node_uuid": %q, "address": "02:00:00:00:00:01"}`, uuid))
+}
+
 // A write that is on its way while a read is answered makes its answer unusable, and so
 // does one whose own answer is lost, for as long as it may still be carried out.
 func TestGW18_WritesOnTheirWay(t *testing.T) {
 	now, uuid := day, "75675ad6-1123-46fa-ad6b-ee54a72f1f1c"
 	q := hostRead{uuid: uuid, document: true, key: readKey{uri: "/v1/nodes/" + uuid}}
-	for _, to := range []string{uuid, strings.ToUpper(uuid), ""} {
+	for _, to := range []touch{{node: uuid}, {node: strings.ToUpper(uuid)}, {all: true}} {
 		for _, sure := range []bool{true, false} {
 			c := newReads()
 			c.noteRefusal(now, uuid)
-			c.polled(now, ironic.Look{Mark: ironic.Mark{At: now}, Newest: []ironic.Change{}, Covered: true})
-			keep := func(t *ticket) { c.keep(now, t, 200, http.Header{}, []byte("{}"), nil) }
+			keep := func(t *ticket) {
+				c.keep(now, t, 200, http.Header{}, []byte("{}"), &shown{state: ironic.Manageable})
+			}
 			usable := func() bool { return c.get(now, uuid, q.key) != nil }
 
 			before := c.begin(now, q)
 			end := c.write(to)
 			keep(before)
 			if during := c.begin(now, q); during != nil || usable() {
-				t.Errorf("%q: a read during a write is kept", to)
+				t.Errorf("%v: a read during a write is kept", to)
 			}
 			end(now, sure)
+			c.noteRefusal(now, uuid)
 			keep(before)
 			if usable() {
-				t.Errorf("%q: a read from before a write is kept", to)
+				t.Errorf("%v: a read from before a write is kept", to)
 			}
 			if after := c.begin(now, q); sure {
 				keep(after)
 			} else if after != nil {
-				t.Errorf("%q: a write without an answer is over at once", to)
+				t.Errorf("%v: a write without an answer is over at once", to)
 			}
 			if usable() != sure {
-				t.Errorf("%q, answered %t: usable %t", to, sure, usable())
+				t.Errorf("%v, answered %t: usable %t", to, sure, usable())
 			}
 		}
 	}
@@ -255,89 +265,6 @@ func TestGW18_RoomIsBounded(t *testing.T) {
 	if len(c.waiters) != 1 || c.order.Len() != 0 || c.room() != 0 {
 		t.Errorf("%d waiters, %d answers, %d bytes are left", len(c.waiters), c.order.Len(), c.room())
 	}
-}
-
-// Whatever happens, an answer from the cache is Ironic's own but for changes that no poll
-// has seen and nobody made through the gateway; and it is never from before a write
-// through the gateway.
-func TestGW18_AnAnswerIsNeverOlderThanWhatIsKnown(t *testing.T) {
-	hits := 0
-	defer func() {
-		if hits == 0 {
-			t.Error("nothing was ever answered from the cache")
-		}
-	}()
-	rapid.Check(t, func(t *rapid.T) {
-		nodes := rapid.SampledFrom([]int{4, 40}).Draw(t, "nodes")
-		l := full(t, labOptions{start: day, fake: func(o *fakeironic.Options) { o.Fleet.Nodes = nodes }})
-		defer l.close()
-		// What a client may still be told of a path: its answers since the last moment at
-		// which the throttle learnt of a change.
-		told := map[string][]string{}
-		answer := func(path string) string { return bodyOf(l.direct(read(path))) }
-		learn := func() { // all that was before is known by now
-			for path := range told {
-				told[path] = nil
-			}
-		}
-		note := func() {
-			for n := 1; n < 3; n++ {
-				for _, path := range readsOf(l.uuids[n]) {
-					if now := answer(path); len(told[path]) == 0 || told[path][len(told[path])-1] != now {
-						told[path] = append(told[path], now)
-					}
-				}
-			}
-		}
-		l.refuse(1)
-		l.refuse(2)
-		l.poll()
-		t.Repeat(map[string]func(*rapid.T){
-			"": func(*rapid.T) { note() },
-			"try": func(t *rapid.T) { // as a host does that waits: its reads, then the PUT
-				uuid := l.uuids[rapid.IntRange(1, 2).Draw(t, "node")]
-				for _, path := range readsOf(uuid) {
-					got := l.do(read(path))
-					if got.Header().Get(cacheHeader) == "" {
-						continue
-					}
-					if hits++; !slices.Contains(told[path], bodyOf(got)) {
-						t.Fatalf("%s: %s\nis none of %q", path, bodyOf(got), told[path])
-					}
-				}
-				l.do(named(putRequest(uuid, ironic.TargetActive)))
-			},
-			"write": func(t *rapid.T) {
-				uuid := l.uuids[rapid.IntRange(1, 2).Draw(t, "node")]
-				body := fmt.Sprintf(`[{"op": "add", "path": "/extra/k", "value": "%d"}]`, rapid.Int().Draw(t, "value"))
-				l.do(named(request(http.MethodPatch, "/v1/nodes/"+uuid, body)))
-				for _, path := range readsOf(uuid) {
-					told[path] = nil
-				}
-			},
-			"change": func(t *rapid.T) {
-				uuid := l.uuids[rapid.IntRange(1, 2).Draw(t, "node")]
-				state := rapid.SampledFrom([]ironic.State{ironic.Available, ironic.Manageable, ironic.Cleaning, ironic.DeployFailed}).Draw(t, "state")
-				l.with(func(now time.Time, w *fakeironic.World) error { return w.SetState(now, uuid, state, false) })
-			},
-			"many": func(*rapid.T) { // more than a probe shows
-				l.with(func(now time.Time, w *fakeironic.World) error {
-					var errs []error
-					for _, uuid := range l.uuids[3:] {
-						errs = append(errs, w.SetState(now, uuid, ironic.Manageable, false))
-					}
-					return errors.Join(errs...)
-				})
-			},
-			"time": func(t *rapid.T) {
-				l.pass(time.Duration(rapid.IntRange(1, 4000).Draw(t, "ms")) * time.Millisecond)
-			},
-			"poll": func(*rapid.T) {
-				l.poll()
-				learn()
-			},
-		})
-	})
 }
 
 func bodyOf(w *httptest.ResponseRecorder) string { return fmt.Sprint(w.Code, " ", w.Body) }

@@ -47,7 +47,7 @@ func documentOf(r *http.Request, prefix string) string {
 	if !ok || minor < minorWhole || r.URL.RawQuery != "" || mayOverrideMethod(r) {
 		return ""
 	}
-	uuid := writtenNode(r, prefix)
+	uuid := touched(r, prefix).node
 	if r.Method != http.MethodGet && r.Method != http.MethodPatch || uuid == "" ||
 		strings.TrimPrefix(r.URL.EscapedPath(), prefix) != "/v1/nodes/"+uuid {
 		return ""

@@ -2,34 +2,37 @@ package gateway
 
 import (
 	"net/http"
-	"regexp"
 	"strings"
 	"time"
 
 	"github.com/ironic-throttle/ironic-throttle/pkg/ironic"
 )
 
-// write begins a write that goes to Ironic; uuid is "" where it may concern any node. The
-// end must be told; sure is whether all that it changes has changed by then, or is seen by
-// polls.
-func (c *reads) write(uuid string) (end func(now time.Time, sure bool)) {
+// write begins a write that goes to Ironic. The end must be told; sure is whether all that
+// it changes has changed by then, or is seen by polls. Whoever writes to a node takes it out
+// of its rest, until its host is refused again.
+func (c *reads) write(to touch) (end func(now time.Time, sure bool)) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if uuid == "" {
+	switch {
+	case to.all:
 		c.all.writes++
 		c.dropAll()
-	} else {
-		w := c.waiterOf(uuid)
+	case to.node != "":
+		w := c.waiterOf(to.node)
 		w.writes++
+		w.refused = time.Time{}
 		c.drop(w)
+	default:
+		return func(time.Time, bool) {}
 	}
 	return func(now time.Time, sure bool) {
 		c.mu.Lock()
 		defer c.mu.Unlock()
 		c.sweep(now)
 		b := &c.all // nothing is kept between begin and end
-		if uuid != "" {
-			w := c.waiterOf(uuid)
+		if !to.all {
+			w := c.waiterOf(to.node)
 			b = &w.barrier
 			defer c.leave(now, w)
 		}
@@ -47,6 +50,13 @@ func (c *reads) leave(now time.Time, w *waiter) {
 	}
 }
 
+// lost lets go of all answers: an Ironic that cannot be reached may come back as another.
+func (c *reads) lost() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.dropAll()
+}
+
 func (c *reads) dropAll() {
 	c.all.generation = c.next()
 	for _, w := range c.waiters {
@@ -54,9 +64,10 @@ func (c *reads) dropAll() {
 	}
 }
 
-// polled takes what a complete poll has seen. One that did not ask what changed last has
-// not looked at nodes that do not work, so it confirms nothing. Where more has changed than
-// it was told, no answer can be trusted, and what follows is compared from here on.
+// polled takes what a complete poll has seen, however long ago it was begun. One that did
+// not ask what changed last has not looked at nodes that do not work, so it confirms
+// nothing. Where more has changed than it was told, what is known of a node counts no more
+// until the node is seen again.
 func (c *reads) polled(now time.Time, look ironic.Look) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -64,9 +75,9 @@ func (c *reads) polled(now time.Time, look ironic.Look) {
 	switch {
 	case look.Newest == nil:
 	case look.Covered:
-		c.polledAt = look.Mark.At
+		c.coveredTo = look.Mark.At
 	default:
-		c.dropAll()
+		c.coveredFrom, c.coveredTo = look.Mark.At, look.Mark.At
 	}
 	if len(c.waiters) == 0 {
 		return
@@ -103,13 +114,19 @@ func (c *reads) polled(now time.Time, look ironic.Look) {
 	}
 }
 
-// see compares a node with what was known of it. What was not known has changed.
+// see compares a node with what was known of it. What was not known has changed. A sight
+// that is older than another tells nothing.
 func (c *reads) see(w *waiter, now shown) {
-	if w.shown == nil || w.shown.state != now.state || w.shown.stamp != now.stamp {
+	if w.shown != nil && now.at.Before(w.shown.at) {
+		return
+	}
+	if w.shown == nil || !now.same(w.shown) {
 		c.drop(w)
 	}
 	w.shown = &now
 }
+
+func (s *shown) same(as *shown) bool { return s.state == as.state && s.stamp == as.stamp }
 
 func (c *reads) gone(w *waiter) {
 	c.drop(w)
@@ -145,27 +162,4 @@ func writes(r *http.Request) bool {
 		}
 	}
 	return false
-}
-
-// uuidForm is the one spelling of a UUID that names a node for sure.
-var uuidForm = regexp.MustCompile(`^[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}$`)
-
-// writtenNode is the UUID of the only node that a write can change, "" where its path
-// does not tell for sure. Names do not: they move from node to node. prefix is the path
-// of the endpoint, escaped.
-func writtenNode(r *http.Request, prefix string) string {
-	path := strings.TrimPrefix(r.URL.EscapedPath(), prefix)
-	if r.URL.Opaque != "" || strings.Contains(path, "%") {
-		return ""
-	}
-	parts := strings.Split(path, "/")
-	if len(parts) < 4 || parts[0] != "" || parts[1] != "v1" || parts[2] != "nodes" && parts[2] != "heartbeat" || !uuidForm.MatchString(parts[3]) {
-		return ""
-	}
-	for _, part := range parts[4:] {
-		if part == "." || part == ".." {
-			return ""
-		}
-	}
-	return parts[3]
 }
