@@ -28,6 +28,11 @@ func (b backdoor) AddNodes(ctx context.Context, prefix string, count int, state 
 	return b.Ironic.AddNodes(ctx, realironic.Batch{Count: count, Prefix: prefix, State: string(state), Unmoved: true})
 }
 
+func (b backdoor) RestartConductor(ctx context.Context) error {
+	b.KillConductor()
+	return b.StartConductor(ctx)
+}
+
 // startIronic starts a real one; it ends with the test.
 func startIronic(tb testing.TB, o realironic.Options) *realironic.Ironic {
 	tb.Helper()
@@ -80,6 +85,10 @@ func TestIronicBasicAuthTLS(t *testing.T) {
 	target := serve(t, realironic.Options{BasicAuth: true, TLS: true, Settings: slowWork})
 	ironicsuite.RunAccess(t, target)
 	ironicsuite.Run(t, target)
+}
+
+func TestIronicRestart(t *testing.T) {
+	ironicsuite.RunRestart(t, serve(t, realironic.Options{Settings: map[string]map[string]string{"fake": {"inspect_delay": "36000"}}}))
 }
 
 func TestIronicLimits(t *testing.T) {

@@ -2,12 +2,14 @@ package app
 
 import (
 	"context"
+	"fmt"
 	"log/slog"
 	"strconv"
 	"strings"
 
 	"github.com/ironic-throttle/ironic-throttle/pkg/admission"
 	"github.com/ironic-throttle/ironic-throttle/pkg/api"
+	"github.com/ironic-throttle/ironic-throttle/pkg/ironic"
 	"github.com/ironic-throttle/ironic-throttle/pkg/slots"
 )
 
@@ -19,6 +21,18 @@ var noticeText = map[slots.NoticeKind]string{
 	slots.NoticeVanished: "left Ironic, its slot is free again",
 	slots.NoticeStuck:    "does not move, is written off and takes no slot",
 	slots.NoticeMoved:    "moves again, takes a slot again",
+
+	slots.NoticeAbandoned: "no conductor works on it any more: one was stopped or killed in the middle and has lost the work",
+}
+
+// abandonedRemedy is what helps a node that its conductor has lost: Ironic accepts no target
+// for it, and an abort only in a wait state.
+func abandonedRemedy(s ironic.State) string {
+	const start = "start the conductor again: each start moves 8 such nodes of each state ([conductor]periodic_max_workers) to their failed state, and breaks off its other work"
+	if s == ironic.Inspecting {
+		return start + "; or set maintenance and delete the node, and the operator enrolls it anew"
+	}
+	return start
 }
 
 // noticeLogger writes one line for each thing that happened to a slot.
@@ -26,12 +40,36 @@ func noticeLogger(log *slog.Logger) func([]slots.Notice) {
 	return func(notices []slots.Notice) {
 		for _, n := range notices {
 			level := slog.LevelInfo
-			if n.Kind == slots.NoticeStuck {
-				level = slog.LevelWarn
-			}
-			log.LogAttrs(context.Background(), level, "slot event",
+			attrs := []slog.Attr{
 				slog.String("kind", string(n.Kind)), slog.String("host", n.ID.Name), slog.String("node", n.ID.UUID),
-				slog.String("state", string(n.State)), slog.String("op", string(n.Op)), slog.String("means", noticeText[n.Kind]))
+				slog.String("state", string(n.State)), slog.String("op", string(n.Op)), slog.String("means", noticeText[n.Kind]),
+			}
+			switch n.Kind {
+			case slots.NoticeStuck:
+				level = slog.LevelWarn
+			case slots.NoticeAbandoned:
+				level, attrs = slog.LevelWarn, append(attrs, slog.String("remedy", abandonedRemedy(n.State)))
+			}
+			log.LogAttrs(context.Background(), level, "slot event", attrs...)
+		}
+	}
+}
+
+// noticed tells what happened to slots: the log of everything, and a host in the cluster of
+// what only its owner or Ironic's can mend.
+func (a *App) noticed(notices []slots.Notice) {
+	noticeLogger(a.log)(notices)
+	if a.herald == nil || !a.mayStart() {
+		return
+	}
+	for _, n := range notices {
+		if n.Kind != slots.NoticeAbandoned {
+			continue
+		}
+		namespace, name, _ := strings.Cut(n.ID.Name, "~")
+		if host, known := (knownHosts{a.hosts, a.now}).find(namespace, name, n.ID.UUID); known {
+			a.herald.Abandoned(host.Namespace, host.Name, fmt.Sprintf("Its node does not leave %q: %s. Whoever runs Ironic can %s",
+				n.State, noticeText[n.Kind], abandonedRemedy(n.State)))
 		}
 	}
 }

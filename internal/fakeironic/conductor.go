@@ -1,8 +1,12 @@
 package fakeironic
 
 import (
+	"cmp"
 	"fmt"
+	"slices"
 	"time"
+
+	"github.com/ironic-throttle/ironic-throttle/pkg/ironic"
 )
 
 // conductorDown tells until when a conductor is away; 0 is that it is there.
@@ -32,9 +36,10 @@ func (w *World) registered(conductor int) string {
 func (w *World) newer() bool { return w.opt.API.MaxMinor > 82 }
 
 // StopConductor takes a conductor (from 0) away for so long, d after Speed. A
-// killed one is still registered: its PUTs are 500, not 503. When it comes back
-// the nodes that it held locked have failed; the wait states live on. Conductors
-// do not take over each other's nodes.
+// killed one is still registered: its PUTs are 500, not 503. When it comes back, eight of
+// the nodes that it held locked have failed in each state, those that came into it first;
+// the others have lost the lock, and nobody works on them until it is started again. The
+// wait states live on. Conductors do not take over each other's nodes.
 func (w *World) StopConductor(now time.Time, conductor int, d time.Duration, killed bool) error {
 	w.Advance(now)
 	if conductor < 0 || conductor >= len(w.down) {
@@ -54,16 +59,29 @@ func (w *World) StopConductor(now time.Time, conductor int, d time.Duration, kil
 
 func (w *World) conductorUp(conductor int) {
 	w.down[conductor] = conductorDown{}
+	var held []*node
 	for _, n := range w.nodes {
-		if n.conductor != conductor {
-			continue
-		}
-		if _, held := stuck[n.state]; held {
-			w.fail(n, fmt.Sprintf("The %s state can't be resumed by conductor %s. Moving to fail state.",
-				upper(string(n.state)), hostname(conductor)))
+		if _, is := stuck[n.state]; is && n.conductor == conductor {
+			held = append(held, n)
 		}
 	}
+	slices.SortStableFunc(held, func(a, b *node) int { return cmp.Compare(a.provUpdated, b.provUpdated) })
+	swept := map[ironic.State]int{}
+	for _, n := range held {
+		if swept[n.state]++; swept[n.state] > periodicMaxWorkers {
+			w.change(n)
+			n.locked = false
+			n.gen++ // nothing that was to come of its work comes
+			continue
+		}
+		w.fail(n, fmt.Sprintf("The %s state can't be resumed by conductor %s. Moving to fail state.",
+			upper(string(n.state)), hostname(conductor)))
+	}
 }
+
+// periodicMaxWorkers is [conductor]periodic_max_workers, which bounds how many nodes of a
+// state a conductor lets fail when it starts.
+const periodicMaxWorkers = 8
 
 // reach returns the fault of an API call that needs the node's conductor.
 func (w *World) reach(n *node) *fault {

@@ -43,6 +43,11 @@ func (b backdoor) AddNodes(_ context.Context, prefix string, count int, state ir
 	return err
 }
 
+func (b backdoor) RestartConductor(context.Context) (err error) {
+	b.With(func(now time.Time, w *fakeironic.World) { err = w.StopConductor(now, 0, 0, true) })
+	return err
+}
+
 // options are those of the Ironic that Debian 12 has, with one conductor: the
 // stamps of several come from clocks that differ.
 func options() fakeironic.Options {
@@ -89,6 +94,12 @@ func TestFakeLimits(t *testing.T) {
 	o := options()
 	o.MaxConcurrentDeploy, o.MaxConcurrentClean = 1, 1
 	ironicsuite.RunLimits(t, inMemory(o))
+}
+
+func TestFakeRestart(t *testing.T) {
+	o := options()
+	o.Durations.Prepare = fakeironic.Span{Min: 10 * time.Hour, Max: 10 * time.Hour}
+	ironicsuite.RunRestart(t, inMemory(o))
 }
 
 // TestFakeOnTheWire runs the cases on real sockets, with credentials and TLS.

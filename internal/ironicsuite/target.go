@@ -50,9 +50,11 @@ type Backdoor interface {
 	// AddNodes makes count nodes named prefix and a number, in a stable state,
 	// never changed since (provision_updated_at is null).
 	AddNodes(ctx context.Context, prefix string, count int, state ironic.State) error
+	// RestartConductor kills the only conductor and starts it again.
+	RestartConductor(ctx context.Context) error
 }
 
-// Run runs all cases but those of RunAccess and RunLimits. The server may want
+// Run runs all cases but those of RunAccess, RunLimits and RunRestart. The server may want
 // credentials or not, and speak TLS or not.
 func Run(t *testing.T, target Target) {
 	t.Helper()

@@ -121,7 +121,7 @@ func exampleStatus() api.Status {
 			Occupants: []api.Occupant{
 				{Name: "metal3~a", Kind: "leased", Op: api.OpProvision, Counted: true, SinceSeconds: 3},
 				{Name: "metal3~b", Kind: "adopted", Busy: true, Stuck: true, Counted: true},
-				{Name: "metal3~c", Kind: "foreign", Busy: true, Stuck: true},
+				{Name: "metal3~c", Kind: "foreign", Busy: true, Stuck: true, Abandoned: true},
 				{Name: "metal3~d", Kind: "booting", Busy: true},
 			},
 		},

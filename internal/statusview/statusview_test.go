@@ -29,7 +29,7 @@ func exampleStatus() api.Status {
 			Total: api.Slots{Limit: 20, Occupied: 2, Free: 18, Leased: 1, Booting: 1, Waiting: 7},
 			Pools: map[string]api.Slots{"rack1": {Limit: 1, Occupied: 1}},
 			Occupants: []api.Occupant{
-				{NodeUUID: "u-1", Name: "metal3~host-1", Pool: "rack1", Kind: "adopted", State: "deploying", Busy: true, SinceSeconds: 5400, Stuck: true},
+				{NodeUUID: "u-1", Name: "metal3~host-1", Pool: "rack1", Kind: "adopted", State: "deploying", Busy: true, SinceSeconds: 5400, Stuck: true, Abandoned: true},
 				{Name: "metal3~host-2", Kind: "leased", Op: api.OpProvision, SinceSeconds: 3.2, Counted: true},
 			},
 		},
@@ -78,7 +78,7 @@ totals    1 granted, 0 finished, 0 expired, 0 refused, 0 vanished, 1 adopted, 0 
 warning   more workers than slots
 
 HOST           KIND     OP         STATE      POOL   SINCE    NODE  NOTE
-metal3/host-1  adopted  -          deploying  rack1  1h30m0s  u-1   stuck, takes no slot
+metal3/host-1  adopted  -          deploying  rack1  1h30m0s  u-1   no conductor works on it, stuck, takes no slot
 metal3/host-2  leased   provision  -          -      3s       -
 
 TENANT  WEIGHT  SLOTS  CALLED  WAITING  FAILING  GRANTED

@@ -116,7 +116,7 @@ func occupantLines(occupants []api.Occupant) []line {
 	t := newTable("HOST", "KIND", "OP", "STATE", "POOL", "SINCE", "NODE", "NOTE")
 	for _, o := range occupants {
 		w := usual
-		if o.Stuck {
+		if o.Stuck || o.Abandoned {
 			w = alarming
 		}
 		t.row(w, cell(hostName(o.Name)), cell(o.Kind), cell(string(o.Op)), cell(o.State), cell(o.Pool),
@@ -127,6 +127,9 @@ func occupantLines(occupants []api.Occupant) []line {
 
 func note(o api.Occupant) string {
 	var notes []string
+	if o.Abandoned {
+		notes = append(notes, "no conductor works on it")
+	}
 	if o.Stuck {
 		notes = append(notes, "stuck")
 	}

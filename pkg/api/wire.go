@@ -68,6 +68,9 @@ type Occupant struct {
 	// host takes a slot in spite of that (LH-33).
 	Stuck   bool `json:"stuck,omitempty"`
 	Counted bool `json:"counted"`
+	// Abandoned: no conductor works on the node any more, and only the start of one takes it
+	// out of its state.
+	Abandoned bool `json:"abandoned,omitempty"`
 }
 
 // SlotsView is the body of GET /v1/slots.

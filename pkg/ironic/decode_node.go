@@ -27,6 +27,8 @@ func (in *reader) node() (Node, bool, error) {
 			err = in.str(&n.ProvisionUpdatedAt, maxTextLen)
 		case "driver_internal_info":
 			n.AgentURL, n.AgentHeartbeat, err = in.agent()
+		case "reservation":
+			n.Unlocked, err = in.none()
 		case "conductor_group":
 			err = in.word(&n.ConductorGroup)
 		case "boot_interface":

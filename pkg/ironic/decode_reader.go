@@ -170,6 +170,12 @@ func (in *reader) truth() (bool, error) {
 	return kind == 't', in.skip()
 }
 
+// none takes a value and reports whether it is null.
+func (in *reader) none() (bool, error) {
+	kind := in.dec.PeekKind()
+	return kind == 'n', in.skip()
+}
+
 // object takes a value; when it is an object, field is called for each name and takes
 // the value that belongs to it.
 func (in *reader) object(field func(name []byte) error) error {

@@ -20,6 +20,9 @@ type Node struct {
 	// AgentURL tells whether driver_internal_info.agent_url is there and not
 	// blank (LH-3).
 	AgentURL bool
+	// Unlocked tells that no conductor holds the lock on the node (reservation). It is never
+	// true where Ironic does not say: see State.Locked.
+	Unlocked bool
 	// AgentHeartbeat is the text of driver_internal_info.agent_last_heartbeat.
 	AgentHeartbeat string
 

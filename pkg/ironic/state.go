@@ -61,6 +61,17 @@ func (s State) Extra() bool {
 	return false
 }
 
+// Locked reports whether s is a state of work in which a conductor holds the lock on the
+// node from its begin to its end. Without the lock nobody works on the node, and nothing
+// takes it out of s but the start of a conductor.
+func (s State) Locked() bool {
+	switch s {
+	case Deleting, Cleaning, Inspecting, Deploying, Rescuing, Unrescuing, Servicing:
+		return true
+	}
+	return false
+}
+
 // Inspection reports whether s is a busy state of an inspection.
 func (s State) Inspection() bool { return s == Inspecting || s == InspectWait }
 

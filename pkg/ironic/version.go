@@ -76,6 +76,7 @@ func (v Version) fields(more ...string) string {
 		field string
 	}{
 		{minorBootInterface, "boot_interface"},
+		{minorInspectWait, "reservation"},
 		{minorFault, "fault"},
 		{minorConductorGrp, "conductor_group"},
 	} {

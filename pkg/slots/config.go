@@ -30,6 +30,11 @@ const (
 	doneMaxAge = 15 * time.Minute
 	// heartbeatStill is how long the heartbeat text must stand still (LH-33).
 	heartbeatStill = 5 * time.Minute
+	// abandonedAfter is how long a node in a state of work must be without a lock for us to
+	// say that nobody works on it. It is well above the minute after which Ironic gives up a
+	// conductor that is silent, and the minute within which another one looks after what
+	// that has left.
+	abandonedAfter = 3 * time.Minute
 	// maxWanted bounds the fetches for asks in one poll (LH-16).
 	maxWanted = 20
 	// minPeek is the least time between two looks at a lease that was never seen busy.

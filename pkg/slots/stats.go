@@ -21,6 +21,8 @@ const (
 	NoticeForeign  NoticeKind = "foreign"  // busy without having asked us (LH-11)
 	NoticeStuck    NoticeKind = "stuck"    // written off (LH-33)
 	NoticeMoved    NoticeKind = "moved"    // written off before, counts again
+	// NoticeAbandoned: its conductor lost its work, nobody goes on with it.
+	NoticeAbandoned NoticeKind = "abandoned"
 )
 
 // Notice is one such event.
@@ -130,6 +132,7 @@ func (l *Ledger) occupant(h *host) api.Occupant {
 	if from := l.stuckFrom(h); from != never && from <= l.at {
 		o.Stuck = true
 	}
+	o.Abandoned = l.abandoned(h)
 	return o
 }
 

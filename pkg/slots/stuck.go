@@ -22,18 +22,24 @@ func (l *Ledger) still(h *host, before seen, n ironic.Node) {
 	if moved {
 		h.stillSince, h.beatSince = l.at, l.at
 	}
+	h.left.see(h.seen.mark.at, n)
 	if h.beat != n.AgentHeartbeat {
 		h.beat, h.beatSince = strings.Clone(n.AgentHeartbeat), l.at
 		l.stuckAt = never
 	}
 }
 
-// stuckFrom is when h counts as stuck; never for a host that cannot.
+// stuckFrom is when h counts as stuck; never for a host that cannot. One that was abandoned
+// need not be waited for: only the start of a conductor moves it, into a failed state.
 func (l *Ledger) stuckFrom(h *host) moment {
 	if l.cfg.StuckAfter == 0 || !h.holds() || h.busySeq == 0 || !h.busy(false) || h.job == nil {
 		return never
 	}
-	return max(h.stillSince.add(l.cfg.StuckAfter), h.beatSince.add(heartbeatStill))
+	from := h.stillSince.add(l.cfg.StuckAfter)
+	if l.abandoned(h) {
+		from = min(from, h.left.since.add(abandonedAfter))
+	}
+	return max(from, h.beatSince.add(heartbeatStill))
 }
 
 // refreshStuck writes off the oldest STUCK_CAP hosts that have not moved, and
@@ -45,6 +51,7 @@ func (l *Ledger) refreshStuck() {
 	var stuck []*host
 	l.stuckAt = l.at.add(24 * time.Hour)
 	for h := range l.live {
+		l.tellAbandoned(h)
 		from := l.stuckFrom(h)
 		switch {
 		case from == never:

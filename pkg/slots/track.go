@@ -85,6 +85,8 @@ type job struct {
 	stillSince moment
 	beat       string
 	beatSince  moment
+
+	left left // whether a conductor works on it
 }
 
 // token is a hash of a state and provision_updated_at, never 0: whether these have changed

@@ -85,8 +85,10 @@ var phrases = [...]phrase{
 }
 
 // Reasons of notes that are told by themselves: a release without effect, an annotation
-// that cannot be read.
+// that cannot be read, work that Ironic has lost.
 const (
+	reasonAbandoned = "ProvisioningAbandoned"
+
 	reasonRefused = "ProvisioningReleaseRefused"
 	reasonIgnored = "ProvisioningAnnotationIgnored"
 )
@@ -98,6 +100,11 @@ func (c class) urgent() bool { return c == held || c == turn || c == released }
 type note struct {
 	reason string // of an Event with it alone; "": it goes with the situation
 	text   string // none: there is no note
+}
+
+// abandoned takes that the work on a host was lost.
+func (b *board) abandoned(now time.Duration, h *host, what string) {
+	b.warns(now, h, note{reasonAbandoned, what})
 }
 
 // News is what one Event tells.

@@ -1,0 +1,142 @@
+package slots_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/ironic-throttle/ironic-throttle/pkg/api"
+	"github.com/ironic-throttle/ironic-throttle/pkg/ironic"
+	"github.com/ironic-throttle/ironic-throttle/pkg/slots"
+)
+
+// lock puts node n into a state of work, with a lock or without.
+func (s *stage) lock(n int, state ironic.State, locked bool, stamp string) {
+	node := s.is(n, state)
+	node.Unlocked, node.ProvisionUpdatedAt = !locked, stamp
+}
+
+// of shows a host of the occupants: abandoned, stuck, written off.
+func (s *stage) of(n int) string {
+	for _, o := range s.l.Occupancy(s.now).Occupants {
+		if o.NodeUUID == uuid(n) {
+			return fmt.Sprint(o.Abandoned, o.Stuck, !o.Counted)
+		}
+	}
+	return "none"
+}
+
+func (s *stage) wantOf(n int, want string) {
+	s.t.Helper()
+	if got := s.of(n); got != want {
+		s.t.Errorf("at %v host %d is %s, want %s", s.now.Sub(start), n, got, want)
+	}
+}
+
+// told lists the notices of hosts that were abandoned or written off.
+func (s *stage) told() string {
+	var all []string
+	for _, n := range s.l.Notices() {
+		switch n.Kind {
+		case slots.NoticeAbandoned, slots.NoticeStuck, slots.NoticeMoved:
+			all = append(all, fmt.Sprintf("%s %s %s", n.Kind, n.ID.Name, n.State))
+		}
+	}
+	return strings.Join(all, ", ")
+}
+
+func (s *stage) tells(want string) {
+	s.t.Helper()
+	if got := s.told(); got != want {
+		s.t.Errorf("at %v told %q, want %q", s.now.Sub(start), got, want)
+	}
+}
+
+// A conductor that was killed in the middle left nodes in inspecting for good, which held
+// their slots until STUCK_AFTER and of which nobody was told.
+func TestLH33_WorkThatAConductorHasLost(t *testing.T) {
+	s := newStage(t, 4, func(c *slots.Config) { c.StuckAfter, c.StuckCap = 90*time.Minute, 1 })
+	for n := range 4 {
+		s.wantAsk(by(n, api.OpInspect), granted)
+		s.lock(n, ironic.Inspecting, true, "t0")
+	}
+	s.looks(time.Hour)
+	s.told()
+	for n := range 4 {
+		s.wantOf(n, "false false false")
+	}
+	// It is killed and starts again: 0 fails, of 1 and 2 only the lock goes, 3 begins anew.
+	s.is(0, ironic.InspectFailed)
+	s.lock(1, ironic.Inspecting, false, "t0")
+	s.lock(2, ironic.Inspecting, false, "t0")
+	s.lock(3, ironic.Inspecting, true, "t1")
+	s.looks(175 * time.Second)
+	s.tells("")
+	s.looks(10 * time.Second)
+	s.tells("abandoned metal3~host-1 inspecting, abandoned metal3~host-2 inspecting, stuck metal3~host-1 inspecting")
+	s.wantOf(1, "true true true")
+	s.wantOf(2, "true true false") // STUCK_CAP
+	s.wantOf(3, "false false false")
+	s.wantOccupied(2)
+	s.looks(10 * time.Minute)
+	s.tells("") // once
+	// The next start lets it fail, and the next one in the row is written off.
+	s.is(1, ironic.InspectFailed)
+	s.looks(5 * time.Second)
+	s.wantOf(2, "true true true")
+	s.tells("moved metal3~host-1 inspect failed, stuck metal3~host-2 inspecting")
+	s.lock(2, ironic.Inspecting, true, "t0")
+	s.looks(5 * time.Second)
+	s.wantOf(2, "false false false")
+	s.tells("moved metal3~host-2 inspecting")
+}
+
+func TestLH33_WhoIsNotAbandoned(t *testing.T) {
+	s := newStage(t, 9, func(c *slots.Config) { c.StuckAfter, c.StuckCap = 90*time.Minute, 9 })
+	for n := range 6 {
+		s.wantAsk(by(n, api.OpProvision), granted)
+	}
+	s.lock(0, ironic.CleanWait, false, "t0")  // waits for its agent, without a lock
+	s.lock(1, ironic.Deploying, true, "t0")   // or its Ironic does not say
+	s.lock(2, ironic.Deploying, false, "t0")  // between two steps
+	s.lock(3, ironic.Cleaning, false, "t0")   // its stamp moves
+	s.lock(4, ironic.Inspecting, false, "t0") // its state moves
+	s.lock(5, ironic.Deleting, false, "t0")   // nobody looks
+	s.look()
+	for i := range 60 {
+		s.after(5 * time.Second)
+		s.lock(2, ironic.Deploying, i%30 == 0, "t0")
+		s.lock(3, ironic.Cleaning, false, fmt.Sprint("t", i/30))
+		s.lock(4, []ironic.State{ironic.Inspecting, ironic.InspectWait}[i/30%2], false, "t0")
+		if i < 30 {
+			s.look()
+		}
+	}
+	s.l.Observe(s.now, ironic.Look{Mark: s.l.Begin(s.now), Unmoved: true}) // shows no locks
+	s.tells("")
+	for n := range 6 {
+		s.wantOf(n, "false false false")
+	}
+	s.lock(2, ironic.Deploying, true, "t0")
+	s.look() // the one that nobody looked at, after five minutes
+	s.tells("abandoned metal3~host-5 deleting, stuck metal3~host-5 deleting")
+}
+
+// An agent that calls keeps its host from being written off, whoever works on it; and with
+// STUCK_AFTER=0 nobody is.
+func TestLH33_AbandonedAndNotWrittenOff(t *testing.T) {
+	for _, after := range []time.Duration{0, 90 * time.Minute} {
+		s := newStage(t, 2, func(c *slots.Config) { c.StuckAfter, c.StuckCap = after, 2 })
+		s.wantAsk(by(0, api.OpPrepare), granted)
+		s.lock(0, ironic.Cleaning, false, "t0")
+		for i := range 120 {
+			s.nodes[uuid(0)].AgentHeartbeat = fmt.Sprint(i)
+			s.looks(5 * time.Second)
+		}
+		s.tells("abandoned metal3~host-0 cleaning")
+		s.wantOf(0, "true false false")
+		s.looks(6 * time.Minute) // it is silent now
+		s.wantOf(0, fmt.Sprint(true, after > 0, after > 0))
+	}
+}
