@@ -20,6 +20,12 @@ type Options struct {
 	// Dir is where the scratch folder is made; empty: the system's place for
 	// temporary files.
 	Dir string
+	// Root is a folder made by hack/ironic/chroot.sh: the programs of Debian 13 in it are
+	// run with chroot(8), and the scratch folder lies in it. Empty: the machine's own.
+	Root string
+	// Hardware makes the ipmi driver one of pretended hosts, with the interfaces that
+	// the operator asks for. It needs Root. nil: none.
+	Hardware *Hardware
 	// StartTimeout bounds the wait for an Ironic that answers; 0: 90 s.
 	StartTimeout time.Duration
 }
