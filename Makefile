@@ -32,10 +32,12 @@ BENCH       ?=
 IMAGE       ?= ironic-throttle:$(VERSION)
 ENGINE      ?= $(notdir $(or $(shell command -v docker 2>/dev/null),$(shell command -v podman 2>/dev/null),docker))
 RUN_NODES   ?= 200
+STORM       ?= .
+STORM_FLAGS ?=
 COVER_FLOOR ?= 90
 
 .DEFAULT_GOAL := help
-.PHONY: help build demo run test search attack stress cover fuzz bench e2e lint fmt image clean $(BINARY)
+.PHONY: help build demo run test search attack stress cover fuzz bench e2e storm lint fmt image clean $(BINARY)
 
 ##@ Use
 
@@ -114,9 +116,16 @@ endif
 
 # One package after the other: both at once fill two cores, and a real Ironic that gets
 # no time looks like an outage.
-e2e: $(BINARY) ## The suites on a real Ironic from Debian's packages (root on Debian; installs them) and a real API server
+e2e: $(BINARY) ## The suites on a real Ironic from Debian's packages (root on Debian; installs them), a real API server and a real operator
 	hack/ironic/install.sh
-	assets=$$(hack/kube/install.sh) && KUBEBUILDER_ASSETS=$$assets $(TESTSUM) -- -tags e2e -p 1 -timeout 60m -count=1 ./e2e/...
+	$(SYSTEM) $(TESTSUM) -- -tags e2e -p 1 -timeout 60m -count=1 ./e2e/...
+
+# What the whole system consists of, for the tests: built or installed where it lacks.
+SYSTEM = assets=$$(hack/kube/install.sh) && bmo=$$(hack/bmo/install.sh) && chroot=$$(hack/ironic/chroot.sh) && \
+  KUBEBUILDER_ASSETS=$$assets BMO_ASSETS=$$bmo IRONIC_CHROOT=$$chroot
+
+storm: ## Storms of 60 hosts with a real operator, and the table of them; hours (STORM=gateway-5, a regexp; STORM_FLAGS="-storm.hosts 24")
+	$(SYSTEM) $(TESTSUM) -v -silence 60m -- -tags e2e -timeout 0 -count=1 -run '^TestStorms$$' ./e2e/bmo -args -storm.cells='$(STORM)' $(STORM_FLAGS)
 
 lint: $(GOLANGCI) ## gofmt, go vet, golangci-lint and the tidiness of go.mod
 	@test -z "$$(gofmt -l cmd e2e hack internal pkg)" || { gofmt -l cmd e2e hack internal pkg; echo "make fmt mends these"; exit 1; }

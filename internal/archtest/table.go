@@ -144,6 +144,9 @@ var table = map[string]room{
 	"e2e": {
 		tests: []string{"internal/app", "internal/config", "internal/child", "internal/realironic", "pkg/admission", "pkg/slots", gophercl},
 	},
+	"e2e/bmo": {
+		tests: []string{"internal/child", "internal/realironic", "internal/realkube", "k8s.io/api", "k8s.io/apimachinery", "k8s.io/client-go"},
+	},
 	"e2e/kube": {
 		tests: []string{"internal/child", "internal/realkube", "k8s.io/api", "k8s.io/apimachinery", "k8s.io/client-go", "sigs.k8s.io/kustomize"},
 	},

@@ -27,9 +27,14 @@ func (k *Kube) InstallCRDs(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	files, err := filepath.Glob(filepath.Join(root, "testdata", "kube", "*.yaml"))
+	return k.InstallCRDsFrom(ctx, filepath.Join(root, "testdata", "kube"))
+}
+
+// InstallCRDsFrom is InstallCRDs with those of another folder.
+func (k *Kube) InstallCRDsFrom(ctx context.Context, folder string) error {
+	files, err := filepath.Glob(filepath.Join(folder, "*.yaml"))
 	if err != nil || len(files) == 0 {
-		return fmt.Errorf("no CustomResourceDefinition in testdata/kube: %w", errors.Join(err, os.ErrNotExist))
+		return fmt.Errorf("no CustomResourceDefinition in %s: %w", folder, errors.Join(err, os.ErrNotExist))
 	}
 	for _, file := range files {
 		text, err := os.ReadFile(file)

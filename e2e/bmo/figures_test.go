@@ -1,0 +1,224 @@
+//go:build e2e
+
+package bmo
+
+import (
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/ironic-throttle/ironic-throttle/internal/realironic"
+	"github.com/ironic-throttle/ironic-throttle/pkg/ironic"
+)
+
+// period is a phase as the figures need it.
+type period struct {
+	phase      phase
+	limit      int
+	begin, end time.Time
+	left       map[string]bool // nodes by name that do not count as waiting: deleted ones
+}
+
+// figures are those of one phase, from Ironic's own database.
+type figures struct {
+	Peak     int
+	Makespan time.Duration // from the begin until the last node was at its goal
+	// Use is the part of the slots that was in use while some node waited for its first
+	// work of the phase. What is above the limit does not count.
+	Use float64
+	// Idle are the times for which slots that became free stayed so while nodes waited.
+	Idle []time.Duration
+	// Lull is the longest time without a start while a slot was free and a node waited.
+	Lull   time.Duration
+	First  map[string]int // the first 20 starts by namespace
+	Begun  int            // nodes that have begun their first work
+	Starts int            // works begun
+	Busy   time.Duration  // of all nodes together
+}
+
+// firstStarts is how many starts show how fair the order is.
+const firstStarts = 20
+
+// node is one while the changes are gone through.
+type node struct {
+	state          ironic.State
+	waiting, begun bool
+}
+
+// measure goes through the changes of a storm until the end of the period.
+func measure(changes []realironic.Change, p period) figures {
+	m := meter{period: p, nodes: map[string]*node{}, figures: figures{First: map[string]int{}}}
+	for i, c := range changes {
+		if c.At.After(p.end) {
+			break
+		}
+		if m.now.IsZero() && !c.At.Before(p.begin) {
+			m.start()
+		}
+		if m.now.IsZero() {
+			m.set(c)
+			continue
+		}
+		m.advance(c.At)
+		m.change(c)
+		// What one look has seen came about together: starts do not come before ends.
+		if i+1 == len(changes) || changes[i+1].At.After(c.At) {
+			m.settle()
+		}
+	}
+	if m.now.IsZero() {
+		m.start()
+	}
+	m.advance(p.end)
+	return m.figures
+}
+
+// meter is the state of measure.
+type meter struct {
+	period
+	figures
+	nodes map[string]*node
+
+	now           time.Time
+	busy, waiting int
+	wanted, used  time.Duration // slot time while somebody waits, and what of it is in use
+	free          []time.Time   // slots by when they became free; zero: before the begin
+	lull          time.Time     // since then no start, a free slot and somebody who waits; zero: not so
+	ended, starts int           // of the look that is gone through
+}
+
+func (m *meter) node(name string) *node {
+	n := m.nodes[name]
+	if n == nil {
+		n = &node{}
+		m.nodes[name] = n
+	}
+	return n
+}
+
+func (m *meter) set(c realironic.Change) { m.node(c.Name).state = ironic.State(c.State) }
+
+// start is the begin of the phase: who is there wants something. Where hosts are yet to be
+// registered, each does once it is.
+func (m *meter) start() {
+	m.now = m.begin
+	for name, n := range m.nodes {
+		if n.state.Busy() {
+			m.busy++
+			n.begun = true
+		}
+		m.wants(name, n)
+	}
+	m.Peak = m.busy
+	m.settle()
+}
+
+func (m *meter) wants(name string, n *node) {
+	ready := n.state == ironic.Available && m.phase == provision || n.state == ironic.Active && m.phase == deprovision ||
+		n.state == ironic.Manageable && m.phase == inspect
+	if ready && !n.begun && !n.waiting && !m.left[name] {
+		n.waiting = true
+		m.waiting++
+	}
+}
+
+// advance lets time pass in which nothing changes.
+func (m *meter) advance(to time.Time) {
+	d := to.Sub(m.now)
+	if m.waiting > 0 {
+		m.wanted += d * time.Duration(m.limit)
+		m.used += d * time.Duration(min(m.busy, m.limit))
+	}
+	m.Busy += d * time.Duration(m.busy)
+	m.now = to
+	if !m.lull.IsZero() {
+		m.Lull = max(m.Lull, to.Sub(m.lull))
+	}
+	if m.wanted > 0 {
+		m.Use = float64(m.used) / float64(m.wanted)
+	}
+}
+
+func (m *meter) change(c realironic.Change) {
+	n := m.node(c.Name)
+	was := n.state
+	n.state = ironic.State(c.State)
+	switch {
+	case !was.Busy() && n.state.Busy():
+		m.busy++
+		m.begins(c.Name, n)
+	case was.Busy() && !n.state.Busy():
+		m.busy--
+		m.ended++
+	}
+	if n.waiting && c.State == "" {
+		n.waiting = false
+		m.waiting--
+	}
+	m.wants(c.Name, n)
+	if n.state == map[phase]ironic.State{inspect: ironic.Available, provision: ironic.Active, deprovision: ironic.Available}[m.phase] {
+		m.Makespan = m.now.Sub(m.begin)
+	}
+}
+
+func (m *meter) begins(name string, n *node) {
+	m.Starts++
+	m.starts++
+	if n.begun {
+		return
+	}
+	n.begun = true
+	m.Begun++
+	if m.Begun <= firstStarts {
+		namespace, _, _ := strings.Cut(name, "~")
+		m.First[namespace]++
+	}
+	if n.waiting {
+		n.waiting = false
+		m.waiting--
+	}
+}
+
+// settle keeps the books of free slots at the end of each look.
+func (m *meter) settle() {
+	m.Peak = max(m.Peak, m.busy)
+	free := max(0, m.limit-m.busy)
+	if n := min(m.starts, len(m.free)); n > 0 {
+		for _, since := range m.free[:n] {
+			if !since.IsZero() && m.waiting+m.starts > 0 {
+				m.Idle = append(m.Idle, m.now.Sub(since))
+			}
+		}
+		m.free = slices.Delete(m.free, 0, n)
+	} else if m.busy <= m.limit && m.waiting+m.starts > 0 { // freed and taken within one look
+		m.Idle = append(m.Idle, make([]time.Duration, min(m.starts, m.ended))...)
+	}
+	for len(m.free) < free {
+		since := m.now
+		if m.ended == 0 {
+			since = time.Time{}
+		}
+		m.free = append(m.free, since)
+	}
+	m.free = m.free[len(m.free)-free:]
+	if m.waiting == 0 {
+		// Nobody wants them: how long they stay free says nothing.
+		clear(m.free)
+	}
+	switch idle := free > 0 && m.waiting > 0; {
+	case !idle:
+		m.lull = time.Time{}
+	case m.lull.IsZero() || m.starts > 0:
+		m.lull = m.now
+	}
+	m.ended, m.starts = 0, 0
+}
+
+// quantile of durations; 0 of none.
+func quantile(all []time.Duration, q float64) time.Duration {
+	if len(all) == 0 {
+		return 0
+	}
+	sorted := slices.Sorted(slices.Values(all))
+	return sorted[min(len(sorted)-1, int(q*float64(len(sorted))))]
+}
