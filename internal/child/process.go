@@ -16,8 +16,11 @@ import (
 type Command struct {
 	Name string // a path, or a name to look up in our own PATH
 	Args []string
-	Env  []string  // the whole environment; nil is an empty one
-	Dir  string    // empty: ours
+	Env  []string // the whole environment; nil is an empty one
+	Dir  string   // empty: ours
+	// Root is a folder that the process sees as /; Name and Dir are paths in it then.
+	// It takes root. Empty: none.
+	Root string
 	Log  io.Writer // takes both outputs, from a goroutine; nil: nobody
 	// LogFile is for those who want a file instead: both outputs are added to it.
 	LogFile string
@@ -55,7 +58,7 @@ func Start(c Command) (*Process, error) {
 	if cmd.Env == nil {
 		cmd.Env = []string{}
 	}
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: c.Death}
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: c.Death, Chroot: c.Root}
 
 	p := &Process{name: filepath.Base(c.Name), done: make(chan struct{})}
 	started := make(chan error, 1)

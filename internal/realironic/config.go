@@ -11,17 +11,26 @@ import (
 	"github.com/ironic-throttle/ironic-throttle/internal/child"
 )
 
+// database is the file in the scratch folder that has all of Ironic's data.
+const database = "ironic.sqlite"
+
 // settings is a configuration file: section, option, value.
 type settings map[string]map[string]string
 
 // place is what the configuration depends on.
 type place struct {
-	dir              string
+	root             string // empty, or what Ironic sees as /
+	dir              string // as we see it
 	apiPort, rpcPort int
 	basicAuth, tls   bool
+	pretend          bool
 }
 
+// file is a path in the scratch folder as we see it.
 func (p place) file(elem ...string) string { return filepath.Join(append([]string{p.dir}, elem...)...) }
+
+// seen is the same path as Ironic sees it.
+func (p place) seen(elem ...string) string { return strings.TrimPrefix(p.file(elem...), p.root) }
 
 func (p place) url() string {
 	scheme := "http"
@@ -61,21 +70,21 @@ func (p place) config(extra map[string]map[string]string) settings {
 			// json-rpc connects to this name.
 			"host": "localhost", "my_ip": child.Loopback,
 			"auth_strategy": "noauth", "rpc_transport": "json-rpc",
-			"state_path": p.dir, "tempdir": p.file("tmp"),
+			"state_path": p.seen(), "tempdir": p.seen("tmp"),
 			"enabled_hardware_types":    "fake-hardware,redfish,ipmi",
 			"default_network_interface": "noop",
 			"graceful_shutdown_timeout": "5",
 		},
 		"api":                          {"host_ip": child.Loopback, "port": api, "api_workers": "1"},
 		"json_rpc":                     {"auth_strategy": "noauth", "host_ip": child.Loopback, "port": rpc},
-		"database":                     {"connection": "sqlite:///" + p.file("ironic.sqlite") + "?timeout=60"},
-		"oslo_concurrency":             {"lock_path": p.file("lock")},
-		"oslo_policy":                  {"policy_file": p.file("policy.yaml"), "policy_dirs": p.file("config.d")},
+		"database":                     {"connection": "sqlite:///" + p.seen(database) + "?timeout=60"},
+		"oslo_concurrency":             {"lock_path": p.seen("lock")},
+		"oslo_policy":                  {"policy_file": p.seen("policy.yaml"), "policy_dirs": p.seen("config.d")},
 		"service_catalog":              {"auth_type": "none", "endpoint_override": p.url()},
 		"inspector":                    {"auth_type": "none", "endpoint_override": "http://" + child.Loopback + ":5050"},
 		"dhcp":                         {"dhcp_provider": "none"},
-		"deploy":                       {"http_root": p.file("http"), "http_url": "http://" + child.Loopback + ":8080"},
-		"pxe":                          {"tftp_root": p.file("tftp"), "images_path": p.file("images"), "tftp_master_path": "", "instance_master_path": ""},
+		"deploy":                       {"http_root": p.seen("http"), "http_url": "http://" + child.Loopback + ":8080"},
+		"pxe":                          {"tftp_root": p.seen("tftp"), "images_path": p.seen("images"), "tftp_master_path": "", "instance_master_path": ""},
 		"conductor":                    conductorConfig(),
 		"sensor_data":                  {"send_sensor_data": "False"},
 		"healthcheck":                  {"enabled": "False"},
@@ -84,13 +93,24 @@ func (p place) config(extra map[string]map[string]string) settings {
 	for kind, names := range interfaces {
 		c["DEFAULT"]["enabled_"+kind+"_interfaces"] = names
 	}
+	if p.root != "" {
+		// What 29 knows and 21 does not.
+		c["DEFAULT"]["enabled_firmware_interfaces"] = "fake,no-firmware"
+		c["agent"] = map[string]string{"require_tls": "False"}
+	}
+	if p.pretend {
+		// What the operator asks for, and pretend.py has. Nothing there serves redfish.
+		c["DEFAULT"]["enabled_hardware_types"] = "fake-hardware,ipmi"
+		c["DEFAULT"]["enabled_inspect_interfaces"] += ",agent"
+		c["DEFAULT"]["enabled_management_interfaces"] += ",noop"
+	}
 	if p.basicAuth {
 		c["DEFAULT"]["auth_strategy"] = "http_basic"
-		c["DEFAULT"]["http_basic_auth_user_file"] = p.file("htpasswd")
+		c["DEFAULT"]["http_basic_auth_user_file"] = p.seen("htpasswd")
 	}
 	if p.tls {
 		c["api"]["enable_ssl_api"] = "True"
-		c["ssl"] = map[string]string{"cert_file": p.file("api.crt"), "key_file": p.file("api.key")}
+		c["ssl"] = map[string]string{"cert_file": p.seen("api.crt"), "key_file": p.seen("api.key")}
 	}
 	for section, options := range extra {
 		if c[section] == nil {

@@ -28,12 +28,18 @@ type Ironic struct {
 
 	mu             sync.Mutex
 	api, conductor *child.Process
+	hung           bool   // by HangAPI
+	limit          *limit // of LimitAPI, or nil
 }
 
 // Start installs nothing, runs an Ironic and returns when it is ready: when
 // GET /v1/drivers shows fake-hardware. ctx bounds the start only. The caller
 // must call Stop. Errors carry the end of Ironic's logs.
 func Start(ctx context.Context, o Options) (*Ironic, error) {
+	o, err := o.checked()
+	if err != nil {
+		return nil, err
+	}
 	if err := Installed(o); err != nil {
 		return nil, err
 	}
@@ -58,7 +64,7 @@ func (i *Ironic) start(ctx context.Context, o Options) error {
 	if err := i.prepare(ctx, o); err != nil {
 		return err
 	}
-	if _, err := runOnce(ctx, i.Dir, "", "ironic-dbsync", i.args("create_schema")...); err != nil {
+	if _, err := i.place.runOnce(ctx, "", "ironic-dbsync", i.args("create_schema")...); err != nil {
 		return err
 	}
 	i.mu.Lock()
@@ -78,7 +84,10 @@ func (i *Ironic) prepare(ctx context.Context, o Options) error {
 	if err != nil {
 		return err
 	}
-	i.place = place{dir: i.Dir, apiPort: ports[0], rpcPort: ports[1], basicAuth: o.BasicAuth, tls: o.TLS}
+	i.place = place{
+		root: o.Root, dir: i.Dir, apiPort: ports[0], rpcPort: ports[1],
+		basicAuth: o.BasicAuth, tls: o.TLS, pretend: o.Hardware != nil,
+	}
 	i.URL = i.place.url()
 	for _, folder := range i.place.folders() {
 		if err := os.MkdirAll(folder, 0o700); err != nil {
@@ -91,10 +100,15 @@ func (i *Ironic) prepare(ctx context.Context, o Options) error {
 			return err
 		}
 	}
+	if o.Hardware != nil {
+		if err := i.pretend(*o.Hardware); err != nil {
+			return err
+		}
+	}
 	if o.BasicAuth {
 		i.User, i.Password = "admin", rand.Text()
 		// From standard input: an argument could be read by everybody.
-		line, err := runOnce(ctx, i.Dir, i.Password+"\n", "htpasswd", "-niB", i.User)
+		line, err := i.place.runOnce(ctx, i.Password+"\n", "htpasswd", "-niB", i.User)
 		if err != nil {
 			return err
 		}
@@ -117,7 +131,7 @@ func (i *Ironic) prepare(ctx context.Context, o Options) error {
 
 // args gives each program our own configuration and no other.
 func (i *Ironic) args(more ...string) []string {
-	return append([]string{"--config-file", i.place.file("ironic.conf"), "--config-dir", i.place.file("config.d")}, more...)
+	return append([]string{"--config-file", i.place.seen("ironic.conf"), "--config-dir", i.place.seen("config.d")}, more...)
 }
 
 // Stop ends both services and removes the scratch folder. Calling it again
@@ -133,6 +147,7 @@ func (i *Ironic) Stop() {
 
 // StopAPI ends the API: connections are refused from then on.
 func (i *Ironic) StopAPI() {
+	i.endLimit(nil)
 	i.ResumeAPI() // one that hangs hears no SIGTERM
 	i.end(&i.api, func(p *child.Process) { p.Stop(stopTimeout) })
 }
@@ -148,14 +163,23 @@ func (i *Ironic) KillConductor() { i.end(&i.conductor, (*child.Process).Kill) }
 
 // HangAPI stops the API from running without ending it: connections are taken
 // and nothing is answered, until ResumeAPI or StopAPI.
-func (i *Ironic) HangAPI() { i.signalAPI(syscall.SIGSTOP) }
+func (i *Ironic) HangAPI() { i.hangAPI(true) }
 
 // ResumeAPI lets a hanging API go on.
-func (i *Ironic) ResumeAPI() { i.signalAPI(syscall.SIGCONT) }
+func (i *Ironic) ResumeAPI() { i.hangAPI(false) }
 
-func (i *Ironic) signalAPI(sig syscall.Signal) {
+func (i *Ironic) hangAPI(hang bool) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
+	i.hung = hang
+	i.signalAPILocked(hang)
+}
+
+func (i *Ironic) signalAPILocked(stop bool) {
+	sig := syscall.SIGCONT
+	if stop {
+		sig = syscall.SIGSTOP
+	}
 	if i.api != nil {
 		i.api.Signal(sig) // to the workers too
 	}
@@ -218,5 +242,5 @@ func (i *Ironic) startConductorLocked() (err error) {
 }
 
 func (i *Ironic) run(name, log string) (*child.Process, error) {
-	return child.Start(child.Command{Name: name, Args: i.args(), Dir: i.Dir, Env: environment(i.Dir), LogFile: i.place.file(log)})
+	return i.place.start(child.Command{Name: name, Args: i.args(), LogFile: i.place.file(log)})
 }

@@ -10,7 +10,7 @@ import (
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 func TestRunOnceErrorCarriesOutput(t *testing.T) {
-	_, err := runOnce(t.Context(), t.TempDir(), "", "/bin/sh", "-c", "echo said; echo cried >&2; exit 4")
+	_, err := place{dir: t.TempDir()}.runOnce(t.Context(), "", "/bin/sh", "-c", "echo said; echo cried >&2; exit 4")
 	if err == nil || !strings.Contains(err.Error(), "exit status 4") || !strings.Contains(err.Error(), "cried\nsaid") {
 		t.Errorf("error %v", err)
 	}

@@ -15,7 +15,7 @@ import (
 // the API cannot do: states that need a ramdisk, locks, thousands of nodes.
 // Ironic may run meanwhile.
 func (i *Ironic) SQL(ctx context.Context, statements string) (string, error) {
-	return runOnce(ctx, i.Dir, statements, "sqlite3", "-batch", "-bail", "-cmd", ".timeout 60000", i.place.file("ironic.sqlite"))
+	return i.place.runOnce(ctx, statements, "sqlite3", "-batch", "-bail", "-cmd", ".timeout 60000", i.place.seen(database))
 }
 
 // SetNode writes columns of one node, behind Ironic's back. A value is nil, a

@@ -1,0 +1,33 @@
+"""Reads the nodes of Ironic's SQLite file every 50 ms, read-only, and prints a line of JSON
+for each sample: when it began and ended, and the nodes that are not as in the one before.
+A node that is gone has an empty state. What could not be read is an error and no sample."""
+
+import contextlib
+import json
+import os
+import sqlite3
+import sys
+import time
+
+PERIOD = 0.05
+
+with contextlib.suppress(OSError):
+    os.nice(-10)  # what it watches may fill the machine
+
+db = sqlite3.connect('file:%s?mode=ro' % sys.argv[1], uri=True, timeout=1, isolation_level=None)
+last, due = {}, time.monotonic()
+while True:
+    began = time.time()
+    try:
+        rows = db.execute('SELECT uuid, name, provision_state FROM nodes').fetchall()
+    except sqlite3.Error as e:
+        line = {'error': str(e)}
+    else:
+        now = {uuid: (name or '', state or 'available') for uuid, name, state in rows}
+        changed = [(u, *now[u]) for u in now if last.get(u) != now[u]]
+        changed += [(u, last[u][0], '') for u in last if u not in now]
+        line = {'began': began, 'ended': time.time(), 'changes': changed}
+        last = now
+    print(json.dumps(line), flush=True)
+    due = max(due + PERIOD, time.monotonic())
+    time.sleep(max(0, due - time.monotonic()))
