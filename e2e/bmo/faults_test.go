@@ -3,6 +3,7 @@
 package bmo
 
 import (
+	"fmt"
 	"slices"
 	"time"
 
@@ -45,28 +46,35 @@ func hangAPI(in phase, after float64, d time.Duration) fault {
 	}}
 }
 
+// waiting are n hosts of the queue, or fewer, that have not begun anything: the last ones,
+// as the first are nearly called.
+func (s *storm) waiting(n int) (hosts []host) {
+	begun := map[string]bool{}
+	for _, c := range s.truth.Changes() {
+		if ironic.State(c.State).Busy() {
+			begun[c.Name] = true
+		}
+	}
+	queued := s.queued()
+	for _, h := range slices.Backward(s.hosts) {
+		if len(hosts) < n && !begun[h.node()] && queued[h.String()] {
+			hosts = append(hosts, h)
+		}
+	}
+	return hosts
+}
+
 // deletedWithin is how soon a deleted host must be gone from the queue.
 const deletedWithin = time.Minute
 
 // deleteWaiting deletes BareMetalHosts that wait for their turn.
 func deleteWaiting(in phase, after float64, n int) fault {
 	return fault{in, after, "waiting hosts deleted", func(s *storm) {
-		begun := map[string]bool{}
-		for _, c := range s.truth.Changes() {
-			if ironic.State(c.State).Busy() {
-				begun[c.Name] = true
-			}
-		}
-		queued := s.queued()
 		var gone []host
-		for _, h := range slices.Backward(s.hosts) { // the first ones are nearly called
-			if len(gone) < n && !begun[h.node()] && queued[h.String()] {
-				gone = append(gone, h)
-			}
-		}
-		if len(gone) < n {
-			s.Errorf("only %d of %d hosts wait: %d are in the queue", len(gone), n, len(queued))
-		}
+		child.Await(s.T, 500*time.Millisecond, knobs.patience, "hosts that wait", func() bool {
+			gone = s.waiting(n)
+			return len(gone) == n
+		}, func() string { return fmt.Sprintf("%d of %d in the queue", len(gone), n) })
 		for _, h := range gone {
 			s.leave(h)
 			if err := cluster.Hosts(h.namespace).Delete(s.Context(), h.name, metav1.DeleteOptions{}); err != nil {
@@ -76,7 +84,8 @@ func deleteWaiting(in phase, after float64, n int) fault {
 		begin := time.Now()
 		var left []string
 		child.Await(s.T, 500*time.Millisecond, 5*deletedWithin, "deleted hosts gone from the queue", func() bool {
-			queued, left = s.queued(), nil
+			queued := s.queued()
+			left = nil
 			for _, h := range gone {
 				if queued[h.String()] {
 					left = append(left, h.String())

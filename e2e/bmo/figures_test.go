@@ -26,6 +26,8 @@ type figures struct {
 	// Use is the part of the slots that was in use while some node waited for its first
 	// work of the phase. What is above the limit does not count.
 	Use float64
+	// Held is the same with hosts that are between two works of the phase.
+	Held float64
 	// Idle are the times for which slots that became free stayed so while nodes waited.
 	Idle []time.Duration
 	// Lull is the longest time without a start while a slot was free and a node waited.
@@ -41,9 +43,13 @@ const firstStarts = 20
 
 // node is one while the changes are gone through.
 type node struct {
-	state          ironic.State
-	waiting, begun bool
+	state                   ironic.State
+	waiting, begun, between bool
 }
+
+// done is the state of a node at the end of a phase. The operator has a host inspected and
+// calls it available while its node is manageable; cleaning comes before its first deploy.
+var done = map[phase]ironic.State{inspect: ironic.Manageable, provision: ironic.Active, deprovision: ironic.Available}
 
 // measure goes through the changes of a storm until the end of the period.
 func measure(changes []realironic.Change, p period) figures {
@@ -79,12 +85,12 @@ type meter struct {
 	figures
 	nodes map[string]*node
 
-	now           time.Time
-	busy, waiting int
-	wanted, used  time.Duration // slot time while somebody waits, and what of it is in use
-	free          []time.Time   // slots by when they became free; zero: before the begin
-	lull          time.Time     // since then no start, a free slot and somebody who waits; zero: not so
-	ended, starts int           // of the look that is gone through
+	now                    time.Time
+	busy, waiting, between int
+	wanted, used, held     time.Duration // slot time while somebody waits, and what of it is in use
+	free                   []time.Time   // slots by when they became free; zero: before the begin
+	lull                   time.Time     // since then no start, a free slot and somebody who waits; zero: not so
+	ended, starts          int           // of the look that is gone through
 }
 
 func (m *meter) node(name string) *node {
@@ -114,8 +120,7 @@ func (m *meter) start() {
 }
 
 func (m *meter) wants(name string, n *node) {
-	ready := n.state == ironic.Available && m.phase == provision || n.state == ironic.Active && m.phase == deprovision ||
-		n.state == ironic.Manageable && m.phase == inspect
+	ready := n.state == ironic.Manageable || m.phase == provision && n.state == ironic.Available || m.phase == deprovision && n.state == ironic.Active
 	if ready && !n.begun && !n.waiting && !m.left[name] {
 		n.waiting = true
 		m.waiting++
@@ -128,6 +133,7 @@ func (m *meter) advance(to time.Time) {
 	if m.waiting > 0 {
 		m.wanted += d * time.Duration(m.limit)
 		m.used += d * time.Duration(min(m.busy, m.limit))
+		m.held += d * time.Duration(min(m.busy+m.between, m.limit))
 	}
 	m.Busy += d * time.Duration(m.busy)
 	m.now = to
@@ -135,7 +141,7 @@ func (m *meter) advance(to time.Time) {
 		m.Lull = max(m.Lull, to.Sub(m.lull))
 	}
 	if m.wanted > 0 {
-		m.Use = float64(m.used) / float64(m.wanted)
+		m.Use, m.Held = float64(m.used)/float64(m.wanted), float64(m.held)/float64(m.wanted)
 	}
 }
 
@@ -156,7 +162,11 @@ func (m *meter) change(c realironic.Change) {
 		m.waiting--
 	}
 	m.wants(c.Name, n)
-	if n.state == map[phase]ironic.State{inspect: ironic.Available, provision: ironic.Active, deprovision: ironic.Available}[m.phase] {
+	if between := n.begun && !n.state.Busy() && !n.state.Failed() && n.state != "" && n.state != done[m.phase]; between != n.between {
+		n.between = between
+		m.between += map[bool]int{true: 1, false: -1}[between]
+	}
+	if n.begun && n.state == done[m.phase] {
 		m.Makespan = m.now.Sub(m.begin)
 	}
 }
