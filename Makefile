@@ -120,12 +120,12 @@ e2e: $(BINARY) ## The suites on a real Ironic from Debian's packages (root on De
 	hack/ironic/install.sh
 	$(SYSTEM) $(TESTSUM) -- -tags e2e -p 1 -timeout 60m -count=1 ./e2e/...
 
-# What the whole system consists of, for the tests: built or installed where it lacks.
-SYSTEM = assets=$$(hack/kube/install.sh) && bmo=$$(hack/bmo/install.sh) && chroot=$$(hack/ironic/chroot.sh) && \
-  KUBEBUILDER_ASSETS=$$assets BMO_ASSETS=$$bmo IRONIC_CHROOT=$$chroot
-
 storm: ## Storms of 60 hosts with a real operator, and the table of them; hours (STORM=gateway-5, a regexp; STORM_FLAGS="-storm.hosts 24")
 	$(SYSTEM) $(TESTSUM) -v -silence 60m -- -tags e2e -timeout 0 -count=1 -run '^TestStorms$$' ./e2e/bmo -args -storm.cells='$(STORM)' $(STORM_FLAGS)
+
+# What the suites run, made where it is not there yet.
+SYSTEM = root=$$(hack/ironic/chroot.sh) && assets=$$(hack/kube/install.sh) && bmo=$$(hack/bmo/install.sh) && \
+  IRONIC_CHROOT=$$root KUBEBUILDER_ASSETS=$$assets BMO_ASSETS=$$bmo
 
 lint: $(GOLANGCI) ## gofmt, go vet, golangci-lint and the tidiness of go.mod
 	@test -z "$$(gofmt -l cmd e2e hack internal pkg)" || { gofmt -l cmd e2e hack internal pkg; echo "make fmt mends these"; exit 1; }

@@ -47,7 +47,11 @@ func startIronic(tb testing.TB, o realironic.Options) *realironic.Ironic {
 // serve starts one real Ironic for all cases of a suite.
 func serve(t *testing.T, o realironic.Options) ironicsuite.Target {
 	t.Helper()
-	i := startIronic(t, o)
+	return serveFrom(t, startIronic(t, o))
+}
+
+func serveFrom(t *testing.T, i *realironic.Ironic) ironicsuite.Target {
+	t.Helper()
 	s := ironicsuite.Server{
 		URL: i.URL, Client: i.Client(), User: i.User, Password: i.Password, CAFile: i.CAFile,
 		Backdoor: backdoor{i},

@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"flag"
 	"io"
 	"net/http"
 	"slices"
@@ -15,8 +16,30 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/ironic-throttle/ironic-throttle/internal/ironicsuite"
 	"github.com/ironic-throttle/ironic-throttle/internal/realironic"
 )
+
+var trixieSuite = flag.Bool("trixie.suite", false, "run the suite of Ironic on Debian 13's too")
+
+// differs29 is where Ironic 29.0.5 is not as 21.4.4, which the fake is like.
+var differs29 = map[string]string{
+	"RootDocument":     "GET / has the headers of the version, and is refused (406) with one that is too new",
+	"MicroversionOfV1": "a 406 of GET /v1 has title, code and description instead of a faultstring, and no Openstack-Request-Id",
+	"ListRefused":      "fields may be given twice",
+	"CreateRefused":    "an unknown driver is refused with one sentence more",
+	"WholeLife":        "rebuild is answered 500 (UnboundLocalError auto_lessee)",
+}
+
+// TestTrixieSuite runs on Ironic 29 what TestIronicPlain runs on 21.
+func TestTrixieSuite(t *testing.T) {
+	if !*trixieSuite {
+		t.Skip("-args -trixie.suite runs it")
+	}
+	target := serveFrom(t, trixie(t, realironic.Options{Settings: slowWork}))
+	target.Differs = differs29
+	ironicsuite.Run(t, target)
+}
 
 // trixie is a real Ironic 29 from Debian 13.
 func trixie(t *testing.T, o realironic.Options) *realironic.Ironic {
