@@ -63,7 +63,7 @@ var table = []cell{
 	{name: "alone-failing-10-8", way: alone, limit: 10, workers: 8, phases: allPhases[:2], failing: 5},
 }
 
-// with lays the knobs over a cell.
+// withKnobs lays the knobs over a cell.
 func (c cell) withKnobs() cell {
 	if knobs.limit > 0 {
 		c.limit = knobs.limit

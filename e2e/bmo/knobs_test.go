@@ -42,8 +42,7 @@ func span(least, most time.Duration) realironic.Span {
 	return realironic.Span{Least: faster(least), Most: faster(most)}
 }
 
-// hardware is how long hosts take in a storm: those of the storms that shared/BMO.md tells
-// of.
+// hardware is how long hosts take in a storm, and which of them fail.
 func hardware(failing string) realironic.Hardware {
 	return realironic.Hardware{
 		Inspect: span(9*time.Second, 13*time.Second), Clean: span(4*time.Second, 6*time.Second),
