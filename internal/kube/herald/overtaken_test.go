@@ -2,6 +2,7 @@ package herald
 
 import (
 	"fmt"
+	"sync/atomic"
 	"testing"
 
 	"github.com/ironic-throttle/ironic-throttle/pkg/api"
@@ -10,41 +11,45 @@ import (
 // "Has its turn" was told half a minute after the end of the work: a host is told of once a
 // minute, and the Event waited for that.
 func TestAnEventThatIsOverIsNotSent(t *testing.T) {
-	var waits, works bool
-	stands := func(namespace, name string) (bool, bool) { return waits, works }
+	var waits, works atomic.Bool // the sender asks
+	stands := func(string, string) (bool, bool) { return waits.Load(), works.Load() }
+	set := func(waiting, working bool) {
+		waits.Store(waiting)
+		works.Store(working)
+	}
 	inRoom(t, Options{Stands: stands}, func(r *room) {
-		waits = true
+		waits.Store(true)
 		r.Answered("metal3", "a", *no(api.ReasonFull, 3))
 		r.wants("a ProvisioningWaiting")
-		waits, works = false, true
+		set(false, true)
 		r.Answered("metal3", "a", *yes(api.ReasonGranted))
 		r.Answered("metal3", "a", *yes(api.ReasonHeldSlot))
-		works = false // within the minute
+		works.Store(false) // within the minute
 		r.after(perHost)
 		r.wants()
 		if s := r.Stats(); s.Events != (Tally{Sent: 1, Dropped: 1}) || s.Hosts != 0 {
 			t.Errorf("%+v", s)
 		}
 		// The next wait is told anew, and its turn while that lasts.
-		waits = true
+		waits.Store(true)
 		r.Answered("metal3", "a", *no(api.ReasonFull, 5))
 		r.wants("a ProvisioningWaiting")
-		waits, works = false, true
+		set(false, true)
 		r.Answered("metal3", "a", *yes(api.ReasonGranted))
 		r.after(perHost)
 		r.wants("a ProvisioningTurn")
 	})
 	// Started by somebody else, or gone from the queue, it waits for nothing.
 	inRoom(t, Options{Stands: stands, PerMinute: 10}, func(r *room) {
-		waits, works = true, false
+		set(true, false)
 		for i := range 4 {
 			r.Answered("metal3", fmt.Sprint("h", i), *no(api.ReasonFull, 1)) // one goes at once
 		}
 		r.after(0)
-		waits, works = false, true
+		set(false, true)
 		r.after(perHost)
 		r.wants("h0 ProvisioningWaiting")
-		works = false
+		works.Store(false)
 		r.Answered("metal3", "b", *no(api.ReasonBreakerOpen, 0))
 		r.Answered("metal3", "c", *no(api.ReasonStale, 0))
 		r.Answered("metal3", "d", *hold("e1"))
@@ -55,7 +60,7 @@ func TestAnEventThatIsOverIsNotSent(t *testing.T) {
 	})
 	// What is told beside it is a fact.
 	inRoom(t, Options{Stands: stands}, func(r *room) {
-		waits, works = true, false
+		set(true, false)
 		r.Answered("metal3", "a", *no(api.ReasonFull, 3))
 		r.ReleaseRefused("metal3", "a", "the present episode is e2")
 		r.after(0)
