@@ -49,5 +49,5 @@ func (f facts) write(file, version string, phases []phase, hosts int) error {
 		}
 		fmt.Fprintln(&b, strings.Join(line, "\t"))
 	}
-	return os.WriteFile(file, []byte(b.String()), 0o600)
+	return os.WriteFile(file, []byte(b.String()), 0o644)
 }

@@ -44,6 +44,9 @@ func (s *storm) play(p phase) row {
 		cell: s.cell, phase: p, hosts: len(s.hosts), cpu: s.cpu() - cpu, notes: s.notes,
 		figures: measure(s.truth.Changes(), period{phase: p, limit: s.limit, begin: begin, end: time.Now(), left: s.left}),
 	}
+	for _, h := range s.hosts {
+		r.First[h.namespace] += 0 // those who got none are shown too
+	}
 	r.errorCount, r.messages = s.watch.errors()
 	for req, n := range s.reach.since(reached) {
 		r.requests += n
