@@ -25,12 +25,8 @@ var uuidForm = regexp.MustCompile(`^[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}
 // testdata/bmo-requests.txt has what BMO writes.
 func touched(r *http.Request, prefix string) touch {
 	all := touch{all: true}
-	path := strings.TrimPrefix(r.URL.EscapedPath(), prefix)
-	if r.URL.Opaque != "" || strings.Contains(path, "%") {
-		return all
-	}
-	if r.Method == http.MethodPost && r.URL.RawQuery == "" {
-		switch path {
+	if r.Method == http.MethodPost && r.URL.RawQuery == "" && r.URL.Opaque == "" {
+		switch strings.TrimPrefix(r.URL.EscapedPath(), prefix) {
 		case "/v1/ports":
 			if node, ok := bodyField(r, "node_uuid"); ok && uuidForm.MatchString(node) {
 				return touch{node: node}
@@ -44,16 +40,28 @@ func touched(r *http.Request, prefix string) touch {
 			return touch{node: node}
 		}
 	}
+	if node := writtenNode(r, prefix); node != "" {
+		return touch{node: node}
+	}
+	return all
+}
+
+// writtenNode is the UUID of the node that a path names, "" where it names none for sure.
+func writtenNode(r *http.Request, prefix string) string {
+	path := strings.TrimPrefix(r.URL.EscapedPath(), prefix)
+	if r.URL.Opaque != "" || strings.Contains(path, "%") {
+		return ""
+	}
 	parts := strings.Split(path, "/")
 	if len(parts) < 4 || parts[0] != "" || parts[1] != "v1" || parts[2] != "nodes" && parts[2] != "heartbeat" || !uuidForm.MatchString(parts[3]) {
-		return all
+		return ""
 	}
 	for _, part := range parts[4:] {
 		if part == "." || part == ".." {
-			return all
+			return ""
 		}
 	}
-	return touch{node: parts[3]}
+	return parts[3]
 }
 
 // bodyField returns a text at the top of the JSON object in a small body, "" where it has
