@@ -62,6 +62,7 @@ type labOptions struct {
 	fake  func(*fakeironic.Options)
 	gate  func(*Options)
 	poll  func(*ironic.PollerOptions)
+	hurry bool                                // it polls when the decision asks for it, as in production
 	slow  func(r *http.Request) time.Duration // how long Ironic takes, in a bubble
 }
 
@@ -115,6 +116,9 @@ func newLab(t tester, o labOptions) *lab {
 	poll := ironic.PollerOptions{
 		Interval: 5 * time.Second, MaxAge: 30 * time.Second, Now: l.now,
 		Changes: func(now time.Time) bool { return l.nodes.InUse(now) || l.gate.Watching(now) },
+	}
+	if o.hurry {
+		poll.Due, poll.Hurry = l.controller.SettlesIn, l.controller
 	}
 	if o.poll != nil {
 		o.poll(&poll)

@@ -136,7 +136,7 @@ func movingCost(t *testing.T, hosts, limit int, d time.Duration, o labOptions) (
 	t.Helper()
 	by = map[string]float64{}
 	synctest.Test(t, func(t *testing.T) {
-		o.limit = limit
+		o.limit, o.hurry = limit, true
 		o.fake = func(o *fakeironic.Options) {
 			span := func(s int) fakeironic.Span {
 				return fakeironic.Span{Min: time.Duration(s) * time.Second, Max: time.Duration(s+3) * time.Second}
