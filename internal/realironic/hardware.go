@@ -99,20 +99,20 @@ func (i *Ironic) pretend(h Hardware) error {
 	packages := filepath.Join(i.place.root, "usr/lib/python3/dist-packages")
 	found, err := filepath.Glob(filepath.Join(packages, "ironic-[0-9]*.*-info"))
 	if err != nil || len(found) != 1 {
-		return fmt.Errorf("Ironic's list of drivers: %q in %s, want one", found, packages)
+		return fmt.Errorf("list of Ironic's drivers: %q in %s, want one", found, packages)
 	}
 	ours := i.place.file(pretendDir, filepath.Base(found[0]))
 	if err := os.CopyFS(ours, os.DirFS(found[0])); err != nil {
-		return fmt.Errorf("Ironic's list of drivers: %w", err)
+		return fmt.Errorf("list of Ironic's drivers: %w", err)
 	}
 	list := filepath.Join(ours, "entry_points.txt")
 	text, err := os.ReadFile(list)
 	if err != nil {
-		return fmt.Errorf("Ironic's list of drivers: %w", err)
+		return fmt.Errorf("list of Ironic's drivers: %w", err)
 	}
 	changed, err := override(string(text))
 	if err != nil {
-		return fmt.Errorf("Ironic's list of drivers: %w", err)
+		return fmt.Errorf("list of Ironic's drivers: %w", err)
 	}
 	for path, content := range map[string]string{list: changed, i.place.file(pretendDir, pretendModule+".py"): pretendPy} {
 		if err := os.WriteFile(path, []byte(content), 0o600); err != nil {

@@ -1,6 +1,7 @@
 package realironic
 
 import (
+	"errors"
 	"fmt"
 	"os/exec"
 	"strings"
@@ -99,21 +100,21 @@ func TestTruthSamplesADatabase(t *testing.T) {
 	if missed := truth.WorstGap() >= truthGap; missed != (err != nil) {
 		t.Errorf("worst gap %s, error %v", truth.WorstGap(), err)
 	}
-	if again := truth.Stop(); again != err {
+	if again := truth.Stop(); !errors.Is(again, err) {
 		t.Errorf("second Stop: %v, first %v", again, err)
 	}
 }
 
 func TestTruthTellsThatItCouldNotSample(t *testing.T) {
-	print := `print('{"began":%f,"ended":%f,"changes":[]}' % (time.time()-9, time.time()-9), flush=True)`
-	truth, _, err := python(t, "import time\n"+print+"\ntime.sleep(600)")
+	sample := `print('{"began":%f,"ended":%f,"changes":[]}' % (time.time()-9, time.time()-9), flush=True)`
+	truth, _, err := python(t, "import time\n"+sample+"\ntime.sleep(600)")
 	if err != nil {
 		t.Fatal(err)
 	}
 	if err := truth.Stop(); err == nil || !strings.Contains(err.Error(), "nobody looked for 9.") {
 		t.Errorf("nine seconds without a sample: %v", err)
 	}
-	truth, _, err = python(t, "import time\n"+print+"\nraise SystemExit('out of order')")
+	truth, _, err = python(t, "import time\n"+sample+"\nraise SystemExit('out of order')")
 	if err != nil {
 		t.Fatal(err)
 	}
