@@ -183,7 +183,7 @@ func (h *history) keepBack(r *http.Request, p *ordeal, then func()) {
 }
 
 // write draws a write of BMO's to one of the hosts, by UUID or by name.
-func (h *history) write(t *rapid.T) (make func() *http.Request, uuid string, to touch) {
+func (h *history) write(t *rapid.T) (anew func() *http.Request, uuid string, to touch) {
 	q := rapid.SampledFrom(h.writes).Draw(t, "write")
 	n := rapid.IntRange(1, waiting).Draw(t, "node")
 	uuid = h.uuids[n]

@@ -39,7 +39,7 @@ func (p *Poller) readLists(ctx context.Context, flow []State) ([][]Node, error) 
 	return lists, reads.Wait()
 }
 
-// fetch looks at nodes, each with a mark of its own; one that fails fails all.
+// fetch looks at nodes, each with a mark of its own; the first failure is that of all.
 func (p *Poller) fetch(ctx context.Context, keys []string) ([]Sight, error) {
 	sights := p.marked(keys)
 	reads, ctx := errgroup.WithContext(ctx)

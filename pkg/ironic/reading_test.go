@@ -49,15 +49,9 @@ func TestLH36_KindsOfWorkAreReadSideBySide(t *testing.T) {
 		if took := time.Since(begun); took != 4*time.Second {
 			t.Errorf("13 lists of a second each took %v, want 4s", took)
 		}
-		s := func(n ...time.Duration) []time.Duration {
-			for i := range n {
-				n[i] *= time.Second
-			}
-			return n
-		}
 		want := map[State][]time.Duration{
-			Deleting: s(0), Cleaning: s(1, 3), CleanWait: s(2), Inspecting: s(0), InspectWait: s(1),
-			Deploying: s(0, 2), DeployWait: s(1), Rescuing: s(0, 2), RescueWait: s(1), Unrescuing: s(2),
+			Deleting: seconds(0), Cleaning: seconds(1, 3), CleanWait: seconds(2), Inspecting: seconds(0), InspectWait: seconds(1),
+			Deploying: seconds(0, 2), DeployWait: seconds(1), Rescuing: seconds(0, 2), RescueWait: seconds(1), Unrescuing: seconds(2),
 		}
 		if diff := cmp.Diff(want, asked); diff != "" {
 			t.Errorf("when the lists were read (-want +got):\n%s", diff)
