@@ -76,7 +76,7 @@ say "making $root from $mirror"
 # No pages for people, and no compiling of all Python modules: that takes longer than
 # everything else. A kill of this script ends the build with it.
 setpriv --pdeathsig KILL unshare --mount --pid --fork --kill-child --mount-proc \
-	mmdebstrap --quiet --mode=root --variant=essential --format=directory --skip=cleanup/apt/lists \
+	mmdebstrap --mode=root --variant=essential --format=directory --skip=cleanup/apt/lists \
 	--aptopt="$settings" --dpkgopt=force-unsafe-io \
 	--dpkgopt='path-exclude=/usr/share/man/*' --dpkgopt='path-exclude=/usr/share/doc/*' \
 	--dpkgopt='path-exclude=/usr/share/locale/*' --dpkgopt='path-exclude=/usr/bin/py3compile' \
