@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"net/http"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -75,5 +76,43 @@ func TestGW18_WhatBMOAsks(t *testing.T) {
 	}
 	if repeated["repeated"] < 7 || repeated["node"] < 20 {
 		t.Errorf("%v: too few requests", repeated)
+	}
+}
+
+// What a released BMO was recorded to ask (testdata/bmo-traffic.txt) is among what is read
+// in its source.
+func TestGW18_WhatBMOWasSeenToAsk(t *testing.T) {
+	known := map[string]bool{}
+	for _, q := range bmoRequests(t) {
+		path, query, _ := strings.Cut(q.path, "?")
+		var names []string
+		for part := range strings.SplitSeq(query, "&") {
+			name, _, _ := strings.Cut(part, "=")
+			names = append(names, name)
+		}
+		slices.Sort(names)
+		path = strings.Replace(path, "{name}", "{node}", 1)
+		known[q.method+" "+path+"?"+strings.Join(names, "&")] = true
+	}
+	text, err := os.ReadFile("../../testdata/bmo-traffic.txt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	seen := 0
+	for line := range strings.Lines(string(text)) {
+		if strings.HasPrefix(line, "#") {
+			continue
+		}
+		column := strings.Split(line, "\t")
+		if len(column) < 5 {
+			t.Fatalf("%q: want method, path, query, body and status", line)
+		}
+		seen++
+		if ask := column[0] + " " + column[1] + "?" + strings.TrimSuffix(column[2], "-"); !known[ask] {
+			t.Errorf("%s is not in bmo-requests.txt", ask)
+		}
+	}
+	if seen < 20 {
+		t.Errorf("only %d recorded requests", seen)
 	}
 }
