@@ -30,6 +30,7 @@ func (s *storm) play(p phase) row {
 		s.slow(s.cores)
 	}
 	begin := time.Now()
+	s.since = begin
 	for i, h := range s.hosts {
 		switch p {
 		case inspect:
@@ -38,7 +39,7 @@ func (s *storm) play(p phase) row {
 			setImage(s.T, h, p == provision)
 		}
 	}
-	s.finish(p, begin)
+	s.finish(p)
 	s.undoSlow()
 	r := row{
 		cell: s.cell, phase: p, hosts: len(s.hosts), cpu: s.cpu() - cpu, notes: s.notes,
@@ -68,7 +69,7 @@ func (s *storm) play(p phase) row {
 
 // finish waits until all hosts are at their goal, as long as something changes, and lets
 // the faults of the phase strike meanwhile.
-func (s *storm) finish(p phase, begin time.Time) {
+func (s *storm) finish(p phase) {
 	s.Helper()
 	faults := s.faults
 	last, changes := time.Now(), -1
@@ -78,7 +79,7 @@ func (s *storm) finish(p phase, begin time.Time) {
 		if n += len(seen); n != changes {
 			last, changes = time.Now(), n
 		}
-		for len(faults) > 0 && (faults[0].in != p || s.begunSince(begin) >= faults[0].after*float64(len(s.hosts))) {
+		for len(faults) > 0 && (faults[0].in != p || float64(len(s.begun())) >= faults[0].after*float64(len(s.hosts))) {
 			if faults[0].in == p {
 				s.Logf("%s: %s", p, faults[0].name)
 				s.note(faults[0].name)
@@ -108,15 +109,15 @@ func (s *storm) finish(p phase, begin time.Time) {
 	}
 }
 
-// begunSince counts the hosts that have begun work since then.
-func (s *storm) begunSince(begin time.Time) float64 {
+// begun are the nodes that have begun work in this phase.
+func (s *storm) begun() map[string]bool {
 	begun := map[string]bool{}
 	for _, c := range s.truth.Changes() {
-		if c.At.After(begin) && ironic.State(c.State).Busy() {
+		if c.At.After(s.since) && ironic.State(c.State).Busy() {
 			begun[c.Name] = true
 		}
 	}
-	return float64(len(begun))
+	return begun
 }
 
 // fmtList shows some of many.

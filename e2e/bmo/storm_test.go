@@ -26,6 +26,7 @@ type storm struct {
 	watch    *hostWatch
 	hosts    []host
 	left     map[string]bool // nodes of deleted hosts
+	since    time.Time       // the begin of the phase
 
 	reach *tally // of what reaches Ironic
 	asked *tally // of what the operator asks; the same where nobody counts it
