@@ -104,7 +104,7 @@ func catalogAll(c *Client) error {
 }
 
 func TestTheNumberOfNodesIsBounded(t *testing.T) {
-	var held holding
+	held := alone()
 	var err error
 	for held.nodes <= maxNodes && err == nil {
 		err = held.add(Node{UUID: "u"})
@@ -122,9 +122,33 @@ func TestTheNumberOfNodesIsBounded(t *testing.T) {
 	}
 }
 
+// Lists that are read side by side hold no more together than one alone: four endless ones
+// took four times 64 MiB. What is read gives its part back.
+func TestListsSideBySideShareTheirBound(t *testing.T) {
+	all := &holding{}
+	lists := []*portion{{of: all}, {of: all}, {of: all}, {of: all}}
+	n, err := 0, error(nil)
+	for ; err == nil; n++ {
+		err = lists[n%len(lists)].add(Node{UUID: strings.Repeat("u", 36), LastError: strings.Repeat("e", maxErrorLen)})
+	}
+	if each := maxLookBytes / maxErrorLen; n > each {
+		t.Errorf("%d nodes of 4 KiB and more fit, %d would be the bound", n, each)
+	}
+	for _, l := range lists {
+		l.end()
+	}
+	if all.nodes != 0 || all.bytes != 0 {
+		t.Errorf("%d nodes, %d bytes are left", all.nodes, all.bytes)
+	}
+	c := client(t, newWire(row("a", Deploying)))
+	if err := listAll(c); err != nil || c.reading.nodes != 0 || c.reading.bytes != 0 {
+		t.Errorf("%v, the client still holds %d nodes, %d bytes", err, c.reading.nodes, c.reading.bytes)
+	}
+}
+
 // 100,000 nodes at work, with all that a real one tells of itself, are no fault.
 func TestListsOf100000NodesFit(t *testing.T) {
-	var held holding
+	held := alone()
 	for range 100_000 {
 		if err := held.add(Node{
 			UUID: strings.Repeat("u", 36), Name: strings.Repeat("n", 60), ProvisionUpdatedAt: strings.Repeat("t", 32),

@@ -27,6 +27,7 @@ type Client struct {
 	extras  bool
 	more    []string // fields beyond those of every node
 	count   counters
+	reading holding // the lists that are being read
 
 	version atomic.Pointer[Version] // nil: to be asked for
 	told    atomic.Int64            // minor version that the log last spoke of

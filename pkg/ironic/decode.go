@@ -74,7 +74,7 @@ func decodeList(r io.Reader, read func(row *reader) (bool, error)) (list, error)
 }
 
 // decodePage reads a list of whole nodes, which are added to held.
-func decodePage(r io.Reader, held *holding) (page, error) {
+func decodePage(r io.Reader, held *portion) (page, error) {
 	var p page
 	var err error
 	p.list, err = decodeList(r, func(row *reader) (bool, error) {

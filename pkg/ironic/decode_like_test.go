@@ -101,7 +101,7 @@ func sameAsPlain(t *testing.T, data []byte) {
 	if len(data) < 4<<10 {
 		in = iotest.OneByteReader(in) // values that come in pieces
 	}
-	got, err := decodePage(in, &holding{})
+	got, err := decodePage(in, alone())
 	if (err == nil) != (wantErr == nil) {
 		t.Fatalf("error %v, the plain way %v", err, wantErr)
 	}
@@ -181,7 +181,7 @@ func TestGC17_NestingIsBounded(t *testing.T) {
 			`{"nodes": [{"uuid": "a", "links": ` + deep + `}]}`,
 			`{"nodes": [{"uuid": ` + deep + `, "uuid": "a"}]}`,
 		} {
-			if p, err := decodePage(strings.NewReader(body), &holding{}); (err == nil) != fine || len(p.nodes) == 1 != fine {
+			if p, err := decodePage(strings.NewReader(body), alone()); (err == nil) != fine || len(p.nodes) == 1 != fine {
 				t.Errorf("depth %d: %d nodes, %v", depth, len(p.nodes), err)
 			}
 		}
@@ -193,7 +193,7 @@ func TestGC17_AnUnknownListIsNotHeldInMemory(t *testing.T) {
 	text := `{"nodes": [{"uuid": "a", "x": ["` + strings.Repeat(strings.Repeat("y", 1000)+`","`, 10_000) + `"]}]}`
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
-	if p, err := decodePage(strings.NewReader(text), &holding{}); err != nil || len(p.nodes) != 1 {
+	if p, err := decodePage(strings.NewReader(text), alone()); err != nil || len(p.nodes) != 1 {
 		t.Fatal(p, err)
 	}
 	runtime.ReadMemStats(&after)

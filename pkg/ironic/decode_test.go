@@ -13,7 +13,7 @@ import (
 
 func one(t *testing.T, row string) Node {
 	t.Helper()
-	p, err := decodePage(strings.NewReader(`{"nodes": [`+row+`]}`), &holding{})
+	p, err := decodePage(strings.NewReader(`{"nodes": [`+row+`]}`), alone())
 	if err != nil || len(p.nodes) != 1 {
 		t.Fatalf("%s: %d nodes, %v", row, len(p.nodes), err)
 	}
@@ -82,7 +82,7 @@ func TestGC17_DecodeToleratesWhatItDoesNotNeed(t *testing.T) {
 
 func TestDecodeSkipsRowsWithoutAUUID(t *testing.T) {
 	p, err := decodePage(strings.NewReader(`{"next": null, "nodes": [{"uuid": "a"}, {}, {"uuid": ""}, {"uuid": " "}, {"uuid": 7}, {"uuid": null}, null, 3, "x", [],
-		{"uuid": "`+strings.Repeat("u", maxKeyLen+1)+`"}, {"uuid": "b"}, {"uuid": {}}], "more": 1}`), &holding{})
+		{"uuid": "`+strings.Repeat("u", maxKeyLen+1)+`"}, {"uuid": "b"}, {"uuid": {}}], "more": 1}`), alone())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -98,7 +98,7 @@ func TestDecodeRefusesWhatIsNoWholeList(t *testing.T) {
 		`{"nodes": [{"uuid": "a"},]}`, `{"nodes": [{"uuid": "a"} {"uuid": "b"}]}`, `{"nodes": [}]}`, `{"nodes": []]`,
 		`{"nodes": []}x`, `{"nodes": []}{}`, `{"next": }`, `{"nodes" []}`, `{nodes: []}`,
 	} {
-		if p, err := decodePage(strings.NewReader(body), &holding{}); err == nil || len(p.nodes) != 0 {
+		if p, err := decodePage(strings.NewReader(body), alone()); err == nil || len(p.nodes) != 0 {
 			t.Errorf("%s: got %+v, %v; want an error and nothing else", body, p, err)
 		}
 	}
@@ -114,7 +114,7 @@ func TestDecodePassesTheReadersErrorOn(t *testing.T) {
 	broken := errors.New("broken")
 	for _, start := range []string{"", `{`, `{"nodes"`, `{"nodes": [`, `{"nodes": [{"uuid": "a"}`, `{"nodes": [], "x": [`, `{"nodes": []`} {
 		r := io.MultiReader(strings.NewReader(start), errReader{broken})
-		if _, err := decodePage(r, &holding{}); !errors.Is(err, broken) {
+		if _, err := decodePage(r, alone()); !errors.Is(err, broken) {
 			t.Errorf("after %q: %v", start, err)
 		}
 	}
@@ -129,7 +129,7 @@ func TestDecodeCaptures(t *testing.T) {
 		"04-list-page-fields": 3, "33-filter-clean-failed-next": 2, "75-v29-filter-next": 2,
 		"52-list-busy-deploying": 2, "34-sort-provision_updated_at": 1, "81-v29-list-fields": -1,
 	} {
-		p, err := decodePage(bytes.NewReader(body(t, name)), &holding{})
+		p, err := decodePage(bytes.NewReader(body(t, name)), alone())
 		if err != nil || (rows >= 0 && p.rows != rows) || p.skipped != 0 || len(p.nodes) != p.rows {
 			t.Errorf("%s: %+v, %v", name, p, err)
 		}
@@ -198,7 +198,7 @@ func FuzzDecodePage(f *testing.F) {
 		if n, err := decodeNode(bytes.NewReader(data)); err == nil && n.UUID == "" {
 			t.Error("a node without a uuid")
 		}
-		p, err := decodePage(bytes.NewReader(data), &holding{})
+		p, err := decodePage(bytes.NewReader(data), alone())
 		if err != nil {
 			if len(p.nodes) != 0 {
 				t.Error("an error came with nodes")
@@ -213,7 +213,7 @@ func FuzzDecodePage(f *testing.F) {
 				t.Errorf("unbounded or unusable: %+v", n)
 			}
 		}
-		again, err := decodePage(bytes.NewReader(pageOf(p.nodes)), &holding{})
+		again, err := decodePage(bytes.NewReader(pageOf(p.nodes)), alone())
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -242,7 +242,7 @@ func BenchmarkDecodePage(b *testing.B) {
 	b.SetBytes(int64(len(page)))
 	b.ReportAllocs()
 	for b.Loop() {
-		if p, err := decodePage(strings.NewReader(page), &holding{}); err != nil || p.rows != 1000 {
+		if p, err := decodePage(strings.NewReader(page), alone()); err != nil || p.rows != 1000 {
 			b.Fatal(p.rows, err)
 		}
 	}

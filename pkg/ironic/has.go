@@ -36,7 +36,7 @@ func (c *Client) HasNode(ctx context.Context, field, value string) (bool, error)
 		tally: &c.count.node, version: v.String(), small: true,
 		path: "nodes?" + field + "=" + url.QueryEscape(value) + "&limit=1&fields=uuid," + field,
 	}, "", func(body io.Reader) (_ list, err error) {
-		p, err = decodePage(body, new(holding))
+		p, err = decodePage(body, alone())
 		return p.list, err
 	})
 	// MySQL compares without case, we do not.

@@ -8,7 +8,7 @@ const (
 
 	maxPageBytes   = 64 << 20  // one answer, unpacked (GC-17)
 	maxSmallBytes  = 2 << 20   // one answer that is no list
-	maxValueBytes  = 8 << 20   // one text, which is in memory as a whole
+	maxValueBytes  = 2 << 20   // one text, which is in memory as a whole; config drives are masked
 	maxErrorBytes  = 64 << 10  // the body of an answer that is no success
 	maxHeaderBytes = 256 << 10 // all header lines of one answer
 	maxSecretBytes = 64 << 10  // a file with a user name or a password

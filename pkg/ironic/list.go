@@ -43,13 +43,14 @@ func (c *Client) listOnce(ctx context.Context, state State) ([]Node, error) {
 	}
 	var nodes []Node
 	at := make(map[string]int) // uuid → index in nodes
-	var held holding
+	held := &portion{of: &c.reading}
+	defer held.end()
 	marker := ""
 	for {
 		var p page
 		r := c.pageOf(v, state, marker)
 		if err := c.rows(ctx, r, marker, func(body io.Reader) (_ list, err error) {
-			p, err = decodePage(body, &held)
+			p, err = decodePage(body, held)
 			return p.list, err
 		}); err != nil {
 			return nil, err

@@ -245,22 +245,8 @@ func (p *Poller) lists(ctx context.Context, look *Look) error {
 	if err != nil {
 		return err
 	}
-	lists, err := p.readLists(ctx, flow)
-	if err != nil {
+	if look.Nodes, err = p.readLists(ctx, flow); err != nil {
 		return err
-	}
-	at := make(map[string]int) // uuid → index in look.Nodes
-	var held holding
-	for _, n := range slices.Concat(lists...) {
-		if i, ok := at[n.UUID]; ok {
-			look.Nodes[i] = n // the last sight is the truest
-			continue
-		}
-		if err := held.add(n); err != nil {
-			return answerError("the lists of all busy nodes", err)
-		}
-		at[n.UUID] = len(look.Nodes)
-		look.Nodes = append(look.Nodes, n)
 	}
 	if look.Fetched, err = p.fetch(ctx, p.view.Missing(p.opts.Now(), look.Nodes)); err != nil {
 		return err

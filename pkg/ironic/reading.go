@@ -2,18 +2,19 @@ package ironic
 
 import (
 	"context"
+	"sync"
 
 	"golang.org/x/sync/errgroup"
 )
 
-// readLists reads the lists of flow and returns them in that order. The states of one kind
-// of work are read one after the other, as nodes pass through them (LH-36); different
-// kinds side by side, for a node comes from one to another only through an idle state and
-// a new request.
-func (p *Poller) readLists(ctx context.Context, flow []State) ([][]Node, error) {
+// readLists reads the lists of flow and puts what they show together, each node once. The
+// states of one kind of work are read one after the other, as nodes pass through them
+// (LH-36), and the last sight of a node is the truest; different kinds side by side, for a
+// node comes from one to another only through an idle state and a new request.
+func (p *Poller) readLists(ctx context.Context, flow []State) ([]Node, error) {
 	var order []Work
-	rows := make(map[Work][]int) // indices in flow
-	for i, state := range flow {
+	rows := make(map[Work][]State)
+	for _, state := range flow {
 		work := state.Work()
 		if work == WorkDelete {
 			work = WorkClean // which follows by itself
@@ -21,22 +22,54 @@ func (p *Poller) readLists(ctx context.Context, flow []State) ([][]Node, error) 
 		if rows[work] == nil {
 			order = append(order, work)
 		}
-		rows[work] = append(rows[work], i)
+		rows[work] = append(rows[work], state)
 	}
-	lists := make([][]Node, len(flow))
+	all := sightings{at: make(map[string]int), held: alone()}
 	reads, ctx := errgroup.WithContext(ctx)
 	reads.SetLimit(p.opts.AtOnce)
 	for _, work := range order {
-		reads.Go(func() (err error) {
-			for _, i := range rows[work] {
-				if lists[i], err = p.source.List(ctx, flow[i]); err != nil {
+		reads.Go(func() error {
+			for _, state := range rows[work] {
+				nodes, err := p.source.List(ctx, state)
+				if err == nil {
+					err = all.take(nodes)
+				}
+				if err != nil {
 					return err
 				}
 			}
 			return nil
 		})
 	}
-	return lists, reads.Wait()
+	err := reads.Wait()
+	return all.nodes, err
+}
+
+// sightings are the nodes that the lists of a poll have shown so far. Safe for concurrent
+// use.
+type sightings struct {
+	mu    sync.Mutex // guards what follows
+	nodes []Node
+	at    map[string]int // uuid → index in nodes
+	held  *portion
+}
+
+// take adds a list; the error tells which bound it breaks.
+func (s *sightings) take(list []Node) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, n := range list {
+		if i, ok := s.at[n.UUID]; ok {
+			s.nodes[i] = n
+			continue
+		}
+		if err := s.held.add(n); err != nil {
+			return answerError("the lists of all busy nodes", err)
+		}
+		s.at[n.UUID] = len(s.nodes)
+		s.nodes = append(s.nodes, n)
+	}
+	return nil
 }
 
 // fetch looks at nodes, each with a mark of its own; the first failure is that of all.
