@@ -64,7 +64,7 @@ func newReplica(t *testing.T, n int, ironic string, namespaces []string, c cell)
 	r.environment = child.ProductEnvironment(
 		"IRONIC_ENDPOINT="+ironic+"/v1/", "KUBECONFIG="+account(t, namespaces[0], r.name),
 		"POD_NAMESPACE="+namespaces[0], "POD_NAME="+r.name, "WATCH_NAMESPACE="+strings.Join(namespaces, ","),
-		fmt.Sprintf("MAX_CONCURRENT_PROVISIONING_HOSTS=%d", c.limit),
+		fmt.Sprintf("MAX_CONCURRENT_PROVISIONING_HOSTS=%d", c.limit), fmt.Sprintf("BMO_CONCURRENCY=%d", c.workers),
 	)
 	for name, value := range own {
 		r.environment = append(r.environment, "IRONIC_THROTTLE_"+name+"="+value)

@@ -46,7 +46,7 @@ func (a *App) newGateway(o Options) (err error) {
 		Address: c.Listen,
 		Base:    base, Transport: network, Ironic: a.client, Decider: a.decider(), Leading: a.mayStart,
 		Timeout: c.Timeout, MaxBody: c.MaxBody, SpoolDir: c.SpoolDir, SpoolLimit: c.SpoolLimit,
-		ListMaxAge: o.Config.View.ListMaxAge, Nodes: nodes, ReadCache: c.ReadCache, Observe: a.observes(), Forwarded: c.ForwardedHeaders,
+		Workers: o.Config.BMOConcurrency, ListMaxAge: o.Config.View.ListMaxAge, Nodes: nodes, ReadCache: c.ReadCache, Observe: a.observes(), Forwarded: c.ForwardedHeaders,
 		Now: a.now, Log: a.log,
 	})
 	return err
@@ -130,6 +130,7 @@ type gatewayCollector struct {
 	stats                                     func() gateway.Stats
 	requests, refused, failed, inFlight, room *prometheus.Desc
 	roomLimit, places                         *prometheus.Desc
+	waiting, waitingLimit, waited             *prometheus.Desc
 	lists, reads, kept, keptLimit             *prometheus.Desc
 }
 
@@ -141,12 +142,15 @@ func newGatewayCollector(stats func() gateway.Stats) prometheus.Collector {
 		stats: stats,
 		requests: desc("requests_total",
 			"Requests to the gateway: passed = start nothing, free = provisioning requests that start nothing, gated = asked for a slot, obscure = provisioning requests that cannot be read surely.", "kind"),
-		refused:   desc("refusals_total", "Gated requests that the gateway answered with 409 itself."),
-		failed:    desc("failures_total", "Requests that the gateway answered because Ironic did not."),
-		inFlight:  desc("requests_in_flight", "Requests in the gateway now."),
-		places:    desc("requests_limit", "Requests that may be on their way to Ironic at once now, but for large bodies: fewer while Ironic is slow."),
-		room:      desc("body_bytes", "Room taken by bodies of gated requests now.", "where"),
-		roomLimit: desc("body_limit_bytes", "Room that bodies of gated requests may take; who finds none waits.", "where"),
+		refused:      desc("refusals_total", "Gated requests that the gateway answered with 409 itself."),
+		failed:       desc("failures_total", "Requests that the gateway answered because Ironic did not."),
+		inFlight:     desc("requests_in_flight", "Requests in the gateway now."),
+		places:       desc("requests_limit", "Requests that may be on their way to Ironic at once now, but for large bodies: fewer while Ironic is slow."),
+		waiting:      desc("requests_waiting", "Gated requests of the next hosts in line that the gateway keeps until a slot is free, now."),
+		waitingLimit: desc("requests_waiting_limit", "Gated requests that may be kept at once: a quarter of BMO_CONCURRENCY."),
+		waited:       desc("requests_waited_total", "Gated requests that were kept, until a slot was free or the time was over."),
+		room:         desc("body_bytes", "Room taken by bodies of gated requests now.", "where"),
+		roomLimit:    desc("body_limit_bytes", "Room that bodies of gated requests may take; who finds none waits.", "where"),
 		lists: desc("capacity_lists_total",
 			"Capacity checks of the operator, by what came of them: hit = answered from the list of all nodes; passed on to Ironic for: head = headers or a version that is not answered for, unknown = Ironic has not let this client in or writes such lists otherwise, unavailable = there is no list, marker = its marker is no node.", "result"),
 		reads:     desc("host_reads_total", "Reads of nodes of refused hosts, by result: hit = answered again, miss = passed on to Ironic.", "result"),
@@ -157,7 +161,7 @@ func newGatewayCollector(stats func() gateway.Stats) prometheus.Collector {
 
 // Describe implements prometheus.Collector.
 func (c *gatewayCollector) Describe(ch chan<- *prometheus.Desc) {
-	for _, d := range []*prometheus.Desc{c.requests, c.refused, c.failed, c.inFlight, c.places, c.room, c.roomLimit, c.lists, c.reads, c.kept, c.keptLimit} {
+	for _, d := range []*prometheus.Desc{c.requests, c.refused, c.failed, c.inFlight, c.places, c.waiting, c.waitingLimit, c.waited, c.room, c.roomLimit, c.lists, c.reads, c.kept, c.keptLimit} {
 		ch <- d
 	}
 }
@@ -187,6 +191,9 @@ func (c *gatewayCollector) Collect(ch chan<- prometheus.Metric) {
 	gauge(c.keptLimit, s.ReadLimit)
 	gauge(c.inFlight, s.InFlight)
 	gauge(c.places, s.Places)
+	gauge(c.waiting, s.Waiting)
+	gauge(c.waitingLimit, s.WaitingLimit)
+	count(c.waited, s.Waited)
 	gauge(c.room, s.MemoryBytes, "memory")
 	gauge(c.room, s.DiskBytes, "disk")
 	gauge(c.roomLimit, s.MemoryLimit, "memory")

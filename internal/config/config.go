@@ -8,7 +8,7 @@ type Config struct {
 	Mode           Mode
 	File           string // the config file, "" when none was named
 	FileSum        string // SHA-256 of its content as it was read, hexadecimal; "" without one
-	BMOConcurrency int    // only compared with the limit (LH-20); 0 = unknown
+	BMOConcurrency int    // compared with the limit (LH-20), and bounds who waits in the gateway (GW-19); 0 = unknown
 
 	Limits  Limits
 	View    View

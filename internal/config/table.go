@@ -133,7 +133,7 @@ func limitRows() []setting {
 			value: func(c *Config) value { return optionalInt{intValue{&c.Limits.Total, 1, maxLimit}} },
 		},
 		{
-			name: nameConcurrency, bare: true, lenient: true, help: "BMO's workers; only compared with the limit",
+			name: nameConcurrency, bare: true, lenient: true, help: "BMO's workers: compared with the limit; a quarter of them may wait in the gateway until a slot is free",
 			value: func(c *Config) value { return optionalInt{intValue{&c.BMOConcurrency, 1, math.MaxInt}} },
 		},
 		{

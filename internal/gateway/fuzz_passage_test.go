@@ -231,7 +231,9 @@ func (nobody) Node(context.Context, string) (ironic.Node, bool, error) {
 func (nobody) Forward(time.Time, api.Ask, ironic.Target) (api.Answer, *admission.Pass) {
 	return api.Answer{}, nil
 }
-func (nobody) Begin(time.Time) ironic.Mark         { return ironic.Mark{} }
-func (nobody) ObserveNode(time.Time, ironic.Sight) {}
-func (nobody) HasSlot(time.Time, string) bool      { return false }
-func (nobody) HostGone(time.Time, admission.Host)  {}
+
+func (nobody) Foresee(time.Time, api.Ask, ironic.Target) api.Answer { return api.Answer{} }
+func (nobody) Begin(time.Time) ironic.Mark                          { return ironic.Mark{} }
+func (nobody) ObserveNode(time.Time, ironic.Sight)                  {}
+func (nobody) HasSlot(time.Time, string) bool                       { return false }
+func (nobody) HostGone(time.Time, admission.Host)                   {}

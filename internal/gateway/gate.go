@@ -38,7 +38,7 @@ func (g *Gateway) gate(w http.ResponseWriter, r *http.Request, to route) {
 		g.badBody(w, r, err)
 		return
 	}
-	out := outgoing{w: w, r: r, body: body}
+	out := outgoing{w: w, r: r, body: body, arrived: due.Add(-g.patience)}
 	switch {
 	case asked.free && asked.target != ironic.TargetUnhold:
 		g.count.free.Add(1)
@@ -108,7 +108,7 @@ type leave struct {
 func (g *Gateway) decide(ctx context.Context, out outgoing, ident string, target ironic.Target) (leave, bool) {
 	const tries = 3
 	unplaced := false
-	for range tries {
+	for try := 0; try < tries; try++ {
 		last, cached := g.known(ident)
 		who := last.identity
 		if cached = cached && !unplaced; !cached {
@@ -126,6 +126,9 @@ func (g *Gateway) decide(ctx context.Context, out outgoing, ident string, target
 		switch {
 		case pass == nil && cached && answer.Reason == api.ReasonStarting && !within(g.now(), last.at, startingGap):
 			unplaced = true // where it belongs was not told yet: the list tells no decision
+			continue
+		case pass == nil && g.waits(ctx, out, answer, who, target):
+			try-- // the time bounds how often
 			continue
 		case pass == nil:
 			g.no(ctx, out, ident, answer, who, cached)
@@ -148,6 +151,14 @@ func (g *Gateway) decide(ctx context.Context, out outgoing, ident string, target
 	}
 	g.notNow(out.w, out.r, api.ReasonStarting, "the node changes its name faster than it can be looked up")
 	return leave{}, false
+}
+
+// waits keeps a PUT that was answered with a no, if its host is among the next, and reports
+// whether the decision is to be asked again (GW-19). One with a large body takes too much
+// room for that.
+func (g *Gateway) waits(ctx context.Context, out outgoing, a api.Answer, who identity, target ironic.Target) bool {
+	return out.body.file == nil &&
+		g.queue.wait(ctx, out.arrived, a, func() api.Answer { return g.decider.Foresee(g.now(), who.ask(), target) })
 }
 
 // no passes a refusal on. A view may be stale because Ironic is away, and then its
@@ -193,9 +204,10 @@ func (g *Gateway) gateFailed(ctx context.Context, w http.ResponseWriter, r *http
 
 // outgoing is a PUT whose body is here.
 type outgoing struct {
-	w    http.ResponseWriter
-	r    *http.Request
-	body content
+	w       http.ResponseWriter
+	r       *http.Request
+	body    content
+	arrived time.Time
 }
 
 // forward sends a PUT on. With a flight, what Ironic answers is waited for even

@@ -25,6 +25,8 @@ import (
 // methods are safe for concurrent use and do not block.
 type Decider interface {
 	Forward(now time.Time, ask api.Ask, target ironic.Target) (api.Answer, *admission.Pass)
+	// Foresee is what Forward would answer. It changes nothing.
+	Foresee(now time.Time, ask api.Ask, target ironic.Target) api.Answer
 	Begin(now time.Time) ironic.Mark
 	ObserveNode(now time.Time, s ironic.Sight)
 	// HasSlot reports whether the host of a node's UUID holds a slot.
@@ -58,6 +60,7 @@ type Options struct {
 	SpoolLimit int64         // bytes of all bodies on disk together, >= MaxBody
 	ListMaxAge time.Duration // how long a node's name is believed for a refusal
 
+	Workers   int              // of the operator, which sends one request at a time each; 0: not known (GW-19)
 	Nodes     Nodes            // the list of all nodes, for the capacity check (GW-11); nil: Ironic answers it
 	ReadCache bool             // what a refused host reads again is answered from a cache (GW-18); needs Polled
 	SpoolDir  string           // "" = the system's place for temporary files
@@ -90,6 +93,7 @@ type Gateway struct {
 	spool     *spool
 	directory directory
 	access    access
+	queue     queue
 	count     counters
 	lists     *lists    // nil: off
 	reads     *reads    // nil: off
@@ -126,6 +130,7 @@ func New(o Options) (*Gateway, error) {
 		spool:     newSpool(o.SpoolDir, o.MaxBody+beside, max(o.SpoolLimit, o.MaxBody+beside)),
 		directory: directory{maxAge: o.ListMaxAge, known: map[string]entry{}},
 		access:    access{maxAge: accessMaxAge, accepted: map[credentials]time.Time{}},
+		queue:     queue{places: o.Workers / workersAPlace, most: maxQueued},
 	}
 	if g.now == nil {
 		g.now = time.Now

@@ -30,6 +30,12 @@ const (
 	// Ironic: later its client may have given up and asked anew. GW-3 has 30 s, at
 	// which BMO gives up; by then it should have its answer.
 	maxAge = 20 * time.Second
+	// Of the operator's workers one in workersAPlace may wait with a request for a slot, for
+	// maxQueued at most: longer than the 10 s after which a released BMO asks again, so that
+	// another one comes before it goes, and shorter than maxAge by what a yes still takes.
+	workersAPlace = 4
+	maxQueued     = 12 * time.Second
+	queueTick     = 100 * time.Millisecond
 	// lookTimeout bounds the look at a node before its PUT (GW-17).
 	lookTimeout = 10 * time.Second
 	// startingGap is between two looks at a host that is refused as long as it is not

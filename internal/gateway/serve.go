@@ -39,7 +39,7 @@ func (g *Gateway) Serve(ctx context.Context, listen net.Listener, conf *tls.Conf
 // HTTP/1.1 only, and so does the gateway.
 func (g *Gateway) newHTTP(conf *tls.Config) *http.Server {
 	longest := g.timeout + maxAge + graceTimeout
-	return &http.Server{
+	s := &http.Server{
 		Handler:           g,
 		TLSConfig:         conf,
 		TLSNextProto:      map[string]func(*http.Server, *tls.Conn, http.Handler){},
@@ -50,4 +50,6 @@ func (g *Gateway) newHTTP(conf *tls.Config) *http.Server {
 		MaxHeaderBytes:    maxHeaderBytes,
 		ErrorLog:          slog.NewLogLogger(httpserve.ErrorLog(g.log), slog.LevelWarn),
 	}
+	s.RegisterOnShutdown(g.queue.close)
+	return s
 }

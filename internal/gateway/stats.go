@@ -12,6 +12,10 @@ type Stats struct {
 	// reason. Failed are those for an Ironic that did not answer.
 	Refused, Failed uint64
 
+	// Waited are gated requests that were kept until a slot was free, or for as long as
+	// that is done (GW-19).
+	Waited uint64
+
 	// ListHits are capacity lists answered from the list of all nodes (GW-11),
 	// ListPasses those that were passed through, by cause.
 	ListHits   uint64
@@ -21,6 +25,7 @@ type Stats struct {
 	ReadHits, ReadMisses uint64
 
 	InFlight               int64 // gauge: requests
+	Waiting, WaitingLimit  int64 // gauges: of them, requests that are kept until a slot is free (GW-19)
 	Places                 int64 // gauge: requests that may be on their way to Ironic at once
 	MemoryBytes, DiskBytes int64 // gauges: room taken by bodies
 	MemoryLimit, DiskLimit int64
@@ -39,6 +44,7 @@ func (g *Gateway) Stats() Stats {
 	s := Stats{
 		Passed: c.passed.Load(), Free: c.free.Load(), Gated: c.gated.Load(), Obscure: c.obscure.Load(),
 		Refused: c.refused.Load(), Failed: c.failed.Load(), InFlight: c.inFlight.Load(), Places: g.room.whole.places(),
+		Waiting: g.queue.waiting.Load(), WaitingLimit: int64(g.queue.places), Waited: g.queue.waited.Load(),
 		MemoryBytes: g.spool.memoryUsed.Load(), DiskBytes: g.spool.diskUsed.Load(),
 		MemoryLimit: g.spool.memoryAll, DiskLimit: g.spool.diskAll,
 		ReadHits: c.readHits.Load(), ReadMisses: c.readMisses.Load(), ListPasses: map[ListPass]uint64{},

@@ -49,6 +49,20 @@ func (c *Controller) Forward(now time.Time, asked api.Ask, target ironic.Target)
 	return c.settle(now, d, v), pass
 }
 
+// Foresee is what Forward would answer. It changes nothing.
+func (c *Controller) Foresee(now time.Time, asked api.Ask, target ironic.Target) api.Answer {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	ask := c.question(asked, true)
+	ask.Op = target.Op()
+	v := c.ledger.Check(now, c.slotsAsk(ask, true))
+	d := standby()
+	if c.leading() {
+		d = c.peek(now, v, ask)
+	}
+	return c.answer(d, v)
+}
+
 // HasSlot reports whether the host of a node's UUID holds a slot, or its node is at
 // work in a view that is not too old.
 func (c *Controller) HasSlot(now time.Time, uuid string) bool {
