@@ -5,13 +5,11 @@ package e2e
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"fmt"
 	"io"
 	"math/rand/v2"
 	"net/http"
 	"net/http/httptest"
-	"os/exec"
 	"testing"
 	"time"
 
@@ -21,42 +19,14 @@ import (
 	"github.com/ironic-throttle/ironic-throttle/pkg/ironic"
 )
 
-// The storms here need no real Ironic, which could not hold so many hosts. They are
-// here for their size: the tests of internal/demo play smaller ones.
-const manyHosts, manyLimit, manyWorkers = 200, 10, 32
+// The storm here needs no real Ironic, which could not hold so many hosts. e2e/bmo plays
+// smaller ones with a real operator.
+const manyHosts, manyLimit, manyWorkers = 120, 10, 32
 
-// realSlotUse is what a busy machine must reach in compressed time, where its own
-// speed counts. On a calm one it is 98.7 %; that it is 98.5 % and more by the
-// gateway's doing is held in virtual time (internal/demo).
-const realSlotUse = 0.95
-
-// TestGatewayStorm200: an operator that knows nothing of the throttle, through real
-// HTTP.
-func TestGatewayStorm200(t *testing.T) {
-	var out, progress bytes.Buffer
-	cmd := exec.CommandContext(t.Context(), binary, "demo", "--via", "gateway", "-o", "json",
-		"--hosts", fmt.Sprint(manyHosts), "--limit", fmt.Sprint(manyLimit), "--workers", fmt.Sprint(manyWorkers))
-	cmd.Stdout, cmd.Stderr = &out, &progress
-	if err := cmd.Run(); err != nil {
-		t.Errorf("%v\n%s", err, &progress)
-	}
-	var sum struct {
-		PeakWorking, Provisioned, Asks, IronicRequests int
-		OverLimitSeconds, SlotUse                      float64
-	}
-	if err := json.Unmarshal(out.Bytes(), &sum); err != nil {
-		t.Fatalf("%v: %s", err, &out)
-	}
-	if sum.PeakWorking > manyLimit || sum.OverLimitSeconds != 0 || sum.Provisioned != manyHosts || sum.SlotUse < realSlotUse {
-		t.Errorf("%s", &out)
-	}
-	t.Logf("%s", &out)
-}
-
-// TestGatewayStorm200_killed: kill -9 at random, five times STARTUP_SETTLE after a
+// TestGatewayStorm_killed: kill -9 at random, five times STARTUP_SETTLE after a
 // start in the mean, and a start at the same address, where the operator looks for
 // it. The limit holds and every host gets there.
-func TestGatewayStorm200_killed(t *testing.T) {
+func TestGatewayStorm_killed(t *testing.T) {
 	const settle = 3 * time.Second
 	world, server := manyNodes(t, 300)
 	bmo, gateway := manyHostsOf(t, 300)

@@ -40,6 +40,9 @@ func (p place) url() string {
 	return fmt.Sprintf("%s://%s:%d", scheme, child.Loopback, p.apiPort)
 }
 
+// rpcAddress is a loopback address of this Ironic alone.
+func (p place) rpcAddress() string { return fmt.Sprintf("127.1.%d.%d", p.rpcPort>>8, p.rpcPort&0xff) }
+
 // folders are made before anything starts.
 func (p place) folders() []string {
 	return []string{p.file("tmp"), p.file("lock"), p.file("http"), p.file("tftp"), p.file("images"), p.file("config.d")}
@@ -103,6 +106,10 @@ func (p place) config(extra map[string]map[string]string) settings {
 		c["DEFAULT"]["enabled_hardware_types"] = "fake-hardware,ipmi"
 		c["DEFAULT"]["enabled_inspect_interfaces"] += ",agent"
 		c["DEFAULT"]["enabled_management_interfaces"] += ",noop"
+		// A conductor of 29.0 on any port but 8089 clears no locks of its own when it starts: it
+		// looks for them by its name and port, and took them by its name.
+		c["DEFAULT"]["host"] = p.rpcAddress()
+		c["json_rpc"]["host_ip"], c["json_rpc"]["port"] = p.rpcAddress(), "8089"
 	}
 	if p.basicAuth {
 		c["DEFAULT"]["auth_strategy"] = "http_basic"
