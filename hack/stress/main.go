@@ -1,10 +1,10 @@
 // Stress plays the storms that the product must stand, for all policies side by
-// side, and holds the throttle against its bounds (CONTRACT 3.6):
+// side, and holds the throttle against its bounds (docs/simulate.md):
 //
 //	go run ./hack/stress
 //	go run ./hack/stress -seeds 1 -storms equal,single -others=false
 //
-// It ends with 1 when a bound is broken. See docs/simulate.md.
+// It ends with 1 when a bound is broken.
 package main
 
 import (

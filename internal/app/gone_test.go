@@ -10,7 +10,7 @@ import (
 )
 
 // A BareMetalHost that the watch says is gone stayed in the queue.
-func TestADeletedBareMetalHostLeavesTheQueueAtOnce(t *testing.T) {
+func TestLH40_ADeletedBareMetalHostLeavesTheQueueAtOnce(t *testing.T) {
 	one := func(o *Options, _ *fakeironic.Server) { o.Config.Limits.Total, o.Config.Limits.StuckCap = 1, 1 }
 	play(t, one, func(s *stage) {
 		s.app.notes = newHostNotes()

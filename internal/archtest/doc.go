@@ -1,6 +1,8 @@
 // Package archtest holds the rules of the house as tests: who may import whom,
 // and what every file and package looks like.
 //
+// The rows of docs/spec are held to their citations and tests (spec.go).
+//
 // The import table is in table.go. A package that is not in it fails the test,
 // so that a new room is a decision somebody wrote down.
 package archtest

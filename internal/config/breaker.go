@@ -16,7 +16,7 @@ const (
 	BreakerWindow      BreakerMode = "window"      // all within the failure window
 )
 
-// The kinds of scopes that a breaker can watch (CONTRACT 3.1).
+// The kinds of scopes that a breaker can watch (docs/spec/breaker.md).
 const (
 	ScopeIronic = "ironic" // the whole Ironic
 	ScopeGroup  = "group"  // each conductor group
@@ -24,7 +24,7 @@ const (
 	ScopeImage  = "image"  // each image checksum
 )
 
-// Breaker says when failures stop new hosts (CONTRACT 3.1).
+// Breaker says when failures stop new hosts (docs/spec/breaker.md).
 type Breaker struct {
 	Enabled bool
 	Mode    BreakerMode

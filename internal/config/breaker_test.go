@@ -22,7 +22,7 @@ func TestCB21_DefaultsOfTheBreaker(t *testing.T) {
 	}
 }
 
-// What cannot be read switches nothing off (CONTRACT 1.1).
+// What cannot be read switches nothing off (CB-21).
 func TestCB21_BreakerEnabledTypoRefusesTheStart(t *testing.T) {
 	for text, want := range map[string]bool{"true": true, "false": false, "FALSE": false} {
 		if c, _, err := load(t, ours("BREAKER_ENABLED", " "+text+" ")); c.Breaker.Enabled != want || err != nil {

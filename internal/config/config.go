@@ -76,11 +76,11 @@ type Leases struct {
 	StartupSettle time.Duration // LH-24
 }
 
-// Auto as a number of Turns leaves it to a formula: CONTRACT 3.5 has it.
+// Auto as a number of Turns leaves it to a formula of docs/spec/fair-share.md.
 const Auto = -1
 
 // Turns says whose turn it is when more hosts want slots than there are
-// (CONTRACT 3.5).
+// (docs/spec/fair-share.md).
 type Turns struct {
 	// Ahead is how many hosts are called beyond the free slots; Auto or 0..4096.
 	Ahead int

@@ -13,7 +13,7 @@ const (
 	nameGatewayReads   = "GATEWAY_READ_CACHE"
 )
 
-// Gateway says how the proxy in front of Ironic is served (CONTRACT 2.6). Without
+// Gateway says how the proxy in front of Ironic is served (docs/spec/gateway.md). Without
 // Listen there is none and the rest means nothing.
 type Gateway struct {
 	Listen string // host:port; "" = no gateway
@@ -29,7 +29,7 @@ type Gateway struct {
 	ReadCache         bool          // answer the reads that a refused host repeats (GW-18)
 }
 
-// gatewayRows serve the proxy in front of Ironic (CONTRACT 2.6).
+// gatewayRows serve the proxy in front of Ironic.
 func gatewayRows() []setting {
 	path := func(field func(*Config) *string) func(*Config) value {
 		return func(c *Config) value { return pathValue{field(c)} }

@@ -25,7 +25,7 @@ const (
 )
 
 // Holdoff says for how long failed hosts are left alone for a human to look at
-// (CONTRACT 3.2).
+// (docs/spec/hold-off.md).
 type Holdoff struct {
 	Timeout time.Duration // from the failure on; 0 = no host is held but those of Hosts (BO-1)
 	Stage   HoldStage

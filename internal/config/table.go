@@ -39,7 +39,7 @@ const (
 
 // setting is one row of the table.
 type setting struct {
-	name    string // CONTRACT 3.6's name
+	name    string // as in docs/settings.md, without the prefix
 	def     string // text of the default; "" = unset
 	defNote string // shown instead of def where the default is computed
 	value   func(*Config) value

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// turnRows decide whose turn it is (CONTRACT 3.5).
+// turnRows decide whose turn it is (docs/spec/fair-share.md).
 func turnRows() []setting {
 	auto := func(field func(*Config) *int, min, max int) func(*Config) value {
 		return func(c *Config) value { return autoInt{intValue{field(c), min, max}} }

@@ -17,7 +17,7 @@ const stormLimit = 3
 
 // TestBuiltIn_overshoot: workers list, decide and only then act. As many of them
 // as there are pass at the first moment, so the peak is above the limit for
-// certain; it is never above limit + workers - 1 (BMO.md, 23 phases).
+// certain; it is never above limit + workers - 1 (docs/reference/bmo.md).
 func TestBuiltIn_overshoot(t *testing.T) {
 	for _, workers := range []int{1, 2, 8, 16} {
 		t.Run(fmt.Sprint(workers, " workers"), func(t *testing.T) {

@@ -1,7 +1,7 @@
 // Package fakebmo plays the BareMetal Operator as far as Ironic and a throttle
 // can see it: reconcile workers round a work queue, one BareMetalHost per node,
 // and the order and spacing of asks and requests that were measured on the real
-// one (BMO.md).
+// one of August 2026 (docs/reference/bmo.md).
 //
 //	registering ─► inspecting ─► preparing ─► available ─► provisioning ─► provisioned
 //	                                             ▲              │ failed        │ told to

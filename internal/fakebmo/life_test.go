@@ -78,7 +78,7 @@ func TestLife_creates(t *testing.T) {
 }
 
 // TestLife_idleGap: a host that is clean early waits for its next look all the
-// same, so 10 s and some go by between provide and active (BMO.md).
+// same, so 10 s and some go by between provide and active (docs/reference/bmo.md).
 func TestLife_idleGap(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		st := newStage(t, setup{hosts: 3, workers: 3, ironic: func(o *fakeironic.Options) { o.AutomatedClean = false }})
@@ -109,7 +109,7 @@ func TestLife_idleGap(t *testing.T) {
 }
 
 // TestDelete: a host that is not provisioned goes with its node; a provisioned
-// one is deprovisioned first; a delayed one is not let go (BMO.md).
+// one is deprovisioned first; a delayed one is not let go (docs/reference/bmo.md).
 func TestDelete(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		st := newStage(t, setup{hosts: 2, workers: 2})

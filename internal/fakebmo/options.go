@@ -56,7 +56,7 @@ type Timings struct {
 	Ready   time.Duration // how long it is believed that Ironic is ready, once it was
 	// Act is the part between the yes and the PUT that is spent outside of the
 	// requests which this package really makes: a real Ironic takes 5 to 400 ms
-	// for each of them, and up to 4 s for the PUT (IRONIC.md 2).
+	// for each of them, and up to 4 s for the PUT (docs/reference/ironic.md).
 	Act Span
 	// BackoffBase doubles with each reconcile error in a row up to BackoffMax.
 	BackoffBase, BackoffMax time.Duration
@@ -65,7 +65,7 @@ type Timings struct {
 	Retry time.Duration
 }
 
-// DefaultTimings are what BMO.md measured.
+// DefaultTimings are those of the BMO of August 2026 (docs/reference/bmo.md).
 func DefaultTimings() Timings {
 	return Timings{
 		Delayed:     Span{60 * time.Second, 120 * time.Second},

@@ -81,7 +81,7 @@ func TestDelayedHostThatWantsNothing(t *testing.T) {
 }
 
 // TestMidwayHostIsAskedAbout: also a host that works, or is done, asks at each
-// reconcile; a no delays it although Ironic goes on (CONTRACT 1, fact 7).
+// reconcile; a no delays it although Ironic goes on (docs/reference/bmo.md).
 func TestMidwayHostIsAskedAbout(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		st := newStage(t, setup{hosts: 1})

@@ -18,7 +18,7 @@ func (w *World) moveAgent(n *node, m agentMove) {
 }
 
 // wipeAgent is what every power off and reboot does to agent_url. The time of
-// the last heartbeat stays (IRONIC.md 3).
+// the last heartbeat stays (docs/reference/ironic.md).
 func (w *World) wipeAgent(n *node) {
 	if n.agent {
 		w.change(n)

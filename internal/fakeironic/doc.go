@@ -14,7 +14,6 @@
 // The world knows the truth that no client of Ironic can see: how many hosts
 // really work now, the peak, and for how long it was above a limit (Truth).
 //
-// What is copied from a real Ironic is measured in IRONIC.md; a case that a real
-// one answers otherwise is a defect of this package. Time lines and lags are
-// those of CONTRACT 3.6.
+// What is copied from a real Ironic is in docs/reference/ironic.md, time lines too; a
+// case that a real one answers otherwise is a defect of this package.
 package fakeironic

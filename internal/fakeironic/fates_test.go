@@ -63,7 +63,7 @@ func TestVanish(t *testing.T) {
 }
 
 // TestMaintenanceStopsTheTimeout: Ironic's check leaves such nodes out, so they
-// hold their state for ever (IRONIC.md 7.7).
+// hold their state for ever (docs/reference/ironic.md).
 func TestMaintenanceStopsTheTimeout(t *testing.T) {
 	server := serve(t, func(o *Options) { o.Fleet.Nodes, o.Fates.NeverHeartbeat = 1, 1 }, nil)
 	w := server.world

@@ -60,7 +60,7 @@ func object(t *testing.T, body string) map[string]any {
 }
 
 // TestOldVersions: what an API version does not have is hidden, renamed or
-// refused (IRONIC.md 5).
+// refused (docs/reference/ironic.md).
 func TestOldVersions(t *testing.T) {
 	server := serve(t, nil, func(s stage) {
 		s.node(u900, "metal3~a", ironic.Available, nil)

@@ -121,7 +121,7 @@ func drawOptions(t *rapid.T) Options {
 	return o
 }
 
-// TestLawsOverRandomHistories: a node never leaves IRONIC.md's table, and the
+// TestLawsOverRandomHistories: a node never leaves the table of docs/reference/ironic.md, and the
 // truth is what the hosts really did.
 func TestLawsOverRandomHistories(t *testing.T) {
 	targets := []ironic.Target{"manage", "provide", "clean", "inspect", "active", "rebuild", "deleted", "rescue", "unrescue", "abort", "adopt"}
@@ -200,7 +200,7 @@ func TestPagingByMarker(t *testing.T) {
 	})
 }
 
-// TestPagingByAColumnWithNULLsLosesRows, as on both databases (IRONIC.md 4).
+// TestPagingByAColumnWithNULLsLosesRows, as on both databases (docs/reference/ironic.md).
 func TestPagingByAColumnWithNULLsLosesRows(t *testing.T) {
 	w := newWorld(t, fixed(func(o *Options) { o.Fleet.Nodes = 6 }))
 	ids := w.Idents()

@@ -30,7 +30,7 @@ func watch(t *testing.T, w *World, ident string, begin time.Time, want []look) {
 
 const s, m = time.Second, time.Minute
 
-// lives are the time lines of CONTRACT 3.6 with the agent_url of IRONIC.md 3.
+// lives are the time lines and the agent_url of docs/reference/ironic.md.
 var lives = []struct {
 	name   string
 	start  ironic.State
@@ -103,7 +103,7 @@ func TestTimelines(t *testing.T) {
 }
 
 // TestFastTrack: the agent outlives inspection and cleaning, so deploying has it
-// from the first moment and never waits for a call (IRONIC.md 3).
+// from the first moment and never waits for a call (docs/reference/ironic.md).
 func TestFastTrack(t *testing.T) {
 	w := newWorld(t, fixed(func(o *Options) { o.FastTrack = true; o.Fleet.Start = ironic.Manageable }))
 	id := w.Idents()[0]

@@ -201,7 +201,7 @@ func (q *Query) byKey(rows []*node, marker *node, key column, nullsFirst bool) [
 
 // afterMarker is the database's idea of the rows behind a marker. Comparing with
 // NULL is never true there, so paging by a column with NULLs loses rows
-// (IRONIC.md 4): behind a marker with a value no NULL comes, and a NULL marker
+// (docs/reference/ironic.md): behind a marker with a value no NULL comes, and a NULL marker
 // leaves only its id to compare.
 func (q *Query) afterMarker(n, marker *node, key column, before func(a, b *node) bool) bool {
 	_, _, null := key(n)

@@ -106,7 +106,7 @@ func TestWholeSeconds(t *testing.T) {
 }
 
 // A heartbeat in a wait state moves a node to the front, though its state stays; in
-// other states it does not (IRONIC.md 4).
+// other states it does not (docs/reference/ironic.md).
 func TestHeartbeatsMoveTheProbeInWaitStatesOnly(t *testing.T) {
 	for state, moves := range map[ironic.State]bool{ironic.CleanWait: true, ironic.DeployWait: true, ironic.Cleaning: false, ironic.Deploying: false} {
 		o := DefaultOptions()

@@ -26,7 +26,7 @@ type Options struct {
 
 	// AutomatedClean makes provide and deleted boot the cleaning ramdisk.
 	AutomatedClean bool
-	// FastTrack keeps the agent running between the phases (IRONIC.md 3).
+	// FastTrack keeps the agent running between the phases (docs/reference/ironic.md).
 	FastTrack bool
 	// MaxConcurrentDeploy and MaxConcurrentClean are Ironic's own limits; 0 is
 	// none.
@@ -114,8 +114,8 @@ type Overload struct {
 	CollapseChance float64
 }
 
-// DefaultOptions returns the time lines of CONTRACT 3.6 in real time, no nodes,
-// no faults, the API of Debian 12's Ironic as DESIGN 5 names it.
+// DefaultOptions returns the time lines of docs/reference/ironic.md in real time, no
+// nodes, no faults, and API 1.81, which Debian 12's Ironic has.
 func DefaultOptions() Options {
 	second := func(low, high int) Span {
 		return Span{time.Duration(low) * time.Second, time.Duration(high) * time.Second}

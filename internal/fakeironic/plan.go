@@ -34,7 +34,7 @@ const (
 	agentSet // the ramdisk's first heartbeat
 )
 
-// plan draws the work that v starts on n (IRONIC.md 2 and 3).
+// plan draws the work that v starts on n (docs/reference/ironic.md).
 func (w *World) plan(n *node, v verb) *work {
 	d, draw := &w.opt.Durations, &n.draw
 	job := &work{verb: v, failAt: -1, busy: true, target: ironic.Active}

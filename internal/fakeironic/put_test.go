@@ -10,7 +10,7 @@ import (
 	"github.com/ironic-throttle/ironic-throttle/pkg/ironic"
 )
 
-// accepted is the table of IRONIC.md 2 for API 1.82, written out by hand: the
+// accepted is the table of docs/reference/ironic.md for API 1.82, written out by hand: the
 // state in which each state is left by each target's 202.
 var accepted = map[ironic.State]map[ironic.Target]ironic.State{
 	ironic.Enroll: {"manage": ironic.Verifying},
@@ -45,7 +45,7 @@ var allStates = []ironic.State{
 }
 
 // TestProvisionTable asks every target in every state: 202 with the new state at
-// once, 409 where a conductor holds the lock, else 400 (IRONIC.md 2 and 5).
+// once, 409 where a conductor holds the lock, else 400 (docs/reference/ironic.md).
 func TestProvisionTable(t *testing.T) {
 	targets := []ironic.Target{"fly"}
 	for target := range verbs {
@@ -113,7 +113,7 @@ func TestProvisionRefusals(t *testing.T) {
 	}
 }
 
-// TestSpellings: paths and bodies that reach the same PUT (IRONIC.md 7.2).
+// TestSpellings: paths and bodies that reach the same PUT (docs/reference/ironic.md).
 func TestSpellings(t *testing.T) {
 	for _, path := range []string{"/v1/nodes/a/states/provision", "/nodes/a/states/provision", "//v1/nodes/a/states//provision//",
 		"/v1/nodes/%61/states%2Fprovision", "/v1/nodes/a/states/provision.json"} {
@@ -139,7 +139,7 @@ func TestSpellings(t *testing.T) {
 }
 
 // TestOwnLimits: deploy and clean are limited, provide, inspect and rescue are
-// not; 503 above API 1.82 (IRONIC.md 2).
+// not; 503 above API 1.82 (docs/reference/ironic.md).
 func TestOwnLimits(t *testing.T) {
 	for minor, status := range map[int]int{82: 500, 96: 503} {
 		w := newWorld(t, fixed(func(o *Options) {
@@ -187,7 +187,7 @@ func TestFailingHosts(t *testing.T) {
 }
 
 // TestConductorRestart: locked states fail, wait states live on, PUTs are
-// refused meanwhile (IRONIC.md 2).
+// refused meanwhile (docs/reference/ironic.md).
 func TestConductorRestart(t *testing.T) {
 	w := newWorld(t, fixed(func(o *Options) { o.Fleet.Nodes = 3 }))
 	ids := w.Idents()

@@ -37,7 +37,7 @@ var minVersion = map[ironic.Target]int{
 	ironic.TargetDeploy: 73, ironic.TargetUndeploy: 73, ironic.TargetUnhold: 85, ironic.TargetService: 87,
 }
 
-// from lists the states in which a verb is understood (IRONIC.md 2).
+// from lists the states in which a verb is understood (docs/reference/ironic.md).
 var from = map[verb][]ironic.State{
 	verbDeploy:  {ironic.Available, ironic.DeployFailed},
 	verbRebuild: {ironic.Active, ironic.Error, ironic.DeployFailed},

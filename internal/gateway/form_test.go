@@ -13,8 +13,7 @@ import (
 	"github.com/ironic-throttle/ironic-throttle/internal/inventory"
 )
 
-// What real Ironics wrote is what we would write (IRONIC.md, captures of 21.4.4 and
-// 29.0.5).
+// What real Ironics wrote (21.4.4 and 29.0.5) is what we would write.
 func TestGW11_FormOfARealIronic(t *testing.T) {
 	for _, name := range []string{"04-list-page-fields.http", "81-v29-list-fields.http"} {
 		text, err := os.ReadFile(filepath.Join("..", "fakeironic", "testdata", "captures", name))

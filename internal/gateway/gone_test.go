@@ -13,7 +13,7 @@ import (
 func (s *stage) waiting() int { return s.controller.Status(time.Now()).Slots.Total.Waiting }
 
 // The host of a node that was deleted stayed in the queue.
-func TestADeletedNodeLeavesTheQueueAtOnce(t *testing.T) {
+func TestLH40_ADeletedNodeLeavesTheQueueAtOnce(t *testing.T) {
 	play(t, options{limit: 1, nodes: 4}, func(s *stage) {
 		s.put(0, ironic.TargetActive).want(http.StatusAccepted)
 		for n := 1; n < 4; n++ {

@@ -29,7 +29,7 @@ func completeTurns(t api.Turns) api.Turns {
 	return t
 }
 
-// lanes is the closed set (CONTRACT 3.5).
+// lanes is the closed set (docs/spec/fair-share.md).
 var lanes = []string{"healthy", "failing", "planned"}
 
 // turnMetrics show what the queues do. The tenants are not many: who counts them

@@ -6,7 +6,7 @@ import (
 	"github.com/ironic-throttle/ironic-throttle/internal/fakeironic"
 )
 
-// What BMO.md measured, as internal/fakebmo has it.
+// What was measured (docs/reference/bmo.md), as internal/fakebmo has it.
 var (
 	spanDelayed = fakeironic.Span{Min: 60 * time.Second, Max: 120 * time.Second}          // a host that was refused asks again
 	spanBusy    = fakeironic.Span{Min: 3 * time.Second, Max: 3750 * time.Millisecond}     // after a 409 to a PUT

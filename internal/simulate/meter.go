@@ -13,7 +13,7 @@ type meter struct {
 	begun int64
 	ended int64 // when the storm was over
 
-	// window is CONTRACT 2.5's time of slot use: from the first moment without a
+	// window is the time of slot use (docs/spec/slots.md): from the first moment without a
 	// free slot, while more than limit healthy hosts wait.
 	window, even, crowd gated
 	full                bool

@@ -138,7 +138,7 @@ func TestF1_TroublesDoNotBreakTheLimit(t *testing.T) {
 	}
 }
 
-// TestBMOOvershootsByItsWorkers: decide, then act (BMO.md); and it sees no more
+// TestBMOOvershootsByItsWorkers: decide, then act (docs/reference/bmo.md); and it sees no more
 // than one page.
 func TestBMOOvershootsByItsWorkers(t *testing.T) {
 	o := small()

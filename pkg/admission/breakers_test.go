@@ -11,7 +11,7 @@ import (
 	"github.com/ironic-throttle/ironic-throttle/pkg/ironic"
 )
 
-// Bug (v) of CONTRACT 1.1: an answered ask is no success. What Ironic shows is.
+// An answered ask is no success. What Ironic shows is (docs/spec/breaker.md).
 func TestCB4_FailuresThatIronicShowsOpenTheBreaker(t *testing.T) {
 	f := newFront(t, 4, whole(3))
 	f.starts(1, 2, 3)
@@ -67,7 +67,7 @@ func TestCB4_OneFailureIsCountedOnceHoweverOftenItIsSeen(t *testing.T) {
 	}
 }
 
-func TestCB4_OneHostAloneNeverOpensABreaker(t *testing.T) {
+func TestCB31_OneHostAloneNeverOpensABreaker(t *testing.T) {
 	f := newFront(t, 4, whole(2))
 	for range 20 {
 		f.starts(1)
@@ -101,7 +101,7 @@ func TestCB6_OnlySuccessOfTheSameWorkEndsARun(t *testing.T) {
 	}
 }
 
-// Bug of CONTRACT 1.1: a late success of a request from before the trip closed it.
+// A late success of a request from before the trip does not close it.
 func TestCB12_WorkFromBeforeTheTripHasNoSay(t *testing.T) {
 	f := newFront(t, 8, whole(3))
 	f.starts(1, 2, 3, 4, 5, 6)
@@ -118,7 +118,7 @@ func TestCB12_WorkFromBeforeTheTripHasNoSay(t *testing.T) {
 	f.wantState("ironic", "HALF_OPEN")
 }
 
-// CONTRACT 3.5: a called host that is stopped by a breaker keeps no slot from others.
+// A called host that is stopped by a breaker keeps no slot from others (docs/spec/fair-share.md).
 func TestAnOpenBreakerUncallsItsHosts(t *testing.T) {
 	groups := func(c *admission.Config) {
 		c.Breakers = admission.DefaultBreakers()

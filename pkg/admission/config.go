@@ -58,7 +58,7 @@ type Config struct {
 	Notify func([]slots.Notice)
 }
 
-// DefaultConfig returns the defaults of CONTRACT 3.6.
+// DefaultConfig returns the defaults of docs/settings.md.
 func DefaultConfig() Config {
 	everybody, _ := holdoff.ParseQuota("100%")
 	return Config{
@@ -67,7 +67,7 @@ func DefaultConfig() Config {
 	}
 }
 
-// Breakers say what circuit breakers watch, and when they open (CONTRACT 3.1).
+// Breakers say what circuit breakers watch, and when they open (docs/spec/breaker.md).
 type Breakers struct {
 	// Scopes are the kinds that are watched: ScopeIronic and so on.
 	Scopes []string
@@ -76,7 +76,7 @@ type Breakers struct {
 	Ironic, Others breaker.Config
 }
 
-// DefaultBreakers returns the profile of CONTRACT 3.1.
+// DefaultBreakers returns the profile of docs/spec/breaker.md.
 func DefaultBreakers() *Breakers {
 	others := breaker.DefaultConfig()
 	others.FailureWindow, others.ProbeLifetime = time.Hour, time.Hour
@@ -140,7 +140,7 @@ type Turns struct {
 	Weights                  map[string]float64
 }
 
-// DefaultTurns returns the defaults of CONTRACT 3.6.
+// DefaultTurns returns the defaults of docs/settings.md.
 func DefaultTurns() Turns {
 	d := fairshare.DefaultConfig(1)
 	return Turns{

@@ -13,7 +13,7 @@ import (
 )
 
 // feed takes the end of a piece of work: what really happened in Ironic, never that
-// an ask was answered (CONTRACT 3.1).
+// an ask was answered (docs/spec/breaker.md).
 func (c *Controller) feed(now time.Time, e slots.Ending) {
 	s := c.storm
 	t, _ := e.Host.Owner().(*turn)

@@ -11,7 +11,7 @@ import (
 
 // A deleted host stayed in the queue, called perhaps, until it had been silent for its
 // claim window.
-func TestAHostThatIsGoneLeavesTheQueueAtOnce(t *testing.T) {
+func TestLH40_AHostThatIsGoneLeavesTheQueueAtOnce(t *testing.T) {
 	hosts := cluster{}
 	s := newFair(t, 1, hosts.known(), ahead(0))
 	s.want(by(9, api.OpInspect), api.ReasonGranted)
@@ -38,7 +38,7 @@ func TestAHostThatIsGoneLeavesTheQueueAtOnce(t *testing.T) {
 	s.want(by(1, api.OpInspect), api.ReasonGranted)
 }
 
-func TestOnlyTheQueueForgetsAHostThatIsGone(t *testing.T) {
+func TestLH40_OnlyTheQueueForgetsAHostThatIsGone(t *testing.T) {
 	hosts := cluster{}
 	s := newFair(t, 2, hosts.known())
 	gone := func(n int, uid string) admission.Host {

@@ -32,7 +32,7 @@ const retryBarred = time.Minute
 // guard is the part of the decision between "needs a slot" and the fair turn: held
 // off, pool short-circuited, breaker. false: nothing is against the host. A host
 // that is stopped is in no line and has no call until it asks again; it keeps its old
-// place, but a held one does not even take one (BO-9, CONTRACT 3.5).
+// place, but a held one does not even take one (BO-9).
 func (c *Controller) guard(now time.Time, t *turn, v slots.Verdict, ask question) (decision, bool) {
 	if d, held := c.held(now, v, ask); held {
 		t.line.Bar(now, t.host)
@@ -68,7 +68,7 @@ func (c *Controller) stop(now time.Time, t *turn, v slots.Verdict, ask question)
 }
 
 // goes reports whether somebody wants the host gone: that goes on whatever fails
-// (CONTRACT 3.1).
+// (docs/spec/breaker.md).
 func goes(op api.Op, ask question) bool { return ask.Deleting && op == api.OpDeprovision }
 
 // forbids is the no of a paused pool or a breaker, whoever would be first.

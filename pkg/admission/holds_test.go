@@ -271,7 +271,7 @@ func TestBO16_ARestartFindsWhoHasFailed(t *testing.T) {
 	}
 }
 
-// The queue gets a host's failures back from the file (CONTRACT 3.5).
+// The queue gets a host's failures back from the file (docs/spec/fair-share.md).
 func TestBO16_FailuresComeBackFromTheFile(t *testing.T) {
 	f := newFront(t, 4, holding(time.Minute))
 	for range 3 {

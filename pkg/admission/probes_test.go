@@ -47,7 +47,7 @@ func TestCB11_AProbeThatFailsOpensItAgain(t *testing.T) {
 	f.wantState("ironic", "OPEN")
 }
 
-// Bug of CONTRACT 1.1: half-open stuck for ever when the probes never reported.
+// HALF_OPEN does not stick when the probes never report.
 func TestCB13_AProbeThatNeverStartsGivesItsPlaceBack(t *testing.T) {
 	f := opened(t, 8)
 	f.passes(15 * time.Minute)

@@ -11,8 +11,8 @@ import (
 )
 
 // The search plays random histories against the real Controller in virtual time
-// and looks for one in which more hosts work than law F-1 of CONTRACT.md allows,
-// or in which a slot is lost for ever. The rows of CONTRACT 2.5 came out of such
+// and looks for one in which more hosts work than law F-1 allows,
+// or in which a slot is lost for ever. The rows of docs/spec/slots.md came out of such
 // searches. A history that is found here becomes a short test of its own in
 // pkg/slots: it then stays, however this model changes.
 var (

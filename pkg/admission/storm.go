@@ -39,7 +39,7 @@ type storm struct {
 	scratch  []breaker.Scope
 }
 
-// The kinds of breaker.Scope that we use (CONTRACT 3.1).
+// The kinds of breaker.Scope that we use (docs/spec/breaker.md).
 const (
 	ScopeIronic = "ironic"
 	ScopeGroup  = "group"

@@ -28,7 +28,7 @@ func (h shownHosts) Host(_, name, _ string) (admission.Host, bool) { return h.on
 
 // Junk may ask as it likes: what is kept of it is bounded, real hosts get their turn, and
 // once the list of all nodes is there junk is out.
-func TestInventedHostsDoNotCrowdOutRealOnes(t *testing.T) {
+func TestLH39_InventedHostsDoNotCrowdOutRealOnes(t *testing.T) {
 	for _, mode := range []admission.Mode{admission.Enforce, admission.Observe} {
 		list := &roster{names: map[string]bool{}}
 		cfg := admission.DefaultConfig()

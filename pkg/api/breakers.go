@@ -2,7 +2,7 @@ package api
 
 import "time"
 
-// Breakers is the body of GET /v1/breakers (CONTRACT 3.1).
+// Breakers is the body of GET /v1/breakers (docs/spec/breaker.md).
 type Breakers struct {
 	Enabled  bool      `json:"enabled"`
 	Breakers []Breaker `json:"breakers"` // by scope

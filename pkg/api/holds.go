@@ -3,7 +3,7 @@ package api
 import "time"
 
 // Holds is the body of GET /v1/holds: the failed hosts that are left alone for a
-// human to look at, and the pools in which too many have failed (CONTRACT 3.2).
+// human to look at, and the pools in which too many have failed (docs/spec/hold-off.md).
 type Holds struct {
 	// Timeout is FAILED_HOST_HOLDOFF, "0s" when hosts are held only where
 	// HOLDOFF_HOSTS names them; Stage is retry or remediate.

@@ -8,7 +8,7 @@ type Queue struct {
 	Pools []PoolQueue `json:"pools"`
 }
 
-// PoolQueue is the queue for the slots of one limit (CONTRACT 3.5).
+// PoolQueue is the queue for the slots of one limit (docs/spec/fair-share.md).
 type PoolQueue struct {
 	Pool string `json:"pool"`
 

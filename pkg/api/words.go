@@ -1,7 +1,7 @@
 package api
 
 // Op is what a host wants to do next. It is the unit that the decision speaks
-// of, whichever way the question came in (CONTRACT LH-38).
+// of, whichever way the question came in (LH-38).
 type Op string
 
 // The operations. None is said by a host that wants nothing started.
@@ -48,7 +48,7 @@ const (
 )
 
 // OpFor tells which operation a BareMetalHost in state s is about to ask for
-// (CONTRACT LH-38), and false for a state that starts nothing by itself.
+// (LH-38), and false for a state that starts nothing by itself.
 func OpFor(s BMHState) (Op, bool) {
 	switch s {
 	case BMHRegistering, BMHInspecting:
@@ -63,7 +63,7 @@ func OpFor(s BMHState) (Op, bool) {
 	return OpNone, false
 }
 
-// Reason says why an answer is what it is. The set is closed (CONTRACT 3.0).
+// Reason says why an answer is what it is. The set is closed (docs/http-api.md).
 type Reason string
 
 // Reasons of a yes.

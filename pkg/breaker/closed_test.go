@@ -129,8 +129,8 @@ func TestASuccessSpeaksForItsKind(t *testing.T) {
 	in(t, s, at(4), rack, Open)
 }
 
-// TestAHostCountsOnceInAWindow: it is the hold-off's job to deal with one bad box.
-func TestAHostCountsOnceInAWindow(t *testing.T) {
+// It is the hold-off's job to deal with one bad box.
+func TestCB31_AHostCountsOnceInAWindow(t *testing.T) {
 	for _, mode := range []Mode{Consecutive, Window} {
 		t.Run(string(mode), func(t *testing.T) {
 			s := with(t, func(c *Config) { c.Mode, c.FailureThreshold = mode, 2 })

@@ -1,7 +1,7 @@
 // Package breaker stops the start of work where work keeps failing, and lets it begin
 // again with a few probes: a circuit breaker, a rate limit and a concurrency limit for
 // each scope (a whole Ironic, a conductor group, an image …). The rules are rows CB-1 …
-// CB-29 of CONTRACT.md.
+// CB-31 of docs/spec/breaker.md.
 //
 // It is pure: it holds no clock and no goroutine, every method takes now. It is safe
 // for concurrent use: each scope has a lock of its own, a call that names several takes

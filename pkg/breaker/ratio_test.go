@@ -26,8 +26,8 @@ func pattern(s *Set, from time.Time, kind, letters string) time.Time {
 	return from
 }
 
-// TestCONTRACT31_Ratio: 50 % of at least 20 in the window, beside 10 consecutive.
-func TestCONTRACT31_Ratio(t *testing.T) {
+// 50 % of at least 20 in the window, beside 10 consecutive.
+func TestCB30_Ratio(t *testing.T) {
 	for _, tt := range []struct {
 		name, letters string
 		want          State
@@ -47,7 +47,7 @@ func TestCONTRACT31_Ratio(t *testing.T) {
 	}
 }
 
-func TestRatioIsJudgedPerKind(t *testing.T) {
+func TestCB30_RatioIsJudgedPerKind(t *testing.T) {
 	s := with(t, ratio)
 	now := pattern(s, start, "deploy", "fsfsfsfsfs")
 	now = pattern(s, now, "clean", "sfsfsfsfsf")

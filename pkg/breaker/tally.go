@@ -41,7 +41,7 @@ func (t *tally) pop() {
 	}
 }
 
-// tooBad is the ratio of CONTRACT 3.1. One failure alone is never a ratio.
+// tooBad is the ratio (CB-30). One failure alone is never one.
 func (t *tally) tooBad(cfg *Config) bool {
 	failed, all := t.failures.n, t.outcomes.n
 	return failed >= 2 && all >= cfg.RatioMinimum && failed*100 >= cfg.RatioPercent*all

@@ -47,7 +47,7 @@ type Config struct {
 	Weights map[string]float64
 }
 
-// DefaultConfig returns the defaults of CONTRACT 3.6 for a limit.
+// DefaultConfig returns the defaults of docs/settings.md for a limit.
 func DefaultConfig(limit int) Config {
 	return Config{
 		Limit: limit, Ahead: Auto, Overtake: Auto, RedeemAfter: 2 * time.Second,

@@ -3,8 +3,8 @@
 //
 // It is pure: no clock, lock, goroutine or randomness. Whoever owns a Scheduler
 // (pkg/admission) passes now and the number of free slots, under one lock. The
-// rules are CONTRACT 3.5 with its laws F-1 … F-11, as amended by ADR 0003 and 0008. There
-// is one Scheduler per limit.
+// rules, with the laws F-1 … F-11, are docs/spec/fair-share.md. There is one Scheduler
+// per limit.
 //
 // # Why a call list
 //

@@ -41,6 +41,7 @@ func (s *refScheduler) release(now time.Time, h *refHost, how End) {
 	h.state, h.call, h.granted = Parked, refCall{}, false
 }
 
+// askPlanned has the rules of DC-24 and DC-25.
 func (s *refScheduler) askPlanned(now time.Time, free int, h *refHost, n int) bool {
 	s.tick(now)
 	s.seen(free)

@@ -1,7 +1,7 @@
 // Package holdoff is the ledger of failed hosts: a host whose inspection, cleaning
 // or deployment failed before there was an instance is left alone for a while, so
 // that a human can look at it before it starts again (rows BO-1 ... BO-18 of
-// CONTRACT.md).
+// docs/spec/hold-off.md).
 //
 // It is pure: it holds no clock, file, goroutine or lock. Every method takes now,
 // and whoever owns the Book (pkg/admission) calls it under one lock.

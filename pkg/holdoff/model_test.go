@@ -11,7 +11,7 @@ import (
 	"github.com/ironic-throttle/ironic-throttle/pkg/holdoff"
 )
 
-// model is one host as the rows of the contract tell it: the whole history, read from
+// model is one host as the rows of docs/spec/hold-off.md tell it: the whole history, read from
 // its begin for every answer. Growth is a whole number here.
 type model struct {
 	cfg   holdoff.Config

@@ -45,7 +45,7 @@ func (n Node) VirtualMedia() bool { return strings.Contains(n.BootInterface, "vi
 // Mark tells when a look at Ironic began: taken from whoever keeps the view,
 // directly before the first request. Two marks never have the same Seq.
 //
-// "Begun after an event" (CONTRACT 2.5) is Seq, "begun so long after it" is At.
+// "Begun after an event" (docs/spec/slots.md) is Seq, "begun so long after it" is At.
 type Mark struct {
 	Seq uint64
 	At  time.Time

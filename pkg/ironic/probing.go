@@ -21,7 +21,7 @@ const (
 // the Poller asks why they are needed, sends the probe when nothing else says so, and
 // tells what came of it. The zero value but for maxAge is one that knows nothing.
 //
-// The probe are the nodes that changed last (CONTRACT 3.3). It is compared for equality
+// The probe are the nodes that changed last (docs/spec/snapshots.md). It is compared for equality
 // only, and it is believed only where it must show every change since the one before:
 // see covers.
 type probing struct {
@@ -60,7 +60,7 @@ const (
 	// memory is how many polls weigh as much as all before.
 	memory = 8
 	// cheap is what a probe costs of the lists while nothing was measured: 8 of 68 ms
-	// on a real Ironic (IRONIC.md 4).
+	// on a real Ironic (docs/reference/ironic.md).
 	cheap = 0.12
 	// mostFailures of probes in a row end in a pause of muteFor.
 	mostFailures = 3

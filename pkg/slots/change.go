@@ -28,7 +28,7 @@ func (r Ref) SetOwner(o Owner) { r.h.owner = o }
 
 // Failures is how often the host's work has failed in a row by our own observation,
 // a lease that was never used three times in a row counting as one failure
-// (CONTRACT 3.5).
+// (docs/spec/fair-share.md).
 func (r Ref) Failures() int { return int(r.h.failures) }
 
 // End is how a slot ended.

@@ -87,7 +87,7 @@ type Config struct {
 	StuckAfter time.Duration // LH-33; 0 = never
 }
 
-// DefaultConfig returns the defaults of CONTRACT 3.6.
+// DefaultConfig returns the defaults of docs/settings.md.
 func DefaultConfig() Config {
 	return Config{
 		Limits:             Limits{Total: 20, StuckCap: 5},

@@ -3,7 +3,7 @@
 //
 // It is pure: it holds no clock, socket, goroutine or lock. Every method takes
 // now, and whoever owns the Ledger (pkg/admission) calls it under one lock. The
-// rules are rows LH-1 … LH-38 of CONTRACT.md, and GW-3 … GW-6 for the PUTs of a
+// rules are rows LH-1 … LH-40 of docs/spec/slots.md, and GW-3 … GW-6 for the PUTs of a
 // gateway; each was found by searching random histories for one that breaks the
 // limit. Do not simplify a rule without such a search.
 //

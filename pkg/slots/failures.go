@@ -3,7 +3,7 @@ package slots
 import "github.com/ironic-throttle/ironic-throttle/pkg/ironic"
 
 // unusedIsFailure is how many leases in a row that were never used count as one
-// failure (CONTRACT 3.5).
+// failure (docs/spec/fair-share.md).
 const unusedIsFailure = 3
 
 // Ending is the end of a piece of work on a host's node.
@@ -31,7 +31,7 @@ func (l *Ledger) Endings() []Ending {
 }
 
 // conclude notes an ending. BMO's own count of errors is wiped by the deprovision
-// that follows a failure (CONTRACT, fact 5); the one that is kept here is ended by
+// that follows a failure (docs/reference/bmo.md); the one that is kept here is ended by
 // success of the kind that failed.
 func (l *Ledger) conclude(h *host, e ending) {
 	if h.job != nil || e.unseen {

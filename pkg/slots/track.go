@@ -65,7 +65,7 @@ func taskOf(s ironic.State) task {
 }
 
 // track follows the work of one node from sight to sight and tells how it ended, once
-// for each end: polls repeat, transitions do not (CONTRACT 3.1). The zero value is a
+// for each end: polls repeat, transitions do not (docs/spec/breaker.md). The zero value is a
 // node that was never seen.
 type track struct {
 	*job         // nil: its end was seen

@@ -42,7 +42,7 @@ func known(l *Ledger) int {
 	return n
 }
 
-func TestInventedHostsAreBounded(t *testing.T) {
+func TestLH39_InventedHostsAreBounded(t *testing.T) {
 	l, now := invented(t, MaxUnknown+5000)
 	for i := range 5000 {
 		ask(l, now, Ask{ID: ID{Name: fmt.Sprint("junk~media-", i)}, Op: api.OpProvision, VirtualMedia: true})
@@ -70,7 +70,7 @@ func TestInventedHostsAreBounded(t *testing.T) {
 	}
 }
 
-func TestInventedHostsThatNoLongerAskMakeRoom(t *testing.T) {
+func TestLH39_InventedHostsThatNoLongerAskMakeRoom(t *testing.T) {
 	l, now := invented(t, MaxUnknown)
 	now = now.Add(unknownSilence - time.Second)
 	l.Begin(now)
@@ -90,7 +90,7 @@ func TestInventedHostsThatNoLongerAskMakeRoom(t *testing.T) {
 	}
 }
 
-func TestTheListOfAllNodesSortsOutWhoExists(t *testing.T) {
+func TestLH39_TheListOfAllNodesSortsOutWhoExists(t *testing.T) {
 	l, now := invented(t, MaxUnknown-3)
 	// Before the list: one with a slot, one whose yes may be used yet. After it began: one more.
 	holds := Ask{ID: ID{Name: "slot"}, Op: api.OpProvision}

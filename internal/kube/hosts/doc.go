@@ -1,6 +1,6 @@
 // Package hosts watches the BareMetalHosts of a cluster and keeps of each only what the
 // throttle decides by: who it is, where it stands, how often it failed, and what its
-// people have written on it (DESIGN section 5, CONTRACT BO-10, BO-11, BO-17).
+// people have written on it (BO-10, BO-11, BO-17).
 //
 // A BareMetalHost is 5 to 30 kB of JSON, nearly all of it hardware details. With 20,000 of
 // them no two may be in memory at once: lists are asked for in pages, each object is

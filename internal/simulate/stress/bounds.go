@@ -31,7 +31,7 @@ func least(name string, bound float64, of func(simulate.Result) float64) Bound {
 	return b
 }
 
-// failingCap and failingReserve are CAP and RESERVE of CONTRACT 3.5.
+// failingCap and failingReserve are CAP and RESERVE of docs/spec/fair-share.md.
 func failingCap(limit int) int     { return max(1, (limit+3)/4) }
 func failingReserve(limit int) int { return max(1, (limit+9)/10) }
 

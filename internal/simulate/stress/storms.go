@@ -68,7 +68,7 @@ func (f factory) with(edit func(*simulate.Options)) simulate.Options {
 // slowRack is the conductor group whose hosts ask seldom.
 const slowRack = "rack-1"
 
-var use = least("slots occupied (CONTRACT 2.5)", 0.985, func(r simulate.Result) float64 { return r.SlotUse })
+var use = least("slots occupied", 0.985, func(r simulate.Result) float64 { return r.SlotUse })
 
 // fair are storms of several tenants.
 func (f factory) fair() []Storm {

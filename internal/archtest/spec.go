@@ -1,0 +1,84 @@
+package archtest
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// specRow is one row of the specification in docs/spec.
+type specRow struct {
+	kind   string // LH, F, CB …
+	number int
+	page   string
+	built  bool // false where the row says that it is dropped or not built
+}
+
+// id is how the row is cited: LH-12.
+func (r specRow) id() string { return rowID(r.kind, r.number) }
+
+func rowID(kind string, number int) string { return fmt.Sprintf("%s-%d", kind, number) }
+
+const rowKinds = `(LH|F|CB|BO|GC|DC|GW)`
+
+var (
+	// definition finds a row where it is defined: its number alone in the first cell.
+	definition = regexp.MustCompile(`(?m)^\| ` + rowKinds + `-([0-9]+) \|(.*)$`)
+	// citation finds a row in any text.
+	citation = regexp.MustCompile(`\b` + rowKinds + `-([0-9]+)\b`)
+	// testName finds the begin of a test's name that names rows, as TestLH3_LH4_ does.
+	testName = regexp.MustCompile(`\b(?:Test|Benchmark|Fuzz)(?:_?(?:LH|F|CB|BO|GC|DC|GW)[0-9]+)+(?:_|\b)`)
+	// inName finds the rows in that.
+	inName = regexp.MustCompile(rowKinds + `([0-9]+)`)
+)
+
+// specRows lists the rows that a page of docs/spec defines.
+func specRows(page, text string) []specRow {
+	var rows []specRow
+	for _, m := range definition.FindAllStringSubmatch(text, -1) {
+		number, _ := strconv.Atoi(m[2]) // digits
+		built := !strings.Contains(m[3], "**dropped**") && !strings.Contains(m[3], "**not built**")
+		rows = append(rows, specRow{kind: m[1], number: number, page: page, built: built})
+	}
+	return rows
+}
+
+// numberFaults says which rows are defined twice, and which numbers are missing between
+// the first and the last of a kind: a row that is dropped keeps its line.
+func numberFaults(rows []specRow) []string {
+	var faults []string
+	seen, last := map[string]specRow{}, map[string]int{}
+	for _, r := range rows {
+		if other, twice := seen[r.id()]; twice {
+			faults = append(faults, fmt.Sprintf("%s is defined in %s and again in %s", r.id(), other.page, r.page))
+		}
+		seen[r.id()] = r
+		last[r.kind] = max(last[r.kind], r.number)
+	}
+	for kind, n := range last {
+		for i := 1; i < n; i++ {
+			if _, ok := seen[rowID(kind, i)]; !ok {
+				faults = append(faults, fmt.Sprintf("%s is not defined: a row that is given up stays, marked **dropped**", rowID(kind, i)))
+			}
+		}
+	}
+	slices.Sort(faults)
+	return faults
+}
+
+// cited lists the rows that a text names, each once, sorted.
+func cited(text string) []string {
+	var ids []string
+	for _, m := range citation.FindAllStringSubmatch(text, -1) {
+		ids = append(ids, m[1]+"-"+m[2])
+	}
+	for _, name := range testName.FindAllString(text, -1) {
+		for _, m := range inName.FindAllStringSubmatch(name, -1) {
+			ids = append(ids, m[1]+"-"+m[2])
+		}
+	}
+	slices.Sort(ids)
+	return slices.Compact(ids)
+}
