@@ -27,8 +27,8 @@ const (
 	copyBuffer     = 32 << 10
 
 	// maxAge bounds the time from a gated request's arrival to its first byte to
-	// Ironic: later its client may have given up and asked anew. GW-3 has 30 s, at
-	// which BMO gives up; by then it should have its answer.
+	// Ironic (GW-3): later its client may have given up and asked anew. BMO gives up
+	// after 30 s; by then it should have its answer.
 	maxAge = 20 * time.Second
 	// Of the operator's workers one in workersAPlace may wait with a request for a slot, for
 	// maxQueued at most: longer than the 10 s after which a released BMO asks again, so that

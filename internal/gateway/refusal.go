@@ -23,7 +23,7 @@ const (
 	server = "Server"
 )
 
-// refuse is the no of the decision: 409, on which BMO tries again after three
+// refuse is the no of the decision: 409, on which BMO tries again after some
 // seconds without counting an error (GW-4).
 func (g *Gateway) refuse(w http.ResponseWriter, r *http.Request, a api.Answer) {
 	g.count.refused.Add(1)

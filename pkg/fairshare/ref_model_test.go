@@ -6,8 +6,8 @@ import (
 )
 
 // The reference model: the package document read aloud, with plain slices, full
-// scans and sorting. It was written from the document and from docs/spec/fair-share.md,
-// not from the code, and shares with it only the words of the API and Config.
+// scans and sorting. It was written from the document, not from the code, and shares with
+// it only the words of the API and Config.
 
 type refHost struct {
 	name, tenant string
