@@ -159,7 +159,8 @@ func (l *Ledger) unbind(h *host) {
 		h.id.UUID = ""
 		h.facts, h.named, h.answered = false, false, false
 		h.seen, h.lastBusy, h.fetched = seen{}, otherTask, never
-		h.busySeq, h.out, h.gone = 0, false, 0
+		h.busySeq, h.gone = 0, 0
+		l.move(h, moved)
 	})
 	if owner != nil && owner != h { // a new node bears the name already
 		l.fold(h, owner)

@@ -212,7 +212,7 @@ func (l *Ledger) proven(h *host) bool {
 		beyond(h.seen.mark.at, l.at, doneMaxAge) {
 		return false
 	}
-	return !h.holds() || l.spent(h) && (h.busySeq == 0 || h.out)
+	return !h.holds() || l.spent(h) && h.phase != working
 }
 
 // overdue reports whether a host that holds a slot has asked often enough
@@ -221,10 +221,13 @@ func (l *Ledger) overdue(h *host) bool {
 	if h.flights > 0 || h.doubts > 0 {
 		return false
 	}
-	if h.busySeq > 0 {
-		return h.out && passed(h.outAt, l.at, 2*l.cfg.LeaseTTL)
+	switch h.phase {
+	case leased:
+		return passed(h.sinceAt, l.at, 2*l.cfg.LeaseTTL) && l.idleSinceRenewal(h)
+	case lingering:
+		return passed(h.outAt, l.at, 2*l.cfg.LeaseTTL)
 	}
-	return passed(h.sinceAt, l.at, 2*l.cfg.LeaseTTL) && l.idleSinceRenewal(h)
+	return false
 }
 
 // idleSinceRenewal reports whether a sight begun LINGER or more after the last

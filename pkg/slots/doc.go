@@ -9,27 +9,40 @@
 //
 // # The life of a slot
 //
-//	            Grant                    seen busy, or 2xx to a PUT
-//	(nothing) ─────────▶ leased, waiting ─────────────────────────▶ working
-//	    ▲                  │        ▲                                │   ▲
-//	    │  never used:     │        │ yes to an ask:                 │   │ seen busy again
-//	    │  idle LEASE_TTL  │        │ same slot, renewed   seen in   │   │ (next phase)
-//	    │  after the last  │        │                      no busy   ▼   │
-//	    ├──── yes (LH-12) ─┘        └───────────────────── state:  lingering
-//	    │                                                            │
-//	    └──── at once when the op's goal is reached (LH-13), ────────┘
-//	          else LINGER after it was seen (LH-14)
+//	vacant    ──granted───▶  leased       a yes gives the slot
+//	vacant    ──found─────▶  working      its node is at work, and had no slot
 //
-// A lease whose node is found in a failed state that it was not in before the yes goes
-// from "waiting" to "lingering": its work began and failed between two looks. Rescue and
-// service may begin at their goal, which is reached only once that work was seen, or
-// accepted by Ironic, since the last yes.
+//	leased    ──began─────▶  working      work is seen, or Ironic takes the PUT
+//	leased    ──expired───▶  vacant       idle LEASE_TTL after the last yes
+//	leased    ──finished──▶  vacant       the goal was reached already
+//	leased    ──refused───▶  vacant       Ironic did not take the PUT
 //
-// A node found busy, in service or held while we start enters at "working" as adopted
-// (LH-24). A node that is busy without having asked enters there as foreign, when it is
-// counted at all (LH-11). A node that Ironic denies twice is gone (LH-23). No slot ever
-// ends because a node is merely absent from a list (LH-36), because a look began before
-// the last yes (LH-15), or while a PUT is on its way (GW-3).
+//	working   ──began─────▶  working      it is seen at work again
+//	working   ──stopped───▶  lingering    its node is seen outside of work
+//
+//	lingering ──began─────▶  working      the next part of its work
+//	lingering ──finished──▶  vacant       at its goal, or LINGER after it was seen
+//
+//	leased    ──vanished──▶  vacant       Ironic has denied the node twice
+//	working   ──vanished──▶  vacant
+//	lingering ──vanished──▶  vacant
+//	leased    ──moved─────▶  leased       it has, but the yes was to a name
+//	working   ──moved─────▶  leased
+//	lingering ──moved─────▶  leased
+//
+// A yes to a host that holds a slot renews it in whatever phase it is. While a PUT is on its
+// way nothing ends. A slot that is written off as stuck (LH-33) keeps its phase and does
+// not count.
+//
+// A leased slot whose node is found in a failed state that it was not in before the yes
+// began and stopped at once: its work failed between two looks. Rescue and service may begin
+// at their goal, which is reached only once that work was seen, or accepted by Ironic,
+// since the last yes.
+//
+// A node found busy, in service or held while we start is adopted (LH-24). A node that is
+// busy without having asked is foreign, when it is counted at all (LH-11). No slot ends
+// because a node is merely absent from a list (LH-36), or because a look began before the
+// last yes (LH-15).
 //
 // # Sequence numbers
 //

@@ -16,18 +16,17 @@ func (l *Ledger) seenOutside(h *host) {
 	}
 	h.gone = 0
 	mark := h.seen.mark
-	if h.busySeq > 0 && mark.seq > h.busySeq && !h.out {
-		h.out, h.outAt = true, l.at
+	if h.phase == working && mark.seq > h.busySeq {
+		h.outAt = l.at
+		l.move(h, stopped)
 	}
 	if h.flights > 0 || mark.seq <= h.yesSeq || mark.seq <= h.since || !l.cleared(h, mark) {
 		return
 	}
 	switch {
-	case h.busySeq == 0:
-		if l.unused(h, mark) {
-			l.expire(h)
-		}
-	case h.out && l.ended(h, mark):
+	case h.phase == leased && l.unused(h, mark):
+		l.expire(h)
+	case h.phase == lingering && l.ended(h, mark):
 		l.finish(h)
 	}
 }
@@ -43,7 +42,7 @@ func (l *Ledger) cleared(h *host, mark mark) bool {
 		return false
 	}
 	h.doubts = 0
-	if h.byPut != nil && !h.checked && h.busySeq == 0 {
+	if h.byPut != nil && !h.checked && h.phase == leased {
 		l.expire(h)
 		return false
 	}
@@ -62,7 +61,7 @@ func (l *Ledger) ended(h *host, mark mark) bool {
 	if h.op != "" && h.goal(h.op) {
 		return true
 	}
-	if h.kind == leased && !h.checked && h.seen.state.Failed() {
+	if h.origin == given && !h.checked && h.seen.state.Failed() {
 		return true // nobody but a gateway's client, who was told of the failure
 	}
 	return passed(h.outAt, mark.at, l.cfg.Linger) && l.spent(h)
@@ -117,7 +116,7 @@ func (l *Ledger) vanish(h *host) {
 	default:
 		l.totals.Vanished++
 		l.note(NoticeVanished, h)
-		l.vacate(h, EndFinished)
+		l.vacate(h, vanished, EndFinished)
 		l.erase(h)
 	}
 }
@@ -126,6 +125,6 @@ func (l *Ledger) vanish(h *host) {
 func (l *Ledger) expire(h *host) {
 	l.totals.Expired++
 	l.note(NoticeExpired, h)
-	l.vacate(h, EndUnused)
+	l.vacate(h, expired, EndUnused)
 	h.idled()
 }

@@ -28,7 +28,7 @@ func (r Ref) State() ironic.State { return r.h.seen.state }
 // ago, or failed: whoever takes it for more work begins anew (LH-14).
 func (r Ref) Lingers() bool {
 	h := r.h
-	return h.holds() && h.out && h.flights == 0 && h.doubts == 0 && h.seen.outside()
+	return h.phase == lingering && h.flights == 0 && h.doubts == 0 && h.seen.outside()
 }
 
 // Op is what the host's slot is for, "" when it holds none or nobody asked.

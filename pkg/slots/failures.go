@@ -49,7 +49,7 @@ func (l *Ledger) conclude(h *host, e ending) {
 	}
 	l.endings = append(l.endings, Ending{
 		Host: Ref{h}, Result: e.result, Work: e.work, State: e.state, Token: e.token, Cause: e.cause,
-		Ours:    h.kind == leased,
+		Ours:    h.holds() && h.origin == given,
 		Rework:  e.rework,
 		Reached: e.result == Succeeded && (!h.holds() || h.op == "" || h.goal(h.op) || string(h.op) == string(e.work)),
 	})

@@ -22,7 +22,7 @@ func (l *Ledger) Missing(now time.Time, nodes []ironic.Node) []string {
 	}
 	var keys []string
 	for h := range l.live {
-		if (h.busySeq > 0 || h.busy(l.cfg.CountExtra) || l.due(h)) && !listed[h.key()] {
+		if (h.worked() || h.busy(l.cfg.CountExtra) || l.due(h)) && !listed[h.key()] {
 			keys = append(keys, h.key())
 		}
 	}
@@ -60,7 +60,7 @@ func (l *Ledger) Waits(now time.Time) bool {
 		if !h.holds() {
 			continue
 		}
-		ended := h.busySeq > 0 && !h.busy(true) // or where it is cannot be seen
+		ended := h.worked() && !h.busy(true) // or where it is cannot be seen
 		unproven := h.busy(true) && h.seen.mark.seq < h.opSeq
 		if ended || unproven || h.gone > 0 || h.doubts > 0 || l.due(h) {
 			return true
@@ -82,7 +82,7 @@ func (l *Ledger) Whole(now time.Time) bool {
 // due reports whether a lease that was never seen busy hangs on a sight of its
 // node. The others are not fetched at each poll.
 func (l *Ledger) due(h *host) bool {
-	if !h.holds() || h.busySeq > 0 {
+	if h.phase != leased {
 		return false
 	}
 	if h.doubts > 0 && passed(h.doubt.at, l.at, l.cfg.Settle) {
@@ -132,7 +132,7 @@ func (l *Ledger) wanting(h *host, v Verdict) bool {
 // whenever as much time has gone by since the last look as it had till that one. A yes
 // since then shortens that to LIST_MAX_AGE. So its cost follows neither polls nor asks.
 func (l *Ledger) peeks(h *host) bool {
-	if h.kind != leased || h.busySeq > 0 || h.flights > 0 {
+	if h.phase != leased || h.flights > 0 {
 		return false
 	}
 	if h.fetched <= h.sinceAt || h.gone > 0 { // or it is not where it was, and the name may be another's (LH-23)

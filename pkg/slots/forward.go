@@ -86,20 +86,20 @@ func (l *Ledger) accepted(h *host, put *Put) {
 	if !starts {
 		return
 	}
-	l.change(h, func() { h.busySeq = h.yesSeq })
+	l.began(h, h.yesSeq)
 	h.take(put.target.Op())
 	h.lastBusy = taskOf(state)
 	l.conclude(h, h.start(h.yesSeq, state))
-	h.out, h.gone = false, 0
+	h.gone = 0
 	l.hinted = true
 }
 
 // refused is GW-5: Ironic did not take the PUT for which the lease was made, and
 // nothing else hangs on it.
 func (l *Ledger) refused(h *host, put *Put) {
-	if h.byPut == put && h.flights == 0 && h.doubts == 0 && !h.checked && h.busySeq == 0 {
+	if h.byPut == put && h.flights == 0 && h.doubts == 0 && !h.checked && h.phase == leased {
 		l.totals.Refused++
-		l.vacate(h, EndRefused)
+		l.vacate(h, refused, EndRefused)
 	}
 }
 

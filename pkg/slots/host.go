@@ -14,18 +14,18 @@ type ID struct {
 	Name string
 }
 
-// kind tells how a host came to its slot.
-type kind uint8
+// origin tells how a host came to its slot.
+type origin uint8
 
 const (
-	vacant  kind = iota // holds no slot
-	leased              // granted by us
-	adopted             // found busy while we started (LH-24)
-	foreign             // busy and counted without a grant (LH-8, LH-11)
+	given   origin = iota // by a yes of ours
+	adopted               // it was found busy while we started (LH-24)
+	foreign               // it was busy and counts without a yes (LH-8, LH-11)
 )
 
-func (k kind) String() string {
-	return [...]string{"vacant", "leased", "adopted", "foreign"}[k]
+// String names an origin as the API does.
+func (o origin) String() string {
+	return [...]string{"leased", "adopted", "foreign"}[o]
 }
 
 // seen is the newest sight of a node.
@@ -89,7 +89,8 @@ type host struct {
 // slot is one occupancy, from the yes or the first sight to its end. The zero
 // slot is none.
 type slot struct {
-	kind    kind
+	phase   phase
+	origin  origin
 	pool    pool
 	off     bool   // written off: stuck, does not count (LH-33)
 	since   uint64 // Seq at which it began
@@ -102,10 +103,9 @@ type slot struct {
 	renewed  moment // last check yes that put the refusal off (LH-12)
 	nameOnly bool   // the last check yes was to an ask without a UUID
 
-	busySeq uint64 // newest evidence of work; 0 = none
-	out     bool   // seen outside after that evidence
-	outAt   moment
-	gone    int // fetches answered 404 since the last yes (LH-23)
+	busySeq uint64 // newest evidence of work, while working or lingering
+	outAt   moment // when it was first seen outside of work since, while lingering
+	gone    int    // fetches answered 404 since the last yes (LH-23)
 
 	byPut   *Put   // the PUT that created it (GW-5)
 	flights int    // PUTs on their way
@@ -141,7 +141,7 @@ type doubt struct {
 	idle bool
 }
 
-func (h *host) holds() bool { return h.kind != vacant }
+func (h *host) holds() bool { return h.phase != vacant }
 
 // take makes op the one that the slot is for. What was seen of another op's work
 // proves nothing about this one (LH-13); nor does that of the same op where the next one

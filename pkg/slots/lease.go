@@ -29,7 +29,7 @@ func (l *Ledger) Commit(now time.Time, v Verdict) {
 				h.doneAt = l.at
 			}
 			if h.holds() {
-				if h.busySeq == 0 { // it may have been used since it was seen: that sight proves nothing more
+				if h.phase == leased { // it may have been used since it was seen: that sight proves nothing more
 					h.yesSeq = l.stamp()
 					l.want(h)
 				}
@@ -48,7 +48,7 @@ func (l *Ledger) Commit(now time.Time, v Verdict) {
 func (l *Ledger) Grant(now time.Time, v Verdict) {
 	l.tick(now)
 	h := l.heard(v)
-	l.occupy(h, leased, v.pool, l.stamp())
+	l.occupy(h, given, v.pool, l.stamp())
 	h.lastBusy = otherTask
 	l.totals.Granted++
 	h.renewed = l.at
@@ -107,7 +107,7 @@ func (l *Ledger) renew(h *host, v Verdict) {
 		return
 	}
 	l.checkYes(h, v.ask)
-	if h.busySeq > 0 || !passed(h.sinceAt, l.at, 2*l.cfg.LeaseTTL) {
+	if h.phase != leased || !passed(h.sinceAt, l.at, 2*l.cfg.LeaseTTL) {
 		h.renewed = l.at
 	}
 	l.yes(h, v.ask.Op)
@@ -133,5 +133,5 @@ func (l *Ledger) yes(h *host, op api.Op) {
 // finish ends a slot whose work is over.
 func (l *Ledger) finish(h *host) {
 	l.totals.Finished++
-	l.vacate(h, EndFinished)
+	l.vacate(h, finished, EndFinished)
 }

@@ -42,6 +42,7 @@ type Ledger struct {
 	hinted  bool // something other than the lists says that these are no longer true
 
 	totals  api.Totals
+	misfits uint64 // moves that are no transition
 	notices []Notice
 	endings []Ending
 	touched []*host // whose slots may have changed since the last Changes
@@ -115,23 +116,27 @@ func (l *Ledger) stamp() uint64 {
 	return l.seq
 }
 
-// occupy opens a slot of kind k for h.
-func (l *Ledger) occupy(h *host, k kind, p pool, seq uint64) {
+// occupy opens a slot for h, that begins with seq.
+func (l *Ledger) occupy(h *host, from origin, p pool, seq uint64) {
 	l.account(h, -1)
-	h.slot = &slot{kind: k, pool: p, since: seq, sinceAt: l.at}
-	if k != leased {
+	h.slot = &slot{origin: from, pool: p, since: seq, sinceAt: l.at}
+	if from == given {
+		l.move(h, granted)
+	} else {
 		h.busySeq = seq
+		l.move(h, found)
 	}
 	l.account(h, +1)
 	l.enlist(h)
-	if k != leased { // a lease cannot be stuck before it was seen busy
+	if from != given { // a lease cannot be stuck before it was seen busy
 		l.stuckAt = never
 	}
 }
 
 // vacate ends h's slot.
-func (l *Ledger) vacate(h *host, end End) {
+func (l *Ledger) vacate(h *host, on event, end End) {
 	l.account(h, -1)
+	l.move(h, on)
 	h.end = end
 	if h.off {
 		l.stuckAt = never // the next oldest takes its place

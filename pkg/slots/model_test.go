@@ -164,6 +164,9 @@ func recount(t *rapid.T, l *Ledger) {
 	var total, virtualMedia tally
 	groups := map[string]tally{}
 	booting := 0
+	if l.misfits > 0 {
+		t.Fatalf("%d moves that are no transition", l.misfits)
+	}
 	seen := map[*host]bool{}
 	visit := func(h *host) {
 		if seen[h] {
@@ -189,7 +192,7 @@ func recount(t *rapid.T, l *Ledger) {
 			return
 		}
 		one := tally{occupied: 1}
-		if h.busySeq == 0 {
+		if h.phase == leased {
 			one.unseen = 1
 		}
 		switch h.pool.class {

@@ -123,11 +123,11 @@ func (l *Ledger) seenBusy(h *host, n ironic.Node) {
 	if mark.seq <= h.since || mark.seq < h.busySeq {
 		return // from before the slot (LH-15), or older than a PUT's 2xx
 	}
-	l.change(h, func() { h.busySeq = mark.seq })
+	l.began(h, mark.seq)
 	if mark.seq > h.opSeq {
 		h.lastBusy = taskOf(n.State)
 	}
-	h.out, h.gone = false, 0
+	h.gone = 0
 	if h.doubts == 1 && h.flights == 0 && h.doubt.idle && mark.seq > h.doubt.sent {
 		h.doubts = 0 // it was idle, it is at work: that PUT took effect (GW-6)
 	}
@@ -137,8 +137,8 @@ func (l *Ledger) seenBusy(h *host, n ironic.Node) {
 // a lease was used: a failed state is reached by work alone. An idle node whose stamp has
 // moved proves nothing, for heartbeats may move it (LH-12).
 func (l *Ledger) usedUnseen(h *host, e ending) {
-	if e.unseen && h.kind == leased && h.busySeq == 0 && h.seen.mark.seq > h.since {
-		l.change(h, func() { h.busySeq = h.since })
+	if e.unseen && h.phase == leased && h.seen.mark.seq > h.since {
+		l.began(h, h.since)
 	}
 }
 

@@ -159,7 +159,7 @@ func (l *Ledger) group(name string) *tally {
 }
 
 // account adds h's share to its pool (sign 1) or takes it back (sign -1).
-// Whatever changes kind, pool, off or busySeq stands between the two.
+// Whatever changes phase, pool or off stands between the two.
 func (l *Ledger) account(h *host, sign int) {
 	l.touch(h)
 	if !h.holds() || h.off {
@@ -167,7 +167,7 @@ func (l *Ledger) account(h *host, sign int) {
 	}
 	for _, t := range l.tallies(h.pool) {
 		t.occupied += sign
-		if h.busySeq == 0 {
+		if h.phase == leased {
 			t.unseen += sign
 		}
 	}

@@ -115,7 +115,7 @@ func (l *Ledger) occupant(h *host) api.Occupant {
 	}
 	p := h.pool
 	if h.holds() {
-		o.Kind, o.SinceSeconds = h.kind.String(), l.at.since(h.sinceAt).Seconds()
+		o.Kind, o.SinceSeconds = h.origin.String(), l.at.since(h.sinceAt).Seconds()
 	} else {
 		p, _ = l.poolFor(h, "", false)
 		o.Kind = "booting"

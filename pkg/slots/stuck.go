@@ -32,7 +32,7 @@ func (l *Ledger) still(h *host, before seen, n ironic.Node) {
 // stuckFrom is when h counts as stuck; never for a host that cannot. One that was abandoned
 // need not be waited for: only the start of a conductor moves it, into a failed state.
 func (l *Ledger) stuckFrom(h *host) moment {
-	if l.cfg.StuckAfter == 0 || !h.holds() || h.busySeq == 0 || !h.busy(false) || h.job == nil {
+	if l.cfg.StuckAfter == 0 || !h.worked() || !h.busy(false) || h.job == nil {
 		return never
 	}
 	from := h.stillSince.add(l.cfg.StuckAfter)
