@@ -36,6 +36,8 @@ type Controller struct {
 	asks     tally
 	refusals tally // observe: what enforce would have said
 	failure  string
+
+	situation situation // of the ask that is answered: kept, as one on the stack would not stay there
 }
 
 var _ ironic.View = (*Controller)(nil)

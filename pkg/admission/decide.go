@@ -9,20 +9,6 @@ import (
 	"github.com/ironic-throttle/ironic-throttle/pkg/slots"
 )
 
-// retryLook is the advice to a host whose answer hangs on the next look.
-const retryLook = 5 * time.Second
-
-// decision is an answer before it has words.
-type decision struct {
-	ready    bool
-	reason   api.Reason
-	wait     time.Duration
-	expect   time.Duration // until there may be a slot; below 0: not known yet
-	position int
-	overdue  bool  // holds a slot and has not used it
-	stop     *stop // what keeps it from starting besides slots and turns
-}
-
 // IsReady answers one ask. The ask must be valid (api.Ask.Validate). It never
 // fails, blocks, or causes a request to Ironic.
 func (c *Controller) IsReady(now time.Time, asked api.Ask) api.Answer {
@@ -31,20 +17,15 @@ func (c *Controller) IsReady(now time.Time, asked api.Ask) api.Answer {
 	ask := c.question(asked, false)
 	v := c.check(now, c.slotsAsk(ask, false))
 	if ask.DryRun {
-		d := standby()
-		if c.leading() {
-			d = c.peek(now, v, ask)
-		}
-		return c.answer(d, v)
+		return c.answer(c.foresee(now, v, ask), v)
 	}
-	d := c.judge(now, &v, ask)
+	d := c.decide(now, &v, ask)
 	switch {
 	case v.Outcome == slots.Open:
 		if d.ready {
 			c.ledger.Grant(now, v)
 		}
-	case v.Outcome == slots.Stale || v.Outcome == slots.Starting || d.stop != nil: // a no renews nothing
-	default:
+	case d.ready || d.overdue: // any other no renews nothing
 		c.ledger.Commit(now, v)
 	}
 	return c.settle(now, d, v)
@@ -68,75 +49,70 @@ func (c *Controller) settle(now time.Time, d decision, v slots.Verdict) api.Answ
 	return answer
 }
 
-// judge is the one decision, of a process that leads; see the package comment for its order. It enters the
-// host into the ledger and, where it needs a slot, into its line.
-func (c *Controller) judge(now time.Time, v *slots.Verdict, ask question) decision {
-	if !c.leading() {
-		return standby()
+// decide records what an ask tells, evaluates how things stand then, and carries out what
+// follows for the queue, the breakers and the holds. The slot is the caller's to take.
+func (c *Controller) decide(now time.Time, v *slots.Verdict, ask question) decision {
+	s := c.fresh()
+	if !s.leading {
+		return evaluate(s) // it records nothing
 	}
-	d, settled := verdict(*v)
+	t := c.record(now, v, ask)
+	c.survey(now, s, *v, ask, t)
+	d := evaluate(s)
+	if d.turn {
+		c.hear(now, s, t)
+		d = evaluate(s)
+	}
+	c.apply(now, s, t, &d)
+	return d
+}
+
+// foresee is decide for a dry run: nothing is recorded and nothing follows.
+func (c *Controller) foresee(now time.Time, v slots.Verdict, ask question) decision {
+	s := c.fresh()
+	var t *turn
+	if ref, known := v.Ref(); known {
+		t, _ = ref.Owner().(*turn)
+	}
+	c.survey(now, s, v, ask, t)
+	d := evaluate(s)
+	if d.turn {
+		c.peek(now, s, t, ask)
+		d = evaluate(s)
+	}
+	return d
+}
+
+// fresh is a situation of which nothing is known yet. There is one at a time.
+func (c *Controller) fresh() *situation {
+	c.situation = situation{leading: c.leading()}
+	return &c.situation
+}
+
+// record takes what an ask tells, whatever its answer will be. It returns the turn of a host
+// that needs a slot, in its line.
+func (c *Controller) record(now time.Time, v *slots.Verdict, ask question) (t *turn) {
 	switch v.Outcome {
 	case slots.Exempt, slots.Done:
 		c.depart(now, *v)
 	case slots.Held, slots.Overdue:
 		c.tell(now, *v, ask)
-		if d, stopped := c.lingering(now, *v, ask); stopped {
-			c.ledger.Hear(now, v)
-			return d
-		}
-	case slots.Stale, slots.Starting:
-		if t := c.arrive(now, v, ask); t != nil {
-			d.position = t.line.Refused(now, t.host, c.storm.errors(t))
-		}
+	case slots.Stale, slots.Starting, slots.Open:
+		t = c.arrive(now, v, ask)
 	}
-	if settled {
-		return d
+	if v.Outcome == slots.Open || loophole(*v) {
+		c.hearHold(now, *v, ask)
 	}
-	t := c.arrive(now, v, ask)
-	if d, stopped := c.guard(now, t, *v, ask); stopped {
-		return d
-	}
-	room := c.storm.room(now, goes(v.Op(), ask))
-	c.listen(t.line)
-	d = room.rated(turned(v.Free, t.line.Ask(now, c.share(now, t.line, t.host, v.Free, room.left), t.host, c.storm.errors(t))))
-	if d.ready {
-		c.miss(now, t.line, room.left)
-	}
-	switch {
-	case d.ready && goes(v.Op(), ask): // it was let through, and proves nothing
-		t.permit = c.storm.take(now, t.ref.Facts())
-	case d.ready:
-		t.permit = c.storm.permit(now, t.ref.Facts())
-	}
-	return d
+	return t
 }
 
-// standby is the no of a process that does not lead.
-func standby() decision {
-	return decision{reason: api.ReasonStarting, wait: retryLook, stop: &stop{standby: true}}
-}
-
-// lingering is the no to a host whose slot must be no way round what failures stop: one
-// that only lingers after its work has failed (BO-2), or that was for the deprovision
-// before what the host wants to begin now (BO-6). The slot ends with its next sight. A PUT
-// of a host with a slot is never refused (GW-3), but for the latter: nothing of it is
-// under way.
-func (c *Controller) lingering(now time.Time, v slots.Verdict, ask question) (decision, bool) {
+// loophole reports whether the slot of a host would be a way round what failures stop: it
+// only lingers after its work has failed (BO-2), or it was for the deprovision before what
+// the host wants to begin now (BO-6). A PUT of a host with a slot is never refused (GW-3), but
+// for the latter: nothing of it is under way.
+func loophole(v slots.Verdict) bool {
 	ref, known := v.Ref()
-	if !known || v.Outcome != slots.Held {
-		return decision{}, false
-	}
-	anew := beginsAnew(ref, v.Op())
-	if !anew && (v.Put() || !ref.Lingers()) {
-		return decision{}, false
-	}
-	if d, held := c.held(now, v, ask); held {
-		return d, true
-	}
-	if !anew {
-		return decision{}, false
-	}
-	return c.forbids(now, ref, v.Op(), ask)
+	return known && v.Outcome == slots.Held && (beginsAnew(ref, v.Op()) || !v.Put() && ref.Lingers())
 }
 
 // beginsAnew reports whether the host holds its slot for a deprovision and wants to
@@ -145,75 +121,63 @@ func beginsAnew(ref slots.Ref, op api.Op) bool {
 	return ref.Op() == api.OpDeprovision && (op == api.OpInspect || op == api.OpPrepare || op == api.OpProvision)
 }
 
-// peek is judge for a dry run: what it would say, as far as that can be told.
-func (c *Controller) peek(now time.Time, v slots.Verdict, ask question) decision {
-	d, settled := verdict(v)
-	ref, known := v.Ref()
-	anew := known && v.Outcome == slots.Held && beginsAnew(ref, v.Op())
-	if !settled || anew || known && !v.Put() && ref.Lingers() {
-		if h := c.storm.book.Peek(now, c.holdAsk(v, ask)); h.Held {
-			return heldBack(h)
-		}
+// hear enters a host that nothing but its turn keeps from starting into the queue.
+func (c *Controller) hear(now time.Time, s *situation, t *turn) {
+	c.probes(now, s, t)
+	c.listen(t.line)
+	free := c.share(now, t.line, t.host, s.ledger.Free, s.rate.left)
+	s.answer, s.heard = t.line.Hear(now, free, t.host, c.storm.errors(t)), true
+}
+
+// peek is hear for a dry run.
+func (c *Controller) peek(now time.Time, s *situation, t *turn, ask question) {
+	l := c.line(s.ledger)
+	host, errors := fairshare.NewHost("", tenant(s.ledger.ID())), c.errorsOf(s.ledger, ask)
+	if t != nil && t.line == l {
+		host = t.host
 	}
-	if !settled || anew {
-		if d, stopped := c.wouldStop(now, v, ask); stopped {
-			return d
-		}
-	}
-	if settled {
-		return d
-	}
-	l := c.line(v)
-	host, errors := fairshare.NewHost("", tenant(v.ID())), max(ask.ErrorCount, ask.ProvisioningFailCount)
-	if known {
-		errors = max(errors, ref.Failures(), c.storm.book.Failures(ref.ID().UUID))
-		if t, ok := ref.Owner().(*turn); ok && t.line == l {
-			host = t.host
-		}
-	}
+	s.answer, s.heard = l.Peek(now, c.share(now, l, host, s.ledger.Free, s.rate.left), host, errors), true
+}
+
+// errorsOf weighs the host of an ask that is not recorded, as storm.errors does then.
+func (c *Controller) errorsOf(v slots.Verdict, ask question) int {
 	if ask.Deleting {
-		errors = 0
+		return 0
 	}
-	room := c.storm.room(now, goes(v.Op(), ask))
-	return room.rated(turned(v.Free, l.Peek(now, c.share(now, l, host, v.Free, room.left), host, errors)))
+	errors := max(ask.ErrorCount, ask.ProvisioningFailCount)
+	if ref, known := v.Ref(); known {
+		errors = max(errors, ref.Failures(), c.storm.book.Failures(ref.ID().UUID))
+	}
+	return errors
 }
 
-// verdict is the part of the decision that the ledger makes alone; false when the
-// host needs its turn.
-func verdict(v slots.Verdict) (decision, bool) {
-	switch v.Outcome {
-	case slots.Exempt:
-		return decision{ready: true, reason: api.ReasonExempt}, true
-	case slots.Done:
-		return decision{ready: true, reason: api.ReasonDone}, true
-	case slots.Held:
-		return decision{ready: true, reason: api.ReasonHeldSlot}, true
-	case slots.Overdue:
-		return decision{reason: api.ReasonNotCalled, wait: v.Wait, overdue: true}, true
-	case slots.Starting:
-		return decision{reason: api.ReasonStarting, wait: max(v.Wait, retryLook)}, true
-	case slots.Stale:
-		return decision{reason: api.ReasonStale, wait: retryLook}, true
-	case slots.Unknown:
-		return decision{reason: api.ReasonStarting, wait: retryUnknown, stop: &stop{unknown: true}}, true
-	}
-	return decision{}, false
-}
-
-// turned is the part of the decision that the fair turn makes.
-func turned(free int, a fairshare.Answer) decision {
-	d := decision{position: a.Position, expect: a.Expect, wait: a.Wait}
+// apply carries out what a decision means for the queue, the breakers and the holds.
+func (c *Controller) apply(now time.Time, s *situation, t *turn, d *decision) {
+	v := &s.ledger
 	switch {
-	case a.Yes:
-		d.ready, d.reason = true, api.ReasonGranted
-	case free <= 0:
-		d.reason = api.ReasonFull
-	case a.Capped:
-		d.reason = api.ReasonFailingCap
-	default:
-		d.reason = api.ReasonNotCalled
+	case v.Outcome == slots.Stale || v.Outcome == slots.Starting:
+		if t != nil {
+			d.position = t.line.Refused(now, t.host, c.storm.errors(t))
+		}
+		return
+	case v.Outcome == slots.Held && !d.ready:
+		c.ledger.Hear(now, v)
 	}
-	return d
+	if s.watched && !s.held.Held {
+		c.noteAsk(now, s)
+	}
+	switch {
+	case v.Outcome != slots.Open:
+	case d.reason == api.ReasonHold:
+		t.line.Bar(now, t.host) // it keeps its old place, but does not take one (BO-9)
+	case d.stop != nil && d.reason != api.ReasonRate:
+		t.line.Refused(now, t.host, c.storm.errors(t))
+		t.line.Bar(now, t.host)
+	case d.ready:
+		t.line.Take(t.host)
+		c.miss(now, t.line, s.rate.left)
+		t.permit = c.storm.permit(now, t.ref.Facts(), s.goes)
+	}
 }
 
 // arrive enters a host that wants a slot. It returns nil for one whose pool is not
@@ -268,19 +232,17 @@ func (c *Controller) Vacancy(now time.Time) api.Answer {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	v := slots.Verdict{Slots: c.ledger.Slots(now)}
-	if !c.leading() {
-		return c.answer(standby(), v)
-	}
 	v.Outcome, v.Wait = c.ledger.Ready(now)
-	d, settled := verdict(v)
-	if !settled {
-		d, settled = c.shutForAll(now)
+	v.Free = v.Slots.Free
+	s := c.fresh()
+	s.ledger = v
+	if c.storm.watch[ScopeIronic] {
+		s.open = c.breakerOpen(now, wholeIronic)
 	}
-	if !settled {
-		total, room := c.lines[slots.Pool{}], c.storm.room(now, false)
-		d = room.rated(turned(v.Slots.Free, total.Vacancy(c.share(now, total, nil, v.Slots.Free, room.left))))
-	}
-	return c.answer(d, v)
+	s.rate = c.storm.room(now, false)
+	total := c.lines[slots.Pool{}]
+	s.answer, s.heard = total.Vacancy(c.share(now, total, nil, v.Free, s.rate.left)), true
+	return c.answer(evaluate(s), v)
 }
 
 // slotsAsk translates the wire's question. A host that is being deleted while

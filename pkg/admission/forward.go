@@ -37,7 +37,7 @@ func (c *Controller) Forward(now time.Time, asked api.Ask, target ironic.Target)
 		pass.put = c.ledger.Forward(now, v, target)
 		return c.settle(now, decision{ready: true, reason: api.ReasonGranted}, v), pass
 	}
-	d := c.judge(now, &v, ask)
+	d := c.decide(now, &v, ask)
 	switch {
 	case d.reason == api.ReasonGranted || d.reason == api.ReasonHeldSlot || c.mode == Observe && v.Outcome == slots.Held:
 		pass.put = c.ledger.Forward(now, v, target)
@@ -56,11 +56,7 @@ func (c *Controller) Foresee(now time.Time, asked api.Ask, target ironic.Target)
 	ask := c.question(asked, true)
 	ask.Op = target.Op()
 	v := c.ledger.Check(now, c.slotsAsk(ask, true))
-	d := standby()
-	if c.leading() {
-		d = c.peek(now, v, ask)
-	}
-	return c.answer(d, v)
+	return c.answer(c.foresee(now, v, ask), v)
 }
 
 // HasSlot reports whether the host of a node's UUID holds a slot, or its node is at

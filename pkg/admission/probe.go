@@ -8,6 +8,7 @@ import (
 	"github.com/ironic-throttle/ironic-throttle/pkg/breaker"
 	"github.com/ironic-throttle/ironic-throttle/pkg/fairshare"
 	"github.com/ironic-throttle/ironic-throttle/pkg/ironic"
+	"github.com/ironic-throttle/ironic-throttle/pkg/slots"
 )
 
 // probation is the time in which the breaker of a scope is not CLOSED. Once it is
@@ -22,38 +23,98 @@ type probation struct {
 	forsaken        bool // it is closed because nobody asks
 }
 
-// wish notes the ask of a host that would be a good probe of what is shut: one without
-// errors that wants the kind of work that failed. A bad one proves nothing when it fails,
-// other work proves nothing when it goes well.
-func (s *storm) wish(now time.Time, scopes []breaker.Scope, t *turn, op api.Op) {
-	for _, scope := range scopes {
-		if p := s.shut[scope]; p != nil && s.errors(t) == 0 && shows(op, p.work) {
-			p.better = now
+// probing finds the scope that is HALF_OPEN and in which the host may not stand in line.
+func (c *Controller) probing(now time.Time, s *situation, f slots.Facts, t *turn, errors int) {
+	for _, scope := range c.storm.scopes(f) {
+		if p := c.storm.shut[scope]; p != nil && !c.storm.mayProbe(now, scope, p, t, s.ledger.Op(), errors) {
+			s.probed = &scope
+			return
 		}
 	}
 }
 
 // mayProbe reports whether t may stand in line while the breaker of scope is
 // HALF_OPEN: it does already, or there is room and nobody asks who would be better.
-func (s *storm) mayProbe(now time.Time, scope breaker.Scope, p *probation, t *turn, op api.Op) bool {
-	p.candidates = slices.DeleteFunc(p.candidates, func(c *turn) bool {
-		if c.waits() && (c == t || now.Sub(c.askedAt) < s.patience) {
-			return false
+func (s *storm) mayProbe(now time.Time, scope breaker.Scope, p *probation, t *turn, op api.Op, errors int) bool {
+	stand := 0
+	for _, c := range p.candidates {
+		switch {
+		case c == t && c.waits():
+			return true
+		case s.stands(now, c):
+			stand++
 		}
-		if c.waits() {
-			c.line.Bar(now, c.host) // it has not come back: another may have the place
-		}
-		return true
-	})
-	if slices.Contains(p.candidates, t) {
-		return true
 	}
-	good := s.errors(t) == 0 && shows(op, p.work)
-	if !good && now.Sub(p.better) < s.patience {
+	if (errors > 0 || !shows(op, p.work)) && now.Sub(p.better) < s.patience {
 		return false
 	}
 	running, limit := s.set.Probes(now, scope)
-	return running+len(p.candidates) < limit
+	return running+stand < limit
+}
+
+// stands reports whether a candidate keeps its place: it waits, and has come back.
+func (s *storm) stands(now time.Time, c *turn) bool {
+	return c.waits() && now.Sub(c.askedAt) < s.patience
+}
+
+// noteAsk tells what is shut of the ask of a host, if nothing else is against it.
+func (c *Controller) noteAsk(now time.Time, s *situation) {
+	ref, known := s.ledger.Ref()
+	if !known || s.goes {
+		return
+	}
+	t, asks := ref.Owner().(*turn)
+	if !asks {
+		return
+	}
+	if s.unplaced {
+		c.ledger.Want(ref)
+		return
+	}
+	if s.pause != nil {
+		return
+	}
+	good := c.storm.errors(t) == 0
+	for _, scope := range c.storm.scopes(ref.Facts()) {
+		p := c.storm.shut[scope]
+		if p == nil {
+			continue
+		}
+		p.askedAt = now
+		if s.open == nil {
+			c.storm.prune(now, p, t)
+		}
+		// A good probe is a host without errors that wants the kind of work that failed. A bad
+		// one proves nothing when it fails, other work proves nothing when it goes well.
+		if good && shows(s.ledger.Op(), p.work) && (s.open == nil || s.open.Scope == scope) {
+			p.better = now
+		}
+	}
+}
+
+// probes enters a host that may stand in line among the candidates of what is HALF_OPEN.
+func (c *Controller) probes(now time.Time, s *situation, t *turn) {
+	if !s.watched || len(c.storm.shut) == 0 {
+		return
+	}
+	for _, scope := range c.storm.scopes(t.ref.Facts()) {
+		if p := c.storm.shut[scope]; p != nil {
+			p.enter(t)
+		}
+	}
+}
+
+// prune lets go of candidates that have not come back: others may have their places.
+func (s *storm) prune(now time.Time, p *probation, t *turn) {
+	p.candidates = slices.DeleteFunc(p.candidates, func(c *turn) bool {
+		if c == t && c.waits() || s.stands(now, c) {
+			return false
+		}
+		if c.waits() {
+			c.line.Bar(now, c.host)
+		}
+		return true
+	})
 }
 
 func (p *probation) enter(t *turn) {

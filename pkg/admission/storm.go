@@ -164,17 +164,19 @@ func (s *storm) unplaced(f slots.Facts) bool {
 	return false
 }
 
-// permit is what a host needs for its slot; the breakers were asked before.
-func (s *storm) permit(now time.Time, f slots.Facts) *breaker.Permit {
+// permit is what a host needs for its slot; the breakers were asked before. One that somebody
+// wants gone was let through, and proves nothing.
+func (s *storm) permit(now time.Time, f slots.Facts, goes bool) *breaker.Permit {
 	if s.set == nil {
 		return nil
 	}
 	scopes := slices.Clone(s.scopes(f))
-	p, err := s.set.Ask(context.Background(), now, scopes...)
-	if err != nil { // it holds the slot whatever they say, and must be counted
-		return s.set.Take(now, scopes...)
+	if !goes {
+		if p, err := s.set.Ask(context.Background(), now, scopes...); err == nil {
+			return p
+		} // else it holds the slot whatever they say, and must be counted
 	}
-	return p
+	return s.set.Take(now, scopes...)
 }
 
 // take is the permit of a host that holds a slot without having been asked for.

@@ -23,10 +23,11 @@ type Answer struct {
 // Unmeasured is an expectation that is not known yet.
 const Unmeasured time.Duration = -1
 
-// Ask is one ask of h that passed every earlier check of the decision, with its
-// number of errors (below 0 counts as 0, above 9 as 9) and the number of free
-// slots. With a yes h holds a slot at once.
-func (s *Scheduler) Ask(now time.Time, free int, h *Host, errors int) Answer {
+// Hear takes one ask of h that passed every earlier check of the decision, with its
+// number of errors (below 0 counts as 0, above 9 as 9) and the number of free slots: h
+// stands in the queue from now on, and who is called by now is called. It returns the
+// answer; with a yes, Take gives h the slot.
+func (s *Scheduler) Hear(now time.Time, free int, h *Host, errors int) Answer {
 	if h.state == Holding {
 		return Answer{Yes: true}
 	}
@@ -36,16 +37,27 @@ func (s *Scheduler) Ask(now time.Time, free int, h *Host, errors int) Answer {
 	if h.t.lanes[Failing].called.n > 0 && s.claimPlace(h) {
 		s.makeCalls() // another host may be called now
 	}
-	a := Answer{Yes: s.mayTake(h)}
-	if !a.Yes {
-		a.Yes = s.redeem(h)
-	}
-	if a.Yes {
-		s.grant(h)
-		s.settle()
-		return a
+	return s.turn(h, s.free, s.now, h.early)
+}
+
+// turn is the answer to h, which waits or is called, at now with so many slots free. early
+// tells that its last ask but this was a short while ago.
+func (s *Scheduler) turn(h *Host, free int, now time.Time, early bool) Answer {
+	if s.mayTake(h, free) || s.redeemable(h, free, s.idleFor(now), early) != nil {
+		return Answer{Yes: true}
 	}
 	return s.refusal(h)
+}
+
+// Take gives h, which has just got a yes from Hear, its slot.
+func (s *Scheduler) Take(h *Host) {
+	if h.state == Waiting {
+		s.redeem(h)
+	}
+	if h.state == Called {
+		s.grant(h)
+		s.settle()
+	}
 }
 
 // Refused is one ask of h that an earlier check refused for now (stale view, still
@@ -144,20 +156,16 @@ func (s *Scheduler) enter(h *Host) {
 
 // mayTake reports whether a called host may take a slot: as many are free as are
 // kept for older calls, and one more, and it need not give way.
-func (s *Scheduler) mayTake(h *Host) bool {
-	return h.state == Called && s.free > s.calls.olderDue(h) && !s.givesWay(h)
+func (s *Scheduler) mayTake(h *Host, free int) bool {
+	return h.state == Called && free > s.calls.olderDue(h) && !s.givesWay(h)
 }
 
-// redeem lets h, which waits, take over the call of another, and reports whether
-// it did.
-func (s *Scheduler) redeem(h *Host) bool {
-	from := s.redeemable(h, s.free, s.idleFor(s.now))
-	if from == nil {
-		return false
+// redeem lets h, which waits, take over the call of another.
+func (s *Scheduler) redeem(h *Host) {
+	if from := s.redeemable(h, s.free, s.idleFor(s.now), h.early); from != nil {
+		s.handOver(from, h)
+		s.stats.Redeemed++
 	}
-	s.handOver(from, h)
-	s.stats.Redeemed++
-	return true
 }
 
 // handOver gives the call of from to h, which waits. from waits again.
@@ -174,12 +182,12 @@ func (s *Scheduler) handOver(from, h *Host) {
 
 // redeemable returns the host whose call h may take over when slots have been idle
 // for so long, or nil.
-func (s *Scheduler) redeemable(h *Host, free int, idle time.Duration) *Host {
+func (s *Scheduler) redeemable(h *Host, free int, idle time.Duration, early bool) *Host {
 	after := s.redeemAfter()
 	if h.lane == Failing && s.cfg.Limit < smallSite {
 		after *= failingPatience
 	}
-	if h.state != Waiting || idle < after || free <= s.calls.due() || h.early {
+	if h.state != Waiting || idle < after || free <= s.calls.due() || early {
 		return nil
 	}
 	from := h.t.lanes[h.lane].oldest

@@ -8,29 +8,17 @@ import (
 // Peek says what Ask would say, as far as that can be told, and changes nothing.
 func (s *Scheduler) Peek(now time.Time, free int, h *Host, errors int) Answer {
 	free = max(free, 0)
-	switch h.state {
-	case Holding:
+	switch {
+	case h.state == Holding:
 		return Answer{Yes: true}
-	case Called:
-		if free > s.calls.olderDue(h) && !s.givesWay(h) {
-			return Answer{Yes: true}
-		}
-		return s.refusal(h)
-	case Waiting:
-		if h.lane != s.laneOf(errors) {
-			break // it would enter anew
-		}
-		asking := *h
-		asking.early = later(s.now, now).Sub(s.begun)-h.askedAt < s.window(h)/patience
-		if s.redeemable(&asking, free, s.idleFor(now)) != nil {
-			return Answer{Yes: true}
-		}
-		return s.refusal(h)
+	case h.state == Called, h.state == Waiting && h.lane == s.laneOf(errors): // else it would enter anew
+		early := later(s.now, now).Sub(s.begun)-h.askedAt < s.window(h)/patience
+		return s.turn(h, free, now, early)
 	}
 	like, position := s.wouldBe(h, errors)
 	a := Answer{Position: position, Capped: like.lane == Failing && !s.failingOpen()}
 	called := !a.Capped && free > s.calls.due() && !s.givesWay(like) && position <= s.calls.live+s.callsToCome(free)
-	if called || s.redeemable(like, free, s.idleFor(now)) != nil {
+	if called || s.redeemable(like, free, s.idleFor(now), false) != nil {
 		return Answer{Yes: true}
 	}
 	a.Expect = s.estimate(position, a.Capped)

@@ -1,0 +1,216 @@
+package admission
+
+import (
+	"time"
+
+	"github.com/ironic-throttle/ironic-throttle/pkg/api"
+	"github.com/ironic-throttle/ironic-throttle/pkg/breaker"
+	"github.com/ironic-throttle/ironic-throttle/pkg/fairshare"
+	"github.com/ironic-throttle/ironic-throttle/pkg/holdoff"
+	"github.com/ironic-throttle/ironic-throttle/pkg/slots"
+)
+
+// retryLook is the advice to a host whose answer hangs on the next look.
+const retryLook = 5 * time.Second
+
+// situation is all that a decision goes by.
+type situation struct {
+	leading bool          // this process may say yes
+	ledger  slots.Verdict // how the ledger stands with the host
+
+	// What failures have to do with the host.
+	watched  bool                         // something is shut, or paused, that the host may belong to
+	goes     bool                         // somebody wants the host gone: that goes on whatever fails
+	held     holdoff.Verdict              // it is held off
+	unplaced bool                         // it is not known where it belongs, and a part of all hosts is stopped
+	pause    *poolCount                   // its pool is paused; nil: it is not
+	open     *breaker.CircuitBreakerError // of a breaker that stops it; nil: none does
+	probed   *breaker.Scope               // is HALF_OPEN and has its probes; nil: none is
+
+	rate   rate             // what may still start within this minute
+	heard  bool             // the queue has heard of the ask
+	answer fairshare.Answer // of the queue
+}
+
+// decision is an answer before it has words.
+type decision struct {
+	ready    bool
+	reason   api.Reason
+	wait     time.Duration
+	expect   time.Duration // until there may be a slot; below 0: not known yet
+	position int
+	overdue  bool  // holds a slot and has not used it
+	stop     *stop // what keeps it from starting besides slots and turns
+	turn     bool  // nothing but its turn keeps it from starting: the queue is to hear of it
+}
+
+// stop is what keeps a host from starting besides slots and turns; which fields are
+// set goes by the reason.
+type stop struct {
+	hold     *holdoff.Verdict
+	pause    *poolCount
+	scope    breaker.Scope
+	note     string
+	limit    int
+	unplaced bool // it is not known where the host belongs
+	standby  bool // another replica decides
+	unknown  bool // nobody has shown it, and too many such hosts ask
+}
+
+// evaluate is the one decision: the first rule that has something to say. It reads the
+// situation alone and changes nothing, so that a dry run is the same function.
+func evaluate(s *situation) decision {
+	for _, rule := range rules {
+		if d, says := rule(s); says {
+			return d
+		}
+	}
+	return turned(s)
+}
+
+// rules are tried in this order.
+var rules = [...]func(*situation) (decision, bool){
+	notLeading,    // LH-27
+	exempt,        // LH-22
+	done,          // LH-16
+	loopholeHeld,  // BO-2, BO-6
+	loopholeShut,  // BO-6
+	holdsSlot,     // LH-7, LH-8
+	overdue,       // LH-12, LH-14
+	stale,         // LH-17
+	starting,      // LH-24, LH-35
+	unknown,       // LH-16
+	heldOff,       // BO-2
+	unplaced,      // BO-14, CB-2
+	paused,        // BO-14
+	breakerIsOpen, // CB-2
+	probesTaken,   // CB-6
+	needsTurn,     // F-1
+	rateIsFull,    // CB-16
+}
+
+func notLeading(s *situation) (decision, bool) {
+	if s.leading {
+		return decision{}, false
+	}
+	return decision{reason: api.ReasonStarting, wait: retryLook, stop: &stop{standby: true}}, true
+}
+
+func exempt(s *situation) (decision, bool) {
+	return decision{ready: true, reason: api.ReasonExempt}, s.ledger.Outcome == slots.Exempt
+}
+
+func done(s *situation) (decision, bool) {
+	return decision{ready: true, reason: api.ReasonDone}, s.ledger.Outcome == slots.Done
+}
+
+// loopholeHeld is the no to a held-off host whose slot must be no way round that.
+func loopholeHeld(s *situation) (decision, bool) {
+	if s.ledger.Outcome != slots.Held {
+		return decision{}, false
+	}
+	return heldOff(s)
+}
+
+// loopholeShut is the same for what stops more than one host.
+func loopholeShut(s *situation) (decision, bool) {
+	if s.ledger.Outcome != slots.Held {
+		return decision{}, false
+	}
+	for _, rule := range [...]func(*situation) (decision, bool){unplaced, paused, breakerIsOpen} {
+		if d, says := rule(s); says {
+			return d, true
+		}
+	}
+	return decision{}, false
+}
+
+func holdsSlot(s *situation) (decision, bool) {
+	return decision{ready: true, reason: api.ReasonHeldSlot}, s.ledger.Outcome == slots.Held
+}
+
+func overdue(s *situation) (decision, bool) {
+	return decision{reason: api.ReasonNotCalled, wait: s.ledger.Wait, overdue: true}, s.ledger.Outcome == slots.Overdue
+}
+
+func stale(s *situation) (decision, bool) {
+	return decision{reason: api.ReasonStale, wait: retryLook}, s.ledger.Outcome == slots.Stale
+}
+
+func starting(s *situation) (decision, bool) {
+	return decision{reason: api.ReasonStarting, wait: max(s.ledger.Wait, retryLook)}, s.ledger.Outcome == slots.Starting
+}
+
+func unknown(s *situation) (decision, bool) {
+	if s.ledger.Outcome != slots.Unknown {
+		return decision{}, false
+	}
+	return decision{reason: api.ReasonStarting, wait: retryUnknown, stop: &stop{unknown: true}}, true
+}
+
+func heldOff(s *situation) (decision, bool) {
+	if !s.held.Held {
+		return decision{}, false
+	}
+	return decision{reason: api.ReasonHold, wait: s.held.Wait, stop: &stop{hold: &s.held}}, true
+}
+
+func unplaced(s *situation) (decision, bool) {
+	if !s.unplaced {
+		return decision{}, false
+	}
+	return decision{reason: api.ReasonStarting, wait: retryLook, stop: &stop{unplaced: true}}, true
+}
+
+func paused(s *situation) (decision, bool) {
+	if s.pause == nil {
+		return decision{}, false
+	}
+	return decision{reason: api.ReasonShortCircuit, wait: retryBarred, stop: &stop{pause: s.pause}}, true
+}
+
+func breakerIsOpen(s *situation) (decision, bool) {
+	switch {
+	case s.open == nil:
+		return decision{}, false
+	case s.open.State == breaker.Open:
+		return decision{reason: api.ReasonBreakerOpen, wait: s.open.TimeToWait, stop: &stop{scope: s.open.Scope, note: s.open.Message}}, true
+	}
+	return decision{reason: api.ReasonHalfOpen, wait: min(s.open.TimeToWait, retryBarred), stop: &stop{scope: s.open.Scope}}, true
+}
+
+func probesTaken(s *situation) (decision, bool) {
+	if s.probed == nil {
+		return decision{}, false
+	}
+	return decision{reason: api.ReasonHalfOpen, wait: retryBarred, stop: &stop{scope: *s.probed}}, true
+}
+
+func needsTurn(s *situation) (decision, bool) { return decision{turn: true}, !s.heard }
+
+// rateIsFull comes before slots and turns, but tells the place that the host has.
+func rateIsFull(s *situation) (decision, bool) {
+	if s.answer.Yes || s.rate.left > 0 {
+		return decision{}, false
+	}
+	d := decision{reason: api.ReasonRate, wait: s.rate.wait, position: s.answer.Position}
+	d.stop = &stop{scope: wholeIronic, limit: s.rate.limit}
+	return d, true
+}
+
+// turned is what is left: the turn of the host, and a free slot.
+func turned(s *situation) decision {
+	a := s.answer
+	d := decision{position: a.Position, expect: a.Expect, wait: a.Wait}
+	switch {
+	case a.Yes:
+		d.ready, d.reason = true, api.ReasonGranted
+	case s.ledger.Free <= 0:
+		d.reason = api.ReasonFull
+	case a.Capped:
+		d.reason = api.ReasonFailingCap
+	default:
+		d.reason = api.ReasonNotCalled
+	}
+	return d
+}
