@@ -132,21 +132,21 @@ func (c *Controller) hear(now time.Time, s *situation, t *turn) {
 // peek is hear for a dry run.
 func (c *Controller) peek(now time.Time, s *situation, t *turn, ask question) {
 	l := c.line(s.ledger)
-	host, errors := fairshare.NewHost("", tenant(s.ledger.ID())), c.errorsOf(s.ledger, ask)
+	host, errors := fairshare.NewHost("", tenant(s.ledger.ID())), s.errors(ask)
 	if t != nil && t.line == l {
 		host = t.host
 	}
 	s.answer, s.heard = l.Peek(now, c.share(now, l, host, s.ledger.Free, s.rate.left), host, errors), true
 }
 
-// errorsOf weighs the host of an ask that is not recorded, as storm.errors does then.
-func (c *Controller) errorsOf(v slots.Verdict, ask question) int {
+// errors weighs the host of an ask as storm.errors does once the ask is recorded.
+func (s *situation) errors(ask question) int {
 	if ask.Deleting {
 		return 0
 	}
-	errors := max(ask.ErrorCount, ask.ProvisioningFailCount)
-	if ref, known := v.Ref(); known {
-		errors = max(errors, ref.Failures(), c.storm.book.Failures(ref.ID().UUID))
+	errors := max(ask.ErrorCount, ask.ProvisioningFailCount, s.failures)
+	if ref, known := s.ledger.Ref(); known {
+		errors = max(errors, ref.Failures())
 	}
 	return errors
 }

@@ -22,6 +22,7 @@ type situation struct {
 	watched  bool                         // something is shut, or paused, that the host may belong to
 	goes     bool                         // somebody wants the host gone: that goes on whatever fails
 	held     holdoff.Verdict              // it is held off
+	failures int                          // of the host in a row, where that counts against it
 	unplaced bool                         // it is not known where it belongs, and a part of all hosts is stopped
 	pause    *poolCount                   // its pool is paused; nil: it is not
 	open     *breaker.CircuitBreakerError // of a breaker that stops it; nil: none does

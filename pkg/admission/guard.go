@@ -1,6 +1,7 @@
 package admission
 
 import (
+	"cmp"
 	"errors"
 	"math"
 	"time"
@@ -22,7 +23,7 @@ func (c *Controller) survey(now time.Time, s *situation, v slots.Verdict, ask qu
 	s.ledger, s.goes = v, goes(v.Op(), ask)
 	open, through := v.Outcome == slots.Open, loophole(v)
 	if open || through {
-		s.held = c.storm.book.Peek(now, c.holdAsk(v, ask))
+		s.held, s.failures = c.storm.book.Peek(now, c.holdAsk(v, ask))
 	}
 	ref, known := v.Ref()
 	if !s.held.Held && (open || through && beginsAnew(ref, v.Op())) {
@@ -32,7 +33,7 @@ func (c *Controller) survey(now time.Time, s *situation, v slots.Verdict, ask qu
 		}
 		c.shut(now, s, f, known && c.storm.cleansUp(ref, v.Op()))
 		if open && s.watched && s.open == nil {
-			c.probing(now, s, f, t, c.errorsOf(v, ask))
+			c.probing(now, s, f, t, s.errors(ask))
 		}
 	}
 	if open {
@@ -116,7 +117,7 @@ func (c *Controller) holdAsk(v slots.Verdict, ask question) holdoff.Ask {
 		Spec: ask.SpecHash, Bare: ask.bare, FailCount: ask.failCount, Left: ask.left, Release: ask.release,
 	}
 	if ref, known := v.Ref(); known {
-		a.UUID = ref.ID().UUID
+		a.UUID = cmp.Or(ref.ID().UUID, a.UUID)
 		a.NodeState = string(ref.State())
 		// A deprovision that had a yes since has taken the host out of that state.
 		a.NodeFailed = ref.State().Failed() && !beginsAnew(ref, v.Op())

@@ -8,17 +8,22 @@ import (
 // Peek says what Ask would say, as far as that can be told, and changes nothing.
 func (s *Scheduler) Peek(now time.Time, free int, h *Host, errors int) Answer {
 	free = max(free, 0)
+	early := later(s.now, now).Sub(s.begun)-h.askedAt < s.window(h)/patience
+	like, position := h, 0
 	switch {
 	case h.state == Holding:
 		return Answer{Yes: true}
-	case h.state == Called, h.state == Waiting && h.lane == s.laneOf(errors): // else it would enter anew
-		early := later(s.now, now).Sub(s.begun)-h.askedAt < s.window(h)/patience
+	case h.state == Called:
 		return s.turn(h, free, now, early)
+	case h.state == Waiting && h.lane == s.laneOf(errors):
+		position = s.position(h)
+	default: // it would enter anew
+		like, position = s.wouldBe(h, errors)
+		early = false
 	}
-	like, position := s.wouldBe(h, errors)
 	a := Answer{Position: position, Capped: like.lane == Failing && !s.failingOpen()}
 	called := !a.Capped && free > s.calls.due() && !s.givesWay(like) && position <= s.calls.live+s.callsToCome(free)
-	if called || s.redeemable(like, free, s.idleFor(now), false) != nil {
+	if called || s.redeemable(like, free, s.idleFor(now), early) != nil {
 		return Answer{Yes: true}
 	}
 	a.Expect = s.estimate(position, a.Capped)

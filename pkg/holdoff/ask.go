@@ -63,14 +63,14 @@ func (b *Book) Ask(now time.Time, a Ask) Verdict {
 	return b.verdict(now, &e, a)
 }
 
-// Peek is Ask that changes nothing.
-func (b *Book) Peek(now time.Time, a Ask) Verdict {
+// Peek is Ask that changes nothing. It also returns what Failures would say then.
+func (b *Book) Peek(now time.Time, a Ask) (v Verdict, failures int) {
 	if b == nil {
-		return Verdict{}
+		return Verdict{}, 0
 	}
 	now = b.latestOf(now)
 	e, _ := b.judge(now, a)
-	return b.verdict(now, &e, a)
+	return b.verdict(now, &e, a), b.failures(&e)
 }
 
 // says reports whether the question of a host without an entry can make one, or tell

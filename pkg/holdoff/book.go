@@ -177,7 +177,14 @@ func (b *Book) Failures(uuid string) int {
 		return 0
 	}
 	e := b.hosts[uuid]
-	if e == nil || b.cfg.timeout(e.name) == 0 {
+	if e == nil {
+		return 0
+	}
+	return b.failures(e)
+}
+
+func (b *Book) failures(e *entry) int {
+	if b.cfg.timeout(e.name) == 0 {
 		return 0
 	}
 	return e.failures()

@@ -137,7 +137,8 @@ func TestBO18_ProcessClockStepsBack(t *testing.T) {
 	s.isHeld(provision(), hold-time.Hour)
 	latest := s.now
 	s.now = begin.Add(-1000 * time.Hour)
-	for _, v := range []holdoff.Verdict{s.b.Peek(s.now, provision()), s.b.Ask(s.now, provision())} {
+	peek, _ := s.b.Peek(s.now, provision())
+	for _, v := range []holdoff.Verdict{peek, s.b.Ask(s.now, provision())} {
 		if !v.Held || v.Wait != hold-time.Hour || !v.Until.Equal(begin.Add(hold)) {
 			t.Errorf("%+v", v)
 		}
@@ -253,9 +254,10 @@ func TestBO16_WithLedgerExact(t *testing.T) {
 			c.restartNow()
 			for _, uuid := range []string{"a", "b"} {
 				a.UUID = uuid
-				got, want := c.b.Peek(c.now, a), other.b.Peek(other.now, a)
+				got, failures := c.b.Peek(c.now, a)
+				want, wantFailures := other.b.Peek(other.now, a)
 				got.Until, want.Until = time.Time{}, time.Time{}
-				if got.Wait-want.Wait > 0 || want.Wait-got.Wait > 0 || got != want {
+				if got.Wait-want.Wait > 0 || want.Wait-got.Wait > 0 || got != want || failures != wantFailures {
 					rt.Fatalf("%+v, without a restart %+v", got, want)
 				}
 			}

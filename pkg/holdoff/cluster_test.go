@@ -27,7 +27,7 @@ func TestBO10_ReleaseOnTheHostObject(t *testing.T) {
 	a.Release = "another"
 	s.isHeld(a, hold)
 	a.Release = id
-	if v := s.b.Peek(s.now, a); v.Held {
+	if v, _ := s.b.Peek(s.now, a); v.Held {
 		t.Errorf("peek: %+v", v)
 	}
 	s.isHeld(provision(), hold) // a peek changes nothing

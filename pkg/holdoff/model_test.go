@@ -281,7 +281,7 @@ func TestRandomHistoriesAgreeWithTheModel(t *testing.T) {
 				m.said = append(m.said, e)
 			case "ask":
 				a := ask.Draw(rt, "ask")
-				peek := s.b.Peek(s.now, a)
+				peek, _ := s.b.Peek(s.now, a)
 				if v := s.b.Ask(s.now, a); v != peek {
 					rt.Fatalf("Peek %+v, Ask %+v", peek, v)
 				}

@@ -292,7 +292,7 @@ func FuzzParseRecord(f *testing.F) {
 		}
 		a := provision()
 		a.UUID, a.FailCount, a.Spec = r.UUID, 3, "spec"
-		peek := s.b.Peek(s.now, a)
+		peek, _ := s.b.Peek(s.now, a)
 		if v := s.b.Ask(s.now, a); v != peek || v.Wait < 0 || v.Wait > hold {
 			t.Errorf("%+v", v)
 		}

@@ -90,7 +90,7 @@ func provision() holdoff.Ask {
 // isHeld asks and compares what is left.
 func (s *stage) isHeld(a holdoff.Ask, left time.Duration) holdoff.Verdict {
 	s.t.Helper()
-	peek := s.b.Peek(s.now, a)
+	peek, _ := s.b.Peek(s.now, a)
 	v := s.b.Ask(s.now, a)
 	if diff := cmp.Diff(peek, v); diff != "" {
 		s.t.Errorf("Peek differs from Ask: %s", diff)
@@ -104,7 +104,7 @@ func (s *stage) isHeld(a holdoff.Ask, left time.Duration) holdoff.Verdict {
 // isFree asks and wants nothing to wait for.
 func (s *stage) isFree(a holdoff.Ask) {
 	s.t.Helper()
-	peek := s.b.Peek(s.now, a)
+	peek, _ := s.b.Peek(s.now, a)
 	if v := s.b.Ask(s.now, a); v != (holdoff.Verdict{}) || peek != v {
 		s.t.Errorf("after %v: %+v (Peek %+v), want nothing", s.now.Sub(begin), v, peek)
 	}
