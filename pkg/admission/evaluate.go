@@ -80,14 +80,14 @@ var rules = [...]func(*situation) (decision, bool){
 	overdue,       // LH-12, LH-14
 	stale,         // LH-17
 	starting,      // LH-24, LH-35
-	unknown,       // LH-16
+	unknown,       // LH-39
 	heldOff,       // BO-2
-	unplaced,      // BO-14, CB-2
+	unplaced,      // BO-14, CB-7
 	paused,        // BO-14
-	breakerIsOpen, // CB-2
-	probesTaken,   // CB-6
-	needsTurn,     // F-1
-	rateIsFull,    // CB-16
+	breakerIsOpen, // CB-7
+	probesTaken,   // CB-9
+	needsTurn,     // F-3
+	rateIsFull,    // CB-16, CB-19
 }
 
 func notLeading(s *situation) (decision, bool) {
