@@ -189,9 +189,10 @@ func probesTaken(s *situation) (decision, bool) {
 
 func needsTurn(s *situation) (decision, bool) { return decision{turn: true}, !s.heard }
 
-// rateIsFull comes before slots and turns, but tells the place that the host has.
+// rateIsFull comes before slots and turns, but tells the place that the host has. The queue says
+// no where nothing is left.
 func rateIsFull(s *situation) (decision, bool) {
-	if s.answer.Yes || s.rate.left > 0 {
+	if s.rate.left > 0 {
 		return decision{}, false
 	}
 	d := decision{reason: api.ReasonRate, wait: s.rate.wait, position: s.answer.Position}

@@ -349,6 +349,7 @@ func (w *world) mischief() {
 		w.outage = w.now.Add(w.between(time.Second, w.cfg.Slots.LeaseTTL+2*time.Minute))
 		w.logf("outage until %v", w.outage.Sub(epoch).Seconds())
 	})
+	again(w.style.crashes, 20*time.Minute, w.crash)
 	again(w.style.jumps, 10*time.Minute, func() {
 		w.runs.Jumps++
 		w.skew += w.between(0, 3*time.Minute)

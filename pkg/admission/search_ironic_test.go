@@ -131,7 +131,7 @@ func (w *world) end(m *machine, flow int, last ironic.State) {
 	if m.flow == flow && m.working {
 		m.flow++
 		w.set(m, last)
-		m.working, m.erred, m.done = false, last.Failed(), !last.Failed()
+		m.working, m.lost, m.erred, m.done = false, false, last.Failed(), !last.Failed()
 		if m.erred {
 			w.failed(m)
 		}
@@ -139,15 +139,38 @@ func (w *world) end(m *machine, flow int, last ironic.State) {
 	}
 }
 
+// crash kills the conductor and starts it again. Of the nodes that it had the lock on some
+// fail, and the others stay as they are without a lock, until somebody mends them.
+func (w *world) crash() {
+	for _, m := range w.hosts {
+		failed := map[ironic.State]ironic.State{
+			ironic.Inspecting: ironic.InspectFailed, ironic.Cleaning: ironic.CleanFailed, ironic.Deploying: ironic.DeployFailed,
+			ironic.Deleting: ironic.Error, ironic.Rescuing: ironic.RescueFailed, ironic.Unrescuing: ironic.UnrescueFailed,
+			ironic.Servicing: ironic.ServiceFailed,
+		}[m.state]
+		switch {
+		case !m.working || m.lost || failed == "":
+		case w.chance(.5):
+			w.end(m, m.flow, failed)
+		default:
+			w.runs.Lost++
+			m.lost = true
+			m.flow++ // none of its steps comes any more
+			w.logf("host %d: lost in %s", m.n, m.state)
+			w.after(w.between(2*time.Minute, 3*time.Hour), func(flow int) func() { return func() { w.end(m, flow, failed) } }(m.flow))
+		}
+	}
+}
+
 // vanish takes the node out of Ironic.
 func (w *world) vanish(m *machine) {
 	w.leaves(m)
-	m.exists, m.working = false, false
+	m.exists, m.working, m.lost = false, false, false
 	m.flow++
 }
 
 func (w *world) node(m *machine) ironic.Node {
-	n := ironic.Node{UUID: m.uuid, Name: m.name, State: m.state, ProvisionUpdatedAt: m.stamp, AgentURL: m.agent && m.working, ConductorGroup: m.group}
+	n := ironic.Node{UUID: m.uuid, Name: m.name, State: m.state, ProvisionUpdatedAt: m.stamp, AgentURL: m.agent && m.working, Unlocked: m.lost, ConductorGroup: m.group}
 	if m.erred {
 		n.LastError = "it failed"
 	}

@@ -54,6 +54,7 @@ type style struct {
 	brisk                    bool // work that ends before anybody looks, often badly
 	renames, pairs           bool // names move in Ironic; asks pair a node with another's name
 	seconds                  bool // stamps of whole seconds
+	crashes                  bool // conductors are killed, and lose work
 	length                   time.Duration
 }
 
@@ -74,6 +75,7 @@ type machine struct {
 	agent   bool
 	beat    int
 	erred   bool // last_error
+	lost    bool // its conductor was killed, and nobody works on it any more
 	kept    bool // its UUID is told when asking
 
 	goal    api.Op
@@ -109,6 +111,7 @@ func newWorld(seed uint64) *world {
 	case k == 1:
 		w.style.pairs = true
 	}
+	w.style.crashes = rand.New(rand.NewPCG(seed, 9)).IntN(4) == 0
 	cfg := DefaultConfig()
 	s := &cfg.Slots
 	s.Total = 1 + w.rng.IntN(4)
