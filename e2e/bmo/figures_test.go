@@ -17,6 +17,13 @@ type period struct {
 	limit      int
 	begin, end time.Time
 	left       map[string]bool // nodes by name that do not count as waiting: deleted ones
+	asked      []ask           // the operator's first request for work for each node, by time
+}
+
+// ask is a request to start work on the node of a UUID.
+type ask struct {
+	at   time.Time
+	uuid string
 }
 
 // figures are those of one phase, from Ironic's own database.
@@ -31,11 +38,14 @@ type figures struct {
 	// Idle are the times for which slots that became free stayed so while nodes waited.
 	Idle []time.Duration
 	// Lull is the longest time without a start while a slot was free and a node waited.
-	Lull   time.Duration
-	First  map[string]int // the first 20 starts by namespace
-	Begun  int            // nodes that have begun their first work
-	Starts int            // works begun
-	Busy   time.Duration  // of all nodes together
+	Lull time.Duration
+	// Unheard is the same while the operator has asked for a node that waits: before, it was
+	// busy with something else.
+	Unheard time.Duration
+	First   map[string]int // the first 20 starts by namespace
+	Begun   int            // nodes that have begun their first work
+	Starts  int            // works begun
+	Busy    time.Duration  // of all nodes together
 }
 
 // firstStarts is how many starts show how fair the order is.
@@ -43,8 +53,8 @@ const firstStarts = 20
 
 // node is one while the changes are gone through.
 type node struct {
-	state                   ironic.State
-	waiting, begun, between bool
+	state                          ironic.State
+	waiting, begun, between, asked bool
 }
 
 // done is the state of a node at the end of a phase. The operator has a host inspected and
@@ -53,11 +63,12 @@ var done = map[phase]ironic.State{inspect: ironic.Manageable, provision: ironic.
 
 // measure goes through the changes of a storm until the end of the period.
 func measure(changes []realironic.Change, p period) figures {
-	m := meter{period: p, nodes: map[string]*node{}, figures: figures{First: map[string]int{}}}
+	m := meter{period: p, nodes: map[string]*node{}, byUUID: map[string]*node{}, figures: figures{First: map[string]int{}}}
 	for i, c := range changes {
 		if c.At.After(p.end) {
 			break
 		}
+		m.byUUID[c.UUID] = m.node(c.Name)
 		if m.now.IsZero() && !c.At.Before(p.begin) {
 			m.start()
 		}
@@ -65,6 +76,7 @@ func measure(changes []realironic.Change, p period) figures {
 			m.set(c)
 			continue
 		}
+		m.hear(c.At)
 		m.advance(c.At)
 		m.change(c)
 		// What one look has seen came about together: starts do not come before ends.
@@ -75,6 +87,7 @@ func measure(changes []realironic.Change, p period) figures {
 	if m.now.IsZero() {
 		m.start()
 	}
+	m.hear(p.end)
 	m.advance(p.end)
 	return m.figures
 }
@@ -83,14 +96,15 @@ func measure(changes []realironic.Change, p period) figures {
 type meter struct {
 	period
 	figures
-	nodes map[string]*node
+	nodes  map[string]*node
+	byUUID map[string]*node
 
-	now                    time.Time
-	busy, waiting, between int
-	wanted, used, held     time.Duration // slot time while somebody waits, and what of it is in use
-	free                   []time.Time   // slots by when they became free; zero: before the begin
-	lull                   time.Time     // since then no start, a free slot and somebody who waits; zero: not so
-	ended, starts          int           // of the look that is gone through
+	now                           time.Time
+	busy, waiting, between, heard int           // heard: that wait, and for which the operator has asked
+	wanted, used, held            time.Duration // slot time while somebody waits, and what of it is in use
+	free                          []time.Time   // slots by when they became free; zero: before the begin
+	lull, unheard                 time.Time     // since then no start, a free slot and somebody who waits, or is heard; zero: not so
+	ended, starts                 int           // of the look that is gone through
 }
 
 func (m *meter) node(name string) *node {
@@ -122,8 +136,33 @@ func (m *meter) start() {
 func (m *meter) wants(name string, n *node) {
 	ready := n.state == ironic.Manageable || m.phase == provision && n.state == ironic.Available || m.phase == deprovision && n.state == ironic.Active
 	if ready && !n.begun && !n.waiting && !m.left[name] {
-		n.waiting = true
-		m.waiting++
+		m.wait(n, true)
+	}
+}
+
+// wait notes that a node waits, or does so no more.
+func (m *meter) wait(n *node, waits bool) {
+	by := map[bool]int{true: 1, false: -1}[waits]
+	n.waiting = waits
+	m.waiting += by
+	if n.asked {
+		m.heard += by
+	}
+}
+
+// hear takes what the operator has asked until then.
+func (m *meter) hear(until time.Time) {
+	for ; len(m.asked) > 0 && !m.asked[0].at.After(until); m.asked = m.asked[1:] {
+		n := m.byUUID[m.asked[0].uuid]
+		if n == nil || n.asked || m.asked[0].at.Before(m.now) {
+			continue
+		}
+		m.advance(m.asked[0].at)
+		n.asked = true
+		if n.waiting {
+			m.heard++
+		}
+		m.settle()
 	}
 }
 
@@ -139,6 +178,9 @@ func (m *meter) advance(to time.Time) {
 	m.now = to
 	if !m.lull.IsZero() {
 		m.Lull = max(m.Lull, to.Sub(m.lull))
+	}
+	if !m.unheard.IsZero() {
+		m.Unheard = max(m.Unheard, to.Sub(m.unheard))
 	}
 	if m.wanted > 0 {
 		m.Use, m.Held = float64(m.used)/float64(m.wanted), float64(m.held)/float64(m.wanted)
@@ -158,8 +200,7 @@ func (m *meter) change(c realironic.Change) {
 		m.ended++
 	}
 	if n.waiting && c.State == "" {
-		n.waiting = false
-		m.waiting--
+		m.wait(n, false)
 	}
 	m.wants(c.Name, n)
 	if between := n.begun && !n.state.Busy() && !n.state.Failed() && n.state != "" && n.state != done[m.phase]; between != n.between {
@@ -184,8 +225,7 @@ func (m *meter) begins(name string, n *node) {
 		m.First[namespace]++
 	}
 	if n.waiting {
-		n.waiting = false
-		m.waiting--
+		m.wait(n, false)
 	}
 }
 
@@ -215,13 +255,19 @@ func (m *meter) settle() {
 		// Nobody wants them: how long they stay free says nothing.
 		clear(m.free)
 	}
-	switch idle := free > 0 && m.waiting > 0; {
-	case !idle:
-		m.lull = time.Time{}
-	case m.lull.IsZero() || m.starts > 0:
-		m.lull = m.now
-	}
+	m.since(&m.lull, free > 0 && m.waiting > 0)
+	m.since(&m.unheard, free > 0 && m.heard > 0)
 	m.ended, m.starts = 0, 0
+}
+
+// since keeps from when on something is so and nothing has started.
+func (m *meter) since(at *time.Time, so bool) {
+	switch {
+	case !so:
+		*at = time.Time{}
+	case at.IsZero() || m.starts > 0:
+		*at = m.now
+	}
 }
 
 // quantile of durations; 0 of none.

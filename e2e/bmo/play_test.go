@@ -43,7 +43,9 @@ func (s *storm) play(p phase) row {
 	s.undoSlow()
 	r := row{
 		cell: s.cell, phase: p, hosts: len(s.hosts), cpu: s.cpu() - cpu, notes: s.notes,
-		figures: measure(s.truth.Changes(), period{phase: p, limit: s.limit, begin: begin, end: time.Now(), left: s.left}),
+		figures: measure(s.truth.Changes(), period{
+			phase: p, limit: s.limit, begin: begin, end: time.Now(), left: s.left, asked: s.asked.asks(begin),
+		}),
 	}
 	for _, h := range s.hosts {
 		r.First[h.namespace] += 0 // those who got none are shown too

@@ -102,10 +102,12 @@ func (s *storm) front(namespaces []string) (url string) {
 			r.start()
 		}
 		s.leader()
+		url = s.replicas[0].gateway
 		if len(s.replicas) > 1 {
-			return service(s.T, s.replicas)
+			url = service(s.T, s.replicas)
 		}
-		return s.replicas[0].gateway
+		s.asked = &tally{}
+		return listen(s.T, s.asked.count(toIronic(s.T, url)))
 	default:
 		return listen(s.T, ironic)
 	}

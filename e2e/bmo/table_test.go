@@ -26,7 +26,7 @@ type row struct {
 	notes                          []string
 }
 
-const tableHead = `| storm | limit/workers | phase | peak | makespan | slot use (with hosts between two works) | freed slot idle, median / p95 | longest without a start | requests (our own) / lists per host | API CPU per host | first 20 starts | errors |
+const tableHead = `| storm | limit/workers | phase | peak | makespan | slot use (with hosts between two works) | freed slot idle, median / p95 | longest without a start (and a host asks) | requests (our own, asked by the operator) / lists per host | API CPU per host | first 20 starts | errors |
 | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |
 `
 
@@ -59,9 +59,9 @@ func (r row) String() string {
 	if r.askedFor > 0 {
 		asked = fmt.Sprintf(", %.0f asked", perHost(float64(r.askedFor)))
 	}
-	return fmt.Sprintf("| %s | %d/%d | %s | %d | %.0f s | %.0f %% (%.0f %%) | %s / %s s | %s s | %.0f (%.0f%s) / %.1f | %.2f s | %s | %s |\n",
+	return fmt.Sprintf("| %s | %d/%d | %s | %d | %.0f s | %.0f %% (%.0f %%) | %s / %s s | %s s (%s) | %.0f (%.0f%s) / %.1f | %.2f s | %s | %s |\n",
 		cmp.Or(r.name, string(r.way)), r.limit, r.workers, r.phase, r.Peak, r.Makespan.Seconds(), 100*r.Use, 100*r.Held,
-		seconds(quantile(r.Idle, 0.5)), seconds(quantile(r.Idle, 0.95)), seconds(r.Lull),
+		seconds(quantile(r.Idle, 0.5)), seconds(quantile(r.Idle, 0.95)), seconds(r.Lull), seconds(r.Unheard),
 		perHost(float64(r.requests)), perHost(float64(r.own)), asked, perHost(float64(r.lists)),
 		perHost(r.cpu.Seconds()), strings.Join(first, "/"), errors)
 }

@@ -17,6 +17,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 )
 
 // request is what is alike in many requests.
@@ -28,8 +29,28 @@ type request struct {
 
 // tally counts the requests that pass. It is safe for concurrent use.
 type tally struct {
-	mu   sync.Mutex
-	seen map[request]int
+	mu    sync.Mutex
+	seen  map[request]int
+	works []ask // for a node, each request for work
+}
+
+// asks are the requests for work since then.
+func (t *tally) asks(since time.Time) []ask {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	i, _ := slices.BinarySearchFunc(t.works, since, func(a ask, at time.Time) int { return a.at.Compare(at) })
+	return slices.Clone(t.works[i:])
+}
+
+// work notes a request for work. Answers come much later, and in another order.
+func (t *tally) work(r *http.Request, target string) {
+	uuid, isPut := strings.CutSuffix(strings.TrimPrefix(r.URL.Path, "/v1/nodes/"), "/states/provision")
+	if r.Method != http.MethodPut || !isPut || target == "manage" || target == "abort" {
+		return
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.works = append(t.works, ask{time.Now(), uuid})
 }
 
 func (t *tally) snapshot() map[request]int {
@@ -63,6 +84,9 @@ func (t *tally) count(next http.Handler) http.Handler {
 			}
 			r.Body = io.NopCloser(bytes.NewReader(body))
 			req.body = bodyPattern(body)
+			var state struct{ Target string }
+			_ = json.Unmarshal(body, &state)
+			t.work(r, state.Target)
 		}
 		answer := &statusOf{ResponseWriter: w}
 		defer func() {
