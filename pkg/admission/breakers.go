@@ -16,12 +16,12 @@ import (
 func (c *Controller) Breakers(now time.Time) api.Breakers {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return api.Breakers{Enabled: c.storm.set != nil, Breakers: c.breakers(now)}
+	return api.Breakers{Enabled: c.policy.set != nil, Breakers: c.breakers(now)}
 }
 
 func (c *Controller) breakers(now time.Time) []api.Breaker {
 	list := []api.Breaker{}
-	for _, st := range c.storm.set.All(now) {
+	for _, st := range c.policy.set.All(now) {
 		list = append(list, c.showBreaker(st))
 	}
 	c.followBreakers(now)
@@ -115,7 +115,7 @@ func (c *Controller) CheckScope(now time.Time, scope string) error {
 // knownScopes are the names of the scopes of a kind.
 func (c *Controller) knownScopes(now time.Time, kind string) map[string]bool {
 	known := map[string]bool{}
-	for _, st := range c.storm.set.All(now) {
+	for _, st := range c.policy.set.All(now) {
 		if st.Scope.Kind == kind {
 			known[st.Scope.Name] = true
 		}
@@ -150,7 +150,7 @@ func (c *Controller) watched(scope string) (breaker.Scope, error) {
 	if of.Kind == ScopeIronic && of.Name != "" || of.Kind != ScopeIronic && of.Name == "" || !slices.Contains(api.ScopeKinds(), of.Kind) {
 		return breaker.Scope{}, &api.FieldError{Field: "scope", Value: scope, Rule: "must be ironic, group:NAME, driver:NAME or image:CHECKSUM"}
 	}
-	if c.storm.set == nil || !c.storm.watch[of.Kind] {
+	if c.policy.set == nil || !c.policy.watch[of.Kind] {
 		return breaker.Scope{}, fmt.Errorf("%q: %w", scope, api.ErrNoBreaker)
 	}
 	return of, nil
@@ -164,9 +164,9 @@ func (c *Controller) byHand(now time.Time, scope string, do func(*breaker.Set, b
 		return api.BreakerAnswer{}, err
 	}
 	c.revision.Add(1)
-	changed, message := do(c.storm.set, of)
+	changed, message := do(c.policy.set, of)
 	c.followBreakers(now)
 	return api.BreakerAnswer{
-		Changed: changed, Message: of.String() + " " + message, Breaker: c.showBreaker(c.storm.set.Status(now, of)),
+		Changed: changed, Message: of.String() + " " + message, Breaker: c.showBreaker(c.policy.set.Status(now, of)),
 	}, nil
 }

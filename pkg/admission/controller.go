@@ -16,23 +16,23 @@ import (
 // Controller decides. Make one with New; all methods are safe for concurrent
 // use. It implements ironic.View.
 type Controller struct {
-	mode    Mode
-	notify  func([]slots.Notice)
-	tempest func([]StormNotice)
-	hosts   Hosts         // nil: nobody knows the cluster
-	leading func() bool   // never nil
-	first   chan struct{} // closed after the first complete look
+	mode         Mode
+	notify       func([]slots.Notice)
+	notifyPolicy func([]StormNotice)
+	hosts        Hosts         // nil: nobody knows the cluster
+	leading      func() bool   // never nil
+	first        chan struct{} // closed after the first complete look
 
 	revision atomic.Uint64 // counts what changed; written under mu
 
 	mu       sync.Mutex // guards everything below
 	cfg      Config     // in force; set by New and change alone
 	ledger   *slots.Ledger
-	lines    map[slots.Pool]*line
-	storm    *storm
+	queues   map[slots.Pool]*queue
+	policy   *policy
 	names    tenantNames
-	moved    bool            // a line must be told what is free
-	retired  fairshare.Stats // of lines that are no more
+	moved    bool            // a queue must be told what is free
+	retired  fairshare.Stats // of queues that are no more
 	asks     tally
 	refusals tally // observe: what enforce would have said
 	failure  string
@@ -51,7 +51,7 @@ func New(cfg Config, now time.Time) (*Controller, error) {
 	if err != nil {
 		return nil, err
 	}
-	storm, err := newStorm(cfg, now)
+	policy, err := newPolicy(cfg, now)
 	if err != nil {
 		return nil, err
 	}
@@ -59,12 +59,12 @@ func New(cfg Config, now time.Time) (*Controller, error) {
 		cfg.Leading = func() bool { return true }
 	}
 	c := &Controller{
-		mode: cfg.Mode, notify: cfg.Notify, tempest: cfg.Storm, hosts: cfg.Hosts, leading: cfg.Leading,
-		storm: storm, first: make(chan struct{}),
-		cfg: cfg.settings(), ledger: ledger, lines: map[slots.Pool]*line{}, names: tenantNames{},
+		mode: cfg.Mode, notify: cfg.Notify, notifyPolicy: cfg.Storm, hosts: cfg.Hosts, leading: cfg.Leading,
+		policy: policy, first: make(chan struct{}),
+		cfg: cfg.settings(), ledger: ledger, queues: map[slots.Pool]*queue{}, names: tenantNames{},
 		asks: tally{}, refusals: tally{},
 	}
-	if err := c.setLines(); err != nil {
+	if err := c.setQueues(); err != nil {
 		return nil, err
 	}
 	return c, nil
@@ -96,7 +96,7 @@ func (c *Controller) Start(now time.Time, holds []holdoff.Record, known bool) er
 	}
 	c.revision.Add(1)
 	fresh.ledger.Follow(c.ledger)
-	c.ledger, c.storm, c.lines = fresh.ledger, fresh.storm, fresh.lines
+	c.ledger, c.policy, c.queues = fresh.ledger, fresh.policy, fresh.queues
 	return nil
 }
 
@@ -113,14 +113,14 @@ func (c *Controller) Reconfigure(now time.Time, limits slots.Limits, turns Turns
 	if err := c.ledger.SetLimits(now, c.cfg.Slots.Limits); err != nil {
 		return err
 	}
-	old := c.lines
-	if err := c.setLines(); err != nil {
+	old := c.queues
+	if err := c.setQueues(); err != nil {
 		return err
 	}
-	c.storm.patience = c.cfg.Turns.ClaimWindow
+	c.policy.patience = c.cfg.Turns.ClaimWindow
 	c.sync(now)
 	for pool, l := range old {
-		if c.lines[pool] != l {
+		if c.queues[pool] != l {
 			c.retire(now, l)
 		}
 	}
@@ -128,40 +128,40 @@ func (c *Controller) Reconfigure(now time.Time, limits slots.Limits, turns Turns
 	return nil
 }
 
-// retire empties a line whose pool is no more; its hosts queue anew when they ask.
-func (c *Controller) retire(now time.Time, l *line) {
+// retire empties a queue whose pool is no more; its hosts queue anew when they ask.
+func (c *Controller) retire(now time.Time, l *queue) {
 	for _, h := range l.View(now, math.MaxInt).Hosts {
-		if t, ok := h.Host.Owner.(*turn); ok {
+		if t, ok := h.Host.Owner.(*entry); ok {
 			c.leave(now, t)
 		}
 	}
 	c.retired.Add(l.Stats())
 }
 
-// setLines makes a line for every pool, and gives each its settings.
-func (c *Controller) setLines() error {
-	turns, lines := c.cfg.Turns, map[slots.Pool]*line{}
+// setQueues makes a queue for every pool, and gives each its settings.
+func (c *Controller) setQueues() error {
+	turns, queues := c.cfg.Turns, map[slots.Pool]*queue{}
 	for i, pool := range c.ledger.Pools() {
 		cfg := turns.config(c.ledger.Limit(pool))
 		if i > 0 {
 			cfg = turns.within(c.ledger.Limit(pool))
 		}
-		l := c.lines[pool]
+		l := c.queues[pool]
 		if l == nil {
 			s, err := fairshare.New(cfg)
 			if err != nil {
 				return err
 			}
-			if total := lines[slots.Pool{}]; total != nil {
+			if total := queues[slots.Pool{}]; total != nil {
 				s.ShareClock(total.Scheduler)
 			}
-			l = &line{Scheduler: s, pool: pool}
+			l = &queue{Scheduler: s, pool: pool}
 		} else if err := l.Configure(cfg); err != nil {
 			return err
 		}
-		lines[pool] = l
+		queues[pool] = l
 	}
-	c.lines = lines
+	c.queues = queues
 	c.tie()
 	return nil
 }
@@ -227,31 +227,31 @@ func (c *Controller) Wanted(now time.Time) []string {
 }
 
 // Observe implements ironic.View.
-func (c *Controller) Observe(now time.Time, look ironic.Look) {
-	notices, storms := c.observe(now, look)
+func (c *Controller) Observe(now time.Time, observed ironic.Look) {
+	notices, storms := c.observe(now, observed)
 	if c.notify != nil && len(notices) > 0 {
 		c.notify(notices)
 	}
-	if c.tempest != nil && len(storms) > 0 {
-		c.tempest(storms)
+	if c.notifyPolicy != nil && len(storms) > 0 {
+		c.notifyPolicy(storms)
 	}
 }
 
-func (c *Controller) observe(now time.Time, look ironic.Look) ([]slots.Notice, []StormNotice) {
+func (c *Controller) observe(now time.Time, observed ironic.Look) ([]slots.Notice, []StormNotice) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.revision.Add(1)
-	c.ledger.Observe(now, look)
+	c.ledger.Observe(now, observed)
 	c.sync(now)
-	c.look(now)
+	c.observed(now)
 	c.failure = ""
 	select {
 	case <-c.first:
 	default:
 		close(c.first)
 	}
-	storms := c.storm.notices
-	c.storm.notices = nil
+	storms := c.policy.notices
+	c.policy.notices = nil
 	return c.ledger.Notices(), storms
 }
 
@@ -296,10 +296,10 @@ func (c *Controller) Status(now time.Time) api.Status {
 		Asks: c.asks.counts(), Refusals: c.refusals.counts(), Turns: c.turns(now),
 	}
 	s.View.LastError = c.failure
-	s.Breakers, s.Storm = c.breakers(now), c.storm.show()
-	s.Holds = c.storm.holdCounts(now)
+	s.Breakers, s.Storm = c.breakers(now), c.policy.show()
+	s.Holds = c.policy.holdCounts(now)
 	s.Slots.Total.Waiting = c.waiting()
-	for pool, l := range c.lines {
+	for pool, l := range c.queues {
 		if view, ok := s.Slots.Pools[pool.String()]; ok && pool != (slots.Pool{}) {
 			view.Waiting = l.Queued()
 			s.Slots.Pools[pool.String()] = view

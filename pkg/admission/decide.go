@@ -31,14 +31,14 @@ func (c *Controller) IsReady(now time.Time, asked api.Ask) api.Answer {
 	return c.settle(now, d, v)
 }
 
-// settle counts the decision, brings the lines up to date, and puts it into words
+// settle counts the decision, brings the queues up to date, and puts it into words
 // that match what is now in force.
 func (c *Controller) settle(now time.Time, d decision, v slots.Verdict) api.Answer {
 	c.revision.Add(1)
 	if !d.ready && c.mode == Observe {
 		c.refusals[d.reason]++
 		c.ledger.Observed(now, v)
-		c.depart(now, v)
+		c.dequeue(now, v)
 	}
 	c.sync(now)
 	if d.reason == api.ReasonGranted {
@@ -59,8 +59,8 @@ func (c *Controller) decide(now time.Time, v *slots.Verdict, ask question) decis
 	t := c.record(now, v, ask)
 	c.survey(now, s, *v, ask, t)
 	d := evaluate(s)
-	if d.turn {
-		c.hear(now, s, t)
+	if d.undecided {
+		c.askQueue(now, s, t)
 		d = evaluate(s)
 	}
 	c.apply(now, s, t, &d)
@@ -70,14 +70,14 @@ func (c *Controller) decide(now time.Time, v *slots.Verdict, ask question) decis
 // foresee is decide for a dry run: nothing is recorded and nothing follows.
 func (c *Controller) foresee(now time.Time, v slots.Verdict, ask question) decision {
 	s := c.fresh()
-	var t *turn
+	var t *entry
 	if ref, known := v.Ref(); known {
-		t, _ = ref.Owner().(*turn)
+		t, _ = ref.Owner().(*entry)
 	}
 	c.survey(now, s, v, ask, t)
 	d := evaluate(s)
-	if d.turn {
-		c.peek(now, s, t, ask)
+	if d.undecided {
+		c.peekQueue(now, s, t, ask)
 		d = evaluate(s)
 	}
 	return d
@@ -89,19 +89,19 @@ func (c *Controller) fresh() *situation {
 	return &c.situation
 }
 
-// record takes what an ask tells, whatever its answer will be. It returns the turn of a host
-// that needs a slot, in its line.
-func (c *Controller) record(now time.Time, v *slots.Verdict, ask question) (t *turn) {
+// record takes what an ask tells, whatever its answer will be. It returns the queue entry of a host
+// that needs a slot, in its queue.
+func (c *Controller) record(now time.Time, v *slots.Verdict, ask question) (t *entry) {
 	switch v.Outcome {
 	case slots.Exempt, slots.Done:
-		c.depart(now, *v)
+		c.dequeue(now, *v)
 	case slots.Held, slots.Overdue:
-		c.tell(now, *v, ask)
+		c.recordHolder(now, *v, ask)
 	case slots.Stale, slots.Starting, slots.Open:
-		t = c.arrive(now, v, ask)
+		t = c.enqueue(now, v, ask)
 	}
 	if v.Outcome == slots.Open || loophole(*v) {
-		c.hearHold(now, *v, ask)
+		c.recordFailures(now, *v, ask)
 	}
 	return t
 }
@@ -121,25 +121,25 @@ func beginsAnew(ref slots.Ref, op api.Op) bool {
 	return ref.Op() == api.OpDeprovision && (op == api.OpInspect || op == api.OpPrepare || op == api.OpProvision)
 }
 
-// hear enters a host that nothing but its turn keeps from starting into the queue.
-func (c *Controller) hear(now time.Time, s *situation, t *turn) {
+// askQueue enters a host that nothing but its turn keeps from starting into the queue.
+func (c *Controller) askQueue(now time.Time, s *situation, t *entry) {
 	c.probes(now, s, t)
-	c.listen(t.line)
-	free := c.share(now, t.line, t.host, s.ledger.Free, s.rate.left)
-	s.answer, s.heard = t.line.Hear(now, free, t.host, c.storm.errors(t)), true
+	c.parkSilent(t.queue)
+	free := c.share(now, t.queue, t.host, s.ledger.Free, s.rate.left)
+	s.answer, s.heard = t.queue.Enqueue(now, free, t.host, c.policy.errors(t)), true
 }
 
-// peek is hear for a dry run.
-func (c *Controller) peek(now time.Time, s *situation, t *turn, ask question) {
-	l := c.line(s.ledger)
+// peekQueue is askQueue for a dry run.
+func (c *Controller) peekQueue(now time.Time, s *situation, t *entry, ask question) {
+	l := c.queue(s.ledger)
 	host, errors := fairshare.NewHost("", tenant(s.ledger.ID())), s.errors(ask)
-	if t != nil && t.line == l {
+	if t != nil && t.queue == l {
 		host = t.host
 	}
 	s.answer, s.heard = l.Peek(now, c.share(now, l, host, s.ledger.Free, s.rate.left), host, errors), true
 }
 
-// errors weighs the host of an ask as storm.errors does once the ask is recorded.
+// errors weighs the host of an ask as policy.errors does once the ask is recorded.
 func (s *situation) errors(ask question) int {
 	if ask.Deleting {
 		return 0
@@ -152,16 +152,16 @@ func (s *situation) errors(ask question) int {
 }
 
 // apply carries out what a decision means for the queue, the breakers and the holds.
-func (c *Controller) apply(now time.Time, s *situation, t *turn, d *decision) {
+func (c *Controller) apply(now time.Time, s *situation, t *entry, d *decision) {
 	v := &s.ledger
 	switch {
 	case v.Outcome == slots.Stale || v.Outcome == slots.Starting:
 		if t != nil {
-			d.position = t.line.Refused(now, t.host, c.storm.errors(t))
+			d.position = t.queue.Refused(now, t.host, c.policy.errors(t))
 		}
 		return
 	case v.Outcome == slots.Held && !d.ready:
-		c.ledger.Hear(now, v)
+		c.ledger.Record(now, v)
 	}
 	if s.watched && !s.held.Held {
 		c.noteAsk(now, s)
@@ -169,59 +169,59 @@ func (c *Controller) apply(now time.Time, s *situation, t *turn, d *decision) {
 	switch {
 	case v.Outcome != slots.Open:
 	case d.reason == api.ReasonHold:
-		t.line.Bar(now, t.host) // it keeps its old place, but does not take one (BO-9)
+		t.queue.Suspend(now, t.host) // it keeps its old place, but does not take one (BO-9)
 	case d.stop != nil && d.reason != api.ReasonRate:
-		t.line.Refused(now, t.host, c.storm.errors(t))
-		t.line.Bar(now, t.host)
+		t.queue.Refused(now, t.host, c.policy.errors(t))
+		t.queue.Suspend(now, t.host)
 	case d.ready:
-		t.line.Take(t.host)
-		c.miss(now, t.line, s.rate.left)
-		t.permit = c.storm.permit(now, t.ref.Facts(), s.goes)
+		t.queue.Take(t.host)
+		c.noteMissed(now, t.queue, s.rate.left)
+		t.permit = c.policy.permit(now, t.ref.Facts(), s.goes)
 	}
 }
 
-// arrive enters a host that wants a slot. It returns nil for one whose pool is not
-// known yet: nobody knows in which line it belongs, and in a wrong one it would be
+// enqueue enters a host that wants a slot. It returns nil for one whose pool is not
+// known yet: nobody knows in which queue it belongs, and in a wrong one it would be
 // called for nothing.
-func (c *Controller) arrive(now time.Time, v *slots.Verdict, ask question) *turn {
-	ref := c.ledger.Hear(now, v)
+func (c *Controller) enqueue(now time.Time, v *slots.Verdict, ask question) *entry {
+	ref := c.ledger.Record(now, v)
 	c.sync(now) // it may have learned its name or UUID
 	if _, known := v.Pool(); !known {
-		c.depart(now, *v)
+		c.dequeue(now, *v)
 		return nil
 	}
-	t := c.turnOf(now, ref, c.line(*v))
-	t.hear(now, ask, v.Put())
+	t := c.entryOf(now, ref, c.queue(*v))
+	t.record(now, ask, v.Put())
 	return t
 }
 
-// line is where the host of v queues.
-func (c *Controller) line(v slots.Verdict) *line {
+// queue is where the host of v queues.
+func (c *Controller) queue(v slots.Verdict) *queue {
 	pool, _ := v.Pool()
-	return c.lines[pool]
+	return c.queues[pool]
 }
 
-// tell notes the errors of a host that holds a slot.
-func (c *Controller) tell(now time.Time, v slots.Verdict, ask question) {
+// recordHolder notes the errors of a host that holds a slot.
+func (c *Controller) recordHolder(now time.Time, v slots.Verdict, ask question) {
 	ref, known := v.Ref()
 	if !known {
 		return
 	}
-	t := c.turn(ref)
-	t.hear(now, ask, v.Put())
-	if t.line != nil {
-		t.line.Told(t.host, c.storm.errors(t))
+	t := c.entry(ref)
+	t.record(now, ask, v.Put())
+	if t.queue != nil {
+		t.queue.Told(t.host, c.policy.errors(t))
 	}
 }
 
-// depart takes a host out of its line that needs no slot any more; one that it
+// dequeue takes a host out of its queue that needs no slot any more; one that it
 // holds is the ledger's to end.
-func (c *Controller) depart(now time.Time, v slots.Verdict) {
+func (c *Controller) dequeue(now time.Time, v slots.Verdict) {
 	ref, known := v.Ref()
 	if !known {
 		return
 	}
-	if t, ok := ref.Owner().(*turn); ok && t.host.State() != fairshare.Holding {
+	if t, ok := ref.Owner().(*entry); ok && t.host.State() != fairshare.Holding {
 		c.leave(now, t)
 	}
 }
@@ -236,11 +236,11 @@ func (c *Controller) Vacancy(now time.Time) api.Answer {
 	v.Free = v.Slots.Free
 	s := c.fresh()
 	s.ledger = v
-	if c.storm.watch[ScopeIronic] {
+	if c.policy.watch[ScopeIronic] {
 		s.open = c.breakerOpen(now, wholeIronic)
 	}
-	s.rate = c.storm.room(now, false)
-	total := c.lines[slots.Pool{}]
+	s.rate = c.policy.room(now, false)
+	total := c.queues[slots.Pool{}]
 	s.answer, s.heard = total.Vacancy(c.share(now, total, nil, v.Free, s.rate.left)), true
 	return c.answer(evaluate(s), v)
 }

@@ -12,14 +12,14 @@
 // queue hears of an ask only when nothing but its turn keeps the host from starting; then
 // the situation is evaluated once more, with the answer of the queue.
 //
-// The ledger (pkg/slots) says how things stand, the line of the host's pool
+// The ledger (pkg/slots) says how things stand, the queue of the host's pool
 // (pkg/fairshare) whose turn it is. A host has one identity for both: its turn hangs
 // on the ledger's host. What the ledger learns of slots that began or ended, by a
-// poll or a PUT, goes on to the lines at once (sync).
+// poll or a PUT, goes on to the queues at once (sync).
 //
 // What Ironic shows of work that ended goes from the ledger to the breakers
 // (pkg/breaker) and the holds (pkg/holdoff) before the slots that it ended are given
-// back. A host that they stop is in no line and has no call: it keeps its old place, and
+// back. A host that they stop is in no queue and has no call: it keeps its old place, and
 // no slot waits for it.
 //
 // A Controller starts no goroutine and reads no clock: now is an argument, and

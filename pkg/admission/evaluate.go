@@ -35,14 +35,14 @@ type situation struct {
 
 // decision is an answer before it has words.
 type decision struct {
-	ready    bool
-	reason   api.Reason
-	wait     time.Duration
-	expect   time.Duration // until there may be a slot; below 0: not known yet
-	position int
-	overdue  bool  // holds a slot and has not used it
-	stop     *stop // what keeps it from starting besides slots and turns
-	turn     bool  // nothing but its turn keeps it from starting: the queue is to hear of it
+	ready     bool
+	reason    api.Reason
+	wait      time.Duration
+	expect    time.Duration // until there may be a slot; below 0: not known yet
+	position  int
+	overdue   bool  // holds a slot and has not used it
+	stop      *stop // what keeps it from starting besides slots and turns
+	undecided bool  // nothing but its turn keeps it from starting: the queue is to hear of it
 }
 
 // stop is what keeps a host from starting besides slots and turns; which fields are
@@ -187,7 +187,7 @@ func probesTaken(s *situation) (decision, bool) {
 	return decision{reason: api.ReasonHalfOpen, wait: retryBarred, stop: &stop{scope: *s.probed}}, true
 }
 
-func needsTurn(s *situation) (decision, bool) { return decision{turn: true}, !s.heard }
+func needsTurn(s *situation) (decision, bool) { return decision{undecided: true}, !s.heard }
 
 // rateIsFull comes before slots and turns, but tells the place that the host has. The queue says
 // no where nothing is left.

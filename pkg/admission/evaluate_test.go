@@ -79,7 +79,7 @@ func TestTheRulesInTheirOrder(t *testing.T) {
 		"CB-7: open":           {mended(func(s *situation) { s.open, s.probed = open, &scope }), decision{reason: api.ReasonBreakerOpen, wait: 4 * time.Minute, stop: &stop{scope: scope, note: "3 failures"}}},
 		"CB-9: no more probes": {mended(func(s *situation) { s.open = half }), decision{reason: api.ReasonHalfOpen, wait: retryBarred, stop: &stop{scope: scope}}},
 		"CB-9: others probe":   {mended(func(s *situation) { s.probed, s.rate.left = &scope, 0 }), decision{reason: api.ReasonHalfOpen, wait: retryBarred, stop: &stop{scope: scope}}},
-		"F-3: its turn?":       {mended(func(s *situation) { s.heard, s.rate.left = false, 0 }), decision{turn: true}},
+		"F-3: its turn?":       {mended(func(s *situation) { s.heard, s.rate.left = false, 0 }), decision{undecided: true}},
 		"CB-16: the minute": {
 			mended(func(s *situation) { s.rate.left = 0 }),
 			decision{reason: api.ReasonRate, wait: 9 * time.Second, position: 3, stop: &stop{scope: wholeIronic, limit: 2}},

@@ -15,8 +15,8 @@ import (
 // feed takes the end of a piece of work: what really happened in Ironic, never that
 // an ask was answered (docs/spec/breaker.md).
 func (c *Controller) feed(now time.Time, e slots.Ending) {
-	s := c.storm
-	t, _ := e.Host.Owner().(*turn)
+	s := c.policy
+	t, _ := e.Host.Owner().(*entry)
 	if e.Result == slots.Gone {
 		s.book.Gone(e.Host.ID().UUID)
 		c.noteFreed(now, e.Host.ID().UUID, "gone")
@@ -40,7 +40,7 @@ func (c *Controller) feed(now time.Time, e slots.Ending) {
 
 // judge tells the breakers. The permit of the host's slot is settled by what it was
 // let start for; a step that goes well on the way there only says that such steps do.
-func (s *storm) judge(now time.Time, t *turn, e slots.Ending) {
+func (s *policy) judge(now time.Time, t *entry, e slots.Ending) {
 	if s.set == nil {
 		return
 	}
@@ -81,7 +81,7 @@ var holdKinds = map[ironic.Work]holdoff.Kind{
 
 // failed begins an episode, unless the host has an instance (BO-7) or none that we
 // could hold off.
-func (c *Controller) failed(now time.Time, t *turn, e slots.Ending) {
+func (c *Controller) failed(now time.Time, t *entry, e slots.Ending) {
 	kind, ok := holdKinds[e.Work]
 	if !ok || e.Rework || !slices.Contains(ironic.FailedBefore(), e.State) {
 		return
@@ -98,29 +98,29 @@ func (c *Controller) failed(now time.Time, t *turn, e slots.Ending) {
 	if f.Spec == "" {
 		f.Spec = c.specOf(f.UUID)
 	}
-	if _, fresh := c.storm.book.Failed(now, f); !fresh {
+	if _, fresh := c.policy.book.Failed(now, f); !fresh {
 		return
 	}
-	if !c.storm.book.Held(now, f.UUID) {
+	if !c.policy.book.Held(now, f.UUID) {
 		return
 	}
-	c.storm.holdBegan(f.UUID)
+	c.policy.holdBegan(f.UUID)
 	if t != nil && t.waits() {
-		t.line.Bar(now, t.host) // it is called, perhaps, and must keep no slot from others
+		t.queue.Suspend(now, t.host) // it is called, perhaps, and must keep no slot from others
 	}
 }
 
 // noteFreed counts the end of a hold, if it ended.
 func (c *Controller) noteFreed(now time.Time, uuid, how string) {
-	if c.storm.holding[uuid] && !c.storm.book.Held(now, uuid) {
-		c.storm.freed(uuid, how)
+	if c.policy.holding[uuid] && !c.policy.book.Held(now, uuid) {
+		c.policy.freed(uuid, how)
 	}
 }
 
 // followBreakers takes what the breakers did: a scope that opens puts its hosts out of
-// the lines, so that no call of theirs keeps a slot from others.
+// the queues, so that no call of theirs keeps a slot from others.
 func (c *Controller) followBreakers(now time.Time) {
-	s := c.storm
+	s := c.policy
 	if s.set == nil {
 		return
 	}
@@ -145,17 +145,17 @@ func (c *Controller) followBreakers(now time.Time) {
 			if e.ByHand {
 				p.work = ""
 			}
-			c.clearLines(now, func(f slots.Facts) bool { return slices.Contains(s.scopes(f), e.Scope) })
+			c.suspendAll(now, func(f slots.Facts) bool { return slices.Contains(s.scopes(f), e.Scope) })
 		}
 	}
 }
 
-// clearLines takes hosts out of the lines.
-func (c *Controller) clearLines(now time.Time, of func(slots.Facts) bool) {
-	for _, l := range c.lines {
+// suspendAll takes hosts out of the queues.
+func (c *Controller) suspendAll(now time.Time, of func(slots.Facts) bool) {
+	for _, l := range c.queues {
 		for _, h := range l.View(now, math.MaxInt).Hosts {
-			if t, ok := h.Host.Owner.(*turn); ok && of(t.ref.Facts()) {
-				l.Bar(now, t.host)
+			if t, ok := h.Host.Owner.(*entry); ok && of(t.ref.Facts()) {
+				l.Suspend(now, t.host)
 			}
 		}
 	}

@@ -66,6 +66,6 @@ func (w *weather) waits(i int) bool {
 	if !known {
 		return false
 	}
-	t, ok := ref.Owner().(*turn)
+	t, ok := ref.Owner().(*entry)
 	return ok && t.waits()
 }

@@ -17,13 +17,13 @@ import (
 // as nobody knows when that ends.
 const retryBarred = time.Minute
 
-// survey gathers how things stand with the host of v, which has the turn t if any. Of what
+// survey gathers how things stand with the host of v, whose queue entry is t, if it has one. Of what
 // failures have to do with it only that is asked which the answer may hang on.
-func (c *Controller) survey(now time.Time, s *situation, v slots.Verdict, ask question, t *turn) {
+func (c *Controller) survey(now time.Time, s *situation, v slots.Verdict, ask question, t *entry) {
 	s.ledger, s.goes = v, goes(v.Op(), ask)
 	open, through := v.Outcome == slots.Open, loophole(v)
 	if open || through {
-		s.held, s.failures = c.storm.book.Peek(now, c.holdAsk(v, ask))
+		s.held, s.failures = c.policy.book.Peek(now, c.holdAsk(v, ask))
 	}
 	ref, known := v.Ref()
 	if !s.held.Held && (open || through && beginsAnew(ref, v.Op())) {
@@ -31,13 +31,13 @@ func (c *Controller) survey(now time.Time, s *situation, v slots.Verdict, ask qu
 		if known {
 			f = ref.Facts()
 		}
-		c.shut(now, s, f, known && c.storm.cleansUp(ref, v.Op()))
+		c.shut(now, s, f, known && c.policy.cleansUp(ref, v.Op()))
 		if open && s.watched && s.open == nil {
 			c.probing(now, s, f, t, s.errors(ask))
 		}
 	}
 	if open {
-		s.rate = c.storm.room(now, s.goes)
+		s.rate = c.policy.room(now, s.goes)
 	}
 }
 
@@ -48,24 +48,24 @@ func goes(op api.Op, ask question) bool { return ask.Deleting && op == api.OpDep
 // shut gathers what stops more than one host, and this one too. cleansUp: BMO tidies up after
 // a failure of it.
 func (c *Controller) shut(now time.Time, s *situation, f slots.Facts, cleansUp bool) {
-	storm := c.storm
-	storm.meet(f)
-	if s.goes || len(storm.shut) == 0 && len(storm.pools) == 0 {
+	policy := c.policy
+	policy.meet(f)
+	if s.goes || len(policy.shut) == 0 && len(policy.pools) == 0 {
 		return
 	}
-	s.watched, s.unplaced = true, !f.Known && storm.unplaced(f)
-	if p := storm.pools[f.Group]; p != nil && p.paused && !cleansUp {
+	s.watched, s.unplaced = true, !f.Known && policy.unplaced(f)
+	if p := policy.pools[f.Group]; p != nil && p.paused && !cleansUp {
 		s.pause = p
 	}
-	if !s.unplaced && s.pause == nil && len(storm.shut) > 0 {
-		s.open = c.breakerOpen(now, storm.scopes(f)...)
+	if !s.unplaced && s.pause == nil && len(policy.shut) > 0 {
+		s.open = c.breakerOpen(now, policy.scopes(f)...)
 	}
 }
 
 // breakerOpen is the first breaker of those scopes that lets nobody start, nil where none
 // does so. That the rate of one is used up is the fair turn's matter.
 func (c *Controller) breakerOpen(now time.Time, scopes ...breaker.Scope) *breaker.CircuitBreakerError {
-	err := c.storm.set.Check(now, scopes...)
+	err := c.policy.set.Check(now, scopes...)
 	c.followBreakers(now)
 	var open *breaker.CircuitBreakerError
 	errors.As(err, &open)
@@ -74,7 +74,7 @@ func (c *Controller) breakerOpen(now time.Time, scopes ...breaker.Scope) *breake
 
 // cleansUp reports whether BMO tidies up after a failure that it will be held for: in a
 // paused pool that must go on, or the pool would stay paused for ever (BO-8, BO-15).
-func (s *storm) cleansUp(ref slots.Ref, op api.Op) bool {
+func (s *policy) cleansUp(ref slots.Ref, op api.Op) bool {
 	return op == api.OpDeprovision && ref.State().Failed() &&
 		s.book.Config().Stage == holdoff.Retry && s.book.Failures(ref.ID().UUID) > 0
 }
@@ -85,7 +85,7 @@ type rate struct {
 	wait        time.Duration
 }
 
-func (s *storm) room(now time.Time, goes bool) rate {
+func (s *policy) room(now time.Time, goes bool) rate {
 	if s.rate == 0 || goes {
 		return rate{left: math.MaxInt}
 	}
@@ -93,18 +93,18 @@ func (s *storm) room(now time.Time, goes bool) rate {
 	return rate{left: max(left, 0), limit: s.rate, wait: wait}
 }
 
-// hearHold tells the hold-off of the ask, and counts the hold that this begins or ends.
-func (c *Controller) hearHold(now time.Time, v slots.Verdict, ask question) {
-	if c.storm.book.Idle() {
+// recordFailures tells the hold-off of the ask, and counts the hold that this begins or ends.
+func (c *Controller) recordFailures(now time.Time, v slots.Verdict, ask question) {
+	if c.policy.book.Idle() {
 		return
 	}
 	a := c.holdAsk(v, ask)
-	if c.storm.book.Ask(now, a).Held {
-		c.storm.holdBegan(a.UUID) // known by this ask alone, perhaps (BO-16)
+	if c.policy.book.Ask(now, a).Held {
+		c.policy.holdBegan(a.UUID) // known by this ask alone, perhaps (BO-16)
 		return
 	}
-	if c.storm.holding[a.UUID] {
-		c.noteFreed(now, a.UUID, c.storm.whyFreed(a.UUID, a.Release, now))
+	if c.policy.holding[a.UUID] {
+		c.noteFreed(now, a.UUID, c.policy.whyFreed(a.UUID, a.Release, now))
 	}
 }
 
@@ -124,7 +124,7 @@ func (c *Controller) holdAsk(v slots.Verdict, ask question) holdoff.Ask {
 		a.NodeActive = ref.State() == ironic.Active
 	}
 	if a.UUID == "" {
-		a.UUID, _ = c.storm.book.Find(id.Name)
+		a.UUID, _ = c.policy.book.Find(id.Name)
 	}
 	return a
 }

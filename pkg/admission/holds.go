@@ -18,7 +18,7 @@ import (
 func (c *Controller) UnsavedHolds(now time.Time) holdoff.Batch {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return c.storm.book.Unsaved(now)
+	return c.policy.book.Unsaved(now)
 }
 
 // SavedHolds tells that the file has taken batch.
@@ -26,7 +26,7 @@ func (c *Controller) SavedHolds(batch holdoff.Batch) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.revision.Add(1)
-	c.storm.book.Saved(batch)
+	c.policy.book.Saved(batch)
 }
 
 // LostHolds tells that the file has lost what it had taken: all of it is unsaved again.
@@ -34,14 +34,14 @@ func (c *Controller) LostHolds() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.revision.Add(1)
-	c.storm.book.Lost()
+	c.policy.book.Lost()
 }
 
 // Holds shows the failed hosts.
 func (c *Controller) Holds(now time.Time) api.Holds {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	s := c.storm
+	s := c.policy
 	cfg := s.book.Config()
 	view := api.Holds{
 		Timeout: cfg.Timeout.String(), Stage: string(cfg.Stage), Hosts: []api.Hold{}, Pools: s.showPools(),
@@ -66,7 +66,7 @@ func showHold(e holdoff.Entry) api.Hold {
 }
 
 // holdCounts counts the failed hosts; nil where nobody can be held.
-func (s *storm) holdCounts(now time.Time) *api.HoldCounts {
+func (s *policy) holdCounts(now time.Time) *api.HoldCounts {
 	if !s.book.Config().On() {
 		return nil
 	}
@@ -75,7 +75,7 @@ func (s *storm) holdCounts(now time.Time) *api.HoldCounts {
 }
 
 // show is what the status tells of failures.
-func (s *storm) show() api.Storm {
+func (s *policy) show() api.Storm {
 	return api.Storm{
 		Opened: maps.Clone(s.counts.opened), HoldsBegun: s.counts.begun, HoldsReleased: maps.Clone(s.counts.released),
 		Outcomes: s.counts.outcomes(), Pools: s.showPools(),
@@ -83,7 +83,7 @@ func (s *storm) show() api.Storm {
 }
 
 // showPools lists the pools that MAX_FAILED watches, by name.
-func (s *storm) showPools() []api.PoolFailures {
+func (s *policy) showPools() []api.PoolFailures {
 	pools := make([]api.PoolFailures, 0, len(s.pools))
 	for _, p := range s.pools {
 		pools = append(pools, p.show())
@@ -100,7 +100,7 @@ func (c *Controller) ReleaseHold(now time.Time, namespace, name, episode string)
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.revision.Add(1)
-	s := c.storm
+	s := c.policy
 	host := name
 	if namespace != "" {
 		host = namespace + "~" + name
@@ -129,14 +129,14 @@ func (c *Controller) ReleaseHold(now time.Time, namespace, name, episode string)
 }
 
 // holdBegan and freed count holds: those that begin, and how they end.
-func (s *storm) holdBegan(uuid string) {
+func (s *policy) holdBegan(uuid string) {
 	if !s.holding[uuid] {
 		s.holding[uuid] = true
 		s.counts.begun++
 	}
 }
 
-func (s *storm) freed(uuid, how string) {
+func (s *policy) freed(uuid, how string) {
 	if s.holding[uuid] {
 		delete(s.holding, uuid)
 		s.counts.released[how]++
@@ -145,7 +145,7 @@ func (s *storm) freed(uuid, how string) {
 
 // whyFreed tells how a hold ended that an ask found over; release is the episode that its
 // annotation names.
-func (s *storm) whyFreed(uuid, release string, now time.Time) string {
+func (s *policy) whyFreed(uuid, release string, now time.Time) string {
 	e, known := s.book.Entry(now, uuid)
 	switch {
 	case !known:
@@ -159,7 +159,7 @@ func (s *storm) whyFreed(uuid, release string, now time.Time) string {
 }
 
 // overdue counts the holds whose time is over.
-func (s *storm) overdue(now time.Time) {
+func (s *policy) overdue(now time.Time) {
 	for uuid := range s.holding {
 		if !s.book.Held(now, uuid) {
 			s.freed(uuid, "time")
@@ -176,10 +176,10 @@ func (c *Controller) SetHoldoff(now time.Time, cfg holdoff.Config, maxFailed hol
 		return err
 	}
 	c.revision.Add(1)
-	if err := c.storm.book.Configure(now, c.cfg.Holdoff); err != nil {
+	if err := c.policy.book.Configure(now, c.cfg.Holdoff); err != nil {
 		return err
 	}
-	c.storm.quota = c.cfg.MaxFailed
+	c.policy.quota = c.cfg.MaxFailed
 	c.countPools(now)
 	return nil
 }

@@ -103,7 +103,7 @@ func (c *Controller) specOf(uuid string) string {
 func (c *Controller) Learn(now time.Time, nodeUUID, uid, spec string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.storm.book.Learn(now, nodeUUID, uid, spec)
+	c.policy.book.Learn(now, nodeUUID, uid, spec)
 }
 
 // HostGone takes a host out of the queue that is gone: its BareMetalHost was deleted, or
@@ -121,14 +121,14 @@ func (c *Controller) HostGone(now time.Time, h Host) {
 	}
 }
 
-// takeOut takes the host of id out of its line, if it waits there and is h.
+// takeOut takes the host of id out of its queue, if it waits there and is h.
 func (c *Controller) takeOut(now time.Time, id slots.ID, h Host) bool {
 	ref, known := c.ledger.Find(id)
 	if !known {
 		return false
 	}
-	t, ok := ref.Owner().(*turn)
-	if !ok || t.line == nil || t.host.State() == fairshare.Holding || !t.of(h) {
+	t, ok := ref.Owner().(*entry)
+	if !ok || t.queue == nil || t.host.State() == fairshare.Holding || !t.of(h) {
 		return false
 	}
 	c.leave(now, t)
@@ -147,13 +147,13 @@ func (c *Controller) Stands(now time.Time, namespace, name, nodeUUID string) (wa
 	if !known {
 		return false, false
 	}
-	t, ok := ref.Owner().(*turn)
-	return ok && t.line != nil && t.host.State() != fairshare.Holding, v.Outcome == slots.Held && !ref.Lingers()
+	t, ok := ref.Owner().(*entry)
+	return ok && t.queue != nil && t.host.State() != fairshare.Holding, v.Outcome == slots.Held && !ref.Lingers()
 }
 
-// of reports whether the turn is that of h: by their UIDs where both are known, else by
+// of reports whether the entry is that of h: by their UIDs where both are known, else by
 // their nodes.
-func (t *turn) of(h Host) bool {
+func (t *entry) of(h Host) bool {
 	if t.uid != "" && h.UID != "" {
 		return t.uid == h.UID
 	}

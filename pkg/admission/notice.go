@@ -18,7 +18,7 @@ const (
 	StormPool    StormKind = "pool"    // a pool was paused or reopened
 )
 
-// StormNotice is one such event, for a log line that says why hosts wait.
+// StormNotice is one such event, for a log queue that says why hosts wait.
 type StormNotice struct {
 	Kind StormKind
 
@@ -44,15 +44,15 @@ func (p *poolCount) show() api.PoolFailures {
 }
 
 // stormCounts only grow.
-type stormCounts struct {
+type policyCounts struct {
 	opened   map[string]uint64 // by kind of scope
 	begun    uint64
 	released map[string]uint64 // by api.HoldEnds
 	ends     map[api.OutcomeCount]uint64
 }
 
-func newStormCounts() stormCounts {
-	c := stormCounts{opened: map[string]uint64{}, released: map[string]uint64{}, ends: map[api.OutcomeCount]uint64{}}
+func newPolicyCounts() policyCounts {
+	c := policyCounts{opened: map[string]uint64{}, released: map[string]uint64{}, ends: map[api.OutcomeCount]uint64{}}
 	for _, kind := range api.ScopeKinds() {
 		c.opened[kind] = 0
 	}
@@ -63,7 +63,7 @@ func newStormCounts() stormCounts {
 }
 
 // ended counts one piece of work.
-func (s *stormCounts) ended(e slots.Ending) {
+func (s *policyCounts) ended(e slots.Ending) {
 	cell := api.OutcomeCount{Result: e.Result.String(), Work: string(e.Work), Whose: "foreign"}
 	if e.Ours {
 		cell.Whose = "ours"
@@ -72,7 +72,7 @@ func (s *stormCounts) ended(e slots.Ending) {
 }
 
 // outcomes lists the counts in a fixed order.
-func (s *stormCounts) outcomes() []api.OutcomeCount {
+func (s *policyCounts) outcomes() []api.OutcomeCount {
 	out := make([]api.OutcomeCount, 0, len(s.ends))
 	for cell, n := range s.ends {
 		cell.Count = n

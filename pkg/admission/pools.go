@@ -19,7 +19,7 @@ type poolCount struct {
 // that ask, work or have failed. It pauses and reopens pools (BO-15); what is in flight
 // goes on.
 func (c *Controller) countPools(now time.Time) {
-	s := c.storm
+	s := c.policy
 	if !s.quota.Limits() {
 		clear(s.pools)
 		return
@@ -54,7 +54,7 @@ func (c *Controller) countPools(now time.Time) {
 		}
 		s.notices = append(s.notices, poolNotice(p))
 		if p.paused {
-			c.clearLines(now, func(f slots.Facts) bool { return f.Group == group })
+			c.suspendAll(now, func(f slots.Facts) bool { return f.Group == group })
 		}
 	}
 }

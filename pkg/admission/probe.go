@@ -12,30 +12,30 @@ import (
 )
 
 // probation is the time in which the breaker of a scope is not CLOSED. Once it is
-// HALF_OPEN, as many hosts as it lets probe may stand in the lines; from there on the
+// HALF_OPEN, as many hosts as it lets probe may stand in the queues; from there on the
 // fair turn decides. They become probes when they get a slot.
 type probation struct {
 	work       ironic.Work // that failed last before it opened; "" by hand
-	candidates []*turn
+	candidates []*entry
 	// better is when a host that would be a good probe asked last, askedAt when anybody
 	// did.
 	better, askedAt time.Time
 	forsaken        bool // it is closed because nobody asks
 }
 
-// probing finds the scope that is HALF_OPEN and in which the host may not stand in line.
-func (c *Controller) probing(now time.Time, s *situation, f slots.Facts, t *turn, errors int) {
-	for _, scope := range c.storm.scopes(f) {
-		if p := c.storm.shut[scope]; p != nil && !c.storm.mayProbe(now, scope, p, t, s.ledger.Op(), errors) {
+// probing finds the scope that is HALF_OPEN and in which the host may not stand in queue.
+func (c *Controller) probing(now time.Time, s *situation, f slots.Facts, t *entry, errors int) {
+	for _, scope := range c.policy.scopes(f) {
+		if p := c.policy.shut[scope]; p != nil && !c.policy.mayProbe(now, scope, p, t, s.ledger.Op(), errors) {
 			s.probed = &scope
 			return
 		}
 	}
 }
 
-// mayProbe reports whether t may stand in line while the breaker of scope is
+// mayProbe reports whether t may stand in queue while the breaker of scope is
 // HALF_OPEN: it does already, or there is room and nobody asks who would be better.
-func (s *storm) mayProbe(now time.Time, scope breaker.Scope, p *probation, t *turn, op api.Op, errors int) bool {
+func (s *policy) mayProbe(now time.Time, scope breaker.Scope, p *probation, t *entry, op api.Op, errors int) bool {
 	stand := 0
 	for _, c := range p.candidates {
 		switch {
@@ -53,7 +53,7 @@ func (s *storm) mayProbe(now time.Time, scope breaker.Scope, p *probation, t *tu
 }
 
 // stands reports whether a candidate keeps its place: it waits, and has come back.
-func (s *storm) stands(now time.Time, c *turn) bool {
+func (s *policy) stands(now time.Time, c *entry) bool {
 	return c.waits() && now.Sub(c.askedAt) < s.patience
 }
 
@@ -63,7 +63,7 @@ func (c *Controller) noteAsk(now time.Time, s *situation) {
 	if !known || s.goes {
 		return
 	}
-	t, asks := ref.Owner().(*turn)
+	t, asks := ref.Owner().(*entry)
 	if !asks {
 		return
 	}
@@ -74,15 +74,15 @@ func (c *Controller) noteAsk(now time.Time, s *situation) {
 	if s.pause != nil {
 		return
 	}
-	good := c.storm.errors(t) == 0
-	for _, scope := range c.storm.scopes(ref.Facts()) {
-		p := c.storm.shut[scope]
+	good := c.policy.errors(t) == 0
+	for _, scope := range c.policy.scopes(ref.Facts()) {
+		p := c.policy.shut[scope]
 		if p == nil {
 			continue
 		}
 		p.askedAt = now
 		if s.open == nil {
-			c.storm.prune(now, p, t)
+			c.policy.prune(now, p, t)
 		}
 		// A good probe is a host without errors that wants the kind of work that failed. A bad
 		// one proves nothing when it fails, other work proves nothing when it goes well.
@@ -92,40 +92,40 @@ func (c *Controller) noteAsk(now time.Time, s *situation) {
 	}
 }
 
-// probes enters a host that may stand in line among the candidates of what is HALF_OPEN.
-func (c *Controller) probes(now time.Time, s *situation, t *turn) {
-	if !s.watched || len(c.storm.shut) == 0 {
+// probes enters a host that may stand in queue among the candidates of what is HALF_OPEN.
+func (c *Controller) probes(now time.Time, s *situation, t *entry) {
+	if !s.watched || len(c.policy.shut) == 0 {
 		return
 	}
-	for _, scope := range c.storm.scopes(t.ref.Facts()) {
-		if p := c.storm.shut[scope]; p != nil {
+	for _, scope := range c.policy.scopes(t.ref.Facts()) {
+		if p := c.policy.shut[scope]; p != nil {
 			p.enter(t)
 		}
 	}
 }
 
 // prune lets go of candidates that have not come back: others may have their places.
-func (s *storm) prune(now time.Time, p *probation, t *turn) {
-	p.candidates = slices.DeleteFunc(p.candidates, func(c *turn) bool {
+func (s *policy) prune(now time.Time, p *probation, t *entry) {
+	p.candidates = slices.DeleteFunc(p.candidates, func(c *entry) bool {
 		if c == t && c.waits() || s.stands(now, c) {
 			return false
 		}
 		if c.waits() {
-			c.line.Bar(now, c.host)
+			c.queue.Suspend(now, c.host)
 		}
 		return true
 	})
 }
 
-func (p *probation) enter(t *turn) {
+func (p *probation) enter(t *entry) {
 	if !slices.Contains(p.candidates, t) {
 		p.candidates = append(p.candidates, t)
 	}
 }
 
-// waits reports whether the host stands in a line.
-func (t *turn) waits() bool {
-	return t.line != nil && (t.host.State() == fairshare.Waiting || t.host.State() == fairshare.Called)
+// waits reports whether the host stands in a queue.
+func (t *entry) waits() bool {
+	return t.queue != nil && (t.host.State() == fairshare.Waiting || t.host.State() == fairshare.Called)
 }
 
 // shows reports whether op, when it ends, tells something of that kind of work.

@@ -13,8 +13,8 @@ import (
 // leastTenants are shown whatever the limit of hosts.
 const leastTenants = 100
 
-// Queue shows the lines of all pools, each with at most limit hosts, and tenants.
-// Decisions wait for one line at most.
+// Queue shows the queues of all pools, each with at most limit hosts, and tenants.
+// Decisions wait for one queue at most.
 func (c *Controller) Queue(now time.Time, limit int) api.Queue {
 	q := api.Queue{Pools: []api.PoolQueue{}}
 	for _, pool := range c.pools() {
@@ -31,11 +31,11 @@ func (c *Controller) pools() []slots.Pool {
 	return c.ledger.Pools()
 }
 
-// poolQueue shows one line; false when its pool is no more.
+// poolQueue shows one queue; false when its pool is no more.
 func (c *Controller) poolQueue(now time.Time, pool slots.Pool, limit int) (api.PoolQueue, bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	l := c.lines[pool]
+	l := c.queues[pool]
 	if l == nil {
 		return api.PoolQueue{}, false
 	}
@@ -73,7 +73,7 @@ func show(name string, free int, v fairshare.View) api.PoolQueue {
 			expect := tenths(h.Expect)
 			host.ExpectSeconds = &expect
 		}
-		if t, ok := h.Host.Owner.(*turn); ok {
+		if t, ok := h.Host.Owner.(*entry); ok {
 			id := t.ref.ID()
 			host.Name, host.NodeUUID = id.Name, id.UUID
 		}
@@ -85,7 +85,7 @@ func show(name string, free int, v fairshare.View) api.PoolQueue {
 // tenths is d in seconds, as exactly as people read them.
 func tenths(d time.Duration) float64 { return d.Round(100 * time.Millisecond).Seconds() }
 
-// turns adds up what the lines did.
+// turns adds up what the queues did.
 func (c *Controller) turns(now time.Time) api.Turns {
 	bounds := fairshare.WaitBounds()
 	sum := api.Turns{
@@ -98,7 +98,7 @@ func (c *Controller) turns(now time.Time) api.Turns {
 	addStats(&sum, c.retired)
 	waiting := map[api.WaitingCount]int{}
 	for _, pool := range c.ledger.Pools() {
-		l := c.lines[pool]
+		l := c.queues[pool]
 		addStats(&sum, l.Stats())
 		for _, t := range l.View(now, 0).Tenants {
 			name := c.names.shown(t.Name)
@@ -139,7 +139,7 @@ func addStats(sum *api.Turns, s fairshare.Stats) {
 // waiting is how many hosts want a slot of the pools that share the total, with
 // the calls that are open.
 func (c *Controller) waiting() (n int) {
-	for pool, l := range c.lines {
+	for pool, l := range c.queues {
 		if !pool.VirtualMedia {
 			n += l.Queued()
 		}

@@ -245,7 +245,7 @@ func (w *world) send(m *machine, target ironic.Target) {
 			m.waits--
 			return
 		}
-		w.depart(m, uuid, target, pass, process)
+		w.dequeue(m, uuid, target, pass, process)
 	})
 }
 
@@ -262,7 +262,7 @@ func (w *world) fetch(uuid string) bool {
 }
 
 // depart sends what has a slot.
-func (w *world) depart(m *machine, uuid string, target ironic.Target, pass *Pass, process int) {
+func (w *world) dequeue(m *machine, uuid string, target ironic.Target, pass *Pass, process int) {
 	w.after(w.hurry(10*time.Second), func() {
 		if w.process != process {
 			m.waits--

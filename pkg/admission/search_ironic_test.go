@@ -186,18 +186,18 @@ func (w *world) poll(process int) {
 		return
 	}
 	p := &lookout{w: w, process: process, seen: map[string]ironic.Node{}}
-	p.look.Mark = w.c.Begin(w.clock())
+	p.observed.Mark = w.c.Begin(w.clock())
 	p.begun = w.clock()
-	p.look.Whole = w.c.Whole(p.begun)
+	p.observed.Whole = w.c.Whole(p.begun)
 	p.flow = flowOrder
-	if p.look.Whole || w.cfg.Slots.CountExtra {
+	if p.observed.Whole || w.cfg.Slots.CountExtra {
 		p.flow = slices.Concat(p.flow, heldOrder)
 	}
-	if p.look.Whole {
+	if p.observed.Whole {
 		p.flow = slices.Concat(heldOrder, p.flow, ironic.FailedStates())
 	}
 	age := p.begun.Sub(w.listed)
-	if w.style.probing && !p.look.Whole && !w.c.Waits(p.begun) && age >= 0 && age < 25*time.Second {
+	if w.style.probing && !p.observed.Whole && !w.c.Waits(p.begun) && age >= 0 && age < 25*time.Second {
 		p.step(p.probe)
 	} else {
 		p.list(0)
@@ -227,15 +227,15 @@ var flowOrder = []ironic.State{
 var heldOrder = []ironic.State{ironic.Servicing, ironic.ServiceWait, ironic.Servicing, ironic.ServiceHold, ironic.DeployHold, ironic.CleanHold}
 
 type lookout struct {
-	w       *world
-	flow    []ironic.State
-	process int
-	look    ironic.Look
-	order   []string
-	seen    map[string]ironic.Node
-	over    bool
-	begun   time.Time
-	stamps  map[string]string // what the probe showed, nil: none was sent
+	w        *world
+	flow     []ironic.State
+	process  int
+	observed ironic.Look
+	order    []string
+	seen     map[string]ironic.Node
+	over     bool
+	begun    time.Time
+	stamps   map[string]string // what the probe showed, nil: none was sent
 }
 
 // probe asks what has changed since the lists, as the Poller does: what is deleted leaves
@@ -256,7 +256,7 @@ func (p *lookout) probe() {
 		return
 	}
 	w.runs.Unmoved++
-	p.look.Unmoved = true
+	p.observed.Unmoved = true
 	p.wanted()
 }
 
@@ -288,7 +288,7 @@ func (p *lookout) list(i int) {
 		for _, uuid := range p.order {
 			nodes = append(nodes, p.seen[uuid])
 		}
-		p.look.Nodes = nodes
+		p.observed.Nodes = nodes
 		p.fetch(w.c.Missing(w.clock(), nodes), p.wanted)
 		return
 	}
@@ -315,14 +315,14 @@ func (p *lookout) fetch(keys []string, then func()) {
 	p.step(func() {
 		read := w.read(keys[0])
 		sight.Found, sight.Node = read.Found, read.Node
-		p.look.Fetched = append(p.look.Fetched, sight)
+		p.observed.Fetched = append(p.observed.Fetched, sight)
 		p.fetch(keys[1:], then)
 	})
 }
 
 func (p *lookout) wanted() {
 	keys := slices.DeleteFunc(p.w.c.Wanted(p.w.clock()), func(key string) bool {
-		return slices.ContainsFunc(p.look.Nodes, func(n ironic.Node) bool { return n.UUID == key || n.Name == key })
+		return slices.ContainsFunc(p.observed.Nodes, func(n ironic.Node) bool { return n.UUID == key || n.Name == key })
 	})
 	p.fetch(keys, p.observe)
 }
@@ -330,19 +330,19 @@ func (p *lookout) wanted() {
 func (p *lookout) observe() {
 	p.step(func() {
 		p.over = true
-		if !p.look.Unmoved {
+		if !p.observed.Unmoved {
 			p.w.listed = p.begun
 			if p.stamps != nil {
 				p.w.stamps = p.stamps
 			}
 		}
 		p.w.shows(func(c *Controller, now time.Time) {
-			c.ledger.Observe(now, p.look)
-		}, sights(p.look))
+			c.ledger.Observe(now, p.observed)
+		}, sights(p.observed))
 		if err := p.w.c.linesAgree(); err != nil && p.w.broken == "" {
 			p.w.broken = err.Error()
 		}
-		p.w.show(p.look.Mark.At)
+		p.w.show(p.observed.Mark.At)
 		p.w.law()
 	})
 }

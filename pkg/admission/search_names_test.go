@@ -195,9 +195,9 @@ func (w *world) shows(observe func(c *Controller, now time.Time), sights []ironi
 		c.feed(now, e)
 	}
 	c.sync(now)
-	c.look(now)
+	c.observed(now)
 	c.failure = ""
-	c.storm.notices = nil
+	c.policy.notices = nil
 	for _, n := range c.ledger.Notices() {
 		for _, m := range w.hosts { // written off, though it may move before the law is looked at
 			m.excused = m.excused || n.Kind == slots.NoticeStuck && m.uuid == n.ID.UUID
@@ -219,10 +219,10 @@ func (w *world) shows(observe func(c *Controller, now time.Time), sights []ironi
 }
 
 // sights are all that a look has shown.
-func sights(look ironic.Look) []ironic.Sight {
-	out := slices.Clone(look.Fetched)
-	for _, n := range look.Nodes {
-		out = append(out, ironic.Sight{Mark: look.Mark, Found: true, Node: n})
+func sights(observed ironic.Look) []ironic.Sight {
+	out := slices.Clone(observed.Fetched)
+	for _, n := range observed.Nodes {
+		out = append(out, ironic.Sight{Mark: observed.Mark, Found: true, Node: n})
 	}
 	return out
 }

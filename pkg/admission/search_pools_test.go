@@ -17,13 +17,13 @@ import (
 // ask, work when they may, and others come in their place.
 type poolWorld struct {
 	*rand.Rand
-	c      *Controller
-	now    time.Time
-	rate   bool
-	guests []*poolGuest
-	names  int
-	look   time.Time // the next one
-	idle   time.Time // since when a slot is free that somebody wants; zero: none is
+	c        *Controller
+	now      time.Time
+	rate     bool
+	guests   []*poolGuest
+	names    int
+	observed time.Time // the next one
+	idle     time.Time // since when a slot is free that somebody wants; zero: none is
 
 	grants  int
 	longest map[slots.Pool]time.Duration // wait
@@ -64,7 +64,7 @@ func newPoolWorld(seed uint64, cfg Config, groups []poolGuest) *poolWorld {
 		w.watch()
 		w.now = w.now.Add(poolLook)
 	}
-	w.look = w.now
+	w.observed = w.now
 	for i := range groups {
 		g := groups[i]
 		w.guests = append(w.guests, &g)
@@ -125,8 +125,8 @@ func (w *poolWorld) live(span time.Duration) {
 			}
 		}
 		at := next.at()
-		if w.look.Before(at) {
-			w.now, w.look = w.look, w.look.Add(poolLook)
+		if w.observed.Before(at) {
+			w.now, w.observed = w.observed, w.observed.Add(poolLook)
 			w.watch()
 			w.idles()
 		} else if w.now = at; next.ends.IsZero() {
@@ -148,10 +148,10 @@ func (g *poolGuest) at() time.Time {
 }
 
 // of is the state of a host in its line.
-func (w *poolWorld) of(g *poolGuest) (fairshare.State, *turn) {
+func (w *poolWorld) of(g *poolGuest) (fairshare.State, *entry) {
 	v := w.c.ledger.Check(w.now, slots.Ask{ID: slots.ID{UUID: g.uuid}, Op: api.OpInspect})
 	if ref, known := v.Ref(); known {
-		if t, ok := ref.Owner().(*turn); ok {
+		if t, ok := ref.Owner().(*entry); ok {
 			return t.host.State(), t
 		}
 	}
@@ -160,12 +160,12 @@ func (w *poolWorld) of(g *poolGuest) (fairshare.State, *turn) {
 
 // free is how many slots there are for p now, and starts.
 func (w *poolWorld) free(p slots.Pool) int {
-	return min(w.c.ledger.Free(w.now, p), w.c.storm.room(w.now, false).left)
+	return min(w.c.ledger.Free(w.now, p), w.c.policy.room(w.now, false).left)
 }
 
 func (w *poolWorld) ask(g *poolGuest) {
 	free := map[slots.Pool]int{}
-	for p := range w.c.lines {
+	for p := range w.c.queues {
 		free[p] = w.free(p)
 	}
 	first := g.errors < w.c.cfg.Turns.Threshold && free[g.pool] > 0 && w.onlyDue(g)
@@ -193,12 +193,12 @@ func (w *poolWorld) ask(g *poolGuest) {
 // onlyDue reports whether g alone is due, and was not refused for another reason.
 func (w *poolWorld) onlyDue(g *poolGuest) bool {
 	state, t := w.of(g)
-	if state != fairshare.Called || w.c.lines[g.pool].Kept(nil) == 0 {
+	if state != fairshare.Called || w.c.queues[g.pool].Kept(nil) == 0 {
 		return false
 	}
 	due, n := false, 0
 	for _, p := range w.c.ledger.Pools() {
-		for _, h := range w.c.lines[p].View(w.now, 1000).Hosts {
+		for _, h := range w.c.queues[p].View(w.now, 1000).Hosts {
 			if h.Due {
 				n++
 				due = due || h.Host == t.host
@@ -241,7 +241,7 @@ func (w *poolWorld) granted(g *poolGuest, free map[slots.Pool]int) {
 func (w *poolWorld) bounds() map[slots.Pool]int {
 	views, out := map[slots.Pool]fairshare.View{}, map[slots.Pool]int{}
 	called := 0
-	for p, l := range w.c.lines {
+	for p, l := range w.c.queues {
 		views[p] = l.View(w.now, 0)
 		called += views[p].Called
 	}

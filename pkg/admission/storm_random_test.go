@@ -63,22 +63,22 @@ func (w *weather) boot(t *testing.T) {
 }
 
 func (w *weather) poll() {
-	look := ironic.Look{Mark: w.c.Begin(w.now), Whole: w.c.Whole(w.now)}
+	observed := ironic.Look{Mark: w.c.Begin(w.now), Whole: w.c.Whole(w.now)}
 	for _, n := range w.nodes {
-		if n.State.Busy() || look.Whole && (n.State.Failed() || n.State.Extra()) {
-			look.Nodes = append(look.Nodes, n)
+		if n.State.Busy() || observed.Whole && (n.State.Failed() || n.State.Extra()) {
+			observed.Nodes = append(observed.Nodes, n)
 		}
 	}
-	for _, key := range append(w.c.Missing(w.now, look.Nodes), w.c.Wanted(w.now)...) {
+	for _, key := range append(w.c.Missing(w.now, observed.Nodes), w.c.Wanted(w.now)...) {
 		sight := ironic.Sight{Key: key, Mark: w.c.Begin(w.now)}
 		for _, n := range w.nodes {
 			if n.UUID == key || n.Name == key {
 				sight.Found, sight.Node = true, n
 			}
 		}
-		look.Fetched = append(look.Fetched, sight)
+		observed.Fetched = append(observed.Fetched, sight)
 	}
-	w.c.Observe(w.now, look)
+	w.c.Observe(w.now, observed)
 }
 
 // move lets Ironic do something with node n.
@@ -196,10 +196,10 @@ func (w *weather) step(t *testing.T) {
 
 // state is that of the breaker of the whole Ironic.
 func (w *weather) state() string {
-	if w.c.storm.set == nil {
+	if w.c.policy.set == nil {
 		return ""
 	}
-	s := string(w.c.storm.set.Status(w.now, wholeIronic).State)
+	s := string(w.c.policy.set.Status(w.now, wholeIronic).State)
 	w.c.followBreakers(w.now)
 	return s
 }
@@ -231,7 +231,7 @@ func TestBO1_UnsetChangesNoDecision(t *testing.T) {
 			cfg.Breakers = nil
 		}
 		with := newWeather(t, seed, cfg, nil)
-		without := newWeather(t, seed, cfg, func(w *weather) { w.c.storm.book = nil })
+		without := newWeather(t, seed, cfg, func(w *weather) { w.c.policy.book = nil })
 		for range weatherSteps {
 			with.step(t)
 			without.step(t)
@@ -240,8 +240,8 @@ func TestBO1_UnsetChangesNoDecision(t *testing.T) {
 		if diff := cmp.Diff(without.log, with.log); diff != "" {
 			t.Fatalf("seed %d (-without, +with):\n%s", seed, diff)
 		}
-		for _, line := range with.log {
-			_, reason, _ := strings.Cut(line, "Reason:")
+		for _, queue := range with.log {
+			_, reason, _ := strings.Cut(queue, "Reason:")
 			said[reason[:min(len(reason), 12)]] = true
 		}
 	}
@@ -293,7 +293,7 @@ func TestCB9_NeverMoreProbesThanAllowed(t *testing.T) {
 		probes := map[int]probe{}
 		var spell time.Time
 		w.after = func(i int, ask api.Ask, before string, a api.Answer) {
-			if at := w.c.storm.set.Status(w.now, wholeIronic).LastStateChange; !at.Equal(spell) {
+			if at := w.c.policy.set.Status(w.now, wholeIronic).LastStateChange; !at.Equal(spell) {
 				clear(probes)
 				spell = at
 				switch before {
@@ -336,7 +336,7 @@ func TestCB9_NeverMoreProbesThanAllowed(t *testing.T) {
 func (w *weather) permit(i int) *breaker.Permit {
 	v := w.c.ledger.Check(w.now, slots.Ask{ID: slots.ID{UUID: w.nodes[i].UUID, Name: w.nodes[i].Name}})
 	if ref, known := v.Ref(); known {
-		if t, ok := ref.Owner().(*turn); ok {
+		if t, ok := ref.Owner().(*entry); ok {
 			return t.permit
 		}
 	}

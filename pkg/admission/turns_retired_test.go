@@ -19,12 +19,12 @@ func TestLH35_HostsOfARemovedPoolAreForgotten(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	look := func() {
+	observed := func() {
 		now = now.Add(time.Minute)
 		c.Observe(now, ironic.Look{Mark: c.Begin(now)})
 	}
 	id := func(i int) string { return fmt.Sprintf("00000000-0000-0000-0000-%012d", i) }
-	look()
+	observed()
 	for i := range 5 {
 		c.ObserveNode(now, ironic.Sight{Key: id(i), Mark: c.Begin(now), Found: true,
 			Node: ironic.Node{UUID: id(i), ConductorGroup: "rack1", State: ironic.Available}})
@@ -39,7 +39,7 @@ func TestLH35_HostsOfARemovedPoolAreForgotten(t *testing.T) {
 		return n
 	}
 	for range 2 * 64 {
-		look()
+		observed()
 	}
 	if n := known(); n != 4 {
 		t.Fatalf("%d known while nobody asks, want all 4", n)
@@ -48,7 +48,7 @@ func TestLH35_HostsOfARemovedPoolAreForgotten(t *testing.T) {
 		t.Fatal(err)
 	}
 	for range 64 {
-		look()
+		observed()
 	}
 	if n := known(); n != 0 {
 		t.Errorf("%d still known", n)

@@ -12,7 +12,7 @@ import (
 // answer puts d into words for whoever reads them at three in the morning.
 func (c *Controller) answer(d decision, v slots.Verdict) api.Answer {
 	a := api.Answer{Ready: d.ready, Reason: d.reason, Position: d.position, Slots: v.Slots}
-	a.Slots.Waiting = c.line(v).Queued()
+	a.Slots.Waiting = c.queue(v).Queued()
 	if !d.ready {
 		a.RetryAfterSeconds = max(1, int(math.Ceil(d.wait.Seconds())))
 	}

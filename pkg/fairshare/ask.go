@@ -23,11 +23,11 @@ type Answer struct {
 // Unmeasured is an expectation that is not known yet.
 const Unmeasured time.Duration = -1
 
-// Hear takes one ask of h that passed every earlier check of the decision, with its
+// Enqueue takes one ask of h that passed every earlier check of the decision, with its
 // number of errors (below 0 counts as 0, above 9 as 9) and the number of free slots: h
 // stands in the queue from now on, and who is called by now is called. It returns the
 // answer; with a yes, Take gives h the slot.
-func (s *Scheduler) Hear(now time.Time, free int, h *Host, errors int) Answer {
+func (s *Scheduler) Enqueue(now time.Time, free int, h *Host, errors int) Answer {
 	if h.state == Holding {
 		return Answer{Yes: true}
 	}
@@ -43,16 +43,16 @@ func (s *Scheduler) Hear(now time.Time, free int, h *Host, errors int) Answer {
 // turn is the answer to h, which waits or is called, at now with so many slots free. early
 // tells that its last ask but this was a short while ago.
 func (s *Scheduler) turn(h *Host, free int, now time.Time, early bool) Answer {
-	if s.mayTake(h, free) || s.redeemable(h, free, s.idleFor(now), early) != nil {
+	if s.mayTake(h, free) || s.takesOverFrom(h, free, s.idleFor(now), early) != nil {
 		return Answer{Yes: true}
 	}
 	return s.refusal(h)
 }
 
-// Take gives h, which has just got a yes from Hear, its slot.
+// Take gives h, which has just got a yes from Enqueue, its slot.
 func (s *Scheduler) Take(h *Host) {
 	if h.state == Waiting {
-		s.redeem(h)
+		s.takeOver(h)
 	}
 	if h.state == Called {
 		s.grant(h)
@@ -160,9 +160,9 @@ func (s *Scheduler) mayTake(h *Host, free int) bool {
 	return h.state == Called && free > s.calls.olderDue(h) && !s.givesWay(h)
 }
 
-// redeem lets h, which waits, take over the call of another.
-func (s *Scheduler) redeem(h *Host) {
-	if from := s.redeemable(h, s.free, s.idleFor(s.now), h.early); from != nil {
+// takeOver lets h, which waits, take over the call of another.
+func (s *Scheduler) takeOver(h *Host) {
+	if from := s.takesOverFrom(h, s.free, s.idleFor(s.now), h.early); from != nil {
 		s.handOver(from, h)
 		s.stats.Redeemed++
 	}
@@ -182,8 +182,8 @@ func (s *Scheduler) handOver(from, h *Host) {
 
 // redeemable returns the host whose call h may take over when slots have been idle
 // for so long, or nil.
-func (s *Scheduler) redeemable(h *Host, free int, idle time.Duration, early bool) *Host {
-	after := s.redeemAfter()
+func (s *Scheduler) takesOverFrom(h *Host, free int, idle time.Duration, early bool) *Host {
+	after := s.takeOverAfter()
 	if h.lane == Failing && s.cfg.Limit < smallSite {
 		after *= failingPatience
 	}
@@ -206,7 +206,7 @@ func (s *Scheduler) redeemable(h *Host, free int, idle time.Duration, early bool
 
 // redeemAfter is RedeemAfter, or less in proportion where slots are held for less than
 // 20 minutes: what may be idled away is a part of that.
-func (s *Scheduler) redeemAfter() time.Duration {
+func (s *Scheduler) takeOverAfter() time.Duration {
 	part := min(s.mean, startMean).Milliseconds()
 	return max(s.cfg.RedeemAfter*time.Duration(part)/time.Duration(startMean.Milliseconds()), time.Millisecond)
 }

@@ -87,7 +87,7 @@ type call struct {
 	turn   int64 // if due, when it became so, among all that are tied
 	charge int64
 	// In the list of calls of its lane that may be taken over.
-	redeemable     bool
+	takesOverFrom  bool
 	older, younger *Host
 }
 

@@ -105,9 +105,9 @@ func (s *Scheduler) forget(h *Host) {
 	s.place(t)
 }
 
-// Bar takes a host out of the queue that must not have a slot now: held, paused,
+// Suspend takes a host out of the queue that must not have a slot now: held, paused,
 // or stopped by a breaker. A call is refunded. Its next Ask gives it its old place.
-func (s *Scheduler) Bar(now time.Time, h *Host) {
+func (s *Scheduler) Suspend(now time.Time, h *Host) {
 	s.tick(now)
 	s.withdraw(h)
 }

@@ -23,7 +23,7 @@ func (s *Scheduler) Peek(now time.Time, free int, h *Host, errors int) Answer {
 	}
 	a := Answer{Position: position, Capped: like.lane == Failing && !s.failingOpen()}
 	called := !a.Capped && free > s.calls.due() && !s.givesWay(like) && position <= s.calls.live+s.callsToCome(free)
-	if called || s.redeemable(like, free, s.idleFor(now), early) != nil {
+	if called || s.takesOverFrom(like, free, s.idleFor(now), early) != nil {
 		return Answer{Yes: true}
 	}
 	a.Expect = s.estimate(position, a.Capped)

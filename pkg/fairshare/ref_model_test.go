@@ -104,7 +104,7 @@ func (s *refScheduler) ask(now time.Time, free int, h *refHost, errors int) Answ
 	case h.state == Called && free > s.dueBefore(h.call.ord) && !s.givesWay(h):
 		s.grant(h)
 	case h.state == Waiting:
-		if old := s.redeemable(free, h); old != nil {
+		if old := s.takesOverFrom(free, h); old != nil {
 			h.call, old.call = old.call, refCall{}
 			old.state = Waiting
 			old.losses++

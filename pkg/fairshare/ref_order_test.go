@@ -186,7 +186,7 @@ func (s *refScheduler) dueBefore(ord int64) int {
 }
 
 // redeemable is the host whose call h may take over.
-func (s *refScheduler) redeemable(free int, h *refHost) *refHost {
+func (s *refScheduler) takesOverFrom(free int, h *refHost) *refHost {
 	since := s.freeSince
 	if s.lastGrant.After(since) {
 		since = s.lastGrant

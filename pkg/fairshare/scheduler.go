@@ -89,7 +89,7 @@ func (s *Scheduler) Others(healthy, failing int) { s.elsewhere = [2]int{healthy,
 func (s *Scheduler) ShareClock(with *Scheduler) { s.clock = with.clock }
 
 // Update takes the number of free slots after a change, parks silent hosts and
-// makes calls. Call it once after Bar, Leave, Hold and Release.
+// makes calls. Call it once after Suspend, Leave, Hold and Release.
 func (s *Scheduler) Update(now time.Time, free int) {
 	s.tick(now)
 	s.expire()

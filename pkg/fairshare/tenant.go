@@ -45,7 +45,7 @@ func (l *lane) redeemers() int {
 
 // link enters the call of h by its age, mostly younger than all others.
 func (l *lane) link(h *Host) {
-	h.redeemable, h.older, h.younger = true, l.youngest, nil
+	h.takesOverFrom, h.older, h.younger = true, l.youngest, nil
 	for h.older != nil && h.older.ord > h.ord {
 		h.older, h.younger = h.older.older, h.older
 	}
@@ -62,7 +62,7 @@ func (l *lane) link(h *Host) {
 }
 
 func (l *lane) unlink(h *Host) {
-	if !h.redeemable {
+	if !h.takesOverFrom {
 		return
 	}
 	if h.older == nil {
@@ -75,7 +75,7 @@ func (l *lane) unlink(h *Host) {
 	} else {
 		h.younger.older = h.older
 	}
-	h.redeemable, h.older, h.younger = false, nil, nil
+	h.takesOverFrom, h.older, h.younger = false, nil, nil
 }
 
 // tenantHeap orders tenants by (f, name), or by name alone where all tags are the

@@ -58,7 +58,7 @@ func (r *actual) peek(now time.Time, free, host, errors int) Answer {
 	return r.s.Peek(now, free, r.hosts[host], errors)
 }
 func (r *actual) refused(now time.Time, host, errors int)  { r.s.Refused(now, r.hosts[host], errors) }
-func (r *actual) bar(now time.Time, host int)              { r.s.Bar(now, r.hosts[host]) }
+func (r *actual) bar(now time.Time, host int)              { r.s.Suspend(now, r.hosts[host]) }
 func (r *actual) leave(now time.Time, host int)            { r.s.Leave(now, r.hosts[host]) }
 func (r *actual) hold(now time.Time, host, errors int)     { r.s.Hold(now, r.hosts[host], errors) }
 func (r *actual) told(host, errors int)                    { r.s.Told(r.hosts[host], errors) }

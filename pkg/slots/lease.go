@@ -6,8 +6,8 @@ import (
 	"github.com/ironic-throttle/ironic-throttle/pkg/api"
 )
 
-// Hear enters the host of v, which asks, and returns it.
-func (l *Ledger) Hear(now time.Time, v *Verdict) Ref {
+// Record enters the host of v, which asks, and returns it.
+func (l *Ledger) Record(now time.Time, v *Verdict) Ref {
 	l.tick(now)
 	v.host = l.heard(*v)
 	return Ref{v.host}

@@ -36,7 +36,7 @@ func TestLH25_AWrongPairPoisonsNoName(t *testing.T) {
 			}
 			if shown == nil {
 				v := s.l.Check(s.now, by(2, api.OpInspect))
-				s.l.Hear(s.now, &v)
+				s.l.Record(s.now, &v)
 			}
 			s.wantAsk(pair(1, 2), granted)
 			s.wantAsk(byName(2), full)

@@ -12,9 +12,9 @@ import (
 	"github.com/ironic-throttle/ironic-throttle/pkg/slots"
 )
 
-// storm is what the decision knows of failures: the breakers, the holds, and the pools
+// policy is what the decision knows of failures: the breakers, the holds, and the pools
 // in which too many hosts have failed. The Controller's lock guards it.
-type storm struct {
+type policy struct {
 	set   *breaker.Set // nil: no breakers
 	watch map[string]bool
 	rate  int // of the whole Ironic in a minute; 0: none
@@ -35,7 +35,7 @@ type storm struct {
 	patience time.Duration // of a host that would be a poor probe
 	looks    uint64
 	notices  []StormNotice
-	counts   stormCounts
+	counts   policyCounts
 	scratch  []breaker.Scope
 }
 
@@ -53,11 +53,11 @@ const DefaultGroup = "default"
 // wholeIronic is the scope that every host is in.
 var wholeIronic = breaker.Scope{Kind: ScopeIronic}
 
-func newStorm(cfg Config, now time.Time) (*storm, error) {
-	s := &storm{
+func newPolicy(cfg Config, now time.Time) (*policy, error) {
+	s := &policy{
 		watch: map[string]bool{}, groups: map[string]bool{}, shut: map[breaker.Scope]*probation{},
 		holding: map[string]bool{}, quota: cfg.MaxFailed, pools: map[string]*poolCount{}, patience: cfg.Turns.ClaimWindow,
-		counts: newStormCounts(),
+		counts: newPolicyCounts(),
 	}
 	var err error
 	if s.book, err = holdoff.New(cfg.Holdoff, now, cfg.HoldsKnown); err != nil {
@@ -83,9 +83,9 @@ func newStorm(cfg Config, now time.Time) (*storm, error) {
 	return s, err
 }
 
-// look is what each look at Ironic brings with it.
-func (c *Controller) look(now time.Time) {
-	s := c.storm
+// observed is what each look at Ironic brings with it.
+func (c *Controller) observed(now time.Time) {
+	s := c.policy
 	s.book.Tick(now)
 	s.overdue(now)
 	c.countPools(now)
@@ -100,7 +100,7 @@ func (c *Controller) look(now time.Time) {
 // image that was withdrawn, a rack that was taken away.
 const forsakenAfter = 2 * time.Hour
 
-func (s *storm) forsaken(now time.Time) {
+func (s *policy) forsaken(now time.Time) {
 	for scope, p := range s.shut {
 		st := s.set.Status(now, scope)
 		if st.State == breaker.HalfOpen && st.ConcurrentInstances == 0 && now.Sub(p.askedAt) >= forsakenAfter &&
@@ -113,7 +113,7 @@ func (s *storm) forsaken(now time.Time) {
 
 // scopes lists the scopes of a host, as far as its facts are known. The slice is good
 // until the next call.
-func (s *storm) scopes(f slots.Facts) []breaker.Scope {
+func (s *policy) scopes(f slots.Facts) []breaker.Scope {
 	out := s.scratch[:0]
 	if s.watch[ScopeIronic] {
 		out = append(out, wholeIronic)
@@ -136,7 +136,7 @@ func (s *storm) scopes(f slots.Facts) []breaker.Scope {
 }
 
 // meet notes the conductor group of a host.
-func (s *storm) meet(f slots.Facts) {
+func (s *policy) meet(f slots.Facts) {
 	if len(s.groups) > 1 || !f.Known || len(s.groups) == 1 && f.Group == s.first {
 		return
 	}
@@ -148,7 +148,7 @@ func (s *storm) meet(f slots.Facts) {
 
 // unplaced reports whether something is shut that only a part of all hosts belongs to,
 // so that one whose facts are not known cannot be judged.
-func (s *storm) unplaced(f slots.Facts) bool {
+func (s *policy) unplaced(f slots.Facts) bool {
 	if f.Group == "" {
 		for _, p := range s.pools {
 			if p.paused {
@@ -166,7 +166,7 @@ func (s *storm) unplaced(f slots.Facts) bool {
 
 // permit is what a host needs for its slot; the breakers were asked before. One that somebody
 // wants gone was let through, and proves nothing.
-func (s *storm) permit(now time.Time, f slots.Facts, goes bool) *breaker.Permit {
+func (s *policy) permit(now time.Time, f slots.Facts, goes bool) *breaker.Permit {
 	if s.set == nil {
 		return nil
 	}
@@ -180,7 +180,7 @@ func (s *storm) permit(now time.Time, f slots.Facts, goes bool) *breaker.Permit 
 }
 
 // take is the permit of a host that holds a slot without having been asked for.
-func (s *storm) take(now time.Time, f slots.Facts) *breaker.Permit {
+func (s *policy) take(now time.Time, f slots.Facts) *breaker.Permit {
 	if s.set == nil {
 		return nil
 	}

@@ -13,18 +13,18 @@ import (
 	"github.com/ironic-throttle/ironic-throttle/pkg/slots"
 )
 
-// line is the queue of one pool.
-type line struct {
+// queue is the queue of one pool.
+type queue struct {
 	*fairshare.Scheduler
 	pool slots.Pool
 }
 
-// turn ties a host of the ledger to its place in a line: one identity, whatever
+// entry ties a host of the ledger to its place in a queue: one identity, whatever
 // names the host is asked about with (LH-25).
-type turn struct {
+type entry struct {
 	ref    slots.Ref
 	host   *fairshare.Host
-	line   *line           // nil: in none
+	queue  *queue          // nil: in none
 	permit *breaker.Permit // of its slot; nil: none, or settled
 
 	askedAt   time.Time
@@ -35,9 +35,9 @@ type turn struct {
 	deployed  bool // it had an instance, as last told
 }
 
-// hear takes what an ask tells of the host. A PUT may not know its errors, where the
+// record takes what an ask tells of the host. A PUT may not know its errors, where the
 // cluster does not either: what was told before stays then.
-func (t *turn) hear(now time.Time, ask question, put bool) {
+func (t *entry) record(now time.Time, ask question, put bool) {
 	t.asked, t.spared, t.askedAt = true, ask.Deleting, now
 	if ask.BMHState != "" {
 		t.deployed = ask.BMHState == api.BMHProvisioned || ask.BMHState == api.BMHExternallyProvisioned
@@ -52,7 +52,7 @@ func (t *turn) hear(now time.Time, ask question, put bool) {
 // which a deprovision wipes the first, our own, and where hosts are held off what we
 // knew before a restart. One that is being deleted is never held back for its errors
 // (LH-26).
-func (s *storm) errors(t *turn) int {
+func (s *policy) errors(t *entry) int {
 	if t.spared {
 		return 0
 	}
@@ -61,36 +61,36 @@ func (s *storm) errors(t *turn) int {
 
 // Keep implements slots.Owner: whoever waits is not forgotten, not even while
 // nobody asks.
-func (t *turn) Keep() bool {
+func (t *entry) Keep() bool {
 	return t.host.State() == fairshare.Waiting || t.host.State() == fairshare.Called
 }
 
-// turnOf returns the turn of a host that wants a slot, in its line.
-func (c *Controller) turnOf(now time.Time, ref slots.Ref, l *line) *turn {
-	t := c.turn(ref)
+// entryOf returns the queue entry of a host that wants a slot, in its queue.
+func (c *Controller) entryOf(now time.Time, ref slots.Ref, l *queue) *entry {
+	t := c.entry(ref)
 	if want := tenant(ref.ID()); t.host.Tenant() != want {
 		c.leave(now, t)
 		t.host = c.newHost(t)
 	}
-	if t.line != l {
+	if t.queue != l {
 		c.leave(now, t)
-		t.line = l
+		t.queue = l
 	}
 	return t
 }
 
-// turn returns the turn of a host, making it where there is none.
-func (c *Controller) turn(ref slots.Ref) *turn {
-	if t, ok := ref.Owner().(*turn); ok {
+// entry returns the queue entry of a host, making it where there is none.
+func (c *Controller) entry(ref slots.Ref) *entry {
+	if t, ok := ref.Owner().(*entry); ok {
 		return t
 	}
-	t := &turn{ref: ref}
+	t := &entry{ref: ref}
 	t.host = c.newHost(t)
 	ref.SetOwner(t)
 	return t
 }
 
-func (c *Controller) newHost(t *turn) *fairshare.Host {
+func (c *Controller) newHost(t *entry) *fairshare.Host {
 	id := t.ref.ID()
 	h := fairshare.NewHost(cmp.Or(id.Name, id.UUID), tenant(id))
 	h.Owner = t
@@ -107,16 +107,16 @@ func tenant(id slots.ID) string {
 	return namespace
 }
 
-// leave takes t out of its line. The lines are brought up to date by sync.
-func (c *Controller) leave(now time.Time, t *turn) {
-	if t.line != nil {
-		t.line.Leave(now, t.host)
-		t.line = nil
+// leave takes t out of its queue. The queues are brought up to date by sync.
+func (c *Controller) leave(now time.Time, t *entry) {
+	if t.queue != nil {
+		t.queue.Leave(now, t.host)
+		t.queue = nil
 		c.moved = true
 	}
 }
 
-// sync brings the lines to what the ledger says of slots that began, ended or
+// sync brings the queues to what the ledger says of slots that began, ended or
 // moved, and makes the calls that follow.
 func (c *Controller) sync(now time.Time) {
 	for _, e := range c.ledger.Endings() { // before the slots that they end
@@ -130,15 +130,15 @@ func (c *Controller) sync(now time.Time) {
 	}
 }
 
-// update tells every line how many slots are free for it, and the total's how many
+// update tells every queue how many slots are free for it, and the total's how many
 // of its slots the conductor groups hold.
 func (c *Controller) update(now time.Time) {
 	c.moved = false
 	var healthy, failing int
-	left := c.storm.room(now, false).left
+	left := c.policy.room(now, false).left
 	pools := c.ledger.Pools()
 	for _, pool := range slices.Backward(pools) { // the total, which is first, at the end
-		l := c.lines[pool]
+		l := c.queues[pool]
 		if pool == (slots.Pool{}) {
 			l.Others(healthy, failing)
 		} else if !pool.VirtualMedia {
@@ -151,7 +151,7 @@ func (c *Controller) update(now time.Time) {
 
 // follow takes one change.
 func (c *Controller) follow(now time.Time, change slots.Change) {
-	t, known := change.Host.Owner().(*turn)
+	t, known := change.Host.Owner().(*entry)
 	switch {
 	case change.Holds:
 		c.hold(now, change)
@@ -162,16 +162,16 @@ func (c *Controller) follow(now time.Time, change slots.Change) {
 		t.settle(now)
 		c.leave(now, t)
 		change.Host.SetOwner(nil)
-	case t.line == nil || t.host.State() != fairshare.Holding:
+	case t.queue == nil || t.host.State() != fairshare.Holding:
 		t.settle(now)
 	case change.End == slots.EndUncounted:
 		t.settle(now)
 		c.leave(now, t)
 	default:
 		t.settle(now)
-		t.line.Release(now, t.host, ends[change.End])
+		t.queue.Release(now, t.host, ends[change.End])
 		if t.host.State() == fairshare.Absent {
-			t.line = nil
+			t.queue = nil
 		}
 		c.moved = true
 	}
@@ -181,30 +181,30 @@ var ends = map[slots.End]fairshare.End{
 	slots.EndFinished: fairshare.Finished, slots.EndUnused: fairshare.Unused, slots.EndRefused: fairshare.Refunded,
 }
 
-// hold makes a host hold a slot that its line does not know of yet.
+// hold makes a host hold a slot that its queue does not know of yet.
 func (c *Controller) hold(now time.Time, change slots.Change) {
-	t, l := c.turn(change.Host), c.lines[change.Pool]
+	t, l := c.entry(change.Host), c.queues[change.Pool]
 	if t.permit == nil {
-		t.permit = c.storm.take(now, change.Host.Facts())
+		t.permit = c.policy.take(now, change.Host.Facts())
 	}
-	if t.line == l && t.host.State() == fairshare.Holding {
-		c.moved = c.moved || len(c.lines) > 1 // granted just now: one less for the other lines
+	if t.queue == l && t.host.State() == fairshare.Holding {
+		c.moved = c.moved || len(c.queues) > 1 // granted just now: one less for the other queues
 		return
 	}
 	c.leave(now, t)
 	errors := fairshare.Unknown
 	if t.asked {
-		errors = c.storm.errors(t)
+		errors = c.policy.errors(t)
 	}
 	l.Hold(now, t.host, errors)
-	t.line, c.moved = l, true
+	t.queue, c.moved = l, true
 }
 
-// merge gives the turn of a host that turned out to be another one to that one,
+// merge gives the queue entry of a host that turned out to be another one to that one,
 // unless that has a place or a slot of its own.
-func (c *Controller) merge(now time.Time, t *turn, into slots.Ref) {
-	has, ok := into.Owner().(*turn)
-	if ok && has.line != nil {
+func (c *Controller) merge(now time.Time, t *entry, into slots.Ref) {
+	has, ok := into.Owner().(*entry)
+	if ok && has.queue != nil {
 		t.settle(now)
 		c.leave(now, t)
 		return
@@ -217,7 +217,7 @@ func (c *Controller) merge(now time.Time, t *turn, into slots.Ref) {
 }
 
 // settle ends a permit whose slot ends without a verdict (CB-13).
-func (t *turn) settle(now time.Time) {
+func (t *entry) settle(now time.Time) {
 	_ = t.permit.Cancel(now) // one that is settled, or none, changes nothing
 	t.permit = nil
 }
