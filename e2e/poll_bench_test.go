@@ -58,10 +58,10 @@ func (v *countingView) Waits(time.Time) bool { return false }
 
 func (v *countingView) Whole(time.Time) bool { return false }
 
-func (v *countingView) Missing(time.Time, []ironic.Node) []string { return nil }
-func (v *countingView) Wanted(time.Time) []string                 { return nil }
-func (v *countingView) Observe(_ time.Time, look ironic.Look)     { v.seen = len(look.Nodes) }
-func (v *countingView) PollFailed(time.Time, error)               { v.seen = -1 }
+func (v *countingView) Missing(time.Time, []ironic.Node) []string    { return nil }
+func (v *countingView) Wanted(time.Time) []string                    { return nil }
+func (v *countingView) Observe(_ time.Time, look ironic.Observation) { v.seen = len(look.Nodes) }
+func (v *countingView) PollFailed(time.Time, error)                  { v.seen = -1 }
 
 // BenchmarkPollAgainstFullList measures, turn about on one real Ironic with
 // 5,000 idle and 20 busy nodes, BMO's full list, the ten lists of the busy

@@ -58,7 +58,7 @@ func (a *App) serveGateway(ctx context.Context) error {
 }
 
 // looked passes a complete look on to whoever keeps answers of Ironic.
-func (a *App) looked(now time.Time, look ironic.Look) {
+func (a *App) looked(now time.Time, look ironic.Observation) {
 	a.list.inventory.Observe(now, look)
 	if a.gateway != nil {
 		a.gateway.Polled(now, look)

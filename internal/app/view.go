@@ -16,7 +16,7 @@ type watchedView struct {
 	*admission.Controller
 	log    *slog.Logger
 	polled func() // may have shown that a host failed
-	looked func(now time.Time, look ironic.Look)
+	looked func(now time.Time, look ironic.Observation)
 
 	begun   time.Time // of the last poll
 	settled bool
@@ -27,7 +27,7 @@ type watchedView struct {
 
 func newWatchedView(c *admission.Controller, log *slog.Logger) *watchedView {
 	v := &watchedView{
-		Controller: c, log: log, polled: func() {}, looked: func(time.Time, ironic.Look) {},
+		Controller: c, log: log, polled: func() {}, looked: func(time.Time, ironic.Observation) {},
 		polls: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Namespace: namespace, Name: "ironic_polls_total",
 			Help: "Polls of Ironic, by result: only complete ones are believed.",
@@ -54,7 +54,7 @@ func (v *watchedView) Whole(now time.Time) bool {
 }
 
 // Observe implements ironic.View.
-func (v *watchedView) Observe(now time.Time, look ironic.Look) {
+func (v *watchedView) Observe(now time.Time, look ironic.Observation) {
 	v.ended(now, "complete")
 	v.Controller.Observe(now, look)
 	v.looked(now, look)

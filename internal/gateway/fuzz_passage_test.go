@@ -234,6 +234,6 @@ func (nobody) Forward(time.Time, api.Ask, ironic.Target) (api.Answer, *admission
 
 func (nobody) Foresee(time.Time, api.Ask, ironic.Target) api.Answer { return api.Answer{} }
 func (nobody) Begin(time.Time) ironic.Mark                          { return ironic.Mark{} }
-func (nobody) ObserveNode(time.Time, ironic.Sight)                  {}
+func (nobody) ObserveNode(time.Time, ironic.NodeObservation)        {}
 func (nobody) HasSlot(time.Time, string) bool                       { return false }
 func (nobody) HostGone(time.Time, admission.Host)                   {}

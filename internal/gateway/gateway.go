@@ -28,7 +28,7 @@ type Decider interface {
 	// Foresee is what Forward would answer. It changes nothing.
 	Foresee(now time.Time, ask api.Ask, target ironic.Target) api.Answer
 	Begin(now time.Time) ironic.Mark
-	ObserveNode(now time.Time, s ironic.Sight)
+	ObserveNode(now time.Time, s ironic.NodeObservation)
 	// HasSlot reports whether the host of a node's UUID holds a slot.
 	HasSlot(now time.Time, uuid string) bool
 	// HostGone takes the host of a node that was deleted out of the queue.
@@ -211,7 +211,7 @@ func (g *Gateway) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 
 // Polled tells what a complete poll has seen, for the cache of reads (GW-18). It does
 // not block.
-func (g *Gateway) Polled(now time.Time, look ironic.Look) {
+func (g *Gateway) Polled(now time.Time, look ironic.Observation) {
 	if g.reads != nil {
 		g.reads.polled(now, look)
 	}

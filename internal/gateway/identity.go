@@ -116,7 +116,7 @@ func (g *Gateway) look(ctx context.Context, key string) (identity, bool, error) 
 	if found && !strings.EqualFold(node.UUID, key) && !strings.EqualFold(node.Name, key) {
 		return identity{}, false, fmt.Errorf("asked for the node %q, Ironic gave %s, which is called %q", key, node.UUID, node.Name)
 	}
-	g.decider.ObserveNode(g.now(), ironic.Sight{Key: key, Mark: mark, Found: found, Node: node})
+	g.decider.ObserveNode(g.now(), ironic.NodeObservation{Key: key, Mark: mark, Found: found, Node: node})
 	if !found {
 		g.directory.drop(key)
 		return identity{}, false, nil

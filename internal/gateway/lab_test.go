@@ -36,7 +36,7 @@ type lab struct {
 	poller     *ironic.Poller
 	gate       *Gateway
 	uuids      []string
-	polled     func(ironic.Look) // hears of a poll in the gateway's stead; nil: the gateway does
+	polled     func(ironic.Observation) // hears of a poll in the gateway's stead; nil: the gateway does
 }
 
 // Observe tells everybody who wants to know of a poll.
@@ -45,7 +45,7 @@ type everybody struct {
 	l *lab
 }
 
-func (e everybody) Observe(now time.Time, look ironic.Look) {
+func (e everybody) Observe(now time.Time, look ironic.Observation) {
 	e.Controller.Observe(now, look)
 	e.l.nodes.Observe(now, look)
 	if e.l.polled != nil {

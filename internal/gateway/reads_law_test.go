@@ -365,8 +365,8 @@ func TestGW18_AnAnswerIsNeverOlderThanWhatIsKnown(t *testing.T) {
 					h.late()
 				}
 				begun := h.moment
-				var looks []ironic.Look
-				h.polled = func(look ironic.Look) { looks = append(looks, look) }
+				var looks []ironic.Observation
+				h.polled = func(look ironic.Observation) { looks = append(looks, look) }
 				h.poll()
 				h.polled = nil
 				h.late = func() {

@@ -33,7 +33,7 @@ func (s sights) RoundTrip(r *http.Request) (*http.Response, error) {
 		resp.Body = &kept{ReadCloser: resp.Body, want: resp.ContentLength, whole: func(text []byte) {
 			node, err := g.ironic.Shown(bytes.NewReader(text))
 			if err == nil && strings.EqualFold(node.UUID, uuid) && node.State != "" {
-				g.decider.ObserveNode(g.now(), ironic.Sight{Key: node.UUID, Mark: mark, Found: true, Node: node})
+				g.decider.ObserveNode(g.now(), ironic.NodeObservation{Key: node.UUID, Mark: mark, Found: true, Node: node})
 			}
 		}}
 	}

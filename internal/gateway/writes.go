@@ -68,7 +68,7 @@ func (c *reads) dropAll() {
 // not ask what changed last has not looked at nodes that do not work, so it confirms
 // nothing. Where more has changed than it was told, what is known of a node counts no more
 // until the node is seen again.
-func (c *reads) polled(now time.Time, look ironic.Look) {
+func (c *reads) polled(now time.Time, look ironic.Observation) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.sweep(now)

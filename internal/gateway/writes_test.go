@@ -117,7 +117,7 @@ func TestGW18_WrittenNodesAreForgotten(t *testing.T) {
 	}
 	end := c.write(touch{node: uuid(0)})
 	c.write(touch{node: uuid(0)})(day, true)
-	c.polled(day.Add(time.Hour), ironic.Look{})
+	c.polled(day.Add(time.Hour), ironic.Observation{})
 	if len(c.waiters) != 1 {
 		t.Error("a write on its way is forgotten")
 	}
@@ -133,7 +133,7 @@ func TestGW18_WrittenNodesAreForgotten(t *testing.T) {
 	}
 	c.noteRefusal(now, uuid(0))
 	c.keep(now, c.begin(now, hostRead{uuid: uuid(0)}), 200, nil, nil, nil)
-	c.polled(now.Add(readMaxAge+time.Second), ironic.Look{})
+	c.polled(now.Add(readMaxAge+time.Second), ironic.Observation{})
 	if len(c.waiters) != 0 || c.room() != 0 {
 		t.Errorf("%d nodes, %d bytes are left after the last poll", len(c.waiters), c.room())
 	}

@@ -164,7 +164,7 @@ func viewOf(list *snapshot.Snapshot[*ironic.Catalog]) View {
 }
 
 // Observe takes what a complete poll has seen.
-func (v *Inventory) Observe(now time.Time, look ironic.Look) {
+func (v *Inventory) Observe(now time.Time, look ironic.Observation) {
 	if v.patches.take(now, look, v.wanted(now)) {
 		v.lists.Refold(struct{}{})
 	}

@@ -92,7 +92,7 @@ func (s *stage) get() View {
 // sees tells of a poll that has seen the nth node in a state.
 func (s *stage) sees(n int, state ironic.State) {
 	now := time.Now()
-	s.nodes.Observe(now, ironic.Look{Mark: s.begin(now), Unmoved: true, Newest: []ironic.Change{{UUID: s.uuids[n], State: state}}})
+	s.nodes.Observe(now, ironic.Observation{Mark: s.begin(now), Unmoved: true, Newest: []ironic.Change{{UUID: s.uuids[n], State: state}}})
 }
 
 func (s *stage) shows(n int, want ironic.State) {
@@ -168,8 +168,8 @@ func TestGW11_SightsBeforeAndAfterAList(t *testing.T) {
 		s.listed(1)
 
 		now := time.Now()
-		busy := ironic.Look{Mark: s.begin(now), Nodes: []ironic.Node{{UUID: s.uuids[1], State: ironic.Cleaning}}}
-		busy.Fetched = []ironic.Sight{{Mark: s.begin(now), Found: true, Node: ironic.Node{UUID: s.uuids[0], State: ironic.Active}}, {Key: "gone"}}
+		busy := ironic.Observation{Mark: s.begin(now), Nodes: []ironic.Node{{UUID: s.uuids[1], State: ironic.Cleaning}}}
+		busy.Fetched = []ironic.NodeObservation{{Mark: s.begin(now), Found: true, Node: ironic.Node{UUID: s.uuids[0], State: ironic.Active}}, {Key: "gone"}}
 		s.nodes.Observe(now, busy)
 		s.shows(0, ironic.Active)
 		s.shows(1, ironic.Cleaning)
@@ -216,7 +216,7 @@ func TestPatchesAreBounded(t *testing.T) {
 	now := time.Date(2026, 11, 22, 6, 0, 0, 0, time.UTC)
 	for i := range 3600 {
 		now = now.Add(time.Second)
-		p.take(now, ironic.Look{
+		p.take(now, ironic.Observation{
 			Mark:   ironic.Mark{Seq: uint64(i + 1), At: now},
 			Newest: []ironic.Change{{UUID: fmt.Sprint(i), State: ironic.Active}, {UUID: fmt.Sprint(-i)}},
 		}, true)

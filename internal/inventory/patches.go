@@ -27,7 +27,7 @@ type patch struct {
 
 // take notes what a look has seen, and reports whether that is anything. Where nobody
 // wants a list nothing is kept.
-func (p *patches) take(now time.Time, look ironic.Look, wanted bool) bool {
+func (p *patches) take(now time.Time, look ironic.Observation, wanted bool) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if !wanted {

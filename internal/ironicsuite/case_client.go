@@ -113,7 +113,7 @@ func clientLists(x *tester) {
 type view struct {
 	seq     uint64
 	missing []string
-	looks   []ironic.Look
+	looks   []ironic.Observation
 	failed  []error
 }
 
@@ -125,10 +125,10 @@ func (v *view) Waits(time.Time) bool { return true }
 
 func (v *view) Whole(time.Time) bool { return false }
 
-func (v *view) Missing(time.Time, []ironic.Node) []string { return v.missing }
-func (v *view) Wanted(time.Time) []string                 { return nil }
-func (v *view) Observe(_ time.Time, look ironic.Look)     { v.looks = append(v.looks, look) }
-func (v *view) PollFailed(_ time.Time, err error)         { v.failed = append(v.failed, err) }
+func (v *view) Missing(time.Time, []ironic.Node) []string    { return v.missing }
+func (v *view) Wanted(time.Time) []string                    { return nil }
+func (v *view) Observe(_ time.Time, look ironic.Observation) { v.looks = append(v.looks, look) }
+func (v *view) PollFailed(_ time.Time, err error)            { v.failed = append(v.failed, err) }
 
 // clientPoll holds that one poll sees each busy node once, and fetches what it
 // is asked for.

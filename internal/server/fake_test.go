@@ -106,7 +106,7 @@ func (f *fake) Revision() uint64 { return f.revision.Add(1) }
 
 func (f *fake) Vacancy(time.Time) api.Answer { return f.answer }
 func (f *fake) Status(time.Time) api.Status  { return f.status() }
-func (f *fake) FirstLook() <-chan struct{}   { return f.first }
+func (f *fake) FirstPoll() <-chan struct{}   { return f.first }
 
 var noon = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 

@@ -10,7 +10,7 @@ import (
 // isReady answers POST /v1/isready. Whatever the decision says is a 200 (LH-21).
 func (s *Server) isReady(w http.ResponseWriter, r *http.Request) {
 	ask, ok := readAsk(w, r)
-	if !ok || !s.waitFirstLook(w, r) {
+	if !ok || !s.waitFirstPoll(w, r) {
 		return
 	}
 	writeJSON(w, http.StatusOK, s.decider.IsReady(s.now(), ask))
@@ -18,17 +18,17 @@ func (s *Server) isReady(w http.ResponseWriter, r *http.Request) {
 
 // vacancy answers GET /v1/isready.
 func (s *Server) vacancy(w http.ResponseWriter, r *http.Request) {
-	if !s.waitFirstLook(w, r) {
+	if !s.waitFirstPoll(w, r) {
 		return
 	}
 	writeJSON(w, http.StatusOK, s.decider.Vacancy(s.now()))
 }
 
-// waitFirstLook lets an ask wait a little for the first complete poll (LH-24).
+// waitFirstPoll lets an ask wait a little for the first complete poll (LH-24).
 // It reports false when the asker is gone: a yes that nobody hears would hold a
 // slot for nothing. Who stands by does not look.
-func (s *Server) waitFirstLook(w http.ResponseWriter, r *http.Request) bool {
-	first := s.decider.FirstLook()
+func (s *Server) waitFirstPoll(w http.ResponseWriter, r *http.Request) bool {
+	first := s.decider.FirstPoll()
 	select {
 	case <-first:
 	default:

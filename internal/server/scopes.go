@@ -39,7 +39,7 @@ func (s *Server) checkScope(ctx context.Context, scope string) error {
 	}
 	message := shown(scope) + " is unknown: no host was seen in it"
 	select {
-	case <-s.decider.FirstLook():
+	case <-s.decider.FirstPoll():
 	default:
 		message += ", and hosts at work have not been listed yet"
 	}

@@ -47,8 +47,8 @@ type Decider interface {
 	CheckScope(now time.Time, scope string) error
 	ResetBreaker(now time.Time, scope string) (api.BreakerAnswer, error)
 	TripBreaker(now time.Time, scope string, d time.Duration) (api.BreakerAnswer, error)
-	// FirstLook is closed after the first complete poll.
-	FirstLook() <-chan struct{}
+	// FirstPoll is closed after the first complete poll.
+	FirstPoll() <-chan struct{}
 }
 
 // hasScopeTimeout bounds what Ironic is asked for a change: a client waits for 2 s.

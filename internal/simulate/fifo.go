@@ -39,7 +39,7 @@ func newFIFO(s *sim) (*fifo, error) {
 }
 
 // Observe implements ironic.View.
-func (f *fifo) Observe(now time.Time, look ironic.Look) {
+func (f *fifo) Observe(now time.Time, look ironic.Observation) {
 	f.Ledger.Observe(now, look)
 	f.s.notices(f.Notices())
 }

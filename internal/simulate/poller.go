@@ -17,7 +17,7 @@ type poller struct {
 	view  ironic.View
 	life  uint32 // of the process that polls
 	draw  stream
-	look  ironic.Look
+	look  ironic.Observation
 	at    map[string]int // index in look.Nodes
 	lists int            // read so far
 	page  string         // marker of the next page of the present list
@@ -86,7 +86,7 @@ func (p *poller) step() {
 	}
 	switch p.phase {
 	case pollBegin:
-		p.look = ironic.Look{Mark: p.view.Begin(p.s.clock), Whole: p.view.Whole(p.s.clock), Nodes: p.look.Nodes[:0], Fetched: p.look.Fetched[:0]}
+		p.look = ironic.Observation{Mark: p.view.Begin(p.s.clock), Whole: p.view.Whole(p.s.clock), Nodes: p.look.Nodes[:0], Fetched: p.look.Fetched[:0]}
 		clear(p.at)
 		p.lists, p.page, p.phase, p.flow = 0, "", pollLists, flow
 		if p.look.Whole { // who failed while nobody looked (BO-16); nobody is held here
@@ -161,7 +161,7 @@ func (p *poller) fetched() {
 	key := p.keys[0]
 	p.keys = p.keys[1:]
 	n, found := p.s.world.Node(p.s.clock, key)
-	p.look.Fetched = append(p.look.Fetched, ironic.Sight{Key: key, Mark: p.mark, Found: found, Node: n})
+	p.look.Fetched = append(p.look.Fetched, ironic.NodeObservation{Key: key, Mark: p.mark, Found: found, Node: n})
 	p.fetch()
 }
 

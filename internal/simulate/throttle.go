@@ -126,9 +126,9 @@ func (t *throttle) expired() uint64 { return t.c.Status(t.s.clock).Turns.Expired
 // seen shows a gateway's rule the node directly before its PUT (GW-17).
 func seen(s *sim, v interface {
 	Begin(now time.Time) ironic.Mark
-	ObserveNode(now time.Time, sight ironic.Sight)
+	ObserveNode(now time.Time, sight ironic.NodeObservation)
 }, h *host) {
 	mark := v.Begin(s.clock)
 	n, found := s.world.Node(s.clock, h.uuid)
-	v.ObserveNode(s.clock, ironic.Sight{Key: h.uuid, Mark: mark, Found: found, Node: n})
+	v.ObserveNode(s.clock, ironic.NodeObservation{Key: h.uuid, Mark: mark, Found: found, Node: n})
 }

@@ -165,7 +165,7 @@ func TestScopes_AHostOfAnUnknownGroupIsLookedAtFirst(t *testing.T) {
 	})
 	for i, group := range []string{"a", "b", "b"} {
 		f.of(i + 1).ConductorGroup = group
-		f.ObserveNode(f.now, ironic.Sight{Key: uuid(i + 1), Mark: f.Begin(f.now), Found: true, Node: *f.of(i + 1)})
+		f.ObserveNode(f.now, ironic.NodeObservation{Key: uuid(i + 1), Mark: f.Begin(f.now), Found: true, Node: *f.of(i + 1)})
 		f.want(by(i+1, api.OpInspect), api.ReasonGranted)
 	}
 	if _, err := f.TripBreaker(f.now, "group:b", 0); err != nil {
@@ -272,7 +272,7 @@ func TestAFailureBetweenTwoPollsIsSeen(t *testing.T) {
 	f := newFront(t, 8, whole(2))
 	for _, i := range []int{1, 2} {
 		f.want(by(i, api.OpProvision), api.ReasonGranted)
-		f.ObserveNode(f.now, ironic.Sight{Key: uuid(i), Mark: f.Begin(f.now), Found: true, Node: func() ironic.Node {
+		f.ObserveNode(f.now, ironic.NodeObservation{Key: uuid(i), Mark: f.Begin(f.now), Found: true, Node: func() ironic.Node {
 			f.stamp(i, ironic.Available, "")
 			return *f.of(i)
 		}()})
@@ -336,7 +336,7 @@ func TestCB29_ByHand(t *testing.T) {
 // Who was found failed has failed before our time: nobody knows when, or with whom.
 func TestBO16_HostsFoundFailedAreNoStorm(t *testing.T) {
 	f := newFront(t, 4, whole(2))
-	look := ironic.Look{Mark: f.Begin(f.now)}
+	look := ironic.Observation{Mark: f.Begin(f.now)}
 	for i := range 5 {
 		f.stamp(i, ironic.DeployFailed, "broken")
 		look.Nodes = append(look.Nodes, *f.of(i))

@@ -166,8 +166,8 @@ func (c *Controller) setQueues() error {
 	return nil
 }
 
-// FirstLook is closed after the first complete poll (LH-24).
-func (c *Controller) FirstLook() <-chan struct{} { return c.first }
+// FirstPoll is closed after the first complete poll (LH-24).
+func (c *Controller) FirstPoll() <-chan struct{} { return c.first }
 
 // Begin implements ironic.View.
 func (c *Controller) Begin(now time.Time) ironic.Mark {
@@ -227,7 +227,7 @@ func (c *Controller) Wanted(now time.Time) []string {
 }
 
 // Observe implements ironic.View.
-func (c *Controller) Observe(now time.Time, observed ironic.Look) {
+func (c *Controller) Observe(now time.Time, observed ironic.Observation) {
 	notices, storms := c.observe(now, observed)
 	if c.notify != nil && len(notices) > 0 {
 		c.notify(notices)
@@ -237,7 +237,7 @@ func (c *Controller) Observe(now time.Time, observed ironic.Look) {
 	}
 }
 
-func (c *Controller) observe(now time.Time, observed ironic.Look) ([]slots.Notice, []StormNotice) {
+func (c *Controller) observe(now time.Time, observed ironic.Observation) ([]slots.Notice, []StormNotice) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.revision.Add(1)
@@ -256,7 +256,7 @@ func (c *Controller) observe(now time.Time, observed ironic.Look) ([]slots.Notic
 }
 
 // ObserveNode takes the answer to a single fetch made outside a poll.
-func (c *Controller) ObserveNode(now time.Time, s ironic.Sight) {
+func (c *Controller) ObserveNode(now time.Time, s ironic.NodeObservation) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.revision.Add(1)

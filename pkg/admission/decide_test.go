@@ -35,7 +35,7 @@ func settled(t testing.TB, limit int, edit ...func(*admission.Config)) (*admissi
 }
 
 func look(c *admission.Controller, now time.Time, nodes ...ironic.Node) {
-	c.Observe(now, ironic.Look{Mark: c.Begin(now), Nodes: nodes})
+	c.Observe(now, ironic.Observation{Mark: c.Begin(now), Nodes: nodes})
 }
 
 func uuid(n int) string { return fmt.Sprintf("00000000-0000-0000-0000-%012d", n) }
@@ -130,9 +130,9 @@ func TestReasonsInTheirOrder(t *testing.T) {
 	// A slot that is not used for twice LEASE_TTL (LH-12).
 	for range 125 {
 		now = now.Add(5 * time.Second)
-		fetched := ironic.Look{Mark: c.Begin(now)}
+		fetched := ironic.Observation{Mark: c.Begin(now)}
 		for _, key := range c.Missing(now, nil) {
-			fetched.Fetched = append(fetched.Fetched, ironic.Sight{
+			fetched.Fetched = append(fetched.Fetched, ironic.NodeObservation{
 				Key: key, Mark: c.Begin(now), Found: true,
 				Node: ironic.Node{UUID: key, State: ironic.Manageable},
 			})
@@ -201,7 +201,7 @@ func TestLH26_ADeletedHostAsksAsDeprovision(t *testing.T) {
 	wantReason(t, c.IsReady(now, ask), api.ReasonFull)
 	// Active is not the goal of a host that is to be deprovisioned.
 	now = now.Add(time.Second)
-	c.ObserveNode(now, ironic.Sight{Key: uuid(3), Mark: c.Begin(now), Found: true, Node: ironic.Node{UUID: uuid(3), State: ironic.Active}})
+	c.ObserveNode(now, ironic.NodeObservation{Key: uuid(3), Mark: c.Begin(now), Found: true, Node: ironic.Node{UUID: uuid(3), State: ironic.Active}})
 	ask = by(3, api.OpProvision)
 	ask.BMHState, ask.Deleting = api.BMHProvisioning, true
 	wantReason(t, c.IsReady(now, ask), api.ReasonFull)
@@ -253,7 +253,7 @@ func TestPollFailedIsShownAndForgotten(t *testing.T) {
 		t.Errorf("view %+v", s.View)
 	}
 	select {
-	case <-c.FirstLook():
+	case <-c.FirstPoll():
 	default:
 		t.Error("the first look is not announced")
 	}

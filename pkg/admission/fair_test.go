@@ -53,7 +53,7 @@ func (s *fair) put(n int, state ironic.State) {
 func (s *fair) know(n int, group string) {
 	node := ironic.Node{UUID: uuid(n), ConductorGroup: group, State: ironic.Available}
 	s.nodes[uuid(n)] = node
-	s.c.ObserveNode(s.now, ironic.Sight{Key: uuid(n), Mark: s.c.Begin(s.now), Found: true, Node: node})
+	s.c.ObserveNode(s.now, ironic.NodeObservation{Key: uuid(n), Mark: s.c.Begin(s.now), Found: true, Node: node})
 }
 
 func lastError(s ironic.State) string {
@@ -67,7 +67,7 @@ func lastError(s ironic.State) string {
 // fetched.
 func (s *fair) look(after time.Duration) {
 	s.now = s.now.Add(after)
-	l := ironic.Look{Mark: s.c.Begin(s.now)}
+	l := ironic.Observation{Mark: s.c.Begin(s.now)}
 	for i := range 100 {
 		if n, ok := s.nodes[uuid(i)]; ok && n.State.Busy() {
 			l.Nodes = append(l.Nodes, n)
@@ -77,7 +77,7 @@ func (s *fair) look(after time.Duration) {
 		if s.hidden[key] {
 			continue
 		}
-		sight := ironic.Sight{Key: key, Mark: s.c.Begin(s.now)}
+		sight := ironic.NodeObservation{Key: key, Mark: s.c.Begin(s.now)}
 		sight.Node, sight.Found = s.nodes[key]
 		if !sight.Found && s.nodes != nil {
 			sight.Node, sight.Found = ironic.Node{UUID: key, State: ironic.Available}, true

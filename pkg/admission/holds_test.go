@@ -91,7 +91,7 @@ func TestBO4_TheSameFailureSeenAgainChangesNothing(t *testing.T) {
 	for i := range 100 {
 		f.after(5 * time.Second)
 		f.of(1).LastError, f.of(1).Maintenance = fmt.Sprint("reworded ", i), i%2 == 0
-		f.ObserveNode(f.now, ironic.Sight{Key: uuid(1), Mark: f.Begin(f.now), Found: true, Node: *f.of(1)})
+		f.ObserveNode(f.now, ironic.NodeObservation{Key: uuid(1), Mark: f.Begin(f.now), Found: true, Node: *f.of(1)})
 	}
 	after, _ := f.hold(1)
 	if !after.Since.Equal(before.Since) || after.Episode != before.Episode || after.Failures != 1 {

@@ -357,8 +357,8 @@ func TestLH24_ALookOfBeforeCountsForNothing(t *testing.T) {
 		t.Fatal(err)
 	}
 	node := ironic.Node{UUID: uuid(1), Name: "metal3~host-1", State: ironic.Available}
-	c.ObserveNode(now, ironic.Sight{Key: uuid(1), Mark: before, Found: true, Node: node})
-	c.Observe(now, ironic.Look{Mark: before})
+	c.ObserveNode(now, ironic.NodeObservation{Key: uuid(1), Mark: before, Found: true, Node: node})
+	c.Observe(now, ironic.Observation{Mark: before})
 	if s := c.Status(now); s.View.Polls != 0 {
 		t.Errorf("%+v", s.View)
 	}

@@ -58,7 +58,7 @@ func TestRSS150MiB_AWaitingHostIsSmall(t *testing.T) {
 
 // listed shows all nodes to c, as a list of everything does.
 func listed(c *admission.Controller, now time.Time, hosts int) {
-	look := ironic.Look{Mark: c.Begin(now)}
+	look := ironic.Observation{Mark: c.Begin(now)}
 	for i := range hosts {
 		look.Nodes = append(look.Nodes, ironic.Node{
 			UUID: fmt.Sprintf("%08d-0000-4000-8000-000000000000", i), Name: fmt.Sprint("metal3~host-", i), State: ironic.Available,

@@ -36,14 +36,14 @@ func (s *site) node(i int, state ironic.State, boot string) *ironic.Node {
 // after lets d go by and polls.
 func (s *site) after(d time.Duration) {
 	s.now = s.now.Add(d)
-	look := ironic.Look{Mark: s.Begin(s.now)}
+	look := ironic.Observation{Mark: s.Begin(s.now)}
 	for _, n := range s.nodes {
 		if n.State.Busy() {
 			look.Nodes = append(look.Nodes, *n)
 		}
 	}
 	for _, key := range append(s.Missing(s.now, look.Nodes), s.Wanted(s.now)...) {
-		sight := ironic.Sight{Key: key, Mark: s.Begin(s.now)}
+		sight := ironic.NodeObservation{Key: key, Mark: s.Begin(s.now)}
 		for _, n := range s.nodes {
 			if n.UUID == key {
 				sight.Found, sight.Node = true, *n
@@ -72,7 +72,7 @@ func TestGW6_AnIdleSightFromBeforeAnotherPutSettlesNothing(t *testing.T) {
 	s := newSite(t, 1)
 	n := s.node(1, ironic.Manageable, "ipxe")
 	fetch := func() { // GW-17
-		s.ObserveNode(s.now, ironic.Sight{Key: n.UUID, Mark: s.Begin(s.now), Found: true, Node: *n})
+		s.ObserveNode(s.now, ironic.NodeObservation{Key: n.UUID, Mark: s.Begin(s.now), Found: true, Node: *n})
 	}
 	fetch()
 	_, first := s.Forward(s.now, by(1, ""), ironic.TargetInspect)

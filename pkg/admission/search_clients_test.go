@@ -257,7 +257,7 @@ func (w *world) fetch(uuid string) bool {
 	}
 	sight := w.read(uuid)
 	sight.Key, sight.Mark = uuid, mark
-	w.shows(func(c *Controller, now time.Time) { c.ledger.ObserveNode(now, sight) }, []ironic.Sight{sight})
+	w.shows(func(c *Controller, now time.Time) { c.ledger.ObserveNode(now, sight) }, []ironic.NodeObservation{sight})
 	return sight.Found
 }
 

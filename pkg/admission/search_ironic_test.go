@@ -230,7 +230,7 @@ type lookout struct {
 	w        *world
 	flow     []ironic.State
 	process  int
-	observed ironic.Look
+	observed ironic.Observation
 	order    []string
 	seen     map[string]ironic.Node
 	over     bool
@@ -311,7 +311,7 @@ func (p *lookout) fetch(keys []string, then func()) {
 		return
 	}
 	w := p.w
-	sight := ironic.Sight{Key: keys[0], Mark: w.c.Begin(w.clock())}
+	sight := ironic.NodeObservation{Key: keys[0], Mark: w.c.Begin(w.clock())}
 	p.step(func() {
 		read := w.read(keys[0])
 		sight.Found, sight.Node = read.Found, read.Node
@@ -348,11 +348,11 @@ func (p *lookout) observe() {
 }
 
 // read is GET /v1/nodes/<key>.
-func (w *world) read(key string) ironic.Sight {
+func (w *world) read(key string) ironic.NodeObservation {
 	for _, m := range w.hosts {
 		if m.exists && (m.uuid == key || m.name == key) {
-			return ironic.Sight{Found: true, Node: w.node(m)}
+			return ironic.NodeObservation{Found: true, Node: w.node(m)}
 		}
 	}
-	return ironic.Sight{}
+	return ironic.NodeObservation{}
 }

@@ -185,7 +185,7 @@ func (w *world) uncounted() {
 
 // shows gives the Controller something to see, as its own methods do, and looks at the endings
 // that it sees there.
-func (w *world) shows(observe func(c *Controller, now time.Time), sights []ironic.Sight) {
+func (w *world) shows(observe func(c *Controller, now time.Time), sights []ironic.NodeObservation) {
 	c, now := w.c, w.clock()
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -219,10 +219,10 @@ func (w *world) shows(observe func(c *Controller, now time.Time), sights []ironi
 }
 
 // sights are all that a look has shown.
-func sights(observed ironic.Look) []ironic.Sight {
+func sights(observed ironic.Observation) []ironic.NodeObservation {
 	out := slices.Clone(observed.Fetched)
 	for _, n := range observed.Nodes {
-		out = append(out, ironic.Sight{Mark: observed.Mark, Found: true, Node: n})
+		out = append(out, ironic.NodeObservation{Mark: observed.Mark, Found: true, Node: n})
 	}
 	return out
 }

@@ -95,7 +95,7 @@ func (g *poolGuest) node(state ironic.State) ironic.Node {
 
 // watch polls.
 func (w *poolWorld) watch() {
-	l := ironic.Look{Mark: w.c.Begin(w.now)}
+	l := ironic.Observation{Mark: w.c.Begin(w.now)}
 	all := map[string]*poolGuest{}
 	for _, g := range w.guests {
 		all[g.uuid] = g
@@ -104,7 +104,7 @@ func (w *poolWorld) watch() {
 		}
 	}
 	for _, key := range append(w.c.Missing(w.now, l.Nodes), w.c.Wanted(w.now)...) {
-		s := ironic.Sight{Key: key, Mark: w.c.Begin(w.now)}
+		s := ironic.NodeObservation{Key: key, Mark: w.c.Begin(w.now)}
 		if g := all[key]; g != nil {
 			s.Found, s.Node = true, g.node(ironic.Manageable)
 			if !g.ends.IsZero() {

@@ -87,7 +87,7 @@ func TestStartBeginsWithTheSettingsInForce(t *testing.T) {
 func playTerm(begin time.Time, c *admission.Controller) []any {
 	now := begin.Add(time.Minute)
 	see := func(n ironic.Node) {
-		c.ObserveNode(now, ironic.Sight{Key: n.UUID, Mark: c.Begin(now), Found: true, Node: n})
+		c.ObserveNode(now, ironic.NodeObservation{Key: n.UUID, Mark: c.Begin(now), Found: true, Node: n})
 	}
 	var nodes []ironic.Node
 	for n := range 16 {

@@ -63,14 +63,14 @@ func (w *weather) boot(t *testing.T) {
 }
 
 func (w *weather) poll() {
-	observed := ironic.Look{Mark: w.c.Begin(w.now), Whole: w.c.Whole(w.now)}
+	observed := ironic.Observation{Mark: w.c.Begin(w.now), Whole: w.c.Whole(w.now)}
 	for _, n := range w.nodes {
 		if n.State.Busy() || observed.Whole && (n.State.Failed() || n.State.Extra()) {
 			observed.Nodes = append(observed.Nodes, n)
 		}
 	}
 	for _, key := range append(w.c.Missing(w.now, observed.Nodes), w.c.Wanted(w.now)...) {
-		sight := ironic.Sight{Key: key, Mark: w.c.Begin(w.now)}
+		sight := ironic.NodeObservation{Key: key, Mark: w.c.Begin(w.now)}
 		for _, n := range w.nodes {
 			if n.UUID == key || n.Name == key {
 				sight.Found, sight.Node = true, n

@@ -87,7 +87,7 @@ func (f *front) starts(hosts ...int) {
 // meets lets Ironic show host i.
 func (f *front) meets(i int) {
 	n := *f.of(i)
-	f.ObserveNode(f.now, ironic.Sight{Key: n.UUID, Mark: f.Begin(f.now), Found: true, Node: n})
+	f.ObserveNode(f.now, ironic.NodeObservation{Key: n.UUID, Mark: f.Begin(f.now), Found: true, Node: n})
 }
 
 // shorted wants the pool of host i paused.

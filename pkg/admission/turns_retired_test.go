@@ -21,12 +21,12 @@ func TestLH35_HostsOfARemovedPoolAreForgotten(t *testing.T) {
 	}
 	observed := func() {
 		now = now.Add(time.Minute)
-		c.Observe(now, ironic.Look{Mark: c.Begin(now)})
+		c.Observe(now, ironic.Observation{Mark: c.Begin(now)})
 	}
 	id := func(i int) string { return fmt.Sprintf("00000000-0000-0000-0000-%012d", i) }
 	observed()
 	for i := range 5 {
-		c.ObserveNode(now, ironic.Sight{Key: id(i), Mark: c.Begin(now), Found: true,
+		c.ObserveNode(now, ironic.NodeObservation{Key: id(i), Mark: c.Begin(now), Found: true,
 			Node: ironic.Node{UUID: id(i), ConductorGroup: "rack1", State: ironic.Available}})
 		c.IsReady(now, api.Ask{Namespace: "a", Name: fmt.Sprint("h", i), NodeUUID: id(i), Op: api.OpInspect})
 	}

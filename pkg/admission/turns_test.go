@@ -224,7 +224,7 @@ func TestLH35_AGroupHasAQueueOfItsOwn(t *testing.T) {
 	})
 	racked := func(n int) api.Ask {
 		ask := of("a", n)
-		s.c.ObserveNode(s.now, ironic.Sight{Key: uuid(n), Mark: s.c.Begin(s.now), Found: true,
+		s.c.ObserveNode(s.now, ironic.NodeObservation{Key: uuid(n), Mark: s.c.Begin(s.now), Found: true,
 			Node: ironic.Node{UUID: uuid(n), ConductorGroup: "rack1", State: ironic.Available}})
 		return ask
 	}

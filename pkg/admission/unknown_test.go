@@ -41,9 +41,9 @@ func TestLH39_InventedHostsDoNotCrowdOutRealOnes(t *testing.T) {
 		}
 		look := func() {
 			now = now.Add(cfg.Slots.Settle)
-			seen := ironic.Look{Mark: c.Begin(now)}
+			seen := ironic.Observation{Mark: c.Begin(now)}
 			for _, key := range c.Missing(now, nil) {
-				seen.Fetched = append(seen.Fetched, ironic.Sight{Key: key, Mark: c.Begin(now)}) // there is no such node
+				seen.Fetched = append(seen.Fetched, ironic.NodeObservation{Key: key, Mark: c.Begin(now)}) // there is no such node
 			}
 			c.Observe(now, seen)
 		}

@@ -51,7 +51,7 @@ func (v *busyView) Missing(_ time.Time, nodes []ironic.Node) (keys []string) {
 
 func (v *busyView) Wanted(time.Time) []string { return nil }
 
-func (v *busyView) Observe(_ time.Time, look ironic.Look) {
+func (v *busyView) Observe(_ time.Time, look ironic.Observation) {
 	if look.Unmoved {
 		return
 	}

@@ -51,19 +51,19 @@ type Mark struct {
 	At  time.Time
 }
 
-// Sight is the answer to a fetch of one node.
-type Sight struct {
+// NodeObservation is the answer to a fetch of one node.
+type NodeObservation struct {
 	Key   string // UUID or name that was asked for
 	Mark  Mark
 	Found bool // false: Ironic said 404
 	Node  Node // when Found
 }
 
-// Look is one complete poll: every list, page and needed fetch was answered.
-type Look struct {
-	Mark    Mark    // before the first request
-	Nodes   []Node  // each node that a busy list showed, once, as last shown
-	Fetched []Sight // nodes that were fetched alone
+// Observation is one complete poll: every list, page and needed fetch was answered.
+type Observation struct {
+	Mark    Mark              // before the first request
+	Nodes   []Node            // each node that a busy list showed, once, as last shown
+	Fetched []NodeObservation // nodes that were fetched alone
 	// Unmoved tells that the busy lists were not read because nothing has changed since
 	// the look before; Nodes is nil then.
 	Unmoved bool

@@ -87,7 +87,7 @@ func (l *Listed) add(cause ListCause) {
 	}
 }
 
-// Poller shows a View what Ironic does, one complete Look after another. Make
+// Poller shows a View what Ironic does, one complete Observation after another. Make
 // one with NewPoller. PollOnce and Run must not run at the same time; Stats may be
 // called from anywhere.
 type Poller struct {
@@ -198,9 +198,9 @@ func (p *Poller) PollOnce(ctx context.Context) error {
 
 // look reads everything that a look cannot do without, and tells why the lists had to
 // be read.
-func (p *Poller) look(ctx context.Context) (Look, ListCause, error) {
+func (p *Poller) look(ctx context.Context) (Observation, ListCause, error) {
 	begun := p.opts.Now()
-	look := Look{Mark: p.view.Begin(begun)}
+	look := Observation{Mark: p.view.Begin(begun)}
 	look.Whole = p.view.Whole(begun)
 	cause := p.probing.why(begun, look.Whole || p.view.Waits(begun))
 	asked := false
@@ -216,7 +216,7 @@ func (p *Poller) look(ctx context.Context) (Look, ListCause, error) {
 		return look, "", nil
 	}
 	if err := p.lists(ctx, &look); err != nil {
-		return Look{}, "", err
+		return Observation{}, "", err
 	}
 	p.probing.listed(begun, asked, look.Nodes)
 	return look, cmp.Or(cause, ListProbe), nil
@@ -239,7 +239,7 @@ func (p *Poller) probe(ctx context.Context) (rows []Change, all bool) {
 }
 
 // lists reads the busy lists and what is missing in them.
-func (p *Poller) lists(ctx context.Context, look *Look) error {
+func (p *Poller) lists(ctx context.Context, look *Observation) error {
 	sent := p.opts.Now()
 	flow, err := p.source.Flow(ctx, look.Whole)
 	if err != nil {

@@ -22,7 +22,7 @@ type view struct {
 	wanted  []string
 	waits   bool
 	whole   bool // until there was a look
-	looks   []Look
+	looks   []Observation
 	errs    []error
 	saw     []Node // by Missing
 }
@@ -48,7 +48,7 @@ func (v *view) Wanted(time.Time) []string {
 	return v.wanted
 }
 
-func (v *view) Observe(_ time.Time, look Look) {
+func (v *view) Observe(_ time.Time, look Observation) {
 	v.events = append(v.events, "observe")
 	v.looks = append(v.looks, look)
 }
@@ -58,7 +58,7 @@ func (v *view) PollFailed(_ time.Time, err error) {
 	v.errs = append(v.errs, err)
 }
 
-func (v *view) look(t *testing.T) Look {
+func (v *view) look(t *testing.T) Observation {
 	t.Helper()
 	if len(v.looks) == 0 {
 		t.Fatalf("nothing observed: %v", v.errs)
@@ -122,10 +122,10 @@ func TestLH36_OnePollInOrder(t *testing.T) {
 		t.Errorf("events (-want +got):\n%s", diff)
 	}
 	node := func(uuid string, s State) Node { return Node{UUID: uuid, Name: "ns~" + uuid, State: s} }
-	want := Look{
+	want := Observation{
 		Mark:  Mark{Seq: 1, At: now},
 		Nodes: []Node{node("b", CleanWait), node("a", Deploying)},
-		Fetched: []Sight{
+		Fetched: []NodeObservation{
 			{Key: "gone", Mark: Mark{Seq: 2, At: now}, Found: true, Node: node("gone", Active)},
 			{Key: "ns~nobody", Mark: Mark{Seq: 3, At: now}},
 			{Key: "asked", Mark: Mark{Seq: 4, At: now}, Found: true, Node: node("asked", Manageable)},

@@ -73,7 +73,7 @@ func (s *sightings) take(list []Node) error {
 }
 
 // fetch looks at nodes, each with a mark of its own; the first failure is that of all.
-func (p *Poller) fetch(ctx context.Context, keys []string) ([]Sight, error) {
+func (p *Poller) fetch(ctx context.Context, keys []string) ([]NodeObservation, error) {
 	sights := p.marked(keys)
 	reads, ctx := errgroup.WithContext(ctx)
 	reads.SetLimit(p.opts.AtOnce)
@@ -84,15 +84,15 @@ func (p *Poller) fetch(ctx context.Context, keys []string) ([]Sight, error) {
 }
 
 // marked begins a sight of each key.
-func (p *Poller) marked(keys []string) []Sight {
-	sights := make([]Sight, 0, len(keys))
+func (p *Poller) marked(keys []string) []NodeObservation {
+	sights := make([]NodeObservation, 0, len(keys))
 	for _, key := range keys {
-		sights = append(sights, Sight{Key: key, Mark: p.view.Begin(p.opts.Now())})
+		sights = append(sights, NodeObservation{Key: key, Mark: p.view.Begin(p.opts.Now())})
 	}
 	return sights
 }
 
-func (p *Poller) fetchOne(ctx context.Context, s *Sight) (err error) {
+func (p *Poller) fetchOne(ctx context.Context, s *NodeObservation) (err error) {
 	s.Node, s.Found, err = p.source.Node(ctx, s.Key)
 	return err
 }
@@ -100,7 +100,7 @@ func (p *Poller) fetchOne(ctx context.Context, s *Sight) (err error) {
 // fetchWanted adds what would be nice to know (LH-16). The look is complete
 // without, so a failure costs only that fetch; all of them together have one
 // pause's time, for the look grows older meanwhile. What the lists show is known.
-func (p *Poller) fetchWanted(ctx context.Context, look *Look) {
+func (p *Poller) fetchWanted(ctx context.Context, look *Observation) {
 	wanted := p.view.Wanted(p.opts.Now())
 	if len(wanted) == 0 {
 		return
@@ -123,7 +123,7 @@ func (p *Poller) fetchWanted(ctx context.Context, look *Look) {
 }
 
 // tryFetch looks at nodes and returns what it could see in the time of one pause.
-func (p *Poller) tryFetch(ctx context.Context, keys []string) []Sight {
+func (p *Poller) tryFetch(ctx context.Context, keys []string) []NodeObservation {
 	ctx, cancel := context.WithTimeout(ctx, max(p.opts.Interval, minWantedTimeout))
 	defer cancel()
 	var reads errgroup.Group

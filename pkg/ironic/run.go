@@ -60,14 +60,14 @@ func (p *Poller) rest(ctx context.Context, d time.Duration) bool {
 			return false
 		}
 		if now := p.opts.Now(); p.probing.speaks(now) && p.opts.Hurry.Hurries(now) {
-			p.shortLook(ctx)
+			p.shortPoll(ctx)
 		}
 	}
 }
 
-// shortLook asks which nodes changed last and fetches those that have left their work. It
+// shortPoll asks which nodes changed last and fetches those that have left their work. It
 // tells nothing of anybody else, and a failure of it is none of a poll.
-func (p *Poller) shortLook(ctx context.Context) {
+func (p *Poller) shortPoll(ctx context.Context) {
 	sent := time.Now()
 	ctx, cancel := context.WithTimeout(ctx, p.opts.Interval)
 	defer cancel()

@@ -16,7 +16,7 @@ type hurried struct {
 	left    []string // to be fetched, once
 	rows    []Change // of the last short look
 	asked   []time.Duration
-	sights  []Sight
+	sights  []NodeObservation
 }
 
 func (h *hurried) Hurries(time.Time) bool { return h.hurries }
@@ -28,7 +28,7 @@ func (h *hurried) Left(now time.Time, rows []Change) []string {
 	return left
 }
 
-func (h *hurried) ObserveNode(_ time.Time, s Sight) { h.sights = append(h.sights, s) }
+func (h *hurried) ObserveNode(_ time.Time, s NodeObservation) { h.sights = append(h.sights, s) }
 
 // slowly is a lister whose probe takes a while.
 type slowly struct {
@@ -41,8 +41,8 @@ func (s slowly) Newest(ctx context.Context, k int) ([]Change, bool, error) {
 	return s.Source.Newest(ctx, k)
 }
 
-// shortLooks runs a Poller in front of a node that has left its work.
-func shortLooks(t *testing.T, h *hurried, probe, span time.Duration) {
+// shortPolls runs a Poller in front of a node that has left its work.
+func shortPolls(t *testing.T, h *hurried, probe, span time.Duration) {
 	t.Helper()
 	h.start = time.Now()
 	w := newWire(row("a", Active))
@@ -57,7 +57,7 @@ func shortLooks(t *testing.T, h *hurried, probe, span time.Duration) {
 func TestRunLooksBetweenPollsWhileSomebodyHurries(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := &hurried{hurries: true, left: []string{"a"}}
-		shortLooks(t, h, 0, 1200*time.Millisecond)
+		shortPolls(t, h, 0, 1200*time.Millisecond)
 		if diff := cmp.Diff(seconds(0.5, 1), h.asked); diff != "" {
 			t.Errorf("short looks (-want +got):\n%s", diff)
 		}
@@ -73,7 +73,7 @@ func TestRunLooksBetweenPollsWhileSomebodyHurries(t *testing.T) {
 func TestRunDoesNotLookBetweenPollsWhenNobodyHurries(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := &hurried{}
-		shortLooks(t, h, 0, 12*time.Second)
+		shortPolls(t, h, 0, 12*time.Second)
 		if len(h.asked) != 0 {
 			t.Errorf("short looks at %v", h.asked)
 		}
@@ -84,12 +84,12 @@ func TestRunDoesNotLookBetweenPollsWhenNobodyHurries(t *testing.T) {
 func TestRunLooksLessOftenAtASlowIronic(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := &hurried{hurries: true}
-		shortLooks(t, h, 80*time.Millisecond, 4900*time.Millisecond)
+		shortPolls(t, h, 80*time.Millisecond, 4900*time.Millisecond)
 		if diff := cmp.Diff(seconds(0.58, 2.66, 4.74), h.asked); diff != "" {
 			t.Errorf("short looks (-want +got):\n%s", diff)
 		}
 		h = &hurried{hurries: true}
-		shortLooks(t, h, 500*time.Millisecond, 60*time.Second)
+		shortPolls(t, h, 500*time.Millisecond, 60*time.Second)
 		if n := len(h.asked); n < 2 || n > 6 { // it is tried again
 			t.Errorf("short looks at %v, want two to six in a minute", h.asked)
 		}

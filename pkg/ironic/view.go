@@ -20,7 +20,7 @@ type View interface {
 	// A fetch of one of these may fail without failing the look.
 	Wanted(now time.Time) []string
 	// Observe takes a complete look.
-	Observe(now time.Time, look Look)
+	Observe(now time.Time, look Observation)
 	// PollFailed tells that a poll could not be completed: it ends nothing and
 	// does not make the view younger.
 	PollFailed(now time.Time, err error)
@@ -35,5 +35,5 @@ type Hurry interface {
 	// outside of work.
 	Left(now time.Time, rows []Change) []string
 	// ObserveNode takes the answer to one fetch.
-	ObserveNode(now time.Time, s Sight)
+	ObserveNode(now time.Time, s NodeObservation)
 }

@@ -123,7 +123,7 @@ func TestLH33_WhoIsNotAbandoned(t *testing.T) {
 			s.look()
 		}
 	}
-	s.l.Observe(s.now, ironic.Look{Mark: s.l.Begin(s.now), Unmoved: true}) // shows no locks
+	s.l.Observe(s.now, ironic.Observation{Mark: s.l.Begin(s.now), Unmoved: true}) // shows no locks
 	s.tells("")
 	for n := range 6 {
 		s.wantOf(n, "well")

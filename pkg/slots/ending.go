@@ -77,7 +77,7 @@ func (l *Ledger) spent(h *host) bool {
 }
 
 // missed: a fetch was answered 404.
-func (l *Ledger) missed(s ironic.Sight) {
+func (l *Ledger) missed(s ironic.NodeObservation) {
 	h := l.byUUID[s.Key]
 	if h == nil {
 		if h = l.byName[s.Key]; h == nil || h.id.UUID != "" {

@@ -235,7 +235,7 @@ func TestLH15_ALookBegunBeforeTheGrant(t *testing.T) {
 	s = newStage(t, 1, func(c *slots.Config) { c.LeaseTTL = time.Minute })
 	mark = s.l.Begin(s.now)
 	s.wantAsk(by(1, api.OpInspect), granted)
-	s.l.Observe(s.now, ironic.Look{Mark: mark, Nodes: []ironic.Node{*s.is(1, ironic.Cleaning)}})
+	s.l.Observe(s.now, ironic.Observation{Mark: mark, Nodes: []ironic.Node{*s.is(1, ironic.Cleaning)}})
 	s.is(1, ironic.Manageable)
 	s.looks(55 * time.Second)
 	s.wantOccupied(1)
@@ -319,7 +319,7 @@ func TestLH36_AbsenceFromListsEndsNothing(t *testing.T) {
 	if missing := s.l.Missing(s.now, []ironic.Node{*s.nodes[uuid(1)]}); !slices.Equal(missing, []string{uuid(2)}) {
 		t.Errorf("missing %v", missing)
 	}
-	s.l.Observe(s.now, ironic.Look{Mark: s.l.Begin(s.now)})
+	s.l.Observe(s.now, ironic.Observation{Mark: s.l.Begin(s.now)})
 	s.wantOccupied(2)
 	s.after(time.Minute)
 	if missing := s.l.Missing(s.now, nil); !slices.Contains(missing, uuid(3)) {

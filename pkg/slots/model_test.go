@@ -94,7 +94,7 @@ func (d *driver) ask(t *rapid.T) {
 }
 
 func (d *driver) look(t *rapid.T) {
-	look := ironic.Look{Mark: d.l.Begin(d.now)}
+	look := ironic.Observation{Mark: d.l.Begin(d.now)}
 	for range rapid.IntRange(0, 5).Draw(t, "nodes") {
 		look.Nodes = append(look.Nodes, drawNode(t))
 	}
@@ -106,8 +106,8 @@ func (d *driver) look(t *rapid.T) {
 	d.l.Notices()
 }
 
-func (d *driver) sight(t *rapid.T, key string) ironic.Sight {
-	s := ironic.Sight{Key: key, Mark: d.l.Begin(d.now), Found: rapid.Bool().Draw(t, "found")}
+func (d *driver) sight(t *rapid.T, key string) ironic.NodeObservation {
+	s := ironic.NodeObservation{Key: key, Mark: d.l.Begin(d.now), Found: rapid.Bool().Draw(t, "found")}
 	if s.Found {
 		s.Node = drawNode(t)
 		if key[0] == 'u' {

@@ -9,7 +9,7 @@ import (
 // Observe takes a complete look: every list, page and fetch that Missing asked
 // for was answered. A look that failed half-way must not come here; it ends no
 // slot and does not make the view younger.
-func (l *Ledger) Observe(now time.Time, look ironic.Look) {
+func (l *Ledger) Observe(now time.Time, look ironic.Observation) {
 	l.tick(now)
 	if look.Mark.Seq <= l.born {
 		return
@@ -44,7 +44,7 @@ func (l *Ledger) Observe(now time.Time, look ironic.Look) {
 
 // ObserveNode takes the answer to one fetch, of the poller or of a gateway, and
 // remembers the node.
-func (l *Ledger) ObserveNode(now time.Time, s ironic.Sight) {
+func (l *Ledger) ObserveNode(now time.Time, s ironic.NodeObservation) {
 	l.tick(now)
 	if s.Mark.Seq <= l.born {
 		return

@@ -72,7 +72,7 @@ func (s *stage) look() []string { return s.lookBegun(s.l.Begin(s.now)) }
 
 // lookBegun is one whose first request went out at mark.
 func (s *stage) lookBegun(mark ironic.Mark) []string {
-	look := ironic.Look{Mark: mark}
+	look := ironic.Observation{Mark: mark}
 	for i := range 100 {
 		if n := s.nodes[uuid(i)]; n != nil && n.State.Busy() {
 			look.Nodes = append(look.Nodes, *n)
@@ -91,13 +91,13 @@ func (s *stage) lookBegun(mark ironic.Mark) []string {
 	return keys
 }
 
-func (s *stage) fetch(key string, mark ironic.Mark) ironic.Sight {
+func (s *stage) fetch(key string, mark ironic.Mark) ironic.NodeObservation {
 	for _, n := range s.nodes {
 		if n.UUID == key || n.Name == key {
-			return ironic.Sight{Key: key, Mark: mark, Found: true, Node: *n}
+			return ironic.NodeObservation{Key: key, Mark: mark, Found: true, Node: *n}
 		}
 	}
-	return ironic.Sight{Key: key, Mark: mark}
+	return ironic.NodeObservation{Key: key, Mark: mark}
 }
 
 // looks polls every 5 s for d.

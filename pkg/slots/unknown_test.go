@@ -18,7 +18,7 @@ func invented(t *testing.T, n int) (*Ledger, time.Time) {
 		t.Fatal(err)
 	}
 	now = now.Add(time.Minute)
-	l.Observe(now, ironic.Look{Mark: l.Begin(now)})
+	l.Observe(now, ironic.Observation{Mark: l.Begin(now)})
 	now = now.Add(time.Second)
 	l.Begin(now)
 	for i := range n {
@@ -64,7 +64,7 @@ func TestLH39_InventedHostsAreBounded(t *testing.T) {
 			t.Errorf("%+v is refused for the others", a)
 		}
 	}
-	l.ObserveNode(now, ironic.Sight{Key: "d", Mark: l.Begin(now), Found: true, Node: ironic.Node{UUID: "d", State: ironic.Available}})
+	l.ObserveNode(now, ironic.NodeObservation{Key: "d", Mark: l.Begin(now), Found: true, Node: ironic.Node{UUID: "d", State: ironic.Available}})
 	if got := ask(l, now, Ask{ID: ID{UUID: "d"}, Op: api.OpProvision}); got != Open {
 		t.Errorf("one that Ironic has shown: outcome %d", got)
 	}

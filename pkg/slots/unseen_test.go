@@ -32,7 +32,7 @@ func (s *stage) wholeLook() {
 	if !s.l.Whole(s.now) {
 		s.t.Errorf("at %v: no whole look is wanted", s.now.Sub(start))
 	}
-	look := ironic.Look{Mark: s.l.Begin(s.now), Whole: true}
+	look := ironic.Observation{Mark: s.l.Begin(s.now), Whole: true}
 	for i := range 100 {
 		if n := s.nodes[uuid(i)]; n != nil && (n.State.Busy() || n.State.Extra() || n.State.Failed()) {
 			look.Nodes = append(look.Nodes, *n)

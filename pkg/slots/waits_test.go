@@ -13,7 +13,7 @@ import (
 
 // unmoved is a poll whose probe showed that nothing has changed.
 func (s *stage) unmoved() {
-	look := ironic.Look{Mark: s.l.Begin(s.now), Unmoved: true}
+	look := ironic.Observation{Mark: s.l.Begin(s.now), Unmoved: true}
 	keys := s.l.Wanted(s.now)
 	s.fetched = len(keys)
 	for _, key := range keys {
@@ -289,7 +289,7 @@ func TestLH13_WhoIsBackWhereItWasIsFetchedToo(t *testing.T) {
 func (s *stage) lookTakes(d time.Duration) {
 	mark := s.l.Begin(s.now)
 	s.after(d)
-	s.l.Observe(s.now, ironic.Look{Mark: mark})
+	s.l.Observe(s.now, ironic.Observation{Mark: mark})
 }
 
 func (s *stage) wantFresh(want bool) {
