@@ -101,7 +101,7 @@ func (c *Controller) record(now time.Time, v *slots.Verdict, ask question) (t *e
 		t = c.enqueue(now, v, ask)
 	}
 	if v.Outcome == slots.Open || loophole(*v) {
-		c.recordFailures(now, *v, ask)
+		c.policy.book.Ask(now, c.holdAsk(*v, ask))
 	}
 	return t
 }

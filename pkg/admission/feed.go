@@ -19,7 +19,6 @@ func (c *Controller) feed(now time.Time, e slots.Ending) {
 	t, _ := e.Host.Owner().(*entry)
 	if e.Result == slots.Gone {
 		s.book.Gone(e.Host.ID().UUID)
-		c.noteFreed(now, e.Host.ID().UUID, "gone")
 		return
 	}
 	if e.Result != slots.Found {
@@ -31,7 +30,6 @@ func (c *Controller) feed(now time.Time, e slots.Ending) {
 	case slots.Succeeded:
 		if kind, ok := holdKinds[e.Work]; ok || e.State == ironic.Active {
 			s.book.Mended(now, e.Host.ID().UUID, kind, e.State == ironic.Active)
-			c.noteFreed(now, e.Host.ID().UUID, "success")
 		}
 	case slots.Failed, slots.Found:
 		c.failed(now, t, e)
@@ -104,16 +102,8 @@ func (c *Controller) failed(now time.Time, t *entry, e slots.Ending) {
 	if !c.policy.book.Held(now, f.UUID) {
 		return
 	}
-	c.policy.holdBegan(f.UUID)
 	if t != nil && t.waits() {
 		t.queue.Suspend(now, t.host) // it is called, perhaps, and must keep no slot from others
-	}
-}
-
-// noteFreed counts the end of a hold, if it ended.
-func (c *Controller) noteFreed(now time.Time, uuid, how string) {
-	if c.policy.holding[uuid] && !c.policy.book.Held(now, uuid) {
-		c.policy.freed(uuid, how)
 	}
 }
 

@@ -93,21 +93,6 @@ func (s *policy) room(now time.Time, goes bool) rate {
 	return rate{left: max(left, 0), limit: s.rate, wait: wait}
 }
 
-// recordFailures tells the hold-off of the ask, and counts the hold that this begins or ends.
-func (c *Controller) recordFailures(now time.Time, v slots.Verdict, ask question) {
-	if c.policy.book.Idle() {
-		return
-	}
-	a := c.holdAsk(v, ask)
-	if c.policy.book.Ask(now, a).Held {
-		c.policy.holdBegan(a.UUID) // known by this ask alone, perhaps (BO-16)
-		return
-	}
-	if c.policy.holding[a.UUID] {
-		c.noteFreed(now, a.UUID, c.policy.whyFreed(a.UUID, a.Release, now))
-	}
-}
-
 // holdAsk is the question to the hold-off. A host that is known by name alone may be
 // one that failed before we started: a name is all that says so then.
 func (c *Controller) holdAsk(v slots.Verdict, ask question) holdoff.Ask {

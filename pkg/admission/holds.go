@@ -76,8 +76,13 @@ func (s *policy) holdCounts(now time.Time) *api.HoldCounts {
 
 // show is what the status tells of failures.
 func (s *policy) show() api.Storm {
+	begun, ended := s.book.Counts()
+	released := map[string]uint64{}
+	for _, how := range api.HoldEnds() {
+		released[how] = ended[holdoff.End(how)]
+	}
 	return api.Storm{
-		Opened: maps.Clone(s.counts.opened), HoldsBegun: s.counts.begun, HoldsReleased: maps.Clone(s.counts.released),
+		Opened: maps.Clone(s.counts.opened), HoldsBegun: begun, HoldsReleased: released,
 		Outcomes: s.counts.outcomes(), Pools: s.showPools(),
 	}
 }
@@ -120,51 +125,11 @@ func (c *Controller) ReleaseHold(now time.Time, namespace, name, episode string)
 	answer := api.ReleaseAnswer{Released: released, Message: "nothing held it any more"}
 	if released {
 		answer.Message = "it may queue again"
-		s.freed(uuid, "hand")
 		c.countPools(now)
 	}
 	e, _ := s.book.Entry(now, uuid)
 	answer.Hold = showHold(e)
 	return answer, nil
-}
-
-// holdBegan and freed count holds: those that begin, and how they end.
-func (s *policy) holdBegan(uuid string) {
-	if !s.holding[uuid] {
-		s.holding[uuid] = true
-		s.counts.begun++
-	}
-}
-
-func (s *policy) freed(uuid, how string) {
-	if s.holding[uuid] {
-		delete(s.holding, uuid)
-		s.counts.released[how]++
-	}
-}
-
-// whyFreed tells how a hold ended that an ask found over; release is the episode that its
-// annotation names.
-func (s *policy) whyFreed(uuid, release string, now time.Time) string {
-	e, known := s.book.Entry(now, uuid)
-	switch {
-	case !known:
-		return "gone"
-	case e.Released && release == e.Episode:
-		return "hand"
-	case e.Released:
-		return "spec"
-	}
-	return "time"
-}
-
-// overdue counts the holds whose time is over.
-func (s *policy) overdue(now time.Time) {
-	for uuid := range s.holding {
-		if !s.book.Held(now, uuid) {
-			s.freed(uuid, "time")
-		}
-	}
 }
 
 // SetHoldoff changes the hold-off while running, for hosts that have failed already too:

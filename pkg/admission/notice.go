@@ -45,19 +45,14 @@ func (p *poolCount) show() api.PoolFailures {
 
 // stormCounts only grow.
 type policyCounts struct {
-	opened   map[string]uint64 // by kind of scope
-	begun    uint64
-	released map[string]uint64 // by api.HoldEnds
-	ends     map[api.OutcomeCount]uint64
+	opened map[string]uint64 // by kind of scope
+	ends   map[api.OutcomeCount]uint64
 }
 
 func newPolicyCounts() policyCounts {
-	c := policyCounts{opened: map[string]uint64{}, released: map[string]uint64{}, ends: map[api.OutcomeCount]uint64{}}
+	c := policyCounts{opened: map[string]uint64{}, ends: map[api.OutcomeCount]uint64{}}
 	for _, kind := range api.ScopeKinds() {
 		c.opened[kind] = 0
-	}
-	for _, how := range api.HoldEnds() {
-		c.released[how] = 0
 	}
 	return c
 }

@@ -26,9 +26,8 @@ type policy struct {
 	shut map[breaker.Scope]*probation
 	last ironic.Work // that ended, before whatever the breakers did
 
-	book    *holdoff.Book
-	holding map[string]bool // the hosts that were held at the last look
-	quota   holdoff.Quota
+	book  *holdoff.Book
+	quota holdoff.Quota
 	// pools counts the members of conductor groups, where MAX_FAILED is set.
 	pools map[string]*poolCount
 
@@ -56,7 +55,7 @@ var wholeIronic = breaker.Scope{Kind: ScopeIronic}
 func newPolicy(cfg Config, now time.Time) (*policy, error) {
 	s := &policy{
 		watch: map[string]bool{}, groups: map[string]bool{}, shut: map[breaker.Scope]*probation{},
-		holding: map[string]bool{}, quota: cfg.MaxFailed, pools: map[string]*poolCount{}, patience: cfg.Turns.ClaimWindow,
+		quota: cfg.MaxFailed, pools: map[string]*poolCount{}, patience: cfg.Turns.ClaimWindow,
 		counts: newPolicyCounts(),
 	}
 	var err error
@@ -64,11 +63,6 @@ func newPolicy(cfg Config, now time.Time) (*policy, error) {
 		return nil, err
 	}
 	s.book.Restore(now, cfg.Holds)
-	for _, e := range s.book.View(now) {
-		if e.Held {
-			s.holding[e.UUID] = true
-		}
-	}
 	if cfg.Breakers == nil {
 		return s, nil
 	}
@@ -87,7 +81,6 @@ func newPolicy(cfg Config, now time.Time) (*policy, error) {
 func (c *Controller) observed(now time.Time) {
 	s := c.policy
 	s.book.Tick(now)
-	s.overdue(now)
 	c.countPools(now)
 	if s.looks++; s.looks%64 == 0 {
 		s.set.Clean(now)

@@ -49,7 +49,11 @@ type Verdict struct {
 // host object on the same node, which inherits nothing (BO-17); a failure that we have
 // not seen ourselves (BO-16).
 func (b *Book) Ask(now time.Time, a Ask) Verdict {
-	if b == nil || b.hosts[a.UUID] == nil && !b.says(a) {
+	if b == nil {
+		return Verdict{}
+	}
+	if b.hosts[a.UUID] == nil && !b.says(a) {
+		b.noteEnd(now, a.UUID, EndGone)
 		return Verdict{}
 	}
 	now = b.clock(now)
@@ -60,7 +64,13 @@ func (b *Book) Ask(now time.Time, a Ask) Verdict {
 	if shown.sound {
 		b.noteSound(a.UUID)
 	}
-	return b.verdict(now, &e, a)
+	v := b.verdict(now, &e, a)
+	if v.Held {
+		b.counts.begin(a.UUID) // known by this ask alone, perhaps (BO-16)
+	} else {
+		b.noteEnd(now, a.UUID, endShownBy(&e, a.Release))
+	}
+	return v
 }
 
 // Peek is Ask that changes nothing. It also returns what Failures would say then.

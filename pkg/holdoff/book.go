@@ -32,6 +32,8 @@ type Book struct {
 	wall     time.Time
 	// stored are the hosts of which a Store may have a record.
 	stored map[string]bool
+
+	counts counts
 }
 
 // New returns the Book of a process that started at now. known tells that a ledger was
@@ -43,6 +45,7 @@ func New(cfg Config, now time.Time, known bool) (*Book, error) {
 	b := &Book{
 		cfg: cfg.clone(), on: cfg.On(), start: now, latest: now, known: known, most: maxHosts,
 		hosts: map[string]*entry{}, unsaved: map[string]uint64{}, wall: now, stored: map[string]bool{},
+		counts: counts{held: map[string]bool{}, ended: map[End]uint64{}},
 	}
 	if !known {
 		b.sound = map[string]bool{}
@@ -61,15 +64,15 @@ func (b *Book) Configure(now time.Time, cfg Config) error {
 	return nil
 }
 
-// Idle reports whether the Book has nothing to say to anybody: nobody has failed, and
-// nobody would be held.
-func (b *Book) Idle() bool { return b == nil || !b.on && len(b.hosts) == 0 }
-
-// Tick tells the Book what time it is, so that a clock that steps back between two asks
-// is noticed (BO-18).
+// Tick takes the time, so that a clock that steps back between two asks is noticed (BO-18),
+// and counts the holds whose time is over.
 func (b *Book) Tick(now time.Time) {
-	if b != nil {
-		b.clock(now)
+	if b == nil {
+		return
+	}
+	now = b.clock(now)
+	for uuid := range b.counts.held {
+		b.noteEnd(now, uuid, EndTime)
 	}
 }
 

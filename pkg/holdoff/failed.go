@@ -59,6 +59,9 @@ func (b *Book) Failed(now time.Time, f Failure) (episode string, fresh bool) {
 	}
 	e.begin(newEpisode(id, f, failures, now))
 	b.put(now, e)
+	if b.left(now, &e) > 0 {
+		b.counts.begin(f.UUID)
+	}
 	return id, true
 }
 
@@ -93,7 +96,7 @@ func (b *Book) Mended(now time.Time, uuid string, how Kind, active bool) {
 	if b == nil {
 		return
 	}
-	b.clock(now)
+	defer b.noteEnd(b.clock(now), uuid, EndSuccess)
 	b.noteSound(uuid)
 	e, known := b.entry(uuid)
 	if !known {
@@ -116,6 +119,7 @@ func (b *Book) Gone(uuid string) {
 	}
 	delete(b.sound, uuid)
 	b.drop(uuid)
+	b.noteEnd(b.latest, uuid, EndGone)
 }
 
 // usable reports whether that can be the UUID of a node.

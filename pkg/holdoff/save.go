@@ -41,6 +41,9 @@ func (b *Book) Restore(now time.Time, records []Record) {
 		e, exact := entryOf(now, r)
 		b.put(now, e)
 		b.stored[r.UUID] = true
+		if b.left(now, &e) > 0 {
+			b.counts.held[r.UUID] = true
+		}
 		if exact {
 			delete(b.unsaved, r.UUID)
 		}

@@ -1,0 +1,63 @@
+package holdoff
+
+import (
+	"maps"
+	"time"
+)
+
+// End says how a hold ended.
+type End string
+
+// The ends.
+const (
+	EndHand    End = "hand"    // released by a human (BO-10)
+	EndSpec    End = "spec"    // the host is to be something else (BO-11)
+	EndTime    End = "time"    // its time is over (BO-2)
+	EndSuccess End = "success" // the host has gone well (BO-6)
+	EndGone    End = "gone"    // the host is no more (BO-17)
+)
+
+// counts are the holds of this process: how many began, and how they ended.
+type counts struct {
+	held  map[string]bool // the hosts whose hold is counted and has not ended
+	begun uint64
+	ended map[End]uint64
+}
+
+// Counts returns how many holds began since the start, and how many ended in which way. A
+// hold that was restored did not begin.
+func (b *Book) Counts() (begun uint64, ended map[End]uint64) {
+	if b == nil {
+		return 0, nil
+	}
+	return b.counts.begun, maps.Clone(b.counts.ended)
+}
+
+func (c *counts) begin(uuid string) {
+	if !c.held[uuid] {
+		c.held[uuid] = true
+		c.begun++
+	}
+}
+
+// noteEnd counts the end of a hold, if it has ended.
+func (b *Book) noteEnd(now time.Time, uuid string, how End) {
+	if b.counts.held[uuid] && !b.Held(now, uuid) {
+		delete(b.counts.held, uuid)
+		b.counts.ended[how]++
+	}
+}
+
+// endShownBy says what ended the hold of e, which an ask found ended. release is the episode
+// that the ask releases.
+func endShownBy(e *entry, release string) End {
+	switch p := e.present(); {
+	case p == nil:
+		return EndGone
+	case p.released && release == p.id:
+		return EndHand
+	case p.released:
+		return EndSpec
+	}
+	return EndTime
+}
