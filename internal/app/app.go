@@ -126,7 +126,7 @@ func (a *App) newDecision(o Options) error {
 	if err != nil {
 		return fmt.Errorf("configuration: %w", err)
 	}
-	decision.Notify, decision.Storm = a.noticed, stormLogger(a.log)
+	decision.Notify, decision.NotifyFailures = a.noticed, failureLogger(a.log)
 	decision.Leading = a.mayStart
 	a.begun.Store(a.elector == nil && a.holdMap == nil)
 	a.list = newNodeList(a.log, a.now)

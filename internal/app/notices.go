@@ -74,22 +74,22 @@ func (a *App) noticed(notices []slots.Notice) {
 	}
 }
 
-// stormLogger writes one line for each breaker that changed its state and each pool
+// failureLogger writes one line for each breaker that changed its state and each pool
 // that was paused or reopened, with causes, counts and sample hosts.
-func stormLogger(log *slog.Logger) func([]admission.StormNotice) {
-	return func(notices []admission.StormNotice) {
+func failureLogger(log *slog.Logger) func([]admission.FailureNotice) {
+	return func(notices []admission.FailureNotice) {
 		for _, n := range notices {
 			switch n.Kind {
-			case admission.StormBreaker:
-				tellBreaker(log, n)
-			case admission.StormPool:
+			case admission.BreakerChanged:
+				logBreaker(log, n)
+			case admission.PoolChanged:
 				tellPool(log, n.Pool)
 			}
 		}
 	}
 }
 
-func tellBreaker(log *slog.Logger, n admission.StormNotice) {
+func logBreaker(log *slog.Logger, n admission.FailureNotice) {
 	level, means := slog.LevelInfo, "hosts may start again"
 	switch n.To {
 	case "OPEN":

@@ -78,9 +78,9 @@ func (h *host) within(scope string) bool {
 }
 
 // storm hears what the breakers did.
-func (t *throttle) storm(all []admission.StormNotice) {
+func (t *throttle) storm(all []admission.FailureNotice) {
 	for _, n := range all {
-		if n.Kind != admission.StormBreaker {
+		if n.Kind != admission.BreakerChanged {
 			continue
 		}
 		t.opened = true

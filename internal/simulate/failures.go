@@ -143,7 +143,7 @@ func (f *failMeter) written(s *sim, h *host, off bool) {
 	f.weigh(s)
 }
 
-func (f *failMeter) turned(s *sim, n admission.StormNotice) {
+func (f *failMeter) turned(s *sim, n admission.FailureNotice) {
 	f.events = append(f.events, BreakerEvent{
 		AfterSeconds: measure.Round(time.Duration(s.now - s.meter.begun).Seconds()), Scope: n.Scope, To: n.To,
 	})

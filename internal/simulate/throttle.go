@@ -25,7 +25,7 @@ func newThrottle(s *sim) (*throttle, error) {
 	cfg.Turns, cfg.Breakers = s.opt.Turns, s.opt.Breakers
 	cfg.Holdoff.Timeout = s.opt.Holdoff
 	t := &throttle{s: s}
-	cfg.Notify, cfg.Storm = s.notices, t.storm
+	cfg.Notify, cfg.NotifyFailures = s.notices, t.storm
 	var err error
 	if t.c, err = admission.New(cfg, s.clock); err != nil {
 		return nil, fmt.Errorf("throttle: %w", err)

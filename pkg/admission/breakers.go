@@ -24,7 +24,6 @@ func (c *Controller) breakers(now time.Time) []api.Breaker {
 	for _, st := range c.policy.set.All(now) {
 		list = append(list, c.showBreaker(st))
 	}
-	c.followBreakers(now)
 	return list
 }
 
@@ -93,11 +92,11 @@ func (c *Controller) TripBreaker(now time.Time, scope string, d time.Duration) (
 // CheckScope returns nil when there is a breaker for scope and somebody whom it stops:
 // a host that asks, works or has failed, or a limit for that conductor group. Otherwise
 // the error is as in ResetBreaker, or an *api.UnknownScopeError; hosts that Ironic alone
-// knows are not looked for.
+// knows are not searched.
 func (c *Controller) CheckScope(now time.Time, scope string) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	of, err := c.watched(scope)
+	of, err := c.scopeWithBreaker(scope)
 	if err != nil || of == wholeIronic {
 		return err
 	}
@@ -141,8 +140,8 @@ func (c *Controller) knownScopes(now time.Time, kind string) map[string]bool {
 	return known
 }
 
-// watched is the scope that a text names, if it has a breaker.
-func (c *Controller) watched(scope string) (breaker.Scope, error) {
+// scopeWithBreaker parses a scope and returns it if it has a breaker.
+func (c *Controller) scopeWithBreaker(scope string) (breaker.Scope, error) {
 	of, err := breaker.ParseScope(scope)
 	if err != nil {
 		return breaker.Scope{}, &api.FieldError{Field: "scope", Value: scope, Rule: err.Error()}
@@ -159,13 +158,13 @@ func (c *Controller) watched(scope string) (breaker.Scope, error) {
 func (c *Controller) byHand(now time.Time, scope string, do func(*breaker.Set, breaker.Scope) (bool, string)) (api.BreakerAnswer, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	of, err := c.watched(scope)
+	of, err := c.scopeWithBreaker(scope)
 	if err != nil {
 		return api.BreakerAnswer{}, err
 	}
-	c.revision.Add(1)
 	changed, message := do(c.policy.set, of)
-	c.followBreakers(now)
+	c.sync(now)
+	c.revision.Add(1)
 	return api.BreakerAnswer{
 		Changed: changed, Message: of.String() + " " + message, Breaker: c.showBreaker(c.policy.set.Status(now, of)),
 	}, nil

@@ -14,7 +14,7 @@ import (
 	"github.com/ironic-throttle/ironic-throttle/pkg/slots"
 )
 
-// Mode tells whether a no is said or only counted.
+// Mode says whether a refusal is given or only counted.
 type Mode string
 
 // The modes.
@@ -37,7 +37,7 @@ type Config struct {
 	// may fail before a pool is paused.
 	Holdoff   holdoff.Config
 	MaxFailed holdoff.Quota
-	// Holds are those that a file kept; HoldsKnown tells that there was one (BO-16).
+	// Holds are those of a file; HoldsKnown: there was such a file (BO-16).
 	Holds      []holdoff.Record
 	HoldsKnown bool
 	// Hosts is nil where nobody knows the cluster.
@@ -50,10 +50,10 @@ type Config struct {
 	// clocks of its own: a process that was paused must not go by a now from before. nil:
 	// always.
 	Leading func() bool
-	// Storm is told of breakers that opened and pools that were paused, after the look
+	// NotifyFailures gets the breakers that opened and the pools that were paused, after the poll
 	// that showed it, as Notify is. It may be nil.
-	Storm func([]StormNotice)
-	// Notify is told what happened to slots, after the look that showed it, on
+	NotifyFailures func([]FailureNotice)
+	// Notify gets what happened to slots, after the poll that showed it, on
 	// the goroutine that called Observe. It may be nil.
 	Notify func([]slots.Notice)
 }

@@ -1,13 +1,11 @@
 package admission
 
 import (
-	"math"
 	"sync"
 	"sync/atomic"
 	"time"
 
 	"github.com/ironic-throttle/ironic-throttle/pkg/api"
-	"github.com/ironic-throttle/ironic-throttle/pkg/fairshare"
 	"github.com/ironic-throttle/ironic-throttle/pkg/holdoff"
 	"github.com/ironic-throttle/ironic-throttle/pkg/ironic"
 	"github.com/ironic-throttle/ironic-throttle/pkg/slots"
@@ -16,23 +14,20 @@ import (
 // Controller decides. Make one with New; all methods are safe for concurrent
 // use. It implements ironic.View.
 type Controller struct {
-	mode         Mode
-	notify       func([]slots.Notice)
-	notifyPolicy func([]StormNotice)
-	hosts        Hosts         // nil: nobody knows the cluster
-	leading      func() bool   // never nil
-	first        chan struct{} // closed after the first complete look
+	mode           Mode
+	notify         func([]slots.Notice)
+	notifyFailures func([]FailureNotice)
+	hosts          Hosts         // nil: nobody knows the cluster
+	leading        func() bool   // never nil
+	first          chan struct{} // closed after the first complete poll
 
 	revision atomic.Uint64 // counts what changed; written under mu
 
 	mu       sync.Mutex // guards everything below
 	cfg      Config     // in force; set by New and change alone
 	ledger   *slots.Ledger
-	queues   map[slots.Pool]*queue
 	policy   *policy
-	names    tenantNames
-	moved    bool            // a queue must be told what is free
-	retired  fairshare.Stats // of queues that are no more
+	queues   queues
 	asks     tally
 	refusals tally // observe: what enforce would have said
 	failure  string
@@ -59,12 +54,12 @@ func New(cfg Config, now time.Time) (*Controller, error) {
 		cfg.Leading = func() bool { return true }
 	}
 	c := &Controller{
-		mode: cfg.Mode, notify: cfg.Notify, notifyPolicy: cfg.Storm, hosts: cfg.Hosts, leading: cfg.Leading,
+		mode: cfg.Mode, notify: cfg.Notify, notifyFailures: cfg.NotifyFailures, hosts: cfg.Hosts, leading: cfg.Leading,
 		policy: policy, first: make(chan struct{}),
-		cfg: cfg.settings(), ledger: ledger, queues: map[slots.Pool]*queue{}, names: tenantNames{},
+		cfg: cfg.settings(), ledger: ledger, queues: queues{ledger: ledger, policy: policy, names: tenantNames{}},
 		asks: tally{}, refusals: tally{},
 	}
-	if err := c.setQueues(); err != nil {
+	if _, err := c.queues.configure(c.cfg.Turns); err != nil {
 		return nil, err
 	}
 	return c, nil
@@ -96,6 +91,7 @@ func (c *Controller) Start(now time.Time, holds []holdoff.Record, known bool) er
 	}
 	c.revision.Add(1)
 	fresh.ledger.Follow(c.ledger)
+	fresh.queues.retired, fresh.queues.names = c.queues.retired, c.queues.names
 	c.ledger, c.policy, c.queues = fresh.ledger, fresh.policy, fresh.queues
 	return nil
 }
@@ -113,56 +109,16 @@ func (c *Controller) Reconfigure(now time.Time, limits slots.Limits, turns Turns
 	if err := c.ledger.SetLimits(now, c.cfg.Slots.Limits); err != nil {
 		return err
 	}
-	old := c.queues
-	if err := c.setQueues(); err != nil {
+	gone, err := c.queues.configure(c.cfg.Turns)
+	if err != nil {
 		return err
 	}
 	c.policy.patience = c.cfg.Turns.ClaimWindow
 	c.sync(now)
-	for pool, l := range old {
-		if c.queues[pool] != l {
-			c.retire(now, l)
-		}
+	for _, l := range gone {
+		c.queues.retire(now, l)
 	}
-	c.update(now)
-	return nil
-}
-
-// retire empties a queue whose pool is no more; its hosts queue anew when they ask.
-func (c *Controller) retire(now time.Time, l *queue) {
-	for _, h := range l.View(now, math.MaxInt).Hosts {
-		if t, ok := h.Host.Owner.(*entry); ok {
-			c.leave(now, t)
-		}
-	}
-	c.retired.Add(l.Stats())
-}
-
-// setQueues makes a queue for every pool, and gives each its settings.
-func (c *Controller) setQueues() error {
-	turns, queues := c.cfg.Turns, map[slots.Pool]*queue{}
-	for i, pool := range c.ledger.Pools() {
-		cfg := turns.config(c.ledger.Limit(pool))
-		if i > 0 {
-			cfg = turns.within(c.ledger.Limit(pool))
-		}
-		l := c.queues[pool]
-		if l == nil {
-			s, err := fairshare.New(cfg)
-			if err != nil {
-				return err
-			}
-			if total := queues[slots.Pool{}]; total != nil {
-				s.ShareClock(total.Scheduler)
-			}
-			l = &queue{Scheduler: s, pool: pool}
-		} else if err := l.Configure(cfg); err != nil {
-			return err
-		}
-		queues[pool] = l
-	}
-	c.queues = queues
-	c.tie()
+	c.queues.update(now)
 	return nil
 }
 
@@ -187,7 +143,7 @@ func (c *Controller) Waits(now time.Time) bool {
 func (c *Controller) Hurries(now time.Time) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return c.waiting() > 0 && c.ledger.Slots(now).Occupied > 0
+	return c.queues.waiting() > 0 && c.ledger.Slots(now).Occupied > 0
 }
 
 // Left implements ironic.Hurry.
@@ -228,40 +184,38 @@ func (c *Controller) Wanted(now time.Time) []string {
 
 // Observe implements ironic.View.
 func (c *Controller) Observe(now time.Time, observed ironic.Observation) {
-	notices, storms := c.observe(now, observed)
+	c.update(now, func() {
+		c.ledger.Observe(now, observed)
+		c.sync(now) // what has ended counts in what follows
+		c.polled(now)
+		c.failure = ""
+		select {
+		case <-c.first:
+		default:
+			close(c.first)
+		}
+	})
+	notices, failures := c.takeNotices()
 	if c.notify != nil && len(notices) > 0 {
 		c.notify(notices)
 	}
-	if c.notifyPolicy != nil && len(storms) > 0 {
-		c.notifyPolicy(storms)
+	if c.notifyFailures != nil && len(failures) > 0 {
+		c.notifyFailures(failures)
 	}
 }
 
-func (c *Controller) observe(now time.Time, observed ironic.Observation) ([]slots.Notice, []StormNotice) {
+// takeNotices returns what has happened since it was called last.
+func (c *Controller) takeNotices() ([]slots.Notice, []FailureNotice) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.revision.Add(1)
-	c.ledger.Observe(now, observed)
-	c.sync(now)
-	c.observed(now)
-	c.failure = ""
-	select {
-	case <-c.first:
-	default:
-		close(c.first)
-	}
-	storms := c.policy.notices
+	failures := c.policy.notices
 	c.policy.notices = nil
-	return c.ledger.Notices(), storms
+	return c.ledger.Notices(), failures
 }
 
 // ObserveNode takes the answer to a single fetch made outside a poll.
 func (c *Controller) ObserveNode(now time.Time, s ironic.NodeObservation) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.revision.Add(1)
-	c.ledger.ObserveNode(now, s)
-	c.sync(now)
+	c.update(now, func() { c.ledger.ObserveNode(now, s) })
 }
 
 // PollFailed implements ironic.View.
@@ -281,8 +235,8 @@ func (c *Controller) View(now time.Time) api.View {
 	return v
 }
 
-// Revision tells whether a Status may differ from one before: it does not move while
-// nothing happens but that time goes by. It takes no lock.
+// Revision grows with every change: two Statuses of one revision differ in nothing but the
+// time that has passed. It takes no lock.
 func (c *Controller) Revision() uint64 { return c.revision.Load() }
 
 // Status shows everything but the version and the settings, which the caller
@@ -298,8 +252,8 @@ func (c *Controller) Status(now time.Time) api.Status {
 	s.View.LastError = c.failure
 	s.Breakers, s.Storm = c.breakers(now), c.policy.show()
 	s.Holds = c.policy.holdCounts(now)
-	s.Slots.Total.Waiting = c.waiting()
-	for pool, l := range c.queues {
+	s.Slots.Total.Waiting = c.queues.waiting()
+	for pool, l := range c.queues.by {
 		if view, ok := s.Slots.Pools[pool.String()]; ok && pool != (slots.Pool{}) {
 			view.Waiting = l.Queued()
 			s.Slots.Pools[pool.String()] = view

@@ -49,35 +49,32 @@ func (c *Controller) settle(now time.Time, d decision, v slots.Verdict) api.Answ
 	return answer
 }
 
-// decide records what an ask tells, evaluates how things stand then, and carries out what
+// decide records what an ask says, evaluates the situation then, and carries out what
 // follows for the queue, the breakers and the holds. The slot is the caller's to take.
 func (c *Controller) decide(now time.Time, v *slots.Verdict, ask question) decision {
 	s := c.fresh()
 	if !s.leading {
 		return evaluate(s) // it records nothing
 	}
-	t := c.record(now, v, ask)
-	c.survey(now, s, *v, ask, t)
+	h := c.record(now, v, ask)
+	c.survey(now, s, *v, ask, h)
 	d := evaluate(s)
 	if d.undecided {
-		c.askQueue(now, s, t)
+		c.askQueue(now, s, h)
 		d = evaluate(s)
 	}
-	c.apply(now, s, t, &d)
+	c.apply(now, s, h, &d)
 	return d
 }
 
 // foresee is decide for a dry run: nothing is recorded and nothing follows.
 func (c *Controller) foresee(now time.Time, v slots.Verdict, ask question) decision {
 	s := c.fresh()
-	var t *entry
-	if ref, known := v.Ref(); known {
-		t, _ = ref.Owner().(*entry)
-	}
-	c.survey(now, s, v, ask, t)
+	h := hostIn(v)
+	c.survey(now, s, v, ask, h)
 	d := evaluate(s)
 	if d.undecided {
-		c.peekQueue(now, s, t, ask)
+		c.peekQueue(now, s, h, ask)
 		d = evaluate(s)
 	}
 	return d
@@ -89,28 +86,28 @@ func (c *Controller) fresh() *situation {
 	return &c.situation
 }
 
-// record takes what an ask tells, whatever its answer will be. It returns the queue entry of a host
+// record notes what an ask says, whatever its answer will be. It returns the record of a host
 // that needs a slot, in its queue.
-func (c *Controller) record(now time.Time, v *slots.Verdict, ask question) (t *entry) {
+func (c *Controller) record(now time.Time, v *slots.Verdict, ask question) (h *host) {
 	switch v.Outcome {
 	case slots.Exempt, slots.Done:
 		c.dequeue(now, *v)
 	case slots.Held, slots.Overdue:
 		c.recordHolder(now, *v, ask)
 	case slots.Stale, slots.Starting, slots.Open:
-		t = c.enqueue(now, v, ask)
+		h = c.enqueue(now, v, ask)
 	}
-	if v.Outcome == slots.Open || loophole(*v) {
+	if v.Outcome == slots.Open || reusesSlot(*v) {
 		c.policy.book.Ask(now, c.holdAsk(*v, ask))
 	}
-	return t
+	return h
 }
 
-// loophole reports whether the slot of a host would be a way round what failures stop: it
+// reusesSlot reports whether the slot of a host would be a way round what failures stop: it
 // only lingers after its work has failed (BO-2), or it was for the deprovision before what
 // the host wants to begin now (BO-6). A PUT of a host with a slot is never refused (GW-3), but
 // for the latter: nothing of it is under way.
-func loophole(v slots.Verdict) bool {
+func reusesSlot(v slots.Verdict) bool {
 	ref, known := v.Ref()
 	return known && v.Outcome == slots.Held && (beginsAnew(ref, v.Op()) || !v.Put() && ref.Lingers())
 }
@@ -122,21 +119,23 @@ func beginsAnew(ref slots.Ref, op api.Op) bool {
 }
 
 // askQueue enters a host that nothing but its turn keeps from starting into the queue.
-func (c *Controller) askQueue(now time.Time, s *situation, t *entry) {
-	c.probes(now, s, t)
-	c.parkSilent(t.queue)
-	free := c.share(now, t.queue, t.host, s.ledger.Free, s.rate.left)
-	s.answer, s.heard = t.queue.Enqueue(now, free, t.host, c.policy.errors(t)), true
+func (c *Controller) askQueue(now time.Time, s *situation, h *host) {
+	c.enterProbes(s, h)
+	c.queues.parkSilent(h.queue)
+	free := c.queues.share(now, h.queue, &h.place, s.ledger.Free, s.rate.left)
+	s.answer, s.enqueued = h.queue.Enqueue(now, free, &h.place, c.policy.errors(h)), true
 }
 
 // peekQueue is askQueue for a dry run.
-func (c *Controller) peekQueue(now time.Time, s *situation, t *entry, ask question) {
-	l := c.queue(s.ledger)
-	host, errors := fairshare.NewHost("", tenant(s.ledger.ID())), s.errors(ask)
-	if t != nil && t.queue == l {
-		host = t.host
+func (c *Controller) peekQueue(now time.Time, s *situation, h *host, ask question) {
+	l := c.queues.of(s.ledger)
+	var place *fairshare.Host
+	if h != nil && h.queue == l {
+		place = &h.place
+	} else {
+		place = fairshare.NewHost("", tenant(s.ledger.ID()))
 	}
-	s.answer, s.heard = l.Peek(now, c.share(now, l, host, s.ledger.Free, s.rate.left), host, errors), true
+	s.answer, s.enqueued = l.Peek(now, c.queues.share(now, l, place, s.ledger.Free, s.rate.left), place, s.errors(ask)), true
 }
 
 // errors weighs the host of an ask as policy.errors does once the ask is recorded.
@@ -152,53 +151,48 @@ func (s *situation) errors(ask question) int {
 }
 
 // apply carries out what a decision means for the queue, the breakers and the holds.
-func (c *Controller) apply(now time.Time, s *situation, t *entry, d *decision) {
+func (c *Controller) apply(now time.Time, s *situation, h *host, d *decision) {
 	v := &s.ledger
 	switch {
 	case v.Outcome == slots.Stale || v.Outcome == slots.Starting:
-		if t != nil {
-			d.position = t.queue.Refused(now, t.host, c.policy.errors(t))
+		if h != nil {
+			d.position = h.queue.Refused(now, &h.place, c.policy.errors(h))
 		}
 		return
 	case v.Outcome == slots.Held && !d.ready:
 		c.ledger.Record(now, v)
 	}
-	if s.watched && !s.held.Held {
+	if s.guarded && !s.held.Held {
 		c.noteAsk(now, s)
 	}
 	switch {
 	case v.Outcome != slots.Open:
 	case d.reason == api.ReasonHold:
-		t.queue.Suspend(now, t.host) // it keeps its old place, but does not take one (BO-9)
+		h.queue.Suspend(now, &h.place) // it keeps its old place, but does not take one (BO-9)
 	case d.stop != nil && d.reason != api.ReasonRate:
-		t.queue.Refused(now, t.host, c.policy.errors(t))
-		t.queue.Suspend(now, t.host)
+		h.queue.Refused(now, &h.place, c.policy.errors(h))
+		h.queue.Suspend(now, &h.place)
 	case d.ready:
-		t.queue.Take(t.host)
-		c.noteMissed(now, t.queue, s.rate.left)
-		t.permit = c.policy.permit(now, t.ref.Facts(), s.goes)
+		h.queue.Take(&h.place)
+		c.queues.missed(now, h.queue, s.rate.left)
+		h.permit = c.policy.permit(now, h.Facts(), s.deletion)
 	}
 }
 
 // enqueue enters a host that wants a slot. It returns nil for one whose pool is not
 // known yet: nobody knows in which queue it belongs, and in a wrong one it would be
 // called for nothing.
-func (c *Controller) enqueue(now time.Time, v *slots.Verdict, ask question) *entry {
+func (c *Controller) enqueue(now time.Time, v *slots.Verdict, ask question) *host {
 	ref := c.ledger.Record(now, v)
 	c.sync(now) // it may have learned its name or UUID
 	if _, known := v.Pool(); !known {
 		c.dequeue(now, *v)
 		return nil
 	}
-	t := c.entryOf(now, ref, c.queue(*v))
-	t.record(now, ask, v.Put())
-	return t
-}
-
-// queue is where the host of v queues.
-func (c *Controller) queue(v slots.Verdict) *queue {
-	pool, _ := v.Pool()
-	return c.queues[pool]
+	h := c.host(ref)
+	c.queues.join(now, h, c.queues.of(*v))
+	h.record(now, ask, v.Put())
+	return h
 }
 
 // recordHolder notes the errors of a host that holds a slot.
@@ -207,22 +201,18 @@ func (c *Controller) recordHolder(now time.Time, v slots.Verdict, ask question) 
 	if !known {
 		return
 	}
-	t := c.entry(ref)
-	t.record(now, ask, v.Put())
-	if t.queue != nil {
-		t.queue.Told(t.host, c.policy.errors(t))
+	h := c.host(ref)
+	h.record(now, ask, v.Put())
+	if h.queue != nil {
+		h.queue.Told(&h.place, c.policy.errors(h))
 	}
 }
 
 // dequeue takes a host out of its queue that needs no slot any more; one that it
 // holds is the ledger's to end.
 func (c *Controller) dequeue(now time.Time, v slots.Verdict) {
-	ref, known := v.Ref()
-	if !known {
-		return
-	}
-	if t, ok := ref.Owner().(*entry); ok && t.host.State() != fairshare.Holding {
-		c.leave(now, t)
+	if h := hostIn(v); h != nil && h.place.State() != fairshare.Holding {
+		c.queues.leave(now, h)
 	}
 }
 
@@ -239,9 +229,9 @@ func (c *Controller) Vacancy(now time.Time) api.Answer {
 	if c.policy.watch[ScopeIronic] {
 		s.open = c.breakerOpen(now, wholeIronic)
 	}
-	s.rate = c.policy.room(now, false)
-	total := c.queues[slots.Pool{}]
-	s.answer, s.heard = total.Vacancy(c.share(now, total, nil, v.Free, s.rate.left)), true
+	s.rate = c.policy.startsLeft(now, false)
+	total := c.queues.by[slots.Pool{}]
+	s.answer, s.enqueued = total.Vacancy(c.queues.share(now, total, nil, v.Free, s.rate.left)), true
 	return c.answer(evaluate(s), v)
 }
 

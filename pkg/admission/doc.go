@@ -3,13 +3,13 @@
 // Everybody who asks, by HTTP, through a gateway or in a simulation, is answered
 // by the same Controller, under one lock, in four steps (decide.go):
 //
-//	record    what the ask tells: identity, errors, spec
+//	record    what the ask says: identity, errors, spec
 //	survey    how things stand with the host: a situation
 //	evaluate  the first rule that has something to say; it reads the situation and nothing else
 //	apply     what follows for the queue, the breakers, the holds, and at last the slot
 //
 // evaluate.go lists the rules in their order. A dry run is survey and evaluate alone. The
-// queue hears of an ask only when nothing but its turn keeps the host from starting; then
+// queue takes an ask only when nothing but its turn keeps the host from starting; then
 // the situation is evaluated once more, with the answer of the queue.
 //
 // The ledger (pkg/slots) says how things stand, the queue of the host's pool

@@ -10,8 +10,8 @@ import (
 	"github.com/ironic-throttle/ironic-throttle/pkg/slots"
 )
 
-// retryLook is the advice to a host whose answer hangs on the next look.
-const retryLook = 5 * time.Second
+// retrySoon is the advice to a host whose answer may be another after the next poll.
+const retrySoon = 5 * time.Second
 
 // situation is all that a decision goes by.
 type situation struct {
@@ -19,8 +19,8 @@ type situation struct {
 	ledger  slots.Verdict // how the ledger stands with the host
 
 	// What failures have to do with the host.
-	watched  bool                         // something is shut, or paused, that the host may belong to
-	goes     bool                         // somebody wants the host gone: that goes on whatever fails
+	guarded  bool                         // a breaker is not CLOSED, or a pool paused, that the host may belong to
+	deletion bool                         // somebody wants the host gone: that goes on whatever fails
 	held     holdoff.Verdict              // it is held off
 	failures int                          // of the host in a row, where that counts against it
 	unplaced bool                         // it is not known where it belongs, and a part of all hosts is stopped
@@ -28,9 +28,9 @@ type situation struct {
 	open     *breaker.CircuitBreakerError // of a breaker that stops it; nil: none does
 	probed   *breaker.Scope               // is HALF_OPEN and has its probes; nil: none is
 
-	rate   rate             // what may still start within this minute
-	heard  bool             // the queue has heard of the ask
-	answer fairshare.Answer // of the queue
+	rate     rate             // what may still start within this minute
+	enqueued bool             // the queue has taken the ask
+	answer   fairshare.Answer // of the queue
 }
 
 // decision is an answer before it has words.
@@ -42,11 +42,11 @@ type decision struct {
 	position  int
 	overdue   bool  // holds a slot and has not used it
 	stop      *stop // what keeps it from starting besides slots and turns
-	undecided bool  // nothing but its turn keeps it from starting: the queue is to hear of it
+	undecided bool  // nothing but its turn keeps it from starting: the queue has to be asked
 }
 
 // stop is what keeps a host from starting besides slots and turns; which fields are
-// set goes by the reason.
+// set depends on the reason.
 type stop struct {
 	hold     *holdoff.Verdict
 	pause    *poolCount
@@ -71,30 +71,30 @@ func evaluate(s *situation) decision {
 
 // rules are tried in this order.
 var rules = [...]func(*situation) (decision, bool){
-	notLeading,    // LH-27
-	exempt,        // LH-22
-	done,          // LH-16
-	loopholeHeld,  // BO-2, BO-6
-	loopholeShut,  // BO-6
-	holdsSlot,     // LH-7, LH-8
-	overdue,       // LH-12, LH-14
-	stale,         // LH-17
-	starting,      // LH-24, LH-35
-	unknown,       // LH-39
-	heldOff,       // BO-2
-	unplaced,      // BO-14, CB-7
-	paused,        // BO-14
-	breakerIsOpen, // CB-7
-	probesTaken,   // CB-9
-	needsTurn,     // F-3
-	rateIsFull,    // CB-16, CB-19
+	notLeading,      // LH-27
+	exempt,          // LH-22
+	done,            // LH-16
+	bypassesHold,    // BO-2, BO-6
+	bypassesBreaker, // BO-6
+	holdsSlot,       // LH-7, LH-8
+	overdue,         // LH-12, LH-14
+	stale,           // LH-17
+	starting,        // LH-24, LH-35
+	unknown,         // LH-39
+	heldOff,         // BO-2
+	unplaced,        // BO-14, CB-7
+	paused,          // BO-14
+	breakerIsOpen,   // CB-7
+	probesTaken,     // CB-9
+	needsTurn,       // F-3
+	rateIsFull,      // CB-16, CB-19
 }
 
 func notLeading(s *situation) (decision, bool) {
 	if s.leading {
 		return decision{}, false
 	}
-	return decision{reason: api.ReasonStarting, wait: retryLook, stop: &stop{standby: true}}, true
+	return decision{reason: api.ReasonStarting, wait: retrySoon, stop: &stop{standby: true}}, true
 }
 
 func exempt(s *situation) (decision, bool) {
@@ -105,16 +105,16 @@ func done(s *situation) (decision, bool) {
 	return decision{ready: true, reason: api.ReasonDone}, s.ledger.Outcome == slots.Done
 }
 
-// loopholeHeld is the no to a held-off host whose slot must be no way round that.
-func loopholeHeld(s *situation) (decision, bool) {
+// bypassesHold denies a held-off host that would use a leftover slot to bypass its hold.
+func bypassesHold(s *situation) (decision, bool) {
 	if s.ledger.Outcome != slots.Held {
 		return decision{}, false
 	}
 	return heldOff(s)
 }
 
-// loopholeShut is the same for what stops more than one host.
-func loopholeShut(s *situation) (decision, bool) {
+// bypassesBreaker denies the same to a host of a paused pool or an open breaker.
+func bypassesBreaker(s *situation) (decision, bool) {
 	if s.ledger.Outcome != slots.Held {
 		return decision{}, false
 	}
@@ -135,11 +135,11 @@ func overdue(s *situation) (decision, bool) {
 }
 
 func stale(s *situation) (decision, bool) {
-	return decision{reason: api.ReasonStale, wait: retryLook}, s.ledger.Outcome == slots.Stale
+	return decision{reason: api.ReasonStale, wait: retrySoon}, s.ledger.Outcome == slots.Stale
 }
 
 func starting(s *situation) (decision, bool) {
-	return decision{reason: api.ReasonStarting, wait: max(s.ledger.Wait, retryLook)}, s.ledger.Outcome == slots.Starting
+	return decision{reason: api.ReasonStarting, wait: max(s.ledger.Wait, retrySoon)}, s.ledger.Outcome == slots.Starting
 }
 
 func unknown(s *situation) (decision, bool) {
@@ -160,14 +160,14 @@ func unplaced(s *situation) (decision, bool) {
 	if !s.unplaced {
 		return decision{}, false
 	}
-	return decision{reason: api.ReasonStarting, wait: retryLook, stop: &stop{unplaced: true}}, true
+	return decision{reason: api.ReasonStarting, wait: retrySoon, stop: &stop{unplaced: true}}, true
 }
 
 func paused(s *situation) (decision, bool) {
 	if s.pause == nil {
 		return decision{}, false
 	}
-	return decision{reason: api.ReasonShortCircuit, wait: retryBarred, stop: &stop{pause: s.pause}}, true
+	return decision{reason: api.ReasonShortCircuit, wait: retryProbe, stop: &stop{pause: s.pause}}, true
 }
 
 func breakerIsOpen(s *situation) (decision, bool) {
@@ -177,20 +177,20 @@ func breakerIsOpen(s *situation) (decision, bool) {
 	case s.open.State == breaker.Open:
 		return decision{reason: api.ReasonBreakerOpen, wait: s.open.TimeToWait, stop: &stop{scope: s.open.Scope, note: s.open.Message}}, true
 	}
-	return decision{reason: api.ReasonHalfOpen, wait: min(s.open.TimeToWait, retryBarred), stop: &stop{scope: s.open.Scope}}, true
+	return decision{reason: api.ReasonHalfOpen, wait: min(s.open.TimeToWait, retryProbe), stop: &stop{scope: s.open.Scope}}, true
 }
 
 func probesTaken(s *situation) (decision, bool) {
 	if s.probed == nil {
 		return decision{}, false
 	}
-	return decision{reason: api.ReasonHalfOpen, wait: retryBarred, stop: &stop{scope: *s.probed}}, true
+	return decision{reason: api.ReasonHalfOpen, wait: retryProbe, stop: &stop{scope: *s.probed}}, true
 }
 
-func needsTurn(s *situation) (decision, bool) { return decision{undecided: true}, !s.heard }
+func needsTurn(s *situation) (decision, bool) { return decision{undecided: true}, !s.enqueued }
 
-// rateIsFull comes before slots and turns, but tells the place that the host has. The queue says
-// no where nothing is left.
+// rateIsFull comes before slots and turns, but says the position of the host. The queue has said
+// no, as nothing is left.
 func rateIsFull(s *situation) (decision, bool) {
 	if s.rate.left > 0 {
 		return decision{}, false

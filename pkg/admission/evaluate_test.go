@@ -31,7 +31,7 @@ func TestTheRulesInTheirOrder(t *testing.T) {
 		s := situation{
 			leading: true, ledger: slots.Verdict{Outcome: slots.Open, Free: 1, Wait: time.Minute},
 			held: held, unplaced: true, pause: pool, open: open, probed: &scope,
-			rate: rate{left: 0, limit: 2, wait: 9 * time.Second}, heard: true, answer: no,
+			rate: rate{left: 0, limit: 2, wait: 9 * time.Second}, enqueued: true, answer: no,
 		}
 		edit(&s)
 		return s
@@ -51,14 +51,14 @@ func TestTheRulesInTheirOrder(t *testing.T) {
 	}{
 		"LH-27: another process decides": {
 			worst(func(s *situation) { s.leading, s.ledger.Outcome = false, slots.Exempt }),
-			decision{reason: api.ReasonStarting, wait: retryLook, stop: &stop{standby: true}},
+			decision{reason: api.ReasonStarting, wait: retrySoon, stop: &stop{standby: true}},
 		},
 		"LH-22: exempt":      {outcome(slots.Exempt), decision{ready: true, reason: api.ReasonExempt}},
 		"LH-16: done":        {outcome(slots.Done), decision{ready: true, reason: api.ReasonDone}},
 		"BO-2: held, a slot": {outcome(slots.Held), decision{reason: api.ReasonHold, wait: held.Wait, stop: &stop{hold: &held}}},
 		"BO-6: paused, a slot": {
 			worst(func(s *situation) { s.ledger.Outcome, s.held, s.unplaced = slots.Held, holdoff.Verdict{}, false }),
-			decision{reason: api.ReasonShortCircuit, wait: retryBarred, stop: &stop{pause: pool}},
+			decision{reason: api.ReasonShortCircuit, wait: retryProbe, stop: &stop{pause: pool}},
 		},
 		"CB-7: open, a slot": {
 			mended(func(s *situation) { s.ledger.Outcome, s.open = slots.Held, open }),
@@ -69,17 +69,17 @@ func TestTheRulesInTheirOrder(t *testing.T) {
 			decision{ready: true, reason: api.ReasonHeldSlot},
 		},
 		"LH-12: overdue":       {outcome(slots.Overdue), decision{reason: api.ReasonNotCalled, wait: time.Minute, overdue: true}},
-		"LH-17: stale":         {outcome(slots.Stale), decision{reason: api.ReasonStale, wait: retryLook}},
+		"LH-17: stale":         {outcome(slots.Stale), decision{reason: api.ReasonStale, wait: retrySoon}},
 		"LH-24: starting":      {outcome(slots.Starting), decision{reason: api.ReasonStarting, wait: time.Minute}},
-		"LH-24: nearly ready":  {worst(func(s *situation) { s.ledger.Outcome, s.ledger.Wait = slots.Starting, 0 }), decision{reason: api.ReasonStarting, wait: retryLook}},
+		"LH-24: nearly ready":  {worst(func(s *situation) { s.ledger.Outcome, s.ledger.Wait = slots.Starting, 0 }), decision{reason: api.ReasonStarting, wait: retrySoon}},
 		"LH-39: not known":     {outcome(slots.Unknown), decision{reason: api.ReasonStarting, wait: retryUnknown, stop: &stop{unknown: true}}},
 		"BO-2: held":           {outcome(slots.Open), decision{reason: api.ReasonHold, wait: held.Wait, stop: &stop{hold: &held}}},
-		"BO-14: where?":        {worst(func(s *situation) { s.held.Held = false }), decision{reason: api.ReasonStarting, wait: retryLook, stop: &stop{unplaced: true}}},
-		"BO-14: paused":        {worst(func(s *situation) { s.held.Held, s.unplaced = false, false }), decision{reason: api.ReasonShortCircuit, wait: retryBarred, stop: &stop{pause: pool}}},
+		"BO-14: where?":        {worst(func(s *situation) { s.held.Held = false }), decision{reason: api.ReasonStarting, wait: retrySoon, stop: &stop{unplaced: true}}},
+		"BO-14: paused":        {worst(func(s *situation) { s.held.Held, s.unplaced = false, false }), decision{reason: api.ReasonShortCircuit, wait: retryProbe, stop: &stop{pause: pool}}},
 		"CB-7: open":           {mended(func(s *situation) { s.open, s.probed = open, &scope }), decision{reason: api.ReasonBreakerOpen, wait: 4 * time.Minute, stop: &stop{scope: scope, note: "3 failures"}}},
-		"CB-9: no more probes": {mended(func(s *situation) { s.open = half }), decision{reason: api.ReasonHalfOpen, wait: retryBarred, stop: &stop{scope: scope}}},
-		"CB-9: others probe":   {mended(func(s *situation) { s.probed, s.rate.left = &scope, 0 }), decision{reason: api.ReasonHalfOpen, wait: retryBarred, stop: &stop{scope: scope}}},
-		"F-3: its turn?":       {mended(func(s *situation) { s.heard, s.rate.left = false, 0 }), decision{undecided: true}},
+		"CB-9: no more probes": {mended(func(s *situation) { s.open = half }), decision{reason: api.ReasonHalfOpen, wait: retryProbe, stop: &stop{scope: scope}}},
+		"CB-9: others probe":   {mended(func(s *situation) { s.probed, s.rate.left = &scope, 0 }), decision{reason: api.ReasonHalfOpen, wait: retryProbe, stop: &stop{scope: scope}}},
+		"F-3: its turn?":       {mended(func(s *situation) { s.enqueued, s.rate.left = false, 0 }), decision{undecided: true}},
 		"CB-16: the minute": {
 			mended(func(s *situation) { s.rate.left = 0 }),
 			decision{reason: api.ReasonRate, wait: 9 * time.Second, position: 3, stop: &stop{scope: wholeIronic, limit: 2}},

@@ -38,15 +38,15 @@ func TestADryRunIsTheRealAnswer(t *testing.T) {
 			dry := w.c.IsReady(w.now, ask)
 			again := w.c.IsReady(w.now, ask)
 			ask.DryRun = false
-			real := w.c.IsReady(w.now, ask)
-			if dry.Ready != real.Ready || dry.Reason != real.Reason {
-				t.Fatalf("seed %d, %+v:\na dry run says %+v\nthe ask says   %+v", seed, ask, dry, real)
+			answer := w.c.IsReady(w.now, ask)
+			if dry.Ready != answer.Ready || dry.Reason != answer.Reason {
+				t.Fatalf("seed %d, %+v:\na dry run says %+v\nthe ask says   %+v", seed, ask, dry, answer)
 			}
 			if fmt.Sprint(again) != fmt.Sprint(dry) {
 				t.Fatalf("seed %d, %+v:\na dry run says %+v\nthe next one   %+v", seed, ask, dry, again)
 			}
 			compared++
-			said[real.Reason]++
+			said[answer.Reason]++
 		}
 	}
 	for _, reason := range []api.Reason{
@@ -66,6 +66,6 @@ func (w *weather) waits(i int) bool {
 	if !known {
 		return false
 	}
-	t, ok := ref.Owner().(*entry)
+	t, ok := ref.Owner().(*host)
 	return ok && t.waits()
 }

@@ -20,7 +20,7 @@ type Pass struct {
 
 // Forward decides on a provisioning PUT and, with a yes, takes or renews the
 // slot before anything is sent. The Pass is nil with a no. ask.NodeUUID must be
-// known. With a yes, a sight of the node begun after the PUT came in should be given
+// known. With a yes, an observation of the node begun after the PUT came in should be given
 // to ObserveNode before Sent (GW-17).
 //
 // An unhold is never refused; it takes a slot, if need be above the limit, for work
@@ -89,11 +89,12 @@ func (p *Pass) Unsent(now time.Time) {
 }
 
 func (p *Pass) do(now time.Time, f func()) {
-	p.c.mu.Lock()
-	defer p.c.mu.Unlock()
-	if p.put != nil && p.ledger == p.c.ledger {
-		p.c.revision.Add(1)
-		f()
-		p.c.sync(now)
+	if p.put == nil {
+		return
 	}
+	p.c.update(now, func() {
+		if p.ledger == p.c.ledger {
+			f()
+		}
+	})
 }

@@ -21,7 +21,7 @@ func (c *Controller) UnsavedHolds(now time.Time) holdoff.Batch {
 	return c.policy.book.Unsaved(now)
 }
 
-// SavedHolds tells that the file has taken batch.
+// SavedHolds notes that the file has batch.
 func (c *Controller) SavedHolds(batch holdoff.Batch) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -29,7 +29,7 @@ func (c *Controller) SavedHolds(batch holdoff.Batch) {
 	c.policy.book.Saved(batch)
 }
 
-// LostHolds tells that the file has lost what it had taken: all of it is unsaved again.
+// LostHolds notes that the file is lost: everything in it is unsaved again.
 func (c *Controller) LostHolds() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -74,7 +74,7 @@ func (s *policy) holdCounts(now time.Time) *api.HoldCounts {
 	return &api.HoldCounts{Held: held, Failed: failed - held}
 }
 
-// show is what the status tells of failures.
+// show returns what the status says of failures.
 func (s *policy) show() api.Storm {
 	begun, ended := s.book.Counts()
 	released := map[string]uint64{}

@@ -9,7 +9,7 @@ import (
 	"github.com/ironic-throttle/ironic-throttle/pkg/slots"
 )
 
-// Hosts tells what the cluster knows of a host: its BareMetalHost. Host is called with
+// Hosts finds the BareMetalHost of a host. Host is called with
 // every ask, under the Controller's lock: it answers at once, from memory, and takes no
 // lock that is held across a call of the Controller.
 type Hosts interface {
@@ -25,12 +25,12 @@ type Host struct {
 	// ErrorCount and FailCount are status.errorCount and status.provisioningFailCount.
 	ErrorCount, FailCount int
 	Deleting              bool
-	// Old tells that the cluster could not be read for a while: what has come since is not
+	// Old: the cluster could not be read for a while, and what has changed since is not
 	// known.
 	Old bool
-	// Left tells that BMO leaves it alone: paused or detached (BO-8).
+	// Left: BMO leaves it alone, as it is paused or detached (BO-8).
 	Left bool
-	// Bare tells that nothing is to be deployed on it (BO-8), Spec is a hash of what it is
+	// Bare: nothing is to be deployed on it (BO-8). Spec is a hash of what it is
 	// to be (BO-11).
 	Bare bool
 	Spec string
@@ -55,7 +55,7 @@ type question struct {
 // would look like a spec that changes with each ask.
 //
 // That it is being deleted is added to a PUT only, which says itself what it starts. By
-// check an asker that does not know it yet would be told that nothing is left to do, and
+// check an asker that does not know it yet would get the answer that nothing is left to do, and
 // would start what it asked for (LH-16, LH-26).
 func (c *Controller) question(ask api.Ask, put bool) question {
 	q := question{Ask: ask, failCount: ask.ProvisioningFailCount}
@@ -98,7 +98,7 @@ func (c *Controller) specOf(uuid string) string {
 	return h.Spec
 }
 
-// Learn takes what the host of a node is to be, as the cluster tells it for the first
+// Learn takes what the host of a node is to be, as the cluster shows it for the first
 // time: a host that has failed may have come before. uid is the host's own.
 func (c *Controller) Learn(now time.Time, nodeUUID, uid, spec string) {
 	c.mu.Lock()
@@ -121,21 +121,21 @@ func (c *Controller) HostGone(now time.Time, h Host) {
 	}
 }
 
-// takeOut takes the host of id out of its queue, if it waits there and is h.
-func (c *Controller) takeOut(now time.Time, id slots.ID, h Host) bool {
+// takeOut takes the host of id out of its queue, if it waits there and is the one that is gone.
+func (c *Controller) takeOut(now time.Time, id slots.ID, gone Host) bool {
 	ref, known := c.ledger.Find(id)
 	if !known {
 		return false
 	}
-	t, ok := ref.Owner().(*entry)
-	if !ok || t.queue == nil || t.host.State() == fairshare.Holding || !t.of(h) {
+	h := hostOf(ref)
+	if h == nil || h.queue == nil || h.place.State() == fairshare.Holding || !h.isOf(gone) {
 		return false
 	}
-	c.leave(now, t)
+	c.queues.leave(now, h)
 	return true
 }
 
-// Stands tells how a host stands at this moment: whether it has a place in the queue, and
+// Stands says how a host stands at this moment: whether it has a place in the queue, and
 // whether it has a slot, or works without one, and its work is not over as far as Ironic has shown. Of
 // a host that does not wait and never asked both are false.
 func (c *Controller) Stands(now time.Time, namespace, name, nodeUUID string) (waits, works bool) {
@@ -147,18 +147,18 @@ func (c *Controller) Stands(now time.Time, namespace, name, nodeUUID string) (wa
 	if !known {
 		return false, false
 	}
-	t, ok := ref.Owner().(*entry)
-	return ok && t.queue != nil && t.host.State() != fairshare.Holding, v.Outcome == slots.Held && !ref.Lingers()
+	h := hostOf(ref)
+	return h != nil && h.queue != nil && h.place.State() != fairshare.Holding, v.Outcome == slots.Held && !ref.Lingers()
 }
 
-// of reports whether the entry is that of h: by their UIDs where both are known, else by
-// their nodes.
-func (t *entry) of(h Host) bool {
-	if t.uid != "" && h.UID != "" {
-		return t.uid == h.UID
+// isOf reports whether h is the host that the cluster knows as b: by their UIDs where both are
+// known, else by their nodes.
+func (h *host) isOf(b Host) bool {
+	if h.uid != "" && b.UID != "" {
+		return h.uid == b.UID
 	}
-	node := t.ref.ID().UUID
-	return node == "" || h.NodeUUID == "" || strings.EqualFold(node, h.NodeUUID)
+	node := h.ID().UUID
+	return node == "" || b.NodeUUID == "" || strings.EqualFold(node, b.NodeUUID)
 }
 
 // another reports whether h is not the host that is asked about, but one that had its name

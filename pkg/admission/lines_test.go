@@ -10,7 +10,7 @@ import (
 // cap on failing hosts and the shares of tenants would go by wrong counts.
 func (c *Controller) linesAgree() error {
 	total := 0
-	for pool, l := range c.queues {
+	for pool, l := range c.queues.by {
 		holding := 0
 		for _, t := range l.View(epoch, 0).Tenants {
 			holding += t.Holding

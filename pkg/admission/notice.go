@@ -9,18 +9,18 @@ import (
 	"github.com/ironic-throttle/ironic-throttle/pkg/slots"
 )
 
-// StormKind names something that happened to many hosts at once.
-type StormKind string
+// FailureKind names something that happened to many hosts at once.
+type FailureKind string
 
 // The kinds. There is none for a single hold: their counts are in the status.
 const (
-	StormBreaker StormKind = "breaker" // a breaker changed its state
-	StormPool    StormKind = "pool"    // a pool was paused or reopened
+	BreakerChanged FailureKind = "breaker" // a breaker changed its state
+	PoolChanged    FailureKind = "pool"    // a pool was paused or reopened
 )
 
-// StormNotice is one such event, for a log queue that says why hosts wait.
-type StormNotice struct {
-	Kind StormKind
+// FailureNotice is one such event, for a log queue that says why hosts wait.
+type FailureNotice struct {
+	Kind FailureKind
 
 	Scope    string // of the breaker
 	From, To string // its states
@@ -30,20 +30,20 @@ type StormNotice struct {
 	Pool api.PoolFailures
 }
 
-func breakerNotice(e breaker.Event) StormNotice {
-	return StormNotice{
-		Kind: StormBreaker, Scope: e.Scope.String(), From: string(e.From), To: string(e.To), ByHand: e.ByHand,
+func breakerNotice(e breaker.Event) FailureNotice {
+	return FailureNotice{
+		Kind: BreakerChanged, Scope: e.Scope.String(), From: string(e.From), To: string(e.To), ByHand: e.ByHand,
 		Causes: showCauses(e.Causes),
 	}
 }
 
-func poolNotice(p *poolCount) StormNotice { return StormNotice{Kind: StormPool, Pool: p.show()} }
+func poolNotice(p *poolCount) FailureNotice { return FailureNotice{Kind: PoolChanged, Pool: p.show()} }
 
 func (p *poolCount) show() api.PoolFailures {
 	return api.PoolFailures{Pool: p.group, Failed: p.failed, Hosts: p.hosts, Allowed: p.allowed, Paused: p.paused}
 }
 
-// stormCounts only grow.
+// policyCounts only grow.
 type policyCounts struct {
 	opened map[string]uint64 // by kind of scope
 	ends   map[api.OutcomeCount]uint64

@@ -22,9 +22,9 @@ type policy struct {
 	// the whole Ironic, which has a breaker already (ADR 0005).
 	groups map[string]bool
 	first  string // of these, as Ironic spells it
-	// shut has the scopes whose breaker is not CLOSED.
-	shut map[breaker.Scope]*probation
-	last ironic.Work // that ended, before whatever the breakers did
+	// recovering has the scopes whose breaker is not CLOSED.
+	recovering map[breaker.Scope]*recovery
+	last       ironic.Work // that ended, before whatever the breakers did
 
 	book  *holdoff.Book
 	quota holdoff.Quota
@@ -32,8 +32,8 @@ type policy struct {
 	pools map[string]*poolCount
 
 	patience time.Duration // of a host that would be a poor probe
-	looks    uint64
-	notices  []StormNotice
+	polls    uint64
+	notices  []FailureNotice
 	counts   policyCounts
 	scratch  []breaker.Scope
 }
@@ -54,7 +54,7 @@ var wholeIronic = breaker.Scope{Kind: ScopeIronic}
 
 func newPolicy(cfg Config, now time.Time) (*policy, error) {
 	s := &policy{
-		watch: map[string]bool{}, groups: map[string]bool{}, shut: map[breaker.Scope]*probation{},
+		watch: map[string]bool{}, groups: map[string]bool{}, recovering: map[breaker.Scope]*recovery{},
 		quota: cfg.MaxFailed, pools: map[string]*poolCount{}, patience: cfg.Turns.ClaimWindow,
 		counts: newPolicyCounts(),
 	}
@@ -70,35 +70,34 @@ func newPolicy(cfg Config, now time.Time) (*policy, error) {
 		s.watch[kind] = true
 	}
 	for group := range cfg.Slots.Groups {
-		s.meet(slots.Facts{Known: true, Group: group})
+		s.noteGroup(slots.Facts{Known: true, Group: group})
 	}
 	s.rate = cfg.Breakers.Ironic.RateLimitPerMinute
 	s.set, err = breaker.New(&cfg.Breakers.Others, map[string]breaker.Config{ScopeIronic: cfg.Breakers.Ironic})
 	return s, err
 }
 
-// observed is what each look at Ironic brings with it.
-func (c *Controller) observed(now time.Time) {
+// polled is what each complete poll brings with it.
+func (c *Controller) polled(now time.Time) {
 	s := c.policy
 	s.book.Tick(now)
 	c.countPools(now)
-	if s.looks++; s.looks%64 == 0 {
+	if s.polls++; s.polls%64 == 0 {
 		s.set.Clean(now)
-		s.forsaken(now)
+		s.unused(now)
 	}
-	c.followBreakers(now)
 }
 
-// forsakenAfter is when a scope that is HALF_OPEN and that nobody asks for is closed: an
+// unusedAfter is when a scope that is HALF_OPEN and that nobody asks for is closed: an
 // image that was withdrawn, a rack that was taken away.
-const forsakenAfter = 2 * time.Hour
+const unusedAfter = 2 * time.Hour
 
-func (s *policy) forsaken(now time.Time) {
-	for scope, p := range s.shut {
+func (s *policy) unused(now time.Time) {
+	for scope, p := range s.recovering {
 		st := s.set.Status(now, scope)
-		if st.State == breaker.HalfOpen && st.ConcurrentInstances == 0 && now.Sub(p.askedAt) >= forsakenAfter &&
-			now.Sub(st.LastStateChange) >= forsakenAfter {
-			p.forsaken = true
+		if st.State == breaker.HalfOpen && st.ConcurrentInstances == 0 && now.Sub(p.askedAt) >= unusedAfter &&
+			now.Sub(st.LastStateChange) >= unusedAfter {
+			p.unused = true
 			s.set.Reset(now, scope)
 		}
 	}
@@ -113,8 +112,8 @@ func (s *policy) scopes(f slots.Facts) []breaker.Scope {
 	}
 	if s.watch[ScopeGroup] && (f.Known || f.Group != "") {
 		group := breaker.Scope{Kind: ScopeGroup, Name: cmp.Or(f.Group, DefaultGroup)}
-		s.meet(f)
-		if len(s.groups) > 1 || s.shut[group] != nil {
+		s.noteGroup(f)
+		if len(s.groups) > 1 || s.recovering[group] != nil {
 			out = append(out, group)
 		}
 	}
@@ -128,8 +127,8 @@ func (s *policy) scopes(f slots.Facts) []breaker.Scope {
 	return out
 }
 
-// meet notes the conductor group of a host.
-func (s *policy) meet(f slots.Facts) {
+// noteGroup notes the conductor group of a host.
+func (s *policy) noteGroup(f slots.Facts) {
 	if len(s.groups) > 1 || !f.Known || len(s.groups) == 1 && f.Group == s.first {
 		return
 	}
@@ -139,7 +138,7 @@ func (s *policy) meet(f slots.Facts) {
 	s.groups[cmp.Or(f.Group, DefaultGroup)] = true
 }
 
-// unplaced reports whether something is shut that only a part of all hosts belongs to,
+// unplaced reports whether a breaker that only a part of all hosts belongs to is not CLOSED, or a pool paused,
 // so that one whose facts are not known cannot be judged.
 func (s *policy) unplaced(f slots.Facts) bool {
 	if f.Group == "" {
@@ -149,7 +148,7 @@ func (s *policy) unplaced(f slots.Facts) bool {
 			}
 		}
 	}
-	for scope := range s.shut {
+	for scope := range s.recovering {
 		if scope != wholeIronic && (scope.Kind != ScopeGroup || f.Group == "") {
 			return true
 		}
@@ -159,12 +158,12 @@ func (s *policy) unplaced(f slots.Facts) bool {
 
 // permit is what a host needs for its slot; the breakers were asked before. One that somebody
 // wants gone was let through, and proves nothing.
-func (s *policy) permit(now time.Time, f slots.Facts, goes bool) *breaker.Permit {
+func (s *policy) permit(now time.Time, f slots.Facts, deletion bool) *breaker.Permit {
 	if s.set == nil {
 		return nil
 	}
 	scopes := slices.Clone(s.scopes(f))
-	if !goes {
+	if !deletion {
 		if p, err := s.set.Ask(context.Background(), now, scopes...); err == nil {
 			return p
 		} // else it holds the slot whatever they say, and must be counted

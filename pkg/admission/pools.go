@@ -54,7 +54,7 @@ func (c *Controller) countPools(now time.Time) {
 		}
 		s.notices = append(s.notices, poolNotice(p))
 		if p.paused {
-			c.suspendAll(now, func(f slots.Facts) bool { return f.Group == group })
+			c.queues.suspend(now, func(f slots.Facts) bool { return f.Group == group })
 		}
 	}
 }

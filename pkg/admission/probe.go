@@ -6,27 +6,26 @@ import (
 
 	"github.com/ironic-throttle/ironic-throttle/pkg/api"
 	"github.com/ironic-throttle/ironic-throttle/pkg/breaker"
-	"github.com/ironic-throttle/ironic-throttle/pkg/fairshare"
 	"github.com/ironic-throttle/ironic-throttle/pkg/ironic"
 	"github.com/ironic-throttle/ironic-throttle/pkg/slots"
 )
 
-// probation is the time in which the breaker of a scope is not CLOSED. Once it is
+// recovery is the time in which the breaker of a scope is not CLOSED. Once it is
 // HALF_OPEN, as many hosts as it lets probe may stand in the queues; from there on the
 // fair turn decides. They become probes when they get a slot.
-type probation struct {
+type recovery struct {
 	work       ironic.Work // that failed last before it opened; "" by hand
-	candidates []*entry
+	candidates []*host
 	// better is when a host that would be a good probe asked last, askedAt when anybody
 	// did.
 	better, askedAt time.Time
-	forsaken        bool // it is closed because nobody asks
+	unused          bool // it is closed because nobody asks
 }
 
 // probing finds the scope that is HALF_OPEN and in which the host may not stand in queue.
-func (c *Controller) probing(now time.Time, s *situation, f slots.Facts, t *entry, errors int) {
+func (c *Controller) probing(now time.Time, s *situation, f slots.Facts, h *host, errors int) {
 	for _, scope := range c.policy.scopes(f) {
-		if p := c.policy.shut[scope]; p != nil && !c.policy.mayProbe(now, scope, p, t, s.ledger.Op(), errors) {
+		if p := c.policy.recovering[scope]; p != nil && !c.policy.mayProbe(now, scope, p, h, s.ledger.Op(), errors) {
 			s.probed = &scope
 			return
 		}
@@ -34,12 +33,12 @@ func (c *Controller) probing(now time.Time, s *situation, f slots.Facts, t *entr
 }
 
 // mayProbe reports whether t may stand in queue while the breaker of scope is
-// HALF_OPEN: it does already, or there is room and nobody asks who would be better.
-func (s *policy) mayProbe(now time.Time, scope breaker.Scope, p *probation, t *entry, op api.Op, errors int) bool {
+// HALF_OPEN: it does already, or one more probe may and nobody asks who would be a better one.
+func (s *policy) mayProbe(now time.Time, scope breaker.Scope, p *recovery, h *host, op api.Op, errors int) bool {
 	stand := 0
 	for _, c := range p.candidates {
 		switch {
-		case c == t && c.waits():
+		case c == h && c.waits():
 			return true
 		case s.stands(now, c):
 			stand++
@@ -53,18 +52,18 @@ func (s *policy) mayProbe(now time.Time, scope breaker.Scope, p *probation, t *e
 }
 
 // stands reports whether a candidate keeps its place: it waits, and has come back.
-func (s *policy) stands(now time.Time, c *entry) bool {
+func (s *policy) stands(now time.Time, c *host) bool {
 	return c.waits() && now.Sub(c.askedAt) < s.patience
 }
 
-// noteAsk tells what is shut of the ask of a host, if nothing else is against it.
+// noteAsk notes the ask of a host in the breakers that are not CLOSED, if nothing else stops it.
 func (c *Controller) noteAsk(now time.Time, s *situation) {
 	ref, known := s.ledger.Ref()
-	if !known || s.goes {
+	if !known || s.deletion {
 		return
 	}
-	t, asks := ref.Owner().(*entry)
-	if !asks {
+	h := hostOf(ref)
+	if h == nil {
 		return
 	}
 	if s.unplaced {
@@ -74,15 +73,15 @@ func (c *Controller) noteAsk(now time.Time, s *situation) {
 	if s.pause != nil {
 		return
 	}
-	good := c.policy.errors(t) == 0
+	good := c.policy.errors(h) == 0
 	for _, scope := range c.policy.scopes(ref.Facts()) {
-		p := c.policy.shut[scope]
+		p := c.policy.recovering[scope]
 		if p == nil {
 			continue
 		}
 		p.askedAt = now
 		if s.open == nil {
-			c.policy.prune(now, p, t)
+			c.policy.prune(now, p, h)
 		}
 		// A good probe is a host without errors that wants the kind of work that failed. A bad
 		// one proves nothing when it fails, other work proves nothing when it goes well.
@@ -92,43 +91,38 @@ func (c *Controller) noteAsk(now time.Time, s *situation) {
 	}
 }
 
-// probes enters a host that may stand in queue among the candidates of what is HALF_OPEN.
-func (c *Controller) probes(now time.Time, s *situation, t *entry) {
-	if !s.watched || len(c.policy.shut) == 0 {
+// enterProbes enters a host that may stand in queue among the candidates of what is HALF_OPEN.
+func (c *Controller) enterProbes(s *situation, h *host) {
+	if !s.guarded || len(c.policy.recovering) == 0 {
 		return
 	}
-	for _, scope := range c.policy.scopes(t.ref.Facts()) {
-		if p := c.policy.shut[scope]; p != nil {
-			p.enter(t)
+	for _, scope := range c.policy.scopes(h.Facts()) {
+		if p := c.policy.recovering[scope]; p != nil {
+			p.enter(h)
 		}
 	}
 }
 
 // prune lets go of candidates that have not come back: others may have their places.
-func (s *policy) prune(now time.Time, p *probation, t *entry) {
-	p.candidates = slices.DeleteFunc(p.candidates, func(c *entry) bool {
-		if c == t && c.waits() || s.stands(now, c) {
+func (s *policy) prune(now time.Time, p *recovery, h *host) {
+	p.candidates = slices.DeleteFunc(p.candidates, func(c *host) bool {
+		if c == h && c.waits() || s.stands(now, c) {
 			return false
 		}
 		if c.waits() {
-			c.queue.Suspend(now, c.host)
+			c.queue.Suspend(now, &c.place)
 		}
 		return true
 	})
 }
 
-func (p *probation) enter(t *entry) {
-	if !slices.Contains(p.candidates, t) {
-		p.candidates = append(p.candidates, t)
+func (p *recovery) enter(h *host) {
+	if !slices.Contains(p.candidates, h) {
+		p.candidates = append(p.candidates, h)
 	}
 }
 
-// waits reports whether the host stands in a queue.
-func (t *entry) waits() bool {
-	return t.queue != nil && (t.host.State() == fairshare.Waiting || t.host.State() == fairshare.Called)
-}
-
-// shows reports whether op, when it ends, tells something of that kind of work.
+// shows reports whether the end of op says something about that kind of work.
 func shows(op api.Op, work ironic.Work) bool {
 	switch op {
 	case api.OpInspect:

@@ -35,7 +35,7 @@ func (c *Controller) pools() []slots.Pool {
 func (c *Controller) poolQueue(now time.Time, pool slots.Pool, limit int) (api.PoolQueue, bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	l := c.queues[pool]
+	l := c.queues.by[pool]
 	if l == nil {
 		return api.PoolQueue{}, false
 	}
@@ -63,21 +63,21 @@ func show(name string, free int, v fairshare.View) api.PoolQueue {
 	slices.SortStableFunc(q.Tenants, func(a, b api.TenantQueue) int {
 		return cmp.Compare(b.Waiting+b.Called, a.Waiting+a.Called)
 	})
-	for _, h := range v.Hosts {
-		host := api.QueuedHost{
-			Position: h.Position, Name: h.Host.Name(), Tenant: h.Host.Tenant(), Lane: h.Lane.String(),
-			Errors: h.Errors, Called: h.Called, Due: h.Due,
-			WaitedSeconds: tenths(h.Waited), SilentSeconds: tenths(h.Silent),
+	for _, v := range v.Hosts {
+		shown := api.QueuedHost{
+			Position: v.Position, Name: v.Host.Name(), Tenant: v.Host.Tenant(), Lane: v.Lane.String(),
+			Errors: v.Errors, Called: v.Called, Due: v.Due,
+			WaitedSeconds: tenths(v.Waited), SilentSeconds: tenths(v.Silent),
 		}
-		if h.Expect >= 0 {
-			expect := tenths(h.Expect)
-			host.ExpectSeconds = &expect
+		if v.Expect >= 0 {
+			expect := tenths(v.Expect)
+			shown.ExpectSeconds = &expect
 		}
-		if t, ok := h.Host.Owner.(*entry); ok {
-			id := t.ref.ID()
-			host.Name, host.NodeUUID = id.Name, id.UUID
+		if h, ok := v.Host.Owner.(*host); ok {
+			id := h.ID()
+			shown.Name, shown.NodeUUID = id.Name, id.UUID
 		}
-		q.Hosts = append(q.Hosts, host)
+		q.Hosts = append(q.Hosts, shown)
 	}
 	return q
 }
@@ -95,13 +95,13 @@ func (c *Controller) turns(now time.Time) api.Turns {
 	for i, b := range bounds {
 		sum.Waits.Bounds[i] = b.Seconds()
 	}
-	addStats(&sum, c.retired)
+	addStats(&sum, c.queues.retired)
 	waiting := map[api.WaitingCount]int{}
 	for _, pool := range c.ledger.Pools() {
-		l := c.queues[pool]
+		l := c.queues.by[pool]
 		addStats(&sum, l.Stats())
 		for _, t := range l.View(now, 0).Tenants {
-			name := c.names.shown(t.Name)
+			name := c.queues.names.shown(t.Name)
 			failing := t.Failing + t.CalledFailing
 			waiting[api.WaitingCount{Lane: fairshare.Healthy.String(), Tenant: name}] += t.Waiting + t.Called - failing
 			waiting[api.WaitingCount{Lane: fairshare.Failing.String(), Tenant: name}] += failing
@@ -136,13 +136,24 @@ func addStats(sum *api.Turns, s fairshare.Stats) {
 	sum.Waits.Count += upTo
 }
 
-// waiting is how many hosts want a slot of the pools that share the total, with
-// the calls that are open.
-func (c *Controller) waiting() (n int) {
-	for pool, l := range c.queues {
-		if !pool.VirtualMedia {
-			n += l.Queued()
-		}
+// tenantNames bounds the tenants that metrics name, so that nobody can blow them
+// up: the first ones that were seen, the others share one name.
+type tenantNames map[string]bool
+
+const (
+	namedTenants = 50
+	otherTenants = "(others)"
+)
+
+func (n tenantNames) see(tenant string) {
+	if len(n) < namedTenants {
+		n[tenant] = true
 	}
-	return n
+}
+
+func (n tenantNames) shown(tenant string) string {
+	if n[tenant] {
+		return tenant
+	}
+	return otherTenants
 }

@@ -97,7 +97,7 @@ func TestBO14_BO15_MaxFailed(t *testing.T) {
 	if len(p) != 1 || p[0] != (api.PoolFailures{Failed: 3, Hosts: 5, Allowed: 2, Paused: true}) {
 		t.Errorf("pools %+v", p)
 	}
-	if len(f.notices) != 1 || f.notices[0].Kind != admission.StormPool || !f.notices[0].Pool.Paused {
+	if len(f.notices) != 1 || f.notices[0].Kind != admission.PoolChanged || !f.notices[0].Pool.Paused {
 		t.Errorf("notices %+v", f.notices)
 	}
 	// Failed goes down to what is allowed: it reopens at once.

@@ -192,10 +192,10 @@ func (w *world) shows(observe func(c *Controller, now time.Time), sights []ironi
 	observe(c, now)
 	for _, e := range c.ledger.Endings() {
 		w.ended(e)
-		c.feed(now, e)
+		c.workEnded(now, e)
 	}
 	c.sync(now)
-	c.observed(now)
+	c.polled(now)
 	c.failure = ""
 	c.policy.notices = nil
 	for _, n := range c.ledger.Notices() {

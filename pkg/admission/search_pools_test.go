@@ -148,11 +148,11 @@ func (g *poolGuest) at() time.Time {
 }
 
 // of is the state of a host in its line.
-func (w *poolWorld) of(g *poolGuest) (fairshare.State, *entry) {
+func (w *poolWorld) of(g *poolGuest) (fairshare.State, *host) {
 	v := w.c.ledger.Check(w.now, slots.Ask{ID: slots.ID{UUID: g.uuid}, Op: api.OpInspect})
 	if ref, known := v.Ref(); known {
-		if t, ok := ref.Owner().(*entry); ok {
-			return t.host.State(), t
+		if t, ok := ref.Owner().(*host); ok {
+			return t.place.State(), t
 		}
 	}
 	return fairshare.Absent, nil
@@ -160,12 +160,12 @@ func (w *poolWorld) of(g *poolGuest) (fairshare.State, *entry) {
 
 // free is how many slots there are for p now, and starts.
 func (w *poolWorld) free(p slots.Pool) int {
-	return min(w.c.ledger.Free(w.now, p), w.c.policy.room(w.now, false).left)
+	return min(w.c.ledger.Free(w.now, p), w.c.policy.startsLeft(w.now, false).left)
 }
 
 func (w *poolWorld) ask(g *poolGuest) {
 	free := map[slots.Pool]int{}
-	for p := range w.c.queues {
+	for p := range w.c.queues.by {
 		free[p] = w.free(p)
 	}
 	first := g.errors < w.c.cfg.Turns.Threshold && free[g.pool] > 0 && w.onlyDue(g)
@@ -193,15 +193,15 @@ func (w *poolWorld) ask(g *poolGuest) {
 // onlyDue reports whether g alone is due, and was not refused for another reason.
 func (w *poolWorld) onlyDue(g *poolGuest) bool {
 	state, t := w.of(g)
-	if state != fairshare.Called || w.c.queues[g.pool].Kept(nil) == 0 {
+	if state != fairshare.Called || w.c.queues.by[g.pool].Kept(nil) == 0 {
 		return false
 	}
 	due, n := false, 0
 	for _, p := range w.c.ledger.Pools() {
-		for _, h := range w.c.queues[p].View(w.now, 1000).Hosts {
+		for _, h := range w.c.queues.by[p].View(w.now, 1000).Hosts {
 			if h.Due {
 				n++
-				due = due || h.Host == t.host
+				due = due || h.Host == &t.place
 			}
 		}
 	}
@@ -241,7 +241,7 @@ func (w *poolWorld) granted(g *poolGuest, free map[slots.Pool]int) {
 func (w *poolWorld) bounds() map[slots.Pool]int {
 	views, out := map[slots.Pool]fairshare.View{}, map[slots.Pool]int{}
 	called := 0
-	for p, l := range w.c.queues {
+	for p, l := range w.c.queues.by {
 		views[p] = l.View(w.now, 0)
 		called += views[p].Called
 	}

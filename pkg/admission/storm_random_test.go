@@ -336,7 +336,7 @@ func TestCB9_NeverMoreProbesThanAllowed(t *testing.T) {
 func (w *weather) permit(i int) *breaker.Permit {
 	v := w.c.ledger.Check(w.now, slots.Ask{ID: slots.ID{UUID: w.nodes[i].UUID, Name: w.nodes[i].Name}})
 	if ref, known := v.Ref(); known {
-		if t, ok := ref.Owner().(*entry); ok {
+		if t, ok := ref.Owner().(*host); ok {
 			return t.permit
 		}
 	}

@@ -16,14 +16,14 @@ type front struct {
 	*site
 	stamps  int
 	byUUID  map[string]*ironic.Node
-	notices []admission.StormNotice
+	notices []admission.FailureNotice
 }
 
 func newFront(t *testing.T, limit int, edit ...func(*admission.Config)) *front {
 	t.Helper()
 	f := &front{byUUID: map[string]*ironic.Node{}}
 	edit = append(edit, func(c *admission.Config) {
-		c.Storm = func(n []admission.StormNotice) { f.notices = append(f.notices, n...) }
+		c.NotifyFailures = func(n []admission.FailureNotice) { f.notices = append(f.notices, n...) }
 	})
 	f.site = newSite(t, limit, edit...)
 	return f

@@ -15,7 +15,7 @@ type Nodes interface {
 	// Has reports whether the list shows a node with that UUID, or, where that is "", with
 	// that name.
 	Has(uuid, name string) bool
-	// Want has the list read soon; Controller.PruneUnknown is to be told of it.
+	// Want has the list read soon; then its owner calls Controller.PruneUnknown.
 	Want()
 }
 
@@ -25,8 +25,8 @@ const retryUnknown = 15 * time.Second
 var unknownText = fmt.Sprintf("neither Ironic nor the cluster has shown this host, and %d such hosts have asked: "+
 	"until these are sorted out only hosts in the list of all nodes are taken in, which is read now", slots.MaxUnknown)
 
-// check is how things stand with ask. A host that the ledger has no room for is looked up
-// in the list of all nodes.
+// check returns the ledger's verdict on ask. A host beyond the ledger's bound of unknown ones is
+// searched in the list of all nodes.
 func (c *Controller) check(now time.Time, ask slots.Ask) slots.Verdict {
 	ask.Exists = ask.Exists || c.cfg.Nodes == nil
 	v := c.ledger.Check(now, ask)
@@ -44,9 +44,7 @@ func (c *Controller) check(now time.Time, ask slots.Ask) slots.Verdict {
 // PruneUnknown takes a list of all nodes that Want asked for, begun at mark: hosts that have
 // asked and that it does not show are forgotten. has is Nodes.Has of that list.
 func (c *Controller) PruneUnknown(now time.Time, begun ironic.Mark, has func(uuid, name string) bool) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.revision.Add(1)
-	c.ledger.Prune(now, begun, func(id slots.ID) bool { return has(id.UUID, id.Name) })
-	c.sync(now)
+	c.update(now, func() {
+		c.ledger.Prune(now, begun, func(id slots.ID) bool { return has(id.UUID, id.Name) })
+	})
 }

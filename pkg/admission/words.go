@@ -12,7 +12,7 @@ import (
 // answer puts d into words for whoever reads them at three in the morning.
 func (c *Controller) answer(d decision, v slots.Verdict) api.Answer {
 	a := api.Answer{Ready: d.ready, Reason: d.reason, Position: d.position, Slots: v.Slots}
-	a.Slots.Waiting = c.queue(v).Queued()
+	a.Slots.Waiting = c.queues.of(v).Queued()
 	if !d.ready {
 		a.RetryAfterSeconds = max(1, int(math.Ceil(d.wait.Seconds())))
 	}
@@ -21,7 +21,7 @@ func (c *Controller) answer(d decision, v slots.Verdict) api.Answer {
 	}
 	a.Message = message(d, v, a.Slots)
 	if c.failure != "" && (d.reason == api.ReasonStale || d.reason == api.ReasonStarting) {
-		a.Message += "; the last look failed: " + c.failure
+		a.Message += "; the last poll failed: " + c.failure
 	}
 	if !d.ready && c.mode == Observe {
 		a.Message = "mode observe lets it start; enforce would refuse: " + a.Message
@@ -33,7 +33,7 @@ func (c *Controller) answer(d decision, v slots.Verdict) api.Answer {
 func message(d decision, v slots.Verdict, s api.Slots) string {
 	switch d.reason {
 	case api.ReasonHold, api.ReasonShortCircuit, api.ReasonBreakerOpen, api.ReasonHalfOpen, api.ReasonRate:
-		return stormy(d, v)
+		return failureMessage(d, v)
 	case api.ReasonGranted:
 		return numbers("takes a free slot", d, s)
 	case api.ReasonHeldSlot:

@@ -13,15 +13,15 @@ import (
 	"github.com/ironic-throttle/ironic-throttle/pkg/slots"
 )
 
-// retryBarred is the advice to a host that waits for a probe of others: not longer,
-// as nobody knows when that ends.
-const retryBarred = time.Minute
+// retryProbe is the advice to a host that waits until a probe of another has ended: not longer, as
+// nobody knows when that is.
+const retryProbe = time.Minute
 
 // survey gathers how things stand with the host of v, whose queue entry is t, if it has one. Of what
 // failures have to do with it only that is asked which the answer may hang on.
-func (c *Controller) survey(now time.Time, s *situation, v slots.Verdict, ask question, t *entry) {
-	s.ledger, s.goes = v, goes(v.Op(), ask)
-	open, through := v.Outcome == slots.Open, loophole(v)
+func (c *Controller) survey(now time.Time, s *situation, v slots.Verdict, ask question, h *host) {
+	s.ledger, s.deletion = v, isDeletion(v.Op(), ask)
+	open, through := v.Outcome == slots.Open, reusesSlot(v)
 	if open || through {
 		s.held, s.failures = c.policy.book.Peek(now, c.holdAsk(v, ask))
 	}
@@ -31,33 +31,33 @@ func (c *Controller) survey(now time.Time, s *situation, v slots.Verdict, ask qu
 		if known {
 			f = ref.Facts()
 		}
-		c.shut(now, s, f, known && c.policy.cleansUp(ref, v.Op()))
-		if open && s.watched && s.open == nil {
-			c.probing(now, s, f, t, s.errors(ask))
+		c.surveyFailures(now, s, f, known && c.policy.cleansUp(ref, v.Op()))
+		if open && s.guarded && s.open == nil {
+			c.probing(now, s, f, h, s.errors(ask))
 		}
 	}
 	if open {
-		s.rate = c.policy.room(now, s.goes)
+		s.rate = c.policy.startsLeft(now, s.deletion)
 	}
 }
 
-// goes reports whether somebody wants the host gone: that goes on whatever fails
+// isDeletion reports a deprovision for a deletion, which no failure stops
 // (docs/spec/breaker.md).
-func goes(op api.Op, ask question) bool { return ask.Deleting && op == api.OpDeprovision }
+func isDeletion(op api.Op, ask question) bool { return ask.Deleting && op == api.OpDeprovision }
 
-// shut gathers what stops more than one host, and this one too. cleansUp: BMO tidies up after
+// surveyFailures gathers what stops more than one host, and this one too. cleansUp: BMO tidies up after
 // a failure of it.
-func (c *Controller) shut(now time.Time, s *situation, f slots.Facts, cleansUp bool) {
+func (c *Controller) surveyFailures(now time.Time, s *situation, f slots.Facts, cleansUp bool) {
 	policy := c.policy
-	policy.meet(f)
-	if s.goes || len(policy.shut) == 0 && len(policy.pools) == 0 {
+	policy.noteGroup(f)
+	if s.deletion || len(policy.recovering) == 0 && len(policy.pools) == 0 {
 		return
 	}
-	s.watched, s.unplaced = true, !f.Known && policy.unplaced(f)
+	s.guarded, s.unplaced = true, !f.Known && policy.unplaced(f)
 	if p := policy.pools[f.Group]; p != nil && p.paused && !cleansUp {
 		s.pause = p
 	}
-	if !s.unplaced && s.pause == nil && len(policy.shut) > 0 {
+	if !s.unplaced && s.pause == nil && len(policy.recovering) > 0 {
 		s.open = c.breakerOpen(now, policy.scopes(f)...)
 	}
 }
@@ -66,7 +66,6 @@ func (c *Controller) shut(now time.Time, s *situation, f slots.Facts, cleansUp b
 // does so. That the rate of one is used up is the fair turn's matter.
 func (c *Controller) breakerOpen(now time.Time, scopes ...breaker.Scope) *breaker.CircuitBreakerError {
 	err := c.policy.set.Check(now, scopes...)
-	c.followBreakers(now)
 	var open *breaker.CircuitBreakerError
 	errors.As(err, &open)
 	return open
@@ -85,8 +84,8 @@ type rate struct {
 	wait        time.Duration
 }
 
-func (s *policy) room(now time.Time, goes bool) rate {
-	if s.rate == 0 || goes {
+func (s *policy) startsLeft(now time.Time, deletion bool) rate {
+	if s.rate == 0 || deletion {
 		return rate{left: math.MaxInt}
 	}
 	left, wait := s.set.Room(now, wholeIronic)

@@ -10,9 +10,9 @@ import (
 	"github.com/ironic-throttle/ironic-throttle/pkg/slots"
 )
 
-// stormy says why a host waits that nothing but failures keeps from starting, and what
+// failureMessage says why a host waits that nothing but failures keeps from starting, and what
 // can be done about it.
-func stormy(d decision, v slots.Verdict) string {
+func failureMessage(d decision, v slots.Verdict) string {
 	why := d.stop
 	switch d.reason {
 	case api.ReasonHold:

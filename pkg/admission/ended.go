@@ -2,7 +2,6 @@ package admission
 
 import (
 	"errors"
-	"math"
 	"slices"
 	"time"
 
@@ -12,18 +11,18 @@ import (
 	"github.com/ironic-throttle/ironic-throttle/pkg/slots"
 )
 
-// feed takes the end of a piece of work: what really happened in Ironic, never that
+// workEnded takes the end of a piece of work: what really happened in Ironic, never that
 // an ask was answered (docs/spec/breaker.md).
-func (c *Controller) feed(now time.Time, e slots.Ending) {
+func (c *Controller) workEnded(now time.Time, e slots.Ending) {
 	s := c.policy
-	t, _ := e.Host.Owner().(*entry)
+	h := hostOf(e.Host)
 	if e.Result == slots.Gone {
 		s.book.Gone(e.Host.ID().UUID)
 		return
 	}
 	if e.Result != slots.Found {
 		s.counts.ended(e)
-		s.judge(now, t, e)
+		s.judge(now, h, e)
 		c.followBreakers(now)
 	}
 	switch e.Result {
@@ -32,43 +31,43 @@ func (c *Controller) feed(now time.Time, e slots.Ending) {
 			s.book.Mended(now, e.Host.ID().UUID, kind, e.State == ironic.Active)
 		}
 	case slots.Failed, slots.Found:
-		c.failed(now, t, e)
+		c.failed(now, h, e)
 	}
 }
 
-// judge tells the breakers. The permit of the host's slot is settled by what it was
-// let start for; a step that goes well on the way there only says that such steps do.
-func (s *policy) judge(now time.Time, t *entry, e slots.Ending) {
+// judge counts the outcome in the breakers. The permit of the host's slot is settled by the work that
+// it was given for; a step on the way there that goes well is no verdict on that work.
+func (s *policy) judge(now time.Time, h *host, e slots.Ending) {
 	if s.set == nil {
 		return
 	}
 	s.last = e.Work
 	work := breaker.Work{Host: e.Host.ID().UUID, Kind: string(e.Work)}
 	scopes := slices.Clone(s.scopes(e.Host.Facts()))
-	settles := t != nil && t.permit != nil && (e.Result != slots.Succeeded || e.Reached)
+	settles := h != nil && h.permit != nil && (e.Result != slots.Succeeded || e.Reached)
 	if settles {
-		of := t.permit.Scopes()
+		of := h.permit.Scopes()
 		scopes = slices.DeleteFunc(scopes, func(x breaker.Scope) bool { return slices.Contains(of, x) })
 	}
 	switch e.Result {
 	case slots.Failed:
 		cause := errors.New(causeOf(e))
 		if settles {
-			_ = t.permit.Fail(now, work, cause)
+			_ = h.permit.Fail(now, work, cause)
 		}
 		s.set.RecordForeign(now, work, cause, scopes...)
 	case slots.Succeeded:
 		if settles {
-			_ = t.permit.Succeed(now, work)
+			_ = h.permit.Succeed(now, work)
 		}
 		s.set.RecordSuccess(now, work, scopes...)
 	default:
 		if settles {
-			_ = t.permit.Cancel(now)
+			_ = h.permit.Cancel(now)
 		}
 	}
 	if settles {
-		t.permit = nil
+		h.permit = nil
 	}
 }
 
@@ -79,7 +78,7 @@ var holdKinds = map[ironic.Work]holdoff.Kind{
 
 // failed begins an episode, unless the host has an instance (BO-7) or none that we
 // could hold off.
-func (c *Controller) failed(now time.Time, t *entry, e slots.Ending) {
+func (c *Controller) failed(now time.Time, h *host, e slots.Ending) {
 	kind, ok := holdKinds[e.Work]
 	if !ok || e.Rework || !slices.Contains(ironic.FailedBefore(), e.State) {
 		return
@@ -87,11 +86,11 @@ func (c *Controller) failed(now time.Time, t *entry, e slots.Ending) {
 	f := holdoff.Failure{
 		UUID: e.Host.ID().UUID, Name: e.Host.ID().Name, State: string(e.State), Token: e.Token, Kind: kind, Cause: cut(e.Cause),
 	}
-	if t != nil {
-		if t.deployed {
+	if h != nil {
+		if h.deployed {
 			return
 		}
-		f.UID, f.Spec = t.uid, t.spec
+		f.UID, f.Spec = h.uid, h.spec
 	}
 	if f.Spec == "" {
 		f.Spec = c.specOf(f.UUID)
@@ -102,8 +101,8 @@ func (c *Controller) failed(now time.Time, t *entry, e slots.Ending) {
 	if !c.policy.book.Held(now, f.UUID) {
 		return
 	}
-	if t != nil && t.waits() {
-		t.queue.Suspend(now, t.host) // it is called, perhaps, and must keep no slot from others
+	if h != nil && h.waits() {
+		h.queue.Suspend(now, &h.place) // it is called, perhaps, and must keep no slot from others
 	}
 }
 
@@ -117,36 +116,25 @@ func (c *Controller) followBreakers(now time.Time) {
 	for _, e := range s.set.Events() {
 		notice := breakerNotice(e)
 		c.nameHosts(notice.Causes)
-		if p := s.shut[e.Scope]; p != nil && p.forsaken {
+		if p := s.recovering[e.Scope]; p != nil && p.unused {
 			notice.ByHand = false
 		}
 		s.notices = append(s.notices, notice)
 		switch e.To {
 		case breaker.Closed:
-			delete(s.shut, e.Scope)
+			delete(s.recovering, e.Scope)
 		case breaker.Open:
 			s.counts.opened[e.Scope.Kind]++
-			p := s.shut[e.Scope]
+			p := s.recovering[e.Scope]
 			if p == nil {
-				p = &probation{}
-				s.shut[e.Scope] = p
+				p = &recovery{}
+				s.recovering[e.Scope] = p
 			}
 			p.candidates, p.work = nil, s.last
 			if e.ByHand {
 				p.work = ""
 			}
-			c.suspendAll(now, func(f slots.Facts) bool { return slices.Contains(s.scopes(f), e.Scope) })
-		}
-	}
-}
-
-// suspendAll takes hosts out of the queues.
-func (c *Controller) suspendAll(now time.Time, of func(slots.Facts) bool) {
-	for _, l := range c.queues {
-		for _, h := range l.View(now, math.MaxInt).Hosts {
-			if t, ok := h.Host.Owner.(*entry); ok && of(t.ref.Facts()) {
-				l.Suspend(now, t.host)
-			}
+			c.queues.suspend(now, func(f slots.Facts) bool { return slices.Contains(s.scopes(f), e.Scope) })
 		}
 	}
 }

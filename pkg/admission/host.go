@@ -1,0 +1,105 @@
+package admission
+
+import (
+	"cmp"
+	"math"
+	"strings"
+	"time"
+
+	"github.com/ironic-throttle/ironic-throttle/pkg/api"
+	"github.com/ironic-throttle/ironic-throttle/pkg/breaker"
+	"github.com/ironic-throttle/ironic-throttle/pkg/fairshare"
+	"github.com/ironic-throttle/ironic-throttle/pkg/slots"
+)
+
+// host is the one record of a host: the ledger's host with its slot, its place in a queue,
+// the permit of its slot, and what its asks said. So a host is the same one whatever names
+// it is asked about with (LH-25). Its hold alone is kept by UUID, in holdoff.Book: it
+// outlives the process, and the host object.
+type host struct {
+	slots.Ref
+	place  fairshare.Host
+	queue  *queue          // where place is; nil: in none
+	permit *breaker.Permit // of its slot; nil: none, or settled
+
+	askedAt   time.Time
+	uid, spec string // of its BareMetalHost, as last known
+	errors    int32  // as the last ask that knew them said
+	asked     bool
+	deleting  bool // as its last ask said (LH-26)
+	deployed  bool // it had an instance when it asked last
+}
+
+// hostOf returns the record of a host of the ledger, nil when it has none: it holds no slot and nobody
+// has asked about it.
+func hostOf(ref slots.Ref) *host {
+	h, _ := ref.Owner().(*host)
+	return h
+}
+
+// hostIn is hostOf for the host that v is about.
+func hostIn(v slots.Verdict) *host {
+	if ref, known := v.Ref(); known {
+		return hostOf(ref)
+	}
+	return nil
+}
+
+// host returns the record of a host, making it where there is none.
+func (c *Controller) host(ref slots.Ref) *host {
+	if h := hostOf(ref); h != nil {
+		return h
+	}
+	h := &host{Ref: ref}
+	c.queues.newPlace(h)
+	ref.SetOwner(h)
+	return h
+}
+
+// tenant is the namespace in a node's name, "" in one that BMO has not given.
+func tenant(id slots.ID) string {
+	namespace, _, ok := strings.Cut(id.Name, "~")
+	if !ok {
+		return ""
+	}
+	return namespace
+}
+
+// record notes what an ask says of the host. A PUT may not know its errors, where the
+// cluster does not either: then the errors from before stay.
+func (h *host) record(now time.Time, ask question, put bool) {
+	h.asked, h.deleting, h.askedAt = true, ask.Deleting, now
+	if ask.BMHState != "" {
+		h.deployed = ask.BMHState == api.BMHProvisioned || ask.BMHState == api.BMHExternallyProvisioned
+	}
+	h.uid, h.spec = cmp.Or(ask.UID, h.uid), cmp.Or(ask.SpecHash, h.spec)
+	if e := max(ask.ErrorCount, ask.ProvisioningFailCount); e > 0 || !put || ask.known {
+		h.errors = int32(min(e, math.MaxInt32)) //nolint:gosec // bounded
+	}
+}
+
+// waits reports whether the host stands in a queue.
+func (h *host) waits() bool {
+	s := h.place.State()
+	return h.queue != nil && (s == fairshare.Waiting || s == fairshare.Called)
+}
+
+// Keep implements slots.Owner: whoever waits is not forgotten, not even while
+// nobody asks.
+func (h *host) Keep() bool { return h.waits() }
+
+// settle ends a permit whose slot ends without a verdict (CB-13).
+func (h *host) settle(now time.Time) {
+	_ = h.permit.Cancel(now) // one that is settled, or none, changes nothing
+	h.permit = nil
+}
+
+// errors returns the highest number of errors that is known of the host: BMO's counts, of
+// which a deprovision wipes the first, our own, and where hosts are held off those from
+// before a restart. One that is being deleted is never held back for its errors (LH-26).
+func (s *policy) errors(h *host) int {
+	if h.deleting {
+		return 0
+	}
+	return max(int(h.errors), h.Failures(), s.book.Failures(h.ID().UUID))
+}

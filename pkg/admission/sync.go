@@ -1,0 +1,100 @@
+package admission
+
+import (
+	"time"
+
+	"github.com/ironic-throttle/ironic-throttle/pkg/fairshare"
+	"github.com/ironic-throttle/ironic-throttle/pkg/slots"
+)
+
+// update runs change under the lock, and then brings everything up to what the ledger and the
+// breakers say since.
+func (c *Controller) update(now time.Time, change func()) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	change()
+	c.sync(now)
+	c.revision.Add(1)
+}
+
+// sync brings breakers, holds and queues up to what the ledger says of work that ended, and
+// of slots that began, ended or moved, and makes the calls that follow.
+func (c *Controller) sync(now time.Time) {
+	for _, e := range c.ledger.Endings() { // before the slots that they end
+		c.workEnded(now, e)
+	}
+	c.followBreakers(now)
+	for _, change := range c.ledger.Changes() {
+		c.follow(now, change)
+	}
+	if c.queues.outdated {
+		c.queues.update(now)
+	}
+}
+
+// follow takes one change of the ledger.
+func (c *Controller) follow(now time.Time, change slots.Change) {
+	h := hostOf(change.Host)
+	switch {
+	case change.Holds:
+		c.hold(now, change)
+	case h == nil:
+	case change.Into != nil:
+		c.merge(now, h, *change.Into)
+	case change.Gone:
+		h.settle(now)
+		c.queues.leave(now, h)
+		change.Host.SetOwner(nil)
+	case h.queue == nil || h.place.State() != fairshare.Holding:
+		h.settle(now)
+	case change.End == slots.EndUncounted:
+		h.settle(now)
+		c.queues.leave(now, h)
+	default:
+		h.settle(now)
+		h.queue.Release(now, &h.place, ends[change.End])
+		if h.place.State() == fairshare.Absent {
+			h.queue = nil
+		}
+		c.queues.outdated = true
+	}
+}
+
+var ends = map[slots.End]fairshare.End{
+	slots.EndFinished: fairshare.Finished, slots.EndUnused: fairshare.Unused, slots.EndRefused: fairshare.Refunded,
+}
+
+// hold makes a host hold a slot that its queue does not know of yet.
+func (c *Controller) hold(now time.Time, change slots.Change) {
+	h, l := c.host(change.Host), c.queues.by[change.Pool]
+	if h.permit == nil {
+		h.permit = c.policy.take(now, h.Facts())
+	}
+	if h.queue == l && h.place.State() == fairshare.Holding {
+		c.queues.outdated = c.queues.outdated || len(c.queues.by) > 1 // granted just now: one less for the other queues
+		return
+	}
+	c.queues.leave(now, h)
+	errors := fairshare.Unknown
+	if h.asked {
+		errors = c.policy.errors(h)
+	}
+	l.Hold(now, &h.place, errors)
+	h.queue, c.queues.outdated = l, true
+}
+
+// merge makes h the record of the host that it turned out to be, unless that one has a place or a slot of
+// its own.
+func (c *Controller) merge(now time.Time, h *host, into slots.Ref) {
+	other := hostOf(into)
+	if other != nil && other.queue != nil {
+		h.settle(now)
+		c.queues.leave(now, h)
+		return
+	}
+	if other != nil {
+		other.settle(now)
+	}
+	h.Ref = into
+	into.SetOwner(h)
+}
