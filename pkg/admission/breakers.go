@@ -19,7 +19,7 @@ func (c *Controller) Breakers(now time.Time) api.Breakers {
 	return api.Breakers{Enabled: c.policy.set != nil, Breakers: c.breakers(now)}
 }
 
-func (c *Controller) breakers(now time.Time) []api.Breaker {
+func (c *core) breakers(now time.Time) []api.Breaker {
 	list := []api.Breaker{}
 	for _, st := range c.policy.set.All(now) {
 		list = append(list, c.showBreaker(st))
@@ -29,7 +29,7 @@ func (c *Controller) breakers(now time.Time) []api.Breaker {
 
 // showBreaker puts one into words. What runs at once is bounded by the slots alone, so
 // their limit is shown.
-func (c *Controller) showBreaker(st breaker.Status) api.Breaker {
+func (c *core) showBreaker(st breaker.Status) api.Breaker {
 	b := api.Breaker{
 		State: string(st.State), RecentFailures: st.RecentFailures, FailureThreshold: st.FailureThreshold,
 		InstancesThisMinute: st.InstancesThisMinute, RateLimit: st.RateLimit,
@@ -46,7 +46,7 @@ func (c *Controller) showBreaker(st breaker.Status) api.Breaker {
 }
 
 // nameHosts puts the names of hosts in the place of their UUIDs.
-func (c *Controller) nameHosts(causes []api.BreakerCause) {
+func (c *core) nameHosts(causes []api.BreakerCause) {
 	for _, cause := range causes {
 		for i, uuid := range cause.Hosts {
 			if name := c.ledger.Name(uuid); name != "" {
@@ -112,7 +112,7 @@ func (c *Controller) CheckScope(now time.Time, scope string) error {
 }
 
 // knownScopes are the names of the scopes of a kind.
-func (c *Controller) knownScopes(now time.Time, kind string) map[string]bool {
+func (c *core) knownScopes(now time.Time, kind string) map[string]bool {
 	known := map[string]bool{}
 	for _, st := range c.policy.set.All(now) {
 		if st.Scope.Kind == kind {
@@ -141,7 +141,7 @@ func (c *Controller) knownScopes(now time.Time, kind string) map[string]bool {
 }
 
 // scopeWithBreaker parses a scope and returns it if it has a breaker.
-func (c *Controller) scopeWithBreaker(scope string) (breaker.Scope, error) {
+func (c *core) scopeWithBreaker(scope string) (breaker.Scope, error) {
 	of, err := breaker.ParseScope(scope)
 	if err != nil {
 		return breaker.Scope{}, &api.FieldError{Field: "scope", Value: scope, Rule: err.Error()}

@@ -14,23 +14,28 @@ import (
 // Controller decides. Make one with New; all methods are safe for concurrent
 // use. It implements ironic.View.
 type Controller struct {
-	mode           Mode
 	notify         func([]slots.Notice)
 	notifyFailures func([]FailureNotice)
-	hosts          Hosts         // nil: nobody knows the cluster
-	leading        func() bool   // never nil
 	first          chan struct{} // closed after the first complete poll
 
-	revision atomic.Uint64 // counts what changed; written under mu
+	mu   sync.Mutex // guards core, but for its revision
+	core            // its methods are called under mu
+}
 
-	mu       sync.Mutex // guards everything below
-	cfg      Config     // in force; set by New and change alone
+// core is the decision with all that it knows. It has no lock.
+type core struct {
+	mode    Mode
+	hosts   Hosts       // nil: nobody knows the cluster
+	leading func() bool // never nil
+
+	cfg      Config // in force; set by New and change alone
 	ledger   *slots.Ledger
 	policy   *policy
 	queues   queues
 	asks     tally
-	refusals tally // observe: what enforce would have said
-	failure  string
+	refusals tally         // observe: what enforce would have said
+	failure  string        // of the last poll, if it failed
+	revision atomic.Uint64 // counts what changed
 
 	situation situation // of the ask that is answered: kept, as one on the stack would not stay there
 }
@@ -53,12 +58,10 @@ func New(cfg Config, now time.Time) (*Controller, error) {
 	if cfg.Leading == nil {
 		cfg.Leading = func() bool { return true }
 	}
-	c := &Controller{
-		mode: cfg.Mode, notify: cfg.Notify, notifyFailures: cfg.NotifyFailures, hosts: cfg.Hosts, leading: cfg.Leading,
-		policy: policy, first: make(chan struct{}),
-		cfg: cfg.settings(), ledger: ledger, queues: queues{ledger: ledger, policy: policy, names: tenantNames{}},
-		asks: tally{}, refusals: tally{},
-	}
+	c := &Controller{notify: cfg.Notify, notifyFailures: cfg.NotifyFailures, first: make(chan struct{})}
+	c.mode, c.hosts, c.leading, c.cfg = cfg.Mode, cfg.Hosts, cfg.Leading, cfg.settings()
+	c.ledger, c.policy, c.asks, c.refusals = ledger, policy, tally{}, tally{}
+	c.queues = queues{ledger: ledger, policy: policy, names: tenantNames{}}
 	if _, err := c.queues.configure(c.cfg.Turns); err != nil {
 		return nil, err
 	}
@@ -67,7 +70,7 @@ func New(cfg Config, now time.Time) (*Controller, error) {
 
 // change edits the settings in force, if they are valid then. What follows of that is
 // taken from there, so that Start, which begins with them, forgets no change.
-func (c *Controller) change(edit func(*Config)) error {
+func (c *core) change(edit func(*Config)) error {
 	cfg := c.cfg
 	edit(&cfg)
 	if err := cfg.Validate(); err != nil {

@@ -33,7 +33,7 @@ func (c *Controller) IsReady(now time.Time, asked api.Ask) api.Answer {
 
 // settle counts the decision, brings the queues up to date, and puts it into words
 // that match what is now in force.
-func (c *Controller) settle(now time.Time, d decision, v slots.Verdict) api.Answer {
+func (c *core) settle(now time.Time, d decision, v slots.Verdict) api.Answer {
 	c.revision.Add(1)
 	if !d.ready && c.mode == Observe {
 		c.refusals[d.reason]++
@@ -51,7 +51,7 @@ func (c *Controller) settle(now time.Time, d decision, v slots.Verdict) api.Answ
 
 // decide records what an ask says, evaluates the situation then, and carries out what
 // follows for the queue, the breakers and the holds. The slot is the caller's to take.
-func (c *Controller) decide(now time.Time, v *slots.Verdict, ask question) decision {
+func (c *core) decide(now time.Time, v *slots.Verdict, ask question) decision {
 	s := c.fresh()
 	if !s.leading {
 		return evaluate(s) // it records nothing
@@ -68,7 +68,7 @@ func (c *Controller) decide(now time.Time, v *slots.Verdict, ask question) decis
 }
 
 // foresee is decide for a dry run: nothing is recorded and nothing follows.
-func (c *Controller) foresee(now time.Time, v slots.Verdict, ask question) decision {
+func (c *core) foresee(now time.Time, v slots.Verdict, ask question) decision {
 	s := c.fresh()
 	h := hostIn(v)
 	c.survey(now, s, v, ask, h)
@@ -81,14 +81,14 @@ func (c *Controller) foresee(now time.Time, v slots.Verdict, ask question) decis
 }
 
 // fresh is a situation of which nothing is known yet. There is one at a time.
-func (c *Controller) fresh() *situation {
+func (c *core) fresh() *situation {
 	c.situation = situation{leading: c.leading()}
 	return &c.situation
 }
 
 // record notes what an ask says, whatever its answer will be. It returns the record of a host
 // that needs a slot, in its queue.
-func (c *Controller) record(now time.Time, v *slots.Verdict, ask question) (h *host) {
+func (c *core) record(now time.Time, v *slots.Verdict, ask question) (h *host) {
 	switch v.Outcome {
 	case slots.Exempt, slots.Done:
 		c.dequeue(now, *v)
@@ -119,7 +119,7 @@ func beginsAnew(ref slots.Ref, op api.Op) bool {
 }
 
 // askQueue enters a host that nothing but its turn keeps from starting into the queue.
-func (c *Controller) askQueue(now time.Time, s *situation, h *host) {
+func (c *core) askQueue(now time.Time, s *situation, h *host) {
 	c.enterProbes(s, h)
 	c.queues.parkSilent(h.queue)
 	free := c.queues.share(now, h.queue, &h.place, s.ledger.Free, s.rate.left)
@@ -127,7 +127,7 @@ func (c *Controller) askQueue(now time.Time, s *situation, h *host) {
 }
 
 // peekQueue is askQueue for a dry run.
-func (c *Controller) peekQueue(now time.Time, s *situation, h *host, ask question) {
+func (c *core) peekQueue(now time.Time, s *situation, h *host, ask question) {
 	l := c.queues.of(s.ledger)
 	var place *fairshare.Host
 	if h != nil && h.queue == l {
@@ -151,7 +151,7 @@ func (s *situation) errors(ask question) int {
 }
 
 // apply carries out what a decision means for the queue, the breakers and the holds.
-func (c *Controller) apply(now time.Time, s *situation, h *host, d *decision) {
+func (c *core) apply(now time.Time, s *situation, h *host, d *decision) {
 	v := &s.ledger
 	switch {
 	case v.Outcome == slots.Stale || v.Outcome == slots.Starting:
@@ -182,7 +182,7 @@ func (c *Controller) apply(now time.Time, s *situation, h *host, d *decision) {
 // enqueue enters a host that wants a slot. It returns nil for one whose pool is not
 // known yet: nobody knows in which queue it belongs, and in a wrong one it would be
 // called for nothing.
-func (c *Controller) enqueue(now time.Time, v *slots.Verdict, ask question) *host {
+func (c *core) enqueue(now time.Time, v *slots.Verdict, ask question) *host {
 	ref := c.ledger.Record(now, v)
 	c.sync(now) // it may have learned its name or UUID
 	if _, known := v.Pool(); !known {
@@ -196,7 +196,7 @@ func (c *Controller) enqueue(now time.Time, v *slots.Verdict, ask question) *hos
 }
 
 // recordHolder notes the errors of a host that holds a slot.
-func (c *Controller) recordHolder(now time.Time, v slots.Verdict, ask question) {
+func (c *core) recordHolder(now time.Time, v slots.Verdict, ask question) {
 	ref, known := v.Ref()
 	if !known {
 		return
@@ -210,7 +210,7 @@ func (c *Controller) recordHolder(now time.Time, v slots.Verdict, ask question) 
 
 // dequeue takes a host out of its queue that needs no slot any more; one that it
 // holds is the ledger's to end.
-func (c *Controller) dequeue(now time.Time, v slots.Verdict) {
+func (c *core) dequeue(now time.Time, v slots.Verdict) {
 	if h := hostIn(v); h != nil && h.place.State() != fairshare.Holding {
 		c.queues.leave(now, h)
 	}
@@ -238,7 +238,7 @@ func (c *Controller) Vacancy(now time.Time) api.Answer {
 // slotsAsk translates the wire's question. A host that is being deleted while
 // provisioning will be deprovisioned, whatever it says it wants (LH-26); a PUT does what
 // it says.
-func (c *Controller) slotsAsk(ask question, put bool) slots.Ask {
+func (c *core) slotsAsk(ask question, put bool) slots.Ask {
 	op := ask.Op
 	if ask.Deleting && op == api.OpProvision && !put {
 		op = api.OpDeprovision
@@ -251,7 +251,7 @@ func (c *Controller) slotsAsk(ask question, put bool) slots.Ask {
 
 // hostID is namespace~name, as BMO names nodes, and the node's UUID as Ironic
 // spells it. A name that the ledger has already is not built again.
-func (c *Controller) hostID(ask question) slots.ID {
+func (c *core) hostID(ask question) slots.ID {
 	id := slots.ID{UUID: strings.ToLower(ask.NodeUUID), Name: ask.Name}
 	if ask.Namespace == "" || ask.Name == "" {
 		return id

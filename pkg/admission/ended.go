@@ -13,7 +13,7 @@ import (
 
 // workEnded takes the end of a piece of work: what really happened in Ironic, never that
 // an ask was answered (docs/spec/breaker.md).
-func (c *Controller) workEnded(now time.Time, e slots.Ending) {
+func (c *core) workEnded(now time.Time, e slots.Ending) {
 	s := c.policy
 	h := hostOf(e.Host)
 	if e.Result == slots.Gone {
@@ -78,7 +78,7 @@ var holdKinds = map[ironic.Work]holdoff.Kind{
 
 // failed begins an episode, unless the host has an instance (BO-7) or none that we
 // could hold off.
-func (c *Controller) failed(now time.Time, h *host, e slots.Ending) {
+func (c *core) failed(now time.Time, h *host, e slots.Ending) {
 	kind, ok := holdKinds[e.Work]
 	if !ok || e.Rework || !slices.Contains(ironic.FailedBefore(), e.State) {
 		return
@@ -108,7 +108,7 @@ func (c *Controller) failed(now time.Time, h *host, e slots.Ending) {
 
 // followBreakers takes what the breakers did: a scope that opens puts its hosts out of
 // the queues, so that no call of theirs keeps a slot from others.
-func (c *Controller) followBreakers(now time.Time) {
+func (c *core) followBreakers(now time.Time) {
 	s := c.policy
 	if s.set == nil {
 		return

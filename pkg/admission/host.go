@@ -46,7 +46,7 @@ func hostIn(v slots.Verdict) *host {
 }
 
 // host returns the record of a host, making it where there is none.
-func (c *Controller) host(ref slots.Ref) *host {
+func (c *core) host(ref slots.Ref) *host {
 	if h := hostOf(ref); h != nil {
 		return h
 	}

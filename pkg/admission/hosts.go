@@ -57,7 +57,7 @@ type question struct {
 // That it is being deleted is added to a PUT only, which says itself what it starts. By
 // check an asker that does not know it yet would get the answer that nothing is left to do, and
 // would start what it asked for (LH-16, LH-26).
-func (c *Controller) question(ask api.Ask, put bool) question {
+func (c *core) question(ask api.Ask, put bool) question {
 	q := question{Ask: ask, failCount: ask.ProvisioningFailCount}
 	if c.hosts == nil {
 		return q
@@ -87,7 +87,7 @@ func (c *Controller) question(ask api.Ask, put bool) question {
 
 // specOf is what the cluster knows of the host of a node that has failed and not asked:
 // else a change between the failure and its next ask would pass for what it was.
-func (c *Controller) specOf(uuid string) string {
+func (c *core) specOf(uuid string) string {
 	if c.hosts == nil {
 		return ""
 	}
@@ -122,7 +122,7 @@ func (c *Controller) HostGone(now time.Time, h Host) {
 }
 
 // takeOut takes the host of id out of its queue, if it waits there and is the one that is gone.
-func (c *Controller) takeOut(now time.Time, id slots.ID, gone Host) bool {
+func (c *core) takeOut(now time.Time, id slots.ID, gone Host) bool {
 	ref, known := c.ledger.Find(id)
 	if !known {
 		return false

@@ -8,7 +8,7 @@ import (
 
 // linesAgree reports where the lines and the ledger differ on who holds slots: the
 // cap on failing hosts and the shares of tenants would go by wrong counts.
-func (c *Controller) linesAgree() error {
+func (c *core) linesAgree() error {
 	total := 0
 	for pool, l := range c.queues.by {
 		holding := 0

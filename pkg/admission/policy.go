@@ -78,7 +78,7 @@ func newPolicy(cfg Config, now time.Time) (*policy, error) {
 }
 
 // polled is what each complete poll brings with it.
-func (c *Controller) polled(now time.Time) {
+func (c *core) polled(now time.Time) {
 	s := c.policy
 	s.book.Tick(now)
 	c.countPools(now)

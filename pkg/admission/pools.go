@@ -18,7 +18,7 @@ type poolCount struct {
 // countPools counts anew who has failed or is held, of the hosts that we know: those
 // that ask, work or have failed. It pauses and reopens pools (BO-15); what is in flight
 // goes on.
-func (c *Controller) countPools(now time.Time) {
+func (c *core) countPools(now time.Time) {
 	s := c.policy
 	if !s.quota.Limits() {
 		clear(s.pools)

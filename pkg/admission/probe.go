@@ -23,7 +23,7 @@ type recovery struct {
 }
 
 // probing finds the scope that is HALF_OPEN and in which the host may not stand in queue.
-func (c *Controller) probing(now time.Time, s *situation, f slots.Facts, h *host, errors int) {
+func (c *core) probing(now time.Time, s *situation, f slots.Facts, h *host, errors int) {
 	for _, scope := range c.policy.scopes(f) {
 		if p := c.policy.recovering[scope]; p != nil && !c.policy.mayProbe(now, scope, p, h, s.ledger.Op(), errors) {
 			s.probed = &scope
@@ -57,7 +57,7 @@ func (s *policy) stands(now time.Time, c *host) bool {
 }
 
 // noteAsk notes the ask of a host in the breakers that are not CLOSED, if nothing else stops it.
-func (c *Controller) noteAsk(now time.Time, s *situation) {
+func (c *core) noteAsk(now time.Time, s *situation) {
 	ref, known := s.ledger.Ref()
 	if !known || s.deletion {
 		return
@@ -92,7 +92,7 @@ func (c *Controller) noteAsk(now time.Time, s *situation) {
 }
 
 // enterProbes enters a host that may stand in queue among the candidates of what is HALF_OPEN.
-func (c *Controller) enterProbes(s *situation, h *host) {
+func (c *core) enterProbes(s *situation, h *host) {
 	if !s.guarded || len(c.policy.recovering) == 0 {
 		return
 	}

@@ -86,7 +86,7 @@ func show(name string, free int, v fairshare.View) api.PoolQueue {
 func tenths(d time.Duration) float64 { return d.Round(100 * time.Millisecond).Seconds() }
 
 // turns adds up what the queues did.
-func (c *Controller) turns(now time.Time) api.Turns {
+func (c *core) turns(now time.Time) api.Turns {
 	bounds := fairshare.WaitBounds()
 	sum := api.Turns{
 		Grants: map[string]uint64{}, Waiting: []api.WaitingCount{},

@@ -19,7 +19,7 @@ const retryProbe = time.Minute
 
 // survey gathers how things stand with the host of v, whose queue entry is t, if it has one. Of what
 // failures have to do with it only that is asked which the answer may hang on.
-func (c *Controller) survey(now time.Time, s *situation, v slots.Verdict, ask question, h *host) {
+func (c *core) survey(now time.Time, s *situation, v slots.Verdict, ask question, h *host) {
 	s.ledger, s.deletion = v, isDeletion(v.Op(), ask)
 	open, through := v.Outcome == slots.Open, reusesSlot(v)
 	if open || through {
@@ -47,7 +47,7 @@ func isDeletion(op api.Op, ask question) bool { return ask.Deleting && op == api
 
 // surveyFailures gathers what stops more than one host, and this one too. cleansUp: BMO tidies up after
 // a failure of it.
-func (c *Controller) surveyFailures(now time.Time, s *situation, f slots.Facts, cleansUp bool) {
+func (c *core) surveyFailures(now time.Time, s *situation, f slots.Facts, cleansUp bool) {
 	policy := c.policy
 	policy.noteGroup(f)
 	if s.deletion || len(policy.recovering) == 0 && len(policy.pools) == 0 {
@@ -64,7 +64,7 @@ func (c *Controller) surveyFailures(now time.Time, s *situation, f slots.Facts, 
 
 // breakerOpen is the first breaker of those scopes that lets nobody start, nil where none
 // does so. That the rate of one is used up is the fair turn's matter.
-func (c *Controller) breakerOpen(now time.Time, scopes ...breaker.Scope) *breaker.CircuitBreakerError {
+func (c *core) breakerOpen(now time.Time, scopes ...breaker.Scope) *breaker.CircuitBreakerError {
 	err := c.policy.set.Check(now, scopes...)
 	var open *breaker.CircuitBreakerError
 	errors.As(err, &open)
@@ -94,7 +94,7 @@ func (s *policy) startsLeft(now time.Time, deletion bool) rate {
 
 // holdAsk is the question to the hold-off. A host that is known by name alone may be
 // one that failed before we started: a name is all that says so then.
-func (c *Controller) holdAsk(v slots.Verdict, ask question) holdoff.Ask {
+func (c *core) holdAsk(v slots.Verdict, ask question) holdoff.Ask {
 	id := v.ID()
 	a := holdoff.Ask{
 		UUID: id.UUID, Name: id.Name, UID: ask.UID, Op: v.Op(), BMHState: ask.BMHState, Deleting: ask.Deleting,

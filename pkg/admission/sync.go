@@ -19,7 +19,7 @@ func (c *Controller) update(now time.Time, change func()) {
 
 // sync brings breakers, holds and queues up to what the ledger says of work that ended, and
 // of slots that began, ended or moved, and makes the calls that follow.
-func (c *Controller) sync(now time.Time) {
+func (c *core) sync(now time.Time) {
 	for _, e := range c.ledger.Endings() { // before the slots that they end
 		c.workEnded(now, e)
 	}
@@ -33,7 +33,7 @@ func (c *Controller) sync(now time.Time) {
 }
 
 // follow takes one change of the ledger.
-func (c *Controller) follow(now time.Time, change slots.Change) {
+func (c *core) follow(now time.Time, change slots.Change) {
 	h := hostOf(change.Host)
 	switch {
 	case change.Holds:
@@ -65,7 +65,7 @@ var ends = map[slots.End]fairshare.End{
 }
 
 // hold makes a host hold a slot that its queue does not know of yet.
-func (c *Controller) hold(now time.Time, change slots.Change) {
+func (c *core) hold(now time.Time, change slots.Change) {
 	h, l := c.host(change.Host), c.queues.by[change.Pool]
 	if h.permit == nil {
 		h.permit = c.policy.take(now, h.Facts())
@@ -85,7 +85,7 @@ func (c *Controller) hold(now time.Time, change slots.Change) {
 
 // merge makes h the record of the host that it turned out to be, unless that one has a place or a slot of
 // its own.
-func (c *Controller) merge(now time.Time, h *host, into slots.Ref) {
+func (c *core) merge(now time.Time, h *host, into slots.Ref) {
 	other := hostOf(into)
 	if other != nil && other.queue != nil {
 		h.settle(now)

@@ -27,7 +27,7 @@ var unknownText = fmt.Sprintf("neither Ironic nor the cluster has shown this hos
 
 // check returns the ledger's verdict on ask. A host beyond the ledger's bound of unknown ones is
 // searched in the list of all nodes.
-func (c *Controller) check(now time.Time, ask slots.Ask) slots.Verdict {
+func (c *core) check(now time.Time, ask slots.Ask) slots.Verdict {
 	ask.Exists = ask.Exists || c.cfg.Nodes == nil
 	v := c.ledger.Check(now, ask)
 	if v.Outcome != slots.Unknown {

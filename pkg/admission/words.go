@@ -10,7 +10,7 @@ import (
 )
 
 // answer puts d into words for whoever reads them at three in the morning.
-func (c *Controller) answer(d decision, v slots.Verdict) api.Answer {
+func (c *core) answer(d decision, v slots.Verdict) api.Answer {
 	a := api.Answer{Ready: d.ready, Reason: d.reason, Position: d.position, Slots: v.Slots}
 	a.Slots.Waiting = c.queues.of(v).Queued()
 	if !d.ready {
