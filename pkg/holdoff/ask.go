@@ -75,7 +75,7 @@ func (b *Book) Ask(now time.Time, a Ask) Verdict {
 
 // Peek is Ask that changes nothing. It also returns what Failures would say then.
 func (b *Book) Peek(now time.Time, a Ask) (v Verdict, failures int) {
-	if b == nil {
+	if b == nil || b.hosts[a.UUID] == nil && !b.says(a) {
 		return Verdict{}, 0
 	}
 	now = b.latestOf(now)
