@@ -2,7 +2,6 @@ package admission
 
 import (
 	"cmp"
-	"context"
 	"slices"
 	"time"
 
@@ -172,7 +171,7 @@ func (s *policy) permit(now time.Time, f slots.Facts, goes bool) *breaker.Permit
 	}
 	scopes := slices.Clone(s.scopes(f))
 	if !goes {
-		if p, err := s.set.Ask(context.Background(), now, scopes...); err == nil {
+		if p, err := s.set.Ask(now, scopes...); err == nil {
 			return p
 		} // else it holds the slot whatever they say, and must be counted
 	}
