@@ -107,7 +107,7 @@ func (s *Set) Clean(now time.Time) {
 	if s == nil {
 		return
 	}
-	s.Tick(now) // not in the order of a map: it causes Events
+	s.Tick(now) // so that Events are in its order, not in that of a map
 	for scope, c := range s.circuits {
 		c.tick(now)
 		clean := c.evidence.forgetOld(c.cfg, c.now)

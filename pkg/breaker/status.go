@@ -64,7 +64,7 @@ func (s *Set) All(now time.Time) []Status {
 	if s == nil {
 		return nil
 	}
-	s.Tick(now) // in its order of Events
+	s.Tick(now) // so that Events are in its order, not in that of the texts
 	byText := func(a, b *circuit) int { return cmp.Compare(a.text, b.text) }
 	all := make([]Status, 0, len(s.circuits))
 	for _, c := range slices.SortedFunc(maps.Values(s.circuits), byText) {

@@ -82,6 +82,31 @@ func TestAfterATickNothingHappensByTime(t *testing.T) {
 	}
 }
 
+// TestEventsOfOneCallAreInOrder: those of All and Clean come as the scopes opened, not
+// in the order of a map, so that a history can be repeated.
+func TestEventsOfOneCallAreInOrder(t *testing.T) {
+	for name, call := range map[string]func(s *Set, now time.Time){
+		"all":   func(s *Set, now time.Time) { s.All(now) },
+		"clean": func(s *Set, now time.Time) { s.Clean(now) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			s, scopes := many(t, 20)
+			for _, scope := range scopes {
+				s.Trip(start, scope, time.Minute)
+			}
+			s.Events()
+			call(s, at(time.Minute))
+			var changed []Scope
+			for _, e := range s.Events() {
+				changed = append(changed, e.Scope)
+			}
+			if diff := cmp.Diff(scopes, changed); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
 // TestTickForgetsWhatCloses: only scopes that are not CLOSED cost time.
 func TestTickForgetsWhatCloses(t *testing.T) {
 	s := opened(t, nil)
