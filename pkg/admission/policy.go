@@ -2,7 +2,6 @@ package admission
 
 import (
 	"cmp"
-	"context"
 	"slices"
 	"time"
 
@@ -81,6 +80,7 @@ func newPolicy(cfg Config, now time.Time) (*policy, error) {
 func (c *core) polled(now time.Time) {
 	s := c.policy
 	s.book.Tick(now)
+	s.set.Tick(now)
 	c.countPools(now)
 	if s.polls++; s.polls%64 == 0 {
 		s.set.Clean(now)
@@ -164,7 +164,7 @@ func (s *policy) permit(now time.Time, f slots.Facts, deletion bool) *breaker.Pe
 	}
 	scopes := slices.Clone(s.scopes(f))
 	if !deletion {
-		if p, err := s.set.Ask(context.Background(), now, scopes...); err == nil {
+		if p, err := s.set.Ask(now, scopes...); err == nil {
 			return p
 		} // else it holds the slot whatever they say, and must be counted
 	}

@@ -1,90 +1,85 @@
 package breaker
 
 import (
-	"context"
+	"fmt"
 	"time"
-)
-
-// obstacle is why an ask is refused, in the order of CB-19.
-type obstacle int
-
-const (
-	byState obstacle = iota
-	byRate
-	byConcurrency
-	byNothing
 )
 
 // Ask returns a permit when every scope allows it. Otherwise it takes nothing and
 // returns the first refusal in the order state, rate, concurrency, and in that of the
 // scopes: a *CircuitBreakerError, *RateLimitError or *ConcurrencyLimitError (CB-19).
-// The error of a ctx that is done comes first (CB-22). A scope that is named twice is
-// asked once. Settle the permit, or its place is taken for good.
-func (s *Set) Ask(ctx context.Context, now time.Time, scopes ...Scope) (*Permit, error) {
-	if ctx != nil {
-		if err := ctx.Err(); err != nil {
-			return nil, err
-		}
-	}
-	if s.off() {
-		return &Permit{}, nil
-	}
+// A scope that is named twice is asked once. Settle the permit, or its place is taken
+// for good.
+func (s *Set) Ask(now time.Time, scopes ...Scope) (*Permit, error) {
 	var buf [4]*circuit
-	list := s.lock(buf[:0], now, scopes, true)
-	for _, c := range list {
-		c.used = c.now
+	list := s.use(buf[:0], now, scopes)
+	if err := refusal(list); err != nil {
+		return nil, err
 	}
-	err := refusal(list)
-	var p *Permit
-	if err == nil {
-		p = newPermit(list)
-		for st := p.stakes(); st != nil; st = st.next {
-			st.circuit.admitLocked(st)
+	p := newPermit(list)
+	for st := p.stakes(); st != nil; st = st.next {
+		c := st.circuit
+		c.running++
+		if limit := c.cfg.RateLimitPerMinute; limit > 0 {
+			c.starts.push(c.now, limit)
+		}
+		if c.state == HalfOpen {
+			c.probes = append(c.probes, probe{since: c.now, stake: st})
 		}
 	}
-	unlockAll(list)
-	return p, err
+	return p, nil
 }
 
-// Check returns what Ask would, nil for a permit, and takes nothing.
+// Check returns the error that Ask would return, and takes nothing.
 func (s *Set) Check(now time.Time, scopes ...Scope) error {
-	if s.off() {
-		return nil
-	}
 	var buf [4]*circuit
-	list := s.lock(buf[:0], now, scopes, false)
-	defer unlockAll(list)
-	return refusal(list)
+	known := buf[:0]
+	for _, scope := range scopes {
+		if c := s.find(now, scope); c != nil {
+			known = append(known, c)
+		}
+	}
+	return refusal(known)
 }
 
 // Take returns a permit for work that runs already, found at the start or somebody
 // else's (CB-28). It is never refused, counts in the concurrency and not in the rate,
 // and is never a probe: begun while a scope is not CLOSED it gives no verdict there.
 func (s *Set) Take(now time.Time, scopes ...Scope) *Permit {
-	if s.off() {
-		return &Permit{}
-	}
 	var buf [4]*circuit
-	list := s.lock(buf[:0], now, scopes, true)
-	defer unlockAll(list)
-	p := newPermit(list)
+	p := newPermit(s.use(buf[:0], now, scopes))
 	for st := p.stakes(); st != nil; st = st.next {
-		st.circuit.used = st.circuit.now
-		st.circuit.takeLocked(st)
+		st.circuit.running++
+		if st.circuit.state != Closed {
+			st.generation = noVerdict
+		}
 	}
 	return p
 }
 
-// refusal is the first of locked circuits, nil for none.
+// refusal is the first reason in list not to allow an ask, nil for none (CB-19).
 func refusal(list []*circuit) error {
-	first, who := byNothing, (*circuit)(nil)
 	for _, c := range list {
-		if o := c.obstacleLocked(); o < first {
-			first, who = o, c
+		switch limit := c.cfg.HalfOpenMaxRequests; {
+		case c.state == Open:
+			return &CircuitBreakerError{Scope: c.scope, State: Open, Message: c.why, TimeToWait: c.opened + c.recovery - c.now}
+		case c.state == HalfOpen && len(c.probes) >= limit:
+			return &CircuitBreakerError{
+				Scope: c.scope, State: HalfOpen,
+				Message:    fmt.Sprintf("%d of %d probes are running; it opened after %s", len(c.probes), limit, c.why),
+				TimeToWait: c.probes[0].since + c.cfg.ProbeLifetime - c.now,
+			}
 		}
 	}
-	if who == nil {
-		return nil
+	for _, c := range list {
+		if limit := c.cfg.RateLimitPerMinute; limit > 0 && c.starts.n >= limit {
+			return &RateLimitError{Scope: c.scope, Limit: limit, Current: c.starts.n, TimeToReset: *c.starts.at(0) + rateSpan - c.now}
+		}
 	}
-	return who.refusalLocked(first)
+	for _, c := range list {
+		if limit := c.cfg.MaxConcurrent; c.running >= limit {
+			return &ConcurrencyLimitError{Scope: c.scope, Limit: limit, Current: c.running}
+		}
+	}
+	return nil
 }

@@ -1,7 +1,6 @@
 package breaker
 
 import (
-	"context"
 	"fmt"
 	"slices"
 	"testing"
@@ -36,7 +35,6 @@ func many(tb testing.TB, n int) (*Set, []Scope) {
 // it.
 func BenchmarkAskSucceed(b *testing.B) {
 	const turn = 1000
-	ctx := context.Background()
 	work := Work{Host: "host", Kind: "deploy"}
 	for _, n := range []int{1, 1000} {
 		b.Run(fmt.Sprintf("scopes=%d", n), func(b *testing.B) {
@@ -45,7 +43,7 @@ func BenchmarkAskSucceed(b *testing.B) {
 			var ours, theirs []float64
 			b.ReportAllocs()
 			for i := 0; b.Loop(); i++ {
-				p, err := s.Ask(ctx, time.Now(), scopes[i%n])
+				p, err := s.Ask(time.Now(), scopes[i%n])
 				if err != nil {
 					b.Fatal(err)
 				}
@@ -57,7 +55,7 @@ func BenchmarkAskSucceed(b *testing.B) {
 				}
 				b.StopTimer()
 				ours = append(ours, perOp(turn, func(j int) {
-					p, _ := s.Ask(ctx, time.Now(), scopes[(i+j)%n])
+					p, _ := s.Ask(time.Now(), scopes[(i+j)%n])
 					_ = p.Succeed(time.Now(), work)
 				}))
 				theirs = append(theirs, perOp(turn, func(int) {
@@ -74,7 +72,7 @@ func BenchmarkAskSucceed(b *testing.B) {
 	}
 }
 
-// BenchmarkCheck looks whether an ask would be allowed in three scopes.
+// BenchmarkCheck asks whether an ask would be allowed in three scopes.
 func BenchmarkCheck(b *testing.B) {
 	s, scopes := many(b, 3)
 	s.Take(time.Now(), scopes...)
@@ -98,17 +96,21 @@ func BenchmarkRefused(b *testing.B) {
 	}
 }
 
-// BenchmarkParallel asks one scope from all processors.
-func BenchmarkParallel(b *testing.B) {
-	s, scopes := many(b, 1)
-	b.ReportAllocs()
-	b.RunParallel(func(pb *testing.PB) {
-		for pb.Next() {
-			if p, err := s.Ask(context.Background(), time.Now(), scopes[0]); err == nil {
-				_ = p.Succeed(time.Now(), Work{})
+// BenchmarkTick is of 1,000 scopes, of which so many are OPEN.
+func BenchmarkTick(b *testing.B) {
+	for _, open := range []int{0, 2} {
+		b.Run(fmt.Sprintf("open=%d", open), func(b *testing.B) {
+			s, scopes := many(b, 1000)
+			s.Take(time.Now(), scopes...)
+			for _, scope := range scopes[:open] {
+				s.Trip(time.Now(), scope, maxDuration)
 			}
-		}
-	})
+			b.ReportAllocs()
+			for b.Loop() {
+				s.Tick(time.Now())
+			}
+		})
+	}
 }
 
 func perOp(n int, f func(int)) float64 {

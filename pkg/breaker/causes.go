@@ -59,27 +59,14 @@ func causesOf(failures []entry) []Cause {
 	return causes[:min(len(causes), maxCauses)]
 }
 
-// cloneCauses copies causes for a caller who may change them.
-func cloneCauses(causes []Cause) []Cause {
-	causes = slices.Clone(causes)
-	for i := range causes {
-		causes[i].Hosts = slices.Clone(causes[i].Hosts)
-	}
-	return causes
-}
-
 // nameCauses lists the first causes with their counts (CB-7).
 func nameCauses(causes []Cause) string {
-	var b strings.Builder
-	for i, c := range causes {
-		if i == messageCauses {
-			fmt.Fprintf(&b, ", …")
-			break
-		}
-		if i > 0 {
-			b.WriteString(", ")
-		}
-		fmt.Fprintf(&b, "%s (%d)", c.Text, c.Count)
+	var names []string
+	for _, c := range causes[:min(len(causes), messageCauses)] {
+		names = append(names, fmt.Sprintf("%s (%d)", c.Text, c.Count))
 	}
-	return b.String()
+	if len(causes) > messageCauses {
+		names = append(names, "…")
+	}
+	return strings.Join(names, ", ")
 }

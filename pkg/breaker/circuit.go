@@ -3,38 +3,34 @@ package breaker
 import (
 	"fmt"
 	"slices"
-	"sync"
 	"time"
 )
 
 // circuit is the breaker of one scope. Times in it are those since epoch, so that a
 // wall clock that is set does no harm.
 type circuit struct {
-	id    uint64 // locks are taken in the order of ids
-	scope Scope
+	set   *Set
 	cfg   *Config
-	out   *journal
+	scope Scope
+	text  string // of the scope
+	epoch time.Time
+	now   time.Duration // the latest that was passed in (CB-26)
+	used  time.Duration // for CB-25
 
-	mu sync.Mutex
-	// What follows is guarded by mu; what every ask needs lies together.
-
-	gone       bool // no longer in the Set
-	tripped    bool // it opened by hand
 	state      State
-	epoch      time.Time
-	now        time.Duration // the latest that was passed in (CB-26)
-	used       time.Duration // for CB-25
-	generation uint32        // grows at each trip
-	held       int
-	probes     []probe // running, oldest first
-	starts     ring[time.Duration]
-	evidence   evidence
+	changed    time.Time // the state; zero: never
+	generation uint32    // 1, and one more at each trip (CB-12)
 
-	changed  time.Duration // -1 = never
-	opened   time.Duration
-	recovery time.Duration
-	why      string // it opened
-	causes   []Cause
+	running  int     // permits that are out
+	probes   []probe // those of them that are probes, oldest first
+	starts   ring[time.Duration]
+	evidence evidence
+
+	// While it is not CLOSED:
+	opened, recovery time.Duration
+	tripped          bool   // by hand
+	why              string // it opened
+	failures         []entry
 }
 
 // probe is a running one.
@@ -43,19 +39,15 @@ type probe struct {
 	stake *stake
 }
 
-func newCircuit(id uint64, scope Scope, cfg *Config, out *journal, now time.Time) *circuit {
-	return &circuit{id: id, scope: scope, cfg: cfg, out: out, epoch: now, state: Closed, changed: -1}
-}
-
-// tickLocked moves the clock on, which never goes back, and makes happen what
-// happens by time alone.
-func (c *circuit) tickLocked(now time.Time) {
+// tick moves the clock on, which never goes back, and makes happen what happens by
+// time alone.
+func (c *circuit) tick(now time.Time) {
 	c.now = max(c.now, now.Sub(c.epoch))
 	if c.state == Open && c.now-c.opened >= c.recovery {
-		c.changeLocked(HalfOpen, c.opened+c.recovery, 0, false)
+		c.change(HalfOpen, c.opened+c.recovery, 0, false)
 	}
 	for len(c.probes) > 0 && c.now-c.probes[0].since >= c.cfg.ProbeLifetime {
-		c.probes[0].stake.mute = true
+		c.probes[0].stake.generation = noVerdict
 		c.probes = slices.Delete(c.probes, 0, 1)
 	}
 	for c.starts.n > 0 && c.now-*c.starts.at(0) >= rateSpan {
@@ -63,80 +55,29 @@ func (c *circuit) tickLocked(now time.Time) {
 	}
 }
 
-// obstacleLocked is the first thing that keeps an ask from being allowed.
-func (c *circuit) obstacleLocked() obstacle {
-	switch {
-	case c.state == Open || c.state == HalfOpen && len(c.probes) >= c.cfg.HalfOpenMaxRequests:
-		return byState
-	case c.cfg.RateLimitPerMinute > 0 && c.starts.n >= c.cfg.RateLimitPerMinute:
-		return byRate
-	case c.held >= c.cfg.MaxConcurrent:
-		return byConcurrency
-	}
-	return byNothing
-}
-
-// refusalLocked is the error for o, which obstacleLocked returned.
-func (c *circuit) refusalLocked(o obstacle) error {
-	switch {
-	case o == byState && c.state == Open:
-		return &CircuitBreakerError{Scope: c.scope, State: Open, Message: c.why, TimeToWait: c.opened + c.recovery - c.now}
-	case o == byState:
-		return &CircuitBreakerError{
-			Scope: c.scope, State: HalfOpen,
-			Message:    fmt.Sprintf("%d of %d probes are running; it opened after %s", len(c.probes), c.cfg.HalfOpenMaxRequests, c.why),
-			TimeToWait: c.probes[0].since + c.cfg.ProbeLifetime - c.now,
-		}
-	case o == byRate:
-		return &RateLimitError{
-			Scope: c.scope, Limit: c.cfg.RateLimitPerMinute, Current: c.starts.n,
-			TimeToReset: *c.starts.at(0) + rateSpan - c.now,
-		}
-	case o == byConcurrency:
-		return &ConcurrencyLimitError{Scope: c.scope, Limit: c.cfg.MaxConcurrent, Current: c.held}
-	}
-	return nil
-}
-
-// admitLocked enters st, which asked and was not refused.
-func (c *circuit) admitLocked(st *stake) {
-	st.generation = c.generation
-	c.held++
-	if c.cfg.RateLimitPerMinute > 0 {
-		c.starts.push(c.now, c.cfg.RateLimitPerMinute)
-	}
-	if c.state == HalfOpen {
-		st.probe = true
-		c.probes = append(c.probes, probe{since: c.now, stake: st})
-	}
-}
-
-// takeLocked enters st, whose work runs already (CB-28).
-func (c *circuit) takeLocked(st *stake) {
-	st.generation, st.mute = c.generation, c.state != Closed
-	c.held++
-}
-
-// leaveLocked ends st. o is nil for work without a verdict.
-func (c *circuit) leaveLocked(st *stake, o *outcome) {
-	c.held--
-	if st.probe {
-		c.probes = slices.DeleteFunc(c.probes, func(p probe) bool { return p.stake == st })
+// end takes the work of st off. o is nil for an end without a verdict.
+func (c *circuit) end(st *stake, o *outcome) {
+	c.running--
+	i := slices.IndexFunc(c.probes, func(p probe) bool { return p.stake == st })
+	probed := i >= 0
+	if probed {
+		c.probes = slices.Delete(c.probes, i, i+1)
 	}
 	switch {
-	case o == nil || st.mute || st.generation != c.generation:
+	case o == nil || st.generation != c.generation:
 	case c.state == Closed:
-		c.countLocked(o)
-	case st.probe && o.failure != nil:
+		c.count(o)
+	case probed && o.failure == nil:
+		c.close(false)
+	case probed:
 		c.evidence = evidence{run: []entry{{at: c.now, failure: o.failure}}}
-		c.tripLocked(c.cfg.RecoveryTimeout, c.evidence.run, "a probe that failed", false)
-	case st.probe:
-		c.closeLocked(false)
+		c.trip(c.cfg.RecoveryTimeout, c.evidence.run, "a probe that failed", false)
 	}
 }
 
-// countLocked weighs an outcome; only a CLOSED circuit does.
-func (c *circuit) countLocked(o *outcome) {
+// count adds an outcome to the evidence, and opens the circuit when that is enough.
+// It does nothing unless the circuit is CLOSED.
+func (c *circuit) count(o *outcome) {
 	if c.state != Closed {
 		return
 	}
@@ -148,40 +89,45 @@ func (c *circuit) countLocked(o *outcome) {
 	if of > 0 {
 		why = fmt.Sprintf("%d failures of %d outcomes within %v", len(failures), of, c.cfg.FailureWindow)
 	}
-	c.tripLocked(c.cfg.RecoveryTimeout, failures, why, false)
+	c.trip(c.cfg.RecoveryTimeout, failures, why, false)
 }
 
-// tripLocked opens the circuit. Whoever holds a permit of before has no say in what
-// comes (CB-12).
-func (c *circuit) tripLocked(recovery time.Duration, failures []entry, why string, byHand bool) {
+// trip opens the circuit. Permits of before give no verdict from now on (CB-12).
+func (c *circuit) trip(recovery time.Duration, failures []entry, why string, byHand bool) {
 	c.generation++
 	c.probes = nil
 	c.opened, c.recovery, c.tripped = c.now, recovery, byHand
-	c.causes, c.why = causesOf(failures), why
-	if len(c.causes) > 0 {
-		c.why += ": " + nameCauses(c.causes)
+	c.failures, c.why = slices.Clone(failures), why
+	if len(failures) > 0 {
+		c.why += ": " + nameCauses(causesOf(failures))
 	}
-	c.changeLocked(Open, c.now, len(failures), byHand)
+	c.change(Open, c.now, len(failures), byHand)
 }
 
-// closeLocked closes the circuit; what failed before never counts again, and who is a
-// probe still is like anybody else from now on (CB-10).
-func (c *circuit) closeLocked(byHand bool) {
+// close closes the circuit: what failed before never counts again, and probes that
+// still run are ordinary permits from now on (CB-10).
+func (c *circuit) close(byHand bool) {
 	c.probes = nil
 	c.evidence = evidence{}
-	c.causes, c.why, c.tripped = nil, "", false
-	c.changeLocked(Closed, c.now, 0, byHand)
+	c.failures, c.why, c.tripped = nil, "", false
+	c.change(Closed, c.now, 0, byHand)
 }
 
-// changeLocked notes the change to another state.
-func (c *circuit) changeLocked(to State, at time.Duration, failures int, byHand bool) {
+// change sets the state and records an Event if it is another one.
+func (c *circuit) change(to State, at time.Duration, failures int, byHand bool) {
 	from := c.state
-	c.state, c.changed = to, at
+	c.state, c.changed = to, c.epoch.Add(at)
 	if from == to {
 		return
 	}
-	c.out.add(Event{
-		Scope: c.scope, From: from, To: to, At: c.epoch.Add(at),
-		Failures: failures, Causes: cloneCauses(c.causes), ByHand: byHand,
-	})
+	if from == Closed {
+		c.set.notClosed = append(c.set.notClosed, c)
+	}
+	if to == Closed {
+		c.set.notClosed = slices.DeleteFunc(c.set.notClosed, func(other *circuit) bool { return other == c })
+	}
+	c.set.events.push(Event{
+		Scope: c.scope, From: from, To: to, At: c.changed,
+		Failures: failures, Causes: causesOf(c.failures), ByHand: byHand,
+	}, maxEvents)
 }

@@ -1,6 +1,10 @@
 package breaker
 
 import (
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"slices"
 	"testing"
 	"time"
 )
@@ -36,12 +40,12 @@ func TestCB25_WhatIsUsedIsKept(t *testing.T) {
 		{"asked later", func(s *Set) {
 			s.Trip(start, ironic, 10*idle)
 			settled(t, yes(t, s, start, rack).Cancel(start))
-			if _, err := s.Ask(bg, at(idle), rack, ironic); err == nil {
+			if _, err := s.Ask(at(idle), rack, ironic); err == nil {
 				t.Error("allowed")
 			}
 		}, 2*idle - 1, true},
 		{"not closed", func(s *Set) { s.Trip(start, rack, idle/2) }, 100 * idle, true},
-		{"only looked at", func(s *Set) {
+		{"only read", func(s *Set) {
 			settled(t, yes(t, s, start, rack).Cancel(start))
 			s.Status(at(idle), rack)
 			settled(t, s.Check(at(idle), rack))
@@ -75,4 +79,65 @@ func TestCleanForgetsNoPermit(t *testing.T) {
 	s.Clean(at(48 * time.Hour))
 	yes(t, s, at(48*time.Hour), rack)
 	no(t, s, at(48*time.Hour), &ConcurrencyLimitError{Scope: rack, Limit: 1, Current: 1}, rack)
+}
+
+// TestScopesComeAndGo: no place leaks while scopes are made, forgotten and made again,
+// in whatever order their permits end.
+func TestScopesComeAndGo(t *testing.T) {
+	s := with(t, func(c *Config) {
+		ratio(c)
+		c.FailureThreshold, c.MaxConcurrent, c.RecoveryTimeout = 50, 20, time.Hour
+	})
+	random := rand.New(rand.NewPCG(1, 2))
+	var out []*Permit
+	now := start
+	for i := range 5000 {
+		now = now.Add(time.Minute)
+		a, b := Scope{"s", fmt.Sprint(random.IntN(7))}, Scope{"s", fmt.Sprint(random.IntN(5))}
+		w := Work{Host: fmt.Sprint(random.IntN(16)), Kind: fmt.Sprint(random.IntN(3))}
+		if p, err := s.Ask(now, a, b, Scope{"own", fmt.Sprint(i)}); err == nil {
+			out = append(out, p)
+		} else {
+			s.RecordForeign(now, w, err, b, a)
+		}
+		if len(out) > random.IntN(30) {
+			j := random.IntN(len(out))
+			switch random.IntN(3) {
+			case 0:
+				settled(t, out[j].Succeed(now, w))
+			case 1:
+				settled(t, out[j].Fail(now, w, errBoom))
+			default:
+				settled(t, out[j].Cancel(now))
+			}
+			if err := out[j].Cancel(now); !errors.Is(err, ErrSettled) {
+				t.Fatal(err)
+			}
+			out = slices.Delete(out, j, j+1)
+		}
+		switch random.IntN(20) {
+		case 0:
+			s.Clean(now)
+		case 1:
+			s.Reset(now, a)
+		case 2:
+			s.Trip(now, b, time.Minute)
+		case 3:
+			s.Tick(now)
+		}
+	}
+	for _, p := range out {
+		settled(t, p.Cancel(now))
+	}
+	now = now.Add(1000 * time.Hour)
+	for _, st := range s.All(now) {
+		if st.ConcurrentInstances != 0 || st.Probes != 0 {
+			t.Errorf("%+v", st)
+		}
+		s.Reset(now, st.Scope)
+	}
+	s.Clean(now.Add(3 * time.Hour))
+	if n := len(s.circuits) + len(s.notClosed); n != 0 {
+		t.Errorf("%d scopes are left", n)
+	}
 }

@@ -49,10 +49,10 @@ func TestCB26_AWallClockThatIsSetDoesNoHarm(t *testing.T) {
 			now := time.Now()
 			set := func(d time.Duration) time.Time { return setWall(now.Add(d), jump) }
 			if got := set(0).Sub(now); got != 0 {
-				t.Fatalf("time.Time looks different now: moved by %v", got)
+				t.Fatalf("time.Time is laid out otherwise now: moved by %v", got)
 			}
 			if got := set(0).Round(0).Sub(now.Round(0)); got != jump {
-				t.Fatalf("time.Time looks different now: wall clock moved by %v", got)
+				t.Fatalf("time.Time is laid out otherwise now: wall clock moved by %v", got)
 			}
 			s := with(t, func(c *Config) { c.RateLimitPerMinute = 1 })
 			yes(t, s, now, rack)
@@ -74,7 +74,7 @@ func TestTheEndOfTime(t *testing.T) {
 	})
 	end := time.Unix(1<<60, 0)
 	p := yes(t, s, end, rack)
-	_, err := s.Ask(bg, end, rack)
+	_, err := s.Ask(end, rack)
 	var e *CircuitBreakerError
 	if !errors.As(err, &e) || e.State != HalfOpen {
 		t.Fatal(err)

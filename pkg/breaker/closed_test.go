@@ -62,7 +62,7 @@ func TestCB3_BelowTheThresholdLimitsStillApply(t *testing.T) {
 	no(t, s, at(1), &RateLimitError{Scope: rack, Limit: 2, Current: 2, TimeToReset: time.Minute - 1}, rack)
 }
 
-// TestCB4_OpensAtTheRecord looks at the state between the failures, without an ask.
+// TestCB4_OpensAtTheRecord checks the state between the failures, without an ask.
 func TestCB4_OpensAtTheRecord(t *testing.T) {
 	s := with(t, nil)
 	p, q := yes(t, s, at(0), rack), yes(t, s, at(0), rack)
@@ -170,12 +170,12 @@ func TestASuccessDoesNotEndAnExclusion(t *testing.T) {
 }
 
 // TestTooManyHosts holds the law where more hosts failed than are remembered: what
-// counts already is looked through.
+// counts already is searched.
 func TestTooManyHosts(t *testing.T) {
 	cfg := wide()
 	ratio(&cfg)
 	e := evidence{}
-	tell := func(kind, host string, failed bool) {
+	add := func(kind, host string, failed bool) {
 		o := &outcome{kind: kind}
 		if failed {
 			o.failure = &failure{host: host, kind: kind}
@@ -186,24 +186,24 @@ func TestTooManyHosts(t *testing.T) {
 	}
 	others := func() {
 		for i := range maxHosts {
-			tell("clean", fmt.Sprint("host", i), true)
-			tell("clean", "", false)
-			tell("clean", "", false)
+			add("clean", fmt.Sprint("host", i), true)
+			add("clean", "", false)
+			add("clean", "", false)
 		}
 	}
 	for range 3 {
-		tell("deploy", "bad", true)
+		add("deploy", "bad", true)
 		others()
 	}
-	if len(e.run) != 1 || len(e.hosts.by) != maxHosts {
-		t.Errorf("%d failures of one host count, %d hosts are known", len(e.run), len(e.hosts.by))
+	if len(e.run) != 1 || len(e.hosts.list) != maxHosts {
+		t.Errorf("%d failures of one host count, %d hosts are known", len(e.run), len(e.hosts.list))
 	}
 	for range 3 { // a success takes it off the run, not out of the ratio
-		tell("deploy", "", false)
-		tell("deploy", "bad", true)
+		add("deploy", "", false)
+		add("deploy", "bad", true)
 		others()
 	}
-	if n := e.tally("deploy").failures.n; n != 1 || len(e.run) != 0 {
+	if n := e.tally("deploy").failed; n != 1 || len(e.run) != 0 {
 		t.Errorf("%d failures of one host count for the ratio, %d for the run", n, len(e.run))
 	}
 }

@@ -3,8 +3,6 @@ package breaker
 import (
 	"errors"
 	"fmt"
-	"maps"
-	"slices"
 	"time"
 )
 
@@ -134,18 +132,4 @@ func (c Config) complete() *Config {
 		c.ProbeLifetime = defaultProbing
 	}
 	return &c
-}
-
-// validateAll reports every fault of cfg and of the settings of kinds.
-func validateAll(cfg *Config, kinds map[string]Config) error {
-	var errs []error
-	if cfg != nil {
-		errs = append(errs, cfg.Validate())
-	}
-	for _, kind := range slices.Sorted(maps.Keys(kinds)) {
-		if err := kinds[kind].Validate(); err != nil {
-			errs = append(errs, fmt.Errorf("scopes of kind %q: %w", kind, err))
-		}
-	}
-	return errors.Join(errs...)
 }

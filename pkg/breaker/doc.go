@@ -3,11 +3,13 @@
 // each scope (a whole Ironic, a conductor group, an image …). The rules are rows CB-1 …
 // CB-31 of docs/spec/breaker.md.
 //
-// It is pure: it holds no clock and no goroutine, every method takes now. It is safe
-// for concurrent use: each scope has a lock of its own, a call that names several takes
-// theirs alone, in one order, and finds them without a lock. Whoever has now from a
-// monotonic clock (time.Now has) need not fear that the wall clock is set; a scope goes
-// on with the latest now that it has seen (CB-26).
+// It is pure: it has no clock and no goroutine, every method takes now. It is not safe
+// for concurrent use: its owner, pkg/admission, calls it under its one lock. Who takes
+// now from a monotonic clock (time.Now has one) need not fear that the wall clock is
+// set; each scope keeps the latest now that it was given (CB-26).
+//
+// Whoever reads the package begins with set.go and ask.go; circuit.go has the states,
+// evidence.go what opens a scope.
 //
 // # The life of a scope
 //
@@ -17,6 +19,9 @@
 //	  │ a probe succeeds          RecoveryTimeout has  │  │ a probe
 //	  │ (or Reset)                passed, nothing else ▼  │ fails
 //	  └──────────────────────────────────────────── HALF_OPEN
+//
+// Time alone makes it HALF_OPEN: Tick does so for all scopes, every other method for the
+// scopes that it is about.
 //
 // # The life of a permit
 //
@@ -42,18 +47,14 @@
 // further failure, counted or not, begins that time anew. So one bad host never opens a
 // scope whose threshold is 2 or more. The counted failures of all kinds of work add up
 // to FailureThreshold. In mode Consecutive a success takes away those of its own kind:
-// cleaning that goes well says nothing about images. In mode Window it takes away none
-// (CB-6).
-//
-// The ratio is judged per kind at each of its outcomes, successes too: of those in the
-// window, at least RatioMinimum, RatioPercent or more failed, two at least. Nothing
-// opens by time alone. What is known of failures is forgotten when the scope closes.
+// cleaning that succeeds says nothing about images. In mode Window it takes away none
+// (CB-6). The ratio is judged per kind, at each outcome of that kind (CB-30). Nothing
+// opens by time alone. A scope that closes forgets its failures.
 //
 // # Bounds
 //
-// Of a scope are known at most 1,000 failures of the run, the newest 512 outcomes of
-// each of the 32 kinds of work that ended last, and the 4,096 hosts that failed last
-// (CB-27); all of it is made as it is needed. A scope that nobody uses is forgotten by
-// Clean. A permit that is never settled is never freed: who loses the work behind one
-// must Cancel it.
+// A scope keeps at most 1,000 failures of the run, the newest 512 outcomes of each of
+// the 32 kinds of work that ended last, and the 4,096 hosts that failed last (CB-27).
+// Clean forgets a scope that nobody uses. A permit that is never settled is never freed:
+// who loses the work behind one must Cancel it.
 package breaker

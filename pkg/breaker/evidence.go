@@ -1,6 +1,7 @@
 package breaker
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 	"time"
@@ -12,7 +13,7 @@ type outcome struct {
 	failure *failure
 }
 
-// failure is made before any lock is taken, shared by the scopes and never changed.
+// failure is shared by the scopes and never changed.
 type failure struct {
 	host, kind, cause string
 }
@@ -31,7 +32,7 @@ func failed(w Work, err error) *outcome {
 }
 
 // evidence is what a CLOSED circuit knows of the work that ended. The zero value is
-// empty. It stays for show while the circuit is OPEN or HALF_OPEN.
+// empty. While the circuit is OPEN or HALF_OPEN it stays for Status.
 type evidence struct {
 	// run is the failures that count towards the threshold, oldest first.
 	run []entry
@@ -43,15 +44,15 @@ type evidence struct {
 // add counts o and returns the failures that it now opens for, nil for none, and how
 // many outcomes they are a share of, 0 when they are a run.
 func (e *evidence) add(cfg *Config, now time.Duration, o *outcome) (failures []entry, of int) {
-	e.prune(cfg, now)
+	e.forgetOldRun(cfg, now)
 	n := entry{at: now, failure: o.failure}
 	switch {
-	case n.failure == nil:
-		e.succeed(cfg, o.kind)
-	case n.failure.host != "" && !e.countsOf(cfg, now, n.failure.host):
+	case n.failure != nil && !e.counts(cfg, now, n.failure.host):
 		return nil, 0
-	default:
+	case n.failure != nil:
 		e.run = append(e.run, n)
+	case cfg.Mode == Consecutive: // CB-6
+		e.run = slices.DeleteFunc(e.run, func(f entry) bool { return f.failure.kind == o.kind })
 	}
 	if len(e.run) >= cfg.FailureThreshold {
 		return e.run, 0
@@ -61,34 +62,30 @@ func (e *evidence) add(cfg *Config, now time.Duration, o *outcome) (failures []e
 	}
 	t := e.tally(o.kind)
 	t.add(cfg, n)
-	if t.tooBad(cfg) {
-		return t.failures.slice(), t.outcomes.n
+	// One failure alone is no ratio (CB-30).
+	if all := t.outcomes.n; t.failed >= 2 && all >= cfg.RatioMinimum && t.failed*100 >= cfg.RatioPercent*all {
+		return t.failures(), all
 	}
 	return nil, 0
 }
 
-// succeed takes the failures of kind off the run, unless a success does not (CB-6).
-func (e *evidence) succeed(cfg *Config, kind string) {
-	if len(e.run) > 0 && cfg.Mode == Consecutive {
-		e.run = slices.DeleteFunc(e.run, func(f entry) bool { return f.failure.kind == kind })
+// counts notes a failure of host and reports whether it counts: once in a window, and
+// again only after the host has been quiet for one (CB-31). If some hosts were
+// forgotten for want of memory, it searches the failures that count for this one.
+func (e *evidence) counts(cfg *Config, now time.Duration, host string) bool {
+	if host == "" {
+		return true
 	}
-}
-
-// countsOf notes a failure of host and reports whether it counts: once in a window,
-// and again only after the host has been quiet for one.
-func (e *evidence) countsOf(cfg *Config, now time.Duration, host string) bool {
 	if e.hosts.failed(host, now, cfg.FailureWindow) {
 		return false
 	}
-	return !e.hosts.lost || !e.has(cfg, now, host)
-}
-
-// has looks among all failures that count for one of host.
-func (e *evidence) has(cfg *Config, now time.Duration, host string) bool {
+	if !e.hosts.lost {
+		return true
+	}
 	ofHost := func(f entry) bool { return f.failure.host == host }
-	return slices.ContainsFunc(e.run, ofHost) || slices.ContainsFunc(e.tallies, func(t *tally) bool {
-		t.prune(cfg, now)
-		return slices.ContainsFunc(t.failures.slice(), ofHost)
+	return !slices.ContainsFunc(e.run, ofHost) && !slices.ContainsFunc(e.tallies, func(t *tally) bool {
+		t.forgetOld(cfg, now)
+		return slices.ContainsFunc(t.failures(), ofHost)
 	})
 }
 
@@ -101,40 +98,33 @@ func (e *evidence) tally(kind string) *tally {
 		}
 	}
 	if len(e.tallies) >= maxKinds {
-		oldest := 0
-		for i, t := range e.tallies {
-			if t.newest < e.tallies[oldest].newest {
-				oldest = i
-			}
-		}
-		e.tallies = slices.Delete(e.tallies, oldest, oldest+1)
+		oldest := slices.MinFunc(e.tallies, func(a, b *tally) int { return cmp.Compare(a.newest, b.newest) })
+		e.tallies = slices.DeleteFunc(e.tallies, func(t *tally) bool { return t == oldest })
 	}
 	t := &tally{kind: strings.Clone(kind)}
 	e.tallies = append(e.tallies, t)
 	return t
 }
 
-// prune forgets the failures of the run that are as old as the window (CB-5).
-func (e *evidence) prune(cfg *Config, now time.Duration) {
+// forgetOldRun forgets the failures of the run that are as old as the window (CB-5).
+func (e *evidence) forgetOldRun(cfg *Config, now time.Duration) {
 	old := 0
 	for old < len(e.run) && now-e.run[old].at >= cfg.FailureWindow {
 		old++
 	}
-	if old > 0 {
-		e.run = slices.Delete(e.run, 0, old)
-	}
+	e.run = slices.Delete(e.run, 0, old)
 }
 
-// pruneAll forgets everything that is as old as the window, and reports whether no
+// forgetOld forgets everything that is as old as the window, and reports whether no
 // failure is left.
-func (e *evidence) pruneAll(cfg *Config, now time.Duration) (good bool) {
-	e.prune(cfg, now)
-	e.hosts.prune(now, cfg.FailureWindow)
-	good = len(e.run) == 0 && e.hosts.oldest == nil
+func (e *evidence) forgetOld(cfg *Config, now time.Duration) (clean bool) {
+	e.forgetOldRun(cfg, now)
+	e.hosts.forgetOld(now, cfg.FailureWindow)
+	clean = len(e.run) == 0 && len(e.hosts.list) == 0
 	e.tallies = slices.DeleteFunc(e.tallies, func(t *tally) bool {
-		t.prune(cfg, now)
-		good = good && t.failures.n == 0
+		t.forgetOld(cfg, now)
+		clean = clean && t.failed == 0
 		return t.outcomes.n == 0
 	})
-	return good
+	return clean
 }

@@ -1,7 +1,6 @@
 package breaker
 
 import (
-	"context"
 	"errors"
 	"testing"
 	"time"
@@ -20,7 +19,6 @@ var (
 	ironic  = Scope{Kind: "ironic"}
 	rack    = Scope{Kind: "group", Name: "rack1"}
 	errBoom = errors.New("boom")
-	bg      = context.Background()
 )
 
 // made returns a Set, or ends the test.
@@ -53,7 +51,7 @@ func with(tb testing.TB, f func(*Config)) *Set {
 // yes asks and ends the test when it is refused.
 func yes(tb testing.TB, s *Set, now time.Time, scopes ...Scope) *Permit {
 	tb.Helper()
-	p, err := s.Ask(bg, now, scopes...)
+	p, err := s.Ask(now, scopes...)
 	if err != nil {
 		tb.Fatalf("%v: refused: %v", now.Sub(start), err)
 	}
@@ -63,7 +61,7 @@ func yes(tb testing.TB, s *Set, now time.Time, scopes ...Scope) *Permit {
 // no asks and holds the refusal against want.
 func no(tb testing.TB, s *Set, now time.Time, want error, scopes ...Scope) {
 	tb.Helper()
-	p, err := s.Ask(bg, now, scopes...)
+	p, err := s.Ask(now, scopes...)
 	if p != nil {
 		tb.Fatalf("%v: allowed, want %v", now.Sub(start), want)
 	}
@@ -75,7 +73,7 @@ func no(tb testing.TB, s *Set, now time.Time, want error, scopes ...Scope) {
 // refusedFor ends the test unless scope is in state and asks wait that long.
 func refusedFor(tb testing.TB, s *Set, now time.Time, scope Scope, state State, wait time.Duration) {
 	tb.Helper()
-	_, err := s.Ask(bg, now, scope)
+	_, err := s.Ask(now, scope)
 	var e *CircuitBreakerError
 	if !errors.As(err, &e) || e.Scope != scope || e.State != state || e.TimeToWait != wait {
 		tb.Fatalf("%v: %v, want a refusal of %s, %s, for %v", now.Sub(start), err, scope, state, wait)

@@ -1,75 +1,45 @@
 package breaker
 
 import (
-	"strings"
+	"slices"
 	"time"
 )
 
 // hosts knows when each host failed last, for as long as that keeps its next
 // failure from counting. The zero value is empty.
 type hosts struct {
-	by             map[string]*lastFailure
-	oldest, newest *lastFailure
+	list []lastFailure // oldest first
 	// lost is true once there were more hosts than can be known.
 	lost bool
 }
 
-// lastFailure is a link of the list by age.
+// lastFailure is that of a host.
 type lastFailure struct {
-	host         string
-	at           time.Duration
-	older, newer *lastFailure
+	host string
+	at   time.Duration
 }
 
 // failed notes a failure of host and reports whether one younger than window was
 // known. Of too many hosts the one that has been quiet longest is forgotten.
 func (h *hosts) failed(host string, at, window time.Duration) (again bool) {
-	h.prune(at, window)
-	f, again := h.by[host]
-	if again {
-		h.unlink(f)
-	} else {
-		if len(h.by) >= maxHosts {
-			h.forgetOldest()
-			h.lost = true
-		}
-		if h.by == nil {
-			h.by = map[string]*lastFailure{}
-		}
-		f = &lastFailure{host: strings.Clone(host)}
-		h.by[f.host] = f
+	h.forgetOld(at, window)
+	i := slices.IndexFunc(h.list, func(f lastFailure) bool { return f.host == host })
+	switch {
+	case i >= 0:
+		h.list = slices.Delete(h.list, i, i+1)
+	case len(h.list) >= maxHosts:
+		h.list = slices.Delete(h.list, 0, 1)
+		h.lost = true
 	}
-	f.at, f.older, f.newer = at, h.newest, nil
-	if h.newest != nil {
-		h.newest.newer = f
-	} else {
-		h.oldest = f
-	}
-	h.newest = f
-	return again
+	h.list = append(h.list, lastFailure{host: host, at: at})
+	return i >= 0
 }
 
-// prune forgets the hosts that have been quiet for window.
-func (h *hosts) prune(now, window time.Duration) {
-	for h.oldest != nil && now-h.oldest.at >= window {
-		h.forgetOldest()
+// forgetOld forgets the hosts that have been quiet for window.
+func (h *hosts) forgetOld(now, window time.Duration) {
+	old := 0
+	for old < len(h.list) && now-h.list[old].at >= window {
+		old++
 	}
-}
-
-func (h *hosts) forgetOldest() {
-	delete(h.by, h.oldest.host)
-	h.unlink(h.oldest)
-}
-
-func (h *hosts) unlink(f *lastFailure) {
-	if f.older != nil {
-		f.older.newer = f.newer
-	} else {
-		h.oldest = f.newer
-	}
-	if f.newer != nil {
-		f.newer.older = f.older
-	} else {
-		h.newest = f.older
-	}
+	h.list = slices.Delete(h.list, 0, old)
 }

@@ -1,7 +1,9 @@
 package breaker
 
 import (
+	"cmp"
 	"fmt"
+	"slices"
 	"testing"
 	"time"
 
@@ -29,15 +31,16 @@ func TestHosts(t *testing.T) {
 					young++
 				}
 			}
-			forth, back := 0, 0
-			for f := h.oldest; f != nil && forth <= young; f = f.newer {
-				forth++
+			listed := map[string]bool{}
+			for _, f := range h.list {
+				listed[f.host] = true
+				if f.at != last[f.host] {
+					t.Fatalf("%v: %s failed at %v, not %v", now, f.host, last[f.host], f.at)
+				}
 			}
-			for f := h.newest; f != nil && back <= young; f = f.older {
-				back++
-			}
-			if len(h.by) != young || forth != young || back != young {
-				t.Fatalf("%v: %d hosts, %d and %d in the list, want %d", now, len(h.by), forth, back, young)
+			byAge := func(a, b lastFailure) int { return cmp.Compare(a.at, b.at) }
+			if len(h.list) != young || len(listed) != young || !slices.IsSortedFunc(h.list, byAge) {
+				t.Fatalf("%v: %v, want %d hosts, oldest first", now, h.list, young)
 			}
 		}
 	})

@@ -1,10 +1,10 @@
 package breaker
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -96,9 +96,9 @@ func (w *world) some(t *rapid.T, create bool) ([]Scope, []*ref) {
 	return scopes, refs
 }
 
-func (w *world) look(refs []*ref) {
+func (w *world) tick(refs []*ref) {
 	for _, r := range refs {
-		r.look(w.now)
+		r.tick(w.now)
 	}
 }
 
@@ -135,10 +135,10 @@ func same(t *rapid.T, what string, want, got any) {
 
 func (w *world) ask(t *rapid.T) {
 	scopes, refs := w.some(t, true)
-	w.look(refs)
+	w.tick(refs)
 	want := refusedBy(refs)
 	same(t, "check", want, w.set.Check(w.now, scopes...))
-	p, err := w.set.Ask(context.Background(), w.now, scopes...)
+	p, err := w.set.Ask(w.now, scopes...)
 	same(t, "ask", want, err)
 	for _, r := range refs {
 		r.lastUse = r.clock
@@ -150,7 +150,7 @@ func (w *world) ask(t *rapid.T) {
 
 func (w *world) take(t *rapid.T) {
 	scopes, refs := w.some(t, true)
-	w.look(refs)
+	w.tick(refs)
 	for _, r := range refs {
 		r.lastUse = r.clock
 	}
@@ -195,7 +195,7 @@ func (w *world) settle(t *rapid.T) {
 	}
 	wp.done = true
 	for i, r := range wp.refs {
-		r.look(w.now)
+		r.tick(w.now)
 		r.lastUse = r.clock
 		r.end(wp.parts[i], o)
 	}
@@ -210,11 +210,11 @@ func (w *world) record(t *rapid.T) {
 	} else {
 		w.set.RecordSuccess(w.now, work, scopes...)
 	}
-	w.look(refs)
+	w.tick(refs)
 	for _, r := range refs {
 		r.lastUse = r.clock
 		if r.state == Closed {
-			r.tell(o)
+			r.count(o)
 		}
 	}
 }
@@ -225,10 +225,10 @@ func (w *world) byHand(t *rapid.T) {
 		t.Skip("no scope")
 	}
 	r := refs[0]
-	r.look(w.now)
+	r.tick(w.now)
 	if rapid.Bool().Draw(t, "reset") {
 		// What a success took away altogether is nothing to reset.
-		failures := len(r.young(r.run(r.counted()))) > 0 || slices.ContainsFunc(r.young(r.told), func(o refOutcome) bool {
+		failures := len(r.young(r.run(r.counted()))) > 0 || slices.ContainsFunc(r.young(r.outcomes), func(o refOutcome) bool {
 			return o.failed && (o.work.Host != "" || r.cfg.RatioMinimum > 0)
 		})
 		same(t, "reset", failures || r.state != Closed, w.set.Reset(w.now, r.scope))
@@ -236,7 +236,7 @@ func (w *world) byHand(t *rapid.T) {
 			r.close(true)
 			r.lastUse = r.clock
 		} else if failures {
-			r.told, r.lastUse = nil, r.clock
+			r.outcomes, r.lastUse = nil, r.clock
 		}
 		return
 	}
@@ -262,7 +262,7 @@ func (w *world) clean(t *rapid.T) {
 	w.set.Clean(w.now)
 	for _, scope := range lawScopes {
 		if r := w.refs[scope]; r != nil {
-			r.look(w.now)
+			r.tick(w.now)
 			if r.idle() {
 				delete(w.refs, scope)
 			}
@@ -276,17 +276,55 @@ func (w *world) compare(t *rapid.T) {
 	known := []Status{}
 	for _, scope := range []Scope{lawScopes[1], lawScopes[2], lawScopes[0]} {
 		if r := w.refs[scope]; r != nil {
-			r.look(w.now)
+			r.tick(w.now)
 			known = append(known, r.status())
 		}
 	}
 	same(t, "all", known, w.set.All(w.now))
+	w.sameEvents(t)
+	var open, ticked []Scope
+	for _, st := range known {
+		if st.State != Closed {
+			open = append(open, st.Scope)
+		}
+	}
+	for _, c := range w.set.notClosed {
+		ticked = append(ticked, c.scope)
+	}
+	slices.SortFunc(ticked, func(a, b Scope) int { return strings.Compare(a.String(), b.String()) })
+	same(t, "scopes that are not CLOSED", open, ticked)
+}
+
+// sameEvents holds the events since the last call against the reference.
+func (w *world) sameEvents(t *rapid.T) {
 	byScope := func(a, b Event) int { return slices.Index(lawScopes, a.Scope) - slices.Index(lawScopes, b.Scope) }
 	got := w.set.Events()
-	slices.SortStableFunc(got, byScope) // scopes that are looked at together may change in any order
+	slices.SortStableFunc(got, byScope) // scopes that one call is about may change in any order
 	slices.SortStableFunc(w.events, byScope)
 	same(t, "events", w.events, got)
 	w.events = nil
+}
+
+// tickAll is a Tick, after which nothing that only reads causes an Event at that time.
+func (w *world) tickAll(t *rapid.T) {
+	w.pass(t)
+	w.set.Tick(w.now)
+	for _, r := range w.refs {
+		if r.state != Closed {
+			r.tick(w.now)
+		}
+	}
+	w.sameEvents(t)
+	scopes := rapid.SliceOfN(rapid.SampledFrom(lawScopes), 0, 4).Draw(t, "scopes")
+	_ = w.set.Check(w.now, scopes...)
+	for _, scope := range scopes {
+		if r := w.refs[scope]; r != nil {
+			r.tick(w.now)
+			same(t, "status", r.status(), w.set.Status(w.now, scope))
+		}
+	}
+	same(t, "events after a Tick", []Event(nil), w.set.Events())
+	w.compare(t)
 }
 
 // TestLaws runs random histories against the reference. The laws are in it: no more
@@ -298,10 +336,10 @@ func TestLaws(t *testing.T) {
 		t.Repeat(map[string]func(*rapid.T){
 			"ask": w.ask, "ask more": w.ask, "take": w.take, "settle": w.settle, "settle more": w.settle,
 			"record": w.record, "record more": w.record, "by hand": w.byHand, "clean": w.clean,
-			"compare": w.compare,
-			"look": func(t *rapid.T) {
+			"compare": w.compare, "tick": w.tickAll,
+			"status": func(t *rapid.T) {
 				_, refs := w.some(t, false)
-				w.look(refs)
+				w.tick(refs)
 				for _, r := range refs {
 					same(t, "status", r.status(), w.set.Status(w.now, r.scope))
 				}

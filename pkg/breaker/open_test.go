@@ -59,7 +59,7 @@ func TestCB8_HalfOpenAtTheRecoveryTimeout(t *testing.T) {
 	in(t, s, at(recovery), rack, Closed)
 }
 
-// TestHalfOpenIsByTimeAlone: who looks later sees when it happened.
+// TestHalfOpenIsByTimeAlone: a later call still learns when it happened.
 func TestHalfOpenIsByTimeAlone(t *testing.T) {
 	s := opened(t, nil)
 	s.Events()
@@ -97,6 +97,35 @@ func TestCB9_NoMoreThanNProbes(t *testing.T) {
 	settled(t, s.Check(at(recovery+2*time.Minute), rack)) // takes nothing
 	yes(t, s, at(recovery+2*time.Minute), rack)
 	refusedFor(t, s, at(recovery+2*time.Minute), rack, HalfOpen, lifetime-2*time.Minute)
+}
+
+// TestCB9_AThousandAsksAtOnce of two scopes, which are named in either order.
+func TestCB9_AThousandAsksAtOnce(t *testing.T) {
+	s := opened(t, nil)
+	s.Trip(start, ironic, recovery)
+	allowed := 0
+	for i := range 1000 {
+		scopes := []Scope{rack, ironic}
+		if i%2 == 0 {
+			scopes[0], scopes[1] = ironic, rack
+		}
+		_, err := s.Ask(at(recovery), scopes...)
+		var e *CircuitBreakerError
+		switch {
+		case err == nil:
+			allowed++
+		case !errors.As(err, &e) || e.State != HalfOpen || e.TimeToWait <= 0:
+			t.Errorf("refused by %v", err)
+		}
+	}
+	if allowed != 2 {
+		t.Errorf("%d allowed, want 2", allowed)
+	}
+	for _, scope := range []Scope{rack, ironic} {
+		if st := in(t, s, at(recovery), scope, HalfOpen); st.Probes != 2 || st.ConcurrentInstances != 2 {
+			t.Errorf("%+v", st)
+		}
+	}
 }
 
 func TestCB10_AProbeThatSucceedsCloses(t *testing.T) {
@@ -144,7 +173,7 @@ func TestCB11_AProbeThatFailsOpensForAFullRecovery(t *testing.T) {
 	if st.Probes != 0 || len(st.Causes) != 1 || st.Causes[0].Text != "still bad" || st.RecentFailures != 1 {
 		t.Errorf("%+v", st)
 	}
-	// The other probe began before this trip and has no say any more.
+	// The other probe began before this trip and gives no verdict any more.
 	settled(t, q.Succeed(now.Add(1), Work{}))
 	refusedFor(t, s, now.Add(1), rack, Open, recovery-1)
 	yes(t, s, now.Add(recovery), rack)

@@ -1,9 +1,6 @@
 package breaker
 
-import (
-	"sync/atomic"
-	"time"
-)
+import "time"
 
 // Work is whose work ended and what kind of work it was. Both may be "".
 type Work struct {
@@ -15,48 +12,55 @@ type Work struct {
 }
 
 // Permit is the right to run one work. Settle it once with Succeed, Fail or Cancel.
-// Of a nil Permit these do nothing. It is safe for concurrent use.
+// Of a nil Permit these do nothing. It is not safe for concurrent use, nor beside its
+// Set.
 type Permit struct {
 	first   stake // without a circuit when no scope was named
-	settled atomic.Bool
+	settled bool
 }
 
-// stake is the part of a permit in one scope; next is that in the next scope. Its
-// circuit's lock guards it.
+// stake is the part of a permit in one scope.
 type stake struct {
-	circuit    *circuit
-	next       *stake
+	circuit *circuit
+	next    *stake // of the same permit
+	// generation is that of the circuit when the work began. Once the circuit has
+	// another one, and with noVerdict, its outcome changes nothing there.
 	generation uint32
-	probe      bool // was one when it began
-	mute       bool // gives no verdict, ever
 }
 
-// newPermit returns a permit with a stake in each circuit, in that order. It is kept
-// small: an ask costs little more than this.
+// noVerdict is the generation of no circuit.
+const noVerdict = 0
+
+// newPermit returns a permit with a stake in each circuit, in that order. For one
+// circuit it takes one allocation.
 func newPermit(list []*circuit) *Permit {
 	p := &Permit{}
-	if len(list) == 0 {
-		return p
-	}
-	p.first.circuit = list[0]
-	if len(list) > 1 {
-		more := make([]stake, len(list)-1)
-		st := &p.first
-		for i := range more {
-			more[i].circuit = list[i+1]
-			st.next = &more[i]
+	st := &p.first
+	for i, c := range list {
+		if i > 0 {
+			st.next = &stake{}
 			st = st.next
 		}
+		st.circuit, st.generation = c, c.generation
 	}
 	return p
 }
 
 // stakes is the first of p, nil when there is none.
 func (p *Permit) stakes() *stake {
-	if p.first.circuit == nil {
+	if p == nil || p.first.circuit == nil {
 		return nil
 	}
 	return &p.first
+}
+
+// Scopes returns those that the permit is of, in the order in which they were asked.
+func (p *Permit) Scopes() []Scope {
+	var scopes []Scope
+	for st := p.stakes(); st != nil; st = st.next {
+		scopes = append(scopes, st.circuit.scope)
+	}
+	return scopes
 }
 
 // Succeed ends the work well. It returns ErrSettled when the permit was settled
@@ -78,32 +82,19 @@ func (p *Permit) Cancel(now time.Time) error {
 	return p.settle(now, nil)
 }
 
-// Scopes returns those that the permit is of, in the order in which they were asked.
-func (p *Permit) Scopes() []Scope {
-	if p == nil {
-		return nil
-	}
-	var scopes []Scope
-	for st := p.stakes(); st != nil; st = st.next {
-		scopes = append(scopes, st.circuit.scope)
-	}
-	return scopes
-}
-
 func (p *Permit) settle(now time.Time, o *outcome) error {
 	if p == nil {
 		return nil
 	}
-	if p.settled.Swap(true) {
+	if p.settled {
 		return ErrSettled
 	}
+	p.settled = true
 	for st := p.stakes(); st != nil; st = st.next {
 		c := st.circuit
-		c.mu.Lock()
-		c.tickLocked(now)
+		c.tick(now)
 		c.used = c.now
-		c.leaveLocked(st, o)
-		c.mu.Unlock()
+		c.end(st, o)
 	}
 	return nil
 }
@@ -121,14 +112,8 @@ func (s *Set) RecordSuccess(now time.Time, w Work, scopes ...Scope) {
 }
 
 func (s *Set) record(now time.Time, o *outcome, scopes []Scope) {
-	if s.off() {
-		return
-	}
 	var buf [4]*circuit
-	list := s.lock(buf[:0], now, scopes, true)
-	defer unlockAll(list)
-	for _, c := range list {
-		c.used = c.now
-		c.countLocked(o)
+	for _, c := range s.use(buf[:0], now, scopes) {
+		c.count(o)
 	}
 }

@@ -1,7 +1,6 @@
 package breaker
 
 import (
-	"context"
 	"errors"
 	"strings"
 	"testing"
@@ -70,29 +69,6 @@ func TestCB15_ForeignOutcomesNeedNoPermit(t *testing.T) {
 	if st := in(t, s, at(recovery), rack, HalfOpen); st.Probes != 1 || st.ConcurrentInstances != 2 {
 		t.Errorf("%+v", st)
 	}
-}
-
-func TestCB22_AContextThatIsDoneComesFirst(t *testing.T) {
-	s := opened(t, func(c *Config) { c.RateLimitPerMinute = 1 })
-	cancelled, cancel := context.WithCancel(bg)
-	cancel()
-	expired, cancel := context.WithDeadline(bg, time.Unix(1, 0))
-	defer cancel()
-	for ctx, want := range map[context.Context]error{cancelled: context.Canceled, expired: context.DeadlineExceeded} {
-		for _, scope := range []Scope{rack, ironic} {
-			before := s.Status(start, scope)
-			if p, err := s.Ask(ctx, start, scope); p != nil || !errors.Is(err, want) {
-				t.Errorf("%v, %v, want %v", p, err, want)
-			}
-			if diff := cmp.Diff(before, s.Status(start, scope)); diff != "" {
-				t.Error(diff)
-			}
-		}
-	}
-	if _, err := made(t, nil, nil).Ask(cancelled, start); !errors.Is(err, context.Canceled) {
-		t.Errorf("without a config: %v", err)
-	}
-	yes(t, s, start, ironic) // nothing was consumed
 }
 
 func TestCB23_FailWithoutAnError(t *testing.T) {

@@ -108,8 +108,8 @@ func TestRatioInABoundedRing(t *testing.T) {
 		}
 		e.run = e.run[:0]
 	}
-	if n := e.tallies[0]; n.outcomes.n != maxOutcomes || n.failures.n != maxOutcomes || len(n.outcomes.buf) > maxOutcomes {
-		t.Errorf("%d outcomes, %d failures", n.outcomes.n, n.failures.n)
+	if n := e.tallies[0]; n.outcomes.n != maxOutcomes || n.failed != maxOutcomes || len(n.outcomes.buf) > maxOutcomes {
+		t.Errorf("%d outcomes, %d failures", n.outcomes.n, n.failed)
 	}
 }
 

@@ -11,7 +11,7 @@ import (
 // The reference keeps everything that ever happened and works out each answer from
 // that, slowly and on its own: it shares no code with the package but the words.
 
-// refOutcome is one that a CLOSED scope was told.
+// refOutcome is one that a CLOSED scope was given.
 type refOutcome struct {
 	at     time.Time
 	work   Work
@@ -24,7 +24,7 @@ type refPermit struct {
 	begun time.Time
 	trips int  // how often the scope had opened when it began
 	probe bool // still
-	mute  bool // will never be heard
+	mute  bool // its outcome changes nothing
 	ended bool
 }
 
@@ -44,7 +44,7 @@ type ref struct {
 	why      string
 	causes   []Cause
 
-	told     []refOutcome // since the circuit was closed last
+	outcomes []refOutcome // since the circuit was closed last
 	starts   []time.Time  // of all asks ever allowed
 	permits  []*refPermit // of all times
 	shown    []refOutcome // what RecentFailures shows while it is not CLOSED
@@ -55,8 +55,8 @@ func newRef(scope Scope, cfg Config, now time.Time, onChange func(Event)) *ref {
 	return &ref{scope: scope, cfg: cfg, clock: now, lastUse: now, state: Closed, onChange: onChange}
 }
 
-// look is what time alone does.
-func (r *ref) look(now time.Time) {
+// tick is what time alone does.
+func (r *ref) tick(now time.Time) {
 	if now.After(r.clock) {
 		r.clock = now
 	}
@@ -145,7 +145,7 @@ func (r *ref) end(p *refPermit, o *refOutcome) {
 	o.at = r.clock
 	switch {
 	case r.state == Closed:
-		r.tell(*o)
+		r.count(*o)
 	case r.state == HalfOpen && p.probe && o.failed:
 		r.shown = []refOutcome{*o}
 		r.trip(r.cfg.RecoveryTimeout, r.shown, "a probe that failed", false)
@@ -155,7 +155,7 @@ func (r *ref) end(p *refPermit, o *refOutcome) {
 }
 
 func (r *ref) close(hand bool) {
-	r.told, r.shown, r.causes, r.why, r.hand = nil, nil, nil, "", false
+	r.outcomes, r.shown, r.causes, r.why, r.hand = nil, nil, nil, "", false
 	r.noProbes()
 	r.become(Closed, r.clock, 0, hand)
 }
@@ -185,10 +185,10 @@ func (r *ref) trip(d time.Duration, failures []refOutcome, why string, hand bool
 	r.become(Open, r.clock, len(failures), hand)
 }
 
-// tell is an outcome in CLOSED.
-func (r *ref) tell(o refOutcome) {
+// count is an outcome in CLOSED.
+func (r *ref) count(o refOutcome) {
 	o.at = r.clock
-	r.told = append(r.told, o)
+	r.outcomes = append(r.outcomes, o)
 	counted := r.counted()
 	run := r.young(r.run(counted))
 	if len(run) >= r.cfg.FailureThreshold {
@@ -201,7 +201,7 @@ func (r *ref) tell(o refOutcome) {
 	}
 	var failed []refOutcome
 	all := 0
-	for i, t := range r.told {
+	for i, t := range r.outcomes {
 		if t.work.Kind != o.work.Kind || r.age(t.at) >= r.cfg.FailureWindow || t.failed && !counted[i] {
 			continue
 		}
@@ -220,10 +220,10 @@ func (r *ref) tell(o refOutcome) {
 // counted says of each outcome whether, as a failure, it counts: its host had been
 // quiet for a window.
 func (r *ref) counted() []bool {
-	counted := make([]bool, len(r.told))
-	for i, o := range r.told {
+	counted := make([]bool, len(r.outcomes))
+	for i, o := range r.outcomes {
 		counted[i] = o.failed
-		for _, before := range r.told[:i] {
+		for _, before := range r.outcomes[:i] {
 			if o.work.Host != "" && before.failed && before.work.Host == o.work.Host && o.at.Sub(before.at) < r.cfg.FailureWindow {
 				counted[i] = false
 			}
@@ -234,8 +234,8 @@ func (r *ref) counted() []bool {
 
 // run is the failures that count and that no success has taken away.
 func (r *ref) run(counted []bool) (run []refOutcome) {
-	for i, o := range r.told {
-		taken := r.cfg.Mode == Consecutive && slices.ContainsFunc(r.told[i:], func(later refOutcome) bool {
+	for i, o := range r.outcomes {
+		taken := r.cfg.Mode == Consecutive && slices.ContainsFunc(r.outcomes[i:], func(later refOutcome) bool {
 			return !later.failed && later.work.Kind == o.work.Kind
 		})
 		if counted[i] && !taken {
@@ -256,7 +256,7 @@ func (r *ref) young(list []refOutcome) (young []refOutcome) {
 
 // idle is CB-25.
 func (r *ref) idle() bool {
-	failed := count(r.told, func(o refOutcome) bool { return o.failed && r.age(o.at) < r.cfg.FailureWindow })
+	failed := count(r.outcomes, func(o refOutcome) bool { return o.failed && r.age(o.at) < r.cfg.FailureWindow })
 	return r.state == Closed && r.running() == 0 && failed == 0 && r.age(r.lastUse) >= 2*time.Hour
 }
 

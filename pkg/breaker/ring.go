@@ -8,16 +8,14 @@ type ring[T any] struct {
 	n    int
 }
 
-// push appends v. When limit values are there the oldest makes room.
+// push appends v. When limit values are there it drops the oldest.
 func (r *ring[T]) push(v T, limit int) {
 	if r.n >= limit {
 		r.pop()
 	}
 	if r.n == len(r.buf) {
 		grown := make([]T, min(max(4, 2*r.n), limit))
-		for i := range r.n {
-			grown[i] = *r.at(i)
-		}
+		copy(grown, r.slice())
 		r.buf, r.head = grown, 0
 	}
 	r.n++
@@ -26,11 +24,7 @@ func (r *ring[T]) push(v T, limit int) {
 
 // at returns the i-th oldest value, 0 <= i < n.
 func (r *ring[T]) at(i int) *T {
-	i += r.head
-	if i >= len(r.buf) {
-		i -= len(r.buf)
-	}
-	return &r.buf[i]
+	return &r.buf[(r.head+i)%len(r.buf)]
 }
 
 // pop takes off the oldest value of a ring that is not empty.
@@ -39,18 +33,15 @@ func (r *ring[T]) pop() T {
 	p := r.at(0)
 	v := *p
 	*p = zero // let go of its texts
-	r.n--
-	if r.head++; r.head == len(r.buf) {
-		r.head = 0
-	}
+	r.head, r.n = (r.head+1)%len(r.buf), r.n-1
 	return v
 }
 
-// slice returns the values, oldest first.
+// slice returns the values, oldest first, nil for none.
 func (r *ring[T]) slice() []T {
-	values := make([]T, r.n)
-	for i := range values {
-		values[i] = *r.at(i)
+	var values []T
+	for i := range r.n {
+		values = append(values, *r.at(i))
 	}
 	return values
 }

@@ -1,153 +1,118 @@
 package breaker
 
 import (
-	"cmp"
+	"errors"
+	"fmt"
+	"maps"
 	"slices"
 	"time"
 )
 
-// Set is the breakers of many scopes, each with its own lock. Make one with New; a
-// nil Set allows everything and records nothing. It is safe for concurrent use.
+// Set is the breakers of many scopes. Make one with New; a nil Set allows everything
+// and records nothing (CB-2). It is not safe for concurrent use.
 type Set struct {
-	base  *Config // nil = off (CB-2)
-	kinds map[string]*Config
-	out   journal
-	index index
+	base     *Config
+	kinds    map[string]*Config
+	circuits map[Scope]*circuit
+	// notClosed are those of circuits that are OPEN or HALF_OPEN, in the order in which
+	// they opened: time alone changes no others.
+	notClosed []*circuit
+	events    ring[Event] // not yet read
 }
 
 // New returns a Set whose scopes are all CLOSED. Scopes of a Kind that kinds names
-// have those settings, all others cfg. A nil cfg turns everything off, whatever kinds
-// says: each ask is allowed, nothing is recorded (CB-2). An error names every fault
-// (CB-21).
+// have those settings, all others cfg. Without cfg it returns a nil Set, whatever kinds
+// says. An error names every fault (CB-21).
 func New(cfg *Config, kinds map[string]Config) (*Set, error) {
-	if err := validateAll(cfg, kinds); err != nil {
+	var errs []error
+	if cfg != nil {
+		errs = append(errs, cfg.Validate())
+	}
+	for _, kind := range slices.Sorted(maps.Keys(kinds)) {
+		if err := kinds[kind].Validate(); err != nil {
+			errs = append(errs, fmt.Errorf("scopes of kind %q: %w", kind, err))
+		}
+	}
+	if err := errors.Join(errs...); err != nil || cfg == nil {
 		return nil, err
 	}
-	s := &Set{kinds: map[string]*Config{}}
-	if cfg != nil {
-		s.base = cfg.complete()
-	}
+	s := &Set{base: cfg.complete(), kinds: map[string]*Config{}, circuits: map[Scope]*circuit{}}
 	for kind, c := range kinds {
 		s.kinds[kind] = c.complete()
 	}
 	return s, nil
 }
 
-func (s *Set) off() bool { return s == nil || s.base == nil }
-
 func (s *Set) configOf(scope Scope) *Config {
+	if s == nil {
+		return &Config{}
+	}
 	if c := s.kinds[scope.Kind]; c != nil {
 		return c
 	}
 	return s.base
 }
 
-// find returns the circuit of scope; when there is none, one that is made now if
-// create is set, else nil. again is set when the last one found was gone.
-func (s *Set) find(now time.Time, scope Scope, create, again bool) *circuit {
-	if !again {
-		if c := s.index.quick(scope); c != nil {
-			return c
-		}
+// find returns the circuit of scope after a tick to now, nil when there is none. It
+// counts as no use (CB-25).
+func (s *Set) find(now time.Time, scope Scope) *circuit {
+	if s == nil {
+		return nil
 	}
-	if !create {
-		return s.index.sure(scope, nil)
+	c := s.circuits[scope]
+	if c != nil {
+		c.tick(now)
 	}
-	return s.index.sure(scope, func(id uint64) *circuit {
-		return newCircuit(id, scope, s.configOf(scope), &s.out, now)
-	})
+	return c
 }
 
-// lock appends the circuits of scopes to list, each once, all locked and at now.
-// Those that do not exist are made, or left out when create is false.
-func (s *Set) lock(list []*circuit, now time.Time, scopes []Scope, create bool) []*circuit {
-	if len(scopes) == 1 { // the same, for the usual case
-		if c := s.index.quick(scopes[0]); c != nil {
-			c.mu.Lock()
-			if !c.gone {
-				c.tickLocked(now)
-				return append(list, c)
-			}
-			c.mu.Unlock()
+// use appends the circuits of scopes to list, each once, and notes that they are used
+// (CB-25). It makes those that do not exist. A nil Set has none.
+func (s *Set) use(list []*circuit, now time.Time, scopes []Scope) []*circuit {
+	if s == nil {
+		return list
+	}
+	for _, scope := range scopes {
+		c := s.find(now, scope)
+		if c == nil {
+			c = &circuit{set: s, cfg: s.configOf(scope), scope: scope, text: scope.String(), epoch: now, state: Closed, generation: 1}
+			s.circuits[scope] = c
+		}
+		if !slices.Contains(list, c) {
+			c.used = c.now
+			list = append(list, c)
 		}
 	}
-	for again := false; ; again = true {
-		list = list[:0]
-		for _, scope := range scopes {
-			if c := s.find(now, scope, create, again); c != nil && !slices.Contains(list, c) {
-				list = append(list, c)
-			}
-		}
-		if lockAll(list) {
-			for _, c := range list {
-				c.tickLocked(now)
-			}
-			return list
-		}
-	}
+	return list
 }
 
-// lockAll locks list in the order of ids, so that two callers never wait for each
-// other; false when one of it is no longer in the Set.
-func lockAll(list []*circuit) bool {
-	if len(list) > 1 {
-		var buf [4]*circuit
-		order := append(buf[:0], list...)
-		slices.SortFunc(order, byID)
-		for _, c := range order {
-			c.mu.Lock()
-		}
-	} else if len(list) == 1 {
-		list[0].mu.Lock()
+// Tick makes happen what happens by time alone: OPEN scopes become HALF_OPEN (CB-8),
+// and probes that outlived ProbeLifetime give their places back (CB-13). Every other
+// method does the same for the scopes that it is about. So no call is wrong without a
+// Tick, and after one no Ask, Check, Take, Status or All of the same now causes an
+// Event. The Events of a Tick are in the order in which the scopes opened. It costs
+// nothing while all scopes are CLOSED.
+func (s *Set) Tick(now time.Time) {
+	if s == nil {
+		return
 	}
-	for _, c := range list {
-		if c.gone {
-			unlockAll(list)
-			return false
-		}
-	}
-	return true
-}
-
-func byID(a, b *circuit) int { return cmp.Compare(a.id, b.id) }
-
-func unlockAll(list []*circuit) {
-	for _, c := range list {
-		c.mu.Unlock()
-	}
-}
-
-// with calls f with the circuit of scope, locked and at now. It is made when there
-// is none and create is set; otherwise f is not called.
-func (s *Set) with(now time.Time, scope Scope, create bool, f func(*circuit)) {
-	var buf [1]*circuit
-	list := s.lock(buf[:0], now, []Scope{scope}, create)
-	defer unlockAll(list)
-	for _, c := range list {
-		f(c)
+	for _, c := range s.notClosed {
+		c.tick(now)
 	}
 }
 
 // Clean forgets the scopes that are CLOSED, have no permit out, no failure in the
-// window and were not used for two hours (CB-25). Looking (Check, Status) is no use.
+// window and were not used for two hours (CB-25). Check and Status are no use.
 func (s *Set) Clean(now time.Time) {
-	if s.off() {
+	if s == nil {
 		return
 	}
-	var idle []*circuit
-	for _, c := range s.index.all() {
-		c.mu.Lock()
-		if c.idleLocked(now) {
-			idle = append(idle, c)
+	s.Tick(now) // so that Events are in its order, not in that of a map
+	for scope, c := range s.circuits {
+		c.tick(now)
+		clean := c.evidence.forgetOld(c.cfg, c.now)
+		if clean && c.state == Closed && c.running == 0 && c.now-c.used >= forgetAfter {
+			delete(s.circuits, scope)
 		}
-		c.mu.Unlock()
 	}
-	s.index.remove(now, idle)
-}
-
-// idleLocked reports whether nothing would be lost with c.
-func (c *circuit) idleLocked(now time.Time) bool {
-	c.tickLocked(now)
-	good := c.evidence.pruneAll(c.cfg, c.now)
-	return good && c.state == Closed && c.held == 0 && c.now-c.used >= forgetAfter
 }

@@ -2,11 +2,13 @@ package breaker
 
 import (
 	"cmp"
+	"maps"
+	"math"
 	"slices"
 	"time"
 )
 
-// Status is what a scope looks like now.
+// Status is what a scope shows of itself at one time.
 type Status struct {
 	Scope Scope
 	Mode  Mode
@@ -32,58 +34,65 @@ type Status struct {
 	Causes []Cause
 }
 
-// Status shows scope. One that was never used is CLOSED.
+// Status returns that of scope. One that was never used is CLOSED.
 func (s *Set) Status(now time.Time, scope Scope) Status {
-	st := Status{Scope: scope, State: Closed}
-	if s.off() {
+	cfg := s.configOf(scope)
+	st := Status{
+		Scope: scope, State: Closed, Mode: cfg.Mode, FailureThreshold: cfg.FailureThreshold,
+		RateLimit: cfg.RateLimitPerMinute, MaxConcurrent: cfg.MaxConcurrent, ProbeLimit: cfg.HalfOpenMaxRequests,
+	}
+	c := s.find(now, scope)
+	if c == nil {
 		return st
 	}
-	cfg := s.configOf(scope)
-	st.Mode, st.FailureThreshold, st.RateLimit = cfg.Mode, cfg.FailureThreshold, cfg.RateLimitPerMinute
-	st.MaxConcurrent, st.ProbeLimit = cfg.MaxConcurrent, cfg.HalfOpenMaxRequests
-	s.with(now, scope, false, func(c *circuit) { c.showLocked(&st) })
+	c.evidence.forgetOldRun(cfg, c.now)
+	st.State, st.LastStateChange, st.Tripped = c.state, c.changed, c.tripped
+	st.RecentFailures = len(c.evidence.run)
+	st.InstancesThisMinute, st.ConcurrentInstances, st.Probes = c.starts.n, c.running, len(c.probes)
+	st.Causes = causesOf(c.failures)
+	switch c.state {
+	case Closed:
+		st.Causes = causesOf(c.evidence.run)
+	case Open:
+		st.TimeToRecovery = c.opened + c.recovery - c.now
+	}
 	return st
 }
 
-// showLocked fills in what is not a setting.
-func (c *circuit) showLocked(st *Status) {
-	c.evidence.prune(c.cfg, c.now)
-	st.State = c.state
-	st.RecentFailures = len(c.evidence.run)
-	st.InstancesThisMinute = c.starts.n
-	st.ConcurrentInstances = c.held
-	st.Probes = len(c.probes)
-	st.Tripped = c.tripped
-	st.Causes = cloneCauses(c.causes)
-	if c.state == Closed {
-		st.Causes = causesOf(c.evidence.run)
-	}
-	if c.state == Open {
-		st.TimeToRecovery = c.opened + c.recovery - c.now
-	}
-	if c.changed >= 0 {
-		st.LastStateChange = c.epoch.Add(c.changed)
-	}
-}
-
-// All shows every scope that is known, sorted by its text.
+// All returns the status of every scope that is known, sorted by its text.
 func (s *Set) All(now time.Time) []Status {
-	if s.off() {
+	if s == nil {
 		return nil
 	}
-	type named struct {
-		text string
-		Status
-	}
-	circuits := s.index.all()
-	list := make([]named, len(circuits))
-	for i, c := range circuits {
-		list[i] = named{text: c.scope.String(), Status: s.Status(now, c.scope)}
-	}
-	slices.SortFunc(list, func(a, b named) int { return cmp.Compare(a.text, b.text) })
-	all := make([]Status, len(list))
-	for i := range list {
-		all[i] = list[i].Status
+	s.Tick(now) // so that Events are in its order, not in that of the texts
+	byText := func(a, b *circuit) int { return cmp.Compare(a.text, b.text) }
+	all := make([]Status, 0, len(s.circuits))
+	for _, c := range slices.SortedFunc(maps.Values(s.circuits), byText) {
+		all = append(all, s.Status(now, c.scope))
 	}
 	return all
+}
+
+// Room returns how many more may start in scope by its rate, and when the next may once
+// that is 0: more than there can be, and 0, where there is no rate limit.
+func (s *Set) Room(now time.Time, scope Scope) (left int, wait time.Duration) {
+	left = s.configOf(scope).RateLimitPerMinute
+	if left == 0 {
+		return math.MaxInt, 0
+	}
+	if c := s.find(now, scope); c != nil {
+		if left -= c.starts.n; left <= 0 {
+			wait = *c.starts.at(0) + rateSpan - c.now
+		}
+	}
+	return left, wait
+}
+
+// Probes returns how many probes of scope run now, and how many may: both 0 while
+// everything is allowed.
+func (s *Set) Probes(now time.Time, scope Scope) (running, limit int) {
+	if c := s.find(now, scope); c != nil {
+		running = len(c.probes)
+	}
+	return running, s.configOf(scope).HalfOpenMaxRequests
 }
