@@ -88,7 +88,7 @@ func (s *policy) startsLeft(now time.Time, deletion bool) rate {
 	if s.rate == 0 || deletion {
 		return rate{left: math.MaxInt}
 	}
-	left, wait := s.set.Room(now, wholeIronic)
+	left, wait := s.set.StartsLeft(now, wholeIronic)
 	return rate{left: max(left, 0), limit: s.rate, wait: wait}
 }
 

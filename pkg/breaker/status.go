@@ -73,9 +73,9 @@ func (s *Set) All(now time.Time) []Status {
 	return all
 }
 
-// Room returns how many more may start in scope by its rate, and when the next may once
+// StartsLeft returns how many more may start in scope by its rate, and when the next may once
 // that is 0: more than there can be, and 0, where there is no rate limit.
-func (s *Set) Room(now time.Time, scope Scope) (left int, wait time.Duration) {
+func (s *Set) StartsLeft(now time.Time, scope Scope) (left int, wait time.Duration) {
 	left = s.configOf(scope).RateLimitPerMinute
 	if left == 0 {
 		return math.MaxInt, 0
