@@ -33,7 +33,7 @@ type situation struct {
 	answer   fairshare.Answer // of the queue
 }
 
-// decision is an answer before it has words.
+// decision is the outcome of the rules, before it is put into the words of an api.Answer.
 type decision struct {
 	ready     bool
 	reason    api.Reason
