@@ -118,7 +118,7 @@ func beginsAnew(ref slots.Ref, op api.Op) bool {
 	return ref.Op() == api.OpDeprovision && (op == api.OpInspect || op == api.OpPrepare || op == api.OpProvision)
 }
 
-// askQueue enters a host that nothing but its turn keeps from starting into the queue.
+// askQueue enqueues a host that no other rule has stopped, and gets the queue's answer.
 func (c *core) askQueue(now time.Time, s *situation, h *host) {
 	c.enterProbes(s, h)
 	c.queues.parkSilent(h.queue)

@@ -200,7 +200,7 @@ func rateIsFull(s *situation) (decision, bool) {
 	return d, true
 }
 
-// turned is what is left: the turn of the host, and a free slot.
+// turned answers when no rule has: whether there is a free slot, and whether the queue gives it to the host.
 func turned(s *situation) decision {
 	a := s.answer
 	d := decision{position: a.Position, expect: a.Expect, wait: a.Wait}

@@ -92,7 +92,7 @@ func (c *core) noteAsk(now time.Time, s *situation) {
 	}
 }
 
-// enterProbes enters a host that may stand in queue among the candidates of what is HALF_OPEN.
+// enterProbes makes a host that may queue a candidate of each of its breakers that is HALF_OPEN.
 func (c *core) enterProbes(s *situation, h *host) {
 	if !s.guarded || len(c.policy.recovering) == 0 {
 		return
