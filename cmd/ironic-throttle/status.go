@@ -49,11 +49,11 @@ func (p *process) statusCommand() *cobra.Command {
 				return err
 			}
 			defer client.CloseIdleConnections()
-			look := p.looker(client)
+			fetch := p.statusSource(client)
 			if watch {
-				return p.watchStatus(cmd.Context(), look, interval)
+				return p.watchStatus(cmd.Context(), fetch, interval)
 			}
-			seen, err := look(cmd.Context())
+			seen, err := fetch(cmd.Context())
 			if err != nil {
 				return clientError(err)
 			}
@@ -66,24 +66,24 @@ func (p *process) statusCommand() *cobra.Command {
 	fs := cmd.Flags()
 	fs.SortFlags = false
 	fs.BoolVarP(&watch, "watch", "w", false, "show it again and again")
-	fs.DurationVar(&interval, "interval", interval, "pause between two looks of --watch")
+	fs.DurationVar(&interval, "interval", interval, "pause between two refreshes of --watch")
 	p.remoteFlags(fs, &to)
 	return cmd
 }
 
-// looker fetches what status shows: the queue is for people. A throttle that is
+// statusSource fetches what status shows: the queue is for people. A throttle that is
 // older than this command may have none.
-func (p *process) looker(client *api.Client) statusview.Source {
-	return func(ctx context.Context) (look statusview.Look, err error) {
-		if look.Status, err = client.Status(ctx); err != nil || p.json {
-			return look, err
+func (p *process) statusSource(client *api.Client) statusview.Source {
+	return func(ctx context.Context) (shown statusview.Content, err error) {
+		if shown.Status, err = client.Status(ctx); err != nil || p.json {
+			return shown, err
 		}
 		var answered *api.Error
-		look.Queue, err = client.Queue(ctx, statusview.QueueRows)
+		shown.Queue, err = client.Queue(ctx, statusview.QueueRows)
 		if errors.As(err, &answered) && answered.Code == http.StatusNotFound {
 			err = nil
 		}
-		return look, err
+		return shown, err
 	}
 }
 
@@ -109,12 +109,12 @@ func (p *process) repeatStatus(ctx context.Context, fetch statusview.Source, int
 	defer tick.Stop()
 	var last error
 	for first := true; ; first = false {
-		look, err := fetch(ctx)
+		shown, err := fetch(ctx)
 		if ctx.Err() != nil {
 			return last
 		}
 		if err == nil {
-			if printErr := p.printStatus(look, first); printErr != nil {
+			if printErr := p.printStatus(shown, first); printErr != nil {
 				return printErr
 			}
 		} else if last == nil {
@@ -129,15 +129,15 @@ func (p *process) repeatStatus(ctx context.Context, fetch statusview.Source, int
 	}
 }
 
-func (p *process) printStatus(look statusview.Look, first bool) error {
+func (p *process) printStatus(shown statusview.Content, first bool) error {
 	if p.json {
-		text, err := json.Marshal(look.Status)
+		text, err := json.Marshal(shown.Status)
 		if err != nil {
 			return &exitError{exitNo, fmt.Errorf("output: %w", err)}
 		}
 		return p.print(string(text) + "\n")
 	}
-	text := statusview.Text(look)
+	text := statusview.Text(shown)
 	if !first {
 		text = "\n" + text
 	}

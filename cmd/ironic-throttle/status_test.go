@@ -17,7 +17,7 @@ func TestWatchGoesOnWithoutAThrottle(t *testing.T) {
 	away := errors.New("away")
 	for _, row := range []struct {
 		answers []error // one per second; the last one for ever
-		looks   int
+		shown   int
 		errors  int
 		end     error
 	}{
@@ -31,16 +31,16 @@ func TestWatchGoesOnWithoutAThrottle(t *testing.T) {
 			ctx, cancel := context.WithTimeout(t.Context(), 5500*time.Millisecond)
 			defer cancel()
 			asked := 0
-			err := p.repeatStatus(ctx, func(context.Context) (statusview.Look, error) {
+			err := p.repeatStatus(ctx, func(context.Context) (statusview.Content, error) {
 				err := row.answers[min(asked, len(row.answers)-1)]
 				asked++
-				return statusview.Look{Status: api.Status{Version: "v1"}}, err
+				return statusview.Content{Status: api.Status{Version: "v1"}}, err
 			}, time.Second)
 			if !errors.Is(err, row.end) {
 				t.Errorf("%v: error %v, want %v", row.answers, err, row.end)
 			}
-			if n := strings.Count(out.String(), "throttle  v1"); n != row.looks {
-				t.Errorf("%v: shown %d times, want %d", row.answers, n, row.looks)
+			if n := strings.Count(out.String(), "throttle  v1"); n != row.shown {
+				t.Errorf("%v: shown %d times, want %d", row.answers, n, row.shown)
 			}
 			if n := strings.Count(errs.String(), "error: away"); n != row.errors {
 				t.Errorf("%v: complained %d times, want %d", row.answers, n, row.errors)

@@ -104,7 +104,7 @@ func New(ctx context.Context, o Options) (_ *App, err error) {
 		return nil, err
 	}
 	watched := newWatchedView(a.controller, a.log)
-	watched.polled, watched.looked = a.holds.polled, a.looked
+	watched.polled, watched.observed = a.holds.polled, a.observed
 	if a.poller, err = ironic.NewPoller(a.source(), watched, ironic.PollerOptions{
 		Interval: o.Config.View.PollInterval, MaxPause: min(o.Config.View.MaxStale/3, maxPause),
 		Timeout: pollTimeout(o.Config), MaxAge: o.Config.View.MaxAge, Changes: a.wantsChanges, Due: a.controller.SettlesIn, Hurry: a.controller, Now: a.now, Jitter: rand.Float64, Log: a.log,

@@ -57,11 +57,11 @@ func (a *App) serveGateway(ctx context.Context) error {
 	return a.gateway.Serve(ctx, a.listeners.gateway, a.gatewayTLS)
 }
 
-// looked passes a complete look on to whoever keeps answers of Ironic.
-func (a *App) looked(now time.Time, look ironic.Observation) {
-	a.list.inventory.Observe(now, look)
+// observed passes a complete poll on to whatever caches answers of Ironic.
+func (a *App) observed(now time.Time, o ironic.Observation) {
+	a.list.inventory.Observe(now, o)
 	if a.gateway != nil {
-		a.gateway.Polled(now, look)
+		a.gateway.Polled(now, o)
 	}
 }
 
@@ -69,14 +69,14 @@ func (a *App) looked(now time.Time, look ironic.Observation) {
 // the gateway knows that Ironic is slow.
 type measured struct {
 	*ironic.Client
-	tell func(begun time.Time, took time.Duration, answered bool)
+	report func(begun time.Time, took time.Duration, answered bool)
 }
 
 // List implements ironic.Source.
 func (m measured) List(ctx context.Context, state ironic.State) ([]ironic.Node, error) {
 	begun := time.Now()
 	nodes, err := m.Client.List(ctx, state)
-	m.tell(begun, time.Since(begun), err == nil)
+	m.report(begun, time.Since(begun), err == nil)
 	return nodes, err
 }
 
@@ -84,7 +84,7 @@ func (m measured) List(ctx context.Context, state ironic.State) ([]ironic.Node, 
 func (m measured) Newest(ctx context.Context, k int) ([]ironic.Change, bool, error) {
 	begun := time.Now()
 	changes, all, err := m.Client.Newest(ctx, k)
-	m.tell(begun, time.Since(begun), err == nil)
+	m.report(begun, time.Since(begun), err == nil)
 	return changes, all, err
 }
 
@@ -96,7 +96,7 @@ func (a *App) source() ironic.Source {
 	return measured{a.client, a.gateway.Answered}
 }
 
-// wantsChanges reports whether answers of Ironic are kept that each poll should tell the
+// wantsChanges reports whether answers of Ironic are cached that each poll should show the
 // newest changes for.
 func (a *App) wantsChanges(now time.Time) bool {
 	return a.list.inventory.InUse(now) || a.gateway != nil && a.gateway.Watching(now)

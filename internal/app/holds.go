@@ -140,9 +140,9 @@ func (k *holdKeeper) tellLocked(err error) {
 	k.app.log.Error("the holds of failed hosts cannot be saved; they are in force, but a restart would lose them", "error", err)
 }
 
-// look lets a place that others can change see whether they have. While that cannot be
+// checkStore lets a store that others can change check whether they have. While that cannot be
 // mended, all holds count as not saved.
-func (k *holdKeeper) look() error {
+func (k *holdKeeper) checkStore() error {
 	k.saving.Lock()
 	defer k.saving.Unlock()
 	store, _ := k.place()
@@ -211,7 +211,7 @@ func (k *holdKeeper) run(ctx context.Context) (err error) {
 			err = k.save() // what goes wrong is in the log
 		case <-tick.C:
 			if err = k.save(); !takenOver(err) {
-				err = k.look()
+				err = k.checkStore()
 			}
 		case <-ctx.Done():
 			_ = k.save()

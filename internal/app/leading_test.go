@@ -133,7 +133,7 @@ func TestLH27_ObserveNeedsNoAPIServer(t *testing.T) {
 			t.Errorf("%+v", a)
 		}
 		if took := time.Since(begun); took != 0 {
-			t.Errorf("an ask waits %v for a look that nobody takes", took)
+			t.Errorf("an ask waits %v for a poll that nobody makes", took)
 		}
 		if code, text := s.readyz(); code != 200 || !strings.Contains(text, "observe") || !strings.Contains(text, "nobody leads") {
 			t.Errorf("readyz: %d %s", code, text)

@@ -14,9 +14,9 @@ import (
 // each poll. Only the Poller's goroutine uses it.
 type watchedView struct {
 	*admission.Controller
-	log    *slog.Logger
-	polled func() // may have shown that a host failed
-	looked func(now time.Time, look ironic.Observation)
+	log      *slog.Logger
+	polled   func() // may have shown that a host failed
+	observed func(now time.Time, o ironic.Observation)
 
 	begun   time.Time // of the last poll
 	settled bool
@@ -27,7 +27,7 @@ type watchedView struct {
 
 func newWatchedView(c *admission.Controller, log *slog.Logger) *watchedView {
 	v := &watchedView{
-		Controller: c, log: log, polled: func() {}, looked: func(time.Time, ironic.Observation) {},
+		Controller: c, log: log, polled: func() {}, observed: func(time.Time, ironic.Observation) {},
 		polls: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Namespace: namespace, Name: "ironic_polls_total",
 			Help: "Polls of Ironic, by result: only complete ones are believed.",
@@ -54,10 +54,10 @@ func (v *watchedView) Whole(now time.Time) bool {
 }
 
 // Observe implements ironic.View.
-func (v *watchedView) Observe(now time.Time, look ironic.Observation) {
+func (v *watchedView) Observe(now time.Time, o ironic.Observation) {
 	v.ended(now, "complete")
-	v.Controller.Observe(now, look)
-	v.looked(now, look)
+	v.Controller.Observe(now, o)
+	v.observed(now, o)
 	v.polled()
 	if !v.settled && v.Controller.Status(now).View.Settled {
 		v.settled = true

@@ -16,10 +16,10 @@ type viewLog struct {
 	lost time.Time // since when the view is too old; zero: it is not
 }
 
-// viewGap is between two looks at the age of the view.
+// viewGap is the time between two checks of the view's age.
 const viewGap = time.Second
 
-// run looks at the view until ctx ends.
+// run checks the view every viewGap until ctx ends.
 func (l *viewLog) run(ctx context.Context, now func() time.Time, view func(now time.Time) api.View) error {
 	tick := time.NewTicker(viewGap)
 	defer tick.Stop()
@@ -34,7 +34,7 @@ func (l *viewLog) run(ctx context.Context, now func() time.Time, view func(now t
 	}
 }
 
-// step tells what has changed. Before the first look nothing is lost.
+// step logs what has changed. Before the first complete poll nothing is lost.
 func (l *viewLog) step(now time.Time, v api.View) {
 	age := time.Duration(v.AgeSeconds * float64(time.Second)).Round(time.Second)
 	switch {

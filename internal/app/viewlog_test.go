@@ -20,7 +20,7 @@ func TestTheLogTellsWhenTheViewIsLostAndBack(t *testing.T) {
 		var log bytes.Buffer
 		l := viewLog{log: slog.New(slog.NewTextHandler(&log, nil))}
 		start := time.Date(2026, 8, 1, 0, 0, 0, 0, time.UTC)
-		// steps looks once a second at a view of that age at first.
+		// steps checks once a second a view of that age at first.
 		steps := func(from time.Duration, n int, polls uint64) string {
 			log.Reset()
 			for i := range n {

@@ -4,5 +4,5 @@
 // The rows of docs/spec are held to their citations and tests (spec.go).
 //
 // The import table is in table.go. A package that is not in it fails the test,
-// so that a new room is a decision somebody wrote down.
+// so that a new package is a decision somebody wrote down.
 package archtest

@@ -86,7 +86,7 @@ func TestNoMachinePaths(t *testing.T) {
 }
 
 // TestTableNamesOnlyItself keeps typing mistakes out of the table: a row may
-// only allow rooms that have a row.
+// only allow packages that have a row.
 func TestTableNamesOnlyItself(t *testing.T) {
 	for pkg, row := range table {
 		for _, p := range slices.Concat(row.house, row.tests) {

@@ -12,7 +12,7 @@ import (
 const maxLines = 400
 
 // importFaults says what is wrong with the imports of s by table t, a sentence each.
-func importFaults(t map[string]room, s source) []string {
+func importFaults(t map[string]imports, s source) []string {
 	row, known := t[s.pkg]
 	if !known {
 		return []string{fmt.Sprintf("package %s has no row in the import table: add one to internal/archtest/table.go"+
@@ -27,7 +27,7 @@ func importFaults(t map[string]room, s source) []string {
 	return faults
 }
 
-func (r room) allows(s source, imp string) bool {
+func (r imports) allows(s source, imp string) bool {
 	if imp == "C" {
 		return false // the binary is static
 	}
@@ -42,7 +42,7 @@ func (r room) allows(s source, imp string) bool {
 		return false
 	}
 	if house {
-		return inner == s.pkg || slices.Contains(r.tests, inner) || s.pkg != "pkg/api" && slices.Contains(testRooms, inner)
+		return inner == s.pkg || slices.Contains(r.tests, inner) || s.pkg != "pkg/api" && slices.Contains(testPackages, inner)
 	}
 	return below(testLibraries, imp) || below(r.tests, imp)
 }

@@ -3,9 +3,9 @@ package archtest
 // module is the path that every import of the house begins with.
 const module = "github.com/ironic-throttle/ironic-throttle"
 
-// room is one row of the import table: what the package may import besides the
+// imports is one row of the import table: what the package may import besides the
 // standard library. Whatever is not listed is forbidden.
-type room struct {
+type imports struct {
 	// house lists packages of this module, relative to its root.
 	house []string
 	// outside lists import paths of other modules; a path allows what is below
@@ -38,13 +38,13 @@ var testLibraries = []string{
 	"pgregory.net/rapid",
 }
 
-// testRooms may be imported by every _test.go file outside pkg/api: the words and
+// testPackages may be imported by every _test.go file outside pkg/api: the words and
 // the fakes that tests run against.
-var testRooms = []string{"pkg/api", "pkg/ironic", "internal/fakeironic", "internal/fakebmo", "internal/ironicsuite"}
+var testPackages = []string{"pkg/api", "pkg/ironic", "internal/fakeironic", "internal/fakebmo", "internal/ironicsuite"}
 
-// table is the import table (docs/architecture.md). Rooms that are agreed and not
+// table is the import table (docs/architecture.md). Packages that are agreed and not
 // built yet have no row: the one who builds them adds it.
-var table = map[string]room{
+var table = map[string]imports{
 	"cmd/ironic-throttle": {
 		house: []string{
 			"internal/app", "internal/config", "internal/demo", "internal/fakeironic", "internal/simulate", "internal/statusview", "pkg/api",

@@ -61,7 +61,7 @@ type Limits struct {
 	StuckCap   int           // hosts written off at once; 0..Total
 }
 
-// View says how often Ironic is looked at and how old a look may be.
+// View says how often Ironic is polled and how old a poll may be.
 type View struct {
 	PollInterval time.Duration
 	MaxAge       time.Duration

@@ -192,7 +192,7 @@ func TestWatchTellsEachChangeOnce(t *testing.T) {
 			defer close(done)
 			Watch(ctx, c, src, func(u Update) { updates <- u })
 		}()
-		// Three looks fit between two steps of the story.
+		// Three checks of the file fit between two steps of the story.
 		next := func() []Update {
 			passes(t, 3*watchEvery)
 			var got []Update
@@ -242,7 +242,7 @@ func TestWatchTakesOnlyWhatStays(t *testing.T) {
 	for _, body := range []string{"", "maxConcurrentProvisioningHosts: 4", "", "maxConcurrentProvisioningHosts: 40"} {
 		f.write(body, nil)
 		if u, news := w.step(); news {
-			t.Errorf("%q after one look: %+v", body, u)
+			t.Errorf("%q after one check: %+v", body, u)
 		}
 	}
 	f.write(" \n", nil)

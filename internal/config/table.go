@@ -177,7 +177,7 @@ func timeRows() []setting {
 	}
 	return []setting{
 		{
-			name: namePollInterval, def: "5s", common: true, help: "time between two looks at Ironic",
+			name: namePollInterval, def: "5s", common: true, help: "time between two polls of Ironic",
 			value: duration(func(c *Config) *time.Duration { return &c.View.PollInterval }, time.Second, 5*time.Minute),
 		},
 		{
@@ -185,7 +185,7 @@ func timeRows() []setting {
 			value: duration(func(c *Config) *time.Duration { return &c.View.MaxAge }, time.Second, 5*time.Minute),
 		},
 		{
-			name: nameMaxStale, def: "30s", help: "age of the last look from which new hosts are refused, and twice what looks take of late besides, up to four times as much; at least MAX_AGE",
+			name: nameMaxStale, def: "30s", help: "age of the last complete poll from which new hosts are refused; twice the time that polls take of late is added, up to four times as much in all; at least MAX_AGE",
 			value: duration(func(c *Config) *time.Duration { return &c.View.MaxStale }, time.Second, 5*time.Minute),
 		},
 		{

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// watchEvery is how often Watch looks at the file. Comparing the content needs
+// watchEvery is how often Watch reads the file. Comparing the content needs
 // no file events, which mounted ConfigMaps and network file systems lack or
 // deliver in forms of their own.
 const watchEvery = 5 * time.Second
@@ -19,9 +19,9 @@ type Update struct {
 	Err      error
 }
 
-// Watch looks at the config file every 5 s until ctx ends and calls apply, one
+// Watch reads the config file every 5 s until ctx ends and calls apply, one
 // call after the other, for each content that differs from the one before, the
-// first time from the one that c was read from. A content counts when two looks
+// first time from the one that c was read from. A content counts when two reads
 // in a row have found it, so that a file that is just being written does not; an
 // empty one never does. It blocks; without a config file it returns at once.
 func Watch(ctx context.Context, c Config, src Sources, apply func(Update)) {
@@ -53,7 +53,7 @@ type watcher struct {
 	src    Sources
 	read   func(string) ([]byte, error)
 	seen   string // sum or error that was told, at first what Load has read
-	latest string // sum or error of the last look
+	latest string // sum or error of the last check
 }
 
 func newWatcher(c Config, src Sources) *watcher {
@@ -64,7 +64,7 @@ func newWatcher(c Config, src Sources) *watcher {
 	return w
 }
 
-// step looks once and reports whether there is something to tell.
+// step checks the file once and reports whether there is an Update to pass on.
 func (w *watcher) step() (Update, bool) {
 	body, err := w.read(w.config.File)
 	if err == nil && len(bytes.TrimSpace(body)) == 0 {

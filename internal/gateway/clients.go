@@ -74,7 +74,7 @@ func (g *Gateway) formFor(ctx context.Context, r *http.Request, minor int) (form
 // ask knocks for all who wait, so whoever asked first may go away meanwhile.
 func (g *Gateway) ask(ctx context.Context, r *http.Request, kind clientKind, k *knock) {
 	defer close(k.done)
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), lookTimeout)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), fetchTimeout)
 	defer cancel()
 	defer context.AfterFunc(g.ended, cancel)()
 	answer, err := g.knockAtList(ctx, r)

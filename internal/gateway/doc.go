@@ -9,8 +9,8 @@
 //	        ├─ in a shape that leaves the node open: 400             (GW-7)
 //	        └─ starts work: whose node? (identity.go)                (GW-17)
 //	             ├─ pkg/admission says no: 409 in Ironic's form       (GW-4)
-//	             │     the next in line wait first (queue.go)         (GW-19)
-//	             └─ yes, the slot is held ── look at the node ── PUT > Ironic
+//	             │     the next in the queue wait (queue.go)          (GW-19)
+//	             └─ yes, the slot is held ── fetch the node ─── PUT > Ironic
 //	                   its answer settles the slot (flight.go)       (GW-5, 6, 9)
 //
 // The gate must never let anything round it that a real Ironic would carry out.

@@ -60,11 +60,11 @@ func TestGW3_AFreeTargetIsNotRefusedForWantOfRoom(t *testing.T) {
 }
 
 // A host that holds a slot goes on, whatever the throttle itself can see of its node.
-func TestGW3_AHeldSlotNeedsNoLook(t *testing.T) {
+func TestGW3_AHeldSlotNeedsNoFetch(t *testing.T) {
 	for name, trouble := range map[string]fakeironic.Fault{
 		"its own credentials are wrong": {Trouble: fakeironic.Status, Code: 401, Requests: "node"},
-		"the look takes too long":       {Trouble: fakeironic.Slow, Delay: lookTimeout + time.Second, Requests: "node"},
-		"the look breaks":               {Trouble: fakeironic.Refuse, Requests: "node"},
+		"the fetch takes too long":      {Trouble: fakeironic.Slow, Delay: fetchTimeout + time.Second, Requests: "node"},
+		"the fetch breaks":              {Trouble: fakeironic.Refuse, Requests: "node"},
 		"the answer is torn":            {Trouble: fakeironic.Torn, Requests: "node"},
 	} {
 		for _, known := range []bool{false, true} {
@@ -79,7 +79,7 @@ func TestGW3_AHeldSlotNeedsNoLook(t *testing.T) {
 					s.fault(trouble)
 					s.put(0, ironic.TargetDeleted).want(http.StatusAccepted)
 					if got := s.do(putRequest(idle, ironic.TargetActive)); got.Code < 400 {
-						t.Errorf("without a slot, and without a look: %d", got.Code)
+						t.Errorf("without a slot, and without a fetch: %d", got.Code)
 					}
 					s.occupied(2)
 				})

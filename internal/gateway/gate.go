@@ -114,7 +114,7 @@ func (g *Gateway) decide(ctx context.Context, out outgoing, ident string, target
 		if cached = cached && !unplaced; !cached {
 			var found bool
 			var err error
-			who, found, err = g.look(ctx, ident)
+			who, found, err = g.fetch(ctx, ident)
 			switch {
 			case err != nil && g.decider.HasSlot(g.now(), ident):
 				who = identity{uuid: ident} // its slot is its own, whatever can be seen
@@ -125,7 +125,7 @@ func (g *Gateway) decide(ctx context.Context, out outgoing, ident string, target
 		answer, pass := g.decider.Forward(g.now(), who.ask(), target)
 		switch {
 		case pass == nil && cached && answer.Reason == api.ReasonStarting && !within(g.now(), last.at, startingGap):
-			unplaced = true // where it belongs was not told yet: the list tells no decision
+			unplaced = true // the decision does not know yet where it belongs: the list alone does not count
 			continue
 		case pass == nil && g.waits(ctx, out, answer, who, target):
 			try-- // the time bounds how often
@@ -136,8 +136,8 @@ func (g *Gateway) decide(ctx context.Context, out outgoing, ident string, target
 		case !cached:
 			return leave{pass: pass, uuid: who.uuid}, true
 		}
-		// The slot is held; a yes needs a look begun after the PUT came in (GW-17).
-		again, found, err := g.look(ctx, ident)
+		// The slot is held; a yes needs a fetch of the node begun after the PUT came in (GW-17).
+		again, found, err := g.fetch(ctx, ident)
 		switch {
 		case err == nil && found && again == who,
 			// Its slot is its own, whatever Ironic shows. But whose a name is now, only Ironic knows.
@@ -155,7 +155,7 @@ func (g *Gateway) decide(ctx context.Context, out outgoing, ident string, target
 
 // waits keeps a PUT that was answered with a no, if its host is among the next, and reports
 // whether the decision is to be asked again (GW-19). One with a large body takes too much
-// room for that.
+// space for that.
 func (g *Gateway) waits(ctx context.Context, out outgoing, a api.Answer, who identity, target ironic.Target) bool {
 	return out.body.file == nil &&
 		g.queue.wait(ctx, out.arrived, a, func() api.Answer { return g.decider.Foresee(g.now(), who.ask(), target) })
@@ -165,7 +165,7 @@ func (g *Gateway) waits(ctx context.Context, out outgoing, a api.Answer, who ide
 // absence is the answer (GW-9, GW-10).
 func (g *Gateway) no(ctx context.Context, out outgoing, ident string, answer api.Answer, who identity, cached bool) {
 	if cached && answer.Reason == api.ReasonStale {
-		if _, _, err := g.look(ctx, ident); err != nil {
+		if _, _, err := g.fetch(ctx, ident); err != nil {
 			g.gateFailed(ctx, out.w, out.r, err)
 			return
 		}
@@ -176,9 +176,9 @@ func (g *Gateway) no(ctx context.Context, out outgoing, ident string, answer api
 	g.refuse(out.w, out.r, answer)
 }
 
-// without tells whether a PUT goes on of whose node nothing is known. It does only where
-// nothing may be refused: Ironic might have the node by the time it comes there. Else an
-// Ironic that does not have the node answers the client itself, by a look that can start
+// without reports whether a PUT is forwarded although nothing is known of its node. It is only
+// where nothing may be refused: Ironic might have the node by the time it gets there. Else an
+// Ironic that does not have the node answers the client itself, to a read that can start
 // nothing (GW-17).
 func (g *Gateway) without(ctx context.Context, out outgoing, ident string, err error) bool {
 	switch {
@@ -257,7 +257,7 @@ func (g *Gateway) surprised(ctx context.Context, ident string, target ironic.Tar
 	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	defer cancel()
 	defer context.AfterFunc(g.ended, cancel)()
-	who, found, err := g.look(ctx, ident)
+	who, found, err := g.fetch(ctx, ident)
 	if err != nil || !found {
 		g.log.Error("gateway: a node took work and cannot be found", "node", ident, "error", brief(err))
 		return
@@ -267,5 +267,5 @@ func (g *Gateway) surprised(ctx context.Context, ident string, target ironic.Tar
 		pass.Sent(g.now())
 		pass.Answered(g.now(), http.StatusAccepted)
 	}
-	g.log.Warn("gateway: a node took work that could not be looked at before; it takes a slot", "node", ident, "target", target)
+	g.log.Warn("gateway: a node took work that could not be read before; it takes a slot", "node", ident, "target", target)
 }

@@ -55,7 +55,7 @@ func TestGW3_WhatStartsNothingIsNeverRefused(t *testing.T) {
 			}
 		}
 		if _, after := s.wire.sent(); after != before {
-			t.Errorf("%d looks for what is never refused", after-before)
+			t.Errorf("%d fetches for what is never refused", after-before)
 		}
 		for _, row := range []struct{ method, path, body string }{
 			{http.MethodPut, "/states/power", `{"target": "power off"}`},
@@ -211,7 +211,7 @@ func TestGW9_RefusedConnectionIs502AndNeverSent(t *testing.T) {
 	})
 }
 
-func TestGW9_NoLookNoYes(t *testing.T) {
+func TestGW9_NoFetchNoYes(t *testing.T) {
 	play(t, options{limit: 1, nodes: 1}, func(s *stage) {
 		mend := s.fault(fakeironic.Fault{Trouble: fakeironic.Refuse, Requests: "node"})
 		s.gate.access.accept(time.Now(), credentials{})

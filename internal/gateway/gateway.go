@@ -209,14 +209,14 @@ func (g *Gateway) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	g.pass(w, r)
 }
 
-// Polled tells what a complete poll has seen, for the cache of reads (GW-18). It does
+// Polled takes what a complete poll has shown, for the cache of reads (GW-18). It does
 // not block.
-func (g *Gateway) Polled(now time.Time, look ironic.Observation) {
+func (g *Gateway) Polled(now time.Time, o ironic.Observation) {
 	if g.reads != nil {
-		g.reads.polled(now, look)
+		g.reads.polled(now, o)
 	}
 }
 
-// Watching reports whether the polls should tell which nodes changed last, also of those
+// Watching reports whether the polls should show which nodes changed last, also of those
 // that do not work: some host that waits may be answered from the cache of reads.
 func (g *Gateway) Watching(now time.Time) bool { return g.reads != nil && g.reads.busy(now) }

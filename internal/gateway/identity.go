@@ -42,7 +42,7 @@ type directory struct {
 
 type entry struct {
 	identity
-	at time.Time // before it was looked up; zero: never, it is the list's
+	at time.Time // before it was fetched; zero: never, it is the list's
 }
 
 func (d *directory) get(now time.Time, key string) (entry, bool) {
@@ -79,8 +79,8 @@ func (d *directory) drop(key string) {
 	delete(d.known, key)
 }
 
-// known is who a UUID or name means, as far as that is known: by a look of our own, or by
-// the list of all nodes. Nobody is asked.
+// known is the node that a UUID or name means, as far as that is known: from a fetch of our
+// own, or from the list of all nodes. It sends no request.
 func (g *Gateway) known(ident string) (entry, bool) {
 	now := g.now()
 	if e, ok := g.directory.get(now, ident); ok || g.lists == nil {
@@ -103,9 +103,9 @@ func (g *Gateway) known(ident string) (entry, bool) {
 	return entry{identity: who}, true
 }
 
-// look fetches a node and tells the decision what it saw; false is Ironic's 404.
-func (g *Gateway) look(ctx context.Context, key string) (identity, bool, error) {
-	ctx, cancel := context.WithTimeout(ctx, lookTimeout)
+// fetch reads a node from Ironic and passes the observation to the decision; false is Ironic's 404.
+func (g *Gateway) fetch(ctx context.Context, key string) (identity, bool, error) {
+	ctx, cancel := context.WithTimeout(ctx, fetchTimeout)
 	defer cancel()
 	begun := g.now()
 	mark := g.decider.Begin(begun)

@@ -12,28 +12,28 @@ import (
 	"github.com/ironic-throttle/ironic-throttle/pkg/ironic"
 )
 
-func TestGW17_RefusalsUseTheCacheAndAYesOneLook(t *testing.T) {
+func TestGW17_RefusalsUseTheCacheAndAYesOneFetch(t *testing.T) {
 	play(t, options{limit: 1, nodes: 2}, func(s *stage) {
 		s.gate.access.accept(time.Now(), credentials{})
-		looks := func() int { return s.ironic.Truth().Requests.Nodes }
-		before := looks()
+		fetches := func() int { return s.ironic.Truth().Requests.Nodes }
+		before := fetches()
 		s.put(0, ironic.TargetActive).want(http.StatusAccepted)
-		if n := looks() - before; n != 1 {
-			t.Errorf("a yes for an unknown node took %d looks, want 1", n)
+		if n := fetches() - before; n != 1 {
+			t.Errorf("a yes for an unknown node took %d fetches, want 1", n)
 		}
-		before = looks()
+		before = fetches()
 		for range 10 {
 			s.put(1, ironic.TargetActive).refused(api.ReasonFull)
 			<-time.After(3 * time.Second)
 		}
-		if n := looks() - before; n != 1 {
-			t.Errorf("ten refusals in half a minute took %d looks, want 1", n)
+		if n := fetches() - before; n != 1 {
+			t.Errorf("ten refusals in half a minute took %d fetches, want 1", n)
 		}
 		s.pass(time.Second)
-		before = looks()
+		before = fetches()
 		s.put(0, ironic.TargetDeleted) // known, holds its slot
-		if n := looks() - before; n != 1 {
-			t.Errorf("a yes for a known node took %d looks, want 1", n)
+		if n := fetches() - before; n != 1 {
+			t.Errorf("a yes for a known node took %d fetches, want 1", n)
 		}
 	})
 }

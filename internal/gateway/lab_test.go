@@ -45,14 +45,14 @@ type everybody struct {
 	l *lab
 }
 
-func (e everybody) Observe(now time.Time, look ironic.Observation) {
-	e.Controller.Observe(now, look)
-	e.l.nodes.Observe(now, look)
+func (e everybody) Observe(now time.Time, o ironic.Observation) {
+	e.Controller.Observe(now, o)
+	e.l.nodes.Observe(now, o)
 	if e.l.polled != nil {
-		e.l.polled(look)
+		e.l.polled(o)
 		return
 	}
-	e.l.gate.Polled(now, look)
+	e.l.gate.Polled(now, o)
 }
 
 type labOptions struct {
@@ -151,7 +151,7 @@ func (l *lab) pass(d time.Duration) {
 	l.at.Store(&later)
 }
 
-// poll looks at Ironic once; what follows is later.
+// poll polls Ironic once; what follows is later.
 func (l *lab) poll() {
 	_ = l.poller.PollOnce(context.Background())
 	l.pass(time.Microsecond)

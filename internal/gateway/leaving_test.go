@@ -48,12 +48,12 @@ func standing() []leaving {
 			late := drainTimeout + cutTimeout + time.Second
 			w.fault(fakeironic.Fault{Trouble: fakeironic.Slow, Delay: late, Requests: "node", Count: 1})
 		}, false},
-		{"the look at a new node", put, func(w *wired) {
+		{"the fetch of a new node", put, func(w *wired) {
 			known(w)
 			w.unseen()
 			w.fault(fakeironic.Fault{Trouble: fakeironic.Slow, Delay: hour, Requests: "node", Skip: 1})
 		}, false},
-		{"the look", put, func(w *wired) {
+		{"the fetch", put, func(w *wired) {
 			known(w)
 			w.fault(fakeironic.Fault{Trouble: fakeironic.Slow, Delay: hour, Requests: "node"})
 		}, false},

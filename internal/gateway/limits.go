@@ -36,10 +36,10 @@ const (
 	workersAPlace = 4
 	maxQueued     = 12 * time.Second
 	queueTick     = 100 * time.Millisecond
-	// lookTimeout bounds the look at a node before its PUT (GW-17).
-	lookTimeout = 10 * time.Second
-	// startingGap is between two looks at a host that is refused as long as it is not
-	// known where it belongs, or nobody gets a yes yet.
+	// fetchTimeout bounds the fetch of a node before its PUT (GW-17).
+	fetchTimeout = 10 * time.Second
+	// startingGap is the time between two fetches of the node of a host that is refused
+	// because it is not known where it belongs, or because nobody gets a yes yet.
 	startingGap = 10 * time.Second
 
 	readHeaderTimeout = 10 * time.Second
@@ -77,11 +77,11 @@ const (
 	// Ironic.
 	waitFor    = 150 * time.Second
 	readMaxAge = 150 * time.Second
-	// sightMaxAge is how old the last sight of a node may be. Polls that take long, or
+	// observedMaxAge is how old the last observation of a node may be. Polls that take long, or
 	// fail, do not end an answer at once: what went through the gateway ends it whatever
 	// the polls do, and of what went past it a client learns so much later.
-	sightMaxAge  = 30 * time.Second
-	commonAnew   = 5 * time.Second // between two times that what is no node's is asked
-	readMaxBody  = 256 << 10
-	readMaxBytes = 32 << 20 // of all answers together
+	observedMaxAge = 30 * time.Second
+	commonAnew     = 5 * time.Second // between two times that what is no node's is asked
+	readMaxBody    = 256 << 10
+	readMaxBytes   = 32 << 20 // of all answers together
 )

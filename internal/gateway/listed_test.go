@@ -21,7 +21,7 @@ func TestGW17_TheListTellsWhoIsRefused(t *testing.T) {
 		l.refuse(1)
 		l.do(named(putRequest("ns-01~host-00004", ironic.TargetActive)))
 		if n := l.wire.counts("GET /v1/nodes/"); n != 0 {
-			t.Errorf("two refusals took %d looks at nodes, want none: %v", n, l.wire.asks)
+			t.Errorf("two refusals took %d fetches at nodes, want none: %v", n, l.wire.asks)
 		}
 		l.pass(61 * time.Second) // it is too old to be believed, and nobody asked for another
 		l.poll()
@@ -33,7 +33,7 @@ func TestGW17_TheListTellsWhoIsRefused(t *testing.T) {
 	})
 }
 
-// Where pools have limits the list does not place a host: a look of its own does, in the
+// Where pools have limits the list does not place a host: a fetch of its own does, in the
 // PUT that needs it.
 func TestGW17_AListedHostGetsItsYesWithTheFirstPUT(t *testing.T) {
 	for name, edit := range map[string]func(*admission.Config){
@@ -55,14 +55,14 @@ func TestGW17_AListedHostGetsItsYesWithTheFirstPUT(t *testing.T) {
 				}
 			}
 			if n := l.wire.counts("GET /v1/nodes/"); n != len(l.uuids) {
-				t.Errorf("%s: %d looks for %d yeses", name, n, len(l.uuids))
+				t.Errorf("%s: %d fetches for %d yeses", name, n, len(l.uuids))
 			}
 		})
 	}
 }
 
-// As long as nobody gets a yes, a host costs one look in startingGap, not one for each PUT.
-func TestGW17_WhoMustWaitForTheStartIsSeldomLookedAt(t *testing.T) {
+// As long as nobody gets a yes, a host costs one fetch in startingGap, not one for each PUT.
+func TestGW17_WhoMustWaitForTheStartIsSeldomFetched(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newLab(t, labOptions{limit: 50, fake: fleet(2, 1000)})
 		defer l.close()
@@ -76,7 +76,7 @@ func TestGW17_WhoMustWaitForTheStartIsSeldomLookedAt(t *testing.T) {
 			l.pass(time.Second)
 		}
 		if n := l.wire.counts("GET /v1/nodes/"); n != 2 {
-			t.Errorf("%d looks in 20 s, want 2", n)
+			t.Errorf("%d fetches in 20 s, want 2", n)
 		}
 	})
 }

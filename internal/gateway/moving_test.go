@@ -103,7 +103,7 @@ var kinds = []struct{ name, method, part string }{
 	{"our lists", "", "/v1/nodes?provision_state="},
 	{"our probes", "", "sort_key=provision_updated_at"},
 	{"our list of all", "GET /v1/nodes?", ",conductor_group"},
-	{"our looks", "GET /v1/nodes/", "?fields="},
+	{"our fetches", "GET /v1/nodes/", "?fields="},
 	{"capacity lists", "", "fields=uuid%2Cname%2Cprovision_state%2Cboot_interface"},
 	{"versions", "GET /v1/ ", ""},
 	{"drivers", "GET /v1/drivers", ""},

@@ -12,7 +12,7 @@ import (
 	"github.com/ironic-throttle/ironic-throttle/pkg/ironic"
 )
 
-// unseen makes the next look at a node miss it: it gets its name a moment later.
+// unseen makes the next fetch of a node miss it: it gets its name a moment later.
 func (s *stage) unseen() {
 	s.Helper()
 	s.fault(fakeironic.Fault{Trouble: fakeironic.Status, Code: 404, Requests: "node", Count: 1})

@@ -19,7 +19,7 @@ import (
 func (g *Gateway) newProxy() *httputil.ReverseProxy {
 	return &httputil.ReverseProxy{
 		Rewrite:   g.rewrite,
-		Transport: sights{g.upstream, g},
+		Transport: observations{g.upstream, g},
 		ModifyResponse: func(resp *http.Response) error {
 			g.access.note(time.Now(), g.base.Path, resp)
 			g.keepRead(resp)
@@ -94,7 +94,7 @@ func (g *Gateway) fail(w http.ResponseWriter, r *http.Request, err error) {
 		writeFault(w, http.StatusBadGateway, server, "the connection was closed by the client before Ironic had answered")
 	case errors.As(err, &asked) && asked.Status != 0:
 		g.count.failed.Add(1)
-		writeFault(w, http.StatusBadGateway, server, "the throttle itself cannot look at the node: "+brief(err))
+		writeFault(w, http.StatusBadGateway, server, "the throttle itself cannot read the node: "+brief(err))
 	case errors.Is(err, context.DeadlineExceeded), errors.As(err, &slow) && slow.Timeout():
 		g.away(w, r, http.StatusGatewayTimeout, "Ironic does not answer in time", err)
 	default:

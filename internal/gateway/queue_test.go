@@ -157,7 +157,7 @@ func TestGW19_OnlyAFreeSlotIsWaitedFor(t *testing.T) {
 		if got.done() {
 			t.Fatalf("it does not wait: %d %s", got.Code, got.Body)
 		}
-		<-time.After(maxQueued - time.Second) // and nobody looks at Ironic
+		<-time.After(maxQueued - time.Second) // and nobody polls Ironic
 		synctest.Wait()
 		if !got.done() {
 			t.Fatal("it waits, with a view that is too old")

@@ -22,9 +22,9 @@ import (
 //   - no write that may touch its node has gone through the gateway since the read was
 //     sent, and none is on its way
 //   - its node was seen at rest, nothing that was seen since shows it changed, and the last
-//     sight is at most sightMaxAge old. Sights are polls and the node's own document. A
-//     poll that was told all changes is one of every node that was seen since the last poll
-//     that was not
+//     observation is at most observedMaxAge old. Observations come from polls and from the
+//     node's own document. A poll that was shown all changes observes every node that was
+//     seen since the last poll that was not
 //   - it is not older than readMaxAge
 //
 // What is no node's (commonReads) is given again while some host waits.
@@ -35,7 +35,7 @@ type reads struct {
 	bytes   int
 	serial  uint64 // the last generation that was given out
 	all     barrier
-	// What changed between these two times polls were told: begins of polls, zero for
+	// Polls have shown all that changed between these two times: begins of polls, zero for
 	// none.
 	coveredFrom, coveredTo time.Time
 	refused                time.Time // the last refusal
@@ -186,7 +186,7 @@ func (c *reads) get(now time.Time, uuid string, key readKey) *readAnswer {
 	a := w.answers[key]
 	switch {
 	case a == nil:
-	case uuid == "" && c.lasts(now, a), uuid != "" && within(now, a.begun, readMaxAge) && within(now, c.sight(w, a), sightMaxAge):
+	case uuid == "" && c.lasts(now, a), uuid != "" && within(now, a.begun, readMaxAge) && within(now, c.lastObserved(w, a), observedMaxAge):
 		return a
 	}
 	return nil
@@ -199,12 +199,12 @@ func (c *reads) lasts(now time.Time, a *readAnswer) bool {
 		a.anew = now
 		return false
 	}
-	return within(now, a.begun, sightMaxAge)
+	return within(now, a.begun, observedMaxAge)
 }
 
-// sight is the time until which the node is known to have rested as it did when it gave the
-// answer; zero where that is not known.
-func (c *reads) sight(w *waiter, a *readAnswer) time.Time {
+// lastObserved is the time until which the node is known to have rested as it did when it
+// gave the answer; zero where that is not known.
+func (c *reads) lastObserved(w *waiter, a *readAnswer) time.Time {
 	if w.shown == nil || !w.shown.rests() {
 		return time.Time{}
 	}
@@ -213,7 +213,7 @@ func (c *reads) sight(w *waiter, a *readAnswer) time.Time {
 		seen = w.shown.at
 	}
 	switch {
-	case !seen.After(c.coveredFrom): // it may have changed before that, and no poll would tell
+	case !seen.After(c.coveredFrom): // it may have changed before that, and no poll would show it
 		return time.Time{}
 	case c.coveredTo.After(seen):
 		return c.coveredTo
@@ -287,7 +287,7 @@ func (c *reads) drop(w *waiter) {
 
 // sweep lets go of nodes that wait no more, now and then.
 func (c *reads) sweep(now time.Time) {
-	if within(now, c.swept, sightMaxAge) {
+	if within(now, c.swept, observedMaxAge) {
 		return
 	}
 	c.swept = now

@@ -365,14 +365,14 @@ func TestGW18_AnAnswerIsNeverOlderThanWhatIsKnown(t *testing.T) {
 					h.late()
 				}
 				begun := h.moment
-				var looks []ironic.Observation
-				h.polled = func(look ironic.Observation) { looks = append(looks, look) }
+				var polls []ironic.Observation
+				h.polled = func(o ironic.Observation) { polls = append(polls, o) }
 				h.poll()
 				h.polled = nil
 				h.late = func() {
 					h.late = nil
-					for _, look := range looks {
-						h.gate.Polled(h.now(), look)
+					for _, o := range polls {
+						h.gate.Polled(h.now(), o)
 						h.known("", begun)
 					}
 				}

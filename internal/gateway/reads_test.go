@@ -124,11 +124,11 @@ func TestGW18_WhatEndsAnAnswer(t *testing.T) {
 				l.do(get("/v1/nodes/" + l.uuids[2]))
 			}
 		}, ""},
-		{"no poll for a while", func(l *lab) { l.pass(sightMaxAge) }, "host"},
-		{"no poll", func(l *lab) { l.pass(sightMaxAge + time.Second) }, ""},
+		{"no poll for a while", func(l *lab) { l.pass(observedMaxAge) }, "host"},
+		{"no poll", func(l *lab) { l.pass(observedMaxAge + time.Second) }, ""},
 		{"polls that fail", func(l *lab) {
 			l.wire.away.Store(true)
-			poll(l, sightMaxAge+5*time.Second)
+			poll(l, observedMaxAge+5*time.Second)
 			l.wire.away.Store(false)
 		}, ""},
 		{"Ironic was away", func(l *lab) {

@@ -64,20 +64,20 @@ func (c *reads) dropAll() {
 	}
 }
 
-// polled takes what a complete poll has seen, however long ago it was begun. One that did
-// not ask what changed last has not looked at nodes that do not work, so it confirms
-// nothing. Where more has changed than it was told, what is known of a node counts no more
-// until the node is seen again.
-func (c *reads) polled(now time.Time, look ironic.Observation) {
+// polled takes what a complete poll has shown, however long ago it was begun. One that did
+// not ask what changed last has not observed nodes that do not work, so it confirms
+// nothing. Where more has changed than it was shown, what is known of a node does not count
+// until the node is observed again.
+func (c *reads) polled(now time.Time, o ironic.Observation) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.sweep(now)
 	switch {
-	case look.Newest == nil:
-	case look.Covered:
-		c.coveredTo = look.Mark.At
+	case o.Newest == nil:
+	case o.Covered:
+		c.coveredTo = o.Mark.At
 	default:
-		c.coveredFrom, c.coveredTo = look.Mark.At, look.Mark.At
+		c.coveredFrom, c.coveredTo = o.Mark.At, o.Mark.At
 	}
 	if len(c.waiters) == 0 {
 		return
@@ -89,13 +89,13 @@ func (c *reads) polled(now time.Time, look ironic.Observation) {
 			c.see(w, shown{state, stamp, at})
 		}
 	}
-	for _, n := range look.Newest { // it came before the lists
-		see(n.UUID, n.State, n.UpdatedAt, look.Mark.At)
+	for _, n := range o.Newest { // it came before the lists
+		see(n.UUID, n.State, n.UpdatedAt, o.Mark.At)
 	}
-	for _, n := range look.Nodes {
-		see(n.UUID, n.State, n.ProvisionUpdatedAt, look.Mark.At)
+	for _, n := range o.Nodes {
+		see(n.UUID, n.State, n.ProvisionUpdatedAt, o.Mark.At)
 	}
-	for _, s := range look.Fetched {
+	for _, s := range o.Fetched {
 		switch w := c.waiters[strings.ToLower(s.Node.UUID)]; {
 		case s.Found:
 			see(s.Node.UUID, s.Node.State, s.Node.ProvisionUpdatedAt, s.Mark.At)
@@ -104,7 +104,7 @@ func (c *reads) polled(now time.Time, look ironic.Observation) {
 			c.gone(w)
 		}
 	}
-	if look.Unmoved {
+	if o.Unmoved {
 		return
 	}
 	for _, w := range c.waiters { // whoever worked and works no more has changed as well
@@ -114,8 +114,8 @@ func (c *reads) polled(now time.Time, look ironic.Observation) {
 	}
 }
 
-// see compares a node with what was known of it. What was not known has changed. A sight
-// that is older than another tells nothing.
+// see compares a node with what was known of it. What was not known has changed. An
+// observation that is older than the known one is ignored.
 func (c *reads) see(w *waiter, now shown) {
 	if w.shown != nil && now.at.Before(w.shown.at) {
 		return

@@ -127,7 +127,7 @@ func TestGW18_WrittenNodesAreForgotten(t *testing.T) {
 	for i := range 1000 { // of which nobody knows how they end
 		now = now.Add(time.Second)
 		c.write(touch{node: uuid(i)})(now, false)
-		if n, most := len(c.waiters), int((readMaxAge+sightMaxAge)/time.Second)+2; n > most {
+		if n, most := len(c.waiters), int((readMaxAge+observedMaxAge)/time.Second)+2; n > most {
 			t.Fatalf("%d nodes are remembered, want at most %d", n, most)
 		}
 	}

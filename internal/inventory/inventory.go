@@ -163,9 +163,9 @@ func viewOf(list *snapshot.Snapshot[*ironic.Catalog]) View {
 	return View{Catalog: list.Value(), Listed: list.Begun()}
 }
 
-// Observe takes what a complete poll has seen.
-func (v *Inventory) Observe(now time.Time, look ironic.Observation) {
-	if v.patches.take(now, look, v.wanted(now)) {
+// Observe takes what a complete poll has observed.
+func (v *Inventory) Observe(now time.Time, o ironic.Observation) {
+	if v.patches.take(now, o, v.wanted(now)) {
 		v.lists.Refold(struct{}{})
 	}
 }
@@ -174,7 +174,7 @@ func (v *Inventory) Observe(now time.Time, look ironic.Observation) {
 func (v *Inventory) wanted(now time.Time) bool { return v.askedWithin(now, v.patches.maxAge) }
 
 // InUse reports whether somebody has asked within the last MaxAge: then the polls should
-// tell of nodes that do not work too.
+// show nodes that do not work too.
 func (v *Inventory) InUse(now time.Time) bool { return v.askedWithin(now, v.maxAge) }
 
 func (v *Inventory) askedWithin(now time.Time, d time.Duration) bool {

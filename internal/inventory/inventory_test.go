@@ -157,9 +157,9 @@ func TestGW11_ManyShareOneList(t *testing.T) {
 	})
 }
 
-// Sights are laid over a list that was begun before them, also one that is on its way,
+// Observations are laid over a list that was begun before them, also one that is on its way,
 // and not over a later one.
-func TestGW11_SightsBeforeAndAfterAList(t *testing.T) {
+func TestGW11_ObservationsBeforeAndAfterAList(t *testing.T) {
 	play(t, func(s *stage) {
 		s.shows(0, ironic.Available)
 		s.sees(0, ironic.Deploying)

@@ -7,7 +7,7 @@ import (
 	"github.com/ironic-throttle/ironic-throttle/pkg/ironic"
 )
 
-// patches are the states that polls have seen, to be laid over lists that were begun
+// patches are the states that polls have observed, to be laid over lists that were begun
 // before them: the last one of each node. Safe for concurrent use.
 type patches struct {
 	// maxAge is the age from which a patch is of no use: a list that was begun before it
@@ -25,9 +25,9 @@ type patch struct {
 	at    time.Time
 }
 
-// take notes what a look has seen, and reports whether that is anything. Where nobody
+// take notes what a poll has observed, and reports whether that is anything. Where nobody
 // wants a list nothing is kept.
-func (p *patches) take(now time.Time, look ironic.Observation, wanted bool) bool {
+func (p *patches) take(now time.Time, o ironic.Observation, wanted bool) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if !wanted {
@@ -37,19 +37,19 @@ func (p *patches) take(now time.Time, look ironic.Observation, wanted bool) bool
 	if p.seen == nil {
 		p.seen, p.swept = map[string]patch{}, now
 	}
-	for _, n := range look.Newest { // read before the lists
-		p.put(n.UUID, patch{n.State, look.Mark.Seq, now})
+	for _, n := range o.Newest { // read before the lists
+		p.put(n.UUID, patch{n.State, o.Mark.Seq, now})
 	}
-	for _, n := range look.Nodes {
-		p.put(n.UUID, patch{n.State, look.Mark.Seq, now})
+	for _, n := range o.Nodes {
+		p.put(n.UUID, patch{n.State, o.Mark.Seq, now})
 	}
-	for _, s := range look.Fetched {
+	for _, s := range o.Fetched {
 		if s.Found {
 			p.put(s.Node.UUID, patch{s.Node.State, s.Mark.Seq, now})
 		}
 	}
 	p.sweep(now)
-	return len(look.Newest)+len(look.Nodes)+len(look.Fetched) > 0
+	return len(o.Newest)+len(o.Nodes)+len(o.Fetched) > 0
 }
 
 func (p *patches) put(uuid string, next patch) {

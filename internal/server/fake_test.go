@@ -38,7 +38,7 @@ type fake struct {
 	limits []int // of Queue
 }
 
-// seen returns a fake with a first look behind it.
+// seen returns a fake with a first complete poll behind it.
 func seen() *fake {
 	f := unseen()
 	close(f.first)

@@ -25,8 +25,8 @@ func (s *Server) vacancy(w http.ResponseWriter, r *http.Request) {
 }
 
 // waitFirstPoll lets an ask wait a little for the first complete poll (LH-24).
-// It reports false when the asker is gone: a yes that nobody hears would hold a
-// slot for nothing. Who stands by does not look.
+// It reports false when the asker is gone: a yes that nobody receives would hold a
+// slot for nothing. A replica that stands by does not poll.
 func (s *Server) waitFirstPoll(w http.ResponseWriter, r *http.Request) bool {
 	first := s.decider.FirstPoll()
 	select {
@@ -35,7 +35,7 @@ func (s *Server) waitFirstPoll(w http.ResponseWriter, r *http.Request) bool {
 		if s.standby() != "" {
 			break
 		}
-		t := time.NewTimer(firstLookWait)
+		t := time.NewTimer(firstPollWait)
 		defer t.Stop()
 		select {
 		case <-first:

@@ -94,7 +94,7 @@ func TestBodyThatBreaksOff(t *testing.T) {
 func TestLH24_AsksWaitAtMostASecondForTheFirstPoll(t *testing.T) {
 	for _, row := range []struct {
 		name  string
-		after time.Duration // of the first look; 0: never
+		after time.Duration // of the first poll; 0: never
 		want  time.Duration
 	}{
 		{"never", 0, time.Second}, {"soon", 300 * time.Millisecond, 300 * time.Millisecond}, {"too late", 2 * time.Second, time.Second},

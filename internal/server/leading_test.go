@@ -89,7 +89,7 @@ func TestLH27_AStandbyIsNotReadyAndSaysWhoIs(t *testing.T) {
 // here. What changes something is the leader's all the same.
 func TestLH27_AStandbyThatObservesAnswersAsks(t *testing.T) {
 	var leads atomic.Bool
-	f := unseen() // it does not look
+	f := unseen() // it does not poll
 	f.answer = api.Answer{Ready: true, Reason: api.ReasonObserve}
 	s := made(t, f, standby(&leads, "nobody leads yet"), func(o *Options) { o.Observe = true })
 	for _, r := range everyRoute {

@@ -21,9 +21,9 @@ const (
 	writeTimeout      = 15 * time.Second
 	idleTimeout       = 2 * time.Minute
 
-	// firstLookWait is how long an ask waits for the first complete poll
+	// firstPollWait is how long an ask waits for the first complete poll
 	// (LH-24). The client gives up after 2 s.
-	firstLookWait = time.Second
+	firstPollWait = time.Second
 
 	// drainTimeout is how long requests in flight may take after the end was
 	// asked for; what is left then is cut, so that all is over within 5 s.

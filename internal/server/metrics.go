@@ -50,7 +50,7 @@ type collector struct {
 	poolLimit, poolOccupied *prometheus.Desc
 	poolFree                *prometheus.Desc
 	turns                   turnMetrics
-	storm                   stormMetrics
+	failures                failureMetrics
 }
 
 func newCollector(s *Server) *collector {
@@ -68,7 +68,7 @@ func newCollector(s *Server) *collector {
 		poolOccupied: desc("pool_slots_occupied", "Slots of a pool that are taken.", "pool"),
 		poolFree:     desc("pool_slots_free", "Slots of a pool that may be given now.", "pool"),
 		turns:        newTurnMetrics(),
-		storm:        newStormMetrics(),
+		failures:     newFailureMetrics(),
 	}
 }
 
@@ -124,7 +124,7 @@ func (c *collector) Describe(ch chan<- *prometheus.Desc) {
 		ch <- d
 	}
 	c.turns.describe(ch)
-	c.storm.describe(ch)
+	c.failures.describe(ch)
 }
 
 // Collect implements prometheus.Collector.
@@ -158,7 +158,7 @@ func (c *collector) Collect(ch chan<- prometheus.Metric) {
 		gauge(c.poolFree, float64(slots.Free), pool)
 	}
 	c.turns.collect(ch, st.Turns)
-	c.storm.collect(ch, st)
+	c.failures.collect(ch, st)
 }
 
 // emit sends one value. What cannot be a metric fails the scrape, not the

@@ -47,7 +47,7 @@ func whole(st api.Status) api.Status {
 	}
 	st.Turns = completeTurns(st.Turns)
 	st.Breakers = completeBreakers(st.Breakers)
-	st.Storm = completeStorm(st.Storm)
+	st.Storm = completeFailures(st.Storm)
 	return st
 }
 

@@ -138,7 +138,7 @@ func TestPageLoadsNothingFromElsewhere(t *testing.T) {
 	}
 }
 
-// What a script cannot find ends it in the middle of a look.
+// What a script cannot find ends it in the middle of a refresh.
 func TestPageFindsWhatItWrites(t *testing.T) {
 	h := made(t, seen()).API()
 	body := send(t, h, http.MethodGet, "/", "").Body.String()

@@ -17,7 +17,7 @@ var (
 )
 
 const (
-	waitPoll    = 10 * time.Second // between two looks at a host that works
+	waitPoll    = 10 * time.Second // between two reads of a host that works
 	waitGone    = 30 * time.Second // after Ironic, or the gateway, could not be reached
 	backoffBase = 5 * time.Millisecond
 	backoffMax  = 1000 * time.Second

@@ -77,8 +77,8 @@ func (h *host) within(scope string) bool {
 	return false
 }
 
-// storm hears what the breakers did.
-func (t *throttle) storm(all []admission.FailureNotice) {
+// failureNotices notes what the breakers did.
+func (t *throttle) failureNotices(all []admission.FailureNotice) {
 	for _, n := range all {
 		if n.Kind != admission.BreakerChanged {
 			continue

@@ -39,8 +39,8 @@ func newFIFO(s *sim) (*fifo, error) {
 }
 
 // Observe implements ironic.View.
-func (f *fifo) Observe(now time.Time, look ironic.Observation) {
-	f.Ledger.Observe(now, look)
+func (f *fifo) Observe(now time.Time, o ironic.Observation) {
+	f.Ledger.Observe(now, o)
 	f.s.notices(f.Notices())
 }
 

@@ -6,7 +6,7 @@ type kind uint8
 const (
 	evWake     kind = iota // a host's time to come back is there
 	evFree                 // a worker is through with its host
-	evAct                  // the looks at Ironic are over, the host's action comes
+	evAct                  // the reads of Ironic are over, the host's action comes
 	evPut                  // the PUT leaves the operator
 	evArrive               // the PUT reaches Ironic
 	evAnswer               // Ironic's answer is back

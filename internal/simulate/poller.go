@@ -13,19 +13,19 @@ import (
 // the busy states one after the other in flow order, the nodes that the view misses
 // in them (LH-36), and those that somebody asked about (LH-16).
 type poller struct {
-	s     *sim
-	view  ironic.View
-	life  uint32 // of the process that polls
-	draw  stream
-	look  ironic.Observation
-	at    map[string]int // index in look.Nodes
-	lists int            // read so far
-	page  string         // marker of the next page of the present list
-	keys  []string       // still to be fetched
-	mark  ironic.Mark    // of the fetch on its way
-	phase pollPhase
-	flow  []ironic.State // of this poll
-	fails int            // in a row
+	s        *sim
+	view     ironic.View
+	life     uint32 // of the process that polls
+	draw     stream
+	observed ironic.Observation
+	at       map[string]int // index in observed.Nodes
+	lists    int            // read so far
+	page     string         // marker of the next page of the present list
+	keys     []string       // still to be fetched
+	mark     ironic.Mark    // of the fetch on its way
+	phase    pollPhase
+	flow     []ironic.State // of this poll
+	fails    int            // in a row
 }
 
 type pollPhase uint8
@@ -86,10 +86,10 @@ func (p *poller) step() {
 	}
 	switch p.phase {
 	case pollBegin:
-		p.look = ironic.Observation{Mark: p.view.Begin(p.s.clock), Whole: p.view.Whole(p.s.clock), Nodes: p.look.Nodes[:0], Fetched: p.look.Fetched[:0]}
+		p.observed = ironic.Observation{Mark: p.view.Begin(p.s.clock), Whole: p.view.Whole(p.s.clock), Nodes: p.observed.Nodes[:0], Fetched: p.observed.Fetched[:0]}
 		clear(p.at)
 		p.lists, p.page, p.phase, p.flow = 0, "", pollLists, flow
-		if p.look.Whole { // who failed while nobody looked (BO-16); nobody is held here
+		if p.observed.Whole { // who failed while nobody polled (BO-16); nobody is held here
 			p.flow = slices.Concat(flow, ironic.FailedStates())
 		}
 		p.next(p.draw.tail(spanPoll))
@@ -106,11 +106,11 @@ func (p *poller) list() {
 	p.s.requests.lists++
 	for _, n := range nodes {
 		if i, ok := p.at[n.UUID]; ok {
-			p.look.Nodes[i] = n // the last sight is the truest
+			p.observed.Nodes[i] = n // the latest observation counts
 			continue
 		}
-		p.at[n.UUID] = len(p.look.Nodes)
-		p.look.Nodes = append(p.look.Nodes, n)
+		p.at[n.UUID] = len(p.observed.Nodes)
+		p.observed.Nodes = append(p.observed.Nodes, n)
 	}
 	if more {
 		p.page = nodes[len(nodes)-1].UUID
@@ -123,7 +123,7 @@ func (p *poller) list() {
 		return
 	}
 	p.s.requests.all++
-	p.phase, p.keys = pollMissing, p.view.Missing(p.s.clock, p.look.Nodes)
+	p.phase, p.keys = pollMissing, p.view.Missing(p.s.clock, p.observed.Nodes)
 	p.fetch()
 }
 
@@ -140,14 +140,14 @@ func (p *poller) fetch() {
 	p.request(1)
 }
 
-// wanted leaves out what this look shows already.
+// wanted leaves out what this poll has shown already.
 func (p *poller) wanted() []string {
 	keys := p.view.Wanted(p.s.clock)
 	out := keys[:0]
 	for _, key := range keys {
 		_, done := p.at[key]
-		for _, sight := range p.look.Fetched {
-			done = done || sight.Key == key
+		for _, o := range p.observed.Fetched {
+			done = done || o.Key == key
 		}
 		if !done {
 			out = append(out, key)
@@ -161,12 +161,12 @@ func (p *poller) fetched() {
 	key := p.keys[0]
 	p.keys = p.keys[1:]
 	n, found := p.s.world.Node(p.s.clock, key)
-	p.look.Fetched = append(p.look.Fetched, ironic.NodeObservation{Key: key, Mark: p.mark, Found: found, Node: n})
+	p.observed.Fetched = append(p.observed.Fetched, ironic.NodeObservation{Key: key, Mark: p.mark, Found: found, Node: n})
 	p.fetch()
 }
 
 func (p *poller) observe() {
-	p.view.Observe(p.s.clock, p.look)
+	p.view.Observe(p.s.clock, p.observed)
 	p.fails = 0
 	p.pause()
 	p.s.meter.taken(p.s.rule.occupied(p.s.clock))

@@ -26,18 +26,18 @@ type pass interface {
 	Unsent(now time.Time)
 }
 
-// put makes the last looks and sends the PUT.
+// put makes the last reads and sends the PUT.
 func (s *sim) put(i int, h *host, target ironic.Target) {
 	h.target = target
-	looks := 0
+	reads := 0
 	switch target {
 	case ironic.TargetInspect, ironic.TargetActive:
-		looks = 1 // of the inventory, or at what Ironic thinks of deploying it
+		reads = 1 // of the inventory, or at what Ironic thinks of deploying it
 	}
 	if _, starts := target.Starts(); starts {
 		s.wait(h)
 	}
-	s.later(s.looks(h, looks)+h.draw.tail(spanGet), evPut, i)
+	s.later(s.reads(h, reads)+h.draw.tail(spanGet), evPut, i)
 }
 
 // send lets the PUT go: straight to Ironic, or to the gateway, which asks the rule.

@@ -46,7 +46,7 @@ func (s *sim) reconcile(i int) {
 	case available:
 		s.enter(i, h, provisioning, took)
 	default:
-		s.later(took+s.looks(h, 3), evAct, i) // the node, its ports, its firmware
+		s.later(took+s.reads(h, 3), evAct, i) // the node, its ports, its firmware
 	}
 }
 
@@ -55,8 +55,8 @@ func (s *sim) unreachable() bool {
 	return s.ironicDown > 0 || s.throttleDown > 0 && !s.checks()
 }
 
-// looks counts n requests for single things and draws how long they take.
-func (s *sim) looks(h *host, n int) (took time.Duration) {
+// reads counts n requests for single things and draws how long they take.
+func (s *sim) reads(h *host, n int) (took time.Duration) {
 	s.requests.all += n
 	for range n {
 		took += h.draw.tail(spanGet)
@@ -185,12 +185,12 @@ func (s *sim) register(i int, h *host, n ironic.Node) {
 func (s *sim) inspect(i int, h *host, n ironic.Node) {
 	switch {
 	case n.State.Inspection():
-		s.look(i, h, n.State)
+		s.pollAgain(i, h, n.State)
 	case n.State == ironic.InspectFailed && !h.failed:
 		s.back(0, i, s.fail(h, 0))
 	case n.State == ironic.Manageable && h.working:
 		s.meter.change(h, func() { h.errors = 0 })
-		s.enter(i, h, preparing, s.looks(h, 1))
+		s.enter(i, h, preparing, s.reads(h, 1))
 	case n.State == ironic.Manageable || n.State == ironic.InspectFailed:
 		s.put(i, h, ironic.TargetInspect)
 	default:
@@ -214,7 +214,7 @@ func (s *sim) provision(i int, h *host, n ironic.Node) {
 	case ironic.DeployFailed, ironic.Error:
 		s.provisionFailed(i, h)
 	default:
-		s.look(i, h, n.State)
+		s.pollAgain(i, h, n.State)
 	}
 }
 
@@ -266,12 +266,12 @@ func (s *sim) deprovision(i int, h *host, n ironic.Node) {
 	case ironic.CleanFailed:
 		s.cleanFailed(i, h, n)
 	default:
-		s.look(i, h, n.State)
+		s.pollAgain(i, h, n.State)
 	}
 }
 
-// look is a poll of a host that was seen in a state and waits for nothing else.
-func (s *sim) look(i int, h *host, state ironic.State) {
+// pollAgain has a host read again later that was seen in a state and waits for nothing else.
+func (s *sim) pollAgain(i int, h *host, state ironic.State) {
 	h.working = state.Busy()
 	if h.since != 0 {
 		s.meter.change(h, func() { h.since = 0 })

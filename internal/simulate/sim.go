@@ -35,7 +35,7 @@ type sim struct {
 
 	bmo          operator
 	rule         rule
-	watch        *poller // nil when the rule looks by itself
+	watch        *poller // nil when the rule polls by itself
 	throttleDown int
 	ironicDown   int
 

@@ -25,7 +25,7 @@ func newThrottle(s *sim) (*throttle, error) {
 	cfg.Turns, cfg.Breakers = s.opt.Turns, s.opt.Breakers
 	cfg.Holdoff.Timeout = s.opt.Holdoff
 	t := &throttle{s: s}
-	cfg.Notify, cfg.NotifyFailures = s.notices, t.storm
+	cfg.Notify, cfg.NotifyFailures = s.notices, t.failureNotices
 	var err error
 	if t.c, err = admission.New(cfg, s.clock); err != nil {
 		return nil, fmt.Errorf("throttle: %w", err)
@@ -90,7 +90,7 @@ func (t *throttle) count(h *host, answer api.Answer) {
 	t.s.meter.taken(answer.Slots.Occupied)
 }
 
-// writeOffs looks who is written off, which notices tell only after the next poll.
+// writeOffs finds out who is written off, which notices tell only after the next poll.
 func (t *throttle) writeOffs() {
 	if t.s.hung == 0 {
 		return
@@ -106,14 +106,14 @@ func (t *throttle) occupied(now time.Time) int { return t.c.Vacancy(now).Slots.O
 
 func (t *throttle) standings() []standing {
 	out := make([]standing, len(t.s.meter.tenants))
-	line := t.c.Queue(t.s.clock, 0).Pools[0]
-	for _, tenant := range line.Tenants {
+	queue := t.c.Queue(t.s.clock, 0).Pools[0]
+	for _, tenant := range queue.Tenants {
 		i, ok := t.s.tenants[tenant.Tenant]
 		if !ok {
 			continue
 		}
 		out[i] = standing{tenant.Waiting, tenant.Called}
-		if !line.FailingOpen {
+		if !queue.FailingOpen {
 			out[i].waiting -= tenant.Failing // not to be called now
 		}
 	}
@@ -126,7 +126,7 @@ func (t *throttle) expired() uint64 { return t.c.Status(t.s.clock).Turns.Expired
 // seen shows a gateway's rule the node directly before its PUT (GW-17).
 func seen(s *sim, v interface {
 	Begin(now time.Time) ironic.Mark
-	ObserveNode(now time.Time, sight ironic.NodeObservation)
+	ObserveNode(now time.Time, o ironic.NodeObservation)
 }, h *host) {
 	mark := v.Begin(s.clock)
 	n, found := s.world.Node(s.clock, h.uuid)

@@ -13,7 +13,7 @@ import (
 )
 
 // Source fetches what is shown.
-type Source func(context.Context) (Look, error)
+type Source func(context.Context) (Content, error)
 
 // Terminal is where Live draws.
 type Terminal struct {
@@ -23,7 +23,7 @@ type Terminal struct {
 
 // Live shows what fetch returns on a terminal, again and again with a pause of
 // interval, until ctx ends or the user quits with q, Esc or Ctrl-C. While fetch
-// fails the last look stays, with the error above it; the error of the last
+// fails what was fetched last stays, with the error above it; the error of the last
 // fetch is returned.
 func Live(ctx context.Context, at Terminal, interval time.Duration, fetch Source) error {
 	m := newModel(ctx, interval, fetch)
@@ -40,33 +40,33 @@ func Live(ctx context.Context, at Terminal, interval time.Duration, fetch Source
 
 // model is the state of the view; a value, as bubbletea wants it.
 type model struct {
-	look     tea.Cmd // fetches once
+	fetch    tea.Cmd // fetches once
 	interval time.Duration
 	styles   map[weight]lipgloss.Style
 
 	seen          bool
-	last          Look
+	last          Content
 	err           error
 	width, height int // 0 while unknown
 }
 
 // Messages of the model: a fetch has ended, and a pause.
 type (
-	looked struct {
-		look Look
-		err  error
+	fetched struct {
+		content Content
+		err     error
 	}
 	paused struct{}
 )
 
 func newModel(ctx context.Context, interval time.Duration, fetch Source) model {
 	return model{
-		look: func() tea.Msg {
+		fetch: func() tea.Msg {
 			s, err := fetch(ctx)
 			if ctx.Err() != nil {
 				return nil // the end of the view is no error of the throttle
 			}
-			return looked{s, err}
+			return fetched{s, err}
 		},
 		interval: interval,
 		styles: map[weight]lipgloss.Style{
@@ -78,7 +78,7 @@ func newModel(ctx context.Context, interval time.Duration, fetch Source) model {
 }
 
 // Init implements tea.Model.
-func (m model) Init() tea.Cmd { return m.look }
+func (m model) Init() tea.Cmd { return m.fetch }
 
 // Update implements tea.Model.
 func (m model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
@@ -90,13 +90,13 @@ func (m model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 		}
 	case tea.WindowSizeMsg:
 		m.width, m.height = msg.Width, msg.Height
-	case looked:
+	case fetched:
 		if m.err = msg.err; m.err == nil {
-			m.seen, m.last = true, msg.look
+			m.seen, m.last = true, msg.content
 		}
 		return m, tea.Tick(m.interval, func(time.Time) tea.Msg { return paused{} })
 	case paused:
-		return m, m.look
+		return m, m.fetch
 	}
 	return m, nil
 }

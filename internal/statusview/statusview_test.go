@@ -19,7 +19,7 @@ import (
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // example has something in every part.
-func example() Look { return Look{exampleStatus(), exampleQueue()} }
+func example() Content { return Content{exampleStatus(), exampleQueue()} }
 
 func exampleStatus() api.Status {
 	return api.Status{
@@ -106,7 +106,7 @@ func TestTextOfALongQueueIsShort(t *testing.T) {
 		p.Tenants = append(p.Tenants, api.TenantQueue{Tenant: fmt.Sprintf("ns-%03d", i), Waiting: i})
 		p.Hosts = append(p.Hosts, api.QueuedHost{Position: i + 1, Name: fmt.Sprintf("ns~h-%03d", i)})
 	}
-	text := Text(Look{Queue: api.Queue{Pools: []api.PoolQueue{p}}})
+	text := Text(Content{Queue: api.Queue{Pools: []api.PoolQueue{p}}})
 	for _, want := range []string{"\nns-999 ", "\nns-990 ", "\n... and 990 tenants more\n", "\n20 ", "\n... and 99980 hosts more\n"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("lacks %q", want)
@@ -115,10 +115,10 @@ func TestTextOfALongQueueIsShort(t *testing.T) {
 	if strings.Contains(text, "ns-989") || strings.Contains(text, "h-020") {
 		t.Error("is not cut off")
 	}
-	if text := Text(Look{Queue: api.Queue{Pools: []api.PoolQueue{{}}}}); !strings.Contains(text, "queue     nobody waits\n") || strings.Contains(text, "PLACE") {
+	if text := Text(Content{Queue: api.Queue{Pools: []api.PoolQueue{{}}}}); !strings.Contains(text, "queue     nobody waits\n") || strings.Contains(text, "PLACE") {
 		t.Errorf("an empty queue: %s", text)
 	}
-	if text := Text(Look{}); strings.Contains(text, "queue") {
+	if text := Text(Content{}); strings.Contains(text, "queue") {
 		t.Errorf("no queue at all: %s", text)
 	}
 }
@@ -147,17 +147,17 @@ func TestTextIsHarmless(t *testing.T) {
 			Occupants: []api.Occupant{{Name: "n\x1b]0;x\x07", NodeUUID: "u\n", Kind: "k\t", Op: "o\x00", State: "s\x9b", Pool: "p\v"}},
 		},
 	}
-	look := Look{s, api.Queue{Pools: []api.PoolQueue{{
+	c := Content{s, api.Queue{Pools: []api.PoolQueue{{
 		Pool: "p\x1b", Waiting: 1, Tenants: []api.TenantQueue{{Tenant: "t\t\n"}},
 		Hosts: []api.QueuedHost{{Name: "n\x07\t", Lane: "l\n"}, {NodeUUID: "u\x9b"}},
 	}}}}
-	for _, r := range Text(look) {
+	for _, r := range Text(c) {
 		if r != '\n' && (r < ' ' || r >= 0x7f && r < 0xa0 || r == '\u202e') {
-			t.Fatalf("%q in %q", r, Text(look))
+			t.Fatalf("%q in %q", r, Text(c))
 		}
 	}
-	if n := strings.Count(Text(look), "\n"); n != len(lines(look)) {
-		t.Errorf("%d line ends for %d lines", n, len(lines(look)))
+	if n := strings.Count(Text(c), "\n"); n != len(lines(c)) {
+		t.Errorf("%d line ends for %d lines", n, len(lines(c)))
 	}
 }
 
@@ -174,7 +174,7 @@ func step(t *testing.T, m model, msg tea.Msg) (model, tea.Cmd) {
 
 func TestLiveModel(t *testing.T) {
 	var fails error
-	m := newModel(t.Context(), time.Second, func(context.Context) (Look, error) { return example(), fails })
+	m := newModel(t.Context(), time.Second, func(context.Context) (Content, error) { return example(), fails })
 	if v := m.View(); !strings.Contains(v, "asking ...") || !strings.Contains(v, "q quits") {
 		t.Errorf("before the first answer: %q", v)
 	}
@@ -184,7 +184,7 @@ func TestLiveModel(t *testing.T) {
 	}
 	m, cmd = step(t, m, paused{})
 	if cmd == nil {
-		t.Fatal("no look after the pause")
+		t.Fatal("no fetch after the pause")
 	}
 	fails = errors.New("away")
 	m, cmd = step(t, m, cmd())
@@ -214,9 +214,9 @@ func TestLiveModel(t *testing.T) {
 func TestLiveEndsWithItsContext(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
-	err := Live(ctx, Terminal{In: strings.NewReader(""), Out: io.Discard}, time.Millisecond, func(context.Context) (Look, error) {
+	err := Live(ctx, Terminal{In: strings.NewReader(""), Out: io.Discard}, time.Millisecond, func(context.Context) (Content, error) {
 		cancel()
-		return Look{}, errors.New("away")
+		return Content{}, errors.New("away")
 	})
 	if err != nil {
 		t.Errorf("error %v, want none: the end was asked for", err)
@@ -228,11 +228,11 @@ func TestLiveReturnsTheLastError(t *testing.T) {
 	in, keys := io.Pipe()
 	defer keys.Close()
 	asked := 0
-	err := Live(t.Context(), Terminal{In: in, Out: io.Discard}, time.Millisecond, func(context.Context) (Look, error) {
+	err := Live(t.Context(), Terminal{In: in, Out: io.Discard}, time.Millisecond, func(context.Context) (Content, error) {
 		if asked++; asked == 3 {
 			go keys.Write([]byte("q"))
 		}
-		return Look{}, away
+		return Content{}, away
 	})
 	if !errors.Is(err, away) {
 		t.Errorf("error %v, want the last one", err)

@@ -13,16 +13,16 @@ import (
 	"github.com/ironic-throttle/ironic-throttle/pkg/api"
 )
 
-// Look is what is shown: a status, and the queue as far as it is wanted.
-type Look struct {
+// Content is what is shown: a status, and the queue as far as it is wanted.
+type Content struct {
 	Status api.Status
 	Queue  api.Queue
 }
 
-// Text returns look as plain text that ends with a newline. Whatever came from
+// Text returns c as plain text that ends with a newline. Whatever came from
 // Ironic or an asker is made harmless for a terminal.
-func Text(look Look) string {
-	return joined(lines(look))
+func Text(c Content) string {
+	return joined(lines(c))
 }
 
 // weight is how much a line wants to be seen.
@@ -41,8 +41,8 @@ type line struct {
 }
 
 // lines is what both views show.
-func lines(look Look) []line {
-	s := look.Status
+func lines(c Content) []line {
+	s := c.Status
 	view, bad := viewText(s.View)
 	out := []line{
 		{field("throttle", printable(s.Version)+", mode "+printable(s.Mode)), usual},
@@ -53,8 +53,8 @@ func lines(look Look) []line {
 		out = append(out, line{field("pool", printable(pool)+": "+slotsText(s.Slots.Pools[pool])), usual})
 	}
 	out = append(out, clusterFields(s)...)
-	out = append(out, queueFields(look.Queue)...)
-	out = append(out, stormFields(s)...)
+	out = append(out, queueFields(c.Queue)...)
+	out = append(out, failureFields(s)...)
 	out = append(out, line{field("answers", countsText(s.Asks)), usual})
 	if s.Mode == "observe" {
 		out = append(out, line{field("refusals", "enforce would have said: "+countsText(s.Refusals)), usual})
@@ -67,7 +67,7 @@ func lines(look Look) []line {
 		out = append(out, line{field("warning", printable(w)), alarming})
 	}
 	out = append(out, occupantLines(s.Slots.Occupants)...)
-	return append(out, queueTables(look.Queue)...)
+	return append(out, queueTables(c.Queue)...)
 }
 
 func field(name, text string) string { return fmt.Sprintf("%-9s %s", name, text) }

@@ -68,8 +68,8 @@ func New(cfg Config, now time.Time) (*Controller, error) {
 	return c, nil
 }
 
-// change edits the settings in force, if they are valid then. What follows of that is
-// taken from there, so that Start, which begins with them, forgets no change.
+// change edits the settings in force; if the result is not valid, nothing changes. Callers apply
+// c.cfg afterwards, from which Start also begins, so that Start keeps every change.
 func (c *core) change(edit func(*Config)) error {
 	cfg := c.cfg
 	edit(&cfg)
@@ -80,9 +80,9 @@ func (c *core) change(edit func(*Config)) error {
 	return nil
 }
 
-// Start begins anew at now, with the settings in force and the holds that a store has kept:
-// for a process that leads from now on, or that could not read them before. What it has
-// answered until then, as who stands by or observes, leaves nothing.
+// Start begins anew at now, with the settings in force and the holds that a store has kept.
+// Call it when the process begins to lead, or when the holds could not be read before. Asks
+// that it answered until then, on standby or in mode observe, leave no trace.
 func (c *Controller) Start(now time.Time, holds []holdoff.Record, known bool) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -49,8 +49,8 @@ func (c *core) settle(now time.Time, d decision, v slots.Verdict) api.Answer {
 	return answer
 }
 
-// decide records what an ask says, evaluates the situation then, and carries out what
-// follows for the queue, the breakers and the holds. The slot is the caller's to take.
+// decide records what an ask says, evaluates the situation, and applies the decision to the
+// queue, the breakers and the holds. It does not take the slot: the caller does.
 func (c *core) decide(now time.Time, v *slots.Verdict, ask question) decision {
 	s := c.fresh()
 	if !s.leading {
@@ -80,7 +80,7 @@ func (c *core) foresee(now time.Time, v slots.Verdict, ask question) decision {
 	return d
 }
 
-// fresh is a situation of which nothing is known yet. There is one at a time.
+// fresh returns an empty situation. There is one at a time: the next call reuses it.
 func (c *core) fresh() *situation {
 	c.situation = situation{leading: c.leading()}
 	return &c.situation
@@ -103,10 +103,10 @@ func (c *core) record(now time.Time, v *slots.Verdict, ask question) (h *host) {
 	return h
 }
 
-// reusesSlot reports whether the slot of a host would be a way round what failures stop: it
-// only lingers after its work has failed (BO-2), or it was for the deprovision before what
-// the host wants to begin now (BO-6). A PUT of a host with a slot is never refused (GW-3), but
-// for the latter: nothing of it is under way.
+// reusesSlot reports whether the host could bypass a hold or a breaker with a slot that it still
+// has: the slot lingers after its work has failed (BO-2), or was for a deprovision and the host
+// wants to begin what follows (BO-6). A PUT of a host with a slot is not refused (GW-3) except in
+// the second case, where none of the new work is under way yet.
 func reusesSlot(v slots.Verdict) bool {
 	ref, known := v.Ref()
 	return known && v.Outcome == slots.Held && (beginsAnew(ref, v.Op()) || !v.Put() && ref.Lingers())
@@ -118,7 +118,7 @@ func beginsAnew(ref slots.Ref, op api.Op) bool {
 	return ref.Op() == api.OpDeprovision && (op == api.OpInspect || op == api.OpPrepare || op == api.OpProvision)
 }
 
-// askQueue enters a host that nothing but its turn keeps from starting into the queue.
+// askQueue enqueues a host that no other rule has stopped, and gets the queue's answer.
 func (c *core) askQueue(now time.Time, s *situation, h *host) {
 	c.enterProbes(s, h)
 	c.queues.parkSilent(h.queue)
@@ -179,9 +179,8 @@ func (c *core) apply(now time.Time, s *situation, h *host, d *decision) {
 	}
 }
 
-// enqueue enters a host that wants a slot. It returns nil for one whose pool is not
-// known yet: nobody knows in which queue it belongs, and in a wrong one it would be
-// called for nothing.
+// enqueue assigns a host that wants a slot to the queue of its pool. It returns nil while the
+// pool is not known: in a wrong queue the host would be called for nothing.
 func (c *core) enqueue(now time.Time, v *slots.Verdict, ask question) *host {
 	ref := c.ledger.Record(now, v)
 	c.sync(now) // it may have learned its name or UUID
@@ -208,8 +207,8 @@ func (c *core) recordHolder(now time.Time, v slots.Verdict, ask question) {
 	}
 }
 
-// dequeue takes a host out of its queue that needs no slot any more; one that it
-// holds is the ledger's to end.
+// dequeue takes a host that needs no slot out of its queue. If it holds one, it stays: the
+// ledger ends slots.
 func (c *core) dequeue(now time.Time, v slots.Verdict) {
 	if h := hostIn(v); h != nil && h.place.State() != fairshare.Holding {
 		c.queues.leave(now, h)
@@ -250,7 +249,7 @@ func (c *core) slotsAsk(ask question, put bool) slots.Ask {
 }
 
 // hostID is namespace~name, as BMO names nodes, and the node's UUID as Ironic
-// spells it. A name that the ledger has already is not built again.
+// spells it. To save an allocation it reuses the name that the ledger has.
 func (c *core) hostID(ask question) slots.ID {
 	id := slots.ID{UUID: strings.ToLower(ask.NodeUUID), Name: ask.Name}
 	if ask.Namespace == "" || ask.Name == "" {

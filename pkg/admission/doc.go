@@ -9,18 +9,18 @@
 //	apply     what follows for the queue, the breakers, the holds, and at last the slot
 //
 // evaluate.go lists the rules in their order. A dry run is survey and evaluate alone. The
-// queue takes an ask only when nothing but its turn keeps the host from starting; then
-// the situation is evaluated once more, with the answer of the queue.
+// queue is asked only when nothing else keeps the host from starting; then the situation is
+// evaluated once more, with the answer of the queue.
 //
-// The ledger (pkg/slots) says how things stand, the queue of the host's pool
-// (pkg/fairshare) whose turn it is. A host has one identity for both: its turn hangs
-// on the ledger's host. What the ledger learns of slots that began or ended, by a
-// poll or a PUT, goes on to the queues at once (sync).
+// The ledger (pkg/slots) records who holds a slot, the queue of the host's pool
+// (pkg/fairshare) decides who is next. One record of a host serves both: the ledger's host
+// points to it (host.go). When a poll or a PUT shows that slots began or ended, the ledger
+// reports it to the queues at once (sync).
 //
-// What Ironic shows of work that ended goes from the ledger to the breakers
-// (pkg/breaker) and the holds (pkg/holdoff) before the slots that it ended are given
-// back. A host that they stop is in no queue and has no call: it keeps its old place, and
-// no slot waits for it.
+// The ledger reports the end of work to the breakers (pkg/breaker) and the holds
+// (pkg/holdoff) before the slots of that work are given back. A host that these stop is
+// suspended: it has no call and no slot is reserved for it, and it keeps its place for when
+// it may start again.
 //
 // A Controller starts no goroutine and reads no clock: now is an argument, and
 // whoever polls Ironic feeds it through the ironic.View methods. So the same

@@ -35,8 +35,8 @@ func (c *core) workEnded(now time.Time, e slots.Ending) {
 	}
 }
 
-// judge counts the outcome in the breakers. The permit of the host's slot is settled by the work that
-// it was given for; a step on the way there that goes well is no verdict on that work.
+// judge counts the outcome in the breakers. A failure settles the permit of the host's slot, and so
+// does success at the work that the permit was given for; success of a step on the way does not.
 func (s *policy) judge(now time.Time, h *host, e slots.Ending) {
 	if s.set == nil {
 		return
@@ -76,8 +76,8 @@ var holdKinds = map[ironic.Work]holdoff.Kind{
 	ironic.WorkInspect: holdoff.Inspection, ironic.WorkClean: holdoff.Cleaning, ironic.WorkDeploy: holdoff.Deployment,
 }
 
-// failed begins an episode, unless the host has an instance (BO-7) or none that we
-// could hold off.
+// failed begins an episode, unless the host has an instance (BO-7) or the work is of a kind for
+// which no host is held off.
 func (c *core) failed(now time.Time, h *host, e slots.Ending) {
 	kind, ok := holdKinds[e.Work]
 	if !ok || e.Rework || !slices.Contains(ironic.FailedBefore(), e.State) {
@@ -106,8 +106,8 @@ func (c *core) failed(now time.Time, h *host, e slots.Ending) {
 	}
 }
 
-// followBreakers takes what the breakers did: a scope that opens puts its hosts out of
-// the queues, so that no call of theirs keeps a slot from others.
+// followBreakers takes the changes of the breakers. When a scope opens, its hosts are suspended
+// in their queues, so that no slot is reserved for them.
 func (c *core) followBreakers(now time.Time) {
 	s := c.policy
 	if s.set == nil {

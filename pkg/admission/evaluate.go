@@ -33,7 +33,7 @@ type situation struct {
 	answer   fairshare.Answer // of the queue
 }
 
-// decision is an answer before it has words.
+// decision is the outcome of the rules, before it is put into the words of an api.Answer.
 type decision struct {
 	ready     bool
 	reason    api.Reason
@@ -200,7 +200,7 @@ func rateIsFull(s *situation) (decision, bool) {
 	return d, true
 }
 
-// turned is what is left: the turn of the host, and a free slot.
+// turned answers when no rule has: whether there is a free slot, and whether the queue gives it to the host.
 func turned(s *situation) decision {
 	a := s.answer
 	d := decision{position: a.Position, expect: a.Expect, wait: a.Wait}

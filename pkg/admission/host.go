@@ -14,8 +14,8 @@ import (
 
 // host is the one record of a host: the ledger's host with its slot, its place in a queue,
 // the permit of its slot, and what its asks said. So a host is the same one whatever names
-// it is asked about with (LH-25). Its hold alone is kept by UUID, in holdoff.Book: it
-// outlives the process, and the host object.
+// it is asked about with (LH-25). Only its hold is kept elsewhere, by UUID in holdoff.Book: a
+// hold outlives the process, and the host object.
 type host struct {
 	slots.Ref
 	place  fairshare.Host
@@ -30,8 +30,8 @@ type host struct {
 	deployed  bool // it had an instance when it asked last
 }
 
-// hostOf returns the record of a host of the ledger, nil when it has none: it holds no slot and nobody
-// has asked about it.
+// hostOf returns the record of a host of the ledger; nil when it holds no slot and nobody has asked
+// about it.
 func hostOf(ref slots.Ref) *host {
 	h, _ := ref.Owner().(*host)
 	return h
@@ -45,7 +45,7 @@ func hostIn(v slots.Verdict) *host {
 	return nil
 }
 
-// host returns the record of a host, making it where there is none.
+// host returns the record of a host. It makes one if there is none.
 func (c *core) host(ref slots.Ref) *host {
 	if h := hostOf(ref); h != nil {
 		return h
@@ -56,7 +56,7 @@ func (c *core) host(ref slots.Ref) *host {
 	return h
 }
 
-// tenant is the namespace in a node's name, "" in one that BMO has not given.
+// tenant is the namespace in a node's name; "" if BMO did not name the node.
 func tenant(id slots.ID) string {
 	namespace, _, ok := strings.Cut(id.Name, "~")
 	if !ok {
@@ -65,8 +65,8 @@ func tenant(id slots.ID) string {
 	return namespace
 }
 
-// record notes what an ask says of the host. A PUT may not know its errors, where the
-// cluster does not either: then the errors from before stay.
+// record notes what an ask says of the host. A PUT says nothing of errors: if the cluster does
+// not know them either, the known ones stay.
 func (h *host) record(now time.Time, ask question, put bool) {
 	h.asked, h.deleting, h.askedAt = true, ask.Deleting, now
 	if ask.BMHState != "" {
@@ -84,19 +84,19 @@ func (h *host) waits() bool {
 	return h.queue != nil && (s == fairshare.Waiting || s == fairshare.Called)
 }
 
-// Keep implements slots.Owner: whoever waits is not forgotten, not even while
-// nobody asks.
+// Keep implements slots.Owner: the ledger does not forget a host that waits, even if it has
+// not asked for long.
 func (h *host) Keep() bool { return h.waits() }
 
-// settle ends a permit whose slot ends without a verdict (CB-13).
+// settle cancels the permit of a slot that ends without success or failure (CB-13).
 func (h *host) settle(now time.Time) {
 	_ = h.permit.Cancel(now) // one that is settled, or none, changes nothing
 	h.permit = nil
 }
 
-// errors returns the highest number of errors that is known of the host: BMO's counts, of
-// which a deprovision wipes the first, our own, and where hosts are held off those from
-// before a restart. One that is being deleted is never held back for its errors (LH-26).
+// errors returns the highest known error count of the host: those of BMO, of which a deprovision
+// resets errorCount, our own, and that of the hold-off, which survives a restart. It is 0 for a
+// host that is being deleted, which never waits for its errors (LH-26).
 func (s *policy) errors(h *host) int {
 	if h.deleting {
 		return 0

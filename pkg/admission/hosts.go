@@ -98,18 +98,17 @@ func (c *core) specOf(uuid string) string {
 	return h.Spec
 }
 
-// Learn takes what the host of a node is to be, as the cluster shows it for the first
-// time: a host that has failed may have come before. uid is the host's own.
+// Learn notes the spec of a node's host when the cluster first shows it: its failure may be
+// known already. uid is that of the host object.
 func (c *Controller) Learn(now time.Time, nodeUUID, uid, spec string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.policy.book.Learn(now, nodeUUID, uid, spec)
 }
 
-// HostGone takes a host out of the queue that is gone: its BareMetalHost was deleted, or
-// its node, of which NodeUUID alone is known then. A slot that it holds stays until Ironic
-// shows what became of its work, and a host that was made anew under the name of h keeps
-// its own place.
+// HostGone takes a deleted host out of its queue. If its node was deleted and not its
+// BareMetalHost, h has a NodeUUID only. A slot that it holds stays until Ironic
+// shows what became of its work. A new host of the same name keeps its own place.
 func (c *Controller) HostGone(now time.Time, h Host) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

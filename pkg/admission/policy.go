@@ -23,7 +23,7 @@ type policy struct {
 	first  string // of these, as Ironic spells it
 	// recovering has the scopes whose breaker is not CLOSED.
 	recovering map[breaker.Scope]*recovery
-	last       ironic.Work // that ended, before whatever the breakers did
+	last       ironic.Work // the kind of work that ended last: it moved the breakers
 
 	book  *holdoff.Book
 	quota holdoff.Quota
@@ -76,7 +76,7 @@ func newPolicy(cfg Config, now time.Time) (*policy, error) {
 	return s, err
 }
 
-// polled is what each complete poll brings with it.
+// polled does what is due after each complete poll.
 func (c *core) polled(now time.Time) {
 	s := c.policy
 	s.book.Tick(now)
@@ -88,8 +88,8 @@ func (c *core) polled(now time.Time) {
 	}
 }
 
-// unusedAfter is when a scope that is HALF_OPEN and that nobody asks for is closed: an
-// image that was withdrawn, a rack that was taken away.
+// unusedAfter is when a HALF_OPEN scope is closed because no host of it asks: its image was
+// withdrawn, or its rack taken away.
 const unusedAfter = 2 * time.Hour
 
 func (s *policy) unused(now time.Time) {
@@ -156,8 +156,8 @@ func (s *policy) unplaced(f slots.Facts) bool {
 	return false
 }
 
-// permit is what a host needs for its slot; the breakers were asked before. One that somebody
-// wants gone was let through, and proves nothing.
+// permit returns the permit for a host that gets a slot; the breakers have allowed it already. A
+// host that is being deleted passes any breaker, and its outcome is no verdict.
 func (s *policy) permit(now time.Time, f slots.Facts, deletion bool) *breaker.Permit {
 	if s.set == nil {
 		return nil
@@ -171,7 +171,7 @@ func (s *policy) permit(now time.Time, f slots.Facts, deletion bool) *breaker.Pe
 	return s.set.Take(now, scopes...)
 }
 
-// take is the permit of a host that holds a slot without having been asked for.
+// take returns the permit of a host that holds a slot without a yes of ours.
 func (s *policy) take(now time.Time, f slots.Facts) *breaker.Permit {
 	if s.set == nil {
 		return nil

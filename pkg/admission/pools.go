@@ -8,7 +8,7 @@ import (
 	"github.com/ironic-throttle/ironic-throttle/pkg/slots"
 )
 
-// poolCount is one conductor group in the eyes of MAX_FAILED (BO-14).
+// poolCount counts the hosts of one conductor group for MAX_FAILED (BO-14).
 type poolCount struct {
 	group                  string
 	failed, hosts, allowed int

@@ -11,8 +11,8 @@ import (
 )
 
 // recovery is the time in which the breaker of a scope is not CLOSED. Once it is
-// HALF_OPEN, as many hosts as it lets probe may stand in the queues; from there on the
-// fair turn decides. They become probes when they get a slot.
+// HALF_OPEN, only as many hosts as may probe are let into the queues, the candidates. The fair
+// order decides among them; a candidate becomes a probe when it gets a slot.
 type recovery struct {
 	work       ironic.Work // that failed last before it opened; "" by hand
 	candidates []*host
@@ -22,7 +22,8 @@ type recovery struct {
 	unused          bool // it is closed because nobody asks
 }
 
-// probing finds the scope that is HALF_OPEN and in which the host may not stand in queue.
+// probing sets s.probed to a scope that is HALF_OPEN and whose probes are taken, as far as the
+// host is concerned.
 func (c *core) probing(now time.Time, s *situation, f slots.Facts, h *host, errors int) {
 	for _, scope := range c.policy.scopes(f) {
 		if p := c.policy.recovering[scope]; p != nil && !c.policy.mayProbe(now, scope, p, h, s.ledger.Op(), errors) {
@@ -32,8 +33,8 @@ func (c *core) probing(now time.Time, s *situation, f slots.Facts, h *host, erro
 	}
 }
 
-// mayProbe reports whether t may stand in queue while the breaker of scope is
-// HALF_OPEN: it does already, or one more probe may and nobody asks who would be a better one.
+// mayProbe reports whether h may be in a queue while the breaker of scope is HALF_OPEN: it is a
+// candidate already, or one more may be and no better one has asked lately.
 func (s *policy) mayProbe(now time.Time, scope breaker.Scope, p *recovery, h *host, op api.Op, errors int) bool {
 	stand := 0
 	for _, c := range p.candidates {
@@ -51,7 +52,7 @@ func (s *policy) mayProbe(now time.Time, scope breaker.Scope, p *recovery, h *ho
 	return running+stand < limit
 }
 
-// stands reports whether a candidate keeps its place: it waits, and has come back.
+// stands reports whether a candidate keeps its place: it waits, and has asked within s.patience.
 func (s *policy) stands(now time.Time, c *host) bool {
 	return c.waits() && now.Sub(c.askedAt) < s.patience
 }
@@ -91,7 +92,7 @@ func (c *core) noteAsk(now time.Time, s *situation) {
 	}
 }
 
-// enterProbes enters a host that may stand in queue among the candidates of what is HALF_OPEN.
+// enterProbes makes a host that may queue a candidate of each of its breakers that is HALF_OPEN.
 func (c *core) enterProbes(s *situation, h *host) {
 	if !s.guarded || len(c.policy.recovering) == 0 {
 		return
@@ -103,7 +104,7 @@ func (c *core) enterProbes(s *situation, h *host) {
 	}
 }
 
-// prune lets go of candidates that have not come back: others may have their places.
+// prune drops candidates that have not asked again, so that others can be candidates.
 func (s *policy) prune(now time.Time, p *recovery, h *host) {
 	p.candidates = slices.DeleteFunc(p.candidates, func(c *host) bool {
 		if c == h && c.waits() || s.stands(now, c) {
@@ -122,7 +123,7 @@ func (p *recovery) enter(h *host) {
 	}
 }
 
-// shows reports whether the end of op says something about that kind of work.
+// shows reports whether success or failure of op is evidence for that kind of work.
 func shows(op api.Op, work ironic.Work) bool {
 	switch op {
 	case api.OpInspect:

@@ -15,21 +15,21 @@ type queue struct {
 	pool slots.Pool
 }
 
-// queues are those of all pools. They take from each other: conductor groups and the total
-// the slots of the total, and all of them the starts of a minute where there is a rate. So a
-// call that is due in one queue keeps a slot, and a start, from the others too (F-3).
+// queues are the queues of all pools. They compete: conductor groups and the total for the
+// slots of the total, and all of them for the starts of a minute if there is a rate limit. So a
+// call that is due in one queue reserves a slot, and a start, against the others (F-3).
 type queues struct {
 	ledger *slots.Ledger
 	policy *policy
 
 	by       map[slots.Pool]*queue
-	outdated bool            // a queue does not know what is free
-	retired  fairshare.Stats // of queues that are no more
+	outdated bool            // update must run: slots became free or taken
+	retired  fairshare.Stats // of queues whose pools no longer exist
 	names    tenantNames
 }
 
-// configure makes a queue for every pool, and gives each its settings. It returns those that are
-// no more; their hosts are still in them.
+// configure makes a queue for every pool and configures each. It returns the queues whose pools
+// no longer exist; their hosts are still in them.
 func (q *queues) configure(turns Turns) (gone []*queue, err error) {
 	by := map[slots.Pool]*queue{}
 	for i, pool := range q.ledger.Pools() {
@@ -72,7 +72,7 @@ func (q *queues) retire(now time.Time, l *queue) {
 	q.retired.Add(l.Stats())
 }
 
-// tie makes the queues know of each other. Without a rate, virtual media takes nothing from
+// tie ties the queues that compete. Without a rate limit, virtual media does not compete with
 // the others.
 func (q *queues) tie() {
 	var inTotal []*fairshare.Scheduler
@@ -86,7 +86,7 @@ func (q *queues) tie() {
 	fairshare.Tie(inTotal...)
 }
 
-// of is where the host of v queues.
+// of is the queue of the pool that the host of v belongs to.
 func (q *queues) of(v slots.Verdict) *queue {
 	pool, _ := v.Pool()
 	return q.by[pool]
@@ -100,7 +100,7 @@ func (q *queues) newPlace(h *host) {
 	q.names.see(h.place.Tenant())
 }
 
-// join makes l the queue of h, and its namespace its tenant.
+// join moves h to the queue l, and to the tenant that its name says now.
 func (q *queues) join(now time.Time, h *host, l *queue) {
 	if h.place.Tenant() != tenant(h.ID()) {
 		q.leave(now, h)
@@ -120,7 +120,7 @@ func (q *queues) leave(now time.Time, h *host) {
 	}
 }
 
-// suspend takes the hosts that of accepts out of the order of their queues until they ask again.
+// suspend takes the hosts for which of is true out of the order of their queues until they ask again.
 func (q *queues) suspend(now time.Time, of func(slots.Facts) bool) {
 	for _, l := range q.by {
 		for _, p := range l.View(now, math.MaxInt).Hosts {
@@ -131,8 +131,8 @@ func (q *queues) suspend(now time.Time, of func(slots.Facts) bool) {
 	}
 }
 
-// update sets how many slots are free for every queue, and in the total's how many
-// of its slots the conductor groups hold.
+// update passes to every queue how many slots are free, and to that of the total how many of its
+// slots the conductor groups hold.
 func (q *queues) update(now time.Time) {
 	q.outdated = false
 	var healthy, failing int
@@ -150,10 +150,9 @@ func (q *queues) update(now time.Time) {
 	}
 }
 
-// share is how many of the free slots of l a host may take, as far as other queues are
-// concerned: of them, and of the starts that are left, those are kept that calls of
-// others wait for which are due, and were before the host. No host: of a host that is not
-// due.
+// share is how many of the free slots of l a host may take: the free slots, and at most the
+// starts left in this minute, less those reserved for due calls of other queues that are older
+// than the host's. A nil place stands for a host that is not due.
 func (q *queues) share(now time.Time, l *queue, place *fairshare.Host, free, left int) int {
 	free = min(free, left)
 	if len(q.by) == 1 || free == 0 {
@@ -181,8 +180,8 @@ func (q *queues) share(now time.Time, l *queue, place *fairshare.Host, free, lef
 	return max(0, min(free, left-min(inTotal, total)-beside))
 }
 
-// parkSilent parks the silent hosts of the queues that keep something from l: no slot is kept
-// for a host that does not come back.
+// parkSilent parks the silent hosts of the queues that reserve a slot against l, so that none is
+// reserved for a host that does not come back.
 func (q *queues) parkSilent(l *queue) {
 	for _, o := range q.by {
 		if o != l && o.Kept(nil) > 0 && o.Expire() {
@@ -191,8 +190,8 @@ func (q *queues) parkSilent(l *queue) {
 	}
 }
 
-// missed counts a grant to a host of l, before the ledger knows of it, in the other queues for which
-// a slot, and a start, was left as well: a host that is called there has missed it.
+// missed counts a grant to a host of l in the other queues that had a free slot and a start left
+// too: their called hosts were overtaken. Call it before the ledger has the grant.
 func (q *queues) missed(now time.Time, l *queue, left int) {
 	if len(q.by) == 1 || left == 0 {
 		return
@@ -207,8 +206,8 @@ func (q *queues) missed(now time.Time, l *queue, left int) {
 	}
 }
 
-// waiting is how many hosts want a slot of the pools that share the total, with
-// the calls that are open.
+// waiting is how many hosts wait for a slot of the total or of a conductor group, called ones
+// included.
 func (q *queues) waiting() (n int) {
 	for pool, l := range q.by {
 		if !pool.VirtualMedia {

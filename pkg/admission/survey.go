@@ -13,12 +13,12 @@ import (
 	"github.com/ironic-throttle/ironic-throttle/pkg/slots"
 )
 
-// retryProbe is the advice to a host that waits until a probe of another has ended: not longer, as
-// nobody knows when that is.
+// retryProbe is when a host should ask again that waits for the probe of another host to end: soon,
+// as nobody knows when that is.
 const retryProbe = time.Minute
 
-// survey gathers how things stand with the host of v, whose queue entry is t, if it has one. Of what
-// failures have to do with it only that is asked which the answer may hang on.
+// survey fills the situation of the host of v, whose record is h, if it has one. It asks
+// breakers and holds only what the answer may depend on.
 func (c *core) survey(now time.Time, s *situation, v slots.Verdict, ask question, h *host) {
 	s.ledger, s.deletion = v, isDeletion(v.Op(), ask)
 	open, through := v.Outcome == slots.Open, reusesSlot(v)
@@ -45,8 +45,8 @@ func (c *core) survey(now time.Time, s *situation, v slots.Verdict, ask question
 // (docs/spec/breaker.md).
 func isDeletion(op api.Op, ask question) bool { return ask.Deleting && op == api.OpDeprovision }
 
-// surveyFailures gathers what stops more than one host, and this one too. cleansUp: BMO tidies up after
-// a failure of it.
+// surveyFailures finds the paused pool or open breaker that stops the host. cleansUp means that
+// BMO deprovisions it after a failure.
 func (c *core) surveyFailures(now time.Time, s *situation, f slots.Facts, cleansUp bool) {
 	policy := c.policy
 	policy.noteGroup(f)
@@ -62,8 +62,8 @@ func (c *core) surveyFailures(now time.Time, s *situation, f slots.Facts, cleans
 	}
 }
 
-// breakerOpen is the first breaker of those scopes that lets nobody start, nil where none
-// does so. That the rate of one is used up is the fair turn's matter.
+// breakerOpen is the first breaker of those scopes that lets nobody start; nil if there is none.
+// An exhausted rate is not its matter: rateIsFull comes later.
 func (c *core) breakerOpen(now time.Time, scopes ...breaker.Scope) *breaker.CircuitBreakerError {
 	err := c.policy.set.Check(now, scopes...)
 	var open *breaker.CircuitBreakerError
@@ -71,8 +71,8 @@ func (c *core) breakerOpen(now time.Time, scopes ...breaker.Scope) *breaker.Circ
 	return open
 }
 
-// cleansUp reports whether BMO tidies up after a failure that it will be held for: in a
-// paused pool that must go on, or the pool would stay paused for ever (BO-8, BO-15).
+// cleansUp reports whether the host asks for the deprovision with which BMO cleans up after a
+// failure. A paused pool lets it pass, or it would stay paused for ever (BO-8, BO-15).
 func (s *policy) cleansUp(ref slots.Ref, op api.Op) bool {
 	return op == api.OpDeprovision && ref.State().Failed() &&
 		s.book.Config().Stage == holdoff.Retry && s.book.Failures(ref.ID().UUID) > 0
@@ -92,8 +92,8 @@ func (s *policy) startsLeft(now time.Time, deletion bool) rate {
 	return rate{left: max(left, 0), limit: s.rate, wait: wait}
 }
 
-// holdAsk is the question to the hold-off. A host that is known by name alone may be
-// one that failed before we started: a name is all that says so then.
+// holdAsk is the question to the hold-off. A host that is known by name alone may have failed
+// before we started, so its UUID is looked up in the book by that name.
 func (c *core) holdAsk(v slots.Verdict, ask question) holdoff.Ask {
 	id := v.ID()
 	a := holdoff.Ask{

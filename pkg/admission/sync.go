@@ -7,8 +7,8 @@ import (
 	"github.com/ironic-throttle/ironic-throttle/pkg/slots"
 )
 
-// update runs change under the lock, and then brings everything up to what the ledger and the
-// breakers say since.
+// update runs change under the lock, and then brings everything up to date with the ledger
+// and the breakers.
 func (c *Controller) update(now time.Time, change func()) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -17,8 +17,8 @@ func (c *Controller) update(now time.Time, change func()) {
 	c.revision.Add(1)
 }
 
-// sync brings breakers, holds and queues up to what the ledger says of work that ended, and
-// of slots that began, ended or moved, and makes the calls that follow.
+// sync passes on what the ledger reports: work that ended to breakers and holds, slots that
+// began, ended or moved to the queues, which then call the next hosts.
 func (c *core) sync(now time.Time) {
 	for _, e := range c.ledger.Endings() { // before the slots that they end
 		c.workEnded(now, e)
@@ -83,8 +83,8 @@ func (c *core) hold(now time.Time, change slots.Change) {
 	h.queue, c.queues.outdated = l, true
 }
 
-// merge makes h the record of the host that it turned out to be, unless that one has a place or a slot of
-// its own.
+// merge makes h the record of into, the host that it turned out to be. If into is queued or
+// holds a slot itself, its own record stays and h is dropped.
 func (c *core) merge(now time.Time, h *host, into slots.Ref) {
 	other := hostOf(into)
 	if other != nil && other.queue != nil {

@@ -9,7 +9,7 @@ import (
 	"github.com/ironic-throttle/ironic-throttle/pkg/slots"
 )
 
-// answer puts d into words for whoever reads them at three in the morning.
+// answer makes the api.Answer of d, with a message for people.
 func (c *core) answer(d decision, v slots.Verdict) api.Answer {
 	a := api.Answer{Ready: d.ready, Reason: d.reason, Position: d.position, Slots: v.Slots}
 	a.Slots.Waiting = c.queues.of(v).Queued()

@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// Errors of the Client that are not the throttle's own words. Both mean that
-// nobody knows what was decided, and both come with Ready false.
+// Errors of the Client that are not answers of the throttle. Both mean that
+// it is not known what was decided, and both come with Ready false.
 var (
 	// ErrUnreachable: no answer came, or not in time.
 	ErrUnreachable = errors.New("ironic-throttle cannot be reached")

@@ -7,7 +7,7 @@ type HoldCounts struct {
 	Failed int `json:"failed"` // not held, not any more, or released
 }
 
-// Storm is what GET /v1/status tells of failures beside Breakers and Holds. All
+// Storm is what GET /v1/status shows of the failure policy beside Breakers and Holds. All
 // counts are since the start of the process and only grow.
 type Storm struct {
 	// Opened counts how often breakers opened, by the kind of their scope: one of
@@ -52,6 +52,6 @@ func OutcomeWorks() []string {
 	return []string{"inspect", "clean", "deploy", "delete", "rescue", "unrescue", "service"}
 }
 
-// OutcomeOwners lists who started work: a host of ours that we had said yes to, or
-// somebody who had not asked.
+// OutcomeOwners lists who started work: a host that had a yes, or one that had not
+// asked.
 func OutcomeOwners() []string { return []string{"ours", "foreign"} }

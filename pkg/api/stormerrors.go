@@ -25,8 +25,8 @@ type UnknownScopeError struct {
 // Error names the scope.
 func (e *UnknownScopeError) Error() string { return fmt.Sprintf("scope: %q is unknown", e.Scope) }
 
-// EpisodeError refuses the release of another failure than the present one (BO-10):
-// who looked at the former has not seen this one.
+// EpisodeError refuses the release of another episode than the present one (BO-10):
+// whoever releases the former has not seen the present one.
 type EpisodeError struct {
 	Given   string // the episode that was to be released
 	Present string // the one that the host is in

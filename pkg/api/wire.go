@@ -5,8 +5,8 @@ import "time"
 // Ask is the question "may this host start now?", the body of POST /v1/isready.
 //
 // NodeUUID or Name, and Op are needed. A Name belongs to its Namespace; without
-// one it is a bare node name of Ironic. Everything else makes the answer better:
-// unknown is always the cautious reading.
+// one it is a bare node name of Ironic. All other fields make the answer more exact:
+// what is not known is always read cautiously.
 type Ask struct {
 	Namespace string `json:"namespace,omitempty"`
 	Name      string `json:"name,omitempty"`
@@ -28,7 +28,7 @@ type Ask struct {
 	DryRun bool `json:"dryRun,omitempty"`
 }
 
-// Answer is what IsReady says. A no is an Answer too, never an error.
+// Answer is the result of IsReady. A refusal is an Answer too, never an error.
 type Answer struct {
 	Ready   bool   `json:"ready"`
 	Reason  Reason `json:"reason"`
@@ -80,7 +80,7 @@ type SlotsView struct {
 	Occupants []Occupant       `json:"occupants"`
 }
 
-// View tells how well we see Ironic.
+// View shows how old and how complete our view of Ironic is.
 type View struct {
 	Fresh      bool      `json:"fresh"`
 	Settled    bool      `json:"settled"`    // past the adoption after our start (LH-24)
@@ -137,7 +137,7 @@ type Error struct {
 	Code    int    `json:"code"`
 	Message string `json:"message"`
 	Field   string `json:"field,omitempty"`
-	// Reason tells apart what one code has several of: NotLeading, or nothing.
+	// Reason distinguishes errors of the same code: NotLeading, or empty.
 	Reason string `json:"reason,omitempty"`
 }
 

@@ -1,7 +1,7 @@
 package api
 
-// Op is what a host wants to do next. It is the unit that the decision speaks
-// of, whichever way the question came in (LH-38).
+// Op is what a host wants to do next. A check names it, a gated PUT implies it
+// (LH-38).
 type Op string
 
 // The operations. None is said by a host that wants nothing started.
@@ -33,7 +33,7 @@ func (o Op) Valid() bool {
 // BMHState is status.provisioning.state of a BareMetalHost, as BMO spells it.
 type BMHState string
 
-// The BareMetalHost states that the decision looks at.
+// The BareMetalHost states that the decision depends on.
 const (
 	BMHRegistering           BMHState = "registering"
 	BMHInspecting            BMHState = "inspecting"
@@ -47,8 +47,8 @@ const (
 	BMHDeprovisioning        BMHState = "deprovisioning"
 )
 
-// OpFor tells which operation a BareMetalHost in state s is about to ask for
-// (LH-38), and false for a state that starts nothing by itself.
+// OpFor returns the operation that a BareMetalHost in state s asks for next
+// (LH-38); false for a state that starts nothing by itself.
 func OpFor(s BMHState) (Op, bool) {
 	switch s {
 	case BMHRegistering, BMHInspecting:

@@ -44,10 +44,9 @@ type Verdict struct {
 	Until    time.Time // on the wall clock of now
 }
 
-// Ask decides whether the host must wait. It notes what the question shows: another
-// spec, which is the mending that the hold waits for, and releases (BO-11); another
-// host object on the same node, which inherits nothing (BO-17); a failure that we have
-// not seen ourselves (BO-16).
+// Ask decides whether the host must wait. It also notes what the ask shows: a changed
+// spec, which releases the host (BO-11); another host object on the same node, which
+// inherits no hold (BO-17); a failure that no poll has shown (BO-16).
 func (b *Book) Ask(now time.Time, a Ask) Verdict {
 	if b == nil {
 		return Verdict{}
@@ -83,8 +82,8 @@ func (b *Book) Peek(now time.Time, a Ask) (v Verdict, failures int) {
 	return b.verdict(now, &e, a), b.failures(&e)
 }
 
-// says reports whether the question of a host without an entry can make one, or tell
-// that there is no need to. Nearly all asks are of hosts that never failed.
+// says reports whether an ask of a host without an entry can change anything. Nearly all asks
+// are of hosts that never failed, and need nothing more.
 func (b *Book) says(a Ask) bool {
 	switch {
 	case !b.on:
@@ -95,7 +94,7 @@ func (b *Book) says(a Ask) bool {
 	return !b.hasCome(a.UUID)
 }
 
-// shown is what a question shows besides itself.
+// shown is what judging an ask has found out.
 type shown struct {
 	news  bool // the entry has changed
 	sound bool // what was not seen did not happen
@@ -211,7 +210,7 @@ func (b *Book) verdict(now time.Time, e *entry, a Ask) Verdict {
 	}
 }
 
-// waits reports whether a is something that a failed host waits with.
+// waits reports whether a hold applies to what a asks for.
 func (b *Book) waits(a Ask) bool {
 	switch {
 	case a.Deleting || a.Left || a.runs():

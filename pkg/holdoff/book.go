@@ -82,7 +82,7 @@ func (b *Book) clock(now time.Time) time.Time {
 	return b.latest
 }
 
-// latestOf is clock that remembers nothing. Of two that are the same it takes now: the
+// latestOf is clock without remembering now. If both times are equal it returns now, as the
 // wall clock may have been set between them.
 func (b *Book) latestOf(now time.Time) time.Time {
 	if now.Before(b.latest) {
@@ -91,7 +91,7 @@ func (b *Book) latestOf(now time.Time) time.Time {
 	return now
 }
 
-// put enters e in place of what was there, to be saved.
+// put stores e as the entry of its host, and marks it as unsaved.
 func (b *Book) put(now time.Time, e entry) {
 	if b.hosts[e.uuid] == nil && len(b.hosts) >= b.most {
 		b.shed(now)
@@ -118,18 +118,18 @@ func (b *Book) changed(uuid string) {
 	b.unsaved[uuid] = b.revision
 }
 
-// noteSound remembers that the host of that node has not failed, where that is not
-// known of all.
+// noteSound remembers that the host of that node has not failed. It is needed only if no
+// ledger was found at the start (BO-16).
 func (b *Book) noteSound(uuid string) {
 	if b.sound != nil && len(b.sound) < b.most {
 		b.sound[uuid] = true
 	}
 }
 
-// hasCome reports whether all failures of a host without an entry would be known.
+// hasCome reports whether a host without an entry is known not to have failed.
 func (b *Book) hasCome(uuid string) bool { return b.known || b.sound[uuid] }
 
-// shed makes room: a hundredth of the hosts at a time, as it looks at all of them.
+// shed drops a hundredth of the hosts. It sorts all of them, so it drops many at a time.
 func (b *Book) shed(now time.Time) {
 	type candidate struct {
 		uuid  string

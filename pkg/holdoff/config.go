@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// Stage tells what waits after a failure (BO-8).
+// Stage says what is held after a failure (BO-8).
 type Stage string
 
 // The stages.
@@ -36,7 +36,7 @@ func (k Kind) valid() bool { return k == Inspection || k == Cleaning || k == Dep
 // maxGrowth is the largest Config.Growth.
 const maxGrowth = 10
 
-// Config says how long whom. Take DefaultConfig and change it.
+// Config says which hosts are held, and for how long. Start from DefaultConfig.
 type Config struct {
 	// Timeout is FAILED_HOST_HOLDOFF, T: from the moment the failure was first
 	// seen. 0 = off: nobody is held but those that Hosts names (BO-1).

@@ -48,7 +48,7 @@ func (b *Book) noteEnd(now time.Time, uuid string, how End) {
 	}
 }
 
-// endShownBy says what ended the hold of e, which an ask found ended. release is the episode
+// endShownBy returns how the hold of e ended, if an ask found it ended. release is the episode
 // that the ask releases.
 func endShownBy(e *entry, release string) End {
 	switch p := e.present(); {

@@ -17,7 +17,7 @@ const (
 	maxCause = 256
 )
 
-// maxFailures bounds a count that others tell us.
+// maxFailures bounds failure counts that come from BMO or from a file.
 const maxFailures = 1_000_000
 
 // entry is one host. It is copied and put back whole; fails is never changed in place.
@@ -74,8 +74,8 @@ func (e *entry) without(k Kind) []episode {
 	return slices.DeleteFunc(slices.Clone(e.fails), func(p episode) bool { return p.kind == k })
 }
 
-// release lets the host go: the present episode, and those below it, which are older.
-// It reports whether that is news.
+// release marks the present episode and all older ones as released, and reports whether
+// that has changed anything.
 func (e *entry) release() bool {
 	p := e.present()
 	if p == nil || p.released {
@@ -97,7 +97,7 @@ func (e *entry) passOn(name, uid string) {
 	*e = entry{uuid: e.uuid, name: name, uid: uid, void: void}
 }
 
-// learn notes what is known of the host now, and reports whether that is news.
+// learn notes the name and UID of the host, and reports whether either has changed.
 func (e *entry) learn(name, uid string) bool {
 	news := name != "" && name != e.name || uid != "" && uid != e.uid
 	if name != "" {

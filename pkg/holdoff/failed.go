@@ -65,9 +65,9 @@ func (b *Book) Failed(now time.Time, f Failure) (episode string, fresh bool) {
 	return id, true
 }
 
-// Learn takes a hash of what the host is to be, for a host that has failed and of which
-// that is not known: one found failed after a restart, which has not asked yet. Another
-// host that says it is of the same node, by its uid, teaches nothing.
+// Learn notes the spec of a failed host whose spec is not known yet: one that was found failed
+// after a restart and has not asked. It ignores a host object with another UID that names the
+// same node.
 func (b *Book) Learn(now time.Time, uuid, uid, spec string) {
 	if b == nil || spec == "" {
 		return
@@ -78,9 +78,9 @@ func (b *Book) Learn(now time.Time, uuid, uid, spec string) {
 	}
 }
 
-// wasCounted reports whether the failure that is now seen is the one that we knew by
-// its traces only: the host has been held since, so that it had no other try. Its t0
-// is set anew all the same: that can only lengthen the hold.
+// wasCounted reports whether the failure that Ironic shows now is the one that was known by
+// BMO's count only: the host has been held since, so it had no other try. Its t0
+// is set anew all the same, which can only lengthen the hold.
 func (b *Book) wasCounted(now time.Time, e *entry, k Kind) bool {
 	p := e.present()
 	if p == nil || !p.unseen || p.kind != k || p.released {
@@ -89,8 +89,8 @@ func (b *Book) wasCounted(now time.Time, e *entry, k Kind) bool {
 	return b.left(now, e) > 0 || b.cfg.timeout(e.name) == 0
 }
 
-// Mended enters that work of kind how went well, which ends an episode of that kind;
-// active tells that the node is active, which ends all of them. Nothing else does: the
+// Mended notes success at work of kind how, which ends an episode of that kind. active
+// means that the node is active, which ends all episodes. Nothing else does: the
 // node of a failed deployment is available again as soon as BMO has cleaned it (BO-6).
 func (b *Book) Mended(now time.Time, uuid string, how Kind, active bool) {
 	if b == nil {

@@ -50,9 +50,9 @@ func (b *Book) Restore(now time.Time, records []Record) {
 	}
 }
 
-// Unsaved returns what has changed since it was last saved. The owner saves it outside
-// its lock and then calls Saved. When the wall clock has been set since, that is
-// everything: a t0 that was written by a wrong clock must not be read by a right one.
+// Unsaved returns what has changed since the last save. The owner saves it outside
+// its lock and then calls Saved. If the wall clock was set since, it returns
+// all records: a t0 that a wrong clock wrote must not be read by a right one.
 func (b *Book) Unsaved(now time.Time) Batch {
 	if b == nil {
 		return Batch{}
@@ -74,8 +74,8 @@ func (b *Book) Unsaved(now time.Time) Batch {
 	return batch
 }
 
-// Saved enters that a Batch of Unsaved is kept. What has changed again since is still
-// to be saved.
+// Saved notes that a Store has batch. What has changed since Unsaved returned it stays
+// unsaved.
 func (b *Book) Saved(batch Batch) {
 	for uuid, revision := range batch.revisions {
 		if b.unsaved[uuid] != revision {
@@ -88,7 +88,7 @@ func (b *Book) Saved(batch Batch) {
 	}
 }
 
-// Lost enters that what was saved is not kept any more: all records are to be saved again.
+// Lost notes that the Store has lost its records: all of them are unsaved again.
 func (b *Book) Lost() {
 	if b == nil {
 		return

@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// ErrUnknown tells that the host has not failed, or has gone well since.
+// ErrUnknown means that the host has not failed, or was successful since.
 var ErrUnknown = errors.New("no failure of that host is known")
 
 // OldEpisodeError refuses the release of an episode that is not the present one.
@@ -47,9 +47,9 @@ func (b *Book) Find(host string) (uuid string, ok bool) {
 	return best.uuid, true
 }
 
-// Release lets the host go before its time: it may queue like everybody else. episode
+// Release ends the hold of a host before its time: it may queue like any other. episode
 // guards against releasing a failure that the caller has not seen; "" means the present
-// one. released is false when nothing was held any more: twice is no error (BO-10).
+// one. released is false if the host was not held any more: a second release is no error (BO-10).
 // The errors are ErrUnknown and *OldEpisodeError, and change nothing.
 func (b *Book) Release(now time.Time, uuid, episode string) (released bool, err error) {
 	now = b.clock(now)
@@ -157,5 +157,5 @@ func (b *Book) Count(now time.Time, in func(uuid string) bool) (failed, held int
 	return failed, held
 }
 
-// wallOf is when t was, as the wall clock of now has it.
+// wallOf converts t to the wall clock of now.
 func wallOf(now, t time.Time) time.Time { return now.Round(0).Add(-now.Sub(t)).UTC() }

@@ -9,7 +9,7 @@ import "strings"
 
 const noPart = "-"
 
-// respec returns old as a newer spec has it, and whether what a host is to be has changed.
+// respec returns old updated by newer, and whether a known part of the spec has changed.
 func respec(old, newer string) (spec string, changed bool) {
 	switch {
 	case newer == "" || newer == old:

@@ -47,9 +47,9 @@ func (c *Cache[K, V]) clock() time.Duration {
 	return c.o.Now().Sub(c.start)
 }
 
-// Get returns the snapshot of key as it is now: the cached one when nothing moved, else
-// that of a list that began after the Get did. Errors: *Error when a function of the
-// options failed, now or less than Retry ago; ctx's own; ErrClosed.
+// Get returns the current snapshot of key: the cached one if nothing has changed, else
+// that of a list that began after Get was called. Errors: *Error when a function of the
+// options failed, now or less than Retry ago; the error of ctx; ErrClosed.
 func (c *Cache[K, V]) Get(ctx context.Context, key K) (*Snapshot[V], error) {
 	if e := c.table.find(key); e != nil {
 		snap := e.calmly()
@@ -66,8 +66,8 @@ func (c *Cache[K, V]) Get(ctx context.Context, key K) (*Snapshot[V], error) {
 	return snap, err
 }
 
-// GetStale is Get, but for failures of the options' functions: instead of these it
-// returns the last good snapshot, marked stale, while that is at most MaxStale old.
+// GetStale is Get, except that when a function of the options fails it returns the last good
+// snapshot, marked stale, if that is at most MaxStale old.
 func (c *Cache[K, V]) GetStale(ctx context.Context, key K) (*Snapshot[V], error) {
 	snap, err := c.Get(ctx, key)
 	var fault *Error
@@ -82,7 +82,8 @@ func (c *Cache[K, V]) GetStale(ctx context.Context, key K) (*Snapshot[V], error)
 	return nil, err
 }
 
-// Peek returns what is cached of key, however old. It asks nobody and counts nothing.
+// Peek returns what is cached of key, however old. It calls no function of the options and
+// does not change the Stats.
 func (c *Cache[K, V]) Peek(key K) (*Snapshot[V], bool) {
 	e := c.table.find(key)
 	if e == nil {
@@ -95,8 +96,8 @@ func (c *Cache[K, V]) Peek(key K) (*Snapshot[V], bool) {
 	return st.snap, true
 }
 
-// Bump says that something happened to key: what is cached, and what is being listed,
-// is not believed any more.
+// Bump reports a change of key: the cached list, and one that is being read, are not
+// used any more.
 func (c *Cache[K, V]) Bump(key K) {
 	if e := c.table.find(key); e != nil {
 		e.events.Add(1)
@@ -111,7 +112,7 @@ func (c *Cache[K, V]) Refold(key K) {
 }
 
 // RefoldAt says that the overlay of key changes at a time (GC-13): the first Get from
-// then on folds it anew. Several times may be told; each is forgotten when it passed.
+// then on folds it anew. Several times may be set; each is forgotten when it has passed.
 func (c *Cache[K, V]) RefoldAt(key K, at time.Time) {
 	if e := c.entry(key); e != nil {
 		e.mu.Lock()
@@ -121,8 +122,8 @@ func (c *Cache[K, V]) RefoldAt(key K, at time.Time) {
 	}
 }
 
-// Keep drops the entries of all keys but these. A dropped key that comes again is a new
-// one: another epoch, and nothing of what was told of the old one (GC-11).
+// Keep drops the entries of all keys but these. A dropped key that is used again is a new
+// one, with another epoch and without the Bumps and times of the old one (GC-11).
 func (c *Cache[K, V]) Keep(keys ...K) {
 	for _, e := range c.table.keep(keys) {
 		e.drop()

@@ -6,7 +6,7 @@ import "time"
 // again. So a hit is as exact as the clock, unless the timer fires later than this.
 const lead = 50 * time.Millisecond
 
-// calmly returns the snapshot if hits may do without the clock, and it is right; else nil.
+// calmly returns the snapshot if hits need not read the clock and it is current; else nil.
 func (e *entry[V]) calmly() *Snapshot[V] {
 	snap := e.calm.Load()
 	if snap == nil || snap.gen.Events != e.events.Load() || snap.gen.Overlay != e.overlay.Load() {
@@ -15,8 +15,8 @@ func (e *entry[V]) calmly() *Snapshot[V] {
 	return snap
 }
 
-// calmLocked decides whether hits of e may do without the clock, and until when. It
-// follows each change of state, word and edge; that is also all that its timer does.
+// calmLocked decides whether hits of e need not read the clock, and until when. Call it after
+// each change of state, word and edge; its timer calls it too.
 func (c *Cache[K, V]) calmLocked(e *entry[V]) {
 	if c.o.Now != nil {
 		return // it fires no timers
@@ -38,9 +38,9 @@ func (c *Cache[K, V]) calmLocked(e *entry[V]) {
 	e.calm.Store(st.snap)
 }
 
-// deadlineLocked returns the state and the time for which nothing but an event or a
-// revision of the overlay makes it old; 0 when it is not known to be right now: so
-// it is where each Get probes, as there is no word to believe.
+// deadlineLocked returns the state and how long it stays current unless there is an event or a
+// revision of the overlay; 0 when it is not known to be current, as always where each Get
+// probes.
 func (c *Cache[K, V]) deadlineLocked(e *entry[V]) (*state[V], time.Duration) {
 	st := e.state.Load()
 	if st == nil || e.gone {
@@ -57,8 +57,8 @@ func (c *Cache[K, V]) deadlineLocked(e *entry[V]) (*state[V], time.Duration) {
 	return st, until - c.clock()
 }
 
-// drop ends the life of e, which is in the table no more: what still runs for it arms
-// no timer.
+// drop ends the life of e, which is no longer in the table: lists and probes that still run for
+// it arm no timer.
 func (e *entry[V]) drop() {
 	e.mu.Lock()
 	defer e.mu.Unlock()

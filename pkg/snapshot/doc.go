@@ -26,9 +26,9 @@
 //
 // # Failures
 //
-// While probe, list or overlay fail, Get fails: it never gives what it cannot vouch
-// for. GetStale gives the last good snapshot instead, marked stale, while that is not
-// older than MaxStale. After a failure the source has a pause of Retry (GC-7).
+// While probe, list or overlay fail, Get fails: it never returns a snapshot that may be
+// outdated. GetStale returns the last good snapshot instead, marked stale, while that is not
+// older than MaxStale. After a failure the source is not asked for Retry (GC-7).
 //
 // # Sharing
 //

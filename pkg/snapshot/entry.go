@@ -81,7 +81,7 @@ type state[V any] struct {
 	stale atomic.Pointer[Snapshot[V]] // snap marked stale, made when it is first needed
 }
 
-// need is what a Get asks of the entry: what held when the Get began, or later.
+// need is what a Get needs of the entry: a state of the time when the Get began, or later.
 type need struct {
 	events  uint64
 	overlay uint64
@@ -119,7 +119,7 @@ func young(begun, now, limit time.Duration) bool {
 	return age >= 0 && age < limit
 }
 
-// unfit says what makes the answer of b unfit for n; hit when nothing does.
+// unfit returns why the answer of b does not meet n; hit when it does.
 func (n need) unfit(b *listing, now, maxAge time.Duration) cause {
 	switch {
 	case b.word.token != n.word.token && b.word.seq < n.word.seq:
@@ -132,7 +132,7 @@ func (n need) unfit(b *listing, now, maxAge time.Duration) cause {
 	return hit
 }
 
-// why returns the state, and what it or its base lacks for n; hit when nothing.
+// why returns the state, and why it or its base does not meet n; hit when both do.
 func (e *entry[V]) why(n need, now, maxAge time.Duration) (*state[V], cause) {
 	b, st := e.base.Load(), e.state.Load()
 	if st != nil && st.snap.gen.Overlay >= n.overlay && n.unfit(&st.base.listing, now, maxAge) == hit {

@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// atOnce returns the snapshot if that is known to be right without asking anybody but
-// the clock, else nil. It takes no lock and allocates nothing.
+// atOnce returns the snapshot if the clock alone shows that it is current, else nil. It takes no
+// lock and allocates nothing.
 func (c *Cache[K, V]) atOnce(e *entry[V], key K) *Snapshot[V] {
 	st := e.state.Load()
 	if st == nil || st.snap.gen.Events != e.events.Load() || st.snap.gen.Overlay != e.overlay.Load() {
@@ -32,8 +32,8 @@ func (c *Cache[K, V]) atOnce(e *entry[V], key K) *Snapshot[V] {
 	return st.snap
 }
 
-// settle is Get when the entry alone does not tell. The cause is what was wrong with it;
-// hit when the probe found nothing.
+// settle is Get when the entry alone does not show whether it is current. cause says why it was
+// not; it is hit when the probe found no change.
 func (c *Cache[K, V]) settle(ctx context.Context, key K) (*Snapshot[V], cause, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, failed, err
@@ -69,7 +69,7 @@ func (c *Cache[K, V]) settle(ctx context.Context, key K) (*Snapshot[V], cause, e
 	return st.snap, why, nil
 }
 
-// satisfy waits for a state that meets n, and has built what is missing.
+// satisfy waits for a state that meets n. It starts the list or the fold that is missing.
 func (c *Cache[K, V]) satisfy(ctx context.Context, e *entry[V], key K, n need) (*state[V], error) {
 	for {
 		e.mu.Lock()
@@ -113,7 +113,7 @@ func (c *Cache[K, V]) satisfy(ctx context.Context, e *entry[V], key K, n need) (
 	}
 }
 
-// told returns what a Get says of a failure: that of a cancelled call is Close's.
+// told returns the error of a Get after a failure: ErrClosed if Close cancelled the call.
 func (c *Cache[K, V]) told(fault *Error) error {
 	if c.ctx.Err() != nil {
 		return ErrClosed

@@ -21,8 +21,8 @@ func (l *list) covers(n need) bool {
 	return !l.left && n.unfit(&l.listing, 0, 0) == hit
 }
 
-// listLocked returns a list to wait for, one that runs or a new one; or what to wait for
-// until there is a place for one; or why there is none to be had.
+// listLocked returns a list to wait for, running or new; or, if too many run, a channel that
+// closes when another may begin; or the failure that forbids one for now.
 func (c *Cache[K, V]) listLocked(e *entry[V], key K, n need) (*flight, <-chan struct{}, error) {
 	if n.word.seq > e.newest.seq {
 		e.newest = n.word

@@ -59,8 +59,8 @@ func (c *Cache[K, V]) askAlone(ctx context.Context, e *entry[V], key K) (word, e
 	return word{}, c.told(fault)
 }
 
-// askLocked returns the word that is believed; or the probe that brings one; or what to
-// wait for before one can begin; or why there is none to be had.
+// askLocked returns the word that is still valid; or the probe that brings one; or what to
+// wait for before one can begin; or the failure that forbids one for now.
 func (c *Cache[K, V]) askLocked(e *entry[V], key K) (*asking, <-chan struct{}, word, error) {
 	now := c.clock()
 	if w := e.word.Load(); w != nil && young(w.began, now, c.o.ProbeEvery) {

@@ -30,8 +30,8 @@ func TokenOf(parts ...[]byte) Token {
 	return t
 }
 
-// Unlike returns a token that differs from every other one of this process: the word
-// of a probe that cannot tell, after which the source is listed.
+// Unlike returns a token that differs from every other one of this process. A probe that cannot
+// tell whether something changed returns it, and the source is listed.
 func Unlike() Token {
 	var t Token
 	binary.BigEndian.PutUint64(t[:8], boot)
@@ -59,8 +59,8 @@ func random() uint64 {
 	return binary.BigEndian.Uint64(b[:])
 }
 
-// Generation says of what state of the world a snapshot tells. It is compared field by
-// field with ==, and with nothing else: sums and hashes of counters cancel out (GC-3).
+// Generation identifies the state of the source and the overlay that a snapshot shows. It is
+// only ever compared field by field with ==: sums and hashes of counters cancel out (GC-3).
 type Generation struct {
 	// Epoch is another one after a restart, and for a key that was dropped and
 	// came again (GC-11, GC-18).

@@ -53,7 +53,7 @@ func (e *Elector) Leading() bool { return e.lock.fence.passes(e.opts.Clock()) }
 // Status returns what is known of the election.
 func (e *Elector) Status() Status {
 	s := Status{Leading: e.Leading(), Identity: e.opts.Identity}
-	e.lock.sight.enter(&s)
+	e.lock.observed.enter(&s)
 	return s
 }
 
@@ -63,7 +63,7 @@ func (e *Elector) Status() Status {
 // led is called at most once, when the Lease is ours. Its ctx ends with ctx, or with the
 // term (the cause is ErrLost then). Run waits for it and goes on renewing meanwhile: the
 // Lease is given up when led has returned, so that nobody of us says yes any more when
-// another one takes it, which it then does at its next look. After the term's end
+// another one takes it, which it then does when it next reads the Lease. After the term's end
 // nothing is asked of the API server any more.
 //
 // It returns nil when ctx has ended, ErrLost when the term is over, and led's error in

@@ -26,7 +26,7 @@ type lock struct {
 	now      func() time.Time
 	log      *slog.Logger
 	fence    fence
-	sight    sight
+	observed observed
 
 	// asked tells that the Lease may be ours.
 	asked bool
@@ -72,7 +72,7 @@ func (l *lock) Get(ctx context.Context) (record *resourcelock.LeaderElectionReco
 	switch {
 	case err == nil:
 		l.saw(record.HolderIdentity)
-		l.sight.went("create", nil) // nobody asks for that any more
+		l.observed.went("create", nil) // nobody asks for that any more
 		delete(l.told, "create")
 	case apierrors.IsNotFound(err):
 		l.saw("")
@@ -189,7 +189,7 @@ func (l *lock) release(ctx context.Context) (bool, error) {
 }
 
 func (l *lock) saw(holder string) {
-	if l.sight.saw(holder, l.now()) && holder != l.Identity() {
+	if l.observed.saw(holder, l.now()) && holder != l.Identity() {
 		l.log.Info("the lease is seen", "lease", l.Describe(), "holder", holder)
 	}
 }
@@ -200,10 +200,10 @@ func (l *lock) tell(verb string, err error) {
 		err = nil // as good an answer as another
 	}
 	if apierrors.IsConflict(err) || apierrors.IsAlreadyExists(err) {
-		l.sight.went(verb, nil)
+		l.observed.went(verb, nil)
 		return // another replica was faster
 	}
-	l.sight.went(verb, err)
+	l.observed.went(verb, err)
 	if err == nil {
 		if len(l.told[verb]) > 0 {
 			delete(l.told, verb)

@@ -44,7 +44,7 @@ func live(t *testing.T, plan []mishap) (fault string) {
 	for _, name := range []string{"a", "b", "c"} {
 		all = append(all, server.join(t, name, nil))
 	}
-	look := func(d time.Duration) {
+	watch := func(d time.Duration) {
 		const step = 200 * time.Millisecond
 		for ; d >= 0 && fault == ""; d -= step {
 			var leading []string
@@ -60,7 +60,7 @@ func live(t *testing.T, plan []mishap) (fault string) {
 		}
 	}
 	for _, m := range plan {
-		look(m.after)
+		watch(m.after)
 		r := all[m.replica]
 		if m.is == stuck {
 			if !r.wire.isFrozen() {
@@ -71,7 +71,7 @@ func live(t *testing.T, plan []mishap) (fault string) {
 		r.wire.set(m.is)
 		time.AfterFunc(m.lasts, func() { r.wire.set(fine) })
 	}
-	look(30 * time.Second) // until the last mishap is over
+	watch(30 * time.Second) // until the last mishap is over
 	for _, r := range all {
 		select {
 		case <-r.gone: // its process begins anew
@@ -79,7 +79,7 @@ func live(t *testing.T, plan []mishap) (fault string) {
 		default:
 		}
 	}
-	look(duration + 2*longRetry + time.Second)
+	watch(duration + 2*longRetry + time.Second)
 	if fault != "" {
 		return fault
 	}

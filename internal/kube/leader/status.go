@@ -24,8 +24,8 @@ type Status struct {
 	Err error
 }
 
-// sight is what was seen of the Lease last.
-type sight struct {
+// observed is what the last read of the Lease has shown.
+type observed struct {
 	mu     sync.Mutex
 	holder string
 	since  time.Time
@@ -34,7 +34,7 @@ type sight struct {
 }
 
 // saw enters the holder at now and reports whether it is a new one.
-func (s *sight) saw(holder string, now time.Time) bool {
+func (s *observed) saw(holder string, now time.Time) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.seen = now
@@ -46,7 +46,7 @@ func (s *sight) saw(holder string, now time.Time) bool {
 }
 
 // went enters how the latest request of a verb went.
-func (s *sight) went(verb string, err error) {
+func (s *observed) went(verb string, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if err == nil {
@@ -60,7 +60,7 @@ func (s *sight) went(verb string, err error) {
 }
 
 // enter copies what was seen into status.
-func (s *sight) enter(status *Status) {
+func (s *observed) enter(status *Status) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	status.Holder, status.Since, status.Seen = s.holder, s.since, s.seen

@@ -22,8 +22,8 @@ const (
 	halfOpen = "HALF_OPEN"
 )
 
-// stormFields says what failures stop now.
-func stormFields(s api.Status) []line {
+// failureFields says what failures stop now.
+func failureFields(s api.Status) []line {
 	var out []line
 	for _, b := range s.Breakers {
 		if b.State == closed {

@@ -20,7 +20,7 @@ func (s *stage) ends(n int, state ironic.State) {
 }
 
 // TestLH13_AnAnswerThatPassesEndsASlot: what Ironic tells the operator of a node whose work
-// is over is a sight of it, whenever the next poll may be.
+// is over is an observation of it, whenever the next poll may be.
 func TestLH13_AnAnswerThatPassesEndsASlot(t *testing.T) {
 	document := func(uuid string) *http.Request { return request(http.MethodGet, "/v1/nodes/"+uuid, "") }
 	for name, tt := range map[string]struct {
@@ -79,7 +79,7 @@ func TestLH13_AnAnswerFromBeforeTheYesEndsNothing(t *testing.T) {
 		s.pass(5 * time.Second)
 		s.ends(0, ironic.Manageable)
 		body := &held{read: make(chan struct{})}
-		s.gate.proxy.Transport = sights{holding{s.gate.upstream, body}, s.gate}
+		s.gate.proxy.Transport = observations{holding{s.gate.upstream, body}, s.gate}
 		answer := s.later(request(http.MethodGet, "/v1/nodes/"+s.uuids[0], ""))
 		s.put(0, ironic.TargetInspect).want(202) // meanwhile it begins anew, in the slot that it has
 		s.occupied(1)

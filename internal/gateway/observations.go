@@ -9,19 +9,19 @@ import (
 )
 
 // minorWhole is the API version from which on a node's document has all that the throttle
-// looks at: conductor_group came last.
+// reads: conductor_group came last.
 const minorWhole = 46
 
-// sights tells the decision what Ironic's answers on their way to a client show of nodes
-// that hold a slot: the operator reads a host that it works on every ten seconds, and what
-// it sees need not be asked for once more.
-type sights struct {
+// observations passes to the decision what Ironic's answers to clients show of nodes that
+// hold a slot: the operator reads a host that it works on every ten seconds, so the throttle
+// need not fetch it once more.
+type observations struct {
 	next    http.RoundTripper
 	gateway *Gateway
 }
 
 // RoundTrip implements http.RoundTripper.
-func (s sights) RoundTrip(r *http.Request) (*http.Response, error) {
+func (s observations) RoundTrip(r *http.Request) (*http.Response, error) {
 	g := s.gateway
 	uuid := documentOf(r, g.base.EscapedPath())
 	if uuid == "" || !g.decider.HasSlot(g.now(), uuid) {

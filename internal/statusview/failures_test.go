@@ -41,18 +41,18 @@ func TestStatusNamesWhatFailuresStop(t *testing.T) {
 		{"paused    hosts without a conductor group: 9 of 12 failed, 4 allowed: gets no new hosts", alarming},
 		{"paused    rack1: 5 of 10 failed, 4 allowed: gets no new hosts", alarming},
 	}
-	if diff := cmp.Diff(want, stormFields(s), cmp.AllowUnexported(line{})); diff != "" {
+	if diff := cmp.Diff(want, failureFields(s), cmp.AllowUnexported(line{})); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
-	if text := Text(Look{Status: s}); !strings.Contains(text, want[0].text+"\n") || !strings.Contains(text, want[5].text+"\n") {
+	if text := Text(Content{Status: s}); !strings.Contains(text, want[0].text+"\n") || !strings.Contains(text, want[5].text+"\n") {
 		t.Errorf("the text lacks it:\n%s", text)
 	}
 	failed := api.Status{Holds: &api.HoldCounts{Failed: 1}}
-	if got := stormFields(failed); len(got) != 1 || got[0].text != "holds     0 failed hosts left alone, 1 more failed and not held" {
+	if got := failureFields(failed); len(got) != 1 || got[0].text != "holds     0 failed hosts left alone, 1 more failed and not held" {
 		t.Errorf("a host that is not held: %v", got)
 	}
 	s.Breakers, s.Holds, s.Storm.Pools = s.Breakers[1:2], &api.HoldCounts{}, nil
-	if got := stormFields(s); got != nil {
+	if got := failureFields(s); got != nil {
 		t.Errorf("when all is well: %v", got)
 	}
 }
@@ -143,8 +143,8 @@ func TestTextOfFailuresIsHarmlessAndNarrow(t *testing.T) {
 		Timeout: bad, Stage: bad, Pools: []api.PoolFailures{{Pool: bad}},
 		Hosts: []api.Hold{{Namespace: bad, Name: bad, Episode: bad, Kind: bad, State: bad, Cause: hostile}, {NodeUUID: bad, Cause: hostile}},
 	}
-	look := Look{Status: api.Status{Breakers: []api.Breaker{b}, Storm: api.Storm{Pools: []api.PoolFailures{{Pool: bad, Paused: true}}}}}
-	for _, text := range []string{Breakers(api.Breakers{Enabled: true, Breakers: []api.Breaker{b}}), Holds(h), joined(stormFields(look.Status))} {
+	c := Content{Status: api.Status{Breakers: []api.Breaker{b}, Storm: api.Storm{Pools: []api.PoolFailures{{Pool: bad, Paused: true}}}}}
+	for _, text := range []string{Breakers(api.Breakers{Enabled: true, Breakers: []api.Breaker{b}}), Holds(h), joined(failureFields(c.Status))} {
 		for _, l := range strings.Split(strings.TrimSuffix(text, "\n"), "\n") {
 			if l != printable(l) {
 				t.Errorf("harmful: %q", l)

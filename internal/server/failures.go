@@ -19,9 +19,9 @@ const (
 	othersLabel = "(others)"
 )
 
-// completeStorm makes every list one in the JSON and names every word of the closed
+// completeFailures makes every list one in the JSON and names every word of the closed
 // sets.
-func completeStorm(st api.Storm) api.Storm {
+func completeFailures(st api.Storm) api.Storm {
 	st.Opened = complete(st.Opened, api.ScopeKinds())
 	st.HoldsReleased = complete(st.HoldsReleased, api.HoldEnds())
 	if st.Outcomes == nil {
@@ -43,16 +43,16 @@ func complete(counts map[string]uint64, words []string) map[string]uint64 {
 	return all
 }
 
-// stormMetrics show failures and what they stop.
-type stormMetrics struct {
+// failureMetrics show failures and what they stop.
+type failureMetrics struct {
 	state, failures, probes, opened *prometheus.Desc
 	hosts, begun, released          *prometheus.Desc
 	poolFailed, poolPaused          *prometheus.Desc
 	outcomes                        *prometheus.Desc
 }
 
-func newStormMetrics() stormMetrics {
-	return stormMetrics{
+func newFailureMetrics() failureMetrics {
+	return failureMetrics{
 		state:      desc("breaker_state", "1 for the state that the breaker of a scope is in, else 0.", "scope", "state"),
 		failures:   desc("breaker_recent_failures", "Failures that count towards opening the breaker of a scope.", "scope"),
 		probes:     desc("breaker_probes", "Probes of a half-open breaker that run now.", "scope"),
@@ -66,7 +66,7 @@ func newStormMetrics() stormMetrics {
 	}
 }
 
-func (m stormMetrics) describe(ch chan<- *prometheus.Desc) {
+func (m failureMetrics) describe(ch chan<- *prometheus.Desc) {
 	for _, d := range []*prometheus.Desc{
 		m.state, m.failures, m.probes, m.opened, m.hosts, m.begun, m.released, m.poolFailed, m.poolPaused, m.outcomes,
 	} {
@@ -74,7 +74,7 @@ func (m stormMetrics) describe(ch chan<- *prometheus.Desc) {
 	}
 }
 
-func (m stormMetrics) collect(ch chan<- prometheus.Metric, st api.Status) {
+func (m failureMetrics) collect(ch chan<- prometheus.Metric, st api.Status) {
 	gauge := func(d *prometheus.Desc, n int, labels ...string) {
 		emit(ch, d, prometheus.GaugeValue, float64(n), labels...)
 	}
@@ -109,7 +109,7 @@ func (m stormMetrics) collect(ch chan<- prometheus.Metric, st api.Status) {
 }
 
 // collectOutcomes shows the whole closed set, for the reason of byReason.
-func (m stormMetrics) collectOutcomes(count func(*prometheus.Desc, uint64, ...string), outcomes []api.OutcomeCount) {
+func (m failureMetrics) collectOutcomes(count func(*prometheus.Desc, uint64, ...string), outcomes []api.OutcomeCount) {
 	sums := map[api.OutcomeCount]uint64{}
 	for _, o := range outcomes {
 		n := o.Count
