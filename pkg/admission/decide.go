@@ -210,7 +210,7 @@ func (c *Controller) recordHolder(now time.Time, v slots.Verdict, ask question) 
 	t := c.entry(ref)
 	t.record(now, ask, v.Put())
 	if t.queue != nil {
-		t.queue.Told(t.host, c.policy.errors(t))
+		t.queue.RecordErrors(t.host, c.policy.errors(t))
 	}
 }
 
