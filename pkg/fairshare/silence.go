@@ -61,6 +61,9 @@ type wheel struct {
 // ask clock have together.
 const wheelSize = 8192
 
+// keptCap is the capacity that a list of the wheel keeps when it is empty.
+const keptCap = 16
+
 func newWheel() *wheel { return &wheel{lists: make([][]*Host, wheelSize)} }
 
 // file puts h under a second, or under one before that the wheel can reach.
@@ -82,8 +85,8 @@ func (w *wheel) remove(h *Host) {
 	last := (*list)[end]
 	(*list)[h.inFile], last.inFile = last, h.inFile
 	(*list)[end] = nil
-	if *list = (*list)[:end]; end == 0 {
-		*list = nil // one second may have had all hosts
+	if *list = (*list)[:end]; end == 0 && cap(*list) > keptCap {
+		*list = nil // this second may have had all hosts, and others may follow
 	}
 	h.filed = 0
 }

@@ -39,17 +39,22 @@ func (t *tree) after(key, seq int64) (h *Host) {
 	return h
 }
 
-// rank returns how many hosts of t stand before h, which need not be one of them.
+// rank returns how many hosts of t stand before h, which need not be one of them. Only
+// hosts on the way to h are read: with many, memory is what it costs.
 func (t *tree) rank(h *Host) (n int) {
-	for at := t.root; at != nil; {
+	at := t.root
+	for at != nil && at != h {
 		if at.before(h) {
-			n += 1 + size(at.node.left)
+			n += size(at) - size(at.node.right)
 			at = at.node.right
 		} else {
 			at = at.node.left
 		}
 	}
-	return n
+	if at == nil {
+		return n
+	}
+	return n + size(h.node.left)
 }
 
 func (t *tree) insert(h *Host) {
