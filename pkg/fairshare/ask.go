@@ -93,7 +93,7 @@ func (s *Scheduler) record(now time.Time, h *Host, errors int, passed bool) {
 		h.gap = gap
 		s.recordGap(gap)
 	}
-	h.asked, h.lastAsk, h.askedAt, h.errors = true, s.clock.at, s.now, clampErrors(errors)
+	h.asked, h.lastAsk, h.askedAt = true, s.clock.at, s.now
 	if h.state == Called {
 		s.calls.setPassed(h, passed)
 	}
@@ -102,13 +102,14 @@ func (s *Scheduler) record(now time.Time, h *Host, errors int, passed bool) {
 		s.extend(h)
 	}
 	s.expire()
-	s.enter(h)
+	s.enter(h, errors)
 }
 
 // enter makes h wait unless it stands in the queue: with its old key if it has one
 // of the same lane, else anew. A waiting host whose lane has changed enters anew.
-func (s *Scheduler) enter(h *Host) {
-	lane := s.laneOf(h.errors)
+func (s *Scheduler) enter(h *Host, errors int) {
+	var lane Lane
+	h.errors, lane = s.weigh(errors)
 	old := h.seq != 0 && h.lane == lane
 	switch {
 	case h.state == Called || h.state == Waiting && old:
@@ -127,11 +128,14 @@ func (s *Scheduler) enter(h *Host) {
 	s.extend(h)
 }
 
-func (s *Scheduler) laneOf(errors uint8) Lane {
-	if int(errors) >= s.cfg.Threshold {
-		return Failing
+// weigh brings a count of errors that somebody claims within 0..9 (LH-28), and tells the
+// lane of a host that has so many.
+func (s *Scheduler) weigh(errors int) (uint8, Lane) {
+	errors = min(max(errors, 0), maxErrors)
+	if errors >= s.cfg.Threshold {
+		return uint8(errors), Failing //nolint:gosec // 0..9
 	}
-	return Healthy
+	return uint8(errors), Healthy //nolint:gosec // 0..9
 }
 
 // mayTake reports whether a called host may take a slot (F-3): more are free than are
@@ -148,7 +152,8 @@ func (s *Scheduler) grant(h *Host) {
 	if h.lane == Failing {
 		h.t.failedSeq, h.t.failedKey = s.seq, h.t.v+penalty(maxErrors)
 	}
-	s.endCall(h)
+	h.t.lanes[h.lane].unoffer(h)
+	s.calls.remove(h)
 	h.lease = lease{granted: true, slots: 1, since: s.now}
 	s.move(h, Holding)
 	h.t.granted++

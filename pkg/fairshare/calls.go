@@ -24,15 +24,11 @@ func (c *callList) add(h *Host) {
 	if len(c.hosts) == len(c.all) {
 		c.compact()
 	}
-	c.append(h)
-	c.open++
-}
-
-func (c *callList) append(h *Host) {
 	h.ord = len(c.hosts)
 	c.hosts = append(c.hosts, h)
 	c.all.add(h.ord, 1)
 	c.keep(h, 1)
+	c.open++
 }
 
 // keep counts the call of h in or out, by its last ask.
@@ -81,9 +77,6 @@ func (c *callList) swap(a, b *Host) {
 	c.keep(b, 1)
 }
 
-// isDue reports whether h, which is called, is due.
-func (c *callList) isDue(h *Host) bool { return h.ord < c.dueEnd }
-
 // due counts the due calls for which a slot is kept.
 func (c *callList) due() int { return c.kept.sum(c.dueEnd) }
 
@@ -105,12 +98,12 @@ func (c *callList) compact() {
 	space := max(minCalls, 1<<bits.Len(uint(2*c.open))) //nolint:gosec // a count
 	old, dueEnd := c.hosts, c.dueEnd
 	c.hosts, c.all, c.kept = make([]*Host, 0, space), make(fenwick, space), make(fenwick, space)
-	c.dueEnd = 0
+	c.open, c.dueEnd = 0, 0
 	for i, h := range old {
 		if h == nil {
 			continue
 		}
-		c.append(h)
+		c.add(h)
 		if i < dueEnd {
 			c.dueEnd = len(c.hosts)
 		}

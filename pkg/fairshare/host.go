@@ -115,6 +115,3 @@ func (h *Host) before(o *Host) bool {
 
 // penalty is P(e): how many of its tenant's calls a host with e errors lets pass.
 func penalty(e uint8) int64 { return 1<<min(e, 6) - 1 }
-
-// clampErrors brings a count that somebody claims within 0..9 (LH-28).
-func clampErrors(e int) uint8 { return uint8(min(max(e, 0), maxErrors)) }

@@ -25,8 +25,7 @@ func (s *Scheduler) Hold(now time.Time, h *Host, errors int) {
 	}
 	s.Leave(now, h)
 	s.join(h)
-	h.errors = clampErrors(errors)
-	h.lane = s.laneOf(h.errors)
+	h.errors, h.lane = s.weigh(errors)
 	if errors == Unknown {
 		h.lane = Failing
 	}
@@ -41,8 +40,8 @@ func (s *Scheduler) RecordErrors(h *Host, errors int) {
 		return
 	}
 	s.lane[h.lane].holding--
-	h.unknown, h.errors = false, clampErrors(errors)
-	h.lane = s.laneOf(h.errors)
+	h.unknown = false
+	h.errors, h.lane = s.weigh(errors)
 	s.lane[h.lane].holding++
 }
 

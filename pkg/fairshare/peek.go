@@ -11,15 +11,16 @@ func (s *Scheduler) Peek(now time.Time, free int, h *Host, errors int) Answer {
 	at, like, tag := s.at(now), h, int64(0)
 	early := at-h.askedAt < s.window(h)/patience
 	position := 0
+	weighed, lane := s.weigh(errors)
 	switch {
 	case h.state == Holding || s.mayTake(h, free):
 		return Answer{Yes: true}
 	case h.state == Called:
 		return s.refusal(h, s.position(h), false)
-	case h.state == Waiting && h.lane == s.laneOf(clampErrors(errors)):
+	case h.state == Waiting && h.lane == lane:
 		position = s.position(h)
 	default: // it would enter anew
-		like, tag = s.wouldBe(h, clampErrors(errors))
+		like, tag = s.wouldBe(h, weighed, lane)
 		position = s.workOut(like, tag, s.failingOpen())
 		early = false
 	}
@@ -44,15 +45,15 @@ func (s *Scheduler) callsToCome(free int) int {
 
 // wouldBe is h, which does not stand in the queue with that many errors, as if it
 // did, and the start tag that its tenant would have.
-func (s *Scheduler) wouldBe(h *Host, errors uint8) (like *Host, tag int64) {
+func (s *Scheduler) wouldBe(h *Host, errors uint8, lane Lane) (like *Host, tag int64) {
 	t, tag := s.tenants[h.Tenant()], s.v
 	if t == nil {
 		t = &tenant{name: h.Tenant(), quantum: s.cfg.quantum(h.Tenant())}
 	} else if tag = s.tag(t); t.in == nil && t.eligible != s.choices {
 		tag = max(tag, s.v)
 	}
-	like = &Host{state: Waiting, t: t, lane: s.laneOf(errors), key: t.v + penalty(errors), seq: math.MaxInt64}
-	if h.state == Parked && h.lane == like.lane {
+	like = &Host{state: Waiting, t: t, lane: lane, key: t.v + penalty(errors), seq: math.MaxInt64}
+	if h.state == Parked && h.lane == lane {
 		like.key, like.seq = h.key, h.seq
 	}
 	return like, tag

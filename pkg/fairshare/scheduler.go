@@ -111,15 +111,7 @@ func (s *Scheduler) tick(now time.Time) {
 	if s.begun.IsZero() {
 		s.begun = now
 	}
-	s.now = s.at(now)
-}
-
-// at is now on the clock of s.
-func (s *Scheduler) at(now time.Time) time.Duration {
-	if s.begun.IsZero() {
-		return 0
-	}
-	return max(s.now, now.Sub(s.begun))
+	s.now = max(s.now, now.Sub(s.begun))
 }
 
 func (s *Scheduler) setFree(free int) {
@@ -156,9 +148,6 @@ func (s *Scheduler) bound() int {
 	return max(minOvertake, s.cfg.Limit, 2*s.callAhead())
 }
 
-// maxLosses is how many calls a host may lose to others in one wait.
-func (s *Scheduler) maxLosses() int { return max(minOvertake, s.cfg.Limit) }
-
 // makeCalls calls hosts for the free slots and some ahead.
 func (s *Scheduler) makeCalls() {
 	for {
@@ -185,9 +174,12 @@ func (s *Scheduler) callNext(t *tenant, failingOpen bool) {
 			h = f
 		}
 	}
-	c, rank := &s.calls, int64(s.calls.open+1)
+	c, rank, all := &s.calls, int64(s.calls.open+1), int64(1)
+	for _, o := range s.tied.all {
+		all += int64(o.calls.open)
+	}
 	c.lastDue = max(c.lastDue, s.grants+rank+int64(s.bound()))
-	c.lastMissed = max(c.lastMissed, s.missed+2*(s.tied.calls()+1))
+	c.lastMissed = max(c.lastMissed, s.missed+2*all)
 	h.stake = &stake{call: call{due: c.lastDue, missed: c.lastMissed, charge: s.charge(t)}}
 	s.move(h, Called)
 	c.add(h)
@@ -245,7 +237,8 @@ func (s *Scheduler) move(h *Host, to State) {
 func (s *Scheduler) withdraw(h *Host) {
 	switch h.state {
 	case Called:
-		s.endCall(h)
+		h.t.lanes[h.lane].unoffer(h)
+		s.calls.remove(h)
 		s.refund(h.t, h.charge)
 	case Waiting:
 	default:
@@ -254,10 +247,4 @@ func (s *Scheduler) withdraw(h *Host) {
 	s.move(h, Parked)
 	h.stake = nil
 	s.moves++
-}
-
-// endCall takes h out of the call list.
-func (s *Scheduler) endCall(h *Host) {
-	h.t.lanes[h.lane].unoffer(h)
-	s.calls.remove(h)
 }

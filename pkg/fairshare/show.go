@@ -91,6 +91,14 @@ type HostView struct {
 	Expect         time.Duration // as in Answer
 }
 
+// at is now on the clock of s, for those that change nothing.
+func (s *Scheduler) at(now time.Time) time.Duration {
+	if s.begun.IsZero() {
+		return 0
+	}
+	return max(s.now, now.Sub(s.begun))
+}
+
 // View shows the tenants by name, and the first hosts of the queue: at most limit.
 func (s *Scheduler) View(now time.Time, limit int) View {
 	at := s.at(now)
@@ -117,7 +125,7 @@ func (s *Scheduler) View(now time.Time, limit int) View {
 		called := h.state == Called
 		capped := !called && h.lane == Failing && !v.FailingOpen
 		v.Hosts = append(v.Hosts, HostView{
-			Host: h, Position: p, Lane: h.lane, Errors: int(h.errors), Called: called, Due: called && s.calls.isDue(h),
+			Host: h, Position: p, Lane: h.lane, Errors: int(h.errors), Called: called, Due: called && h.ord < s.calls.dueEnd,
 			Waited: at - h.entered, Silent: at - h.askedAt, Expect: s.estimate(p, capped),
 		})
 	})

@@ -41,7 +41,7 @@ func (l *lane) redeemers() int {
 
 // offer lets others take over the call of h, if it is not due and h has losses left.
 func (s *Scheduler) offer(h *Host) {
-	if !s.calls.isDue(h) && int(h.losses) < s.maxLosses() {
+	if h.ord >= s.calls.dueEnd && int(h.losses) < max(minOvertake, s.cfg.Limit) {
 		l := &h.t.lanes[h.lane]
 		i, _ := l.find(h)
 		l.redeemable = slices.Insert(l.redeemable, i, h)

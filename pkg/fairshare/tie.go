@@ -20,14 +20,6 @@ func Tie(all ...*Scheduler) {
 	}
 }
 
-// calls is how many hosts are called by all.
-func (t *tie) calls() (n int64) {
-	for _, s := range t.all {
-		n += int64(s.calls.open)
-	}
-	return n
-}
-
 // Missed records that a host of a tied Scheduler was granted a slot that a called host of
 // s might have had, for one was free here too. Enough of these make a call due (F-3).
 func (s *Scheduler) Missed() {
