@@ -87,7 +87,9 @@ func (p *pace) recordHeld(d time.Duration) {
 	p.measured = max(p.measured+(d-p.measured)/time.Duration(min(p.ended, meanWeight)), time.Second)
 }
 
-// callAhead is AHEAD: how many hosts are called beyond the free slots.
+// callAhead is how many hosts are called beyond the free slots: AHEAD =
+// clamp(ceil(G50/D · max(100, 4L)), 4, 4096), G50 being the median gap and D the mean
+// time for which granted slots are held.
 func (s *Scheduler) callAhead() int {
 	if s.cfg.Ahead != Auto {
 		return s.cfg.Ahead

@@ -15,8 +15,14 @@ const (
 )
 
 // redeemFrom returns the host whose call h, if it waits, may take over with so many slots
-// free at a moment, or nil. early tells that its ask before was a short while ago. The
-// longer slots have been idle, the further back in the order h may stand.
+// free at a moment, or nil. early tells that its ask before was a short while ago: who
+// asks every second would else redeem for all that keep to what they are answered. The
+// longer slots have been idle, the further back in the order h may stand:
+//
+//	key - holder's key <= max(1, L/4) · free · 2^floor(idle/R)
+//	R = RedeemAfter · min(1, D/20 min)
+//
+// The cap does not matter here: the lane's calls and leases together stay as many.
 func (s *Scheduler) redeemFrom(h *Host, free int, at time.Duration, early bool) *Host {
 	if h.state != Waiting || early || free <= s.calls.due() {
 		return nil

@@ -1,7 +1,6 @@
 package fairshare
 
 import (
-	"maps"
 	"math"
 	"time"
 )
@@ -79,13 +78,6 @@ func (s *Scheduler) Configure(cfg Config) error {
 	return nil
 }
 
-// settled is c with numbers for Cap and Reserve.
-func (c Config) settled() Config {
-	c.Weights = maps.Clone(c.Weights)
-	c.Cap, c.Reserve = c.cap(), c.reserve()
-	return c
-}
-
 // Others passes how many healthy and failing hosts of other Schedulers hold slots that
 // count against this limit too: the cap on failing hosts takes them into account (F-4).
 func (s *Scheduler) Others(healthy, failing int) { s.elsewhere = [2]int{healthy, failing} }
@@ -140,7 +132,7 @@ func (s *Scheduler) failingOpen() bool {
 	return now < most
 }
 
-// bound is B.
+// bound is B = max(20, L, 2·AHEAD): how often a call may be overtaken before it is due.
 func (s *Scheduler) bound() int {
 	if s.cfg.Overtake != Auto {
 		return s.cfg.Overtake
@@ -166,7 +158,9 @@ func (s *Scheduler) makeCalls() {
 	}
 }
 
-// callNext calls the next host of t.
+// callNext calls the next host of t. The call is due after B grants more than there are
+// called hosts, or after twice as many missed slots as are called by all that are tied
+// (F-3), but not before the call made before it.
 func (s *Scheduler) callNext(t *tenant, failingOpen bool) {
 	h := t.lanes[Healthy].waiting.first()
 	if failingOpen {
