@@ -128,14 +128,14 @@ func (s *Scheduler) enter(h *Host, errors int) {
 	s.extend(h)
 }
 
-// weigh brings a count of errors that somebody claims within 0..9 (LH-28), and tells the
-// lane of a host that has so many.
+// weigh brings a count of errors that somebody claims within 0..9 (LH-28), and returns
+// it with the lane of a host that has so many.
 func (s *Scheduler) weigh(errors int) (uint8, Lane) {
-	errors = min(max(errors, 0), maxErrors)
-	if errors >= s.cfg.Threshold {
-		return uint8(errors), Failing //nolint:gosec // 0..9
+	e := uint8(min(max(errors, 0), maxErrors))
+	if int(e) >= s.cfg.Threshold {
+		return e, Failing
 	}
-	return uint8(errors), Healthy //nolint:gosec // 0..9
+	return e, Healthy
 }
 
 // mayTake reports whether a called host may take a slot (F-3): more are free than are

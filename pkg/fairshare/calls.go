@@ -95,7 +95,7 @@ func (c *callList) dueBefore(seq int64) (n int) {
 
 // compact closes the gaps that ended calls have left, and makes space for more.
 func (c *callList) compact() {
-	space := max(minCalls, 1<<bits.Len(uint(2*c.open))) //nolint:gosec // a count
+	space := max(minCalls, 1<<bits.Len(uint(2*c.open)))
 	old, dueEnd := c.hosts, c.dueEnd
 	c.hosts, c.all, c.kept = make([]*Host, 0, space), make(fenwick, space), make(fenwick, space)
 	c.open, c.dueEnd = 0, 0

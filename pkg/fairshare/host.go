@@ -83,7 +83,7 @@ type call struct {
 	ord    int   // index in the list
 	due    int64 // the count of grants from which it is due …
 	missed int64 // … and that of missed slots
-	dueSeq int64 // how many calls of all tied Schedulers were due when it became due, 0: is not
+	dueSeq int64 // its number among the calls that became due in all that are tied; 0: not due
 	charge int64 // what it cost the tenant
 }
 

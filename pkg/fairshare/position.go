@@ -12,10 +12,10 @@ const sampled = 64
 // host's, is closed.
 func (s *Scheduler) refusal(h *Host, position int, capped bool) Answer {
 	// Sooner than RedeemAfter nothing can have changed for h.
-	turn := max(s.expect(position, capped, s.mean), s.cfg.RedeemAfter)
+	soonest := max(s.expect(position, capped, s.mean), s.cfg.RedeemAfter)
 	return Answer{
 		Position: position, Capped: capped, Expect: s.estimate(position, capped),
-		Wait: min(turn, s.window(h)/2), // often enough not to be parked
+		Wait: min(soonest, s.window(h)/2), // often enough not to be parked
 	}
 }
 

@@ -15,9 +15,9 @@ const (
 )
 
 // redeemFrom returns the host whose call h, if it waits, may take over with so many slots
-// free at a moment, or nil. early tells that its ask before was a short while ago: who
-// asks every second would else redeem for all that keep to what they are answered. The
-// longer slots have been idle, the further back in the order h may stand:
+// free at a moment, or nil. early: its ask before was a short while ago. Who asks
+// every second would else redeem for all that keep to Answer.Wait. The longer slots have
+// been idle, the further back in the order h may stand:
 //
 //	key - holder's key <= max(1, L/4) · free · 2^floor(idle/R)
 //	R = RedeemAfter · min(1, D/20 min)

@@ -98,7 +98,7 @@ func (s *Scheduler) Update(now time.Time, free int) {
 	}
 }
 
-// tick moves the clock on; it never goes back.
+// tick moves the clock on, never back.
 func (s *Scheduler) tick(now time.Time) {
 	if s.begun.IsZero() {
 		s.begun = now
@@ -106,6 +106,15 @@ func (s *Scheduler) tick(now time.Time) {
 	s.now = max(s.now, now.Sub(s.begun))
 }
 
+// at is now on the clock of s, for those that change nothing.
+func (s *Scheduler) at(now time.Time) time.Duration {
+	if s.begun.IsZero() {
+		return 0
+	}
+	return max(s.now, now.Sub(s.begun))
+}
+
+// setFree takes how many slots are free; below 0 counts as 0.
 func (s *Scheduler) setFree(free int) {
 	free = max(free, 0)
 	if s.free == 0 && free > 0 {

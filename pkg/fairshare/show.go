@@ -91,14 +91,6 @@ type HostView struct {
 	Expect         time.Duration // as in Answer
 }
 
-// at is now on the clock of s, for those that change nothing.
-func (s *Scheduler) at(now time.Time) time.Duration {
-	if s.begun.IsZero() {
-		return 0
-	}
-	return max(s.now, now.Sub(s.begun))
-}
-
 // View shows the tenants by name, and the first hosts of the queue: at most limit.
 func (s *Scheduler) View(now time.Time, limit int) View {
 	at := s.at(now)

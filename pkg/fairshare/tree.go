@@ -81,12 +81,12 @@ func (t *tree) remove(h *Host) {
 	h.node = treeNode{}
 }
 
-// childTowards is the side of at where h belongs.
-func (at *Host) childTowards(h *Host) **Host {
-	if h.before(at) {
-		return &at.node.left
+// childTowards is the side of h where o belongs.
+func (h *Host) childTowards(o *Host) **Host {
+	if o.before(h) {
+		return &h.node.left
 	}
-	return &at.node.right
+	return &h.node.right
 }
 
 func (h *Host) resize() {
