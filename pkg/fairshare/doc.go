@@ -34,7 +34,7 @@
 //     refusal with the position in the queue (position.go).
 //  5. Take grants the slot. Release ends it (lease.go).
 //
-// Whatever changes the state of a host goes through move, which keeps all counts and
+// Whatever changes the state of a host passes through move, which keeps all counts and
 // search trees.
 //
 // # The order (start-time fair queueing; F-2, F-6)
