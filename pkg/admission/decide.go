@@ -203,7 +203,7 @@ func (c *core) recordHolder(now time.Time, v slots.Verdict, ask question) {
 	h := c.host(ref)
 	h.record(now, ask, v.Put())
 	if h.queue != nil {
-		h.queue.Told(&h.place, c.policy.errors(h))
+		h.queue.RecordErrors(&h.place, c.policy.errors(h))
 	}
 }
 

@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// Auto is, for a number of Config, the formula of the package document.
+// Auto is, for a number of Config, the formula of docs/spec/fair-share.md.
 const Auto = -1
 
 // Bounds of Config.
@@ -74,8 +74,8 @@ func (c Config) Validate() error {
 	within("failing threshold", c.Threshold, 1, maxErrors)
 	auto("failing cap", c.Cap, 1, max(1, c.Limit))
 	auto("failing reserve", c.Reserve, 0, max(0, c.Limit-1))
-	if most, rest := c.cap(), c.reserve(); len(errs) == 0 && c.Limit > 1 && most+rest > c.Limit {
-		errs = append(errs, fmt.Errorf("failing cap %d and failing reserve %d: together above the limit %d", most, rest, c.Limit))
+	if n := c.settled(); len(errs) == 0 && c.Limit > 1 && n.Cap+n.Reserve > c.Limit {
+		errs = append(errs, fmt.Errorf("failing cap %d and failing reserve %d: together above the limit %d", n.Cap, n.Reserve, c.Limit))
 	}
 	for _, d := range []struct {
 		name      string
@@ -93,23 +93,21 @@ func (c Config) Validate() error {
 	return errors.Join(errs...)
 }
 
-// cap is the failing lane's share while healthy hosts want slots.
-func (c Config) cap() int {
-	if c.Cap != Auto {
-		return c.Cap
+// settled is c with numbers for Cap, the failing lane's share while healthy hosts want
+// slots, and Reserve, what failing hosts leave free in any case (F-4).
+func (c Config) settled() Config {
+	if c.Cap == Auto {
+		c.Cap = max(1, ceilDiv(c.Limit, 4))
 	}
-	return max(1, ceilDiv(c.Limit, 4))
-}
-
-// reserve is what failing hosts leave free in any case.
-func (c Config) reserve() int {
 	switch {
 	case c.Reserve != Auto:
-		return c.Reserve
 	case c.Limit == 1:
-		return 0
+		c.Reserve = 0
+	default:
+		c.Reserve = max(1, ceilDiv(c.Limit, 10))
 	}
-	return max(1, ceilDiv(c.Limit, 10))
+	c.Weights = maps.Clone(c.Weights)
+	return c
 }
 
 // weight is the share of a tenant.

@@ -9,19 +9,19 @@ import (
 // empty checks that a scheduler has forgotten everybody.
 func empty(t *testing.T, s *Scheduler) {
 	t.Helper()
-	if len(s.tenants) > 0 || s.main.Len()+s.late.Len()+s.floored.Len()+s.idle.Len() > 0 {
+	if len(s.tenants) > 0 || s.main.Len()+s.failingOnly.Len()+s.floored.Len()+s.idle.Len() > 0 {
 		t.Errorf("%d tenants are left", len(s.tenants))
 	}
-	if s.calls.live != 0 || s.waiting() != 0 || s.parked != 0 || s.redeemers != 0 || s.planned != 0 || s.lane != [2]laneCount{} {
-		t.Errorf("left: %d calls, %d waiting, %d parked, %d redeemers, %d planned, %+v", s.calls.live, s.waiting(), s.parked, s.redeemers, s.planned, s.lane)
+	if s.calls.open != 0 || s.Queued() != 0 || s.parked != 0 || s.redeemers != 0 || s.lane != [3]laneCount{} {
+		t.Errorf("left: %d calls, %d queued, %d parked, %d redeemers, %+v", s.calls.open, s.Queued(), s.parked, s.redeemers, s.lane)
 	}
 	for _, h := range s.calls.hosts {
 		if h != nil {
 			t.Errorf("%s is in the call list", h.Name())
 		}
 	}
-	for _, h := range s.silence.rim {
-		if h != nil {
+	for _, hosts := range s.silence.lists {
+		for _, h := range hosts {
 			t.Errorf("%s is in the wheel", h.Name())
 		}
 	}

@@ -24,7 +24,7 @@ func (s State) String() string {
 // Lane is the queue within a tenant that a host belongs to.
 type Lane uint8
 
-// The lanes. Planned work has no queue: it goes when nobody else wants to.
+// The lanes. Planned work has no queue: it gets slots when nobody else wants them.
 const (
 	Healthy Lane = iota
 	Failing
@@ -39,29 +39,29 @@ func (l Lane) String() string {
 // failing.
 const Unknown = -1
 
-// Host is the turn of one host. Make one with NewHost; it belongs to the Scheduler
-// that it was first given to, until Leave.
+// Host is one host's place in the queue. Make one with NewHost; it belongs to the
+// Scheduler that it was first given to, until Leave.
 type Host struct {
-	// A search in the tree touches one cache line of each host on its way, an ask
-	// of a waiting host the lines that follow: the order of fields is for that. They
-	// fill three lines exactly, for there may be 100,000 hosts that wait.
-	key, seq int64 // seq 0: none
+	// 100,000 hosts may wait. So the fields that a search in the tree reads come first
+	// and fill one cache line; the rest takes less than two.
+	key, seq int64 // its place among its tenant's hosts; seq 0: none
 	node     treeNode
 
-	t       *tenant // while not Absent
-	state   State
-	lane    Lane
-	errors  uint8
-	asked   bool          // has asked since it last came or held a slot
-	passed  bool          // its last ask passed every earlier check
-	early   bool          // it came so soon after the one before that it cannot redeem
-	lastAsk time.Duration // on the ask clock
-	askedAt time.Duration // since the Scheduler's first moment
-	gap     time.Duration // own last one, 0: none
-	link    wheelLink
-	filed   int32 // the second of the ask clock under which the wheel has it
-	until   int32 // the second of the ask clock in which it is silent
-	spot    spot
+	t            *tenant // nil while Absent
+	state        State
+	lane         Lane
+	errors       uint8
+	asked        bool           // has asked since it last came or held a slot
+	passed       bool           // its last ask passed every earlier check
+	early        bool           // its last ask came too soon after the one before to redeem
+	filed        int32          // the second of the ask clock that the wheel has it under, 0: none
+	silentAt     int32          // the second of the ask clock in which it is silent
+	lastAsk      time.Duration  // on the ask clock
+	askedAt      time.Duration  // since the Scheduler's first moment
+	gap          time.Duration  // between its last two asks, 0: none yet
+	lastPosition cachedPosition // the position that was last worked out
+	inFile       int32          // its index in that list of the wheel
+	losses       int32          // calls that others took over in this wait
 
 	// Owner is for the owner of the Scheduler.
 	Owner any
@@ -70,7 +70,6 @@ type Host struct {
 	tenant  unique.Handle[string]
 	entered time.Duration // since the Scheduler's first moment
 	*stake                // while Called or Holding, else nil
-	losses  int32         // calls that others took over in this wait
 }
 
 // stake is what a host has that does not merely wait. There are few such hosts.
@@ -79,28 +78,25 @@ type stake struct {
 	lease
 }
 
-// call is what stands in the call list; charge stays when it becomes a lease.
+// call is an entry of the call list; charge stays when it becomes a lease.
 type call struct {
 	ord    int   // index in the list
 	due    int64 // the count of grants from which it is due …
 	missed int64 // … and that of missed slots
-	turn   int64 // if due, when it became so, among all that are tied
-	charge int64
-	// In the list of calls of its lane that may be taken over.
-	takesOverFrom  bool
-	older, younger *Host
+	dueSeq int64 // its number among the calls that became due in all that are tied; 0: not due
+	charge int64 // what it cost the tenant
 }
 
 // lease is a slot that the host holds.
 type lease struct {
 	granted bool          // here, and charged
-	since   time.Duration // as entered
-	slots   int           // of planned work
-	unknown bool          // errors are not known yet
+	unknown bool          // the host's errors are not known yet
+	slots   int           // 1, or more for planned work
+	since   time.Duration // since the Scheduler's first moment
 }
 
-// NewHost returns the turn of a host that does not wait yet. The name is for
-// people; nothing depends on it.
+// NewHost returns a host that does not wait yet. The name is for people; nothing
+// depends on it.
 func NewHost(name, tenant string) *Host { return &Host{name: name, tenant: unique.Make(tenant)} }
 
 // Name returns the name given to NewHost.
@@ -112,8 +108,10 @@ func (h *Host) Tenant() string { return h.tenant.Value() }
 // State returns how far h has come.
 func (h *Host) State() State { return h.state }
 
-// penalty is P(e): how many of its tenant's calls a host with e errors lets pass.
-func penalty(e int) int64 { return 1<<min(e, 6) - 1 }
+// before reports whether h is called before o, a host of the same tenant.
+func (h *Host) before(o *Host) bool {
+	return h.key < o.key || h.key == o.key && h.seq < o.seq
+}
 
-// clampErrors brings a count that somebody claims within 0..9 (LH-28).
-func clampErrors(e int) uint8 { return uint8(min(max(e, 0), maxErrors)) }
+// penalty is P(e): how many of its tenant's calls a host with e errors lets pass.
+func penalty(e uint8) int64 { return 1<<min(e, 6) - 1 }

@@ -41,24 +41,19 @@ const enoughEnded = 5
 
 func newPace() pace { return pace{clock: &askClock{}, median: startGap, mean: startMean} }
 
-// askClock goes on while somebody asks.
+// askClock is the clock of silence: it advances while somebody asks.
 type askClock struct {
-	at    time.Duration
-	heard bool
-	last  time.Time // of anybody's last ask
+	at      time.Duration
+	started bool
+	last    time.Time // of anybody's last ask
 }
 
-// tick moves the ask clock on to an ask at now.
-func (p *pace) tick(now time.Time, window time.Duration) {
-	c := p.clock
-	if c.heard {
-		step := window
-		if p.seen > 0 {
-			step = p.claim(0)
-		}
-		c.at += min(max(now.Sub(c.last), 0), max(minStep, step/4))
+// advance moves the clock on to an ask at now, given the common claim window.
+func (c *askClock) advance(now time.Time, window time.Duration) {
+	if c.started {
+		c.at += min(max(now.Sub(c.last), 0), max(minStep, window/4))
 	}
-	c.heard, c.last = true, now
+	c.started, c.last = true, now
 }
 
 // claim is the claim window of a host whose own last gap was gap.
@@ -66,10 +61,10 @@ func (p *pace) claim(gap time.Duration) time.Duration {
 	return min(max(2*max(p.high, gap), minClaim), maxClaim)
 }
 
-// note takes a gap between two asks of one host.
-func (p *pace) note(gap time.Duration) {
+// recordGap takes a gap between two asks of one host.
+func (p *pace) recordGap(gap time.Duration) {
 	n := min(p.seen, gapRing)
-	if p.seen >= gapRing { // the oldest goes
+	if p.seen >= gapRing { // it replaces the oldest
 		i, _ := slices.BinarySearch(p.sorted[:n], p.gaps[p.seen%gapRing])
 		copy(p.sorted[i:n-1], p.sorted[i+1:n])
 		n--
@@ -84,24 +79,22 @@ func (p *pace) note(gap time.Duration) {
 	}
 }
 
-// held takes the time for which a granted slot was held.
-func (p *pace) held(d time.Duration) {
-	p.mean = max(p.mean+(max(d, 0)-p.mean)/meanWeight, time.Second)
+// recordHeld takes the time for which a granted slot was held.
+func (p *pace) recordHeld(d time.Duration) {
+	d = max(d, 0)
+	p.mean = max(p.mean+(d-p.mean)/meanWeight, time.Second)
 	p.ended++
-	p.measured = max(p.measured+(max(d, 0)-p.measured)/time.Duration(min(p.ended, meanWeight)), time.Second)
+	p.measured = max(p.measured+(d-p.measured)/time.Duration(min(p.ended, meanWeight)), time.Second)
 }
 
-// meanSlot is how long a slot is held, Unmeasured while too few have ended.
-func (p *pace) meanSlot() time.Duration {
-	if p.ended < enoughEnded {
-		return Unmeasured
+// callAhead is how many hosts are called beyond the free slots: AHEAD =
+// clamp(ceil(G50/D · max(100, 4L)), 4, 4096), G50 being the median gap and D the mean
+// time for which granted slots are held.
+func (s *Scheduler) callAhead() int {
+	if s.cfg.Ahead != Auto {
+		return s.cfg.Ahead
 	}
-	return p.measured
-}
-
-// ahead is AHEAD for a limit.
-func (p *pace) ahead(limit int) int {
-	hosts, median, mean := uint64(max(minAheadHosts, 4*limit)), uint64(p.median), uint64(p.mean) //nolint:gosec // none is negative
+	hosts, median, mean := uint64(max(minAheadHosts, 4*s.cfg.Limit)), uint64(s.median), uint64(s.mean) //nolint:gosec // none is negative
 	hi, lo := bits.Mul64(median, hosts)
 	if hi >= mean {
 		return maxAhead

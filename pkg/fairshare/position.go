@@ -1,19 +1,25 @@
 package fairshare
 
-import "time"
+import (
+	"math"
+	"time"
+)
 
-// looked bounds how many tenants a position takes into account one by one.
-const looked = 64
+// sampled bounds how many tenants a position takes into account one by one.
+const sampled = 64
 
-// refusal is the no to h, which waits or is called.
-func (s *Scheduler) refusal(h *Host) Answer {
-	a := Answer{Position: s.position(h), Capped: h.state == Waiting && h.lane == Failing && !s.failingOpen()}
-	a.Expect = s.estimate(a.Position, a.Capped)
-	a.Wait = s.retry(h, s.expect(a.Position, a.Capped, s.mean))
-	return a
+// refusal is the no to h at a position. It is capped if the failing lane, which is the
+// host's, is closed.
+func (s *Scheduler) refusal(h *Host, position int, capped bool) Answer {
+	// Sooner than RedeemAfter nothing can have changed for h.
+	soonest := max(s.expect(position, capped, s.mean), s.cfg.RedeemAfter)
+	return Answer{
+		Position: position, Capped: capped, Expect: s.estimate(position, capped),
+		Wait: min(soonest, s.window(h)/2), // often enough not to be parked
+	}
 }
 
-// estimate is expect as it is told to people: by what was measured alone.
+// estimate is expect as people are to read it: by what was measured alone.
 func (s *Scheduler) estimate(position int, capped bool) time.Duration {
 	if s.ended < enoughEnded && s.expect(position, capped, s.mean) > 0 {
 		return Unmeasured
@@ -23,31 +29,22 @@ func (s *Scheduler) estimate(position int, capped bool) time.Duration {
 
 // expect is how long it may take until the host at a position gets a slot: slots
 // become free one after the other, L of them in the mean time that one is held. To a
-// capped host, one of the failing lane while it is shut, what is free now is no use, and
-// the slots of that lane are few.
+// capped host what is free now is no use, and the slots of its lane are few.
 func (s *Scheduler) expect(position int, capped bool, held time.Duration) time.Duration {
-	d := turnover(max(0, position-s.free), s.cfg.Limit, held)
+	turnover := func(n, slots int) time.Duration { // the time in which n of so many slots become free
+		return time.Duration(float64(n) * float64(held) / float64(slots))
+	}
+	d := turnover(max(0, position-s.free), s.cfg.Limit)
 	if capped {
-		d = max(d, turnover(max(1, position-s.lane[Healthy].waiting), s.capNow(), held))
+		_, most := s.failingUse()
+		d = max(d, turnover(max(1, position-s.lane[Healthy].waiting), most))
 	}
 	return d
 }
 
-// turnover is the time in which n of so many slots become free, each of them held for so
-// long.
-func turnover(n, slots int, held time.Duration) time.Duration {
-	return time.Duration(float64(n) * float64(held) / float64(slots))
-}
-
-// retry is when h should ask again: when its turn may have come, but often enough
-// not to be parked. Sooner than RedeemAfter nothing can have changed for it.
-func (s *Scheduler) retry(h *Host, expect time.Duration) time.Duration {
-	return min(max(expect, s.cfg.RedeemAfter), s.window(h)/2)
-}
-
-// spot is a position that was worked out. Its counts are the low bits of the
+// cachedPosition is a position that was worked out. Its counts are the low bits of the
 // Scheduler's: only how far these have come since matters.
-type spot struct {
+type cachedPosition struct {
 	n             int32
 	grants, moves uint32
 	open          bool // the failing lane was
@@ -61,49 +58,40 @@ const drift = 64
 // place far behind is worked out anew only when there were enough of them to matter.
 func (s *Scheduler) position(h *Host) int {
 	if h.state == Called {
-		return s.calls.older(h) + 1
+		return s.calls.all.sum(h.ord) + 1
 	}
-	p := &h.spot
+	p, open := &h.lastPosition, s.failingOpen()
 	grants, moves := uint32(s.grants), uint32(s.moves) //nolint:gosec // the low bits
-	if n := int(p.n) - int(grants-p.grants); n > s.calls.live && p.open == s.failingOpen() &&
-		int64(moves-p.moves)*drift <= int64(n) {
+	n := int(p.n) - int(grants-p.grants)
+	if n > s.calls.open && p.open == open && int64(moves-p.moves)*drift <= int64(n) {
 		return n
 	}
-	n := s.workOut(h)
-	*p = spot{n: int32(n), grants: grants, moves: moves, open: s.failingOpen()} //nolint:gosec // a count of hosts
+	n = s.workOut(h, s.tag(h.t), open)
+	*p = cachedPosition{n: int32(n), grants: grants, moves: moves, open: open} //nolint:gosec // a count of hosts
 	return n
 }
 
-// workOut is position from the ground up.
-func (s *Scheduler) workOut(h *Host) int {
-	own := ownRank(h)
-	if s.failingOpen() {
+// workOut is the position of a waiting host whose tenant has the given start tag.
+func (s *Scheduler) workOut(h *Host, tag int64, open bool) int {
+	own := h.t.lanes[h.lane].waiting.rank(h) // so many of its tenant are called before it
+	from, to, ahead := h.lane, h.lane, 0
+	switch {
+	case open:
 		own += h.t.lanes[1-h.lane].waiting.rank(h)
+		from, to = Healthy, Failing
+	case h.lane == Failing:
+		ahead = s.lane[Healthy].waiting
 	}
-	return s.behind(h.t, h.lane, s.tag(h.t)+int64(own)*h.t.q, own)
-}
-
-// behind is the position of a waiting host of t with the given start tag, when own
-// hosts of its tenant are called before it.
-func (s *Scheduler) behind(t *tenant, l Lane, start int64, own int) int {
-	ahead := s.calls.live + own + 1
-	from, to := Healthy, Failing
-	if !s.failingOpen() {
-		from, to = l, l
-		if l == Failing {
-			ahead += s.lane[Healthy].waiting
-		}
-	}
-	return ahead + s.others(t, start, from, to)
+	return s.calls.open + ahead + own + 1 + s.others(h.t, tag+int64(own)*h.t.quantum, from, to)
 }
 
 // others counts the waiting hosts of the tenants other than t that are called
 // before a call of t with the given start tag.
 func (s *Scheduler) others(t *tenant, start int64, from, to Lane) int {
-	all := len(s.main.list) + len(s.late.list) + len(s.floored.list)
-	stride := max(1, ceilDiv(all, looked))
+	all := len(s.main.list) + len(s.failingOnly.list) + len(s.floored.list)
+	stride := max(1, ceilDiv(all, sampled))
 	n, seen, skip := 0, 0, 0
-	for _, q := range [...]*tenantHeap{&s.main, &s.late, &s.floored} {
+	for _, q := range [...]*tenantHeap{&s.main, &s.failingOnly, &s.floored} {
 		i := skip
 		for ; i < len(q.list); i += stride {
 			if o := q.list[i]; o != t {
@@ -126,20 +114,16 @@ func (s *Scheduler) callsBefore(o, t *tenant, start int64, from, to Lane) int {
 		waiting += o.lanes[l].waiting.len()
 	}
 	d := start - s.tag(o)
-	switch {
-	case d < 0 || waiting == 0:
+	if d < 0 || waiting == 0 {
 		return 0
-	case d >= int64(waiting)*o.q:
+	}
+	if d >= int64(waiting)*o.quantum {
 		return waiting
 	}
-	calls := int64(float64(d) * o.perUnit) // a division would be the dearest part of an ask
-	if calls*o.q > d {
-		calls--
-	} else if (calls+1)*o.q <= d {
+	// Exact below 2^52, and less dear than a division of integers, of which an ask has 64.
+	calls := int(math.Ceil(float64(d) / float64(o.quantum)))
+	if int64(calls)*o.quantum == d && o.name < t.name {
 		calls++
 	}
-	if calls*o.q < d || o.name < t.name {
-		calls++
-	}
-	return int(calls)
+	return calls
 }

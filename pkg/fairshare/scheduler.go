@@ -1,17 +1,18 @@
 package fairshare
 
 import (
-	"maps"
 	"math"
 	"time"
 )
 
-// Scheduler gives the turns for the slots of one limit. Make one with New; it is
-// not safe for concurrent use. Its clock is the latest now that was passed in.
+// Scheduler decides who gets the slots of one limit. Make one with New; it is not safe
+// for concurrent use. Its clock is the latest now that was passed in; it keeps times as
+// durations since the first one.
 type Scheduler struct {
-	cfg   Config
-	begun time.Time // the first now
-	now   time.Time
+	cfg Config // Cap and Reserve as numbers, never Auto
+
+	begun time.Time     // the first now
+	now   time.Duration // since begun
 	order
 	pace
 	calls   callList
@@ -21,31 +22,33 @@ type Scheduler struct {
 	grants    int64 // g
 	missed    int64 // slots that hosts of tied Schedulers got while one was free here
 	tied      *tie
-	lane      [2]laneCount
+	lane      [3]laneCount
 	elsewhere [2]int // slots of ours that hosts of other Schedulers hold, by lane
-	// redeemers is Σ (called + waiting) over the pairs that have a call.
-	redeemers int
-	moves     int64 // comings and goings in the order, calls and grants apart
-	planned   int   // slots of planned work
+	redeemers int    // Σ (called + waiting) over the pairs of tenant and lane that have a call
 	parked    int
+	moves     int64 // changes of the order other than calls and grants
 
-	free      int       // at the last look
-	freeSince time.Time // when it last rose above 0
-	granted   time.Time // the last grant
+	free      int           // as last passed in, less the slots granted since
+	freeSince time.Duration // when it last rose above 0
+	granted   time.Duration // the last grant
 
 	stats Stats
 }
 
-// laneCount counts hosts of one lane over all tenants.
+// laneCount counts hosts of one lane over all tenants; holding counts their slots.
 type laneCount struct{ waiting, called, holding int }
 
-// New returns a Scheduler for nobody yet.
+// never is before every moment, by more than any setting.
+const never time.Duration = math.MinInt64 / 4
+
+// New returns a Scheduler without hosts.
 func New(cfg Config) (*Scheduler, error) {
 	if err := cfg.Validate(); err != nil {
 		return nil, err
 	}
-	cfg.Weights = maps.Clone(cfg.Weights)
-	s := &Scheduler{cfg: cfg, order: newOrder(), pace: newPace(), silence: newWheel()}
+	s := &Scheduler{
+		cfg: cfg.settled(), order: newOrder(), pace: newPace(), silence: newWheel(), freeSince: never, granted: never,
+	}
 	Tie(s)
 	return s, nil
 }
@@ -56,11 +59,10 @@ func (s *Scheduler) Configure(cfg Config) error {
 	if err := cfg.Validate(); err != nil {
 		return err
 	}
-	cfg.Weights = maps.Clone(cfg.Weights)
-	s.cfg = cfg
-	s.moves += maxLimit // no place is what it was
+	s.cfg = cfg.settled()
+	s.moves += maxLimit // every position is to be worked out anew
 	for _, t := range s.tenants {
-		t.setQuantum(cfg.quantum(t.name))
+		t.quantum = cfg.quantum(t.name)
 	}
 	rank := int64(s.calls.all.sum(s.calls.dueEnd))
 	for _, h := range s.calls.hosts[s.calls.dueEnd:] {
@@ -70,18 +72,14 @@ func (s *Scheduler) Configure(cfg Config) error {
 		rank++
 		h.due = min(h.due, s.grants+rank+int64(s.bound()))
 		s.calls.lastDue = h.due
-		l := &h.t.lanes[h.lane] // more losses may be allowed now, or fewer
-		l.unlink(h)
-		if int(h.losses) < s.maxLosses() {
-			l.link(h)
-		}
+		h.t.lanes[h.lane].unoffer(h) // more losses may be allowed now, or fewer
+		s.offer(h)
 	}
 	return nil
 }
 
-// Others tells how many healthy and failing hosts of other Schedulers hold slots
-// that count against this limit too: they are part of what the cap on failing hosts
-// looks at.
+// Others passes how many healthy and failing hosts of other Schedulers hold slots that
+// count against this limit too: the cap on failing hosts takes them into account (F-4).
 func (s *Scheduler) Others(healthy, failing int) { s.elsewhere = [2]int{healthy, failing} }
 
 // ShareClock lets silence run on the ask clock of another Scheduler, so that hosts
@@ -93,26 +91,31 @@ func (s *Scheduler) ShareClock(with *Scheduler) { s.clock = with.clock }
 func (s *Scheduler) Update(now time.Time, free int) {
 	s.tick(now)
 	s.expire()
-	s.look(free)
+	s.setFree(free)
 	s.makeCalls()
-	s.settle()
+	if s.Queued() == 0 {
+		s.rest()
+	}
 }
 
-// tick moves the clock on; it never goes back.
+// tick moves the clock on, never back.
 func (s *Scheduler) tick(now time.Time) {
 	if s.begun.IsZero() {
 		s.begun = now
 	}
-	if now.After(s.now) {
-		s.now = now
-	}
+	s.now = max(s.now, now.Sub(s.begun))
 }
 
-// age is the time since the first moment.
-func (s *Scheduler) age() time.Duration { return s.now.Sub(s.begun) }
+// at is now on the clock of s, for those that change nothing.
+func (s *Scheduler) at(now time.Time) time.Duration {
+	if s.begun.IsZero() {
+		return 0
+	}
+	return max(s.now, now.Sub(s.begun))
+}
 
-// look notes how many slots are free.
-func (s *Scheduler) look(free int) {
+// setFree takes how many slots are free; below 0 counts as 0.
+func (s *Scheduler) setFree(free int) {
 	free = max(free, 0)
 	if s.free == 0 && free > 0 {
 		s.freeSince = s.now
@@ -120,40 +123,25 @@ func (s *Scheduler) look(free int) {
 	s.free = free
 }
 
-// settle ends a rush when nobody is left to want a slot.
-func (s *Scheduler) settle() {
-	if s.waiting()+s.calls.live == 0 {
-		s.rest()
-	}
+// Queued is how many hosts want a slot: those that wait and those that are called.
+func (s *Scheduler) Queued() int {
+	return s.lane[Healthy].waiting + s.lane[Failing].waiting + s.calls.open
 }
 
-func (s *Scheduler) waiting() int { return s.lane[Healthy].waiting + s.lane[Failing].waiting }
-
-// capNow is how many failing hosts may hold slots or be called (F-4).
-func (s *Scheduler) capNow() int {
-	h := s.lane[Healthy]
-	return max(s.cfg.cap(), s.cfg.Limit-s.cfg.reserve()-h.holding-h.called-h.waiting-s.elsewhere[Healthy])
+// failingUse is how many failing hosts hold slots or are called, and how many may (F-4).
+func (s *Scheduler) failingUse() (now, most int) {
+	h, f := s.lane[Healthy], s.lane[Failing]
+	left := s.cfg.Limit - s.cfg.Reserve - h.holding - h.called - h.waiting - s.elsewhere[Healthy]
+	return f.holding + f.called + s.elsewhere[Failing], max(s.cfg.Cap, left)
 }
 
 // failingOpen reports whether a failing host may be called.
 func (s *Scheduler) failingOpen() bool {
-	return s.failingHeld() < s.capNow()
+	now, most := s.failingUse()
+	return now < most
 }
 
-// failingHeld is how many failing hosts hold slots or are called.
-func (s *Scheduler) failingHeld() int {
-	f := s.lane[Failing]
-	return f.holding + f.called + s.elsewhere[Failing]
-}
-
-func (s *Scheduler) callAhead() int {
-	if s.cfg.Ahead != Auto {
-		return s.cfg.Ahead
-	}
-	return s.ahead(s.cfg.Limit)
-}
-
-// bound is B.
+// bound is B = max(20, L, 2·AHEAD): how often a call may be overtaken before it is due.
 func (s *Scheduler) bound() int {
 	if s.cfg.Overtake != Auto {
 		return s.cfg.Overtake
@@ -161,15 +149,12 @@ func (s *Scheduler) bound() int {
 	return max(minOvertake, s.cfg.Limit, 2*s.callAhead())
 }
 
-// maxLosses is how many calls a host may lose to others in one wait.
-func (s *Scheduler) maxLosses() int { return max(minOvertake, s.cfg.Limit) }
-
 // makeCalls calls hosts for the free slots and some ahead.
 func (s *Scheduler) makeCalls() {
 	for {
-		if s.calls.live >= s.free {
+		if s.calls.open >= s.free {
 			most := s.free + s.callAhead()
-			if s.calls.live >= most || s.redeemers >= most {
+			if s.calls.open >= most || s.redeemers >= most {
 				return
 			}
 		}
@@ -178,123 +163,91 @@ func (s *Scheduler) makeCalls() {
 		if t == nil {
 			return
 		}
-		s.callOne(t, open)
+		s.callNext(t, open)
 	}
 }
 
-// callOne calls the next host of t.
-func (s *Scheduler) callOne(t *tenant, failingOpen bool) {
+// callNext calls the next host of t. The call is due after B grants more than there are
+// called hosts, or after twice as many missed slots as are called by all that are tied
+// (F-3), but not before the call made before it.
+func (s *Scheduler) callNext(t *tenant, failingOpen bool) {
 	h := t.lanes[Healthy].waiting.first()
 	if failingOpen {
 		if f := t.lanes[Failing].waiting.first(); h == nil || f != nil && f.before(h) {
 			h = f
 		}
 	}
-	h.stake = &stake{call: call{charge: s.order.charge(t)}}
-	s.unqueue(h)
-	s.change(h, func(n *laneCount, l *lane) { n.called++; l.called.insert(h) })
-	h.state = Called
-	rank := int64(s.calls.live + 1)
-	s.calls.lastDue = max(s.calls.lastDue, s.grants+rank+int64(s.bound()))
-	s.calls.lastMissed = max(s.calls.lastMissed, s.missed+2*(s.tied.calls()+1))
-	h.due, h.missed = s.calls.lastDue, s.calls.lastMissed
-	s.calls.add(h)
-	if int(h.losses) < s.maxLosses() {
-		t.lanes[h.lane].link(h)
+	c, rank, all := &s.calls, int64(s.calls.open+1), int64(1)
+	for _, o := range s.tied.all {
+		all += int64(o.calls.open)
 	}
+	c.lastDue = max(c.lastDue, s.grants+rank+int64(s.bound()))
+	c.lastMissed = max(c.lastMissed, s.missed+2*all)
+	h.stake = &stake{call: call{due: c.lastDue, missed: c.lastMissed, charge: s.charge(t)}}
+	s.move(h, Called)
+	c.add(h)
+	s.offer(h)
 	s.stats.Calls++
 	if h.lane == Failing {
-		s.moves++ // while the lane is shut, others do not expect it before them
+		s.moves++ // while the lane is closed, others do not expect it before them
 	}
 }
 
-// change brackets a change of the counts of h's lane.
-func (s *Scheduler) change(h *Host, f func(*laneCount, *lane)) {
-	l := &h.t.lanes[h.lane]
+// move makes h Absent, Waiting, Called, Parked or Holding, and keeps what is counted and
+// ordered by state: its lane's hosts, its tenant's place, the wheel. Its call is
+// for others to make and end, and h.stake must be there while it holds a slot.
+func (s *Scheduler) move(h *Host, to State) {
+	n, l := &s.lane[h.lane], &h.t.lanes[h.lane]
 	s.redeemers -= l.redeemers()
-	f(&s.lane[h.lane], l)
-	s.redeemers += l.redeemers()
-}
-
-// queue makes h wait, with the key that it has.
-func (s *Scheduler) queue(h *Host) {
-	s.change(h, func(n *laneCount, l *lane) { n.waiting++; l.waiting.insert(h) })
-	h.state, h.spot = Waiting, spot{}
-	s.moves++
-	s.place(h.t)
-}
-
-// unqueue takes h out of its heap.
-func (s *Scheduler) unqueue(h *Host) {
-	s.change(h, func(n *laneCount, l *lane) { n.waiting--; l.waiting.remove(h) })
-	s.place(h.t)
-}
-
-// endCall takes h out of the call list.
-func (s *Scheduler) endCall(h *Host) {
-	h.t.lanes[h.lane].unlink(h)
-	s.calls.remove(h)
-	s.change(h, func(n *laneCount, l *lane) { n.called--; l.called.remove(h) })
-}
-
-// uncall ends the call of h and gives its tenant back what it cost.
-func (s *Scheduler) uncall(h *Host) {
-	s.endCall(h)
-	s.refund(h.t, h.charge)
-	h.stake = nil
-}
-
-// withdraw takes h, which waits or is called, out of the queue; its key stays.
-func (s *Scheduler) withdraw(h *Host) {
 	switch h.state {
 	case Waiting:
-		s.unqueue(h)
+		n.waiting--
+		l.waiting.remove(h)
 	case Called:
-		s.uncall(h)
+		n.called--
+		l.called.remove(h)
+	case Parked:
+		s.parked--
+	case Holding:
+		n.holding -= h.slots
+		h.t.holding--
+	}
+	h.state = to
+	switch to {
+	case Waiting:
+		n.waiting++
+		l.waiting.insert(h)
+		h.lastPosition = cachedPosition{}
+		s.moves++
+	case Called:
+		n.called++
+		l.called.insert(h)
+	case Parked:
+		s.parked++
+	case Holding:
+		n.holding += h.slots
+		h.t.holding++
+	}
+	s.redeemers += l.redeemers()
+	if to != Waiting && to != Called {
+		s.silence.remove(h)
+	}
+	s.place(h.t)
+}
+
+// withdraw takes h, if it waits or is called, out of the queue; its key stays, and its
+// tenant gets back what the call cost.
+func (s *Scheduler) withdraw(h *Host) {
+	switch h.state {
+	case Called:
+		h.t.lanes[h.lane].unoffer(h)
+		s.calls.remove(h)
+		s.refund(h.t, h.charge)
+	case Waiting:
 	default:
 		return
 	}
-	s.silence.clear(h)
-	h.state = Parked
-	s.parked++
+	s.move(h, Parked)
+	h.stake = nil
 	s.moves++
-}
-
-// expire parks hosts that have been silent for their claim window.
-func (s *Scheduler) expire() {
-	now := int32(min(s.clock.at/time.Second, math.MaxInt32)) //nolint:gosec // bounded
-	for h := s.silence.due(now); h != nil; h = s.silence.due(now) {
-		if h.until <= now {
-			h.until = s.silentAt(h) // the present window may be longer
-		}
-		if h.until > now {
-			s.silence.set(h, h.until)
-			continue
-		}
-		if h.state == Called {
-			s.stats.Expired++
-		}
-		s.withdraw(h)
-	}
-}
-
-// heard gives h, which waits or is called, a new claim window. The wheel is only
-// touched when that ends before the second in which it would look at h anyway.
-func (s *Scheduler) heard(h *Host) {
-	h.until = s.silentAt(h)
-	if !h.link.in() || h.until < h.filed {
-		s.silence.set(h, h.until)
-	}
-}
-
-// silentAt is the second of the ask clock in which h, if silent, is parked.
-func (s *Scheduler) silentAt(h *Host) int32 { return second(h.lastAsk + s.window(h)) }
-
-// window is the claim window of h.
-func (s *Scheduler) window(h *Host) time.Duration {
-	w := s.claim(h.gap)
-	if h.gap == 0 {
-		w = max(w, s.cfg.ClaimWindow)
-	}
-	return w
 }

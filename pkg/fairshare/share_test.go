@@ -65,7 +65,7 @@ func TestF2_ManyHostsGainNothing(t *testing.T) {
 		switch {
 		case calls == nil:
 			if c.held == c.limit && c.waits("a") && c.waits("b") && c.waits("c") {
-				calls, before = c.calls(), c.s.calls.live
+				calls, before = c.calls(), c.s.calls.open
 			}
 			return
 		case before > 0:

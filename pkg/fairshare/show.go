@@ -28,7 +28,7 @@ var waitBounds = [...]time.Duration{
 // WaitBounds are the bounds of Stats.Waits.
 func WaitBounds() []time.Duration { return slices.Clone(waitBounds[:]) }
 
-func (t *Stats) granted(l Lane, wait time.Duration) {
+func (t *Stats) recordGrant(l Lane, wait time.Duration) {
 	t.Grants[l]++
 	t.WaitSum += wait
 	i, _ := slices.BinarySearch(waitBounds[:], wait)
@@ -54,9 +54,6 @@ func (t *Stats) Add(o Stats) {
 func (s *Scheduler) Held() (healthy, failing int) {
 	return s.lane[Healthy].holding, s.lane[Failing].holding
 }
-
-// Queued is how many hosts want a slot: those that wait and those that are called.
-func (s *Scheduler) Queued() int { return s.waiting() + s.calls.live }
 
 // Stats returns the counts so far.
 func (s *Scheduler) Stats() Stats { return s.stats }
@@ -96,21 +93,22 @@ type HostView struct {
 
 // View shows the tenants by name, and the first hosts of the queue: at most limit.
 func (s *Scheduler) View(now time.Time, limit int) View {
-	age := later(s.now, now).Sub(s.begun)
+	at := s.at(now)
+	held, most := s.failingUse()
 	v := View{
-		Limit: s.cfg.Limit, Waiting: s.waiting(), Called: s.calls.live, Due: s.calls.due(), Parked: s.parked,
-		Ahead: s.callAhead(), Overtake: s.bound(), ClaimWindow: s.claim(0), MeanSlot: s.meanSlot(),
-		FailingOpen: s.failingOpen(), FailingCap: s.capNow(), FailingHeld: s.failingHeld(),
+		Limit: s.cfg.Limit, Waiting: s.Queued() - s.calls.open, Called: s.calls.open, Due: s.calls.due(), Parked: s.parked,
+		Ahead: s.callAhead(), Overtake: s.bound(), ClaimWindow: s.commonWindow(), MeanSlot: Unmeasured,
+		FailingOpen: held < most, FailingCap: most, FailingHeld: held,
 	}
-	if s.seen == 0 {
-		v.ClaimWindow = s.cfg.ClaimWindow
+	if s.ended >= enoughEnded {
+		v.MeanSlot = s.measured
 	}
 	for _, t := range s.tenants {
+		healthy, failing := &t.lanes[Healthy], &t.lanes[Failing]
 		v.Tenants = append(v.Tenants, TenantView{
 			Name: t.name, Weight: s.cfg.weight(t.name), Holding: t.holding, Granted: t.granted,
-			Called: t.lanes[Healthy].called.len() + t.lanes[Failing].called.len(), Failing: t.lanes[Failing].waiting.len(),
-			CalledFailing: t.lanes[Failing].called.len(),
-			Waiting:       t.lanes[Healthy].waiting.len() + t.lanes[Failing].waiting.len(),
+			Called: healthy.called.len() + failing.called.len(), CalledFailing: failing.called.len(),
+			Waiting: healthy.waiting.len() + failing.waiting.len(), Failing: failing.waiting.len(),
 		})
 	}
 	slices.SortFunc(v.Tenants, func(a, b TenantView) int { return cmp.Compare(a.Name, b.Name) })
@@ -119,8 +117,8 @@ func (s *Scheduler) View(now time.Time, limit int) View {
 		called := h.state == Called
 		capped := !called && h.lane == Failing && !v.FailingOpen
 		v.Hosts = append(v.Hosts, HostView{
-			Host: h, Position: p, Lane: h.lane, Errors: int(h.errors), Called: called, Due: called && s.calls.isDue(h),
-			Waited: age - h.entered, Silent: age - h.askedAt, Expect: s.estimate(p, capped),
+			Host: h, Position: p, Lane: h.lane, Errors: int(h.errors), Called: called, Due: called && h.ord < s.calls.dueEnd,
+			Waited: at - h.entered, Silent: at - h.askedAt, Expect: s.estimate(p, capped),
 		})
 	})
 	return v
@@ -163,8 +161,8 @@ func (s *Scheduler) merge(limit int, visit func(*Host), lanes ...Lane) int {
 		c := q[0]
 		h := c.next()
 		visit(h)
-		c.at[h.lane] = next(h)
-		c.tag += c.t.q
+		c.at[h.lane] = c.t.lanes[h.lane].waiting.after(h.key, h.seq)
+		c.tag += c.t.quantum
 		if c.next() == nil {
 			heap.Pop(&q)
 		} else {

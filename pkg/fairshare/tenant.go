@@ -1,15 +1,14 @@
 package fairshare
 
-import "container/heap"
+import "slices"
 
 // tenant is one namespace with its hosts.
 type tenant struct {
 	name    string
-	q       int64   // quantum
-	perUnit float64 // 1/q
-	f       int64   // start tag; see Scheduler.tag
-	v       int64   // calls so far
-	lanes   [2]lane
+	quantum int64
+	f       int64 // start tag; see order.tag
+	v       int64 // calls so far
+	lanes   [3]lane
 
 	// When a failing host last got a slot: the entries so far, and a bound of the keys
 	// that healthy hosts had got with them.
@@ -19,67 +18,49 @@ type tenant struct {
 	holding int
 	granted uint64
 
-	at  *tenantHeap // nil: not waiting, and hosts or f > V keep it
-	pos int
-	in  int64 // number of the last reading before it came to where it stands
-	// read is the number of the last reading in which it was eligible; in at least.
-	read int64
+	in  *tenantHeap // nil: nobody waits, and hosts or f > V keep it
+	pos int         // in that heap
+	// Numbers of choices (see order): the last one before it came where it stands, and
+	// the last one in which it was eligible, if later.
+	since, eligible int64
 }
 
-func (t *tenant) setQuantum(q int64) { t.q, t.perUnit = q, 1/float64(q) }
-
-// lane is one of a tenant's two queues.
+// lane is one of a tenant's queues. That of planned work stays empty.
 type lane struct {
 	waiting, called tree
-	// The calls that may be taken over, by age.
-	oldest, youngest *Host
+	redeemable      []*Host // called ones whose call others may take over, by ord
 }
 
 // redeemers is the lane's part of the sum in the package document.
 func (l *lane) redeemers() int {
-	if l.called.len() == 0 {
+	if l.called.root == nil {
 		return 0
 	}
 	return l.called.len() + l.waiting.len()
 }
 
-// link enters the call of h by its age, mostly younger than all others.
-func (l *lane) link(h *Host) {
-	h.takesOverFrom, h.older, h.younger = true, l.youngest, nil
-	for h.older != nil && h.older.ord > h.ord {
-		h.older, h.younger = h.older.older, h.older
-	}
-	if h.older == nil {
-		l.oldest = h
-	} else {
-		h.older.younger = h
-	}
-	if h.younger == nil {
-		l.youngest = h
-	} else {
-		h.younger.older = h
+// offer lets others take over the call of h, if it is not due and h has losses left.
+func (s *Scheduler) offer(h *Host) {
+	if h.ord >= s.calls.dueEnd && int(h.losses) < max(minOvertake, s.cfg.Limit) {
+		l := &h.t.lanes[h.lane]
+		i, _ := l.find(h)
+		l.redeemable = slices.Insert(l.redeemable, i, h)
 	}
 }
 
-func (l *lane) unlink(h *Host) {
-	if !h.takesOverFrom {
-		return
+// unoffer ends what offer did.
+func (l *lane) unoffer(h *Host) {
+	if i, found := l.find(h); found {
+		l.redeemable = slices.Delete(l.redeemable, i, i+1)
 	}
-	if h.older == nil {
-		l.oldest = h.younger
-	} else {
-		h.older.younger = h.younger
-	}
-	if h.younger == nil {
-		l.youngest = h.older
-	} else {
-		h.younger.older = h.older
-	}
-	h.takesOverFrom, h.older, h.younger = false, nil, nil
 }
 
-// tenantHeap orders tenants by (f, name), or by name alone where all tags are the
-// same.
+// find is where in redeemable the call of h stands or belongs.
+func (l *lane) find(h *Host) (int, bool) {
+	return slices.BinarySearchFunc(l.redeemable, h.ord, func(o *Host, ord int) int { return o.ord - ord })
+}
+
+// tenantHeap orders tenants by (f, name), or by name alone where all tags are the same.
 type tenantHeap struct {
 	list   []*tenant
 	byName bool
@@ -103,7 +84,7 @@ func (q *tenantHeap) Swap(i, j int) {
 // Push implements heap.Interface.
 func (q *tenantHeap) Push(x any) {
 	t := x.(*tenant)
-	t.at, t.pos = q, len(q.list)
+	t.in, t.pos = q, len(q.list)
 	q.list = append(q.list, t)
 }
 
@@ -113,17 +94,14 @@ func (q *tenantHeap) Pop() any {
 	t := q.list[last]
 	q.list[last] = nil
 	q.list = q.list[:last]
-	t.at = nil
+	t.in = nil
 	return t
 }
 
+// top returns the first tenant, or nil.
 func (q *tenantHeap) top() *tenant {
 	if len(q.list) == 0 {
 		return nil
 	}
 	return q.list[0]
 }
-
-func (q *tenantHeap) add(t *tenant)    { heap.Push(q, t) }
-func (q *tenantHeap) remove(t *tenant) { heap.Remove(q, t.pos) }
-func (q *tenantHeap) fix(t *tenant)    { heap.Fix(q, t.pos) }

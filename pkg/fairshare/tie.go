@@ -1,12 +1,10 @@
 package fairshare
 
-import "math"
-
 // tie is what Schedulers have in common whose hosts take slots, or starts, from each
 // other beside the limit that each has.
 type tie struct {
-	all  []*Scheduler
-	turn int64 // calls that have become due
+	all    []*Scheduler
+	dueSeq int64 // how many calls have become due
 }
 
 // Tie lets the given Schedulers know of each other: a call of one is also due when it was
@@ -16,50 +14,53 @@ func Tie(all ...*Scheduler) {
 	t := &tie{all: all}
 	for _, s := range all {
 		if s.tied != nil {
-			t.turn = max(t.turn, s.tied.turn)
+			t.dueSeq = max(t.dueSeq, s.tied.dueSeq)
 		}
 		s.tied = t
 	}
 }
 
-// calls is how many hosts are called by all.
-func (t *tie) calls() (n int64) {
-	for _, s := range t.all {
-		n += int64(s.calls.live)
-	}
-	return n
-}
-
-// Missed notes that a host of a tied Scheduler was granted a slot that a called one of s
-// might have had: one was free here too.
+// Missed records that a host of a tied Scheduler was granted a slot that a called host of
+// s might have had, for one was free here too. Enough of these make a call due (F-3).
 func (s *Scheduler) Missed() {
 	s.missed++
-	s.calls.advance(s.grants, s.missed, &s.tied.turn)
+	s.makeDue()
 }
 
-// Kept counts the calls for which a slot is kept, and that were due before h was, a host
-// of a tied Scheduler: all of them if h is not due, or nil.
+// makeDue makes calls due that enough grants or missed slots have passed over (F-3).
+// Nobody takes them over any more.
+func (s *Scheduler) makeDue() {
+	c := &s.calls
+	for ; c.dueEnd < len(c.hosts); c.dueEnd++ {
+		h := c.hosts[c.dueEnd]
+		if h == nil {
+			continue
+		}
+		if h.due > s.grants && h.missed > s.missed {
+			return
+		}
+		s.tied.dueSeq++
+		h.dueSeq = s.tied.dueSeq
+		h.t.lanes[h.lane].unoffer(h)
+	}
+}
+
+// Kept returns how many slots s keeps from h, a host of a tied Scheduler: one for each of
+// its calls that is due and became so before that of h. With a host that is not due, or
+// nil, these are all its due calls; those whose last ask was Refused never count.
 func (s *Scheduler) Kept(h *Host) int {
-	if s.calls.dueEnd == 0 {
+	switch {
+	case s.calls.dueEnd == 0:
 		return 0
+	case h == nil || h.state != Called || h.dueSeq == 0:
+		return s.calls.due()
 	}
-	if turn := h.dueSince(); turn < math.MaxInt64 {
-		return s.calls.dueBefore(turn)
-	}
-	return s.calls.due()
+	return s.calls.dueBefore(h.dueSeq)
 }
 
-// dueSince is the turn in which h became due; that of one that is not is still to come.
-func (h *Host) dueSince() int64 {
-	if h == nil || h.state != Called || h.turn == 0 {
-		return math.MaxInt64
-	}
-	return h.turn
-}
-
-// Expire parks silent hosts, and reports whether one of them was called: then Update
-// should follow, for another may be called. Ask and Update do it for their own
-// Scheduler.
+// Expire parks silent hosts, so that nothing is kept for them. It reports whether one of
+// them was called: then Update should follow, for another may be called. Enqueue, Refused
+// and Update expire the hosts of their own Scheduler.
 func (s *Scheduler) Expire() bool {
 	before := s.stats.Expired
 	s.expire()

@@ -88,8 +88,8 @@ func TestF3_TyingAnewTakesNobodysTurn(t *testing.T) {
 	}
 	Tie(s[0])
 	Tie(s[1])
-	if s[1].Kept(nil) != 1 || s[1].tied.turn != 1 {
-		t.Errorf("%d due, turn %d", s[1].Kept(nil), s[1].tied.turn)
+	if s[1].Kept(nil) != 1 || s[1].tied.dueSeq != 1 {
+		t.Errorf("%d due, turn %d", s[1].Kept(nil), s[1].tied.dueSeq)
 	}
 	Tie(s[0], s[1])
 	for range 2 {

@@ -61,7 +61,7 @@ func (r *actual) refused(now time.Time, host, errors int)  { r.s.Refused(now, r.
 func (r *actual) bar(now time.Time, host int)              { r.s.Suspend(now, r.hosts[host]) }
 func (r *actual) leave(now time.Time, host int)            { r.s.Leave(now, r.hosts[host]) }
 func (r *actual) hold(now time.Time, host, errors int)     { r.s.Hold(now, r.hosts[host], errors) }
-func (r *actual) told(host, errors int)                    { r.s.Told(r.hosts[host], errors) }
+func (r *actual) told(host, errors int)                    { r.s.RecordErrors(r.hosts[host], errors) }
 func (r *actual) release(now time.Time, host int, how End) { r.s.Release(now, r.hosts[host], how) }
 func (r *actual) update(now time.Time, free int)           { r.s.Update(now, free) }
 func (r *actual) askPlanned(now time.Time, free, host, n int) bool {
