@@ -163,6 +163,24 @@ func TestDryRunChangesNothing(t *testing.T) {
 	}
 }
 
+// A status may be shared for as long as the revision stays: every ask moves it, a dry run does not.
+func TestTheRevisionGrowsWithEachAsk(t *testing.T) {
+	c, now := settled(t, 1)
+	for n, ask := range []api.Ask{by(1, api.OpProvision), by(2, api.OpProvision), by(1, api.OpNone)} {
+		before := c.Revision()
+		dry := ask
+		dry.DryRun = true
+		c.IsReady(now, dry)
+		if c.Revision() != before {
+			t.Errorf("ask %d: its dry run moves the revision", n)
+		}
+		c.IsReady(now, ask)
+		if c.Revision() == before {
+			t.Errorf("ask %d: the revision stays", n)
+		}
+	}
+}
+
 func TestObserveDecidesButRefusesNobody(t *testing.T) {
 	c, now := settled(t, 1, func(c *admission.Config) { c.Mode = admission.Observe })
 	wantReason(t, c.IsReady(now, by(1, api.OpInspect)), api.ReasonGranted)
