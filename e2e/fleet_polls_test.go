@@ -71,8 +71,8 @@ func TestGC9_PollsOf5000(t *testing.T) {
 		stats := probing.Stats()
 		// The first poll and the one after it read the lists, then those for which they
 		// would get too old: each fifth.
-		if most := uint64(2 + polls/5 + 1); stats.Complete-stats.Unmoved > most || stats.Listed.Age < 4 {
-			t.Errorf("%d of %d polls read the lists, want at most %d: %+v", stats.Complete-stats.Unmoved, polls, most, stats.Listed)
+		if most := uint64(2 + polls/5 + 1); stats.Complete-stats.Unchanged > most || stats.Listed.Age < 4 {
+			t.Errorf("%d of %d polls read the lists, want at most %d: %+v", stats.Complete-stats.Unchanged, polls, most, stats.Listed)
 		}
 		if ours, theirs := probing.client.Stats().Requests(), listing.client.Stats().Requests(); 3*ours > theirs {
 			t.Errorf("%d requests with the probe, %d without: want a third", ours, theirs)
@@ -117,5 +117,5 @@ func takeTurns(t *testing.T, i *realironic.Ironic, polls int, between func(poll 
 
 // unmovedOrSees reports whether the last poll showed so many nodes, if it showed any.
 func (w *watcher) unmovedOrSees(nodes int) bool {
-	return w.seen.seen == nodes || w.seen.seen == 0 && w.Stats().Unmoved > 0
+	return w.seen.seen == nodes || w.seen.seen == 0 && w.Stats().Unchanged > 0
 }

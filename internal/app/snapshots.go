@@ -31,9 +31,9 @@ func pollsAsCache(now time.Time, p ironic.PollStats) snapshot.Stats {
 		age = max(0, now.Sub(p.ListedAt))
 	}
 	return snapshot.Stats{
-		Gets: p.Complete + p.Failed, Hits: p.Unmoved,
+		Gets: p.Complete + p.Failed, Hits: p.Unchanged,
 		Misses: snapshot.Misses{Error: p.Failed, Cold: l.Cold, Probe: l.Probe, Event: l.Event, Age: l.Age},
-		Builds: p.Complete - p.Unmoved, Listing: p.Listing, Items: p.Nodes, Oldest: age,
+		Builds: p.Complete - p.Unchanged, Listing: p.Listing, Items: p.Nodes, Oldest: age,
 	}
 }
 

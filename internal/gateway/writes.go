@@ -104,7 +104,7 @@ func (c *reads) polled(now time.Time, o ironic.Observation) {
 			c.gone(w)
 		}
 	}
-	if o.Unmoved {
+	if o.Unchanged {
 		return
 	}
 	for _, w := range c.waiters { // whoever worked and works no more has changed as well

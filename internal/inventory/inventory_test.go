@@ -92,7 +92,7 @@ func (s *stage) get() View {
 // sees tells of a poll that has seen the nth node in a state.
 func (s *stage) sees(n int, state ironic.State) {
 	now := time.Now()
-	s.nodes.Observe(now, ironic.Observation{Mark: s.begin(now), Unmoved: true, Newest: []ironic.Change{{UUID: s.uuids[n], State: state}}})
+	s.nodes.Observe(now, ironic.Observation{Mark: s.begin(now), Unchanged: true, Newest: []ironic.Change{{UUID: s.uuids[n], State: state}}})
 }
 
 func (s *stage) shows(n int, want ironic.State) {

@@ -256,7 +256,7 @@ func (p *lookout) probe() {
 		return
 	}
 	w.runs.Unmoved++
-	p.observed.Unmoved = true
+	p.observed.Unchanged = true
 	p.wanted()
 }
 
@@ -330,7 +330,7 @@ func (p *lookout) wanted() {
 func (p *lookout) observe() {
 	p.step(func() {
 		p.over = true
-		if !p.observed.Unmoved {
+		if !p.observed.Unchanged {
 			p.w.listed = p.begun
 			if p.stamps != nil {
 				p.w.stamps = p.stamps

@@ -46,8 +46,8 @@ type Entry struct {
 	ConductorGroup string
 }
 
-// Seen is a state in which a node was seen by other means than the list; Seq is that of
-// the Mark before that look.
+// Seen is a state in which a node was observed by other means than the list; Seq is that of
+// the Mark before that observation.
 type Seen struct {
 	UUID  string
 	State State
@@ -102,7 +102,7 @@ func (c *Catalog) Bytes() int64 {
 	return int64(n) + c.words.bytes() + c.shared.bytes()
 }
 
-// With returns a Catalog in which nodes have the states that were seen after the list,
+// With returns a Catalog in which nodes have the states that were observed after the list,
 // or the change before, has shown them: where Seq is higher than that of what is there.
 // Unknown UUIDs are ignored: a new node comes with the next list, and so does its place
 // in Ironic's order.

@@ -259,6 +259,6 @@ func TestCatalogFoldsDuplicates(t *testing.T) {
 		t.Error("only letters have two cases")
 	}
 	if c = c.With([]Seen{{"a", Active, 2}}); c.At(0).State != Deploying {
-		t.Error("a sight that is no later than the row must not count")
+		t.Error("an observation that is no later than the row must not count")
 	}
 }

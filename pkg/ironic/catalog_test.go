@@ -96,9 +96,9 @@ func TestCatalogTakesLittleMemory(t *testing.T) {
 	runtime.KeepAlive(pages)
 }
 
-// Whatever is listed and seen, in whatever order, a Catalog tells what a list and a map
+// Whatever is listed and seen, in whatever order, a Catalog shows what a list and a map
 // would tell, and the Catalogs before it stay as they were.
-func TestCatalogIsWhatWasListedAndSeenLater(t *testing.T) {
+func TestCatalogIsWhatWasListedAndObservedLater(t *testing.T) {
 	states := rapid.SampledFrom([]State{"", Available, Active, Deploying, CleanWait, "state of 2030"})
 	rapid.Check(t, func(rt *rapid.T) {
 		uuid := rapid.Custom(func(rt *rapid.T) string {

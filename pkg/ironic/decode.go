@@ -24,7 +24,7 @@ type page struct {
 // held in memory. It tolerates whatever is not needed: unknown fields, nulls, values of
 // another type, texts of any length, names that come twice, of which the last counts
 // (GC-17). What it does need are whole JSON and a list named nodes; an answer without
-// them is an error, because half a list must never look like a whole one (GC-14).
+// them is an error, because half a list must never be taken for a whole one (GC-14).
 func decodeList(r io.Reader, read func(row *reader) (bool, error)) (list, error) {
 	in := newReader(r)
 	var l list

@@ -100,7 +100,7 @@ func (in *reader) image() (string, error) {
 	return withoutSecrets(cmp.Or(hash, checksum, source)), err
 }
 
-// withoutSecrets takes user, password and query out of what looks like a URL; other
+// withoutSecrets takes user, password and query out of what resembles a URL; other
 // texts stay.
 func withoutSecrets(text string) string {
 	scheme, rest, isURL := strings.Cut(text, "://")

@@ -15,7 +15,7 @@ import (
 	"github.com/gophercloud/gophercloud/v2"
 )
 
-// Cause is the class of a failed request: what an operator has to look at.
+// Cause is the class of a failed request: what an operator has to check.
 type Cause string
 
 // The causes.
@@ -41,7 +41,7 @@ func CauseOf(err error) Cause {
 	return CauseUnreachable
 }
 
-// RequestError tells how a request to Ironic failed. Its text holds neither
+// RequestError says how a request to Ironic failed. Its text holds neither
 // credentials nor more than a line of what Ironic said.
 type RequestError struct {
 	Cause Cause
@@ -162,7 +162,7 @@ func explanation(raw json.RawMessage) string {
 // it is missing at the end, it ends in an ellipsis.
 func Line(s string, limit int) string {
 	const more = "…"
-	long := len(s) > 4*limit // so much white space is folded; the rest is not even looked at
+	long := len(s) > 4*limit // so much white space is folded; the rest is not even read
 	s = strings.ToValidUTF8(cut(s, 4*limit), "?")
 	s = strings.Join(strings.FieldsFunc(s, func(r rune) bool { return r == ' ' || !unicode.IsPrint(r) }), " ")
 	if long || len(s) > limit {

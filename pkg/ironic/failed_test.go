@@ -9,7 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 )
 
-// Who has failed, or is held, is looked for while the view wants it: until a poll is
+// Who has failed, or is held, is read while the view wants it: until a poll is
 // complete, and not after.
 func TestBO16_LH24_AWholePollListsWhoHasFailedOrIsHeld(t *testing.T) {
 	w := newWire(row("a", InspectFailed), row("b", CleanFailed), row("c", DeployFailed), row("d", Available),
@@ -26,8 +26,8 @@ func TestBO16_LH24_AWholePollListsWhoHasFailedOrIsHeld(t *testing.T) {
 	for range 3 {
 		_ = p.PollOnce(t.Context())
 	}
-	if s := counted(p); s != (PollStats{Complete: 2, Failed: 1, Listed: Listed{Cold: 1, Age: 1}}) || len(v.looks) != 2 {
-		t.Fatalf("%+v, %d looks", s, len(v.looks))
+	if s := counted(p); s != (PollStats{Complete: 2, Failed: 1, Listed: Listed{Cold: 1, Age: 1}}) || len(v.polls) != 2 {
+		t.Fatalf("%+v, %d polls", s, len(v.polls))
 	}
 	node := func(uuid string, s State) Node { return Node{UUID: uuid, Name: "ns~" + uuid, State: s} }
 	want := []Node{
@@ -35,10 +35,10 @@ func TestBO16_LH24_AWholePollListsWhoHasFailedOrIsHeld(t *testing.T) {
 		node("f", RescueFailed), node("e", Error),
 	}
 	byUUID := cmpopts.SortSlices(func(a, b Node) bool { return a.UUID < b.UUID }) // kinds of work are read side by side
-	if diff := cmp.Diff(want, v.looks[0].Nodes, byUUID); diff != "" || !v.looks[0].Whole || v.looks[1].Whole {
-		t.Errorf("first look (-want +got):\n%s", diff)
+	if diff := cmp.Diff(want, v.polls[0].Nodes, byUUID); diff != "" || !v.polls[0].Whole || v.polls[1].Whole {
+		t.Errorf("first poll (-want +got):\n%s", diff)
 	}
-	if len(v.looks[1].Nodes) > 0 {
-		t.Errorf("the second look shows %v", v.looks[1].Nodes)
+	if len(v.polls[1].Nodes) > 0 {
+		t.Errorf("the second poll shows %v", v.polls[1].Nodes)
 	}
 }

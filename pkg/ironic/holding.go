@@ -8,14 +8,14 @@ import (
 // nodeBytes is what a Node takes without its texts.
 const nodeBytes = 224
 
-// holding is what lists hold together so far: an Ironic that goes on for ever must not
+// holding is what lists hold together so far: an Ironic that answers without end must not
 // fill our memory. Lists that are read side by side share one. Safe for concurrent use.
 type holding struct {
 	mu           sync.Mutex // guards what follows
 	nodes, bytes int
 }
 
-// add takes one more node and returns its bytes; the error tells which bound it breaks.
+// add takes one more node and returns its bytes; the error names the bound that it breaks.
 func (h *holding) add(n Node) (bytes int, err error) {
 	bytes = nodeBytes + len(n.UUID) + len(n.Name) + len(n.ProvisionUpdatedAt) + len(n.AgentHeartbeat) +
 		len(n.State) + len(n.TargetState) + len(n.ConductorGroup) + len(n.BootInterface) + len(n.Fault) +

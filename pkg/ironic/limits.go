@@ -40,7 +40,7 @@ const (
 	defaultAtOnce = 4
 	jitterPart    = 0.1 // of the interval, either way
 
-	// A short look costs one request of 8 ms on a real Ironic, and one for each node that
+	// A poll of the newest changes costs one request of 8 ms on a real Ironic, and one for each node that
 	// has left its work; for shortPart times as long as the last one took there is no other.
 	leastGap  = 500 * time.Millisecond
 	shortPart = 25

@@ -15,7 +15,7 @@ import (
 // order, over as many pages as it takes. Any failure is a failure of the whole
 // list: a part of it is never returned (GC-14).
 //
-// The pages are ours to turn (LH-37). gophercloud's pager looks for nodes_links
+// The pages are ours to turn (LH-37). gophercloud's pager expects nodes_links
 // and stops after the first page, Ironic's own next link forgets the filter;
 // so each page is asked for with the filter and the last uuid as marker.
 func (c *Client) List(ctx context.Context, state State) ([]Node, error) {

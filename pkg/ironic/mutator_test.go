@@ -20,7 +20,7 @@ const (
 )
 
 // busyView keeps what a Poller shows as the ledger does: who was busy and is in no list
-// is asked for, and a look that needed no lists changes nothing.
+// is asked for, and a poll that needed no lists changes nothing.
 type busyView struct {
 	seq   uint64
 	busy  map[string]ironic.State
@@ -51,17 +51,17 @@ func (v *busyView) Missing(_ time.Time, nodes []ironic.Node) (keys []string) {
 
 func (v *busyView) Wanted(time.Time) []string { return nil }
 
-func (v *busyView) Observe(_ time.Time, look ironic.Observation) {
-	if look.Unmoved {
+func (v *busyView) Observe(_ time.Time, observed ironic.Observation) {
+	if observed.Unchanged {
 		return
 	}
 	v.busy = map[string]ironic.State{}
-	for _, n := range look.Nodes {
+	for _, n := range observed.Nodes {
 		if n.State.Busy() {
 			v.busy[n.UUID] = n.State
 		}
 	}
-	for _, s := range look.Fetched {
+	for _, s := range observed.Fetched {
 		if s.Found && s.Node.State.Busy() {
 			v.busy[s.Key] = s.Node.State
 		}
@@ -174,7 +174,7 @@ func mergedKeys(a, b map[string]ironic.State) map[string]ironic.State {
 // clocks of the conductors, the resolution of the stamps and the place of those that
 // have none; and the probe does save lists.
 func TestGC9_theViewUnderChange(t *testing.T) {
-	var polls, unmoved uint64
+	var polls, unchanged uint64
 	rapid.Check(t, func(t *rapid.T) {
 		o := fakeironic.DefaultOptions()
 		o.Seed = rapid.Uint64().Draw(t, "seed")
@@ -221,13 +221,13 @@ func TestGC9_theViewUnderChange(t *testing.T) {
 			m.check(before)
 		}
 		s := m.poller.Stats()
-		polls, unmoved = polls+s.Complete, unmoved+s.Unmoved
-		if l := s.Listed; s.Unmoved+l.Cold+l.Event+l.Age+l.Probe != s.Complete { // GC-16
-			t.Fatalf("%d polls, of which %d found nothing moved and %+v read the lists", s.Complete, s.Unmoved, l)
+		polls, unchanged = polls+s.Complete, unchanged+s.Unchanged
+		if l := s.Listed; s.Unchanged+l.Cold+l.Event+l.Age+l.Probe != s.Complete { // GC-16
+			t.Fatalf("%d polls, of which %d found nothing changed and %+v read the lists", s.Complete, s.Unchanged, l)
 		}
 	})
-	t.Logf("%d polls, %d without lists", polls, unmoved)
-	if unmoved*10 < polls {
-		t.Errorf("the probe saved the lists of %d polls in %d only", unmoved, polls)
+	t.Logf("%d polls, %d without lists", polls, unchanged)
+	if unchanged*10 < polls {
+		t.Errorf("the probe saved the lists of %d polls in %d only", unchanged, polls)
 	}
 }

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// Node is a bare-metal node as far as the throttle looks at it. Fields that an
+// Node is a bare-metal node as far as the throttle reads it. Fields that an
 // old Ironic does not have are empty.
 type Node struct {
 	UUID  string
@@ -17,10 +17,10 @@ type Node struct {
 	// ProvisionUpdatedAt is Ironic's own text: compare it for equality only,
 	// each conductor writes it by its own clock.
 	ProvisionUpdatedAt string
-	// AgentURL tells whether driver_internal_info.agent_url is there and not
+	// AgentURL reports whether driver_internal_info.agent_url is there and not
 	// blank (LH-3).
 	AgentURL bool
-	// Unlocked tells that no conductor holds the lock on the node (reservation). It is never
+	// Unlocked: no conductor holds the lock on the node (reservation). It is never
 	// true where Ironic does not say: see State.Locked.
 	Unlocked bool
 	// AgentHeartbeat is the text of driver_internal_info.agent_last_heartbeat.
@@ -42,7 +42,7 @@ type Node struct {
 // meets DHCP or TFTP (LH-22).
 func (n Node) VirtualMedia() bool { return strings.Contains(n.BootInterface, "virtual-media") }
 
-// Mark tells when a look at Ironic began: taken from whoever keeps the view,
+// Mark is when a poll or a fetch began: taken from whoever keeps the view,
 // directly before the first request. Two marks never have the same Seq.
 //
 // "Begun after an event" (docs/spec/slots.md) is Seq, "begun so long after it" is At.
@@ -64,13 +64,13 @@ type Observation struct {
 	Mark    Mark              // before the first request
 	Nodes   []Node            // each node that a busy list showed, once, as last shown
 	Fetched []NodeObservation // nodes that were fetched alone
-	// Unmoved tells that the busy lists were not read because nothing has changed since
-	// the look before; Nodes is nil then.
-	Unmoved bool
-	// Whole tells that the lists of all failed, service and hold states were read too.
+	// Unchanged: the busy lists were not read because nothing has changed since
+	// the poll before; Nodes is nil then.
+	Unchanged bool
+	// Whole: the lists of all failed, service and hold states were read too.
 	Whole bool
-	// Newest are the nodes that changed last, where the poll asked for them. Covered tells
-	// that they show every node that changed since the last look that had any.
+	// Newest are the nodes that changed last, where the poll asked for them. Covered: they
+	// show every node that changed since the last poll that had any.
 	Newest  []Change
 	Covered bool
 }

@@ -40,7 +40,7 @@ type PollerOptions struct {
 	// Changes reports whether somebody wants to know the newest changes of each poll,
 	// also of those that read the lists; nil means nobody.
 	Changes func(now time.Time) bool
-	// Due tells that a poll which begins in that time, or later, is waited for: the pause
+	// Due reports whether a poll which begins in that time, or later, is waited for: the pause
 	// before it is not longer then, unless Ironic cannot be read. false, or nil: none is.
 	Due func(now time.Time) (in time.Duration, waited bool)
 	// Hurry is asked between two polls whether it may not wait for the next one; nil: nobody is.
@@ -58,10 +58,10 @@ type PollerOptions struct {
 
 // PollStats count polls since the Poller was made.
 type PollStats struct {
-	Complete uint64 // observed
-	Failed   uint64 // told to the View as failed
-	Unmoved  uint64 // complete ones that needed no lists
-	Listed   Listed // complete ones that read them
+	Complete  uint64 // observed
+	Failed    uint64 // reported to the View as failed
+	Unchanged uint64 // complete ones that needed no lists
+	Listed    Listed // complete ones that read them
 	// Listing is the time that their lists took, Nodes how many the last of them showed,
 	// and ListedAt when it was begun: by the clock of the Poller, zero before the first.
 	Listing  time.Duration
@@ -96,7 +96,7 @@ type Poller struct {
 	opts   PollerOptions
 
 	probing   probing
-	shortTook time.Duration // what the last short look took
+	shortTook time.Duration // what the last poll of the newest changes took
 
 	mu    sync.Mutex // guards stats
 	stats PollStats
@@ -163,17 +163,16 @@ func (p *Poller) count(change func(*PollStats)) {
 	change(&p.stats)
 }
 
-// PollOnce looks at Ironic once. The look begins with a mark. A probe may show that
-// nothing has changed since the busy lists were last read; if not, they come now, where
-// the View asks for it also those of nodes that have failed or are held (BO-16, LH-24),
-// then each node that the View misses in them (LH-36). When all of that was
-// answered the View observes it; when anything was not, the View is told that the
-// poll failed and sees nothing of it (LH-24, GC-14). The error is the one that the
-// View was given.
+// PollOnce polls Ironic once. The poll begins with a mark. A probe may show that
+// nothing has changed since the busy lists were last read; if not, they are read now, and,
+// if the View asks for it, those of nodes that have failed or are held (BO-16, LH-24),
+// then each node that the View misses in them (LH-36). If all of that was
+// answered the View observes it; if anything was not, PollFailed gets the error, and the View
+// observes nothing of the poll (LH-24, GC-14). PollOnce returns the same error.
 func (p *Poller) PollOnce(ctx context.Context) error {
 	poll, cancel := context.WithTimeout(ctx, p.opts.Timeout)
 	defer cancel()
-	look, cause, err := p.look(poll)
+	observed, cause, err := p.read(poll)
 	if err != nil {
 		if poll.Err() != nil && ctx.Err() == nil {
 			err = fmt.Errorf("the poll was not finished within %v: %w", p.opts.Timeout, err)
@@ -183,47 +182,46 @@ func (p *Poller) PollOnce(ctx context.Context) error {
 		p.view.PollFailed(p.opts.Now(), err)
 		return err
 	}
-	p.fetchWanted(poll, &look)
+	p.fetchWanted(poll, &observed)
 	p.count(func(s *PollStats) {
 		s.Complete++
-		if look.Unmoved {
-			s.Unmoved++
+		if observed.Unchanged {
+			s.Unchanged++
 		} else {
 			s.Listed.add(cause)
 		}
 	})
-	p.view.Observe(p.opts.Now(), look)
+	p.view.Observe(p.opts.Now(), observed)
 	return nil
 }
 
-// look reads everything that a look cannot do without, and tells why the lists had to
-// be read.
-func (p *Poller) look(ctx context.Context) (Observation, ListCause, error) {
+// read reads what a complete poll needs, and returns why it read the lists, "" if it did not.
+func (p *Poller) read(ctx context.Context) (Observation, ListCause, error) {
 	begun := p.opts.Now()
-	look := Observation{Mark: p.view.Begin(begun)}
-	look.Whole = p.view.Whole(begun)
-	cause := p.probing.why(begun, look.Whole || p.view.Waits(begun))
+	observed := Observation{Mark: p.view.Begin(begun)}
+	observed.Whole = p.view.Whole(begun)
+	cause := p.probing.why(begun, observed.Whole || p.view.Waits(begun))
 	asked := false
 	if cause == "" || p.opts.Changes(begun) && p.probing.speaks(begun) {
 		rows, all := p.probe(ctx)
 		if asked = rows != nil; asked {
-			look.Newest = rows
-			look.Unmoved = p.probing.probed(begun, rows, all) && cause == ""
-			look.Covered = p.probing.covered
+			observed.Newest = rows
+			observed.Unchanged = p.probing.probed(begun, rows, all) && cause == ""
+			observed.Covered = p.probing.covered
 		}
 	}
-	if look.Unmoved {
-		return look, "", nil
+	if observed.Unchanged {
+		return observed, "", nil
 	}
-	if err := p.lists(ctx, &look); err != nil {
+	if err := p.lists(ctx, &observed); err != nil {
 		return Observation{}, "", err
 	}
-	p.probing.listed(begun, asked, look.Nodes)
-	return look, cmp.Or(cause, ListProbe), nil
+	p.probing.listed(begun, asked, observed.Nodes)
+	return observed, cmp.Or(cause, ListProbe), nil
 }
 
 // probe asks what changed last; nil when that cannot be had. That is no failure: the
-// lists tell whether Ironic is there.
+// lists show whether Ironic is there.
 func (p *Poller) probe(ctx context.Context) (rows []Change, all bool) {
 	sent := p.opts.Now()
 	rows, all, err := p.source.Newest(ctx, p.probing.want())
@@ -239,20 +237,22 @@ func (p *Poller) probe(ctx context.Context) (rows []Change, all bool) {
 }
 
 // lists reads the busy lists and what is missing in them.
-func (p *Poller) lists(ctx context.Context, look *Observation) error {
+func (p *Poller) lists(ctx context.Context, observed *Observation) error {
 	sent := p.opts.Now()
-	flow, err := p.source.Flow(ctx, look.Whole)
+	flow, err := p.source.Flow(ctx, observed.Whole)
 	if err != nil {
 		return err
 	}
-	if look.Nodes, err = p.readLists(ctx, flow); err != nil {
+	if observed.Nodes, err = p.readLists(ctx, flow); err != nil {
 		return err
 	}
-	if look.Fetched, err = p.fetch(ctx, p.view.Missing(p.opts.Now(), look.Nodes)); err != nil {
+	if observed.Fetched, err = p.fetch(ctx, p.view.Missing(p.opts.Now(), observed.Nodes)); err != nil {
 		return err
 	}
 	took := p.opts.Now().Sub(sent)
 	p.probing.listsTook(took)
-	p.count(func(s *PollStats) { s.Listing, s.Nodes, s.ListedAt = s.Listing+took, len(look.Nodes), look.Mark.At })
+	p.count(func(s *PollStats) {
+		s.Listing, s.Nodes, s.ListedAt = s.Listing+took, len(observed.Nodes), observed.Mark.At
+	})
 	return nil
 }

@@ -21,10 +21,10 @@ type view struct {
 	missing []string
 	wanted  []string
 	waits   bool
-	whole   bool // until there was a look
-	looks   []Observation
+	whole   bool // until there was a poll
+	polls   []Observation
 	errs    []error
-	saw     []Node // by Missing
+	listed  []Node // by Missing
 }
 
 func (v *view) Begin(now time.Time) Mark {
@@ -35,11 +35,11 @@ func (v *view) Begin(now time.Time) Mark {
 
 func (v *view) Waits(time.Time) bool { return v.waits }
 
-func (v *view) Whole(time.Time) bool { return v.whole && len(v.looks) == 0 }
+func (v *view) Whole(time.Time) bool { return v.whole && len(v.polls) == 0 }
 
 func (v *view) Missing(_ time.Time, nodes []Node) []string {
 	v.events = append(v.events, "missing")
-	v.saw = append([]Node(nil), nodes...)
+	v.listed = append([]Node(nil), nodes...)
 	return v.missing
 }
 
@@ -48,9 +48,9 @@ func (v *view) Wanted(time.Time) []string {
 	return v.wanted
 }
 
-func (v *view) Observe(_ time.Time, look Observation) {
+func (v *view) Observe(_ time.Time, observed Observation) {
 	v.events = append(v.events, "observe")
-	v.looks = append(v.looks, look)
+	v.polls = append(v.polls, observed)
 }
 
 func (v *view) PollFailed(_ time.Time, err error) {
@@ -58,12 +58,12 @@ func (v *view) PollFailed(_ time.Time, err error) {
 	v.errs = append(v.errs, err)
 }
 
-func (v *view) look(t *testing.T) Observation {
+func (v *view) last(t *testing.T) Observation {
 	t.Helper()
-	if len(v.looks) == 0 {
+	if len(v.polls) == 0 {
 		t.Fatalf("nothing observed: %v", v.errs)
 	}
-	return v.looks[len(v.looks)-1]
+	return v.polls[len(v.polls)-1]
 }
 
 func poller(t *testing.T, s Source, v View, change ...func(*PollerOptions)) *Poller {
@@ -131,11 +131,11 @@ func TestLH36_OnePollInOrder(t *testing.T) {
 			{Key: "asked", Mark: Mark{Seq: 4, At: now}, Found: true, Node: node("asked", Manageable)},
 		},
 	}
-	if diff := cmp.Diff(want, v.look(t)); diff != "" {
-		t.Errorf("look (-want +got):\n%s", diff)
+	if diff := cmp.Diff(want, v.last(t)); diff != "" {
+		t.Errorf("poll (-want +got):\n%s", diff)
 	}
-	if diff := cmp.Diff(want.Nodes, v.saw); diff != "" {
-		t.Errorf("Missing saw (-want +got):\n%s", diff)
+	if diff := cmp.Diff(want.Nodes, v.listed); diff != "" {
+		t.Errorf("Missing got (-want +got):\n%s", diff)
 	}
 	if s := counted(p); s != (PollStats{Complete: 1, Listed: Listed{Cold: 1}}) {
 		t.Errorf("stats %+v", s)
@@ -145,7 +145,7 @@ func TestLH36_OnePollInOrder(t *testing.T) {
 // A node that moves on while the lists are read is met again further down, and
 // what it was last is what it is; one that steps back from waiting to working
 // is caught by the second read.
-func TestLH36_LastSightWins(t *testing.T) {
+func TestLH36_LastObservationWins(t *testing.T) {
 	for _, tt := range []struct {
 		name     string
 		first    State
@@ -174,7 +174,7 @@ func TestLH36_LastSightWins(t *testing.T) {
 			if err := poller(t, client(t, w), v).PollOnce(t.Context()); err != nil {
 				t.Fatal(err)
 			}
-			if nodes := v.look(t).Nodes; len(nodes) != 1 || nodes[0].State != tt.expected {
+			if nodes := v.last(t).Nodes; len(nodes) != 1 || nodes[0].State != tt.expected {
 				t.Errorf("got %+v, want one node in %q", nodes, tt.expected)
 			}
 		})
@@ -197,7 +197,7 @@ func TestLH36_SecondReadCatchesAStepBack(t *testing.T) {
 		if err := poller(t, client(t, w), v).PollOnce(t.Context()); err != nil {
 			t.Fatal(err)
 		}
-		if nodes := v.look(t).Nodes; reads != 1 || len(nodes) != 1 || nodes[0].State != work {
+		if nodes := v.last(t).Nodes; reads != 1 || len(nodes) != 1 || nodes[0].State != work {
 			t.Errorf("%s: got %+v, want one node in %q", wait, nodes, work)
 		}
 	}
@@ -225,13 +225,13 @@ func TestLH24_OneFailureFailsTheWholePoll(t *testing.T) {
 			p := poller(t, client(t, w), v)
 			err := p.PollOnce(t.Context())
 			if where == "" {
-				if err != nil || len(v.looks) != 1 || len(v.errs) != 0 || counted(p) != (PollStats{Complete: 1, Listed: Listed{Cold: 1}}) {
-					t.Errorf("%v, %d looks, %v", err, len(v.looks), v.errs)
+				if err != nil || len(v.polls) != 1 || len(v.errs) != 0 || counted(p) != (PollStats{Complete: 1, Listed: Listed{Cold: 1}}) {
+					t.Errorf("%v, %d polls, %v", err, len(v.polls), v.errs)
 				}
 				return
 			}
-			if CauseOf(err) != CauseServer || len(v.looks) != 0 || len(v.errs) != 1 || !errors.Is(v.errs[0], err) {
-				t.Errorf("got %v; %d looks, failed with %v; want one failure and no look", err, len(v.looks), v.errs)
+			if CauseOf(err) != CauseServer || len(v.polls) != 0 || len(v.errs) != 1 || !errors.Is(v.errs[0], err) {
+				t.Errorf("got %v; %d polls, failed with %v; want one failure and no poll", err, len(v.polls), v.errs)
 			}
 			if p.Stats() != (PollStats{Failed: 1}) {
 				t.Errorf("stats %+v", p.Stats())
@@ -244,7 +244,7 @@ func TestLH16_WantedMayFail(t *testing.T) {
 	for _, tt := range []struct {
 		name   string
 		fail   func() (*http.Response, error)
-		keys   []string // of the sights that are left
+		keys   []string // of the observations that are left
 		failed uint64
 	}{
 		{"refused: the others are fetched", func() (*http.Response, error) { return capture(t, "59-db-broken-list"), nil }, []string{"w1", "w3"}, 1},
@@ -264,7 +264,7 @@ func TestLH16_WantedMayFail(t *testing.T) {
 				t.Fatal(err)
 			}
 			var keys []string
-			for _, s := range v.look(t).Fetched {
+			for _, s := range v.last(t).Fetched {
 				keys = append(keys, s.Key)
 			}
 			if diff := cmp.Diff(tt.keys, keys); diff != "" || p.Stats().WantedFailed != tt.failed {
@@ -325,7 +325,7 @@ func TestLH2_ExtrasArePolledWhenWantedAndKnown(t *testing.T) {
 		if err := poller(t, c, v).PollOnce(t.Context()); err != nil {
 			t.Fatal(err)
 		}
-		if got := len(v.look(t).Nodes); got != tt.want {
+		if got := len(v.last(t).Nodes); got != tt.want {
 			t.Errorf("API 1.%d, extras %v: %d nodes, want %d", tt.max, tt.extras, got, tt.want)
 		}
 	}
@@ -352,8 +352,8 @@ func TestPollIsBoundedInTime(t *testing.T) {
 		if CauseOf(err) != CauseUnreachable || !strings.HasPrefix(err.Error(), "the poll was not finished within 10s: ironic: GET /v1/nodes?provision_state=cleaning") {
 			t.Errorf("got %v", err)
 		}
-		if len(v.looks) != 0 || len(v.errs) != 1 {
-			t.Errorf("%d looks, %v", len(v.looks), v.errs)
+		if len(v.polls) != 0 || len(v.errs) != 1 {
+			t.Errorf("%d polls, %v", len(v.polls), v.errs)
 		}
 	})
 }

@@ -67,7 +67,7 @@ func TestGC1_anIdlePollIsOneProbe(t *testing.T) {
 	l, p := newLister(t, v)
 	l.polls(t, p, 61) // 12 a minute, for five minutes
 	s := p.Stats()
-	if l.probes < 45 || s.Unmoved < 45 || s.Unmoved+s.Listed.Age+s.Listed.Cold+s.Listed.Probe != 61 || s.Listed.Age < 9 {
+	if l.probes < 45 || s.Unchanged < 45 || s.Unchanged+s.Listed.Age+s.Listed.Cold+s.Listed.Probe != 61 || s.Listed.Age < 9 {
 		t.Errorf("%d probes; %+v", l.probes, s)
 	}
 }
@@ -94,7 +94,7 @@ func TestGC7_aProbeThatFailsCostsNoPoll(t *testing.T) {
 			}
 			l.probe = good
 			l.polls(t, p, 60)
-			if s := p.Stats(); s.Unmoved == 0 {
+			if s := p.Stats(); s.Unchanged == 0 {
 				t.Errorf("%s: it answers again, and is not asked: %+v", cause, s)
 			}
 		}
@@ -132,17 +132,17 @@ func TestGC16_oneSlowProbeIsForgotten(t *testing.T) {
 		l.polls(t, p, 3)
 		l.probeTakes = 8 * time.Millisecond
 		l.polls(t, p, 300)
-		was := p.Stats().Unmoved
+		was := p.Stats().Unchanged
 		l.polls(t, p, 60)
-		if n := p.Stats().Unmoved - was; n < 30 {
+		if n := p.Stats().Unchanged - was; n < 30 {
 			t.Errorf("first %t: of 60 polls long after a slow probe %d were without lists", first, n)
 		}
 	}
 }
 
-// TestLookTellsWhetherItsChangesAreAll holds Covered, by which answers about nodes that do
+// TestAPollShowsWhetherItsChangesAreAll holds Covered, by which answers about nodes that do
 // not work are kept (GW-18).
-func TestLookTellsWhetherItsChangesAreAll(t *testing.T) {
+func TestAPollShowsWhetherItsChangesAreAll(t *testing.T) {
 	v := &view{}
 	l, p := newLister(t, v, func(o *PollerOptions) { o.Changes = func(time.Time) bool { return true } })
 	for i, c := range []struct {
@@ -159,8 +159,8 @@ func TestLookTellsWhetherItsChangesAreAll(t *testing.T) {
 	} {
 		l.probe = func() ([]Change, bool, error) { return c.rows, c.all, nil }
 		l.polls(t, p, 1)
-		if got := v.look(t); got.Covered != c.want || got.Newest == nil {
-			t.Errorf("look %d: covered %t, want %t", i+1, got.Covered, c.want)
+		if got := v.last(t); got.Covered != c.want || got.Newest == nil {
+			t.Errorf("poll %d: covered %t, want %t", i+1, got.Covered, c.want)
 		}
 	}
 }
@@ -184,18 +184,18 @@ func TestGC9_aBusySiteIsAskedForMoreRows(t *testing.T) {
 		return rows
 	}
 	l.polls(t, p, 10)
-	if !v.look(t).Covered || asked != 80 {
-		t.Errorf("with %d at work %d rows were asked for, covered %t; want 80 that cover", busy, asked, v.look(t).Covered)
+	if !v.last(t).Covered || asked != 80 {
+		t.Errorf("with %d at work %d rows were asked for, covered %t; want 80 that cover", busy, asked, v.last(t).Covered)
 	}
 	busy, gap = 1_000, time.Second/10
 	l.polls(t, p, 10)
-	if v.look(t).Covered || asked != mostRows {
-		t.Errorf("with %d at work %d rows were asked for, covered %t", busy, asked, v.look(t).Covered)
+	if v.last(t).Covered || asked != mostRows {
+		t.Errorf("with %d at work %d rows were asked for, covered %t", busy, asked, v.last(t).Covered)
 	}
 	busy = 2
 	l.polls(t, p, 20)
-	if !v.look(t).Covered || asked != probeRows {
-		t.Errorf("with %d at work %d rows were asked for, covered %t; want 20 that cover", busy, asked, v.look(t).Covered)
+	if !v.last(t).Covered || asked != probeRows {
+		t.Errorf("with %d at work %d rows were asked for, covered %t; want 20 that cover", busy, asked, v.last(t).Covered)
 	}
 }
 
@@ -221,12 +221,12 @@ func TestGC1_fewerRowsAreEnoughOnceTheyHaveStood(t *testing.T) {
 	}
 	was := p.Stats()
 	l.polls(t, p, 60)
-	if s := p.Stats(); s.Listed.Probe != was.Listed.Probe || s.Unmoved-was.Unmoved < 45 {
+	if s := p.Stats(); s.Listed.Probe != was.Listed.Probe || s.Unchanged-was.Unchanged < 45 {
 		t.Errorf("nothing has changed for long: %+v, before %+v", s, was)
 	}
 	state = Deploying
 	l.polls(t, p, 6)
 	if s := p.Stats(); s.Listed.Probe == was.Listed.Probe {
-		t.Error("a change in the last row was not seen")
+		t.Error("a change in the last row was not observed")
 	}
 }

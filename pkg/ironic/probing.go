@@ -6,22 +6,22 @@ import (
 	"time"
 )
 
-// ListCause tells why a poll read the busy lists (GC-16).
+// ListCause is why a poll read the busy lists (GC-16).
 type ListCause string
 
 // The causes.
 const (
 	ListCold  ListCause = "cold"  // there were none yet
-	ListEvent ListCause = "event" // somebody waits for a sight begun later (GC-19)
+	ListEvent ListCause = "event" // somebody waits for an observation begun later (GC-19)
 	ListAge   ListCause = "age"   // those that there are get too old (GC-9)
-	ListProbe ListCause = "probe" // the probe moved, cannot tell, or would cost more than it saves
+	ListProbe ListCause = "probe" // the probe moved, cannot answer, or would cost more than it saves
 )
 
 // probing decides for a Poller whether a poll can do without the busy lists. It is pure:
-// the Poller asks why they are needed, sends the probe when nothing else says so, and
-// tells what came of it. The zero value but for maxAge is one that knows nothing.
+// the Poller asks why they are needed, sends the probe when nothing else demands them, and
+// reports the result. The zero value but for maxAge is one that knows nothing.
 //
-// The probe are the nodes that changed last (docs/spec/snapshots.md). It is compared for equality
+// The probe shows the nodes that changed last (docs/spec/snapshots.md). It is compared for equality
 // only, and it is believed only where it must show every change since the one before:
 // see covers.
 type probing struct {
@@ -32,14 +32,14 @@ type probing struct {
 	fresh  []Change  // of the probe of this poll
 	more   int       // rows beyond probeRows that the next one asks for
 	moved  bool      // it differs from rows
-	// covered tells that it shows all that has changed since rows.
+	// covered: it shows all that has changed since rows.
 	covered bool
 	stood   time.Time // since when they are known to be as they are; zero: they moved last
 
 	listedAt time.Time // when the lists were begun; zero: never
-	sights   []Change  // what they showed
+	shown    []Change  // what they showed
 	again    bool      // the lists are to be read once more
-	blind    bool      // this Ironic's probe tells nothing
+	blind    bool      // this Ironic's probe shows nothing
 	failures int       // of probes in a row
 	mute     time.Time // until then no probe is sent, as they fail
 	broke    bool      // the last poll failed: the next one asks for what it needs
@@ -67,7 +67,7 @@ const (
 	muteFor      = 10 * time.Minute
 )
 
-// why tells what demands the lists, "" for nothing: then the probe decides.
+// why returns what demands the lists, "" for nothing: then the probe decides.
 func (p *probing) why(now time.Time, waits bool) ListCause {
 	age := now.Sub(p.listedAt)
 	switch {
@@ -109,7 +109,7 @@ func (p *probing) probed(now time.Time, rows []Change, all bool) bool {
 	case p.stood.IsZero():
 		p.stood = now
 	}
-	if nullsFirst(rows) || !all && neverChanged(rows) && slices.ContainsFunc(p.sights, stamped) {
+	if nullsFirst(rows) || !all && neverChanged(rows) && slices.ContainsFunc(p.shown, stamped) {
 		p.blind = true // a node that works has a stamp, and would be before those without
 	}
 	p.failures = 0
@@ -162,13 +162,13 @@ func (p *probing) failed(now time.Time) bool {
 
 // listed takes lists that were begun at now, after the probe if there was one.
 func (p *probing) listed(now time.Time, asked bool, nodes []Node) {
-	sights := make([]Change, 0, len(nodes))
+	shown := make([]Change, 0, len(nodes))
 	for _, n := range nodes {
-		sights = append(sights, Change{UUID: n.UUID, State: n.State, UpdatedAt: n.ProvisionUpdatedAt})
+		shown = append(shown, Change{UUID: n.UUID, State: n.State, UpdatedAt: n.ProvisionUpdatedAt})
 	}
-	slices.SortFunc(sights, func(a, b Change) int { return strings.Compare(a.UUID, b.UUID) })
-	if !asked { // what was seen tells as well how often a probe would move
-		p.learn(!slices.Equal(sights, p.sights))
+	slices.SortFunc(shown, func(a, b Change) int { return strings.Compare(a.UUID, b.UUID) })
+	if !asked { // the lists show as well how often a probe would move
+		p.learn(!slices.Equal(shown, p.shown))
 		p.probe += (time.Duration(cheap*float64(p.lists)) - p.probe) / memory // one slow one is forgotten
 	}
 	p.again, p.broke = false, false
@@ -176,7 +176,7 @@ func (p *probing) listed(now time.Time, asked bool, nodes []Node) {
 		p.again = p.moved && wholeSeconds(p.fresh)
 		p.rows, p.rowsAt = p.fresh, now
 	}
-	p.sights, p.listedAt = sights, now
+	p.shown, p.listedAt = shown, now
 }
 
 // probeTook notes what a probe took, listsTook what all lists did.

@@ -128,7 +128,7 @@ func TestGC1_rowsThatHaveStood(t *testing.T) {
 		}
 		return quiet
 	}
-	// They are seen to stand at the first poll, and to have stood for two minutes and a
+	// They are observed to stand at the first poll, and to have stood for two minutes and a
 	// pause at this one. That is not more yet.
 	first := every + maxSkew + every + every
 	for at := every; at <= first; at += every {
@@ -181,7 +181,7 @@ func TestGC9_wholeSeconds(t *testing.T) {
 	whole := []Change{{UUID: "a", State: DeployWait, UpdatedAt: "2026-08-01T12:00:00+00:00"}}
 	p := calm([]Change{}, now)
 	if p.probed(now, whole, true) {
-		t.Fatal("a change was not seen")
+		t.Fatal("a change was not observed")
 	}
 	p.listed(now, true, nil)
 	if got := p.why(now.Add(time.Second), false); got != ListProbe {
@@ -225,9 +225,9 @@ func TestGC9_nullsFirst(t *testing.T) {
 	}
 }
 
-// TestGC16_listsTellWhetherAProbePays: a busy site does not pay for one at each poll, and
+// TestGC16_listsShowWhetherAProbePays: a busy site does not pay for one at each poll, and
 // a calm one soon does without lists.
-func TestGC16_listsTellWhetherAProbePays(t *testing.T) {
+func TestGC16_listsShowWhetherAProbePays(t *testing.T) {
 	now := time.Date(2026, 8, 1, 12, 0, 0, 0, time.UTC)
 	p := calm(rowsOf(probeRows, 60), now)
 	polls := func(n int, nodes func(i int) []Node) (asked int) {

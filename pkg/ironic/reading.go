@@ -9,7 +9,7 @@ import (
 
 // readLists reads the lists of flow and puts what they show together, each node once. The
 // states of one kind of work are read one after the other, as nodes pass through them
-// (LH-36), and the last sight of a node is the truest; different kinds side by side, for a
+// (LH-36), and the last observation of a node is the truest; different kinds side by side, for a
 // node comes from one to another only through an idle state and a new request.
 func (p *Poller) readLists(ctx context.Context, flow []State) ([]Node, error) {
 	var order []Work
@@ -54,7 +54,7 @@ type sightings struct {
 	held  *portion
 }
 
-// take adds a list; the error tells which bound it breaks.
+// take adds a list; the error names the bound that it breaks.
 func (s *sightings) take(list []Node) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -72,24 +72,24 @@ func (s *sightings) take(list []Node) error {
 	return nil
 }
 
-// fetch looks at nodes, each with a mark of its own; the first failure is that of all.
+// fetch reads nodes, each with a mark of its own; it fails with the first failure.
 func (p *Poller) fetch(ctx context.Context, keys []string) ([]NodeObservation, error) {
-	sights := p.marked(keys)
+	observed := p.marked(keys)
 	reads, ctx := errgroup.WithContext(ctx)
 	reads.SetLimit(p.opts.AtOnce)
-	for i := range sights {
-		reads.Go(func() error { return p.fetchOne(ctx, &sights[i]) })
+	for i := range observed {
+		reads.Go(func() error { return p.fetchOne(ctx, &observed[i]) })
 	}
-	return sights, reads.Wait()
+	return observed, reads.Wait()
 }
 
-// marked begins a sight of each key.
+// marked begins an observation of each key.
 func (p *Poller) marked(keys []string) []NodeObservation {
-	sights := make([]NodeObservation, 0, len(keys))
+	observed := make([]NodeObservation, 0, len(keys))
 	for _, key := range keys {
-		sights = append(sights, NodeObservation{Key: key, Mark: p.view.Begin(p.opts.Now())})
+		observed = append(observed, NodeObservation{Key: key, Mark: p.view.Begin(p.opts.Now())})
 	}
-	return sights
+	return observed
 }
 
 func (p *Poller) fetchOne(ctx context.Context, s *NodeObservation) (err error) {
@@ -97,19 +97,19 @@ func (p *Poller) fetchOne(ctx context.Context, s *NodeObservation) (err error) {
 	return err
 }
 
-// fetchWanted adds what would be nice to know (LH-16). The look is complete
-// without, so a failure costs only that fetch; all of them together have one
-// pause's time, for the look grows older meanwhile. What the lists show is known.
-func (p *Poller) fetchWanted(ctx context.Context, look *Observation) {
+// fetchWanted adds the nodes that the View wants but does not need (LH-16). The poll is complete
+// without them, so a failure costs only that fetch; all of them together have one
+// pause's time, because the poll grows older meanwhile. It fetches no node that the lists show.
+func (p *Poller) fetchWanted(ctx context.Context, observed *Observation) {
 	wanted := p.view.Wanted(p.opts.Now())
 	if len(wanted) == 0 {
 		return
 	}
-	done := make(map[string]bool, len(look.Fetched)+2*len(look.Nodes))
-	for _, sight := range look.Fetched {
-		done[sight.Key] = true
+	done := make(map[string]bool, len(observed.Fetched)+2*len(observed.Nodes))
+	for _, fetched := range observed.Fetched {
+		done[fetched.Key] = true
 	}
-	for _, n := range look.Nodes {
+	for _, n := range observed.Nodes {
 		done[n.UUID], done[n.Name] = true, true
 	}
 	var keys []string
@@ -119,20 +119,20 @@ func (p *Poller) fetchWanted(ctx context.Context, look *Observation) {
 			keys = append(keys, key)
 		}
 	}
-	look.Fetched = append(look.Fetched, p.tryFetch(ctx, keys)...)
+	observed.Fetched = append(observed.Fetched, p.tryFetch(ctx, keys)...)
 }
 
-// tryFetch looks at nodes and returns what it could see in the time of one pause.
+// tryFetch reads nodes and returns those that were answered within one pause.
 func (p *Poller) tryFetch(ctx context.Context, keys []string) []NodeObservation {
 	ctx, cancel := context.WithTimeout(ctx, max(p.opts.Interval, minWantedTimeout))
 	defer cancel()
 	var reads errgroup.Group
 	reads.SetLimit(p.opts.AtOnce)
-	sights := p.marked(keys)
+	observed := p.marked(keys)
 	failed := make([]bool, len(keys))
-	for i := range sights {
+	for i := range observed {
 		reads.Go(func() error {
-			if err := p.fetchOne(ctx, &sights[i]); err != nil {
+			if err := p.fetchOne(ctx, &observed[i]); err != nil {
 				failed[i] = true
 				p.count(func(s *PollStats) { s.WantedFailed++ })
 				p.opts.Log.Debug("a node that was asked about could not be fetched", "node", keys[i], "error", err)
@@ -141,11 +141,11 @@ func (p *Poller) tryFetch(ctx context.Context, keys []string) []NodeObservation 
 		})
 	}
 	_ = reads.Wait() // none fails it
-	seen := sights[:0]
-	for i, sight := range sights {
+	answered := observed[:0]
+	for i, o := range observed {
 		if !failed[i] {
-			seen = append(seen, sight)
+			answered = append(answered, o)
 		}
 	}
-	return seen
+	return answered
 }

@@ -58,7 +58,7 @@ func TestLH36_KindsOfWorkAreReadSideBySide(t *testing.T) {
 			t.Errorf("when the lists were read (-want +got):\n%s", diff)
 		}
 		var order []string
-		for _, n := range v.look(t).Nodes {
+		for _, n := range v.last(t).Nodes {
 			order = append(order, n.UUID)
 		}
 		slices.Sort(order)
@@ -83,8 +83,8 @@ func TestLH24_AListThatFailsEndsThoseBesideIt(t *testing.T) {
 		}
 		begun := time.Now()
 		err := poller(t, client(t, w), v, func(o *PollerOptions) { o.AtOnce = 0 }).PollOnce(t.Context())
-		if CauseOf(err) != CauseUnreachable || len(v.looks) != 0 || time.Since(begun) != 0 {
-			t.Errorf("%v after %v, %d looks", err, time.Since(begun), len(v.looks))
+		if CauseOf(err) != CauseUnreachable || len(v.polls) != 0 || time.Since(begun) != 0 {
+			t.Errorf("%v after %v, %d polls", err, time.Since(begun), len(v.polls))
 		}
 	})
 }

@@ -9,11 +9,11 @@ import (
 // returns nil. The first pause after a failure is the usual one, each further
 // one twice as long, up to MaxPause.
 //
-// While somebody waits for a slot that may come free it looks between two polls who has
-// left its work.
+// While somebody waits for a slot that may come free it asks between two polls which nodes have
+// left their work.
 //
-// The log hears when Ironic stops answering, when the cause changes and when
-// it answers again; never of a single poll.
+// It logs when Ironic stops answering, when the cause changes and when
+// it answers again; never a single poll.
 func (p *Poller) Run(ctx context.Context) error {
 	var spell failing
 	failures := 0
@@ -45,8 +45,8 @@ func (p *Poller) Run(ctx context.Context) error {
 }
 
 // rest waits for d; false when ctx has ended. If somebody waits for a slot that may come
-// free, it looks meanwhile who has left its work: at most shortPart of Ironic's time goes
-// into that, so on a slow Ironic there are no such looks.
+// free, it asks meanwhile which nodes have left their work: that takes at most shortPart of
+// Ironic's time, so on a slow Ironic it does not ask.
 func (p *Poller) rest(ctx context.Context, d time.Duration) bool {
 	end := time.Now().Add(d)
 	p.shortTook /= 2 // a slow one is forgotten in time
@@ -66,14 +66,14 @@ func (p *Poller) rest(ctx context.Context, d time.Duration) bool {
 }
 
 // shortPoll asks which nodes changed last and fetches those that have left their work. It
-// tells nothing of anybody else, and a failure of it is none of a poll.
+// shows nothing of other nodes, and its failure does not count as that of a poll.
 func (p *Poller) shortPoll(ctx context.Context) {
 	sent := time.Now()
 	ctx, cancel := context.WithTimeout(ctx, p.opts.Interval)
 	defer cancel()
 	rows, _ := p.probe(ctx)
-	for _, sight := range p.tryFetch(ctx, p.opts.Hurry.Left(p.opts.Now(), rows)) {
-		p.opts.Hurry.ObserveNode(p.opts.Now(), sight)
+	for _, observed := range p.tryFetch(ctx, p.opts.Hurry.Left(p.opts.Now(), rows)) {
+		p.opts.Hurry.ObserveNode(p.opts.Now(), observed)
 	}
 	p.shortTook = time.Since(sent)
 }

@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// Where BMO looks for files when nothing else is said.
+// Where BMO reads files unless another path is set.
 const (
 	DefaultAuthRootDir          = "/opt/metal3/auth"
 	DefaultCACertFile           = "/opt/metal3/certs/ca/tls.crt"

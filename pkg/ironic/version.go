@@ -33,7 +33,7 @@ type Version struct {
 func (v Version) String() string { return "1." + strconv.Itoa(v.Minor) }
 
 // ConductorGroups reports whether nodes carry their conductor group. Without,
-// all of them look like members of the default one.
+// all of them appear to be members of the default one.
 func (v Version) ConductorGroups() bool { return v.Minor >= minorConductorGrp }
 
 // choose agrees on the version: as new as is of use, and no newer.

@@ -7,21 +7,21 @@ import "time"
 type View interface {
 	// Begin returns a mark that is later than everything that happened so far.
 	Begin(now time.Time) Mark
-	// Waits reports whether anything waits for a sight that is begun from now on, so
+	// Waits reports whether anything waits for an observation begun from now on, so
 	// that the lists must be read whatever a probe says (GC-19).
 	Waits(now time.Time) bool
-	// Whole reports, once at the begin of each poll, whether the next look is to show more than the busy nodes: those in
-	// failed, service and hold states too.
+	// Whole reports, once at the begin of each poll, whether the poll is to show more than
+	// the busy nodes: those in failed, service and hold states too.
 	Whole(now time.Time) bool
-	// Missing names the nodes that must be fetched alone before a look whose
+	// Missing names the nodes that must be fetched alone before a poll whose
 	// lists showed nodes is complete (LH-36). Keys are UUIDs or names.
 	Missing(now time.Time, nodes []Node) []string
 	// Wanted names up to 20 further nodes that somebody asked about (LH-16).
-	// A fetch of one of these may fail without failing the look.
+	// A fetch of one of these may fail without failing the poll.
 	Wanted(now time.Time) []string
-	// Observe takes a complete look.
-	Observe(now time.Time, look Observation)
-	// PollFailed tells that a poll could not be completed: it ends nothing and
+	// Observe takes a complete poll.
+	Observe(now time.Time, observed Observation)
+	// PollFailed notes that a poll could not be completed: it ends nothing and
 	// does not make the view younger.
 	PollFailed(now time.Time, err error)
 }

@@ -7,9 +7,9 @@ import (
 	"time"
 )
 
-// The look is old by the time that it is observed, so what is merely wanted must
+// The poll is old by the time that it is observed, so what is merely wanted must
 // not take longer than a pause.
-func TestLH16_SlowWantedNodesDoNotAgeTheLook(t *testing.T) {
+func TestLH16_SlowWantedNodesDoNotAgeThePoll(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWire(row("w1", Active), row("w2", Active), row("w3", Active))
 		v := &view{wanted: []string{"w1", "w2", "w3"}}
@@ -28,7 +28,7 @@ func TestLH16_SlowWantedNodesDoNotAgeTheLook(t *testing.T) {
 		if took := time.Since(begun); took != 3*time.Second {
 			t.Errorf("observed after %v, want one pause", took)
 		}
-		if got := v.look(t).Fetched; len(got) != 1 || got[0].Key != "w1" {
+		if got := v.last(t).Fetched; len(got) != 1 || got[0].Key != "w1" {
 			t.Errorf("fetched %+v", got)
 		}
 	})
@@ -40,7 +40,7 @@ func TestLH16_WhatTheListsShowIsNotFetched(t *testing.T) {
 	if err := poller(t, c, v).PollOnce(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	if got := v.look(t).Fetched; len(got) != 1 || got[0].Key != "b" {
+	if got := v.last(t).Fetched; len(got) != 1 || got[0].Key != "b" {
 		t.Errorf("fetched %+v, want b alone", got)
 	}
 }

@@ -44,8 +44,8 @@ func (s *stage) wantOf(n int, want string) {
 	}
 }
 
-// told lists the notices of hosts that were abandoned or written off.
-func (s *stage) told() string {
+// reported lists the notices of hosts that were abandoned or written off.
+func (s *stage) reported() string {
 	var all []string
 	for _, n := range s.l.Notices() {
 		switch n.Kind {
@@ -56,50 +56,50 @@ func (s *stage) told() string {
 	return strings.Join(all, ", ")
 }
 
-func (s *stage) tells(want string) {
+func (s *stage) wantReported(want string) {
 	s.t.Helper()
-	if got := s.told(); got != want {
-		s.t.Errorf("at %v told %q, want %q", s.now.Sub(start), got, want)
+	if got := s.reported(); got != want {
+		s.t.Errorf("at %v reported %q, want %q", s.now.Sub(start), got, want)
 	}
 }
 
 // A conductor that was killed in the middle left nodes in inspecting for good, which held
-// their slots until STUCK_AFTER and of which nobody was told.
+// their slots until STUCK_AFTER and of which no notice was given.
 func TestLH33_WorkThatAConductorHasLost(t *testing.T) {
 	s := newStage(t, 4, func(c *slots.Config) { c.StuckAfter, c.StuckCap = 90*time.Minute, 1 })
 	for n := range 4 {
 		s.wantAsk(by(n, api.OpInspect), granted)
 		s.lock(n, ironic.Inspecting, true, "t0")
 	}
-	s.looks(time.Hour)
-	s.told()
+	s.polls(time.Hour)
+	s.reported()
 	for n := range 4 {
 		s.wantOf(n, "well")
 	}
-	// It is killed and starts again: 0 fails, of 1 and 2 only the lock goes, 3 begins anew.
+	// It is killed and starts again: 0 fails, of 1 and 2 only the lock is released, 3 begins anew.
 	s.is(0, ironic.InspectFailed)
 	s.lock(1, ironic.Inspecting, false, "t0")
 	s.lock(2, ironic.Inspecting, false, "t0")
 	s.lock(3, ironic.Inspecting, true, "t1")
-	s.looks(175 * time.Second)
-	s.tells("")
-	s.looks(10 * time.Second)
-	s.tells("abandoned metal3~host-1 inspecting, abandoned metal3~host-2 inspecting, stuck metal3~host-1 inspecting")
+	s.polls(175 * time.Second)
+	s.wantReported("")
+	s.polls(10 * time.Second)
+	s.wantReported("abandoned metal3~host-1 inspecting, abandoned metal3~host-2 inspecting, stuck metal3~host-1 inspecting")
 	s.wantOf(1, "abandoned off stuck")
 	s.wantOf(2, "abandoned stuck") // STUCK_CAP
 	s.wantOf(3, "well")
 	s.wantOccupied(2)
-	s.looks(10 * time.Minute)
-	s.tells("") // once
+	s.polls(10 * time.Minute)
+	s.wantReported("") // once
 	// The next start lets it fail, and the next one in the row is written off.
 	s.is(1, ironic.InspectFailed)
-	s.looks(5 * time.Second)
+	s.polls(5 * time.Second)
 	s.wantOf(2, "abandoned off stuck")
-	s.tells("moved metal3~host-1 inspect failed, stuck metal3~host-2 inspecting")
+	s.wantReported("moved metal3~host-1 inspect failed, stuck metal3~host-2 inspecting")
 	s.lock(2, ironic.Inspecting, true, "t0")
-	s.looks(5 * time.Second)
+	s.polls(5 * time.Second)
 	s.wantOf(2, "well")
-	s.tells("moved metal3~host-2 inspecting")
+	s.wantReported("moved metal3~host-2 inspecting")
 }
 
 func TestLH33_WhoIsNotAbandoned(t *testing.T) {
@@ -112,25 +112,25 @@ func TestLH33_WhoIsNotAbandoned(t *testing.T) {
 	s.lock(2, ironic.Deploying, false, "t0")  // between two steps
 	s.lock(3, ironic.Cleaning, false, "t0")   // its stamp moves
 	s.lock(4, ironic.Inspecting, false, "t0") // its state moves
-	s.lock(5, ironic.Deleting, false, "t0")   // nobody looks
-	s.look()
+	s.lock(5, ironic.Deleting, false, "t0")   // unobserved
+	s.poll()
 	for i := range 60 {
 		s.after(5 * time.Second)
 		s.lock(2, ironic.Deploying, i%30 == 0, "t0")
 		s.lock(3, ironic.Cleaning, false, fmt.Sprint("t", i/30))
 		s.lock(4, []ironic.State{ironic.Inspecting, ironic.InspectWait}[i/30%2], false, "t0")
 		if i < 30 {
-			s.look()
+			s.poll()
 		}
 	}
-	s.l.Observe(s.now, ironic.Observation{Mark: s.l.Begin(s.now), Unmoved: true}) // shows no locks
-	s.tells("")
+	s.l.Observe(s.now, ironic.Observation{Mark: s.l.Begin(s.now), Unchanged: true}) // shows no locks
+	s.wantReported("")
 	for n := range 6 {
 		s.wantOf(n, "well")
 	}
 	s.lock(2, ironic.Deploying, true, "t0")
-	s.look() // the one that nobody looked at, after five minutes
-	s.tells("abandoned metal3~host-5 deleting, stuck metal3~host-5 deleting")
+	s.poll() // the one that was not observed, after five minutes
+	s.wantReported("abandoned metal3~host-5 deleting, stuck metal3~host-5 deleting")
 }
 
 // An agent that calls keeps its host from being written off, whoever works on it; and with
@@ -142,11 +142,11 @@ func TestLH33_AbandonedAndNotWrittenOff(t *testing.T) {
 		s.lock(0, ironic.Cleaning, false, "t0")
 		for i := range 120 {
 			s.nodes[uuid(0)].AgentHeartbeat = fmt.Sprint(i)
-			s.looks(5 * time.Second)
+			s.polls(5 * time.Second)
 		}
-		s.tells("abandoned metal3~host-0 cleaning")
+		s.wantReported("abandoned metal3~host-0 cleaning")
 		s.wantOf(0, "abandoned")
-		s.looks(6 * time.Minute) // it is silent now
+		s.polls(6 * time.Minute) // it is silent now
 		s.wantOf(0, map[bool]string{false: "abandoned", true: "abandoned off stuck"}[after > 0])
 	}
 }

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// CountMode tells which busy nodes of others count (LH-11).
+// CountMode is which busy nodes of others count (LH-11).
 type CountMode string
 
 // The count modes.
@@ -26,33 +26,31 @@ const (
 
 	// maxDuration keeps sums of durations far from overflowing.
 	maxDuration = 10_000 * time.Hour
-	// doneMaxAge bounds the age of a sight that proves a goal reached (LH-16).
+	// doneMaxAge bounds the age of an observation that proves a goal reached (LH-16).
 	doneMaxAge = 15 * time.Minute
 	// heartbeatStill is how long the heartbeat text must stand still (LH-33).
 	heartbeatStill = 5 * time.Minute
 	// abandonedAfter is how long a node in a state of work must be without a lock for us to
 	// say that nobody works on it. It is well above the minute after which Ironic gives up a
-	// conductor that is silent, and the minute within which another one looks after what
-	// that has left.
+	// conductor that is silent, and the minute within which another one takes over its nodes.
 	abandonedAfter = 3 * time.Minute
 	// maxWanted bounds the fetches for asks in one poll (LH-16).
 	maxWanted = 20
-	// minPeek is the least time between two looks at a lease that was never seen busy.
-	minPeek = 10 * time.Second
+	// minFetchGap is the least time between two fetches for a lease that was never observed busy.
+	minFetchGap = 10 * time.Second
 	// forgetAfter is when a host that holds nothing, was never said yes to and
 	// no longer asks is forgotten.
 	forgetAfter = time.Hour
 
 	// MaxUnknown bounds the hosts that ask and that neither Ironic nor the cluster has
-	// shown: 15 MB with names as long as they may be. Those that it has shown are bounded by
-	// what there is.
+	// shown (LH-39): 15 MB with names of the greatest length. The others are as many as exist.
 	MaxUnknown = 10_000
 	// unknownSilence is how long one of them may be silent when others need its place:
 	// BMO asks again after 1 to 2 minutes.
 	unknownSilence = 10 * time.Minute
-	// unknownSweep is the least time between two looks for those.
+	// unknownSweep is the least time between two searches for those.
 	unknownSweep = 10 * time.Second
-	// strictTime is how long after a Prune no unknown host is taken in.
+	// strictTime is how long after a Prune no unknown host is accepted.
 	strictTime = 10 * time.Minute
 )
 
@@ -68,7 +66,7 @@ type Limits struct {
 	StuckCap int
 }
 
-// Config is what a Ledger needs to know. DefaultConfig is a usable one.
+// Config holds the settings of a Ledger. DefaultConfig is a usable one.
 type Config struct {
 	Limits
 

@@ -49,13 +49,13 @@ func TestLH3_LH4_AgentURLDecidesOnlyInBusyStates(t *testing.T) {
 	s.is(2, ironic.Active, true)
 	s.is(3, ironic.Available, true)
 	s.is(4, ironic.Manageable, true)
-	s.look()
+	s.poll()
 	s.wantOccupied(0)
 	if got := s.l.Slots(s.now).Booting; got != 1 {
 		t.Errorf("%d booting, want 1", got)
 	}
 	s.is(1, ironic.Deploying, true)
-	s.look()
+	s.poll()
 	s.wantOccupied(1)
 	if got := s.l.Slots(s.now).Booting; got != 0 {
 		t.Errorf("%d booting, want 0", got)
@@ -83,17 +83,35 @@ func TestLH8_ABusyHostPassesAndCounts(t *testing.T) {
 	s.is(1, ironic.Manageable)
 	s.wantAsk(by(1, api.OpInspect), granted)
 	s.is(2, ironic.Deploying, false)
-	s.look()
+	s.poll()
 	s.wantOccupied(1)
 	s.wantAsk(by(2, api.OpProvision), held)
 	s.wantOccupied(2)
 	s.wantAsk(by(3, api.OpInspect), full)
 
 	s.is(4, ironic.CleanWait, false)
-	s.look()
+	s.poll()
 	s.after(31 * time.Second)
 	s.wantAsk(by(4, api.OpProvision), stale)
 	s.wantOccupied(2)
+}
+
+// The view is fresh, but the observation of this one node is not: it began before the poll and
+// was answered after it.
+func TestLH8_AnObservationOfTheNodeThatIsTooOld(t *testing.T) {
+	for age, want := range map[time.Duration]string{30 * time.Second: held, 30*time.Second + 1: stale} {
+		s := newStage(t, 2, func(c *slots.Config) { c.LeaseTTL = time.Minute }) // adopts no more
+		mark := s.l.Begin(s.now)
+		s.after(age)
+		s.poll()
+		s.is(1, ironic.Deploying)
+		s.l.ObserveNode(s.now, s.fetch(uuid(1), mark))
+		s.wantAsk(by(1, api.OpProvision), want)
+		s.wantAsk(by(2, api.OpProvision), granted) // whose node is not at work
+		s.poll()
+		s.wantAsk(by(1, api.OpProvision), held)
+		s.wantOccupied(2)
+	}
 }
 
 func TestLH9_ByUUID(t *testing.T) {
@@ -103,20 +121,20 @@ func TestLH9_ByUUID(t *testing.T) {
 	}
 	s.is(6, ironic.Cleaning, true).Name = "same"
 	s.is(7, ironic.Cleaning, true).Name = "same"
-	s.look()
+	s.poll()
 	s.wantOccupied(7)
 }
 
-func TestLH10_OccupiedUntilSeenOutside(t *testing.T) {
+func TestLH10_OccupiedUntilObservedIdle(t *testing.T) {
 	for _, state := range []ironic.State{ironic.Servicing, ironic.ServiceWait, ironic.DeployHold, ironic.CleanHold, ironic.ServiceHold} {
 		s := newStage(t, 1, func(c *slots.Config) { c.LeaseTTL = time.Minute })
 		s.is(1, ironic.Cleaning, true)
-		s.look()
+		s.poll()
 		s.is(1, ironic.Cleaning, false) // the agent has gone
-		s.look()
+		s.poll()
 		s.wantOccupied(1)
 		s.is(1, state)
-		s.looks(10 * time.Minute)
+		s.polls(10 * time.Minute)
 		s.wantOccupied(1)
 	}
 }
@@ -125,22 +143,22 @@ func TestLH11_ForeignNodes(t *testing.T) {
 	short := func(c *slots.Config) { c.LeaseTTL = time.Minute }
 	s := newStage(t, 5, short)
 	s.is(1, ironic.CleanWait, false)
-	s.look()
+	s.poll()
 	s.wantOccupied(0)
 
 	s = newStage(t, 5, short, func(c *slots.Config) { c.Count = slots.CountBusy })
 	s.is(1, ironic.CleanWait, false)
-	s.look()
+	s.poll()
 	s.wantOccupied(1)
 
 	// A node that we ever said yes to counts whenever it is busy.
 	s = newStage(t, 5, short)
 	s.is(1, ironic.Manageable)
 	s.wantAsk(by(1, api.OpInspect), granted)
-	s.looks(3 * time.Minute)
+	s.polls(3 * time.Minute)
 	s.wantOccupied(0)
 	s.is(1, ironic.Inspecting, false)
-	s.look()
+	s.poll()
 	s.wantOccupied(1)
 }
 
@@ -150,15 +168,15 @@ func TestLH31_WorkThatNobodyAskedFor(t *testing.T) {
 	s.wantAsk(by(1, api.OpPrepare), granted)
 	s.wantAsk(by(2, api.OpPrepare), full)
 	s.is(1, ironic.CleanWait)
-	s.look()
+	s.poll()
 	s.is(1, ironic.Manageable)
-	s.look()
+	s.poll()
 	s.wantOccupied(0)
 	// A manual clean that is not counts by what we know of the host: we said yes
 	// to host 1 once, to host 3 never.
 	s.is(1, ironic.CleanWait, false)
 	s.is(3, ironic.CleanWait, false)
-	s.look()
+	s.poll()
 	s.wantOccupied(1)
 	if b := s.l.Slots(s.now).Booting; b != 1 {
 		t.Errorf("%d booting, want host 3", b)
@@ -195,7 +213,7 @@ func TestLH22_VirtualMedia(t *testing.T) {
 	s.wantAsk(ask, exempt)
 	s.wantOccupied(0)
 	s.is(2, ironic.Deploying, true).BootInterface = "redfish-virtual-media"
-	s.look()
+	s.poll()
 	s.wantOccupied(0)
 	if b := s.l.Slots(s.now).Booting; b != 0 {
 		t.Errorf("an exempt node is shown as booting")
@@ -215,7 +233,7 @@ func TestLH34_VirtualMediaPool(t *testing.T) {
 		}
 		s.wantAsk(by(i, api.OpInspect), starting) // its interface is not known
 	}
-	s.look()
+	s.poll()
 	s.wantAsk(by(0, api.OpInspect), granted)
 	s.wantAsk(by(1, api.OpInspect), full)
 	s.wantAsk(by(2, api.OpInspect), granted)
@@ -240,7 +258,7 @@ func TestLH35_ConductorGroups(t *testing.T) {
 		}
 		s.wantAsk(by(i, api.OpInspect), starting)
 	}
-	s.look()
+	s.poll()
 	s.wantAsk(by(0, api.OpInspect), granted)
 	s.wantAsk(by(1, api.OpInspect), full) // of its group
 	s.wantAsk(by(3, api.OpInspect), granted)
@@ -253,7 +271,7 @@ func TestLH35_ConductorGroups(t *testing.T) {
 	a.ID.UUID, b.ID.UUID = "", ""
 	s.wantAsk(a, starting)
 	s.wantAsk(b, starting)
-	s.look()
+	s.poll()
 	s.wantAsk(a, granted)
 	s.wantAsk(b, full)
 }
@@ -262,13 +280,13 @@ func TestLH33_StuckHosts(t *testing.T) {
 	s := newStage(t, 2, func(c *slots.Config) { c.StuckAfter, c.StuckCap = 90*time.Minute, 1 })
 	s.is(1, ironic.DeployWait, true).AgentHeartbeat = "12:00:00"
 	s.is(2, ironic.CleanWait, true)
-	s.look()
+	s.poll()
 	s.wantOccupied(2)
 	s.after(time.Minute)
 	s.is(1, ironic.DeployWait, true).AgentHeartbeat = "12:01:00"
-	s.looks(89*time.Minute - 5*time.Second)
+	s.polls(89*time.Minute - 5*time.Second)
 	s.wantOccupied(2)
-	s.looks(5 * time.Second)
+	s.polls(5 * time.Second)
 	s.wantOccupied(1) // both are stuck, the older by name is written off
 	stuck := 0
 	for _, o := range s.l.Occupancy(s.now).Occupants {
@@ -284,10 +302,10 @@ func TestLH33_StuckHosts(t *testing.T) {
 	}
 	// A heartbeat makes host 1 count again, and the next oldest takes its place.
 	s.is(1, ironic.DeployWait, true).AgentHeartbeat = "13:30:00"
-	s.looks(5 * time.Second)
+	s.polls(5 * time.Second)
 	s.wantOccupied(1)
 	s.is(2, ironic.Cleaning, true)
-	s.looks(5 * time.Second)
+	s.polls(5 * time.Second)
 	s.wantOccupied(2)
 	s.wantAsk(by(1, api.OpProvision), held)
 }
@@ -295,8 +313,8 @@ func TestLH33_StuckHosts(t *testing.T) {
 func TestLH33_NeverStuck(t *testing.T) {
 	s := newStage(t, 1, func(c *slots.Config) { c.StuckAfter, c.StuckCap = 0, 1 })
 	s.is(1, ironic.DeployWait, true)
-	s.look()
+	s.poll()
 	s.after(1000 * time.Hour)
-	s.look()
+	s.poll()
 	s.wantOccupied(1)
 }

@@ -14,7 +14,7 @@ func (s *stage) fill(n int) {
 	s.t.Helper()
 	s.wantAsk(by(n, api.OpInspect), granted)
 	s.is(n, ironic.Inspecting)
-	s.look()
+	s.poll()
 }
 
 func TestLH16_Done(t *testing.T) {
@@ -24,7 +24,7 @@ func TestLH16_Done(t *testing.T) {
 	s.fill(9)
 	s.wantAsk(by(1, api.OpProvision), full)
 	s.wantAsk(by(2, api.OpDeprovision), full)
-	if keys := s.look(); !slices.Equal(keys, []string{uuid(1), uuid(2)}) {
+	if keys := s.poll(); !slices.Equal(keys, []string{uuid(1), uuid(2)}) {
 		t.Errorf("fetched %v", keys)
 	}
 	s.wantAsk(by(1, api.OpProvision), done)
@@ -34,12 +34,12 @@ func TestLH16_Done(t *testing.T) {
 	s.wantAsk(by(1, api.OpProvision), done)
 	s.after(time.Nanosecond)
 	if got := s.ask(by(1, api.OpProvision)); got == done {
-		t.Error("a sight of more than 15 minutes ago proves nothing")
+		t.Error("an observation of more than 15 minutes ago proves nothing")
 	}
 	// A PUT is work whatever the state says: rebuild on active.
 	put := by(1, api.OpProvision)
 	put.Put = true
-	s.look()
+	s.poll()
 	s.wantAsk(put, full)
 }
 
@@ -56,7 +56,7 @@ func TestLH16_WantsNothing(t *testing.T) {
 	}
 	// A busy node is never done.
 	s.is(3, ironic.Deploying)
-	s.look()
+	s.poll()
 	s.wantAsk(by(3, api.OpNone), held)
 
 	// It ends an idle lease, but only once the last yes is used up.
@@ -64,34 +64,34 @@ func TestLH16_WantsNothing(t *testing.T) {
 	s.is(1, ironic.Manageable)
 	s.wantAsk(by(1, api.OpInspect), granted)
 	s.wantAsk(by(1, api.OpNone), held)
-	s.look()
+	s.poll()
 	s.wantAsk(by(1, api.OpNone), held)
 	s.after(time.Minute)
 	s.wantAsk(by(1, api.OpNone), held) // asks to be fetched
-	s.look()
+	s.poll()
 	s.wantAsk(by(1, api.OpNone), done)
 	s.wantOccupied(0)
 }
 
 func TestLH16_NotForALeaseOfOtherWork(t *testing.T) {
-	// Active is where this host starts from: it may go and come before we look.
+	// Active is where this host starts from: it may leave it and come back between two polls.
 	s := newStage(t, 1)
 	s.is(1, ironic.Active)
 	s.wantAsk(by(1, api.OpDeprovision), granted)
 	s.after(time.Minute)
-	s.look()
+	s.poll()
 	s.l.ObserveNode(s.now, s.fetch(uuid(1), s.l.Begin(s.now)))
 	s.wantAsk(by(1, api.OpProvision), held)
 	s.wantOccupied(1)
 
-	// Available was seen between two phases, and the next began unseen.
+	// Available was observed between two phases, and the next began unobserved.
 	s = newStage(t, 1)
 	s.wantAsk(by(1, api.OpProvision), granted)
 	s.is(1, ironic.Cleaning)
-	s.look()
+	s.poll()
 	s.is(1, ironic.Available)
 	s.wantAsk(by(1, api.OpProvision), held)
-	s.look()
+	s.poll()
 	s.is(1, ironic.Active)
 	s.wantAsk(by(1, api.OpDeprovision), held)
 	s.wantOccupied(1)
@@ -102,7 +102,7 @@ func TestLH16_ByNameNoGoalIsKnown(t *testing.T) {
 	s.is(1, ironic.Active)
 	s.fill(9)
 	s.wantAsk(by(1, api.OpProvision), full)
-	s.look()
+	s.poll()
 	ask := by(1, api.OpProvision)
 	s.wantAsk(ask, done)
 	ask.ID.UUID = ""
@@ -114,9 +114,9 @@ func TestLH16_Inspection(t *testing.T) {
 	s.fill(9)
 	s.wantAsk(by(1, api.OpInspect), granted)
 	s.is(1, ironic.InspectWait)
-	s.look()
+	s.poll()
 	s.is(1, ironic.Manageable)
-	s.look()
+	s.poll()
 	s.wantOccupied(1)
 	s.wantAsk(by(8, api.OpInspect), granted)
 	s.wantAsk(by(1, api.OpInspect), done)
@@ -129,7 +129,7 @@ func TestLH16_Inspection(t *testing.T) {
 	// One that we never saw inspected is not done.
 	s.is(2, ironic.Manageable)
 	s.wantAsk(by(2, api.OpInspect), full)
-	s.look()
+	s.poll()
 	s.wantAsk(by(2, api.OpInspect), full)
 }
 
@@ -143,7 +143,7 @@ func TestLH16_TheFetchList(t *testing.T) {
 	}
 	seen := map[string]int{}
 	for _, want := range []int{20, 20, 10, 0} {
-		keys := s.look()
+		keys := s.poll()
 		for _, k := range keys {
 			seen[k]++
 		}
@@ -155,23 +155,23 @@ func TestLH16_TheFetchList(t *testing.T) {
 		t.Errorf("%d hosts fetched, want 50", len(seen))
 	}
 	s.wantAsk(by(0, api.OpProvision), full)
-	if keys := s.look(); len(keys) != 0 {
+	if keys := s.poll(); len(keys) != 0 {
 		t.Errorf("fetched again within LIST_MAX_AGE: %v", keys)
 	}
 	s.after(time.Minute)
-	s.look() // the view is fresh again
+	s.poll() // the view is fresh again
 	s.wantAsk(by(0, api.OpProvision), full)
-	if keys := s.look(); !slices.Equal(keys, []string{uuid(0)}) {
+	if keys := s.poll(); !slices.Equal(keys, []string{uuid(0)}) {
 		t.Errorf("fetched %v after LIST_MAX_AGE", keys)
 	}
 	// Inspections have no goal that could be reached unseen.
 	s.wantAsk(by(60, api.OpInspect), full)
-	if keys := s.look(); len(keys) != 0 {
+	if keys := s.poll(); len(keys) != 0 {
 		t.Errorf("fetched %v", keys)
 	}
 }
 
-func TestLH16_AFetchThatFailsGoesBehindTheOthers(t *testing.T) {
+func TestLH16_AFetchThatFailsIsQueuedBehindTheOthers(t *testing.T) {
 	s := newStage(t, 1)
 	s.fill(99)
 	for i := range 25 {
@@ -184,14 +184,14 @@ func TestLH16_AFetchThatFailsGoesBehindTheOthers(t *testing.T) {
 	}
 }
 
-// A host that wants nothing ends its unused lease. It may have used it since the sight that
-// the answer goes by: that sight tells nothing of what it asks for next (seed 812749: 2
+// A host that wants nothing ends its unused lease. It may have used it since the observation that
+// the answer rests on: that observation shows nothing of what it asks for next (seed 812749: 2
 // worked at a limit of 1).
 func TestLH16_ALeaseGivenBackMayHaveBeenUsed(t *testing.T) {
 	s := newStage(t, 1)
 	s.is(1, ironic.Available)
 	s.wantAsk(by(1, api.OpProvision), granted)
-	s.looks(2 * time.Minute)
+	s.polls(2 * time.Minute)
 	s.is(1, ironic.DeployFailed) // it acted late, and failed between two polls
 	s.wantAsk(by(1, api.OpNone), done)
 	s.wantOccupied(0)

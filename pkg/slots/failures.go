@@ -19,59 +19,47 @@ type Ending struct {
 	// Rework: it was a deployment of a node that was active, and so had an instance.
 	Rework bool
 	// Reached: with Succeeded, it was all that the host was let start for. Cleaning
-	// that goes well before a deployment is not.
+	// that succeeds before a deployment is not.
 	Reached bool
 }
 
-// Endings returns what has ended since the last call, in the order of the sights.
-func (l *Ledger) Endings() []Ending {
-	out := l.endings
-	l.endings = nil
-	return out
-}
-
-// conclude notes an ending. BMO's own count of errors is wiped by the deprovision
-// that follows a failure (docs/reference/bmo.md); the one that is kept here is ended by
-// success of the kind that failed.
-func (l *Ledger) conclude(h *host, e ending) {
-	if h.job != nil || e.unseen {
+// conclude notes how work of h ended; missed: it began and failed between two polls. BMO's own
+// count of errors is cleared by the deprovision that follows a failure (docs/reference/bmo.md);
+// the one that is kept here is cleared by success of the kind that failed.
+func (j *journal) conclude(h *host, e Ending, missed bool) {
+	if h.job != nil || missed {
 		h.unused = 0
 	}
-	if e.result == 0 {
-		return
-	}
 	switch {
-	case e.result == Failed:
+	case e.Result == 0:
+		return
+	case e.Result == Failed:
 		h.failures++
-		h.failedAs = taskOf(e.state)
-	case e.result == Succeeded && h.failures > 0 && h.mends(e):
+		h.failedAs = taskOf(e.State)
+	case e.Result == Succeeded && h.failures > 0 && h.disproves(e):
 		h.failures, h.failedAs = 0, otherTask
 	}
-	l.endings = append(l.endings, Ending{
-		Host: Ref{h}, Result: e.result, Work: e.work, State: e.state, Token: e.token, Cause: e.cause,
-		Ours:    h.holds() && h.origin == given,
-		Rework:  e.rework,
-		Reached: e.result == Succeeded && (!h.holds() || h.op == "" || h.goal(h.op) || string(h.op) == string(e.work)),
-	})
+	e.Host, e.Ours = Ref{h}, h.holds() && h.origin == given
+	e.Reached = e.Result == Succeeded && (!h.holds() || h.op == "" || h.goal(h.op) || string(h.op) == string(e.Work))
+	j.endings = append(j.endings, e)
 }
 
-// mends reports whether work that ended well proves that what failed last goes well
-// now. A deprovision, which follows each failed deployment, proves that cleaning does,
-// and no more.
-func (h *host) mends(e ending) bool {
+// disproves reports whether work that ended well proves that what failed last succeeds
+// now. A deprovision, which follows each failed deployment, proves that of cleaning only.
+func (h *host) disproves(e Ending) bool {
 	switch {
-	case e.state == ironic.Active:
+	case e.State == ironic.Active:
 		return true
 	case h.failedAs == cleaning:
-		return e.work == ironic.WorkClean || e.work == ironic.WorkDelete
+		return e.Work == ironic.WorkClean || e.Work == ironic.WorkDelete
 	case h.failedAs == inspection:
-		return e.work == ironic.WorkInspect
+		return e.Work == ironic.WorkInspect
 	}
 	return false
 }
 
-// idled counts a lease that h did not use.
-func (h *host) idled() {
+// countUnused counts a lease that h did not use.
+func (h *host) countUnused() {
 	if h.unused++; h.unused == unusedIsFailure {
 		h.unused = 0
 		h.failures++

@@ -9,8 +9,8 @@ import (
 	"github.com/ironic-throttle/ironic-throttle/pkg/slots"
 )
 
-// sees shows the ledger node n in one state after the other.
-func (s *stage) sees(n int, states ...ironic.State) {
+// observes shows the ledger node n in one state after the other.
+func (s *stage) observes(n int, states ...ironic.State) {
 	for _, state := range states {
 		s.after(5 * time.Second)
 		s.is(n, state)
@@ -61,17 +61,17 @@ func TestEachKindOfWorkCanFailAndIsMendedByItsSuccess(t *testing.T) {
 	} {
 		for _, mend := range c.mends {
 			s := newStage(t, 1)
-			s.sees(1, c.failed[:]...)
+			s.observes(1, c.failed[:]...)
 			s.wantFailures(1, 1)
 			for _, w := range c.never {
-				s.sees(1, w[:]...)
+				s.observes(1, w[:]...)
 				if s.wantFailures(1, 1); t.Failed() {
 					t.Fatalf("%v after %v", w, c.failed)
 				}
 			}
-			s.sees(1, c.failed[:]...)
+			s.observes(1, c.failed[:]...)
 			s.wantFailures(1, 2)
-			s.sees(1, mend[:]...)
+			s.observes(1, mend[:]...)
 			if s.wantFailures(1, 0); t.Failed() {
 				t.Fatalf("%v after %v", mend, c.failed)
 			}
@@ -81,63 +81,63 @@ func TestEachKindOfWorkCanFailAndIsMendedByItsSuccess(t *testing.T) {
 
 func TestAnAbortIsNoFailureAndNoSuccess(t *testing.T) {
 	s := newStage(t, 1)
-	s.sees(1, ironic.Inspecting)
+	s.observes(1, ironic.Inspecting)
 	s.is(1, ironic.InspectFailed).LastError = "Inspection was aborted by request."
-	s.sees(1, ironic.InspectFailed)
+	s.observes(1, ironic.InspectFailed)
 	s.wantFailures(1, 0)
 	s.is(1, ironic.InspectFailed).LastError = "timeout" // of something else since
-	s.sees(1, ironic.InspectFailed)
+	s.observes(1, ironic.InspectFailed)
 	s.wantFailures(1, 0)
-	s.sees(1, ironic.Inspecting, ironic.InspectFailed)
+	s.observes(1, ironic.Inspecting, ironic.InspectFailed)
 	s.wantFailures(1, 1)
 	s.is(1, ironic.InspectFailed).LastError = "Inspection was aborted by request."
-	s.sees(1, ironic.Inspecting, ironic.InspectFailed)
+	s.observes(1, ironic.Inspecting, ironic.InspectFailed)
 	s.wantFailures(1, 1)
 }
 
-// An end that is seen again, or whose work was never seen, is none of the work's.
+// An end that is observed again, or whose work was never observed, is none of the work's.
 func TestAFailureCountsOnce(t *testing.T) {
 	s := newStage(t, 1)
-	s.sees(1, ironic.DeployFailed)
+	s.observes(1, ironic.DeployFailed)
 	s.wantFailures(1, 0)
-	s.sees(1, ironic.Deploying, ironic.DeployFailed, ironic.DeployFailed, ironic.Available, ironic.DeployFailed)
+	s.observes(1, ironic.Deploying, ironic.DeployFailed, ironic.DeployFailed, ironic.Available, ironic.DeployFailed)
 	s.wantFailures(1, 1)
-	s.sees(1, ironic.Active) // somebody adopted it: no work of ours
+	s.observes(1, ironic.Active) // somebody adopted it: no work of ours
 	s.wantFailures(1, 1)
 }
 
-func TestGW3_AcceptedWorkThatWasNeverSeenCanFail(t *testing.T) {
+func TestGW3_AcceptedWorkThatWasNeverObservedCanFail(t *testing.T) {
 	s := newStage(t, 1)
 	s.is(1, ironic.Available)
 	s.l.Answered(s.now, s.put(1, ironic.TargetActive, true), 202)
-	s.sees(1, ironic.DeployFailed)
+	s.observes(1, ironic.DeployFailed)
 	s.wantFailures(1, 1)
 }
 
-// A look that began before the PUT shows the old failure again.
+// A poll that began before the PUT shows the old failure again.
 func TestGW3_AnOldFailureIsNotJudgedAgain(t *testing.T) {
 	s := newStage(t, 4)
-	s.sees(1, ironic.Deploying, ironic.DeployFailed)
+	s.observes(1, ironic.Deploying, ironic.DeployFailed)
 	s.wantFailures(1, 1)
-	s.looks(time.Minute)
+	s.polls(time.Minute)
 	before := s.l.Begin(s.now)
 	put := s.put(1, ironic.TargetActive, false)
 	s.l.Answered(s.now, put, 202)
 	s.l.ObserveNode(s.now, s.fetch(uuid(1), before))
 	s.wantFailures(1, 1)
-	s.sees(1, ironic.Deploying)
+	s.observes(1, ironic.Deploying)
 	s.wantFailures(1, 1)
-	s.sees(1, ironic.DeployFailed)
+	s.observes(1, ironic.DeployFailed)
 	s.wantFailures(1, 2)
 }
 
 // unused lets host n get a slot and not use it.
 func (s *stage) unused(n int) {
 	s.t.Helper()
-	s.sees(n, ironic.Manageable)
+	s.observes(n, ironic.Manageable)
 	s.wantAsk(by(n, api.OpProvision), granted)
 	s.after(6 * time.Minute)
-	s.look()
+	s.poll()
 	s.wantOccupied(0)
 }
 
@@ -147,9 +147,9 @@ func TestLH12_ThreeUnusedLeasesAreOneFailure(t *testing.T) {
 		s.unused(1)
 		s.wantFailures(1, (i+1)/3)
 	}
-	s.sees(1, ironic.Deploying, ironic.Active) // what it is there for
+	s.observes(1, ironic.Deploying, ironic.Active) // what it is there for
 	s.wantFailures(1, 0)
-	s.looks(time.Minute)
+	s.polls(time.Minute)
 	s.unused(1)
 	s.unused(1)
 	s.wantFailures(1, 0) // the one before is forgotten
@@ -169,24 +169,24 @@ func TestGW5_ARefusedPutIsNoUnusedLease(t *testing.T) {
 
 func TestLH16_FailuresGoWithTheNode(t *testing.T) {
 	s := newStage(t, 1)
-	s.sees(1, ironic.Deploying, ironic.DeployFailed)
-	s.looks(time.Minute) // its slot ends
+	s.observes(1, ironic.Deploying, ironic.DeployFailed)
+	s.polls(time.Minute) // its slot ends
 	s.gone(1)
 	s.l.ObserveNode(s.now, s.fetch(uuid(1), s.l.Begin(s.now)))
 	s.wantFailures(1, 0)
 }
 
-func TestLH25_FailuresSurviveTheFolding(t *testing.T) {
+func TestLH25_FailuresSurviveTheMerge(t *testing.T) {
 	s := newStage(t, 1)
 	named := by(1, api.OpProvision)
 	named.ID.UUID = ""
 	for range 3 {
 		s.wantAsk(named, granted)
 		s.after(6 * time.Minute)
-		s.look() // answers 404
+		s.poll() // answers 404
 	}
 	s.is(1, ironic.Manageable).Name = ""
-	s.sees(1, ironic.Manageable)
+	s.observes(1, ironic.Manageable)
 	full := by(1, api.OpProvision)
 	s.wantAsk(full, granted) // name and UUID are one host
 	s.wantFailures(1, 1)

@@ -9,7 +9,7 @@ import (
 	"github.com/ironic-throttle/ironic-throttle/pkg/ironic"
 )
 
-// Missing names the hosts that must be fetched alone because no list of a look
+// Missing names the hosts that must be fetched alone because no list of a poll
 // showed them (LH-36): absence from a list ends nothing. The order is stable.
 func (l *Ledger) Missing(now time.Time, nodes []ironic.Node) []string {
 	l.tick(now)
@@ -22,7 +22,7 @@ func (l *Ledger) Missing(now time.Time, nodes []ironic.Node) []string {
 	}
 	var keys []string
 	for h := range l.live {
-		if (h.worked() || h.busy(l.cfg.CountExtra) || l.due(h)) && !listed[h.key()] {
+		if (h.worked() || h.busy(l.cfg.CountExtra) || h.endIsDue(l.at, &l.cfg)) && !listed[h.key()] {
 			keys = append(keys, h.key())
 		}
 	}
@@ -31,7 +31,7 @@ func (l *Ledger) Missing(now time.Time, nodes []ironic.Node) []string {
 }
 
 // Left names the hosts with a slot that rows, of the nodes that changed last, show outside
-// of work, and that were not seen so: fetched alone, they may give their slots back.
+// of work, and that were not observed so: fetched alone, they may give their slots back.
 func (l *Ledger) Left(now time.Time, rows []ironic.Change) []string {
 	l.tick(now)
 	var keys []string
@@ -40,144 +40,99 @@ func (l *Ledger) Left(now time.Time, rows []ironic.Change) []string {
 		if h == nil || !h.holds() || row.State.Busy() || row.State.Extra() {
 			continue
 		}
-		// A PUT's 2xx may be newer than the last sight: then the same state is news.
-		if row.State != h.seen.state || h.busySeq > h.seen.mark.seq {
+		// A PUT's 2xx may be newer than the observation: then the same state is news.
+		if row.State != h.observed.state || h.busySeq > h.observed.mark.seq {
 			keys = append(keys, row.UUID)
 		}
 	}
 	return keys
 }
 
-// Waits reports whether a slot's end, or the begin of all slots, hangs on a sight begun
-// from now on, or anything contradicts the last lists: then they must be read, whatever
+// Waits reports whether a slot's end, or the begin of all slots, depends on an observation
+// begun from now on, or anything contradicts the last lists: then they must be read, whatever
 // else shows that nothing has changed (GC-19).
 func (l *Ledger) Waits(now time.Time) bool {
 	l.tick(now)
-	if !l.settled || l.hinted {
+	if !l.view.settled || l.view.listsOutdated {
 		return true
 	}
 	for h := range l.live {
 		if !h.holds() {
 			continue
 		}
-		ended := h.worked() && !h.busy(true) // or where it is cannot be seen
-		unproven := h.busy(true) && h.seen.mark.seq < h.opSeq
-		if ended || unproven || h.gone > 0 || h.doubts > 0 || l.due(h) {
+		ended := h.worked() && !h.busy(true) // or nothing shows its state
+		unproven := h.busy(true) && h.observed.mark.seq < h.opSeq
+		if ended || unproven || h.notFound > 0 || h.puts.unknown > 0 || h.endIsDue(l.at, &l.cfg) {
 			return true
 		}
 	}
 	return false
 }
 
-// Whole reports whether the next look is to show more than the busy: who has failed, so
-// that a node which fails later is known to have failed since, and who is in a service or
-// hold state, for it is adopted. That is so until all that the process before said yes to
-// is known (LH-24), and again from time to time: whoever has failed is remembered for as
-// long as these lists show it.
-func (l *Ledger) Whole(now time.Time) bool {
-	l.tick(now)
-	return !l.settled || passed(l.whole.at, l.at, forgetAfter)
-}
-
-// due reports whether a lease that was never seen busy hangs on a sight of its
-// node. The others are not fetched at each poll.
-func (l *Ledger) due(h *host) bool {
-	if h.phase != leased {
-		return false
-	}
-	if h.doubts > 0 && passed(h.doubt.at, l.at, l.cfg.Settle) {
-		return true
-	}
-	if passed(h.yesAt, l.at, l.cfg.LeaseTTL) {
-		return true
-	}
-	return passed(h.sinceAt, l.at, 2*l.cfg.LeaseTTL) && passed(h.renewed, l.at, l.cfg.Linger) &&
-		!l.idleSinceRenewal(h)
-}
-
-// wanting reports whether an ask makes us fetch its node: an op whose goal may
-// be reached already (LH-16), or a pool that only Ironic knows (LH-35). One
-// answer serves for LIST_MAX_AGE.
-func (l *Ledger) wanting(h *host, v Verdict) bool {
-	// Ironic's old word may be what lets the host pass.
-	doubted := v.Outcome == Exempt && h != nil && h.facts && !v.ask.VirtualMedia
-	if v.Outcome == Exempt && !doubted || v.Outcome == Done {
-		return false
-	}
-	if h != nil && (h.wanted || h.busy(l.cfg.CountExtra) ||
-		h.answered && !passed(h.fetched, l.at, l.cfg.ListMaxAge)) {
-		return false
-	}
-	limited := len(l.cfg.Groups) > 0 || l.cfg.VirtualMedia > 0
-	if limited && (h == nil || !h.facts && !h.answered) {
-		return true
-	}
-	if v.ask.Put || doubted {
-		return doubted
-	}
-	if v.ask.wantsNothing() {
-		return h != nil && h.holds()
-	}
-	switch v.ask.Op {
-	case api.OpProvision, api.OpDeprovision:
-		return v.ask.ID.UUID != ""
-	case api.OpInspect:
-		return v.ask.ID.UUID != "" && h != nil && h.lastBusy == inspection && l.sameInspection(h)
-	}
-	return false
-}
-
-// peeks reports whether a lease that was never seen busy is to be looked at: its work may
-// begin and fail between two polls. That is at the first poll after the grant, and then
-// whenever as much time has gone by since the last look as it had till that one. A yes
-// since then shortens that to LIST_MAX_AGE. So its cost follows neither polls nor asks.
-func (l *Ledger) peeks(h *host) bool {
-	if h.phase != leased || h.flights > 0 {
-		return false
-	}
-	if h.fetched <= h.sinceAt || h.gone > 0 { // or it is not where it was, and the name may be another's (LH-23)
-		return true
-	}
-	gap := max(minPeek, h.fetched.since(h.sinceAt))
-	if h.yesAt > h.fetched {
-		gap = min(gap, l.cfg.ListMaxAge)
-	}
-	return passed(h.fetched, l.at, gap)
-}
-
 // Wanted names up to 20 hosts that should be fetched: first those that may have used their
-// lease unseen, then those that were asked about (LH-16). A host stays on the list until a
-// fetch of it is answered; of the latter, one that could not be fetched goes behind the
-// others.
+// lease unobserved, then those on the fetch list (LH-16). A host stays there until a fetch of
+// it is answered.
 func (l *Ledger) Wanted(now time.Time) []string {
 	l.tick(now)
-	var peeks []*host
+	var due []*host
 	for h := range l.live {
-		if l.peeks(h) {
-			peeks = append(peeks, h)
+		if h.fetchIsDue(l.at, l.cfg.ListMaxAge) {
+			due = append(due, h)
 		}
 	}
-	slices.SortFunc(peeks, func(a, b *host) int {
+	slices.SortFunc(due, func(a, b *host) int {
 		return cmp.Or(cmp.Compare(a.fetched, b.fetched), cmp.Compare(a.since, b.since))
 	})
 	keys := make([]string, 0, maxWanted)
-	for _, h := range peeks[:min(len(peeks), maxWanted)] {
+	for _, h := range due[:min(len(due), maxWanted)] {
 		keys = append(keys, h.key())
 	}
-	for n := len(l.wants) - l.wantsFrom; n > 0 && len(keys) < maxWanted; n-- {
-		h := l.wants[l.wantsFrom]
-		l.wants[l.wantsFrom] = nil
-		l.wantsFrom++
-		if h.wanted {
-			if !slices.Contains(keys, h.key()) {
-				keys = append(keys, h.key())
-			}
-			l.wants = append(l.wants, h)
-		}
+	return l.fetches.next(keys)
+}
+
+// Want puts the host on the fetch list, unless Ironic has answered for it already.
+func (l *Ledger) Want(r Ref) {
+	if h := r.h; !h.answered && !h.located {
+		l.fetches.add(h)
 	}
-	if l.wantsFrom > len(l.wants)/2 {
-		l.wants = slices.Delete(l.wants, 0, l.wantsFrom)
-		l.wantsFrom = 0
+}
+
+// Recheck puts a host whose state matters though it does nothing on the fetch list, once
+// its newest observation is LIST_MAX_AGE old, and keeps it from being forgotten.
+func (l *Ledger) Recheck(now time.Time, r Ref) {
+	l.tick(now)
+	h := r.h
+	h.lastAsk = l.at
+	if passed(max(h.fetched, h.observed.mark.at), l.at, l.cfg.ListMaxAge) {
+		l.fetches.add(h)
 	}
-	return keys
+}
+
+// needsFetch reports whether the ask of v makes us fetch the node of its host h: for an op
+// whose goal may be reached already (LH-16), or a pool that only Ironic knows (LH-35). One
+// answer is enough for LIST_MAX_AGE.
+func (v Verdict) needsFetch(h *host, at moment, cfg *Config) bool {
+	// The host passes by Ironic's word, which may be old.
+	doubted := v.Outcome == Exempt && h.located && !v.ask.VirtualMedia
+	switch {
+	case v.Outcome == Exempt && !doubted, v.Outcome == Done:
+		return false
+	case h.wanted, h.busy(cfg.CountExtra), h.answered && !passed(h.fetched, at, cfg.ListMaxAge):
+		return false
+	case (len(cfg.Groups) > 0 || cfg.VirtualMedia > 0) && !h.located && !h.answered:
+		return true
+	case v.ask.Put || doubted:
+		return doubted
+	case v.ask.wantsNothing():
+		return h.holds()
+	case v.ask.ID.UUID == "":
+		return false
+	}
+	switch v.ask.Op {
+	case api.OpProvision, api.OpDeprovision:
+		return true
+	case api.OpInspect:
+		return h.lastBusy == inspection && h.sameInspection(at, cfg.Linger)
+	}
+	return false
 }

@@ -17,10 +17,10 @@ func TestLH12_AGrantThatIsNeverUsed(t *testing.T) {
 	s.after(2 * time.Minute)
 	s.wantAsk(by(1, api.OpInspect), held) // the last yes
 	s.after(5*time.Minute - time.Nanosecond)
-	s.look()
+	s.poll()
 	s.wantOccupied(1)
 	s.after(time.Nanosecond)
-	s.look()
+	s.poll()
 	s.wantOccupied(0)
 	if s.l.Totals().Expired != 1 {
 		t.Errorf("totals %+v", s.l.Totals())
@@ -32,11 +32,11 @@ func TestLH12_IronicAway(t *testing.T) {
 	s := newStage(t, 1)
 	s.is(1, ironic.Manageable)
 	s.wantAsk(by(1, api.OpInspect), granted)
-	s.after(time.Hour) // no look at all
+	s.after(time.Hour) // no poll at all
 	s.wantOccupied(1)
 	s.wantAsk(by(1, api.OpInspect), held)
 	s.wantAsk(by(2, api.OpInspect), stale)
-	s.look() // begun after the last yes, but not LEASE_TTL after it
+	s.poll() // begun after the last yes, but not LEASE_TTL after it
 	s.wantOccupied(1)
 }
 
@@ -49,7 +49,7 @@ func TestLH12_AskingForEverDoesNotKeepASlot(t *testing.T) {
 	begun := s.now
 	for returned == 0 && s.now.Sub(begun) < time.Hour {
 		s.after(5 * time.Second)
-		s.look()
+		s.poll()
 		if s.l.Slots(s.now).Occupied == 0 {
 			returned = s.now.Sub(begun)
 			break
@@ -65,7 +65,7 @@ func TestLH12_AskingForEverDoesNotKeepASlot(t *testing.T) {
 		}
 	}
 	if refused < 10*time.Minute || refused > 11*time.Minute {
-		t.Errorf("refused first after %v, want 2 x LEASE_TTL and the LINGER of a sight", refused)
+		t.Errorf("refused first after %v, want 2 x LEASE_TTL and the LINGER of an observation", refused)
 	}
 	if gap := begun.Add(returned).Sub(lastYes); returned == 0 || gap < 5*time.Minute || gap > 5*time.Minute+10*time.Second {
 		t.Errorf("returned after %v, %v after the last yes", returned, gap)
@@ -90,8 +90,8 @@ func TestLH13_GoalReached(t *testing.T) {
 		s.wantAsk(by(1, c.op), granted)
 		for _, state := range c.busy {
 			s.is(1, state)
-			s.looks(10 * time.Second)
-			if state == ironic.Servicing { // in no list, and not due: told by the gateway or a fetch
+			s.polls(10 * time.Second)
+			if state == ironic.Servicing { // in no list, and not due: the gateway or a fetch shows it
 				s.l.ObserveNode(s.now, s.fetch(uuid(1), s.l.Begin(s.now)))
 			}
 			s.wantOccupied(1)
@@ -101,23 +101,23 @@ func TestLH13_GoalReached(t *testing.T) {
 		if c.op != api.OpRescue && c.op != api.OpService { // the same may begin anew there
 			s.wantAsk(by(1, c.op), held)
 		}
-		s.lookBegun(mark) // the fetch begins after the yes, so this is a full proof
+		s.pollBegun(mark) // the fetch begins after the yes, so this is a full proof
 		s.wantOccupied(0)
 		s.wantAsk(by(2, c.op), granted)
 	}
 }
 
-func TestLH13_OnlyFromASightBegunAfterTheLastYes(t *testing.T) {
+func TestLH13_OnlyFromAnObservationBegunAfterTheLastYes(t *testing.T) {
 	s := newStage(t, 1)
 	s.wantAsk(by(1, api.OpProvision), granted)
 	s.is(1, ironic.Deploying)
-	s.look()
+	s.poll()
 	s.is(1, ironic.Active)
 	mark := s.l.Begin(s.now)
 	s.wantAsk(by(1, api.OpProvision), held)
 	s.l.ObserveNode(s.now, s.fetch(uuid(1), mark))
 	s.wantOccupied(1)
-	s.look()
+	s.poll()
 	s.wantOccupied(0)
 }
 
@@ -126,51 +126,51 @@ func TestLH13_NoProofThatTheWorkWasThisOne(t *testing.T) {
 	s := newStage(t, 1)
 	s.wantAsk(by(1, api.OpInspect), granted)
 	s.is(1, ironic.Cleaning)
-	s.look()
+	s.poll()
 	s.is(1, ironic.Manageable)
-	s.look()
+	s.poll()
 	s.wantOccupied(1)
 
 	// An inspection that failed and was brought back with manage proves nothing.
 	s = newStage(t, 1)
 	s.wantAsk(by(1, api.OpInspect), granted)
 	s.is(1, ironic.InspectWait)
-	s.look()
+	s.poll()
 	s.is(1, ironic.Manageable).LastError = "timed out"
-	s.look()
+	s.poll()
 	s.wantOccupied(1)
 
 	// Nor one whose failure we saw, though the error is gone.
 	s = newStage(t, 1)
 	s.wantAsk(by(1, api.OpInspect), granted)
 	s.is(1, ironic.InspectWait)
-	s.look()
+	s.poll()
 	s.is(1, ironic.InspectFailed)
-	s.look()
+	s.poll()
 	s.is(1, ironic.Manageable)
-	s.look()
+	s.poll()
 	s.wantOccupied(1)
 
 	// A cleaning of a deprovision proves no prepare.
 	s = newStage(t, 1)
 	s.wantAsk(by(1, api.OpDeprovision), granted)
 	s.is(1, ironic.CleanWait)
-	s.look()
+	s.poll()
 	mark := s.l.Begin(s.now)
 	s.wantAsk(by(1, api.OpPrepare), held)
-	s.l.ObserveNode(s.now, s.fetch(uuid(1), mark)) // nor does a look begun before
+	s.l.ObserveNode(s.now, s.fetch(uuid(1), mark)) // nor does an observation begun before
 	s.is(1, ironic.Manageable)
-	s.look()
+	s.poll()
 	s.wantOccupied(1)
 
 	// Foreign and never asked about: no op, no goal.
 	s = newStage(t, 1)
 	s.is(1, ironic.Deploying, true)
-	s.look()
+	s.poll()
 	s.is(1, ironic.Active)
-	s.look()
+	s.poll()
 	s.wantOccupied(1)
-	s.looks(50 * time.Second)
+	s.polls(50 * time.Second)
 	s.wantOccupied(0)
 }
 
@@ -178,26 +178,26 @@ func TestLH14_BetweenTwoPhases(t *testing.T) {
 	s := newStage(t, 1)
 	s.wantAsk(by(1, api.OpProvision), granted)
 	s.is(1, ironic.CleanWait)
-	s.looks(10 * time.Second)
+	s.polls(10 * time.Second)
 	s.is(1, ironic.Available)
-	s.look() // first sight outside
+	s.poll() // first observed idle
 	s.after(44 * time.Second)
-	s.look()
+	s.poll()
 	s.wantOccupied(1)
 	s.wantAsk(by(2, api.OpProvision), full)
 	s.wantAsk(by(1, api.OpProvision), held)
 	s.after(44 * time.Second)
-	s.look()
+	s.poll()
 	s.wantOccupied(1) // the yes is not used up
 	s.is(1, ironic.Deploying)
-	s.look()
+	s.poll()
 	s.is(1, ironic.DeployFailed)
-	s.look()
+	s.poll()
 	s.after(45*time.Second - time.Nanosecond)
-	s.look()
+	s.poll()
 	s.wantOccupied(1)
 	s.after(time.Nanosecond)
-	s.look()
+	s.poll()
 	s.wantOccupied(0)
 }
 
@@ -205,24 +205,24 @@ func TestLH14_AskingForEverDoesNotKeepASlot(t *testing.T) {
 	s := newStage(t, 1)
 	s.wantAsk(by(1, api.OpProvision), granted)
 	s.is(1, ironic.Cleaning)
-	s.look()
+	s.poll()
 	s.is(1, ironic.Available)
-	s.look()
+	s.poll()
 	outside := s.now
 	got := held
 	for got == held && s.now.Sub(outside) < time.Hour {
 		s.after(5 * time.Second)
-		s.look()
+		s.poll()
 		got = s.ask(by(1, api.OpProvision))
 	}
 	if after := s.now.Sub(outside); got != overdue || after != 10*time.Minute {
-		t.Errorf("%s after %v, want a refusal 2 x LEASE_TTL after the first sight outside", got, after)
+		t.Errorf("%s after %v, want a refusal 2 x LEASE_TTL after it was first observed idle", got, after)
 	}
-	s.looks(45 * time.Second)
+	s.polls(45 * time.Second)
 	s.wantOccupied(0)
 }
 
-func TestLH15_ALookBegunBeforeTheGrant(t *testing.T) {
+func TestLH15_APollBegunBeforeTheGrant(t *testing.T) {
 	s := newStage(t, 1)
 	s.is(1, ironic.Manageable)
 	mark := s.l.Begin(s.now)
@@ -231,13 +231,13 @@ func TestLH15_ALookBegunBeforeTheGrant(t *testing.T) {
 	s.l.ObserveNode(s.now, s.fetch(uuid(1), mark))
 	s.wantOccupied(1)
 
-	// Busy in such a look is from before, too: it starts no linger.
+	// Busy in such a poll is from before, too: it starts no linger.
 	s = newStage(t, 1, func(c *slots.Config) { c.LeaseTTL = time.Minute })
 	mark = s.l.Begin(s.now)
 	s.wantAsk(by(1, api.OpInspect), granted)
 	s.l.Observe(s.now, ironic.Observation{Mark: mark, Nodes: []ironic.Node{*s.is(1, ironic.Cleaning)}})
 	s.is(1, ironic.Manageable)
-	s.looks(55 * time.Second)
+	s.polls(55 * time.Second)
 	s.wantOccupied(1)
 }
 
@@ -245,14 +245,14 @@ func TestLH17_StaleView(t *testing.T) {
 	s := newStage(t, 3)
 	s.wantAsk(by(1, api.OpInspect), granted)
 	s.is(2, ironic.Cleaning, true)
-	s.look()
+	s.poll()
 	s.after(30 * time.Second)
 	s.wantAsk(by(3, api.OpInspect), granted)
 	s.after(time.Nanosecond)
 	s.wantAsk(by(4, api.OpInspect), stale)
 	s.wantAsk(by(1, api.OpInspect), held)
 	s.wantAsk(by(2, api.OpProvision), held)
-	s.look()
+	s.poll()
 	s.wantAsk(by(4, api.OpInspect), full)
 }
 
@@ -260,14 +260,14 @@ func TestLH23_GoneTwice(t *testing.T) {
 	s := newStage(t, 1)
 	s.wantAsk(by(1, api.OpProvision), granted)
 	s.is(1, ironic.Deploying)
-	s.look()
+	s.poll()
 	s.gone(1)
-	s.look()
+	s.poll()
 	s.wantOccupied(1)
 	s.wantAsk(by(1, api.OpProvision), held) // a yes: both 404 must be later
-	s.look()
+	s.poll()
 	s.wantOccupied(1)
-	s.look()
+	s.poll()
 	s.wantOccupied(0)
 	if s.l.Totals().Vanished != 1 {
 		t.Errorf("totals %+v", s.l.Totals())
@@ -280,28 +280,28 @@ func TestLH23_ANameIsNotANode(t *testing.T) {
 	s := newStage(t, 1)
 	s.wantAsk(ask, granted)
 	s.after(5*time.Minute - time.Second)
-	s.look()
+	s.poll()
 	s.wantOccupied(1) // 404 by name ends nothing before LEASE_TTL
 	s.after(time.Second)
-	s.look()
+	s.poll()
 	s.wantOccupied(0)
 
 	// The node of a name vanishes: the yes to the name may start another.
 	s = newStage(t, 1)
 	s.wantAsk(ask, granted)
 	s.is(1, ironic.Inspecting)
-	s.look()
+	s.poll()
 	s.wantAsk(ask, held)
 	s.gone(1)
-	s.look()
-	s.look()
+	s.poll()
+	s.poll()
 	s.wantOccupied(1)
 	s.is(1, ironic.Manageable).UUID = uuid(77)
 	s.nodes[uuid(77)] = s.nodes[uuid(1)]
 	delete(s.nodes, uuid(1))
 	s.wantAsk(ask, held)
 	s.is(77, ironic.Inspecting)
-	s.look()
+	s.poll()
 	s.wantOccupied(1)
 }
 
@@ -311,10 +311,10 @@ func TestLH36_AbsenceFromListsEndsNothing(t *testing.T) {
 	s.is(1, ironic.Deploying)
 	s.is(2, ironic.Cleaning, false) // booting, in the view
 	s.wantAsk(by(3, api.OpProvision), granted)
-	s.look()
+	s.poll()
 	missing := s.l.Missing(s.now, nil)
 	if !slices.Equal(missing, []string{uuid(1), uuid(2)}) {
-		t.Errorf("missing %v: a lease never seen busy is not fetched, the busy ones are", missing)
+		t.Errorf("missing %v: a lease never observed busy is not fetched, the busy ones are", missing)
 	}
 	if missing := s.l.Missing(s.now, []ironic.Node{*s.nodes[uuid(1)]}); !slices.Equal(missing, []string{uuid(2)}) {
 		t.Errorf("missing %v", missing)
@@ -331,10 +331,10 @@ func TestLH38_ALiveLeaseTakesTheNewOp(t *testing.T) {
 	s := newStage(t, 1)
 	s.wantAsk(by(1, api.OpInspect), granted)
 	s.is(1, ironic.Inspecting)
-	s.look()
+	s.poll()
 	s.wantAsk(by(1, api.OpProvision), held)
 	s.is(1, ironic.Manageable)
-	s.look()
+	s.poll()
 	s.wantOccupied(1) // inspect's goal is not provision's
 	if o := s.l.Occupancy(s.now).Occupants[0]; o.Op != api.OpProvision {
 		t.Errorf("op %q", o.Op)

@@ -3,70 +3,50 @@ package slots
 import (
 	"maps"
 	"time"
-
-	"github.com/ironic-throttle/ironic-throttle/pkg/api"
-	"github.com/ironic-throttle/ironic-throttle/pkg/ironic"
 )
 
 // Ledger knows who holds a slot. Make one with New; it is not safe for
 // concurrent use.
 type Ledger struct {
-	cfg   Config
-	start time.Time
+	cfg Config
 
-	now time.Time // the latest now that was passed in
-	at  moment    // the same
-	seq uint64
-	// born is seq at the start: marks up to it are of a term before (LH-24).
-	born uint64
+	clock     // the time, and the numbers of events
+	directory // every host, by UUID and by name
+	pools     // the limits, and how many slots of each are occupied
+	journal   // what the owner has not collected yet
 
-	byUUID map[string]*host
-	byName map[string]*host   // the host that bore the name last
-	live   map[*host]struct{} // holds a slot, or its node is busy
-	wants  []*host            // fetch list of LH-16, oldest first
-	// wantsFrom is where it begins; what is before was taken off.
-	wantsFrom int
-	unknown   unknownHosts
+	live    map[*host]struct{} // holds a slot, or its node is busy
+	view    view               // what the polls have shown as a whole
+	fetches fetchList
+	unknown unknownHosts
+	stuckAt moment // when the next host may become stuck; never = recount now
 
-	// The counters mirror the hosts; account alone writes them.
-	total, virtual tally
-	groups         map[string]*tally
-	booting        int
-	stuckAt        moment // when the next host may become stuck; never = recount now
-
-	lookAt  time.Time     // when the last complete look began
-	took    time.Duration // what the looks take of late
-	looks   uint64
-	whole   mark // the last look that showed more than the busy; seq 0: none yet
-	settled bool // LH-24
-	hinted  bool // something other than the lists says that these are no longer true
-
-	totals  api.Totals
-	misfits uint64 // moves that are no transition
-	notices []Notice
-	endings []Ending
-	touched []*host // whose slots may have changed since the last Changes
+	illegalMoves uint64 // faults of the ledger: moves that are no transition
 }
 
 // New returns a ledger that starts now: it says no yes to a host without a slot
-// before a complete look begun Config.Settle later (LH-24).
+// before a complete poll begun Config.Settle later (LH-24).
 func New(cfg Config, now time.Time) (*Ledger, error) {
 	if err := cfg.Validate(); err != nil {
 		return nil, err
 	}
 	cfg.Groups = maps.Clone(cfg.Groups)
-	return &Ledger{
-		cfg: cfg, start: now, now: now, at: started,
-		byUUID: map[string]*host{}, byName: map[string]*host{}, live: map[*host]struct{}{},
-		groups: map[string]*tally{}, unknown: unknownHosts{since: map[*host]uint64{}},
-	}, nil
+	l := &Ledger{
+		cfg:       cfg,
+		clock:     clock{start: now, now: now, at: started},
+		directory: directory{byUUID: map[string]*host{}, byName: map[string]*host{}},
+		live:      map[*host]struct{}{},
+		unknown:   unknownHosts{since: map[*host]uint64{}},
+	}
+	l.pools = pools{limits: &l.cfg, groups: map[string]*tally{}}
+	return l, nil
 }
 
 // Follow makes l the ledger of the term after old's: what was begun in that one shows it
 // nothing. l must be new.
 func (l *Ledger) Follow(old *Ledger) { l.seq, l.born = old.seq, old.seq }
 
-// SetLimits changes the limits. Nobody loses a slot; while more are occupied
+// SetLimits changes the limits. No host loses its slot; while more are occupied
 // than the new limit allows there is no further yes (LH-19).
 func (l *Ledger) SetLimits(now time.Time, limits Limits) error {
 	if err := limits.Validate(); err != nil {
@@ -74,79 +54,109 @@ func (l *Ledger) SetLimits(now time.Time, limits Limits) error {
 	}
 	l.tick(now)
 	for h := range l.live {
-		l.account(h, -1)
+		l.touch(h)
+		l.count(h, -1)
 	}
 	limits.Groups = maps.Clone(limits.Groups)
 	l.cfg.Limits = limits
 	for h := range l.live {
-		at := h.home.Value()
-		p, _ := l.poolFor(h, at.group, at.virtual)
+		home := h.home.Value()
+		p, _ := l.poolFor(h, home.group, home.virtual)
 		switch {
 		case h.holds():
 			h.pool = p
-			l.account(h, +1)
-			l.enlist(h)
-		case p.class != exempt && h.everYes: // was let pass, and is at work
+			l.count(h, +1)
+		case !p.exempt && h.everYes: // was let pass, and is at work
 			l.totals.Foreign++
-			l.occupy(h, foreign, p, h.seen.mark.seq)
-		default:
-			l.enlist(h)
+			l.occupy(h, foreign, p, h.observed.mark.seq)
 		}
+		l.updateLive(h)
 	}
 	l.stuckAt = never
 	return nil
 }
 
-// Begin returns a mark later than everything that has happened (LH-15).
-func (l *Ledger) Begin(now time.Time) ironic.Mark {
+// Free returns how many slots p has left for new hosts, at least 0.
+func (l *Ledger) Free(now time.Time, p Pool) int {
 	l.tick(now)
-	return ironic.Mark{Seq: l.stamp(), At: l.now}
+	l.refreshStuck()
+	return max(0, l.free(p))
 }
 
-// tick moves the ledger's clock on; it never goes back.
-func (l *Ledger) tick(now time.Time) {
-	if now.After(l.now) {
-		l.now, l.at = now, l.moment(now)
+// Members calls f for every host that the ledger knows and that is a node of Ironic
+// or wants to be one, in no order.
+func (l *Ledger) Members(now time.Time, f func(Ref)) {
+	l.tick(now)
+	for h := range l.all {
+		f(Ref{h})
 	}
-}
-
-// stamp numbers an event.
-func (l *Ledger) stamp() uint64 {
-	l.seq++
-	return l.seq
 }
 
 // occupy opens a slot for h, that begins with seq.
 func (l *Ledger) occupy(h *host, from origin, p pool, seq uint64) {
-	l.account(h, -1)
-	h.slot = &slot{origin: from, pool: p, since: seq, sinceAt: l.at}
-	if from == given {
-		l.move(h, granted)
-	} else {
-		h.busySeq = seq
-		l.move(h, found)
-	}
-	l.account(h, +1)
-	l.enlist(h)
-	if from != given { // a lease cannot be stuck before it was seen busy
+	l.change(h, func() {
+		h.slot = &slot{origin: from, pool: p, since: seq, sinceAt: l.at}
+		if from == given {
+			l.move(h, granted)
+		} else {
+			h.busySeq = seq
+			l.move(h, found)
+		}
+	})
+	l.updateLive(h)
+	if from != given { // a lease cannot be stuck before it was observed busy
 		l.stuckAt = never
 	}
 }
 
-// vacate ends h's slot.
-func (l *Ledger) vacate(h *host, on event, end End) {
-	l.account(h, -1)
-	l.move(h, on)
-	h.end = end
-	if h.off {
-		l.stuckAt = never // the next oldest takes its place
-	}
-	h.slot = noSlot
-	l.enlist(h)
+// began notes evidence of work of h, which holds a slot, as of seq.
+func (l *Ledger) began(h *host, seq uint64) {
+	l.change(h, func() {
+		h.busySeq = seq
+		l.move(h, began)
+	})
 }
 
-// enlist keeps live and booting true for h, whose slot or sight has changed.
-func (l *Ledger) enlist(h *host) {
+// end takes the slot from h because of on, which is finished, expired, refused or vanished.
+func (l *Ledger) end(h *host, on event) {
+	switch on {
+	case finished:
+		l.totals.Finished++
+		h.end = EndFinished
+	case expired:
+		l.totals.Expired++
+		l.note(NoticeExpired, h)
+		h.end = EndUnused
+		h.countUnused()
+	case refused:
+		l.totals.Refused++
+		h.end = EndRefused
+	case vanished:
+		l.totals.Vanished++
+		l.note(NoticeVanished, h)
+		h.end = EndFinished
+	}
+	if h.writtenOff {
+		l.stuckAt = never // the next oldest takes its place
+	}
+	l.change(h, func() {
+		if l.move(h, on); !h.holds() {
+			h.slot = noSlot
+		}
+	})
+	l.updateLive(h)
+}
+
+// change calls f, which may change what the counters depend on: h's phase, pool or writtenOff.
+func (l *Ledger) change(h *host, f func()) {
+	l.touch(h)
+	l.count(h, -1)
+	f()
+	l.count(h, +1)
+}
+
+// updateLive keeps live and booting true for h, whose slot or observation has changed.
+func (l *Ledger) updateLive(h *host) {
 	busy := h.busy(l.cfg.CountExtra)
 	if h.holds() || busy {
 		l.live[h] = struct{}{}
@@ -156,13 +166,7 @@ func (l *Ledger) enlist(h *host) {
 	boots := false
 	if busy && !h.holds() {
 		p, _ := l.poolFor(h, "", false)
-		boots = p.class != exempt
+		boots = !p.exempt
 	}
-	switch {
-	case boots && !h.boots:
-		l.booting++
-	case h.boots && !boots:
-		l.booting--
-	}
-	h.boots = boots
+	l.countBooting(h, boots)
 }

@@ -20,7 +20,7 @@ func TestAHostFillsThreeCacheLines(t *testing.T) {
 	}
 }
 
-// What is kept of an ask or a sight must not keep the request or the list alive from
+// What is kept of an ask or an observation must not keep the request or the list alive from
 // which it was cut.
 func TestAHostKeepsNoRequestAlive(t *testing.T) {
 	now := time.Now()
@@ -38,9 +38,9 @@ func TestAHostKeepsNoRequestAlive(t *testing.T) {
 			UUID: cut(fmt.Sprint("b", i)), Name: cut(fmt.Sprint("ns~b", i)), State: ironic.Deploying,
 			ConductorGroup: cut("rack2"), Driver: cut("redfish"), Image: cut("image"), AgentHeartbeat: cut("beat"),
 		}
-		l.sight(l.mark(l.Begin(now)), n)
+		l.observe(l.mark(l.Begin(now)), n)
 		n.State, n.ProvisionUpdatedAt = ironic.Active, cut("today")
-		l.sight(l.mark(l.Begin(now)), n)
+		l.observe(l.mark(l.Begin(now)), n)
 	}
 	l.Endings()
 	l.Notices()
@@ -59,7 +59,7 @@ func TestAnAskLeavesDriverAndImage(t *testing.T) {
 		t.Fatal(err)
 	}
 	h := l.admit(ID{UUID: "u1"}, false)
-	h.settle(home{group: "rack1", driver: "redfish", image: "image"})
+	h.setHome(home{group: "rack1", driver: "redfish", image: "image"})
 	l.Commit(now, l.Check(now, Ask{ID: ID{UUID: "u1"}, Op: api.OpInspect, Group: "rack2", VirtualMedia: true}))
 	if got, want := h.home.Value(), (home{group: "rack2", virtual: true, driver: "redfish", image: "image"}); got != want {
 		t.Errorf("%+v, want %+v", got, want)

@@ -33,7 +33,7 @@ func TestTheCountersMirrorTheHosts(t *testing.T) {
 			"":       func(*rapid.T) { recount(t, l) },
 			"wait":   func(t *rapid.T) { d.now = d.now.Add(time.Duration(rapid.IntRange(-5, 200).Draw(t, "s")) * time.Second) },
 			"ask":    d.ask,
-			"look":   d.look,
+			"poll":   d.poll,
 			"fetch":  d.fetch,
 			"put":    d.put,
 			"answer": d.answer,
@@ -93,20 +93,20 @@ func (d *driver) ask(t *rapid.T) {
 	}
 }
 
-func (d *driver) look(t *rapid.T) {
-	look := ironic.Observation{Mark: d.l.Begin(d.now)}
+func (d *driver) poll(t *rapid.T) {
+	o := ironic.Observation{Mark: d.l.Begin(d.now)}
 	for range rapid.IntRange(0, 5).Draw(t, "nodes") {
-		look.Nodes = append(look.Nodes, drawNode(t))
+		o.Nodes = append(o.Nodes, drawNode(t))
 	}
-	keys := append(d.l.Missing(d.now, look.Nodes), d.l.Wanted(d.now)...)
+	keys := append(d.l.Missing(d.now, o.Nodes), d.l.Wanted(d.now)...)
 	for _, key := range keys {
-		look.Fetched = append(look.Fetched, d.sight(t, key))
+		o.Fetched = append(o.Fetched, d.observe(t, key))
 	}
-	d.l.Observe(d.now, look)
+	d.l.Observe(d.now, o)
 	d.l.Notices()
 }
 
-func (d *driver) sight(t *rapid.T, key string) ironic.NodeObservation {
+func (d *driver) observe(t *rapid.T, key string) ironic.NodeObservation {
 	s := ironic.NodeObservation{Key: key, Mark: d.l.Begin(d.now), Found: rapid.Bool().Draw(t, "found")}
 	if s.Found {
 		s.Node = drawNode(t)
@@ -120,7 +120,7 @@ func (d *driver) sight(t *rapid.T, key string) ironic.NodeObservation {
 }
 
 func (d *driver) fetch(t *rapid.T) {
-	d.l.ObserveNode(d.now, d.sight(t, rapid.SampledFrom([]string{"u1", "u2", "ns~1", "ns~3"}).Draw(t, "key")))
+	d.l.ObserveNode(d.now, d.observe(t, rapid.SampledFrom([]string{"u1", "u2", "ns~1", "ns~3"}).Draw(t, "key")))
 }
 
 func (d *driver) put(t *rapid.T) {
@@ -134,7 +134,7 @@ func (d *driver) put(t *rapid.T) {
 
 func (d *driver) answer(t *rapid.T) {
 	if len(d.puts) == 0 {
-		t.Skip("no PUT is on its way")
+		t.Skip("no PUT is in flight")
 	}
 	i := rapid.IntRange(0, len(d.puts)-1).Draw(t, "which")
 	put := d.puts[i]
@@ -164,8 +164,8 @@ func recount(t *rapid.T, l *Ledger) {
 	var total, virtualMedia tally
 	groups := map[string]tally{}
 	booting := 0
-	if l.misfits > 0 {
-		t.Fatalf("%d moves that are no transition", l.misfits)
+	if l.illegalMoves > 0 {
+		t.Fatalf("%d moves that are no transition", l.illegalMoves)
 	}
 	seen := map[*host]bool{}
 	visit := func(h *host) {
@@ -185,27 +185,28 @@ func recount(t *rapid.T, l *Ledger) {
 				t.Fatalf("%+v is shown as booting", h.id)
 			}
 		}
-		if h.flights < 0 || h.doubts < 0 {
-			t.Fatalf("%+v: %d flights, %d doubts", h.id, h.flights, h.doubts)
+		if h.puts.inFlight < 0 || h.puts.unknown < 0 {
+			t.Fatalf("%+v: %d PUTs in flight, %d of unknown outcome", h.id, h.puts.inFlight, h.puts.unknown)
 		}
-		if !h.holds() || h.off {
+		if !h.holds() || h.writtenOff {
 			return
 		}
 		one := tally{occupied: 1}
 		if h.phase == leased {
-			one.unseen = 1
+			one.leased = 1
 		}
-		switch h.pool.class {
-		case virtual:
+		switch {
+		case h.pool.exempt:
+		case h.pool.VirtualMedia:
 			virtualMedia.occupied += one.occupied
-			virtualMedia.unseen += one.unseen
-		case regular:
+			virtualMedia.leased += one.leased
+		default:
 			total.occupied += one.occupied
-			total.unseen += one.unseen
-			g := groups[h.pool.group]
+			total.leased += one.leased
+			g := groups[h.pool.Group]
 			g.occupied += one.occupied
-			g.unseen += one.unseen
-			groups[h.pool.group] = g
+			g.leased += one.leased
+			groups[h.pool.Group] = g
 		}
 	}
 	for _, h := range l.byUUID {

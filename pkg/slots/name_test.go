@@ -32,7 +32,7 @@ func TestLH25_AWrongPairPoisonsNoName(t *testing.T) {
 			}
 			for _, n := range shown {
 				s.wantAsk(by(n, api.OpNone), done)
-				s.sees(n, ironic.Manageable)
+				s.observes(n, ironic.Manageable)
 			}
 			if shown == nil {
 				v := s.l.Check(s.now, by(2, api.OpInspect))
@@ -42,7 +42,7 @@ func TestLH25_AWrongPairPoisonsNoName(t *testing.T) {
 			s.wantAsk(byName(2), full)
 			s.wantAsk(by(2, api.OpInspect), full)
 			s.wantAsk(pair(1, 2), held)
-			s.looks(10 * time.Second)
+			s.polls(10 * time.Second)
 			s.wantAsk(byName(2), full)
 			s.wantAsk(by(1, api.OpInspect), held)
 			s.wantAsk(byName(1), held)
@@ -56,12 +56,12 @@ func TestLH25_AWrongPairTakesNoLease(t *testing.T) {
 	s := newStage(t, 2)
 	s.is(1, ironic.Manageable)
 	s.wantAsk(by(1, api.OpNone), done)
-	s.sees(1, ironic.Manageable)
+	s.observes(1, ironic.Manageable)
 	s.wantAsk(byName(2), granted)
 	s.wantAsk(pair(1, 2), granted)
 	s.wantOccupied(2)
 	s.is(2, ironic.Inspecting)
-	s.looks(10 * time.Second)
+	s.polls(10 * time.Second)
 	s.wantOccupied(2)
 }
 
@@ -71,22 +71,22 @@ func TestLH25_IronicRenames(t *testing.T) {
 	for n := range 3 {
 		s.is(n, ironic.Manageable)
 		s.wantAsk(by(n, api.OpNone), done)
-		s.sees(n, ironic.Manageable)
+		s.observes(n, ironic.Manageable)
 	}
 	s.wantAsk(by(1, api.OpInspect), granted)
 	s.nodes[uuid(1)].Name, s.nodes[uuid(2)].Name = s.nodes[uuid(2)].Name, s.nodes[uuid(1)].Name
-	s.wantAsk(pair(1, 2), held) // before anybody has seen it
+	s.wantAsk(pair(1, 2), held) // before any observation
 	s.wantAsk(pair(2, 1), granted)
 	s.wantOccupied(2)
-	s.sees(1, ironic.Manageable)
-	s.sees(2, ironic.Manageable)
+	s.observes(1, ironic.Manageable)
+	s.observes(2, ironic.Manageable)
 	s.wantAsk(byName(1), held)
 	s.wantAsk(byName(2), held)
 	s.wantOccupied(2)
 	s.is(1, ironic.Inspecting)
-	s.looks(time.Minute)
+	s.polls(time.Minute)
 	s.is(1, ironic.InspectFailed)
-	s.looks(time.Minute)
+	s.polls(time.Minute)
 	s.wantAsk(byName(1), held) // node 2
 	s.wantOccupied(1)
 }
@@ -97,14 +97,14 @@ func TestLH25_ANodeMadeAnewHasItsName(t *testing.T) {
 	s := newStage(t, 2)
 	s.is(1, ironic.Manageable)
 	s.wantAsk(by(1, api.OpNone), done)
-	s.sees(1, ironic.Manageable)
+	s.observes(1, ironic.Manageable)
 	s.gone(1)
 	s.wantAsk(pair(2, 1), granted)
 	if got := s.ref(2).ID().Name; got != by(1, "").ID.Name {
 		t.Errorf("it is called %q", got)
 	}
 	s.is(2, ironic.Manageable).Name = by(1, "").ID.Name
-	s.looks(5 * time.Second)
+	s.polls(5 * time.Second)
 	s.wantAsk(byName(1), held)
 	s.wantOccupied(1)
 }
@@ -118,8 +118,8 @@ func TestLH25_AForeignNameGivesWay(t *testing.T) {
 	for n := range 3 {
 		s.wantAsk(by(n, api.OpNone), done)
 	}
-	s.sees(1, ironic.Manageable)
-	s.sees(2, ironic.Manageable)
+	s.observes(1, ironic.Manageable)
+	s.observes(2, ironic.Manageable)
 	s.wantAsk(by(1, api.OpInspect), granted)
 	if got := s.ref(1).ID().Name; got != "metal3~host-1" {
 		t.Errorf("it is called %q", got)

@@ -6,118 +6,107 @@ import (
 	"github.com/ironic-throttle/ironic-throttle/pkg/ironic"
 )
 
-// Observe takes a complete look: every list, page and fetch that Missing asked
-// for was answered. A look that failed half-way must not come here; it ends no
+// Observe takes a complete poll: every list, page and fetch that Missing asked
+// for was answered. A poll that failed half-way must not come here; it ends no
 // slot and does not make the view younger.
-func (l *Ledger) Observe(now time.Time, look ironic.Observation) {
+func (l *Ledger) Observe(now time.Time, o ironic.Observation) {
 	l.tick(now)
-	if look.Mark.Seq <= l.born {
+	if o.Mark.Seq <= l.born {
 		return
 	}
-	mark := l.mark(look.Mark)
-	if look.Unmoved {
-		l.confirm(mark)
-	} else {
-		l.hinted = false
+	mark := l.mark(o.Mark)
+	if !o.Unchanged {
+		l.view.listsOutdated = false
+	} else { // nodes at work are as they were; this ends nothing, as Seq stays the lists' (GC-19)
+		for h := range l.live {
+			if h.busy(l.cfg.CountExtra) {
+				h.observed.mark.at = max(h.observed.mark.at, mark.at)
+			}
+		}
 	}
-	for _, n := range look.Nodes {
-		l.sight(mark, n)
+	for _, n := range o.Nodes {
+		l.observe(mark, n)
 	}
-	for _, s := range look.Fetched {
-		l.ObserveNode(now, s)
+	for _, fetched := range o.Fetched {
+		l.ObserveNode(now, fetched)
 	}
-	if look.Whole {
-		l.whole = mark
+	l.view.add(now, o, mark, l.cfg.Settle)
+	if l.view.polls%64 == 0 {
+		l.forgetSilent()
 	}
-	l.looks++
-	l.took = max(now.Sub(look.Mark.At), l.took/2)
-	if look.Mark.At.After(l.lookAt) {
-		l.lookAt = look.Mark.At
-	}
-	if !look.Unmoved && passed(started, mark.at, l.cfg.Settle) {
-		l.settled = true
-	}
-	l.forget()
 	l.stuckAt = never
 	l.refreshStuck()
 }
 
 // ObserveNode takes the answer to one fetch, of the poller or of a gateway, and
 // remembers the node.
-func (l *Ledger) ObserveNode(now time.Time, s ironic.NodeObservation) {
+func (l *Ledger) ObserveNode(now time.Time, o ironic.NodeObservation) {
 	l.tick(now)
-	if s.Mark.Seq <= l.born {
+	if o.Mark.Seq <= l.born {
 		return
 	}
-	if !s.Found {
-		l.missed(s)
+	if !o.Found {
+		l.observeMissing(o)
 		return
 	}
-	if h := l.byName[s.Key]; h != nil && h.id.UUID == "" && l.byUUID[s.Node.UUID] == nil {
-		l.learn(h, ID{UUID: s.Node.UUID}, true)
+	id := ID{UUID: o.Node.UUID, Name: o.Node.Name}
+	if h := l.byName[o.Key]; h != nil && h.id.UUID == "" && l.byUUID[id.UUID] == nil {
+		l.learn(h, ID{UUID: id.UUID}, true)
 	}
-	h := l.find(ID{UUID: s.Node.UUID, Name: s.Node.Name})
+	h := l.find(id)
 	if h == nil { // somebody is about to ask for it
-		h = l.admit(ID{UUID: s.Node.UUID, Name: s.Node.Name}, true)
+		h = l.admit(id, true)
 		h.lastAsk = l.at
 	}
 	was := h.busy(true)
-	l.answer(l.sight(l.mark(s.Mark), s.Node))
+	l.observe(l.mark(o.Mark), o.Node)
+	h.noteAnswer(l.at)
 	if h.busy(true) != was {
-		l.hinted = true // the lists that we have say otherwise
+		l.view.listsOutdated = true
 	}
 }
 
-// confirm takes a look that needed no lists: nodes at work are as they were. It ends
-// nothing, for that Seq stays the one of the lists (GC-19).
-func (l *Ledger) confirm(mark mark) {
-	for h := range l.live {
-		if h.busy(l.cfg.CountExtra) {
-			h.seen.mark.at = max(h.seen.mark.at, mark.at)
-		}
-	}
-}
-
-// answer notes that a fetch of h was answered.
-func (l *Ledger) answer(h *host) {
-	h.wanted, h.answered, h.fetched = false, true, l.at
-}
-
-// sight takes what a list or a fetch shows of a node and returns its host, or
-// nil for an idle node that nobody asked about and that has not failed.
-func (l *Ledger) sight(mark mark, n ironic.Node) *host {
+// observe takes what a list or a fetch shows of a node. An idle node that nobody asked about
+// and that has not failed is not kept.
+func (l *Ledger) observe(mark mark, n ironic.Node) {
 	id := ID{UUID: n.UUID, Name: n.Name}
 	h := l.find(id)
+	atWork := n.State.Busy() || n.State.Extra()
 	switch {
-	case h == nil && !n.State.Busy() && !n.State.Extra() && !n.State.Failed():
-		return nil
-	case h != nil && mark.seq <= h.seen.mark.seq:
-		return h // we know better already
+	case h == nil && !atWork && !n.State.Failed():
+		return
+	case h != nil && mark.seq <= h.observed.mark.seq:
+		return // a newer observation is known
 	}
 	h = l.admit(id, true)
-	l.place(h, n)
-	before := h.seen
-	h.seen = seen{mark: mark, found: true, state: n.State, erred: n.LastError != ""}
-	e := h.see(mark.seq, n, l.whole.seq > 0 && mark.seq > l.whole.seq)
-	l.conclude(h, e)
-	l.still(h, before, n)
-	if n.State.Busy() || n.State.Extra() {
-		l.seenBusy(h, n)
-	} else {
-		l.usedUnseen(h, e)
-		l.seenOutside(h)
+	l.locate(h, n)
+	before := h.observed
+	h.observed = observation{mark: mark, found: true, state: n.State, erred: n.LastError != ""}
+	e, missed := h.track.observe(mark.seq, n, l.view.whole.seq > 0 && mark.seq > l.view.whole.seq)
+	l.conclude(h, e, missed)
+	if h.noteProgress(before, n, l.at) {
+		l.stuckAt = never
 	}
-	l.enlist(h)
-	return h
+	if atWork {
+		l.observedBusy(h, n)
+	} else {
+		// Work that began and failed between two polls used the lease: only work leads to a
+		// failed state. The stamp of an idle node proves nothing, heartbeats move it (LH-12).
+		if missed && h.phase == leased && mark.seq > h.since {
+			l.began(h, h.since)
+		}
+		l.observedIdle(h)
+	}
+	l.updateLive(h)
 }
 
-// seenBusy: h's node is at work.
-func (l *Ledger) seenBusy(h *host, n ironic.Node) {
-	mark := h.seen.mark
+// observedBusy notes that h's node is at work.
+func (l *Ledger) observedBusy(h *host, n ironic.Node) {
+	mark := h.observed.mark
 	h.endedAt, h.doneAt = never, never
-	h.wanted = false // it is known, and while it is at work it is looked at anyway
+	h.wanted = false // the observation answers the ask, and polls show it while it is at work
 	if !h.holds() {
-		l.found(h, n)
+		l.countBusy(h, n)
 		return
 	}
 	if mark.seq <= h.since || mark.seq < h.busySeq {
@@ -127,78 +116,115 @@ func (l *Ledger) seenBusy(h *host, n ironic.Node) {
 	if mark.seq > h.opSeq {
 		h.lastBusy = taskOf(n.State)
 	}
-	h.gone = 0
-	if h.doubts == 1 && h.flights == 0 && h.doubt.idle && mark.seq > h.doubt.sent {
-		h.doubts = 0 // it was idle, it is at work: that PUT took effect (GW-6)
-	}
+	h.notFound = 0
+	h.puts.settle(mark.seq)
 }
 
-// usedUnseen takes the end of work that began and failed between two looks as proof that
-// a lease was used: a failed state is reached by work alone. An idle node whose stamp has
-// moved proves nothing, for heartbeats may move it (LH-12).
-func (l *Ledger) usedUnseen(h *host, e ending) {
-	if e.unseen && h.phase == leased && h.seen.mark.seq > h.since {
-		l.began(h, h.since)
-	}
-}
-
-// found decides whether a busy node without a slot counts (LH-11, LH-24). One in a
-// service or hold state may be at work that was begun on a yes of the process before.
-func (l *Ledger) found(h *host, n ironic.Node) {
+// countBusy gives a slot to a busy node without one, if it counts (LH-11). Until the settle has
+// ended and LEASE_TTL has passed it is adopted, whatever its agent_url (LH-24); also in a
+// service or hold state, as it may be at work that was begun on a yes of the process before.
+func (l *Ledger) countBusy(h *host, n ironic.Node) {
 	p, _ := l.poolFor(h, "", false)
-	adopting := l.adopting(h.seen.mark)
-	if p.class == exempt || !h.busy(l.cfg.CountExtra || adopting) {
-		return
-	}
+	adopting := !l.view.settled || !passed(started, h.observed.mark.at, l.cfg.LeaseTTL)
 	switch {
+	case p.exempt || !h.busy(l.cfg.CountExtra || adopting):
+		return
 	case adopting:
 		l.totals.Adopted++
 		l.note(NoticeAdopted, h)
-		l.occupy(h, adopted, p, h.seen.mark.seq)
+		l.occupy(h, adopted, p, h.observed.mark.seq)
 	case h.everYes, n.AgentURL, l.cfg.Count == CountBusy:
 		l.totals.Foreign++
 		l.note(NoticeForeign, h)
-		l.occupy(h, foreign, p, h.seen.mark.seq)
+		l.occupy(h, foreign, p, h.observed.mark.seq)
 	default:
 		return
 	}
 	h.lastBusy = taskOf(n.State)
 }
 
-// adopting reports whether a busy node of a look begun at mark is adopted: until
-// the settle has ended and LEASE_TTL has passed, whatever its agent_url (LH-24).
-func (l *Ledger) adopting(mark mark) bool {
-	return !l.settled || !passed(started, mark.at, l.cfg.LeaseTTL)
-}
-
-// forget drops hosts that hold nothing, are not at work, have not failed, were never said
-// yes to and no longer ask.
-func (l *Ledger) forget() {
-	if l.looks%64 != 0 {
+// observedIdle notes that h's node is in no busy, service or hold state. This is where
+// slots end.
+func (l *Ledger) observedIdle(h *host) {
+	mark := h.observed.mark
+	if h.observed.state.Failed() {
+		h.lastBusy = otherTask // proves no goal any more
+	}
+	if h.endedAt == never {
+		h.endedAt = l.at
+	}
+	if !h.holds() {
 		return
 	}
-	for _, h := range l.byUUID {
-		l.letGo(h)
-	}
-	for _, h := range l.byName {
-		l.letGo(h)
-	}
-}
-
-// letGo forgets h if it has had nothing to do with us for long: altogether, or,
-// where a yes of ours must be remembered (LH-11), what its owner keeps of it.
-func (l *Ledger) letGo(h *host) {
-	if h.holds() || h.busy(l.cfg.CountExtra) || !passed(h.lastAsk, l.at, forgetAfter) || h.owner != nil && h.owner.Keep() {
-		return
-	}
-	if h.seen.state.Failed() && h.seen.mark.seq >= l.whole.seq {
-		return // it would be found again, as one that has failed since
+	h.notFound = 0
+	if h.phase == working && mark.seq > h.busySeq {
+		h.idleAt = l.at
+		l.move(h, stopped)
 	}
 	switch {
-	case !h.everYes:
-		l.drop(h)
-	case h.owner != nil:
-		h.lost = silent
-		l.touch(h)
+	case mark.seq <= h.since || !l.mayEnd(h):
+	case h.leaseUnused(l.cfg.LeaseTTL):
+		l.end(h, expired)
+	case h.workOver(l.cfg.Linger):
+		l.end(h, finished)
+	}
+}
+
+// mayEnd reports whether the newest observation of h may end its slot: it began after the last
+// yes, and no PUT is in flight or of unknown outcome. It settles PUTs of unknown outcome if it
+// began long enough after the last of them broke (GW-6). A lease that exists for such a PUT
+// alone and was never observed busy ends here.
+func (l *Ledger) mayEnd(h *host) bool {
+	switch mark := h.observed.mark; {
+	case h.puts.inFlight > 0 || mark.seq <= h.yesSeq:
+		return false
+	case h.puts.unknown == 0:
+		return true
+	case !passed(h.puts.brokeAt, mark.at, l.cfg.Settle):
+		return false
+	}
+	h.puts.unknown = 0
+	if h.puts.creator != nil && !h.checked && h.phase == leased {
+		l.end(h, expired)
+		return false
+	}
+	return true
+}
+
+// observeMissing notes that a fetch was answered 404.
+func (l *Ledger) observeMissing(o ironic.NodeObservation) {
+	h := l.byUUID[o.Key]
+	if h == nil {
+		if h = l.byName[o.Key]; h == nil || h.id.UUID != "" {
+			return // another node has taken the name: the 404 shows nothing
+		}
+	}
+	mark := l.mark(o.Mark)
+	if mark.seq <= h.observed.mark.seq {
+		return
+	}
+	h.noteAnswer(l.at)
+	h.observed = observation{mark: mark}
+	l.updateLive(h)
+	switch {
+	case !h.holds():
+		if h.id.UUID != "" {
+			l.forgetNode(h)
+		}
+	case !l.mayEnd(h):
+	case h.id.UUID == "": // not in Ironic yet: counts as idle (LH-23)
+		if h.leaseUnused(l.cfg.LeaseTTL) {
+			l.end(h, expired)
+		}
+	default:
+		h.notFound++
+		switch {
+		case h.notFound < 2:
+		case h.nameOnly:
+			l.keepByName(h)
+		default: // the second 404 by UUID ends the slot (LH-23)
+			l.end(h, vanished)
+			l.forgetNode(h)
+		}
 	}
 }

@@ -5,9 +5,9 @@ type phase uint8
 
 const (
 	vacant    phase = iota // the host holds no slot
-	leased                 // given; its node was not at work since
+	leased                 // given; its node was not observed at work since
 	working                // its node is at work
-	lingering              // its node was seen outside of work since
+	lingering              // its node was observed idle since
 )
 
 func (p phase) String() string {
@@ -20,13 +20,13 @@ type event uint8
 const (
 	granted  event = iota // a yes gives the slot
 	found                 // its node is at work, and had no slot
-	began                 // work is seen, accepted by Ironic, or proven by how it failed
-	stopped               // the node is seen outside of work
+	began                 // work is observed, accepted by Ironic, or proven by how it failed
+	stopped               // the node is observed idle
 	finished              // nothing is left to do with the slot
 	expired               // the slot was never used, and its time is over
-	refused               // Ironic did not take the PUT that the slot was made for
+	refused               // Ironic did not accept the PUT that the slot was made for
 	vanished              // Ironic has denied the node twice
-	moved                 // it has, but the yes was to a name that a new node may bear
+	moved                 // it has, but the yes was to a name, which a new node may have
 )
 
 func (e event) String() string {
@@ -60,24 +60,13 @@ var transitions = map[step]phase{
 	{lingering, moved}:    leased,    // LH-23
 }
 
-// move takes h's slot through a transition. The counters see the phase, so every move stands
-// between two calls of account.
+// move takes h's slot through a transition. The counters depend on whether it is vacant or
+// leased, so a move from or to one of these belongs into change.
 func (l *Ledger) move(h *host, on event) {
 	to, ok := transitions[step{h.phase, on}]
 	if !ok {
-		l.misfits++ // a fault of the ledger, which tests look for
+		l.illegalMoves++ // a fault of the ledger, which tests check
 		return
 	}
 	h.phase = to
 }
-
-// began notes evidence of work of h, which holds a slot, as of seq.
-func (l *Ledger) began(h *host, seq uint64) {
-	l.change(h, func() {
-		h.busySeq = seq
-		l.move(h, began)
-	})
-}
-
-// worked reports whether the host holds a slot that was used.
-func (h *host) worked() bool { return h.phase == working || h.phase == lingering }

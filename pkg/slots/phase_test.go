@@ -8,7 +8,7 @@ import (
 )
 
 // TestTheDrawingIsTheTable compares the life of a slot that doc.go draws with the one that
-// the ledger goes by.
+// the ledger follows.
 func TestTheDrawingIsTheTable(t *testing.T) {
 	text, err := os.ReadFile("doc.go")
 	if err != nil {

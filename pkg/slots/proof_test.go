@@ -21,44 +21,44 @@ var startsAtItsGoal = []struct {
 }
 
 // A host whose slot lingers at the state from which the next work begins keeps it, until
-// that work was seen.
+// that work was observed.
 func TestLH13_TheGoalOfWorkThatBeginsThereNeedsProof(t *testing.T) {
 	for _, c := range startsAtItsGoal {
 		s := newStage(t, 1)
 		s.wantAsk(by(1, api.OpUnrescue), granted)
 		s.is(1, ironic.Unrescuing)
-		s.looks(10 * time.Second)
+		s.polls(10 * time.Second)
 		s.is(1, c.goal)
 		s.wantAsk(by(1, c.op), held)
-		s.looks(40 * time.Second)
+		s.polls(40 * time.Second)
 		s.wantOccupied(1)
 		s.wantAsk(by(2, api.OpProvision), full)
 		s.is(1, c.work[0])
-		s.looks(10 * time.Second)
+		s.polls(10 * time.Second)
 		s.is(1, c.work[1])
-		s.looks(10 * time.Minute)
+		s.polls(10 * time.Minute)
 		s.wantOccupied(1)
 		s.is(1, c.goal)
-		s.looks(5 * time.Second) // and now it is reached
+		s.polls(5 * time.Second) // and now it is reached
 		if s.wantOccupied(0); t.Failed() {
 			t.Fatal(c.op)
 		}
 	}
 }
 
-// The same again: what was seen of the work before proves nothing of that which the last
+// The same again: what was observed of the work before proves nothing of that which the last
 // yes lets begin.
 func TestLH13_TheSameWorkAgainNeedsItsOwnProof(t *testing.T) {
 	for _, c := range startsAtItsGoal {
 		s := newStage(t, 1)
 		s.wantAsk(by(1, c.op), granted)
 		s.is(1, c.work[0])
-		s.looks(10 * time.Second)
+		s.polls(10 * time.Second)
 		s.is(1, c.goal)
 		s.wantAsk(by(1, c.op), held)
-		s.looks(40 * time.Second)
+		s.polls(40 * time.Second)
 		s.wantOccupied(1)
-		s.looks(10 * time.Second) // LINGER
+		s.polls(10 * time.Second) // LINGER
 		if s.wantOccupied(0); t.Failed() {
 			t.Fatal(c.op)
 		}
@@ -70,14 +70,14 @@ func TestLH13_AHoldIsNoProof(t *testing.T) {
 	s := newStage(t, 1)
 	s.wantAsk(by(1, api.OpUnrescue), granted)
 	s.is(1, ironic.Unrescuing)
-	s.looks(10 * time.Second)
+	s.polls(10 * time.Second)
 	s.is(1, ironic.ServiceHold)
 	s.wantAsk(by(1, api.OpService), held)
-	s.looks(time.Minute)
+	s.polls(time.Minute)
 	s.is(1, ironic.Active) // aborted
-	s.looks(5 * time.Second)
+	s.polls(5 * time.Second)
 	s.wantOccupied(1)
-	s.looks(time.Minute)
+	s.polls(time.Minute)
 	s.wantOccupied(0)
 }
 
@@ -86,7 +86,7 @@ func TestLH13_Ironics2xxIsProof(t *testing.T) {
 		s := newStage(t, 1)
 		s.is(1, c.goal)
 		s.l.Answered(s.now, s.put(1, c.target, true), 202)
-		s.looks(5 * time.Second) // over before anybody looked
+		s.polls(5 * time.Second) // over before any poll
 		if s.wantOccupied(0); t.Failed() {
 			t.Fatal(c.op)
 		}
@@ -99,18 +99,18 @@ func TestLH13_AServiceKeepsItsSlotFromTheYesOn(t *testing.T) {
 	s := newStage(t, 1)
 	s.wantAsk(by(1, api.OpProvision), granted)
 	s.is(1, ironic.Deploying)
-	s.looks(time.Minute)
+	s.polls(time.Minute)
 	s.is(1, ironic.Active)
 	s.after(time.Second)
 	s.wantAsk(by(1, api.OpService), held)
 	s.after(4 * time.Second)
-	s.look()
+	s.poll()
 	s.after(2 * time.Second)
 	s.wantAsk(by(2, api.OpProvision), full)
 	s.is(1, ironic.Servicing)
-	s.looks(time.Hour)
+	s.polls(time.Hour)
 	s.wantOccupied(1)
 	s.is(1, ironic.Active)
-	s.looks(5 * time.Second)
+	s.polls(5 * time.Second)
 	s.wantOccupied(0)
 }

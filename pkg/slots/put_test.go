@@ -8,15 +8,15 @@ import (
 	"github.com/ironic-throttle/ironic-throttle/pkg/ironic"
 )
 
-func TestGW3_APutOnItsWayPinsTheSlot(t *testing.T) {
+func TestGW3_APutInFlightKeepsTheSlot(t *testing.T) {
 	s := newStage(t, 1)
 	s.is(1, ironic.Manageable)
 	put := s.put(1, ironic.TargetInspect, true)
-	s.looks(30 * time.Minute)
+	s.polls(30 * time.Minute)
 	s.wantOccupied(1)
 	s.l.Answered(s.now, put, 202)
 	s.wantOccupied(1)
-	s.look() // begun after the answer, and a PUT inspect is the proof (LH-13)
+	s.poll() // begun after the answer, and a PUT inspect is the proof (LH-13)
 	s.wantOccupied(0)
 }
 
@@ -24,7 +24,7 @@ func TestGW3_TheTargetBecomesTheOpWhenIronicAcceptsIt(t *testing.T) {
 	s := newStage(t, 1)
 	s.wantAsk(by(1, api.OpInspect), granted)
 	s.is(1, ironic.InspectWait)
-	s.look()
+	s.poll()
 	put := s.put(1, ironic.TargetClean, false)
 	op := func() api.Op { return s.l.Occupancy(s.now).Occupants[0].Op }
 	if op() != api.OpInspect {
@@ -88,35 +88,35 @@ func TestGW6_UnknownOutcome(t *testing.T) {
 			s.l.Answered(s.now, put, lose)
 		}
 		s.after(time.Minute - time.Nanosecond)
-		s.look()
+		s.poll()
 		s.wantOccupied(1)
 		s.after(time.Nanosecond)
-		s.look() // idle in a fetch begun STARTUP_SETTLE after the break
+		s.poll() // idle in a fetch begun STARTUP_SETTLE after the break
 		s.wantOccupied(0)
 	}
 }
 
-func TestGW6_SeenBusySettlesItOnlyIfItWasIdle(t *testing.T) {
+func TestGW6_ObservedBusySettlesItOnlyIfItWasIdle(t *testing.T) {
 	for _, idle := range []bool{true, false} {
 		s := newStage(t, 1)
 		s.is(1, ironic.Available)
 		put := s.put(1, ironic.TargetActive, idle)
 		s.l.Broken(s.now, put)
 		s.is(1, ironic.Deploying)
-		s.looks(5 * time.Second)
+		s.polls(5 * time.Second)
 		s.is(1, ironic.Active)
-		s.looks(5 * time.Second)
+		s.polls(5 * time.Second)
 		want := 1
 		if idle {
 			want = 0 // it took effect, and its work is over
 		}
 		s.wantOccupied(want)
-		s.looks(time.Minute)
+		s.polls(time.Minute)
 		s.wantOccupied(0)
 	}
 }
 
-func TestGW6_TwoPutsAtOnceAreNotSettledByOneSight(t *testing.T) {
+func TestGW6_TwoPutsAtOnceAreNotSettledByOneObservation(t *testing.T) {
 	s := newStage(t, 1)
 	s.is(1, ironic.Available)
 	first := s.put(1, ironic.TargetActive, true)
@@ -124,11 +124,11 @@ func TestGW6_TwoPutsAtOnceAreNotSettledByOneSight(t *testing.T) {
 	s.l.Broken(s.now, first)
 	s.l.Answered(s.now, second, 202)
 	s.is(1, ironic.Deploying)
-	s.looks(5 * time.Second)
+	s.polls(5 * time.Second)
 	s.is(1, ironic.Active)
-	s.looks(40 * time.Second)
+	s.polls(40 * time.Second)
 	s.wantOccupied(1)
-	s.looks(30 * time.Second)
+	s.polls(30 * time.Second)
 	s.wantOccupied(0)
 }
 
@@ -137,16 +137,16 @@ func TestLH14_GatewayOnlyFailureReturnsAtOnce(t *testing.T) {
 	put := s.put(1, ironic.TargetActive, true)
 	s.l.Answered(s.now, put, 202)
 	s.is(1, ironic.DeployWait)
-	s.look()
+	s.poll()
 	s.is(1, ironic.DeployFailed)
-	s.look()
+	s.poll()
 	s.wantOccupied(0)
 
 	// With a check's yes in between it lingers.
 	put = s.put(1, ironic.TargetActive, true)
 	s.l.Answered(s.now, put, 202)
 	s.wantAsk(by(1, api.OpProvision), held)
-	s.look()
+	s.poll()
 	s.wantOccupied(1)
 }
 
@@ -154,7 +154,7 @@ func TestGW3_ManageEndsAndStartsNothing(t *testing.T) {
 	s := newStage(t, 1)
 	s.wantAsk(by(1, api.OpInspect), granted)
 	s.is(1, ironic.InspectWait)
-	s.look()
+	s.poll()
 	put := s.put(1, ironic.TargetAbort, false)
 	s.l.Answered(s.now, put, 202)
 	s.wantOccupied(1)

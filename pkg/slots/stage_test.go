@@ -20,7 +20,7 @@ type stage struct {
 	now   time.Time
 	nodes map[string]*ironic.Node // by UUID
 
-	fetched int // by the last unmoved poll
+	fetched int // by the last unchanged poll
 }
 
 // newStage returns a settled ledger: the clock stands at two minutes.
@@ -28,9 +28,9 @@ func newStage(t *testing.T, limit int, edit ...func(*slots.Config)) *stage {
 	t.Helper()
 	s := newborn(t, limit, edit...)
 	s.after(time.Minute)
-	s.look()
+	s.poll()
 	s.after(time.Minute)
-	s.look()
+	s.poll()
 	return s
 }
 
@@ -67,27 +67,27 @@ func (s *stage) is(n int, state ironic.State, agent ...bool) *ironic.Node {
 
 func (s *stage) gone(n int) { delete(s.nodes, uuid(n)) }
 
-// look is one complete poll, begun and ended now.
-func (s *stage) look() []string { return s.lookBegun(s.l.Begin(s.now)) }
+// poll is one complete poll, begun and ended now.
+func (s *stage) poll() []string { return s.pollBegun(s.l.Begin(s.now)) }
 
-// lookBegun is one whose first request went out at mark.
-func (s *stage) lookBegun(mark ironic.Mark) []string {
-	look := ironic.Observation{Mark: mark}
+// pollBegun is one whose first request went out at mark.
+func (s *stage) pollBegun(mark ironic.Mark) []string {
+	o := ironic.Observation{Mark: mark}
 	for i := range 100 {
 		if n := s.nodes[uuid(i)]; n != nil && n.State.Busy() {
-			look.Nodes = append(look.Nodes, *n)
+			o.Nodes = append(o.Nodes, *n)
 		}
 	}
-	keys := s.l.Missing(s.now, look.Nodes)
+	keys := s.l.Missing(s.now, o.Nodes)
 	for _, key := range s.l.Wanted(s.now) {
-		if !slices.ContainsFunc(look.Nodes, func(n ironic.Node) bool { return n.UUID == key || n.Name == key }) && !slices.Contains(keys, key) {
+		if !slices.ContainsFunc(o.Nodes, func(n ironic.Node) bool { return n.UUID == key || n.Name == key }) && !slices.Contains(keys, key) {
 			keys = append(keys, key)
 		}
 	}
 	for _, key := range keys {
-		look.Fetched = append(look.Fetched, s.fetch(key, s.l.Begin(s.now)))
+		o.Fetched = append(o.Fetched, s.fetch(key, s.l.Begin(s.now)))
 	}
-	s.l.Observe(s.now, look)
+	s.l.Observe(s.now, o)
 	return keys
 }
 
@@ -100,11 +100,11 @@ func (s *stage) fetch(key string, mark ironic.Mark) ironic.NodeObservation {
 	return ironic.NodeObservation{Key: key, Mark: mark}
 }
 
-// looks polls every 5 s for d.
-func (s *stage) looks(d time.Duration) {
+// polls polls every 5 s for d.
+func (s *stage) polls(d time.Duration) {
 	for end := s.now.Add(d); s.now.Before(end); {
 		s.after(5 * time.Second)
-		s.look()
+		s.poll()
 	}
 }
 
@@ -148,7 +148,7 @@ func (s *stage) ask(ask slots.Ask) string {
 	}[v.Outcome]
 }
 
-// put forwards a PUT, with a fetch before it if the node is to be seen idle, and
+// put forwards a PUT, with a fetch before it if the node is to be observed idle, and
 // fails the test if it is refused.
 func (s *stage) put(n int, target ironic.Target, idle bool) *slots.Put {
 	s.t.Helper()

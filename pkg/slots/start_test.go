@@ -12,16 +12,16 @@ import (
 func TestLH24_NoYesBeforeTheSettleIsOver(t *testing.T) {
 	s := newborn(t, 1)
 	s.wantAsk(by(1, api.OpInspect), starting)
-	s.look()
+	s.poll()
 	s.wantAsk(by(1, api.OpInspect), starting)
 	s.after(time.Minute - time.Nanosecond)
-	s.look()
+	s.poll()
 	s.wantAsk(by(1, api.OpInspect), starting)
 	early := s.l.Begin(s.now)
 	s.after(time.Hour)
-	s.lookBegun(early) // begun too early, however late it ends
+	s.pollBegun(early) // begun too early, however late it ends
 	s.wantAsk(by(1, api.OpInspect), stale)
-	s.look()
+	s.poll()
 	s.wantAsk(by(1, api.OpInspect), granted)
 }
 
@@ -30,21 +30,21 @@ func TestLH24_BusyNodesAreAdopted(t *testing.T) {
 	for i := range 3 {
 		s.is(i, ironic.DeployWait, false) // no agent_url
 	}
-	s.look()
+	s.poll()
 	s.wantOccupied(3)
 	s.wantAsk(by(0, api.OpProvision), held)
 	s.after(time.Minute)
 	s.is(3, ironic.Cleaning, false)
-	s.look() // ends the settle, still adopts
+	s.poll() // ends the settle, still adopts
 	s.wantOccupied(4)
 	s.wantAsk(by(9, api.OpProvision), full)
 	s.after(3 * time.Minute)
 	s.is(4, ironic.Cleaning, false)
-	s.look() // the settle is over, LEASE_TTL is not
+	s.poll() // the settle is over, LEASE_TTL is not
 	s.wantOccupied(5)
 	s.after(time.Minute)
 	s.is(5, ironic.Cleaning, false)
-	s.look()
+	s.poll()
 	s.wantOccupied(5)
 	if got := s.l.Totals().Adopted; got != 5 {
 		t.Errorf("adopted %d, want 5", got)
@@ -53,13 +53,13 @@ func TestLH24_BusyNodesAreAdopted(t *testing.T) {
 	for i := range 4 {
 		s.is(i, ironic.Active)
 	}
-	s.looks(50 * time.Second)
+	s.polls(50 * time.Second)
 	s.wantOccupied(1)
 	s.wantAsk(by(9, api.OpProvision), granted)
 	s.wantAsk(by(10, api.OpProvision), full)
 }
 
-// A look, at all of Ironic or at one node, that was begun in the term before shows nothing
+// A poll or a fetch that was begun in the term before shows nothing
 // to this one, however late it ends.
 func TestLH24_WhatWasBegunBeforeTheTermShowsNothing(t *testing.T) {
 	before, s := newStage(t, 1), newborn(t, 1)
@@ -70,7 +70,7 @@ func TestLH24_WhatWasBegunBeforeTheTermShowsNothing(t *testing.T) {
 	s.l.Follow(before.l)
 	s.l.ObserveNode(s.now, one)
 	s.wantOccupied(0)
-	s.lookBegun(all)
+	s.pollBegun(all)
 	s.wantOccupied(0)
 	one.Mark = s.l.Begin(s.now)
 	s.l.ObserveNode(s.now, one)
@@ -80,10 +80,10 @@ func TestLH24_WhatWasBegunBeforeTheTermShowsNothing(t *testing.T) {
 func TestLH24_AdoptedTakesTheFirstOp(t *testing.T) {
 	s := newborn(t, 1)
 	s.is(1, ironic.Deploying)
-	s.look()
+	s.poll()
 	s.wantAsk(by(1, api.OpProvision), held)
 	s.is(1, ironic.Active)
-	s.look()
+	s.poll()
 	s.wantOccupied(0)
 }
 
@@ -97,11 +97,11 @@ func TestLH25_Identity(t *testing.T) {
 	s.wantAsk(nameOnly, held)
 	s.wantOccupied(1)
 
-	// The same by a sight of the node.
+	// The same by an observation of the node.
 	s = newStage(t, 2)
 	s.wantAsk(nameOnly, granted)
 	s.is(1, ironic.Inspecting, true)
-	s.look()
+	s.poll()
 	s.wantOccupied(1)
 	s.wantAsk(by(1, api.OpInspect), held)
 	s.wantAsk(nameOnly, held)
@@ -118,7 +118,7 @@ func TestLH25_Identity(t *testing.T) {
 	// A bare old name joins only when the ask carries that UUID.
 	s = newStage(t, 2)
 	s.is(1, ironic.Deploying, true).Name = "host-1"
-	s.look()
+	s.poll()
 	s.wantAsk(nameOnly, granted)
 	s.wantOccupied(2)
 	s.wantAsk(by(1, api.OpInspect), held)
@@ -130,13 +130,13 @@ func TestLH25_ForeignNodeAndALeaseByName(t *testing.T) {
 	s.wantAsk(slots.Ask{ID: slots.ID{Name: "metal3~host-1"}, Op: api.OpProvision}, granted)
 	n := s.is(1, ironic.Deploying, true)
 	n.Name = "" // unnamed at first
-	s.look()
+	s.poll()
 	s.wantOccupied(2)
 	n.Name = "metal3~host-1"
-	s.look()
+	s.poll()
 	s.wantOccupied(1)
 	s.is(1, ironic.Active)
-	s.looks(time.Minute)
+	s.polls(time.Minute)
 	s.wantOccupied(0)
 }
 
@@ -145,13 +145,13 @@ func TestClockThatStepsBack(t *testing.T) {
 	s.is(1, ironic.Manageable)
 	s.wantAsk(by(1, api.OpInspect), granted)
 	s.after(-time.Hour)
-	s.look()
+	s.poll()
 	s.wantAsk(by(1, api.OpInspect), held)
 	s.after(time.Hour + 5*time.Minute - time.Nanosecond)
-	s.look()
+	s.poll()
 	s.wantOccupied(1)
 	s.after(time.Nanosecond)
-	s.look()
+	s.poll()
 	s.wantOccupied(0)
 }
 

@@ -14,9 +14,9 @@ func TestLH33_AStuckHostThatCameToRestCountsAtOnce(t *testing.T) {
 	s := newStage(t, 2, func(c *slots.Config) { c.StuckAfter, c.StuckCap = 90*time.Minute, 1 })
 	s.is(1, ironic.DeployWait, true)
 	s.is(2, ironic.CleanWait, true)
-	s.look()
+	s.poll()
 	s.after(2 * time.Hour)
-	s.look()
+	s.poll()
 	off := func() (uuids []string) {
 		for _, o := range s.l.Occupancy(s.now).Occupants {
 			if !o.Counted {

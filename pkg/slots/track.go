@@ -10,12 +10,12 @@ import (
 // Result is how a node's work ended.
 type Result int
 
-// The results. Found is none: a node that was in a failed state before anybody knew what
-// it was in, so that nobody can tell when it failed.
+// The results. Found is none: a node that was in a failed state when it was first observed, so
+// that nobody knows when it failed.
 const (
 	Succeeded Result = iota + 1
 	Failed
-	Neutral // ended on purpose, or nobody can tell how
+	Neutral // ended on purpose, or nobody knows how
 	Found
 	Gone // no work ended: the node has left Ironic
 )
@@ -23,17 +23,6 @@ const (
 // String names a result as metrics do.
 func (r Result) String() string {
 	return [...]string{"none", "success", "failure", "neutral", "found", "gone"}[r]
-}
-
-// ending is how a piece of work ended; the zero value is none.
-type ending struct {
-	result Result
-	work   ironic.Work
-	state  ironic.State // where Ironic left the node
-	token  string       // provision_updated_at there
-	cause  string       // last_error there
-	rework bool         // it was a deployment of an active node, which had an instance
-	unseen bool         // the work began and failed between two looks
 }
 
 // task is a kind of work, as far as hosts remember it.
@@ -64,33 +53,33 @@ func taskOf(s ironic.State) task {
 	return otherTask
 }
 
-// track follows the work of one node from sight to sight and tells how it ended, once
-// for each end: polls repeat, transitions do not (docs/spec/breaker.md). The zero value is a
-// node that was never seen.
+// track follows the work of one node from observation to observation and returns how it ended,
+// once for each end: polls repeat, transitions do not (docs/spec/breaker.md). The zero value is
+// a node without an observation.
 type track struct {
-	*job         // nil: its end was seen
-	failed token // of the last failed state that was seen, 0: of none
-	known  bool  // the node was seen
-	active bool  // so was the node in the newest sight outside of work
+	*job         // nil: its end was observed
+	failed token // of the last failed state that was observed, 0: of none
+	known  bool  // the node was observed
+	active bool  // the newest idle observation showed it active
 }
 
 // job is the work that a node is at.
 type job struct {
-	worked   uint64       // Seq at which it was last known to work
-	workedAs ironic.State // in which state that was
-	blamed   string       // its last_error then
-	rework   bool         // the node was active when it began, and no other work came between
+	worked    uint64       // Seq at which it was last known to work
+	workedAs  ironic.State // in which state that was
+	lastError string       // of the node then
+	rework    bool         // the node was active when it began, and no other work came between
 
-	// Stillness by our own observation (LH-33).
-	stillSince moment
-	beat       string
-	beatSince  moment
+	// How long it has stood still by our own observation (LH-33).
+	stateSince     moment
+	heartbeat      string
+	heartbeatSince moment
 
-	left left // whether a conductor works on it
+	unlocked unlocked // whether a conductor works on it
 }
 
 // token is a hash of a state and provision_updated_at, never 0: whether these have changed
-// is all that matters of it, and a false "no" is less likely than a broken memory. A stamp
+// is all that matters of it, and a collision is less likely than a memory fault. A stamp
 // alone may be of whole seconds, in which a node can fail at two things.
 type token uint64
 
@@ -100,68 +89,67 @@ func tokenOf(n ironic.Node) token {
 	return token(maphash.String(tokenSeed, string(n.State)+"\x00"+n.ProvisionUpdatedAt) | 1)
 }
 
-// see takes the next sight. sound tells that a node which was never seen cannot have
-// failed long ago: it was in no list of those that had.
-func (t *track) see(seq uint64, n ironic.Node, sound bool) ending {
-	known := t.known || sound
+// observe takes the next observation and returns what has ended, with the Result 0 if nothing
+// has; missed reports that it began and failed since the observation before. listed: all nodes
+// that had failed were listed before, so a node that was never observed has failed since.
+func (t *track) observe(seq uint64, n ironic.Node, listed bool) (e Ending, missed bool) {
+	known := t.known || listed
 	t.known = true
 	switch {
 	case n.State.Busy() || n.State.Extra():
-		e := t.start(seq, n.State)
-		t.blamed = n.LastError
-		return e
+		e = t.start(seq, n.State)
+		t.lastError = n.LastError
+		return e, false
 	case t.job != nil && seq <= t.worked:
-		return ending{} // from before the work began
+		return Ending{}, false // from before the work began
 	}
-	e := ending{state: n.State, token: n.ProvisionUpdatedAt, cause: n.LastError}
 	was, before := t.job, t.failed
 	*t = track{failed: before, known: true, active: n.State == ironic.Active}
 	if n.State.Failed() {
 		t.failed = tokenOf(n)
 	}
+	e = Ending{Work: n.State.Work(), State: n.State, Token: n.ProvisionUpdatedAt, Cause: n.LastError}
 	switch {
 	case was != nil && n.State.Failed() && t.failed == before && n.ProvisionUpdatedAt != "":
-		return ending{} // it was seen before the 2xx to the PUT that began it came back
+		return Ending{}, false // it was observed before the 2xx to the PUT that began it came back
 	case was != nil:
-		e.result, e.work = was.judge(n), was.workedAs.Work()
-		if n.State.Failed() {
-			e.work = n.State.Work()
+		e.Result = was.judge(n)
+		if !n.State.Failed() {
+			e.Work = was.workedAs.Work()
 		}
-		e.rework = e.work == ironic.WorkDeploy && was.rework
-		return e
+		e.Rework = e.Work == ironic.WorkDeploy && was.rework
+		return e, false
 	case !n.State.Failed() || t.failed == before || !known && aborted(n):
-		return ending{}
-	}
-	e.result, e.work, e.unseen = Failed, n.State.Work(), known
-	switch {
+		return Ending{}, false
 	case !known:
-		e.result = Found
+		e.Result = Found
 	case aborted(n):
-		e.result = Neutral
+		e.Result = Neutral
+	default:
+		e.Result = Failed
 	}
-	return e
+	return e, known
 }
 
 // start notes that the node is known to work in state s. Where that kind of work can
-// only follow after the one before went well, it did.
-func (t *track) start(seq uint64, s ironic.State) ending {
+// only follow after the one before succeeded, it did.
+func (t *track) start(seq uint64, s ironic.State) (e Ending) {
 	if t.job == nil {
 		t.job = &job{worked: seq, workedAs: s, rework: t.active}
-		return ending{}
+		return e
 	}
-	var e ending
 	if was := t.workedAs.Work(); was != s.Work() {
 		t.rework = false
 		if proves(s.Work(), was) {
-			e = ending{result: Succeeded, work: was, state: s}
+			e = Ending{Result: Succeeded, Work: was, State: s}
 		}
 	}
-	t.worked, t.workedAs, t.blamed = max(t.worked, seq), s, ""
+	t.worked, t.workedAs, t.lastError = max(t.worked, seq), s, ""
 	return e
 }
 
-// proves reports whether work of kind next cannot have begun unless work of kind was,
-// which came before, went well.
+// proves reports whether work of kind next can only begin after work of kind was, which came
+// before, succeeded.
 func proves(next, was ironic.Work) bool {
 	switch was {
 	case ironic.WorkInspect:
@@ -174,12 +162,12 @@ func proves(next, was ironic.Work) bool {
 	return false
 }
 
-// judge tells how work ended that left the node like n.
+// judge returns how work ended that left the node like n.
 func (j *job) judge(n ironic.Node) Result {
 	switch {
 	case n.State.Failed() && !aborted(n):
 		return Failed
-	case n.LastError != "" && n.LastError != j.blamed:
+	case n.LastError != "" && n.LastError != j.lastError:
 		return Neutral // an error that somebody has cleared away already, or not of this work
 	}
 	switch n.State {

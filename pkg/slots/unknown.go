@@ -1,54 +1,42 @@
 package slots
 
 import (
-	"slices"
 	"time"
 
 	"github.com/ironic-throttle/ironic-throttle/pkg/ironic"
 )
 
 // unknownHosts are those that have asked and that neither Ironic nor the cluster has
-// shown, so that nobody knows whether they exist: most hosts that wait are idle, and no
-// poll lists those. Anybody can invent such names, so their number is bounded. Where that
-// is reached a host is taken in that the list of all nodes shows (Prune), and no other.
+// shown, so that nobody knows whether they exist (LH-39): most hosts that wait are idle, and no
+// poll lists those. Anybody can invent such names, so their number is bounded. Once that
+// is reached only hosts that the list of all nodes shows (Prune) are accepted.
 type unknownHosts struct {
-	since       map[*host]uint64 // Seq when each asked first; some are none any more, see sweep
-	swept       moment           // when those were last looked for
-	strictUntil moment           // until then no new ones are taken in
+	since       map[*host]uint64 // Seq when each asked first; sweep removes those that are known by now
+	swept       moment           // when the silent ones were last searched for
+	strictUntil moment           // until then no new ones are accepted
 }
 
-// noteUnknown notes that h, which the ledger did not know, has asked.
-func (l *Ledger) noteUnknown(h *host, ask Ask) {
-	if !ask.Put && !ask.Exists && !h.facts {
-		l.unknown.since[h] = l.seq
-	}
-}
-
-// full reports whether no further unknown host is taken in.
+// full reports whether no further unknown host is accepted.
 func (l *Ledger) full() bool {
-	s := &l.unknown
-	if s.strictUntil > l.at {
+	u := &l.unknown
+	switch {
+	case u.strictUntil > l.at:
 		return true
-	}
-	if len(s.since) < MaxUnknown {
-		return false
-	}
-	if passed(s.swept, l.at, unknownSweep) {
-		s.swept = l.at
+	case len(u.since) >= MaxUnknown && passed(u.swept, l.at, unknownSweep):
+		u.swept = l.at
 		silence := max(unknownSilence, l.cfg.LeaseTTL) // a yes is used by then
 		l.sweep(func(h *host, _ uint64) bool { return passed(h.lastAsk, l.at, silence) })
 	}
-	return len(s.since) >= MaxUnknown
+	return len(u.since) >= MaxUnknown
 }
 
-// UnknownCount is how many hosts have asked that neither Ironic nor the cluster has shown, as
-// far as the ledger keeps them.
+// UnknownCount is how many unknown hosts the ledger keeps.
 func (l *Ledger) UnknownCount() int { return len(l.unknown.since) }
 
 // Prune compares the unknown hosts with a list of all nodes, begun at mark: those that has
 // reports are unknown no more, and those that are not in it are forgotten, unless they
-// first asked later than mark, hold a slot, or had a yes that may still be used. For a
-// while only hosts of the list are taken in then (Ask.Exists).
+// first asked later than mark, hold a slot, or had a yes that may still be used. For
+// ten minutes then only hosts of the list are accepted (Ask.Exists).
 func (l *Ledger) Prune(now time.Time, begun ironic.Mark, has func(ID) bool) {
 	l.tick(now)
 	if begun.Seq <= l.born {
@@ -65,19 +53,17 @@ func (l *Ledger) Prune(now time.Time, begun ironic.Mark, has func(ID) bool) {
 	l.unknown.strictUntil = l.at.add(strictTime)
 }
 
-// sweep forgets the unknown hosts that gone reports, and takes from the book those that are
-// none any more. Who holds a slot or is at work stays whatever it is.
+// sweep forgets the unknown hosts that gone reports, and removes from the count those that are
+// known by now. A host that holds a slot or is at work stays in any case.
 func (l *Ledger) sweep(gone func(h *host, since uint64) bool) {
 	for h, since := range l.unknown.since {
 		switch {
-		case h.facts || h.lost == dropped || h.lost == folded:
+		case h.located || h.status == forgotten || h.status == merged:
 			delete(l.unknown.since, h)
 		case !h.holds() && !h.busy(true) && gone(h, since):
 			delete(l.unknown.since, h)
-			l.drop(h)
+			l.forget(h)
 		}
 	}
-	// The fetch list holds whoever is on it.
-	l.wants = slices.DeleteFunc(l.wants[l.wantsFrom:], func(h *host) bool { return !h.wanted })
-	l.wantsFrom = 0
+	l.fetches.tidy()
 }

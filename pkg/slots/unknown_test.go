@@ -70,7 +70,7 @@ func TestLH39_InventedHostsAreBounded(t *testing.T) {
 	}
 }
 
-func TestLH39_InventedHostsThatNoLongerAskMakeRoom(t *testing.T) {
+func TestLH39_InventedHostsThatNoLongerAskFreeTheirPlaces(t *testing.T) {
 	l, now := invented(t, MaxUnknown)
 	now = now.Add(unknownSilence - time.Second)
 	l.Begin(now)
@@ -83,7 +83,7 @@ func TestLH39_InventedHostsThatNoLongerAskMakeRoom(t *testing.T) {
 	}
 	now = now.Add(unknownSweep)
 	if got := ask(l, now, Ask{ID: ID{Name: "new"}, Op: api.OpProvision}); got == Unknown {
-		t.Error("nobody has asked for long, and there is no room")
+		t.Error("nobody has asked for long, and there is no free place")
 	}
 	if n := known(l); n != 2 {
 		t.Errorf("%d hosts are kept, want the two that asked lately", n)
@@ -137,7 +137,7 @@ func TestTheFetchListForgetsToo(t *testing.T) {
 	}
 	now = now.Add(time.Second)
 	l.Prune(now, l.Begin(now), func(id ID) bool { return id.UUID == "u7" })
-	if got := l.Wanted(now); len(got) != 1 || got[0] != "u7" || len(l.wants)-l.wantsFrom != 1 {
-		t.Errorf("%v is to be fetched of %d", got, len(l.wants))
+	if got := l.Wanted(now); len(got) != 1 || got[0] != "u7" || len(l.fetches) != 1 {
+		t.Errorf("%v is to be fetched of %d", got, len(l.fetches))
 	}
 }

@@ -11,15 +11,15 @@ import (
 	"github.com/ironic-throttle/ironic-throttle/pkg/slots"
 )
 
-// unmoved is a poll whose probe showed that nothing has changed.
-func (s *stage) unmoved() {
-	look := ironic.Observation{Mark: s.l.Begin(s.now), Unmoved: true}
+// unchanged is a poll whose probe showed that nothing has changed.
+func (s *stage) unchanged() {
+	o := ironic.Observation{Mark: s.l.Begin(s.now), Unchanged: true}
 	keys := s.l.Wanted(s.now)
 	s.fetched = len(keys)
 	for _, key := range keys {
-		look.Fetched = append(look.Fetched, s.fetch(key, s.l.Begin(s.now)))
+		o.Fetched = append(o.Fetched, s.fetch(key, s.l.Begin(s.now)))
 	}
-	s.l.Observe(s.now, look)
+	s.l.Observe(s.now, o)
 }
 
 func (s *stage) wantWaits(want bool) {
@@ -32,14 +32,14 @@ func (s *stage) wantWaits(want bool) {
 func TestGC19_settle(t *testing.T) {
 	s := newborn(t, 1)
 	s.wantWaits(true)
-	s.look()
+	s.poll()
 	s.wantWaits(true) // LH-24: slots begin after a complete poll begun STARTUP_SETTLE later
 	s.after(time.Minute)
-	s.unmoved()
+	s.unchanged()
 	if s.l.View(s.now).Settled {
 		t.Error("a poll without lists has found no busy host")
 	}
-	s.look()
+	s.poll()
 	s.wantWaits(false)
 }
 
@@ -49,13 +49,13 @@ func TestGC19_aLeaseThatIsNeverUsed(t *testing.T) {
 	s.wantAsk(by(1, api.OpInspect), granted)
 	s.wantWaits(false)
 	s.after(5*time.Minute - time.Nanosecond)
-	s.unmoved()
+	s.unchanged()
 	s.wantWaits(false)
 	s.after(time.Nanosecond)
-	s.unmoved()
+	s.unchanged()
 	s.wantOccupied(1) // no poll without lists ends a lease
 	s.wantWaits(true)
-	s.look()
+	s.poll()
 	s.wantOccupied(0)
 	s.wantWaits(false)
 }
@@ -65,18 +65,18 @@ func TestGC19_workThatHasEnded(t *testing.T) {
 	s.is(1, ironic.Available)
 	s.wantAsk(by(1, api.OpProvision), granted)
 	s.is(1, ironic.Deploying)
-	s.look()
+	s.poll()
 	s.wantWaits(false) // at work: its end will show
 	s.is(1, ironic.DeployFailed)
-	s.look() // LINGER
+	s.poll() // LINGER
 	s.wantWaits(true)
 	s.after(44 * time.Second)
-	s.unmoved()
+	s.unchanged()
 	s.wantOccupied(1)
 	s.after(time.Second)
-	s.unmoved()
+	s.unchanged()
 	s.wantOccupied(1)
-	s.look()
+	s.poll()
 	s.wantOccupied(0)
 	s.wantWaits(false)
 }
@@ -85,12 +85,12 @@ func TestGC19_aNodeThatIsGone(t *testing.T) {
 	s := newStage(t, 1)
 	s.wantAsk(by(1, api.OpProvision), granted)
 	s.is(1, ironic.Deploying)
-	s.look()
+	s.poll()
 	s.gone(1)
-	s.look() // the first 404 (LH-23)
+	s.poll() // the first 404 (LH-23)
 	s.wantOccupied(1)
 	s.wantWaits(true)
-	s.look()
+	s.poll()
 	s.wantOccupied(0)
 	s.wantWaits(false)
 }
@@ -103,11 +103,11 @@ func TestGC19_anOutcomeThatNobodyKnows(t *testing.T) {
 	s.l.Broken(s.now, put)
 	s.wantWaits(true)
 	s.after(time.Minute - time.Nanosecond)
-	s.look()
+	s.poll()
 	s.wantOccupied(1)
 	s.wantWaits(true)
 	s.after(time.Nanosecond)
-	s.look()
+	s.poll()
 	s.wantOccupied(0)
 	s.wantWaits(false)
 }
@@ -119,7 +119,7 @@ func TestGC19_whatContradictsTheLists(t *testing.T) {
 	s.is(1, ironic.Deploying)
 	s.l.ObserveNode(s.now, s.fetch(uuid(1), s.l.Begin(s.now)))
 	s.wantWaits(true)
-	s.look()
+	s.poll()
 	s.wantWaits(false)
 	s.l.ObserveNode(s.now, s.fetch(uuid(1), s.l.Begin(s.now))) // the same again
 	s.wantWaits(false)
@@ -129,9 +129,9 @@ func TestGC19_whatContradictsTheLists(t *testing.T) {
 	s.l.Answered(s.now, s.put(1, ironic.TargetActive, true), 202)
 	s.is(1, ironic.Deploying)
 	s.wantWaits(true)
-	s.unmoved()
+	s.unchanged()
 	s.wantWaits(true)
-	s.look()
+	s.poll()
 	s.wantWaits(false)
 }
 
@@ -141,11 +141,11 @@ func TestLH17_aProbeKeepsTheViewYoung(t *testing.T) {
 	s := newStage(t, 1)
 	s.after(5 * time.Minute) // nobody is adopted any more
 	s.is(2, ironic.Deploying)
-	s.look()
+	s.poll()
 	s.after(time.Minute)
 	s.wantAsk(by(1, api.OpProvision), stale)
 	s.wantAsk(by(2, api.OpProvision), stale)
-	s.unmoved()
+	s.unchanged()
 	s.wantAsk(by(2, api.OpProvision), held)
 	s.after(31 * time.Second)
 	s.wantAsk(by(1, api.OpProvision), stale)
@@ -224,13 +224,13 @@ func TestGC19_aProbeChangesNoSlot(t *testing.T) {
 				both(func(s *stage) { s.after(d) })
 			case "poll":
 				both(func(s *stage) { s.after(5 * time.Second) })
-				a.look()
+				a.poll()
 				polls++
 				if moved || b.l.Waits(b.now) || b.now.Sub(listed) >= 25*time.Second {
-					b.look()
+					b.poll()
 					moved, listed = false, b.now
 				} else {
-					b.unmoved()
+					b.unchanged()
 					saved++
 				}
 				if x, y := a.l.Slots(a.now), b.l.Slots(b.now); x != y {
@@ -241,7 +241,7 @@ func TestGC19_aProbeChangesNoSlot(t *testing.T) {
 	})
 	t.Logf("%d polls, %d without lists", polls, saved)
 	if saved*20 < polls {
-		t.Error("too few polls did without lists to tell anything")
+		t.Error("too few polls did without lists to prove anything")
 	}
 }
 
@@ -264,7 +264,7 @@ func TestLH13_WhoHasLeftItsWorkIsFetchedBetweenPolls(t *testing.T) {
 	s.wantLeft(1, false) // has not begun
 	s.is(1, ironic.Deploying)
 	s.wantLeft(1, false) // is at work
-	s.look()
+	s.poll()
 	s.is(1, ironic.Active)
 	s.wantLeft(1, true)
 	s.l.ObserveNode(s.now, s.fetch(uuid(1), s.l.Begin(s.now)))
@@ -285,8 +285,8 @@ func TestLH13_WhoIsBackWhereItWasIsFetchedToo(t *testing.T) {
 	s.wantOccupied(0)
 }
 
-// lookTakes is a complete look that takes so long.
-func (s *stage) lookTakes(d time.Duration) {
+// pollTakes is a complete poll that takes so long.
+func (s *stage) pollTakes(d time.Duration) {
 	mark := s.l.Begin(s.now)
 	s.after(d)
 	s.l.Observe(s.now, ironic.Observation{Mark: mark})
@@ -294,33 +294,33 @@ func (s *stage) lookTakes(d time.Duration) {
 
 func (s *stage) wantFresh(want bool) {
 	s.t.Helper()
-	if got := s.l.Fresh(s.now); got != want {
+	if got := s.l.View(s.now).Fresh; got != want {
 		s.t.Errorf("at %v: the view is believed: %t, want %t", s.now.Sub(start), got, want)
 	}
 }
 
-// An Ironic whose looks take 25 s is not away: what it showed is believed until the next
-// look can have come, but never for more than four times MAX_STALE (30 s).
+// An Ironic whose polls take 25 s is not away: what it showed is believed until the next
+// poll can have come, but never for more than four times MAX_STALE (30 s).
 func TestLH17_ASlowIronicIsNotAway(t *testing.T) {
 	s := newStage(t, 1)
-	s.lookTakes(25 * time.Second)
-	s.after(30 * time.Second) // 5 s of pause, and the next look takes as long
+	s.pollTakes(25 * time.Second)
+	s.after(30 * time.Second) // 5 s of pause, and the next poll takes as long
 	s.wantFresh(true)
 	s.after(25 * time.Second)
 	s.wantFresh(true)
 	s.after(time.Nanosecond)
 	s.wantFresh(false)
 
-	s.lookTakes(10 * time.Minute)
+	s.pollTakes(10 * time.Minute)
 	s.wantFresh(false)
-	s.lookTakes(0)
+	s.pollTakes(0)
 	s.after(2 * time.Minute)
 	s.wantFresh(true)
 	s.after(time.Nanosecond)
 	s.wantFresh(false)
 
 	for range 10 { // it is quick again: so it was for a while
-		s.lookTakes(0)
+		s.pollTakes(0)
 	}
 	s.after(33 * time.Second)
 	s.wantFresh(false)

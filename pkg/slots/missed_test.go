@@ -16,32 +16,32 @@ func newWhole(t *testing.T, limit int, edit ...func(*slots.Config)) *stage {
 	t.Helper()
 	s := newborn(t, limit, edit...)
 	s.failed(50, "of old")
-	s.wholeLook()
+	s.wholePoll()
 	s.after(time.Minute)
-	s.wholeLook()
+	s.wholePoll()
 	s.after(time.Minute)
-	s.look()
+	s.poll()
 	s.wantFailures(50, 0)
 	s.l.Endings()
 	return s
 }
 
-// wholeLook is one that shows failed, service and hold states too.
-func (s *stage) wholeLook() {
+// wholePoll is one that shows failed, service and hold states too.
+func (s *stage) wholePoll() {
 	s.t.Helper()
 	if !s.l.Whole(s.now) {
-		s.t.Errorf("at %v: no whole look is wanted", s.now.Sub(start))
+		s.t.Errorf("at %v: no whole poll is wanted", s.now.Sub(start))
 	}
-	look := ironic.Observation{Mark: s.l.Begin(s.now), Whole: true}
+	o := ironic.Observation{Mark: s.l.Begin(s.now), Whole: true}
 	for i := range 100 {
 		if n := s.nodes[uuid(i)]; n != nil && (n.State.Busy() || n.State.Extra() || n.State.Failed()) {
-			look.Nodes = append(look.Nodes, *n)
+			o.Nodes = append(o.Nodes, *n)
 		}
 	}
-	for _, key := range append(s.l.Missing(s.now, look.Nodes), s.l.Wanted(s.now)...) {
-		look.Fetched = append(look.Fetched, s.fetch(key, s.l.Begin(s.now)))
+	for _, key := range append(s.l.Missing(s.now, o.Nodes), s.l.Wanted(s.now)...) {
+		o.Fetched = append(o.Fetched, s.fetch(key, s.l.Begin(s.now)))
 	}
-	s.l.Observe(s.now, look)
+	s.l.Observe(s.now, o)
 }
 
 // failed leaves node n with a failed deployment.
@@ -73,7 +73,7 @@ func (s *stage) end(n int) slots.End {
 }
 
 // Twelve hosts of a dead rack are granted at their first ask, and each fails before
-// anybody has seen it at work.
+// it was observed at work.
 func TestWorkThatFailsBetweenTwoPollsIsCounted(t *testing.T) {
 	for _, c := range []struct {
 		name string
@@ -96,38 +96,38 @@ func TestWorkThatFailsBetweenTwoPollsIsCounted(t *testing.T) {
 				}
 			}
 			s.after(5 * time.Second)
-			s.look()
+			s.poll()
 			for i := range 12 {
 				s.wantFailures(i, 1)
 			}
 			s.wantOccupied(12) // LINGER
-			s.looks(40 * time.Second)
+			s.polls(40 * time.Second)
 			s.wantOccupied(12)
-			s.looks(5 * time.Second)
+			s.polls(5 * time.Second)
 			s.wantOccupied(0)
 			if got := s.l.Totals(); got.Expired != 0 || got.Finished != 12 {
 				t.Errorf("%+v: want no lease that was never used", got)
 			}
 			s.wantEndings(slots.Failed, slots.Failed, slots.Failed, slots.Failed, slots.Failed, slots.Failed,
 				slots.Failed, slots.Failed, slots.Failed, slots.Failed, slots.Failed, slots.Failed)
-			s.looks(20 * time.Minute)
+			s.polls(20 * time.Minute)
 			s.wantEndings()
 		})
 	}
 }
 
-// A poll whose probe stands still looks at leases too, and what it finds is followed by
+// A poll whose probe stands still fetches leases too, and what it finds is followed by
 // lists until the slot is back.
-func TestGC19_AnUnmovedProbeHidesNoFailure(t *testing.T) {
+func TestGC19_AnUnchangedProbeHidesNoFailure(t *testing.T) {
 	s := newWhole(t, 1)
 	s.wantAsk(by(1, api.OpProvision), granted)
 	s.failed(1, "new")
 	s.after(5 * time.Second)
 	s.wantWaits(false)
-	s.unmoved()
+	s.unchanged()
 	s.wantEndings(slots.Failed)
 	s.wantWaits(true)
-	s.looks(45 * time.Second)
+	s.polls(45 * time.Second)
 	s.wantOccupied(0)
 }
 
@@ -135,27 +135,27 @@ func TestGC19_AnUnmovedProbeHidesNoFailure(t *testing.T) {
 func TestLH12_AnOldFailureIsNoUseOfALease(t *testing.T) {
 	for name, before := range map[string]func(s *stage){
 		"listed at the start": func(s *stage) {},
-		"seen later":          func(s *stage) { s.failed(50, "anew"); s.sees(50, ironic.DeployFailed) },
-		"with no stamp":       func(s *stage) { s.failed(50, ""); s.sees(50, ironic.DeployFailed) },
+		"observed later":      func(s *stage) { s.failed(50, "anew"); s.observes(50, ironic.DeployFailed) },
+		"with no stamp":       func(s *stage) { s.failed(50, ""); s.observes(50, ironic.DeployFailed) },
 		"not forgotten": func(s *stage) {
 			for range 3 {
-				s.looks(time.Hour)
-				s.wholeLook()
+				s.polls(time.Hour)
+				s.wholePoll()
 			}
-			s.looks(time.Hour)
+			s.polls(time.Hour)
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := newWhole(t, 1)
 			before(s)
-			s.looks(5 * time.Second)
+			s.polls(5 * time.Second)
 			s.l.Endings()
 			s.wantAsk(by(50, api.OpProvision), granted)
-			s.looks(5*time.Minute - 5*time.Second)
+			s.polls(5*time.Minute - 5*time.Second)
 			s.wantOccupied(1)
 			s.wantEndings()
 			s.l.Changes()
-			s.looks(5 * time.Second)
+			s.polls(5 * time.Second)
 			s.wantOccupied(0)
 			if got := s.end(50); got != slots.EndUnused {
 				t.Errorf("end %v, want a lease that was never used", got)
@@ -168,14 +168,14 @@ func TestLH12_AnOldFailureIsNoUseOfALease(t *testing.T) {
 func TestWhoIsNoLongerFailedIsForgotten(t *testing.T) {
 	s := newWhole(t, 1)
 	s.is(50, ironic.Available)
-	s.looks(time.Hour)
-	s.wholeLook()
-	s.looks(time.Hour)
+	s.polls(time.Hour)
+	s.wholePoll()
+	s.polls(time.Hour)
 	if got := s.l.Name(uuid(50)); got != "" {
 		t.Errorf("%s is remembered", got)
 	}
 	s.failed(50, "anew")
-	s.sees(50, ironic.DeployFailed)
+	s.observes(50, ironic.DeployFailed)
 	s.wantFailures(50, 1)
 }
 
@@ -184,12 +184,12 @@ func TestLH12_AStampThatMovesIsNoUseOfALease(t *testing.T) {
 	s := newWhole(t, 1)
 	for i, state := range []ironic.State{ironic.Manageable, ironic.Available, ironic.Active} {
 		s.is(1, state).ProvisionUpdatedAt = "before"
-		s.sees(1, state)
+		s.observes(1, state)
 		s.wantAsk(by(1, api.OpPrepare), granted)
 		s.is(1, state).ProvisionUpdatedAt = "after"
-		s.looks(5*time.Minute - 5*time.Second)
+		s.polls(5*time.Minute - 5*time.Second)
 		s.wantOccupied(1)
-		s.looks(5 * time.Second)
+		s.polls(5 * time.Second)
 		s.wantOccupied(0)
 		if got := s.l.Totals().Expired; got != uint64(i)+1 {
 			t.Errorf("%d leases were not used, want %d", got, i+1)
@@ -197,19 +197,19 @@ func TestLH12_AStampThatMovesIsNoUseOfALease(t *testing.T) {
 	}
 }
 
-// LH-15: a look that began before the yes shows what was before it.
-func TestLH15_AFailureInALookFromBeforeTheYesIsNoUse(t *testing.T) {
+// LH-15: an observation that began before the yes shows what was before it.
+func TestLH15_AFailureObservedFromBeforeTheYesIsNoUse(t *testing.T) {
 	s := newWhole(t, 1)
 	mark := s.l.Begin(s.now)
 	s.failed(1, "before")
-	sight := s.fetch(uuid(1), mark)
+	observed := s.fetch(uuid(1), mark)
 	s.wantAsk(by(1, api.OpProvision), granted)
-	s.l.ObserveNode(s.now, sight)
+	s.l.ObserveNode(s.now, observed)
 	s.wantFailures(1, 1)
-	s.looks(5*time.Minute - 5*time.Second)
+	s.polls(5*time.Minute - 5*time.Second)
 	s.wantOccupied(1)
 	s.wantFailures(1, 1)
-	s.looks(5 * time.Second)
+	s.polls(5 * time.Second)
 	s.wantOccupied(0)
 }
 
@@ -218,10 +218,10 @@ func TestAnAbortedPieceOfWorkUsesALease(t *testing.T) {
 	s := newWhole(t, 1)
 	s.wantAsk(by(1, api.OpInspect), granted)
 	s.is(1, ironic.InspectFailed).LastError = "Inspection was aborted by request."
-	s.looks(5 * time.Second)
+	s.polls(5 * time.Second)
 	s.wantEndings(slots.Neutral)
 	s.wantFailures(1, 0)
-	s.looks(45 * time.Second)
+	s.polls(45 * time.Second)
 	s.wantOccupied(0)
 	if got := s.l.Totals().Expired; got != 0 {
 		t.Errorf("%d leases were not used", got)
@@ -237,9 +237,9 @@ func TestLH36_WhatAnUnusedLeaseCosts(t *testing.T) {
 		poll  func(s *stage) int
 		most  int
 	}{
-		{"lists at each poll", time.Hour, func(s *stage) int { return len(s.look()) }, 7},
-		{"the probe stands still", time.Hour, func(s *stage) int { s.unmoved(); return s.fetched }, 6},
-		{"asks every 5 s", 5 * time.Second, func(s *stage) int { return len(s.look()) }, 8},
+		{"lists at each poll", time.Hour, func(s *stage) int { return len(s.poll()) }, 7},
+		{"the probe stands still", time.Hour, func(s *stage) int { s.unchanged(); return s.fetched }, 6},
+		{"asks every 5 s", 5 * time.Second, func(s *stage) int { return len(s.poll()) }, 8},
 	} {
 		s := newWhole(t, 20)
 		var fetches int
@@ -265,14 +265,14 @@ func TestLH36_WhatAnUnusedLeaseCosts(t *testing.T) {
 	s.is(1, ironic.Deploying)
 	for range 60 {
 		s.after(5 * time.Second)
-		if keys := s.look(); len(keys) > 0 {
+		if keys := s.poll(); len(keys) > 0 {
 			t.Fatalf("fetched %v, though the lists show it", keys)
 		}
 	}
 }
 
 // Leases that may have been used unseen come before hosts that wait.
-func TestLH16_LeasesAreLookedAtFirst(t *testing.T) {
+func TestLH16_LeasesAreFetchedFirst(t *testing.T) {
 	s := newWhole(t, 12)
 	for i := range 12 {
 		s.wantAsk(by(i, api.OpInspect), granted)
@@ -297,10 +297,10 @@ func TestGW6_AFailureUnseenSettlesNoDoubt(t *testing.T) {
 	s.is(1, ironic.Available)
 	s.l.Broken(s.now, s.put(1, ironic.TargetActive, true))
 	s.failed(1, "new")
-	s.looks(55 * time.Second)
+	s.polls(55 * time.Second)
 	s.wantFailures(1, 1)
 	s.wantOccupied(1)
-	s.looks(5 * time.Second)
+	s.polls(5 * time.Second)
 	s.wantOccupied(0)
 	if got := s.l.Totals().Expired; got != 0 {
 		t.Errorf("%d leases were not used", got)
@@ -308,78 +308,78 @@ func TestGW6_AFailureUnseenSettlesNoDoubt(t *testing.T) {
 }
 
 // LH-24: a host in a service or hold state may be on a yes of the process before. It is
-// adopted, and keeps its slot until it is seen outside.
+// adopted, and keeps its slot until it is observed idle.
 func TestLH24_HostsInServiceOrHoldAreAdopted(t *testing.T) {
 	held := []ironic.State{ironic.DeployHold, ironic.CleanHold, ironic.ServiceHold, ironic.Servicing, ironic.ServiceWait}
 	s := newborn(t, len(held)+1)
 	for i, state := range held {
 		s.is(i, state)
 	}
-	s.wholeLook()
+	s.wholePoll()
 	s.wantOccupied(len(held))
 	s.after(time.Minute)
 	s.is(10, ironic.Servicing) // on a yes from before the restart
-	s.wholeLook()
+	s.wholePoll()
 	s.wantOccupied(len(held) + 1)
 	s.wantAsk(by(20, api.OpInspect), full)
-	s.looks(10 * time.Minute)
+	s.polls(10 * time.Minute)
 	s.wantOccupied(len(held) + 1)
 	s.is(0, ironic.DeployWait) // unhold
-	s.looks(10 * time.Minute)
+	s.polls(10 * time.Minute)
 	s.wantOccupied(len(held) + 1)
 	s.is(0, ironic.Active)
-	s.looks(time.Minute)
+	s.polls(time.Minute)
 	s.wantOccupied(len(held))
 	// Later a stranger's service counts where that is wanted only.
 	s.is(11, ironic.Servicing)
-	s.sees(11, ironic.Servicing)
+	s.observes(11, ironic.Servicing)
 	s.wantOccupied(len(held))
 }
 
 // A host that gives its lease back says nothing of how its work went.
-func TestLH16_ALeaseGivenBackIsLookedAtOnceMore(t *testing.T) {
+func TestLH16_ALeaseGivenBackIsFetchedOnceMore(t *testing.T) {
 	s := newWhole(t, 1)
 	s.is(1, ironic.Active)
 	s.wantAsk(by(1, api.OpRescue), granted)
-	s.looks(65 * time.Second)
+	s.polls(65 * time.Second)
 	s.is(1, ironic.RescueFailed)
 	s.wantAsk(by(1, api.OpNone), done)
 	s.wantOccupied(0)
-	s.looks(5 * time.Second)
+	s.polls(5 * time.Second)
 	s.wantFailures(1, 1)
 }
 
-// One outcome for one stamp: Ironic's 2xx to the PUT comes back after its work was seen to
+// One outcome for one stamp: Ironic's 2xx to the PUT comes back after its work was observed to
 // have failed.
-func TestGW3_AFailureSeenBeforeThe2xxIsNotCountedTwice(t *testing.T) {
+func TestGW3_AFailureObservedBeforeThe2xxIsNotCountedTwice(t *testing.T) {
 	s := newWhole(t, 1)
 	s.is(1, ironic.Available).ProvisionUpdatedAt = "before"
 	put := s.put(1, ironic.TargetActive, true)
 	s.failed(1, "new")
-	s.sees(1, ironic.DeployFailed) // another client's request has fetched it
+	s.observes(1, ironic.DeployFailed) // another client's request has fetched it
 	s.wantFailures(1, 1)
 	s.l.Answered(s.now, put, 202)
-	s.looks(5 * time.Second)
+	s.polls(5 * time.Second)
 	s.wantFailures(1, 1)
 	s.wantOccupied(0) // gateway only: at once (LH-14)
 }
 
 // LH-23: the node that bore the name is gone, and the lease was to the name: the new node
-// is looked for at once.
-func TestLH23_ANewNodeOfTheNameIsLookedAtAtOnce(t *testing.T) {
+// is fetched at once.
+func TestLH23_ANewNodeOfTheNameIsFetchedAtOnce(t *testing.T) {
 	s := newWhole(t, 1)
 	s.is(1, ironic.Manageable)
 	s.wantAsk(byName(1), granted)
-	s.looks(5 * time.Second)
+	s.polls(5 * time.Second)
 	s.is(1, ironic.Inspecting)
-	s.looks(10 * time.Second)
+	s.polls(10 * time.Second)
 	s.is(1, ironic.InspectFailed)
-	s.looks(time.Minute)
+	s.polls(time.Minute)
 	s.wantOccupied(0)
 	s.gone(1)
 	s.wantAsk(byName(1), granted)
 	s.is(2, ironic.InspectFailed).Name = by(1, "").ID.Name
-	s.looks(15 * time.Second) // 404, 404, and then by name
+	s.polls(15 * time.Second) // 404, 404, and then by name
 	s.wantFailures(2, 1)
 }
 
@@ -388,11 +388,11 @@ func TestLH23_ANewNodeOfTheNameIsLookedAtAtOnce(t *testing.T) {
 func TestTwoFailuresWithinASecondAreTwo(t *testing.T) {
 	s := newWhole(t, 1)
 	s.is(1, ironic.Available).ProvisionUpdatedAt = "12:00:00"
-	s.sees(1, ironic.Available)
+	s.observes(1, ironic.Available)
 	s.failed(1, "12:00:00")
-	s.sees(1, ironic.DeployFailed)
+	s.observes(1, ironic.DeployFailed)
 	s.wantFailures(1, 1)
 	s.l.Answered(s.now, s.put(1, ironic.TargetDeleted, false), 202)
-	s.sees(1, ironic.Error)
+	s.observes(1, ironic.Error)
 	s.wantFailures(1, 2)
 }

@@ -55,14 +55,14 @@ func TestChanges_ASlotBegins(t *testing.T) {
 	s := newStage(t, 2)
 	s.is(3, ironic.Cleaning).Name = "metal3~a"
 	s.is(2, ironic.DeployWait).Name = "metal3~b"
-	s.look()
+	s.poll()
 	s.wantChanges("2 holds", "3 holds") // adopted (LH-24)
 	s.wantChanges()
 	s.wantAsk(by(1, api.OpInspect), full)
 	s.wantChanges()
-	s.sees(2, ironic.Active)
-	s.sees(3, ironic.Available)
-	s.looks(time.Minute)
+	s.observes(2, ironic.Active)
+	s.observes(3, ironic.Available)
+	s.polls(time.Minute)
 	s.wantChanges("2 finished", "3 finished")
 	s.wantAsk(by(1, api.OpInspect), granted)
 	s.wantChanges("1 holds")
@@ -73,12 +73,12 @@ func TestChanges_ASlotBegins(t *testing.T) {
 	s.wantChanges("4 holds")
 
 	s.is(1, ironic.Manageable)
-	s.looks(6 * time.Minute) // past the adoption
+	s.polls(6 * time.Minute) // past the adoption
 	s.is(5, ironic.Inspecting)
-	s.look()
+	s.poll()
 	s.l.Changes()
 	s.is(6, ironic.Deploying, true)
-	s.look()
+	s.poll()
 	s.wantChanges("6 holds") // foreign (LH-11); 5 only boots
 	s.wantAsk(by(5, api.OpInspect), held)
 	s.wantChanges("5 holds") // LH-8
@@ -89,18 +89,18 @@ func TestChanges_ASlotEnds(t *testing.T) {
 		want string
 		end  func(*stage)
 	}{
-		{"1 finished", func(s *stage) { s.sees(1, ironic.Inspecting, ironic.Manageable) }},
+		{"1 finished", func(s *stage) { s.observes(1, ironic.Inspecting, ironic.Manageable) }},
 		{"1 finished", func(s *stage) { // found gone twice (LH-23)
-			s.sees(1, ironic.Inspecting)
+			s.observes(1, ironic.Inspecting)
 			s.gone(1)
-			s.looks(10 * time.Second)
+			s.polls(10 * time.Second)
 		}},
-		{"1 finished", func(s *stage) { // told that nothing is left to do (LH-16)
+		{"1 finished", func(s *stage) { // the answer is that nothing is left to do (LH-16)
 			s.after(time.Minute)
-			s.sees(1, ironic.Manageable)
+			s.observes(1, ironic.Manageable)
 			s.wantAsk(slots.Ask{ID: by(1, api.OpNone).ID, Op: api.OpNone}, done)
 		}},
-		{"1 unused", func(s *stage) { s.after(6 * time.Minute); s.look() }},
+		{"1 unused", func(s *stage) { s.after(6 * time.Minute); s.poll() }},
 	} {
 		s := newStage(t, 1)
 		s.is(1, ironic.Manageable)
@@ -121,7 +121,7 @@ func TestChanges_APutComesToNothing(t *testing.T) {
 		{"1 refused", func(s *stage, p *slots.Put) { s.l.Unsent(s.now, p) }},
 		{"1 unused", func(s *stage, p *slots.Put) { // GW-6: nobody knows, but it shows
 			s.l.Broken(s.now, p)
-			s.looks(2 * time.Minute)
+			s.polls(2 * time.Minute)
 		}},
 	} {
 		s := newStage(t, 1)
@@ -134,9 +134,9 @@ func TestChanges_APutComesToNothing(t *testing.T) {
 	}
 }
 
-// A slot that begins and ends between two looks at the changes is not told: who
+// A slot that begins and ends between two calls of Changes is not reported: who
 // asked for it learns of the next one.
-func TestChanges_TellHowThingsStand(t *testing.T) {
+func TestChanges_ShowTheLatestState(t *testing.T) {
 	s := newStage(t, 1)
 	s.is(1, ironic.Manageable)
 	s.l.Answered(s.now, s.put(1, ironic.TargetInspect, true), 409)
@@ -150,20 +150,20 @@ func TestLH33_AWrittenOffSlotIsUncounted(t *testing.T) {
 	s.unused(1)
 	s.wantChanges("1 unused")
 	s.wantAsk(by(1, api.OpInspect), granted)
-	s.sees(1, ironic.Inspecting)
+	s.observes(1, ironic.Inspecting)
 	s.wantChanges("1 holds")
 	s.after(11 * time.Minute)
-	s.look()
+	s.poll()
 	s.wantOccupied(0)
 	s.wantChanges("1 uncounted")
-	s.sees(1, ironic.InspectWait)
-	s.look()
+	s.observes(1, ironic.InspectWait)
+	s.poll()
 	s.wantOccupied(1)
 	s.wantChanges("1 holds")
 	s.after(11 * time.Minute)
-	s.look()
+	s.poll()
 	s.wantChanges("1 uncounted")
-	s.sees(1, ironic.Manageable)
+	s.observes(1, ironic.Manageable)
 	s.wantChanges("1 finished")
 }
 
@@ -172,12 +172,12 @@ func TestLH22_ASlotThatTurnsOutExemptIsUncounted(t *testing.T) {
 	s.wantAsk(by(1, api.OpInspect), granted)
 	s.wantChanges("1 holds")
 	s.is(1, ironic.Inspecting).BootInterface = "redfish-virtual-media"
-	s.look()
+	s.poll()
 	s.wantOccupied(0)
 	s.wantChanges("1 uncounted")
 	s.is(1, ironic.Inspecting).BootInterface = "ipxe"
 	s.after(5 * time.Second)
-	s.look()
+	s.poll()
 	s.wantOccupied(1)
 	s.wantChanges("1 holds")
 }
@@ -185,7 +185,7 @@ func TestLH22_ASlotThatTurnsOutExemptIsUncounted(t *testing.T) {
 func TestLH35_ASlotMovesWithItsNode(t *testing.T) {
 	s := newStage(t, 2, func(c *slots.Config) { c.Groups, c.VirtualMedia = map[string]int{"rack1": 1}, 1 })
 	s.is(1, ironic.Inspecting)
-	s.look()
+	s.poll()
 	s.wantChanges("1 holds")
 	for _, c := range []struct{ group, boot, want string }{
 		{"rack1", "ipxe", "1 holds rack1"},
@@ -194,11 +194,11 @@ func TestLH35_ASlotMovesWithItsNode(t *testing.T) {
 	} {
 		n := s.is(1, ironic.Inspecting)
 		n.ConductorGroup, n.BootInterface = c.group, c.boot
-		s.sees(1, ironic.Inspecting)
+		s.observes(1, ironic.Inspecting)
 		s.wantChanges(c.want)
 	}
 	s.is(1, ironic.Inspecting).ConductorGroup = "rack1"
-	s.sees(1, ironic.Inspecting)
+	s.observes(1, ironic.Inspecting)
 	s.wantChanges("1 holds rack1")
 	if err := s.l.SetLimits(s.now, slots.Limits{Total: 2}); err != nil {
 		t.Fatal(err)
@@ -207,13 +207,13 @@ func TestLH35_ASlotMovesWithItsNode(t *testing.T) {
 }
 
 // Hosts that are no more come first.
-func TestLH25_AFoldedHostIsTheOther(t *testing.T) {
+func TestLH25_AMergedHostIsTheOther(t *testing.T) {
 	s := newStage(t, 3)
 	named := by(2, api.OpInspect)
 	named.ID.UUID = ""
 	s.wantAsk(named, granted)
 	s.is(2, ironic.Manageable).Name = ""
-	s.sees(2, ironic.Manageable) // nobody can know yet that it is the same
+	s.observes(2, ironic.Manageable) // nobody can know yet that it is the same
 	s.l.Changes()
 	s.wantAsk(by(1, api.OpInspect), granted)
 	s.wantAsk(by(3, api.OpInspect), granted)
@@ -235,16 +235,16 @@ func (s *stage) kept(n int, keep bool) {
 func (s *stage) rounds() {
 	for range 64 {
 		s.after(time.Minute)
-		s.look()
+		s.poll()
 	}
 }
 
 func TestWhoeverItsOwnerKeepsIsNotForgotten(t *testing.T) {
 	s := newStage(t, 1)
 	s.is(1, ironic.Deploying)
-	s.looks(4 * time.Minute) // past the adoption
+	s.polls(4 * time.Minute) // past the adoption
 	s.is(5, ironic.Cleaning) // boots: holds nothing
-	s.look()
+	s.poll()
 	s.l.Changes()
 	s.kept(4, true)
 	s.kept(2, false)
@@ -252,7 +252,7 @@ func TestWhoeverItsOwnerKeepsIsNotForgotten(t *testing.T) {
 	s.ref(3).SetOwner(nil)
 	s.rounds()
 	s.rounds()
-	s.wantChanges("2 is gone", "3 is gone", "1 holds") // what is at work is told at each look
+	s.wantChanges("2 is gone", "3 is gone", "1 holds") // what is at work is reported at each poll
 	for n, want := range map[int]bool{1: true, 2: false, 3: false, 4: true, 5: true} {
 		if known := s.l.Name(uuid(n)) != ""; known != want {
 			t.Errorf("host %d is known: %v, want %v", n, known, want)
@@ -284,7 +284,7 @@ func TestLH11_ASilentHostLosesItsOwnerOnly(t *testing.T) {
 	s.rounds()
 	s.wantChanges()
 	s.is(1, ironic.Inspecting) // long past the adoption, and no agent has called
-	s.look()
+	s.poll()
 	s.wantOccupied(1)
 	s.wantChanges("1 holds")
 }

@@ -8,9 +8,9 @@ import (
 	"pgregory.net/rapid"
 )
 
-// Moments must tell of any two times what the times themselves tell, whenever the
+// Moments must compare as the times themselves do, whenever the
 // ledger starts, and of the zero time that it is longer ago than any setting.
-func TestMomentsTellWhatTimesTell(t *testing.T) {
+func TestMomentsCompareAsTimesDo(t *testing.T) {
 	const decades = 50 * 365 * 24 * time.Hour
 	rapid.Check(t, func(t *rapid.T) {
 		start := time.Unix(rapid.Int64Range(-1<<31, 1<<33).Draw(t, "start"), rapid.Int64Range(0, 999_999_999).Draw(t, "ns"))
