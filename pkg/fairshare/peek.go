@@ -8,9 +8,9 @@ import (
 // Peek says what Enqueue would say, as far as that can be known, and changes nothing.
 func (s *Scheduler) Peek(now time.Time, free int, h *Host, errors int) Answer {
 	free = max(free, 0)
-	at, like, tag := s.at(now), h, int64(0)
+	at, like := s.at(now), h
 	early := at-h.askedAt < s.window(h)/patience
-	position := 0
+	var position int
 	weighed, lane := s.weigh(errors)
 	switch {
 	case h.state == Holding || s.mayTake(h, free):
@@ -20,6 +20,7 @@ func (s *Scheduler) Peek(now time.Time, free int, h *Host, errors int) Answer {
 	case h.state == Waiting && h.lane == lane:
 		position = s.position(h)
 	default: // it would enter anew
+		var tag int64
 		like, tag = s.wouldBe(h, weighed, lane)
 		position = s.workOut(like, tag, s.failingOpen())
 		early = false

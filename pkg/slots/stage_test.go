@@ -100,7 +100,7 @@ func (s *stage) fetch(key string, mark ironic.Mark) ironic.NodeObservation {
 	return ironic.NodeObservation{Key: key, Mark: mark}
 }
 
-// polls polls every 5 s for d.
+// polls lets d pass with a poll every 5 s.
 func (s *stage) polls(d time.Duration) {
 	for end := s.now.Add(d); s.now.Before(end); {
 		s.after(5 * time.Second)
