@@ -37,7 +37,7 @@ STORM_FLAGS ?=
 COVER_FLOOR ?= 90
 
 .DEFAULT_GOAL := help
-.PHONY: help build demo run test search attack stress cover fuzz bench e2e storm lint fmt image clean $(BINARY)
+.PHONY: help build demo run quick test search attack stress cover fuzz bench e2e storm lint fmt image clean $(BINARY)
 
 ##@ Use
 
@@ -61,6 +61,15 @@ image: ## Build the container image (IMAGE=ironic-throttle:dev, ENGINE=podman)
 	$(ENGINE) build -f deploy/Dockerfile --build-arg VERSION=$(VERSION) -t $(IMAGE) .
 
 ##@ Check
+
+# Packages that run storms, attacks or whole processes take longer than all others together.
+quick: ## The first answer, in about 2 minutes: build, vet, rules of the house, short tests, no race detector
+	@echo "make quick: builds, vets, and runs the rules of the house and the short tests of all packages but the slow ones, without the race detector; about 2 minutes (make test runs everything)"
+	@$(MAKE) --no-print-directory build
+	$(GO) vet ./...
+	@packages=$$($(GO) list ./pkg/... ./internal/... ./hack/... | grep -v '/internal/attack$$\|/internal/demo$$\|/internal/simulate') && \
+	  $(TESTSUM) -silence 2m -- -short -timeout 10m $$packages || \
+	  { echo "make quick: run what failed or hung alone, to see where: go test -short -v -run TEST PACKAGE"; exit 1; }
 
 # The laws of turns and the simulator are one goroutine each, and the race detector makes
 # them ten to twenty times slower: all of their cases run without it, and some with it, as

@@ -11,10 +11,10 @@ import (
 )
 
 const breakersHelp = `Shows the circuit breakers: one for the whole Ironic, one for each conductor group,
-and, where BREAKER_SCOPES says so, for each driver and image. CLOSED lets hosts
-start. OPEN lets none start, until the recovery time is over. HALF_OPEN lets a few
-probes start: one that goes well closes it. Below are the causes of the failures
-that count, with the number of hosts and some of their names.
+and, where IRONIC_THROTTLE_BREAKER_SCOPES says so, for each driver and image. CLOSED
+lets hosts start. OPEN lets none start, until the recovery time is over. HALF_OPEN
+lets a few probes start: one that goes well closes it. Below are the causes of the
+failures that count, with the number of hosts and some of their names.
 
 Exit codes: 0 shown, 2 wrong use, 3 the throttle could not be reached.`
 
@@ -87,7 +87,7 @@ func (p *process) tripCommand(to *remote) *cobra.Command {
 			})
 		},
 	}
-	cmd.Flags().StringVar(&request.For, "for", "", "how `long`, such as 30m, 1s..720h (default BREAKER_RECOVERY_TIMEOUT)")
+	cmd.Flags().StringVar(&request.For, "for", "", "how `long`, such as 30m, 1s..720h (default IRONIC_THROTTLE_BREAKER_RECOVERY_TIMEOUT)")
 	return cmd
 }
 

@@ -14,8 +14,8 @@ import (
 
 const holdsHelp = `Shows the failed hosts: what failed, how often in a row, since when, for how long
 each is left alone, the episode that names this failure, and what Ironic said. Hosts
-are held where FAILED_HOST_HOLDOFF or HOLDOFF_HOSTS says so. 'holds release' lets one
-be tried again.
+are held where IRONIC_THROTTLE_FAILED_HOST_HOLDOFF or IRONIC_THROTTLE_HOLDOFF_HOSTS
+says so. 'holds release' lets one be tried again.
 
 Exit codes: 0 shown, 2 wrong use, 3 the throttle could not be reached.`
 

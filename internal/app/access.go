@@ -26,8 +26,8 @@ type accessPart struct {
 func newAccess(c config.Config, cluster *kube.Cluster, now func() time.Time, log *slog.Logger) (p accessPart, err error) {
 	certificates := httpserve.Certificates{
 		Name: "API", Log: log, Now: now,
-		Cert: httpserve.File{Setting: "API_TLS_CERT_FILE", Path: c.Access.CertFile},
-		Key:  httpserve.File{Setting: "API_TLS_KEY_FILE", Path: c.Access.KeyFile},
+		Cert: httpserve.File{Setting: "IRONIC_THROTTLE_API_TLS_CERT_FILE", Path: c.Access.CertFile},
+		Key:  httpserve.File{Setting: "IRONIC_THROTTLE_API_TLS_KEY_FILE", Path: c.Access.KeyFile},
 	}
 	if p.apiCert, err = certificates.Open(); err != nil {
 		return p, err

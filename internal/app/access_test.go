@@ -27,7 +27,7 @@ func TestAccessThatCannotBeCheckedIsNoStart(t *testing.T) {
 		{"not served", "", config.Access{Mode: config.AccessAuto}, ""},
 		{"everywhere without a cluster", ":0", config.Access{Mode: config.AccessAuto}, "Config must be set"},
 		{"guarded loopback without a cluster", "127.0.0.1:0", config.Access{Mode: config.AccessKubernetes}, "Config must be set"},
-		{"broken certificate", "127.0.0.1:0", config.Access{Mode: config.AccessAuto, CertFile: text, KeyFile: text}, `API_TLS_CERT_FILE="` + text},
+		{"broken certificate", "127.0.0.1:0", config.Access{Mode: config.AccessAuto, CertFile: text, KeyFile: text}, `IRONIC_THROTTLE_API_TLS_CERT_FILE="` + text},
 	} {
 		c := config.Default()
 		c.Listen.API, c.Access = row.listen, row.access

@@ -71,7 +71,7 @@ func TestCertificatesThatEndAreInMetricsAndStatus(t *testing.T) {
 		}
 	}
 	told := strings.Join(a.Status().Warnings, "\n")
-	if !strings.Contains(told, "the certificate of the API listener (API_TLS_CERT_FILE=") || strings.Contains(told, "gateway listener") {
+	if !strings.Contains(told, "the certificate of the API listener (IRONIC_THROTTLE_API_TLS_CERT_FILE=") || strings.Contains(told, "gateway listener") {
 		t.Errorf("warnings %q", told)
 	}
 	if n := log.count("level=WARN", "was not renewed", "listener=API"); n != 1 {

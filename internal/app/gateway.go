@@ -34,9 +34,9 @@ func (a *App) newGateway(o Options) (err error) {
 	}
 	certificates := httpserve.Certificates{
 		Name: "gateway", Log: a.log, Now: a.now,
-		Cert:     httpserve.File{Setting: "GATEWAY_TLS_CERT_FILE", Path: c.CertFile},
-		Key:      httpserve.File{Setting: "GATEWAY_TLS_KEY_FILE", Path: c.KeyFile},
-		ClientCA: httpserve.File{Setting: "GATEWAY_CLIENT_CA_FILE", Path: c.ClientCAFile},
+		Cert:     httpserve.File{Setting: "IRONIC_THROTTLE_GATEWAY_TLS_CERT_FILE", Path: c.CertFile},
+		Key:      httpserve.File{Setting: "IRONIC_THROTTLE_GATEWAY_TLS_KEY_FILE", Path: c.KeyFile},
+		ClientCA: httpserve.File{Setting: "IRONIC_THROTTLE_GATEWAY_CLIENT_CA_FILE", Path: c.ClientCAFile},
 	}
 	if a.gatewayCert, err = certificates.Open(); err != nil {
 		return err

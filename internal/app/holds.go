@@ -72,12 +72,12 @@ func (a *App) openHolds(c config.Config, decision *admission.Config) error {
 	}
 	file, err := holdfile.Open(c.Holdoff.File, a.log)
 	if err != nil {
-		return fmt.Errorf("HOLDOFF_FILE: %w", err)
+		return fmt.Errorf("IRONIC_THROTTLE_HOLDOFF_FILE: %w", err)
 	}
 	a.kept.records, a.kept.known, err = file.Load()
 	if err != nil {
 		_ = file.Close()
-		return fmt.Errorf("HOLDOFF_FILE: %w", err)
+		return fmt.Errorf("IRONIC_THROTTLE_HOLDOFF_FILE: %w", err)
 	}
 	decision.Holds, decision.HoldsKnown = a.kept.records, a.kept.known
 	a.holds.store = file
@@ -258,7 +258,7 @@ func (a *App) holdoffConfig(h config.Holdoff) (holdoff.Config, holdoff.Quota, er
 func holdoffConfig(h config.Holdoff) (holdoff.Config, holdoff.Quota, error) {
 	quota, err := holdoff.ParseQuota(h.MaxFailed)
 	if err != nil {
-		return holdoff.Config{}, quota, fmt.Errorf("MAX_FAILED: %w", err)
+		return holdoff.Config{}, quota, fmt.Errorf("IRONIC_THROTTLE_MAX_FAILED: %w", err)
 	}
 	c := holdoff.Config{
 		Timeout: h.Timeout, Stage: holdoff.Stage(h.Stage), Growth: h.Growth, GrowthCap: h.GrowthCap, Hosts: h.Hosts,

@@ -190,7 +190,7 @@ func TestModeNeedsARestart(t *testing.T) {
 		server.set(server.away, "leases", false)
 		s.pass(2 * time.Minute)
 		s.says("host-2", api.ReasonGranted)
-		s.warns("MODE changed from")
+		s.warns("IRONIC_THROTTLE_MODE changed from")
 		if !s.app.observes() {
 			t.Error("it enforces")
 		}

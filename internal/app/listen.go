@@ -16,7 +16,7 @@ type listeners struct {
 	gateway net.Listener
 }
 
-const localSetting = "LOCAL_LISTEN_ADDRESS"
+const localSetting = "IRONIC_THROTTLE_LOCAL_LISTEN_ADDRESS"
 
 // listen opens every listener that has an address, or none.
 func listen(ctx context.Context, c config.Config) (listeners, error) {
@@ -26,11 +26,11 @@ func listen(ctx context.Context, c config.Config) (listeners, error) {
 		setting, address string
 		to               *net.Listener
 	}{
-		{"LISTEN_ADDRESS", c.Listen.API, &l.API},
+		{"IRONIC_THROTTLE_LISTEN_ADDRESS", c.Listen.API, &l.API},
 		{localSetting, c.Listen.Local, &l.Local},
-		{"HEALTH_LISTEN_ADDRESS", c.Listen.Health, &l.Health},
-		{"METRICS_LISTEN_ADDRESS", c.Listen.Metrics, &l.Metrics},
-		{"GATEWAY_LISTEN_ADDRESS", c.Gateway.Listen, &l.gateway},
+		{"IRONIC_THROTTLE_HEALTH_LISTEN_ADDRESS", c.Listen.Health, &l.Health},
+		{"IRONIC_THROTTLE_METRICS_LISTEN_ADDRESS", c.Listen.Metrics, &l.Metrics},
+		{"IRONIC_THROTTLE_GATEWAY_LISTEN_ADDRESS", c.Gateway.Listen, &l.gateway},
 	} {
 		if one.address == "" {
 			continue

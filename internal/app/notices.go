@@ -111,7 +111,7 @@ func logBreaker(log *slog.Logger, n admission.FailureNotice) {
 func tellPool(log *slog.Logger, p api.PoolFailures) {
 	level, means := slog.LevelInfo, "reopened"
 	if p.Paused {
-		level, means = slog.LevelWarn, "paused: more have failed or are held than MAX_FAILED allows"
+		level, means = slog.LevelWarn, "paused: more have failed or are held than IRONIC_THROTTLE_MAX_FAILED allows"
 	}
 	log.LogAttrs(context.Background(), level, "conductor group", slog.String("group", p.Pool), slog.String("means", means),
 		slog.Int("failed", p.Failed), slog.Int("hosts", p.Hosts), slog.Int("allowed", p.Allowed))

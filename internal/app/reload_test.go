@@ -66,7 +66,7 @@ func TestLH19_HotReloadOfLimits(t *testing.T) {
 		// Lowered below what is occupied: nobody loses a slot.
 		write("maxConcurrentProvisioningHosts: 1\nleaseTtl: 9m")
 		s.pass(10 * time.Second)
-		demand(1, "1", "LEASE_TTL changed from")
+		demand(1, "1", "IRONIC_THROTTLE_LEASE_TTL changed from")
 		s.says("host-1", api.ReasonHeldSlot)
 		s.says("host-2", api.ReasonHeldSlot)
 		s.says("host-3", api.ReasonFull)

@@ -99,7 +99,7 @@ func TestListenOpensAllOrNone(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, err = listen(t.Context(), config.Config{Listen: config.Listen{API: address, Metrics: taken.Addr().String()}})
-	if err == nil || !strings.Contains(err.Error(), `METRICS_LISTEN_ADDRESS="`+taken.Addr().String()+`"`) {
+	if err == nil || !strings.Contains(err.Error(), `IRONIC_THROTTLE_METRICS_LISTEN_ADDRESS="`+taken.Addr().String()+`"`) {
 		t.Errorf("error %v, want one that names the setting", err)
 	}
 	again, err := net.Listen("tcp", address)
@@ -112,7 +112,7 @@ func TestListenOpensAllOrNone(t *testing.T) {
 // Whatever a name leads to, the listener without access control is on loopback.
 func TestTheLocalListenerIsOnLoopback(t *testing.T) {
 	l, err := listen(t.Context(), config.Config{Listen: config.Listen{Local: ":0"}})
-	if err == nil || !strings.Contains(err.Error(), `LOCAL_LISTEN_ADDRESS=":0": is [::]:`) || l != (listeners{}) {
+	if err == nil || !strings.Contains(err.Error(), `IRONIC_THROTTLE_LOCAL_LISTEN_ADDRESS=":0": is [::]:`) || l != (listeners{}) {
 		t.Errorf("error %v, listeners %v", err, l)
 	}
 }

@@ -71,7 +71,7 @@ func (a *App) begin(ctx context.Context) error {
 		}
 		a.holds.keepIn(kept)
 		if a.kept.records, a.kept.known, err = kept.Load(); err != nil {
-			return fmt.Errorf("HOLDOFF_CONFIGMAP: %w", err)
+			return fmt.Errorf("IRONIC_THROTTLE_HOLDOFF_CONFIGMAP: %w", err)
 		}
 	}
 	if err := a.controller.Start(a.now(), a.kept.records, a.kept.known); err != nil {

@@ -52,7 +52,7 @@ func TestReadmeNamesWhatMakeHas(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, page := range []string{"README.md", "CONTRIBUTING.md", "deploy/README.md"} {
+	for _, page := range []string{"README.md", "CONTRIBUTING.md", "AGENTS.md", "deploy/README.md"} {
 		text, err := os.ReadFile(filepath.Join(dir, filepath.FromSlash(page)))
 		if err != nil {
 			t.Fatal(err)

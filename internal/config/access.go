@@ -4,9 +4,9 @@ import "fmt"
 
 // Names of the settings of access to the HTTP API.
 const (
-	nameAccess  = "API_ACCESS"
-	nameAPICert = "API_TLS_CERT_FILE"
-	nameAPIKey  = "API_TLS_KEY_FILE" //nolint:gosec // a name, no key
+	nameAccess  = envPrefix + "API_ACCESS"
+	nameAPICert = envPrefix + "API_TLS_CERT_FILE"
+	nameAPIKey  = envPrefix + "API_TLS_KEY_FILE" //nolint:gosec // a name, no key
 )
 
 // Access says who may use the HTTP API and its page, and how it is served.
@@ -34,7 +34,7 @@ func (c Config) Guarded() bool {
 func accessRows() []setting {
 	return []setting{
 		{
-			name: nameAccess, def: string(AccessAuto), help: "who may use the HTTP API: open = whoever reaches it, kubernetes = whoever has a bearer token and, by RBAC, the right to the path; auto = open where LISTEN_ADDRESS is loopback, else kubernetes",
+			name: nameAccess, def: string(AccessAuto), help: "who may use the HTTP API: open = whoever reaches it, kubernetes = whoever has a bearer token and, by RBAC, the right to the path; auto = open where IRONIC_THROTTLE_LISTEN_ADDRESS is loopback, else kubernetes",
 			value: func(c *Config) value {
 				return wordValue[AccessMode]{&c.Access.Mode, []AccessMode{AccessAuto, AccessOpen, AccessKubernetes}}
 			},

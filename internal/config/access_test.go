@@ -18,8 +18,8 @@ const (
 )
 
 func TestAccessOfTheAPI(t *testing.T) {
-	reached := `LISTEN_ADDRESS=":8087" (environment IRONIC_THROTTLE_LISTEN_ADDRESS): can be reached from elsewhere, so API_ACCESS=auto (default) means kubernetes, which needs `
-	asked := `API_ACCESS="kubernetes" (environment IRONIC_THROTTLE_API_ACCESS): needs `
+	reached := `IRONIC_THROTTLE_LISTEN_ADDRESS=":8087" (environment): can be reached from elsewhere, so IRONIC_THROTTLE_API_ACCESS=auto (default) means kubernetes, which needs `
+	asked := `IRONIC_THROTTLE_API_ACCESS="kubernetes" (environment): needs `
 	for _, row := range []struct {
 		name    string
 		environ []string
@@ -32,21 +32,21 @@ func TestAccessOfTheAPI(t *testing.T) {
 		{"loopback with TLS", []string{certified, keyed}, false, nil, false},
 		{"loopback, said to be open", []string{inTheOpen}, false, nil, false},
 		{"loopback with tokens", []string{byTokens, certified, keyed, cluster}, true, nil, false},
-		{"loopback with tokens in the clear", []string{byTokens, cluster}, true, []string{asked + "API_TLS_CERT_FILE and API_TLS_KEY_FILE"}, false},
-		{"loopback with tokens and no cluster", []string{byTokens, certified, keyed}, true, []string{asked + "KUBERNETES=on"}, false},
+		{"loopback with tokens in the clear", []string{byTokens, cluster}, true, []string{asked + "IRONIC_THROTTLE_API_TLS_CERT_FILE and IRONIC_THROTTLE_API_TLS_KEY_FILE"}, false},
+		{"loopback with tokens and no cluster", []string{byTokens, certified, keyed}, true, []string{asked + "IRONIC_THROTTLE_KUBERNETES=on"}, false},
 		{"everywhere", []string{everyone, certified, keyed, cluster}, true, nil, false},
 		{"one address", []string{envPrefix + "LISTEN_ADDRESS=192.0.2.1:8087", certified, keyed, cluster}, true, nil, false},
 		{"a name", []string{envPrefix + "LISTEN_ADDRESS=throttle.example:8087", certified, keyed, cluster}, true, nil, false},
-		{"everywhere, nothing else said", []string{everyone}, true, []string{reached + "API_TLS_CERT_FILE and API_TLS_KEY_FILE", reached + "KUBERNETES=on"}, false},
-		{"everywhere in the clear", []string{everyone, cluster}, true, []string{reached + "API_TLS_CERT_FILE and API_TLS_KEY_FILE"}, false},
-		{"everywhere, no cluster", []string{everyone, certified, keyed}, true, []string{reached + "KUBERNETES=on"}, false},
+		{"everywhere, nothing else said", []string{everyone}, true, []string{reached + "IRONIC_THROTTLE_API_TLS_CERT_FILE and IRONIC_THROTTLE_API_TLS_KEY_FILE", reached + "IRONIC_THROTTLE_KUBERNETES=on"}, false},
+		{"everywhere in the clear", []string{everyone, cluster}, true, []string{reached + "IRONIC_THROTTLE_API_TLS_CERT_FILE and IRONIC_THROTTLE_API_TLS_KEY_FILE"}, false},
+		{"everywhere, no cluster", []string{everyone, certified, keyed}, true, []string{reached + "IRONIC_THROTTLE_KUBERNETES=on"}, false},
 		{"everywhere, open", []string{everyone, inTheOpen}, false, nil, true},
 		{"everywhere, open with TLS", []string{everyone, inTheOpen, certified, keyed}, false, nil, true},
 		{"certificate alone", []string{certified}, false,
-			[]string{`API_TLS_CERT_FILE="/c" (environment IRONIC_THROTTLE_API_TLS_CERT_FILE): needs API_TLS_KEY_FILE too`}, false},
+			[]string{`IRONIC_THROTTLE_API_TLS_CERT_FILE="/c" (environment): needs IRONIC_THROTTLE_API_TLS_KEY_FILE too`}, false},
 		{"key alone", []string{everyone, keyed, cluster}, true,
-			[]string{`API_TLS_KEY_FILE="/k" (environment IRONIC_THROTTLE_API_TLS_KEY_FILE): needs API_TLS_CERT_FILE too`}, false},
-		{"one mistake, one message", []string{everyone, envPrefix + "API_ACCESS=closed"}, false, []string{`API_ACCESS="closed"`}, false},
+			[]string{`IRONIC_THROTTLE_API_TLS_KEY_FILE="/k" (environment): needs IRONIC_THROTTLE_API_TLS_CERT_FILE too`}, false},
+		{"one mistake, one message", []string{everyone, envPrefix + "API_ACCESS=closed"}, false, []string{`IRONIC_THROTTLE_API_ACCESS="closed"`}, false},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			c, warnings, err := load(t, row.environ...)
@@ -71,8 +71,8 @@ func TestAccessOfTheAPI(t *testing.T) {
 
 func TestAnOpenAPIIsWarnedAboutInFull(t *testing.T) {
 	_, warnings, err := load(t, everyone, inTheOpen)
-	want := []string{`LISTEN_ADDRESS=":8087" (environment IRONIC_THROTTLE_LISTEN_ADDRESS) can be reached from elsewhere with API_ACCESS=open (environment IRONIC_THROTTLE_API_ACCESS): ` +
-		`whoever reaches it may take slots, release holds and change breakers, and what they send and get can be read and changed on the way (API_TLS_CERT_FILE is not set)`}
+	want := []string{`IRONIC_THROTTLE_LISTEN_ADDRESS=":8087" (environment) can be reached from elsewhere with IRONIC_THROTTLE_API_ACCESS=open (environment): ` +
+		`whoever reaches it may take slots, release holds and change breakers, and what they send and get can be read and changed on the way (IRONIC_THROTTLE_API_TLS_CERT_FILE is not set)`}
 	if diff := cmp.Diff(want, warnings); diff != "" || err != nil {
 		t.Errorf("error %v, warnings (-want +got):\n%s", err, diff)
 	}

@@ -54,37 +54,37 @@ func breakerRows() []setting { return append(openRows(), recoveryRows()...) }
 func openRows() []setting {
 	return []setting{
 		{
-			name: "BREAKER_ENABLED", def: "true", help: "many failures stop new hosts for a while",
+			name: envPrefix + "BREAKER_ENABLED", def: "true", help: "many failures stop new hosts for a while",
 			value: func(c *Config) value { return boolValue{&c.Breaker.Enabled} },
 		},
 		{
-			name: "BREAKER_MODE", def: string(BreakerConsecutive), help: "failures that count: consecutive = since the last success, window = all in the window",
+			name: envPrefix + "BREAKER_MODE", def: string(BreakerConsecutive), help: "failures that count: consecutive = since the last success, window = all in the window",
 			value: func(c *Config) value {
 				return wordValue[BreakerMode]{&c.Breaker.Mode, []BreakerMode{BreakerConsecutive, BreakerWindow}}
 			},
 		},
 		{
-			name: "BREAKER_THRESHOLD", def: "10", help: "failures of different hosts that open the breaker of the whole Ironic",
+			name: envPrefix + "BREAKER_THRESHOLD", def: "10", help: "failures of different hosts that open the breaker of the whole Ironic",
 			value: breakerNumber(func(c *Config) *int { return &c.Breaker.Threshold }, 2, 1000),
 		},
 		{
-			name: "BREAKER_GROUP_THRESHOLD", def: "3", help: "failures of different hosts that open the breaker of a conductor group, driver or image",
+			name: envPrefix + "BREAKER_GROUP_THRESHOLD", def: "3", help: "failures of different hosts that open the breaker of a conductor group, driver or image",
 			value: breakerNumber(func(c *Config) *int { return &c.Breaker.GroupThreshold }, 2, 1000),
 		},
 		{
-			name: "BREAKER_RATIO", def: "50", help: "percent of failures, of one kind of work in the window, that opens the breaker of the whole Ironic too; 0 = off",
+			name: envPrefix + "BREAKER_RATIO", def: "50", help: "percent of failures, of one kind of work in the window, that opens the breaker of the whole Ironic too; 0 = off",
 			value: breakerNumber(func(c *Config) *int { return &c.Breaker.Ratio }, 0, 100),
 		},
 		{
-			name: "BREAKER_RATIO_MINIMUM", def: "20", help: "outcomes of one kind of work in the window from which BREAKER_RATIO counts",
+			name: envPrefix + "BREAKER_RATIO_MINIMUM", def: "20", help: "outcomes of one kind of work in the window from which IRONIC_THROTTLE_BREAKER_RATIO counts",
 			value: breakerNumber(func(c *Config) *int { return &c.Breaker.RatioMinimum }, 2, 512),
 		},
 		{
-			name: "BREAKER_FAILURE_WINDOW", def: "60m", help: "age from which a failure does not count any more",
+			name: envPrefix + "BREAKER_FAILURE_WINDOW", def: "60m", help: "age from which a failure does not count any more",
 			value: breakerTime(func(c *Config) *time.Duration { return &c.Breaker.FailureWindow }),
 		},
 		{
-			name: "BREAKER_SCOPES", def: "ironic,group", help: "what has a breaker: ironic = the whole, group = each conductor group, driver = each hardware type, image = each image checksum",
+			name: envPrefix + "BREAKER_SCOPES", def: "ironic,group", help: "what has a breaker: ironic = the whole, group = each conductor group, driver = each hardware type, image = each image checksum",
 			value: func(c *Config) value { return scopesValue{&c.Breaker.Scopes} },
 		},
 	}
@@ -94,19 +94,19 @@ func openRows() []setting {
 func recoveryRows() []setting {
 	return []setting{
 		{
-			name: "BREAKER_RECOVERY_TIMEOUT", def: "15m", help: "an open breaker lets the first probes through after this",
+			name: envPrefix + "BREAKER_RECOVERY_TIMEOUT", def: "15m", help: "an open breaker lets the first probes through after this",
 			value: breakerTime(func(c *Config) *time.Duration { return &c.Breaker.RecoveryTimeout }),
 		},
 		{
-			name: "BREAKER_HALF_OPEN_MAX_REQUESTS", def: "2", help: "probes that run at once",
+			name: envPrefix + "BREAKER_HALF_OPEN_MAX_REQUESTS", def: "2", help: "probes that run at once",
 			value: breakerNumber(func(c *Config) *int { return &c.Breaker.HalfOpenMaxRequests }, 1, 1000),
 		},
 		{
-			name: "BREAKER_PROBE_LIFETIME", def: "60m", help: "a probe without an outcome makes room for another after this",
+			name: envPrefix + "BREAKER_PROBE_LIFETIME", def: "60m", help: "a probe without an outcome makes room for another after this",
 			value: breakerTime(func(c *Config) *time.Duration { return &c.Breaker.ProbeLifetime }),
 		},
 		{
-			name: "BREAKER_RATE_LIMIT_PER_MINUTE", def: "0", help: "hosts that may start within any 60 s; 0 = no limit",
+			name: envPrefix + "BREAKER_RATE_LIMIT_PER_MINUTE", def: "0", help: "hosts that may start within any 60 s; 0 = no limit",
 			value: breakerNumber(func(c *Config) *int { return &c.Breaker.RateLimitPerMinute }, 0, 10_000),
 		},
 	}

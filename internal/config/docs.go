@@ -25,7 +25,7 @@ func Markdown() string {
 			def = "unset"
 		}
 		fmt.Fprintf(&b, "| `%s` | %s | `--%s` | %s | %s | %s | %s |\n",
-			s.env(), key, s.flag(), def, v.rule(), live, s.help)
+			s.name, key, s.flag(), def, v.rule(), live, s.help)
 	}
 	return b.String()
 }

@@ -12,7 +12,7 @@ func AddFlags(fs *pflag.FlagSet) {
 	var c Config
 	for _, s := range table() {
 		v := s.value(&c)
-		f := fs.VarPF(&rawFlag{text: s.def, kind: v.kind()}, s.flag(), "", fmt.Sprintf("%s [env %s]", s.help, s.env()))
+		f := fs.VarPF(&rawFlag{text: s.def, kind: v.kind()}, s.flag(), "", fmt.Sprintf("%s [env %s]", s.help, s.name))
 		if v.kind() == "bool" {
 			f.NoOptDefVal = "true"
 		}

@@ -4,13 +4,13 @@ import "time"
 
 // Names of the gateway's settings that more than their row speaks of.
 const (
-	nameGateway        = "GATEWAY_LISTEN_ADDRESS"
-	nameGatewayCert    = "GATEWAY_TLS_CERT_FILE"
-	nameGatewayKey     = "GATEWAY_TLS_KEY_FILE"
-	nameGatewayCA      = "GATEWAY_CLIENT_CA_FILE"
-	nameGatewayMaxBody = "GATEWAY_MAX_BODY"
-	nameGatewaySpool   = "GATEWAY_SPOOL_LIMIT"
-	nameGatewayReads   = "GATEWAY_READ_CACHE"
+	nameGateway        = envPrefix + "GATEWAY_LISTEN_ADDRESS"
+	nameGatewayCert    = envPrefix + "GATEWAY_TLS_CERT_FILE"
+	nameGatewayKey     = envPrefix + "GATEWAY_TLS_KEY_FILE"
+	nameGatewayCA      = envPrefix + "GATEWAY_CLIENT_CA_FILE"
+	nameGatewayMaxBody = envPrefix + "GATEWAY_MAX_BODY"
+	nameGatewaySpool   = envPrefix + "GATEWAY_SPOOL_LIMIT"
+	nameGatewayReads   = envPrefix + "GATEWAY_READ_CACHE"
 )
 
 // Gateway says how the proxy in front of Ironic is served (docs/spec/gateway.md). Without
@@ -52,7 +52,7 @@ func gatewayRows() []setting {
 			value: path(func(c *Config) *string { return &c.Gateway.ClientCAFile }),
 		},
 		{
-			name: "GATEWAY_TIMEOUT", def: "2m", help: "time-out of one request through the gateway, from its first byte to the last of its answer",
+			name: envPrefix + "GATEWAY_TIMEOUT", def: "2m", help: "time-out of one request through the gateway, from its first byte to the last of its answer",
 			value: func(c *Config) value {
 				return durationValue{p: &c.Gateway.Timeout, min: time.Second, max: time.Hour}
 			},
@@ -62,19 +62,19 @@ func gatewayRows() []setting {
 			value: func(c *Config) value { return sizeValue{&c.Gateway.MaxBody, kib, gib} },
 		},
 		{
-			name: "GATEWAY_SPOOL_DIR", help: "directory where large bodies wait; unset = the system's place for temporary files",
+			name: envPrefix + "GATEWAY_SPOOL_DIR", help: "directory where large bodies wait; unset = the system's place for temporary files",
 			value: path(func(c *Config) *string { return &c.Gateway.SpoolDir }),
 		},
 		{
-			name: nameGatewaySpool, def: "1GiB", help: "most that all large bodies take together; at least GATEWAY_MAX_BODY",
+			name: nameGatewaySpool, def: "1GiB", help: "most that all large bodies take together; at least IRONIC_THROTTLE_GATEWAY_MAX_BODY",
 			value: func(c *Config) value { return sizeValue{&c.Gateway.SpoolLimit, mib, tib} },
 		},
 		{
-			name: "GATEWAY_FORWARDED_HEADERS", def: "false", help: "the gateway tells Ironic in X-Forwarded-* who asked",
+			name: envPrefix + "GATEWAY_FORWARDED_HEADERS", def: "false", help: "the gateway tells Ironic in X-Forwarded-* who asked",
 			value: func(c *Config) value { return boolValue{&c.Gateway.ForwardedHeaders} },
 		},
 		{
-			name: "GATEWAY_LIST_CACHE", def: "true", help: "the gateway answers the list that BMO asks for before each start from its own list of all nodes, at most LIST_MAX_AGE old",
+			name: envPrefix + "GATEWAY_LIST_CACHE", def: "true", help: "the gateway answers the list that BMO asks for before each start from its own list of all nodes, at most IRONIC_THROTTLE_LIST_MAX_AGE old",
 			value: func(c *Config) value { return boolValue{&c.Gateway.ListCache} },
 		},
 		{

@@ -44,12 +44,12 @@ func TestGatewayAddress(t *testing.T) {
 		{"http://127.0.0.1:6390", "must be host:port"},
 		{":65536", "must be host:port"},
 		{"off", "must be host:port"},
-		{"127.0.0.1:8087", "must differ from LISTEN_ADDRESS (default)"},
-		{":9441", "must differ from HEALTH_LISTEN_ADDRESS (default)"},
-		{":8444", "must differ from METRICS_LISTEN_ADDRESS (default)"},
+		{"127.0.0.1:8087", "must differ from IRONIC_THROTTLE_LISTEN_ADDRESS (default)"},
+		{":9441", "must differ from IRONIC_THROTTLE_HEALTH_LISTEN_ADDRESS (default)"},
+		{":8444", "must differ from IRONIC_THROTTLE_METRICS_LISTEN_ADDRESS (default)"},
 	} {
 		_, _, err := load(t, gateway("LISTEN_ADDRESS", row.text))
-		if got := faults(err); len(got) != 1 || !strings.HasPrefix(got[0], "GATEWAY_LISTEN_ADDRESS=") || !strings.Contains(got[0], row.rule) {
+		if got := faults(err); len(got) != 1 || !strings.HasPrefix(got[0], "IRONIC_THROTTLE_GATEWAY_LISTEN_ADDRESS=") || !strings.Contains(got[0], row.rule) {
 			t.Errorf("%q: faults %q, want %q", row.text, got, row.rule)
 		}
 	}
@@ -64,17 +64,17 @@ func TestGatewayRulesBetweenSettings(t *testing.T) {
 		{"certificate and key", []string{gateway("TLS_CERT_FILE", "/c"), gateway("TLS_KEY_FILE", "/k")}, ""},
 		{"with client CA", []string{gateway("TLS_CERT_FILE", "/c"), gateway("TLS_KEY_FILE", "/k"), gateway("CLIENT_CA_FILE", "/a")}, ""},
 		{"no key", []string{gateway("TLS_CERT_FILE", "/c"), gateway("CLIENT_CA_FILE", "/a")},
-			`GATEWAY_TLS_CERT_FILE="/c" (environment IRONIC_THROTTLE_GATEWAY_TLS_CERT_FILE): needs GATEWAY_TLS_KEY_FILE too, which is not set`},
+			`IRONIC_THROTTLE_GATEWAY_TLS_CERT_FILE="/c" (environment): needs IRONIC_THROTTLE_GATEWAY_TLS_KEY_FILE too, which is not set`},
 		{"no certificate", []string{gateway("TLS_KEY_FILE", "/k"), gateway("CLIENT_CA_FILE", "/a")},
-			`GATEWAY_TLS_KEY_FILE="/k" (environment IRONIC_THROTTLE_GATEWAY_TLS_KEY_FILE): needs GATEWAY_TLS_CERT_FILE too, which is not set`},
+			`IRONIC_THROTTLE_GATEWAY_TLS_KEY_FILE="/k" (environment): needs IRONIC_THROTTLE_GATEWAY_TLS_CERT_FILE too, which is not set`},
 		{"client CA alone", []string{gateway("CLIENT_CA_FILE", "/a")},
-			`GATEWAY_CLIENT_CA_FILE="/a" (environment IRONIC_THROTTLE_GATEWAY_CLIENT_CA_FILE): needs GATEWAY_TLS_CERT_FILE too, which is not set`},
+			`IRONIC_THROTTLE_GATEWAY_CLIENT_CA_FILE="/a" (environment): needs IRONIC_THROTTLE_GATEWAY_TLS_CERT_FILE too, which is not set`},
 		{"spool as large as a body", []string{gateway("MAX_BODY", "128MiB"), gateway("SPOOL_LIMIT", "131072KiB")}, ""},
 		{"spool too small", []string{gateway("MAX_BODY", "128MiB"), gateway("SPOOL_LIMIT", "127MiB")},
-			`GATEWAY_SPOOL_LIMIT="127MiB" (environment IRONIC_THROTTLE_GATEWAY_SPOOL_LIMIT): must be at least GATEWAY_MAX_BODY, which is 128MiB (environment IRONIC_THROTTLE_GATEWAY_MAX_BODY)`},
+			`IRONIC_THROTTLE_GATEWAY_SPOOL_LIMIT="127MiB" (environment): must be at least IRONIC_THROTTLE_GATEWAY_MAX_BODY, which is 128MiB (environment)`},
 		{"spool below the default body", []string{gateway("SPOOL_LIMIT", "63MiB")},
-			`GATEWAY_SPOOL_LIMIT="63MiB" (environment IRONIC_THROTTLE_GATEWAY_SPOOL_LIMIT): must be at least GATEWAY_MAX_BODY, which is 64MiB (default)`},
-		{"one mistake, one message", []string{gateway("MAX_BODY", "2GiB"), gateway("SPOOL_LIMIT", "1MiB")}, `GATEWAY_MAX_BODY="2GiB"`},
+			`IRONIC_THROTTLE_GATEWAY_SPOOL_LIMIT="63MiB" (environment): must be at least IRONIC_THROTTLE_GATEWAY_MAX_BODY, which is 64MiB (default)`},
+		{"one mistake, one message", []string{gateway("MAX_BODY", "2GiB"), gateway("SPOOL_LIMIT", "1MiB")}, `IRONIC_THROTTLE_GATEWAY_MAX_BODY="2GiB"`},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			_, _, err := load(t, append(row.environ, gateway("LISTEN_ADDRESS", "127.0.0.1:6390"))...)
@@ -135,8 +135,8 @@ func TestGatewayIsNotItsOwnIronic(t *testing.T) {
 		_, _, err := Load(Sources{Environ: []string{"IRONIC_ENDPOINT=" + row.endpoint, gateway("LISTEN_ADDRESS", row.listen)}})
 		var want []string
 		if row.itself {
-			want = []string{"IRONIC_ENDPOINT=" + quote(row.endpoint) + " (environment IRONIC_ENDPOINT): must name Ironic itself, and this is the gateway: GATEWAY_LISTEN_ADDRESS is " +
-				quote(row.listen) + " (environment IRONIC_THROTTLE_GATEWAY_LISTEN_ADDRESS); only BMO's IRONIC_ENDPOINT names the gateway"}
+			want = []string{"IRONIC_ENDPOINT=" + quote(row.endpoint) + " (environment): must name Ironic itself, and this is the gateway: IRONIC_THROTTLE_GATEWAY_LISTEN_ADDRESS is " +
+				quote(row.listen) + " (environment); only BMO's IRONIC_ENDPOINT names the gateway"}
 		}
 		if got := faults(err); !slices.Equal(got, want) {
 			t.Errorf("%s for the gateway at %q: faults %q, want %q", row.endpoint, row.listen, got, want)
@@ -153,8 +153,8 @@ func TestGatewayAsItsOwnIronicHidesThePassword(t *testing.T) {
 
 func TestGatewayOpenToOthersIsWarnedAbout(t *testing.T) {
 	const (
-		plain    = ` can be reached from elsewhere without TLS (GATEWAY_TLS_CERT_FILE): what it carries, such as passwords, can be read and changed on the way`
-		borrowed = ` can be reached from elsewhere without GATEWAY_CLIENT_CA_FILE: whoever reaches it acts towards Ironic with our certificate (IRONIC_CLIENT_CERT_FILE="/cert")`
+		plain    = ` can be reached from elsewhere without TLS (IRONIC_THROTTLE_GATEWAY_TLS_CERT_FILE): what it carries, such as passwords, can be read and changed on the way`
+		borrowed = ` can be reached from elsewhere without IRONIC_THROTTLE_GATEWAY_CLIENT_CA_FILE: whoever reaches it acts towards Ironic with our certificate (IRONIC_CLIENT_CERT_FILE="/cert")`
 	)
 	cert := []string{gateway("TLS_CERT_FILE", "/c"), gateway("TLS_KEY_FILE", "/k")}
 	for _, row := range []struct {
@@ -186,7 +186,7 @@ func TestGatewayOpenToOthersIsWarnedAbout(t *testing.T) {
 			})
 			var want []string
 			for _, text := range row.want {
-				want = append(want, "GATEWAY_LISTEN_ADDRESS="+quote(row.listen)+" (environment IRONIC_THROTTLE_GATEWAY_LISTEN_ADDRESS)"+text)
+				want = append(want, "IRONIC_THROTTLE_GATEWAY_LISTEN_ADDRESS="+quote(row.listen)+" (environment)"+text)
 			}
 			if diff := cmp.Diff(want, texts(warnings)); diff != "" || err != nil {
 				t.Errorf("error %v, warnings (-want +got):\n%s", err, diff)
@@ -212,8 +212,8 @@ func TestGatewayLooksForOurCertificateOnDisk(t *testing.T) {
 
 func TestGatewaySettingsWithoutAGatewayAreWarnedAbout(t *testing.T) {
 	_, warnings, err := load(t, gateway("TIMEOUT", "2m"), gateway("SPOOL_DIR", "/spool"), gateway("MAX_BODY", ""))
-	want := []string{"without GATEWAY_LISTEN_ADDRESS there is no gateway; without effect: " +
-		"GATEWAY_TIMEOUT (environment IRONIC_THROTTLE_GATEWAY_TIMEOUT), GATEWAY_SPOOL_DIR (environment IRONIC_THROTTLE_GATEWAY_SPOOL_DIR)"}
+	want := []string{"without IRONIC_THROTTLE_GATEWAY_LISTEN_ADDRESS there is no gateway; without effect: " +
+		"IRONIC_THROTTLE_GATEWAY_TIMEOUT (environment), IRONIC_THROTTLE_GATEWAY_SPOOL_DIR (environment)"}
 	if diff := cmp.Diff(want, warnings); diff != "" || err != nil {
 		t.Errorf("error %v, warnings (-want +got):\n%s", err, diff)
 	}

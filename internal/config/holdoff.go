@@ -7,12 +7,12 @@ import (
 
 // Names of the hold-off's settings that more than their row speaks of.
 const (
-	nameHoldoff       = "FAILED_HOST_HOLDOFF"
-	nameHoldStage     = "HOLDOFF_STAGE"
-	nameHoldGrowth    = "HOLDOFF_GROWTH"
-	nameHoldGrowthCap = "HOLDOFF_GROWTH_CAP"
-	nameHoldHosts     = "HOLDOFF_HOSTS"
-	nameHoldFile      = "HOLDOFF_FILE"
+	nameHoldoff       = envPrefix + "FAILED_HOST_HOLDOFF"
+	nameHoldStage     = envPrefix + "HOLDOFF_STAGE"
+	nameHoldGrowth    = envPrefix + "HOLDOFF_GROWTH"
+	nameHoldGrowthCap = envPrefix + "HOLDOFF_GROWTH_CAP"
+	nameHoldHosts     = envPrefix + "HOLDOFF_HOSTS"
+	nameHoldFile      = envPrefix + "HOLDOFF_FILE"
 )
 
 // HoldStage says what of a failed host is held (BO-8).
@@ -73,7 +73,7 @@ func holdoffRows() []setting {
 			value: func(c *Config) value { return numberValue{&c.Holdoff.Growth, 1, 10} },
 		},
 		{
-			name: nameHoldGrowthCap, def: "48h", hot: true, help: "longest hold that HOLDOFF_GROWTH makes",
+			name: nameHoldGrowthCap, def: "48h", hot: true, help: "longest hold that IRONIC_THROTTLE_HOLDOFF_GROWTH makes",
 			value: func(c *Config) value { return holdValue{&c.Holdoff.GrowthCap} },
 		},
 		{
@@ -85,11 +85,11 @@ func holdoffRows() []setting {
 			value: func(c *Config) value { return pathValue{&c.Holdoff.File} },
 		},
 		{
-			name: nameHoldMap, help: "ConfigMaps that keep the holds instead of a file, for several replicas: the name that they begin with (with KUBERNETES)",
+			name: nameHoldMap, help: "ConfigMaps that keep the holds instead of a file, for several replicas: the name that they begin with (with IRONIC_THROTTLE_KUBERNETES)",
 			value: func(c *Config) value { return objectValue{&c.Holdoff.ConfigMap} },
 		},
 		{
-			name: "MAX_FAILED", def: "100%", hot: true, help: "failed or held hosts of a conductor group from which it is paused when there are more",
+			name: envPrefix + "MAX_FAILED", def: "100%", hot: true, help: "failed or held hosts of a conductor group from which it is paused when there are more",
 			value: func(c *Config) value { return quotaValue{&c.Holdoff.MaxFailed} },
 		},
 	}

@@ -19,7 +19,7 @@ func ours(name, text string) string { return envPrefix + name + "=" + text }
 func oneFault(t *testing.T, name, text, rule string) {
 	t.Helper()
 	_, _, err := load(t, ours(name, text))
-	want := fmt.Sprintf("%s=%s (environment %s%s): ", name, quote(text), envPrefix, name)
+	want := fmt.Sprintf("%s%s=%s (environment): ", envPrefix, name, quote(text))
 	if got := faults(err); len(got) != 1 || !strings.HasPrefix(got[0], want) || !strings.Contains(got[0], rule) {
 		t.Errorf("faults %q, want %q with %q", got, want, rule)
 	}
@@ -118,7 +118,7 @@ func TestBO14_Quotas(t *testing.T) {
 }
 
 func TestBO16_HoldsInMemoryAreWarnedAbout(t *testing.T) {
-	const lost = "failed hosts are held and neither HOLDOFF_FILE nor HOLDOFF_CONFIGMAP is set: a restart ends or lengthens their holds"
+	const lost = "failed hosts are held and neither IRONIC_THROTTLE_HOLDOFF_FILE nor IRONIC_THROTTLE_HOLDOFF_CONFIGMAP is set: a restart ends or lengthens their holds"
 	for _, row := range []struct {
 		name    string
 		environ []string
@@ -146,13 +146,13 @@ func TestHoldoffSettingsWithoutEffectAreWarnedAbout(t *testing.T) {
 		want    string // the only warning; "" = none
 	}{
 		{"stage alone", []string{ours("HOLDOFF_STAGE", "remediate")},
-			`HOLDOFF_STAGE="remediate" (environment IRONIC_THROTTLE_HOLDOFF_STAGE) is without effect: no host is held without FAILED_HOST_HOLDOFF`},
+			`IRONIC_THROTTLE_HOLDOFF_STAGE="remediate" (environment) is without effect: no host is held without IRONIC_THROTTLE_FAILED_HOST_HOLDOFF`},
 		{"growth alone", []string{ours("HOLDOFF_GROWTH", "2"), ours("FAILED_HOST_HOLDOFF", "0")},
-			`HOLDOFF_GROWTH="2" (environment IRONIC_THROTTLE_HOLDOFF_GROWTH) is without effect: no host is held without FAILED_HOST_HOLDOFF`},
+			`IRONIC_THROTTLE_HOLDOFF_GROWTH="2" (environment) is without effect: no host is held without IRONIC_THROTTLE_FAILED_HOST_HOLDOFF`},
 		{"growth", []string{ours("HOLDOFF_GROWTH", "2"), ours("FAILED_HOST_HOLDOFF", "47h")}, ""},
 		{"growth of one host", []string{ours("HOLDOFF_GROWTH", "2"), ours("HOLDOFF_HOSTS", "a/b=1h")}, ""},
 		{"growth at the cap", []string{ours("HOLDOFF_GROWTH", "2"), ours("FAILED_HOST_HOLDOFF", "48h")},
-			`HOLDOFF_GROWTH=2 (environment IRONIC_THROTTLE_HOLDOFF_GROWTH) is without effect on FAILED_HOST_HOLDOFF, which is 48h (environment IRONIC_THROTTLE_FAILED_HOST_HOLDOFF): that is not below HOLDOFF_GROWTH_CAP, 48h (default)`},
+			`IRONIC_THROTTLE_HOLDOFF_GROWTH=2 (environment) is without effect on IRONIC_THROTTLE_FAILED_HOST_HOLDOFF, which is 48h (environment): that is not below IRONIC_THROTTLE_HOLDOFF_GROWTH_CAP, 48h (default)`},
 		{"no growth above the cap", []string{ours("HOLDOFF_GROWTH", "1"), ours("FAILED_HOST_HOLDOFF", "72h")}, ""},
 	} {
 		_, warnings, err := load(t, append(row.environ, file)...)
@@ -176,7 +176,7 @@ func TestReloadKeepsTheFileOfTheHolds(t *testing.T) {
 	if diff := cmp.Diff(want, next.Holdoff); diff != "" || err != nil {
 		t.Errorf("error %v (-want +got):\n%s", err, diff)
 	}
-	if len(warnings) != 1 || !strings.HasPrefix(string(warnings[0]), "HOLDOFF_FILE changed from ") {
+	if len(warnings) != 1 || !strings.HasPrefix(string(warnings[0]), "IRONIC_THROTTLE_HOLDOFF_FILE changed from ") {
 		t.Errorf("warnings %q", warnings)
 	}
 }

@@ -9,15 +9,15 @@ import (
 
 // Names of Kubernetes' settings that more than their row speaks of.
 const (
-	nameKubernetes    = "KUBERNETES"
-	nameElect         = "LEADER_ELECT"
-	nameLeaseDuration = "LEADER_LEASE_DURATION"
-	nameRenewDeadline = "LEADER_RENEW_DEADLINE"
-	nameRetryPeriod   = "LEADER_RETRY_PERIOD"
-	nameHoldMap       = "HOLDOFF_CONFIGMAP"
-	nameEvents        = "EVENTS"
-	nameEventRate     = "EVENTS_PER_MINUTE"
-	namePosition      = "ANNOTATE_POSITION"
+	nameKubernetes    = envPrefix + "KUBERNETES"
+	nameElect         = envPrefix + "LEADER_ELECT"
+	nameLeaseDuration = envPrefix + "LEADER_LEASE_DURATION"
+	nameRenewDeadline = envPrefix + "LEADER_RENEW_DEADLINE"
+	nameRetryPeriod   = envPrefix + "LEADER_RETRY_PERIOD"
+	nameHoldMap       = envPrefix + "HOLDOFF_CONFIGMAP"
+	nameEvents        = envPrefix + "EVENTS"
+	nameEventRate     = envPrefix + "EVENTS_PER_MINUTE"
+	namePosition      = envPrefix + "ANNOTATE_POSITION"
 )
 
 // Kubernetes says what is read from the cluster that the hosts' BareMetalHosts are in,
@@ -55,23 +55,23 @@ func kubernetesRows() []setting {
 			value: func(c *Config) value { return switchValue{&c.Kubernetes.On} },
 		},
 		{
-			name: "KUBECONFIG", bare: true, help: "file that says how the cluster is reached; unset = as a pod, by its service account",
+			name: "KUBECONFIG", help: "file that says how the cluster is reached; unset = as a pod, by its service account",
 			value: func(c *Config) value { return pathValue{&c.Kubernetes.Kubeconfig} },
 		},
 		{
-			name: "WATCH_NAMESPACE", bare: true, help: "namespaces whose BareMetalHosts are watched, with commas; unset = all",
+			name: "WATCH_NAMESPACE", help: "namespaces whose BareMetalHosts are watched, with commas; unset = all",
 			value: func(c *Config) value { return namespacesValue{&c.Kubernetes.Watch} },
 		},
 		{
-			name: "POD_NAMESPACE", bare: true, help: "our own namespace, of the Lease and the ConfigMaps; unset = the service account's",
+			name: "POD_NAMESPACE", help: "our own namespace, of the Lease and the ConfigMaps; unset = the service account's",
 			value: func(c *Config) value { return objectValue{&c.Kubernetes.Namespace} },
 		},
 		{
-			name: "POD_NAME", bare: true, help: "our own name in the Lease and in Events; unset = the host name",
+			name: "POD_NAME", help: "our own name in the Lease and in Events; unset = the host name",
 			value: func(c *Config) value { return objectValue{&c.Kubernetes.Identity} },
 		},
 		{
-			name: nameEvents, def: "true", common: true, help: "hosts get Events that tell why they wait (with KUBERNETES)",
+			name: nameEvents, def: "true", common: true, help: "hosts get Events that tell why they wait (with IRONIC_THROTTLE_KUBERNETES)",
 			value: func(c *Config) value { return boolValue{&c.Kubernetes.Events} },
 		},
 		{
@@ -87,7 +87,7 @@ func kubernetesRows() []setting {
 			value: func(c *Config) value { return boolValue{&c.Kubernetes.Leader.Elect} },
 		},
 		{
-			name: "LEADER_LEASE_NAME", def: "ironic-throttle", help: "name of that Lease",
+			name: envPrefix + "LEADER_LEASE_NAME", def: "ironic-throttle", help: "name of that Lease",
 			value: func(c *Config) value { return objectValue{&c.Kubernetes.Leader.LeaseName} },
 		},
 		{
@@ -95,11 +95,11 @@ func kubernetesRows() []setting {
 			value: duration(func(c *Config) *time.Duration { return &c.Kubernetes.Leader.Duration }),
 		},
 		{
-			name: nameRenewDeadline, def: "10s", help: "a leader that could not renew its Lease for this long says no yes any more and ends; below LEADER_LEASE_DURATION",
+			name: nameRenewDeadline, def: "10s", help: "a leader that could not renew its Lease for this long says no yes any more and ends; below IRONIC_THROTTLE_LEADER_LEASE_DURATION",
 			value: duration(func(c *Config) *time.Duration { return &c.Kubernetes.Leader.RenewDeadline }),
 		},
 		{
-			name: nameRetryPeriod, def: "1s", help: "pause between two tries to take or renew the Lease; 1.2 times of it are below LEADER_RENEW_DEADLINE",
+			name: nameRetryPeriod, def: "1s", help: "pause between two tries to take or renew the Lease; 1.2 times of it are below IRONIC_THROTTLE_LEADER_RENEW_DEADLINE",
 			value: duration(func(c *Config) *time.Duration { return &c.Kubernetes.Leader.RetryPeriod }),
 		},
 	}
@@ -151,13 +151,13 @@ func (l *loader) warnKubernetes() {
 		return
 	}
 	if !k.On {
-		idle := l.givenKubernetes(func(s setting) bool { return !s.bare && s.name != nameKubernetes && s.name != nameElect })
+		idle := l.givenKubernetes(func(s setting) bool { return !s.shared() && s.name != nameKubernetes && s.name != nameElect })
 		if len(idle) > 0 {
 			warn("without %s=on nothing is read from or written to a cluster; without effect: %s", nameKubernetes, strings.Join(idle, ", "))
 		}
 		return
 	}
-	isLease := func(s setting) bool { return strings.HasPrefix(s.name, "LEADER_") && s.name != nameElect }
+	isLease := func(s setting) bool { return strings.HasPrefix(s.name, envPrefix+"LEADER_") && s.name != nameElect }
 	if idle := l.givenKubernetes(isLease); len(idle) > 0 && !k.Leader.Elect && l.sound(nameElect) {
 		warn("without %s=true there is no Lease, and this replica always decides; without effect: %s", nameElect, strings.Join(idle, ", "))
 	}

@@ -14,22 +14,22 @@ func TestLH27_RulesOfKubernetesSettings(t *testing.T) {
 	}{
 		{"off", nil, ""},
 		{"on", []string{on}, ""},
-		{"neither", []string{ours("KUBERNETES", "maybe")}, `KUBERNETES="maybe"`},
+		{"neither", []string{ours("KUBERNETES", "maybe")}, `IRONIC_THROTTLE_KUBERNETES="maybe"`},
 		{"election", []string{on, ours("LEADER_ELECT", "true")}, ""},
-		{"election without a cluster", []string{ours("LEADER_ELECT", "true")}, `LEADER_ELECT="true"`},
+		{"election without a cluster", []string{ours("LEADER_ELECT", "true")}, `IRONIC_THROTTLE_LEADER_ELECT="true"`},
 		{"holds in a cluster", []string{on, ours("HOLDOFF_CONFIGMAP", "holds")}, ""},
-		{"holds without a cluster", []string{ours("HOLDOFF_CONFIGMAP", "holds")}, "needs KUBERNETES=on"},
-		{"holds in two places", []string{on, ours("HOLDOFF_CONFIGMAP", "holds"), ours("HOLDOFF_FILE", "/holds")}, "must not be set beside HOLDOFF_FILE"},
-		{"no such name", []string{on, ours("HOLDOFF_CONFIGMAP", "Holds_1")}, `HOLDOFF_CONFIGMAP="Holds_1"`},
-		{"deadline too late", []string{on, ours("LEADER_RENEW_DEADLINE", "15s")}, "must be below LEADER_LEASE_DURATION, which is 15s"},
-		{"a file of one replica", []string{on, ours("LEADER_ELECT", "true"), ours("HOLDOFF_FILE", "/holds")}, "HOLDOFF_CONFIGMAP is for that"},
-		{"longer than the settle", []string{on, ours("LEADER_ELECT", "true"), ours("LEADER_LEASE_DURATION", "90s"), ours("LEADER_RENEW_DEADLINE", "61s")}, "must be at most STARTUP_SETTLE, which is 1m (default), with LEADER_ELECT"},
+		{"holds without a cluster", []string{ours("HOLDOFF_CONFIGMAP", "holds")}, "needs IRONIC_THROTTLE_KUBERNETES=on"},
+		{"holds in two places", []string{on, ours("HOLDOFF_CONFIGMAP", "holds"), ours("HOLDOFF_FILE", "/holds")}, "must not be set beside IRONIC_THROTTLE_HOLDOFF_FILE"},
+		{"no such name", []string{on, ours("HOLDOFF_CONFIGMAP", "Holds_1")}, `IRONIC_THROTTLE_HOLDOFF_CONFIGMAP="Holds_1"`},
+		{"deadline too late", []string{on, ours("LEADER_RENEW_DEADLINE", "15s")}, "must be below IRONIC_THROTTLE_LEADER_LEASE_DURATION, which is 15s"},
+		{"a file of one replica", []string{on, ours("LEADER_ELECT", "true"), ours("HOLDOFF_FILE", "/holds")}, "IRONIC_THROTTLE_HOLDOFF_CONFIGMAP is for that"},
+		{"longer than the settle", []string{on, ours("LEADER_ELECT", "true"), ours("LEADER_LEASE_DURATION", "90s"), ours("LEADER_RENEW_DEADLINE", "61s")}, "must be at most IRONIC_THROTTLE_STARTUP_SETTLE, which is 1m (default), with IRONIC_THROTTLE_LEADER_ELECT"},
 		{"and without election", []string{on, ours("LEADER_LEASE_DURATION", "90s"), ours("LEADER_RENEW_DEADLINE", "61s")}, ""},
-		{"pause too long", []string{on, ours("LEADER_RETRY_PERIOD", "9s")}, "must be below LEADER_RENEW_DEADLINE / 1.2"},
+		{"pause too long", []string{on, ours("LEADER_RETRY_PERIOD", "9s")}, "must be below IRONIC_THROTTLE_LEADER_RENEW_DEADLINE / 1.2"},
 		{"parts of a second", []string{on, ours("LEADER_LEASE_DURATION", "15500ms")}, "must be whole seconds"},
 		{"namespaces", []string{on, "WATCH_NAMESPACE=metal3, lab,,metal3"}, ""},
 		{"no namespace", []string{on, "WATCH_NAMESPACE=metal3,Lab"}, `WATCH_NAMESPACE="metal3,Lab"`},
-		{"no Events", []string{on, ours("EVENTS_PER_MINUTE", "0")}, `EVENTS_PER_MINUTE="0"`},
+		{"no Events", []string{on, ours("EVENTS_PER_MINUTE", "0")}, `IRONIC_THROTTLE_EVENTS_PER_MINUTE="0"`},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			_, _, err := Load(Sources{Environ: append(row.env, "IRONIC_ENDPOINT=http://127.0.0.1:6385")})
@@ -56,15 +56,15 @@ func TestKubernetesSettingsThatDoNothing(t *testing.T) {
 		env  []string
 		want string
 	}{
-		{"without a cluster", []string{ours("EVENTS", "true")}, "without KUBERNETES=on nothing is read from or written to a cluster; without effect: EVENTS"},
+		{"without a cluster", []string{ours("EVENTS", "true")}, "without IRONIC_THROTTLE_KUBERNETES=on nothing is read from or written to a cluster; without effect: IRONIC_THROTTLE_EVENTS"},
 		{"a Lease that nobody takes", []string{ours("KUBERNETES", "on"), ours("LEADER_LEASE_NAME", "mine"), ours("LEADER_RETRY_PERIOD", "2s")},
-			"without LEADER_ELECT=true there is no Lease, and this replica always decides; without effect: " +
-				"LEADER_LEASE_NAME (environment IRONIC_THROTTLE_LEADER_LEASE_NAME), LEADER_RETRY_PERIOD (environment"},
+			"without IRONIC_THROTTLE_LEADER_ELECT=true there is no Lease, and this replica always decides; without effect: " +
+				"IRONIC_THROTTLE_LEADER_LEASE_NAME (environment), IRONIC_THROTTLE_LEADER_RETRY_PERIOD (environment"},
 		{"a Lease that somebody takes", []string{ours("KUBERNETES", "on"), ours("LEADER_LEASE_NAME", "mine"), ours("LEADER_ELECT", "true")}, ""},
 		{"a rate of nothing", []string{ours("KUBERNETES", "on"), ours("EVENTS", "false"), ours("EVENTS_PER_MINUTE", "30")},
-			"with EVENTS=false (environment IRONIC_THROTTLE_EVENTS) there are no Events; without effect: EVENTS_PER_MINUTE (environment"},
+			"with IRONIC_THROTTLE_EVENTS=false (environment) there are no Events; without effect: IRONIC_THROTTLE_EVENTS_PER_MINUTE (environment"},
 		{"a rate of Events", []string{ours("KUBERNETES", "on"), ours("EVENTS_PER_MINUTE", "30")}, ""},
-		{"all of it without a cluster", []string{ours("EVENTS", "false"), ours("EVENTS_PER_MINUTE", "30"), ours("LEADER_LEASE_NAME", "mine")}, "without KUBERNETES=on"},
+		{"all of it without a cluster", []string{ours("EVENTS", "false"), ours("EVENTS_PER_MINUTE", "30"), ours("LEADER_LEASE_NAME", "mine")}, "without IRONIC_THROTTLE_KUBERNETES=on"},
 		{"somebody else's words", []string{"POD_NAME=bmo-0", "KUBECONFIG=/nowhere/config"}, ""},
 		{"the right place", []string{ours("KUBERNETES", "on"), ours("LEADER_ELECT", "true"), ours("FAILED_HOST_HOLDOFF", "1h"), ours("HOLDOFF_CONFIGMAP", "holds")}, ""},
 	} {

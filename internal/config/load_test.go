@@ -148,7 +148,7 @@ func TestLH1_LimitDefaultAliasAndBoth(t *testing.T) {
 		{"own empty, alias", []string{own, alias + "8"}, 8, nil},
 		{"both alike", []string{own + "7", alias + "7"}, 7, nil},
 		{"both, different", []string{alias + "8", own + "7"}, 7, []string{
-			"MAX_CONCURRENT_PROVISIONING_HOSTS=7 (environment MAX_CONCURRENT_PROVISIONING_HOSTS) and PROVISIONING_LIMIT=8 (environment PROVISIONING_LIMIT) differ: 7 slots, the first one counts",
+			"MAX_CONCURRENT_PROVISIONING_HOSTS=7 (environment) and PROVISIONING_LIMIT=8 (environment) differ: 7 slots, the first one counts",
 		}},
 	} {
 		t.Run(row.name, func(t *testing.T) {
@@ -167,7 +167,7 @@ func TestLH18_UnusableLimitRefusesTheStartAndNamesTheVariable(t *testing.T) {
 	for _, name := range []string{"MAX_CONCURRENT_PROVISIONING_HOSTS", "PROVISIONING_LIMIT"} {
 		for _, text := range []string{"0", "-1", "abc", "100001", "20.5", "1e3", "99999999999999999999", "0x10"} {
 			_, _, err := load(t, name+"="+text)
-			want := fmt.Sprintf("%s=%q (environment %s): must be a whole number 1..100000", name, text, name)
+			want := fmt.Sprintf("%s=%q (environment): must be a whole number 1..100000", name, text)
 			if got := faults(err); !slices.Equal(got, []string{want}) {
 				t.Errorf("faults %q, want %q", got, want)
 			}
@@ -181,7 +181,7 @@ func TestLH18_UnusableLimitRefusesTheStartAndNamesTheVariable(t *testing.T) {
 
 func TestLH20_BMOConcurrencyIsComparedAndNeverAnError(t *testing.T) {
 	ignored := func(text string) []string {
-		return []string{fmt.Sprintf("BMO_CONCURRENCY=%q (environment BMO_CONCURRENCY) ignored: must be a whole number >= 1", text)}
+		return []string{fmt.Sprintf("BMO_CONCURRENCY=%q (environment) ignored: must be a whole number >= 1", text)}
 	}
 	for _, row := range []struct {
 		text string
@@ -253,9 +253,9 @@ func parsed(t *testing.T, args ...string) *pflag.FlagSet {
 func TestFlagFaultsComeTogether(t *testing.T) {
 	_, _, err := Load(Sources{Flags: parsed(t, "--poll-interval=x", "--count-mode", "all", "--stuck-cap="), Environ: []string{endpoint}})
 	want := []string{
-		`COUNT_MODE="all" (flag --count-mode): must be one of agent, busy`,
-		`STUCK_CAP (flag --stuck-cap): must be a whole number 0..100000`,
-		`POLL_INTERVAL="x" (flag --poll-interval): must be a duration with its unit, 1s..5m`,
+		`IRONIC_THROTTLE_COUNT_MODE="all" (flag --count-mode): must be one of agent, busy`,
+		`IRONIC_THROTTLE_STUCK_CAP (flag --stuck-cap): must be a whole number 0..100000`,
+		`IRONIC_THROTTLE_POLL_INTERVAL="x" (flag --poll-interval): must be a duration with its unit, 1s..5m`,
 	}
 	if diff := cmp.Diff(want, faults(err)); diff != "" {
 		t.Errorf("faults (-want +got):\n%s", diff)
@@ -329,8 +329,8 @@ func TestBrokenFilesAreNotShown(t *testing.T) {
 
 func TestJSONKeysComeOnce(t *testing.T) {
 	for _, row := range []struct{ body, want string }{
-		{`{"linger": "45s", "mode": "observe", "linger": "46s"}`, `CONFIG="f.json": must give each key once, "linger" comes twice`},
-		{`{"poolLimits": {"rack1": 1, "rack2": 2, "rack1": 1}}`, `CONFIG="f.json": must give each key once, "rack1" comes twice`},
+		{`{"linger": "45s", "mode": "observe", "linger": "46s"}`, `IRONIC_THROTTLE_CONFIG="f.json": must give each key once, "linger" comes twice`},
+		{`{"poolLimits": {"rack1": 1, "rack2": 2, "rack1": 1}}`, `IRONIC_THROTTLE_CONFIG="f.json": must give each key once, "rack1" comes twice`},
 		{`{"poolLimits": {"linger": 1}, "linger": "45s"}`, ""},
 	} {
 		_, _, err := Load(Sources{

@@ -98,7 +98,7 @@ func inCluster(s setting) bool {
 
 func TestReloadTakesWhatIsLiveAndNamesTheRest(t *testing.T) {
 	for _, s := range table() {
-		text, ok := other[s.name]
+		text, ok := other[s.short()]
 		if !ok && !s.noFile {
 			t.Errorf("%s: no other value in this test", s.name)
 		}
@@ -106,15 +106,15 @@ func TestReloadTakesWhatIsLiveAndNamesTheRest(t *testing.T) {
 			continue // given by the environment, which does not change
 		}
 		var whole, rest string
-		if strings.HasPrefix(s.name, "GATEWAY_") {
+		if strings.HasPrefix(s.short(), "GATEWAY_") {
 			whole, rest = wholeGateway, without(s.key(), wholeGateway)
 		}
-		if strings.HasPrefix(s.name, "API_") {
+		if strings.HasPrefix(s.short(), "API_") {
 			whole, rest = wholeAccess, without(s.key(), wholeAccess)
 		}
 		if inCluster(s) {
 			whole = "kubernetes: on\n"
-			if strings.HasPrefix(s.name, "LEADER_") && s.name != nameElect {
+			if strings.HasPrefix(s.short(), "LEADER_") && s.name != nameElect {
 				whole += "leaderElect: true\n" // else there is another warning
 			}
 			rest = whole
@@ -151,11 +151,11 @@ func TestReloadOfABrokenFileChangesNothing(t *testing.T) {
 func TestF4_ReloadChecksCapAndReserveWithTheLimit(t *testing.T) {
 	f, src, c := start(t, "failingCap: 12\nfailingReserve: 8")
 	for _, row := range []struct{ body, want string }{
-		{"failingCap: 12\nfailingReserve: 8\nprovisioningLimit: 19", "FAILING_CAP=\"12\""},
-		{"failingCap: 13\nfailingReserve: 8", "FAILING_CAP=\"13\""},
-		{"failingCap: 12\nfailingReserve: 9", "FAILING_CAP=\"12\""},
+		{"failingCap: 12\nfailingReserve: 8\nprovisioningLimit: 19", "IRONIC_THROTTLE_FAILING_CAP=\"12\""},
+		{"failingCap: 13\nfailingReserve: 8", "IRONIC_THROTTLE_FAILING_CAP=\"13\""},
+		{"failingCap: 12\nfailingReserve: 9", "IRONIC_THROTTLE_FAILING_CAP=\"12\""},
 		{"failingCap: 12\nprovisioningLimit: 19", ""},
-		{"tenantWeights: {prod: 0}", "TENANT_WEIGHTS"},
+		{"tenantWeights: {prod: 0}", "IRONIC_THROTTLE_TENANT_WEIGHTS"},
 	} {
 		f.write(row.body, nil)
 		next, _, err := c.Reload(src)
@@ -267,7 +267,7 @@ func TestWatchNamesWhatNeedsARestartSinceTheStart(t *testing.T) {
 	w = newWatcher(c, src)
 	w.step()
 	u, news := w.step()
-	if !news || len(u.Warnings) != 1 || !strings.HasPrefix(string(u.Warnings[0]), "LINGER changed from ") {
+	if !news || len(u.Warnings) != 1 || !strings.HasPrefix(string(u.Warnings[0]), "IRONIC_THROTTLE_LINGER changed from ") {
 		t.Errorf("%+v, %t", u, news)
 	}
 }

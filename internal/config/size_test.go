@@ -41,7 +41,7 @@ func TestGW8_SizesThatAreRefused(t *testing.T) {
 		"9223372036854775808", "8388608TiB", "16777216TiB", "18014398509481984KiB", strings.Repeat("9", 99),
 	} {
 		_, _, err := load(t, "IRONIC_THROTTLE_GATEWAY_MAX_BODY="+text)
-		want := fmt.Sprintf("GATEWAY_MAX_BODY=%s (environment IRONIC_THROTTLE_GATEWAY_MAX_BODY): "+
+		want := fmt.Sprintf("IRONIC_THROTTLE_GATEWAY_MAX_BODY=%s (environment): "+
 			"must be a whole number of bytes, KiB, MiB, GiB or TiB, such as 65536 or 64MiB, 1KiB..1GiB", oneLine(quote(text)))
 		if got := faults(err); !slices.Equal(got, []string{want}) {
 			t.Errorf("%q, want %q", got, want)
@@ -75,8 +75,8 @@ func TestSizesInFiles(t *testing.T) {
 		{"f.toml", "gatewayMaxBody = true"},
 	} {
 		_, _, err := loadFile(row.path, row.body)
-		if got := faults(err); len(got) != 1 || !strings.HasPrefix(got[0], "GATEWAY_MAX_BODY") {
-			t.Errorf("%s: faults %q, want one of GATEWAY_MAX_BODY", row.body, got)
+		if got := faults(err); len(got) != 1 || !strings.HasPrefix(got[0], "IRONIC_THROTTLE_GATEWAY_MAX_BODY") {
+			t.Errorf("%s: faults %q, want one of IRONIC_THROTTLE_GATEWAY_MAX_BODY", row.body, got)
 		}
 	}
 }

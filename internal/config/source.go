@@ -56,8 +56,8 @@ func fromEnviron(rows []setting, environ []string) (layer, []error) {
 	known := map[string]setting{}
 	names := make([]string, 0, len(rows))
 	for _, s := range rows {
-		known[s.env()] = s
-		names = append(names, s.env())
+		known[s.name] = s
+		names = append(names, s.name)
 	}
 	found := layer{}
 	var faults []error
@@ -68,7 +68,7 @@ func fromEnviron(rows []setting, environ []string) (layer, []error) {
 		case text == "":
 		case ok:
 			if _, twice := found[s.name]; !twice {
-				found[s.name] = given{text, "environment " + name}
+				found[s.name] = given{text, "environment"}
 			}
 		case !strings.HasPrefix(name, envPrefix), reserved[name], isServiceLink(name, text):
 		default:

@@ -19,32 +19,31 @@ const (
 	nameLimit        = "MAX_CONCURRENT_PROVISIONING_HOSTS"
 	nameLimitAlias   = "PROVISIONING_LIMIT"
 	nameConcurrency  = "BMO_CONCURRENCY"
-	nameConfig       = "CONFIG"
+	nameConfig       = envPrefix + "CONFIG"
 	nameEndpoint     = "IRONIC_ENDPOINT"
-	nameStuckCap     = "STUCK_CAP"
-	namePoolLimits   = "POOL_LIMITS"
-	namePollInterval = "POLL_INTERVAL"
-	nameMaxAge       = "MAX_AGE"
-	nameMaxStale     = "MAX_STALE"
-	nameLeaseTTL     = "LEASE_TTL"
-	nameLinger       = "LINGER"
-	nameSettle       = "STARTUP_SETTLE"
-	nameListen       = "LISTEN_ADDRESS"
-	nameLocal        = "LOCAL_LISTEN_ADDRESS"
-	nameHealth       = "HEALTH_LISTEN_ADDRESS"
-	nameMetrics      = "METRICS_LISTEN_ADDRESS"
-	nameFailingCap   = "FAILING_CAP"
-	nameReserve      = "FAILING_RESERVE"
+	nameStuckCap     = envPrefix + "STUCK_CAP"
+	namePoolLimits   = envPrefix + "POOL_LIMITS"
+	namePollInterval = envPrefix + "POLL_INTERVAL"
+	nameMaxAge       = envPrefix + "MAX_AGE"
+	nameMaxStale     = envPrefix + "MAX_STALE"
+	nameLeaseTTL     = envPrefix + "LEASE_TTL"
+	nameLinger       = envPrefix + "LINGER"
+	nameSettle       = envPrefix + "STARTUP_SETTLE"
+	nameListen       = envPrefix + "LISTEN_ADDRESS"
+	nameLocal        = envPrefix + "LOCAL_LISTEN_ADDRESS"
+	nameHealth       = envPrefix + "HEALTH_LISTEN_ADDRESS"
+	nameMetrics      = envPrefix + "METRICS_LISTEN_ADDRESS"
+	nameFailingCap   = envPrefix + "FAILING_CAP"
+	nameReserve      = envPrefix + "FAILING_RESERVE"
 )
 
 // setting is one row of the table.
 type setting struct {
-	name    string // as in docs/settings.md, without the prefix
+	name    string // in the environment, in messages and in docs/settings.md: it can be pasted
 	def     string // text of the default; "" = unset
 	defNote string // shown instead of def where the default is computed
 	value   func(*Config) value
 	help    string
-	bare    bool   // the environment name has no prefix: not ours alone
 	hot     bool   // a reload of the file changes it
 	lenient bool   // as BMO reads it: what cannot be read is a warning, not a fault
 	noFile  bool   // cannot stand in the file
@@ -52,22 +51,20 @@ type setting struct {
 	pairs   string // an example, where the value is name=number pairs and a table in the file
 }
 
-// env is the name of s in the environment.
-func (s setting) env() string {
-	if s.bare {
-		return s.name
-	}
-	return envPrefix + s.name
-}
+// short is the name of s without our prefix.
+func (s setting) short() string { return strings.TrimPrefix(s.name, envPrefix) }
+
+// shared reports whether the name of s has no prefix: it is not ours alone.
+func (s setting) shared() bool { return s.short() == s.name }
 
 // flag is the name of s on the command line, without the dashes.
 func (s setting) flag() string {
-	return strings.ReplaceAll(strings.ToLower(s.name), "_", "-")
+	return strings.ReplaceAll(strings.ToLower(s.short()), "_", "-")
 }
 
 // key is the name of s in the file.
 func (s setting) key() string {
-	words := strings.Split(strings.ToLower(s.name), "_")
+	words := strings.Split(strings.ToLower(s.short()), "_")
 	for i, w := range words[1:] {
 		words[i+1] = strings.ToUpper(w[:1]) + w[1:]
 	}
@@ -106,17 +103,17 @@ func generalRows() []setting {
 			value: func(c *Config) value { return pathValue{&c.File} },
 		},
 		{
-			name: "MODE", def: string(Enforce), common: true, help: "enforce refuses; observe says yes and counts what it would have refused",
+			name: envPrefix + "MODE", def: string(Enforce), common: true, help: "enforce refuses; observe says yes and counts what it would have refused",
 			value: func(c *Config) value { return wordValue[Mode]{&c.Mode, []Mode{Enforce, Observe}} },
 		},
 		{
-			name: "LOG_LEVEL", def: "info", common: true, help: "least severe level that is logged",
+			name: envPrefix + "LOG_LEVEL", def: "info", common: true, help: "least severe level that is logged",
 			value: func(c *Config) value {
 				return wordValue[string]{&c.Log.Level, []string{"debug", "info", "warn", "error"}}
 			},
 		},
 		{
-			name: "LOG_FORMAT", def: "text", common: true, help: "format of the log on stderr",
+			name: envPrefix + "LOG_FORMAT", def: "text", common: true, help: "format of the log on stderr",
 			value: func(c *Config) value { return wordValue[string]{&c.Log.Format, []string{"text", "json"}} },
 		},
 	}
@@ -125,15 +122,15 @@ func generalRows() []setting {
 func limitRows() []setting {
 	return []setting{
 		{
-			name: nameLimit, def: "20", bare: true, hot: true, help: "slots: hosts that may work at once",
+			name: nameLimit, def: "20", hot: true, help: "slots: hosts that may work at once",
 			value: func(c *Config) value { return intValue{&c.Limits.Total, 1, maxLimit} },
 		},
 		{
-			name: nameLimitAlias, bare: true, hot: true, help: "BMO's name for " + nameLimit + ", which wins when both are set",
+			name: nameLimitAlias, hot: true, help: "BMO's name for " + nameLimit + ", which wins when both are set",
 			value: func(c *Config) value { return optionalInt{intValue{&c.Limits.Total, 1, maxLimit}} },
 		},
 		{
-			name: nameConcurrency, bare: true, lenient: true, help: "BMO's workers: compared with the limit; a quarter of them may wait in the gateway until a slot is free",
+			name: nameConcurrency, lenient: true, help: "BMO's workers: compared with the limit; a quarter of them may wait in the gateway until a slot is free",
 			value: func(c *Config) value { return optionalInt{intValue{&c.BMOConcurrency, 1, math.MaxInt}} },
 		},
 		{
@@ -141,25 +138,25 @@ func limitRows() []setting {
 			value: func(c *Config) value { return poolsValue{&c.Limits.Pools} },
 		},
 		{
-			name: "VIRTUAL_MEDIA_LIMIT", hot: true, help: "slots of a pool of their own for virtual-media hosts, beside the total",
+			name: envPrefix + "VIRTUAL_MEDIA_LIMIT", hot: true, help: "slots of a pool of their own for virtual-media hosts, beside the total",
 			value: func(c *Config) value { return optionalInt{intValue{&c.Limits.VirtualMedia, 1, maxLimit}} },
 		},
 		{
-			name: "EXEMPT_VIRTUAL_MEDIA", def: "true", help: "virtual-media hosts are not limited (without VIRTUAL_MEDIA_LIMIT)",
+			name: envPrefix + "EXEMPT_VIRTUAL_MEDIA", def: "true", help: "virtual-media hosts are not limited (without IRONIC_THROTTLE_VIRTUAL_MEDIA_LIMIT)",
 			value: func(c *Config) value { return boolValue{&c.Limits.ExemptVirtualMedia} },
 		},
 		{
-			name: "COUNT_MODE", def: string(CountAgent), help: "which busy nodes take a slot: agent = those with agent_url and our own, busy = all",
+			name: envPrefix + "COUNT_MODE", def: string(CountAgent), help: "which busy nodes take a slot: agent = those with agent_url and our own, busy = all",
 			value: func(c *Config) value {
 				return wordValue[CountMode]{&c.Limits.CountMode, []CountMode{CountAgent, CountBusy}}
 			},
 		},
 		{
-			name: "COUNT_EXTRA_STATES", def: "false", help: "servicing, service wait and the hold states count as busy too",
+			name: envPrefix + "COUNT_EXTRA_STATES", def: "false", help: "servicing, service wait and the hold states count as busy too",
 			value: func(c *Config) value { return boolValue{&c.Limits.ExtraStates} },
 		},
 		{
-			name: "STUCK_AFTER", def: "90m", help: "a host that does not move for this long is written off",
+			name: envPrefix + "STUCK_AFTER", def: "90m", help: "a host that does not move for this long is written off",
 			value: func(c *Config) value {
 				return durationValue{p: &c.Limits.StuckAfter, min: time.Second, max: 30 * day, zeroNever: true}
 			},
@@ -181,19 +178,19 @@ func timeRows() []setting {
 			value: duration(func(c *Config) *time.Duration { return &c.View.PollInterval }, time.Second, 5*time.Minute),
 		},
 		{
-			name: nameMaxAge, def: "30s", common: true, help: "age up to which the lists of busy nodes are believed while a probe shows that nothing changes; POLL_INTERVAL: every poll reads them",
+			name: nameMaxAge, def: "30s", common: true, help: "age up to which the lists of busy nodes are believed while a probe shows that nothing changes; IRONIC_THROTTLE_POLL_INTERVAL: every poll reads them",
 			value: duration(func(c *Config) *time.Duration { return &c.View.MaxAge }, time.Second, 5*time.Minute),
 		},
 		{
-			name: nameMaxStale, def: "30s", help: "age of the last complete poll from which new hosts are refused; twice the time that polls take of late is added, up to four times as much in all; at least MAX_AGE",
+			name: nameMaxStale, def: "30s", help: "age of the last complete poll from which new hosts are refused; twice the time that polls take of late is added, up to four times as much in all; at least IRONIC_THROTTLE_MAX_AGE",
 			value: duration(func(c *Config) *time.Duration { return &c.View.MaxStale }, time.Second, 5*time.Minute),
 		},
 		{
-			name: "LIST_MAX_AGE", def: "60s", help: "age up to which a node fetched alone, and the list of all nodes, are believed",
+			name: envPrefix + "LIST_MAX_AGE", def: "60s", help: "age up to which a node fetched alone, and the list of all nodes, are believed",
 			value: duration(func(c *Config) *time.Duration { return &c.View.ListMaxAge }, time.Second, time.Hour),
 		},
 		{
-			name: nameLeaseTTL, def: "5m", help: "a granted host that never gets busy gives its slot back after this; at least 2 x MAX_AGE",
+			name: nameLeaseTTL, def: "5m", help: "a granted host that never gets busy gives its slot back after this; at least 2 x IRONIC_THROTTLE_MAX_AGE",
 			value: duration(func(c *Config) *time.Duration { return &c.Leases.TTL }, time.Second, day),
 		},
 		{
@@ -201,7 +198,7 @@ func timeRows() []setting {
 			value: duration(func(c *Config) *time.Duration { return &c.Leases.Linger }, time.Millisecond, day),
 		},
 		{
-			name: nameSettle, def: "60s", help: "after the start busy nodes are adopted this long before the first yes; at least LINGER",
+			name: nameSettle, def: "60s", help: "after the start busy nodes are adopted this long before the first yes; at least IRONIC_THROTTLE_LINGER",
 			value: duration(func(c *Config) *time.Duration { return &c.Leases.StartupSettle }, time.Millisecond, day),
 		},
 	}
@@ -214,7 +211,7 @@ func listenRows() []setting {
 			value: func(c *Config) value { return addressValue{&c.Listen.API} },
 		},
 		{
-			name: nameLocal, help: "beside LISTEN_ADDRESS: API and page once more, in plain HTTP and without access control, for commands in the pod and for kubectl port-forward; unset = not",
+			name: nameLocal, help: "beside IRONIC_THROTTLE_LISTEN_ADDRESS: API and page once more, in plain HTTP and without access control, for commands in the pod and for kubectl port-forward; unset = not",
 			value: func(c *Config) value { return loopbackAddress{optionalAddress{addressValue{&c.Listen.Local}}} },
 		},
 		{
@@ -235,36 +232,36 @@ func ironicRows() []setting {
 	}
 	return []setting{
 		{
-			name: nameEndpoint, bare: true, defNote: "(needed)", help: "Ironic's URL, with or without /v1",
+			name: nameEndpoint, defNote: "(needed)", help: "Ironic's URL, with or without /v1",
 			value: func(c *Config) value { return endpointValue{&c.Ironic.Endpoint} },
 		},
 		{
-			name: "METAL3_AUTH_ROOT_DIR", def: "/opt/metal3/auth", bare: true,
+			name: "METAL3_AUTH_ROOT_DIR", def: "/opt/metal3/auth",
 			help:  "directory of credentials: where it holds a directory ironic, the files username and password must be in there; without it none are sent but those of IRONIC_ENDPOINT",
 			value: path(func(c *Config) *string { return &c.Ironic.AuthRootDir }),
 		},
 		{
-			name: "IRONIC_CACERT_FILE", def: "/opt/metal3/certs/ca/tls.crt", bare: true, help: "CA of Ironic's certificate",
+			name: "IRONIC_CACERT_FILE", def: "/opt/metal3/certs/ca/tls.crt", help: "CA of Ironic's certificate",
 			value: path(func(c *Config) *string { return &c.Ironic.CACertFile }),
 		},
 		{
-			name: "IRONIC_CLIENT_CERT_FILE", def: "/opt/metal3/certs/client/tls.crt", bare: true, help: "our certificate towards Ironic",
+			name: "IRONIC_CLIENT_CERT_FILE", def: "/opt/metal3/certs/client/tls.crt", help: "our certificate towards Ironic",
 			value: path(func(c *Config) *string { return &c.Ironic.ClientCertFile }),
 		},
 		{
-			name: "IRONIC_CLIENT_PRIVATE_KEY_FILE", def: "/opt/metal3/certs/client/tls.key", bare: true, help: "key of our certificate",
+			name: "IRONIC_CLIENT_PRIVATE_KEY_FILE", def: "/opt/metal3/certs/client/tls.key", help: "key of our certificate",
 			value: path(func(c *Config) *string { return &c.Ironic.ClientKeyFile }),
 		},
 		{
-			name: "IRONIC_INSECURE", def: "false", bare: true, lenient: true, help: "do not verify Ironic's certificate",
+			name: "IRONIC_INSECURE", def: "false", lenient: true, help: "do not verify Ironic's certificate",
 			value: func(c *Config) value { return boolValue{&c.Ironic.Insecure} },
 		},
 		{
-			name: "IRONIC_SKIP_CLIENT_SAN_VERIFY", def: "false", bare: true, lenient: true, help: "taken because BMO takes it; it is a matter of Ironic's side and changes nothing here",
+			name: "IRONIC_SKIP_CLIENT_SAN_VERIFY", def: "false", lenient: true, help: "taken because BMO takes it; it is a matter of Ironic's side and changes nothing here",
 			value: func(c *Config) value { return boolValue{&c.Ironic.SkipClientSANVerify} },
 		},
 		{
-			name: "IRONIC_CLIENT_TIMEOUT", def: "30s", bare: true, help: "time-out of one request to Ironic",
+			name: "IRONIC_CLIENT_TIMEOUT", def: "30s", help: "time-out of one request to Ironic",
 			value: func(c *Config) value {
 				return durationValue{p: &c.Ironic.Timeout, min: time.Millisecond, max: day}
 			},

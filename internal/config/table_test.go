@@ -16,7 +16,7 @@ import (
 func TestTableIsSound(t *testing.T) {
 	seen := map[string]string{}
 	for _, s := range table() {
-		for _, name := range []string{s.env(), s.key(), "--" + s.flag()} {
+		for _, name := range []string{s.name, s.key(), "--" + s.flag()} {
 			if other, ok := seen[name]; ok {
 				t.Errorf("%s and %s are both called %s", s.name, other, name)
 			}
@@ -39,12 +39,12 @@ func TestTableIsSound(t *testing.T) {
 }
 
 func TestNames(t *testing.T) {
-	s := setting{name: "POLL_INTERVAL"}
-	if diff := cmp.Diff([]string{"IRONIC_THROTTLE_POLL_INTERVAL", "pollInterval", "poll-interval"}, []string{s.env(), s.key(), s.flag()}); diff != "" {
+	s := setting{name: "IRONIC_THROTTLE_POLL_INTERVAL"}
+	if diff := cmp.Diff([]string{"IRONIC_THROTTLE_POLL_INTERVAL", "pollInterval", "poll-interval"}, []string{s.name, s.key(), s.flag()}); diff != "" {
 		t.Error(diff)
 	}
-	s = setting{name: "IRONIC_CACERT_FILE", bare: true}
-	if diff := cmp.Diff([]string{"IRONIC_CACERT_FILE", "ironicCacertFile", "ironic-cacert-file"}, []string{s.env(), s.key(), s.flag()}); diff != "" {
+	s = setting{name: "IRONIC_CACERT_FILE"}
+	if diff := cmp.Diff([]string{"IRONIC_CACERT_FILE", "ironicCacertFile", "ironic-cacert-file"}, []string{s.name, s.key(), s.flag()}); diff != "" {
 		t.Error(diff)
 	}
 }
@@ -83,7 +83,7 @@ func TestHelpShowsEverySetting(t *testing.T) {
 		if def == "false" {
 			def = "" // pflag leaves it out, as everybody expects it
 		}
-		for _, want := range []string{"--" + s.flag(), s.env(), s.help, def} {
+		for _, want := range []string{"--" + s.flag(), s.name, s.help, def} {
 			if !strings.Contains(usage, want) {
 				t.Errorf("help of %s lacks %q", s.name, want)
 			}
@@ -142,7 +142,7 @@ func FuzzSetting(f *testing.F) {
 	f.Fuzz(func(t *testing.T, row uint8, text string) {
 		rows := table()
 		s := rows[int(row)%len(rows)]
-		c, _, err := Load(Sources{Environ: []string{s.env() + "=" + text, endpoint}, ReadFile: files})
+		c, _, err := Load(Sources{Environ: []string{s.name + "=" + text, endpoint}, ReadFile: files})
 		holds(t, c, err)
 	})
 }

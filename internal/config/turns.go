@@ -15,23 +15,23 @@ func turnRows() []setting {
 	}
 	return []setting{
 		{
-			name: "CALL_AHEAD", def: autoWord, hot: true, help: "hosts called beyond the free slots, so that a slot is taken soon; auto follows how often hosts ask",
+			name: envPrefix + "CALL_AHEAD", def: autoWord, hot: true, help: "hosts called beyond the free slots, so that a slot is taken soon; auto follows how often hosts ask",
 			value: auto(func(c *Config) *int { return &c.Turns.Ahead }, 0, 4096),
 		},
 		{
-			name: "OVERTAKE_BOUND", def: autoWord, hot: true, help: "how often a called host may be overtaken before a slot is kept for it; auto = max(20, limit, 2 x CALL_AHEAD)",
+			name: envPrefix + "OVERTAKE_BOUND", def: autoWord, hot: true, help: "how often a called host may be overtaken before a slot is kept for it; auto = max(20, limit, 2 x IRONIC_THROTTLE_CALL_AHEAD)",
 			value: auto(func(c *Config) *int { return &c.Turns.Overtake }, 1, 1_000_000),
 		},
 		{
-			name: "REDEEM_AFTER", def: "2s", hot: true, help: "slots idle for this long go to whoever of a called tenant asks; less where slots are held for under 20 minutes",
+			name: envPrefix + "REDEEM_AFTER", def: "2s", hot: true, help: "slots idle for this long go to whoever of a called tenant asks; less where slots are held for under 20 minutes",
 			value: duration(func(c *Config) *time.Duration { return &c.Turns.RedeemAfter }, time.Millisecond),
 		},
 		{
-			name: "CLAIM_WINDOW", def: "3m", hot: true, help: "a host silent for this long is passed over until it asks again, as long as its gap between two asks is not known",
+			name: envPrefix + "CLAIM_WINDOW", def: "3m", hot: true, help: "a host silent for this long is passed over until it asks again, as long as its gap between two asks is not known",
 			value: duration(func(c *Config) *time.Duration { return &c.Turns.ClaimWindow }, 10*time.Second),
 		},
 		{
-			name: "FAILING_THRESHOLD", def: "2", hot: true, help: "errors from which a host is failing",
+			name: envPrefix + "FAILING_THRESHOLD", def: "2", hot: true, help: "errors from which a host is failing",
 			value: func(c *Config) value { return intValue{&c.Turns.FailingThreshold, 1, 9} },
 		},
 		{
@@ -43,7 +43,7 @@ func turnRows() []setting {
 			value: auto(func(c *Config) *int { return &c.Turns.FailingReserve }, 0, maxLimit-1),
 		},
 		{
-			name: "TENANT_WEIGHTS", defNote: "all 1", hot: true, pairs: "prod=3,dev=0.5", help: "shares of namespaces; one that is not listed has 1",
+			name: envPrefix + "TENANT_WEIGHTS", defNote: "all 1", hot: true, pairs: "prod=3,dev=0.5", help: "shares of namespaces; one that is not listed has 1",
 			value: func(c *Config) value { return weightsValue{&c.Turns.Weights} },
 		},
 	}

@@ -29,7 +29,7 @@ func TestF4_CapAndReserveAgainstTheLimit(t *testing.T) {
 				t.Fatalf("faults %q, want %d", got, row.faults)
 			}
 			for _, text := range got {
-				if !strings.HasPrefix(text, "FAILING_") || !strings.Contains(text, fmt.Sprintf("PROVISIONING_LIMIT, which is %d", row.limit)) {
+				if !strings.HasPrefix(text, "IRONIC_THROTTLE_FAILING_") || !strings.Contains(text, fmt.Sprintf("PROVISIONING_LIMIT, which is %d", row.limit)) {
 					t.Errorf("%q does not name what it is about", text)
 				}
 			}
@@ -66,7 +66,7 @@ func TestF2_WeightsAsText(t *testing.T) {
 	} {
 		_, _, err := load(t, "IRONIC_THROTTLE_TENANT_WEIGHTS="+text)
 		got := faults(err)
-		if len(got) != 1 || !strings.HasPrefix(got[0], "TENANT_WEIGHTS=") || got[0] != oneLine(got[0]) {
+		if len(got) != 1 || !strings.HasPrefix(got[0], "IRONIC_THROTTLE_TENANT_WEIGHTS=") || got[0] != oneLine(got[0]) {
 			t.Errorf("%q: %q, want one fault", text, got)
 		}
 	}
@@ -84,7 +84,7 @@ func TestWordsOfAutomaticNumbers(t *testing.T) {
 	}
 	for _, text := range []string{"-1", "4097", "Auto", "automatic", "1.5"} {
 		_, _, err := load(t, "IRONIC_THROTTLE_CALL_AHEAD="+text)
-		want := fmt.Sprintf("CALL_AHEAD=%q (environment IRONIC_THROTTLE_CALL_AHEAD): must be auto or a whole number 0..4096", text)
+		want := fmt.Sprintf("IRONIC_THROTTLE_CALL_AHEAD=%q (environment): must be auto or a whole number 0..4096", text)
 		if got := faults(err); !slices.Equal(got, []string{want}) {
 			t.Errorf("%q, want %q", got, want)
 		}

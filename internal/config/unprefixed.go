@@ -11,8 +11,8 @@ func (l *loader) warnUnprefixed(src Sources) {
 	meant := map[string]setting{}
 	for _, s := range l.rows {
 		_, flag := flags[s.name]
-		if _, known := env[s.name]; !flag && !known && !s.bare {
-			meant[s.name] = s
+		if _, known := env[s.name]; !flag && !known && !s.shared() {
+			meant[s.short()] = s
 		}
 	}
 	for _, entry := range src.Environ {
@@ -23,7 +23,7 @@ func (l *loader) warnUnprefixed(src Sources) {
 		}
 		delete(meant, name) // once
 		if !s.common || l.wouldChange(s, text) {
-			l.warnings = append(l.warnings, warnf("%s in the environment is not read: the name is %s", name, s.env()))
+			l.warnings = append(l.warnings, warnf("%s in the environment is not read: the name is %s", name, s.name))
 		}
 	}
 }

@@ -16,7 +16,7 @@ import (
 // and returns: nil, or what went wrong.
 func (g *Gateway) Serve(ctx context.Context, listen net.Listener, conf *tls.Config) error {
 	if g.address != "" && conf == nil { // with TLS the browser itself holds the name against the certificate
-		names := httpserve.NamesOf(listen, "GATEWAY_LISTEN_ADDRESS", g.address)
+		names := httpserve.NamesOf(listen, "IRONIC_THROTTLE_GATEWAY_LISTEN_ADDRESS", g.address)
 		g.names.Store(&names)
 	}
 	err := httpserve.Serve(ctx, g.drain, httpserve.Server{Name: "gateway", HTTP: g.newHTTP(conf), Listen: listen, MaxConns: maxConns, Cut: g.end})

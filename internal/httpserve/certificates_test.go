@@ -22,9 +22,9 @@ import (
 func certificates(cert, key, ca string, log *slog.Logger) Certificates {
 	return Certificates{
 		Name: "gateway", Log: log,
-		Cert:     File{"GATEWAY_TLS_CERT_FILE", cert},
-		Key:      File{"GATEWAY_TLS_KEY_FILE", key},
-		ClientCA: File{"GATEWAY_CLIENT_CA_FILE", ca},
+		Cert:     File{"IRONIC_THROTTLE_GATEWAY_TLS_CERT_FILE", cert},
+		Key:      File{"IRONIC_THROTTLE_GATEWAY_TLS_KEY_FILE", key},
+		ClientCA: File{"IRONIC_THROTTLE_GATEWAY_CLIENT_CA_FILE", ca},
 	}
 }
 
@@ -166,10 +166,10 @@ func TestBrokenCertificatesNameTheirSetting(t *testing.T) {
 		files Certificates
 		want  string
 	}{
-		{certificates("/nowhere", key, "", nil), `GATEWAY_TLS_CERT_FILE="/nowhere"`},
-		{certificates(cert, text, "", nil), fmt.Sprintf("GATEWAY_TLS_KEY_FILE=%q", text)},
-		{certificates(cert, key, text, nil), fmt.Sprintf("GATEWAY_CLIENT_CA_FILE=%q", text)},
-		{certificates(cert, key, "/nowhere", nil), `GATEWAY_CLIENT_CA_FILE="/nowhere"`},
+		{certificates("/nowhere", key, "", nil), `IRONIC_THROTTLE_GATEWAY_TLS_CERT_FILE="/nowhere"`},
+		{certificates(cert, text, "", nil), fmt.Sprintf("IRONIC_THROTTLE_GATEWAY_TLS_KEY_FILE=%q", text)},
+		{certificates(cert, key, text, nil), fmt.Sprintf("IRONIC_THROTTLE_GATEWAY_CLIENT_CA_FILE=%q", text)},
+		{certificates(cert, key, "/nowhere", nil), `IRONIC_THROTTLE_GATEWAY_CLIENT_CA_FILE="/nowhere"`},
 	} {
 		if _, err := row.files.Open(); err == nil || !strings.Contains(err.Error(), row.want) {
 			t.Errorf("%+v: %v, want one with %s", row.files, err, row.want)

@@ -31,7 +31,7 @@ func TestACertificateThatEndsIsTold(t *testing.T) {
 			t.Fatal(err)
 		}
 		for round := 1; round <= 3; round++ {
-			if got := inUse.Fault(); !strings.Contains(got, row.fault) || (got == "") != (row.fault == "") || row.fault != "" && !strings.Contains(got, "GATEWAY_TLS_CERT_FILE") {
+			if got := inUse.Fault(); !strings.Contains(got, row.fault) || (got == "") != (row.fault == "") || row.fault != "" && !strings.Contains(got, "IRONIC_THROTTLE_GATEWAY_TLS_CERT_FILE") {
 				t.Errorf("%v left: %q, want %q", row.left, got, row.fault)
 			}
 			want := round

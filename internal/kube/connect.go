@@ -63,15 +63,15 @@ func (c *Cluster) asPod() (err error) {
 	c.Config, err = rest.InClusterConfig()
 	switch {
 	case errors.Is(err, rest.ErrNotInCluster):
-		return errors.New("KUBERNETES=on: this is no pod, and KUBECONFIG is not set")
+		return errors.New("IRONIC_THROTTLE_KUBERNETES=on: this is no pod, and KUBECONFIG is not set")
 	case err != nil:
-		return fmt.Errorf("KUBERNETES=on: the service account cannot be used (is its token mounted?): %w", err)
+		return fmt.Errorf("IRONIC_THROTTLE_KUBERNETES=on: the service account cannot be used (is its token mounted?): %w", err)
 	case c.Namespace != "":
 		return nil
 	}
 	text, err := plainfile.Read(namespaceFile, maxNamespace)
 	if c.Namespace = strings.TrimSpace(string(text)); err != nil || c.Namespace == "" {
-		return fmt.Errorf("KUBERNETES=on: POD_NAMESPACE is not set and %s tells nothing: %w", namespaceFile, errors.Join(err, errNoNamespace))
+		return fmt.Errorf("IRONIC_THROTTLE_KUBERNETES=on: POD_NAMESPACE is not set and %s tells nothing: %w", namespaceFile, errors.Join(err, errNoNamespace))
 	}
 	return nil
 }

@@ -60,8 +60,8 @@ func newFailureMetrics() failureMetrics {
 		hosts:      desc("holds_hosts", "Failed hosts that have not gone well since, by whether they are held (held) or may be tried again (failed).", "state"),
 		begun:      desc("holds_begun_total", "Failed hosts that were held."),
 		released:   desc("holds_released_total", "Holds that ended, by how: by hand, by a change of the spec, as the time was over, by success, or with the host.", "how"),
-		poolFailed: desc("pool_failed_hosts", "Failed or held hosts of a conductor group; absent without MAX_FAILED.", "pool"),
-		poolPaused: desc("pool_paused", "1 when a conductor group has more failed hosts than MAX_FAILED, else 0.", "pool"),
+		poolFailed: desc("pool_failed_hosts", "Failed or held hosts of a conductor group; absent without IRONIC_THROTTLE_MAX_FAILED.", "pool"),
+		poolPaused: desc("pool_paused", "1 when a conductor group has more failed hosts than IRONIC_THROTTLE_MAX_FAILED, else 0.", "pool"),
 		outcomes:   desc("outcomes_total", "Work that ended in Ironic, by result, work, and whether we had said yes to it.", "result", "work", "whose"),
 	}
 }

@@ -87,7 +87,7 @@ func gauges() []metric {
 	add("slots_leased", "Slots taken by hosts that are not seen busy yet.", func(s api.Status) float64 { return float64(s.Slots.Total.Leased) })
 	add("hosts_booting", "Busy hosts without agent that somebody else started: not counted.", func(s api.Status) float64 { return float64(s.Slots.Total.Booting) })
 	add("hosts_waiting", "Hosts that want a slot and asked lately.", func(s api.Status) float64 { return float64(s.Slots.Total.Waiting) })
-	add("hosts_stuck", "Hosts that have not moved for STUCK_AFTER.", func(s api.Status) float64 { return stuck(s, false) })
+	add("hosts_stuck", "Hosts that have not moved for IRONIC_THROTTLE_STUCK_AFTER.", func(s api.Status) float64 { return stuck(s, false) })
 	add("hosts_stuck_uncounted", "Stuck hosts that are written off: they take no slot.", func(s api.Status) float64 { return stuck(s, true) })
 	add("hosts_abandoned", "Hosts that no conductor works on any more, though their state says so.", abandoned)
 	add("view_fresh", "1 when the view of Ironic is fresh enough to give slots, else 0.", func(s api.Status) float64 { return truth(s.View.Fresh) })

@@ -26,7 +26,7 @@ func (s *Server) Serve(ctx context.Context, l Listeners) error {
 	served := s.newHTTP(s.api)
 	served.TLSConfig = s.tls
 	if l.API != nil && s.tls == nil { // with TLS the browser itself holds the name against the certificate
-		names := httpserve.NamesOf(l.API, "LISTEN_ADDRESS", s.address)
+		names := httpserve.NamesOf(l.API, "IRONIC_THROTTLE_LISTEN_ADDRESS", s.address)
 		s.names.Store(&names)
 	}
 	for _, one := range []httpserve.Server{

@@ -24,11 +24,11 @@ func (g *Grid) failureFlags(fs *pflag.FlagSet) {
 	fs.IntVar(&g.Groups, "groups", g.Groups, "conductor groups that the hosts are in, in turn; the first is the dead rack")
 	fs.IntVar(&g.Images, "images", g.Images, "images that the hosts get, in turn; the first is the bad one")
 	fs.StringSliceVar(&g.Breaker, "breaker", g.Breaker, "circuit breakers of the throttle: on or off; both are compared")
-	fs.IntVar(&own.Ironic.FailureThreshold, "breaker-threshold", own.Ironic.FailureThreshold, "hosts failing in a row that open the breaker of the whole Ironic (BREAKER_THRESHOLD)")
-	fs.IntVar(&own.Others.FailureThreshold, "breaker-group-threshold", own.Others.FailureThreshold, "the same of one conductor group, or image (BREAKER_GROUP_THRESHOLD)")
-	fs.Var(recoveryFlag{&own}, "breaker-recovery", "time without starts before hosts are tried again (BREAKER_RECOVERY_TIMEOUT)")
-	fs.StringSliceVar(&own.Scopes, "breaker-scopes", own.Scopes, "what has breakers: ironic, group, image (BREAKER_SCOPES)")
-	fs.Var((*durationsFlag)(&g.Holdoffs), "holdoff", "how long a failed host is left alone (FAILED_HOST_HOLDOFF); several are compared")
+	fs.IntVar(&own.Ironic.FailureThreshold, "breaker-threshold", own.Ironic.FailureThreshold, "hosts failing in a row that open the breaker of the whole Ironic (IRONIC_THROTTLE_BREAKER_THRESHOLD)")
+	fs.IntVar(&own.Others.FailureThreshold, "breaker-group-threshold", own.Others.FailureThreshold, "the same of one conductor group, or image (IRONIC_THROTTLE_BREAKER_GROUP_THRESHOLD)")
+	fs.Var(recoveryFlag{&own}, "breaker-recovery", "time without starts before hosts are tried again (IRONIC_THROTTLE_BREAKER_RECOVERY_TIMEOUT)")
+	fs.StringSliceVar(&own.Scopes, "breaker-scopes", own.Scopes, "what has breakers: ironic, group, image (IRONIC_THROTTLE_BREAKER_SCOPES)")
+	fs.Var((*durationsFlag)(&g.Holdoffs), "holdoff", "how long a failed host is left alone (IRONIC_THROTTLE_FAILED_HOST_HOLDOFF); several are compared")
 }
 
 // setScene takes from the scenario what no flag says.

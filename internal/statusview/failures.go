@@ -84,7 +84,7 @@ func poolText(p api.PoolFailures) string {
 func Breakers(b api.Breakers) string {
 	switch {
 	case !b.Enabled:
-		return "there are no breakers: BREAKER_ENABLED is false\n"
+		return "there are no breakers: IRONIC_THROTTLE_BREAKER_ENABLED is false\n"
 	case len(b.Breakers) == 0:
 		return "nothing has happened yet that a breaker could count\n"
 	}

@@ -87,7 +87,7 @@ causes in group:rack2
 		b    api.Breakers
 		want string
 	}{
-		{api.Breakers{}, "there are no breakers: BREAKER_ENABLED is false\n"},
+		{api.Breakers{}, "there are no breakers: IRONIC_THROTTLE_BREAKER_ENABLED is false\n"},
 		{api.Breakers{Enabled: true}, "nothing has happened yet that a breaker could count\n"},
 	} {
 		if got := Breakers(row.b); got != row.want {

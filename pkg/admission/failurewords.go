@@ -20,7 +20,7 @@ func failureMessage(d decision, v slots.Verdict) string {
 		return fmt.Sprintf("its %s has failed%s: it is left alone for another %s, until %s, so that somebody can look at it; to let it go now: ironic-throttle holds release %s",
 			h.Kind, inARow(h.Failures), about(h.Wait), h.Until.UTC().Format(time.RFC3339), hostWord(v))
 	case api.ReasonShortCircuit:
-		return fmt.Sprintf("%s is paused: %d of its %d hosts have failed or are held, MAX_FAILED allows %d", poolWord(why.pause.group), why.pause.failed, why.pause.hosts, why.pause.allowed)
+		return fmt.Sprintf("%s is paused: %d of its %d hosts have failed or are held, IRONIC_THROTTLE_MAX_FAILED allows %d", poolWord(why.pause.group), why.pause.failed, why.pause.hosts, why.pause.allowed)
 	case api.ReasonBreakerOpen:
 		if why.note == byHand {
 			return fmt.Sprintf("the breaker of %s was opened by hand: nothing new starts there for another %s", scopeWord(why.scope), about(d.wait))
@@ -29,7 +29,7 @@ func failureMessage(d decision, v slots.Verdict) string {
 	case api.ReasonHalfOpen:
 		return fmt.Sprintf("the breaker of %s was open: single hosts are tried there first, all others wait until one of them goes well", scopeWord(why.scope))
 	}
-	return fmt.Sprintf("%d hosts have started in %s within a minute, which is all that BREAKER_RATE_LIMIT_PER_MINUTE allows", why.limit, scopeWord(why.scope))
+	return fmt.Sprintf("%d hosts have started in %s within a minute, which is all that IRONIC_THROTTLE_BREAKER_RATE_LIMIT_PER_MINUTE allows", why.limit, scopeWord(why.scope))
 }
 
 // byHand is what a breaker says that somebody has tripped.

@@ -89,7 +89,7 @@ func TestBO14_BO15_MaxFailed(t *testing.T) {
 	f.fails("broken", 3)
 	f.linger()
 	a := f.shorted(6)
-	if want := "the default conductor group is paused: 3 of its 5 hosts have failed or are held, MAX_FAILED allows 2"; a.Message != want {
+	if want := "the default conductor group is paused: 3 of its 5 hosts have failed or are held, IRONIC_THROTTLE_MAX_FAILED allows 2"; a.Message != want {
 		t.Errorf("message %q", a.Message)
 	}
 	f.wantAsk(api.ReasonHeldSlot, by(4, api.OpProvision)) // in flight

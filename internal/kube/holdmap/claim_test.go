@@ -241,7 +241,7 @@ func TestLH27_TheOtherOneIsNamed(t *testing.T) {
 					if !errors.Is(err, ErrTakenOver) || !strings.Contains(err.Error(), "another process writes the holds: pod-b_") {
 						t.Error(err)
 					}
-					if helps := strings.Contains(err.Error(), "without LEADER_ELECT, one throttle at a time"); helps == elect {
+					if helps := strings.Contains(err.Error(), "without IRONIC_THROTTLE_LEADER_ELECT, one throttle at a time"); helps == elect {
 						t.Error(err)
 					}
 				}

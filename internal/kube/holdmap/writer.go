@@ -16,7 +16,7 @@ const (
 )
 
 // remedy is for whoever has two processes and no election.
-const remedy = "without LEADER_ELECT, one throttle at a time may use these ConfigMaps: one replica, best with strategy Recreate"
+const remedy = "without IRONIC_THROTTLE_LEADER_ELECT, one throttle at a time may use these ConfigMaps: one replica, best with strategy Recreate"
 
 // writer is who writes: what all shards of a Map have in common.
 type writer struct {
