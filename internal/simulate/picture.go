@@ -6,95 +6,22 @@ import (
 	"html/template"
 	"os"
 	"path/filepath"
-	"strings"
 
-	"gonum.org/v1/plot"
-	"gonum.org/v1/plot/font"
-	"gonum.org/v1/plot/plotter"
-	"gonum.org/v1/plot/vg"
-	"gonum.org/v1/plot/vg/draw"
-	"gonum.org/v1/plot/vg/vgimg"
-	"gonum.org/v1/plot/vg/vgsvg"
+	"github.com/ironic-throttle/ironic-throttle/internal/svg"
 )
-
-// The size of a panel.
-const (
-	panelWidth  = 26 * vg.Centimeter
-	panelHeight = 9 * vg.Centimeter
-	margin      = vg.Centimeter / 2
-	pngDPI      = 110
-)
-
-// picture is what is drawn: panels below some lines that say what was played.
-type picture struct {
-	head []string // wrapped
-	rows [][]*plot.Plot
-}
 
 // writePicture draws the results into the file g.Plot, of the kind that its name
 // says.
 func (g *Grid) writePicture(version string, results []Result) error {
-	rows, err := panels(results, g.growing())
-	if err != nil {
-		return err
-	}
-	p := picture{wrapped(g.heading(version, results)), rows}
-	var text []byte
-	switch filepath.Ext(g.Plot) {
-	case ".png":
-		text, err = p.png()
-	case ".svg":
-		text, err = p.svg()
-	default:
-		text, err = p.html(results)
-	}
-	if err != nil {
-		return err
-	}
-	return os.WriteFile(g.Plot, text, 0o644) //nolint:gosec // a picture is there to be shown
-}
-
-func (p *picture) size() (w, h vg.Length) {
-	return panelWidth, headHeight(p.head) + vg.Length(len(p.rows))*panelHeight
-}
-
-// drawOn draws the lines and below them rows of panels, each row from the left to
-// the right.
-func (p *picture) drawOn(c vg.CanvasSizer) {
-	whole := draw.New(c)
-	drawHead(whole, p.head)
-	height := whole.Max.Y - whole.Min.Y
-	for i, row := range p.rows {
-		top := whole.Max.Y - headHeight(p.head) - vg.Length(i)*panelHeight
-		width := (whole.Max.X - whole.Min.X) / vg.Length(len(row))
-		for j, panel := range row {
-			left := whole.Min.X + vg.Length(j)*width
-			panel.Draw(draw.Crop(whole,
-				left-whole.Min.X+margin, left+width-whole.Max.X-margin,
-				top-panelHeight+margin-whole.Min.Y, top-margin-(whole.Min.Y+height)))
+	sheet := svg.Sheet{Heading: g.heading(version, results), Rows: panels(results, g.growing())}
+	text := sheet.SVG()
+	if filepath.Ext(g.Plot) == ".html" {
+		var err error
+		if text, err = htmlPage(text, results); err != nil {
+			return err
 		}
 	}
-}
-
-func (p *picture) png() ([]byte, error) {
-	w, h := p.size()
-	c := vgimg.NewWith(vgimg.UseWH(w, h), vgimg.UseDPI(pngDPI))
-	p.drawOn(c)
-	var out bytes.Buffer
-	_, err := vgimg.PngCanvas{Canvas: c}.WriteTo(&out)
-	return out.Bytes(), err
-}
-
-func (p *picture) svg() ([]byte, error) {
-	c := vgsvg.New(p.size())
-	p.drawOn(c)
-	var out bytes.Buffer
-	if _, err := c.WriteTo(&out); err != nil {
-		return nil, err
-	}
-	// Few have the font itself; Arial is as wide.
-	return bytes.ReplaceAll(out.Bytes(), []byte("font-family:Liberation Sans;"),
-		[]byte("font-family:'Liberation Sans',Arial,Helvetica,sans-serif;")), nil
+	return os.WriteFile(g.Plot, text, 0o644) //nolint:gosec // a picture is there to be shown
 }
 
 var page = template.Must(template.New("page").Parse(`<!DOCTYPE html>
@@ -118,13 +45,8 @@ td:first-child, th:first-child { text-align: left }
 </html>
 `))
 
-// html is one page that needs nothing else.
-func (p *picture) html(results []Result) ([]byte, error) {
-	svg, err := p.svg()
-	if err != nil {
-		return nil, err
-	}
-	_, picture, _ := strings.Cut(string(svg), "?>")
+// htmlPage is one page that needs nothing else: the picture and the table.
+func htmlPage(picture []byte, results []Result) ([]byte, error) {
 	var table [][]string
 	for _, row := range rows {
 		line := []string{row.name}
@@ -135,7 +57,7 @@ func (p *picture) html(results []Result) ([]byte, error) {
 	}
 	first := results[0]
 	var out bytes.Buffer
-	err = page.Execute(&out, struct {
+	err := page.Execute(&out, struct {
 		Title, Text string
 		Picture     template.HTML
 		Rows        [][]string
@@ -147,24 +69,4 @@ func (p *picture) html(results []Result) ([]byte, error) {
 		Rows:    table,
 	})
 	return out.Bytes(), err
-}
-
-// newPlot is an empty panel.
-func newPlot(title, x, y string) *plot.Plot {
-	p := plot.New()
-	sans := font.Font{Typeface: "Liberation", Variant: "Sans"}
-	p.Title.Text, p.X.Label.Text, p.Y.Label.Text = title, x, y
-	for _, f := range []*font.Font{
-		&p.Title.TextStyle.Font, &p.X.Label.TextStyle.Font, &p.Y.Label.TextStyle.Font,
-		&p.X.Tick.Label.Font, &p.Y.Tick.Label.Font, &p.Legend.TextStyle.Font,
-	} {
-		f.Typeface, f.Variant = sans.Typeface, sans.Variant
-	}
-	p.Title.TextStyle.Font.Size, p.Title.Padding = 13, 6
-	p.Legend.Left, p.Legend.Top, p.Legend.ThumbnailWidth, p.Legend.Padding = true, true, legendThumb, 2
-	p.Legend.TextStyle.Font.Size = 10
-	grid := plotter.NewGrid()
-	grid.Vertical.Color, grid.Horizontal.Color = pale, pale
-	p.Add(grid)
-	return p
 }
