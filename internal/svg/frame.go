@@ -124,7 +124,7 @@ func (f *frame) drawAxes(c *canvas) {
 func (f *frame) drawLine(c *canvas, l Line) {
 	at := make([]Point, len(l.Points))
 	for i, p := range l.Points {
-		at[i] = Point{f.x.place(p.X), f.y.place(p.Y)}
+		at[i] = Point{f.x.place(drawable(p.X)), f.y.place(drawable(p.Y))}
 	}
 	if len(at) > 1 {
 		c.curve(at, l.Colour, l.Stroke)
@@ -156,7 +156,7 @@ func (f *frame) drawBars(c *canvas) {
 			if g >= len(b.Values) {
 				continue
 			}
-			from, to := f.y.place(0), f.y.place(b.Values[g])
+			from, to := f.y.place(0), f.y.place(drawable(b.Values[g]))
 			c.bar(centre+(float64(i)-kinds/2)*wide, min(from, to), wide, math.Abs(to-from), b.Colour)
 		}
 	}

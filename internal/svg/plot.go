@@ -1,6 +1,9 @@
 package svg
 
-import "image/color"
+import (
+	"image/color"
+	"slices"
+)
 
 // Plot shows lines, or bars in groups, above a horizontal axis. The vertical axis
 // begins at 0, or below it where a value is; the horizontal one covers the points of the
@@ -11,7 +14,7 @@ type Plot struct {
 
 	Lines []Line // the last is on top
 
-	Groups []string // of bars, from the left to the right; with Groups, Lines are not drawn
+	Groups []string // of bars, short names from the left to the right; with Groups, Lines are not drawn
 	Bars   []Bars   // the bars of a group stand in this order
 }
 
@@ -47,26 +50,26 @@ const (
 // scales cover all that is drawn, with some space above it.
 func (p *Plot) scales() (x, y scale) {
 	const above = 1.06
-	var left, right, low, high float64
-	begun := false
+	var xs []float64
+	ys := []float64{0}
 	for _, l := range p.lines() {
 		for _, at := range l.Points {
-			if !begun {
-				left, right, begun = at.X, at.X, true
-			}
-			left, right = min(left, at.X), max(right, at.X)
-			low, high = min(low, at.Y), max(high, at.Y)
+			xs, ys = append(xs, drawable(at.X)), append(ys, drawable(at.Y))
 		}
 	}
 	for _, b := range p.Bars {
 		for _, v := range b.Values {
-			low, high = min(low, v), max(high, v)
+			ys = append(ys, drawable(v))
 		}
 	}
+	if len(xs) == 0 {
+		xs = []float64{0}
+	}
+	low, high := slices.Min(ys), slices.Max(ys)
 	if high == low {
 		high = 1
 	}
-	x, y = newScale(left, right, false), newScale(low, high, p.LogY)
+	x, y = newScale(slices.Min(xs), slices.Max(xs), false), newScale(low, high, p.LogY)
 	y.max = y.min + above*(y.max-y.min)
 	return x, y
 }

@@ -25,14 +25,19 @@ func newScale(low, high float64, log bool) scale {
 
 // of is what is linear on the axis: the value, or its logarithm with 0 a little below 1.
 func (s *scale) of(v float64) float64 {
-	const highest = 1e15 // where float64 still counts in ones
-	if math.IsNaN(v) {
-		v = 0
-	}
-	if v = max(-highest, min(highest, v)); s.log {
+	if s.log {
 		return math.Log10(max(v, 0.8))
 	}
 	return v
+}
+
+// drawable is v, or what is drawn instead of it.
+func drawable(v float64) float64 {
+	const highest = 1e15 // where float64 still counts in ones
+	if math.IsNaN(v) {
+		return 0
+	}
+	return max(-highest, min(highest, v))
 }
 
 // place is where v is drawn.
