@@ -32,14 +32,14 @@ type canvas struct {
 	out bytes.Buffer
 }
 
-func (c *canvas) open(width, height float64) {
+func (c *canvas) begin(width, height float64) {
 	w, h := number(width), number(height)
 	fmt.Fprintf(&c.out, `<svg xmlns="http://www.w3.org/2000/svg" width="%spt" height="%spt" viewBox="0 0 %s %s" font-family="%s" fill="%s">`+"\n",
 		w, h, w, h, fonts, hex(ink))
 	fmt.Fprintf(&c.out, `<rect width="%s" height="%s" fill="#ffffff"/>`+"\n", w, h)
 }
 
-func (c *canvas) shut() { c.out.WriteString("</svg>\n") }
+func (c *canvas) finish() { c.out.WriteString("</svg>\n") }
 
 // text writes s with its baseline at y.
 func (c *canvas) text(x, y, size float64, at anchor, s string) {
@@ -47,10 +47,10 @@ func (c *canvas) text(x, y, size float64, at anchor, s string) {
 	c.escape(s)
 }
 
-// upright writes s from the bottom to the top with its middle at y and its baseline
-// at x.
-func (c *canvas) upright(x, y, size float64, s string) {
-	fmt.Fprintf(&c.out, `<text transform="translate(%s %s) rotate(-90)" font-size="%s" text-anchor="middle">`, number(x), number(y), number(size))
+// upright writes the label of an axis from the bottom to the top with its middle at y
+// and its baseline at x.
+func (c *canvas) upright(x, y float64, s string) {
+	fmt.Fprintf(&c.out, `<text transform="translate(%s %s) rotate(-90)" font-size="%d" text-anchor="middle">`, number(x), number(y), labelSize)
 	c.escape(s)
 }
 
@@ -59,9 +59,10 @@ func (c *canvas) escape(s string) {
 	c.out.WriteString("</text>\n")
 }
 
-func (c *canvas) line(x1, y1, x2, y2, width float64, colour color.RGBA) {
-	fmt.Fprintf(&c.out, `<line x1="%s" y1="%s" x2="%s" y2="%s" stroke="%s" stroke-width="%s"/>`+"\n",
-		number(x1), number(y1), number(x2), number(y2), hex(colour), number(width))
+// line draws a part of an axis or of the grid.
+func (c *canvas) line(x1, y1, x2, y2 float64, colour color.RGBA) {
+	fmt.Fprintf(&c.out, `<line x1="%s" y1="%s" x2="%s" y2="%s" stroke="%s" stroke-width="0.5"/>`+"\n",
+		number(x1), number(y1), number(x2), number(y2), hex(colour))
 }
 
 // curve draws lines from point to point.

@@ -94,30 +94,29 @@ func (f *frame) draw(c *canvas, top float64) {
 }
 
 func (f *frame) drawAxes(c *canvas) {
-	const width = 0.5
 	for _, t := range f.xTicks {
 		x := f.x.place(t.value)
-		c.line(x, f.areaTop, x, f.base, width, pale)
-		c.line(x, f.base, x, f.base+tickLength, width, ink)
+		c.line(x, f.areaTop, x, f.base, pale)
+		c.line(x, f.base, x, f.base+tickLength, ink)
 		c.text(x, f.base+tickLength+tickGap+0.7*textSize, textSize, middle, t.label)
 	}
 	for _, t := range f.yTicks {
 		y, long := f.y.place(t.value), tickLength/2.0
 		if t.label != "" {
 			long = tickLength
-			c.line(f.areaLeft, y, f.areaRight, y, width, pale)
+			c.line(f.areaLeft, y, f.areaRight, y, pale)
 			c.text(f.areaLeft-tickLength-tickGap, y+0.35*textSize, textSize, end, t.label)
 		}
-		c.line(f.areaLeft-long, y, f.areaLeft, y, width, ink)
+		c.line(f.areaLeft-long, y, f.areaLeft, y, ink)
 	}
-	c.line(f.areaLeft, f.areaTop, f.areaLeft, f.base, width, ink)
-	c.line(f.areaLeft, f.base, f.areaRight, f.base, width, ink)
+	c.line(f.areaLeft, f.areaTop, f.areaLeft, f.base, ink)
+	c.line(f.areaLeft, f.base, f.areaRight, f.base, ink)
 	for i, line := range f.xLabel {
 		y := f.base + tickLength + tickGap + textSize + gap + 0.7*labelSize + float64(i)*labelLine
 		c.text((f.areaLeft+f.areaRight)/2, y, labelSize, middle, line)
 	}
 	for i, line := range f.yLabel {
-		c.upright(f.left+labelSize*0.9+float64(i)*labelLine, (f.areaTop+f.base)/2, labelSize, line)
+		c.upright(f.left+labelSize*0.9+float64(i)*labelLine, (f.areaTop+f.base)/2, line)
 	}
 }
 

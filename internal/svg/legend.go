@@ -52,7 +52,7 @@ func (e *entry) draw(c *canvas, x, y float64) {
 	x, y = x+e.x, y+float64(e.row)*legendLine
 	const high = textSize * 0.7 // of a capital letter
 	if e.line == nil {
-		c.bar(x+thumbWidth-high-2, y-high, high+2, high, e.colour)
+		c.bar(x, y-high, thumbWidth, high, e.colour)
 	} else {
 		c.curve([]Point{{x, y - high/2}, {x + thumbWidth, y - high/2}}, e.colour, e.line.Stroke)
 		if e.line.Marks {

@@ -33,14 +33,14 @@ func (s *Sheet) SVG() []byte {
 	height += margin - rowGap*float64(min(1, len(rows)))
 
 	var c canvas
-	c.open(Width, height)
+	c.begin(Width, height)
 	for i, line := range heading {
 		c.text(margin, margin+headingSize+float64(i)*headingLine, headingSize, start, line)
 	}
 	for _, r := range rows {
 		r.draw(&c)
 	}
-	c.shut()
+	c.finish()
 	return c.out.Bytes()
 }
 
