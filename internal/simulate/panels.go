@@ -13,10 +13,10 @@ import (
 
 // Colours that people who see few colours tell apart too (Okabe and Ito).
 var colours = map[measure.Policy]color.RGBA{
-	measure.PolicyThrottle: color.RGBA{0, 114, 178, 255},
-	measure.PolicyBMO:      color.RGBA{213, 94, 0, 255},
-	measure.PolicyProposal: color.RGBA{204, 121, 167, 255},
-	measure.PolicyFIFO:     color.RGBA{0, 158, 115, 255},
+	measure.PolicyThrottle: {0, 114, 178, 255},
+	measure.PolicyBMO:      {213, 94, 0, 255},
+	measure.PolicyProposal: {204, 121, 167, 255},
+	measure.PolicyFIFO:     {0, 158, 115, 255},
 }
 
 var black = color.RGBA{30, 30, 30, 255}

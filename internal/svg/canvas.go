@@ -76,7 +76,7 @@ func (c *canvas) curve(points []Point, colour color.RGBA, stroke Stroke) {
 	}
 	dashes := ""
 	if stroke != Solid {
-		dashes = fmt.Sprintf(` stroke-dasharray="%s"`, stroke)
+		dashes = ` stroke-dasharray="` + string(stroke) + `"`
 	}
 	fmt.Fprintf(&c.out, `<polyline points="%s" fill="none" stroke="%s" stroke-width="1.4" stroke-linejoin="round"%s/>`+"\n", at.String(), hex(colour), dashes)
 }

@@ -46,8 +46,8 @@ func TestWrap(t *testing.T) {
 		"":                         nil,
 		"\n \n":                    nil,
 		"nnnn":                     {"nnnn"},
-		"nnnn nnnn nnnn":           {"nnnn nnnn", "nnnn"},
-		"nnnn\nnnnn  nn":           {"nnnn", "nnnn nn"},
+		"nnnn rnnn bnnn":           {"nnnn rnnn", "bnnn"},
+		"nnnn\nbnnn  nn":           {"nnnn", "bnnn nn"},
 		"nnnnnnnnnnnnnnnnnnnnnn n": {"nnnnnnnnnn", "nnnnnnnnnn", "nn n"},
 		"n ääääääää":               {"n", "äääää", "äää"},
 	} {
@@ -61,7 +61,7 @@ func TestWrap(t *testing.T) {
 }
 
 func TestTextWidth(t *testing.T) {
-	for text, want := range map[string]float64{"": 0, "n": 1139, " il": 569 + 455 + 455, "~": 1196, "W…": 1933 + 2048} {
+	for text, want := range map[string]float64{"": 0, "n": 1139, "i l": 455 + 569 + 455, "~": 1196, "W…": 1933 + 2048} {
 		if got := TextWidth(text, 2048); got != want {
 			t.Errorf("%q: %v, want %v", text, got, want)
 		}
