@@ -15,7 +15,8 @@ seconds, and the same flags print the same bytes.
 
 --limit, --policy and --seed take several values: every storm of the comparison is a
 column of the table, or with -o json an object on a line of its own. --plot draws
-slots in use over time, waits, and with several limits the makespan against them.
+slots in use over time, waits, and with several limits the makespan against them, as
+FILE.svg or as a page, FILE.html.
 
 With --boot-capacity, what your network can boot at once, a larger limit can be a
 worse one, as in life. Without it each limit has a network made for it.

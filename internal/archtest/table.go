@@ -115,10 +115,13 @@ var table = map[string]imports{
 	"internal/measure": {},
 	"internal/simulate": {
 		house: []string{
-			"internal/fakeironic", "internal/measure", "pkg/admission", "pkg/breaker", "pkg/fairshare", "pkg/slots", "pkg/ironic", "pkg/api",
+			"internal/fakeironic", "internal/measure", "internal/svg", "pkg/admission", "pkg/breaker", "pkg/fairshare", "pkg/slots", "pkg/ironic", "pkg/api",
 		},
-		outside: []string{pflag, "gonum.org/v1/plot"},
+		outside: []string{pflag},
+		tests:   []string{"internal/svg/svgtest"},
 	},
+	"internal/svg":             {tests: []string{"internal/svg/svgtest"}},
+	"internal/svg/svgtest":     {house: []string{"internal/svg"}}, // tests as a library
 	"internal/simulate/stress": {house: []string{"internal/simulate", "internal/measure", "internal/fakeironic"}},
 	"internal/demo": {
 		house: []string{

@@ -54,7 +54,7 @@ func (g *Grid) Flags(fs *pflag.FlagSet) {
 	fs.StringSliceVar(&g.Policies, "policy", g.Policies, "what decides: throttle, bmo (its present rule), proposal (the first idea) or fifo (strictly in turn); several are compared")
 	fs.DurationVar(&g.Duration, "duration", g.Duration, "end after so much time; 0: when all hosts are through")
 	fs.UintSliceVar(&g.Seeds, "seed", g.Seeds, "decides everything that is drawn; may be given several times")
-	fs.StringVar(&g.Plot, "plot", g.Plot, "draw a picture into this `file`.svg, .png or .html")
+	fs.StringVar(&g.Plot, "plot", g.Plot, "draw a picture into this `file`.svg or .html")
 	fs.IntSliceVar(&g.Sizes, "tenant-hosts", g.Sizes, "hosts of each tenant, such as 1000,30,30, instead of --hosts and --tenants")
 	fs.Var(&g.Work, "work", "how long a host works, such as 10m-60m: one deployment; 0s: its whole life")
 	fs.IntVar(&g.FailTries, "fail-tries", g.FailTries, "deployments of a broken host that fail")
@@ -169,8 +169,8 @@ func (g *Grid) plotError() error {
 	if g.Plot == "" {
 		return nil
 	}
-	if !slices.Contains([]string{".svg", ".png", ".html"}, filepath.Ext(g.Plot)) {
-		return fmt.Errorf("--plot %s: must end in .svg, .png or .html", g.Plot)
+	if !slices.Contains([]string{".svg", ".html"}, filepath.Ext(g.Plot)) {
+		return fmt.Errorf("--plot %s: must end in .svg or .html", g.Plot)
 	}
 	if info, err := os.Stat(filepath.Dir(g.Plot)); err != nil || !info.IsDir() {
 		return fmt.Errorf("--plot %s: its folder must be there", g.Plot)

@@ -6,9 +6,6 @@ import (
 	"strings"
 
 	"github.com/spf13/pflag"
-	"gonum.org/v1/plot/text"
-	"gonum.org/v1/plot/vg"
-	"gonum.org/v1/plot/vg/draw"
 )
 
 // heading says above a picture what was played, so that it can be played again.
@@ -64,51 +61,4 @@ func (g *Grid) commandLine() string {
 		}
 	})
 	return strings.Join(out, " ")
-}
-
-const (
-	headSize = 10 // of the font
-	headLine = vg.Length(1.4 * headSize)
-)
-
-func headStyle() text.Style {
-	style := newPlot("", "", "").Legend.TextStyle
-	style.Font.Size, style.Color, style.YAlign = headSize, black, text.YTop
-	return style
-}
-
-// wrapped breaks lines that are too wide for a picture; there is slack for fonts
-// that are wider than ours.
-func wrapped(lines []string) []string {
-	style := headStyle()
-	const wide = (panelWidth - 2*margin) * 0.88
-	var out []string
-	for _, line := range lines {
-		now := ""
-		for word := range strings.FieldsSeq(line) {
-			if longer := strings.TrimSpace(now + " " + word); style.Width(longer) <= wide || now == "" {
-				now = longer
-				continue
-			}
-			out = append(out, now)
-			now = word
-		}
-		out = append(out, now)
-	}
-	return out
-}
-
-// headHeight is what wrapped lines need.
-func headHeight(lines []string) vg.Length {
-	if len(lines) == 0 {
-		return 0
-	}
-	return margin + vg.Length(len(lines))*headLine
-}
-
-func drawHead(c draw.Canvas, lines []string) {
-	style := headStyle()
-	for i, line := range lines {
-		c.FillText(style, vg.Point{X: c.Min.X + margin, Y: c.Max.Y - margin - vg.Length(i)*headLine}, line)
-	}
 }
