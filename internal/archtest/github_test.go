@@ -139,7 +139,7 @@ func makeTargets(script string) (targets []string) {
 }
 
 func TestMakeTargets(t *testing.T) {
-	got := makeTargets("apt-get install make\nmake test TESTFLAGS=-count=1 && make -s lint fmt\nmake search SEED=${{ github.run_number }}")
+	got := makeTargets("apt-get install make gcc\nmake test TESTFLAGS=-count=1 && make -s lint fmt\nmake search SEED=${{ github.run_number }}")
 	if want := []string{"test", "lint", "fmt", "search"}; !slices.Equal(got, want) {
 		t.Errorf("targets %q, want %q", got, want)
 	}

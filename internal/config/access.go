@@ -6,7 +6,7 @@ import "fmt"
 const (
 	nameAccess  = envPrefix + "API_ACCESS"
 	nameAPICert = envPrefix + "API_TLS_CERT_FILE"
-	nameAPIKey  = envPrefix + "API_TLS_KEY_FILE" //nolint:gosec // a name, no key
+	nameAPIKey  = envPrefix + "API_TLS_KEY_FILE"
 )
 
 // Access says who may use the HTTP API and its page, and how it is served.
