@@ -61,7 +61,7 @@ func TestCompletionChangesNothingOfTheDeciders(t *testing.T) {
 		t.Errorf("got %+v of %+v", got, given)
 	}
 	counts := map[string]uint64{"group": 1}
-	if got := complete(counts, api.ScopeKinds()); len(got) != 4 || len(counts) != 1 {
+	if got := complete(counts, api.ScopeKinds()); len(got) != len(api.ScopeKinds()) || len(counts) != 1 {
 		t.Errorf("got %v of %v", got, counts)
 	}
 }

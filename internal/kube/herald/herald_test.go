@@ -312,7 +312,7 @@ func TestAllAtOnce(t *testing.T) {
 			all.Go(func() {
 				for i := range 500 {
 					name := fmt.Sprint("h", (worker+i)%30)
-					switch a := no(api.Reasons()[i%16], i%50); i % 50 {
+					switch a := no(api.Reasons()[i%len(api.Reasons())], i%50); i % 50 {
 					case 7:
 						r.Forget("metal3", name)
 					case 8:
