@@ -68,7 +68,7 @@ func showCauses(causes []breaker.Cause) []api.BreakerCause {
 
 // ResetBreaker closes the breaker of scope by hand and forgets what has failed; the
 // permits of running hosts stay (CB-29). The errors are *api.FieldError and
-// api.ErrNoBreaker; a scope that nobody was seen in is none: see CheckScope.
+// api.ErrNoBreaker. A scope in which nobody was seen is no error here: CheckScope finds it.
 func (c *Controller) ResetBreaker(now time.Time, scope string) (api.BreakerAnswer, error) {
 	return c.byHand(now, scope, func(s *breaker.Set, of breaker.Scope) (bool, string) {
 		if s.Reset(now, of) {

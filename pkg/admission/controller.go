@@ -163,8 +163,8 @@ func (c *Controller) Whole(now time.Time) bool {
 	return c.ledger.Whole(now)
 }
 
-// SettlesIn returns after which time a complete poll must begin for the first yes (LH-24);
-// false when nobody waits for one.
+// SettlesIn returns how long it is until STARTUP_SETTLE is over: the first yes needs a complete
+// poll that begins after that (LH-24). It returns false when it is over.
 func (c *Controller) SettlesIn(now time.Time) (time.Duration, bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

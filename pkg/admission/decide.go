@@ -28,12 +28,12 @@ func (c *Controller) IsReady(now time.Time, asked api.Ask) api.Answer {
 	case d.ready || d.overdue: // any other no renews nothing
 		c.ledger.Commit(now, v)
 	}
-	return c.settle(now, d, v)
+	return c.conclude(now, d, v)
 }
 
-// settle counts the decision, brings the queues up to date, and puts it into words
-// that match what is now in force.
-func (c *core) settle(now time.Time, d decision, v slots.Verdict) api.Answer {
+// conclude counts the decision, brings the queues up to date with it, and returns the answer, in
+// words that show the slots and the queue as they are then.
+func (c *core) conclude(now time.Time, d decision, v slots.Verdict) api.Answer {
 	c.revision.Add(1)
 	if !d.ready && c.mode == Observe {
 		c.refusals[d.reason]++
@@ -86,8 +86,8 @@ func (c *core) fresh() *situation {
 	return &c.situation
 }
 
-// record notes what an ask says, whatever its answer will be. It returns the record of a host
-// that needs a slot, in its queue.
+// record notes what an ask says, whatever its answer will be. It assigns a host that needs a slot
+// to its queue and returns its record, and returns nil for any other host.
 func (c *core) record(now time.Time, v *slots.Verdict, ask question) (h *host) {
 	switch v.Outcome {
 	case slots.Exempt, slots.Done:
@@ -104,9 +104,9 @@ func (c *core) record(now time.Time, v *slots.Verdict, ask question) (h *host) {
 }
 
 // reusesSlot reports whether the host could bypass a hold or a breaker with a slot that it still
-// has: the slot lingers after its work has failed (BO-2), or was for a deprovision and the host
-// wants to begin what follows (BO-6). A PUT of a host with a slot is not refused (GW-3) except in
-// the second case, where none of the new work is under way yet.
+// has. There are two cases: the slot lingers after its work has failed (BO-2), or it was given for
+// a deprovision and the host wants to begin what follows (BO-6). A PUT counts in the second case
+// alone: otherwise a PUT of a host with a slot is not refused (GW-3).
 func reusesSlot(v slots.Verdict) bool {
 	ref, known := v.Ref()
 	return known && v.Outcome == slots.Held && (beginsAnew(ref, v.Op()) || !v.Put() && ref.Lingers())
@@ -138,7 +138,7 @@ func (c *core) peekQueue(now time.Time, s *situation, h *host, ask question) {
 	s.answer, s.enqueued = l.Peek(now, c.queues.share(now, l, place, s.ledger.Free, s.rate.left), place, s.errors(ask)), true
 }
 
-// errors weighs the host of an ask as policy.errors does once the ask is recorded.
+// errors returns what policy.errors will return once the ask is recorded.
 func (s *situation) errors(ask question) int {
 	if ask.Deleting {
 		return 0
@@ -159,10 +159,10 @@ func (c *core) apply(now time.Time, s *situation, h *host, d *decision) {
 			d.position = h.queue.Refused(now, &h.place, c.policy.errors(h))
 		}
 		return
-	case v.Outcome == slots.Held && !d.ready:
+	case v.Outcome == slots.Held && !d.ready: // it asks, and renews nothing
 		c.ledger.Record(now, v)
 	}
-	if s.guarded && !s.held.Held {
+	if s.guarded && !s.hold.Held {
 		c.noteAsk(now, s)
 	}
 	switch {
@@ -215,8 +215,8 @@ func (c *core) dequeue(now time.Time, v slots.Verdict) {
 	}
 }
 
-// Vacancy answers the bare check of the original proposal: is there a free slot?
-// It changes nothing.
+// Vacancy answers the bare check of the original proposal: is there a free slot? No host
+// asks, so it fills a situation by itself instead of calling survey. It changes nothing.
 func (c *Controller) Vacancy(now time.Time) api.Answer {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -3,17 +3,19 @@
 // Everybody who asks, by HTTP, through a gateway or in a simulation, is answered
 // by the same Controller, under one lock, in four steps (decide.go):
 //
-//	record    what the ask says: identity, errors, spec
-//	survey    how things stand with the host: a situation
-//	evaluate  the first rule that has something to say; it reads the situation and nothing else
-//	apply     what follows for the queue, the breakers, the holds, and at last the slot
+//	record    notes what the ask says: identity, errors, spec
+//	survey    gathers how things stand with the host: a situation
+//	evaluate  asks the rules; the first that applies decides. It reads the situation alone
+//	apply     carries the decision out in the queue, the breakers and the holds
+//
+// The caller then takes the slot in the ledger.
 //
 // evaluate.go lists the rules in their order. A dry run is survey and evaluate alone. The
 // queue is asked only when nothing else keeps the host from starting; then the situation is
 // evaluated once more, with the answer of the queue.
 //
 // The ledger (pkg/slots) records who holds a slot, the queue of the host's pool
-// (pkg/fairshare) decides who is next. One record of a host serves both: the ledger's host
+// (pkg/fairshare) decides who is next. Both use one record of a host: the ledger's host
 // points to it (host.go). When a poll or a PUT shows that slots began or ended, the ledger
 // reports it to the queues at once (sync).
 //

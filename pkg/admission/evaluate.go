@@ -19,14 +19,14 @@ type situation struct {
 	ledger  slots.Verdict // how the ledger stands with the host
 
 	// What failures have to do with the host.
-	guarded  bool                         // a breaker is not CLOSED, or a pool paused, that the host may belong to
-	deletion bool                         // somebody wants the host gone: that goes on whatever fails
-	held     holdoff.Verdict              // it is held off
-	failures int                          // of the host in a row, where that counts against it
-	unplaced bool                         // it is not known where it belongs, and a part of all hosts is stopped
-	pause    *poolCount                   // its pool is paused; nil: it is not
-	open     *breaker.CircuitBreakerError // of a breaker that stops it; nil: none does
-	probed   *breaker.Scope               // is HALF_OPEN and has its probes; nil: none is
+	guarded  bool                         // some breaker is not CLOSED, or MAX_FAILED is set: unplaced, pause, open and probed are filled in
+	deletion bool                         // it asks to be deprovisioned for its deletion, which no failure stops
+	hold     holdoff.Verdict              // of the host
+	failures int                          // in a row, as the book counts them
+	unplaced bool                         // a part of all hosts is stopped, and nobody knows whether this one belongs to it
+	pause    *poolCount                   // its conductor group, if that is paused; else nil
+	open     *breaker.CircuitBreakerError // what a breaker that stops it says; nil: none does
+	probed   *breaker.Scope               // a HALF_OPEN scope of the host in which others probe; nil: none
 
 	rate     rate             // what may still start within this minute
 	enqueued bool             // the queue has taken the ask
@@ -45,8 +45,9 @@ type decision struct {
 	undecided bool  // nothing but its turn keeps it from starting: the queue has to be asked
 }
 
-// stop is what keeps a host from starting besides slots and turns; which fields are
-// set depends on the reason.
+// stop is what keeps a host from starting besides slots and turns. Which fields are set depends
+// on the reason. apply suspends a host that is stopped, all but one that the rate stops: so a rule
+// that says no to a host without a slot must set decision.stop.
 type stop struct {
 	hold     *holdoff.Verdict
 	pause    *poolCount
@@ -105,7 +106,8 @@ func done(s *situation) (decision, bool) {
 	return decision{ready: true, reason: api.ReasonDone}, s.ledger.Outcome == slots.Done
 }
 
-// bypassesHold denies a held-off host that would use a leftover slot to bypass its hold.
+// bypassesHold says no to a held-off host that would start again on a slot that it still has
+// (reusesSlot).
 func bypassesHold(s *situation) (decision, bool) {
 	if s.ledger.Outcome != slots.Held {
 		return decision{}, false
@@ -113,7 +115,7 @@ func bypassesHold(s *situation) (decision, bool) {
 	return heldOff(s)
 }
 
-// bypassesBreaker denies the same to a host of a paused pool or an open breaker.
+// bypassesBreaker says no to a host of a paused pool or an open breaker that would do the same.
 func bypassesBreaker(s *situation) (decision, bool) {
 	if s.ledger.Outcome != slots.Held {
 		return decision{}, false
@@ -150,10 +152,10 @@ func unknown(s *situation) (decision, bool) {
 }
 
 func heldOff(s *situation) (decision, bool) {
-	if !s.held.Held {
+	if !s.hold.Held {
 		return decision{}, false
 	}
-	return decision{reason: api.ReasonHold, wait: s.held.Wait, stop: &stop{hold: &s.held}}, true
+	return decision{reason: api.ReasonHold, wait: s.hold.Wait, stop: &stop{hold: &s.hold}}, true
 }
 
 func unplaced(s *situation) (decision, bool) {
@@ -189,8 +191,8 @@ func probesTaken(s *situation) (decision, bool) {
 
 func needsTurn(s *situation) (decision, bool) { return decision{undecided: true}, !s.enqueued }
 
-// rateIsFull comes before slots and turns, but says the position of the host. The queue has said
-// no, as nothing is left.
+// rateIsFull comes before slots and turns, but after the queue, for the position of the host. The
+// queue has said no: askQueue offered it no slot, as no start is left.
 func rateIsFull(s *situation) (decision, bool) {
 	if s.rate.left > 0 {
 		return decision{}, false

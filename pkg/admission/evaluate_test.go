@@ -30,7 +30,7 @@ func TestTheRulesInTheirOrder(t *testing.T) {
 	worst := func(edit func(*situation)) situation {
 		s := situation{
 			leading: true, ledger: slots.Verdict{Outcome: slots.Open, Free: 1, Wait: time.Minute},
-			held: held, unplaced: true, pause: pool, open: open, probed: &scope,
+			hold: held, unplaced: true, pause: pool, open: open, probed: &scope,
 			rate: rate{left: 0, limit: 2, wait: 9 * time.Second}, enqueued: true, answer: no,
 		}
 		edit(&s)
@@ -41,7 +41,7 @@ func TestTheRulesInTheirOrder(t *testing.T) {
 	}
 	mended := func(edit func(*situation)) situation {
 		return worst(func(s *situation) {
-			s.held, s.unplaced, s.pause, s.open, s.probed, s.rate.left = holdoff.Verdict{}, false, nil, nil, nil, math.MaxInt
+			s.hold, s.unplaced, s.pause, s.open, s.probed, s.rate.left = holdoff.Verdict{}, false, nil, nil, nil, math.MaxInt
 			edit(s)
 		})
 	}
@@ -57,7 +57,7 @@ func TestTheRulesInTheirOrder(t *testing.T) {
 		"LH-16: done":        {outcome(slots.Done), decision{ready: true, reason: api.ReasonDone}},
 		"BO-2: held, a slot": {outcome(slots.Held), decision{reason: api.ReasonHold, wait: held.Wait, stop: &stop{hold: &held}}},
 		"BO-6: paused, a slot": {
-			worst(func(s *situation) { s.ledger.Outcome, s.held, s.unplaced = slots.Held, holdoff.Verdict{}, false }),
+			worst(func(s *situation) { s.ledger.Outcome, s.hold, s.unplaced = slots.Held, holdoff.Verdict{}, false }),
 			decision{reason: api.ReasonShortCircuit, wait: retryProbe, stop: &stop{pause: pool}},
 		},
 		"CB-7: open, a slot": {
@@ -74,8 +74,8 @@ func TestTheRulesInTheirOrder(t *testing.T) {
 		"LH-24: nearly ready":  {worst(func(s *situation) { s.ledger.Outcome, s.ledger.Wait = slots.Starting, 0 }), decision{reason: api.ReasonStarting, wait: retrySoon}},
 		"LH-39: not known":     {outcome(slots.Unknown), decision{reason: api.ReasonStarting, wait: retryUnknown, stop: &stop{unknown: true}}},
 		"BO-2: held":           {outcome(slots.Open), decision{reason: api.ReasonHold, wait: held.Wait, stop: &stop{hold: &held}}},
-		"BO-14: where?":        {worst(func(s *situation) { s.held.Held = false }), decision{reason: api.ReasonStarting, wait: retrySoon, stop: &stop{unplaced: true}}},
-		"BO-14: paused":        {worst(func(s *situation) { s.held.Held, s.unplaced = false, false }), decision{reason: api.ReasonShortCircuit, wait: retryProbe, stop: &stop{pause: pool}}},
+		"BO-14: where?":        {worst(func(s *situation) { s.hold.Held = false }), decision{reason: api.ReasonStarting, wait: retrySoon, stop: &stop{unplaced: true}}},
+		"BO-14: paused":        {worst(func(s *situation) { s.hold.Held, s.unplaced = false, false }), decision{reason: api.ReasonShortCircuit, wait: retryProbe, stop: &stop{pause: pool}}},
 		"CB-7: open":           {mended(func(s *situation) { s.open, s.probed = open, &scope }), decision{reason: api.ReasonBreakerOpen, wait: 4 * time.Minute, stop: &stop{scope: scope, note: "3 failures"}}},
 		"CB-9: no more probes": {mended(func(s *situation) { s.open = half }), decision{reason: api.ReasonHalfOpen, wait: retryProbe, stop: &stop{scope: scope}}},
 		"CB-9: others probe":   {mended(func(s *situation) { s.probed, s.rate.left = &scope, 0 }), decision{reason: api.ReasonHalfOpen, wait: retryProbe, stop: &stop{scope: scope}}},

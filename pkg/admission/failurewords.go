@@ -10,8 +10,8 @@ import (
 	"github.com/ironic-throttle/ironic-throttle/pkg/slots"
 )
 
-// failureMessage says why a host waits that nothing but failures keeps from starting, and what
-// can be done about it.
+// failureMessage is the message for a host that a hold, a pause, a breaker or the rate stops: why
+// it waits, and what can be done about it.
 func failureMessage(d decision, v slots.Verdict) string {
 	why := d.stop
 	switch d.reason {

@@ -35,7 +35,7 @@ func (c *Controller) Forward(now time.Time, asked api.Ask, target ironic.Target)
 	if target == ironic.TargetUnhold && v.Outcome != slots.Exempt && v.Outcome != slots.Held {
 		v.Outcome = slots.Open
 		pass.put = c.ledger.Forward(now, v, target)
-		return c.settle(now, decision{ready: true, reason: api.ReasonGranted}, v), pass
+		return c.conclude(now, decision{ready: true, reason: api.ReasonGranted}, v), pass
 	}
 	d := c.decide(now, &v, ask)
 	switch {
@@ -46,7 +46,7 @@ func (c *Controller) Forward(now time.Time, asked api.Ask, target ironic.Target)
 	case c.mode != Observe:
 		pass = nil
 	}
-	return c.settle(now, d, v), pass
+	return c.conclude(now, d, v), pass
 }
 
 // Foresee is what Forward would answer. It changes nothing.

@@ -14,8 +14,8 @@ import (
 
 // host is the one record of a host: the ledger's host with its slot, its place in a queue,
 // the permit of its slot, and what its asks said. So a host is the same one whatever names
-// it is asked about with (LH-25). Only its hold is kept elsewhere, by UUID in holdoff.Book: a
-// hold outlives the process, and the host object.
+// it is asked about with (LH-25). Only its hold is kept elsewhere, by UUID in holdoff.Book,
+// because it outlives the process and this record.
 type host struct {
 	slots.Ref
 	place  fairshare.Host
@@ -88,15 +88,15 @@ func (h *host) waits() bool {
 // not asked for long.
 func (h *host) Keep() bool { return h.waits() }
 
-// settle cancels the permit of a slot that ends without success or failure (CB-13).
-func (h *host) settle(now time.Time) {
+// cancelPermit cancels the permit of a slot that ends without success or failure (CB-13).
+func (h *host) cancelPermit(now time.Time) {
 	_ = h.permit.Cancel(now) // one that is settled, or none, changes nothing
 	h.permit = nil
 }
 
-// errors returns the highest known error count of the host: those of BMO, of which a deprovision
-// resets errorCount, our own, and that of the hold-off, which survives a restart. It is 0 for a
-// host that is being deleted, which never waits for its errors (LH-26).
+// errors returns the highest error count that is known of the host: BMO's, which a deprovision
+// resets; the ledger's; and the hold-off's, which survives a restart. It is 0 for a host that is
+// being deleted, which never waits for its errors (LH-26).
 func (s *policy) errors(h *host) int {
 	if h.deleting {
 		return 0

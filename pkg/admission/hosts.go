@@ -160,8 +160,8 @@ func (h *host) isOf(b Host) bool {
 	return node == "" || b.NodeUUID == "" || strings.EqualFold(node, b.NodeUUID)
 }
 
-// another reports whether h is not the host that is asked about, but one that had its name
-// before, or will have it.
+// another reports whether the ask is about another host than h that has the same name: an
+// older or a newer one.
 func (h Host) another(ask api.Ask) bool {
 	return ask.UID != "" && h.UID != ask.UID ||
 		ask.NodeUUID != "" && h.NodeUUID != "" && !strings.EqualFold(ask.NodeUUID, h.NodeUUID)

@@ -6,7 +6,7 @@ import (
 	"github.com/ironic-throttle/ironic-throttle/pkg/slots"
 )
 
-// linesAgree reports where the lines and the ledger differ on who holds slots: the
+// linesAgree reports where the queues and the ledger differ on who holds slots: the
 // cap on failing hosts and the shares of tenants would go by wrong counts.
 func (c *core) linesAgree() error {
 	total := 0

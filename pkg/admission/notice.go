@@ -18,7 +18,7 @@ const (
 	PoolChanged    FailureKind = "pool"    // a pool was paused or reopened
 )
 
-// FailureNotice is one such event, for a log queue that says why hosts wait.
+// FailureNotice is one such event, for a log line that says why hosts wait.
 type FailureNotice struct {
 	Kind FailureKind
 

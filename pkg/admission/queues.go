@@ -23,7 +23,7 @@ type queues struct {
 	policy *policy
 
 	by       map[slots.Pool]*queue
-	outdated bool            // update must run: slots became free or taken
+	outdated bool            // slots became free or taken: update must run
 	retired  fairshare.Stats // of queues whose pools no longer exist
 	names    tenantNames
 }
@@ -86,7 +86,7 @@ func (q *queues) tie() {
 	fairshare.Tie(inTotal...)
 }
 
-// of is the queue of the pool that the host of v belongs to.
+// of returns the queue of the pool that the host of v belongs to.
 func (q *queues) of(v slots.Verdict) *queue {
 	pool, _ := v.Pool()
 	return q.by[pool]
@@ -120,7 +120,8 @@ func (q *queues) leave(now time.Time, h *host) {
 	}
 }
 
-// suspend takes the hosts for which of is true out of the order of their queues until they ask again.
+// suspend suspends the hosts whose facts satisfy of: they leave the order of their queues until
+// they ask again.
 func (q *queues) suspend(now time.Time, of func(slots.Facts) bool) {
 	for _, l := range q.by {
 		for _, p := range l.View(now, math.MaxInt).Hosts {
@@ -150,9 +151,9 @@ func (q *queues) update(now time.Time) {
 	}
 }
 
-// share is how many of the free slots of l a host may take: the free slots, and at most the
-// starts left in this minute, less those reserved for due calls of other queues that are older
-// than the host's. A nil place stands for a host that is not due.
+// share returns how many of l's free slots the host at place may take. free and left, the starts
+// that are left in this minute, bound it; what is reserved for calls of other queues that became due
+// before the host's call is taken off. A nil place stands for a host that is not due.
 func (q *queues) share(now time.Time, l *queue, place *fairshare.Host, free, left int) int {
 	free = min(free, left)
 	if len(q.by) == 1 || free == 0 {
@@ -190,8 +191,8 @@ func (q *queues) parkSilent(l *queue) {
 	}
 }
 
-// missed counts a grant to a host of l in the other queues that had a free slot and a start left
-// too: their called hosts were overtaken. Call it before the ledger has the grant.
+// missed tells the other queues of a grant to a host of l. Where they had a free slot and a start
+// left too, their called hosts were overtaken. Call it before the ledger has the grant.
 func (q *queues) missed(now time.Time, l *queue, left int) {
 	if len(q.by) == 1 || left == 0 {
 		return

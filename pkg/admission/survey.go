@@ -13,20 +13,20 @@ import (
 	"github.com/ironic-throttle/ironic-throttle/pkg/slots"
 )
 
-// retryProbe is when a host should ask again that waits for the probe of another host to end: soon,
-// as nobody knows when that is.
+// retryProbe is the advice to a host that waits for the probe of another host: ask again soon, as
+// nobody knows when the probe ends.
 const retryProbe = time.Minute
 
-// survey fills the situation of the host of v, whose record is h, if it has one. It asks
-// breakers and holds only what the answer may depend on.
+// survey fills s, the situation of the host of v. h is the record of the host, nil if it has
+// none. Breakers and holds are asked only about a host that needs a slot or reuses one.
 func (c *core) survey(now time.Time, s *situation, v slots.Verdict, ask question, h *host) {
 	s.ledger, s.deletion = v, isDeletion(v.Op(), ask)
-	open, through := v.Outcome == slots.Open, reusesSlot(v)
-	if open || through {
-		s.held, s.failures = c.policy.book.Peek(now, c.holdAsk(v, ask))
+	open, reuses := v.Outcome == slots.Open, reusesSlot(v)
+	if open || reuses {
+		s.hold, s.failures = c.policy.book.Peek(now, c.holdAsk(v, ask))
 	}
 	ref, known := v.Ref()
-	if !s.held.Held && (open || through && beginsAnew(ref, v.Op())) {
+	if !s.hold.Held && (open || reuses && beginsAnew(ref, v.Op())) {
 		f := slots.Facts{Group: ask.ConductorGroup}
 		if known {
 			f = ref.Facts()
@@ -41,8 +41,8 @@ func (c *core) survey(now time.Time, s *situation, v slots.Verdict, ask question
 	}
 }
 
-// isDeletion reports a deprovision for a deletion, which no failure stops
-// (docs/spec/breaker.md).
+// isDeletion reports whether the host asks to be deprovisioned for its deletion. No failure
+// stops that (docs/spec/breaker.md).
 func isDeletion(op api.Op, ask question) bool { return ask.Deleting && op == api.OpDeprovision }
 
 // surveyFailures finds the paused pool or open breaker that stops the host. cleansUp means that
@@ -62,8 +62,8 @@ func (c *core) surveyFailures(now time.Time, s *situation, f slots.Facts, cleans
 	}
 }
 
-// breakerOpen is the first breaker of those scopes that lets nobody start; nil if there is none.
-// An exhausted rate is not its matter: rateIsFull comes later.
+// breakerOpen returns what the first breaker of those scopes says that lets nobody start; nil if
+// there is none. It does not look at the rate: rateIsFull does.
 func (c *core) breakerOpen(now time.Time, scopes ...breaker.Scope) *breaker.CircuitBreakerError {
 	err := c.policy.set.Check(now, scopes...)
 	var open *breaker.CircuitBreakerError

@@ -42,16 +42,16 @@ func (c *core) follow(now time.Time, change slots.Change) {
 	case change.Into != nil:
 		c.merge(now, h, *change.Into)
 	case change.Gone:
-		h.settle(now)
+		h.cancelPermit(now)
 		c.queues.leave(now, h)
 		change.Host.SetOwner(nil)
 	case h.queue == nil || h.place.State() != fairshare.Holding:
-		h.settle(now)
+		h.cancelPermit(now)
 	case change.End == slots.EndUncounted:
-		h.settle(now)
+		h.cancelPermit(now)
 		c.queues.leave(now, h)
 	default:
-		h.settle(now)
+		h.cancelPermit(now)
 		h.queue.Release(now, &h.place, ends[change.End])
 		if h.place.State() == fairshare.Absent {
 			h.queue = nil
@@ -64,7 +64,8 @@ var ends = map[slots.End]fairshare.End{
 	slots.EndFinished: fairshare.Finished, slots.EndUnused: fairshare.Unused, slots.EndRefused: fairshare.Refunded,
 }
 
-// hold makes a host hold a slot that its queue does not know of yet.
+// hold tells a host's queue that the ledger has given the host a slot. Of a slot that an answer
+// has granted the queue knows already.
 func (c *core) hold(now time.Time, change slots.Change) {
 	h, l := c.host(change.Host), c.queues.by[change.Pool]
 	if h.permit == nil {
@@ -88,12 +89,12 @@ func (c *core) hold(now time.Time, change slots.Change) {
 func (c *core) merge(now time.Time, h *host, into slots.Ref) {
 	other := hostOf(into)
 	if other != nil && other.queue != nil {
-		h.settle(now)
+		h.cancelPermit(now)
 		c.queues.leave(now, h)
 		return
 	}
 	if other != nil {
-		other.settle(now)
+		other.cancelPermit(now)
 	}
 	h.Ref = into
 	into.SetOwner(h)
