@@ -12,14 +12,14 @@ type Ask struct {
 	Op       api.Op
 	BMHState api.BMHState
 	Deleting bool
-	// Group and VirtualMedia count while Ironic's own word is not known.
+	// Group and VirtualMedia count until Ironic has shown the node.
 	Group        string
 	VirtualMedia bool
-	// Put marks the PUT of a gateway: it is work whatever the node's state
-	// says, and a host that holds a slot is never refused (LH-12, LH-16).
+	// Put marks the PUT of a gateway: it is never Done, as it is work whatever the state of
+	// the node, and never Overdue (LH-12, LH-16).
 	Put bool
-	// Exists: Ironic or the cluster has this host. Without it one that the ledger does
-	// not know counts against MaxUnknown. A PUT need not set it: the gateway has fetched the node.
+	// Exists: Ironic or the cluster has this host. A host without it that the ledger does not
+	// know counts against MaxUnknown. A PUT need not set it: its node is in Ironic.
 	Exists bool
 }
 
@@ -46,7 +46,7 @@ type Verdict struct {
 	Free int
 	// Slots are the numbers of the pool that the host competes in.
 	Slots api.Slots
-	// Wait is when asking again may help; 0 = not known.
+	// Wait is how long until asking again may help; 0 = not known.
 	Wait time.Duration
 
 	ask   Ask
@@ -90,8 +90,7 @@ func (l *Ledger) Check(now time.Time, ask Ask) Verdict {
 	return v
 }
 
-// judge returns the outcome for v.ask as far as it does not depend on a free slot; Open if none
-// applies.
+// judge returns the outcome for v.ask: Open when no other applies, whether a slot is free or not.
 func (l *Ledger) judge(v *Verdict) (Outcome, time.Duration) {
 	h := v.host
 	if v.pool.exempt && v.known {

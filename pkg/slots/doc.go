@@ -30,7 +30,7 @@
 //	leased    ──vanished──▶  vacant       Ironic has denied the node twice
 //	working   ──vanished──▶  vacant
 //	lingering ──vanished──▶  vacant
-//	leased    ──moved─────▶  leased       it has, but the yes was to a name
+//	leased    ──moved─────▶  leased       the same, but the yes was to a name, which a new node may have
 //	working   ──moved─────▶  leased
 //	lingering ──moved─────▶  leased
 //
@@ -38,15 +38,15 @@
 // no slot of its host ends. A slot that is written off as stuck (LH-33) keeps its phase and does
 // not count.
 //
-// A leased slot whose node is found in a failed state that it was not in before the yes
-// began and stopped at once: its work failed between two polls. Rescue and service may begin
-// at their goal, which is reached only once that work was observed, or accepted by Ironic,
-// since the last yes.
+// When a leased slot's node is found in a failed state that it was not in before the yes, the
+// slot begins and stops at once: the work failed between two polls. A rescue or a service may
+// begin in the state that is also its goal. So its goal counts as reached only when such work
+// was observed, or accepted by Ironic, since the last yes.
 //
-// A node found busy, in service or held while we start is adopted (LH-24). A node that is
-// busy without having asked is foreign, when it is counted at all (LH-11). No slot ends
-// because a node is merely absent from a list (LH-36), or by an observation begun before the
-// last yes (LH-15).
+// A node that is found busy, or in a service or hold state, while we start is adopted (LH-24). A
+// node that is busy later without a yes of ours is foreign, if it counts at all (LH-11). A slot
+// does not end because its node is absent from a list (LH-36), nor by an observation that began
+// before the last yes (LH-15).
 //
 // # Sequence numbers
 //

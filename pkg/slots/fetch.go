@@ -48,9 +48,9 @@ func (l *Ledger) Left(now time.Time, rows []ironic.Change) []string {
 	return keys
 }
 
-// Waits reports whether a slot's end, or the begin of all slots, depends on an observation
-// begun from now on, or anything contradicts the last lists: then they must be read, whatever
-// else shows that nothing has changed (GC-19).
+// Waits reports whether the next poll must read the lists even if a probe shows that nothing has
+// changed (GC-19). That is so until the first yes may be said, while the end of a slot waits for
+// a newer observation, and when anything contradicts the last lists.
 func (l *Ledger) Waits(now time.Time) bool {
 	l.tick(now)
 	if !l.view.settled || l.view.listsOutdated {

@@ -3,8 +3,8 @@ package slots
 import "slices"
 
 // fetchList holds the hosts whose nodes the next polls fetch because somebody asked about
-// them (LH-16), oldest first. A host whose wanted is false is on it no more; next and tidy
-// take it off.
+// them (LH-16), oldest first. A host leaves the list when its wanted becomes false; next and
+// tidy remove it later.
 type fetchList []*host
 
 // add puts h at the end of the list.
@@ -37,7 +37,7 @@ func (f *fetchList) next(keys []string) []string {
 	return keys
 }
 
-// tidy frees the hosts that are on the list no more.
+// tidy takes off the hosts that are not wanted any more, so that their memory is freed.
 func (f *fetchList) tidy() {
 	*f = slices.DeleteFunc(*f, func(h *host) bool { return !h.wanted })
 }

@@ -14,9 +14,9 @@ type ID struct {
 	Name string
 }
 
-// host is what we know of one host. What stands here outlives a slot: it is the
-// memory of LH-11 and LH-16. Most of 100,000 hosts wait. So fields that are needed
-// only with a slot or at work are behind pointers, and homes are shared.
+// host is what we know of one host. It outlives the slot: LH-11 and LH-16 depend on what it
+// remembers. Of 100,000 hosts most wait. So what only a host with a slot or at work needs is
+// behind pointers (slot, job), and hosts of one home share it. A test bounds the size.
 type host struct {
 	id    ID
 	owner Owner
@@ -26,9 +26,9 @@ type host struct {
 	observed observation
 
 	endedAt moment // when the node was first observed idle since it was last busy
-	doneAt  moment // the first done since then
+	doneAt  moment // when the host was first told api.ReasonDone since then
 
-	// The last yes that was not done, of a check or a PUT.
+	// The last yes to a check or a PUT, other than api.ReasonDone.
 	yesSeq uint64
 	yesAt  moment
 
@@ -52,7 +52,7 @@ type host struct {
 	failures int32
 }
 
-// observation is what the newest one shows of a node.
+// observation is what the newest observation of a node shows.
 type observation struct {
 	mark  mark // seq 0: there was none yet
 	state ironic.State
@@ -108,8 +108,8 @@ func (h *host) busy(extra bool) bool {
 	return h.observed.found && (s.Busy() || extra && s.Extra())
 }
 
-// knownIdle reports whether h was observed idle less than maxStale ago, and after everything
-// that we said yes to: what makes it busy from now on is what we send now (GW-6).
+// knownIdle reports whether h was observed idle less than maxStale ago, and after our last yes.
+// If it becomes busy now, that is the work of what we send now (GW-6).
 func (h *host) knownIdle(at moment, maxStale time.Duration) bool {
 	return h.observed.idle() && h.observed.mark.seq > h.yesSeq && !beyond(h.observed.mark.at, at, maxStale)
 }

@@ -120,9 +120,9 @@ func (l *Ledger) observedBusy(h *host, n ironic.Node) {
 	h.puts.settle(mark.seq)
 }
 
-// countBusy gives a slot to a busy node without one, if it counts (LH-11). Until the settle has
-// ended and LEASE_TTL has passed it is adopted, whatever its agent_url (LH-24); also in a
-// service or hold state, as it may be at work that was begun on a yes of the process before.
+// countBusy gives a slot to a busy node without one, if it counts (LH-11). Until STARTUP_SETTLE
+// and LEASE_TTL are over it is adopted: whatever its agent_url, and in a service or hold state
+// too, because the process before may have said yes to that work (LH-24).
 func (l *Ledger) countBusy(h *host, n ironic.Node) {
 	p, _ := l.poolFor(h, "", false)
 	adopting := !l.view.settled || !passed(started, h.observed.mark.at, l.cfg.LeaseTTL)

@@ -26,7 +26,7 @@ const (
 	expired               // the slot was never used, and its time is over
 	refused               // Ironic did not accept the PUT that the slot was made for
 	vanished              // Ironic has denied the node twice
-	moved                 // it has, but the yes was to a name, which a new node may have
+	moved                 // the same, but the yes was to a name, which a new node may have
 )
 
 func (e event) String() string {
@@ -60,8 +60,8 @@ var transitions = map[step]phase{
 	{lingering, moved}:    leased,    // LH-23
 }
 
-// move takes h's slot through a transition. The counters depend on whether it is vacant or
-// leased, so a move from or to one of these belongs into change.
+// move takes h's slot through a transition. Whether a slot is vacant, leased or neither decides
+// which counters it is in: call move within change when it enters or leaves vacant or leased.
 func (l *Ledger) move(h *host, on event) {
 	to, ok := transitions[step{h.phase, on}]
 	if !ok {

@@ -49,8 +49,8 @@ func (p *Put) end() {
 	p.h.puts.inFlight--
 }
 
-// Forward notes that the PUT of a Held, or Open and free, verdict is in flight: the host
-// holds a slot from now on. The host's UUID must be known. Before Sent, an observation of its
+// Forward notes that a PUT is in flight, to which the ledger said Held, or Open with a free slot:
+// the host holds a slot from now on. The host's UUID must be known. Before Sent, an observation of its
 // node begun after the PUT came in should be given to ObserveNode (GW-17), best after
 // Forward: then the ledger knows what this PUT alone does.
 func (l *Ledger) Forward(now time.Time, v Verdict, target ironic.Target) *Put {
