@@ -4,12 +4,11 @@
 // CB-31 of docs/spec/breaker.md.
 //
 // It is pure: it has no clock and no goroutine, every method takes now. It is not safe
-// for concurrent use: its owner, pkg/admission, calls it under its one lock. Who takes
-// now from a monotonic clock (time.Now has one) need not fear that the wall clock is
-// set; each scope keeps the latest now that it was given (CB-26).
+// for concurrent use: its owner, pkg/admission, calls it under its one lock. Take now from
+// a monotonic clock (time.Now has one): then it does not matter that somebody sets the wall
+// clock. Each scope goes by the latest now that it was given (CB-26).
 //
-// Whoever reads the package begins with set.go and ask.go; circuit.go has the states,
-// evidence.go what opens a scope.
+// Read set.go and ask.go first; circuit.go has the states, evidence.go what opens a scope.
 //
 // # The life of a scope
 //
@@ -43,8 +42,8 @@
 // # What counts in CLOSED
 //
 // A failure counts while it is younger than FailureWindow. That of a named host counts
-// once: the host must have been quiet for a FailureWindow to count again, and each
-// further failure, counted or not, begins that time anew. So one bad host never opens a
+// once: it counts again only after the host has not failed for a FailureWindow. Each
+// failure, counted or not, begins that time anew. So one bad host never opens a
 // scope whose threshold is 2 or more. The counted failures of all kinds of work add up
 // to FailureThreshold. In mode Consecutive a success takes away those of its own kind:
 // cleaning that succeeds says nothing about images. In mode Window it takes away none

@@ -70,7 +70,7 @@ func (s *Scheduler) Refused(now time.Time, h *Host, errors int) int {
 	return s.position(h)
 }
 
-// Vacancy says whether a slot is free that is not kept for a host whose turn it is.
+// Vacancy reports whether a slot is free besides those that are kept for due calls.
 // It changes nothing.
 func (s *Scheduler) Vacancy(free int) Answer {
 	if free > s.calls.due() {

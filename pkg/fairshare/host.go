@@ -72,7 +72,7 @@ type Host struct {
 	*stake                // while Called or Holding, else nil
 }
 
-// stake is what a host has that does not merely wait. There are few such hosts.
+// stake is what only a called host or one with a slot needs. There are few such hosts.
 type stake struct {
 	call
 	lease

@@ -54,8 +54,8 @@ type cachedPosition struct {
 const drift = 64
 
 // position is the place of h, which waits or is called, in the order that walk
-// shows. Each grant brings all others forward by one; other changes are rare, so a
-// place far behind is worked out anew only when there were enough of them to matter.
+// shows. Each grant brings all others forward by one. Other changes are rare: a place far behind is
+// worked out anew only after so many of them that it may be wrong by more than drift allows.
 func (s *Scheduler) position(h *Host) int {
 	if h.state == Called {
 		return s.calls.all.sum(h.ord) + 1

@@ -1,7 +1,7 @@
 package fairshare
 
-// tie is what Schedulers have in common whose hosts take slots, or starts, from each
-// other beside the limit that each has.
+// tie is what Schedulers share that compete: each has a limit of its own, and a slot or start that
+// one of them gives is missing in the others.
 type tie struct {
 	all    []*Scheduler
 	dueSeq int64 // how many calls have become due
@@ -45,9 +45,9 @@ func (s *Scheduler) makeDue() {
 	}
 }
 
-// Kept returns how many slots s keeps from h, a host of a tied Scheduler: one for each of
-// its calls that is due and became so before that of h. With a host that is not due, or
-// nil, these are all its due calls; those whose last ask was Refused never count.
+// Kept returns how many slots s keeps from h, a host of a tied Scheduler: one for each call of s
+// that became due before the call of h did. If h is not due, or nil, all due calls of s count.
+// Calls whose last ask was Refused never count.
 func (s *Scheduler) Kept(h *Host) int {
 	switch {
 	case s.calls.dueEnd == 0:

@@ -91,7 +91,7 @@ func (b *Book) says(a Ask) bool {
 	case a.FailCount > 0:
 		return true
 	}
-	return !b.hasCome(a.UUID)
+	return !b.knownSound(a.UUID)
 }
 
 // shown is what judging an ask has found out.
@@ -150,7 +150,7 @@ func (b *Book) evidence(now time.Time, e *entry, a Ask) bool {
 	p, count := e.present(), min(max(a.FailCount, 0), maxFailures)
 	more := count - e.failures() - e.recounted
 	switch {
-	case p == nil && e.void == "" && !b.hasCome(a.UUID):
+	case p == nil && e.void == "" && !b.knownSound(a.UUID):
 		if count > 0 || a.NodeFailed {
 			e.beginUnseen(a, b.start, max(count, 1))
 			return true

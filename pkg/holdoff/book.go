@@ -126,8 +126,9 @@ func (b *Book) noteSound(uuid string) {
 	}
 }
 
-// hasCome reports whether a host without an entry is known not to have failed.
-func (b *Book) hasCome(uuid string) bool { return b.known || b.sound[uuid] }
+// knownSound reports whether we know that a host without an entry has not failed: a ledger was
+// found at the start, or noteSound was told (BO-16).
+func (b *Book) knownSound(uuid string) bool { return b.known || b.sound[uuid] }
 
 // shed drops a hundredth of the hosts. It sorts all of them, so it drops many at a time.
 func (b *Book) shed(now time.Time) {

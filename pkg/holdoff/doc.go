@@ -20,7 +20,7 @@
 //
 // An episode is named by the node, the state that the failure left it in and
 // Ironic's stamp of that change, so that one failure seen in a hundred polls is one
-// episode (BO-4). Its t0 is when we saw it first (BO-3). That a node is available
+// episode (BO-4). Its t0 is when we saw it first (BO-3), T the time for which its host is held. That a node is available
 // again ends nothing: BMO deprovisions what has failed by itself, and the next try
 // is the one that waits (BO-6). A host has at most one episode of each kind, and the
 // newest decides; when its cleaning goes well, the deployment that failed before it
@@ -32,6 +32,6 @@
 // earlier than one seen before is taken for that one (BO-18). What is saved is wall
 // time, for want of anything else that outlives a restart. When the wall clock is set
 // while we run, every record is due to be saved again as if it had been right from the
-// start. Read back, an age below zero is zero. So a hold may grow by a clock that is
-// set, and shrinks only by one that is set forward while nobody runs to see it.
+// start. When a record is read back, an age below zero is taken for zero. So a clock that is set
+// may make a hold longer. It makes one shorter only if it is set forward while no process runs.
 package holdoff

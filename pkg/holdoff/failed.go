@@ -50,7 +50,7 @@ func (b *Book) Failed(now time.Time, f Failure) (episode string, fresh bool) {
 		return id, false
 	}
 	if !known {
-		e.uncounted = !b.hasCome(f.UUID)
+		e.uncounted = !b.knownSound(f.UUID)
 	}
 	e.spec, _ = respec(e.spec, f.Spec)
 	failures := min(e.failures()+1, maxFailures)

@@ -27,7 +27,7 @@ func (x *index) find(key string, keyOf func(row int) string) (int, bool) {
 	return int(x.slots[slot]) - 1, x.slots[slot] != 0
 }
 
-// put returns the row with that key; when there is none it notes row, and reports so.
+// put returns the row with that key and false. If there is none, it adds row and returns it and true.
 func (x *index) put(key string, row int, keyOf func(row int) string) (int, bool) {
 	if 2*(x.used+1) > len(x.slots) {
 		old := x.slots

@@ -198,10 +198,11 @@ func (p *probing) learn(moved bool) {
 	p.moves += (sample - p.moves) / memory
 }
 
-// covers reports whether rows show every node that has changed in the time since, even
-// where its conductor's clock is maxSkew behind: all that ever changed, or all down to a
-// stamp that no such change can bear. The rows had stood for so long before: what changes
-// then is that much later than the newest of them.
+// covers reports whether rows, the nodes that changed last, show every node that changed within
+// the last since, even if the clock of its conductor is maxSkew behind. They do when they show
+// every node that ever changed, or reach down to a stamp older than any such change can have.
+// Before that time the rows had not changed for stood: a change since has a stamp at least that
+// much later than the newest of them, and stood counts too.
 func covers(rows []Change, since, stood time.Duration) bool {
 	if len(rows) == 0 || !stamped(rows[len(rows)-1]) {
 		return true
