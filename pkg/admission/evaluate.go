@@ -59,147 +59,54 @@ type stop struct {
 	unknown  bool // nobody has shown it, and too many such hosts ask
 }
 
-// evaluate is the one decision: the first rule that has something to say. It reads the
-// situation alone and changes nothing, so that a dry run is the same function.
+// evaluate is the one decision: the first rule that applies. It reads the situation alone and
+// changes nothing, so that a dry run is the same function.
+//
+// A host that holds a slot passes after the rules of failures: survey looks for these only where its
+// slot would be a way round them (reusesSlot).
 func evaluate(s *situation) decision {
-	for _, rule := range rules {
-		if d, says := rule(s); says {
-			return d
-		}
+	switch {
+	case !s.leading: // LH-27: another replica decides
+		return decision{reason: api.ReasonStarting, wait: retrySoon, stop: &stop{standby: true}}
+	case s.ledger.Outcome == slots.Exempt: // LH-22: it boots from virtual media
+		return decision{ready: true, reason: api.ReasonExempt}
+	case s.ledger.Outcome == slots.Done: // LH-16: nothing is left to start
+		return decision{ready: true, reason: api.ReasonDone}
+	case s.ledger.Outcome == slots.Overdue: // LH-12, LH-14: it has not used its slot
+		return decision{reason: api.ReasonNotCalled, wait: s.ledger.Wait, overdue: true}
+	case s.ledger.Outcome == slots.Stale: // LH-17: Ironic was not seen for too long
+		return decision{reason: api.ReasonStale, wait: retrySoon}
+	case s.ledger.Outcome == slots.Starting: // LH-24, LH-35: who is at work, or its pool, is not known yet
+		return decision{reason: api.ReasonStarting, wait: max(s.ledger.Wait, retrySoon)}
+	case s.ledger.Outcome == slots.Unknown: // LH-39: nobody has shown it, and too many such hosts ask
+		return decision{reason: api.ReasonStarting, wait: retryUnknown, stop: &stop{unknown: true}}
+	case s.hold.Held: // BO-2, BO-6: it has failed and is left alone
+		return decision{reason: api.ReasonHold, wait: s.hold.Wait, stop: &stop{hold: &s.hold}}
+	case s.unplaced: // BO-14, CB-7: a part of all hosts is stopped, perhaps its part
+		return decision{reason: api.ReasonStarting, wait: retrySoon, stop: &stop{unplaced: true}}
+	case s.pause != nil: // BO-14: too many of its conductor group have failed
+		return decision{reason: api.ReasonShortCircuit, wait: retryProbe, stop: &stop{pause: s.pause}}
+	case s.open != nil: // CB-7, CB-9: a breaker lets nobody start
+		return breakerStops(s.open)
+	case s.ledger.Outcome == slots.Held: // LH-7, LH-8: it holds a slot
+		return decision{ready: true, reason: api.ReasonHeldSlot}
+	case s.probed != nil: // CB-9: others are tried first
+		return decision{reason: api.ReasonHalfOpen, wait: retryProbe, stop: &stop{scope: *s.probed}}
+	case !s.enqueued: // F-3: the queue is asked, then this is evaluated again
+		return decision{undecided: true}
+	case s.rate.left <= 0: // CB-16, CB-19: after the queue, for the position; it was offered no slot
+		stop := &stop{scope: wholeIronic, limit: s.rate.limit}
+		return decision{reason: api.ReasonRate, wait: s.rate.wait, position: s.answer.Position, stop: stop}
 	}
 	return turned(s)
 }
 
-// rules are tried in this order.
-var rules = [...]func(*situation) (decision, bool){
-	notLeading,      // LH-27
-	exempt,          // LH-22
-	done,            // LH-16
-	bypassesHold,    // BO-2, BO-6
-	bypassesBreaker, // BO-6
-	holdsSlot,       // LH-7, LH-8
-	overdue,         // LH-12, LH-14
-	stale,           // LH-17
-	starting,        // LH-24, LH-35
-	unknown,         // LH-39
-	heldOff,         // BO-2
-	unplaced,        // BO-14, CB-7
-	paused,          // BO-14
-	breakerIsOpen,   // CB-7
-	probesTaken,     // CB-9
-	needsTurn,       // F-3
-	rateIsFull,      // CB-16, CB-19
-}
-
-func notLeading(s *situation) (decision, bool) {
-	if s.leading {
-		return decision{}, false
+// breakerStops is the refusal by a breaker that is OPEN, or HALF_OPEN with all its probes out.
+func breakerStops(by *breaker.CircuitBreakerError) decision {
+	if by.State == breaker.Open {
+		return decision{reason: api.ReasonBreakerOpen, wait: by.TimeToWait, stop: &stop{scope: by.Scope, note: by.Message}}
 	}
-	return decision{reason: api.ReasonStarting, wait: retrySoon, stop: &stop{standby: true}}, true
-}
-
-func exempt(s *situation) (decision, bool) {
-	return decision{ready: true, reason: api.ReasonExempt}, s.ledger.Outcome == slots.Exempt
-}
-
-func done(s *situation) (decision, bool) {
-	return decision{ready: true, reason: api.ReasonDone}, s.ledger.Outcome == slots.Done
-}
-
-// bypassesHold says no to a held-off host that would start again on a slot that it still has
-// (reusesSlot).
-func bypassesHold(s *situation) (decision, bool) {
-	if s.ledger.Outcome != slots.Held {
-		return decision{}, false
-	}
-	return heldOff(s)
-}
-
-// bypassesBreaker says no to a host of a paused pool or an open breaker that would do the same.
-func bypassesBreaker(s *situation) (decision, bool) {
-	if s.ledger.Outcome != slots.Held {
-		return decision{}, false
-	}
-	for _, rule := range [...]func(*situation) (decision, bool){unplaced, paused, breakerIsOpen} {
-		if d, says := rule(s); says {
-			return d, true
-		}
-	}
-	return decision{}, false
-}
-
-func holdsSlot(s *situation) (decision, bool) {
-	return decision{ready: true, reason: api.ReasonHeldSlot}, s.ledger.Outcome == slots.Held
-}
-
-func overdue(s *situation) (decision, bool) {
-	return decision{reason: api.ReasonNotCalled, wait: s.ledger.Wait, overdue: true}, s.ledger.Outcome == slots.Overdue
-}
-
-func stale(s *situation) (decision, bool) {
-	return decision{reason: api.ReasonStale, wait: retrySoon}, s.ledger.Outcome == slots.Stale
-}
-
-func starting(s *situation) (decision, bool) {
-	return decision{reason: api.ReasonStarting, wait: max(s.ledger.Wait, retrySoon)}, s.ledger.Outcome == slots.Starting
-}
-
-func unknown(s *situation) (decision, bool) {
-	if s.ledger.Outcome != slots.Unknown {
-		return decision{}, false
-	}
-	return decision{reason: api.ReasonStarting, wait: retryUnknown, stop: &stop{unknown: true}}, true
-}
-
-func heldOff(s *situation) (decision, bool) {
-	if !s.hold.Held {
-		return decision{}, false
-	}
-	return decision{reason: api.ReasonHold, wait: s.hold.Wait, stop: &stop{hold: &s.hold}}, true
-}
-
-func unplaced(s *situation) (decision, bool) {
-	if !s.unplaced {
-		return decision{}, false
-	}
-	return decision{reason: api.ReasonStarting, wait: retrySoon, stop: &stop{unplaced: true}}, true
-}
-
-func paused(s *situation) (decision, bool) {
-	if s.pause == nil {
-		return decision{}, false
-	}
-	return decision{reason: api.ReasonShortCircuit, wait: retryProbe, stop: &stop{pause: s.pause}}, true
-}
-
-func breakerIsOpen(s *situation) (decision, bool) {
-	switch {
-	case s.open == nil:
-		return decision{}, false
-	case s.open.State == breaker.Open:
-		return decision{reason: api.ReasonBreakerOpen, wait: s.open.TimeToWait, stop: &stop{scope: s.open.Scope, note: s.open.Message}}, true
-	}
-	return decision{reason: api.ReasonHalfOpen, wait: min(s.open.TimeToWait, retryProbe), stop: &stop{scope: s.open.Scope}}, true
-}
-
-func probesTaken(s *situation) (decision, bool) {
-	if s.probed == nil {
-		return decision{}, false
-	}
-	return decision{reason: api.ReasonHalfOpen, wait: retryProbe, stop: &stop{scope: *s.probed}}, true
-}
-
-func needsTurn(s *situation) (decision, bool) { return decision{undecided: true}, !s.enqueued }
-
-// rateIsFull comes before slots and turns, but after the queue, for the position of the host. The
-// queue has said no: askQueue offered it no slot, as no start is left.
-func rateIsFull(s *situation) (decision, bool) {
-	if s.rate.left > 0 {
-		return decision{}, false
-	}
-	d := decision{reason: api.ReasonRate, wait: s.rate.wait, position: s.answer.Position}
-	d.stop = &stop{scope: wholeIronic, limit: s.rate.limit}
-	return d, true
+	return decision{reason: api.ReasonHalfOpen, wait: min(by.TimeToWait, retryProbe), stop: &stop{scope: by.Scope}}
 }
 
 // turned answers when no rule has: whether there is a free slot, and whether the queue gives it to the host.
