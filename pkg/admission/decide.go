@@ -14,100 +14,105 @@ import (
 func (c *Controller) IsReady(now time.Time, asked api.Ask) api.Answer {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	ask := c.question(asked, false)
-	v := c.check(now, c.slotsAsk(ask, false))
-	if ask.DryRun {
-		return c.answer(c.foresee(now, v, ask), v)
+	s := c.situationOf(now, asked, false)
+	if asked.DryRun {
+		return c.answer(c.foresee(now, s), s)
 	}
-	d := c.decide(now, &v, ask)
+	d := c.decide(now, s)
 	switch {
-	case v.Outcome == slots.Open:
+	case s.ledger.Outcome == slots.Open:
 		if d.ready {
-			c.ledger.Grant(now, v)
+			c.ledger.Grant(now, s.ledger)
 		}
 	case d.ready || d.overdue: // any other no renews nothing
-		c.ledger.Commit(now, v)
+		c.ledger.Commit(now, s.ledger)
 	}
-	return c.conclude(now, d, v)
+	return c.conclude(now, d, s)
+}
+
+// situationOf returns the situation of an ask as far as the cluster and the ledger know it. There is
+// one at a time: the next call reuses it.
+func (c *core) situationOf(now time.Time, asked api.Ask, put bool) *situation {
+	s := c.fresh()
+	s.ask = c.question(asked, put)
+	s.ledger = c.check(now, c.slotsAsk(&s.ask, put))
+	return s
+}
+
+// fresh returns an empty situation.
+func (c *core) fresh() *situation {
+	c.situation = situation{leading: c.leading()}
+	return &c.situation
 }
 
 // conclude counts the decision, brings the queues up to date with it, and returns the answer, in
 // words that show the slots and the queue as they are then.
-func (c *core) conclude(now time.Time, d decision, v slots.Verdict) api.Answer {
+func (c *core) conclude(now time.Time, d decision, s *situation) api.Answer {
 	c.revision.Add(1)
 	if !d.ready && c.mode == Observe {
 		c.refusals[d.reason]++
-		c.ledger.Observed(now, v)
-		c.dequeue(now, v)
+		c.ledger.Observed(now, s.ledger)
+		c.dequeue(now, &s.ledger)
 	}
 	c.sync(now)
 	if d.reason == api.ReasonGranted {
-		v.Slots = c.ledger.SlotsFor(v)
+		s.ledger.Slots = c.ledger.SlotsFor(s.ledger)
 	}
-	answer := c.answer(d, v)
+	answer := c.answer(d, s)
 	c.asks[answer.Reason]++
 	return answer
 }
 
 // decide records what an ask says, evaluates the situation, and applies the decision to the
 // queue, the breakers and the holds. It does not take the slot: the caller does.
-func (c *core) decide(now time.Time, v *slots.Verdict, ask question) decision {
-	s := c.fresh()
+func (c *core) decide(now time.Time, s *situation) decision {
 	if !s.leading {
 		return evaluate(s) // it records nothing
 	}
-	h := c.record(now, v, ask)
-	c.survey(now, s, *v, ask, h)
+	c.record(now, s)
+	c.survey(now, s)
 	d := evaluate(s)
 	if d.undecided {
-		c.askQueue(now, s, h)
+		c.askQueue(now, s)
 		d = evaluate(s)
 	}
-	c.apply(now, s, h, &d)
+	c.apply(now, s, &d)
 	return d
 }
 
 // foresee is decide for a dry run: nothing is recorded and nothing follows.
-func (c *core) foresee(now time.Time, v slots.Verdict, ask question) decision {
-	s := c.fresh()
-	h := hostIn(v)
-	c.survey(now, s, v, ask, h)
+func (c *core) foresee(now time.Time, s *situation) decision {
+	s.host = hostIn(&s.ledger)
+	c.survey(now, s)
 	d := evaluate(s)
 	if d.undecided {
-		c.peekQueue(now, s, h, ask)
+		c.peekQueue(now, s)
 		d = evaluate(s)
 	}
 	return d
 }
 
-// fresh returns an empty situation. There is one at a time: the next call reuses it.
-func (c *core) fresh() *situation {
-	c.situation = situation{leading: c.leading()}
-	return &c.situation
-}
-
 // record notes what an ask says, whatever its answer will be. It assigns a host that needs a slot
-// to its queue and returns its record, and returns nil for any other host.
-func (c *core) record(now time.Time, v *slots.Verdict, ask question) (h *host) {
-	switch v.Outcome {
+// to its queue; s.host is its record, and stays nil for any other host.
+func (c *core) record(now time.Time, s *situation) {
+	switch s.ledger.Outcome {
 	case slots.Exempt, slots.Done:
-		c.dequeue(now, *v)
+		c.dequeue(now, &s.ledger)
 	case slots.Held, slots.Overdue:
-		c.recordHolder(now, *v, ask)
+		c.recordHolder(now, s)
 	case slots.Stale, slots.Starting, slots.Open:
-		h = c.enqueue(now, v, ask)
+		c.enqueue(now, s)
 	}
-	if v.Outcome == slots.Open || reusesSlot(*v) {
-		c.policy.book.Ask(now, c.holdAsk(*v, ask))
+	if !c.policy.book.Idle() && (s.ledger.Outcome == slots.Open || reusesSlot(&s.ledger)) {
+		c.policy.book.Ask(now, c.holdAsk(s))
 	}
-	return h
 }
 
 // reusesSlot reports whether the host could bypass a hold or a breaker with a slot that it still
 // has. There are two cases: the slot lingers after its work has failed (BO-2), or it was given for
 // a deprovision and the host wants to begin what follows (BO-6). A PUT counts in the second case
 // alone: otherwise a PUT of a host with a slot is not refused (GW-3).
-func reusesSlot(v slots.Verdict) bool {
+func reusesSlot(v *slots.Verdict) bool {
 	ref, known := v.Ref()
 	return known && v.Outcome == slots.Held && (beginsAnew(ref, v.Op()) || !v.Put() && ref.Lingers())
 }
@@ -119,31 +124,32 @@ func beginsAnew(ref slots.Ref, op api.Op) bool {
 }
 
 // askQueue enqueues a host that no other rule has stopped, and gets the queue's answer.
-func (c *core) askQueue(now time.Time, s *situation, h *host) {
-	c.enterProbes(s, h)
+func (c *core) askQueue(now time.Time, s *situation) {
+	h := s.host
+	c.enterProbes(s)
 	c.queues.parkSilent(h.queue)
 	free := c.queues.share(now, h.queue, &h.place, s.ledger.Free, s.rate.left)
 	s.answer, s.enqueued = h.queue.Enqueue(now, free, &h.place, c.policy.errors(h)), true
 }
 
 // peekQueue is askQueue for a dry run.
-func (c *core) peekQueue(now time.Time, s *situation, h *host, ask question) {
-	l := c.queues.of(s.ledger)
+func (c *core) peekQueue(now time.Time, s *situation) {
+	l := c.queues.of(&s.ledger)
 	var place *fairshare.Host
-	if h != nil && h.queue == l {
-		place = &h.place
+	if s.host != nil && s.host.queue == l {
+		place = &s.host.place
 	} else {
 		place = fairshare.NewHost("", tenant(s.ledger.ID()))
 	}
-	s.answer, s.enqueued = l.Peek(now, c.queues.share(now, l, place, s.ledger.Free, s.rate.left), place, s.errors(ask)), true
+	s.answer, s.enqueued = l.Peek(now, c.queues.share(now, l, place, s.ledger.Free, s.rate.left), place, s.errors()), true
 }
 
 // errors returns what policy.errors will return once the ask is recorded.
-func (s *situation) errors(ask question) int {
-	if ask.Deleting {
+func (s *situation) errors() int {
+	if s.ask.Deleting {
 		return 0
 	}
-	errors := max(ask.ErrorCount, ask.ProvisioningFailCount, s.failures)
+	errors := max(s.ask.ErrorCount, s.ask.ProvisioningFailCount, s.failures)
 	if ref, known := s.ledger.Ref(); known {
 		errors = max(errors, ref.Failures())
 	}
@@ -151,8 +157,8 @@ func (s *situation) errors(ask question) int {
 }
 
 // apply carries out what a decision means for the queue, the breakers and the holds.
-func (c *core) apply(now time.Time, s *situation, h *host, d *decision) {
-	v := &s.ledger
+func (c *core) apply(now time.Time, s *situation, d *decision) {
+	v, h := &s.ledger, s.host
 	switch {
 	case v.Outcome == slots.Stale || v.Outcome == slots.Starting:
 		if h != nil {
@@ -179,29 +185,28 @@ func (c *core) apply(now time.Time, s *situation, h *host, d *decision) {
 	}
 }
 
-// enqueue assigns a host that wants a slot to the queue of its pool. It returns nil while the
-// pool is not known: in a wrong queue the host would be called for nothing.
-func (c *core) enqueue(now time.Time, v *slots.Verdict, ask question) *host {
-	ref := c.ledger.Record(now, v)
+// enqueue assigns a host that wants a slot to the queue of its pool; not while the pool is not
+// known, for in a wrong queue the host would be called for nothing.
+func (c *core) enqueue(now time.Time, s *situation) {
+	ref := c.ledger.Record(now, &s.ledger)
 	c.sync(now) // it may have learned its name or UUID
-	if _, known := v.Pool(); !known {
-		c.dequeue(now, *v)
-		return nil
+	if _, known := s.ledger.Pool(); !known {
+		c.dequeue(now, &s.ledger)
+		return
 	}
-	h := c.host(ref)
-	c.queues.join(now, h, c.queues.of(*v))
-	h.record(now, ask, v.Put())
-	return h
+	s.host = c.host(ref)
+	c.queues.join(now, s.host, c.queues.of(&s.ledger))
+	s.host.record(now, &s.ask, s.ledger.Put())
 }
 
 // recordHolder notes the errors of a host that holds a slot.
-func (c *core) recordHolder(now time.Time, v slots.Verdict, ask question) {
-	ref, known := v.Ref()
+func (c *core) recordHolder(now time.Time, s *situation) {
+	ref, known := s.ledger.Ref()
 	if !known {
 		return
 	}
 	h := c.host(ref)
-	h.record(now, ask, v.Put())
+	h.record(now, &s.ask, s.ledger.Put())
 	if h.queue != nil {
 		h.queue.RecordErrors(&h.place, c.policy.errors(h))
 	}
@@ -209,7 +214,7 @@ func (c *core) recordHolder(now time.Time, v slots.Verdict, ask question) {
 
 // dequeue takes a host that needs no slot out of its queue. If it holds one, it stays: the
 // ledger ends slots.
-func (c *core) dequeue(now time.Time, v slots.Verdict) {
+func (c *core) dequeue(now time.Time, v *slots.Verdict) {
 	if h := hostIn(v); h != nil && h.place.State() != fairshare.Holding {
 		c.queues.leave(now, h)
 	}
@@ -220,24 +225,24 @@ func (c *core) dequeue(now time.Time, v slots.Verdict) {
 func (c *Controller) Vacancy(now time.Time) api.Answer {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	v := slots.Verdict{Slots: c.ledger.Slots(now)}
+	s := c.fresh()
+	v := &s.ledger
+	v.Slots = c.ledger.Slots(now)
 	v.Outcome, v.Wait = c.ledger.Ready(now)
 	v.Free = v.Slots.Free
-	s := c.fresh()
-	s.ledger = v
 	if c.policy.watch[ScopeIronic] {
 		s.open = c.breakerOpen(now, wholeIronic)
 	}
 	s.rate = c.policy.startsLeft(now, false)
 	total := c.queues.by[slots.Pool{}]
 	s.answer, s.enqueued = total.Vacancy(c.queues.share(now, total, nil, v.Free, s.rate.left)), true
-	return c.answer(evaluate(s), v)
+	return c.answer(evaluate(s), s)
 }
 
 // slotsAsk translates the wire's question. A host that is being deleted while
 // provisioning will be deprovisioned, whatever it says it wants (LH-26); a PUT does what
 // it says.
-func (c *core) slotsAsk(ask question, put bool) slots.Ask {
+func (c *core) slotsAsk(ask *question, put bool) slots.Ask {
 	op := ask.Op
 	if ask.Deleting && op == api.OpProvision && !put {
 		op = api.OpDeprovision
@@ -250,7 +255,7 @@ func (c *core) slotsAsk(ask question, put bool) slots.Ask {
 
 // hostID is namespace~name, as BMO names nodes, and the node's UUID as Ironic
 // spells it. To save an allocation it reuses the name that the ledger has.
-func (c *core) hostID(ask question) slots.ID {
+func (c *core) hostID(ask *question) slots.ID {
 	id := slots.ID{UUID: strings.ToLower(ask.NodeUUID), Name: ask.Name}
 	if ask.Namespace == "" || ask.Name == "" {
 		return id

@@ -15,6 +15,8 @@ const retrySoon = 5 * time.Second
 
 // situation is all that a decision goes by.
 type situation struct {
+	ask     question
+	host    *host         // who asks; nil: it has no record
 	leading bool          // this process may say yes
 	ledger  slots.Verdict // how the ledger stands with the host
 

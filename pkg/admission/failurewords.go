@@ -12,7 +12,7 @@ import (
 
 // failureMessage is the message for a host that a hold, a pause, a breaker or the rate stops: why
 // it waits, and what can be done about it.
-func failureMessage(d decision, v slots.Verdict) string {
+func failureMessage(d decision, v *slots.Verdict) string {
 	why := d.stop
 	switch d.reason {
 	case api.ReasonHold:
@@ -43,7 +43,7 @@ func inARow(failures int) string {
 }
 
 // hostWord is what the commands take for the host.
-func hostWord(v slots.Verdict) string {
+func hostWord(v *slots.Verdict) string {
 	id := v.ID()
 	if ref, known := v.Ref(); known {
 		id = ref.ID()

@@ -28,35 +28,34 @@ type Pass struct {
 func (c *Controller) Forward(now time.Time, asked api.Ask, target ironic.Target) (api.Answer, *Pass) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	ask := c.question(asked, true)
-	ask.Op = target.Op()
-	v := c.ledger.Check(now, c.slotsAsk(ask, true))
+	asked.Op = target.Op()
+	s := c.situationOf(now, asked, true)
+	v := &s.ledger
 	pass := &Pass{c: c, ledger: c.ledger}
 	if target == ironic.TargetUnhold && v.Outcome != slots.Exempt && v.Outcome != slots.Held {
 		v.Outcome = slots.Open
-		pass.put = c.ledger.Forward(now, v, target)
-		return c.conclude(now, decision{ready: true, reason: api.ReasonGranted}, v), pass
+		pass.put = c.ledger.Forward(now, *v, target)
+		return c.conclude(now, decision{ready: true, reason: api.ReasonGranted}, s), pass
 	}
-	d := c.decide(now, &v, ask)
+	d := c.decide(now, s)
 	switch {
 	case d.reason == api.ReasonGranted || d.reason == api.ReasonHeldSlot || c.mode == Observe && v.Outcome == slots.Held:
-		pass.put = c.ledger.Forward(now, v, target)
+		pass.put = c.ledger.Forward(now, *v, target)
 	case d.ready:
-		c.ledger.Commit(now, v)
+		c.ledger.Commit(now, *v)
 	case c.mode != Observe:
 		pass = nil
 	}
-	return c.conclude(now, d, v), pass
+	return c.conclude(now, d, s), pass
 }
 
 // Foresee is what Forward would answer. It changes nothing.
 func (c *Controller) Foresee(now time.Time, asked api.Ask, target ironic.Target) api.Answer {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	ask := c.question(asked, true)
-	ask.Op = target.Op()
-	v := c.ledger.Check(now, c.slotsAsk(ask, true))
-	return c.answer(c.foresee(now, v, ask), v)
+	asked.Op = target.Op()
+	s := c.situationOf(now, asked, true)
+	return c.answer(c.foresee(now, s), s)
 }
 
 // HasSlot reports whether the host of a node's UUID holds a slot, or its node is at

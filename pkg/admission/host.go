@@ -38,7 +38,7 @@ func hostOf(ref slots.Ref) *host {
 }
 
 // hostIn is hostOf for the host that v is about.
-func hostIn(v slots.Verdict) *host {
+func hostIn(v *slots.Verdict) *host {
 	if ref, known := v.Ref(); known {
 		return hostOf(ref)
 	}
@@ -67,7 +67,7 @@ func tenant(id slots.ID) string {
 
 // record notes what an ask says of the host. A PUT says nothing of errors: if the cluster does
 // not know them either, the known ones stay.
-func (h *host) record(now time.Time, ask question, put bool) {
+func (h *host) record(now time.Time, ask *question, put bool) {
 	h.asked, h.deleting, h.askedAt = true, ask.Deleting, now
 	if ask.BMHState != "" {
 		h.deployed = ask.BMHState == api.BMHProvisioned || ask.BMHState == api.BMHExternallyProvisioned

@@ -141,7 +141,7 @@ func (c *Controller) Stands(now time.Time, namespace, name, nodeUUID string) (wa
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	ask := question{Ask: api.Ask{Namespace: namespace, Name: name, NodeUUID: nodeUUID}}
-	v := c.ledger.Check(now, slots.Ask{ID: c.hostID(ask), Put: true})
+	v := c.ledger.Check(now, slots.Ask{ID: c.hostID(&ask), Put: true})
 	ref, known := v.Ref()
 	if !known {
 		return false, false

@@ -24,9 +24,10 @@ type recovery struct {
 
 // probing sets s.probed to a scope that is HALF_OPEN and whose probes are taken, as far as the
 // host is concerned.
-func (c *core) probing(now time.Time, s *situation, f slots.Facts, h *host, errors int) {
+func (c *core) probing(now time.Time, s *situation, f slots.Facts) {
+	errors := s.errors()
 	for _, scope := range c.policy.scopes(f) {
-		if p := c.policy.recovering[scope]; p != nil && !c.policy.mayProbe(now, scope, p, h, s.ledger.Op(), errors) {
+		if p := c.policy.recovering[scope]; p != nil && !c.policy.mayProbe(now, scope, p, s.host, s.ledger.Op(), errors) {
 			s.probed = &scope
 			return
 		}
@@ -93,7 +94,8 @@ func (c *core) noteAsk(now time.Time, s *situation) {
 }
 
 // enterProbes makes a host that may queue a candidate of each of its breakers that is HALF_OPEN.
-func (c *core) enterProbes(s *situation, h *host) {
+func (c *core) enterProbes(s *situation) {
+	h := s.host
 	if !s.guarded || len(c.policy.recovering) == 0 {
 		return
 	}

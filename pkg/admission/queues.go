@@ -87,7 +87,7 @@ func (q *queues) tie() {
 }
 
 // of returns the queue of the pool that the host of v belongs to.
-func (q *queues) of(v slots.Verdict) *queue {
+func (q *queues) of(v *slots.Verdict) *queue {
 	pool, _ := v.Pool()
 	return q.by[pool]
 }

@@ -131,7 +131,7 @@ func newWorld(seed uint64) *world {
 	}
 	s.CountExtra = w.style.extras && more.IntN(3) == 0
 	w.cfg = cfg
-	w.failureMessage(rand.New(rand.NewPCG(seed, 6)))
+	w.stormFaults(rand.New(rand.NewPCG(seed, 6)))
 	for i := range 3 + w.rng.IntN(8) {
 		m := &machine{n: i, kept: !w.style.nameOnly, name: fmt.Sprintf("metal3~host-%d", i)}
 		if w.chance(.4) {
@@ -148,7 +148,7 @@ func newWorld(seed uint64) *world {
 
 // stormy lets failures matter: breakers that open at once, short holds, pools that are
 // paused. Whatever they stop, the limit holds and no slot is lost.
-func (w *world) failureMessage(rng *rand.Rand) {
+func (w *world) stormFaults(rng *rand.Rand) {
 	b := w.cfg.Breakers
 	b.Ironic.FailureThreshold, b.Others.FailureThreshold = 2+rng.IntN(9), 2+rng.IntN(3)
 	b.Ironic.RecoveryTimeout = time.Duration(1+rng.IntN(15)) * time.Minute

@@ -17,33 +17,29 @@ import (
 // nobody knows when the probe ends.
 const retryProbe = time.Minute
 
-// survey fills s, the situation of the host of v. h is the record of the host, nil if it has
-// none. Breakers and holds are asked only about a host that needs a slot or reuses one.
-func (c *core) survey(now time.Time, s *situation, v slots.Verdict, ask question, h *host) {
-	s.ledger, s.deletion = v, isDeletion(v.Op(), ask)
+// survey fills the rest of s. Breakers and holds are asked only about a host that needs a slot or reuses one.
+func (c *core) survey(now time.Time, s *situation) {
+	v := &s.ledger
+	s.deletion = s.ask.Deleting && v.Op() == api.OpDeprovision
 	open, reuses := v.Outcome == slots.Open, reusesSlot(v)
-	if open || reuses {
-		s.hold, s.failures = c.policy.book.Peek(now, c.holdAsk(v, ask))
+	if (open || reuses) && !c.policy.book.Idle() {
+		s.hold, s.failures = c.policy.book.Peek(now, c.holdAsk(s))
 	}
 	ref, known := v.Ref()
 	if !s.hold.Held && (open || reuses && beginsAnew(ref, v.Op())) {
-		f := slots.Facts{Group: ask.ConductorGroup}
+		f := slots.Facts{Group: s.ask.ConductorGroup}
 		if known {
 			f = ref.Facts()
 		}
 		c.surveyFailures(now, s, f, known && c.policy.cleansUp(ref, v.Op()))
 		if open && s.guarded && s.open == nil {
-			c.probing(now, s, f, h, s.errors(ask))
+			c.probing(now, s, f)
 		}
 	}
 	if open {
 		s.rate = c.policy.startsLeft(now, s.deletion)
 	}
 }
-
-// isDeletion reports whether the host asks to be deprovisioned for its deletion. No failure
-// stops that (docs/spec/breaker.md).
-func isDeletion(op api.Op, ask question) bool { return ask.Deleting && op == api.OpDeprovision }
 
 // surveyFailures finds the paused pool or open breaker that stops the host. cleansUp means that
 // BMO deprovisions it after a failure.
@@ -94,7 +90,8 @@ func (s *policy) startsLeft(now time.Time, deletion bool) rate {
 
 // holdAsk is the question to the hold-off. A host that is known by name alone may have failed
 // before we started, so its UUID is looked up in the book by that name.
-func (c *core) holdAsk(v slots.Verdict, ask question) holdoff.Ask {
+func (c *core) holdAsk(s *situation) holdoff.Ask {
+	v, ask := &s.ledger, &s.ask
 	id := v.ID()
 	a := holdoff.Ask{
 		UUID: id.UUID, Name: id.Name, UID: ask.UID, Op: v.Op(), BMHState: ask.BMHState, Deleting: ask.Deleting,

@@ -10,16 +10,16 @@ import (
 )
 
 // answer makes the api.Answer of d, with a message for people.
-func (c *core) answer(d decision, v slots.Verdict) api.Answer {
-	a := api.Answer{Ready: d.ready, Reason: d.reason, Position: d.position, Slots: v.Slots}
-	a.Slots.Waiting = c.queues.of(v).Queued()
+func (c *core) answer(d decision, s *situation) api.Answer {
+	a := api.Answer{Ready: d.ready, Reason: d.reason, Position: d.position, Slots: s.ledger.Slots}
+	a.Slots.Waiting = c.queues.of(&s.ledger).Queued()
 	if !d.ready {
 		a.RetryAfterSeconds = max(1, int(math.Ceil(d.wait.Seconds())))
 	}
 	if d.reason == api.ReasonHold {
 		a.Episode = d.stop.hold.Episode
 	}
-	a.Message = message(d, v, a.Slots)
+	a.Message = message(d, &s.ledger, a.Slots)
 	if c.failure != "" && (d.reason == api.ReasonStale || d.reason == api.ReasonStarting) {
 		a.Message += "; the last poll failed: " + c.failure
 	}
@@ -30,7 +30,7 @@ func (c *core) answer(d decision, v slots.Verdict) api.Answer {
 	return a
 }
 
-func message(d decision, v slots.Verdict, s api.Slots) string {
+func message(d decision, v *slots.Verdict, s api.Slots) string {
 	switch d.reason {
 	case api.ReasonHold, api.ReasonShortCircuit, api.ReasonBreakerOpen, api.ReasonHalfOpen, api.ReasonRate:
 		return failureMessage(d, v)

@@ -64,6 +64,9 @@ func (b *Book) Configure(now time.Time, cfg Config) error {
 	return nil
 }
 
+// Idle reports whether nobody has failed and nobody would be held: then the Book need not be asked.
+func (b *Book) Idle() bool { return b == nil || !b.on && len(b.hosts) == 0 }
+
 // Tick takes the time, so that a clock that steps back between two asks is noticed (BO-18),
 // and counts the holds whose time is over.
 func (b *Book) Tick(now time.Time) {
