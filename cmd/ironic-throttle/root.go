@@ -67,6 +67,7 @@ func (p *process) rootCommand() *cobra.Command {
 	}
 	root.Flags().BoolVar(&showVersion, "version", false, "print the version, as 'version' does")
 	root.PersistentFlags().VarP(&formatFlag{json: &p.json}, "output", "o", "what is printed: text or json")
+	completeWords(root, "output", []string{"text", "json"})
 	root.SetFlagErrorFunc(flagError)
 	root.AddCommand(p.serveCommand(), p.checkCommand(), p.statusCommand(), p.holdsCommand(), p.breakersCommand(),
 		p.demoCommand(), p.simulateCommand(), p.fakeIronicCommand(), p.versionCommand())
