@@ -24,7 +24,8 @@ const breakersExample = `  ironic-throttle breakers
   ironic-throttle breakers trip ironic --for 2h`
 
 const scopeHelp = `SCOPE is as 'breakers' shows it: ironic, group:NAME, driver:NAME or image:CHECKSUM.
-To say it twice is no error.
+To say it twice is no error. A scope that no host belongs to is refused, with the
+nearest one that is known.
 
 Exit codes: 0 done, 1 the scope has no breaker or no host, 2 wrong use, 3 the throttle
 could not be reached, or Ironic to ask it for a group or driver that was never used.`
@@ -64,6 +65,7 @@ func (p *process) resetCommand(to *remote) *cobra.Command {
 	return &cobra.Command{
 		Use: "reset SCOPE", Short: "close a breaker",
 		Long: resetHelp, Example: "  ironic-throttle breakers reset group:rack1", Args: cobra.ExactArgs(1),
+		ValidArgsFunction: to.complete(scopesOf),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return p.changeBreaker(cmd.Context(), *to, func(ctx context.Context, client *api.Client) (api.BreakerAnswer, error) {
 				return client.ResetBreaker(ctx, args[0])
@@ -77,6 +79,7 @@ func (p *process) tripCommand(to *remote) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "trip SCOPE", Short: "open a breaker",
 		Long: tripHelp, Example: "  ironic-throttle breakers trip ironic --for 2h", Args: cobra.ExactArgs(1),
+		ValidArgsFunction: to.complete(scopesOf),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			d, err := request.Duration()
 			if err != nil {

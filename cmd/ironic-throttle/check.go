@@ -13,10 +13,11 @@ import (
 
 const checkHelp = `Asks a running throttle whether a host may start now, as BMO would.
 
-A yes takes a slot for that host until its work has ended, and asking again is how
-a host keeps it; --dry-run asks without taking anything. NAME without namespace is
-a bare node name of Ironic. Without any host it asks whether a slot is free at all,
-and changes nothing.
+A YES TAKES A SLOT for that host until its work has ended, and asking again is how
+a host keeps it; with --dry-run it takes none. The last line of the answer, effect,
+says which it was. NAMESPACE~NAME is taken too, as BMO names the node of a host; NAME
+without namespace is a bare node name of Ironic. Without any host it asks whether a
+slot is free at all, and changes nothing.
 
 What the host wants is --op, else what --bmh-state is about to do, else provision.
 
@@ -29,33 +30,35 @@ const checkExample = `  ironic-throttle check metal3/host-0 --op inspect
   ironic-throttle check && echo "a slot is free"`
 
 func (p *process) checkCommand() *cobra.Command {
-	var ask api.Ask
+	var question api.Ask
 	var to remote
 	cmd := &cobra.Command{
-		Use: "check [NAMESPACE/NAME]", Short: "ask whether a host may start now",
+		Use: "check [NAMESPACE/NAME]", Short: "ask whether a host may start now; a yes takes a slot",
 		Long: checkHelp, Example: checkExample, Args: cobra.MaximumNArgs(1),
+		ValidArgsFunction: to.complete(hostsOf),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			host, err := hostOf(&ask, args)
+			host, err := hostOf(&question, args)
 			if err != nil {
 				return err
 			}
 			if !host {
 				return p.checkVacancy(cmd, to)
 			}
-			return p.check(cmd.Context(), to, ask)
+			return p.check(cmd.Context(), to, question)
 		},
 	}
 	fs := cmd.Flags()
 	fs.SortFlags = false
-	fs.StringVar((*string)(&ask.Op), "op", "", "what it wants to do: "+opWords()+" (default from --bmh-state, else provision)")
-	fs.StringVar((*string)(&ask.BMHState), "bmh-state", "", "provisioning `state` of its BareMetalHost")
-	fs.StringVar(&ask.NodeUUID, "node-uuid", "", "`UUID` of its node in Ironic")
-	fs.IntVar(&ask.ErrorCount, "error-count", 0, "its status.errorCount")
-	fs.IntVar(&ask.ProvisioningFailCount, "provisioning-fail-count", 0, "its status.provisioningFailCount")
-	fs.BoolVar(&ask.VirtualMedia, "virtual-media", false, "it boots from virtual media")
-	fs.StringVar(&ask.ConductorGroup, "conductor-group", "", "its conductor `group`")
-	fs.BoolVar(&ask.DryRun, "dry-run", false, "take, renew and end nothing")
+	fs.StringVar((*string)(&question.Op), "op", "", "what it wants to do: "+opWords()+" (default from --bmh-state, else provision)")
+	fs.StringVar((*string)(&question.BMHState), "bmh-state", "", "provisioning `state` of its BareMetalHost")
+	fs.StringVar(&question.NodeUUID, "node-uuid", "", "`UUID` of its node in Ironic")
+	fs.IntVar(&question.ErrorCount, "error-count", 0, "its status.errorCount")
+	fs.IntVar(&question.ProvisioningFailCount, "provisioning-fail-count", 0, "its status.provisioningFailCount")
+	fs.BoolVar(&question.VirtualMedia, "virtual-media", false, "it boots from virtual media")
+	fs.StringVar(&question.ConductorGroup, "conductor-group", "", "its conductor `group`")
+	fs.BoolVar(&question.DryRun, "dry-run", false, "take no slot: take, renew and end nothing")
 	p.remoteFlags(fs, &to)
+	completeWords(cmd, "op", api.Ops())
 	return cmd
 }
 
@@ -85,13 +88,16 @@ func hostOf(ask *api.Ask, args []string) (bool, error) {
 	return true, nil
 }
 
-// splitHost reads NAMESPACE/NAME; without a namespace it is "".
+// splitHost reads NAMESPACE/NAME, or NAMESPACE~NAME as BMO names the node of a host;
+// without a namespace it is "".
 func splitHost(text string) (namespace, name string, err error) {
-	namespace, name, found := strings.Cut(text, "/")
-	if !found {
-		namespace, name = "", namespace
+	const marks = "/~"
+	name = text
+	at := strings.IndexAny(text, marks)
+	if at >= 0 {
+		namespace, name = text[:at], text[at+1:]
 	}
-	if name == "" || found && namespace == "" || strings.Contains(name, "/") {
+	if name == "" || at == 0 || strings.ContainsAny(name, marks) {
 		return "", "", fmt.Errorf("host %q: must be NAMESPACE/NAME, or a bare node name", text)
 	}
 	return namespace, name, nil
@@ -110,39 +116,41 @@ func (p *process) checkVacancy(cmd *cobra.Command, to remote) error {
 	if len(stray) > 0 {
 		return fmt.Errorf("%s: needs a host, NAMESPACE/NAME or --node-uuid", strings.Join(stray, ", "))
 	}
-	client, err := to.client()
-	if err != nil {
-		return err
-	}
-	defer client.CloseIdleConnections()
-	answer, err := client.Vacancy(cmd.Context())
-	if err != nil {
-		return clientError(err)
-	}
-	return p.printAnswer(answer)
+	return ask(cmd.Context(), to, func(ctx context.Context, client *api.Client) error {
+		answer, err := client.Vacancy(ctx)
+		if err != nil {
+			return clientError(err)
+		}
+		return p.printAnswer(answer, "none: without a host it takes no slot")
+	})
 }
 
-func (p *process) check(ctx context.Context, to remote, ask api.Ask) error {
-	client, err := to.client()
-	if err != nil {
-		return err
+func (p *process) check(ctx context.Context, to remote, question api.Ask) error {
+	return ask(ctx, to, func(ctx context.Context, client *api.Client) error {
+		answer, err := client.IsReady(ctx, question)
+		if err != nil {
+			return clientError(err)
+		}
+		return p.printAnswer(answer, effect(question, answer))
+	})
+}
+
+// effect says what the answer to question has changed.
+func effect(question api.Ask, a api.Answer) string {
+	switch {
+	case question.DryRun:
+		return "none: with --dry-run it takes no slot"
+	case a.Reason == api.ReasonGranted:
+		return "took a slot for this host, until its work has ended"
+	case a.Reason == api.ReasonHeldSlot:
+		return "keeps the slot that this host has"
 	}
-	defer client.CloseIdleConnections()
-	answer, err := client.IsReady(ctx, ask)
-	if err != nil {
-		return clientError(err)
-	}
-	return p.printAnswer(answer)
+	return "took no slot"
 }
 
 // printAnswer prints a and makes a no an exit code.
-func (p *process) printAnswer(a api.Answer) error {
-	var err error
-	if p.json {
-		err = p.printJSON(a)
-	} else {
-		err = p.print(answerText(a))
-	}
+func (p *process) printAnswer(a api.Answer, effect string) error {
+	err := p.show(a, func() string { return answerText(a) + "effect:   " + effect + "\n" })
 	if err == nil && !a.Ready {
 		err = &exitError{code: exitNo}
 	}

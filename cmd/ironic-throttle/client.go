@@ -1,8 +1,13 @@
 package main
 
 import (
+	"cmp"
+	"errors"
 	"fmt"
+	"net/url"
+	"slices"
 	"strings"
+	"syscall"
 
 	"github.com/spf13/pflag"
 
@@ -43,4 +48,36 @@ func (r remote) client() (*api.Client, error) {
 		return nil, fmt.Errorf("%s: %w", flag, err)
 	}
 	return client, nil
+}
+
+// explain adds to the error of a throttle that could not be reached where it was looked
+// for, and a line to paste where nobody answered there.
+func (r remote) explain(err error) error {
+	if exitCode(err) != exitUnreachable {
+		return err
+	}
+	text := r.server + " is what --server says, or " + serverVariable
+	var late interface{ Timeout() bool }
+	if errors.Is(err, syscall.ECONNREFUSED) || errors.As(err, &late) && late.Timeout() {
+		text += "; for a throttle in a cluster try\n  " + r.hint()
+	}
+	return &exitError{exitUnreachable, fmt.Errorf("%w\n%s", err, text)}
+}
+
+// hint is a command line that reaches a throttle in its pod, where it listens on
+// loopback in plain HTTP (deploy/): from here through a tunnel, else there.
+func (r remote) hint() string {
+	const (
+		pod  = " -n baremetal-operator-system deploy/ironic-throttle "
+		port = "8087"
+	)
+	u, err := url.Parse(strings.TrimSpace(r.server))
+	if err != nil || u.Scheme != "http" || !slices.Contains([]string{"127.0.0.1", "localhost"}, u.Hostname()) {
+		return "kubectl exec" + pod + "-c ironic-throttle -- /ironic-throttle status"
+	}
+	ports := cmp.Or(u.Port(), "80") + ":" + port
+	if u.Port() == port {
+		ports = port
+	}
+	return "kubectl port-forward" + pod + ports
 }

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"encoding/pem"
 	"net/http"
 	"net/http/httptest"
@@ -10,6 +11,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 )
 
 // Every command that asks a throttle, as it is given and by name.
@@ -80,6 +82,43 @@ func TestCredentialsThatCannotBeUsedAreWrongUse(t *testing.T) {
 			if got != exitUse || !strings.Contains(errs.String(), row.want) || out.Len() > 0 {
 				t.Errorf("%v: exit code %d, stdout %q, stderr %q; want %q", args, got, &out, &errs, row.want)
 			}
+		}
+	}
+}
+
+func TestOfAThrottleThatDoesNotAnswerTheAddressIsNamed(t *testing.T) {
+	gone := httptest.NewServer(http.NotFoundHandler())
+	gone.Close()
+	hangs := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }))
+	defer hangs.Close()
+	ended, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+	defer cancel()
+	for _, args := range remoteCommands {
+		for server, ctx := range map[string]context.Context{gone.URL: t.Context(), hangs.URL: ended} {
+			var out, errs bytes.Buffer
+			p := &process{stdout: &out, stderr: &errs}
+			if code := p.execute(ctx, slices.Concat(args, []string{"--server", server})); code != exitUnreachable || out.Len() > 0 {
+				t.Errorf("%v: exit code %d, stdout %q", args, code, &out)
+			}
+			want := "\n" + server + " is what --server says, or IRONIC_THROTTLE_URL; for a throttle in a cluster try\n" +
+				"  kubectl port-forward -n baremetal-operator-system deploy/ironic-throttle " + server[len("http://127.0.0.1:"):] + ":8087\n"
+			if got := errs.String(); !strings.HasPrefix(got, "error: ironic-throttle cannot be reached: ") || !strings.HasSuffix(got, want) {
+				t.Errorf("%v: %q, want %q at its end", args, got, want)
+			}
+		}
+	}
+}
+
+func TestTheHintFitsTheAddress(t *testing.T) {
+	const pod = "-n baremetal-operator-system deploy/ironic-throttle "
+	for server, want := range map[string]string{
+		defaultServer:            "kubectl port-forward " + pod + "8087",
+		"http://localhost:9000/": "kubectl port-forward " + pod + "9000:8087",
+		"https://127.0.0.1:8087": "kubectl exec " + pod + "-c ironic-throttle -- /ironic-throttle status",
+		"http://192.0.2.1:8087":  "kubectl exec " + pod + "-c ironic-throttle -- /ironic-throttle status",
+	} {
+		if got := (remote{server: server}).hint(); got != want {
+			t.Errorf("%s: %s, want %s", server, got, want)
 		}
 	}
 }

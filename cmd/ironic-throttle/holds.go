@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"net/http"
-	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -24,8 +23,8 @@ const holdsExample = `  ironic-throttle holds
   ironic-throttle holds release metal3/host-0`
 
 const releaseHelp = `Lets a held host be tried again. It queues like any other: it gets no slot out of
-turn. HOST is NAMESPACE/NAME, or the name or UUID of its node. To release it twice
-is no error.
+turn. HOST is NAMESPACE/NAME or NAMESPACE~NAME, or the name or UUID of its node. To
+release it twice is no error.
 
 With --episode only that failure is released, as 'holds' names it: if the host has
 failed once more since, nothing happens.
@@ -63,9 +62,9 @@ func (p *process) releaseCommand(to *remote) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "release HOST", Short: "let a held host be tried again",
 		Long: releaseHelp, Example: releaseExample, Args: cobra.ExactArgs(1),
+		ValidArgsFunction: to.complete(failedHostsOf),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			// BMO calls the node of a host namespace~name.
-			namespace, name, err := splitHost(strings.Replace(args[0], "~", "/", 1))
+			namespace, name, err := splitHost(args[0])
 			if err != nil {
 				return err
 			}
@@ -89,7 +88,7 @@ func ask(ctx context.Context, to remote, do func(context.Context, *api.Client) e
 		return err
 	}
 	defer client.CloseIdleConnections()
-	return do(ctx, client)
+	return to.explain(do(ctx, client))
 }
 
 // show prints v as JSON, or as text.

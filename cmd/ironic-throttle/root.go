@@ -8,6 +8,8 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+
+	"github.com/ironic-throttle/ironic-throttle/internal/simulate"
 )
 
 const rootHelp = `ironic-throttle watches what OpenStack Ironic does, hands out a fixed number of
@@ -49,18 +51,23 @@ func (p *process) execute(ctx context.Context, args []string) int {
 }
 
 func (p *process) rootCommand() *cobra.Command {
+	var showVersion bool
 	root := &cobra.Command{
 		Use: "ironic-throttle", Short: "limits how many bare-metal hosts work at once",
 		Long: rootHelp, Example: rootExample,
 		Args: noSuchCommand,
-		RunE: func(*cobra.Command, []string) error {
-			return errors.New("no command was given")
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if showVersion {
+				return p.printVersion()
+			}
+			return cmd.Help()
 		},
 		SilenceErrors: true, SilenceUsage: true,
 		SuggestionsMinimumDistance: 2,
-		CompletionOptions:          cobra.CompletionOptions{HiddenDefaultCmd: true},
 	}
+	root.Flags().BoolVar(&showVersion, "version", false, "print the version, as 'version' does")
 	root.PersistentFlags().VarP(&formatFlag{json: &p.json}, "output", "o", "what is printed: text or json")
+	completeWords(root, "output", []string{"text", "json"})
 	root.SetFlagErrorFunc(flagError)
 	root.AddCommand(p.serveCommand(), p.checkCommand(), p.statusCommand(), p.holdsCommand(), p.breakersCommand(),
 		p.demoCommand(), p.simulateCommand(), p.fakeIronicCommand(), p.versionCommand())
@@ -94,10 +101,14 @@ func noSuchCommand(cmd *cobra.Command, args []string) error {
 	return err
 }
 
-// flagError adds to an unknown flag those that are like it.
+// flagError adds to an unknown flag those that are like it, and says of a value that cannot
+// be read which rule it breaks.
 func flagError(cmd *cobra.Command, err error) error {
 	var missing *pflag.NotExistError
-	if !errors.As(err, &missing) || len(missing.GetSpecifiedName()) < 2 {
+	if !errors.As(err, &missing) {
+		return simulate.FlagError(err)
+	}
+	if len(missing.GetSpecifiedName()) < 2 {
 		return err
 	}
 	// cobra knows how to find near names, of commands only.

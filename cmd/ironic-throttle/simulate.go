@@ -47,7 +47,6 @@ func (p *process) simulateCommand() *cobra.Command {
 		},
 	}
 	cmd.Flags().SortFlags = false
-	cmd.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error { return flagError(cmd, simulate.FlagError(err)) })
 	g.Flags(cmd.Flags())
 	return cmd
 }

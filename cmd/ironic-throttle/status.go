@@ -15,7 +15,7 @@ import (
 	"github.com/ironic-throttle/ironic-throttle/pkg/api"
 )
 
-const statusHelp = `Shows what a running throttle knows: how fresh its view of Ironic is, how many
+const statusHelp = `Shows what a running throttle knows, and which address answered: how fresh its view of Ironic is, how many
 slots are taken and by whom since when, who is next in the queue, what was answered
 so far, and warnings. With -o json it is /v1/status as it is, which has no queue.
 
@@ -49,13 +49,13 @@ func (p *process) statusCommand() *cobra.Command {
 				return err
 			}
 			defer client.CloseIdleConnections()
-			fetch := p.statusSource(client)
+			fetch := p.statusSource(client, to)
 			if watch {
 				return p.watchStatus(cmd.Context(), fetch, interval)
 			}
 			seen, err := fetch(cmd.Context())
 			if err != nil {
-				return clientError(err)
+				return err
 			}
 			if p.json {
 				return p.printJSON(seen.Status)
@@ -72,16 +72,23 @@ func (p *process) statusCommand() *cobra.Command {
 }
 
 // statusSource fetches what status shows: the queue is for people. A throttle that is
-// older than this command may have none.
-func (p *process) statusSource(client *api.Client) statusview.Source {
+// older than this command may have none. Its errors have their exit codes.
+func (p *process) statusSource(client *api.Client, to remote) statusview.Source {
 	return func(ctx context.Context) (shown statusview.Content, err error) {
-		if shown.Status, err = client.Status(ctx); err != nil || p.json {
-			return shown, err
+		shown.Server = to.server
+		if shown.Status, err = client.Status(ctx); err != nil {
+			return shown, to.explain(clientError(err))
+		}
+		if p.json {
+			return shown, nil
 		}
 		var answered *api.Error
 		shown.Queue, err = client.Queue(ctx, statusview.QueueRows)
 		if errors.As(err, &answered) && answered.Code == http.StatusNotFound {
 			err = nil
+		}
+		if err != nil {
+			err = to.explain(clientError(err))
 		}
 		return shown, err
 	}

@@ -44,19 +44,21 @@ func (p *process) versionCommand() *cobra.Command {
 	return &cobra.Command{
 		Use: "version", Short: "print the version", Args: cobra.NoArgs,
 		Long: "Prints version, commit, Go version and platform of this binary.",
-		RunE: func(*cobra.Command, []string) error {
-			b := build()
-			if p.json {
-				return p.printJSON(b)
-			}
-			commit := ""
-			if b.Commit != "" {
-				commit = " commit " + b.Commit
-			}
-			if b.Modified {
-				commit += " (modified)"
-			}
-			return p.print(fmt.Sprintf("ironic-throttle %s%s %s %s\n", b.Version, commit, b.Go, b.Platform))
-		},
+		RunE: func(*cobra.Command, []string) error { return p.printVersion() },
 	}
+}
+
+func (p *process) printVersion() error {
+	b := build()
+	if p.json {
+		return p.printJSON(b)
+	}
+	commit := ""
+	if b.Commit != "" {
+		commit = " commit " + b.Commit
+	}
+	if b.Modified {
+		commit += " (modified)"
+	}
+	return p.print(fmt.Sprintf("ironic-throttle %s%s %s %s\n", b.Version, commit, b.Go, b.Platform))
 }

@@ -32,13 +32,16 @@ func TestLH24_StartAdoptsAndThenGives(t *testing.T) {
 			t.Errorf("later: %+v", st)
 		}
 		for _, words := range [][]string{
-			{"settings in force", "maxConcurrentProvisioningHosts=20"},
+			{"settings in force", "ironicEndpoint=http://ironic/v1"},
 			{"found busy after the start", "ns-01~host-00001", "kind=adopted"},
 			{"slots are given from now on"},
 		} {
 			if n := s.log.count(words...); n != 1 {
 				t.Errorf("%d lines with %q, want 1", n, words)
 			}
+		}
+		if n := s.log.count("settings in force", "maxConcurrentProvisioningHosts="); n != 0 {
+			t.Error("a default was logged")
 		}
 		s.stop()
 		if n := s.log.count("msg=stopped", "clean=true"); n != 1 {

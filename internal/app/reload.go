@@ -24,15 +24,16 @@ func newForce(c config.Config, warnings []config.Warning) *force {
 	return f
 }
 
-// tellStart logs once what is in force and where we can be reached.
+// tellStart logs once what is in force beside the defaults, and where we can be reached.
 func (a *App) tellStart() {
 	f := a.force.Load()
-	attrs := make([]slog.Attr, 0, len(f.settings)+1)
+	changed := f.config.Changed()
+	attrs := make([]slog.Attr, 0, len(changed)+1)
 	attrs = append(attrs, slog.String("version", a.version))
-	for _, key := range slices.Sorted(maps.Keys(f.settings)) {
-		attrs = append(attrs, slog.String(key, f.settings[key]))
+	for _, key := range slices.Sorted(maps.Keys(changed)) {
+		attrs = append(attrs, slog.String(key, changed[key]))
 	}
-	a.log.LogAttrs(context.Background(), slog.LevelInfo, "settings in force", attrs...)
+	a.log.LogAttrs(context.Background(), slog.LevelInfo, "settings in force that are not defaults", attrs...)
 	a.tellWarnings(f)
 	a.log.Info("listening", "api", addressOf(a.listeners.API), "health", addressOf(a.listeners.Health), "metrics", addressOf(a.listeners.Metrics))
 	if url := a.LocalURL(); url != "" {

@@ -43,7 +43,7 @@ func TestCB29_ABreakerIsForSomebody(t *testing.T) {
 		trip("group:rack1", 200, "group:rack1 is OPEN")
 		trip("group:default", 200, "group:default is OPEN")
 		trip("driver:fake-hardware", 200, "driver:fake-hardware is OPEN")
-		trip("group:rakc2", 404, "group:rakc2 is unknown: Ironic has no node of it; did you mean group:rack1?")
+		trip("group:rakc2", 404, "group:rakc2 is unknown: Ironic has no node of it; did you mean group:rack2?") // which has never worked
 		trip("driver:fake-hardwear", 404, "did you mean driver:fake-hardware?")
 		if _, err := s.ironic.AddFault(fakeironic.Fault{Trouble: fakeironic.Refuse}); err != nil {
 			s.Fatal(err)

@@ -1,7 +1,9 @@
 package app
 
 import (
+	"cmp"
 	"context"
+	"slices"
 	"time"
 
 	"github.com/ironic-throttle/ironic-throttle/pkg/admission"
@@ -63,6 +65,26 @@ func (a *App) hasScope(ctx context.Context, scope string) (bool, error) {
 		return a.client.HasNode(ctx, "conductor_group", "")
 	}
 	return false, nil
+}
+
+// groups are the scopes of the conductor groups in the list of all nodes, which is read
+// where it is not at hand; none where it does not come.
+func (a *App) groups(ctx context.Context) []string {
+	v, err := a.list.inventory.Get(ctx)
+	if err != nil {
+		return nil
+	}
+	found := map[string]bool{}
+	for i := range v.Len() {
+		found[v.At(i).ConductorGroup] = true
+	}
+	var scopes []string
+	for name := range found {
+		of := breaker.Scope{Kind: admission.ScopeGroup, Name: cmp.Or(name, admission.DefaultGroup)}
+		scopes = append(scopes, of.String())
+	}
+	slices.Sort(scopes)
+	return scopes
 }
 
 func (d told) tell(ask api.Ask, answer api.Answer) {

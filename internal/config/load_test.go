@@ -357,3 +357,13 @@ func TestConfigFileThatCannotBeRead(t *testing.T) {
 		t.Errorf("faults %q", got)
 	}
 }
+
+func TestChangedLeavesDefaultsOut(t *testing.T) {
+	c, _, err := Load(Sources{Environ: []string{
+		"IRONIC_ENDPOINT=http://ironic", "MAX_CONCURRENT_PROVISIONING_HOSTS=100", "IRONIC_THROTTLE_LINGER=7s", "IRONIC_THROTTLE_MODE=enforce",
+	}})
+	want := map[string]string{"ironicEndpoint": "http://ironic", "maxConcurrentProvisioningHosts": "100", "linger": "7s"}
+	if diff := cmp.Diff(want, c.Changed()); err != nil || diff != "" {
+		t.Errorf("%v (-want +got):\n%s", err, diff)
+	}
+}

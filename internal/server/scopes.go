@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"slices"
 	"strings"
 
 	"github.com/ironic-throttle/ironic-throttle/internal/nearest"
@@ -33,10 +34,14 @@ func (s *Server) checkScope(ctx context.Context, scope string) error {
 	if ended := s.gentle.do(ctx, func() { err = s.decider.CheckScope(s.now(), scope) }); ended != nil {
 		return ended
 	}
+	if field := new(api.FieldError); errors.As(err, &field) {
+		return s.withNearest(ctx, scope, field)
+	}
 	unknown := new(api.UnknownScopeError)
 	if !errors.As(err, &unknown) {
 		return err
 	}
+	known := unknown.Known
 	message := shown(scope) + " is unknown: no host was seen in it"
 	select {
 	case <-s.decider.FirstPoll():
@@ -56,12 +61,59 @@ func (s *Server) checkScope(ctx context.Context, scope string) error {
 			return nil
 		default:
 			message = shown(scope) + " is unknown: Ironic has no node of it"
+			if s.groups != nil && strings.HasPrefix(scope, admission.ScopeGroup+":") {
+				known = slices.Concat(known, s.groups(asking))
+			}
 		}
 	}
-	if len(unknown.Known) > 0 {
-		near, _ := nearest.Word(scope, unknown.Known)
+	if len(known) > 0 {
+		near, _ := nearest.Word(scope, known)
 		message += "; did you mean " + oneLine(near) + "?"
 	}
 	refusal.message = message
 	return refusal
+}
+
+// withNearest adds to the error about what cannot be a scope the one that was meant, if one
+// is near.
+func (s *Server) withNearest(ctx context.Context, scope string, wrong *api.FieldError) error {
+	known := []string{admission.ScopeIronic}
+	ended := s.gentle.do(ctx, func() {
+		for _, b := range s.decider.Breakers(s.now()).Breakers {
+			known = append(known, b.Scope)
+		}
+	})
+	if ended != nil {
+		return ended
+	}
+	if near := nearScope(scope, known); near != "" {
+		return &api.FieldError{Field: wrong.Field, Value: wrong.Value, Rule: wrong.Rule + "; did you mean " + oneLine(shown(near)) + "?"}
+	}
+	return wrong
+}
+
+// nearScope is the scope of known that scope is like, or scope with the kind that its own
+// is like; "" where there is none.
+func nearScope(scope string, known []string) string {
+	const far = 3 // letters that differ
+	meant := scope
+	kind, name, hasKind := strings.Cut(scope, ":")
+	if hasKind && name != "" {
+		if k, away := nearest.Word(kind, []string{admission.ScopeGroup, admission.ScopeDriver, admission.ScopeImage}); away < far {
+			meant = k + ":" + name
+		}
+	}
+	word, away := nearest.Word(meant, known)
+	if !hasKind {
+		if w, a := nearest.Word(admission.ScopeGroup+":"+scope, known); a < away {
+			word, away = w, a
+		}
+	}
+	switch {
+	case away < far:
+		return word
+	case meant != scope:
+		return meant
+	}
+	return ""
 }

@@ -27,6 +27,8 @@ func TestCB29_AnUnknownScopeIsNotChanged(t *testing.T) {
 	}{
 		{"nearest", "group:rakc1", seen(), unknown("group:default", "group:rack1", "group:web"), never, 404,
 			"group:rakc1 is unknown: Ironic has no node of it; did you mean group:rack1?"},
+		{"nearest of all in Ironic", "group:ilde", seen(), unknown("group:rack1"), never, 404,
+			"group:ilde is unknown: Ironic has no node of it; did you mean group:idle?"},
 		{"nothing near", "driver:x", seen(), unknown(), never, 404, "driver:x is unknown: Ironic has no node of it"},
 		{"no Ironic", "group:x", seen(), unknown("group:y"), nil, 404, "group:x is unknown: no host was seen in it; did you mean group:y?"},
 		{"too early", "group:x", unseen(), unknown(), nil, 404, "group:x is unknown: no host was seen in it, and hosts at work have not been listed yet"},
@@ -47,7 +49,9 @@ func TestCB29_AnUnknownScopeIsNotChanged(t *testing.T) {
 				changed++
 				return api.BreakerAnswer{Changed: true}, nil
 			}
-			s, log := logged(t, f, func(o *Options) { o.HasScope = row.ironic })
+			s, log := logged(t, f, func(o *Options) {
+				o.HasScope, o.Groups = row.ironic, func(context.Context) []string { return []string{"group:idle"} }
+			})
 			w := send(t, s.API(), http.MethodPost, "/v1/breakers/"+row.scope+"/"+how, "", jsonType...)
 			if row.code == http.StatusOK {
 				if w.Code != row.code || changed != 1 {
@@ -61,6 +65,18 @@ func TestCB29_AnUnknownScopeIsNotChanged(t *testing.T) {
 			if !strings.Contains(log.String(), "change of a breaker refused") {
 				t.Errorf("%s: log %s", row.name, log)
 			}
+		}
+	}
+}
+
+func TestNearScope(t *testing.T) {
+	known := []string{"ironic", "group:rack1", "driver:ipmi"}
+	for scope, want := range map[string]string{
+		"ironc": "ironic", "ironic:x": "ironic", "grop:rack1": "group:rack1", "grop:rakc1": "group:rack1", "rack1": "group:rack1",
+		"drivr:redfish": "driver:redfish", "something": "", "": "", "group:": "", "x:y": "",
+	} {
+		if got := nearScope(scope, known); got != want {
+			t.Errorf("%q: %q, want %q", scope, got, want)
 		}
 	}
 }

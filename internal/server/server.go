@@ -81,6 +81,9 @@ type Options struct {
 	// HasScope asks Ironic whether a node belongs to the scope of a breaker; nil: nobody
 	// can be asked.
 	HasScope func(ctx context.Context, scope string) (bool, error)
+	// Groups are the scopes of all conductor groups that nodes of Ironic are in, as far as
+	// they can be found out in time; nil: not known. It is called for a misspelt one only.
+	Groups func(ctx context.Context) []string
 	// Save makes released holds last; it is called before a release is answered. nil:
 	// there is nothing to save.
 	Save func() error
@@ -101,6 +104,7 @@ type Server struct {
 	cluster  func() *api.Cluster
 	save     func() error
 	hasScope func(context.Context, string) (bool, error)
+	groups   func(context.Context) []string
 	now      func() time.Time
 	log      *slog.Logger
 	requests *prometheus.HistogramVec
@@ -126,7 +130,7 @@ func New(o Options) (*Server, error) {
 		return nil, errors.New("options: Access needs TLS")
 	}
 	s := &Server{
-		decider: o.Decider, version: o.Version, settings: o.Settings, warnings: o.Warnings, cluster: o.Cluster, save: o.Save, hasScope: o.HasScope,
+		decider: o.Decider, version: o.Version, settings: o.Settings, warnings: o.Warnings, cluster: o.Cluster, save: o.Save, hasScope: o.HasScope, groups: o.Groups,
 		now: o.Now, log: o.Log, requests: newRequestMetric(), drain: drainTimeout, gentle: newGentle(),
 		access: o.Access, standby: o.Standby, observe: o.Observe, tls: o.TLS, address: o.Address,
 	}

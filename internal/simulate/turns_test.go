@@ -27,6 +27,7 @@ func parse(args string) (Grid, error) {
 func TestFlagsNameValueAndRule(t *testing.T) {
 	for _, c := range []struct{ args, want string }{
 		{"--hosts 1e9", `--hosts "1e9": must be a whole number`},
+		{"--hosts 99999999999999999999", `--hosts "99999999999999999999": must be a whole number, within 64 bits`},
 		{"--limit 5,x", `--limit "5,x": must be whole numbers, such as 10,20`},
 		{"--seed -1", `--seed "-1": must be whole numbers of at least 0, such as 1,2`},
 		{"--failing much", `--failing "much": must be a number`},

@@ -3,6 +3,7 @@ package simulate
 import (
 	"errors"
 	"fmt"
+	"strconv"
 
 	"github.com/spf13/pflag"
 )
@@ -19,6 +20,9 @@ func FlagError(err error) error {
 	if !ok {
 		rule = errors.Unwrap(invalid).Error()
 	}
+	if errors.Is(err, strconv.ErrRange) {
+		rule += ", within 64 bits"
+	}
 	return fmt.Errorf("--%s %q: %s", flag.Name, invalid.GetValue(), rule)
 }
 
@@ -26,6 +30,7 @@ func FlagError(err error) error {
 var rules = map[string]string{
 	"int":         "must be a whole number",
 	"uint":        "must be a whole number of at least 0",
+	"uint64":      "must be a whole number of at least 0",
 	"intSlice":    "must be whole numbers, such as 10,20",
 	"uintSlice":   "must be whole numbers of at least 0, such as 1,2",
 	"float64":     "must be a number",

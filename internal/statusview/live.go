@@ -105,7 +105,10 @@ func (m model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 func (m model) View() string {
 	var all []line
 	if m.err != nil {
-		all = append(all, line{printable(m.err.Error()), alarming}, line{})
+		for text := range strings.SplitSeq(m.err.Error(), "\n") {
+			all = append(all, line{printable(text), alarming})
+		}
+		all = append(all, line{})
 	}
 	switch {
 	case m.seen:

@@ -19,7 +19,7 @@ import (
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // example has something in every part.
-func example() Content { return Content{exampleStatus(), exampleQueue()} }
+func example() Content { return Content{Status: exampleStatus(), Queue: exampleQueue()} }
 
 func exampleStatus() api.Status {
 	return api.Status{
@@ -147,7 +147,7 @@ func TestTextIsHarmless(t *testing.T) {
 			Occupants: []api.Occupant{{Name: "n\x1b]0;x\x07", NodeUUID: "u\n", Kind: "k\t", Op: "o\x00", State: "s\x9b", Pool: "p\v"}},
 		},
 	}
-	c := Content{s, api.Queue{Pools: []api.PoolQueue{{
+	c := Content{Status: s, Queue: api.Queue{Pools: []api.PoolQueue{{
 		Pool: "p\x1b", Waiting: 1, Tenants: []api.TenantQueue{{Tenant: "t\t\n"}},
 		Hosts: []api.QueuedHost{{Name: "n\x07\t", Lane: "l\n"}, {NodeUUID: "u\x9b"}},
 	}}}}
@@ -236,5 +236,11 @@ func TestLiveReturnsTheLastError(t *testing.T) {
 	})
 	if !errors.Is(err, away) {
 		t.Errorf("error %v, want the last one", err)
+	}
+}
+
+func TestTheServerThatAnsweredIsNamed(t *testing.T) {
+	if text := Text(Content{Server: "http://127.0.0.1:8087"}); !strings.Contains(text, "\nserver    http://127.0.0.1:8087\nview ") {
+		t.Error(text)
 	}
 }

@@ -15,6 +15,7 @@ import (
 
 // Content is what is shown: a status, and the queue as far as it is wanted.
 type Content struct {
+	Server string // the address that answered; "" is not shown
 	Status api.Status
 	Queue  api.Queue
 }
@@ -48,6 +49,9 @@ func lines(c Content) []line {
 		{field("throttle", printable(s.Version)+", mode "+printable(s.Mode)), usual},
 		{field("view", view), bad},
 		{field("slots", slotsText(s.Slots.Total)), usual},
+	}
+	if c.Server != "" {
+		out = slices.Insert(out, 1, line{field("server", printable(c.Server)), usual})
 	}
 	for _, pool := range slices.Sorted(maps.Keys(s.Slots.Pools)) {
 		out = append(out, line{field("pool", printable(pool)+": "+slotsText(s.Slots.Pools[pool])), usual})
