@@ -132,8 +132,9 @@ func TestCloseEndsTheTimer(t *testing.T) {
 	})
 	synctest.Test(t, func(t *testing.T) {
 		s := newSource()
-		s.slow = func(context.Context, int) error { pass(time.Second); return nil }
-		c := open(t, s.options())
+		o := s.options()
+		o.Overlay = (&policy{slow: func() { pass(time.Second) }}).fold
+		c := open(t, o)
 		late := s.begin(context.Background(), c)
 		e := c.find("a")
 		c.Close()

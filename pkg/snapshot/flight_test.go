@@ -3,6 +3,7 @@ package snapshot
 import (
 	"context"
 	"errors"
+	"runtime"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -191,15 +192,37 @@ func TestGC6_AListGoesOnForNobody(t *testing.T) {
 
 // TestGC6_WhoHasGoneListsNothing: a Get whose ctx has ended begins no list.
 func TestGC6_WhoHasGoneListsNothing(t *testing.T) {
-	s := newSource()
-	c := open(t, s.options())
-	ctx, cancel := context.WithCancel(t.Context())
-	cancel()
-	_, err := c.Get(ctx, "a")
-	holds(t, "error", err, context.Canceled)
-	s.wants(t, 0, 0)
-	old := get(t, c, "a")
-	snap, err := c.Get(ctx, "a") // a hit asks nobody
-	holds(t, "pointer", snap, old)
-	holds(t, "error", err, nil)
+	synctest.Test(t, func(t *testing.T) {
+		s := newSource()
+		c := open(t, s.options())
+		ctx, cancel := context.WithCancel(t.Context())
+		cancel()
+		_, err := c.Get(ctx, "a")
+		holds(t, "error", err, context.Canceled)
+		synctest.Wait() // for a list that ought not to begin
+		s.wants(t, 0, 0)
+		old := get(t, c, "a")
+		snap, err := c.Get(ctx, "a") // a hit asks nobody
+		holds(t, "pointer", snap, old)
+		holds(t, "error", err, nil)
+	})
+}
+
+// TestGC5_WhoComeFirstShareAnEntry: all of them found none.
+func TestGC5_WhoComeFirstShareAnEntry(t *testing.T) {
+	c := open(t, newSource().options())
+	var wg sync.WaitGroup
+	entries := make([]*entry[int], 8)
+	c.mu.Lock()
+	for i := range entries {
+		wg.Go(func() { entries[i] = c.entry("a") })
+	}
+	for range 100 {
+		runtime.Gosched() // until they wait
+	}
+	c.mu.Unlock()
+	wg.Wait()
+	for _, e := range entries {
+		holds(t, "entry", e, c.find("a"))
+	}
 }
