@@ -68,7 +68,7 @@ func TestTable(t *testing.T) {
 	for _, scopes := range []string{"1", "1000"} {
 		r["AskSucceed/scopes="+scopes] = map[string][]float64{"ours/gobreaker": {1.2, 1.6, 1.4}, "ours-ns": {400}}
 	}
-	r["Get/believed"] = map[string][]float64{"median-ns": {40, 60, 41}, "allocs/op": {0}}
+	r["Get/no-probe"] = map[string][]float64{"median-ns": {40, 60, 41}, "allocs/op": {0}}
 	r["Sharing/shared"] = map[string][]float64{"ns/op": {500}, "stale/op": {0}}
 	r["Sharing/copy-each-call"] = map[string][]float64{"ns/op": {4e6}, "stale/op": {0}}
 	r["DecodeFullList"] = map[string][]float64{"x-json": {2.9}}

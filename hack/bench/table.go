@@ -76,7 +76,7 @@ var targets = []target{
 	},
 	breaker("1"), breaker("1,000"),
 	{
-		what: "snapshot, a hit", name: "Get/believed",
+		what: "snapshot, a hit", name: "Get/no-probe",
 		unit: "median-ns", limit: 50, goal: "≤ 50 ns", measured: "median %.1f ns",
 		beside: []unitText{{unit: "allocs/op", text: "%.0f allocs"}},
 	},

@@ -13,28 +13,31 @@ import (
 type cacheStats struct {
 	name string
 	snapshot.Stats
+	events uint64 // misses because somebody waited for fresh lists: polls alone have them
 }
 
 // snapshots counts what was reused of Ironic's answers, and of our own status.
 func (a *App) snapshots() []cacheStats {
 	return []cacheStats{
-		{"busy", pollsAsCache(a.now(), a.poller.Stats())}, {"status", a.server.Snapshots()}, {"nodes", a.list.inventory.Stats()},
+		pollsAsCache(a.now(), a.poller.Stats()),
+		{name: "status", Stats: a.server.Snapshots()},
+		{name: "nodes", Stats: a.list.inventory.Stats()},
 	}
 }
 
 // pollsAsCache tells of the busy lists in the words of a cache: a poll that needed none
 // is a hit (GC-16).
-func pollsAsCache(now time.Time, p ironic.PollStats) snapshot.Stats {
+func pollsAsCache(now time.Time, p ironic.PollStats) cacheStats {
 	l := p.Listed
 	var age time.Duration
 	if !p.ListedAt.IsZero() {
 		age = max(0, now.Sub(p.ListedAt))
 	}
-	return snapshot.Stats{
-		Gets: p.Complete + p.Failed, Hits: p.Unchanged,
-		Misses: snapshot.Misses{Error: p.Failed, Cold: l.Cold, Probe: l.Probe, Event: l.Event, Age: l.Age},
+	return cacheStats{name: "busy", events: l.Event, Stats: snapshot.Stats{
+		Hits:   p.Unchanged,
+		Misses: snapshot.Misses{Error: p.Failed, Cold: l.Cold, Probe: l.Probe, Age: l.Age},
 		Builds: p.Complete - p.Unchanged, Listing: p.Listing, Items: p.Nodes, Oldest: age,
-	}
+	}}
 }
 
 // snapshotCollector reads the counters of the caches at scrape.
@@ -82,7 +85,7 @@ func (c *snapshotCollector) Collect(ch chan<- prometheus.Metric) {
 			result string
 			n      uint64
 		}{
-			{"hit", s.Hits}, {"cold", m.Cold}, {"probe", m.Probe}, {"event", m.Event}, {"overlay", m.Overlay}, {"age", m.Age}, {"error", m.Error},
+			{"hit", s.Hits}, {"cold", m.Cold}, {"probe", m.Probe}, {"event", s.events}, {"overlay", m.Overlay}, {"age", m.Age}, {"error", m.Error},
 		} {
 			count(c.gets, float64(r.n), r.result)
 		}

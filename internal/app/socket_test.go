@@ -139,7 +139,7 @@ func TestMetricsAreWellNamed(t *testing.T) {
 	v := newWatchedView(nil, nil)
 	none := func() ironic.Stats { return ironic.Stats{} }
 	caches := func() []cacheStats {
-		return []cacheStats{{"busy", pollsAsCache(time.Now(), ironic.PollStats{Complete: 3, Unchanged: 2, Listed: ironic.Listed{Cold: 1}})}}
+		return []cacheStats{pollsAsCache(time.Now(), ironic.PollStats{Complete: 3, Unchanged: 2, Listed: ironic.Listed{Cold: 1}})}
 	}
 	for _, c := range append(v.collectors(), newIronicCollector(none), newSnapshotCollector(caches),
 		newGatewayCollector(func() gateway.Stats { return gateway.Stats{} }),

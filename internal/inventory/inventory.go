@@ -93,7 +93,7 @@ func New(o Options) (*Inventory, error) {
 			return list, err
 		},
 		Overlay: func(_ struct{}, base *ironic.Catalog) (*ironic.Catalog, error) { return v.patches.over(base), nil },
-		MaxAge:  o.MaxAge, MaxStale: o.MaxAge, ListTimeout: o.Timeout, Ahead: true, Finish: true,
+		MaxAge:  o.MaxAge, ListTimeout: o.Timeout, Ahead: true,
 		Size: func(c *ironic.Catalog) (items int, bytes int64) { return c.Len(), c.Bytes() },
 		Now:  v.now,
 	})

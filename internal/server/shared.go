@@ -2,7 +2,6 @@ package server
 
 import (
 	"context"
-	"encoding/binary"
 	"time"
 
 	"github.com/ironic-throttle/ironic-throttle/pkg/api"
@@ -23,14 +22,14 @@ const (
 func newStatuses(d Decider, gentle *gentle, now func() time.Time) (*snapshot.Cache[struct{}, api.Status], error) {
 	return snapshot.New(snapshot.Options[struct{}, api.Status]{
 		Probe: func(context.Context, struct{}) (snapshot.Token, error) {
-			return snapshot.TokenOf(binary.BigEndian.AppendUint64(nil, d.Revision())), nil
+			return snapshot.Token(d.Revision()), nil
 		},
 		List: func(ctx context.Context, _ struct{}) (api.Status, error) {
 			var st api.Status
 			err := gentle.do(ctx, func() { st = d.Status(now()) })
 			return whole(st), err
 		},
-		MaxAge: statusMaxAge, MaxStale: statusMaxAge, Retry: -1,
+		MaxAge: statusMaxAge, Retry: -1,
 	})
 }
 

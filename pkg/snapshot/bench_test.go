@@ -2,7 +2,6 @@ package snapshot
 
 import (
 	"context"
-	"encoding/binary"
 	"fmt"
 	"slices"
 	"sync"
@@ -105,10 +104,10 @@ func (p *provider) read() {
 func BenchmarkSharing(b *testing.B) {
 	b.Run("shared", func(b *testing.B) {
 		p := newProvider()
-		c := open(b, Options[string, Rows[kind]]{
-			List:   func(context.Context, string) (Rows[kind], error) { return RowsOf(*p.current.Load()), nil },
-			Probe:  func(context.Context, string) (Token, error) { return versionToken(p.version.Load()), nil },
-			MaxAge: 30 * time.Second, MaxStale: 30 * time.Second, Now: p.now,
+		c := open(b, Options[string, []kind]{
+			List:   func(context.Context, string) ([]kind, error) { return *p.current.Load(), nil },
+			Probe:  func(context.Context, string) (Token, error) { return Token(p.version.Load()), nil },
+			MaxAge: 30 * time.Second, Now: p.now,
 		})
 		p.measure(b, func() float64 {
 			snap, err := c.Get(b.Context(), "pool")
@@ -116,7 +115,7 @@ func BenchmarkSharing(b *testing.B) {
 				b.Error(err)
 				return -1
 			}
-			return snap.Value().At(0).offerings[0].price
+			return snap.Value()[0].offerings[0].price
 		})
 	})
 	b.Run("copy-each-call", func(b *testing.B) {
@@ -138,11 +137,6 @@ func BenchmarkSharing(b *testing.B) {
 			return deepCopy(shared)[0].offerings[0].price
 		})
 	})
-}
-
-func versionToken(n int64) (t Token) {
-	binary.BigEndian.PutUint64(t[8:], uint64(n))
-	return t
 }
 
 // measure reads b.N times in all, in 64 goroutines.
@@ -187,24 +181,21 @@ func medianHit(b *testing.B, hit func()) {
 	b.ReportMetric(float64(times[len(times)/2])/burst, "median-ns")
 }
 
-// BenchmarkGet is one hit without a probe, with the word of the probe believed, with a
-// clock of Options, and with a probe on each Get. no-probe and believed may take 50 ns
-// and allocate nothing.
+// BenchmarkGet is one hit without a probe, with a clock of Options, and with a probe on
+// each Get. no-probe may take 50 ns and allocate nothing.
 func BenchmarkGet(b *testing.B) {
 	o := Options[string, int]{
 		List:   func(context.Context, string) (int, error) { return 0, nil },
-		MaxAge: time.Hour, MaxStale: time.Hour,
+		MaxAge: time.Hour,
 	}
 	ctx := b.Context()
-	for _, how := range []string{"no-probe", "believed", "clock", "probed"} {
+	for _, how := range []string{"no-probe", "clock", "probed"} {
 		switch how {
-		case "believed":
-			o.Probe = func(context.Context, string) (Token, error) { return Token{}, nil }
-			o.ProbeEvery = time.Hour
 		case "clock":
 			o.Now = time.Now
 		case "probed":
-			o.Now, o.ProbeEvery = nil, 0
+			o.Now = nil
+			o.Probe = func(context.Context, string) (Token, error) { return 0, nil }
 		}
 		c := open(b, o)
 		get(b, c, "pool")

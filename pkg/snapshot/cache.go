@@ -3,22 +3,43 @@ package snapshot
 import (
 	"context"
 	"errors"
+	"maps"
 	"sync"
+	"sync/atomic"
 	"time"
 )
+
+// ErrClosed is the answer of a Cache after Close.
+var ErrClosed = errors.New("snapshot: the cache is closed")
+
+// Snapshot is a value as it was listed once. It is immutable and shared by all readers.
+type Snapshot[V any] struct {
+	value   V
+	begun   time.Time
+	overlay uint64 // the revision that is folded in
+}
+
+// Value returns what was listed, with the overlay folded in. It is shared: it must not
+// be changed.
+func (s *Snapshot[V]) Value() V { return s.value }
+
+// Begun returns when the list began: what the source changed after that may be missing.
+func (s *Snapshot[V]) Begun() time.Time { return s.begun }
 
 // Cache is described in the package comment. It is safe for concurrent use.
 type Cache[K comparable, V any] struct {
 	o     Options[K, V]
 	start time.Time // what clock counts from
 
-	table    table[K, entry[V]]
+	// entries is copied for each new key, and the map itself never written: so readers
+	// need no lock. It is meant for few keys, all of which stay until Close.
+	entries  atomic.Pointer[map[K]*entry[V]]
 	counters counters
 
 	ctx    context.Context // ends with Close
 	cancel context.CancelFunc
 
-	mu      sync.Mutex
+	mu      sync.Mutex // guards closed and the replacement of entries
 	closed  bool
 	running sync.WaitGroup // Add under mu while not closed
 }
@@ -34,6 +55,7 @@ func New[K comparable, V any](o Options[K, V]) (*Cache[K, V], error) {
 	if o.Now != nil {
 		c.start = o.Now()
 	}
+	c.entries.Store(&map[K]*entry[V]{})
 	c.ctx, c.cancel = context.WithCancel(context.Background()) //nolint:gosec // Close calls it
 	return c, nil
 }
@@ -48,44 +70,24 @@ func (c *Cache[K, V]) clock() time.Duration {
 }
 
 // Get returns the current snapshot of key: the cached one if nothing has changed, else
-// that of a list that began after Get was called. Errors: *Error when a function of the
-// options failed, now or less than Retry ago; the error of ctx; ErrClosed.
+// that of a list that began after Get was called. Errors: that of a function of the
+// options which failed, now or less than Retry ago; the error of ctx; ErrClosed.
 func (c *Cache[K, V]) Get(ctx context.Context, key K) (*Snapshot[V], error) {
-	if e := c.table.find(key); e != nil {
-		snap := e.calmly()
-		if snap == nil {
-			snap = c.atOnce(e, key)
-		}
-		if snap != nil {
+	if e := c.find(key); e != nil {
+		if snap := e.calmly(); snap != nil {
 			c.counters.count(hit)
 			return snap, nil
 		}
 	}
-	snap, why, err := c.settle(ctx, key)
+	snap, why, err := c.get(ctx, key)
 	c.counters.count(why)
 	return snap, err
-}
-
-// GetStale is Get, except that when a function of the options fails it returns the last good
-// snapshot, marked stale, if that is at most MaxStale old.
-func (c *Cache[K, V]) GetStale(ctx context.Context, key K) (*Snapshot[V], error) {
-	snap, err := c.Get(ctx, key)
-	var fault *Error
-	if !errors.As(err, &fault) {
-		return snap, err
-	}
-	if e := c.table.find(key); e != nil {
-		if last := e.lastGood(c.clock, c.o.MaxStale); last != nil {
-			return last, nil
-		}
-	}
-	return nil, err
 }
 
 // Peek returns what is cached of key, however old. It calls no function of the options and
 // does not change the Stats.
 func (c *Cache[K, V]) Peek(key K) (*Snapshot[V], bool) {
-	e := c.table.find(key)
+	e := c.find(key)
 	if e == nil {
 		return nil, false
 	}
@@ -96,37 +98,10 @@ func (c *Cache[K, V]) Peek(key K) (*Snapshot[V], bool) {
 	return st.snap, true
 }
 
-// Bump reports a change of key: the cached list, and one that is being read, are not
-// used any more.
-func (c *Cache[K, V]) Bump(key K) {
-	if e := c.table.find(key); e != nil {
-		e.events.Add(1)
-	}
-}
-
 // Refold says that the overlay of key changed.
 func (c *Cache[K, V]) Refold(key K) {
-	if e := c.table.find(key); e != nil {
+	if e := c.find(key); e != nil {
 		e.overlay.Add(1)
-	}
-}
-
-// RefoldAt says that the overlay of key changes at a time (GC-13): the first Get from
-// then on folds it anew. Several times may be set; each is forgotten when it has passed.
-func (c *Cache[K, V]) RefoldAt(key K, at time.Time) {
-	if e := c.entry(key); e != nil {
-		e.mu.Lock()
-		defer e.mu.Unlock()
-		e.addEdgeLocked(at.Sub(c.start), c.clock())
-		c.calmLocked(e)
-	}
-}
-
-// Keep drops the entries of all keys but these. A dropped key that is used again is a new
-// one, with another epoch and without the Bumps and times of the old one (GC-11).
-func (c *Cache[K, V]) Keep(keys ...K) {
-	for _, e := range c.table.keep(keys) {
-		e.drop()
 	}
 }
 
@@ -135,10 +110,11 @@ func (c *Cache[K, V]) Keep(keys ...K) {
 func (c *Cache[K, V]) Close() {
 	c.mu.Lock()
 	c.closed = true
+	dropped := c.entries.Swap(&map[K]*entry[V]{})
 	c.mu.Unlock()
 	c.cancel()
-	for _, e := range c.table.close() {
-		e.drop()
+	for _, e := range *dropped {
+		e.stopCalm()
 	}
 	c.running.Wait()
 }
@@ -154,10 +130,24 @@ func (c *Cache[K, V]) spawn(f func()) bool {
 	return true
 }
 
+// find returns the entry of key, nil when there is none.
+func (c *Cache[K, V]) find(key K) *entry[V] { return (*c.entries.Load())[key] }
+
 // entry returns that of key, a new one when there is none; nil when the cache is closed.
 func (c *Cache[K, V]) entry(key K) *entry[V] {
-	if e := c.table.find(key); e != nil {
+	if e := c.find(key); e != nil {
 		return e
 	}
-	return c.table.make(key, func() *entry[V] { return newEntry[V](epochs.Add(1)) })
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.closed {
+		return nil
+	}
+	if e := c.find(key); e != nil {
+		return e
+	}
+	all, e := maps.Clone(*c.entries.Load()), &entry[V]{}
+	all[key] = e
+	c.entries.Store(&all)
+	return e
 }

@@ -20,8 +20,8 @@ func TestCloseEndsAll(t *testing.T) {
 	}
 	_, there := c.Peek("a")
 	holds(t, "Peek", there, false)
-	c.RefoldAt("b", time.Now().Add(time.Hour))
-	holds(t, "entries", len(c.table.entries()), 0)
+	c.Refold("a")
+	holds(t, "entries", len(*c.entries.Load()), 0)
 	holds(t, "something begins", c.spawn(func() {}), false)
 }
 

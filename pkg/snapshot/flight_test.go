@@ -3,6 +3,7 @@ package snapshot
 import (
 	"context"
 	"errors"
+	"runtime"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -36,29 +37,18 @@ func (a *async) value(t *testing.T) int {
 }
 
 func TestGC4_AChangeWhileListingMakesTheNextGetMiss(t *testing.T) {
-	for name, probing := range map[string]bool{"event": false, "probe": true} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				s := newSource()
-				s.set("a", 1)
-				s.slow = takes(time.Second)
-				o := s.options()
-				if probing {
-					o.Probe = s.probe
-				}
-				c := open(t, o)
-				first := s.begin(t.Context(), c)
-				s.set("a", 2) // after the list has read 1
-				if !probing {
-					c.Bump("a")
-				}
-				holds(t, "first", first.value(t), 1)
-				holds(t, "second", get(t, c, "a").Value(), 2)
-				lists, _ := s.asked()
-				holds(t, "lists", lists, 2)
-			})
-		})
-	}
+	synctest.Test(t, func(t *testing.T) {
+		s := newSource()
+		s.set("a", 1)
+		s.slow = takes(time.Second)
+		c := open(t, s.probed())
+		first := s.begin(t.Context(), c)
+		s.set("a", 2) // after the list has read 1
+		holds(t, "first", first.value(t), 1)
+		holds(t, "second", get(t, c, "a").Value(), 2)
+		lists, _ := s.asked()
+		holds(t, "lists", lists, 2)
+	})
 }
 
 // TestGC4_AGetAfterAChangeWaitsForALaterList is the same while the first list runs: who
@@ -67,11 +57,10 @@ func TestGC4_AGetAfterAChangeWaitsForALaterList(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newSource()
 		s.slow = takes(time.Second)
-		c := open(t, s.options())
+		c := open(t, s.probed())
 		var gets []*async
 		for i := range 6 {
 			s.set("a", i)
-			c.Bump("a")
 			gets = append(gets, s.begin(t.Context(), c))
 		}
 		lists, _ := s.asked()
@@ -89,13 +78,15 @@ func TestGC4_AGetAfterAChangeWaitsForALaterList(t *testing.T) {
 }
 
 func TestGC5_ConcurrentMissesShareOneList(t *testing.T) {
-	for name, every := range map[string]time.Duration{"each Get probes": 0, "shared probe": time.Second} {
+	for name, probing := range map[string]bool{"no probe": false, "each Get probes": true} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				s := newSource()
 				s.slow = takes(5 * time.Second)
 				o := s.options()
-				o.Probe, o.ProbeEvery = s.probe, every
+				if probing {
+					o.Probe = s.probe
+				}
 				c := open(t, o)
 				impatient, cancel := context.WithCancelCause(t.Context())
 				first := s.begin(impatient, c)
@@ -116,74 +107,11 @@ func TestGC5_ConcurrentMissesShareOneList(t *testing.T) {
 						t.Fatalf("got %p and %p", snap, snaps[0])
 					}
 				}
-				lists, probes := s.asked()
-				holds(t, "lists", lists, 1)
-				if every > 0 {
-					holds(t, "probes", probes, 1)
-				}
+				s.wantsLists(t, 1)
 				holds(t, "waits", int(c.Stats().Waits) >= 500, true)
 			})
 		})
 	}
-}
-
-func TestGC6_TheLastWaiterCancelsTheList(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := newSource()
-		s.set("a", 1)
-		c := open(t, s.options())
-		old := get(t, c, "a")
-		s.slow = takes(time.Minute)
-		c.Bump("a")
-		ctx, cancel := context.WithCancel(t.Context())
-		gets := []*async{s.begin(ctx, c), s.begin(ctx, c)}
-		s.wants(t, 2, 0)
-		cancel()
-		for _, a := range gets {
-			<-a.done
-			holds(t, "error", a.err, context.Canceled)
-		}
-		synctest.Wait()
-		holds(t, "cancelled lists", s.cancelled, 1)
-		if got, _ := c.Peek("a"); got != old {
-			t.Error("the entry changed")
-		}
-		// The source did not fail: the next Get lists at once.
-		s.slow = nil
-		s.set("a", 2)
-		holds(t, "value", get(t, c, "a").Value(), 2)
-		holds(t, "failures", c.Stats().Failures, 0)
-	})
-}
-
-// TestGC6_WhatNobodyWaitedForIsNotKept: a list that does not heed its ctx.
-func TestGC6_WhatNobodyWaitedForIsNotKept(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := newSource()
-		s.slow = func(context.Context, int) error { pass(time.Second); return nil }
-		c := open(t, s.options())
-		ctx, cancel := context.WithCancel(t.Context())
-		a := s.begin(ctx, c)
-		cancel()
-		<-a.done
-		pass(time.Second / 2)
-		began := time.Now()
-		s.begin(ctx, c) // has ended: lists nothing
-		later := s.begin(t.Context(), c)
-		later.value(t)
-		holds(t, "a list of its own", time.Since(began), time.Second)
-		c.Keep()
-		ctx, cancel = context.WithCancel(t.Context())
-		a = s.begin(ctx, c)
-		cancel()
-		<-a.done
-		pass(2 * time.Second)
-		if snap, ok := c.Peek("a"); ok {
-			t.Errorf("kept %v", snap)
-		}
-		get(t, c, "a")
-		s.wants(t, 4, 0)
-	})
 }
 
 func TestGC8_ALateOldListDoesNotReplaceANewerOne(t *testing.T) {
@@ -193,15 +121,14 @@ func TestGC8_ALateOldListDoesNotReplaceANewerOne(t *testing.T) {
 		s.slow = func(ctx context.Context, nth int) error {
 			return takes(map[int]time.Duration{1: 10 * time.Second, 2: time.Second}[nth])(ctx, nth)
 		}
-		c := open(t, s.options())
+		c := open(t, s.probed())
 		slow := s.begin(t.Context(), c)
 		s.set("a", 2)
-		c.Bump("a")
 		fast := s.begin(t.Context(), c)
 		holds(t, "the fast one", fast.value(t), 2)
 		holds(t, "the slow one", slow.value(t), 2) // it ends later and gets the newer entry
 		holds(t, "pointer", get(t, c, "a"), fast.snap)
-		s.wants(t, 2, 0)
+		s.wantsLists(t, 2)
 	})
 }
 
@@ -217,12 +144,9 @@ func TestCloseEndsListsAndGets(t *testing.T) {
 		<-a.done
 		holds(t, "error of who waited", a.err, ErrClosed)
 		holds(t, "cancelled lists", s.cancelled, 1)
-		_, err := c.GetStale(t.Context(), "a")
+		_, err := c.Get(t.Context(), "a")
 		holds(t, "error after Close", err, ErrClosed)
-		c.Bump("a")
 		c.Refold("a")
-		c.RefoldAt("a", time.Now())
-		c.Keep("a")
 		c.Close()
 		if _, ok := c.Peek("a"); ok {
 			t.Error("something is cached after Close")
@@ -230,24 +154,75 @@ func TestCloseEndsListsAndGets(t *testing.T) {
 	})
 }
 
-// TestGC5_WhatASharedProbeFoundHoldsForAll: the entry is young and the word of the probe
-// is too, but the word is another one.
-func TestGC5_WhatASharedProbeFoundHoldsForAll(t *testing.T) {
+// TestGC6_AListGoesOnForNobody: one that takes longer than anybody waits is read to its end,
+// once, and who comes while it runs joins it. Close ends it all the same.
+func TestGC6_AListGoesOnForNobody(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newSource()
 		s.set("a", 1)
-		o := s.options()
-		o.Probe, o.ProbeEvery = s.probe, 10*time.Second
+		s.slow = takes(40 * time.Second)
+		o := s.probed()
+		o.MaxAge = time.Hour
 		c := open(t, o)
-		get(t, c, "a")
-		pass(10 * time.Second)
-		s.set("a", 2)
-		s.slow = takes(time.Second)
-		gets := []*async{s.begin(t.Context(), c), s.begin(t.Context(), c)}
-		for _, a := range gets {
-			holds(t, "value", a.value(t), 2)
+		impatient := func() error {
+			ctx, cancel := context.WithTimeout(t.Context(), 3*time.Second)
+			defer cancel()
+			_, err := c.Get(ctx, "a")
+			return err
 		}
-		s.wants(t, 2, 2)
-		holds(t, "misses by probe", c.Stats().Misses.Probe, 2)
+		for range 10 {
+			holds(t, "error", impatient(), context.DeadlineExceeded)
+			pass(time.Second / 2)
+		}
+		pass(5 * time.Second)
+		holds(t, "error", impatient(), nil)
+		s.wantsLists(t, 1)
+		holds(t, "cancelled lists", s.cancelled, 0)
+
+		s.bump("a")
+		holds(t, "error", impatient(), context.DeadlineExceeded)
+		begun := time.Now()
+		c.Close()
+		if d := time.Since(begun); d > time.Second {
+			t.Errorf("Close waited %v", d)
+		}
+		holds(t, "cancelled lists", s.cancelled, 1)
 	})
+}
+
+// TestGC6_WhoHasGoneListsNothing: a Get whose ctx has ended begins no list.
+func TestGC6_WhoHasGoneListsNothing(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newSource()
+		c := open(t, s.options())
+		ctx, cancel := context.WithCancel(t.Context())
+		cancel()
+		_, err := c.Get(ctx, "a")
+		holds(t, "error", err, context.Canceled)
+		synctest.Wait() // for a list that ought not to begin
+		s.wants(t, 0, 0)
+		old := get(t, c, "a")
+		snap, err := c.Get(ctx, "a") // a hit asks nobody
+		holds(t, "pointer", snap, old)
+		holds(t, "error", err, nil)
+	})
+}
+
+// TestGC5_WhoComeFirstShareAnEntry: all of them found none.
+func TestGC5_WhoComeFirstShareAnEntry(t *testing.T) {
+	c := open(t, newSource().options())
+	var wg sync.WaitGroup
+	entries := make([]*entry[int], 8)
+	c.mu.Lock()
+	for i := range entries {
+		wg.Go(func() { entries[i] = c.entry("a") })
+	}
+	for range 100 {
+		runtime.Gosched() // until they wait
+	}
+	c.mu.Unlock()
+	wg.Wait()
+	for _, e := range entries {
+		holds(t, "entry", e, c.find("a"))
+	}
 }

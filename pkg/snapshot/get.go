@@ -1,110 +1,92 @@
 package snapshot
 
-import (
-	"context"
-	"time"
-)
+import "context"
 
-// atOnce returns the snapshot if the clock alone shows that it is current, else nil. It takes no
-// lock and allocates nothing.
-func (c *Cache[K, V]) atOnce(e *entry[V], key K) *Snapshot[V] {
-	st := e.state.Load()
-	if st == nil || st.snap.gen.Events != e.events.Load() || st.snap.gen.Overlay != e.overlay.Load() {
-		return nil
-	}
-	// until is when somebody has to be asked: read before the clock, else what was
-	// published meanwhile may seem to lie ahead.
-	began, until := st.base.begun, min(st.until, time.Duration(e.edge.Load()))
-	if c.o.Probe != nil {
-		w := e.word.Load()
-		if w == nil || w.token != st.snap.gen.Probe {
-			return nil
-		}
-		began, until = max(began, w.began), min(until, w.began+c.o.ProbeEvery)
-	}
-	now := c.clock()
-	if now < began || now >= until {
-		return nil
-	}
-	if now >= st.aheadAt {
-		c.goAhead(e, key, st)
-	}
-	return st.snap
-}
-
-// settle is Get when the entry alone does not show whether it is current. cause says why it was
-// not; it is hit when the probe found no change.
-func (c *Cache[K, V]) settle(ctx context.Context, key K) (*Snapshot[V], cause, error) {
-	if err := ctx.Err(); err != nil {
-		return nil, failed, err
-	}
+// get is Get for an entry whose hits read the clock. cause says why it was no hit.
+func (c *Cache[K, V]) get(ctx context.Context, key K) (*Snapshot[V], cause, error) {
 	e := c.entry(key)
 	if e == nil {
 		return nil, failed, ErrClosed
 	}
-	c.pass(e)
-	n := need{events: e.events.Load(), overlay: e.overlay.Load()}
-	if c.o.Probe != nil {
-		w, err := c.ask(ctx, e, key)
-		if err != nil {
-			return nil, failed, err
-		}
-		n.word = w
-	}
-	now := c.clock()
-	st, why := e.why(n, now, c.o.MaxAge)
-	switch {
-	case why == hit:
-		if now >= st.aheadAt {
-			c.goAhead(e, key, st)
-		}
-		return st.snap, hit, nil
-	case st == nil:
-		why = cold
-	}
-	st, err := c.satisfy(ctx, e, key, n)
+	n, err := c.need(ctx, e, key)
 	if err != nil {
 		return nil, failed, err
 	}
+	st, why := c.why(e, n)
+	switch {
+	case why == hit:
+		if c.o.Ahead && c.clock()-st.base.begun >= st.ahead {
+			c.goAhead(e, key, st)
+		}
+		return st.snap, hit, nil
+	case ctx.Err() != nil:
+		return nil, failed, ctx.Err()
+	case st == nil:
+		why = cold
+	}
+	if st, err = c.satisfy(ctx, e, key, n); err != nil {
+		return nil, failed, err
+	}
 	return st.snap, why, nil
+}
+
+// need returns what a Get that begins now needs. It probes, unless the pause after a failure
+// lasts. Its error is that of Get.
+func (c *Cache[K, V]) need(ctx context.Context, e *entry[V], key K) (need, error) {
+	n := need{overlay: e.overlay.Load()}
+	if c.o.Probe == nil {
+		return n, nil
+	}
+	if err := ctx.Err(); err != nil {
+		return need{}, err
+	}
+	if f := e.source.Load(); f != nil && f.paused(c.clock(), c.o.Retry) {
+		return need{}, f.err
+	}
+	n.word.seq = e.seq.Add(1)
+	var fault error
+	n.word.token, fault = protect("probe", key, func() (Token, error) { return c.o.Probe(ctx, key) })
+	if fault == nil {
+		return n, nil
+	}
+	if err := ctx.Err(); err != nil {
+		return need{}, err // says nothing of the source
+	}
+	c.fail(e, fault)
+	return need{}, c.orClosed(fault)
 }
 
 // satisfy waits for a state that meets n. It starts the list or the fold that is missing.
 func (c *Cache[K, V]) satisfy(ctx context.Context, e *entry[V], key K, n need) (*state[V], error) {
 	for {
 		e.mu.Lock()
-		st, why := e.why(n, c.clock(), c.o.MaxAge)
+		st, why := c.why(e, n)
 		if why == hit {
 			e.mu.Unlock()
 			return st, nil
 		}
 		relist := why != overlay
 		var f *flight
-		var place <-chan struct{}
+		var joined bool
 		var err error
 		if relist {
 			if b := e.base.Load(); b != nil {
 				n.after = max(n.after, b.seq) // what began before one that will not do, will not either
 			}
-			f, place, err = c.listLocked(e, key, n)
+			f, joined, err = c.listLocked(e, key, n)
 		} else {
-			f, place, err = c.foldLocked(e, key, n)
+			f, joined, err = c.foldLocked(e, key, n)
 		}
 		e.mu.Unlock()
-		switch {
-		case err != nil:
-			return nil, err
-		case place != nil:
-			err = c.until(ctx, place)
-		default:
-			err = c.await(ctx, e, f)
+		if err == nil {
+			err = c.await(ctx, f)
 		}
 		switch {
 		case err != nil:
 			return nil, err
-		case place != nil: // look again
+		case !joined: // it has ended: try again
 		case f.err != nil:
-			return nil, c.told(f.err)
+			return nil, c.orClosed(f.err)
 		case relist:
 			n.listed = true
 		default:
@@ -113,8 +95,8 @@ func (c *Cache[K, V]) satisfy(ctx context.Context, e *entry[V], key K, n need) (
 	}
 }
 
-// told returns the error of a Get after a failure: ErrClosed if Close cancelled the call.
-func (c *Cache[K, V]) told(fault *Error) error {
+// orClosed returns the error of a Get after a failure: ErrClosed if Close cancelled the call.
+func (c *Cache[K, V]) orClosed(fault error) error {
 	if c.ctx.Err() != nil {
 		return ErrClosed
 	}
@@ -128,16 +110,11 @@ func (c *Cache[K, V]) goAhead(e *entry[V], key K, st *state[V]) {
 	}
 	next := func() {
 		defer e.ahead.Store(false)
-		ctx, cancel := context.WithTimeout(c.ctx, c.o.ListTimeout) // for the probe and for places to list
-		defer cancel()
-		n := need{events: e.events.Load(), overlay: e.overlay.Load(), after: st.base.seq}
-		if c.o.Probe != nil {
-			w, err := c.ask(ctx, e, key)
-			if err != nil {
-				return // kept as the entry's failure
-			}
-			n.word = w
+		n, err := c.need(c.ctx, e, key)
+		if err != nil {
+			return // kept as the entry's failure
 		}
+		n.after = st.base.seq
 		_, _ = c.satisfy(c.ctx, e, key, n) // likewise
 	}
 	if !c.spawn(next) {

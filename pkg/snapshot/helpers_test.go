@@ -2,7 +2,6 @@ package snapshot
 
 import (
 	"context"
-	"encoding/binary"
 	"errors"
 	"sync"
 	"testing"
@@ -15,6 +14,7 @@ var errDown = errors.New("source is down")
 type source struct {
 	mu            sync.Mutex
 	values        map[string]int
+	bumps         map[string]int // changes that leave the value as it is
 	listErr       error
 	probeErr      error
 	lists, probes int
@@ -23,12 +23,19 @@ type source struct {
 	slow func(ctx context.Context, nth int) error
 }
 
-func newSource() *source { return &source{values: map[string]int{}} }
+func newSource() *source { return &source{values: map[string]int{}, bumps: map[string]int{}} }
 
 func (s *source) set(key string, v int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.values[key] = v
+}
+
+// bump makes the probe of key tell of a change.
+func (s *source) bump(key string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.bumps[key]++
 }
 
 func (s *source) fails(list, probe error) {
@@ -57,17 +64,13 @@ func (s *source) probe(_ context.Context, key string) (Token, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.probes++
-	return numberToken(s.values[key]), s.probeErr
+	return Token(s.values[key])<<32 + Token(s.bumps[key]), s.probeErr
 }
 
 func (s *source) asked() (lists, probes int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.lists, s.probes
-}
-
-func numberToken(v int) Token {
-	return TokenOf(binary.BigEndian.AppendUint64(nil, uint64(v)))
 }
 
 // takes makes each list last so long.
@@ -84,7 +87,14 @@ func takes(d time.Duration) func(context.Context, int) error {
 
 // options are those of a cache without a probe whose entries live for 30 s.
 func (s *source) options() Options[string, int] {
-	return Options[string, int]{List: s.list, MaxAge: 30 * time.Second, MaxStale: 30 * time.Second}
+	return Options[string, int]{List: s.list, MaxAge: 30 * time.Second}
+}
+
+// probed are options whose every Get probes.
+func (s *source) probed() Options[string, int] {
+	o := s.options()
+	o.Probe = s.probe
+	return o
 }
 
 func open[V any](t testing.TB, o Options[string, V]) *Cache[string, V] {
@@ -115,12 +125,25 @@ func holds[N comparable](t testing.TB, what string, got, want N) {
 	}
 }
 
+// wantsLists compares how often the source was listed.
+func (s *source) wantsLists(t testing.TB, lists int) {
+	t.Helper()
+	l, _ := s.asked()
+	holds(t, "lists", l, lists)
+}
+
 // wants compares how often the source was asked.
 func (s *source) wants(t testing.TB, lists, probes int) {
 	t.Helper()
 	l, p := s.asked()
 	holds(t, "lists", l, lists)
 	holds(t, "probes", p, probes)
+}
+
+// gets is how many Gets have ended.
+func gets(st Stats) uint64 {
+	m := st.Misses
+	return st.Hits + m.Error + m.Cold + m.Probe + m.Age + m.Overlay
 }
 
 // pass lets time go by in a synctest bubble.

@@ -3,7 +3,6 @@ package snapshot
 import (
 	"context"
 	"errors"
-	"slices"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -19,12 +18,10 @@ type world struct {
 	k       *clock // nil: that of the bubble
 	c       *Cache[string, int]
 	o       Options[string, int]
-	edges   map[string][]time.Time // of the overlay
 	version int
 }
 
-// policies are the overlays of all keys: a number, and one more for each edge that has
-// passed.
+// policies are the overlays of all keys: a number each.
 type policies struct {
 	add map[string]int
 	err error
@@ -33,15 +30,14 @@ type policies struct {
 var modelKeys = []string{"a", "b", "c"}
 
 func newWorld(t *rapid.T, k *clock) *world {
-	w := &world{s: newSource(), p: &policies{add: map[string]int{}}, k: k, edges: map[string][]time.Time{}}
+	w := &world{s: newSource(), p: &policies{add: map[string]int{}}, k: k}
 	w.o = w.s.options()
 	w.o.Retry = -1
-	w.o.MaxStale = 50 * time.Second
 	if k != nil {
 		w.o.Now = k.Now
 		w.o.Probe = w.s.probe
 	}
-	w.o.Overlay = func(key string, base int) (int, error) { return base + w.folded(key), w.p.err }
+	w.o.Overlay = func(key string, base int) (int, error) { return base + w.p.add[key], w.p.err }
 	c, err := New(w.o)
 	if err != nil {
 		t.Fatal(err)
@@ -66,37 +62,22 @@ func (w *world) pass(d time.Duration) {
 	pass(d)
 }
 
-// folded is what the overlay of key adds now.
-func (w *world) folded(key string) int {
-	n := w.p.add[key]
-	for _, at := range w.edges[key] {
-		if !w.now().Before(at) {
-			n++
-		}
-	}
-	return n
-}
-
 // truth is what a list and an overlay of now would give.
-func (w *world) truth(key string) int { return w.s.values[key] + w.folded(key) }
+func (w *world) truth(key string) int { return w.s.values[key] + w.p.add[key] }
 
-// change sets a key to a value that it never had, and tells of it if no probe sees it.
+// change sets a key to a value that it never had. Without a probe nobody learns of it before
+// MaxAge, so nothing is changed then.
 func (w *world) change(key string) {
+	if w.o.Probe == nil {
+		return
+	}
 	w.version += 1_000
 	w.s.set(key, w.version)
-	if w.o.Probe == nil {
-		w.c.Bump(key)
-	}
 }
 
-func (w *world) get(ctx context.Context, t *rapid.T, key string, stale bool) {
-	ask := w.c.Get
-	if stale {
-		ask = w.c.GetStale
-	}
+func (w *world) get(ctx context.Context, t *rapid.T, key string) {
 	down := w.s.listErr != nil || w.s.probeErr != nil || w.p.err != nil
-	last, known := w.c.Peek(key)
-	snap, err := ask(ctx, key)
+	snap, err := w.c.Get(ctx, key)
 	switch {
 	case ctx.Err() != nil:
 		// A hit that asks nobody is allowed, an error is its own.
@@ -107,15 +88,8 @@ func (w *world) get(ctx context.Context, t *rapid.T, key string, stale bool) {
 		if !errors.Is(err, errDown) || !down {
 			t.Fatalf("Get: %v, down %v", err, down)
 		}
-		if stale && known && last.Age(w.now()) >= 0 && last.Age(w.now()) <= w.o.MaxStale {
-			t.Fatalf("GetStale: %v, with a last good of age %v", err, last.Age(w.now()))
-		}
-	case snap.Stale():
-		if !stale || !down || snap.Age(w.now()) > w.o.MaxStale || snap.Age(w.now()) < 0 {
-			t.Fatalf("stale %v old; asked for %v, down %v", snap.Age(w.now()), stale, down)
-		}
 	default:
-		if age := snap.Age(w.now()); age < 0 || age >= w.o.MaxAge {
+		if age := w.now().Sub(snap.Begun()); age < 0 || age >= w.o.MaxAge {
 			t.Fatalf("age %v", age)
 		}
 		if got, want := snap.Value(), w.truth(key); got != want {
@@ -141,7 +115,7 @@ func playHistories(t testing.TB, k *clock) {
 		defer w.c.Close()
 		gone, cancel := context.WithCancel(t.Context())
 		cancel()
-		gets := 0
+		asked := 0
 		key := func(t *rapid.T) string { return rapid.SampledFrom(modelKeys).Draw(t, "key") }
 		maybe := func(t *rapid.T) error {
 			if rapid.IntRange(0, 3).Draw(t, "down") == 0 {
@@ -150,30 +124,14 @@ func playHistories(t testing.TB, k *clock) {
 			return nil
 		}
 		t.Repeat(map[string]func(*rapid.T){
-			"get":    func(t *rapid.T) { gets++; w.get(t.Context(), t, key(t), false) },
-			"stale":  func(t *rapid.T) { gets++; w.get(t.Context(), t, key(t), true) },
-			"cancel": func(t *rapid.T) { gets++; w.get(gone, t, key(t), rapid.Bool().Draw(t, "stale")) },
+			"get":    func(t *rapid.T) { asked++; w.get(t.Context(), t, key(t)) },
+			"cancel": func(t *rapid.T) { asked++; w.get(gone, t, key(t)) },
 			"change": func(t *rapid.T) { w.change(key(t)) },
-			"bump":   func(t *rapid.T) { w.c.Bump(key(t)) },
+			"bump":   func(t *rapid.T) { w.s.bump(key(t)) },
 			"fold": func(t *rapid.T) {
 				k := key(t)
 				w.p.add[k] = rapid.IntRange(0, 5).Draw(t, "add") * 10
 				w.c.Refold(k)
-			},
-			"edge": func(t *rapid.T) {
-				k, at := key(t), w.now().Add(time.Duration(rapid.IntRange(-1, 40).Draw(t, "in"))*time.Second)
-				w.edges[k] = append(w.edges[k], at)
-				w.c.RefoldAt(k, at)
-			},
-			"drop": func(t *rapid.T) {
-				kept := rapid.SliceOfDistinct(rapid.SampledFrom(modelKeys), func(k string) string { return k }).Draw(t, "kept")
-				w.c.Keep(kept...)
-				for _, k := range modelKeys {
-					if !slices.Contains(kept, k) {
-						delete(w.edges, k)
-						w.p.add[k] = 0
-					}
-				}
 			},
 			"source": func(t *rapid.T) { w.s.fails(maybe(t), maybe(t)) },
 			"policy": func(t *rapid.T) { w.p.err = maybe(t) },
@@ -186,17 +144,11 @@ func playHistories(t testing.TB, k *clock) {
 					t.Skip("that of a bubble does not")
 				}
 				w.k.now = w.k.now.Add(-time.Duration(rapid.IntRange(1, 35).Draw(t, "s")) * time.Second)
-				for _, k := range modelKeys { // the owner of an overlay by the clock tells anew
-					w.c.Refold(k)
-					for _, at := range w.edges[k] {
-						w.c.RefoldAt(k, at)
-					}
-				}
 			},
 			"": func(t *rapid.T) {
 				st := w.c.Stats()
-				if st.Gets != uint64(gets) || st.Hits+st.Misses.Sum() != st.Gets {
-					t.Fatalf("%d Gets, stats %+v", gets, st)
+				if gets(st) != uint64(asked) {
+					t.Fatalf("%d Gets, stats %+v", asked, st)
 				}
 				if l := w.s.lists; uint64(l) != st.Builds {
 					t.Fatalf("%d lists, stats %+v", l, st)
