@@ -35,7 +35,7 @@ func (s *Server) checkScope(ctx context.Context, scope string) error {
 		return ended
 	}
 	if field := new(api.FieldError); errors.As(err, &field) {
-		return s.withNearest(ctx, scope, field)
+		return s.withNearest(scope, field)
 	}
 	unknown := new(api.UnknownScopeError)
 	if !errors.As(err, &unknown) {
@@ -76,18 +76,14 @@ func (s *Server) checkScope(ctx context.Context, scope string) error {
 
 // withNearest adds to the error about what cannot be a scope the one that was meant, if one
 // is near.
-func (s *Server) withNearest(ctx context.Context, scope string, wrong *api.FieldError) error {
+func (s *Server) withNearest(scope string, wrong *api.FieldError) error {
 	known := []string{admission.ScopeIronic}
-	ended := s.gentle.do(ctx, func() {
-		for _, b := range s.decider.Breakers(s.now()).Breakers {
-			known = append(known, b.Scope)
-		}
-	})
-	if ended != nil {
-		return ended
+	for _, b := range s.decided().Breakers {
+		known = append(known, b.Scope)
 	}
-	if near := nearScope(scope, known); near != "" {
-		return &api.FieldError{Field: wrong.Field, Value: wrong.Value, Rule: wrong.Rule + "; did you mean " + oneLine(shown(near)) + "?"}
+	const most = 256 // bytes that somebody would paste
+	if near := nearScope(scope, known); near != "" && len(near) <= most {
+		return &api.FieldError{Field: wrong.Field, Value: wrong.Value, Rule: wrong.Rule + "; did you mean " + oneLine(near) + "?"}
 	}
 	return wrong
 }

@@ -16,8 +16,8 @@ type scale struct {
 func newScale(low, high float64, log bool) scale {
 	s := scale{log: log}
 	s.min, s.max = s.of(low), s.of(high)
-	if s.min == s.max {
-		apart := max(1, math.Abs(s.min)/10)
+	if most := max(math.Abs(s.min), math.Abs(s.max)); s.max-s.min <= most/1e9 { // float64 counts ticks no finer
+		apart := max(1, most/10)
 		s.min, s.max = s.min-apart, s.max+apart
 	}
 	return s

@@ -196,6 +196,7 @@ func (w *world) shows(observe func(c *Controller, now time.Time), sights []ironi
 	}
 	c.sync(now)
 	c.polled(now)
+	c.sync(now)
 	c.failure = ""
 	c.policy.notices = nil
 	for _, n := range c.ledger.Notices() {

@@ -38,6 +38,12 @@ func TestEachEndOfAHoldIsCountedOnce(t *testing.T) {
 			s.wait(hold)
 			s.isFree(provision())
 		}},
+		{holdoff.EndTime, func(s *stage, episode string) { // too late to end it by hand
+			s.wait(hold)
+			if released, err := s.b.Release(s.now, "a", episode); released || err != nil {
+				t.Errorf("released %v, %v", released, err)
+			}
+		}},
 		{holdoff.EndSuccess, func(s *stage, _ string) { s.b.Mended(s.now, "a", holdoff.Deployment, true) }},
 		{holdoff.EndGone, func(s *stage, _ string) { s.b.Gone("a") }},
 		{holdoff.EndGone, func(s *stage, _ string) {

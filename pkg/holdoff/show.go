@@ -65,7 +65,9 @@ func (b *Book) Release(now time.Time, uuid, episode string) (released bool, err 
 	if e.release() {
 		b.put(now, e)
 	}
-	b.noteEnd(now, uuid, EndHand)
+	if held {
+		b.noteEnd(now, uuid, EndHand)
+	}
 	return held, nil
 }
 

@@ -117,7 +117,7 @@ func (v Verdict) needsFetch(h *host, at moment, cfg *Config) bool {
 	switch {
 	case v.Outcome == Exempt && !doubted, v.Outcome == Done:
 		return false
-	case h.wanted, h.busy(cfg.CountExtra), h.answered && !passed(h.fetched, at, cfg.ListMaxAge):
+	case h.fetch == wanted, h.busy(cfg.CountExtra), h.answered && !passed(h.fetched, at, cfg.ListMaxAge):
 		return false
 	case (len(cfg.Groups) > 0 || cfg.VirtualMedia > 0) && !h.located && !h.answered:
 		return true

@@ -3,15 +3,31 @@ package slots
 import "slices"
 
 // fetchList holds the hosts whose nodes the next polls fetch because somebody asked about
-// them (LH-16), oldest first. A host leaves the list when its wanted becomes false; next and
-// tidy remove it later.
+// them (LH-16), oldest first. A host is on it once at most: one that is not wanted any more keeps
+// its entry until next or tidy removes it, and is wanted again in that place.
 type fetchList []*host
 
-// add puts h at the end of the list.
+// fetchState says whether a host is on the fetch list, and whether it still has to be fetched.
+type fetchState uint8
+
+const (
+	unlisted fetchState = iota
+	unwanted            // on the list, and answered or at work since
+	wanted              // on the list
+)
+
+// add puts h at the end of the list, unless it is on it.
 func (f *fetchList) add(h *host) {
-	if !h.wanted {
-		h.wanted = true
+	if h.fetch == unlisted {
 		*f = append(*f, h)
+	}
+	h.fetch = wanted
+}
+
+// unwant notes that h need not be fetched any more.
+func (h *host) unwant() {
+	if h.fetch == wanted {
+		h.fetch = unwanted
 	}
 }
 
@@ -25,7 +41,8 @@ func (f *fetchList) next(keys []string) []string {
 			break
 		}
 		taken++
-		if !h.wanted {
+		if h.fetch != wanted {
+			h.fetch = unlisted
 			continue
 		}
 		again = append(again, h)
@@ -39,5 +56,11 @@ func (f *fetchList) next(keys []string) []string {
 
 // tidy takes off the hosts that are not wanted any more, so that their memory is freed.
 func (f *fetchList) tidy() {
-	*f = slices.DeleteFunc(*f, func(h *host) bool { return !h.wanted })
+	*f = slices.DeleteFunc(*f, func(h *host) bool {
+		if h.fetch == wanted {
+			return false
+		}
+		h.fetch = unlisted
+		return true
+	})
 }

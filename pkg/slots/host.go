@@ -38,11 +38,11 @@ type host struct {
 	located  bool // group and virtual of home are Ironic's own word
 	named    bool // so is the name
 	everYes  bool
-	lastBusy task // when it was last observed busy since op was set
-	wanted   bool // on the fetch list (LH-16)
-	answered bool // a fetch of this host was answered, perhaps by 404
-	boots    bool // at work, but not counted
-	touched  bool // on the list of Changes
+	lastBusy task       // when it was last observed busy since op was set
+	fetch    fetchState // LH-16
+	answered bool       // a fetch of this host was answered, perhaps by 404
+	boots    bool       // at work, but not counted
+	touched  bool       // on the list of Changes
 	status   status
 	end      End // of the last slot
 
@@ -116,5 +116,6 @@ func (h *host) knownIdle(at moment, maxStale time.Duration) bool {
 
 // noteAnswer notes that a fetch of h was answered.
 func (h *host) noteAnswer(at moment) {
-	h.wanted, h.answered, h.fetched = false, true, at
+	h.unwant()
+	h.answered, h.fetched = true, at
 }

@@ -47,7 +47,8 @@ func (l *Ledger) merge(from, h *host) {
 			}
 		})
 	})
-	from.wanted, from.status = false, merged
+	from.unwant()
+	from.status = merged
 	l.updateLive(from)
 	l.updateLive(h)
 }
@@ -56,7 +57,8 @@ func (l *Ledger) merge(from, h *host) {
 func (l *Ledger) forget(h *host) {
 	l.change(h, func() { h.slot = noSlot })
 	l.remove(h)
-	h.observed, h.wanted, h.status = observation{}, false, forgotten
+	h.unwant()
+	h.observed, h.status = observation{}, forgotten
 	l.updateLive(h)
 }
 

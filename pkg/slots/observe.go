@@ -104,7 +104,7 @@ func (l *Ledger) observe(mark mark, n ironic.Node) {
 func (l *Ledger) observedBusy(h *host, n ironic.Node) {
 	mark := h.observed.mark
 	h.endedAt, h.doneAt = never, never
-	h.wanted = false // the observation answers the ask, and polls show it while it is at work
+	h.unwant() // the observation answers the ask, and polls show it while it is at work
 	if !h.holds() {
 		l.countBusy(h, n)
 		return
