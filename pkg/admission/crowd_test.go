@@ -63,7 +63,9 @@ func TestLH6_EverybodyCallsEverythingAtOnce(t *testing.T) {
 				t.Error(err)
 			}
 		},
-		func(rng *rand.Rand) { c.HostGone(now, admission.Host{Namespace: "metal3", Name: fmt.Sprintf("host-%d", rng.IntN(hosts))}) },
+		func(rng *rand.Rand) {
+			c.HostGone(now, admission.Host{Namespace: "metal3", Name: fmt.Sprintf("host-%d", rng.IntN(hosts))})
+		},
 	}
 	var all sync.WaitGroup
 	for n, call := range calls {
