@@ -94,7 +94,7 @@ func (c *snapshotCollector) Collect(ch chan<- prometheus.Metric) {
 		count(c.seconds, s.Listing.Seconds())
 		gauge(c.items, float64(s.Items))
 		gauge(c.bytes, float64(s.Bytes))
-		if s.Builds > 0 {
+		if s.Oldest > 0 { // a list that failed leaves nothing
 			gauge(c.age, s.Oldest.Round(time.Millisecond).Seconds())
 		}
 	}
