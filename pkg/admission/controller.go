@@ -118,8 +118,8 @@ func (c *Controller) Reconfigure(now time.Time, limits slots.Limits, turns Turns
 	}
 	c.policy.patience = c.cfg.Turns.ClaimWindow
 	c.sync(now)
-	for _, l := range gone {
-		c.queues.retire(now, l)
+	for _, q := range gone {
+		c.queues.retire(now, q)
 	}
 	c.queues.update(now)
 	return nil
@@ -256,9 +256,9 @@ func (c *Controller) Status(now time.Time) api.Status {
 	s.Breakers, s.Storm = c.breakers(now), c.policy.show()
 	s.Holds = c.policy.holdCounts(now)
 	s.Slots.Total.Waiting = c.queues.waiting()
-	for pool, l := range c.queues.by {
+	for pool, q := range c.queues.by {
 		if view, ok := s.Slots.Pools[pool.String()]; ok && pool != (slots.Pool{}) {
-			view.Waiting = l.Queued()
+			view.Waiting = q.Queued()
 			s.Slots.Pools[pool.String()] = view
 		}
 	}

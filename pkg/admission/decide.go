@@ -134,14 +134,14 @@ func (c *core) askQueue(now time.Time, s *situation) {
 
 // peekQueue is askQueue for a dry run.
 func (c *core) peekQueue(now time.Time, s *situation) {
-	l := c.queues.of(&s.ledger)
+	q := c.queues.of(&s.ledger)
 	var place *fairshare.Host
-	if s.host != nil && s.host.queue == l {
+	if s.host != nil && s.host.queue == q {
 		place = &s.host.place
 	} else {
 		place = fairshare.NewHost("", tenant(s.ledger.ID()))
 	}
-	s.answer, s.enqueued = l.Peek(now, c.queues.share(now, l, place, s.ledger.Free, s.rate.left), place, s.errors()), true
+	s.answer, s.enqueued = q.Peek(now, c.queues.share(now, q, place, s.ledger.Free, s.rate.left), place, s.errors()), true
 }
 
 // errors returns what policy.errors will return once the ask is recorded.

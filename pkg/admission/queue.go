@@ -35,14 +35,14 @@ func (c *Controller) pools() []slots.Pool {
 func (c *Controller) poolQueue(now time.Time, pool slots.Pool, limit int) (api.PoolQueue, bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	l := c.queues.by[pool]
-	if l == nil {
+	q := c.queues.by[pool]
+	if q == nil {
 		return api.PoolQueue{}, false
 	}
-	q := show(pool.String(), c.ledger.Free(now, pool), l.View(now, limit))
-	q.TenantCount = len(q.Tenants)
-	q.Tenants = q.Tenants[:min(len(q.Tenants), max(limit, leastTenants))]
-	return q, true
+	shown := show(pool.String(), c.ledger.Free(now, pool), q.View(now, limit))
+	shown.TenantCount = len(shown.Tenants)
+	shown.Tenants = shown.Tenants[:min(len(shown.Tenants), max(limit, leastTenants))]
+	return shown, true
 }
 
 func show(name string, free int, v fairshare.View) api.PoolQueue {
@@ -98,9 +98,9 @@ func (c *core) turns(now time.Time) api.Turns {
 	addStats(&sum, c.queues.retired)
 	waiting := map[api.WaitingCount]int{}
 	for _, pool := range c.ledger.Pools() {
-		l := c.queues.by[pool]
-		addStats(&sum, l.Stats())
-		for _, t := range l.View(now, 0).Tenants {
+		q := c.queues.by[pool]
+		addStats(&sum, q.Stats())
+		for _, t := range q.View(now, 0).Tenants {
 			name := c.queues.names.shown(t.Name)
 			failing := t.Failing + t.CalledFailing
 			waiting[api.WaitingCount{Lane: fairshare.Healthy.String(), Tenant: name}] += t.Waiting + t.Called - failing
@@ -122,8 +122,8 @@ func addStats(sum *api.Turns, s fairshare.Stats) {
 	sum.Expired += s.Expired
 	sum.Overtakes += s.Overtakes
 	sum.Redeemed += s.Redeemed
-	for l, n := range s.Grants {
-		sum.Grants[fairshare.Lane(l).String()] += n
+	for lane, n := range s.Grants {
+		sum.Grants[fairshare.Lane(lane).String()] += n
 	}
 	sum.Waits.SumSeconds += s.WaitSum.Seconds()
 	var upTo uint64

@@ -67,11 +67,11 @@ var ends = map[slots.End]fairshare.End{
 // hold tells a host's queue that the ledger has given the host a slot. Of a slot that an answer
 // has granted the queue knows already.
 func (c *core) hold(now time.Time, change slots.Change) {
-	h, l := c.host(change.Host), c.queues.by[change.Pool]
+	h, q := c.host(change.Host), c.queues.by[change.Pool]
 	if h.permit == nil {
 		h.permit = c.policy.take(now, h.Facts())
 	}
-	if h.queue == l && h.place.State() == fairshare.Holding {
+	if h.queue == q && h.place.State() == fairshare.Holding {
 		c.queues.outdated = c.queues.outdated || len(c.queues.by) > 1 // granted just now: one less for the other queues
 		return
 	}
@@ -80,8 +80,8 @@ func (c *core) hold(now time.Time, change slots.Change) {
 	if h.asked {
 		errors = c.policy.errors(h)
 	}
-	l.Hold(now, &h.place, errors)
-	h.queue, c.queues.outdated = l, true
+	q.Hold(now, &h.place, errors)
+	h.queue, c.queues.outdated = q, true
 }
 
 // merge makes h the record of into, the host that it turned out to be. If into is queued or
