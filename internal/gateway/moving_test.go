@@ -200,9 +200,10 @@ func TestGW18_WhatWaitingHostsCostInMotion(t *testing.T) {
 		most  float64       // requests of clients a second for each waiting host; 0: nothing is demanded
 	}{
 		{"off", false, 60, false, 0, 0},
-		{"on", true, 60, true, 0, 0.2},
-		{"slow polls", false, 60, true, 1500 * time.Millisecond, 0.2},
-		{"polls that are too slow", false, 60, true, 3 * time.Second, 0.2},
+		// 0.19 to 0.201 as goroutines happen to run, nearly all of it of the five hosts at work; 2.7 without the cache.
+		{"on", true, 60, true, 0, 0.25},
+		{"slow polls", false, 60, true, 1500 * time.Millisecond, 0.25},
+		{"polls that are too slow", false, 60, true, 3 * time.Second, 0.25},
 		{"200", false, 210, true, 0, 0.1},
 	} {
 		t.Run(row.name, func(t *testing.T) {
