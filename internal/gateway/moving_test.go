@@ -200,10 +200,9 @@ func TestGW18_WhatWaitingHostsCostInMotion(t *testing.T) {
 		most  float64       // requests of clients a second for each waiting host; 0: nothing is demanded
 	}{
 		{"off", false, 60, false, 0, 0},
-		// 0.19 to 0.201 as goroutines happen to run, nearly all of it of the five hosts at work; 2.7 without the cache.
-		{"on", true, 60, true, 0, 0.25},
-		{"slow polls", false, 60, true, 1500 * time.Millisecond, 0.25},
-		{"polls that are too slow", false, 60, true, 3 * time.Second, 0.25},
+		{"on", true, 60, true, 0, 0.2},
+		{"slow polls", false, 60, true, 1500 * time.Millisecond, 0.2},
+		{"polls that are too slow", false, 60, true, 3 * time.Second, 0.2},
 		{"200", false, 210, true, 0, 0.1},
 	} {
 		t.Run(row.name, func(t *testing.T) {
@@ -221,7 +220,8 @@ func TestGW18_WhatWaitingHostsCostInMotion(t *testing.T) {
 			})
 			logKinds(t, row.name, by, waiting)
 			for kind := range by {
-				if strings.HasPrefix(kind, "our ") || kind == "capacity lists" {
+				// Work that starts, and the ports of its node, are no cost of waiting.
+				if strings.HasPrefix(kind, "our ") || kind == "capacity lists" || kind == "PUT" || kind == "make ports" {
 					delete(by, kind)
 				}
 			}
