@@ -67,7 +67,7 @@ quick: ## The first answer, in about 2 minutes: build, vet, rules of the house, 
 	@echo "make quick: builds, vets, and runs the rules of the house and the short tests of all packages but the slow ones, without the race detector; about 2 minutes (make test runs everything)"
 	@$(MAKE) --no-print-directory build
 	$(GO) vet ./...
-	@packages=$$($(GO) list ./pkg/... ./internal/... ./hack/... | grep -v '/internal/attack$$\|/internal/demo$$\|/internal/simulate') && \
+	@packages=$$($(GO) list ./pkg/... ./internal/... ./hack/... | grep -v '/internal/rig/attack$$\|/internal/rig/demo$$\|/internal/rig/simulate') && \
 	  $(TESTSUM) -silence 2m -- -short -timeout 10m $$packages || \
 	  { echo "make quick: run what failed or hung alone, to see where: go test -short -v -run TEST PACKAGE"; exit 1; }
 
@@ -77,12 +77,12 @@ quick: ## The first answer, in about 2 minutes: build, vet, rules of the house, 
 # cores. testsum ends what says nothing for long; a limit on the whole would fail on a
 # machine that is merely busy.
 test: ## All tests that need no installed server, under the race detector
-	$(TESTSUM) -- -timeout 0 $(TESTFLAGS) ./pkg/fairshare ./internal/simulate/...
+	$(TESTSUM) -- -timeout 0 $(TESTFLAGS) ./pkg/fairshare ./internal/rig/simulate/...
 ifneq ($(RACE),)
 	$(TESTSUM) -- $(RACE) -timeout 0 $(TESTFLAGS) ./pkg/fairshare -args -rapid.checks=300
-	$(TESTSUM) -- $(RACE) -short -timeout 0 $(TESTFLAGS) ./internal/simulate/...
+	$(TESTSUM) -- $(RACE) -short -timeout 0 $(TESTFLAGS) ./internal/rig/simulate/...
 endif
-	@packages=$$($(GO) list ./... | grep -v '/pkg/fairshare$$\|/internal/simulate') && \
+	@packages=$$($(GO) list ./... | grep -v '/pkg/fairshare$$\|/internal/rig/simulate') && \
 	  $(TESTSUM) -- $(RACE) -p 3 -timeout 0 $(TESTFLAGS) $$packages
 
 search: ## Look for histories that break the limit or a law of turns (SEARCH=10000, from SEED=1; LAWS=100000; KILLS=100)
@@ -92,10 +92,10 @@ search: ## Look for histories that break the limit or a law of turns (SEARCH=100
 	  -args -rapid.checks=$(LAWS) -rapid.seed=$(SEED)
 	$(TESTSUM) -v -- -timeout 30m -count=1 -run '^TestGW18_WhatWaiting|^TestGW11_Delayed' ./internal/gateway -args -gateway.whole
 	$(TESTSUM) -v -- -timeout 60m -count=1 -run Kill ./internal/holdfile -args -holdfile.kills=$(KILLS) -holdfile.seed=$(SEED)
-	$(TESTSUM) -v -- -timeout 60m -count=1 -run '^TestBO16_killHolds' ./internal/demo -args -kill.holds=$(KILLS) -kill.seed=$(SEED)
+	$(TESTSUM) -v -- -timeout 60m -count=1 -run '^TestBO16_killHolds' ./internal/rig/demo -args -kill.holds=$(KILLS) -kill.seed=$(SEED)
 
 attack: ## The real process in 384 MiB, attacked with real hosts at work (ATTACK=10m)
-	$(TESTSUM) -v -- -timeout 2h -count=1 ./internal/attack -args -attack.for=$(ATTACK) -attack.slow=3000 -attack.idle=500
+	$(TESTSUM) -v -- -timeout 2h -count=1 ./internal/rig/attack -args -attack.for=$(ATTACK) -attack.slow=3000 -attack.idle=500
 
 stress: ## The stress table of storms up to 20,000 hosts, all policies side by side (STRESS_FLAGS="-seeds 1")
 	$(GO) run ./hack/stress $(STRESS_FLAGS)

@@ -14,7 +14,7 @@ import (
 	"testing"
 	"text/template"
 
-	"github.com/ironic-throttle/ironic-throttle/internal/child"
+	"github.com/ironic-throttle/ironic-throttle/internal/rig/child"
 )
 
 // benchNode is a node as the static upstream shows it, of about 600 bytes.

@@ -12,7 +12,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/ironic-throttle/ironic-throttle/internal/realironic"
+	"github.com/ironic-throttle/ironic-throttle/internal/rig/realironic"
 )
 
 // capacityPath is BMO's capacity check.

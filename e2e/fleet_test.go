@@ -15,7 +15,7 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/ironic-throttle/ironic-throttle/internal/realironic"
+	"github.com/ironic-throttle/ironic-throttle/internal/rig/realironic"
 	"github.com/ironic-throttle/ironic-throttle/pkg/ironic"
 )
 

@@ -12,7 +12,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/ironic-throttle/ironic-throttle/internal/realironic"
+	"github.com/ironic-throttle/ironic-throttle/internal/rig/realironic"
 )
 
 // BenchmarkGatewayLatency gets a node of a real Ironic, directly and through the

@@ -11,9 +11,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/ironic-throttle/ironic-throttle/internal/child"
-	"github.com/ironic-throttle/ironic-throttle/internal/ironicsuite"
-	"github.com/ironic-throttle/ironic-throttle/internal/realironic"
+	"github.com/ironic-throttle/ironic-throttle/internal/rig/child"
+	"github.com/ironic-throttle/ironic-throttle/internal/rig/ironicsuite"
+	"github.com/ironic-throttle/ironic-throttle/internal/rig/realironic"
 )
 
 // certificate is the gateway's own, for 127.0.0.1.

@@ -9,8 +9,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/ironic-throttle/ironic-throttle/internal/child"
-	"github.com/ironic-throttle/ironic-throttle/internal/realironic"
+	"github.com/ironic-throttle/ironic-throttle/internal/rig/child"
+	"github.com/ironic-throttle/ironic-throttle/internal/rig/realironic"
 	"github.com/ironic-throttle/ironic-throttle/pkg/api"
 )
 

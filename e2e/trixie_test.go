@@ -16,8 +16,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/ironic-throttle/ironic-throttle/internal/ironicsuite"
-	"github.com/ironic-throttle/ironic-throttle/internal/realironic"
+	"github.com/ironic-throttle/ironic-throttle/internal/rig/ironicsuite"
+	"github.com/ironic-throttle/ironic-throttle/internal/rig/realironic"
 )
 
 var trixieSuite = flag.Bool("trixie.suite", false, "run the suite of Ironic on Debian 13's too")

@@ -6,7 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/ironic-throttle/ironic-throttle/internal/demo"
+	"github.com/ironic-throttle/ironic-throttle/internal/rig/demo"
 )
 
 const demoHelp = `Plays a storm in this process, on loopback: a fake Ironic, a fake BMO that wants all

@@ -8,7 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/ironic-throttle/ironic-throttle/internal/fakeironic"
+	"github.com/ironic-throttle/ironic-throttle/internal/rig/fakeironic"
 )
 
 const fakeIronicHelp = `Plays an OpenStack Ironic with nodes that boot, clean, deploy and fail in scaled

@@ -9,7 +9,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/ironic-throttle/ironic-throttle/internal/simulate"
+	"github.com/ironic-throttle/ironic-throttle/internal/rig/simulate"
 )
 
 const rootHelp = `ironic-throttle watches what OpenStack Ironic does, hands out a fixed number of

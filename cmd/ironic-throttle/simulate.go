@@ -5,7 +5,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/ironic-throttle/ironic-throttle/internal/simulate"
+	"github.com/ironic-throttle/ironic-throttle/internal/rig/simulate"
 )
 
 const simulateHelp = `Plays a storm of hosts in virtual time, so that a limit can be tried before living

@@ -11,7 +11,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/ironic-throttle/ironic-throttle/internal/realironic"
+	"github.com/ironic-throttle/ironic-throttle/internal/rig/realironic"
 	"github.com/ironic-throttle/ironic-throttle/pkg/ironic"
 )
 

@@ -9,7 +9,7 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/ironic-throttle/ironic-throttle/internal/child"
+	"github.com/ironic-throttle/ironic-throttle/internal/rig/child"
 )
 
 // fault befalls a phase once a part of the hosts has begun.

@@ -6,7 +6,7 @@ import (
 	"flag"
 	"time"
 
-	"github.com/ironic-throttle/ironic-throttle/internal/realironic"
+	"github.com/ironic-throttle/ironic-throttle/internal/rig/realironic"
 )
 
 // Knobs of the storms. Without -storm.cells only the short one is played.

@@ -15,8 +15,8 @@ import (
 
 	"go.uber.org/goleak"
 
-	"github.com/ironic-throttle/ironic-throttle/internal/child"
-	"github.com/ironic-throttle/ironic-throttle/internal/realkube"
+	"github.com/ironic-throttle/ironic-throttle/internal/rig/child"
+	"github.com/ironic-throttle/ironic-throttle/internal/rig/realkube"
 )
 
 // The programs, there for all tests: hack/bmo/install.sh and hack/ironic/chroot.sh print

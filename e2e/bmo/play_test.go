@@ -8,7 +8,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/ironic-throttle/ironic-throttle/internal/child"
+	"github.com/ironic-throttle/ironic-throttle/internal/rig/child"
 	"github.com/ironic-throttle/ironic-throttle/pkg/ironic"
 )
 

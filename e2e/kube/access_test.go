@@ -19,7 +19,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
-	"github.com/ironic-throttle/ironic-throttle/internal/child"
+	"github.com/ironic-throttle/ironic-throttle/internal/rig/child"
 )
 
 // certificate is a file that throttle and clients are given; its key lies beside it.

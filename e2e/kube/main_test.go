@@ -12,8 +12,8 @@ import (
 
 	"go.uber.org/goleak"
 
-	"github.com/ironic-throttle/ironic-throttle/internal/child"
-	"github.com/ironic-throttle/ironic-throttle/internal/realkube"
+	"github.com/ironic-throttle/ironic-throttle/internal/rig/child"
+	"github.com/ironic-throttle/ironic-throttle/internal/rig/realkube"
 )
 
 // cluster is the API server that all tests share; each takes namespaces of its own.

@@ -18,13 +18,13 @@ import (
 	"sigs.k8s.io/kustomize/api/krusty"
 	"sigs.k8s.io/kustomize/kyaml/filesys"
 
-	"github.com/ironic-throttle/ironic-throttle/internal/realkube"
+	"github.com/ironic-throttle/ironic-throttle/internal/rig/realkube"
 )
 
 // Where kustomizations are, from here. What deploytest tests is deployed here.
 const (
 	overlays  = "../../deploy/overlays"
-	testCases = "../../internal/deploytest/testdata"
+	testCases = "../../internal/rig/deploytest/testdata"
 )
 
 // systemNamespace is the one that the manifests name.

@@ -4,7 +4,7 @@
 //	go run ./hack/bench
 //
 // A miss is marked, not an error, for a busy machine is no defect; a benchmark
-// that cannot run is one. See docs/benchmarks.md.
+// that cannot run is one. See docs/dev/benchmarks.md.
 package main
 
 import (
@@ -20,7 +20,7 @@ import (
 	"strings"
 	"syscall"
 
-	"github.com/ironic-throttle/ironic-throttle/internal/realironic"
+	"github.com/ironic-throttle/ironic-throttle/internal/rig/realironic"
 )
 
 // A run is one call of go test with one benchmark; it prints lines that parse reads.

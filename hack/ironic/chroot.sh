@@ -1,5 +1,5 @@
 #!/bin/sh
-# Makes the Debian 13 (trixie) in which internal/realironic runs Ironic 29, beside the
+# Makes the Debian 13 (trixie) in which internal/rig/realironic runs Ironic 29, beside the
 # machine's own Debian 12 with Ironic 21: a folder outside of the repository, which all
 # clones of it share. Prints that folder.
 #

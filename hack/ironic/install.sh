@@ -4,7 +4,7 @@
 # started or left enabled, nothing in /etc/ironic or /etc/nginx is used, and a
 # second run has nothing to do.
 #
-# Needs root and an apt that works. internal/realironic starts what is
+# Needs root and an apt that works. internal/rig/realironic starts what is
 # installed here.
 set -eu
 

@@ -22,7 +22,7 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/ironic-throttle/ironic-throttle/internal/simulate/stress"
+	"github.com/ironic-throttle/ironic-throttle/internal/rig/simulate/stress"
 )
 
 func main() {

@@ -16,8 +16,8 @@ func (a *App) showCluster() *api.Cluster {
 	if !s.BrokenSince.IsZero() {
 		c.BrokenSince = &s.BrokenSince
 	}
-	if a.herald != nil {
-		e := a.herald.Stats().Events
+	if a.recorder != nil {
+		e := a.recorder.Stats().Events
 		c.Events = &api.EventCounts{Sent: e.Sent, Failed: e.Failed, Dropped: e.Dropped, Pending: e.Pending}
 	}
 	if a.elector != nil {

@@ -10,7 +10,7 @@ import (
 
 	"github.com/ironic-throttle/ironic-throttle/internal/config"
 	"github.com/ironic-throttle/ironic-throttle/internal/holdfile"
-	"github.com/ironic-throttle/ironic-throttle/internal/kube/holdmap"
+	"github.com/ironic-throttle/ironic-throttle/internal/kube/holds"
 	"github.com/ironic-throttle/ironic-throttle/pkg/admission"
 	"github.com/ironic-throttle/ironic-throttle/pkg/breaker"
 	"github.com/ironic-throttle/ironic-throttle/pkg/holdoff"
@@ -163,7 +163,7 @@ func (k *holdKeeper) checkStore() error {
 
 // takenOver reports that another process keeps the holds now.
 func takenOver(err error) bool {
-	return errors.Is(err, holdmap.ErrTakenOver) || errors.Is(err, holdfile.ErrHeld)
+	return errors.Is(err, holds.ErrTakenOver) || errors.Is(err, holdfile.ErrHeld)
 }
 
 // saveSoon is save for somebody who waits for it, but not for a disk that hangs.

@@ -20,9 +20,9 @@ import (
 	"time"
 
 	"github.com/ironic-throttle/ironic-throttle/internal/config"
-	"github.com/ironic-throttle/ironic-throttle/internal/fakeironic"
 	"github.com/ironic-throttle/ironic-throttle/internal/kube"
-	"github.com/ironic-throttle/ironic-throttle/internal/kube/holdmap"
+	"github.com/ironic-throttle/ironic-throttle/internal/kube/holds"
+	"github.com/ironic-throttle/ironic-throttle/internal/rig/fakeironic"
 	"github.com/ironic-throttle/ironic-throttle/pkg/holdoff"
 )
 
@@ -182,14 +182,14 @@ func (c *configMaps) RoundTrip(r *http.Request) (*http.Response, error) {
 }
 
 // options are of the ledger in c.
-func (c *configMaps) options(t *testing.T, pod string) *holdmap.Options {
+func (c *configMaps) options(t *testing.T, pod string) *holds.Options {
 	t.Helper()
 	cluster, err := kube.Connect(kube.Options{Kubeconfig: kubeconfig(t), Namespace: "metal3"})
 	if err != nil {
 		t.Fatal(err)
 	}
 	cluster.Config.Transport, cluster.Config.ContentType = c, "application/json"
-	return &holdmap.Options{Config: cluster.Config, Namespace: cluster.Namespace, Name: "holds", Identity: pod}
+	return &holds.Options{Config: cluster.Config, Namespace: cluster.Namespace, Name: "holds", Identity: pod}
 }
 
 // inConfigMaps plays an App that keeps its holds in c, and has no election. done gets
@@ -257,13 +257,13 @@ func TestLH27_TheOlderOfTwoEnds(t *testing.T) {
 	newer := c.options(t, "pod-b") // now: it sets the logger that a process has one of
 	inConfigMaps(t, c, func(s *stage, _ func(), done <-chan error) {
 		s.pass(time.Minute)
-		other, err := holdmap.Open(s.Context(), *newer)
+		other, err := holds.Open(s.Context(), *newer)
 		if err != nil {
 			t.Fatal(err)
 		}
 		defer other.Close()
 		begin := time.Now()
-		if err := <-done; !errors.Is(err, holdmap.ErrTakenOver) || !strings.Contains(err.Error(), "pod-b_") {
+		if err := <-done; !errors.Is(err, holds.ErrTakenOver) || !strings.Contains(err.Error(), "pod-b_") {
 			t.Errorf("Run: %v", err)
 		}
 		if took := time.Since(begin); took > config.Default().Leases.StartupSettle/2 {

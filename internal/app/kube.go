@@ -10,8 +10,8 @@ import (
 
 	"github.com/ironic-throttle/ironic-throttle/internal/config"
 	"github.com/ironic-throttle/ironic-throttle/internal/kube"
-	"github.com/ironic-throttle/ironic-throttle/internal/kube/herald"
-	"github.com/ironic-throttle/ironic-throttle/internal/kube/holdmap"
+	"github.com/ironic-throttle/ironic-throttle/internal/kube/events"
+	"github.com/ironic-throttle/ironic-throttle/internal/kube/holds"
 	"github.com/ironic-throttle/ironic-throttle/internal/kube/hosts"
 	"github.com/ironic-throttle/ironic-throttle/internal/kube/leader"
 	"github.com/ironic-throttle/ironic-throttle/pkg/admission"
@@ -19,14 +19,14 @@ import (
 
 // kubePart is what App has to do with the cluster; all of it is nil without one.
 type kubePart struct {
-	cluster *kube.Cluster
-	hosts   *hosts.Directory
-	herald  *herald.Herald
-	elector *leader.Elector  // nil: the only replica
-	holdMap *holdmap.Options // nil: the holds are not in ConfigMaps
-	notes   hostNotes
-	begun   atomic.Bool            // this process decides, as far as its Lease goes
-	waits   atomic.Pointer[string] // why a term cannot begin
+	cluster  *kube.Cluster
+	hosts    *hosts.Directory
+	recorder *events.Recorder
+	elector  *leader.Elector // nil: the only replica
+	holdMap  *holds.Options  // nil: the holds are not in ConfigMaps
+	notes    hostNotes
+	begun    atomic.Bool            // this process decides, as far as its Lease goes
+	waits    atomic.Pointer[string] // why a term cannot begin
 }
 
 // newKube finds the cluster, where one is wanted. Nothing is sent to it yet.
@@ -55,7 +55,7 @@ func (a *App) newKube(o Options) (err error) {
 		return err
 	}
 	if c.Events || c.AnnotatePosition {
-		if a.herald, err = herald.New(herald.Options{
+		if a.recorder, err = events.New(events.Options{
 			Config: a.cluster.Config, Find: a.findUID, Stands: a.stands, PerMinute: c.EventsPerMinute, Silent: !c.Events, Annotate: c.AnnotatePosition,
 			Instance: identity, Log: a.log, Now: a.now,
 		}); err != nil {
@@ -63,7 +63,7 @@ func (a *App) newKube(o Options) (err error) {
 		}
 	}
 	if name := o.Config.Holdoff.ConfigMap; name != "" {
-		a.holdMap = &holdmap.Options{Config: a.cluster.Config, Namespace: a.cluster.Namespace, Name: name, Identity: identity, Log: a.log}
+		a.holdMap = &holds.Options{Config: a.cluster.Config, Namespace: a.cluster.Namespace, Name: name, Identity: identity, Log: a.log}
 	}
 	if !c.Leader.Elect {
 		return nil

@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/ironic-throttle/ironic-throttle/internal/inventory"
-	"github.com/ironic-throttle/ironic-throttle/internal/rare"
+	"github.com/ironic-throttle/ironic-throttle/internal/logging"
 	"github.com/ironic-throttle/ironic-throttle/pkg/admission"
 	"github.com/ironic-throttle/ironic-throttle/pkg/slots"
 )
@@ -18,14 +18,14 @@ type nodeList struct {
 	wake      chan struct{}
 	now       func() time.Time
 	log       *slog.Logger
-	overflow  rare.Line
+	overflow  logging.Rare
 }
 
 var _ admission.Nodes = (*nodeList)(nil)
 
 func newNodeList(log *slog.Logger, now func() time.Time) *nodeList {
 	const gap = 10 * time.Minute
-	return &nodeList{wake: make(chan struct{}, 1), now: now, log: log, overflow: rare.Line{Gap: gap}}
+	return &nodeList{wake: make(chan struct{}, 1), now: now, log: log, overflow: logging.Rare{Gap: gap}}
 }
 
 // Has implements admission.Nodes.

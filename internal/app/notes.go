@@ -12,7 +12,7 @@ import (
 
 	"github.com/ironic-throttle/ironic-throttle/internal/config"
 	"github.com/ironic-throttle/ironic-throttle/internal/kube/hosts"
-	"github.com/ironic-throttle/ironic-throttle/internal/rare"
+	"github.com/ironic-throttle/ironic-throttle/internal/logging"
 	"github.com/ironic-throttle/ironic-throttle/pkg/admission"
 	"github.com/ironic-throttle/ironic-throttle/pkg/api"
 )
@@ -26,7 +26,7 @@ type hostNotes struct {
 	bad   map[string]string        // likewise those whose hold-off cannot be read, and why
 
 	// Lines of the log that whoever may annotate a host can cause.
-	ignored, refused *rare.Line
+	ignored, refused *logging.Rare
 }
 
 // notesGap is the least time between two such lines.
@@ -35,7 +35,7 @@ const notesGap = time.Minute
 func newHostNotes() hostNotes {
 	return hostNotes{
 		wake: make(chan struct{}, 1), mu: new(sync.Mutex), holds: map[string]time.Duration{}, bad: map[string]string{},
-		ignored: &rare.Line{Gap: notesGap}, refused: &rare.Line{Gap: notesGap},
+		ignored: &logging.Rare{Gap: notesGap}, refused: &logging.Rare{Gap: notesGap},
 	}
 }
 
@@ -114,8 +114,8 @@ func (a *App) hostChanged(old, now *hosts.Host) {
 	if now == nil {
 		a.controller.HostGone(a.now(), admission.Host{Namespace: old.Namespace, Name: old.Name, UID: old.UID, NodeUUID: old.NodeUUID})
 		a.noteHold(old, "")
-		if a.herald != nil {
-			a.herald.Forget(old.Namespace, old.Name)
+		if a.recorder != nil {
+			a.recorder.Forget(old.Namespace, old.Name)
 		}
 		return
 	}
@@ -154,11 +154,11 @@ func (a *App) noteHold(h *hosts.Host, text string) {
 // before may not have told it.
 func (a *App) tellFault(namespace, name, fault string) {
 	switch {
-	case a.herald == nil:
+	case a.recorder == nil:
 	case fault == "":
-		a.herald.Ignored(namespace, name, "")
+		a.recorder.Ignored(namespace, name, "")
 	case a.mayStart():
-		a.herald.Ignored(namespace, name, "The "+fault)
+		a.recorder.Ignored(namespace, name, "The "+fault)
 	}
 }
 
@@ -201,16 +201,16 @@ func (a *App) releaseByNote(h *hosts.Host, first bool) {
 			level = slog.LevelInfo
 		}
 		log.Log(context.Background(), level, "a release by annotation has no effect: it is of another episode", "present", other.Present, "before", before)
-		if a.herald != nil && !first {
-			a.herald.ReleaseRefused(h.Namespace, h.Name, "the present episode is "+other.Present)
+		if a.recorder != nil && !first {
+			a.recorder.ReleaseRefused(h.Namespace, h.Name, "the present episode is "+other.Present)
 		}
 	case err != nil: // nothing has failed, as far as we know
 		log.Debug("a release by annotation has no effect", "error", err)
 	case answer.Released:
 		log.Info("hold released by annotation")
 		a.holds.polled()
-		if a.herald != nil {
-			a.herald.Released(h.Namespace, h.Name, "annotation")
+		if a.recorder != nil {
+			a.recorder.Released(h.Namespace, h.Name, "annotation")
 		}
 	}
 }

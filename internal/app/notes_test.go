@@ -9,10 +9,10 @@ import (
 	"time"
 
 	"github.com/ironic-throttle/ironic-throttle/internal/config"
-	"github.com/ironic-throttle/ironic-throttle/internal/fakeironic"
 	"github.com/ironic-throttle/ironic-throttle/internal/kube"
-	"github.com/ironic-throttle/ironic-throttle/internal/kube/herald"
+	"github.com/ironic-throttle/ironic-throttle/internal/kube/events"
 	"github.com/ironic-throttle/ironic-throttle/internal/kube/hosts"
+	"github.com/ironic-throttle/ironic-throttle/internal/rig/fakeironic"
 	"github.com/ironic-throttle/ironic-throttle/pkg/admission"
 	"github.com/ironic-throttle/ironic-throttle/pkg/api"
 	"github.com/ironic-throttle/ironic-throttle/pkg/holdoff"
@@ -186,12 +186,12 @@ func TestAnIgnoredAnnotationIsAnEvent(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	told, err := herald.New(herald.Options{Config: cluster.Config, Find: func(string, string) (string, bool) { return "uid", true }})
+	told, err := events.New(events.Options{Config: cluster.Config, Find: func(string, string) (string, bool) { return "uid", true }})
 	if err != nil {
 		t.Fatal(err)
 	}
 	a := &App{log: slog.New(slog.DiscardHandler), now: time.Now}
-	a.notes, a.herald, a.hosts = newHostNotes(), told, directoryOf(t, cluster)
+	a.notes, a.recorder, a.hosts = newHostNotes(), told, directoryOf(t, cluster)
 	pending := func(want int) {
 		t.Helper()
 		if n := told.Stats().Events.Pending; n != want {

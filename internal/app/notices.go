@@ -59,7 +59,7 @@ func noticeLogger(log *slog.Logger) func([]slots.Notice) {
 // what only its owner or Ironic's can mend.
 func (a *App) noticed(notices []slots.Notice) {
 	noticeLogger(a.log)(notices)
-	if a.herald == nil || !a.mayStart() {
+	if a.recorder == nil || !a.mayStart() {
 		return
 	}
 	for _, n := range notices {
@@ -68,7 +68,7 @@ func (a *App) noticed(notices []slots.Notice) {
 		}
 		namespace, name, _ := strings.Cut(n.ID.Name, "~")
 		if host, known := (knownHosts{a.hosts, a.now}).find(namespace, name, n.ID.UUID); known {
-			a.herald.Abandoned(host.Namespace, host.Name, fmt.Sprintf("Its node does not leave %q: %s. Whoever runs Ironic can %s",
+			a.recorder.Abandoned(host.Namespace, host.Name, fmt.Sprintf("Its node does not leave %q: %s. Whoever runs Ironic can %s",
 				n.State, noticeText[n.Kind], abandonedRemedy(n.State)))
 		}
 	}

@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"github.com/ironic-throttle/ironic-throttle/internal/kube"
-	"github.com/ironic-throttle/ironic-throttle/internal/kube/herald"
+	"github.com/ironic-throttle/ironic-throttle/internal/kube/events"
 	"github.com/ironic-throttle/ironic-throttle/pkg/ironic"
 	"github.com/ironic-throttle/ironic-throttle/pkg/slots"
 )
@@ -40,7 +40,7 @@ func TestAbandonedHostsAreToldWithTheRemedy(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	told, err := herald.New(herald.Options{Config: cluster.Config, Find: func(string, string) (string, bool) { return "uid", true }})
+	told, err := events.New(events.Options{Config: cluster.Config, Find: func(string, string) (string, bool) { return "uid", true }})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -57,7 +57,7 @@ func TestAbandonedHostsAreToldWithTheRemedy(t *testing.T) {
 	if n := book.count("host=metal3~other", "remedy=", "start the conductor again"); n != 1 || book.count("host=metal3~other", "delete the node") != 0 {
 		t.Errorf("%q", book.text.String())
 	}
-	a.herald, a.hosts = told, directoryOf(t, cluster) // which knows no host
+	a.recorder, a.hosts = told, directoryOf(t, cluster) // which knows no host
 	a.noticed(lost)
 	a.begun.Store(true)
 	a.noticed(lost)

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/ironic-throttle/ironic-throttle/internal/config"
-	"github.com/ironic-throttle/ironic-throttle/internal/fakeironic"
+	"github.com/ironic-throttle/ironic-throttle/internal/rig/fakeironic"
 )
 
 // A page of another site whose name leads to loopback takes us for its own server (DNS

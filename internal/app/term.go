@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/ironic-throttle/ironic-throttle/internal/kube/holdmap"
+	"github.com/ironic-throttle/ironic-throttle/internal/kube/holds"
 )
 
 // termGrace bounds the end of what a term runs: the last save above all.
@@ -55,8 +55,8 @@ func (a *App) term(ctx context.Context) error {
 	if a.hosts != nil {
 		parts = append(parts, part{name: "annotations", run: a.runNotes}, part{name: "hosts", run: a.hosts.Run})
 	}
-	if a.herald != nil {
-		parts = append(parts, part{name: "events", run: a.herald.Run})
+	if a.recorder != nil {
+		parts = append(parts, part{name: "events", run: a.recorder.Run})
 	}
 	return runParts(ctx, parts, termGrace)
 }
@@ -84,7 +84,7 @@ func (a *App) begin(ctx context.Context) error {
 
 // openHoldMap opens the ConfigMaps of the holds, however long that takes: who decides
 // without them would let go whom the leader before held.
-func (a *App) openHoldMap(ctx context.Context) (*holdmap.Map, error) {
+func (a *App) openHoldMap(ctx context.Context) (*holds.Map, error) {
 	pause := time.Second
 	o := *a.holdMap
 	o.Waiting = func(err error) {
@@ -92,7 +92,7 @@ func (a *App) openHoldMap(ctx context.Context) (*holdmap.Map, error) {
 		a.waits.Store(&why)
 	}
 	for told := ""; ; {
-		kept, err := holdmap.Open(ctx, o)
+		kept, err := holds.Open(ctx, o)
 		switch {
 		case err == nil:
 			a.waits.Store(nil)

@@ -41,8 +41,8 @@ func (d told) Forward(now time.Time, ask api.Ask, target ironic.Target) (api.Ans
 // ReleaseHold is Controller's.
 func (d told) ReleaseHold(now time.Time, namespace, name, episode string) (api.ReleaseAnswer, error) {
 	answer, err := d.Controller.ReleaseHold(now, namespace, name, episode)
-	if err == nil && answer.Released && d.app.herald != nil {
-		d.app.herald.Released(answer.Hold.Namespace, answer.Hold.Name, "hand")
+	if err == nil && answer.Released && d.app.recorder != nil {
+		d.app.recorder.Released(answer.Hold.Namespace, answer.Hold.Name, "hand")
 	}
 	return answer, err
 }
@@ -88,7 +88,7 @@ func (a *App) groups(ctx context.Context) []string {
 }
 
 func (d told) tell(ask api.Ask, answer api.Answer) {
-	h := d.app.herald
+	h := d.app.recorder
 	if h == nil || !d.app.mayStart() {
 		return
 	}

@@ -8,7 +8,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/ironic-throttle/ironic-throttle/internal/rare"
+	"github.com/ironic-throttle/ironic-throttle/internal/logging"
 	"github.com/ironic-throttle/ironic-throttle/pkg/ironic"
 )
 
@@ -143,7 +143,7 @@ func TestAnIronicThatComesAndGoesDoesNotFillTheLog(t *testing.T) {
 		s.wire.away.Store(true)
 		s.do(request(http.MethodGet, "/v1/nodes", "")).want(http.StatusBadGateway)
 		log.want(t, "WARN", 0)
-		<-time.After(rare.Gap)
+		<-time.After(logging.Gap)
 		s.do(request(http.MethodGet, "/v1/nodes", "")).want(http.StatusBadGateway) // it stays away: that is told
 		log.want(t, "WARN", 1, "Ironic is away")
 	})

@@ -10,8 +10,8 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/ironic-throttle/ironic-throttle/internal/fakebmo"
-	"github.com/ironic-throttle/ironic-throttle/internal/fakeironic"
+	"github.com/ironic-throttle/ironic-throttle/internal/rig/fakebmo"
+	"github.com/ironic-throttle/ironic-throttle/internal/rig/fakeironic"
 	"github.com/ironic-throttle/ironic-throttle/pkg/ironic"
 )
 
@@ -69,7 +69,7 @@ func (l *lab) during(op *fakebmo.Operator, settle, d time.Duration, begin func()
 var whole = flag.Bool("gateway.whole", false, "play the cost of waiting hosts at full length")
 
 // What 200 hosts that wait for a slot cost Ironic, each as a real BMO asks for it
-// (docs/reference/bmo.md): the capacity list, the node, its ports, firmware, inventory, then the PUT,
+// (docs/dev/reference/bmo.md): the capacity list, the node, its ports, firmware, inventory, then the PUT,
 // every three to four seconds.
 func TestGW18_WhatWaitingHostsCost(t *testing.T) {
 	// The polls are for all hosts together: the fewer there are, the more for each.

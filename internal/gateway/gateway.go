@@ -15,7 +15,7 @@ import (
 	"time"
 
 	"github.com/ironic-throttle/ironic-throttle/internal/httpserve"
-	"github.com/ironic-throttle/ironic-throttle/internal/rare"
+	"github.com/ironic-throttle/ironic-throttle/internal/logging"
 	"github.com/ironic-throttle/ironic-throttle/pkg/admission"
 	"github.com/ironic-throttle/ironic-throttle/pkg/api"
 	"github.com/ironic-throttle/ironic-throttle/pkg/ironic"
@@ -95,12 +95,12 @@ type Gateway struct {
 	access    access
 	queue     queue
 	count     counters
-	lists     *lists    // nil: off
-	reads     *reads    // nil: off
-	obscure   rare.Line // lines of the log
-	unlike    rare.Line
-	unkept    rare.Line
-	misled    rare.Line
+	lists     *lists       // nil: off
+	reads     *reads       // nil: off
+	obscure   logging.Rare // lines of the log
+	unlike    logging.Rare
+	unkept    logging.Rare
+	misled    logging.Rare
 	address   string
 	names     atomic.Pointer[httpserve.Names] // by which it may be asked; nil: any
 	presence  presence                        // of Ironic

@@ -20,7 +20,7 @@ type hostRead struct {
 	key      readKey
 }
 
-// repeatedParts are what BMO reads of a node before each try (docs/reference/bmo.md).
+// repeatedParts are what BMO reads of a node before each try (docs/dev/reference/bmo.md).
 var repeatedParts = map[string]bool{"firmware": true, "inventory": true, "validate": true}
 
 // commonReads are what BMO asks before each reconcile to know whether Ironic is there: its

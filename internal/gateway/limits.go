@@ -72,7 +72,7 @@ const (
 	maxAccepted   = 1_000
 
 	// The cache of what refused hosts read (GW-18). A host that waits repeats its reads
-	// every 3 to 14 s (docs/reference/bmo.md), and later where Ironic is
+	// every 3 to 14 s (docs/dev/reference/bmo.md), and later where Ironic is
 	// so slow that the workers wait for it. Four reads in readMaxAge are what it then costs
 	// Ironic.
 	waitFor    = 150 * time.Second

@@ -15,7 +15,7 @@ import (
 const cacheHeader = "X-Ironic-Throttle-Cache"
 
 // minorSteady is the API version from which on Ironic tells the states of nodes as they
-// are (docs/reference/ironic.md).
+// are (docs/dev/reference/ironic.md).
 const minorSteady = 39
 
 // Nodes is what the gateway needs of the list of all nodes: inventory.Inventory.

@@ -8,8 +8,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/ironic-throttle/ironic-throttle/internal/fakeironic"
-	"github.com/ironic-throttle/ironic-throttle/internal/rare"
+	"github.com/ironic-throttle/ironic-throttle/internal/logging"
+	"github.com/ironic-throttle/ironic-throttle/internal/rig/fakeironic"
 	"github.com/ironic-throttle/ironic-throttle/pkg/ironic"
 )
 
@@ -105,7 +105,7 @@ func TestGW7_ObscureRequestsDoNotFillTheLog(t *testing.T) {
 		}
 		storm()
 		log.want(t, "WARN", 1, "path=/v1/nodes/states/provision", "refused=true", "before=0")
-		<-time.After(rare.Gap - time.Nanosecond)
+		<-time.After(logging.Gap - time.Nanosecond)
 		storm()
 		log.want(t, "WARN", 1)
 		log.empty()

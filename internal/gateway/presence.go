@@ -5,13 +5,13 @@ import (
 	"sync"
 	"time"
 
-	"github.com/ironic-throttle/ironic-throttle/internal/rare"
+	"github.com/ironic-throttle/ironic-throttle/internal/logging"
 )
 
 // presence says in the log that Ironic is away, and that it is back: once each, and not
-// more often than rare.Gap. The zero value is ready. Safe for concurrent use.
+// more often than logging.Gap. The zero value is ready. Safe for concurrent use.
 type presence struct {
-	line rare.Line
+	line logging.Rare
 
 	mu   sync.Mutex // guards lost
 	lost bool       // and it was said

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/ironic-throttle/ironic-throttle/internal/rare"
+	"github.com/ironic-throttle/ironic-throttle/internal/logging"
 )
 
 // strangersGap is the least time between two lines about clients that we cannot speak
@@ -17,13 +17,13 @@ const strangersGap = time.Minute
 // fail are told once in a while, with how many were not; connections without a word, as
 // those of a load balancer's check, only to who debugs.
 func ErrorLog(to *slog.Logger) slog.Handler {
-	return &errorLines{to.Handler(), &rare.Line{Gap: strangersGap}, &rare.Line{}}
+	return &errorLines{to.Handler(), &logging.Rare{Gap: strangersGap}, &logging.Rare{}}
 }
 
 // errorLines passes lines on, some of them as such for debugging.
 type errorLines struct {
 	to                slog.Handler
-	strangers, others *rare.Line
+	strangers, others *logging.Rare
 }
 
 // Enabled is slog.Handler's.

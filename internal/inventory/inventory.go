@@ -32,7 +32,7 @@ type Options struct {
 }
 
 // defaultTimeout is what a list of 100,000 nodes takes several times over: Ironic needs
-// 0.2 ms for a node (docs/reference/ironic.md).
+// 0.2 ms for a node (docs/dev/reference/ironic.md).
 const defaultTimeout = 2 * time.Minute
 
 // After a list that failed there is a pause of pausePart times what it took, at least

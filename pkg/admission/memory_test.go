@@ -12,7 +12,7 @@ import (
 )
 
 // The goal is at most 150 MiB resident with 100,000 hosts that wait and 100,000 nodes
-// (docs/benchmarks.md). A collector that runs when half as much again has been allocated needs
+// (docs/dev/benchmarks.md). A collector that runs when half as much again has been allocated needs
 // 1.5 times what lives, and lists and buffers want their part too: a host that waits
 // may take 700 bytes, everything counted. What it takes is bounded more tightly, so
 // that nobody adds much unseen.

@@ -49,7 +49,7 @@ func (w *world) put(m *machine, target ironic.Target, lawful bool, by int) int {
 	return 202
 }
 
-// transition is the table of docs/reference/ironic.md as far as these clients use it.
+// transition is the table of docs/dev/reference/ironic.md as far as these clients use it.
 func transition(from ironic.State, target ironic.Target) (first, last, failed ironic.State, ok bool) {
 	in := func(states ...ironic.State) bool {
 		for _, s := range states {

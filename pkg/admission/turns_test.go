@@ -83,7 +83,7 @@ func TestLH28_ErrorCountsOfAnySize(t *testing.T) {
 	}
 }
 
-// BMO sets errorCount to 0 with each deprovision (docs/reference/bmo.md): our own count
+// BMO sets errorCount to 0 with each deprovision (docs/dev/reference/bmo.md): our own count
 // goes on.
 func TestOwnFailuresWeigh(t *testing.T) {
 	s := newFair(t, 1, ahead(0))

@@ -8,6 +8,6 @@
 // Client.Node for one node. A Poller is what to watch with: it reads all busy
 // states again and again and shows each complete Observation to a View.
 //
-// What a real Ironic does is in docs/reference/ironic.md, the rows named LH-n are in
+// What a real Ironic does is in docs/dev/reference/ironic.md, the rows named LH-n are in
 // docs/spec/slots.md.
 package ironic

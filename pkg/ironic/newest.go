@@ -23,7 +23,7 @@ type Change struct {
 // 1 to 1000, which is what Ironic allows at most unless it was told otherwise.
 //
 // State changes, heartbeats and aborts move a node to the front; edits of a node,
-// maintenance and creation do not; a deleted node falls out (docs/reference/ironic.md).
+// maintenance and creation do not; a deleted node falls out (docs/dev/reference/ironic.md).
 func (c *Client) Newest(ctx context.Context, k int) (changes []Change, all bool, err error) {
 	if k < 1 || k > pageLimit {
 		return nil, false, fmt.Errorf("number of newest changes: %d must be 1 to %d", k, pageLimit)

@@ -60,7 +60,7 @@ const (
 	// memory is how many polls weigh as much as all before.
 	memory = 8
 	// cheap is what a probe costs of the lists while nothing was measured: 8 of 68 ms
-	// on a real Ironic (docs/reference/ironic.md).
+	// on a real Ironic (docs/dev/reference/ironic.md).
 	cheap = 0.12
 	// mostFailures of probes in a row end in a pause of muteFor.
 	mostFailures = 3

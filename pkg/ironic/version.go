@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// The API versions that matter, as the n of 1.n (docs/reference/ironic.md).
+// The API versions that matter, as the n of 1.n (docs/dev/reference/ironic.md).
 const (
 	minorNeeded        = 10 // fields, the filter by state, and ~ in names
 	minorDriverFilter  = 16

@@ -24,7 +24,7 @@ type Ending struct {
 }
 
 // conclude notes how work of h ended; missed: it began and failed between two polls. BMO's own
-// count of errors is cleared by the deprovision that follows a failure (docs/reference/bmo.md);
+// count of errors is cleared by the deprovision that follows a failure (docs/dev/reference/bmo.md);
 // the one that is kept here is cleared by success of the kind that failed.
 func (j *journal) conclude(h *host, e Ending, missed bool) {
 	if h.job != nil || missed {

@@ -1,0 +1,197 @@
+package holds
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	client "k8s.io/client-go/kubernetes/typed/core/v1"
+
+	"github.com/ironic-throttle/ironic-throttle/pkg/holdoff"
+)
+
+const (
+	labelManager = "app.kubernetes.io/managed-by"
+	manager      = "ironic-throttle"
+)
+
+// shard is one ConfigMap.
+type shard struct {
+	n    int
+	name string
+	api  client.ConfigMapInterface
+	by   *writer
+	log  *slog.Logger
+
+	// values are the lines that it is to hold, by UUID, and dirty tells that it does not
+	// yet.
+	values map[string][]byte
+	dirty  bool
+	aside  []byte
+	left   int // lines left out for want of room
+	room   int // bytes for all keys
+	// meta is that of the latest object seen; without a resourceVersion there is none.
+	meta metav1.ObjectMeta
+}
+
+// found is what a shard had when it was claimed.
+type found struct {
+	records []holdoff.Record
+	written bool // there was a ledger
+	unread  int
+}
+
+// claim reads the ConfigMap and writes it under our name. Whatever another process
+// writes in between is read again.
+func (s *shard) claim(ctx context.Context) (found, error) {
+	for range tries {
+		f, err := s.read(ctx)
+		if err == nil {
+			err = s.put(ctx)
+		}
+		if !moved(err) {
+			return f, err
+		}
+	}
+	return found{}, errBusy
+}
+
+// errBusy tells that somebody else was faster each time.
+var errBusy = errors.New("is changed again and again by somebody else")
+
+// moved tells that the object is not the one that was seen.
+func moved(err error) bool {
+	return apierrors.IsConflict(err) || apierrors.IsAlreadyExists(err)
+}
+
+func (s *shard) read(ctx context.Context) (found, error) {
+	cm, err := s.get(ctx)
+	if err != nil {
+		return found{}, err
+	}
+	s.by.packing.Lock()
+	defer s.by.packing.Unlock()
+	c, written := contentOf(cm.Data, cm.BinaryData)
+	p := c.parse(s.n)
+	s.values, s.aside, s.dirty = p.values, c.aside, true
+	if len(s.aside) > maxAside {
+		s.aside = nil
+	}
+	if p.unread > 0 {
+		s.log.Error("a ConfigMap of holds has records that cannot be read, of a later version or broken; they are kept aside and"+
+			" hosts without a record that have failed are held from now on",
+			"configMap", s.name, "unread", p.unread, "read", len(p.records), "last", p.why, "key", keyAside)
+		if s.aside = c.setAside(); s.aside == nil {
+			s.log.Error("what could not be read is too large to be kept", "configMap", s.name)
+		}
+	}
+	return found{records: p.records, written: written, unread: p.unread}, nil
+}
+
+// get reads the ConfigMap, an empty one where there is none.
+func (s *shard) get(ctx context.Context) (*corev1.ConfigMap, error) {
+	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
+	defer cancel()
+	cm, err := s.api.Get(ctx, s.name, metav1.GetOptions{})
+	switch {
+	case apierrors.IsNotFound(err):
+		cm = &corev1.ConfigMap{}
+	case err != nil:
+		return nil, err
+	}
+	s.keep(cm.ObjectMeta)
+	return cm, nil
+}
+
+// save writes what is to be there, unless another process has taken over.
+func (s *shard) save(ctx context.Context) error {
+	for range tries {
+		err := s.put(ctx)
+		gone := apierrors.IsNotFound(err) && s.meta.ResourceVersion != ""
+		if !gone && !moved(err) {
+			return err
+		}
+		cm, err := s.get(ctx)
+		if err != nil {
+			return err
+		}
+		if err := s.by.may(cm.Annotations); err != nil {
+			return err
+		}
+	}
+	return errBusy
+}
+
+// look makes s dirty where somebody else has changed the ConfigMap since we wrote it.
+func (s *shard) look(ctx context.Context) error {
+	ours := s.meta.ResourceVersion
+	cm, err := s.get(ctx)
+	if err != nil || cm.ResourceVersion == ours {
+		return err
+	}
+	if err := s.by.may(cm.Annotations); err != nil {
+		return err
+	}
+	s.dirty = true
+	s.log.Warn("a ConfigMap of holds was changed by somebody else: it is written anew", "configMap", s.name)
+	return nil
+}
+
+// put writes once, if we lead. What it writes over it has read before it asks: whatever
+// another leader has written since is of a newer resourceVersion.
+func (s *shard) put(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
+	defer cancel()
+	cm, left := s.object()
+	if !s.by.leading() {
+		return errNotLeading
+	}
+	var err error
+	if cm.ResourceVersion == "" {
+		cm, err = s.api.Create(ctx, cm, metav1.CreateOptions{})
+	} else {
+		cm, err = s.api.Update(ctx, cm, metav1.UpdateOptions{})
+	}
+	if err != nil {
+		return err
+	}
+	s.keep(cm.ObjectMeta)
+	s.dirty = false
+	if left > 0 && s.left == 0 {
+		s.log.Error("a ConfigMap has no room for all holds: those that were released or have begun the longest time ago are left out,"+
+			" a restart or another leader would not know them", "configMap", s.name, "holds", len(s.values), "left", left)
+	}
+	s.left = left
+	return nil
+}
+
+// object is the ConfigMap as it is to be, with what others have set on it.
+func (s *shard) object() (cm *corev1.ConfigMap, left int) {
+	s.by.packing.Lock()
+	defer s.by.packing.Unlock()
+	c, left := contentFor(s.values, s.aside, s.room)
+	cm = &corev1.ConfigMap{ObjectMeta: *s.meta.DeepCopy()}
+	cm.Name = s.name
+	s.by.sign(&cm.ObjectMeta)
+	metav1.SetMetaDataLabel(&cm.ObjectMeta, labelManager, manager)
+	if c.packed != nil {
+		cm.BinaryData = map[string][]byte{keyPacked: c.packed}
+	} else {
+		cm.Data = map[string]string{keyText: c.text}
+	}
+	if len(c.aside) > 0 {
+		if cm.BinaryData == nil {
+			cm.BinaryData = map[string][]byte{}
+		}
+		cm.BinaryData[keyAside] = c.aside
+	}
+	return cm, left
+}
+
+func (s *shard) keep(meta metav1.ObjectMeta) {
+	meta.ManagedFields = nil
+	s.meta = meta
+}

@@ -1,0 +1,156 @@
+package archtest
+
+// module is the path that every import of the house begins with.
+const module = "github.com/ironic-throttle/ironic-throttle"
+
+// imports is one row of the import table: what the package may import besides the
+// standard library. Whatever is not listed is forbidden.
+type imports struct {
+	// house lists packages of this module, relative to its root.
+	house []string
+	// outside lists import paths of other modules; a path allows what is below
+	// it too.
+	outside []string
+	// tests lists what only the _test.go files may import in addition, from the
+	// house or from outside (a path with a dot in its first element).
+	tests []string
+}
+
+// Outside libraries that more than one row names.
+const (
+	prometheus = "github.com/prometheus/client_golang"
+	gophercl   = "github.com/gophercloud/gophercloud/v2"
+	viper      = "github.com/spf13/viper"
+	cobra      = "github.com/spf13/cobra"
+	pflag      = "github.com/spf13/pflag"
+	gocmp      = "github.com/google/go-cmp"
+	bubbletea  = "github.com/charmbracelet/bubbletea"
+	lipgloss   = "github.com/charmbracelet/lipgloss"
+	metal3     = "github.com/metal3-io/baremetal-operator/apis/metal3.io/v1alpha1"
+	terminal   = "github.com/charmbracelet/x/term"
+)
+
+// testLibraries may be imported by every _test.go file.
+var testLibraries = []string{
+	gocmp,
+	"github.com/rogpeppe/go-internal/testscript",
+	"go.uber.org/goleak",
+	"pgregory.net/rapid",
+}
+
+// testPackages may be imported by every _test.go file outside pkg/api: the words and
+// the fakes that tests run against.
+var testPackages = []string{"pkg/api", "pkg/ironic", "internal/rig/fakeironic", "internal/rig/fakebmo", "internal/rig/ironicsuite"}
+
+// table is the import table (docs/dev/architecture.md). Packages that are agreed and not
+// built yet have no row: the one who builds them adds it.
+var table = map[string]imports{
+	"cmd/ironic-throttle": {
+		house: []string{
+			"internal/app", "internal/config", "internal/rig/demo", "internal/rig/fakeironic", "internal/rig/simulate", "internal/statusview", "pkg/api",
+		},
+		outside: []string{cobra, pflag, terminal},
+	},
+
+	// What others may import: standard library and each other's words.
+	"pkg/api":       {},
+	"pkg/ironic":    {house: []string{"pkg/api", "internal/plainfile"}, outside: []string{gophercl, "github.com/go-json-experiment/json/jsontext", "golang.org/x/sync/errgroup"}},
+	"pkg/slots":     {house: []string{"pkg/ironic", "pkg/api"}},
+	"pkg/fairshare": {},
+	"pkg/breaker":   {tests: []string{"github.com/sony/gobreaker/v2"}}, // to measure beside it
+	"pkg/holdoff":   {house: []string{"pkg/api"}},
+	"pkg/snapshot":  {},
+	"pkg/admission": {house: []string{"pkg/slots", "pkg/fairshare", "pkg/breaker", "pkg/holdoff", "pkg/ironic", "pkg/api"}},
+
+	"internal/config":    {house: []string{"internal/nearest", "internal/plainfile"}, outside: []string{viper, pflag, "go.yaml.in/yaml/v3"}},
+	"internal/nearest":   {},
+	"internal/logging":   {},
+	"internal/plainfile": {},
+	"internal/httpserve": {house: []string{"internal/plainfile", "internal/logging"}},
+	"internal/holdfile":  {house: []string{"pkg/holdoff"}, outside: []string{"go.etcd.io/bbolt"}},
+	"internal/inventory": {house: []string{"pkg/ironic", "pkg/snapshot"}},
+	"internal/server":    {house: []string{"internal/httpserve", "internal/nearest", "pkg/admission", "pkg/snapshot", "pkg/api"}, outside: []string{prometheus}},
+	"internal/gateway": {
+		house:   []string{"internal/httpserve", "internal/inventory", "internal/logging", "pkg/admission", "pkg/ironic", "pkg/api"},
+		outside: []string{"golang.org/x/sync/semaphore"},
+	},
+	"internal/app": {
+		house: []string{
+			"internal/config", "internal/gateway", "internal/holdfile", "internal/httpserve", "internal/inventory", "internal/logging", "internal/server",
+			"internal/kube", "internal/kube/access", "internal/kube/events", "internal/kube/holds", "internal/kube/hosts", "internal/kube/leader",
+			"pkg/admission", "pkg/slots", "pkg/breaker", "pkg/holdoff", "pkg/snapshot", "pkg/ironic", "pkg/api",
+		},
+		outside: []string{prometheus},
+	},
+	"internal/kube": {house: []string{"internal/plainfile"}, outside: []string{"k8s.io/client-go", "k8s.io/klog/v2"}},
+	"internal/kube/access": {
+		outside: []string{"k8s.io/api", "k8s.io/apimachinery", "k8s.io/client-go", "golang.org/x/sync/singleflight", "golang.org/x/time/rate"},
+	},
+	"internal/statusview": {house: []string{"pkg/api"}, outside: []string{bubbletea, lipgloss}},
+
+	"internal/kube/hosts": {
+		house:   []string{"pkg/api"},
+		outside: []string{"k8s.io/apimachinery", "k8s.io/client-go", "k8s.io/klog/v2", "k8s.io/utils/clock", "github.com/go-logr/logr", "github.com/go-json-experiment/json/jsontext", metal3},
+	},
+	"internal/kube/leader": {
+		outside: []string{"k8s.io/client-go", "k8s.io/apimachinery", "k8s.io/api/coordination/v1", "github.com/go-logr/logr"},
+	},
+	"internal/kube/holds": {
+		house:   []string{"pkg/holdoff"},
+		outside: []string{"k8s.io/client-go", "k8s.io/apimachinery", "k8s.io/api/core/v1"},
+	},
+	"internal/kube/events": {house: []string{"internal/kube/hosts", "pkg/api"}, outside: []string{"k8s.io/api/core/v1", "k8s.io/apimachinery", "k8s.io/client-go/rest"}},
+
+	// What tests and the demo run against.
+	"internal/rig/fakeironic":  {house: []string{"pkg/ironic"}, outside: []string{pflag}},
+	"internal/rig/fakebmo":     {house: []string{"pkg/ironic", "pkg/api"}},
+	"internal/rig/ironicsuite": {house: []string{"pkg/ironic"}, outside: []string{gocmp}}, // tests as a library
+	"internal/rig/realironic":  {house: []string{"internal/rig/child"}},
+	"internal/rig/child":       {},
+	"internal/rig/realkube": {
+		house:   []string{"internal/rig/child"},
+		outside: []string{"k8s.io/api", "k8s.io/apimachinery", "k8s.io/client-go"},
+	},
+	"internal/rig/attack":  {tests: []string{"internal/rig/child"}},
+	"internal/rig/measure": {},
+	"internal/rig/simulate": {
+		house: []string{
+			"internal/rig/fakeironic", "internal/rig/measure", "internal/rig/svg", "pkg/admission", "pkg/breaker", "pkg/fairshare", "pkg/slots", "pkg/ironic", "pkg/api",
+		},
+		outside: []string{pflag},
+		tests:   []string{"internal/rig/svg/svgtest"},
+	},
+	"internal/rig/svg":             {tests: []string{"internal/rig/svg/svgtest"}},
+	"internal/rig/svg/svgtest":     {house: []string{"internal/rig/svg"}}, // tests as a library
+	"internal/rig/simulate/stress": {house: []string{"internal/rig/simulate", "internal/rig/measure", "internal/rig/fakeironic"}},
+	"internal/rig/demo": {
+		house: []string{
+			"internal/app", "internal/config", "internal/rig/fakeironic", "internal/rig/fakebmo", "internal/rig/measure",
+			"pkg/ironic", "pkg/api",
+		},
+		outside: []string{bubbletea, lipgloss, pflag},
+		tests:   []string{"internal/rig/child", "internal/gateway", "internal/holdfile", "pkg/admission"},
+	},
+
+	// The house itself.
+	"internal/rig/archtest": {tests: []string{"go.yaml.in/yaml/v3"}},
+	"hack/testsum":          {},
+	"hack/stress":           {house: []string{"internal/rig/simulate/stress"}},
+	"hack/bench":            {house: []string{"internal/rig/realironic"}},
+	"internal/rig/deploytest": {
+		tests: []string{"internal/config", "k8s.io/api", "k8s.io/apimachinery", "sigs.k8s.io/kustomize", "sigs.k8s.io/yaml"},
+	},
+	"docs/bmo-patch": {
+		house: []string{"pkg/api"}, outside: []string{"github.com/metal3-io/baremetal-operator/apis", "github.com/go-logr/logr"},
+		tests: []string{"k8s.io/apimachinery"},
+	},
+	"e2e": {
+		tests: []string{"internal/app", "internal/config", "internal/rig/child", "internal/rig/realironic", "pkg/admission", "pkg/slots", gophercl},
+	},
+	"e2e/bmo": {
+		tests: []string{"internal/rig/child", "internal/rig/realironic", "internal/rig/realkube", "k8s.io/api", "k8s.io/apimachinery", "k8s.io/client-go"},
+	},
+	"e2e/kube": {
+		tests: []string{"internal/rig/child", "internal/rig/realkube", "k8s.io/api", "k8s.io/apimachinery", "k8s.io/client-go", "sigs.k8s.io/kustomize"},
+	},
+}

@@ -1,0 +1,149 @@
+//go:build linux
+
+package attack
+
+import (
+	"context"
+	"flag"
+	"net/url"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/ironic-throttle/ironic-throttle/internal/rig/child"
+)
+
+var (
+	lasts   = flag.Duration("attack.for", 0, "how long the attack lasts; 0 = no attack")
+	slow    = flag.Int("attack.slow", 1500, "connections with bodies that do not come")
+	idle    = flag.Int("attack.idle", 400, "connections to each listener on which nothing is said")
+	without = flag.String("attack.without", "", "parts of the attack to leave out: names, bodies, idle, ironic")
+)
+
+// most is what the manifests in deploy/ allow the process, in MiB.
+const most = 384
+
+// TestMemoryIsBoundedUnderAttack runs everything at once that has made the process large:
+// invented hosts that ask, some with fields as long as they may be, bodies that do not
+// come, connections on which nothing is said, and an Ironic that answers with lists
+// without an end and with gzip bombs. Real hosts work all the while.
+func TestMemoryIsBoundedUnderAttack(t *testing.T) {
+	if *lasts == 0 {
+		t.Skip("it takes all of the machine: make attack")
+	}
+	const nodes, limit, hosts = 2000, 6, 12
+	var ironic struct{ API string }
+	child.Serve(t, child.Command{Name: binary, Args: []string{
+		"fake-ironic", "--listen", "127.0.0.1:0", "--nodes", strconv.Itoa(nodes), "--namespaces", "3", "--speed", "1200",
+		"--automated-clean=false", "--failing", "0", "--never-heartbeat", "0", "--vanish", "0", "--hang", "0",
+	}}, &ironic)
+	front := newFront(t, strings.TrimSuffix(ironic.API, "/v1"))
+	box := newBox(t)
+	var at struct{ API, Gateway, Health, Metrics string }
+	command := box.command(binary, "serve")
+	command.Env = child.ProductEnvironment(append(box.environment(),
+		"IRONIC_ENDPOINT="+front.URL, "IRONIC_THROTTLE_GATEWAY_LISTEN_ADDRESS=127.0.0.1:0",
+		"MAX_CONCURRENT_PROVISIONING_HOSTS="+strconv.Itoa(limit),
+		"IRONIC_THROTTLE_STARTUP_SETTLE=1s", "IRONIC_THROTTLE_LINGER=1s", "IRONIC_THROTTLE_POLL_INTERVAL=1s",
+		"IRONIC_THROTTLE_MAX_AGE=2s", "IRONIC_THROTTLE_LEASE_TTL=4s", "IRONIC_THROTTLE_LIST_MAX_AGE=2s",
+	)...)
+	p, log := child.Serve(t, command, &at)
+
+	ctx, stop := context.WithCancel(t.Context())
+	defer stop()
+	var all sync.WaitGroup
+	fleet := newFleet(t, at.API, at.Gateway, ironic.API, hosts)
+	fleet.work(ctx, &all)
+	child.Await(t, 50*time.Millisecond, 5*time.Minute, "slot for every real host before the attack",
+		func() bool { return fleet.least() > 0 }, fleet.String)
+	calm, err := p.Memory()
+	if err != nil {
+		t.Fatal(err)
+	}
+	before := fleet.counts()
+
+	begun := time.Now()
+	a := attackers{ctx: ctx, all: &all}
+	for name, part := range map[string]func(){
+		"names":  func() { a.names(hostOf(t, at.API)) },
+		"bodies": func() { a.bodies(hostOf(t, at.Gateway), fleet.uuid(0), *slow) },
+		"idle": func() {
+			a.idle(*idle, hostOf(t, at.API), hostOf(t, at.Gateway), hostOf(t, at.Health), hostOf(t, at.Metrics))
+		},
+		"ironic": func() { all.Go(func() { front.turn(ctx) }) },
+	} {
+		if !strings.Contains(*without, name) {
+			part()
+		}
+	}
+	end := time.NewTimer(*lasts)
+	defer end.Stop()
+	tick := time.NewTicker(time.Minute)
+	defer tick.Stop()
+wait:
+	for {
+		select {
+		case <-end.C:
+			break wait
+		case <-tick.C:
+			m, _ := p.Memory()
+			t.Logf("%.0f s: %s%s; %s; %s", time.Since(begun).Seconds(), m, box.peak(), &a, fleet)
+		case <-p.Done():
+			t.Fatalf("the process has ended: %v\n%s", p.Err(), log.Tail())
+		}
+	}
+	// In the midst of it, hosts still get slots.
+	during := fleet.counts()
+	child.Await(t, 50*time.Millisecond, 10*time.Minute, "slot for every real host during the attack", func() bool {
+		for i, n := range fleet.counts() {
+			if n <= before[i] {
+				return false
+			}
+		}
+		return p.Running()
+	}, fleet.String)
+	m, err := p.Memory()
+	if err != nil {
+		t.Fatalf("%v\n%s", err, log.Tail())
+	}
+	stop()
+	all.Wait()
+	t.Logf("attacked for %.0f s: %s%s, %.0f before; %s; %s", time.Since(begun).Seconds(), m, box.peak(), calm.Now, &a, fleet)
+	t.Logf("slots of real hosts: %d before, %d when the time was over", sum(before), sum(during))
+	if m.Most > most {
+		t.Errorf("%.0f MiB resident at most, want at most %d", m.Most, most)
+	}
+	if bad, all := fleet.unanswered.Load(), fleet.asks.Load(); bad > all/10 {
+		t.Errorf("%d of %d asks of real hosts were not answered", bad, all)
+	}
+}
+
+func sum(counts []int64) (n int64) {
+	for _, c := range counts {
+		n += c
+	}
+	return n
+}
+
+func hostOf(t *testing.T, address string) string {
+	t.Helper()
+	u, err := url.Parse(address)
+	if err != nil || u.Host == "" {
+		t.Fatalf("%q: %v", address, err)
+	}
+	return u.Host
+}
+
+// wait is a pause that ends with ctx; false then.
+func wait(ctx context.Context, d time.Duration) bool {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+		return false
+	case <-timer.C:
+		return true
+	}
+}

@@ -1,0 +1,37 @@
+//go:build linux
+
+package attack
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"testing"
+
+	"go.uber.org/goleak"
+
+	"github.com/ironic-throttle/ironic-throttle/internal/rig/child"
+)
+
+// binary is the product, built once for all tests.
+var binary string
+
+// built runs the tests with the binary there.
+type built struct{ *testing.M }
+
+func (b built) Run() int {
+	flag.Parse()
+	if *lasts == 0 {
+		return b.M.Run()
+	}
+	program, remove, err := child.BuildProduct()
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	defer remove()
+	binary = program
+	return b.M.Run()
+}
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(built{m}) }

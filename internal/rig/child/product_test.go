@@ -1,0 +1,34 @@
+package child
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// TestBuildLeavesNothingBehind builds a small program of the house in the product's place.
+func TestBuildLeavesNothingBehind(t *testing.T) {
+	dir := t.TempDir()
+	t.Setenv("TMPDIR", dir)
+	empty := func(when string) {
+		t.Helper()
+		if left, err := os.ReadDir(dir); err != nil || len(left) > 0 {
+			t.Errorf("%s: %v, %v are left", when, left, err)
+		}
+	}
+	missing := product + "/nothing"
+	if _, _, err := build(missing); err == nil || strings.Count(err.Error(), missing) < 2 { // the go command names it too
+		t.Errorf("error %v", err)
+	}
+	empty("no such program")
+	binary, remove, err := build("../../../hack/testsum")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if info, err := os.Stat(binary); err != nil || info.Mode()&0o100 == 0 || filepath.Base(binary) != "testsum" {
+		t.Errorf("%s: %v, %v", binary, info, err)
+	}
+	remove()
+	empty("removed")
+}

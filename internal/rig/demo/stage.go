@@ -1,0 +1,214 @@
+package demo
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"sync"
+	"time"
+
+	"github.com/ironic-throttle/ironic-throttle/internal/app"
+	"github.com/ironic-throttle/ironic-throttle/internal/rig/fakebmo"
+	"github.com/ironic-throttle/ironic-throttle/internal/rig/fakeironic"
+	"github.com/ironic-throttle/ironic-throttle/pkg/api"
+)
+
+// stage is everything that runs in a demo. Parts that end with an error end all
+// of it.
+type stage struct {
+	opt    Options
+	fleet  []host
+	ironic *fakeironic.Server
+	url    string   // of the fake Ironic
+	app    *app.App // nil without a throttle
+	bmo    *fakebmo.Operator
+	fault  fault // of whoever watches the storm
+
+	ctx    context.Context // of all parts
+	cancel context.CancelCauseFunc
+	parts  sync.WaitGroup
+	idle   []func() // close what is left open
+
+	endBMO  context.CancelFunc
+	bmoGone <-chan struct{} // closed when BMO has ended
+
+	mu   sync.Mutex // guards errs
+	errs []error
+}
+
+// newStage starts the fake Ironic and, for its policy, the throttle. close must
+// be called also after an error.
+func newStage(ctx context.Context, o Options) (*stage, error) {
+	notBegun := make(chan struct{})
+	close(notBegun)
+	s := &stage{opt: o, fleet: fleet(o), endBMO: func() {}, bmoGone: notBegun}
+	s.ctx, s.cancel = context.WithCancelCause(ctx)
+	world, err := newWorld(o, s.fleet, time.Now())
+	if err != nil {
+		return s, err
+	}
+	s.ironic = fakeironic.NewServer(world, time.Now)
+	var open net.ListenConfig
+	listener, err := open.Listen(ctx, "tcp", "127.0.0.1:0")
+	if err != nil {
+		return s, fmt.Errorf("fake ironic: %w", err)
+	}
+	s.url = "http://" + listener.Addr().String()
+	s.run(s.ctx, func(ctx context.Context) error { return s.ironic.Serve(ctx, listener) })
+	if o.Policy == PolicyThrottle {
+		if s.app, err = app.New(s.ctx, app.Options{
+			Config: simulated(settings(o, s.url), o.Speed), Version: o.Version, Now: clock(time.Now(), o.Speed),
+		}); err != nil {
+			return s, fmt.Errorf("throttle: %w", err)
+		}
+		s.run(s.ctx, s.app.Run)
+	}
+	return s, s.newOperator()
+}
+
+// run runs a part until its context ends; then the channel is closed.
+func (s *stage) run(ctx context.Context, part func(context.Context) error) <-chan struct{} {
+	gone := make(chan struct{})
+	s.parts.Go(func() {
+		defer close(gone)
+		if err := part(ctx); err != nil {
+			s.mu.Lock()
+			s.errs = append(s.errs, err)
+			s.mu.Unlock()
+			s.cancel(err)
+		}
+	})
+	return gone
+}
+
+func (s *stage) newOperator() error {
+	client, err := fakebmo.NewClient(s.endpoint(), nil)
+	if err != nil {
+		return err
+	}
+	s.idle = append(s.idle, client.CloseIdleConnections)
+	rule, err := s.rule(client)
+	if err != nil {
+		return err
+	}
+	o := operatorOptions(s.opt, s.fleet)
+	o.Ironic, o.Capacity = client, rule
+	s.bmo, err = fakebmo.New(o)
+	return err
+}
+
+// operatorOptions are all but the way to Ironic and the rule.
+func operatorOptions(o Options, fleet []host) fakebmo.Options {
+	hosts := make([]fakebmo.Host, len(fleet))
+	for i, h := range fleet {
+		hosts[i] = h.Host
+	}
+	return fakebmo.Options{
+		Hosts: hosts, Workers: o.Workers, Timings: timings(o.Via), Speed: o.Speed, Seed: o.Seed, MaxProvisioningRetries: 5,
+	}
+}
+
+// endpoint is IRONIC_ENDPOINT of the operator.
+func (s *stage) endpoint() string {
+	if s.opt.Via == ViaGateway {
+		return s.app.GatewayURL()
+	}
+	return s.url
+}
+
+func (s *stage) rule(c *fakebmo.Client) (fakebmo.Capacity, error) {
+	switch {
+	case s.opt.Policy == PolicyBMO:
+		return fakebmo.BuiltIn(c, s.opt.Limit), nil
+	case s.opt.Policy == PolicyProposal:
+		return fakebmo.Proposal(c, s.opt.Limit), nil
+	case s.opt.Via == ViaGateway:
+		return fakebmo.BuiltIn(c, farAbove), nil
+	}
+	asker, err := api.NewClient(s.app.URL())
+	if err != nil {
+		return nil, err
+	}
+	s.idle = append(s.idle, asker.CloseIdleConnections)
+	return fakebmo.Throttle(asker), nil
+}
+
+// asks is how often the rule was asked: a gateway is by the PUTs that start work.
+func (s *stage) asks() int {
+	if s.opt.Via == ViaGateway {
+		return int(s.app.GatewayStats().Gated)
+	}
+	return s.bmo.Counts().Asks
+}
+
+// ready waits until the throttle has looked round after its start and gives
+// slots.
+func (s *stage) ready(ctx context.Context) error {
+	if s.app == nil {
+		return nil
+	}
+	const patience = time.Minute // for one poll
+	var still lull
+	look := time.NewTicker(20 * time.Millisecond)
+	defer look.Stop()
+	for {
+		view := s.app.Status().View
+		if view.Settled {
+			return nil
+		}
+		if still.lasts(time.Now(), view.Polls) >= patience {
+			return fmt.Errorf("the throttle does not see Ironic: no poll ended for %v: %s", patience, view.LastError)
+		}
+		select {
+		case <-look.C:
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	}
+}
+
+// begin lets the storm break loose.
+func (s *stage) begin() {
+	var ctx context.Context
+	ctx, s.endBMO = context.WithCancel(s.ctx)
+	s.bmoGone = s.run(ctx, s.bmo.Run)
+}
+
+// look takes a sample.
+func (s *stage) look() sample {
+	out := sampleOf(s.ironic, s.fleet, s.bmo)
+	if s.app != nil {
+		view := s.app.Status().Slots
+		out.slots = &view
+	}
+	return out
+}
+
+// sampleOf is all of a sample but the slots.
+func sampleOf(ironic *fakeironic.Server, fleet []host, bmo *fakebmo.Operator) sample {
+	out := sample{hosts: bmo.Hosts(), work: make([]time.Duration, len(fleet))}
+	ironic.With(func(now time.Time, w *fakeironic.World) {
+		out.at, out.truth, out.states = now, w.Truth(now), w.States(now)
+		for i, h := range fleet {
+			life, _ := w.History(now, h.uuid)
+			out.work[i] = life.WorkTime
+		}
+	})
+	return out
+}
+
+// close ends all parts and returns what went wrong in any: BMO first, and its
+// connections, so that the servers have nobody to wait for.
+func (s *stage) close() error {
+	s.endBMO()
+	<-s.bmoGone
+	for _, f := range s.idle {
+		f()
+	}
+	s.cancel(nil)
+	s.parts.Wait()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return errors.Join(s.errs...)
+}

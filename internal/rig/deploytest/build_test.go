@@ -1,0 +1,188 @@
+package deploytest
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	"sigs.k8s.io/kustomize/api/krusty"
+	"sigs.k8s.io/kustomize/kyaml/filesys"
+	"sigs.k8s.io/yaml"
+)
+
+// Where the kustomizations are.
+const (
+	deployDir = "../../../deploy"
+	casesDir  = "testdata"
+	pagesDir  = "testdata/pages" // what docs/kubernetes.md and deploy/README.md show
+)
+
+// notOurs are kustomizations that deploy no throttle.
+var notOurs = []string{"bmo", "operator"}
+
+// cases lists every kustomization that deploys a throttle: name and folder.
+func cases(t *testing.T) map[string]string {
+	t.Helper()
+	found := map[string]string{}
+	for _, dir := range []string{filepath.Join(deployDir, "overlays"), casesDir, pagesDir} {
+		entries, err := os.ReadDir(dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, e := range entries {
+			path := filepath.Join(dir, e.Name())
+			if _, err := os.Stat(filepath.Join(path, "kustomization.yaml")); err != nil || slices.Contains(notOurs, e.Name()) {
+				continue
+			}
+			found[e.Name()] = path
+		}
+	}
+	if len(found) < 8 {
+		t.Fatalf("found %d kustomizations: the search is broken", len(found))
+	}
+	return found
+}
+
+// each runs check on every case, built.
+func each(t *testing.T, check func(*testing.T, manifest)) {
+	t.Helper()
+	for name, dir := range cases(t) {
+		t.Run(name, func(t *testing.T) { check(t, build(t, dir)) })
+	}
+}
+
+// object is one object as it was built.
+type object struct {
+	Kind, Namespace, Name string
+	Labels                map[string]string
+	text                  []byte // YAML
+	raw                   map[string]any
+}
+
+func (o object) String() string { return fmt.Sprintf("%s %s/%s", o.Kind, o.Namespace, o.Name) }
+
+// into decodes o; a field that the type does not have fails the test.
+func (o object) into(t *testing.T, to any) {
+	t.Helper()
+	if err := yaml.UnmarshalStrict(o.text, to); err != nil {
+		t.Fatalf("%s: %v", o, err)
+	}
+}
+
+// manifest is what a kustomization builds.
+type manifest []object
+
+// build runs kustomize on dir, as kubectl apply -k does, and on the patch of BMO's
+// Deployment that goes with it.
+func build(t *testing.T, dir string) manifest {
+	t.Helper()
+	m := kustomize(t, dir)
+	if _, err := os.Stat(patchDir(dir)); err == nil {
+		m = append(m, kustomize(t, patchDir(dir))...)
+	}
+	return m
+}
+
+// patchDir is where an overlay for a BMO that runs has the patch for it.
+func patchDir(dir string) string { return filepath.Join(dir, "operator") }
+
+// kept holds what was built, by folder: many tests look at the same.
+var kept sync.Map
+
+func kustomize(t *testing.T, dir string) manifest {
+	t.Helper()
+	if m, ok := kept.Load(dir); ok {
+		return slices.Clone(m.(manifest))
+	}
+	built, err := krusty.MakeKustomizer(krusty.MakeDefaultOptions()).Run(filesys.MakeFsOnDisk(), dir)
+	if err != nil {
+		t.Fatalf("%s: %v", dir, err)
+	}
+	var all manifest
+	for _, r := range built.Resources() {
+		o := object{Kind: r.GetKind(), Namespace: r.GetNamespace(), Name: r.GetName(), Labels: r.GetLabels()}
+		if o.text, err = r.AsYAML(); err != nil {
+			t.Fatal(err)
+		}
+		if o.raw, err = r.Map(); err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, o)
+	}
+	kept.Store(dir, all)
+	return slices.Clone(all)
+}
+
+// kind lists the objects of a kind.
+func (m manifest) kind(kind string) (found manifest) {
+	for _, o := range m {
+		if o.Kind == kind {
+			found = append(found, o)
+		}
+	}
+	return found
+}
+
+// one returns the object of that kind and name.
+func (m manifest) one(t *testing.T, kind, name string) object {
+	t.Helper()
+	for _, o := range m.kind(kind) {
+		if o.Name == name {
+			return o
+		}
+	}
+	t.Fatalf("there is no %s %s", kind, name)
+	return object{}
+}
+
+// yaml is m as kubectl kustomize prints it.
+func (m manifest) yaml() string {
+	var b strings.Builder
+	for i, o := range m {
+		if i > 0 {
+			b.WriteString("---\n")
+		}
+		b.Write(o.text)
+	}
+	return b.String()
+}
+
+// The container, and the Deployments that it can be in.
+const (
+	throttle    = "ironic-throttle"
+	ourSystem   = "baremetal-operator-system" // unless somebody says otherwise
+	operatorPod = "baremetal-operator-controller-manager"
+)
+
+// system returns the namespace that the throttle is in.
+func (m manifest) system(t *testing.T) string {
+	t.Helper()
+	return m.one(t, "ConfigMap", "ironic-throttle-config").Namespace
+}
+
+// deployment returns the Deployment that the throttle is in, and its container.
+func (m manifest) deployment(t *testing.T) (appsv1.Deployment, corev1.Container) {
+	t.Helper()
+	all := m.kind("Deployment")
+	if len(all) != 1 {
+		t.Fatalf("%d Deployments, want 1", len(all))
+	}
+	var d appsv1.Deployment
+	all[0].into(t, &d)
+	for _, c := range d.Spec.Template.Spec.Containers {
+		if c.Name == throttle {
+			return d, c
+		}
+	}
+	t.Fatalf("%s has no container %s", all[0], throttle)
+	return d, corev1.Container{}
+}
+
+// sidecar reports whether d is BMO's.
+func sidecar(d appsv1.Deployment) bool { return d.Name == operatorPod }

@@ -1,0 +1,155 @@
+package realironic
+
+import (
+	"fmt"
+	"maps"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/ironic-throttle/ironic-throttle/internal/rig/child"
+)
+
+// database is the file in the scratch folder that has all of Ironic's data.
+const database = "ironic.sqlite"
+
+// settings is a configuration file: section, option, value.
+type settings map[string]map[string]string
+
+// place is what the configuration depends on.
+type place struct {
+	root             string // empty, or what Ironic sees as /
+	dir              string // as we see it
+	apiPort, rpcPort int
+	basicAuth, tls   bool
+	pretend          bool
+}
+
+// file is a path in the scratch folder as we see it.
+func (p place) file(elem ...string) string { return filepath.Join(append([]string{p.dir}, elem...)...) }
+
+// seen is the same path as Ironic sees it.
+func (p place) seen(elem ...string) string { return strings.TrimPrefix(p.file(elem...), p.root) }
+
+func (p place) url() string {
+	scheme := "http"
+	if p.tls {
+		scheme = "https"
+	}
+	return fmt.Sprintf("%s://%s:%d", scheme, child.Loopback, p.apiPort)
+}
+
+// rpcAddress is a loopback address of this Ironic alone.
+func (p place) rpcAddress() string { return fmt.Sprintf("127.1.%d.%d", p.rpcPort>>8, p.rpcPort&0xff) }
+
+// folders are made before anything starts.
+func (p place) folders() []string {
+	return []string{p.file("tmp"), p.file("lock"), p.file("http"), p.file("tftp"), p.file("images"), p.file("config.d")}
+}
+
+// interfaces lists what nodes may use. The first of each is the default, and
+// the fakes need no ramdisk, no BMC and no network.
+var interfaces = map[string]string{
+	"bios":       "fake,no-bios",
+	"boot":       "fake,ipxe,pxe,redfish-virtual-media",
+	"console":    "fake,no-console",
+	"deploy":     "fake,direct,ramdisk,custom-agent",
+	"inspect":    "fake,no-inspect",
+	"management": "fake,ipmitool,redfish",
+	"network":    "noop",
+	"power":      "fake,ipmitool,redfish",
+	"raid":       "fake,no-raid,agent",
+	"rescue":     "fake,no-rescue,agent",
+	"storage":    "noop",
+	"vendor":     "fake,no-vendor,ipmitool,redfish",
+}
+
+// config returns the configuration of an Ironic that needs no other service.
+func (p place) config(extra map[string]map[string]string) settings {
+	api, rpc := strconv.Itoa(p.apiPort), strconv.Itoa(p.rpcPort)
+	c := settings{
+		"DEFAULT": {
+			// json-rpc connects to this name.
+			"host": "localhost", "my_ip": child.Loopback,
+			"auth_strategy": "noauth", "rpc_transport": "json-rpc",
+			"state_path": p.seen(), "tempdir": p.seen("tmp"),
+			"enabled_hardware_types":    "fake-hardware,redfish,ipmi",
+			"default_network_interface": "noop",
+			"graceful_shutdown_timeout": "5",
+		},
+		"api":                          {"host_ip": child.Loopback, "port": api, "api_workers": "1"},
+		"json_rpc":                     {"auth_strategy": "noauth", "host_ip": child.Loopback, "port": rpc},
+		"database":                     {"connection": "sqlite:///" + p.seen(database) + "?timeout=60"},
+		"oslo_concurrency":             {"lock_path": p.seen("lock")},
+		"oslo_policy":                  {"policy_file": p.seen("policy.yaml"), "policy_dirs": p.seen("config.d")},
+		"service_catalog":              {"auth_type": "none", "endpoint_override": p.url()},
+		"inspector":                    {"auth_type": "none", "endpoint_override": "http://" + child.Loopback + ":5050"},
+		"dhcp":                         {"dhcp_provider": "none"},
+		"deploy":                       {"http_root": p.seen("http"), "http_url": "http://" + child.Loopback + ":8080"},
+		"pxe":                          {"tftp_root": p.seen("tftp"), "images_path": p.seen("images"), "tftp_master_path": "", "instance_master_path": ""},
+		"conductor":                    conductorConfig(),
+		"sensor_data":                  {"send_sensor_data": "False"},
+		"healthcheck":                  {"enabled": "False"},
+		"oslo_messaging_notifications": {"driver": "noop"},
+	}
+	for kind, names := range interfaces {
+		c["DEFAULT"]["enabled_"+kind+"_interfaces"] = names
+	}
+	if p.root != "" {
+		// What 29 knows and 21 does not.
+		c["DEFAULT"]["enabled_firmware_interfaces"] = "fake,no-firmware"
+		c["agent"] = map[string]string{"require_tls": "False"}
+	}
+	if p.pretend {
+		// What the operator asks for, and pretend.py has. Nothing there serves redfish.
+		c["DEFAULT"]["enabled_hardware_types"] = "fake-hardware,ipmi"
+		c["DEFAULT"]["enabled_inspect_interfaces"] += ",agent"
+		c["DEFAULT"]["enabled_management_interfaces"] += ",noop"
+		// A conductor of 29.0 on any port but 8089 clears no locks of its own when it starts: it
+		// looks for them by its name and port, and took them by its name.
+		c["DEFAULT"]["host"] = p.rpcAddress()
+		c["json_rpc"]["host_ip"], c["json_rpc"]["port"] = p.rpcAddress(), "8089"
+	}
+	if p.basicAuth {
+		c["DEFAULT"]["auth_strategy"] = "http_basic"
+		c["DEFAULT"]["http_basic_auth_user_file"] = p.seen("htpasswd")
+	}
+	if p.tls {
+		c["api"]["enable_ssl_api"] = "True"
+		c["ssl"] = map[string]string{"cert_file": p.seen("api.crt"), "key_file": p.seen("api.key")}
+	}
+	for section, options := range extra {
+		if c[section] == nil {
+			c[section] = map[string]string{}
+		}
+		maps.Copy(c[section], options)
+	}
+	return c
+}
+
+func conductorConfig() map[string]string {
+	return map[string]string{
+		"automated_clean": "True", "sync_power_state_interval": "0", "workers_pool_size": "300",
+		"deploy_kernel": "file:///dev/null", "deploy_ramdisk": "file:///dev/null",
+		"rescue_kernel": "file:///dev/null", "rescue_ramdisk": "file:///dev/null",
+	}
+}
+
+// render writes the file in a stable order. A value with a line break would
+// start an option of its own.
+func (s settings) render() (string, error) {
+	var b strings.Builder
+	for _, section := range slices.Sorted(maps.Keys(s)) {
+		fmt.Fprintf(&b, "[%s]\n", section)
+		for _, option := range slices.Sorted(maps.Keys(s[section])) {
+			value := s[section][option]
+			if strings.ContainsAny(section+option+value, "\r\n") {
+				return "", fmt.Errorf("setting %s.%s = %q: must be one line", section, option, value)
+			}
+			fmt.Fprintf(&b, "%s = %s\n", option, value)
+		}
+		b.WriteByte('\n')
+	}
+	return b.String(), nil
+}

@@ -1,0 +1,136 @@
+package simulate
+
+import (
+	"time"
+
+	"github.com/ironic-throttle/ironic-throttle/internal/rig/fakeironic"
+)
+
+// What was measured (docs/dev/reference/bmo.md), as internal/rig/fakebmo has it.
+var (
+	spanDelayed = fakeironic.Span{Min: 60 * time.Second, Max: 120 * time.Second}          // a host that was refused asks again
+	spanBusy    = fakeironic.Span{Min: 3 * time.Second, Max: 3750 * time.Millisecond}     // after a 409 to a PUT
+	spanAsk     = fakeironic.Span{Min: 2 * time.Millisecond, Max: 8 * time.Millisecond}   // of the throttle
+	spanPass    = fakeironic.Span{Min: 10 * time.Millisecond, Max: 40 * time.Millisecond} // of a reconcile, with Kubernetes
+	spanGet     = fakeironic.Span{Min: 5 * time.Millisecond, Max: 400 * time.Millisecond}
+	spanPut     = fakeironic.Span{Min: 50 * time.Millisecond, Max: 4 * time.Second}
+)
+
+const (
+	waitPoll    = 10 * time.Second // between two reads of a host that works
+	waitGone    = 30 * time.Second // after Ironic, or the gateway, could not be reached
+	backoffBase = 5 * time.Millisecond
+	backoffMax  = 1000 * time.Second
+	retryUnit   = time.Minute // 2^errorCount of it is what a host in error waits
+	giveUpAfter = 5           // provisioningFailCount (--max-provisioning-retries)
+
+	listBase    = 20 * time.Millisecond // of a full list of nodes
+	listPerNode = 200 * time.Microsecond
+	pageNodes   = 1000 // what BMO's own check sees
+)
+
+// operator is the process with the work queue: each host is in the queue, in the
+// hands of one worker, or waits for its time, never two of these.
+type operator struct {
+	s       *sim
+	life    uint32 // grows with each start and end of the process
+	running bool
+	idle    int // workers
+	queue   ring
+	puts    []put
+	spare   []int // unused places in puts
+}
+
+func (o *operator) init(s *sim) {
+	o.s = s
+	o.queue.init(len(s.hosts))
+}
+
+// begin starts the process with every host in its queue.
+func (o *operator) begin() {
+	if o.running {
+		return
+	}
+	o.life++
+	o.running, o.idle = true, o.s.opt.Workers
+	o.queue.clear()
+	for i := range o.s.hosts {
+		o.s.hosts[i].reconcileErrors = 0
+		o.add(i)
+	}
+}
+
+// kill ends the process: what reconciles in flight had not written yet is lost,
+// but a PUT on its way arrives.
+func (o *operator) kill() {
+	o.life++
+	o.running = false
+	o.queue.clear()
+}
+
+func (o *operator) handle(e event) {
+	switch e.kind {
+	case evWake:
+		o.add(e.who)
+	case evFree:
+		o.free()
+	case evAct:
+		o.s.act(e.who)
+	case evPut:
+		o.s.send(e.who)
+	}
+}
+
+// add gives the host to a worker, or puts it at the end of the queue.
+func (o *operator) add(i int) {
+	if o.idle == 0 || o.queue.len() > 0 {
+		o.queue.push(i)
+		return
+	}
+	o.idle--
+	o.s.reconcile(i)
+}
+
+// free lets a worker take the next host.
+func (o *operator) free() {
+	o.idle++
+	for o.idle > 0 && o.queue.len() > 0 {
+		o.idle--
+		o.s.reconcile(o.queue.pop())
+	}
+}
+
+// later schedules an event of this process.
+func (s *sim) later(d time.Duration, k kind, i int) {
+	s.after(d, event{kind: k, who: i, life: s.bmo.life})
+}
+
+// rest ends a reconcile that took so long; the host does not come back by itself.
+func (s *sim) rest(took time.Duration, i int) { s.later(took, evFree, i) }
+
+// back ends a reconcile that took so long; the host comes back after wait.
+func (s *sim) back(took time.Duration, i int, wait time.Duration) {
+	s.later(took, evFree, i)
+	s.later(took+wait, evWake, i)
+}
+
+// ring is a queue of hosts. Nobody is in it twice, so it never grows.
+type ring struct {
+	items    []int
+	head, at int // at counts
+}
+
+func (r *ring) init(n int) { r.items = make([]int, n) }
+func (r *ring) len() int   { return r.at }
+func (r *ring) clear()     { r.head, r.at = 0, 0 }
+func (r *ring) push(i int) {
+	r.items[(r.head+r.at)%len(r.items)] = i
+	r.at++
+}
+
+func (r *ring) pop() int {
+	i := r.items[r.head]
+	r.head = (r.head + 1) % len(r.items)
+	r.at--
+	return i
+}

@@ -1,0 +1,167 @@
+package simulate
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"time"
+
+	"github.com/ironic-throttle/ironic-throttle/internal/rig/fakeironic"
+	"github.com/ironic-throttle/ironic-throttle/pkg/api"
+	"github.com/ironic-throttle/ironic-throttle/pkg/ironic"
+)
+
+// phase is the state of a BareMetalHost.
+type phase uint8
+
+const (
+	registering phase = iota
+	inspecting
+	preparing
+	available
+	provisioning
+	provisioned
+	deprovisioning
+)
+
+var phaseStates = [...]api.BMHState{
+	api.BMHRegistering, api.BMHInspecting, api.BMHPreparing, api.BMHAvailable,
+	api.BMHProvisioning, api.BMHProvisioned, api.BMHDeprovisioning,
+}
+
+// phaseOps is what a host in each phase asks for (LH-38).
+var phaseOps = [...]api.Op{
+	api.OpInspect, api.OpInspect, api.OpPrepare, api.OpProvision,
+	api.OpProvision, api.OpDeprovision, api.OpDeprovision,
+}
+
+// gated are the phases in which every reconcile asks.
+func (p phase) gated() bool { return p == inspecting || p == provisioning || p == deprovisioning }
+
+// host is one BareMetalHost with its node. What its status holds outlives a
+// restart of the operator.
+type host struct {
+	tenant          int
+	namespace, name string
+	uuid            string // of its node
+	group, image    string
+	broken          bool // its first works fail, or it hangs, or it is in the dead rack
+	doomed          bool // the scenario's fault has it
+	lost            bool // and lasts
+	off             bool // written off as stuck
+	draw            stream
+
+	phase           phase
+	delayed         bool // operationalStatus delayed
+	working         bool // the PUT of this phase was accepted
+	failed          bool // this phase has failed and waits out its back-off
+	gaveUp          bool
+	errors, fails   int   // errorCount, provisioningFailCount
+	since           int64 // when it began to wait for its next work, 0 when it does not
+	reconcileErrors int   // in a row
+
+	target ironic.Target // of the PUT that this reconcile sends
+	turn   turn
+}
+
+// failing tells whether the host counts as failing (FAILING_THRESHOLD).
+func (h *host) failing(threshold int) bool { return max(h.errors, h.fails) >= threshold }
+
+// through tells whether the storm is over for h.
+func (h *host) through() bool { return h.gaveUp || h.phase == provisioned }
+
+// Bounds of Options.Work.
+const (
+	shortestWork = time.Minute
+	longestWork  = 24 * time.Hour
+)
+
+// wholeLife is about what one host needs a slot for when Options.Work is not
+// given: three boots and what comes round them.
+const wholeLife = 11 * time.Minute
+
+// newFleet draws the hosts, in the order in which the operator meets them.
+func newFleet(o *Options) []host {
+	var hosts []host
+	for t, n := range o.sizes() {
+		for range n {
+			hosts = append(hosts, host{
+				tenant: t, namespace: tenantName(t), name: fmt.Sprintf("host-%05d", len(hosts)+1), errors: o.OldErrors,
+			})
+		}
+	}
+	draw := rand.New(rand.NewPCG(o.Seed, 0))
+	draw.Shuffle(len(hosts), func(a, b int) { hosts[a], hosts[b] = hosts[b], hosts[a] })
+	broken := int(math.Round(o.Failing * float64(len(hosts))))
+	for _, i := range draw.Perm(len(hosts))[:broken] {
+		h := &hosts[i]
+		h.broken, h.errors, h.fails = true, max(o.OldErrors, o.ErrorsKnown), o.ErrorsKnown
+		h.gaveUp = o.BrokenAbsent
+	}
+	for i := range hosts {
+		o.place(i, &hosts[i])
+		hosts[i].draw = newStream(o.Seed, uint64(i+1))
+		if o.Work.Max > 0 {
+			hosts[i].phase = available
+		}
+	}
+	return hosts
+}
+
+// newWorld makes the Ironic of the storm, with a node for each host, and writes
+// the node's UUID into it.
+func newWorld(o *Options, hosts []host, now time.Time) (*fakeironic.World, error) {
+	w, err := fakeironic.NewWorld(ironicOptions(o), now)
+	if err != nil {
+		return nil, err
+	}
+	state := ironic.Enroll
+	if o.Work.Max > 0 {
+		state = ironic.Available
+	}
+	for i := range hosts {
+		h := &hosts[i]
+		key := h.namespace + "~" + h.name
+		spec := fakeironic.NodeSpec{Name: key, State: state, ConductorGroup: h.group, Image: h.image}
+		if h.uuid, err = w.CreateNode(now, spec); err != nil {
+			return nil, fmt.Errorf("host %s: %w", key, err)
+		}
+		for _, fate := range o.befalls(h) {
+			if err := w.Befall(now, h.uuid, fate); err != nil {
+				return nil, fmt.Errorf("host %s: %w", key, err)
+			}
+		}
+	}
+	return w, nil
+}
+
+// ironicOptions is the Ironic of the demo, but without Ironic's own limits: only
+// the rule that is tried out limits anything.
+func ironicOptions(o *Options) fakeironic.Options {
+	span := func(low, high int) fakeironic.Span {
+		return fakeironic.Span{Min: time.Duration(low) * time.Second, Max: time.Duration(high) * time.Second}
+	}
+	f := fakeironic.DefaultOptions()
+	f.Seed, f.Limit = o.Seed, o.Limit
+	f.API.MaxMinor = 96
+	f.MaxConcurrentDeploy, f.MaxConcurrentClean = 0, 0
+	f.Fates.CleanReboot = 0
+	f.Fates.FailTargets = []string{string(ironic.TargetActive)}
+	d := &f.Durations
+	d.Prepare, d.Boot = span(5, 15), span(100, 220)
+	d.InspectRun, d.CleanRun, d.DeployRun = span(10, 30), span(10, 30), span(40, 80)
+	d.FinalReboot, d.TearDown = span(10, 20), span(10, 20)
+	if o.Work.Max > 0 {
+		d.Prepare, d.FinalReboot, d.Handover = span(5, 5), span(10, 10), span(0, 0)
+		d.Boot = fakeironic.Span{Min: o.Work.Min / 4, Max: o.Work.Min / 4}
+		rest := d.Prepare.Min + d.FinalReboot.Min + d.Boot.Min
+		d.DeployRun = fakeironic.Span{Min: o.Work.Min - rest, Max: o.Work.Max - rest}
+	}
+	switch capacity := o.BootCapacity; {
+	case capacity > 0:
+		f.Overload = fakeironic.Overload{BootCapacity: capacity, CollapseAbove: (5*capacity + 3) / 4, CollapseChance: 0.7}
+	case capacity == 0:
+		f.Overload = fakeironic.Overload{BootCapacity: (4*o.Limit + 4) / 5, CollapseAbove: o.Limit, CollapseChance: 0.7}
+	}
+	return f
+}

@@ -1,0 +1,79 @@
+package simulate
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/spf13/pflag"
+)
+
+// example is a console block that begins with this command; the rest is what it prints,
+// or lines of that.
+var example = regexp.MustCompile("(?ms)^```console\n\\$ ironic-throttle simulate (--scenario [^\n]*)\n(.*?)```")
+
+// TestPagesShowWhatIsPrinted plays the storms of the pages: their tables are those that a
+// reader gets who types the same.
+func TestPagesShowWhatIsPrinted(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds for each storm")
+	}
+	t.Parallel()
+	printed := map[string]string{}
+	for _, page := range []string{"simulate.md", "storms.md"} {
+		text, err := os.ReadFile(filepath.Join("..", "..", "..", "docs", page))
+		if err != nil {
+			t.Fatal(err)
+		}
+		found := example.FindAllStringSubmatch(string(text), -1)
+		if len(found) == 0 {
+			t.Errorf("%s has no example", page)
+		}
+		for _, block := range found {
+			args := block[1]
+			if _, played := printed[args]; !played {
+				printed[args] = prints(t, strings.Fields(args)...)
+			}
+			lines := strings.Split(printed[args], "\n")
+			for _, shown := range strings.Split(strings.TrimSpace(block[2]), "\n") {
+				if at := indexOf(lines, shown); at >= 0 {
+					lines = lines[at+1:]
+				} else if shown != "…" {
+					t.Errorf("%s: simulate %s does not print, or not in this place:\n%s\nbut\n%s", page, args, shown, printed[args])
+				}
+			}
+		}
+	}
+}
+
+// indexOf is where a line stands, whatever its margin, or -1.
+func indexOf(lines []string, line string) int {
+	for i, l := range lines {
+		if strings.TrimSpace(l) == strings.TrimSpace(line) {
+			return i
+		}
+	}
+	return -1
+}
+
+// prints is the standard output of simulate with args.
+func prints(t *testing.T, args ...string) string {
+	t.Helper()
+	g := DefaultGrid()
+	fs := pflag.NewFlagSet("simulate", pflag.ContinueOnError)
+	g.Flags(fs)
+	if err := fs.Parse(args); err != nil {
+		t.Fatal(err)
+	}
+	if err := g.Validate(); err != nil {
+		t.Fatal(err)
+	}
+	var out, progress bytes.Buffer
+	if _, err := g.Run(t.Context(), Output{Stdout: &out, Stderr: &progress}); err != nil {
+		t.Fatal(err)
+	}
+	return out.String()
+}

@@ -1,0 +1,192 @@
+package simulate
+
+import (
+	"errors"
+	"slices"
+	"time"
+
+	"github.com/ironic-throttle/ironic-throttle/internal/rig/fakeironic"
+	"github.com/ironic-throttle/ironic-throttle/pkg/ironic"
+)
+
+// poller does in virtual time what pkg/ironic's Poller does: a mark, the lists of
+// the busy states one after the other in flow order, the nodes that the view misses
+// in them (LH-36), and those that somebody asked about (LH-16).
+type poller struct {
+	s        *sim
+	view     ironic.View
+	life     uint32 // of the process that polls
+	draw     stream
+	observed ironic.Observation
+	at       map[string]int // index in observed.Nodes
+	lists    int            // read so far
+	page     string         // marker of the next page of the present list
+	keys     []string       // still to be fetched
+	mark     ironic.Mark    // of the fetch on its way
+	phase    pollPhase
+	flow     []ironic.State // of this poll
+	fails    int            // in a row
+}
+
+type pollPhase uint8
+
+const (
+	pollBegin pollPhase = iota
+	pollLists
+	pollMissing
+	pollWanted
+)
+
+const (
+	pollInterval = 5 * time.Second // POLL_INTERVAL
+	pollJitter   = 0.1
+	pollMaxPause = 10 * time.Second
+)
+
+// flow are the lists of a poll (LH-36): the second reads catch a node that goes
+// from waiting back to working.
+var flow = []ironic.State{
+	ironic.Deleting, ironic.Cleaning, ironic.CleanWait, ironic.Cleaning, ironic.Inspecting, ironic.InspectWait,
+	ironic.Deploying, ironic.DeployWait, ironic.Deploying, ironic.Rescuing, ironic.RescueWait, ironic.Rescuing, ironic.Unrescuing,
+}
+
+// spanPoll is what one request of a poll takes, and spanRow each node in it more.
+var spanPoll = fakeironic.Span{Min: 5 * time.Millisecond, Max: 30 * time.Millisecond}
+
+const pollPerNode = 100 * time.Microsecond
+
+var errAway = errors.New("ironic cannot be reached")
+
+func newPoller(s *sim) *poller {
+	return &poller{s: s, draw: newStream(s.opt.Seed, 0), at: map[string]int{}}
+}
+
+// start begins to poll for a new process.
+func (p *poller) start(v ironic.View) {
+	p.life++
+	p.view, p.phase, p.fails = v, pollBegin, 0
+	p.next(0)
+}
+
+func (p *poller) next(d time.Duration) {
+	p.s.after(d, event{kind: evPoll, life: p.life})
+}
+
+// request takes the time of one request that shows so many nodes.
+func (p *poller) request(nodes int) {
+	p.s.requests.all++
+	p.next(p.draw.tail(spanPoll) + pollPerNode*time.Duration(nodes))
+}
+
+// step makes the next request of a poll, or ends it.
+func (p *poller) step() {
+	if p.s.ironicDown > 0 && p.phase != pollBegin {
+		p.fail()
+		return
+	}
+	switch p.phase {
+	case pollBegin:
+		p.observed = ironic.Observation{Mark: p.view.Begin(p.s.clock), Whole: p.view.Whole(p.s.clock), Nodes: p.observed.Nodes[:0], Fetched: p.observed.Fetched[:0]}
+		clear(p.at)
+		p.lists, p.page, p.phase, p.flow = 0, "", pollLists, flow
+		if p.observed.Whole { // who failed while nobody polled (BO-16); nobody is held here
+			p.flow = slices.Concat(flow, ironic.FailedStates())
+		}
+		p.next(p.draw.tail(spanPoll))
+	case pollLists:
+		p.list()
+	default:
+		p.fetched()
+	}
+}
+
+func (p *poller) list() {
+	state := p.flow[p.lists]
+	nodes, more, _ := p.s.world.List(p.s.clock, fakeironic.Query{State: state, Marker: p.page})
+	p.s.requests.lists++
+	for _, n := range nodes {
+		if i, ok := p.at[n.UUID]; ok {
+			p.observed.Nodes[i] = n // the latest observation counts
+			continue
+		}
+		p.at[n.UUID] = len(p.observed.Nodes)
+		p.observed.Nodes = append(p.observed.Nodes, n)
+	}
+	if more {
+		p.page = nodes[len(nodes)-1].UUID
+	} else {
+		p.page = ""
+		p.lists++
+	}
+	if p.lists < len(p.flow) {
+		p.request(len(nodes))
+		return
+	}
+	p.s.requests.all++
+	p.phase, p.keys = pollMissing, p.view.Missing(p.s.clock, p.observed.Nodes)
+	p.fetch()
+}
+
+// fetch sends the next fetch, or goes on when none is left.
+func (p *poller) fetch() {
+	for len(p.keys) == 0 {
+		if p.phase == pollWanted {
+			p.observe()
+			return
+		}
+		p.phase, p.keys = pollWanted, p.wanted()
+	}
+	p.mark = p.view.Begin(p.s.clock)
+	p.request(1)
+}
+
+// wanted leaves out what this poll has shown already.
+func (p *poller) wanted() []string {
+	keys := p.view.Wanted(p.s.clock)
+	out := keys[:0]
+	for _, key := range keys {
+		_, done := p.at[key]
+		for _, o := range p.observed.Fetched {
+			done = done || o.Key == key
+		}
+		if !done {
+			out = append(out, key)
+		}
+	}
+	return out
+}
+
+// fetched reads the node that fetch asked for.
+func (p *poller) fetched() {
+	key := p.keys[0]
+	p.keys = p.keys[1:]
+	n, found := p.s.world.Node(p.s.clock, key)
+	p.observed.Fetched = append(p.observed.Fetched, ironic.NodeObservation{Key: key, Mark: p.mark, Found: found, Node: n})
+	p.fetch()
+}
+
+func (p *poller) observe() {
+	p.view.Observe(p.s.clock, p.observed)
+	p.fails = 0
+	p.pause()
+	p.s.meter.taken(p.s.rule.occupied(p.s.clock))
+	p.s.meter.fair.compare(&p.s.meter)
+}
+
+func (p *poller) fail() {
+	p.view.PollFailed(p.s.clock, errAway)
+	p.fails++
+	p.pause()
+}
+
+// pause is what follows a poll: the interval, and up to twice as long after
+// failures.
+func (p *poller) pause() {
+	d := pollInterval
+	if p.fails > 1 {
+		d = pollMaxPause
+	}
+	d += time.Duration((2*p.draw.float() - 1) * pollJitter * float64(d))
+	p.phase = pollBegin
+	p.next(d)
+}

@@ -1,0 +1,106 @@
+package simulate
+
+import (
+	"time"
+
+	"github.com/ironic-throttle/ironic-throttle/internal/rig/measure"
+	"github.com/ironic-throttle/ironic-throttle/pkg/api"
+	"github.com/ironic-throttle/ironic-throttle/pkg/ironic"
+)
+
+// rule decides who may start.
+type rule interface {
+	// ask answers the check of a host that wants to do op.
+	ask(h *host, op api.Op) bool
+	// forward decides on a PUT at the gateway; nil is a no.
+	forward(h *host, target ironic.Target) pass
+	// occupied is how many slots are taken.
+	occupied(now time.Time) int
+	// standings tells of each tenant's hosts.
+	standings() []standing
+}
+
+// standings of a rule that calls nobody.
+func (m *meter) standings() []standing {
+	out := make([]standing, len(m.tenants))
+	for i := range m.tenants {
+		out[i].waiting = m.tenants[i].asked
+	}
+	return out
+}
+
+// newRule makes the rule and, for one with a ledger, what polls for it.
+func (s *sim) newRule() error {
+	switch s.opt.Policy {
+	case measure.PolicyBMO:
+		s.rule = builtIn{s}
+		return nil
+	case measure.PolicyProposal:
+		s.rule = proposal{s}
+		return nil
+	}
+	s.watch = newPoller(s)
+	return s.startThrottle()
+}
+
+// startThrottle starts the process that decides: nothing of an earlier one is
+// known.
+func (s *sim) startThrottle() error {
+	if s.opt.Policy == measure.PolicyFIFO {
+		f, err := newFIFO(s)
+		if err != nil {
+			return err
+		}
+		s.rule = f
+		s.watch.start(f)
+		return nil
+	}
+	t, err := newThrottle(s)
+	if err != nil {
+		return err
+	}
+	s.rule = t
+	s.watch.start(t.c)
+	return nil
+}
+
+// builtIn is the rule of the present BMO: it lists nodes, counts the busy ones of
+// the first page, and lets a host pass while they are fewer than the limit or when
+// it is one of them. It decides and then acts, so its workers overtake each other.
+type builtIn struct{ s *sim }
+
+// countedByBMO are the states of the present BMO: three of the ten are missing.
+var countedByBMO = []ironic.State{
+	ironic.Cleaning, ironic.CleanWait, ironic.Inspecting, ironic.InspectWait,
+	ironic.Deploying, ironic.DeployWait, ironic.Deleting,
+}
+
+func (b builtIn) ask(h *host, _ api.Op) bool {
+	if b.s.world.Count(b.s.clock, pageNodes, countedByBMO, false) < b.s.opt.Limit {
+		return true
+	}
+	if b.s.byUUID[h.uuid] >= pageNodes {
+		return false // not on the page
+	}
+	n, _ := b.s.world.Node(b.s.clock, h.uuid)
+	return n.State.Busy()
+}
+
+func (builtIn) forward(*host, ironic.Target) pass { return nil } // never asked
+func (b builtIn) occupied(time.Time) int          { return int(b.s.meter.working.value) }
+func (b builtIn) standings() []standing           { return b.s.meter.standings() }
+
+// proposal is the pseudo-code that the idea began with: a slot less for each node
+// in one of ten states that has an agent_url, and a no when that gets below 0. So
+// one host more than the limit passes, and a host that boots is not seen.
+type proposal struct{ s *sim }
+
+var busyStates = ironic.BusyStates()
+
+func (p proposal) ask(*host, api.Op) bool {
+	return p.s.opt.Limit-p.s.world.Count(p.s.clock, pageNodes, busyStates, true) >= 0
+}
+
+func (proposal) forward(*host, ironic.Target) pass { return nil } // never asked
+func (p proposal) occupied(time.Time) int          { return int(p.s.meter.working.value) }
+func (p proposal) standings() []standing           { return p.s.meter.standings() }

@@ -1,0 +1,210 @@
+package simulate
+
+import (
+	"context"
+	"fmt"
+	"sync/atomic"
+	"time"
+
+	"github.com/ironic-throttle/ironic-throttle/internal/rig/fakeironic"
+	"github.com/ironic-throttle/ironic-throttle/internal/rig/measure"
+)
+
+// epoch is when a simulation is switched on; the storm begins when the throttle
+// has settled.
+var epoch = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+
+// warmUp is more than the throttle needs to settle (LH-24). The other rules wait
+// as long, so that all storms begin at the same moment.
+const warmUp = 90 * time.Second
+
+// interrupted is why a storm did not end that its caller stopped.
+const interrupted = "interrupted"
+
+// sim is one simulation.
+type sim struct {
+	opt     Options
+	now     int64 // Unix nanoseconds
+	clock   time.Time
+	agenda  agenda
+	seq     uint64
+	world   *fakeironic.World
+	hosts   []host
+	byUUID  map[string]int
+	tenants map[string]int
+
+	bmo          operator
+	rule         rule
+	watch        *poller // nil when the rule polls by itself
+	throttleDown int
+	ironicDown   int
+
+	meter    meter
+	requests requests
+	done     int // hosts that are through
+	hung     int // hosts that never will be
+	present  int
+	began    func(*host)   // hears of works that begin before there is an instance; may be nil
+	progress *atomic.Int64 // counts hosts that are through, for others to look at; may be nil
+}
+
+// requests are those that the operator, the gateway and the throttle make.
+type requests struct{ all, lists, asks int }
+
+func newSim(o Options) (*sim, error) {
+	s := &sim{opt: o, now: epoch.UnixNano(), clock: epoch, hosts: newFleet(&o), byUUID: map[string]int{}, tenants: map[string]int{}}
+	var err error
+	if s.world, err = newWorld(&o, s.hosts, epoch); err != nil {
+		return nil, err
+	}
+	for i := range s.hosts {
+		s.byUUID[s.hosts[i].uuid] = i
+		s.tenants[s.hosts[i].namespace] = s.hosts[i].tenant
+		if !s.hosts[i].through() {
+			s.present++
+		}
+	}
+	s.meter.init(s)
+	s.world.Watch(func(at time.Time, uuid string, works bool) {
+		s.now = at.UnixNano()
+		s.meter.move(&s.hosts[s.byUUID[uuid]], works)
+	})
+	s.bmo.init(s)
+	if err := s.newRule(); err != nil {
+		return nil, err
+	}
+	s.after(warmUp, event{kind: evBegin})
+	return s, nil
+}
+
+// after schedules e in d.
+func (s *sim) after(d time.Duration, e event) {
+	s.seq++
+	e.at, e.seq = s.now+int64(d), s.seq
+	s.agenda.push(e)
+}
+
+// play runs the storm to its end, or until ctx ends; why says what ended it early.
+func (s *sim) play(ctx context.Context) (why string, err error) {
+	var end int64
+	for turn := 0; ; turn++ {
+		if turn&0xfff == 0 && ended(ctx) {
+			return interrupted, nil
+		}
+		e, ok := s.agenda.pop()
+		if !ok {
+			return "nothing happens any more", nil
+		}
+		if end > 0 && e.at > end {
+			s.advance(end)
+			if s.opt.Duration > 0 {
+				return "", nil
+			}
+			return fmt.Sprintf("stopped after %v: this storm should have ended long ago", s.patience().Round(time.Second)), nil
+		}
+		s.advance(e.at)
+		if e.kind == evBegin {
+			end = s.now + int64(s.patience())
+		}
+		if err := s.handle(e); err != nil {
+			return "", err
+		}
+		if s.over() {
+			return "", nil
+		}
+	}
+}
+
+func ended(ctx context.Context) bool {
+	select {
+	case <-ctx.Done():
+		return true
+	default:
+		return false
+	}
+}
+
+// advance goes to a moment; the world plays what happens until then, and the
+// meter hears of it at its time.
+func (s *sim) advance(at int64) {
+	s.clock = time.Unix(0, at)
+	s.world.Advance(s.clock)
+	s.now = at
+}
+
+// patience is the time after which the storm ends: the Duration that was asked
+// for, or far more than it can need.
+func (s *sim) patience() time.Duration {
+	if s.opt.Duration > 0 {
+		return s.opt.Duration
+	}
+	work := wholeLife
+	if s.opt.Work.Max > 0 {
+		work = s.opt.Work.Max
+	}
+	rounds := float64(s.present)*(1+float64(s.opt.FailTries)*s.opt.Failing)/float64(min(s.opt.Limit, s.present)) + 1
+	return 200*time.Hour + time.Duration(10*rounds*float64(work))
+}
+
+func (s *sim) handle(e event) error {
+	switch e.kind {
+	case evBegin:
+		s.begin()
+	case evTrouble:
+		s.befall(e.who)
+	case evRelieved:
+		return s.relieve(e.who)
+	case evFault:
+		return s.beginFault()
+	case evMended:
+		return s.endFault()
+	case evSample:
+		s.meter.sample()
+		s.after(samplePeriod, event{kind: evSample})
+	case evPoll:
+		if e.life == s.watch.life {
+			s.watch.step()
+		}
+	case evArrive:
+		s.arrive(e)
+	case evAnswer:
+		s.answer(e)
+	default:
+		if e.life == s.bmo.life {
+			s.bmo.handle(e)
+		}
+	}
+	return nil
+}
+
+// begin lets the storm break loose.
+func (s *sim) begin() {
+	s.meter.begin()
+	for i, t := range s.opt.Troubles {
+		s.after(t.At, event{kind: evTrouble, who: i})
+	}
+	if s.opt.Scenario.mended() {
+		s.after(s.opt.Scenario.faultAt(), event{kind: evFault})
+		s.after(s.opt.FixedAfter, event{kind: evMended})
+	}
+	if s.opt.Record {
+		s.after(0, event{kind: evSample})
+	}
+	s.bmo.begin()
+}
+
+// finish notes that the storm is over for h.
+func (s *sim) finish(h *host) {
+	s.done++
+	if s.progress != nil {
+		s.progress.Add(1)
+	}
+	s.meter.through(h)
+}
+
+// checks tells whether the operator asks before it acts; else its PUTs are the
+// question. The rules of an operator are its own checks, whatever lies between it
+// and Ironic.
+func (s *sim) checks() bool {
+	return s.opt.Via == measure.ViaCheck || s.watch == nil
+}
