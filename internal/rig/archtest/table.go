@@ -90,7 +90,7 @@ var table = map[string]imports{
 
 	"internal/kube/hosts": {
 		house:   []string{"pkg/api"},
-		outside: []string{"k8s.io/apimachinery", "k8s.io/client-go", "k8s.io/klog/v2", "k8s.io/utils/clock", "github.com/go-logr/logr", "github.com/go-json-experiment/json/jsontext", metal3},
+		outside: []string{"k8s.io/apimachinery", "k8s.io/client-go", "k8s.io/klog/v2", "k8s.io/utils/clock", "github.com/go-logr/logr", "sigs.k8s.io/json", metal3},
 	},
 	"internal/kube/leader": {
 		outside: []string{"k8s.io/client-go", "k8s.io/apimachinery", "k8s.io/api/coordination/v1", "github.com/go-logr/logr"},

@@ -56,6 +56,23 @@ func TestWatchesThatEndAtOnce(t *testing.T) {
 	})
 }
 
+// TestEndsAtOnceAfterGarbage: the trouble of before does not outlive the one that followed.
+func TestEndsAtOnceAfterGarbage(t *testing.T) {
+	play(t, nil, two3, func(s *stage) {
+		s.cluster.breaks(watches(writes(`{]`)))
+		s.cluster.hangUp()
+		s.pass(time.Minute)
+		s.is(true, 3, "invalid")
+		s.cluster.breaks(watches(ends))
+		s.pass(10 * time.Minute)
+		s.is(true, 3, "end as soon as they begin")
+		s.cluster.breaks(nil)
+		s.pass(maxShortPause + time.Minute)
+		s.is(true, 3, "")
+		s.says(listed, cannot, cannot, again)
+	})
+}
+
 // TestOneWatchThatEndsAtOnce, or two, are no trouble.
 func TestOneWatchThatEndsAtOnce(t *testing.T) {
 	play(t, nil, two3, func(s *stage) {
