@@ -227,7 +227,9 @@ func TestFileIsMadeSmaller(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		d.save(f, []string{fmt.Sprint("b", n-1)}, record("a", since.Add(time.Duration(n))), record(fmt.Sprint("b", n), since))
+		now := record("a", since.Add(time.Duration(n)))
+		now.Spec = strings.Repeat("x", 500)
+		d.save(f, []string{fmt.Sprint("b", n-1)}, now, record(fmt.Sprint("b", n), since))
 		if n == 9 {
 			if !os.SameFile(was, f.info) || f.most != 2*f.size || !d.says("WARN", "cannot be made smaller") {
 				t.Errorf("%d of %d bytes, log: %s", f.size, f.most, &d.log)
@@ -245,7 +247,7 @@ func TestFileIsMadeSmaller(t *testing.T) {
 		}
 		d.save(f, nil, record("c", since))
 		d.close(f)
-		d.holds(d.open(), true, record("a", since.Add(time.Duration(n))), record(fmt.Sprint("b", n), since), record("c", since))
+		d.holds(d.open(), true, now, record(fmt.Sprint("b", n), since), record("c", since))
 		return
 	}
 }

@@ -54,7 +54,7 @@ func TestBO16_TornTails(t *testing.T) {
 		d := newDesk(t)
 		f := d.open()
 		model := map[string]holdoff.Record{}
-		for range rapid.IntRange(1, 6).Draw(rt, "saves") {
+		for range rapid.IntRange(1, 4).Draw(rt, "saves") {
 			b := drawBatch(rt)
 			before := len(d.read())
 			d.save(f, b.Deletes, b.Puts...)
