@@ -108,7 +108,7 @@ func TestTooLargeAFileIsMovedAside(t *testing.T) {
 	}
 	f := d.open()
 	d.holds(f, false)
-	if !d.says("ERROR", "bytes are more than") || len(d.beside()) != 1 {
+	if !d.says("ERROR", "more than 1073741824 bytes") || len(d.beside()) != 1 {
 		t.Errorf("beside %v, log: %s", d.beside(), &d.log)
 	}
 }
@@ -121,7 +121,9 @@ func TestTheNewestBrokenFilesAreKept(t *testing.T) {
 	}
 	at := time.Date(2026, 11, 22, 1, 2, 3, 0, time.FixedZone("", 3600))
 	for n := range 6 {
-		d.write(fmt.Append(nil, n))
+		if err := d.replace(fmt.Append(nil, n)); err != nil {
+			t.Fatal(err)
+		}
 		aside, err := keepAside(d.path, at.Add(time.Duration(n/2)*time.Second))
 		if err != nil || prune(d.path) != nil {
 			t.Fatal(err)
@@ -129,11 +131,31 @@ func TestTheNewestBrokenFilesAreKept(t *testing.T) {
 		if data, err := os.ReadFile(aside); err != nil || string(data) != fmt.Sprint(n) {
 			t.Errorf("%s: %s, %v", aside, data, err)
 		}
+		if string(d.read()) != fmt.Sprint(n) {
+			t.Error("a kill now would leave no file")
+		}
 	}
 	want := "[holds.db.broken-20261122T000204Z-2 holds.db.broken-20261122T000205Z holds.db.broken-20261122T000205Z-2 holds.db.brokenly]"
 	if got := fmt.Sprint(d.beside()); got != want {
 		t.Errorf("%s, want %s", got, want)
 	}
+}
+
+// A file that would be too large to be read is written anew before more is added.
+func TestFileThatWouldBeTooLarge(t *testing.T) {
+	d := newDesk(t)
+	f := d.open()
+	d.save(f, nil, record("a", since))
+	f.size, f.most = maxFile, maxFile
+	if err := os.Truncate(d.path, maxFile); err != nil { // it takes no room
+		t.Fatal(err)
+	}
+	if why := d.fails(f, record("b", since)); !strings.Contains(why, "more than 1073741824 bytes") {
+		t.Error(why)
+	}
+	d.save(f, nil, record("b", since))
+	d.close(f)
+	d.holds(d.open(), true, record("a", since), record("b", since))
 }
 
 // What a process that was killed in the middle of renew leaves.

@@ -98,8 +98,8 @@ func (f *File) load() error {
 		f.log.Warn("the holds file is empty: if it has had holds, they are lost; hosts that have failed before are held from now on", "file", f.path)
 		return nil
 	}
-	var l *ledger
-	if err = fmt.Errorf("%d bytes are more than %d", info.Size(), int64(maxFile)); info.Size() <= maxFile {
+	l, err := &ledger{}, errTooLarge
+	if info.Size() <= maxFile {
 		l, err = read(r)
 	}
 	if err != nil {

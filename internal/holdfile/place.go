@@ -57,7 +57,7 @@ func checkPlace(path string) error {
 }
 
 // keepAside gives the file at path another name, by the time now, and returns that; "" where
-// there is none, or nothing in it.
+// there is none, or nothing in it. What is at path then is to be replaced.
 func keepAside(path string, now time.Time) (string, error) {
 	info, err := os.Lstat(path)
 	if errors.Is(err, fs.ErrNotExist) || err == nil && info.Size() == 0 {
@@ -73,6 +73,9 @@ func keepAside(path string, now time.Time) (string, error) {
 			break
 		}
 		aside = fmt.Sprint(first, "-", n)
+	}
+	if os.Link(path, aside) == nil { // at no moment is there no file at path
+		return aside, nil
 	}
 	if err := os.Rename(path, aside); err != nil {
 		return "", fmt.Errorf("move aside: %w", err)

@@ -31,6 +31,8 @@ const (
 )
 
 var (
+	errTooLarge = fmt.Errorf("more than %d bytes are too many", maxFile)
+
 	castagnoli = crc32.MakeTable(crc32.Castagnoli)
 	firstLine  = appendLine(nil, verbFormat, []byte(format))
 )

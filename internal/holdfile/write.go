@@ -70,8 +70,10 @@ func (f *File) add(puts map[string][]byte, deletes []string) error {
 		}
 		text = appendLine(text, verbDelete, name)
 	}
+	if f.size += int64(len(text)); f.size > maxFile {
+		return errTooLarge // the next Save writes it anew
+	}
 	_, err := f.file.Write(text)
-	f.size += int64(len(text))
 	return errors.Join(err, f.file.Sync())
 }
 

@@ -41,9 +41,14 @@ type EpisodeRecord struct {
 	Unseen   bool      `json:"unseen,omitempty"`
 }
 
+var errTooLong = fmt.Errorf("is longer than %d bytes", MaxLine)
+
 // Line returns r as a Store keeps it, without the end of a line.
 func (r Record) Line() ([]byte, error) {
 	line, err := json.Marshal(r)
+	if err == nil && len(line) > MaxLine {
+		err = errTooLong
+	}
 	if err != nil {
 		return nil, fmt.Errorf("record of %s: %w", r.UUID, err)
 	}
@@ -54,7 +59,7 @@ func (r Record) Line() ([]byte, error) {
 // left out.
 func ParseRecord(data []byte) (Record, error) {
 	if len(data) > MaxLine {
-		return Record{}, fmt.Errorf("record: is longer than %d bytes", MaxLine)
+		return Record{}, fmt.Errorf("record: %w", errTooLong)
 	}
 	var r Record
 	err := json.Unmarshal(data, &r)
