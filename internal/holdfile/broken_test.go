@@ -25,7 +25,7 @@ func TestBO16_BrokenFileIsMovedAside(t *testing.T) {
 		{"a text", []byte("holds\n")},
 		{"zeros", make([]byte, 64<<10)},
 		{"cut off in its first line", whole[:len(firstLine)-1]},
-		{"a database", append(bytes.Repeat([]byte{0}, 16), "\xed\xda\x0c\xed\x02\n\x00\n"...)},
+		{"a database", append(make([]byte, 16), "\xed\xda\x0c\xed\x02\n\x00\n"...)},
 		{"records without checksums", bytes.ReplaceAll(whole, []byte("\n"), []byte(" \n"))},
 		{"a later format", append(appendLine(nil, verbFormat, []byte("2")), whole[len(firstLine):]...)},
 	} {

@@ -62,8 +62,8 @@ func (f *File) findGone() error {
 	case here.Size() > f.size:
 		why = "somebody else has added to it"
 	default:
-		if _, err := f.file.ReadAt(first, 0); err != nil || bytes.Equal(first, firstLine) {
-			return nil // what cannot be read, a Save cannot write
+		if n, _ := f.file.ReadAt(first, 0); n < len(first) || bytes.Equal(first, firstLine) {
+			return nil // a Save meets what cannot be read
 		}
 		why = "it was overwritten"
 	}
