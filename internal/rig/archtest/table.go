@@ -67,7 +67,7 @@ var table = map[string]imports{
 	"internal/logging":   {},
 	"internal/plainfile": {},
 	"internal/httpserve": {house: []string{"internal/plainfile", "internal/logging"}},
-	"internal/holdfile":  {house: []string{"pkg/holdoff"}, outside: []string{"go.etcd.io/bbolt"}},
+	"internal/holdfile":  {house: []string{"pkg/holdoff"}},
 	"internal/inventory": {house: []string{"pkg/ironic", "pkg/snapshot"}},
 	"internal/server":    {house: []string{"internal/httpserve", "internal/nearest", "pkg/admission", "pkg/snapshot", "pkg/api"}, outside: []string{prometheus}},
 	"internal/gateway": {
