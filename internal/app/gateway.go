@@ -45,7 +45,7 @@ func (a *App) newGateway(o Options) (err error) {
 	a.gateway, err = gateway.New(gateway.Options{
 		Address: c.Listen,
 		Base:    base, Transport: network, Ironic: a.client, Decider: a.decider(), Leading: a.mayStart,
-		Timeout: c.Timeout, MaxBody: c.MaxBody, SpoolDir: c.SpoolDir, SpoolLimit: c.SpoolLimit,
+		Timeout: c.Timeout, MaxBody: int64(c.MaxBody), SpoolLimit: c.SpoolLimit(),
 		Workers: o.Config.BMOConcurrency, ListMaxAge: o.Config.View.ListMaxAge, Nodes: nodes, ReadCache: c.ReadCache, Observe: a.observes(), Forwarded: c.ForwardedHeaders,
 		Now: a.now, Log: a.log,
 	})

@@ -280,7 +280,9 @@ func breakers(b config.Breaker) *admission.Breakers {
 		c.HalfOpenMaxRequests, c.ProbeLifetime = b.HalfOpenMaxRequests, b.ProbeLifetime
 	}
 	d.Ironic.FailureThreshold = b.Threshold
-	d.Ironic.RatioPercent, d.Ironic.RatioMinimum = b.Ratio, b.RatioMinimum
+	if d.Ironic.RatioPercent = b.Ratio; b.Ratio == 0 {
+		d.Ironic.RatioMinimum = 0 // both or none
+	}
 	d.Ironic.RateLimitPerMinute = b.RateLimitPerMinute
 	return d
 }

@@ -79,7 +79,7 @@ func leaderOptions(a *App, c config.Kubernetes, identity string) leader.Options 
 		Config: a.cluster.Config, Namespace: a.cluster.Namespace, Name: c.Leader.LeaseName,
 		// A container that was started anew in the same pod is another process.
 		Identity: identity + "_" + strings.ToLower(rand.Text()[:8]),
-		Duration: c.Leader.Duration, RenewDeadline: c.Leader.RenewDeadline, RetryPeriod: c.Leader.RetryPeriod,
+		Duration: c.Leader.Duration, RenewDeadline: c.Leader.RenewDeadline(), RetryPeriod: c.Leader.RetryPeriod(),
 		Log: a.log,
 	}
 }
