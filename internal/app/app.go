@@ -12,14 +12,14 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/prometheus/client_golang/prometheus"
-
 	"github.com/ironic-throttle/ironic-throttle/internal/config"
 	"github.com/ironic-throttle/ironic-throttle/internal/inventory"
+	"github.com/ironic-throttle/ironic-throttle/internal/metrics"
 	"github.com/ironic-throttle/ironic-throttle/internal/server"
 	"github.com/ironic-throttle/ironic-throttle/pkg/admission"
 	"github.com/ironic-throttle/ironic-throttle/pkg/api"
 	"github.com/ironic-throttle/ironic-throttle/pkg/ironic"
+	"github.com/ironic-throttle/ironic-throttle/pkg/snapshot"
 )
 
 // Options is what New needs. Config is required; everything else may be zero.
@@ -103,15 +103,11 @@ func New(ctx context.Context, o Options) (_ *App, err error) {
 	if err := a.newGateway(o); err != nil {
 		return nil, err
 	}
-	watched := newWatchedView(a.controller, a.log)
-	watched.polled, watched.observed = a.holds.polled, a.observed
-	if a.poller, err = ironic.NewPoller(a.source(), watched, ironic.PollerOptions{
-		Interval: o.Config.View.PollInterval, MaxPause: min(o.Config.View.MaxStale/3, maxPause),
-		Timeout: pollTimeout(o.Config), MaxAge: o.Config.View.MaxAge, Changes: a.wantsChanges, Due: a.controller.SettlesIn, Hurry: a.controller, Now: a.now, Jitter: rand.Float64, Log: a.log,
-	}); err != nil {
-		return nil, fmt.Errorf("poller: %w", err)
+	m := metrics.New()
+	if err := a.newPoller(o.Config, m); err != nil {
+		return nil, err
 	}
-	if err := a.newServer(watched.collectors()); err != nil {
+	if err := a.newServer(m); err != nil {
 		return nil, err
 	}
 	if a.listeners, err = listen(ctx, o.Config); err != nil {
@@ -149,31 +145,46 @@ func (a *App) newDecision(o Options) error {
 	return nil
 }
 
-// newServer makes the API, health and metrics, with the metrics of everything else.
-func (a *App) newServer(collectors []prometheus.Collector) (err error) {
-	collectors = append(collectors, newIronicCollector(a.client.Stats), newSnapshotCollector(a.snapshots))
-	if a.gateway != nil {
-		collectors = append(collectors, newGatewayCollector(a.gateway.Stats))
+// newPoller makes what reads Ironic.
+func (a *App) newPoller(c config.Config, m *metrics.Metrics) (err error) {
+	a.poller, err = ironic.NewPoller(a.source(), &polledView{Controller: a.controller, app: a, metrics: m}, ironic.PollerOptions{
+		Interval: c.View.PollInterval, MaxPause: min(c.View.MaxStale/3, maxPause), Timeout: pollTimeout(c), MaxAge: c.View.MaxAge,
+		Changes: a.wantsChanges, Due: a.controller.SettlesIn, Hurry: a.controller, Now: a.now, Jitter: rand.Float64, Log: a.log,
+	})
+	if err != nil {
+		return fmt.Errorf("poller: %w", err)
 	}
-	collectors = append(collectors, a.certificates())
-	if a.hosts != nil {
-		collectors = append(collectors, newClusterCollector(a.showCluster))
-	}
+	return nil
+}
+
+// newServer makes the API and health, and lets m read everything.
+func (a *App) newServer(m *metrics.Metrics) (err error) {
 	if a.server, err = server.New(server.Options{
 		Decider: a.decider(), HasScope: a.hasScope, Groups: a.groups, Version: a.version, Now: a.now, Log: a.log,
-		Settings:   func() map[string]string { return a.force.Load().settings },
-		Warnings:   func() []string { return append(slices.Clone(a.force.Load().warnings), a.presentWarnings()...) },
-		Standby:    a.standby,
-		Observe:    a.observes(),
-		Cluster:    a.showCluster,
-		Access:     a.access,
-		TLS:        a.apiTLS,
-		Address:    a.force.Load().config.Listen.API,
-		Save:       a.holds.saveSoon,
-		Collectors: collectors,
+		Settings: func() map[string]string { return a.force.Load().settings },
+		Warnings: func() []string { return append(slices.Clone(a.force.Load().warnings), a.presentWarnings()...) },
+		Standby:  a.standby,
+		Observe:  a.observes(),
+		Cluster:  a.showCluster,
+		Access:   a.access,
+		TLS:      a.apiTLS,
+		Address:  a.force.Load().config.Listen.API,
+		Save:     a.holds.saveSoon,
+		Metrics:  m.Handler(a.log),
+		Answered: m.Answered,
 	}); err != nil {
 		return fmt.Errorf("server: %w", err)
 	}
+	sources := metrics.Sources{
+		Status: a.server.Status, Leading: a.mayStart, Ironic: a.client.Stats,
+		Certificates: map[string]func() time.Time{"api": a.apiCert.NotAfter, "gateway": a.gatewayCert.NotAfter},
+		Polls:        a.poller.Stats, Now: a.now,
+		Caches: map[string]func() snapshot.Stats{"status": a.server.Snapshots, "nodes": a.list.inventory.Stats},
+	}
+	if a.gateway != nil {
+		sources.Gateway = a.gateway.Stats
+	}
+	m.Read(sources)
 	return nil
 }
 

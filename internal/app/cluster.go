@@ -1,8 +1,7 @@
 package app
 
 import (
-	"github.com/prometheus/client_golang/prometheus"
-
+	"github.com/ironic-throttle/ironic-throttle/internal/httpserve"
 	"github.com/ironic-throttle/ironic-throttle/pkg/api"
 )
 
@@ -30,57 +29,13 @@ func (a *App) showCluster() *api.Cluster {
 	return c
 }
 
-// clusterCollector reads what the status tells of the cluster at scrape.
-type clusterCollector struct {
-	show                                   func() *api.Cluster
-	hosts, errors, synced, broken, pending *prometheus.Desc
-	events                                 *prometheus.Desc
-}
-
-func newClusterCollector(show func() *api.Cluster) prometheus.Collector {
-	desc := func(name, help string, labels ...string) *prometheus.Desc {
-		return prometheus.NewDesc(prometheus.BuildFQName(namespace, "", name), help, labels, nil)
-	}
-	return &clusterCollector{
-		show:    show,
-		hosts:   desc("baremetalhosts", "BareMetalHosts that are watched."),
-		errors:  desc("baremetalhosts_errors", "BareMetalHosts with an error, by its type.", "type"),
-		synced:  desc("baremetalhosts_synced", "1 when all BareMetalHosts were read once."),
-		broken:  desc("baremetalhosts_watch_broken", "1 while the watch of BareMetalHosts is broken: they are as they were last known."),
-		events:  desc("host_events_total", "Events for hosts by result: sent, failed = requests that failed, dropped = the situation of their host was another by then.", "result"),
-		pending: desc("host_events_pending", "Events for hosts that are to be sent."),
-	}
-}
-
-// Describe implements prometheus.Collector.
-func (c *clusterCollector) Describe(ch chan<- *prometheus.Desc) {
-	for _, d := range []*prometheus.Desc{c.hosts, c.errors, c.synced, c.broken, c.events, c.pending} {
-		ch <- d
-	}
-}
-
-// Collect implements prometheus.Collector.
-func (c *clusterCollector) Collect(ch chan<- prometheus.Metric) {
-	s := c.show()
-	gauge := func(d *prometheus.Desc, v float64, labels ...string) {
-		ch <- prometheus.MustNewConstMetric(d, prometheus.GaugeValue, v, labels...)
-	}
-	truth := func(b bool) float64 {
-		if b {
-			return 1
+// presentWarnings are those that come and go with time.
+func (a *App) presentWarnings() []string {
+	out := a.clusterWarnings()
+	for _, c := range []*httpserve.InUse{a.apiCert, a.gatewayCert} {
+		if fault := c.Fault(); fault != "" {
+			out = append(out, fault)
 		}
-		return 0
 	}
-	gauge(c.hosts, float64(s.Hosts))
-	gauge(c.synced, truth(s.Synced))
-	gauge(c.broken, truth(s.LastError != ""))
-	for kind, n := range s.Errors {
-		gauge(c.errors, float64(n), kind)
-	}
-	if e := s.Events; e != nil {
-		for result, n := range map[string]uint64{"sent": e.Sent, "failed": e.Failed, "dropped": e.Dropped} {
-			ch <- prometheus.MustNewConstMetric(c.events, prometheus.CounterValue, float64(n), result)
-		}
-		gauge(c.pending, float64(e.Pending))
-	}
+	return out
 }

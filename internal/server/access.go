@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/ironic-throttle/ironic-throttle/internal/httpserve"
+	"github.com/ironic-throttle/ironic-throttle/pkg/api"
 )
 
 // Access finds out who the holder of a bearer token is, and whether they may do verb,
@@ -110,4 +111,29 @@ func (s *Server) audit(r *http.Request, about ...any) *slog.Logger {
 		log = log.With("user", user)
 	}
 	return log.With(about...)
+}
+
+// asked lets h answer an ask where this process decides (LH-27), and in mode observe
+// everywhere: there the answer is yes whoever gives it, so that work goes on without Lease
+// and API server.
+func (s *Server) asked(h http.HandlerFunc) http.HandlerFunc {
+	if s.observe {
+		return h
+	}
+	return s.leader(h)
+}
+
+// leader lets h answer only where this process decides (LH-27). It may end to do so
+// at any moment after: the decision knows that better.
+func (s *Server) leader(h http.HandlerFunc) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		if why := s.standby(); why != "" {
+			writeJSON(w, http.StatusServiceUnavailable, api.ErrorBody{Error: api.Error{
+				Code: http.StatusServiceUnavailable, Reason: api.NotLeading,
+				Message: "this throttle does not decide: " + oneLine(why),
+			}})
+			return
+		}
+		h(w, r)
+	}
 }

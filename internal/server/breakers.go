@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"errors"
 	"net/http"
-	"slices"
 	"time"
 
 	"github.com/ironic-throttle/ironic-throttle/pkg/api"
@@ -16,7 +15,7 @@ func (s *Server) breakers(w http.ResponseWriter, r *http.Request) {
 	if s.gentle.do(r.Context(), func() { b = s.decider.Breakers(s.now()) }) != nil {
 		return // nobody waits for it any more
 	}
-	b.Breakers = completeBreakers(b.Breakers)
+	b.Breakers = wholeBreakers(b.Breakers)
 	writeJSON(w, http.StatusOK, b)
 }
 
@@ -75,25 +74,7 @@ func (s *Server) changeBreaker(w http.ResponseWriter, r *http.Request, how strin
 		writeError(w, http.StatusInternalServerError, "", internalError)
 	default:
 		audit.Info("breaker changed by hand", "changed", answer.Changed, "state", answer.Breaker.State, "result", answer.Message)
-		answer.Breaker = completeBreakers([]api.Breaker{answer.Breaker})[0]
+		answer.Breaker = wholeBreakers([]api.Breaker{answer.Breaker})[0]
 		writeJSON(w, http.StatusOK, answer)
 	}
-}
-
-// completeBreakers makes every list one in the JSON.
-func completeBreakers(breakers []api.Breaker) []api.Breaker {
-	all := make([]api.Breaker, 0, len(breakers))
-	for _, b := range breakers {
-		b.Causes = slices.Clone(b.Causes)
-		if b.Causes == nil {
-			b.Causes = []api.BreakerCause{}
-		}
-		for i := range b.Causes {
-			if b.Causes[i].Hosts == nil {
-				b.Causes[i].Hosts = []string{}
-			}
-		}
-		all = append(all, b)
-	}
-	return all
 }

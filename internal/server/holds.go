@@ -13,12 +13,7 @@ func (s *Server) holds(w http.ResponseWriter, r *http.Request) {
 	if s.gentle.do(r.Context(), func() { h = s.decider.Holds(s.now()) }) != nil {
 		return // nobody waits for it any more
 	}
-	if h.Hosts == nil {
-		h.Hosts = []api.Hold{}
-	}
-	if h.Pools == nil {
-		h.Pools = []api.PoolFailures{}
-	}
+	h.Hosts, h.Pools = list(h.Hosts), list(h.Pools)
 	writeJSON(w, http.StatusOK, h)
 }
 

@@ -7,7 +7,6 @@ import (
 	"net/url"
 	"runtime/debug"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 )
@@ -111,7 +110,7 @@ func (s *Server) guarded(let permit, rt routes) http.Handler {
 					writeError(rec, http.StatusInternalServerError, "", internalError)
 				}
 			}
-			s.requests.WithLabelValues(route, strconv.Itoa(rec.status())).Observe(time.Since(begun).Seconds())
+			s.answered(route, rec.status(), time.Since(begun))
 			if fault != nil && rec.code != http.StatusInternalServerError {
 				panic(http.ErrAbortHandler) // cuts an answer that is already half sent
 			}

@@ -1,4 +1,4 @@
-package server
+package metrics
 
 import (
 	"fmt"
@@ -23,45 +23,32 @@ func TestScopesOfMetricsAreBounded(t *testing.T) {
 		breakers = append(breakers, api.Breaker{Scope: fmt.Sprintf("group:%02d", i), State: "CLOSED"})
 	}
 	breakers = append(breakers, api.Breaker{Scope: "ironic", State: "CLOSED", RecentFailures: 9})
-	got := scopeSeries(breakers)
+	got := scopes(breakers)
 	if len(got) != mostLabels+1 {
 		t.Fatalf("%d labels, want %d and one for the others", len(got), mostLabels)
 	}
 	for i, want := range map[int]string{0: "ironic", 1: "group:00", 30: "group:29", 31: "image:150", 32: "image:199", 33: "image:000", 49: "image:016", 50: othersLabel} {
-		if got[i].scope != want {
-			t.Errorf("label %d is %q, want %q", i, got[i].scope, want)
+		if got[i].name != want {
+			t.Errorf("label %d is %q, want %q", i, got[i].name, want)
 		}
 	}
-	others := scopeOfMetric{scope: othersLabel, states: map[string]bool{"CLOSED": true}, failures: 181, probes: 2}
-	if diff := cmp.Diff(others, got[50], cmp.AllowUnexported(scopeOfMetric{})); diff != "" {
+	others := scope{name: othersLabel, states: map[string]bool{"CLOSED": true}, failures: 181, probes: 2}
+	if diff := cmp.Diff(others, got[50], cmp.AllowUnexported(scope{})); diff != "" {
 		t.Errorf("the others (-want +got):\n%s", diff)
 	}
-	if got := scopeSeries(breakers[:mostLabels]); got[mostLabels-1].scope == othersLabel {
+	if got := scopes(breakers[:mostLabels]); got[mostLabels-1].name == othersLabel {
 		t.Error("there are others where all have a label")
 	}
 }
 
 func TestPoolsOfMetricsAreBounded(t *testing.T) {
-	var pools []api.PoolFailures
+	var given []api.PoolFailures
 	for i := range mostLabels + 3 {
-		pools = append(pools, api.PoolFailures{Pool: fmt.Sprint(i), Failed: 1, Paused: i == mostLabels+1})
+		given = append(given, api.PoolFailures{Pool: fmt.Sprint(i), Failed: 1, Paused: i == mostLabels+1})
 	}
-	got := poolSeries(pools)
-	want := slices.Concat(pools[:mostLabels], []api.PoolFailures{{Pool: othersLabel, Failed: 3, Paused: true}})
+	got := pools(given)
+	want := slices.Concat(given[:mostLabels], []api.PoolFailures{{Pool: othersLabel, Failed: 3, Paused: true}})
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
-	}
-}
-
-// What the Decider has given may be its own.
-func TestCompletionChangesNothingOfTheDeciders(t *testing.T) {
-	given := []api.Breaker{{Scope: "ironic", Causes: []api.BreakerCause{{Text: "t"}}}}
-	got := completeBreakers(given)
-	if got[0].Causes[0].Hosts == nil || given[0].Causes[0].Hosts != nil {
-		t.Errorf("got %+v of %+v", got, given)
-	}
-	counts := map[string]uint64{"group": 1}
-	if got := complete(counts, api.ScopeKinds()); len(got) != len(api.ScopeKinds()) || len(counts) != 1 {
-		t.Errorf("got %v of %v", got, counts)
 	}
 }
