@@ -12,13 +12,17 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/ironic-throttle/ironic-throttle/internal/clusterhosts"
 	"github.com/ironic-throttle/ironic-throttle/internal/config"
+	"github.com/ironic-throttle/ironic-throttle/internal/decisionlog"
 	"github.com/ironic-throttle/ironic-throttle/internal/inventory"
 	"github.com/ironic-throttle/ironic-throttle/internal/metrics"
+	"github.com/ironic-throttle/ironic-throttle/internal/parts"
 	"github.com/ironic-throttle/ironic-throttle/internal/server"
 	"github.com/ironic-throttle/ironic-throttle/pkg/admission"
 	"github.com/ironic-throttle/ironic-throttle/pkg/api"
 	"github.com/ironic-throttle/ironic-throttle/pkg/ironic"
+	"github.com/ironic-throttle/ironic-throttle/pkg/slots"
 	"github.com/ironic-throttle/ironic-throttle/pkg/snapshot"
 )
 
@@ -122,19 +126,26 @@ func (a *App) newDecision(o Options) error {
 	if err != nil {
 		return fmt.Errorf("configuration: %w", err)
 	}
-	decision.Notify, decision.NotifyFailures = a.noticed, failureLogger(a.log)
+	decision.Notify = func(all []slots.Notice) {
+		decisionlog.Slots(a.log, all)
+		a.hosts.Noticed(all)
+	}
+	decision.NotifyFailures = func(all []admission.FailureNotice) { decisionlog.Failures(a.log, all) }
 	decision.Leading = a.mayStart
 	a.begun.Store(a.elector == nil && a.holdMap == nil)
 	a.list = newNodeList(a.log, a.now)
 	decision.Nodes = a.list
 	if a.hosts != nil {
-		decision.Hosts = knownHosts{a.hosts, a.now}
+		decision.Hosts = a.hosts
 	}
 	if err := a.openHolds(o.Config, &decision); err != nil {
 		return err
 	}
 	if a.controller, err = admission.New(decision, a.now()); err != nil {
 		return errors.Join(fmt.Errorf("configuration: %w", err), a.holds.close())
+	}
+	if a.hosts != nil {
+		a.hosts.Decision, a.hosts.HoldChanged = a.controller, a.holds.polled
 	}
 	a.list.inventory, err = inventory.New(inventory.Options{
 		Source: a.client, Begin: a.controller.Begin, MaxAge: o.Config.View.ListMaxAge, Now: a.now, Log: a.log,
@@ -188,6 +199,15 @@ func (a *App) newServer(m *metrics.Metrics) (err error) {
 	return nil
 }
 
+// decider is what servers and gateway ask.
+func (a *App) decider() clusterhosts.Told {
+	return clusterhosts.Told{Controller: a.controller, Hosts: a.hosts}
+}
+
+// stopTimeout bounds the end of all parts together. The servers take up to 4 s
+// of it for requests in flight.
+const stopTimeout = 4800 * time.Millisecond
+
 // maxPause bounds the pause after polls that fail.
 const maxPause = 100 * time.Second
 
@@ -206,22 +226,22 @@ func (a *App) Run(ctx context.Context) error {
 		return errors.New("app: Run was called before")
 	}
 	a.tellStart()
-	parts := []part{
-		{name: "ironic connections", run: func(ctx context.Context) error {
+	all := []parts.Part{
+		{Name: "ironic connections", Run: func(ctx context.Context) error {
 			<-ctx.Done()
 			a.client.Close()
 			return nil
 		}},
-		{name: "list of nodes", run: func(ctx context.Context) error { return a.list.run(ctx, a.controller) }},
-		{name: "decision", run: a.decide, grace: a.decisionGrace()},
+		{Name: "list of nodes", Run: func(ctx context.Context) error { return a.list.run(ctx, a.controller) }},
+		{Name: "decision", Run: a.decide, Grace: a.decisionGrace()},
 	}
 	if a.listeners.Listeners != (server.Listeners{}) {
-		parts = append(parts, part{name: "server", run: func(ctx context.Context) error { return a.server.Serve(ctx, a.listeners.Listeners) }})
+		all = append(all, parts.Part{Name: "server", Run: func(ctx context.Context) error { return a.server.Serve(ctx, a.listeners.Listeners) }})
 	}
 	if a.gateway != nil {
-		parts = append(parts, part{name: "gateway", run: a.serveGateway})
+		all = append(all, parts.Part{Name: "gateway", Run: a.serveGateway})
 	}
-	err := runParts(ctx, parts, stopTimeout)
+	err := parts.Run(ctx, stopTimeout, all...)
 	a.log.Info("stopped", "clean", err == nil)
 	return err
 }

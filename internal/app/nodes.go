@@ -1,13 +1,16 @@
 package app
 
 import (
+	"cmp"
 	"context"
 	"log/slog"
+	"slices"
 	"time"
 
 	"github.com/ironic-throttle/ironic-throttle/internal/inventory"
 	"github.com/ironic-throttle/ironic-throttle/internal/logging"
 	"github.com/ironic-throttle/ironic-throttle/pkg/admission"
+	"github.com/ironic-throttle/ironic-throttle/pkg/breaker"
 	"github.com/ironic-throttle/ironic-throttle/pkg/slots"
 )
 
@@ -73,4 +76,44 @@ func (l *nodeList) run(ctx context.Context, c *admission.Controller) error {
 		v.FindName("-") // makes the index, before anybody waits for it
 		c.PruneUnknown(l.now(), v.Begun(), func(uuid, name string) bool { return has(v, uuid, name) })
 	}
+}
+
+// hasScope reports whether Ironic has a node in the scope of a breaker, which needs none
+// that works or asks.
+func (a *App) hasScope(ctx context.Context, scope string) (bool, error) {
+	of, err := breaker.ParseScope(scope)
+	if err != nil {
+		return false, err
+	}
+	switch of.Kind {
+	case admission.ScopeDriver:
+		return a.client.HasNode(ctx, "driver", of.Name)
+	case admission.ScopeGroup:
+		found, err := a.client.HasNode(ctx, "conductor_group", of.Name)
+		if found || err != nil || of.Name != admission.DefaultGroup {
+			return found, err
+		}
+		return a.client.HasNode(ctx, "conductor_group", "")
+	}
+	return false, nil
+}
+
+// groups are the scopes of the conductor groups in the list of all nodes, which is read
+// where it is not at hand; none where it does not come.
+func (a *App) groups(ctx context.Context) []string {
+	v, err := a.list.inventory.Get(ctx)
+	if err != nil {
+		return nil
+	}
+	found := map[string]bool{}
+	for i := range v.Len() {
+		found[v.At(i).ConductorGroup] = true
+	}
+	var scopes []string
+	for name := range found {
+		of := breaker.Scope{Kind: admission.ScopeGroup, Name: cmp.Or(name, admission.DefaultGroup)}
+		scopes = append(scopes, of.String())
+	}
+	slices.Sort(scopes)
+	return scopes
 }

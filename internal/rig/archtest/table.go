@@ -75,9 +75,18 @@ var table = map[string]imports{
 		house:   []string{"internal/httpserve", "internal/inventory", "internal/logging", "pkg/admission", "pkg/ironic", "pkg/api"},
 		outside: []string{"golang.org/x/sync/semaphore"},
 	},
+	"internal/parts":       {},
+	"internal/decisionlog": {house: []string{"pkg/admission", "pkg/slots", "pkg/ironic", "pkg/api"}},
+	"internal/clusterhosts": {
+		house: []string{
+			"internal/config", "internal/decisionlog", "internal/kube/events", "internal/kube/hosts", "internal/logging",
+			"pkg/admission", "pkg/slots", "pkg/ironic", "pkg/api",
+		},
+		tests: []string{"internal/kube"},
+	},
 	"internal/app": {
 		house: []string{
-			"internal/config", "internal/gateway", "internal/holdfile", "internal/httpserve", "internal/inventory", "internal/logging", "internal/metrics", "internal/server",
+			"internal/clusterhosts", "internal/config", "internal/decisionlog", "internal/gateway", "internal/holdfile", "internal/httpserve", "internal/inventory", "internal/logging", "internal/metrics", "internal/parts", "internal/server",
 			"internal/kube", "internal/kube/access", "internal/kube/events", "internal/kube/holds", "internal/kube/hosts", "internal/kube/leader",
 			"pkg/admission", "pkg/slots", "pkg/breaker", "pkg/holdoff", "pkg/snapshot", "pkg/ironic", "pkg/api",
 		},

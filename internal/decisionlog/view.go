@@ -1,4 +1,4 @@
-package app
+package decisionlog
 
 import (
 	"context"
@@ -8,19 +8,11 @@ import (
 	"github.com/ironic-throttle/ironic-throttle/pkg/api"
 )
 
-// viewLog says in the log when the view of Ironic is too old for a new host to start, and
+// View says in the log when the view of Ironic is too old for a new host to start, and
 // when it is young enough again, whatever the reason: polls that fail, or that take too
-// long. The zero value but for log is ready.
-type viewLog struct {
-	log  *slog.Logger
-	lost time.Time // since when the view is too old; zero: it is not
-}
-
-// viewGap is the time between two checks of the view's age.
-const viewGap = time.Second
-
-// run checks the view every viewGap until ctx ends.
-func (l *viewLog) run(ctx context.Context, now func() time.Time, view func(now time.Time) api.View) error {
+// long. It checks that every viewGap until ctx ends.
+func View(ctx context.Context, log *slog.Logger, now func() time.Time, view func(now time.Time) api.View) error {
+	l := viewLog{log: log}
 	tick := time.NewTicker(viewGap)
 	defer tick.Stop()
 	for {
@@ -32,6 +24,14 @@ func (l *viewLog) run(ctx context.Context, now func() time.Time, view func(now t
 			l.step(at, view(at))
 		}
 	}
+}
+
+// viewGap is the time between two checks of the view's age.
+const viewGap = time.Second
+
+type viewLog struct {
+	log  *slog.Logger
+	lost time.Time // since when the view is too old; zero: it is not
 }
 
 // step logs what has changed. Before the first complete poll nothing is lost.

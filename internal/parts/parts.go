@@ -1,4 +1,6 @@
-package app
+// Package parts runs what a process is made of: it starts parts in order and ends them in
+// the opposite order, each in its time.
+package parts
 
 import (
 	"context"
@@ -8,16 +10,12 @@ import (
 	"time"
 )
 
-// stopTimeout bounds the end of all parts together. The servers take up to 4 s
-// of it for requests in flight.
-const stopTimeout = 4800 * time.Millisecond
-
-// part is something that runs until its context ends.
-type part struct {
-	name string
-	run  func(context.Context) error
-	// grace is what it has at least for its end, whatever the others took.
-	grace time.Duration
+// Part is something that runs until its context ends.
+type Part struct {
+	Name string
+	Run  func(context.Context) error
+	// Grace is what it has at least for its end, whatever the others took.
+	Grace time.Duration
 }
 
 // running is a part that was started.
@@ -29,22 +27,22 @@ type running struct {
 	err  error
 }
 
-// runParts starts the parts in order and waits until ctx ends or one of them
-// fails. Then it ends them one by one, the last one first, all within grace but for
-// what single parts have for themselves. A part that ends without error before that is done with its work and no reason
-// to stop.
-func runParts(ctx context.Context, parts []part, grace time.Duration) error {
+// Run starts the parts in order and waits until ctx ends or one of them fails. Then it
+// ends them one by one, the last one first, all within grace but for what single parts
+// have for themselves. A part that ends without error before that is done with its work
+// and no reason to stop. The error is nil, or names each part that went wrong.
+func Run(ctx context.Context, grace time.Duration, parts ...Part) error {
 	// Each part has its own end, so none of them hears of the end of ctx.
 	base := context.WithoutCancel(ctx)
 	failed := make(chan struct{}, len(parts))
 	all := make([]*running, 0, len(parts))
 	for _, p := range parts {
 		partCtx, stop := context.WithCancel(base)
-		r := &running{name: p.name, stop: stop, own: p.grace, done: make(chan struct{})}
+		r := &running{name: p.Name, stop: stop, own: p.Grace, done: make(chan struct{})}
 		all = append(all, r)
 		go func() {
 			defer close(r.done)
-			if r.err = p.run(partCtx); r.err != nil {
+			if r.err = p.Run(partCtx); r.err != nil {
 				failed <- struct{}{}
 			}
 		}()

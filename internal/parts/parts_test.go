@@ -1,4 +1,4 @@
-package app
+package parts
 
 import (
 	"context"
@@ -11,6 +11,9 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 )
+
+// stopTimeout is how long all parts together have for their end.
+const stopTimeout = 4800 * time.Millisecond
 
 // story collects what parts do, in order.
 type story struct {
@@ -25,8 +28,8 @@ func (s *story) tell(text string) {
 }
 
 // until is a part that runs until its end and returns err.
-func (s *story) until(name string, err error) part {
-	return part{name: name, run: func(ctx context.Context) error {
+func (s *story) until(name string, err error) Part {
+	return Part{Name: name, Run: func(ctx context.Context) error {
 		<-ctx.Done()
 		s.tell(name)
 		return err
@@ -38,8 +41,8 @@ func TestPartsEndInTheOppositeOrder(t *testing.T) {
 		var s story
 		ctx, cancel := context.WithCancel(t.Context())
 		time.AfterFunc(time.Hour, cancel)
-		short := part{name: "short", run: func(context.Context) error { return nil }}
-		err := runParts(ctx, []part{s.until("a", nil), short, s.until("b", nil), s.until("c", nil)}, time.Second)
+		short := Part{Name: "short", Run: func(context.Context) error { return nil }}
+		err := Run(ctx, time.Second, s.until("a", nil), short, s.until("b", nil), s.until("c", nil))
 		if diff := cmp.Diff([]string{"c", "b", "a"}, s.told); diff != "" || err != nil {
 			t.Errorf("order (-want +got):\n%serror %v", diff, err)
 		}
@@ -50,11 +53,11 @@ func TestOnePartThatFailsEndsAll(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var s story
 		broken := errors.New("broken")
-		fails := part{name: "b", run: func(context.Context) error {
+		fails := Part{Name: "b", Run: func(context.Context) error {
 			<-time.After(time.Minute)
 			return broken
 		}}
-		err := runParts(t.Context(), []part{s.until("a", errors.New("late")), fails, s.until("c", nil)}, time.Second)
+		err := Run(t.Context(), time.Second, s.until("a", errors.New("late")), fails, s.until("c", nil))
 		if diff := cmp.Diff([]string{"c", "a"}, s.told); diff != "" {
 			t.Errorf("order (-want +got):\n%s", diff)
 		}
@@ -67,8 +70,8 @@ func TestOnePartThatFailsEndsAll(t *testing.T) {
 // What has a grace of its own has it, whatever those before it took.
 func TestAPartHasItsOwnTimeToEnd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		slow := func(name string, takes, grace time.Duration) part {
-			return part{name: name, grace: grace, run: func(ctx context.Context) error {
+		slow := func(name string, takes, grace time.Duration) Part {
+			return Part{Name: name, Grace: grace, Run: func(ctx context.Context) error {
 				<-ctx.Done()
 				<-time.After(takes)
 				return nil
@@ -80,7 +83,7 @@ func TestAPartHasItsOwnTimeToEnd(t *testing.T) {
 		}{{0, "decision: did not end in time"}, {2 * time.Second, "decision: did not end in time"}, {4 * time.Second, ""}} {
 			ctx, cancel := context.WithCancel(t.Context())
 			cancel()
-			err := runParts(ctx, []part{slow("decision", 3*time.Second, tc.own), slow("gateway", 4*time.Second, 0)}, stopTimeout)
+			err := Run(ctx, stopTimeout, slow("decision", 3*time.Second, tc.own), slow("gateway", 4*time.Second, 0))
 			if (err == nil) != (tc.want == "") || err != nil && err.Error() != tc.want {
 				t.Errorf("with %v of its own: %v, want %q", tc.own, err, tc.want)
 			}
@@ -93,14 +96,14 @@ func TestAPartThatDoesNotEndIsNamed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var s story
 		release := make(chan struct{})
-		deaf := part{name: "deaf", run: func(context.Context) error {
+		deaf := Part{Name: "deaf", Run: func(context.Context) error {
 			<-release
 			return nil
 		}}
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel()
 		begun := time.Now()
-		err := runParts(ctx, []part{s.until("a", nil), deaf}, stopTimeout)
+		err := Run(ctx, stopTimeout, s.until("a", nil), deaf)
 		if err == nil || !strings.Contains(err.Error(), "deaf: did not end in time") {
 			t.Errorf("error %v", err)
 		}

@@ -4,24 +4,12 @@ import (
 	"context"
 	"os"
 	"path/filepath"
-	"strings"
 	"testing"
 	"time"
 
 	"github.com/ironic-throttle/ironic-throttle/internal/config"
 	"github.com/ironic-throttle/ironic-throttle/pkg/api"
 )
-
-// An Event is read in the namespace of its host, and tells nothing of others.
-func TestEventsDoNotTellOfOthersHosts(t *testing.T) {
-	for _, reason := range api.Reasons() {
-		a := forTenant(api.Answer{Reason: reason, Message: "1 host of secret: Timeout", Position: 3})
-		storm := reason == api.ReasonBreakerOpen || reason == api.ReasonHalfOpen || reason == api.ReasonShortCircuit
-		if strings.Contains(a.Message, "secret") == storm || a.Reason != reason || a.Position != 3 {
-			t.Errorf("%+v", a)
-		}
-	}
-}
 
 // Holds that cannot be read let nobody start, say so, and do not stand in the way of the
 // end.
