@@ -12,7 +12,7 @@ import (
 // breakers answers GET /v1/breakers.
 func (s *Server) breakers(w http.ResponseWriter, r *http.Request) {
 	var b api.Breakers
-	if s.gentle.do(r.Context(), func() { b = s.decider.Breakers(s.now()) }) != nil {
+	if s.gentle.do(r.Context(), func() { b = s.opts.Decider.Breakers(s.opts.Now()) }) != nil {
 		return // nobody waits for it any more
 	}
 	b.Breakers = wholeBreakers(b.Breakers)
@@ -29,7 +29,7 @@ func (s *Server) resetBreaker(w http.ResponseWriter, r *http.Request) {
 		writeError(w, http.StatusBadRequest, "", "body: must be empty or {}")
 		return
 	}
-	s.changeBreaker(w, r, "reset", s.decider.ResetBreaker)
+	s.changeBreaker(w, r, "reset", s.opts.Decider.ResetBreaker)
 }
 
 // tripBreaker answers POST /v1/breakers/{scope}/trip (CB-29).
@@ -45,7 +45,7 @@ func (s *Server) tripBreaker(w http.ResponseWriter, r *http.Request) {
 	}
 	d, _ := request.Duration() // ParseTrip has read it
 	s.changeBreaker(w, r, "trip", func(now time.Time, scope string) (api.BreakerAnswer, error) {
-		return s.decider.TripBreaker(now, scope, d)
+		return s.opts.Decider.TripBreaker(now, scope, d)
 	})
 }
 
@@ -55,7 +55,7 @@ func (s *Server) changeBreaker(w http.ResponseWriter, r *http.Request, how strin
 	var answer api.BreakerAnswer
 	err := s.checkScope(r.Context(), scope)
 	if err == nil {
-		answer, err = change(s.now(), scope)
+		answer, err = change(s.opts.Now(), scope)
 	}
 	audit := s.audit(r, "scope", shown(scope), "change", how)
 	field, unknown := new(api.FieldError), new(unknownScope)

@@ -19,7 +19,7 @@ func (s *Server) queue(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	var q api.Queue
-	if s.gentle.do(r.Context(), func() { q = s.decider.Queue(s.now(), want.limit) }) != nil {
+	if s.gentle.do(r.Context(), func() { q = s.opts.Decider.Queue(s.opts.Now(), want.limit) }) != nil {
 		return // nobody waits for it any more
 	}
 	if want.one {

@@ -95,24 +95,9 @@ type Options struct {
 
 // Server holds the handlers. Make one with New; Serve runs them.
 type Server struct {
-	decider  Decider
-	version  string
-	settings func() map[string]string
-	warnings func() []string
-	cluster  func() *api.Cluster
-	save     func() error
-	hasScope func(context.Context, string) (bool, error)
-	groups   func(context.Context) []string
-	now      func() time.Time
-	log      *slog.Logger
-	answered func(route string, code int, took time.Duration)
+	opts     Options // with what New fills in
 	drain    time.Duration
 	gentle   *gentle
-	access   Access
-	standby  func() (why string)
-	observe  bool
-	tls      *tls.Config
-	address  string
 	names    atomic.Pointer[httpserve.Names] // by which the API may be asked; nil: any
 	statuses *snapshot.Cache[struct{}, api.Status]
 
@@ -127,28 +112,23 @@ func New(o Options) (*Server, error) {
 	if o.Access != nil && o.TLS == nil {
 		return nil, errors.New("options: Access needs TLS")
 	}
-	s := &Server{
-		decider: o.Decider, version: o.Version, settings: o.Settings, warnings: o.Warnings, cluster: o.Cluster,
-		save: o.Save, hasScope: o.HasScope, groups: o.Groups,
-		now: o.Now, log: o.Log, answered: o.Answered, drain: drainTimeout, gentle: newGentle(),
-		access: o.Access, standby: o.Standby, observe: o.Observe, tls: o.TLS, address: o.Address,
+	if o.Now == nil {
+		o.Now = time.Now
 	}
-	if s.now == nil {
-		s.now = time.Now
+	if o.Log == nil {
+		o.Log = slog.New(slog.DiscardHandler)
 	}
-	if s.log == nil {
-		s.log = slog.New(slog.DiscardHandler)
+	if o.Standby == nil {
+		o.Standby = func() string { return "" }
 	}
-	if s.standby == nil {
-		s.standby = func() string { return "" }
+	if o.Answered == nil {
+		o.Answered = func(string, int, time.Duration) {}
 	}
-	if s.answered == nil {
-		s.answered = func(string, int, time.Duration) {}
-	}
-	var err error
-	if s.statuses, err = newStatuses(s.decider, newGentle(), s.now); err != nil {
+	statuses, err := newStatuses(o.Decider, newGentle(), o.Now)
+	if err != nil {
 		return nil, err
 	}
+	s := &Server{opts: o, drain: drainTimeout, gentle: newGentle(), statuses: statuses}
 	everything := routes{
 		"/v1/isready":  {http.MethodGet: s.asked(s.vacancy), http.MethodPost: s.asked(s.isReady)},
 		"/v1/status":   {http.MethodGet: s.status},

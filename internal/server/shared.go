@@ -37,7 +37,7 @@ func newStatuses(d Decider, gentle *gentle, now func() time.Time) (*snapshot.Cac
 func (s *Server) decided() api.Status {
 	snap, err := s.statuses.Get(context.Background(), struct{}{})
 	if err != nil { // the Decider has panicked, and will again where that is told
-		return wholeStatus(s.decider.Status(s.now()))
+		return wholeStatus(s.opts.Decider.Status(s.opts.Now()))
 	}
 	return snap.Value()
 }

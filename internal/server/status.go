@@ -36,18 +36,18 @@ func (s *Server) slots(w http.ResponseWriter, _ *http.Request) {
 // Status is the Decider's with what only the server knows. Readers share what it holds.
 func (s *Server) Status() api.Status {
 	st := s.decided()
-	st.Version = s.version
-	if s.cluster != nil {
-		st.Cluster = s.cluster()
+	st.Version = s.opts.Version
+	if s.opts.Cluster != nil {
+		st.Cluster = s.opts.Cluster()
 	}
-	if s.settings != nil {
-		st.Settings = s.settings()
+	if s.opts.Settings != nil {
+		st.Settings = s.opts.Settings()
 	}
 	if st.Settings == nil {
 		st.Settings = map[string]string{}
 	}
-	if s.warnings != nil {
-		st.Warnings = append(slices.Clone(st.Warnings), s.warnings()...)
+	if s.opts.Warnings != nil {
+		st.Warnings = append(slices.Clone(st.Warnings), s.opts.Warnings()...)
 	}
 	st.Warnings = list(st.Warnings)
 	return st
