@@ -64,7 +64,7 @@ type App struct {
 	reload     *config.Sources
 	holds      *holdKeeper
 	kept       keptHolds
-	list       *nodeList
+	list       *inventory.Lookup
 	gatewayPart
 	kubePart
 	accessPart
@@ -133,7 +133,7 @@ func (a *App) newDecision(o Options) error {
 	decision.NotifyFailures = func(all []admission.FailureNotice) { decisionlog.Failures(a.log, all) }
 	decision.Leading = a.mayStart
 	a.begun.Store(a.elector == nil && a.holdMap == nil)
-	a.list = newNodeList(a.log, a.now)
+	a.list = inventory.NewLookup(a.client, a.log, a.now)
 	decision.Nodes = a.list
 	if a.hosts != nil {
 		decision.Hosts = a.hosts
@@ -147,7 +147,7 @@ func (a *App) newDecision(o Options) error {
 	if a.hosts != nil {
 		a.hosts.Decision, a.hosts.HoldChanged = a.controller, a.holds.polled
 	}
-	a.list.inventory, err = inventory.New(inventory.Options{
+	a.list.Inventory, err = inventory.New(inventory.Options{
 		Source: a.client, Begin: a.controller.Begin, MaxAge: o.Config.View.ListMaxAge, Now: a.now, Log: a.log,
 	})
 	if err != nil {
@@ -171,7 +171,7 @@ func (a *App) newPoller(c config.Config, m *metrics.Metrics) (err error) {
 // newServer makes the API and health, and lets m read everything.
 func (a *App) newServer(m *metrics.Metrics) (err error) {
 	if a.server, err = server.New(server.Options{
-		Decider: a.decider(), HasScope: a.hasScope, Groups: a.groups, Version: a.version, Now: a.now, Log: a.log,
+		Decider: a.decider(), HasScope: a.list.HasScope, Groups: a.list.Groups, Version: a.version, Now: a.now, Log: a.log,
 		Settings: func() map[string]string { return a.force.Load().settings },
 		Warnings: func() []string { return append(slices.Clone(a.force.Load().warnings), a.presentWarnings()...) },
 		Standby:  a.standby,
@@ -190,7 +190,7 @@ func (a *App) newServer(m *metrics.Metrics) (err error) {
 		Status: a.server.Status, Leading: a.mayStart, Ironic: a.client.Stats,
 		Certificates: map[string]func() time.Time{"api": a.apiCert.NotAfter, "gateway": a.gatewayCert.NotAfter},
 		Polls:        a.poller.Stats, Now: a.now,
-		Caches: map[string]func() snapshot.Stats{"status": a.server.Snapshots, "nodes": a.list.inventory.Stats},
+		Caches: map[string]func() snapshot.Stats{"status": a.server.Snapshots, "nodes": a.list.Inventory.Stats},
 	}
 	if a.gateway != nil {
 		sources.Gateway = a.gateway.Stats
@@ -232,7 +232,7 @@ func (a *App) Run(ctx context.Context) error {
 			a.client.Close()
 			return nil
 		}},
-		{Name: "list of nodes", Run: func(ctx context.Context) error { return a.list.run(ctx, a.controller) }},
+		{Name: "list of nodes", Run: func(ctx context.Context) error { return a.list.Run(ctx, a.controller) }},
 		{Name: "decision", Run: a.decide, Grace: a.decisionGrace()},
 	}
 	if a.listeners.Listeners != (server.Listeners{}) {

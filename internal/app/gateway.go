@@ -28,7 +28,7 @@ func (a *App) newGateway(o Options) (err error) {
 	}
 	var nodes gateway.Nodes // stays nil without a list
 	if c.ListCache {
-		nodes = a.list.inventory
+		nodes = a.list.Inventory
 	}
 	certificates := httpserve.Certificates{
 		Name: "gateway", Log: a.log, Now: a.now,
@@ -57,7 +57,7 @@ func (a *App) serveGateway(ctx context.Context) error {
 
 // observed passes a complete poll on to whatever caches answers of Ironic.
 func (a *App) observed(now time.Time, o ironic.Observation) {
-	a.list.inventory.Observe(now, o)
+	a.list.Inventory.Observe(now, o)
 	if a.gateway != nil {
 		a.gateway.Polled(now, o)
 	}
@@ -97,7 +97,7 @@ func (a *App) source() ironic.Source {
 // wantsChanges reports whether answers of Ironic are cached that each poll should show the
 // newest changes for.
 func (a *App) wantsChanges(now time.Time) bool {
-	return a.list.inventory.InUse(now) || a.gateway != nil && a.gateway.Watching(now)
+	return a.list.Inventory.InUse(now) || a.gateway != nil && a.gateway.Watching(now)
 }
 
 // GatewayURL is what BMO's IRONIC_ENDPOINT may name, less /v1; "" without a gateway.
