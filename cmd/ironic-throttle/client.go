@@ -55,7 +55,8 @@ func (r remote) client() (*api.Client, error) {
 // ask puts a question to the throttle that to names, and shows the answer. fault gives an
 // error its exit code.
 func ask[T any](
-	cmd *cobra.Command, p *process, to remote, fault func(error) error, question func(*api.Client, context.Context) (T, error), text func(T) string,
+	cmd *cobra.Command, p *process, to remote, fault func(error) error,
+	question func(*api.Client, context.Context) (T, error), text func(T) string,
 ) error {
 	client, err := to.client()
 	if err != nil {

@@ -24,7 +24,8 @@ var meaning = map[slots.NoticeKind]string{
 // remedy is what helps a node that its conductor has lost: Ironic accepts no target
 // for it, and an abort only in a wait state.
 func remedy(s ironic.State) string {
-	const start = "start the conductor again: each start moves 8 such nodes of each state ([conductor]periodic_max_workers) to their failed state, and breaks off its other work"
+	const start = "start the conductor again: each start moves 8 such nodes of each state ([conductor]periodic_max_workers)" +
+		" to their failed state, and breaks off its other work"
 	if s == ironic.Inspecting {
 		return start + "; or set maintenance and delete the node, and the operator enrolls it anew"
 	}

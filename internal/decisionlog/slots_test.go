@@ -43,7 +43,9 @@ func TestLH33_NoticesAreOneLineEachAndStuckWarns(t *testing.T) {
 func TestAbandonedHostsAreToldWithTheRemedy(t *testing.T) {
 	for state, remove := range map[ironic.State]bool{ironic.Inspecting: true, ironic.Deleting: false} {
 		var book bytes.Buffer
-		Slots(slog.New(slog.NewTextHandler(&book, nil)), []slots.Notice{{Kind: slots.NoticeAbandoned, ID: slots.ID{UUID: "u-1", Name: "metal3~lab"}, State: state}})
+		Slots(slog.New(slog.NewTextHandler(&book, nil)), []slots.Notice{
+			{Kind: slots.NoticeAbandoned, ID: slots.ID{UUID: "u-1", Name: "metal3~lab"}, State: state},
+		})
 		for _, text := range []string{book.String(), Abandoned(state)} {
 			if !strings.Contains(text, "start the conductor again") || strings.Contains(text, "delete the node") != remove {
 				t.Errorf("%s: %s", state, text)

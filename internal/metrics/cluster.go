@@ -17,16 +17,15 @@ func clusterRows() []row[status] {
 				}
 			}
 		}),
-		clusterGauge("baremetalhosts_synced", "1 when all BareMetalHosts were read once.", func(c *api.Cluster) float64 { return truth(c.Synced) }),
+		clusterGauge("baremetalhosts_synced", "1 when all BareMetalHosts were read once.",
+			func(c *api.Cluster) float64 { return truth(c.Synced) }),
 		clusterGauge("baremetalhosts_watch_broken", "1 while the watch of BareMetalHosts is broken: they are as they were last known.",
 			func(c *api.Cluster) float64 { return truth(c.LastError != "") }),
 		counters("host_events_total",
 			"Events for hosts by result: sent, failed = requests that failed, dropped = the situation of their host was another by then.",
 			[]string{"result"}, func(s status, put put) {
 				if e := events(s); e != nil {
-					put(float64(e.Sent), "sent")
-					put(float64(e.Failed), "failed")
-					put(float64(e.Dropped), "dropped")
+					put.all(map[string]uint64{"sent": e.Sent, "failed": e.Failed, "dropped": e.Dropped})
 				}
 			}),
 		gauges("host_events_pending", "Events for hosts that are to be sent.", nil, func(s status, put put) {

@@ -11,20 +11,19 @@ import (
 // failureRows show failures and what they stop.
 func failureRows() []row[status] {
 	return []row[status]{
-		gauges("breaker_state", "1 for the state that the breaker of a scope is in, else 0.", []string{"scope", "state"}, func(s status, put put) {
-			for _, scope := range scopes(s.Breakers) {
-				for _, state := range api.BreakerStates() {
-					put(truth(scope.states[state]), scope.name, state)
+		gauges("breaker_state", "1 for the state that the breaker of a scope is in, else 0.", []string{"scope", "state"},
+			func(s status, put put) {
+				for _, scope := range scopes(s.Breakers) {
+					for _, state := range api.BreakerStates() {
+						put(truth(scope.states[state]), scope.name, state)
+					}
 				}
-			}
-		}),
-		scopeGauge("breaker_recent_failures", "Failures that count towards opening the breaker of a scope.", func(s scope) int { return s.failures }),
+			}),
+		scopeGauge("breaker_recent_failures", "Failures that count towards opening the breaker of a scope.",
+			func(s scope) int { return s.failures }),
 		scopeGauge("breaker_probes", "Probes of a half-open breaker that run now.", func(s scope) int { return s.probes }),
-		counters("breaker_opened_total", "Breakers that opened, by kind of scope.", []string{"kind"}, func(s status, put put) {
-			for kind, n := range s.Storm.Opened {
-				put(float64(n), kind)
-			}
-		}),
+		counters("breaker_opened_total", "Breakers that opened, by kind of scope.", []string{"kind"},
+			func(s status, put put) { put.all(s.Storm.Opened) }),
 
 		gauges("holds_hosts", "Failed hosts that have not gone well since, by whether they are held (held) or may be tried again (failed).",
 			[]string{"state"}, func(s status, put put) {
@@ -36,12 +35,9 @@ func failureRows() []row[status] {
 				put(float64(holds.Failed), "failed")
 			}),
 		counter("holds_begun_total", "Failed hosts that were held.", func(s status) uint64 { return s.Storm.HoldsBegun }),
-		counters("holds_released_total", "Holds that ended, by how: by hand, by a change of the spec, as the time was over, by success, or with the host.",
-			[]string{"how"}, func(s status, put put) {
-				for how, n := range s.Storm.HoldsReleased {
-					put(float64(n), how)
-				}
-			}),
+		counters("holds_released_total",
+			"Holds that ended, by how: by hand, by a change of the spec, as the time was over, by success, or with the host.",
+			[]string{"how"}, func(s status, put put) { put.all(s.Storm.HoldsReleased) }),
 
 		gauges("pool_failed_hosts", "Failed or held hosts of a conductor group; absent without IRONIC_THROTTLE_MAX_FAILED.", []string{"pool"},
 			func(s status, put put) {

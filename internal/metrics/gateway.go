@@ -9,13 +9,12 @@ func gatewayRows() []row[gateway.Stats] {
 			"Requests to the gateway: passed = start nothing, free = provisioning requests that start nothing, gated = asked for a slot,"+
 				" obscure = provisioning requests that cannot be read surely.",
 			[]string{"kind"}, func(s gateway.Stats, put put) {
-				put(float64(s.Passed), "passed")
-				put(float64(s.Free), "free")
-				put(float64(s.Gated), "gated")
-				put(float64(s.Obscure), "obscure")
+				put.all(map[string]uint64{"passed": s.Passed, "free": s.Free, "gated": s.Gated, "obscure": s.Obscure})
 			}),
-		counter("gateway_refusals_total", "Gated requests that the gateway answered with 409 itself.", func(s gateway.Stats) uint64 { return s.Refused }),
-		counter("gateway_failures_total", "Requests that the gateway answered because Ironic did not.", func(s gateway.Stats) uint64 { return s.Failed }),
+		counter("gateway_refusals_total", "Gated requests that the gateway answered with 409 itself.",
+			func(s gateway.Stats) uint64 { return s.Refused }),
+		counter("gateway_failures_total", "Requests that the gateway answered because Ironic did not.",
+			func(s gateway.Stats) uint64 { return s.Failed }),
 		gauge("gateway_requests_in_flight", "Requests in the gateway now.", func(s gateway.Stats) int64 { return s.InFlight }),
 		gauge("gateway_requests_limit",
 			"Requests that may be on their way to Ironic at once now, but for large bodies: fewer while Ironic is slow.",
@@ -44,10 +43,10 @@ func gatewayRows() []row[gateway.Stats] {
 			}),
 		counters("gateway_host_reads_total", "Reads of nodes of refused hosts, by result: hit = answered again, miss = passed on to Ironic.",
 			[]string{"result"}, func(s gateway.Stats, put put) {
-				put(float64(s.ReadHits), "hit")
-				put(float64(s.ReadMisses), "miss")
+				put.all(map[string]uint64{"hit": s.ReadHits, "miss": s.ReadMisses})
 			}),
-		gauge("gateway_host_reads_bytes", "Room taken by answers that are kept for refused hosts now.", func(s gateway.Stats) int64 { return s.ReadBytes }),
+		gauge("gateway_host_reads_bytes", "Room taken by answers that are kept for refused hosts now.",
+			func(s gateway.Stats) int64 { return s.ReadBytes }),
 		gauge("gateway_host_reads_limit_bytes", "Room that these may take; the oldest go.", func(s gateway.Stats) int64 { return s.ReadLimit }),
 	}
 }

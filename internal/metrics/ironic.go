@@ -21,10 +21,7 @@ func ironicRows() []row[ironic.Stats] {
 
 func byRequest(name, help string, value func(ironic.Tally) uint64) row[ironic.Stats] {
 	return counters(name, help, []string{"kind"}, func(s ironic.Stats, put put) {
-		put(float64(value(s.List)), "list")
-		put(float64(value(s.Node)), "node")
-		put(float64(value(s.Probe)), "probe")
-		put(float64(value(s.Version)), "version")
+		put.all(map[string]uint64{"list": value(s.List), "node": value(s.Node), "probe": value(s.Probe), "version": value(s.Version)})
 	})
 }
 
@@ -61,7 +58,8 @@ func cacheRows() []row[[]cache] {
 	}
 	return []row[[]cache]{
 		counters("snapshot_gets_total",
-			"Reads of a cache (busy = the lists of busy nodes, nodes = the list of all, status = our own status), by result: hit, or what made it read anew.",
+			"Reads of a cache (busy = the lists of busy nodes, nodes = the list of all, status = our own status),"+
+				" by result: hit, or what made it read anew.",
 			[]string{"cache", "result"}, gets),
 		counters("snapshot_waits_total", "Reads that waited for a list that another had begun.", label,
 			each(func(c cache) float64 { return float64(c.Waits) })),

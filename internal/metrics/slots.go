@@ -26,7 +26,8 @@ func slotRows() []row[status] {
 		poolGauge("pool_slots_occupied", "Slots of a pool that are taken.", func(p api.Slots) int { return p.Occupied }),
 		poolGauge("pool_slots_free", "Slots of a pool that may be given now.", func(p api.Slots) int { return p.Free }),
 
-		gauge("hosts_booting", "Busy hosts without agent that somebody else started: not counted.", func(s status) int { return s.Slots.Total.Booting }),
+		gauge("hosts_booting", "Busy hosts without agent that somebody else started: not counted.",
+			func(s status) int { return s.Slots.Total.Booting }),
 		gauge("hosts_waiting", "Hosts that want a slot and asked lately.", func(s status) int { return s.Slots.Total.Waiting }),
 		gauge("hosts_stuck", "Hosts that have not moved for IRONIC_THROTTLE_STUCK_AFTER.",
 			func(s status) int { return count(s, func(o api.Occupant) bool { return o.Stuck }) }),
@@ -41,7 +42,8 @@ func slotRows() []row[status] {
 				put(s.View.AgeSeconds)
 			}
 		}),
-		gauge("view_fresh", "1 when the view of Ironic is fresh enough to give slots, else 0.", func(s status) float64 { return truth(s.View.Fresh) }),
+		gauge("view_fresh", "1 when the view of Ironic is fresh enough to give slots, else 0.",
+			func(s status) float64 { return truth(s.View.Fresh) }),
 		gauge("view_settled", "1 when the adoption after the start is over, else 0.", func(s status) float64 { return truth(s.View.Settled) }),
 		gauge("view_busy_nodes", "Busy nodes in the last complete poll.", func(s status) int { return s.View.BusyNodes }),
 
@@ -82,13 +84,11 @@ func count(s status, such func(api.Occupant) bool) (n int) {
 
 // occupants counts them by kind; the kinds that the API names are always there.
 func occupants(s status, put put) {
-	n := map[string]int{"leased": 0, "adopted": 0, "foreign": 0, "booting": 0, "exempt": 0}
+	n := map[string]uint64{"leased": 0, "adopted": 0, "foreign": 0, "booting": 0, "exempt": 0}
 	for _, o := range s.Slots.Occupants {
 		n[o.Kind]++
 	}
-	for kind, n := range n {
-		put(float64(n), kind)
-	}
+	put.all(n)
 }
 
 // byReason sums counts by reason, of all reasons that are wanted.

@@ -17,6 +17,13 @@ type row[S any] struct {
 // put sends one series: its value, and those of the labels of its metric.
 type put func(value float64, labels ...string)
 
+// all puts one series of each label.
+func (p put) all(counts map[string]uint64) {
+	for label, n := range counts {
+		p(float64(n), label)
+	}
+}
+
 // Describe implements prometheus.Collector.
 func (t table[S]) Describe(ch chan<- *prometheus.Desc) {
 	for _, r := range t.rows {

@@ -12,22 +12,20 @@ import (
 // beyond a number into one.
 func turnRows() []row[status] {
 	return []row[status]{
-		gauges("queue_hosts_waiting", "Hosts that want a slot now, by lane and tenant (namespace).", []string{"lane", "tenant"}, func(s status, put put) {
-			for _, w := range s.Turns.Waiting {
-				put(float64(w.Hosts), w.Lane, w.Tenant)
-			}
-		}),
+		gauges("queue_hosts_waiting", "Hosts that want a slot now, by lane and tenant (namespace).", []string{"lane", "tenant"},
+			func(s status, put put) {
+				for _, w := range s.Turns.Waiting {
+					put(float64(w.Hosts), w.Lane, w.Tenant)
+				}
+			}),
 		waits(),
-		counters("queue_grants_total", "Slots given, by lane.", []string{"lane"}, func(s status, put put) {
-			for lane, n := range s.Turns.Grants {
-				put(float64(n), lane)
-			}
-		}),
+		counters("queue_grants_total", "Slots given, by lane.", []string{"lane"}, func(s status, put put) { put.all(s.Turns.Grants) }),
 		counter("queue_calls_total", "Hosts called: a slot is meant for them.", func(s status) uint64 { return s.Turns.Calls }),
 		counter("queue_calls_expired_total", "Calls that ended because the host was silent.", func(s status) uint64 { return s.Turns.Expired }),
 		counter("queue_calls_redeemed_total", "Calls taken over by another host of the same tenant and lane.",
 			func(s status) uint64 { return s.Turns.Redeemed }),
-		counter("queue_overtakes_total", "Slots given while a host called earlier had none yet.", func(s status) uint64 { return s.Turns.Overtakes }),
+		counter("queue_overtakes_total", "Slots given while a host called earlier had none yet.",
+			func(s status) uint64 { return s.Turns.Overtakes }),
 	}
 }
 

@@ -50,7 +50,9 @@ func (s *Server) tripBreaker(w http.ResponseWriter, r *http.Request) {
 }
 
 // changeBreaker carries out and logs what an operator wants of a breaker.
-func (s *Server) changeBreaker(w http.ResponseWriter, r *http.Request, how string, change func(time.Time, string) (api.BreakerAnswer, error)) {
+func (s *Server) changeBreaker(
+	w http.ResponseWriter, r *http.Request, how string, change func(now time.Time, scope string) (api.BreakerAnswer, error),
+) {
 	scope := r.PathValue("scope")
 	var answer api.BreakerAnswer
 	err := s.checkScope(r.Context(), scope)
