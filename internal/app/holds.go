@@ -250,7 +250,7 @@ func (k *holdKeeper) close() error {
 // holdoffConfig is what the decision needs of h, with what single hosts ask for.
 func (a *App) holdoffConfig(h config.Holdoff) (holdoff.Config, holdoff.Quota, error) {
 	c, quota, err := holdoffConfig(h)
-	c.Hosts = a.notes.over(c.Hosts, max(c.Timeout, c.GrowthCap))
+	c.Hosts = a.hosts.Holdoffs(c.Hosts, max(c.Timeout, c.GrowthCap))
 	return c, quota, err
 }
 

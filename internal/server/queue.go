@@ -19,7 +19,7 @@ func (s *Server) queue(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	var q api.Queue
-	if s.gentle.do(r.Context(), func() { q = s.decider.Queue(s.now(), want.limit) }) != nil {
+	if s.gentle.do(r.Context(), func() { q = s.opts.Decider.Queue(s.opts.Now(), want.limit) }) != nil {
 		return // nobody waits for it any more
 	}
 	if want.one {
@@ -31,7 +31,7 @@ func (s *Server) queue(w http.ResponseWriter, r *http.Request) {
 		}
 		q.Pools = q.Pools[i : i+1]
 	}
-	writeJSON(w, http.StatusOK, withoutNulls(q))
+	writeJSON(w, http.StatusOK, wholeQueue(q))
 }
 
 // queueQuery is what GET /v1/queue may be asked for.
@@ -71,34 +71,10 @@ func parseQueueQuery(raw string) (queueQuery, *api.FieldError) {
 	return q, nil
 }
 
-// shown is at most a line of somebody's text.
-func shown(text string) string {
-	const most = 64
-	if len(text) > most {
-		text = text[:most] + "..."
-	}
-	return strings.ToValidUTF8(text, "?")
-}
-
 func poolNames(q api.Queue) string {
 	var names []string
 	for _, p := range q.Pools {
 		names = append(names, strconv.Quote(p.Pool))
 	}
 	return strings.Join(names, ", ")
-}
-
-// withoutNulls makes every list one in the JSON.
-func withoutNulls(q api.Queue) api.Queue {
-	pools := make([]api.PoolQueue, 0, len(q.Pools))
-	for _, p := range q.Pools {
-		if p.Tenants == nil {
-			p.Tenants = []api.TenantQueue{}
-		}
-		if p.Hosts == nil {
-			p.Hosts = []api.QueuedHost{}
-		}
-		pools = append(pools, p)
-	}
-	return api.Queue{Pools: pools}
 }

@@ -68,19 +68,28 @@ var table = map[string]imports{
 	"internal/plainfile": {},
 	"internal/httpserve": {house: []string{"internal/plainfile", "internal/logging"}},
 	"internal/holdfile":  {house: []string{"pkg/holdoff"}},
-	"internal/inventory": {house: []string{"pkg/ironic", "pkg/snapshot"}},
-	"internal/server":    {house: []string{"internal/httpserve", "internal/nearest", "pkg/admission", "pkg/snapshot", "pkg/api"}, outside: []string{prometheus}},
+	"internal/inventory": {house: []string{"internal/logging", "pkg/admission", "pkg/breaker", "pkg/slots", "pkg/ironic", "pkg/snapshot"}},
+	"internal/server":    {house: []string{"internal/httpserve", "internal/nearest", "pkg/admission", "pkg/snapshot", "pkg/api"}, tests: []string{"internal/metrics"}},
+	"internal/metrics":   {house: []string{"internal/gateway", "pkg/ironic", "pkg/snapshot", "pkg/api"}, outside: []string{prometheus}},
 	"internal/gateway": {
 		house:   []string{"internal/httpserve", "internal/inventory", "internal/logging", "pkg/admission", "pkg/ironic", "pkg/api"},
 		outside: []string{"golang.org/x/sync/semaphore"},
 	},
+	"internal/parts":       {},
+	"internal/decisionlog": {house: []string{"pkg/admission", "pkg/slots", "pkg/ironic", "pkg/api"}},
+	"internal/clusterhosts": {
+		house: []string{
+			"internal/config", "internal/decisionlog", "internal/kube/events", "internal/kube/hosts", "internal/logging",
+			"pkg/admission", "pkg/slots", "pkg/ironic", "pkg/api",
+		},
+		tests: []string{"internal/kube"},
+	},
 	"internal/app": {
 		house: []string{
-			"internal/config", "internal/gateway", "internal/holdfile", "internal/httpserve", "internal/inventory", "internal/logging", "internal/server",
+			"internal/clusterhosts", "internal/config", "internal/decisionlog", "internal/gateway", "internal/holdfile", "internal/httpserve", "internal/inventory", "internal/logging", "internal/metrics", "internal/parts", "internal/server",
 			"internal/kube", "internal/kube/access", "internal/kube/events", "internal/kube/holds", "internal/kube/hosts", "internal/kube/leader",
 			"pkg/admission", "pkg/slots", "pkg/breaker", "pkg/holdoff", "pkg/snapshot", "pkg/ironic", "pkg/api",
 		},
-		outside: []string{prometheus},
 	},
 	"internal/kube": {house: []string{"internal/plainfile"}, outside: []string{"k8s.io/client-go", "k8s.io/klog/v2"}},
 	"internal/kube/access": {
