@@ -57,7 +57,7 @@ var table = map[string]imports{
 	"pkg/ironic":    {house: []string{"pkg/api", "internal/plainfile"}, outside: []string{gophercl, "github.com/go-json-experiment/json/jsontext", "golang.org/x/sync/errgroup"}},
 	"pkg/slots":     {house: []string{"pkg/ironic", "pkg/api"}},
 	"pkg/fairshare": {},
-	"pkg/breaker":   {tests: []string{"github.com/sony/gobreaker/v2"}}, // to measure beside it
+	"pkg/breaker":   {},
 	"pkg/holdoff":   {house: []string{"pkg/api"}},
 	"pkg/snapshot":  {},
 	"pkg/admission": {house: []string{"pkg/slots", "pkg/fairshare", "pkg/breaker", "pkg/holdoff", "pkg/ironic", "pkg/api"}},
@@ -146,8 +146,9 @@ var table = map[string]imports{
 	"hack/testsum":          {},
 	"hack/stress":           {house: []string{"internal/rig/simulate/stress"}},
 	"hack/bench":            {house: []string{"internal/rig/realironic"}},
+	"hack/bench/gobreaker":  {tests: []string{"pkg/breaker", "github.com/sony/gobreaker/v2"}}, // a module of its own
 	"internal/rig/deploytest": {
-		tests: []string{"internal/config", "k8s.io/api", "k8s.io/apimachinery", "sigs.k8s.io/kustomize", "sigs.k8s.io/yaml"},
+		tests: []string{"internal/config", "internal/rig/realkube", "k8s.io/api", "k8s.io/apimachinery"},
 	},
 	"docs/bmo-patch": {
 		house: []string{"pkg/api"}, outside: []string{"github.com/metal3-io/baremetal-operator/apis", "github.com/go-logr/logr"},
@@ -160,6 +161,6 @@ var table = map[string]imports{
 		tests: []string{"internal/rig/child", "internal/rig/realironic", "internal/rig/realkube", "k8s.io/api", "k8s.io/apimachinery", "k8s.io/client-go"},
 	},
 	"e2e/kube": {
-		tests: []string{"internal/rig/child", "internal/rig/realkube", "k8s.io/api", "k8s.io/apimachinery", "k8s.io/client-go", "sigs.k8s.io/kustomize"},
+		tests: []string{"internal/rig/child", "internal/rig/realkube", "k8s.io/api", "k8s.io/apimachinery", "k8s.io/client-go"},
 	},
 }
