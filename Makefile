@@ -97,7 +97,8 @@ search: ## Look for histories that break the limit or a law of turns (SEARCH=100
 	  -args -search.histories=$(SEARCH) -search.seed=$(SEED)
 	$(TESTSUM) -v -- -timeout 120m -count=1 -run '^TestF[1-9]|^TestTheModel' ./pkg/fairshare \
 	  -args -rapid.checks=$(LAWS) -rapid.seed=$(SEED)
-	$(TESTSUM) -v -- -timeout 30m -count=1 -run '^TestGW18_WhatWaiting|^TestGW11_Delayed' ./internal/gateway -args -gateway.whole
+	$(TESTSUM) -v -- -timeout 30m -count=1 -run '^TestGW18_(WhatWaiting|AnAnswer)|^TestGW11_Delayed|^TestNamesThatMove' \
+	  ./internal/gateway -args -gateway.whole -rapid.checks=1000 -rapid.seed=$(SEED)
 	$(TESTSUM) -v -- -timeout 60m -count=1 -run Kill ./internal/holdfile -args -holdfile.kills=$(KILLS) -holdfile.seed=$(SEED)
 	$(TESTSUM) -v -- -timeout 60m -count=1 -run '^TestBO16_killHolds' ./internal/rig/demo -args -kill.holds=$(KILLS) -kill.seed=$(SEED)
 

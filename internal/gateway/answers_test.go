@@ -1,11 +1,10 @@
-package gateway
+package gateway_test
 
 import (
 	"net/http"
 	"strings"
 	"testing"
 	"testing/synctest"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -35,7 +34,7 @@ func TestGW1_AnswersAreNotAddedTo(t *testing.T) {
 			return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { cutWith(w, r, row.text) })
 		}
 		playWired(t, options{limit: 1, nodes: 1}, says, func(w *wired) {
-			w.gate.access.accept(time.Now(), credentials{})
+			w.letIn()
 			for _, ask := range []string{
 				getText("/v1/nodes"), requestText(http.MethodPatch, "/v1/nodes/x", 2, "[]"),
 				w.putText(0, ironic.TargetAbort), w.putText(0, ironic.TargetActive),
@@ -72,7 +71,7 @@ func TestGW1_ATruncatedAnswerIsNoWholeOne(t *testing.T) {
 			return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { cutWith(w, r, text) })
 		}
 		playWired(t, options{limit: 1, nodes: 1}, says, func(w *wired) {
-			w.gate.access.accept(time.Now(), credentials{})
+			w.letIn()
 			for _, ask := range []string{getText("/v1/nodes"), w.putText(0, ironic.TargetAbort), w.putText(0, ironic.TargetActive)} {
 				c := w.call(ask)
 				if resp, body, err := c.answer(http.MethodGet); err == nil && resp.StatusCode < 500 {

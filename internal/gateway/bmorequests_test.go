@@ -1,12 +1,17 @@
-package gateway
+package gateway_test
 
 import (
+	"bytes"
 	"fmt"
+	"io"
 	"net/http"
 	"os"
 	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
+
+	"github.com/ironic-throttle/ironic-throttle/internal/gateway/request"
 )
 
 // bmoRequest is a line of testdata/bmo-requests.txt.
@@ -17,7 +22,7 @@ func (q bmoRequest) reads() bool { return q.touches == "read" || q.touches == "r
 // of is the request for a node.
 func (q bmoRequest) of(node, name string, nth int) *http.Request {
 	fill := strings.NewReplacer("{node}", node, "{name}", name, "{mac}", fmt.Sprintf("02:00:00:00:%02x:%02x", nth/256, nth%256))
-	return named(request(q.method, fill.Replace(q.path), fill.Replace(q.body)))
+	return named(newRequest(q.method, fill.Replace(q.path), fill.Replace(q.body)))
 }
 
 // bmoRequests is all that BMO asks of Ironic.
@@ -48,35 +53,53 @@ func bmoRequests(t *testing.T) (all []bmoRequest) {
 
 // What each request of BMO's may change is known, and what a waiting host repeats is kept.
 func TestGW18_WhatBMOAsks(t *testing.T) {
-	l := full(t, labOptions{start: day})
-	defer l.close()
-	node, repeated := l.uuids[1], map[string]int{}
-	want := map[string]touch{"none": {}, "node": {node: node}, "all": {all: true}}
+	want := map[string]request.Touch{"none": {}, "node": {Node: touchedNode}, "all": {All: true}}
+	counted := map[string]int{}
 	for n, q := range bmoRequests(t) {
-		r := q.of(node, "ns-01~host-00002", n)
-		if writes(r) == q.reads() {
-			t.Errorf("%s %s: writes %t", q.method, q.path, writes(r))
+		r := q.of(touchedNode, "ns-01~host-00002", n)
+		if request.Writes(r) == q.reads() {
+			t.Errorf("%s %s: writes %t", q.method, q.path, request.Writes(r))
 		}
-		got, ok := readOfHost(r)
-		if ok != (q.touches == "repeated") || ok && got.uuid != "" && got.uuid != node {
-			t.Errorf("%s %s: kept %t, node %q", q.method, q.path, ok, got.uuid)
-		}
-		repeated[q.touches]++
+		counted[q.touches]++
 		if q.reads() {
 			continue
 		}
-		release, ok := l.gate.inhale(nil, r)
-		if !ok {
-			t.Fatal("no room")
+		text, err := io.ReadAll(r.Body)
+		if err != nil {
+			t.Fatal(err)
 		}
-		if got := touched(r, ""); got != want[q.touches] {
+		r.GetBody = func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(text)), nil }
+		if got := request.Touched(r, ""); got != want[q.touches] {
 			t.Errorf("%s %s: touches %+v, want %+v", q.method, q.path, got, want[q.touches])
 		}
-		release()
 	}
-	if repeated["repeated"] < 7 || repeated["node"] < 20 {
-		t.Errorf("%v: too few requests", repeated)
+	if counted["repeated"] < 7 || counted["node"] < 20 {
+		t.Errorf("%v: too few requests", counted)
 	}
+}
+
+const touchedNode = "1be26c0b-03f2-4d2e-ae87-c02d7f33c123"
+
+// Of what BMO reads, that which it repeats is answered again, and nothing else.
+func TestGW18_WhatBMORepeatsIsKept(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := full(t, labOptions{})
+		defer l.close()
+		l.refuse(1)
+		l.poll()
+		for n, q := range bmoRequests(t) {
+			if !q.reads() {
+				continue
+			}
+			ask := func() string {
+				return l.do(q.of(l.uuids[1], "ns-01~host-00002", n)).Header().Get(cacheHeader)
+			}
+			ask()
+			if got := ask(); (got == "host") != (q.touches == "repeated") {
+				t.Errorf("%s %s, %s: answered from %q", q.method, q.path, q.touches, got)
+			}
+		}
+	})
 }
 
 // What a released BMO was recorded to ask (testdata/bmo-traffic.txt) is among what is read

@@ -1,4 +1,4 @@
-package gateway
+package gateway_test
 
 import (
 	"io"
@@ -7,6 +7,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/ironic-throttle/ironic-throttle/internal/gateway"
 
 	"github.com/ironic-throttle/ironic-throttle/internal/logging"
 	"github.com/ironic-throttle/ironic-throttle/pkg/ironic"
@@ -40,8 +42,8 @@ func TestABrokenBodyIsTheClientsError(t *testing.T) {
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			log := &journal{}
-			playWired(t, options{limit: 1, nodes: 1, gate: func(o *Options) { o.Log = log.logger() }}, nil, func(w *wired) {
-				w.gate.access.accept(time.Now(), credentials{})
+			playWired(t, options{limit: 1, nodes: 1, gate: func(o *gateway.Options) { o.Log = log.logger() }}, nil, func(w *wired) {
+				w.letIn()
 				before := w.gate.Stats().Failed
 				for range 3 {
 					c := w.call(row.text(row.path(w)))
@@ -78,8 +80,8 @@ func TestABrokenBodyIsTheClientsError(t *testing.T) {
 // One that goes away in the middle of its body leaves nothing behind either.
 func TestAClientThatGoesAwayInItsBodyIsNoFailureOfIronics(t *testing.T) {
 	log := &journal{}
-	playWired(t, options{limit: 1, nodes: 1, gate: func(o *Options) { o.Log = log.logger() }}, nil, func(w *wired) {
-		w.gate.access.accept(time.Now(), credentials{})
+	playWired(t, options{limit: 1, nodes: 1, gate: func(o *gateway.Options) { o.Log = log.logger() }}, nil, func(w *wired) {
+		w.letIn()
 		for _, text := range []string{
 			requestText("PUT", "/v1/nodes/x/maintenance", -1, "9\r\n{}", chunked), requestText("PUT", "/v1/nodes/x/maintenance", 1<<20, "{"),
 			requestText("PUT", "/v1/nodes/x/maintenance", 9, "{"), requestText("PUT", w.provision(0), -1, "9\r\n{}", chunked),
@@ -113,13 +115,13 @@ func TestALateBodyIsBlamedOnWhoIsLate(t *testing.T) {
 	}
 	playWired(t, options{limit: 1, nodes: 1}, deaf, func(w *wired) {
 		over = make(chan struct{}) // of the bubble
-		w.ask(requestText("PUT", "/v1/nodes/x/maintenance", -1, "9\r\n{}", chunked), http.StatusBadRequest, w.gate.timeout)
+		w.ask(requestText("PUT", "/v1/nodes/x/maintenance", -1, "9\r\n{}", chunked), http.StatusBadRequest, timeout)
 		if got := w.gate.Stats().Failed; got != 0 {
 			t.Errorf("%d failures of Ironic's for a client's", got)
 		}
 		c := w.call(requestText("PUT", "/v1/deaf", 16*window, ""))
 		go func() { _, _ = io.WriteString(c.Conn, strings.Repeat("x", 16*window)) }()
-		c.want(http.StatusGatewayTimeout, w.gate.timeout)
+		c.want(http.StatusGatewayTimeout, timeout)
 		if got := w.gate.Stats().Failed; got != 1 {
 			t.Errorf("%d failures, want Ironic's one", got)
 		}
@@ -130,21 +132,21 @@ func TestALateBodyIsBlamedOnWhoIsLate(t *testing.T) {
 // An Ironic that comes and goes all the time does not fill the log.
 func TestAnIronicThatComesAndGoesDoesNotFillTheLog(t *testing.T) {
 	log := &journal{}
-	play(t, options{limit: 1, nodes: 1, gate: func(o *Options) { o.Log = log.logger() }}, func(s *stage) {
+	play(t, options{limit: 1, nodes: 1, gate: func(o *gateway.Options) { o.Log = log.logger() }}, func(s *stage) {
 		for range 100 {
 			s.wire.away.Store(true)
-			s.do(request(http.MethodGet, "/v1/nodes", "")).want(http.StatusBadGateway)
+			s.do(newRequest(http.MethodGet, "/v1/nodes", "")).want(http.StatusBadGateway)
 			s.wire.away.Store(false)
-			s.do(request(http.MethodGet, "/v1/nodes", "")).want(http.StatusOK)
+			s.do(newRequest(http.MethodGet, "/v1/nodes", "")).want(http.StatusOK)
 		}
 		log.want(t, "WARN", 1, "Ironic is away")
 		log.want(t, "INFO", 1, "Ironic answers again")
 		log.empty()
 		s.wire.away.Store(true)
-		s.do(request(http.MethodGet, "/v1/nodes", "")).want(http.StatusBadGateway)
+		s.do(newRequest(http.MethodGet, "/v1/nodes", "")).want(http.StatusBadGateway)
 		log.want(t, "WARN", 0)
 		<-time.After(logging.Gap)
-		s.do(request(http.MethodGet, "/v1/nodes", "")).want(http.StatusBadGateway) // it stays away: that is told
+		s.do(newRequest(http.MethodGet, "/v1/nodes", "")).want(http.StatusBadGateway) // it stays away: that is told
 		log.want(t, "WARN", 1, "Ironic is away")
 	})
 }

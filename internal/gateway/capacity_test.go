@@ -1,4 +1,4 @@
-package gateway
+package gateway_test
 
 import (
 	"encoding/json"
@@ -114,7 +114,7 @@ func TestGW11_OtherRequestsPassThrough(t *testing.T) {
 			t.Errorf("%s is answered from the cache", method)
 		}
 	}
-	body := request(http.MethodGet, capacityPath, "{}")
+	body := newRequest(http.MethodGet, capacityPath, "{}")
 	body.Header.Set(version, "1.81")
 	if got := l.do(body); got.Header().Get(cacheHeader) != "" {
 		t.Error("a GET with a body is answered from the cache")
@@ -219,7 +219,7 @@ func TestGW11_OnlyWhomIronicLetsIn(t *testing.T) {
 		}
 		// The throttle has no credentials of its own here, so it has no list.
 		l.same(func() *http.Request { return ask("secret") }, "")
-		if got := l.gate.Stats().ListPasses; got[ListUnknown] != 2 || got[ListUnavailable] != 1 {
+		if got := l.gate.Stats().ListPasses; got["unknown"] != 2 || got["unavailable"] != 1 {
 			t.Errorf("%v", got)
 		}
 	})

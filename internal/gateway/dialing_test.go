@@ -1,4 +1,4 @@
-package gateway
+package gateway_test
 
 import (
 	"context"
@@ -42,7 +42,7 @@ func (w *wired) notSent() {
 
 func TestGW3_WhoGoesWhileIronicIsDialedIsNotSent(t *testing.T) {
 	playWired(t, options{limit: 1, nodes: 1}, nil, func(w *wired) {
-		w.gate.access.accept(time.Now(), credentials{})
+		w.letIn()
 		w.dialSlowly(5 * time.Second)
 		c := w.call(w.putText(0, ironic.TargetActive))
 		<-time.After(time.Second)
@@ -56,7 +56,7 @@ func TestGW3_WhoGoesWhileIronicIsDialedIsNotSent(t *testing.T) {
 
 func TestGW3_WhoGoesWhileIronicHasNoRoomIsNotSent(t *testing.T) {
 	playWired(t, options{limit: 1, nodes: 1}, nil, func(w *wired) {
-		w.gate.access.accept(time.Now(), credentials{})
+		w.letIn()
 		restore := w.fault(fakeironic.Fault{Trouble: fakeironic.Slow, Delay: 10 * time.Second, Path: "/v1/drivers"})
 		for range upstreamConns {
 			w.call(getText("/v1/drivers"))
@@ -75,7 +75,7 @@ func TestGW3_WhoGoesWhileIronicHasNoRoomIsNotSent(t *testing.T) {
 
 func TestGW3_WhatTakesTooLongToDialIsNotSent(t *testing.T) {
 	playWired(t, options{limit: 1, nodes: 1}, nil, func(w *wired) {
-		w.gate.access.accept(time.Now(), credentials{})
+		w.letIn()
 		w.dialSlowly(maxAge + time.Second)
 		refused := w.ask(w.putText(0, ironic.TargetActive), http.StatusConflict, maxAge)
 		if got := refused.Header.Get(reasonHeader); got != "starting" {
@@ -87,7 +87,7 @@ func TestGW3_WhatTakesTooLongToDialIsNotSent(t *testing.T) {
 
 func TestGW9_WhatCannotBeDialedIsNotSent(t *testing.T) {
 	playWired(t, options{limit: 1, nodes: 1}, nil, func(w *wired) {
-		w.gate.access.accept(time.Now(), credentials{})
+		w.letIn()
 		w.back.dialing = func(context.Context) error { return syscall.ECONNREFUSED }
 		w.ask(w.putText(0, ironic.TargetActive), http.StatusBadGateway, 0)
 		w.notSent()

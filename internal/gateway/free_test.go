@@ -1,4 +1,4 @@
-package gateway
+package gateway_test
 
 import (
 	"net/http"
@@ -44,7 +44,7 @@ func (c *caller) notOurs(what string) {
 func TestGW3_AFreeTargetIsNotRefusedForWantOfRoom(t *testing.T) {
 	for target, state := range free {
 		playWired(t, options{limit: 1, nodes: 2, state: state}, nil, func(w *wired) {
-			w.gate.access.accept(time.Now(), credentials{})
+			w.letIn()
 			w.fault(fakeironic.Fault{Trouble: fakeironic.Slow, Delay: maxAge + 10*time.Second, Path: "/v1/drivers"})
 			for range upstreamConns {
 				w.call(getText("/v1/drivers"))
@@ -71,7 +71,7 @@ func TestGW3_AHeldSlotNeedsNoFetch(t *testing.T) {
 			t.Run(name, func(t *testing.T) {
 				play(t, options{limit: 3, nodes: 2, state: ironic.DeployWait}, func(s *stage) {
 					idle := s.create("metal3~idle", ironic.Available, "")
-					s.gate.access.accept(time.Now(), credentials{})
+					s.letIn()
 					if known {
 						s.put(0, "nothing").want(http.StatusBadRequest)
 						s.do(putRequest(idle, "nothing")).want(http.StatusBadRequest)

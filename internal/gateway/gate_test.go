@@ -1,10 +1,12 @@
-package gateway
+package gateway_test
 
 import (
 	"net/http"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/ironic-throttle/ironic-throttle/internal/gateway"
 
 	"github.com/ironic-throttle/ironic-throttle/internal/rig/fakeironic"
 	"github.com/ironic-throttle/ironic-throttle/pkg/admission"
@@ -47,7 +49,7 @@ func TestGW2_EveryTargetThatStartsWorkIsGated(t *testing.T) {
 func TestGW3_WhatStartsNothingIsNeverRefused(t *testing.T) {
 	play(t, options{limit: 1, nodes: 2, state: ironic.CleanWait}, func(s *stage) {
 		s.occupied(2) // adopted, above the limit
-		s.gate.access.accept(time.Now(), credentials{})
+		s.letIn()
 		_, before := s.wire.sent()
 		for _, target := range []ironic.Target{ironic.TargetAbort, ironic.TargetManage, ironic.TargetAdopt} {
 			if got := s.put(0, target); got.Code == http.StatusConflict && got.Header().Get(reasonHeader) != "" {
@@ -63,7 +65,7 @@ func TestGW3_WhatStartsNothingIsNeverRefused(t *testing.T) {
 			{http.MethodGet, "", ""},
 			{http.MethodPut, "/maintenance", `{"reason": "x"}`},
 		} {
-			got := s.do(request(row.method, "/v1/nodes/"+s.uuids[1]+row.path, row.body))
+			got := s.do(newRequest(row.method, "/v1/nodes/"+s.uuids[1]+row.path, row.body))
 			if got.Header().Get(reasonHeader) != "" {
 				t.Errorf("%s %s: %d %s", row.method, row.path, got.Code, got.Body)
 			}
@@ -204,7 +206,7 @@ func TestGW9_RefusedConnectionIs502AndNeverSent(t *testing.T) {
 			t.Errorf("fault %q", text)
 		}
 		s.occupied(0)
-		s.do(request(http.MethodGet, "/v1/nodes", "")).want(http.StatusBadGateway)
+		s.do(newRequest(http.MethodGet, "/v1/nodes", "")).want(http.StatusBadGateway)
 		s.wire.away.Store(false)
 		s.put(1, ironic.TargetActive).want(http.StatusAccepted)
 		s.occupied(1)
@@ -214,7 +216,7 @@ func TestGW9_RefusedConnectionIs502AndNeverSent(t *testing.T) {
 func TestGW9_NoFetchNoYes(t *testing.T) {
 	play(t, options{limit: 1, nodes: 1}, func(s *stage) {
 		mend := s.fault(fakeironic.Fault{Trouble: fakeironic.Refuse, Requests: "node"})
-		s.gate.access.accept(time.Now(), credentials{})
+		s.letIn()
 		s.put(0, ironic.TargetActive).want(http.StatusBadGateway)
 		mend()
 		s.put(0, ironic.TargetActive).want(http.StatusAccepted)
@@ -241,7 +243,7 @@ func TestGW10_StaleViewIs409AndAnAbsentIronicIs502(t *testing.T) {
 
 func TestGW14_ObserveRefusesNothing(t *testing.T) {
 	observe := func(c *admission.Config) { c.Mode = admission.Observe }
-	gate := func(o *Options) { o.Observe = true }
+	gate := func(o *gateway.Options) { o.Observe = true }
 	play(t, options{limit: 1, nodes: 3, edit: observe, gate: gate}, func(s *stage) {
 		for n := range 3 {
 			s.put(n, ironic.TargetActive).want(http.StatusAccepted)
@@ -255,7 +257,7 @@ func TestGW14_ObserveRefusesNothing(t *testing.T) {
 		if full != 2 {
 			t.Errorf("%d refusals counted, want 2", full)
 		}
-		obscure := request(http.MethodPut, "/v1/nodes/states/provision", `{"target": "deleted", "node_ident": "`+s.uuids[0]+`"}`)
+		obscure := newRequest(http.MethodPut, "/v1/nodes/states/provision", `{"target": "deleted", "node_ident": "`+s.uuids[0]+`"}`)
 		if got := s.do(obscure); strings.Contains(got.Body.String(), "ironic-throttle") {
 			t.Errorf("refused: %s", got.Body)
 		}
@@ -286,7 +288,7 @@ func TestGW7_WhatCannotBeReadSurelyIsRefused(t *testing.T) {
 			"/v1/nodes/" + s.uuids[0] + "/./states/provision",
 			"/v1/nodes/" + s.uuids[0] + "/states%252Fprovision",
 		} {
-			got := s.do(request(http.MethodPut, path, `{"target": "active"}`)).want(http.StatusBadRequest)
+			got := s.do(newRequest(http.MethodPut, path, `{"target": "active"}`)).want(http.StatusBadRequest)
 			if _, text := got.fault(); !strings.HasPrefix(text, "ironic-throttle: ") {
 				t.Errorf("%s: %s", path, got.Body)
 			}

@@ -1,46 +1,27 @@
 package gateway
 
 import (
-	"context"
-	"crypto/rand"
 	"errors"
 	"fmt"
-	"io"
 	"log/slog"
 	"net/http"
-	"net/http/httputil"
 	"net/url"
-	"strings"
 	"sync/atomic"
 	"time"
 
+	"github.com/ironic-throttle/ironic-throttle/internal/gateway/cache"
+	"github.com/ironic-throttle/ironic-throttle/internal/gateway/gate"
+	"github.com/ironic-throttle/ironic-throttle/internal/gateway/proxy"
+	"github.com/ironic-throttle/ironic-throttle/internal/gateway/request"
+	"github.com/ironic-throttle/ironic-throttle/internal/gateway/spool"
 	"github.com/ironic-throttle/ironic-throttle/internal/httpserve"
+	"github.com/ironic-throttle/ironic-throttle/internal/inventory"
 	"github.com/ironic-throttle/ironic-throttle/internal/logging"
-	"github.com/ironic-throttle/ironic-throttle/pkg/admission"
-	"github.com/ironic-throttle/ironic-throttle/pkg/api"
 	"github.com/ironic-throttle/ironic-throttle/pkg/ironic"
 )
 
-// Decider is what the gateway needs of the decision: admission.Controller. Its
-// methods are safe for concurrent use and do not block.
-type Decider interface {
-	Forward(now time.Time, ask api.Ask, target ironic.Target) (api.Answer, *admission.Pass)
-	// Foresee is what Forward would answer. It changes nothing.
-	Foresee(now time.Time, ask api.Ask, target ironic.Target) api.Answer
-	Begin(now time.Time) ironic.Mark
-	ObserveNode(now time.Time, s ironic.NodeObservation)
-	// HasSlot reports whether the host of a node's UUID holds a slot.
-	HasSlot(now time.Time, uuid string) bool
-	// HostGone takes the host of a node that was deleted out of the queue.
-	HostGone(now time.Time, h admission.Host)
-}
-
-// Ironic fetches single nodes with the throttle's own credentials: ironic.Client.
-type Ironic interface {
-	Node(ctx context.Context, key string) (ironic.Node, bool, error)
-	// Shown reads the whole document of a node that Ironic gave to somebody else.
-	Shown(document io.Reader) (ironic.Node, error)
-}
+// Nodes is the list of all nodes: inventory.Inventory.
+type Nodes = cache.Nodes
 
 // Options is what New needs; SpoolDir and what follows may be zero.
 type Options struct {
@@ -48,8 +29,8 @@ type Options struct {
 	Base *url.URL
 	// Transport reaches Ironic; the gateway makes its own of an *http.Transport.
 	Transport http.RoundTripper
-	Ironic    Ironic
-	Decider   Decider
+	Ironic    gate.Ironic
+	Decider   gate.Decider
 
 	// Address is where the gateway listens, as GATEWAY_LISTEN_ADDRESS has it. "": whoever
 	// serves it sees to it that no page of another site can ask (GW-1).
@@ -74,94 +55,90 @@ type Options struct {
 // Gateway is the http.Handler in front of Ironic. Make one with New; it is safe for
 // concurrent use. Call Close when no more requests come.
 type Gateway struct {
-	base      *url.URL
-	upstream  *upstream
-	room      room
-	ironic    Ironic
-	decider   Decider
-	timeout   time.Duration
-	observe   bool
-	forwarded bool
-	leading   func() bool
-	now       func() time.Time
-	log       *slog.Logger
-	via       string // tells this gateway from every other
-	drain     time.Duration
-	patience  time.Duration // from the arrival of a gated request to its first byte to Ironic
+	proxy     *proxy.Proxy
+	gate      *gate.Gate
+	lists     *cache.Lists
+	reads     *cache.Reads // nil: off
+	spool     *spool.Spool
+	transport http.RoundTripper // to Ironic
 
-	proxy     *httputil.ReverseProxy
-	spool     *spool
-	directory directory
-	access    access
-	queue     queue
-	count     counters
-	lists     *lists       // nil: off
-	reads     *reads       // nil: off
-	obscure   logging.Rare // lines of the log
-	unlike    logging.Rare
-	unkept    logging.Rare
-	misled    logging.Rare
-	address   string
-	names     atomic.Pointer[httpserve.Names] // by which it may be asked; nil: any
-	presence  presence                        // of Ironic
+	observe bool
+	longest time.Duration // that one request may take
+	address string
+	names   atomic.Pointer[httpserve.Names] // by which it may be asked; nil: any
+	log     *slog.Logger
+	obscure logging.Rare // lines of the log
+	misled  logging.Rare
+	count   struct {
+		passed, obscure atomic.Uint64
+		inFlight        atomic.Int64
+	}
+}
 
-	ended context.Context // done: nothing is waited for any more
-	end   context.CancelFunc
+// complete checks the Options and fills in what may be left out.
+func (o *Options) complete() error {
+	if o.Base == nil || o.Transport == nil || o.Ironic == nil || o.Decider == nil {
+		return errors.New("gateway: Base, Transport, Ironic and Decider must be set")
+	}
+	if o.Timeout <= 0 || o.ListMaxAge <= 0 || o.MaxBody <= 0 || o.SpoolLimit < o.MaxBody {
+		return fmt.Errorf("gateway: timeout %v, list max age %v and max body %d must be positive, spool limit %d at least max body",
+			o.Timeout, o.ListMaxAge, o.MaxBody, o.SpoolLimit)
+	}
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	if o.Log == nil {
+		o.Log = slog.New(slog.DiscardHandler)
+	}
+	if o.Leading == nil || o.Observe {
+		o.Leading = func() bool { return true }
+	}
+	return nil
 }
 
 // New checks the Options, and that bodies can be kept. It opens nothing.
 func New(o Options) (*Gateway, error) {
-	if o.Base == nil || o.Transport == nil || o.Ironic == nil || o.Decider == nil {
-		return nil, errors.New("gateway: Base, Transport, Ironic and Decider must be set")
-	}
-	if o.Timeout <= 0 || o.ListMaxAge <= 0 || o.MaxBody <= 0 || o.SpoolLimit < o.MaxBody {
-		return nil, fmt.Errorf("gateway: timeout %v, list max age %v and max body %d must be positive, spool limit %d at least max body",
-			o.Timeout, o.ListMaxAge, o.MaxBody, o.SpoolLimit)
-	}
-	if file, err := nameless(o.SpoolDir); err != nil {
-		return nil, err
-	} else if err := file.Close(); err != nil {
+	if err := o.complete(); err != nil {
 		return nil, err
 	}
 	g := &Gateway{
-		base: o.Base, address: o.Address, upstream: newUpstream(o.Transport), room: newRoom(), ironic: o.Ironic, decider: o.Decider,
-		timeout: o.Timeout, observe: o.Observe, forwarded: o.Forwarded, leading: o.Leading, now: o.Now, log: o.Log,
-		via: "1.1 ironic-throttle-" + rand.Text(), drain: drainTimeout, patience: maxAge,
-		spool:     newSpool(o.SpoolDir, o.MaxBody+beside, max(o.SpoolLimit, o.MaxBody+beside)),
-		directory: directory{maxAge: o.ListMaxAge, known: map[string]entry{}},
-		access:    access{maxAge: accessMaxAge, accepted: map[credentials]time.Time{}},
-		queue:     queue{places: o.Workers / workersAPlace, most: maxQueued},
+		transport: proxy.Transport(o.Transport),
+		observe:   o.Observe, address: o.Address, log: o.Log, longest: o.Timeout + gate.MaxAge + proxy.Grace,
 	}
-	if g.now == nil {
-		g.now = time.Now
+	var err error
+	body := o.MaxBody + gate.Beside
+	if g.spool, err = spool.New(o.SpoolDir, body, maxConns*spool.Small, max(o.SpoolLimit, body)); err != nil {
+		return nil, err
 	}
-	if g.log == nil {
-		g.log = slog.New(slog.DiscardHandler)
-	}
-	if g.leading == nil || g.observe {
-		g.leading = func() bool { return true }
-	}
-	g.upstream.leading = g.leading
-	if g.observe {
-		g.patience = g.timeout // nothing is refused for being late
-	}
-	if o.Nodes != nil {
-		g.lists = newLists(o.Nodes)
-	}
+	prefix := o.Base.EscapedPath()
+	way := gate.Flights(g.transport, o.Leading)
+	seen, refused := func(*http.Response) {}, func(time.Time, string) {}
 	if o.ReadCache {
-		g.reads = newReads()
-		g.upstream.reads, g.upstream.prefix, g.upstream.now = g.reads, o.Base.EscapedPath(), g.now
+		g.reads = cache.NewReads(prefix, o.Now, func(who request.Credentials) bool { return g.proxy.Admitted(who) })
+		way, seen, refused = g.reads.Watch(way), g.reads.Seen, g.reads.Refused
 	}
-	g.ended, g.end = context.WithCancel(context.Background())
-	g.proxy = g.newProxy()
+	g.proxy = proxy.New(proxy.Options{
+		Base: o.Base, Transport: &gate.Observer{Next: way, Prefix: prefix, Ironic: o.Ironic, Decider: o.Decider, Now: o.Now}, Seen: seen,
+		Spool: g.spool, Timeout: o.Timeout, Longest: g.longest, Forwarded: o.Forwarded, Log: o.Log,
+	})
+	g.lists = cache.NewLists(o.Nodes, g.proxy, o.Timeout, o.Now, o.Log)
+	var listed func() (inventory.View, bool)
+	if o.Nodes != nil {
+		listed = o.Nodes.Peek
+	}
+	g.gate = gate.New(gate.Options{
+		Proxy: g.proxy, Ironic: o.Ironic, Decider: o.Decider, Refused: refused, Listed: listed,
+		Timeout: o.Timeout, MaxBody: o.MaxBody, ListMaxAge: o.ListMaxAge, Workers: o.Workers,
+		Observe: o.Observe, Leading: o.Leading, Now: o.Now, Log: o.Log,
+	})
 	return g, nil
 }
 
 // Close ends what still waits for Ironic, as broken, and lets go of idle
 // connections.
 func (g *Gateway) Close() {
-	g.end()
-	if t, ok := g.upstream.next.(interface{ CloseIdleConnections() }); ok {
+	g.proxy.Close()
+	if t, ok := g.transport.(interface{ CloseIdleConnections() }); ok {
 		t.CloseIdleConnections()
 	}
 }
@@ -170,8 +147,8 @@ func (g *Gateway) Close() {
 func (g *Gateway) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	g.count.inFlight.Add(1)
 	defer g.count.inFlight.Add(-1)
-	if strings.Contains(strings.Join(r.Header["Via"], ","), g.via) {
-		writeFault(w, http.StatusLoopDetected, server, "IRONIC_ENDPOINT of the throttle leads back to its own gateway; it must name Ironic itself")
+	if g.proxy.Sent(r) {
+		proxy.Fault(w, http.StatusLoopDetected, proxy.Server, "IRONIC_ENDPOINT of the throttle leads back to its own gateway; it must name Ironic itself")
 		return
 	}
 	if names := g.names.Load(); names != nil {
@@ -180,43 +157,93 @@ func (g *Gateway) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			return
 		}
 	}
-	switch class, to := classify(r); {
-	case class == suspect:
-		g.gate(w, r, to)
-		return
-	case class == obscure:
-		g.count.obscure.Add(1)
-		if more, ok := g.obscure.Tell(time.Now()); ok {
-			g.log.Warn("gateway: a provisioning request that cannot be read surely",
-				"method", brief(r.Method), "path", brief(r.URL.Path), "refused", !g.observe, "before", more)
-		}
-		if !g.observe {
-			g.unclear(w)
-			return
-		}
+	switch class, to := request.Classify(r); class {
+	case request.Suspect:
+		g.gate.Serve(w, r, to, g.pass)
+	case request.Obscure:
+		g.unclear(w, r)
 	default:
-		// One with a body would wait for that with a turn in its hands.
-		if q, ok := readCapacity(r); ok && r.ContentLength == 0 {
-			g.serveList(w, r, q)
+		if g.lists.Serve(w, r, g.pass) {
 			return
 		}
-		var answered bool
-		if r, answered = g.answersRead(w, r); answered {
-			return
+		if g.reads != nil {
+			var answered bool
+			if r, answered = g.reads.Answer(w, r); answered {
+				return
+			}
 		}
-		g.count.passed.Add(1)
+		g.pass(w, r)
 	}
-	g.pass(w, r)
+}
+
+// pass sends a request on that starts nothing.
+func (g *Gateway) pass(w http.ResponseWriter, r *http.Request) {
+	g.count.passed.Add(1)
+	g.proxy.Pass(w, r)
+}
+
+// unclear refuses what may be a provisioning request for a node that nobody can
+// tell for sure (GW-7).
+func (g *Gateway) unclear(w http.ResponseWriter, r *http.Request) {
+	g.count.obscure.Add(1)
+	if more, ok := g.obscure.Tell(time.Now()); ok {
+		g.log.Warn("gateway: a provisioning request that cannot be read surely",
+			"method", proxy.Brief(r.Method), "path", proxy.Brief(r.URL.Path), "refused", !g.observe, "before", more)
+	}
+	if g.observe {
+		g.proxy.Pass(w, r)
+		return
+	}
+	proxy.Fault(w, http.StatusBadRequest, proxy.Client,
+		"it cannot be told for sure what this provisioning request would do to which node; "+
+			"write it as PUT /v1/nodes/<uuid or name>/states/provision")
+}
+
+// misdirected refuses a request by a name that may be of a page of another site.
+func (g *Gateway) misdirected(w http.ResponseWriter, r *http.Request, why string) {
+	if more, ok := g.misled.Tell(time.Now()); ok {
+		g.log.Warn("gateway: a request by a name that is not this machine's own is refused", "host", fmt.Sprintf("%.100q", r.Host), "remote", r.RemoteAddr, "before", more)
+	}
+	proxy.Fault(w, http.StatusMisdirectedRequest, proxy.Client, why)
 }
 
 // Polled takes what a complete poll has shown, for the cache of reads (GW-18). It does
 // not block.
 func (g *Gateway) Polled(now time.Time, o ironic.Observation) {
 	if g.reads != nil {
-		g.reads.polled(now, o)
+		g.reads.Polled(now, o)
 	}
 }
 
 // Watching reports whether the polls should show which nodes changed last, also of those
 // that do not work: some host that waits may be answered from the cache of reads.
-func (g *Gateway) Watching(now time.Time) bool { return g.reads != nil && g.reads.busy(now) }
+func (g *Gateway) Watching(now time.Time) bool { return g.reads != nil && g.reads.Watching(now) }
+
+// Answered tells how long Ironic took for a small list of the throttle's own that was asked
+// for at begun, and whether it answered. It does not block.
+func (g *Gateway) Answered(begun time.Time, took time.Duration, answered bool) {
+	g.proxy.Answered(begun, took, answered)
+}
+
+// Stats counts what the gateway has done since New, but for the gauges.
+type Stats struct {
+	Passed, Obscure uint64 // requests that start nothing, and those that could not be read surely
+	InFlight        int64  // gauge: requests
+	gate.Counts
+	proxy.Load
+	cache.ListCounts
+	cache.ReadCounts
+	spool.Room // gauges: of bodies
+}
+
+// Stats reads all counters.
+func (g *Gateway) Stats() Stats {
+	s := Stats{
+		Passed: g.count.passed.Load(), Obscure: g.count.obscure.Load(), InFlight: g.count.inFlight.Load(),
+		Counts: g.gate.Counts(), Load: g.proxy.Load(), ListCounts: g.lists.Counts(), Room: g.spool.Room(),
+	}
+	if g.reads != nil {
+		s.ReadCounts = g.reads.Counts()
+	}
+	return s
+}

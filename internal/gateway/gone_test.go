@@ -1,4 +1,4 @@
-package gateway
+package gateway_test
 
 import (
 	"net/http"
@@ -20,9 +20,9 @@ func TestLH40_ADeletedNodeLeavesTheQueueAtOnce(t *testing.T) {
 			s.put(n, ironic.TargetActive).refused(api.ReasonFull)
 		}
 		for _, r := range []*http.Request{ // these delete nothing
-			request(http.MethodGet, "/v1/nodes/"+s.uuids[1], ""),
-			request(http.MethodDelete, "/v1/nodes/"+s.uuids[1]+"/maintenance", ""),
-			request(http.MethodDelete, "/v1/nodes/6e2b8a6e-0c1d-4e5f-8a9b-0c1d2e3f4a5b", ""),
+			newRequest(http.MethodGet, "/v1/nodes/"+s.uuids[1], ""),
+			newRequest(http.MethodDelete, "/v1/nodes/"+s.uuids[1]+"/maintenance", ""),
+			newRequest(http.MethodDelete, "/v1/nodes/6e2b8a6e-0c1d-4e5f-8a9b-0c1d2e3f4a5b", ""),
 		} {
 			s.do(r)
 		}
@@ -30,16 +30,16 @@ func TestLH40_ADeletedNodeLeavesTheQueueAtOnce(t *testing.T) {
 			t.Fatalf("%d hosts wait", got)
 		}
 		mend := s.fault(fakeironic.Fault{Trouble: fakeironic.Status, Code: http.StatusConflict, Method: http.MethodDelete})
-		s.do(request(http.MethodDelete, "/v1/nodes/"+s.uuids[1], "")).want(http.StatusConflict)
+		s.do(newRequest(http.MethodDelete, "/v1/nodes/"+s.uuids[1], "")).want(http.StatusConflict)
 		mend()
 		if got := s.waiting(); got != 3 {
 			t.Fatalf("%d hosts wait after a DELETE that Ironic refused", got)
 		}
-		s.do(request(http.MethodDelete, "/v1/nodes/"+s.uuids[1], "")).want(http.StatusNoContent)
+		s.do(newRequest(http.MethodDelete, "/v1/nodes/"+s.uuids[1], "")).want(http.StatusNoContent)
 		if got := s.waiting(); got != 2 {
 			t.Errorf("%d hosts wait after one of three was deleted", got)
 		}
-		s.do(request(http.MethodDelete, "/v1/nodes/"+s.uuids[2]+"?_method=get", "")) // who knows what this is
+		s.do(newRequest(http.MethodDelete, "/v1/nodes/"+s.uuids[2]+"?_method=get", "")) // who knows what this is
 		if got := s.waiting(); got != 2 {
 			t.Errorf("%d hosts wait", got)
 		}

@@ -1,12 +1,12 @@
-package gateway
+package gateway_test
 
 import (
-	"bytes"
 	"fmt"
 	"net/http"
 	"testing"
 	"testing/synctest"
-	"time"
+
+	"github.com/ironic-throttle/ironic-throttle/internal/gateway"
 )
 
 // A name may be another node's by now, which is written to by its UUID: only what is asked
@@ -19,7 +19,7 @@ func TestGW18_OnlyWhatIsAskedByUUIDIsKept(t *testing.T) {
 		l.refuse(1)
 		l.poll()
 		patch := func(n int, body string) {
-			if got := l.do(named(request(http.MethodPatch, "/v1/nodes/"+l.uuids[n], body))); got.Code != http.StatusOK {
+			if got := l.do(named(newRequest(http.MethodPatch, "/v1/nodes/"+l.uuids[n], body))); got.Code != http.StatusOK {
 				t.Fatalf("%d %s", got.Code, got.Body)
 			}
 		}
@@ -70,7 +70,7 @@ func TestGW18_WhoseAnAnswerIs(t *testing.T) {
 		{"Cache-Control", `private="x"`, ""},
 	} {
 		synctest.Test(t, func(t *testing.T) {
-			l := full(t, labOptions{gate: func(o *Options) { o.Transport = between{o.Transport, row.name, row.value} }})
+			l := full(t, labOptions{gate: func(o *gateway.Options) { o.Transport = between{o.Transport, row.name, row.value} }})
 			defer l.close()
 			l.refuse(1)
 			l.poll()
@@ -101,41 +101,13 @@ func TestGW18_WhatAnAnswerMayDependOnIsInItsKey(t *testing.T) {
 				if name == "Accept" {
 					one, other = jsonType, "*/*"
 				}
-				l.gate.access.accept(time.Now(), credentialsOf(ask(other).Header))
+				admitted := get("/v1/nodes")
+				admitted.Header = ask(other).Header
+				l.do(admitted)
 				l.same(func() *http.Request { return ask(one) }, "")
 				l.same(func() *http.Request { return ask(one) }, "host")
 				l.same(func() *http.Request { return ask(other) }, "")
 			}
 		}
 	})
-}
-
-// The bound of the cache's memory means all of it.
-func TestGW18_EverythingOfAnAnswerCounts(t *testing.T) {
-	a := func() *readAnswer { return &readAnswer{key: readKey{}, header: http.Header{}} }
-	least := a().size()
-	text := string(bytes.Repeat([]byte("x"), 1000))
-	for name, grow := range map[string]func(*readAnswer){
-		"body":         func(a *readAnswer) { a.body = make([]byte, 0, 1000) },
-		"path":         func(a *readAnswer) { a.key.uri = text },
-		"host":         func(a *readAnswer) { a.key.host = text },
-		"version":      func(a *readAnswer) { a.key.version = text },
-		"microversion": func(a *readAnswer) { a.key.micro = text },
-		"accept":       func(a *readAnswer) { a.key.accept = text },
-		"encoding":     func(a *readAnswer) { a.key.encoding = text },
-		"language":     func(a *readAnswer) { a.key.language = text },
-		"header":       func(a *readAnswer) { a.header["X"] = []string{"", text} },
-		"header name":  func(a *readAnswer) { a.header[text] = nil },
-	} {
-		b := a()
-		if grow(b); b.size() < least+1000 {
-			t.Errorf("%s: 1000 bytes more count as %d", name, b.size()-least)
-		}
-	}
-	c, uuid := newReads(), "75675ad6-1123-46fa-ad6b-ee54a72f1f1c"
-	c.noteRefusal(day, uuid)
-	c.keep(day, c.begin(day, hostRead{uuid: uuid}), 200, nil, make([]byte, 10, readMaxBody), nil)
-	if c.room() > 2000 {
-		t.Errorf("a body of 10 bytes takes %d", c.room())
-	}
 }

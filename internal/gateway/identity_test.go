@@ -1,4 +1,4 @@
-package gateway
+package gateway_test
 
 import (
 	"fmt"
@@ -14,7 +14,7 @@ import (
 
 func TestGW17_RefusalsUseTheCacheAndAYesOneFetch(t *testing.T) {
 	play(t, options{limit: 1, nodes: 2}, func(s *stage) {
-		s.gate.access.accept(time.Now(), credentials{})
+		s.letIn()
 		fetches := func() int { return s.ironic.Truth().Requests.Nodes }
 		before := fetches()
 		s.put(0, ironic.TargetActive).want(http.StatusAccepted)
@@ -76,7 +76,7 @@ func TestGW17_ANameThatMovesIsLookedUpAnew(t *testing.T) {
 		s.do(putRequest("metal3~host-a", "nothing")).want(http.StatusBadRequest)
 		rename := func(uuid, name string) {
 			body := fmt.Sprintf(`[{"op": "replace", "path": "/name", "value": %q}]`, name)
-			s.do(request(http.MethodPatch, "/v1/nodes/"+uuid, body)).want(http.StatusOK)
+			s.do(newRequest(http.MethodPatch, "/v1/nodes/"+uuid, body)).want(http.StatusOK)
 		}
 		rename(s.uuids[0], "metal3~old")
 		rename(s.uuids[1], "metal3~host-a")
@@ -99,21 +99,4 @@ func TestLH35_ThePoolIsTheOneThatIronicTells(t *testing.T) {
 		s.put(0, ironic.TargetActive).want(http.StatusAccepted)
 		s.put(1, ironic.TargetActive).refused(api.ReasonFull)
 	})
-}
-
-func TestDirectoryIsBounded(t *testing.T) {
-	d := directory{maxAge: time.Minute, known: map[string]entry{}}
-	now := time.Now()
-	for i := range maxIdentities + 10 {
-		d.put(now, fmt.Sprint(i), identity{uuid: "u"})
-	}
-	if len(d.known) > maxIdentities {
-		t.Errorf("%d names are kept", len(d.known))
-	}
-	if _, ok := d.get(now.Add(2*time.Minute), fmt.Sprint(maxIdentities+9)); ok {
-		t.Error("an old word is believed")
-	}
-	if _, ok := d.get(now.Add(-time.Minute), fmt.Sprint(maxIdentities+9)); ok {
-		t.Error("a word from the future is believed")
-	}
 }

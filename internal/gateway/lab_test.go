@@ -1,4 +1,4 @@
-package gateway
+package gateway_test
 
 import (
 	"bufio"
@@ -9,6 +9,8 @@ import (
 	"strings"
 	"sync/atomic"
 	"time"
+
+	"github.com/ironic-throttle/ironic-throttle/internal/gateway"
 
 	"github.com/ironic-throttle/ironic-throttle/internal/inventory"
 	"github.com/ironic-throttle/ironic-throttle/internal/rig/fakeironic"
@@ -34,7 +36,7 @@ type lab struct {
 	controller *admission.Controller
 	nodes      *inventory.Inventory
 	poller     *ironic.Poller
-	gate       *Gateway
+	gate       *gateway.Gateway
 	uuids      []string
 	polled     func(ironic.Observation) // hears of a poll in the gateway's stead; nil: the gateway does
 }
@@ -60,7 +62,7 @@ type labOptions struct {
 	limit int       // slots
 	edit  func(*admission.Config)
 	fake  func(*fakeironic.Options)
-	gate  func(*Options)
+	gate  func(*gateway.Options)
 	poll  func(*ironic.PollerOptions)
 	hurry bool                                // it polls when the decision asks for it, as in production
 	slow  func(r *http.Request) time.Duration // how long Ironic takes, in a bubble
@@ -102,7 +104,7 @@ func newLab(t tester, o labOptions) *lab {
 	}); err != nil {
 		t.Fatal(err)
 	}
-	opts := Options{
+	opts := gateway.Options{
 		Base: &url.URL{Scheme: "http", Host: "ironic"}, Transport: l.wire, Ironic: client, Decider: l.controller,
 		Timeout: time.Minute, MaxBody: 1 << 20, SpoolLimit: 4 << 20, ListMaxAge: time.Minute, Now: l.now,
 		Nodes: l.nodes, ReadCache: true,
@@ -110,7 +112,7 @@ func newLab(t tester, o labOptions) *lab {
 	if o.gate != nil {
 		o.gate(&opts)
 	}
-	if l.gate, err = New(opts); err != nil {
+	if l.gate, err = gateway.New(opts); err != nil {
 		t.Fatal(err)
 	}
 	poll := ironic.PollerOptions{
@@ -168,7 +170,7 @@ func (l *lab) settle() {
 
 // get is what a client asks that is a BMO but for header, a list of names and values.
 func get(path string, header ...string) *http.Request {
-	r := request(http.MethodGet, path, "")
+	r := newRequest(http.MethodGet, path, "")
 	r.Header.Set(version, "1.81")
 	r.Header.Set("Accept", jsonType)
 	for i := 0; i+1 < len(header); i += 2 {

@@ -1,7 +1,6 @@
-package gateway
+package gateway_test
 
 import (
-	"errors"
 	"net/http"
 	"strconv"
 	"strings"
@@ -9,15 +8,17 @@ import (
 	"testing"
 	"time"
 
+	"github.com/ironic-throttle/ironic-throttle/internal/gateway"
+
 	"github.com/ironic-throttle/ironic-throttle/pkg/ironic"
 )
 
 func TestLH27_WhoDoesNotLeadSendsNoWork(t *testing.T) {
 	leads := new(atomic.Bool)
 	var own *ironic.Client
-	o := options{limit: 1, nodes: 1, gate: func(opts *Options) { opts.Leading, own = leads.Load, opts.Ironic.(*ironic.Client) }}
+	o := options{limit: 1, nodes: 1, gate: func(opts *gateway.Options) { opts.Leading, own = leads.Load, opts.Ironic.(*ironic.Client) }}
 	playWired(t, o, nil, func(w *wired) {
-		w.gate.access.accept(time.Now(), credentials{})
+		w.letIn()
 		before := own.Stats()
 		answer := w.ask(w.putText(0, ironic.TargetActive), http.StatusConflict, 0)
 		if answer.Header.Get(reasonHeader) != "starting" || answer.Header.Get("Retry-After") == "" {
@@ -40,9 +41,9 @@ func TestLH27_WhoDoesNotLeadSendsNoWork(t *testing.T) {
 func TestGW3_WhoLeadsNoMoreWhileIronicIsDialedSendsNothing(t *testing.T) {
 	leads := new(atomic.Bool)
 	leads.Store(true)
-	o := options{limit: 1, nodes: 1, gate: func(opts *Options) { opts.Leading = leads.Load }}
+	o := options{limit: 1, nodes: 1, gate: func(opts *gateway.Options) { opts.Leading = leads.Load }}
 	playWired(t, o, nil, func(w *wired) {
-		w.gate.access.accept(time.Now(), credentials{})
+		w.letIn()
 		w.dialSlowly(5 * time.Second)
 		time.AfterFunc(3*time.Second, func() { leads.Store(false) })
 		answer := w.ask(w.putText(0, ironic.TargetActive), http.StatusConflict, 5*time.Second)
@@ -57,11 +58,10 @@ func TestGW3_WhoLeadsNoMoreWhileIronicIsDialedSendsNothing(t *testing.T) {
 
 // What has no body has no fence in it: the last look at the Lease is before it is dialed.
 func TestGW3_WhoLeadsNoMoreSendsNoPUTWithoutABody(t *testing.T) {
-	playWired(t, options{limit: 1, nodes: 1}, nil, func(w *wired) {
-		w.gate.access.accept(time.Now(), credentials{})
-		var asked atomic.Int32 // at the gate; then it is decided
-		only := func() bool { return asked.Add(1) <= 1 }
-		w.gate.leading, w.gate.upstream.leading = only, only
+	var asked atomic.Int32 // at the gate; then it is decided
+	o := options{limit: 1, nodes: 1, gate: func(opts *gateway.Options) { opts.Leading = func() bool { return asked.Add(1) <= 1 } }}
+	playWired(t, o, nil, func(w *wired) {
+		w.letIn()
 		answer := w.ask(requestText(http.MethodPut, w.provision(0)+"?target=active", 0, ""), http.StatusConflict, 0)
 		if answer.Header.Get(reasonHeader) != "starting" || asked.Load() != 2 {
 			t.Errorf("header %v, the Lease was asked about %d times", answer.Header, asked.Load())
@@ -72,46 +72,14 @@ func TestGW3_WhoLeadsNoMoreSendsNoPUTWithoutABody(t *testing.T) {
 	})
 }
 
-func TestGW3_TheFenceIsBeforeTheFirstByte(t *testing.T) {
-	leads := new(atomic.Bool)
-	text := content{text: []byte(`{"target": "active"}`), long: 20}
-	open := fence(leads.Load, text.open)
-	body, err := open()
-	if err != nil {
-		t.Fatal(err)
-	}
-	some := make([]byte, 5)
-	if n, err := body.Read(some); n != 0 || err != errStandby { //nolint:errorlint // as it is
-		t.Errorf("read %d, %v", n, err)
-	}
-	leads.Store(true)
-	var got strings.Builder
-	for range 3 {
-		n, err := body.Read(some)
-		if err != nil {
-			t.Fatal(err)
-		}
-		got.Write(some[:n])
-	}
-	leads.Store(false) // a long body may be on its way for minutes
-	if n, err := body.Read(some); n != 0 || !errors.Is(err, errTorn) || !errors.Is(err, errStandby) {
-		t.Errorf("read %d, %v", n, err)
-	}
-	leads.Store(true)
-	n, err := body.Read(some)
-	if got.Write(some[:n]); err != nil || got.String() != string(text.text) {
-		t.Errorf("%q, %v", got.String(), err)
-	}
-}
-
 // A PUT that is torn in the middle is not carried out, and its host keeps its slot until
 // that is seen.
 func TestGW3_ATornPUTIsNotCarriedOut(t *testing.T) {
-	playWired(t, options{limit: 1, nodes: 1}, nil, func(w *wired) {
-		w.gate.access.accept(time.Now(), credentials{})
+	var asked atomic.Int32 // at the gate, before it is sent, and at two pieces of the body
+	o := options{limit: 1, nodes: 1, gate: func(opts *gateway.Options) { opts.Leading = func() bool { return asked.Add(1) <= 4 } }}
+	playWired(t, o, nil, func(w *wired) {
+		w.letIn()
 		body := `{"configdrive": "` + strings.Repeat("x", 1<<19) + `", "target": "active"}`
-		var asked atomic.Int32 // at the gate, and at two pieces of the body
-		w.gate.leading = func() bool { return asked.Add(1) <= 3 }
 		w.ask("PUT "+w.provision(0)+" HTTP/1.1\r\nHost: h\r\nContent-Type: application/json\r\nX-OpenStack-Ironic-API-Version: 1.81\r\nContent-Length: "+
 			strconv.Itoa(len(body))+"\r\n\r\n"+body, http.StatusConflict, time.Minute)
 		if w.state(0) != ironic.Available {

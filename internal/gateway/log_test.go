@@ -1,4 +1,4 @@
-package gateway
+package gateway_test
 
 import (
 	"encoding/base64"
@@ -8,6 +8,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/ironic-throttle/ironic-throttle/internal/gateway"
+
 	"github.com/ironic-throttle/ironic-throttle/internal/logging"
 	"github.com/ironic-throttle/ironic-throttle/internal/rig/fakeironic"
 	"github.com/ironic-throttle/ironic-throttle/pkg/ironic"
@@ -15,13 +17,13 @@ import (
 
 func TestGW9_AnAbsentIronicIsOneLineOfTheLogAndItsReturnAnother(t *testing.T) {
 	log := &journal{}
-	play(t, options{limit: 1, nodes: 2, gate: func(o *Options) { o.Log = log.logger() }}, func(s *stage) {
+	play(t, options{limit: 1, nodes: 2, gate: func(o *gateway.Options) { o.Log = log.logger() }}, func(s *stage) {
 		s.put(1, "nothing").want(http.StatusBadRequest)
 		for range 2 {
 			log.empty()
 			s.wire.away.Store(true)
 			for range 5 {
-				s.do(request(http.MethodGet, "/v1/nodes", "")).want(http.StatusBadGateway)
+				s.do(newRequest(http.MethodGet, "/v1/nodes", "")).want(http.StatusBadGateway)
 				s.put(1, ironic.TargetActive).want(http.StatusBadGateway)
 				s.put(1, ironic.TargetAbort).want(http.StatusBadGateway)
 				<-time.After(time.Minute)
@@ -29,7 +31,7 @@ func TestGW9_AnAbsentIronicIsOneLineOfTheLogAndItsReturnAnother(t *testing.T) {
 			}
 			s.wire.away.Store(false)
 			for range 5 {
-				s.do(request(http.MethodGet, "/v1/nodes", "")).want(http.StatusOK)
+				s.do(newRequest(http.MethodGet, "/v1/nodes", "")).want(http.StatusOK)
 			}
 			log.want(t, "WARN", 1, "Ironic", "connection refused")
 			log.want(t, "INFO", 1, "Ironic answers again")
@@ -42,11 +44,11 @@ func TestGW9_AnAbsentIronicIsOneLineOfTheLogAndItsReturnAnother(t *testing.T) {
 func TestClientsAreNoMatterForTheLog(t *testing.T) {
 	log := &journal{}
 	basic := func(o *fakeironic.Options) { o.API.Username, o.API.Password = "admin", "secret" }
-	play(t, options{limit: 1, nodes: 1, fake: basic, gate: func(o *Options) { o.Log = log.logger() }}, func(s *stage) {
+	play(t, options{limit: 1, nodes: 1, fake: basic, gate: func(o *gateway.Options) { o.Log = log.logger() }}, func(s *stage) {
 		s.put(0, ironic.TargetActive).want(http.StatusUnauthorized)
-		s.do(request(http.MethodGet, "/v1/nodes", "")).want(http.StatusUnauthorized)
+		s.do(newRequest(http.MethodGet, "/v1/nodes", "")).want(http.StatusUnauthorized)
 		s.fault(fakeironic.Fault{Trouble: fakeironic.Slow, Delay: time.Minute})
-		for _, r := range []*http.Request{request(http.MethodGet, "/v1/nodes", ""), putRequest(s.uuids[0], ironic.TargetActive)} {
+		for _, r := range []*http.Request{newRequest(http.MethodGet, "/v1/nodes", ""), putRequest(s.uuids[0], ironic.TargetActive)} {
 			r, cancel := canceled(r)
 			time.AfterFunc(time.Second, cancel)
 			s.do(r)
@@ -66,11 +68,11 @@ func TestGW6_AnUnknownOutcomeIsALineOfTheLog(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			log := &journal{}
-			play(t, options{limit: 9, nodes: 3, gate: func(o *Options) { o.Log = log.logger() }}, func(s *stage) {
+			play(t, options{limit: 9, nodes: 3, gate: func(o *gateway.Options) { o.Log = log.logger() }}, func(s *stage) {
 				restore := s.fault(trouble)
 				for n := range 3 {
 					log.empty()
-					s.do(request(http.MethodGet, "/v1/nodes", "")).want(http.StatusOK)
+					s.do(newRequest(http.MethodGet, "/v1/nodes", "")).want(http.StatusOK)
 					s.poll()
 					s.put(n, ironic.TargetActive)
 					said := 0
@@ -97,10 +99,10 @@ func TestGW6_AnUnknownOutcomeIsALineOfTheLog(t *testing.T) {
 
 func TestGW7_ObscureRequestsDoNotFillTheLog(t *testing.T) {
 	log := &journal{}
-	play(t, options{limit: 1, nodes: 1, gate: func(o *Options) { o.Log = log.logger() }}, func(s *stage) {
+	play(t, options{limit: 1, nodes: 1, gate: func(o *gateway.Options) { o.Log = log.logger() }}, func(s *stage) {
 		storm := func() {
 			for range 50 {
-				s.do(request(http.MethodPut, "/v1/nodes/states/provision?node_ident="+s.uuids[0]+"&target=active", "")).want(http.StatusBadRequest)
+				s.do(newRequest(http.MethodPut, "/v1/nodes/states/provision?node_ident="+s.uuids[0]+"&target=active", "")).want(http.StatusBadRequest)
 			}
 		}
 		storm()
@@ -124,7 +126,7 @@ func TestSecretsAreToldNobody(t *testing.T) {
 	basic := base64.StdEncoding.EncodeToString([]byte("admin:" + theirs))
 	own := base64.StdEncoding.EncodeToString([]byte("throttle:" + ours))
 	log := &journal{}
-	gate := func(o *Options) {
+	gate := func(o *gateway.Options) {
 		o.Log = log.logger()
 		client, err := ironic.NewClient(ironic.Settings{Endpoint: "http://throttle:" + ours + "@ironic", Transport: o.Transport})
 		if err != nil {
@@ -137,9 +139,9 @@ func TestSecretsAreToldNobody(t *testing.T) {
 		told := 0
 		ask := func(what string) {
 			for _, r := range []*http.Request{
-				request(http.MethodGet, "/v1/nodes", ""), putRequest(s.uuids[0], ironic.TargetAbort), putRequest(s.uuids[1], ironic.TargetActive),
-				request(http.MethodPut, "/v1/nodes/states/provision", "{}"), putRequest("nobody", ironic.TargetActive),
-				request(http.MethodPut, "/v1/nodes/"+s.uuids[1]+"/states/provision", strings.Repeat("x", 2<<20)),
+				newRequest(http.MethodGet, "/v1/nodes", ""), putRequest(s.uuids[0], ironic.TargetAbort), putRequest(s.uuids[1], ironic.TargetActive),
+				newRequest(http.MethodPut, "/v1/nodes/states/provision", "{}"), putRequest("nobody", ironic.TargetActive),
+				newRequest(http.MethodPut, "/v1/nodes/"+s.uuids[1]+"/states/provision", strings.Repeat("x", 2<<20)),
 			} {
 				r.SetBasicAuth("admin", theirs)
 				r.Header.Set("X-Auth-Token", "their-token")

@@ -1,10 +1,11 @@
-package gateway
+package gateway_test
 
 import (
 	"net/http"
 	"strings"
 	"testing"
-	"time"
+
+	"github.com/ironic-throttle/ironic-throttle/internal/gateway"
 
 	"github.com/ironic-throttle/ironic-throttle/pkg/ironic"
 )
@@ -27,9 +28,9 @@ func TestAMalformedAnswerIsNotRepeatedAtLength(t *testing.T) {
 			bad := func(http.Handler) http.Handler {
 				return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { cutWith(w, r, text) })
 			}
-			playWired(t, options{limit: 1, nodes: 1, gate: func(o *Options) { o.Log = log.logger() }}, bad, func(w *wired) {
+			playWired(t, options{limit: 1, nodes: 1, gate: func(o *gateway.Options) { o.Log = log.logger() }}, bad, func(w *wired) {
 				for _, ask := range []string{getText("/v1/nodes"), w.putText(0, ironic.TargetAbort), w.putText(0, ironic.TargetActive)} {
-					w.gate.access.accept(time.Now(), credentials{})
+					w.letIn()
 					c := w.call(ask)
 					resp, body, err := c.answer(http.MethodGet)
 					if err != nil || resp.StatusCode != http.StatusBadGateway || len(body) > 1000 || !strings.Contains(body, "…") && !strings.Contains(body, `\u2026`) {

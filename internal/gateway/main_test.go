@@ -1,9 +1,10 @@
-package gateway
+package gateway_test
 
 import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"flag"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -17,6 +18,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/ironic-throttle/ironic-throttle/internal/gateway"
+
 	"go.uber.org/goleak"
 
 	"github.com/ironic-throttle/ironic-throttle/internal/rig/fakeironic"
@@ -25,7 +28,16 @@ import (
 	"github.com/ironic-throttle/ironic-throttle/pkg/ironic"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+// Laws are tried a few times, and as often as -rapid.checks says with -gateway.whole (make search).
+func TestMain(m *testing.M) {
+	flag.Parse()
+	if checks := flag.Lookup("rapid.checks"); !*whole && checks.Value.String() == checks.DefValue {
+		if err := checks.Value.Set("25"); err != nil {
+			panic(err)
+		}
+	}
+	goleak.VerifyTestMain(m)
+}
 
 const version = "X-Openstack-Ironic-Api-Version"
 
@@ -35,6 +47,7 @@ type wire struct {
 	next http.RoundTripper
 	away atomic.Bool                         // refuses connections
 	slow func(r *http.Request) time.Duration // how long Ironic takes; nil: no time
+	held chan struct{}                       // closed when what jams may go on
 
 	mu   sync.Mutex
 	puts []sentPut
@@ -56,6 +69,13 @@ func (w *wire) RoundTrip(r *http.Request) (*http.Response, error) {
 	}
 	if trace := httptrace.ContextClientTrace(r.Context()); trace != nil && trace.GotConn != nil {
 		trace.GotConn(httptrace.GotConnInfo{})
+	}
+	if r.URL.Path == "/v1/jam" {
+		select {
+		case <-w.held:
+		case <-r.Context().Done():
+		}
+		return nil, syscall.ECONNREFUSED
 	}
 	if w.slow != nil {
 		if d := w.slow(r); d > 0 {
@@ -112,7 +132,7 @@ func (w *wire) counts(text string) (n int) {
 // stage is a gateway with its decision in front of a fake Ironic, in a bubble.
 type stage struct {
 	*testing.T
-	gate       *Gateway
+	gate       *gateway.Gateway
 	controller *admission.Controller
 	poller     *ironic.Poller
 	ironic     *fakeironic.Server
@@ -127,7 +147,7 @@ type options struct {
 	group string // of every node
 	edit  func(*admission.Config)
 	fake  func(*fakeironic.Options)
-	gate  func(*Options)
+	gate  func(*gateway.Options)
 }
 
 // play runs script with everything settled: slots are given from its begin on.
@@ -191,14 +211,14 @@ func (s *stage) build(o options) {
 		s.Fatal(err)
 	}
 	base, _ := url.Parse("http://ironic")
-	opts := Options{
+	opts := gateway.Options{
 		Base: base, Transport: s.wire, Ironic: client, Decider: s.controller,
 		Timeout: time.Minute, MaxBody: 1 << 20, SpoolLimit: 4 << 20, SpoolDir: s.TempDir(), ListMaxAge: time.Minute,
 	}
 	if o.gate != nil {
 		o.gate(&opts)
 	}
-	if s.gate, err = New(opts); err != nil {
+	if s.gate, err = gateway.New(opts); err != nil {
 		s.Fatal(err)
 	}
 }
@@ -212,6 +232,24 @@ func (s *stage) pass(d time.Duration) {
 
 func (s *stage) poll() {
 	_ = s.poller.PollOnce(s.Context()) // an Ironic that is away is part of some scripts
+}
+
+// letIn lets Ironic let in a client without credentials, as a read of its nodes does.
+func letIn(t tester, g http.Handler) {
+	t.Helper()
+	w := httptest.NewRecorder()
+	if g.ServeHTTP(w, get("/v1/nodes", "X-Let-In", "yes")); w.Code != http.StatusOK {
+		t.Fatalf("%d %s", w.Code, w.Body)
+	}
+}
+
+// letIn is that, before anything is counted.
+func (s *stage) letIn() {
+	s.Helper()
+	letIn(s, s.gate)
+	s.wire.mu.Lock()
+	defer s.wire.mu.Unlock()
+	s.wire.gets = 0
 }
 
 // reply is what a client got.
@@ -230,7 +268,7 @@ func (s *stage) do(r *http.Request) reply {
 	return reply{s, w}
 }
 
-func request(method, path, body string) *http.Request {
+func newRequest(method, path, body string) *http.Request {
 	r := httptest.NewRequest(method, "http://gateway:6390"+path, strings.NewReader(body))
 	if body != "" {
 		r.Header.Set("Content-Type", "application/json")
@@ -239,7 +277,7 @@ func request(method, path, body string) *http.Request {
 }
 
 func putRequest(ident string, target ironic.Target) *http.Request {
-	return request(http.MethodPut, "/v1/nodes/"+ident+"/states/provision", `{"target": "`+string(target)+`"}`)
+	return newRequest(http.MethodPut, "/v1/nodes/"+ident+"/states/provision", `{"target": "`+string(target)+`"}`)
 }
 
 // put asks for work on the nth node.

@@ -1,4 +1,4 @@
-package gateway
+package gateway_test
 
 import (
 	"bytes"
@@ -12,6 +12,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/ironic-throttle/ironic-throttle/internal/gateway"
 
 	"github.com/ironic-throttle/ironic-throttle/internal/rig/fakeironic"
 	"github.com/ironic-throttle/ironic-throttle/pkg/ironic"
@@ -210,7 +212,7 @@ func TestGW18_WhatWaitingHostsCostInMotion(t *testing.T) {
 				t.Skip("only with -gateway.whole")
 			}
 			by, waiting := movingCost(t, row.hosts, 5, 2*time.Minute, labOptions{
-				gate: func(o *Options) { o.ReadCache = row.reads },
+				gate: func(o *gateway.Options) { o.ReadCache = row.reads },
 				slow: func(r *http.Request) time.Duration {
 					if strings.Contains(r.URL.RawQuery, "provision_state=") {
 						return row.slow

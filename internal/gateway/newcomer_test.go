@@ -1,10 +1,11 @@
-package gateway
+package gateway_test
 
 import (
 	"net/http"
 	"net/http/httptest"
 	"testing"
-	"time"
+
+	"github.com/ironic-throttle/ironic-throttle/internal/gateway"
 
 	"github.com/ironic-throttle/ironic-throttle/internal/rig/fakeironic"
 	"github.com/ironic-throttle/ironic-throttle/pkg/admission"
@@ -21,7 +22,7 @@ func (s *stage) unseen() {
 // A node that Ironic has only just got waits like any other, for a moment.
 func TestGW17_ANodeThatIsNewInThatMomentIsAskedForAgain(t *testing.T) {
 	play(t, options{limit: 1, nodes: 1}, func(s *stage) {
-		s.gate.access.accept(time.Now(), credentials{})
+		s.letIn()
 		s.unseen()
 		s.put(0, ironic.TargetActive).refused(api.ReasonStarting)
 		s.occupied(0)
@@ -37,7 +38,7 @@ func TestGW17_ANodeThatIsNewInThatMomentIsAskedForAgain(t *testing.T) {
 func watching(o options) options {
 	gate := o.gate
 	o.edit = func(c *admission.Config) { c.Mode = admission.Observe }
-	o.gate = func(opts *Options) {
+	o.gate = func(opts *gateway.Options) {
 		opts.Observe = true
 		if gate != nil {
 			gate(opts)
@@ -65,7 +66,7 @@ func TestGW14_ANodeThatIsNewInThatMomentTakesASlot(t *testing.T) {
 				})
 			}
 			playWired(t, watching(options{limit: 1, nodes: 2}), cut, func(w *wired) {
-				w.gate.access.accept(time.Now(), credentials{})
+				w.letIn()
 				for n := range 2 {
 					w.unseen()
 					c := w.call(w.putText(n, ironic.TargetActive))
@@ -97,7 +98,7 @@ func TestGW17_ANodeThatIsNotThereTakesNothing(t *testing.T) {
 		}
 		// One that was there and is deleted.
 		s.put(0, "nothing").want(http.StatusBadRequest)
-		s.do(request(http.MethodDelete, "/v1/nodes/"+s.uuids[0], "")).want(http.StatusNoContent)
+		s.do(newRequest(http.MethodDelete, "/v1/nodes/"+s.uuids[0], "")).want(http.StatusNoContent)
 		s.put(0, ironic.TargetActive).want(http.StatusNotFound)
 		s.occupied(0)
 	})
@@ -106,8 +107,8 @@ func TestGW17_ANodeThatIsNotThereTakesNothing(t *testing.T) {
 // It may be gone again before it can be looked at.
 func TestGW14_ANewNodeThatCannotBeFoundIsSaid(t *testing.T) {
 	log := &journal{}
-	play(t, watching(options{limit: 1, nodes: 1, gate: func(o *Options) { o.Log = log.logger() }}), func(s *stage) {
-		s.gate.access.accept(time.Now(), credentials{})
+	play(t, watching(options{limit: 1, nodes: 1, gate: func(o *gateway.Options) { o.Log = log.logger() }}), func(s *stage) {
+		s.letIn()
 		s.fault(fakeironic.Fault{Trouble: fakeironic.Status, Code: 404, Requests: "node"})
 		s.put(0, ironic.TargetActive).want(http.StatusAccepted)
 		log.want(t, "ERROR", 1, "a node took work and cannot be found", s.uuids[0])

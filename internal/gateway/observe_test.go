@@ -1,10 +1,12 @@
-package gateway
+package gateway_test
 
 import (
 	"io"
 	"net/http"
 	"testing"
 	"time"
+
+	"github.com/ironic-throttle/ironic-throttle/internal/gateway"
 
 	"github.com/ironic-throttle/ironic-throttle/internal/rig/fakeironic"
 	"github.com/ironic-throttle/ironic-throttle/pkg/admission"
@@ -16,7 +18,7 @@ func TestGW14_ObserveLetsLargeAndSlowBodiesPass(t *testing.T) {
 	observe := options{
 		limit: 1, nodes: 2,
 		edit: func(c *admission.Config) { c.Mode = admission.Observe },
-		gate: func(o *Options) { o.Observe = true },
+		gate: func(o *gateway.Options) { o.Observe = true },
 	}
 	var length int
 	measure := func(fake http.Handler) http.Handler {
@@ -57,12 +59,12 @@ func TestGW14_ObserveLetsLargeAndSlowBodiesPass(t *testing.T) {
 // What only watches does not refuse where Ironic hangs: its absence is the answer.
 func TestGW14_ObserveDoesNotRefuseForASlowIronic(t *testing.T) {
 	edit := func(c *admission.Config) { c.Mode = admission.Observe }
-	gate := func(o *Options) { o.Observe = true }
+	gate := func(o *gateway.Options) { o.Observe = true }
 	for _, requests := range []string{"node", "put"} {
 		for _, known := range []bool{false, true} {
 			play(t, options{limit: 1, nodes: 2, edit: edit, gate: gate}, func(s *stage) {
 				if known {
-					s.gate.access.accept(time.Now(), credentials{})
+					s.letIn()
 				}
 				s.fault(fakeironic.Fault{Trouble: fakeironic.Slow, Delay: time.Hour, Requests: requests})
 				got := s.put(0, ironic.TargetActive)

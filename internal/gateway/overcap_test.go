@@ -1,4 +1,4 @@
-package gateway
+package gateway_test
 
 import (
 	"fmt"
@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/ironic-throttle/ironic-throttle/internal/gateway"
 
 	"github.com/ironic-throttle/ironic-throttle/pkg/ironic"
 )
@@ -74,11 +76,11 @@ func bodyText(path, body string, chunked bool, fields ...string) string {
 // The same for a refusal for want of room, which does not wait for the body either.
 func TestGW8_WhoFindsNoRoomForItsBodySeesTheRefusal(t *testing.T) {
 	body := `{"configdrive": "` + strings.Repeat("x", 1<<20) + `", "target": "active"}`
-	tight := func(o *Options) { o.SpoolLimit = o.MaxBody }
+	tight := func(o *gateway.Options) { o.SpoolLimit = o.MaxBody }
 	playWired(t, options{limit: 1, nodes: 2, gate: tight}, nil, func(w *wired) {
 		w.call(requestText(http.MethodPut, w.provision(0), len(body), "{")) // has the room, for as long as it may
 		<-time.After(time.Second)
-		part := w.call(requestText(http.MethodPut, w.provision(1), 2*spoolMemory, "{"))
+		part := w.call(requestText(http.MethodPut, w.provision(1), 2*smallBody, "{"))
 		whole := w.call(requestText(http.MethodPut, w.provision(1), len(body), body))
 		for _, refused := range []*http.Response{whole.want(http.StatusConflict, maxAge), part.want(http.StatusConflict, 0)} {
 			if got := refused.Header.Get(reasonHeader); got != "full" {

@@ -1,4 +1,4 @@
-package gateway
+package gateway_test
 
 import (
 	"bufio"
@@ -11,6 +11,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/ironic-throttle/ironic-throttle/internal/gateway"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -63,7 +65,7 @@ func (noNodes) Node(context.Context, string) (ironic.Node, bool, error) {
 }
 
 // overSockets serves a gateway in front of base and returns its address.
-func overSockets(t *testing.T, base *url.URL, change func(*Options)) string {
+func overSockets(t *testing.T, base *url.URL, change func(*gateway.Options)) string {
 	t.Helper()
 	controller, err := admission.New(admission.DefaultConfig(), time.Now())
 	if err != nil {
@@ -71,21 +73,21 @@ func overSockets(t *testing.T, base *url.URL, change func(*Options)) string {
 	}
 	network := &http.Transport{}
 	t.Cleanup(network.CloseIdleConnections)
-	o := Options{
+	o := gateway.Options{
 		Base: base, Transport: network, Ironic: noNodes{}, Decider: controller,
 		Timeout: 10 * time.Second, MaxBody: 1 << 20, SpoolLimit: 1 << 20, SpoolDir: t.TempDir(), ListMaxAge: time.Minute,
 	}
 	if change != nil {
 		change(&o)
 	}
-	g, err := New(o)
+	g, err := gateway.New(o)
 	if err != nil {
 		t.Fatal(err)
 	}
 	return serve(t, g)
 }
 
-func serve(t *testing.T, g *Gateway) string {
+func serve(t *testing.T, g *gateway.Gateway) string {
 	t.Helper()
 	listen, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -177,7 +179,7 @@ func TestGW1_RequestsReachIronicAsTheyCame(t *testing.T) {
 
 func TestGW1_ForwardedHeadersWhenAskedFor(t *testing.T) {
 	base, saw := fakeUpstream(t, func(http.ResponseWriter, *http.Request) {})
-	address := overSockets(t, base, func(o *Options) { o.Forwarded = true })
+	address := overSockets(t, base, func(o *gateway.Options) { o.Forwarded = true })
 	say(t, address, "GET /v1 HTTP/1.1\r\nHost: pub\r\nX-Forwarded-For: 1.2.3.4\r\n\r\n")
 	want := http.Header{"X-Forwarded-For": {"1.2.3.4, 127.0.0.1"}, "X-Forwarded-Host": {"pub"}, "X-Forwarded-Proto": {"http"}}
 	if diff := cmp.Diff(want, (<-saw).Header); diff != "" {
@@ -270,14 +272,13 @@ func TestALoopIsDetected(t *testing.T) {
 	itself := &url.URL{Scheme: "http", Host: listen.Addr().String()}
 	_ = listen.Close()
 	base, _ := fakeUpstream(t, func(http.ResponseWriter, *http.Request) {})
-	var g *Gateway
-	overSockets(t, base, func(o *Options) {
+	var g *gateway.Gateway
+	overSockets(t, base, func(o *gateway.Options) {
 		o.Base = itself
-		if g, err = New(*o); err != nil {
+		if g, err = gateway.New(*o); err != nil {
 			t.Fatal(err)
 		}
 	})
-	g.base = itself
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan error, 1)
 	again, err := net.Listen("tcp", itself.Host)
@@ -293,43 +294,4 @@ func TestALoopIsDetected(t *testing.T) {
 	if err := <-done; err != nil {
 		t.Error(err)
 	}
-}
-
-// What waits for Ironic at the end is cut, and its outcome is unknown.
-func TestServeEndsWhatWaits(t *testing.T) {
-	forever := make(chan struct{})
-	base, saw := fakeUpstream(t, func(http.ResponseWriter, *http.Request) { <-forever })
-	defer close(forever)
-	var g *Gateway
-	var err error
-	overSockets(t, base, func(o *Options) {
-		o.Observe = true // no node needs to be known
-		if g, err = New(*o); err != nil {
-			t.Fatal(err)
-		}
-	})
-	g.drain = 20 * time.Millisecond
-	g.access.accept(time.Now(), credentials{})
-	listen, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	ctx, cancel := context.WithCancel(t.Context())
-	done := make(chan error, 1)
-	go func() { done <- g.Serve(ctx, listen, nil) }()
-	answered := make(chan struct{})
-	go func() {
-		defer close(answered)
-		r, _ := http.NewRequest(http.MethodPut, "http://"+listen.Addr().String()+"/v1/nodes/x/states/provision?target=active", nil)
-		r.Header.Set(version, "1.81")
-		if resp, err := http.DefaultTransport.RoundTrip(r); err == nil {
-			_ = resp.Body.Close()
-		}
-	}()
-	<-saw
-	cancel()
-	if err := <-done; err == nil || !strings.Contains(err.Error(), "requests were cut") {
-		t.Errorf("serve: %v", err)
-	}
-	<-answered
 }

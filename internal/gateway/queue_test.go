@@ -1,4 +1,4 @@
-package gateway
+package gateway_test
 
 import (
 	"net/http"
@@ -8,13 +8,15 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/ironic-throttle/ironic-throttle/internal/gateway"
+
 	"github.com/ironic-throttle/ironic-throttle/pkg/api"
 	"github.com/ironic-throttle/ironic-throttle/pkg/ironic"
 )
 
 // with so many workers of the operator, so many places.
-func withPlaces(n int) func(*Options) {
-	return func(o *Options) { o.Workers = n * workersAPlace }
+func withPlaces(n int) func(*gateway.Options) {
+	return func(o *gateway.Options) { o.Workers = n * workersAPlace }
 }
 
 // later is a reply that may not be there yet.
@@ -168,17 +170,17 @@ func TestGW19_OnlyAFreeSlotIsWaitedFor(t *testing.T) {
 
 func TestGW19_WhatIsNeverKept(t *testing.T) {
 	for name, row := range map[string]struct {
-		gate func(*Options)
+		gate func(*gateway.Options)
 		body string
 	}{
-		"workers not known": {func(*Options) {}, ""},
-		"few workers":       {func(o *Options) { o.Workers = workersAPlace - 1 }, ""},
-		"a large body":      {withPlaces(1), strings.Repeat("x", spoolMemory)},
+		"workers not known": {func(*gateway.Options) {}, ""},
+		"few workers":       {func(o *gateway.Options) { o.Workers = workersAPlace - 1 }, ""},
+		"a large body":      {withPlaces(1), strings.Repeat("x", smallBody)},
 	} {
 		t.Run(name, func(t *testing.T) {
 			play(t, options{limit: 1, nodes: 2, gate: row.gate}, func(s *stage) {
 				s.put(0, ironic.TargetActive)
-				r := request(http.MethodPut, "/v1/nodes/"+s.uuids[1]+"/states/provision", `{"configdrive": "`+row.body+`", "target": "active"}`)
+				r := newRequest(http.MethodPut, "/v1/nodes/"+s.uuids[1]+"/states/provision", `{"configdrive": "`+row.body+`", "target": "active"}`)
 				got := s.ask(r)
 				if !got.done() {
 					t.Fatal("it waits")

@@ -1,4 +1,4 @@
-package gateway
+package gateway_test
 
 import (
 	"errors"
@@ -8,6 +8,8 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"github.com/ironic-throttle/ironic-throttle/internal/gateway"
 
 	"pgregory.net/rapid"
 
@@ -136,10 +138,10 @@ func (h *history) ask(path string) {
 
 // written: a write has gone through the gateway since so many had, or it has not, and
 // whatever was so of the node before that is known to be over.
-func (h *history) written(q touch, sent int64) {
+func (h *history) written(of string, sent int64) {
 	h.note()
-	if h.via.sent.Load() > sent && q.node != "" {
-		h.known(q.node, h.moment)
+	if h.via.sent.Load() > sent && of != "" {
+		h.known(of, h.moment)
 	}
 }
 
@@ -183,7 +185,7 @@ func (h *history) keepBack(r *http.Request, p *ordeal, then func()) {
 }
 
 // write draws a write of BMO's to one of the hosts, by UUID or by name.
-func (h *history) write(t *rapid.T) (anew func() *http.Request, uuid string, to touch) {
+func (h *history) write(t *rapid.T) (anew func() *http.Request, uuid string, of string) {
 	q := rapid.SampledFrom(h.writes).Draw(t, "write")
 	n := rapid.IntRange(1, waiting).Draw(t, "node")
 	uuid = h.uuids[n]
@@ -196,11 +198,11 @@ func (h *history) write(t *rapid.T) (anew func() *http.Request, uuid string, to 
 		ident = uuid
 	}
 	if q.touches == "node" {
-		to.node = uuid
+		of = uuid
 	}
 	h.nth++
 	nth := h.nth
-	return func() *http.Request { return q.of(ident, fmt.Sprintf("ns-01~new-%05d", nth), nth) }, uuid, to
+	return func() *http.Request { return q.of(ident, fmt.Sprintf("ns-01~new-%05d", nth), nth) }, uuid, of
 }
 
 // Whatever happens, an answer from the cache is Ironic's own but for changes that no poll
@@ -230,7 +232,7 @@ func TestGW18_AnAnswerIsNeverOlderThanWhatIsKnown(t *testing.T) {
 			fake: func(o *fakeironic.Options) {
 				o.Fleet.Nodes, o.Fleet.Unnamed = nodes, 0
 			},
-			gate: func(o *Options) {
+			gate: func(o *gateway.Options) {
 				h.via = &line{next: o.Transport, queue: make(chan *ordeal, 1)}
 				o.Transport = h.via
 			},
@@ -251,7 +253,7 @@ func TestGW18_AnAnswerIsNeverOlderThanWhatIsKnown(t *testing.T) {
 			"try":       func(t *rapid.T) { h.try(h.uuids[rapid.IntRange(1, waiting).Draw(t, "node")]) },
 			"try again": func(t *rapid.T) { h.again(h.uuids[rapid.IntRange(1, waiting).Draw(t, "node")]) },
 			"write": func(t *rapid.T) {
-				write, uuid, to := h.write(t)
+				write, uuid, of := h.write(t)
 				h.again(uuid)
 				r := write()
 				fault := rapid.SampledFrom([]fakeironic.Trouble{"", "", "", fakeironic.Refuse, fakeironic.CutAfter, fakeironic.Status}).Draw(t, "fault")
@@ -267,28 +269,28 @@ func TestGW18_AnAnswerIsNeverOlderThanWhatIsKnown(t *testing.T) {
 				sent := h.via.sent.Load()
 				h.do(r)
 				h.ironic.ClearFault(0)
-				h.written(to, sent)
+				h.written(of, sent)
 				h.again(uuid)
 			},
 			"write that takes long": func(t *rapid.T) {
 				if len(h.onWay) > 2 {
 					return
 				}
-				write, uuid, to := h.write(t)
+				write, uuid, of := h.write(t)
 				early := rapid.Bool().Draw(t, "before it is done")
 				h.again(uuid)
 				sent := h.via.sent.Load()
 				h.keepBack(write(), &ordeal{early: early, late: !early}, func() {
-					h.written(to, sent)
+					h.written(of, sent)
 					h.again(uuid)
 				})
 				if !early {
-					h.written(to, sent)
+					h.written(of, sent)
 				}
 				h.again(uuid)
 			},
 			"write whose answer is lost": func(t *rapid.T) {
-				write, uuid, to := h.write(t)
+				write, uuid, of := h.write(t)
 				r := write()
 				h.via.queue <- &ordeal{method: r.Method, lost: true}
 				h.do(r)
@@ -301,7 +303,7 @@ func TestGW18_AnAnswerIsNeverOlderThanWhatIsKnown(t *testing.T) {
 				h.until[h.nth] = h.now().Add(readMaxAge)
 				h.owed[h.nth] = func() {
 					h.direct(write())
-					h.written(to, 0)
+					h.written(of, 0)
 					h.again(uuid)
 				}
 			},

@@ -1,4 +1,4 @@
-package gateway
+package gateway_test
 
 import (
 	"fmt"
@@ -6,6 +6,7 @@ import (
 	"net/http/httptest"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -19,7 +20,7 @@ import (
 func (s *stage) rename(n int, name string) {
 	s.Helper()
 	body := fmt.Sprintf(`[{"op": "replace", "path": "/name", "value": %q}]`, name)
-	r := request(http.MethodPatch, "/v1/nodes/"+s.uuids[n], body)
+	r := newRequest(http.MethodPatch, "/v1/nodes/"+s.uuids[n], body)
 	r.Header.Set(version, "1.81")
 	w := httptest.NewRecorder()
 	s.ironic.ServeHTTP(w, r)
@@ -36,12 +37,19 @@ func (s *stage) swap(n, other int, name string) {
 }
 
 // jam takes every place on the way to Ironic; free gives them back.
-func (s *stage) jam() (free func()) {
-	s.Helper()
-	if !s.gate.room.whole.TryAcquire(upstreamConns - streamedConns) {
-		s.Fatal("not all places are free")
+func (s *stage) jam() (free func()) { return jam(s.wire, s.gate) }
+
+func jam(w *wire, g http.Handler) (free func()) {
+	w.held = make(chan struct{})
+	var all sync.WaitGroup
+	for range upstreamConns - streamedConns {
+		all.Go(func() { g.ServeHTTP(httptest.NewRecorder(), newRequest(http.MethodGet, "/v1/jam", "")) })
 	}
-	return func() { s.gate.room.whole.Release(upstreamConns - streamedConns) }
+	synctest.Wait()
+	return func() {
+		close(w.held)
+		all.Wait()
+	}
 }
 
 // later sends r and returns where its answer will be.
@@ -68,7 +76,7 @@ func TestGW17_ANameThatMovesWhileItsPUTWaitsStartsNoOtherNode(t *testing.T) {
 	for _, known := range []bool{false, true} {
 		t.Run(fmt.Sprint("known ", known), func(t *testing.T) {
 			play(t, options{limit: 1, nodes: 3}, func(s *stage) {
-				s.gate.access.accept(time.Now(), credentials{})
+				s.letIn()
 				if known {
 					s.do(putRequest("metal3~host-a", "nothing")).want(http.StatusBadRequest)
 				}
@@ -90,7 +98,7 @@ func TestGW17_ANameThatMovesWhileItsPUTWaitsStartsNoOtherNode(t *testing.T) {
 // A name that no node has when its PUT comes in starts none that gets it meanwhile.
 func TestGW17_ANameThatANodeGetsWhileItsPUTWaitsStartsNothing(t *testing.T) {
 	play(t, options{limit: 1, nodes: 3}, func(s *stage) {
-		s.gate.access.accept(time.Now(), credentials{})
+		s.letIn()
 		s.put(2, ironic.TargetActive).want(http.StatusAccepted)
 		free := s.jam()
 		answered := s.later(putRequest("metal3~new", ironic.TargetActive))
@@ -115,7 +123,7 @@ func TestGW17_ANameIsNotBelievedWhereIronicCannotBeAsked(t *testing.T) {
 		}
 		s.do(putRequest("metal3~host-a", ironic.TargetInspect)) // known, and holds a slot
 		s.swap(0, 1, "metal3~host-a")
-		s.gate.access.accept(time.Now(), credentials{})
+		s.letIn()
 		mend := s.fault(fakeironic.Fault{Trouble: fakeironic.Refuse, Requests: "node"})
 		s.do(putRequest("metal3~host-a", ironic.TargetInspect)).want(http.StatusBadGateway)
 		if got := s.working(0); len(got) > 0 {
@@ -132,7 +140,7 @@ func TestGW17_ANameIsNotBelievedWhereIronicCannotBeAsked(t *testing.T) {
 // In mode observe every node that starts takes its own slot in the books.
 func TestGW14_ObserveSendsToTheNodeThatItCounts(t *testing.T) {
 	play(t, watching(options{limit: 1, nodes: 2}), func(s *stage) {
-		s.gate.access.accept(time.Now(), credentials{})
+		s.letIn()
 		free := s.jam()
 		answered := s.later(putRequest("metal3~host-a", ironic.TargetActive))
 		s.swap(0, 1, "metal3~host-a")
@@ -177,7 +185,7 @@ func TestGW1_APutByNameGoesToTheUUIDAndIsOtherwiseAsItCame(t *testing.T) {
 func TestGW1_AVersionWithoutNamesStartsNothingByName(t *testing.T) {
 	for _, minor := range []string{"", "1.1", "1.4", "1.9"} {
 		play(t, options{limit: 1, nodes: 1}, func(s *stage) {
-			s.gate.access.accept(time.Now(), credentials{})
+			s.letIn()
 			ask := func() *http.Request {
 				r := putRequest("metal3~host-a", ironic.TargetActive)
 				r.Header[version] = []string{minor}

@@ -1,4 +1,4 @@
-package gateway
+package gateway_test
 
 import (
 	"fmt"
@@ -53,7 +53,7 @@ type move struct {
 
 var anyMove = rapid.Custom(func(t *rapid.T) move {
 	return move{
-		pick(t, "what", []string{"put", "put", "put", "rename", "rename", "jam", "free", "slow", "mend", "time"}),
+		rapid.SampledFrom([]string{"put", "put", "put", "rename", "rename", "jam", "free", "slow", "mend", "time"}).Draw(t, "what"),
 		rapid.IntRange(0, moverNodes-1).Draw(t, "node"), rapid.IntRange(0, moverNodes+1).Draw(t, "name"), rapid.IntRange(0, 3).Draw(t, "choice"),
 	}
 })
@@ -61,7 +61,7 @@ var anyMove = rapid.Custom(func(t *rapid.T) move {
 // movers are clients that rename nodes, and others that ask for work by those names.
 type movers struct {
 	*lab
-	jammed bool
+	free   func()         // of a jam; nil: there is none
 	out    sync.WaitGroup // PUTs on their way
 	moved  int            // names, while a PUT was on its way
 	waited int            // PUTs
@@ -77,7 +77,7 @@ func newMovers(t *testing.T) *movers {
 		m.name(n, moverName(n))
 	}
 	m.settle()
-	m.gate.access.accept(time.Now(), credentials{})
+	letIn(m, m.gate)
 	return m
 }
 
@@ -86,7 +86,7 @@ func moverName(n int) string { return fmt.Sprintf("metal3~n-%d", n) }
 // name renames a node past the gateway, as far as Ironic lets.
 func (m *movers) name(n int, name string) bool {
 	body := fmt.Sprintf(`[{"op": "replace", "path": "/name", "value": %q}]`, name)
-	return m.direct(named(request(http.MethodPatch, "/v1/nodes/"+m.uuids[n], body))).Code == http.StatusOK
+	return m.direct(named(newRequest(http.MethodPatch, "/v1/nodes/"+m.uuids[n], body))).Code == http.StatusOK
 }
 
 func (m *movers) law() error {
@@ -107,19 +107,20 @@ func (m *movers) law() error {
 }
 
 func (m *movers) play(s move) {
-	const all = upstreamConns - streamedConns
 	switch s.what {
 	case "put":
 		m.put(s)
 	case "rename":
 		m.rename(s)
 	case "jam":
-		m.jammed = m.jammed || m.gate.room.whole.TryAcquire(all)
-	case "free":
-		if m.jammed {
-			m.gate.room.whole.Release(all)
+		if m.free == nil {
+			m.free = jam(m.wire, m.gate)
 		}
-		m.jammed = false
+	case "free":
+		if m.free != nil {
+			m.free()
+		}
+		m.free = nil
 	case "slow":
 		if _, err := m.ironic.AddFault([]fakeironic.Fault{
 			{Trouble: fakeironic.Slow, Delay: 6 * time.Second, Requests: "node"},

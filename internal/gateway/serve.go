@@ -11,6 +11,21 @@ import (
 	"github.com/ironic-throttle/ironic-throttle/internal/httpserve"
 )
 
+const (
+	// maxConns are the connections of clients at the same time: BMO has one or two for each
+	// of its workers, 2 to 32 as a rule. There is room for a small body on each, so nobody
+	// waits for clients that are slow.
+	maxConns          = 512
+	maxHeaderBytes    = 32 << 10
+	readHeaderTimeout = 10 * time.Second
+	idleTimeout       = 2 * time.Minute // of a client's connection
+
+	// drainTimeout is how long requests in flight may take after the end was asked
+	// for, within the 5 s in which everything is over.
+	drainTimeout = 4 * time.Second
+	cutTimeout   = 500 * time.Millisecond
+)
+
 // Serve answers on an open listener, with TLS where conf is not nil, until ctx ends
 // or the listener fails; then it gives requests in flight 4 s, closes the gateway,
 // and returns: nil, or what went wrong.
@@ -19,7 +34,7 @@ func (g *Gateway) Serve(ctx context.Context, listen net.Listener, conf *tls.Conf
 		names := httpserve.NamesOf(listen, "IRONIC_THROTTLE_GATEWAY_LISTEN_ADDRESS", g.address)
 		g.names.Store(&names)
 	}
-	err := httpserve.Serve(ctx, g.drain, httpserve.Server{Name: "gateway", HTTP: g.newHTTP(conf), Listen: listen, MaxConns: maxConns, Cut: g.end})
+	err := httpserve.Serve(ctx, drainTimeout, httpserve.Server{Name: "gateway", HTTP: g.newHTTP(conf), Listen: listen, MaxConns: maxConns, Cut: g.proxy.Close})
 	g.Close()
 	// What was cut is over in a moment, and has said by then how it ended.
 	tick := time.NewTicker(time.Millisecond)
@@ -38,18 +53,17 @@ func (g *Gateway) Serve(ctx context.Context, listen net.Listener, conf *tls.Conf
 // and, beyond its own time-outs, no connection of it lives longer. Ironic speaks
 // HTTP/1.1 only, and so does the gateway.
 func (g *Gateway) newHTTP(conf *tls.Config) *http.Server {
-	longest := g.timeout + maxAge + graceTimeout
 	s := &http.Server{
 		Handler:           g,
 		TLSConfig:         conf,
 		TLSNextProto:      map[string]func(*http.Server, *tls.Conn, http.Handler){},
 		ReadHeaderTimeout: readHeaderTimeout,
-		ReadTimeout:       longest,
-		WriteTimeout:      longest,
+		ReadTimeout:       g.longest,
+		WriteTimeout:      g.longest,
 		IdleTimeout:       idleTimeout,
 		MaxHeaderBytes:    maxHeaderBytes,
 		ErrorLog:          slog.NewLogLogger(httpserve.ErrorLog(g.log), slog.LevelWarn),
 	}
-	s.RegisterOnShutdown(g.queue.close)
+	s.RegisterOnShutdown(g.gate.Close)
 	return s
 }

@@ -1,10 +1,11 @@
-package gateway
+package gateway_test
 
 import (
 	"io"
 	"net/http"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -13,21 +14,31 @@ import (
 	"github.com/ironic-throttle/ironic-throttle/pkg/ironic"
 )
 
-// roomIsFree wants every place on the way to Ironic given back.
+// roomIsFree wants every place on the way to Ironic given back: as many requests as there are
+// places get there at once. It can be asked once.
 func (w *wired) roomIsFree() {
 	w.Helper()
-	for part, size := range map[interface {
-		TryAcquire(n int64) bool
-		Release(n int64)
-	}]int64{
-		w.gate.room.whole: upstreamConns - streamedConns, w.gate.room.streamed: streamedConns, w.gate.room.lists: listConns,
-	} {
-		if !part.TryAcquire(size) {
-			w.Errorf("not all of the %d places are free", size)
-			continue
+	synctest.Wait()
+	w.back.dialing = nil // whatever it was, it is over
+	var all sync.WaitGroup
+	for n := range upstreamConns {
+		r := newRequest(http.MethodGet, "/v1/held", "")
+		switch {
+		case n < streamedConns:
+			r = newRequest(http.MethodPatch, "/v1/held", "{}")
+			r.ContentLength = -1
+		case n < streamedConns+listConns && w.serving.Err() == nil: // a closed gateway has no turns
+			r = get(capacityPath)
 		}
-		part.Release(size)
+		r.Header.Set("X-Hold", "yes")
+		all.Go(func() { w.do(r).want(http.StatusOK) })
 	}
+	synctest.Wait()
+	if n := w.holds.Load(); n != upstreamConns {
+		w.Errorf("%d places are free, want %d", n, upstreamConns)
+	}
+	close(w.held)
+	all.Wait()
 }
 
 // Answers that cannot be passed on give their place on the way to Ironic back.
@@ -57,7 +68,7 @@ func playOdd(t *testing.T, text string) {
 		})
 	}
 	playWired(t, options{limit: 1, nodes: 1}, odd, func(w *wired) {
-		w.gate.access.accept(time.Now(), credentials{})
+		w.letIn()
 		for range 3 {
 			for _, ask := range []string{
 				getText("/v1/odd"), w.putText(0, ironic.TargetAbort), w.putText(0, ironic.TargetActive),
@@ -153,7 +164,7 @@ func (w *wired) besideTheSilent(count int, text string, within time.Duration) {
 	if got := refused.Header.Get(reasonHeader); got != string(api.ReasonFull) {
 		w.Errorf("refused for %q", got)
 	}
-	w.pass(w.gate.timeout + maxAge + 2*graceTimeout)
+	w.pass(timeout + maxAge + 2*graceTimeout)
 	if got := w.gate.Stats(); got.InFlight != 0 || got.MemoryBytes != 0 || got.DiskBytes != 0 {
 		w.Errorf("still there in the end: %+v", got)
 	}
@@ -171,7 +182,7 @@ func TestGW13_WhoIsNotLetInKeepsNobodyOut(t *testing.T) {
 
 // Nor is a byte of its body kept.
 func TestGW12_WhoIsNotLetInTakesNoRoomForItsBody(t *testing.T) {
-	for _, length := range []int{spoolMemory, 1 << 20} {
+	for _, length := range []int{smallBody, 1 << 20} {
 		playWired(t, options{limit: 1, nodes: 1}, bouncer(1), func(w *wired) {
 			w.call(requestText(http.MethodPut, w.provision(0), length, "{", bad))
 			synctest.Wait()

@@ -1,4 +1,4 @@
-package gateway
+package gateway_test
 
 import (
 	"bufio"
@@ -13,6 +13,8 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"github.com/ironic-throttle/ironic-throttle/internal/gateway"
 
 	"go.uber.org/goleak"
 
@@ -206,14 +208,14 @@ func TestGW13_AStormLeavesNothing(t *testing.T) {
 	}
 	upstream := &http.Server{Handler: busy}
 	go func() { _ = upstream.Serve(listen) }()
-	g, err := New(Options{
+	g, err := gateway.New(gateway.Options{
 		Base: mustURL(t, "http://"+listen.Addr().String()), Transport: &http.Transport{}, Ironic: everyNode{}, Decider: decider, Now: decider.now,
 		Timeout: enough, MaxBody: 1 << 20, SpoolLimit: 4 << 20, SpoolDir: t.TempDir(), ListMaxAge: time.Minute,
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	g.access.accept(time.Now(), credentials{})
+	letIn(t, g)
 	storm(t, g, busy)
 	if got := g.Stats(); got.InFlight != 0 || got.MemoryBytes != 0 || got.DiskBytes != 0 {
 		t.Errorf("%+v", got)
@@ -228,7 +230,7 @@ func TestGW13_AStormLeavesNothing(t *testing.T) {
 }
 
 // storm is 200 clients at a gateway from its begin to its end.
-func storm(t *testing.T, g *Gateway, busy *busyIronic) {
+func storm(t *testing.T, g *gateway.Gateway, busy *busyIronic) {
 	t.Helper()
 	listen, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

@@ -1,4 +1,4 @@
-package gateway
+package gateway_test
 
 import (
 	"io"
@@ -73,7 +73,7 @@ func TestGW3_NoRoomInTimeIsNotSent(t *testing.T) {
 		mend := s.fault(fakeironic.Fault{Trouble: fakeironic.Slow, Delay: 40 * time.Second, Path: "/v1/drivers"})
 		var slow sync.WaitGroup
 		for range upstreamConns - streamedConns {
-			slow.Go(func() { s.do(request(http.MethodGet, "/v1/drivers", "")) })
+			slow.Go(func() { s.do(newRequest(http.MethodGet, "/v1/drivers", "")) })
 		}
 		<-time.After(time.Second)
 		s.put(0, ironic.TargetActive).refused(api.ReasonStarting)

@@ -1,4 +1,4 @@
-package gateway
+package gateway_test
 
 import (
 	"bufio"
@@ -7,8 +7,11 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"sync/atomic"
 	"testing"
 	"time"
+
+	"github.com/ironic-throttle/ironic-throttle/internal/gateway"
 
 	"github.com/ironic-throttle/ironic-throttle/pkg/ironic"
 )
@@ -18,8 +21,12 @@ import (
 type wired struct {
 	*stage
 	front, back *network // to the gateway, and from it to Ironic
+	serving     context.Context
 	stop        context.CancelFunc
 	ended       chan error // of Serve
+
+	holds atomic.Int32  // requests that Ironic keeps as their X-Hold wants
+	held  chan struct{} // closed at their end
 }
 
 // behind is what stands behind the gateway, given the fake Ironic.
@@ -32,7 +39,7 @@ func playWired(t *testing.T, o options, change behind, script func(*wired)) {
 	t.Helper()
 	w := &wired{}
 	gate := o.gate
-	o.gate = func(opts *Options) {
+	o.gate = func(opts *gateway.Options) {
 		w.front, w.back = newNetwork(), newNetwork()
 		opts.Transport = &http.Transport{DialContext: w.back.dial}
 		if gate != nil {
@@ -46,16 +53,35 @@ func playWired(t *testing.T, o options, change behind, script func(*wired)) {
 	})
 }
 
+// letIn is stage's, and leaves no connection to Ironic.
+func (w *wired) letIn() {
+	w.Helper()
+	w.stage.letIn()
+	<-time.After(upstreamIdle + time.Second)
+}
+
 // begin starts both servers; over ends them.
 func (w *wired) begin(change behind) (over func()) {
-	server := http.Server{Handler: w.ironic}
+	handler := http.Handler(w.ironic)
 	if change != nil {
-		server.Handler = change(w.ironic)
+		handler = change(handler)
 	}
+	w.held = make(chan struct{})
+	server := http.Server{Handler: http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
+		switch {
+		case r.Header.Get("X-Let-In") != "":
+			return
+		case r.Header.Get("X-Hold") != "":
+			w.holds.Add(1)
+			<-w.held
+			return
+		}
+		handler.ServeHTTP(rw, r)
+	})}
 	ended := make(chan error, 1)
 	go func() { ended <- server.Serve(w.back) }()
 	ctx, stop := context.WithCancel(w.Context())
-	w.stop, w.ended = stop, make(chan error, 1)
+	w.serving, w.stop, w.ended = ctx, stop, make(chan error, 1)
 	go func() {
 		w.ended <- w.gate.Serve(ctx, w.front, nil)
 		close(w.ended)

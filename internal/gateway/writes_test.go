@@ -1,4 +1,4 @@
-package gateway
+package gateway_test
 
 import (
 	"errors"
@@ -9,6 +9,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/ironic-throttle/ironic-throttle/internal/gateway"
 
 	"github.com/ironic-throttle/ironic-throttle/internal/rig/fakeironic"
 	"github.com/ironic-throttle/ironic-throttle/pkg/ironic"
@@ -48,14 +50,14 @@ func TestGW18_PowerThatIsSwitchedLater(t *testing.T) {
 			}
 			synctest.Test(t, func(t *testing.T) {
 				var until time.Time
-				l := full(t, labOptions{gate: func(o *Options) {
+				l := full(t, labOptions{gate: func(o *gateway.Options) {
 					o.Transport = poweringOn{o.Transport, &until, told}
 				}})
 				defer l.close()
 				l.refuse(1)
 				l.poll()
 				path := "/v1/nodes/" + l.uuids[1] + "?fields=power_state,target_power_state"
-				on := named(request(http.MethodPut, "/v1/nodes/"+l.uuids[1]+"/states/power", `{"target": "power on"}`))
+				on := named(newRequest(http.MethodPut, "/v1/nodes/"+l.uuids[1]+"/states/power", `{"target": "power on"}`))
 				if through {
 					if got := l.do(on); got.Code != http.StatusAccepted {
 						t.Fatalf("%d %s", got.Code, got.Body)
@@ -78,64 +80,6 @@ func TestGW18_PowerThatIsSwitchedLater(t *testing.T) {
 				}
 			})
 		}
-	}
-}
-
-func TestGW18_WhatIsOverWithItsAnswer(t *testing.T) {
-	for _, row := range []struct {
-		path   string
-		status int
-		want   bool
-	}{
-		{"/v1/nodes/x", 200, true},
-		{"/v1/nodes/x", 404, true},
-		{"/v1/nodes/x", 409, true},
-		{"/v1/nodes/x", 500, false},
-		{"/v1/nodes/x", 504, false},
-		{"/v1/nodes/x/states/power", 202, false},
-		{"/v1/nodes/x/states/power", 409, true},
-		{"/v1/nodes/x/maintenance", 202, false},
-		{"/v1/heartbeat/x", 202, false},
-		{"/v1/nodes/x/states/provision", 202, true},
-		{"/v1/nodes/x/states/provision", 503, false},
-	} {
-		if got := over(request(http.MethodPut, row.path, ""), row.status); got != row.want {
-			t.Errorf("%s, %d: over %t", row.path, row.status, got)
-		}
-	}
-}
-
-// Whoever writes to nodes that there are not takes no memory with it for long.
-func TestGW18_WrittenNodesAreForgotten(t *testing.T) {
-	uuid := func(i int) string { return fmt.Sprintf("%08x-0000-4000-8000-00000000000A", i) }
-	c := newReads()
-	for i := range 100 {
-		c.write(touch{node: uuid(i)})(day, true)
-	}
-	if n := len(c.waiters); n != 0 {
-		t.Errorf("%d nodes are remembered after writes that are over", n)
-	}
-	end := c.write(touch{node: uuid(0)})
-	c.write(touch{node: uuid(0)})(day, true)
-	c.polled(day.Add(time.Hour), ironic.Observation{})
-	if len(c.waiters) != 1 {
-		t.Error("a write on its way is forgotten")
-	}
-	end(day.Add(time.Hour), true)
-
-	now := day.Add(2 * time.Hour)
-	for i := range 1000 { // of which nobody knows how they end
-		now = now.Add(time.Second)
-		c.write(touch{node: uuid(i)})(now, false)
-		if n, most := len(c.waiters), int((readMaxAge+observedMaxAge)/time.Second)+2; n > most {
-			t.Fatalf("%d nodes are remembered, want at most %d", n, most)
-		}
-	}
-	c.noteRefusal(now, uuid(0))
-	c.keep(now, c.begin(now, hostRead{uuid: uuid(0)}), 200, nil, nil, nil)
-	c.polled(now.Add(readMaxAge+time.Second), ironic.Observation{})
-	if len(c.waiters) != 0 || c.room() != 0 {
-		t.Errorf("%d nodes, %d bytes are left after the last poll", len(c.waiters), c.room())
 	}
 }
 

@@ -37,9 +37,7 @@ func gatewayRows() []row[gateway.Stats] {
 				" unavailable = there is no list, marker = its marker is no node.",
 			[]string{"result"}, func(s gateway.Stats, put put) {
 				put(float64(s.ListHits), "hit")
-				for _, why := range gateway.ListPasses() {
-					put(float64(s.ListPasses[why]), string(why))
-				}
+				put.all(s.ListPasses)
 			}),
 		counters("gateway_host_reads_total", "Reads of nodes of refused hosts, by result: hit = answered again, miss = passed on to Ironic.",
 			[]string{"result"}, func(s gateway.Stats, put put) {

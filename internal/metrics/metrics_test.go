@@ -55,12 +55,12 @@ func example(t *testing.T) Sources {
 			},
 		},
 		Gateway: func() gateway.Stats {
-			return gateway.Stats{
-				Passed: 1, Free: 2, Gated: 3, Obscure: 4, Refused: 5, Failed: 6, Waited: 7, ListHits: 8,
-				ListPasses: map[gateway.ListPass]uint64{"head": 9, "unknown": 10, "unavailable": 11, "marker": 12},
-				ReadHits:   13, ReadMisses: 14, InFlight: 15, Waiting: 16, WaitingLimit: 17, Places: 18,
-				MemoryBytes: 19, DiskBytes: 20, MemoryLimit: 21, DiskLimit: 22, ReadBytes: 23, ReadLimit: 24,
-			}
+			var s gateway.Stats
+			s.Passed, s.Free, s.Gated, s.Obscure, s.Refused, s.Failed, s.Waited, s.ListHits = 1, 2, 3, 4, 5, 6, 7, 8
+			s.ListPasses = map[string]uint64{"head": 9, "unknown": 10, "unavailable": 11, "marker": 12}
+			s.ReadHits, s.ReadMisses, s.InFlight, s.Waiting, s.WaitingLimit, s.Places = 13, 14, 15, 16, 17, 18
+			s.MemoryBytes, s.DiskBytes, s.MemoryLimit, s.DiskLimit, s.ReadBytes, s.ReadLimit = 19, 20, 21, 22, 23, 24
+			return s
 		},
 		Certificates: map[string]func() time.Time{
 			"api":     func() time.Time { return time.Unix(1800000000, 0) },

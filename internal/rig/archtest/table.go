@@ -72,7 +72,20 @@ var table = map[string]imports{
 	"internal/server":    {house: []string{"internal/httpserve", "internal/nearest", "pkg/admission", "pkg/snapshot", "pkg/api"}, tests: []string{"internal/metrics"}},
 	"internal/metrics":   {house: []string{"internal/gateway", "pkg/ironic", "pkg/snapshot", "pkg/api"}, outside: []string{prometheus}},
 	"internal/gateway": {
-		house:   []string{"internal/httpserve", "internal/inventory", "internal/logging", "pkg/admission", "pkg/ironic", "pkg/api"},
+		house: []string{
+			"internal/gateway/cache", "internal/gateway/gate", "internal/gateway/proxy", "internal/gateway/request", "internal/gateway/spool",
+			"internal/httpserve", "internal/inventory", "internal/logging", "pkg/ironic",
+		},
+		tests: []string{"pkg/admission", "pkg/api"},
+	},
+	"internal/gateway/request": {house: []string{"pkg/ironic"}, tests: []string{"internal/gateway", "pkg/admission", "pkg/api"}},
+	"internal/gateway/spool":   {outside: []string{"golang.org/x/sync/semaphore"}},
+	"internal/gateway/proxy": {
+		house:   []string{"internal/gateway/request", "internal/gateway/spool", "internal/logging", "pkg/ironic"},
+		outside: []string{"golang.org/x/sync/semaphore"},
+	},
+	"internal/gateway/cache": {
+		house:   []string{"internal/gateway/proxy", "internal/gateway/request", "internal/inventory", "internal/logging", "pkg/ironic"},
 		outside: []string{"golang.org/x/sync/semaphore"},
 	},
 	"internal/parts":       {},
@@ -83,6 +96,12 @@ var table = map[string]imports{
 			"pkg/admission", "pkg/slots", "pkg/ironic", "pkg/api",
 		},
 		tests: []string{"internal/kube"},
+	},
+	"internal/gateway/gate": {
+		house: []string{
+			"internal/gateway/proxy", "internal/gateway/request", "internal/gateway/spool", "internal/inventory", "internal/logging",
+			"pkg/admission", "pkg/ironic", "pkg/api",
+		},
 	},
 	"internal/app": {
 		house: []string{
