@@ -28,7 +28,8 @@ const (
 type operator struct {
 	s       *sim
 	timings bmo.Timings
-	life    uint32 // grows with each start and end of the process
+	pass    bmo.Reconcile // the one that goes on now
+	life    uint32        // grows with each start and end of the process
 	running bool
 	idle    int // workers
 	queue   ring
@@ -38,6 +39,7 @@ type operator struct {
 
 func (o *operator) init(s *sim) {
 	o.s, o.timings = s, bmo.DefaultTimings()
+	o.pass = bmo.Reconcile{Provision: true, MaxRetries: giveUpAfter}
 	o.queue.init(len(s.hosts))
 }
 

@@ -2,7 +2,6 @@ package simulate
 
 import (
 	"errors"
-	"slices"
 	"time"
 
 	"github.com/ironic-throttle/ironic-throttle/internal/rig/draw"
@@ -44,13 +43,6 @@ const (
 	pollMaxPause = 10 * time.Second
 )
 
-// flow are the lists of a poll (LH-36): the second reads catch a node that goes
-// from waiting back to working.
-var flow = []ironic.State{
-	ironic.Deleting, ironic.Cleaning, ironic.CleanWait, ironic.Cleaning, ironic.Inspecting, ironic.InspectWait,
-	ironic.Deploying, ironic.DeployWait, ironic.Deploying, ironic.Rescuing, ironic.RescueWait, ironic.Rescuing, ironic.Unrescuing,
-}
-
 // spanPoll is what one request of a poll takes, and spanRow each node in it more.
 var spanPoll = draw.Span{Min: 5 * time.Millisecond, Max: 30 * time.Millisecond}
 
@@ -89,9 +81,9 @@ func (p *poller) step() {
 	case pollBegin:
 		p.observed = ironic.Observation{Mark: p.view.Begin(p.s.clock), Whole: p.view.Whole(p.s.clock), Nodes: p.observed.Nodes[:0], Fetched: p.observed.Fetched[:0]}
 		clear(p.at)
-		p.lists, p.page, p.phase, p.flow = 0, "", pollLists, flow
+		p.lists, p.page, p.phase, p.flow = 0, "", pollLists, ironic.PollOrder(false, false)
 		if p.observed.Whole { // who failed while nobody polled (BO-16); nobody is held here
-			p.flow = slices.Concat(flow, ironic.FailedStates())
+			p.flow = append(p.flow, ironic.FailedStates()...)
 		}
 		p.next(p.draw.Tail(spanPoll))
 	case pollLists:

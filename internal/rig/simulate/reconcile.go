@@ -26,10 +26,9 @@ func (s *sim) reconcile(i int) {
 
 // decide lets the model of the operator go on with h, and the meter see what that changes.
 func (s *sim) decide(h *host, goOn func(*bmo.Reconcile) bmo.Step) (step bmo.Step) {
-	r := bmo.Reconcile{
-		Status: &h.Status, Provision: true, Timings: s.rhythm(h), MaxRetries: giveUpAfter, Draw: &h.draw, Now: s.clock,
-	}
-	s.meter.change(h, func() { step = goOn(&r) })
+	r := &s.bmo.pass // its place is used again: one for each pass would be garbage
+	r.Status, r.Draw, r.Timings, r.Now = &h.Status, &h.draw, s.rhythm(h), s.clock
+	s.meter.change(h, func() { step = goOn(r) })
 	if h.through() {
 		s.finish(h)
 	}
