@@ -189,13 +189,7 @@ func (w *world) poll(process int) {
 	p.observed.Mark = w.c.Begin(w.clock())
 	p.begun = w.clock()
 	p.observed.Whole = w.c.Whole(p.begun)
-	p.flow = flowOrder
-	if p.observed.Whole || w.cfg.Slots.CountExtra {
-		p.flow = slices.Concat(p.flow, heldOrder)
-	}
-	if p.observed.Whole {
-		p.flow = slices.Concat(heldOrder, p.flow, ironic.FailedStates())
-	}
+	p.flow = ironic.PollOrder(w.cfg.Slots.CountExtra, p.observed.Whole)
 	age := p.begun.Sub(w.listed)
 	if w.style.probing && !p.observed.Whole && !w.c.Waits(p.begun) && age >= 0 && age < 25*time.Second {
 		p.step(p.probe)
@@ -216,15 +210,6 @@ func (w *world) pollWhenFree(process int, p *lookout) {
 	}
 	w.poll(process)
 }
-
-// flowOrder is the order of the lists in LH-36.
-var flowOrder = []ironic.State{
-	ironic.Deleting, ironic.Cleaning, ironic.CleanWait, ironic.Cleaning, ironic.Inspecting, ironic.InspectWait,
-	ironic.Deploying, ironic.DeployWait, ironic.Deploying, ironic.Rescuing, ironic.RescueWait, ironic.Rescuing, ironic.Unrescuing,
-}
-
-// heldOrder are those beside them, where they are wanted.
-var heldOrder = []ironic.State{ironic.Servicing, ironic.ServiceWait, ironic.Servicing, ironic.ServiceHold, ironic.DeployHold, ironic.CleanHold}
 
 type lookout struct {
 	w        *world

@@ -87,11 +87,10 @@ func (v Version) fields(more ...string) string {
 	return strings.Join(append(fields, more...), ",")
 }
 
-// flow lists the lists of one poll in flow order (LH-36): a node that moves on
+// PollOrder lists the lists of one poll in flow order (LH-36): a node that moves on
 // while we read is met again further down, and the second reads catch one that
-// goes from waiting back to working. States that this Ironic does not know
-// are left out: asking for them is a 400 (LH-37), whatever version we speak.
-func (v Version) flow(extras, whole bool) []State {
+// goes from waiting back to working.
+func PollOrder(extras, whole bool) []State {
 	order := []State{
 		Deleting, Cleaning, CleanWait, Cleaning, Inspecting, InspectWait,
 		Deploying, DeployWait, Deploying, Rescuing, RescueWait, Rescuing, Unrescuing,
@@ -103,19 +102,19 @@ func (v Version) flow(extras, whole bool) []State {
 	if whole { // who is let go on meanwhile, and who fails
 		order = slices.Concat(held, order, FailedStates())
 	}
+	return order
+}
+
+// flow is PollOrder without the states that this Ironic does not know: asking for them
+// is a 400 (LH-37), whatever version we speak.
+func (v Version) flow(extras, whole bool) []State {
 	since := ExtraStates()
 	since[InspectWait] = minorInspectWait
 	since[ServiceFailed] = minorService
 	for _, s := range []State{Rescuing, RescueWait, RescueFailed, Unrescuing, UnrescueFailed} {
 		since[s] = minorRescue
 	}
-	known := order[:0]
-	for _, s := range order {
-		if v.Max >= since[s] {
-			known = append(known, s)
-		}
-	}
-	return known
+	return slices.DeleteFunc(PollOrder(extras, whole), func(s State) bool { return v.Max < since[s] })
 }
 
 // The headers in which Ironic tells its versions.

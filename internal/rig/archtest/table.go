@@ -130,8 +130,10 @@ var table = map[string]imports{
 	"internal/kube/events": {house: []string{"internal/kube/hosts", "pkg/api"}, outside: []string{"k8s.io/api/core/v1", "k8s.io/apimachinery", "k8s.io/client-go/rest"}},
 
 	// What tests and the demo run against.
-	"internal/rig/fakeironic":  {house: []string{"pkg/ironic"}, outside: []string{pflag}},
-	"internal/rig/fakebmo":     {house: []string{"pkg/ironic", "pkg/api"}},
+	"internal/rig/draw":        {},
+	"internal/rig/fakeironic":  {house: []string{"internal/rig/draw", "pkg/ironic"}, outside: []string{pflag}},
+	"internal/rig/bmo":         {house: []string{"internal/rig/draw", "pkg/ironic", "pkg/api"}},
+	"internal/rig/fakebmo":     {house: []string{"internal/rig/bmo", "internal/rig/draw", "pkg/ironic", "pkg/api"}},
 	"internal/rig/ironicsuite": {house: []string{"pkg/ironic"}, outside: []string{gocmp}}, // tests as a library
 	"internal/rig/realironic":  {house: []string{"internal/rig/child"}},
 	"internal/rig/child":       {},
@@ -143,7 +145,8 @@ var table = map[string]imports{
 	"internal/rig/measure": {},
 	"internal/rig/simulate": {
 		house: []string{
-			"internal/rig/fakeironic", "internal/rig/measure", "internal/rig/svg", "pkg/admission", "pkg/breaker", "pkg/fairshare", "pkg/slots", "pkg/ironic", "pkg/api",
+			"internal/nearest", "internal/rig/bmo", "internal/rig/draw", "internal/rig/fakeironic", "internal/rig/measure", "internal/rig/svg",
+			"pkg/admission", "pkg/breaker", "pkg/fairshare", "pkg/slots", "pkg/ironic", "pkg/api",
 		},
 		outside: []string{pflag},
 		tests:   []string{"internal/rig/svg/svgtest"},
@@ -153,7 +156,7 @@ var table = map[string]imports{
 	"internal/rig/simulate/stress": {house: []string{"internal/rig/simulate", "internal/rig/measure", "internal/rig/fakeironic"}},
 	"internal/rig/demo": {
 		house: []string{
-			"internal/app", "internal/config", "internal/rig/fakeironic", "internal/rig/fakebmo", "internal/rig/measure",
+			"internal/app", "internal/config", "internal/rig/bmo", "internal/rig/fakeironic", "internal/rig/fakebmo", "internal/rig/measure",
 			"pkg/ironic", "pkg/api",
 		},
 		outside: []string{bubbletea, lipgloss, pflag},

@@ -10,7 +10,7 @@ import (
 	tea "github.com/charmbracelet/bubbletea"
 	"github.com/charmbracelet/lipgloss"
 
-	"github.com/ironic-throttle/ironic-throttle/internal/rig/fakebmo"
+	"github.com/ironic-throttle/ironic-throttle/internal/rig/bmo"
 	"github.com/ironic-throttle/ironic-throttle/pkg/api"
 	"github.com/ironic-throttle/ironic-throttle/pkg/ironic"
 )
@@ -108,7 +108,7 @@ func (f frame) View() string {
 	line("provisioned", bar(good, f.done, f.hosts), fmt.Sprintf("%d of %d, %d given up", f.done, f.hosts, f.gaveUp))
 	line("waiting", bar(faint, f.waiting, f.hosts), fmt.Sprintf("%d, %d of them delayed", f.waiting, f.delayed))
 	b.WriteString("\n")
-	for _, s := range fakebmo.States() {
+	for _, s := range bmo.States() {
 		line(string(s), bar(good, f.phases[s], f.progress.hosts), fmt.Sprint(f.phases[s]))
 	}
 	b.WriteString("\n")

@@ -112,18 +112,21 @@ func (m *meter) settle(s sample, dt time.Duration) {
 
 func (m *meter) healthyWaiting(s sample) (n int) {
 	for _, h := range s.hosts {
-		if h.Waiting() && !h.Failing() {
+		if waitsHealthy(h) {
 			n++
 		}
 	}
 	return n
 }
 
+// waitsHealthy tells whether a host waits and does not count as failing (FAILING_THRESHOLD 2).
+func waitsHealthy(h fakebmo.HostStatus) bool { return h.Waiting() && h.Failures() < 2 }
+
 // allWait tells whether every tenant has a healthy host that waits.
 func (m *meter) allWait(s sample) bool {
 	waits := make([]bool, m.tenants)
 	for i, h := range s.hosts {
-		if h.Waiting() && !h.Failing() {
+		if waitsHealthy(h) {
 			waits[m.fleet[i].tenant] = true
 		}
 	}

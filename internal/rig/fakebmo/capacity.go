@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/ironic-throttle/ironic-throttle/internal/rig/bmo"
 	"github.com/ironic-throttle/ironic-throttle/pkg/api"
 )
 
@@ -49,18 +50,11 @@ func (b builtIn) HasCapacity(ctx context.Context, ask api.Ask) (bool, error) {
 	}
 	busy := map[string]bool{} // by name: nodes without one are one
 	for _, n := range page {
-		if countedByBMO[string(n.State)] && !strings.Contains(n.Boot, "virtual-media") {
+		if bmo.Counts(n.State) && !strings.Contains(n.Boot, "virtual-media") {
 			busy[n.Name] = true
 		}
 	}
 	return busy[ask.Namespace+"~"+ask.Name] || len(busy) < b.limit, nil
-}
-
-// countedByBMO are the states of the present BMO: three of the proposal's ten
-// are missing.
-var countedByBMO = map[string]bool{
-	"cleaning": true, "clean wait": true, "inspecting": true, "inspect wait": true,
-	"deploying": true, "wait call-back": true, "deleting": true,
 }
 
 // Proposal is the pseudo-code that the idea began with: a slot less for each

@@ -1,41 +1,35 @@
 package fakebmo
 
 import (
-	"math/rand/v2"
 	"time"
 
+	"github.com/ironic-throttle/ironic-throttle/internal/rig/bmo"
+	"github.com/ironic-throttle/ironic-throttle/internal/rig/draw"
 	"github.com/ironic-throttle/ironic-throttle/pkg/api"
 )
+
+// Host is the spec of one BareMetalHost.
+type Host struct {
+	Namespace, Name string
+	// Provision tells whether an image is wanted on it.
+	Provision bool
+}
+
+// Key is what Ironic calls the host: namespace~name.
+func (h Host) Key() string { return h.Namespace + "~" + h.Name }
 
 // HostStatus is the status of one BareMetalHost.
 type HostStatus struct {
 	Host
+	bmo.Status
 	NodeUUID string // empty until Ironic knows it
-	State    api.BMHState
-	// Delayed is operationalStatus delayed: the last ask was answered no.
-	Delayed bool
-	// ErrorCount goes back to 0 with each deprovisioning, ProvisioningFailCount
-	// with none.
-	ErrorCount, ProvisioningFailCount int
-	// GaveUp: failed MaxProvisioningRetries times and is not tried again.
-	GaveUp bool
-	// WaitingSince is when it began to wait for its next work to be started;
-	// zero when it does not wait.
-	WaitingSince time.Time
 }
 
-// Waiting tells whether the host wants to start work and has not.
-func (s HostStatus) Waiting() bool { return !s.WaitingSince.IsZero() }
-
-// Failing tells whether the host counts as failing (FAILING_THRESHOLD 2).
-func (s HostStatus) Failing() bool { return max(s.ErrorCount, s.ProvisioningFailCount) >= 2 }
-
-// memory is the rest of the status: what the state machine needs to go on.
+// memory is what a reconcile changes of a host.
 type memory struct {
-	HostStatus
-	working bool // the PUT of this phase was accepted
-	failed  bool // this phase has failed and waits out its back-off
-	waits   []time.Duration
+	bmo.Status
+	NodeUUID string // empty until Ironic knows it
+	waits    []time.Duration
 }
 
 // object is a BareMetalHost in the API server: the user writes the spec, one
@@ -44,12 +38,13 @@ type object struct {
 	spec     Host
 	deleting bool
 	status   memory
-	draw     *rand.Rand // only the worker that has the host draws
+	draw     draw.Stream // only the worker that has the host draws
 }
 
 func newObject(h Host, seed, n uint64) *object {
-	return &object{
-		spec: h, draw: rand.New(rand.NewPCG(seed, n)),
-		status: memory{HostStatus: HostStatus{Host: h, State: api.BMHRegistering}},
-	}
+	return &object{spec: h, draw: draw.NewStream(seed, n), status: memory{Status: bmo.Status{State: api.BMHRegistering}}}
+}
+
+func (obj *object) show() HostStatus {
+	return HostStatus{Host: obj.spec, Status: obj.status.Status, NodeUUID: obj.status.NodeUUID}
 }

@@ -10,7 +10,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/ironic-throttle/ironic-throttle/pkg/api"
+	"github.com/ironic-throttle/ironic-throttle/internal/rig/bmo"
 )
 
 // Operator is the fake BMO with its BareMetalHosts. All methods are safe for
@@ -125,11 +125,15 @@ func (o *Operator) handle(ctx context.Context, q *queue, ironic *readiness, key 
 		o.mu.Unlock()
 		return
 	}
-	r := &reconcile{o: o, spec: obj.spec, deleting: obj.deleting, memory: obj.status, draw: obj.draw}
+	r := &reconcile{o: o, spec: obj.spec, status: obj.status}
+	r.Reconcile = bmo.Reconcile{
+		Status: &r.status.Status, Provision: obj.spec.Provision, Deleting: obj.deleting,
+		Timings: &o.opt.Timings, MaxRetries: o.opt.MaxProvisioningRetries, Draw: &obj.draw,
+	}
 	o.mu.Unlock()
 
 	o.count.reconciles.Add(1)
-	var then next
+	var then bmo.Step
 	err := ironic.check(ctx, o.opt.Ironic, o.scaled(o.opt.Timings.Ready))
 	if err == nil {
 		then, err = r.run(ctx)
@@ -147,12 +151,12 @@ func (o *Operator) handle(ctx context.Context, q *queue, ironic *readiness, key 
 	case err != nil:
 		o.count.errors.Add(1)
 		o.log.Warn("reconcile failed", "host", key, "error", err)
-		q.addAfter(key, o.scaled(o.backoff(q.failed(key))))
-	case then.rest:
+		q.addAfter(key, o.scaled(o.opt.Timings.Backoff(q.failed(key))))
+	case then.Do == bmo.Rest:
 		q.forget(key)
 	default:
 		q.forget(key)
-		q.addAfter(key, o.scaled(then.in))
+		q.addAfter(key, o.scaled(then.In))
 	}
 }
 
@@ -166,20 +170,7 @@ func (o *Operator) write(key string, obj *object, r *reconcile) {
 		}
 		return
 	}
-	obj.status = r.memory
-}
-
-// backoff is the wait after the n-th error in a row, from 0.
-func (o *Operator) backoff(n int) time.Duration {
-	t := o.opt.Timings
-	d := t.BackoffBase
-	for range n {
-		if d >= t.BackoffMax {
-			break
-		}
-		d *= 2
-	}
-	return min(d, t.BackoffMax)
+	obj.status = r.status
 }
 
 func (o *Operator) scaled(d time.Duration) time.Duration {
@@ -237,12 +228,6 @@ func (o *Operator) Hosts() []HostStatus {
 	return out
 }
 
-func (obj *object) show() HostStatus {
-	s := obj.status.HostStatus
-	s.Host = obj.spec
-	return s
-}
-
 // Waits returns how long each start of work waited, from the moment that a host
 // wanted it to Ironic's yes to the PUT, as the clock went. Waits that have not
 // ended are left out.
@@ -264,12 +249,3 @@ func (o *Operator) Counts() Counts {
 		Puts: int(c.puts.Load()), Busy: int(c.busy.Load()), Errors: int(c.errors.Load()), Gone: int(c.gone.Load()),
 	}
 }
-
-// states is the order in which a host goes through its life.
-var states = []api.BMHState{
-	api.BMHRegistering, api.BMHInspecting, api.BMHPreparing, api.BMHAvailable,
-	api.BMHProvisioning, api.BMHProvisioned, api.BMHDeprovisioning,
-}
-
-// States lists the states of a host in the order of its life.
-func States() []api.BMHState { return slices.Clone(states) }

@@ -5,8 +5,10 @@ import (
 	"fmt"
 	"log/slog"
 	"math"
-	"math/rand/v2"
 	"time"
+
+	"github.com/ironic-throttle/ironic-throttle/internal/rig/bmo"
+	"github.com/ironic-throttle/ironic-throttle/internal/rig/draw"
 )
 
 // Options say which operator is played. Ironic, Capacity and Timings are needed;
@@ -27,57 +29,16 @@ type Options struct {
 	Log *slog.Logger
 }
 
-// Host is the spec of one BareMetalHost.
-type Host struct {
-	Namespace, Name string
-	// Provision tells whether an image is wanted on it.
-	Provision bool
-}
+// The waits of the operator.
+type (
+	// Timings are all of them.
+	Timings = bmo.Timings
+	// Span is one that is drawn.
+	Span = draw.Span
+)
 
-// Key is what Ironic calls the host: namespace~name.
-func (h Host) Key() string { return h.Namespace + "~" + h.Name }
-
-// Span is a range of durations from which one is drawn evenly.
-type Span struct{ Min, Max time.Duration }
-
-func (s Span) draw(r *rand.Rand) time.Duration {
-	if s.Max <= s.Min {
-		return s.Min
-	}
-	return s.Min + time.Duration(r.Int64N(int64(s.Max-s.Min)+1))
-}
-
-// Timings of a real BMO, before Speed.
-type Timings struct {
-	Delayed Span          // a host that was refused asks again
-	Busy    Span          // after a 409 to a PUT
-	Poll    time.Duration // between two looks at a host that works
-	Gone    time.Duration // after Ironic could not be reached
-	Ready   time.Duration // how long it is believed that Ironic is ready, once it was
-	// Act is the part between the yes and the PUT that is spent outside of the
-	// requests which this package really makes: a real Ironic takes 5 to 400 ms
-	// for each of them, and up to 4 s for the PUT (docs/dev/reference/ironic.md).
-	Act Span
-	// BackoffBase doubles with each reconcile error in a row up to BackoffMax.
-	BackoffBase, BackoffMax time.Duration
-	// Retry is the unit in which a host in error waits: 2^errorCount of it, less
-	// up to a half.
-	Retry time.Duration
-}
-
-// DefaultTimings are those of the BMO of August 2026 (docs/dev/reference/bmo.md).
-func DefaultTimings() Timings {
-	return Timings{
-		Delayed:     Span{60 * time.Second, 120 * time.Second},
-		Busy:        Span{3 * time.Second, 3750 * time.Millisecond},
-		Poll:        10 * time.Second,
-		Gone:        30 * time.Second,
-		Ready:       5 * time.Second,
-		Act:         Span{500 * time.Millisecond, 4 * time.Second},
-		BackoffBase: 5 * time.Millisecond, BackoffMax: 1000 * time.Second,
-		Retry: time.Minute,
-	}
-}
+// DefaultTimings are those of the real one.
+func DefaultTimings() Timings { return bmo.DefaultTimings() }
 
 // Validate reports every option that cannot be, each with its value and rule.
 func (o *Options) Validate() error {

@@ -2,174 +2,141 @@ package fakebmo
 
 import (
 	"context"
-	"math/rand/v2"
 	"time"
 
+	"github.com/ironic-throttle/ironic-throttle/internal/rig/bmo"
 	"github.com/ironic-throttle/ironic-throttle/pkg/api"
-	"github.com/ironic-throttle/ironic-throttle/pkg/ironic"
 )
 
 // reconcile is one pass over one host, on a copy of its status.
 type reconcile struct {
-	memory
-	o        *Operator
-	spec     Host
-	deleting bool
-	draw     *rand.Rand
-	gone     bool // the host is deleted
+	bmo.Reconcile
+	o      *Operator
+	spec   Host
+	status memory // Reconcile decides on the Status in it
+	gone   bool   // the host is deleted
 }
 
-// next says when a host comes back: after in, or not by itself.
-type next struct {
-	in   time.Duration
-	rest bool
-}
-
-var (
-	atOnce = next{}
-	rest   = next{rest: true}
-)
-
-// run is BMO's order: a delayed host does nothing but ask; then the check of the
-// three states that are gated, also for a host that is mid-way or done; then
-// deletion; then the state's own action.
-func (r *reconcile) run(ctx context.Context) (next, error) {
-	if r.Delayed || gated(r.State) {
-		delayed := r.Delayed
-		ok, err := r.ask(ctx, r.wanted())
-		if err != nil {
-			return next{}, err
-		}
-		if !ok {
-			return r.delay(), nil
-		}
-		if delayed {
-			r.Delayed = false
-			return atOnce, nil // the status is written, the host comes back
-		}
-	}
-	r.GaveUp = r.GaveUp && r.spec.Provision
-	if r.GaveUp && !r.deleting {
-		return rest, nil
-	}
-	if r.deleting {
-		switch r.State {
-		case api.BMHProvisioning, api.BMHProvisioned:
-			return r.enter(ctx, api.BMHDeprovisioning)
-		case api.BMHDeprovisioning:
+// run takes the steps of the pass until it ends.
+func (r *reconcile) run(ctx context.Context) (step bmo.Step, err error) {
+	r.Now = time.Now()
+	for step = r.Begin(); err == nil; r.Now = time.Now() {
+		switch step.Do {
+		case bmo.Ask:
+			step, err = r.ask(ctx, step)
+		case bmo.Read:
+			step, err = r.read(ctx)
+		case bmo.Put:
+			step, err = r.put(ctx, step)
+		case bmo.Remove:
+			step, err = r.remove(ctx)
 		default:
-			return r.remove(ctx)
+			return step, nil
 		}
 	}
-	return r.act(ctx)
-}
-
-// gated are the states in which every reconcile asks.
-func gated(s api.BMHState) bool {
-	return s == api.BMHInspecting || s == api.BMHProvisioning || s == api.BMHDeprovisioning
-}
-
-// wanted is what the host asks for in its present state (LH-38).
-func (r *reconcile) wanted() api.Op {
-	op, _ := api.OpFor(r.State)
-	switch {
-	case r.State == api.BMHAvailable && (!r.spec.Provision || r.deleting),
-		r.State == api.BMHProvisioned && r.spec.Provision && !r.deleting:
-		return api.OpNone // delayed, and the user has changed his mind
-	}
-	return op
+	return step, err
 }
 
 // ask asks the capacity rule, with the state that the host is in.
-func (r *reconcile) ask(ctx context.Context, op api.Op) (bool, error) {
+func (r *reconcile) ask(ctx context.Context, s bmo.Step) (bmo.Step, error) {
 	r.o.count.asks.Add(1)
-	ok, err := r.o.opt.Capacity.HasCapacity(ctx, api.Ask{
-		Namespace: r.spec.Namespace, Name: r.spec.Name, NodeUUID: r.NodeUUID,
-		Op: op, BMHState: r.State, Deleting: r.deleting,
+	yes, err := r.o.opt.Capacity.HasCapacity(ctx, api.Ask{
+		Namespace: r.spec.Namespace, Name: r.spec.Name, NodeUUID: r.status.NodeUUID,
+		Op: s.Op, BMHState: r.State, Deleting: r.Deleting,
 		ErrorCount: r.ErrorCount, ProvisioningFailCount: r.ProvisioningFailCount,
 	})
-	if err == nil && !ok {
+	if err != nil {
+		return bmo.Step{}, err
+	}
+	if !yes {
 		r.o.count.refusals.Add(1)
 	}
-	return ok, err
+	return r.Answered(s, yes), nil
 }
 
-// delay is what a no does: no error, no event, and nothing until the next ask.
-func (r *reconcile) delay() next {
-	r.Delayed = true
-	r.wait()
-	return next{in: r.o.opt.Timings.Delayed.draw(r.draw)}
-}
-
-// enter changes the state; into a gated one only when there is capacity for it,
-// otherwise the host stays where it is.
-func (r *reconcile) enter(ctx context.Context, s api.BMHState) (next, error) {
-	if gated(s) {
-		r.wait()
-		op, _ := api.OpFor(s)
-		ok, err := r.ask(ctx, op)
-		if err != nil {
-			return next{}, err
-		}
-		if !ok {
-			return r.delay(), nil
-		}
-	} else {
-		r.WaitingSince = time.Time{}
+// read makes the looks that come before every action: the node, its ports, its
+// firmware, and what the action needs.
+func (r *reconcile) read(ctx context.Context) (bmo.Step, error) {
+	if r.State == api.BMHRegistering {
+		return r.register(ctx)
 	}
-	r.State, r.working, r.failed = s, false, false
-	return atOnce, nil
-}
-
-// wait begins to count the wait for the next work.
-func (r *reconcile) wait() {
-	if r.WaitingSince.IsZero() {
-		r.WaitingSince = time.Now()
+	c := r.o.opt.Ironic
+	n, err := c.node(ctx, r.status.NodeUUID)
+	if err != nil {
+		return bmo.Step{}, err
 	}
-}
-
-// poll comes back to a host in Ironic's hands.
-func (r *reconcile) poll() next { return next{in: r.o.opt.Timings.Poll} }
-
-// watch polls a host that was seen in state s and waits for nothing else.
-func (r *reconcile) watch(s ironic.State) next {
-	r.working, r.WaitingSince = s.Busy(), time.Time{}
-	return r.poll()
-}
-
-// put sends the PUT that starts a work. A 409 is "busy": no error, again after 3
-// seconds. Everything else that is no success is a reconcile error.
-func (r *reconcile) put(ctx context.Context, target ironic.Target) (next, error) {
-	if _, starts := target.Starts(); starts {
-		r.wait()
-		if err := sleep(ctx, r.o.scaled(r.o.opt.Timings.Act.draw(r.draw))); err != nil {
-			return next{}, err
+	if n == nil {
+		r.status.NodeUUID = ""
+		return r.Lost(), nil
+	}
+	seen, path := bmo.Node{State: n.State, Maintenance: n.Maintenance}, nodePath(n.UUID)
+	looks := []string{"/v1/ports?node_uuid=" + n.UUID, path + "/firmware"}
+	if part := r.Looks(seen); part != "" {
+		looks = append(looks, path+"/"+part)
+	}
+	for _, path := range looks {
+		if err := c.look(ctx, path); err != nil {
+			return bmo.Step{}, err
 		}
 	}
-	err := r.o.opt.Ironic.provision(ctx, r.NodeUUID, target)
+	return r.Seen(seen), nil
+}
+
+// register finds or makes the node.
+func (r *reconcile) register(ctx context.Context) (bmo.Step, error) {
+	c := r.o.opt.Ironic
+	n, err := c.node(ctx, r.spec.Key())
+	if err == nil && n == nil {
+		n, err = c.create(ctx, r.spec.Key())
+	}
+	if err != nil {
+		return bmo.Step{}, err
+	}
+	r.status.NodeUUID = n.UUID
+	return r.Seen(bmo.Node{State: n.State}), nil
+}
+
+// put sends a PUT. What is neither a success nor a 409 is a reconcile error.
+func (r *reconcile) put(ctx context.Context, s bmo.Step) (bmo.Step, error) {
+	if s.EndMaintenance {
+		if err := r.o.opt.Ironic.endMaintenance(ctx, r.status.NodeUUID); err != nil {
+			return bmo.Step{}, err
+		}
+	}
+	_, starts := s.Target.Starts()
+	if starts {
+		if err := sleep(ctx, r.o.scaled(r.Draw.Span(r.Timings.Act))); err != nil {
+			return bmo.Step{}, err
+		}
+	}
+	err := r.o.opt.Ironic.provision(ctx, r.status.NodeUUID, s.Target)
 	switch {
 	case refused(err, 409):
 		r.o.count.busy.Add(1)
-		return next{in: r.o.opt.Timings.Busy.draw(r.draw)}, nil
+		return r.Busy(), nil
 	case err != nil:
-		return next{}, err
+		return bmo.Step{}, err
 	}
 	r.o.count.puts.Add(1)
-	if _, starts := target.Starts(); starts {
-		r.working, r.failed = true, false
-		r.waits = append(r.waits[:len(r.waits):len(r.waits)], time.Since(r.WaitingSince))
-		r.WaitingSince = time.Time{}
+	if starts {
+		r.status.waits = append(r.status.waits[:len(r.status.waits):len(r.status.waits)], time.Since(r.WaitingSince))
 	}
-	return r.poll(), nil
+	return r.Accepted(s.Target), nil
 }
 
-// fail counts an error of the present phase, once, and waits.
-func (r *reconcile) fail() next {
-	r.working, r.failed = false, true
-	r.ErrorCount++
-	const most = 10
-	wait := r.o.opt.Timings.Retry << min(r.ErrorCount, most)
-	return next{in: wait - time.Duration(r.draw.Int64N(int64(wait/2)+1))}
+// remove deletes the node and then the host. Ironic refuses while it works.
+func (r *reconcile) remove(ctx context.Context) (bmo.Step, error) {
+	if r.status.NodeUUID != "" {
+		err := r.o.opt.Ironic.remove(ctx, r.status.NodeUUID)
+		switch {
+		case refused(err, 409):
+			return r.Busy(), nil
+		case err != nil && !refused(err, 404):
+			return bmo.Step{}, err
+		}
+	}
+	r.gone = true
+	return bmo.Step{}, nil
 }
 
 // sleep waits for d unless ctx ends first.

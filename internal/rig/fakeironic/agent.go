@@ -51,5 +51,5 @@ func (w *World) heartbeat(n *node) {
 		n.agent = !n.fate.flap || !n.agent
 	}
 	n.beat++
-	w.after(n.draw.span(w.opt.Durations.Heartbeat), n, n.beat, eventHeartbeat)
+	w.after(n.draw.Span(w.opt.Durations.Heartbeat), n, n.beat, eventHeartbeat)
 }

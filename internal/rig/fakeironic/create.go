@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/ironic-throttle/ironic-throttle/internal/rig/draw"
 	"github.com/ironic-throttle/ironic-throttle/pkg/ironic"
 )
 
@@ -15,14 +16,14 @@ import (
 func (w *World) addFleetNode(i int) {
 	f := &w.opt.Fleet
 	n := w.newNode()
-	if !n.draw.chance(f.Unnamed) {
+	if !n.draw.Chance(f.Unnamed) {
 		n.name = fmt.Sprintf("ns-%02d~host-%05d", i%f.Namespaces+1, i+1)
 	}
 	group, boot := "", "ipxe"
 	if len(f.ConductorGroups) > 0 {
 		group = strings.ToLower(f.ConductorGroups[i%len(f.ConductorGroups)])
 	}
-	if n.draw.chance(f.VirtualMedia) {
+	if n.draw.Chance(f.VirtualMedia) {
 		boot = "redfish-virtual-media"
 	}
 	n.attrs = w.base(group, boot)
@@ -30,7 +31,7 @@ func (w *World) addFleetNode(i int) {
 	if f.Start == ironic.Active {
 		n.power = powerOn
 	}
-	n.ports = []port{{uuid: n.draw.uuid(), created: w.now, address: fmt.Sprintf("52:54:00:%02x:%02x:%02x", byte(n.id>>16), byte(n.id>>8), byte(n.id))}}
+	n.ports = []port{{uuid: n.draw.UUID(), created: w.now, address: fmt.Sprintf("52:54:00:%02x:%02x:%02x", byte(n.id>>16), byte(n.id>>8), byte(n.id))}}
 	w.drawFate(n)
 	w.insert(n)
 }
@@ -38,19 +39,19 @@ func (w *World) addFleetNode(i int) {
 // newNode gives a node its id, stream, UUID and conductor.
 func (w *World) newNode() *node {
 	w.lastID++
-	n := &node{id: w.lastID, created: w.written(w.now), draw: newStream(w.opt.Seed, uint64(w.lastID))}
-	n.uuid = n.draw.uuid()
+	n := &node{id: w.lastID, created: w.written(w.now), draw: draw.NewStream(w.opt.Seed, uint64(w.lastID))}
+	n.uuid = n.draw.UUID()
 	n.conductor = int((w.lastID - 1) % int64(w.opt.Conductors))
 	return n
 }
 
 func (w *World) drawFate(n *node) {
 	f := &w.opt.Fates
-	n.fate.never = n.draw.chance(f.NeverHeartbeat)
-	n.fate.vanish = n.draw.chance(f.Vanish)
-	n.fate.hang = n.draw.chance(f.Hang)
-	n.fate.flap = n.draw.chance(f.Flap)
-	if n.draw.chance(f.Failing) {
+	n.fate.never = n.draw.Chance(f.NeverHeartbeat)
+	n.fate.vanish = n.draw.Chance(f.Vanish)
+	n.fate.hang = n.draw.Chance(f.Hang)
+	n.fate.flap = n.draw.Chance(f.Flap)
+	if n.draw.Chance(f.Failing) {
 		n.fate.failing = f.FailTries
 	}
 }

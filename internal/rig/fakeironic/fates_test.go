@@ -82,7 +82,7 @@ func TestMaintenanceStopsTheTimeout(t *testing.T) {
 
 // TestRebootWipesTheAgent, and the ramdisk comes up again.
 func TestRebootWipesTheAgent(t *testing.T) {
-	w := newWorld(t, fixed(func(o *Options) { o.Durations.Handover = Span{10 * m, 10 * m} }))
+	w := newWorld(t, fixed(func(o *Options) { o.Durations.Handover = Span{Min: 10 * m, Max: 10 * m} }))
 	id := w.Idents()[0]
 	put(t, w, t0, id, ironic.TargetActive, 202)
 	watch(t, w, id, t0, []look{{4 * m, ironic.DeployWait, true}})

@@ -81,7 +81,7 @@ func (s stage) node(uuid, name string, state ironic.State, more func(*node)) {
 	n := s.w.newNode()
 	n.uuid, n.name, n.state = uuid, name, state
 	if n.uuid == "" {
-		n.uuid = n.draw.uuid()
+		n.uuid = n.draw.UUID()
 	}
 	a := *s.w.base("", "fake")
 	n.attrs = &a

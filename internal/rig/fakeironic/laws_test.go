@@ -110,14 +110,14 @@ func drawOptions(t *rapid.T) Options {
 	o.Fates = Fates{NeverHeartbeat: 0.1, Vanish: 0.1, Hang: 0.05, Flap: 0.1, CleanReboot: 0.3, Failing: 0.3, FailTries: 2,
 		FailTargets: []string{"active", "clean", "provide", "inspect", "deleted", "rescue", "unrescue"}}
 	if rapid.Bool().Draw(t, "lag") {
-		o.ListLag = Span{0, 2 * time.Second}
+		o.ListLag = Span{Max: 2 * time.Second}
 	}
 	o.WholeSeconds, o.NullsFirst = rapid.Bool().Draw(t, "whole seconds"), rapid.Bool().Draw(t, "nulls first")
 	if rapid.Bool().Draw(t, "crowded") {
 		o.Overload = Overload{BootCapacity: 2, CollapseAbove: 4, CollapseChance: 0.5}
 	}
 	// Nothing takes no time at all, so one look sees one change of a node.
-	o.Durations.Handover, o.Durations.InspectRun = Span{time.Second, 2 * time.Second}, Span{time.Second, time.Minute}
+	o.Durations.Handover, o.Durations.InspectRun = Span{Min: time.Second, Max: 2 * time.Second}, Span{Min: time.Second, Max: time.Minute}
 	return o
 }
 

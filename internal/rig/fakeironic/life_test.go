@@ -145,7 +145,7 @@ func TestStamps(t *testing.T) {
 // TestListLag: lists show a change later than the single GET does, never longer
 // than the lag, and filters go by what they show.
 func TestListLag(t *testing.T) {
-	w := newWorld(t, fixed(func(o *Options) { o.ListLag = Span{2 * s, 2 * s} }))
+	w := newWorld(t, fixed(func(o *Options) { o.ListLag = Span{Min: 2 * s, Max: 2 * s} }))
 	id := w.Idents()[0]
 	put(t, w, t0, id, ironic.TargetActive, 202)
 	shown := func(now time.Time, state ironic.State) int {

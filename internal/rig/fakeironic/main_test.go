@@ -16,7 +16,7 @@ var t0 = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 // fixed returns options in which nothing is left to chance.
 func fixed(change func(*Options)) Options {
 	o := DefaultOptions()
-	one := func(d time.Duration) Span { return Span{d, d} }
+	one := func(d time.Duration) Span { return Span{Min: d, Max: d} }
 	o.Durations = Durations{
 		Verify: one(2 * time.Second), Adopt: one(2 * time.Second), Prepare: one(10 * time.Second), Boot: one(3 * time.Minute),
 		Handover: one(time.Second), InspectRun: one(time.Minute), CleanRun: one(2 * time.Minute), DeployRun: one(5 * time.Minute),

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"time"
 
+	"github.com/ironic-throttle/ironic-throttle/internal/rig/draw"
 	"github.com/ironic-throttle/ironic-throttle/pkg/ironic"
 )
 
@@ -17,7 +18,7 @@ type node struct {
 	rank       int64  // its stamp in ranked, 0 is that it is not there
 	created    int64
 	conductor  int
-	draw       stream
+	draw       draw.Stream
 	work       *work
 	gen        uint32 // counts steps: events of an earlier step are void
 	beat       uint32 // the same for heartbeats

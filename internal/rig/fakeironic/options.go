@@ -6,8 +6,12 @@ import (
 	"math"
 	"time"
 
+	"github.com/ironic-throttle/ironic-throttle/internal/rig/draw"
 	"github.com/ironic-throttle/ironic-throttle/pkg/ironic"
 )
+
+// Span is a closed range of durations.
+type Span = draw.Span
 
 // Options say what kind of Ironic is played. DefaultOptions is the place to
 // start from; the zero value is not valid.
@@ -118,7 +122,7 @@ type Overload struct {
 // nodes, no faults, and API 1.81, which Debian 12's Ironic has.
 func DefaultOptions() Options {
 	second := func(low, high int) Span {
-		return Span{time.Duration(low) * time.Second, time.Duration(high) * time.Second}
+		return Span{Min: time.Duration(low) * time.Second, Max: time.Duration(high) * time.Second}
 	}
 	return Options{
 		Seed: 1, Speed: 1,
@@ -178,7 +182,7 @@ func (o *Options) Validate() error {
 	share("failing", o.Fates.Failing)
 	share("collapse-chance", o.Overload.CollapseChance)
 	for _, s := range o.spans() {
-		if err := s.span.validate(); err != nil {
+		if err := s.span.Validate(); err != nil {
 			errs = append(errs, fmt.Errorf("%s %w", s.name, err))
 		}
 	}

@@ -26,7 +26,7 @@ func TestOptionsSayWhatIsWrong(t *testing.T) {
 	o := DefaultOptions()
 	o.Speed, o.Fleet.Nodes, o.Fleet.Start = 0, -1, "asleep"
 	o.API.Username, o.Fates.Flap, o.Fates.FailTargets = "admin", 1.5, []string{"fly"}
-	o.Durations.Boot = Span{time.Minute, time.Second}
+	o.Durations.Boot = Span{Min: time.Minute, Max: time.Second}
 	_, err := NewWorld(o, t0)
 	if err == nil {
 		t.Fatal("taken")
@@ -49,7 +49,7 @@ func TestFlags(t *testing.T) {
 	}
 	want := DefaultOptions()
 	want.Fleet.Nodes, want.Speed, want.Fleet.Start, want.Limit = 5, 60, ironic.Manageable, 20
-	want.Durations.Boot, want.Durations.Heartbeat = Span{time.Minute, 2 * time.Minute}, Span{10 * time.Second, 10 * time.Second}
+	want.Durations.Boot, want.Durations.Heartbeat = Span{Min: time.Minute, Max: 2 * time.Minute}, Span{Min: 10 * time.Second, Max: 10 * time.Second}
 	want.Fleet.ConductorGroups, want.Fates.Failing, want.Fates.Hang, want.Overload.BootCapacity = []string{"a", "b"}, 0.5, 0.1, 20
 	if diff := cmp.Diff(want, o); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)

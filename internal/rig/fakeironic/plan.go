@@ -3,6 +3,7 @@ package fakeironic
 import (
 	"time"
 
+	"github.com/ironic-throttle/ironic-throttle/internal/rig/draw"
 	"github.com/ironic-throttle/ironic-throttle/pkg/ironic"
 )
 
@@ -42,10 +43,10 @@ func (w *World) plan(n *node, v verb) *work {
 	switch v {
 	case verbManage:
 		job.busy, job.goal = false, ironic.Manageable
-		job.steps = []step{{state: ironic.Verifying, hold: draw.span(d.Verify)}}
+		job.steps = []step{{state: ironic.Verifying, hold: draw.Span(d.Verify)}}
 	case verbAdopt:
 		job.busy, job.goal = false, ironic.Active
-		job.steps = []step{{state: ironic.Adopting, hold: draw.span(d.Adopt)}}
+		job.steps = []step{{state: ironic.Adopting, hold: draw.Span(d.Adopt)}}
 	case verbInspect:
 		job.goal = ironic.Manageable
 		job.steps = w.inspectSteps(draw)
@@ -57,7 +58,7 @@ func (w *World) plan(n *node, v verb) *work {
 		job.steps = w.cleanSteps(draw, fast, w.cleans(n))
 	case verbDelete:
 		job.goal = ironic.Available
-		job.steps = append([]step{{state: ironic.Deleting, hold: draw.span(d.TearDown), agent: agentWipe}},
+		job.steps = append([]step{{state: ironic.Deleting, hold: draw.Span(d.TearDown), agent: agentWipe}},
 			w.cleanSteps(draw, false, w.cleans(n))...)
 	case verbDeploy, verbRebuild:
 		job.goal = ironic.Active
@@ -67,11 +68,11 @@ func (w *World) plan(n *node, v verb) *work {
 		job.steps = w.ramdisk(draw, ironic.Rescuing, ironic.RescueWait, d.Prepare)
 	case verbUnrescue:
 		job.goal = ironic.Active
-		job.steps = []step{{state: ironic.Unrescuing, hold: draw.span(d.Unrescue), agent: agentWipe}}
+		job.steps = []step{{state: ironic.Unrescuing, hold: draw.Span(d.Unrescue), agent: agentWipe}}
 	case verbService:
 		job.goal = ironic.Active
 		job.steps = append(w.ramdisk(draw, ironic.Servicing, ironic.ServiceWait, d.Service),
-			step{state: ironic.Servicing, hold: draw.span(d.FinalReboot), agent: agentWipe})
+			step{state: ironic.Servicing, hold: draw.Span(d.FinalReboot), agent: agentWipe})
 	}
 	job.target = job.goal
 	return job
@@ -91,41 +92,41 @@ func (w *World) cleans(n *node) bool {
 
 // ramdisk is the part that all boots share: the conductor prepares, the host
 // boots unseen, its first heartbeat brings the agent, the conductor goes on.
-func (w *World) ramdisk(draw *stream, lockedState, wait ironic.State, run Span) []step {
+func (w *World) ramdisk(draw *draw.Stream, lockedState, wait ironic.State, run Span) []step {
 	d := &w.opt.Durations
 	return []step{
-		{state: lockedState, hold: draw.span(d.Prepare), agent: agentWipe},
-		{state: wait, hold: draw.span(d.Boot), boot: true},
-		{state: wait, hold: draw.span(d.Handover), agent: agentSet},
-		{state: lockedState, hold: draw.span(run)},
+		{state: lockedState, hold: draw.Span(d.Prepare), agent: agentWipe},
+		{state: wait, hold: draw.Span(d.Boot), boot: true},
+		{state: wait, hold: draw.Span(d.Handover), agent: agentSet},
+		{state: lockedState, hold: draw.Span(run)},
 	}
 }
 
-func (w *World) inspectSteps(draw *stream) []step {
+func (w *World) inspectSteps(draw *draw.Stream) []step {
 	d := &w.opt.Durations
 	first := agentKeep
 	if w.opt.FastTrack {
 		first = agentSet // without fast track the heartbeat is ignored
 	}
 	return []step{
-		{state: ironic.Inspecting, hold: draw.span(d.Prepare), agent: agentWipe},
-		{state: ironic.InspectWait, hold: draw.span(d.Boot), boot: true},
-		{state: ironic.InspectWait, hold: draw.span(d.InspectRun), agent: first},
+		{state: ironic.Inspecting, hold: draw.Span(d.Prepare), agent: agentWipe},
+		{state: ironic.InspectWait, hold: draw.Span(d.Boot), boot: true},
+		{state: ironic.InspectWait, hold: draw.Span(d.InspectRun), agent: first},
 	}
 }
 
 // endWipe is how long before the end of a clean the agent's URL goes.
 const endWipe = 30 * time.Millisecond
 
-func (w *World) cleanSteps(draw *stream, fast, ramdisk bool) []step {
+func (w *World) cleanSteps(draw *draw.Stream, fast, ramdisk bool) []step {
 	d := &w.opt.Durations
 	if !ramdisk { // nothing boots: cleaning is passed at once
 		return []step{{state: ironic.Cleaning, hold: 5 * time.Millisecond}}
 	}
-	run, reboot := draw.span(d.CleanRun), draw.chance(w.opt.Fates.CleanReboot)
+	run, reboot := draw.Span(d.CleanRun), draw.Chance(w.opt.Fates.CleanReboot)
 	var steps []step
 	if fast {
-		steps = []step{{state: ironic.Cleaning, hold: draw.span(d.Prepare)}}
+		steps = []step{{state: ironic.Cleaning, hold: draw.Span(d.Prepare)}}
 	} else {
 		steps = w.ramdisk(draw, ironic.Cleaning, ironic.CleanWait, Span{})
 		steps[3].hold = run / 4
@@ -133,8 +134,8 @@ func (w *World) cleanSteps(draw *stream, fast, ramdisk bool) []step {
 	steps = append(steps, step{state: ironic.CleanWait, hold: run / 2})
 	if reboot {
 		steps = append(steps,
-			step{state: ironic.CleanWait, hold: draw.span(d.Boot), agent: agentWipe, boot: true},
-			step{state: ironic.CleanWait, hold: draw.span(d.Handover), agent: agentSet})
+			step{state: ironic.CleanWait, hold: draw.Span(d.Boot), agent: agentWipe, boot: true},
+			step{state: ironic.CleanWait, hold: draw.Span(d.Handover), agent: agentSet})
 	}
 	steps = append(steps, step{state: ironic.Cleaning, hold: run / 4})
 	if !w.opt.FastTrack {
@@ -143,13 +144,13 @@ func (w *World) cleanSteps(draw *stream, fast, ramdisk bool) []step {
 	return steps
 }
 
-func (w *World) deploySteps(draw *stream, fast bool) []step {
+func (w *World) deploySteps(draw *draw.Stream, fast bool) []step {
 	d := &w.opt.Durations
 	var steps []step
 	if fast {
-		steps = []step{{state: ironic.Deploying, hold: draw.span(d.Prepare) + draw.span(d.DeployRun)}}
+		steps = []step{{state: ironic.Deploying, hold: draw.Span(d.Prepare) + draw.Span(d.DeployRun)}}
 	} else {
 		steps = w.ramdisk(draw, ironic.Deploying, ironic.DeployWait, d.DeployRun)
 	}
-	return append(steps, step{state: ironic.Deploying, hold: draw.span(d.FinalReboot), agent: agentWipe})
+	return append(steps, step{state: ironic.Deploying, hold: draw.Span(d.FinalReboot), agent: agentWipe})
 }

@@ -89,7 +89,7 @@ func (c *call) createPort() (int, []byte, *fault) {
 	if n == nil {
 		return 0, nil, clientFault(400, "Node %s could not be found.", ask.NodeUUID)
 	}
-	p := port{uuid: c.w.draw.uuid(), address: strings.ToLower(ask.Address), created: c.w.now}
+	p := port{uuid: c.w.draw.UUID(), address: strings.ToLower(ask.Address), created: c.w.now}
 	if c.w.withAddress(p.address) != nil {
 		return 0, nil, clientFault(409, "A port with MAC address %s already exists.", p.address)
 	}

@@ -243,9 +243,9 @@ func (w *World) cutPower(n *node, to string) {
 	}
 	at := n.work.at
 	if !n.work.steps[at].boot {
-		again := []step{{state: n.state, hold: n.draw.span(w.opt.Durations.Boot), boot: true}}
+		again := []step{{state: n.state, hold: n.draw.Span(w.opt.Durations.Boot), boot: true}}
 		if w.heard(n.state) {
-			again = append(again, step{state: n.state, hold: n.draw.span(w.opt.Durations.Handover), agent: agentSet})
+			again = append(again, step{state: n.state, hold: n.draw.Span(w.opt.Durations.Handover), agent: agentSet})
 		}
 		n.work.steps = slices.Insert(n.work.steps, at, again...)
 		if n.work.failAt >= at {

@@ -92,7 +92,7 @@ func (c *call) answer() answer {
 		if f != nil {
 			if len(c.path) == 1 && c.path[0] == "" && ranged { // the version document answers in the other form
 				f.code = "Client"
-				a.header.Set(headerRequestID, "req-"+c.w.draw.uuid())
+				a.header.Set(headerRequestID, "req-"+c.w.draw.UUID())
 			}
 			a.status, a.body = f.status, f.body()
 			a.header.Set("Content-Type", "application/json")
@@ -101,7 +101,7 @@ func (c *call) answer() answer {
 		c.minor = minor
 		a.header.Set(headerVersion, "1."+itoa(int64(minor)))
 	}
-	a.header.Set(headerRequestID, "req-"+c.w.draw.uuid())
+	a.header.Set(headerRequestID, "req-"+c.w.draw.UUID())
 	c.header = a.header
 	status, body, f := c.route()
 	if f != nil {

@@ -16,7 +16,7 @@ func (w *World) begin(n *node, v verb, t ironic.Target) {
 	n.lastError = ""
 	if n.fate.failing > 0 && slices.Contains(w.opt.Fates.FailTargets, string(t)) {
 		n.fate.failing--
-		n.work.failAt = n.draw.intn(len(n.work.steps))
+		n.work.failAt = n.draw.Intn(len(n.work.steps))
 	}
 	if n.work.busy {
 		w.book(n, started)
@@ -28,7 +28,7 @@ func (w *World) begin(n *node, v verb, t ironic.Target) {
 		for _, s := range n.work.steps {
 			whole += s.hold
 		}
-		w.after(time.Duration(n.draw.float()*float64(whole)), n, 0, eventVanish)
+		w.after(time.Duration(n.draw.Float()*float64(whole)), n, 0, eventVanish)
 	}
 	w.enter(n)
 }
@@ -39,7 +39,7 @@ func (w *World) trip(n *node) {
 		return
 	}
 	if n.fate.tripped = !n.fate.tripped; n.fate.tripped {
-		n.work.failAt = n.draw.intn(len(n.work.steps))
+		n.work.failAt = n.draw.Intn(len(n.work.steps))
 	}
 }
 
@@ -84,7 +84,7 @@ func (w *World) enterBoot(n *node, s step) {
 	w.after(w.opt.Durations.Callback, n, n.gen, eventTimeout)
 	o := w.opt.Overload
 	lost := n.fate.never || w.defective(n, DefectRack) ||
-		o.CollapseAbove > 0 && w.boots.booting >= o.CollapseAbove && n.draw.chance(o.CollapseChance)
+		o.CollapseAbove > 0 && w.boots.booting >= o.CollapseAbove && n.draw.Chance(o.CollapseChance)
 	if !lost {
 		w.boots.enter(n, w.now, w.scaled(s.hold))
 	}

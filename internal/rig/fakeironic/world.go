@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/ironic-throttle/ironic-throttle/internal/rig/draw"
 	"github.com/ironic-throttle/ironic-throttle/pkg/ironic"
 )
 
@@ -17,7 +18,7 @@ type World struct {
 	now    int64
 	seq    uint64 // of events, so that equal times keep their order
 	lastID int64
-	draw   stream // for what belongs to no host
+	draw   draw.Stream // for what belongs to no host
 	events heapOf[event]
 	boots  bootPool
 
@@ -61,7 +62,7 @@ func NewWorld(o Options, now time.Time) (*World, error) {
 		return nil, fmt.Errorf("fake ironic: %w", err)
 	}
 	w := &World{
-		opt: o, now: now.UnixNano(), draw: newStream(o.Seed, 0),
+		opt: o, now: now.UnixNano(), draw: draw.NewStream(o.Seed, 0),
 		byUUID: map[string]*node{}, byName: map[string]*node{}, byInst: map[string]*node{},
 		byState: map[ironic.State][]*node{}, counts: map[ironic.State]int{},
 		down: make([]conductorDown, o.Conductors), bases: map[string]*attrs{},
@@ -179,7 +180,7 @@ func (w *World) change(n *node) {
 	if w.opt.ListLag.Max == 0 || n.shown != nil {
 		return
 	}
-	if lag := n.draw.span(w.opt.ListLag); lag > 0 {
+	if lag := n.draw.Span(w.opt.ListLag); lag > 0 {
 		old := n.face
 		n.shown = &old
 		w.after(lag, n, 0, eventShow)

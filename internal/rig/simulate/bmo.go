@@ -3,26 +3,20 @@ package simulate
 import (
 	"time"
 
-	"github.com/ironic-throttle/ironic-throttle/internal/rig/fakeironic"
+	"github.com/ironic-throttle/ironic-throttle/internal/rig/bmo"
+	"github.com/ironic-throttle/ironic-throttle/internal/rig/draw"
 )
 
-// What was measured (docs/dev/reference/bmo.md), as internal/rig/fakebmo has it.
+// What was measured beside the operator's own waits (docs/dev/reference/bmo.md).
 var (
-	spanDelayed = fakeironic.Span{Min: 60 * time.Second, Max: 120 * time.Second}          // a host that was refused asks again
-	spanBusy    = fakeironic.Span{Min: 3 * time.Second, Max: 3750 * time.Millisecond}     // after a 409 to a PUT
-	spanAsk     = fakeironic.Span{Min: 2 * time.Millisecond, Max: 8 * time.Millisecond}   // of the throttle
-	spanPass    = fakeironic.Span{Min: 10 * time.Millisecond, Max: 40 * time.Millisecond} // of a reconcile, with Kubernetes
-	spanGet     = fakeironic.Span{Min: 5 * time.Millisecond, Max: 400 * time.Millisecond}
-	spanPut     = fakeironic.Span{Min: 50 * time.Millisecond, Max: 4 * time.Second}
+	spanAsk  = draw.Span{Min: 2 * time.Millisecond, Max: 8 * time.Millisecond}   // of the throttle
+	spanPass = draw.Span{Min: 10 * time.Millisecond, Max: 40 * time.Millisecond} // of a reconcile, with Kubernetes
+	spanGet  = draw.Span{Min: 5 * time.Millisecond, Max: 400 * time.Millisecond}
+	spanPut  = draw.Span{Min: 50 * time.Millisecond, Max: 4 * time.Second}
 )
 
 const (
-	waitPoll    = 10 * time.Second // between two reads of a host that works
-	waitGone    = 30 * time.Second // after Ironic, or the gateway, could not be reached
-	backoffBase = 5 * time.Millisecond
-	backoffMax  = 1000 * time.Second
-	retryUnit   = time.Minute // 2^errorCount of it is what a host in error waits
-	giveUpAfter = 5           // provisioningFailCount (--max-provisioning-retries)
+	giveUpAfter = 5 // provisioningFailCount (--max-provisioning-retries)
 
 	listBase    = 20 * time.Millisecond // of a full list of nodes
 	listPerNode = 200 * time.Microsecond
@@ -33,7 +27,9 @@ const (
 // hands of one worker, or waits for its time, never two of these.
 type operator struct {
 	s       *sim
-	life    uint32 // grows with each start and end of the process
+	timings bmo.Timings
+	pass    bmo.Reconcile // the one that goes on now
+	life    uint32        // grows with each start and end of the process
 	running bool
 	idle    int // workers
 	queue   ring
@@ -42,7 +38,8 @@ type operator struct {
 }
 
 func (o *operator) init(s *sim) {
-	o.s = s
+	o.s, o.timings = s, bmo.DefaultTimings()
+	o.pass = bmo.Reconcile{Provision: true, MaxRetries: giveUpAfter}
 	o.queue.init(len(s.hosts))
 }
 

@@ -35,9 +35,9 @@ type served struct {
 
 // enter notes the first ask of a wait; hosts that hold a slot ask too.
 func (f *fairMeter) enter(h *host) {
-	if h.since != 0 && h.turn.seq == 0 {
+	if h.Waiting() && h.turn.seq == 0 {
 		f.seq++
-		h.turn.seq, h.turn.errors = f.seq, max(h.errors, h.fails)
+		h.turn.seq, h.turn.errors = f.seq, h.Failures()
 	}
 }
 

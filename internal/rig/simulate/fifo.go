@@ -48,7 +48,7 @@ func (f *fifo) Observe(now time.Time, o ironic.Observation) {
 func (f *fifo) PollFailed(time.Time, error) {}
 
 func (f *fifo) ask(h *host, op api.Op) bool {
-	a := slots.Ask{ID: id(h), Op: op, BMHState: phaseStates[h.phase]}
+	a := slots.Ask{ID: id(h), Op: op, BMHState: h.State}
 	v := f.Check(f.s.clock, a)
 	yes, granted := f.judge(h, v)
 	if granted {

@@ -6,37 +6,12 @@ import (
 	"math/rand/v2"
 	"time"
 
+	"github.com/ironic-throttle/ironic-throttle/internal/rig/bmo"
+	"github.com/ironic-throttle/ironic-throttle/internal/rig/draw"
 	"github.com/ironic-throttle/ironic-throttle/internal/rig/fakeironic"
 	"github.com/ironic-throttle/ironic-throttle/pkg/api"
 	"github.com/ironic-throttle/ironic-throttle/pkg/ironic"
 )
-
-// phase is the state of a BareMetalHost.
-type phase uint8
-
-const (
-	registering phase = iota
-	inspecting
-	preparing
-	available
-	provisioning
-	provisioned
-	deprovisioning
-)
-
-var phaseStates = [...]api.BMHState{
-	api.BMHRegistering, api.BMHInspecting, api.BMHPreparing, api.BMHAvailable,
-	api.BMHProvisioning, api.BMHProvisioned, api.BMHDeprovisioning,
-}
-
-// phaseOps is what a host in each phase asks for (LH-38).
-var phaseOps = [...]api.Op{
-	api.OpInspect, api.OpInspect, api.OpPrepare, api.OpProvision,
-	api.OpProvision, api.OpDeprovision, api.OpDeprovision,
-}
-
-// gated are the phases in which every reconcile asks.
-func (p phase) gated() bool { return p == inspecting || p == provisioning || p == deprovisioning }
 
 // host is one BareMetalHost with its node. What its status holds outlives a
 // restart of the operator.
@@ -49,26 +24,17 @@ type host struct {
 	doomed          bool // the scenario's fault has it
 	lost            bool // and lasts
 	off             bool // written off as stuck
-	draw            stream
+	draw            draw.Stream
 
-	phase           phase
-	delayed         bool // operationalStatus delayed
-	working         bool // the PUT of this phase was accepted
-	failed          bool // this phase has failed and waits out its back-off
-	gaveUp          bool
-	errors, fails   int   // errorCount, provisioningFailCount
-	since           int64 // when it began to wait for its next work, 0 when it does not
-	reconcileErrors int   // in a row
+	bmo.Status
+	reconcileErrors int // in a row
 
 	target ironic.Target // of the PUT that this reconcile sends
 	turn   turn
 }
 
-// failing tells whether the host counts as failing (FAILING_THRESHOLD).
-func (h *host) failing(threshold int) bool { return max(h.errors, h.fails) >= threshold }
-
 // through tells whether the storm is over for h.
-func (h *host) through() bool { return h.gaveUp || h.phase == provisioned }
+func (h *host) through() bool { return h.GaveUp || h.State == api.BMHProvisioned }
 
 // Bounds of Options.Work.
 const (
@@ -82,28 +48,30 @@ const wholeLife = 11 * time.Minute
 
 // newFleet draws the hosts, in the order in which the operator meets them.
 func newFleet(o *Options) []host {
+	begin := api.BMHRegistering
+	if o.Work.Max > 0 {
+		begin = api.BMHAvailable
+	}
 	var hosts []host
 	for t, n := range o.sizes() {
 		for range n {
 			hosts = append(hosts, host{
-				tenant: t, namespace: tenantName(t), name: fmt.Sprintf("host-%05d", len(hosts)+1), errors: o.OldErrors,
+				tenant: t, namespace: tenantName(t), name: fmt.Sprintf("host-%05d", len(hosts)+1),
+				Status: bmo.Status{State: begin, ErrorCount: o.OldErrors},
 			})
 		}
 	}
-	draw := rand.New(rand.NewPCG(o.Seed, 0))
-	draw.Shuffle(len(hosts), func(a, b int) { hosts[a], hosts[b] = hosts[b], hosts[a] })
+	order := rand.New(rand.NewPCG(o.Seed, 0))
+	order.Shuffle(len(hosts), func(a, b int) { hosts[a], hosts[b] = hosts[b], hosts[a] })
 	broken := int(math.Round(o.Failing * float64(len(hosts))))
-	for _, i := range draw.Perm(len(hosts))[:broken] {
+	for _, i := range order.Perm(len(hosts))[:broken] {
 		h := &hosts[i]
-		h.broken, h.errors, h.fails = true, max(o.OldErrors, o.ErrorsKnown), o.ErrorsKnown
-		h.gaveUp = o.BrokenAbsent
+		h.broken, h.ErrorCount, h.ProvisioningFailCount = true, max(o.OldErrors, o.ErrorsKnown), o.ErrorsKnown
+		h.GaveUp = o.BrokenAbsent
 	}
 	for i := range hosts {
 		o.place(i, &hosts[i])
-		hosts[i].draw = newStream(o.Seed, uint64(i+1))
-		if o.Work.Max > 0 {
-			hosts[i].phase = available
-		}
+		hosts[i].draw = draw.NewStream(o.Seed, uint64(i+1))
 	}
 	return hosts
 }

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/ironic-throttle/ironic-throttle/internal/rig/measure"
+	"github.com/ironic-throttle/ironic-throttle/pkg/api"
 )
 
 // meter adds up what happens, exactly: it hears of every change at its moment.
@@ -70,7 +71,7 @@ func (m *meter) begin() { m.begun = m.s.now }
 func (m *meter) change(h *host, f func()) {
 	m.tally(h, -1)
 	f()
-	if h.since == 0 {
+	if !h.Waiting() {
 		h.turn.asked, h.turn.seq = false, 0
 	}
 	m.tally(h, +1)
@@ -78,14 +79,14 @@ func (m *meter) change(h *host, f func()) {
 }
 
 func (m *meter) tally(h *host, sign int) {
-	if h.since == 0 {
+	if !h.Waiting() {
 		return
 	}
 	t := &m.tenants[h.tenant]
 	if h.turn.asked {
 		t.asked += sign
 	}
-	if h.lost || h.failing(m.s.opt.Turns.Threshold) {
+	if h.lost || h.Failures() >= m.s.opt.Turns.Threshold {
 		return
 	}
 	m.healthyWaiting += sign
@@ -148,7 +149,7 @@ func (m *meter) asks(h *host) { m.fair.enter(h) }
 
 // refused is h being told no.
 func (m *meter) refused(h *host) {
-	if h.since == 0 || h.turn.asked {
+	if !h.Waiting() || h.turn.asked {
 		return
 	}
 	m.tally(h, -1)
@@ -173,15 +174,15 @@ func (m *meter) expired(h *host) {
 // started is a work of h that Ironic has accepted.
 func (m *meter) started(h *host) {
 	h.turn.used = true
-	if h.since != 0 {
-		m.waits = append(m.waits, waited{time.Duration(m.s.now - h.since), h.tenant, max(h.errors, h.fails), m.s.pool(h)})
+	if h.Waiting() {
+		m.waits = append(m.waits, waited{m.s.clock.Sub(h.WaitingSince), h.tenant, h.Failures(), m.s.pool(h)})
 	}
 }
 
 // through is a host for which the storm is over.
 func (m *meter) through(h *host) {
 	m.ended = m.s.now
-	if !h.broken && !h.gaveUp {
+	if !h.broken && !h.GaveUp {
 		m.healthy = m.s.now
 		m.fails.healthyThrough(m)
 	}
@@ -253,8 +254,8 @@ func (m *meter) pools(r *Result) {
 		waits[w.pool] = append(waits[w.pool], w.lasted)
 	}
 	for i := range m.s.hosts {
-		if h := &m.s.hosts[i]; h.since != 0 {
-			waits[m.s.pool(h)] = append(waits[m.s.pool(h)], time.Duration(m.s.now-h.since))
+		if h := &m.s.hosts[i]; h.Waiting() {
+			waits[m.s.pool(h)] = append(waits[m.s.pool(h)], m.s.clock.Sub(h.WaitingSince))
 		}
 	}
 	r.WaitsByPool = map[string]PoolWaits{}
@@ -278,9 +279,9 @@ func (m *meter) count(r *Result) {
 	r.Finished, r.healthy = s.over(), true
 	for i := range s.hosts {
 		switch h := &s.hosts[i]; {
-		case h.phase == provisioned:
+		case h.State == api.BMHProvisioned:
 			r.Provisioned++
-		case h.gaveUp && !(h.broken && s.opt.BrokenAbsent):
+		case h.GaveUp && !(h.broken && s.opt.BrokenAbsent):
 			r.Failed++
 		}
 		r.healthy = r.healthy && (s.hosts[i].broken || s.hosts[i].through())

@@ -114,20 +114,3 @@ func TestMostOvertakenIsTheCountByHand(t *testing.T) {
 		}
 	})
 }
-
-func TestStreamsDoNotDependOnEachOther(t *testing.T) {
-	seen := map[uint64]bool{}
-	for seed := range uint64(4) {
-		for n := range uint64(100) {
-			s := newStream(seed, n)
-			if v := s.next(); seen[v] {
-				t.Fatalf("two streams begin with %d", v)
-			} else {
-				seen[v] = true
-			}
-			if f := s.float(); f < 0 || f >= 1 {
-				t.Fatalf("%v is outside of [0, 1)", f)
-			}
-		}
-	}
-}

@@ -2,9 +2,9 @@ package simulate
 
 import (
 	"errors"
-	"slices"
 	"time"
 
+	"github.com/ironic-throttle/ironic-throttle/internal/rig/draw"
 	"github.com/ironic-throttle/ironic-throttle/internal/rig/fakeironic"
 	"github.com/ironic-throttle/ironic-throttle/pkg/ironic"
 )
@@ -16,7 +16,7 @@ type poller struct {
 	s        *sim
 	view     ironic.View
 	life     uint32 // of the process that polls
-	draw     stream
+	draw     draw.Stream
 	observed ironic.Observation
 	at       map[string]int // index in observed.Nodes
 	lists    int            // read so far
@@ -43,22 +43,15 @@ const (
 	pollMaxPause = 10 * time.Second
 )
 
-// flow are the lists of a poll (LH-36): the second reads catch a node that goes
-// from waiting back to working.
-var flow = []ironic.State{
-	ironic.Deleting, ironic.Cleaning, ironic.CleanWait, ironic.Cleaning, ironic.Inspecting, ironic.InspectWait,
-	ironic.Deploying, ironic.DeployWait, ironic.Deploying, ironic.Rescuing, ironic.RescueWait, ironic.Rescuing, ironic.Unrescuing,
-}
-
 // spanPoll is what one request of a poll takes, and spanRow each node in it more.
-var spanPoll = fakeironic.Span{Min: 5 * time.Millisecond, Max: 30 * time.Millisecond}
+var spanPoll = draw.Span{Min: 5 * time.Millisecond, Max: 30 * time.Millisecond}
 
 const pollPerNode = 100 * time.Microsecond
 
 var errAway = errors.New("ironic cannot be reached")
 
 func newPoller(s *sim) *poller {
-	return &poller{s: s, draw: newStream(s.opt.Seed, 0), at: map[string]int{}}
+	return &poller{s: s, draw: draw.NewStream(s.opt.Seed, 0), at: map[string]int{}}
 }
 
 // start begins to poll for a new process.
@@ -75,7 +68,7 @@ func (p *poller) next(d time.Duration) {
 // request takes the time of one request that shows so many nodes.
 func (p *poller) request(nodes int) {
 	p.s.requests.all++
-	p.next(p.draw.tail(spanPoll) + pollPerNode*time.Duration(nodes))
+	p.next(p.draw.Tail(spanPoll) + pollPerNode*time.Duration(nodes))
 }
 
 // step makes the next request of a poll, or ends it.
@@ -88,11 +81,11 @@ func (p *poller) step() {
 	case pollBegin:
 		p.observed = ironic.Observation{Mark: p.view.Begin(p.s.clock), Whole: p.view.Whole(p.s.clock), Nodes: p.observed.Nodes[:0], Fetched: p.observed.Fetched[:0]}
 		clear(p.at)
-		p.lists, p.page, p.phase, p.flow = 0, "", pollLists, flow
+		p.lists, p.page, p.phase, p.flow = 0, "", pollLists, ironic.PollOrder(false, false)
 		if p.observed.Whole { // who failed while nobody polled (BO-16); nobody is held here
-			p.flow = slices.Concat(flow, ironic.FailedStates())
+			p.flow = append(p.flow, ironic.FailedStates()...)
 		}
-		p.next(p.draw.tail(spanPoll))
+		p.next(p.draw.Tail(spanPoll))
 	case pollLists:
 		p.list()
 	default:
@@ -186,7 +179,7 @@ func (p *poller) pause() {
 	if p.fails > 1 {
 		d = pollMaxPause
 	}
-	d += time.Duration((2*p.draw.float() - 1) * pollJitter * float64(d))
+	d += time.Duration((2*p.draw.Float() - 1) * pollJitter * float64(d))
 	p.phase = pollBegin
 	p.next(d)
 }

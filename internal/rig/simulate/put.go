@@ -4,6 +4,7 @@ import (
 	"net/http"
 	"time"
 
+	"github.com/ironic-throttle/ironic-throttle/internal/rig/bmo"
 	"github.com/ironic-throttle/ironic-throttle/pkg/ironic"
 )
 
@@ -26,25 +27,11 @@ type pass interface {
 	Unsent(now time.Time)
 }
 
-// put makes the last reads and sends the PUT.
-func (s *sim) put(i int, h *host, target ironic.Target) {
-	h.target = target
-	reads := 0
-	switch target {
-	case ironic.TargetInspect, ironic.TargetActive:
-		reads = 1 // of the inventory, or at what Ironic thinks of deploying it
-	}
-	if _, starts := target.Starts(); starts {
-		s.wait(h)
-	}
-	s.later(s.reads(h, reads)+h.draw.tail(spanGet), evPut, i)
-}
-
 // send lets the PUT go: straight to Ironic, or to the gateway, which asks the rule.
 func (s *sim) send(i int) {
 	h := &s.hosts[i]
 	if s.unreachable() {
-		s.back(0, i, waitGone)
+		s.back(0, i, s.bmo.timings.Gone)
 		return
 	}
 	p := put{host: i, target: h.target, bmo: s.bmo.life}
@@ -53,14 +40,15 @@ func (s *sim) send(i int) {
 		s.meter.asks(h)
 		if p.pass = s.rule.forward(h, h.target); p.pass == nil {
 			s.meter.refused(h)
-			s.back(h.draw.span(spanAsk), i, h.draw.span(s.rhythm(h, spanBusy)))
+			took := h.draw.Span(spanAsk)
+			s.back(took, i, s.decide(h, (*bmo.Reconcile).Busy).In)
 			return
 		}
 		s.requests.all++ // the fetch that a yes needs (GW-17)
 		p.gateway = s.watch.life
 		p.pass.Sent(s.clock)
 	}
-	s.after(h.draw.tail(spanGet), event{kind: evArrive, who: s.bmo.keep(p)})
+	s.after(h.draw.Tail(spanGet), event{kind: evArrive, who: s.bmo.keep(p)})
 }
 
 // arrive is Ironic's side: the state changes at once, the answer takes its time.
@@ -71,7 +59,7 @@ func (s *sim) arrive(e event) {
 		s.requests.all++
 		p.status = s.setProvision(h, p.target)
 	}
-	s.after(h.draw.tail(spanPut), event{kind: evAnswer, who: e.who})
+	s.after(h.draw.Tail(spanPut), event{kind: evAnswer, who: e.who})
 }
 
 // answer brings Ironic's answer to the gateway and to the operator, as far as they
@@ -96,18 +84,17 @@ func (s *sim) answer(e event) {
 	switch {
 	case p.status == 0 || lost:
 		h.reconcileErrors = 0
-		s.back(0, p.host, waitGone)
+		s.back(0, p.host, s.bmo.timings.Gone)
 	case p.status == http.StatusConflict:
-		s.back(0, p.host, h.draw.span(spanBusy))
+		s.back(0, p.host, s.decide(h, (*bmo.Reconcile).Busy).In)
 	case p.status >= http.StatusMultipleChoices:
 		s.again(p.host, h)
 	default:
 		h.reconcileErrors = 0
 		if _, starts := p.target.Starts(); starts {
 			s.meter.started(h)
-			s.meter.change(h, func() { h.working, h.failed, h.since = true, false, 0 })
 		}
-		s.back(0, p.host, waitPoll)
+		s.back(0, p.host, s.decide(h, func(r *bmo.Reconcile) bmo.Step { return r.Accepted(p.target) }).In)
 	}
 }
 

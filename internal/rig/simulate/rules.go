@@ -3,6 +3,7 @@ package simulate
 import (
 	"time"
 
+	"github.com/ironic-throttle/ironic-throttle/internal/rig/bmo"
 	"github.com/ironic-throttle/ironic-throttle/internal/rig/measure"
 	"github.com/ironic-throttle/ironic-throttle/pkg/api"
 	"github.com/ironic-throttle/ironic-throttle/pkg/ironic"
@@ -69,21 +70,17 @@ func (s *sim) startThrottle() error {
 // it is one of them. It decides and then acts, so its workers overtake each other.
 type builtIn struct{ s *sim }
 
-// countedByBMO are the states of the present BMO: three of the ten are missing.
-var countedByBMO = []ironic.State{
-	ironic.Cleaning, ironic.CleanWait, ironic.Inspecting, ironic.InspectWait,
-	ironic.Deploying, ironic.DeployWait, ironic.Deleting,
-}
+var countedStates = bmo.CountedStates()
 
 func (b builtIn) ask(h *host, _ api.Op) bool {
-	if b.s.world.Count(b.s.clock, pageNodes, countedByBMO, false) < b.s.opt.Limit {
+	if b.s.world.Count(b.s.clock, pageNodes, countedStates, false) < b.s.opt.Limit {
 		return true
 	}
 	if b.s.byUUID[h.uuid] >= pageNodes {
 		return false // not on the page
 	}
 	n, _ := b.s.world.Node(b.s.clock, h.uuid)
-	return n.State.Busy()
+	return bmo.Counts(n.State)
 }
 
 func (builtIn) forward(*host, ironic.Target) pass { return nil } // never asked

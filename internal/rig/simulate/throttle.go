@@ -55,7 +55,7 @@ func (s *sim) notices(all []slots.Notice) {
 
 func (t *throttle) ask(h *host, op api.Op) bool {
 	a := t.question(h, true)
-	a.Op, a.BMHState = op, phaseStates[h.phase]
+	a.Op, a.BMHState = op, h.State
 	answer := t.c.IsReady(t.s.clock, a)
 	t.count(h, answer)
 	return answer.Ready
@@ -74,7 +74,7 @@ func (t *throttle) forward(h *host, target ironic.Target) pass {
 func (t *throttle) question(h *host, errors bool) api.Ask {
 	a := api.Ask{Namespace: h.namespace, Name: h.name, NodeUUID: h.uuid}
 	if errors {
-		a.ErrorCount, a.ProvisioningFailCount = h.errors, h.fails
+		a.ErrorCount, a.ProvisioningFailCount = h.ErrorCount, h.ProvisioningFailCount
 	}
 	return a
 }

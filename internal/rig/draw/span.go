@@ -1,4 +1,4 @@
-package fakeironic
+package draw
 
 import (
 	"fmt"
@@ -35,14 +35,15 @@ func (s *Span) Set(text string) error {
 		}
 	}
 	read := Span{Min: minimum, Max: maximum}
-	if err := read.validate(); err != nil {
+	if err := read.Validate(); err != nil {
 		return fmt.Errorf("span %q: %w", text, err)
 	}
 	*s = read
 	return nil
 }
 
-func (s Span) validate() error {
+// Validate tells what is wrong with the span.
+func (s Span) Validate() error {
 	if s.Min < 0 || s.Max < s.Min {
 		return fmt.Errorf("%s: want 0 <= minimum <= maximum", s)
 	}

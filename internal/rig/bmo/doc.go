@@ -1,0 +1,15 @@
+// Package bmo is the BareMetal Operator as far as Ironic and a throttle can see it: what
+// it does next for a host, given what the host's status says and what it sees of the
+// node, as it was measured on the real one of August 2026 (docs/dev/reference/bmo.md).
+//
+//	registering ─► inspecting ─► preparing ─► available ─► provisioning ─► provisioned
+//	                                             ▲              │ failed        │ told to
+//	                                             └─ deprovisioning ◄────────────┘
+//
+// Before a host enters or goes on in inspecting, provisioning or deprovisioning
+// the capacity rule is asked. A no marks the host delayed: it asks again after
+// 60 to 120 s and does nothing else until it is let through, not even go away.
+//
+// It is pure: no socket, no goroutine, no clock. internal/rig/fakebmo plays it over HTTP,
+// internal/rig/simulate in virtual time.
+package bmo
