@@ -55,6 +55,9 @@ func (c *core) conclude(now time.Time, d decision, s *situation) api.Answer {
 		c.dequeue(now, &s.ledger)
 	}
 	c.sync(now)
+	if h := hostIn(&s.ledger); h != nil && s.leading {
+		c.note(now, h, answered, answerCode(s.ask.Op, d.reason))
+	}
 	if d.reason == api.ReasonGranted {
 		s.ledger.Slots = c.ledger.SlotsFor(s.ledger)
 	}
@@ -196,7 +199,7 @@ func (c *core) enqueue(now time.Time, s *situation) {
 	}
 	s.host = c.host(ref)
 	c.queues.join(now, s.host, c.queues.of(&s.ledger))
-	s.host.record(now, &s.ask, s.ledger.Put())
+	s.host.record(&s.ask, s.ledger.Put())
 }
 
 // recordHolder notes the errors of a host that holds a slot.
@@ -206,7 +209,7 @@ func (c *core) recordHolder(now time.Time, s *situation) {
 		return
 	}
 	h := c.host(ref)
-	h.record(now, &s.ask, s.ledger.Put())
+	h.record(&s.ask, s.ledger.Put())
 	if h.queue != nil {
 		h.queue.RecordErrors(&h.place, c.policy.errors(h))
 	}

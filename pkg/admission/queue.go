@@ -64,22 +64,26 @@ func show(name string, free int, v fairshare.View) api.PoolQueue {
 		return cmp.Compare(b.Waiting+b.Called, a.Waiting+a.Called)
 	})
 	for _, v := range v.Hosts {
-		shown := api.QueuedHost{
-			Position: v.Position, Name: v.Host.Name(), Tenant: v.Host.Tenant(), Lane: v.Lane.String(),
-			Errors: v.Errors, Called: v.Called, Due: v.Due,
-			WaitedSeconds: tenths(v.Waited), SilentSeconds: tenths(v.Silent),
-		}
-		if v.Expect >= 0 {
-			expect := tenths(v.Expect)
-			shown.ExpectSeconds = &expect
-		}
-		if h, ok := v.Host.Owner.(*host); ok {
-			id := h.ID()
-			shown.Name, shown.NodeUUID = id.Name, id.UUID
-		}
-		q.Hosts = append(q.Hosts, shown)
+		q.Hosts = append(q.Hosts, showQueued(v))
 	}
 	return q
+}
+
+func showQueued(v fairshare.HostView) api.QueuedHost {
+	shown := api.QueuedHost{
+		Position: v.Position, Name: v.Host.Name(), Tenant: v.Host.Tenant(), Lane: v.Lane.String(),
+		Errors: v.Errors, Called: v.Called, Due: v.Due,
+		WaitedSeconds: tenths(v.Waited), SilentSeconds: tenths(v.Silent),
+	}
+	if v.Expect >= 0 {
+		expect := tenths(v.Expect)
+		shown.ExpectSeconds = &expect
+	}
+	if h, ok := v.Host.Owner.(*host); ok {
+		id := h.ID()
+		shown.Name, shown.NodeUUID = id.Name, id.UUID
+	}
+	return shown
 }
 
 // tenths is d in seconds, as exactly as people read them.

@@ -112,16 +112,26 @@ func (s *Scheduler) View(now time.Time, limit int) View {
 		})
 	}
 	slices.SortFunc(v.Tenants, func(a, b TenantView) int { return cmp.Compare(a.Name, b.Name) })
-	s.walk(limit, func(h *Host) {
-		p := len(v.Hosts) + 1
-		called := h.state == Called
-		capped := !called && h.lane == Failing && !v.FailingOpen
-		v.Hosts = append(v.Hosts, HostView{
-			Host: h, Position: p, Lane: h.lane, Errors: int(h.errors), Called: called, Due: called && h.ord < s.calls.dueEnd,
-			Waited: at - h.entered, Silent: at - h.askedAt, Expect: s.estimate(p, capped),
-		})
-	})
+	s.walk(limit, func(h *Host) { v.Hosts = append(v.Hosts, s.hostView(at, h, len(v.Hosts)+1)) })
 	return v
+}
+
+// Show shows one host that is in the queue or parked; the Position of a parked one is 0.
+func (s *Scheduler) Show(now time.Time, h *Host) HostView {
+	position := 0
+	if h.state == Waiting || h.state == Called {
+		position = s.position(h)
+	}
+	return s.hostView(s.at(now), h, position)
+}
+
+func (s *Scheduler) hostView(at time.Duration, h *Host, position int) HostView {
+	called := h.state == Called
+	capped := !called && h.lane == Failing && !s.failingOpen()
+	return HostView{
+		Host: h, Position: position, Lane: h.lane, Errors: int(h.errors), Called: called, Due: called && h.ord < s.calls.dueEnd,
+		Waited: at - h.entered, Silent: at - h.askedAt, Expect: s.estimate(position, capped),
+	}
 }
 
 // walk visits the hosts of the queue in its order, at most limit of them.
