@@ -27,7 +27,6 @@ type core struct {
 	mode    Mode
 	hosts   Hosts       // nil: nobody knows the cluster
 	leading func() bool // never nil
-	born    time.Time   // what histories count from
 
 	cfg      Config // in force; set by New and change alone
 	ledger   *slots.Ledger
@@ -61,7 +60,6 @@ func New(cfg Config, now time.Time) (*Controller, error) {
 	}
 	c := &Controller{notify: cfg.Notify, notifyFailures: cfg.NotifyFailures, first: make(chan struct{})}
 	c.mode, c.hosts, c.leading, c.cfg = cfg.Mode, cfg.Hosts, cfg.Leading, cfg.settings()
-	c.born = now
 	c.ledger, c.policy, c.asks, c.refusals = ledger, policy, tally{}, tally{}
 	c.queues = queues{ledger: ledger, policy: policy, names: tenantNames{}}
 	if _, err := c.queues.configure(c.cfg.Turns); err != nil {

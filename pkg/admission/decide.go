@@ -199,7 +199,7 @@ func (c *core) enqueue(now time.Time, s *situation) {
 	}
 	s.host = c.host(ref)
 	c.queues.join(now, s.host, c.queues.of(&s.ledger))
-	s.host.record(&s.ask, s.ledger.Put())
+	s.host.record(now.Sub(c.policy.born), &s.ask, s.ledger.Put())
 }
 
 // recordHolder notes the errors of a host that holds a slot.
@@ -209,7 +209,7 @@ func (c *core) recordHolder(now time.Time, s *situation) {
 		return
 	}
 	h := c.host(ref)
-	h.record(&s.ask, s.ledger.Put())
+	h.record(now.Sub(c.policy.born), &s.ask, s.ledger.Put())
 	if h.queue != nil {
 		h.queue.RecordErrors(&h.place, c.policy.errors(h))
 	}

@@ -42,7 +42,7 @@ func (c *core) note(now time.Time, h *host, kind eventKind, what uint8) {
 		}
 		return
 	}
-	at := min(max(now.Sub(c.born)/time.Second, 0), math.MaxUint32)
+	at := min(max(now.Sub(c.policy.born)/time.Second, 0), math.MaxUint32)
 	h.history = &hostEvent{before: h.history, at: uint32(at), times: 1, kind: kind, what: what} //nolint:gosec // bounded
 	last := h.history
 	for range maxHistory - 1 {

@@ -33,7 +33,7 @@ func (c *Controller) Why(now time.Time, namespace, name string) api.Why {
 	}
 	w.Hold = c.holdOf(now, &w)
 	if h != nil {
-		w.History = h.history.shown(c.born, c.mode)
+		w.History = h.history.shown(c.policy.born, c.mode)
 		c.foreseeFor(now, h, &w)
 	}
 	w.Standing = standing(&w)
