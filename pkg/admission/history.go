@@ -91,7 +91,11 @@ func (e *hostEvent) text(mode Mode) string {
 	case slotEnded:
 		return slotEnds[slots.End(e.what)]
 	case workEnded:
-		return workText(ironic.Works()[e.what>>4], slots.Result(e.what&15))
+		var work ironic.Work // none of a node that is gone
+		if i := int(e.what >> 4); i < len(ironic.Works()) {
+			work = ironic.Works()[i]
+		}
+		return workText(work, slots.Result(e.what&15))
 	}
 	return "its hold was released"
 }

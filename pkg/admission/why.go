@@ -40,7 +40,7 @@ func (c *Controller) Why(now time.Time, namespace, name string) api.Why {
 	if known && w.Standing == api.StandingUnknown {
 		w.Standing = api.StandingIdle
 	}
-	t := storyteller{Why: &w, cluster: cluster, now: now}
+	t := storyteller{Why: &w, cluster: cluster, now: now, born: c.policy.born}
 	t.tell(h)
 	return w
 }
@@ -155,6 +155,7 @@ type storyteller struct {
 	*api.Why
 	cluster clusterWord
 	now     time.Time
+	born    time.Time // what host.askedAt counts from
 }
 
 func (t *storyteller) say(format string, args ...any) {
@@ -169,20 +170,24 @@ func (t *storyteller) tell(h *host) {
 	case api.StandingWorking, api.StandingStarting:
 		t.slot(h)
 	case api.StandingWaiting, api.StandingStopped:
-		t.waits()
+		t.waits(h)
 	case api.StandingIdle:
-		t.say("It wants nothing now.")
+		if t.Answer != nil && t.Answer.Reason == api.ReasonObserve {
+			t.say("It wants to %s. In mode observe nobody waits.", wish(t.Op))
+		} else {
+			t.say("It wants nothing now.")
+		}
 	}
 	if h != nil && h.deleting {
 		t.say("BMO is deleting it, so no failure makes it wait.")
 	}
 	t.failure()
-	if t.Answer != nil && t.Slot == nil {
+	if t.Answer != nil && (t.Slot == nil || !t.Answer.Ready) {
 		t.say("If it asked now, it would be told %s (%s): %s.", yesNo(t.Answer.Ready), t.Answer.Reason, t.Answer.Message)
 		if must := mustHappen[t.Answer.Reason]; must != "" {
 			t.say("%s", must)
 		}
-		t.Steps = stepsFor(t.Answer.Reason, t.Host)
+		t.Steps = t.stepsFor(t.Answer.Reason)
 	} else {
 		t.Steps = t.slotSteps()
 	}
@@ -205,18 +210,21 @@ func (t *storyteller) unknown() {
 // slot tells of a host that holds a slot or works without one.
 func (t *storyteller) slot(h *host) {
 	s := t.Slot
-	since := about(seconds(s.SinceSeconds))
+	since := "got a slot just now"
+	if s.SinceSeconds >= 1 {
+		since = "has held a slot for " + about(seconds(s.SinceSeconds))
+	}
 	switch s.Kind {
 	case "booting":
 		t.say("Its node is at work and takes no slot: somebody else started it, and its agent has not called yet.")
 	case "exempt":
 		t.say("Its node is at work and takes no slot, as it boots from virtual media.")
 	case "adopted":
-		t.say("It has held a slot for %s: its node was at work when this throttle started.", since)
+		t.say("It %s: its node was at work when this throttle started.", since)
 	case "foreign":
-		t.say("It has held a slot for %s: its node was found at work, though nobody had asked for it.", since)
+		t.say("It %s: its node was found at work, though nobody had asked for it.", since)
 	default:
-		t.say("It has held a slot for %s, to %s.", since, wish(s.Op))
+		t.say("It %s, to %s.", since, wish(s.Op))
 	}
 	switch {
 	case s.Busy:
@@ -235,14 +243,14 @@ func (t *storyteller) slot(h *host) {
 }
 
 // waits tells of a host in a queue, or out of it because something stops it.
-func (t *storyteller) waits() {
+func (t *storyteller) waits(h *host) {
 	q := t.Queued
 	if q == nil {
 		return
 	}
-	t.say("It wants to %s, has waited for %s, and asked last %s ago.", wish(t.Op), about(seconds(q.WaitedSeconds)), about(seconds(q.SilentSeconds)))
+	t.say("It wants to %s. It asked first %s, and last %s.", wish(t.Op), ago(seconds(q.WaitedSeconds)), ago(t.now.Sub(t.born)-h.askedAt))
 	if q.Position == 0 && t.Standing == api.StandingWaiting {
-		t.say("It has not asked for so long that others pass it; it keeps its place and goes on when BMO asks again.")
+		t.say("Nobody waits for it, as it was stopped or silent; it keeps its place and goes on when BMO asks again.")
 	}
 	if q.Lane == fairshare.Failing.String() {
 		t.say("It queues behind hosts without failures, as it has failed: %d errors.", q.Errors)
@@ -257,10 +265,18 @@ func (t *storyteller) failure() {
 	if t.Hold.Cause != "" {
 		cause = ": " + t.Hold.Cause
 	}
-	t.say("Its %s failed %s ago%s%s", t.Hold.Kind, about(t.now.Sub(t.Hold.Since)), inARow(t.Hold.Failures), strings.TrimSuffix(cause, ".")+".")
+	t.say("Its %s failed %s%s%s", t.Hold.Kind, ago(t.now.Sub(t.Hold.Since)), inARow(t.Hold.Failures), strings.TrimSuffix(cause, ".")+".")
 }
 
 func seconds(s float64) time.Duration { return time.Duration(s * float64(time.Second)) }
+
+// ago says how long ago something was.
+func ago(d time.Duration) string {
+	if d < time.Second {
+		return "just now"
+	}
+	return about(d) + " ago"
+}
 
 func yesNo(yes bool) string {
 	if yes {

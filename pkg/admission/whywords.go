@@ -1,6 +1,7 @@
 package admission
 
 import (
+	"cmp"
 	"strings"
 
 	"github.com/ironic-throttle/ironic-throttle/pkg/api"
@@ -31,12 +32,12 @@ var mustHappen = map[api.Reason]string{
 	api.ReasonPlannedYields: "Hosts that were not planned must have started first.",
 }
 
-// steps are by reason what an operator can do. HOST stands for the host.
+// steps are by reason what an operator can do. {host} and {node} stand for the host and its node.
 var steps = map[api.Reason][]string{
 	api.ReasonGranted: {
-		"Wait: BMO asks again within two minutes. If it does not, see whether BMO is running: kubectl describe bmh shows its last error.",
+		"Wait: BMO asks again within two minutes. If it does not, see whether BMO is running: kubectl get bmh -A shows what it last did.",
 	},
-	api.ReasonHeldSlot: {"Nothing: it may go on. If it does not move, see what its node does: openstack baremetal node show."},
+	api.ReasonHeldSlot: {"Nothing: it may go on. If it does not move, see what its node does: openstack baremetal node show {node}."},
 	api.ReasonDone:     {"Nothing: it needs no slot."},
 	api.ReasonExempt:   {"Nothing: it boots from virtual media and is not limited. To limit such hosts too, set IRONIC_THROTTLE_VIRTUAL_MEDIA_LIMIT."},
 	api.ReasonObserve:  {"Nothing: IRONIC_THROTTLE_MODE=observe refuses nobody."},
@@ -46,7 +47,7 @@ var steps = map[api.Reason][]string{
 	},
 	api.ReasonNotCalled: {
 		"Wait for its turn. See who is before it: ironic-throttle queue.",
-		"If free slots stay unused, see whether BMO is running and asks for its hosts.",
+		"If free slots stay unused, see whether BMO is running, and what it last did with the host: kubectl get bmh -A.",
 	},
 	api.ReasonFailingCap: {
 		"Mend the cause of its failures: kubectl describe bmh shows the last error.",
@@ -54,7 +55,7 @@ var steps = map[api.Reason][]string{
 	},
 	api.ReasonHold: {
 		"See what failed: ironic-throttle holds.",
-		"When the cause is mended, or to try again at once: ironic-throttle holds release HOST.",
+		"When the cause is mended, or to try again at once: ironic-throttle holds release {host}.",
 	},
 	api.ReasonShortCircuit: {
 		"See which hosts have failed: ironic-throttle holds. When the cause is mended, release them.",
@@ -83,11 +84,12 @@ var steps = map[api.Reason][]string{
 	api.ReasonPlannedYields: {"Wait: planned work starts when nobody else wants the slots."},
 }
 
-// stepsFor returns what an operator can do for a host that is told reason.
-func stepsFor(reason api.Reason, host string) []string {
+// stepsFor returns what an operator can do for the host if it is told reason.
+func (t *storyteller) stepsFor(reason api.Reason) []string {
+	names := strings.NewReplacer("{host}", t.Host, "{node}", cmp.Or(t.NodeUUID, strings.Replace(t.Host, "/", "~", 1)))
 	all := make([]string, 0, len(steps[reason]))
 	for _, s := range steps[reason] {
-		all = append(all, strings.ReplaceAll(s, "HOST", host))
+		all = append(all, names.Replace(s))
 	}
 	return all
 }
@@ -95,7 +97,7 @@ func stepsFor(reason api.Reason, host string) []string {
 // slotSteps are those for a host that holds a slot or works without one.
 func (t *storyteller) slotSteps() []string {
 	if t.Slot == nil {
-		return stepsFor(api.ReasonDone, t.Host)
+		return t.stepsFor(api.ReasonDone)
 	}
 	if t.Slot.Abandoned || t.Slot.Stuck {
 		return []string{
@@ -103,5 +105,5 @@ func (t *storyteller) slotSteps() []string {
 			"If no conductor works on it, start that conductor again, or abort the work: openstack baremetal node abort " + t.NodeUUID + ".",
 		}
 	}
-	return stepsFor(api.ReasonHeldSlot, t.Host)
+	return t.stepsFor(api.ReasonHeldSlot)
 }
