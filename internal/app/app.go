@@ -160,7 +160,7 @@ func (a *App) newServer(collectors []prometheus.Collector) (err error) {
 		collectors = append(collectors, newClusterCollector(a.showCluster))
 	}
 	if a.server, err = server.New(server.Options{
-		Decider: a.decider(), HasScope: a.hasScope, Groups: a.groups, Version: a.version, Now: a.now, Log: a.log,
+		Decider: a.decider(), HasScope: a.hasScope, FindNode: a.findNode, Groups: a.groups, Version: a.version, Now: a.now, Log: a.log,
 		Settings:   func() map[string]string { return a.force.Load().settings },
 		Warnings:   func() []string { return append(slices.Clone(a.force.Load().warnings), a.presentWarnings()...) },
 		Standby:    a.standby,

@@ -47,6 +47,12 @@ func (d told) ReleaseHold(now time.Time, namespace, name, episode string) (api.R
 	return answer, err
 }
 
+// findNode asks Ironic for the state of a node.
+func (a *App) findNode(ctx context.Context, key string) (state string, found bool, err error) {
+	node, found, err := a.client.Node(ctx, key)
+	return string(node.State), found, err
+}
+
 // hasScope reports whether Ironic has a node in the scope of a breaker, which needs none
 // that works or asks.
 func (a *App) hasScope(ctx context.Context, scope string) (bool, error) {

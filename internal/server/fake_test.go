@@ -26,6 +26,7 @@ type fake struct {
 
 	queue    api.Queue
 	holds    api.Holds
+	why      api.Why
 	breakers api.Breakers
 	release  func(namespace, name, episode string) (api.ReleaseAnswer, error)
 	check    func(scope string) error
@@ -76,6 +77,12 @@ func (f *fake) Queue(_ time.Time, limit int) api.Queue {
 	defer f.mu.Unlock()
 	f.limits = append(f.limits, limit)
 	return f.queue
+}
+
+func (f *fake) Why(_ time.Time, namespace, name string) api.Why {
+	w := f.why
+	w.Host = namespace + "|" + name
+	return w
 }
 
 func (f *fake) Holds(time.Time) api.Holds       { return f.holds }

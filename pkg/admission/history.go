@@ -43,7 +43,7 @@ func (c *core) note(now time.Time, h *host, kind eventKind, what uint8) {
 		return
 	}
 	at := min(max(now.Sub(c.policy.born)/time.Second, 0), math.MaxUint32)
-	h.history = &hostEvent{before: h.history, at: uint32(at), times: 1, kind: kind, what: what} //nolint:gosec // bounded
+	h.history = &hostEvent{before: h.history, at: uint32(at), times: 1, kind: kind, what: what}
 	last := h.history
 	for range maxHistory - 1 {
 		if last = last.before; last == nil {

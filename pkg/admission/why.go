@@ -36,11 +36,12 @@ func (c *Controller) Why(now time.Time, namespace, name string) api.Why {
 		w.History = h.history.shown(c.policy.born, c.mode)
 		c.foreseeFor(now, h, &w)
 	}
-	w.Standing = standing(&w)
+	lingers := known && ref.Lingers()
+	w.Standing = standing(&w, lingers)
 	if known && w.Standing == api.StandingUnknown {
 		w.Standing = api.StandingIdle
 	}
-	t := storyteller{Why: &w, cluster: cluster, now: now, born: c.policy.born}
+	t := storyteller{Why: &w, cluster: cluster, now: now, born: c.policy.born, lingers: lingers}
 	t.tell(h)
 	return w
 }
@@ -125,15 +126,18 @@ func (c *core) foreseeFor(now time.Time, h *host, w *api.Why) {
 }
 
 // standing sums up how the host of w stands.
-func standing(w *api.Why) api.Standing {
+func standing(w *api.Why, lingers bool) api.Standing {
+	held := w.Hold != nil && w.Hold.Held
 	switch {
+	case held && lingers:
+		return api.StandingStopped
 	case w.Slot != nil && w.Slot.Busy:
 		return api.StandingWorking
 	case w.Slot != nil:
 		return api.StandingStarting
 	case w.Answer != nil && w.Queued != nil && turnsAlone(w.Answer.Reason):
 		return api.StandingWaiting
-	case w.Answer != nil && !w.Answer.Reason.Yes() || w.Hold != nil && w.Hold.Held:
+	case w.Answer != nil && !w.Answer.Reason.Yes() || held:
 		return api.StandingStopped
 	case w.Answer != nil:
 		return api.StandingIdle
@@ -156,9 +160,10 @@ type storyteller struct {
 	cluster clusterWord
 	now     time.Time
 	born    time.Time // what host.askedAt counts from
+	lingers bool      // its work is over, and its slot not given back yet
 }
 
-func (t *storyteller) say(format string, args ...any) {
+func (t *storyteller) sayf(format string, args ...any) {
 	t.Story = append(t.Story, fmt.Sprintf(format, args...))
 }
 
@@ -168,47 +173,55 @@ func (t *storyteller) tell(h *host) {
 		t.unknown()
 		return
 	case api.StandingWorking, api.StandingStarting:
-		t.slot(h)
+		t.slot()
 	case api.StandingWaiting, api.StandingStopped:
+		if t.lingers {
+			t.slot()
+		}
 		t.waits(h)
 	case api.StandingIdle:
 		if t.Answer != nil && t.Answer.Reason == api.ReasonObserve {
-			t.say("It wants to %s. In mode observe nobody waits.", wish(t.Op))
+			t.sayf("It wants to %s. In mode observe nobody waits.", wish(t.Op))
 		} else {
-			t.say("It wants nothing now.")
+			t.sayf("It wants nothing now.")
 		}
 	}
 	if h != nil && h.deleting {
-		t.say("BMO is deleting it, so no failure makes it wait.")
+		t.sayf("BMO is deleting it, so no failure makes it wait.")
 	}
 	t.failure()
 	if t.Answer != nil && (t.Slot == nil || !t.Answer.Ready) {
-		t.say("If it asked now, it would be told %s (%s): %s.", yesNo(t.Answer.Ready), t.Answer.Reason, t.Answer.Message)
+		t.sayf("If it asked now, it would be told %s (%s): %s.", yesNo(t.Answer.Ready), t.Answer.Reason, t.Answer.Message)
 		if must := mustHappen[t.Answer.Reason]; must != "" {
-			t.say("%s", must)
+			t.sayf("%s", must)
 		}
 		t.Steps = t.stepsFor(t.Answer.Reason)
-	} else {
-		t.Steps = t.slotSteps()
+		return
 	}
+	if t.Standing == api.StandingStopped { // held, and it has not asked
+		t.sayf("It is left alone for another %s, so that somebody can look at it. It has not asked since this throttle started.", about(seconds(t.Hold.RemainingSeconds)))
+		t.Steps = t.stepsFor(api.ReasonHold)
+		return
+	}
+	t.Steps = t.slotSteps()
 }
 
 func (t *storyteller) unknown() {
-	t.say("This throttle does not know it: nobody has asked for it since the throttle started, and its node was not seen at work.")
+	t.sayf("This throttle does not know it: nobody has asked for it since the throttle started, and its node was not seen at work.")
 	switch t.cluster {
 	case inCluster:
-		t.say("The cluster has a BareMetalHost of that name.")
+		t.sayf("The cluster has a BareMetalHost of that name.")
 	case notInCluster:
-		t.say("The cluster has no such BareMetalHost.")
+		t.sayf("The cluster has no such BareMetalHost.")
 	}
 	t.Steps = []string{
-		"See whether the name is right: kubectl get bmh -A, and ironic-throttle queue for those that wait.",
+		"See whether the name is right: kubectl get bmh -A, and ironic-throttle status for those that wait.",
 		"See whether BMO is running and uses this throttle: ironic-throttle status shows when it asked last.",
 	}
 }
 
 // slot tells of a host that holds a slot or works without one.
-func (t *storyteller) slot(h *host) {
+func (t *storyteller) slot() {
 	s := t.Slot
 	since := "got a slot just now"
 	if s.SinceSeconds >= 1 {
@@ -216,29 +229,29 @@ func (t *storyteller) slot(h *host) {
 	}
 	switch s.Kind {
 	case "booting":
-		t.say("Its node is at work and takes no slot: somebody else started it, and its agent has not called yet.")
+		t.sayf("Its node is at work and takes no slot: somebody else started it, and its agent has not called yet.")
 	case "exempt":
-		t.say("Its node is at work and takes no slot, as it boots from virtual media.")
+		t.sayf("Its node is at work and takes no slot, as it boots from virtual media.")
 	case "adopted":
-		t.say("It %s: its node was at work when this throttle started.", since)
+		t.sayf("It %s: its node was at work when this throttle started.", since)
 	case "foreign":
-		t.say("It %s: its node was found at work, though nobody had asked for it.", since)
+		t.sayf("It %s: its node was found at work, though nobody had asked for it.", since)
 	default:
-		t.say("It %s, to %s.", since, wish(s.Op))
+		t.sayf("It %s, to %s.", since, wish(s.Op))
 	}
 	switch {
 	case s.Busy:
-		t.say("Its node is in state %q.", s.State)
-	case h != nil && h.Lingers():
-		t.say("Its work is over, and its slot comes free soon: BMO may still go on with the next step.")
+		t.sayf("Its node is in state %q.", s.State)
+	case t.lingers:
+		t.sayf("Its work is over, and its slot comes free soon: BMO may still go on with the next step.")
 	default:
-		t.say("Ironic has not shown its work yet; its node was last seen in state %q.", s.State)
+		t.sayf("Ironic has not shown its work yet; its node was last seen in state %q.", s.State)
 	}
 	if s.Stuck {
-		t.say("Its node has not moved for longer than IRONIC_THROTTLE_STUCK_AFTER%s.", map[bool]string{true: "", false: ", so its slot is not counted any more"}[s.Counted])
+		t.sayf("Its node has not moved for longer than IRONIC_THROTTLE_STUCK_AFTER%s.", map[bool]string{true: "", false: ", so its slot is not counted any more"}[s.Counted])
 	}
 	if s.Abandoned {
-		t.say("No conductor works on its node any more: only the start of one takes it out of that state.")
+		t.sayf("No conductor works on its node any more: only the start of one takes it out of that state.")
 	}
 }
 
@@ -248,12 +261,12 @@ func (t *storyteller) waits(h *host) {
 	if q == nil {
 		return
 	}
-	t.say("It wants to %s. It asked first %s, and last %s.", wish(t.Op), ago(seconds(q.WaitedSeconds)), ago(t.now.Sub(t.born)-h.askedAt))
+	t.sayf("It wants to %s. It asked first %s, and last %s.", wish(t.Op), ago(seconds(q.WaitedSeconds)), ago(t.now.Sub(t.born)-h.askedAt))
 	if q.Position == 0 && t.Standing == api.StandingWaiting {
-		t.say("Nobody waits for it, as it was stopped or silent; it keeps its place and goes on when BMO asks again.")
+		t.sayf("Nobody waits for it, as it was stopped or silent; it keeps its place and goes on when BMO asks again.")
 	}
 	if q.Lane == fairshare.Failing.String() {
-		t.say("It queues behind hosts without failures, as it has failed: %d errors.", q.Errors)
+		t.sayf("It queues behind hosts without failures, as it has failed: %d errors.", q.Errors)
 	}
 }
 
@@ -265,7 +278,7 @@ func (t *storyteller) failure() {
 	if t.Hold.Cause != "" {
 		cause = ": " + t.Hold.Cause
 	}
-	t.say("Its %s failed %s%s%s", t.Hold.Kind, ago(t.now.Sub(t.Hold.Since)), inARow(t.Hold.Failures), strings.TrimSuffix(cause, ".")+".")
+	t.sayf("Its %s failed %s%s%s", t.Hold.Kind, ago(t.now.Sub(t.Hold.Since)), inARow(t.Hold.Failures), strings.TrimSuffix(cause, ".")+".")
 }
 
 func seconds(s float64) time.Duration { return time.Duration(s * float64(time.Second)) }

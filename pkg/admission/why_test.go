@@ -94,6 +94,14 @@ var whyCases = []struct {
 		f.want(by(2, api.OpProvision), api.ReasonHold)
 		return f, "metal3", "host-2"
 	}},
+	{"held, never asked", api.StandingStopped, "", func(t *testing.T) (*front, string, string) {
+		f := newFront(t, 4, holding(hour))
+		f.of(2)
+		f.becomes(2, ironic.Deploying, "")
+		f.fails("Agent did not call", 2)
+		f.linger()
+		return f, "metal3", "host-2"
+	}},
 	{"released", api.StandingWaiting, api.ReasonGranted, func(t *testing.T) (*front, string, string) {
 		f := newFront(t, 4, holding(hour))
 		f.failedAndCleaned(2)
