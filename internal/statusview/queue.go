@@ -40,7 +40,14 @@ func queueText(p api.PoolQueue) string {
 	if idle(p) {
 		return "nobody waits"
 	}
-	return fmt.Sprintf("%d waiting, %d of them called, %d due; %d silent for too long or stopped", p.Waiting, p.Called, p.Due, p.Parked)
+	text := fmt.Sprintf("%d waiting, %d of them called, %d due", p.Waiting, p.Called, p.Due)
+	if p.Stopped > 0 {
+		text += fmt.Sprintf("; %d stopped", p.Stopped)
+	}
+	if silent := p.Parked - p.Stopped; silent > 0 {
+		text += fmt.Sprintf("; %d silent for too long", silent)
+	}
+	return text
 }
 
 func turnsText(p api.PoolQueue) string {

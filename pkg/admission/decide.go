@@ -49,6 +49,7 @@ func (c *core) fresh() *situation {
 // words that show the slots and the queue as they are then.
 func (c *core) conclude(now time.Time, d decision, s *situation) api.Answer {
 	c.revision.Add(1)
+	c.lastAsk = now
 	if !d.ready && c.mode == Observe {
 		c.refusals[d.reason]++
 		c.ledger.Observed(now, s.ledger)

@@ -48,7 +48,7 @@ func (c *Controller) poolQueue(now time.Time, pool slots.Pool, limit int) (api.P
 func show(name string, free int, v fairshare.View) api.PoolQueue {
 	q := api.PoolQueue{
 		Pool: name, Limit: v.Limit, Free: free,
-		Waiting: v.Waiting + v.Called, Called: v.Called, Due: v.Due, Parked: v.Parked,
+		Waiting: v.Waiting + v.Called, Called: v.Called, Due: v.Due, Parked: v.Parked, Stopped: v.Stopped,
 		Ahead: v.Ahead, OvertakeBound: v.Overtake,
 		ClaimWindowSeconds: tenths(v.ClaimWindow), MeanSlotSeconds: tenths(max(v.MeanSlot, 0)),
 		FailingOpen: v.FailingOpen, FailingAllowed: v.FailingCap, FailingHeld: v.FailingHeld,

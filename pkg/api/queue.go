@@ -19,6 +19,7 @@ type PoolQueue struct {
 	Called  int `json:"called"`  // of these, those that a slot is meant for
 	Due     int `json:"due"`     // of these, those that a free slot is kept for
 	Parked  int `json:"parked"`  // hosts that have not asked for too long, or are stopped; they keep their place
+	Stopped int `json:"stopped"` // of these, those that a hold, a breaker or a pause has stopped
 
 	Ahead         int `json:"ahead"`         // hosts called beyond the free slots
 	OvertakeBound int `json:"overtakeBound"` // how often a called host may be overtaken

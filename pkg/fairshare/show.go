@@ -55,6 +55,9 @@ func (s *Scheduler) Held() (healthy, failing int) {
 	return s.lane[Healthy].holding, s.lane[Failing].holding
 }
 
+// Stopped returns how many hosts Suspend has parked that have not asked since.
+func (s *Scheduler) Stopped() int { return s.stopped }
+
 // Stats returns the counts so far.
 func (s *Scheduler) Stats() Stats { return s.stats }
 
@@ -62,6 +65,7 @@ func (s *Scheduler) Stats() Stats { return s.stats }
 type View struct {
 	Limit                        int
 	Waiting, Called, Due, Parked int // Waiting: not called yet
+	Stopped                      int // of those Parked, by Suspend
 	Ahead, Overtake              int
 	ClaimWindow                  time.Duration
 	MeanSlot                     time.Duration // Unmeasured: not known yet
@@ -96,7 +100,7 @@ func (s *Scheduler) View(now time.Time, limit int) View {
 	at := s.at(now)
 	held, most := s.failingUse()
 	v := View{
-		Limit: s.cfg.Limit, Waiting: s.Queued() - s.calls.open, Called: s.calls.open, Due: s.calls.due(), Parked: s.parked,
+		Limit: s.cfg.Limit, Waiting: s.Queued() - s.calls.open, Called: s.calls.open, Due: s.calls.due(), Parked: s.parked, Stopped: s.stopped,
 		Ahead: s.callAhead(), Overtake: s.bound(), ClaimWindow: s.commonWindow(), MeanSlot: Unmeasured,
 		FailingOpen: held < most, FailingCap: most, FailingHeld: held,
 	}
