@@ -36,7 +36,8 @@ type fake struct {
 
 	mu     sync.Mutex
 	asks   []api.Ask
-	limits []int // of Queue
+	limits []int          // of QueueOf
+	query  api.QueueQuery // the last one
 }
 
 // seen returns a fake with a first complete poll behind it.
@@ -72,10 +73,10 @@ func (f *fake) asked() int {
 	return len(f.asks)
 }
 
-func (f *fake) Queue(_ time.Time, limit int) api.Queue {
+func (f *fake) QueueOf(_ time.Time, query api.QueueQuery) api.Queue {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.limits = append(f.limits, limit)
+	f.limits, f.query = append(f.limits, query.Limit), query
 	return f.queue
 }
 

@@ -19,7 +19,7 @@ func (s *Server) queue(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	var q api.Queue
-	if s.gentle.do(r.Context(), func() { q = s.decider.Queue(s.now(), want.limit) }) != nil {
+	if s.gentle.do(r.Context(), func() { q = s.decider.QueueOf(s.now(), want.QueueQuery) }) != nil {
 		return // nobody waits for it any more
 	}
 	if want.one {
@@ -36,24 +36,23 @@ func (s *Server) queue(w http.ResponseWriter, r *http.Request) {
 
 // queueQuery is what GET /v1/queue may be asked for.
 type queueQuery struct {
-	limit int    // hosts of each pool
-	pool  string // the one that is wanted, if one is
-	one   bool
+	api.QueueQuery
+	pool string // the one that is wanted, if one is
+	one  bool
 }
 
 // parseQueueQuery refuses what it does not know, as the ask does: a misspelt
 // parameter would show something else than was meant.
 func parseQueueQuery(raw string) (queueQuery, *api.FieldError) {
-	q := queueQuery{limit: queueRows}
+	q := queueQuery{QueueQuery: api.QueueQuery{Limit: queueRows}}
 	values, err := url.ParseQuery(raw)
 	if err != nil {
 		return q, &api.FieldError{Field: "query", Rule: "cannot be read"}
 	}
 	for name, all := range values {
-		known := name == "limit" || name == "pool"
 		switch {
-		case !known:
-			return q, &api.FieldError{Field: shown(name), Rule: "is not a parameter: known are limit, pool"}
+		case !slices.Contains(queueParameters, name):
+			return q, &api.FieldError{Field: shown(name), Rule: "is not a parameter: known are " + strings.Join(queueParameters, ", ")}
 		case len(all) > 1:
 			return q, &api.FieldError{Field: name, Rule: "is given twice"}
 		}
@@ -64,11 +63,28 @@ func parseQueueQuery(raw string) (queueQuery, *api.FieldError) {
 		if err != nil || n < 0 || n > maxQueueRows {
 			return q, &api.FieldError{Field: "limit", Value: shown(text), Rule: fmt.Sprintf("is not a whole number 0..%d", maxQueueRows)}
 		}
-		q.limit = n
+		q.Limit = n
+	}
+	q.Namespace, q.Reason = values.Get("namespace"), api.Reason(values.Get("reason"))
+	if values.Has("reason") && !slices.Contains(api.Reasons(), q.Reason) {
+		return q, &api.FieldError{Field: "reason", Value: shown(string(q.Reason)), Rule: "is not one of " + reasonWords()}
 	}
 	// Ironic folds the case of conductor groups.
 	q.pool, q.one = strings.ToLower(values.Get("pool")), values.Has("pool")
 	return q, nil
+}
+
+var queueParameters = []string{"limit", "namespace", "pool", "reason"}
+
+// reasonWords lists the reasons of a no.
+func reasonWords() string {
+	var words []string
+	for _, r := range api.Reasons() {
+		if !r.Yes() {
+			words = append(words, string(r))
+		}
+	}
+	return strings.Join(words, ", ")
 }
 
 // shown is at most a line of somebody's text.

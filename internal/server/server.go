@@ -30,8 +30,8 @@ type Decider interface {
 	View(now time.Time) api.View
 	// Revision moves with everything that Status shows but what time alone changes.
 	Revision() uint64
-	// Queue shows who waits, at most limit hosts of each pool.
-	Queue(now time.Time, limit int) api.Queue
+	// QueueOf shows who waits, as far as query wants to know.
+	QueueOf(now time.Time, query api.QueueQuery) api.Queue
 	// Why tells the story of one host and changes nothing.
 	Why(now time.Time, namespace, name string) api.Why
 	// Holds shows the failed hosts.

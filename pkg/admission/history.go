@@ -72,6 +72,16 @@ func (e *hostEvent) shown(born time.Time, mode Mode) []api.HostEvent {
 	return list
 }
 
+// lastReason is that of the newest answer from e on, "" if there is none.
+func (e *hostEvent) lastReason() api.Reason {
+	for ; e != nil; e = e.before {
+		if e.kind == answered {
+			return api.Reasons()[e.what&31]
+		}
+	}
+	return ""
+}
+
 func (e *hostEvent) text(mode Mode) string {
 	switch e.kind {
 	case answered:

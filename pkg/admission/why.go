@@ -215,7 +215,7 @@ func (t *storyteller) unknown() {
 		t.sayf("The cluster has no such BareMetalHost.")
 	}
 	t.Steps = []string{
-		"See whether the name is right: kubectl get bmh -A, and ironic-throttle status for those that wait.",
+		"See whether the name is right: kubectl get bmh -A, and ironic-throttle queue for those that wait.",
 		"See whether BMO is running and uses this throttle: ironic-throttle status shows when it asked last.",
 	}
 }

@@ -46,7 +46,7 @@ var steps = map[api.Reason][]string{
 		"If Ironic, DHCP and the image server can take more, raise MAX_CONCURRENT_PROVISIONING_HOSTS.",
 	},
 	api.ReasonNotCalled: {
-		"Wait for its turn. See who is next: ironic-throttle status.",
+		"Wait for its turn. See who is before it: ironic-throttle queue.",
 		"If free slots stay unused, see whether BMO is running, and what it last did with the host: kubectl get bmh -A.",
 	},
 	api.ReasonFailingCap: {
