@@ -1,5 +1,5 @@
 // Package bmopatch is what the BareMetal Operator would get to ask a throttle before it
-// starts work on a host (docs/bmo-patch.md). It is a proposal in compiled form: nothing
+// starts work on a host (docs/check.md). It is a proposal in compiled form: nothing
 // of ironic-throttle uses it.
 package bmopatch
 

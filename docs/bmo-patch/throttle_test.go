@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
-	"os"
 	"strings"
 	"testing"
 	"time"
@@ -156,25 +155,5 @@ func TestLH38_Operation(t *testing.T) {
 		if got := operation(c.host, c.state); got != c.want {
 			t.Errorf("%s: %s, want %s", c.name, got, c.want)
 		}
-	}
-}
-
-// TestThePageShowsThisCode: docs/bmo-patch.md holds throttle.go from HasCapacity's types
-// on as it is compiled.
-func TestThePageShowsThisCode(t *testing.T) {
-	code, err := os.ReadFile("throttle.go")
-	if err != nil {
-		t.Fatal(err)
-	}
-	page, err := os.ReadFile("../bmo-patch.md")
-	if err != nil {
-		t.Fatal(err)
-	}
-	_, shown, ok := strings.Cut(string(code), "// Variables of the operator.")
-	if !ok {
-		t.Fatal("throttle.go has lost its first comment")
-	}
-	if !strings.Contains(string(page), "// Variables of the operator."+shown) {
-		t.Error("docs/bmo-patch.md shows another throttle.go than this one")
 	}
 }

@@ -1,7 +1,7 @@
 // Package snapshot caches what a slow source lists, one entry for each key, and gives
 // all readers the same immutable value. An entry serves while its generation equals the
 // one that holds now, and while it is younger than MaxAge. The rules are rows GC-1 … GC-19
-// of docs/spec/snapshots.md; docs/snapshots.md says how to use it. It needs the standard
+// of docs/spec/snapshots.md; docs/dev/snapshots.md says how to use it. It needs the standard
 // library alone.
 //
 // # What makes an entry old

@@ -1,7 +1,7 @@
 // Package events tells in Kubernetes how a BareMetalHost stands with the throttle: by
 // Events on the host when it begins to wait, is held, released or paused, and when it
 // gets its turn, and on request by an annotation with its place in the queue
-// (docs/events.md).
+// (docs/dev/events.md).
 //
 // The board is pure: it knows of each host what was told last and what is to be told,
 // and says what may be told now. One Event a minute for a host, a fixed number a minute

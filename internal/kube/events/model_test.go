@@ -10,7 +10,7 @@ import (
 	"github.com/ironic-throttle/ironic-throttle/pkg/api"
 )
 
-// modelHost is what a plain reading of docs/events.md knows of a host.
+// modelHost is what a plain reading of docs/dev/events.md knows of a host.
 type modelHost struct {
 	name      string
 	told, now situation

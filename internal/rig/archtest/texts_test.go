@@ -58,6 +58,34 @@ func TestTextsNameSettingsAsTheyAreSet(t *testing.T) {
 	}
 }
 
+// TestPagesNameSettingsThatAre: a reader sets what a page names.
+func TestPagesNameSettingsThatAre(t *testing.T) {
+	dir := root(t)
+	known, err := os.ReadFile(filepath.Join(dir, "docs", "settings.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	pages, err := filepath.Glob(filepath.Join(dir, "docs", "*.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	found := 0
+	for _, page := range append(pages, filepath.Join(dir, "README.md"), filepath.Join(dir, "deploy", "README.md")) {
+		text, err := os.ReadFile(page)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, name := range regexp.MustCompile("`("+settingPrefix+"[A-Z0-9_]*[A-Z0-9])[=`]").FindAllStringSubmatch(string(text), -1) {
+			if found++; !strings.Contains(string(known), "`"+name[1]+"`") {
+				t.Errorf("%s: %s is no setting of docs/settings.md", filepath.Base(page), name[1])
+			}
+		}
+	}
+	if found < 100 {
+		t.Errorf("found %d names: the search is broken", found)
+	}
+}
+
 func TestShortNamesAreFound(t *testing.T) {
 	short := shortNames(t, root(t))
 	for text, want := range map[string]bool{
