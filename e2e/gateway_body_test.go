@@ -123,7 +123,7 @@ func TestGW8_LargeConfigDrives(t *testing.T) {
 	defer server.Close()
 	gateway := benchedGateway(t, server.URL, "MAX_CONCURRENT_PROVISIONING_HOSTS=1000",
 		"IRONIC_THROTTLE_STARTUP_SETTLE=1s", "IRONIC_THROTTLE_LINGER=1s", "IRONIC_THROTTLE_POLL_INTERVAL=1s",
-		"IRONIC_THROTTLE_GATEWAY_SPOOL_DIR="+t.TempDir())
+		"TMPDIR="+t.TempDir())
 	client := &http.Client{Transport: &http.Transport{}}
 	defer client.CloseIdleConnections()
 	if err := deploy(t, client, "http://"+gateway.host, drives, false); err != nil {

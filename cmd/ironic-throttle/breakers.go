@@ -46,13 +46,7 @@ func (p *process) breakersCommand() *cobra.Command {
 		Use: "breakers", Short: "show the circuit breakers, reset or trip one",
 		Long: breakersHelp, Example: breakersExample, Args: noSuchCommand,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return ask(cmd.Context(), to, func(ctx context.Context, client *api.Client) error {
-				breakers, err := client.Breakers(ctx)
-				if err != nil {
-					return clientError(err)
-				}
-				return p.show(breakers, func() string { return statusview.Breakers(breakers) })
-			})
+			return ask(cmd, p, to, clientError, (*api.Client).Breakers, statusview.Breakers)
 		},
 		SuggestionsMinimumDistance: 2,
 	}
@@ -67,9 +61,10 @@ func (p *process) resetCommand(to *remote) *cobra.Command {
 		Long: resetHelp, Example: "  ironic-throttle breakers reset group:rack1", Args: cobra.ExactArgs(1),
 		ValidArgsFunction: to.complete(scopesOf),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return p.changeBreaker(cmd.Context(), *to, func(ctx context.Context, client *api.Client) (api.BreakerAnswer, error) {
+			reset := func(client *api.Client, ctx context.Context) (api.BreakerAnswer, error) {
 				return client.ResetBreaker(ctx, args[0])
-			})
+			}
+			return ask(cmd, p, *to, changeError, reset, statusview.BreakerChange)
 		},
 	}
 }
@@ -85,23 +80,12 @@ func (p *process) tripCommand(to *remote) *cobra.Command {
 			if err != nil {
 				return fmt.Errorf("--%w", err)
 			}
-			return p.changeBreaker(cmd.Context(), *to, func(ctx context.Context, client *api.Client) (api.BreakerAnswer, error) {
+			trip := func(client *api.Client, ctx context.Context) (api.BreakerAnswer, error) {
 				return client.TripBreaker(ctx, args[0], d)
-			})
+			}
+			return ask(cmd, p, *to, changeError, trip, statusview.BreakerChange)
 		},
 	}
 	cmd.Flags().StringVar(&request.For, "for", "", "how `long`, such as 30m, 1s..720h (default IRONIC_THROTTLE_BREAKER_RECOVERY_TIMEOUT)")
 	return cmd
-}
-
-func (p *process) changeBreaker(
-	ctx context.Context, to remote, change func(context.Context, *api.Client) (api.BreakerAnswer, error),
-) error {
-	return ask(ctx, to, func(ctx context.Context, client *api.Client) error {
-		answer, err := change(ctx, client)
-		if err != nil {
-			return changeError(err)
-		}
-		return p.show(answer, func() string { return statusview.BreakerChange(answer) })
-	})
 }

@@ -41,10 +41,13 @@ func (p *process) checkCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			if !host {
-				return p.checkVacancy(cmd, to)
+			if host {
+				return p.check(cmd, to, question)
 			}
-			return p.check(cmd.Context(), to, question)
+			if err := noHostFlags(cmd); err != nil {
+				return err
+			}
+			return p.answer(cmd, to, (*api.Client).Vacancy, func(api.Answer) string { return "none: without a host it takes no slot" })
 		},
 	}
 	fs := cmd.Flags()
@@ -103,8 +106,8 @@ func splitHost(text string) (namespace, name string, err error) {
 	return namespace, name, nil
 }
 
-// checkVacancy asks for nobody in particular.
-func (p *process) checkVacancy(cmd *cobra.Command, to remote) error {
+// noHostFlags refuses flags about a host where none is named.
+func noHostFlags(cmd *cobra.Command) error {
 	var stray []string
 	cmd.Flags().Visit(func(f *pflag.Flag) {
 		switch f.Name {
@@ -116,23 +119,30 @@ func (p *process) checkVacancy(cmd *cobra.Command, to remote) error {
 	if len(stray) > 0 {
 		return fmt.Errorf("%s: needs a host, NAMESPACE/NAME or --node-uuid", strings.Join(stray, ", "))
 	}
-	return ask(cmd.Context(), to, func(ctx context.Context, client *api.Client) error {
-		answer, err := client.Vacancy(ctx)
-		if err != nil {
-			return clientError(err)
-		}
-		return p.printAnswer(answer, "none: without a host it takes no slot")
-	})
+	return nil
 }
 
-func (p *process) check(ctx context.Context, to remote, question api.Ask) error {
-	return ask(ctx, to, func(ctx context.Context, client *api.Client) error {
-		answer, err := client.IsReady(ctx, question)
-		if err != nil {
-			return clientError(err)
-		}
-		return p.printAnswer(answer, effect(question, answer))
-	})
+func (p *process) check(cmd *cobra.Command, to remote, question api.Ask) error {
+	isReady := func(client *api.Client, ctx context.Context) (api.Answer, error) {
+		return client.IsReady(ctx, question)
+	}
+	return p.answer(cmd, to, isReady, func(a api.Answer) string { return effect(question, a) })
+}
+
+// answer asks, and makes a no an exit code.
+func (p *process) answer(
+	cmd *cobra.Command, to remote, question func(*api.Client, context.Context) (api.Answer, error), effect func(api.Answer) string,
+) error {
+	var ready bool
+	err := ask(cmd, p, to, clientError, func(client *api.Client, ctx context.Context) (api.Answer, error) {
+		a, err := question(client, ctx)
+		ready = a.Ready
+		return a, err
+	}, func(a api.Answer) string { return answerText(a) + "effect:   " + effect(a) + "\n" })
+	if err == nil && !ready {
+		err = &exitError{code: exitNo}
+	}
+	return err
 }
 
 // effect says what the answer to question has changed.
@@ -146,15 +156,6 @@ func effect(question api.Ask, a api.Answer) string {
 		return "keeps the slot that this host has"
 	}
 	return "took no slot"
-}
-
-// printAnswer prints a and makes a no an exit code.
-func (p *process) printAnswer(a api.Answer, effect string) error {
-	err := p.show(a, func() string { return answerText(a) + "effect:   " + effect + "\n" })
-	if err == nil && !a.Ready {
-		err = &exitError{code: exitNo}
-	}
-	return err
 }
 
 func opWords() string {

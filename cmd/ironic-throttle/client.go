@@ -2,6 +2,7 @@ package main
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"net/url"
@@ -9,6 +10,7 @@ import (
 	"strings"
 	"syscall"
 
+	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
 	"github.com/ironic-throttle/ironic-throttle/pkg/api"
@@ -48,6 +50,27 @@ func (r remote) client() (*api.Client, error) {
 		return nil, fmt.Errorf("%s: %w", flag, err)
 	}
 	return client, nil
+}
+
+// ask puts a question to the throttle that to names, and shows the answer. fault gives an
+// error its exit code.
+func ask[T any](
+	cmd *cobra.Command, p *process, to remote, fault func(error) error,
+	question func(*api.Client, context.Context) (T, error), text func(T) string,
+) error {
+	client, err := to.client()
+	if err != nil {
+		return err
+	}
+	defer client.CloseIdleConnections()
+	answer, err := question(client, cmd.Context())
+	if err != nil {
+		return to.explain(fault(err))
+	}
+	if p.json {
+		return p.printJSON(answer)
+	}
+	return p.print(text(answer))
 }
 
 // explain adds to the error of a throttle that could not be reached where it was looked

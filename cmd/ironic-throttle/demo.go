@@ -1,7 +1,6 @@
 package main
 
 import (
-	"context"
 	"runtime/debug"
 
 	"github.com/spf13/cobra"
@@ -41,23 +40,19 @@ func (p *process) demoCommand() *cobra.Command {
 			}
 			o.Version = build().Version
 			debug.SetGCPercent(demoGCPercent)
-			return p.demo(cmd.Context(), o)
+			summary, err := demo.Run(cmd.Context(), o, demo.Output{
+				Stdout: p.stdout, Stderr: p.stderr, Terminal: isTerminal(p.stderr), JSON: p.json,
+			})
+			switch {
+			case err != nil:
+				return &exitError{exitNo, err}
+			case summary.Exceeded(), summary.Unfinished() != "":
+				return &exitError{code: exitNo} // the summary says it
+			}
+			return nil
 		},
 	}
 	cmd.Flags().SortFlags = false
 	o.Flags(cmd.Flags())
 	return cmd
-}
-
-func (p *process) demo(ctx context.Context, o demo.Options) error {
-	summary, err := demo.Run(ctx, o, demo.Output{
-		Stdout: p.stdout, Stderr: p.stderr, Terminal: isTerminal(p.stderr), JSON: p.json,
-	})
-	switch {
-	case err != nil:
-		return &exitError{exitNo, err}
-	case summary.Exceeded(), summary.Unfinished() != "":
-		return &exitError{code: exitNo} // the summary says it
-	}
-	return nil
 }

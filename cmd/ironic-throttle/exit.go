@@ -62,3 +62,22 @@ func clientError(err error) error {
 	}
 	return &exitError{exitUnreachable, err}
 }
+
+// changeError is clientError for what changes something: that the throttle knows no
+// such thing, knows better, or failed on the way is a no. A 404 without a field is
+// no answer of a throttle that has the path.
+func changeError(err error) error {
+	var answer *api.Error
+	if !errors.As(err, &answer) {
+		return clientError(err)
+	}
+	switch answer.Code {
+	case http.StatusConflict, http.StatusInternalServerError:
+		return &exitError{exitNo, err}
+	case http.StatusNotFound:
+		if answer.Field != "" {
+			return &exitError{exitNo, err}
+		}
+	}
+	return clientError(err)
+}

@@ -2,8 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
-	"net/http"
 
 	"github.com/spf13/cobra"
 
@@ -42,13 +40,7 @@ func (p *process) holdsCommand() *cobra.Command {
 		Use: "holds", Short: "show failed hosts, and let one be tried again",
 		Long: holdsHelp, Example: holdsExample, Args: noSuchCommand,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return ask(cmd.Context(), to, func(ctx context.Context, client *api.Client) error {
-				holds, err := client.Holds(ctx)
-				if err != nil {
-					return clientError(err)
-				}
-				return p.show(holds, func() string { return statusview.Holds(holds) })
-			})
+			return ask(cmd, p, to, clientError, (*api.Client).Holds, statusview.Holds)
 		},
 		SuggestionsMinimumDistance: 2,
 	}
@@ -68,52 +60,12 @@ func (p *process) releaseCommand(to *remote) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return ask(cmd.Context(), *to, func(ctx context.Context, client *api.Client) error {
-				answer, err := client.ReleaseHold(ctx, namespace, name, episode)
-				if err != nil {
-					return changeError(err)
-				}
-				return p.show(answer, func() string { return statusview.Release(answer) })
-			})
+			release := func(client *api.Client, ctx context.Context) (api.ReleaseAnswer, error) {
+				return client.ReleaseHold(ctx, namespace, name, episode)
+			}
+			return ask(cmd, p, *to, changeError, release, statusview.Release)
 		},
 	}
 	cmd.Flags().StringVar(&episode, "episode", "", "release this `failure` alone and no later one")
 	return cmd
-}
-
-// ask calls do with a client of the throttle that to names.
-func ask(ctx context.Context, to remote, do func(context.Context, *api.Client) error) error {
-	client, err := to.client()
-	if err != nil {
-		return err
-	}
-	defer client.CloseIdleConnections()
-	return to.explain(do(ctx, client))
-}
-
-// show prints v as JSON, or as text.
-func (p *process) show(v any, text func() string) error {
-	if p.json {
-		return p.printJSON(v)
-	}
-	return p.print(text())
-}
-
-// changeError is clientError for what changes something: that the throttle knows no
-// such thing, knows better, or failed on the way is a no. A 404 without a field is
-// no answer of a throttle that has the path.
-func changeError(err error) error {
-	var answer *api.Error
-	if !errors.As(err, &answer) {
-		return clientError(err)
-	}
-	switch answer.Code {
-	case http.StatusConflict, http.StatusInternalServerError:
-		return &exitError{exitNo, err}
-	case http.StatusNotFound:
-		if answer.Field != "" {
-			return &exitError{exitNo, err}
-		}
-	}
-	return clientError(err)
 }

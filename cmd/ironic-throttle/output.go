@@ -3,9 +3,12 @@ package main
 import (
 	"encoding/json"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
+
+	"github.com/charmbracelet/x/term"
 )
 
 // printJSON writes v as one indented document.
@@ -74,4 +77,10 @@ func (p *process) environment(name string) string {
 		}
 	}
 	return ""
+}
+
+// isTerminal reports whether somebody looks at w.
+func isTerminal(w io.Writer) bool {
+	f, ok := w.(*os.File)
+	return ok && term.IsTerminal(f.Fd())
 }

@@ -32,7 +32,6 @@ const maxQueueRows = 1000
 func (p *process) queueCommand() *cobra.Command {
 	var to remote
 	query := api.QueueQuery{Limit: statusview.QueueRows}
-	pool := ""
 	cmd := &cobra.Command{
 		Use: "queue", Short: "show who waits, in which order",
 		Long: queueHelp, Example: queueExample, Args: cobra.NoArgs,
@@ -40,21 +39,13 @@ func (p *process) queueCommand() *cobra.Command {
 			if query.Limit < 0 || query.Limit > maxQueueRows {
 				return fmt.Errorf("--limit %d: must be 0..%d", query.Limit, maxQueueRows)
 			}
+			query.OnePool = cmd.Flags().Changed("pool")
 			if query.Reason != "" && !slices.Contains(noReasons(), query.Reason) {
 				return fmt.Errorf("--reason %q: must be one of %s", query.Reason, joined(noReasons()))
 			}
-			return ask(cmd.Context(), to, func(ctx context.Context, client *api.Client) error {
-				q, err := client.QueueOf(ctx, query)
-				if err != nil {
-					return clientError(err)
-				}
-				if cmd.Flags().Changed("pool") {
-					if q.Pools = slices.DeleteFunc(q.Pools, func(x api.PoolQueue) bool { return x.Pool != strings.ToLower(pool) }); len(q.Pools) == 0 {
-						return fmt.Errorf("--pool %q: has no queue of its own", pool)
-					}
-				}
-				return p.show(q, func() string { return statusview.Queue(q) })
-			})
+			return ask(cmd, p, to, clientError, func(client *api.Client, ctx context.Context) (api.Queue, error) {
+				return client.QueueOf(ctx, query)
+			}, statusview.Queue)
 		},
 	}
 	fs := cmd.Flags()
@@ -62,7 +53,7 @@ func (p *process) queueCommand() *cobra.Command {
 	fs.IntVar(&query.Limit, "limit", query.Limit, "how many hosts of each pool")
 	fs.StringVarP(&query.Namespace, "namespace", "n", "", "hosts of this `namespace` alone")
 	fs.StringVar((*string)(&query.Reason), "reason", "", "hosts that were told this `reason` last")
-	fs.StringVar(&pool, "pool", "", "the queue of this `pool` alone: a conductor group, or virtual-media")
+	fs.StringVar(&query.Pool, "pool", "", "the queue of this `pool` alone: a conductor group, or virtual-media")
 	p.remoteFlags(fs, &to)
 	completeWords(cmd, "reason", noReasons())
 	return cmd

@@ -7,9 +7,6 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
-
-	"github.com/ironic-throttle/ironic-throttle/internal/rig/simulate"
 )
 
 const rootHelp = `ironic-throttle watches what OpenStack Ironic does, hands out a fixed number of
@@ -100,27 +97,6 @@ func noSuchCommand(cmd *cobra.Command, args []string) error {
 	err := fmt.Errorf("unknown command %q", args[0])
 	if near := cmd.SuggestionsFor(args[0]); len(near) > 0 {
 		err = fmt.Errorf("%w; did you mean %s?", err, strings.Join(near, " or "))
-	}
-	return err
-}
-
-// flagError adds to an unknown flag those that are like it, and says of a value that cannot
-// be read which rule it breaks.
-func flagError(cmd *cobra.Command, err error) error {
-	var missing *pflag.NotExistError
-	if !errors.As(err, &missing) {
-		return simulate.FlagError(err)
-	}
-	if len(missing.GetSpecifiedName()) < 2 {
-		return err
-	}
-	// cobra knows how to find near names, of commands only.
-	names := &cobra.Command{SuggestionsMinimumDistance: 2}
-	cmd.Flags().VisitAll(func(f *pflag.Flag) {
-		names.AddCommand(&cobra.Command{Use: f.Name, Run: func(*cobra.Command, []string) {}})
-	})
-	if near := names.SuggestionsFor(missing.GetSpecifiedName()); len(near) > 0 {
-		return fmt.Errorf("%w; did you mean --%s?", err, strings.Join(near, " or --"))
 	}
 	return err
 }

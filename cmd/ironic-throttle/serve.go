@@ -18,9 +18,10 @@ new is taken, what was asked is answered, and the process ends within 5 s, or 10
 where it has a Lease to give up. A second signal ends it at once.
 
 Every setting is a flag, an environment variable and a key of the config file, in
-this order of precedence; docs/settings.md lists them. An Ironic that cannot be
-reached is no error: new hosts are refused as 'starting' or 'stale' until it
-answers. The limits in the config file are read again while running.`
+this order of precedence. The flags below are what most sites need; --help-advanced
+shows the others, docs/settings.md all of them. An Ironic that cannot be reached is
+no error: new hosts are refused as 'starting' or 'stale' until it answers. The
+limits in the config file are read again while running.`
 
 const serveExample = `  ironic-throttle serve --ironic-endpoint http://127.0.0.1:6385
 
@@ -37,16 +38,23 @@ const gcPercent = 25
 
 func (p *process) serveCommand() *cobra.Command {
 	var readyFile string
+	var advanced bool
 	cmd := &cobra.Command{
 		Use: "serve", Short: "watch Ironic and answer who may start",
 		Long: serveHelp, Example: serveExample, Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return p.serve(cmd.Context(), config.Sources{Flags: cmd.Flags(), Environ: p.environ}, readyFile)
+			if advanced {
+				config.ShowAdvanced(cmd.Flags())
+				_, err := fmt.Fprint(p.stdout, cmd.Flags().FlagUsages())
+				return err
+			}
+			return p.serve(cmd.Context(), config.Sources{Flags: cmd.Flags()}, readyFile)
 		},
 	}
 	cmd.Flags().SortFlags = false
 	config.AddFlags(cmd.Flags())
 	cmd.Flags().StringVar(&readyFile, "ready-file", "", readyFileHelp)
+	cmd.Flags().BoolVar(&advanced, "help-advanced", false, "show the flags of the advanced settings")
 	return cmd
 }
 

@@ -1,8 +1,6 @@
 package main
 
 import (
-	"context"
-
 	"github.com/spf13/cobra"
 
 	"github.com/ironic-throttle/ironic-throttle/internal/rig/simulate"
@@ -43,23 +41,19 @@ func (p *process) simulateCommand() *cobra.Command {
 			if err := g.Validate(); err != nil {
 				return err
 			}
-			return p.simulate(cmd.Context(), &g)
+			results, err := g.Run(cmd.Context(), simulate.Output{
+				Stdout: p.stdout, Stderr: p.stderr, Terminal: isTerminal(p.stderr), JSON: p.json, Version: build().Version,
+			})
+			switch {
+			case err != nil:
+				return &exitError{exitNo, err}
+			case simulate.Failed(results):
+				return &exitError{code: exitNo} // the results say it
+			}
+			return nil
 		},
 	}
 	cmd.Flags().SortFlags = false
 	g.Flags(cmd.Flags())
 	return cmd
-}
-
-func (p *process) simulate(ctx context.Context, g *simulate.Grid) error {
-	results, err := g.Run(ctx, simulate.Output{
-		Stdout: p.stdout, Stderr: p.stderr, Terminal: isTerminal(p.stderr), JSON: p.json, Version: build().Version,
-	})
-	switch {
-	case err != nil:
-		return &exitError{exitNo, err}
-	case simulate.Failed(results):
-		return &exitError{code: exitNo} // the results say it
-	}
-	return nil
 }

@@ -33,17 +33,16 @@ func (p *process) whyCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return ask(cmd.Context(), to, func(ctx context.Context, client *api.Client) error {
+			var standing api.Standing
+			err = ask(cmd, p, to, clientError, func(client *api.Client, ctx context.Context) (api.Why, error) {
 				why, err := client.Why(ctx, namespace, name)
-				if err != nil {
-					return clientError(err)
-				}
-				err = p.show(why, func() string { return statusview.Why(why) })
-				if err == nil && why.Standing == api.StandingUnknown {
-					err = &exitError{code: exitNo}
-				}
-				return err
-			})
+				standing = why.Standing
+				return why, err
+			}, statusview.Why)
+			if err == nil && standing == api.StandingUnknown {
+				err = &exitError{code: exitNo}
+			}
+			return err
 		},
 	}
 	p.remoteFlags(cmd.Flags(), &to)

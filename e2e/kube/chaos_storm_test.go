@@ -32,8 +32,7 @@ const (
 	askTimeout  = 3 * time.Second
 
 	leaseDuration = 4 * time.Second
-	renewDeadline = 3 * time.Second
-	retryPeriod   = 500 * time.Millisecond
+	renewDeadline = leaseDuration * 2 / 3 // as config.Leader has it
 	settle        = 8 * time.Second
 )
 
@@ -43,8 +42,6 @@ var stormSettings = settings{
 	"MAX_CONCURRENT_PROVISIONING_HOSTS": fmt.Sprint(stormSlots),
 	ours + "LEADER_ELECT":               "true",
 	ours + "LEADER_LEASE_DURATION":      leaseDuration.String(),
-	ours + "LEADER_RENEW_DEADLINE":      renewDeadline.String(),
-	ours + "LEADER_RETRY_PERIOD":        retryPeriod.String(),
 	ours + "STARTUP_SETTLE":             settle.String(),
 	ours + "LINGER":                     settle.String(),
 	ours + "MAX_STALE":                  "2m",

@@ -15,8 +15,6 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/kubernetes"
-	"sigs.k8s.io/kustomize/api/krusty"
-	"sigs.k8s.io/kustomize/kyaml/filesys"
 
 	"github.com/ironic-throttle/ironic-throttle/internal/rig/realkube"
 )
@@ -33,15 +31,11 @@ const systemNamespace = "baremetal-operator-system"
 // built is what a kustomization makes.
 func built(t *testing.T, dir string) []*unstructured.Unstructured {
 	t.Helper()
-	made, err := krusty.MakeKustomizer(krusty.MakeDefaultOptions()).Run(filesys.MakeFsOnDisk(), dir)
+	text, err := realkube.Kustomize(dir)
 	if err != nil {
-		t.Fatalf("%s: %v", dir, err)
+		t.Fatal(err)
 	}
-	text, err := made.AsYaml()
-	if err != nil {
-		t.Fatalf("%s: %v", dir, err)
-	}
-	objects, err := realkube.Decode(string(text))
+	objects, err := realkube.Decode(text)
 	if err != nil {
 		t.Fatalf("%s: %v", dir, err)
 	}

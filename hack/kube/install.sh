@@ -1,5 +1,5 @@
 #!/bin/sh
-# Builds what the tests run as a Kubernetes: kube-apiserver, etcd and kubectl, from Go
+# Builds what the tests run as a Kubernetes: kube-apiserver and etcd, from Go
 # modules alone, of the versions in go.mod beside this file. They land in a folder that
 # git ignores, named by the version; a second run has nothing to do.
 #
@@ -27,5 +27,4 @@ build() { # name, package
 }
 build etcd go.etcd.io/etcd/server/v3
 build kube-apiserver k8s.io/kubernetes/cmd/kube-apiserver
-build kubectl k8s.io/kubernetes/cmd/kubectl
 echo "$assets"

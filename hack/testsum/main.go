@@ -51,10 +51,12 @@ func run(ctx context.Context, args []string, getenv func(string) string, stdout,
 	start := time.Now()
 	sum, err := goTest(ctx, fs.Args(), *silence, *verbose, stdout, stderr)
 	if err != nil {
-		fmt.Fprintln(stderr, "testsum:", err)
 		sum.failed = max(sum.failed, 1)
 	}
 	fmt.Fprintf(stdout, "%s in %d packages, %.0f s\n", sum, sum.packages, time.Since(start).Seconds())
+	if err != nil {
+		fmt.Fprintln(stderr, "testsum:", err)
+	}
 	if *tally != "" {
 		if err := appendTally(*tally, sum.counts); err != nil {
 			fmt.Fprintln(stderr, "testsum:", err)
@@ -95,7 +97,10 @@ func goTest(ctx context.Context, args []string, silence time.Duration, verbose b
 	var silent []string
 	var watch sync.WaitGroup
 	watch.Go(func() {
-		if silent = r.progress.awaitSilence(silence, ended); len(silent) > 0 {
+		for _, pkg := range r.progress.awaitSilence(silence, ended) {
+			silent = append(silent, r.progress.alone(pkg))
+		}
+		if len(silent) > 0 {
 			_ = signalAll(syscall.SIGQUIT) // the runtime of Go shows its goroutines, and ends
 		}
 	})
@@ -104,7 +109,7 @@ func goTest(ctx context.Context, args []string, silence time.Duration, verbose b
 	watch.Wait()
 	err = cmd.Wait()
 	if len(silent) > 0 {
-		fmt.Fprintf(stderr, "testsum: nothing was heard of %s for %v: ended\n", strings.Join(silent, ", "), silence)
+		return r.summary, fmt.Errorf("ended, as nothing was heard for %v; its goroutines are above; alone: %s", silence, strings.Join(silent, "; "))
 	}
 	if readErr != nil {
 		return r.summary, errors.Join(readErr, err)

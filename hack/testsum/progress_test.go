@@ -38,7 +38,24 @@ func TestSilenceCountsFromTheLastEventOfAPackage(t *testing.T) {
 	want(200)
 }
 
-// A test that hangs is ended, and its goroutines are shown.
+// What waits for its turn does not hang.
+func TestAloneNamesWhatRuns(t *testing.T) {
+	var p progress
+	for _, e := range []event{
+		{Action: "run", Test: "TestDone"}, {Action: "pass", Test: "TestDone"},
+		{Action: "run", Test: "TestWaits"}, {Action: "pause", Test: "TestWaits"},
+		{Action: "run", Test: "TestGoesOn"}, {Action: "pause", Test: "TestGoesOn"}, {Action: "cont", Test: "TestGoesOn"},
+		{Action: "run", Test: "TestA"}, {Action: "run", Test: "TestA/x"}, {Action: "pass", Test: "TestA/x"},
+	} {
+		e.Package = "p"
+		p.take(e, time.Time{})
+	}
+	if got, want := p.alone("p"), "go test -count=1 -v -run '^(TestA|TestGoesOn)$' p"; got != want {
+		t.Errorf("%s, want %s", got, want)
+	}
+}
+
+// A test that hangs is ended, its goroutines are shown, and the last line says how to go on.
 func TestWhatSaysNothingIsEnded(t *testing.T) {
 	dir := t.TempDir()
 	for name, text := range map[string]string{
@@ -71,7 +88,7 @@ func TestHangs(t *testing.T) {
 	var out, errs bytes.Buffer
 	code := run(t.Context(), []string{"-silence", "2s", "--", "-timeout", "0", "."}, func(string) string { return "" }, &out, &errs)
 	text := out.String() + errs.String()
-	for _, want := range []string{"nothing was heard of hangs for 2s", "SIGQUIT", "goroutine ", "FAIL hangs", ", 1 failed"} {
+	for _, want := range []string{"alone: go test -count=1 -v -run '^(TestHangs)$' hangs\n", "SIGQUIT", "goroutine ", "FAIL hangs", ", 1 failed"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("%q is not in\n%s", want, text)
 		}

@@ -12,14 +12,18 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/prometheus/client_golang/prometheus"
-
+	"github.com/ironic-throttle/ironic-throttle/internal/clusterhosts"
 	"github.com/ironic-throttle/ironic-throttle/internal/config"
+	"github.com/ironic-throttle/ironic-throttle/internal/decisionlog"
 	"github.com/ironic-throttle/ironic-throttle/internal/inventory"
+	"github.com/ironic-throttle/ironic-throttle/internal/metrics"
+	"github.com/ironic-throttle/ironic-throttle/internal/parts"
 	"github.com/ironic-throttle/ironic-throttle/internal/server"
 	"github.com/ironic-throttle/ironic-throttle/pkg/admission"
 	"github.com/ironic-throttle/ironic-throttle/pkg/api"
 	"github.com/ironic-throttle/ironic-throttle/pkg/ironic"
+	"github.com/ironic-throttle/ironic-throttle/pkg/slots"
+	"github.com/ironic-throttle/ironic-throttle/pkg/snapshot"
 )
 
 // Options is what New needs. Config is required; everything else may be zero.
@@ -60,7 +64,7 @@ type App struct {
 	reload     *config.Sources
 	holds      *holdKeeper
 	kept       keptHolds
-	list       *nodeList
+	list       *inventory.Lookup
 	gatewayPart
 	kubePart
 	accessPart
@@ -103,15 +107,11 @@ func New(ctx context.Context, o Options) (_ *App, err error) {
 	if err := a.newGateway(o); err != nil {
 		return nil, err
 	}
-	watched := newWatchedView(a.controller, a.log)
-	watched.polled, watched.observed = a.holds.polled, a.observed
-	if a.poller, err = ironic.NewPoller(a.source(), watched, ironic.PollerOptions{
-		Interval: o.Config.View.PollInterval, MaxPause: min(o.Config.View.MaxStale/3, maxPause),
-		Timeout: pollTimeout(o.Config), MaxAge: o.Config.View.MaxAge, Changes: a.wantsChanges, Due: a.controller.SettlesIn, Hurry: a.controller, Now: a.now, Jitter: rand.Float64, Log: a.log,
-	}); err != nil {
-		return nil, fmt.Errorf("poller: %w", err)
+	m := metrics.New()
+	if err := a.newPoller(o.Config, m); err != nil {
+		return nil, err
 	}
-	if err := a.newServer(watched.collectors()); err != nil {
+	if err := a.newServer(m); err != nil {
 		return nil, err
 	}
 	if a.listeners, err = listen(ctx, o.Config); err != nil {
@@ -126,13 +126,17 @@ func (a *App) newDecision(o Options) error {
 	if err != nil {
 		return fmt.Errorf("configuration: %w", err)
 	}
-	decision.Notify, decision.NotifyFailures = a.noticed, failureLogger(a.log)
+	decision.Notify = func(all []slots.Notice) {
+		decisionlog.Slots(a.log, all)
+		a.hosts.Noticed(all)
+	}
+	decision.NotifyFailures = func(all []admission.FailureNotice) { decisionlog.Failures(a.log, all) }
 	decision.Leading = a.mayStart
 	a.begun.Store(a.elector == nil && a.holdMap == nil)
-	a.list = newNodeList(a.log, a.now)
+	a.list = inventory.NewLookup(a.client, a.log, a.now)
 	decision.Nodes = a.list
 	if a.hosts != nil {
-		decision.Hosts = knownHosts{a.hosts, a.now}
+		decision.Hosts = a.hosts
 	}
 	if err := a.openHolds(o.Config, &decision); err != nil {
 		return err
@@ -140,7 +144,10 @@ func (a *App) newDecision(o Options) error {
 	if a.controller, err = admission.New(decision, a.now()); err != nil {
 		return errors.Join(fmt.Errorf("configuration: %w", err), a.holds.close())
 	}
-	a.list.inventory, err = inventory.New(inventory.Options{
+	if a.hosts != nil {
+		a.hosts.Decision, a.hosts.HoldChanged = a.controller, a.holds.polled
+	}
+	a.list.Inventory, err = inventory.New(inventory.Options{
 		Source: a.client, Begin: a.controller.Begin, MaxAge: o.Config.View.ListMaxAge, Now: a.now, Log: a.log,
 	})
 	if err != nil {
@@ -149,33 +156,57 @@ func (a *App) newDecision(o Options) error {
 	return nil
 }
 
-// newServer makes the API, health and metrics, with the metrics of everything else.
-func (a *App) newServer(collectors []prometheus.Collector) (err error) {
-	collectors = append(collectors, newIronicCollector(a.client.Stats), newSnapshotCollector(a.snapshots))
-	if a.gateway != nil {
-		collectors = append(collectors, newGatewayCollector(a.gateway.Stats))
-	}
-	collectors = append(collectors, a.certificates())
-	if a.hosts != nil {
-		collectors = append(collectors, newClusterCollector(a.showCluster))
-	}
-	if a.server, err = server.New(server.Options{
-		Decider: a.decider(), HasScope: a.hasScope, FindNode: a.findNode, Groups: a.groups, Version: a.version, Now: a.now, Log: a.log,
-		Settings:   func() map[string]string { return a.force.Load().settings },
-		Warnings:   func() []string { return append(slices.Clone(a.force.Load().warnings), a.presentWarnings()...) },
-		Standby:    a.standby,
-		Observe:    a.observes(),
-		Cluster:    a.showCluster,
-		Access:     a.access,
-		TLS:        a.apiTLS,
-		Address:    a.force.Load().config.Listen.API,
-		Save:       a.holds.saveSoon,
-		Collectors: collectors,
-	}); err != nil {
-		return fmt.Errorf("server: %w", err)
+// newPoller makes what reads Ironic.
+func (a *App) newPoller(c config.Config, m *metrics.Metrics) (err error) {
+	a.poller, err = ironic.NewPoller(a.source(), &polledView{Controller: a.controller, app: a, metrics: m}, ironic.PollerOptions{
+		Interval: c.View.PollInterval, MaxPause: min(c.View.MaxStale/3, maxPause), Timeout: pollTimeout(c), MaxAge: c.View.MaxAge,
+		Changes: a.wantsChanges, Due: a.controller.SettlesIn, Hurry: a.controller, Now: a.now, Jitter: rand.Float64, Log: a.log,
+	})
+	if err != nil {
+		return fmt.Errorf("poller: %w", err)
 	}
 	return nil
 }
+
+// newServer makes the API and health, and lets m read everything.
+func (a *App) newServer(m *metrics.Metrics) (err error) {
+	if a.server, err = server.New(server.Options{
+		Decider: a.decider(), HasScope: a.list.HasScope, FindNode: a.list.FindNode, Groups: a.list.Groups, Version: a.version, Now: a.now, Log: a.log,
+		Settings: func() map[string]string { return a.force.Load().settings },
+		Warnings: func() []string { return append(slices.Clone(a.force.Load().warnings), a.presentWarnings()...) },
+		Standby:  a.standby,
+		Observe:  a.observes(),
+		Cluster:  a.showCluster,
+		Access:   a.access,
+		TLS:      a.apiTLS,
+		Address:  a.force.Load().config.Listen.API,
+		Save:     a.holds.saveSoon,
+		Metrics:  m.Handler(a.log),
+		Answered: m.Answered,
+	}); err != nil {
+		return fmt.Errorf("server: %w", err)
+	}
+	sources := metrics.Sources{
+		Status: a.server.Status, Leading: a.mayStart, Ironic: a.client.Stats,
+		Certificates: map[string]func() time.Time{"api": a.apiCert.NotAfter, "gateway": a.gatewayCert.NotAfter},
+		Polls:        a.poller.Stats, Now: a.now,
+		Caches: map[string]func() snapshot.Stats{"status": a.server.Snapshots, "nodes": a.list.Inventory.Stats},
+	}
+	if a.gateway != nil {
+		sources.Gateway = a.gateway.Stats
+	}
+	m.Read(sources)
+	return nil
+}
+
+// decider is what servers and gateway ask.
+func (a *App) decider() clusterhosts.Told {
+	return clusterhosts.Told{Controller: a.controller, Hosts: a.hosts}
+}
+
+// stopTimeout bounds the end of all parts together. The servers take up to 4 s
+// of it for requests in flight.
+const stopTimeout = 4800 * time.Millisecond
 
 // maxPause bounds the pause after polls that fail.
 const maxPause = 100 * time.Second
@@ -195,22 +226,22 @@ func (a *App) Run(ctx context.Context) error {
 		return errors.New("app: Run was called before")
 	}
 	a.tellStart()
-	parts := []part{
-		{name: "ironic connections", run: func(ctx context.Context) error {
+	all := []parts.Part{
+		{Name: "ironic connections", Run: func(ctx context.Context) error {
 			<-ctx.Done()
 			a.client.Close()
 			return nil
 		}},
-		{name: "list of nodes", run: func(ctx context.Context) error { return a.list.run(ctx, a.controller) }},
-		{name: "decision", run: a.decide, grace: a.decisionGrace()},
+		{Name: "list of nodes", Run: func(ctx context.Context) error { return a.list.Run(ctx, a.controller) }},
+		{Name: "decision", Run: a.decide, Grace: a.decisionGrace()},
 	}
 	if a.listeners.Listeners != (server.Listeners{}) {
-		parts = append(parts, part{name: "server", run: func(ctx context.Context) error { return a.server.Serve(ctx, a.listeners.Listeners) }})
+		all = append(all, parts.Part{Name: "server", Run: func(ctx context.Context) error { return a.server.Serve(ctx, a.listeners.Listeners) }})
 	}
 	if a.gateway != nil {
-		parts = append(parts, part{name: "gateway", run: a.serveGateway})
+		all = append(all, parts.Part{Name: "gateway", Run: a.serveGateway})
 	}
-	err := runParts(ctx, parts, stopTimeout)
+	err := parts.Run(ctx, stopTimeout, all...)
 	a.log.Info("stopped", "clean", err == nil)
 	return err
 }

@@ -9,5 +9,7 @@
 // With several replicas the servers run in all of them, and the decision in the one
 // that holds the Lease.
 //
-// Nothing is decided here.
+// Nothing is decided here, and nothing is done that another package could do: what the log
+// says of the decision is in internal/decisionlog, every metric in internal/metrics, what
+// hosts in the cluster ask for and are told in internal/clusterhosts.
 package app

@@ -4,6 +4,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/ironic-throttle/ironic-throttle/internal/clusterhosts"
 	"github.com/ironic-throttle/ironic-throttle/internal/kube/hosts"
 	"github.com/ironic-throttle/ironic-throttle/internal/rig/fakeironic"
 	"github.com/ironic-throttle/ironic-throttle/pkg/api"
@@ -13,7 +14,8 @@ import (
 func TestLH40_ADeletedBareMetalHostLeavesTheQueueAtOnce(t *testing.T) {
 	one := func(o *Options, _ *fakeironic.Server) { o.Config.Limits.Total, o.Config.Limits.StuckCap = 1, 1 }
 	play(t, one, func(s *stage) {
-		s.app.notes = newHostNotes()
+		s.app.hosts = clusterhosts.New(time.Now, s.app.log)
+		s.app.hosts.Decision = s.app.controller
 		s.pass(70 * time.Second)
 		s.says("a", api.ReasonGranted)
 		for _, name := range []string{"b", "c", "d"} {
@@ -28,11 +30,11 @@ func TestLH40_ADeletedBareMetalHostLeavesTheQueueAtOnce(t *testing.T) {
 		of := func(name string) *hosts.Host { return &hosts.Host{Namespace: "ns-01", Name: name, UID: "u"} }
 		deleting := of("b")
 		deleting.Deleting = true
-		s.app.hostChanged(of("b"), deleting) // BMO needs a slot to deprovision it
+		s.app.hosts.Changed(of("b"), deleting) // BMO needs a slot to deprovision it
 		waits(3)
-		s.app.hostChanged(deleting, nil)
+		s.app.hosts.Changed(deleting, nil)
 		waits(2)
-		s.app.hostChanged(of("a"), nil) // its work goes on
+		s.app.hosts.Changed(of("a"), nil) // its work goes on
 		waits(2)
 		if a := s.ask("c"); a.Position != 1 {
 			t.Errorf("%+v, want the first place", a)

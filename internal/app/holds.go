@@ -250,7 +250,7 @@ func (k *holdKeeper) close() error {
 // holdoffConfig is what the decision needs of h, with what single hosts ask for.
 func (a *App) holdoffConfig(h config.Holdoff) (holdoff.Config, holdoff.Quota, error) {
 	c, quota, err := holdoffConfig(h)
-	c.Hosts = a.notes.over(c.Hosts, max(c.Timeout, c.GrowthCap))
+	c.Hosts = a.hosts.Holdoffs(c.Hosts, max(c.Timeout, c.GrowthCap))
 	return c, quota, err
 }
 
@@ -280,7 +280,9 @@ func breakers(b config.Breaker) *admission.Breakers {
 		c.HalfOpenMaxRequests, c.ProbeLifetime = b.HalfOpenMaxRequests, b.ProbeLifetime
 	}
 	d.Ironic.FailureThreshold = b.Threshold
-	d.Ironic.RatioPercent, d.Ironic.RatioMinimum = b.Ratio, b.RatioMinimum
+	if d.Ironic.RatioPercent = b.Ratio; b.Ratio == 0 {
+		d.Ironic.RatioMinimum = 0 // both or none
+	}
 	d.Ironic.RateLimitPerMinute = b.RateLimitPerMinute
 	return d
 }

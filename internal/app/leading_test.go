@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/ironic-throttle/ironic-throttle/internal/config"
-	"github.com/ironic-throttle/ironic-throttle/internal/kube/leader"
 	"github.com/ironic-throttle/ironic-throttle/internal/rig/fakeironic"
 	"github.com/ironic-throttle/ironic-throttle/pkg/api"
 	"github.com/ironic-throttle/ironic-throttle/pkg/ironic"
@@ -234,25 +233,6 @@ func TestGW3_GatewayAndHoldsKnowWhoLeads(t *testing.T) {
 		}
 		if w.Code != want || !ours {
 			t.Errorf("%s: %d %s, Ironic was asked %+v", mode, w.Code, w.Body, a.IronicStats())
-		}
-	}
-}
-
-func TestWhoLeads(t *testing.T) {
-	fault := http.ErrServerClosed
-	seen := time.Date(2026, 11, 22, 3, 4, 5, 0, time.UTC)
-	for _, row := range []struct {
-		s    leader.Status
-		want string
-	}{
-		{leader.Status{Identity: "a"}, "nobody leads yet"},
-		{leader.Status{Identity: "a", Err: fault}, "nobody leads, as far as is known: http: Server closed"},
-		{leader.Status{Identity: "a", Holder: "b", Seen: seen}, "b leads"},
-		{leader.Status{Identity: "a", Holder: "b", Seen: seen, Err: fault}, "b led when the Lease was seen last, at 03:04:05Z; since then: http: Server closed"},
-		{leader.Status{Identity: "a", Holder: "a", Seen: seen}, "it leads no more: its Lease could not be renewed in time"},
-	} {
-		if got := whoLeads(row.s); got != row.want {
-			t.Errorf("%q, want %q", got, row.want)
 		}
 	}
 }

@@ -20,7 +20,7 @@ func TestInventedHostsArePrunedByTheListOfAllNodes(t *testing.T) {
 		for i := range slots.MaxUnknown {
 			ask("junk", fmt.Sprint("host-", i))
 		}
-		if n := s.app.list.inventory.Stats().Builds; n != 0 {
+		if n := s.app.list.Inventory.Stats().Builds; n != 0 {
 			s.Errorf("%d lists of all nodes were read before anybody needed one", n)
 		}
 		const namespace, name = "ns-01", "host-00001"

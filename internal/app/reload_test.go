@@ -18,11 +18,10 @@ func fileOf(t *testing.T, text string) (*atomic.Pointer[string], func(*Options, 
 	t.Helper()
 	file := &atomic.Pointer[string]{}
 	file.Store(&text)
+	t.Setenv("IRONIC_ENDPOINT", "http://ironic/v1")
+	t.Setenv("IRONIC_THROTTLE_CONFIG", "f.yaml")
 	return file, func(o *Options, _ *fakeironic.Server) {
-		src := config.Sources{
-			Environ:  []string{"IRONIC_ENDPOINT=http://ironic/v1", "IRONIC_THROTTLE_CONFIG=f.yaml"},
-			ReadFile: func(string) ([]byte, error) { return []byte(*file.Load()), nil },
-		}
+		src := config.Sources{ReadFile: func(string) ([]byte, error) { return []byte(*file.Load()), nil }}
 		c, warnings, err := config.Load(src)
 		if err != nil {
 			t.Fatal(err)

@@ -65,7 +65,7 @@ func slotLimits(l config.Limits) slots.Limits {
 // turns is the rest of what changes while running.
 func turns(t config.Turns) admission.Turns {
 	return admission.Turns{
-		Ahead: t.Ahead, Overtake: t.Overtake, RedeemAfter: t.RedeemAfter, ClaimWindow: t.ClaimWindow,
-		Threshold: t.FailingThreshold, Cap: t.FailingCap, Reserve: t.FailingReserve, Weights: t.Weights,
+		Ahead: int(t.Ahead), Overtake: int(t.Overtake), RedeemAfter: t.RedeemAfter, ClaimWindow: t.ClaimWindow,
+		Threshold: t.FailingThreshold, Cap: int(t.FailingCap), Reserve: int(t.FailingReserve), Weights: t.Weights,
 	}
 }

@@ -51,7 +51,7 @@ func TestEverySettingArrives(t *testing.T) {
 			Hosts: map[string]time.Duration{"metal3/a": 24}, MaxFailed: "25%",
 		},
 		Breaker: config.Breaker{
-			Enabled: true, Mode: config.BreakerWindow, Threshold: 26, GroupThreshold: 27, Ratio: 28, RatioMinimum: 29,
+			Enabled: true, Mode: config.BreakerWindow, Threshold: 26, GroupThreshold: 27, Ratio: 28,
 			FailureWindow: 30 * time.Second, RecoveryTimeout: 31 * time.Second, HalfOpenMaxRequests: 32,
 			ProbeLifetime: 33 * time.Second, RateLimitPerMinute: 34, Scopes: []string{"group", "driver"},
 		},
@@ -83,7 +83,7 @@ func TestEverySettingArrives(t *testing.T) {
 		HalfOpenMaxRequests: 32, ProbeLifetime: 33 * time.Second, MaxConcurrent: slots.MaxLimit,
 	}
 	whole := wantDecision.Breakers.Others
-	whole.FailureThreshold, whole.RatioPercent, whole.RatioMinimum, whole.RateLimitPerMinute = 26, 28, 29, 34
+	whole.FailureThreshold, whole.RatioPercent, whole.RatioMinimum, whole.RateLimitPerMinute = 26, 28, 20, 34
 	wantDecision.Breakers.Ironic = whole
 	decision, err := admissionConfig(c)
 	if err != nil {
@@ -98,5 +98,14 @@ func TestEverySettingArrives(t *testing.T) {
 	}
 	if diff := cmp.Diff(wantClient, ironicSettings(Options{Config: c}, nil)); diff != "" {
 		t.Errorf("client (-want +got):\n%s", diff)
+	}
+}
+
+// A ratio of 0 is none, and no reason to refuse the start.
+func TestBreakerWithoutARatio(t *testing.T) {
+	c := config.Default().Breaker
+	c.Ratio = 0
+	if err := breakers(c).Ironic.Validate(); err != nil {
+		t.Error(err)
 	}
 }

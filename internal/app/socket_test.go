@@ -9,13 +9,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/prometheus/client_golang/prometheus/testutil"
-
 	"github.com/ironic-throttle/ironic-throttle/internal/config"
-	"github.com/ironic-throttle/ironic-throttle/internal/gateway"
 	"github.com/ironic-throttle/ironic-throttle/internal/rig/fakeironic"
 	"github.com/ironic-throttle/ironic-throttle/pkg/api"
-	"github.com/ironic-throttle/ironic-throttle/pkg/ironic"
 )
 
 // TestOverSockets holds what needs the real network: the listeners, their
@@ -132,26 +128,5 @@ func TestURLOf(t *testing.T) {
 	}
 	if got := urlOf("http", nil); got != "" {
 		t.Errorf("no listener: %q", got)
-	}
-}
-
-func TestMetricsAreWellNamed(t *testing.T) {
-	v := newWatchedView(nil, nil)
-	none := func() ironic.Stats { return ironic.Stats{} }
-	caches := func() []cacheStats {
-		return []cacheStats{pollsAsCache(time.Now(), ironic.PollStats{Complete: 3, Unchanged: 2, Listed: ironic.Listed{Cold: 1}})}
-	}
-	for _, c := range append(v.collectors(), newIronicCollector(none), newSnapshotCollector(caches),
-		newGatewayCollector(func() gateway.Stats { return gateway.Stats{} }),
-		newClusterCollector(func() *api.Cluster {
-			return &api.Cluster{Errors: map[string]int{"power management error": 2}, Events: &api.EventCounts{Sent: 1}}
-		})) {
-		problems, err := testutil.CollectAndLint(c)
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, p := range problems {
-			t.Errorf("%s: %s", p.Metric, p.Text)
-		}
 	}
 }

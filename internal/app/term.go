@@ -6,7 +6,9 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/ironic-throttle/ironic-throttle/internal/decisionlog"
 	"github.com/ironic-throttle/ironic-throttle/internal/kube/holds"
+	"github.com/ironic-throttle/ironic-throttle/internal/parts"
 )
 
 // termGrace bounds the end of what a term runs: the last save above all.
@@ -46,19 +48,19 @@ func (a *App) term(ctx context.Context) error {
 			return err
 		}
 	}
-	parts := []part{
-		{name: "holds", run: a.holds.run},
-		{name: "poller", run: a.poller.Run},
-		{name: "view log", run: func(ctx context.Context) error { return (&viewLog{log: a.log}).run(ctx, a.now, a.controller.View) }},
-		{name: "config watch", run: a.watch},
+	all := []parts.Part{
+		{Name: "holds", Run: a.holds.run},
+		{Name: "poller", Run: a.poller.Run},
+		{Name: "view log", Run: func(ctx context.Context) error { return decisionlog.View(ctx, a.log, a.now, a.controller.View) }},
+		{Name: "config watch", Run: a.watch},
 	}
-	if a.hosts != nil {
-		parts = append(parts, part{name: "annotations", run: a.runNotes}, part{name: "hosts", run: a.hosts.Run})
+	if a.directory != nil {
+		all = append(all, parts.Part{Name: "annotations", Run: a.runAnnotations}, parts.Part{Name: "hosts", Run: a.directory.Run})
+		if a.hosts.Recorder != nil {
+			all = append(all, parts.Part{Name: "events", Run: a.hosts.Recorder.Run})
+		}
 	}
-	if a.recorder != nil {
-		parts = append(parts, part{name: "events", run: a.recorder.Run})
-	}
-	return runParts(ctx, parts, termGrace)
+	return parts.Run(ctx, termGrace, all...)
 }
 
 // begin begins a term: nothing from before it counts, but the holds that were kept

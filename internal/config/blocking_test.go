@@ -13,7 +13,7 @@ func TestAFileThatBlocksIsRefused(t *testing.T) {
 	if err := syscall.Mkfifo(pipe, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	_, _, err := Load(Sources{Environ: []string{"IRONIC_ENDPOINT=http://h", "IRONIC_THROTTLE_CONFIG=" + pipe}})
+	_, _, err := load(t, "IRONIC_THROTTLE_CONFIG="+pipe)
 	if err == nil || !strings.Contains(err.Error(), "not a regular file") {
 		t.Errorf("got %v", err)
 	}

@@ -13,7 +13,7 @@ import (
 func TestCB21_DefaultsOfTheBreaker(t *testing.T) {
 	c, warnings, err := load(t)
 	want := Breaker{
-		Enabled: true, Mode: BreakerConsecutive, Threshold: 10, GroupThreshold: 3, Ratio: 50, RatioMinimum: 20,
+		Enabled: true, Mode: BreakerConsecutive, Threshold: 10, GroupThreshold: 3, Ratio: 50,
 		FailureWindow: time.Hour, RecoveryTimeout: 15 * time.Minute, HalfOpenMaxRequests: 2, ProbeLifetime: time.Hour,
 		Scopes: []string{ScopeIronic, ScopeGroup},
 	}
@@ -43,7 +43,6 @@ func TestCB21_BoundsOfTheBreaker(t *testing.T) {
 		{"BREAKER_THRESHOLD", 2, 1000, func(b Breaker) int { return b.Threshold }}, // one host alone opens nothing
 		{"BREAKER_GROUP_THRESHOLD", 2, 1000, func(b Breaker) int { return b.GroupThreshold }},
 		{"BREAKER_RATIO", 0, 100, func(b Breaker) int { return b.Ratio }},
-		{"BREAKER_RATIO_MINIMUM", 2, 512, func(b Breaker) int { return b.RatioMinimum }},
 		{"BREAKER_HALF_OPEN_MAX_REQUESTS", 1, 1000, func(b Breaker) int { return b.HalfOpenMaxRequests }},
 		{"BREAKER_RATE_LIMIT_PER_MINUTE", 0, 10_000, func(b Breaker) int { return b.RateLimitPerMinute }},
 	} {
@@ -102,7 +101,7 @@ func TestScopesOfTheBreaker(t *testing.T) {
 	} {
 		oneFault(t, "BREAKER_SCOPES", text, rule)
 	}
-	_, _, err := Load(Sources{Flags: parsed(t, "--breaker-scopes="), Environ: []string{endpoint}})
+	_, _, err := loadFrom(t, Sources{Flags: parsed(t, "--breaker-scopes=")}, endpoint)
 	if got := faults(err); len(got) != 1 || !strings.Contains(got[0], rule) {
 		t.Errorf("no scope at all: %q", got)
 	}

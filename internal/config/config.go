@@ -1,28 +1,32 @@
 package config
 
-import "time"
+import (
+	"time"
+
+	"github.com/spf13/viper"
+)
 
 // Config is the whole configuration of one throttle, checked. It is a value:
-// Load and Reload make new ones, nothing changes one in place.
+// Load and Reload make new ones, nothing changes one in place. The table says what
+// each field means and which values it can have.
 type Config struct {
-	Mode           Mode
-	File           string // the config file, "" when none was named
-	FileSum        string // SHA-256 of its content as it was read, hexadecimal; "" without one
-	BMOConcurrency int    // compared with the limit (LH-20), and bounds who waits in the gateway (GW-19); 0 = unknown
+	Mode           Mode   `mapstructure:"mode"`
+	File           string `mapstructure:"config"`         // "" when none was named
+	FileSum        string `mapstructure:"-"`              // SHA-256 of its content as it was read, hexadecimal; "" without one
+	BMOConcurrency int    `mapstructure:"bmoConcurrency"` // LH-20, GW-19; 0 = unknown
 
-	Limits  Limits
-	View    View
-	Leases  Leases
-	Turns   Turns
-	Holdoff Holdoff
-	Breaker Breaker
-	Ironic  Ironic
-	Listen  Listen
-	Access  Access
-	Gateway Gateway
-	Log     Log
-
-	Kubernetes Kubernetes
+	Limits     Limits     `mapstructure:",squash"`
+	View       View       `mapstructure:",squash"`
+	Leases     Leases     `mapstructure:",squash"`
+	Turns      Turns      `mapstructure:",squash"`
+	Holdoff    Holdoff    `mapstructure:",squash"`
+	Breaker    Breaker    `mapstructure:",squash"`
+	Ironic     Ironic     `mapstructure:",squash"`
+	Listen     Listen     `mapstructure:",squash"`
+	Access     Access     `mapstructure:",squash"`
+	Gateway    Gateway    `mapstructure:",squash"`
+	Log        Log        `mapstructure:",squash"`
+	Kubernetes Kubernetes `mapstructure:",squash"`
 }
 
 // Mode says what happens with a no.
@@ -45,104 +49,93 @@ const (
 
 // Limits says how many hosts may work at once. All of its numbers are hosts.
 type Limits struct {
-	Total int // 1..100000 (LH-1, LH-18)
-	// Pools limits conductor groups, by lower-case name, each within Total;
-	// empty: one pool for all (LH-35).
-	Pools map[string]int
-	// VirtualMedia is the size of the pool of virtual-media hosts beside Total
-	// (LH-34); 0: none, see ExemptVirtualMedia.
-	VirtualMedia       int
-	ExemptVirtualMedia bool // LH-22
-
-	CountMode   CountMode
-	ExtraStates bool // service and hold states count as busy too (LH-2)
-
-	StuckAfter time.Duration // LH-33; 0 = never
-	StuckCap   int           // hosts written off at once; 0..Total
+	Total              int           `mapstructure:"maxConcurrentProvisioningHosts"` // 1..100000 (LH-1, LH-18)
+	Alias              int           `mapstructure:"provisioningLimit"`              // Load makes it Total where that is not given
+	Pools              poolSlots     `mapstructure:"poolLimits"`                     // empty: one pool for all (LH-35)
+	VirtualMedia       int           `mapstructure:"virtualMediaLimit"`              // beside Total; 0: no such pool (LH-34)
+	ExemptVirtualMedia bool          `mapstructure:"exemptVirtualMedia"`             // LH-22
+	CountMode          CountMode     `mapstructure:"countMode"`
+	ExtraStates        bool          `mapstructure:"countExtraStates"` // LH-2
+	StuckAfter         time.Duration `mapstructure:"stuckAfter"`       // LH-33; 0 = never
+	StuckCap           int           `mapstructure:"stuckCap"`         // 0..Total
 }
 
 // View says how often Ironic is polled and how old a poll may be.
 type View struct {
-	PollInterval time.Duration
-	MaxAge       time.Duration
-	MaxStale     time.Duration // older: new hosts are refused (LH-17)
-	ListMaxAge   time.Duration // a fetched node is believed this long (LH-16)
+	PollInterval time.Duration `mapstructure:"pollInterval"`
+	MaxAge       time.Duration `mapstructure:"maxAge"`
+	MaxStale     time.Duration `mapstructure:"maxStale"`   // older: new hosts are refused (LH-17)
+	ListMaxAge   time.Duration `mapstructure:"listMaxAge"` // a fetched node is believed this long (LH-16)
 }
 
 // Leases holds the times in the life of a slot.
 type Leases struct {
-	TTL           time.Duration // LH-12
-	Linger        time.Duration // LH-14
-	StartupSettle time.Duration // LH-24
+	TTL           time.Duration `mapstructure:"leaseTtl"`      // LH-12
+	Linger        time.Duration `mapstructure:"linger"`        // LH-14
+	StartupSettle time.Duration `mapstructure:"startupSettle"` // LH-24
 }
-
-// Auto as a number of Turns leaves it to a formula of docs/spec/fair-share.md.
-const Auto = -1
 
 // Turns says whose turn it is when more hosts want slots than there are
 // (docs/spec/fair-share.md).
 type Turns struct {
-	// Ahead is how many hosts are called beyond the free slots; Auto or 0..4096.
-	Ahead int
-	// Overtake is how often a called host may be overtaken before a slot is kept
-	// for it; Auto or 1..1000000.
-	Overtake int
-	// RedeemAfter is for how long slots are idle before a host may take over the
-	// call of another.
-	RedeemAfter time.Duration
-	// ClaimWindow is how long a host may be silent before its gap between two asks
-	// is known.
-	ClaimWindow time.Duration
+	Ahead       autoInt       `mapstructure:"callAhead"`
+	Overtake    autoInt       `mapstructure:"overtakeBound"`
+	RedeemAfter time.Duration `mapstructure:"redeemAfter"`
+	ClaimWindow time.Duration `mapstructure:"claimWindow"`
 
-	// Hosts with FailingThreshold errors, 1..9, or more are failing. While others
-	// want slots they get at most FailingCap, Auto or 1..Total, and always leave
-	// FailingReserve, Auto or 0..Total-1. Both together are at most Total unless
-	// that is 1 (F-4).
-	FailingThreshold int
-	FailingCap       int
-	FailingReserve   int
+	FailingThreshold int     `mapstructure:"failingThreshold"`
+	FailingCap       autoInt `mapstructure:"failingCap"`     // with FailingReserve at most Total, unless that is 1 (F-4)
+	FailingReserve   autoInt `mapstructure:"failingReserve"` // below Total
 
-	// Weights of namespaces, 0.01..100; one that is not listed has 1 (F-2).
-	Weights map[string]float64
+	Weights tenantWeights `mapstructure:"tenantWeights"` // a namespace that is not listed has 1 (F-2)
+}
+
+// failingCap is what t.FailingCap comes to with limit slots.
+func (t Turns) failingCap(limit int) int {
+	if t.FailingCap != Auto {
+		return int(t.FailingCap)
+	}
+	return (limit + 3) / 4
+}
+
+// failingReserve is what t.FailingReserve comes to with limit slots.
+func (t Turns) failingReserve(limit int) int {
+	switch {
+	case t.FailingReserve != Auto:
+		return int(t.FailingReserve)
+	case limit == 1:
+		return 0
+	}
+	return (limit + 9) / 10
 }
 
 // Ironic says where Ironic is and how to reach it, as BMO says it. The files
 // need not exist: BMO uses its default paths only when something lies there.
 type Ironic struct {
-	Endpoint            string // may carry user:password@; never print it, see Effective
-	AuthRootDir         string // files ironic/username and ironic/password below it
-	CACertFile          string
-	ClientCertFile      string
-	ClientKeyFile       string
-	Insecure            bool
-	SkipClientSANVerify bool
-	Timeout             time.Duration // of one request
-}
-
-// Listen holds host:port of the listeners.
-type Listen struct {
-	API     string // HTTP API and web page
-	Local   string // both once more, on loopback, in plain HTTP and for everybody; "" = not
-	Health  string // /healthz, /readyz
-	Metrics string // /metrics
+	Endpoint            string        `mapstructure:"ironicEndpoint"`    // may carry user:password@; never print it, see Effective
+	AuthRootDir         string        `mapstructure:"metal3AuthRootDir"` // files ironic/username and ironic/password below it
+	CACertFile          string        `mapstructure:"ironicCacertFile"`
+	ClientCertFile      string        `mapstructure:"ironicClientCertFile"`
+	ClientKeyFile       string        `mapstructure:"ironicClientPrivateKeyFile"`
+	Insecure            bool          `mapstructure:"ironicInsecure"`
+	SkipClientSANVerify bool          `mapstructure:"ironicSkipClientSanVerify"`
+	Timeout             time.Duration `mapstructure:"ironicClientTimeout"` // of one request
 }
 
 // Log says what is logged and how.
 type Log struct {
-	Level  string // debug, info, warn, error
-	Format string // text, json
+	Level  string `mapstructure:"logLevel"`  // debug, info, warn, error
+	Format string `mapstructure:"logFormat"` // text, json
 }
 
 // Default is the configuration with nothing set. Ironic.Endpoint has no
 // default, so Load would refuse it; tests and the demo fill it in.
 func Default() Config {
+	v := viper.New()
+	setDefaults(v)
 	var c Config
-	for _, s := range table() {
-		if s.def != "" {
-			// A default that its own row refuses is caught by the tests.
-			_ = s.value(&c).set(s.def)
-		}
-	}
+	// A default that its own row refuses is caught by the tests.
+	_ = unmarshal(v, &c)
 	c.Limits.StuckCap = defaultStuckCap(c.Limits.Total)
 	return c
 }

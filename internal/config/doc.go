@@ -1,19 +1,19 @@
 // Package config turns flags, environment and a file into one checked Config.
 //
-// Every setting is declared once, in table.go; its environment name, file key,
-// flag, help text and line in docs/settings.md are derived from that row.
-//
 //	flag --poll-interval   >   env IRONIC_THROTTLE_POLL_INTERVAL   >   file pollInterval   >   default
 //	                                        │
-//	                                      Load: parse each, then the rules between them
+//	                          viper: read, merge, Unmarshal into Config
+//	                                        │
+//	                          the rule of each setting, the rules between them
 //	                                        │
 //	                    Config + warnings   or   every fault at once (errors.Join)
 //
-// Load is a function of its Sources: it reads no process globals. Reload is the
-// step of the hot reload, Watch its loop.
+// Each setting is one row of the table; its environment name, file key, flag, help and line
+// in docs/settings.md follow from that row, its field from the tag of the same name.
 //
-// Of viper we use the decoders of the file formats. Its key lookup folds case
-// (so a misspelt or doubled key cannot be reported as written), its environment
-// is the process's, and it does not tell which source a value came from; an
-// operator needs all three in the message.
+// viper reads and merges the sources and decodes them. Ours is what it does not do: every
+// fault at once, with the place that the value came from (flag, environment, line of the
+// file), its rule and the nearest known name. For that the file is looked at before viper
+// gets it (file.go): viper folds the case of keys, lets a doubled key win in JSON, and
+// reads 010 as eight, which it is not in the environment.
 package config

@@ -1,16 +1,32 @@
 package config
 
-import "maps"
+import (
+	"maps"
+
+	"github.com/go-viper/mapstructure/v2"
+)
+
+// values are the fields of c by their file keys.
+func (c Config) values() map[string]any {
+	m := map[string]any{}
+	_ = mapstructure.Decode(c, &m) // every struct becomes a map
+	return m
+}
+
+// texts are the values of c as texts without secrets, "" for what is not set.
+func (c Config) texts() map[string]string {
+	m, values := map[string]string{}, c.values()
+	for _, s := range table {
+		m[s.key()] = s.format(values[s.key()])
+	}
+	return m
+}
 
 // Effective returns every setting that is in force, by its file key, as text
 // and without secrets: what /v1/status shows.
 func (c Config) Effective() map[string]string {
-	m := map[string]string{}
-	for _, s := range table() {
-		if s.name != nameLimitAlias {
-			m[s.key()] = s.value(&c).String()
-		}
-	}
+	m := c.texts()
+	delete(m, keyOf(nameLimitAlias))
 	return m
 }
 

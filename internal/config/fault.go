@@ -1,7 +1,6 @@
 package config
 
 import (
-	"fmt"
 	"strconv"
 	"strings"
 	"unicode"
@@ -44,8 +43,6 @@ func oneLine(text string) string {
 
 // Warning is something that the operator should know and that stops nothing.
 type Warning string
-
-func warnf(format string, args ...any) Warning { return Warning(fmt.Sprintf(format, args...)) }
 
 // longest text of a value that is repeated in a message.
 const maxShown = 100

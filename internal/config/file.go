@@ -1,12 +1,18 @@
 package config
 
 import (
+	"bytes"
 	"crypto/sha256"
+	"encoding/json"
+	"errors"
 	"fmt"
-	"maps"
+	"io"
+	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
+
+	"github.com/spf13/viper"
+	"go.yaml.in/yaml/v3"
 
 	"github.com/ironic-throttle/ironic-throttle/internal/nearest"
 	"github.com/ironic-throttle/ironic-throttle/internal/plainfile"
@@ -21,96 +27,169 @@ func readFile(path string) ([]byte, error) { return plainfile.Read(path, maxFile
 // sum is a short stand-in for the content of a file, which may hold a secret.
 func sum(body []byte) string { return fmt.Sprintf("%x", sha256.Sum256(body)) }
 
-// fromFile reads the settings in the file at path and the sum of its content.
-func fromFile(rows []setting, path string, read func(string) ([]byte, error)) (layer, string, []error) {
+func extension(path string) string { return strings.TrimPrefix(filepath.Ext(path), ".") }
+
+// readable reports whether parse knows the extension of path.
+func readable(path string) bool {
+	return slices.Contains([]string{"yaml", "yml", "json", "toml"}, extension(path))
+}
+
+// merge gives viper the settings in the config file, where one is named.
+func (l *loader) merge(path string, read func(string) ([]byte, error)) {
+	if path == "" {
+		return
+	}
 	if read == nil {
 		read = readFile
 	}
-	fault := func(rule string) (layer, string, []error) {
-		return nil, "", []error{&Fault{Setting: nameConfig, Value: path, Rule: rule}}
-	}
 	body, err := read(path)
 	if err != nil {
-		return fault(fmt.Sprintf("cannot be read: %v", err))
+		l.fault(nameConfig, path, "", "cannot be read: %v", err)
+		return
 	}
-	tree, err := decode(path, body)
+	l.config.FileSum = sum(body)
+	root, err := parse(path, body)
 	if err != nil {
-		return fault(err.Error())
+		l.fault(nameConfig, path, "", "%v", err)
+		return
 	}
-	found, faults := fromTree(rows, path, tree)
-	return found, sum(body), faults
+	_ = l.v.MergeConfigMap(l.settingsIn(path, root)) // never fails
 }
 
-// fromTree picks our settings out of a decoded file.
-func fromTree(rows []setting, path string, tree map[string]any) (layer, []error) {
+// settingsIn are the settings in a file, as text. Each value is kept as it is written: 010
+// is then the ten that it is in the environment and not the eight that YAML makes of it.
+func (l *loader) settingsIn(path string, root *yaml.Node) map[string]any {
 	known := map[string]setting{}
 	var keys []string
-	for _, s := range rows {
+	for _, s := range table {
 		if !s.noFile {
 			known[s.key()] = s
 			keys = append(keys, s.key())
 		}
 	}
-	found := layer{}
-	var faults []error
-	for _, key := range slices.Sorted(maps.Keys(tree)) {
-		s, ok := known[key]
+	found := map[string]any{}
+	first := map[string]int{} // line of each key
+	for i := 0; i+1 < len(root.Content); i += 2 {
+		key, value := root.Content[i], root.Content[i+1]
+		s, ok := known[key.Value]
+		source := place(path, key)
+		if line, twice := first[key.Value]; twice { // the second value would silently win
+			l.fault(quote(key.Value), "", source, "must come once, and is in line %d too", line)
+			continue
+		}
+		first[key.Value] = key.Line
 		if !ok {
-			near, _ := nearest.Word(key, keys)
-			faults = append(faults, &Fault{
-				Setting: quote(key), Source: "file " + path,
-				Rule: fmt.Sprintf("is not a setting; did you mean %s?", near),
-			})
+			near, _ := nearest.Word(key.Value, keys)
+			l.fault(quote(key.Value), "", source, "is not a setting; did you mean %s?", near)
 			continue
 		}
-		source := fmt.Sprintf("file %s, key %s", path, key)
-		text, err := plain(tree[key], s.pairs)
-		if err != nil {
-			faults = append(faults, &Fault{Setting: s.name, Source: source, Rule: err.Error()})
-			continue
-		}
-		if text != "" {
-			found[s.name] = given{text, source}
+		text, err := plain(value, s.pairs)
+		switch {
+		case err != nil:
+			l.broken[s.name] = true
+			l.fault(s.name, "", source, "%v", err)
+		case text != "":
+			found[s.key()] = text
+			if !l.given(s.name) { // else flag or environment win
+				l.from[s.name] = source
+			}
 		}
 	}
-	return found, faults
+	return found
 }
 
-// plain is the text of a decoded value; a table of plain values becomes
-// name=value pairs where the setting is a list of such: pairs is then an example
-// of it.
-func plain(v any, pairs string) (string, error) {
-	switch v := v.(type) {
-	case nil:
-		return "", nil
-	case string:
-		return v, nil
-	case bool, int, int64, uint64:
-		return fmt.Sprint(v), nil
-	case float64:
-		// JSON has no other number.
-		return strconv.FormatFloat(v, 'f', -1, 64), nil
-	case map[string]any:
-		if pairs == "" {
-			break
-		}
-		var all []string
-		for _, name := range slices.Sorted(maps.Keys(v)) {
-			text, err := plain(v[name], "")
-			if err != nil || strings.ContainsAny(name, "=,") {
-				return "", notPairs(pairs)
-			}
-			all = append(all, name+"="+text)
-		}
-		return strings.Join(all, ","), nil
+// place names where a key stands; TOML's reader tells no lines.
+func place(path string, key *yaml.Node) string {
+	if key.Line == 0 {
+		return fmt.Sprintf("file %s, key %s", path, key.Value)
 	}
-	if pairs != "" {
+	return fmt.Sprintf("file %s, line %d", path, key.Line)
+}
+
+// plain is the text of a value; a table becomes name=value pairs where the setting is a
+// list of such: pairs is then an example of it.
+func plain(n *yaml.Node, pairs string) (string, error) {
+	if n.Kind == yaml.AliasNode {
+		n = n.Alias
+	}
+	switch {
+	case n.Kind == yaml.ScalarNode && n.ShortTag() == "!!null":
+		return "", nil
+	case n.Kind == yaml.ScalarNode:
+		return n.Value, nil
+	case pairs == "":
+		return "", ruleError("must be a single value, not a list or a table")
+	case n.Kind != yaml.MappingNode:
 		return "", notPairs(pairs)
 	}
-	return "", ruleError("must be a single value, not a list or a table")
+	var all []string
+	for i := 0; i+1 < len(n.Content); i += 2 {
+		name := n.Content[i].Value
+		text, err := plain(n.Content[i+1], "")
+		if err != nil || strings.ContainsAny(name, "=,") {
+			return "", notPairs(pairs)
+		}
+		all = append(all, name+"="+text)
+	}
+	slices.Sort(all)
+	return strings.Join(all, ","), nil
 }
 
-// notPairs is the fault of what cannot be read as name=number pairs.
+// notPairs is the fault of what cannot be read as name=value pairs.
 func notPairs(example string) error {
 	return ruleError(fmt.Sprintf("must be a text such as %q or a table of such pairs", example))
+}
+
+// parse reads a file by its extension into a table. A file can hold a password, so no
+// error repeats its values.
+func parse(path string, body []byte) (*yaml.Node, error) {
+	root := &yaml.Node{Kind: yaml.MappingNode}
+	ext := extension(path)
+	var err error
+	switch {
+	case !readable(path):
+		return nil, ruleError("must end in .yaml, .yml, .json or .toml")
+	case len(bytes.TrimSpace(body)) == 0:
+	case ext == "toml":
+		root, err = parseTOML(body)
+	case ext == "json" && !json.Valid(body):
+		err = errors.New("it is not valid")
+	default: // JSON is YAML too
+		root, err = parseYAML(body)
+	}
+	if err != nil && !errors.As(err, new(ruleError)) {
+		err = fmt.Errorf("is no %s that can be read: %w", ext, err)
+	}
+	return root, err
+}
+
+func parseTOML(body []byte) (*yaml.Node, error) {
+	decoder, err := viper.NewCodecRegistry().Decoder("toml")
+	if err != nil {
+		return nil, err
+	}
+	tree, root := map[string]any{}, &yaml.Node{}
+	return root, errors.Join(decoder.Decode(body, tree), root.Encode(tree))
+}
+
+func parseYAML(body []byte) (*yaml.Node, error) {
+	d := yaml.NewDecoder(bytes.NewReader(body))
+	var doc, more yaml.Node
+	switch err := d.Decode(&doc); {
+	case errors.Is(err, io.EOF): // comments alone
+		return &doc, nil
+	case err != nil:
+		return nil, err
+	}
+	switch err := d.Decode(&more); {
+	case err == nil:
+		return nil, ruleError(fmt.Sprintf("must hold one YAML document, a second one begins at line %d", more.Line))
+	case !errors.Is(err, io.EOF):
+		return nil, err
+	}
+	root := doc.Content[0]
+	if root.Kind != yaml.MappingNode && root.ShortTag() != "!!null" {
+		return nil, ruleError("must be a table of settings, key: value")
+	}
+	return root, nil
 }

@@ -14,7 +14,7 @@ func gateway(name, text string) string { return envPrefix + "GATEWAY_" + name + 
 
 func TestGatewayDefaults(t *testing.T) {
 	c, warnings, err := load(t, gateway("LISTEN_ADDRESS", ""))
-	want := Gateway{Timeout: 2 * time.Minute, MaxBody: 64 << 20, SpoolLimit: 1 << 30, ListCache: true, ReadCache: true}
+	want := Gateway{Timeout: 2 * time.Minute, MaxBody: 64 << 20, ListCache: true, ReadCache: true}
 	if diff := cmp.Diff(want, c.Gateway); diff != "" || err != nil || warnings != nil {
 		t.Errorf("error %v, warnings %q (-want +got):\n%s", err, warnings, diff)
 	}
@@ -22,10 +22,7 @@ func TestGatewayDefaults(t *testing.T) {
 
 // An empty flag takes back what the environment or the file says.
 func TestGatewayIsTurnedOffByAnEmptyFlag(t *testing.T) {
-	c, warnings, err := Load(Sources{
-		Flags:   parsed(t, "--gateway-listen-address="),
-		Environ: []string{endpoint, gateway("LISTEN_ADDRESS", "127.0.0.1:6390")},
-	})
+	c, warnings, err := loadFrom(t, Sources{Flags: parsed(t, "--gateway-listen-address=")}, endpoint, gateway("LISTEN_ADDRESS", "127.0.0.1:6390"))
 	if c.Gateway.Listen != "" || warnings != nil || err != nil {
 		t.Errorf("listens at %q, warnings %q, error %v", c.Gateway.Listen, warnings, err)
 	}
@@ -69,12 +66,7 @@ func TestGatewayRulesBetweenSettings(t *testing.T) {
 			`IRONIC_THROTTLE_GATEWAY_TLS_KEY_FILE="/k" (environment): needs IRONIC_THROTTLE_GATEWAY_TLS_CERT_FILE too, which is not set`},
 		{"client CA alone", []string{gateway("CLIENT_CA_FILE", "/a")},
 			`IRONIC_THROTTLE_GATEWAY_CLIENT_CA_FILE="/a" (environment): needs IRONIC_THROTTLE_GATEWAY_TLS_CERT_FILE too, which is not set`},
-		{"spool as large as a body", []string{gateway("MAX_BODY", "128MiB"), gateway("SPOOL_LIMIT", "131072KiB")}, ""},
-		{"spool too small", []string{gateway("MAX_BODY", "128MiB"), gateway("SPOOL_LIMIT", "127MiB")},
-			`IRONIC_THROTTLE_GATEWAY_SPOOL_LIMIT="127MiB" (environment): must be at least IRONIC_THROTTLE_GATEWAY_MAX_BODY, which is 128MiB (environment)`},
-		{"spool below the default body", []string{gateway("SPOOL_LIMIT", "63MiB")},
-			`IRONIC_THROTTLE_GATEWAY_SPOOL_LIMIT="63MiB" (environment): must be at least IRONIC_THROTTLE_GATEWAY_MAX_BODY, which is 64MiB (default)`},
-		{"one mistake, one message", []string{gateway("MAX_BODY", "2GiB"), gateway("SPOOL_LIMIT", "1MiB")}, `IRONIC_THROTTLE_GATEWAY_MAX_BODY="2GiB"`},
+		{"a body too large", []string{gateway("MAX_BODY", "2GiB")}, `IRONIC_THROTTLE_GATEWAY_MAX_BODY="2GiB"`},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			_, _, err := load(t, append(row.environ, gateway("LISTEN_ADDRESS", "127.0.0.1:6390"))...)
@@ -132,7 +124,7 @@ func TestGatewayIsNotItsOwnIronic(t *testing.T) {
 		{"127.0.0.1:0", "http://127.0.0.1:0", false},
 		{"", "http://127.0.0.1:80", false},
 	} {
-		_, _, err := Load(Sources{Environ: []string{"IRONIC_ENDPOINT=" + row.endpoint, gateway("LISTEN_ADDRESS", row.listen)}})
+		_, _, err := loadFrom(t, Sources{}, "IRONIC_ENDPOINT="+row.endpoint, gateway("LISTEN_ADDRESS", row.listen))
 		var want []string
 		if row.itself {
 			want = []string{"IRONIC_ENDPOINT=" + quote(row.endpoint) + " (environment): must name Ironic itself, and this is the gateway: IRONIC_THROTTLE_GATEWAY_LISTEN_ADDRESS is " +
@@ -145,7 +137,7 @@ func TestGatewayIsNotItsOwnIronic(t *testing.T) {
 }
 
 func TestGatewayAsItsOwnIronicHidesThePassword(t *testing.T) {
-	_, _, err := Load(Sources{Environ: []string{"IRONIC_ENDPOINT=http://admin:sesame@127.0.0.1:6390", gateway("LISTEN_ADDRESS", ":6390")}})
+	_, _, err := loadFrom(t, Sources{}, "IRONIC_ENDPOINT=http://admin:sesame@127.0.0.1:6390", gateway("LISTEN_ADDRESS", ":6390"))
 	if got := faults(err); len(got) != 1 || strings.Contains(got[0], "sesame") || strings.Contains(got[0], "admin") {
 		t.Errorf("faults %q", got)
 	}
@@ -177,18 +169,17 @@ func TestGatewayOpenToOthersIsWarnedAbout(t *testing.T) {
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			var asked []string
-			_, warnings, err := Load(Sources{
-				Environ: append(row.environ, "IRONIC_ENDPOINT="+row.endpoint, "IRONIC_CLIENT_CERT_FILE=/cert", gateway("LISTEN_ADDRESS", row.listen)),
-				Exists: func(path string) bool {
-					asked = append(asked, path)
-					return !row.noFile
-				},
-			})
+			exists := func(path string) bool {
+				asked = append(asked, path)
+				return !row.noFile
+			}
+			_, warnings, err := loadFrom(t, Sources{Exists: exists},
+				append(row.environ, "IRONIC_ENDPOINT="+row.endpoint, "IRONIC_CLIENT_CERT_FILE=/cert", gateway("LISTEN_ADDRESS", row.listen))...)
 			var want []string
 			for _, text := range row.want {
 				want = append(want, "IRONIC_THROTTLE_GATEWAY_LISTEN_ADDRESS="+quote(row.listen)+" (environment)"+text)
 			}
-			if diff := cmp.Diff(want, texts(warnings)); diff != "" || err != nil {
+			if diff := cmp.Diff(want, warnings); diff != "" || err != nil {
 				t.Errorf("error %v, warnings (-want +got):\n%s", err, diff)
 			}
 			if len(slices.Compact(asked)) > 1 || len(asked) > 0 && asked[0] != "/cert" {
@@ -201,9 +192,7 @@ func TestGatewayOpenToOthersIsWarnedAbout(t *testing.T) {
 // Where nobody says how to look for files, the disk is looked at.
 func TestGatewayLooksForOurCertificateOnDisk(t *testing.T) {
 	for path, want := range map[string]int{t.TempDir(): 2, t.TempDir() + "/none": 1} {
-		_, warnings, err := Load(Sources{Environ: []string{
-			"IRONIC_ENDPOINT=https://ironic", "IRONIC_CLIENT_CERT_FILE=" + path, gateway("LISTEN_ADDRESS", ":6390"),
-		}})
+		_, warnings, err := loadFrom(t, Sources{}, "IRONIC_ENDPOINT=https://ironic", "IRONIC_CLIENT_CERT_FILE="+path, gateway("LISTEN_ADDRESS", ":6390"))
 		if len(warnings) != want || err != nil {
 			t.Errorf("%s: warnings %q, error %v; want %d", path, warnings, err, want)
 		}
@@ -211,9 +200,9 @@ func TestGatewayLooksForOurCertificateOnDisk(t *testing.T) {
 }
 
 func TestGatewaySettingsWithoutAGatewayAreWarnedAbout(t *testing.T) {
-	_, warnings, err := load(t, gateway("TIMEOUT", "2m"), gateway("SPOOL_DIR", "/spool"), gateway("MAX_BODY", ""))
+	_, warnings, err := load(t, gateway("TIMEOUT", "2m"), gateway("CLIENT_CA_FILE", "/a"), gateway("MAX_BODY", ""))
 	want := []string{"without IRONIC_THROTTLE_GATEWAY_LISTEN_ADDRESS there is no gateway; without effect: " +
-		"IRONIC_THROTTLE_GATEWAY_TIMEOUT (environment), IRONIC_THROTTLE_GATEWAY_SPOOL_DIR (environment)"}
+		"IRONIC_THROTTLE_GATEWAY_CLIENT_CA_FILE (environment), IRONIC_THROTTLE_GATEWAY_TIMEOUT (environment)"}
 	if diff := cmp.Diff(want, warnings); diff != "" || err != nil {
 		t.Errorf("error %v, warnings (-want +got):\n%s", err, diff)
 	}

@@ -82,18 +82,18 @@ func TestHoldsOfSingleHosts(t *testing.T) {
 	longest := strings.Repeat("n", 63) + "/" + strings.Repeat("h.", 126) + "h"
 	for text, want := range map[string]map[string]time.Duration{
 		"ns/name=48h,ns/other=0":   {"ns/name": 48 * time.Hour, "ns/other": 0},
-		"metal3/a.b-c=1.5h,x/1=0s": {"metal3/a.b-c": 90 * time.Minute, "x/1": 0},
+		"metal3~a.b-c=1.5h,x/1=0s": {"metal3/a.b-c": 90 * time.Minute, "x/1": 0},
 		longest + "=1h":            {longest: time.Hour},
 	} {
 		c, _, err := load(t, ours("HOLDOFF_HOSTS", " "+strings.NewReplacer(",", " , ", "=", " = ").Replace(text)+" "))
-		if diff := cmp.Diff(want, c.Holdoff.Hosts); diff != "" || err != nil {
+		if diff := cmp.Diff(want, map[string]time.Duration(c.Holdoff.Hosts)); diff != "" || err != nil {
 			t.Errorf("%q: %v\n%s", text, err, diff)
 		}
 	}
 	for text, rule := range map[string]string{
 		"ns/name": "must be namespace/name=duration pairs", "ns/name=1h,": "must be namespace/name=duration pairs", ",": "must be namespace/name=duration pairs",
 		"name=1h": `must name hosts as namespace/name, "name" is none`, "/name=1h": `"/name" is none`, "ns/=1h": `"ns/" is none`,
-		"a/b/c=1h": `"a/b/c" is none`, "ns~name=1h": `"ns~name" is none`, "Ns/name=1h": `"Ns/name" is none`, "ns/na_me=1h": `"ns/na_me" is none`,
+		"a/b/c=1h": `"a/b/c" is none`, "ns~a~b=1h": `"ns~a~b" is none`, "ns/a~b=1h": `"ns/a~b" is none`, "Ns/name=1h": `"Ns/name" is none`, "ns/na_me=1h": `"ns/na_me" is none`,
 		"n.s/name=1h": `"n.s/name" is none`, "ns/-name=1h": `"ns/-name" is none`, "ns/name\x1b=1h": `"ns/name\x1b" is none`,
 		longest + "h=1h": "is none",
 		"ns/name=":       `must give each host a duration with its unit, such as 48h or 1.5h, or 0; ns/name has ""`,
@@ -101,6 +101,7 @@ func TestHoldsOfSingleHosts(t *testing.T) {
 		"ns/name=48":     `ns/name has "48"`,
 		"a/b=1h;c/d=1h":  `a/b has "1h;c/d=1h"`,
 		"a/b=1h,a/b=1h":  `must name each host once, "a/b" comes twice`,
+		"a/b=1h,a~b=1h":  `must name each host once, "a/b" comes twice`,
 	} {
 		oneFault(t, "HOLDOFF_HOSTS", text, rule)
 	}

@@ -21,18 +21,18 @@ func TestLH27_RulesOfKubernetesSettings(t *testing.T) {
 		{"holds without a cluster", []string{ours("HOLDOFF_CONFIGMAP", "holds")}, "needs IRONIC_THROTTLE_KUBERNETES=on"},
 		{"holds in two places", []string{on, ours("HOLDOFF_CONFIGMAP", "holds"), ours("HOLDOFF_FILE", "/holds")}, "must not be set beside IRONIC_THROTTLE_HOLDOFF_FILE"},
 		{"no such name", []string{on, ours("HOLDOFF_CONFIGMAP", "Holds_1")}, `IRONIC_THROTTLE_HOLDOFF_CONFIGMAP="Holds_1"`},
-		{"deadline too late", []string{on, ours("LEADER_RENEW_DEADLINE", "15s")}, "must be below IRONIC_THROTTLE_LEADER_LEASE_DURATION, which is 15s"},
 		{"a file of one replica", []string{on, ours("LEADER_ELECT", "true"), ours("HOLDOFF_FILE", "/holds")}, "IRONIC_THROTTLE_HOLDOFF_CONFIGMAP is for that"},
-		{"longer than the settle", []string{on, ours("LEADER_ELECT", "true"), ours("LEADER_LEASE_DURATION", "90s"), ours("LEADER_RENEW_DEADLINE", "61s")}, "must be at most IRONIC_THROTTLE_STARTUP_SETTLE, which is 1m (default), with IRONIC_THROTTLE_LEADER_ELECT"},
-		{"and without election", []string{on, ours("LEADER_LEASE_DURATION", "90s"), ours("LEADER_RENEW_DEADLINE", "61s")}, ""},
-		{"pause too long", []string{on, ours("LEADER_RETRY_PERIOD", "9s")}, "must be below IRONIC_THROTTLE_LEADER_RENEW_DEADLINE / 1.2"},
+		{"longer than the settle", []string{on, ours("LEADER_ELECT", "true"), ours("LEADER_LEASE_DURATION", "91s")}, "must be at most 1.5 x IRONIC_THROTTLE_STARTUP_SETTLE, which is 1m (default), with IRONIC_THROTTLE_LEADER_ELECT"},
+		{"as long as the settle allows", []string{on, ours("LEADER_ELECT", "true"), ours("LEADER_LEASE_DURATION", "90s")}, ""},
+		{"and without election", []string{on, ours("LEADER_LEASE_DURATION", "91s")}, ""},
 		{"parts of a second", []string{on, ours("LEADER_LEASE_DURATION", "15500ms")}, "must be whole seconds"},
 		{"namespaces", []string{on, "WATCH_NAMESPACE=metal3, lab,,metal3"}, ""},
+		{"two without a comma", []string{on, "WATCH_NAMESPACE=metal3 lab"}, `WATCH_NAMESPACE="metal3 lab"`},
 		{"no namespace", []string{on, "WATCH_NAMESPACE=metal3,Lab"}, `WATCH_NAMESPACE="metal3,Lab"`},
 		{"no Events", []string{on, ours("EVENTS_PER_MINUTE", "0")}, `IRONIC_THROTTLE_EVENTS_PER_MINUTE="0"`},
 	} {
 		t.Run(row.name, func(t *testing.T) {
-			_, _, err := Load(Sources{Environ: append(row.env, "IRONIC_ENDPOINT=http://127.0.0.1:6385")})
+			_, _, err := load(t, row.env...)
 			switch {
 			case row.want == "" && err != nil:
 				t.Error(err)
@@ -44,7 +44,7 @@ func TestLH27_RulesOfKubernetesSettings(t *testing.T) {
 }
 
 func TestWatchedNamespacesAreASortedSet(t *testing.T) {
-	c, _, err := Load(Sources{Environ: []string{"IRONIC_ENDPOINT=http://127.0.0.1:6385", "WATCH_NAMESPACE= metal3,lab,,metal3"}})
+	c, _, err := load(t, "WATCH_NAMESPACE= metal3,lab,,metal3")
 	if err != nil || strings.Join(c.Kubernetes.Watch, " ") != "lab metal3" {
 		t.Errorf("%q, %v", c.Kubernetes.Watch, err)
 	}
@@ -57,9 +57,9 @@ func TestKubernetesSettingsThatDoNothing(t *testing.T) {
 		want string
 	}{
 		{"without a cluster", []string{ours("EVENTS", "true")}, "without IRONIC_THROTTLE_KUBERNETES=on nothing is read from or written to a cluster; without effect: IRONIC_THROTTLE_EVENTS"},
-		{"a Lease that nobody takes", []string{ours("KUBERNETES", "on"), ours("LEADER_LEASE_NAME", "mine"), ours("LEADER_RETRY_PERIOD", "2s")},
+		{"a Lease that nobody takes", []string{ours("KUBERNETES", "on"), ours("LEADER_LEASE_NAME", "mine"), ours("LEADER_LEASE_DURATION", "9s")},
 			"without IRONIC_THROTTLE_LEADER_ELECT=true there is no Lease, and this replica always decides; without effect: " +
-				"IRONIC_THROTTLE_LEADER_LEASE_NAME (environment), IRONIC_THROTTLE_LEADER_RETRY_PERIOD (environment"},
+				"IRONIC_THROTTLE_LEADER_LEASE_NAME (environment), IRONIC_THROTTLE_LEADER_LEASE_DURATION (environment"},
 		{"a Lease that somebody takes", []string{ours("KUBERNETES", "on"), ours("LEADER_LEASE_NAME", "mine"), ours("LEADER_ELECT", "true")}, ""},
 		{"a rate of nothing", []string{ours("KUBERNETES", "on"), ours("EVENTS", "false"), ours("EVENTS_PER_MINUTE", "30")},
 			"with IRONIC_THROTTLE_EVENTS=false (environment) there are no Events; without effect: IRONIC_THROTTLE_EVENTS_PER_MINUTE (environment"},
@@ -69,14 +69,14 @@ func TestKubernetesSettingsThatDoNothing(t *testing.T) {
 		{"the right place", []string{ours("KUBERNETES", "on"), ours("LEADER_ELECT", "true"), ours("FAILED_HOST_HOLDOFF", "1h"), ours("HOLDOFF_CONFIGMAP", "holds")}, ""},
 	} {
 		t.Run(row.name, func(t *testing.T) {
-			_, warnings, err := Load(Sources{Environ: append(row.env, "IRONIC_ENDPOINT=http://127.0.0.1:6385")})
+			_, warnings, err := load(t, row.env...)
 			if err != nil {
 				t.Fatal(err)
 			}
 			switch {
 			case row.want == "" && len(warnings) > 0:
 				t.Errorf("%q", warnings)
-			case row.want != "" && (len(warnings) != 1 || !strings.Contains(string(warnings[0]), row.want)):
+			case row.want != "" && (len(warnings) != 1 || !strings.Contains(warnings[0], row.want)):
 				t.Errorf("%q, want %s", warnings, row.want)
 			}
 		})

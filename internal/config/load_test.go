@@ -18,8 +18,39 @@ const endpoint = "IRONIC_ENDPOINT=http://127.0.0.1:6385"
 // load runs Load with an endpoint and the given environment.
 func load(t *testing.T, environ ...string) (Config, []string, error) {
 	t.Helper()
-	c, warnings, err := Load(Sources{Environ: append([]string{endpoint}, environ...)})
+	return loadFrom(t, Sources{}, append(environ, endpoint)...)
+}
+
+// loadFrom runs Load with src in the given environment alone.
+func loadFrom(t *testing.T, src Sources, environ ...string) (Config, []string, error) {
+	t.Helper()
+	defer inEnvironment(t, environ)()
+	c, warnings, err := Load(src)
 	return c, texts(warnings), err
+}
+
+// inEnvironment makes environ all that Load sees of the environment until the function
+// that it returns is called. As in os.Getenv the first of two entries counts.
+func inEnvironment(t *testing.T, environ []string) (restore func()) {
+	t.Helper()
+	before := os.Environ()
+	os.Clearenv()
+	for _, entry := range environ {
+		name, text, _ := strings.Cut(entry, "=")
+		if _, twice := os.LookupEnv(name); twice || name == "" {
+			continue
+		}
+		if err := os.Setenv(name, text); err != nil { //nolint:usetesting // for a part of a test only
+			t.Logf("%q: %v", entry, err)
+		}
+	}
+	return func() {
+		os.Clearenv()
+		for _, entry := range before {
+			name, text, _ := strings.Cut(entry, "=")
+			_ = os.Setenv(name, text) //nolint:usetesting // it was there before
+		}
+	}
 }
 
 func texts(warnings []Warning) []string {
@@ -87,14 +118,14 @@ func TestGoodFiles(t *testing.T) {
 				environ = []string{endpoint}
 			}
 			environ = append(environ, "IRONIC_THROTTLE_CONFIG="+path)
-			c, warnings, err := Load(Sources{Environ: environ, ReadFile: files})
+			c, warnings, err := loadFrom(t, Sources{ReadFile: files}, environ...)
 			if strings.HasSuffix(path, ".json") {
 				warnings = nil // JSON has no comments to expect them in
 			}
 			if err != nil {
 				t.Fatal(err)
 			}
-			if diff := cmp.Diff(wanted(t, path, "warning"), texts(warnings)); diff != "" {
+			if diff := cmp.Diff(wanted(t, path, "warning"), warnings); diff != "" {
 				t.Errorf("warnings (-want +got):\n%s", diff)
 			}
 			effective := c.Effective()
@@ -115,7 +146,7 @@ func TestBadFiles(t *testing.T) {
 			if body, _ := files(path); !strings.Contains(string(body), "ironicEndpoint:") {
 				environ = append(environ, endpoint)
 			}
-			c, _, err := Load(Sources{Environ: environ, ReadFile: files})
+			c, _, err := loadFrom(t, Sources{ReadFile: files}, environ...)
 			if diff := cmp.Diff(Config{}, c); diff != "" {
 				t.Errorf("a config beside the error:\n%s", diff)
 			}
@@ -219,19 +250,17 @@ func TestLH32_LimitAboveIronicsOwn(t *testing.T) {
 }
 
 func TestPrecedence(t *testing.T) {
-	src := Sources{
-		Environ:  []string{endpoint, "IRONIC_THROTTLE_CONFIG=f.yaml"},
-		ReadFile: func(string) ([]byte, error) { return []byte("linger: 11s"), nil },
-	}
+	environ := []string{endpoint, "IRONIC_THROTTLE_CONFIG=f.yaml"}
+	src := Sources{ReadFile: func(string) ([]byte, error) { return []byte("linger: 11s"), nil }}
 	check := func(want string) {
 		t.Helper()
-		c, _, err := Load(src)
+		c, _, err := loadFrom(t, src, environ...)
 		if got := c.Effective()["linger"]; err != nil || got != want {
 			t.Errorf("linger %s (%v), want %s", got, err, want)
 		}
 	}
 	check("11s")
-	src.Environ = append(src.Environ, "IRONIC_THROTTLE_LINGER=12s", "IRONIC_THROTTLE_LINGER=99s")
+	environ = append(environ, "IRONIC_THROTTLE_LINGER=12s", "IRONIC_THROTTLE_LINGER=99s")
 	check("12s")
 	src.Flags = parsed(t, "--linger", "13s")
 	check("13s")
@@ -251,7 +280,7 @@ func parsed(t *testing.T, args ...string) *pflag.FlagSet {
 }
 
 func TestFlagFaultsComeTogether(t *testing.T) {
-	_, _, err := Load(Sources{Flags: parsed(t, "--poll-interval=x", "--count-mode", "all", "--stuck-cap="), Environ: []string{endpoint}})
+	_, _, err := loadFrom(t, Sources{Flags: parsed(t, "--poll-interval=x", "--count-mode", "all", "--stuck-cap=")}, endpoint)
 	want := []string{
 		`IRONIC_THROTTLE_COUNT_MODE="all" (flag --count-mode): must be one of agent, busy`,
 		`IRONIC_THROTTLE_STUCK_CAP (flag --stuck-cap): must be a whole number 0..100000`,
@@ -268,6 +297,7 @@ func TestUnknownEnvironment(t *testing.T) {
 		{"IRONIC_THROTTLE_MAX_CONCURRENT_PROVISIONING_HOSTS=5", "did you mean MAX_CONCURRENT_PROVISIONING_HOSTS?"},
 		{"IRONIC_THROTTLE_IRONIC_ENDPOINT=x", "did you mean IRONIC_ENDPOINT?"},
 		{"IRONIC_THROTTLE_BREAKER_ENABELD=true", "did you mean IRONIC_THROTTLE_BREAKER_ENABLED?"},
+		{"IRONIC_THROTTLE_GATEWAY_SPOOL_DIR=/spool", "is not a setting"}, // of an earlier release
 		{"IRONIC_THROTTLE_SUPPORT=tcp", "is not a setting"},
 		{"IRONIC_THROTTLE_=x", "is not a setting"},
 		{"IRONIC_THROTTLE_POLL_INTERVALL=", ""},
@@ -292,7 +322,7 @@ func TestUnknownEnvironment(t *testing.T) {
 }
 
 func TestEndpointIsNeeded(t *testing.T) {
-	_, _, err := Load(Sources{})
+	_, _, err := loadFrom(t, Sources{})
 	want := []string{"IRONIC_ENDPOINT: must be set: an http:// or https:// URL with a host and without query or fragment"}
 	if diff := cmp.Diff(want, faults(err)); diff != "" {
 		t.Errorf("faults (-want +got):\n%s", diff)
@@ -304,7 +334,7 @@ func TestSecretsAreNeverShown(t *testing.T) {
 		"https://ironic/v1?token=sesame", "https://ironic/v1#sesame", "ironic:6385?token=sesame", "https://iro%zznic?sesame",
 		"https://admin:sesame@ironic:6385", "ftp://admin:sesame@ironic", "https://admin:ses%zzame@ironic", "admin:sesame@ironic",
 	} {
-		c, warnings, err := Load(Sources{Environ: []string{"IRONIC_ENDPOINT=" + text}})
+		c, warnings, err := loadFrom(t, Sources{}, "IRONIC_ENDPOINT="+text)
 		if all := fmt.Sprint(c.Effective(), warnings, err); strings.Contains(all, "same") || strings.Contains(all, "admin") {
 			t.Errorf("%s is shown: %s", text, all)
 		}
@@ -317,10 +347,7 @@ func TestBrokenFilesAreNotShown(t *testing.T) {
 		{"f.json", `"sesame"`}, {"f.json", `["sesame"]`}, {"f.json", `{"linger": sesame}`},
 		{"f.toml", "sesame"}, {"f.toml", `linger = sesame`}, {"f.toml", `linger = "sesame`},
 	} {
-		_, _, err := Load(Sources{
-			Environ:  []string{endpoint, "IRONIC_THROTTLE_CONFIG=" + row.path},
-			ReadFile: func(string) ([]byte, error) { return []byte(row.body), nil },
-		})
+		_, _, err := loadFile(t, row.path, row.body)
 		if err == nil || strings.Contains(err.Error(), "sesame") {
 			t.Errorf("%s %q: error %v", row.path, row.body, err)
 		}
@@ -329,14 +356,11 @@ func TestBrokenFilesAreNotShown(t *testing.T) {
 
 func TestJSONKeysComeOnce(t *testing.T) {
 	for _, row := range []struct{ body, want string }{
-		{`{"linger": "45s", "mode": "observe", "linger": "46s"}`, `IRONIC_THROTTLE_CONFIG="f.json": must give each key once, "linger" comes twice`},
-		{`{"poolLimits": {"rack1": 1, "rack2": 2, "rack1": 1}}`, `IRONIC_THROTTLE_CONFIG="f.json": must give each key once, "rack1" comes twice`},
+		{`{"linger": "45s", "mode": "observe", "linger": "46s"}`, `"linger" (file f.json, line 1): must come once, and is in line 1 too`},
+		{`{"poolLimits": {"rack1": 1, "rack2": 2, "rack1": 1}}`, `IRONIC_THROTTLE_POOL_LIMITS="rack1=1,rack1=1,rack2=2" (file f.json, line 1): must name each conductor group once, "rack1" comes twice`},
 		{`{"poolLimits": {"linger": 1}, "linger": "45s"}`, ""},
 	} {
-		_, _, err := Load(Sources{
-			Environ:  []string{endpoint, "IRONIC_THROTTLE_CONFIG=f.json"},
-			ReadFile: func(string) ([]byte, error) { return []byte(row.body), nil },
-		})
+		_, _, err := loadFile(t, "f.json", row.body)
 		if got := strings.Join(faults(err), "\n"); got != row.want {
 			t.Errorf("%s: %q, want %q", row.body, got, row.want)
 		}
@@ -359,9 +383,8 @@ func TestConfigFileThatCannotBeRead(t *testing.T) {
 }
 
 func TestChangedLeavesDefaultsOut(t *testing.T) {
-	c, _, err := Load(Sources{Environ: []string{
-		"IRONIC_ENDPOINT=http://ironic", "MAX_CONCURRENT_PROVISIONING_HOSTS=100", "IRONIC_THROTTLE_LINGER=7s", "IRONIC_THROTTLE_MODE=enforce",
-	}})
+	c, _, err := loadFrom(t, Sources{}, "IRONIC_ENDPOINT=http://ironic", "MAX_CONCURRENT_PROVISIONING_HOSTS=100",
+		"IRONIC_THROTTLE_LINGER=7s", "IRONIC_THROTTLE_MODE=enforce")
 	want := map[string]string{"ironicEndpoint": "http://ironic", "maxConcurrentProvisioningHosts": "100", "linger": "7s"}
 	if diff := cmp.Diff(want, c.Changed()); err != nil || diff != "" {
 		t.Errorf("%v (-want +got):\n%s", err, diff)

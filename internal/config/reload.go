@@ -1,5 +1,7 @@
 package config
 
+import "fmt"
+
 // Reload loads src again and returns what is to be in force from now on: c with
 // the settings that may change while running (see docs/settings.md) taken from
 // src. Others that changed are named in a warning and stay. With an error c is
@@ -9,15 +11,16 @@ func (c Config) Reload(src Sources) (Config, []Warning, error) {
 	if err != nil {
 		return c, warnings, err
 	}
-	for _, s := range table() {
+	was, is := c.texts(), loaded.texts()
+	for _, s := range table {
 		if s.hot {
 			continue
 		}
-		before, after := s.value(&c).String(), s.value(&loaded).String()
+		before, after := was[s.key()], is[s.key()]
 		// A new password leaves the masked text as it was.
 		if before != after || s.name == nameEndpoint && c.Ironic.Endpoint != loaded.Ironic.Endpoint {
-			warnings = append(warnings, warnf("%s changed from %s to %s: needs a restart, %s stays in force",
-				s.name, quote(before), quote(after), quote(before)))
+			warnings = append(warnings, Warning(fmt.Sprintf("%s changed from %s to %s: needs a restart, %s stays in force",
+				s.name, quote(before), quote(after), quote(before))))
 		}
 	}
 	next := c

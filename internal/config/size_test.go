@@ -27,7 +27,7 @@ func TestGW8_SizesAsText(t *testing.T) {
 		{" 0064MiB ", "64MiB", 64 << 20},
 	} {
 		c, _, err := load(t, "IRONIC_THROTTLE_GATEWAY_MAX_BODY="+row.text)
-		if shown := c.Effective()["gatewayMaxBody"]; err != nil || c.Gateway.MaxBody != row.want || shown != row.shown {
+		if shown := c.Effective()["gatewayMaxBody"]; err != nil || int64(c.Gateway.MaxBody) != row.want || shown != row.shown {
 			t.Errorf("%q: %d shown as %q (%v), want %d as %q", row.text, c.Gateway.MaxBody, shown, err, row.want, row.shown)
 		}
 	}
@@ -58,10 +58,11 @@ func TestSizesInFiles(t *testing.T) {
 		{"f.yaml", `gatewayMaxBody: "98304KiB"`},
 		{"f.json", `{"gatewayMaxBody": 100663296}`},
 		{"f.json", `{"gatewayMaxBody": "96MiB"}`},
+		{"f.json", "{\n\t\"gatewayMaxBody\":\t\"96\\u004diB\"\n}\n"},
 		{"f.toml", "gatewayMaxBody = 100_663_296"},
 		{"f.toml", `gatewayMaxBody = "96MiB"`},
 	} {
-		c, _, err := loadFile(row.path, row.body)
+		c, _, err := loadFile(t, row.path, row.body)
 		if c.Gateway.MaxBody != want || err != nil {
 			t.Errorf("%s: %d, %v; want %d", row.body, c.Gateway.MaxBody, err, want)
 		}
@@ -74,19 +75,18 @@ func TestSizesInFiles(t *testing.T) {
 		{"f.json", `{"gatewayMaxBody": -100663296}`},
 		{"f.toml", "gatewayMaxBody = true"},
 	} {
-		_, _, err := loadFile(row.path, row.body)
+		_, _, err := loadFile(t, row.path, row.body)
 		if got := faults(err); len(got) != 1 || !strings.HasPrefix(got[0], "IRONIC_THROTTLE_GATEWAY_MAX_BODY") {
 			t.Errorf("%s: faults %q, want one of IRONIC_THROTTLE_GATEWAY_MAX_BODY", row.body, got)
 		}
 	}
 }
 
-func loadFile(path, body string) (Config, []string, error) {
-	c, warnings, err := Load(Sources{
-		Environ:  []string{endpoint, "IRONIC_THROTTLE_CONFIG=" + path, "IRONIC_THROTTLE_GATEWAY_LISTEN_ADDRESS=127.0.0.1:6390"},
-		ReadFile: func(string) ([]byte, error) { return []byte(body), nil },
-	})
-	return c, texts(warnings), err
+// loadFile runs Load with a file of that name and body.
+func loadFile(t *testing.T, path, body string) (Config, []string, error) {
+	t.Helper()
+	src := Sources{ReadFile: func(string) ([]byte, error) { return []byte(body), nil }}
+	return loadFrom(t, src, endpoint, "IRONIC_THROTTLE_CONFIG="+path)
 }
 
 // The same grammar, read with numbers that cannot overflow.
@@ -113,23 +113,25 @@ func FuzzSize(f *testing.F) {
 		f.Add(text)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
-		got, ok := parseSize(text)
+		var got byteSize
+		ok := got.UnmarshalText([]byte(text)) == nil
 		want := bigSize(text)
-		if ok != (want != nil) || ok && want.Cmp(big.NewInt(got)) != 0 {
+		if ok != (want != nil) || ok && want.Cmp(big.NewInt(int64(got))) != 0 {
 			t.Fatalf("%q: %d, %t; want %v", text, got, ok, want)
 		}
 		if !ok {
 			return
 		}
-		shown := formatSize(got)
-		if again, ok := parseSize(shown); !ok || again != got {
-			t.Errorf("%d is shown as %q, which is %d, %t", got, shown, again, ok)
+		shown := got.String()
+		var again byteSize
+		if err := again.UnmarshalText([]byte(shown)); err != nil || again != got {
+			t.Errorf("%d is shown as %q, which is %d, %v", int64(got), shown, int64(again), err)
 		}
 		for _, u := range sizeUnits {
 			// The first unit that divides it is the largest.
 			if got != 0 && got%u.bytes == 0 {
 				if !strings.HasSuffix(shown, u.name) {
-					t.Errorf("%d is shown as %q and not in %s", got, shown, u.name)
+					t.Errorf("%d is shown as %q and not in %s", int64(got), shown, u.name)
 				}
 				break
 			}

@@ -2,20 +2,20 @@ package config
 
 import (
 	"fmt"
+	"os"
 	"regexp"
 	"strings"
 
 	"github.com/spf13/pflag"
+	"github.com/spf13/viper"
 
 	"github.com/ironic-throttle/ironic-throttle/internal/nearest"
 )
 
-// Sources is everything that Load looks at.
+// Sources is what Load looks at beside the environment of the process.
 type Sources struct {
 	// Flags were registered with AddFlags and parsed; nil means none given.
 	Flags *pflag.FlagSet
-	// Environ is NAME=value as os.Environ returns it.
-	Environ []string
 	// ReadFile reads the config file; nil reads from disk, at most 1 MiB.
 	ReadFile func(path string) ([]byte, error)
 	// Exists tells whether something lies at the path of a setting, which decides
@@ -23,14 +23,74 @@ type Sources struct {
 	Exists func(path string) bool
 }
 
-// given is a value as somebody gave it.
-type given struct {
-	text   string
-	source string
+// AddFlags registers a flag for every setting, hidden where it is advanced. Values are not
+// checked when they are parsed but by Load, which then reports all faults together.
+func AddFlags(fs *pflag.FlagSet) {
+	for _, s := range table {
+		f := fs.VarPF(&rawFlag{s.def, s.rule.kind}, s.flag(), "", fmt.Sprintf("%s [env %s]", s.help, s.name))
+		f.Hidden = !s.basic
+		if s.rule.kind == yesNo.kind {
+			f.NoOptDefVal = "true"
+		}
+	}
 }
 
-// layer holds what one source gives, by setting name.
-type layer map[string]given
+// ShowAdvanced makes the help of fs show the advanced settings, and nothing else.
+func ShowAdvanced(fs *pflag.FlagSet) {
+	fs.VisitAll(func(f *pflag.Flag) { f.Hidden = !f.Hidden })
+}
+
+// rawFlag keeps the text of a flag. viper reads numbers and switches by itself where the
+// type is one that it knows, and takes what is none for 0: the kinds of rules are others.
+type rawFlag struct{ text, kind string }
+
+func (f *rawFlag) String() string { return f.text }
+func (f *rawFlag) Type() string   { return f.kind }
+func (f *rawFlag) Set(text string) error {
+	f.text = text
+	return nil
+}
+
+func setDefaults(v *viper.Viper) {
+	for _, s := range table {
+		if s.def != "" {
+			v.SetDefault(s.key(), s.def)
+		}
+	}
+}
+
+// bind lets viper read the flags that were given, and the environment; there an empty
+// value is an unset one, as BMO has it.
+func (l *loader) bind(flags *pflag.FlagSet) {
+	setDefaults(l.v)
+	for _, s := range table {
+		_ = l.v.BindEnv(s.key(), s.name) // fails without a key
+		if os.Getenv(s.name) != "" {
+			l.from[s.name] = "environment"
+		}
+		if flags == nil {
+			continue
+		}
+		if f := flags.Lookup(s.flag()); f != nil && f.Changed {
+			_ = l.v.BindPFlag(s.key(), f) // fails without a flag
+			l.from[s.name] = "flag --" + s.flag()
+		}
+	}
+}
+
+// source tells where the value of a setting came from.
+func (l *loader) source(name string) string {
+	if from, ok := l.from[name]; ok {
+		return from
+	}
+	return "default"
+}
+
+// given reports whether somebody gave the setting.
+func (l *loader) given(name string) bool { return l.from[name] != "" }
+
+// text is the value of a setting as it was given.
+func (l *loader) text(name string) string { return l.v.GetString(keyOf(name)) }
 
 // reserved are names with our prefix that are no settings of serve.
 var reserved = map[string]bool{
@@ -50,36 +110,50 @@ func isServiceLink(name, text string) bool {
 	return serviceLink.MatchString(name) || strings.HasSuffix(name, "_PORT") && portLink.MatchString(text)
 }
 
-// fromEnviron picks our settings out of environ. An empty value is an unset
-// one, as BMO has it; of a name given twice the first counts, as in os.Getenv.
-func fromEnviron(rows []setting, environ []string) (layer, []error) {
-	known := map[string]setting{}
-	names := make([]string, 0, len(rows))
-	for _, s := range rows {
-		known[s.name] = s
+// checkNames finds names with our prefix that are no settings, and warns of settings
+// without it, which are not read. It never shows a value, which may be a secret.
+func (l *loader) checkNames(environ []string) {
+	var names []string
+	meant := map[string]setting{} // by what somebody may take for the name
+	known := map[string]bool{}
+	for _, s := range table {
 		names = append(names, s.name)
-	}
-	found := layer{}
-	var faults []error
-	for _, entry := range environ {
-		name, text, _ := strings.Cut(entry, "=")
-		s, ok := known[name]
-		switch {
-		case text == "":
-		case ok:
-			if _, twice := found[s.name]; !twice {
-				found[s.name] = given{text, "environment"}
-			}
-		case !strings.HasPrefix(name, envPrefix), reserved[name], isServiceLink(name, text):
-		default:
-			// The value may be a secret that landed in the wrong name.
-			faults = append(faults, &Fault{
-				Setting: name, Source: "environment",
-				Rule: fmt.Sprintf("is not a setting; did you mean %s?", nearestEnv(name, names)),
-			})
+		known[s.name] = true
+		// Who gave the setting by its own name there knows it.
+		if !s.shared() && !strings.HasPrefix(l.source(s.name), "flag") && os.Getenv(s.name) == "" {
+			meant[s.short()] = s
 		}
 	}
-	return found, faults
+	for _, entry := range environ {
+		name, text, _ := strings.Cut(entry, "=")
+		s, short := meant[name]
+		switch {
+		case text == "" || known[name]:
+		case short:
+			if !s.common || l.wouldChange(s, text) {
+				l.warnf("%s in the environment is not read: the name is %s", name, s.name)
+			}
+		case strings.HasPrefix(name, envPrefix) && !reserved[name] && !isServiceLink(name, text):
+			l.fault(name, "", "environment", "is not a setting; did you mean %s?", nearestEnv(name, names))
+		}
+	}
+}
+
+// wouldChange reports whether text is a valid value of s and another than the one in
+// force: else a variable that others use too is hardly meant for us.
+func (l *loader) wouldChange(s setting, text string) bool {
+	shown, ok := s.read(text)
+	return ok && (s.name != nameConfig || readable(text)) && shown != l.config.texts()[s.key()]
+}
+
+// read is text as s shows it, where it is a good value.
+func (s setting) read(text string) (string, bool) {
+	v := viper.New()
+	v.Set(s.key(), text)
+	var c Config
+	wrong := unmarshal(v, &c)
+	value := c.values()[s.key()]
+	return s.format(value), len(wrong) == 0 && s.rule.holds(value)
 }
 
 // nearestEnv is the known environment name closest to name, which carries our

@@ -55,7 +55,7 @@ func TestF2_WeightsAsText(t *testing.T) {
 		{long + "=1", map[string]float64{long: 1}},
 	} {
 		c, _, err := load(t, "IRONIC_THROTTLE_TENANT_WEIGHTS="+row.text)
-		if diff := cmp.Diff(row.want, c.Turns.Weights); diff != "" || err != nil {
+		if diff := cmp.Diff(row.want, map[string]float64(c.Turns.Weights)); diff != "" || err != nil {
 			t.Errorf("%q: %v\n%s", row.text, err, diff)
 		}
 	}
@@ -75,7 +75,7 @@ func TestF2_WeightsAsText(t *testing.T) {
 func TestWordsOfAutomaticNumbers(t *testing.T) {
 	for _, row := range []struct {
 		text string
-		want int
+		want autoInt
 	}{{"auto", Auto}, {" auto ", Auto}, {"0", 0}, {"4096", 4096}} {
 		c, _, err := load(t, "IRONIC_THROTTLE_CALL_AHEAD="+row.text)
 		if c.Turns.Ahead != row.want || err != nil {

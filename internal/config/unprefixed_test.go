@@ -15,7 +15,7 @@ func TestEveryNameWithoutThePrefixIsWarnedAbout(t *testing.T) {
 		"POLL_INTERVAL": "7s", "MAX_AGE": "20s", "LISTEN_ADDRESS": ":80", "HEALTH_LISTEN_ADDRESS": ":81",
 		"METRICS_LISTEN_ADDRESS": ":82", "EVENTS": "false",
 	}
-	for _, s := range table() {
+	for _, s := range table {
 		if s.shared() {
 			continue
 		}

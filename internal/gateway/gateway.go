@@ -121,7 +121,7 @@ func New(o Options) (*Gateway, error) {
 	if file, err := nameless(o.SpoolDir); err != nil {
 		return nil, err
 	} else if err := file.Close(); err != nil {
-		return nil, fmt.Errorf("IRONIC_THROTTLE_GATEWAY_SPOOL_DIR=%q: %w", o.SpoolDir, err)
+		return nil, err
 	}
 	g := &Gateway{
 		base: o.Base, address: o.Address, upstream: newUpstream(o.Transport), room: newRoom(), ironic: o.Ironic, decider: o.Decider,

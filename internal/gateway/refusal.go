@@ -68,7 +68,7 @@ func (g *Gateway) badBody(w http.ResponseWriter, r *http.Request, err error) {
 			fmt.Sprintf("the body is larger than IRONIC_THROTTLE_GATEWAY_MAX_BODY, %d bytes, and 64 KiB beside", g.spool.maxBody-beside))
 		g.linger(w, r)
 	case errors.Is(err, errNoRoom):
-		g.notNow(w, r, api.ReasonFull, "too many large bodies wait here at once, see IRONIC_THROTTLE_GATEWAY_SPOOL_LIMIT")
+		g.notNow(w, r, api.ReasonFull, "too many large bodies wait here at once, see IRONIC_THROTTLE_GATEWAY_MAX_BODY")
 		g.linger(w, r)
 	case errors.Is(err, errBroken):
 		writeFault(w, http.StatusBadRequest, client, err.Error())

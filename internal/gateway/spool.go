@@ -183,7 +183,7 @@ func (s *spool) onDisk(ctx context.Context, body io.Reader, most int64) (content
 	case from.err != nil:
 		err = fmt.Errorf("%w: %w", errBroken, from.err)
 	case err != nil:
-		err = fmt.Errorf("IRONIC_THROTTLE_GATEWAY_SPOOL_DIR: %w", err)
+		err = fmt.Errorf("place of large bodies (TMPDIR): %w", err)
 	case n > most:
 		err = errTooLarge
 	}
@@ -214,10 +214,10 @@ func (s *source) Read(p []byte) (int, error) {
 func nameless(dir string) (*os.File, error) {
 	file, err := os.CreateTemp(dir, "ironic-throttle-body-")
 	if err != nil {
-		return nil, fmt.Errorf("IRONIC_THROTTLE_GATEWAY_SPOOL_DIR=%q: bodies cannot be kept: %w", dir, err)
+		return nil, fmt.Errorf("place of large bodies (TMPDIR) %q: %w", dir, err)
 	}
 	if err := os.Remove(file.Name()); err != nil {
-		return nil, errors.Join(fmt.Errorf("IRONIC_THROTTLE_GATEWAY_SPOOL_DIR=%q: %w", dir, err), file.Close())
+		return nil, errors.Join(fmt.Errorf("place of large bodies (TMPDIR) %q: %w", dir, err), file.Close())
 	}
 	return file, nil
 }

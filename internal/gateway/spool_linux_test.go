@@ -31,7 +31,7 @@ func TestGW8_SpoolOnAFullDisk(t *testing.T) {
 		s := newSpool(dir, testMax, testMax)
 		for _, length := range []int64{testMax, -1} {
 			_, err := s.take(t.Context(), &letters{n: testMax}, length)
-			if !errors.Is(err, syscall.ENOSPC) || errors.Is(err, errBroken) || !strings.Contains(err.Error(), "GATEWAY_SPOOL_DIR") {
+			if !errors.Is(err, syscall.ENOSPC) || errors.Is(err, errBroken) || !strings.Contains(err.Error(), "TMPDIR") {
 				t.Error(err)
 			}
 			idle(t, s)

@@ -9,8 +9,6 @@ import (
 	"testing"
 	"time"
 
-	"go.etcd.io/bbolt"
-
 	"github.com/ironic-throttle/ironic-throttle/pkg/holdoff"
 )
 
@@ -26,9 +24,10 @@ func TestBO16_BrokenFileIsMovedAside(t *testing.T) {
 	}{
 		{"a text", []byte("holds\n")},
 		{"zeros", make([]byte, 64<<10)},
-		{"cut off", whole[:len(whole)/2]},
-		{"without its first pages", whole[8<<10:]},
-		{"ones from the third page on", append(bytes.Clone(whole[:8<<10]), bytes.Repeat([]byte{0xff}, len(whole)-8<<10)...)},
+		{"cut off in its first line", whole[:len(firstLine)-1]},
+		{"a database", append(make([]byte, 16), "\xed\xda\x0c\xed\x02\n\x00\n"...)},
+		{"records without checksums", bytes.ReplaceAll(whole, []byte("\n"), []byte(" \n"))},
+		{"a later format", append(appendLine(nil, verbFormat, []byte("2")), whole[len(firstLine):]...)},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			d := newDesk(t)
@@ -52,27 +51,52 @@ func TestBO16_BrokenFileIsMovedAside(t *testing.T) {
 	}
 }
 
-// A file of which the first records could be read is broken like any other: nobody
-// knows what was in the rest.
-func TestHalfAFileIsNone(t *testing.T) {
-	d := newDesk(t)
-	f := d.open()
-	var puts []holdoff.Record
+// Damage costs what it has hit: the other records are used, and the file is kept.
+func TestBO16_DamageCostsItsOwnLines(t *testing.T) {
+	rest := make([]holdoff.Record, 0, 300)
 	for n := range 300 {
-		puts = append(puts, record(fmt.Sprintf("host-%03d", n), since))
+		rest = append(rest, record(fmt.Sprintf("host-%03d", n), since))
 	}
-	d.save(f, nil, puts...)
-	d.close(f)
-	data := d.read()
-	last := bytes.LastIndex(data, []byte(`"uuid":"host-299"`)) / os.Getpagesize() * os.Getpagesize()
-	data[last] ^= 1
-	d.write(data)
-	f = d.open()
-	d.holds(f, false)
-	d.close(f)
-	d.holds(d.open(), true) // nor have they come back
-	if n := len(d.beside()); n != 1 {
-		t.Errorf("%d files aside", n)
+	good := newDesk(t)
+	f := good.open()
+	good.save(f, nil, rest...)
+	good.close(f)
+	good.close(good.open()) // all are in what the file is written with now
+	whole := good.read()
+	lines := bytes.SplitAfter(whole, []byte("\n"))
+	merged := append(bytes.TrimSuffix(bytes.Join(lines[:2], nil), []byte("\n")), bytes.Join(lines[2:], nil)...)
+	for _, row := range []struct {
+		name   string
+		data   []byte
+		unread int
+		want   []holdoff.Record
+	}{
+		{"a digit of a time", bytes.Replace(whole, []byte("01:02:03"), []byte("01:02:02"), 1), 1, rest[1:]},
+		{"an end of a line", merged, 1, rest[2:]},
+		{"the first line", append([]byte("x"), whole...), 1, rest},
+		{"without the first line", whole[len(lines[0]):], 1, rest},
+		{"cut off", bytes.Join(lines[:101], nil), 1, rest[:100]},
+		{"cut off in a line", append(bytes.Join(lines[:101], nil), "half"...), 1, rest[:100]},
+		{"a second first line", append(bytes.Clone(whole), firstLine...), 1, rest},
+		{"of a later version", appendLine(bytes.Clone(whole), "move", []byte("x")), 1, rest},
+		{"what is no record", appendLine(bytes.Clone(whole), verbPut, []byte("{")), 1, rest},
+		{"what is no UUID", appendLine(bytes.Clone(whole), verbDelete, []byte("host-000")), 1, rest},
+		{"a long line", append(append(bytes.Clone(whole), bytes.Repeat([]byte("x"), 3*maxLine)...), "\n"+string(lines[1])...), 1, rest},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			d := newDesk(t)
+			d.write(row.data)
+			f := d.open()
+			d.holds(f, false, row.want...)
+			if !d.says("ERROR", "records that cannot be read", fmt.Sprintf("unread=%d ", row.unread), fmt.Sprintf("read=%d ", len(row.want))) {
+				t.Errorf("log: %s", &d.log)
+			}
+			if n := len(d.beside()); n != 1 {
+				t.Errorf("%d files aside", n)
+			}
+			d.close(f)
+			d.holds(d.open(), true, row.want...)
+		})
 	}
 }
 
@@ -84,47 +108,8 @@ func TestTooLargeAFileIsMovedAside(t *testing.T) {
 	}
 	f := d.open()
 	d.holds(f, false)
-	if !d.says("ERROR", "bytes are more than") || len(d.beside()) != 1 {
+	if !d.says("ERROR", "more than 1073741824 bytes") || len(d.beside()) != 1 {
 		t.Errorf("beside %v, log: %s", d.beside(), &d.log)
-	}
-}
-
-func TestAnotherDatabaseIsMovedAside(t *testing.T) {
-	for _, row := range []struct {
-		name string
-		fill func(*bbolt.Tx) error
-		want string
-	}{
-		{"without a bucket", func(*bbolt.Tx) error { return nil }, `there is no bucket \"holds\"`},
-		{"with another bucket", func(tx *bbolt.Tx) error {
-			_, err := tx.CreateBucket([]byte("members"))
-			return err
-		}, `there is no bucket \"holds\"`},
-		{"with a bucket in the bucket", func(tx *bbolt.Tx) error {
-			b, err := tx.CreateBucket([]byte("holds"))
-			if err == nil {
-				_, err = b.CreateBucket([]byte("inner"))
-			}
-			return err
-		}, `a pair of bucket \"holds\" has flags 0x1`},
-	} {
-		t.Run(row.name, func(t *testing.T) {
-			d := newDesk(t)
-			db, _, err := openDB(d.path)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if err := db.Update(row.fill); err != nil {
-				t.Fatal(err)
-			}
-			if err := db.Close(); err != nil {
-				t.Fatal(err)
-			}
-			d.holds(d.open(), false)
-			if !d.says("ERROR", "broken", row.want) || len(d.beside()) != 1 {
-				t.Errorf("beside %v, log: %s", d.beside(), &d.log)
-			}
-		})
 	}
 }
 
@@ -136,19 +121,41 @@ func TestTheNewestBrokenFilesAreKept(t *testing.T) {
 	}
 	at := time.Date(2026, 11, 22, 1, 2, 3, 0, time.FixedZone("", 3600))
 	for n := range 6 {
-		d.write(fmt.Append(nil, n))
-		aside, err := moveAside(d.path, at.Add(time.Duration(n/2)*time.Second))
+		if err := d.replace(fmt.Append(nil, n)); err != nil {
+			t.Fatal(err)
+		}
+		aside, err := keepAside(d.path, at.Add(time.Duration(n/2)*time.Second))
 		if err != nil || prune(d.path) != nil {
 			t.Fatal(err)
 		}
 		if data, err := os.ReadFile(aside); err != nil || string(data) != fmt.Sprint(n) {
 			t.Errorf("%s: %s, %v", aside, data, err)
 		}
+		if string(d.read()) != fmt.Sprint(n) {
+			t.Error("a kill now would leave no file")
+		}
 	}
 	want := "[holds.db.broken-20261122T000204Z-2 holds.db.broken-20261122T000205Z holds.db.broken-20261122T000205Z-2 holds.db.brokenly]"
 	if got := fmt.Sprint(d.beside()); got != want {
 		t.Errorf("%s, want %s", got, want)
 	}
+}
+
+// A file that would be too large to be read is written anew before more is added.
+func TestFileThatWouldBeTooLarge(t *testing.T) {
+	d := newDesk(t)
+	f := d.open()
+	d.save(f, nil, record("a", since))
+	f.size, f.most = maxFile, maxFile
+	if err := os.Truncate(d.path, maxFile); err != nil { // it takes no room
+		t.Fatal(err)
+	}
+	if why := d.fails(f, record("b", since)); !strings.Contains(why, "more than 1073741824 bytes") {
+		t.Error(why)
+	}
+	d.save(f, nil, record("b", since))
+	d.close(f)
+	d.holds(d.open(), true, record("a", since), record("b", since))
 }
 
 // What a process that was killed in the middle of renew leaves.
@@ -187,7 +194,7 @@ func TestSaveThatFailsIsSaidAndMendsItself(t *testing.T) {
 	}{
 		{"the file cannot be written", func(_ *desk, f *File) error { return f.file.Close() }},
 		{"it is cut off under us", func(d *desk, _ *File) error { return os.Truncate(d.path, 0) }},
-		{"its pages are overwritten", func(d *desk, f *File) error {
+		{"it is overwritten", func(d *desk, f *File) error {
 			data := d.read()
 			for i := range data {
 				data[i] = byte(7 * i)

@@ -1,15 +1,15 @@
 // Package holdfile keeps the ledger of failed hosts in a file (docs/holds-file.md), so
 // that a restart neither forgets a hold nor begins it anew.
 //
-// The file is a bbolt database: one bucket, one JSON record for each host by the UUID
-// of its node. Every Save is one transaction and on the disk when it returns; a process
-// that is killed leaves what the last Save left.
+// The file is a text of lines "checksum verb JSON": the format, a line for each host that
+// the file was written with, and an end of these. Every Save adds lines behind: a record
+// that is new or has changed, or the UUID of a host that has none any more. They are on the
+// disk when it returns. When that has made the file much larger than what lives in it, it is
+// written anew beside and put in its own place.
 //
-// A file that was damaged must not be able to stop us. bbolt trusts its pages: on broken
-// ones it panics, faults or runs for ever, some of it in goroutines of its own. So it
-// is never given a file that somebody else has written. Open reads the pages itself,
-// with bounds for everything (pages.go), writes what it has found into a new database
-// beside, and puts that in the place of the old one. What could not be read is kept
-// under another name. Likewise after a Save that failed: the next one writes the
-// database anew.
+// A process that is killed, or a machine that stops, leaves an unfinished last line at most,
+// of a Save that has not returned: Open cuts it off. Anything else that is wrong is damage.
+// Open uses the lines that are right, says that there were others, and keeps the file under
+// another name. It writes the file anew in any case, as does a Save after one that failed:
+// nobody knows what that has left.
 package holdfile

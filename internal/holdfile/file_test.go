@@ -1,6 +1,7 @@
 package holdfile
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -185,30 +186,68 @@ func TestRecordsOfALaterVersion(t *testing.T) {
 	d.holds(f, true, record("a", since), record("c", since))
 }
 
-func TestDecodeRefuses(t *testing.T) {
-	value, err := encode(record("a", since))
+// One bit is enough for a line not to be taken.
+func TestChecksum(t *testing.T) {
+	line, err := record("a", since).Line()
 	if err != nil {
 		t.Fatal(err)
 	}
-	if r, err := decode([]byte("a"), value); err != nil || r.UUID != "a" {
-		t.Errorf("%+v, %v", r, err)
+	line = appendLine(nil, verbPut, line)
+	taken := func(line []byte) bool {
+		l := &ledger{records: map[string]holdoff.Record{}, lines: map[string][]byte{}}
+		return l.take(line) == nil || len(l.records) > 0
 	}
-	if _, err := decode([]byte("b"), value); err == nil || !strings.Contains(err.Error(), "is not that of the key") {
-		t.Errorf("another key: %v", err)
+	if !taken(line) {
+		t.Error("not taken")
 	}
-	for n := range value {
-		if _, err := decode([]byte("a"), value[:n]); err == nil {
+	for n := range line {
+		if taken(line[:n]) {
 			t.Errorf("%d bytes of it", n)
 		}
 		for bit := range 8 {
-			changed := []byte(string(value))
-			changed[n] ^= 1 << bit
-			if n < 8 && strings.EqualFold(string(changed[:8]), string(value[:8])) {
-				continue // the same number
-			}
-			if _, err := decode([]byte("a"), changed); err == nil {
+			changed := bytes.Clone(line)
+			if changed[n] ^= 1 << bit; taken(changed) {
 				t.Errorf("bit %d of byte %d", bit, n)
 			}
 		}
+	}
+}
+
+// A file is written anew when most of it is of the past, and not before. Where it cannot be,
+// that is no failure of the Save.
+func TestFileIsMadeSmaller(t *testing.T) {
+	d := newDesk(t)
+	f := d.open()
+	d.save(f, nil, record("a", since))
+	for n := 1; ; n++ {
+		was, size := f.info, f.size
+		if n == 9 { // far enough
+			f.most = 0
+			if err := os.MkdirAll(d.path+suffixNew+"/x", 0o700); err != nil {
+				t.Fatal(err)
+			}
+		}
+		now := record("a", since.Add(time.Duration(n)))
+		now.Spec = strings.Repeat("x", 500)
+		d.save(f, []string{fmt.Sprint("b", n-1)}, now, record(fmt.Sprint("b", n), since))
+		if n == 9 {
+			if !os.SameFile(was, f.info) || f.most != 2*f.size || !d.says("WARN", "cannot be made smaller") {
+				t.Errorf("%d of %d bytes, log: %s", f.size, f.most, &d.log)
+			}
+			if err := os.RemoveAll(d.path + suffixNew); err != nil {
+				t.Fatal(err)
+			}
+			f.most = slack
+		}
+		if os.SameFile(was, f.info) {
+			continue
+		}
+		if size < slack*9/10 || f.size > 1000 || int64(len(d.read())) != f.size {
+			t.Errorf("%d bytes were made %d", size, f.size)
+		}
+		d.save(f, nil, record("c", since))
+		d.close(f)
+		d.holds(d.open(), true, now, record(fmt.Sprint("b", n), since), record("c", since))
+		return
 	}
 }

@@ -1,6 +1,7 @@
 package holdfile
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"os/signal"
@@ -36,7 +37,7 @@ func childFull() {
 		}
 		if err := put(); err == nil {
 			saved++
-		} else if failed++; !strings.Contains(err.Error(), "file too large") { // bbolt drops the cause
+		} else if failed++; !errors.Is(err, syscall.EFBIG) {
 			fmt.Println(err)
 			return
 		}

@@ -3,11 +3,13 @@
 package holdfile
 
 import (
+	"errors"
+	"fmt"
 	"os"
 	"time"
 )
 
-// takeLock locks nothing here: bbolt's own lock of the database has to do.
-func takeLock(path string, _ time.Duration) (*os.File, error) {
-	return os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600)
+// takeLock fails: without a lock two processes would write into one file.
+func takeLock(string, time.Duration) (*os.File, error) {
+	return nil, fmt.Errorf("lock: %w", errors.ErrUnsupported)
 }

@@ -37,37 +37,45 @@ func checkPlace(path string) error {
 		return fmt.Errorf("%s: %s is not a directory", path, parent)
 	}
 	for _, p := range []string{path, path + suffixLock} {
-		switch info, err := os.Lstat(p); {
+		info, err := os.Lstat(p)
+		kind := "device, pipe or socket"
+		switch {
 		case errors.Is(err, fs.ErrNotExist):
+			continue
 		case err != nil:
 			return fmt.Errorf("%s: %w", p, err)
-		case !info.Mode().IsRegular():
-			return fmt.Errorf("%s: must be a file, not a %s", p, kindOf(info.Mode()))
+		case info.Mode().IsRegular():
+			continue
+		case info.IsDir():
+			kind = "directory"
+		case info.Mode()&fs.ModeSymlink != 0:
+			kind = "symbolic link"
 		}
+		return fmt.Errorf("%s: must be a file, not a %s", p, kind)
 	}
 	return nil
 }
 
-func kindOf(m fs.FileMode) string {
-	switch {
-	case m.IsDir():
-		return "directory"
-	case m&fs.ModeSymlink != 0:
-		return "symbolic link"
-	default:
-		return "device, pipe or socket"
+// keepAside gives the file at path another name, by the time now, and returns that; "" where
+// there is none, or nothing in it. What is at path then is to be replaced.
+func keepAside(path string, now time.Time) (string, error) {
+	info, err := os.Lstat(path)
+	if errors.Is(err, fs.ErrNotExist) || err == nil && info.Size() == 0 {
+		return "", nil
 	}
-}
-
-// moveAside renames the file at path and returns its new name. It keeps the newest few
-// of those.
-func moveAside(path string, now time.Time) (string, error) {
-	aside := path + suffixBroken + now.UTC().Format(brokenTime)
+	if err != nil {
+		return "", err
+	}
+	first := path + suffixBroken + now.UTC().Format(brokenTime)
+	aside := first
 	for n := 2; ; n++ {
 		if _, err := os.Lstat(aside); errors.Is(err, fs.ErrNotExist) {
 			break
 		}
-		aside = fmt.Sprintf("%s%s%s-%d", path, suffixBroken, now.UTC().Format(brokenTime), n)
+		aside = fmt.Sprint(first, "-", n)
+	}
+	if os.Link(path, aside) == nil { // at no moment is there no file at path
+		return aside, nil
 	}
 	if err := os.Rename(path, aside); err != nil {
 		return "", fmt.Errorf("move aside: %w", err)
@@ -75,24 +83,20 @@ func moveAside(path string, now time.Time) (string, error) {
 	return aside, nil
 }
 
-// prune removes all but the newest files that were moved aside.
+// prune removes all but the newest files that were kept aside.
 func prune(path string) error {
-	parent, name := filepath.Split(path)
-	all, err := os.ReadDir(filepath.Clean(parent + "."))
+	entries, err := os.ReadDir(filepath.Dir(path)) // by name, which has the time
 	if err != nil {
 		return err
 	}
-	var broken []string
-	for _, entry := range all {
-		if strings.HasPrefix(entry.Name(), name+suffixBroken) {
-			broken = append(broken, entry.Name())
-		}
-	}
-	slices.Sort(broken) // by time
 	var faults []error
-	for len(broken) > keptBroken {
-		faults = append(faults, os.Remove(filepath.Join(parent, broken[0])))
-		broken = broken[1:]
+	kept := 0
+	for _, e := range slices.Backward(entries) {
+		if strings.HasPrefix(e.Name(), filepath.Base(path)+suffixBroken) {
+			if kept++; kept > keptBroken {
+				faults = append(faults, os.Remove(filepath.Join(filepath.Dir(path), e.Name())))
+			}
+		}
 	}
 	return errors.Join(faults...)
 }

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/ironic-throttle/ironic-throttle/internal/httpserve"
+	"github.com/ironic-throttle/ironic-throttle/pkg/api"
 )
 
 // Access finds out who the holder of a bearer token is, and whether they may do verb,
@@ -48,7 +49,7 @@ func nearby(w http.ResponseWriter, r *http.Request) (*http.Request, bool) {
 // permitted lets through what Access allows, or without one who may ask as they do. Nothing is said about paths and methods
 // to who may not use them.
 func (s *Server) permitted(w http.ResponseWriter, r *http.Request) (*http.Request, bool) {
-	if s.access == nil {
+	if s.opts.Access == nil {
 		if names := s.names.Load(); names != nil {
 			return asked(*names, w, r)
 		}
@@ -60,7 +61,7 @@ func (s *Server) permitted(w http.ResponseWriter, r *http.Request) (*http.Reques
 		return nil, false
 	}
 	verb := strings.ToLower(r.Method)
-	switch verdict, err := s.access.Check(r.Context(), remote(r), token, r.URL.Path, verb); {
+	switch verdict, err := s.opts.Access.Check(r.Context(), remote(r), token, r.URL.Path, verb); {
 	case err != nil:
 		// The cause is the operator's matter, and in the log of who checks.
 		writeError(w, http.StatusServiceUnavailable, "", "who asks cannot be found out now, so nothing was done; ask again")
@@ -105,9 +106,34 @@ type userKey struct{}
 
 // audit is the log for what somebody changes by r.
 func (s *Server) audit(r *http.Request, about ...any) *slog.Logger {
-	log := s.log.With("remote", r.RemoteAddr)
+	log := s.opts.Log.With("remote", r.RemoteAddr)
 	if user, known := r.Context().Value(userKey{}).(string); known {
 		log = log.With("user", user)
 	}
 	return log.With(about...)
+}
+
+// asked lets h answer an ask where this process decides (LH-27), and in mode observe
+// everywhere: there the answer is yes whoever gives it, so that work goes on without Lease
+// and API server.
+func (s *Server) asked(h http.HandlerFunc) http.HandlerFunc {
+	if s.opts.Observe {
+		return h
+	}
+	return s.leader(h)
+}
+
+// leader lets h answer only where this process decides (LH-27). It may end to do so
+// at any moment after: the decision knows that better.
+func (s *Server) leader(h http.HandlerFunc) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		if why := s.opts.Standby(); why != "" {
+			writeJSON(w, http.StatusServiceUnavailable, api.ErrorBody{Error: api.Error{
+				Code: http.StatusServiceUnavailable, Reason: api.NotLeading,
+				Message: "this throttle does not decide: " + oneLine(why),
+			}})
+			return
+		}
+		h(w, r)
+	}
 }

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"errors"
 	"net/http"
-	"slices"
 	"time"
 
 	"github.com/ironic-throttle/ironic-throttle/pkg/api"
@@ -13,10 +12,10 @@ import (
 // breakers answers GET /v1/breakers.
 func (s *Server) breakers(w http.ResponseWriter, r *http.Request) {
 	var b api.Breakers
-	if s.gentle.do(r.Context(), func() { b = s.decider.Breakers(s.now()) }) != nil {
+	if s.gentle.do(r.Context(), func() { b = s.opts.Decider.Breakers(s.opts.Now()) }) != nil {
 		return // nobody waits for it any more
 	}
-	b.Breakers = completeBreakers(b.Breakers)
+	b.Breakers = wholeBreakers(b.Breakers)
 	writeJSON(w, http.StatusOK, b)
 }
 
@@ -30,7 +29,7 @@ func (s *Server) resetBreaker(w http.ResponseWriter, r *http.Request) {
 		writeError(w, http.StatusBadRequest, "", "body: must be empty or {}")
 		return
 	}
-	s.changeBreaker(w, r, "reset", s.decider.ResetBreaker)
+	s.changeBreaker(w, r, "reset", s.opts.Decider.ResetBreaker)
 }
 
 // tripBreaker answers POST /v1/breakers/{scope}/trip (CB-29).
@@ -46,17 +45,19 @@ func (s *Server) tripBreaker(w http.ResponseWriter, r *http.Request) {
 	}
 	d, _ := request.Duration() // ParseTrip has read it
 	s.changeBreaker(w, r, "trip", func(now time.Time, scope string) (api.BreakerAnswer, error) {
-		return s.decider.TripBreaker(now, scope, d)
+		return s.opts.Decider.TripBreaker(now, scope, d)
 	})
 }
 
 // changeBreaker carries out and logs what an operator wants of a breaker.
-func (s *Server) changeBreaker(w http.ResponseWriter, r *http.Request, how string, change func(time.Time, string) (api.BreakerAnswer, error)) {
+func (s *Server) changeBreaker(
+	w http.ResponseWriter, r *http.Request, how string, change func(now time.Time, scope string) (api.BreakerAnswer, error),
+) {
 	scope := r.PathValue("scope")
 	var answer api.BreakerAnswer
 	err := s.checkScope(r.Context(), scope)
 	if err == nil {
-		answer, err = change(s.now(), scope)
+		answer, err = change(s.opts.Now(), scope)
 	}
 	audit := s.audit(r, "scope", shown(scope), "change", how)
 	field, unknown := new(api.FieldError), new(unknownScope)
@@ -75,25 +76,7 @@ func (s *Server) changeBreaker(w http.ResponseWriter, r *http.Request, how strin
 		writeError(w, http.StatusInternalServerError, "", internalError)
 	default:
 		audit.Info("breaker changed by hand", "changed", answer.Changed, "state", answer.Breaker.State, "result", answer.Message)
-		answer.Breaker = completeBreakers([]api.Breaker{answer.Breaker})[0]
+		answer.Breaker = wholeBreakers([]api.Breaker{answer.Breaker})[0]
 		writeJSON(w, http.StatusOK, answer)
 	}
-}
-
-// completeBreakers makes every list one in the JSON.
-func completeBreakers(breakers []api.Breaker) []api.Breaker {
-	all := make([]api.Breaker, 0, len(breakers))
-	for _, b := range breakers {
-		b.Causes = slices.Clone(b.Causes)
-		if b.Causes == nil {
-			b.Causes = []api.BreakerCause{}
-		}
-		for i := range b.Causes {
-			if b.Causes[i].Hosts == nil {
-				b.Causes[i].Hosts = []string{}
-			}
-		}
-		all = append(all, b)
-	}
-	return all
 }

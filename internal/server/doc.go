@@ -1,10 +1,10 @@
-// Package server is the HTTP shell of the throttle: API and page, health, metrics.
+// Package server is the HTTP shell of the throttle: the API and its page, health, and a door for metrics.
 //
 //	:8087  /v1/isready ──> Decider.IsReady | Vacancy     (asks before the first poll wait <= 1 s)
 //	       /v1/queue ───> Decider.Queue
 //	       /v1/status, /v1/slots, / ──> Decider.Status
 //	:9441  /healthz, /readyz ─────────> Decider.Status
-//	:8444  /metrics ──────────────────> Decider.Status, read at scrape
+//	:8444  /metrics ──────────────────> Options.Metrics (internal/metrics), which reads Server.Status
 //
 // It decides nothing and keeps no state of the throttle's. A denial is a 200
 // (LH-21); every answer that is not 2xx has the body {"error":{…}}.

@@ -2,6 +2,7 @@ package server
 
 import (
 	"encoding/json"
+	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -12,6 +13,7 @@ import (
 
 	"go.uber.org/goleak"
 
+	"github.com/ironic-throttle/ironic-throttle/internal/metrics"
 	"github.com/ironic-throttle/ironic-throttle/pkg/api"
 )
 
@@ -205,7 +207,11 @@ func exampleQueue() api.Queue {
 // made builds a Server round f.
 func made(t testing.TB, f Decider, change ...func(*Options)) *Server {
 	t.Helper()
-	o := Options{Decider: f, Version: "v1.2.3", Now: func() time.Time { return noon }}
+	m := metrics.New()
+	o := Options{
+		Decider: f, Version: "v1.2.3", Now: func() time.Time { return noon },
+		Metrics: m.Handler(slog.New(slog.DiscardHandler)), Answered: m.Answered,
+	}
 	for _, c := range change {
 		c(&o)
 	}
@@ -213,6 +219,7 @@ func made(t testing.TB, f Decider, change ...func(*Options)) *Server {
 	if err != nil {
 		t.Fatal(err)
 	}
+	m.Read(metrics.Sources{Status: s.Status, Leading: func() bool { return o.Standby == nil || o.Standby() == "" }})
 	return s
 }
 

@@ -14,16 +14,16 @@ func healthz(w http.ResponseWriter, _ *http.Request) { writeText(w, http.StatusO
 // readyz answers 503 as long as new hosts would be refused for want of a view, or
 // because another process decides (LH-27). Mode observe refuses nobody.
 func (s *Server) readyz(w http.ResponseWriter, _ *http.Request) {
-	why := s.standby()
+	why := s.opts.Standby()
 	if why != "" {
 		why = "standby: " + oneLine(why)
 	} else {
-		why = notReady(s.decider.View(s.now()))
+		why = notReady(s.opts.Decider.View(s.opts.Now()))
 	}
 	switch {
 	case why == "":
 		writeText(w, http.StatusOK, "ok")
-	case s.observe:
+	case s.opts.Observe:
 		writeText(w, http.StatusOK, "ok, mode observe refuses nothing; "+why)
 	default:
 		writeText(w, http.StatusServiceUnavailable, why)

@@ -10,15 +10,10 @@ import (
 // holds answers GET /v1/holds.
 func (s *Server) holds(w http.ResponseWriter, r *http.Request) {
 	var h api.Holds
-	if s.gentle.do(r.Context(), func() { h = s.decider.Holds(s.now()) }) != nil {
+	if s.gentle.do(r.Context(), func() { h = s.opts.Decider.Holds(s.opts.Now()) }) != nil {
 		return // nobody waits for it any more
 	}
-	if h.Hosts == nil {
-		h.Hosts = []api.Hold{}
-	}
-	if h.Pools == nil {
-		h.Pools = []api.PoolFailures{}
-	}
+	h.Hosts, h.Pools = list(h.Hosts), list(h.Pools)
 	writeJSON(w, http.StatusOK, h)
 }
 
@@ -42,7 +37,7 @@ func (s *Server) releaseHold(w http.ResponseWriter, r *http.Request) {
 		host = namespace + "/" + name
 	}
 	host = shown(host)
-	answer, err := s.decider.ReleaseHold(s.now(), namespace, name, request.Episode)
+	answer, err := s.opts.Decider.ReleaseHold(s.opts.Now(), namespace, name, request.Episode)
 	audit := s.audit(r, "host", host)
 	switch other := new(api.EpisodeError); {
 	case errors.Is(err, api.ErrNoHold):
@@ -64,8 +59,8 @@ func (s *Server) releaseHold(w http.ResponseWriter, r *http.Request) {
 		audit.Info("nothing to release", "episode", answer.Hold.Episode, "result", answer.Message)
 	}
 	// Also when nothing was held any more: the save of a first try may have failed.
-	if s.save != nil {
-		if err := s.save(); err != nil {
+	if s.opts.Save != nil {
+		if err := s.opts.Save(); err != nil {
 			audit.Error("the release is in force, but not saved", "error", err)
 			writeError(w, http.StatusInternalServerError, "",
 				"the release is in force, but not saved yet: after a restart the host may be held again; the log has the cause")

@@ -13,7 +13,7 @@ func (s *Server) isReady(w http.ResponseWriter, r *http.Request) {
 	if !ok || !s.waitFirstPoll(w, r) {
 		return
 	}
-	writeJSON(w, http.StatusOK, s.decider.IsReady(s.now(), ask))
+	writeJSON(w, http.StatusOK, s.opts.Decider.IsReady(s.opts.Now(), ask))
 }
 
 // vacancy answers GET /v1/isready.
@@ -21,18 +21,18 @@ func (s *Server) vacancy(w http.ResponseWriter, r *http.Request) {
 	if !s.waitFirstPoll(w, r) {
 		return
 	}
-	writeJSON(w, http.StatusOK, s.decider.Vacancy(s.now()))
+	writeJSON(w, http.StatusOK, s.opts.Decider.Vacancy(s.opts.Now()))
 }
 
 // waitFirstPoll lets an ask wait a little for the first complete poll (LH-24).
 // It reports false when the asker is gone: a yes that nobody receives would hold a
 // slot for nothing. A replica that stands by does not poll.
 func (s *Server) waitFirstPoll(w http.ResponseWriter, r *http.Request) bool {
-	first := s.decider.FirstPoll()
+	first := s.opts.Decider.FirstPoll()
 	select {
 	case <-first:
 	default:
-		if s.standby() != "" {
+		if s.opts.Standby() != "" {
 			break
 		}
 		t := time.NewTimer(firstPollWait)

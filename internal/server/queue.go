@@ -19,32 +19,25 @@ func (s *Server) queue(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	var q api.Queue
-	if s.gentle.do(r.Context(), func() { q = s.decider.QueueOf(s.now(), want.QueueQuery) }) != nil {
+	if s.gentle.do(r.Context(), func() { q = s.opts.Decider.QueueOf(s.opts.Now(), want) }) != nil {
 		return // nobody waits for it any more
 	}
-	if want.one {
-		i := slices.IndexFunc(q.Pools, func(p api.PoolQueue) bool { return p.Pool == want.pool })
+	if want.OnePool {
+		i := slices.IndexFunc(q.Pools, func(p api.PoolQueue) bool { return p.Pool == want.Pool })
 		if i < 0 {
-			bad := api.FieldError{Field: "pool", Value: shown(want.pool), Rule: "has no queue of its own, only " + poolNames(q)}
+			bad := api.FieldError{Field: "pool", Value: shown(want.Pool), Rule: "has no queue of its own, only " + poolNames(q)}
 			writeError(w, http.StatusBadRequest, bad.Field, bad.Error())
 			return
 		}
 		q.Pools = q.Pools[i : i+1]
 	}
-	writeJSON(w, http.StatusOK, withoutNulls(q))
-}
-
-// queueQuery is what GET /v1/queue may be asked for.
-type queueQuery struct {
-	api.QueueQuery
-	pool string // the one that is wanted, if one is
-	one  bool
+	writeJSON(w, http.StatusOK, wholeQueue(q))
 }
 
 // parseQueueQuery refuses what it does not know, as the ask does: a misspelt
 // parameter would show something else than was meant.
-func parseQueueQuery(raw string) (queueQuery, *api.FieldError) {
-	q := queueQuery{QueueQuery: api.QueueQuery{Limit: queueRows}}
+func parseQueueQuery(raw string) (api.QueueQuery, *api.FieldError) {
+	q := api.QueueQuery{Limit: queueRows}
 	values, err := url.ParseQuery(raw)
 	if err != nil {
 		return q, &api.FieldError{Field: "query", Rule: "cannot be read"}
@@ -70,7 +63,7 @@ func parseQueueQuery(raw string) (queueQuery, *api.FieldError) {
 		return q, &api.FieldError{Field: "reason", Value: shown(string(q.Reason)), Rule: "is not one of " + reasonWords()}
 	}
 	// Ironic folds the case of conductor groups.
-	q.pool, q.one = strings.ToLower(values.Get("pool")), values.Has("pool")
+	q.Pool, q.OnePool = strings.ToLower(values.Get("pool")), values.Has("pool")
 	return q, nil
 }
 
@@ -87,34 +80,10 @@ func reasonWords() string {
 	return strings.Join(words, ", ")
 }
 
-// shown is at most a line of somebody's text.
-func shown(text string) string {
-	const most = 64
-	if len(text) > most {
-		text = text[:most] + "..."
-	}
-	return strings.ToValidUTF8(text, "?")
-}
-
 func poolNames(q api.Queue) string {
 	var names []string
 	for _, p := range q.Pools {
 		names = append(names, strconv.Quote(p.Pool))
 	}
 	return strings.Join(names, ", ")
-}
-
-// withoutNulls makes every list one in the JSON.
-func withoutNulls(q api.Queue) api.Queue {
-	pools := make([]api.PoolQueue, 0, len(q.Pools))
-	for _, p := range q.Pools {
-		if p.Tenants == nil {
-			p.Tenants = []api.TenantQueue{}
-		}
-		if p.Hosts == nil {
-			p.Hosts = []api.QueuedHost{}
-		}
-		pools = append(pools, p)
-	}
-	return api.Queue{Pools: pools}
 }

@@ -41,8 +41,8 @@ func TestQueueIsTheDeciders(t *testing.T) {
 
 func TestQueueOfANamespaceAndAReason(t *testing.T) {
 	f := seen()
-	w := send(t, made(t, f).API(), http.MethodGet, "/v1/queue?namespace=metal3&reason=hold&limit=5", "")
-	if want := (api.QueueQuery{Limit: 5, Namespace: "metal3", Reason: api.ReasonHold}); w.Code != http.StatusOK || f.query != want {
+	w := send(t, made(t, f).API(), http.MethodGet, "/v1/queue?namespace=metal3&reason=hold&limit=5&pool=rack1", "")
+	if want := (api.QueueQuery{Limit: 5, Namespace: "metal3", Reason: api.ReasonHold, Pool: "rack1", OnePool: true}); w.Code != http.StatusOK || f.query != want {
 		t.Errorf("%d, asked for %+v", w.Code, f.query)
 	}
 }

@@ -7,7 +7,6 @@ import (
 	"net/url"
 	"runtime/debug"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 )
@@ -106,12 +105,12 @@ func (s *Server) guarded(let permit, rt routes) http.Handler {
 		defer func() {
 			fault := recover()
 			if fault != nil && fault != http.ErrAbortHandler { //nolint:errorlint // it is compared by net/http too
-				s.log.Error("handler panicked", "route", route, "panic", fmt.Sprint(fault), "stack", string(debug.Stack()))
+				s.opts.Log.Error("handler panicked", "route", route, "panic", fmt.Sprint(fault), "stack", string(debug.Stack()))
 				if rec.code == 0 {
 					writeError(rec, http.StatusInternalServerError, "", internalError)
 				}
 			}
-			s.requests.WithLabelValues(route, strconv.Itoa(rec.status())).Observe(time.Since(begun).Seconds())
+			s.opts.Answered(route, rec.status(), time.Since(begun))
 			if fault != nil && rec.code != http.StatusInternalServerError {
 				panic(http.ErrAbortHandler) // cuts an answer that is already half sent
 			}

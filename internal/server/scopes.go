@@ -31,7 +31,7 @@ func (e *unknownScope) Error() string {
 // knows.
 func (s *Server) checkScope(ctx context.Context, scope string) error {
 	var err error
-	if ended := s.gentle.do(ctx, func() { err = s.decider.CheckScope(s.now(), scope) }); ended != nil {
+	if ended := s.gentle.do(ctx, func() { err = s.opts.Decider.CheckScope(s.opts.Now(), scope) }); ended != nil {
 		return ended
 	}
 	if field := new(api.FieldError); errors.As(err, &field) {
@@ -44,15 +44,15 @@ func (s *Server) checkScope(ctx context.Context, scope string) error {
 	known := unknown.Known
 	message := shown(scope) + " is unknown: no host was seen in it"
 	select {
-	case <-s.decider.FirstPoll():
+	case <-s.opts.Decider.FirstPoll():
 	default:
 		message += ", and hosts at work have not been listed yet"
 	}
 	refusal := &unknownScope{code: http.StatusNotFound}
-	if s.hasScope != nil && !strings.HasPrefix(scope, admission.ScopeImage+":") { // Ironic cannot be asked for images
+	if s.opts.HasScope != nil && !strings.HasPrefix(scope, admission.ScopeImage+":") { // Ironic cannot be asked for images
 		asking, stop := context.WithTimeout(ctx, hasScopeTimeout)
 		defer stop()
-		found, err := s.hasScope(asking, scope)
+		found, err := s.opts.HasScope(asking, scope)
 		switch {
 		case err != nil:
 			refusal.code, refusal.cause = http.StatusServiceUnavailable, err
@@ -61,8 +61,8 @@ func (s *Server) checkScope(ctx context.Context, scope string) error {
 			return nil
 		default:
 			message = shown(scope) + " is unknown: Ironic has no node of it"
-			if s.groups != nil && strings.HasPrefix(scope, admission.ScopeGroup+":") {
-				known = slices.Concat(known, s.groups(asking))
+			if s.opts.Groups != nil && strings.HasPrefix(scope, admission.ScopeGroup+":") {
+				known = slices.Concat(known, s.opts.Groups(asking))
 			}
 		}
 	}

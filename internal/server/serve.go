@@ -24,9 +24,9 @@ type Listeners struct {
 func (s *Server) Serve(ctx context.Context, l Listeners) error {
 	var all []httpserve.Server
 	served := s.newHTTP(s.api)
-	served.TLSConfig = s.tls
-	if l.API != nil && s.tls == nil { // with TLS the browser itself holds the name against the certificate
-		names := httpserve.NamesOf(l.API, "IRONIC_THROTTLE_LISTEN_ADDRESS", s.address)
+	served.TLSConfig = s.opts.TLS
+	if l.API != nil && s.opts.TLS == nil { // with TLS the browser itself holds the name against the certificate
+		names := httpserve.NamesOf(l.API, "IRONIC_THROTTLE_LISTEN_ADDRESS", s.opts.Address)
 		s.names.Store(&names)
 	}
 	for _, one := range []httpserve.Server{
@@ -51,6 +51,6 @@ func (s *Server) newHTTP(h http.Handler) *http.Server {
 		WriteTimeout:      writeTimeout,
 		IdleTimeout:       idleTimeout,
 		MaxHeaderBytes:    maxHeaderBytes,
-		ErrorLog:          slog.NewLogLogger(httpserve.ErrorLog(s.log), slog.LevelWarn),
+		ErrorLog:          slog.NewLogLogger(httpserve.ErrorLog(s.opts.Log), slog.LevelWarn),
 	}
 }

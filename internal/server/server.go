@@ -9,9 +9,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/prometheus/client_golang/prometheus"
-	"github.com/prometheus/client_golang/prometheus/collectors"
-
 	"github.com/ironic-throttle/ironic-throttle/internal/httpserve"
 	"github.com/ironic-throttle/ironic-throttle/pkg/api"
 	"github.com/ironic-throttle/ironic-throttle/pkg/snapshot"
@@ -92,42 +89,27 @@ type Options struct {
 	// Save makes released holds last; it is called before a release is answered. nil:
 	// there is nothing to save.
 	Save func() error
-	// Registry gets our metrics and those of Collectors; nil: a new one, with
-	// the metrics of Go and of the process.
-	Registry   *prometheus.Registry
-	Collectors []prometheus.Collector
-	Now        func() time.Time // nil: time.Now
-	Log        *slog.Logger     // nil: silent
+	// Metrics answers GET /metrics; nil: there are none.
+	Metrics http.Handler
+	// Answered counts each request that was answered. A route is one of a closed set, never
+	// what somebody typed. nil: nobody counts.
+	Answered func(route string, code int, took time.Duration)
+	Now      func() time.Time // nil: time.Now
+	Log      *slog.Logger     // nil: silent
 }
 
 // Server holds the handlers. Make one with New; Serve runs them.
 type Server struct {
-	decider  Decider
-	version  string
-	settings func() map[string]string
-	warnings func() []string
-	cluster  func() *api.Cluster
-	save     func() error
-	hasScope func(context.Context, string) (bool, error)
-	findNode func(context.Context, string) (string, bool, error)
-	groups   func(context.Context) []string
-	now      func() time.Time
-	log      *slog.Logger
-	requests *prometheus.HistogramVec
+	opts     Options // with what New fills in
 	drain    time.Duration
 	gentle   *gentle
-	access   Access
-	standby  func() (why string)
-	observe  bool
-	tls      *tls.Config
-	address  string
 	names    atomic.Pointer[httpserve.Names] // by which the API may be asked; nil: any
 	statuses *snapshot.Cache[struct{}, api.Status]
 
 	api, local, health, metrics http.Handler
 }
 
-// New builds the handlers and registers the metrics. It opens nothing.
+// New builds the handlers and opens nothing.
 func New(o Options) (*Server, error) {
 	if o.Decider == nil {
 		return nil, errors.New("options: Decider must be set")
@@ -135,33 +117,23 @@ func New(o Options) (*Server, error) {
 	if o.Access != nil && o.TLS == nil {
 		return nil, errors.New("options: Access needs TLS")
 	}
-	s := &Server{
-		decider: o.Decider, version: o.Version, settings: o.Settings, warnings: o.Warnings, cluster: o.Cluster, save: o.Save, hasScope: o.HasScope, findNode: o.FindNode, groups: o.Groups,
-		now: o.Now, log: o.Log, requests: newRequestMetric(), drain: drainTimeout, gentle: newGentle(),
-		access: o.Access, standby: o.Standby, observe: o.Observe, tls: o.TLS, address: o.Address,
+	if o.Now == nil {
+		o.Now = time.Now
 	}
-	if s.now == nil {
-		s.now = time.Now
+	if o.Log == nil {
+		o.Log = slog.New(slog.DiscardHandler)
 	}
-	if s.log == nil {
-		s.log = slog.New(slog.DiscardHandler)
+	if o.Standby == nil {
+		o.Standby = func() string { return "" }
 	}
-	if s.standby == nil {
-		s.standby = func() string { return "" }
+	if o.Answered == nil {
+		o.Answered = func(string, int, time.Duration) {}
 	}
-	var err error
-	if s.statuses, err = newStatuses(s.decider, newGentle(), s.now); err != nil {
+	statuses, err := newStatuses(o.Decider, newGentle(), o.Now)
+	if err != nil {
 		return nil, err
 	}
-	if o.Registry == nil {
-		o.Registry = prometheus.NewRegistry()
-		o.Registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
-	}
-	for _, c := range append([]prometheus.Collector{s.requests, newCollector(s)}, o.Collectors...) {
-		if err := o.Registry.Register(c); err != nil {
-			return nil, err
-		}
-	}
+	s := &Server{opts: o, drain: drainTimeout, gentle: newGentle(), statuses: statuses}
 	everything := routes{
 		"/v1/isready":  {http.MethodGet: s.asked(s.vacancy), http.MethodPost: s.asked(s.isReady)},
 		"/v1/status":   {http.MethodGet: s.status},
@@ -181,7 +153,11 @@ func New(o Options) (*Server, error) {
 		"/healthz": {http.MethodGet: healthz},
 		"/readyz":  {http.MethodGet: s.readyz},
 	})
-	s.metrics = s.guarded(anybody, routes{"/metrics": {http.MethodGet: metricsHandler(o.Registry, s.log)}})
+	scrapes := routes{}
+	if o.Metrics != nil {
+		scrapes["/metrics"] = map[string]http.HandlerFunc{http.MethodGet: o.Metrics.ServeHTTP}
+	}
+	s.metrics = s.guarded(anybody, scrapes)
 	return s, nil
 }
 

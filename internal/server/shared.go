@@ -27,34 +27,17 @@ func newStatuses(d Decider, gentle *gentle, now func() time.Time) (*snapshot.Cac
 		List: func(ctx context.Context, _ struct{}) (api.Status, error) {
 			var st api.Status
 			err := gentle.do(ctx, func() { st = d.Status(now()) })
-			return whole(st), err
+			return wholeStatus(st), err
 		},
 		MaxAge: statusMaxAge, Retry: -1,
 	})
-}
-
-// whole makes every list and map of st one in the JSON.
-func whole(st api.Status) api.Status {
-	if st.Slots.Occupants == nil {
-		st.Slots.Occupants = []api.Occupant{}
-	}
-	if st.Asks == nil {
-		st.Asks = []api.Count{}
-	}
-	if st.Refusals == nil {
-		st.Refusals = []api.Count{}
-	}
-	st.Turns = completeTurns(st.Turns)
-	st.Breakers = completeBreakers(st.Breakers)
-	st.Storm = completeFailures(st.Storm)
-	return st
 }
 
 // decided is the Decider's status. Readers share it: it must not be changed.
 func (s *Server) decided() api.Status {
 	snap, err := s.statuses.Get(context.Background(), struct{}{})
 	if err != nil { // the Decider has panicked, and will again where that is told
-		return whole(s.decider.Status(s.now()))
+		return wholeStatus(s.opts.Decider.Status(s.opts.Now()))
 	}
 	return snap.Value()
 }

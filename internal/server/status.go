@@ -14,7 +14,7 @@ import (
 
 // status answers GET /v1/status.
 func (s *Server) status(w http.ResponseWriter, r *http.Request) {
-	st := s.snapshot()
+	st := s.Status()
 	tag, err := etag(st)
 	if err != nil {
 		writeError(w, http.StatusInternalServerError, "", "internal error: the status has no JSON form")
@@ -30,29 +30,26 @@ func (s *Server) status(w http.ResponseWriter, r *http.Request) {
 
 // slots answers GET /v1/slots.
 func (s *Server) slots(w http.ResponseWriter, _ *http.Request) {
-	writeJSON(w, http.StatusOK, s.snapshot().Slots)
+	writeJSON(w, http.StatusOK, s.Status().Slots)
 }
 
-// snapshot is the Decider's status with what only the server knows. Lists are
-// never null in the JSON. Readers share what it holds.
-func (s *Server) snapshot() api.Status {
+// Status is the Decider's with what only the server knows. Readers share what it holds.
+func (s *Server) Status() api.Status {
 	st := s.decided()
-	st.Version = s.version
-	if s.cluster != nil {
-		st.Cluster = s.cluster()
+	st.Version = s.opts.Version
+	if s.opts.Cluster != nil {
+		st.Cluster = s.opts.Cluster()
 	}
-	if s.settings != nil {
-		st.Settings = s.settings()
-	}
-	if s.warnings != nil {
-		st.Warnings = append(slices.Clone(st.Warnings), s.warnings()...)
+	if s.opts.Settings != nil {
+		st.Settings = s.opts.Settings()
 	}
 	if st.Settings == nil {
 		st.Settings = map[string]string{}
 	}
-	if st.Warnings == nil {
-		st.Warnings = []string{}
+	if s.opts.Warnings != nil {
+		st.Warnings = append(slices.Clone(st.Warnings), s.opts.Warnings()...)
 	}
+	st.Warnings = list(st.Warnings)
 	return st
 }
 

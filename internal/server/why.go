@@ -15,8 +15,8 @@ func (s *Server) why(w http.ResponseWriter, r *http.Request) {
 	if namespace == api.NoNamespace {
 		namespace = ""
 	}
-	story := s.decider.Why(s.now(), namespace, name)
-	if story.Standing == api.StandingUnknown && s.findNode != nil {
+	story := s.opts.Decider.Why(s.opts.Now(), namespace, name)
+	if story.Standing == api.StandingUnknown && s.opts.FindNode != nil {
 		key := name
 		if namespace != "" {
 			key = namespace + "~" + name // as BMO names the node
@@ -30,7 +30,7 @@ func (s *Server) why(w http.ResponseWriter, r *http.Request) {
 
 // nodeWord says what Ironic knows of a node.
 func (s *Server) nodeWord(ctx context.Context, key string) string {
-	state, found, err := s.findNode(ctx, key)
+	state, found, err := s.opts.FindNode(ctx, key)
 	switch {
 	case err != nil:
 		return fmt.Sprintf("Ironic could not be asked about it: %v.", err)

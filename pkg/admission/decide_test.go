@@ -323,6 +323,9 @@ func TestBadConfig(t *testing.T) {
 // What a decision costs must not depend on how many wait, nor on how many nodes
 // there are; the benchmark below says how long it takes.
 func TestLH30_ADecisionIsSmallHoweverManyWait(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long, and one goroutine")
+	}
 	c, now := settled(t, 20)
 	for i := range 100_000 {
 		c.IsReady(now, by(i, api.OpInspect))

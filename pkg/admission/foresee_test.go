@@ -12,6 +12,7 @@ import (
 // Who stands in the queue is told by a dry run what the ask itself says then. Of a host
 // that does not, a dry run can only tell what it would be like.
 func TestADryRunIsTheRealAnswer(t *testing.T) {
+	whole(t)
 	const enough = 10_000
 	compared, said := 0, map[api.Reason]int{}
 	for seed := uint64(0); compared < enough; seed++ {

@@ -17,6 +17,9 @@ import (
 // may take 700 bytes, everything counted. What it takes is bounded more tightly, so
 // that nobody adds much unseen.
 func TestRSS150MiB_AWaitingHostIsSmall(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long, and one goroutine")
+	}
 	const hosts = 20_000
 	for _, row := range []struct {
 		name  string

@@ -317,6 +317,7 @@ func randomPools(seed uint64) (Config, []poolGuest) {
 
 // F-3 over pools: no host waits for ever, whatever the rhythm of the others.
 func TestF3_NobodyStarvesInAnyPool(t *testing.T) {
+	whole(t)
 	t.Parallel()
 	histories := max(12, *searchHistories/4)
 	var grants int
@@ -348,6 +349,7 @@ func TestF3_NobodyStarvesInAnyPool(t *testing.T) {
 // The history that showed it: a slow conductor group beside a fast total, and the other
 // way round.
 func TestF3_ASlowPoolBesideAFastOne(t *testing.T) {
+	whole(t)
 	t.Parallel()
 	fast, slow := [2]time.Duration{3400 * time.Millisecond, 3400 * time.Millisecond}, [2]time.Duration{90 * time.Second, 90 * time.Second}
 	for _, c := range []struct {

@@ -21,6 +21,24 @@ var (
 	searchOnly      = flag.Uint64("search.only", 0, "play this seed alone and print it")
 )
 
+// rounds is how many random histories to play. Each is one goroutine, which the race
+// detector makes ten times slower and has nothing to say about: make test plays all of
+// them without it, and a few with it (-short).
+func rounds() int {
+	if testing.Short() {
+		return min(*searchHistories, 20)
+	}
+	return *searchHistories
+}
+
+// whole skips a long test of one goroutine where a part is wanted, as rounds does.
+func whole(t *testing.T) {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("long, and one goroutine")
+	}
+}
+
 func TestF1_TruthNeverExceedsTheLimitInRandomHistories(t *testing.T) {
 	if *searchOnly != 0 {
 		w := newWorld(*searchOnly)
@@ -33,7 +51,7 @@ func TestF1_TruthNeverExceedsTheLimitInRandomHistories(t *testing.T) {
 		return
 	}
 	var seeds []uint64
-	for i := range *searchHistories {
+	for i := range rounds() {
 		seeds = append(seeds, *searchSeed+uint64(i))
 	}
 	var sum tallyOfRuns

@@ -1,10 +1,8 @@
 package admission
 
 import (
-	"flag"
 	"fmt"
 	"math/rand/v2"
-	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -211,15 +209,6 @@ func weatherConfig() Config {
 }
 
 const weatherSteps = 120
-
-// rounds is how thoroughly to play: what the random search is told.
-func rounds() int {
-	n, err := strconv.Atoi(flag.Lookup("search.histories").Value.String())
-	if err != nil {
-		panic(err)
-	}
-	return n
-}
 
 // BO-1: with no time set, or 0, everything is as if there were no hold-off.
 func TestBO1_UnsetChangesNoDecision(t *testing.T) {

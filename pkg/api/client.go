@@ -171,6 +171,9 @@ func (c *Client) QueueOf(ctx context.Context, query QueueQuery) (Queue, error) {
 	if query.Reason != "" {
 		values.Set("reason", string(query.Reason))
 	}
+	if query.OnePool {
+		values.Set("pool", query.Pool)
+	}
 	var q Queue
 	if err := c.call(ctx, http.MethodGet, "/v1/queue?"+values.Encode(), nil, maxStatus, &q); err != nil {
 		return Queue{}, err

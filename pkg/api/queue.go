@@ -13,9 +13,12 @@ type QueueQuery struct {
 	Limit     int    // of hosts of each pool, 0..1000
 	Namespace string // of the hosts
 	Reason    Reason // that they were told last
+	// Pool is the one whose queue is wanted, if OnePool is set: "" is the total.
+	Pool    string
+	OnePool bool
 }
 
-// All reports whether q wants hosts of every namespace and reason.
+// All reports whether q wants hosts of every namespace and reason, of whatever pool.
 func (q QueueQuery) All() bool { return q.Namespace == "" && q.Reason == "" }
 
 // PoolQueue is the queue for the slots of one limit (docs/spec/fair-share.md).

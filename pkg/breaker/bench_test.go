@@ -2,11 +2,8 @@ package breaker
 
 import (
 	"fmt"
-	"slices"
 	"testing"
 	"time"
-
-	"github.com/sony/gobreaker/v2"
 )
 
 // free is settings like those of the sidecar, under which nothing is refused.
@@ -27,49 +24,6 @@ func many(tb testing.TB, n int) (*Set, []Scope) {
 		scopes[i] = Scope{Kind: "group", Name: fmt.Sprint("rack", i)}
 	}
 	return made(tb, &cfg, nil), scopes
-}
-
-// BenchmarkAskSucceed is an ask that is allowed and its good end, beside what
-// gobreaker's TwoStepCircuitBreaker needs for the same. Both take turns, so that a
-// machine that slows down does so for both; ours is given the time, gobreaker reads
-// it.
-func BenchmarkAskSucceed(b *testing.B) {
-	const turn = 1000
-	work := Work{Host: "host", Kind: "deploy"}
-	for _, n := range []int{1, 1000} {
-		b.Run(fmt.Sprintf("scopes=%d", n), func(b *testing.B) {
-			s, scopes := many(b, n)
-			other := gobreaker.NewTwoStepCircuitBreaker[any](gobreaker.Settings{Name: "group:rack0"})
-			var ours, theirs []float64
-			b.ReportAllocs()
-			for i := 0; b.Loop(); i++ {
-				p, err := s.Ask(time.Now(), scopes[i%n])
-				if err != nil {
-					b.Fatal(err)
-				}
-				if err := p.Succeed(time.Now(), work); err != nil {
-					b.Fatal(err)
-				}
-				if i%turn > 0 {
-					continue
-				}
-				b.StopTimer()
-				ours = append(ours, perOp(turn, func(j int) {
-					p, _ := s.Ask(time.Now(), scopes[(i+j)%n])
-					_ = p.Succeed(time.Now(), work)
-				}))
-				theirs = append(theirs, perOp(turn, func(int) {
-					if done, err := other.Allow(); err == nil {
-						done(nil)
-					}
-				}))
-				b.StartTimer()
-			}
-			b.ReportMetric(median(ours), "ours-ns")
-			b.ReportMetric(median(theirs), "gobreaker-ns")
-			b.ReportMetric(median(ours)/median(theirs), "ours/gobreaker")
-		})
-	}
 }
 
 // BenchmarkCheck asks whether an ask would be allowed in three scopes.
@@ -111,17 +65,4 @@ func BenchmarkTick(b *testing.B) {
 			}
 		})
 	}
-}
-
-func perOp(n int, f func(int)) float64 {
-	start := time.Now()
-	for i := range n {
-		f(i)
-	}
-	return float64(time.Since(start).Nanoseconds()) / float64(n)
-}
-
-func median(values []float64) float64 {
-	slices.Sort(values)
-	return values[len(values)/2]
 }

@@ -42,6 +42,7 @@ func (c *crowd) leaveAll() {
 // TestCrowdsOfEverySize: everybody is served in turn, and nothing is left when all
 // have gone.
 func TestCrowdsOfEverySize(t *testing.T) {
+	whole(t)
 	t.Parallel()
 	for _, c := range []struct {
 		name                  string
@@ -136,6 +137,7 @@ func TestSilenceOfAllCostsNobodyAPlace(t *testing.T) {
 
 // TestBursts: hundreds of hosts ask at one instant, again and again.
 func TestBursts(t *testing.T) {
+	whole(t)
 	t.Parallel()
 	c := newCrowd(t, DefaultConfig(20), map[string]int{"a": 200, "b": 100, "c": 50})
 	for _, m := range c.queue {
@@ -157,6 +159,7 @@ func TestBursts(t *testing.T) {
 
 // TestExtremeWeights: 0.01 beside 100 is 1 call in 10,000, and not none.
 func TestExtremeWeights(t *testing.T) {
+	whole(t)
 	t.Parallel()
 	cfg := DefaultConfig(1)
 	cfg.Ahead = 4 // slots that are held for no time would make everybody called

@@ -67,6 +67,7 @@ func TestF11_HealthyHostsAreOvertakenOnceAtMost(t *testing.T) {
 // In a closed loop of hosts with 0 to 6 errors the order of their errors shows in how
 // many slots they get, and few slots are idle, on sites of 1 to 5 slots.
 func TestF11_ErrorsShowOnSmallSites(t *testing.T) {
+	whole(t)
 	t.Parallel()
 	gateway := [2]time.Duration{3 * time.Second, 4 * time.Second}
 	for _, c := range []struct {

@@ -9,6 +9,7 @@ import (
 // F-7 within a tenant: a host that asks every second gets no more slots than the
 // others, which ask every 90 s; Redeem is not for it.
 func TestF7_ImpatienceBringsNothing(t *testing.T) {
+	whole(t)
 	const (
 		slots, hosts = 2, 20
 		work         = 10 * time.Minute

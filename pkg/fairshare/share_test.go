@@ -12,6 +12,7 @@ import (
 // TestLongRunSharesAreMaxMin compares slot time over days with the oracle: F-2 makes
 // grants fair, and with work of the same mean slots are.
 func TestLongRunSharesAreMaxMin(t *testing.T) {
+	whole(t)
 	t.Parallel()
 	const slots, all = 20, 40
 	for _, c := range []struct{ demand, weight []float64 }{
@@ -57,6 +58,7 @@ func TestLongRunSharesAreMaxMin(t *testing.T) {
 // differ by 2 at most from when all three have waiters and no slot is free; grants by
 // 4 from when the calls of before are used up: those went to who was there first.
 func TestF2_ManyHostsGainNothing(t *testing.T) {
+	whole(t)
 	t.Parallel()
 	c := newCrowd(t, DefaultConfig(20), map[string]int{"a": 1000, "b": 30, "c": 30})
 	var calls, grants map[string]int // as they were when counting began
@@ -145,6 +147,7 @@ func (c *crowd) waits(tenant string) bool {
 
 // TestF7_WhatCheatingBrings: the same tenant, honest and not, for hours.
 func TestF7_WhatCheatingBrings(t *testing.T) {
+	whole(t)
 	t.Parallel()
 	for _, c := range []struct {
 		name   string

@@ -10,7 +10,11 @@ import (
 // RecordVersion is the version of the records that this package writes and reads.
 const RecordVersion = 1
 
-// Record is what one host's entry is on disk, as JSON.
+// MaxLine bounds what Line returns and ParseRecord reads, in bytes. A record of which
+// each text is as long as it may be, all of it escaped, has less.
+const MaxLine = 64 << 10
+
+// Record is what one host's entry is where it outlives the process: a line of JSON.
 type Record struct {
 	Version int    `json:"version"`
 	UUID    string `json:"uuid"`
@@ -37,8 +41,26 @@ type EpisodeRecord struct {
 	Unseen   bool      `json:"unseen,omitempty"`
 }
 
-// ParseRecord reads a Record and checks it. Fields that it does not know are left out.
+var errTooLong = fmt.Errorf("is longer than %d bytes", MaxLine)
+
+// Line returns r as a Store keeps it, without the end of a line.
+func (r Record) Line() ([]byte, error) {
+	line, err := json.Marshal(r)
+	if err == nil && len(line) > MaxLine {
+		err = errTooLong
+	}
+	if err != nil {
+		return nil, fmt.Errorf("record of %s: %w", r.UUID, err)
+	}
+	return line, nil
+}
+
+// ParseRecord reads what Line has written, and checks it. Fields that it does not know are
+// left out.
 func ParseRecord(data []byte) (Record, error) {
+	if len(data) > MaxLine {
+		return Record{}, fmt.Errorf("record: %w", errTooLong)
+	}
 	var r Record
 	err := json.Unmarshal(data, &r)
 	if err == nil {

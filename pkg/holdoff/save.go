@@ -30,6 +30,19 @@ type Batch struct {
 // Empty reports whether there is nothing to save.
 func (b Batch) Empty() bool { return len(b.Puts) == 0 && len(b.Deletes) == 0 }
 
+// Lines are the Puts as Line writes them, by UUID.
+func (b Batch) Lines() (map[string][]byte, error) {
+	lines := make(map[string][]byte, len(b.Puts))
+	for _, r := range b.Puts {
+		line, err := r.Line()
+		if err != nil {
+			return nil, err
+		}
+		lines[r.UUID] = line
+	}
+	return lines, nil
+}
+
 // Restore enters what a Store has loaded, before anything else happens. Records that
 // no Book has written, and those of hosts that are known already, are left out.
 func (b *Book) Restore(now time.Time, records []Record) {

@@ -235,6 +235,7 @@ func TestParseRecordRefuses(t *testing.T) {
 	for _, row := range []struct{ from, to, want string }{
 		{good, ``, "record: "},
 		{good, `null`, "version: 0 is not 1"},
+		{good, good + strings.Repeat(" ", holdoff.MaxLine), "record: is longer than 65536 bytes"},
 		{`"version":1`, `"version":2`, "version: 2 is not 1"},
 		{`"version":1`, `"version":"1"`, "record: "},
 		{`"version":1,"uuid":"a"`, `"version":3,"uuid":{}`, "version: 3 is not 1"},
@@ -264,6 +265,26 @@ func TestParseRecordRefuses(t *testing.T) {
 	}
 	if _, err := holdoff.ParseRecord([]byte(`{"version":1,"uuid":"a","void":"e"}`)); err != nil {
 		t.Errorf("void alone: %v", err)
+	}
+}
+
+// The longest record that a Book has is a line that can be read.
+func TestLineIsBounded(t *testing.T) {
+	text, cause := strings.Repeat("\x00", holdoff.MaxText), strings.Repeat("\x00", holdoff.MaxCause)
+	r := holdoff.Record{Version: 1, UUID: text, Name: text, UID: text, Spec: text, Void: text}
+	for _, kind := range []holdoff.Kind{holdoff.Inspection, holdoff.Cleaning, holdoff.Deployment} {
+		r.Episodes = append(r.Episodes, holdoff.EpisodeRecord{ID: text, Kind: kind, State: text, Cause: cause, Failures: 1, Since: begin})
+	}
+	line, err := r.Line()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if again, err := holdoff.ParseRecord(line); err != nil || !cmp.Equal(again, r) {
+		t.Errorf("%d bytes: %v", len(line), err)
+	}
+	r.Name = strings.Repeat("x", holdoff.MaxLine)
+	if _, err := (holdoff.Batch{Puts: []holdoff.Record{r}}).Lines(); err == nil || !strings.Contains(err.Error(), ": is longer than 65536 bytes") {
+		t.Error(err)
 	}
 }
 

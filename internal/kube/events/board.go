@@ -1,6 +1,7 @@
 package events
 
 import (
+	"container/list"
 	"time"
 
 	"github.com/ironic-throttle/ironic-throttle/pkg/api"
@@ -8,13 +9,6 @@ import (
 
 // perHost is the least time between two messages of one kind about a host.
 const perHost = time.Minute
-
-// settlePlace is how long a host has waited before its place is written: many waits are
-// over after the first refusal.
-const settlePlace = 5 * time.Second
-
-// unwritten stands for an annotation that may be there, left by who told before us.
-const unwritten = -1
 
 // kind is one of the two ways to tell.
 type kind uint8
@@ -30,7 +24,7 @@ func (k kind) String() string { return [...]string{events: "events", positions: 
 // host is what is known of one BareMetalHost.
 type host struct {
 	namespace, name string
-	older, newer    *host // by when they were entered
+	byAge           *list.Element // in board.byAge
 
 	messages [kinds]message
 
@@ -58,7 +52,7 @@ type board struct {
 	annotate, noEvents bool
 	max                int // hosts
 	hosts              map[key]*host
-	oldest, newest     *host
+	byAge              list.List // of *host: the one that was entered first is the first
 	queues             [kinds]*queue
 	tally              [kinds]Tally
 }
@@ -83,18 +77,14 @@ func (b *board) enter(k key) *host {
 		return h
 	}
 	if len(b.hosts) >= b.max {
-		b.forget(b.oldest)
+		oldest, _ := b.byAge.Front().Value.(*host)
+		b.forget(oldest)
 	}
-	h := &host{namespace: k.namespace, name: k.name, written: unwritten, place: unwritten, older: b.newest}
+	h := &host{namespace: k.namespace, name: k.name, written: unwritten, place: unwritten}
 	for i := range h.messages {
 		h.messages[i].host = h
 	}
-	if h.older != nil {
-		h.older.newer = h
-	} else {
-		b.oldest = h
-	}
-	b.newest = h
+	h.byAge = b.byAge.PushBack(h)
 	b.hosts[k] = h
 	return h
 }
@@ -108,17 +98,7 @@ func (b *board) forget(h *host) {
 		}
 	}
 	delete(b.hosts, key{h.namespace, h.name})
-	if h.older != nil {
-		h.older.newer = h.newer
-	} else {
-		b.oldest = h.newer
-	}
-	if h.newer != nil {
-		h.newer.older = h.older
-	} else {
-		b.newest = h.older
-	}
-	h.older, h.newer = nil, nil
+	b.byAge.Remove(h.byAge)
 }
 
 // known reports whether h was not forgotten meanwhile.
@@ -238,6 +218,11 @@ func (b *board) heeds(now time.Duration, h *host) {
 	b.arrange(now, h)
 }
 
+// abandoned takes that the work on a host was lost.
+func (b *board) abandoned(now time.Duration, h *host, what string) {
+	b.warns(now, h, note{reasonAbandoned, what})
+}
+
 // warns lets a note be told by itself, with one of the other kind that still waits.
 func (b *board) warns(now time.Duration, h *host, n note) {
 	if was := h.note; was.reason != "" && was.reason != n.reason {
@@ -245,45 +230,6 @@ func (b *board) warns(now time.Duration, h *host, n note) {
 	}
 	h.note = n
 	b.arrange(now, h)
-}
-
-// placeOf is the place in the queue that an answer tells; 0: it does not wait in one.
-func placeOf(a *api.Answer) int {
-	if a.Ready {
-		return 0
-	}
-	return rounded(a.Position)
-}
-
-// stand takes the place of a host in the queue.
-func (b *board) stand(now time.Duration, h *host, place int) {
-	if h.place == place {
-		return
-	}
-	h.place = place
-	q, m := b.queues[positions], &h.messages[positions]
-	due := max(m.free, now+settlePlace)
-	if m.waits() {
-		b.tally[positions].Dropped++
-		due = m.due
-	}
-	switch h.place {
-	case h.written:
-		q.drop(m)
-	case 0:
-		b.placeAt(now, h, m.free)
-	default:
-		b.placeAt(now, h, due)
-	}
-}
-
-// placeAt makes the annotation wait. What only may be there goes last.
-func (b *board) placeAt(now time.Duration, h *host, due time.Duration) {
-	rank := uint8(0)
-	if h.place == 0 && h.written == unwritten {
-		rank = 1
-	}
-	b.queues[positions].put(&h.messages[positions], now, due, rank)
 }
 
 // task is one message to send: what it tells was copied, as the host goes on.

@@ -252,7 +252,7 @@ func TestTheBoardIsBounded(t *testing.T) {
 	b.tells("e ProvisioningWaiting: Waits to start: full at 1")
 	b.forget(b.hosts[key{"metal3", "e"}])
 	b.forget(b.hosts[key{"metal3", "c"}])
-	if b.oldest != nil || b.newest != nil || len(b.hosts) != 0 {
+	if b.byAge.Len() != 0 || len(b.hosts) != 0 {
 		t.Error("somebody is left")
 	}
 }

@@ -26,17 +26,20 @@ const (
 	maxAnswer      = 4 << 20
 )
 
+// component is the reportingController of Events.
+const component = "ironic-throttle"
+
 // metal3 is the API group of BareMetalHosts.
 var metal3 = schema.GroupVersion{Group: "metal3.io", Version: "v1alpha1"}
 
 // client writes Events and the annotation. It needs no scheme but Events', and none of
 // the limits of client-go: the queues have their own.
 type client struct {
-	core, hosts         *rest.RESTClient
-	component, instance string
+	server   *rest.RESTClient
+	instance string
 }
 
-func newClient(config *rest.Config, component, instance string) (*client, error) {
+func newClient(config *rest.Config, instance string) (*client, error) {
 	scheme := runtime.NewScheme()
 	if err := corev1.AddToScheme(scheme); err != nil {
 		return nil, err
@@ -47,20 +50,9 @@ func newClient(config *rest.Config, component, instance string) (*client, error)
 	c.NegotiatedSerializer = serializer.NewCodecFactory(scheme).WithoutConversion()
 	c.ContentConfig.ContentType, c.ContentConfig.AcceptContentTypes = "", ""
 	c.Wrap(func(inner http.RoundTripper) http.RoundTripper { return bounded{inner} })
-	of := func(path string, group schema.GroupVersion) (*rest.RESTClient, error) {
-		c := rest.CopyConfig(c)
-		c.APIPath, c.GroupVersion = path, &group
-		return rest.RESTClientFor(c)
-	}
-	core, err := of("/api", corev1.SchemeGroupVersion)
-	if err != nil {
-		return nil, err
-	}
-	hosts, err := of("/apis", metal3)
-	if err != nil {
-		return nil, err
-	}
-	return &client{core: core, hosts: hosts, component: component, instance: instance}, nil
+	c.APIPath, c.GroupVersion = "/api", &corev1.SchemeGroupVersion
+	server, err := rest.RESTClientFor(c)
+	return &client{server: server, instance: instance}, err
 }
 
 // bounded reads no more of an answer than there should be.
@@ -86,7 +78,7 @@ func (c *client) send(ctx context.Context, now time.Time, t task, uid string) er
 		return c.annotate(ctx, t, uid)
 	}
 	event := c.event(now, t, uid)
-	return c.core.Post().Namespace(event.Namespace).Resource("events").MaxRetries(0).Body(event).Do(ctx).Error()
+	return c.server.Post().Namespace(event.Namespace).Resource("events").MaxRetries(0).Body(event).Do(ctx).Error()
 }
 
 // event is as client-go's recorders make them.
@@ -100,8 +92,8 @@ func (c *client) event(now time.Time, t task, uid string) *corev1.Event {
 		},
 		Type: corev1.EventTypeNormal, Reason: reason, Message: text,
 		Count: 1, FirstTimestamp: metav1.NewTime(now), LastTimestamp: metav1.NewTime(now),
-		Source:              corev1.EventSource{Component: c.component, Host: c.instance},
-		ReportingController: c.component, ReportingInstance: c.instance,
+		Source:              corev1.EventSource{Component: component, Host: c.instance},
+		ReportingController: component, ReportingInstance: c.instance,
 	}
 	if warning {
 		e.Type = corev1.EventTypeWarning
@@ -133,8 +125,8 @@ func (c *client) annotate(ctx context.Context, t task, uid string) error {
 	if err != nil {
 		return err
 	}
-	return c.hosts.Patch(types.MergePatchType).Namespace(t.host.namespace).Resource("baremetalhosts").Name(t.host.name).
-		MaxRetries(0).Body(patch).Do(ctx).Error()
+	return c.server.Patch(types.MergePatchType).AbsPath("/apis", metal3.String()).
+		Namespace(t.host.namespace).Resource("baremetalhosts").Name(t.host.name).MaxRetries(0).Body(patch).Do(ctx).Error()
 }
 
 // outcomeOf reads the API server's answer: what became of t, and for how long the

@@ -13,18 +13,13 @@ import (
 	"github.com/ironic-throttle/ironic-throttle/pkg/api"
 )
 
-// PositionAnnotation is the annotation of a waiting BareMetalHost with its place in the
-// queue: 1 to 10 exactly, then rounded up to its first digit.
-const PositionAnnotation = "ironic-throttle.metal3.io/position"
-
 // DefaultPerMinute is the most Events a minute unless Options say otherwise.
 const DefaultPerMinute = 300
 
 // Bounds of what may be asked for.
 const (
-	maxPerMinute       = 60_000
-	positionsPerMinute = 60
-	maxHosts           = 200_000 // beyond, the host that was known first is forgotten
+	maxPerMinute = 60_000
+	maxHosts     = 200_000 // beyond, the host that was known first is forgotten
 )
 
 // Options is what New needs: Config and Find, the rest may be zero.
@@ -45,11 +40,9 @@ type Options struct {
 	Silent bool
 	// Annotate keeps PositionAnnotation.
 	Annotate bool
-	// Component and Instance say who tells: reportingController, "ironic-throttle" when
-	// empty, and reportingInstance, usually the pod; the component when empty.
-	Component, Instance string
-	Log                 *slog.Logger     // nil: silent
-	Now                 func() time.Time // nil: time.Now
+	Instance string           // reportingInstance, usually the pod; the component when empty
+	Log      *slog.Logger     // nil: silent
+	Now      func() time.Time // nil: time.Now
 }
 
 // Tally counts messages of one kind since New.
@@ -89,9 +82,13 @@ func New(o Options) (*Recorder, error) {
 		return nil, errors.New("recorder: Config and Find must be set")
 	}
 	if o.PerMinute < 0 || o.PerMinute > maxPerMinute {
-		return nil, fmt.Errorf("recorder: events per minute: %d must be within 1 and %d, or 0 for the default %d", o.PerMinute, maxPerMinute, DefaultPerMinute)
+		return nil, fmt.Errorf("recorder: events per minute: %d must be within 1 and %d, or 0 for the default %d",
+			o.PerMinute, maxPerMinute, DefaultPerMinute)
 	}
-	h := &Recorder{find: o.Find, stands: o.Stands, now: o.Now, log: o.Log, board: newBoard(cmp.Or(o.PerMinute, DefaultPerMinute), o.Silent, o.Annotate)}
+	h := &Recorder{
+		find: o.Find, stands: o.Stands, now: o.Now, log: o.Log,
+		board: newBoard(cmp.Or(o.PerMinute, DefaultPerMinute), o.Silent, o.Annotate),
+	}
 	if h.now == nil {
 		h.now = time.Now
 	}
@@ -102,9 +99,8 @@ func New(o Options) (*Recorder, error) {
 		h.wake[i] = make(chan struct{}, 1)
 	}
 	h.start = h.now()
-	component := cmp.Or(o.Component, "ironic-throttle")
 	var err error
-	if h.api, err = newClient(o.Config, component, cmp.Or(o.Instance, component)); err != nil {
+	if h.api, err = newClient(o.Config, cmp.Or(o.Instance, component)); err != nil {
 		return nil, fmt.Errorf("recorder: %w", err)
 	}
 	return h, nil

@@ -41,7 +41,7 @@ func TestNewChecksItsOptions(t *testing.T) {
 }
 
 func TestTheEventOnTheHost(t *testing.T) {
-	inRoom(t, Options{Component: "ironic-throttle", Instance: "pod-0"}, func(r *room) {
+	inRoom(t, Options{Instance: "pod-0"}, func(r *room) {
 		r.Answered("metal3", "worker-7", *no(api.ReasonFull, 12))
 		r.after(0)
 		now := metav1.NewTime(time.Now())
@@ -299,8 +299,7 @@ func TestOverHTTP(t *testing.T) {
 	if got := strings.Join(s.told(), "|"); got != want {
 		t.Errorf("%s\nwant %s", got, want)
 	}
-	h.api.core.Client.CloseIdleConnections()
-	h.api.hosts.Client.CloseIdleConnections()
+	h.api.server.Client.CloseIdleConnections()
 }
 
 // Everybody at once, and hosts that come and go while messages about them are under way.

@@ -88,9 +88,8 @@ var phrases = [...]phrase{
 // that cannot be read, work that Ironic has lost.
 const (
 	reasonAbandoned = "ProvisioningAbandoned"
-
-	reasonRefused = "ProvisioningReleaseRefused"
-	reasonIgnored = "ProvisioningAnnotationIgnored"
+	reasonRefused   = "ProvisioningReleaseRefused"
+	reasonIgnored   = "ProvisioningAnnotationIgnored"
 )
 
 // urgent classes are told before the others.
@@ -102,12 +101,7 @@ type note struct {
 	text   string // none: there is no note
 }
 
-// abandoned takes that the work on a host was lost.
-func (b *board) abandoned(now time.Duration, h *host, what string) {
-	b.warns(now, h, note{reasonAbandoned, what})
-}
-
-// News is what one Event tells.
+// news is what one Event tells.
 type news struct {
 	situation situation // that is told by it; quiet: none, the note alone
 	note      note
@@ -149,17 +143,4 @@ func shorten(s string) string {
 		end--
 	}
 	return s[:end] + dots
-}
-
-// rounded is a place in the queue as the annotation tells it: up to 10 exactly, then
-// rounded up to the first digit, so that a long queue does not write for ever.
-func rounded(position int) int {
-	if position <= 0 {
-		return 0
-	}
-	unit := 1
-	for position/unit >= 10 && position > 10 {
-		unit *= 10
-	}
-	return (position + unit - 1) / unit * unit
 }

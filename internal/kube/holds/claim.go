@@ -157,26 +157,16 @@ func (m *Map) each(some []*shard, do func(*shard) error) error {
 	return newFault(m.where, some, errs)
 }
 
-// fault is what went wrong with some ConfigMaps.
-type fault struct {
-	text string
-	errs []error
-}
-
-func (f *fault) Error() string   { return f.text }
-func (f *fault) Unwrap() []error { return f.errs }
-
-// newFault names all shards that have an error, and the error that says most; nil when
+// newFault names all shards that have an error, and is the error that says most; nil when
 // there is none.
 func newFault(where string, some []*shard, errs []error) error {
-	f := &fault{}
 	var names []string
 	var worst error
 	for i, s := range some {
 		if errs[i] == nil {
 			continue
 		}
-		names, f.errs = append(names, s.name), append(f.errs, errs[i])
+		names = append(names, s.name)
 		if worst == nil || weight(errs[i]) > weight(worst) {
 			worst = errs[i]
 		}
@@ -184,12 +174,12 @@ func newFault(where string, some []*shard, errs []error) error {
 	if worst == nil {
 		return nil
 	}
-	f.text = fmt.Sprintf("holds in ConfigMaps: %s of %s: %v", strings.Join(names, ", "), where, worst)
+	help := ""
 	if apierrors.IsForbidden(worst) {
 		base := strings.TrimSuffix(some[0].name, shardName("", some[0].n))
-		f.text += fmt.Sprintf(" (get, update and create of the ConfigMaps %s to %s are needed)", shardName(base, 0), shardName(base, shards-1))
+		help = fmt.Sprintf(" (get, update and create of the ConfigMaps %s to %s are needed)", shardName(base, 0), shardName(base, shards-1))
 	}
-	return f
+	return fmt.Errorf("holds in ConfigMaps: %s of %s: %w%s", strings.Join(names, ", "), where, worst, help)
 }
 
 // weight is the larger the more an error says of what is to be mended.

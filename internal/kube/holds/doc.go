@@ -5,24 +5,23 @@
 // # What is written
 //
 // Eight ConfigMaps, <name>-0 to <name>-7; the hash of its node's UUID says in which one
-// a host's record is. Each has one key: holds.jsonl, a line of JSON for each host, or
+// a host's record is. Each has one key: holds.jsonl, a line for each host, or
 // holds.jsonl.gz, the same compressed, where that would have more than 256 KiB. What
 // could not be read when the ledger was opened is kept beside, in unreadable.gz, until
-// something else cannot be read. A ConfigMap holds 1 MiB: when even the compressed
-// records are more, those are left out whose hold was released, or has begun the longest
-// time ago, and the log says how many.
+// something else cannot be read. Where even the compressed records do not fit into 1 MiB,
+// those are left out whose hold was released, or has begun the longest time ago.
 //
 // # Who writes
 //
 // The annotation ironic-throttle.metal3.io/writer names the Map that has written last, by
-// its pod and a random text. Open writes all eight ConfigMaps, if only to put its own name there: from then on
-// every write of an earlier leader that was paused meets a newer resourceVersion and
-// another name, and is not repeated (ErrTakenOver). A newer resourceVersion under our
-// own name, or none, is a label that somebody has set, a write of ours whose answer was
-// lost, or an edit by hand, which is written over: a Save meets it where it writes, and
-// Look finds it in the others, one at a time. A process that was paused in the
-// midst of Open would put its name over that of the leader of now: so each write is
-// preceded by a question whether we lead (Options.Leading).
+// its pod and a random text. Open writes all eight, if only to put its own name there: from
+// then on every write of an earlier leader that was paused meets a newer resourceVersion and
+// another name, and is not repeated (ErrTakenOver). A newer resourceVersion under our own
+// name, or none, is a label that somebody has set, a write of ours whose answer was lost, or
+// an edit by hand, which is written over: by a Save where it writes, by Look in the others,
+// one at a time. A process that was paused in the midst of Open would put its name over that
+// of the leader of now: so each write is preceded by a question whether we lead
+// (Options.Leading).
 //
 // Without an election two processes that both decide are a mistake, or a rollout that
 // begins the new pod before the old one is gone. The newer one has the ledger; Look tells
@@ -30,14 +29,8 @@
 // older pod finds its own name in the annotation writer-before, and leaves the ledger to
 // the newer one for three minutes, by when a rollout has deleted it.
 //
-// # Faults
-//
 // All that is done to the eight is done side by side, and one that is broken or slow holds
-// up none of the others.
-//
-// # Rights
-//
-// In the namespace, of configmaps: get and update of the eight by name; and create,
-// which RBAC cannot bind to a name. Create may be left away where the eight are there
-// already: empty ones count as a ledger that nobody has written yet.
+// up none of the others. Of configmaps in the namespace that takes get and update of the
+// eight by name, and create, which RBAC cannot bind to a name; create may be left away where
+// the eight are there already: empty ones count as a ledger that nobody has written yet.
 package holds

@@ -3,7 +3,6 @@ package holds
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -123,24 +122,18 @@ func (m *Map) Save(b holdoff.Batch) error {
 
 // enterLocked puts b where the next write takes it from.
 func (m *Map) enterLocked(b holdoff.Batch) error {
-	lines := make([][]byte, len(b.Puts))
-	for i, r := range b.Puts {
-		line, err := json.Marshal(r)
-		if err != nil {
-			return fmt.Errorf("record of %s: %w", r.UUID, err)
-		}
-		lines[i] = line
+	lines, err := b.Lines()
+	if err != nil {
+		return err
 	}
-	for i, r := range b.Puts {
-		s := m.shards[shardOf(r.UUID)]
-		if !bytes.Equal(s.values[r.UUID], lines[i]) {
-			s.values[r.UUID], s.dirty = lines[i], true
+	for uuid, line := range lines {
+		if s := m.shards[shardOf(uuid)]; !bytes.Equal(s.lines[uuid], line) {
+			s.lines[uuid], s.dirty = line, true
 		}
 	}
 	for _, uuid := range b.Deletes {
-		s := m.shards[shardOf(uuid)]
-		if s.values[uuid] != nil {
-			delete(s.values, uuid)
+		if s := m.shards[shardOf(uuid)]; s.lines[uuid] != nil {
+			delete(s.lines, uuid)
 			s.dirty = true
 		}
 	}

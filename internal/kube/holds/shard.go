@@ -9,8 +9,6 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	client "k8s.io/client-go/kubernetes/typed/core/v1"
-
-	"github.com/ironic-throttle/ironic-throttle/pkg/holdoff"
 )
 
 const (
@@ -26,22 +24,15 @@ type shard struct {
 	by   *writer
 	log  *slog.Logger
 
-	// values are the lines that it is to hold, by UUID, and dirty tells that it does not
+	// lines are the records that it is to hold, by UUID, and dirty tells that it does not
 	// yet.
-	values map[string][]byte
-	dirty  bool
-	aside  []byte
-	left   int // lines left out for want of room
-	room   int // bytes for all keys
+	lines map[string][]byte
+	dirty bool
+	aside []byte
+	left  int // lines left out for want of room
+	room  int // bytes for all keys
 	// meta is that of the latest object seen; without a resourceVersion there is none.
 	meta metav1.ObjectMeta
-}
-
-// found is what a shard had when it was claimed.
-type found struct {
-	records []holdoff.Record
-	written bool // there was a ledger
-	unread  int
 }
 
 // claim reads the ConfigMap and writes it under our name. Whatever another process
@@ -75,20 +66,21 @@ func (s *shard) read(ctx context.Context) (found, error) {
 	s.by.packing.Lock()
 	defer s.by.packing.Unlock()
 	c, written := contentOf(cm.Data, cm.BinaryData)
-	p := c.parse(s.n)
-	s.values, s.aside, s.dirty = p.values, c.aside, true
+	f := c.parse(s.n)
+	f.written = written
+	s.lines, s.aside, s.dirty = f.lines, c.aside, true
 	if len(s.aside) > maxAside {
 		s.aside = nil
 	}
-	if p.unread > 0 {
+	if f.unread > 0 {
 		s.log.Error("a ConfigMap of holds has records that cannot be read, of a later version or broken; they are kept aside and"+
 			" hosts without a record that have failed are held from now on",
-			"configMap", s.name, "unread", p.unread, "read", len(p.records), "last", p.why, "key", keyAside)
+			"configMap", s.name, "unread", f.unread, "read", len(f.records), "last", f.why, "key", keyAside)
 		if s.aside = c.setAside(); s.aside == nil {
 			s.log.Error("what could not be read is too large to be kept", "configMap", s.name)
 		}
 	}
-	return found{records: p.records, written: written, unread: p.unread}, nil
+	return f, nil
 }
 
 // get reads the ConfigMap, an empty one where there is none.
@@ -102,7 +94,7 @@ func (s *shard) get(ctx context.Context) (*corev1.ConfigMap, error) {
 	case err != nil:
 		return nil, err
 	}
-	s.keep(cm.ObjectMeta)
+	s.meta = cm.ObjectMeta
 	return cm, nil
 }
 
@@ -158,11 +150,11 @@ func (s *shard) put(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	s.keep(cm.ObjectMeta)
+	s.meta = cm.ObjectMeta
 	s.dirty = false
 	if left > 0 && s.left == 0 {
 		s.log.Error("a ConfigMap has no room for all holds: those that were released or have begun the longest time ago are left out,"+
-			" a restart or another leader would not know them", "configMap", s.name, "holds", len(s.values), "left", left)
+			" a restart or another leader would not know them", "configMap", s.name, "holds", len(s.lines), "left", left)
 	}
 	s.left = left
 	return nil
@@ -172,26 +164,18 @@ func (s *shard) put(ctx context.Context) error {
 func (s *shard) object() (cm *corev1.ConfigMap, left int) {
 	s.by.packing.Lock()
 	defer s.by.packing.Unlock()
-	c, left := contentFor(s.values, s.aside, s.room)
-	cm = &corev1.ConfigMap{ObjectMeta: *s.meta.DeepCopy()}
-	cm.Name = s.name
+	c, left := contentFor(s.lines, s.aside, s.room)
+	cm = &corev1.ConfigMap{ObjectMeta: *s.meta.DeepCopy(), BinaryData: map[string][]byte{}}
+	cm.Name, cm.ManagedFields = s.name, nil
 	s.by.sign(&cm.ObjectMeta)
 	metav1.SetMetaDataLabel(&cm.ObjectMeta, labelManager, manager)
 	if c.packed != nil {
-		cm.BinaryData = map[string][]byte{keyPacked: c.packed}
+		cm.BinaryData[keyPacked] = c.packed
 	} else {
 		cm.Data = map[string]string{keyText: c.text}
 	}
 	if len(c.aside) > 0 {
-		if cm.BinaryData == nil {
-			cm.BinaryData = map[string][]byte{}
-		}
 		cm.BinaryData[keyAside] = c.aside
 	}
 	return cm, left
-}
-
-func (s *shard) keep(meta metav1.ObjectMeta) {
-	meta.ManagedFields = nil
-	s.meta = meta
 }

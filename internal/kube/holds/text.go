@@ -4,13 +4,11 @@ import (
 	"bytes"
 	"cmp"
 	"compress/gzip"
-	"encoding/json"
 	"fmt"
 	"hash/fnv"
 	"io"
 	"maps"
 	"slices"
-	"time"
 
 	"github.com/ironic-throttle/ironic-throttle/pkg/holdoff"
 )
@@ -31,7 +29,6 @@ const (
 	maxData     = 1000 << 10 // of all keys
 	maxAside    = maxData / 2
 	maxUnpacked = 64 << 20 // of records, compressed before
-	maxLine     = 64 << 10 // of one record
 )
 
 // shardOf is the ConfigMap that the record of a host is in.
@@ -51,70 +48,61 @@ type content struct {
 	aside  []byte
 }
 
-// contentOf takes the keys of a ConfigMap that are ours. written tells that somebody has
-// written a ledger there: one without hosts has the key, without text.
+// found is what was read of a ConfigMap.
+type found struct {
+	records []holdoff.Record
+	lines   map[string][]byte // the same, as they were written
+	written bool              // there was a ledger: one without hosts has the key, without text
+	unread  int               // lines that could not be read, and texts
+	why     error             // the last of these
+}
+
+// contentOf takes the keys of a ConfigMap that are ours.
 func contentOf(data map[string]string, binary map[string][]byte) (c content, written bool) {
 	text, isText := data[keyText]
 	packed, isPacked := binary[keyPacked]
 	return content{text: text, packed: packed, aside: binary[keyAside]}, isText || isPacked
 }
 
-// parsed is what was read of a ConfigMap.
-type parsed struct {
-	records []holdoff.Record
-	values  map[string][]byte // their lines, by UUID
-	unread  int               // lines that could not be read, and texts
-	why     error             // the last of these
-}
-
 // parse reads the records of ConfigMap n.
-func (c content) parse(n int) parsed {
-	p := parsed{values: map[string][]byte{}}
-	p.lines([]byte(c.text), n)
+func (c content) parse(n int) found {
+	f := found{lines: map[string][]byte{}}
+	texts := [][]byte{[]byte(c.text)}
 	if c.packed != nil {
 		text, err := unpack(c.packed, maxUnpacked)
 		if err != nil { // nobody knows what was in the rest
-			p.unread++
-			p.why = fmt.Errorf("%s: %w", keyPacked, err)
-			return p
+			f.miss(fmt.Errorf("%s: %w", keyPacked, err))
 		}
-		p.lines(text, n)
+		texts = append(texts, text)
 	}
-	return p
+	for _, text := range texts {
+		for line := range bytes.Lines(text) {
+			if line = bytes.TrimSpace(line); len(line) > 0 {
+				f.take(line, n)
+			}
+		}
+	}
+	return f
 }
 
-func (p *parsed) lines(text []byte, n int) {
-	for line := range bytes.Lines(text) {
-		line = bytes.TrimSpace(line)
-		if len(line) == 0 {
-			continue
-		}
-		r, err := p.line(line, n)
-		if err != nil {
-			p.unread++
-			p.why = err
-			continue
-		}
-		p.records = append(p.records, r)
-		p.values[r.UUID] = bytes.Clone(line)
-	}
+func (f *found) miss(why error) {
+	f.unread++
+	f.why = why
 }
 
-func (p *parsed) line(line []byte, n int) (holdoff.Record, error) {
-	if len(line) > maxLine {
-		return holdoff.Record{}, fmt.Errorf("a line is longer than %d bytes", maxLine)
-	}
+// take takes a line of ConfigMap n in.
+func (f *found) take(line []byte, n int) {
 	r, err := holdoff.ParseRecord(line)
-	if err != nil {
-		return holdoff.Record{}, err
+	switch {
+	case err != nil:
+		f.miss(err)
+	case f.lines[r.UUID] != nil:
+		f.miss(fmt.Errorf("uuid: %q is given twice", r.UUID))
+	case shardOf(r.UUID) != n:
+		f.miss(fmt.Errorf("uuid: %q belongs into ConfigMap %d", r.UUID, shardOf(r.UUID)))
+	default:
+		f.records, f.lines[r.UUID] = append(f.records, r), bytes.Clone(line)
 	}
-	if p.values[r.UUID] != nil {
-		return holdoff.Record{}, fmt.Errorf("uuid: %q is given twice", r.UUID)
-	}
-	if shardOf(r.UUID) != n {
-		return holdoff.Record{}, fmt.Errorf("uuid: %q belongs into ConfigMap %d", r.UUID, shardOf(r.UUID))
-	}
-	return r, nil
 }
 
 // setAside is what is kept of c when it could not be read; nil when it is too large.
@@ -130,11 +118,11 @@ func (c content) setAside() []byte {
 	return kept
 }
 
-// contentFor is values as they are written beside aside into room bytes, and how many
+// contentFor is lines as they are written beside aside into room bytes, and how many
 // were left out.
-func contentFor(values map[string][]byte, aside []byte, room int) (c content, left int) {
+func contentFor(lines map[string][]byte, aside []byte, room int) (c content, left int) {
 	c.aside = aside
-	text := join(values, slices.Sorted(maps.Keys(values)))
+	text := join(lines, slices.Sorted(maps.Keys(lines)))
 	if len(text) <= maxPlain {
 		c.text = string(text)
 		return c, 0
@@ -144,53 +132,40 @@ func contentFor(values map[string][]byte, aside []byte, room int) (c content, le
 	if len(c.packed) <= room {
 		return c, 0
 	}
-	uuids := byWeight(values)
+	uuids := byWeight(lines)
 	for len(c.packed) > room && len(uuids) > 0 {
 		keep := len(uuids) * room / len(c.packed) * 19 / 20
 		uuids = uuids[:min(keep, len(uuids)-1)]
-		c.packed = pack(join(values, slices.Sorted(slices.Values(uuids))))
+		c.packed = pack(join(lines, slices.Sorted(slices.Values(uuids))))
 	}
-	return c, len(values) - len(uuids)
+	return c, len(lines) - len(uuids)
 }
 
 // byWeight lists hosts with the holds first that are least likely to be over.
-func byWeight(values map[string][]byte) []string {
-	type weight struct {
-		uuid     string
-		released bool
-		since    time.Time
-	}
-	weights := make([]weight, 0, len(values))
-	for uuid, line := range values {
-		w := weight{uuid: uuid}
-		var r holdoff.Record
-		if json.Unmarshal(line, &r) == nil && len(r.Episodes) > 0 {
-			last := r.Episodes[len(r.Episodes)-1]
-			w.released, w.since = last.Released, last.Since
+func byWeight(lines map[string][]byte) []string {
+	present := map[string]holdoff.EpisodeRecord{}
+	for uuid, line := range lines {
+		if r, err := holdoff.ParseRecord(line); err == nil && len(r.Episodes) > 0 {
+			present[uuid] = r.Episodes[len(r.Episodes)-1]
 		}
-		weights = append(weights, w)
 	}
-	slices.SortFunc(weights, func(a, b weight) int {
-		if a.released != b.released {
-			if a.released {
-				return 1
-			}
+	return slices.SortedFunc(maps.Keys(lines), func(a, b string) int {
+		x, y := present[a], present[b]
+		switch {
+		case x.Released != y.Released && x.Released:
+			return 1
+		case x.Released != y.Released:
 			return -1
 		}
-		return cmp.Or(b.since.Compare(a.since), cmp.Compare(a.uuid, b.uuid))
+		return cmp.Or(y.Since.Compare(x.Since), cmp.Compare(a, b))
 	})
-	uuids := make([]string, len(weights))
-	for i, w := range weights {
-		uuids[i] = w.uuid
-	}
-	return uuids
 }
 
 // join is the lines of these hosts.
-func join(values map[string][]byte, uuids []string) []byte {
+func join(lines map[string][]byte, uuids []string) []byte {
 	var text bytes.Buffer
 	for _, uuid := range uuids {
-		text.Write(values[uuid])
+		text.Write(lines[uuid])
 		text.WriteByte('\n')
 	}
 	return text.Bytes()
@@ -211,11 +186,11 @@ func unpack(packed []byte, max int64) ([]byte, error) {
 		return nil, err
 	}
 	text, err := io.ReadAll(io.LimitReader(r, max+1))
+	if int64(len(text)) > max {
+		err = fmt.Errorf("is more than %d bytes when it is unpacked", max)
+	}
 	if err != nil {
 		return nil, err
-	}
-	if int64(len(text)) > max {
-		return nil, fmt.Errorf("is more than %d bytes when it is unpacked", max)
 	}
 	return text, nil
 }

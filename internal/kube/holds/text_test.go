@@ -32,7 +32,7 @@ func TestBO16_BrokenContentIsKeptAside(t *testing.T) {
 		{"of another ConfigMap", func(cm *corev1.ConfigMap) {
 			cm.Data[keyText] += strings.ReplaceAll(cm.Data[keyText], two[0], other)
 		}, 2},
-		{"a long line", func(cm *corev1.ConfigMap) { cm.Data[keyText] += strings.Repeat(" x", maxLine) }, 2},
+		{"a long line", func(cm *corev1.ConfigMap) { cm.Data[keyText] += strings.Repeat(" x", holdoff.MaxLine) }, 2},
 		{"not packed", func(cm *corev1.ConfigMap) { cm.BinaryData = map[string][]byte{keyPacked: []byte("holds")} }, 2},
 		{"packed and cut off", func(cm *corev1.ConfigMap) {
 			packed := pack([]byte(cm.Data[keyText]))
@@ -206,15 +206,15 @@ func FuzzContent(f *testing.F) {
 	f.Add(`{"version":2,"uuid":"a"}`, []byte{0x1f, 0x8b})
 	f.Fuzz(func(t *testing.T, text string, packed []byte) {
 		p := content{text: text, packed: packed}.parse(0)
-		if (p.why != nil) != (p.unread > 0) || len(p.values) != len(p.records) {
-			t.Fatalf("%d records, %d lines, %d unread, %v", len(p.records), len(p.values), p.unread, p.why)
+		if (p.why != nil) != (p.unread > 0) || len(p.lines) != len(p.records) {
+			t.Fatalf("%d records, %d lines, %d unread, %v", len(p.records), len(p.lines), p.unread, p.why)
 		}
 		for _, r := range p.records {
-			if shardOf(r.UUID) != 0 || p.values[r.UUID] == nil {
+			if shardOf(r.UUID) != 0 || p.lines[r.UUID] == nil {
 				t.Errorf("%+v", r)
 			}
 		}
-		c, left := contentFor(p.values, nil, maxData)
+		c, left := contentFor(p.lines, nil, maxData)
 		again := c.parse(0)
 		if left > 0 || again.unread > 0 || len(again.records) != len(p.records) {
 			t.Errorf("%d left out, %d unread (%v), %d of %d records", left, again.unread, again.why, len(again.records), len(p.records))

@@ -1,3 +1,16 @@
+// Package hosts watches the BareMetalHosts of a cluster and keeps of each only what the
+// throttle decides by: who it is, where it stands, how often it failed, and what its
+// people have written on it (BO-10, BO-11, BO-17).
+//
+// A BareMetalHost is 5 to 30 kB of JSON, nearly all of it hardware details. With 20,000 of
+// them no two may be in memory at once: lists are asked for in pages, each object is
+// shortened to a Host of some 300 bytes as it is read off the wire, and what a list finds
+// unchanged costs nothing. So a list, the first or one after the watch broke, needs no
+// memory to speak of besides the directory itself.
+//
+// The directory never fails because of the cluster. Whatever goes wrong, it answers with
+// what it knows, says once what is the matter, and goes on trying. A watch that is open is
+// no proof that it is heard: see health.
 package hosts
 
 import (
@@ -5,8 +18,11 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"slices"
+	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"k8s.io/apimachinery/pkg/util/validation"
@@ -36,11 +52,21 @@ type Directory struct {
 	log      *slog.Logger
 	now      func() time.Time
 
-	turn sync.Mutex // held while a change is shown and told: one at a time, in order
+	unlisted atomic.Int32 // watchers that have no complete list yet
+	turn     sync.Mutex   // held while a change is shown and told: one at a time, in order
 
-	mu       sync.RWMutex // guards what follows
-	table    *table
-	unlisted int // watchers that have no complete list yet
+	mu     sync.RWMutex // guards what follows
+	names  map[key]*entry
+	nodes  map[string][]*entry // by NodeUUID: nearly always of one, the last is the one that changed last
+	errors map[string]int      // hosts by ErrorType
+}
+
+type key struct{ namespace, name string }
+
+// entry is one host in the directory.
+type entry struct {
+	host Host
+	seen uint32 // the list that saw it last
 }
 
 // New checks the options and asks the cluster nothing.
@@ -48,7 +74,10 @@ func New(o Options) (*Directory, error) {
 	if o.Config == nil {
 		return nil, errors.New("hosts: Config must be set")
 	}
-	d := &Directory{changed: o.Changed, log: o.Log, now: o.Now, table: newTable()}
+	d := &Directory{
+		changed: o.Changed, log: o.Log, now: o.Now,
+		names: map[key]*entry{}, nodes: map[string][]*entry{}, errors: map[string]int{},
+	}
 	if d.changed == nil {
 		d.changed = func(_, _ *Host) {}
 	}
@@ -73,8 +102,8 @@ func New(o Options) (*Directory, error) {
 	}
 	for _, n := range scopes {
 		d.watchers = append(d.watchers, newWatcher(d, client, n))
+		d.unlisted.Add(1)
 	}
-	d.unlisted = len(d.watchers)
 	return d, nil
 }
 
@@ -93,34 +122,31 @@ func (d *Directory) Run(ctx context.Context) error {
 func (d *Directory) ByName(namespace, name string) (Host, bool) {
 	d.mu.RLock()
 	defer d.mu.RUnlock()
-	return d.table.byName(namespace, name)
+	if e := d.names[key{namespace, name}]; e != nil {
+		return e.host, true
+	}
+	return Host{}, false
 }
 
 // ByNode returns the host of the node with that UUID, in upper or lower case. Of several
-// with one node, which BMO does not make, it is the one that changed last. It does not
-// allocate.
+// with one node, which BMO does not make, it is the one that changed last. In lower case
+// it does not allocate.
 func (d *Directory) ByNode(uuid string) (Host, bool) {
-	id, ok := parseUUID(uuid)
-	if !ok {
-		return Host{}, false
+	uuid = strings.ToLower(uuid)
+	d.mu.RLock()
+	defer d.mu.RUnlock()
+	if of := d.nodes[uuid]; len(of) > 0 {
+		return of[len(of)-1].host, true
 	}
-	d.mu.RLock()
-	defer d.mu.RUnlock()
-	return d.table.byNode(id)
-}
-
-// Synced reports whether every namespace was listed once, so that a host which is not
-// known is not there. It stays true when a watch breaks later: see Status.
-func (d *Directory) Synced() bool {
-	d.mu.RLock()
-	defer d.mu.RUnlock()
-	return d.unlisted == 0
+	return Host{}, false
 }
 
 // Status tells how the directory is doing.
 type Status struct {
 	Hosts  int
 	Errors map[string]int // hosts with an error by ErrorType
+	// Synced is whether every namespace was listed once, so that a host which is not known
+	// is not there. It stays true when a watch breaks later.
 	Synced bool
 	// LastError is what is wrong with the watch that is broken longest, BrokenSince since
 	// when; "" and zero while all are well.
@@ -131,16 +157,10 @@ type Status struct {
 // Status returns the state of this moment.
 func (d *Directory) Status() Status {
 	d.mu.RLock()
-	s := Status{Hosts: d.table.len(), Errors: d.table.errorTypes(), Synced: d.unlisted == 0}
+	s := Status{Hosts: len(d.names), Errors: maps.Clone(d.errors), Synced: d.unlisted.Load() == 0}
 	d.mu.RUnlock()
-	for _, w := range d.watchers {
-		text, since := w.health.broken()
-		if text != "" && (s.LastError == "" || since.Before(s.BrokenSince)) {
-			if w.namespace != "" {
-				text = "namespace " + w.namespace + ": " + text
-			}
-			s.LastError, s.BrokenSince = text, since
-		}
+	if t := d.trouble(""); t != nil {
+		s.LastError, s.BrokenSince = t.text, t.since
 	}
 	return s
 }
@@ -150,65 +170,91 @@ func (d *Directory) Status() Status {
 // is cheap enough for each decision: what counts on a host, such as its ErrorCount, may
 // have changed since.
 func (d *Directory) BrokenSince(namespace string) time.Time {
-	var longest time.Time
+	if t := d.trouble(namespace); t != nil {
+		return t.since
+	}
+	return time.Time{}
+}
+
+func (d *Directory) trouble(namespace string) (longest *trouble) {
 	for _, w := range d.watchers {
 		if namespace != "" && w.namespace != "" && w.namespace != namespace {
 			continue
 		}
-		if since := w.health.brokenSince(); !since.IsZero() && (longest.IsZero() || since.Before(longest)) {
-			longest = since
+		if t := w.health.trouble.Load(); t != nil && (longest == nil || t.since.Before(longest.since)) {
+			longest = t
 		}
 	}
 	return longest
 }
 
-// put shows a host that a list, or the watch after it, has seen, and reports whether that
-// changed anything.
-func (d *Directory) put(h Host, list uint32) bool {
+// set shows a host, seen by a list or the watch after it, in the place of the one of that
+// name; nil: none. It reports whether that changed anything.
+func (d *Directory) set(k key, now *Host, list uint32) bool {
 	d.turn.Lock()
 	defer d.turn.Unlock()
-	d.mu.Lock()
-	old := d.table.put(h, list)
-	d.mu.Unlock()
+	old := d.replace(k, now, list)
 	switch {
-	case old == nil:
-		d.changed(nil, &h)
-	case *old == h:
+	case old == nil && now == nil, old != nil && now != nil && *old == *now:
 		return false
-	case old.UID != h.UID:
+	case old != nil && now != nil && old.UID != now.UID:
 		d.changed(old, nil)
-		d.changed(nil, &h)
+		d.changed(nil, now)
 	default:
-		d.changed(old, &h)
+		d.changed(old, now)
 	}
 	return true
 }
 
-// drop takes a host out.
-func (d *Directory) drop(k key) {
-	d.turn.Lock()
-	defer d.turn.Unlock()
-	d.mu.Lock()
-	old := d.table.drop(k)
-	d.mu.Unlock()
-	if old != nil {
-		d.changed(old, nil)
-	}
-}
-
-// sweep takes out what a list has not seen, and reports whether there was any.
-func (d *Directory) sweep(namespace string, list uint32) bool {
-	d.mu.RLock()
-	gone := d.table.unseen(namespace, list)
-	d.mu.RUnlock()
-	for _, k := range gone {
-		d.drop(k)
-	}
-	return len(gone) > 0
-}
-
-func (d *Directory) synced() {
+func (d *Directory) replace(k key, now *Host, list uint32) (old *Host) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	d.unlisted--
+	if e := d.names[k]; e != nil {
+		if old = &e.host; now != nil && *old == *now {
+			e.seen = list
+			return old
+		}
+		d.unlinkLocked(k, e)
+	}
+	if now == nil {
+		return old
+	}
+	e := &entry{host: *now, seen: list}
+	d.names[k] = e
+	if now.NodeUUID != "" {
+		d.nodes[now.NodeUUID] = append(d.nodes[now.NodeUUID], e)
+	}
+	if now.ErrorType != "" {
+		d.errors[now.ErrorType]++
+	}
+	return old
+}
+
+func (d *Directory) unlinkLocked(k key, e *entry) {
+	delete(d.names, k) // also where another comes: the key's text goes with the host
+	node, kind := e.host.NodeUUID, e.host.ErrorType
+	d.nodes[node] = slices.DeleteFunc(d.nodes[node], func(o *entry) bool { return o == e })
+	if len(d.nodes[node]) == 0 {
+		delete(d.nodes, node)
+	}
+	if d.errors[kind]--; d.errors[kind] <= 0 {
+		delete(d.errors, kind)
+	}
+}
+
+// sweep takes out the hosts of a namespace ("": of all) that a list has not seen, and
+// reports whether there was any.
+func (d *Directory) sweep(namespace string, list uint32) bool {
+	var gone []key
+	d.mu.RLock()
+	for k, e := range d.names {
+		if e.seen != list && (namespace == "" || namespace == k.namespace) {
+			gone = append(gone, k)
+		}
+	}
+	d.mu.RUnlock()
+	for _, k := range gone {
+		d.set(k, nil, list)
+	}
+	return len(gone) > 0
 }

@@ -68,7 +68,7 @@ func TestNothingIsForgotten(t *testing.T) {
 		{"another list", lists(writes(`{"items":[],"kind":"PodList","metadata":{"resourceVersion":"7"}}`)), "no list of BareMetalHosts"},
 		{"a list without items", lists(writes(`{"kind":"BareMetalHostList","metadata":{"resourceVersion":"7"}}`)), "no list of BareMetalHosts"},
 		{"a list of no version", lists(writes(`{"items":[],"kind":"BareMetalHostList","metadata":{}}`)), "no list of BareMetalHosts"},
-		{"a version that is a number", lists(writes(`{"items":[],"kind":"BareMetalHostList","metadata":{"resourceVersion":7}}`)), "must be a text"},
+		{"a version that is a number", lists(writes(`{"items":[],"kind":"BareMetalHostList","metadata":{"resourceVersion":7}}`)), "ListMeta.resourceVersion"},
 		{"items that are none", lists(writes(`{"items":{"a":1` + pageEnd)), "where"},
 		{"a list that goes on", lists(writes(`{"items":[` + pageEnd + `{`)), "something follows"},
 		{"half a list", lists(writes(`{"items":[`)), "unexpected EOF"},
@@ -79,7 +79,7 @@ func TestNothingIsForgotten(t *testing.T) {
 		{"garbage in a watch", watches(writes(`{"type":"ADDED","object":{]}`)), "invalid"},
 		{"an unknown event", watches(writes(`{"type":"RENAMED","object":{}}`)), "unknown type"},
 		{"an event without an object", watches(writes(`{"type":"ADDED"}`)), "without an object"},
-		{"an event that is a text", watches(writes(`"ADDED"`)), "where"},
+		{"an event that is a text", watches(writes(`"ADDED"`)), "cannot unmarshal"},
 		{"an error in a watch", watches(writes(`{"type":"ERROR","object":{"kind":"Status","code":500,"message":"oh no"}}`)), "oh no"},
 		{"an error without a status", watches(writes(`{"type":"ERROR","object":7}`)), "error event"},
 	}
@@ -257,6 +257,26 @@ func TestBusyServer(t *testing.T) {
 		s.pass(10 * time.Second)
 		s.is(true, 3, "")
 		s.says(listed)
+	})
+}
+
+// TestBusyForWatches: a server that is too busy for a watch is not made to list as well,
+// and what happened meanwhile is told.
+func TestBusyForWatches(t *testing.T) {
+	play(t, nil, two3, func(s *stage) {
+		before, _ := s.asked()
+		s.cluster.breaks(watches(refuse(http.StatusTooManyRequests, metav1.StatusReasonTooManyRequests)))
+		s.cluster.hangUp()
+		s.cluster.remove(one)
+		s.pass(5 * time.Minute)
+		s.is(true, 3, "TooManyRequests")
+		s.cluster.breaks(nil)
+		s.pass(time.Minute)
+		s.is(true, 2, "")
+		s.says(listed, cannot, again)
+		if lists, watches := s.asked(); lists != before || watches > 25 {
+			t.Errorf("%d lists more, %d watches in 5 minutes", lists-before, watches)
+		}
 	})
 }
 

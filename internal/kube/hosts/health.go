@@ -3,6 +3,7 @@ package hosts
 import (
 	"cmp"
 	"errors"
+	"fmt"
 	"log/slog"
 	"sync"
 	"sync/atomic"
@@ -11,49 +12,133 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 )
 
-// maxExpired is how often in a row a version may be too old before it is told.
-const maxExpired = 2
+const (
+	// maxExpired is how often in a row a version may be too old before it is told.
+	maxExpired = 2
+	// maxSilence is for how long a watch may say nothing: an API server sends a bookmark
+	// about once a minute.
+	maxSilence = 3 * time.Minute
+	// quietWatches is after how many silent watches the hosts are listed, if only to see
+	// whether the watches are right to be silent.
+	quietWatches = 5
+	// A watch that ends within shortWatch and has said nothing is followed by a list; that is
+	// told from the maxShort-th in a row on, and the pause grows.
+	shortWatch    = time.Second
+	maxShort      = 3
+	maxShortPause = 5 * time.Minute
+	// maxFault bounds the text of a fault: the server writes it.
+	maxFault = 1024
+)
+
+var (
+	errShort  = errors.New("watches of BareMetalHosts end as soon as they begin")
+	errSilent = fmt.Errorf("a watch of BareMetalHosts said nothing for %s, not even that there is nothing to say", maxSilence)
+	errMissed = errors.New("a watch of BareMetalHosts did not tell what a list shows")
+)
 
 // health is how the watch of one namespace is doing. It says once what is the matter,
 // again when it becomes a matter of another kind, and once when all is well.
+//
+// A watch that is open is no proof that it is heard. Not every API server sends bookmarks:
+// without its watch cache it does not. There silence is no fault, and each silent watch is
+// followed by a new one from where it was, which costs nothing. It becomes a fault when a
+// list, which is due now and then, shows what no watch has told. Where a bookmark was ever
+// seen, silence is a fault by itself.
 type health struct {
-	log *slog.Logger
-	now func() time.Time
+	log   *slog.Logger
+	now   func() time.Time
+	scope string // how the text of a trouble begins
 
-	since atomic.Pointer[time.Time] // of the fault, nil while all is well; set under mu
+	trouble atomic.Pointer[trouble] // nil while all is well; set under mu
 
 	mu      sync.Mutex // guards what follows
-	fault   string     // "" while all is well
-	hint    string     // the kind of fault
-	inside  bool       // the fault was in what a watch sent: that one opens, mends nothing
+	inside  bool       // the trouble was in what a watch sent: that one opens, mends nothing
 	expired int        // versions that were too old, one after the other
+	short   int        // watches in a row that ended at once
+	silent  int        // likewise, that were ended for their silence
+	marked  bool       // a bookmark was seen
 }
 
-// broken returns what is the matter and since when; "" when all is well.
-func (h *health) broken() (fault string, since time.Time) {
+// trouble is what is the matter.
+type trouble struct {
+	text, hint string // hint is its kind
+	since      time.Time
+}
+
+// fails notes that a list or a watch could not be had, or, inside, that a watch has sent
+// what is no event, or an error.
+func (h *health) fails(err error, inside bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	return h.fault, h.brokenSince()
+	h.noteLocked(err, inside)
 }
 
-// brokenSince is since when something is the matter; zero when all is well. It waits for
-// nothing: mu is held while the log is written.
-func (h *health) brokenSince() time.Time {
-	if since := h.since.Load(); since != nil {
-		return *since
+// lasts notes a watch that began and did not end at once. A list is no proof: one may list
+// and not watch.
+func (h *health) lasts() {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.short = 0
+	if !h.inside {
+		h.endLocked()
 	}
-	return time.Time{}
 }
 
-// fails notes that a list or a watch could not be had.
-func (h *health) fails(err error) { h.note(err, false) }
-
-// failsInside notes that a watch has sent what is no event, or an error.
-func (h *health) failsInside(err error) { h.note(err, true) }
-
-func (h *health) note(err error, inside bool) {
+// heard notes an event of a watch.
+func (h *health) heard(bookmark bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
+	h.expired, h.short, h.silent, h.marked = 0, 0, 0, h.marked || bookmark
+	h.endLocked()
+}
+
+// ended notes a watch that ended at once (errShort), or was ended for its silence.
+func (h *health) ended(how error) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if how == errShort { //nolint:errorlint // one of ours
+		if h.short++; h.short >= maxShort {
+			h.noteLocked(errShort, false)
+			h.inside = false // one that lasts mends it, even if it says nothing
+		}
+	} else if h.silent++; h.marked {
+		h.noteLocked(errSilent, true)
+	}
+}
+
+// due reports whether a list must show whether the silence is right.
+func (h *health) due() bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.silent >= quietWatches
+}
+
+// listed notes a list, and whether it found what no watch had told.
+func (h *health) listed(news bool) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.silent < quietWatches {
+		return
+	}
+	h.silent = 0
+	if news {
+		h.noteLocked(errMissed, true)
+	} else if t := h.trouble.Load(); t != nil && t.hint == hintOf(errMissed) && !h.marked {
+		h.endLocked()
+	}
+}
+
+// pause is the least pause before the next list.
+func (h *health) pause() time.Duration {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.short < maxShort {
+		return 0
+	}
+	return min(time.Minute<<min(h.short-maxShort, 8), maxShortPause)
+}
+
+func (h *health) noteLocked(err error, inside bool) {
 	if apierrors.IsResourceExpired(err) || apierrors.IsGone(err) {
 		// A version to go on from was too old. That is no trouble, a list follows, unless
 		// it goes on like that.
@@ -61,57 +146,24 @@ func (h *health) note(err error, inside bool) {
 			return
 		}
 	}
-	hint, text := hintOf(err), textOf(err)
-	if h.fault == "" {
-		since := h.now()
-		h.since.Store(&since)
+	text := shorten(cmp.Or(err.Error(), string(apierrors.ReasonForError(err)), "an error without a text"), maxFault)
+	t := &trouble{h.scope + text, hintOf(err), h.now()}
+	was := h.trouble.Load()
+	if was == nil || was.hint != t.hint {
+		h.log.Warn("BareMetalHosts cannot be watched; what is known of them stays, and is tried again", "reason", t.hint, "error", text)
 	}
-	if h.fault == "" || h.hint != hint {
-		h.log.Warn("BareMetalHosts cannot be watched; what is known of them stays, and is tried again", "reason", hint, "error", text)
+	if was != nil {
+		t.since = was.since
 	}
-	h.fault, h.hint = text, hint
+	h.trouble.Store(t)
 	h.inside = h.inside || inside
 }
 
-// opened notes that a watch began. A list is no proof: one may list and not watch.
-func (h *health) opened() { h.well(false) }
-
-// reads notes that an event of a watch could be read.
-func (h *health) reads() { h.well(true) }
-
-func (h *health) well(read bool) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	if read {
-		h.expired = 0
-	}
-	if h.fault == "" || h.inside && !read {
-		return
-	}
-	h.endLocked()
-}
-
-// mends notes that faults of that kind have ended.
-func (h *health) mends(err error) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	if h.fault != "" && h.hint == hintOf(err) {
-		h.endLocked()
-	}
-}
-
 func (h *health) endLocked() {
-	h.log.Info("BareMetalHosts are watched again", "after", h.now().Sub(h.brokenSince()).Round(time.Second))
-	h.fault, h.hint, h.inside = "", "", false
-	h.since.Store(nil)
-}
-
-// maxFault bounds the text of a fault: the server writes it.
-const maxFault = 1024
-
-// textOf is the text of an error, never empty.
-func textOf(err error) string {
-	return shorten(cmp.Or(err.Error(), string(apierrors.ReasonForError(err)), "an error without a text"), maxFault)
+	if was := h.trouble.Swap(nil); was != nil {
+		h.log.Info("BareMetalHosts are watched again", "after", h.now().Sub(was.since).Round(time.Second))
+	}
+	h.inside = false
 }
 
 // hintOf tells what an operator can do.

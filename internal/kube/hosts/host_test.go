@@ -1,6 +1,7 @@
 package hosts
 
 import (
+	"bytes"
 	"encoding/json"
 	"math"
 	"reflect"
@@ -11,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	metal3 "github.com/metal3-io/baremetal-operator/apis/metal3.io/v1alpha1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	kjson "sigs.k8s.io/json"
 
 	"github.com/ironic-throttle/ironic-throttle/pkg/api"
 )
@@ -56,23 +58,26 @@ func toJSON(t testing.TB, v any) []byte {
 	return raw
 }
 
+func decode(raw []byte) (object, error) { return decodeObject(newStream(bytes.NewReader(raw)).Decode) }
+
 func read(t testing.TB, raw []byte) Host {
 	t.Helper()
-	h, _, fault, err := newParser().readHost(raw)
-	if fault != nil || err != nil {
-		t.Fatalf("%v, %v", fault, err)
+	o, err := decode(raw)
+	if o.fault != nil || err != nil {
+		t.Fatalf("%v, %v", o.fault, err)
 	}
-	return h
+	return o.host
 }
 
 // TestNamesOfTheAPI holds the names of fields and annotations equal to those of the API's
-// own types, which cost too much memory to import.
+// own types, which cost too much memory to decode.
 func TestNamesOfTheAPI(t *testing.T) {
 	raw := toJSON(t, fullHost())
-	h, version, fault, err := newParser().readHost(raw)
-	if version != "77" || fault != nil || err != nil {
-		t.Fatalf("version %q, %v, %v", version, fault, err)
+	o, err := decode(raw)
+	if o.version != "77" || o.fault != nil || err != nil {
+		t.Fatalf("version %q, %v, %v", o.version, o.fault, err)
 	}
+	h := o.host
 	want := Host{
 		Namespace: "metal3", Name: "one", UID: "u1", NodeUUID: nodeOne, State: api.BMHProvisioning, ErrorCount: 3,
 		ErrorType: "provisioning error", Deleting: true, Paused: true, Detached: true, Spec: h.Spec, Holdoff: "48h", Release: "e-1234",
@@ -103,7 +108,7 @@ func TestNamesOfTheAPI(t *testing.T) {
 
 func TestCounts(t *testing.T) {
 	for text, want := range map[string]int{
-		`0`: 0, `4`: 4, `9`: 9, `10`: 9, `-1`: 0, `-99999999999999999999`: 0, `99999999999999999999`: 9, `1e400`: 9, `-1e400`: 0, `3.0`: 3, `2e0`: 2, `null`: 0,
+		`0`: 0, `4`: 4, `9`: 9, `10`: 9, `-1`: 0, `-99999999999999999999`: 0, `99999999999999999999`: 9, `1e300`: 9, `-1e300`: 0, `3.0`: 3, `2e0`: 2, `null`: 0,
 	} {
 		raw := []byte(`{"status":{"errorCount":` + text + `,"provisioningFailCount":` + text + `}}`)
 		if h := read(t, raw); h.ErrorCount != want || h.ProvisioningFailCount != want {
@@ -117,22 +122,23 @@ func TestCounts(t *testing.T) {
 
 func TestOddFields(t *testing.T) {
 	for raw, want := range map[string]string{
-		`{"status":{"errorCount":"3"}}`:                                           `status.errorCount: must be a number, not string`,
-		`{"status":{"errorCount":{"a":[1]}},"metadata":[]}`:                       `status.errorCount: must be a number, not {`,
-		`{"metadata":{"name":["a"]}}`:                                             `metadata.name: must be a text, not [`,
-		`{"metadata":{"annotations":"no"}}`:                                       `metadata.annotations: must be an object, not string`,
-		`{"metadata":{"annotations":{"ironic-throttle.metal3.io/holdoff":true}}}`: `ironic-throttle.metal3.io/holdoff: must be a text, not true`,
-		`{"spec":{"bmc":7}}`:                                                      `spec.bmc: must be an object, not number`,
-		`{"status":{"provisioning":{"state":{}}}}`:                                `status.provisioning.state: must be a text, not {`,
-		`{"status":{"triedCredentials":{"credentialsVersion":1}}}`:                `status.triedCredentials.credentialsVersion: must be a text, not number`,
-		`[]`: `object: must be an object, not [`,
+		`{"status":{"errorCount":"3"}}`:                                           `status.errorCount: of the wrong type: string`,
+		`{"status":{"errorCount":{"a":[1]}},"metadata":[]}`:                       `status.errorCount: of the wrong type: object`,
+		`{"status":{"errorCount":1e400,"provisioningFailCount":-1e400}}`:          `status.errorCount: of the wrong type: number 1e400`,
+		`{"metadata":{"name":["a"]}}`:                                             `metadata.name: of the wrong type: array`,
+		`{"metadata":{"annotations":"no"}}`:                                       `metadata.annotations: of the wrong type: string`,
+		`{"metadata":{"annotations":{"ironic-throttle.metal3.io/holdoff":true}}}`: `metadata.annotations: of the wrong type: bool`,
+		`{"spec":{"bmc":7}}`:                                                      `spec.bmc: of the wrong type: number`,
+		`{"status":{"provisioning":{"state":{}}}}`:                                `status.provisioning.state: of the wrong type: object`,
+		`{"status":{"triedCredentials":{"credentialsVersion":1}}}`:                `status.triedCredentials.credentialsVersion: of the wrong type: number`,
+		`[]`: `object: of the wrong type: array`,
 	} {
-		h, _, fault, err := newParser().readHost([]byte(raw))
-		if err != nil || fault == nil || fault.Error() != want {
-			t.Errorf("%s: fault %v, error %v, want %q", raw, fault, err, want)
+		o, err := decode([]byte(raw))
+		if err != nil || o.fault == nil || o.fault.Error() != want {
+			t.Errorf("%s: fault %v, error %v, want %q", raw, o.fault, err, want)
 		}
-		if h.Spec = ""; h != (Host{Bare: true}) {
-			t.Errorf("%s: %+v, want what is absent", raw, h)
+		if o.host.Spec = ""; o.host != (Host{Bare: true}) {
+			t.Errorf("%s: %+v, want what is absent", raw, o.host)
 		}
 	}
 	for _, raw := range []string{`null`, `{}`, `{"metadata":null,"spec":null,"status":null}`, `{"status":{"provisioning":{"ID":"temporary-fake-id"}}}`,
@@ -142,7 +148,7 @@ func TestOddFields(t *testing.T) {
 		}
 	}
 	for _, raw := range []string{``, `{`, `{"status":`, `{"status":{"errorCount":3}`, `{"metadata" 7}`} {
-		if _, _, _, err := newParser().readHost([]byte(raw)); err == nil {
+		if _, err := decode([]byte(raw)); err == nil {
 			t.Errorf("%q is read", raw)
 		}
 	}
@@ -255,20 +261,28 @@ func TestBO11_SpecHash(t *testing.T) {
 	}
 }
 
-// FuzzReadHost: any text is a host, or no JSON; what is kept is bounded, and a host that
-// is read is the same after it was packed.
-func FuzzReadHost(f *testing.F) {
+// TestBO11_SchemeK1: a hash that a hold was made with is what it is now, or an upgrade
+// would release the hold.
+func TestBO11_SchemeK1(t *testing.T) {
+	b := fullHost()
+	b.Spec.Image.URL = "https://images/ä.raw?a=1&b=<2>"
+	if got, want := read(t, toJSON(t, b)).Spec, "k1:ab699a2da90890cb/3800dacb3c84a7dd"; got != want {
+		t.Errorf("%s, want %s", got, want)
+	}
+}
+
+// FuzzObject: any text is a host, or no JSON, and what is kept is bounded.
+func FuzzObject(f *testing.F) {
 	f.Add(toJSON(f, fullHost()))
 	for _, text := range []string{`{}`, `null`, `{"metadata":{"name":"\ud800","namespace":"\"\""}}`, `{"status":{"errorCount":1e999,"errorType":"\u0000"}}`,
-		`{"spec":{"image":{"a":1,"a":2}}}`, "{\"metadata\":{\"name\":\"\xff\"}}", `{"\"":1,"":2}`} {
+		`{"spec":{"image":{"a":1,"a":2}}}`, "{\"metadata\":{\"name\":\"\xff\"}}", `{"\"":1,"":2}`, `{"spec":{"raid":1e999,"firmware":[1e20]}}`} {
 		f.Add([]byte(text))
 	}
 	f.Fuzz(func(t *testing.T, raw []byte) {
-		p := newParser()
-		h, version, fault, err := p.readHost(raw)
-		again, version2, fault2, err2 := p.readHost(raw)
-		if h != again || version != version2 || (fault == nil) != (fault2 == nil) || (err == nil) != (err2 == nil) {
-			t.Errorf("read twice: %+v, %+v", h, again)
+		o, err := decode(raw)
+		again, err2 := decode(raw)
+		if o.host != again.host || o.version != again.version || (o.fault == nil) != (again.fault == nil) || (err == nil) != (err2 == nil) {
+			t.Errorf("read twice: %+v, %+v", o, again)
 		}
 		if json.Valid(raw) && err != nil {
 			t.Errorf("JSON is refused: %v", err)
@@ -276,10 +290,11 @@ func FuzzReadHost(f *testing.F) {
 		if err != nil {
 			return
 		}
+		h := o.host
 		if h.Spec == "" || h.ErrorCount < 0 || h.ErrorCount > 9 || h.ProvisioningFailCount < 0 || h.ProvisioningFailCount > 9 {
 			t.Errorf("%+v", h)
 		}
-		if _, ok := parseUUID(h.NodeUUID); !ok && h.NodeUUID != "" || h.NodeUUID != strings.ToLower(h.NodeUUID) {
+		if h.NodeUUID != "" && !isUUID(h.NodeUUID) {
 			t.Errorf("node %q", h.NodeUUID)
 		}
 		for _, text := range []string{h.Holdoff, h.Release, h.ErrorType, string(h.State)} {
@@ -287,8 +302,34 @@ func FuzzReadHost(f *testing.F) {
 				t.Errorf("%d bytes are kept", len(text))
 			}
 		}
-		if packed := pack(h); packed != h {
-			t.Errorf("packed: %+v, want %+v", packed, h)
+		if fault := o.fault; fault != nil && len(fault.Error()) > 2*maxText {
+			t.Errorf("a fault of %d bytes", len(fault.Error()))
+		}
+	})
+}
+
+// FuzzPage: any answer is a whole page of hosts, of which each is shown, or an error.
+func FuzzPage(f *testing.F) {
+	const end = `],"kind":"BareMetalHostList","metadata":{"continue":"next","resourceVersion":"7"}}`
+	for _, text := range []string{`{"items":[` + string(toJSON(f, fullHost())) + end, `{"items":[{},null,7,[]` + end, `{"items":[{}{}` + end, `{"items":[` + end + end,
+		`{"kind":"BareMetalHostList","metadata":{"resourceVersion":"7"},"items":null}`, `{"items":[`, `[]`, ``, `{"items":[{"metadata":{"name":"\xff"}}` + end} {
+		f.Add([]byte(text))
+	}
+	f.Fuzz(func(t *testing.T, raw []byte) {
+		shown := 0
+		meta, err := readPage(bytes.NewReader(raw), func(object) { shown++ })
+		if err != nil {
+			return
+		}
+		var page struct {
+			Kind  string            `json:"kind"`
+			Items []json.RawMessage `json:"items"`
+		}
+		if err := kjson.UnmarshalCaseSensitivePreserveInts(raw, &page); err != nil {
+			t.Fatalf("read as a page: %v", err)
+		}
+		if page.Kind != listKind || meta.ResourceVersion == "" || shown < len(page.Items) {
+			t.Errorf("%q of version %q, %d of %d shown", page.Kind, meta.ResourceVersion, shown, len(page.Items))
 		}
 	})
 }

@@ -162,43 +162,53 @@ func BenchmarkList20000(b *testing.B) {
 	b.ReportMetric(float64(w.peak.Load()-w.baseline)/mib, "MiB-peak-again")
 }
 
-func BenchmarkReadHost(b *testing.B) {
+func BenchmarkDecode(b *testing.B) {
 	f := newFleet(1)
 	rec := httptest.NewRecorder()
 	f.write(rec, 0)
-	raw, p := rec.Body.Bytes(), newParser()
+	raw := rec.Body.Bytes()
 	b.SetBytes(int64(len(raw)))
 	b.ReportAllocs()
 	for b.Loop() {
-		if _, err := p.read(raw); err != nil {
+		if _, err := decode(raw); err != nil {
 			b.Fatal(err)
 		}
 	}
 }
 
 func BenchmarkByNode(b *testing.B) {
-	d := &Directory{table: newTable()}
+	d := newDirectory(b)
 	for i := range 20_000 {
-		d.table.put(Host{Namespace: "n", Name: strconv.Itoa(i), NodeUUID: fmt.Sprintf("bbbbbbbb-0000-4000-8000-%012d", i)}, 1)
+		show(d, Host{Namespace: "n", Name: strconv.Itoa(i), NodeUUID: fmt.Sprintf("bbbbbbbb-0000-4000-8000-%012d", i)})
 	}
 	b.ReportAllocs()
 	b.RunParallel(func(pb *testing.PB) {
 		for pb.Next() {
-			if _, ok := d.ByNode("BBBBBBBB-0000-4000-8000-000000000777"); !ok {
+			if _, ok := d.ByNode("bbbbBBBB-0000-4000-8000-000000000777"); !ok {
 				b.Fatal("not there")
 			}
 		}
 	})
 }
 
+func show(d *Directory, h Host) { d.set(key{h.Namespace, h.Name}, &h, 1) }
+
+func newDirectory(t testing.TB, namespaces ...string) *Directory {
+	t.Helper()
+	d, err := New(Options{Config: &rest.Config{Host: "http://kube"}, Namespaces: namespaces})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return d
+}
+
 // TestAsksDoNotAllocate: they are on the way of every decision.
 func TestAsksDoNotAllocate(t *testing.T) {
 	broken := time.Date(2026, 11, 22, 1, 2, 3, 0, time.UTC)
-	d := &Directory{table: newTable(), watchers: []*watcher{{}, {}, {}}}
-	d.table.put(Host{Namespace: "n", Name: "x", NodeUUID: nodeOne}, 1)
+	d := newDirectory(t, "a", "b", "c")
+	show(d, Host{Namespace: "n", Name: "x", NodeUUID: nodeOne})
 	for i, w := range d.watchers[1:] {
-		since := broken.Add(-time.Duration(i) * time.Minute)
-		w.health.since.Store(&since)
+		w.health.trouble.Store(&trouble{since: broken.Add(-time.Duration(i) * time.Minute)})
 	}
 	if n := testing.AllocsPerRun(100, func() {
 		_, byName := d.ByName("n", "x")
@@ -215,14 +225,8 @@ func TestAsksDoNotAllocate(t *testing.T) {
 func TestANamespaceThatIsBrokenMakesNoOtherOld(t *testing.T) {
 	broken := time.Date(2026, 11, 22, 1, 2, 3, 0, time.UTC)
 	of := func(namespaces ...string) *Directory {
-		d := &Directory{table: newTable()}
-		for i, namespace := range namespaces {
-			w := &watcher{namespace: namespace}
-			if i == 0 {
-				w.health.since.Store(&broken)
-			}
-			d.watchers = append(d.watchers, w)
-		}
+		d := newDirectory(t, namespaces...)
+		d.watchers[0].health.trouble.Store(&trouble{since: broken})
 		return d
 	}
 	for _, one := range []struct {
@@ -231,7 +235,7 @@ func TestANamespaceThatIsBrokenMakesNoOtherOld(t *testing.T) {
 		want time.Time
 	}{
 		{of("a", "b"), "a", broken}, {of("a", "b"), "b", time.Time{}}, {of("a", "b"), "", broken},
-		{of(""), "b", broken}, {of(""), "", broken}, {of(), "b", time.Time{}},
+		{of(), "b", broken}, {of(), "", broken}, {newDirectory(t), "b", time.Time{}},
 	} {
 		if got := one.d.BrokenSince(one.of); !got.Equal(one.want) {
 			t.Errorf("%d watches, namespace %q: %v, want %v", len(one.d.watchers), one.of, got, one.want)

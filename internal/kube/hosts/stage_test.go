@@ -163,7 +163,7 @@ func (s *stage) is(synced bool, hosts int, fault string) {
 	s.Helper()
 	synctest.Wait()
 	st := s.dir.Status()
-	if st.Synced != synced || s.dir.Synced() != synced || st.Hosts != hosts {
+	if st.Synced != synced || st.Hosts != hosts {
 		s.Errorf("synced %v with %d hosts, want %v with %d", st.Synced, st.Hosts, synced, hosts)
 	}
 	if (fault == "") != (st.LastError == "") || fault != anyFault && !strings.Contains(st.LastError, fault) || st.BrokenSince.IsZero() != (fault == "") {

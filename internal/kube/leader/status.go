@@ -2,6 +2,7 @@ package leader
 
 import (
 	"cmp"
+	"fmt"
 	"sync"
 	"time"
 )
@@ -22,6 +23,24 @@ type Status struct {
 	// Err is why the latest request of a kind (get, create, update) failed; nil when none
 	// did. That another replica was faster is no failure.
 	Err error
+}
+
+// Standby tells who leads instead of us, or led when that could be seen last: while the
+// API server is away nobody knows who does now. The time is one that stays, so that a
+// status in which nothing changes stays the same.
+func (s Status) Standby() string {
+	switch {
+	case s.Err != nil && s.Holder == "":
+		return fmt.Sprintf("nobody leads, as far as is known: %v", s.Err)
+	case s.Err != nil:
+		return fmt.Sprintf("%s led when the Lease was seen last, at %s; since then: %v", s.Holder, s.Seen.UTC().Format("15:04:05Z"), s.Err)
+	case s.Holder == "":
+		return "nobody leads yet"
+	case s.Holder == s.Identity:
+		return "it leads no more: its Lease could not be renewed in time"
+	default:
+		return s.Holder + " leads"
+	}
 }
 
 // observed is what the last read of the Lease has shown.

@@ -5,6 +5,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 )
 
@@ -21,9 +22,12 @@ func root(t *testing.T) string {
 	return dir
 }
 
+// house is read once for all tests.
+var house = sync.OnceValues(func() ([]source, error) { return load(filepath.Join("..", "..", "..")) })
+
 func loadHouse(t *testing.T) []source {
 	t.Helper()
-	all, err := load(root(t))
+	all, err := house()
 	if err != nil {
 		t.Fatal(err)
 	}

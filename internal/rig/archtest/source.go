@@ -12,7 +12,7 @@ import (
 	"strings"
 )
 
-// source is one Go file of this module.
+// source is one Go file of this repository.
 type source struct {
 	path    string // relative to the module's root, with slashes
 	pkg     string // its folder, likewise
@@ -31,8 +31,8 @@ func (s source) generated() bool { return ast.IsGenerated(s.file) }
 // skipped are folders that hold nothing of ours: build products and git's own.
 var skipped = map[string]bool{".git": true, "bin": true, "build": true, "vendor": true}
 
-// walk calls visit for each file of the module at root, leaving out build
-// products and modules of their own below it.
+// walk calls visit for each file below root, those of other modules there too, and leaves
+// out build products.
 func walk(root string, visit func(rel string) error) error {
 	return filepath.WalkDir(root, func(p string, d fs.DirEntry, err error) error {
 		if err != nil {
@@ -58,21 +58,11 @@ func walk(root string, visit func(rel string) error) error {
 	})
 }
 
-// nested reports whether rel lies in a module of its own below root.
-func nested(root, rel string) bool {
-	for dir := path.Dir(rel); dir != "."; dir = path.Dir(dir) {
-		if _, err := os.Stat(filepath.Join(root, filepath.FromSlash(dir), "go.mod")); err == nil {
-			return true
-		}
-	}
-	return false
-}
-
-// load parses every Go file of the module at root.
+// load parses every Go file below root.
 func load(root string) ([]source, error) {
 	var all []source
 	err := walk(root, func(rel string) error {
-		if !strings.HasSuffix(rel, ".go") || nested(root, rel) || strings.Contains("/"+rel, "/testdata/") {
+		if !strings.HasSuffix(rel, ".go") || strings.Contains("/"+rel, "/testdata/") {
 			return nil
 		}
 		text, err := os.ReadFile(filepath.Join(root, filepath.FromSlash(rel)))

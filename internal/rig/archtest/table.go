@@ -57,30 +57,39 @@ var table = map[string]imports{
 	"pkg/ironic":    {house: []string{"pkg/api", "internal/plainfile"}, outside: []string{gophercl, "github.com/go-json-experiment/json/jsontext", "golang.org/x/sync/errgroup"}},
 	"pkg/slots":     {house: []string{"pkg/ironic", "pkg/api"}},
 	"pkg/fairshare": {},
-	"pkg/breaker":   {tests: []string{"github.com/sony/gobreaker/v2"}}, // to measure beside it
+	"pkg/breaker":   {},
 	"pkg/holdoff":   {house: []string{"pkg/api"}},
 	"pkg/snapshot":  {},
 	"pkg/admission": {house: []string{"pkg/slots", "pkg/fairshare", "pkg/breaker", "pkg/holdoff", "pkg/ironic", "pkg/api"}},
 
-	"internal/config":    {house: []string{"internal/nearest", "internal/plainfile"}, outside: []string{viper, pflag, "go.yaml.in/yaml/v3"}},
+	"internal/config":    {house: []string{"internal/nearest", "internal/plainfile"}, outside: []string{viper, pflag, "github.com/go-viper/mapstructure/v2", "go.yaml.in/yaml/v3"}},
 	"internal/nearest":   {},
 	"internal/logging":   {},
 	"internal/plainfile": {},
 	"internal/httpserve": {house: []string{"internal/plainfile", "internal/logging"}},
-	"internal/holdfile":  {house: []string{"pkg/holdoff"}, outside: []string{"go.etcd.io/bbolt"}},
-	"internal/inventory": {house: []string{"pkg/ironic", "pkg/snapshot"}},
-	"internal/server":    {house: []string{"internal/httpserve", "internal/nearest", "pkg/admission", "pkg/snapshot", "pkg/api"}, outside: []string{prometheus}},
+	"internal/holdfile":  {house: []string{"pkg/holdoff"}},
+	"internal/inventory": {house: []string{"internal/logging", "pkg/admission", "pkg/breaker", "pkg/slots", "pkg/ironic", "pkg/snapshot"}},
+	"internal/server":    {house: []string{"internal/httpserve", "internal/nearest", "pkg/admission", "pkg/snapshot", "pkg/api"}, tests: []string{"internal/metrics"}},
+	"internal/metrics":   {house: []string{"internal/gateway", "pkg/ironic", "pkg/snapshot", "pkg/api"}, outside: []string{prometheus}},
 	"internal/gateway": {
 		house:   []string{"internal/httpserve", "internal/inventory", "internal/logging", "pkg/admission", "pkg/ironic", "pkg/api"},
 		outside: []string{"golang.org/x/sync/semaphore"},
 	},
+	"internal/parts":       {},
+	"internal/decisionlog": {house: []string{"pkg/admission", "pkg/slots", "pkg/ironic", "pkg/api"}},
+	"internal/clusterhosts": {
+		house: []string{
+			"internal/config", "internal/decisionlog", "internal/kube/events", "internal/kube/hosts", "internal/logging",
+			"pkg/admission", "pkg/slots", "pkg/ironic", "pkg/api",
+		},
+		tests: []string{"internal/kube"},
+	},
 	"internal/app": {
 		house: []string{
-			"internal/config", "internal/gateway", "internal/holdfile", "internal/httpserve", "internal/inventory", "internal/logging", "internal/server",
+			"internal/clusterhosts", "internal/config", "internal/decisionlog", "internal/gateway", "internal/holdfile", "internal/httpserve", "internal/inventory", "internal/logging", "internal/metrics", "internal/parts", "internal/server",
 			"internal/kube", "internal/kube/access", "internal/kube/events", "internal/kube/holds", "internal/kube/hosts", "internal/kube/leader",
 			"pkg/admission", "pkg/slots", "pkg/breaker", "pkg/holdoff", "pkg/snapshot", "pkg/ironic", "pkg/api",
 		},
-		outside: []string{prometheus},
 	},
 	"internal/kube": {house: []string{"internal/plainfile"}, outside: []string{"k8s.io/client-go", "k8s.io/klog/v2"}},
 	"internal/kube/access": {
@@ -90,7 +99,7 @@ var table = map[string]imports{
 
 	"internal/kube/hosts": {
 		house:   []string{"pkg/api"},
-		outside: []string{"k8s.io/apimachinery", "k8s.io/client-go", "k8s.io/klog/v2", "k8s.io/utils/clock", "github.com/go-logr/logr", "github.com/go-json-experiment/json/jsontext", metal3},
+		outside: []string{"k8s.io/apimachinery", "k8s.io/client-go", "k8s.io/klog/v2", "k8s.io/utils/clock", "github.com/go-logr/logr", "sigs.k8s.io/json", metal3},
 	},
 	"internal/kube/leader": {
 		outside: []string{"k8s.io/client-go", "k8s.io/apimachinery", "k8s.io/api/coordination/v1", "github.com/go-logr/logr"},
@@ -137,8 +146,9 @@ var table = map[string]imports{
 	"hack/testsum":          {},
 	"hack/stress":           {house: []string{"internal/rig/simulate/stress"}},
 	"hack/bench":            {house: []string{"internal/rig/realironic"}},
+	"hack/bench/gobreaker":  {tests: []string{"pkg/breaker", "github.com/sony/gobreaker/v2"}}, // a module of its own
 	"internal/rig/deploytest": {
-		tests: []string{"internal/config", "k8s.io/api", "k8s.io/apimachinery", "sigs.k8s.io/kustomize", "sigs.k8s.io/yaml"},
+		tests: []string{"internal/config", "internal/rig/realkube", "k8s.io/api", "k8s.io/apimachinery"},
 	},
 	"docs/bmo-patch": {
 		house: []string{"pkg/api"}, outside: []string{"github.com/metal3-io/baremetal-operator/apis", "github.com/go-logr/logr"},
@@ -151,6 +161,6 @@ var table = map[string]imports{
 		tests: []string{"internal/rig/child", "internal/rig/realironic", "internal/rig/realkube", "k8s.io/api", "k8s.io/apimachinery", "k8s.io/client-go"},
 	},
 	"e2e/kube": {
-		tests: []string{"internal/rig/child", "internal/rig/realkube", "k8s.io/api", "k8s.io/apimachinery", "k8s.io/client-go", "sigs.k8s.io/kustomize"},
+		tests: []string{"internal/rig/child", "internal/rig/realkube", "k8s.io/api", "k8s.io/apimachinery", "k8s.io/client-go"},
 	},
 }

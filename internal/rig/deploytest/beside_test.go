@@ -1,6 +1,7 @@
 package deploytest
 
 import (
+	"encoding/json"
 	"os"
 	"regexp"
 	"slices"
@@ -11,7 +12,6 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/util/strategicpatch"
-	"sigs.k8s.io/yaml"
 )
 
 // The throttle beside BMO: built into BMO's own manifests, or patched into a BMO that
@@ -31,23 +31,15 @@ func running(t *testing.T) appsv1.Deployment {
 // patched is d after kubectl patch with the YAML of patch.
 func patched(t *testing.T, d appsv1.Deployment, patch []byte) (after appsv1.Deployment) {
 	t.Helper()
-	before, err := yaml.Marshal(d)
+	before, err := json.Marshal(d)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if before, err = yaml.YAMLToJSON(before); err != nil {
-		t.Fatal(err)
-	}
-	if patch, err = yaml.YAMLToJSON(patch); err != nil {
-		t.Fatal(err)
-	}
-	merged, err := strategicpatch.StrategicMergePatch(before, patch, appsv1.Deployment{})
+	merged, err := strategicpatch.StrategicMergePatch(before, toJSON(t, patch), appsv1.Deployment{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := yaml.UnmarshalStrict(merged, &after); err != nil {
-		t.Fatal(err)
-	}
+	decode(t, merged, &after)
 	if len(after.Spec.Template.Annotations) == 0 {
 		after.Spec.Template.Annotations = nil // as a server keeps it
 	}

@@ -1,7 +1,10 @@
 package deploytest
 
 import (
+	"bytes"
+	"encoding/json"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -11,9 +14,9 @@ import (
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
-	"sigs.k8s.io/kustomize/api/krusty"
-	"sigs.k8s.io/kustomize/kyaml/filesys"
-	"sigs.k8s.io/yaml"
+	"k8s.io/apimachinery/pkg/util/yaml"
+
+	"github.com/ironic-throttle/ironic-throttle/internal/rig/realkube"
 )
 
 // Where the kustomizations are.
@@ -60,7 +63,6 @@ func each(t *testing.T, check func(*testing.T, manifest)) {
 // object is one object as it was built.
 type object struct {
 	Kind, Namespace, Name string
-	Labels                map[string]string
 	text                  []byte // YAML
 	raw                   map[string]any
 }
@@ -70,8 +72,24 @@ func (o object) String() string { return fmt.Sprintf("%s %s/%s", o.Kind, o.Names
 // into decodes o; a field that the type does not have fails the test.
 func (o object) into(t *testing.T, to any) {
 	t.Helper()
-	if err := yaml.UnmarshalStrict(o.text, to); err != nil {
-		t.Fatalf("%s: %v", o, err)
+	decode(t, toJSON(t, o.text), to)
+}
+
+func toJSON(t *testing.T, text []byte) []byte {
+	t.Helper()
+	converted, err := yaml.ToJSON(text)
+	if err != nil {
+		t.Fatalf("%v in\n%s", err, text)
+	}
+	return converted
+}
+
+func decode(t *testing.T, text []byte, to any) {
+	t.Helper()
+	decoder := json.NewDecoder(bytes.NewReader(text))
+	decoder.DisallowUnknownFields()
+	if err := decoder.Decode(to); err != nil {
+		t.Fatalf("%v in\n%s", err, text)
 	}
 }
 
@@ -92,31 +110,37 @@ func build(t *testing.T, dir string) manifest {
 // patchDir is where an overlay for a BMO that runs has the patch for it.
 func patchDir(dir string) string { return filepath.Join(dir, "operator") }
 
-// kept holds what was built, by folder: many tests look at the same.
-var kept sync.Map
+// seen opens our folders, once: go test takes a result from its cache until a folder that
+// its tests have opened changes, and what kustomize opens it does not see.
+var seen = sync.OnceValue(func() error {
+	for _, dir := range []string{deployDir, casesDir} {
+		if err := filepath.WalkDir(dir, func(_ string, _ fs.DirEntry, err error) error { return err }); err != nil {
+			return err
+		}
+	}
+	return nil
+})
 
-func kustomize(t *testing.T, dir string) manifest {
+func kustomize(t *testing.T, dir string) (all manifest) {
 	t.Helper()
-	if m, ok := kept.Load(dir); ok {
-		return slices.Clone(m.(manifest))
+	text, err := realkube.Kustomize(dir)
+	if err == nil {
+		err = seen()
 	}
-	built, err := krusty.MakeKustomizer(krusty.MakeDefaultOptions()).Run(filesys.MakeFsOnDisk(), dir)
 	if err != nil {
-		t.Fatalf("%s: %v", dir, err)
+		t.Fatal(err)
 	}
-	var all manifest
-	for _, r := range built.Resources() {
-		o := object{Kind: r.GetKind(), Namespace: r.GetNamespace(), Name: r.GetName(), Labels: r.GetLabels()}
-		if o.text, err = r.AsYAML(); err != nil {
-			t.Fatal(err)
+	for document := range strings.SplitSeq(text, "\n---\n") {
+		o, err := realkube.Decode(document)
+		if err != nil || len(o) != 1 {
+			t.Fatalf("%d objects (%v) in\n%s", len(o), err, document)
 		}
-		if o.raw, err = r.Map(); err != nil {
-			t.Fatal(err)
-		}
-		all = append(all, o)
+		all = append(all, object{
+			Kind: o[0].GetKind(), Namespace: o[0].GetNamespace(), Name: o[0].GetName(),
+			text: []byte(strings.TrimSuffix(document, "\n") + "\n"), raw: o[0].Object,
+		})
 	}
-	kept.Store(dir, all)
-	return slices.Clone(all)
+	return all
 }
 
 // kind lists the objects of a kind.

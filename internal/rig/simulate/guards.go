@@ -75,7 +75,7 @@ func (f recoveryFlag) String() string {
 // Type implements pflag.Value.
 func (recoveryFlag) Type() string { return "duration" }
 
-var errDuration = errors.New(rules["duration"])
+var errDuration = errors.New("must be a duration, such as 90m or 4h")
 
 // durationsFlag is a list of durations.
 type durationsFlag []time.Duration
@@ -106,4 +106,4 @@ func (f *durationsFlag) String() string {
 // Type implements pflag.Value.
 func (*durationsFlag) Type() string { return "durations" }
 
-var errDurations = errors.New(rules["durations"])
+var errDurations = errors.New("must be durations, such as 0s,2h")

@@ -1,0 +1,131 @@
+package app
+
+import (
+	"context"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/ironic-throttle/ironic-throttle/internal/clusterhosts"
+	"github.com/ironic-throttle/ironic-throttle/internal/config"
+	"github.com/ironic-throttle/ironic-throttle/internal/kube/hosts"
+	"github.com/ironic-throttle/ironic-throttle/internal/rig/fakeironic"
+	"github.com/ironic-throttle/ironic-throttle/pkg/api"
+	"github.com/ironic-throttle/ironic-throttle/pkg/holdoff"
+)
+
+func noted(name string, change func(*hosts.Host)) *hosts.Host {
+	h := &hosts.Host{Namespace: "metal3", Name: name}
+	if change != nil {
+		change(h)
+	}
+	return h
+}
+
+// heldHost lets a failed host be known from before, in the settings' hold of an hour.
+func heldHost(s *stage) {
+	s.Helper()
+	record := holdoff.Record{Version: holdoff.RecordVersion, UUID: "6e2b8a6e-0c1d-4e5f-8a9b-0c1d2e3f4a5b", Name: "metal3~lab", Episodes: []holdoff.EpisodeRecord{
+		{ID: "first", Kind: holdoff.Deployment, State: "deploy failed", Failures: 1, Since: time.Now()},
+	}}
+	if err := s.app.controller.Start(time.Now(), []holdoff.Record{record}, true); err != nil {
+		s.Fatal(err)
+	}
+	s.app.hosts = clusterhosts.New(time.Now, s.app.log)
+	s.app.hosts.Decision, s.app.hosts.HoldChanged = s.app.controller, s.app.holds.polled
+	s.pass(70 * time.Second)
+}
+
+func (s *stage) lab(want api.Reason) {
+	s.Helper()
+	a := s.app.controller.IsReady(time.Now(), api.Ask{Namespace: "metal3", Name: "lab", NodeUUID: "6e2b8a6e-0c1d-4e5f-8a9b-0c1d2e3f4a5b", Op: api.OpProvision, DryRun: true})
+	if a.Reason != want {
+		s.Errorf("%+v, want %s", a, want)
+	}
+}
+
+func anHour(o *Options, _ *fakeironic.Server) { o.Config.Holdoff.Timeout = time.Hour }
+
+func TestBO10_ReleaseByAnnotation(t *testing.T) {
+	play(t, anHour, func(s *stage) {
+		heldHost(s)
+		s.lab(api.ReasonHold)
+		s.app.hosts.Changed(nil, noted("lab", func(h *hosts.Host) { h.Release = "another" }))
+		s.lab(api.ReasonHold)
+		if n := s.log.count("no effect", "present=first", "metal3/lab"); n != 1 {
+			t.Errorf("%d lines", n)
+		}
+		s.app.hosts.Changed(nil, noted("other", func(h *hosts.Host) { h.Release = "first" })) // not its own
+		s.lab(api.ReasonHold)
+		with := noted("lab", func(h *hosts.Host) { h.Release = "first" })
+		s.app.hosts.Changed(noted("lab", nil), with)
+		s.lab(api.ReasonGranted)
+		s.app.hosts.Changed(with, noted("lab", func(h *hosts.Host) { h.Release, h.ErrorCount = "first", 2 }))
+		if n := s.log.count("hold released by annotation", "metal3/lab"); n != 1 {
+			t.Errorf("%d lines", n)
+		}
+	})
+}
+
+// A failed host that has not asked since our start is known as the watch first shows it.
+func TestBO11_TheWatchTellsWhatAFailedHostIsToBe(t *testing.T) {
+	play(t, anHour, func(s *stage) {
+		heldHost(s)
+		is := func(spec string) *hosts.Host {
+			return noted("lab", func(h *hosts.Host) { h.NodeUUID, h.Spec = "6e2b8a6e-0c1d-4e5f-8a9b-0c1d2e3f4a5b", spec })
+		}
+		s.app.hosts.Changed(nil, is("k1:a/b"))
+		s.app.hosts.Changed(is("k1:a/b"), is("k1:c/b"))
+		if puts := s.app.controller.UnsavedHolds(time.Now()).Puts; len(puts) != 1 || puts[0].Spec != "k1:a/b" {
+			t.Errorf("%+v", puts)
+		}
+	})
+}
+
+func TestBO2_AHostsOwnHoldoff(t *testing.T) {
+	play(t, anHour, func(s *stage) {
+		heldHost(s)
+		ctx, cancel := context.WithCancel(s.Context())
+		defer cancel()
+		go func() { _ = s.app.runAnnotations(ctx) }()
+		s.lab(api.ReasonHold)
+		mine := noted("lab", func(h *hosts.Host) { h.Holdoff = "0" })
+		s.app.hosts.Changed(nil, mine)
+		s.pass(time.Second)
+		s.lab(api.ReasonGranted)
+		// The settings are read again, and its own is still above them.
+		c := s.app.force.Load().config
+		c.Holdoff.Timeout = 2 * time.Hour
+		s.app.apply(config.Update{Config: c})
+		s.lab(api.ReasonGranted)
+		s.app.hosts.Changed(mine, nil) // it is gone, and another one comes
+		s.pass(time.Second)
+		s.lab(api.ReasonHold)
+	})
+}
+
+// Whoever may annotate hosts must not fill our log.
+func TestAnnotationsFillNoLog(t *testing.T) {
+	play(t, anHour, func(s *stage) {
+		heldHost(s)
+		bad := func(i int) *hosts.Host {
+			return noted("lab", func(h *hosts.Host) { h.Holdoff, h.Release = fmt.Sprint(i), fmt.Sprint("e", i) })
+		}
+		for i := range 40 {
+			s.app.hosts.Changed(bad(i), bad(i+1))
+		}
+		s.pass(time.Minute)
+		s.app.hosts.Changed(bad(40), bad(41))
+		for _, words := range [][]string{
+			{"level=WARN", "annotation of a host is ignored", "host=metal3/lab", "before=0"}, {"level=WARN", "annotation of a host is ignored", "before=39"},
+			{"level=INFO", "has no effect", "before=0"}, {"level=INFO", "has no effect", "before=39"},
+		} {
+			if n := s.log.count(words...); n != 1 {
+				t.Errorf("%d lines with %q", n, words)
+			}
+		}
+		if n := s.log.count("ignored"); n != 2 {
+			t.Errorf("%d lines", n)
+		}
+	})
+}

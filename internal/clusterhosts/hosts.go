@@ -1,0 +1,136 @@
+// Package clusterhosts stands between the decision and the BareMetalHosts of the cluster.
+//
+//	hosts.go        what the decision knows of a host, and what the status shows of all
+//	annotations.go  what the owner of a host asks for by annotation
+//	told.go         what the owner is told by Events
+//
+// How hosts are watched is in internal/kube/hosts, how Events are written in
+// internal/kube/events.
+package clusterhosts
+
+import (
+	"fmt"
+	"log/slog"
+	"strings"
+	"time"
+
+	"github.com/ironic-throttle/ironic-throttle/internal/kube/events"
+	"github.com/ironic-throttle/ironic-throttle/internal/kube/hosts"
+	"github.com/ironic-throttle/ironic-throttle/internal/logging"
+	"github.com/ironic-throttle/ironic-throttle/pkg/admission"
+	"github.com/ironic-throttle/ironic-throttle/pkg/api"
+)
+
+// Directory knows the hosts, as a hosts.Directory does.
+type Directory interface {
+	ByName(namespace, name string) (hosts.Host, bool)
+	ByNode(uuid string) (hosts.Host, bool)
+	BrokenSince(namespace string) time.Time
+	Status() hosts.Status
+}
+
+// Hosts are the BareMetalHosts of the cluster. Make them with New and set all fields before
+// anything runs. A nil Hosts is no cluster.
+type Hosts struct {
+	Directory Directory
+	Recorder  *events.Recorder // nil: hosts are told nothing
+	Decision  *admission.Controller
+	Leads     func() bool // this process decides
+	// HoldChanged is called when an annotation has released a hold.
+	HoldChanged func()
+
+	now      func() time.Time
+	log      *slog.Logger
+	holdoffs holdoffs
+	// Lines of the log that whoever may annotate a host can cause.
+	ignored, refused logging.Rare
+}
+
+// New returns Hosts without their fields.
+func New(now func() time.Time, log *slog.Logger) *Hosts {
+	return &Hosts{
+		now: now, log: log, holdoffs: newHoldoffs(),
+		ignored: logging.Rare{Gap: annotationsGap}, refused: logging.Rare{Gap: annotationsGap},
+	}
+}
+
+// find returns the host that is asked about. Its node decides where the name leads to none
+// or to the host of another node: a host that was moved has left its name on its node.
+func (h *Hosts) find(namespace, name, nodeUUID string) (host hosts.Host, ok bool) {
+	if namespace != "" && name != "" {
+		host, ok = h.Directory.ByName(namespace, name)
+		if ok && (nodeUUID == "" || host.NodeUUID == "" || strings.EqualFold(host.NodeUUID, nodeUUID)) {
+			return host, true
+		}
+	}
+	if nodeUUID != "" {
+		if of, found := h.Directory.ByNode(nodeUUID); found {
+			return of, true
+		}
+	}
+	return host, ok
+}
+
+// Host implements admission.Hosts.
+func (h *Hosts) Host(namespace, name, nodeUUID string) (admission.Host, bool) {
+	host, ok := h.find(namespace, name, nodeUUID)
+	if !ok {
+		return admission.Host{}, false
+	}
+	return admission.Host{
+		Namespace: host.Namespace, Name: host.Name, UID: host.UID,
+		NodeUUID: host.NodeUUID, ErrorCount: host.ErrorCount, FailCount: host.ProvisioningFailCount, Old: h.old(host.Namespace),
+		Deleting: host.Deleting, Left: host.Paused || host.Detached, Bare: host.Bare, Spec: host.Spec, Release: host.Release,
+	}, true
+}
+
+// old reports whether the hosts of a namespace could not be read for too long to know of
+// failures that are over.
+func (h *Hosts) old(namespace string) bool {
+	const most = 2 * time.Minute
+	since := h.Directory.BrokenSince(namespace)
+	return !since.IsZero() && h.now().Sub(since) > most
+}
+
+// UID is that of the host, for events.Options.
+func (h *Hosts) UID(namespace, name string) (uid string, found bool) {
+	host, found := h.Directory.ByName(namespace, name)
+	return host.UID, found
+}
+
+// Stands tells how a host stands at this moment, for events.Options.
+func (h *Hosts) Stands(namespace, name string) (waits, works bool) {
+	host, _ := h.Directory.ByName(namespace, name)
+	return h.Decision.Stands(h.now(), namespace, name, host.NodeUUID)
+}
+
+// Show is what the status tells of the hosts; nil without a cluster.
+func (h *Hosts) Show() *api.Cluster {
+	if h == nil {
+		return nil
+	}
+	s := h.Directory.Status()
+	c := &api.Cluster{Hosts: s.Hosts, Errors: s.Errors, Synced: s.Synced, LastError: s.LastError}
+	if !s.BrokenSince.IsZero() {
+		c.BrokenSince = &s.BrokenSince
+	}
+	if h.Recorder != nil {
+		e := h.Recorder.Stats().Events
+		c.Events = &api.EventCounts{Sent: e.Sent, Failed: e.Failed, Dropped: e.Dropped, Pending: e.Pending}
+	}
+	return c
+}
+
+// Warnings are what the status should warn of. Times are such that stay, so that a status
+// in which nothing changes stays the same.
+func (h *Hosts) Warnings() []string {
+	if h == nil {
+		return nil
+	}
+	var out []string
+	if s := h.Directory.Status(); s.LastError != "" {
+		out = append(out, fmt.Sprintf("BareMetalHosts are as they were known at %s, their watch is broken: %s",
+			s.BrokenSince.UTC().Format("15:04:05Z"), s.LastError))
+	}
+	return append(out, h.holdoffs.faults()...)
+}

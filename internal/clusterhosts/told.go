@@ -1,0 +1,84 @@
+package clusterhosts
+
+import (
+	"strings"
+	"time"
+
+	"github.com/ironic-throttle/ironic-throttle/internal/decisionlog"
+	"github.com/ironic-throttle/ironic-throttle/pkg/admission"
+	"github.com/ironic-throttle/ironic-throttle/pkg/api"
+	"github.com/ironic-throttle/ironic-throttle/pkg/ironic"
+	"github.com/ironic-throttle/ironic-throttle/pkg/slots"
+)
+
+// Told is the decision whose answers hosts are told by Events. Hosts may be nil: there is
+// no cluster.
+type Told struct {
+	*admission.Controller
+	Hosts *Hosts
+}
+
+// IsReady is Controller's.
+func (d Told) IsReady(now time.Time, ask api.Ask) api.Answer {
+	answer := d.Controller.IsReady(now, ask)
+	if !ask.DryRun {
+		d.Hosts.tell(ask, answer)
+	}
+	return answer
+}
+
+// Forward is Controller's.
+func (d Told) Forward(now time.Time, ask api.Ask, target ironic.Target) (api.Answer, *admission.Pass) {
+	answer, pass := d.Controller.Forward(now, ask, target)
+	d.Hosts.tell(ask, answer)
+	return answer, pass
+}
+
+// ReleaseHold is Controller's.
+func (d Told) ReleaseHold(now time.Time, namespace, name, episode string) (api.ReleaseAnswer, error) {
+	answer, err := d.Controller.ReleaseHold(now, namespace, name, episode)
+	if err == nil && answer.Released && d.Hosts != nil && d.Hosts.Recorder != nil {
+		d.Hosts.Recorder.Released(answer.Hold.Namespace, answer.Hold.Name, "hand")
+	}
+	return answer, err
+}
+
+// tells reports whether hosts are told anything, by us.
+func (h *Hosts) tells() bool { return h != nil && h.Recorder != nil && h.Leads() }
+
+func (h *Hosts) tell(ask api.Ask, answer api.Answer) {
+	if !h.tells() {
+		return
+	}
+	if host, known := h.find(ask.Namespace, ask.Name, ask.NodeUUID); known {
+		if fault := h.holdoffs.fault(host.Namespace, host.Name); fault != "" {
+			h.tellFault(host.Namespace, host.Name, fault)
+		}
+		h.Recorder.Answered(host.Namespace, host.Name, forTenant(answer))
+	}
+}
+
+// forTenant is an answer without what it tells of other hosts: an Event can be read by
+// whoever owns the namespace.
+func forTenant(a api.Answer) api.Answer {
+	if a.Reason == api.ReasonBreakerOpen || a.Reason == api.ReasonHalfOpen || a.Reason == api.ReasonShortCircuit {
+		a.Message = "too many other hosts have failed; this one starts when the cause is mended, or when a try of another one goes well"
+	}
+	return a
+}
+
+// Noticed tells a host of what happened to its slot that only its owner or Ironic's can mend.
+func (h *Hosts) Noticed(notices []slots.Notice) {
+	if !h.tells() {
+		return
+	}
+	for _, n := range notices {
+		if n.Kind != slots.NoticeAbandoned {
+			continue
+		}
+		namespace, name, _ := strings.Cut(n.ID.Name, "~")
+		if host, known := h.find(namespace, name, n.ID.UUID); known {
+			h.Recorder.Abandoned(host.Namespace, host.Name, decisionlog.Abandoned(n.State))
+		}
+	}
+}

@@ -1,0 +1,196 @@
+package config
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+)
+
+// checkRules holds the rules between settings. A rule is skipped when one of
+// its settings is at fault by itself: one mistake, one message.
+func (l *loader) checkRules() {
+	c := &l.config
+	if !l.given(nameStuckCap) {
+		c.Limits.StuckCap = defaultStuckCap(c.Limits.Total)
+	}
+	if !l.given(nameEndpoint) {
+		l.fault(nameEndpoint, "", "", "must be set: %s", ironicURL.text)
+		l.broken[nameEndpoint] = true
+	}
+	atMost(l, namePollInterval, c.View.PollInterval, nameMaxAge, c.View.MaxAge)
+	atMost(l, nameMaxAge, c.View.MaxAge, nameMaxStale, c.View.MaxStale)
+	atMost(l, nameLinger, c.Leases.Linger, nameSettle, c.Leases.StartupSettle)
+	if l.sound(nameLeaseTTL, nameMaxAge) && c.Leases.TTL < 2*c.View.MaxAge {
+		l.between(nameLeaseTTL, c.Leases.TTL, "must be at least 2 x %s", l.which(nameMaxAge, c.View.MaxAge))
+	}
+	if l.sound(nameLimit, nameLimitAlias) {
+		l.checkLimits()
+	}
+	l.checkListeners()
+	l.checkGateway()
+	l.checkKubernetes()
+	l.checkAccess()
+}
+
+// checkLimits holds every part of the limit within it.
+func (l *loader) checkLimits() {
+	total := l.config.Limits.Total
+	limit := nameLimit
+	if !l.given(nameLimit) && l.given(nameLimitAlias) {
+		limit = nameLimitAlias
+	}
+	atMost(l, nameStuckCap, l.config.Limits.StuckCap, limit, total)
+	l.checkFailing(l.which(limit, total))
+	pools := l.config.Limits.Pools
+	for _, pool := range slices.Sorted(maps.Keys(pools)) {
+		if n := pools[pool]; n > total && l.sound(namePoolLimits) {
+			l.between(namePoolLimits, fmt.Sprintf("%s=%d", pool, n), "must be at most %s", l.which(limit, total))
+		}
+	}
+}
+
+// checkFailing holds both bounds of failing hosts, by themselves and together,
+// within the limit (F-4).
+func (l *loader) checkFailing(limit string) {
+	if !l.sound(nameFailingCap, nameReserve) {
+		return
+	}
+	total, turns := l.config.Limits.Total, l.config.Turns
+	most, reserve := turns.failingCap(total), turns.failingReserve(total)
+	if most > total {
+		l.between(nameFailingCap, most, "must be at most %s", limit)
+	}
+	if reserve >= total {
+		l.between(nameReserve, reserve, "must be below %s", limit)
+	}
+	if most <= total && reserve < total && total > 1 && most+reserve > total {
+		l.between(nameFailingCap, most, "must be, with %s, at most %s", l.which(nameReserve, reserve), limit)
+	}
+}
+
+// listener is one address of ours.
+type listener struct{ name, address string }
+
+func (c Config) listeners() []listener {
+	return []listener{{nameListen, c.Listen.API}, {nameHealth, c.Listen.Health}, {nameMetrics, c.Listen.Metrics}, {nameGateway, c.Gateway.Listen}}
+}
+
+// checkListeners refuses two listeners on one port of one host. The local one wants a port
+// of its own: the wildcard has that of loopback too, and the start would fail with less to say.
+func (l *loader) checkListeners() {
+	taken := map[string]string{}
+	local := l.config.Listen.Local
+	for _, at := range l.config.listeners() {
+		if local != "" && l.sound(nameLocal, at.name) && collide(local, at.address) {
+			l.between(nameLocal, local, "must have another port than %s", l.which(at.name, quote(at.address)))
+		}
+		if at.address == "" || strings.HasSuffix(at.address, ":0") {
+			continue // none, or any free port
+		}
+		if other, ok := taken[at.address]; ok && l.sound(at.name, other) {
+			l.between(at.name, at.address, "must differ from %s (%s)", other, l.source(other))
+		}
+		taken[at.address] = at.name
+	}
+}
+
+// checkGateway holds the rules between the gateway's settings. They mean nothing
+// without a gateway.
+func (l *loader) checkGateway() {
+	g := l.config.Gateway
+	if g.Listen == "" || !l.sound(nameGateway) {
+		return
+	}
+	l.needs(nameGatewayCert, g.CertFile, nameGatewayKey, g.KeyFile)
+	l.needs(nameGatewayKey, g.KeyFile, nameGatewayCert, g.CertFile)
+	// A key without its certificate has been told already.
+	if g.KeyFile == "" {
+		l.needs(nameGatewayCA, g.ClientCAFile, nameGatewayCert, g.CertFile)
+	}
+	if to := l.config.Ironic.Endpoint; l.sound(nameEndpoint) && leadsTo(to, g.Listen) {
+		l.between(nameEndpoint, maskURL(to), "must name Ironic itself, and this is the gateway: %s is %s (%s); only BMO's %s names the gateway",
+			nameGateway, quote(g.Listen), l.source(nameGateway), nameEndpoint)
+	}
+}
+
+// checkKubernetes holds the rules between the settings of the cluster.
+func (l *loader) checkKubernetes() {
+	k, h := l.config.Kubernetes, l.config.Holdoff
+	elects, mapped := k.Leader.Elect && l.sound(nameElect), h.ConfigMap != "" && l.sound(nameHoldMap)
+	filed := h.File != "" && l.sound(nameHoldFile)
+	if !bool(k.On) && l.sound(nameKubernetes) {
+		if elects {
+			l.between(nameElect, true, "needs %s=on", nameKubernetes)
+		}
+		if mapped {
+			l.between(nameHoldMap, h.ConfigMap, "needs %s=on", nameKubernetes)
+		}
+	}
+	if mapped && filed {
+		l.between(nameHoldMap, h.ConfigMap, "must not be set beside %s (%s): holds are kept in one place", nameHoldFile, l.source(nameHoldFile))
+	}
+	if elects && filed {
+		l.between(nameHoldFile, h.File, "must not be set with %s: another replica that becomes leader does not know its holds; %s is for that",
+			nameElect, nameHoldMap)
+	}
+	// What a leader granted before it knew that it leads no more must have begun when the
+	// next one grants its first slot.
+	if settle := l.config.Leases.StartupSettle; elects && l.sound(nameLeaseDuration, nameSettle) && k.Leader.RenewDeadline() > settle {
+		l.between(nameLeaseDuration, k.Leader.Duration, "must be at most 1.5 x %s, with %s", l.which(nameSettle, settle), nameElect)
+	}
+}
+
+// checkAccess holds the rules of access to the API: tokens travel by TLS alone, and
+// somebody has to know them.
+func (l *loader) checkAccess() {
+	a := l.config.Access
+	l.needs(nameAPICert, a.CertFile, nameAPIKey, a.KeyFile)
+	l.needs(nameAPIKey, a.KeyFile, nameAPICert, a.CertFile)
+	if !l.sound(nameAccess, nameListen) || !l.config.Guarded() {
+		return
+	}
+	name, text, why := nameAccess, string(a.Mode), ""
+	if a.Mode == AccessAuto {
+		name, text = nameListen, l.config.Listen.API
+		why = fmt.Sprintf("can be reached from elsewhere, so %s=auto (%s) means kubernetes, which ", nameAccess, l.source(nameAccess))
+	}
+	// One of the two without the other has been told already.
+	if a.CertFile == "" && a.KeyFile == "" && l.sound(nameAPICert, nameAPIKey) {
+		l.between(name, text, "%sneeds %s and %s: tokens do not travel in the clear", why, nameAPICert, nameAPIKey)
+	}
+	if !bool(l.config.Kubernetes.On) && l.sound(nameKubernetes) {
+		l.between(name, text, "%sneeds %s=on: it is the cluster that knows users and rights", why, nameKubernetes)
+	}
+}
+
+// needs demands that b is set where a is.
+func (l *loader) needs(aName, a, bName, b string) {
+	if l.sound(aName, bName) && a != "" && b == "" {
+		l.between(aName, a, "needs %s too, which is not set", bName)
+	}
+}
+
+// atMost demands a <= b.
+func atMost[T cmp.Ordered](l *loader, aName string, a T, bName string, b T) {
+	if l.sound(aName, bName) && a > b {
+		l.between(aName, a, "must be at most %s", l.which(bName, b))
+	}
+}
+
+// which is a setting in the rule of another.
+func (l *loader) which(name string, value any) string {
+	return fmt.Sprintf("%s, which is %s (%s)", name, asText(value), l.source(name))
+}
+
+// sound reports whether none of the named settings is at fault by itself.
+func (l *loader) sound(names ...string) bool {
+	return !slices.ContainsFunc(names, func(name string) bool { return l.broken[name] })
+}
+
+// between adds the fault of a rule between settings. It marks nothing as
+// broken: each such rule is reported for itself.
+func (l *loader) between(name string, value any, rule string, args ...any) {
+	l.fault(name, asText(value), l.source(name), rule, args...)
+}

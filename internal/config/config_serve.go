@@ -1,0 +1,81 @@
+package config
+
+import "time"
+
+// Listen holds host:port of the listeners.
+type Listen struct {
+	API     string `mapstructure:"listenAddress"`        // HTTP API and web page
+	Local   string `mapstructure:"localListenAddress"`   // both once more, on loopback, in plain HTTP and for everybody; "" = not
+	Health  string `mapstructure:"healthListenAddress"`  // /healthz, /readyz
+	Metrics string `mapstructure:"metricsListenAddress"` // /metrics
+}
+
+// Access says who may use the HTTP API and its page, and how it is served.
+type Access struct {
+	Mode AccessMode `mapstructure:"apiAccess"` // as it was set; Config.Guarded says what it comes to
+	// CertFile and KeyFile hold the API's certificate in PEM form; both or none.
+	CertFile string `mapstructure:"apiTlsCertFile"`
+	KeyFile  string `mapstructure:"apiTlsKeyFile"`
+}
+
+// AccessMode says who may use the HTTP API.
+type AccessMode string
+
+// The access modes.
+const (
+	AccessAuto       AccessMode = "auto"       // open on loopback, kubernetes beyond
+	AccessOpen       AccessMode = "open"       // whoever reaches it
+	AccessKubernetes AccessMode = "kubernetes" // whom Kubernetes knows and allows it
+)
+
+// Guarded reports whether Kubernetes is asked about everybody who uses the API.
+func (c Config) Guarded() bool {
+	return c.Access.Mode == AccessKubernetes || c.Access.Mode == AccessAuto && c.Listen.API != "" && !localOnly(c.Listen.API)
+}
+
+// Gateway says how the proxy in front of Ironic is served (docs/spec/gateway.md). Without
+// Listen there is none and the rest means nothing.
+type Gateway struct {
+	Listen string `mapstructure:"gatewayListenAddress"` // host:port; "" = no gateway
+	// CertFile and KeyFile hold our own certificate in PEM form; both or none.
+	CertFile         string        `mapstructure:"gatewayTlsCertFile"`
+	KeyFile          string        `mapstructure:"gatewayTlsKeyFile"`
+	ClientCAFile     string        `mapstructure:"gatewayClientCaFile"`     // clients must show a certificate of one of these; needs CertFile
+	Timeout          time.Duration `mapstructure:"gatewayTimeout"`          // of one request, from its first byte to the last of its answer
+	MaxBody          byteSize      `mapstructure:"gatewayMaxBody"`          // of a gated request (GW-8)
+	ForwardedHeaders bool          `mapstructure:"gatewayForwardedHeaders"` // add X-Forwarded-* (GW-1)
+	ListCache        bool          `mapstructure:"gatewayListCache"`        // answer BMO's capacity list from the list of all nodes (GW-11)
+	ReadCache        bool          `mapstructure:"gatewayReadCache"`        // answer the reads that a refused host repeats (GW-18)
+}
+
+// SpoolLimit bounds all large bodies together, bytes.
+func (g Gateway) SpoolLimit() int64 { return 16 * int64(g.MaxBody) }
+
+// Kubernetes says what is read from the cluster that the hosts' BareMetalHosts are in,
+// and what is written there. Without On the rest means nothing.
+type Kubernetes struct {
+	On         toggle   `mapstructure:"kubernetes"`
+	Kubeconfig string   `mapstructure:"kubeconfig"`     // "" = as a pod, by its service account
+	Watch      []string `mapstructure:"watchNamespace"` // whose BareMetalHosts are watched; empty = all
+	Namespace  string   `mapstructure:"podNamespace"`   // ours, of the Lease and the ConfigMaps; "" = the service account's
+	Identity   string   `mapstructure:"podName"`        // our name in the Lease and in Events; "" = the host name
+
+	Events           bool `mapstructure:"events"`
+	EventsPerMinute  int  `mapstructure:"eventsPerMinute"`  // of all hosts together
+	AnnotatePosition bool `mapstructure:"annotatePosition"` // waiting hosts carry their place in an annotation
+
+	Leader Leader `mapstructure:",squash"`
+}
+
+// Leader says how several replicas agree on the one that decides (LH-27).
+type Leader struct {
+	Elect     bool          `mapstructure:"leaderElect"`
+	LeaseName string        `mapstructure:"leaderLeaseName"`
+	Duration  time.Duration `mapstructure:"leaderLeaseDuration"` // others may take a Lease that was not renewed for this long
+}
+
+// RenewDeadline is after how long without a renewal a leader grants nothing more, and ends.
+func (l Leader) RenewDeadline() time.Duration { return l.Duration * 2 / 3 }
+
+// RetryPeriod is the pause between two tries to take or renew the Lease.
+func (l Leader) RetryPeriod() time.Duration { return l.Duration / 15 }

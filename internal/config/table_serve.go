@@ -1,0 +1,96 @@
+package config
+
+import "time"
+
+// Names that more than their row speaks of.
+const (
+	nameListen        = envPrefix + "LISTEN_ADDRESS"
+	nameLocal         = envPrefix + "LOCAL_LISTEN_ADDRESS"
+	nameHealth        = envPrefix + "HEALTH_LISTEN_ADDRESS"
+	nameMetrics       = envPrefix + "METRICS_LISTEN_ADDRESS"
+	nameAccess        = envPrefix + "API_ACCESS"
+	nameAPICert       = envPrefix + "API_TLS_CERT_FILE"
+	nameAPIKey        = envPrefix + "API_TLS_KEY_FILE"
+	nameGateway       = envPrefix + "GATEWAY_LISTEN_ADDRESS"
+	nameGatewayCert   = envPrefix + "GATEWAY_TLS_CERT_FILE"
+	nameGatewayKey    = envPrefix + "GATEWAY_TLS_KEY_FILE"
+	nameGatewayCA     = envPrefix + "GATEWAY_CLIENT_CA_FILE"
+	nameKubernetes    = envPrefix + "KUBERNETES"
+	nameEvents        = envPrefix + "EVENTS"
+	nameEventRate     = envPrefix + "EVENTS_PER_MINUTE"
+	namePosition      = envPrefix + "ANNOTATE_POSITION"
+	nameElect         = envPrefix + "LEADER_ELECT"
+	nameLeaseDuration = envPrefix + "LEADER_LEASE_DURATION"
+	nameEndpoint      = "IRONIC_ENDPOINT"
+)
+
+// serveRows say where the API, the page and the gateway are served, and to whom.
+var serveRows = []setting{
+	{name: nameListen, def: "127.0.0.1:8087", common: true, basic: true, rule: anAddress, help: "HTTP API and web page"},
+	{name: nameLocal, rule: loopbackAddress,
+		help: "beside IRONIC_THROTTLE_LISTEN_ADDRESS: API and page once more, in plain HTTP and without access control, for " +
+			"commands in the pod and for kubectl port-forward; unset = not"},
+	{name: nameHealth, def: ":9441", common: true, basic: true, rule: anAddress, help: "/healthz and /readyz"},
+	{name: nameMetrics, def: ":8444", common: true, basic: true, rule: anAddress, help: "/metrics"},
+	{name: nameAccess, def: "auto", basic: true, rule: oneOf(AccessAuto, AccessOpen, AccessKubernetes),
+		help: "who may use the HTTP API: open = whoever reaches it, kubernetes = whoever has a bearer token and, by RBAC, the " +
+			"right to the path; auto = open where IRONIC_THROTTLE_LISTEN_ADDRESS is loopback, else kubernetes"},
+	{name: nameAPICert, basic: true, rule: filePath,
+		help: "certificate of the HTTP API (PEM), read again when it changes; without it the API speaks plain HTTP"},
+	{name: nameAPIKey, basic: true, rule: filePath, help: "key of the HTTP API's certificate (PEM)"},
+	{name: nameGateway, basic: true, rule: optionalAddress,
+		help: "gateway: the proxy in front of Ironic, usually at 127.0.0.1:6390; there is none without it"},
+	{name: nameGatewayCert, basic: true, rule: filePath,
+		help: "certificate of the gateway (PEM); without it the gateway speaks plain HTTP"},
+	{name: nameGatewayKey, basic: true, rule: filePath, help: "key of the gateway's certificate (PEM)"},
+	{name: nameGatewayCA, rule: filePath, help: "CAs (PEM): whoever asks the gateway must show a certificate of one of them"},
+	{name: envPrefix + "GATEWAY_TIMEOUT", def: "2m", rule: span(time.Second, time.Hour),
+		help: "time-out of one request through the gateway, from its first byte to the last of its answer"},
+	{name: envPrefix + "GATEWAY_MAX_BODY", def: "64MiB", rule: sizeWithin(kib, gib),
+		help: "largest body (and 64 KiB beside) of a request that the gateway has to read: one that starts work on a host; all " +
+			"that wait on disk take at most 16 times as much"},
+	{name: envPrefix + "GATEWAY_FORWARDED_HEADERS", def: "false", rule: yesNo, help: "the gateway tells Ironic in X-Forwarded-* who asked"},
+	{name: envPrefix + "GATEWAY_LIST_CACHE", def: "true", rule: yesNo,
+		help: "the gateway answers the list that BMO asks for before each start from its own list of all nodes, at most " +
+			"IRONIC_THROTTLE_LIST_MAX_AGE old"},
+	{name: envPrefix + "GATEWAY_READ_CACHE", def: "true", rule: yesNo,
+		help: "the gateway answers the reads that a refused host repeats from the last answer, while nothing is written to its " +
+			"node and no poll shows it changed"},
+}
+
+var kubernetesRows = []setting{
+	{name: nameKubernetes, def: "off", basic: true, rule: onOff,
+		help: "on = read BareMetalHosts, tell hosts by Events why they wait; needs rights in the cluster"},
+	{name: "KUBECONFIG", rule: filePath, help: "file that says how the cluster is reached; unset = as a pod, by its service account"},
+	{name: "WATCH_NAMESPACE", rule: namespaceList, help: "namespaces whose BareMetalHosts are watched, with commas; unset = all"},
+	{name: "POD_NAMESPACE", rule: kubeName, help: "our own namespace, of the Lease and the ConfigMaps; unset = the service account's"},
+	{name: "POD_NAME", rule: kubeName, help: "our own name in the Lease and in Events; unset = the host name"},
+	{name: nameEvents, def: "true", common: true, rule: yesNo,
+		help: "hosts get Events that tell why they wait (with IRONIC_THROTTLE_KUBERNETES)"},
+	{name: nameEventRate, def: "300", rule: whole(1, 6000),
+		help: "most Events a minute for all hosts together; each host gets at most one"},
+	{name: namePosition, def: "false", rule: yesNo,
+		help: "waiting hosts carry their place in the annotation ironic-throttle.metal3.io/position"},
+	{name: nameElect, def: "false", rule: yesNo, help: "several replicas agree by a Lease on the one that decides; the others stand by"},
+	{name: envPrefix + "LEADER_LEASE_NAME", def: "ironic-throttle", rule: kubeName, help: "name of that Lease"},
+	{name: nameLeaseDuration, def: "15s", rule: leaseTime,
+		help: "a Lease that was not renewed for this long may be taken by another replica; after two thirds of it the leader " +
+			"grants nothing more"},
+}
+
+// ironicRows are BMO's variables, read as BMO reads them.
+var ironicRows = []setting{
+	{name: nameEndpoint, defNote: "(needed)", basic: true, rule: ironicURL, help: "Ironic's URL, with or without /v1"},
+	{name: "METAL3_AUTH_ROOT_DIR", def: "/opt/metal3/auth", basic: true, rule: filePath,
+		help: "directory of credentials: where it holds a directory ironic, the files username and password must be in there; " +
+			"without it none are sent but those of IRONIC_ENDPOINT"},
+	{name: "IRONIC_CACERT_FILE", def: "/opt/metal3/certs/ca/tls.crt", basic: true, rule: filePath, help: "CA of Ironic's certificate"},
+	{name: "IRONIC_CLIENT_CERT_FILE", def: "/opt/metal3/certs/client/tls.crt", basic: true, rule: filePath,
+		help: "our certificate towards Ironic"},
+	{name: "IRONIC_CLIENT_PRIVATE_KEY_FILE", def: "/opt/metal3/certs/client/tls.key", basic: true, rule: filePath,
+		help: "key of our certificate"},
+	{name: "IRONIC_INSECURE", def: "false", lenient: true, basic: true, rule: yesNo, help: "do not verify Ironic's certificate"},
+	{name: "IRONIC_SKIP_CLIENT_SAN_VERIFY", def: "false", lenient: true, rule: yesNo,
+		help: "taken because BMO takes it; it is a matter of Ironic's side and changes nothing here"},
+	{name: "IRONIC_CLIENT_TIMEOUT", def: "30s", rule: span(time.Millisecond, day), help: "time-out of one request to Ironic"},
+}

@@ -1,0 +1,10 @@
+// Package decisionlog puts into the log what the decision does by itself, which no request
+// would show.
+//
+//	slots.go      "slot event": a slot that was found, lost, written off or given back
+//	failures.go   "circuit breaker" and "conductor group": what failures have stopped
+//	view.go       "ironic was last seen too long ago" and "ironic is seen again"
+//
+// What somebody does by hand is told by internal/server, what a single request meets by
+// internal/gateway, and what the owner of a host should know by internal/clusterhosts.
+package decisionlog

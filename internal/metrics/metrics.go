@@ -1,0 +1,127 @@
+package metrics
+
+import (
+	"log/slog"
+	"net/http"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/collectors"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+
+	"github.com/ironic-throttle/ironic-throttle/internal/gateway"
+	"github.com/ironic-throttle/ironic-throttle/pkg/api"
+	"github.com/ironic-throttle/ironic-throttle/pkg/ironic"
+	"github.com/ironic-throttle/ironic-throttle/pkg/snapshot"
+)
+
+// Sources are what is read at each scrape; what is nil has no metrics.
+type Sources struct {
+	// Status is GET /v1/status. Its closed sets must be whole.
+	Status func() api.Status
+	// Leading reports whether this process decides. It comes with Status.
+	Leading func() bool
+	Ironic  func() ironic.Stats
+	Gateway func() gateway.Stats
+	// Polls are the busy lists as a cache, which is Now - ListedAt old. Caches are the
+	// others, by name; they come with Polls.
+	Polls  func() ironic.PollStats
+	Caches map[string]func() snapshot.Stats
+	Now    func() time.Time
+	// Certificates are the ends of those in use, by listener; the zero time where it has
+	// none.
+	Certificates map[string]func() time.Time
+}
+
+// Metrics are all metrics of a process, those of Go and of the process too. Make them with
+// New; all methods are safe for concurrent use.
+type Metrics struct {
+	registry *prometheus.Registry
+	requests *prometheus.HistogramVec
+	polls    *prometheus.CounterVec
+	took     prometheus.Histogram
+}
+
+// New returns the metrics of what is counted as it happens; Read adds the others.
+func New() *Metrics {
+	m := &Metrics{
+		registry: prometheus.NewRegistry(),
+		// The buckets end well above the 2 ms in which nearly all asks are answered and
+		// the 1 s of LH-24.
+		requests: prometheus.NewHistogramVec(prometheus.HistogramOpts{
+			Name: fullName("http_request_duration_seconds"), Help: "Time to answer a request, by route and status code.",
+			Buckets: []float64{.0001, .00025, .0005, .001, .002, .005, .01, .05, .25, 1, 2.5},
+		}, []string{"route", "code"}),
+		polls: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: fullName("ironic_polls_total"), Help: "Polls of Ironic, by result: only complete ones are believed.",
+		}, []string{"result"}),
+		took: prometheus.NewHistogram(prometheus.HistogramOpts{
+			Name: fullName("ironic_poll_duration_seconds"), Help: "Time that a poll of Ironic took with all its requests, complete or not.",
+			Buckets: []float64{.005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 15, 60},
+		}),
+	}
+	m.polls.WithLabelValues("complete")
+	m.polls.WithLabelValues("failed")
+	m.registry.MustRegister(m.requests, m.polls, m.took,
+		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	return m
+}
+
+// Read shows the metrics of s from now on. It is called once.
+func (m *Metrics) Read(s Sources) {
+	if s.Status != nil {
+		add(m, func() status { return status{s.Status(), s.Leading()} }, slices.Concat(slotRows(), turnRows(), failureRows(), clusterRows()))
+	}
+	add(m, s.Ironic, ironicRows())
+	if s.Polls != nil {
+		add(m, s.caches, cacheRows())
+	}
+	add(m, s.Gateway, gatewayRows())
+	add(m, func() map[string]func() time.Time { return s.Certificates }, certificateRows())
+}
+
+func (s *Sources) caches() []cache {
+	all := []cache{pollsAsCache(s.Now(), s.Polls())}
+	for name, stats := range s.Caches {
+		all = append(all, cache{name: name, Stats: stats()})
+	}
+	return all
+}
+
+func add[S any](m *Metrics, read func() S, rows []row[S]) {
+	if read != nil {
+		m.registry.MustRegister(table[S]{read, rows})
+	}
+}
+
+// status is what slots.go, turns.go, failures.go and cluster.go read.
+type status struct {
+	api.Status
+	leading bool
+}
+
+// Polled counts a poll of Ironic.
+func (m *Metrics) Polled(complete bool, took time.Duration) {
+	result := "failed"
+	if complete {
+		result = "complete"
+	}
+	m.polls.WithLabelValues(result).Inc()
+	m.took.Observe(took.Seconds())
+}
+
+// Answered counts a request to the API, health or metrics. A route is one of a closed set,
+// never what somebody typed.
+func (m *Metrics) Answered(route string, code int, took time.Duration) {
+	m.requests.WithLabelValues(route, strconv.Itoa(code)).Observe(took.Seconds())
+}
+
+// Handler answers scrapes.
+func (m *Metrics) Handler(log *slog.Logger) http.Handler {
+	return promhttp.HandlerFor(m.registry, promhttp.HandlerOpts{
+		ErrorLog:            slog.NewLogLogger(log.Handler(), slog.LevelError),
+		MaxRequestsInFlight: 4,
+	})
+}

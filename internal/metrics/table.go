@@ -1,0 +1,89 @@
+package metrics
+
+import "github.com/prometheus/client_golang/prometheus"
+
+// table is metrics that are read from one value per scrape.
+type table[S any] struct {
+	read func() S
+	rows []row[S]
+}
+
+// row is one metric: what it is called, and its series in a value.
+type row[S any] struct {
+	desc    *prometheus.Desc
+	collect func(s S, ch chan<- prometheus.Metric)
+}
+
+// put sends one series: its value, and those of the labels of its metric.
+type put func(value float64, labels ...string)
+
+// all puts one series of each label.
+func (p put) all(counts map[string]uint64) {
+	for label, n := range counts {
+		p(float64(n), label)
+	}
+}
+
+// Describe implements prometheus.Collector.
+func (t table[S]) Describe(ch chan<- *prometheus.Desc) {
+	for _, r := range t.rows {
+		ch <- r.desc
+	}
+}
+
+// Collect implements prometheus.Collector.
+func (t table[S]) Collect(ch chan<- prometheus.Metric) {
+	s := t.read()
+	for _, r := range t.rows {
+		r.collect(s, ch)
+	}
+}
+
+type number interface {
+	~int | ~int64 | ~uint64 | ~float64
+}
+
+// gauge is a metric without labels.
+func gauge[S any, N number](name, help string, value func(S) N) row[S] {
+	return gauges(name, help, nil, func(s S, put put) { put(float64(value(s))) })
+}
+
+// counter is likewise.
+func counter[S any, N number](name, help string, value func(S) N) row[S] {
+	return counters(name, help, nil, func(s S, put put) { put(float64(value(s))) })
+}
+
+// gauges is a metric with any number of series.
+func gauges[S any](name, help string, labels []string, each func(S, put)) row[S] {
+	return family(prometheus.GaugeValue, name, help, labels, each)
+}
+
+// counters is likewise. Each should put the whole of a closed set: a rate misses the first
+// event of a series that begins to exist with it.
+func counters[S any](name, help string, labels []string, each func(S, put)) row[S] {
+	return family(prometheus.CounterValue, name, help, labels, each)
+}
+
+func family[S any](kind prometheus.ValueType, name, help string, labels []string, each func(S, put)) row[S] {
+	desc := prometheus.NewDesc(fullName(name), help, labels, nil)
+	return row[S]{desc, func(s S, ch chan<- prometheus.Metric) {
+		each(s, func(value float64, labels ...string) {
+			m, err := prometheus.NewConstMetric(desc, kind, value, labels...)
+			if err != nil { // it fails the scrape, not the process
+				m = prometheus.NewInvalidMetric(desc, err)
+			}
+			ch <- m
+		})
+	}}
+}
+
+const namespace = "ironic_throttle"
+
+func fullName(name string) string { return prometheus.BuildFQName(namespace, "", name) }
+
+func truth(b bool) float64 {
+	if b {
+		return 1
+	}
+	return 0
+}

@@ -1,0 +1,53 @@
+package metrics
+
+import (
+	"fmt"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/ironic-throttle/ironic-throttle/pkg/api"
+)
+
+// turnRows show what the queues do. The tenants are not many: who counts them puts all
+// beyond a number into one.
+func turnRows() []row[status] {
+	return []row[status]{
+		gauges("queue_hosts_waiting", "Hosts that want a slot now, by lane and tenant (namespace).", []string{"lane", "tenant"},
+			func(s status, put put) {
+				for _, w := range s.Turns.Waiting {
+					put(float64(w.Hosts), w.Lane, w.Tenant)
+				}
+			}),
+		waits(),
+		counters("queue_grants_total", "Slots given, by lane.", []string{"lane"}, func(s status, put put) { put.all(s.Turns.Grants) }),
+		counter("queue_calls_total", "Hosts called: a slot is meant for them.", func(s status) uint64 { return s.Turns.Calls }),
+		counter("queue_calls_expired_total", "Calls that ended because the host was silent.", func(s status) uint64 { return s.Turns.Expired }),
+		counter("queue_calls_redeemed_total", "Calls taken over by another host of the same tenant and lane.",
+			func(s status) uint64 { return s.Turns.Redeemed }),
+		counter("queue_overtakes_total", "Slots given while a host called earlier had none yet.",
+			func(s status) uint64 { return s.Turns.Overtakes }),
+	}
+}
+
+// waits is a histogram that the queues keep.
+func waits() row[status] {
+	desc := prometheus.NewDesc(fullName("queue_wait_seconds"), "Time from the first ask of a host for a slot to the yes.", nil, nil)
+	return row[status]{desc, func(s status, ch chan<- prometheus.Metric) {
+		metric, err := histogram(desc, s.Turns.Waits)
+		if err != nil {
+			metric = prometheus.NewInvalidMetric(desc, err)
+		}
+		ch <- metric
+	}}
+}
+
+func histogram(desc *prometheus.Desc, h api.WaitHistogram) (prometheus.Metric, error) {
+	if len(h.Bounds) != len(h.Counts) {
+		return nil, fmt.Errorf("%d bounds with %d counts", len(h.Bounds), len(h.Counts))
+	}
+	buckets := make(map[float64]uint64, len(h.Bounds))
+	for i, bound := range h.Bounds {
+		buckets[bound] = h.Counts[i]
+	}
+	return prometheus.NewConstHistogram(desc, h.Count, h.SumSeconds, buckets)
+}

@@ -1,0 +1,50 @@
+package realkube
+
+import (
+	"fmt"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+)
+
+// kustomizer is the kustomize of hack/tools, built where it is not in Go's cache yet.
+var kustomizer = sync.OnceValues(func() (string, error) {
+	root, err := ModuleRoot()
+	if err != nil {
+		return "", err
+	}
+	path, err := output(exec.Command("go", "-C", filepath.Join(root, "hack", "tools"), "tool", "-n", "kustomize"))
+	return strings.TrimSpace(path), err
+})
+
+// built holds what Kustomize has built, by folder: many tests look at the same.
+var built sync.Map
+
+// Kustomize builds the kustomization in a folder, with its objects in the order in which they
+// are written. A folder that
+// was built is not built again. go test does not see which files are read for that.
+func Kustomize(dir string) (yaml string, err error) {
+	if text, ok := built.Load(dir); ok {
+		return text.(string), nil
+	}
+	program, err := kustomizer()
+	if err != nil {
+		return "", err
+	}
+	if yaml, err = output(exec.Command(program, "build", "--reorder", "none", dir)); err == nil {
+		built.Store(dir, yaml)
+	}
+	return yaml, err
+}
+
+// output is what a command prints; its error has what it complains of.
+func output(c *exec.Cmd) (string, error) {
+	var complaint strings.Builder
+	c.Stderr = &complaint
+	text, err := c.Output()
+	if err != nil {
+		return "", fmt.Errorf("%s: %w\n%s", c, err, &complaint)
+	}
+	return string(text), nil
+}
