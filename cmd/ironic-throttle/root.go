@@ -26,6 +26,9 @@ const rootExample = `  # a fake Ironic with 100 nodes, and the throttle in front
   # who holds the slots?
   ironic-throttle status --watch
 
+  # why does this host wait, and what can I do?
+  ironic-throttle why metal3/host-0
+
   # which hosts have failed, and why does none start?
   ironic-throttle holds
   ironic-throttle breakers`
@@ -66,7 +69,7 @@ func (p *process) rootCommand() *cobra.Command {
 	root.PersistentFlags().VarP(&formatFlag{json: &p.json}, "output", "o", "what is printed: text or json")
 	completeWords(root, "output", []string{"text", "json"})
 	root.SetFlagErrorFunc(flagError)
-	root.AddCommand(p.serveCommand(), p.checkCommand(), p.statusCommand(), p.holdsCommand(), p.breakersCommand(),
+	root.AddCommand(p.serveCommand(), p.checkCommand(), p.whyCommand(), p.queueCommand(), p.statusCommand(), p.holdsCommand(), p.breakersCommand(),
 		p.demoCommand(), p.simulateCommand(), p.fakeIronicCommand(), p.versionCommand())
 	root.SetHelpCommand(helpCommand(root))
 	return root

@@ -171,7 +171,7 @@ func (a *App) newPoller(c config.Config, m *metrics.Metrics) (err error) {
 // newServer makes the API and health, and lets m read everything.
 func (a *App) newServer(m *metrics.Metrics) (err error) {
 	if a.server, err = server.New(server.Options{
-		Decider: a.decider(), HasScope: a.list.HasScope, Groups: a.list.Groups, Version: a.version, Now: a.now, Log: a.log,
+		Decider: a.decider(), HasScope: a.list.HasScope, FindNode: a.list.FindNode, Groups: a.list.Groups, Version: a.version, Now: a.now, Log: a.log,
 		Settings: func() map[string]string { return a.force.Load().settings },
 		Warnings: func() []string { return append(slices.Clone(a.force.Load().warnings), a.presentWarnings()...) },
 		Standby:  a.standby,

@@ -10,6 +10,7 @@ import (
 	"github.com/ironic-throttle/ironic-throttle/internal/logging"
 	"github.com/ironic-throttle/ironic-throttle/pkg/admission"
 	"github.com/ironic-throttle/ironic-throttle/pkg/breaker"
+	"github.com/ironic-throttle/ironic-throttle/pkg/ironic"
 	"github.com/ironic-throttle/ironic-throttle/pkg/slots"
 )
 
@@ -18,7 +19,7 @@ import (
 type Lookup struct {
 	Inventory *Inventory // set before anybody asks
 
-	ironic   hasNode
+	source   hasNode
 	wake     chan struct{}
 	now      func() time.Time
 	log      *slog.Logger
@@ -28,14 +29,21 @@ type Lookup struct {
 // hasNode is Ironic, as far as it is asked for single nodes.
 type hasNode interface {
 	HasNode(ctx context.Context, field, value string) (bool, error)
+	Node(ctx context.Context, key string) (ironic.Node, bool, error)
 }
 
 var _ admission.Nodes = (*Lookup)(nil)
 
 // NewLookup returns a Lookup without its Inventory.
-func NewLookup(ironic hasNode, log *slog.Logger, now func() time.Time) *Lookup {
+func NewLookup(source hasNode, log *slog.Logger, now func() time.Time) *Lookup {
 	const gap = 10 * time.Minute
-	return &Lookup{ironic: ironic, wake: make(chan struct{}, 1), now: now, log: log, overflow: logging.Rare{Gap: gap}}
+	return &Lookup{source: source, wake: make(chan struct{}, 1), now: now, log: log, overflow: logging.Rare{Gap: gap}}
+}
+
+// FindNode asks Ironic for the state of a node, by name or UUID; false when it has none.
+func (l *Lookup) FindNode(ctx context.Context, key string) (state string, found bool, err error) {
+	node, found, err := l.source.Node(ctx, key)
+	return string(node.State), found, err
 }
 
 // Has implements admission.Nodes.
@@ -94,13 +102,13 @@ func (l *Lookup) HasScope(ctx context.Context, scope string) (bool, error) {
 	}
 	switch of.Kind {
 	case admission.ScopeDriver:
-		return l.ironic.HasNode(ctx, "driver", of.Name)
+		return l.source.HasNode(ctx, "driver", of.Name)
 	case admission.ScopeGroup:
-		found, err := l.ironic.HasNode(ctx, "conductor_group", of.Name)
+		found, err := l.source.HasNode(ctx, "conductor_group", of.Name)
 		if found || err != nil || of.Name != admission.DefaultGroup {
 			return found, err
 		}
-		return l.ironic.HasNode(ctx, "conductor_group", "")
+		return l.source.HasNode(ctx, "conductor_group", "")
 	}
 	return false, nil
 }

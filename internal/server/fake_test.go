@@ -28,6 +28,7 @@ type fake struct {
 
 	queue    api.Queue
 	holds    api.Holds
+	why      api.Why
 	breakers api.Breakers
 	release  func(namespace, name, episode string) (api.ReleaseAnswer, error)
 	check    func(scope string) error
@@ -37,7 +38,8 @@ type fake struct {
 
 	mu     sync.Mutex
 	asks   []api.Ask
-	limits []int // of Queue
+	limits []int          // of QueueOf
+	query  api.QueueQuery // the last one
 }
 
 // seen returns a fake with a first complete poll behind it.
@@ -73,11 +75,17 @@ func (f *fake) asked() int {
 	return len(f.asks)
 }
 
-func (f *fake) Queue(_ time.Time, limit int) api.Queue {
+func (f *fake) QueueOf(_ time.Time, query api.QueueQuery) api.Queue {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.limits = append(f.limits, limit)
+	f.limits, f.query = append(f.limits, query.Limit), query
 	return f.queue
+}
+
+func (f *fake) Why(_ time.Time, namespace, name string) api.Why {
+	w := f.why
+	w.Host = namespace + "|" + name
+	return w
 }
 
 func (f *fake) Holds(time.Time) api.Holds       { return f.holds }

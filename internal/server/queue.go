@@ -19,13 +19,13 @@ func (s *Server) queue(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	var q api.Queue
-	if s.gentle.do(r.Context(), func() { q = s.opts.Decider.Queue(s.opts.Now(), want.limit) }) != nil {
+	if s.gentle.do(r.Context(), func() { q = s.opts.Decider.QueueOf(s.opts.Now(), want) }) != nil {
 		return // nobody waits for it any more
 	}
-	if want.one {
-		i := slices.IndexFunc(q.Pools, func(p api.PoolQueue) bool { return p.Pool == want.pool })
+	if want.OnePool {
+		i := slices.IndexFunc(q.Pools, func(p api.PoolQueue) bool { return p.Pool == want.Pool })
 		if i < 0 {
-			bad := api.FieldError{Field: "pool", Value: shown(want.pool), Rule: "has no queue of its own, only " + poolNames(q)}
+			bad := api.FieldError{Field: "pool", Value: shown(want.Pool), Rule: "has no queue of its own, only " + poolNames(q)}
 			writeError(w, http.StatusBadRequest, bad.Field, bad.Error())
 			return
 		}
@@ -34,26 +34,18 @@ func (s *Server) queue(w http.ResponseWriter, r *http.Request) {
 	writeJSON(w, http.StatusOK, wholeQueue(q))
 }
 
-// queueQuery is what GET /v1/queue may be asked for.
-type queueQuery struct {
-	limit int    // hosts of each pool
-	pool  string // the one that is wanted, if one is
-	one   bool
-}
-
 // parseQueueQuery refuses what it does not know, as the ask does: a misspelt
 // parameter would show something else than was meant.
-func parseQueueQuery(raw string) (queueQuery, *api.FieldError) {
-	q := queueQuery{limit: queueRows}
+func parseQueueQuery(raw string) (api.QueueQuery, *api.FieldError) {
+	q := api.QueueQuery{Limit: queueRows}
 	values, err := url.ParseQuery(raw)
 	if err != nil {
 		return q, &api.FieldError{Field: "query", Rule: "cannot be read"}
 	}
 	for name, all := range values {
-		known := name == "limit" || name == "pool"
 		switch {
-		case !known:
-			return q, &api.FieldError{Field: shown(name), Rule: "is not a parameter: known are limit, pool"}
+		case !slices.Contains(queueParameters, name):
+			return q, &api.FieldError{Field: shown(name), Rule: "is not a parameter: known are " + strings.Join(queueParameters, ", ")}
 		case len(all) > 1:
 			return q, &api.FieldError{Field: name, Rule: "is given twice"}
 		}
@@ -64,11 +56,28 @@ func parseQueueQuery(raw string) (queueQuery, *api.FieldError) {
 		if err != nil || n < 0 || n > maxQueueRows {
 			return q, &api.FieldError{Field: "limit", Value: shown(text), Rule: fmt.Sprintf("is not a whole number 0..%d", maxQueueRows)}
 		}
-		q.limit = n
+		q.Limit = n
+	}
+	q.Namespace, q.Reason = values.Get("namespace"), api.Reason(values.Get("reason"))
+	if values.Has("reason") && !slices.Contains(api.Reasons(), q.Reason) {
+		return q, &api.FieldError{Field: "reason", Value: shown(string(q.Reason)), Rule: "is not one of " + reasonWords()}
 	}
 	// Ironic folds the case of conductor groups.
-	q.pool, q.one = strings.ToLower(values.Get("pool")), values.Has("pool")
+	q.Pool, q.OnePool = strings.ToLower(values.Get("pool")), values.Has("pool")
 	return q, nil
+}
+
+var queueParameters = []string{"limit", "namespace", "pool", "reason"}
+
+// reasonWords lists the reasons of a no.
+func reasonWords() string {
+	var words []string
+	for _, r := range api.Reasons() {
+		if !r.Yes() {
+			words = append(words, string(r))
+		}
+	}
+	return strings.Join(words, ", ")
 }
 
 func poolNames(q api.Queue) string {

@@ -39,6 +39,14 @@ func TestQueueIsTheDeciders(t *testing.T) {
 	}
 }
 
+func TestQueueOfANamespaceAndAReason(t *testing.T) {
+	f := seen()
+	w := send(t, made(t, f).API(), http.MethodGet, "/v1/queue?namespace=metal3&reason=hold&limit=5&pool=rack1", "")
+	if want := (api.QueueQuery{Limit: 5, Namespace: "metal3", Reason: api.ReasonHold, Pool: "rack1", OnePool: true}); w.Code != http.StatusOK || f.query != want {
+		t.Errorf("%d, asked for %+v", w.Code, f.query)
+	}
+}
+
 func TestQueueRefusesWhatItCannotRead(t *testing.T) {
 	for _, row := range []struct{ query, field, words string }{
 		{"limit=-1", "limit", `limit: "-1" is not a whole number 0..1000`},
@@ -52,8 +60,9 @@ func TestQueueRefusesWhatItCannotRead(t *testing.T) {
 		{"limit=1&limit=1", "limit", "is given twice"},
 		{"pool=rack1&pool=rack2", "pool", "is given twice"},
 		{"pool=rack2", "pool", `pool: "rack2" has no queue of its own, only "", "rack1"`},
-		{"Limit=1", "Limit", "known are limit, pool"},
-		{"tenant=metal3", "tenant", "known are limit, pool"},
+		{"Limit=1", "Limit", "known are limit, namespace, pool, reason"},
+		{"tenant=metal3", "tenant", "known are limit, namespace, pool, reason"},
+		{"reason=ful", "reason", `reason: "ful" is not one of full, not-called,`},
 		{"limit=%zz", "query", "cannot be read"},
 		{"limit=1;pool=x", "query", "cannot be read"},
 	} {

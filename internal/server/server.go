@@ -27,8 +27,10 @@ type Decider interface {
 	View(now time.Time) api.View
 	// Revision moves with everything that Status shows but what time alone changes.
 	Revision() uint64
-	// Queue shows who waits, at most limit hosts of each pool.
-	Queue(now time.Time, limit int) api.Queue
+	// QueueOf shows who waits, as far as query wants to know.
+	QueueOf(now time.Time, query api.QueueQuery) api.Queue
+	// Why tells the story of one host and changes nothing.
+	Why(now time.Time, namespace, name string) api.Why
 	// Holds shows the failed hosts.
 	Holds(now time.Time) api.Holds
 	// ReleaseHold ends the hold of a host, of whatever episode when that is "". The
@@ -78,6 +80,9 @@ type Options struct {
 	// HasScope asks Ironic whether a node belongs to the scope of a breaker; nil: nobody
 	// can be asked.
 	HasScope func(ctx context.Context, scope string) (bool, error)
+	// FindNode asks Ironic for the state of a node, by name or UUID; false when it has none.
+	// nil: nobody can be asked.
+	FindNode func(ctx context.Context, key string) (state string, found bool, err error)
 	// Groups are the scopes of all conductor groups that nodes of Ironic are in, as far as
 	// they can be found out in time; nil: not known. It is called for a misspelt one only.
 	Groups func(ctx context.Context) []string
@@ -138,6 +143,7 @@ func New(o Options) (*Server, error) {
 		"/v1/breakers": {http.MethodGet: s.breakers},
 		"/":            {http.MethodGet: servePage},
 
+		"/v1/why/{namespace}/{name}":           {http.MethodGet: s.why},
 		"/v1/holds/{namespace}/{name}/release": {http.MethodPost: s.leader(s.releaseHold)},
 		"/v1/breakers/{scope}/reset":           {http.MethodPost: s.leader(s.resetBreaker)},
 		"/v1/breakers/{scope}/trip":            {http.MethodPost: s.leader(s.tripBreaker)},

@@ -56,7 +56,7 @@ func (s *Server) Status() api.Status {
 // etag names the content of st without what only tells that time goes by: a
 // caller is told 304 as long as nothing happened. It is weak for that reason.
 func etag(st api.Status) (string, error) {
-	st.Now = time.Time{}
+	st.Now, st.Headline = time.Time{}, "" // which tells times
 	st.View.AgeSeconds, st.View.Polls, st.View.TakenAt = 0, 0, time.Time{}
 	st.Slots.Occupants = slices.Clone(st.Slots.Occupants)
 	for i := range st.Slots.Occupants {

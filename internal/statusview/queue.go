@@ -15,6 +15,24 @@ const QueueRows = 20
 // tenantRows is how many tenants are shown.
 const tenantRows = 10
 
+// Queue shows who waits as text.
+func Queue(q api.Queue) string {
+	out := queueFields(q)
+	for _, p := range q.Pools {
+		if !idle(p) {
+			out = append(out, hostTable(titleOf(p), p)...)
+		}
+	}
+	return joined(out)
+}
+
+func titleOf(p api.PoolQueue) string {
+	if p.Pool == "" {
+		return ""
+	}
+	return " OF " + printable(p.Pool)
+}
+
 // queueFields says how long the queues are and what moves them on.
 func queueFields(q api.Queue) []line {
 	var out []line
@@ -40,7 +58,14 @@ func queueText(p api.PoolQueue) string {
 	if idle(p) {
 		return "nobody waits"
 	}
-	return fmt.Sprintf("%d waiting, %d of them called, %d due; %d silent for too long or stopped", p.Waiting, p.Called, p.Due, p.Parked)
+	text := fmt.Sprintf("%d waiting, %d of them called, %d due", p.Waiting, p.Called, p.Due)
+	if p.Stopped > 0 {
+		text += fmt.Sprintf("; %d stopped", p.Stopped)
+	}
+	if silent := p.Parked - p.Stopped; silent > 0 {
+		text += fmt.Sprintf("; %d silent for too long", silent)
+	}
+	return text
 }
 
 func turnsText(p api.PoolQueue) string {
@@ -63,12 +88,9 @@ func queueTables(q api.Queue) []line {
 		if idle(p) {
 			continue
 		}
-		title := ""
-		if p.Pool != "" {
-			title = " OF " + printable(p.Pool)
-		}
-		out = append(out, tenantTable(title, p)...)
-		out = append(out, hostTable(title, p)...)
+		out = append(out, tenantTable(titleOf(p), p)...)
+		p.Hosts = p.Hosts[:min(len(p.Hosts), QueueRows)]
+		out = append(out, hostTable(titleOf(p), p)...)
 	}
 	return out
 }
@@ -89,21 +111,27 @@ func tenantTable(title string, p api.PoolQueue) []line {
 }
 
 func hostTable(title string, p api.PoolQueue) []line {
-	hosts := p.Hosts[:min(len(p.Hosts), QueueRows)]
-	t := newTable("PLACE"+title, "HOST", "LANE", "ERRORS", "TURN", "WAITED", "EXPECTED")
-	for _, h := range hosts {
+	t := newTable("PLACE"+title, "HOST", "LANE", "ERRORS", "TURN", "TOLD", "WAITED", "EXPECTED")
+	for _, h := range p.Hosts {
 		name := hostName(h.Name)
 		if name == "" {
 			name = h.NodeUUID
 		}
-		t.row(usual, fmt.Sprint(h.Position), cell(name), cell(h.Lane), fmt.Sprint(h.Errors), turn(h),
+		place := "-"
+		if h.Position > 0 {
+			place = fmt.Sprint(h.Position)
+		}
+		t.row(usual, place, cell(name), cell(h.Lane), fmt.Sprint(h.Errors), turn(h), cell(string(h.Reason)),
 			age(h.WaitedSeconds), expected(h))
 	}
-	return t.lines(max(0, p.Waiting-len(hosts)), "hosts")
+	return t.lines(max(0, cmp.Or(p.Matching, p.Waiting)-len(p.Hosts)), "hosts")
 }
 
 // expected says when h may have its turn.
 func expected(h api.QueuedHost) string {
+	if h.Position == 0 {
+		return "-"
+	}
 	if h.ExpectSeconds == nil {
 		return "not known yet"
 	}

@@ -23,7 +23,7 @@ func example() Content { return Content{Status: exampleStatus(), Queue: exampleQ
 
 func exampleStatus() api.Status {
 	return api.Status{
-		Version: "v1.2.3", Mode: "observe",
+		Version: "v1.2.3", Mode: "observe", Headline: "2 of 20 slots are taken.",
 		View: api.View{Fresh: true, Settled: true, AgeSeconds: 2.4, Polls: 12, BusyNodes: 3},
 		Slots: api.SlotsView{
 			Total: api.Slots{Limit: 20, Occupied: 2, Free: 18, Leased: 1, Booting: 1, Waiting: 7},
@@ -45,7 +45,7 @@ func seconds(s float64) *float64 { return &s }
 func exampleQueue() api.Queue {
 	return api.Queue{Pools: []api.PoolQueue{
 		{
-			Limit: 20, Free: 1, Waiting: 7, Called: 5, Due: 1, Parked: 2, Ahead: 4, ClaimWindowSeconds: 180, MeanSlotSeconds: 1200,
+			Limit: 20, Free: 1, Waiting: 7, Called: 5, Due: 1, Parked: 5, Stopped: 3, Ahead: 4, ClaimWindowSeconds: 180, MeanSlotSeconds: 1200,
 			FailingOpen: true, FailingAllowed: 5, FailingHeld: 3,
 			Tenants: []api.TenantQueue{
 				{Tenant: "dev", Weight: 0.5, Holding: 1, Called: 1, Waiting: 1, Granted: 2},
@@ -55,7 +55,7 @@ func exampleQueue() api.Queue {
 			Hosts: []api.QueuedHost{
 				{Position: 1, Name: "metal3~host-9", Tenant: "metal3", Lane: "healthy", Called: true, Due: true, WaitedSeconds: 600, ExpectSeconds: seconds(5)},
 				{Position: 2, NodeUUID: "u-7", Tenant: "dev", Lane: "failing", Errors: 3, Called: true, WaitedSeconds: 61, ExpectSeconds: seconds(90)},
-				{Position: 6, Name: "dev~host-8", Tenant: "dev", Lane: "healthy", WaitedSeconds: 3, ExpectSeconds: seconds(3600)},
+				{Position: 6, Name: "dev~host-8", Reason: api.ReasonFull, Tenant: "dev", Lane: "healthy", WaitedSeconds: 3, ExpectSeconds: seconds(3600)},
 			},
 		},
 		{Pool: "rack1", Limit: 1, Waiting: 1, Hosts: []api.QueuedHost{{Position: 1, Name: "bare", Lane: "healthy"}}},
@@ -64,13 +64,14 @@ func exampleQueue() api.Queue {
 }
 
 func TestText(t *testing.T) {
-	want := `throttle  v1.2.3, mode observe
+	want := `2 of 20 slots are taken.
+throttle  v1.2.3, mode observe
 view      fresh, 2s old, 3 busy nodes, 12 polls
 slots     2 of 20 occupied, 18 free, 1 leased, 1 booting, 7 waiting
 pool      rack1: 1 of 1 occupied, 0 free, 0 leased, 0 booting, 0 waiting
-queue     7 waiting, 5 of them called, 1 due; 2 silent for too long or stopped
+queue     7 waiting, 5 of them called, 1 due; 3 stopped; 2 silent for too long
 turns     up to 4 called ahead, claim window 3m0s, a slot is held for about 20m0s, failing lane open: 3 held, 5 allowed now
-queue     rack1: 1 waiting, 0 of them called, 0 due; 0 silent for too long or stopped
+queue     rack1: 1 waiting, 0 of them called, 0 due
 turns     rack1: up to 0 called ahead, claim window 0s, how long a slot is held is not known yet, failing lane shut: 0 held, 0 allowed now
 answers   1 granted, 7 observe
 refusals  enforce would have said: 7 full
@@ -86,14 +87,14 @@ metal3  3       14     4       1        1        40
 dev     0.5     1      1       1        0        2
 -       1       0      0       0        0        0
 
-PLACE  HOST           LANE     ERRORS  TURN    WAITED  EXPECTED
-1      metal3/host-9  healthy  0       due     10m0s   in 5s
-2      u-7            failing  3       called  1m1s    in 1m30s
-6      dev/host-8     healthy  0       -       3s      in 1h0m0s
+PLACE  HOST           LANE     ERRORS  TURN    TOLD  WAITED  EXPECTED
+1      metal3/host-9  healthy  0       due     -     10m0s   in 5s
+2      u-7            failing  3       called  -     1m1s    in 1m30s
+6      dev/host-8     healthy  0       -       full  3s      in 1h0m0s
 ... and 4 hosts more
 
-PLACE OF rack1  HOST  LANE     ERRORS  TURN  WAITED  EXPECTED
-1               bare  healthy  0       -     0s      not known yet
+PLACE OF rack1  HOST  LANE     ERRORS  TURN  TOLD  WAITED  EXPECTED
+1               bare  healthy  0       -     -     0s      not known yet
 `
 	if diff := cmp.Diff(want, Text(example())); diff != "" {
 		t.Errorf("text (-want +got):\n%s", diff)

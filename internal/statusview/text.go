@@ -46,12 +46,16 @@ func lines(c Content) []line {
 	s := c.Status
 	view, bad := viewText(s.View)
 	out := []line{
+		{printable(s.Headline), heading},
 		{field("throttle", printable(s.Version)+", mode "+printable(s.Mode)), usual},
 		{field("view", view), bad},
 		{field("slots", slotsText(s.Slots.Total)), usual},
 	}
+	if s.Headline == "" { // a throttle that is older than this command
+		out = out[1:]
+	}
 	if c.Server != "" {
-		out = slices.Insert(out, 1, line{field("server", printable(c.Server)), usual})
+		out = slices.Insert(out, len(out)-2, line{field("server", printable(c.Server)), usual})
 	}
 	for _, pool := range slices.Sorted(maps.Keys(s.Slots.Pools)) {
 		out = append(out, line{field("pool", printable(pool)+": "+slotsText(s.Slots.Pools[pool])), usual})

@@ -35,6 +35,7 @@ type core struct {
 	asks     tally
 	refusals tally         // observe: what enforce would have said
 	failure  string        // of the last poll, if it failed
+	lastAsk  time.Time     // that counted; zero: none
 	revision atomic.Uint64 // counts what changed
 
 	situation situation // of the ask that is answered: kept, as one on the stack would not stay there
@@ -262,6 +263,7 @@ func (c *Controller) Status(now time.Time) api.Status {
 			s.Slots.Pools[pool.String()] = view
 		}
 	}
+	s.Headline = c.headline(now, &s)
 	return s
 }
 

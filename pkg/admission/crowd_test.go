@@ -51,7 +51,9 @@ func TestLH6_EverybodyCallsEverythingAtOnce(t *testing.T) {
 			c.ObserveNode(now, ironic.NodeObservation{Key: n.UUID, Mark: c.Begin(now), Found: true, Node: n})
 		},
 		func(*rand.Rand) { c.Vacancy(now) },
-		func(*rand.Rand) { _ = fmt.Sprint(c.Status(now), c.Queue(now, 5), c.Holds(now), c.Breakers(now)) },
+		func(*rand.Rand) {
+			_ = fmt.Sprint(c.Status(now), c.Queue(now, 5), c.Holds(now), c.Breakers(now), c.Why(now, "metal3", "host-1"))
+		},
 		func(*rand.Rand) { _, _ = c.TripBreaker(now, "ironic", time.Minute) },
 		func(*rand.Rand) { _, _ = c.ResetBreaker(now, "ironic") },
 		func(rng *rand.Rand) { _, _ = c.ReleaseHold(now, "metal3", fmt.Sprintf("host-%d", rng.IntN(hosts)), "") },

@@ -49,12 +49,16 @@ func (c *core) fresh() *situation {
 // words that show the slots and the queue as they are then.
 func (c *core) conclude(now time.Time, d decision, s *situation) api.Answer {
 	c.revision.Add(1)
+	c.lastAsk = now
 	if !d.ready && c.mode == Observe {
 		c.refusals[d.reason]++
 		c.ledger.Observed(now, s.ledger)
 		c.dequeue(now, &s.ledger)
 	}
 	c.sync(now)
+	if h := hostIn(&s.ledger); h != nil && s.leading {
+		c.note(now, h, answered, answerCode(s.ask.Op, d.reason))
+	}
 	if d.reason == api.ReasonGranted {
 		s.ledger.Slots = c.ledger.SlotsFor(s.ledger)
 	}
@@ -196,7 +200,7 @@ func (c *core) enqueue(now time.Time, s *situation) {
 	}
 	s.host = c.host(ref)
 	c.queues.join(now, s.host, c.queues.of(&s.ledger))
-	s.host.record(now, &s.ask, s.ledger.Put())
+	s.host.record(now.Sub(c.policy.born), &s.ask, s.ledger.Put())
 }
 
 // recordHolder notes the errors of a host that holds a slot.
@@ -206,7 +210,7 @@ func (c *core) recordHolder(now time.Time, s *situation) {
 		return
 	}
 	h := c.host(ref)
-	h.record(now, &s.ask, s.ledger.Put())
+	h.record(now.Sub(c.policy.born), &s.ask, s.ledger.Put())
 	if h.queue != nil {
 		h.queue.RecordErrors(&h.place, c.policy.errors(h))
 	}

@@ -16,6 +16,9 @@ import (
 func (c *core) workEnded(now time.Time, e slots.Ending) {
 	s := c.policy
 	h := hostOf(e.Host)
+	if h != nil {
+		c.note(now, h, workEnded, workCode(e))
+	}
 	if e.Result == slots.Gone {
 		s.book.Gone(e.Host.ID().UUID)
 		return

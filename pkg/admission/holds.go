@@ -11,6 +11,7 @@ import (
 
 	"github.com/ironic-throttle/ironic-throttle/pkg/api"
 	"github.com/ironic-throttle/ironic-throttle/pkg/holdoff"
+	"github.com/ironic-throttle/ironic-throttle/pkg/slots"
 )
 
 // UnsavedHolds returns what a file must take to keep the holds through a restart. Save
@@ -124,6 +125,9 @@ func (c *Controller) ReleaseHold(now time.Time, namespace, name, episode string)
 	}
 	answer := api.ReleaseAnswer{Released: released, Message: "nothing held it any more"}
 	if released {
+		if ref, known := c.ledger.Find(slots.ID{UUID: uuid}); known && hostOf(ref) != nil {
+			c.note(now, hostOf(ref), holdReleased, 0)
+		}
 		answer.Message = "it may queue again"
 		c.countPools(now)
 	}

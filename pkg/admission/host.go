@@ -3,6 +3,7 @@ package admission
 import (
 	"cmp"
 	"math"
+	"slices"
 	"strings"
 	"time"
 
@@ -22,10 +23,14 @@ type host struct {
 	queue  *queue          // where place is; nil: in none
 	permit *breaker.Permit // of its slot; nil: none, or settled
 
-	askedAt   time.Time
+	history *hostEvent    // the newest
+	askedAt time.Duration // since policy.born
+
 	uid, spec string // of its BareMetalHost, as last known
 	errors    int32  // as the last ask that knew them said
+	wants     uint8  // index in api.Ops of what its last ask wanted
 	asked     bool
+	put       bool // its last ask was a gateway's
 	deleting  bool // as its last ask said (LH-26)
 	deployed  bool // it had an instance when it asked last
 }
@@ -65,10 +70,11 @@ func tenant(id slots.ID) string {
 	return namespace
 }
 
-// record notes what an ask says of the host. A PUT says nothing of errors: if the cluster does
+// record notes what an ask says of the host; at is since policy.born. A PUT says nothing of errors: if the cluster does
 // not know them either, the known ones stay.
-func (h *host) record(now time.Time, ask *question, put bool) {
-	h.asked, h.deleting, h.askedAt = true, ask.Deleting, now
+func (h *host) record(at time.Duration, ask *question, put bool) {
+	h.asked, h.put, h.deleting, h.askedAt = true, put, ask.Deleting, at
+	h.wants = uint8(max(0, slices.Index(api.Ops(), ask.Op))) //nolint:gosec // 8 ops
 	if ask.BMHState != "" {
 		h.deployed = ask.BMHState == api.BMHProvisioned || ask.BMHState == api.BMHExternallyProvisioned
 	}

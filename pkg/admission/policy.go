@@ -30,6 +30,7 @@ type policy struct {
 	// pools counts the members of conductor groups, where MAX_FAILED is set.
 	pools map[string]*poolCount
 
+	born     time.Time     // what the times in the records of hosts count from
 	patience time.Duration // of a host that would be a poor probe
 	polls    uint64
 	notices  []FailureNotice
@@ -54,7 +55,7 @@ var wholeIronic = breaker.Scope{Kind: ScopeIronic}
 func newPolicy(cfg Config, now time.Time) (*policy, error) {
 	s := &policy{
 		watch: map[string]bool{}, groups: map[string]bool{}, recovering: map[breaker.Scope]*recovery{},
-		quota: cfg.MaxFailed, pools: map[string]*poolCount{}, patience: cfg.Turns.ClaimWindow,
+		quota: cfg.MaxFailed, pools: map[string]*poolCount{}, patience: cfg.Turns.ClaimWindow, born: now,
 		counts: newPolicyCounts(),
 	}
 	var err error

@@ -55,7 +55,7 @@ func (s *policy) mayProbe(now time.Time, scope breaker.Scope, p *recovery, h *ho
 
 // stands reports whether a candidate keeps its place: it waits, and has asked within s.patience.
 func (s *policy) stands(now time.Time, c *host) bool {
-	return c.waits() && now.Sub(c.askedAt) < s.patience
+	return c.waits() && now.Sub(s.born)-c.askedAt < s.patience
 }
 
 // noteAsk notes the ask of a host in the breakers that are not CLOSED, if nothing else stops it.

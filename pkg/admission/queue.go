@@ -2,6 +2,7 @@ package admission
 
 import (
 	"cmp"
+	"math"
 	"slices"
 	"time"
 
@@ -16,9 +17,15 @@ const leastTenants = 100
 // Queue shows the queues of all pools, each with at most limit hosts, and tenants.
 // Decisions wait for one queue at most.
 func (c *Controller) Queue(now time.Time, limit int) api.Queue {
+	return c.QueueOf(now, api.QueueQuery{Limit: limit})
+}
+
+// QueueOf shows the hosts of the queues that query wants. To find those of a namespace or a reason
+// it looks at all of them, and decisions wait meanwhile, for one queue at most.
+func (c *Controller) QueueOf(now time.Time, query api.QueueQuery) api.Queue {
 	q := api.Queue{Pools: []api.PoolQueue{}}
 	for _, pool := range c.pools() {
-		if part, ok := c.poolQueue(now, pool, limit); ok {
+		if part, ok := c.poolQueue(now, pool, query); ok {
 			q.Pools = append(q.Pools, part)
 		}
 	}
@@ -32,23 +39,65 @@ func (c *Controller) pools() []slots.Pool {
 }
 
 // poolQueue shows one queue; false when its pool is no more.
-func (c *Controller) poolQueue(now time.Time, pool slots.Pool, limit int) (api.PoolQueue, bool) {
+func (c *Controller) poolQueue(now time.Time, pool slots.Pool, query api.QueueQuery) (api.PoolQueue, bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	q := c.queues.by[pool]
 	if q == nil {
 		return api.PoolQueue{}, false
 	}
+	limit := query.Limit
+	if !query.All() {
+		limit = math.MaxInt
+	}
 	shown := show(pool.String(), c.ledger.Free(now, pool), q.View(now, limit))
+	if !query.All() {
+		c.selectHosts(now, q, query, &shown)
+	}
 	shown.TenantCount = len(shown.Tenants)
-	shown.Tenants = shown.Tenants[:min(len(shown.Tenants), max(limit, leastTenants))]
+	shown.Tenants = shown.Tenants[:min(len(shown.Tenants), max(query.Limit, leastTenants))]
 	return shown, true
+}
+
+// selectHosts leaves the hosts in shown that query wants, and adds those that stand in no order.
+func (c *core) selectHosts(now time.Time, q *queue, query api.QueueQuery, shown *api.PoolQueue) {
+	unwanted := func(h api.QueuedHost) bool {
+		return query.Namespace != "" && h.Tenant != query.Namespace || query.Reason != "" && h.Reason != query.Reason
+	}
+	shown.Hosts = slices.DeleteFunc(shown.Hosts, unwanted)
+	var parked []api.QueuedHost
+	c.ledger.Members(now, func(ref slots.Ref) {
+		h := hostOf(ref)
+		if h == nil || h.queue != q {
+			return
+		}
+		switch h.place.State() {
+		case fairshare.Parked:
+		case fairshare.Absent: // a held host takes no place (BO-9)
+			if h.history.lastReason() != api.ReasonHold {
+				return
+			}
+		default:
+			return
+		}
+		p := showQueued(q.Show(now, &h.place))
+		if h.place.State() == fairshare.Absent {
+			p.WaitedSeconds, p.SilentSeconds = 0, tenths(now.Sub(c.policy.born)-h.askedAt)
+		}
+		if !unwanted(p) {
+			parked = append(parked, p)
+		}
+	})
+	slices.SortFunc(parked, func(a, b api.QueuedHost) int { return cmp.Compare(b.WaitedSeconds, a.WaitedSeconds) })
+	shown.Hosts = append(shown.Hosts, parked...)
+	shown.Matching = len(shown.Hosts)
+	shown.Hosts = shown.Hosts[:min(len(shown.Hosts), query.Limit)]
 }
 
 func show(name string, free int, v fairshare.View) api.PoolQueue {
 	q := api.PoolQueue{
 		Pool: name, Limit: v.Limit, Free: free,
-		Waiting: v.Waiting + v.Called, Called: v.Called, Due: v.Due, Parked: v.Parked,
+		Waiting: v.Waiting + v.Called, Called: v.Called, Due: v.Due, Parked: v.Parked, Stopped: v.Stopped,
 		Ahead: v.Ahead, OvertakeBound: v.Overtake,
 		ClaimWindowSeconds: tenths(v.ClaimWindow), MeanSlotSeconds: tenths(max(v.MeanSlot, 0)),
 		FailingOpen: v.FailingOpen, FailingAllowed: v.FailingCap, FailingHeld: v.FailingHeld,
@@ -64,22 +113,26 @@ func show(name string, free int, v fairshare.View) api.PoolQueue {
 		return cmp.Compare(b.Waiting+b.Called, a.Waiting+a.Called)
 	})
 	for _, v := range v.Hosts {
-		shown := api.QueuedHost{
-			Position: v.Position, Name: v.Host.Name(), Tenant: v.Host.Tenant(), Lane: v.Lane.String(),
-			Errors: v.Errors, Called: v.Called, Due: v.Due,
-			WaitedSeconds: tenths(v.Waited), SilentSeconds: tenths(v.Silent),
-		}
-		if v.Expect >= 0 {
-			expect := tenths(v.Expect)
-			shown.ExpectSeconds = &expect
-		}
-		if h, ok := v.Host.Owner.(*host); ok {
-			id := h.ID()
-			shown.Name, shown.NodeUUID = id.Name, id.UUID
-		}
-		q.Hosts = append(q.Hosts, shown)
+		q.Hosts = append(q.Hosts, showQueued(v))
 	}
 	return q
+}
+
+func showQueued(v fairshare.HostView) api.QueuedHost {
+	shown := api.QueuedHost{
+		Position: v.Position, Name: v.Host.Name(), Tenant: v.Host.Tenant(), Lane: v.Lane.String(),
+		Errors: v.Errors, Called: v.Called, Due: v.Due,
+		WaitedSeconds: tenths(v.Waited), SilentSeconds: tenths(v.Silent),
+	}
+	if v.Expect >= 0 {
+		expect := tenths(v.Expect)
+		shown.ExpectSeconds = &expect
+	}
+	if h, ok := v.Host.Owner.(*host); ok {
+		id := h.ID()
+		shown.Name, shown.NodeUUID, shown.Reason = id.Name, id.UUID, h.history.lastReason()
+	}
+	return shown
 }
 
 // tenths is d in seconds, as exactly as people read them.

@@ -48,9 +48,11 @@ func (c *core) follow(now time.Time, change slots.Change) {
 	case h.queue == nil || h.place.State() != fairshare.Holding:
 		h.cancelPermit(now)
 	case change.End == slots.EndUncounted:
+		c.note(now, h, slotEnded, uint8(change.End))
 		h.cancelPermit(now)
 		c.queues.leave(now, h)
 	default:
+		c.note(now, h, slotEnded, uint8(change.End))
 		h.cancelPermit(now)
 		h.queue.Release(now, &h.place, ends[change.End])
 		if h.place.State() == fairshare.Absent {
@@ -75,6 +77,7 @@ func (c *core) hold(now time.Time, change slots.Change) {
 		c.queues.outdated = c.queues.outdated || len(c.queues.by) > 1 // granted just now: one less for the other queues
 		return
 	}
+	c.note(now, h, observed, 0)
 	c.queues.leave(now, h)
 	errors := fairshare.Unknown
 	if h.asked {

@@ -159,8 +159,23 @@ func (c *Client) Slots(ctx context.Context) (SlotsView, error) {
 // Queue returns who waits, in the order of the queue: at most limit hosts of each
 // pool, 0..1000. Errors are as in IsReady.
 func (c *Client) Queue(ctx context.Context, limit int) (Queue, error) {
+	return c.QueueOf(ctx, QueueQuery{Limit: limit})
+}
+
+// QueueOf returns the hosts of the queues that query wants. Errors are as in IsReady.
+func (c *Client) QueueOf(ctx context.Context, query QueueQuery) (Queue, error) {
+	values := url.Values{"limit": {strconv.Itoa(query.Limit)}}
+	if query.Namespace != "" {
+		values.Set("namespace", query.Namespace)
+	}
+	if query.Reason != "" {
+		values.Set("reason", string(query.Reason))
+	}
+	if query.OnePool {
+		values.Set("pool", query.Pool)
+	}
 	var q Queue
-	if err := c.call(ctx, http.MethodGet, "/v1/queue?limit="+strconv.Itoa(limit), nil, maxStatus, &q); err != nil {
+	if err := c.call(ctx, http.MethodGet, "/v1/queue?"+values.Encode(), nil, maxStatus, &q); err != nil {
 		return Queue{}, err
 	}
 	return q, nil

@@ -13,6 +13,28 @@ import (
 // of Ironic that BMO did not name.
 const NoNamespace = "-"
 
+// Why returns the story of one host; name may be its node's UUID. Without a namespace name is
+// that of a node. A host that the throttle does not know is no error: its Standing says so.
+// Errors are as in IsReady.
+func (c *Client) Why(ctx context.Context, namespace, name string) (Why, error) {
+	if name == "" {
+		return Why{}, fieldError("name", "", "must be set")
+	}
+	var w Why
+	if err := c.call(ctx, http.MethodGet, hostPath("/v1/why/", namespace, name), nil, maxBody, &w); err != nil {
+		return Why{}, err
+	}
+	return w, nil
+}
+
+// hostPath is the path of a host below base.
+func hostPath(base, namespace, name string) string {
+	if namespace == "" {
+		namespace = NoNamespace
+	}
+	return base + url.PathEscape(namespace) + "/" + url.PathEscape(name)
+}
+
 // Holds returns the failed hosts. Errors are as in IsReady.
 func (c *Client) Holds(ctx context.Context) (Holds, error) {
 	var h Holds
@@ -35,12 +57,8 @@ func (c *Client) ReleaseHold(ctx context.Context, namespace, name, episode strin
 	if err := r.Validate(); err != nil {
 		return ReleaseAnswer{}, err
 	}
-	if namespace == "" {
-		namespace = NoNamespace
-	}
 	var a ReleaseAnswer
-	path := "/v1/holds/" + url.PathEscape(namespace) + "/" + url.PathEscape(name) + "/release"
-	if err := c.change(ctx, path, r, &a); err != nil {
+	if err := c.change(ctx, hostPath("/v1/holds/", namespace, name)+"/release", r, &a); err != nil {
 		return ReleaseAnswer{}, err
 	}
 	return a, nil

@@ -8,6 +8,19 @@ type Queue struct {
 	Pools []PoolQueue `json:"pools"`
 }
 
+// QueueQuery says which hosts of the queues are wanted. The zero value of a field wants all.
+type QueueQuery struct {
+	Limit     int    // of hosts of each pool, 0..1000
+	Namespace string // of the hosts
+	Reason    Reason // that they were told last
+	// Pool is the one whose queue is wanted, if OnePool is set: "" is the total.
+	Pool    string
+	OnePool bool
+}
+
+// All reports whether q wants hosts of every namespace and reason, of whatever pool.
+func (q QueueQuery) All() bool { return q.Namespace == "" && q.Reason == "" }
+
 // PoolQueue is the queue for the slots of one limit (docs/spec/fair-share.md).
 type PoolQueue struct {
 	Pool string `json:"pool"`
@@ -19,6 +32,7 @@ type PoolQueue struct {
 	Called  int `json:"called"`  // of these, those that a slot is meant for
 	Due     int `json:"due"`     // of these, those that a free slot is kept for
 	Parked  int `json:"parked"`  // hosts that have not asked for too long, or are stopped; they keep their place
+	Stopped int `json:"stopped"` // of these, those that a hold, a breaker or a pause has stopped
 
 	Ahead         int `json:"ahead"`         // hosts called beyond the free slots
 	OvertakeBound int `json:"overtakeBound"` // how often a called host may be overtaken
@@ -39,7 +53,11 @@ type PoolQueue struct {
 	// the queue first; cut off at the limit of the query, or at 100.
 	Tenants     []TenantQueue `json:"tenants"`
 	TenantCount int           `json:"tenantCount"` // how many there are
-	Hosts       []QueuedHost  `json:"hosts"`       // in the order of the queue, cut off at the limit of the query
+	// Hosts are in the order of the queue, cut off at the limit of the query. With a namespace or a
+	// reason in the query parked ones follow.
+	Hosts []QueuedHost `json:"hosts"`
+	// Matching is how many hosts match the namespace and the reason of the query; 0 without these.
+	Matching int `json:"matching,omitempty"`
 }
 
 // TenantQueue is the part of a namespace.
@@ -55,14 +73,16 @@ type TenantQueue struct {
 
 // QueuedHost is one host that waits.
 type QueuedHost struct {
-	Position int    `json:"position"` // 1 = next
+	Position int    `json:"position"` // 1 = next, 0: it is parked
 	Name     string `json:"name,omitempty"`
 	NodeUUID string `json:"nodeUUID,omitempty"`
 	Tenant   string `json:"tenant"`
-	Lane     string `json:"lane"` // healthy, failing
-	Errors   int    `json:"errors"`
-	Called   bool   `json:"called"`
-	Due      bool   `json:"due"`
+	// Reason is what it was told last; "" when that is not known.
+	Reason Reason `json:"reason,omitempty"`
+	Lane   string `json:"lane"` // healthy, failing
+	Errors int    `json:"errors"`
+	Called bool   `json:"called"`
+	Due    bool   `json:"due"`
 	// WaitedSeconds counts from its first ask for this slot, SilentSeconds from
 	// its last one, ExpectSeconds to the slot as far as one can tell: nil until enough
 	// slots have ended.

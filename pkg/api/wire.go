@@ -93,9 +93,11 @@ type View struct {
 
 // Status is the body of GET /v1/status.
 type Status struct {
-	Version  string    `json:"version"`
-	Mode     string    `json:"mode"`
-	Now      time.Time `json:"now"`
+	Version string    `json:"version"`
+	Mode    string    `json:"mode"`
+	Now     time.Time `json:"now"`
+	// Headline is the one thing that matters now, in a sentence; see docs/http-api.md.
+	Headline string    `json:"headline"`
 	View     View      `json:"view"`
 	Slots    SlotsView `json:"slots"`
 	Asks     []Count   `json:"asks"`     // answers so far by reason

@@ -53,6 +53,7 @@ type Host struct {
 	errors       uint8
 	asked        bool           // has asked since it last came or held a slot
 	passed       bool           // its last ask passed every earlier check
+	stopped      bool           // parked by Suspend
 	early        bool           // its last ask came too soon after the one before to redeem
 	filed        int32          // the second of the ask clock that the wheel has it under, 0: none
 	silentAt     int32          // the second of the ask clock in which it is silent

@@ -72,6 +72,10 @@ func (s *Scheduler) Release(now time.Time, h *Host, how End) {
 func (s *Scheduler) Suspend(now time.Time, h *Host) {
 	s.tick(now)
 	s.withdraw(h)
+	if h.state == Parked && !h.stopped {
+		s.stopped++
+		h.stopped = true
+	}
 }
 
 // Leave forgets h, which wants nothing any more. A call is refunded, a slot ends.

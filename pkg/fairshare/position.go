@@ -27,6 +27,9 @@ func (s *Scheduler) estimate(position int, capped bool) time.Duration {
 	return s.expect(position, capped, s.measured)
 }
 
+// Last is when the last host of the queue may have its slot, as an Answer's Expect is.
+func (s *Scheduler) Last() time.Duration { return s.estimate(s.Queued(), false) }
+
 // expect is how long it may take until the host at a position gets a slot: slots
 // become free one after the other, L of them in the mean time that one is held. To a
 // capped host what is free now is no use, and the slots of its lane are few.

@@ -26,6 +26,7 @@ type Scheduler struct {
 	elsewhere [2]int // slots of ours that hosts of other Schedulers hold, by lane
 	redeemers int    // Σ (called + waiting) over the pairs of tenant and lane that have a call
 	parked    int
+	stopped   int   // of these, those that Suspend has parked
 	moves     int64 // changes of the order other than calls and grants
 
 	free      int           // as last passed in, less the slots granted since
@@ -208,6 +209,10 @@ func (s *Scheduler) move(h *Host, to State) {
 		l.called.remove(h)
 	case Parked:
 		s.parked--
+		if h.stopped {
+			s.stopped--
+			h.stopped = false
+		}
 	case Holding:
 		n.holding -= h.slots
 		h.t.holding--

@@ -55,6 +55,9 @@ func (s *Scheduler) Held() (healthy, failing int) {
 	return s.lane[Healthy].holding, s.lane[Failing].holding
 }
 
+// Stopped returns how many hosts Suspend has parked that have not asked since.
+func (s *Scheduler) Stopped() int { return s.stopped }
+
 // Stats returns the counts so far.
 func (s *Scheduler) Stats() Stats { return s.stats }
 
@@ -62,6 +65,7 @@ func (s *Scheduler) Stats() Stats { return s.stats }
 type View struct {
 	Limit                        int
 	Waiting, Called, Due, Parked int // Waiting: not called yet
+	Stopped                      int // of those Parked, by Suspend
 	Ahead, Overtake              int
 	ClaimWindow                  time.Duration
 	MeanSlot                     time.Duration // Unmeasured: not known yet
@@ -96,7 +100,7 @@ func (s *Scheduler) View(now time.Time, limit int) View {
 	at := s.at(now)
 	held, most := s.failingUse()
 	v := View{
-		Limit: s.cfg.Limit, Waiting: s.Queued() - s.calls.open, Called: s.calls.open, Due: s.calls.due(), Parked: s.parked,
+		Limit: s.cfg.Limit, Waiting: s.Queued() - s.calls.open, Called: s.calls.open, Due: s.calls.due(), Parked: s.parked, Stopped: s.stopped,
 		Ahead: s.callAhead(), Overtake: s.bound(), ClaimWindow: s.commonWindow(), MeanSlot: Unmeasured,
 		FailingOpen: held < most, FailingCap: most, FailingHeld: held,
 	}
@@ -112,16 +116,26 @@ func (s *Scheduler) View(now time.Time, limit int) View {
 		})
 	}
 	slices.SortFunc(v.Tenants, func(a, b TenantView) int { return cmp.Compare(a.Name, b.Name) })
-	s.walk(limit, func(h *Host) {
-		p := len(v.Hosts) + 1
-		called := h.state == Called
-		capped := !called && h.lane == Failing && !v.FailingOpen
-		v.Hosts = append(v.Hosts, HostView{
-			Host: h, Position: p, Lane: h.lane, Errors: int(h.errors), Called: called, Due: called && h.ord < s.calls.dueEnd,
-			Waited: at - h.entered, Silent: at - h.askedAt, Expect: s.estimate(p, capped),
-		})
-	})
+	s.walk(limit, func(h *Host) { v.Hosts = append(v.Hosts, s.hostView(at, h, len(v.Hosts)+1)) })
 	return v
+}
+
+// Show shows one host that is in the queue or parked; the Position of a parked one is 0.
+func (s *Scheduler) Show(now time.Time, h *Host) HostView {
+	position := 0
+	if h.state == Waiting || h.state == Called {
+		position = s.position(h)
+	}
+	return s.hostView(s.at(now), h, position)
+}
+
+func (s *Scheduler) hostView(at time.Duration, h *Host, position int) HostView {
+	called := h.state == Called
+	capped := !called && h.lane == Failing && !s.failingOpen()
+	return HostView{
+		Host: h, Position: position, Lane: h.lane, Errors: int(h.errors), Called: called, Due: called && h.ord < s.calls.dueEnd,
+		Waited: at - h.entered, Silent: at - h.askedAt, Expect: s.estimate(position, capped),
+	}
 }
 
 // walk visits the hosts of the queue in its order, at most limit of them.

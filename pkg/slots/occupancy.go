@@ -26,11 +26,7 @@ func (l *Ledger) Occupancy(now time.Time) api.SlotsView {
 		view.Pools[VirtualMediaPool] = l.slotsOf(Pool{VirtualMedia: true})
 	}
 	for h := range l.live {
-		p := h.pool
-		if !h.holds() {
-			p, _ = l.poolFor(h, "", false)
-		}
-		view.Occupants = append(view.Occupants, h.occupant(p, l.at, &l.cfg))
+		view.Occupants = append(view.Occupants, l.occupant(h))
 	}
 	slices.SortFunc(view.Occupants, func(a, b api.Occupant) int {
 		return cmp.Or(cmp.Compare(b.SinceSeconds, a.SinceSeconds), cmp.Compare(a.NodeUUID, b.NodeUUID), cmp.Compare(a.Name, b.Name))
@@ -38,8 +34,21 @@ func (l *Ledger) Occupancy(now time.Time) api.SlotsView {
 	return view
 }
 
-// occupant shows h, which holds a slot of p, or whose slot would be of p.
-func (h *host) occupant(p pool, at moment, cfg *Config) api.Occupant {
+// Occupant shows a host as Occupancy does; false for one that holds no slot and is not at work.
+func (l *Ledger) Occupant(now time.Time, r Ref) (api.Occupant, bool) {
+	l.tick(now)
+	l.refreshStuck()
+	if _, live := l.live[r.h]; !live {
+		return api.Occupant{}, false
+	}
+	return l.occupant(r.h), true
+}
+
+func (l *Ledger) occupant(h *host) api.Occupant {
+	p, at, cfg := h.pool, l.at, &l.cfg
+	if !h.holds() {
+		p, _ = l.poolFor(h, "", false) // of which its slot would be
+	}
 	o := api.Occupant{
 		NodeUUID: h.id.UUID, Name: h.id.Name, Op: h.op, State: string(h.observed.state),
 		Busy: h.busy(cfg.CountExtra), Counted: h.holds() && !h.writtenOff,

@@ -1,0 +1,71 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/ironic-throttle/ironic-throttle/internal/statusview"
+	"github.com/ironic-throttle/ironic-throttle/pkg/api"
+)
+
+const queueHelp = `Shows who waits for a slot, in the order of the queue: place, host, what it was told
+last, since when it waits, and when its turn may come. Of each pool that has a queue of
+its own the first hosts are shown, 20 or as --limit says.
+
+With --namespace or --reason hosts that are stopped or silent are shown too: they stand
+in no order until they ask again, and have no place. 'why' tells more of one host.
+
+Exit codes: 0 shown, 2 wrong use, 3 the throttle could not be reached.`
+
+const queueExample = `  ironic-throttle queue
+  ironic-throttle queue --namespace metal3 --limit 100
+  ironic-throttle queue --reason breaker-open
+  ironic-throttle queue -o json | jq -r '.pools[].hosts[].name'`
+
+// maxQueueRows is what the throttle shows of a pool at most.
+const maxQueueRows = 1000
+
+func (p *process) queueCommand() *cobra.Command {
+	var to remote
+	query := api.QueueQuery{Limit: statusview.QueueRows}
+	cmd := &cobra.Command{
+		Use: "queue", Short: "show who waits, in which order",
+		Long: queueHelp, Example: queueExample, Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if query.Limit < 0 || query.Limit > maxQueueRows {
+				return fmt.Errorf("--limit %d: must be 0..%d", query.Limit, maxQueueRows)
+			}
+			query.OnePool = cmd.Flags().Changed("pool")
+			if query.Reason != "" && !slices.Contains(noReasons(), query.Reason) {
+				return fmt.Errorf("--reason %q: must be one of %s", query.Reason, joined(noReasons()))
+			}
+			return ask(cmd, p, to, clientError, func(client *api.Client, ctx context.Context) (api.Queue, error) {
+				return client.QueueOf(ctx, query)
+			}, statusview.Queue)
+		},
+	}
+	fs := cmd.Flags()
+	fs.SortFlags = false
+	fs.IntVar(&query.Limit, "limit", query.Limit, "how many hosts of each pool")
+	fs.StringVarP(&query.Namespace, "namespace", "n", "", "hosts of this `namespace` alone")
+	fs.StringVar((*string)(&query.Reason), "reason", "", "hosts that were told this `reason` last")
+	fs.StringVar(&query.Pool, "pool", "", "the queue of this `pool` alone: a conductor group, or virtual-media")
+	p.remoteFlags(fs, &to)
+	completeWords(cmd, "reason", noReasons())
+	return cmd
+}
+
+// noReasons are the reasons of a no.
+func noReasons() []api.Reason { return slices.DeleteFunc(api.Reasons(), api.Reason.Yes) }
+
+func joined[T ~string](words []T) string {
+	var all []string
+	for _, w := range words {
+		all = append(all, string(w))
+	}
+	return strings.Join(all, ", ")
+}

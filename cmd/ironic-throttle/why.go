@@ -1,0 +1,55 @@
+package main
+
+import (
+	"context"
+
+	"github.com/spf13/cobra"
+
+	"github.com/ironic-throttle/ironic-throttle/internal/statusview"
+	"github.com/ironic-throttle/ironic-throttle/pkg/api"
+)
+
+const whyHelp = `Tells the whole story of one host: how it stands, what it waits for and since when,
+what must happen before it starts, what you can do, and what happened to it last.
+It never takes, renews or ends anything.
+
+HOST is NAMESPACE/NAME or NAMESPACE~NAME, or the name or UUID of its node.
+
+Exit codes: 0 shown, 1 the throttle does not know the host, 2 wrong use, 3 the
+throttle could not be reached.`
+
+const whyExample = `  ironic-throttle why metal3/host-0
+  ironic-throttle why 3f2b8a6e-0c1d-4e5f-8a9b-0c1d2e3f4a5b
+  ironic-throttle why metal3/host-0 -o json | jq -r .standing`
+
+func (p *process) whyCommand() *cobra.Command {
+	var to remote
+	cmd := &cobra.Command{
+		Use: "why HOST", Short: "tell why a host waits, and what can be done",
+		Long: whyHelp, Example: whyExample, Args: cobra.ExactArgs(1),
+		ValidArgsFunction: to.complete(anyHostOf),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			namespace, name, err := splitHost(args[0])
+			if err != nil {
+				return err
+			}
+			var standing api.Standing
+			err = ask(cmd, p, to, clientError, func(client *api.Client, ctx context.Context) (api.Why, error) {
+				why, err := client.Why(ctx, namespace, name)
+				standing = why.Standing
+				return why, err
+			}, statusview.Why)
+			if err == nil && standing == api.StandingUnknown {
+				err = &exitError{code: exitNo}
+			}
+			return err
+		},
+	}
+	p.remoteFlags(cmd.Flags(), &to)
+	return cmd
+}
+
+// anyHostOf lists the hosts that hold a slot, work, wait or have failed.
+func anyHostOf(ctx context.Context, client *api.Client) []string {
+	return append(hostsOf(ctx, client), failedHostsOf(ctx, client)...)
+}

@@ -1,0 +1,53 @@
+package server
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/ironic-throttle/ironic-throttle/pkg/api"
+)
+
+func TestWhy(t *testing.T) {
+	known := api.Why{Standing: api.StandingWaiting, Story: []string{"It waits."}, Steps: []string{"Wait."}, History: []api.HostEvent{}}
+	unknown := api.Why{Standing: api.StandingUnknown, Story: []string{"It is not known."}, Steps: []string{}, History: []api.HostEvent{}}
+	asked := ""
+	node := func(state string, found bool, err error) func(context.Context, string) (string, bool, error) {
+		return func(_ context.Context, key string) (string, bool, error) {
+			asked = key
+			return state, found, err
+		}
+	}
+	for _, row := range []struct {
+		name, path, host string
+		why              api.Why
+		ironic           func(context.Context, string) (string, bool, error)
+		asked            string // what Ironic was asked for
+		story            string // the end of it
+	}{
+		{"by its name", "/v1/why/metal3/host-0", "metal3|host-0", known, node("", false, nil), "", "It waits."},
+		{"by its node", "/v1/why/-/3f2b8a6e", "|3f2b8a6e", known, nil, "", "It waits."},
+		{"what is encoded stays", "/v1/why/metal3/a%2Fb", "metal3|a/b", known, nil, "", "It waits."},
+		{"Ironic has it", "/v1/why/metal3/host-0", "metal3|host-0", unknown, node("manageable", true, nil), "metal3~host-0", `Ironic has its node, in state "manageable".`},
+		{"Ironic has none", "/v1/why/-/abc", "|abc", unknown, node("", false, nil), "abc", `Ironic has no node "abc".`},
+		{"Ironic is away", "/v1/why/-/abc", "|abc", unknown, node("", false, errors.New("refused")), "abc", "Ironic could not be asked about it: refused."},
+		{"nobody can be asked", "/v1/why/-/abc", "|abc", unknown, nil, "", "It is not known."},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			f := seen()
+			f.why, asked = row.why, ""
+			s := made(t, f, func(o *Options) { o.FindNode = row.ironic })
+			w := send(t, s.API(), http.MethodGet, row.path, "")
+			var got api.Why
+			if err := json.Unmarshal(w.Body.Bytes(), &got); err != nil || w.Code != http.StatusOK {
+				t.Fatalf("%d %s", w.Code, w.Body)
+			}
+			if got.Host != row.host || asked != row.asked || !strings.HasSuffix(strings.Join(got.Story, "|"), row.story) {
+				t.Errorf("host %q, Ironic was asked for %q, story %q", got.Host, asked, got.Story)
+			}
+		})
+	}
+}
