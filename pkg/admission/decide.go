@@ -57,7 +57,7 @@ func (c *core) conclude(now time.Time, d decision, s *situation) api.Answer {
 	}
 	c.sync(now)
 	if h := hostIn(&s.ledger); h != nil && s.leading {
-		c.note(now, h, answered, answerCode(s.ask.Op, d.reason))
+		c.noteAnswer(now, h, s.ask.Op, d.reason)
 	}
 	if d.reason == api.ReasonGranted {
 		s.ledger.Slots = c.ledger.SlotsFor(s.ledger)

@@ -34,14 +34,22 @@ const (
 	holdReleased                  // somebody ended its hold
 )
 
-// note adds an event to the history of h.
-func (c *core) note(now time.Time, h *host, kind eventKind, what uint8) {
-	if last := h.history; last != nil && last.kind == kind && last.what == what && kind == answered {
+// The words that an answerCode packs, in its order.
+var ops, reasons = api.Ops(), api.Reasons()
+
+// noteAnswer adds an answer to the history of h.
+func (c *core) noteAnswer(now time.Time, h *host, op api.Op, reason api.Reason) {
+	if last := h.history; last != nil && last.kind == answered && ops[last.what>>5] == op && reasons[last.what&31] == reason {
 		if last.times < math.MaxUint16 {
 			last.times++
 		}
 		return
 	}
+	c.note(now, h, answered, answerCode(op, reason))
+}
+
+// note adds an event to the history of h.
+func (c *core) note(now time.Time, h *host, kind eventKind, what uint8) {
 	at := min(max(now.Sub(c.policy.born)/time.Second, 0), math.MaxUint32)
 	h.history = &hostEvent{before: h.history, at: uint32(at), times: 1, kind: kind, what: what}
 	last := h.history
@@ -55,7 +63,7 @@ func (c *core) note(now time.Time, h *host, kind eventKind, what uint8) {
 
 // answerCode packs an answer to an ask into a byte.
 func answerCode(op api.Op, reason api.Reason) uint8 {
-	return uint8(slices.Index(api.Ops(), op)<<5 | slices.Index(api.Reasons(), reason)&31) //nolint:gosec // 8 ops, 16 reasons
+	return uint8(slices.Index(ops, op)<<5 | slices.Index(reasons, reason)&31) //nolint:gosec // 8 ops, 16 reasons
 }
 
 // workCode packs the end of work into a byte.
@@ -76,7 +84,7 @@ func (e *hostEvent) shown(born time.Time, mode Mode) []api.HostEvent {
 func (e *hostEvent) lastReason() api.Reason {
 	for ; e != nil; e = e.before {
 		if e.kind == answered {
-			return api.Reasons()[e.what&31]
+			return reasons[e.what&31]
 		}
 	}
 	return ""
@@ -85,7 +93,7 @@ func (e *hostEvent) lastReason() api.Reason {
 func (e *hostEvent) text(mode Mode) string {
 	switch e.kind {
 	case answered:
-		op, reason := api.Ops()[e.what>>5], api.Reasons()[e.what&31]
+		op, reason := ops[e.what>>5], reasons[e.what&31]
 		word := "no"
 		if reason.Yes() {
 			word = "yes"
