@@ -71,8 +71,8 @@ UNRACED := ./internal/rig/archtest ./internal/rig/deploytest ./internal/rig/simu
 # These run storms and kill processes, and begin first, as they mostly wait.
 STORMS := ./internal/rig/demo ./internal/gateway
 
-quick: ## The first answer, in about 2 minutes: build, vet, rules of the house, short tests, no race detector
-	@echo "make quick: builds, vets, and runs the rules of the house and the short tests of all packages but the slow ones, without the race detector; about 2 minutes (make test runs everything)"
+quick: ## The first answer, in about a minute: build, vet, rules of the house, short tests, no race detector
+	@echo "make quick: builds, vets, and runs the rules of the house and the short tests of all packages but the slow ones, without the race detector; about a minute, two where nothing is compiled (make test runs everything)"
 	@$(MAKE) --no-print-directory build
 	$(GO) vet ./...
 	@packages=$$($(GO) list ./pkg/... ./internal/... ./hack/... | grep -v '/internal/rig/\(attack\|demo\|simulate\)') && \
@@ -84,7 +84,7 @@ quick: ## The first answer, in about 2 minutes: build, vet, rules of the house, 
 # busy. The race detector holds up the end of each process for 1 s unless told otherwise.
 test: export GORACE = atexit_sleep_ms=10
 test: ## All tests that need no installed server, under the race detector
-	@echo "make test: three runs, searches first; some 5 minutes on two cores, and as much again where nothing is compiled yet; a package is shown when it is done"
+	@echo "make test: three runs, searches first; some 3 minutes on two cores, and twice as much where nothing is compiled yet; a package is shown when it is done"
 	$(TESTSUM) -- -timeout 0 $(TESTFLAGS) $(SEARCHES) $(UNRACED)
 ifneq ($(RACE),)
 	$(TESTSUM) -- $(RACE) -short -timeout 0 $(TESTFLAGS) $(SEARCHES)
