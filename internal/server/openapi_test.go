@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -261,5 +262,53 @@ func TestOperationsHaveNamesOfTheirOwn(t *testing.T) {
 	}
 	if len(ids) != len(operations()) {
 		t.Errorf("%q", slices.Sorted(maps.Keys(ids)))
+	}
+}
+
+// TestPagesNamePathsThatAre: whoever pastes a path, or grants the right to one, means a route.
+func TestPagesNamePathsThatAre(t *testing.T) {
+	s := made(t, seen())
+	paths := map[string]bool{}
+	for _, route := range routesOf(t, s.API()) {
+		_, path, _ := strings.Cut(route, " ")
+		paths[path] = true
+	}
+	leads := func(path string) bool {
+		front, all := strings.CutSuffix(path, "*")
+		for route := range paths {
+			given, known := strings.Split(front, "/"), strings.Split(route, "/")
+			if all { // of a rule of RBAC
+				given, known = given[:len(given)-1], known[:min(len(known), len(given)-1)]
+			}
+			if _, ok := fit(known, given); ok {
+				return true
+			}
+		}
+		return false
+	}
+	found := 0
+	for _, pattern := range []string{"*.md", "docs/*.md", "deploy/*.md"} {
+		files, err := filepath.Glob(filepath.Join("..", "..", filepath.FromSlash(pattern)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, file := range files {
+			text, err := os.ReadFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, path := range regexp.MustCompile(`/v1/[a-z][A-Za-z0-9%{}._~:/*-]*`).FindAllString(string(text), -1) {
+				path = strings.TrimRight(path, ".:")
+				if strings.HasPrefix(path, "/v1/nodes") || filepath.Base(file) == "CHANGELOG.md" {
+					continue // Ironic's, or of former times
+				}
+				if found++; !leads(path) {
+					t.Errorf("%s: %s is no path of the API", filepath.Base(file), path)
+				}
+			}
+		}
+	}
+	if found < 40 || leads("/v1/hold") || leads("/v1/statuses/*") || leads("/v1/holds/a/b/relase") {
+		t.Errorf("found %d paths: the search is broken", found)
 	}
 }

@@ -1,0 +1,141 @@
+package main
+
+import (
+	"maps"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+)
+
+// usersPages are the pages that people copy from, by name.
+func usersPages(t *testing.T) map[string]string {
+	t.Helper()
+	top := filepath.Join("..", "..")
+	pages := map[string]string{}
+	for _, pattern := range []string{"*.md", "docs/*.md", "deploy/*.md", "deploy/*/*/*.md", ".github/*.md"} {
+		files, err := filepath.Glob(filepath.Join(top, pattern))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, file := range files {
+			text, err := os.ReadFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			name, err := filepath.Rel(top, file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if name != "CHANGELOG.md" { // which tells of former times
+				pages[name] = string(text)
+			}
+		}
+	}
+	return pages
+}
+
+// shownCommand is a command line of ours: in a console block, or in the text.
+var shownCommand = regexp.MustCompile("(?m)(?:^\\$ |^  +|`|[|&;(] ?|-- )(?:[A-Z_]+=\\S+ )*(?:bin/|/)?ironic-throttle((?: (?:[^`\n\\\\#|&;)]|\\\\\n)*)?)(?:$|[`#|&;)])")
+
+// parses reports what is wrong with a command line.
+func parses(line string) error {
+	line = strings.ReplaceAll(line, "\\\n", " ")
+	words := strings.Fields(strings.NewReplacer("'", "", `"`, "").Replace(line))
+	if at := slices.Index(words, ">"); at >= 0 {
+		words = words[:at]
+	}
+	root := (&process{}).rootCommand()
+	root.InitDefaultCompletionCmd(words...)
+	cmd, args, err := root.Find(words)
+	if err != nil {
+		return err
+	}
+	if err := cmd.ParseFlags(args); err != nil {
+		return flagError(cmd, err)
+	}
+	return cmd.ValidateArgs(cmd.Flags().Args())
+}
+
+// TestEveryCommandThatIsShownCanBeGiven: whoever pastes it gets no usage error.
+func TestEveryCommandThatIsShownCanBeGiven(t *testing.T) {
+	texts := usersPages(t)
+	var examples func(cmd *cobra.Command)
+	examples = func(cmd *cobra.Command) {
+		texts[cmd.CommandPath()+" --help"] = cmd.Example + "\n"
+		for _, sub := range cmd.Commands() {
+			examples(sub)
+		}
+	}
+	examples((&process{}).rootCommand())
+	seen := map[string]bool{}
+	for page, text := range texts {
+		for _, m := range shownCommand.FindAllStringSubmatch(text, -1) {
+			line := strings.TrimSpace(m[1])
+			if strings.ContainsAny(line, "…[") || strings.Contains(line, "COMMAND") {
+				continue // a pattern, or what is left out
+			}
+			seen[line] = true
+			if err := parses(line); err != nil {
+				t.Errorf("%s: ironic-throttle %s: %v", page, line, err)
+			}
+		}
+	}
+	if len(seen) < 50 {
+		t.Errorf("found only %d commands: the search is broken: %q", len(seen), slices.Sorted(maps.Keys(seen)))
+	}
+	for _, wrong := range []string{"chek", "status --wach", "holds release", "check --error-count many", "breakers rset ironic"} {
+		if parses(wrong) == nil {
+			t.Errorf("%s: is no command, and nobody notices", wrong)
+		}
+	}
+}
+
+// TestEveryFlagThatIsNamedIs: a page that names one in its text means one of ours.
+func TestEveryFlagThatIsNamedIs(t *testing.T) {
+	root := (&process{}).rootCommand()
+	known := map[string]bool{"help": true}
+	var note func(cmd *cobra.Command)
+	note = func(cmd *cobra.Command) {
+		for _, fs := range []*pflag.FlagSet{cmd.Flags(), cmd.PersistentFlags()} {
+			fs.VisitAll(func(f *pflag.Flag) { known[f.Name] = true })
+		}
+		for _, sub := range cmd.Commands() {
+			note(sub)
+		}
+	}
+	note(root)
+	found := 0
+	for page, text := range usersPages(t) {
+		for _, m := range regexp.MustCompile("`--([a-z][a-z-]+)[ =`]").FindAllStringSubmatch(text, -1) {
+			if found++; !known[m[1]] {
+				t.Errorf("%s: no command has --%s", page, m[1])
+			}
+		}
+	}
+	if found < 50 {
+		t.Errorf("found only %d flags: the search is broken", found)
+	}
+}
+
+// TestEveryMetricThatIsNamedIs: docs/metrics.md has all, and a test of its own.
+func TestEveryMetricThatIsNamedIs(t *testing.T) {
+	pages := usersPages(t)
+	found := 0
+	for page, text := range pages {
+		for _, name := range regexp.MustCompile(`\bironic_throttle_[a-z_]+[a-z]\b`).FindAllString(text, -1) {
+			name = strings.TrimSuffix(strings.TrimSuffix(strings.TrimSuffix(name, "_bucket"), "_count"), "_sum")
+			if found++; !strings.Contains(pages[filepath.Join("docs", "metrics.md")], "`"+name+"`") {
+				t.Errorf("%s: %s is not in docs/metrics.md", page, name)
+			}
+		}
+	}
+	if found < 60 {
+		t.Errorf("found only %d metrics: the search is broken", found)
+	}
+}
