@@ -114,7 +114,7 @@ var table = map[string]imports{
 	"internal/kube/access": {
 		outside: []string{"k8s.io/api", "k8s.io/apimachinery", "k8s.io/client-go", "golang.org/x/sync/singleflight", "golang.org/x/time/rate"},
 	},
-	"internal/statusview": {house: []string{"pkg/api"}, outside: []string{bubbletea, lipgloss}},
+	"internal/statusview": {house: []string{"pkg/api"}, outside: []string{bubbletea, lipgloss}, tests: []string{"golang.org/x/sys/unix"}},
 
 	"internal/kube/hosts": {
 		house:   []string{"pkg/api"},
