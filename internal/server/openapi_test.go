@@ -2,6 +2,7 @@ package server
 
 import (
 	"bytes"
+	"fmt"
 	"maps"
 	"net/http"
 	"os"
@@ -119,6 +120,15 @@ func TestOpenAPIHasEveryRoute(t *testing.T) {
 	text, err := os.ReadFile(filepath.Join("..", "..", "docs", "http-api.md"))
 	if err != nil {
 		t.Fatal(err)
+	}
+	for _, bound := range []string{
+		fmt.Sprintf("body above %d KiB (%d KiB for changes)", maxAskBody>>10, maxChangeBody>>10),
+		fmt.Sprintf("(0 to %d, %d if not given)", maxQueueRows, queueRows),
+		fmt.Sprintf("waits for it, at most %d s", int(firstPollWait.Seconds())),
+	} {
+		if !strings.Contains(string(text), bound) {
+			t.Errorf("docs/http-api.md lacks %q", bound)
+		}
 	}
 	for _, op := range operations() {
 		if !strings.Contains(string(text), op.method+" "+op.path) && op.path != "/metrics" {
