@@ -130,7 +130,7 @@ func TestDefaultsThatAreShownAre(t *testing.T) {
 		}
 		if setting != "" {
 			m := regexp.MustCompile("(?m)^\\| `" + setting + "` \\|[^|]*\\|[^|]*\\| ([^|]*) \\|").FindStringSubmatch(pages[filepath.Join("docs", "settings.md")])
-			if m == nil || !fits(m[1]) {
+			if len(m) < 2 || !fits(m[1]) {
 				t.Errorf("%s: the default is %q, and shown as %q", setting, m, shown)
 			}
 		}

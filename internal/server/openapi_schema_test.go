@@ -116,9 +116,9 @@ func (s *schemas) ofType(t reflect.Type) schema {
 		return s.ofType(t.Elem())
 	case reflect.Bool:
 		return schema{"type": "boolean"}
-	case reflect.Int:
+	case reflect.Int, reflect.Int64:
 		return schema{"type": "integer"}
-	case reflect.Uint64:
+	case reflect.Uint, reflect.Uint64:
 		return schema{"type": "integer", "minimum": 0}
 	case reflect.Float64:
 		return schema{"type": "number"}

@@ -23,7 +23,7 @@ func pseudoTerminal(t *testing.T) (keyboard, screen *os.File) {
 		t.Skipf("there are no pseudo terminals here: %v", err)
 	}
 	t.Cleanup(func() { _ = keyboard.Close() })
-	fd := int(keyboard.Fd()) //nolint:gosec // a file number
+	fd := int(keyboard.Fd())
 	if err := unix.IoctlSetPointerInt(fd, unix.TIOCSPTLCK, 0); err != nil {
 		t.Fatal(err)
 	}
@@ -41,7 +41,6 @@ func pseudoTerminal(t *testing.T) (keyboard, screen *os.File) {
 
 func resize(t *testing.T, screen *os.File, width, height uint16) {
 	t.Helper()
-	//nolint:gosec // a file number
 	if err := unix.IoctlSetWinsize(int(screen.Fd()), unix.TIOCSWINSZ, &unix.Winsize{Col: width, Row: height}); err != nil {
 		t.Fatal(err)
 	}

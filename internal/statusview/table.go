@@ -14,7 +14,7 @@ const narrowest = 8
 type table struct {
 	rows    [][]string // the header first
 	weights []weight
-	spare   []string // the columns that a narrow terminal can do without, the first first
+	spare   []string // the columns that a narrow terminal can do without, in this order
 }
 
 func newTable(header ...string) *table {

@@ -27,7 +27,7 @@ func (f *front) toldLines() []string {
 
 // The log has one line for a host that failed, held or not, and one for the end of a hold that
 // nobody ended by hand.
-func TestFailuresAndEndsOfHoldsAreTold(t *testing.T) {
+func TestBO19_FailuresAndEndsOfHoldsAreTold(t *testing.T) {
 	f := newFront(t, 4, holding(hour))
 	tells := func(when string, want ...string) {
 		t.Helper()
