@@ -64,7 +64,7 @@ func (p *process) resetCommand(to *remote) *cobra.Command {
 			reset := func(client *api.Client, ctx context.Context) (api.BreakerAnswer, error) {
 				return client.ResetBreaker(ctx, args[0])
 			}
-			return ask(cmd, p, *to, changeError, reset, statusview.BreakerChange)
+			return ask(cmd, p, *to, changeError, reset, anyWidth(statusview.BreakerChange))
 		},
 	}
 }
@@ -83,7 +83,7 @@ func (p *process) tripCommand(to *remote) *cobra.Command {
 			trip := func(client *api.Client, ctx context.Context) (api.BreakerAnswer, error) {
 				return client.TripBreaker(ctx, args[0], d)
 			}
-			return ask(cmd, p, *to, changeError, trip, statusview.BreakerChange)
+			return ask(cmd, p, *to, changeError, trip, anyWidth(statusview.BreakerChange))
 		},
 	}
 	cmd.Flags().StringVar(&request.For, "for", "", "how `long`, such as 30m, 1s..720h (default IRONIC_THROTTLE_BREAKER_RECOVERY_TIMEOUT)")

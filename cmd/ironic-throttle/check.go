@@ -138,7 +138,7 @@ func (p *process) answer(
 		a, err := question(client, ctx)
 		ready = a.Ready
 		return a, err
-	}, func(a api.Answer) string { return answerText(a) + "effect:   " + effect(a) + "\n" })
+	}, anyWidth(func(a api.Answer) string { return answerText(a) + "effect:   " + effect(a) + "\n" }))
 	if err == nil && !ready {
 		err = &exitError{code: exitNo}
 	}

@@ -56,7 +56,7 @@ func (r remote) client() (*api.Client, error) {
 // error its exit code.
 func ask[T any](
 	cmd *cobra.Command, p *process, to remote, fault func(error) error,
-	question func(*api.Client, context.Context) (T, error), text func(T) string,
+	question func(*api.Client, context.Context) (T, error), text func(answer T, width int) string,
 ) error {
 	client, err := to.client()
 	if err != nil {
@@ -70,11 +70,11 @@ func ask[T any](
 	if p.json {
 		return p.printJSON(answer)
 	}
-	return p.print(text(answer))
+	return p.print(text(answer, p.columns()))
 }
 
 // explain adds to the error of a throttle that could not be reached where it was looked
-// for, and a line to paste where nobody answered there.
+// for, and lines to paste where nobody answered there.
 func (r remote) explain(err error) error {
 	if exitCode(err) != exitUnreachable {
 		return err
@@ -82,25 +82,26 @@ func (r remote) explain(err error) error {
 	text := r.server + " is what --server says, or " + serverVariable
 	var late interface{ Timeout() bool }
 	if errors.Is(err, syscall.ECONNREFUSED) || errors.As(err, &late) && late.Timeout() {
-		text += "; for a throttle in a cluster try\n  " + r.hint()
+		text += "; for a throttle in a cluster try\n  " + strings.Join(r.hints(), "\n  ")
 	}
 	return &exitError{exitUnreachable, fmt.Errorf("%w\n%s", err, text)}
 }
 
-// hint is a command line that reaches a throttle in its pod, where it listens on
-// loopback in plain HTTP (deploy/): from here through a tunnel, else there.
-func (r remote) hint() string {
+// hints are command lines that reach a throttle in its pod, where it listens on loopback in
+// plain HTTP (deploy/): there, and from here through a tunnel to --server.
+func (r remote) hints() []string {
 	const (
 		pod  = " -n baremetal-operator-system deploy/ironic-throttle "
 		port = "8087"
 	)
+	inPod := "kubectl exec" + pod + "-c ironic-throttle -- /ironic-throttle status"
 	u, err := url.Parse(strings.TrimSpace(r.server))
 	if err != nil || u.Scheme != "http" || !slices.Contains([]string{"127.0.0.1", "localhost"}, u.Hostname()) {
-		return "kubectl exec" + pod + "-c ironic-throttle -- /ironic-throttle status"
+		return []string{inPod}
 	}
 	ports := cmp.Or(u.Port(), "80") + ":" + port
 	if u.Port() == port {
 		ports = port
 	}
-	return "kubectl port-forward" + pod + ports
+	return []string{"kubectl port-forward" + pod + ports, inPod}
 }

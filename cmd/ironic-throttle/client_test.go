@@ -101,7 +101,8 @@ func TestOfAThrottleThatDoesNotAnswerTheAddressIsNamed(t *testing.T) {
 				t.Errorf("%v: exit code %d, stdout %q", args, code, &out)
 			}
 			want := "\n" + server + " is what --server says, or IRONIC_THROTTLE_URL; for a throttle in a cluster try\n" +
-				"  kubectl port-forward -n baremetal-operator-system deploy/ironic-throttle " + server[len("http://127.0.0.1:"):] + ":8087\n"
+				"  kubectl port-forward -n baremetal-operator-system deploy/ironic-throttle " + server[len("http://127.0.0.1:"):] + ":8087\n" +
+				"  kubectl exec -n baremetal-operator-system deploy/ironic-throttle -c ironic-throttle -- /ironic-throttle status\n"
 			if got := errs.String(); !strings.HasPrefix(got, "error: ironic-throttle cannot be reached: ") || !strings.HasSuffix(got, want) {
 				t.Errorf("%v: %q, want %q at its end", args, got, want)
 			}
@@ -110,14 +111,17 @@ func TestOfAThrottleThatDoesNotAnswerTheAddressIsNamed(t *testing.T) {
 }
 
 func TestTheHintFitsTheAddress(t *testing.T) {
-	const pod = "-n baremetal-operator-system deploy/ironic-throttle "
+	const (
+		pod   = "-n baremetal-operator-system deploy/ironic-throttle "
+		inPod = "kubectl exec " + pod + "-c ironic-throttle -- /ironic-throttle status"
+	)
 	for server, want := range map[string]string{
-		defaultServer:            "kubectl port-forward " + pod + "8087",
-		"http://localhost:9000/": "kubectl port-forward " + pod + "9000:8087",
-		"https://127.0.0.1:8087": "kubectl exec " + pod + "-c ironic-throttle -- /ironic-throttle status",
-		"http://192.0.2.1:8087":  "kubectl exec " + pod + "-c ironic-throttle -- /ironic-throttle status",
+		defaultServer:            "kubectl port-forward " + pod + "8087\n" + inPod,
+		"http://localhost:9000/": "kubectl port-forward " + pod + "9000:8087\n" + inPod,
+		"https://127.0.0.1:8087": inPod,
+		"http://192.0.2.1:8087":  inPod,
 	} {
-		if got := (remote{server: server}).hint(); got != want {
+		if got := strings.Join((remote{server: server}).hints(), "\n"); got != want {
 			t.Errorf("%s: %s, want %s", server, got, want)
 		}
 	}

@@ -56,14 +56,36 @@ func hostsOf(ctx context.Context, client *api.Client) []string {
 			names = append(names, strings.Replace(o.Name, "~", "/", 1))
 		}
 	}
+	return append(names, ofPools(ctx, client, func(p api.PoolQueue) (names []string) {
+		for _, h := range p.Hosts {
+			names = append(names, strings.Replace(h.Name, "~", "/", 1))
+		}
+		return names
+	})...)
+}
+
+// namespacesOf lists the namespaces that have hosts in a queue, or slots.
+func namespacesOf(ctx context.Context, client *api.Client) []string {
+	return ofPools(ctx, client, func(p api.PoolQueue) (names []string) {
+		for _, t := range p.Tenants {
+			names = append(names, t.Tenant)
+		}
+		return names
+	})
+}
+
+// poolsOf lists the pools that have a queue of their own.
+func poolsOf(ctx context.Context, client *api.Client) []string {
+	return ofPools(ctx, client, func(p api.PoolQueue) []string { return []string{p.Pool} })
+}
+
+func ofPools(ctx context.Context, client *api.Client, names func(api.PoolQueue) []string) (all []string) {
 	if q, err := client.Queue(ctx, completionRows); err == nil {
 		for _, p := range q.Pools {
-			for _, h := range p.Hosts {
-				names = append(names, strings.Replace(h.Name, "~", "/", 1))
-			}
+			all = append(all, names(p)...)
 		}
 	}
-	return names
+	return all
 }
 
 // failedHostsOf lists the hosts that can be released.
@@ -100,6 +122,10 @@ func completeWords[T ~string](cmd *cobra.Command, flag string, words []T) {
 	for _, w := range words {
 		all = append(all, string(w))
 	}
+	completeFlag(cmd, flag, cobra.FixedCompletions(all, cobra.ShellCompDirectiveNoFileComp))
+}
+
+func completeFlag(cmd *cobra.Command, flag string, by cobra.CompletionFunc) {
 	// It fails only for a flag that does not exist, which the tests would see.
-	_ = cmd.RegisterFlagCompletionFunc(flag, cobra.FixedCompletions(all, cobra.ShellCompDirectiveNoFileComp))
+	_ = cmd.RegisterFlagCompletionFunc(flag, by)
 }

@@ -63,7 +63,7 @@ func (p *process) releaseCommand(to *remote) *cobra.Command {
 			release := func(client *api.Client, ctx context.Context) (api.ReleaseAnswer, error) {
 				return client.ReleaseHold(ctx, namespace, name, episode)
 			}
-			return ask(cmd, p, *to, changeError, release, statusview.Release)
+			return ask(cmd, p, *to, changeError, release, anyWidth(statusview.Release))
 		},
 	}
 	cmd.Flags().StringVar(&episode, "episode", "", "release this `failure` alone and no later one")

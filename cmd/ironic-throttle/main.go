@@ -20,6 +20,7 @@ type process struct {
 	stdout, stderr io.Writer
 	environ        []string
 	json           bool // --output json
+	width          int  // of the terminal; 0: that of stdout
 }
 
 func main() { os.Exit(run()) }

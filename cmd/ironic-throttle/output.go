@@ -84,3 +84,22 @@ func isTerminal(w io.Writer) bool {
 	f, ok := w.(*os.File)
 	return ok && term.IsTerminal(f.Fd())
 }
+
+// columns is how wide the terminal is that shows stdout; 0: it is none, and lines may have
+// any length.
+func (p *process) columns() int {
+	f, ok := p.stdout.(*os.File)
+	if p.width > 0 || !ok {
+		return p.width
+	}
+	width, _, err := term.GetSize(f.Fd())
+	if err != nil {
+		return 0
+	}
+	return width
+}
+
+// anyWidth shows text that a terminal may break where it wants.
+func anyWidth[T any](text func(T) string) func(T, int) string {
+	return func(answer T, _ int) string { return text(answer) }
+}

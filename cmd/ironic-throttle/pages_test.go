@@ -69,7 +69,7 @@ func TestCommandsPageShowsWhatIsPrinted(t *testing.T) {
 	} {
 		s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte(answer)) }))
 		var out, errs bytes.Buffer
-		p := &process{stdout: &out, stderr: &errs}
+		p := &process{stdout: &out, stderr: &errs, width: 80}
 		p.execute(t.Context(), append(strings.Fields(command), "--server", s.URL))
 		s.Close()
 		if diff := cmp.Diff(shown(t, "commands.md", "ironic-throttle "+command), out.String()); diff != "" {

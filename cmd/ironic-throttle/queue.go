@@ -56,6 +56,8 @@ func (p *process) queueCommand() *cobra.Command {
 	fs.StringVar(&query.Pool, "pool", "", "the queue of this `pool` alone: a conductor group, or virtual-media")
 	p.remoteFlags(fs, &to)
 	completeWords(cmd, "reason", noReasons())
+	completeFlag(cmd, "namespace", to.complete(namespacesOf))
+	completeFlag(cmd, "pool", to.complete(poolsOf))
 	return cmd
 }
 

@@ -20,8 +20,12 @@ slots are taken and by whom since when, who is next in the queue, what was answe
 so far, and warnings. With -o json it is /v1/status as it is, which has no queue.
 
 With --watch it shows that again and again until it is interrupted: as a live view
-on a terminal (q quits), else as text, one block after the other; with -o json as
-one line of JSON each. It goes on while the throttle cannot be reached.
+on a terminal, which shows what fits and scrolls through the rest (q quits), else as
+text, one block after the other; with -o json as one line of JSON each. It goes on
+while the throttle cannot be reached.
+
+A terminal gets lines of its width: UUIDs are shortened first, then long texts are
+broken and columns left out. A pipe gets everything.
 
 Exit codes: 0 shown, 2 wrong use, 3 the throttle could not be reached (--watch: at
 the last try).`
@@ -60,7 +64,7 @@ func (p *process) statusCommand() *cobra.Command {
 			if p.json {
 				return p.printJSON(seen.Status)
 			}
-			return p.print(statusview.Text(seen))
+			return p.print(statusview.Text(seen, p.columns()))
 		},
 	}
 	fs := cmd.Flags()
@@ -144,7 +148,7 @@ func (p *process) printStatus(shown statusview.Content, first bool) error {
 		}
 		return p.print(string(text) + "\n")
 	}
-	text := statusview.Text(shown)
+	text := statusview.Text(shown, p.columns())
 	if !first {
 		text = "\n" + text
 	}

@@ -38,7 +38,7 @@ func (p *process) whyCommand() *cobra.Command {
 				why, err := client.Why(ctx, namespace, name)
 				standing = why.Standing
 				return why, err
-			}, statusview.Why)
+			}, anyWidth(statusview.Why))
 			if err == nil && standing == api.StandingUnknown {
 				err = &exitError{code: exitNo}
 			}

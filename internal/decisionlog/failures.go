@@ -10,8 +10,9 @@ import (
 	"github.com/ironic-throttle/ironic-throttle/pkg/api"
 )
 
-// Failures writes one line for each breaker that changed its state and each pool that was
-// paused or reopened, with causes, counts and sample hosts.
+// Failures writes one line for each host that failed, each hold that ended, each breaker that
+// changed its state, with causes, counts and sample hosts, and each pool that was paused or
+// reopened.
 func Failures(log *slog.Logger, notices []admission.FailureNotice) {
 	for _, n := range notices {
 		switch n.Kind {
@@ -19,8 +20,43 @@ func Failures(log *slog.Logger, notices []admission.FailureNotice) {
 			logBreaker(log, n)
 		case admission.PoolChanged:
 			logPool(log, n.Pool)
+		case admission.HostFailed:
+			logFailed(log, n)
+		case admission.HoldEnded:
+			log.LogAttrs(context.Background(), slog.LevelInfo, "hold ended",
+				append(hostAttrs(n.Hold), slog.String("how", n.End), slog.String("means", endMeans[n.End]))...)
 		}
 	}
+}
+
+func logFailed(log *slog.Logger, n admission.FailureNotice) {
+	h := n.Hold
+	attrs := append(hostAttrs(h), slog.String("work", n.Work), slog.String("state", h.State), slog.String("cause", h.Cause))
+	if h.Episode != "" {
+		attrs = append(attrs, slog.Int("failures", h.Failures), slog.String("episode", h.Episode))
+	}
+	if h.Held {
+		attrs = append(attrs, slog.Time("heldUntil", h.Until))
+	}
+	log.LogAttrs(context.Background(), slog.LevelWarn, "host failed", attrs...)
+}
+
+// hostAttrs name a host as commands take it.
+func hostAttrs(h api.Hold) []slog.Attr {
+	name := h.Name
+	if h.Namespace != "" {
+		name = h.Namespace + "/" + name
+	}
+	return []slog.Attr{slog.String("host", name), slog.String("node", h.NodeUUID)}
+}
+
+// endMeans explains each of api.HoldEnds.
+var endMeans = map[string]string{
+	"hand":    "released by an annotation: it may be tried again",
+	"spec":    "the host is to be something else: it may be tried again",
+	"time":    "its time is over: it may be tried again",
+	"success": "the host has gone well",
+	"gone":    "the host is no more",
 }
 
 func logBreaker(log *slog.Logger, n admission.FailureNotice) {

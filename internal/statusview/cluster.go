@@ -45,7 +45,7 @@ func clusterFields(s api.Status) []line {
 	}
 	out = append(out, line{field("cluster", text), weight})
 	if e := c.Events; e != nil {
-		out = append(out, line{field("events", fmt.Sprintf("%d sent, %d to be sent, %d overtaken, %d failed", e.Sent, e.Pending, e.Dropped, e.Failed)), usual})
+		out = append(out, line{field("events", fmt.Sprintf("%d sent, %d to be sent, %d overtaken, %d failed", e.Sent, e.Pending, e.Dropped, e.Failed)), minor})
 	}
 	return out
 }

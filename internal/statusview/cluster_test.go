@@ -34,7 +34,7 @@ func TestTextOfTheCluster(t *testing.T) {
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			var got []string
-			for l := range strings.Lines(Text(Content{Status: api.Status{Cluster: row.cluster}})) {
+			for l := range strings.Lines(Text(Content{Status: api.Status{Cluster: row.cluster}}, 0)) {
 				if l = strings.TrimSpace(l); strings.HasPrefix(l, "cluster") || strings.HasPrefix(l, "leader") || strings.HasPrefix(l, "events") {
 					got = append(got, l)
 				}

@@ -8,12 +8,8 @@ import (
 	"github.com/ironic-throttle/ironic-throttle/pkg/api"
 )
 
-const (
-	// columns is the width that texts of Ironic are cut to.
-	columns = 80
-	// causeRows is how many causes of a breaker are shown.
-	causeRows = 5
-)
+// causeRows is how many causes of a breaker are shown.
+const causeRows = 5
 
 // The states of a breaker that are shown in another way than others.
 const (
@@ -33,7 +29,7 @@ func failureFields(s api.Status) []line {
 		if b.State == halfOpen {
 			w = heading
 		}
-		out = append(out, line{clip(field("breaker", breakerText(b))), w})
+		out = append(out, line{field("breaker", breakerText(b)), w})
 	}
 	if h := s.Holds; h != nil && h.Held+h.Failed > 0 {
 		out = append(out, line{field("holds", holdsText(h.Held, h.Failed)), usual})
@@ -80,8 +76,8 @@ func poolText(p api.PoolFailures) string {
 	return text
 }
 
-// Breakers returns b as plain text that ends with a newline, harmless as Text.
-func Breakers(b api.Breakers) string {
+// Breakers returns b as text.
+func Breakers(b api.Breakers, width int) string {
 	switch {
 	case !b.Enabled:
 		return "there are no breakers: IRONIC_THROTTLE_BREAKER_ENABLED is false\n"
@@ -102,27 +98,30 @@ func Breakers(b api.Breakers) string {
 		}
 		t.row(usual, cell(x.Scope), cell(state), fmt.Sprintf("%d of %d", x.RecentFailures, x.FailureThreshold), probes, recovery)
 	}
-	out := t.lines(0, "")[1:]
+	s := space{width: width}
+	out := t.lines(s, 0, "")[1:]
 	for _, x := range b.Breakers {
-		out = append(out, causeLines(x)...)
+		out = append(out, causeLines(x, s)...)
 	}
 	return joined(out)
 }
 
+const causeIndent = 6
+
 // causeLines are why hosts of a scope failed, after an empty line.
-func causeLines(b api.Breaker) []line {
+func causeLines(b api.Breaker, s space) []line {
 	if len(b.Causes) == 0 {
 		return nil
 	}
-	out := []line{{}, {clip("causes in " + printable(b.Scope)), heading}}
+	out := []line{{}, {clip("causes in "+printable(b.Scope), s.width), heading}}
 	for _, c := range b.Causes[:min(len(b.Causes), causeRows)] {
-		out = append(out, line{clip(fmt.Sprintf("  %d x %s", c.Count, printable(c.Text))), usual})
+		out = append(out, fold(line{fmt.Sprintf("  %d x %s", c.Count, printable(c.Text)), usual}, s, causeIndent)...)
 		var hosts []string
 		for _, h := range c.Hosts {
 			hosts = append(hosts, printable(hostName(h)))
 		}
 		if len(hosts) > 0 {
-			out = append(out, line{clip("      such as " + strings.Join(hosts, ", ")), usual})
+			out = append(out, line{clip(strings.Repeat(" ", causeIndent)+"such as "+strings.Join(hosts, ", "), s.width), usual})
 		}
 	}
 	if more := len(b.Causes) - causeRows; more > 0 {
@@ -131,8 +130,8 @@ func causeLines(b api.Breaker) []line {
 	return out
 }
 
-// Holds returns h as plain text that ends with a newline, harmless as Text.
-func Holds(h api.Holds) string {
+// Holds returns h as text.
+func Holds(h api.Holds, width int) string {
 	held := 0
 	for _, x := range h.Hosts {
 		if x.Held {
@@ -149,16 +148,20 @@ func Holds(h api.Holds) string {
 	if h.Unsaved > 0 {
 		out = append(out, line{field("warning", fmt.Sprintf("%d changes of holds are not saved yet", h.Unsaved)), alarming})
 	}
-	return joined(append(out, holdLines(h.Hosts)...))
+	s := space{width: width}
+	return joined(append(foldAll(out, s, fieldIndent), holdLines(h.Hosts, s)...))
 }
 
+const reasonIndent = 4
+
 // holdLines are the failed hosts, each with its cause below it.
-func holdLines(hosts []api.Hold) []line {
+func holdLines(hosts []api.Hold, s space) []line {
 	t := newTable("HOST", "KIND", "FAILURES", "SINCE (UTC)", "HELD", "EPISODE")
+	t.spare = []string{"EPISODE", "FAILURES"}
 	for _, x := range hosts {
 		t.row(usual, cell(holdName(x)), cell(x.Kind), fmt.Sprint(x.Failures), x.Since.UTC().Format("Jan _2 15:04"), heldText(x), cell(x.Episode))
 	}
-	rows := t.lines(0, "")
+	rows := t.lines(s, 0, "")
 	if len(rows) == 0 {
 		return nil
 	}
@@ -166,7 +169,7 @@ func holdLines(hosts []api.Hold) []line {
 	for i, x := range hosts {
 		out = append(out, rows[i+2])
 		if why := slices.DeleteFunc([]string{printable(x.State), printable(x.Cause)}, func(s string) bool { return s == "" }); len(why) > 0 {
-			out = append(out, line{clip("  " + strings.Join(why, ": ")), usual})
+			out = append(out, fold(line{"  " + strings.Join(why, ": "), usual}, s, reasonIndent)...)
 		}
 	}
 	return out
@@ -191,15 +194,6 @@ func heldText(x api.Hold) string {
 		return "released"
 	}
 	return "no"
-}
-
-// clip cuts harmless text to the width of a terminal.
-func clip(text string) string {
-	runes := []rune(text)
-	if len(runes) <= columns {
-		return text
-	}
-	return string(runes[:columns-3]) + "..."
 }
 
 func joined(lines []line) string {

@@ -34,7 +34,7 @@ func TestStatusNamesWhatFailuresStop(t *testing.T) {
 		{Failed: 9, Hosts: 12, Allowed: 4, Paused: true}, {Pool: "rack1", Failed: 5, Hosts: 10, Allowed: 4, Paused: true}, {Pool: "rack2", Failed: 4, Hosts: 10, Allowed: 4},
 	}
 	want := []line{
-		{"breaker   group:rack1 OPEN, probes in 14m0s; 2 x Timeout reached while waitin...", alarming},
+		{"breaker   group:rack1 OPEN, probes in 14m0s; 2 x Timeout reached while waiting for callback for node, which is what a DHCP server that is down looks like", alarming},
 		{"breaker   image:http://images/a.md5 OPEN, probes in 30m0s, by hand", alarming},
 		{"breaker   ironic HALF_OPEN, 1 of 2 probes at work", heading},
 		{"holds     4 failed hosts left alone, 2 more failed and not held", usual},
@@ -44,8 +44,13 @@ func TestStatusNamesWhatFailuresStop(t *testing.T) {
 	if diff := cmp.Diff(want, failureFields(s), cmp.AllowUnexported(line{})); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
-	if text := Text(Content{Status: s}); !strings.Contains(text, want[0].text+"\n") || !strings.Contains(text, want[5].text+"\n") {
+	if text := Text(Content{Status: s}, 0); !strings.Contains(text, want[0].text+"\n") || !strings.Contains(text, want[5].text+"\n") {
 		t.Errorf("the text lacks it:\n%s", text)
+	}
+	folded := "breaker   group:rack1 OPEN, probes in 14m0s; 2 x Timeout reached while waiting\n" +
+		"          for callback for node, which is what a DHCP server that is down looks\n          like\n"
+	if text := Text(Content{Status: s}, 80); !strings.Contains(text, folded) {
+		t.Errorf("a terminal of 80 columns is not shown the whole cause:\n%s", text)
 	}
 	failed := api.Status{Holds: &api.HoldCounts{Failed: 1}}
 	if got := failureFields(failed); len(got) != 1 || got[0].text != "holds     0 failed hosts left alone, 1 more failed and not held" {
@@ -65,22 +70,23 @@ image:http://images/a.md5  OPEN by hand  0 of 3    -       in 30m0s
 ironic                     HALF_OPEN     10 of 10  1 of 2  -
 
 causes in group:rack1
-  2 x Timeout reached while waiting for callback for node, which is what a DH...
+  2 x Timeout reached while waiting for callback for node, which is what a DHCP
+      server that is down looks like
       such as metal3/host-1, metal3/host-2
   1 x no route to host
 
 causes in group:rack2
   1 x once
 `
-	if diff := cmp.Diff(want, Breakers(api.Breakers{Enabled: true, Breakers: exampleBreakers()})); diff != "" {
+	if diff := cmp.Diff(want, Breakers(api.Breakers{Enabled: true, Breakers: exampleBreakers()}, 80)); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 	many := api.Breaker{Scope: "ironic", Causes: make([]api.BreakerCause, causeRows)}
-	if text := Breakers(api.Breakers{Enabled: true, Breakers: []api.Breaker{many}}); strings.Contains(text, "more") {
+	if text := Breakers(api.Breakers{Enabled: true, Breakers: []api.Breaker{many}}, 0); strings.Contains(text, "more") {
 		t.Errorf("as many causes as are shown: %s", text)
 	}
 	many.Causes = make([]api.BreakerCause, causeRows+1)
-	if text := Breakers(api.Breakers{Enabled: true, Breakers: []api.Breaker{many}}); !strings.HasSuffix(text, "\n  ... and 1 causes more\n") {
+	if text := Breakers(api.Breakers{Enabled: true, Breakers: []api.Breaker{many}}, 0); !strings.HasSuffix(text, "\n  ... and 1 causes more\n") {
 		t.Errorf("many causes: %s", text)
 	}
 	for _, row := range []struct {
@@ -90,7 +96,7 @@ causes in group:rack2
 		{api.Breakers{}, "there are no breakers: IRONIC_THROTTLE_BREAKER_ENABLED is false\n"},
 		{api.Breakers{Enabled: true}, "nothing has happened yet that a breaker could count\n"},
 	} {
-		if got := Breakers(row.b); got != row.want {
+		if got := Breakers(row.b, 0); got != row.want {
 			t.Errorf("%q, want %q", got, row.want)
 		}
 	}
@@ -119,18 +125,24 @@ pool      hosts without a conductor group: 1 of 9 failed, 3 allowed
 pool      rack1: 5 of 10 failed, 4 allowed: gets no new hosts
 warning   2 changes of holds are not saved yet
 
-HOST                                  KIND        FAILURES  SINCE (UTC)   HELD         EPISODE
-metal3/host-1                         deployment  2         Nov 21 11:00  for 47h0m0s  f12c4f8aaacc
-  deploy failed: Timeout reached while waiting for callback for node 3f2b8a6e...
-bare                                  inspection  1         Nov 21 12:00  released     -
-3f2b8a6e-0c1d-4e5f-8a9b-0c1d2e3f4a5b  cleaning    1         Nov  2 12:00  no           -
+HOST           KIND        FAILURES  SINCE (UTC)   HELD         EPISODE
+metal3/host-1  deployment  2         Nov 21 11:00  for 47h0m0s  f12c4f8aaacc
+  deploy failed: Timeout reached while waiting for callback for node 3f2b8a6e…
+bare           inspection  1         Nov 21 12:00  released     -
+3f2b8a6e…      cleaning    1         Nov  2 12:00  no           -
   clean failed
 `
-	if diff := cmp.Diff(want, Holds(exampleHolds())); diff != "" {
+	if diff := cmp.Diff(want, Holds(exampleHolds(), 80)); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
+	whole := "node 3f2b8a6e-0c1d-4e5f-8a9b-0c1d2e3f4a5b\n"
+	for _, width := range []int{0, 110} {
+		if got := Holds(exampleHolds(), width); !strings.Contains(got, whole) || !strings.Contains(got, "\n3f2b8a6e-0c1d-4e5f-8a9b-0c1d2e3f4a5b  cleaning") {
+			t.Errorf("%d columns: UUIDs are shortened:\n%s", width, got)
+		}
+	}
 	want = "hold-off  0s, stage retry\nholds     0 failed hosts left alone, 0 more failed and not held\n"
-	if got := Holds(api.Holds{Timeout: "0s", Stage: "retry"}); got != want {
+	if got := Holds(api.Holds{Timeout: "0s", Stage: "retry"}, 0); got != want {
 		t.Errorf("%q, want %q", got, want)
 	}
 }
@@ -144,28 +156,21 @@ func TestTextOfFailuresIsHarmlessAndNarrow(t *testing.T) {
 		Hosts: []api.Hold{{Namespace: bad, Name: bad, Episode: bad, Kind: bad, State: bad, Cause: hostile}, {NodeUUID: bad, Cause: hostile}},
 	}
 	c := Content{Status: api.Status{Breakers: []api.Breaker{b}, Storm: api.Storm{Pools: []api.PoolFailures{{Pool: bad, Paused: true}}}}}
-	for _, text := range []string{Breakers(api.Breakers{Enabled: true, Breakers: []api.Breaker{b}}), Holds(h), joined(failureFields(c.Status))} {
-		for _, l := range strings.Split(strings.TrimSuffix(text, "\n"), "\n") {
-			if l != printable(l) {
-				t.Errorf("harmful: %q", l)
+	all := api.Breakers{Enabled: true, Breakers: []api.Breaker{b}}
+	for _, width := range []int{0, 80} {
+		for _, text := range []string{Breakers(all, width), Holds(h, width), Text(c, width)} {
+			for _, l := range strings.Split(strings.TrimSuffix(text, "\n"), "\n") {
+				if l != printable(l) {
+					t.Errorf("harmful: %q", l)
+				}
+				if n := utf8.RuneCountInString(l); width > 0 && n > width {
+					t.Errorf("%d columns: %s", n, l)
+				}
 			}
-			if n := utf8.RuneCountInString(l); n > columns+20 {
-				t.Errorf("%d columns: %s", n, l)
+			if strings.Count(text, "\n") > 15 {
+				t.Errorf("foreign text breaks lines:\n%s", text)
 			}
 		}
-		if strings.Count(text, "\n") > 15 {
-			t.Errorf("foreign text breaks lines:\n%s", text)
-		}
-	}
-}
-
-func TestClip(t *testing.T) {
-	whole := strings.Repeat("é", columns)
-	if got := clip(whole); got != whole {
-		t.Errorf("what fits is cut: %q", got)
-	}
-	if got := clip(whole + "é"); got != strings.Repeat("é", columns-3)+"..." {
-		t.Errorf("%q", got)
 	}
 }
 

@@ -22,7 +22,8 @@ type Terminal struct {
 }
 
 // Live shows what fetch returns on a terminal, again and again with a pause of
-// interval, until ctx ends or the user quits with q, Esc or Ctrl-C. While fetch
+// interval, until ctx ends or the user quits with q, Esc or Ctrl-C. What matters least is left
+// out where the terminal is small; the arrow keys scroll through all. While fetch
 // fails what was fetched last stays, with the error above it; the error of the last
 // fetch is returned.
 func Live(ctx context.Context, at Terminal, interval time.Duration, fetch Source) error {
@@ -48,6 +49,7 @@ type model struct {
 	last          Content
 	err           error
 	width, height int // 0 while unknown
+	scrolled      int // lines above the screen, from 1; 0: what fits is shown
 }
 
 // Messages of the model: a fetch has ended, and a pause.
@@ -70,6 +72,7 @@ func newModel(ctx context.Context, interval time.Duration, fetch Source) model {
 		},
 		interval: interval,
 		styles: map[weight]lipgloss.Style{
+			minor:    lipgloss.NewStyle(),
 			usual:    lipgloss.NewStyle(),
 			heading:  lipgloss.NewStyle().Bold(true),
 			alarming: lipgloss.NewStyle().Foreground(lipgloss.Color("1")),
@@ -87,6 +90,16 @@ func (m model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 		switch msg.String() {
 		case "q", "esc", "ctrl+c":
 			return m, tea.Quit
+		case "down", "j":
+			m.scroll(1)
+		case "up", "k":
+			m.scroll(-1)
+		case "pgdown", " ":
+			m.scroll(m.height / 2)
+		case "pgup":
+			m.scroll(-m.height / 2)
+		case "home":
+			m.scrolled = 0
 		}
 	case tea.WindowSizeMsg:
 		m.width, m.height = msg.Width, msg.Height
@@ -101,26 +114,60 @@ func (m model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	return m, nil
 }
 
+// scroll moves the screen by some lines.
+func (m *model) scroll(by int) {
+	if m.height > footerLines {
+		last := max(1, len(m.text())-m.room())
+		m.scrolled = min(max(m.scrolled+by, 0), last)
+	}
+}
+
+// footerLines are those below the text.
+const footerLines = 2
+
+// room is how many lines the screen has for the text.
+func (m model) room() int { return m.height - footerLines - len(m.errors()) }
+
+// text is all that there is to show.
+func (m model) text() []line { return lines(m.last, space{width: m.width}) }
+
+// errors say why the last try failed, with an empty line.
+func (m model) errors() []line {
+	if m.err == nil {
+		return nil
+	}
+	var out []line
+	for text := range strings.SplitSeq(m.err.Error(), "\n") {
+		out = append(out, fold(line{printable(text), alarming}, space{width: m.width}, 2)...)
+	}
+	return append(out, line{})
+}
+
 // View implements tea.Model.
 func (m model) View() string {
-	var all []line
-	if m.err != nil {
-		for text := range strings.SplitSeq(m.err.Error(), "\n") {
-			all = append(all, line{printable(text), alarming})
-		}
-		all = append(all, line{})
-	}
+	all, keys := m.errors(), "q quits"
 	switch {
-	case m.seen:
-		all = append(all, lines(m.last)...)
-	case m.err == nil:
+	case !m.seen && m.err == nil:
 		all = append(all, line{"asking ...", usual})
+	case !m.seen:
+	case m.height <= footerLines:
+		all = append(all, m.text()...)
+	case m.scrolled > 0:
+		text := m.text()
+		text = text[min(m.scrolled-1, len(text)):]
+		all = append(all, text[:min(len(text), max(m.room(), 0))]...)
+		keys = "q quits, ↑ ↓ scroll, Home shows what fits"
+	default:
+		text, whole := fitted(m.last, m.width, max(m.room(), 1))
+		all = append(all, text...)
+		if !whole {
+			keys = "q quits, ↓ shows all"
+		}
 	}
-	if m.height > 2 && len(all) > m.height-2 {
-		hidden := len(all) - (m.height - 3)
-		all = append(all[:m.height-3:m.height-3], line{fmt.Sprintf("... and %d lines more", hidden), usual})
+	if m.height > footerLines {
+		all = all[:min(len(all), m.height-footerLines)]
 	}
-	all = append(all, line{}, line{"q quits", usual})
+	all = append(all, line{}, line{keys, usual})
 	var b strings.Builder
 	for i, l := range all {
 		if i > 0 {

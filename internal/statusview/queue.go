@@ -16,11 +16,12 @@ const QueueRows = 20
 const tenantRows = 10
 
 // Queue shows who waits as text.
-func Queue(q api.Queue) string {
-	out := queueFields(q)
+func Queue(q api.Queue, width int) string {
+	s := space{width: width}
+	out := foldAll(queueFields(q), s, fieldIndent)
 	for _, p := range q.Pools {
 		if !idle(p) {
-			out = append(out, hostTable(titleOf(p), p)...)
+			out = append(out, hostTable(titleOf(p), p, s)...)
 		}
 	}
 	return joined(out)
@@ -46,7 +47,7 @@ func queueFields(q api.Queue) []line {
 		}
 		out = append(out, line{field("queue", name+queueText(p)), usual})
 		if !idle(p) {
-			out = append(out, line{field("turns", name+turnsText(p)), usual})
+			out = append(out, line{field("turns", name+turnsText(p)), minor})
 		}
 	}
 	return out
@@ -82,21 +83,23 @@ func turnsText(p api.PoolQueue) string {
 }
 
 // queueTables are who waits: tenants, then the first hosts.
-func queueTables(q api.Queue) []line {
+func queueTables(q api.Queue, s space) []line {
 	var out []line
 	for _, p := range q.Pools {
 		if idle(p) {
 			continue
 		}
-		out = append(out, tenantTable(titleOf(p), p)...)
+		if !s.brief {
+			out = append(out, tenantTable(titleOf(p), p, s)...)
+		}
 		p.Hosts = p.Hosts[:min(len(p.Hosts), QueueRows)]
-		out = append(out, hostTable(titleOf(p), p)...)
+		out = append(out, hostTable(titleOf(p), p, s)...)
 	}
 	return out
 }
 
 // tenantTable shows those with the most waiting hosts.
-func tenantTable(title string, p api.PoolQueue) []line {
+func tenantTable(title string, p api.PoolQueue, s space) []line {
 	tenants := slices.SortedStableFunc(slices.Values(p.Tenants), func(a, b api.TenantQueue) int {
 		return cmp.Compare(b.Waiting+b.Called, a.Waiting+a.Called)
 	})
@@ -107,11 +110,12 @@ func tenantTable(title string, p api.PoolQueue) []line {
 		t.row(usual, cell(x.Tenant), fmt.Sprint(x.Weight), fmt.Sprint(x.Holding), fmt.Sprint(x.Called),
 			fmt.Sprint(x.Waiting), fmt.Sprint(x.Failing), fmt.Sprint(x.Granted))
 	}
-	return t.lines(hidden, "tenants")
+	return t.lines(s, hidden, "tenants")
 }
 
-func hostTable(title string, p api.PoolQueue) []line {
+func hostTable(title string, p api.PoolQueue, s space) []line {
 	t := newTable("PLACE"+title, "HOST", "LANE", "ERRORS", "TURN", "TOLD", "WAITED", "EXPECTED")
+	t.spare = []string{"ERRORS", "LANE"}
 	for _, h := range p.Hosts {
 		name := hostName(h.Name)
 		if name == "" {
@@ -124,7 +128,7 @@ func hostTable(title string, p api.PoolQueue) []line {
 		t.row(usual, place, cell(name), cell(h.Lane), fmt.Sprint(h.Errors), turn(h), cell(string(h.Reason)),
 			age(h.WaitedSeconds), expected(h))
 	}
-	return t.lines(max(0, cmp.Or(p.Matching, p.Waiting)-len(p.Hosts)), "hosts")
+	return t.lines(s, max(0, cmp.Or(p.Matching, p.Waiting)-len(p.Hosts)), "hosts")
 }
 
 // expected says when h may have its turn.

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 	"time"
+	"unicode/utf8"
 
 	tea "github.com/charmbracelet/bubbletea"
 	"github.com/google/go-cmp/cmp"
@@ -96,7 +97,7 @@ PLACE  HOST           LANE     ERRORS  TURN    TOLD  WAITED  EXPECTED
 PLACE OF rack1  HOST  LANE     ERRORS  TURN  TOLD  WAITED  EXPECTED
 1               bare  healthy  0       -     -     0s      not known yet
 `
-	if diff := cmp.Diff(want, Text(example())); diff != "" {
+	if diff := cmp.Diff(want, Text(example(), 0)); diff != "" {
 		t.Errorf("text (-want +got):\n%s", diff)
 	}
 }
@@ -107,7 +108,7 @@ func TestTextOfALongQueueIsShort(t *testing.T) {
 		p.Tenants = append(p.Tenants, api.TenantQueue{Tenant: fmt.Sprintf("ns-%03d", i), Waiting: i})
 		p.Hosts = append(p.Hosts, api.QueuedHost{Position: i + 1, Name: fmt.Sprintf("ns~h-%03d", i)})
 	}
-	text := Text(Content{Queue: api.Queue{Pools: []api.PoolQueue{p}}})
+	text := Text(Content{Queue: api.Queue{Pools: []api.PoolQueue{p}}}, 0)
 	for _, want := range []string{"\nns-999 ", "\nns-990 ", "\n... and 990 tenants more\n", "\n20 ", "\n... and 99980 hosts more\n"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("lacks %q", want)
@@ -116,10 +117,10 @@ func TestTextOfALongQueueIsShort(t *testing.T) {
 	if strings.Contains(text, "ns-989") || strings.Contains(text, "h-020") {
 		t.Error("is not cut off")
 	}
-	if text := Text(Content{Queue: api.Queue{Pools: []api.PoolQueue{{}}}}); !strings.Contains(text, "queue     nobody waits\n") || strings.Contains(text, "PLACE") {
+	if text := Text(Content{Queue: api.Queue{Pools: []api.PoolQueue{{}}}}, 0); !strings.Contains(text, "queue     nobody waits\n") || strings.Contains(text, "PLACE") {
 		t.Errorf("an empty queue: %s", text)
 	}
-	if text := Text(Content{}); strings.Contains(text, "queue") {
+	if text := Text(Content{}, 0); strings.Contains(text, "queue") {
 		t.Errorf("no queue at all: %s", text)
 	}
 }
@@ -152,13 +153,13 @@ func TestTextIsHarmless(t *testing.T) {
 		Pool: "p\x1b", Waiting: 1, Tenants: []api.TenantQueue{{Tenant: "t\t\n"}},
 		Hosts: []api.QueuedHost{{Name: "n\x07\t", Lane: "l\n"}, {NodeUUID: "u\x9b"}},
 	}}}}
-	for _, r := range Text(c) {
+	for _, r := range Text(c, 0) {
 		if r != '\n' && (r < ' ' || r >= 0x7f && r < 0xa0 || r == '\u202e') {
-			t.Fatalf("%q in %q", r, Text(c))
+			t.Fatalf("%q in %q", r, Text(c, 0))
 		}
 	}
-	if n := strings.Count(Text(c), "\n"); n != len(lines(c)) {
-		t.Errorf("%d line ends for %d lines", n, len(lines(c)))
+	if n := strings.Count(Text(c, 0), "\n"); n != len(lines(c, space{})) {
+		t.Errorf("%d line ends for %d lines", n, len(lines(c, space{})))
 	}
 }
 
@@ -199,7 +200,7 @@ func TestLiveModel(t *testing.T) {
 			t.Errorf("%d lines on a screen of %d", len(all), size.Height)
 		}
 		for _, l := range all {
-			if len(l) > size.Width {
+			if utf8.RuneCountInString(l) > size.Width {
 				t.Errorf("%q is wider than %d", l, size.Width)
 			}
 		}
@@ -241,7 +242,7 @@ func TestLiveReturnsTheLastError(t *testing.T) {
 }
 
 func TestTheServerThatAnsweredIsNamed(t *testing.T) {
-	if text := Text(Content{Server: "http://127.0.0.1:8087"}); !strings.Contains(text, "\nserver    http://127.0.0.1:8087\nview ") {
+	if text := Text(Content{Server: "http://127.0.0.1:8087"}, 0); !strings.Contains(text, "\nserver    http://127.0.0.1:8087\nview ") {
 		t.Error(text)
 	}
 }

@@ -20,17 +20,19 @@ type Content struct {
 	Queue  api.Queue
 }
 
-// Text returns c as plain text that ends with a newline. Whatever came from
-// Ironic or an asker is made harmless for a terminal.
-func Text(c Content) string {
-	return joined(lines(c))
+// Text returns c as plain text that ends with a newline, for a terminal of that many
+// columns; 0: nothing is cut or broken. Whatever came from Ironic or an asker is made
+// harmless for a terminal. All texts of this package are made so.
+func Text(c Content, width int) string {
+	return joined(lines(c, space{width: width}))
 }
 
 // weight is how much a line wants to be seen.
 type weight int
 
 const (
-	usual weight = iota
+	minor weight = iota // goes first where there is no room
+	usual
 	heading
 	alarming
 )
@@ -42,40 +44,59 @@ type line struct {
 }
 
 // lines is what both views show.
-func lines(c Content) []line {
+func lines(c Content, s space) []line {
+	out := append(fieldLines(c, s), occupantLines(c.Status.Slots.Occupants, s)...)
+	return append(out, queueTables(c.Queue, s)...)
+}
+
+// headline is empty where the throttle is older than this command.
+func headline(c Content, s space) []line {
+	if c.Status.Headline == "" {
+		return nil
+	}
+	return fold(line{printable(c.Status.Headline), heading}, s, 0)
+}
+
+// fieldLines are what stands before the tables.
+func fieldLines(c Content, s space) []line {
+	out := fields(c)
+	if s.brief {
+		out = slices.DeleteFunc(out, func(l line) bool { return l.weight == minor })
+	}
+	return append(headline(c, s), foldAll(out, s, fieldIndent)...)
+}
+
+// fields are what is no table.
+func fields(c Content) []line {
 	s := c.Status
 	view, bad := viewText(s.View)
-	out := []line{
-		{printable(s.Headline), heading},
-		{field("throttle", printable(s.Version)+", mode "+printable(s.Mode)), usual},
-		{field("view", view), bad},
-		{field("slots", slotsText(s.Slots.Total)), usual},
+	mode := usual
+	if s.Mode == "enforce" {
+		mode = minor
 	}
-	if s.Headline == "" { // a throttle that is older than this command
-		out = out[1:]
-	}
+	out := []line{{field("throttle", printable(s.Version)+", mode "+printable(s.Mode)), mode}}
 	if c.Server != "" {
-		out = slices.Insert(out, len(out)-2, line{field("server", printable(c.Server)), usual})
+		out = append(out, line{field("server", printable(c.Server)), usual})
 	}
+	out = append(out, line{field("view", view), bad}, line{field("slots", slotsText(s.Slots.Total)), usual})
 	for _, pool := range slices.Sorted(maps.Keys(s.Slots.Pools)) {
 		out = append(out, line{field("pool", printable(pool)+": "+slotsText(s.Slots.Pools[pool])), usual})
 	}
 	out = append(out, clusterFields(s)...)
 	out = append(out, queueFields(c.Queue)...)
 	out = append(out, failureFields(s)...)
-	out = append(out, line{field("answers", countsText(s.Asks)), usual})
+	out = append(out, line{field("answers", countsText(s.Asks)), minor})
 	if s.Mode == "observe" {
-		out = append(out, line{field("refusals", "enforce would have said: "+countsText(s.Refusals)), usual})
+		out = append(out, line{field("refusals", "enforce would have said: "+countsText(s.Refusals)), minor})
 	}
 	t := s.Totals
 	out = append(out, line{field("totals", fmt.Sprintf(
 		"%d granted, %d finished, %d expired, %d refused, %d vanished, %d adopted, %d foreign, %d written off",
-		t.Granted, t.Finished, t.Expired, t.Refused, t.Vanished, t.Adopted, t.Foreign, t.WrittenOff)), usual})
+		t.Granted, t.Finished, t.Expired, t.Refused, t.Vanished, t.Adopted, t.Foreign, t.WrittenOff)), minor})
 	for _, w := range s.Warnings {
 		out = append(out, line{field("warning", printable(w)), alarming})
 	}
-	out = append(out, occupantLines(s.Slots.Occupants)...)
-	return append(out, queueTables(c.Queue)...)
+	return out
 }
 
 func field(name, text string) string { return fmt.Sprintf("%-9s %s", name, text) }
@@ -120,8 +141,12 @@ func countsText(counts []api.Count) string {
 }
 
 // occupantLines is the table of who holds a slot or is at work.
-func occupantLines(occupants []api.Occupant) []line {
+func occupantLines(occupants []api.Occupant, s space) []line {
 	t := newTable("HOST", "KIND", "OP", "STATE", "POOL", "SINCE", "NODE", "NOTE")
+	t.spare = []string{"KIND", "POOL"}
+	if !slices.ContainsFunc(occupants, func(o api.Occupant) bool { return o.Name == "" }) {
+		t.spare = []string{"NODE", "KIND", "POOL"}
+	}
 	for _, o := range occupants {
 		w := usual
 		if o.Stuck || o.Abandoned {
@@ -130,7 +155,7 @@ func occupantLines(occupants []api.Occupant) []line {
 		t.row(w, cell(hostName(o.Name)), cell(o.Kind), cell(string(o.Op)), cell(o.State), cell(o.Pool),
 			age(o.SinceSeconds), cell(o.NodeUUID), note(o))
 	}
-	return t.lines(0, "")
+	return t.lines(s, 0, "hosts")
 }
 
 func note(o api.Occupant) string {

@@ -34,7 +34,9 @@ func (c *core) workEnded(now time.Time, e slots.Ending) {
 			s.book.Mended(now, e.Host.ID().UUID, kind, e.State == ironic.Active)
 		}
 	case slots.Failed, slots.Found:
-		c.failed(now, h, e)
+		if fresh := c.failed(now, h, e); e.Result == slots.Failed || fresh && s.book.Held(now, e.Host.ID().UUID) {
+			s.notices = append(s.notices, s.hostNotice(now, e, fresh))
+		}
 	}
 }
 
@@ -80,33 +82,29 @@ var holdKinds = map[ironic.Work]holdoff.Kind{
 }
 
 // failed begins an episode, unless the host has an instance (BO-7) or the work is of a kind for
-// which no host is held off.
-func (c *core) failed(now time.Time, h *host, e slots.Ending) {
+// which no host is held off. fresh tells that it did.
+func (c *core) failed(now time.Time, h *host, e slots.Ending) (fresh bool) {
 	kind, ok := holdKinds[e.Work]
 	if !ok || e.Rework || !slices.Contains(ironic.FailedBefore(), e.State) {
-		return
+		return false
 	}
 	f := holdoff.Failure{
 		UUID: e.Host.ID().UUID, Name: e.Host.ID().Name, State: string(e.State), Token: e.Token, Kind: kind, Cause: cut(e.Cause),
 	}
 	if h != nil {
 		if h.deployed {
-			return
+			return false
 		}
 		f.UID, f.Spec = h.uid, h.spec
 	}
 	if f.Spec == "" {
 		f.Spec = c.specOf(f.UUID)
 	}
-	if _, fresh := c.policy.book.Failed(now, f); !fresh {
-		return
-	}
-	if !c.policy.book.Held(now, f.UUID) {
-		return
-	}
-	if h != nil && h.waits() {
+	_, fresh = c.policy.book.Failed(now, f)
+	if fresh && h != nil && h.waits() && c.policy.book.Held(now, f.UUID) {
 		h.queue.Suspend(now, &h.place) // it is called, perhaps, and must keep no slot from others
 	}
+	return fresh
 }
 
 // followBreakers takes the changes of the breakers. When a scope opens, its hosts are suspended

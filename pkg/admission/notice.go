@@ -3,24 +3,33 @@ package admission
 import (
 	"cmp"
 	"slices"
+	"time"
 
 	"github.com/ironic-throttle/ironic-throttle/pkg/api"
 	"github.com/ironic-throttle/ironic-throttle/pkg/breaker"
+	"github.com/ironic-throttle/ironic-throttle/pkg/holdoff"
 	"github.com/ironic-throttle/ironic-throttle/pkg/slots"
 )
 
-// FailureKind names something that happened to many hosts at once.
+// FailureKind names what a failure did.
 type FailureKind string
 
-// The kinds. There is none for a single hold: their counts are in the status.
+// The kinds.
 const (
 	BreakerChanged FailureKind = "breaker" // a breaker changed its state
 	PoolChanged    FailureKind = "pool"    // a pool was paused or reopened
+	HostFailed     FailureKind = "failed"  // the work of a host, which is held, perhaps
+	HoldEnded      FailureKind = "ended"   // of a host, but by hand: who did it tells it
 )
 
 // FailureNotice is one such event, for a log line that says why hosts wait.
 type FailureNotice struct {
 	Kind FailureKind
+
+	// Hold is of the host that failed, or was held: with HoldEnded only its names.
+	Hold api.Hold
+	Work string // what failed
+	End  string // one of api.HoldEnds
 
 	Scope    string // of the breaker
 	From, To string // its states
@@ -34,6 +43,23 @@ func breakerNotice(e breaker.Event) FailureNotice {
 	return FailureNotice{
 		Kind: BreakerChanged, Scope: e.Scope.String(), From: string(e.From), To: string(e.To), ByHand: e.ByHand,
 		Causes: showCauses(e.Causes),
+	}
+}
+
+// hostNotice tells of a failure; fresh: it began an episode.
+func (s *policy) hostNotice(now time.Time, e slots.Ending, fresh bool) FailureNotice {
+	entry := holdoff.Entry{UUID: e.Host.ID().UUID, Name: e.Host.ID().Name, State: string(e.State), Cause: cut(e.Cause)}
+	if fresh {
+		entry, _ = s.book.Entry(now, entry.UUID)
+	}
+	return FailureNotice{Kind: HostFailed, Hold: showHold(entry), Work: string(e.Work)}
+}
+
+// noteEnds tells of the holds that have ended.
+func (c *core) noteEnds() {
+	for _, e := range c.policy.book.Ends() {
+		ended := showHold(holdoff.Entry{UUID: e.UUID, Name: c.ledger.Name(e.UUID)})
+		c.policy.notices = append(c.policy.notices, FailureNotice{Kind: HoldEnded, Hold: ended, End: string(e.How)})
 	}
 }
 

@@ -81,6 +81,7 @@ func newPolicy(cfg Config, now time.Time) (*policy, error) {
 func (c *core) polled(now time.Time) {
 	s := c.policy
 	s.book.Tick(now)
+	c.noteEnds()
 	s.set.Tick(now)
 	c.countPools(now)
 	if s.polls++; s.polls%64 == 0 {

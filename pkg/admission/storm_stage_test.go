@@ -16,14 +16,23 @@ type front struct {
 	*site
 	stamps  int
 	byUUID  map[string]*ironic.Node
-	notices []admission.FailureNotice
+	notices []admission.FailureNotice // of breakers and pools
+	told    []admission.FailureNotice // of single hosts
 }
 
 func newFront(t *testing.T, limit int, edit ...func(*admission.Config)) *front {
 	t.Helper()
 	f := &front{byUUID: map[string]*ironic.Node{}}
 	edit = append(edit, func(c *admission.Config) {
-		c.NotifyFailures = func(n []admission.FailureNotice) { f.notices = append(f.notices, n...) }
+		c.NotifyFailures = func(all []admission.FailureNotice) {
+			for _, n := range all {
+				if n.Kind == admission.HostFailed || n.Kind == admission.HoldEnded {
+					f.told = append(f.told, n)
+				} else {
+					f.notices = append(f.notices, n)
+				}
+			}
+		}
 	})
 	f.site = newSite(t, limit, edit...)
 	return f

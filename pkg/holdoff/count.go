@@ -22,6 +22,24 @@ type counts struct {
 	held  map[string]bool // the hosts whose hold is counted and has not ended
 	begun uint64
 	ended map[End]uint64
+	news  []Ended // not taken yet
+}
+
+// Ended is a hold that ended by itself or by something that an ask or Ironic showed.
+type Ended struct {
+	UUID string
+	How  End
+}
+
+// Ends returns the holds that have ended since it was called last. Those that Release ended
+// are not among them: whoever releases knows.
+func (b *Book) Ends() []Ended {
+	if b == nil {
+		return nil
+	}
+	news := b.counts.news
+	b.counts.news = nil
+	return news
 }
 
 // Counts returns how many holds began since the start, and how many ended in which way. A
@@ -40,12 +58,21 @@ func (c *counts) begin(uuid string) {
 	}
 }
 
-// noteEnd counts the end of a hold, if it has ended.
+// noteEnd is countEnd for what Ends tells.
 func (b *Book) noteEnd(now time.Time, uuid string, how End) {
-	if b.counts.held[uuid] && !b.Held(now, uuid) {
-		delete(b.counts.held, uuid)
-		b.counts.ended[how]++
+	if b.countEnd(now, uuid, how) {
+		b.counts.news = append(b.counts.news, Ended{uuid, how})
 	}
+}
+
+// countEnd counts the end of a hold, if it has ended.
+func (b *Book) countEnd(now time.Time, uuid string, how End) bool {
+	if !b.counts.held[uuid] || b.Held(now, uuid) {
+		return false
+	}
+	delete(b.counts.held, uuid)
+	b.counts.ended[how]++
+	return true
 }
 
 // endShownBy returns how the hold of e ended, if an ask found it ended. release is the episode

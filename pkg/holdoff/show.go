@@ -66,7 +66,7 @@ func (b *Book) Release(now time.Time, uuid, episode string) (released bool, err 
 		b.put(now, e)
 	}
 	if held {
-		b.noteEnd(now, uuid, EndHand)
+		b.countEnd(now, uuid, EndHand)
 	}
 	return held, nil
 }
