@@ -82,6 +82,7 @@ func (s *storm) round(n int, f fault) {
 	for _, text := range s.turns.violations() {
 		s.Errorf("%s: %s", f.name, text)
 	}
+	s.labelFollows()
 }
 
 // another waits for the first slot that is given after a fault.
@@ -166,7 +167,7 @@ func (s *storm) verdict() {
 		s.Errorf("%d hosts worked at once, limit %d", truth.PeakWorking, stormSlots)
 	}
 	var restarts []string
-	for _, seat := range s.seats {
+	for _, seat := range s.seated() {
 		restarts = append(restarts, fmt.Sprintf("%s %d", seat.name, seat.count))
 	}
 	s.Logf("%d works, peak %d of %d; turns: %s; starts: %s", truth.Started, truth.PeakWorking, stormSlots, s.turns, strings.Join(restarts, ", "))

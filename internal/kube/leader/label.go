@@ -118,7 +118,7 @@ func (l *Label) KeepOn(ctx context.Context, former string) {
 
 // Off takes the label off our pod, if that can be done soon.
 func (l *Label) Off() {
-	if err := l.own(context.Background(), false); err != nil {
+	if err := l.own(context.Background(), false); err != nil && !apierrors.IsNotFound(err) {
 		l.opts.Log.Warn("the label of the leader stays on this pod until the next leader takes it off", "pod", l.opts.Pod, "error", err)
 	}
 }
