@@ -83,6 +83,7 @@ func (s *storm) round(n int, f fault) {
 		s.Errorf("%s: %s", f.name, text)
 	}
 	s.labelFollows()
+	s.ready(s.seated())
 }
 
 // another waits for the first slot that is given after a fault.
@@ -148,6 +149,7 @@ func (s *storm) cut(l *life, how func()) change {
 	how()
 	s.ends(l)
 	next := s.another()
+	s.labelFollows() // although the one before could not take it off
 	wait(s.Context(), rand.N(4*time.Second))
 	l.seat.proxy.Mend()
 	return next
