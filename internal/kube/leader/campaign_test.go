@@ -12,7 +12,7 @@ func TestLH41_WhoCampaigns(t *testing.T) {
 		var server api
 		a := server.join(t, "a_1", nil)
 		<-a.led
-		b := server.join(t, "b_1", nil)
+		b := server.joinOver(t, &wire{api: &server, is: swallow}, "b_1", nil)
 		want := func(r *replica, campaigns bool, when string) {
 			t.Helper()
 			if r.Campaigns() != campaigns {
@@ -20,7 +20,8 @@ func TestLH41_WhoCampaigns(t *testing.T) {
 			}
 		}
 		want(b, false, "before it has read the Lease")
-		<-time.After(longRetry)
+		b.wire.set(fine)
+		<-time.After(deadline + longRetry)
 		want(b, true, "standing by")
 		want(a, false, "leading")
 		for _, row := range []struct {
