@@ -29,9 +29,10 @@ const (
 	// labelEvery is how often the label is written where nothing has changed: what another
 	// one has written, or a request that came late, does not stay.
 	labelEvery = 15 * time.Second
-	// onTimeout and offTimeout bound a request; somebody may wait for the second.
-	onTimeout  = 2 * time.Second
-	offTimeout = time.Second
+	labelTimeout = 5 * time.Second // of a request
+	// linger is for how long a request goes on that takes the label off and that nobody
+	// wants any more: given up, it could arrive when the label is on.
+	linger     = time.Second / 2
 	firstPause = time.Second // after a failure; it doubles up to labelEvery
 )
 
@@ -118,7 +119,9 @@ func (l *Label) KeepOn(ctx context.Context, former string) {
 
 // Off takes the label off our pod, if that can be done soon.
 func (l *Label) Off() {
-	if err := l.own(context.Background(), false); err != nil && !apierrors.IsNotFound(err) {
+	ctx, cancel := context.WithTimeout(context.Background(), linger)
+	defer cancel()
+	if err := l.own(ctx, false); err != nil && !apierrors.IsNotFound(err) {
 		l.opts.Log.Warn("the label of the leader stays on this pod until the next leader takes it off", "pod", l.opts.Pod, "error", err)
 	}
 }
@@ -163,7 +166,7 @@ func (l *Label) tell(err error) {
 		l.opts.Log.Info("the label of the leader is written again", "pod", l.opts.Pod)
 		return
 	}
-	l.opts.Log.Warn("the label of the leader cannot be written, so that Services do not find it: trying again", "label", labelName, "pod", l.opts.Pod, "error", err)
+	l.opts.Log.Warn("the label of the leader is not written, and Services may not find it: trying again", "label", labelName, "pod", l.opts.Pod, "error", err)
 }
 
 // own writes whether our pod has the label.
@@ -188,21 +191,22 @@ func (l *Label) write(ctx context.Context, pod string, on bool) error {
 		return ctx.Err()
 	}
 	meta := map[string]any{"labels": map[string]any{labelName: nil}, "annotations": map[string]any{costName: nil}}
-	timeout := offTimeout
+	ctx, cancel := context.WithTimeout(ctx, labelTimeout)
+	defer cancel()
 	switch {
 	case on:
-		timeout = onTimeout
 		meta = map[string]any{"labels": map[string]any{labelName: labelValue}, "annotations": map[string]any{costName: costValue}}
 	case pod == l.opts.Pod:
-		// One that is given up may arrive later, when the label is on. So it is waited for.
-		ctx = context.WithoutCancel(ctx)
+		late, cancel := context.WithCancel(context.WithoutCancel(ctx))
+		defer cancel()
+		stop := context.AfterFunc(ctx, func() { time.AfterFunc(linger, cancel) })
+		defer stop()
+		ctx = late
 	}
 	body, err := json.Marshal(map[string]any{"metadata": meta})
 	if err != nil {
 		return err
 	}
-	ctx, cancel := context.WithTimeout(ctx, timeout)
-	defer cancel()
 	return l.api.Patch(types.MergePatchType).Namespace(l.opts.Namespace).Resource("pods").Name(pod).
 		MaxRetries(0).Body(body).Do(ctx).Error()
 }

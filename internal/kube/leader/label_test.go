@@ -218,7 +218,7 @@ func TestLH42_ThePausedPutNoLabelOn(t *testing.T) {
 func TestLH42_NoLateRequestTakesTheLabelOff(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := newPods("a")
-		p.slow = offTimeout / 2
+		p.slow = linger / 2
 		l := p.label(t, nil)
 		during(p.slow/2, l.KeepOff)
 		during(time.Second, func(ctx context.Context) { l.KeepOn(ctx, "") })
@@ -235,8 +235,13 @@ func TestLH42_TheEndDoesNotWaitLong(t *testing.T) {
 		l, begun := p.label(t, nil), time.Now()
 		during(time.Second, func(ctx context.Context) { l.KeepOn(ctx, "b_0") })
 		l.Off()
-		if took := time.Since(begun); took > time.Second+offTimeout {
+		if took := time.Since(begun); took > 2*time.Second {
 			t.Errorf("the end took %s", took-time.Second)
+		}
+		begun = time.Now()
+		during(time.Second, l.KeepOff)
+		if took := time.Since(begun); took > 2*time.Second {
+			t.Errorf("the end of a standby took %s", took-time.Second)
 		}
 		<-time.After(2 * time.Hour)
 	})
