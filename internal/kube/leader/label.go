@@ -28,7 +28,7 @@ const (
 const (
 	// labelEvery is how often the label is written where nothing has changed: what another
 	// one has written, or a request that came late, does not stay.
-	labelEvery = 15 * time.Second
+	labelEvery   = 15 * time.Second
 	labelTimeout = 5 * time.Second // of a request
 	// linger is for how long a request goes on that takes the label off and that nobody
 	// wants any more: given up, it could arrive when the label is on.
