@@ -68,13 +68,13 @@ func TestHoldsSurviveTheirLeader(t *testing.T) {
 func (d *deployment) leading(before *throttle) (found *throttle) {
 	d.Helper()
 	await(d.T, "leader", func() bool {
-		for _, seat := range d.seats {
+		for _, seat := range d.seated() {
 			l := seat.present.Load()
 			if l == nil || before != nil && before.Process == l.Process {
 				continue
 			}
 			found = &throttle{T: d.T, Process: l.Process, log: l.log, at: l.at}
-			if code, _ := found.get(l.at.Health + "/readyz"); code == http.StatusOK {
+			if code, text := found.get(l.at.Health + "/readyz"); code == http.StatusOK && text == leads {
 				return true
 			}
 		}

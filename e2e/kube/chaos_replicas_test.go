@@ -8,6 +8,7 @@ import (
 	"net"
 	"net/http"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -28,24 +29,28 @@ type deployment struct {
 	*testing.T
 	settings settings
 	// front is what a life is told to be Ironic: so is known who sends what.
-	front func(*life) http.Handler
-	seats []*seat
-	dir   string
+	front     func(*life) http.Handler
+	namespace string
+	selector  string // of the Service
+	dir       string
 
 	ctx     context.Context
 	end     context.CancelFunc
 	running sync.WaitGroup
 
 	mu    sync.Mutex
+	seats []*seat
+	made  int // seats until now
 	lives []*life
 }
 
-// seat is the place of one replica: its name, and its way to the API server.
+// seat is the place of one replica: its pod, and its way to the API server.
 type seat struct {
 	name       string
 	proxy      *realkube.Proxy
 	kubeconfig string
 	present    atomic.Pointer[life] // nil: nobody is there just now
+	leaves     atomic.Bool          // for good
 	count      int
 }
 
@@ -67,25 +72,44 @@ type life struct {
 func deployReplicas(t *testing.T, n int, s settings, front func(*life) http.Handler) *deployment {
 	t.Helper()
 	ns := namespace(t, "chaos")
-	deploy(t, ns, rights(t, filepath.Join(overlays, "high-availability"), ns))
-	d := &deployment{T: t, settings: s, front: front, dir: t.TempDir()}
-	for i := range n {
-		proxy, err := cluster.Proxy()
-		if err != nil {
-			t.Fatal(err)
-		}
-		t.Cleanup(proxy.Stop)
-		name := fmt.Sprintf("%s-%d", ns, i)
-		d.seats = append(d.seats, &seat{name: name, proxy: proxy, kubeconfig: kubeconfigOf(t, ns, account, proxy.URL)})
+	deploy(t, ns, rights(t, highAvailability, ns))
+	d := &deployment{T: t, settings: s, front: front, namespace: ns, selector: selectorOf(t), dir: t.TempDir()}
+	for range n {
+		d.newSeat()
 	}
 	d.settings = clustered("http://nowhere/", "", ns).with(settings{"WATCH_NAMESPACE": ns}).with(s)
 	return d
 }
 
+// newSeat makes a pod, for which nothing runs yet.
+func (d *deployment) newSeat() *seat {
+	d.Helper()
+	proxy, err := cluster.Proxy()
+	if err != nil {
+		d.Fatal(err)
+	}
+	d.Cleanup(proxy.Stop)
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	name := fmt.Sprintf("%s-%d", d.namespace, d.made)
+	d.made++
+	makePod(d.T, d.namespace, name)
+	s := &seat{name: name, proxy: proxy, kubeconfig: kubeconfigOf(d.T, d.namespace, account, proxy.URL)}
+	d.seats = append(d.seats, s)
+	return s
+}
+
+// seated lists the seats that there are now.
+func (d *deployment) seated() []*seat {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return slices.Clone(d.seats)
+}
+
 func (d *deployment) start() {
 	d.ctx, d.end = context.WithCancel(d.Context())
 	d.Cleanup(d.stop)
-	for _, s := range d.seats {
+	for _, s := range d.seated() {
 		d.running.Go(func() { d.fill(s) })
 	}
 }
@@ -103,7 +127,7 @@ func (d *deployment) stop() {
 
 // fill keeps a seat taken.
 func (d *deployment) fill(s *seat) {
-	for d.ctx.Err() == nil {
+	for d.ctx.Err() == nil && !s.leaves.Load() {
 		l, err := d.begin(s)
 		if err != nil {
 			d.Errorf("%s: %v", s.name, err)
@@ -171,7 +195,7 @@ func (d *deployment) listens(l *life) bool {
 
 // find returns the life of that name, if its process runs and listens.
 func (d *deployment) find(name string) *life {
-	for _, s := range d.seats {
+	for _, s := range d.seated() {
 		if l := s.present.Load(); l != nil && l.name == name && l.Running() {
 			return l
 		}

@@ -8,7 +8,9 @@ import (
 	"io"
 	"math/rand/v2"
 	"net/http"
+	"slices"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -25,19 +27,20 @@ const (
 	strayChance = 0.03
 )
 
-// service is a Service of Kubernetes: requests go to the replica that was ready a moment
-// ago, and now and then to another one.
+// service is a Service of Kubernetes: requests go to a pod that it selected and that was
+// ready a moment ago, and now and then to another one.
 type service struct {
 	*deployment
 	turns     *turns
-	published atomic.Pointer[life]
+	published atomic.Pointer[[]*life]
 	network   *http.Transport // towards the gateways
 	granted   func(l *life, node string)
+	answers   gaps
 }
 
 // begin probes all replicas until the end of the deployment.
 func (s *service) begin() {
-	for _, seat := range s.seats {
+	for _, seat := range s.seated() {
 		s.running.Go(func() { s.probe(seat) })
 	}
 	s.running.Go(func() {
@@ -50,42 +53,53 @@ func (s *service) begin() {
 
 func (s *service) probe(seat *seat) {
 	client := &http.Client{Timeout: probeTimeout, Transport: &http.Transport{DisableKeepAlives: true}}
-	for ; s.ctx.Err() == nil; wait(s.ctx, probeEvery) {
+	for ; s.ctx.Err() == nil && !seat.leaves.Load(); wait(s.ctx, probeEvery) {
 		l := seat.present.Load()
 		if l == nil {
 			continue
 		}
 		begin := time.Now()
-		resp, err := client.Get(l.at.Health + "/readyz")
-		if err == nil {
-			_ = resp.Body.Close()
+		req, err := http.NewRequestWithContext(s.ctx, http.MethodGet, l.at.Health+"/readyz", nil)
+		if err != nil {
+			s.Error(err)
+			return
 		}
-		ready := err == nil && resp.StatusCode == http.StatusOK
-		if ready {
+		code, text := ask(client, req)
+		if code == http.StatusOK && text == leads {
 			s.turns.sign(l.name, "ready", begin, time.Now())
 		}
-		l.ready.Store(ready)
-		l.answers.Store(err == nil)
+		l.ready.Store(code == http.StatusOK)
+		l.answers.Store(code != 0)
 	}
 }
 
+// leads is what /readyz of a leader says; a standby says more.
+const leads = "ok\n"
+
 func (s *service) publish() {
-	var ready *life
-	for _, seat := range s.seats {
-		if l := seat.present.Load(); l != nil && l.ready.Load() {
-			ready = l
+	selected, err := s.labelled()
+	if err != nil {
+		return // what was known stays
+	}
+	var ready []*life
+	for _, seat := range s.seated() {
+		if l := seat.present.Load(); l != nil && l.ready.Load() && slices.Contains(selected, seat.name) {
+			ready = append(ready, l)
 		}
 	}
-	s.published.Store(ready)
+	s.published.Store(&ready)
 }
 
 var errNoEndpoint = errors.New("no replica is ready")
 
 // pick is where a request goes.
 func (s *service) pick() (*life, error) {
-	l := s.published.Load()
-	if rand.Float64() < strayChance {
-		if stray := s.seats[rand.IntN(len(s.seats))].present.Load(); stray != nil && stray.answers.Load() {
+	var l *life
+	if all := s.published.Load(); all != nil && len(*all) > 0 {
+		l = (*all)[rand.IntN(len(*all))]
+	}
+	if seats := s.seated(); rand.Float64() < strayChance {
+		if stray := seats[rand.IntN(len(seats))].present.Load(); stray != nil && stray.answers.Load() {
 			l = stray
 		}
 	}
@@ -99,9 +113,12 @@ func (s *service) pick() (*life, error) {
 func (s *service) IsReady(ctx context.Context, ask api.Ask) (api.Answer, error) {
 	l, err := s.pick()
 	if err != nil {
+		s.answers.enter(err)
 		return api.Answer{}, err
 	}
-	return s.ask(ctx, l, l.asker, ask)
+	answer, err := s.ask(ctx, l, l.asker, ask)
+	s.answers.enter(err)
+	return answer, err
 }
 
 func (s *service) ask(ctx context.Context, l *life, c *api.Client, ask api.Ask) (api.Answer, error) {
@@ -120,12 +137,40 @@ func (s *service) ask(ctx context.Context, l *life, c *api.Client, ask api.Ask) 
 func (s *service) RoundTrip(r *http.Request) (*http.Response, error) {
 	l, err := s.pick()
 	if err != nil {
+		s.answers.enter(err)
 		return nil, err
 	}
 	r = r.Clone(r.Context())
 	r.URL.Host = strings.TrimPrefix(l.at.Gateway, "http://")
 	r.Host = r.URL.Host
-	return s.network.RoundTrip(r)
+	resp, err := s.network.RoundTrip(r)
+	s.answers.enter(err)
+	return resp, err
+}
+
+// gaps finds the longest time in which nobody was answered.
+type gaps struct {
+	mu      sync.Mutex
+	last    time.Time // answer
+	longest time.Duration
+}
+
+func (g *gaps) enter(err error) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if now := time.Now(); err == nil {
+		g.last = now
+	} else if !g.last.IsZero() {
+		g.longest = max(g.longest, now.Sub(g.last))
+	}
+}
+
+// take returns it, and begins anew.
+func (g *gaps) take() (longest time.Duration) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	longest, g.longest = g.longest, 0
+	return longest
 }
 
 // passedOn hears of a PUT that starts work, and which life has sent it.

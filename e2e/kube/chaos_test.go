@@ -82,6 +82,8 @@ func (s *storm) round(n int, f fault) {
 	for _, text := range s.turns.violations() {
 		s.Errorf("%s: %s", f.name, text)
 	}
+	s.labelFollows()
+	s.ready(s.seated())
 }
 
 // another waits for the first slot that is given after a fault.
@@ -147,6 +149,7 @@ func (s *storm) cut(l *life, how func()) change {
 	how()
 	s.ends(l)
 	next := s.another()
+	s.labelFollows() // although the one before could not take it off
 	wait(s.Context(), rand.N(4*time.Second))
 	l.seat.proxy.Mend()
 	return next
@@ -166,7 +169,7 @@ func (s *storm) verdict() {
 		s.Errorf("%d hosts worked at once, limit %d", truth.PeakWorking, stormSlots)
 	}
 	var restarts []string
-	for _, seat := range s.seats {
+	for _, seat := range s.seated() {
 		restarts = append(restarts, fmt.Sprintf("%s %d", seat.name, seat.count))
 	}
 	s.Logf("%d works, peak %d of %d; turns: %s; starts: %s", truth.Started, truth.PeakWorking, stormSlots, s.turns, strings.Join(restarts, ", "))

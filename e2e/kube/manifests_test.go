@@ -25,6 +25,9 @@ const (
 	testCases = "../../internal/rig/deploytest/testdata"
 )
 
+// highAvailability is the overlay with several replicas.
+var highAvailability = filepath.Join(overlays, "high-availability")
+
 // systemNamespace is the one that the manifests name.
 const systemNamespace = "baremetal-operator-system"
 

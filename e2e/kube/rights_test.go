@@ -107,6 +107,7 @@ func setScene(t *testing.T, namespace string, objects []*unstructured.Unstructur
 		t.Fatal(err)
 	}
 	kubeconfig := deploy(t, namespace, objects)
+	makePod(t, namespace, "ironic-throttle-0")
 	cert := certificate(t)
 	n.throttle = serve(t, clustered(n.ironic.URL, kubeconfig, namespace).with(settings{
 		"WATCH_NAMESPACE": namespace, "MAX_CONCURRENT_PROVISIONING_HOSTS": "1",
@@ -150,8 +151,13 @@ var works = map[string]func(*scene) bool{
 	"coordination.k8s.io/leases get":                   (*scene).leads,
 	"coordination.k8s.io/leases create":                (*scene).leads,
 	"coordination.k8s.io/leases update":                func(n *scene) bool { return n.Running() },
-	"configmaps get":                                   (*scene).decides,
-	"configmaps create":                                (*scene).decides,
+	"pods patch": func(n *scene) bool {
+		return slices.ContainsFunc(n.list("v1", "pods"), func(o unstructured.Unstructured) bool {
+			return o.GetLabels()[leaderLabel] == "leader"
+		})
+	},
+	"configmaps get":    (*scene).decides,
+	"configmaps create": (*scene).decides,
 	"configmaps update": func(n *scene) bool {
 		return slices.ContainsFunc(n.list("v1", "configmaps"), func(o unstructured.Unstructured) bool {
 			text, _, _ := unstructured.NestedString(o.Object, "data", "holds.jsonl")

@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -26,13 +27,23 @@ type apiServer struct {
 	version int
 	objects map[string]object
 	asked   map[string]int // by the kind in the path
+	// labelled is who had the label of the leader after each patch of a pod, and when the
+	// Lease was given up.
+	labelled []string
 	// away are the kinds about which nobody gets an answer, and refused those that
 	// are forbidden; "" = all.
 	away, refused map[string]bool
 }
 
+// podPath begins the paths of pods.
+const podPath = "/api/v1/namespaces/metal3/pods/"
+
 func newAPIServer() *apiServer {
-	return &apiServer{objects: map[string]object{}, asked: map[string]int{}, away: map[string]bool{}, refused: map[string]bool{"baremetalhosts": true}}
+	pods := map[string]object{}
+	for _, name := range []string{"a", "b"} {
+		pods[podPath+name] = object{"metadata": object{"name": name, "labels": object{}, "annotations": object{}}}
+	}
+	return &apiServer{objects: pods, asked: map[string]int{}, away: map[string]bool{}, refused: map[string]bool{"baremetalhosts": true}}
 }
 
 // set changes what happens to requests about kind.
@@ -52,7 +63,7 @@ func (s *apiServer) count(kind string) int {
 func kindOf(path string) string {
 	for part := range strings.SplitSeq(path, "/") {
 		switch part {
-		case "leases", "configmaps", "events", "baremetalhosts":
+		case "leases", "configmaps", "events", "baremetalhosts", "pods":
 			return part
 		}
 	}
@@ -105,10 +116,42 @@ func (s *apiServer) doLocked(method, path, kind string, in object) (code int, re
 		return http.StatusNotFound, "NotFound"
 	case method == http.MethodPut && text(in, "resourceVersion") != text(old, "resourceVersion"):
 		return http.StatusConflict, "Conflict"
+	case method == http.MethodPatch:
+		for field, values := range in["metadata"].(object) {
+			for key, value := range values.(object) {
+				if old["metadata"].(object)[field].(object)[key] = value; value == nil {
+					delete(old["metadata"].(object)[field].(object), key)
+				}
+			}
+		}
+		if kind == "pods" {
+			s.labelled = append(s.labelled, s.leadersLocked())
+		}
 	case method != http.MethodGet:
 		s.putLocked(path, in)
+		if spec, _ := in["spec"].(object); kind == "leases" && (spec["holderIdentity"] == nil || spec["holderIdentity"] == "") {
+			s.labelled = append(s.labelled, "the Lease is free")
+		}
 	}
 	return http.StatusOK, ""
+}
+
+// leadersLocked lists the pods that a Service would lead to.
+func (s *apiServer) leadersLocked() string {
+	found := ""
+	for _, name := range []string{"a", "b"} {
+		if s.objects[podPath+name]["metadata"].(object)["labels"].(object)["ironic-throttle.metal3.io/role"] == "leader" {
+			found += name
+		}
+	}
+	return found
+}
+
+// leaders is that, and what it was after each change.
+func (s *apiServer) leaders() (now string, history []string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.leadersLocked(), slices.Compact(slices.Clone(s.labelled))
 }
 
 func (s *apiServer) putLocked(path string, o object) {

@@ -172,17 +172,18 @@ func (a *App) newPoller(c config.Config, m *metrics.Metrics) (err error) {
 func (a *App) newServer(m *metrics.Metrics) (err error) {
 	if a.server, err = server.New(server.Options{
 		Decider: a.decider(), HasScope: a.list.HasScope, FindNode: a.list.FindNode, Groups: a.list.Groups, Version: a.version, Now: a.now, Log: a.log,
-		Settings: func() map[string]string { return a.force.Load().settings },
-		Warnings: func() []string { return append(slices.Clone(a.force.Load().warnings), a.presentWarnings()...) },
-		Standby:  a.standby,
-		Observe:  a.observes(),
-		Cluster:  a.showCluster,
-		Access:   a.access,
-		TLS:      a.apiTLS,
-		Address:  a.force.Load().config.Listen.API,
-		Save:     a.holds.saveSoon,
-		Metrics:  m.Handler(a.log),
-		Answered: m.Answered,
+		Settings:  func() map[string]string { return a.force.Load().settings },
+		Warnings:  func() []string { return append(slices.Clone(a.force.Load().warnings), a.presentWarnings()...) },
+		Standby:   a.standby,
+		CouldLead: a.couldLead,
+		Observe:   a.observes(),
+		Cluster:   a.showCluster,
+		Access:    a.access,
+		TLS:       a.apiTLS,
+		Address:   a.force.Load().config.Listen.API,
+		Save:      a.holds.saveSoon,
+		Metrics:   m.Handler(a.log),
+		Answered:  m.Answered,
 	}); err != nil {
 		return fmt.Errorf("server: %w", err)
 	}

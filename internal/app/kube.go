@@ -25,6 +25,7 @@ type kubePart struct {
 	directory *hosts.Directory
 	hosts     *clusterhosts.Hosts
 	elector   *leader.Elector        // nil: the only replica
+	label     *leader.Label          // of our pod; nil without elector
 	holdMap   *holds.Options         // nil: the holds are not in ConfigMaps
 	begun     atomic.Bool            // this process decides, as far as its Lease goes
 	waits     atomic.Pointer[string] // why a term cannot begin
@@ -71,9 +72,17 @@ func (a *App) newKube(o Options) (err error) {
 	if !c.Leader.Elect {
 		return nil
 	}
-	if a.elector, err = leader.New(leaderOptions(a, c, identity)); err == nil && a.holdMap != nil {
+	if a.elector, err = leader.New(leaderOptions(a, c, identity)); err != nil {
+		return err
+	}
+	if a.holdMap != nil {
 		a.holdMap.Leading = a.elector.Leading
 	}
+	label := leader.LabelOptions{Config: a.cluster.Config, Namespace: a.cluster.Namespace, Pod: identity, Log: a.log}
+	if o.Config.Mode != config.Observe {
+		label.Leading = a.elector.Leading
+	}
+	a.label, err = leader.NewLabel(label)
 	return err
 }
 
@@ -81,7 +90,7 @@ func leaderOptions(a *App, c config.Kubernetes, identity string) leader.Options 
 	return leader.Options{
 		Config: a.cluster.Config, Namespace: a.cluster.Namespace, Name: c.Leader.LeaseName,
 		// A container that was started anew in the same pod is another process.
-		Identity: identity + "_" + strings.ToLower(rand.Text()[:8]),
+		Identity: leader.Holder(identity, strings.ToLower(rand.Text()[:8])),
 		Duration: c.Leader.Duration, RenewDeadline: c.Leader.RenewDeadline(), RetryPeriod: c.Leader.RetryPeriod(),
 		Log: a.log,
 	}
@@ -102,6 +111,9 @@ func (a *App) standby() string {
 	}
 	if a.elector != nil {
 		if s := a.elector.Status(); !s.Leading {
+			if fault := a.label.Fault(); fault != nil {
+				return s.Standby() + "; " + fault.Error()
+			}
 			return s.Standby()
 		}
 	}
@@ -112,6 +124,33 @@ func (a *App) standby() string {
 		return "the holds of failed hosts are being read from their ConfigMaps"
 	}
 	return "it has just begun to lead"
+}
+
+// couldLead reports whether this process stands by and could take over (LH-41): it
+// campaigns, and as a leader its Services would find it.
+func (a *App) couldLead() bool {
+	return a.elector != nil && a.elector.Campaigns() && a.label.Fault() == nil
+}
+
+// standBy keeps the label off our pod until a term begins or ctx ends. In mode observe all
+// replicas have it: nothing is refused, whoever leads.
+func (a *App) standBy(ctx context.Context) {
+	if a.observes() {
+		a.label.KeepOn(ctx, "")
+	} else {
+		a.label.KeepOff(ctx)
+	}
+}
+
+// carryLabel lets Services find this process, which leads, until ctx ends.
+func (a *App) carryLabel(ctx context.Context) error {
+	former := a.elector.Former()
+	if a.observes() {
+		former = ""
+	}
+	a.label.KeepOn(ctx, former)
+	a.label.Off()
+	return nil
 }
 
 // showCluster is what the status tells of the cluster; nil without one.
@@ -133,6 +172,9 @@ func (a *App) presentWarnings() []string {
 	if a.elector != nil {
 		if s := a.elector.Status(); s.Err != nil {
 			out = append(out, fmt.Sprintf("the Lease %s cannot be renewed or read: %v", a.force.Load().config.Kubernetes.Leader.LeaseName, s.Err))
+		}
+		if fault := a.label.Fault(); fault != nil {
+			out = append(out, "Services may not find the leader: "+fault.Error())
 		}
 	}
 	if why := a.standby(); why != "" && a.observes() {

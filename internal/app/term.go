@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync"
 	"time"
 
 	"github.com/ironic-throttle/ironic-throttle/internal/decisionlog"
@@ -34,7 +35,15 @@ func (a *App) decide(ctx context.Context) error {
 		}
 		return err
 	}
-	err := a.elector.Run(ctx, a.term)
+	standing, stop := context.WithCancel(ctx)
+	var label sync.WaitGroup
+	label.Go(func() { a.standBy(standing) })
+	defer label.Wait()
+	defer stop()
+	err := a.elector.Run(ctx, func(ctx context.Context) error {
+		stop()
+		return a.term(ctx)
+	})
 	if err == nil && ctx.Err() == nil {
 		return errors.New("it has ended by itself")
 	}
@@ -59,6 +68,9 @@ func (a *App) term(ctx context.Context) error {
 		if a.hosts.Recorder != nil {
 			all = append(all, parts.Part{Name: "events", Run: a.hosts.Recorder.Run})
 		}
+	}
+	if a.label != nil { // the last one: it ends first
+		all = append(all, parts.Part{Name: "label", Run: a.carryLabel})
 	}
 	return parts.Run(ctx, termGrace, all...)
 }

@@ -11,18 +11,21 @@ import (
 // healthz answers as long as the process serves.
 func healthz(w http.ResponseWriter, _ *http.Request) { writeText(w, http.StatusOK, "ok") }
 
-// readyz answers 503 as long as new hosts would be refused for want of a view, or
-// because another process decides (LH-27). Mode observe refuses nobody.
+// readyz answers 503 as long as new hosts would be refused for want of a view. A process
+// that stands by is ready when it could take over: Services find the leader by its label
+// (LH-41, LH-42). Mode observe refuses nobody.
 func (s *Server) readyz(w http.ResponseWriter, _ *http.Request) {
-	why := s.opts.Standby()
+	why, standsBy := s.opts.Standby(), false
 	if why != "" {
-		why = "standby: " + oneLine(why)
+		why, standsBy = "standby: "+oneLine(why), s.opts.CouldLead()
 	} else {
 		why = notReady(s.opts.Decider.View(s.opts.Now()))
 	}
 	switch {
 	case why == "":
 		writeText(w, http.StatusOK, "ok")
+	case standsBy:
+		writeText(w, http.StatusOK, "ok, "+why)
 	case s.opts.Observe:
 		writeText(w, http.StatusOK, "ok, mode observe refuses nothing; "+why)
 	default:

@@ -62,7 +62,7 @@ func TestLH27_AStandbyAnswersAtOnce(t *testing.T) {
 	}
 }
 
-func TestLH27_AStandbyIsNotReadyAndSaysWhoIs(t *testing.T) {
+func TestLH27_AStandbyThatCouldNotLeadIsNotReadyAndSaysWhoIs(t *testing.T) {
 	var leads atomic.Bool
 	s := made(t, seen(), standby(&leads, "throttle-0 leads"))
 	if w := send(t, s.Health(), "GET", "/readyz", ""); w.Code != 503 || w.Body.String() != "standby: throttle-0 leads\n" {
@@ -82,6 +82,42 @@ func TestLH27_AStandbyIsNotReadyAndSaysWhoIs(t *testing.T) {
 	gauge("1")
 	if w := send(t, s.Health(), "GET", "/readyz", ""); w.Code != 200 {
 		t.Errorf("%d %q of a leader", w.Code, w.Body)
+	}
+}
+
+// A standby that could take over is ready, and answers as it does when it is not.
+func TestLH41_AStandbyThatCouldLeadIsReady(t *testing.T) {
+	var leads, could atomic.Bool
+	s := made(t, seen(), standby(&leads, "throttle-0 leads"), func(o *Options) { o.CouldLead = could.Load })
+	for _, row := range []struct {
+		could, leads bool
+		code         int
+		text         string
+	}{
+		{false, false, 503, "standby: throttle-0 leads\n"},
+		{true, false, 200, "ok, standby: throttle-0 leads\n"},
+		{false, true, 200, "ok\n"},
+	} {
+		could.Store(row.could)
+		leads.Store(row.leads)
+		if w := send(t, s.Health(), "GET", "/readyz", ""); w.Code != row.code || w.Body.String() != row.text {
+			t.Errorf("%d %q, want %d %q", w.Code, w.Body, row.code, row.text)
+		}
+		want := 503
+		if row.leads {
+			want = 200
+		}
+		if w := send(t, s.API(), "POST", "/v1/isready", goodAsk, jsonType...); w.Code != want {
+			t.Errorf("asked: %d, want %d", w.Code, want)
+		}
+	}
+	leads.Store(true)
+	could.Store(true) // whoever leads is asked for its view
+	f := seen()
+	f.status = func() api.Status { return api.Status{View: api.View{AgeSeconds: -1}} }
+	s = made(t, f, standby(&leads, ""), func(o *Options) { o.CouldLead = could.Load })
+	if w := send(t, s.Health(), "GET", "/readyz", ""); w.Code != 503 {
+		t.Errorf("%d %q of a leader that sees nothing", w.Code, w.Body)
 	}
 }
 

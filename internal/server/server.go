@@ -74,6 +74,9 @@ type Options struct {
 	// Standby tells why this process does not decide, such as "throttle-1 leads"; "" where
 	// it does (LH-27). It is called for each request and must not block. nil: it always does.
 	Standby func() (why string)
+	// CouldLead tells of a process that does not decide whether it stands by and could take
+	// over: then it is ready (LH-41). It must not block. nil: it could not.
+	CouldLead func() bool
 	// Observe: nothing is refused. Asks are answered and the process is ready also where
 	// Standby says why it does not decide.
 	Observe bool
@@ -125,6 +128,9 @@ func New(o Options) (*Server, error) {
 	}
 	if o.Standby == nil {
 		o.Standby = func() string { return "" }
+	}
+	if o.CouldLead == nil {
+		o.CouldLead = func() bool { return false }
 	}
 	if o.Answered == nil {
 		o.Answered = func(string, int, time.Duration) {}

@@ -29,8 +29,19 @@
 // that hangs. Others who lead after us say nothing for a settle time (LH-24), which covers
 // a yes that was on its way when we were paused.
 //
+// # The label
+//
+// Label is how Services find the leader, so that those who stand by may be ready: whoever
+// campaigns (Elector.Campaigns), and may label its pod, could take over. A Service that is
+// late, or leads to two for a moment, is no danger: the label decides nothing, the fence does.
+//
+// It is written again and again rather than once: the way to the API server has no order. A
+// leader that was cut off takes its label off late or never, which is why the next one does
+// it too, for the holder that the Lease had. That needs no right to list pods.
+//
 // # Rights
 //
 // In the namespace of the Lease, group coordination.k8s.io: get and update of the one
 // Lease by name, and create (which RBAC cannot bind to a name) where it may be missing.
+// In the same namespace patch of pods, which RBAC cannot bind to pods of a Deployment.
 package leader

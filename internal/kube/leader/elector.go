@@ -57,6 +57,18 @@ func (e *Elector) Status() Status {
 	return s
 }
 
+// Former is the identity of who held the Lease when we took it; "" = nobody did. Only led
+// may ask.
+func (e *Elector) Former() string { return e.lock.former }
+
+// Campaigns reports whether this replica would take the Lease if it came free: it stands
+// by, has read the Lease within its duration, and nothing that it asks for fails.
+func (e *Elector) Campaigns() bool {
+	s := e.Status()
+	return !e.lock.isLost() && s.Err == nil && s.Holder != s.Identity &&
+		!s.Seen.IsZero() && elapsed(s.Seen, e.opts.Clock()) <= e.opts.Duration
+}
+
 // Run competes for the Lease until ctx ends and leads when it has it. An API server that
 // does not answer, or refuses, is told in the log and asked again.
 //

@@ -64,6 +64,13 @@ func (s *observed) saw(holder string, now time.Time) bool {
 	return true
 }
 
+// last is the holder that was seen last.
+func (s *observed) last() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.holder
+}
+
 // went enters how the latest request of a verb went.
 func (s *observed) went(verb string, err error) {
 	s.mu.Lock()

@@ -98,8 +98,42 @@ func TestNoSecrets(t *testing.T) {
 	})
 }
 
-// TestReplicas: several need an election, one of two may not run beside the other, and
-// a rollout or a drain must not wait for replicas that are never ready.
+// leaderLabel is what the leader puts on its own pod (LH-42).
+const leaderLabel = "ironic-throttle.metal3.io/role"
+
+// TestLH42_ServicesLeadToTheLeader where there is an election; else nobody has the label.
+// What is scraped are all replicas.
+func TestLH42_ServicesLeadToTheLeader(t *testing.T) {
+	led := 0
+	each(t, func(t *testing.T, m manifest) {
+		d, _ := m.deployment(t)
+		if _, ok := d.Spec.Template.Labels[leaderLabel]; ok {
+			t.Error("each pod has the label from the start")
+		}
+		want := ""
+		if settingsOf(t, m)["IRONIC_THROTTLE_LEADER_ELECT"] == "true" {
+			want = "leader"
+		}
+		for _, o := range m.kind("Service") {
+			var s corev1.Service
+			o.into(t, &s)
+			metrics := s.Labels["app.kubernetes.io/component"] == "metrics"
+			if metrics && s.Spec.Selector[leaderLabel] != "" || !metrics && s.Spec.Selector[leaderLabel] != want {
+				t.Errorf("%s chooses %v, and the leader is %q", o, s.Spec.Selector, want)
+			}
+			if !metrics && want != "" {
+				led++
+			}
+		}
+	})
+	if led < 4 {
+		t.Errorf("found %d Services that lead to a leader: the search is broken", led)
+	}
+}
+
+// TestReplicas: several need an election, one of two may not run beside the other, a
+// rollout lets go of nobody before a new one is ready and is over when all are, and a drain
+// must not wait while Ironic is away.
 func TestReplicas(t *testing.T) {
 	each(t, func(t *testing.T, m manifest) {
 		d, _ := m.deployment(t)
@@ -120,11 +154,14 @@ func TestReplicas(t *testing.T) {
 		if n := *d.Spec.Replicas; n < 2 {
 			t.Errorf("election among %d", n)
 		}
-		if roll := d.Spec.Strategy.RollingUpdate; roll == nil || roll.MaxUnavailable.String() != "100%" {
-			t.Error("a rollout would wait for ever for replicas that stand by")
+		if roll := d.Spec.Strategy.RollingUpdate; roll == nil || roll.MaxUnavailable.String() != "0" || roll.MaxSurge.String() != "1" {
+			t.Errorf("a rollout lets the leader go before a new replica is ready: %v", roll)
+		}
+		if d.Spec.ProgressDeadlineSeconds != nil || d.Spec.MinReadySeconds != 0 {
+			t.Error("a rollout that cannot end does not say so in Kubernetes' own time")
 		}
 		if b := pdb.Spec.MinAvailable; b == nil || *b != intstr.FromInt32(0) || pdb.Spec.MaxUnavailable != nil {
-			t.Error("the leader, which alone is ready, could not be evicted")
+			t.Error("the leader, which is not ready while Ironic is away, could not be evicted then, nor anybody else")
 		}
 	})
 }

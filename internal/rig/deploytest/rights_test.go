@@ -95,6 +95,7 @@ func needed(c config.Config) (lines []string) {
 		for _, what := range []string{"* create", k.Leader.LeaseName + " get", k.Leader.LeaseName + " update"} {
 			lines = append(lines, k.Namespace+" coordination.k8s.io/leases "+what)
 		}
+		lines = append(lines, k.Namespace+" /pods * patch") // the leader's label
 	}
 	if name := c.Holdoff.ConfigMap; name != "" {
 		lines = append(lines, k.Namespace+" /configmaps * create")
