@@ -17,7 +17,7 @@ func (a *App) newGateway(o Options) (err error) {
 	if c.Listen == "" {
 		return nil
 	}
-	settings := ironicSettings(o, slog.New(slog.DiscardHandler)) // the client says what there is to say
+	settings := a.toIronic(o, slog.New(slog.DiscardHandler)) // the client says what there is to say
 	base, err := settings.Base()
 	if err != nil {
 		return err
