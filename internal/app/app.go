@@ -132,6 +132,9 @@ func (a *App) newDecision(o Options) error {
 	}
 	decision.NotifyFailures = func(all []admission.FailureNotice) { decisionlog.Failures(a.log, all) }
 	decision.Leading = a.mayStart
+	if o.Config.Gateway.Listen != "" {
+		decision.GatewayRequests = a.gatewayRequests
+	}
 	a.begun.Store(a.elector == nil && a.holdMap == nil)
 	a.list = inventory.NewLookup(a.client, a.log, a.now)
 	decision.Nodes = a.list

@@ -116,6 +116,12 @@ func (a *App) GatewayStats() gateway.Stats {
 	return a.gateway.Stats()
 }
 
+// gatewayRequests counts whatever came through the gateway.
+func (a *App) gatewayRequests() uint64 {
+	s := a.GatewayStats()
+	return s.Passed + s.Free + s.Gated + s.Obscure + s.ListHits + s.ReadHits
+}
+
 // gatewayPart keeps the gateway's fields of App together.
 type gatewayPart struct {
 	gateway     *gateway.Gateway

@@ -11,7 +11,7 @@ import (
 )
 
 // Failures writes one line for each breaker that changed its state and each pool that was
-// paused or reopened, with causes, counts and sample hosts.
+// paused or reopened, with causes, counts and sample hosts, and for a gateway that BMO goes round.
 func Failures(log *slog.Logger, notices []admission.FailureNotice) {
 	for _, n := range notices {
 		switch n.Kind {
@@ -19,6 +19,8 @@ func Failures(log *slog.Logger, notices []admission.FailureNotice) {
 			logBreaker(log, n)
 		case admission.PoolChanged:
 			logPool(log, n.Pool)
+		case admission.BypassChanged:
+			logBypass(log, n.Bypass)
 		}
 	}
 }
@@ -49,6 +51,15 @@ func logPool(log *slog.Logger, p api.PoolFailures) {
 	}
 	log.LogAttrs(context.Background(), level, "conductor group", slog.String("group", p.Pool), slog.String("means", means),
 		slog.Int("failed", p.Failed), slog.Int("hosts", p.Hosts), slog.Int("allowed", p.Allowed))
+}
+
+func logBypass(log *slog.Logger, b *api.Bypass) {
+	if b == nil {
+		log.Info("the gateway is used again")
+		return
+	}
+	log.Warn("BMO goes round the gateway: hosts begin to work and nobody uses it", "hosts", b.Hosts, "unusedSince", b.Since,
+		"remedy", "unset IRONIC_NAME of BMO and point its IRONIC_ENDPOINT at the gateway (docs/troubleshooting.md)")
 }
 
 const maxLoggedCauses = 3

@@ -50,7 +50,9 @@ type Config struct {
 	// clocks of its own: a process that was paused must not go by a now from before. nil:
 	// always.
 	Leading func() bool
-	// NotifyFailures gets the breakers that opened and the pools that were paused, after the poll
+	// GatewayRequests counts the requests that have come through the gateway; nil: there is none.
+	GatewayRequests func() uint64
+	// NotifyFailures gets the breakers that opened, the pools that were paused and the like, after the poll
 	// that showed it, as Notify is. It may be nil.
 	NotifyFailures func([]FailureNotice)
 	// Notify gets what happened to slots, after the poll that showed it, on

@@ -16,6 +16,7 @@ type FailureKind string
 const (
 	BreakerChanged FailureKind = "breaker" // a breaker changed its state
 	PoolChanged    FailureKind = "pool"    // a pool was paused or reopened
+	BypassChanged  FailureKind = "bypass"  // BMO began or ceased to go round the gateway
 )
 
 // FailureNotice is one such event, for a log line that says why hosts wait.
@@ -27,7 +28,8 @@ type FailureNotice struct {
 	ByHand   bool
 	Causes   []api.BreakerCause
 
-	Pool api.PoolFailures
+	Pool   api.PoolFailures
+	Bypass *api.Bypass // nil: it has ceased
 }
 
 func breakerNotice(e breaker.Event) FailureNotice {

@@ -103,8 +103,8 @@ const (
 	basicAuth = `{"data":{"username":"aXJvbmlj","password":"c2VjcmV0Cg=="}}` // ironic, "secret\n"
 )
 
-// TestEveryMissingPieceIsNamed with what to do about it.
-func TestEveryMissingPieceIsNamed(t *testing.T) {
+// TestLH41_EveryMissingPieceIsNamed with what to do about it.
+func TestLH41_EveryMissingPieceIsNamed(t *testing.T) {
 	const resource = "IRONIC_NAME=ironic: the Ironic resource metal3/ironic"
 	for _, row := range []struct {
 		name string
@@ -160,9 +160,9 @@ func TestEveryMissingPieceIsNamed(t *testing.T) {
 	}
 }
 
-// TestWhatIsFoundIsFollowed through changes, and what was found last counts while pieces are
+// TestLH41_WhatIsFoundIsFollowed through changes, and what was found last counts while pieces are
 // missing: Ironic itself may well answer.
-func TestWhatIsFoundIsFollowed(t *testing.T) {
+func TestLH41_WhatIsFoundIsFollowed(t *testing.T) {
 	var log strings.Builder
 	s := newAPIServer(t)
 	f := s.finder(t, slog.New(slog.NewTextHandler(&log, nil)))
