@@ -96,6 +96,11 @@ func needed(c config.Config) (lines []string) {
 			lines = append(lines, k.Namespace+" coordination.k8s.io/leases "+what)
 		}
 	}
+	if name := c.Ironic.Name; name != "" {
+		for _, what := range []string{"ironic.metal3.io/ironics " + name, "/secrets ironic-credentials", "/secrets ironic-cert"} {
+			lines = append(lines, c.IronicNamespace()+" "+what+" get")
+		}
+	}
 	if name := c.Holdoff.ConfigMap; name != "" {
 		lines = append(lines, k.Namespace+" /configmaps * create")
 		for i := range 8 { // docs/replicas.md
