@@ -15,6 +15,7 @@ import (
 
 const (
 	gap         = 10 * time.Second // between two looks
+	soon        = 2 * time.Second  // likewise, while nothing was found
 	lookTimeout = 8 * time.Second
 )
 
@@ -59,16 +60,25 @@ func (f *Finder) Endpoint() string { return "http://" + f.host() }
 
 // Run looks again and again until ctx ends, and returns nil then.
 func (f *Finder) Run(ctx context.Context) error {
-	tick := time.NewTicker(gap)
-	defer tick.Stop()
 	for {
 		f.look(ctx)
+		again := time.NewTimer(f.pause())
 		select {
 		case <-ctx.Done():
+			again.Stop()
 			return nil
-		case <-tick.C:
+		case <-again.C:
 		}
 	}
+}
+
+func (f *Finder) pause() time.Duration {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.any {
+		return gap
+	}
+	return soon
 }
 
 // look looks once.

@@ -21,8 +21,8 @@ import (
 // maxAnswer bounds one object on the wire. etcd takes none beyond 1.5 MiB.
 const maxAnswer = 4 << 20
 
-// maxFault bounds a text that the cluster writes, within the 300 bytes of an error of Ironic's.
-const maxFault = 120
+// maxFault bounds a text that the cluster writes, bytes.
+const maxFault = 300
 
 // newClient reads objects from the bodies of answers by ourselves: its codec knows the answers
 // of an error and nothing else. Each request is sent once; the next look asks again.
