@@ -18,13 +18,6 @@ func slotRows() []row[status] {
 		gauge("leading", "1 where this process decides, 0 where it stands by.", func(s status) float64 { return truth(s.leading) }),
 		gauge("warnings", "Warnings in force.", func(s status) int { return len(s.Warnings) }),
 
-		gauges("gateway_bypassed", "1 while hosts begin to work and nobody uses the gateway: BMO goes round it; else 0.", nil,
-			func(s status, put put) {
-				if s.gateway {
-					put(truth(s.Bypass != nil))
-				}
-			}),
-
 		gauge("slots_limit", "Slots that there are.", func(s status) int { return s.Slots.Total.Limit }),
 		gauge("slots_occupied", "Slots that are taken.", func(s status) int { return s.Slots.Total.Occupied }),
 		gauge("slots_free", "Slots that may be given now.", func(s status) int { return s.Slots.Total.Free }),
