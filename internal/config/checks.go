@@ -32,17 +32,21 @@ func (l *loader) checkRules() {
 }
 
 // checkIronic wants to know where Ironic is. An Ironic resource wins over the endpoint, as in
-// BMO; what was given beside it does nothing.
+// BMO; what was given beside it does nothing. BMO's ConfigMap may have its name for BMO alone:
+// without a cluster the endpoint counts.
 func (l *loader) checkIronic() {
-	to := &l.config.Ironic
+	to, on := &l.config.Ironic, bool(l.config.Kubernetes.On) || !l.sound(nameKubernetes)
 	switch {
 	case to.Name == "" && !l.given(nameEndpoint):
 		l.fault(nameEndpoint, "", "", "must be set: %s", ironicURL.text)
 		l.broken[nameEndpoint] = true
 	case to.Name == "" || !l.sound(nameIronic):
-	case !bool(l.config.Kubernetes.On) && l.sound(nameKubernetes):
-		l.between(nameIronic, to.Name, "needs %s=on: an Ironic resource of the cluster says where Ironic is; unset it to go by %s alone",
-			nameKubernetes, nameEndpoint)
+	case !on && !l.given(nameEndpoint):
+		l.between(nameIronic, to.Name, "needs %s=on: that Ironic resource says where Ironic is; or set %s", nameKubernetes, nameEndpoint)
+	case !on:
+		l.warnf("%s=%s (%s) is not followed without %s=on: %s (%s) counts", nameIronic, to.Name, l.source(nameIronic),
+			nameKubernetes, nameEndpoint, l.source(nameEndpoint))
+		to.Name = ""
 	default:
 		idle := l.idle(func(s setting) bool { return s.name == nameEndpoint || s.name == nameAuthRoot || s.name == nameCACert })
 		if idle != "" {

@@ -17,9 +17,10 @@ func TestAnIronicResourceSaysWhereIronicIs(t *testing.T) {
 		namespace string
 	}{
 		{"with nothing else", []string{on, name}, "", "", ""},
-		{"without a cluster", []string{name}, `IRONIC_NAME="ironic" (environment): needs IRONIC_THROTTLE_KUBERNETES=on: an Ironic resource of the cluster ` +
-			"says where Ironic is; unset it to go by IRONIC_ENDPOINT alone", "", ""},
-		{"without a cluster, with an endpoint", []string{name, endpoint}, "unset it to go by IRONIC_ENDPOINT alone", "", ""},
+		{"without a cluster", []string{name},
+			`IRONIC_NAME="ironic" (environment): needs IRONIC_THROTTLE_KUBERNETES=on: that Ironic resource says where Ironic is; or set IRONIC_ENDPOINT`, "", ""},
+		{"without a cluster, with an endpoint", []string{name, endpoint}, "",
+			"IRONIC_NAME=ironic (environment) is not followed without IRONIC_THROTTLE_KUBERNETES=on: IRONIC_ENDPOINT (environment) counts", ""},
 		{"beside an endpoint", []string{on, name, "IRONIC_ENDPOINT=http://me:secret@ironic:6385", "IRONIC_CACERT_FILE=/ca"}, "",
 			"IRONIC_NAME=ironic (environment) wins, as in BMO: that Ironic resource and its Secrets say where Ironic is; without effect: " +
 				"IRONIC_ENDPOINT (environment), IRONIC_CACERT_FILE (environment)", ""},
@@ -39,7 +40,7 @@ func TestAnIronicResourceSaysWhereIronicIs(t *testing.T) {
 		case row.fault != "":
 		case (row.warning == "") != (len(warnings) == 0) || row.warning != "" && !slices.Equal(warnings, []string{row.warning}):
 			t.Errorf("%s: warnings %q, want %q", row.what, warnings, row.warning)
-		case c.Ironic.Endpoint != "" || c.IronicNamespace() != row.namespace:
+		case (c.Ironic.Endpoint == "") != (c.Ironic.Name != "") || c.IronicNamespace() != row.namespace:
 			t.Errorf("%s: endpoint %q, namespace %q, want %q", row.what, c.Ironic.Endpoint, c.IronicNamespace(), row.namespace)
 		}
 	}

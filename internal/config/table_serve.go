@@ -88,7 +88,7 @@ var ironicRows = []setting{
 		help: "Ironic's URL, with or without /v1; not needed with IRONIC_NAME"},
 	{name: nameIronic, basic: true, rule: kubeName,
 		help: "Ironic resource of ironic-standalone-operator (ironic.metal3.io) that says where Ironic is, which credentials and " +
-			"which CA it has; needs IRONIC_THROTTLE_KUBERNETES=on, and wins over IRONIC_ENDPOINT"},
+			"which CA it has; with IRONIC_THROTTLE_KUBERNETES=on it wins over IRONIC_ENDPOINT"},
 	{name: nameIronicSpace, rule: kubeName,
 		help: "namespace of the Ironic resource IRONIC_NAME and of its Secrets; unset = POD_NAMESPACE, else the one of WATCH_NAMESPACE, else the service account's"},
 	{name: nameAuthRoot, def: "/opt/metal3/auth", basic: true, rule: filePath,

@@ -97,7 +97,8 @@ func needed(c config.Config) (lines []string) {
 		}
 	}
 	if name := c.Ironic.Name; name != "" {
-		for _, what := range []string{"ironic.metal3.io/ironics " + name, "/secrets ironic-credentials", "/secrets ironic-cert"} {
+		secrets := map[string][]string{"ironic": {"ironic-credentials", "ironic-cert"}, "my-ironic": {"my-ironic-credentials", "my-ironic-tls"}}[name]
+		for _, what := range []string{"ironic.metal3.io/ironics " + name, "/secrets " + secrets[0], "/secrets " + secrets[1]} {
 			lines = append(lines, c.IronicNamespace()+" "+what+" get")
 		}
 	}
