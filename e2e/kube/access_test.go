@@ -23,10 +23,10 @@ import (
 )
 
 // certificate is a file that throttle and clients are given; its key lies beside it.
-func certificate(t *testing.T) (file string) {
+func certificate(t *testing.T, names ...string) (file string) {
 	t.Helper()
 	file = filepath.Join(t.TempDir(), "tls.crt")
-	if err := child.WriteCertificate(file, keyOf(file)); err != nil {
+	if err := child.WriteCertificate(file, keyOf(file), names...); err != nil {
 		t.Fatal(err)
 	}
 	return file

@@ -93,7 +93,7 @@ func New(ctx context.Context, o Options) (_ *App, err error) {
 	if a.accessPart, err = newAccess(o.Config, a.cluster, a.now, a.log); err != nil {
 		return nil, err
 	}
-	if a.client, err = ironic.NewClient(ironicSettings(o, a.log)); err != nil {
+	if a.client, err = ironic.NewClient(a.toIronic(o, a.log)); err != nil {
 		return nil, err
 	}
 	if err := a.newDecision(o); err != nil {
@@ -132,6 +132,9 @@ func (a *App) newDecision(o Options) error {
 	}
 	decision.NotifyFailures = func(all []admission.FailureNotice) { decisionlog.Failures(a.log, all) }
 	decision.Leading = a.mayStart
+	if o.Config.Gateway.Listen != "" {
+		decision.GatewayRequests = a.gatewayRequests
+	}
 	a.begun.Store(a.elector == nil && a.holdMap == nil)
 	a.list = inventory.NewLookup(a.client, a.log, a.now)
 	decision.Nodes = a.list
@@ -235,6 +238,9 @@ func (a *App) Run(ctx context.Context) error {
 		}},
 		{Name: "list of nodes", Run: func(ctx context.Context) error { return a.list.Run(ctx, a.controller) }},
 		{Name: "decision", Run: a.decide, Grace: a.decisionGrace()},
+	}
+	if a.finder != nil {
+		all = append(all, parts.Part{Name: "Ironic resource", Run: a.finder.Run})
 	}
 	if a.listeners.Listeners != (server.Listeners{}) {
 		all = append(all, parts.Part{Name: "server", Run: func(ctx context.Context) error { return a.server.Serve(ctx, a.listeners.Listeners) }})

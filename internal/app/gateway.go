@@ -17,7 +17,7 @@ func (a *App) newGateway(o Options) (err error) {
 	if c.Listen == "" {
 		return nil
 	}
-	settings := ironicSettings(o, slog.New(slog.DiscardHandler)) // the client says what there is to say
+	settings := a.toIronic(o, slog.New(slog.DiscardHandler)) // the client says what there is to say
 	base, err := settings.Base()
 	if err != nil {
 		return err
@@ -114,6 +114,12 @@ func (a *App) GatewayStats() gateway.Stats {
 		return gateway.Stats{}
 	}
 	return a.gateway.Stats()
+}
+
+// gatewayRequests counts whatever came through the gateway.
+func (a *App) gatewayRequests() uint64 {
+	s := a.GatewayStats()
+	return s.Passed + s.Free + s.Gated + s.Obscure + s.ListHits + s.ReadHits
 }
 
 // gatewayPart keeps the gateway's fields of App together.

@@ -1,6 +1,7 @@
 package app
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"fmt"
@@ -15,6 +16,7 @@ import (
 	"github.com/ironic-throttle/ironic-throttle/internal/kube/events"
 	"github.com/ironic-throttle/ironic-throttle/internal/kube/holds"
 	"github.com/ironic-throttle/ironic-throttle/internal/kube/hosts"
+	"github.com/ironic-throttle/ironic-throttle/internal/kube/irso"
 	"github.com/ironic-throttle/ironic-throttle/internal/kube/leader"
 	"github.com/ironic-throttle/ironic-throttle/pkg/api"
 )
@@ -22,6 +24,7 @@ import (
 // kubePart is what App has to do with the cluster; all of it is nil without one.
 type kubePart struct {
 	cluster   *kube.Cluster
+	finder    *irso.Finder // nil: IRONIC_ENDPOINT says where Ironic is
 	directory *hosts.Directory
 	hosts     *clusterhosts.Hosts
 	elector   *leader.Elector        // nil: the only replica
@@ -43,6 +46,14 @@ func (a *App) newKube(o Options) (err error) {
 	}
 	if o.ClusterTransport != nil {
 		a.cluster.Config.Transport = o.ClusterTransport
+	}
+	if name := o.Config.Ironic.Name; name != "" {
+		a.finder, err = irso.New(irso.Options{
+			Config: a.cluster.Config, Namespace: cmp.Or(o.Config.IronicNamespace(), a.cluster.Namespace), Name: name, Log: a.log,
+		})
+		if err != nil {
+			return err
+		}
 	}
 	identity := c.Identity
 	if identity == "" {
@@ -169,6 +180,11 @@ func (a *App) showCluster() *api.Cluster {
 // presentWarnings are those that come and go with time.
 func (a *App) presentWarnings() []string {
 	out := a.hosts.Warnings()
+	if a.finder != nil {
+		if fault := a.finder.Fault(); fault != "" {
+			out = append(out, fault)
+		}
+	}
 	if a.elector != nil {
 		if s := a.elector.Status(); s.Err != nil {
 			out = append(out, fmt.Sprintf("the Lease %s cannot be renewed or read: %v", a.force.Load().config.Kubernetes.Leader.LeaseName, s.Err))

@@ -31,6 +31,15 @@ func ironicSettings(o Options, log *slog.Logger) ironic.Settings {
 	}
 }
 
+// toIronic is ironicSettings, where an Ironic resource says the rest of it.
+func (a *App) toIronic(o Options, log *slog.Logger) ironic.Settings {
+	s := ironicSettings(o, log)
+	if a.finder != nil {
+		s.Endpoint, s.Locate = a.finder.Endpoint(), a.finder.Access
+	}
+	return s
+}
+
 func watches(b config.Breaker, kind string) bool { return b.Enabled && slices.Contains(b.Scopes, kind) }
 
 // admissionConfig is what the decision needs of c.

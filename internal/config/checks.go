@@ -15,10 +15,7 @@ func (l *loader) checkRules() {
 	if !l.given(nameStuckCap) {
 		c.Limits.StuckCap = defaultStuckCap(c.Limits.Total)
 	}
-	if !l.given(nameEndpoint) {
-		l.fault(nameEndpoint, "", "", "must be set: %s", ironicURL.text)
-		l.broken[nameEndpoint] = true
-	}
+	l.checkIronic()
 	atMost(l, namePollInterval, c.View.PollInterval, nameMaxAge, c.View.MaxAge)
 	atMost(l, nameMaxAge, c.View.MaxAge, nameMaxStale, c.View.MaxStale)
 	atMost(l, nameLinger, c.Leases.Linger, nameSettle, c.Leases.StartupSettle)
@@ -32,6 +29,32 @@ func (l *loader) checkRules() {
 	l.checkGateway()
 	l.checkKubernetes()
 	l.checkAccess()
+}
+
+// checkIronic wants to know where Ironic is. An Ironic resource wins over the endpoint, as in
+// BMO; what was given beside it does nothing. BMO's ConfigMap may have its name for BMO alone:
+// without a cluster the endpoint counts.
+func (l *loader) checkIronic() {
+	to, on := &l.config.Ironic, bool(l.config.Kubernetes.On) || !l.sound(nameKubernetes)
+	switch {
+	case to.Name == "" && !l.given(nameEndpoint):
+		l.fault(nameEndpoint, "", "", "must be set: %s", ironicURL.text)
+		l.broken[nameEndpoint] = true
+	case to.Name == "" || !l.sound(nameIronic):
+	case !on && !l.given(nameEndpoint):
+		l.between(nameIronic, to.Name, "needs %s=on: that Ironic resource says where Ironic is; or set %s", nameKubernetes, nameEndpoint)
+	case !on:
+		l.warnf("%s=%s (%s) is not followed without %s=on: %s (%s) counts", nameIronic, to.Name, l.source(nameIronic),
+			nameKubernetes, nameEndpoint, l.source(nameEndpoint))
+		to.Name = ""
+	default:
+		idle := l.idle(func(s setting) bool { return s.name == nameEndpoint || s.name == nameAuthRoot || s.name == nameCACert })
+		if idle != "" {
+			l.warnf("%s=%s (%s) wins, as in BMO: that Ironic resource and its Secrets say where Ironic is; without effect: %s",
+				nameIronic, to.Name, l.source(nameIronic), idle)
+		}
+		to.Endpoint = ""
+	}
 }
 
 // checkLimits holds every part of the limit within it.
@@ -109,7 +132,7 @@ func (l *loader) checkGateway() {
 	if g.KeyFile == "" {
 		l.needs(nameGatewayCA, g.ClientCAFile, nameGatewayCert, g.CertFile)
 	}
-	if to := l.config.Ironic.Endpoint; l.sound(nameEndpoint) && leadsTo(to, g.Listen) {
+	if to := l.config.Ironic.Endpoint; to != "" && l.sound(nameEndpoint) && leadsTo(to, g.Listen) {
 		l.between(nameEndpoint, maskURL(to), "must name Ironic itself, and this is the gateway: %s is %s (%s); only BMO's %s names the gateway",
 			nameGateway, quote(g.Listen), l.source(nameGateway), nameEndpoint)
 	}

@@ -1,6 +1,7 @@
 package config
 
 import (
+	"cmp"
 	"time"
 
 	"github.com/spf13/viper"
@@ -112,7 +113,10 @@ func (t Turns) failingReserve(limit int) int {
 // Ironic says where Ironic is and how to reach it, as BMO says it. The files
 // need not exist: BMO uses its default paths only when something lies there.
 type Ironic struct {
-	Endpoint            string        `mapstructure:"ironicEndpoint"`    // may carry user:password@; never print it, see Effective
+	// Name is that of the Ironic resource that says where Ironic is; "" = Endpoint does.
+	Name                string        `mapstructure:"ironicName"`
+	Namespace           string        `mapstructure:"ironicNamespace"`   // of that resource, see Config.IronicNamespace
+	Endpoint            string        `mapstructure:"ironicEndpoint"`    // "" with Name; may carry user:password@; never print it, see Effective
 	AuthRootDir         string        `mapstructure:"metal3AuthRootDir"` // files ironic/username and ironic/password below it
 	CACertFile          string        `mapstructure:"ironicCacertFile"`
 	ClientCertFile      string        `mapstructure:"ironicClientCertFile"`
@@ -120,6 +124,16 @@ type Ironic struct {
 	Insecure            bool          `mapstructure:"ironicInsecure"`
 	SkipClientSANVerify bool          `mapstructure:"ironicSkipClientSanVerify"`
 	Timeout             time.Duration `mapstructure:"ironicClientTimeout"` // of one request
+}
+
+// IronicNamespace is that of the Ironic resource, as BMO finds it: the one that was set, else
+// ours, else the one that is watched; "" = that of the service account.
+func (c Config) IronicNamespace() string {
+	watched := ""
+	if len(c.Kubernetes.Watch) == 1 {
+		watched = c.Kubernetes.Watch[0]
+	}
+	return cmp.Or(c.Ironic.Namespace, c.Kubernetes.Namespace, watched)
 }
 
 // Log says what is logged and how.

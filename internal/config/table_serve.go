@@ -22,6 +22,10 @@ const (
 	nameElect         = envPrefix + "LEADER_ELECT"
 	nameLeaseDuration = envPrefix + "LEADER_LEASE_DURATION"
 	nameEndpoint      = "IRONIC_ENDPOINT"
+	nameIronic        = "IRONIC_NAME"
+	nameIronicSpace   = "IRONIC_NAMESPACE"
+	nameAuthRoot      = "METAL3_AUTH_ROOT_DIR"
+	nameCACert        = "IRONIC_CACERT_FILE"
 )
 
 // serveRows say where the API, the page and the gateway are served, and to whom.
@@ -80,11 +84,17 @@ var kubernetesRows = []setting{
 
 // ironicRows are BMO's variables, read as BMO reads them.
 var ironicRows = []setting{
-	{name: nameEndpoint, defNote: "(needed)", basic: true, rule: ironicURL, help: "Ironic's URL, with or without /v1"},
-	{name: "METAL3_AUTH_ROOT_DIR", def: "/opt/metal3/auth", basic: true, rule: filePath,
+	{name: nameEndpoint, defNote: "(needed)", basic: true, rule: ironicURL,
+		help: "Ironic's URL, with or without /v1; not needed with IRONIC_NAME"},
+	{name: nameIronic, basic: true, rule: kubeName,
+		help: "Ironic resource of ironic-standalone-operator (ironic.metal3.io) that says where Ironic is, which credentials and " +
+			"which CA it has; with IRONIC_THROTTLE_KUBERNETES=on it wins over IRONIC_ENDPOINT"},
+	{name: nameIronicSpace, rule: kubeName,
+		help: "namespace of the Ironic resource IRONIC_NAME and of its Secrets; unset = POD_NAMESPACE, else the one of WATCH_NAMESPACE, else the service account's"},
+	{name: nameAuthRoot, def: "/opt/metal3/auth", basic: true, rule: filePath,
 		help: "directory of credentials: where it holds a directory ironic, the files username and password must be in there; " +
 			"without it none are sent but those of IRONIC_ENDPOINT"},
-	{name: "IRONIC_CACERT_FILE", def: "/opt/metal3/certs/ca/tls.crt", basic: true, rule: filePath, help: "CA of Ironic's certificate"},
+	{name: nameCACert, def: "/opt/metal3/certs/ca/tls.crt", basic: true, rule: filePath, help: "CA of Ironic's certificate"},
 	{name: "IRONIC_CLIENT_CERT_FILE", def: "/opt/metal3/certs/client/tls.crt", basic: true, rule: filePath,
 		help: "our certificate towards Ironic"},
 	{name: "IRONIC_CLIENT_PRIVATE_KEY_FILE", def: "/opt/metal3/certs/client/tls.key", basic: true, rule: filePath,

@@ -63,7 +63,7 @@ func (l *loader) warnGateway(exists func(string) bool) {
 		exists = onDisk
 	}
 	// Ironic sees our certificate through https only.
-	ours := strings.HasPrefix(strings.ToLower(to.Endpoint), "https:") && to.ClientCertFile != "" && exists(to.ClientCertFile)
+	ours := (to.Name != "" || strings.HasPrefix(strings.ToLower(to.Endpoint), "https:")) && to.ClientCertFile != "" && exists(to.ClientCertFile)
 	if g.ClientCAFile == "" && ours && l.sound(nameGatewayCA) {
 		l.warnf("%s %s: whoever reaches it acts towards Ironic with our certificate (IRONIC_CLIENT_CERT_FILE=%s)",
 			open, nameGatewayCA, quote(to.ClientCertFile))

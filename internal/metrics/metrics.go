@@ -72,7 +72,7 @@ func New() *Metrics {
 // Read shows the metrics of s from now on. It is called once.
 func (m *Metrics) Read(s Sources) {
 	if s.Status != nil {
-		add(m, func() status { return status{s.Status(), s.Leading()} }, slices.Concat(slotRows(), turnRows(), failureRows(), clusterRows()))
+		add(m, func() status { return status{s.Status(), s.Leading(), s.Gateway != nil} }, slices.Concat(slotRows(), turnRows(), failureRows(), clusterRows()))
 	}
 	add(m, s.Ironic, ironicRows())
 	if s.Polls != nil {
@@ -100,6 +100,7 @@ func add[S any](m *Metrics, read func() S, rows []row[S]) {
 type status struct {
 	api.Status
 	leading bool
+	gateway bool // there is one
 }
 
 // Polled counts a poll of Ironic.

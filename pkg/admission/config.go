@@ -50,8 +50,10 @@ type Config struct {
 	// clocks of its own: a process that was paused must not go by a now from before. nil:
 	// always.
 	Leading func() bool
-	// NotifyFailures gets the hosts that failed, the holds that ended, the breakers that opened and
-	// the pools that were paused, after the poll that showed it, as Notify is. It may be nil.
+	// GatewayRequests counts the requests that have come through the gateway; nil: there is none.
+	GatewayRequests func() uint64
+	// NotifyFailures gets the hosts that failed, the holds that ended, the breakers that opened, the
+	// pools that were paused and the like, after the poll that showed it, as Notify is. It may be nil.
 	NotifyFailures func([]FailureNotice)
 	// Notify gets what happened to slots, after the poll that showed it, on
 	// the goroutine that called Observe. It may be nil.

@@ -16,6 +16,7 @@ import (
 type Controller struct {
 	notify         func([]slots.Notice)
 	notifyFailures func([]FailureNotice)
+	requests       func() uint64 // through the gateway; nil: there is none
 	first          chan struct{} // closed after the first complete poll
 
 	mu   sync.Mutex // guards core, but for its revision
@@ -33,9 +34,10 @@ type core struct {
 	policy   *policy
 	queues   queues
 	asks     tally
-	refusals tally         // observe: what enforce would have said
-	failure  string        // of the last poll, if it failed
-	lastAsk  time.Time     // that counted; zero: none
+	refusals tally     // observe: what enforce would have said
+	failure  string    // of the last poll, if it failed
+	lastAsk  time.Time // that counted; zero: none
+	bypass   bypass
 	revision atomic.Uint64 // counts what changed
 
 	situation situation // of the ask that is answered: kept, as one on the stack would not stay there
@@ -59,7 +61,7 @@ func New(cfg Config, now time.Time) (*Controller, error) {
 	if cfg.Leading == nil {
 		cfg.Leading = func() bool { return true }
 	}
-	c := &Controller{notify: cfg.Notify, notifyFailures: cfg.NotifyFailures, first: make(chan struct{})}
+	c := &Controller{notify: cfg.Notify, notifyFailures: cfg.NotifyFailures, requests: cfg.GatewayRequests, first: make(chan struct{})}
 	c.mode, c.hosts, c.leading, c.cfg = cfg.Mode, cfg.Hosts, cfg.Leading, cfg.settings()
 	c.ledger, c.policy, c.asks, c.refusals = ledger, policy, tally{}, tally{}
 	c.queues = queues{ledger: ledger, policy: policy, names: tenantNames{}}
@@ -96,7 +98,7 @@ func (c *Controller) Start(now time.Time, holds []holdoff.Record, known bool) er
 	c.revision.Add(1)
 	fresh.ledger.Follow(c.ledger)
 	fresh.queues.retired, fresh.queues.names = c.queues.retired, c.queues.names
-	c.ledger, c.policy, c.queues = fresh.ledger, fresh.policy, fresh.queues
+	c.ledger, c.policy, c.queues, c.bypass = fresh.ledger, fresh.policy, fresh.queues, bypass{}
 	return nil
 }
 
@@ -199,7 +201,7 @@ func (c *Controller) Observe(now time.Time, observed ironic.Observation) {
 			close(c.first)
 		}
 	})
-	notices, failures := c.takeNotices()
+	notices, failures := c.takeNotices(now)
 	if c.notify != nil && len(notices) > 0 {
 		c.notify(notices)
 	}
@@ -209,12 +211,20 @@ func (c *Controller) Observe(now time.Time, observed ironic.Observation) {
 }
 
 // takeNotices returns what has happened since it was called last.
-func (c *Controller) takeNotices() ([]slots.Notice, []FailureNotice) {
+func (c *Controller) takeNotices(now time.Time) ([]slots.Notice, []FailureNotice) {
+	var requests uint64
+	if c.requests != nil {
+		requests = c.requests() // not under the lock: it is somebody else's code
+	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	notices := c.ledger.Notices()
+	if c.requests != nil {
+		c.watchGateway(now, requests, notices)
+	}
 	failures := c.policy.notices
 	c.policy.notices = nil
-	return c.ledger.Notices(), failures
+	return notices, failures
 }
 
 // ObserveNode takes the answer to a single fetch made outside a poll.
@@ -255,7 +265,7 @@ func (c *Controller) Status(now time.Time) api.Status {
 	}
 	s.View.LastError = c.failure
 	s.Breakers, s.Storm = c.breakers(now), c.policy.show()
-	s.Holds = c.policy.holdCounts(now)
+	s.Holds, s.Bypass = c.policy.holdCounts(now), c.bypass.show()
 	s.Slots.Total.Waiting = c.queues.waiting()
 	for pool, q := range c.queues.by {
 		if view, ok := s.Slots.Pools[pool.String()]; ok && pool != (slots.Pool{}) {

@@ -30,6 +30,9 @@ func (c *core) headline(now time.Time, s *api.Status) string {
 	case !s.View.Settled:
 		return "Nothing new starts yet: the throttle has just started and is finding out who is at work."
 	}
+	if c.bypass.on {
+		return c.bypass.headline(now)
+	}
 	if b, found := stopping(s.Breakers, wholeIronic.String()); found {
 		return "Nothing starts: " + breakerHeadline(b) + "; " + who + "."
 	}

@@ -20,6 +20,7 @@ const (
 	PoolChanged    FailureKind = "pool"    // a pool was paused or reopened
 	HostFailed     FailureKind = "failed"  // the work of a host, which is held, perhaps
 	HoldEnded      FailureKind = "ended"   // of a host, but by hand: who did it tells it
+	BypassChanged  FailureKind = "bypass"  // BMO began or ceased to go round the gateway
 )
 
 // FailureNotice is one such event, for a log line that says why hosts wait.
@@ -36,7 +37,8 @@ type FailureNotice struct {
 	ByHand   bool
 	Causes   []api.BreakerCause
 
-	Pool api.PoolFailures
+	Pool   api.PoolFailures
+	Bypass *api.Bypass // nil: it has ceased
 }
 
 func breakerNotice(e breaker.Event) FailureNotice {

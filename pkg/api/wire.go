@@ -109,11 +109,20 @@ type Status struct {
 	// Holds counts the hosts of GET /v1/holds; absent where no host can be held.
 	Holds *HoldCounts `json:"holds,omitempty"`
 	Storm Storm       `json:"storm"`
+	// Bypass is absent while the gateway is used, and where there is none.
+	Bypass *Bypass `json:"bypass,omitempty"`
 	// Cluster is absent where BareMetalHosts are not watched.
 	Cluster  *Cluster `json:"cluster,omitempty"`
 	Warnings []string `json:"warnings"`
 	// Settings are the effective ones, secrets left out.
 	Settings map[string]string `json:"settings"`
+}
+
+// Bypass tells that BMO goes round the gateway: Hosts have begun to work since it was used last,
+// or since the start of the throttle.
+type Bypass struct {
+	Hosts int       `json:"hosts"`
+	Since time.Time `json:"since"`
 }
 
 // Totals are counted since the start of the process; they only grow.

@@ -50,7 +50,7 @@ func NewClient(s Settings) (*Client, error) {
 	if err != nil {
 		return nil, err
 	}
-	secrets, err := newAuth(s.authDir(), inURL)
+	secrets, err := newAuth(s, inURL)
 	if err != nil {
 		return nil, err
 	}
@@ -204,10 +204,13 @@ type request struct {
 // take our credentials they are read again, and tried once more if they have
 // changed.
 func (c *Client) get(ctx context.Context, r request, read func(http.Header, io.Reader) error) error {
-	used := c.auth.current()
-	err := c.getOnce(ctx, r, used, read)
+	used, err := c.auth.current(ctx)
+	if err != nil {
+		return &RequestError{Cause: CauseUnreachable, What: r.what(), Err: err}
+	}
+	err = c.getOnce(ctx, r, used, read)
 	if isStatus(err, http.StatusUnauthorized) {
-		fresh, reloadErr := c.auth.reload()
+		fresh, reloadErr := c.auth.reload(ctx)
 		if reloadErr != nil {
 			var re *RequestError
 			errors.As(err, &re)

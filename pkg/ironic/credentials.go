@@ -1,6 +1,7 @@
 package ironic
 
 import (
+	"context"
 	"encoding/base64"
 	"errors"
 	"fmt"
@@ -73,33 +74,45 @@ func readSecret(name string) (string, error) {
 // takes them, so that a rotated secret needs no restart and a normal request
 // no file. Safe for concurrent use.
 type auth struct {
-	dir   string
-	inURL credentials // of the endpoint, when the directory is missing
+	dir    string
+	inURL  credentials                               // of the endpoint, when the directory is missing
+	locate func(ctx context.Context) (Access, error) // says them instead; nil: dir and inURL do
 
 	mu  sync.Mutex
 	now credentials
 }
 
 // newAuth reads the credentials for the first time.
-func newAuth(dir string, inURL credentials) (*auth, error) {
-	a := &auth{dir: dir, inURL: inURL}
-	if _, err := a.reload(); err != nil {
+func newAuth(s Settings, inURL credentials) (*auth, error) {
+	a := &auth{dir: s.authDir(), inURL: inURL, locate: s.Locate}
+	if a.locate != nil {
+		return a, nil
+	}
+	if _, err := a.reload(context.Background()); err != nil {
 		return nil, err
 	}
 	return a, nil
 }
 
-func (a *auth) current() credentials {
+// current returns those for a request; an error is Locate's.
+func (a *auth) current(ctx context.Context) (credentials, error) {
+	if a.locate != nil {
+		access, err := a.locate(ctx)
+		return credentials{user: access.User, password: access.Password}, err
+	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	return a.now
+	return a.now, nil
 }
 
 // reload reads the files again; with an error the old credentials stay.
-func (a *auth) reload() (credentials, error) {
+func (a *auth) reload(ctx context.Context) (credentials, error) {
+	if a.locate != nil {
+		return a.current(ctx)
+	}
 	fresh, ok, err := readCredentials(a.dir)
 	if err != nil {
-		return a.current(), err
+		return credentials{}, err
 	}
 	if !ok {
 		fresh = a.inURL

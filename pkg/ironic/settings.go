@@ -1,6 +1,7 @@
 package ironic
 
 import (
+	"context"
 	"fmt"
 	"log/slog"
 	"net/http"
@@ -46,6 +47,11 @@ type Settings struct {
 	// ClientTimeout bounds one request with its answer; 0 means 30 s
 	// (IRONIC_CLIENT_TIMEOUT).
 	ClientTimeout time.Duration
+
+	// Locate, where set, is asked before each request and each connection for what AuthRootDir,
+	// CACertFile, and scheme and host of the Endpoint say otherwise. With an error nothing is
+	// sent. It must be safe for concurrent use.
+	Locate func(ctx context.Context) (Access, error)
 
 	// CountExtras asks for the service and hold states too, where this Ironic
 	// knows them (LH-2).

@@ -27,31 +27,37 @@ func NewTransport(s Settings) (http.RoundTripper, error) {
 		return nil, err
 	}
 	dialer := &net.Dialer{Timeout: dialTimeout, KeepAlive: keepAlive}
-	return &http.Transport{
-		Proxy:                  http.ProxyFromEnvironment,
-		DialContext:            dialer.DialContext,
-		DialTLSContext:         tlsDialer(s, dialer, conf),
+	t := &http.Transport{
+		Proxy:       http.ProxyFromEnvironment,
+		DialContext: dialer.DialContext,
+		DialTLSContext: func(ctx context.Context, network, addr string) (net.Conn, error) {
+			return dialTLS(ctx, s, dialer, conf, nil, network, addr)
+		},
 		TLSClientConfig:        conf,
 		TLSHandshakeTimeout:    handshakeTimeout,
 		IdleConnTimeout:        idleTimeout,
 		MaxIdleConnsPerHost:    4,
 		MaxResponseHeaderBytes: maxHeaderBytes,
-	}, nil
+	}
+	if s.Locate != nil {
+		locatedTransport(t, s, dialer, conf)
+	}
+	return t, nil
 }
 
-// tlsDialer reads the CA file anew for each connection, so that a renewed
-// authority needs no restart. Connections are kept, so that is rare.
-func tlsDialer(s Settings, dialer *net.Dialer, conf *tls.Config) func(ctx context.Context, network, addr string) (net.Conn, error) {
-	return func(ctx context.Context, network, addr string) (net.Conn, error) {
-		conf := conf.Clone()
+// dialTLS trusts ca; where that is nil, it reads the CA file anew for each connection, so that
+// a renewed authority needs no restart. Connections are kept, so that is rare.
+func dialTLS(ctx context.Context, s Settings, dialer *net.Dialer, conf *tls.Config, ca *x509.CertPool, network, addr string) (net.Conn, error) {
+	conf = conf.Clone()
+	if conf.RootCAs = ca; ca == nil {
 		var err error
 		if conf.RootCAs, err = authorities(s); err != nil {
 			return nil, err
 		}
-		ctx, cancel := context.WithTimeout(ctx, dialTimeout+handshakeTimeout)
-		defer cancel()
-		return (&tls.Dialer{NetDialer: dialer, Config: conf}).DialContext(ctx, network, addr)
 	}
+	ctx, cancel := context.WithTimeout(ctx, dialTimeout+handshakeTimeout)
+	defer cancel()
+	return (&tls.Dialer{NetDialer: dialer, Config: conf}).DialContext(ctx, network, addr)
 }
 
 // tlsConfig reads the certificates once, so that a broken one is an error at

@@ -106,7 +106,7 @@ var table = map[string]imports{
 	"internal/app": {
 		house: []string{
 			"internal/clusterhosts", "internal/config", "internal/decisionlog", "internal/gateway", "internal/holdfile", "internal/httpserve", "internal/inventory", "internal/logging", "internal/metrics", "internal/parts", "internal/server",
-			"internal/kube", "internal/kube/access", "internal/kube/events", "internal/kube/holds", "internal/kube/hosts", "internal/kube/leader",
+			"internal/kube", "internal/kube/access", "internal/kube/events", "internal/kube/holds", "internal/kube/hosts", "internal/kube/irso", "internal/kube/leader",
 			"pkg/admission", "pkg/slots", "pkg/breaker", "pkg/holdoff", "pkg/snapshot", "pkg/ironic", "pkg/api",
 		},
 	},
@@ -120,6 +120,7 @@ var table = map[string]imports{
 		house:   []string{"pkg/api"},
 		outside: []string{"k8s.io/apimachinery", "k8s.io/client-go", "k8s.io/klog/v2", "k8s.io/utils/clock", "github.com/go-logr/logr", "sigs.k8s.io/json", metal3},
 	},
+	"internal/kube/irso": {house: []string{"pkg/ironic"}, outside: []string{"k8s.io/apimachinery", "k8s.io/client-go", "sigs.k8s.io/json"}},
 	"internal/kube/leader": {
 		outside: []string{"k8s.io/client-go", "k8s.io/apimachinery", "k8s.io/api/coordination/v1", "github.com/go-logr/logr"},
 	},

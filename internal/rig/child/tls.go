@@ -14,9 +14,9 @@ import (
 	"time"
 )
 
-// WriteCertificate makes a certificate that signs itself, for 127.0.0.1 and
-// localhost, valid for a day, and writes it and its key as PEM files.
-func WriteCertificate(certFile, keyFile string) error {
+// WriteCertificate makes a certificate that signs itself, for 127.0.0.1,
+// localhost and these names, valid for a day, and writes it and its key as PEM files.
+func WriteCertificate(certFile, keyFile string, names ...string) error {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
 		return fmt.Errorf("make key: %w", err)
@@ -30,7 +30,7 @@ func WriteCertificate(certFile, keyFile string) error {
 		SerialNumber: serial,
 		Subject:      pkix.Name{CommonName: "test"},
 		NotBefore:    now.Add(-time.Hour), NotAfter: now.Add(24 * time.Hour),
-		DNSNames: []string{"localhost"}, IPAddresses: []net.IP{net.ParseIP(Loopback)},
+		DNSNames: append([]string{"localhost"}, names...), IPAddresses: []net.IP{net.ParseIP(Loopback)},
 		IsCA: true, BasicConstraintsValid: true,
 		KeyUsage:    x509.KeyUsageDigitalSignature | x509.KeyUsageCertSign,
 		ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth},

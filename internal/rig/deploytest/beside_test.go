@@ -76,16 +76,16 @@ func TestBesideBMOItStaysAsItIs(t *testing.T) {
 		pod.Volumes = slices.DeleteFunc(pod.Volumes, func(v corev1.Volume) bool { return strings.HasPrefix(v.Name, throttle) })
 		want := map[string]string{"PROVISIONING_THROTTLE_URL": "http://127.0.0.1:8087"}
 		if strings.HasSuffix(name, "gateway") {
-			want["IRONIC_ENDPOINT"] = "http://127.0.0.1:6390/v1/"
+			want["IRONIC_ENDPOINT"], want["IRONIC_NAME"] = "http://127.0.0.1:6390/v1/", ""
 		}
 		manager := &pod.Containers[0]
 		if pod.Containers[0].Name != "manager" {
 			t.Fatalf("%s: %s is left", name, pod.Containers[0].Name)
 		}
 		manager.Env = slices.DeleteFunc(manager.Env, func(e corev1.EnvVar) bool {
-			ours := want[e.Name] == e.Value && e.Value != ""
+			value, ours := want[e.Name]
 			delete(want, e.Name)
-			return ours
+			return ours && value == e.Value
 		})
 		for variable, value := range want {
 			t.Errorf("%s: BMO lacks %s=%s", name, variable, value)

@@ -16,7 +16,7 @@ import (
 // What users write in a kustomization of their own, on top of ours.
 
 // written builds a kustomization of these lines. In them DEPLOY and CASES are our
-// folders, for kustomize takes no absolute paths.
+// folders, and RELEASED is BMO's, for kustomize takes no absolute paths.
 func written(t *testing.T, text string) manifest {
 	t.Helper()
 	dir := t.TempDir()
@@ -24,7 +24,13 @@ func written(t *testing.T, text string) manifest {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for name, folder := range map[string]string{"DEPLOY": deployDir, "CASES": casesDir} {
+	folders := map[string]string{"DEPLOY": deployDir, "CASES": casesDir}
+	if strings.Contains(text, "RELEASED") {
+		if folders["RELEASED"], err = released(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for name, folder := range folders {
 		if folder, err = filepath.Abs(folder); err == nil {
 			folder, err = filepath.Rel(here, folder)
 		}
@@ -45,9 +51,9 @@ func written(t *testing.T, text string) manifest {
 func TestYourSettingsWin(t *testing.T) {
 	seen := map[string]bool{}
 	for name, layout := range map[string]string{
-		"alone": "resources: [DEPLOY/base]\ncomponents:\n" + components("kubernetes", "namespace-scoped", "high-availability",
+		"alone": "resources: [DEPLOY/base]\ncomponents:\n" + components("kubernetes", "irso", "namespace-scoped", "high-availability",
 			"position-annotation", "gateway-service", "api-service"),
-		"beside BMO": "resources: [CASES/operator, DEPLOY/settings]\ncomponents:\n" + components("sidecar", "sidecar-kubernetes",
+		"beside BMO": "resources: [CASES/operator, DEPLOY/settings]\ncomponents:\n" + components("sidecar", "sidecar-kubernetes", "sidecar-irso",
 			"namespace-scoped", "sidecar-holds", "position-annotation", "gateway"),
 	} {
 		var theirs corev1.ConfigMap

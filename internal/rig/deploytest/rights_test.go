@@ -97,6 +97,12 @@ func needed(c config.Config) (lines []string) {
 		}
 		lines = append(lines, k.Namespace+" /pods * patch") // the leader's label
 	}
+	if name := c.Ironic.Name; name != "" {
+		secrets := map[string][]string{"ironic": {"ironic-credentials", "ironic-cert"}, "my-ironic": {"my-ironic-credentials", "my-ironic-tls"}}[name]
+		for _, what := range []string{"ironic.metal3.io/ironics " + name, "/secrets " + secrets[0], "/secrets " + secrets[1]} {
+			lines = append(lines, c.IronicNamespace()+" "+what+" get")
+		}
+	}
 	if name := c.Holdoff.ConfigMap; name != "" {
 		lines = append(lines, k.Namespace+" /configmaps * create")
 		for i := range 8 { // docs/replicas.md
