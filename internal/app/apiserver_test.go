@@ -52,7 +52,7 @@ func (s *apiServer) count(kind string) int {
 func kindOf(path string) string {
 	for part := range strings.SplitSeq(path, "/") {
 		switch part {
-		case "leases", "configmaps", "events", "baremetalhosts":
+		case "leases", "configmaps", "events", "baremetalhosts", "deployments", "secrets":
 			return part
 		}
 	}

@@ -15,7 +15,7 @@ func (l *loader) checkRules() {
 	if !l.given(nameStuckCap) {
 		c.Limits.StuckCap = defaultStuckCap(c.Limits.Total)
 	}
-	if !l.given(nameEndpoint) {
+	if !l.given(nameEndpoint) && !bool(c.Kubernetes.On) { // with a cluster BMO's own counts
 		l.fault(nameEndpoint, "", "", "must be set: %s", ironicURL.text)
 		l.broken[nameEndpoint] = true
 	}

@@ -106,7 +106,7 @@ var table = map[string]imports{
 	"internal/app": {
 		house: []string{
 			"internal/clusterhosts", "internal/config", "internal/decisionlog", "internal/gateway", "internal/holdfile", "internal/httpserve", "internal/inventory", "internal/logging", "internal/metrics", "internal/parts", "internal/server",
-			"internal/kube", "internal/kube/access", "internal/kube/events", "internal/kube/holds", "internal/kube/hosts", "internal/kube/leader",
+			"internal/kube", "internal/kube/access", "internal/kube/events", "internal/kube/holds", "internal/kube/hosts", "internal/kube/leader", "internal/kube/operator",
 			"pkg/admission", "pkg/slots", "pkg/breaker", "pkg/holdoff", "pkg/snapshot", "pkg/ironic", "pkg/api",
 		},
 	},
@@ -122,6 +122,10 @@ var table = map[string]imports{
 	},
 	"internal/kube/leader": {
 		outside: []string{"k8s.io/client-go", "k8s.io/apimachinery", "k8s.io/api/coordination/v1", "github.com/go-logr/logr"},
+	},
+	"internal/kube/operator": {
+		house:   []string{"pkg/ironic"},
+		outside: []string{"k8s.io/client-go", "k8s.io/apimachinery", "k8s.io/api"},
 	},
 	"internal/kube/holds": {
 		house:   []string{"pkg/holdoff"},
