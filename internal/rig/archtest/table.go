@@ -174,7 +174,7 @@ var table = map[string]imports{
 	"hack/bench":            {house: []string{"internal/rig/realironic"}},
 	"hack/bench/gobreaker":  {tests: []string{"pkg/breaker", "github.com/sony/gobreaker/v2"}}, // a module of its own
 	"internal/rig/deploytest": {
-		tests: []string{"internal/config", "internal/rig/realkube", "k8s.io/api", "k8s.io/apimachinery"},
+		tests: []string{"internal/config", "internal/kube/operator", "internal/rig/realkube", "k8s.io/api", "k8s.io/apimachinery", "k8s.io/client-go/rest"},
 	},
 	"docs/bmo-patch": {
 		house: []string{"pkg/api"}, outside: []string{"github.com/metal3-io/baremetal-operator/apis", "github.com/go-logr/logr"},
