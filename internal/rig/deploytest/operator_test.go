@@ -7,7 +7,6 @@ import (
 	"maps"
 	"net/http"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -18,30 +17,10 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/ironic-throttle/ironic-throttle/internal/kube/operator"
+	"github.com/ironic-throttle/ironic-throttle/internal/rig/realkube"
 )
 
 // BMO's own manifests, of the release that hack/bmo names, with the throttle beside it.
-
-// released is the folder of that release.
-func released(t *testing.T) string {
-	t.Helper()
-	const module = "github.com/metal3-io/baremetal-operator"
-	versions := exec.Command("go", "-C", "../../../hack/bmo", "list", "-m", "-f", "{{.Version}}", module)
-	version, err := versions.Output()
-	if err != nil {
-		t.Fatalf("%s: %v", versions, err)
-	}
-	download := exec.Command("go", "-C", "../../../hack/bmo", "mod", "download", "-json", module+"@"+strings.TrimSpace(string(version)))
-	text, err := download.Output()
-	var found struct{ Dir string }
-	if err == nil {
-		err = json.Unmarshal(text, &found)
-	}
-	if err != nil {
-		t.Fatalf("%s: %v", download, err)
-	}
-	return found.Dir
-}
 
 // devEnv is what BMO's tools/deploy.sh writes in metal3-dev-env: generated, so with hashes,
 // are the settings and the credentials; TLS comes in by a component.
@@ -206,7 +185,10 @@ func bmoFolder(t *testing.T, name string) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	bmo, err := filepath.Rel(here, released(t))
+	bmo, err := realkube.OperatorSource()
+	if err == nil {
+		bmo, err = filepath.Rel(here, bmo)
+	}
 	if err != nil {
 		t.Fatal(err)
 	}
