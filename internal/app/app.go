@@ -77,7 +77,8 @@ type App struct {
 }
 
 // New builds everything and opens the listeners. Nothing runs yet and nothing
-// is sent to Ironic, so an Ironic that is away is no error. An error names the
+// is sent to Ironic, so an Ironic that is away is no error. Where Ironic has to be found by
+// BMO's Deployment, the API server is asked. An error names the
 // setting, file or address that is wrong.
 func New(ctx context.Context, o Options) (_ *App, err error) {
 	a := &App{log: o.Log, version: o.Version, now: o.Now, reload: o.Reload}

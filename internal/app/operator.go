@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 	"runtime"
 	"sync/atomic"
 	"time"
@@ -29,7 +30,8 @@ type operatorPart struct {
 	// IRONIC_ENDPOINT was given.
 	ironic *operator.Ironic
 	files  operator.Files
-	told   string // the warning that the log and the Event have, of follow alone
+	told   string // the warning that the log has; this and event are runOperator's alone
+	event  string // … and the Event
 }
 
 // known is BMO's Deployment as it was last read.
@@ -70,7 +72,7 @@ func (a *App) findIronic(ctx context.Context, to *config.Ironic) error {
 	if err != nil {
 		return err
 	}
-	if _, err := os.Stat(to.AuthRootDir); err == nil {
+	if _, err := os.Stat(filepath.Join(to.AuthRootDir, "ironic")); err == nil {
 		there.Credentials = ""
 	}
 	if _, err := os.Stat(to.CACertFile); err == nil {
@@ -118,7 +120,7 @@ func (a *App) lookAtOperator(ctx context.Context) error {
 	defer cancel()
 	found, err := a.bmo.Read(ctx)
 	if err != nil && ctx.Err() != nil {
-		return nil //nolint:nilerr // we end, or the API server was too slow: the next look tells
+		return nil // we end, or the API server was too slow: the next look tells
 	}
 	if err == nil {
 		err = found.Err
@@ -161,24 +163,24 @@ func (a *App) tellOperator(before *known, now operator.Found, err error) {
 // warnOperator puts the warning about BMO's workers into the log and on its Deployment, once
 // for each text.
 func (a *App) warnOperator(ctx context.Context, found operator.Found) {
-	text := a.workersWarning()
-	if text == a.told {
-		return
-	}
+	text, f := a.workersWarning(), a.force.Load()
+	fresh := text != a.told
 	a.told = text
-	if text == "" {
-		return
-	}
-	f := a.force.Load()
-	if f.config.BMOConcurrency == 0 { // else the settings have told it
+	if fresh && text != "" && f.config.BMOConcurrency == 0 { // else the settings have told it
 		a.log.Warn("BMO", "warning", text)
 	}
-	if !f.config.Kubernetes.Events || found.UID == "" {
+	if text == a.event || text != "" && (!f.config.Kubernetes.Events || found.UID == "") {
 		return
 	}
-	if err := a.bmo.Tell(ctx, a.now(), found, text); err != nil {
-		a.log.Warn("BMO's Deployment gets no Event about its workers", "error", err)
+	if text != "" {
+		if err := a.bmo.Tell(ctx, a.now(), found, text); err != nil {
+			if fresh {
+				a.log.Warn("BMO's Deployment gets no Event about its workers: tried again every minute", "error", err)
+			}
+			return
+		}
 	}
+	a.event = text
 }
 
 // workersWarning says that BMO has more workers than there are slots (LH-20); "" when it has
@@ -202,17 +204,10 @@ func (a *App) workersWarning() string {
 func (a *App) followIronic(ctx context.Context, found operator.Found) error {
 	there, err := a.bmo.Ironic(ctx, found)
 	if err == nil {
-		if a.ironic.Credentials == "" {
-			there.Credentials = ""
-		}
-		if a.ironic.Authority == "" {
-			there.Authority = ""
-		}
-		if !there.Moved(*a.ironic) {
-			err = a.bmo.Keep(ctx, there, a.files)
-		} else {
+		if there.Moved(*a.ironic) {
 			return fmt.Errorf("BMO's Deployment %s names another Ironic than at our start: ending, to find that one", a.bmo.Name())
 		}
+		err = a.bmo.Keep(ctx, there.LikeIn(*a.ironic), a.files)
 	}
 	if err != nil && ctx.Err() == nil {
 		a.log.Warn("where BMO's Ironic is cannot be read again: what was found at the start stays", "error", err)

@@ -122,9 +122,15 @@ func TestLH20_WorkersOfTheDeploymentAreComparedAndFollowed(t *testing.T) {
 			t.Errorf("%q, %+v", got, s.operator())
 		}
 		server.putOperator(object{"BMO_CONCURRENCY": "21"})
-		s.pass(time.Minute)
-		if got := server.operatorEvents(); len(s.tooMany()) != 1 || len(got) != 2 {
+		server.set(server.refused, "events", true)
+		s.pass(5 * time.Minute)
+		if got := server.operatorEvents(); len(s.tooMany()) != 1 || len(got) != 1 || s.log.count("gets no Event") != 1 {
 			t.Errorf("%q, %q", s.tooMany(), got)
+		}
+		server.set(server.refused, "events", false)
+		s.pass(time.Minute)
+		if got := server.operatorEvents(); len(got) != 2 {
+			t.Errorf("%q", got)
 		}
 	})
 }

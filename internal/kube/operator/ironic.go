@@ -130,7 +130,7 @@ func (r *Reader) keep(ctx context.Context, secret, folder string, keys ...string
 
 // replace writes a file as a whole, if it has another text.
 func replace(file string, text []byte) error {
-	if old, err := os.ReadFile(file); err == nil && bytes.Equal(old, text) { //nolint:gosec // our own folder
+	if old, err := os.ReadFile(file); err == nil && bytes.Equal(old, text) {
 		return nil
 	}
 	fresh := file + ".new"
@@ -140,9 +140,19 @@ func replace(file string, text []byte) error {
 	return os.Rename(fresh, file)
 }
 
-// Moved reports whether another Ironic was found before, or the same in another way. The
-// Secrets may have other names: their content is what counts.
+// Moved reports whether another Ironic was found before. The Secrets may have other names now:
+// their content is what counts.
 func (i Ironic) Moved(before Ironic) bool {
-	return i.Endpoint != before.Endpoint || i.Insecure != before.Insecure ||
-		(i.Credentials == "") != (before.Credentials == "") || (i.Authority == "") != (before.Authority == "")
+	return i.Endpoint != before.Endpoint || i.Insecure != before.Insecure
+}
+
+// LikeIn is i with those Secrets only that were used before.
+func (i Ironic) LikeIn(before Ironic) Ironic {
+	if before.Credentials == "" {
+		i.Credentials = ""
+	}
+	if before.Authority == "" {
+		i.Authority = ""
+	}
+	return i
 }

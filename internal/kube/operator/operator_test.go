@@ -284,13 +284,16 @@ func TestAnotherIronic(t *testing.T) {
 		"the same":       {was, false},
 		"new Secret":     {Ironic{Endpoint: "https://a", From: "ConfigMap b", Credentials: "c-2"}, false},
 		"another URL":    {Ironic{Endpoint: "https://b", Credentials: "c-1"}, true},
-		"no credentials": {Ironic{Endpoint: "https://a"}, true},
-		"an authority":   {Ironic{Endpoint: "https://a", Credentials: "c-1", Authority: "x"}, true},
+		"no credentials": {Ironic{Endpoint: "https://a"}, false}, // what was found stays
 		"insecure":       {Ironic{Endpoint: "https://a", Credentials: "c-1", Insecure: true}, true},
 	} {
 		if got := row.now.Moved(was); got != row.moved {
 			t.Errorf("%s: %t", name, got)
 		}
+	}
+	now := Ironic{Endpoint: "https://a", Credentials: "c-2", Authority: "mounted"}
+	if got := now.LikeIn(was); got.Credentials != "c-2" || got.Authority != "" {
+		t.Errorf("%+v: an authority that was mounted is read", got)
 	}
 }
 
