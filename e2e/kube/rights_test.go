@@ -125,7 +125,8 @@ func setScene(t *testing.T, namespace string, objects []*unstructured.Unstructur
 		t.Fatal(err)
 	}
 	kubeconfig := deploy(t, namespace, objects)
-	deployOperator(t, namespace, map[string]any{"PROVISIONING_LIMIT": "7"})
+	deployOperator(t, namespace, "resources: [BMO/config/default]\ngeneratorOptions: {disableNameSuffixHash: true}\n"+
+		"configMapGenerator: [{name: ironic, behavior: merge, literals: [PROVISIONING_LIMIT=7]}]\n")
 	cert := certificate(t)
 	n.throttle = serve(t, clustered(n.ironic.URL, kubeconfig, namespace).with(settings{
 		"WATCH_NAMESPACE": namespace, "MAX_CONCURRENT_PROVISIONING_HOSTS": "1",
