@@ -113,6 +113,9 @@ func TestTheAPIServerTakesTheManifests(t *testing.T) {
 				admitted(t, patchedOperator(t, beside))
 				pods++
 			}
+			if gateway := filepath.Join(dir, "gateway"); exists(gateway) { // of the overlay observe
+				admitted(t, patchedOperator(t, gateway))
+			}
 			if pods != 1 {
 				t.Errorf("%d Deployments, want 1", pods)
 			}

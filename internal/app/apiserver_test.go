@@ -63,7 +63,7 @@ func (s *apiServer) count(kind string) int {
 func kindOf(path string) string {
 	for part := range strings.SplitSeq(path, "/") {
 		switch part {
-		case "leases", "configmaps", "events", "baremetalhosts", "pods":
+		case "leases", "configmaps", "events", "baremetalhosts", "pods", "deployments", "secrets":
 			return part
 		}
 	}

@@ -61,12 +61,14 @@ type App struct {
 	poller     *ironic.Poller
 	server     *server.Server
 	listeners  listeners
-	reload     *config.Sources
+	loaded     config.Config   // as it was given: Ironic may be found beside it
+	reload     *config.Sources // nil: no reload
 	holds      *holdKeeper
 	kept       keptHolds
 	list       *inventory.Lookup
 	gatewayPart
 	kubePart
+	operatorPart
 	accessPart
 
 	forcing sync.Mutex // held while force or what hosts ask for is put in force
@@ -75,7 +77,8 @@ type App struct {
 }
 
 // New builds everything and opens the listeners. Nothing runs yet and nothing
-// is sent to Ironic, so an Ironic that is away is no error. An error names the
+// is sent to Ironic, so an Ironic that is away is no error. Where Ironic has to be found by
+// BMO's Deployment, the API server is asked. An error names the
 // setting, file or address that is wrong.
 func New(ctx context.Context, o Options) (_ *App, err error) {
 	a := &App{log: o.Log, version: o.Version, now: o.Now, reload: o.Reload}
@@ -85,11 +88,16 @@ func New(ctx context.Context, o Options) (_ *App, err error) {
 	if a.now == nil {
 		a.now = time.Now
 	}
-	a.force.Store(newForce(o.Config, o.Warnings))
-
-	if err := a.newKube(o); err != nil {
+	a.loaded = o.Config
+	if err := a.newKube(ctx, &o); err != nil {
 		return nil, err
 	}
+	defer func() {
+		if err != nil {
+			a.forgetFiles()
+		}
+	}()
+	a.force.Store(newForce(o.Config, o.Warnings))
 	if a.accessPart, err = newAccess(o.Config, a.cluster, a.now, a.log); err != nil {
 		return nil, err
 	}
@@ -229,6 +237,7 @@ func (a *App) Run(ctx context.Context) error {
 	if a.ran.Swap(true) {
 		return errors.New("app: Run was called before")
 	}
+	defer a.forgetFiles()
 	a.tellStart()
 	all := []parts.Part{
 		{Name: "ironic connections", Run: func(ctx context.Context) error {

@@ -279,8 +279,9 @@ func TestLH27_TheLedgerAsksTheElection(t *testing.T) {
 		c := config.Default()
 		c.Kubernetes.On, c.Kubernetes.Kubeconfig, c.Kubernetes.Namespace = true, file, "metal3"
 		c.Kubernetes.Identity, c.Kubernetes.Leader.Elect, c.Holdoff.ConfigMap = "pod-a", elect, "holds"
+		c.Ironic.Endpoint = "http://ironic"
 		a := &App{now: time.Now, log: (&logBook{}).logger()}
-		if err := a.newKube(Options{Config: c}); err != nil {
+		if err := a.newKube(t.Context(), &Options{Config: c}); err != nil {
 			t.Fatal(err)
 		}
 		if o := a.holdMap; o.Identity != "pod-a" || (o.Leading != nil) != elect || elect && o.Leading() {

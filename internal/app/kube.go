@@ -34,8 +34,9 @@ type kubePart struct {
 	waits     atomic.Pointer[string] // why a term cannot begin
 }
 
-// newKube finds the cluster, where one is wanted. Nothing is sent to it yet.
-func (a *App) newKube(o Options) (err error) {
+// newKube finds the cluster, where one is wanted. Nothing is sent to it yet, unless Ironic has to
+// be found by it.
+func (a *App) newKube(ctx context.Context, o *Options) (err error) {
 	c := o.Config.Kubernetes
 	if !c.On {
 		return nil
@@ -60,6 +61,9 @@ func (a *App) newKube(o Options) (err error) {
 		if identity, err = os.Hostname(); err != nil {
 			return fmt.Errorf("POD_NAME is not set, and there is no host name: %w", err)
 		}
+	}
+	if err := a.newOperator(ctx, o, identity); err != nil {
+		return err
 	}
 	a.hosts = clusterhosts.New(a.now, a.log)
 	a.hosts.Leads = a.mayStart
@@ -167,6 +171,9 @@ func (a *App) carryLabel(ctx context.Context) error {
 // showCluster is what the status tells of the cluster; nil without one.
 func (a *App) showCluster() *api.Cluster {
 	c := a.hosts.Show()
+	if c != nil {
+		c.Operator = a.showOperator()
+	}
 	if c != nil && a.elector != nil {
 		l := a.elector.Status()
 		c.Leader = &api.Leader{Leads: l.Leading, Identity: l.Identity, Holder: l.Holder, Since: l.Since}
@@ -184,6 +191,9 @@ func (a *App) presentWarnings() []string {
 		if fault := a.finder.Fault(); fault != "" {
 			out = append(out, fault)
 		}
+	}
+	if text := a.workersWarning(); text != "" && a.force.Load().config.BMOConcurrency == 0 { // else the settings say it
+		out = append(out, text)
 	}
 	if a.elector != nil {
 		if s := a.elector.Status(); s.Err != nil {

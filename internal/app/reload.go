@@ -53,7 +53,7 @@ func (a *App) tellWarnings(f *force) {
 // watch applies each change of the config file; without one it returns at once.
 func (a *App) watch(ctx context.Context) error {
 	if a.reload != nil {
-		config.Watch(ctx, a.force.Load().config, *a.reload, a.apply)
+		config.Watch(ctx, a.loaded, *a.reload, a.apply)
 	}
 	return nil
 }
@@ -64,6 +64,7 @@ func (a *App) apply(u config.Update) {
 	a.forcing.Lock()
 	defer a.forcing.Unlock()
 	old := a.force.Load()
+	u.Config.Ironic = old.config.Ironic // it may have been found, and never changes
 	if u.Err != nil {
 		a.refuse(old, u)
 		return

@@ -64,7 +64,8 @@ func (a *App) term(ctx context.Context) error {
 		{Name: "config watch", Run: a.watch},
 	}
 	if a.directory != nil {
-		all = append(all, parts.Part{Name: "annotations", Run: a.runAnnotations}, parts.Part{Name: "hosts", Run: a.directory.Run})
+		all = append(all, parts.Part{Name: "annotations", Run: a.runAnnotations}, parts.Part{Name: "hosts", Run: a.directory.Run},
+			parts.Part{Name: "operator", Run: a.runOperator})
 		if a.hosts.Recorder != nil {
 			all = append(all, parts.Part{Name: "events", Run: a.hosts.Recorder.Run})
 		}

@@ -37,7 +37,7 @@ func (l *loader) checkRules() {
 func (l *loader) checkIronic() {
 	to, on := &l.config.Ironic, bool(l.config.Kubernetes.On) || !l.sound(nameKubernetes)
 	switch {
-	case to.Name == "" && !l.given(nameEndpoint):
+	case to.Name == "" && !l.given(nameEndpoint) && !on: // with a cluster BMO's own counts
 		l.fault(nameEndpoint, "", "", "must be set: %s", ironicURL.text)
 		l.broken[nameEndpoint] = true
 	case to.Name == "" || !l.sound(nameIronic):

@@ -51,6 +51,14 @@ type Gateway struct {
 // SpoolLimit bounds all large bodies together, bytes.
 func (g Gateway) SpoolLimit() int64 { return 16 * int64(g.MaxBody) }
 
+// usualGateway is where the manifests have the gateway beside BMO.
+const usualGateway = "127.0.0.1:6390"
+
+// Own reports whether a URL that BMO has for Ironic leads to a gateway beside it.
+func (g Gateway) Own(endpoint string) bool {
+	return leadsTo(endpoint, g.Listen) || leadsTo(endpoint, usualGateway)
+}
+
 // Kubernetes says what is read from the cluster that the hosts' BareMetalHosts are in,
 // and what is written there. Without On the rest means nothing.
 type Kubernetes struct {
@@ -59,6 +67,9 @@ type Kubernetes struct {
 	Watch      []string `mapstructure:"watchNamespace"` // whose BareMetalHosts are watched; empty = all
 	Namespace  string   `mapstructure:"podNamespace"`   // ours, of the Lease and the ConfigMaps; "" = the service account's
 	Identity   string   `mapstructure:"podName"`        // our name in the Lease and in Events; "" = the host name
+
+	// Operator is BMO's Deployment, NAME or NAMESPACE/NAME.
+	Operator string `mapstructure:"operatorDeployment"`
 
 	Events           bool `mapstructure:"events"`
 	EventsPerMinute  int  `mapstructure:"eventsPerMinute"`  // of all hosts together

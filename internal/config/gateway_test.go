@@ -221,3 +221,14 @@ func TestGatewayTimeoutBounds(t *testing.T) {
 		}
 	}
 }
+
+func TestTheGatewayIsNotIronic(t *testing.T) {
+	for endpoint, own := range map[string]bool{
+		"http://127.0.0.1:6390/v1/": true, "http://localhost:6390": true, "https://127.0.0.1:7000/v1": true,
+		"http://127.0.0.1:6385/v1/": false, "https://172.22.0.2:6385/v1/": false, "https://gateway:7000/v1": false,
+	} {
+		if got := (Gateway{Listen: "127.0.0.1:7000"}).Own(endpoint); got != own {
+			t.Errorf("%s: %t", endpoint, got)
+		}
+	}
+}

@@ -25,7 +25,7 @@ func TestAnIronicResourceSaysWhereIronicIs(t *testing.T) {
 			"IRONIC_NAME=ironic (environment) wins, as in BMO: that Ironic resource and its Secrets say where Ironic is; without effect: " +
 				"IRONIC_ENDPOINT (environment), IRONIC_CACERT_FILE (environment)", ""},
 		{"no such name", []string{on, "IRONIC_NAME=Ironic_1"}, `IRONIC_NAME="Ironic_1"`, "", ""},
-		{"no name", []string{on, "IRONIC_NAME="}, "IRONIC_ENDPOINT: must be set", "", ""},
+		{"no name", []string{"IRONIC_NAME="}, "IRONIC_ENDPOINT: must be set", "", ""},
 		{"our namespace", []string{on, name, "POD_NAMESPACE=bmo", "WATCH_NAMESPACE=metal3"}, "", "", "bmo"},
 		{"another one", []string{on, name, "IRONIC_NAMESPACE=irso", "POD_NAMESPACE=bmo"}, "", "", "irso"},
 		{"the watched one", []string{on, name, "WATCH_NAMESPACE=metal3"}, "", "", "metal3"},

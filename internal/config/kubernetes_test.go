@@ -29,6 +29,8 @@ func TestLH27_RulesOfKubernetesSettings(t *testing.T) {
 		{"namespaces", []string{on, "WATCH_NAMESPACE=metal3, lab,,metal3"}, ""},
 		{"two without a comma", []string{on, "WATCH_NAMESPACE=metal3 lab"}, `WATCH_NAMESPACE="metal3 lab"`},
 		{"no namespace", []string{on, "WATCH_NAMESPACE=metal3,Lab"}, `WATCH_NAMESPACE="metal3,Lab"`},
+		{"BMO elsewhere", []string{on, ours("OPERATOR_DEPLOYMENT", "capm3-system/capm3-baremetal-operator-controller-manager")}, ""},
+		{"no name of BMO", []string{on, ours("OPERATOR_DEPLOYMENT", "bmo/")}, `IRONIC_THROTTLE_OPERATOR_DEPLOYMENT="bmo/"`},
 		{"no Events", []string{on, ours("EVENTS_PER_MINUTE", "0")}, `IRONIC_THROTTLE_EVENTS_PER_MINUTE="0"`},
 	} {
 		t.Run(row.name, func(t *testing.T) {

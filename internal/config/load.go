@@ -105,11 +105,16 @@ func (l *loader) warnLimits() {
 	}
 	limit, workers := l.config.Limits.Total, l.config.BMOConcurrency
 	if workers > limit {
-		l.warnf("%s=%d is greater than the limit of %d: more workers than slots", nameConcurrency, workers, limit)
+		l.warnf("%s", TooManyWorkers(workers, limit))
 	}
 	if ironic := ironicCap(limit); ironic != "" {
 		l.warnf("the limit of %d is greater than Ironic's own default %s: Ironic refuses what is above it", limit, ironic)
 	}
+}
+
+// TooManyWorkers says that BMO has more workers than there are slots (LH-20).
+func TooManyWorkers(workers, limit int) string {
+	return fmt.Sprintf("%s=%d is greater than the limit of %d: more workers than slots", nameConcurrency, workers, limit)
 }
 
 // Ironic's defaults of [conductor]max_concurrent_deploy and _clean, in nodes.

@@ -327,6 +327,9 @@ func TestEndpointIsNeeded(t *testing.T) {
 	if diff := cmp.Diff(want, faults(err)); diff != "" {
 		t.Errorf("faults (-want +got):\n%s", diff)
 	}
+	if c, _, err := loadFrom(t, Sources{}, ours("KUBERNETES", "on")); err != nil || c.Ironic.Endpoint != "" {
+		t.Errorf("in a cluster: %q, %v, want that BMO's is to be found", c.Ironic.Endpoint, err)
+	}
 }
 
 func TestSecretsAreNeverShown(t *testing.T) {

@@ -69,7 +69,7 @@ var other = map[string]string{
 	"GATEWAY_TIMEOUT": "3m", "GATEWAY_MAX_BODY": "65MiB",
 	"GATEWAY_FORWARDED_HEADERS": "true", "GATEWAY_LIST_CACHE": "false", "GATEWAY_READ_CACHE": "false",
 	"KUBERNETES": "on", "KUBECONFIG": "/j", "WATCH_NAMESPACE": "metal3", "POD_NAMESPACE": "bmo", "POD_NAME": "throttle-0",
-	"EVENTS": "false", "EVENTS_PER_MINUTE": "60", "ANNOTATE_POSITION": "true", "HOLDOFF_CONFIGMAP": "holds",
+	"OPERATOR_DEPLOYMENT": "bmo/manager", "EVENTS": "false", "EVENTS_PER_MINUTE": "60", "ANNOTATE_POSITION": "true", "HOLDOFF_CONFIGMAP": "holds",
 	"LEADER_ELECT": "true", "LEADER_LEASE_NAME": "other", "LEADER_LEASE_DURATION": "20s",
 	"IRONIC_ENDPOINT": "", "IRONIC_NAME": "", // one or the other
 	"IRONIC_NAMESPACE": "irso", "METAL3_AUTH_ROOT_DIR": "/a", "IRONIC_CACERT_FILE": "/b", "IRONIC_CLIENT_CERT_FILE": "/c",

@@ -95,8 +95,9 @@ var (
 		func(s string) bool { return s == "" || hostPort(s) && localOnly(s) })
 	ironicURL = is("url", "an http:// or https:// URL with a host and without query or fragment", plainURL)
 
-	kubeName    = is("name", "a name of lower-case letters, digits, '-' and '.'", func(s string) bool { return s == "" || objectName.MatchString(s) })
-	failedQuota = is("quota", fmt.Sprintf("a whole percentage 0%%..100%% or a whole number of hosts 0..%d", maxQuota), aQuota)
+	kubeName       = is("name", "a name of lower-case letters, digits, '-' and '.'", func(s string) bool { return s == "" || objectName.MatchString(s) })
+	deploymentName = is("name", "the name of a Deployment, or its namespace, '/' and its name", aDeployment)
+	failedQuota    = is("quota", fmt.Sprintf("a whole percentage 0%%..100%% or a whole number of hosts 0..%d", maxQuota), aQuota)
 )
 
 // objectName is what Kubernetes lets an object such as a BareMetalHost be called,
@@ -105,6 +106,14 @@ var (
 	objectName    = regexp.MustCompile(`^[a-z0-9]([a-z0-9.-]{0,251}[a-z0-9])?$`)
 	namespaceName = regexp.MustCompile(`^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$`)
 )
+
+func aDeployment(text string) bool {
+	namespace, name, ok := strings.Cut(text, "/")
+	if !ok {
+		return objectName.MatchString(text)
+	}
+	return namespaceName.MatchString(namespace) && objectName.MatchString(name)
+}
 
 // hostPort: the host may be empty, the port is a number.
 func hostPort(text string) bool {

@@ -38,7 +38,8 @@ var limitRows = []setting{
 	{name: nameLimit, def: "20", hot: true, basic: true, rule: whole(1, maxLimit), help: "slots: hosts that may work at once"},
 	{name: nameLimitAlias, hot: true, rule: whole(1, maxLimit), help: "BMO's name for " + nameLimit + ", which wins when both are set"},
 	{name: nameConcurrency, lenient: true, rule: whole(1, math.MaxInt),
-		help: "BMO's workers: compared with the limit; a quarter of them may wait in the gateway until a slot is free"},
+		help: "BMO's workers: compared with the limit; a quarter of them may wait in the gateway until a slot is free; unset with " +
+			"IRONIC_THROTTLE_KUBERNETES=on: as BMO's Deployment says"},
 	{name: namePoolLimits, hot: true, pairs: "rack1=8,rack2=12", basic: true, rule: poolPairs,
 		help: "slots of conductor groups, each within the total"},
 	{name: envPrefix + "VIRTUAL_MEDIA_LIMIT", hot: true, rule: whole(1, maxLimit),

@@ -21,6 +21,7 @@ const (
 	namePosition      = envPrefix + "ANNOTATE_POSITION"
 	nameElect         = envPrefix + "LEADER_ELECT"
 	nameLeaseDuration = envPrefix + "LEADER_LEASE_DURATION"
+	nameOperator      = envPrefix + "OPERATOR_DEPLOYMENT"
 	nameEndpoint      = "IRONIC_ENDPOINT"
 	nameIronic        = "IRONIC_NAME"
 	nameIronicSpace   = "IRONIC_NAMESPACE"
@@ -69,6 +70,9 @@ var kubernetesRows = []setting{
 	{name: "WATCH_NAMESPACE", rule: namespaceList, help: "namespaces whose BareMetalHosts are watched, with commas; unset = all"},
 	{name: "POD_NAMESPACE", rule: kubeName, help: "our own namespace, of the Lease and the ConfigMaps; unset = the service account's"},
 	{name: "POD_NAME", rule: kubeName, help: "our own name in the Lease and in Events; unset = the host name"},
+	{name: nameOperator, def: "baremetal-operator-controller-manager", rule: deploymentName,
+		help: "BMO's Deployment, NAME in our own namespace or NAMESPACE/NAME: BMO_CONCURRENCY, and IRONIC_ENDPOINT where that is not " +
+			"set here, are read from it"},
 	{name: nameEvents, def: "true", common: true, rule: yesNo,
 		help: "hosts get Events that tell why they wait (with IRONIC_THROTTLE_KUBERNETES)"},
 	{name: nameEventRate, def: "300", rule: whole(1, 6000),
@@ -85,7 +89,7 @@ var kubernetesRows = []setting{
 // ironicRows are BMO's variables, read as BMO reads them.
 var ironicRows = []setting{
 	{name: nameEndpoint, defNote: "(needed)", basic: true, rule: ironicURL,
-		help: "Ironic's URL, with or without /v1; not needed with IRONIC_NAME"},
+		help: "Ironic's URL, with or without /v1; unset with IRONIC_THROTTLE_KUBERNETES=on: that of BMO, or of IRONIC_NAME"},
 	{name: nameIronic, basic: true, rule: kubeName,
 		help: "Ironic resource of ironic-standalone-operator (ironic.metal3.io) that says where Ironic is, which credentials and " +
 			"which CA it has; with IRONIC_THROTTLE_KUBERNETES=on it wins over IRONIC_ENDPOINT"},

@@ -134,6 +134,9 @@ func New(o Options) (*Gateway, error) {
 	return g, nil
 }
 
+// SetWorkers tells how many workers the operator has, where Options did not know (GW-19).
+func (g *Gateway) SetWorkers(n int) { g.gate.SetWorkers(n) }
+
 // Close ends what still waits for Ironic, as broken, and lets go of idle
 // connections.
 func (g *Gateway) Close() {

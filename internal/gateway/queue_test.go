@@ -191,6 +191,24 @@ func TestGW19_WhatIsNeverKept(t *testing.T) {
 	}
 }
 
+// The workers of the operator may be found out later, and be others then.
+func TestGW19_WorkersThatAreFoundLater(t *testing.T) {
+	playWired(t, options{limit: 1, nodes: 2}, nil, func(w *wired) {
+		w.gate.SetWorkers(2*workersAPlace + 1)
+		if n := w.gate.Stats().WaitingLimit; n != 2 {
+			t.Errorf("%d may wait, want 2", n)
+		}
+		w.ask(w.putText(0, ironic.TargetActive), http.StatusAccepted, 0)
+		waits := w.call(w.putText(1, ironic.TargetActive))
+		synctest.Wait()
+		if n := w.gate.Stats().Waiting; n != 1 {
+			t.Errorf("%d wait, want 1", n)
+		}
+		w.stop()
+		waits.want(http.StatusConflict, 0)
+	})
+}
+
 // A gateway that ends keeps nobody: who waits is told to come again.
 func TestGW19_TheEndKeepsNobody(t *testing.T) {
 	playWired(t, options{limit: 1, nodes: 2, gate: withPlaces(1)}, nil, func(w *wired) {

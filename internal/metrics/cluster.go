@@ -1,6 +1,7 @@
 package metrics
 
 import (
+	"strconv"
 	"time"
 
 	"github.com/ironic-throttle/ironic-throttle/pkg/api"
@@ -21,6 +22,12 @@ func clusterRows() []row[status] {
 			func(c *api.Cluster) float64 { return truth(c.Synced) }),
 		clusterGauge("baremetalhosts_watch_broken", "1 while the watch of BareMetalHosts is broken: they are as they were last known.",
 			func(c *api.Cluster) float64 { return truth(c.LastError != "") }),
+		gauges("operator_workers", "Reconcile workers of BMO, as its Deployment says, or by its own rule: estimated. Absent while they are not known.",
+			[]string{"estimated"}, func(s status, put put) {
+				if s.Cluster != nil && s.Cluster.Operator != nil && s.Cluster.Operator.Workers > 0 {
+					put(float64(s.Cluster.Operator.Workers), strconv.FormatBool(s.Cluster.Operator.Estimated))
+				}
+			}),
 		counters("host_events_total",
 			"Events for hosts by result: sent, failed = requests that failed, dropped = the situation of their host was another by then.",
 			[]string{"result"}, func(s status, put put) {

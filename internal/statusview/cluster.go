@@ -44,8 +44,30 @@ func clusterFields(s api.Status) []line {
 		text, weight = text+"; the watch is broken: "+printable(c.LastError), alarming
 	}
 	out = append(out, line{field("cluster", text), weight})
+	out = append(out, operatorField(c.Operator)...)
 	if e := c.Events; e != nil {
 		out = append(out, line{field("events", fmt.Sprintf("%d sent, %d to be sent, %d overtaken, %d failed", e.Sent, e.Pending, e.Dropped, e.Failed)), minor})
 	}
 	return out
+}
+
+// operatorField tells of BMO's Deployment, where it was looked for.
+func operatorField(o *api.Operator) []line {
+	if o == nil {
+		return nil
+	}
+	text := "how many workers BMO has is not known"
+	if o.Workers > 0 {
+		text = fmt.Sprintf("%d workers (%s)", o.Workers, printable(o.WorkersFrom))
+		if o.Estimated {
+			text = "about " + text
+		}
+		if o.MayReach > 0 {
+			text += fmt.Sprintf("; by its own limit of %d up to %d hosts at work", o.Limit, o.MayReach)
+		}
+	}
+	if o.LastError != "" {
+		text += "; " + printable(o.LastError)
+	}
+	return []line{{field("BMO", text), usual}}
 }

@@ -29,13 +29,22 @@ func TestTextOfTheCluster(t *testing.T) {
 		{"leads", &api.Cluster{Synced: true, Leader: &api.Leader{Leads: true, Identity: "a", Holder: "a"}, Events: &api.EventCounts{Sent: 4, Pending: 3, Dropped: 2, Failed: 1}}, []string{
 			"leader    this replica, a", "cluster   0 BareMetalHosts", "events    4 sent, 3 to be sent, 2 overtaken, 1 failed",
 		}},
+		{"BMO", &api.Cluster{Synced: true, Operator: &api.Operator{Workers: 32, WorkersFrom: "BMO_CONCURRENCY in its env", Limit: 20, MayReach: 51}}, []string{
+			"cluster   0 BareMetalHosts", "BMO       32 workers (BMO_CONCURRENCY in its env); by its own limit of 20 up to 51 hosts at work",
+		}},
+		{"BMO as it may be", &api.Cluster{Synced: true, Operator: &api.Operator{Workers: 8, WorkersFrom: "BMO's own rule for 16 CPUs", Estimated: true}}, []string{
+			"cluster   0 BareMetalHosts", "BMO       about 8 workers (BMO's own rule for 16 CPUs)",
+		}},
+		{"no BMO", &api.Cluster{Synced: true, Operator: &api.Operator{LastError: "not\x1bfound"}}, []string{
+			"cluster   0 BareMetalHosts", "BMO       how many workers BMO has is not known; not?found",
+		}},
 		{"stands by", &api.Cluster{Synced: true, Leader: &api.Leader{Identity: "a", Holder: "b"}}, []string{"leader    b; this replica stands by"}},
 		{"nobody", &api.Cluster{Synced: true, Leader: &api.Leader{Identity: "a"}}, []string{"leader    nobody yet"}},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			var got []string
 			for l := range strings.Lines(Text(Content{Status: api.Status{Cluster: row.cluster}}, 0)) {
-				if l = strings.TrimSpace(l); strings.HasPrefix(l, "cluster") || strings.HasPrefix(l, "leader") || strings.HasPrefix(l, "events") {
+				if l = strings.TrimSpace(l); strings.HasPrefix(l, "cluster") || strings.HasPrefix(l, "leader") || strings.HasPrefix(l, "events") || strings.HasPrefix(l, "BMO") {
 					got = append(got, l)
 				}
 			}

@@ -13,8 +13,25 @@ type Cluster struct {
 	LastError   string     `json:"lastError,omitempty"`
 	BrokenSince *time.Time `json:"brokenSince,omitempty"`
 
+	// Operator is absent until BMO's Deployment was looked for.
+	Operator *Operator `json:"operator,omitempty"`
+
 	Events *EventCounts `json:"events,omitempty"` // absent where hosts get none
 	Leader *Leader      `json:"leader,omitempty"` // absent with one replica
+}
+
+// Operator is what BMO's Deployment says.
+type Operator struct {
+	Deployment string `json:"deployment"` // namespace/name
+	// Workers are BMO's reconcile workers (BMO_CONCURRENCY); absent while they are not known.
+	Workers     int    `json:"workers,omitempty"`
+	WorkersFrom string `json:"workersFrom,omitempty"`
+	Estimated   bool   `json:"estimated,omitempty"` // nothing sets Workers: they are what BMO's own rule makes of our CPUs
+	// Limit is BMO's own (PROVISIONING_LIMIT), MayReach how many hosts at work it may become
+	// by that rule alone: Limit + Workers - 1.
+	Limit     int    `json:"limit,omitempty"`
+	MayReach  int    `json:"mayReach,omitempty"`
+	LastError string `json:"lastError,omitempty"`
 }
 
 // EventCounts counts Events since the start of the process.

@@ -75,13 +75,17 @@ func New(o Options) *Gate {
 	g := &Gate{
 		o: o, proxy: o.Proxy, patience: MaxAge,
 		directory: directory{maxAge: o.ListMaxAge, known: map[string]entry{}},
-		queue:     queue{places: o.Workers / workersAPlace, most: maxQueued},
+		queue:     queue{most: maxQueued},
 	}
 	if o.Observe {
 		g.patience = o.Timeout // nothing is refused for being late
 	}
+	g.SetWorkers(o.Workers)
 	return g
 }
+
+// SetWorkers tells how many workers the operator has; 0: not known.
+func (g *Gate) SetWorkers(n int) { g.queue.places.Store(int64(n / workersAPlace)) }
 
 // Counts tells what came of requests: Free ones have a target that starts nothing, Gated ones
 // asked the decision, Refused ones got an answer of our own, Waited ones were kept until a slot
@@ -95,7 +99,7 @@ type Counts struct {
 func (g *Gate) Counts() Counts {
 	return Counts{
 		Free: g.free.Load(), Gated: g.gated.Load(), Refused: g.refused.Load(), Waited: g.queue.waited.Load(),
-		Waiting: g.queue.waiting.Load(), WaitingLimit: int64(g.queue.places),
+		Waiting: g.queue.waiting.Load(), WaitingLimit: g.queue.places.Load(),
 	}
 }
 

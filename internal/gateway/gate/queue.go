@@ -15,7 +15,7 @@ import (
 // becomes free in between would be idle until then. A request that waits here keeps a
 // worker of the operator, so places are few. Safe for concurrent use.
 type queue struct {
-	places  int           // 0: nobody waits
+	places  atomic.Int64  // 0: nobody waits
 	most    time.Duration // from the arrival of a request
 	waiting atomic.Int64  // gauge
 	waited  atomic.Uint64 // requests that have waited
@@ -36,7 +36,7 @@ type queued struct {
 // worthIt reports whether a request is kept after this answer: its host is among the next,
 // and only a free slot is missing.
 func (q *queue) worthIt(a api.Answer) bool {
-	return (a.Reason == api.ReasonFull || a.Reason == api.ReasonNotCalled) && a.Position > 0 && a.Position <= q.places
+	return (a.Reason == api.ReasonFull || a.Reason == api.ReasonNotCalled) && a.Position > 0 && int64(a.Position) <= q.places.Load()
 }
 
 // wait keeps a request that was answered with a. It reports whether the decision is to be
@@ -67,7 +67,7 @@ func (q *queue) wait(ctx context.Context, arrived time.Time, a api.Answer, fores
 func (q *queue) enter(w *queued) bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	if q.closed || int(q.waiting.Load()) >= q.places {
+	if q.closed || q.waiting.Load() >= q.places.Load() {
 		return false
 	}
 	q.waiting.Add(1)

@@ -106,7 +106,7 @@ var table = map[string]imports{
 	"internal/app": {
 		house: []string{
 			"internal/clusterhosts", "internal/config", "internal/decisionlog", "internal/gateway", "internal/holdfile", "internal/httpserve", "internal/inventory", "internal/logging", "internal/metrics", "internal/parts", "internal/server",
-			"internal/kube", "internal/kube/access", "internal/kube/events", "internal/kube/holds", "internal/kube/hosts", "internal/kube/irso", "internal/kube/leader",
+			"internal/kube", "internal/kube/access", "internal/kube/events", "internal/kube/holds", "internal/kube/hosts", "internal/kube/irso", "internal/kube/leader", "internal/kube/operator",
 			"pkg/admission", "pkg/slots", "pkg/breaker", "pkg/holdoff", "pkg/snapshot", "pkg/ironic", "pkg/api",
 		},
 	},
@@ -123,6 +123,10 @@ var table = map[string]imports{
 	"internal/kube/irso": {house: []string{"pkg/ironic"}, outside: []string{"k8s.io/apimachinery", "k8s.io/client-go", "sigs.k8s.io/json"}},
 	"internal/kube/leader": {
 		outside: []string{"k8s.io/client-go", "k8s.io/apimachinery", "k8s.io/api/coordination/v1", "github.com/go-logr/logr"},
+	},
+	"internal/kube/operator": {
+		house:   []string{"pkg/ironic"},
+		outside: []string{"k8s.io/client-go", "k8s.io/apimachinery", "k8s.io/api"},
 	},
 	"internal/kube/holds": {
 		house:   []string{"pkg/holdoff"},
@@ -171,7 +175,7 @@ var table = map[string]imports{
 	"hack/bench":            {house: []string{"internal/rig/realironic"}},
 	"hack/bench/gobreaker":  {tests: []string{"pkg/breaker", "github.com/sony/gobreaker/v2"}}, // a module of its own
 	"internal/rig/deploytest": {
-		tests: []string{"internal/config", "internal/rig/realkube", "k8s.io/api", "k8s.io/apimachinery"},
+		tests: []string{"internal/config", "internal/kube/operator", "internal/rig/realkube", "k8s.io/api", "k8s.io/apimachinery", "k8s.io/client-go/rest"},
 	},
 	"docs/bmo-patch": {
 		house: []string{"pkg/api"}, outside: []string{"github.com/metal3-io/baremetal-operator/apis", "github.com/go-logr/logr"},

@@ -46,6 +46,13 @@ func patched(t *testing.T, d appsv1.Deployment, patch []byte) (after appsv1.Depl
 	return after
 }
 
+// patches are the folders that build a patch for a BMO that runs.
+var patches = map[string]string{
+	"metal3-dev-env-sidecar": patchDir(deployDir + "/overlays/metal3-dev-env-sidecar"),
+	"metal3-dev-env-gateway": patchDir(deployDir + "/overlays/metal3-dev-env-gateway"),
+	"observe-gateway":        deployDir + "/overlays/observe/gateway",
+}
+
 // throttled lists BMO's Deployment with the throttle in it, however it came there.
 func throttled(t *testing.T) map[string]appsv1.Deployment {
 	t.Helper()
@@ -53,8 +60,8 @@ func throttled(t *testing.T) map[string]appsv1.Deployment {
 	for _, name := range []string{"with-operator", "with-operator-gateway", "with-operator-namespace"} {
 		all[name], _ = build(t, "testdata/"+name).deployment(t)
 	}
-	for _, name := range []string{"metal3-dev-env-sidecar", "metal3-dev-env-gateway"} {
-		patch := kustomize(t, patchDir(deployDir+"/overlays/"+name))
+	for name, folder := range patches {
+		patch := kustomize(t, folder)
 		if len(patch) != 1 || patch[0].String() != "Deployment "+ourSystem+"/"+operatorPod {
 			t.Fatalf("%s: the patch is %v", name, patch)
 		}

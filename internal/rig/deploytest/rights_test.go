@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 
 	"github.com/ironic-throttle/ironic-throttle/internal/config"
@@ -16,16 +17,20 @@ import (
 // resource, name where it is bound to one, verb. Bindings of other accounts fail the test.
 func granted(t *testing.T, m manifest) (lines []string) {
 	t.Helper()
-	d, _ := m.deployment(t)
+	d, c := m.deployment(t)
 	account := d.Spec.Template.Spec.ServiceAccountName
+	observes := slices.Contains(c.Env, corev1.EnvVar{Name: "IRONIC_THROTTLE_MODE", Value: "observe"}) // the overlay
 	if account == "" {
 		account = operatorPod // a patch of BMO does not show it
 	}
 	for _, o := range slices.Concat(m.kind("ClusterRoleBinding"), m.kind("RoleBinding")) {
 		var b rbacv1.ClusterRoleBinding // of the same fields as a RoleBinding
 		o.into(t, &b)
-		want := rbacv1.Subject{Kind: "ServiceAccount", Name: account, Namespace: m.system(t)}
-		if len(b.Subjects) != 1 || b.Subjects[0] != want {
+		want := []rbacv1.Subject{{Kind: "ServiceAccount", Name: account, Namespace: m.system(t)}}
+		if observes && o.Name == "ironic-throttle-operator" { // its gateway will be in BMO's pod
+			want = append(want, rbacv1.Subject{Kind: "ServiceAccount", Name: operatorPod, Namespace: m.system(t)})
+		}
+		if !slices.Equal(b.Subjects, want) {
 			t.Errorf("%s: is of %v, and the pod is %v", o, b.Subjects, want)
 		}
 		where := o.Namespace
@@ -71,10 +76,20 @@ func spread(where string, r rbacv1.PolicyRule) (lines []string) {
 
 // needed is what serve does with these settings, as the packages below internal/kube
 // say of themselves.
-func needed(c config.Config) (lines []string) {
+func needed(t *testing.T, m manifest, c config.Config) (lines []string) {
+	t.Helper()
 	k := c.Kubernetes
 	if !k.On {
 		return nil
+	}
+	lines = append(lines, k.Namespace+" apps/deployments "+k.Operator+" get", k.Namespace+" /events * create")
+	if c.Ironic.Endpoint != "" || c.Ironic.Name != "" {
+		lines = append(lines, k.Namespace+" /configmaps "+operatorSettings(t, m)+" get")
+	} else { // beside a BMO whose names nobody knows here
+		lines = append(lines, k.Namespace+" /configmaps * get")
+		if _, dirs := mounts(t, m); !slices.Contains(dirs, "/opt/metal3/auth/ironic") {
+			lines = append(lines, k.Namespace+" /secrets * get")
+		}
 	}
 	hosts := []string{"cluster"}
 	if len(k.Watch) > 0 {
@@ -116,11 +131,20 @@ func needed(c config.Config) (lines []string) {
 	return lines
 }
 
+// operatorSettings is what BMO's ConfigMap is called.
+func operatorSettings(t *testing.T, m manifest) string {
+	t.Helper()
+	if d, _ := m.deployment(t); sidecar(d) {
+		return d.Spec.Template.Spec.Containers[0].EnvFrom[0].ConfigMapRef.Name
+	}
+	return "ironic"
+}
+
 // TestRightsAreThoseThatTheSettingsNeed: not one less, and not one more.
 func TestRightsAreThoseThatTheSettingsNeed(t *testing.T) {
 	each(t, func(t *testing.T, m manifest) {
 		c := loaded(t, m)
-		if diff := cmp.Diff(needed(c), granted(t, m)); diff != "" {
+		if diff := cmp.Diff(needed(t, m, c), granted(t, m)); diff != "" {
 			t.Errorf("-needed +granted:\n%s", diff)
 		}
 		d, _ := m.deployment(t)

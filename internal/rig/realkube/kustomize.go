@@ -1,6 +1,7 @@
 package realkube
 
 import (
+	"encoding/json"
 	"fmt"
 	"os/exec"
 	"path/filepath"
@@ -37,6 +38,32 @@ func Kustomize(dir string) (yaml string, err error) {
 	}
 	return yaml, err
 }
+
+// operatorModule is BMO's, in the version that hack/bmo names.
+const operatorModule = "github.com/metal3-io/baremetal-operator"
+
+// OperatorSource is the folder with the source and the manifests of the released BMO, as it
+// is in Go's module cache. It is not to be written to.
+var OperatorSource = sync.OnceValues(func() (string, error) {
+	root, err := ModuleRoot()
+	if err != nil {
+		return "", err
+	}
+	tools := filepath.Join(root, "hack", "bmo")
+	version, err := output(exec.Command("go", "-C", tools, "list", "-m", "-f", "{{.Version}}", operatorModule))
+	if err != nil {
+		return "", err
+	}
+	text, err := output(exec.Command("go", "-C", tools, "mod", "download", "-json", operatorModule+"@"+strings.TrimSpace(version)))
+	if err != nil {
+		return "", err
+	}
+	var found struct{ Dir string }
+	if err := json.Unmarshal([]byte(text), &found); err != nil {
+		return "", fmt.Errorf("source of %s: %w", operatorModule, err)
+	}
+	return found.Dir, nil
+})
 
 // output is what a command prints; its error has what it complains of.
 func output(c *exec.Cmd) (string, error) {

@@ -1,0 +1,119 @@
+//go:build e2e
+
+package kube
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/ironic-throttle/ironic-throttle/internal/rig/fakeironic"
+	"github.com/ironic-throttle/ironic-throttle/internal/rig/realkube"
+	"github.com/ironic-throttle/ironic-throttle/pkg/api"
+)
+
+// deployOperator applies the Deployment, the settings and the credentials that a kustomization
+// makes in a namespace. In it BMO is the folder of the released one.
+func deployOperator(t *testing.T, namespace, kustomization string) {
+	t.Helper()
+	dir := t.TempDir()
+	here, err := filepath.EvalSymlinks(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	source, err := realkube.OperatorSource()
+	if err == nil {
+		source, err = filepath.Rel(here, source)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	text := "apiVersion: kustomize.config.k8s.io/v1beta1\nkind: Kustomization\nnamespace: " + systemNamespace + "\n" +
+		strings.ReplaceAll(kustomization, "BMO/", source+"/")
+	if err := os.WriteFile(filepath.Join(dir, "kustomization.yaml"), []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, o := range built(t, dir) {
+		if !slices.Contains([]string{"Deployment", "ConfigMap", "Secret"}, o.GetKind()) {
+			continue
+		}
+		o.SetNamespace(namespace)
+		if _, err := cluster.Apply(t.Context(), o); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// devEnv is BMO as metal3-dev-env deploys it, without TLS: its settings and its credentials
+// have hashes in their names.
+func devEnv(ironicURL string, workers int) string {
+	return fmt.Sprintf(`resources: [BMO/config/base]
+components: [BMO/config/components/basic-auth]
+secretGenerator: [{name: ironic-credentials, literals: [username=admin, password=sesame]}]
+configMapGenerator: [{name: ironic, behavior: create, literals: [IRONIC_ENDPOINT=%s, BMO_CONCURRENCY=%d]}]
+`, ironicURL, workers)
+}
+
+// TestLH20_TheReleasedBMOIsWarnedOfItsWorkers: the overlay observe beside BMO's own manifests
+// finds Ironic, and BMO_CONCURRENCY above the limit is told in log, status, metric and an
+// Event on the Deployment.
+func TestLH20_TheReleasedBMOIsWarnedOfItsWorkers(t *testing.T) {
+	t.Parallel()
+	ns := namespace(t, "operator")
+	ironic := serveIronic(t, 24*time.Hour, func(o *fakeironic.Options) { o.API.Username, o.API.Password = "admin", "sesame" })
+	deployOperator(t, ns, devEnv(ironic.URL, 32))
+	kubeconfig := deploy(t, ns, rights(t, filepath.Join(overlays, "observe"), ns))
+	s := clustered("", kubeconfig, ns).with(settings{"TMPDIR": t.TempDir(), ours + "MODE": "observe"})
+	delete(s, "IRONIC_ENDPOINT")
+	p := serve(t, s)
+	p.isReady()
+
+	const said = "BMO_CONCURRENCY=32 is greater than the limit of 20: more workers than slots"
+	var last api.Status
+	warned := func() bool {
+		st, err := p.client().Status(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		last = st
+		return strings.Contains(strings.Join(st.Warnings, "\n"), said)
+	}
+	await(t, "a warning in the status", warned, p.log.Tail)
+	if got := last.Settings["ironicEndpoint"]; got != ironic.URL || last.Mode != "observe" || last.View.Polls == 0 || last.View.LastError != "" {
+		t.Errorf("Ironic is at %q, want %s; mode %s, view %+v", got, ironic.URL, last.Mode, last.View)
+	}
+	if o := last.Cluster.Operator; o.Workers != 32 || o.Estimated || o.MayReach != 51 || !strings.HasPrefix(o.WorkersFrom, "BMO_CONCURRENCY in ConfigMap ironic-") {
+		t.Errorf("%+v", o)
+	}
+	if _, found := p.log.Line("WARN", said); !found {
+		t.Errorf("the log does not warn:\n%s", p.log.Tail())
+	}
+	if _, text := p.get(p.at.Metrics + "/metrics"); !strings.Contains(text, `ironic_throttle_operator_workers{estimated="false"} 32`+"\n") {
+		t.Error("no metric of the workers")
+	}
+	told := func() bool {
+		events, err := cluster.List(t.Context(), "v1", "events", ns)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, e := range events {
+			kind, _, _ := unstructured.NestedString(e.Object, "involvedObject", "kind")
+			text, _, _ := unstructured.NestedString(e.Object, "message")
+			if kind == "Deployment" && strings.Contains(text, said) {
+				return true
+			}
+		}
+		return false
+	}
+	await(t, "an Event on BMO's Deployment", told, p.log.Tail)
+
+	// What BMO has changes, and so does what is said: at the next look, within a minute.
+	deployOperator(t, ns, devEnv(ironic.URL, 3))
+	awaitFor(t, 2*time.Minute, "the end of the warning", func() bool { return !warned() }, p.log.Tail)
+}
