@@ -16,7 +16,7 @@ import (
 func TestTokensOfMetrics(t *testing.T) {
 	t.Parallel()
 	ns, cert := namespace(t, "metrics"), certificate(t)
-	kubeconfig := deploy(t, ns, rights(t, filepath.Join(testCases, "everything"), ns))
+	kubeconfig := deploy(t, ns, rights(t, filepath.Join(testCases, "scraped"), ns))
 	s := clustered(serveIronic(t, time.Hour).URL, kubeconfig, ns).with(settings{"WATCH_NAMESPACE": ns})
 	p := serve(t, s.with(settings{
 		ours + "METRICS_LISTEN_ADDRESS": ":0", ours + "METRICS_TLS_CERT_FILE": cert, ours + "METRICS_TLS_KEY_FILE": keyOf(cert),
@@ -34,7 +34,6 @@ func TestTokensOfMetrics(t *testing.T) {
 		"no token":       {"/metrics", "", http.StatusUnauthorized},
 		"wrong token":    {"/metrics", "nonsense", http.StatusUnauthorized},
 		"without rights": {"/metrics", token(t, ns, "nobody"), http.StatusForbidden},
-		"viewer":         {"/metrics", token(t, ns, "viewer", "ironic-throttle-viewer-"+ns), http.StatusForbidden},
 		"reader":         {"/metrics", token(t, ns, "prometheus", "ironic-throttle-metrics-reader-"+ns), http.StatusOK},
 		"reader of more": {"/v1/status", token(t, ns, "prometheus"), http.StatusForbidden},
 	} {

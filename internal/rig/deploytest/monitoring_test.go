@@ -129,11 +129,19 @@ func TestPrometheusKnowsWhomItScrapes(t *testing.T) {
 		}
 		endpoint := spec(m.one(t, "ServiceMonitor", throttle))["endpoints"].([]any)[0].(map[string]any)
 		tls := endpoint["tlsConfig"].(map[string]any)
-		if names := spec(m.one(t, "Certificate", throttle))["dnsNames"].([]any); endpoint["scheme"] != "https" || !slices.Contains(names, tls["serverName"]) {
-			t.Errorf("%v of %v is scraped, the certificate is for %v", endpoint["scheme"], tls["serverName"], names)
+		service := m.one(t, "Service", "ironic-throttle-metrics")
+		if name := service.Name + "." + service.Namespace + ".svc"; endpoint["scheme"] != "https" || tls["serverName"] != name {
+			t.Errorf("%v of %v is scraped, the Service is %s", endpoint["scheme"], tls["serverName"], name)
 		}
-		if secret := tls["ca"].(map[string]any)["secret"].(map[string]any)["name"]; secret != spec(m.one(t, "Certificate", throttle))["secretName"] {
+		d, _ := m.deployment(t)
+		secret := tls["ca"].(map[string]any)["secret"].(map[string]any)["name"]
+		if !slices.ContainsFunc(d.Spec.Template.Spec.Volumes, func(v corev1.Volume) bool { return v.Secret != nil && v.Secret.SecretName == secret }) {
 			t.Errorf("the authority is looked for in the Secret %v", secret)
+		}
+		for _, o := range m.kind("Certificate") {
+			if s := spec(o); o.Name == throttle && (!slices.Contains(s["dnsNames"].([]any), tls["serverName"]) || s["secretName"] != secret) {
+				t.Errorf("the certificate is for %v, in %v", s["dnsNames"], s["secretName"])
+			}
 		}
 		var reader rbacv1.ClusterRole
 		m.one(t, "ClusterRole", "ironic-throttle-metrics-reader").into(t, &reader)

@@ -37,7 +37,7 @@ func granted(t *testing.T, m manifest) (lines []string) {
 		}
 	}
 	slices.Sort(lines)
-	return slices.Compact(lines) // api-service and monitoring need the same
+	return lines
 }
 
 func rulesOf(t *testing.T, m manifest, ref rbacv1.RoleRef, namespace string) []rbacv1.PolicyRule {
@@ -102,8 +102,10 @@ func needed(c config.Config) (lines []string) {
 			lines = append(lines, fmt.Sprintf("%s /configmaps %s-%d get", k.Namespace, name, i), fmt.Sprintf("%s /configmaps %s-%d update", k.Namespace, name, i))
 		}
 	}
-	if c.Guarded() || c.MetricsGuarded() {
-		lines = append(lines, "cluster authentication.k8s.io/tokenreviews * create", "cluster authorization.k8s.io/subjectaccessreviews * create")
+	for _, guarded := range []bool{c.Guarded(), c.MetricsGuarded()} { // each by a component of its own
+		if guarded {
+			lines = append(lines, "cluster authentication.k8s.io/tokenreviews * create", "cluster authorization.k8s.io/subjectaccessreviews * create")
+		}
 	}
 	slices.Sort(lines)
 	return lines
