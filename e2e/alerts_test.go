@@ -93,6 +93,15 @@ func pad(values []string, looks int) []string {
 	return append(values, slices.Repeat([]string{"_"}, looks-len(values))...)
 }
 
+// last is what a series showed at the last look.
+func (r *recording) last(series string) string {
+	values := r.series[series]
+	if len(values) < r.looks {
+		return ""
+	}
+	return values[len(values)-1]
+}
+
 // every looks so often until done, and a number of times more.
 func (r *recording) every(tick time.Duration, url string, done func() bool, more int) {
 	r.t.Helper()
@@ -145,59 +154,57 @@ func (r *recording) judge(ever ...string) {
 	r.t.Logf("%d series, %d looks: %s for Prometheus", len(r.series), r.looks, whole)
 }
 
+// TestAlertsOnStorms records storms and faults. Nothing else runs meanwhile: a storm that gets
+// no time looks like a fault.
+func TestAlertsOnStorms(t *testing.T) {
+	debianProgram(t, "promtool")
+	t.Run("the demo is no reason to wake anybody", func(t *testing.T) {
+		t.Parallel()
+		demoAlerts(t, nil)
+	})
+	t.Run("a bad image is one", func(t *testing.T) {
+		t.Parallel()
+		demoAlerts(t, []string{"BreakerOpen"}, "--scenario", "bad-image")
+	})
+	t.Run("faults", faultAlerts)
+}
+
 // demoSpeed makes the time between two looks at a demo a quarter of a second.
 const demoSpeed = 120
 
-// TestAlertsOnTheDemo: the storm of the demo, as it usually is, is no reason to wake anybody. One
-// with a bad image is, once.
-func TestAlertsOnTheDemo(t *testing.T) {
-	t.Parallel()
-	for _, row := range []struct {
-		name string
-		args []string
-		fire []string
-	}{
-		{"usual", nil, nil},
-		{"bad-image", []string{"--scenario", "bad-image"}, []string{"BreakerOpen"}},
-	} {
-		t.Run(row.name, func(t *testing.T) {
-			t.Parallel()
-			args := append([]string{"demo", "--hosts", "60", "--limit", "10", "--speed", fmt.Sprint(demoSpeed)}, row.args...)
-			demo, log := child.Run(t, child.Command{Name: binary, Args: args, Env: child.ProductEnvironment()})
-			address := regexp.MustCompile(`http://\S+/metrics`)
-			poll(t, "address of /metrics", func() bool { return address.MatchString(log.String()) }, log.String)
-			r := newRecording(t)
-			url := address.FindString(log.String())
-			var opened int
-			r.every(between/demoSpeed, url, func() bool {
-				open := r.series[`ironic_throttle_breaker_state{job="t",scope="ironic",state="OPEN"}`]
-				if len(open) > 0 && open[len(open)-1] == "1" {
-					opened++
-				}
-				if opened == 10 && len(r.expect) == 0 { // for five minutes
-					r.fires(row.fire...)
-				}
-				return !demo.Running()
-			}, 0)
-			r.fires()
-			if (opened >= 10) != (len(row.fire) > 0) {
-				t.Errorf("a breaker was open for %d looks", opened)
+// demoAlerts plays the demo. These alerts fire while a breaker is open, and none at the end.
+func demoAlerts(t *testing.T, alerts []string, args ...string) {
+	t.Helper()
+	args = append([]string{"demo", "--hosts", "60", "--limit", "10", "--speed", fmt.Sprint(demoSpeed)}, args...)
+	demo, log := child.Run(t, child.Command{Name: binary, Args: args, Env: child.ProductEnvironment()})
+	address := regexp.MustCompile(`http://\S+/metrics`)
+	poll(t, "address of /metrics", func() bool { return address.MatchString(log.String()) }, log.String)
+	r := newRecording(t)
+	var opened int // looks
+	r.every(between/demoSpeed, address.FindString(log.String()), func() bool {
+		if r.last(`ironic_throttle_breaker_state{job="t",scope="ironic",state="OPEN"}`) == "1" {
+			if opened++; opened == 10 { // for five minutes
+				r.fires(alerts...)
 			}
-			r.judge(row.fire...)
-		})
+		}
+		return !demo.Running()
+	}, 0)
+	r.fires()
+	if (opened >= 10) != (len(alerts) > 0) {
+		t.Errorf("a breaker was open for %d looks", opened)
 	}
+	r.judge(alerts...)
 }
 
-// TestAlertsOnFaults: a storm goes well; then BMO dies, a breaker is tripped, Ironic goes, and the
+// faultAlerts: a storm goes well; then BMO dies, a breaker is tripped, Ironic goes, and the
 // throttle with it. Each is told, and ends to be when it is over.
-func TestAlertsOnFaults(t *testing.T) {
+func faultAlerts(t *testing.T) {
 	t.Parallel()
 	s := newScrapedStorm(t, 12)
 	r := newRecording(t)
-	const tick = 200 * time.Millisecond
 	looks := func(n int) {
 		t.Helper()
-		r.every(tick, s.at.Metrics+"/metrics", func() bool { return true }, n)
+		r.every(200*time.Millisecond, s.at.Metrics+"/metrics", func() bool { return true }, n)
 	}
 	s.await("host that is done", func() bool { return s.provisioned() > 0 }, s.log.Tail)
 	looks(20) // 10 minutes
