@@ -95,7 +95,8 @@ func TestHeadline(t *testing.T) {
 			t.Errorf("%s:\n got %q\nwant %q", row.name, s.Headline, row.want)
 		}
 		// The headline counts who is stopped like the metric does.
-		if told := regexp.MustCompile(`(\d+) (?:host )?(?:is|hosts are|are) stopped`).FindStringSubmatch(s.Headline); told != nil && told[1] != fmt.Sprint(s.Turns.Stopped) {
+		told := regexp.MustCompile(`(\d+) (?:host )?(?:is|hosts are|are) stopped`).FindStringSubmatch(s.Headline)
+		if len(told) > 0 && told[1] != fmt.Sprint(s.Turns.Stopped) {
 			t.Errorf("%s: %d are stopped", row.name, s.Turns.Stopped)
 		}
 	}
