@@ -27,7 +27,7 @@ type throttle struct {
 	*testing.T
 	process *child.Process
 	log     *child.LogBook
-	at      struct{ API, Health, Metrics string }
+	at      struct{ API, Health, Metrics, Gateway string }
 }
 
 // settings are scaled down, but not so far that a slow machine looks like an

@@ -1,16 +1,16 @@
 #!/bin/sh
 # Installs what a Debian 12 machine needs to run a real Ironic for `make e2e`, its
-# clients, and nginx to compare the gateway with: the packages only. No service is
-# started or left enabled, nothing in /etc/ironic or /etc/nginx is used, and a
-# second run has nothing to do.
+# clients, nginx to compare the gateway with, and Prometheus to ask the dashboard's and the
+# alerts' questions: the packages only. No service is started or left enabled, nothing of
+# theirs in /etc is used, and a second run has nothing to do.
 #
 # Needs root and an apt that works. internal/rig/realironic starts what is
 # installed here.
 set -eu
 
-packages="ironic-api ironic-conductor sqlite3 apache2-utils python3-ironicclient python3-openstackclient nginx-light"
+packages="ironic-api ironic-conductor sqlite3 apache2-utils python3-ironicclient python3-openstackclient nginx-light prometheus"
 # Services that come with them, and the package of each.
-units="ironic-api:ironic-api ironic-conductor:ironic-conductor nginx:nginx-common"
+units="ironic-api:ironic-api ironic-conductor:ironic-conductor nginx:nginx-common prometheus:prometheus"
 policy=/usr/sbin/policy-rc.d
 saved=""
 ours=""
@@ -81,7 +81,7 @@ restore_services
 
 # Enabled by the packages; ours are started by hand, never at boot.
 for unit in $new; do
-	deb-systemd-helper disable "$unit.service" >/dev/null || say "could not disable $unit.service"
+	DPKG_MAINTSCRIPT_PACKAGE=ironic-throttle deb-systemd-helper disable "$unit.service" >/dev/null || say "could not disable $unit.service"
 done
 
 want=$(missing)

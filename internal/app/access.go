@@ -14,25 +14,37 @@ import (
 	"github.com/ironic-throttle/ironic-throttle/internal/server"
 )
 
-// accessPart keeps what stands in front of the API; the zero value is an open door.
-type accessPart struct {
-	apiTLS  *tls.Config      // nil: plain HTTP
-	apiCert *httpserve.InUse // likewise
-	access  server.Access    // nil: everybody may do everything
+// accessPart keeps what stands in front of the API and of /metrics.
+type accessPart struct{ api, metrics door }
+
+// door is what stands in front of a listener; the zero value is an open door.
+type door struct {
+	tls    *tls.Config      // nil: plain HTTP
+	cert   *httpserve.InUse // likewise
+	access server.Access    // nil: everybody may do everything
 }
 
-// newAccess reads the API's certificate and makes the check of who asks, where c wants
-// them. cluster may be nil where it is not needed.
+// newAccess reads certificates and makes the check of who asks, where c wants them. cluster
+// may be nil where it is not needed.
 func newAccess(c config.Config, cluster *kube.Cluster, now func() time.Time, log *slog.Logger) (p accessPart, err error) {
-	certificates := httpserve.Certificates{
+	p.api.cert, err = httpserve.Certificates{
 		Name: "API", Log: log, Now: now,
 		Cert: httpserve.File{Setting: "IRONIC_THROTTLE_API_TLS_CERT_FILE", Path: c.Access.CertFile},
 		Key:  httpserve.File{Setting: "IRONIC_THROTTLE_API_TLS_KEY_FILE", Path: c.Access.KeyFile},
-	}
-	if p.apiCert, err = certificates.Open(); err != nil {
+	}.Open()
+	if err != nil {
 		return p, err
 	}
-	if p.apiTLS = p.apiCert.Config(); !c.Guarded() {
+	p.metrics.cert, err = httpserve.Certificates{
+		Name: "metrics", Log: log, Now: now,
+		Cert: httpserve.File{Setting: "IRONIC_THROTTLE_METRICS_TLS_CERT_FILE", Path: c.Access.MetricsCertFile},
+		Key:  httpserve.File{Setting: "IRONIC_THROTTLE_METRICS_TLS_KEY_FILE", Path: c.Access.MetricsKeyFile},
+	}.Open()
+	if err != nil {
+		return p, err
+	}
+	p.api.tls, p.metrics.tls = p.api.cert.Config(), p.metrics.cert.Config()
+	if !c.Guarded() && !c.MetricsGuarded() {
 		return p, nil
 	}
 	o := access.Options{Now: now, Log: log}
@@ -43,13 +55,18 @@ func newAccess(c config.Config, cluster *kube.Cluster, now func() time.Time, log
 	if err != nil {
 		return accessPart{}, err
 	}
-	p.access = checked{checker}
+	if c.Guarded() {
+		p.api.access = checked{checker}
+	}
+	if c.MetricsGuarded() {
+		p.metrics.access = checked{checker}
+	}
 	return p, nil
 }
 
-// apiScheme is how the API is spoken to.
-func (p *accessPart) apiScheme() string {
-	if p.apiTLS != nil {
+// scheme is how a listener is spoken to.
+func (d *door) scheme() string {
+	if d.tls != nil {
 		return "https"
 	}
 	return "http"

@@ -17,25 +17,31 @@ func TestAccessThatCannotBeCheckedIsNoStart(t *testing.T) {
 	if err := os.WriteFile(text, []byte("no PEM"), 0o600); err != nil {
 		t.Fatal(err)
 	}
+	const here = "127.0.0.1:0"
 	for _, row := range []struct {
 		name, listen string
 		access       config.Access
 		fault        string // "" = none, and an open door
+		scraped      string // where /metrics listens
 	}{
-		{"loopback", "127.0.0.1:0", config.Access{Mode: config.AccessAuto}, ""},
-		{"open", ":0", config.Access{Mode: config.AccessOpen}, ""},
-		{"not served", "", config.Access{Mode: config.AccessAuto}, ""},
-		{"everywhere without a cluster", ":0", config.Access{Mode: config.AccessAuto}, "Config must be set"},
-		{"guarded loopback without a cluster", "127.0.0.1:0", config.Access{Mode: config.AccessKubernetes}, "Config must be set"},
-		{"broken certificate", "127.0.0.1:0", config.Access{Mode: config.AccessAuto, CertFile: text, KeyFile: text}, `IRONIC_THROTTLE_API_TLS_CERT_FILE="` + text},
+		{"loopback", "127.0.0.1:0", config.Access{Mode: config.AccessAuto}, "", here},
+		{"open", ":0", config.Access{Mode: config.AccessOpen}, "", here},
+		{"not served", "", config.Access{Mode: config.AccessAuto}, "", here},
+		{"everywhere without a cluster", ":0", config.Access{Mode: config.AccessAuto}, "Config must be set", here},
+		{"guarded loopback without a cluster", "127.0.0.1:0", config.Access{Mode: config.AccessKubernetes}, "Config must be set", here},
+		{"broken certificate", "127.0.0.1:0", config.Access{Mode: config.AccessAuto, CertFile: text, KeyFile: text}, `IRONIC_THROTTLE_API_TLS_CERT_FILE="` + text, here},
+		{"metrics everywhere, open", here, config.Access{Mode: config.AccessOpen}, "", ":0"},
+		{"metrics everywhere without a cluster", here, config.Access{Mode: config.AccessAuto}, "Config must be set", ":0"},
+		{"broken certificate of the metrics", here, config.Access{Mode: config.AccessAuto, MetricsCertFile: text, MetricsKeyFile: text},
+			`IRONIC_THROTTLE_METRICS_TLS_CERT_FILE="` + text, here},
 	} {
 		c := config.Default()
-		c.Listen.API, c.Access = row.listen, row.access
+		c.Listen.API, c.Listen.Metrics, c.Access = row.listen, row.scraped, row.access
 		p, err := newAccess(c, nil, time.Now, slog.New(slog.DiscardHandler))
 		if (err == nil) != (row.fault == "") || err != nil && !strings.Contains(err.Error(), row.fault) {
 			t.Errorf("%s: error %v, want %q", row.name, err, row.fault)
 		}
-		if p.access != nil || p.apiScheme() != "http" {
+		if p.api.access != nil || p.api.scheme() != "http" || p.metrics.access != nil || p.metrics.scheme() != "http" {
 			t.Errorf("%s: %+v", row.name, p)
 		}
 	}

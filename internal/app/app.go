@@ -189,18 +189,22 @@ func (a *App) newServer(m *metrics.Metrics) (err error) {
 		CouldLead: a.couldLead,
 		Observe:   a.observes(),
 		Cluster:   a.showCluster,
-		Access:    a.access,
-		TLS:       a.apiTLS,
-		Address:   a.force.Load().config.Listen.API,
-		Save:      a.holds.saveSoon,
-		Metrics:   m.Handler(a.log),
-		Answered:  m.Answered,
+		Access:    a.api.access,
+		TLS:       a.api.tls,
+
+		MetricsAccess: a.metrics.access,
+		MetricsTLS:    a.metrics.tls,
+
+		Address:  a.force.Load().config.Listen.API,
+		Save:     a.holds.saveSoon,
+		Metrics:  m.Handler(a.log),
+		Answered: m.Answered,
 	}); err != nil {
 		return fmt.Errorf("server: %w", err)
 	}
 	sources := metrics.Sources{
 		Status: a.server.Status, Leading: a.mayStart, Ironic: a.client.Stats,
-		Certificates: map[string]func() time.Time{"api": a.apiCert.NotAfter, "gateway": a.gatewayCert.NotAfter},
+		Certificates: map[string]func() time.Time{"api": a.api.cert.NotAfter, "gateway": a.gatewayCert.NotAfter, "metrics": a.metrics.cert.NotAfter},
 		Polls:        a.poller.Stats, Now: a.now,
 		Caches: map[string]func() snapshot.Stats{"status": a.server.Snapshots, "nodes": a.list.Inventory.Stats},
 	}
@@ -264,14 +268,14 @@ func (a *App) Run(ctx context.Context) error {
 
 // URL is where the API and the page are, such as http://127.0.0.1:8087; "" when
 // they are not served.
-func (a *App) URL() string { return urlOf(a.apiScheme(), a.listeners.API) }
+func (a *App) URL() string { return urlOf(a.api.scheme(), a.listeners.API) }
 
 // LocalURL is where the API and the page are for everybody on this machine; "" when they
 // are not served so.
 func (a *App) LocalURL() string { return urlOf("http", a.listeners.Local) }
 
 // MetricsURL is where /metrics is; "" when it is not served.
-func (a *App) MetricsURL() string { return urlOf("http", a.listeners.Metrics) }
+func (a *App) MetricsURL() string { return urlOf(a.metrics.scheme(), a.listeners.Metrics) }
 
 // HealthURL is where /healthz and /readyz are; "" when they are not served.
 func (a *App) HealthURL() string { return urlOf("http", a.listeners.Health) }

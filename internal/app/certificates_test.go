@@ -54,13 +54,14 @@ func TestCertificatesThatEndAreInMetricsAndStatus(t *testing.T) {
 	c.Access.CertFile, c.Access.KeyFile = certified(t, soon)
 	c.Gateway.Listen = "127.0.0.1:0"
 	c.Gateway.CertFile, c.Gateway.KeyFile = certified(t, later)
+	c.Access.MetricsCertFile, c.Access.MetricsKeyFile = certified(t, later.Add(time.Hour))
 	a, err := New(t.Context(), Options{Config: c, Log: log.logger()})
 	if err != nil {
 		t.Fatal(err)
 	}
 	scrape := httptest.NewRecorder()
 	a.server.Metrics().ServeHTTP(scrape, httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/metrics", nil))
-	for listener, end := range map[string]time.Time{"api": soon, "gateway": later} {
+	for listener, end := range map[string]time.Time{"api": soon, "gateway": later, "metrics": later.Add(time.Hour)} {
 		if want := fmt.Sprintf("certificate_not_after_seconds{listener=%q} %v\n", listener, float64(end.Unix())); !strings.Contains(scrape.Body.String(), want) {
 			t.Errorf("the metrics lack %s", want)
 		}

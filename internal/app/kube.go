@@ -208,7 +208,7 @@ func (a *App) presentWarnings() []string {
 	} else if why := a.waits.Load(); why != nil {
 		out = append(out, *why)
 	}
-	for _, c := range []*httpserve.InUse{a.apiCert, a.gatewayCert} {
+	for _, c := range []*httpserve.InUse{a.api.cert, a.metrics.cert, a.gatewayCert} {
 		if fault := c.Fault(); fault != "" {
 			out = append(out, fault)
 		}

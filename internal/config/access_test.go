@@ -1,6 +1,7 @@
 package config
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -15,6 +16,9 @@ const (
 	byTokens  = envPrefix + "API_ACCESS=kubernetes"
 	everyone  = envPrefix + "LISTEN_ADDRESS=:8087"
 	cluster   = envPrefix + "KUBERNETES=on"
+	scraped   = envPrefix + "METRICS_LISTEN_ADDRESS=:8444"
+	certMet   = envPrefix + "METRICS_TLS_CERT_FILE=/c"
+	keyMet    = envPrefix + "METRICS_TLS_KEY_FILE=/k"
 )
 
 func TestAccessOfTheAPI(t *testing.T) {
@@ -68,6 +72,60 @@ func TestAccessOfTheAPI(t *testing.T) {
 		})
 	}
 }
+
+// TestAccessToMetrics: beyond loopback they are for whoever has a token, and who had them open
+// before is told at the start what to do.
+func TestAccessToMetrics(t *testing.T) {
+	reached := func(mode string) string {
+		return `IRONIC_THROTTLE_METRICS_LISTEN_ADDRESS=":8444" (environment): can be reached from elsewhere, so IRONIC_THROTTLE_API_ACCESS=` +
+			mode + ` asks for a token, which needs `
+	}
+	const (
+		inTheClear = "IRONIC_THROTTLE_METRICS_TLS_CERT_FILE and IRONIC_THROTTLE_METRICS_TLS_KEY_FILE: tokens do not travel in the clear; " + instead
+		noCluster  = "IRONIC_THROTTLE_KUBERNETES=on: it is the cluster that knows users and rights; " + instead
+	)
+	auto := reached("auto (default)")
+	for _, row := range []struct {
+		name    string
+		environ []string
+		guarded bool
+		faults  []string
+		warned  bool
+	}{
+		{"loopback", nil, false, nil, false},
+		{"loopback with TLS", []string{certMet, keyMet}, false, nil, false},
+		{"loopback beside a guarded API", []string{everyone, certified, keyed, cluster}, false, nil, false},
+		{"everywhere", []string{scraped, certMet, keyMet, cluster}, true, nil, false},
+		{"everywhere, nothing else said", []string{scraped}, true, []string{auto + inTheClear, auto + noCluster}, false},
+		{"everywhere with the API's certificate", []string{scraped, certified, keyed, cluster}, true, []string{auto + inTheClear}, false},
+		{"everywhere, no cluster", []string{scraped, certMet, keyMet}, true, []string{auto + noCluster}, false},
+		{"everywhere, API by tokens", []string{scraped, byTokens, certified, keyed, cluster}, true,
+			[]string{reached("kubernetes (environment)") + inTheClear}, false},
+		{"everywhere, open", []string{scraped, inTheOpen}, false, nil, true},
+		{"certificate alone", []string{certMet}, false,
+			[]string{`IRONIC_THROTTLE_METRICS_TLS_CERT_FILE="/c" (environment): needs IRONIC_THROTTLE_METRICS_TLS_KEY_FILE too, which is not set`}, false},
+		{"key alone", []string{scraped, keyMet, cluster}, true,
+			[]string{`IRONIC_THROTTLE_METRICS_TLS_KEY_FILE="/k" (environment): needs IRONIC_THROTTLE_METRICS_TLS_CERT_FILE too, which is not set`}, false},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			c, warnings, err := load(t, row.environ...)
+			if diff := cmp.Diff(row.faults, faults(err)); diff != "" {
+				t.Errorf("faults (-want +got):\n%s", diff)
+			}
+			if err == nil && c.MetricsGuarded() != row.guarded {
+				t.Errorf("guarded %t, want %t", c.MetricsGuarded(), row.guarded)
+			}
+			const open = `IRONIC_THROTTLE_METRICS_LISTEN_ADDRESS=":8444" (environment) can be reached from elsewhere with ` +
+				`IRONIC_THROTTLE_API_ACCESS=open (environment): whoever reaches it may read /metrics`
+			if slices.Contains(warnings, open) != row.warned {
+				t.Errorf("warnings %q, want one: %t", warnings, row.warned)
+			}
+		})
+	}
+}
+
+// instead is what the faults offer to who has neither certificate nor cluster.
+const instead = "127.0.0.1:8444 needs neither, and IRONIC_THROTTLE_API_ACCESS=open lets everybody read it"
 
 func TestAnOpenAPIIsWarnedAboutInFull(t *testing.T) {
 	_, warnings, err := load(t, everyone, inTheOpen)

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strings"
 )
 
 // checkRules holds the rules between settings. A rule is skipped when one of
@@ -100,22 +99,20 @@ func (c Config) listeners() []listener {
 	return []listener{{nameListen, c.Listen.API}, {nameHealth, c.Listen.Health}, {nameMetrics, c.Listen.Metrics}, {nameGateway, c.Gateway.Listen}}
 }
 
-// checkListeners refuses two listeners on one port of one host. The local one wants a port
-// of its own: the wildcard has that of loopback too, and the start would fail with less to say.
+// checkListeners refuses two listeners on one port of one host: the wildcard has that of
+// loopback too, and the start would fail with less to say.
 func (l *loader) checkListeners() {
-	taken := map[string]string{}
+	all := l.config.listeners()
 	local := l.config.Listen.Local
-	for _, at := range l.config.listeners() {
+	for i, at := range all {
 		if local != "" && l.sound(nameLocal, at.name) && collide(local, at.address) {
 			l.between(nameLocal, local, "must have another port than %s", l.which(at.name, quote(at.address)))
 		}
-		if at.address == "" || strings.HasSuffix(at.address, ":0") {
-			continue // none, or any free port
+		for _, other := range all[:i] {
+			if l.sound(at.name, other.name) && collide(at.address, other.address) {
+				l.between(at.name, at.address, "must differ from %s (%s)", other.name, l.source(other.name))
+			}
 		}
-		if other, ok := taken[at.address]; ok && l.sound(at.name, other) {
-			l.between(at.name, at.address, "must differ from %s (%s)", other, l.source(other))
-		}
-		taken[at.address] = at.name
 	}
 }
 
@@ -165,26 +162,40 @@ func (l *loader) checkKubernetes() {
 	}
 }
 
-// checkAccess holds the rules of access to the API: tokens travel by TLS alone, and
-// somebody has to know them.
+// checkAccess holds the rules of access to the API and to /metrics: tokens travel by TLS
+// alone, and somebody has to know them.
 func (l *loader) checkAccess() {
-	a := l.config.Access
+	a, at := l.config.Access, l.config.Listen
 	l.needs(nameAPICert, a.CertFile, nameAPIKey, a.KeyFile)
 	l.needs(nameAPIKey, a.KeyFile, nameAPICert, a.CertFile)
-	if !l.sound(nameAccess, nameListen) || !l.config.Guarded() {
+	l.needs(nameMetricsCert, a.MetricsCertFile, nameMetricsKey, a.MetricsKeyFile)
+	l.needs(nameMetricsKey, a.MetricsKeyFile, nameMetricsCert, a.MetricsCertFile)
+	if !l.sound(nameAccess) {
 		return
 	}
-	name, text, why := nameAccess, string(a.Mode), ""
-	if a.Mode == AccessAuto {
-		name, text = nameListen, l.config.Listen.API
-		why = fmt.Sprintf("can be reached from elsewhere, so %s=auto (%s) means kubernetes, which ", nameAccess, l.source(nameAccess))
+	reached := fmt.Sprintf("can be reached from elsewhere, so %s=%s (%s) ", nameAccess, a.Mode, l.source(nameAccess))
+	if l.sound(nameListen) && l.config.Guarded() {
+		name, text, why := nameAccess, string(a.Mode), ""
+		if a.Mode == AccessAuto {
+			name, text, why = nameListen, at.API, reached+"means kubernetes, which "
+		}
+		l.checkGuard(name, text, why, nameAPICert, a.CertFile, nameAPIKey, a.KeyFile, "")
 	}
+	if l.sound(nameMetrics) && l.config.MetricsGuarded() {
+		remedy := fmt.Sprintf("; 127.0.0.1:8444 needs neither, and %s=open lets everybody read it", nameAccess)
+		l.checkGuard(nameMetrics, at.Metrics, reached+"asks for a token, which ",
+			nameMetricsCert, a.MetricsCertFile, nameMetricsKey, a.MetricsKeyFile, remedy)
+	}
+}
+
+// checkGuard holds what a listener needs that asks for tokens; name and why tell what makes it do so.
+func (l *loader) checkGuard(name, text, why, certName, cert, keyName, key, remedy string) {
 	// One of the two without the other has been told already.
-	if a.CertFile == "" && a.KeyFile == "" && l.sound(nameAPICert, nameAPIKey) {
-		l.between(name, text, "%sneeds %s and %s: tokens do not travel in the clear", why, nameAPICert, nameAPIKey)
+	if cert == "" && key == "" && l.sound(certName, keyName) {
+		l.between(name, text, "%sneeds %s and %s: tokens do not travel in the clear%s", why, certName, keyName, remedy)
 	}
 	if !bool(l.config.Kubernetes.On) && l.sound(nameKubernetes) {
-		l.between(name, text, "%sneeds %s=on: it is the cluster that knows users and rights", why, nameKubernetes)
+		l.between(name, text, "%sneeds %s=on: it is the cluster that knows users and rights%s", why, nameKubernetes, remedy)
 	}
 }
 

@@ -10,12 +10,15 @@ type Listen struct {
 	Metrics string `mapstructure:"metricsListenAddress"` // /metrics
 }
 
-// Access says who may use the HTTP API and its page, and how it is served.
+// Access says who may use the HTTP API and its page, and /metrics, and how they are served.
 type Access struct {
 	Mode AccessMode `mapstructure:"apiAccess"` // as it was set; Config.Guarded says what it comes to
-	// CertFile and KeyFile hold the API's certificate in PEM form; both or none.
-	CertFile string `mapstructure:"apiTlsCertFile"`
-	KeyFile  string `mapstructure:"apiTlsKeyFile"`
+	// CertFile and KeyFile hold the API's certificate in PEM form; both or none. So do the
+	// other two for /metrics.
+	CertFile        string `mapstructure:"apiTlsCertFile"`
+	KeyFile         string `mapstructure:"apiTlsKeyFile"`
+	MetricsCertFile string `mapstructure:"metricsTlsCertFile"`
+	MetricsKeyFile  string `mapstructure:"metricsTlsKeyFile"`
 }
 
 // AccessMode says who may use the HTTP API.
@@ -31,6 +34,11 @@ const (
 // Guarded reports whether Kubernetes is asked about everybody who uses the API.
 func (c Config) Guarded() bool {
 	return c.Access.Mode == AccessKubernetes || c.Access.Mode == AccessAuto && c.Listen.API != "" && !localOnly(c.Listen.API)
+}
+
+// MetricsGuarded reports whether Kubernetes is asked about everybody who reads /metrics.
+func (c Config) MetricsGuarded() bool {
+	return c.Access.Mode != AccessOpen && c.Listen.Metrics != "" && !localOnly(c.Listen.Metrics)
 }
 
 // Gateway says how the proxy in front of Ironic is served (docs/spec/gateway.md). Without

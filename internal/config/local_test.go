@@ -32,7 +32,7 @@ func TestTheLocalListener(t *testing.T) {
 		{"the API's, spelled otherwise", []string{envPrefix + "LISTEN_ADDRESS=localhost:8087", at + "127.0.0.1:8087"}, "",
 			same(`IRONIC_THROTTLE_LISTEN_ADDRESS, which is "localhost:8087"`)},
 		{"the API's, which is the wildcard's", []string{everyone, certified, keyed, cluster, at + "127.0.0.1:8087"}, "", same(`IRONIC_THROTTLE_LISTEN_ADDRESS, which is ":8087"`)},
-		{"the metrics'", []string{at + "127.0.0.1:8444"}, "", `must have another port than IRONIC_THROTTLE_METRICS_LISTEN_ADDRESS, which is ":8444" (default)`},
+		{"the metrics'", []string{at + "127.0.0.1:8444"}, "", `must have another port than IRONIC_THROTTLE_METRICS_LISTEN_ADDRESS, which is "127.0.0.1:8444" (default)`},
 		{"the gateway's", []string{envPrefix + "GATEWAY_LISTEN_ADDRESS=127.0.0.1:6390", at + "127.0.0.1:6390"}, "", "must have another port than IRONIC_THROTTLE_GATEWAY_LISTEN_ADDRESS"},
 	} {
 		t.Run(row.name, func(t *testing.T) {

@@ -63,8 +63,8 @@ var other = map[string]string{
 	"BREAKER_ENABLED": "false", "BREAKER_MODE": "window", "BREAKER_THRESHOLD": "11", "BREAKER_GROUP_THRESHOLD": "4",
 	"BREAKER_RATIO": "60", "BREAKER_FAILURE_WINDOW": "61m", "BREAKER_RECOVERY_TIMEOUT": "16m",
 	"BREAKER_HALF_OPEN_MAX_REQUESTS": "3", "BREAKER_PROBE_LIFETIME": "61m", "BREAKER_RATE_LIMIT_PER_MINUTE": "10", "BREAKER_SCOPES": "image",
-	"API_ACCESS": "open", "API_TLS_CERT_FILE": "/k", "API_TLS_KEY_FILE": "/l",
-	"LISTEN_ADDRESS": "127.0.0.1:1", "LOCAL_LISTEN_ADDRESS": "127.0.0.1:6", "HEALTH_LISTEN_ADDRESS": ":2", "METRICS_LISTEN_ADDRESS": ":3",
+	"API_ACCESS": "open", "API_TLS_CERT_FILE": "/k", "API_TLS_KEY_FILE": "/l", "METRICS_TLS_CERT_FILE": "/m", "METRICS_TLS_KEY_FILE": "/n",
+	"LISTEN_ADDRESS": "127.0.0.1:1", "LOCAL_LISTEN_ADDRESS": "127.0.0.1:6", "HEALTH_LISTEN_ADDRESS": ":2", "METRICS_LISTEN_ADDRESS": "127.0.0.1:3",
 	"GATEWAY_LISTEN_ADDRESS": "127.0.0.1:4", "GATEWAY_TLS_CERT_FILE": "/e", "GATEWAY_TLS_KEY_FILE": "/f", "GATEWAY_CLIENT_CA_FILE": "/g",
 	"GATEWAY_TIMEOUT": "3m", "GATEWAY_MAX_BODY": "65MiB",
 	"GATEWAY_FORWARDED_HEADERS": "true", "GATEWAY_LIST_CACHE": "false", "GATEWAY_READ_CACHE": "false",
@@ -81,6 +81,7 @@ var other = map[string]string{
 const (
 	wholeGateway = "gatewayListenAddress: 127.0.0.1:5\ngatewayTlsCertFile: /x\ngatewayTlsKeyFile: /y\n"
 	wholeAccess  = "apiTlsCertFile: /x\napiTlsKeyFile: /y\n"
+	wholeMetrics = "metricsTlsCertFile: /x\nmetricsTlsKeyFile: /y\n"
 )
 
 // without is a file without the line of key.
@@ -113,6 +114,9 @@ func TestReloadTakesWhatIsLiveAndNamesTheRest(t *testing.T) {
 		}
 		if strings.HasPrefix(s.short(), "API_") {
 			whole, rest = wholeAccess, without(s.key(), wholeAccess)
+		}
+		if strings.HasPrefix(s.short(), "METRICS_TLS_") {
+			whole, rest = wholeMetrics, without(s.key(), wholeMetrics)
 		}
 		if inCluster(s) {
 			whole = "kubernetes: on\n"

@@ -8,6 +8,8 @@ const (
 	nameLocal         = envPrefix + "LOCAL_LISTEN_ADDRESS"
 	nameHealth        = envPrefix + "HEALTH_LISTEN_ADDRESS"
 	nameMetrics       = envPrefix + "METRICS_LISTEN_ADDRESS"
+	nameMetricsCert   = envPrefix + "METRICS_TLS_CERT_FILE"
+	nameMetricsKey    = envPrefix + "METRICS_TLS_KEY_FILE"
 	nameAccess        = envPrefix + "API_ACCESS"
 	nameAPICert       = envPrefix + "API_TLS_CERT_FILE"
 	nameAPIKey        = envPrefix + "API_TLS_KEY_FILE"
@@ -36,10 +38,15 @@ var serveRows = []setting{
 		help: "beside IRONIC_THROTTLE_LISTEN_ADDRESS: API and page once more, in plain HTTP and without access control, for " +
 			"commands in the pod and for kubectl port-forward; unset = not"},
 	{name: nameHealth, def: ":9441", common: true, basic: true, rule: anAddress, help: "/healthz and /readyz"},
-	{name: nameMetrics, def: ":8444", common: true, basic: true, rule: anAddress, help: "/metrics"},
+	{name: nameMetrics, def: "127.0.0.1:8444", common: true, basic: true, rule: anAddress,
+		help: "/metrics; beyond loopback for those alone whom IRONIC_THROTTLE_API_ACCESS lets in"},
+	{name: nameMetricsCert, rule: filePath,
+		help: "certificate of /metrics (PEM), read again when it changes; without it /metrics is plain HTTP"},
+	{name: nameMetricsKey, rule: filePath, help: "key of the certificate of /metrics (PEM)"},
 	{name: nameAccess, def: "auto", basic: true, rule: oneOf(AccessAuto, AccessOpen, AccessKubernetes),
 		help: "who may use the HTTP API: open = whoever reaches it, kubernetes = whoever has a bearer token and, by RBAC, the " +
-			"right to the path; auto = open where IRONIC_THROTTLE_LISTEN_ADDRESS is loopback, else kubernetes"},
+			"right to the path; auto = open where IRONIC_THROTTLE_LISTEN_ADDRESS is loopback, else kubernetes. /metrics is always open " +
+			"on loopback, and beyond it only with open"},
 	{name: nameAPICert, basic: true, rule: filePath,
 		help: "certificate of the HTTP API (PEM), read again when it changes; without it the API speaks plain HTTP"},
 	{name: nameAPIKey, basic: true, rule: filePath, help: "key of the HTTP API's certificate (PEM)"},

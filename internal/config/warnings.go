@@ -100,9 +100,13 @@ func (l *loader) warnKubernetes() {
 	}
 }
 
-// warnAccess tells of an API that everybody may use.
+// warnAccess tells of an API that everybody may use, and of metrics that everybody may read.
 func (l *loader) warnAccess() {
 	c := l.config
+	if l.sound(nameAccess, nameMetrics) && c.Listen.Metrics != "" && !c.MetricsGuarded() && !localOnly(c.Listen.Metrics) {
+		l.warnf("%s=%s (%s) can be reached from elsewhere with %s=%s (%s): whoever reaches it may read /metrics",
+			nameMetrics, quote(c.Listen.Metrics), l.source(nameMetrics), nameAccess, string(c.Access.Mode), l.source(nameAccess))
+	}
 	if !l.sound(nameAccess, nameListen) || c.Listen.API == "" || c.Guarded() || localOnly(c.Listen.API) {
 		return
 	}

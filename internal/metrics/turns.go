@@ -18,6 +18,14 @@ func turnRows() []row[status] {
 					put(float64(w.Hosts), w.Lane, w.Tenant)
 				}
 			}),
+		gauges("queue_longest_wait_seconds", "For how long the first host in line of a lane and tenant has waited; 0 without one.",
+			[]string{"lane", "tenant"}, func(s status, put put) {
+				for _, w := range s.Turns.Waiting {
+					put(w.WaitedSeconds, w.Lane, w.Tenant)
+				}
+			}),
+		gauge("queue_hosts_stopped", "Hosts that want a slot and that a breaker or a pause has stopped.",
+			func(s status) int { return s.Turns.Stopped }),
 		waits(),
 		counters("queue_grants_total", "Slots given, by lane.", []string{"lane"}, func(s status, put put) { put.all(s.Turns.Grants) }),
 		counter("queue_calls_total", "Hosts called: a slot is meant for them.", func(s status) uint64 { return s.Turns.Calls }),

@@ -55,13 +55,26 @@ func (s *Server) permitted(w http.ResponseWriter, r *http.Request) (*http.Reques
 		}
 		return r, true
 	}
+	return allowed(s.opts.Access, w, r)
+}
+
+// scraping lets through to /metrics.
+func (s *Server) scraping(w http.ResponseWriter, r *http.Request) (*http.Request, bool) {
+	if s.opts.MetricsAccess == nil {
+		return r, true
+	}
+	return allowed(s.opts.MetricsAccess, w, r)
+}
+
+// allowed lets through what access allows.
+func allowed(access Access, w http.ResponseWriter, r *http.Request) (*http.Request, bool) {
 	token, ok := bearer(r)
 	if !ok {
 		unauthorized(w, "a bearer token is needed: Authorization: Bearer TOKEN")
 		return nil, false
 	}
 	verb := strings.ToLower(r.Method)
-	switch verdict, err := s.opts.Access.Check(r.Context(), remote(r), token, r.URL.Path, verb); {
+	switch verdict, err := access.Check(r.Context(), remote(r), token, r.URL.Path, verb); {
 	case err != nil:
 		// The cause is the operator's matter, and in the log of who checks.
 		writeError(w, http.StatusServiceUnavailable, "", "who asks cannot be found out now, so nothing was done; ask again")

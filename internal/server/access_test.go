@@ -213,6 +213,36 @@ func TestHealthAndMetricsNeedNoToken(t *testing.T) {
 	}
 }
 
+// Beyond loopback /metrics is for whoever may get it; health is for everybody.
+func TestMetricsAreGuardedLikeTheAPI(t *testing.T) {
+	for _, row := range []struct {
+		headers []string
+		err     error
+		code    int
+		asked   string
+	}{
+		{nil, nil, 401, ""},
+		{token("wrong"), nil, 401, "wrong get /metrics"},
+		{token("reader"), nil, 200, "reader get /metrics"},
+		{token("root"), errors.New("sesame"), 503, "root get /metrics"},
+	} {
+		g := &guards{err: row.err}
+		s := made(t, seen(), func(o *Options) { o.MetricsAccess, o.MetricsTLS = g, &tls.Config{MinVersion: tls.VersionTLS12} })
+		w := send(t, s.Metrics(), "GET", "/metrics", "", row.headers...)
+		if w.Code != row.code || strings.Join(g.asked, " ") != row.asked {
+			t.Errorf("%q: %d, want %d; asked %q, want %q", row.headers, w.Code, row.code, g.asked, row.asked)
+		}
+		if leaks := strings.Contains(w.Body.String(), "ironic_throttle_"); leaks != (row.code == 200) {
+			t.Errorf("%q: %s", row.headers, w.Body)
+		}
+		for path, h := range map[string]http.Handler{"/healthz": s.Health(), "/v1/status": s.API()} {
+			if w := send(t, h, "GET", path, ""); w.Code != 200 {
+				t.Errorf("%s: %d", path, w.Code)
+			}
+		}
+	}
+}
+
 func TestRefusalsAreInTheRequestMetrics(t *testing.T) {
 	s := made(t, eager(), guarded(&guards{}))
 	send(t, s.API(), "POST", "/v1/breakers/ironic/trip", "")
@@ -243,7 +273,9 @@ func TestChangesAreLoggedWithTheirUser(t *testing.T) {
 }
 
 func TestTokensNeedTLS(t *testing.T) {
-	if _, err := New(Options{Decider: seen(), Access: &guards{}}); err == nil || !strings.Contains(err.Error(), "TLS") {
-		t.Errorf("error %v", err)
+	for _, o := range []Options{{Decider: seen(), Access: &guards{}}, {Decider: seen(), MetricsAccess: &guards{}}} {
+		if _, err := New(o); err == nil || !strings.Contains(err.Error(), "TLS") {
+			t.Errorf("error %v", err)
+		}
 	}
 }

@@ -143,9 +143,10 @@ func exampleStatus() api.Status {
 			Grants: map[string]uint64{"healthy": 4, "failing": 1, "planned": 0},
 			Waits:  api.WaitHistogram{Bounds: []float64{60, 600}, Counts: []uint64{3, 4}, Count: 5, SumSeconds: 1234.5},
 			Waiting: []api.WaitingCount{
-				{Lane: "healthy", Tenant: "metal3", Hosts: 3}, {Lane: "failing", Tenant: "metal3", Hosts: 1},
-				{Lane: "healthy", Tenant: "(others)", Hosts: 2}, {Lane: "healthy", Hosts: 1},
+				{Lane: "healthy", Tenant: "metal3", Hosts: 3, WaitedSeconds: 55.5}, {Lane: "failing", Tenant: "metal3", Hosts: 1, WaitedSeconds: 7},
+				{Lane: "healthy", Tenant: "(others)", Hosts: 2, WaitedSeconds: 8}, {Lane: "healthy", Hosts: 1},
 			},
+			Stopped: 6,
 		},
 		Breakers: []api.Breaker{
 			{

@@ -25,6 +25,8 @@ func (s *Server) Serve(ctx context.Context, l Listeners) error {
 	var all []httpserve.Server
 	served := s.newHTTP(s.api)
 	served.TLSConfig = s.opts.TLS
+	scraped := s.newHTTP(s.metrics)
+	scraped.TLSConfig = s.opts.MetricsTLS
 	if l.API != nil && s.opts.TLS == nil { // with TLS the browser itself holds the name against the certificate
 		names := httpserve.NamesOf(l.API, "IRONIC_THROTTLE_LISTEN_ADDRESS", s.opts.Address)
 		s.names.Store(&names)
@@ -33,7 +35,7 @@ func (s *Server) Serve(ctx context.Context, l Listeners) error {
 		{Name: "API", HTTP: served, Listen: l.API},
 		{Name: "local API", HTTP: s.newHTTP(s.local), Listen: l.Local},
 		{Name: "health", HTTP: s.newHTTP(s.health), Listen: l.Health, MaxConns: fewConns},
-		{Name: "metrics", HTTP: s.newHTTP(s.metrics), Listen: l.Metrics, MaxConns: fewConns},
+		{Name: "metrics", HTTP: scraped, Listen: l.Metrics, MaxConns: fewConns},
 	} {
 		if one.Listen != nil {
 			all = append(all, one)

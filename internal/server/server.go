@@ -69,6 +69,9 @@ type Options struct {
 	Access Access
 	// TLS is how the API is served; nil: plain HTTP.
 	TLS *tls.Config
+	// MetricsAccess and MetricsTLS are the same for /metrics.
+	MetricsAccess Access
+	MetricsTLS    *tls.Config
 	// Address is where the API listens, as LISTEN_ADDRESS has it.
 	Address string
 	// Standby tells why this process does not decide, such as "throttle-1 leads"; "" where
@@ -117,7 +120,7 @@ func New(o Options) (*Server, error) {
 	if o.Decider == nil {
 		return nil, errors.New("options: Decider must be set")
 	}
-	if o.Access != nil && o.TLS == nil {
+	if o.Access != nil && o.TLS == nil || o.MetricsAccess != nil && o.MetricsTLS == nil {
 		return nil, errors.New("options: Access needs TLS")
 	}
 	if o.Now == nil {
@@ -163,7 +166,7 @@ func New(o Options) (*Server, error) {
 	if o.Metrics != nil {
 		scrapes["/metrics"] = map[string]http.HandlerFunc{http.MethodGet: o.Metrics.ServeHTTP}
 	}
-	s.metrics = s.guarded(anybody, scrapes)
+	s.metrics = s.guarded(s.scraping, scrapes)
 	return s, nil
 }
 

@@ -62,6 +62,10 @@ func etag(st api.Status) (string, error) {
 	for i := range st.Slots.Occupants {
 		st.Slots.Occupants[i].SinceSeconds = 0
 	}
+	st.Turns.Waiting = slices.Clone(st.Turns.Waiting)
+	for i := range st.Turns.Waiting {
+		st.Turns.Waiting[i].WaitedSeconds = 0
+	}
 	st.Breakers = slices.Clone(st.Breakers)
 	for i := range st.Breakers {
 		st.Breakers[i].TimeToRecovery = 0

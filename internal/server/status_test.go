@@ -62,6 +62,7 @@ func TestETagFollowsEventsAndNotTheClock(t *testing.T) {
 			s.Now, s.View.AgeSeconds, s.View.Polls, s.View.TakenAt = s.Now.Add(time.Hour), 9, 8, s.Now
 			s.Slots.Occupants[0].SinceSeconds = 99
 			s.Breakers[0].TimeToRecovery = 800
+			s.Turns.Waiting[0].WaitedSeconds = 700
 		}, 304},
 		{"a breaker that closes", func(s *api.Status) { s.Breakers[1].State = "CLOSED" }, 200},
 		{"a host that fails", func(s *api.Status) { s.Holds.Held++ }, 200},

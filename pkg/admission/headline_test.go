@@ -2,6 +2,7 @@ package admission_test
 
 import (
 	"fmt"
+	"regexp"
 	"testing"
 	"time"
 
@@ -89,8 +90,14 @@ func TestHeadline(t *testing.T) {
 		}, "The default conductor group is paused; 1 failed host is held; 0 of 5 slots are taken, 1 host is stopped."},
 	} {
 		f := row.play(t)
-		if got := f.Status(f.now).Headline; got != row.want {
-			t.Errorf("%s:\n got %q\nwant %q", row.name, got, row.want)
+		s := f.Status(f.now)
+		if s.Headline != row.want {
+			t.Errorf("%s:\n got %q\nwant %q", row.name, s.Headline, row.want)
+		}
+		// The headline counts who is stopped like the metric does.
+		told := regexp.MustCompile(`(\d+) (?:host )?(?:is|hosts are|are) stopped`).FindStringSubmatch(s.Headline)
+		if len(told) > 0 && told[1] != fmt.Sprint(s.Turns.Stopped) {
+			t.Errorf("%s: %d are stopped", row.name, s.Turns.Stopped)
 		}
 	}
 }

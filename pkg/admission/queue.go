@@ -149,20 +149,28 @@ func (c *core) turns(now time.Time) api.Turns {
 		sum.Waits.Bounds[i] = b.Seconds()
 	}
 	addStats(&sum, c.queues.retired)
-	waiting := map[api.WaitingCount]int{}
+	waiting := map[api.WaitingCount]*api.WaitingCount{} // by lane and tenant
+	add := func(lane fairshare.Lane, tenant string, hosts int, waited time.Duration) {
+		cell := api.WaitingCount{Lane: lane.String(), Tenant: tenant}
+		if waiting[cell] == nil {
+			waiting[cell] = &api.WaitingCount{Lane: cell.Lane, Tenant: cell.Tenant}
+		}
+		waiting[cell].Hosts += hosts
+		waiting[cell].WaitedSeconds = max(waiting[cell].WaitedSeconds, tenths(waited))
+	}
 	for _, pool := range c.ledger.Pools() {
 		q := c.queues.by[pool]
 		addStats(&sum, q.Stats())
 		for _, t := range q.View(now, 0).Tenants {
 			name := c.queues.names.shown(t.Name)
 			failing := t.Failing + t.CalledFailing
-			waiting[api.WaitingCount{Lane: fairshare.Healthy.String(), Tenant: name}] += t.Waiting + t.Called - failing
-			waiting[api.WaitingCount{Lane: fairshare.Failing.String(), Tenant: name}] += failing
+			add(fairshare.Healthy, name, t.Waiting+t.Called-failing, t.Waited[fairshare.Healthy])
+			add(fairshare.Failing, name, failing, t.Waited[fairshare.Failing])
 		}
+		sum.Stopped += q.Stopped()
 	}
-	for cell, n := range waiting {
-		cell.Hosts = n
-		sum.Waiting = append(sum.Waiting, cell)
+	for _, cell := range waiting {
+		sum.Waiting = append(sum.Waiting, *cell)
 	}
 	slices.SortFunc(sum.Waiting, func(a, b api.WaitingCount) int {
 		return cmp.Or(cmp.Compare(a.Tenant, b.Tenant), cmp.Compare(a.Lane, b.Lane))

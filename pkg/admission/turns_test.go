@@ -6,6 +6,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/ironic-throttle/ironic-throttle/pkg/admission"
 	"github.com/ironic-throttle/ironic-throttle/pkg/api"
 	"github.com/ironic-throttle/ironic-throttle/pkg/ironic"
@@ -313,6 +315,26 @@ func TestTurnsAreCounted(t *testing.T) {
 	}
 	if sum != 60 || others != 60-49 || len(turns.Waiting) != 2*51 {
 		t.Errorf("%d wait in %d cells, %d of others", sum, len(turns.Waiting), others)
+	}
+}
+
+// TestTurnsTellWhoWaitsLongest by tenant and lane, and that who is called waits on.
+func TestTurnsTellWhoWaitsLongest(t *testing.T) {
+	s := newFair(t, 1)
+	s.want(of("a", 1), api.ReasonGranted)
+	s.want(of("a", 2), api.ReasonFull)
+	s.look(3 * time.Minute)
+	s.want(of("a", 3), api.ReasonFull)
+	s.want(of("b", 4), api.ReasonFull)
+	s.want(of("b", 5, 3), api.ReasonFull)
+	s.look(time.Minute)
+	got := map[string]float64{}
+	for _, w := range s.c.Status(s.now).Turns.Waiting {
+		got[w.Tenant+" "+w.Lane] = w.WaitedSeconds
+	}
+	want := map[string]float64{"a healthy": 240, "a failing": 0, "b healthy": 60, "b failing": 60}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
 	}
 }
 

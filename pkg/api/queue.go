@@ -104,6 +104,8 @@ type Turns struct {
 	// Waiting are the hosts that want a slot now, by lane and tenant. Beyond a
 	// number of tenants the others share the name "(others)".
 	Waiting []WaitingCount `json:"waiting"`
+	// Stopped are the hosts that want a slot and are stopped by a breaker or a pause.
+	Stopped int `json:"stopped"`
 }
 
 // WaitHistogram is cumulative: Counts[i] waits took at most Bounds[i] seconds.
@@ -119,4 +121,6 @@ type WaitingCount struct {
 	Lane   string `json:"lane"`
 	Tenant string `json:"tenant"`
 	Hosts  int    `json:"hosts"`
+	// WaitedSeconds is for how long the first of them in line has waited.
+	WaitedSeconds float64 `json:"waitedSeconds"`
 }

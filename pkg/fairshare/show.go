@@ -82,6 +82,9 @@ type TenantView struct {
 	Holding, Called, Waiting int
 	Failing, CalledFailing   int // of those Waiting, and of those Called
 	Granted                  uint64
+	// Waited is for how long the first host of the healthy and of the failing lane has
+	// waited; 0 without one.
+	Waited [2]time.Duration
 }
 
 // HostView is one host of the queue.
@@ -113,6 +116,7 @@ func (s *Scheduler) View(now time.Time, limit int) View {
 			Name: t.name, Weight: s.cfg.weight(t.name), Holding: t.holding, Granted: t.granted,
 			Called: healthy.called.len() + failing.called.len(), CalledFailing: failing.called.len(),
 			Waiting: healthy.waiting.len() + failing.waiting.len(), Failing: failing.waiting.len(),
+			Waited: [2]time.Duration{healthy.waited(at), failing.waited(at)},
 		})
 	}
 	slices.SortFunc(v.Tenants, func(a, b TenantView) int { return cmp.Compare(a.Name, b.Name) })

@@ -1,6 +1,9 @@
 package fairshare
 
-import "slices"
+import (
+	"slices"
+	"time"
+)
 
 // tenant is one namespace with its hosts.
 type tenant struct {
@@ -29,6 +32,17 @@ type tenant struct {
 type lane struct {
 	waiting, called tree
 	redeemable      []*Host // called ones whose call others may take over, by ord
+}
+
+// waited is for how long the lane's first host has waited by at, called or not; 0 without one.
+func (l *lane) waited(at time.Duration) time.Duration {
+	var waited time.Duration
+	for _, first := range []*Host{l.called.first(), l.waiting.first()} {
+		if first != nil {
+			waited = max(waited, at-first.entered)
+		}
+	}
+	return waited
 }
 
 // redeemers is the lane's part of the sum in the package document.

@@ -141,7 +141,7 @@ func announce(s *stage, to io.Writer) error {
 		text += fmt.Sprintf("scenario: the image is bad for the first %v, breaker %s\n", o.FixedAfter, o.Breaker)
 	}
 	if s.app != nil {
-		text += fmt.Sprintf("throttle: %s/ (page), %s/v1/status\n", s.app.URL(), s.app.URL())
+		text += fmt.Sprintf("throttle: %s/ (page), %s/v1/status, %s/metrics\n", s.app.URL(), s.app.URL(), s.app.MetricsURL())
 	}
 	if o.Via == ViaGateway {
 		text += fmt.Sprintf("gateway:  %s/v1 (IRONIC_ENDPOINT of the fake BMO)\n", s.app.GatewayURL())

@@ -96,7 +96,7 @@ func TestSettings(t *testing.T) {
 			{"linger >= 1.5s", c.Leases.Linger >= 1500*time.Millisecond},
 			{"settle >= linger", c.Leases.StartupSettle >= c.Leases.Linger},
 			{"limit", c.Limits.Total == o.Limit && c.Limits.StuckCap <= o.Limit},
-			{"loopback", c.Listen.API == "127.0.0.1:0" && c.Listen.Health == "" && c.Listen.Metrics == "" && c.Gateway.Listen == ""},
+			{"loopback", c.Listen.API == "127.0.0.1:0" && c.Listen.Health == "" && c.Listen.Metrics == "127.0.0.1:0" && c.Gateway.Listen == ""},
 		} {
 			if !rule.ok {
 				t.Errorf("speed %v: %s: %+v %+v", speed, rule.name, c.View, c.Leases)

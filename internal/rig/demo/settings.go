@@ -20,7 +20,7 @@ func settings(o Options, endpoint string) config.Config {
 	c.Limits.Total = o.Limit
 	c.Limits.StuckCap = (o.Limit + 3) / 4
 	c.Ironic = config.Ironic{Endpoint: endpoint, Timeout: c.Ironic.Timeout}
-	c.Listen = config.Listen{API: "127.0.0.1:0"}
+	c.Listen = config.Listen{API: "127.0.0.1:0", Metrics: "127.0.0.1:0"}
 	c.Breaker.Enabled = o.Breaker != breakerOff
 	if o.Via == ViaGateway {
 		c.Gateway.Listen = "127.0.0.1:0"

@@ -76,10 +76,8 @@ func TestCertificateIsForTheServices(t *testing.T) {
 		certificates++
 		var want []string
 		for _, o := range m.kind("Service") {
-			if o.Name != "ironic-throttle-metrics" {
-				name := o.Name + "." + o.Namespace + ".svc"
-				want = append(want, name, name+".cluster.local")
-			}
+			name := o.Name + "." + o.Namespace + ".svc"
+			want = append(want, name, name+".cluster.local")
 		}
 		var got []string
 		for _, name := range spec(m.one(t, "Certificate", throttle))["dnsNames"].([]any) {

@@ -52,7 +52,7 @@ func TestDockerfile(t *testing.T) {
 // TestEveryPortIsExposed compares the image with the pods.
 func TestEveryPortIsExposed(t *testing.T) {
 	exposed := strings.Fields(regexp.MustCompile(`(?m)^EXPOSE (.*)$`).FindStringSubmatch(read(t, deployDir+"/Dockerfile"))[1])
-	_, c := build(t, deployDir+"/overlays/standalone").deployment(t)
+	_, c := build(t, "testdata/everything").deployment(t)
 	for _, p := range c.Ports {
 		if !slices.Contains(exposed, strconv.Itoa(int(p.ContainerPort))) {
 			t.Errorf("the image does not expose %d (%s)", p.ContainerPort, p.Name)

@@ -124,8 +124,10 @@ func needed(t *testing.T, m manifest, c config.Config) (lines []string) {
 			lines = append(lines, fmt.Sprintf("%s /configmaps %s-%d get", k.Namespace, name, i), fmt.Sprintf("%s /configmaps %s-%d update", k.Namespace, name, i))
 		}
 	}
-	if c.Guarded() {
-		lines = append(lines, "cluster authentication.k8s.io/tokenreviews * create", "cluster authorization.k8s.io/subjectaccessreviews * create")
+	for _, guarded := range []bool{c.Guarded(), c.MetricsGuarded()} { // each by a component of its own
+		if guarded {
+			lines = append(lines, "cluster authentication.k8s.io/tokenreviews * create", "cluster authorization.k8s.io/subjectaccessreviews * create")
+		}
 	}
 	slices.Sort(lines)
 	return lines

@@ -117,7 +117,7 @@ func TestServeStarts(t *testing.T) {
 		if spool := settingsOf(t, m)["TMPDIR"]; c.Gateway.Listen != "" && !slices.Contains(dirs, spool) {
 			t.Errorf("nothing is mounted for large bodies, TMPDIR=%q", spool)
 		}
-		for _, path := range []string{c.Gateway.CertFile, c.Gateway.KeyFile, c.Access.CertFile, c.Access.KeyFile} {
+		for _, path := range []string{c.Gateway.CertFile, c.Gateway.KeyFile, c.Access.CertFile, c.Access.KeyFile, c.Access.MetricsCertFile, c.Access.MetricsKeyFile} {
 			if path != "" && !slices.Contains(dirs, filepath.Dir(path)) && !slices.Contains(dirs, path) {
 				t.Errorf("nothing is mounted for %s", path)
 			}
@@ -228,25 +228,6 @@ func ingress(t *testing.T, m manifest) map[int32]bool {
 		}
 	}
 	return allowed
-}
-
-// TestAlertsNameMetrics: an alert on a metric that does not exist never fires.
-func TestAlertsNameMetrics(t *testing.T) {
-	page, err := os.ReadFile("../../../docs/metrics.md")
-	if err != nil {
-		t.Fatal(err)
-	}
-	m := build(t, "testdata/everything")
-	text := string(m.one(t, "PrometheusRule", throttle).text)
-	names := regexp.MustCompile(`ironic_throttle_[a-z_]+`).FindAllString(text, -1)
-	if len(names) < 10 {
-		t.Fatalf("found %d metrics: the search is broken", len(names))
-	}
-	for _, name := range names {
-		if !strings.Contains(string(page), "`"+name+"`") {
-			t.Errorf("%s is not in docs/metrics.md", name)
-		}
-	}
 }
 
 // TestEgressLeadsWhereServeGoes: Ironic, and with KUBERNETES=on the API server.
