@@ -33,7 +33,8 @@ type core struct {
 	policy   *policy
 	queues   queues
 	asks     tally
-	refusals tally         // observe: what enforce would have said
+	refusals tally // observe: what enforce would have said
+	journal  journal
 	failure  string        // of the last poll, if it failed
 	lastAsk  time.Time     // that counted; zero: none
 	revision atomic.Uint64 // counts what changed
@@ -199,7 +200,7 @@ func (c *Controller) Observe(now time.Time, observed ironic.Observation) {
 			close(c.first)
 		}
 	})
-	notices, failures := c.takeNotices()
+	notices, failures := c.takeNotices(now)
 	if c.notify != nil && len(notices) > 0 {
 		c.notify(notices)
 	}
@@ -209,12 +210,14 @@ func (c *Controller) Observe(now time.Time, observed ironic.Observation) {
 }
 
 // takeNotices returns what has happened since it was called last.
-func (c *Controller) takeNotices() ([]slots.Notice, []FailureNotice) {
+func (c *Controller) takeNotices(now time.Time) ([]slots.Notice, []FailureNotice) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	failures := c.policy.notices
 	c.policy.notices = nil
-	return c.ledger.Notices(), failures
+	notices := c.ledger.Notices()
+	c.journalSlots(now, notices)
+	return notices, failures
 }
 
 // ObserveNode takes the answer to a single fetch made outside a poll.

@@ -42,6 +42,7 @@ func (c *core) note(now time.Time, h *host, kind eventKind, what uint8) {
 		}
 		return
 	}
+	c.journal.add(journalEntry{at: now, id: h.ID(), kind: kind, what: what})
 	at := min(max(now.Sub(c.policy.born)/time.Second, 0), math.MaxUint32)
 	h.history = &hostEvent{before: h.history, at: uint32(at), times: 1, kind: kind, what: what}
 	last := h.history
