@@ -15,3 +15,9 @@ type Event struct {
 	Scope string `json:"scope,omitempty"`
 	Text  string `json:"text"`
 }
+
+// Change is what GET /v1/events tells when the status is another one.
+type Change struct {
+	Headline string `json:"headline"`
+	Slots    Slots  `json:"slots"` // of all hosts
+}

@@ -69,7 +69,8 @@ var table = map[string]imports{
 	"internal/httpserve": {house: []string{"internal/plainfile", "internal/logging"}},
 	"internal/holdfile":  {house: []string{"pkg/holdoff"}},
 	"internal/inventory": {house: []string{"internal/logging", "pkg/admission", "pkg/breaker", "pkg/slots", "pkg/ironic", "pkg/snapshot"}},
-	"internal/server":    {house: []string{"internal/httpserve", "internal/nearest", "pkg/admission", "pkg/snapshot", "pkg/api"}, tests: []string{"internal/metrics"}},
+	"internal/page":      {house: []string{"pkg/api"}},
+	"internal/server":    {house: []string{"internal/httpserve", "internal/nearest", "internal/page", "pkg/admission", "pkg/snapshot", "pkg/api"}, tests: []string{"internal/metrics"}},
 	"internal/metrics":   {house: []string{"internal/gateway", "pkg/ironic", "pkg/snapshot", "pkg/api"}, outside: []string{prometheus}},
 	"internal/gateway": {
 		house: []string{
