@@ -3,6 +3,7 @@ package page
 import (
 	"cmp"
 	"slices"
+	"time"
 
 	"github.com/ironic-throttle/ironic-throttle/pkg/api"
 )
@@ -11,7 +12,7 @@ import (
 const maxEvents = 30
 
 // events shows decisions and transitions as they happened.
-func (d *document) events(all []api.Event) {
+func (d *document) events(all []api.Event, now time.Time) {
 	d.put(`<section id="events" aria-labelledby="h-events"><h2 id="h-events">Decisions and transitions</h2>
 `)
 	if len(all) == 0 {
@@ -19,7 +20,8 @@ func (d *document) events(all []api.Event) {
 	}
 	d.put(`<ol class="log" reversed>`)
 	for _, e := range slices.Backward(all[max(0, len(all)-maxEvents):]) {
-		d.put(`<li data-key="%d"><time datetime="%s">%s</time> `, e.Seq, e.At.UTC().Format("2006-01-02T15:04:05Z"), clock(e.At))
+		d.put(`<li data-key="%d">`, e.Seq)
+		d.when(e.At, now)
 		if e.Scope != "" {
 			d.put(`<b>%s</b>`, e.Scope)
 		} else {

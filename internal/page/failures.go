@@ -26,7 +26,7 @@ func (d *document) breakers(v *View) {
 	more := len(shown) - maxFailures
 	shown = shown[:min(len(shown), maxFailures)]
 	if len(shown) > 0 {
-		d.table("Breakers that count or stop", "of", "state", "n failures", "n probes", "n first probe in", "commonest cause", "action")
+		d.table("Breakers that count or stop", "of", "action", "state", "n failures", "n probes", "n first probe in", "commonest cause")
 		for _, b := range shown {
 			d.breaker(&b, v.MayReset)
 		}
@@ -37,7 +37,7 @@ func (d *document) breakers(v *View) {
 		d.put(`<p>and %d more: <a href="/v1/breakers">/v1/breakers</a></p>`, more)
 	case len(v.Status.Breakers) == 0:
 		d.put(`<p>None: no scope has begun to work, or they are off.</p>`)
-	default:
+	case quiet > 0:
 		d.put(`<p>%s closed and without failures.</p>`, counted(quiet, "breaker is", "breakers are"))
 	}
 	d.put(`</section>
@@ -58,13 +58,12 @@ func (d *document) breaker(b *api.Breaker, may func(string) bool) {
 	if len(b.Causes) > 0 {
 		cause = fmt.Sprintf("%d × %s", b.Causes[0].Count, b.Causes[0].Text)
 	}
-	d.put(`<tr data-key="%s"><th scope="row">%s</th><td%s>%s</td><td class="n">%d of %d</td><td class="n">%s</td><td class="n">%s</td><td class="text">%s</td><td>`,
-		b.Scope, b.Scope, when(b.State != "CLOSED", ` class="bad"`), state, b.RecentFailures, b.FailureThreshold, probes, recovers, cause)
+	d.put(`<tr data-key="%s"><th scope="row">%s</th><td>`, b.Scope, b.Scope)
 	if b.State != "CLOSED" && may(b.Scope) {
 		d.button("Reset", "the breaker of "+b.Scope, ResetPath(b.Scope), "", "Hosts may start there at once.")
 	}
-	d.put(`</td></tr>
-`)
+	d.put(`</td><td%s>%s</td><td class="n">%d of %d</td><td class="n">%s</td><td class="n">%s</td><td class="text">%s</td></tr>
+`, where(b.State != "CLOSED", ` class="bad"`), state, b.RecentFailures, b.FailureThreshold, probes, recovers, cause)
 }
 
 // ResetPath is where a breaker is reset.
@@ -90,7 +89,7 @@ func (d *document) holds(v *View) {
 			continue
 		}
 		if rows == 0 {
-			d.table("Failed hosts that are left alone", "host", "failed", "n failures", "n held for another", "cause", "action")
+			d.table("Failed hosts that are left alone", "host", "action", "failed", "n failures", "n held for another", "cause")
 		}
 		rows++
 		d.hold(h, v.MayRelease)
@@ -122,12 +121,12 @@ func (d *document) hold(h *api.Hold, may func(api.Hold) bool) {
 	}
 	d.put(`<tr data-key="%s"><th scope="row">`, h.NodeUUID)
 	d.linkShown(host, h.NodeUUID)
-	d.put(`</th><td>%s</td><td class="n">%d</td><td class="n">%s</td><td class="text">%s</td><td>`, h.Kind, h.Failures, span(h.RemainingSeconds), h.Cause)
+	d.put(`</th><td>`)
 	if may(*h) {
 		d.release(h, cmp.Or(host, h.NodeUUID))
 	}
-	d.put(`</td></tr>
-`)
+	d.put(`</td><td>%s</td><td class="n">%d</td><td class="n">%s</td><td class="text">%s</td></tr>
+`, h.Kind, h.Failures, span(h.RemainingSeconds), h.Cause)
 }
 
 // release writes the button that releases h.

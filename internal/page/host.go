@@ -51,7 +51,9 @@ func Host(v HostView) string {
 	}
 	d.put(`<ol class="log" reversed>`)
 	for _, e := range w.History {
-		d.put(`<li><time datetime="%s">%s</time> %s`, e.At.UTC().Format("2006-01-02T15:04:05Z"), clock(e.At), e.Text)
+		d.put(`<li>`)
+		d.when(e.At, w.Now)
+		d.put(`%s`, e.Text)
 		if e.Times > 1 {
 			d.put(`, %d times in a row`, e.Times)
 		}

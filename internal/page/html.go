@@ -30,8 +30,8 @@ func (d *document) put(format markup, args ...any) {
 
 func escaped(text string) string { return html.EscapeString(strings.ToValidUTF8(text, "\uFFFD")) }
 
-// when returns text if yes is true.
-func when(yes bool, text markup) markup {
+// where returns text if yes is true.
+func where(yes bool, text markup) markup {
 	if yes {
 		return text
 	}

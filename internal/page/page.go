@@ -7,7 +7,7 @@ import (
 // Rows of the queue that are shown, and on request.
 const (
 	Rows     = 50
-	MoreRows = 1000
+	MoreRows = 500
 )
 
 // View is what the page shows.
@@ -42,7 +42,7 @@ func Overview(v View) string {
 	d.holds(&v)
 	d.hour(v.Hour)
 	d.queue(&v)
-	d.events(v.Events)
+	d.events(v.Events, s.Now)
 	d.answers(s)
 	d.end()
 	return d.String()
@@ -76,7 +76,7 @@ func (d *document) begin(s *api.Status, title markup, args ...any) {
 <p id="said" role="status"></p>
 </header>
 <main id="main" data-live>
-`, mode, when(bad, ` class="bad"`), view, s.Version)
+`, mode, where(bad, ` class="bad"`), view, s.Version)
 }
 
 func (d *document) end() {

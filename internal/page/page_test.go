@@ -123,7 +123,7 @@ func TestPageLoadsNothingFromElsewhere(t *testing.T) {
 func TestPageSaysWithoutScript(t *testing.T) {
 	got := Overview(viewOf("metal3"))
 	for _, want := range []string{
-		`<h1 id="headline">metal3</h1>`, "and 4999 more", `href="/?rows=1000#queue"`, "OPEN by hand", "3 × metal3", "90 s",
+		`<h1 id="headline">metal3</h1>`, "and 4999 more", `href="/?rows=500#queue"`, "OPEN by hand", "3 × metal3", "90 s",
 		`data-post="/v1/breakers/image:metal3/reset"`, `data-post="/v1/holds/metal3/metal3/release" data-episode="metal3"`,
 		`href="/why/a/metal3"`, `href="/why/-/metal3"`, "1 failed host is left alone, 1 more failed and not held.", "no conductor works on it",
 		"1 breaker is closed and without failures.", "no new ones start in metal3 (0 of 0)", `datetime="2026-11-23T12:00:00Z"`,

@@ -24,8 +24,14 @@ func span(seconds float64) string {
 	}
 }
 
-// clock is when something happened, on the day itself.
-func clock(at time.Time) string { return at.UTC().Format("15:04:05") }
+// when writes when something happened, with the day where that is not today.
+func (d *document) when(at, now time.Time) {
+	at, form := at.UTC(), time.TimeOnly
+	if at.Format(time.DateOnly) != now.UTC().Format(time.DateOnly) {
+		form = time.DateTime
+	}
+	d.put(`<time datetime="%s">%s</time> `, at.Format(time.RFC3339), at.Format(form))
+}
 
 // counted is n with what it counts.
 func counted(n int, one, many string) string {
