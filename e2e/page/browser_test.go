@@ -159,7 +159,10 @@ type look struct {
 }
 
 var looks = []look{
-	{"light", "light", 1400, 900, false}, {"dark", "dark", 1400, 900, false}, {"phone", "light", 375, 812, true}, {"phone-dark", "dark", 375, 812, true},
+	{"light", "light", 1400, 900, false},
+	{"dark", "dark", 1400, 900, false},
+	{"phone", "light", 375, 812, true},
+	{"phone-dark", "dark", 375, 812, true},
 }
 
 func (b *tab) as(l look) {

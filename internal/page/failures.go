@@ -9,8 +9,9 @@ import (
 	"github.com/ironic-throttle/ironic-throttle/pkg/api"
 )
 
-// maxFailures are the breakers and the held hosts that are shown.
-const maxFailures = 20
+// maxFailures are the breakers and the held hosts that are shown. Where the API is guarded each asks
+// for a right of its own, and 32 of a user's are kept.
+const maxFailures = 12
 
 // breakers shows those that stop somebody, or count failures.
 func (d *document) breakers(v *View) {

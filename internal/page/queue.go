@@ -39,8 +39,12 @@ func (d *document) tenants(p *api.PoolQueue) {
 	}
 	d.table("Tenants of "+poolName(p.Pool), "tenant", "n weight", "n slots", "n called", "n waiting", "n of these failing", "n granted")
 	for _, t := range p.Tenants[:min(len(p.Tenants), maxTenants)] {
-		d.put(`<tr data-key="%s"><th scope="row">%s</th><td class="n">%v</td><td class="n">%d</td><td class="n">%d</td><td class="n">%d</td><td class="n">%d</td><td class="n">%d</td></tr>
-`, t.Tenant, cmp.Or(t.Tenant, "(none)"), t.Weight, t.Holding, t.Called, t.Waiting, t.Failing, t.Granted)
+		d.put(`<tr data-key="%s"><th scope="row">%s</th>`, t.Tenant, cmp.Or(t.Tenant, "(none)"))
+		for _, n := range []any{t.Weight, t.Holding, t.Called, t.Waiting, t.Failing, t.Granted} {
+			d.put(`<td class="n">%v</td>`, n)
+		}
+		d.put(`</tr>
+`)
 	}
 	d.put(`</tbody></table></div>`)
 	if more := p.TenantCount - maxTenants; more > 0 {
@@ -78,7 +82,8 @@ func (d *document) waiting(p *api.PoolQueue, rows int) {
 	case rows < MoreRows:
 		d.put(`<p>and %d more: <a href="/?rows=%d#queue">show the first %d</a></p>`, more, MoreRows, MoreRows)
 	default:
-		d.put(`<p>and %d more: <code>ironic-throttle queue --namespace NAMESPACE</code> shows those of one namespace, <a href="/#queue">the first %d</a></p>`, more, Rows)
+		d.put(`<p>and %d more: <code>ironic-throttle queue --namespace NAMESPACE</code> shows those of one namespace;
+<a href="/#queue">show the first %d</a></p>`, more, Rows)
 	}
 }
 

@@ -64,7 +64,8 @@ func (d *document) spark(l line, points []Point) {
 	case n > 0:
 		said = fmt.Sprintf("last %s, %s to %s", l.say(last), l.say(low), l.say(high))
 	}
-	d.put(`<figure><figcaption><b>%s</b> %s</figcaption><svg viewBox="0 0 %d %d" preserveAspectRatio="none" aria-hidden="true"><path d="%s"/></svg></figure>
+	d.put(`<figure><figcaption><b>%s</b> %s</figcaption>
+<svg viewBox="0 0 %d %d" preserveAspectRatio="none" aria-hidden="true"><path d="%s"/></svg></figure>
 `, l.name, said, sparkWidth, sparkHeight, path(l, points, high))
 }
 

@@ -86,7 +86,8 @@ func play(t *testing.T, f func(t *theatre)) {
 func (t *theatre) happens(n int) {
 	t.mu.Lock()
 	for range n {
-		t.events = append(t.events, api.Event{Seq: uint64(len(t.events)) + 1, Host: fmt.Sprintf("metal3/host-%d", len(t.events)+1), Text: "failed"})
+		seq := uint64(len(t.events)) + 1
+		t.events = append(t.events, api.Event{Seq: seq, Host: fmt.Sprintf("metal3/host-%d", seq), Text: "failed"})
 	}
 	t.mu.Unlock()
 	t.moved.Add(1)
@@ -290,8 +291,9 @@ func TestHeadOfEventsEnds(t *testing.T) {
 func TestEventsEndWithTheirReader(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	made(t, seen()).API().ServeHTTP(httptest.NewRecorder(), httptest.NewRequestWithContext(ctx, http.MethodGet, "/v1/events", nil))
-	made(t, seen()).API().ServeHTTP(unwritable{httptest.NewRecorder()}, httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/v1/events", nil))
+	h := made(t, seen()).API()
+	h.ServeHTTP(httptest.NewRecorder(), httptest.NewRequestWithContext(ctx, http.MethodGet, "/v1/events", nil))
+	h.ServeHTTP(unwritable{httptest.NewRecorder()}, httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/v1/events", nil))
 }
 
 type unwritable struct{ *httptest.ResponseRecorder }
