@@ -45,8 +45,10 @@ func (d *document) answers(s *api.Status) {
 	d.table("Answers by reason", "reason", "n answers", "n would be refused")
 	for _, a := range s.Asks {
 		if a.Count+refused[a.Reason] > 0 {
-			d.put(`<tr data-key="%s"><th scope="row">%s</th><td class="n">%d</td><td class="n">%d</td></tr>
-`, string(a.Reason), string(a.Reason), a.Count, refused[a.Reason])
+			d.put(`<tr data-key="%s"><th scope="row">%s</th>`, string(a.Reason), string(a.Reason))
+			d.numbers(a.Count, refused[a.Reason])
+			d.put(`</tr>
+`)
 		}
 	}
 	d.put(`</tbody></table></div></section>

@@ -63,8 +63,10 @@ func (d *document) breaker(b *api.Breaker, may func(string) bool) {
 	if b.State != "CLOSED" && may(b.Scope) {
 		d.button("Reset", "the breaker of "+b.Scope, ResetPath(b.Scope), "", "Hosts may start there at once.")
 	}
-	d.put(`</td><td%s>%s</td><td class="n">%d of %d</td><td class="n">%s</td><td class="n">%s</td><td class="text">%s</td></tr>
-`, where(b.State != "CLOSED", ` class="bad"`), state, b.RecentFailures, b.FailureThreshold, probes, recovers, cause)
+	d.put(`</td><td%s>%s</td>`, where(b.State != "CLOSED", ` class="bad"`), state)
+	d.numbers(fmt.Sprintf("%d of %d", b.RecentFailures, b.FailureThreshold), probes, recovers)
+	d.put(`<td class="text">%s</td></tr>
+`, cause)
 }
 
 // ResetPath is where a breaker is reset.
@@ -126,8 +128,10 @@ func (d *document) hold(h *api.Hold, may func(api.Hold) bool) {
 	if may(*h) {
 		d.release(h, cmp.Or(host, h.NodeUUID))
 	}
-	d.put(`</td><td>%s</td><td class="n">%d</td><td class="n">%s</td><td class="text">%s</td></tr>
-`, h.Kind, h.Failures, span(h.RemainingSeconds), h.Cause)
+	d.put(`</td><td>%s</td>`, h.Kind)
+	d.numbers(h.Failures, span(h.RemainingSeconds))
+	d.put(`<td class="text">%s</td></tr>
+`, h.Cause)
 }
 
 // release writes the button that releases h.

@@ -40,9 +40,7 @@ func (d *document) tenants(p *api.PoolQueue) {
 	d.table("Tenants of "+poolName(p.Pool), "tenant", "n weight", "n slots", "n called", "n waiting", "n of these failing", "n granted")
 	for _, t := range p.Tenants[:min(len(p.Tenants), maxTenants)] {
 		d.put(`<tr data-key="%s"><th scope="row">%s</th>`, t.Tenant, cmp.Or(t.Tenant, "(none)"))
-		for _, n := range []any{t.Weight, t.Holding, t.Called, t.Waiting, t.Failing, t.Granted} {
-			d.put(`<td class="n">%v</td>`, n)
-		}
+		d.numbers(t.Weight, t.Holding, t.Called, t.Waiting, t.Failing, t.Granted)
 		d.put(`</tr>
 `)
 	}
@@ -70,10 +68,14 @@ func (d *document) waiting(p *api.PoolQueue, rows int) {
 		if h.ExpectSeconds != nil {
 			expected = span(*h.ExpectSeconds)
 		}
-		d.put(`<tr data-key="%s"><td class="n">%d</td><th scope="row">`, h.NodeUUID+" "+h.Name, h.Position)
+		d.put(`<tr data-key="%s">`, h.NodeUUID+" "+h.Name)
+		d.numbers(h.Position)
+		d.put(`<th scope="row">`)
 		d.link(h.Name, h.NodeUUID)
-		d.put(`</th><td>%s</td><td>%s</td><td>%s</td><td class="n">%d</td><td class="n">%s</td><td class="n">%s</td></tr>
-`, h.Lane, turn, string(h.Reason), h.Errors, span(h.WaitedSeconds), expected)
+		d.put(`</th><td>%s</td><td>%s</td><td>%s</td>`, h.Lane, turn, string(h.Reason))
+		d.numbers(h.Errors, span(h.WaitedSeconds), expected)
+		d.put(`</tr>
+`)
 	}
 	d.put(`</tbody></table></div>`)
 	more := p.Waiting - len(p.Hosts)
@@ -84,6 +86,13 @@ func (d *document) waiting(p *api.PoolQueue, rows int) {
 	default:
 		d.put(`<p>and %d more: <code>ironic-throttle queue --namespace NAMESPACE</code> shows those of one namespace;
 <a href="/#queue">show the first %d</a></p>`, more, Rows)
+	}
+}
+
+// numbers writes cells in columns of numbers.
+func (d *document) numbers(all ...any) {
+	for _, n := range all {
+		d.put(`<td class="n">%v</td>`, n)
 	}
 }
 

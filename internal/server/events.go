@@ -41,6 +41,8 @@ func (s *Server) events(w http.ResponseWriter, r *http.Request) {
 	}
 	conn := http.NewResponseController(w)
 	_ = conn.SetReadDeadline(time.Time{}) // nothing more is read
+	write := func() { _ = conn.SetWriteDeadline(time.Now().Add(eventPatience)) }
+	defer write() // the end is sent too
 	var end <-chan time.Time
 	if r.Context().Value(userKey{}) != nil {
 		limit := time.NewTimer(guardedStream)
@@ -52,8 +54,8 @@ func (s *Server) events(w http.ResponseWriter, r *http.Request) {
 	reader := s.newEventReader(r.Header.Get("Last-Event-ID"))
 	for {
 		if text := reader.next(time.Now()); len(text) > 0 {
-			_ = conn.SetWriteDeadline(time.Now().Add(eventPatience))
-			if _, err := w.Write(text); err != nil || conn.Flush() != nil {
+			write()
+			if _, err := w.Write(text); err != nil || conn.Flush() != nil { //nolint:gosec // JSON, in no page
 				return
 			}
 		}

@@ -133,8 +133,12 @@ func (s *stream) next() string {
 	var kind, data string
 	for {
 		line, err := s.lines.ReadString('\n')
-		if err != nil {
+		switch {
+		case err == nil:
+		case errors.Is(err, io.EOF):
 			return "end"
+		default:
+			return "cut off: " + err.Error()
 		}
 		name, value, _ := strings.Cut(strings.TrimSuffix(line, "\n"), ": ")
 		switch name {
@@ -258,7 +262,8 @@ func TestReadersOfEventsAreBounded(t *testing.T) {
 func TestEventsEndWithTheServer(t *testing.T) {
 	play(t, func(t *theatre) {
 		s := t.open("")
-		s.wants("change ")
+		s.wants("change ", ": nothing happens")
+		<-time.After(eventPatience + time.Second)
 		begun := time.Now()
 		stopped := make(chan error)
 		go func() { stopped <- t.stop() }()

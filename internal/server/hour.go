@@ -24,11 +24,15 @@ func (h *lastHour) points() []page.Point {
 }
 
 // lookNow takes the status as it is, if a look is due.
-func (s *Server) lookNow() {
+func (s *Server) lookNow(ctx context.Context) {
 	s.hour.mu.Lock()
 	defer s.hour.mu.Unlock()
-	if now := s.opts.Now(); s.hour.of.Due(now) {
-		st := s.decided()
+	now := s.opts.Now()
+	if !s.hour.of.Due(now) {
+		return
+	}
+	if snap, err := s.statuses.Get(ctx, struct{}{}); err == nil {
+		st := snap.Value()
 		s.hour.of.Look(now, &st)
 	}
 }
@@ -42,7 +46,7 @@ func (s *Server) keepHour(ctx context.Context) {
 		case <-ctx.Done():
 			return
 		case <-tick.C:
-			s.lookNow()
+			s.lookNow(ctx)
 		}
 	}
 }

@@ -1,32 +1,19 @@
 package server
 
 import (
-	"context"
 	"crypto/sha256"
 	"encoding/base64"
 	"net/http"
 	"strconv"
-	"time"
 
 	"github.com/ironic-throttle/ironic-throttle/internal/page"
 	"github.com/ironic-throttle/ironic-throttle/pkg/api"
-	"github.com/ironic-throttle/ironic-throttle/pkg/snapshot"
 )
 
 // shownData is what pages show beside the status. Readers share it.
 type shownData struct {
 	queue api.Queue
 	holds api.Holds
-}
-
-// newPages returns that by rows of the queue.
-func newPages(d Decider, gentle *gentle, now func() time.Time) (*snapshot.Cache[int, shownData], error) {
-	return shared(d, func(ctx context.Context, rows int) (shown shownData, err error) {
-		err = gentle.do(ctx, func() {
-			shown.queue, shown.holds = d.QueueOf(now(), api.QueueQuery{Limit: rows}), d.Holds(now())
-		})
-		return shown, err
-	})
 }
 
 // page answers GET /. ?rows= of page.MoreRows shows more of the queue.

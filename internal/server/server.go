@@ -110,7 +110,7 @@ type Server struct {
 	gentle   *gentle
 	names    atomic.Pointer[httpserve.Names] // by which the API may be asked; nil: any
 	statuses *snapshot.Cache[struct{}, api.Status]
-	pages    *snapshot.Cache[int, shownData]
+	pages    *snapshot.Cache[int, shownData] // by rows of the queue
 	happened *snapshot.Cache[struct{}, []api.Event]
 	hour     lastHour
 
@@ -142,19 +142,12 @@ func New(o Options) (*Server, error) {
 	if o.Answered == nil {
 		o.Answered = func(string, int, time.Duration) {}
 	}
-	statuses, err := newStatuses(o.Decider, newGentle(), o.Now)
-	if err != nil {
-		return nil, err
-	}
 	s := &Server{
-		opts: o, drain: drainTimeout, gentle: newGentle(), statuses: statuses,
+		opts: o, drain: drainTimeout, gentle: newGentle(),
 		eventsOf: strconv.FormatInt(o.Now().UnixMilli(), 36), eventReaders: make(chan struct{}, maxEventReaders), ending: make(chan struct{}),
 	}
 	s.end = sync.OnceFunc(func() { close(s.ending) })
-	if s.pages, err = newPages(o.Decider, s.gentle, o.Now); err != nil {
-		return nil, err
-	}
-	if s.happened, err = newEvents(o.Decider); err != nil {
+	if err := s.share(); err != nil {
 		return nil, err
 	}
 	everything := routes{

@@ -27,16 +27,26 @@ func shared[K comparable, V any](d Decider, list func(context.Context, K) (V, er
 	})
 }
 
-func newStatuses(d Decider, gentle *gentle, now func() time.Time) (*snapshot.Cache[struct{}, api.Status], error) {
-	return shared(d, func(ctx context.Context, _ struct{}) (api.Status, error) {
-		var st api.Status
-		err := gentle.do(ctx, func() { st = d.Status(now()) })
+// share makes what readers share of the decision.
+func (s *Server) share() (err error) {
+	d, now := s.opts.Decider, s.opts.Now
+	ofStatus := newGentle()
+	if s.statuses, err = shared(d, func(ctx context.Context, _ struct{}) (st api.Status, err error) {
+		err = ofStatus.do(ctx, func() { st = d.Status(now()) })
 		return wholeStatus(st), err
-	})
-}
-
-func newEvents(d Decider) (*snapshot.Cache[struct{}, []api.Event], error) {
-	return shared(d, func(context.Context, struct{}) ([]api.Event, error) { return d.Events(), nil })
+	}); err != nil {
+		return err
+	}
+	if s.pages, err = shared(d, func(ctx context.Context, rows int) (shown shownData, err error) {
+		err = s.gentle.do(ctx, func() {
+			shown.queue, shown.holds = d.QueueOf(now(), api.QueueQuery{Limit: rows}), d.Holds(now())
+		})
+		return shown, err
+	}); err != nil {
+		return err
+	}
+	s.happened, err = shared(d, func(context.Context, struct{}) ([]api.Event, error) { return d.Events(), nil })
+	return err
 }
 
 // decided is the Decider's status. Readers share it: it must not be changed.

@@ -51,7 +51,7 @@ func (c *Controller) Events() []api.Event {
 	c.mu.Unlock()
 	list := make([]api.Event, 0, len(kept))
 	for i, e := range kept {
-		list = append(list, e.shown(first+uint64(i)+1, mode)) //nolint:gosec // an index
+		list = append(list, e.shown(first+uint64(i)+1, mode))
 	}
 	return list
 }
