@@ -20,6 +20,9 @@ const structure = `(() => {
 		if (!e.caption?.innerText || !e.querySelector("th[scope=col]")) faults.push("table without caption or heads");
 	const ids = all("[id]").map((e) => e.id);
 	if (new Set(ids).size !== ids.length) faults.push("an id twice");
+	const scrolls = (e) => { while (e && !e.matches(".scroll")) e = e.parentElement; return e; };
+	for (const e of all("main *"))
+		if (e.getBoundingClientRect().right > innerWidth && !scrolls(e)) faults.push("too wide: " + e.outerHTML.slice(0, 80));
 	return faults;
 })()`
 
