@@ -1,7 +1,6 @@
 package page
 
 import (
-	"strings"
 	"time"
 
 	"github.com/ironic-throttle/ironic-throttle/pkg/api"
@@ -46,7 +45,7 @@ type counts struct {
 
 // boot is how far a node at work has come.
 type boot struct {
-	since time.Time // when it was first seen to wait for its agent; zero: it was not
+	since time.Time // when it was first seen to wait for its agent in this phase; zero: it was not
 	done  bool
 }
 
@@ -84,22 +83,24 @@ func (h *Hour) Look(now time.Time, s *api.Status) {
 	h.lookAtBoots(now, s.Slots.Occupants, p)
 }
 
-// lookAtBoots measures how long nodes wait for their agent the first time, from look to look.
+// lookAtBoots measures how long nodes wait for their agent the first time in a phase, from look to
+// look.
 func (h *Hour) lookAtBoots(now time.Time, all []api.Occupant, p *Point) {
 	next := make(map[string]boot, len(all))
 	for i := range all {
 		o := &all[i]
 		key := o.NodeUUID + o.Name
 		b := h.boots[key]
-		switch booting := o.Busy && waits(o.State); {
-		case booting && b.since.IsZero() && !b.done:
+		switch {
+		case !o.Busy: // between phases, or failed: the next work boots anew
+			b = boot{}
+		case b.done:
+		case waits(o.State) && b.since.IsZero():
 			b.since = now
-		case o.Busy && !booting && !b.since.IsZero() && !b.done:
+		case !waits(o.State) && !b.since.IsZero():
 			b.done = true
-			if !strings.HasSuffix(o.State, "failed") {
-				p.Booting.Count++
-				p.Booting.Sum += now.Sub(b.since).Seconds()
-			}
+			p.Booting.Count++
+			p.Booting.Sum += now.Sub(b.since).Seconds()
 		}
 		next[key] = b
 	}

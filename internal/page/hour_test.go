@@ -22,20 +22,20 @@ func statusOf(failures uint64, waits Mean, occupants ...api.Occupant) *api.Statu
 func TestHourCountsWhatHappenedInEachStep(t *testing.T) {
 	var h Hour
 	node := func(uuid, state string) api.Occupant {
-		return api.Occupant{NodeUUID: uuid, Busy: true, State: state}
+		return api.Occupant{NodeUUID: uuid, Busy: state != "clean failed", State: state}
 	}
 	at := func(seconds int) time.Time { return noon.Add(time.Duration(seconds) * time.Second) }
 	h.Look(at(0), statusOf(5, Mean{10, 1000}, node("a", "deploying")))
 	h.Look(at(10), statusOf(6, Mean{11, 1050}, node("a", "wait call-back")))
 	h.Look(at(40), statusOf(8, Mean{13, 1250}, node("a", "wait call-back"), node("b", "clean wait")))
 	h.Look(at(130), statusOf(8, Mean{13, 1250}, node("a", "deploying"), node("b", "clean failed")))
-	h.Look(at(170), statusOf(8, Mean{13, 1250}, node("a", "wait call-back"))) // writes its image
-	h.Look(at(200), statusOf(8, Mean{13, 1250}, node("a", "deploying")))
-	h.Look(at(210), statusOf(1, Mean{2, 20})) // the process has begun anew
+	h.Look(at(170), statusOf(8, Mean{13, 1250}, node("a", "wait call-back")))                   // writes its image
+	h.Look(at(200), statusOf(8, Mean{13, 1250}, node("a", "deploying"), node("b", "cleaning"))) // tried again
+	h.Look(at(210), statusOf(1, Mean{2, 20}))                                                   // the process has begun anew
 	p := func(second, slots int) Point {
 		return Point{At: at(second), Slots: slots, Limit: 20, Waiting: 7}
 	}
-	want := []Point{p(0, 1), p(30, 2), p(120, 2), p(150, 1), p(180, 1), p(210, 0)}
+	want := []Point{p(0, 1), p(30, 2), p(120, 2), p(150, 1), p(180, 2), p(210, 0)}
 	want[0].Failures, want[0].Waits = 1, Mean{1, 50}
 	want[1].Failures, want[1].Waits = 2, Mean{2, 200}
 	want[2].Booting = Mean{1, 120}

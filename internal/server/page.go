@@ -23,7 +23,10 @@ func (s *Server) page(w http.ResponseWriter, r *http.Request) {
 		rows = page.MoreRows
 	}
 	shown, err := s.pages.Get(r.Context(), rows)
-	if err != nil {
+	switch {
+	case r.Context().Err() != nil:
+		return // nobody waits for it any more
+	case err != nil:
 		writeError(w, http.StatusInternalServerError, "", internalError)
 		return
 	}
