@@ -52,7 +52,7 @@ func open(t *testing.T, url string) *tab {
 			t.Errorf("the browser complains: %s", f)
 		}
 		for _, r := range b.requests {
-			if !strings.HasPrefix(r, url+"/") && !strings.HasPrefix(r, "data:,") {
+			if !strings.HasPrefix(r, url+"/") && !strings.HasPrefix(r, "data:,") && r != "about:blank" {
 				t.Errorf("a request to elsewhere: %s", r)
 			}
 		}
@@ -140,8 +140,12 @@ func (b *tab) text(selector string) string {
 // await waits until an expression is true in the page.
 func (b *tab) await(what, expression string) {
 	b.Helper()
-	child.Await(b, 50*time.Millisecond, 30*time.Second, what, func() bool { return value[bool](b, expression) },
-		func() string { return b.text("body") })
+	child.Await(b, 50*time.Millisecond, 2*time.Minute, what, func() bool {
+		ctx, cancel := context.WithTimeout(b.ctx, 10*time.Second)
+		defer cancel()
+		yes, err := chromedp.Run(ctx, chromedp.Evaluate[bool]("!!("+expression+")"))
+		return err == nil && yes // an error: the page is being exchanged
+	}, func() string { return b.text("body") })
 }
 
 // picture leaves one of the whole page.
