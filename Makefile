@@ -133,12 +133,15 @@ endif
 
 system: ## What e2e runs on, made where it is not there yet (root on Debian)
 	hack/ironic/install.sh
+	hack/chromium/install.sh
 	$(SYSTEM) true
 
 # One package after the other: both at once fill two cores, and a real Ironic that gets
 # no time looks like an outage.
-e2e: $(BINARY) system ## The suites on a real Ironic from Debian's packages (root on Debian; installs them), a real API server and a real operator
+e2e: $(BINARY) system ## The suites on a real Ironic from Debian's packages (root on Debian; installs them), a real API server and a real operator; the page in Chromium
 	$(SYSTEM) $(TESTSUM) -- -tags e2e -p 1 -timeout 60m -count=1 ./e2e/...
+	$(GO) build -o $(BIN)/testsum ./hack/testsum
+	cd e2e/page && $(CURDIR)/$(BIN)/testsum -- -timeout 10m -count=1 .
 
 storm: ## Storms of 60 hosts with a real operator, and the table of them; hours (STORM=gateway-5, a regexp; STORM_FLAGS="-storm.hosts 24")
 	$(SYSTEM) $(TESTSUM) -v -silence 60m -- -tags e2e -timeout 0 -count=1 -run '^TestStorms$$' ./e2e/bmo -args -storm.cells='$(STORM)' $(STORM_FLAGS)
@@ -150,7 +153,7 @@ SYSTEM = root=$$(hack/ironic/chroot.sh) && assets=$$(hack/kube/install.sh) && bm
 lint: $(GOLANGCI) ## gofmt, go vet, golangci-lint and the tidiness of go.mod
 	@test -z "$$(gofmt -l cmd e2e hack internal pkg)" || { gofmt -l cmd e2e hack internal pkg; echo "make fmt mends these"; exit 1; }
 	$(GO) vet -tags e2e ./...
-	@set -e; for module in . hack/bench/gobreaker; do cd $(CURDIR)/$$module; echo "lint $$module"; \
+	@set -e; for module in . hack/bench/gobreaker e2e/page; do cd $(CURDIR)/$$module; echo "lint $$module"; \
 	  $(GO) vet ./...; $(GO) mod tidy -diff; $(CURDIR)/$(GOLANGCI) run ./...; done
 
 fmt: ## gofmt what is not formatted

@@ -87,6 +87,9 @@ func (p *throttle) request(client *http.Client, verb, path, token string) (*http
 		return &http.Response{}, ""
 	}
 	defer func() { _ = resp.Body.Close() }()
+	if resp.Header.Get("Content-Type") == "text/event-stream" { // it does not end by itself
+		return resp, ""
+	}
 	text, err := io.ReadAll(resp.Body)
 	if err != nil {
 		p.Error(err)

@@ -2,7 +2,9 @@
 //
 //	:8087  /v1/isready ──> Decider.IsReady | Vacancy     (asks before the first poll wait <= 1 s)
 //	       /v1/queue ───> Decider.Queue
-//	       /v1/status, /v1/slots, / ──> Decider.Status
+//	       /v1/status, /v1/slots ──> Decider.Status
+//	       /, /why/… ───> internal/page writes what the Decider shows
+//	       /v1/events ──> Decider.Events, Revision (to 64 readers, until they leave)
 //	:9441  /healthz, /readyz ─────────> Decider.Status
 //	:8444  /metrics ──────────────────> Options.Metrics (internal/metrics), which reads Server.Status
 //

@@ -29,6 +29,7 @@ type fake struct {
 	queue    api.Queue
 	holds    api.Holds
 	why      api.Why
+	events   []api.Event
 	breakers api.Breakers
 	release  func(namespace, name, episode string) (api.ReleaseAnswer, error)
 	check    func(scope string) error
@@ -86,6 +87,12 @@ func (f *fake) Why(_ time.Time, namespace, name string) api.Why {
 	w := f.why
 	w.Host = namespace + "|" + name
 	return w
+}
+
+func (f *fake) Events() []api.Event {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.events
 }
 
 func (f *fake) Holds(time.Time) api.Holds       { return f.holds }

@@ -1,37 +1,90 @@
 package server
 
 import (
-	"bytes"
 	"crypto/sha256"
-	_ "embed"
 	"encoding/base64"
 	"net/http"
 	"strconv"
+
+	"github.com/ironic-throttle/ironic-throttle/internal/page"
+	"github.com/ironic-throttle/ironic-throttle/pkg/api"
 )
 
-// page is one document with its style and script inside: nothing else is
-// loaded, from us or from anywhere.
-//
-//go:embed page.html
-var page []byte
-
-// pagePolicy allows exactly that style and that script, and requests to us.
-var pagePolicy = "default-src 'none'; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'" +
-	"; style-src " + hashOf(page, "style") + "; script-src " + hashOf(page, "script")
-
-// hashOf names the content of the element tag for a content security policy.
-func hashOf(document []byte, tag string) string {
-	_, rest, _ := bytes.Cut(document, []byte("<"+tag+">"))
-	content, _, _ := bytes.Cut(rest, []byte("</"+tag+">"))
-	sum := sha256.Sum256(content)
-	return "'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "'"
+// shownData is what pages show beside the status. Readers share it.
+type shownData struct {
+	queue api.Queue
+	holds api.Holds
 }
 
-func servePage(w http.ResponseWriter, _ *http.Request) {
+// page answers GET /. ?rows= of page.MoreRows shows more of the queue.
+func (s *Server) page(w http.ResponseWriter, r *http.Request) {
+	rows := page.Rows
+	if r.URL.Query().Get("rows") == strconv.Itoa(page.MoreRows) {
+		rows = page.MoreRows
+	}
+	shown, err := s.pages.Get(r.Context(), rows)
+	switch {
+	case r.Context().Err() != nil:
+		return // nobody waits for it any more
+	case err != nil:
+		writeError(w, http.StatusInternalServerError, "", internalError)
+		return
+	}
+	data, may := shown.Value(), s.mayChange(r)
+	writePage(w, page.Overview(page.View{
+		Status: s.Status(), Queue: data.queue, Rows: rows, Holds: data.holds, Events: s.eventsNow(), Hour: s.hour.points(),
+		MayRelease: func(h api.Hold) bool { return may(page.ReleasePath(h)) },
+		MayReset:   func(scope string) bool { return may(page.ResetPath(scope)) },
+	}))
+}
+
+// hostPage answers GET /why/{namespace}/{name}.
+func (s *Server) hostPage(w http.ResponseWriter, r *http.Request) {
+	v := page.HostView{Status: s.Status(), Why: s.story(r)}
+	if h := v.Why.Hold; h != nil && h.Held {
+		v.Release = s.mayChange(r)(page.ReleasePath(*h))
+	}
+	writePage(w, page.Host(v))
+}
+
+// mayChange reports whether who asks by r may POST to a path: who needs no token may, where this
+// process decides.
+func (s *Server) mayChange(r *http.Request) func(path string) bool {
+	guarded := r.Context().Value(userKey{}) != nil
+	standby := s.opts.Standby() != ""
+	return func(path string) bool {
+		if standby || !guarded {
+			return !standby
+		}
+		token, _ := bearer(r)
+		verdict, err := s.opts.Access.Check(r.Context(), remote(r), token, path, "post")
+		return err == nil && verdict.Allowed
+	}
+}
+
+func writePage(w http.ResponseWriter, text string) {
 	h := w.Header()
-	h.Set("Content-Type", "text/html; charset=utf-8")
-	h.Set("Content-Security-Policy", pagePolicy)
+	h.Set("Content-Security-Policy", page.Policy)
 	h.Set("Referrer-Policy", "no-referrer")
-	h.Set("Content-Length", strconv.Itoa(len(page)))
-	w.Write(page)
+	writeAsset(w, "text/html", text)
+}
+
+func writeAsset(w http.ResponseWriter, kind, text string) {
+	w.Header().Set("Content-Type", kind+"; charset=utf-8")
+	w.Header().Set("Content-Length", strconv.Itoa(len(text)))
+	_, _ = w.Write([]byte(text))
+}
+
+// asset serves a file of the page, which browsers keep until there is another one.
+func asset(kind, text string) http.HandlerFunc {
+	sum := sha256.Sum256([]byte(text))
+	tag := `"` + base64.RawURLEncoding.EncodeToString(sum[:9]) + `"`
+	return func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("ETag", tag)
+		if matches(r.Header.Values("If-None-Match"), tag) {
+			w.WriteHeader(http.StatusNotModified)
+			return
+		}
+		writeAsset(w, kind, text)
+	}
 }

@@ -5,6 +5,7 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"sync"
 
 	"github.com/ironic-throttle/ironic-throttle/internal/httpserve"
 )
@@ -23,6 +24,11 @@ type Listeners struct {
 // nothing was asked is no error and delays nothing.
 func (s *Server) Serve(ctx context.Context, l Listeners) error {
 	var all []httpserve.Server
+	var looks sync.WaitGroup
+	ctx, stop := context.WithCancel(ctx)
+	defer looks.Wait()
+	defer stop()
+	looks.Go(func() { s.keepHour(ctx) })
 	served := s.newHTTP(s.api)
 	served.TLSConfig = s.opts.TLS
 	scraped := s.newHTTP(s.metrics)
@@ -46,7 +52,7 @@ func (s *Server) Serve(ctx context.Context, l Listeners) error {
 
 // newHTTP bounds everything that a client could stretch.
 func (s *Server) newHTTP(h http.Handler) *http.Server {
-	return &http.Server{
+	made := &http.Server{
 		Handler:           h,
 		ReadHeaderTimeout: readHeaderTimeout,
 		ReadTimeout:       readTimeout,
@@ -55,4 +61,6 @@ func (s *Server) newHTTP(h http.Handler) *http.Server {
 		MaxHeaderBytes:    maxHeaderBytes,
 		ErrorLog:          slog.NewLogLogger(httpserve.ErrorLog(s.opts.Log), slog.LevelWarn),
 	}
+	made.RegisterOnShutdown(s.end) // who reads events reads for ever
+	return made
 }

@@ -6,10 +6,13 @@ import (
 	"errors"
 	"log/slog"
 	"net/http"
+	"strconv"
+	"sync"
 	"sync/atomic"
 	"time"
 
 	"github.com/ironic-throttle/ironic-throttle/internal/httpserve"
+	"github.com/ironic-throttle/ironic-throttle/internal/page"
 	"github.com/ironic-throttle/ironic-throttle/pkg/api"
 	"github.com/ironic-throttle/ironic-throttle/pkg/snapshot"
 )
@@ -31,6 +34,8 @@ type Decider interface {
 	QueueOf(now time.Time, query api.QueueQuery) api.Queue
 	// Why tells the story of one host and changes nothing.
 	Why(now time.Time, namespace, name string) api.Why
+	// Events lists what happened last, the oldest first, with numbers in a row.
+	Events() []api.Event
 	// Holds shows the failed hosts.
 	Holds(now time.Time) api.Holds
 	// ReleaseHold ends the hold of a host, of whatever episode when that is "". The
@@ -111,6 +116,14 @@ type Server struct {
 	gentle   *gentle
 	names    atomic.Pointer[httpserve.Names] // by which the API may be asked; nil: any
 	statuses *snapshot.Cache[struct{}, api.Status]
+	pages    *snapshot.Cache[int, shownData] // by rows of the queue
+	happened *snapshot.Cache[struct{}, []api.Event]
+	hour     lastHour
+
+	eventsOf     string        // the process, in the ids of its events
+	eventReaders chan struct{} // one for each
+	ending       chan struct{} // closed when the server is to end
+	end          func()        // closes it
 
 	api, local, health, metrics http.Handler
 }
@@ -138,11 +151,14 @@ func New(o Options) (*Server, error) {
 	if o.Answered == nil {
 		o.Answered = func(string, int, time.Duration) {}
 	}
-	statuses, err := newStatuses(o.Decider, newGentle(), o.Now)
-	if err != nil {
+	s := &Server{
+		opts: o, drain: drainTimeout, gentle: newGentle(),
+		eventsOf: strconv.FormatInt(o.Now().UnixMilli(), 36), eventReaders: make(chan struct{}, maxEventReaders), ending: make(chan struct{}),
+	}
+	s.end = sync.OnceFunc(func() { close(s.ending) })
+	if err := s.share(); err != nil {
 		return nil, err
 	}
-	s := &Server{opts: o, drain: drainTimeout, gentle: newGentle(), statuses: statuses}
 	everything := routes{
 		"/v1/isready":  {http.MethodGet: s.asked(s.vacancy), http.MethodPost: s.asked(s.isReady)},
 		"/v1/status":   {http.MethodGet: s.status},
@@ -150,8 +166,12 @@ func New(o Options) (*Server, error) {
 		"/v1/queue":    {http.MethodGet: s.queue},
 		"/v1/holds":    {http.MethodGet: s.holds},
 		"/v1/breakers": {http.MethodGet: s.breakers},
-		"/":            {http.MethodGet: servePage},
+		"/v1/events":   {http.MethodGet: s.events},
+		"/":            {http.MethodGet: s.page},
+		"/page.css":    {http.MethodGet: asset("text/css", page.Style)},
+		"/page.js":     {http.MethodGet: asset("text/javascript", page.Script)},
 
+		"/why/{namespace}/{name}":              {http.MethodGet: s.hostPage},
 		"/v1/why/{namespace}/{name}":           {http.MethodGet: s.why},
 		"/v1/holds/{namespace}/{name}/release": {http.MethodPost: s.leader(s.releaseHold)},
 		"/v1/breakers/{scope}/reset":           {http.MethodPost: s.leader(s.resetBreaker)},

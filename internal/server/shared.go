@@ -17,20 +17,36 @@ const (
 	lockPause = time.Second
 )
 
-// newStatuses returns the status as all readers share it: built once for each change of
-// the decision, however many read it, and when nothing has changed from no lock at all.
-func newStatuses(d Decider, gentle *gentle, now func() time.Time) (*snapshot.Cache[struct{}, api.Status], error) {
-	return snapshot.New(snapshot.Options[struct{}, api.Status]{
-		Probe: func(context.Context, struct{}) (snapshot.Token, error) {
-			return snapshot.Token(d.Revision()), nil
-		},
-		List: func(ctx context.Context, _ struct{}) (api.Status, error) {
-			var st api.Status
-			err := gentle.do(ctx, func() { st = d.Status(now()) })
-			return wholeStatus(st), err
-		},
+// shared caches what list reads of the decision, for all readers: it is read once for each change,
+// however many want it, and when nothing has changed from no lock at all.
+func shared[K comparable, V any](d Decider, list func(context.Context, K) (V, error)) (*snapshot.Cache[K, V], error) {
+	return snapshot.New(snapshot.Options[K, V]{
+		Probe:  func(context.Context, K) (snapshot.Token, error) { return snapshot.Token(d.Revision()), nil },
+		List:   list,
 		MaxAge: statusMaxAge, Retry: -1,
 	})
+}
+
+// share makes what readers share of the decision.
+func (s *Server) share() (err error) {
+	d, now := s.opts.Decider, s.opts.Now
+	ofStatus := newGentle()
+	if s.statuses, err = shared(d, func(ctx context.Context, _ struct{}) (st api.Status, err error) {
+		err = ofStatus.do(ctx, func() { st = d.Status(now()) })
+		return wholeStatus(st), err
+	}); err != nil {
+		return err
+	}
+	if s.pages, err = shared(d, func(ctx context.Context, rows int) (shown shownData, err error) {
+		err = s.gentle.do(ctx, func() {
+			shown.queue, shown.holds = d.QueueOf(now(), api.QueueQuery{Limit: rows}), d.Holds(now())
+		})
+		return shown, err
+	}); err != nil {
+		return err
+	}
+	s.happened, err = shared(d, func(context.Context, struct{}) ([]api.Event, error) { return d.Events(), nil })
+	return err
 }
 
 // decided is the Decider's status. Readers share it: it must not be changed.
@@ -38,6 +54,15 @@ func (s *Server) decided() api.Status {
 	snap, err := s.statuses.Get(context.Background(), struct{}{})
 	if err != nil { // the Decider has panicked, and will again where that is told
 		return wholeStatus(s.opts.Decider.Status(s.opts.Now()))
+	}
+	return snap.Value()
+}
+
+// eventsNow are the Decider's, which readers share as the status.
+func (s *Server) eventsNow() []api.Event {
+	snap, err := s.happened.Get(context.Background(), struct{}{})
+	if err != nil {
+		return s.opts.Decider.Events()
 	}
 	return snap.Value()
 }

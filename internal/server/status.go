@@ -60,7 +60,7 @@ func etag(st api.Status) (string, error) {
 	st.View.AgeSeconds, st.View.Polls, st.View.TakenAt = 0, 0, time.Time{}
 	st.Slots.Occupants = slices.Clone(st.Slots.Occupants)
 	for i := range st.Slots.Occupants {
-		st.Slots.Occupants[i].SinceSeconds = 0
+		st.Slots.Occupants[i].SinceSeconds, st.Slots.Occupants[i].StateSeconds = 0, 0
 	}
 	st.Turns.Waiting = slices.Clone(st.Turns.Waiting)
 	for i := range st.Turns.Waiting {

@@ -10,7 +10,10 @@ import (
 
 // why answers GET /v1/why/{namespace}/{name}: the story of one host. Ironic is asked only about
 // a host that is not known.
-func (s *Server) why(w http.ResponseWriter, r *http.Request) {
+func (s *Server) why(w http.ResponseWriter, r *http.Request) { writeJSON(w, http.StatusOK, s.story(r)) }
+
+// story is that of the host in the path of r.
+func (s *Server) story(r *http.Request) api.Why {
 	namespace, name := r.PathValue("namespace"), r.PathValue("name")
 	if namespace == api.NoNamespace {
 		namespace = ""
@@ -25,7 +28,7 @@ func (s *Server) why(w http.ResponseWriter, r *http.Request) {
 		defer cancel()
 		story.Story = append(story.Story, s.nodeWord(ctx, key))
 	}
-	writeJSON(w, http.StatusOK, story)
+	return story
 }
 
 // nodeWord says what Ironic knows of a node.

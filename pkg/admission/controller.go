@@ -34,7 +34,8 @@ type core struct {
 	policy   *policy
 	queues   queues
 	asks     tally
-	refusals tally     // observe: what enforce would have said
+	refusals tally // observe: what enforce would have said
+	journal  journal
 	failure  string    // of the last poll, if it failed
 	lastAsk  time.Time // that counted; zero: none
 	bypass   bypass
@@ -224,6 +225,7 @@ func (c *Controller) takeNotices(now time.Time) ([]slots.Notice, []FailureNotice
 	}
 	failures := c.policy.notices
 	c.policy.notices = nil
+	c.journalSlots(now, notices)
 	return notices, failures
 }
 

@@ -121,6 +121,7 @@ func (c *core) followBreakers(now time.Time) {
 			notice.ByHand = false
 		}
 		s.notices = append(s.notices, notice)
+		c.journalFailure(now, notice)
 		switch e.To {
 		case breaker.Closed:
 			delete(s.recovering, e.Scope)

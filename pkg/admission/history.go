@@ -50,6 +50,7 @@ func (c *core) noteAnswer(now time.Time, h *host, op api.Op, reason api.Reason) 
 
 // note adds an event to the history of h.
 func (c *core) note(now time.Time, h *host, kind eventKind, what uint8) {
+	c.journal.add(journalEntry{at: now, id: h.ID(), kind: kind, what: what})
 	at := min(max(now.Sub(c.policy.born)/time.Second, 0), math.MaxUint32)
 	h.history = &hostEvent{before: h.history, at: uint32(at), times: 1, kind: kind, what: what}
 	last := h.history

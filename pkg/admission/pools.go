@@ -53,6 +53,7 @@ func (c *core) countPools(now time.Time) {
 			continue
 		}
 		s.notices = append(s.notices, poolNotice(p))
+		c.journalFailure(now, poolNotice(p))
 		if p.paused {
 			c.queues.suspend(now, func(f slots.Facts) bool { return f.Group == group })
 		}

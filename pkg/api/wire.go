@@ -64,6 +64,9 @@ type Occupant struct {
 	Busy  bool   `json:"busy"`            // busy in the last view
 	// SinceSeconds is the age of the slot.
 	SinceSeconds float64 `json:"sinceSeconds"`
+	// StateSeconds is for how long a node at work has been in State, as seen; absent where that is
+	// not known.
+	StateSeconds float64 `json:"stateSeconds,omitempty"`
 	// Stuck hosts have not moved for STUCK_AFTER; Counted tells whether the
 	// host takes a slot in spite of that (LH-33).
 	Stuck   bool `json:"stuck,omitempty"`

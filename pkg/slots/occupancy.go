@@ -62,6 +62,9 @@ func (l *Ledger) occupant(h *host) api.Occupant {
 	default:
 		o.Kind = "booting"
 	}
+	if h.job != nil && o.Busy {
+		o.StateSeconds = at.since(h.stateSince).Seconds()
+	}
 	if !h.holds() && h.job != nil {
 		o.SinceSeconds = at.since(h.stateSince).Seconds()
 	}

@@ -1,0 +1,217 @@
+package page
+
+import (
+	"fmt"
+	"math"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/chromedp/cdproto/cdp"
+	"github.com/chromedp/cdproto/emulation"
+	"github.com/chromedp/cdproto/heapprofiler"
+	"github.com/chromedp/cdproto/systeminfo"
+	"github.com/chromedp/chromedp"
+	"github.com/chromedp/chromedp/kb"
+)
+
+// newest is the number of the newest event that the page shows.
+const newest = `Number(document.querySelector("#events li")?.dataset.key ?? 0)`
+
+// TestThePageIsLiveWhileAStormRuns, in every look, without being loaded again.
+func TestThePageIsLiveWhileAStormRuns(t *testing.T) {
+	url := storm(t, "--hosts", "300", "--limit", "20", "--failing", "0.3", "--speed", "60")
+	b := open(t, url)
+	b.visit(url + "/")
+	b.run(`window.loadedOnce = true`)
+	b.await("stream", `document.getElementById("connection").textContent === "live"`)
+	b.await("full slots", `document.querySelectorAll(".grid li:not(.free)").length === 20`)
+	b.await("queue", `document.querySelectorAll("#queue tbody tr").length > 50`)
+	for range 3 {
+		last, headline := value[int](b, newest), b.text("#headline")
+		b.await("newer events", fmt.Sprintf("%s > %d", newest, last))
+		b.await("another headline", fmt.Sprintf("document.getElementById('headline').innerText !== %q", headline))
+	}
+	b.await("lines of the hour", `[...document.querySelectorAll("#hour path")].filter(p => p.getAttribute("d").length > 60).length >= 3`)
+	for _, l := range looks {
+		b.as(l)
+		b.picture("storm-" + l.name)
+		b.accessible(l.name)
+	}
+	b.as(looks[0])
+	if !value[bool](b, `window.loadedOnce === true`) {
+		t.Error("the page was loaded again")
+	}
+	b.do(chromedp.Click(".grid a"))
+	b.await("story of a host", `document.querySelector("h1")?.innerText.includes("/host-") && location.pathname.startsWith("/why/")`)
+	for _, want := range []string{"What to do", "What happened", "asked to"} {
+		if got := b.text("main"); !strings.Contains(got, want) {
+			t.Errorf("the page of a host lacks %q: %s", want, got)
+		}
+	}
+	for _, l := range looks {
+		b.as(l)
+		b.picture("host-" + l.name)
+		b.accessible("host " + l.name)
+	}
+}
+
+// TestWhatIsHeldIsReleasedByKeyboard, a breaker is reset by mouse, and nothing is lost of the focus
+// while the page goes on.
+func TestWhatIsHeldIsReleasedByKeyboard(t *testing.T) {
+	s := serve(t, []string{
+		"--nodes", "4", "--start-state", "manageable", "--failing", "1", "--fail-targets", "inspect", "--fail-tries", "9", "--speed", "300",
+	}, "IRONIC_THROTTLE_FAILED_HOST_HOLDOFF=48h")
+	for i := range 4 {
+		name := fmt.Sprintf("host-%05d", i+1)
+		s.asks("ns-01", name, "inspect")
+		s.send("PUT", s.ironic.API+"/nodes/ns-01~"+name+"/states/provision", `{"target":"inspect"}`)
+	}
+	s.await("four holds", func() bool { return strings.Count(s.get("/v1/holds"), `"held":true`) == 4 })
+	s.send("POST", s.at.API+"/v1/breakers/ironic/trip", `{"for":"10m"}`)
+
+	b := open(t, s.at.API)
+	b.visit(s.at.API + "/")
+	b.await("stream", `document.getElementById("connection").textContent === "live"`)
+	if got := b.text("#headline"); !strings.HasPrefix(got, "Nothing starts: breaker ironic is OPEN, probes in ") {
+		t.Errorf("headline %q", got)
+	}
+	for _, l := range looks {
+		b.as(l)
+		b.picture("stopped-" + l.name)
+		b.accessible("stopped " + l.name)
+	}
+	b.as(looks[0])
+
+	const third = `document.querySelectorAll("#holds button")[2]`
+	what := value[string](b, third+`.ariaLabel`)
+	b.run(third + `.focus()`)
+	// Somebody else releases the first one: the others move up.
+	first := value[string](b, `document.querySelector("#holds button").dataset.post`)
+	s.send("POST", s.at.API+first, `{}`)
+	b.await("three holds", `document.querySelectorAll("#holds button").length === 3`)
+	if got := value[string](b, `document.activeElement.ariaLabel`); got != what {
+		t.Errorf("the focus is on %q, was on %q", got, what)
+	}
+	b.do(chromedp.KeyEvent(kb.Enter))
+	b.await("answer", fmt.Sprintf(`document.getElementById("said").textContent === %q`, what+": it may queue again"))
+	b.await("two holds", `document.querySelectorAll("#holds button").length === 2`)
+	if n := strings.Count(s.get("/v1/holds"), `"released":true`); n != 2 {
+		t.Errorf("%d are released: %s", n, indented(s.get("/v1/holds")))
+	}
+
+	b.do(chromedp.Click("#breakers button"))
+	b.await("breaker that is closed", `document.querySelectorAll("#breakers button").length === 0`)
+	b.await("headline without it", `!document.getElementById("headline").innerText.includes("OPEN")`)
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if len(b.asked) != 2 || !strings.HasPrefix(b.asked[0], what+"? ") || !strings.HasPrefix(b.asked[1], "Reset the breaker of ironic? ") {
+		t.Errorf("asked %q", b.asked)
+	}
+}
+
+// TestFiveThousandWaitingHosts make the page neither slow nor big.
+func TestFiveThousandWaitingHosts(t *testing.T) {
+	const (
+		hosts      = 5000
+		paint      = 1000.0 // ms
+		memory     = 100.0  // MiB
+		tenants    = 40
+		firstSlots = 20
+		late       = 30
+	)
+	s := serve(t, []string{"--nodes", fmt.Sprint(firstSlots + hosts + late), "--namespaces", fmt.Sprint(tenants)})
+	ask := func(i int) { s.asks(fmt.Sprintf("ns-%02d", i%tenants+1), fmt.Sprintf("host-%05d", i+1), "provision") }
+	for i := range firstSlots + hosts {
+		ask(i)
+	}
+	b := open(t, s.at.API)
+	first := b.painted(s.at.API + "/")
+	if got := b.text("#queue"); !strings.Contains(got, "5000 hosts wait") {
+		t.Fatalf("queue: %s", got)
+	}
+	b.await("stream", `document.getElementById("connection").textContent === "live"`)
+	for i := range late { // each is a change, and a refresh
+		last := value[int](b, newest)
+		ask(firstSlots + hosts + i)
+		b.await("event", fmt.Sprintf("%s > %d", newest, last))
+	}
+	b.await("the last one", `document.getElementById("queue").innerText.includes("5030 hosts wait")`)
+	call(b, heapprofiler.CollectGarbage, cdp.Empty{})
+	usual := b.memory()
+	b.do(chromedp.Click(`a[href="/?rows=500#queue"]`))
+	b.await("five hundred", `document.querySelectorAll("#queue tbody tr").length >= 500`)
+	many := b.painted(s.at.API + "/?rows=500")
+	call(b, heapprofiler.CollectGarbage, cdp.Empty{})
+	t.Logf("first paint after %.0f ms, %.0f ms with 500 rows; the tab takes %.0f MiB, %.0f MiB with them", first, many, usual, b.memory())
+	if first > paint || many > paint {
+		t.Errorf("first paint after %.0f and %.0f ms, want at most %.0f", first, many, paint)
+	}
+	if got := max(usual, b.memory()); got > memory {
+		t.Errorf("the tab takes %.0f MiB, want at most %.0f", got, memory)
+	}
+}
+
+// painted visits a page three times, and returns after how many milliseconds something was first
+// painted, at best: others use the machine too.
+func (b *tab) painted(url string) float64 {
+	b.Helper()
+	best := math.Inf(1)
+	for range 3 {
+		b.visit("about:blank")
+		b.visit(url)
+		best = min(best, value[float64](b, `new Promise((done) => new PerformanceObserver((list) => {
+			for (const e of list.getEntries()) if (e.name === "first-contentful-paint") done(e.startTime);
+		}).observe({ type: "paint", buffered: true }))`))
+	}
+	return best
+}
+
+// memory is what the process of the tab takes, in MiB: its own, and its share of what it shares.
+func (b *tab) memory() (mib float64) {
+	b.Helper()
+	all, err := chromedp.CallBrowser(b.ctx, systeminfo.GetProcessInfo, cdp.Empty{})
+	if err != nil {
+		b.Fatal(err)
+	}
+	for _, p := range all.ProcessInfo {
+		if p.Type != "renderer" {
+			continue
+		}
+		text, err := os.ReadFile(fmt.Sprintf("/proc/%d/smaps_rollup", p.ID))
+		if err != nil {
+			b.Fatal(err)
+		}
+		_, rest, _ := strings.Cut(string(text), "\nPss:")
+		var kib float64
+		if _, err := fmt.Sscan(rest, &kib); err != nil {
+			b.Fatalf("memory of the tab: %v in %s", err, text)
+		}
+		mib = max(mib, kib/1024)
+	}
+	return mib
+}
+
+// TestThePageSaysWhatMattersWithoutScript.
+func TestThePageSaysWhatMattersWithoutScript(t *testing.T) {
+	s := serve(t, []string{"--nodes", "0"}, "MAX_CONCURRENT_PROVISIONING_HOSTS=2")
+	for i := range 9 {
+		s.asks("metal3", fmt.Sprintf("host-%d", i), "provision")
+	}
+	s.send("POST", s.at.API+"/v1/breakers/ironic/trip", `{"for":"10m"}`)
+	b := open(t, s.at.API)
+	call(b, emulation.SetScriptExecutionDisabled, emulation.SetScriptExecutionDisabledParams{Value: true})
+	b.visit(s.at.API + "/")
+	body := result(b, chromedp.Text("body"))
+	for _, want := range []string{
+		"Nothing starts: breaker ironic is OPEN", "metal3/host-0", "metal3/host-8", "asked to provision: yes (granted)", "OPEN by hand",
+	} {
+		if !strings.Contains(body, want) {
+			t.Errorf("lacks %q: %s", want, body)
+		}
+	}
+	if strings.Contains(body, "Reset") {
+		t.Error("a button that does nothing")
+	}
+	b.picture("without-script")
+}

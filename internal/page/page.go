@@ -1,0 +1,107 @@
+package page
+
+import (
+	"github.com/ironic-throttle/ironic-throttle/pkg/api"
+)
+
+// Rows of the queue that are shown, and on request.
+const (
+	Rows     = 50
+	MoreRows = 500
+)
+
+// View is what the page shows.
+type View struct {
+	Status api.Status
+	Queue  api.Queue
+	Rows   int // of the queue that were asked for
+	Holds  api.Holds
+	Events []api.Event // the oldest first
+	Hour   []Point
+	// MayRelease and MayReset tell whether who looks may release a host's hold or reset a breaker.
+	MayRelease func(api.Hold) bool
+	MayReset   func(scope string) bool
+}
+
+// Overview is the page of v.
+func Overview(v View) string {
+	d, s := &document{}, &v.Status
+	t := s.Slots.Total
+	d.begin(s, "%d/%d ironic-throttle", t.Occupied, t.Limit)
+	d.put(`<h1 id="headline">%s</h1>
+`, s.Headline)
+	if len(s.Warnings) > 0 {
+		d.put(`<section id="warnings" aria-labelledby="h-warnings"><h2 id="h-warnings">Warnings</h2><ul>`)
+		for _, w := range s.Warnings {
+			d.put(`<li>%s</li>`, w)
+		}
+		d.put(`</ul></section>`)
+	}
+	d.slots(&v)
+	d.breakers(&v)
+	d.holds(&v)
+	d.hour(v.Hour)
+	d.queue(&v)
+	d.events(v.Events, s.Now)
+	d.answers(s)
+	d.end()
+	return d.String()
+}
+
+// begin writes all that comes before the content of a page with that title.
+func (d *document) begin(s *api.Status, title markup, args ...any) {
+	d.put(`<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>`)
+	d.put(title, args...)
+	d.put(`</title>
+<link rel="icon" href="data:,">
+<link rel="stylesheet" href="/page.css">
+<script src="/page.js" defer></script>
+</head>
+<body>
+<header>
+<p class="name"><a href="/">ironic-throttle</a></p>
+<p id="facts" data-live>`)
+	mode := s.Mode
+	if mode == "observe" {
+		mode = "observe: nothing is refused"
+	}
+	view, bad := viewText(s.View)
+	d.put(`<span>%s</span> <span%s>%s</span> <span>%s</span></p>
+<p id="connection" role="status"></p>
+<p id="said" role="status"></p>
+</header>
+<main id="main" data-live>
+`, mode, where(bad, ` class="bad"`), view, s.Version)
+}
+
+func (d *document) end() {
+	d.put(`</main>
+<footer><p>As JSON: <a href="/v1/status">status</a>, <a href="/v1/queue">queue</a>, <a href="/v1/holds">holds</a>,
+<a href="/v1/breakers">breakers</a>. Times of day are UTC.</p></footer>
+</body>
+</html>
+`)
+}
+
+// viewText says how well Ironic is seen, and whether that is bad.
+func viewText(v api.View) (text string, bad bool) {
+	switch {
+	case v.AgeSeconds < 0:
+		text = "no complete poll of Ironic yet"
+	case !v.Fresh:
+		text = "Ironic seen " + span(v.AgeSeconds) + " ago: too old, new hosts are refused"
+	case !v.Settled:
+		text = "Ironic seen " + span(v.AgeSeconds) + " ago: still settling, new hosts are refused"
+	default:
+		text = "Ironic seen " + span(v.AgeSeconds) + " ago, " + counted(v.BusyNodes, "node", "nodes") + " at work"
+	}
+	if v.LastError != "" {
+		text += " (" + v.LastError + ")"
+	}
+	return text, !v.Fresh
+}
