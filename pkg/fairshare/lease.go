@@ -57,7 +57,9 @@ func (s *Scheduler) Release(now time.Time, h *Host, how End) {
 		return
 	case how == Finished:
 		s.recordHeld(s.now - h.since)
+		s.forecast.held[h.kind].add(s.now - h.since)
 		s.forget(h)
+		s.foresee()
 		return
 	case how == Refunded:
 		s.refund(h.t, h.charge)
