@@ -14,14 +14,14 @@ const kinds = 8
 // The constants of the forecast were chosen with the standard storms of
 // internal/rig/simulate, which hold what it promises.
 const (
-	heldWeight = 64   // a slot's time counts as one in so many: what was long ago is forgotten
-	priorSlots = 5    // of a kind of which few slots have ended those of all kinds count as so many
-	normal90   = 1.28 // nine of ten values of a normal distribution are below mean + 1.28 deviations
-	detours    = 1.15 // hosts are overtaken, fail, and come back for their next work
-	usualWidth = 1.3  // for that reason nine of ten take longer than chance alone makes …
-	earlyWidth = 3.4  // … and while little is known: this by the root of how many slots of their kind have ended
-	mostWidth  = usualWidth + earlyWidth*0.6
-	foreseeing = time.Second // for so long what was worked out is used
+	heldWeight = 64                          // a slot's time counts as one in so many: what was long ago is forgotten
+	priorSlots = 5                           // of a kind of which few slots have ended those of all kinds count as so many
+	normal90   = 1.28                        // nine of ten values of a normal distribution are below mean + 1.28 deviations
+	detours    = 1.15                        // hosts are overtaken, fail, and come back for their next work
+	usualWidth = 1.3                         // for that reason nine of ten take longer than chance alone makes …
+	earlyWidth = 3.4                         // … and while little is known: this by the root of how many slots of their kind have ended
+	mostWidth  = usualWidth + earlyWidth*0.6 // a wider range says nothing
+	foreseeing = time.Second                 // for so long what was worked out is used
 )
 
 // forecast is what was observed of granted slots, to tell hosts when theirs may come. Its size does
