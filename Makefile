@@ -58,7 +58,7 @@ COUNTED = { n=0; while IFS= read -r line; do case $$line in \
   *) n=$$((n + 1)); test $$((n % 50)) -ne 0 || echo "  $$n packages compiled";; esac; done; }
 
 demo: ## A storm of hosts against the throttle, in one process (DEMO_FLAGS="--policy bmo")
-	@echo "make demo, 1 of 2: builds $(BINARY); the first time Go fetches modules and compiles some 600 packages, DEMOBUILD, later seconds"
+	@echo "make demo, 1 of 2: builds $(BINARY); the first time Go fetches modules and compiles some 800 packages, about two minutes on two cores, later seconds"
 	@{ $(MAKE) --no-print-directory build BUILDFLAGS=-v; echo "exit $$?"; } 2>&1 | $(COUNTED)
 	@echo "make demo, 2 of 2: a storm of hosts, about a minute: $(BINARY) demo $(DEMO_FLAGS)"
 	@$(BINARY) demo $(DEMO_FLAGS)

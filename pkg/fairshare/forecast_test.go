@@ -29,12 +29,12 @@ func foreseen(t *testing.T, n int, took map[Kind]time.Duration) (s *Scheduler, n
 	return s, now
 }
 
-// tells is what the third of three hosts is told that all want work of one kind.
-func tells(s *Scheduler, now time.Time, k Kind) (a Answer) {
+// tells is what the fourth host is told, after three that want work of one kind.
+func tells(s *Scheduler, now time.Time, k Kind) Answer {
 	for range 3 {
 		h := NewHost("", "t")
 		s.Wants(h, k)
-		a = s.Ask(now, 0, h, 0)
+		s.Ask(now, 0, h, 0)
 	}
 	return s.Ask(now.Add(2*time.Second), 0, NewHost("", "t"), 0)
 }
@@ -114,9 +114,9 @@ func TestF12_ForecastCounts(t *testing.T) {
 			case 2:
 				s.Hold(now, h, r.IntN(4)-1)
 			case 3, 4, 5:
-				s.Release(now, h, End(r.IntN(3))) //nolint:gosec // three of them
+				s.Release(now, h, End(r.IntN(3)))
 			case 6:
-				s.Wants(h, Kind(r.IntN(kinds))) //nolint:gosec // few
+				s.Wants(h, Kind(r.IntN(kinds)))
 			default:
 				s.Ask(now, free, h, r.IntN(4))
 			}

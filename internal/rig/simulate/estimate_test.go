@@ -54,7 +54,7 @@ func TestF12_EstimatesAreRight(t *testing.T) {
 				t.Errorf("simulate %s: the half is %.1f %%", args, 100*e.EstimateHalf)
 			}
 		}
-		row := fmt.Sprintf("| `%s` | %.0f %% | %.0f %% | %.0f %% |", args, 100*e.EstimateHalf, 100*e.EstimateMost, 100*e.EstimateMostLater)
+		row := fmt.Sprintf("| %#q | %.0f %% | %.0f %% | %.0f %% |", args, 100*e.EstimateHalf, 100*e.EstimateMost, 100*e.EstimateMostLater)
 		if !strings.Contains(string(page), row+"\n") {
 			t.Errorf("docs/simulate.md lacks the row\n%s", row)
 		}
