@@ -17,7 +17,7 @@ func (c *core) answer(d decision, s *situation) api.Answer {
 		a.RetryAfterSeconds = max(1, int(math.Ceil(d.wait.Seconds())))
 	}
 	if d.expect > 0 && !d.ready {
-		a.ExpectSeconds, a.AtMostSeconds = int(d.expect.Seconds()), int(d.atMost.Seconds())
+		a.ExpectSeconds, a.AtMostSeconds = int(d.expect/time.Second), int(d.atMost/time.Second)
 	}
 	if d.reason == api.ReasonHold {
 		a.Episode = d.stop.hold.Episode

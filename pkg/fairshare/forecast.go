@@ -155,9 +155,10 @@ func (s *Scheduler) expect(position int, capped bool) (half, most time.Duration)
 	}
 	behind := float64(max(0, s.Queued()-position))
 	ends := float64(turns) - 0.5 + min(f.loose, behind/2) // slots that end before; of the first a part is over
-	usual := detours * ends * f.mean / float64(slots)
-	unusual := usual + normal90*math.Sqrt(ends*f.square)/float64(slots)
-	return inSeconds(usual), inSeconds(unusual*f.width) + s.median/2
+	apart := float64(time.Second) / float64(slots)
+	usual := detours * ends * f.mean
+	unusual := (usual + normal90*math.Sqrt(ends*f.square)) * f.width
+	return time.Duration(usual * apart), time.Duration(unusual*apart) + s.median/2
 }
 
 // used is how many slots hosts of this queue get one after the other: those of its limit, or fewer where
@@ -169,5 +170,3 @@ func (s *Scheduler) used() int {
 	}
 	return s.cfg.Limit
 }
-
-func inSeconds(s float64) time.Duration { return time.Duration(s * float64(time.Second)) }
