@@ -20,6 +20,7 @@ GOLANGCI         := $(BIN)/tools/golangci-lint-$(GOLANGCI_VERSION)
 
 # Knobs of the targets below.
 DEMO_FLAGS  ?=
+BUILDFLAGS  ?=
 STRESS_FLAGS ?=
 ATTACK      ?= 10m
 TESTFLAGS   ?=
@@ -49,10 +50,18 @@ help: ## List the targets
 build: $(BINARY) ## Build bin/ironic-throttle
 
 $(BINARY):
-	CGO_ENABLED=0 $(GO) build -trimpath -ldflags '$(LDFLAGS)' -o $@ ./cmd/ironic-throttle
+	CGO_ENABLED=0 $(GO) build $(BUILDFLAGS) -trimpath -ldflags '$(LDFLAGS)' -o $@ ./cmd/ironic-throttle
 
-demo: $(BINARY) ## A storm of hosts against the throttle, in one process (DEMO_FLAGS="--policy bmo")
-	$(BINARY) demo $(DEMO_FLAGS)
+# The first build takes minutes, and go says nothing while it compiles: every so many packages are counted.
+COUNTED = { n=0; while IFS= read -r line; do case $$line in \
+  "exit "*) exit $${line\#exit };; *" "*) echo "$$line";; \
+  *) n=$$((n + 1)); test $$((n % 50)) -ne 0 || echo "  $$n packages compiled";; esac; done; }
+
+demo: ## A storm of hosts against the throttle, in one process (DEMO_FLAGS="--policy bmo")
+	@echo "make demo, 1 of 2: builds $(BINARY); the first time Go fetches modules and compiles some 800 packages, about two minutes on two cores, later seconds"
+	@{ $(MAKE) --no-print-directory build BUILDFLAGS=-v; echo "exit $$?"; } 2>&1 | $(COUNTED)
+	@echo "make demo, 2 of 2: a storm of hosts, about a minute: $(BINARY) demo $(DEMO_FLAGS)"
+	@$(BINARY) demo $(DEMO_FLAGS)
 
 run: $(BINARY) ## A fake Ironic and the throttle on loopback until Ctrl-C (RUN_NODES=200)
 	@BINARY=$(BINARY) NODES=$(RUN_NODES) sh hack/run.sh

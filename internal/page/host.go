@@ -30,7 +30,7 @@ func Host(v HostView) string {
 	if q := w.Queued; q != nil && q.Position > 0 {
 		d.put(`<p>It is number %d in the queue`, q.Position)
 		if q.ExpectSeconds != nil {
-			d.put(`, and its turn is expected in %s`, span(*q.ExpectSeconds))
+			d.put(`, and its turn is expected in %s`, within(q))
 		}
 		d.put(`.</p>`)
 	}

@@ -19,7 +19,7 @@ const evil = `<img src=x onerror=alert(1)>"'&` + "\xff"
 
 // viewOf has text wherever others may write some.
 func viewOf(text string) View {
-	expected := 90.0
+	expected, atMost := 90.0, 300.0
 	return View{
 		Rows: Rows,
 		Status: api.Status{
@@ -40,7 +40,7 @@ func viewOf(text string) View {
 		Queue: api.Queue{Pools: []api.PoolQueue{{
 			Pool: text, Waiting: 5000, Tenants: []api.TenantQueue{{Tenant: text}},
 			Hosts: []api.QueuedHost{{
-				Position: 1, Name: "a~" + text, Tenant: text, Lane: text, Reason: api.Reason(text), ExpectSeconds: &expected,
+				Position: 1, Name: "a~" + text, Tenant: text, Lane: text, Reason: api.Reason(text), ExpectSeconds: &expected, AtMostSeconds: &atMost,
 			}},
 		}}},
 		Holds: api.Holds{
@@ -126,7 +126,7 @@ func TestPageLoadsNothingFromElsewhere(t *testing.T) {
 func TestPageSaysWithoutScript(t *testing.T) {
 	got := Overview(viewOf("metal3"))
 	for _, want := range []string{
-		`<h1 id="headline">metal3</h1>`, "and 4999 more", `href="/?rows=500#queue"`, "OPEN by hand", "3 × metal3", "90 s",
+		`<h1 id="headline">metal3</h1>`, "and 4999 more", `href="/?rows=500#queue"`, "OPEN by hand", "3 × metal3", "90 s to 5 min",
 		`data-post="/v1/breakers/image:metal3/reset"`, `data-post="/v1/holds/metal3/metal3/release" data-episode="metal3"`,
 		`href="/why/a/metal3"`, `href="/why/-/metal3"`, "1 failed host is left alone, 1 more failed and not held.", "no conductor works on it",
 		"1 breaker is closed and without failures.", "no new ones start in metal3 (0 of 0)", `datetime="2026-11-23T12:00:00Z"`,

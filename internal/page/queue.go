@@ -66,7 +66,7 @@ func (d *document) waiting(p *api.PoolQueue, rows int) {
 		}
 		expected := "not known yet"
 		if h.ExpectSeconds != nil {
-			expected = span(*h.ExpectSeconds)
+			expected = within(h)
 		}
 		d.put(`<tr data-key="%s">`, h.NodeUUID+" "+h.Name)
 		d.numbers(h.Position)

@@ -24,6 +24,15 @@ func span(seconds float64) string {
 	}
 }
 
+// within says when h may have its turn: half of such hosts and nine of ten. It is known.
+func within(h *api.QueuedHost) string {
+	text := span(*h.ExpectSeconds)
+	if h.AtMostSeconds != nil && *h.AtMostSeconds > *h.ExpectSeconds {
+		text += " to " + span(*h.AtMostSeconds)
+	}
+	return text
+}
+
 // when writes when something happened, with the day where that is not today.
 func (d *document) when(at, now time.Time) {
 	at, form := at.UTC(), time.TimeOnly

@@ -131,7 +131,7 @@ func hostTable(title string, p api.PoolQueue, s space) []line {
 	return t.lines(s, max(0, cmp.Or(p.Matching, p.Waiting)-len(p.Hosts)), "hosts")
 }
 
-// expected says when h may have its turn.
+// expected says when h may have its turn: half of such hosts and nine of ten.
 func expected(h api.QueuedHost) string {
 	if h.Position == 0 {
 		return "-"
@@ -139,7 +139,11 @@ func expected(h api.QueuedHost) string {
 	if h.ExpectSeconds == nil {
 		return "not known yet"
 	}
-	return "in " + age(*h.ExpectSeconds)
+	text := "in " + age(*h.ExpectSeconds)
+	if h.AtMostSeconds != nil && *h.AtMostSeconds > *h.ExpectSeconds {
+		text += " to " + age(*h.AtMostSeconds)
+	}
+	return text
 }
 
 // turn says whether a slot is meant for h.

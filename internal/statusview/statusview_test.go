@@ -55,7 +55,7 @@ func exampleQueue() api.Queue {
 			},
 			Hosts: []api.QueuedHost{
 				{Position: 1, Name: "metal3~host-9", Tenant: "metal3", Lane: "healthy", Called: true, Due: true, WaitedSeconds: 600, ExpectSeconds: seconds(5)},
-				{Position: 2, NodeUUID: "u-7", Tenant: "dev", Lane: "failing", Errors: 3, Called: true, WaitedSeconds: 61, ExpectSeconds: seconds(90)},
+				{Position: 2, NodeUUID: "u-7", Tenant: "dev", Lane: "failing", Errors: 3, Called: true, WaitedSeconds: 61, ExpectSeconds: seconds(90), AtMostSeconds: seconds(200)},
 				{Position: 6, Name: "dev~host-8", Reason: api.ReasonFull, Tenant: "dev", Lane: "healthy", WaitedSeconds: 3, ExpectSeconds: seconds(3600)},
 			},
 		},
@@ -90,7 +90,7 @@ dev     0.5     1      1       1        0        2
 
 PLACE  HOST           LANE     ERRORS  TURN    TOLD  WAITED  EXPECTED
 1      metal3/host-9  healthy  0       due     -     10m0s   in 5s
-2      u-7            failing  3       called  -     1m1s    in 1m30s
+2      u-7            failing  3       called  -     1m1s    in 1m30s to 3m20s
 6      dev/host-8     healthy  0       -       full  3s      in 1h0m0s
 ... and 4 hosts more
 

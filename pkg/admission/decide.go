@@ -201,6 +201,7 @@ func (c *core) enqueue(now time.Time, s *situation) {
 	s.host = c.host(ref)
 	c.queues.join(now, s.host, c.queues.of(&s.ledger))
 	s.host.record(now.Sub(c.policy.born), &s.ask, s.ledger.Put())
+	s.host.queue.Wants(&s.host.place, fairshare.Kind(s.host.wants))
 }
 
 // recordHolder notes the errors of a host that holds a slot.

@@ -40,7 +40,8 @@ type decision struct {
 	ready     bool
 	reason    api.Reason
 	wait      time.Duration
-	expect    time.Duration // until there may be a slot; below 0: not known yet
+	expect    time.Duration // half of such hosts have a slot within it; below 0: not known yet
+	atMost    time.Duration // nine of ten have one within it
 	position  int
 	overdue   bool  // holds a slot and has not used it
 	stop      *stop // what keeps it from starting besides slots and turns
@@ -114,7 +115,7 @@ func breakerStops(by *breaker.CircuitBreakerError) decision {
 // turned answers when no rule has: whether there is a free slot, and whether the queue gives it to the host.
 func turned(s *situation) decision {
 	a := s.answer
-	d := decision{position: a.Position, expect: a.Expect, wait: a.Wait}
+	d := decision{position: a.Position, expect: a.Expect, atMost: a.AtMost, wait: a.Wait}
 	switch {
 	case a.Yes:
 		d.ready, d.reason = true, api.ReasonGranted

@@ -92,8 +92,8 @@ func (c *core) slotsHeadline(s *api.Status, who string) string {
 	t := s.Slots.Total
 	text := fmt.Sprintf("%d of %d slots are taken, %s", t.Occupied, t.Limit, who)
 	q := c.queues.by[slots.Pool{}]
-	if last := q.Last(); last > 0 {
-		text += ", the last of them for about " + about(last)
+	if half, most := q.Last(); half > 0 {
+		text += fmt.Sprintf(", the last of them for about %s, at most %s for nine of ten", about(half), about(most))
 	}
 	return text
 }

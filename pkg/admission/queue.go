@@ -125,8 +125,8 @@ func showQueued(v fairshare.HostView) api.QueuedHost {
 		WaitedSeconds: tenths(v.Waited), SilentSeconds: tenths(v.Silent),
 	}
 	if v.Expect >= 0 {
-		expect := tenths(v.Expect)
-		shown.ExpectSeconds = &expect
+		expect, atMost := tenths(v.Expect), tenths(v.AtMost)
+		shown.ExpectSeconds, shown.AtMostSeconds = &expect, &atMost
 	}
 	if h, ok := v.Host.Owner.(*host); ok {
 		id := h.ID()

@@ -16,6 +16,9 @@ func (c *core) answer(d decision, s *situation) api.Answer {
 	if !d.ready {
 		a.RetryAfterSeconds = max(1, int(math.Ceil(d.wait.Seconds())))
 	}
+	if d.expect > 0 && !d.ready {
+		a.ExpectSeconds, a.AtMostSeconds = int(d.expect/time.Second), int(d.atMost/time.Second)
+	}
 	if d.reason == api.ReasonHold {
 		a.Episode = d.stop.hold.Episode
 	}
@@ -26,6 +29,7 @@ func (c *core) answer(d decision, s *situation) api.Answer {
 	if !d.ready && c.mode == Observe {
 		a.Message = "mode observe lets it start; enforce would refuse: " + a.Message
 		a.Ready, a.Reason, a.RetryAfterSeconds, a.Position = true, api.ReasonObserve, 0, 0
+		a.ExpectSeconds, a.AtMostSeconds = 0, 0
 	}
 	return a
 }
@@ -69,9 +73,9 @@ func message(d decision, v *slots.Verdict, s api.Slots) string {
 }
 
 // numbers adds how things stand: "no slot is free: 20 of 20 occupied, 57 waiting,
-// this is number 12, its turn comes in about 25m".
+// this is number 12, its turn comes in about 25m, at most 50m for nine of ten".
 func numbers(text string, d decision, s api.Slots) string {
-	b := make([]byte, 0, 192)
+	b := make([]byte, 0, 224)
 	b = append(b, text...)
 	b = append(b, ": "...)
 	b = strconv.AppendInt(b, int64(s.Occupied), 10)
@@ -93,6 +97,9 @@ func numbers(text string, d decision, s api.Slots) string {
 	case d.expect > 0:
 		b = append(b, ", its turn comes in about "...)
 		b = appendAbout(b, d.expect)
+		b = append(b, ", at most "...)
+		b = appendAbout(b, d.atMost)
+		b = append(b, " for nine of ten"...)
 	}
 	return string(b)
 }

@@ -84,11 +84,12 @@ type QueuedHost struct {
 	Called bool   `json:"called"`
 	Due    bool   `json:"due"`
 	// WaitedSeconds counts from its first ask for this slot, SilentSeconds from
-	// its last one, ExpectSeconds to the slot as far as one can tell: nil until enough
-	// slots have ended.
+	// its last one. ExpectSeconds is until the slot as far as one can tell: half of all hosts in
+	// its place have one by then, nine of ten within AtMostSeconds; nil until enough slots have ended.
 	WaitedSeconds float64  `json:"waitedSeconds"`
 	SilentSeconds float64  `json:"silentSeconds"`
 	ExpectSeconds *float64 `json:"expectSeconds,omitempty"`
+	AtMostSeconds *float64 `json:"atMostSeconds,omitempty"`
 }
 
 // Turns counts what the queues of all pools did since the start.

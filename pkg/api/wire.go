@@ -36,9 +36,13 @@ type Answer struct {
 	// RetryAfterSeconds is when it is worth asking again; 0 with a yes.
 	RetryAfterSeconds int `json:"retryAfterSeconds"`
 	// Position is the place in the queue, 1 = next; 0 where there is none.
-	Position int    `json:"position"`
-	Slots    Slots  `json:"slots"`
-	Episode  string `json:"episode,omitempty"` // of a held host, for its release
+	Position int `json:"position"`
+	// ExpectSeconds is when its turn may come: half of all hosts in its place have a slot by then, and
+	// nine of ten within AtMostSeconds. Both are 0 with a yes, and where it is not known.
+	ExpectSeconds int    `json:"expectSeconds,omitempty"`
+	AtMostSeconds int    `json:"atMostSeconds,omitempty"`
+	Slots         Slots  `json:"slots"`
+	Episode       string `json:"episode,omitempty"` // of a held host, for its release
 }
 
 // Slots counts the slots that the asking host competes for.

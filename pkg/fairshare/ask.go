@@ -13,9 +13,10 @@ type Answer struct {
 	// lane is closed. Beyond the 64th place it may be off by one in 64, and it is an
 	// estimate where more than 64 tenants wait. 0 with a yes.
 	Position int
-	// Expect is when a slot may come, going by how long slots were held; Unmeasured while
+	// Expect and AtMost are when a slot may come, going by how long slots were held: half of
+	// all hosts in its place have one within Expect, nine of ten within AtMost. Unmeasured while
 	// too few have ended to say.
-	Expect time.Duration
+	Expect, AtMost time.Duration
 	// Wait is when to ask again so as to lose no time and not to be parked.
 	Wait time.Duration
 }
@@ -77,7 +78,8 @@ func (s *Scheduler) Vacancy(free int) Answer {
 		return Answer{Yes: true}
 	}
 	n := s.Queued() + 1
-	return Answer{Position: n, Expect: s.estimate(n, false), Wait: s.cfg.ClaimWindow / 2}
+	half, most := s.expect(n, false)
+	return Answer{Position: n, Expect: half, AtMost: most, Wait: s.cfg.ClaimWindow / 2}
 }
 
 // record notes an ask: the time, the gap since the host's last one, whether it passed
@@ -85,6 +87,9 @@ func (s *Scheduler) Vacancy(free int) Answer {
 // hosts, never this one, and puts h into the queue if it is not there.
 func (s *Scheduler) record(now time.Time, h *Host, errors int, passed bool) {
 	s.tick(now)
+	if s.now-s.forecast.at >= foreseeing {
+		s.foresee()
+	}
 	s.clock.advance(s.begun.Add(s.now), s.commonWindow())
 	since := s.now - h.askedAt
 	h.early = h.asked && since < s.window(h)/patience

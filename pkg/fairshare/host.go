@@ -55,6 +55,7 @@ type Host struct {
 	passed       bool           // its last ask passed every earlier check
 	stopped      bool           // parked by Suspend
 	early        bool           // its last ask came too soon after the one before to redeem
+	kind         Kind           // what it wants, or what its slot was given for
 	filed        int32          // the second of the ask clock that the wheel has it under, 0: none
 	silentAt     int32          // the second of the ask clock in which it is silent
 	lastAsk      time.Duration  // on the ask clock

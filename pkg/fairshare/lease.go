@@ -57,7 +57,11 @@ func (s *Scheduler) Release(now time.Time, h *Host, how End) {
 		return
 	case how == Finished:
 		s.recordHeld(s.now - h.since)
+		s.forecast.held[h.kind].add(s.now - h.since)
 		s.forget(h)
+		if !s.forecast.known { // else the next ask does, after a moment
+			s.foresee()
+		}
 		return
 	case how == Refunded:
 		s.refund(h.t, h.charge)

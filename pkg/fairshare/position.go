@@ -12,30 +12,23 @@ const sampled = 64
 // host's, is closed.
 func (s *Scheduler) refusal(h *Host, position int, capped bool) Answer {
 	// Sooner than RedeemAfter nothing can have changed for h.
-	soonest := max(s.expect(position, capped, s.mean), s.cfg.RedeemAfter)
+	soonest := max(s.soonest(position, capped), s.cfg.RedeemAfter)
+	half, most := s.expect(position, capped)
 	return Answer{
-		Position: position, Capped: capped, Expect: s.estimate(position, capped),
+		Position: position, Capped: capped, Expect: half, AtMost: most,
 		Wait: min(soonest, s.window(h)/2), // often enough not to be parked
 	}
 }
 
-// estimate is expect as people are to read it: by what was measured alone.
-func (s *Scheduler) estimate(position int, capped bool) time.Duration {
-	if s.ended < enoughEnded && s.expect(position, capped, s.mean) > 0 {
-		return Unmeasured
-	}
-	return s.expect(position, capped, s.measured)
-}
+// Last is when the last host of the queue may have its slot, as an Answer says it.
+func (s *Scheduler) Last() (half, most time.Duration) { return s.expect(s.Queued(), false) }
 
-// Last is when the last host of the queue may have its slot, as an Answer's Expect is.
-func (s *Scheduler) Last() time.Duration { return s.estimate(s.Queued(), false) }
-
-// expect is how long it may take until the host at a position gets a slot: slots
-// become free one after the other, L of them in the mean time that one is held. To a
-// capped host what is free now is no use, and the slots of its lane are few.
-func (s *Scheduler) expect(position int, capped bool, held time.Duration) time.Duration {
+// soonest is when it is worth asking again: slots become free one after the other, L of them in the
+// mean time that one is held. To a capped host what is free now is no use, and the slots of its
+// lane are few.
+func (s *Scheduler) soonest(position int, capped bool) time.Duration {
 	turnover := func(n, slots int) time.Duration { // the time in which n of so many slots become free
-		return time.Duration(float64(n) * float64(held) / float64(slots))
+		return time.Duration(float64(n) * float64(s.mean) / float64(slots))
 	}
 	d := turnover(max(0, position-s.free), s.cfg.Limit)
 	if capped {

@@ -15,8 +15,9 @@ type Scheduler struct {
 	now   time.Duration // since begun
 	order
 	pace
-	calls   callList
-	silence *wheel
+	calls    callList
+	silence  *wheel
+	forecast forecast
 
 	seq       int64
 	grants    int64 // g
@@ -200,6 +201,7 @@ func (s *Scheduler) callNext(t *tenant, failingOpen bool) {
 func (s *Scheduler) move(h *Host, to State) {
 	n, l := &s.lane[h.lane], &h.t.lanes[h.lane]
 	s.redeemers -= l.redeemers()
+	s.forecast.moved(h, h.state, to)
 	switch h.state {
 	case Waiting:
 		n.waiting--

@@ -95,7 +95,7 @@ type HostView struct {
 	Errors         int
 	Called, Due    bool
 	Waited, Silent time.Duration
-	Expect         time.Duration // as in Answer
+	Expect, AtMost time.Duration // as in Answer
 }
 
 // View shows the tenants by name, and the first hosts of the queue: at most limit.
@@ -136,9 +136,10 @@ func (s *Scheduler) Show(now time.Time, h *Host) HostView {
 func (s *Scheduler) hostView(at time.Duration, h *Host, position int) HostView {
 	called := h.state == Called
 	capped := !called && h.lane == Failing && !s.failingOpen()
+	half, most := s.expect(position, capped)
 	return HostView{
 		Host: h, Position: position, Lane: h.lane, Errors: int(h.errors), Called: called, Due: called && h.ord < s.calls.dueEnd,
-		Waited: at - h.entered, Silent: at - h.askedAt, Expect: s.estimate(position, capped),
+		Waited: at - h.entered, Silent: at - h.askedAt, Expect: half, AtMost: most,
 	}
 }
 

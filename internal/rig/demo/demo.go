@@ -35,6 +35,7 @@ func Run(ctx context.Context, o Options, out Output) (Summary, error) {
 	if o.Speed == 0 {
 		o.Speed = usualSpeed(o.Via)
 	}
+	fmt.Fprintf(out.Stderr, "demo:     starts a fake Ironic with %d nodes, a fake BMO, and what decides; %s\n", o.Hosts, length(o))
 	s, err := newStage(ctx, o)
 	if err != nil {
 		return Summary{}, errors.Join(err, s.close())
@@ -107,6 +108,15 @@ func watch(s *stage, m *meter, view view, patience time.Duration) string {
 	}
 }
 
+// length says how long the usual storm takes, and what others depend on.
+func length(o Options) string {
+	usual := DefaultOptions()
+	if o.Hosts == usual.Hosts && o.Limit == usual.Limit && o.Speed == usualSpeed(o.Via) && o.Scenario == "" && o.Via == usual.Via {
+		return "the storm takes about a minute"
+	}
+	return fmt.Sprintf("an hour of the storm takes about %s", time.Duration(float64(time.Hour)/o.Speed).Round(time.Second))
+}
+
 // patience is the real time without the begin or end of any work after which a storm is
 // not going to end: longer than what Ironic, operator and breakers wait for one after
 // the other, and than a machine that others use is away.
@@ -146,6 +156,7 @@ func announce(s *stage, to io.Writer) error {
 	if o.Via == ViaGateway {
 		text += fmt.Sprintf("gateway:  %s/v1 (IRONIC_ENDPOINT of the fake BMO)\n", s.app.GatewayURL())
 	}
+	text += "storm:    begins as soon as the parts have found each other; a line or a picture follows, the summary comes last\n"
 	_, err := io.WriteString(to, text)
 	return err
 }

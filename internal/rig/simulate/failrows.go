@@ -25,6 +25,7 @@ type failureRow struct {
 	says func(Result) bool
 }
 
+func always(Result) bool      { return true }
 func staged(r Result) bool    { return r.Scenario != "" }
 func recovered(r Result) bool { return r.RecoverySeconds > 0 }
 func mends(r Result) bool     { return r.Scenario.mended() }
@@ -39,8 +40,8 @@ var allFailureRows = []failureRow{
 		return staged(r) || r.BreakerOpenings > 0 || r.Policy == measure.PolicyThrottle && r.Breaker == breakerOff
 	}},
 	{row{"hold-off", duration(func(r Result) float64 { return r.HoldoffSeconds })}, func(r Result) bool { return r.HoldoffSeconds > 0 }},
-	{row{"works that failed", number(func(r Result) int { return r.FailedWorks })}, staged},
-	{row{"hosts that failed", number(func(r Result) int { return r.FailedHosts })}, staged},
+	{row{"works that failed", number(func(r Result) int { return r.FailedWorks })}, always},
+	{row{"hosts that failed", number(func(r Result) int { return r.FailedHosts })}, always},
 	{row{"before it was mended", when(mends, number(func(r Result) int { return r.FailedHostsBeforeFix }))}, mends},
 	{row{"limit + threshold + probes", when(bounded, number(func(r Result) int { return r.FailedHostsBound }))}, bounded},
 	{row{"breakers opened", number(func(r Result) int { return r.BreakerOpenings })}, func(r Result) bool { return staged(r) || r.BreakerOpenings > 0 }},

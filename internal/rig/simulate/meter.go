@@ -28,6 +28,7 @@ type meter struct {
 
 	fair    fairMeter
 	fails   failMeter
+	told    estimateMeter
 	waits   []waited
 	healthy int64 // when the last host that is not broken was provisioned
 	series  []point
@@ -161,6 +162,7 @@ func (m *meter) refused(h *host) {
 // granted is a slot given to h.
 func (m *meter) granted(h *host) {
 	h.turn.used, h.turn.at = false, m.window.at(m.s.now)
+	m.told.comes(h, m.s.now)
 	m.fair.granted(m, h)
 }
 
@@ -236,6 +238,7 @@ func (m *meter) result(why string) Result {
 	r.MeanWaitSeconds, r.P95WaitSeconds = measure.Waits(waits, 1)
 	m.fair.fill(&r)
 	m.fails.fill(m, &r)
+	r.Estimates = m.told.result()
 	if t, ok := s.rule.(*throttle); ok {
 		r.CallsExpired = t.expired()
 	}

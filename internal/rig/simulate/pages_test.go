@@ -23,6 +23,7 @@ func TestPagesShowWhatIsPrinted(t *testing.T) {
 	}
 	t.Parallel()
 	printed := map[string]string{}
+	plot := filepath.Join(t.TempDir(), "storm.svg")
 	for _, page := range []string{"README.md", "docs/simulate.md"} {
 		text, err := os.ReadFile(filepath.Join("..", "..", "..", filepath.FromSlash(page)))
 		if err != nil {
@@ -35,7 +36,11 @@ func TestPagesShowWhatIsPrinted(t *testing.T) {
 		for _, block := range found {
 			args := block[1]
 			if _, played := printed[args]; !played {
-				printed[args] = prints(t, strings.Fields(args)...)
+				words := strings.Fields(args)
+				if page == "README.md" {
+					words = append(words, "--plot", plot)
+				}
+				printed[args] = prints(t, words...)
 			}
 			lines := strings.Split(printed[args], "\n")
 			for _, shown := range strings.Split(strings.TrimSpace(block[2]), "\n") {
@@ -46,6 +51,24 @@ func TestPagesShowWhatIsPrinted(t *testing.T) {
 				}
 			}
 		}
+	}
+	samePicture(t, plot, filepath.Join("..", "..", "..", "docs", "storm.svg"))
+}
+
+// samePicture compares the picture of the README with the one that was just drawn; UPDATE_DOCS=1 replaces it.
+func samePicture(t *testing.T, drawn, shown string) {
+	t.Helper()
+	now, err := os.ReadFile(drawn)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if os.Getenv("UPDATE_DOCS") != "" {
+		if err := os.WriteFile(shown, now, 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if page, err := os.ReadFile(shown); err != nil || !bytes.Equal(page, now) {
+		t.Errorf("%s is not what simulate --plot draws (%v): UPDATE_DOCS=1 draws it anew", shown, err)
 	}
 }
 

@@ -155,6 +155,7 @@ func when(known func(Result) bool, f func(Result) string) func(Result) string {
 func finished(r Result) bool       { return r.Finished }
 func healthyThrough(r Result) bool { return r.healthy && r.HealthyMakespanSeconds > 0 }
 func measured(r Result) bool       { return r.measured }
+func estimated(r Result) bool      { return r.EstimatedWaits > 0 }
 
 var rows = []row{
 	{"policy", func(r Result) string { return string(r.Policy) }},
@@ -184,6 +185,9 @@ var rows = []row{
 	{"wait, mean", duration(func(r Result) float64 { return r.MeanWaitSeconds })},
 	{"wait, 95 % within", duration(func(r Result) float64 { return r.P95WaitSeconds })},
 	{"wait, longest", duration(func(r Result) float64 { return r.LongestWaitSeconds })},
+	{"within 50 % estimate", when(estimated, percent(func(r Result) float64 { return r.EstimateHalf }))},
+	{"within 90 % estimate", when(estimated, percent(func(r Result) float64 { return r.EstimateMost }))},
+	{"of all told, within 90 %", when(estimated, percent(func(r Result) float64 { return r.EstimateMostLater }))},
 	{"fairness of tenants (Jain)", func(r Result) string { return fmt.Sprintf("%.3f", r.JainTenants) }},
 	{"grants apart, at most", number(func(r Result) int { return r.GrantSpread })},
 	{"overtaken within a tenant", number(func(r Result) int { return r.Overtaken })},

@@ -45,6 +45,7 @@ type Result struct {
 	WaitsByPool map[string]PoolWaits `json:"waitsByPool,omitempty"`
 
 	Failures
+	Estimates
 
 	measured bool          // somebody had to wait: SlotUse and TruthUse say something
 	healthy  bool          // all hosts that are not broken were through

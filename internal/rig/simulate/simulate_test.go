@@ -256,7 +256,8 @@ func TestResultFields(t *testing.T) {
 		"mostCalled", "callsExpired", "failingPeak", "failingPeakCrowded",
 		"scenario", "breaker", "holdoffSeconds", "failedWorks", "failedHosts", "failedHostsBeforeFix", "failedHostsBound",
 		"breakerOpenings", "probes", "recoverySeconds", "failingSlotSeconds", "failingShareHealthy",
-		"hung", "writtenOff", "firstWrittenOffSeconds", "othersUseBefore", "othersUse", "slotUseFault", "breakerEvents")
+		"hung", "writtenOff", "firstWrittenOffSeconds", "othersUseBefore", "othersUse", "slotUseFault", "breakerEvents",
+		"estimatedWaits", "estimateHalf", "estimateMost", "estimateMostLater")
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}

@@ -87,6 +87,7 @@ func (t *throttle) count(h *host, answer api.Answer) {
 			t.s.meter.fails.probes++
 		}
 	}
+	t.s.meter.told.tells(h, t.s.now, answer.ExpectSeconds, answer.AtMostSeconds)
 	t.s.meter.taken(answer.Slots.Occupied)
 }
 
