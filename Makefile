@@ -31,6 +31,7 @@ KILLS       ?= 100
 SEED        ?= 1
 FUZZTIME    ?= 20s
 BENCH       ?=
+BMO_SRC     ?=
 IMAGE       ?= ironic-throttle:$(VERSION)
 ENGINE      ?= $(notdir $(or $(shell command -v docker 2>/dev/null),$(shell command -v podman 2>/dev/null),docker))
 RUN_NODES   ?= 200
@@ -39,7 +40,7 @@ STORM_FLAGS ?=
 COVER_FLOOR ?= 90
 
 .DEFAULT_GOAL := help
-.PHONY: help build demo run quick test search attack stress cover fuzz bench system e2e storm lint fmt image clean $(BINARY)
+.PHONY: help build demo run quick test search attack stress cover fuzz bench system e2e storm lint fmt plugin image clean $(BINARY)
 
 ##@ Use
 
@@ -59,6 +60,9 @@ demo: $(BINARY) ## A storm of hosts against the throttle, in one process (DEMO_F
 run: $(BINARY) ## A fake Ironic and the throttle on loopback until Ctrl-C (RUN_NODES=200)
 	@BINARY=$(BINARY) NODES=$(RUN_NODES) sh hack/run.sh
 
+plugin: ## BMO's provisioner that asks the throttle (BMO_SRC=checkout of baremetal-operator, from v0.14 on)
+	@BMO_SRC='$(BMO_SRC)' plugin/build.sh
+
 image: ## Build the container image (IMAGE=ironic-throttle:dev, ENGINE=podman)
 	$(ENGINE) build -f deploy/Dockerfile --build-arg VERSION=$(VERSION) -t $(IMAGE) .
 
@@ -77,7 +81,7 @@ quick: ## The first answer, in about 2 minutes: build, vet, rules of the house, 
 	@echo "make quick: builds, vets, and runs the rules of the house and the short tests of all packages but the slow ones, without the race detector; about 2 minutes (make test runs everything)"
 	@$(MAKE) --no-print-directory build
 	$(GO) vet $(HOUSE)/...
-	@packages=$$($(GO) list $(HOUSE)/pkg/... ./internal/... ./hack/... | grep -v '/internal/rig/\(attack\|demo\|simulate\)') && \
+	@packages=$$($(GO) list $(HOUSE)/pkg/... ./internal/... ./hack/... ./plugin/... | grep -v '/internal/rig/\(attack\|demo\|simulate\)') && \
 	  $(TESTSUM) -silence 2m -- -short -timeout 10m $$packages || \
 	  { echo "make quick: run what failed or hung alone, to see where: go test -short -v -run TEST PACKAGE"; exit 1; }
 
@@ -150,13 +154,13 @@ SYSTEM = root=$$(hack/ironic/chroot.sh) && assets=$$(hack/kube/install.sh) && bm
   IRONIC_CHROOT=$$root KUBEBUILDER_ASSETS=$$assets BMO_ASSETS=$$bmo
 
 lint: $(GOLANGCI) ## gofmt, go vet, golangci-lint and the tidiness of go.mod
-	@test -z "$$(gofmt -l cmd e2e hack internal pkg)" || { gofmt -l cmd e2e hack internal pkg; echo "make fmt mends these"; exit 1; }
+	@test -z "$$(gofmt -l cmd e2e hack internal pkg plugin)" || { gofmt -l cmd e2e hack internal pkg plugin; echo "make fmt mends these"; exit 1; }
 	$(GO) vet -tags e2e ./...
 	@set -e; for module in . pkg/api hack/bench/gobreaker; do cd $(CURDIR)/$$module; echo "lint $$module"; \
 	  $(GO) vet ./...; $(GO) mod tidy -diff; $(CURDIR)/$(GOLANGCI) run ./...; done
 
 fmt: ## gofmt what is not formatted
-	gofmt -l -w cmd e2e hack internal pkg
+	gofmt -l -w cmd e2e hack internal pkg plugin
 
 ##@ Tools
 
