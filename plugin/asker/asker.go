@@ -23,6 +23,10 @@ import (
 // often BMO looks at a host at work, too.
 const maxWait = 10 * time.Second
 
+// fewest is how many hosts are among the next at least. As many as there are slots are enough
+// where work takes longer than a delayed host is away; a single look costs Ironic a few reads.
+const fewest = 20
+
 // Throttle is the part of api.Client that is needed.
 type Throttle interface {
 	IsReady(ctx context.Context, ask api.Ask) (api.Answer, error)
@@ -51,7 +55,7 @@ func NewGate(throttle Throttle, read func(context.Context) (Host, error), log lo
 
 // HasCapacity reports whether BMO may go on with the host; false makes it delayed. A yes is no
 // leave to start: that is Wait's. So hosts whose turn is next are told yes too, as many as there
-// are slots, and take a freed slot within seconds instead of minutes. Without an answer it is a
+// are slots and 20 at least, and take a freed slot within seconds instead of minutes. Without an answer it is a
 // no (LH-29). What is refused in mode observe, and let pass, is decided by builtIn, Ironic's own rule.
 func (g Gate) HasCapacity(ctx context.Context, builtIn func(context.Context) (bool, error)) (bool, error) {
 	answer, ok := g.ask(ctx, Host.next)
@@ -61,7 +65,7 @@ func (g Gate) HasCapacity(ctx context.Context, builtIn func(context.Context) (bo
 	if answer.Reason == api.ReasonObserve {
 		return builtIn(ctx)
 	}
-	among := answer.Position > 0 && answer.Position <= answer.Slots.Limit
+	among := answer.Position > 0 && answer.Position <= max(answer.Slots.Limit, fewest)
 	return answer.Ready || among, nil
 }
 

@@ -34,9 +34,15 @@ func gate(th *throttle, h Host) Gate {
 	return NewGate(th, func(context.Context) (Host, error) { return h, nil }, logr.Discard())
 }
 
-// refused is a no to the host at a position, of 20 slots.
+// refused is a no to the host at a position, of 30 slots.
 func refused(reason api.Reason, position, retry int) api.Answer {
-	return api.Answer{Reason: reason, Position: position, RetryAfterSeconds: retry, Slots: api.Slots{Limit: 20, Occupied: 20}}
+	return api.Answer{Reason: reason, Position: position, RetryAfterSeconds: retry, Slots: api.Slots{Limit: 30, Occupied: 30}}
+}
+
+// of is answer where there are so many slots.
+func of(limit int, answer api.Answer) api.Answer {
+	answer.Slots.Limit = limit
+	return answer
 }
 
 var (
@@ -61,8 +67,10 @@ func TestPL1_HasCapacity(t *testing.T) {
 		want bool
 	}{
 		{"a yes", throttle{answer: yes}, true},
-		{"far behind", throttle{answer: refused(api.ReasonFull, 21, 60)}, false},
-		{"among the next", throttle{answer: refused(api.ReasonFull, 20, 60)}, true},
+		{"far behind", throttle{answer: refused(api.ReasonFull, 31, 60)}, false},
+		{"among the next", throttle{answer: refused(api.ReasonFull, 30, 60)}, true},
+		{"far behind, few slots", throttle{answer: of(5, refused(api.ReasonFull, 21, 60))}, false},
+		{"among the next, few slots", throttle{answer: of(5, refused(api.ReasonNotCalled, 20, 60))}, true},
 		{"held", throttle{answer: refused(api.ReasonHold, 0, 600)}, false},
 		{"starting", throttle{answer: refused(api.ReasonStarting, 0, 5)}, false},
 	} {
