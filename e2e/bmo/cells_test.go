@@ -53,6 +53,8 @@ var table = []cell{
 	{name: "plugin-5-8", way: plugin, limit: 5, workers: 8},
 	{name: "plugin-5-32", way: plugin, limit: 5, workers: 32},
 	{name: "plugin-20-32", way: plugin, limit: 20, workers: 32},
+	{name: "plugin-kill-5-8", way: plugin, limit: 5, workers: 8, faults: []fault{killThrottle(inspect, 0.3), killThrottle(provision, 0.3)}},
+	{name: "plugin-failing-10-8", way: plugin, limit: 10, workers: 8, phases: allPhases[:2], failing: 5},
 	{name: "alone-slow-20-32", way: alone, limit: 20, workers: 32, cores: 0.2, phases: allPhases[:1]},
 	{name: "bare-slow-20-32", way: bare, limit: 20, workers: 32, cores: 0.2, phases: allPhases[:1]},
 	{name: "gateway-slow-20-32", way: gateway, limit: 20, workers: 32, cores: 0.2, phases: allPhases[:1]},
