@@ -6,6 +6,8 @@ GO      ?= go
 BIN     := bin
 BINARY  := $(BIN)/ironic-throttle
 TESTSUM  = $(GO) run ./hack/testsum
+# All packages: ./... leaves out pkg/api, which is a module of its own.
+HOUSE   := github.com/ironic-throttle/ironic-throttle
 
 # The tag of this commit where there is one; a tarball has no git.
 VERSION ?= $(shell test -e .git && git describe --tags --always --dirty 2>/dev/null || echo dev)
@@ -30,6 +32,7 @@ KILLS       ?= 100
 SEED        ?= 1
 FUZZTIME    ?= 20s
 BENCH       ?=
+BMO_SRC     ?=
 IMAGE       ?= ironic-throttle:$(VERSION)
 ENGINE      ?= $(notdir $(or $(shell command -v docker 2>/dev/null),$(shell command -v podman 2>/dev/null),docker))
 RUN_NODES   ?= 200
@@ -38,7 +41,7 @@ STORM_FLAGS ?=
 COVER_FLOOR ?= 90
 
 .DEFAULT_GOAL := help
-.PHONY: help build demo run quick test search attack stress cover fuzz bench system e2e storm lint fmt image clean $(BINARY)
+.PHONY: help build demo run quick test search attack stress cover fuzz bench system e2e storm lint fmt plugin image clean $(BINARY)
 
 ##@ Use
 
@@ -66,6 +69,9 @@ demo: ## A storm of hosts against the throttle, in one process (DEMO_FLAGS="--po
 run: $(BINARY) ## A fake Ironic and the throttle on loopback until Ctrl-C (RUN_NODES=200)
 	@BINARY=$(BINARY) NODES=$(RUN_NODES) sh hack/run.sh
 
+plugin: ## BMO's provisioner that asks the throttle (BMO_SRC=checkout of baremetal-operator, from v0.14 on)
+	@BMO_SRC='$(BMO_SRC)' plugin/build.sh
+
 image: ## Build the container image (IMAGE=ironic-throttle:dev, ENGINE=podman)
 	$(ENGINE) build -f deploy/Dockerfile --build-arg VERSION=$(VERSION) -t $(IMAGE) .
 
@@ -83,8 +89,8 @@ STORMS := ./internal/rig/demo ./internal/gateway
 quick: ## The first answer, in about a minute: build, vet, rules of the house, short tests, no race detector
 	@echo "make quick: builds, vets, and runs the rules of the house and the short tests of all packages but the slow ones, without the race detector; about a minute, two where nothing is compiled (make test runs everything)"
 	@$(MAKE) --no-print-directory build
-	$(GO) vet ./...
-	@packages=$$($(GO) list ./pkg/... ./internal/... ./hack/... | grep -v '/internal/rig/\(attack\|demo\|simulate\)') && \
+	$(GO) vet $(HOUSE)/...
+	@packages=$$($(GO) list $(HOUSE)/pkg/... ./internal/... ./hack/... ./plugin/... | grep -v '/internal/rig/\(attack\|demo\|simulate\)') && \
 	  $(TESTSUM) -silence 2m -- -short -timeout 10m $$packages || \
 	  { echo "make quick: run what failed or hung alone, to see where: go test -short -v -run TEST PACKAGE"; exit 1; }
 
@@ -98,7 +104,7 @@ test: ## All tests that need no installed server, under the race detector
 ifneq ($(RACE),)
 	$(TESTSUM) -- $(RACE) -short -timeout 0 $(TESTFLAGS) $(SEARCHES)
 endif
-	@packages=$$($(GO) list ./... | grep -vxF "$$($(GO) list $(SEARCHES) $(UNRACED))") && \
+	@packages=$$($(GO) list $(HOUSE)/... | grep -vxF "$$($(GO) list $(SEARCHES) $(UNRACED))") && \
 	  $(TESTSUM) -- $(RACE) -p 3 -timeout 0 $(TESTFLAGS) $(STORMS) $$packages
 
 search: ## Look for histories that break the limit or a law of turns (SEARCH=10000, from SEED=1; LAWS=100000; KILLS=100)
@@ -119,7 +125,7 @@ stress: ## The stress table of storms up to 20,000 hosts, all policies side by s
 
 cover: ## Statement coverage of pkg/, at least 90 % (COVER_FLOOR=90)
 	@mkdir -p $(BIN)
-	$(TESTSUM) -- -coverpkg=./pkg/... -coverprofile=$(BIN)/cover.out ./pkg/...
+	$(TESTSUM) -- -coverpkg=$(HOUSE)/pkg/... -coverprofile=$(BIN)/cover.out $(HOUSE)/pkg/...
 	@$(GO) tool cover -func=$(BIN)/cover.out >$(BIN)/cover.txt
 	@echo "functions of which less than 80 % ran:"
 	@awk -v floor=$(COVER_FLOOR) '{part = $$NF; sub("%", "", part)} \
@@ -127,10 +133,10 @@ cover: ## Statement coverage of pkg/, at least 90 % (COVER_FLOOR=90)
 	  part + 0 < 80 {print "  " $$0}' $(BIN)/cover.txt
 
 fuzz: ## Each fuzz test for a while (FUZZTIME=20s)
-	@set -e; packages=$$($(GO) list ./...); for pkg in $$packages; do \
-	  listed=$$($(GO) test -list '^Fuzz' $$pkg); \
+	@set -e; folders=$$($(GO) list -f '{{.Dir}}' $(HOUSE)/...); for dir in $$folders; do \
+	  listed=$$($(GO) -C $$dir test -list '^Fuzz' .); \
 	  for f in $$(printf '%s\n' "$$listed" | sed -n '/^Fuzz/p'); do \
-	    echo "$$pkg $$f"; $(GO) test -run '^$$' -fuzz "^$$f\$$" -fuzztime $(FUZZTIME) $$pkg; \
+	    echo "$$dir $$f"; $(GO) -C $$dir test -run '^$$' -fuzz "^$$f\$$" -fuzztime $(FUZZTIME) .; \
 	  done; done
 
 bench: ## Speed against its targets, in one run (BENCH=regexp: Go benchmarks of that name)
@@ -160,13 +166,13 @@ SYSTEM = root=$$(hack/ironic/chroot.sh) && assets=$$(hack/kube/install.sh) && bm
   IRONIC_CHROOT=$$root KUBEBUILDER_ASSETS=$$assets BMO_ASSETS=$$bmo
 
 lint: $(GOLANGCI) ## gofmt, go vet, golangci-lint and the tidiness of go.mod
-	@test -z "$$(gofmt -l cmd e2e hack internal pkg)" || { gofmt -l cmd e2e hack internal pkg; echo "make fmt mends these"; exit 1; }
+	@test -z "$$(gofmt -l cmd e2e hack internal pkg plugin)" || { gofmt -l cmd e2e hack internal pkg plugin; echo "make fmt mends these"; exit 1; }
 	$(GO) vet -tags e2e ./...
-	@set -e; for module in . hack/bench/gobreaker e2e/page; do cd $(CURDIR)/$$module; echo "lint $$module"; \
+	@set -e; for module in . pkg/api hack/bench/gobreaker e2e/page; do cd $(CURDIR)/$$module; echo "lint $$module"; \
 	  $(GO) vet ./...; $(GO) mod tidy -diff; $(CURDIR)/$(GOLANGCI) run ./...; done
 
 fmt: ## gofmt what is not formatted
-	gofmt -l -w cmd e2e hack internal pkg
+	gofmt -l -w cmd e2e hack internal pkg plugin
 
 ##@ Tools
 

@@ -11,6 +11,7 @@ const (
 	alone   way = "BMO alone"  // nobody: the operator's own PROVISIONING_LIMIT is the limit
 	bare    way = "bare proxy" // a few lines that answer 409 while the limit is reached
 	gateway way = "gateway"    // the product
+	plugin  way = "plugin"     // nobody: the operator's provisioner asks the product
 )
 
 // phase is a part of a storm: all hosts have one goal.
@@ -49,6 +50,11 @@ var table = []cell{
 	{name: "gateway-5-32", way: gateway, limit: 5, workers: 32},
 	{name: "gateway-20-8", way: gateway, limit: 20, workers: 8},
 	{name: "gateway-20-32", way: gateway, limit: 20, workers: 32},
+	{name: "plugin-5-8", way: plugin, limit: 5, workers: 8},
+	{name: "plugin-5-32", way: plugin, limit: 5, workers: 32},
+	{name: "plugin-20-32", way: plugin, limit: 20, workers: 32},
+	{name: "plugin-kill-5-8", way: plugin, limit: 5, workers: 8, faults: []fault{killThrottle(inspect, 0.3), killThrottle(provision, 0.3)}},
+	{name: "plugin-failing-10-8", way: plugin, limit: 10, workers: 8, phases: allPhases[:2], failing: 5},
 	{name: "alone-slow-20-32", way: alone, limit: 20, workers: 32, cores: 0.2, phases: allPhases[:1]},
 	{name: "bare-slow-20-32", way: bare, limit: 20, workers: 32, cores: 0.2, phases: allPhases[:1]},
 	{name: "gateway-slow-20-32", way: gateway, limit: 20, workers: 32, cores: 0.2, phases: allPhases[:1]},

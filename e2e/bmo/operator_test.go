@@ -41,9 +41,12 @@ func account(t *testing.T, namespace, name string) (kubeconfig string) {
 	return kubeconfig
 }
 
+// plugins is where the operator has its provisioners, from v0.14 on.
+func plugins() string { return filepath.Join(filepath.Dir(operatorPath), "plugins") }
+
 // operate runs the operator as it was released, for some namespaces, until the test ends,
-// and returns once it is ready.
-func operate(t *testing.T, endpoint string, namespaces []string, limit, workers int) {
+// and returns once it is ready. With a throttle its provisioner asks there.
+func operate(t *testing.T, endpoint, throttle string, namespaces []string, limit, workers int) {
 	t.Helper()
 	ports, err := child.FreePorts(1)
 	if err != nil {
@@ -51,15 +54,20 @@ func operate(t *testing.T, endpoint string, namespaces []string, limit, workers 
 	}
 	health := fmt.Sprintf("%s:%d", child.Loopback, ports[0])
 	log := filepath.Join(logs(t), "operator.log")
+	args := []string{"--health-addr", health, "--metrics-addr", "0", "--webhook-port", "0"}
+	if throttle != "" {
+		args = append(args, "--provisioner", "throttled")
+	}
 	p, err := child.Start(child.Command{
 		Name: operatorPath, LogFile: log,
-		Args: []string{"--health-addr", health, "--metrics-addr", "0", "--webhook-port", "0"},
+		Args: args,
 		Env: []string{
 			"PATH=/usr/bin:/bin", "HOME=/nonexistent", "KUBECONFIG=" + account(t, namespaces[0], "operator"),
 			"POD_NAMESPACE=" + namespaces[0], "WATCH_NAMESPACE=" + strings.Join(namespaces, ","),
 			"IRONIC_ENDPOINT=" + endpoint + "/v1/", "METAL3_AUTH_ROOT_DIR=/nonexistent",
 			"IRONIC_CACERT_FILE=/nonexistent", "IRONIC_CLIENT_CERT_FILE=/nonexistent", "IRONIC_CLIENT_PRIVATE_KEY_FILE=/nonexistent",
 			"DEPLOY_KERNEL_URL=http://127.0.0.1:9/kernel", "DEPLOY_RAMDISK_URL=http://127.0.0.1:9/ramdisk",
+			"PROVISIONER_PLUGIN_DIR=" + plugins(), "IRONIC_THROTTLE_URL=" + throttle,
 			fmt.Sprintf("PROVISIONING_LIMIT=%d", limit), fmt.Sprintf("BMO_CONCURRENCY=%d", workers),
 		},
 	})

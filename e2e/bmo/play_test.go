@@ -41,6 +41,9 @@ func (s *storm) play(p phase) row {
 	}
 	s.finish(p)
 	s.undoSlow()
+	if n := s.watch.mostDelayed(); n > 0 {
+		s.note(fmt.Sprintf("%d hosts delayed at once", n))
+	}
 	r := row{
 		cell: s.cell, phase: p, hosts: len(s.hosts), cpu: s.cpu() - cpu, notes: s.notes,
 		figures: measure(s.truth.Changes(), period{

@@ -38,6 +38,9 @@ type storm struct {
 // raise starts everything that a cell needs. Hosts come with the first phase.
 func raise(t *testing.T, c cell, hosts int) *storm {
 	t.Helper()
+	if _, err := os.Stat(filepath.Join(plugins(), "throttled-provisioner.so")); c.way == plugin && err != nil {
+		t.Skipf("make plugin, and a BMO_ASSETS with it and its operator: %v", err)
+	}
 	s := &storm{T: t, cell: c, left: map[string]bool{}, reach: &tally{}, facts: facts{}}
 	fails := ""
 	if c.failing > 0 {
@@ -68,7 +71,11 @@ func raise(t *testing.T, c cell, hosts int) *storm {
 		namespaces = append(namespaces, name)
 	}
 	s.hosts, s.watch = newHosts(namespaces, hosts, c.failing), watchHosts(t, namespaces)
-	operate(t, s.front(namespaces), namespaces, map[bool]int{true: c.limit, false: farAbove}[c.way == alone], c.workers)
+	endpoint, throttle := s.front(namespaces), ""
+	if c.way == plugin {
+		throttle = s.replicas[0].api
+	}
+	operate(t, endpoint, throttle, namespaces, map[bool]int{true: c.limit, false: farAbove}[c.way == alone], c.workers)
 	return s
 }
 
@@ -94,7 +101,7 @@ func (s *storm) front(namespaces []string) (url string) {
 	case bare:
 		s.asked = &tally{}
 		return listen(s.T, s.asked.count(&bareProxy{limit: s.limit, truth: s.truth, next: ironic, sent: map[string]time.Time{}}))
-	case gateway:
+	case gateway, plugin:
 		url = listen(s.T, ironic)
 		for i := range max(1, s.cell.replicas) {
 			r := newReplica(s.T, i, url, namespaces, s.cell)
@@ -102,6 +109,10 @@ func (s *storm) front(namespaces []string) (url string) {
 			r.start()
 		}
 		s.leader()
+		if s.way == plugin {
+			s.asked = &tally{}
+			return listen(s.T, s.asked.count(toIronic(s.T, url)))
+		}
 		url = s.replicas[0].gateway
 		if len(s.replicas) > 1 {
 			url = service(s.T, s.replicas)

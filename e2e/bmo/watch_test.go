@@ -27,6 +27,8 @@ type hostWatch struct {
 	// worst is the highest errorCount, and said counts the messages, since reset.
 	worst int64
 	said  map[string]int
+	// delayed is how many are so now, and most the highest of that since reset.
+	delayed, most int
 }
 
 // watchHosts follows them until the test ends.
@@ -93,14 +95,34 @@ func (w *hostWatch) see(o *unstructured.Unstructured) {
 	}
 	w.hosts[key] = s
 	w.changes++
+	w.delayed += count(s) - count(before)
+	w.most = max(w.most, w.delayed)
 	w.worst = max(w.worst, s.errors)
 }
 
 func (w *hostWatch) forget(o *unstructured.Unstructured) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	delete(w.hosts, o.GetNamespace()+"/"+o.GetName())
+	key := o.GetNamespace() + "/" + o.GetName()
+	w.delayed -= count(w.hosts[key])
+	delete(w.hosts, key)
 	w.changes++
+}
+
+// count is 1 for a host that is delayed.
+func count(s shown) int {
+	if s.operational == "delayed" {
+		return 1
+	}
+	return 0
+}
+
+// mostDelayed is how many hosts were delayed at once since the last call.
+func (w *hostWatch) mostDelayed() (most int) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	most, w.most = w.most, w.delayed
+	return most
 }
 
 // now is what the hosts show, and how many changes that took.

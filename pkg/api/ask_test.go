@@ -8,8 +8,6 @@ import (
 	"reflect"
 	"strings"
 	"testing"
-
-	"github.com/google/go-cmp/cmp"
 )
 
 const uuid = "3f2b8a6e-0c1d-4e5f-8a9b-0c1d2e3f4a5b"
@@ -87,8 +85,8 @@ func TestLH28_CountsAreClamped(t *testing.T) {
 
 func TestNormalizeSpellsAsIronic(t *testing.T) {
 	got := Ask{NodeUUID: strings.ToUpper(uuid), ConductorGroup: "Rack1", Name: "Host"}.Normalize()
-	if diff := cmp.Diff(Ask{NodeUUID: uuid, ConductorGroup: "rack1", Name: "Host"}, got); diff != "" {
-		t.Error(diff)
+	if want := (Ask{NodeUUID: uuid, ConductorGroup: "rack1", Name: "Host"}); got != want {
+		t.Errorf("%+v, want %+v", got, want)
 	}
 }
 
@@ -102,8 +100,8 @@ func TestParseAsk(t *testing.T) {
 		t.Fatal(err)
 	}
 	got, err := ParseAsk(body)
-	if diff := cmp.Diff(want, got); diff != "" || err != nil {
-		t.Errorf("%v\n%s", err, diff)
+	if got != want || err != nil {
+		t.Errorf("%+v, %v, want %+v", got, err, want)
 	}
 	// Every field of the wire has its place in the parser.
 	for i := range reflect.TypeFor[Ask]().NumField() {
@@ -175,8 +173,8 @@ func FuzzParseAsk(f *testing.F) {
 			t.Fatal(err)
 		}
 		b, err := ParseAsk(again)
-		if diff := cmp.Diff(a, b); diff != "" || err != nil {
-			t.Errorf("%v\n%s", err, diff)
+		if b != a || err != nil {
+			t.Errorf("%+v, %v, want %+v", b, err, a)
 		}
 	})
 }

@@ -5,16 +5,12 @@ import (
 	"errors"
 	"io"
 	"net/http"
+	"reflect"
 	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
-
-	"github.com/google/go-cmp/cmp"
-	"go.uber.org/goleak"
 )
-
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // trip is a network in memory.
 type trip func(*http.Request) (*http.Response, error)
@@ -47,8 +43,8 @@ func TestClientSendsTheAskAndReadsTheAnswer(t *testing.T) {
 			return nil, err
 		}
 		sent, err := ParseAsk(body)
-		if diff := cmp.Diff(ask.Normalize(), sent); diff != "" || err != nil {
-			t.Errorf("sent %s: %v\n%s", body, err, diff)
+		if sent != ask.Normalize() || err != nil {
+			t.Errorf("sent %s: %v, want %+v", body, err, ask.Normalize())
 		}
 		if r.Method != http.MethodPost || r.URL.String() != "http://throttle.test/v1/isready" || r.Header.Get("Content-Type") != "application/json" {
 			t.Errorf("%s %s %v", r.Method, r.URL, r.Header)
@@ -57,8 +53,8 @@ func TestClientSendsTheAskAndReadsTheAnswer(t *testing.T) {
 			`"slots":{"limit":20,"occupied":20,"free":0,"leased":0,"booting":0,"waiting":0},"later":"fields are fine"}`)(r)
 	}))
 	got, err := c.IsReady(t.Context(), ask)
-	if diff := cmp.Diff(want, got); diff != "" || err != nil {
-		t.Errorf("%v\n%s", err, diff)
+	if got != want || err != nil {
+		t.Errorf("%+v, %v, want %+v", got, err, want)
 	}
 }
 
@@ -124,8 +120,8 @@ func TestClientTellsTheThrottlesOwnError(t *testing.T) {
 	if !errors.As(err, &e) {
 		t.Fatalf("error %v", err)
 	}
-	if diff := cmp.Diff(&Error{Code: 400, Message: "is not a field", Field: "opp"}, e); diff != "" {
-		t.Error(diff)
+	if want := (&Error{Code: 400, Message: "is not a field", Field: "opp"}); !reflect.DeepEqual(e, want) {
+		t.Errorf("%+v, want %+v", e, want)
 	}
 	if want := "ironic-throttle answered 400: opp: is not a field"; err.Error() != want {
 		t.Errorf("%q, want %q", err, want)

@@ -5,11 +5,11 @@ import (
 	"errors"
 	"io"
 	"net/http"
+	"reflect"
+	"slices"
 	"strings"
 	"testing"
 	"time"
-
-	"github.com/google/go-cmp/cmp"
 )
 
 // sent is a network in memory that keeps what was asked.
@@ -59,11 +59,11 @@ func TestOperatorsCalls(t *testing.T) {
 		t.Run(row.name, func(t *testing.T) {
 			net := &sent{reply: says(200, row.json)}
 			got, err := row.call(t.Context(), client(t, net))
-			if diff := cmp.Diff(row.got, got); diff != "" || err != nil {
-				t.Errorf("error %v\n%s", err, diff)
+			if !reflect.DeepEqual(got, row.got) || err != nil {
+				t.Errorf("%+v, %v, want %+v", got, err, row.got)
 			}
-			if diff := cmp.Diff([]string{row.want}, net.requests); diff != "" {
-				t.Errorf("sent (-want +got):\n%s", diff)
+			if !slices.Equal(net.requests, []string{row.want}) {
+				t.Errorf("sent %q, want %q", net.requests, row.want)
 			}
 			for _, bad := range []struct {
 				reply trip

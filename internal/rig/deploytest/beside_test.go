@@ -81,7 +81,7 @@ func TestBesideBMOItStaysAsItIs(t *testing.T) {
 		after.Spec.Template.Annotations = nil
 		pod.Containers = slices.DeleteFunc(pod.Containers, func(c corev1.Container) bool { return c.Name == throttle })
 		pod.Volumes = slices.DeleteFunc(pod.Volumes, func(v corev1.Volume) bool { return strings.HasPrefix(v.Name, throttle) })
-		want := map[string]string{"PROVISIONING_THROTTLE_URL": "http://127.0.0.1:8087"}
+		want := map[string]string{"IRONIC_THROTTLE_URL": "http://127.0.0.1:8087"}
 		if strings.HasSuffix(name, "gateway") {
 			want["IRONIC_ENDPOINT"], want["IRONIC_NAME"] = "http://127.0.0.1:6390/v1/", ""
 		}

@@ -119,8 +119,9 @@ class Hardware(ipmi.IPMIHardware):
 
 
 def inventory(node):
-    """What the ramdisk would have found: one network card, one disk, no two hosts alike."""
-    mac = '52:54:%02x:%02x:%02x:%02x' % tuple(node.id.to_bytes(4, 'big'))
+    """What the ramdisk would have found: one network card, which is no host's boot card
+    (the operator makes a port of it), one disk, no two hosts alike."""
+    mac = '52:55:%02x:%02x:%02x:%02x' % tuple(node.id.to_bytes(4, 'big'))
     return {
         'bmc_address': '192.0.2.2',
         'boot': {'current_boot_mode': 'uefi', 'pxe_interface': mac},
