@@ -56,11 +56,9 @@ func (a *App) newKube(ctx context.Context, o *Options) (err error) {
 			return err
 		}
 	}
-	identity := c.Identity
-	if identity == "" {
-		if identity, err = os.Hostname(); err != nil {
-			return fmt.Errorf("POD_NAME is not set, and there is no host name: %w", err)
-		}
+	identity, err := identityOf(c)
+	if err != nil {
+		return err
 	}
 	if err := a.newOperator(ctx, o, identity); err != nil {
 		return err
@@ -99,6 +97,18 @@ func (a *App) newKube(ctx context.Context, o *Options) (err error) {
 	}
 	a.label, err = leader.NewLabel(label)
 	return err
+}
+
+// identityOf is the name of our pod, else that of the machine.
+func identityOf(c config.Kubernetes) (string, error) {
+	if c.Identity != "" {
+		return c.Identity, nil
+	}
+	name, err := os.Hostname()
+	if err != nil {
+		return "", fmt.Errorf("POD_NAME is not set, and there is no host name: %w", err)
+	}
+	return name, nil
 }
 
 func leaderOptions(a *App, c config.Kubernetes, identity string) leader.Options {
