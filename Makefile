@@ -90,7 +90,7 @@ quick: ## The first answer, in about a minute: build, vet, rules of the house, s
 	@echo "make quick: builds, vets, and runs the rules of the house and the short tests of all packages but the slow ones, without the race detector; about a minute, two where nothing is compiled (make test runs everything)"
 	@$(MAKE) --no-print-directory build
 	$(GO) vet $(HOUSE)/...
-	@packages=$$($(GO) list $(HOUSE)/pkg/... ./internal/... ./hack/... ./plugin/... | grep -v '/internal/rig/\(attack\|demo\|simulate\)') && \
+	@packages=$$($(GO) list $(HOUSE)/pkg/... ./cmd/... ./internal/... ./hack/... ./plugin/... | grep -v '/internal/rig/\(attack\|demo\|simulate\)') && \
 	  $(TESTSUM) -silence 2m -- -short -timeout 10m $$packages || \
 	  { echo "make quick: run what failed or hung alone, to see where: go test -short -v -run TEST PACKAGE"; exit 1; }
 

@@ -40,7 +40,7 @@ func shown(t *testing.T, page, command string) string {
 // what docs/commands.md shows.
 func TestCommandsPageShowsWhatIsPrinted(t *testing.T) {
 	for command, answer := range map[string]string{
-		"check metal3/host-0 --op inspect": `{"reason":"full","message":"no slot is free: 20 of 20 occupied, 57 waiting","retryAfterSeconds":60,
+		"check metal3/host-0 --op inspect": `{"reason":"full","message":"no slot is free: 20 of 20 occupied, 57 waiting, this is number 12, its turn comes in about 25m, at most 50m for nine of ten","retryAfterSeconds":90,"position":12,
 			"slots":{"limit":20,"occupied":20,"leased":3,"booting":1,"waiting":57}}`,
 		"why metal3/host-2": `{"host":"metal3/host-2","nodeUUID":"3f2b8a6e-0c1d-4e5f-8a9b-0c1d2e3f4a5b","standing":"stopped","state":"available",
 			"story":["It wants to provision. It asked first 1m ago, and last just now.","Its deployment failed 1m ago: it broke.",

@@ -6,7 +6,7 @@
 //	gateway.go                                    of what goes through the gateway
 //	metrics.go                                    what is counted as it happens: polls, HTTP requests
 //
-// A metric is one row of a table (table.go): name, help, labels, and how its value is read.
+// A metric is one row of a table (table.go): name without "ironic_throttle_", help, labels, and how its value is read.
 // All rows of a table are read from one value per scrape, so that no gauge can drift and a
 // scrape changes nothing. To add a metric, add a row, its line in docs/metrics.md, and renew
 // testdata/metrics.txt:

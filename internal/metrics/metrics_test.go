@@ -108,7 +108,7 @@ func TestGoldenMetrics(t *testing.T) {
 		t.Fatal(err)
 	}
 	if diff := cmp.Diff(string(want), got); diff != "" {
-		t.Errorf("(-%s +scrape):\n%s", path, diff)
+		t.Errorf("a scrape differs (UPDATE_GOLDEN=1 go test ./internal/metrics -run Golden renews the file) (-%s +scrape):\n%s", path, diff)
 	}
 }
 
@@ -147,7 +147,7 @@ func TestEveryMetricIsInTheDocs(t *testing.T) {
 		}
 	}
 	if diff := cmp.Diff(slices.Sorted(maps.Keys(have)), slices.Sorted(maps.Keys(told))); diff != "" {
-		t.Errorf("(-metrics +docs/metrics.md):\n%s", diff)
+		t.Errorf("docs/metrics.md has a row for each metric, and no other (-metrics +docs/metrics.md):\n%s", diff)
 	}
 }
 

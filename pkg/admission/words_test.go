@@ -1,6 +1,9 @@
 package admission
 
 import (
+	"os"
+	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -23,5 +26,34 @@ func TestF12_TheRangeInWords(t *testing.T) {
 		if got := numbers("no slot is free", d, api.Slots{Limit: 20, Occupied: 20, Waiting: 57}); got != begin+row.want {
 			t.Errorf("%v to %v: %q", row.expect, row.atMost, got)
 		}
+	}
+}
+
+// TestPagesShowWhatIsSaid: where a page shows the message of a host that waits, it is what
+// the program says.
+func TestPagesShowWhatIsSaid(t *testing.T) {
+	said := numbers("no slot is free", decision{position: 12, expect: 25 * time.Minute, atMost: 50 * time.Minute},
+		api.Slots{Limit: 20, Occupied: 20, Waiting: 57})
+	begin, _, _ := strings.Cut(said, ": ")
+	shown := 0
+	for _, pattern := range []string{"../../*.md", "../../docs/*.md"} {
+		files, err := filepath.Glob(filepath.FromSlash(pattern))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, file := range files {
+			text, err := os.ReadFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			flat := strings.Join(strings.Fields(string(text)), " ")
+			count := strings.Count(flat, begin+": ")
+			if shown += count; count != strings.Count(flat, said) {
+				t.Errorf("%s shows a message other than %q", filepath.Base(file), said)
+			}
+		}
+	}
+	if shown < 4 {
+		t.Errorf("found %d messages: the search is broken", shown)
 	}
 }
