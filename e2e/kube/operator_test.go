@@ -22,6 +22,22 @@ import (
 // makes in a namespace. In it BMO is the folder of the released one.
 func deployOperator(t *testing.T, namespace, kustomization string) {
 	t.Helper()
+	dir := besideReleased(t, kustomization)
+	for _, o := range built(t, dir) {
+		if !slices.Contains([]string{"Deployment", "ConfigMap", "Secret"}, o.GetKind()) {
+			continue
+		}
+		o.SetNamespace(namespace)
+		if _, err := cluster.Apply(t.Context(), o); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// besideReleased writes a kustomization, and returns its folder. In it BMO is the source of the
+// operator that we test with, and DEPLOY our deploy/.
+func besideReleased(t *testing.T, kustomization string) string {
+	t.Helper()
 	dir := t.TempDir()
 	here, err := filepath.EvalSymlinks(dir)
 	if err != nil {
@@ -34,20 +50,19 @@ func deployOperator(t *testing.T, namespace, kustomization string) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	ours, err := filepath.Abs("../../deploy")
+	if err == nil {
+		ours, err = filepath.Rel(here, ours)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
 	text := "apiVersion: kustomize.config.k8s.io/v1beta1\nkind: Kustomization\nnamespace: " + systemNamespace + "\n" +
-		strings.ReplaceAll(kustomization, "BMO/", source+"/")
+		strings.NewReplacer("BMO/", source+"/", "DEPLOY/", ours+"/").Replace(kustomization)
 	if err := os.WriteFile(filepath.Join(dir, "kustomization.yaml"), []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	for _, o := range built(t, dir) {
-		if !slices.Contains([]string{"Deployment", "ConfigMap", "Secret"}, o.GetKind()) {
-			continue
-		}
-		o.SetNamespace(namespace)
-		if _, err := cluster.Apply(t.Context(), o); err != nil {
-			t.Fatal(err)
-		}
-	}
+	return dir
 }
 
 // devEnv is BMO as metal3-dev-env deploys it, without TLS: its settings and its credentials
