@@ -79,6 +79,23 @@ func TestEachKindOfWorkCanFailAndIsMendedByItsSuccess(t *testing.T) {
 	}
 }
 
+// A deployment ends in active. Found in another good state the node was deprovisioned since, be
+// it because the deployment failed: nobody can tell.
+func TestADeploymentThatIsFoundUndoneIsNoVerdict(t *testing.T) {
+	for _, undone := range []ironic.State{ironic.Available, ironic.Manageable} {
+		s := newStage(t, 1)
+		s.observes(1, ironic.Deploying, ironic.DeployFailed)
+		s.observes(1, ironic.Deploying, undone)
+		s.wantFailures(1, 1)
+		ends := s.l.Endings()
+		if last := ends[len(ends)-1]; last.Result != slots.Neutral || last.Work != ironic.WorkDeploy {
+			t.Errorf("found %s: %s of %s, want a neutral end of the deployment", undone, last.Result, last.Work)
+		}
+		s.observes(1, ironic.Deploying, ironic.Active)
+		s.wantFailures(1, 0)
+	}
+}
+
 func TestAnAbortIsNoFailureAndNoSuccess(t *testing.T) {
 	s := newStage(t, 1)
 	s.observes(1, ironic.Inspecting)

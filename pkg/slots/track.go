@@ -171,8 +171,13 @@ func (j *job) judge(n ironic.Node) Result {
 		return Neutral // an error that somebody has cleared away already, or not of this work
 	}
 	switch n.State {
-	case ironic.Active, ironic.Available, ironic.Manageable, ironic.Rescue:
+	case ironic.Active, ironic.Rescue:
 		return Succeeded
+	case ironic.Available, ironic.Manageable:
+		// A deployment does not end there. It was undone since, be it because it failed.
+		if j.workedAs.Work() != ironic.WorkDeploy {
+			return Succeeded
+		}
 	}
 	return Neutral
 }
