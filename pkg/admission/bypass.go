@@ -16,24 +16,29 @@ const bypassed = 3
 // bypass notices that nobody uses the gateway, or asks, although hosts of the operator begin to
 // work: the operator goes round it (GW-20). The zero value begins with its first step.
 type bypass struct {
-	requests uint64    // through the gateway, at the last step
-	asked    time.Time // the last ask, likewise
-	used     time.Time // when it was seen to be used, or the first step
-	begun    int       // hosts since then that nobody let through
-	on       bool      // the operator goes round the gateway
+	requests uint64          // through the gateway, at the last step
+	asked    time.Time       // the last ask, likewise
+	used     time.Time       // when it was seen to be used, or the first step
+	begun    map[string]bool // hosts since then that nobody let through, by UUID; nil: none
+	on       bool            // the operator goes round the gateway
 }
 
 // step takes what is so at a poll: the requests that have come through the gateway, the last
-// ask, and how many hosts this poll shows at work that nobody let through. It reports whether
+// ask, and the hosts that this poll shows at work and nobody let through. It reports whether
 // on has changed.
-func (b *bypass) step(now time.Time, requests uint64, asked time.Time, begun int) (changed bool) {
+func (b *bypass) step(now time.Time, requests uint64, asked time.Time, begun []string) (changed bool) {
 	was := b.on
 	if b.used.IsZero() || requests != b.requests || !asked.Equal(b.asked) {
 		*b = bypass{requests: requests, asked: asked, used: now}
 		return was
 	}
-	b.begun += begun
-	b.on = b.on || b.begun >= bypassed && now.Sub(b.used) >= quiet
+	for _, uuid := range begun {
+		if b.begun == nil {
+			b.begun = map[string]bool{}
+		}
+		b.begun[uuid] = true
+	}
+	b.on = b.on || len(b.begun) >= bypassed && now.Sub(b.used) >= quiet
 	return b.on != was
 }
 
@@ -41,26 +46,27 @@ func (b *bypass) show() *api.Bypass {
 	if !b.on {
 		return nil
 	}
-	return &api.Bypass{Hosts: b.begun, Since: b.used}
+	return &api.Bypass{Hosts: len(b.begun), Since: b.used}
 }
 
 func (b *bypass) headline(now time.Time) string {
 	return fmt.Sprintf("BMO goes round the gateway: nobody has used it for %s, and %s since.",
-		about(now.Sub(b.used)), number(b.begun, "host has begun to work", "hosts have begun to work"))
+		about(now.Sub(b.used)), number(len(b.begun), "host has begun to work", "hosts have begun to work"))
 }
 
 // watchGateway goes by the slots that a poll has opened, and the requests until then.
 func (c *core) watchGateway(now time.Time, requests uint64, notices []slots.Notice) {
-	begun := 0
+	var begun []string
 	for _, n := range notices {
 		if n.Kind == slots.NoticeForeign && c.ofOperator(n.ID) {
-			begun++
+			begun = append(begun, n.ID.UUID)
 		}
 	}
-	if c.bypass.step(now, requests, c.lastAsk, begun) {
+	changed := c.bypass.step(now, requests, c.lastAsk, begun)
+	if changed {
 		c.policy.notices = append(c.policy.notices, FailureNotice{Kind: BypassChanged, Bypass: c.bypass.show()})
 	}
-	if c.bypass.on || begun > 0 {
+	if changed || c.bypass.on || len(begun) > 0 {
 		c.revision.Add(1)
 	}
 }

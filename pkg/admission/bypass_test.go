@@ -160,3 +160,37 @@ func TestGW20_ANewTermBeginsAnew(t *testing.T) {
 		t.Errorf("%+v", s.Bypass)
 	}
 }
+
+// GW-20 counts hosts, not their steps: one that is inspected, cleaned and deployed by hand is one.
+func TestGW20_AHostCountsOnce(t *testing.T) {
+	f, _ := gated(t)
+	for _, state := range []ironic.State{ironic.Inspecting, ironic.Cleaning, ironic.Deploying} {
+		f.of(1).AgentURL = true
+		f.stamp(1, state, "")
+		f.passes(10 * time.Minute)
+		f.stamp(1, ironic.Available, "")
+		f.passes(10 * time.Minute)
+	}
+	f.wantBypass("one host at three works", 0, 0, 0)
+}
+
+// Who reads the status between the poll and what follows has to see that it changed.
+func TestGW20_TheEndIsANewRevision(t *testing.T) {
+	var f *front
+	requests, between, said := uint64(0), uint64(0), ""
+	f = newFront(t, 20, func(c *admission.Config) {
+		c.GatewayRequests = func() uint64 {
+			if f != nil {
+				between, said = f.Revision(), f.Status(f.now).Headline
+			}
+			return requests
+		}
+	})
+	f.pastTheGateway(1, 2, 3)
+	f.passes(6 * time.Minute)
+	requests++
+	f.after(5 * time.Second)
+	if now := f.Status(f.now).Headline; now == said || f.Revision() == between {
+		t.Errorf("revision %d: %q; then %d: %q", between, said, f.Revision(), now)
+	}
+}

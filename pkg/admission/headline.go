@@ -7,7 +7,6 @@ import (
 
 	"github.com/ironic-throttle/ironic-throttle/pkg/api"
 	"github.com/ironic-throttle/ironic-throttle/pkg/breaker"
-	"github.com/ironic-throttle/ironic-throttle/pkg/slots"
 )
 
 // quiet is how long nobody must have asked until it is said, if hosts wait: BMO comes back
@@ -91,8 +90,7 @@ func number(n int, one, many string) string {
 func (c *core) slotsHeadline(s *api.Status, who string) string {
 	t := s.Slots.Total
 	text := fmt.Sprintf("%d of %d slots are taken, %s", t.Occupied, t.Limit, who)
-	q := c.queues.by[slots.Pool{}]
-	if half, most := q.Last(); half > 0 {
+	if half, most := c.queues.last(); half > 0 {
 		text += fmt.Sprintf(", the last of them for about %s, at most %s for nine of ten", about(half), about(most))
 	}
 	return text

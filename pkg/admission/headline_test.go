@@ -3,12 +3,14 @@ package admission_test
 import (
 	"fmt"
 	"regexp"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/ironic-throttle/ironic-throttle/pkg/admission"
 	"github.com/ironic-throttle/ironic-throttle/pkg/api"
 	"github.com/ironic-throttle/ironic-throttle/pkg/holdoff"
+	"github.com/ironic-throttle/ironic-throttle/pkg/ironic"
 )
 
 // TestHeadline holds the one sentence that an operator reads first, for what may go wrong.
@@ -99,5 +101,50 @@ func TestHeadline(t *testing.T) {
 		if len(told) > 0 && told[1] != fmt.Sprint(s.Turns.Stopped) {
 			t.Errorf("%s: %d are stopped", row.name, s.Turns.Stopped)
 		}
+	}
+}
+
+// The wait of the last host is that of the slowest pool, and unsaid where nobody knows it.
+func TestHeadlineTellsOfTheSlowestPool(t *testing.T) {
+	f := newFront(t, 8, func(c *admission.Config) { c.Slots.Limits.Groups = map[string]int{"slow": 1} })
+	ask := func(i int) api.Answer {
+		if i >= 30 {
+			f.of(i).ConductorGroup = "slow"
+		}
+		return f.ask(by(i, api.OpProvision))
+	}
+	for range 3 {
+		for i := range 60 {
+			ask(i)
+		}
+		f.passes(10 * time.Second)
+	}
+	for range 5 {
+		for i := range 60 {
+			if ask(i).Reason == api.ReasonGranted {
+				f.stamp(i, ironic.Deploying, "")
+			}
+		}
+		f.passes(2 * time.Minute)
+		for i := range 30 { // those of pool slow go on
+			if f.of(i).State == ironic.Deploying {
+				f.succeeds(i)
+			}
+		}
+		f.passes(2 * time.Minute)
+	}
+	measured, unknown := 0, 0
+	for _, p := range f.Queue(f.now, 99).Pools {
+		if n := len(p.Hosts); n > 0 && p.Hosts[n-1].ExpectSeconds != nil {
+			measured++
+		} else if n > 0 {
+			unknown++
+		}
+	}
+	if measured != 1 || unknown != 1 {
+		t.Fatalf("%d pools are measured and %d are not: this is not what the test is about", measured, unknown)
+	}
+	if got := f.Status(f.now).Headline; strings.Contains(got, "the last of them") {
+		t.Errorf("%q tells of a wait that nobody knows", got)
 	}
 }

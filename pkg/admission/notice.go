@@ -19,7 +19,7 @@ const (
 	BreakerChanged FailureKind = "breaker" // a breaker changed its state
 	PoolChanged    FailureKind = "pool"    // a pool was paused or reopened
 	HostFailed     FailureKind = "failed"  // the work of a host, which is held, perhaps
-	HoldEnded      FailureKind = "ended"   // of a host, but by hand: who did it tells it
+	HoldEnded      FailureKind = "ended"   // of a host, unless by hand: who did it tells it
 	BypassChanged  FailureKind = "bypass"  // BMO began or ceased to go round the gateway
 )
 
@@ -60,7 +60,7 @@ func (s *policy) hostNotice(now time.Time, e slots.Ending, fresh bool) FailureNo
 // noteEnds tells of the holds that have ended.
 func (c *core) noteEnds() {
 	for _, e := range c.policy.book.Ends() {
-		ended := showHold(holdoff.Entry{UUID: e.UUID, Name: c.ledger.Name(e.UUID)})
+		ended := showHold(holdoff.Entry{UUID: e.UUID, Name: cmp.Or(e.Name, c.ledger.Name(e.UUID))})
 		c.policy.notices = append(c.policy.notices, FailureNotice{Kind: HoldEnded, Hold: ended, End: string(e.How)})
 	}
 }

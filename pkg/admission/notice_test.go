@@ -8,6 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/ironic-throttle/ironic-throttle/pkg/admission"
+	"github.com/ironic-throttle/ironic-throttle/pkg/holdoff"
 	"github.com/ironic-throttle/ironic-throttle/pkg/ironic"
 )
 
@@ -69,5 +70,21 @@ func TestBO19_FailuresAndEndsOfHoldsAreTold(t *testing.T) {
 	off.becomes(1, ironic.Error, "no route to the BMC")
 	if diff := cmp.Diff([]string{"failed metal3/host-1 delete"}, off.toldLines()); diff != "" {
 		t.Errorf("work for which nobody is held (-want +got):\n%s", diff)
+	}
+}
+
+// A hold of the process before ends with the name that was saved: nobody has asked for the host
+// since, or a poll shown it.
+func TestBO19_TheEndOfARestoredHoldNamesItsHost(t *testing.T) {
+	f := newFront(t, 4, holding(hour))
+	kept := holdoff.Record{Version: holdoff.RecordVersion, UUID: uuid(7), Name: "metal3~host-7", Episodes: []holdoff.EpisodeRecord{
+		{ID: "e", Kind: holdoff.Deployment, State: "deploy failed", Failures: 1, Since: f.now.Add(-30 * time.Minute)},
+	}}
+	if err := f.Start(f.now, []holdoff.Record{kept}, true); err != nil {
+		t.Fatal(err)
+	}
+	f.passes(time.Hour)
+	if len(f.told) != 1 || f.told[0].Hold.Namespace != "metal3" || f.told[0].Hold.Name != "host-7" || f.told[0].Hold.NodeUUID != uuid(7) {
+		t.Errorf("told %+v, want the end of the hold of metal3/host-7", f.told)
 	}
 }

@@ -207,6 +207,22 @@ func (qs *queues) missed(now time.Time, q *queue, left int) {
 	}
 }
 
+// last is when the last of all hosts that wait may have its slot; Unmeasured if nobody knows that
+// of one queue.
+func (qs *queues) last() (half, most time.Duration) {
+	for _, q := range qs.by {
+		if q.Queued() == 0 {
+			continue
+		}
+		h, m := q.Last()
+		if h == fairshare.Unmeasured {
+			return h, m
+		}
+		half, most = max(half, h), max(most, m)
+	}
+	return half, most
+}
+
 // waiting is how many hosts wait for a slot of the total or of a conductor group, called ones
 // included.
 func (qs *queues) waiting() (n int) {

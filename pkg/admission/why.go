@@ -41,7 +41,10 @@ func (c *Controller) Why(now time.Time, namespace, name string) api.Why {
 	if known && w.Standing == api.StandingUnknown {
 		w.Standing = api.StandingIdle
 	}
-	t := storyteller{Why: &w, cluster: cluster, now: now, born: c.policy.born, lingers: lingers}
+	t := storyteller{Why: &w, cluster: cluster, now: now, born: c.policy.born, lingers: lingers, silence: now.Sub(c.lastAsk)}
+	if h != nil && w.Queued != nil {
+		t.share, t.lighter = shareOf(h.queue.View(now, 0).Tenants, tenant(h.ID()))
+	}
 	t.tell(h)
 	return w
 }
@@ -161,6 +164,10 @@ type storyteller struct {
 	now     time.Time
 	born    time.Time // what host.askedAt counts from
 	lingers bool      // its work is over, and its slot not given back yet
+
+	silence time.Duration // since anybody asked
+	share   string        // how its namespace stands beside another one; "" if it is alone
+	lighter bool          // that other one has more weight
 }
 
 func (t *storyteller) sayf(format string, args ...any) {
@@ -195,7 +202,7 @@ func (t *storyteller) tell(h *host) {
 		if must := mustHappen[t.Answer.Reason]; must != "" {
 			t.sayf("%s", must)
 		}
-		t.Steps = t.stepsFor(t.Answer.Reason)
+		t.Steps = append(t.queueSteps(), t.stepsFor(t.Answer.Reason)...)
 		return
 	}
 	if t.Standing == api.StandingStopped { // held, and it has not asked
@@ -262,6 +269,12 @@ func (t *storyteller) waits(h *host) {
 		return
 	}
 	t.sayf("It wants to %s. It asked first %s, and last %s.", wish(t.Op), ago(seconds(q.WaitedSeconds)), ago(t.now.Sub(t.born)-h.askedAt))
+	if t.silence >= comesBack {
+		t.sayf("Nobody has asked for any host for %s: is BMO running?", about(t.silence))
+	}
+	if t.share != "" {
+		t.sayf("%s", t.share)
+	}
 	if q.Position == 0 && t.Standing == api.StandingWaiting {
 		t.sayf("Nobody waits for it, as it was stopped or silent; it keeps its place and goes on when BMO asks again.")
 	}

@@ -142,6 +142,23 @@ var whyCases = []struct {
 		f.want(by(2, api.OpProvision), api.ReasonRate)
 		return f, "metal3", "host-2"
 	}},
+	{"nobody asks", api.StandingWaiting, api.ReasonFull, func(t *testing.T) (*front, string, string) {
+		f := newFront(t, 1)
+		f.of(2)
+		f.starts(1)
+		f.want(by(2, api.OpProvision), api.ReasonFull)
+		f.becomes(1, ironic.Deploying, "")
+		f.passes(150 * time.Second)
+		return f, "metal3", "host-2"
+	}},
+	{"of little weight", api.StandingWaiting, api.ReasonFull, func(t *testing.T) (*front, string, string) {
+		f := newFront(t, 1, func(c *admission.Config) { c.Turns.Weights = map[string]float64{"metal3": 100} })
+		f.starts(1)
+		ask := by(2, api.OpProvision)
+		ask.Namespace, ask.Name, ask.NodeUUID = "small", "db-5", ""
+		f.want(ask, api.ReasonFull)
+		return f, "small", "db-5"
+	}},
 	{"stale", api.StandingStopped, api.ReasonStale, func(t *testing.T) (*front, string, string) {
 		f := newFront(t, 1)
 		f.of(2)

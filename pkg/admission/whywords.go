@@ -2,9 +2,12 @@ package admission
 
 import (
 	"cmp"
+	"fmt"
 	"strings"
+	"time"
 
 	"github.com/ironic-throttle/ironic-throttle/pkg/api"
+	"github.com/ironic-throttle/ironic-throttle/pkg/fairshare"
 )
 
 // wish is an operation as the end of "it wants to".
@@ -18,7 +21,7 @@ func wish(op api.Op) string {
 
 // mustHappen says by reason what has to happen before the host starts; "" where nothing has to.
 var mustHappen = map[api.Reason]string{
-	api.ReasonGranted:       "Its turn has come: it starts when BMO asks again.",
+	api.ReasonGranted:       "It may start: BMO must ask for it again.",
 	api.ReasonFull:          "A slot must come free, and its turn must come.",
 	api.ReasonNotCalled:     "The hosts whose turn is before must start, or go on being silent for too long; then BMO must ask for it again.",
 	api.ReasonFailingCap:    "A failing host must give its slot back, or the healthy hosts must need fewer slots.",
@@ -92,6 +95,47 @@ func (t *storyteller) stepsFor(reason api.Reason) []string {
 		all = append(all, names.Replace(s))
 	}
 	return all
+}
+
+// comesBack is within what time a running BMO asks again.
+const comesBack = 2 * time.Minute
+
+// queueSteps are those for a host that waits where it is not its own answer that counts.
+func (t *storyteller) queueSteps() (all []string) {
+	if t.silence >= comesBack {
+		all = append(all, "See whether BMO runs, and reaches the throttle: kubectl get pods -A | grep baremetal-operator, and its log.")
+	}
+	if t.lighter {
+		all = append(all, "To give its namespace a larger share of the slots, raise its weight in IRONIC_THROTTLE_TENANT_WEIGHTS.")
+	}
+	return all
+}
+
+// shareOf tells how a tenant stands beside the one that holds most, and whether that one has more
+// weight.
+func shareOf(tenants []fairshare.TenantView, name string) (text string, lighter bool) {
+	var own, most *fairshare.TenantView
+	for i := range tenants {
+		t := &tenants[i]
+		if t.Name == name {
+			own = t
+		} else if most == nil || t.Holding > most.Holding {
+			most = t
+		}
+	}
+	if own == nil || most == nil || most.Holding == 0 {
+		return "", false
+	}
+	text = tenantText(own, "Its namespace") + "; " + tenantText(most, "namespace") + "."
+	return text, most.Weight > own.Weight
+}
+
+func tenantText(t *fairshare.TenantView, kind string) string {
+	who := kind + " " + t.Name
+	if t.Name == "" {
+		who = "what has no namespace"
+	}
+	return fmt.Sprintf("%s has weight %v, %s and %d waiting", who, t.Weight, number(t.Holding, "slot", "slots"), t.Waiting+t.Called)
 }
 
 // slotSteps are those for a host that holds a slot or works without one.

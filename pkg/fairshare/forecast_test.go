@@ -134,3 +134,36 @@ func TestF12_ForecastCounts(t *testing.T) {
 		}
 	}
 }
+
+// The last host of a queue is a failing one; while their lane is shut it waits for one of its slots.
+func TestF12_TheLastHostIsOneThatMayNotStart(t *testing.T) {
+	s, err := New(DefaultConfig(20))
+	if err != nil {
+		t.Fatal(err)
+	}
+	now, free := worldStart, 20
+	for range 300 {
+		h := NewHost("", "t")
+		s.Ask(now, free, h, 0)
+		now = now.Add(10 * time.Minute)
+		s.Release(now, h, Finished)
+		s.Update(now, free)
+	}
+	for i := range 105 {
+		name, errors := "healthy", 0
+		if i < 5 || i >= 65 {
+			name, errors = "failing", 5
+		}
+		if s.Ask(now, free, NewHost(name, "t"), errors).Yes {
+			free--
+		}
+	}
+	v := s.View(now, 1000)
+	last := v.Hosts[len(v.Hosts)-1]
+	if v.FailingOpen || last.Lane != Failing {
+		t.Fatalf("open %v, last %+v: this is not what the test is about", v.FailingOpen, last)
+	}
+	if half, most := s.Last(); half != last.Expect || most != last.AtMost {
+		t.Errorf("the last host is told %v to %v, the queue says %v to %v", last.Expect, last.AtMost, half, most)
+	}
+}

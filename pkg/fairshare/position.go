@@ -21,7 +21,9 @@ func (s *Scheduler) refusal(h *Host, position int, capped bool) Answer {
 }
 
 // Last is when the last host of the queue may have its slot, as an Answer says it.
-func (s *Scheduler) Last() (half, most time.Duration) { return s.expect(s.Queued(), false) }
+func (s *Scheduler) Last() (half, most time.Duration) {
+	return s.expect(s.Queued(), s.lane[Failing].waiting > 0 && !s.failingOpen())
+}
 
 // soonest is when it is worth asking again: slots become free one after the other, L of them in the
 // mean time that one is held. To a capped host what is free now is no use, and the slots of its

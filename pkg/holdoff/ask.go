@@ -65,7 +65,7 @@ func (b *Book) Ask(now time.Time, a Ask) Verdict {
 	}
 	v := b.verdict(now, &e, a)
 	if v.Held {
-		b.counts.begin(a.UUID) // known by this ask alone, perhaps (BO-16)
+		b.counts.begin(&e) // known by this ask alone, perhaps (BO-16)
 	} else {
 		b.noteEnd(now, a.UUID, endShownBy(&e, a.Release))
 	}

@@ -45,7 +45,7 @@ func New(cfg Config, now time.Time, known bool) (*Book, error) {
 	b := &Book{
 		cfg: cfg.clone(), on: cfg.On(), start: now, latest: now, known: known, most: maxHosts,
 		hosts: map[string]*entry{}, unsaved: map[string]uint64{}, wall: now, stored: map[string]bool{},
-		counts: counts{held: map[string]bool{}, ended: map[End]uint64{}},
+		counts: counts{held: map[string]string{}, ended: map[End]uint64{}},
 	}
 	if !known {
 		b.sound = map[string]bool{}

@@ -19,7 +19,7 @@ const (
 
 // counts are the holds of this process: how many began, and how they ended.
 type counts struct {
-	held  map[string]bool // the hosts whose hold is counted and has not ended
+	held  map[string]string // name by UUID of the hosts whose hold is counted and has not ended
 	begun uint64
 	ended map[End]uint64
 	news  []Ended // not taken yet
@@ -27,8 +27,8 @@ type counts struct {
 
 // Ended is a hold that ended by itself or by something that an ask or Ironic showed.
 type Ended struct {
-	UUID string
-	How  End
+	UUID, Name string // as in Entry
+	How        End
 }
 
 // Ends returns the holds that have ended since it was called last. Those that Release ended
@@ -51,23 +51,27 @@ func (b *Book) Counts() (begun uint64, ended map[End]uint64) {
 	return b.counts.begun, maps.Clone(b.counts.ended)
 }
 
-func (c *counts) begin(uuid string) {
-	if !c.held[uuid] {
-		c.held[uuid] = true
+func (c *counts) begin(e *entry) {
+	if _, known := c.held[e.uuid]; !known {
 		c.begun++
 	}
+	c.held[e.uuid] = e.name
 }
 
 // noteEnd is countEnd for what Ends tells.
 func (b *Book) noteEnd(now time.Time, uuid string, how End) {
+	name := b.counts.held[uuid]
+	if e := b.hosts[uuid]; e != nil {
+		name = e.name
+	}
 	if b.countEnd(now, uuid, how) {
-		b.counts.news = append(b.counts.news, Ended{uuid, how})
+		b.counts.news = append(b.counts.news, Ended{UUID: uuid, Name: name, How: how})
 	}
 }
 
 // countEnd counts the end of a hold, if it has ended.
 func (b *Book) countEnd(now time.Time, uuid string, how End) bool {
-	if !b.counts.held[uuid] || b.Held(now, uuid) {
+	if _, known := b.counts.held[uuid]; !known || b.Held(now, uuid) {
 		return false
 	}
 	delete(b.counts.held, uuid)

@@ -60,7 +60,7 @@ func (b *Book) Failed(now time.Time, f Failure) (episode string, fresh bool) {
 	e.begin(newEpisode(id, f, failures, now))
 	b.put(now, e)
 	if b.left(now, &e) > 0 {
-		b.counts.begin(f.UUID)
+		b.counts.begin(&e)
 	}
 	return id, true
 }

@@ -55,7 +55,7 @@ func (b *Book) Restore(now time.Time, records []Record) {
 		b.put(now, e)
 		b.stored[r.UUID] = true
 		if b.left(now, &e) > 0 {
-			b.counts.held[r.UUID] = true
+			b.counts.held[r.UUID] = e.name
 		}
 		if exact {
 			delete(b.unsaved, r.UUID)
