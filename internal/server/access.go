@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"net/netip"
 	"strings"
+	"sync/atomic"
 
 	"github.com/ironic-throttle/ironic-throttle/internal/httpserve"
 	"github.com/ironic-throttle/ironic-throttle/pkg/api"
@@ -41,6 +42,14 @@ func asked(names httpserve.Names, w http.ResponseWriter, r *http.Request) (*http
 	return r, true
 }
 
+// named is asked with the names of a listener, once they are known.
+func named(of *atomic.Pointer[httpserve.Names], w http.ResponseWriter, r *http.Request) (*http.Request, bool) {
+	if names := of.Load(); names != nil {
+		return asked(*names, w, r)
+	}
+	return r, true
+}
+
 // nearby is asked for the local listener.
 func nearby(w http.ResponseWriter, r *http.Request) (*http.Request, bool) {
 	return asked(httpserve.Names{}, w, r)
@@ -50,10 +59,7 @@ func nearby(w http.ResponseWriter, r *http.Request) (*http.Request, bool) {
 // to who may not use them.
 func (s *Server) permitted(w http.ResponseWriter, r *http.Request) (*http.Request, bool) {
 	if s.opts.Access == nil {
-		if names := s.names.Load(); names != nil {
-			return asked(*names, w, r)
-		}
-		return r, true
+		return named(&s.names, w, r)
 	}
 	return allowed(s.opts.Access, w, r)
 }
@@ -61,7 +67,7 @@ func (s *Server) permitted(w http.ResponseWriter, r *http.Request) (*http.Reques
 // scraping lets through to /metrics.
 func (s *Server) scraping(w http.ResponseWriter, r *http.Request) (*http.Request, bool) {
 	if s.opts.MetricsAccess == nil {
-		return r, true
+		return named(&s.metricsNames, w, r)
 	}
 	return allowed(s.opts.MetricsAccess, w, r)
 }

@@ -77,7 +77,7 @@ func operations() []operation {
 		{"GET", "/page.js", "What keeps the page live.", nil, nil, "text/javascript", nil},
 		{"GET", "/healthz", "The process serves.", nil, nil, plainText, nil},
 		{"GET", "/readyz", "This replica decides by a fresh view; else the reasons.", nil, nil, plainText, []int{503}},
-		{"GET", "/metrics", "Every metric, for Prometheus.", nil, nil, plainText, nil},
+		{"GET", "/metrics", "Every metric, for Prometheus.", nil, nil, plainText, []int{421}},
 	}
 }
 

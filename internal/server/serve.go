@@ -37,6 +37,10 @@ func (s *Server) Serve(ctx context.Context, l Listeners) error {
 		names := httpserve.NamesOf(l.API, "IRONIC_THROTTLE_LISTEN_ADDRESS", s.opts.Address)
 		s.names.Store(&names)
 	}
+	if l.Metrics != nil && s.opts.MetricsTLS == nil {
+		names := httpserve.NamesOf(l.Metrics, "IRONIC_THROTTLE_METRICS_LISTEN_ADDRESS", s.opts.MetricsAddress)
+		s.metricsNames.Store(&names)
+	}
 	for _, one := range []httpserve.Server{
 		{Name: "API", HTTP: served, Listen: l.API},
 		{Name: "local API", HTTP: s.newHTTP(s.local), Listen: l.Local},

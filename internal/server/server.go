@@ -77,8 +77,9 @@ type Options struct {
 	// MetricsAccess and MetricsTLS are the same for /metrics.
 	MetricsAccess Access
 	MetricsTLS    *tls.Config
-	// Address is where the API listens, as LISTEN_ADDRESS has it.
-	Address string
+	// Address is where the API listens, as LISTEN_ADDRESS has it, and MetricsAddress where
+	// /metrics does.
+	Address, MetricsAddress string
 	// Standby tells why this process does not decide, such as "throttle-1 leads"; "" where
 	// it does (LH-27). It is called for each request and must not block. nil: it always does.
 	Standby func() (why string)
@@ -114,11 +115,13 @@ type Server struct {
 	opts     Options // with what New fills in
 	drain    time.Duration
 	gentle   *gentle
-	names    atomic.Pointer[httpserve.Names] // by which the API may be asked; nil: any
+	words    nodeWords
 	statuses *snapshot.Cache[struct{}, api.Status]
 	pages    *snapshot.Cache[int, shownData] // by rows of the queue
 	happened *snapshot.Cache[struct{}, []api.Event]
 	hour     lastHour
+
+	names, metricsNames atomic.Pointer[httpserve.Names] // by which API and /metrics may be asked; nil: any
 
 	eventsOf     string        // the process, in the ids of its events
 	eventReaders chan struct{} // one for each
