@@ -174,9 +174,9 @@ func TestLH43_NewCredentialsGoToNobodyOfBefore(t *testing.T) {
 	one.Start()
 	two.Start()
 	secure.StartTLS()
-	for _, s := range []*httptest.Server{one, two, secure} {
-		defer s.Close()
-	}
+	defer one.Close()
+	defer two.Close()
+	defer secure.Close()
 	ca := x509.NewCertPool()
 	ca.AddCert(secure.Certificate())
 	at := func(s *httptest.Server) string { return s.Listener.Addr().String() }

@@ -282,7 +282,7 @@ func TestObserveTouchesNothingOfBMOs(t *testing.T) {
 	}
 	// What is found of BMO's Secrets never lies on a disk, and large bodies never in memory.
 	for name, want := range map[string]map[string]bool{
-		"observe": {"/credentials": true}, "observe/gateway": {"/credentials": true, "/spool": false},
+		"observe": {"/spool": true}, "observe/gateway": {"/credentials": true, "/spool": false},
 	} {
 		d, c := kustomize(t, deployDir+"/overlays/"+name).deployment(t)
 		got := map[string]bool{}
