@@ -89,14 +89,14 @@ func New(ctx context.Context, o Options) (_ *App, err error) {
 		a.now = time.Now
 	}
 	a.loaded = o.Config
-	if err := a.newKube(ctx, &o); err != nil {
-		return nil, err
-	}
 	defer func() {
 		if err != nil {
 			a.forgetFiles()
 		}
 	}()
+	if err := a.newKube(ctx, &o); err != nil {
+		return nil, err
+	}
 	a.force.Store(newForce(o.Config, o.Warnings))
 	if a.accessPart, err = newAccess(o.Config, a.cluster, a.now, a.log); err != nil {
 		return nil, err

@@ -2,7 +2,6 @@ package app
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -79,11 +78,11 @@ func (a *App) findIronic(ctx context.Context, to *config.Ironic) error {
 		there.Authority = ""
 	}
 	if there.Credentials+there.Authority != "" {
-		if a.files.Dir, err = os.MkdirTemp("", "ironic-"); err != nil {
-			return fmt.Errorf("place of the credentials (TMPDIR): %w", err)
+		if a.files.Dir, err = credentialsDir(); err != nil {
+			return fmt.Errorf("place of the credentials (XDG_RUNTIME_DIR, else TMPDIR): %w", err)
 		}
 		if err := a.bmo.Keep(ctx, there, a.files); err != nil {
-			return errors.Join(err, os.RemoveAll(a.files.Dir))
+			return err
 		}
 	}
 	a.ironic = &there

@@ -210,6 +210,7 @@ func TestLH20_AMissingDeploymentIsSaidOnce(t *testing.T) {
 func findsIronic(t *testing.T, s *apiServer) func(*Options, *fakeironic.Server) {
 	t.Helper()
 	t.Setenv("TMPDIR", t.TempDir())
+	t.Setenv("XDG_RUNTIME_DIR", "")
 	beside := besideOperator(t, s, 20)
 	return func(o *Options, fake *fakeironic.Server) {
 		beside(o, fake)
@@ -284,8 +285,23 @@ func TestLH44_IronicThatIsNotFoundIsNamed(t *testing.T) {
 	fails("secret metal3/ironic-credentials-9c7, which BMO uses for Ironic: Forbidden")
 	server.set(server.refused, "secrets", false)
 	server.setObject(bmoSecret, "Secret", "v1", object{"data": object{"username": "YWRtaW4=", "password": "c2VzYW1l"}})
-	server.putOperator(object{"IRONIC_ENDPOINT": "ftp://ironic"})
+	// A fault of the rest takes the credentials along that were found.
+	elects := prepare
+	prepare = func(o *Options, fake *fakeironic.Server) {
+		elects(o, fake)
+		o.Config.Kubernetes.Leader.Elect, o.Config.Kubernetes.Leader.LeaseName = true, "no/name"
+	}
+	server.putOperator(object{"IRONIC_ENDPOINT": "http://ironic"})
 	o := Options{Config: config.Default()}
+	prepare(&o, nil)
+	_, err := New(t.Context(), o)
+	left, unread := os.ReadDir(os.TempDir())
+	if err == nil || !strings.Contains(err.Error(), "no/name") || unread != nil || len(left) > 0 {
+		t.Errorf("%v; left over: %v, %v", err, left, unread)
+	}
+	prepare = elects
+	server.putOperator(object{"IRONIC_ENDPOINT": "ftp://ironic"})
+	o = Options{Config: config.Default()}
 	prepare(&o, nil)
 	if _, err := New(t.Context(), o); err == nil || !strings.Contains(err.Error(), "must begin with http") {
 		t.Error(err)

@@ -189,6 +189,17 @@ func TestGatewayOpenToOthersIsWarnedAbout(t *testing.T) {
 	}
 }
 
+// Ironic that has to be found may speak https, and then sees our certificate.
+func TestGatewayThatFindsIronicIsWarnedAbout(t *testing.T) {
+	for _, found := range [][]string{{}, {"IRONIC_NAME=ironic"}} {
+		_, warnings, err := loadFrom(t, Sources{Exists: func(string) bool { return true }},
+			append(found, envPrefix+"KUBERNETES=on", "IRONIC_CLIENT_CERT_FILE=/cert", gateway("LISTEN_ADDRESS", ":6390"))...)
+		if err != nil || len(warnings) != 2 || !strings.Contains(warnings[1], "acts towards Ironic with our certificate") {
+			t.Errorf("%q: warnings %q, error %v", found, warnings, err)
+		}
+	}
+}
+
 // Where nobody says how to look for files, the disk is looked at.
 func TestGatewayLooksForOurCertificateOnDisk(t *testing.T) {
 	for path, want := range map[string]int{t.TempDir(): 2, t.TempDir() + "/none": 1} {

@@ -62,8 +62,9 @@ func (l *loader) warnGateway(exists func(string) bool) {
 	if exists == nil {
 		exists = onDisk
 	}
-	// Ironic sees our certificate through https only.
-	ours := (to.Name != "" || strings.HasPrefix(strings.ToLower(to.Endpoint), "https:")) && to.ClientCertFile != "" && exists(to.ClientCertFile)
+	// Ironic sees our certificate through https only. Where Ironic has to be found, that may be so.
+	found := to.Name != "" || to.Endpoint == ""
+	ours := (found || strings.HasPrefix(strings.ToLower(to.Endpoint), "https:")) && to.ClientCertFile != "" && exists(to.ClientCertFile)
 	if g.ClientCAFile == "" && ours && l.sound(nameGatewayCA) {
 		l.warnf("%s %s: whoever reaches it acts towards Ironic with our certificate (IRONIC_CLIENT_CERT_FILE=%s)",
 			open, nameGatewayCA, quote(to.ClientCertFile))

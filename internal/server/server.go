@@ -115,6 +115,7 @@ type Server struct {
 	drain    time.Duration
 	gentle   *gentle
 	names    atomic.Pointer[httpserve.Names] // by which the API may be asked; nil: any
+	words    nodeWords
 	statuses *snapshot.Cache[struct{}, api.Status]
 	pages    *snapshot.Cache[int, shownData] // by rows of the queue
 	happened *snapshot.Cache[struct{}, []api.Event]

@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"net/http"
+	"sync"
+	"time"
 
 	"github.com/ironic-throttle/ironic-throttle/pkg/api"
 )
@@ -24,15 +26,59 @@ func (s *Server) story(r *http.Request) api.Why {
 		if namespace != "" {
 			key = namespace + "~" + name // as BMO names the node
 		}
-		ctx, cancel := context.WithTimeout(r.Context(), hasScopeTimeout)
-		defer cancel()
-		story.Story = append(story.Story, s.nodeWord(ctx, key))
+		story.Story = append(story.Story, s.nodeWord(r.Context(), key))
 	}
 	return story
 }
 
-// nodeWord says what Ironic knows of a node.
+const (
+	wordAge  = 5 * time.Second // a page is rendered up to once a second in each tab
+	maxWords = 256
+)
+
+// nodeWords are what nodeWord has said of late.
+type nodeWords struct {
+	mu  sync.Mutex
+	all map[string]word
+}
+
+type word struct {
+	text string
+	at   time.Time
+}
+
+func (n *nodeWords) get(now time.Time, key string) (text string, ok bool) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	w, ok := n.all[key]
+	age := now.Sub(w.at)
+	return w.text, ok && age >= 0 && age < wordAge
+}
+
+func (n *nodeWords) put(now time.Time, key, text string) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if n.all == nil || len(n.all) >= maxWords { // the others are asked about once more
+		n.all = map[string]word{}
+	}
+	n.all[key] = word{text: text, at: now}
+}
+
+// nodeWord says what Ironic knows of a node. It is asked once in wordAge, however many look.
 func (s *Server) nodeWord(ctx context.Context, key string) string {
+	if text, ok := s.words.get(s.opts.Now(), key); ok {
+		return text
+	}
+	asking, cancel := context.WithTimeout(ctx, hasScopeTimeout)
+	defer cancel()
+	text := s.askNode(asking, key)
+	if ctx.Err() == nil { // else the fault is the reader's, who has gone
+		s.words.put(s.opts.Now(), key, text)
+	}
+	return text
+}
+
+func (s *Server) askNode(ctx context.Context, key string) string {
 	state, found, err := s.opts.FindNode(ctx, key)
 	switch {
 	case err != nil:

@@ -4,9 +4,12 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/ironic-throttle/ironic-throttle/pkg/api"
 )
@@ -49,5 +52,46 @@ func TestWhy(t *testing.T) {
 				t.Errorf("host %q, Ironic was asked for %q, story %q", got.Host, asked, got.Story)
 			}
 		})
+	}
+}
+
+// TestIronicIsNotAskedAtEachRender of an unknown host's page, which may be once a second in each
+// tab. Answers are kept for 5 s, and few of them.
+func TestIronicIsNotAskedAtEachRender(t *testing.T) {
+	f, now, asked := seen(), noon, 0
+	f.why = api.Why{Standing: api.StandingUnknown, Story: []string{}, Steps: []string{}, History: []api.HostEvent{}}
+	s := made(t, f, func(o *Options) {
+		o.Now = func() time.Time { return now }
+		o.FindNode = func(ctx context.Context, _ string) (string, bool, error) {
+			asked++
+			return "manageable", true, ctx.Err()
+		}
+	})
+	want := func(n int, path string) {
+		t.Helper()
+		if w := send(t, s.API(), http.MethodGet, path, ""); !strings.Contains(w.Body.String(), "manageable") {
+			t.Errorf("%s: %d %s", path, w.Code, w.Body)
+		}
+		if asked != n {
+			t.Errorf("%s: Ironic was asked %d times, want %d", path, asked, n)
+		}
+	}
+	gone, cancel := context.WithCancel(t.Context())
+	cancel()
+	s.API().ServeHTTP(httptest.NewRecorder(), httptest.NewRequestWithContext(gone, http.MethodGet, "/v1/why/metal3/host-0", http.NoBody))
+	asked = 0 // what a reader got who has gone is no answer
+	want(1, "/why/metal3/host-0")
+	want(1, "/why/metal3/host-0")
+	want(1, "/v1/why/metal3/host-0")
+	want(2, "/why/metal3/host-1")
+	now = now.Add(wordAge)
+	want(3, "/why/metal3/host-0")
+	now = now.Add(-time.Hour) // the clock was set back
+	want(4, "/why/metal3/host-0")
+	for i := range 2 * maxWords {
+		want(5+i, fmt.Sprintf("/why/-/%d", i))
+	}
+	if n := len(s.words.all); n > maxWords {
+		t.Errorf("%d answers are kept, want at most %d", n, maxWords)
 	}
 }

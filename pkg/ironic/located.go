@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/tls"
 	"crypto/x509"
+	"errors"
 	"net"
 	"net/http"
 )
@@ -22,19 +23,54 @@ type Access struct {
 // locatedTransport asks Settings.Locate before each connection where it leads and whom to
 // trust. Host and scheme of a URL say nothing then, so that they may change while requests are
 // made. Without an answer nothing is sent, as if nobody were there. There is no proxy on the
-// way to a Service.
+// way to a Service. Connections are tied to that answer: each request asks for its credentials
+// anew, and new ones are not for whom an old connection leads to.
 func locatedTransport(t *http.Transport, s Settings, dialer *net.Dialer, conf *tls.Config) {
 	dial := func(ctx context.Context, network string, secure bool) (net.Conn, error) {
 		access, err := s.Locate(ctx)
-		switch {
-		case err != nil:
+		if err != nil {
 			return nil, err
-		case access.TLS || secure:
-			return dialTLS(ctx, s, dialer, conf, access.CA, network, access.Address)
 		}
-		return dialer.DialContext(ctx, network, access.Address)
+		var conn net.Conn
+		if access.TLS || secure {
+			conn, err = dialTLS(ctx, s, dialer, conf, access.CA, network, access.Address)
+		} else {
+			conn, err = dialer.DialContext(ctx, network, access.Address)
+		}
+		if err != nil {
+			return nil, err
+		}
+		return &tiedConn{Conn: conn, peer: access, locate: s.Locate}, nil
 	}
 	t.Proxy = nil
 	t.DialContext = func(ctx context.Context, network, _ string) (net.Conn, error) { return dial(ctx, network, false) }
 	t.DialTLSContext = func(ctx context.Context, network, _ string) (net.Conn, error) { return dial(ctx, network, true) }
+}
+
+var errElsewhere = errors.New("ironic is elsewhere, or trusted otherwise, than when this connection was made")
+
+// tiedConn takes nothing to send once Ironic is elsewhere, or another authority is trusted, than
+// when it was dialled. A Transport then makes another connection for a request of which nothing
+// was sent, if it can send its body again.
+type tiedConn struct {
+	net.Conn
+
+	peer   Access
+	locate func(ctx context.Context) (Access, error)
+}
+
+func (c *tiedConn) Write(p []byte) (int, error) {
+	now, err := c.locate(context.Background())
+	if err == nil && !now.samePeer(c.peer) {
+		err = errElsewhere
+	}
+	if err != nil {
+		return 0, err
+	}
+	return c.Conn.Write(p)
+}
+
+// samePeer reports whether a connection that was made for other is good for a.
+func (a Access) samePeer(other Access) bool {
+	return a.Address == other.Address && a.TLS == other.TLS && a.CA.Equal(other.CA)
 }

@@ -5,8 +5,10 @@ import (
 	"crypto/x509"
 	"errors"
 	"io"
+	"net"
 	"net/http"
 	"net/http/httptest"
+	"os"
 	"slices"
 	"strings"
 	"sync"
@@ -136,4 +138,79 @@ func TestLocatedIronicThatIsNowhereWasNotAsked(t *testing.T) {
 			t.Errorf("%s: %v", url, err)
 		}
 	}
+}
+
+// TestLH43_NewCredentialsGoToNobodyOfBefore: a connection that is kept takes no request once
+// Ironic is elsewhere, or is trusted otherwise. Another password alone is no other Ironic.
+func TestLH43_NewCredentialsGoToNobodyOfBefore(t *testing.T) {
+	var mu sync.Mutex
+	got := map[string][]string{} // passwords
+	dials := 0
+	serve := func(name string) *httptest.Server {
+		w := newWire(row("a", Deploying))
+		s := httptest.NewUnstartedServer(http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
+			_, password, _ := r.BasicAuth()
+			mu.Lock()
+			got[name] = append(got[name], password)
+			mu.Unlock()
+			_, _ = io.Copy(io.Discard, r.Body)
+			resp := w.answer(r)
+			for k, v := range resp.Header {
+				rw.Header()[k] = v
+			}
+			rw.WriteHeader(resp.StatusCode)
+			_, _ = io.Copy(rw, resp.Body)
+		}))
+		s.Config.ConnState = func(_ net.Conn, state http.ConnState) {
+			if state == http.StateNew {
+				mu.Lock()
+				dials++
+				mu.Unlock()
+			}
+		}
+		return s
+	}
+	one, two, secure := serve("one"), serve("two"), serve("secure")
+	one.Start()
+	two.Start()
+	secure.StartTLS()
+	defer one.Close()
+	defer two.Close()
+	defer secure.Close()
+	ca := x509.NewCertPool()
+	ca.AddCert(secure.Certificate())
+	at := func(s *httptest.Server) string { return s.Listener.Addr().String() }
+	l := &locator{}
+	c, err := NewClient(Settings{Endpoint: "http://ironic.metal3.svc", Locate: l.locate})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	asks := func(access Access, name string, fresh bool) {
+		t.Helper()
+		l.set(access, nil)
+		mu.Lock()
+		clear(got)
+		before := dials
+		mu.Unlock()
+		if _, _, err := c.Node(t.Context(), "a"); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+		mu.Lock()
+		defer mu.Unlock()
+		if len(got) != 1 || len(got[name]) == 0 || (dials > before) != fresh {
+			t.Errorf("want %s, dialled: %v; asked with these passwords: %v; dialled %d times", name, fresh, got, dials-before)
+		}
+	}
+	asks(Access{Address: at(one), User: "u", Password: "1"}, "one", true)
+	asks(Access{Address: at(one), User: "u", Password: "2"}, "one", false)
+	asks(Access{Address: at(two), User: "u", Password: "3"}, "two", true)
+	asks(Access{Address: at(secure), TLS: true, User: "u", Password: "4", CA: ca}, "secure", true)
+	asks(Access{Address: at(secure), TLS: true, User: "u", Password: "5", CA: ca.Clone()}, "secure", false)
+	other := ca.Clone()
+	certFile, _ := selfSigned(t, t.TempDir(), "other")
+	if pem, err := os.ReadFile(certFile); err != nil || !other.AppendCertsFromPEM(pem) {
+		t.Fatal(err)
+	}
+	asks(Access{Address: at(secure), TLS: true, User: "u", Password: "6", CA: other}, "secure", true)
 }

@@ -128,6 +128,13 @@ func TestLH43_EveryMissingPieceIsNamed(t *testing.T) {
 		}, " is not ready: database is not ready yet"},
 		{"no name of a Secret", func(s *apiserver) { s.set(resourcePath, ironicText("", isReady)) },
 			" has no spec.apiCredentialsName: IrSO sets it. Does ironic-standalone-operator run?"},
+		{"another path as the Secret", func(s *apiserver) {
+			s.set(resourcePath, ironicText(`"apiCredentialsName":"../secrets/ironic-credentials"`, isReady))
+		},
+			`: its spec.apiCredentialsName, "../secrets/ironic-credentials", is no name of a Secret (a DNS-1123 subdomain): correct the field`},
+		{"another path as the certificate", func(s *apiserver) {
+			s.set(resourcePath, ironicText(basic+`,"tls":{"certificateName":"ironic-cert?watch=1"}`, isReady))
+		}, `: its spec.tls.certificateName, "ironic-cert?watch=1", is no name of a Secret (a DNS-1123 subdomain): correct the field`},
 		{"no Secret", func(s *apiserver) { s.refuse(authPath, http.StatusNotFound) },
 			": its spec.apiCredentialsName, the Secret metal3/ironic-credentials, does not exist: create it, or correct the field"},
 		{"no right to the Secret", func(s *apiserver) { s.refuse(authPath, http.StatusForbidden) },

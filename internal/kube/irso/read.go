@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/runtime/serializer"
+	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/client-go/rest"
 	kjson "sigs.k8s.io/json"
 
@@ -164,9 +165,9 @@ func (r *reader) credentials(ctx context.Context, name string, found *finding) e
 	if name == "" {
 		return fmt.Errorf("%s has no %s: IrSO sets it. Does ironic-standalone-operator run?", r.resource(), field)
 	}
-	var of secret
-	if err := r.get(ctx, r.secretPath(name), &of); err != nil {
-		return r.noSecret(field, name, err)
+	of, err := r.secret(ctx, field, name)
+	if err != nil {
+		return err
 	}
 	for _, want := range []struct {
 		key  string
@@ -184,9 +185,9 @@ func (r *reader) credentials(ctx context.Context, name string, found *finding) e
 // one is known before we have read it.
 func (r *reader) authority(ctx context.Context, name string, found *finding) error {
 	const field = "spec.tls.certificateName"
-	var of secret
-	if err := r.get(ctx, r.secretPath(name), &of); err != nil {
-		return r.noSecret(field, name, err)
+	of, err := r.secret(ctx, field, name)
+	if err != nil {
+		return err
 	}
 	found.CA = x509.NewCertPool()
 	if !found.CA.AppendCertsFromPEM(of.Data.TLS) {
@@ -197,8 +198,17 @@ func (r *reader) authority(ctx context.Context, name string, found *finding) err
 	return nil
 }
 
-func (r *reader) secretPath(name string) string {
-	return "/api/v1/namespaces/" + r.namespace + "/secrets/" + name
+// secret reads the Secret that a field names. The name becomes a part of a path, and whoever
+// writes the resource must not lead us to another one.
+func (r *reader) secret(ctx context.Context, field, name string) (of secret, err error) {
+	if wrong := validation.IsDNS1123Subdomain(name); len(wrong) > 0 {
+		return of, fmt.Errorf("%s: its %s, %q, is no name of a Secret (a DNS-1123 subdomain): correct the field",
+			r.resource(), field, ironic.Line(name, maxFault))
+	}
+	if err = r.get(ctx, "/api/v1/namespaces/"+r.namespace+"/secrets/"+name, &of); err != nil {
+		return of, r.noSecret(field, name, err)
+	}
+	return of, nil
 }
 
 func (r *reader) noResource(err error) error {

@@ -29,7 +29,7 @@ type Ironic struct {
 func (r *Reader) Ironic(ctx context.Context, f Found) (Ironic, error) {
 	i, err := r.ironic(ctx, f.container)
 	if err != nil {
-		return Ironic{}, fmt.Errorf("BMO's Deployment %s: %w", r.Name(), err)
+		return Ironic{}, fault(fmt.Errorf("BMO's Deployment %s: %w", r.Name(), err))
 	}
 	return i, nil
 }
@@ -49,7 +49,7 @@ func (r *Reader) ironic(ctx context.Context, c container) (i Ironic, err error) 
 			namespace = r.namespace
 		}
 		return i, fmt.Errorf("it has IRONIC_NAME=%s, and with that its IRONIC_ENDPOINT means nothing: set IRONIC_NAME=%s and "+
-			"IRONIC_NAMESPACE=%s for the throttle too, or IRONIC_ENDPOINT", name, name, namespace)
+			"IRONIC_NAMESPACE=%s for the throttle too, or IRONIC_ENDPOINT", cut(name), cut(name), cut(namespace))
 	}
 	endpoint, err := c.variable(ctx, "IRONIC_ENDPOINT", r.Own)
 	if err != nil {
@@ -99,9 +99,9 @@ func (f Files) Authority() string { return filepath.Join(f.Dir, "ca", core.TLSCe
 func (r *Reader) Keep(ctx context.Context, i Ironic, f Files) error {
 	credentials := filepath.Join(f.AuthRootDir(), "ironic")
 	if err := r.keep(ctx, i.Credentials, credentials, core.BasicAuthUsernameKey, core.BasicAuthPasswordKey); err != nil {
-		return err
+		return fault(err)
 	}
-	return r.keep(ctx, i.Authority, filepath.Dir(f.Authority()), core.TLSCertKey)
+	return fault(r.keep(ctx, i.Authority, filepath.Dir(f.Authority()), core.TLSCertKey))
 }
 
 // keep writes keys of a Secret into a folder.

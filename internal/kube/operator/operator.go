@@ -17,7 +17,26 @@ import (
 	appsclient "k8s.io/client-go/kubernetes/typed/apps/v1"
 	coreclient "k8s.io/client-go/kubernetes/typed/core/v1"
 	"k8s.io/client-go/rest"
+
+	"github.com/ironic-throttle/ironic-throttle/pkg/ironic"
 )
+
+// Bounds of what the cluster writes, bytes: one value, and a fault as a whole.
+const (
+	maxValue = 100
+	maxFault = 600
+)
+
+// cut is a value as a fault shows it.
+func cut(text string) string { return ironic.Line(text, maxValue) }
+
+// fault is err, which may hold whatever the API server answered, as logs and status show it.
+func fault(err error) error {
+	if err == nil {
+		return nil
+	}
+	return errors.New(ironic.Line(err.Error(), maxFault))
+}
 
 // requestTimeout bounds one request.
 const requestTimeout = 5 * time.Second
@@ -89,7 +108,7 @@ func (r *Reader) Name() string { return r.namespace + "/" + r.name }
 func (r *Reader) Read(ctx context.Context) (Found, error) {
 	d, err := r.apps.Deployments(r.namespace).Get(ctx, r.name, metav1.GetOptions{})
 	if err != nil {
-		return Found{}, fmt.Errorf("BMO's Deployment %s: %w", r.Name(), err)
+		return Found{}, fault(fmt.Errorf("BMO's Deployment %s: %w", r.Name(), err))
 	}
 	c, err := r.containerOf(d)
 	if err != nil {
@@ -99,8 +118,8 @@ func (r *Reader) Read(ctx context.Context) (Found, error) {
 	var noWorkers, noLimit error
 	f.Workers, noWorkers = c.workers(ctx, r.CPUs)
 	f.Limit, noLimit = c.limit(ctx)
-	if f.Err = noWorkers; f.Err == nil {
-		f.Err = noLimit
+	if f.Err = fault(noWorkers); f.Err == nil {
+		f.Err = fault(noLimit)
 	}
 	return f, nil
 }

@@ -164,6 +164,17 @@ func TestWhatCannotBeReadIsNamed(t *testing.T) {
 	if f, err := r.Read(t.Context()); err != nil || f.Err == nil || !strings.Contains(f.Err.Error(), "ConfigMap ironic-h4sh: Forbidden") {
 		t.Error(err, f.Err)
 	}
+	// However long a value is, logs and status get a line of it.
+	long := strings.Repeat("x", 1<<16)
+	for _, c := range []string{
+		`args: ["--controller-concurrency=` + long + `"]`, `env: [{name: BMO_CONCURRENCY, value: ` + long + `}]`,
+		`env: [{name: PROVISIONING_LIMIT, value: ` + long + `}]`, `env: [{name: BMO_CONCURRENCY, valueFrom: {configMapKeyRef: {name: m, key: ` + long + `}}}]`,
+	} {
+		f, err := reader(t, &server{objects: map[string]string{ofBMO: deployment(c)}}).Read(t.Context())
+		if err != nil || f.Err == nil || len(f.Err.Error()) > maxFault {
+			t.Errorf("%.80s: %v, %.900v", c, err, f.Err)
+		}
+	}
 	r = reader(t, &server{objects: map[string]string{ofBMO: `{apiVersion: apps/v1, kind: Deployment}`}})
 	if _, err := r.Read(t.Context()); err == nil || !strings.Contains(err.Error(), "no container") {
 		t.Error(err)

@@ -30,7 +30,7 @@ func (r *Reader) Tell(ctx context.Context, now time.Time, f Found, text string) 
 		ReportingController: component, ReportingInstance: r.Instance,
 	}, metav1.CreateOptions{})
 	if err != nil {
-		return fmt.Errorf("event on BMO's Deployment %s: %w", r.Name(), err)
+		return fmt.Errorf("event on BMO's Deployment %s: %w", r.Name(), fault(err))
 	}
 	return nil
 }

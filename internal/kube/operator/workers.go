@@ -29,7 +29,7 @@ func (c container) workers(ctx context.Context, cpus int) (Workers, error) {
 	if text, ok := c.flag("controller-concurrency"); ok {
 		n, err := strconv.Atoi(text)
 		if err != nil || n < 0 {
-			return Workers{}, fmt.Errorf("--controller-concurrency=%q: BMO does not start with that", text)
+			return Workers{}, fmt.Errorf("--controller-concurrency=%q: BMO does not start with that", cut(text))
 		}
 		if n > 0 {
 			return Workers{Count: n, From: "--controller-concurrency"}, nil
@@ -42,7 +42,7 @@ func (c container) workers(ctx context.Context, cpus int) (Workers, error) {
 	if v.from != "" {
 		n, err := strconv.Atoi(v.text)
 		if err != nil {
-			return Workers{}, fmt.Errorf("BMO_CONCURRENCY=%q (%s): BMO does not start with that", v.text, v.from)
+			return Workers{}, fmt.Errorf("BMO_CONCURRENCY=%q (%s): BMO does not start with that", cut(v.text), v.from)
 		}
 		if n > 0 {
 			return Workers{Count: n, From: "BMO_CONCURRENCY in " + v.from}, nil
@@ -60,7 +60,7 @@ func (c container) limit(ctx context.Context) (int, error) {
 	}
 	n, err := strconv.Atoi(v.text)
 	if err != nil {
-		return 0, fmt.Errorf("PROVISIONING_LIMIT=%q (%s): BMO does not start with that", v.text, v.from)
+		return 0, fmt.Errorf("PROVISIONING_LIMIT=%q (%s): BMO does not start with that", cut(v.text), v.from)
 	}
 	return n, nil
 }

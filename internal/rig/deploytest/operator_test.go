@@ -276,8 +276,25 @@ func TestObserveTouchesNothingOfBMOs(t *testing.T) {
 	for _, e := range c.Env {
 		env[e.Name] = e.Value
 	}
-	want := map[string]string{"IRONIC_THROTTLE_GATEWAY_LISTEN_ADDRESS": "127.0.0.1:6390", "TMPDIR": "/spool", "POD_NAME": "", "POD_NAMESPACE": ""}
+	want := map[string]string{"IRONIC_THROTTLE_GATEWAY_LISTEN_ADDRESS": "127.0.0.1:6390", "TMPDIR": "/spool", "XDG_RUNTIME_DIR": "/credentials", "POD_NAME": "", "POD_NAMESPACE": ""}
 	if !maps.Equal(want, env) {
 		t.Errorf("%v, want %v", env, want)
+	}
+	// What is found of BMO's Secrets never lies on a disk, and large bodies never in memory.
+	for name, want := range map[string]map[string]bool{
+		"observe": {"/spool": true}, "observe/gateway": {"/credentials": true, "/spool": false},
+	} {
+		d, c := kustomize(t, deployDir+"/overlays/"+name).deployment(t)
+		got := map[string]bool{}
+		for _, m := range c.VolumeMounts {
+			for _, v := range d.Spec.Template.Spec.Volumes {
+				if v.Name == m.Name && v.EmptyDir != nil {
+					got[m.MountPath] = v.EmptyDir.Medium == "Memory"
+				}
+			}
+		}
+		if !maps.Equal(want, got) {
+			t.Errorf("%s: in memory are %v, want %v", name, got, want)
+		}
 	}
 }
