@@ -205,6 +205,9 @@ func (a *App) presentWarnings() []string {
 	if text := a.workersWarning(); text != "" && a.force.Load().config.BMOConcurrency == 0 { // else the settings say it
 		out = append(out, text)
 	}
+	if why := a.unread.Load(); why != nil {
+		out = append(out, *why)
+	}
 	if a.elector != nil {
 		if s := a.elector.Status(); s.Err != nil {
 			out = append(out, fmt.Sprintf("the Lease %s cannot be renewed or read: %v", a.force.Load().config.Kubernetes.Leader.LeaseName, s.Err))

@@ -1,6 +1,7 @@
 package app
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"os"
@@ -21,6 +22,9 @@ const (
 	findTimeout   = 20 * time.Second
 )
 
+// ironicUnread is what log and status say while BMO's Ironic cannot be followed.
+const ironicUnread = "where BMO's Ironic is cannot be read again: what was found at the start stays"
+
 // operatorPart is what App has to do with BMO's Deployment; nil without a cluster.
 type operatorPart struct {
 	bmo   *operator.Reader
@@ -29,14 +33,15 @@ type operatorPart struct {
 	// IRONIC_ENDPOINT was given.
 	ironic *operator.Ironic
 	files  operator.Files
-	told   string // the warning that the log has; this and event are runOperator's alone
-	event  string // … and the Event
+	unread atomic.Pointer[string] // why that cannot be read again; nil: it can
+	told   string                 // the warning that the log has; this and event are runOperator's alone
+	event  string                 // … and the Event
 }
 
 // known is BMO's Deployment as it was last read.
 type known struct {
 	operator.Found
-	err error
+	err error // of the latest look; Found may be of one before
 }
 
 // newOperator finds out how to read BMO's Deployment and, where nothing else says where
@@ -118,26 +123,23 @@ func (a *App) lookAtOperator(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, operatorEvery)
 	defer cancel()
 	found, err := a.bmo.Read(ctx)
-	if err != nil && ctx.Err() != nil {
+	if ctx.Err() != nil {
 		return nil // we end, or the API server was too slow: the next look tells
 	}
-	if err == nil {
-		err = found.Err
+	before, now := a.known.Load(), known{Found: found, err: cmp.Or(err, found.Err)}
+	if now.err != nil && before != nil {
+		now.Found = before.Found // what was known stays
 	}
-	before := a.known.Load()
-	if err != nil && before != nil {
-		found = before.Found // what was known stays
-	}
-	a.known.Store(&known{Found: found, err: err})
-	a.tellOperator(before, found, err)
-	a.warnOperator(ctx, found)
+	a.known.Store(&now)
+	a.tellOperator(before, now.Found, now.err)
+	a.warnOperator(ctx, now.Found)
 	if a.gateway != nil && a.force.Load().config.BMOConcurrency == 0 {
-		a.gateway.SetWorkers(exactly(found.Workers))
+		a.gateway.SetWorkers(exactly(now.Workers))
 	}
 	if a.ironic == nil || err != nil {
 		return nil
 	}
-	return a.followIronic(ctx, found)
+	return a.followIronic(ctx, found) // the fresh one, whether or not it tells workers and limit
 }
 
 // exactly is a number that is no estimate; 0 otherwise.
@@ -208,10 +210,24 @@ func (a *App) followIronic(ctx context.Context, found operator.Found) error {
 		}
 		err = a.bmo.Keep(ctx, there.LikeIn(*a.ironic), a.files)
 	}
-	if err != nil && ctx.Err() == nil {
-		a.log.Warn("where BMO's Ironic is cannot be read again: what was found at the start stays", "error", err)
+	if ctx.Err() == nil {
+		a.tellIronic(err)
 	}
 	return nil
+}
+
+// tellIronic says that BMO's Ironic cannot be read again, once until it can be; nil: it was read.
+func (a *App) tellIronic(err error) {
+	if err == nil {
+		if a.unread.Swap(nil) != nil {
+			a.log.Info("BMO's Ironic is read again", "deployment", a.bmo.Name())
+		}
+		return
+	}
+	text := ironicUnread + ": " + err.Error()
+	if a.unread.Swap(&text) == nil {
+		a.log.Warn(ironicUnread, "error", err)
+	}
 }
 
 // showOperator is what the status tells of BMO.
@@ -228,6 +244,8 @@ func (a *App) showOperator() *api.Operator {
 	}
 	if k.err != nil {
 		o.LastError = k.err.Error()
+	} else if why := a.unread.Load(); why != nil {
+		o.LastError = *why
 	}
 	return o
 }

@@ -260,6 +260,70 @@ func TestLH44_IronicIsFoundByTheDeployment(t *testing.T) {
 	}
 }
 
+// Workers and limit have nothing to do with Ironic: what BMO does not understand hides neither new
+// credentials nor another URL.
+func TestLH44_IronicIsFollowedWhereTheLimitCannotBeRead(t *testing.T) {
+	server := newAPIServer()
+	server.putOperator(object{"IRONIC_ENDPOINT": "http://ironic/v1/", "PROVISIONING_LIMIT": "x"})
+	server.setObject(bmoSecret, "Secret", "v1", object{"data": object{"username": "YWRtaW4=", "password": "c2VzYW1l"}})
+	play(t, findsIronic(t, server), func(s *stage) {
+		s.pass(70 * time.Second)
+		server.setObject(bmoSecret, "Secret", "v1", object{"data": object{"username": "YWRtaW4=", "password": "bmV3"}})
+		s.pass(time.Minute)
+		text, err := os.ReadFile(filepath.Join(s.app.files.Dir, "auth", "ironic", "password"))
+		if o := s.operator(); string(text) != "new" || err != nil || !strings.Contains(o.LastError, "PROVISIONING_LIMIT") {
+			t.Errorf("%q, %v, %+v", text, err, o)
+		}
+		s.fault = "names another Ironic than at our start"
+		server.putOperator(object{"IRONIC_ENDPOINT": "http://other/v1/", "PROVISIONING_LIMIT": "x"})
+		s.pass(time.Minute)
+		if n := s.log.count("msg=stopped", "clean=false"); n != 1 {
+			t.Errorf("%d ends, want 1", n)
+		}
+	})
+}
+
+// What cannot be read of BMO's Secrets is said once, and shown until it can be.
+func TestLH44_CredentialsThatAreGoneAreSaidOnce(t *testing.T) {
+	server := newAPIServer()
+	server.putOperator(object{"IRONIC_ENDPOINT": "http://ironic/v1/"})
+	credentials := object{"data": object{"username": "YWRtaW4=", "password": "c2VzYW1l"}}
+	server.setObject(bmoSecret, "Secret", "v1", credentials)
+	play(t, findsIronic(t, server), func(s *stage) {
+		said := func(spells, ends int, want string) {
+			t.Helper()
+			var shown []string
+			for _, w := range s.app.Status().Warnings {
+				if strings.Contains(w, "BMO's Ironic") {
+					shown = append(shown, w)
+				}
+			}
+			if o := s.operator(); want == "" && len(shown)+len(o.LastError) > 0 ||
+				want != "" && (len(shown) != 1 || o.LastError != shown[0] || !strings.HasSuffix(shown[0], want)) {
+				t.Errorf("shown %q, %+v, want %q", shown, o, want)
+			}
+			if n, m := s.log.count("level=WARN", "cannot be read again"), s.log.count("BMO's Ironic is read again"); n != spells || m != ends {
+				t.Errorf("said %d times, and %d times that it is over; want %d and %d", n, m, spells, ends)
+			}
+		}
+		s.pass(70 * time.Second)
+		said(0, 0, "")
+		server.remove(bmoSecret)
+		s.pass(10 * time.Minute)
+		said(1, 0, "secret metal3/ironic-credentials-9c7, which BMO uses for Ironic: NotFound")
+		server.set(server.refused, "secrets", true)
+		s.pass(time.Minute)
+		said(1, 0, "(Role ironic-throttle-operator, as in overlay observe)")
+		server.set(server.refused, "secrets", false)
+		server.setObject(bmoSecret, "Secret", "v1", credentials)
+		s.pass(2 * time.Minute)
+		said(1, 1, "")
+		server.remove(bmoSecret)
+		s.pass(2 * time.Minute)
+		said(2, 1, "NotFound")
+	})
+}
+
 func TestLH44_IronicThatIsNotFoundIsNamed(t *testing.T) {
 	server := newAPIServer()
 	prepare := findsIronic(t, server)

@@ -124,14 +124,16 @@ func (e *eventReader) next(now time.Time) []byte {
 
 // happened writes the events that are new to e.
 func (e *eventReader) happened(b *bytes.Buffer) {
-	for _, event := range e.s.eventsNow() {
-		if event.Seq <= e.seq {
-			continue
-		}
-		if e.missed || event.Seq > e.seq+1 {
-			e.missed = false
-			fmt.Fprintf(b, "event: gap\ndata: {}\n\n")
-		}
+	fresh := e.s.eventsNow()
+	for len(fresh) > 0 && fresh[0].Seq <= e.seq {
+		fresh = fresh[1:]
+	}
+	// Told also where nothing has happened yet: an id of ours would hide it for ever.
+	if e.missed || len(fresh) > 0 && fresh[0].Seq > e.seq+1 {
+		e.missed = false
+		fmt.Fprintf(b, "event: gap\ndata: {}\n\n")
+	}
+	for _, event := range fresh {
 		e.seq = event.Seq
 		e.write(b, "event", event)
 	}

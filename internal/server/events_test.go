@@ -211,6 +211,24 @@ func TestEventsGoOnWhereAReaderWas(t *testing.T) {
 	})
 }
 
+// TestTheGapOfAnotherProcessIsToldAtOnce, before the reader gets an id of ours, and once.
+func TestTheGapOfAnotherProcessIsToldAtOnce(t *testing.T) {
+	play(t, func(t *theatre) {
+		s := t.open("other-57")
+		s.wants("gap {}", "change ")
+		t.happens(1)
+		s.wants("host-1", "change ")
+		s.body.Close()
+		early := t.open("other-57")
+		early.wants("gap {}", "host-1", "change ")
+		early.body.Close()
+		t.happens(1)
+		again := t.open(early.id)
+		again.wants("host-2", "change ")
+		again.body.Close()
+	})
+}
+
 // TestSlowReadersAreDropped: one that takes nothing is gone after a while, holds nobody up, and goes
 // on later where it was.
 func TestSlowReadersAreDropped(t *testing.T) {

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/ironic-throttle/ironic-throttle/internal/page"
+	"github.com/ironic-throttle/ironic-throttle/pkg/api"
 )
 
 // hourTick is how often it is seen whether a look is due, by a clock that may be faster.
@@ -23,17 +24,26 @@ func (h *lastHour) points() []page.Point {
 	return h.of.Points()
 }
 
-// lookNow takes the status as it is, if a look is due.
+func (h *lastHour) due(now time.Time) bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.of.Due(now)
+}
+
+func (h *lastHour) look(now time.Time, st api.Status) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.of.Look(now, &st)
+}
+
+// lookNow takes the status as it is, if a look is due. It is keepHour's alone.
 func (s *Server) lookNow(ctx context.Context) {
-	s.hour.mu.Lock()
-	defer s.hour.mu.Unlock()
 	now := s.opts.Now()
-	if !s.hour.of.Due(now) {
+	if !s.hour.due(now) {
 		return
 	}
-	if snap, err := s.statuses.Get(ctx, struct{}{}); err == nil {
-		st := snap.Value()
-		s.hour.of.Look(now, &st)
+	if snap, err := s.statuses.Get(ctx, struct{}{}); err == nil { // it may take a while: pages do not wait for it
+		s.hour.look(now, snap.Value())
 	}
 }
 

@@ -128,6 +128,22 @@ func TestPagesShareWhatTheyShow(t *testing.T) {
 	})
 }
 
+// TestPagesDoNotWaitForTheLook: while the status is read nobody has the lock of the last hour.
+func TestPagesDoNotWaitForTheLook(t *testing.T) {
+	d := &still{fake: seen()}
+	s, looked := made(t, d), false
+	d.status = func() api.Status {
+		if looked = s.hour.mu.TryLock(); looked {
+			s.hour.mu.Unlock()
+		}
+		return exampleStatus()
+	}
+	s.lookNow(t.Context())
+	if n := len(s.hour.points()); n != 1 || !looked {
+		t.Errorf("%d points; pages could read meanwhile: %t", n, looked)
+	}
+}
+
 // TestTheLastHourIsKeptWhileServing, also while nobody looks.
 func TestTheLastHourIsKeptWhileServing(t *testing.T) {
 	play(t, func(t *theatre) {

@@ -72,3 +72,24 @@ func TestLH41_WhoMayNotTakeTheLease(t *testing.T) {
 		}
 	})
 }
+
+// Who gave the Lease up in order may have its label still: who saw it lead takes that off.
+func TestLH42_WhoLedBeforeAnOrderlyEnd(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var server api
+		a := server.join(t, "a_1", nil)
+		a.leads(time.Second)
+		b := server.join(t, "b_1", nil)
+		<-time.After(time.Minute)
+		if err := a.leave(); err != nil {
+			t.Error(err)
+		}
+		b.leads(longRetry + time.Second)
+		if got := b.Former(); got != "a_1" {
+			t.Errorf("%q led before, want a_1; log %s", got, b)
+		}
+		if err := b.leave(); err != nil {
+			t.Error(err)
+		}
+	})
+}

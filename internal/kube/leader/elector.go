@@ -57,8 +57,8 @@ func (e *Elector) Status() Status {
 	return s
 }
 
-// Former is the identity of who held the Lease when we took it; "" = nobody did. Only led
-// may ask.
+// Former is the identity of who held the Lease last when we took it, as far as we have seen;
+// "" = nobody did. Only led may ask.
 func (e *Elector) Former() string { return e.lock.former }
 
 // Campaigns reports whether this replica would take the Lease if it came free: it stands

@@ -96,7 +96,7 @@ func (l *Label) KeepOff(ctx context.Context) {
 }
 
 // KeepOn keeps the label on our pod until ctx ends. former is who led before, as the Lease
-// had it: that one may be dead or cut off, so its label is taken off too.
+// had it: that one may be dead or cut off, or its Off failed, so its label is taken off too.
 func (l *Label) KeepOn(ctx context.Context, former string) {
 	theirs := podOf(former)
 	if theirs == l.opts.Pod {

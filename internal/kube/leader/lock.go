@@ -32,7 +32,7 @@ type lock struct {
 	asked bool
 	// term is the number of transitions that our term began with; nil before it.
 	term *int
-	// former is who held the Lease when we took it.
+	// former is who held the Lease last when we took it.
 	former string
 	// told are the faults that the log speaks of, by verb.
 	told map[string]map[string]bool
@@ -124,7 +124,7 @@ func (l *lock) write(ctx context.Context, verb string, record resourcelock.Leade
 		return err
 	}
 	if l.term == nil {
-		l.term, l.former = &record.LeaderTransitions, l.observed.last()
+		l.term, l.former = &record.LeaderTransitions, l.observed.former()
 	}
 	l.fence.renewed(sent)
 	l.saw(l.Identity())

@@ -47,6 +47,7 @@ func (s Status) Standby() string {
 type observed struct {
 	mu     sync.Mutex
 	holder string
+	named  string // the last holder that was not ""
 	since  time.Time
 	seen   time.Time
 	errs   map[string]error // by verb
@@ -56,7 +57,7 @@ type observed struct {
 func (s *observed) saw(holder string, now time.Time) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.seen = now
+	s.seen, s.named = now, cmp.Or(holder, s.named)
 	if s.holder == holder && !s.since.IsZero() {
 		return false
 	}
@@ -64,11 +65,12 @@ func (s *observed) saw(holder string, now time.Time) bool {
 	return true
 }
 
-// last is the holder that was seen last.
-func (s *observed) last() string {
+// former is the last holder that was seen, also where it has given the Lease up since: its label
+// may still be there.
+func (s *observed) former() string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.holder
+	return s.named
 }
 
 // went enters how the latest request of a verb went.

@@ -10,6 +10,7 @@ import (
 	"strconv"
 
 	core "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/ironic-throttle/ironic-throttle/pkg/ironic"
@@ -110,7 +111,11 @@ func (r *Reader) keep(ctx context.Context, secret, folder string, keys ...string
 		return nil
 	}
 	s, err := r.core.Secrets(r.namespace).Get(ctx, secret, metav1.GetOptions{})
-	if err != nil {
+	switch {
+	case apierrors.IsForbidden(err):
+		return fmt.Errorf("secret %s/%s, which BMO uses for Ironic: %w: the throttle's account needs the right to get it "+
+			"(Role ironic-throttle-operator, as in overlay observe)", r.namespace, secret, err)
+	case err != nil:
 		return fmt.Errorf("secret %s/%s, which BMO uses for Ironic: %w", r.namespace, secret, err)
 	}
 	if err := os.MkdirAll(folder, 0o700); err != nil {
