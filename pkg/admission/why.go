@@ -202,7 +202,10 @@ func (t *storyteller) tell(h *host) {
 		if must := mustHappen[t.Answer.Reason]; must != "" {
 			t.sayf("%s", must)
 		}
-		t.Steps = append(t.queueSteps(), t.stepsFor(t.Answer.Reason)...)
+		t.Steps = t.queueSteps()
+		if t.silence < comesBack || t.Answer.Reason != api.ReasonGranted { // that one says to wait for BMO
+			t.Steps = append(t.Steps, t.stepsFor(t.Answer.Reason)...)
+		}
 		return
 	}
 	if t.Standing == api.StandingStopped { // held, and it has not asked

@@ -151,6 +151,15 @@ var whyCases = []struct {
 		f.passes(150 * time.Second)
 		return f, "metal3", "host-2"
 	}},
+	{"nobody asks, and a slot is free", api.StandingWaiting, api.ReasonGranted, func(t *testing.T) (*front, string, string) {
+		f := newFront(t, 1)
+		f.of(2)
+		f.starts(1)
+		f.want(by(2, api.OpProvision), api.ReasonFull)
+		f.succeeds(1)
+		f.passes(150 * time.Second)
+		return f, "metal3", "host-2"
+	}},
 	{"of little weight", api.StandingWaiting, api.ReasonFull, func(t *testing.T) (*front, string, string) {
 		f := newFront(t, 1, func(c *admission.Config) { c.Turns.Weights = map[string]float64{"metal3": 100} })
 		f.starts(1)

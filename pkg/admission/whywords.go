@@ -78,7 +78,7 @@ var steps = map[api.Reason][]string{
 	},
 	api.ReasonStale: {
 		"See whether Ironic answers, and what the throttle's last poll met: ironic-throttle status.",
-		"Mend Ironic, or the throttle's credentials and CA. Hosts that are at work go on meanwhile.",
+		"Mend Ironic; where its answer is 401 or 403, or TLS fails, the throttle's credentials or CA. Nothing has to be started anew: hosts start after the next good poll, and those at work go on meanwhile.",
 	},
 	api.ReasonStarting: {
 		"Wait a minute after a start, and ask the replica that leads: ironic-throttle status says who answered.",
@@ -106,7 +106,7 @@ func (t *storyteller) queueSteps() (all []string) {
 		all = append(all, "See whether BMO runs, and reaches the throttle: kubectl get pods -A | grep baremetal-operator, and its log.")
 	}
 	if t.lighter {
-		all = append(all, "To give its namespace a larger share of the slots, raise its weight in IRONIC_THROTTLE_TENANT_WEIGHTS.")
+		all = append(all, "To give its namespace a larger share of the slots, raise its weight in IRONIC_THROTTLE_TENANT_WEIGHTS, or lower that of the other one.")
 	}
 	return all
 }
