@@ -13,6 +13,9 @@ import (
 // said: one or two may be somebody's own doing.
 const bypassed = 3
 
+// quiet is how long the gateway must be unused until that is said.
+const quiet = 5 * time.Minute
+
 // bypass notices that nobody uses the gateway, or asks, although hosts of the operator begin to
 // work: the operator goes round it (GW-20). The zero value begins with its first step.
 type bypass struct {

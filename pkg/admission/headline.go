@@ -9,10 +9,6 @@ import (
 	"github.com/ironic-throttle/ironic-throttle/pkg/breaker"
 )
 
-// quiet is how long nobody must have asked until it is said, if hosts wait: BMO comes back
-// within two minutes.
-const quiet = 5 * time.Minute
-
 // headline is the one thing that matters now: what stops everybody, then what stops some, then how
 // the slots stand.
 func (c *core) headline(now time.Time, s *api.Status) string {
@@ -35,7 +31,7 @@ func (c *core) headline(now time.Time, s *api.Status) string {
 	if b, found := stopping(s.Breakers, wholeIronic.String()); found {
 		return "Nothing starts: " + breakerHeadline(b) + "; " + who + "."
 	}
-	if silence := now.Sub(c.lastAsk); waiting+stopped > 0 && silence >= quiet {
+	if silence := now.Sub(c.lastAsk); waiting+stopped > 0 && silence >= comesBack+time.Minute {
 		return fmt.Sprintf("Nobody has asked for %s, and %s: is BMO running?", about(silence), who)
 	}
 	var parts []string

@@ -21,6 +21,7 @@ func (c *Controller) Why(now time.Time, namespace, name string) api.Why {
 	}
 	ref, known, cluster := c.whose(namespace, name)
 	var h *host
+	scope := ""
 	if known {
 		h = hostOf(ref)
 		if id := ref.ID(); id.Name != "" {
@@ -34,14 +35,14 @@ func (c *Controller) Why(now time.Time, namespace, name string) api.Why {
 	w.Hold = c.holdOf(now, &w)
 	if h != nil {
 		w.History = h.history.shown(c.policy.born, c.mode)
-		c.foreseeFor(now, h, &w)
+		scope = c.foreseeFor(now, h, &w)
 	}
 	lingers := known && ref.Lingers()
 	w.Standing = standing(&w, lingers)
 	if known && w.Standing == api.StandingUnknown {
 		w.Standing = api.StandingIdle
 	}
-	t := storyteller{Why: &w, cluster: cluster, now: now, born: c.policy.born, lingers: lingers, silence: now.Sub(c.lastAsk)}
+	t := storyteller{Why: &w, cluster: cluster, now: now, born: c.policy.born, lingers: lingers, scope: scope, silence: now.Sub(c.lastAsk)}
 	if h != nil && w.Queued != nil {
 		t.share, t.lighter = shareOf(h.queue.View(now, 0).Tenants, tenant(h.ID()))
 	}
@@ -103,14 +104,15 @@ func (c *core) holdOf(now time.Time, w *api.Why) *api.Hold {
 	return &hold
 }
 
-// foreseeFor fills in where h stands in its queue, and what it would be told if it asked again.
-func (c *core) foreseeFor(now time.Time, h *host, w *api.Why) {
+// foreseeFor fills in where h stands in its queue, and what it would be told if it asked again. It
+// returns the scope of the breaker that stops it; "": none does.
+func (c *core) foreseeFor(now time.Time, h *host, w *api.Why) (scope string) {
 	if h.queue != nil && h.place.State() != fairshare.Holding {
 		queued := showQueued(h.queue.Show(now, &h.place))
 		w.Queued = &queued
 	}
 	if !h.asked {
-		return
+		return ""
 	}
 	id := h.ID()
 	ask := api.Ask{
@@ -124,8 +126,13 @@ func (c *core) foreseeFor(now time.Time, h *host, w *api.Why) {
 		w.Op = ask.Op
 	}
 	s := c.situationOf(now, ask, h.put)
-	answer := c.answer(c.foresee(now, s), s)
+	d := c.foresee(now, s)
+	answer := c.answer(d, s)
 	w.Answer = &answer
+	if d.stop != nil && d.stop.scope.Kind != "" {
+		return d.stop.scope.String()
+	}
+	return ""
 }
 
 // standing sums up how the host of w stands.
@@ -165,6 +172,7 @@ type storyteller struct {
 	born    time.Time // what host.askedAt counts from
 	lingers bool      // its work is over, and its slot not given back yet
 
+	scope   string        // of the breaker that stops it
 	silence time.Duration // since anybody asked
 	share   string        // how its namespace stands beside another one; "" if it is alone
 	lighter bool          // that other one has more weight

@@ -35,7 +35,7 @@ var mustHappen = map[api.Reason]string{
 	api.ReasonPlannedYields: "Hosts that were not planned must have started first.",
 }
 
-// steps are by reason what an operator can do. {host} and {node} stand for the host and its node.
+// steps are by reason what an operator can do. {host}, {node} and {scope} stand for the host, its node, and the breaker that stops it.
 var steps = map[api.Reason][]string{
 	api.ReasonGranted: {
 		"Wait: BMO asks again within two minutes. If it does not, see whether BMO is running: kubectl get bmh -A shows what it last did.",
@@ -66,11 +66,11 @@ var steps = map[api.Reason][]string{
 	},
 	api.ReasonBreakerOpen: {
 		"See which breaker is open and what failed: ironic-throttle breakers.",
-		"When the cause is mended, let hosts start at once: ironic-throttle breakers reset SCOPE.",
+		"When the cause is mended, let hosts start at once: ironic-throttle breakers reset {scope}.",
 	},
 	api.ReasonHalfOpen: {
 		"Wait for the hosts that are tried: ironic-throttle breakers shows which.",
-		"When the cause is mended for certain: ironic-throttle breakers reset SCOPE.",
+		"When the cause is mended for certain: ironic-throttle breakers reset {scope}.",
 	},
 	api.ReasonRate: {
 		"Wait a minute.",
@@ -89,7 +89,7 @@ var steps = map[api.Reason][]string{
 
 // stepsFor returns what an operator can do for the host if it is told reason.
 func (t *storyteller) stepsFor(reason api.Reason) []string {
-	names := strings.NewReplacer("{host}", t.Host, "{node}", cmp.Or(t.NodeUUID, strings.Replace(t.Host, "/", "~", 1)))
+	names := strings.NewReplacer("{host}", t.Host, "{scope}", pasteable(t.scope), "{node}", cmp.Or(t.NodeUUID, strings.Replace(t.Host, "/", "~", 1)))
 	all := make([]string, 0, len(steps[reason]))
 	for _, s := range steps[reason] {
 		all = append(all, names.Replace(s))
@@ -136,6 +136,17 @@ func tenantText(t *fairshare.TenantView, kind string) string {
 		who = "what has no namespace"
 	}
 	return fmt.Sprintf("%s has weight %v, %s and %d waiting", who, t.Weight, number(t.Holding, "slot", "slots"), t.Waiting+t.Called)
+}
+
+// pasteable is word as one of a shell.
+func pasteable(word string) string {
+	plain := func(r rune) bool {
+		return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune(":/._-", r)
+	}
+	if strings.IndexFunc(word, func(r rune) bool { return !plain(r) }) < 0 {
+		return word
+	}
+	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
 }
 
 // slotSteps are those for a host that holds a slot or works without one.

@@ -27,3 +27,13 @@ func TestWhyEveryReasonHasAStep(t *testing.T) {
 		t.Errorf("steps of %d reasons, there are %d", len(steps), len(api.Reasons()))
 	}
 }
+
+func TestPasteable(t *testing.T) {
+	for word, want := range map[string]string{
+		"group:rack1": "group:rack1", "group:rack 1": "'group:rack 1'", "image:$(reboot)": "'image:$(reboot)'", "group:it's": `'group:it'\''s'`,
+	} {
+		if got := pasteable(word); got != want {
+			t.Errorf("%s: %s, want %s", word, got, want)
+		}
+	}
+}
