@@ -1,0 +1,143 @@
+package api
+
+import "time"
+
+// PlanReason says why a host is part of a plan.
+type PlanReason string
+
+// The reasons.
+const (
+	PlanEmpty         PlanReason = "Empty"         // no pods but those that go with the node
+	PlanDrifted       PlanReason = "Drifted"       // it is not as it is wanted
+	PlanUnderutilized PlanReason = "Underutilized" // its pods fit elsewhere, and that is cheaper
+	PlanUnclaimed     PlanReason = "Unclaimed"     // provisioned, and nobody uses it
+)
+
+// PlanMethod is what found an action. Plan has actions of one method.
+type PlanMethod string
+
+// The methods, in their order (DC-9).
+const (
+	MethodEmptiness   PlanMethod = "Emptiness"
+	MethodStaticDrift PlanMethod = "StaticDrift"
+	MethodDrift       PlanMethod = "Drift"
+	MethodMulti       PlanMethod = "MultiNodeConsolidation"
+	MethodSingle      PlanMethod = "SingleNodeConsolidation"
+)
+
+// PlanDecision is what an action does.
+type PlanDecision string
+
+// The decisions.
+const (
+	PlanRelease     PlanDecision = "release"     // the pool gets smaller by these hosts
+	PlanReplace     PlanDecision = "replace"     // another host is deployed first, then these are released
+	PlanReprovision PlanDecision = "reprovision" // the machine is deleted, and its pool makes it anew
+	PlanReport      PlanDecision = "report"      // nothing is done: somebody should look
+)
+
+// Plan is the body of GET /v1/plan (docs/planned-work.md).
+type Plan struct {
+	MadeAt time.Time `json:"madeAt"`
+	// ExecuteAfter is when it may be carried out, if it still holds then (DC-22).
+	ExecuteAfter time.Time `json:"executeAfter"`
+	// DryRun: nothing of it will be carried out (DC-1).
+	DryRun bool `json:"dryRun"`
+	// Blocked says why there are no actions though there might be work (DC-24, DC-26); "" = nothing blocks.
+	Blocked string `json:"blocked,omitempty"`
+	// Method is what all actions come from; "" = there are none.
+	Method  PlanMethod   `json:"method,omitempty"`
+	Actions []PlanAction `json:"actions"`
+	// Reports are hosts that somebody should look at; nothing is done.
+	Reports []PlanAction `json:"reports,omitempty"`
+	// Later are candidates that this plan leaves for a later one.
+	Later []PlanCandidate `json:"later,omitempty"`
+	// Excluded counts hosts that are no candidates, by the first condition that they do not meet.
+	Excluded []PlanExcluded `json:"excluded,omitempty"`
+	// Faults are settings and annotations that could not be read.
+	Faults []string `json:"faults,omitempty"`
+	// Hosts, Nodes and Pods are how many were looked at.
+	Hosts int `json:"hosts"`
+	Nodes int `json:"nodes"`
+	Pods  int `json:"pods"`
+}
+
+// PlanAction is one line of a plan. Hosts are NAMESPACE/NAME.
+type PlanAction struct {
+	ID       string       `json:"id"` // the same for the same action of the same plan
+	Decision PlanDecision `json:"decision"`
+	Reason   PlanReason   `json:"reason"`
+	// Pool is KIND NAMESPACE/NAME, or "" for hosts of none.
+	Pool  string     `json:"pool,omitempty"`
+	Hosts []PlanHost `json:"hosts"`
+	// Replacement is the host that is deployed first.
+	Replacement *PlanHost `json:"replacement,omitempty"`
+	// Evidence are sentences that say why.
+	Evidence []string `json:"evidence"`
+	// SavingPerHour is what the action's own act saves: power off, or the end of a lease (DC-13).
+	// Saving says in words how, or why nothing is saved.
+	SavingPerHour float64 `json:"savingPerHour"`
+	Saving        string  `json:"saving"`
+	// SlotMinutes is for how long slots are held, PeakSlots how many at once.
+	SlotMinutes float64 `json:"slotMinutes"`
+	PeakSlots   int     `json:"peakSlots"`
+	// PaybackHours is after how long the saving has paid for the work; absent where nothing is saved.
+	PaybackHours *float64 `json:"paybackHours,omitempty"`
+	// DisruptionCost is of the pods and the slots; SavingPerCost is what candidates are ordered by.
+	DisruptionCost float64 `json:"disruptionCost"`
+	SavingPerCost  float64 `json:"savingPerCost"`
+	// Moves are where its pods would go.
+	Moves []PlanMove `json:"moves,omitempty"`
+	// Commands are what an operator would run, in order.
+	Commands []string `json:"commands"`
+}
+
+// PlanHost is a host of an action.
+type PlanHost struct {
+	Name           string `json:"name"` // NAMESPACE/NAME
+	NodeUUID       string `json:"nodeUUID,omitempty"`
+	Node           string `json:"node,omitempty"`
+	Machine        string `json:"machine,omitempty"` // NAMESPACE/NAME
+	ConductorGroup string `json:"conductorGroup,omitempty"`
+	PowerOff       bool   `json:"powerOff,omitempty"` // spec.online becomes false once it is available and unclaimed
+	HandBack       bool   `json:"handBack,omitempty"` // its lease ends: it is handed back by hand
+}
+
+// PlanMove is one pod that moves.
+type PlanMove struct {
+	Pod string `json:"pod"` // NAMESPACE/NAME
+	To  string `json:"to"`  // a node, or the host that replaces
+}
+
+// PlanCandidate is a host that a later plan may act on.
+type PlanCandidate struct {
+	Host           string     `json:"host"`
+	Pool           string     `json:"pool,omitempty"`
+	Reason         PlanReason `json:"reason"`
+	SavingPerHour  float64    `json:"savingPerHour"`
+	DisruptionCost float64    `json:"disruptionCost"`
+	SavingPerCost  float64    `json:"savingPerCost"`
+	Note           string     `json:"note,omitempty"` // why not now
+}
+
+// PlanExcluded counts hosts that are no candidates for one reason.
+type PlanExcluded struct {
+	Condition string `json:"condition"`
+	Hosts     int    `json:"hosts"`
+}
+
+// PlanExplanation tells why a host is a candidate or not, condition by condition.
+type PlanExplanation struct {
+	Host       string          `json:"host"`
+	Candidate  bool            `json:"candidate"`
+	Reason     PlanReason      `json:"reason,omitempty"` // for which it is one
+	Summary    string          `json:"summary"`          // one sentence
+	Conditions []PlanCondition `json:"conditions"`
+}
+
+// PlanCondition is one condition of a candidate.
+type PlanCondition struct {
+	Type    string `json:"type"` // such as ConsolidateAfter, ConsolidationPolicy, Consolidatable
+	Met     bool   `json:"met"`
+	Message string `json:"message"`
+}

@@ -1,0 +1,243 @@
+package disruption
+
+import (
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// State is all that a plan is made of: the cluster, its machines and hosts, and how the
+// throttle stands. The order of its lists has no meaning (DC-28). `plan --export` writes it.
+type State struct {
+	TakenAt  time.Time   `json:"takenAt"`
+	Throttle Throttle    `json:"throttle"`
+	Pools    []Pool      `json:"pools,omitempty"`
+	Hosts    []Host      `json:"hosts,omitempty"`
+	Nodes    []Node      `json:"nodes,omitempty"`
+	Pods     []Pod       `json:"pods,omitempty"`
+	Budgets  []PodBudget `json:"podDisruptionBudgets,omitempty"`
+}
+
+// Throttle is what the decision says of slots and of hosts that are not planned.
+type Throttle struct {
+	Limit  int            `json:"limit"`
+	Groups map[string]int `json:"groups,omitempty"` // limits of conductor groups that have their own
+	// Waiting hosts want a slot and are not planned: queued, called, parked or held (DC-24).
+	Waiting int `json:"waiting,omitempty"`
+	// Stale: how Ironic stands is not known (DC-26).
+	Stale bool `json:"stale,omitempty"`
+	// OpenBreakers are the scopes whose breakers are not CLOSED; PausedGroups the conductor
+	// groups that are paused (DC-26).
+	OpenBreakers []string `json:"openBreakers,omitempty"`
+	PausedGroups []string `json:"pausedGroups,omitempty"`
+	// ReleaseMinutes and DeployMinutes are for how long a host holds a slot, as seen of late; 0: not known.
+	ReleaseMinutes float64 `json:"releaseMinutes,omitempty"`
+	DeployMinutes  float64 `json:"deployMinutes,omitempty"`
+}
+
+// Key names an object: of the cluster as a whole, it has no namespace.
+type Key struct {
+	Namespace string `json:"namespace,omitempty"`
+	Name      string `json:"name"`
+}
+
+// String is NAMESPACE/NAME, or NAME.
+func (k Key) String() string {
+	if k.Namespace == "" {
+		return k.Name
+	}
+	return k.Namespace + "/" + k.Name
+}
+
+// PoolKind is what a pool is.
+type PoolKind string
+
+// The kinds of pools.
+const (
+	PoolMachineDeployment PoolKind = "MachineDeployment"
+	PoolMachineSet        PoolKind = "MachineSet"
+	PoolLabel             PoolKind = "Label" // hosts with one value of the label POOL_LABEL; Name is the value
+)
+
+// Pool is the owner of machines: hosts that can stand in for each other.
+type Pool struct {
+	Key
+	Kind     PoolKind `json:"kind"`
+	Replicas int      `json:"replicas"` // wanted
+	// Scales: lowering Replicas takes machines away (not: an autoscaler or a topology writes them).
+	Scales bool `json:"scales"`
+	// TemplateHash is of the template that new machines get (static drift); "": not known. Two hashes are
+	// compared only when they have the same version, the text before the first '-'.
+	TemplateHash string `json:"templateHash,omitempty"`
+	// HostSelector is what a host must have to be chosen for the pool (dynamic drift); nil: not known.
+	HostSelector *metav1.LabelSelector `json:"hostSelector,omitempty"`
+	// NodeLabels and NodeTaints are those of a node that the pool makes; nil: not known, and
+	// nothing can be simulated on a new one.
+	NodeLabels map[string]string `json:"nodeLabels,omitempty"`
+	NodeTaints []corev1.Taint    `json:"nodeTaints,omitempty"`
+	// Policy overrides the Config, as annotations of the pool say.
+	Policy PoolPolicy `json:"policy,omitzero"`
+	// Execute: the pool's annotation allows that plans are carried out.
+	Execute bool `json:"execute,omitempty"`
+	// Faults are annotations that could not be read. No host of such a pool is a candidate.
+	Faults []string `json:"faults,omitempty"`
+}
+
+// PoolPolicy is what a pool may set for itself; nil = as in the Config.
+type PoolPolicy struct {
+	ConsolidateAfter   *Span    `json:"consolidateAfter,omitempty"`
+	Policy             *Policy  `json:"consolidationPolicy,omitempty"`
+	Budgets            []Budget `json:"budgets,omitempty"`
+	MinReady           *int     `json:"minReady,omitempty"`
+	PreemptibleOptions *int     `json:"preemptibleOptions,omitempty"`
+}
+
+// Host is a BareMetalHost with what is known of its machine.
+type Host struct {
+	Key
+	NodeUUID       string `json:"nodeUUID,omitempty"` // Ironic's
+	State          string `json:"state"`              // status.provisioning.state
+	ConductorGroup string `json:"conductorGroup,omitempty"`
+	Online         bool   `json:"online"`             // spec.online
+	PoweredOn      bool   `json:"poweredOn"`          // status.poweredOn
+	Consumer       string `json:"consumer,omitempty"` // KIND NAMESPACE/NAME of spec.consumerRef; "" = unclaimed
+	Paused         bool   `json:"paused,omitempty"`
+	Detached       bool   `json:"detached,omitempty"`
+	External       bool   `json:"external,omitempty"` // externallyProvisioned
+	Deleting       bool   `json:"deleting,omitempty"`
+	// Failed: the host is in error, or held.
+	Failed bool `json:"failed,omitempty"`
+
+	Labels map[string]string `json:"labels,omitempty"`
+	// Class names hosts of one make, price and size; "" = of none.
+	Class string `json:"class,omitempty"`
+	Price Price  `json:"price,omitzero"`
+	// Preemptible hosts may be taken away by whoever lends them.
+	Preemptible bool `json:"preemptible,omitempty"`
+	// DoNotDisrupt, Storage: never a candidate (DC-27).
+	DoNotDisrupt bool `json:"doNotDisrupt,omitempty"`
+	Storage      bool `json:"storage,omitempty"`
+	// Release: an annotation allows to release the host though nobody claims it (DC-6).
+	Release bool `json:"release,omitempty"`
+	// Capacity is what a node on this host could allocate, if pods were put on it; nil: not known.
+	Capacity Resources `json:"capacity,omitempty"`
+
+	Machine *Machine `json:"machine,omitempty"`
+	Node    string   `json:"node,omitempty"` // of the cluster; "" = none
+	// Desired and Applied are compared field by field: image.url, image.checksum, raid, firmware.NAME ...
+	// A field that only one of them has is not known, and no drift (DC-7).
+	Desired map[string]string `json:"desired,omitempty"`
+	Applied map[string]string `json:"applied,omitempty"`
+	// OnReboot: firmware settings are applied at the next reboot (HostUpdatePolicy), without
+	// provisioning the host again.
+	OnReboot bool `json:"onReboot,omitempty"`
+	// DriftedSince is when a difference was first seen; zero: not known, and then as old as the host.
+	DriftedSince time.Time `json:"driftedSince,omitzero"`
+	Created      time.Time `json:"created,omitzero"`
+	// Faults are annotations that could not be read. Such a host is no candidate, and its price is not known.
+	Faults []string `json:"faults,omitempty"`
+}
+
+// Price is what a host costs. nil = not known. A number that is negative or no number is not known either (DC-12).
+type Price struct {
+	WattsBusy *float64 `json:"wattsBusy,omitempty"` // in service
+	WattsIdle *float64 `json:"wattsIdle,omitempty"` // powered on, nothing to do
+	// LeasePerHour ends with the lease, which can be handed back from LeaseEnds on.
+	LeasePerHour *float64   `json:"leasePerHour,omitempty"`
+	LeaseEnds    *time.Time `json:"leaseEnds,omitempty"`
+	// Prepaid capacity costs nothing more: its price is 0, and releasing it saves nothing.
+	Prepaid bool `json:"prepaid,omitempty"`
+}
+
+// Machine is Cluster API's.
+type Machine struct {
+	Key
+	// Pool is the MachineDeployment that owns its MachineSet, or the MachineSet; zero: nobody owns it.
+	Pool     Key      `json:"pool,omitzero"`
+	PoolKind PoolKind `json:"poolKind,omitempty"`
+	// TemplateHash is of the template that it was made of; "": not known.
+	TemplateHash string `json:"templateHash,omitempty"`
+	ControlPlane bool   `json:"controlPlane,omitempty"`
+	Deleting     bool   `json:"deleting,omitempty"`
+	// Marked: it has the annotation cluster.x-k8s.io/delete-machine.
+	Marked bool `json:"marked,omitempty"`
+	Paused bool `json:"paused,omitempty"`
+	// Consolidatable is the condition of that name; nil: it has none, which is as true.
+	Consolidatable *bool `json:"consolidatable,omitempty"`
+	// Others lists what owns it that is none of ours, such as KubeadmControlPlane: no candidate.
+	OtherOwner string `json:"otherOwner,omitempty"`
+}
+
+// Resources are quantities by resource name, as Kubernetes writes them: cpu "3500m", memory "16Gi".
+type Resources map[string]string
+
+// Node is a node of the cluster, on a host of ours or not.
+type Node struct {
+	Name          string            `json:"name"`
+	Labels        map[string]string `json:"labels,omitempty"`
+	Taints        []corev1.Taint    `json:"taints,omitempty"`
+	Allocatable   Resources         `json:"allocatable,omitempty"`
+	Ready         bool              `json:"ready"`
+	Unschedulable bool              `json:"unschedulable,omitempty"`
+	Deleting      bool              `json:"deleting,omitempty"`
+	ControlPlane  bool              `json:"controlPlane,omitempty"`
+	// FirstReady is when it was first Ready; zero: never, and it is no candidate (DC-3).
+	FirstReady time.Time `json:"firstReady,omitzero"`
+	// LastPodEvent is when a pod last came or went; zero: never since FirstReady.
+	LastPodEvent time.Time `json:"lastPodEvent,omitzero"`
+	// VolumesLeft is how many more volumes of a CSI driver can be attached; a driver that is absent has no limit.
+	VolumesLeft map[string]int `json:"volumesLeft,omitempty"`
+}
+
+// Pod is a pod that has a node, or waits for one.
+type Pod struct {
+	Key
+	Node   string            `json:"node,omitempty"` // "" = not scheduled yet
+	Labels map[string]string `json:"labels,omitempty"`
+	// Owner is KIND/NAME of its controller; "": nobody makes it anew when it is gone.
+	Owner string `json:"owner,omitempty"`
+	// DaemonSet, Mirror: it belongs to its node and goes with it. Finished: it runs no more.
+	DaemonSet   bool `json:"daemonSet,omitempty"`
+	Mirror      bool `json:"mirror,omitempty"`
+	Finished    bool `json:"finished,omitempty"`
+	Terminating bool `json:"terminating,omitempty"`
+	Ready       bool `json:"ready,omitempty"`
+	// DoNotDisrupt: an annotation forbids to evict it.
+	DoNotDisrupt bool `json:"doNotDisrupt,omitempty"`
+
+	Requests     Resources            `json:"requests,omitempty"` // with init containers and overhead, as the scheduler counts
+	HostPorts    []string             `json:"hostPorts,omitempty"`
+	NodeSelector map[string]string    `json:"nodeSelector,omitempty"`
+	NodeAffinity *corev1.NodeSelector `json:"nodeAffinity,omitempty"` // required
+	Tolerations  []corev1.Toleration  `json:"tolerations,omitempty"`
+	// Volumes are bound, each with the nodes that can reach it.
+	Volumes []Volume `json:"volumes,omitempty"`
+	// AntiAffinity are its required terms: whom it does not want beside itself.
+	AntiAffinity []corev1.PodAffinityTerm `json:"antiAffinity,omitempty"`
+	// Unmodelled names what it requires that this package does not simulate, such as
+	// "pod affinity" or "topology spread": its host is no candidate.
+	Unmodelled []string `json:"unmodelled,omitempty"`
+
+	Priority     int32  `json:"priority,omitempty"`
+	DeletionCost *int32 `json:"deletionCost,omitempty"` // controller.kubernetes.io/pod-deletion-cost
+}
+
+// Volume is a bound volume of a pod.
+type Volume struct {
+	Name   string               `json:"name"`
+	Driver string               `json:"driver,omitempty"` // CSI; "" = none
+	Nodes  *corev1.NodeSelector `json:"nodes,omitempty"`  // nil: all
+}
+
+// PodBudget is a PodDisruptionBudget.
+type PodBudget struct {
+	Key
+	Selector *metav1.LabelSelector `json:"selector,omitempty"`
+	// Allowed is status.disruptionsAllowed; Current whether the status is of this generation.
+	Allowed int32 `json:"allowed"`
+	Current bool  `json:"current"`
+	// UnhealthyPodEvictionPolicy as in the API; "": IfHealthyBudget.
+	UnhealthyPodEvictionPolicy policyv1.UnhealthyPodEvictionPolicyType `json:"unhealthyPodEvictionPolicy,omitempty"`
+}
