@@ -53,15 +53,18 @@ var table = map[string]imports{
 	},
 
 	// What others may import: standard library and each other's words.
-	"pkg/api":        {},
-	"pkg/ironic":     {house: []string{"pkg/api", "internal/plainfile"}, outside: []string{gophercl, "github.com/go-json-experiment/json/jsontext", "golang.org/x/sync/errgroup"}},
-	"pkg/slots":      {house: []string{"pkg/ironic", "pkg/api"}},
-	"pkg/fairshare":  {},
-	"pkg/breaker":    {},
-	"pkg/holdoff":    {house: []string{"pkg/api"}},
-	"pkg/snapshot":   {},
-	"pkg/disruption": {house: []string{"pkg/api"}, outside: []string{"k8s.io/api", "k8s.io/apimachinery", "k8s.io/component-helpers", "k8s.io/klog/v2"}},
-	"pkg/admission":  {house: []string{"pkg/slots", "pkg/fairshare", "pkg/breaker", "pkg/holdoff", "pkg/ironic", "pkg/api"}},
+	"pkg/api":       {},
+	"pkg/ironic":    {house: []string{"pkg/api", "internal/plainfile"}, outside: []string{gophercl, "github.com/go-json-experiment/json/jsontext", "golang.org/x/sync/errgroup"}},
+	"pkg/slots":     {house: []string{"pkg/ironic", "pkg/api"}},
+	"pkg/fairshare": {},
+	"pkg/breaker":   {},
+	"pkg/holdoff":   {house: []string{"pkg/api"}},
+	"pkg/snapshot":  {},
+	"pkg/disruption": {
+		house:   []string{"pkg/api"},
+		outside: []string{"k8s.io/api", "k8s.io/apimachinery", "k8s.io/component-helpers", "k8s.io/klog/v2"},
+	},
+	"pkg/admission": {house: []string{"pkg/slots", "pkg/fairshare", "pkg/breaker", "pkg/holdoff", "pkg/ironic", "pkg/api"}},
 
 	"internal/config":    {house: []string{"internal/nearest", "internal/plainfile"}, outside: []string{viper, pflag, "github.com/go-viper/mapstructure/v2", "go.yaml.in/yaml/v3"}},
 	"internal/nearest":   {},
