@@ -220,6 +220,7 @@ func (c *cluster) stuck(node string) string {
 // placement is where the pods of nodes that go would go.
 type placement struct {
 	moves     []api.PlanMove // by pod
+	waiting   []api.PlanMove // by pod: pods that wait, and would have got room on a node that goes
 	usedSpare bool
 	blocked   string // why there is none: a sentence that names the pod; "" = there is one
 }
@@ -292,10 +293,15 @@ func (c *cluster) report(items []item, spare int32) placement {
 	var p placement
 	for _, it := range items {
 		p.usedSpare = p.usedSpare || it.node == spare
-		if !it.waits {
-			p.moves = append(p.moves, api.PlanMove{Pod: c.pods[it.pod].name, To: c.nodes[it.node].name})
+		move := api.PlanMove{Pod: c.pods[it.pod].name, To: c.nodes[it.node].name}
+		if it.waits {
+			p.waiting = append(p.waiting, move)
+		} else {
+			p.moves = append(p.moves, move)
 		}
 	}
-	slices.SortFunc(p.moves, func(a, b api.PlanMove) int { return strings.Compare(a.Pod, b.Pod) })
+	byPod := func(a, b api.PlanMove) int { return strings.Compare(a.Pod, b.Pod) }
+	slices.SortFunc(p.moves, byPod)
+	slices.SortFunc(p.waiting, byPod)
 	return p
 }

@@ -17,7 +17,7 @@ func (c *cluster) addSpare(spare *Node, going []int32) (int32, error) {
 	daemons := c.daemonsOf(going, &node)
 	if daemons == nil { // none go, or those that go have none
 		if c.daemons == nil {
-			all := make([]int32, c.real)
+			all := make([]int32, at)
 			for i := range all {
 				all[i] = int32(i)
 			}
