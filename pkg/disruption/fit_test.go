@@ -299,6 +299,8 @@ func TestDC10_WaitingPodsComeFirst(t *testing.T) {
 		{name: "it finds another", nodes: []Node{fitNodeOf("a", small("2")), fitNodeOf("b", small("2"))}, pods: []Pod{fitPodOf("q", "a"), waits()}, moves: []string{"q>b"}},
 		{name: "it fits nowhere today", nodes: []Node{a, fitNodeOf("b", small("1"))}, pods: []Pod{p, waits(fitAsks("cpu", "9"))}, moves: []string{"p>b"}},
 		{name: "finished", nodes: []Node{a, fitNodeOf("b", small("1"))}, pods: []Pod{p, waits(func(p *Pod) { p.Finished = true })}, moves: []string{"p>b"}},
+		{name: "terminating", nodes: []Node{a, fitNodeOf("b", small("1"))}, pods: []Pod{p, waits(func(p *Pod) { p.Terminating = true })}, moves: []string{"p>b"}},
+		{name: "its anti-affinity by zone does not matter", nodes: []Node{a, fitNodeOf("b", small("2"))}, pods: []Pod{p, fitPodOf("q", "b"), waits(fitAvoids("zone"), func(p *Pod) { p.Labels = nil })}, blocked: "pod shop/p"},
 		{name: "a daemon that waits for the node", nodes: []Node{fitNodeOf("a", fitZone("x")), fitNodeOf("b", small("1"))}, pods: []Pod{p, waits(func(p *Pod) {
 			p.DaemonSet = true
 			p.NodeSelector = map[string]string{"zone": "x"}
@@ -321,6 +323,15 @@ func TestDC10_TargetsAreThoseThatMayBe(t *testing.T) {
 	}
 	// w waits, and would get c; with c gone there is no node that may take it, though b has room.
 	if got, _ = c.without(t.Context(), []string{"c"}, nil); !strings.Contains(got.blocked, "pod shop/w") {
+		t.Errorf("got %+v", got)
+	}
+	// v would get a, which takes waiting pods, though none may be moved there; with a gone it has no place.
+	s.Nodes[0] = fitNodeOf("a", fitZone("x"))
+	s.Pods = append(s.Pods, fitPodOf("v", "", func(p *Pod) { p.NodeSelector = map[string]string{"zone": "x"} }))
+	if c, err = newCluster(s, func(n *Node) bool { return n.Name == "c" }); err != nil {
+		t.Fatal(err)
+	}
+	if got, _ = c.without(t.Context(), []string{"a"}, nil); !strings.Contains(got.blocked, "pod shop/v") {
 		t.Errorf("got %+v", got)
 	}
 }
@@ -355,22 +366,35 @@ func TestDC11_OneNewNodeAtMost(t *testing.T) {
 	}
 }
 
-// A first-fit search alone finds no place here, though there is one.
+// First fit finds no place for the last of 6, 5, 4, 4 and 4 on nodes of 12 and 11. Going back does.
 func TestDC10_ASearchGoesBack(t *testing.T) {
 	size := func(cpu string) func(*Node) {
 		return func(n *Node) { n.Allocatable = Resources{"cpu": cpu, "memory": "64Gi", "pods": "10"} }
 	}
 	asks := func(name, cpu string) Pod { return fitPodOf(name, "a", fitAsks("cpu", cpu), fitAsks("memory", "1")) }
-	fitRow{
-		nodes: []Node{fitNodeOf("a", size("64")), fitNodeOf("b", size("10")), fitNodeOf("c", size("10"))},
-		pods:  []Pod{asks("p1", "6"), asks("p2", "4"), asks("p3", "4"), asks("p4", "3"), asks("p5", "3")},
-		moves: []string{"p1>b", "p2>b", "p3>c", "p4>c", "p5>c"},
-	}.run(t)
-	fitRow{ // 7 and 5 first: 7+5 = 12 leaves 4, 4 for 6 and 2
+	r := fitRow{
 		nodes: []Node{fitNodeOf("a", size("64")), fitNodeOf("b", size("12")), fitNodeOf("c", size("11"))},
 		pods:  []Pod{asks("p1", "6"), asks("p2", "5"), asks("p3", "4"), asks("p4", "4"), asks("p5", "4")},
 		moves: []string{"p1>c", "p2>c", "p3>b", "p4>b", "p5>b"},
+	}
+	r.run(t)
+	fitRow{ // beginning anew with the pod that found no place is not enough here
+		nodes: []Node{fitNodeOf("a", size("64")), fitNodeOf("b", size("10")), fitNodeOf("c", size("11")), fitNodeOf("d", size("12"))},
+		pods:  []Pod{asks("p0", "5"), asks("p1", "3"), asks("p2", "3"), asks("p3", "7"), asks("p4", "7"), asks("p5", "6"), asks("p6", "2")},
+		moves: []string{"p0>d", "p1>b", "p2>c", "p3>b", "p4>d", "p5>c", "p6>c"},
 	}.run(t)
+	c, err := newCluster(&State{Nodes: r.nodes, Pods: r.pods}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.call++
+	c.nodes[0].gone = c.call
+	items := c.toPlace([]int32{0})
+	for _, want := range []struct{ back, failed int }{{0, 4}, {looksBack, -1}, {0, 4}} {
+		if failed, err := c.search(t.Context(), items, c.order, want.back); err != nil || failed != want.failed {
+			t.Errorf("with %d looks back, item %d found no place, %v; want %d", want.back, failed, err, want.failed)
+		}
+	}
 }
 
 func TestClusterRefusesWhatCannotBe(t *testing.T) {
