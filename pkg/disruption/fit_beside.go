@@ -95,7 +95,7 @@ func (c *cluster) domainOf(n *Node) int32 {
 			return d
 		}
 	}
-	d := int32(len(c.domains))
+	d := number(len(c.domains))
 	c.domains = append(c.domains, nil)
 	if ok {
 		c.byHost[host] = d

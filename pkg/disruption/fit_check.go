@@ -176,6 +176,11 @@ func subtract(free []int64, needs []need) {
 	}
 }
 
+// number is a place in a list of the cluster. A list of more than two billion fits into no memory.
+func number(n int) int32 {
+	return int32(n) //nolint:gosec // see above
+}
+
 // Sets of small numbers, a bit each.
 func bits(n int) int               { return (n + 63) / 64 }
 func set(s []uint64, i int32)      { s[i/64] |= 1 << (i % 64) }

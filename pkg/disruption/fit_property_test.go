@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 
@@ -186,7 +187,7 @@ func TestDC10_PlacementsHoldAndNoneIsMissed(t *testing.T) {
 func fitCompare(rt *rapid.T, c *cluster, s *State, gone map[string]bool, spare *Node, got placement) {
 	w := &slowWorld{s: s, gone: gone, spare: spare, at: map[*Pod]*Node{}}
 	again := fitWaiting(rt, c, w)
-	pods := append(again, w.moving()...)
+	pods := slices.Concat(again, w.moving())
 	feasible := w.mayGo() && w.brute(pods)
 	if feasible != (got.blocked == "") {
 		text, _ := json.Marshal(map[string]any{"state": s, "gone": gone, "spare": spare})

@@ -117,7 +117,7 @@ func (r *reader) readNodes() error {
 	for i := range c.pods {
 		name := c.pods[i].pod.Node
 		if _, ok := c.byName[name]; !ok && name != "" {
-			c.byName[name] = int32(len(c.nodes))
+			c.byName[name] = number(len(c.nodes))
 			c.nodes = append(c.nodes, fitNode{name: name})
 		}
 	}

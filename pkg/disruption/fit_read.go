@@ -46,7 +46,7 @@ func newReader(c *cluster, s *State) *reader {
 	})
 	for _, i := range order {
 		b := &s.Budgets[i]
-		c.inSpace[b.Namespace] = append(c.inSpace[b.Namespace], int32(len(c.budgets)))
+		c.inSpace[b.Namespace] = append(c.inSpace[b.Namespace], number(len(c.budgets)))
 		c.budgets = append(c.budgets, newBudget(b))
 	}
 	return r
@@ -193,7 +193,7 @@ func (r *reader) resource(of map[string]int32, name, called, pod string) (int32,
 			Rule: fmt.Sprintf("is one too many: all pods may name %d different resources and drivers of volumes", maxResources),
 		}
 	}
-	id := int32(len(r.c.names))
+	id := number(len(r.c.names))
 	of[name] = id
 	r.c.names = append(r.c.names, called)
 	return id, nil
@@ -278,8 +278,9 @@ func (r *reader) intern(next int) (id int32, isNew bool) {
 	if id, ok := r.known[string(r.key.buf)]; ok {
 		return id, false
 	}
-	r.known[string(r.key.buf)] = int32(next)
-	return int32(next), true
+	id = number(next)
+	r.known[string(r.key.buf)] = id
+	return id, true
 }
 
 // parsePort reads PROTOCOL/ADDRESS/PORT.

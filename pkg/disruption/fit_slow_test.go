@@ -140,10 +140,10 @@ func (w *slowWorld) used(n *Node, all []*Pod, resource string) (sum int64) {
 		}
 		return slowAmount(p.Requests[resource])
 	}
-	most, any := map[string]int64{}, map[string]int64{}
+	most, every := map[string]int64{}, map[string]int64{}
 	for i := range w.s.Pods {
 		if p := &w.s.Pods[i]; p.DaemonSet && !p.Finished && p.Node != "" {
-			any[p.Node] += of(p)
+			every[p.Node] += of(p)
 			if w.gone[p.Node] {
 				most[p.Node] += of(p)
 			}
@@ -151,7 +151,7 @@ func (w *slowWorld) used(n *Node, all []*Pod, resource string) (sum int64) {
 	}
 	if n == w.spare {
 		if len(most) == 0 {
-			most = any
+			most = every
 		}
 		var top int64
 		for _, v := range most {

@@ -8,7 +8,7 @@ func (c *cluster) addSpare(spare *Node, going []int32) (int32, error) {
 	if spare == nil {
 		return -1, nil
 	}
-	at := int32(len(c.nodes) - 1)
+	at := number(len(c.nodes) - 1)
 	free, err := c.read(spare, "replacement")
 	if err != nil {
 		return -1, err

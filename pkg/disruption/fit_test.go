@@ -178,7 +178,7 @@ func TestDC10_PodsGoWhereTheyFit(t *testing.T) {
 		{name: "volume reached", nodes: []Node{a, fitNodeOf("b", fitZone("x")), fitNodeOf("c", fitZone("y"))}, pods: []Pod{fitPodOf("p", "a", disk("", fitSelector("zone", "y")))}, moves: []string{"p>c"}},
 		{name: "volume selector that cannot be read", nodes: []Node{a, fitNodeOf("b", fitZone("x"))}, pods: []Pod{fitPodOf("p", "a", disk("", broken))}, blocked: "1 no way to its volumes"},
 		{name: "no more volumes", nodes: []Node{a, fitNodeOf("b", left(1))}, pods: []Pod{fitPodOf("p", "a", disk("csi.x", nil)), fitPodOf("q", "a", disk("csi.x", nil))}, blocked: "no room"},
-		{name: "two volumes of one pod", nodes: []Node{a, fitNodeOf("b", left(1))}, pods: []Pod{fitPodOf("p", "a", disk("csi.x", nil), disk("csi.x", nil))}, blocked: "1 too little room for volumes of csi.x"},
+		{name: "two volumes of one pod", nodes: []Node{a, fitNodeOf("b", left(1))}, pods: []Pod{fitPodOf("p", "a", disk("csi.x", nil), disk("csi.x", fitSelector(corev1.LabelHostname, "b")))}, blocked: "1 too little room for volumes of csi.x"},
 		{name: "a negative number of volumes", nodes: []Node{a, fitNodeOf("b", left(-1))}, pods: []Pod{fitPodOf("p", "a", disk("csi.x", nil))}, blocked: "room for volumes"},
 		{name: "enough volumes", nodes: []Node{a, fitNodeOf("b", left(2))}, pods: []Pod{fitPodOf("p", "a", disk("csi.x", nil)), fitPodOf("q", "a", disk("csi.x", nil))}, moves: []string{"p>b", "q>b"}},
 		{name: "a driver without limit", nodes: []Node{a, fitNodeOf("b", left(0))}, pods: []Pod{fitPodOf("p", "a", disk("csi.y", nil))}, moves: []string{"p>b"}},
