@@ -26,7 +26,7 @@ func TestDC10_WaitingPodsComeFirst(t *testing.T) {
 		{name: "it fits nowhere today", nodes: []Node{a, fitNodeOf("b", small("1"))}, pods: []Pod{p, waits(fitAsks("cpu", "9"))}, moves: []string{"p>b"}},
 		{name: "finished", nodes: []Node{a, fitNodeOf("b", small("1"))}, pods: []Pod{p, waits(func(p *Pod) { p.Finished = true })}, moves: []string{"p>b"}},
 		{name: "terminating", nodes: []Node{a, fitNodeOf("b", small("1"))}, pods: []Pod{p, waits(func(p *Pod) { p.Terminating = true })}, moves: []string{"p>b"}},
-		{name: "its anti-affinity by zone does not matter", nodes: []Node{a, fitNodeOf("b", small("2"))}, pods: []Pod{p, fitPodOf("q", "b"), waits(fitAvoids("zone"), func(p *Pod) { p.Labels = nil })}, blocked: "pod shop/p"},
+		{name: "its anti-affinity by zone does not matter", nodes: []Node{a, fitNodeOf("b", small("2"))}, pods: []Pod{fitPodOf("p", "a", func(p *Pod) { p.Labels = nil }), fitPodOf("q", "b"), waits(fitAvoids("zone"))}, blocked: "pod shop/p fits on no other node"},
 		{name: "a daemon that waits for the node", nodes: []Node{fitNodeOf("a", fitZone("x")), fitNodeOf("b", small("1"))}, pods: []Pod{p, waits(func(p *Pod) {
 			p.DaemonSet = true
 			p.NodeSelector = map[string]string{"zone": "x"}
