@@ -1,0 +1,159 @@
+package disruption
+
+import (
+	"fmt"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	kubelabels "k8s.io/apimachinery/pkg/labels"
+
+	policyv1 "k8s.io/api/policy/v1"
+)
+
+// leaving is what a node's going means to its pods.
+type leaving struct {
+	why    string  // they cannot go; "" = they can
+	moving []int32 // pods that need another place, by name
+	uses   []use
+}
+
+// use is how many evictions a budget would have to allow.
+type use struct {
+	budget int32
+	pods   int
+	first  int32 // a pod, to name one
+}
+
+// budget is a PodBudget with its selector read.
+type budget struct {
+	*PodBudget
+	selector kubelabels.Selector
+}
+
+// newBudget reads a budget. One that cannot be read selects every pod of its namespace.
+func newBudget(b *PodBudget) budget {
+	selector, err := metav1.LabelSelectorAsSelector(b.Selector)
+	if err != nil {
+		selector = kubelabels.Everything()
+	}
+	return budget{PodBudget: b, selector: selector}
+}
+
+// leave says whether pods of a node can be evicted, apart from where they would go. It is computed once.
+func (c *cluster) leave(n int32) *leaving {
+	if c.nodes[n].leaves != nil {
+		return c.nodes[n].leaves
+	}
+	l := &leaving{}
+	c.nodes[n].leaves = l
+	uses := map[int32]int{} // budget -> place in uses
+	for _, i := range c.nodes[n].pods {
+		p := c.pods[i].pod
+		if p.DaemonSet || p.Mirror || p.Terminating {
+			continue
+		}
+		l.moving = append(l.moving, i)
+		if l.why != "" {
+			continue
+		}
+		if l.why = c.holds(i); l.why != "" {
+			continue
+		}
+		for _, b := range c.selects(c.shapes[c.pods[i].shape].class) {
+			// The eviction API lets pods go that are not ready, if the budget says so, and counts all others. It lets some
+			// of them go under IfHealthyBudget too; whether it would is not in the state.
+			if !p.Ready && c.budgets[b].UnhealthyPodEvictionPolicy == policyv1.AlwaysAllow {
+				continue
+			}
+			at, ok := uses[b]
+			if !ok {
+				at = len(l.uses)
+				uses[b] = at
+				l.uses = append(l.uses, use{budget: b, first: i})
+			}
+			l.uses[at].pods++
+		}
+	}
+	if l.why == "" {
+		l.why = c.exceeds(l.uses)
+	}
+	return l
+}
+
+// holds says why a pod cannot be evicted, or could not be put anywhere.
+func (c *cluster) holds(i int32) string {
+	p, s := c.pods[i].pod, &c.shapes[c.pods[i].shape]
+	name := "pod " + c.pods[i].name
+	budgets := c.selects(s.class)
+	switch {
+	case p.DoNotDisrupt:
+		return name + " has an annotation that forbids to disrupt it"
+	case p.Owner == "":
+		return name + " has no controller: nobody makes it anew"
+	case len(p.Unmodelled) > 0:
+		return fmt.Sprintf("%s requires %s, which is not simulated", name, p.Unmodelled[0])
+	case len(budgets) > 1:
+		return fmt.Sprintf("%s is selected by two PodDisruptionBudgets, %s and %s: the eviction API refuses it",
+			name, c.budgets[budgets[0]].Key, c.budgets[budgets[1]].Key)
+	case len(budgets) == 1 && !c.budgets[budgets[0]].Current:
+		return fmt.Sprintf("%s is selected by PodDisruptionBudget %s, whose status is not current", name, c.budgets[budgets[0]].Key)
+	}
+	for _, t := range s.terms {
+		if !c.terms[t].host {
+			return fmt.Sprintf("%s requires anti-affinity by %q, which is not simulated", name, c.terms[t].topology)
+		}
+	}
+	if has(c.repelled, s.class) {
+		return name + " is kept away by another pod's anti-affinity by a topology that is not simulated"
+	}
+	return ""
+}
+
+// selects are the budgets that select pods of a class.
+func (c *cluster) selects(k int32) []int32 {
+	of := &c.classes[k]
+	if !of.budgeted {
+		of.budgeted = true
+		for _, b := range c.inSpace[of.namespace] {
+			if c.budgets[b].selector.Matches(of.labels) {
+				of.budgets = append(of.budgets, b)
+			}
+		}
+	}
+	return of.budgets
+}
+
+// exceeds says which budget does not allow so many evictions.
+func (c *cluster) exceeds(uses []use) string {
+	for _, u := range uses {
+		b := c.budgets[u.budget]
+		if int64(u.pods) > int64(b.Allowed) {
+			return fmt.Sprintf("pod %s cannot be evicted: PodDisruptionBudget %s allows %d, and %d of its pods would move",
+				c.pods[u.first].name, b.Key, b.Allowed, u.pods)
+		}
+	}
+	return ""
+}
+
+// keeps says why nodes cannot go together, apart from where their pods would go.
+func (c *cluster) keeps(going []int32) string {
+	var all []use
+	at := map[int32]int{}
+	for _, n := range going {
+		l := c.leave(n)
+		if l.why != "" {
+			return l.why
+		}
+		if len(going) == 1 {
+			return ""
+		}
+		for _, u := range l.uses {
+			if i, ok := at[u.budget]; ok {
+				all[i].pods += u.pods
+				continue
+			}
+			at[u.budget] = len(all)
+			all = append(all, u)
+		}
+	}
+	return c.exceeds(all)
+}

@@ -1,0 +1,96 @@
+package disruption
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/ironic-throttle/ironic-throttle/pkg/api"
+)
+
+func TestClusterRefusesWhatCannotBe(t *testing.T) {
+	many := fitPodOf("p", "a")
+	many.Requests = Resources{}
+	for i := range maxResources + 1 {
+		many.Requests[fmt.Sprintf("x.com/r%03d", i)] = "1"
+	}
+	port := func(text string) State {
+		return State{Pods: []Pod{fitPodOf("p", "a", func(p *Pod) { p.HostPorts = []string{"TCP//80", text} })}}
+	}
+	amount := func(text string) State { return State{Pods: []Pod{fitPodOf("p", "a", fitAsks("memory", text))}} }
+	for _, r := range []struct {
+		name  string
+		state State
+		field string
+	}{
+		{"request", amount("1 GB"), "pods[shop/p].requests.memory"},
+		{"negative request", amount("-1"), "pods[shop/p].requests.memory"},
+		{"empty request", amount(""), "pods[shop/p].requests.memory"},
+		{"a very large exponent", amount("0e1000000000"), "pods[shop/p].requests.memory"},
+		{"a very small exponent", amount("1e-1000000000"), "pods[shop/p].requests.memory"},
+		{"an exponent that is no number", amount("1e99999999999999999999"), "pods[shop/p].requests.memory"},
+		{"a long number", amount(strings.Repeat("9", 1000)), "pods[shop/p].requests.memory"},
+		{"allocatable", State{Nodes: []Node{fitNodeOf("a", func(n *Node) { n.Allocatable["cpu"] = "four" })}}, "nodes[a].allocatable.cpu"},
+		{"node twice", State{Nodes: []Node{fitNodeOf("a"), fitNodeOf("a")}}, "nodes"},
+		{"node without name", State{Nodes: []Node{fitNodeOf("")}}, "nodes.name"},
+		{"pod twice", State{Pods: []Pod{fitPodOf("p", "a"), fitPodOf("p", "b")}}, "pods"},
+		{"port", port("TCP/80"), "pods[shop/p].hostPorts[1]"},
+		{"port 0", port("TCP//0"), "pods[shop/p].hostPorts[1]"},
+		{"port 65536", port("TCP//65536"), "pods[shop/p].hostPorts[1]"},
+		{"port 080", port("TCP//080"), "pods[shop/p].hostPorts[1]"},
+		{"too many resources", State{Pods: []Pod{many}}, "pods[shop/p].requests"},
+	} {
+		t.Run(r.name, func(t *testing.T) {
+			_, err := newCluster(&r.state, nil)
+			var field *api.FieldError
+			if !errors.As(err, &field) || field.Field != r.field || len(err.Error()) > 300 {
+				t.Errorf("error is %v, want one of %s", err, r.field)
+			}
+		})
+	}
+	c, err := newCluster(&State{Nodes: []Node{fitNodeOf("a")}, Pods: []Pod{fitPodOf("p", "a")}}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	spare := fitNodeOf("new", func(n *Node) { n.Allocatable["memory"] = "much" })
+	if _, err = c.without(t.Context(), []string{"a"}, &spare); err == nil || !strings.Contains(err.Error(), "replacement.allocatable.memory") {
+		t.Errorf("error is %v", err)
+	}
+}
+
+// Amounts that no machine has neither wrap around nor fit.
+func TestClusterHugeAmounts(t *testing.T) {
+	huge := func(n *Node) { n.Allocatable = Resources{"cpu": "9e18", "memory": "7Ei", "pods": "9e18"} }
+	for _, asks := range []string{"2Ei", "7Ei", "9e18", "1e30"} {
+		fitRow{nodes: []Node{fitNodeOf("a"), fitNodeOf("b", huge)}, pods: []Pod{fitPodOf("p", "a", fitAsks("memory", asks))}, blocked: "too little memory"}.run(t)
+	}
+	var pods []Pod
+	for i := range 20 {
+		pods = append(pods, fitPodOf(fmt.Sprintf("q%02d", i), "b", fitAsks("memory", "1Ei")))
+	}
+	fitRow{nodes: []Node{fitNodeOf("a"), fitNodeOf("b", huge)}, pods: append(pods, fitPodOf("p", "a", fitAsks("memory", "1"))), blocked: "too little memory"}.run(t)
+}
+
+func TestResidents(t *testing.T) {
+	s := &State{Nodes: []Node{fitNodeOf("a")}, Pods: []Pod{
+		fitPodOf("z", "a"), fitPodOf("t", "a", func(p *Pod) { p.Terminating = true }), fitPodOf("d", "a", func(p *Pod) { p.DaemonSet = true }),
+		fitPodOf("m", "a", func(p *Pod) { p.Mirror = true }), fitPodOf("f", "a", func(p *Pod) { p.Finished = true }), fitPodOf("w", ""), fitPodOf("o", "unknown"),
+	}}
+	c, err := newCluster(s, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for node, want := range map[string]string{"a": "t z", "unknown": "o", "": "", "nobody": ""} {
+		var names []string
+		for _, p := range c.residents(node) {
+			names = append(names, p.Name)
+		}
+		if got := strings.Join(names, " "); got != want {
+			t.Errorf("residents of %q are %q, want %q", node, got, want)
+		}
+	}
+	if c.stuck("nobody") != "" || c.stuck("unknown") != "" {
+		t.Error("a node without pods that hold it is stuck")
+	}
+}

@@ -1,0 +1,179 @@
+package disruption
+
+import (
+	"context"
+	"errors"
+	"math/rand/v2"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+)
+
+func TestDC10_WaitingPodsComeFirst(t *testing.T) {
+	waits := func(change ...func(*Pod)) Pod { return fitPodOf("w", "", change...) }
+	small := func(cpu string) func(*Node) {
+		return func(n *Node) { n.Allocatable = Resources{"cpu": cpu, "memory": "8Gi", "pods": "10"} }
+	}
+	a := fitNodeOf("a", small("1"))
+	p := fitPodOf("p", "a")
+	for _, r := range []fitRow{
+		{name: "no room is left", nodes: []Node{a, fitNodeOf("b", small("1"))}, pods: []Pod{p, waits()}, blocked: "pod shop/p fits on no other node"},
+		{name: "room for both", nodes: []Node{a, fitNodeOf("b", small("2"))}, pods: []Pod{p, waits()}, moves: []string{"p>b"}},
+		{name: "it would get the node that goes", nodes: []Node{fitNodeOf("a"), fitNodeOf("b", small("1"))}, pods: []Pod{fitPodOf("q", "b"), waits()}, blocked: "pod shop/w, which waits for a node, fits on no other node"},
+		{name: "it finds another", nodes: []Node{fitNodeOf("a", small("2")), fitNodeOf("b", small("2"))}, pods: []Pod{fitPodOf("q", "a"), waits()}, moves: []string{"q>b"}},
+		{name: "it fits nowhere today", nodes: []Node{a, fitNodeOf("b", small("1"))}, pods: []Pod{p, waits(fitAsks("cpu", "9"))}, moves: []string{"p>b"}},
+		{name: "finished", nodes: []Node{a, fitNodeOf("b", small("1"))}, pods: []Pod{p, waits(func(p *Pod) { p.Finished = true })}, moves: []string{"p>b"}},
+		{name: "terminating", nodes: []Node{a, fitNodeOf("b", small("1"))}, pods: []Pod{p, waits(func(p *Pod) { p.Terminating = true })}, moves: []string{"p>b"}},
+		{name: "its anti-affinity by zone does not matter", nodes: []Node{a, fitNodeOf("b", small("2"))}, pods: []Pod{fitPodOf("p", "a", func(p *Pod) { p.Labels = nil }), fitPodOf("q", "b"), waits(fitAvoids("zone"))}, blocked: "pod shop/p fits on no other node"},
+		{name: "a daemon that waits for the node", nodes: []Node{fitNodeOf("a", fitZone("x")), fitNodeOf("b", small("1"))}, pods: []Pod{p, waits(func(p *Pod) {
+			p.DaemonSet = true
+			p.NodeSelector = map[string]string{"zone": "x"}
+		})}, moves: []string{"p>b"}},
+		{name: "what is not simulated does not matter to it", nodes: []Node{a, fitNodeOf("b", small("1"))}, pods: []Pod{p, waits(func(p *Pod) { p.Unmodelled = []string{"pod affinity"} })}, blocked: "fits on no other node"},
+	} {
+		t.Run(r.name, r.run)
+	}
+}
+
+func TestDC10_TargetsAreThoseThatMayBe(t *testing.T) {
+	s := &State{Nodes: []Node{fitNodeOf("a"), fitNodeOf("b"), fitNodeOf("c")}, Pods: []Pod{fitPodOf("p", "a"), fitPodOf("q", "b"), fitPodOf("w", "", fitAsks("cpu", "3"))}}
+	c, err := newCluster(s, func(n *Node) bool { return n.Name == "c" })
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := c.without(t.Context(), []string{"a"}, nil)
+	if err != nil || got.blocked != "" || len(got.moves) != 1 || got.moves[0].To != "c" {
+		t.Errorf("got %+v, %v", got, err)
+	}
+	// w waits, and would get c; with c gone there is no node that may take it, though b has room.
+	if got, _ = c.without(t.Context(), []string{"c"}, nil); !strings.Contains(got.blocked, "pod shop/w") {
+		t.Errorf("got %+v", got)
+	}
+	// v would get a, which takes waiting pods, though none may be moved there; with a gone it has no place.
+	s.Nodes[0] = fitNodeOf("a", fitZone("x"))
+	s.Pods = append(s.Pods, fitPodOf("v", "", func(p *Pod) { p.NodeSelector = map[string]string{"zone": "x"} }))
+	if c, err = newCluster(s, func(n *Node) bool { return n.Name == "c" }); err != nil {
+		t.Fatal(err)
+	}
+	if got, _ = c.without(t.Context(), []string{"a"}, nil); !strings.Contains(got.blocked, "pod shop/v") {
+		t.Errorf("got %+v", got)
+	}
+}
+
+func TestDC11_OneNewNodeAtMost(t *testing.T) {
+	big := func(name, cpu string) *Node {
+		n := fitNodeOf(name, func(n *Node) { n.Ready = false; n.Allocatable = Resources{"cpu": cpu, "memory": "64Gi", "pods": "4"} })
+		return &n
+	}
+	daemon := func(p *Pod) { p.DaemonSet = true; p.HostPorts = []string{"TCP//9100"} }
+	nodes := []Node{fitNodeOf("a"), fitNodeOf("b"), fitNodeOf("c", func(n *Node) { n.Allocatable = Resources{"cpu": "1", "memory": "8Gi", "pods": "10"} })}
+	pods := []Pod{fitPodOf("p", "a", fitAsks("cpu", "3")), fitPodOf("q", "b", fitAsks("cpu", "3")), fitPodOf("r", "b")}
+	both := []string{"a", "b"}
+	daemons := append([]Pod{fitPodOf("d1", "a", daemon, fitAsks("cpu", "500m")), fitPodOf("d2", "b", daemon, fitAsks("cpu", "250m"))}, pods...)
+	for _, r := range []fitRow{
+		{name: "one is enough", nodes: nodes, pods: pods, gone: both, spare: big("new", "6"), moves: []string{"p>new", "q>new", "r>c"}},
+		{name: "one is not enough", nodes: nodes, pods: pods, gone: both, spare: big("new", "5"), blocked: "no room"},
+		{name: "none", nodes: nodes, pods: pods, gone: both, blocked: "fits on no other node"},
+		{name: "not where it is not needed", nodes: nodes, pods: pods, gone: []string{"a"}, spare: big("new", "64"), blocked: "", moves: []string{"p>b"}},
+		{name: "daemons run there too", nodes: nodes, pods: daemons, gone: both, spare: big("new", "6"), blocked: "no room"},
+		{name: "the largest of the daemons", nodes: nodes, pods: daemons, gone: both, spare: big("new", "6500m"), moves: []string{"p>new", "q>new", "r>c"}},
+		{name: "daemons of others, where those that go have none", nodes: nodes, gone: []string{"b"}, pods: []Pod{fitPodOf("d", "a", daemon, fitAsks("cpu", "2")), fitPodOf("q", "b", fitAsks("cpu", "3"))}, spare: big("new", "4"), blocked: "too little cpu"},
+		{name: "ports of daemons", nodes: nodes, gone: []string{"b"}, pods: []Pod{fitPodOf("d", "b", daemon), fitPodOf("q", "b", fitAsks("cpu", "4"), func(p *Pod) { p.HostPorts = []string{"TCP//9100"} }), fitPodOf("x", "a", daemon)}, spare: big("new", "64"), blocked: "1 its host port taken"},
+		{name: "taints of the new one", nodes: nodes, pods: pods, gone: both, spare: func() *Node { n := big("new", "6"); fitTaint(corev1.TaintEffectNoSchedule)(n); return n }(), blocked: "1 a taint"},
+	} {
+		t.Run(r.name, func(t *testing.T) {
+			if r.name == "not where it is not needed" {
+				r.pods = pods[:1]
+			}
+			r.run(t)
+		})
+	}
+}
+
+// First fit finds no place for the last of 6, 5, 4, 4 and 4 on nodes of 12 and 11. Going back does.
+func TestDC10_ASearchGoesBack(t *testing.T) {
+	size := func(cpu string) func(*Node) {
+		return func(n *Node) { n.Allocatable = Resources{"cpu": cpu, "memory": "64Gi", "pods": "10"} }
+	}
+	asks := func(name, cpu string) Pod { return fitPodOf(name, "a", fitAsks("cpu", cpu), fitAsks("memory", "1")) }
+	r := fitRow{
+		nodes: []Node{fitNodeOf("a", size("64")), fitNodeOf("b", size("12")), fitNodeOf("c", size("11"))},
+		pods:  []Pod{asks("p1", "6"), asks("p2", "5"), asks("p3", "4"), asks("p4", "4"), asks("p5", "4")},
+		moves: []string{"p1>c", "p2>c", "p3>b", "p4>b", "p5>b"},
+	}
+	r.run(t)
+	fitRow{ // beginning anew with the pod that found no place is not enough here
+		nodes: []Node{fitNodeOf("a", size("64")), fitNodeOf("b", size("10")), fitNodeOf("c", size("11")), fitNodeOf("d", size("12"))},
+		pods:  []Pod{asks("p0", "5"), asks("p1", "3"), asks("p2", "3"), asks("p3", "7"), asks("p4", "7"), asks("p5", "6"), asks("p6", "2")},
+		moves: []string{"p0>d", "p1>b", "p2>c", "p3>b", "p4>d", "p5>c", "p6>c"},
+	}.run(t)
+	c, err := newCluster(&State{Nodes: r.nodes, Pods: r.pods}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.call++
+	c.nodes[0].gone = c.call
+	items := c.toPlace([]int32{0})
+	for _, want := range []struct{ back, failed int }{{0, 4}, {looksBack, -1}, {0, 4}} {
+		if failed, err := c.search(t.Context(), items, c.order, want.back); err != nil || failed != want.failed {
+			t.Errorf("with %d looks back, item %d found no place, %v; want %d", want.back, failed, err, want.failed)
+		}
+	}
+}
+
+// The order of the state's lists, and what was asked before, do not change an answer (DC-28).
+func TestDC28_PlacementsDoNotDependOnOrder(t *testing.T) {
+	rng := rand.New(rand.NewPCG(1, 2))
+	s := fitFleet(rng, 30, 300)
+	spare := fitNodeOf("spare")
+	ask := func(c *cluster, i int) placement {
+		p, err := c.without(t.Context(), []string{s.Nodes[i].Name, s.Nodes[(i*7+1)%30].Name}, &spare)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return p
+	}
+	c, err := newCluster(s, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	names := make([]string, 30)
+	want := make([]placement, 30)
+	for i := range want {
+		want[i], names[i] = ask(c, i), s.Nodes[i].Name
+	}
+	shuffled := *s
+	shuffled.Nodes, shuffled.Pods = append([]Node(nil), s.Nodes...), append([]Pod(nil), s.Pods...)
+	rng.Shuffle(30, func(i, j int) { shuffled.Nodes[i], shuffled.Nodes[j] = shuffled.Nodes[j], shuffled.Nodes[i] })
+	rng.Shuffle(300, func(i, j int) { shuffled.Pods[i], shuffled.Pods[j] = shuffled.Pods[j], shuffled.Pods[i] })
+	c, err = newCluster(&shuffled, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	moved := 0
+	for k := range 60 {
+		i := (k * 13) % 30
+		got := ask(c, i)
+		moved += len(got.moves)
+		if diff := cmp.Diff(want[i], got, cmp.AllowUnexported(placement{})); diff != "" {
+			t.Fatalf("without %s (-first +again):\n%s", names[i], diff)
+		}
+	}
+	if moved == 0 {
+		t.Fatal("no pod moved at all")
+	}
+}
+
+func TestWithoutStopsWhenItIsCancelled(t *testing.T) {
+	c, err := newCluster(&State{Nodes: []Node{fitNodeOf("a"), fitNodeOf("b")}, Pods: []Pod{fitPodOf("p", "a")}}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err = c.without(ctx, []string{"a"}, nil); !errors.Is(err, context.Canceled) {
+		t.Errorf("error is %v", err)
+	}
+}
