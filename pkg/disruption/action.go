@@ -146,13 +146,7 @@ func (p *planner) whyUnder(d draft) []string {
 	all := []string{fmt.Sprintf("all %d pods fit on %s, by requests, selectors, taints and budgets", pods, where),
 		fmt.Sprintf("what is released costs %s an hour", money(price))}
 	for _, h := range d.set {
-		if c := h.verdict.conditions; h.node != nil {
-			for _, one := range c {
-				if one.Type == "ConsolidateAfter" {
-					all = append(all, named(d.set, h)+one.Message)
-				}
-			}
-		}
+		all = append(all, named(d.set, h)+h.verdict.said("ConsolidateAfter"))
 	}
 	if d.spare != nil {
 		if n := len(p.freeFor(d.set[0].pool)); n > 1 {

@@ -70,35 +70,52 @@ func (q *pool) busy() int {
 	return n
 }
 
-// within says why not all of these hosts may be disrupted together for a reason: a budget, or MIN_READY, a hard floor
-// (DC-19). A replacement that is Ready first makes up for one. "" = they may.
-func (p *planner) within(hosts []*host, reason func(*host) api.PlanReason, replaced bool) string {
-	taken, ready := map[*pool]int{}, map[*pool]int{}
-	for _, h := range hosts {
-		taken[h.pool]++
-		if h.ready() {
-			ready[h.pool]++
+// ledger counts hosts that a plan takes, against budgets and MIN_READY, a hard floor (DC-19).
+type ledger struct {
+	p        *planner
+	replaced bool // a replacement is Ready first, and makes up for one
+	taken    map[*pool]int
+	ready    map[*pool]int
+	reasons  map[*pool][]api.PlanReason
+}
+
+func (p *planner) newLedger(replaced bool) *ledger {
+	return &ledger{p: p, replaced: replaced, taken: map[*pool]int{}, ready: map[*pool]int{}, reasons: map[*pool][]api.PlanReason{}}
+}
+
+// add takes one more host, or says why it cannot be disrupted too.
+func (l *ledger) add(h *host, reason api.PlanReason) string {
+	q := h.pool
+	reasons := l.reasons[q]
+	if !slices.Contains(reasons, reason) {
+		reasons = append(reasons, reason)
+	}
+	for _, r := range reasons {
+		if room := l.p.roomFor(q, r); l.taken[q] >= room.hosts {
+			return fmt.Sprintf("%s: %d more may be disrupted (budget %s)", q.title(), room.hosts, room.why)
 		}
 	}
-	for _, h := range hosts {
-		q := h.pool
-		if r := p.roomFor(q, reason(h)); taken[q] > r.hosts {
-			return fmt.Sprintf("%s: %d more may be disrupted (budget %s)", q.title(), r.hosts, r.why)
-		}
-		if ready[q] == 0 {
-			continue
-		}
-		have := -ready[q]
-		for _, m := range q.members {
-			if m.ready() && !m.disrupting() {
-				have++
-			}
-		}
-		if replaced {
+	if h.ready() {
+		have := q.ready - l.ready[q] - 1
+		if l.replaced {
 			have++
 		}
-		if least := p.minReady(q); have < least {
+		if least := l.p.minReady(q); have < least {
 			return fmt.Sprintf("%s: %d of its Ready hosts would stay, and MIN_READY is %d", q.title(), max(0, have), least)
+		}
+		l.ready[q]++
+	}
+	l.taken[q]++
+	l.reasons[q] = reasons
+	return ""
+}
+
+// within says why not all of these hosts may be disrupted together; "" = they may.
+func (p *planner) within(hosts []*host, reason func(*host) api.PlanReason, replaced bool) string {
+	l := p.newLedger(replaced)
+	for _, h := range hosts {
+		if why := l.add(h, reason(h)); why != "" {
+			return why
 		}
 	}
 	return ""

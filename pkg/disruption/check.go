@@ -35,7 +35,7 @@ func (c Config) check(at string) error {
 		return bad(at+".consolidationPolicy", string(c.Policy), "must be WhenEmpty or WhenEmptyOrUnderutilized")
 	case c.MinReady < 0:
 		return bad(at+".minReady", strconv.Itoa(c.MinReady), "must not be negative")
-	case c.TariffPerKWh != nil && !(*c.TariffPerKWh >= 0 && *c.TariffPerKWh <= most):
+	case c.TariffPerKWh != nil && !(*c.TariffPerKWh >= 0 && *c.TariffPerKWh <= maxPrice):
 		return bad(at+".tariffPerKWh", money(*c.TariffPerKWh), "must be a price")
 	case c.MaxPayback < 0 && c.MaxPayback != Never:
 		return bad(at+".maxPayback", time.Duration(c.MaxPayback).String(), "must not be negative")

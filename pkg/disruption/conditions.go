@@ -45,6 +45,16 @@ func (v *verdict) unmet() *api.PlanCondition {
 	return nil
 }
 
+// said is the message of a condition.
+func (v *verdict) said(kind string) string {
+	for _, c := range v.conditions {
+		if c.Type == kind {
+			return c.Message
+		}
+	}
+	return ""
+}
+
 // add notes a condition, and says whether it is met.
 func (v *verdict) add(kind string, met bool, yes, no string) bool {
 	message := no

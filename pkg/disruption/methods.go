@@ -60,7 +60,7 @@ func (p *planner) tell(done, total int) {
 // emptiness releases hosts on which nothing runs, each by an action of its own.
 func (p *planner) emptiness(ctx context.Context) ([]api.PlanAction, error) {
 	var all []api.PlanAction
-	var taken []*host
+	l := p.newLedger(false)
 	reason := func(h *host) api.PlanReason {
 		if h.verdict.unclaimed {
 			return api.PlanUnclaimed
@@ -73,22 +73,16 @@ func (p *planner) emptiness(ctx context.Context) ([]api.PlanAction, error) {
 			return nil, err
 		}
 		p.tell(i, len(empty))
-		longer := append(slices.Clone(taken), h)
-		if why := p.within(longer, reason, false); why != "" {
+		if why := l.add(h, reason(h)); why != "" {
 			p.notes[h] = why
 			continue
 		}
-		taken = longer
 		d := draft{method: api.MethodEmptiness, decision: api.PlanRelease, reason: reason(h), set: []*host{h}}
 		if h.verdict.unclaimed {
 			d.evidence = []string{"it is provisioned, and has neither consumer nor Node", "its annotation allows to release it"}
 		} else {
 			d.evidence = []string{"it has no pods but those of DaemonSets, mirror pods, and finished ones"}
-			for _, c := range h.verdict.conditions {
-				if c.Type == "ConsolidateAfter" {
-					d.evidence = append(d.evidence, c.Message)
-				}
-			}
+			d.evidence = append(d.evidence, h.verdict.said("ConsolidateAfter"))
 		}
 		all = append(all, p.action(d))
 	}
@@ -109,7 +103,7 @@ func (p *planner) drifted(ctx context.Context, name api.PlanMethod, is func(d dr
 			p.notes[h] = why
 			continue
 		}
-		at, simulated, err := p.simulate(ctx, []*host{h}, []string{h.node.Name}, nil)
+		at, simulated, err := p.simulate(ctx, []*host{h}, nil)
 		switch {
 		case err != nil:
 			return nil, err
@@ -188,10 +182,6 @@ func (p *planner) reports() []api.PlanAction {
 
 // neverTouched are hosts of which nothing is said: they are excluded, or on their way already.
 func (p *planner) neverTouched(h *host) bool {
-	first := h.verdict.unmet()
-	if first == nil {
-		return false
-	}
 	for _, c := range h.verdict.conditions {
 		switch c.Type {
 		case "Machine", "Claimed":

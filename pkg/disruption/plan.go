@@ -154,6 +154,6 @@ func (p *planner) stays(ctx context.Context, h *host) (string, error) {
 	if reason != api.PlanDrifted {
 		return "", nil
 	}
-	at, _, err := p.simulate(ctx, []*host{h}, []string{h.node.Name}, nil)
+	at, _, err := p.simulate(ctx, []*host{h}, nil)
 	return at.blocked, err
 }

@@ -7,12 +7,12 @@ import (
 	"time"
 )
 
-// most is the highest price that is believed: sums of such prices stay exact enough, and finite.
-const most = 1e12
+// maxPrice is the highest price that is believed: sums of such prices stay exact enough, and finite.
+const maxPrice = 1e12
 
 // amount is a number that somebody wrote: not negative, finite, and believable.
 func amount(f *float64) (float64, bool) {
-	if f == nil || !(*f >= 0 && *f <= most) { // NaN compares false
+	if f == nil || !(*f >= 0 && *f <= maxPrice) { // NaN compares false
 		return 0, false
 	}
 	return *f, true
@@ -110,7 +110,7 @@ func (p *planner) savePower(h *host, s *savings, add func(string)) {
 		add("power off saves nothing that is known: " + name + " " + missing(draw))
 	case !h.PoweredOn && !h.ready():
 		add("it is powered off already")
-	case watts**p.c.TariffPerKWh > 0 && watts**p.c.TariffPerKWh <= most:
+	case watts**p.c.TariffPerKWh > 0 && watts**p.c.TariffPerKWh <= maxPrice:
 		saved := watts / 1000 * *p.c.TariffPerKWh
 		s.perHour, s.powerOff = saved, true
 		add(fmt.Sprintf("power off saves %s an hour (%s W)", money(saved), money(watts)))

@@ -3,7 +3,7 @@ package disruption
 import (
 	"cmp"
 	"context"
-	"math/bits"
+	mathbits "math/bits"
 	"slices"
 
 	"github.com/ironic-throttle/ironic-throttle/pkg/api"
@@ -30,26 +30,18 @@ type solution struct {
 // solve simulates that hosts go together, all at once (DC-10, DC-11): first to nodes that exist, then with one more.
 // why says why they cannot.
 func (p *planner) solve(ctx context.Context, set []*host) (found *solution, why string, err error) {
-	under := func(*host) api.PlanReason { return api.PlanUnderutilized }
-	if why := p.within(set, under, oneOwner(set)); why != "" {
+	if why := p.within(set, underutilized, oneOwner(set)); why != "" {
 		return nil, why, nil
 	}
-	nodes := make([]string, len(set))
-	for i, h := range set {
-		nodes[i] = h.node.Name
-	}
 	s := &solution{set: set}
-	var simulated bool
-	if why := p.within(set, under, false); why == "" {
-		s.at, simulated, err = p.simulate(ctx, set, nodes, nil)
+	if s.at.blocked = p.within(set, underutilized, false); s.at.blocked == "" {
+		var simulated bool
+		s.at, simulated, err = p.simulate(ctx, set, nil)
 		if err != nil || !simulated {
-			return nil, "the search has come to its bound", err
+			return nil, tooMuch, err
 		}
-	} else {
-		s.at.blocked = why
 	}
-	why = s.at.blocked
-	if why != "" {
+	if why = s.at.blocked; why != "" {
 		if !oneOwner(set) || len(p.freeFor(set[0].pool)) == 0 {
 			return nil, why, nil
 		}
@@ -68,6 +60,8 @@ func (p *planner) solve(ctx context.Context, set []*host) (found *solution, why 
 	}
 	return s, "", nil
 }
+
+func underutilized(*host) api.PlanReason { return api.PlanUnderutilized }
 
 // oneOwner tells whether all hosts are of one pool that could be made larger for a while.
 func oneOwner(set []*host) bool {
@@ -140,7 +134,7 @@ func (p *planner) exact(ctx context.Context, all []*host) (*solution, error) {
 	}
 	var choices []choice
 	for mask := range uint(1) << len(all) {
-		if bits.OnesCount(mask) < 2 {
+		if mathbits.OnesCount(mask) < 2 {
 			continue
 		}
 		c := choice{mask: mask}
@@ -153,7 +147,7 @@ func (p *planner) exact(ctx context.Context, all []*host) (*solution, error) {
 	}
 	// Of sets that save the same the smaller one disturbs less; then the one with earlier hosts goes first.
 	slices.SortFunc(choices, func(a, b choice) int {
-		return cmp.Or(cmp.Compare(b.bound, a.bound), cmp.Compare(bits.OnesCount(a.mask), bits.OnesCount(b.mask)), cmp.Compare(bits.Reverse(b.mask), bits.Reverse(a.mask)))
+		return cmp.Or(cmp.Compare(b.bound, a.bound), cmp.Compare(mathbits.OnesCount(a.mask), mathbits.OnesCount(b.mask)), cmp.Compare(mathbits.Reverse(b.mask), mathbits.Reverse(a.mask)))
 	})
 	var best *solution
 	for _, c := range choices {
@@ -212,11 +206,13 @@ func (p *planner) prefix(ctx context.Context, all []*host) (*solution, error) {
 // extend adds the next hosts for whom budgets have room. next is where it stopped.
 func (p *planner) extend(kept, all []*host, at, step int) (set []*host, next int) {
 	set = slices.Clone(kept)
-	under := func(*host) api.PlanReason { return api.PlanUnderutilized }
+	l := p.newLedger(oneOwner(all))
+	for _, h := range kept {
+		l.add(h, api.PlanUnderutilized)
+	}
 	for next = at; next < len(all) && len(set) < len(kept)+step; next++ {
-		longer := append(slices.Clone(set), all[next])
-		if p.within(longer, under, oneOwner(longer)) == "" {
-			set = longer
+		if l.add(all[next], api.PlanUnderutilized) == "" {
+			set = append(set, all[next])
 		}
 	}
 	return set, next

@@ -7,13 +7,11 @@ import (
 	"maps"
 	"slices"
 
-	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/api/resource"
-	"k8s.io/apimachinery/pkg/labels"
+	k8slabels "k8s.io/apimachinery/pkg/labels"
 )
 
-// maxShapes is how many kinds of hosts are tried for one replacement. Hosts of one pool and one capacity are of one kind.
-const maxShapes = 15
+// maxSizes is how many capacities of hosts are tried for one replacement.
+const maxSizes = 15
 
 // freeFor lists the hosts that a pool could deploy in place of others, cheapest first: available, unclaimed, and with
 // price and capacity that are known (DC-12).
@@ -25,7 +23,7 @@ func (p *planner) freeFor(q *pool) []*host {
 	if q.selector != nil && q.NodeLabels != nil && q.Scales && len(q.Faults) == 0 && q.Kind != PoolLabel {
 		for _, h := range p.hosts {
 			// Metal3 chooses hosts in the namespace of the Machine.
-			if h.deployable() && h.Namespace == q.Namespace && q.selector.Matches(labels.Set(h.Labels)) {
+			if h.deployable() && h.Namespace == q.Namespace && q.selector.Matches(k8slabels.Set(h.Labels)) {
 				all = append(all, h)
 			}
 		}
@@ -41,49 +39,62 @@ func (h *host) deployable() bool {
 		!h.Failed && !h.Paused && !h.Detached && !h.External && !h.Deleting && !h.DoNotDisrupt && !h.Storage && len(h.Faults) == 0
 }
 
-// spareFor finds the cheapest free host on which the pods fit that do not fit elsewhere, by the rules of price, class and
-// preemptible hosts (DC-12, DC-16 ... DC-18). All hosts are of one pool. why says that there is none.
-func (p *planner) spareFor(ctx context.Context, set []*host) (spare *host, at placement, why string, err error) {
-	q := set[0].pool
-	sum, preemptible, classes := 0.0, true, map[string]float64{}
-	var nodes []string
+// deal is what a replacement must be for a set of hosts of one pool.
+type deal struct {
+	price       float64            // of all hosts together; it must be less
+	classes     map[string]float64 // by class: its cheapest member; of that class it must be cheaper (DC-16)
+	preemptible bool               // all are: it must be preemptible too
+	need        int                // how many such hosts must be free; 0: none is taken (DC-17, DC-18)
+}
+
+func (p *planner) dealFor(set []*host) deal {
+	d := deal{classes: map[string]float64{}, preemptible: true, need: 1}
 	for _, h := range set {
-		sum += h.price
-		preemptible = preemptible && h.Preemptible
-		nodes = append(nodes, h.node.Name)
-		if cheapest, ok := classes[h.Class]; h.Class != "" && (!ok || h.price < cheapest) {
-			classes[h.Class] = h.price
+		d.price += h.price
+		d.preemptible = d.preemptible && h.Preemptible
+		if cheapest, ok := d.classes[h.Class]; h.Class != "" && (!ok || h.price < cheapest) {
+			d.classes[h.Class] = h.price
 		}
 	}
-	need := 1
-	if preemptible {
-		need = p.preemptibleOptions(q)
-		switch {
-		case need == 0:
-			return nil, at, "preemptible hosts are not replaced: PREEMPTIBLE_OPTIONS is 0", nil
-		case len(set) > 1:
-			need = 1
+	if d.preemptible {
+		d.need = p.preemptibleOptions(set[0].pool)
+		if len(set) > 1 {
+			d.need = min(1, d.need)
 		}
 	}
-	shapes, found := map[string]*placement{}, 0
+	return d
+}
+
+// accepts tells whether a host that is free may replace.
+func (d deal) accepts(h *host) bool {
+	cheapest, same := d.classes[h.Class]
+	return h.price < d.price && !(same && h.price >= cheapest) && (h.Preemptible || !d.preemptible)
+}
+
+// spareFor finds the cheapest free host on which the pods fit that do not fit elsewhere, by the rules of price, class and
+// preemptible hosts (DC-12, DC-16 ... DC-18). Of preemptible hosts as many as are needed are looked at, the cheapest. All
+// hosts of the set are of one pool. why says that there is none.
+func (p *planner) spareFor(ctx context.Context, set []*host) (spare *host, at placement, why string, err error) {
+	q, d := set[0].pool, p.dealFor(set)
+	if d.need == 0 {
+		return nil, at, "preemptible hosts are not replaced: PREEMPTIBLE_OPTIONS is 0", nil
+	}
+	sizes, found := map[string]*placement{}, 0
 	for _, h := range p.freeFor(q) {
-		if h.price >= sum {
-			break // and all that follow
-		}
-		if cheapest, same := classes[h.Class]; h.Class != "" && same && h.price >= cheapest || preemptible && !h.Preemptible {
+		if !d.accepts(h) {
 			continue
 		}
-		fits, known := shapes[shape(h.Capacity)]
-		if !known && len(shapes) == maxShapes {
+		fits, known := sizes[sizeOf(h.Capacity)]
+		if !known && len(sizes) == maxSizes {
 			continue
 		}
 		if !known {
-			tried, simulated, err := p.simulate(ctx, set, nodes, p.newNode(q, h))
+			tried, simulated, err := p.simulate(ctx, set, p.newNode(q, h))
 			if err != nil || !simulated {
-				return nil, at, "the search has come to its bound", err
+				return nil, at, tooMuch, err
 			}
 			fits = &tried
-			shapes[shape(h.Capacity)] = fits
+			sizes[sizeOf(h.Capacity)] = fits
 		}
 		if fits.blocked != "" {
 			continue
@@ -91,21 +102,26 @@ func (p *planner) spareFor(ctx context.Context, set []*host) (spare *host, at pl
 		if found++; spare == nil {
 			spare, at = h, *fits
 		}
-		if found == need {
+		if found == d.need {
 			return spare, at, "", nil
 		}
 	}
-	if preemptible && need > 1 {
-		return nil, at, fmt.Sprintf("a preemptible host needs %d cheaper free ones to be replaced, and %d fit", need, found), nil
+	if d.need > 1 {
+		return nil, at, fmt.Sprintf("a preemptible host needs %d cheaper free ones to be replaced, and %d fit", d.need, found), nil
 	}
 	return nil, at, "no free host of " + q.title() + " is cheaper and takes them", nil
 }
 
+// tooMuch says that a search was cut short.
+const tooMuch = "the search has come to its bound"
+
 // simulate asks where pods would go while there is work left.
-func (p *planner) simulate(ctx context.Context, set []*host, nodes []string, spare *Node) (placement, bool, error) {
+func (p *planner) simulate(ctx context.Context, set []*host, spare *Node) (placement, bool, error) {
 	cost := 1
-	for _, h := range set {
+	nodes := make([]string, len(set))
+	for i, h := range set {
 		cost += len(h.movers)
+		nodes[i] = h.node.Name
 	}
 	if p.work < cost {
 		p.work = 0
@@ -119,8 +135,8 @@ func (p *planner) simulate(ctx context.Context, set []*host, nodes []string, spa
 	return at, err == nil, err
 }
 
-// shape is a capacity as text.
-func shape(r Resources) string {
+// sizeOf is a capacity as text.
+func sizeOf(r Resources) string {
 	text := ""
 	for _, name := range slices.Sorted(maps.Keys(r)) {
 		text += name + "=" + r[name] + " "
@@ -128,80 +144,14 @@ func shape(r Resources) string {
 	return text
 }
 
-// newNode is the node that a pool would make on a host, less what the daemons of the cluster would ask for there.
+// newNode is the node that a pool would make on a host.
 func (p *planner) newNode(q *pool, h *host) *Node {
-	n := &Node{
-		Name: h.id, Labels: maps.Clone(q.NodeLabels), Taints: q.NodeTaints, Ready: true, FirstReady: p.now,
-	}
+	n := &Node{Name: h.id, Labels: maps.Clone(q.NodeLabels), Taints: q.NodeTaints, Allocatable: h.Capacity, Ready: true, FirstReady: p.now}
 	if n.Labels == nil {
 		n.Labels = map[string]string{}
 	}
 	if _, ok := n.Labels[hostname]; !ok {
 		n.Labels[hostname] = h.Name
 	}
-	if p.daemon == nil {
-		p.daemon = daemonsOf(p.s.Pods)
-	}
-	n.Allocatable = p.daemon.less(h.Capacity)
 	return n
-}
-
-// daemons are the requests of all DaemonSets, whether they would run on a new node or not.
-type daemons struct {
-	sets  int
-	needs map[string]resource.Quantity
-}
-
-func daemonsOf(pods []Pod) *daemons {
-	sets := map[string]map[string]resource.Quantity{} // the most of each
-	for i := range pods {
-		q := &pods[i]
-		if !q.DaemonSet {
-			continue
-		}
-		name := q.Namespace + "/" + q.Owner
-		if sets[name] == nil {
-			sets[name] = map[string]resource.Quantity{}
-		}
-		for r, text := range q.Requests {
-			if have, err := resource.ParseQuantity(text); err == nil && have.Cmp(sets[name][r]) > 0 {
-				sets[name][r] = have
-			}
-		}
-	}
-	d := &daemons{sets: len(sets), needs: map[string]resource.Quantity{}}
-	for _, set := range sets {
-		for r, need := range set {
-			sum := d.needs[r]
-			sum.Add(need)
-			d.needs[r] = sum
-		}
-	}
-	if d.sets > 0 {
-		sum := d.needs[string(corev1.ResourcePods)]
-		sum.Add(*resource.NewQuantity(int64(d.sets), resource.DecimalSI))
-		d.needs[string(corev1.ResourcePods)] = sum
-	}
-	return d
-}
-
-// less takes the daemons' requests away from a capacity; what cannot be read stays for others to refuse.
-func (d *daemons) less(r Resources) Resources {
-	left := maps.Clone(r)
-	for name, need := range d.needs {
-		text, ok := left[name]
-		if !ok {
-			continue
-		}
-		have, err := resource.ParseQuantity(text)
-		if err != nil {
-			continue
-		}
-		have.Sub(need)
-		if have.Sign() < 0 {
-			have = resource.Quantity{}
-		}
-		left[name] = have.String()
-	}
-	return left
 }

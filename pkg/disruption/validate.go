@@ -85,7 +85,7 @@ func (p *planner) validate(ctx context.Context, plan api.Plan, simulate bool) er
 	if !simulate || len(all) == 0 {
 		return nil
 	}
-	return p.again(ctx, plan, all, spare)
+	return p.again(ctx, all, reason, spare)
 }
 
 func churn(who, what string) error { return &Abandoned{classChurn, "host " + clip(who) + " " + what} }
@@ -137,16 +137,16 @@ func (v *verdict) is(reason api.PlanReason, method api.PlanMethod, h *host) bool
 }
 
 // again simulates the plan as a whole once more.
-func (p *planner) again(ctx context.Context, plan api.Plan, all []*host, spare *host) error {
-	switch plan.Method {
-	case api.MethodEmptiness:
-		return nil // nothing moves
-	case api.MethodMulti, api.MethodSingle:
-	case api.MethodStaticDrift, api.MethodDrift:
-	}
+func (p *planner) again(ctx context.Context, all []*host, reason map[*host]api.PlanReason, spare *host) error {
 	var nodes []string
+	var under []*host
 	for _, h := range all {
-		nodes = append(nodes, h.node.Name)
+		if h.node != nil {
+			nodes = append(nodes, h.node.Name)
+		}
+		if reason[h] == api.PlanUnderutilized {
+			under = append(under, h)
+		}
 	}
 	var extra *Node
 	if spare != nil {
@@ -160,23 +160,23 @@ func (p *planner) again(ctx context.Context, plan api.Plan, all []*host, spare *
 		return &Abandoned{classScheduling, at.blocked}
 	case spare != nil && !at.usedSpare:
 		return &Abandoned{classScheduling, "the pods fit without " + spare.id + " now"}
-	}
-	if plan.Method == api.MethodStaticDrift || plan.Method == api.MethodDrift {
+	case len(under) == 0:
 		return nil
 	}
-	s := &solution{set: all, spare: spare}
+	s := &solution{set: under, spare: spare}
 	if p.weigh(s); s.saving <= 0 || !p.paysBack(s.payback) {
 		return &Abandoned{classChurn, "it would not pay any more"}
 	}
 	if spare == nil {
 		return nil
 	}
+	if !p.dealFor(under).accepts(spare) {
+		return churn(spare.id, "is not cheap enough any more")
+	}
 	p.work = maxWork
-	if _, _, why, err := p.spareFor(ctx, all); err != nil || why != "" {
-		if err != nil {
-			return err
-		}
+	_, _, why, err := p.spareFor(ctx, under)
+	if err == nil && why != "" {
 		return &Abandoned{classScheduling, why}
 	}
-	return nil
+	return err
 }

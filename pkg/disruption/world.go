@@ -8,7 +8,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/labels"
+	k8slabels "k8s.io/apimachinery/pkg/labels"
 )
 
 // simulator tells where pods would go; *cluster is the one that plans are made with.
@@ -35,7 +35,6 @@ type planner struct {
 
 	rooms  map[roomKey]room
 	free   map[*pool][]*host // hosts that could replace, cheapest first
-	daemon *daemons          // what the daemons of a new node ask for
 	work   int               // pods that may still be simulated
 	notes  map[*host]string  // why a candidate waits
 	faults []string
@@ -62,7 +61,8 @@ type pool struct {
 	*Pool
 	name     string
 	members  []*host
-	selector labels.Selector // nil = not known
+	ready    int             // members that are Ready, and not being disrupted
+	selector k8slabels.Selector // nil = not known
 }
 
 func newPlanner(s *State, c Config, now time.Time) *planner {
@@ -161,6 +161,9 @@ func (p *planner) buildHosts() {
 		h.pool = p.poolOf(h)
 		if q := h.pool; q != nil && (q.name != "" || h.Machine != nil || h.unclaimed()) {
 			q.members = append(q.members, h)
+			if h.ready() && !h.disrupting() {
+				q.ready++
+			}
 		}
 		h.price, h.unpriced = p.priceOf(h.Host)
 		h.drift = driftOf(h)
@@ -183,7 +186,7 @@ func (p *planner) poolOf(h *host) *pool {
 	}
 	for i := range p.s.Pools {
 		q := p.pools[poolName(p.s.Pools[i].Kind, p.s.Pools[i].Key)]
-		if q.Kind == PoolLabel && q.selector != nil && q.selector.Matches(labels.Set(h.Labels)) {
+		if q.Kind == PoolLabel && q.selector != nil && q.selector.Matches(k8slabels.Set(h.Labels)) {
 			return q
 		}
 	}
