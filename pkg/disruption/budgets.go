@@ -41,7 +41,7 @@ func (p *planner) roomFor(q *pool, reason api.PlanReason) room {
 		if len(b.Reasons) > 0 && !slices.Contains(b.Reasons, reason) {
 			continue
 		}
-		most, why := b.allows(len(q.members), p.now)
+		most, why := b.allows(q.size(), p.now)
 		if most == math.MaxInt {
 			continue // not active
 		}
@@ -56,16 +56,24 @@ func (p *planner) roomFor(q *pool, reason api.PlanReason) room {
 	return r
 }
 
+// size is how many hosts a pool has, or is to have.
+func (q *pool) size() int { return len(q.members) + q.missing() }
+
+// missing are hosts that the pool's owner wants and has not: a Machine that was deleted is made anew later.
+func (q *pool) missing() int {
+	if q.Kind == PoolLabel || q.name == "" {
+		return 0
+	}
+	return max(0, q.Replicas-len(q.members))
+}
+
 // busy counts hosts of a pool that do not serve.
 func (q *pool) busy() int {
-	n := 0
+	n := q.missing()
 	for _, h := range q.members {
 		if h.disrupting() || !h.ready() && !h.unclaimed() {
 			n++
 		}
-	}
-	if q.Kind != PoolLabel && q.name != "" {
-		n += max(0, q.Replicas-len(q.members))
 	}
 	return n
 }

@@ -51,10 +51,19 @@ func sortActions(all []api.PlanAction) {
 	})
 }
 
-func (p *planner) tell(done, total int) {
-	if p.progress != nil {
-		p.progress(done, total)
+// tell reports progress. Methods look at the same candidates one after the other: it never goes back.
+func (p *planner) tell(done int) {
+	if p.progress == nil {
+		return
 	}
+	total := 0
+	for _, h := range p.hosts {
+		if h.verdict.candidate() {
+			total++
+		}
+	}
+	p.told = min(total, max(p.told, done))
+	p.progress(p.told, total)
 }
 
 // emptiness releases hosts on which nothing runs, each by an action of its own.
@@ -72,7 +81,7 @@ func (p *planner) emptiness(ctx context.Context) ([]api.PlanAction, error) {
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
-		p.tell(i, len(empty))
+		p.tell(i)
 		if why := l.add(h, reason(h)); why != "" {
 			p.notes[h] = why
 			continue
@@ -98,7 +107,7 @@ func (p *planner) drifted(ctx context.Context, name api.PlanMethod, is func(d dr
 		return cmp.Or(cmp.Compare(min(1, len(a.movers)), min(1, len(b.movers))), a.drift.since.Compare(b.drift.since), strings.Compare(a.id, b.id))
 	})
 	for i, h := range all {
-		p.tell(i, len(all))
+		p.tell(i)
 		if why := p.within([]*host{h}, func(*host) api.PlanReason { return api.PlanDrifted }, false); why != "" {
 			p.notes[h] = why
 			continue
@@ -129,30 +138,41 @@ func (p *planner) consolidatable() []*host {
 	return p.candidates(func(h *host) bool { return h.verdict.under })
 }
 
-// multi consolidates several hosts at once (DC-14, DC-15).
+// multi consolidates several hosts at once (DC-14, DC-15). What saves more alone is left to single.
 func (p *planner) multi(ctx context.Context) ([]api.PlanAction, error) {
+	p.tell(0)
 	s, err := p.best(ctx, p.consolidatable())
-	if err != nil || s == nil {
+	if err != nil || s == nil || len(s.set) < 2 {
 		return nil, err
 	}
 	return p.actions(api.MethodMulti, s), nil
 }
 
-// single consolidates the first host that can be.
+// single consolidates the first host that can be; of few, the one that saves the most.
 func (p *planner) single(ctx context.Context) ([]api.PlanAction, error) {
 	all := p.consolidatable()
+	var best *solution
 	for i, h := range all {
-		p.tell(i, len(all))
+		p.tell(i)
 		s, why, err := p.solve(ctx, []*host{h})
 		if err != nil {
 			return nil, err
 		}
-		if s != nil {
-			return p.actions(api.MethodSingle, s), nil
+		if s == nil {
+			p.notes[h] = why
+			continue
 		}
-		p.notes[h] = why
+		if best == nil || s.saving > best.saving {
+			best = s
+		}
+		if len(all) > maxExact {
+			break
+		}
 	}
-	return nil, nil
+	if best == nil {
+		return nil, nil
+	}
+	return p.actions(api.MethodSingle, best), nil
 }
 
 // reports are of hosts that somebody should look at (DC-6, DC-7).

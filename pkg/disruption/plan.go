@@ -37,6 +37,9 @@ func (p *planner) plan(ctx context.Context) (api.Plan, error) {
 	for _, m := range p.methods() {
 		p.work = maxWork
 		actions, err := m.find(ctx)
+		if err == nil {
+			err = ctx.Err()
+		}
 		if err != nil {
 			return api.Plan{}, err
 		}

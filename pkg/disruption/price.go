@@ -24,6 +24,9 @@ func (p *planner) priceOf(h *Host) (price float64, unknown string) {
 	if len(h.Faults) > 0 {
 		return 0, "its annotations cannot be read"
 	}
+	if name := h.Price.odd(); name != "" {
+		return 0, name + " is no price"
+	}
 	if h.Price.Prepaid {
 		return 0, ""
 	}
@@ -31,14 +34,14 @@ func (p *planner) priceOf(h *Host) (price float64, unknown string) {
 	if tariff := p.c.TariffPerKWh; tariff != nil {
 		watts, ok := amount(h.Price.WattsBusy)
 		if !ok {
-			return 0, "watts-busy " + missing(h.Price.WattsBusy)
+			return 0, "watts-busy is not set"
 		}
 		price, known = watts/1000**tariff, true
 	}
 	if h.Price.LeasePerHour != nil || h.Price.LeaseEnds != nil {
 		lease, ok := amount(h.Price.LeasePerHour)
 		if !ok {
-			return 0, "lease-per-hour " + missing(h.Price.LeasePerHour)
+			return 0, "lease-per-hour is not set"
 		}
 		price, known = price+lease, true
 	}
@@ -51,11 +54,17 @@ func (p *planner) priceOf(h *Host) (price float64, unknown string) {
 	return price, ""
 }
 
-func missing(f *float64) string {
-	if f == nil {
-		return "is not set"
+// odd names a number that is given, and is none that can be believed; "" = there is none.
+func (p Price) odd() string {
+	for _, n := range []struct {
+		name string
+		f    *float64
+	}{{"watts-busy", p.WattsBusy}, {"watts-idle", p.WattsIdle}, {"lease-per-hour", p.LeasePerHour}} {
+		if _, ok := amount(n.f); n.f != nil && !ok {
+			return n.name + " " + money(*n.f)
+		}
 	}
-	return "is " + money(*f) + ", which is no price"
+	return ""
 }
 
 // savings are what the release of a host saves by what the plan itself does (DC-13).
@@ -72,6 +81,8 @@ func (p *planner) savingOf(h *host) savings {
 	switch {
 	case len(h.Faults) > 0:
 		return savings{words: "not known: its annotations cannot be read"}
+	case h.Price.odd() != "":
+		return savings{words: "not known: " + h.Price.odd() + " is no price"}
 	case h.Price.Prepaid:
 		return savings{words: "nothing: it is paid for already"}
 	}
@@ -79,11 +90,9 @@ func (p *planner) savingOf(h *host) savings {
 	var said []string
 	add := func(words string) { said = append(said, words) }
 	p.savePower(h, &s, add)
-	lease, ok := amount(h.Price.LeasePerHour)
+	lease, _ := amount(h.Price.LeasePerHour)
 	switch ends := h.Price.LeaseEnds; {
 	case h.Price.LeasePerHour == nil:
-	case !ok:
-		add("lease-per-hour " + missing(h.Price.LeasePerHour))
 	case ends == nil:
 		add("its lease goes on: lease-ends is not set")
 	case ends.After(p.now):
@@ -107,7 +116,7 @@ func (p *planner) savePower(h *host, s *savings, add func(string)) {
 	case p.c.TariffPerKWh == nil:
 		add("power off saves nothing that is known: watts have no price without a tariff")
 	case !ok:
-		add("power off saves nothing that is known: " + name + " " + missing(draw))
+		add("power off saves nothing that is known: " + name + " is not set")
 	case !h.PoweredOn && !h.ready():
 		add("it is powered off already")
 	case watts**p.c.TariffPerKWh > 0 && watts**p.c.TariffPerKWh <= maxPrice:

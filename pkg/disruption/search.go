@@ -87,11 +87,9 @@ func (p *planner) weigh(s *solution) {
 	}
 }
 
-// best finds hosts that can go together and save the most: all sets are tried where they are few, else prefixes.
+// best finds hosts that can go together and save the most: all sets are tried where they are few, else prefixes. Of few,
+// it may be one host alone.
 func (p *planner) best(ctx context.Context, all []*host) (*solution, error) {
-	if len(all) < 2 {
-		return nil, nil
-	}
 	if len(all) <= maxExact {
 		return p.exact(ctx, all)
 	}
@@ -126,17 +124,14 @@ func owners(all []*host) []*pool {
 	return pools
 }
 
-// exact tries all sets of two or more, those that could save the most first.
+// exact tries all sets, those that could save the most first.
 func (p *planner) exact(ctx context.Context, all []*host) (*solution, error) {
 	type choice struct {
 		mask  uint
 		bound float64
 	}
 	var choices []choice
-	for mask := range uint(1) << len(all) {
-		if mathbits.OnesCount(mask) < 2 {
-			continue
-		}
+	for mask := uint(1); mask < 1<<len(all); mask++ {
 		c := choice{mask: mask}
 		for i, h := range all {
 			if mask&(1<<i) != 0 {
@@ -184,7 +179,7 @@ func (p *planner) prefix(ctx context.Context, all []*host) (*solution, error) {
 		if len(set) == len(kept) {
 			break // no budget has room for more
 		}
-		p.tell(at, len(all))
+		p.tell(at)
 		s, _, err := p.solve(ctx, set)
 		switch {
 		case err != nil:
@@ -196,9 +191,6 @@ func (p *planner) prefix(ctx context.Context, all []*host) (*solution, error) {
 		default:
 			step /= 2
 		}
-	}
-	if best == nil || len(best.set) < 2 {
-		return nil, nil
 	}
 	return best, nil
 }

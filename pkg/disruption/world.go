@@ -37,6 +37,7 @@ type planner struct {
 	free   map[*pool][]*host // hosts that could replace, cheapest first
 	work   int               // pods that may still be simulated
 	notes  map[*host]string  // why a candidate waits
+	told   int               // what progress was told
 	faults []string
 }
 
@@ -61,7 +62,7 @@ type pool struct {
 	*Pool
 	name     string
 	members  []*host
-	ready    int             // members that are Ready, and not being disrupted
+	ready    int                // members that are Ready, and not being disrupted
 	selector k8slabels.Selector // nil = not known
 }
 
