@@ -2,6 +2,9 @@ package disruption
 
 import (
 	"context"
+	"fmt"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/ironic-throttle/ironic-throttle/pkg/api"
@@ -11,24 +14,149 @@ import (
 // (DC-9). The same state gives the same plan, byte for byte (DC-28). progress, if it is not nil, is told how
 // many of how many candidates were looked at. The error is that of ctx, or a *FieldError of s or c.
 func Plan(ctx context.Context, s *State, c Config, now time.Time, progress func(done, total int)) (api.Plan, error) {
-	panic("not built")
+	p := newPlanner(s, c, now)
+	p.progress = progress
+	return p.plan(ctx)
 }
 
-// Validate reports why a plan that was made earlier may not be carried out as of s; nil: it may (DC-22).
-// The error is a *Abandoned, that of ctx, or a *FieldError.
-func Validate(ctx context.Context, p api.Plan, s *State, c Config, now time.Time) error {
-	panic("not built")
+func (p *planner) plan(ctx context.Context) (api.Plan, error) {
+	if err := ctx.Err(); err != nil {
+		return api.Plan{}, err
+	}
+	if err := p.build(); err != nil {
+		return api.Plan{}, err
+	}
+	plan := api.Plan{
+		MadeAt: p.now, ExecuteAfter: p.now.Add(ValidateAfter), DryRun: true, Actions: []api.PlanAction{}, Faults: p.faults,
+		Hosts: len(p.s.Hosts), Nodes: len(p.s.Nodes), Pods: len(p.s.Pods),
+	}
+	if plan.Blocked = p.unsure(); plan.Blocked != "" {
+		return plan, nil
+	}
+	plan.Blocked = p.yields()
+	for _, m := range p.methods() {
+		p.work = maxWork
+		actions, err := m.find(ctx)
+		if err == nil {
+			err = ctx.Err()
+		}
+		if err != nil {
+			return api.Plan{}, err
+		}
+		if len(actions) > 0 {
+			plan.Method, plan.Actions = m.name, actions
+			break
+		}
+	}
+	for _, a := range plan.Actions {
+		if q := p.pools[a.Pool]; p.c.Execute && q != nil && q.Execute {
+			plan.DryRun = false
+		}
+	}
+	plan.Reports = p.reports()
+	plan.Later = p.later(plan.Actions, plan.Method)
+	plan.Excluded = p.excluded()
+	return plan, nil
+}
+
+// unsure says why nothing can be planned (DC-26); "" = it can.
+func (p *planner) unsure() string {
+	t := p.s.Throttle
+	switch {
+	case t.Stale:
+		return "how Ironic stands is not known: its nodes were not read of late"
+	case len(t.OpenBreakers) > 0:
+		return "the breaker is not CLOSED: " + listed(t.OpenBreakers)
+	case len(t.PausedGroups) > 0:
+		return "paused: " + listed(t.PausedGroups)
+	}
+	return ""
+}
+
+// yields says for whom planned work waits (DC-24); "" = for nobody.
+func (p *planner) yields() string {
+	switch n := p.s.Throttle.Waiting; n {
+	case 0:
+		return ""
+	case 1:
+		return "1 host that is not planned waits for a slot: nothing is carried out before it has one"
+	default:
+		return fmt.Sprintf("%d hosts that are not planned wait for slots: nothing is carried out before they have them", n)
+	}
+}
+
+func listed(all []string) string {
+	all = slices.Clone(all)
+	slices.Sort(all)
+	for i := range all {
+		all[i] = clip(all[i])
+	}
+	const shown = 5
+	if len(all) > shown {
+		return strings.Join(all[:shown], ", ") + fmt.Sprintf(" and %d more", len(all)-shown)
+	}
+	return strings.Join(all, ", ")
 }
 
 // Explain tells why a host is a candidate or not, condition by condition. The host is known to s.
 func Explain(ctx context.Context, s *State, c Config, now time.Time, host Key) (api.PlanExplanation, error) {
-	panic("not built")
+	return newPlanner(s, c, now).explain(ctx, host)
 }
 
-// Abandoned says why a plan does not hold any more.
-type Abandoned struct {
-	Class string // budget, scheduling or churn
-	Why   string
+func (p *planner) explain(ctx context.Context, name Key) (api.PlanExplanation, error) {
+	if err := ctx.Err(); err != nil {
+		return api.PlanExplanation{}, err
+	}
+	if err := p.build(); err != nil {
+		return api.PlanExplanation{}, err
+	}
+	at := slices.IndexFunc(p.hosts, func(h *host) bool { return h.Key == name })
+	if at < 0 {
+		return api.PlanExplanation{}, bad("host", name.String(), "is not known")
+	}
+	h := p.hosts[at]
+	v := &h.verdict
+	e := api.PlanExplanation{Host: h.id, Candidate: v.candidate(), Reason: v.reason(), Conditions: v.conditions}
+	if !e.Candidate {
+		e.Summary = h.id + " is no candidate"
+		if c := v.unmet(); c != nil {
+			e.Summary += ": " + c.Message
+		}
+		return e, nil
+	}
+	e.Summary = fmt.Sprintf("%s is a candidate: %s", h.id, e.Reason)
+	stays, err := p.stays(ctx, h)
+	if err != nil {
+		return api.PlanExplanation{}, err
+	}
+	if stays != "" {
+		e.Summary += ", but it stays for now: " + stays
+	}
+	said := stays
+	if said == "" {
+		said = "by itself it could go now"
+	}
+	e.Conditions = append(slices.Clip(e.Conditions), api.PlanCondition{Type: "CanGoNow", Met: stays == "", Message: said})
+	return e, nil
 }
 
-func (a *Abandoned) Error() string { return a.Class + ": " + a.Why }
+// stays says why a candidate cannot go now, by itself; "" = it can.
+func (p *planner) stays(ctx context.Context, h *host) (string, error) {
+	if why := p.unsure(); why != "" {
+		return why, nil
+	}
+	p.work = maxWork
+	reason := h.verdict.reason()
+	if reason == api.PlanUnderutilized {
+		_, why, err := p.solve(ctx, []*host{h})
+		return why, err
+	}
+	if why := p.within([]*host{h}, func(*host) api.PlanReason { return reason }, false); why != "" {
+		return why, nil
+	}
+	if reason != api.PlanDrifted {
+		return "", nil
+	}
+	at, _, err := p.simulate(ctx, []*host{h}, nil)
+	return at.blocked, err
+}

@@ -1,0 +1,157 @@
+package disruption
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/ironic-throttle/ironic-throttle/pkg/api"
+)
+
+// planHost is a host as an action names it.
+func planHost(h *host) api.PlanHost {
+	ph := api.PlanHost{Name: h.id, NodeUUID: h.NodeUUID, Node: h.Node, ConductorGroup: h.ConductorGroup}
+	if h.Machine != nil {
+		ph.Machine = h.Machine.String()
+	}
+	return ph
+}
+
+// draft is an action before its numbers are known.
+type draft struct {
+	method   api.PlanMethod
+	decision api.PlanDecision
+	reason   api.PlanReason
+	set      []*host
+	spare    *host
+	moves    []api.PlanMove
+	evidence []string
+}
+
+// action adds up what a draft costs and saves.
+func (p *planner) action(d draft) api.PlanAction {
+	a := api.PlanAction{
+		Decision: d.decision, Reason: d.reason, Evidence: d.evidence, Moves: d.moves, Commands: commandsFor(d.decision, d.set, d.spare),
+	}
+	if q := d.set[0].pool; q != nil {
+		a.Pool = q.name
+	}
+	release, deploy := p.minutes()
+	pods, cycle := 0.0, 0.0
+	var said []string
+	for _, h := range d.set {
+		ph := planHost(h)
+		pods += podCost(h)
+		if d.decision == api.PlanRelease || d.decision == api.PlanReplace {
+			s := h.verdict.rank.saving
+			ph.PowerOff, ph.HandBack = s.powerOff, s.handBack
+			a.SavingPerHour += s.perHour
+			cycle += h.rate(s.perHour) * release / 60
+			said = append(said, named(d.set, h)+s.words)
+		}
+		a.Hosts = append(a.Hosts, ph)
+	}
+	a.Saving = strings.Join(said, "; ")
+	n := float64(len(d.set))
+	switch d.decision {
+	case api.PlanRelease:
+		a.SlotMinutes, a.PeakSlots = n*release, min(len(d.set), p.plannedSlots(d.set[0].ConductorGroup))
+	case api.PlanReprovision:
+		a.SlotMinutes, a.PeakSlots = n*(release+deploy), 1
+		a.Saving = "nothing: the host is provisioned again"
+	case api.PlanReplace:
+		a.SlotMinutes, a.PeakSlots = n*release+deploy, 2
+		r := planHost(d.spare)
+		a.Replacement = &r
+		a.SavingPerHour -= d.spare.price
+		cycle += d.spare.price * deploy / 60
+		a.Saving += fmt.Sprintf("; less %s an hour for %s", money(d.spare.price), d.spare.id)
+	case api.PlanReport:
+		a.SlotMinutes, a.PeakSlots = 0, 0
+		a.Saving = "nothing: nothing is done"
+	}
+	if guess := p.guessed(); guess != "" && d.decision != api.PlanReport {
+		a.Evidence = append(a.Evidence, guess)
+	}
+	if a.SavingPerHour > 0 {
+		hours := cycle / a.SavingPerHour
+		a.PaybackHours = &hours
+	}
+	a.DisruptionCost = disruptionCost(pods, a.SlotMinutes)
+	a.SavingPerCost = a.SavingPerHour / a.DisruptionCost
+	a.ID = id(d, a)
+	return a
+}
+
+// named is a host's name where a sentence is of several.
+func named(set []*host, h *host) string {
+	if len(set) == 1 {
+		return ""
+	}
+	return h.id + ": "
+}
+
+// id is a number of what an action does and to whom.
+func id(d draft, a api.PlanAction) string {
+	words := []string{string(d.method), string(d.decision), string(d.reason), a.Pool}
+	for _, h := range a.Hosts {
+		words = append(words, h.Name, h.Machine, h.Node)
+	}
+	if a.Replacement != nil {
+		words = append(words, "by", a.Replacement.Name)
+	}
+	sum := sha256.Sum256([]byte(strings.Join(words, "\x00")))
+	return hex.EncodeToString(sum[:8])
+}
+
+// actions makes actions of a consolidation, one for each pool.
+func (p *planner) actions(method api.PlanMethod, s *solution) []api.PlanAction {
+	from := map[string]*host{} // by pod
+	for _, h := range s.set {
+		for _, q := range h.movers {
+			from[q.String()] = h
+		}
+	}
+	var all []api.PlanAction
+	for _, q := range owners(s.set) {
+		d := draft{method: method, decision: api.PlanRelease, reason: api.PlanUnderutilized}
+		d.set = slices.DeleteFunc(slices.Clone(s.set), func(h *host) bool { return h.pool != q })
+		for _, m := range s.at.moves {
+			if h := from[m.Pod]; h != nil && h.pool == q {
+				d.moves = append(d.moves, m)
+			}
+		}
+		if s.spare != nil {
+			d.decision, d.spare = api.PlanReplace, s.spare
+		}
+		d.evidence = p.whyUnder(d)
+		all = append(all, p.action(d))
+	}
+	sortActions(all)
+	return all
+}
+
+func (p *planner) whyUnder(d draft) []string {
+	pods, price := 0, 0.0
+	for _, h := range d.set {
+		pods += len(h.movers)
+		price += h.price
+	}
+	where := "other nodes that are Ready"
+	if d.spare != nil {
+		where = fmt.Sprintf("other nodes and %s, a free host at %s an hour", d.spare.id, money(d.spare.price))
+	}
+	all := []string{fmt.Sprintf("all %d pods fit on %s, by requests, selectors, taints and budgets", pods, where),
+		fmt.Sprintf("what is released costs %s an hour", money(price))}
+	for _, h := range d.set {
+		all = append(all, named(d.set, h)+h.verdict.said("ConsolidateAfter"))
+	}
+	if d.spare != nil {
+		if n := len(p.freeFor(d.set[0].pool)); n > 1 {
+			all = append(all, fmt.Sprintf("Metal3 chooses among %d free hosts that match %s: look that it took %s before anything is drained", n, d.set[0].pool.name, d.spare.id))
+		}
+	}
+	return all
+}

@@ -1,0 +1,73 @@
+package disruption
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	k8slabels "k8s.io/apimachinery/pkg/labels"
+)
+
+// drift is how a host is not as it is wanted (DC-7).
+type drift struct {
+	static  []string  // its template, or a field, has changed
+	dynamic []string  // it no longer meets its pool's requirements
+	reboot  []string  // firmware settings that the next reboot applies
+	since   time.Time // when it was first seen, else the host's age
+}
+
+func (d drift) any() bool { return len(d.static)+len(d.dynamic) > 0 }
+
+// evidence are all sentences.
+func (d drift) evidence() []string { return slices.Concat(d.static, d.dynamic) }
+
+// driftOf compares what is wanted with what is known. What is not known is no drift.
+func driftOf(h *host) drift {
+	d := drift{since: h.DriftedSince}
+	if d.since.IsZero() {
+		d.since = h.Created
+	}
+	if h.Machine != nil && h.pool != nil && hashesDiffer(h.pool.TemplateHash, h.Machine.TemplateHash) {
+		d.static = append(d.static, fmt.Sprintf("its Machine was made of template %s, and %s has %s now",
+			clip(h.Machine.TemplateHash), h.pool.name, clip(h.pool.TemplateHash)))
+	}
+	for _, field := range slices.Sorted(maps.Keys(h.Desired)) {
+		want := h.Desired[field]
+		have, known := h.Applied[field]
+		if !known || have == want {
+			continue
+		}
+		said := fmt.Sprintf("%s is %q, and should be %q", clip(field), clip(have), clip(want))
+		if h.OnReboot && strings.HasPrefix(field, "firmware.") {
+			d.reboot = append(d.reboot, said)
+		} else {
+			d.static = append(d.static, said)
+		}
+	}
+	if h.Machine != nil && h.pool != nil && h.pool.Kind != PoolLabel && h.pool.selector != nil && !h.pool.selector.Matches(k8slabels.Set(h.Labels)) {
+		d.dynamic = append(d.dynamic, fmt.Sprintf("its labels do not match the hostSelector of %s: %s", h.pool.name, clip(h.pool.selector.String())))
+	}
+	return d
+}
+
+// hashesDiffer compares two hashes of one version, the text before the first '-'.
+func hashesDiffer(a, b string) bool {
+	one, _, ok1 := strings.Cut(a, "-")
+	two, _, ok2 := strings.Cut(b, "-")
+	return ok1 && ok2 && one != "" && one == two && a != b
+}
+
+// clip shortens what others wrote to what fits in a sentence.
+func clip(text string) string {
+	const most = 120
+	if len(text) <= most {
+		return text
+	}
+	cut := most
+	for cut > 0 && text[cut]&0xC0 == 0x80 { // not within a character
+		cut--
+	}
+	return text[:cut] + "..."
+}
