@@ -73,7 +73,6 @@ func (l *lab) spare(watts float64) *disruption.Host {
 		State: "available", Price: disruption.Price{WattsBusy: &watts, WattsIdle: &watts}, Created: l.now.Add(-48 * time.Hour),
 		Capacity: disruption.Resources{"cpu": "8", "memory": "32Gi", "pods": "110"},
 	})
-	l.s.Pools[0].HostSelector = nil
 	return &l.s.Hosts[len(l.s.Hosts)-1]
 }
 
