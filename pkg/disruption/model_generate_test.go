@@ -225,13 +225,11 @@ func (m *maker) exclude(h *disruption.Host, n *disruption.Node) {
 }
 
 func (m *maker) pods() {
-	count := m.IntN(31)
-	if m.calm {
-		count = m.IntN(13)
-	}
 	nodes := len(m.l.s.Nodes)
-	// Half of the states have empty hosts.
-	used := 1 + m.IntN(nodes)
+	count, used := m.IntN(31), 1+m.IntN(nodes) // most states have empty hosts
+	if m.calm && !m.rarely(4) {
+		count, used = nodes+m.IntN(2*nodes), nodes
+	}
 	for i := range count {
 		m.pod(i, m.IntN(used))
 	}
@@ -250,21 +248,11 @@ func (m *maker) pods() {
 func (m *maker) pod(i, node int) {
 	p := m.l.pod(fmt.Sprintf("p-%d", i), node, pick(m, "500m", "1", "1", "2", "3"))
 	p.Labels = map[string]string{"app": pick(m, "a", "b", "c", "d")}
-	m.wishes(p)
-	if m.rarely(12) {
-		p.Terminating = true
+	if !m.calm || m.rarely(3) {
+		m.wishes(p)
 	}
-	if m.rarely(12) {
-		p.Ready = false
-	}
-	if m.rarely(25) {
-		p.DoNotDisrupt = true
-	}
-	if m.rarely(25) {
-		p.Owner = ""
-	}
-	if m.rarely(25) {
-		p.Unmodelled = []string{"topology spread"}
+	if !m.calm || m.rarely(4) {
+		m.stuck(p)
 	}
 	if m.rarely(6) {
 		p.Priority, p.DeletionCost = int32(m.IntN(1000)), new(int32(m.IntN(100)-50))
@@ -276,6 +264,19 @@ func (m *maker) pod(i, node int) {
 	b.take(self)
 	if why := b.crowded(self, at); why != "" || b.estranged(self, at) != "" {
 		p.Node = ""
+	}
+}
+
+// stuck sets what keeps a pod where it is.
+func (m *maker) stuck(p *disruption.Pod) {
+	p.Terminating = m.rarely(12)
+	p.Ready = !m.rarely(12)
+	p.DoNotDisrupt = m.rarely(25)
+	if m.rarely(25) {
+		p.Owner = ""
+	}
+	if m.rarely(25) {
+		p.Unmodelled = []string{"topology spread"}
 	}
 }
 

@@ -19,9 +19,12 @@ func (w *world) allowed(name string, reason api.PlanReason) (n int, bounded bool
 	if pool != nil && len(pool.Policy.Budgets) > 0 {
 		budgets = pool.Policy.Budgets
 	}
-	busy := 0
+	busy, young := 0, 0
 	for _, h := range w.members[name] {
-		if !w.ready(h) || w.disrupting(h) {
+		switch n := w.nodes[h.Node]; {
+		case n == nil || n.FirstReady.IsZero():
+			young++ // Karpenter leaves out nodes that are not initialized; counting them as not ready is stricter
+		case !n.Ready || w.disrupting(h):
 			busy++
 		}
 	}
@@ -29,11 +32,12 @@ func (w *world) allowed(name string, reason api.PlanReason) (n int, bounded bool
 		if len(b.Reasons) > 0 && !slices.Contains(b.Reasons, reason) {
 			continue
 		}
-		most, ok := ceiling(b, len(w.members[name]), w.now)
+		all, ok := ceiling(b, len(w.members[name]), w.now)
 		if !ok {
 			continue
 		}
-		most = max(0, most-busy)
+		old, _ := ceiling(b, len(w.members[name])-young, w.now)
+		most := max(0, all-busy-young, old-busy)
 		if !bounded || most < n {
 			n, bounded = most, true
 		}
