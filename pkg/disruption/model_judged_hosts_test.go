@@ -51,7 +51,10 @@ func TestTheJudgeRejectsHosts(t *testing.T) {
 		{"not Consolidatable", good, host0(func(h *disruption.Host) { h.Machine.Consolidatable = new(false) }), "Consolidatable"},
 		{"WhenEmpty", good, func(l *lab, _ *api.Plan) { l.c.Policy = disruption.WhenEmpty }, "DC-4"},
 		{"not empty", emptying, func(l *lab, _ *api.Plan) { l.pod("d", 3, "1") }, "DC-2"},
-		{"not empty yet", emptying, func(l *lab, _ *api.Plan) { l.pod("d", 3, "1").Terminating = true }, "DC-2"},
+		{"not empty yet", emptying, func(l *lab, _ *api.Plan) {
+			d := l.pod("d", 3, "1")
+			d.Terminating, d.Owner = true, "StatefulSet/db"
+		}, "DC-2"},
 		{"empty", good, func(l *lab, _ *api.Plan) { l.s.Pods[0].Node = "" }, "DC-5"},
 		{"unclaimed without leave", abandoned, func(l *lab, _ *api.Plan) { l.s.Hosts[4].Release = false }, "DC-6"},
 		{"claimed", abandoned, func(l *lab, _ *api.Plan) { l.s.Hosts[4].Consumer = "Metal3Machine a/b" }, "somebody uses it"},

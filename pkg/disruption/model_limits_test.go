@@ -176,7 +176,6 @@ func (w *world) barred(h *disruption.Host, m api.PlanMethod, reason api.PlanReas
 
 // unfit says which condition of emptiness and consolidation does not hold.
 func (w *world) unfit(h *disruption.Host, n *disruption.Node, pool *disruption.Pool, m api.PlanMethod) string {
-	empty := len(w.guests(h.Node)) == 0
 	_, _, priced := w.price(h)
 	switch {
 	case pool != nil && !pool.Scales:
@@ -185,11 +184,11 @@ func (w *world) unfit(h *disruption.Host, n *disruption.Node, pool *disruption.P
 		return "consolidateAfter is not over (DC-2)"
 	case h.Machine.Consolidatable != nil && !*h.Machine.Consolidatable:
 		return "it is not Consolidatable"
-	case m == api.MethodEmptiness && !empty:
+	case m == api.MethodEmptiness && !w.settled(h.Node):
 		return "it is not empty (DC-2)"
 	case m == api.MethodEmptiness:
 		return ""
-	case empty:
+	case len(w.guests(h.Node)) == 0:
 		return "it is empty, and not for consolidation (DC-5)"
 	case w.policy(pool) != disruption.WhenEmptyOrUnderutilized:
 		return "its policy is WhenEmpty (DC-4)"

@@ -86,6 +86,14 @@ func (w *world) guests(node string) []*disruption.Pod {
 	return all
 }
 
+// settled tells whether a node is empty as far as anybody may say so: pods that terminate and that nobody waits for
+// may be overlooked, as Karpenter does, but for those of a StatefulSet.
+func (w *world) settled(node string) bool {
+	return !slices.ContainsFunc(w.guests(node), func(p *disruption.Pod) bool {
+		return !p.Terminating || strings.HasPrefix(p.Owner, "StatefulSet/")
+	})
+}
+
 // movers are guests that need another place.
 func (w *world) movers(node string) []*disruption.Pod {
 	return slices.DeleteFunc(w.guests(node), func(p *disruption.Pod) bool { return p.Terminating })
