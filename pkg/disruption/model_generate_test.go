@@ -22,6 +22,9 @@ type maker struct {
 	l *lab
 	// calm leaves out what makes a best plan hard to tell: drift, replacement, limits, odd prices, hosts that are excluded.
 	calm bool
+	// used leaves out what comes before consolidation and what forbids it, in half of the states that are not calm: else hardly
+	// any of them would be consolidated.
+	used bool
 }
 
 func pick[T any](c chooser, all ...T) T { return all[c.IntN(len(all))] }
@@ -32,6 +35,7 @@ func (m *maker) rarely(n int) bool { return m.IntN(n) == 0 }
 // randomLab is a small cluster with all that a state can say.
 func randomLab(c chooser, calm bool) *lab {
 	m := &maker{chooser: c, l: newLab(0), calm: calm}
+	m.used = !calm && m.rarely(2)
 	m.pools()
 	hosts := 1 + m.IntN(8)
 	if calm {
@@ -59,10 +63,10 @@ func (m *maker) pools() {
 	}
 	p := &m.l.s.Pools[0]
 	p.Kind = pick(m, disruption.PoolMachineDeployment, disruption.PoolMachineDeployment, disruption.PoolMachineSet)
-	p.Scales = !m.rarely(8)
+	p.Scales = m.used || !m.rarely(8)
 	p.Execute = !m.rarely(3)
 	p.TemplateHash = pick(m, "v1-a", "v1-a", "v1-a", "v2-a", "")
-	if m.rarely(3) {
+	if !m.used && m.rarely(3) {
 		p.HostSelector = &metav1.LabelSelector{MatchLabels: map[string]string{"size": "big"}}
 	}
 	if m.rarely(6) {
@@ -71,7 +75,7 @@ func (m *maker) pools() {
 	if m.rarely(10) {
 		p.NodeLabels = nil
 	}
-	if m.rarely(15) {
+	if !m.used && m.rarely(15) {
 		p.Faults = []string{"budgets: no JSON"}
 	}
 	m.policy(&p.Policy)
@@ -83,6 +87,9 @@ func (m *maker) pools() {
 }
 
 func (m *maker) policy(p *disruption.PoolPolicy) {
+	if m.used {
+		return
+	}
 	if m.rarely(3) {
 		p.ConsolidateAfter = new(pick(m, 0, disruption.Span(time.Minute), disruption.Never))
 	}
@@ -134,14 +141,16 @@ func (m *maker) host() {
 	if m.calm {
 		return
 	}
-	m.clock(n)
-	m.price(h)
-	m.drift(h)
+	if !m.used || m.rarely(4) {
+		m.clock(n)
+		m.price(h)
+		m.drift(h)
+	}
 	if len(m.l.s.Pools) > 1 && m.rarely(2) {
 		h.Machine.Pool = m.l.s.Pools[1].Key
 	}
 	h.Machine.PoolKind = m.l.s.Pools[0].Kind
-	if m.rarely(3) {
+	if m.rarely(3) && (!m.used || m.rarely(3)) {
 		m.exclude(h, n)
 	}
 }
@@ -227,7 +236,7 @@ func (m *maker) exclude(h *disruption.Host, n *disruption.Node) {
 func (m *maker) pods() {
 	nodes := len(m.l.s.Nodes)
 	count, used := m.IntN(31), 1+m.IntN(nodes) // most states have empty hosts
-	if m.calm && !m.rarely(4) {
+	if m.used || m.calm && !m.rarely(4) {
 		count, used = nodes+m.IntN(2*nodes), nodes
 	}
 	for i := range count {
@@ -248,10 +257,10 @@ func (m *maker) pods() {
 func (m *maker) pod(i, node int) {
 	p := m.l.pod(fmt.Sprintf("p-%d", i), node, pick(m, "500m", "1", "1", "2", "3"))
 	p.Labels = map[string]string{"app": pick(m, "a", "b", "c", "d")}
-	if !m.calm || m.rarely(3) {
+	if free := m.calm || m.used; !free || m.rarely(3) {
 		m.wishes(p)
 	}
-	if !m.calm || m.rarely(4) {
+	if free := m.calm || m.used; !free || m.rarely(4) {
 		m.stuck(p)
 	}
 	if m.rarely(6) {
@@ -269,7 +278,7 @@ func (m *maker) pod(i, node int) {
 
 // stuck sets what keeps a pod where it is.
 func (m *maker) stuck(p *disruption.Pod) {
-	p.Terminating = m.rarely(12)
+	p.Terminating = !m.calm && m.rarely(12)
 	p.Ready = !m.rarely(12)
 	p.DoNotDisrupt = m.rarely(25)
 	if m.rarely(25) {
@@ -324,6 +333,10 @@ func (m *maker) budgets() {
 
 func (m *maker) settings() {
 	c := &m.l.c
+	c.PreemptibleOptions = m.IntN(3)
+	if m.used && !m.rarely(3) {
+		return
+	}
 	c.ConsolidateAfter = pick(m, 0, disruption.Span(30*time.Second), disruption.Span(30*time.Second), disruption.Never)
 	c.Policy = pick(m, disruption.WhenEmptyOrUnderutilized, disruption.WhenEmptyOrUnderutilized, disruption.WhenEmpty)
 	if m.rarely(2) {
@@ -333,7 +346,6 @@ func (m *maker) settings() {
 		}
 	}
 	c.MinReady = m.IntN(3)
-	c.PreemptibleOptions = m.IntN(3)
 	c.MaxPayback = pick(m, tenYears, disruption.Span(24*time.Hour), disruption.Span(time.Hour))
 	if m.rarely(8) {
 		c.TariffPerKWh = nil

@@ -93,7 +93,7 @@ func described(h *disruption.Host) api.PlanHost {
 	return ph
 }
 
-// action is a right action for hosts of a state: each is switched off, and moves say where pods go.
+// action is a right action for hosts of a state: each is switched off, its lease ends if it may, and moves say where pods go.
 func action(w *world, id string, reason api.PlanReason, hosts []*disruption.Host, moves map[string]string) api.PlanAction {
 	a := api.PlanAction{
 		ID: id, Decision: api.PlanRelease, Reason: reason, Pool: poolOf(hosts[0]), Evidence: []string{"as the test says"}, Saving: "power off",
@@ -107,7 +107,9 @@ func action(w *world, id string, reason api.PlanReason, hosts []*disruption.Host
 		ph.PowerOff = a.Decision == api.PlanRelease
 		a.Hosts = append(a.Hosts, ph)
 		if ph.PowerOff {
-			a.SavingPerHour += w.most(h, true, false)
+			ph := &a.Hosts[len(a.Hosts)-1]
+			ph.HandBack = h.Price.LeaseEnds != nil && !h.Price.LeaseEnds.After(w.now)
+			a.SavingPerHour += w.most(h, true, ph.HandBack)
 		}
 		a.Commands = append(a.Commands, commandsFor(w, h, a.Decision, len(a.Hosts))...)
 	}

