@@ -4,7 +4,9 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"maps"
 	"math"
+	"math/rand/v2"
 	"slices"
 	"testing"
 	"time"
@@ -22,38 +24,114 @@ type document struct {
 
 func (l *lab) document() document { return document{Version: 1, Config: l.c, State: l.s} }
 
-// FuzzPlan: whatever a file says, Plan ends without panic, and its plan breaks no law.
+// FuzzPlan: whatever a state says, Plan ends without panic, and its plan breaks no law. base is the seed of a random state,
+// edits that of changes to its values.
 func FuzzPlan(f *testing.F) {
 	for seed := range uint64(12) {
-		l := seeded(seed, seed%3 == 0)
-		f.Add(mustJSON(f, l.document()))
+		f.Add(seed, seed)
 	}
+	f.Fuzz(func(t *testing.T, base, edits uint64) {
+		if d, ok := edited(mustJSON(t, seeded(base, base%3 == 0).document()), edits); ok {
+			survives(t, &d)
+		}
+	})
+}
+
+// FuzzPlanDocument is the same for the bytes of a file.
+func FuzzPlanDocument(f *testing.F) {
+	f.Add(mustJSON(f, newLab(1).document()))
+	f.Add(mustJSON(f, pair().document()))
 	f.Fuzz(func(t *testing.T, text []byte) {
 		var d document
-		if json.Unmarshal(text, &d) != nil || tooLarge(&d.State) {
-			return
+		if json.Unmarshal(text, &d) == nil {
+			survives(t, &d)
 		}
-		now := d.State.TakenAt
-		p, err := tryPlan(t, &d.State, d.Config, now)
-		if err != nil {
-			return // it says what is wrong with the file
-		}
-		if _, err := json.Marshal(p); err != nil {
-			t.Errorf("the plan is no JSON: %v", err)
-		}
-		if ambiguous(&d.State) || now.Year() < 1 || now.Year() > 9000 {
-			return
-		}
-		for _, law := range judge(&d.State, d.Config, now, p) {
-			t.Errorf("the plan breaks a law: %s", law)
-		}
-		ctx, cancel := context.WithCancel(context.Background())
-		cancel()
-		if _, err := disruption.Plan(ctx, &d.State, d.Config, now, nil); len(d.State.Hosts) > 0 && err == nil && len(p.Actions) > 0 {
-			t.Error("Plan goes on though its context has ended")
-		}
-		validated(t, &d, now, p)
 	})
+}
+
+// survives plans, validates and judges a document.
+func survives(t *testing.T, d *document) {
+	t.Helper()
+	if tooLarge(&d.State) {
+		return
+	}
+	now := d.State.TakenAt
+	p, err := tryPlan(t, &d.State, d.Config, now)
+	if err != nil {
+		return // it says what is wrong with the file
+	}
+	if _, err := json.Marshal(p); err != nil {
+		t.Errorf("the plan is no JSON: %v", err)
+	}
+	if ambiguous(&d.State) || now.Year() < 1 || now.Year() > 9000 {
+		return
+	}
+	for _, law := range judge(&d.State, d.Config, now, p) {
+		t.Errorf("the plan breaks a law: %s", law)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	if _, err := disruption.Plan(ctx, &d.State, d.Config, now, nil); len(d.State.Hosts) > 0 && err == nil && len(p.Actions) > 0 {
+		t.Error("Plan goes on though its context has ended")
+	}
+	validated(t, d, now, p)
+}
+
+// edited reads a document after some of its values were changed; false: it is none.
+func edited(text []byte, edits uint64) (d document, ok bool) {
+	r := rand.New(rand.NewPCG(edits, 7))
+	if n := r.IntN(5); n > 0 {
+		var tree any
+		if json.Unmarshal(text, &tree) != nil {
+			return d, false
+		}
+		for range n {
+			tree = edit(r, tree)
+		}
+		var err error
+		if text, err = json.Marshal(tree); err != nil {
+			return d, false
+		}
+	}
+	return d, json.Unmarshal(text, &d) == nil
+}
+
+// edit changes one value somewhere below v: to an odd one of its kind, or in a list one element is gone, or there twice.
+func edit(r *rand.Rand, v any) any {
+	switch v := v.(type) {
+	case map[string]any:
+		keys := slices.Sorted(maps.Keys(v))
+		if len(keys) == 0 {
+			return v
+		}
+		key := pick(r, keys...)
+		if r.IntN(8) == 0 {
+			delete(v, key)
+		} else {
+			v[key] = edit(r, v[key])
+		}
+		return v
+	case []any:
+		if len(v) == 0 {
+			return v
+		}
+		i := r.IntN(len(v))
+		switch r.IntN(8) {
+		case 0:
+			return slices.Delete(v, i, i+1)
+		case 1:
+			return append(v, v[i])
+		}
+		v[i] = edit(r, v[i])
+		return v
+	case bool:
+		return !v
+	case float64:
+		return pick[any](r, -v, v+1, 0.0, -1.0, 1e300, 1e9, v/2)
+	case string:
+		return pick[any](r, "", v+"x", "0", "-1", "1e9", "100%", "Never", "metal3", "n-0", "a b", "2026-11-25T12:00:00Z", "0001-01-01T00:00:00Z", "9999999999999Gi")
+	}
+	return v
 }
 
 // tooLarge keeps the fuzzer at small states.

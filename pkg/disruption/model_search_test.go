@@ -74,8 +74,12 @@ func TestDC10_NoPlanOfARandomClusterBreaksALaw(t *testing.T) {
 	}
 }
 
-// share is the part of what brute force saves that plans have to save.
-const share = 0.95
+// share is the part of what brute force saves that plans have to save, in all clusters together and in all but
+// a few single ones: there a batch that saves less went before a dear host that goes alone (DC-9).
+const (
+	share     = 0.95
+	mostShort = 0.05
+)
 
 // tally compares what plans save with what brute force would.
 type tally struct {
@@ -133,6 +137,9 @@ func TestDC10_PlansSaveWhatBruteForceDoes(t *testing.T) {
 		100*order.saved/order.best, order.short)
 	if easy.saved < share*easy.best || all.saved < share*all.best {
 		t.Errorf("plans save less than %.0f %% of the best", 100*share)
+	}
+	if float64(easy.short) > mostShort*float64(easy.cases) {
+		t.Errorf("%d of %d clusters where the best set is easy to pack save less than %.0f %%", easy.short, easy.cases, 100*share)
 	}
 }
 
