@@ -62,8 +62,9 @@ func (j *judgement) frame() {
 	if p.ExecuteAfter.Sub(p.MadeAt) < disruption.ValidateAfter {
 		j.breaks("it may be carried out %v after it was made (DC-22)", p.ExecuteAfter.Sub(p.MadeAt))
 	}
-	if !j.c.Execute && !p.DryRun {
-		j.breaks("it is no dry run though nothing allows to execute (DC-1)")
+	allowed := slices.ContainsFunc(p.Actions, func(a api.PlanAction) bool { return j.pools[a.Pool] != nil && j.pools[a.Pool].Execute })
+	if !p.DryRun && !(j.c.Execute && allowed) && len(p.Actions) > 0 {
+		j.breaks("it is no dry run though nothing allows to execute it (DC-1)")
 	}
 	if p.Hosts != len(j.s.Hosts) || p.Nodes != len(j.s.Nodes) || p.Pods != len(j.s.Pods) {
 		j.breaks("it looked at %d hosts, %d nodes and %d pods", p.Hosts, p.Nodes, p.Pods)

@@ -155,6 +155,9 @@ func TestTheJudgeRejectsPlans(t *testing.T) {
 		{"later than now", good, func(_ *lab, p *api.Plan) { p.MadeAt = p.MadeAt.Add(time.Second) }, "not now"},
 		{"too soon", good, func(_ *lab, p *api.Plan) { p.ExecuteAfter = p.MadeAt.Add(14 * time.Second) }, "DC-22"},
 		{"not dry", good, func(_ *lab, p *api.Plan) { p.DryRun = false }, "DC-1"},
+		{"not dry, and the pool does not allow it", good, func(l *lab, p *api.Plan) {
+			p.DryRun, l.c.Execute, l.s.Pools[0].Execute = false, true, false
+		}, "DC-1"},
 		{"counts", good, func(_ *lab, p *api.Plan) { p.Pods-- }, "it looked at"},
 		{"stale", good, func(l *lab, _ *api.Plan) { l.s.Throttle.Stale = true }, "DC-26"},
 		{"breaker", good, func(l *lab, _ *api.Plan) { l.s.Throttle.OpenBreakers = []string{"ironic"} }, "DC-26"},

@@ -67,7 +67,9 @@ func TestKarpenter_Budgets(t *testing.T) {
 		{"nodepool_budgets_test: a budget of all reasons counts for each", 10, []disruption.Budget{always("5", api.PlanEmpty), {Nodes: "0"}}, 0},
 		{"nodepool_budgets_test: no active budget is no bound", 10, []disruption.Budget{{Nodes: "1", Schedule: "@yearly", Duration: disruption.Span(time.Hour)}}, 10},
 		{"nodepool_budgets_test: an invalid schedule allows none", 10, []disruption.Budget{{Nodes: "5", Schedule: "@wrongly", Duration: disruption.Span(time.Hour)}}, 0},
-		{"nodepool_budgets_test: a range that goes backwards allows none", 10, []disruption.Budget{{Nodes: "5", Schedule: "0 0 * * tue-mon", Duration: disruption.Span(6 * time.Hour)}}, 0},
+		{"nodepool_budgets_test: a range that goes backwards allows none", 10, []disruption.Budget{
+			{Nodes: "5", Schedule: "0 0 * * tue-mon", Duration: disruption.Span(6 * time.Hour)},
+		}, 0},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			l := emptyHosts(tt.hosts, tt.budgets...)

@@ -11,7 +11,8 @@ import (
 	"github.com/ironic-throttle/ironic-throttle/pkg/disruption"
 )
 
-// rows are small states and what the plan of each is, by the number of its row. What a plan may not be is the judge's.
+// TestRowsByHand has small states and what the plan of each is, by the numbers of rows (DC-1 ... DC-9, DC-12, DC-13, DC-19, DC-27). What a plan may not be
+// is the judge's.
 func TestRowsByHand(t *testing.T) {
 	for _, tt := range []struct {
 		name   string
