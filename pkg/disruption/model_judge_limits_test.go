@@ -29,16 +29,16 @@ func (j *judgement) saving(a *api.PlanAction) {
 		}
 	}
 	if a.SavingPerHour > most*(1+1e-9)+1e-9 {
-		j.breaks("action %s says that it saves %g, and its acts save %g at most (DC-13)", a.ID, a.SavingPerHour, max(0, most))
+		j.breakf("action %s says that it saves %g, and its acts save %g at most (DC-13)", a.ID, a.SavingPerHour, max(0, most))
 	}
 	consolidation := a.Reason == api.PlanUnderutilized
 	switch {
 	case consolidation && a.SavingPerHour <= 0:
-		j.breaks("action %s consolidates and saves nothing (DC-13)", a.ID)
+		j.breakf("action %s consolidates and saves nothing (DC-13)", a.ID)
 	case (a.PaybackHours != nil) != (a.SavingPerHour > 0):
-		j.breaks("action %s saves %g, and its payback is %v", a.ID, a.SavingPerHour, a.PaybackHours)
+		j.breakf("action %s saves %g, and its payback is %v", a.ID, a.SavingPerHour, a.PaybackHours)
 	case consolidation && a.PaybackHours != nil && j.c.MaxPayback >= 0 && *a.PaybackHours > time.Duration(j.c.MaxPayback).Hours()*(1+1e-9):
-		j.breaks("action %s pays back after %g hours", a.ID, *a.PaybackHours)
+		j.breakf("action %s pays back after %g hours", a.ID, *a.PaybackHours)
 	}
 }
 
@@ -66,16 +66,16 @@ func (j *judgement) free(h *disruption.Host, pool *disruption.Pool) string {
 func (j *judgement) replacement(a *api.PlanAction) {
 	h, pool := j.hosts[a.Replacement.Name], j.pools[a.Pool]
 	if h == nil || pool == nil || pool.NodeLabels == nil && pool.NodeTaints == nil {
-		j.breaks("action %s replaces by %q in %q, which are not known", a.ID, a.Replacement.Name, a.Pool)
+		j.breakf("action %s replaces by %q in %q, which are not known", a.ID, a.Replacement.Name, a.Pool)
 		return
 	}
 	if other, ok := j.taken[h.String()]; ok {
-		j.breaks("host %s replaces in %s and is in %s (DC-11)", h, a.ID, other)
+		j.breakf("host %s replaces in %s and is in %s (DC-11)", h, a.ID, other)
 	}
 	j.taken[h.String()] = a.ID
 	j.described(*a.Replacement, h)
 	if why := j.free(h, pool); why != "" {
-		j.breaks("host %s cannot replace: %s", h, why)
+		j.breakf("host %s cannot replace: %s", h, why)
 	}
 	low, _, _ := j.price(h)
 	sum, preemptible := 0.0, true
@@ -88,11 +88,11 @@ func (j *judgement) replacement(a *api.PlanAction) {
 		sum += high
 		preemptible = preemptible && old.Preemptible
 		if old.Class != "" && old.Class == h.Class && low >= high {
-			j.breaks("host %s is of the class %s and not cheaper than %s (DC-16)", h, h.Class, old)
+			j.breakf("host %s is of the class %s and not cheaper than %s (DC-16)", h, h.Class, old)
 		}
 	}
 	if low >= sum {
-		j.breaks("host %s is not cheaper than what it replaces (DC-12)", h)
+		j.breakf("host %s is not cheaper than what it replaces (DC-12)", h)
 	}
 	if preemptible {
 		j.preemptible(a, h, pool, sum)
@@ -103,14 +103,14 @@ func (j *judgement) replacement(a *api.PlanAction) {
 func (j *judgement) preemptible(a *api.PlanAction, h *disruption.Host, pool *disruption.Pool, price float64) {
 	options := j.options(pool)
 	if options == 0 {
-		j.breaks("action %s replaces preemptible hosts (DC-17)", a.ID)
+		j.breakf("action %s replaces preemptible hosts (DC-17)", a.ID)
 		return
 	}
 	if len(a.Hosts) != 1 {
 		return
 	}
 	if !h.Preemptible {
-		j.breaks("action %s replaces a preemptible host by one that is not (DC-18)", a.ID)
+		j.breakf("action %s replaces a preemptible host by one that is not (DC-18)", a.ID)
 		return
 	}
 	cheaper := 0
@@ -120,7 +120,7 @@ func (j *judgement) preemptible(a *api.PlanAction, h *disruption.Host, pool *dis
 		}
 	}
 	if cheaper < options {
-		j.breaks("action %s replaces a preemptible host with %d cheaper ones, and needs %d (DC-18)", a.ID, cheaper, options)
+		j.breakf("action %s replaces a preemptible host with %d cheaper ones, and needs %d (DC-18)", a.ID, cheaper, options)
 	}
 }
 
@@ -150,14 +150,14 @@ func (j *judgement) podBudgets() {
 		}
 		switch {
 		case ready+unready > 0 && !b.Current:
-			j.breaks("budget %s is not current, and pods of it go", b)
+			j.breakf("budget %s is not current, and pods of it go", b)
 		case ready > int(b.Allowed) || unready > 0 && b.Allowed < 1:
-			j.breaks("budget %s allows %d, and %d ready and %d other pods of it go (DC-10)", b, b.Allowed, ready, unready)
+			j.breakf("budget %s allows %d, and %d ready and %d other pods of it go (DC-10)", b, b.Allowed, ready, unready)
 		}
 	}
 	for _, p := range leaving {
 		if len(of[p]) > 1 {
-			j.breaks("pod %s has the budgets %s, and cannot be evicted", p, strings.Join(of[p], " "))
+			j.breakf("pod %s has the budgets %s, and cannot be evicted", p, strings.Join(of[p], " "))
 		}
 	}
 }
@@ -184,7 +184,7 @@ func (j *judgement) limits() {
 	}
 	for k, n := range taken {
 		if most, bounded := j.allowed(k.pool, k.reason); bounded && n > most {
-			j.breaks("%d hosts of %s for %s, and the budget allows %d (DC-19)", n, k.pool, k.reason, most)
+			j.breakf("%d hosts of %s for %s, and the budget allows %d (DC-19)", n, k.pool, k.reason, most)
 		}
 	}
 	for pool, n := range fewer {
@@ -195,7 +195,7 @@ func (j *judgement) limits() {
 			}
 		}
 		if least := j.minReady(j.pools[pool]); ready-n < least {
-			j.breaks("%d of %d ready hosts of %s go, and %d must stay (DC-19)", n, ready, pool, least)
+			j.breakf("%d of %d ready hosts of %s go, and %d must stay (DC-19)", n, ready, pool, least)
 		}
 	}
 }
@@ -209,7 +209,7 @@ var (
 func (j *judgement) commands(a *api.PlanAction) {
 	text := strings.Join(a.Commands, "\n")
 	if text == "" {
-		j.breaks("action %s has no commands", a.ID)
+		j.breakf("action %s has no commands", a.ID)
 		return
 	}
 	said := map[string]bool{}
@@ -223,13 +223,13 @@ func (j *judgement) commands(a *api.PlanAction) {
 			own[h.Machine.Name] = true
 			owned = owned || poolOf(h) != ""
 			if !said[h.Machine.Name] {
-				j.breaks("commands of %s do not name the Machine %s", a.ID, h.Machine)
+				j.breakf("commands of %s do not name the Machine %s", a.ID, h.Machine)
 			}
 		}
 	}
 	for _, h := range j.hosts {
 		if h.Machine != nil && !own[h.Machine.Name] && said[h.Machine.Name] {
-			j.breaks("commands of %s name %s, which is the Machine of another host", a.ID, h.Machine)
+			j.breakf("commands of %s name %s, which is the Machine of another host", a.ID, h.Machine)
 		}
 	}
 	if a.Decision == api.PlanReprovision || !owned {
@@ -240,12 +240,12 @@ func (j *judgement) commands(a *api.PlanAction) {
 		return
 	}
 	if !strings.Contains(text, "cluster.x-k8s.io/delete-machine") || !said[pool.Name] {
-		j.breaks("commands of %s do not mark the Machines and lower the replicas of %s", a.ID, a.Pool)
+		j.breakf("commands of %s do not mark the Machines and lower the replicas of %s", a.ID, a.Pool)
 	}
 	for _, found := range replicas.FindAllStringSubmatch(text, -1) {
 		n, err := strconv.Atoi(found[1])
 		if err != nil || n < 0 || n > pool.Replicas || n == pool.Replicas && a.Decision != api.PlanReplace {
-			j.breaks("commands of %s set the replicas of %s to %s, and it has %d", a.ID, a.Pool, found[1], pool.Replicas)
+			j.breakf("commands of %s set the replicas of %s to %s, and it has %d", a.ID, a.Pool, found[1], pool.Replicas)
 		}
 	}
 }
