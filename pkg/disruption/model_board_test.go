@@ -5,6 +5,7 @@ import (
 	"maps"
 	"slices"
 	"strconv"
+	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
@@ -228,12 +229,22 @@ func (b *board) crowded(p *disruption.Pod, to *seat) string {
 	}
 	for _, other := range to.pods {
 		for _, port := range p.HostPorts {
-			if slices.Contains(other.HostPorts, port) {
+			if slices.ContainsFunc(other.HostPorts, func(taken string) bool { return samePort(port, taken) }) {
 				return "the port " + port
 			}
 		}
 	}
 	return to.attached(p)
+}
+
+// samePort tells whether two ports, each PROTOCOL/ADDRESS/PORT, cannot be on one node: without an address they are on all.
+func samePort(a, b string) bool {
+	one, two := strings.Split(a, "/"), strings.Split(b, "/")
+	if len(one) != 3 || len(two) != 3 {
+		return a == b
+	}
+	every := func(address string) bool { return address == "" || address == "0.0.0.0" || address == "::" }
+	return one[0] == two[0] && one[2] == two[2] && (one[1] == two[1] || every(one[1]) || every(two[1]))
 }
 
 // attached tells whether the volumes of a pod can be attached besides those that have come before.

@@ -304,7 +304,7 @@ func (m *maker) wishes(p *disruption.Pod) {
 			corev1.Toleration{Key: "gpu", Operator: corev1.TolerationOpEqual, Value: "b"})}
 	}
 	if m.rarely(10) {
-		p.HostPorts = []string{pick(m, "80/TCP", "443/TCP")}
+		p.HostPorts = []string{pick(m, "TCP//80", "TCP//80", "TCP/10.0.0.1/80", "TCP/10.0.0.2/80", "UDP//80", "TCP/0.0.0.0/443")}
 	}
 	if m.rarely(8) {
 		p.Volumes = []disruption.Volume{{Name: "pv-" + p.Name, Driver: pick(m, "csi", "")}}

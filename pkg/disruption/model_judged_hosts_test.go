@@ -113,8 +113,8 @@ func TestTheJudgeRejectsMoves(t *testing.T) {
 			l.s.Pods[0].Volumes, l.s.Nodes[1].VolumesLeft = []disruption.Volume{{Name: "v", Driver: "csi"}}, map[string]int{"csi": 0}
 		}, "no more volumes"},
 		{"port", good, func(l *lab, _ *api.Plan) {
-			l.s.Pods[0].HostPorts, l.s.Pods[1].HostPorts = []string{"80/TCP"}, []string{"80/TCP"}
-		}, "port 80"},
+			l.s.Pods[0].HostPorts, l.s.Pods[1].HostPorts = []string{"TCP//80"}, []string{"TCP/10.0.0.1/80"}
+		}, "port TCP//80"},
 		{"its anti-affinity", good, pod0(func(p *disruption.Pod) { p.AntiAffinity = apart("b", hostname) }), "does not want default/b"},
 		{"another's anti-affinity", good, func(l *lab, _ *api.Plan) { l.s.Pods[2].AntiAffinity = apart("a", "zone") }, "default/c does not want"},
 		{"do not disrupt", good, pod0(func(p *disruption.Pod) { p.DoNotDisrupt = true }), "must not be disrupted"},
