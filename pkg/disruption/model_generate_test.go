@@ -3,6 +3,7 @@ package disruption_test
 import (
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -241,6 +242,9 @@ func (m *maker) pods() {
 	}
 	for i := range count {
 		m.pod(i, m.IntN(used))
+	}
+	if m.calm { // a pod that waits takes room first, which brute force does not count
+		m.l.s.Pods = slices.DeleteFunc(m.l.s.Pods, func(p disruption.Pod) bool { return p.Node == "" })
 	}
 	for node := range nodes {
 		if m.rarely(2) {

@@ -41,7 +41,10 @@ func TestKarpenter_Consolidation(t *testing.T) {
 			l.budget("a", 0).UnhealthyPodEvictionPolicy = policyv1.AlwaysAllow
 		}, []string{"h-0"}},
 		{"multiple PDBs on the same pod", func(l *lab) { l.budget("a", 1); l.budget("a", 1).Name = "second" }, nil},
-		{"non-Karpenter capacity can fit pods", func(l *lab) { l.s.Hosts = l.s.Hosts[:1] }, []string{"h-0"}},
+		{"non-Karpenter capacity can fit pods", func(l *lab) {
+			l.s.Hosts = l.s.Hosts[:1]
+			l.s.Pools[0].Replicas = 1
+		}, []string{"h-0"}},
 		{"a permanently pending pod does not hold it up", func(l *lab) {
 			p := l.pod("huge", 0, "100")
 			p.Node = ""

@@ -9,6 +9,8 @@ import (
 	"testing"
 	"time"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
 	"github.com/ironic-throttle/ironic-throttle/pkg/api"
 	"github.com/ironic-throttle/ironic-throttle/pkg/disruption"
 )
@@ -37,6 +39,7 @@ func newLab(hosts int) *lab {
 	l.s.Pools = []disruption.Pool{{
 		Key: disruption.Key{Namespace: "metal3", Name: "p-0"}, Kind: disruption.PoolMachineDeployment,
 		Replicas: hosts, Scales: true, TemplateHash: "v1-a", NodeLabels: map[string]string{"zone": "a"}, Execute: true,
+		HostSelector: &metav1.LabelSelector{}, // any host
 	}}
 	for range hosts {
 		l.host()
