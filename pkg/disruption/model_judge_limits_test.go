@@ -242,10 +242,19 @@ func (j *judgement) commands(a *api.PlanAction) {
 	if !strings.Contains(text, "cluster.x-k8s.io/delete-machine") || !said[pool.Name] {
 		j.breakf("commands of %s do not mark the Machines and lower the replicas of %s", a.ID, a.Pool)
 	}
+	last := 0
 	for _, found := range replicas.FindAllStringSubmatch(text, -1) {
 		n, err := strconv.Atoi(found[1])
-		if err != nil || n < 0 || n > pool.Replicas || n == pool.Replicas && a.Decision != api.PlanReplace {
+		most := pool.Replicas - 1
+		if a.Decision == api.PlanReplace {
+			most = pool.Replicas + 1 // the replacement comes first
+		}
+		if err != nil || n < 0 || n > most {
 			j.breakf("commands of %s set the replicas of %s to %s, and it has %d", a.ID, a.Pool, found[1], pool.Replicas)
 		}
+		last = n
+	}
+	if a.Decision == api.PlanReplace && last > pool.Replicas+1-len(a.Hosts) {
+		j.breakf("commands of %s leave %s with %d replicas, and it had %d", a.ID, a.Pool, last, pool.Replicas)
 	}
 }

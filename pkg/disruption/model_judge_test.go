@@ -89,12 +89,12 @@ func (j *judgement) frame() {
 		return
 	}
 	switch {
-	case p.Blocked != "":
+	case p.Blocked != "" && t.Waiting == 0:
 		j.breakf("actions though %q", p.Blocked)
 	case t.Stale || len(t.OpenBreakers) > 0 || len(t.PausedGroups) > 0:
 		j.breakf("actions though Ironic is stale, a breaker is open or a group is paused (DC-26)")
-	case t.Waiting > 0:
-		j.breakf("actions though %d hosts wait (DC-24)", t.Waiting)
+	case t.Waiting > 0 && p.Blocked == "":
+		j.breakf("actions, and no word of %d hosts that wait (DC-24)", t.Waiting)
 	}
 	if reasons[p.Method] == nil {
 		j.breakf("method %q is none (DC-9)", p.Method)

@@ -133,7 +133,8 @@ func TestDC22_APlanIsValidatedAfter15Seconds(t *testing.T) {
 	}
 }
 
-// TestDC26_AnEmptyPlanSaysWhy: breaker, pause, and a view that is stale; and DC-24, while hosts wait.
+// TestDC26_AnEmptyPlanSaysWhy: breaker, pause, and a view that is stale. While hosts wait a plan may tell what would be done, and says
+// that it waits (DC-24).
 func TestDC26_AnEmptyPlanSaysWhy(t *testing.T) {
 	for name, change := range map[string]func(t *disruption.Throttle){
 		"stale":   func(t *disruption.Throttle) { t.Stale = true },
@@ -144,7 +145,7 @@ func TestDC26_AnEmptyPlanSaysWhy(t *testing.T) {
 		l := pair()
 		change(&l.s.Throttle)
 		p := l.plan(t)
-		if len(p.Actions) > 0 || strings.TrimSpace(p.Blocked) == "" {
+		if len(p.Actions) > 0 && name != "waiting" || strings.TrimSpace(p.Blocked) == "" {
 			t.Errorf("%s: %d actions, blocked %q", name, len(p.Actions), p.Blocked)
 		}
 	}

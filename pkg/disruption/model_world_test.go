@@ -241,22 +241,24 @@ func (w *world) price(h *disruption.Host) (low, high float64, ok bool) {
 	return low, high, ok
 }
 
-// most is the most that acts on a host can save an hour (DC-13).
+// most is the most that acts on a host can save an hour (DC-13). A number that is none says nothing; the others
+// do.
 func (w *world) most(h *disruption.Host, powerOff, handBack bool) float64 {
-	_, high, ok := w.price(h)
-	if !ok || h.Price.Prepaid {
-		return 0
+	known := func(f *float64) float64 {
+		if f == nil || !(*f >= 0 && *f <= math.MaxFloat64) {
+			return 0
+		}
+		return *f
 	}
-	lease := 0.0
-	if h.Price.LeasePerHour != nil {
-		lease = *h.Price.LeasePerHour
+	if len(h.Faults) > 0 || h.Price.Prepaid {
+		return 0
 	}
 	saved := 0.0
 	if powerOff {
-		saved += high - lease
+		saved += max(known(h.Price.WattsBusy), known(h.Price.WattsIdle)) / 1000 * known(w.c.TariffPerKWh)
 	}
 	if handBack && h.Price.LeaseEnds != nil && !h.Price.LeaseEnds.After(w.now) {
-		saved += lease
+		saved += known(h.Price.LeasePerHour)
 	}
 	return saved
 }
