@@ -151,7 +151,7 @@ func (j *judgement) podBudgets() {
 		switch {
 		case ready+unready > 0 && !b.Current:
 			j.breakf("budget %s is not current, and pods of it go", b)
-		case ready > int(b.Allowed) || unready > 0 && b.Allowed < 1:
+		case ready > max(0, int(b.Allowed)) || unready > 0 && b.Allowed < 1:
 			j.breakf("budget %s allows %d, and %d ready and %d other pods of it go (DC-10)", b, b.Allowed, ready, unready)
 		}
 	}

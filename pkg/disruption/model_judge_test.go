@@ -290,14 +290,20 @@ func (j *judgement) numbers(a *api.PlanAction) {
 	}
 }
 
-// reports are of hosts that no action names.
+// reports are of hosts that no action names for the same reason.
 func (j *judgement) reports() {
+	acted := map[string]api.PlanReason{}
+	for _, a := range j.plan.Actions {
+		for _, h := range a.Hosts {
+			acted[h.Name] = a.Reason
+		}
+	}
 	for _, a := range j.plan.Reports {
 		if a.Decision != api.PlanReport || a.SavingPerHour != 0 {
 			j.breakf("report %s is %s and saves %g", a.ID, a.Decision, a.SavingPerHour)
 		}
 		for _, h := range a.Hosts {
-			if j.hosts[h.Name] == nil || j.taken[h.Name] != "" {
+			if j.hosts[h.Name] == nil || acted[h.Name] == a.Reason {
 				j.breakf("report %s names %q, which is no host, or has an action", a.ID, h.Name)
 			}
 		}

@@ -214,7 +214,7 @@ func TestTheJudgeRejectsPlans(t *testing.T) {
 			p.Actions[0].Commands[1] = "kubectl scale machinedeployment p-0 --replicas=5"
 		}, "set the replicas"},
 		{"reported twice", good, func(_ *lab, p *api.Plan) {
-			p.Reports = []api.PlanAction{{Decision: api.PlanReport, Hosts: p.Actions[0].Hosts}}
+			p.Reports = []api.PlanAction{{Decision: api.PlanReport, Reason: p.Actions[0].Reason, Hosts: p.Actions[0].Hosts}}
 		}, "has an action"},
 		{"later too", good, func(_ *lab, p *api.Plan) { p.Later = []api.PlanCandidate{{Host: "metal3/h-0"}} }, "has an action"},
 	} {
