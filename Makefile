@@ -80,7 +80,7 @@ image: ## Build the container image (IMAGE=ironic-throttle:dev, ENGINE=podman)
 # These are one goroutine for most of their time: the race detector makes them ten to twenty
 # times slower, and has nothing to say. All of their cases run without it, and few (-short)
 # with it.
-SEARCHES := ./pkg/admission ./pkg/fairshare ./internal/rig/simulate
+SEARCHES := ./pkg/admission ./pkg/disruption ./pkg/fairshare ./internal/rig/simulate
 # These only read files, or play the same storms as those.
 UNRACED := ./internal/rig/archtest ./internal/rig/deploytest ./internal/rig/simulate/stress
 # These run storms and kill processes, and begin first, as they mostly wait.
@@ -107,11 +107,13 @@ endif
 	@packages=$$($(GO) list $(HOUSE)/... | grep -vxF "$$($(GO) list $(SEARCHES) $(UNRACED))") && \
 	  $(TESTSUM) -- $(RACE) -p 3 -timeout 0 $(TESTFLAGS) $(STORMS) $$packages
 
-search: ## Look for histories that break the limit or a law of turns (SEARCH=10000, from SEED=1; LAWS=100000; KILLS=100)
+search: ## Look for histories that break the limit or a law of turns, and plans that break one (SEARCH=10000, from SEED=1; LAWS=100000; KILLS=100)
 	$(TESTSUM) -v -- -timeout 60m -count=1 -run 'RandomHistories|^TestBO1_|^TestCB9_' ./pkg/admission \
 	  -args -search.histories=$(SEARCH) -search.seed=$(SEED)
 	$(TESTSUM) -v -- -timeout 120m -count=1 -run '^TestF[1-9]|^TestTheModel' ./pkg/fairshare \
 	  -args -rapid.checks=$(LAWS) -rapid.seed=$(SEED)
+	$(TESTSUM) -v -- -timeout 60m -count=1 -run '^TestDC10_|^TestTheJudge' ./pkg/disruption \
+	  -args -plan.cases=$(SEARCH) -plan.seed=$(SEED)
 	$(TESTSUM) -v -- -timeout 30m -count=1 -run '^TestGW18_(WhatWaiting|AnAnswer)|^TestGW11_Delayed|^TestNamesThatMove' \
 	  ./internal/gateway -args -gateway.whole -rapid.checks=1000 -rapid.seed=$(SEED)
 	$(TESTSUM) -v -- -timeout 60m -count=1 -run Kill ./internal/holdfile -args -holdfile.kills=$(KILLS) -holdfile.seed=$(SEED)

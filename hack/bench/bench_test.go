@@ -72,6 +72,7 @@ func TestTable(t *testing.T) {
 	r["Sharing/shared"] = map[string][]float64{"ns/op": {500}, "stale/op": {0}}
 	r["Sharing/copy-each-call"] = map[string][]float64{"ns/op": {4e6}, "stale/op": {0}}
 	r["DecodeFullList"] = map[string][]float64{"x-json": {2.9}}
+	r["PlanFleet"] = map[string][]float64{"s/plan": {2.5}, "peak-MiB": {600}}
 	r["CapacityList"] = map[string][]float64{"ironic/gateway": {400}, "ironic-ms": {900}, "gateway-ms": {2.25}}
 	r["GatewayHeap"] = map[string][]float64{"growth-KiB": {-12}}
 	skipped := map[string]error{"IsReadyLoopback": errors.New("run install.sh"), "GatewayLatency": errors.New("no Ironic")}
@@ -97,6 +98,8 @@ func TestTable(t *testing.T) {
 		20: {"a hit", "median 41.0 ns, 0 allocs", "≤ 50 ns", "yes"},
 		22: {"a copy for each", "4000000 ns, stale 0.00", "shown", "-"},
 		23: {"100,000 nodes", "2.9 times faster", "≥ 3 times", "MISSED"},
+		24: {"20,000 pods", "2.50 s", "≤ 10 s", "yes"},
+		25: {"peak heap", "600 MiB", "≤ 500 MiB", "MISSED"},
 	} {
 		for _, w := range want {
 			if !strings.Contains(lines[i], w) {

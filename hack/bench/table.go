@@ -86,6 +86,14 @@ var targets = []target{
 		unit: "x-json", limit: 3, atLeast: true, goal: "≥ 3 times faster", measured: "%.1f times faster",
 		beside: []unitText{{unit: "cpu-ms/list", text: "%.0f ms of a core"}, {unit: "B/node", text: "%.0f bytes kept of a node"}},
 	},
+	{
+		what: "plan of 1,000 hosts and 20,000 pods", name: "PlanFleet",
+		unit: "s/plan", limit: 10, goal: "≤ 10 s", measured: "%.2f s", beside: []unitText{{unit: "hosts", text: "%.0f hosts go"}},
+	},
+	{
+		what: "plan of 1,000 hosts and 20,000 pods, peak heap with the state", name: "PlanFleet",
+		unit: "peak-MiB", limit: 500, goal: "≤ 500 MiB", measured: "%.0f MiB", beside: []unitText{{unit: "B/op", text: "%.0f B allocated"}},
+	},
 }
 
 func decision(waiting, answer string, limit float64, goal string) target {

@@ -1,0 +1,177 @@
+package disruption_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"runtime/metrics"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/ironic-throttle/ironic-throttle/pkg/api"
+	"github.com/ironic-throttle/ironic-throttle/pkg/disruption"
+)
+
+// fleet is a large cluster: pools of 100 hosts, pods of many deployments spread over the hosts by chance, PDBs, some hosts
+// that are excluded, and some free. Three in four hosts are lightly used.
+func fleet(seed uint64, hosts, pods int) *lab {
+	r := rand.New(rand.NewPCG(seed, 3))
+	l := newLab(0)
+	base := l.s.Pools[0]
+	l.s.Pools = nil
+	for i := range max(1, hosts/100) {
+		p := base
+		p.Name, p.Replicas = fmt.Sprintf("p-%d", i), 100
+		l.s.Pools = append(l.s.Pools, p)
+	}
+	l.c.Budgets, l.c.MinReady = []disruption.Budget{{Nodes: "10%"}}, 3
+	for i := range hosts {
+		h, n := l.host()
+		h.Machine.Pool = l.s.Pools[i*len(l.s.Pools)/hosts].Key
+		h.ConductorGroup = fmt.Sprintf("rack-%d", i%20)
+		cpu := fmt.Sprint(pick(r, 32, 64, 96))
+		n.Allocatable["cpu"], n.Allocatable["memory"] = cpu, "256Gi"
+		n.Labels["zone"] = pick(r, "a", "b", "c")
+		watts := float64(200 + r.IntN(800))
+		h.Price.WattsBusy, h.Price.WattsIdle = &watts, &watts
+		h.Class = pick(r, "a", "b", "")
+		switch r.IntN(40) {
+		case 0:
+			n.Taints = []corev1.Taint{{Key: "gpu", Value: "a", Effect: corev1.TaintEffectNoSchedule}}
+		case 1:
+			h.Paused = true
+		case 2:
+			n.Unschedulable = true
+		case 3:
+			n.Ready = false
+		}
+	}
+	for range hosts / 50 {
+		l.spare(float64(100 + r.IntN(400)))
+	}
+	for i := range pods {
+		l.fleetPod(r, i, hosts)
+	}
+	for i := range 200 {
+		b := l.budget(fmt.Sprintf("app-%d", i), int32(1+r.IntN(5)))
+		b.Name = fmt.Sprintf("pdb-%d", i)
+	}
+	return l
+}
+
+func (l *lab) fleetPod(r *rand.Rand, i, hosts int) {
+	node := r.IntN(hosts)
+	if r.IntN(4) > 0 {
+		node = r.IntN(max(1, hosts/4)) // a quarter of the hosts has most pods
+	}
+	p := l.pod(fmt.Sprintf("p-%d", i), node, pick(r, "100m", "250m", "500m", "1"))
+	p.Labels = map[string]string{"app": fmt.Sprintf("app-%d", r.IntN(800))}
+	p.Priority = int32(r.IntN(3) * 1000)
+	switch r.IntN(40) {
+	case 0:
+		p.NodeSelector = map[string]string{"zone": pick(r, "a", "b", "c")}
+	case 1:
+		p.AntiAffinity = []corev1.PodAffinityTerm{{
+			LabelSelector: &metav1.LabelSelector{MatchLabels: p.Labels}, TopologyKey: hostname,
+		}}
+	case 2:
+		p.Tolerations = []corev1.Toleration{{Operator: corev1.TolerationOpExists}}
+	case 3:
+		p.Volumes = []disruption.Volume{{Name: "pv-" + p.Name, Driver: "csi", Nodes: inZone(corev1.NodeSelectorOpIn, pick(r, "a", "b", "c"))}}
+	case 4, 5, 6, 7:
+		p.DaemonSet = true
+	}
+	if r.IntN(300) == 0 {
+		p.DoNotDisrupt = true
+	}
+}
+
+// TestPlansOfAFleet has plans of a fleet judged, one after the other as they are carried out.
+func TestPlansOfAFleet(t *testing.T) {
+	hosts, pods, passes := 1000, 20000, 3
+	if testing.Short() {
+		hosts, pods, passes = 100, 2000, 1
+	}
+	l := fleet(1, hosts, pods)
+	acted := 0
+	for range passes {
+		p := l.plan(t)
+		acted += len(p.Actions)
+		t.Logf("%s: %d actions, %d later", p.Method, len(p.Actions), len(p.Later))
+		l.carryOut(p)
+	}
+	if acted == 0 {
+		t.Error("a fleet of which three in four hosts are lightly used has nothing to do")
+	}
+}
+
+// TestAPlanOfAFleetEndsWhenItIsCancelled cancels at the first progress.
+func TestAPlanOfAFleetEndsWhenItIsCancelled(t *testing.T) {
+	planned(t, &newLab(1).s, disruption.Default(), noon) // skips while there is none
+	l := fleet(1, 200, 4000)
+	ctx, cancel := context.WithCancel(context.Background())
+	calls, last := 0, 0
+	_, err := disruption.Plan(ctx, &l.s, l.c, l.now, func(done, total int) {
+		calls++
+		if done < last || done > total {
+			t.Errorf("progress %d of %d after %d", done, total, last)
+		}
+		last = done
+		cancel()
+	})
+	cancel()
+	if !errors.Is(err, context.Canceled) || calls == 0 {
+		t.Errorf("Plan ends with %v after %d calls of progress, want that it was cancelled", err, calls)
+	}
+}
+
+// BenchmarkPlanFleet plans 1,000 hosts and 20,000 pods of which none is empty, under budgets that let 100 go at once: the work
+// is the search for what goes together. peak-MiB is the largest heap that was seen meanwhile, with the
+// state itself.
+func BenchmarkPlanFleet(b *testing.B) {
+	l := fleet(1, 1000, 20000)
+	for range 10 {
+		p := planned(b, &l.s, l.c, l.now) // skips while there is none
+		if p.Method != api.MethodEmptiness {
+			break
+		}
+		l.carryOut(p)
+	}
+	l.c.Budgets = []disruption.Budget{{Nodes: "100%"}}
+	stop, peak := make(chan struct{}), make(chan uint64)
+	go watchHeap(stop, peak)
+	hosts := 0
+	for b.Loop() {
+		p, err := disruption.Plan(b.Context(), &l.s, l.c, l.now, nil)
+		if err != nil {
+			b.Fatal(err)
+		}
+		hosts = len(released(p))
+	}
+	close(stop)
+	b.ReportMetric(float64(<-peak)/(1<<20), "peak-MiB")
+	b.ReportMetric(b.Elapsed().Seconds()/float64(b.N), "s/plan")
+	b.ReportMetric(float64(hosts), "hosts")
+}
+
+// watchHeap looks at what the heap has every few milliseconds.
+func watchHeap(stop <-chan struct{}, peak chan<- uint64) {
+	tick := time.NewTicker(5 * time.Millisecond)
+	defer tick.Stop()
+	sample := []metrics.Sample{{Name: "/memory/classes/heap/objects:bytes"}}
+	most := uint64(0)
+	for {
+		metrics.Read(sample)
+		most = max(most, sample[0].Value.Uint64())
+		select {
+		case <-stop:
+			peak <- most
+			return
+		case <-tick.C:
+		}
+	}
+}

@@ -1,0 +1,395 @@
+package disruption_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/ironic-throttle/ironic-throttle/pkg/api"
+	"github.com/ironic-throttle/ironic-throttle/pkg/disruption"
+)
+
+// chooser is where choices come from: math/rand, or rapid, which makes them smaller again.
+type chooser interface{ IntN(n int) int }
+
+// maker makes random states.
+type maker struct {
+	chooser
+	l *lab
+	// calm leaves out what makes a best plan hard to tell: drift, replacement, limits, odd prices, hosts that are excluded.
+	calm bool
+	// used leaves out what comes before consolidation and what forbids it, in half of the states that are not calm: else hardly
+	// any of them would be consolidated.
+	used bool
+}
+
+func pick[T any](c chooser, all ...T) T { return all[c.IntN(len(all))] }
+
+// rarely is true once in n times.
+func (m *maker) rarely(n int) bool { return m.IntN(n) == 0 }
+
+// randomLab is a small cluster with all that a state can say.
+func randomLab(c chooser, calm bool) *lab {
+	m := &maker{chooser: c, l: newLab(0), calm: calm}
+	m.used = !calm && m.rarely(2)
+	m.pools()
+	hosts := 1 + m.IntN(8)
+	if calm {
+		hosts = 2 + m.IntN(5)
+	}
+	for range hosts {
+		m.host()
+	}
+	m.l.s.Pools[0].Replicas = hosts
+	m.pods()
+	m.budgets()
+	if !calm {
+		m.settings()
+		m.spares()
+		m.throttle()
+	}
+	return m.l
+}
+
+func seeded(seed uint64, calm bool) *lab { return randomLab(rand.New(rand.NewPCG(seed, 21)), calm) }
+
+func (m *maker) pools() {
+	if m.calm {
+		return
+	}
+	p := &m.l.s.Pools[0]
+	p.Kind = pick(m, disruption.PoolMachineDeployment, disruption.PoolMachineDeployment, disruption.PoolMachineSet)
+	p.Scales = m.used || !m.rarely(8)
+	p.Execute = !m.rarely(3)
+	p.TemplateHash = pick(m, "v1-a", "v1-a", "v1-a", "v2-a", "")
+	if !m.used && m.rarely(3) {
+		p.HostSelector = &metav1.LabelSelector{MatchLabels: map[string]string{"size": "big"}}
+	}
+	if m.rarely(6) {
+		p.NodeTaints = []corev1.Taint{{Key: "gpu", Value: "a", Effect: corev1.TaintEffectNoSchedule}}
+	}
+	if m.rarely(10) {
+		p.NodeLabels = nil
+	}
+	if !m.used && m.rarely(15) {
+		p.Faults = []string{"budgets: no JSON"}
+	}
+	m.policy(&p.Policy)
+	if m.rarely(2) {
+		second := *p
+		second.Name, second.Replicas, second.Policy, second.Faults = "p-1", 8, disruption.PoolPolicy{}, nil
+		m.l.s.Pools = append(m.l.s.Pools, second)
+	}
+}
+
+func (m *maker) policy(p *disruption.PoolPolicy) {
+	if m.used {
+		return
+	}
+	if m.rarely(3) {
+		p.ConsolidateAfter = new(pick(m, 0, disruption.Span(time.Minute), disruption.Never))
+	}
+	if m.rarely(4) {
+		p.Policy = new(pick(m, disruption.WhenEmpty, disruption.WhenEmptyOrUnderutilized))
+	}
+	if m.rarely(3) {
+		p.Budgets = []disruption.Budget{m.budget()}
+	}
+	if m.rarely(3) {
+		p.MinReady = new(m.IntN(4))
+	}
+	if m.rarely(4) {
+		p.PreemptibleOptions = new(m.IntN(3))
+	}
+}
+
+func (m *maker) budget() disruption.Budget {
+	b := disruption.Budget{Nodes: pick(m, "0", "1", "2", "3", "10%", "25%", "50%", "100%")}
+	if m.rarely(4) {
+		b.Schedule = pick(m, "@daily", "@hourly", "0 12 * * *", "0 12 * * 3", "30 11 25 * *", "0 0 1 1 1-5", "1,2 13 * * *")
+		b.Duration = pick(m, disruption.Span(time.Minute), disruption.Span(30*time.Minute), disruption.Span(12*time.Hour), disruption.Span(25*time.Hour))
+	}
+	if m.rarely(4) {
+		b.Reasons = []api.PlanReason{pick(m, api.PlanEmpty, api.PlanDrifted, api.PlanUnderutilized)}
+	}
+	return b
+}
+
+func (m *maker) host() {
+	h, n := m.l.host()
+	cpu := pick(m, 4, 8, 16)
+	n.Allocatable["cpu"], h.Capacity["cpu"] = fmt.Sprint(cpu), fmt.Sprint(cpu)
+	n.Labels["zone"] = pick(m, "a", "a", "b")
+	watts := float64(100 * (1 + m.IntN(8)))
+	h.Price.WattsBusy, h.Price.WattsIdle = &watts, &watts
+	if m.rarely(4) {
+		h.Price.LeasePerHour, h.Price.LeaseEnds = new(float64(m.IntN(10))/10), new(m.l.now.Add(-time.Hour))
+	}
+	if m.rarely(6) {
+		n.Taints = []corev1.Taint{{Key: "gpu", Value: "a", Effect: pick(m, corev1.TaintEffectNoSchedule, corev1.TaintEffectPreferNoSchedule)}}
+	}
+	if m.rarely(6) {
+		n.VolumesLeft = map[string]int{"csi": m.IntN(3)}
+	}
+	if m.rarely(8) {
+		n.Allocatable["pods"] = fmt.Sprint(2 + m.IntN(6))
+	}
+	if m.calm {
+		return
+	}
+	if !m.used || m.rarely(4) {
+		m.clock(n)
+		m.price(h)
+		m.drift(h)
+	}
+	if len(m.l.s.Pools) > 1 && m.rarely(2) {
+		h.Machine.Pool = m.l.s.Pools[1].Key
+	}
+	h.Machine.PoolKind = m.l.s.Pools[0].Kind
+	if m.rarely(3) && (!m.used || m.rarely(3)) {
+		m.exclude(h, n)
+	}
+}
+
+// clock puts times at the boundaries of consolidateAfter.
+func (m *maker) clock(n *disruption.Node) {
+	after := 30 * time.Second
+	if m.rarely(2) {
+		n.LastPodEvent = m.l.now.Add(-pick(m, 0, after-1, after, after+1, time.Minute, time.Hour, -time.Second))
+	}
+	if m.rarely(6) {
+		n.FirstReady = m.l.now.Add(-pick(m, after-1, after, time.Minute))
+	}
+	if m.rarely(12) {
+		n.FirstReady, n.Ready = time.Time{}, false
+	}
+}
+
+func (m *maker) price(h *disruption.Host) {
+	switch m.IntN(12) {
+	case 0:
+		h.Price = disruption.Price{}
+	case 1:
+		h.Price.WattsBusy = new(-1.0)
+	case 2:
+		h.Price.Prepaid = true
+	case 3:
+		h.Price.LeasePerHour, h.Price.LeaseEnds = new(0.5), new(m.l.now.Add(pick(m, -time.Hour, 0, 1, time.Hour)))
+	case 4:
+		h.Price.LeasePerHour = new(0.5)
+	case 5:
+		h.Price.WattsIdle = new(*h.Price.WattsBusy / 2)
+	case 6:
+		h.Price.WattsIdle = nil
+	}
+	h.Class = pick(m, "", "", "a", "b")
+	h.Preemptible = m.rarely(4)
+}
+
+func (m *maker) drift(h *disruption.Host) {
+	if m.rarely(8) {
+		h.Machine.TemplateHash = pick(m, "v1-b", "v2-a", "")
+	}
+	if m.rarely(8) {
+		field := pick(m, "image.url", "raid", "firmware.BootMode")
+		h.Desired = map[string]string{field: "a", "image.checksum": "b"}
+		h.Applied = map[string]string{pick(m, field, "image.checksum"): pick(m, "a", "b")}
+		h.OnReboot = m.rarely(2)
+	}
+	h.Labels = map[string]string{"size": pick(m, "big", "big", "big", "small")}
+	if m.rarely(3) {
+		h.DriftedSince = m.l.now.Add(-time.Duration(m.IntN(3)) * time.Hour)
+	}
+}
+
+// exclude sets something for which a host is no candidate, or no target.
+func (m *maker) exclude(h *disruption.Host, n *disruption.Node) {
+	all := []func(){
+		func() { h.Paused = true },
+		func() { h.Detached = true },
+		func() { h.External = true },
+		func() { h.Storage = true },
+		func() { h.DoNotDisrupt = true },
+		func() { h.Failed = true },
+		func() { h.Deleting = true },
+		func() { h.State = "deprovisioning" },
+		func() { h.Faults = []string{"watts-busy: no number"} },
+		func() { h.Machine.ControlPlane, n.ControlPlane = true, true },
+		func() { h.Machine.Deleting = true },
+		func() { h.Machine.Marked = true },
+		func() { h.Machine.Paused = true },
+		func() { h.Machine.Consolidatable = new(m.rarely(2)) },
+		func() { h.Machine.OtherOwner = "KubeadmControlPlane metal3/kcp" },
+		func() { h.Machine.Pool, h.Machine.PoolKind = disruption.Key{}, "" },
+		func() { n.Ready = false },
+		func() { n.Unschedulable = true },
+		func() { n.Deleting = true },
+		func() { n.Labels[storageLabels[0]] = "" },
+	}
+	all[m.IntN(len(all))]()
+}
+
+func (m *maker) pods() {
+	nodes := len(m.l.s.Nodes)
+	count, used := m.IntN(31), 1+m.IntN(nodes) // most states have empty hosts
+	if m.used || m.calm && !m.rarely(4) {
+		count, used = nodes+m.IntN(2*nodes), nodes
+	}
+	for i := range count {
+		m.pod(i, m.IntN(used))
+	}
+	if m.calm { // a pod that waits takes room first, which brute force does not count
+		m.l.s.Pods = slices.DeleteFunc(m.l.s.Pods, func(p disruption.Pod) bool { return p.Node == "" })
+	}
+	for node := range nodes {
+		if m.rarely(2) {
+			p := m.l.pod(fmt.Sprintf("own-%d", node), node, "100m")
+			p.DaemonSet = m.rarely(2)
+			p.Mirror = !p.DaemonSet && m.rarely(2)
+			p.Finished = !p.DaemonSet && !p.Mirror
+			p.Owner = pick(m, p.Owner, "")
+		}
+	}
+}
+
+// pod adds a pod where it has room by its requests, or leaves it waiting.
+func (m *maker) pod(i, node int) {
+	p := m.l.pod(fmt.Sprintf("p-%d", i), node, pick(m, "500m", "1", "1", "2", "3"))
+	p.Labels = map[string]string{"app": pick(m, "a", "b", "c", "d")}
+	if free := m.calm || m.used; !free || m.rarely(3) {
+		m.wishes(p)
+	}
+	if free := m.calm || m.used; !free || m.rarely(4) {
+		m.stuck(p)
+	}
+	if m.rarely(6) {
+		p.Priority, p.DeletionCost = int32(m.IntN(1000)), new(int32(m.IntN(100)-50))
+	}
+	w := newWorld(&m.l.s, m.l.c, m.l.now)
+	b := w.board(nil)
+	self := w.pods[p.String()]
+	at := b.at[self]
+	b.take(self)
+	if why := b.crowded(self, at); why != "" || b.estranged(self, at) != "" {
+		p.Node = ""
+	}
+}
+
+// stuck sets what keeps a pod where it is.
+func (m *maker) stuck(p *disruption.Pod) {
+	p.Terminating = !m.calm && m.rarely(12)
+	p.Ready = !m.rarely(12)
+	p.DoNotDisrupt = m.rarely(25)
+	if m.rarely(25) {
+		p.Owner = ""
+	}
+	if m.rarely(25) {
+		p.Unmodelled = []string{"topology spread"}
+	}
+}
+
+// wishes are what a pod wants of its node.
+func (m *maker) wishes(p *disruption.Pod) {
+	if m.rarely(8) {
+		p.NodeSelector = map[string]string{"zone": pick(m, "a", "b")}
+	}
+	if m.rarely(8) {
+		p.NodeAffinity = inZone(pick(m, corev1.NodeSelectorOpIn, corev1.NodeSelectorOpNotIn), pick(m, "a", "b"))
+	}
+	if m.rarely(3) {
+		p.Tolerations = []corev1.Toleration{pick(m,
+			corev1.Toleration{Operator: corev1.TolerationOpExists},
+			corev1.Toleration{Key: "gpu", Operator: corev1.TolerationOpEqual, Value: "a", Effect: corev1.TaintEffectNoSchedule},
+			corev1.Toleration{Key: "gpu", Operator: corev1.TolerationOpEqual, Value: "b"})}
+	}
+	if m.rarely(10) {
+		p.HostPorts = []string{pick(m, "TCP//80", "TCP//80", "TCP/10.0.0.1/80", "TCP/10.0.0.2/80", "UDP//80", "TCP/0.0.0.0/443")}
+	}
+	if m.rarely(8) {
+		p.Volumes = []disruption.Volume{{Name: "pv-" + p.Name, Driver: pick(m, "csi", "")}}
+		if m.rarely(2) {
+			p.Volumes[0].Nodes = inZone(corev1.NodeSelectorOpIn, pick(m, "a", "b"))
+		}
+	}
+	if m.rarely(8) {
+		p.AntiAffinity = apart(pick(m, "a", "b"), pick(m, hostname, hostname, "zone"))
+	}
+}
+
+func (m *maker) budgets() {
+	for _, app := range []string{"a", "b", "c"} {
+		if !m.rarely(4) {
+			continue
+		}
+		b := m.l.budget(app, int32(m.IntN(4)))
+		b.Current = !m.rarely(8)
+		b.UnhealthyPodEvictionPolicy = pick(m, "", policyv1.IfHealthyBudget, policyv1.AlwaysAllow)
+		if m.rarely(8) {
+			b.Selector = &metav1.LabelSelector{} // all of the namespace
+		}
+	}
+}
+
+func (m *maker) settings() {
+	c := &m.l.c
+	c.PreemptibleOptions = m.IntN(3)
+	if m.used && !m.rarely(3) {
+		return
+	}
+	c.ConsolidateAfter = pick(m, 0, disruption.Span(30*time.Second), disruption.Span(30*time.Second), disruption.Never)
+	c.Policy = pick(m, disruption.WhenEmptyOrUnderutilized, disruption.WhenEmptyOrUnderutilized, disruption.WhenEmpty)
+	if m.rarely(2) {
+		c.Budgets = nil
+		for range 1 + m.IntN(3) {
+			c.Budgets = append(c.Budgets, m.budget())
+		}
+	}
+	c.MinReady = m.IntN(3)
+	c.MaxPayback = pick(m, tenYears, disruption.Span(24*time.Hour), disruption.Span(time.Hour))
+	if m.rarely(8) {
+		c.TariffPerKWh = nil
+	}
+}
+
+// spares are hosts that are free, or that nobody claims.
+func (m *maker) spares() {
+	for range m.IntN(4) {
+		h := m.l.spare(float64(50 * m.IntN(10)))
+		h.Labels = map[string]string{"size": pick(m, "big", "big", "small")}
+		m.price(h)
+		switch m.IntN(6) {
+		case 0:
+			h.State, h.Release = "provisioned", m.rarely(2)
+		case 1:
+			h.State = pick(m, "inspecting", "registering", "preparing")
+		case 2:
+			h.Consumer = "Metal3Machine metal3/x"
+		case 3:
+			h.Capacity = nil
+		}
+		h.Failed = m.rarely(10)
+	}
+}
+
+func (m *maker) throttle() {
+	t := &m.l.s.Throttle
+	switch m.IntN(20) {
+	case 0:
+		t.Stale = true
+	case 1:
+		t.OpenBreakers = []string{"ironic"}
+	case 2:
+		t.PausedGroups = []string{""}
+	case 3:
+		t.Waiting = 1 + m.IntN(3)
+	case 4:
+		t.ReleaseMinutes, t.DeployMinutes = 0, 0
+	case 5:
+		t.Limit = 1
+	}
+}

@@ -1,0 +1,260 @@
+package disruption_test
+
+import (
+	"cmp"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	policyv1 "k8s.io/api/policy/v1"
+
+	"github.com/ironic-throttle/ironic-throttle/pkg/api"
+	"github.com/ironic-throttle/ironic-throttle/pkg/disruption"
+)
+
+// saving compares what an action says it saves with the most that its acts can (DC-13).
+func (j *judgement) saving(a *api.PlanAction) {
+	most := 0.0
+	for _, ph := range a.Hosts {
+		if h := j.hosts[ph.Name]; h != nil && a.Decision != api.PlanReprovision {
+			most += j.most(h, ph.PowerOff, ph.HandBack)
+		}
+	}
+	if a.Replacement != nil {
+		if h := j.hosts[a.Replacement.Name]; h != nil {
+			low, _, _ := j.price(h)
+			most -= low
+		}
+	}
+	if a.SavingPerHour > most*(1+1e-9)+1e-9 {
+		j.breakf("action %s says that it saves %g, and its acts save %g at most (DC-13)", a.ID, a.SavingPerHour, max(0, most))
+	}
+	consolidation := a.Reason == api.PlanUnderutilized
+	switch {
+	case consolidation && a.SavingPerHour <= 0:
+		j.breakf("action %s consolidates and saves nothing (DC-13)", a.ID)
+	case (a.PaybackHours != nil) != (a.SavingPerHour > 0):
+		j.breakf("action %s saves %g, and its payback is %v", a.ID, a.SavingPerHour, a.PaybackHours)
+	case consolidation && a.PaybackHours != nil && j.c.MaxPayback >= 0 && *a.PaybackHours > time.Duration(j.c.MaxPayback).Hours()*(1+1e-9):
+		j.breakf("action %s pays back after %g hours", a.ID, *a.PaybackHours)
+	}
+}
+
+// free tells why a host cannot be deployed for a pool; "" = it can.
+func (j *judgement) free(h *disruption.Host, pool *disruption.Pool) string {
+	_, _, priced := j.price(h)
+	switch {
+	case h.State != "available" && h.State != "ready":
+		return "it is " + h.State
+	case h.Consumer != "" || h.Machine != nil || h.Node != "":
+		return "somebody has it"
+	case h.Paused || h.Detached || h.External || h.Deleting || h.Failed || h.DoNotDisrupt || h.Storage:
+		return "it is not for use"
+	case len(h.Faults) > 0 || !priced:
+		return "its price is not known (DC-12)"
+	case h.Capacity == nil:
+		return "its capacity is not known"
+	case pool.HostSelector != nil && !matches(pool.HostSelector, h.Labels):
+		return "the pool does not choose it"
+	}
+	return ""
+}
+
+// replacement looks at DC-11, DC-12 and DC-16 ... DC-18.
+func (j *judgement) replacement(a *api.PlanAction) {
+	h, pool := j.hosts[a.Replacement.Name], j.pools[a.Pool]
+	if h == nil || pool == nil || pool.NodeLabels == nil && pool.NodeTaints == nil {
+		j.breakf("action %s replaces by %q in %q, which are not known", a.ID, a.Replacement.Name, a.Pool)
+		return
+	}
+	if other, ok := j.taken[h.String()]; ok {
+		j.breakf("host %s replaces in %s and is in %s (DC-11)", h, a.ID, other)
+	}
+	j.taken[h.String()] = a.ID
+	j.described(*a.Replacement, h)
+	if why := j.free(h, pool); why != "" {
+		j.breakf("host %s cannot replace: %s", h, why)
+	}
+	low, _, _ := j.price(h)
+	sum, preemptible := 0.0, true
+	for _, ph := range a.Hosts {
+		old := j.hosts[ph.Name]
+		if old == nil {
+			continue
+		}
+		_, high, _ := j.price(old)
+		sum += high
+		preemptible = preemptible && old.Preemptible
+		if old.Class != "" && old.Class == h.Class && low >= high {
+			j.breakf("host %s is of the class %s and not cheaper than %s (DC-16)", h, h.Class, old)
+		}
+	}
+	if low >= sum {
+		j.breakf("host %s is not cheaper than what it replaces (DC-12)", h)
+	}
+	if preemptible {
+		j.preemptible(a, h, pool, sum)
+	}
+}
+
+// preemptible looks at the replacement of preemptible hosts (DC-17, DC-18).
+func (j *judgement) preemptible(a *api.PlanAction, h *disruption.Host, pool *disruption.Pool, price float64) {
+	options := j.options(pool)
+	if options == 0 {
+		j.breakf("action %s replaces preemptible hosts (DC-17)", a.ID)
+		return
+	}
+	if len(a.Hosts) != 1 {
+		return
+	}
+	if !h.Preemptible {
+		j.breakf("action %s replaces a preemptible host by one that is not (DC-18)", a.ID)
+		return
+	}
+	cheaper := 0
+	for _, other := range j.hosts {
+		if low, _, _ := j.price(other); other.Preemptible && low < price && j.free(other, pool) == "" {
+			cheaper++
+		}
+	}
+	if cheaper < options {
+		j.breakf("action %s replaces a preemptible host with %d cheaper ones, and needs %d (DC-18)", a.ID, cheaper, options)
+	}
+}
+
+// podBudgets counts what all actions take from each PodDisruptionBudget. With IfHealthyBudget pods that are not ready may
+// go while it allows something, and count for nothing; with AlwaysAllow they may always go.
+func (j *judgement) podBudgets() {
+	var leaving []*disruption.Pod
+	for node := range j.gone {
+		leaving = append(leaving, j.movers(node)...)
+	}
+	slices.SortFunc(leaving, func(a, b *disruption.Pod) int { return cmp.Compare(a.String(), b.String()) })
+	of := map[*disruption.Pod][]string{}
+	for i := range j.s.Budgets {
+		b := &j.s.Budgets[i]
+		ready, unready := 0, 0
+		for _, p := range leaving {
+			if p.Namespace != b.Namespace || !matches(b.Selector, p.Labels) {
+				continue
+			}
+			of[p] = append(of[p], b.String())
+			switch {
+			case p.Ready:
+				ready++
+			case b.UnhealthyPodEvictionPolicy != policyv1.AlwaysAllow:
+				unready++
+			}
+		}
+		switch {
+		case ready+unready > 0 && !b.Current:
+			j.breakf("budget %s is not current, and pods of it go", b)
+		case ready > max(0, int(b.Allowed)) || unready > 0 && b.Allowed < 1:
+			j.breakf("budget %s allows %d, and %d ready and %d other pods of it go (DC-10)", b, b.Allowed, ready, unready)
+		}
+	}
+	for _, p := range leaving {
+		if len(of[p]) > 1 {
+			j.breakf("pod %s has the budgets %s, and cannot be evicted", p, strings.Join(of[p], " "))
+		}
+	}
+}
+
+// limits counts the hosts of each pool: budgets (DC-19, DC-20) and MIN_READY.
+func (j *judgement) limits() {
+	type key struct {
+		pool   string
+		reason api.PlanReason
+	}
+	taken, fewer, made := map[key]int{}, map[string]int{}, map[string]int{}
+	for _, a := range j.plan.Actions {
+		for _, ph := range a.Hosts {
+			if h := j.hosts[ph.Name]; h != nil && poolOf(h) != "" {
+				taken[key{poolOf(h), a.Reason}]++
+				if j.ready(h) {
+					fewer[poolOf(h)]++
+				}
+			}
+		}
+		if a.Replacement != nil {
+			made[a.Pool]++
+		}
+	}
+	for k, n := range taken {
+		if most, bounded := j.allowed(k.pool, k.reason); bounded && n > most {
+			j.breakf("%d hosts of %s for %s, and the budget allows %d (DC-19)", n, k.pool, k.reason, most)
+		}
+	}
+	for pool, n := range fewer {
+		ready := made[pool]
+		for _, h := range j.members[pool] {
+			if j.ready(h) && !j.disrupting(h) {
+				ready++
+			}
+		}
+		if least := j.minReady(j.pools[pool]); ready-n < least {
+			j.breakf("%d of %d ready hosts of %s go, and %d must stay (DC-19)", n, ready, pool, least)
+		}
+	}
+}
+
+var (
+	words    = regexp.MustCompile(`[A-Za-z0-9.-]+`)
+	replicas = regexp.MustCompile(`(?:--replicas[= ]|"replicas": ?)(-?[0-9]+)`)
+)
+
+// commands have the names of the action's Machines and of no other, and do what the decision is.
+func (j *judgement) commands(a *api.PlanAction) {
+	text := strings.Join(a.Commands, "\n")
+	if text == "" {
+		j.breakf("action %s has no commands", a.ID)
+		return
+	}
+	said := map[string]bool{}
+	for _, w := range words.FindAllString(text, -1) {
+		said[w] = true
+	}
+	own := map[string]bool{}
+	owned := false
+	for _, ph := range a.Hosts {
+		if h := j.hosts[ph.Name]; h != nil && h.Machine != nil {
+			own[h.Machine.Name] = true
+			owned = owned || poolOf(h) != ""
+			if !said[h.Machine.Name] {
+				j.breakf("commands of %s do not name the Machine %s", a.ID, h.Machine)
+			}
+		}
+	}
+	for _, h := range j.hosts {
+		if h.Machine != nil && !own[h.Machine.Name] && said[h.Machine.Name] {
+			j.breakf("commands of %s name %s, which is the Machine of another host", a.ID, h.Machine)
+		}
+	}
+	if a.Decision == api.PlanReprovision || !owned {
+		return
+	}
+	pool := j.pools[a.Pool]
+	if pool == nil {
+		return
+	}
+	if !strings.Contains(text, "cluster.x-k8s.io/delete-machine") || !said[pool.Name] {
+		j.breakf("commands of %s do not mark the Machines and lower the replicas of %s", a.ID, a.Pool)
+	}
+	last := 0
+	for _, found := range replicas.FindAllStringSubmatch(text, -1) {
+		n, err := strconv.Atoi(found[1])
+		most := pool.Replicas - 1
+		if a.Decision == api.PlanReplace {
+			most = pool.Replicas + 1 // the replacement comes first
+		}
+		if err != nil || n < 0 || n > most {
+			j.breakf("commands of %s set the replicas of %s to %s, and it has %d", a.ID, a.Pool, found[1], pool.Replicas)
+		}
+		last = n
+	}
+	if a.Decision == api.PlanReplace && last > pool.Replicas+1-len(a.Hosts) {
+		j.breakf("commands of %s leave %s with %d replicas, and it had %d", a.ID, a.Pool, last, pool.Replicas)
+	}
+}

@@ -1,0 +1,296 @@
+package disruption_test
+
+import (
+	"math"
+	"slices"
+	"strings"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+
+	"github.com/ironic-throttle/ironic-throttle/pkg/api"
+	"github.com/ironic-throttle/ironic-throttle/pkg/disruption"
+)
+
+// storageLabels make a node's host a storage host (DC-27).
+var storageLabels = []string{"node-role.kubernetes.io/storage", "cluster.ocs.openshift.io/openshift-storage"}
+
+// world is a State as the judge reads it.
+type world struct {
+	s       *disruption.State
+	c       disruption.Config
+	now     time.Time
+	hosts   map[string]*disruption.Host // by NAMESPACE/NAME
+	nodes   map[string]*disruption.Node
+	pods    map[string]*disruption.Pod // by NAMESPACE/NAME
+	pools   map[string]*disruption.Pool
+	members map[string][]*disruption.Host // by pool
+	hostOf  map[string]*disruption.Host   // by node
+	on      map[string][]*disruption.Pod  // by node: all that are not finished
+}
+
+func newWorld(s *disruption.State, c disruption.Config, now time.Time) *world {
+	w := &world{
+		s: s, c: c, now: now, hosts: map[string]*disruption.Host{}, nodes: map[string]*disruption.Node{},
+		pods: map[string]*disruption.Pod{}, pools: map[string]*disruption.Pool{}, members: map[string][]*disruption.Host{},
+		hostOf: map[string]*disruption.Host{}, on: map[string][]*disruption.Pod{},
+	}
+	for i := range s.Pools {
+		w.pools[poolName(s.Pools[i].Kind, s.Pools[i].Key)] = &s.Pools[i]
+	}
+	for i := range s.Nodes {
+		w.nodes[s.Nodes[i].Name] = &s.Nodes[i]
+	}
+	for i := range s.Hosts {
+		h := &s.Hosts[i]
+		w.hosts[h.String()] = h
+		if h.Node != "" {
+			w.hostOf[h.Node] = h
+		}
+		if pool := poolOf(h); pool != "" {
+			w.members[pool] = append(w.members[pool], h)
+		}
+	}
+	for i := range s.Pods {
+		p := &s.Pods[i]
+		w.pods[p.String()] = p
+		if p.Node != "" && !p.Finished {
+			w.on[p.Node] = append(w.on[p.Node], p)
+		}
+	}
+	return w
+}
+
+func poolName(kind disruption.PoolKind, k disruption.Key) string {
+	return string(kind) + " " + k.String()
+}
+
+// poolOf names the pool of a host; "" = none.
+func poolOf(h *disruption.Host) string {
+	if h.Machine == nil || h.Machine.Pool == (disruption.Key{}) {
+		return ""
+	}
+	return poolName(h.Machine.PoolKind, h.Machine.Pool)
+}
+
+// guests are pods of a node that are not the node's own and have not finished; those that terminate are
+// among them: they are not gone yet (DC-2).
+func (w *world) guests(node string) []*disruption.Pod {
+	var all []*disruption.Pod
+	for _, p := range w.on[node] {
+		if !p.DaemonSet && !p.Mirror {
+			all = append(all, p)
+		}
+	}
+	return all
+}
+
+// settled tells whether a node is empty as far as anybody may say so: pods that terminate and that nobody waits for
+// may be overlooked, as Karpenter does, but for those of a StatefulSet.
+func (w *world) settled(node string) bool {
+	return !slices.ContainsFunc(w.guests(node), func(p *disruption.Pod) bool {
+		return !p.Terminating || strings.HasPrefix(p.Owner, "StatefulSet/")
+	})
+}
+
+// movers are guests that need another place.
+func (w *world) movers(node string) []*disruption.Pod {
+	return slices.DeleteFunc(w.guests(node), func(p *disruption.Pod) bool { return p.Terminating })
+}
+
+func (w *world) after(pool *disruption.Pool) disruption.Span {
+	if pool != nil && pool.Policy.ConsolidateAfter != nil {
+		return *pool.Policy.ConsolidateAfter
+	}
+	return w.c.ConsolidateAfter
+}
+
+func (w *world) policy(pool *disruption.Pool) disruption.Policy {
+	if pool != nil && pool.Policy.Policy != nil {
+		return *pool.Policy.Policy
+	}
+	return w.c.Policy
+}
+
+func (w *world) minReady(pool *disruption.Pool) int {
+	if pool != nil && pool.Policy.MinReady != nil {
+		return *pool.Policy.MinReady
+	}
+	return w.c.MinReady
+}
+
+func (w *world) options(pool *disruption.Pool) int {
+	if pool != nil && pool.Policy.PreemptibleOptions != nil {
+		return *pool.Policy.PreemptibleOptions
+	}
+	return w.c.PreemptibleOptions
+}
+
+// quiet tells whether the last pod came or went at least after ago (DC-2, DC-3).
+func quiet(n *disruption.Node, after disruption.Span, now time.Time) bool {
+	if after < 0 || n.FirstReady.IsZero() {
+		return false
+	}
+	last := n.FirstReady
+	if n.LastPodEvent.After(last) {
+		last = n.LastPodEvent
+	}
+	return now.Sub(last) >= time.Duration(after)
+}
+
+// disrupting: something takes the host away already.
+func (w *world) disrupting(h *disruption.Host) bool {
+	n := w.nodes[h.Node]
+	return h.Deleting || n != nil && n.Deleting || h.Machine != nil && (h.Machine.Deleting || h.Machine.Marked)
+}
+
+func (w *world) ready(h *disruption.Host) bool {
+	n := w.nodes[h.Node]
+	return n != nil && n.Ready
+}
+
+// board has all nodes but those that go, and all pods but those of the nodes that go.
+func (w *world) board(gone map[string]bool) *board {
+	b := newBoard()
+	for name, n := range w.nodes {
+		if gone[name] {
+			continue
+		}
+		to := &seat{
+			name: name, labels: n.Labels, taints: n.Taints, room: n.Allocatable, volumesLeft: n.VolumesLeft,
+			before: map[string]bool{}, closed: w.closed(n),
+		}
+		b.seats[name] = to
+		for _, p := range w.on[name] {
+			b.put(p, to)
+			for _, v := range p.Volumes {
+				to.before[v.Name] = true
+			}
+		}
+	}
+	return b
+}
+
+// closed says why no pod may be moved to a node (DC-10). Nodes of none of our pools, and of pools that are
+// never consolidated, have no clock to wait for.
+func (w *world) closed(n *disruption.Node) string {
+	h := w.hostOf[n.Name]
+	switch {
+	case !n.Ready:
+		return "it is not Ready"
+	case n.Unschedulable:
+		return "it is unschedulable"
+	case n.Deleting || h != nil && w.disrupting(h):
+		return "it is being disrupted"
+	}
+	if h == nil || n.FirstReady.IsZero() {
+		return ""
+	}
+	if pool := w.pools[poolOf(h)]; pool != nil && w.after(pool) >= 0 && !quiet(n, w.after(pool), w.now) {
+		return "it is within its own consolidateAfter"
+	}
+	return ""
+}
+
+// stuck says why a pod cannot be moved wherever it may go.
+func stuck(p *disruption.Pod) string {
+	switch {
+	case p.Terminating:
+		return ""
+	case p.DoNotDisrupt:
+		return "it must not be disrupted"
+	case p.Owner == "":
+		return "nobody makes it anew"
+	case len(p.Unmodelled) > 0:
+		return strings.Join(p.Unmodelled, ", ") + " is not modelled"
+	}
+	return ""
+}
+
+// price is what a host costs an hour, between its cheapest and its dearest reading: idle or busy. ok = it is known
+// (DC-12).
+func (w *world) price(h *disruption.Host) (low, high float64, ok bool) {
+	p := h.Price
+	for _, f := range []*float64{p.WattsBusy, p.WattsIdle, p.LeasePerHour, w.c.TariffPerKWh} {
+		if f != nil && !(*f >= 0 && *f <= math.MaxFloat64) {
+			return 0, 0, false
+		}
+	}
+	if len(h.Faults) > 0 {
+		return 0, 0, false
+	}
+	if p.Prepaid {
+		return 0, 0, true
+	}
+	if w.c.TariffPerKWh != nil && (p.WattsBusy != nil || p.WattsIdle != nil) {
+		for _, f := range []*float64{p.WattsBusy, p.WattsIdle} {
+			if f == nil {
+				continue
+			}
+			cost := *f / 1000 * *w.c.TariffPerKWh
+			if !ok {
+				low, ok = cost, true
+			}
+			low, high = min(low, cost), max(high, cost)
+		}
+	}
+	if p.LeasePerHour != nil {
+		low, high, ok = low+*p.LeasePerHour, high+*p.LeasePerHour, true
+	}
+	return low, high, ok
+}
+
+// most is the most that acts on a host can save an hour (DC-13). A number that is none says nothing; the others
+// do.
+func (w *world) most(h *disruption.Host, powerOff, handBack bool) float64 {
+	known := func(f *float64) float64 {
+		if f == nil || !(*f >= 0 && *f <= math.MaxFloat64) {
+			return 0
+		}
+		return *f
+	}
+	if len(h.Faults) > 0 || h.Price.Prepaid {
+		return 0
+	}
+	saved := 0.0
+	if powerOff {
+		saved += max(known(h.Price.WattsBusy), known(h.Price.WattsIdle)) / 1000 * known(w.c.TariffPerKWh)
+	}
+	if handBack && h.Price.LeaseEnds != nil && !h.Price.LeaseEnds.After(w.now) {
+		saved += known(h.Price.LeasePerHour)
+	}
+	return saved
+}
+
+// drifted tells by which method a host has drifted (DC-7).
+func (w *world) drifted(h *disruption.Host, m api.PlanMethod) bool {
+	pool := w.pools[poolOf(h)]
+	if m == api.MethodDrift {
+		if pool == nil || pool.HostSelector == nil {
+			return false
+		}
+		selector, err := metav1.LabelSelectorAsSelector(pool.HostSelector)
+		return err == nil && !selector.Matches(labels.Set(h.Labels))
+	}
+	if pool != nil && h.Machine != nil && hashesDiffer(pool.TemplateHash, h.Machine.TemplateHash) {
+		return true
+	}
+	for field, want := range h.Desired {
+		have, ok := h.Applied[field]
+		if ok && have != want && !(h.OnReboot && strings.HasPrefix(field, "firmware.")) {
+			return true
+		}
+	}
+	return false
+}
+
+func hashesDiffer(a, b string) bool {
+	one, _, ok1 := strings.Cut(a, "-")
+	two, _, ok2 := strings.Cut(b, "-")
+	return ok1 && ok2 && one == two && a != b
+}
+
+func storageNode(n *disruption.Node) bool {
+	return n != nil && slices.ContainsFunc(storageLabels, func(l string) bool { _, ok := n.Labels[l]; return ok })
+}
