@@ -62,7 +62,7 @@ var table = map[string]imports{
 	"pkg/snapshot":  {},
 	"pkg/admission": {house: []string{"pkg/slots", "pkg/fairshare", "pkg/breaker", "pkg/holdoff", "pkg/ironic", "pkg/api"}},
 
-	"internal/config":    {house: []string{"internal/nearest", "internal/plainfile"}, outside: []string{viper, pflag, "github.com/go-viper/mapstructure/v2", "go.yaml.in/yaml/v3"}},
+	"internal/config":    {house: []string{"internal/nearest", "internal/plainfile"}, outside: []string{viper, pflag, "github.com/go-viper/mapstructure/v2", "go.yaml.in/yaml/v3", "github.com/go-json-experiment/json/jsontext", "github.com/robfig/cron/v3"}},
 	"internal/nearest":   {},
 	"internal/logging":   {},
 	"internal/plainfile": {},
