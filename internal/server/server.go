@@ -100,6 +100,8 @@ type Options struct {
 	// Save makes released holds last; it is called before a release is answered. nil:
 	// there is nothing to save.
 	Save func() error
+	// Planner answers GET /v1/plan; nil: nothing is planned.
+	Planner Planner
 	// Metrics answers GET /metrics; nil: there are none.
 	Metrics http.Handler
 	// Answered counts each request that was answered. A route is one of a closed set, never
@@ -168,12 +170,15 @@ func New(o Options) (*Server, error) {
 		"/v1/holds":    {http.MethodGet: s.holds},
 		"/v1/breakers": {http.MethodGet: s.breakers},
 		"/v1/events":   {http.MethodGet: s.events},
+		"/v1/plan":     {http.MethodGet: s.planning(s.getPlan)},
 		"/":            {http.MethodGet: s.page},
 		"/page.css":    {http.MethodGet: asset("text/css", page.Style)},
 		"/page.js":     {http.MethodGet: asset("text/javascript", page.Script)},
 
 		"/why/{namespace}/{name}":              {http.MethodGet: s.hostPage},
 		"/v1/why/{namespace}/{name}":           {http.MethodGet: s.why},
+		"/v1/plan/state":                       {http.MethodGet: s.planning(s.getPlanState)},
+		"/v1/plan/hosts/{namespace}/{name}":    {http.MethodGet: s.planning(s.explainPlan)},
 		"/v1/holds/{namespace}/{name}/release": {http.MethodPost: s.leader(s.releaseHold)},
 		"/v1/breakers/{scope}/reset":           {http.MethodPost: s.leader(s.resetBreaker)},
 		"/v1/breakers/{scope}/trip":            {http.MethodPost: s.leader(s.tripBreaker)},
