@@ -90,6 +90,7 @@ var table = map[string]imports{
 		outside: []string{"golang.org/x/sync/semaphore"},
 	},
 	"internal/parts":       {},
+	"internal/planner":     {house: []string{"pkg/disruption", "pkg/api"}},
 	"internal/decisionlog": {house: []string{"pkg/admission", "pkg/slots", "pkg/ironic", "pkg/api"}},
 	"internal/clusterhosts": {
 		house: []string{
