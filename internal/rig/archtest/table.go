@@ -107,9 +107,9 @@ var table = map[string]imports{
 	},
 	"internal/app": {
 		house: []string{
-			"internal/clusterhosts", "internal/config", "internal/decisionlog", "internal/gateway", "internal/holdfile", "internal/httpserve", "internal/inventory", "internal/logging", "internal/metrics", "internal/parts", "internal/server",
+			"internal/clusterhosts", "internal/config", "internal/decisionlog", "internal/gateway", "internal/holdfile", "internal/httpserve", "internal/inventory", "internal/logging", "internal/metrics", "internal/parts", "internal/planner", "internal/server",
 			"internal/kube", "internal/kube/access", "internal/kube/events", "internal/kube/holds", "internal/kube/hosts", "internal/kube/irso", "internal/kube/leader", "internal/kube/operator",
-			"pkg/admission", "pkg/slots", "pkg/breaker", "pkg/holdoff", "pkg/snapshot", "pkg/ironic", "pkg/api",
+			"pkg/admission", "pkg/disruption", "pkg/slots", "pkg/breaker", "pkg/holdoff", "pkg/snapshot", "pkg/ironic", "pkg/api",
 		},
 	},
 	"internal/kube": {house: []string{"internal/plainfile"}, outside: []string{"k8s.io/client-go", "k8s.io/klog/v2"}},
