@@ -47,7 +47,7 @@ var testPackages = []string{"pkg/api", "pkg/ironic", "internal/rig/fakeironic", 
 var table = map[string]imports{
 	"cmd/ironic-throttle": {
 		house: []string{
-			"internal/app", "internal/config", "internal/rig/demo", "internal/rig/fakeironic", "internal/rig/simulate", "internal/statusview", "pkg/api",
+			"internal/app", "internal/config", "internal/rig/demo", "internal/rig/fakeironic", "internal/rig/simulate", "internal/statusview", "pkg/api", "pkg/disruption",
 		},
 		outside: []string{cobra, pflag, terminal},
 	},
