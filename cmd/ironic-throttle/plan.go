@@ -160,7 +160,7 @@ func (p *process) exportPlan(ctx context.Context, client *api.Client, f planFlag
 }
 
 // planHere makes and shows the plan of a document.
-func (p *process) planHere(ctx context.Context, d disruption.Document, host *disruption.Key, at time.Time, show *planProgress) error {
+func (p *process) planHere(ctx context.Context, d *disruption.Document, host *disruption.Key, at time.Time, show *planProgress) error {
 	if at.IsZero() {
 		at = d.State.TakenAt
 	}
@@ -208,9 +208,9 @@ func planError(err error) error {
 }
 
 // readState reads an exported state. It returns at the end of ctx also where nobody writes to stdin.
-func readState(ctx context.Context, file string) (disruption.Document, error) {
+func readState(ctx context.Context, file string) (*disruption.Document, error) {
 	type result struct {
-		d   disruption.Document
+		d   *disruption.Document
 		err error
 	}
 	read := make(chan result, 1)
@@ -235,7 +235,7 @@ func readState(ctx context.Context, file string) (disruption.Document, error) {
 		}
 		return r.d, r.err
 	case <-ctx.Done():
-		return disruption.Document{}, ctx.Err()
+		return nil, ctx.Err()
 	}
 }
 

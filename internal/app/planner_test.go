@@ -34,7 +34,7 @@ func (s *stage) get(path string) *httptest.ResponseRecorder {
 }
 
 // planned is the document that plans are made of now.
-func (s *stage) planned() disruption.Document {
+func (s *stage) planned() *disruption.Document {
 	s.Helper()
 	s.pass(10 * time.Second) // the last one is not used any more
 	w := s.get("/v1/plan/state")

@@ -19,21 +19,21 @@ type Document struct {
 const maxDocument = 256 << 20
 
 // ReadDocument reads a document.
-func ReadDocument(r io.Reader) (Document, error) {
-	var d Document
+func ReadDocument(r io.Reader) (*Document, error) {
+	d := &Document{Config: Default()}
 	in := json.NewDecoder(io.LimitReader(r, maxDocument))
 	in.DisallowUnknownFields()
-	if err := in.Decode(&d); err != nil {
-		return Document{}, fmt.Errorf("document: %w", err)
+	if err := in.Decode(d); err != nil {
+		return nil, fmt.Errorf("document: %w", err)
 	}
 	if d.Version != 1 {
-		return Document{}, fmt.Errorf("version %d: must be 1", d.Version)
+		return nil, fmt.Errorf("version %d: must be 1", d.Version)
 	}
 	return d, nil
 }
 
 // Write writes d.
-func (d Document) Write(w io.Writer) error {
+func (d *Document) Write(w io.Writer) error {
 	out := json.NewEncoder(w)
 	out.SetIndent("", "  ")
 	return out.Encode(d)

@@ -155,8 +155,9 @@ var table = map[string]imports{
 		house:   []string{"internal/rig/child"},
 		outside: []string{"k8s.io/api", "k8s.io/apimachinery", "k8s.io/client-go"},
 	},
-	"internal/rig/attack":  {tests: []string{"internal/rig/child"}},
-	"internal/rig/measure": {},
+	"internal/rig/attack":    {tests: []string{"internal/rig/child"}},
+	"internal/rig/measure":   {},
+	"internal/rig/planstate": {house: []string{"pkg/disruption"}, outside: []string{"k8s.io/apimachinery"}},
 	"internal/rig/simulate": {
 		house: []string{
 			"internal/nearest", "internal/rig/bmo", "internal/rig/draw", "internal/rig/fakeironic", "internal/rig/measure", "internal/rig/svg",
