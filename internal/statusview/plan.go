@@ -72,8 +72,11 @@ func planHeadline(p api.Plan) string {
 		text += ", saving " + perHour(saving) + "/h"
 	}
 	text += fmt.Sprintf(" for %s slot-minutes", number(minutes))
-	if p.DryRun {
+	switch {
+	case p.DryRun:
 		return text + "; nothing is carried out (dry run)"
+	case p.Blocked != "":
+		return text + "; nothing is carried out now"
 	}
 	return text + "; it may be carried out from " + p.ExecuteAfter.UTC().Format(time.TimeOnly) + " on, if it still holds"
 }
@@ -133,6 +136,9 @@ func actionLines(title string, actions []api.PlanAction, s space) []line {
 	}
 	out := slices.Clone(rows[:2]) // an empty one, and the header
 	for i, row := range rows[2:] {
+		if i > 0 {
+			out = append(out, line{})
+		}
 		out = append(out, row)
 		out = append(out, actionDetails(actions[i], s)...)
 	}
@@ -155,7 +161,7 @@ func actionHosts(a api.PlanAction) string {
 func actionDetails(a api.PlanAction, s space) []line {
 	var out []line
 	say := func(text string) {
-		out = append(out, fold(line{underAction + printable(text), usual}, space{width: s.width, brief: false}, len(underAction))...)
+		out = append(out, fold(line{underAction + printable(text), usual}, s, len(underAction))...)
 	}
 	if len(a.Hosts) > 1 {
 		var names []string

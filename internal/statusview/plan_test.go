@@ -115,6 +115,7 @@ func TestPlanHeadlines(t *testing.T) {
 		{api.Plan{DryRun: true, Later: make([]api.PlanCandidate, 1)}, "Nothing could be released or provisioned again now; 1 candidate for later"},
 		{api.Plan{DryRun: true, Blocked: "3 hosts wait for a slot\x1b[2J"}, "Nothing is planned now: 3 hosts wait for a slot?[2J"},
 		{api.Plan{DryRun: true, Actions: []api.PlanAction{act(api.PlanReprovision, 1, 0)}}, "1 host could be provisioned again for 30 slot-minutes; nothing is carried out (dry run)"},
+		{api.Plan{Blocked: "3 hosts wait", Actions: []api.PlanAction{act(api.PlanRelease, 1, 0)}}, "1 host could be released for 30 slot-minutes; nothing is carried out now"},
 		{api.Plan{ExecuteAfter: made, Actions: []api.PlanAction{act(api.PlanReplace, 1, 0.002), act(api.PlanRelease, 2, 0)}},
 			"2 hosts could be released, 1 host could be replaced by a cheaper one, saving 0.002/h for 60 slot-minutes; it may be carried out from 12:00:00 on, if it still holds"},
 	} {
@@ -135,6 +136,17 @@ func TestLongPlansAreCutAndSayso(t *testing.T) {
 		if !strings.Contains(text, want) {
 			t.Errorf("%q lacks %q", text, want)
 		}
+	}
+}
+
+// Each action is a block of its own.
+func TestActionsAreSetApart(t *testing.T) {
+	act := func(host string) api.PlanAction {
+		return api.PlanAction{Decision: api.PlanRelease, Reason: api.PlanEmpty, Hosts: []api.PlanHost{{Name: host}}, Evidence: []string{"it is empty"}}
+	}
+	text := Plan(api.Plan{Actions: []api.PlanAction{act("a"), act("b")}}, 0)
+	if !strings.Contains(text, "\n  it is empty\n\nb     release") || strings.Contains(text, "PAYBACK\n\n") {
+		t.Errorf("%s", text)
 	}
 }
 
