@@ -87,7 +87,7 @@ func TestStateAndServerExcludeEachOther(t *testing.T) {
 // A file that is there stays whole when the new one cannot be had.
 func TestAnExportIsPrivateAndWhole(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "state.json")
-	if err := os.WriteFile(file, []byte("old"), 0o644); err != nil { //nolint:gosec // to see it change
+	if err := os.WriteFile(file, []byte("old"), 0o644); err != nil {
 		t.Fatal(err)
 	}
 	if err := writePrivate(file, []byte("new\n")); err != nil {

@@ -245,7 +245,10 @@ func showBudgets(list []Budget) string {
 	if plain {
 		return strings.Join(words, ",")
 	}
-	text, _ := json.Marshal(all) // texts always can
+	text, err := json.Marshal(all)
+	if err != nil { // texts always can
+		return ""
+	}
 	return string(text)
 }
 

@@ -162,7 +162,23 @@ func New(o Options) (*Server, error) {
 	if err := s.share(); err != nil {
 		return nil, err
 	}
-	everything := routes{
+	everything := s.everything()
+	s.api, s.local = s.guarded(s.permitted, everything), s.guarded(nearby, everything)
+	s.health = s.guarded(anybody, routes{
+		"/healthz": {http.MethodGet: healthz},
+		"/readyz":  {http.MethodGet: s.readyz},
+	})
+	scrapes := routes{}
+	if o.Metrics != nil {
+		scrapes["/metrics"] = map[string]http.HandlerFunc{http.MethodGet: o.Metrics.ServeHTTP}
+	}
+	s.metrics = s.guarded(s.scraping, scrapes)
+	return s, nil
+}
+
+// everything is what the API has.
+func (s *Server) everything() routes {
+	return routes{
 		"/v1/isready":  {http.MethodGet: s.asked(s.vacancy), http.MethodPost: s.asked(s.isReady)},
 		"/v1/status":   {http.MethodGet: s.status},
 		"/v1/slots":    {http.MethodGet: s.slots},
@@ -183,17 +199,6 @@ func New(o Options) (*Server, error) {
 		"/v1/breakers/{scope}/reset":           {http.MethodPost: s.leader(s.resetBreaker)},
 		"/v1/breakers/{scope}/trip":            {http.MethodPost: s.leader(s.tripBreaker)},
 	}
-	s.api, s.local = s.guarded(s.permitted, everything), s.guarded(nearby, everything)
-	s.health = s.guarded(anybody, routes{
-		"/healthz": {http.MethodGet: healthz},
-		"/readyz":  {http.MethodGet: s.readyz},
-	})
-	scrapes := routes{}
-	if o.Metrics != nil {
-		scrapes["/metrics"] = map[string]http.HandlerFunc{http.MethodGet: o.Metrics.ServeHTTP}
-	}
-	s.metrics = s.guarded(s.scraping, scrapes)
-	return s, nil
 }
 
 // API is the handler of /v1 and the page.

@@ -157,7 +157,7 @@ var table = map[string]imports{
 	},
 	"internal/rig/attack":    {tests: []string{"internal/rig/child"}},
 	"internal/rig/measure":   {},
-	"internal/rig/planstate": {house: []string{"pkg/disruption"}, outside: []string{"k8s.io/apimachinery"}},
+	"internal/rig/planstate": {house: []string{"pkg/disruption"}},
 	"internal/rig/simulate": {
 		house: []string{
 			"internal/nearest", "internal/rig/bmo", "internal/rig/draw", "internal/rig/fakeironic", "internal/rig/measure", "internal/rig/svg",

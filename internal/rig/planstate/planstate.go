@@ -7,8 +7,6 @@ import (
 	"math/rand/v2"
 	"time"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-
 	"github.com/ironic-throttle/ironic-throttle/pkg/disruption"
 )
 
@@ -54,11 +52,18 @@ func (m *maker) document() *disruption.Document {
 
 // pool adds a MachineDeployment.
 func (m *maker) pool(name string, replicas int) {
-	m.state.Pools = append(m.state.Pools, disruption.Pool{
+	pool := disruption.Pool{
 		Key: key(name), Kind: disruption.PoolMachineDeployment, Replicas: replicas, Scales: true, TemplateHash: "v1-7f9c",
-		HostSelector: &metav1.LabelSelector{MatchLabels: map[string]string{"pool": name}},
-		NodeLabels:   map[string]string{"pool": name},
-	})
+		NodeLabels: map[string]string{"pool": name},
+	}
+	made(&pool.HostSelector).MatchLabels = map[string]string{"pool": name}
+	m.state.Pools = append(m.state.Pools, pool)
+}
+
+// made lets p point to something new.
+func made[T any](p **T) *T {
+	*p = new(T)
+	return *p
 }
 
 func key(name string) disruption.Key { return disruption.Key{Namespace: Namespace, Name: name} }
@@ -139,7 +144,7 @@ const perPool = 50
 // Fleet is of so many hosts, each with about so many pods, in pools of 50: a tenth is empty, a tenth has drifted, a
 // fifth is under-used, and a few are never touched.
 func Fleet(hosts, podsPerHost int, seed uint64) *disruption.Document {
-	m, r := newMaker(), rand.New(rand.NewPCG(seed, 21)) //nolint:gosec // it is to be the same each time
+	m, r := newMaker(), rand.New(rand.NewPCG(seed, 21))
 	for first := 0; first < hosts; first += perPool {
 		size := min(perPool, hosts-first)
 		pool := fmt.Sprintf("pool-%d", first/perPool)
