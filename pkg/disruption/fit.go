@@ -31,6 +31,4 @@ type placement struct {
 // without simulates that nodes go, all at once, and finds a place for each resident pod on the other nodes, or, where they
 // do not fit there, on spare, a node that does not exist yet; nil = none. It checks budgets of pods over all nodes
 // together. What it finds is feasible; it may miss what a better search would find. The cluster stays as it is.
-func (c *cluster) without(ctx context.Context, nodes []string, spare *Node) (placement, error) {
-	panic("not built")
-}
+func (c *cluster) without(ctx context.Context, nodes []string, spare *Node) (placement, error) { panic("not built") }
