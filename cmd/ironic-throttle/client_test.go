@@ -24,6 +24,7 @@ var remoteCommands = [][]string{
 	{"breakers"},
 	{"breakers", "reset", "ironic"},
 	{"breakers", "trip", "ironic"},
+	{"plan"},
 }
 
 func written(t *testing.T, text []byte) string {

@@ -69,7 +69,7 @@ func (p *process) rootCommand() *cobra.Command {
 	root.PersistentFlags().VarP(&formatFlag{json: &p.json}, "output", "o", "what is printed: text or json")
 	completeWords(root, "output", []string{"text", "json"})
 	root.SetFlagErrorFunc(flagError)
-	root.AddCommand(p.serveCommand(), p.checkCommand(), p.whyCommand(), p.queueCommand(), p.statusCommand(), p.holdsCommand(), p.breakersCommand(),
+	root.AddCommand(p.serveCommand(), p.checkCommand(), p.whyCommand(), p.queueCommand(), p.statusCommand(), p.holdsCommand(), p.breakersCommand(), p.planCommand(),
 		p.demoCommand(), p.simulateCommand(), p.fakeIronicCommand(), p.versionCommand())
 	root.SetHelpCommand(helpCommand(root))
 	return root

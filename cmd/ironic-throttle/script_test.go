@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"regexp"
 	"strconv"
 	"strings"
@@ -31,12 +32,19 @@ func TestMain(m *testing.M) {
 //	http METHOD URL [BODY]    print the body of the answer, which must be 2xx
 //	waitget REGEXP URL        GET it again and again until the body matches
 //	terminate SUBCOMMAND      send SIGTERM to the background command
+//
+// $PLANS is testdata/plan.
 func TestScripts(t *testing.T) {
 	testscript.Run(t, testscript.Params{
 		Dir: "testdata/script",
 		Setup: func(e *testscript.Env) error {
 			// The race detector holds up the end of each process for 1 s.
 			e.Setenv("GORACE", "atexit_sleep_ms=10")
+			plans, err := filepath.Abs(filepath.Join("..", "..", "testdata", "plan"))
+			if err != nil {
+				return err
+			}
+			e.Setenv("PLANS", plans)
 			return nil
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){

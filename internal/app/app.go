@@ -18,6 +18,7 @@ import (
 	"github.com/ironic-throttle/ironic-throttle/internal/inventory"
 	"github.com/ironic-throttle/ironic-throttle/internal/metrics"
 	"github.com/ironic-throttle/ironic-throttle/internal/parts"
+	"github.com/ironic-throttle/ironic-throttle/internal/planner"
 	"github.com/ironic-throttle/ironic-throttle/internal/server"
 	"github.com/ironic-throttle/ironic-throttle/pkg/admission"
 	"github.com/ironic-throttle/ironic-throttle/pkg/api"
@@ -47,6 +48,8 @@ type Options struct {
 	// Now is the clock that decisions go by; nil: time.Now. Poll interval and
 	// time-outs go by the real one.
 	Now func() time.Time
+
+	fleet planner.Reader // replaces what reads the cluster for plans; nil: the cluster is read
 }
 
 // App is a throttle that is ready to run. Make one with New, then call Run
@@ -119,7 +122,11 @@ func New(ctx context.Context, o Options) (_ *App, err error) {
 	if err := a.newPoller(o.Config, m); err != nil {
 		return nil, err
 	}
-	if err := a.newServer(m); err != nil {
+	plans, err := a.newPlanner(o.fleet)
+	if err != nil {
+		return nil, err
+	}
+	if err := a.newServer(m, plans); err != nil {
 		return nil, err
 	}
 	if a.listeners, err = listen(ctx, o.Config); err != nil {
@@ -180,7 +187,7 @@ func (a *App) newPoller(c config.Config, m *metrics.Metrics) (err error) {
 }
 
 // newServer makes the API and health, and lets m read everything.
-func (a *App) newServer(m *metrics.Metrics) (err error) {
+func (a *App) newServer(m *metrics.Metrics, plans server.Planner) (err error) {
 	if a.server, err = server.New(server.Options{
 		Decider: a.decider(), HasScope: a.list.HasScope, FindNode: a.list.FindNode, Groups: a.list.Groups, Version: a.version, Now: a.now, Log: a.log,
 		Settings:  func() map[string]string { return a.force.Load().settings },
@@ -196,6 +203,7 @@ func (a *App) newServer(m *metrics.Metrics) (err error) {
 		MetricsTLS:    a.metrics.tls,
 
 		Address:  a.force.Load().config.Listen.API,
+		Planner:  plans,
 		Save:     a.holds.saveSoon,
 		Metrics:  m.Handler(a.log),
 		Answered: m.Answered,

@@ -28,6 +28,7 @@ func (l *loader) checkRules() {
 	l.checkGateway()
 	l.checkKubernetes()
 	l.checkAccess()
+	l.checkDisruption()
 }
 
 // checkIronic wants to know where Ironic is. An Ironic resource wins over the endpoint, as in

@@ -28,6 +28,7 @@ type Config struct {
 	Gateway    Gateway    `mapstructure:",squash"`
 	Log        Log        `mapstructure:",squash"`
 	Kubernetes Kubernetes `mapstructure:",squash"`
+	Disruption Disruption `mapstructure:",squash"`
 }
 
 // Mode says what happens with a no.

@@ -24,6 +24,7 @@ func Load(src Sources) (Config, []Warning, error) {
 	l.warnGateway(src.Exists)
 	l.warnKubernetes()
 	l.warnAccess()
+	l.warnDisruption()
 	if len(l.faults) > 0 {
 		return Config{}, l.warnings, errors.Join(l.faults...)
 	}

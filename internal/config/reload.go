@@ -32,5 +32,7 @@ func (c Config) Reload(src Sources) (Config, []Warning, error) {
 	next.Turns = loaded.Turns
 	next.Holdoff = loaded.Holdoff
 	next.Holdoff.File, next.Holdoff.ConfigMap = c.Holdoff.File, c.Holdoff.ConfigMap
+	next.Disruption = loaded.Disruption
+	next.Disruption.Mode, next.Disruption.PoolLabel = c.Disruption.Mode, c.Disruption.PoolLabel
 	return next, warnings, nil
 }

@@ -71,6 +71,8 @@ var other = map[string]string{
 	"KUBERNETES": "on", "KUBECONFIG": "/j", "WATCH_NAMESPACE": "metal3", "POD_NAMESPACE": "bmo", "POD_NAME": "throttle-0",
 	"OPERATOR_DEPLOYMENT": "bmo/manager", "EVENTS": "false", "EVENTS_PER_MINUTE": "60", "ANNOTATE_POSITION": "true", "HOLDOFF_CONFIGMAP": "holds",
 	"LEADER_ELECT": "true", "LEADER_LEASE_NAME": "other", "LEADER_LEASE_DURATION": "20s",
+	"DISRUPTION": "plan", "DISRUPTION_CONSOLIDATE_AFTER": "30m", "DISRUPTION_POLICY": "WhenEmpty", "DISRUPTION_BUDGETS": "20%,3", "DISRUPTION_MIN_READY": "2",
+	"DISRUPTION_TARIFF": "0.28", "DISRUPTION_MAX_PAYBACK": "Never", "DISRUPTION_POOL_LABEL": "example.org/pool",
 	"IRONIC_ENDPOINT": "", "IRONIC_NAME": "", // one or the other
 	"IRONIC_NAMESPACE": "irso", "METAL3_AUTH_ROOT_DIR": "/a", "IRONIC_CACERT_FILE": "/b", "IRONIC_CLIENT_CERT_FILE": "/c",
 	"IRONIC_CLIENT_PRIVATE_KEY_FILE": "/d", "IRONIC_INSECURE": "true", "IRONIC_SKIP_CLIENT_SAN_VERIFY": "true",
@@ -96,7 +98,8 @@ func without(key, whole string) (file string) {
 
 // inCluster reports whether s needs KUBERNETES=on.
 func inCluster(s setting) bool {
-	return s.name == nameHoldMap || s.name != nameKubernetes && slices.ContainsFunc(kubernetesRows, func(of setting) bool { return of.name == s.name })
+	rows := slices.Concat(kubernetesRows, disruptionRows)
+	return s.name == nameHoldMap || s.name != nameKubernetes && slices.ContainsFunc(rows, func(of setting) bool { return of.name == s.name })
 }
 
 func TestReloadTakesWhatIsLiveAndNamesTheRest(t *testing.T) {
@@ -122,6 +125,9 @@ func TestReloadTakesWhatIsLiveAndNamesTheRest(t *testing.T) {
 			whole = "kubernetes: on\n"
 			if strings.HasPrefix(s.short(), "LEADER_") && s.name != nameElect {
 				whole += "leaderElect: true\n" // else there is another warning
+			}
+			if strings.HasPrefix(s.name, nameDisruption+"_") {
+				whole += "disruption: plan\n" // as before
 			}
 			rest = whole
 		}

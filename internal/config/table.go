@@ -22,15 +22,16 @@ const (
 	nameSettle       = envPrefix + "STARTUP_SETTLE"
 	nameFailingCap   = envPrefix + "FAILING_CAP"
 	nameReserve      = envPrefix + "FAILING_RESERVE"
+	nameMode         = envPrefix + "MODE"
 )
 
 // table lists every setting, in the order of help and docs. A row added here is
 // everywhere, and needs a field of Config with its key as tag.
-var table = slices.Concat(limitRows, turnRows, stormRows, serveRows, kubernetesRows, ironicRows)
+var table = slices.Concat(limitRows, turnRows, stormRows, serveRows, kubernetesRows, disruptionRows, ironicRows)
 
 var limitRows = []setting{
 	{name: nameConfig, noFile: true, common: true, basic: true, rule: filePath, help: "config file (.yaml, .yml, .json or .toml)"},
-	{name: envPrefix + "MODE", def: "enforce", common: true, basic: true, rule: oneOf(Enforce, Observe),
+	{name: nameMode, def: "enforce", common: true, basic: true, rule: oneOf(Enforce, Observe),
 		help: "enforce refuses; observe says yes and counts what it would have refused"},
 	{name: envPrefix + "LOG_LEVEL", def: "info", common: true, basic: true, rule: oneOf("debug", "info", "warn", "error"),
 		help: "least severe level that is logged"},

@@ -83,6 +83,9 @@ func FuzzEnvironment(f *testing.F) {
 	f.Add("IRONIC_THROTTLE_BREAKER_RATIO", "1")
 	f.Add("IRONIC_THROTTLE_BREAKER_RECOVERY_TIMEOUT", "1ms")
 	f.Add("IRONIC_THROTTLE_BREAKER_SCOPES", "image, driver,ironic")
+	f.Add("IRONIC_THROTTLE_DISRUPTION_BUDGETS", `[{"nodes":"0","schedule":"0 8 * * 1-5","duration":"8h","reasons":["Empty"]}]`)
+	f.Add("IRONIC_THROTTLE_DISRUPTION_CONSOLIDATE_AFTER", "Never")
+	f.Add("IRONIC_THROTTLE_DISRUPTION_TARIFF", "0.28")
 	f.Fuzz(func(t *testing.T, name, text string) {
 		c, _, err := loadFrom(t, Sources{ReadFile: files}, name+"="+text, endpoint)
 		holds(t, c, err)
@@ -140,6 +143,7 @@ func holds(t *testing.T, c Config, err error) {
 	}
 	holdsHoldoff(t, c.Holdoff)
 	holdsBreaker(t, c.Breaker)
+	holdsDisruption(t, c.Disruption)
 	roundTrip(t, c)
 	for name, w := range turns.Weights {
 		if !(w >= 0.01 && w <= 100) || name == "" {

@@ -28,8 +28,11 @@ type schemas struct {
 
 // enums are the closed sets, by type.
 var enums = map[reflect.Type][]any{
-	reflect.TypeFor[api.Op]():     anys(api.Ops()),
-	reflect.TypeFor[api.Reason](): anys(api.Reasons()),
+	reflect.TypeFor[api.Op]():           anys(api.Ops()),
+	reflect.TypeFor[api.Reason]():       anys(api.Reasons()),
+	reflect.TypeFor[api.PlanReason]():   anys(api.PlanReasons()),
+	reflect.TypeFor[api.PlanMethod]():   anys(api.PlanMethods()),
+	reflect.TypeFor[api.PlanDecision](): anys(api.PlanDecisions()),
 	reflect.TypeFor[api.Standing](): anys([]api.Standing{
 		api.StandingUnknown, api.StandingIdle, api.StandingWaiting, api.StandingStopped, api.StandingStarting, api.StandingWorking,
 	}),
@@ -114,6 +117,8 @@ func (s *schemas) ofType(t reflect.Type) schema {
 	switch t.Kind() {
 	case reflect.Pointer:
 		return s.ofType(t.Elem())
+	case reflect.Interface:
+		return schema{} // anything
 	case reflect.Bool:
 		return schema{"type": "boolean"}
 	case reflect.Int, reflect.Int64:

@@ -22,7 +22,7 @@ func TestUnknownPathsAndMethods(t *testing.T) {
 		{"path with a slash more", s.API(), "POST", "/v1/isready/", 404, ""},
 		{"doubled slash", s.API(), "POST", "//v1/isready", 404, ""},
 		{"dots", s.API(), "GET", "/v1/../v1/status", 404, ""},
-		{"later paths", s.API(), "GET", "/v1/plan", 404, ""},
+		{"later paths", s.API(), "GET", "/v1/plans", 404, ""},
 		{"host without its end", s.API(), "POST", "/v1/holds/ns/host", 404, ""},
 		{"host without its namespace", s.API(), "POST", "/v1/holds/host/release", 404, ""},
 		{"empty namespace", s.API(), "POST", "/v1/holds//host/release", 404, ""},

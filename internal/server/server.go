@@ -100,6 +100,8 @@ type Options struct {
 	// Save makes released holds last; it is called before a release is answered. nil:
 	// there is nothing to save.
 	Save func() error
+	// Planner answers GET /v1/plan; nil: nothing is planned.
+	Planner Planner
 	// Metrics answers GET /metrics; nil: there are none.
 	Metrics http.Handler
 	// Answered counts each request that was answered. A route is one of a closed set, never
@@ -160,24 +162,7 @@ func New(o Options) (*Server, error) {
 	if err := s.share(); err != nil {
 		return nil, err
 	}
-	everything := routes{
-		"/v1/isready":  {http.MethodGet: s.asked(s.vacancy), http.MethodPost: s.asked(s.isReady)},
-		"/v1/status":   {http.MethodGet: s.status},
-		"/v1/slots":    {http.MethodGet: s.slots},
-		"/v1/queue":    {http.MethodGet: s.queue},
-		"/v1/holds":    {http.MethodGet: s.holds},
-		"/v1/breakers": {http.MethodGet: s.breakers},
-		"/v1/events":   {http.MethodGet: s.events},
-		"/":            {http.MethodGet: s.page},
-		"/page.css":    {http.MethodGet: asset("text/css", page.Style)},
-		"/page.js":     {http.MethodGet: asset("text/javascript", page.Script)},
-
-		"/why/{namespace}/{name}":              {http.MethodGet: s.hostPage},
-		"/v1/why/{namespace}/{name}":           {http.MethodGet: s.why},
-		"/v1/holds/{namespace}/{name}/release": {http.MethodPost: s.leader(s.releaseHold)},
-		"/v1/breakers/{scope}/reset":           {http.MethodPost: s.leader(s.resetBreaker)},
-		"/v1/breakers/{scope}/trip":            {http.MethodPost: s.leader(s.tripBreaker)},
-	}
+	everything := s.everything()
 	s.api, s.local = s.guarded(s.permitted, everything), s.guarded(nearby, everything)
 	s.health = s.guarded(anybody, routes{
 		"/healthz": {http.MethodGet: healthz},
@@ -189,6 +174,31 @@ func New(o Options) (*Server, error) {
 	}
 	s.metrics = s.guarded(s.scraping, scrapes)
 	return s, nil
+}
+
+// everything is what the API has.
+func (s *Server) everything() routes {
+	return routes{
+		"/v1/isready":  {http.MethodGet: s.asked(s.vacancy), http.MethodPost: s.asked(s.isReady)},
+		"/v1/status":   {http.MethodGet: s.status},
+		"/v1/slots":    {http.MethodGet: s.slots},
+		"/v1/queue":    {http.MethodGet: s.queue},
+		"/v1/holds":    {http.MethodGet: s.holds},
+		"/v1/breakers": {http.MethodGet: s.breakers},
+		"/v1/events":   {http.MethodGet: s.events},
+		"/v1/plan":     {http.MethodGet: s.planning(s.getPlan)},
+		"/":            {http.MethodGet: s.page},
+		"/page.css":    {http.MethodGet: asset("text/css", page.Style)},
+		"/page.js":     {http.MethodGet: asset("text/javascript", page.Script)},
+
+		"/why/{namespace}/{name}":              {http.MethodGet: s.hostPage},
+		"/v1/why/{namespace}/{name}":           {http.MethodGet: s.why},
+		"/v1/plan/state":                       {http.MethodGet: s.planning(s.getPlanState)},
+		"/v1/plan/hosts/{namespace}/{name}":    {http.MethodGet: s.planning(s.explainPlan)},
+		"/v1/holds/{namespace}/{name}/release": {http.MethodPost: s.leader(s.releaseHold)},
+		"/v1/breakers/{scope}/reset":           {http.MethodPost: s.leader(s.resetBreaker)},
+		"/v1/breakers/{scope}/trip":            {http.MethodPost: s.leader(s.tripBreaker)},
+	}
 }
 
 // API is the handler of /v1 and the page.

@@ -19,10 +19,15 @@ import (
 const (
 	// DefaultTimeout bounds a whole call: connect, ask, answer (LH-29).
 	DefaultTimeout = 2 * time.Second
+	// PlanTimeout bounds the calls that make a plan: the throttle reads the cluster for
+	// them, for at most a minute.
+	PlanTimeout = 75 * time.Second
 	// maxBody bounds an answer and maxStatus what names hosts, such as all that
 	// hold a slot; bytes.
 	maxBody   = 1 << 20
 	maxStatus = 64 << 20
+	// maxState bounds the state that a plan is made of, which has every pod.
+	maxState = 256 << 20
 	// maxIdle is how many connections stay open: BMO's workers ask in parallel.
 	maxIdle = 32
 )
@@ -33,19 +38,20 @@ type Client struct {
 	base    string
 	http    *http.Client
 	timeout time.Duration
-	rootCAs string     // file; "" = the system's
-	token   *tokenFile // nil: none
+	planned time.Duration // timeout of calls that make a plan
+	rootCAs string        // file; "" = the system's
+	token   *tokenFile    // nil: none
 }
 
 // Option changes a Client while it is made.
 type Option func(*Client)
 
-// WithTimeout bounds each whole call by d instead of DefaultTimeout. d <= 0 is
+// WithTimeout bounds each whole call by d instead of DefaultTimeout and PlanTimeout. d <= 0 is
 // ignored: a call without a bound would hang the caller's worker.
 func WithTimeout(d time.Duration) Option {
 	return func(c *Client) {
 		if d > 0 {
-			c.timeout = d
+			c.timeout, c.planned = d, d
 		}
 	}
 }
@@ -73,7 +79,7 @@ func NewClient(baseURL string, opts ...Option) (*Client, error) {
 	case u.RawQuery != "" || u.Fragment != "" || u.User != nil:
 		return nil, fmt.Errorf("base URL: %q must have no user, query or fragment", u.Redacted())
 	}
-	c := &Client{base: strings.TrimRight(u.String(), "/"), timeout: DefaultTimeout}
+	c := &Client{base: strings.TrimRight(u.String(), "/"), timeout: DefaultTimeout, planned: PlanTimeout}
 	for _, o := range opts {
 		o(c)
 	}
@@ -186,7 +192,11 @@ func (c *Client) CloseIdleConnections() { c.http.CloseIdleConnections() }
 
 // call sends one request and decodes a 200 of at most limit bytes into out.
 func (c *Client) call(ctx context.Context, method, path string, body []byte, limit int64, out any) error {
-	ctx, cancel := context.WithTimeout(ctx, c.timeout)
+	return c.callWithin(ctx, c.timeout, method, path, body, limit, out)
+}
+
+func (c *Client) callWithin(ctx context.Context, timeout time.Duration, method, path string, body []byte, limit int64, out any) error {
+	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
 	req, err := http.NewRequestWithContext(ctx, method, c.base+path, bytes.NewReader(body))
 	if err != nil {

@@ -47,7 +47,7 @@ var testPackages = []string{"pkg/api", "pkg/ironic", "internal/rig/fakeironic", 
 var table = map[string]imports{
 	"cmd/ironic-throttle": {
 		house: []string{
-			"internal/app", "internal/config", "internal/rig/demo", "internal/rig/fakeironic", "internal/rig/simulate", "internal/statusview", "pkg/api",
+			"internal/app", "internal/config", "internal/rig/demo", "internal/rig/fakeironic", "internal/rig/simulate", "internal/statusview", "pkg/api", "pkg/disruption",
 		},
 		outside: []string{cobra, pflag, terminal},
 	},
@@ -66,7 +66,7 @@ var table = map[string]imports{
 	},
 	"pkg/admission": {house: []string{"pkg/slots", "pkg/fairshare", "pkg/breaker", "pkg/holdoff", "pkg/ironic", "pkg/api"}},
 
-	"internal/config":    {house: []string{"internal/nearest", "internal/plainfile"}, outside: []string{viper, pflag, "github.com/go-viper/mapstructure/v2", "go.yaml.in/yaml/v3"}},
+	"internal/config":    {house: []string{"internal/nearest", "internal/plainfile"}, outside: []string{viper, pflag, "github.com/go-viper/mapstructure/v2", "go.yaml.in/yaml/v3", "github.com/go-json-experiment/json/jsontext", "github.com/robfig/cron/v3"}},
 	"internal/nearest":   {},
 	"internal/logging":   {},
 	"internal/plainfile": {},
@@ -94,6 +94,7 @@ var table = map[string]imports{
 		outside: []string{"golang.org/x/sync/semaphore"},
 	},
 	"internal/parts":       {},
+	"internal/planner":     {house: []string{"pkg/disruption", "pkg/api"}},
 	"internal/decisionlog": {house: []string{"pkg/admission", "pkg/slots", "pkg/ironic", "pkg/api"}},
 	"internal/clusterhosts": {
 		house: []string{
@@ -110,9 +111,9 @@ var table = map[string]imports{
 	},
 	"internal/app": {
 		house: []string{
-			"internal/clusterhosts", "internal/config", "internal/decisionlog", "internal/gateway", "internal/holdfile", "internal/httpserve", "internal/inventory", "internal/logging", "internal/metrics", "internal/parts", "internal/server",
+			"internal/clusterhosts", "internal/config", "internal/decisionlog", "internal/gateway", "internal/holdfile", "internal/httpserve", "internal/inventory", "internal/logging", "internal/metrics", "internal/parts", "internal/planner", "internal/server",
 			"internal/kube", "internal/kube/access", "internal/kube/events", "internal/kube/holds", "internal/kube/hosts", "internal/kube/irso", "internal/kube/leader", "internal/kube/operator",
-			"pkg/admission", "pkg/slots", "pkg/breaker", "pkg/holdoff", "pkg/snapshot", "pkg/ironic", "pkg/api",
+			"pkg/admission", "pkg/disruption", "pkg/slots", "pkg/breaker", "pkg/holdoff", "pkg/snapshot", "pkg/ironic", "pkg/api",
 		},
 	},
 	"internal/kube": {house: []string{"internal/plainfile"}, outside: []string{"k8s.io/client-go", "k8s.io/klog/v2"}},
@@ -158,8 +159,9 @@ var table = map[string]imports{
 		house:   []string{"internal/rig/child"},
 		outside: []string{"k8s.io/api", "k8s.io/apimachinery", "k8s.io/client-go"},
 	},
-	"internal/rig/attack":  {tests: []string{"internal/rig/child"}},
-	"internal/rig/measure": {},
+	"internal/rig/attack":    {tests: []string{"internal/rig/child"}},
+	"internal/rig/measure":   {},
+	"internal/rig/planstate": {house: []string{"pkg/disruption"}},
 	"internal/rig/simulate": {
 		house: []string{
 			"internal/nearest", "internal/rig/bmo", "internal/rig/draw", "internal/rig/fakeironic", "internal/rig/measure", "internal/rig/svg",

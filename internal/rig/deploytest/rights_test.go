@@ -167,8 +167,9 @@ func TestClientRoles(t *testing.T) {
 			"/why/*": {"get", "head"}, "/v1/why/*": {"get", "head"}, "/v1/events": {"get", "head"},
 			"/v1/status": {"get", "head"}, "/v1/slots": {"get", "head"}, "/v1/queue": {"get", "head"},
 			"/v1/holds": {"get", "head"}, "/v1/breakers": {"get", "head"},
+			"/v1/plan": {"get", "head"}, "/v1/plan/hosts/*": {"get", "head"},
 		},
-		"ironic-throttle-operator": {"/v1/holds/*": {"post"}, "/v1/breakers/*": {"post"}},
+		"ironic-throttle-operator": {"/v1/holds/*": {"post"}, "/v1/breakers/*": {"post"}, "/v1/plan/state": {"get", "head"}},
 	}
 	got := map[string]map[string][]string{}
 	for _, o := range m.kind("ClusterRole") {

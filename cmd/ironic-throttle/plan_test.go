@@ -1,0 +1,143 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/ironic-throttle/ironic-throttle/pkg/api"
+)
+
+// planServer answers what is in answers, by path.
+func planServer(t *testing.T, answers map[string]string) *httptest.Server {
+	t.Helper()
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		text, ok := answers[r.URL.Path]
+		var e api.ErrorBody
+		switch {
+		case !ok:
+			w.WriteHeader(http.StatusNotFound)
+			text = `{"error":{"code":404,"message":"no such path: known are /v1/status"}}`
+		case json.Unmarshal([]byte(text), &e) == nil && e.Error.Code != 0:
+			w.WriteHeader(e.Error.Code)
+		}
+		_, _ = w.Write([]byte(text))
+	}))
+	t.Cleanup(s.Close)
+	return s
+}
+
+func TestPlanOfAThrottle(t *testing.T) {
+	const plan = `{"madeAt":"2026-11-24T12:00:00Z","executeAfter":"2026-11-24T12:00:15Z","dryRun":true,"actions":[],"hosts":3,"nodes":2,"pods":1,"blocked":"4 hosts wait"}`
+	const explanation = `{"host":"metal3/host-1","candidate":false,"summary":"A pod came.","conditions":[]}`
+	off := `{"error":{"code":404,"message":"the planner is off: set IRONIC_THROTTLE_DISRUPTION=plan","field":"disruption"}}`
+	for _, row := range []struct {
+		name, args string
+		answers    map[string]string
+		code       int
+		out, errs  string // begins with, has
+	}{
+		{"plan", "plan", map[string]string{"/v1/plan": plan}, exitYes, "Nothing is planned now: 4 hosts wait\n", ""},
+		{"json", "plan -o json", map[string]string{"/v1/plan": plan}, exitYes, "{\n  \"madeAt\": \"2026-11-24T12:00:00Z\",", ""},
+		{"explanation", "plan --explain metal3/host-1", map[string]string{"/v1/plan/hosts/metal3/host-1": explanation}, exitYes, "metal3/host-1: no candidate\nA pod came.\n", ""},
+		{"as BMO names it", "plan --explain metal3~host-1 -o json", map[string]string{"/v1/plan/hosts/metal3/host-1": explanation}, exitYes, "{\n  \"host\": \"metal3/host-1\",", ""},
+		{"no such host", "plan --explain metal3/host-9", map[string]string{"/v1/plan/hosts/metal3/host-9": `{"error":{"code":404,"message":"there is no BareMetalHost \"metal3/host-9\"","field":"name"}}`},
+			exitNo, "", `there is no BareMetalHost "metal3/host-9"`},
+		{"off", "plan", map[string]string{"/v1/plan": off}, exitUse, "", "set IRONIC_THROTTLE_DISRUPTION=plan"},
+		{"off for a host", "plan --explain a/b", map[string]string{"/v1/plan/hosts/a/b": off}, exitUse, "", "set IRONIC_THROTTLE_DISRUPTION=plan"},
+		{"off for an export", "plan --export /nowhere/state.json", map[string]string{"/v1/plan/state": off}, exitUse, "", "set IRONIC_THROTTLE_DISRUPTION=plan"},
+		{"older throttle", "plan", nil, exitUnreachable, "", "no such path"},
+		{"no cluster", "plan", map[string]string{"/v1/plan": `{"error":{"code":502,"message":"there is no plan: reading the cluster: forbidden"}}`}, exitUnreachable, "", "reading the cluster: forbidden"},
+		{"standby", "plan", map[string]string{"/v1/plan": `{"error":{"code":503,"message":"throttle-0 leads","reason":"notLeading"}}`}, exitUnreachable, "", "throttle-0 leads"},
+		{"no namespace", "plan --explain host-1", nil, exitUse, "", "must be NAMESPACE/NAME"},
+		{"time of a throttle", "plan --at 2026-11-24T12:00:00Z", nil, exitUse, "", "--at is for --state"},
+		{"no time", "plan --state x --at noon", nil, exitUse, "", `--at "noon": must be a time`},
+		{"no file", "plan --state /nowhere/state.json", nil, exitUse, "", "--state /nowhere/state.json: open"},
+		{"argument", "plan metal3/host-1", nil, exitUse, "", "unknown command"},
+		{"no directory", "plan --export /nowhere/state.json", map[string]string{"/v1/plan/state": `{"version":1}`}, exitNo, "", "--export: open /nowhere/"},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			var out, errs bytes.Buffer
+			p := &process{stdout: &out, stderr: &errs, environ: []string{serverVariable + "=" + planServer(t, row.answers).URL}}
+			code := p.execute(t.Context(), strings.Fields(row.args))
+			if code != row.code || !strings.HasPrefix(out.String(), row.out) || row.out == "" && out.Len() > 0 || !strings.Contains(errs.String(), row.errs) || row.errs == "" && errs.Len() > 0 {
+				t.Errorf("exit code %d, stdout %q, stderr %q; want %d, %q, %q", code, &out, &errs, row.code, row.out, row.errs)
+			}
+		})
+	}
+}
+
+func TestStateAndServerExcludeEachOther(t *testing.T) {
+	for _, other := range []string{"--server http://127.0.0.1:1", "--export x.json", "--token-file x", "--ca-file x"} {
+		var out, errs bytes.Buffer
+		p := &process{stdout: &out, stderr: &errs}
+		if code := p.execute(t.Context(), strings.Fields("plan --state x.json "+other)); code != exitUse || !strings.Contains(errs.String(), "state") {
+			t.Errorf("%s: exit code %d, %q", other, code, &errs)
+		}
+	}
+}
+
+// A file that is there stays whole when the new one cannot be had.
+func TestAnExportIsPrivateAndWhole(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "state.json")
+	if err := os.WriteFile(file, []byte("old"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if err := writePrivate(file, []byte("new\n")); err != nil {
+		t.Fatal(err)
+	}
+	text, err := os.ReadFile(file)
+	info, statErr := os.Stat(file)
+	if err != nil || statErr != nil || string(text) != "new\n" || info.Mode().Perm() != 0o600 {
+		t.Errorf("%q, %v, %v, %v", text, info.Mode(), err, statErr)
+	}
+	left, err := os.ReadDir(filepath.Dir(file))
+	if err != nil || len(left) != 1 {
+		t.Errorf("%v left, %v", left, err)
+	}
+}
+
+func TestAPlanIsInterruptedAtOnce(t *testing.T) {
+	hangs := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }))
+	defer hangs.Close()
+	pipe, keep, err := os.Pipe() // nobody writes to it
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer pipe.Close()
+	defer keep.Close()
+	for _, args := range [][]string{{"plan", "--server", hangs.URL}, {"plan", "--state", "/proc/self/fd/" + strconv.FormatUint(uint64(pipe.Fd()), 10)}} {
+		ctx, cancel := context.WithCancel(t.Context())
+		cancel()
+		var out, errs bytes.Buffer
+		p := &process{stdout: &out, stderr: &errs}
+		if code := p.execute(ctx, args); code != exitNo || errs.String() != "error: interrupted\n" || out.Len() > 0 {
+			t.Errorf("%v: exit code %d, %q", args, code, &errs)
+		}
+	}
+}
+
+func TestProgressIsForTerminals(t *testing.T) {
+	for _, terminal := range []bool{false, true} {
+		var errs bytes.Buffer
+		show := &planProgress{to: &errs, terminal: terminal}
+		show.count(1, 3)
+		show.count(2, 3) // too soon
+		show.clear()
+		show.clear()
+		want := ""
+		if terminal {
+			want = "\r\x1b[K1 of 3 candidates looked at\r\x1b[K"
+		}
+		if errs.String() != want {
+			t.Errorf("%q, want %q", &errs, want)
+		}
+	}
+}

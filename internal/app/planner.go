@@ -1,0 +1,109 @@
+package app
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/ironic-throttle/ironic-throttle/internal/config"
+	"github.com/ironic-throttle/ironic-throttle/internal/kube"
+	"github.com/ironic-throttle/ironic-throttle/internal/planner"
+	"github.com/ironic-throttle/ironic-throttle/internal/server"
+	"github.com/ironic-throttle/ironic-throttle/pkg/api"
+	"github.com/ironic-throttle/ironic-throttle/pkg/disruption"
+)
+
+// newFleet makes what reads the cluster for plans.
+func newFleet(_ *kube.Cluster, _ string) (planner.Reader, error) {
+	return nil, errors.New("this build cannot read machines and pods")
+}
+
+// newPlanner makes what answers GET /v1/plan; nil where nothing is planned. fleet replaces what reads the
+// cluster; nil: it is read.
+func (a *App) newPlanner(fleet planner.Reader) (_ server.Planner, err error) {
+	c := a.force.Load().config.Disruption
+	if !c.On() {
+		return nil, nil //nolint:nilnil // nothing is planned, which is no error
+	}
+	if fleet == nil {
+		if fleet, err = newFleet(a.cluster, c.PoolLabel); err != nil {
+			return nil, fmt.Errorf("planner: %w", err)
+		}
+	}
+	p, err := planner.New(planner.Options{
+		Reader: fleet, Throttle: a.throttleFacts, Now: a.now, Log: a.log,
+		Config: func() disruption.Config { return plannerConfig(a.force.Load().config.Disruption) },
+	})
+	if err != nil {
+		return nil, fmt.Errorf("planner: %w", err)
+	}
+	return p, nil
+}
+
+// plannerConfig is how plans are made.
+func plannerConfig(c config.Disruption) disruption.Config {
+	d := disruption.Config{
+		ConsolidateAfter: disruption.Span(c.ConsolidateAfter), Policy: disruption.Policy(c.Policy),
+		MinReady: c.MinReady, TariffPerKWh: c.PerKWh(), MaxPayback: disruption.Span(c.MaxPayback),
+		Execute: c.Mode == config.DisruptionExecute,
+	}
+	for _, b := range c.Budgets.List() {
+		one := disruption.Budget{Nodes: b.Nodes, Schedule: b.Schedule, Duration: disruption.Span(b.Duration)}
+		for _, reason := range b.Reasons {
+			one.Reasons = append(one.Reasons, api.PlanReason(reason))
+		}
+		d.Budgets = append(d.Budgets, one)
+	}
+	return d
+}
+
+// throttleFacts is what plans have to know of the decision (DC-24, DC-26).
+func (a *App) throttleFacts(now time.Time) disruption.Throttle {
+	d := a.controller
+	view := d.View(now)
+	t := disruption.Throttle{Stale: !view.Fresh || !view.Settled}
+	var stopped int
+	for _, pool := range d.QueueOf(now, api.QueueQuery{}).Pools {
+		t.Waiting += pool.Waiting + pool.Parked
+		stopped += pool.Stopped
+		switch pool.Pool {
+		case "":
+			t.Limit = pool.Limit
+			t.ReleaseMinutes = pool.MeanSlotSeconds / time.Minute.Seconds()
+			t.DeployMinutes = t.ReleaseMinutes // it is one mean, of all work
+		case virtualMediaPool: // beside the others
+		default:
+			if t.Groups == nil {
+				t.Groups = map[string]int{}
+			}
+			t.Groups[pool.Pool] = pool.Limit
+		}
+	}
+	holds := d.Holds(now)
+	var held int
+	for _, h := range holds.Hosts {
+		if h.Held {
+			held++
+		}
+	}
+	t.Waiting += max(0, held-stopped) // held hosts that have asked are among the stopped ones
+	for _, p := range holds.Pools {
+		if p.Paused {
+			t.PausedGroups = append(t.PausedGroups, p.Pool)
+		}
+	}
+	if breakers := d.Breakers(now); breakers.Enabled {
+		for _, b := range breakers.Breakers {
+			if b.State != breakerClosed {
+				t.OpenBreakers = append(t.OpenBreakers, b.Scope)
+			}
+		}
+	}
+	return t
+}
+
+// Words of the API.
+const (
+	virtualMediaPool = "virtual-media"
+	breakerClosed    = "CLOSED"
+)

@@ -1,0 +1,203 @@
+package planner
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"go.uber.org/goleak"
+
+	"github.com/ironic-throttle/ironic-throttle/pkg/api"
+	"github.com/ironic-throttle/ironic-throttle/pkg/disruption"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// cluster is a Reader that counts, and takes its time.
+type cluster struct {
+	reads int
+	takes time.Duration
+	err   error
+	at    time.Time // of its states
+}
+
+func (c *cluster) Read(ctx context.Context) (disruption.State, error) {
+	c.reads++
+	select {
+	case <-time.After(c.takes):
+	case <-ctx.Done():
+		return disruption.State{}, ctx.Err()
+	}
+	host := disruption.Host{Key: disruption.Key{Namespace: "metal3", Name: "host-1"}, State: "provisioned"}
+	return disruption.State{TakenAt: c.at, Hosts: []disruption.Host{host}}, c.err
+}
+
+// scene is a Planner whose plans tell what they were made of.
+type scene struct {
+	*Planner
+	cluster *cluster
+	plans   int
+	config  disruption.Config
+}
+
+func staged(t *testing.T) *scene {
+	t.Helper()
+	s := &scene{cluster: &cluster{}, config: disruption.Default()}
+	p, err := New(Options{
+		Reader: s.cluster, Config: func() disruption.Config { return s.config },
+		Throttle: func(now time.Time) disruption.Throttle { return disruption.Throttle{Limit: 20, Waiting: now.Second()} },
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.plan = func(_ context.Context, state *disruption.State, c disruption.Config, now time.Time, _ func(int, int)) (api.Plan, error) {
+		s.plans++
+		if state.Throttle.Limit != 20 || c.MinReady != s.config.MinReady {
+			t.Errorf("planned with %+v and %+v", state.Throttle, c)
+		}
+		return api.Plan{MadeAt: now, Hosts: len(state.Hosts), DryRun: true}, nil
+	}
+	p.explain = func(_ context.Context, state *disruption.State, _ disruption.Config, now time.Time, host disruption.Key) (api.PlanExplanation, error) {
+		if !now.Equal(state.TakenAt) {
+			t.Errorf("explained as of %v, taken at %v", now, state.TakenAt)
+		}
+		return api.PlanExplanation{Host: host.String()}, nil
+	}
+	s.Planner = p
+	return s
+}
+
+// pass lets d go by in a bubble.
+func pass(d time.Duration) { <-time.After(d) }
+
+func (s *scene) planned(t *testing.T) api.Plan {
+	t.Helper()
+	plan, err := s.Plan(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return plan
+}
+
+func TestTheClusterIsReadOnceInAWhile(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := staged(t)
+		first := s.planned(t)
+		for range 3 {
+			if diff := cmp.Diff(first, s.planned(t)); diff != "" {
+				t.Error(diff)
+			}
+			if e, known, err := s.Explain(t.Context(), "metal3", "host-1"); e.Host != "metal3/host-1" || !known || err != nil {
+				t.Errorf("%+v, %t, %v", e, known, err)
+			}
+			pass(time.Second)
+		}
+		if s.cluster.reads != 1 || s.plans != 1 {
+			t.Errorf("%d reads, %d plans", s.cluster.reads, s.plans)
+		}
+		pass(keep)
+		if again := s.planned(t); s.cluster.reads != 2 || s.plans != 2 || !again.MadeAt.After(first.MadeAt) {
+			t.Errorf("%d reads, %d plans, made at %v after %v", s.cluster.reads, s.plans, again.MadeAt, first.MadeAt)
+		}
+	})
+}
+
+// What is exported gives the same plan: it has the time that the plan goes by, and the settings.
+func TestTheDocumentIsWhatThePlanWasMadeOf(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := staged(t)
+		s.config.MinReady = 3
+		s.cluster.at = time.Date(2026, 11, 24, 12, 0, 0, 123456789, time.FixedZone("", 3600))
+		plan := s.planned(t)
+		text, err := s.Document(t.Context())
+		if err != nil || s.cluster.reads != 1 {
+			t.Fatal(err, s.cluster.reads)
+		}
+		d, err := disruption.ReadDocument(bytes.NewReader(text))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if d.Version != 1 || d.Config.MinReady != 3 || len(d.State.Hosts) != 1 || d.State.Throttle.Limit != 20 || d.State.TakenAt != plan.MadeAt {
+			t.Errorf("%+v of a plan of %v", d, plan.MadeAt)
+		}
+	})
+}
+
+func TestAHostThatIsNotThere(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := staged(t)
+		for _, host := range []disruption.Key{{Namespace: "metal3", Name: "host-2"}, {Namespace: "other", Name: "host-1"}, {Name: "host-1"}} {
+			if e, known, err := s.Explain(t.Context(), host.Namespace, host.Name); known || err != nil || e.Host != "" {
+				t.Errorf("%s: %+v, %t, %v", host, e, known, err)
+			}
+		}
+	})
+}
+
+// One plan at a time: the others wait for it and share it, and who goes does not keep them.
+func TestWhoAsksMeanwhileWaitsForThePlan(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := staged(t)
+		s.cluster.takes = 30 * time.Second
+		results := make(chan error, 10)
+		for range 9 {
+			go func() {
+				_, err := s.Plan(t.Context())
+				results <- err
+			}()
+		}
+		synctest.Wait()
+		short, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		if _, err := s.Plan(short); !errors.Is(err, context.DeadlineExceeded) || !strings.Contains(err.Error(), "another plan is being made") {
+			t.Errorf("%v", err)
+		}
+		for range 9 {
+			if err := <-results; err != nil {
+				t.Error(err)
+			}
+		}
+		if s.cluster.reads != 1 || s.plans != 1 {
+			t.Errorf("%d reads, %d plans", s.cluster.reads, s.plans)
+		}
+	})
+}
+
+func TestAFaultIsNotKept(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := staged(t)
+		s.cluster.err = errors.New("forbidden")
+		if _, err := s.Plan(t.Context()); err == nil || err.Error() != "reading the cluster: forbidden" {
+			t.Errorf("%v", err)
+		}
+		if _, err := s.Document(t.Context()); err == nil {
+			t.Error("a document of nothing")
+		}
+		s.cluster.err, s.cluster.takes = nil, time.Minute
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		if _, err := s.Plan(ctx); !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("%v", err)
+		}
+		s.cluster.takes = 0
+		if plan := s.planned(t); plan.Hosts != 1 || s.cluster.reads != 4 {
+			t.Errorf("%+v after %d reads", plan, s.cluster.reads)
+		}
+		pass(keep)
+		s.cluster.err = errors.New("gone")
+		if _, err := s.Plan(t.Context()); err == nil {
+			t.Error("an old plan instead of an error")
+		}
+	})
+}
+
+func TestWhatIsNeeded(t *testing.T) {
+	if _, err := New(Options{Reader: &cluster{}}); err == nil {
+		t.Error("made of nothing")
+	}
+}

@@ -1,0 +1,182 @@
+package statusview
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/ironic-throttle/ironic-throttle/pkg/api"
+)
+
+// examplePlan has something in every part.
+func examplePlan() api.Plan {
+	made := time.Date(2026, 11, 24, 12, 0, 0, 0, time.UTC)
+	return api.Plan{
+		MadeAt: made, ExecuteAfter: made.Add(15 * time.Second), DryRun: true, Method: api.MethodMulti,
+		Actions: []api.PlanAction{{
+			ID: "a1", Decision: api.PlanRelease, Reason: api.PlanUnderutilized, Pool: "MachineDeployment metal3/workers",
+			Hosts:         []api.PlanHost{{Name: "metal3/worker-4"}, {Name: "metal3/worker-5"}},
+			Evidence:      []string{"3 pods fit on worker-1 and worker-2.", "No pod has come or gone for 2h."},
+			SavingPerHour: 0.42, Saving: "both are powered off: 2 x 750 W at 0.28 per kWh", SlotMinutes: 60, PeakSlots: 2, PaybackHours: seconds(1.5),
+			DisruptionCost: 61.25, SavingPerCost: 0.0069,
+			Moves:    []api.PlanMove{{Pod: "shop/cart-0", To: "worker-1"}, {Pod: "shop/cart-1", To: "worker-2"}},
+			Commands: []string{"kubectl annotate -n metal3 machine/workers-x7k2p-4 cluster.x-k8s.io/delete-machine=yes", "kubectl scale -n metal3 machinedeployment/workers --replicas=4"},
+		}},
+		Reports: []api.PlanAction{{
+			Decision: api.PlanReport, Reason: api.PlanUnclaimed, Hosts: []api.PlanHost{{Name: "metal3/worker-9"}},
+			Evidence: []string{"It is provisioned, and nobody claims it."}, Saving: "nothing is done",
+		}},
+		Later:    []api.PlanCandidate{{Host: "metal3/worker-6", Pool: "MachineDeployment metal3/workers", Reason: api.PlanUnderutilized, SavingPerHour: 0.001, DisruptionCost: 120, Note: "the budget of 2 hosts is used"}},
+		Excluded: []api.PlanExcluded{{Condition: "ControlPlane", Hosts: 3}, {Condition: "ConsolidateAfter: a pod came 4m ago", Hosts: 11}},
+		Faults:   []string{`metal3/worker-7: annotation watts-idle "many": must be a number`},
+		Hosts:    20, Nodes: 19, Pods: 1,
+	}
+}
+
+func TestPlanText(t *testing.T) {
+	want := `2 hosts could be released, saving 0.42/h for 60 slot-minutes; nothing is carried out (dry run)
+fault     metal3/worker-7: annotation watts-idle "many": must be a number
+plan      by MultiNodeConsolidation, as of 2026-11-24 12:00:00: 20 hosts, 19 nodes and 1 pod looked at
+
+HOST                DECISION  REASON         SAVING/H  COST  SLOTS  MINUTES  PAYBACK
+metal3/worker-4 +1  release   Underutilized  0.42      61.2  2      60       1h30m0s
+  hosts: metal3/worker-4, metal3/worker-5
+  3 pods fit on worker-1 and worker-2.
+  No pod has come or gone for 2h.
+  saving: both are powered off: 2 x 750 W at 0.28 per kWh
+  2 pods would move: shop/cart-0 to worker-1, shop/cart-1 to worker-2
+  $ kubectl annotate -n metal3 machine/workers-x7k2p-4 cluster.x-k8s.io/delete-machine=yes
+  $ kubectl scale -n metal3 machinedeployment/workers --replicas=4
+
+TO LOOK AT       DECISION  REASON     SAVING/H  COST  SLOTS  MINUTES  PAYBACK
+metal3/worker-9  report    Unclaimed  0.00      0     0      0        -
+  It is provisioned, and nobody claims it.
+  saving: nothing is done
+
+LATER            REASON         SAVING/H  COST  SAVING/COST  POOL                              NOTE
+metal3/worker-6  Underutilized  0.001     120   0            MachineDeployment metal3/workers  the budget of 2 hosts is used
+
+EXCLUDED  FIRST CONDITION THAT IS NOT MET
+11        ConsolidateAfter: a pod came 4m ago
+3         ControlPlane
+`
+	if diff := cmp.Diff(want, Plan(examplePlan(), 0)); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+func TestPlanOfANarrowTerminal(t *testing.T) {
+	want := `2 hosts could be released, saving 0.42/h for 60
+slot-minutes; nothing is carried out (dry run)
+fault     metal3/worker-7: annotation watts-idle
+          "many": must be a number
+plan      by MultiNodeConsolidation, as of
+          2026-11-24 12:00:00: 20 hosts, 19 nodes
+          and 1 pod looked at
+
+HOST                DECISION  SAVING/H  MINUTES
+metal3/worker-4 +1  release   0.42      60
+  hosts: metal3/worker-4, metal3/worker-5
+  3 pods fit on worker-1 and worker-2.
+  No pod has come or gone for 2h.
+  saving: both are powered off: 2 x 750 W at 0.28
+  per kWh
+  2 pods would move: shop/cart-0 to worker-1,
+  shop/cart-1 to worker-2
+  $ kubectl annotate -n metal3 machine/workers-x7k2p-4 cluster.x-k8s.io/delete-machine=yes
+  $ kubectl scale -n metal3 machinedeployment/workers --replicas=4
+`
+	got := Plan(examplePlan(), 50)
+	if diff := cmp.Diff(want, got[:min(len(got), len(want))]); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	for _, width := range []int{1, 10, 20, 30, 80, 200} {
+		for l := range strings.Lines(Plan(examplePlan(), width)) {
+			if l = strings.TrimSuffix(l, "\n"); width >= 80 && columns(l) > width && !strings.HasPrefix(l, "  $ ") {
+				t.Errorf("%d columns of %d: %q", columns(l), width, l)
+			}
+		}
+	}
+}
+
+func TestPlanHeadlines(t *testing.T) {
+	act := func(d api.PlanDecision, hosts int, saving float64) api.PlanAction {
+		return api.PlanAction{Decision: d, Hosts: make([]api.PlanHost, hosts), SavingPerHour: saving, SlotMinutes: 30}
+	}
+	made := time.Date(2026, 11, 24, 12, 0, 0, 0, time.UTC)
+	for _, row := range []struct {
+		plan api.Plan
+		want string
+	}{
+		{api.Plan{DryRun: true}, "Nothing could be released or provisioned again"},
+		{api.Plan{DryRun: true, Later: make([]api.PlanCandidate, 1)}, "Nothing could be released or provisioned again now; 1 candidate for later"},
+		{api.Plan{DryRun: true, Blocked: "3 hosts wait for a slot\x1b[2J"}, "Nothing is planned now: 3 hosts wait for a slot?[2J"},
+		{api.Plan{DryRun: true, Actions: []api.PlanAction{act(api.PlanReprovision, 1, 0)}}, "1 host could be provisioned again for 30 slot-minutes; nothing is carried out (dry run)"},
+		{api.Plan{Blocked: "3 hosts wait", Actions: []api.PlanAction{act(api.PlanRelease, 1, 0)}}, "1 host could be released for 30 slot-minutes; nothing is carried out now"},
+		{api.Plan{ExecuteAfter: made, Actions: []api.PlanAction{act(api.PlanReplace, 1, 0.002), act(api.PlanRelease, 2, 0)}},
+			"2 hosts could be released, 1 host could be replaced by a cheaper one, saving 0.002/h for 60 slot-minutes; it may be carried out from 12:00:00 on, if it still holds"},
+	} {
+		if got, _, _ := strings.Cut(Plan(row.plan, 0), "\n"); got != row.want {
+			t.Errorf("%q, want %q", got, row.want)
+		}
+	}
+}
+
+func TestLongPlansAreCutAndSayso(t *testing.T) {
+	p := api.Plan{Actions: []api.PlanAction{{Decision: api.PlanRelease, Hosts: []api.PlanHost{{Name: "a"}}}}}
+	for i := range 30 {
+		p.Later = append(p.Later, api.PlanCandidate{Host: fmt.Sprintf("h-%d", i)})
+		p.Actions[0].Moves = append(p.Actions[0].Moves, api.PlanMove{Pod: fmt.Sprintf("p-%d", i), To: "n"})
+	}
+	text := Plan(p, 0)
+	for _, want := range []string{"\n... and 10 candidates more\n", "30 pods would move: p-0 to n, p-1 to n, p-2 to n, p-3 to n, p-4 to n, and 25 more (-o json)\n"} {
+		if !strings.Contains(text, want) {
+			t.Errorf("%q lacks %q", text, want)
+		}
+	}
+}
+
+// Each action is a block of its own.
+func TestActionsAreSetApart(t *testing.T) {
+	act := func(host string) api.PlanAction {
+		return api.PlanAction{Decision: api.PlanRelease, Reason: api.PlanEmpty, Hosts: []api.PlanHost{{Name: host}}, Evidence: []string{"it is empty"}}
+	}
+	text := Plan(api.Plan{Actions: []api.PlanAction{act("a"), act("b")}}, 0)
+	if !strings.Contains(text, "\n  it is empty\n\nb     release") || strings.Contains(text, "PAYBACK\n\n") {
+		t.Errorf("%s", text)
+	}
+}
+
+func TestPlanExplanation(t *testing.T) {
+	e := api.PlanExplanation{
+		Host: "metal3/worker-1", Summary: "It is no candidate: a pod came 4m ago.",
+		Conditions: []api.PlanCondition{{Type: "Provisioned", Met: true, Message: "it is provisioned"}, {Type: "ConsolidateAfter", Message: "a pod came 4m ago, 26m are left"}},
+	}
+	want := `metal3/worker-1: no candidate
+It is no candidate: a pod came 4m ago.
+
+CONDITION         MET  BECAUSE
+Provisioned       yes  it is provisioned
+ConsolidateAfter  no   a pod came 4m ago, 26m are left
+`
+	if diff := cmp.Diff(want, PlanExplanation(e, 0)); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	want = `metal3/worker-1: no candidate
+It is no candidate: a pod came 4m ago.
+
+yes Provisioned: it is provisioned
+no  ConsolidateAfter: a pod came 4m ago,
+    26m are left
+`
+	if diff := cmp.Diff(want, PlanExplanation(e, 42)); diff != "" {
+		t.Errorf("narrow (-want +got):\n%s", diff)
+	}
+	e.Candidate, e.Reason, e.Host = true, api.PlanEmpty, "evil\x1b]0;"
+	if got := PlanExplanation(e, 0); !strings.HasPrefix(got, "evil?]0;: a candidate (Empty)\n") {
+		t.Errorf("%q", got)
+	}
+}

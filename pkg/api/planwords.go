@@ -1,0 +1,24 @@
+package api
+
+// PlanReasons lists the closed set of reasons.
+func PlanReasons() []PlanReason {
+	return []PlanReason{PlanEmpty, PlanDrifted, PlanUnderutilized, PlanUnclaimed}
+}
+
+// PlanMethods lists the methods, in their order (DC-9).
+func PlanMethods() []PlanMethod {
+	return []PlanMethod{MethodEmptiness, MethodStaticDrift, MethodDrift, MethodMulti, MethodSingle}
+}
+
+// PlanDecisions lists what actions do.
+func PlanDecisions() []PlanDecision {
+	return []PlanDecision{PlanRelease, PlanReplace, PlanReprovision, PlanReport}
+}
+
+// Fields of a 404 of the planner.
+const (
+	// PlannerOff: nothing is planned here, and the message says which setting changes that.
+	PlannerOff = "disruption"
+	// PlanHostUnknown: there is no such host.
+	PlanHostUnknown = "name"
+)
