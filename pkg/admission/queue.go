@@ -54,6 +54,7 @@ func (c *Controller) poolQueue(now time.Time, pool slots.Pool, query api.QueueQu
 	if !query.All() {
 		c.selectHosts(now, q, query, &shown)
 	}
+	shown.PlannedHeld, shown.PlannedAllowed = c.queues.planned(pool), fairshare.PlannedMost(shown.Limit)
 	shown.TenantCount = len(shown.Tenants)
 	shown.Tenants = shown.Tenants[:min(len(shown.Tenants), max(query.Limit, leastTenants))]
 	return shown, true

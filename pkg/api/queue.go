@@ -49,6 +49,10 @@ type PoolQueue struct {
 	FailingAllowed int `json:"failingAllowed"`
 	FailingHeld    int `json:"failingHeld"`
 
+	// PlannedHeld is how many slots planned work holds of PlannedAllowed that it may hold.
+	PlannedHeld    int `json:"plannedHeld"`
+	PlannedAllowed int `json:"plannedAllowed"`
+
 	// Tenants that have hosts in the queue or slots, those with the most hosts in
 	// the queue first; cut off at the limit of the query, or at 100.
 	Tenants     []TenantQueue `json:"tenants"`

@@ -32,6 +32,9 @@ func (s *Scheduler) AskPlanned(now time.Time, free int, h *Host, n int) bool {
 	return true
 }
 
+// Planned reports whether h holds its slot for planned work.
+func (h *Host) Planned() bool { return h.state == Holding && h.lane == Planned }
+
 // HeldPlanned is how many slots planned work holds.
 func (s *Scheduler) HeldPlanned() int { return s.lane[Planned].holding }
 
