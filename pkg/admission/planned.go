@@ -76,7 +76,7 @@ func (c *core) yields(now time.Time, s *situation) *yields {
 		}
 	}
 	q := c.queues.of(&s.ledger)
-	if n, host := c.demand(now, s.host, q); n > 0 {
+	if n, host := c.demand(now, s, q); n > 0 {
 		return &yields{to: toHosts, waiting: n, host: host}
 	}
 	limits := []slots.Pool{q.pool}
@@ -98,24 +98,25 @@ func (c *core) yields(now time.Time, s *situation) *yields {
 	return nil
 }
 
-// demand counts the hosts other than h that want a slot for which the hosts of q compete, and names
-// one of the namespace of h, if it waits. Hosts that are parked count too, as they may come back for
+// demand counts the hosts other than that of s that want a slot for which the hosts of q compete, and
+// names one of its namespace, if it waits. Hosts that are parked count too, as they may come back for
 // their place, and so do those that are held, of whatever pool: their time comes.
-func (c *core) demand(now time.Time, h *host, q *queue) (n int, name string) {
+func (c *core) demand(now time.Time, s *situation, q *queue) (n int, name string) {
 	var own *fairshare.Host
+	h := s.host
+	if h != nil {
+		own = &h.place
+	}
 	for _, pool := range c.ledger.Pools() {
 		o := c.queues.by[pool]
 		if o != q && c.queues.apart(pool, q.pool) {
 			continue
 		}
 		n += o.Wanted()
-		if h == nil {
-			continue
-		}
-		if own = &h.place; h.queue == o && h.keepsPlace() {
+		if h != nil && h.queue == o && h.keepsPlace() {
 			n--
 		}
-		if first := o.FirstOf(tenant(h.ID()), own); first != nil && name == "" {
+		if first := o.FirstOf(tenant(s.ledger.ID()), own); first != nil && name == "" {
 			if f, ok := first.Owner.(*host); ok {
 				id := f.ID()
 				name = strings.Replace(cmp.Or(id.Name, id.UUID), "~", "/", 1)
