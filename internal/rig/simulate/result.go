@@ -46,6 +46,7 @@ type Result struct {
 
 	Failures
 	Estimates
+	Planned
 
 	measured bool          // somebody had to wait: SlotUse and TruthUse say something
 	healthy  bool          // all hosts that are not broken were through
