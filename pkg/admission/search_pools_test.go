@@ -31,6 +31,8 @@ type poolWorld struct {
 	slowest time.Duration // that a slot was free and wanted
 	called  int           // at once, at most
 	broken  string
+
+	planned, yielded int // answers to planned work
 }
 
 type poolGuest struct {
@@ -45,6 +47,8 @@ type poolGuest struct {
 	since   time.Time // its first ask
 	missed  int       // slots that it might have had
 	leaving bool      // it asks no more for long
+	planned bool
+	rests   [2]time.Duration // before another comes in its place
 }
 
 const poolLook = 10 * time.Second
@@ -77,7 +81,7 @@ func newPoolWorld(seed uint64, cfg Config, groups []poolGuest) *poolWorld {
 func (w *poolWorld) renew(g *poolGuest) {
 	w.names++
 	g.uuid = fmt.Sprintf("00000000-0000-0000-0000-%012d", w.names)
-	g.next, g.ends, g.since = w.now.Add(w.within([2]time.Duration{0, g.gap[1]})), time.Time{}, time.Time{}
+	g.next, g.ends, g.since = w.now.Add(w.within([2]time.Duration{0, g.gap[1]})+w.within(g.rests)), time.Time{}, time.Time{}
 	g.missed, g.leaving = 0, false
 }
 
@@ -168,10 +172,14 @@ func (w *poolWorld) ask(g *poolGuest) {
 	for p := range w.c.queues.by {
 		free[p] = w.free(p)
 	}
-	first := g.errors < w.c.cfg.Turns.Threshold && free[g.pool] > 0 && w.onlyDue(g)
+	first := !g.planned && g.errors < w.c.cfg.Turns.Threshold && free[g.pool] > 0 && w.onlyDue(g)
 	ask := api.Ask{
 		Namespace: g.tenant, Name: "host-" + g.uuid[30:], NodeUUID: g.uuid, Op: api.OpInspect, ErrorCount: g.errors,
 		ConductorGroup: g.pool.Group, VirtualMedia: g.pool.VirtualMedia,
+	}
+	if g.planned {
+		w.askPlanned(g, ask)
+		return
 	}
 	a := w.c.IsReady(w.now, ask)
 	g.next, g.leaving = w.now.Add(w.within(g.gap)), false
@@ -217,7 +225,7 @@ func (w *poolWorld) granted(g *poolGuest, free map[slots.Pool]int) {
 	g.ends = w.now.Add(w.within(g.works))
 	for _, o := range w.guests {
 		apart := o.pool.VirtualMedia != g.pool.VirtualMedia && !w.rate
-		if o == g || !o.ends.IsZero() || o.leaving || apart || free[o.pool] == 0 {
+		if o == g || o.planned || !o.ends.IsZero() || o.leaving || apart || free[o.pool] == 0 {
 			continue
 		}
 		if state, _ := w.of(o); state != fairshare.Waiting && state != fairshare.Called {
@@ -250,7 +258,7 @@ func (w *poolWorld) bounds() map[slots.Pool]int {
 		const penalty = 7 // of 3 errors
 		before := penalty
 		for _, g := range w.guests {
-			if g.pool == p {
+			if g.pool == p && !g.planned {
 				before++
 			}
 		}

@@ -28,7 +28,7 @@ type plannedMeter struct {
 }
 
 func (m *plannedMeter) fill(s *sim, r *Result) {
-	r.PlannedDone = m.done
+	r.PlannedDone, r.planned = m.done, s.opt.Planned > 0
 	r.PlannedSlotMinutes = measure.Round(time.Duration(m.work.at(s.now)).Minutes())
 }
 

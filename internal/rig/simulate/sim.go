@@ -44,7 +44,7 @@ type sim struct {
 	done     int // hosts that are through
 	hung     int // hosts that never will be
 	present  int
-	waves    int // the last that has come
+	waves    int           // the last that has come
 	began    func(*host)   // hears of works that begin before there is an instance; may be nil
 	progress *atomic.Int64 // counts hosts that are through, for others to look at; may be nil
 }
