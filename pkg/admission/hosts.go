@@ -150,10 +150,8 @@ func (c *Controller) Stands(now time.Time, namespace, name, nodeUUID string) (wa
 		return false, false
 	}
 	h := hostOf(ref)
-	if h != nil && h.queue == nil && h.history.lastReason() == api.ReasonPlannedYields {
-		waits = true
-	}
-	return waits || h != nil && h.queue != nil && h.place.State() != fairshare.Holding, v.Outcome == slots.Held && !ref.Lingers()
+	works = v.Outcome == slots.Held && !ref.Lingers()
+	return h != nil && (h.queue != nil && h.place.State() != fairshare.Holding || !works && h.standsAside()), works
 }
 
 // isOf reports whether h is the host that the cluster knows as b: by their UIDs where both are

@@ -143,6 +143,11 @@ func (h *host) keepsPlace() bool {
 	return h.queue != nil && s != fairshare.Absent && s != fairshare.Holding
 }
 
+// standsAside reports whether the host was told last that its planned work yields.
+func (h *host) standsAside() bool {
+	return h.queue == nil && h.history.lastReason() == api.ReasonPlannedYields
+}
+
 // apart reports whether hosts of the two pools compete for nothing.
 func (qs *queues) apart(a, b slots.Pool) bool {
 	return a.VirtualMedia != b.VirtualMedia && qs.policy.rate == 0

@@ -271,6 +271,11 @@ func TestDC24_TheAnnotationReachesAsksAndPUTs(t *testing.T) {
 		t.Errorf("waits %v, works %v", waits, works)
 	}
 
+	shown := s.c.QueueOf(s.now, api.QueueQuery{Limit: 10, Reason: api.ReasonPlannedYields}).Pools[0]
+	if shown.Matching != 1 || shown.Hosts[0].Name != "metal3~host-1" || shown.Hosts[0].Lane != "planned" || shown.Hosts[0].Position != 0 {
+		t.Errorf("it is not among those with that reason: %+v", shown)
+	}
+
 	hosts.set("host-1", func(h *admission.Host) { h.Planned = false })
 	if a := s.want(by(1, api.OpInspect), api.ReasonFull); a.Position != 2 {
 		t.Errorf("it does not enter anew: %+v", a)
@@ -308,14 +313,14 @@ func TestDC24_AsksOfPlannedWorkChangeNothingForOthers(t *testing.T) {
 				ask.Op = api.OpProvision
 			}
 			with.want(planned(ask), api.ReasonPlannedYields)
-			real := of(string(rune('a'+r.IntN(3))), 10+r.IntN(40), r.IntN(5))
+			other := of(string(rune('a'+r.IntN(3))), 10+r.IntN(40), r.IntN(5))
 			if r.IntN(4) == 0 { // host 10 stays in the queue: it asks for nothing else
 				k := r.IntN(8)
 				state := []ironic.State{ironic.Inspecting, ironic.Manageable}[r.IntN(2)]
 				with.put(k, state)
 				without.put(k, state)
 			}
-			if got, want := with.ask(real), without.ask(real); cmp.Diff(want, got) != "" {
+			if got, want := with.ask(other), without.ask(other); cmp.Diff(want, got) != "" {
 				t.Fatalf("seed %d, step %d: %s", seed, step, cmp.Diff(want, got))
 			}
 			d := time.Duration(r.IntN(10)) * time.Second

@@ -83,7 +83,7 @@ type QueuedHost struct {
 	Tenant   string `json:"tenant"`
 	// Reason is what it was told last; "" when that is not known.
 	Reason Reason `json:"reason,omitempty"`
-	Lane   string `json:"lane"` // healthy, failing
+	Lane   string `json:"lane"` // healthy, failing; planned of one that stands in no queue
 	Errors int    `json:"errors"`
 	Called bool   `json:"called"`
 	Due    bool   `json:"due"`
