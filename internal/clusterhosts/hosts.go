@@ -80,7 +80,7 @@ func (h *Hosts) Host(namespace, name, nodeUUID string) (admission.Host, bool) {
 	return admission.Host{
 		Namespace: host.Namespace, Name: host.Name, UID: host.UID,
 		NodeUUID: host.NodeUUID, ErrorCount: host.ErrorCount, FailCount: host.ProvisioningFailCount, Old: h.old(host.Namespace),
-		Deleting: host.Deleting, Left: host.Paused || host.Detached, Bare: host.Bare, Spec: host.Spec, Release: host.Release,
+		Deleting: host.Deleting, Left: host.Paused || host.Detached, Bare: host.Bare, Spec: host.Spec, Release: host.Release, Planned: host.Planned,
 	}, true
 }
 

@@ -165,18 +165,22 @@ func (c *core) apply(now time.Time, s *situation, d *decision) {
 	v, h := &s.ledger, s.host
 	switch {
 	case v.Outcome == slots.Stale || v.Outcome == slots.Starting:
-		if h != nil {
+		if h != nil && !s.ask.Planned {
 			d.position = h.queue.Refused(now, &h.place, c.policy.errors(h))
 		}
 		return
 	case v.Outcome == slots.Held && !d.ready: // it asks, and renews nothing
 		c.ledger.Record(now, v)
 	}
-	if s.guarded && !s.hold.Held {
+	if s.guarded && !s.hold.Held && (!s.ask.Planned || s.unplaced) {
 		c.noteAsk(now, s)
 	}
 	switch {
 	case v.Outcome != slots.Open:
+	case s.ask.Planned:
+		if d.ready {
+			c.takePlanned(now, s)
+		}
 	case d.reason == api.ReasonHold:
 		h.queue.Suspend(now, &h.place) // it keeps its old place, but does not take one (BO-9)
 	case d.stop != nil && d.reason != api.ReasonRate:
@@ -194,6 +198,10 @@ func (c *core) apply(now time.Time, s *situation, d *decision) {
 func (c *core) enqueue(now time.Time, s *situation) {
 	ref := c.ledger.Record(now, &s.ledger)
 	c.sync(now) // it may have learned its name or UUID
+	if s.ask.Planned {
+		c.standAside(now, s, ref)
+		return
+	}
 	if _, known := s.ledger.Pool(); !known {
 		c.dequeue(now, &s.ledger)
 		return
@@ -214,6 +222,9 @@ func (c *core) recordHolder(now time.Time, s *situation) {
 	h.record(now.Sub(c.policy.born), &s.ask, s.ledger.Put())
 	if h.queue != nil {
 		h.queue.RecordErrors(&h.place, c.policy.errors(h))
+		if s.ask.Planned {
+			h.queue.RecordPlanned(&h.place)
+		}
 	}
 }
 

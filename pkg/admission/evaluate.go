@@ -30,8 +30,9 @@ type situation struct {
 	open     *breaker.CircuitBreakerError // what a breaker that stops it says; nil: none does
 	probed   *breaker.Scope               // a HALF_OPEN scope of the host in which others probe; nil: none
 
+	yields   *yields          // what planned work has to wait for; nil: nothing, or the work is not planned
 	rate     rate             // what may still start within this minute
-	enqueued bool             // the queue has taken the ask
+	enqueued bool             // the queue has taken the ask, or need not be asked, as the work is planned
 	answer   fairshare.Answer // of the queue
 }
 
@@ -58,6 +59,7 @@ type stop struct {
 	note     string
 	limit    int
 	unplaced bool // it is not known where the host belongs
+	yields   *yields
 	standby  bool // another replica decides
 	unknown  bool // nobody has shown it, and too many such hosts ask
 }
@@ -93,6 +95,8 @@ func evaluate(s *situation) decision {
 		return breakerStops(s.open)
 	case s.ledger.Outcome == slots.Held: // LH-7, LH-8: it holds a slot
 		return decision{ready: true, reason: api.ReasonHeldSlot}
+	case s.yields != nil: // DC-24, DC-25, DC-26: planned work waits behind everybody, in no queue
+		return decision{reason: api.ReasonPlannedYields, wait: retryPlanned, stop: &stop{yields: s.yields}}
 	case s.probed != nil: // CB-9: others are tried first
 		return decision{reason: api.ReasonHalfOpen, wait: retryProbe, stop: &stop{scope: *s.probed}}
 	case !s.enqueued: // F-3: the queue is asked, then this is evaluated again

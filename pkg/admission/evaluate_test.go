@@ -26,11 +26,12 @@ func TestTheRulesInTheirOrder(t *testing.T) {
 	yes, no := fairshare.Answer{Yes: true}, fairshare.Answer{Position: 3, Expect: time.Hour, Wait: time.Second}
 	capped := no
 	capped.Capped = true
+	aside := yields{to: toHosts, waiting: 3}
 	// worst has everything against the host.
 	worst := func(edit func(*situation)) situation {
 		s := situation{
 			leading: true, ledger: slots.Verdict{Outcome: slots.Open, Free: 1, Wait: time.Minute},
-			hold: held, unplaced: true, pause: pool, open: open, probed: &scope,
+			hold: held, unplaced: true, pause: pool, open: open, yields: &aside, probed: &scope,
 			rate: rate{left: 0, limit: 2, wait: 9 * time.Second}, enqueued: true, answer: no,
 		}
 		edit(&s)
@@ -41,7 +42,7 @@ func TestTheRulesInTheirOrder(t *testing.T) {
 	}
 	mended := func(edit func(*situation)) situation {
 		return worst(func(s *situation) {
-			s.hold, s.unplaced, s.pause, s.open, s.probed, s.rate.left = holdoff.Verdict{}, false, nil, nil, nil, math.MaxInt
+			s.hold, s.unplaced, s.pause, s.open, s.yields, s.probed, s.rate.left = holdoff.Verdict{}, false, nil, nil, nil, nil, math.MaxInt
 			edit(s)
 		})
 	}
@@ -65,7 +66,7 @@ func TestTheRulesInTheirOrder(t *testing.T) {
 			decision{reason: api.ReasonBreakerOpen, wait: 4 * time.Minute, stop: &stop{scope: scope, note: "3 failures"}},
 		},
 		"LH-7: a slot": {
-			mended(func(s *situation) { s.ledger.Outcome, s.probed, s.rate.left = slots.Held, &scope, 0 }),
+			mended(func(s *situation) { s.ledger.Outcome, s.yields, s.probed, s.rate.left = slots.Held, &aside, &scope, 0 }),
 			decision{ready: true, reason: api.ReasonHeldSlot},
 		},
 		"LH-12: overdue":       {outcome(slots.Overdue), decision{reason: api.ReasonNotCalled, wait: time.Minute, overdue: true}},
@@ -76,8 +77,9 @@ func TestTheRulesInTheirOrder(t *testing.T) {
 		"BO-2: held":           {outcome(slots.Open), decision{reason: api.ReasonHold, wait: held.Wait, stop: &stop{hold: &held}}},
 		"BO-14: where?":        {worst(func(s *situation) { s.hold.Held = false }), decision{reason: api.ReasonStarting, wait: retrySoon, stop: &stop{unplaced: true}}},
 		"BO-14: paused":        {worst(func(s *situation) { s.hold.Held, s.unplaced = false, false }), decision{reason: api.ReasonShortCircuit, wait: retryProbe, stop: &stop{pause: pool}}},
-		"CB-7: open":           {mended(func(s *situation) { s.open, s.probed = open, &scope }), decision{reason: api.ReasonBreakerOpen, wait: 4 * time.Minute, stop: &stop{scope: scope, note: "3 failures"}}},
+		"CB-7: open":           {mended(func(s *situation) { s.open, s.yields, s.probed = open, &aside, &scope }), decision{reason: api.ReasonBreakerOpen, wait: 4 * time.Minute, stop: &stop{scope: scope, note: "3 failures"}}},
 		"CB-9: no more probes": {mended(func(s *situation) { s.open = half }), decision{reason: api.ReasonHalfOpen, wait: retryProbe, stop: &stop{scope: scope}}},
+		"DC-24: planned":       {mended(func(s *situation) { s.yields, s.probed, s.rate.left = &aside, &scope, 0 }), decision{reason: api.ReasonPlannedYields, wait: retryPlanned, stop: &stop{yields: &aside}}},
 		"CB-9: others probe":   {mended(func(s *situation) { s.probed, s.rate.left = &scope, 0 }), decision{reason: api.ReasonHalfOpen, wait: retryProbe, stop: &stop{scope: scope}}},
 		"F-3: its turn?":       {mended(func(s *situation) { s.enqueued, s.rate.left = false, 0 }), decision{undecided: true}},
 		"CB-16: the minute": {
@@ -94,7 +96,7 @@ func TestTheRulesInTheirOrder(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			before := row.s
 			got := evaluate(&row.s)
-			opts := cmp.Options{cmp.AllowUnexported(decision{}, stop{}, poolCount{}), cmpopts.EquateComparable(breaker.Scope{})}
+			opts := cmp.Options{cmp.AllowUnexported(decision{}, stop{}, poolCount{}, yields{}), cmpopts.EquateComparable(breaker.Scope{})}
 			if diff := cmp.Diff(row.want, got, opts); diff != "" {
 				t.Errorf("(-want, +got):\n%s", diff)
 			}

@@ -32,6 +32,7 @@ type host struct {
 	asked     bool
 	put       bool // its last ask was a gateway's
 	deleting  bool // as its last ask said (LH-26)
+	planned   bool // its last ask said so itself; its BareMetalHost may say so too
 	deployed  bool // it had an instance when it asked last
 }
 
@@ -74,6 +75,7 @@ func tenant(id slots.ID) string {
 // not know them either, the known ones stay.
 func (h *host) record(at time.Duration, ask *question, put bool) {
 	h.asked, h.put, h.deleting, h.askedAt = true, put, ask.Deleting, at
+	h.planned = ask.said
 	h.wants = uint8(max(0, slices.Index(api.Ops(), ask.Op))) //nolint:gosec // 8 ops
 	if ask.BMHState != "" {
 		h.deployed = ask.BMHState == api.BMHProvisioned || ask.BMHState == api.BMHExternallyProvisioned

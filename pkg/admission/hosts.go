@@ -34,6 +34,8 @@ type Host struct {
 	// to be (BO-11).
 	Bare bool
 	Spec string
+	// Planned: its next work is planned, and waits behind everybody (DC-24).
+	Planned bool
 	// Release names the episode that a human has released it from, by annotation.
 	Release string
 }
@@ -46,7 +48,8 @@ type question struct {
 	left      bool
 	bare      bool
 	release   string
-	failCount int // for the hold-off: a failure that is over must not begin a hold
+	said      bool // the ask itself says that its work is planned
+	failCount int  // for the hold-off: a failure that is over must not begin a hold
 }
 
 // question adds what the cluster knows of the host of ask. What the asker says of it
@@ -58,7 +61,7 @@ type question struct {
 // check an asker that does not know it yet would get the answer that nothing is left to do, and
 // would start what it asked for (LH-16, LH-26).
 func (c *core) question(ask api.Ask, put bool) question {
-	q := question{Ask: ask, failCount: ask.ProvisioningFailCount}
+	q := question{Ask: ask, said: ask.Planned, failCount: ask.ProvisioningFailCount}
 	if c.hosts == nil {
 		return q
 	}
@@ -81,7 +84,7 @@ func (c *core) question(ask api.Ask, put bool) question {
 		q.failCount = q.ProvisioningFailCount
 	}
 	q.Deleting = q.Deleting || put && h.Deleting
-	q.SpecHash = h.Spec
+	q.SpecHash, q.Planned = h.Spec, q.Planned || h.Planned
 	return q
 }
 
@@ -134,7 +137,7 @@ func (c *core) takeOut(now time.Time, id slots.ID, gone Host) bool {
 	return true
 }
 
-// Stands says how a host stands at this moment: whether it has a place in the queue, and
+// Stands says how a host stands at this moment: whether it has a place in the queue or yields as planned work, and
 // whether it has a slot, or works without one, and its work is not over as far as Ironic has shown. Of
 // a host that does not wait and never asked both are false.
 func (c *Controller) Stands(now time.Time, namespace, name, nodeUUID string) (waits, works bool) {
@@ -147,7 +150,8 @@ func (c *Controller) Stands(now time.Time, namespace, name, nodeUUID string) (wa
 		return false, false
 	}
 	h := hostOf(ref)
-	return h != nil && h.queue != nil && h.place.State() != fairshare.Holding, v.Outcome == slots.Held && !ref.Lingers()
+	works = v.Outcome == slots.Held && !ref.Lingers()
+	return h != nil && (h.queue != nil && h.place.State() != fairshare.Holding || !works && h.standsAside()), works
 }
 
 // isOf reports whether h is the host that the cluster knows as b: by their UIDs where both are

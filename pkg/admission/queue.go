@@ -54,6 +54,7 @@ func (c *Controller) poolQueue(now time.Time, pool slots.Pool, query api.QueueQu
 	if !query.All() {
 		c.selectHosts(now, q, query, &shown)
 	}
+	shown.PlannedHeld, shown.PlannedAllowed = c.queues.planned(pool), fairshare.PlannedMost(shown.Limit)
 	shown.TenantCount = len(shown.Tenants)
 	shown.Tenants = shown.Tenants[:min(len(shown.Tenants), max(query.Limit, leastTenants))]
 	return shown, true
@@ -68,13 +69,14 @@ func (c *core) selectHosts(now time.Time, q *queue, query api.QueueQuery, shown 
 	var parked []api.QueuedHost
 	c.ledger.Members(now, func(ref slots.Ref) {
 		h := hostOf(ref)
-		if h == nil || h.queue != q {
+		aside := h != nil && h.standsAside() && c.ledger.PoolOf(ref.Facts().Group) == q.pool
+		if h == nil || h.queue != q && !aside {
 			return
 		}
 		switch h.place.State() {
 		case fairshare.Parked:
-		case fairshare.Absent: // a held host takes no place (BO-9)
-			if h.history.lastReason() != api.ReasonHold {
+		case fairshare.Absent: // a held host takes no place (BO-9), and planned work stands in no queue
+			if !aside && h.history.lastReason() != api.ReasonHold {
 				return
 			}
 		default:
@@ -83,6 +85,9 @@ func (c *core) selectHosts(now time.Time, q *queue, query api.QueueQuery, shown 
 		p := showQueued(q.Show(now, &h.place))
 		if h.place.State() == fairshare.Absent {
 			p.WaitedSeconds, p.SilentSeconds = 0, tenths(now.Sub(c.policy.born)-h.askedAt)
+		}
+		if aside {
+			p.Lane, p.ExpectSeconds, p.AtMostSeconds = fairshare.Planned.String(), nil, nil
 		}
 		if !unwanted(p) {
 			parked = append(parked, p)

@@ -198,9 +198,8 @@ func (qs *queues) missed(now time.Time, q *queue, left int) {
 		return
 	}
 	for _, pool := range qs.ledger.Pools() {
-		apart := q.pool.VirtualMedia != pool.VirtualMedia && qs.policy.rate == 0
 		o, free := qs.by[pool], qs.ledger.Free(now, pool)
-		if o != q && !apart && free > 0 {
+		if o != q && !qs.apart(q.pool, pool) && free > 0 {
 			o.Update(now, qs.share(now, o, nil, free, left))
 			o.Missed()
 		}

@@ -125,8 +125,10 @@ func (w *world) byCheck(m *machine, life int) {
 
 func (w *world) check(m *machine, life int, ask api.Ask, again func(time.Duration)) {
 	for range 1 + w.rng.IntN(2) {
+		planned := w.plan(m, &ask)
 		answer := w.c.IsReady(w.clock(), ask)
 		w.count(answer)
+		planned(answer)
 		w.logf("host %d asks %s (%s, really %s): %v %s", m.n, ask.Op, ask.NodeUUID, m.state, answer.Ready, answer.Reason)
 		if !answer.Ready {
 			again(w.between(5*time.Second, 2*time.Minute))
@@ -222,8 +224,10 @@ func (w *world) send(m *machine, target ironic.Target) {
 	ask := api.Ask{NodeUUID: uuid, Namespace: "metal3", Name: m.said[len("metal3~"):], ConductorGroup: m.group}
 	w.mispair(m, &ask)
 	ask.NodeUUID = uuid // as the gateway has found out
+	planned := w.plan(m, &ask)
 	answer, pass := w.c.Forward(w.clock(), ask, target)
 	w.count(answer)
+	planned(answer)
 	if answer.Reason == api.ReasonGranted {
 		m.excused, m.granted = false, w.now
 	}

@@ -35,7 +35,9 @@ type world struct {
 	stamps   map[string]string // what the probe before them showed
 	failures map[string]*failure
 
-	runs    tallyOfRuns
+	runs     tallyOfRuns
+	planning *rand.Rand // draws what is planned: all else stays what it is without that
+
 	broken  string
 	verbose bool
 	trace   []string
@@ -54,6 +56,7 @@ type style struct {
 	brisk                    bool // work that ends before anybody looks, often badly
 	renames, pairs           bool // names move in Ironic; asks pair a node with another's name
 	seconds                  bool // stamps of whole seconds
+	planned                  bool // some work is planned (DC-24)
 	crashes                  bool // conductors are killed, and lose work
 	length                   time.Duration
 }
@@ -77,6 +80,7 @@ type machine struct {
 	erred   bool // last_error
 	lost    bool // its conductor was killed, and nobody works on it any more
 	kept    bool // its UUID is told when asking
+	planned bool // its work is planned
 
 	goal    api.Op
 	waits   int  // PUTs that its controller waits for
@@ -112,6 +116,8 @@ func newWorld(seed uint64) *world {
 		w.style.pairs = true
 	}
 	w.style.crashes = rand.New(rand.NewPCG(seed, 9)).IntN(4) == 0
+	w.style.planned = rand.New(rand.NewPCG(seed, 10)).IntN(2) == 0
+	w.planning = rand.New(rand.NewPCG(seed, 11))
 	cfg := DefaultConfig()
 	s := &cfg.Slots
 	s.Total = 1 + w.rng.IntN(4)

@@ -32,12 +32,15 @@ func (c *core) survey(now time.Time, s *situation) {
 			f = ref.Facts()
 		}
 		c.surveyFailures(now, s, f, known && c.policy.cleansUp(ref, v.Op()))
-		if open && s.guarded && s.open == nil {
+		if open && s.guarded && s.open == nil && !s.ask.Planned { // planned work is no probe
 			c.probing(now, s, f)
 		}
 	}
 	if open {
 		s.rate = c.policy.startsLeft(now, s.deletion)
+	}
+	if open && s.ask.Planned {
+		c.surveyPlanned(now, s)
 	}
 }
 

@@ -78,12 +78,16 @@ func (c *core) hold(now time.Time, change slots.Change) {
 		return
 	}
 	c.note(now, h, observed, 0)
+	planned := h.place.Planned() || c.plans(h)
 	c.queues.leave(now, h)
 	errors := fairshare.Unknown
 	if h.asked {
 		errors = c.policy.errors(h)
 	}
 	q.Hold(now, &h.place, errors)
+	if planned {
+		q.RecordPlanned(&h.place)
+	}
 	h.queue, c.queues.outdated = q, true
 }
 

@@ -116,7 +116,7 @@ func (c *core) foreseeFor(now time.Time, h *host, w *api.Why) (scope string) {
 	}
 	id := h.ID()
 	ask := api.Ask{
-		Name: id.Name, NodeUUID: id.UUID, UID: h.uid, Op: api.Ops()[h.wants], SpecHash: h.spec,
+		Name: id.Name, NodeUUID: id.UUID, UID: h.uid, Op: api.Ops()[h.wants], SpecHash: h.spec, Planned: h.planned,
 		ErrorCount: int(h.errors), Deleting: h.deleting, DryRun: true,
 	}
 	if namespace, name, ok := strings.Cut(id.Name, "~"); ok {
@@ -146,6 +146,8 @@ func standing(w *api.Why, lingers bool) api.Standing {
 	case w.Slot != nil:
 		return api.StandingStarting
 	case w.Answer != nil && w.Queued != nil && turnsAlone(w.Answer.Reason):
+		return api.StandingWaiting
+	case w.Answer != nil && w.Answer.Reason == api.ReasonPlannedYields:
 		return api.StandingWaiting
 	case w.Answer != nil && !w.Answer.Reason.Yes() || held:
 		return api.StandingStopped
@@ -277,6 +279,9 @@ func (t *storyteller) slot() {
 func (t *storyteller) waits(h *host) {
 	q := t.Queued
 	if q == nil {
+		if t.Answer != nil && t.Answer.Reason == api.ReasonPlannedYields {
+			t.sayf("It wants to %s. That is planned work: it starts when nobody else wants the slots, and stands in no queue. It asked last %s.", wish(t.Op), ago(t.now.Sub(t.born)-h.askedAt))
+		}
 		return
 	}
 	t.sayf("It wants to %s. It asked first %s, and last %s.", wish(t.Op), ago(seconds(q.WaitedSeconds)), ago(t.now.Sub(t.born)-h.askedAt))

@@ -179,6 +179,14 @@ var whyCases = []struct {
 		f.want(by(2, api.OpProvision), api.ReasonStale)
 		return f, "metal3", "host-2"
 	}},
+	{"planned", api.StandingWaiting, api.ReasonPlannedYields, func(t *testing.T) (*front, string, string) {
+		f := newFront(t, 1)
+		f.of(2)
+		f.starts(1)
+		f.want(by(3, api.OpProvision), api.ReasonFull)
+		f.want(planned(by(2, api.OpProvision)), api.ReasonPlannedYields)
+		return f, "metal3", "host-2"
+	}},
 	{"observe", api.StandingIdle, api.ReasonObserve, func(t *testing.T) (*front, string, string) {
 		f := newFront(t, 1, func(c *admission.Config) { c.Mode = admission.Observe })
 		f.starts(1)

@@ -32,7 +32,7 @@ var mustHappen = map[api.Reason]string{
 	api.ReasonRate:          "The minute must pass.",
 	api.ReasonStale:         "Ironic must answer a poll of the throttle.",
 	api.ReasonStarting:      "The throttle must finish finding out who is at work, or another replica must answer.",
-	api.ReasonPlannedYields: "Hosts that were not planned must have started first.",
+	api.ReasonPlannedYields: "Whoever is not planned goes first; planned work starts when nobody else wants the slots and enough of them are free.",
 }
 
 // steps are by reason what an operator can do. {host}, {node} and {scope} stand for the host, its node, and the breaker that stops it.
@@ -84,7 +84,10 @@ var steps = map[api.Reason][]string{
 		"Wait a minute after a start, and ask the replica that leads: ironic-throttle status says who answered.",
 		"If it lasts, see in ironic-throttle status whether polls of Ironic fail.",
 	},
-	api.ReasonPlannedYields: {"Wait: planned work starts when nobody else wants the slots."},
+	api.ReasonPlannedYields: {
+		"Wait: planned work starts when nobody else wants the slots. See who does: ironic-throttle queue, ironic-throttle holds and ironic-throttle breakers.",
+		"If it must not wait behind everybody, let it queue like the others: kubectl annotate bmh -n NAMESPACE NAME ironic-throttle.metal3.io/planned-. An ask that says \"planned\" must leave that out.",
+	},
 }
 
 // stepsFor returns what an operator can do for the host if it is told reason.

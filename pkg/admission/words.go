@@ -66,6 +66,8 @@ func message(d decision, v *slots.Verdict, s api.Slots) string {
 			return unknownText
 		}
 		return "the throttle has just started and is still finding out which hosts are busy"
+	case api.ReasonPlannedYields:
+		return d.stop.yields.message()
 	case api.ReasonStale:
 		return "Ironic has not been seen for too long to start anything new"
 	}

@@ -135,6 +135,8 @@ func (a *Ask) field(name string) any {
 		return &a.ConductorGroup
 	case "deleting":
 		return &a.Deleting
+	case "planned":
+		return &a.Planned
 	case "dryRun":
 		return &a.DryRun
 	}

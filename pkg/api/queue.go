@@ -49,6 +49,10 @@ type PoolQueue struct {
 	FailingAllowed int `json:"failingAllowed"`
 	FailingHeld    int `json:"failingHeld"`
 
+	// PlannedHeld is how many slots planned work holds of PlannedAllowed that it may hold.
+	PlannedHeld    int `json:"plannedHeld"`
+	PlannedAllowed int `json:"plannedAllowed"`
+
 	// Tenants that have hosts in the queue or slots, those with the most hosts in
 	// the queue first; cut off at the limit of the query, or at 100.
 	Tenants     []TenantQueue `json:"tenants"`
@@ -79,7 +83,7 @@ type QueuedHost struct {
 	Tenant   string `json:"tenant"`
 	// Reason is what it was told last; "" when that is not known.
 	Reason Reason `json:"reason,omitempty"`
-	Lane   string `json:"lane"` // healthy, failing
+	Lane   string `json:"lane"` // healthy, failing; planned of one that stands in no queue
 	Errors int    `json:"errors"`
 	Called bool   `json:"called"`
 	Due    bool   `json:"due"`

@@ -23,6 +23,8 @@ type Ask struct {
 	VirtualMedia   bool   `json:"virtualMedia,omitempty"`
 	ConductorGroup string `json:"conductorGroup,omitempty"`
 	Deleting       bool   `json:"deleting,omitempty"`
+	// Planned work waits behind everybody else (docs/concepts.md).
+	Planned bool `json:"planned,omitempty"`
 
 	// DryRun asks without taking, renewing or ending anything.
 	DryRun bool `json:"dryRun,omitempty"`

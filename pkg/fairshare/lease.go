@@ -110,24 +110,3 @@ func (s *Scheduler) forget(h *Host) {
 	t.hosts--
 	s.place(t)
 }
-
-// AskPlanned asks for n slots for planned work of h, which only gets them when nobody
-// else wants them: nobody waits or is called, a reserve of max(1, ceil(L/10)) stays
-// free, and planned work holds at most max(1, L/4) slots (DC-24, DC-25). With a yes
-// h holds them at once; Release gives them all back.
-func (s *Scheduler) AskPlanned(now time.Time, free int, h *Host, n int) bool {
-	s.tick(now)
-	s.expire()
-	s.setFree(free)
-	reserve, most := max(1, ceilDiv(s.cfg.Limit, 10)), max(1, s.cfg.Limit/4)
-	if h.state != Absent || n < 1 || s.Queued() > 0 || s.free < n+reserve || s.lane[Planned].holding+n > most {
-		return false
-	}
-	s.join(h)
-	h.lane, h.stake = Planned, &stake{lease: lease{slots: n, since: s.now}}
-	s.move(h, Holding)
-	s.stats.Grants[Planned]++
-	s.granted = s.now
-	s.setFree(s.free - n)
-	return true
-}

@@ -48,7 +48,7 @@ func (s *refScheduler) askPlanned(now time.Time, free int, h *refHost, n int) bo
 	s.park()
 	held := 0
 	for _, o := range s.hosts {
-		if o.state == Waiting || o.state == Called {
+		if o.state == Waiting || o.state == Called || o.state == Parked {
 			return false
 		}
 		if o.state == Holding && o.lane == Planned {
@@ -62,6 +62,5 @@ func (s *refScheduler) askPlanned(now time.Time, free int, h *refHost, n int) bo
 	s.know(h)
 	h.state, h.lane, h.slots = Holding, Planned, n
 	s.free -= n
-	s.lastGrant = s.now
 	return true
 }

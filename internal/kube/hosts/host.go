@@ -37,7 +37,8 @@ type Host struct {
 	// custom deployment, RAID, firmware, BMC address, name and version of the credentials
 	// (BO-11), as holdoff compares it. It is never empty, and nothing else that BMO writes
 	// into the status moves it.
-	Spec string
+	Spec    string
+	Planned bool // PlannedAnnotation is "true"
 	// Holdoff and Release are the texts of the annotations HoldoffAnnotation and
 	// ReleaseAnnotation, unchecked; "" = none.
 	Holdoff, Release string
@@ -49,6 +50,9 @@ const (
 	HoldoffAnnotation = "ironic-throttle.metal3.io/holdoff"
 	// ReleaseAnnotation releases the hold whose episode id it names (BO-10).
 	ReleaseAnnotation = "ironic-throttle.metal3.io/release"
+	// PlannedAnnotation says with "true" that the next work of this host is planned: it waits
+	// behind everybody else (DC-24).
+	PlannedAnnotation = "ironic-throttle.metal3.io/planned"
 )
 
 // wire is what is decoded of a BareMetalHost; the rest, nearly all of it, is passed over.
@@ -118,6 +122,7 @@ func (w *wire) host() Host {
 		State:   api.BMHState(shared(string(s.Provisioning.State))),
 		Holdoff: short(m.Annotations[HoldoffAnnotation]), Release: short(m.Annotations[ReleaseAnnotation]),
 	}
+	h.Planned = m.Annotations[PlannedAnnotation] == "true"
 	if isUUID(ask.NodeUUID) {
 		h.NodeUUID = ask.NodeUUID
 	}

@@ -27,7 +27,7 @@ func fullHost() *metal3.BareMetalHost {
 			Namespace: "metal3", Name: "one", UID: "u1", ResourceVersion: "77", DeletionTimestamp: &now,
 			Annotations: map[string]string{
 				metal3.PausedAnnotation: "", metal3.DetachedAnnotation: `{"deleteAction":"delay"}`, metal3.StatusAnnotation: `{"errorCount":9}`,
-				HoldoffAnnotation: "48h", ReleaseAnnotation: "e-1234",
+				HoldoffAnnotation: "48h", ReleaseAnnotation: "e-1234", PlannedAnnotation: "true",
 			},
 			ManagedFields: []metav1.ManagedFieldsEntry{{Manager: "kubectl", FieldsV1: &metav1.FieldsV1{Raw: []byte(`{"f:spec":{}}`)}}},
 		},
@@ -80,7 +80,7 @@ func TestNamesOfTheAPI(t *testing.T) {
 	h := o.host
 	want := Host{
 		Namespace: "metal3", Name: "one", UID: "u1", NodeUUID: nodeOne, State: api.BMHProvisioning, ErrorCount: 3,
-		ErrorType: "provisioning error", Deleting: true, Paused: true, Detached: true, Spec: h.Spec, Holdoff: "48h", Release: "e-1234",
+		ErrorType: "provisioning error", Deleting: true, Paused: true, Detached: true, Planned: true, Spec: h.Spec, Holdoff: "48h", Release: "e-1234",
 	}
 	if diff := cmp.Diff(want, h); diff != "" {
 		t.Error(diff)

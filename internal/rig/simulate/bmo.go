@@ -53,7 +53,9 @@ func (o *operator) begin() {
 	o.queue.clear()
 	for i := range o.s.hosts {
 		o.s.hosts[i].reconcileErrors = 0
-		o.add(i)
+		if o.s.hosts[i].wave <= o.s.waves || o.s.hosts[i].planned {
+			o.add(i)
+		}
 	}
 }
 

@@ -32,6 +32,7 @@ func mends(r Result) bool     { return r.Scenario.mended() }
 func imaged(r Result) bool    { return r.Scenario == ScenarioImage }
 func bounded(r Result) bool   { return imaged(r) && r.FailedHostsBound > 0 }
 func hangs(r Result) bool     { return r.Hung > 0 }
+func plans(r Result) bool     { return r.planned }
 func partial(r Result) bool   { return r.Scenario == ScenarioRack || r.Scenario == ScenarioBMC }
 func faultUse(r Result) bool  { return r.Scenario == ScenarioRack || hangs(r) }
 
@@ -40,6 +41,8 @@ var allFailureRows = []failureRow{
 		return staged(r) || r.BreakerOpenings > 0 || r.Policy == measure.PolicyThrottle && r.Breaker == breakerOff
 	}},
 	{row{"hold-off", duration(func(r Result) float64 { return r.HoldoffSeconds })}, func(r Result) bool { return r.HoldoffSeconds > 0 }},
+	{row{"planned work done", when(plans, number(func(r Result) int { return r.PlannedDone }))}, plans},
+	{row{"slot minutes of planned work", when(plans, number(func(r Result) int { return int(r.PlannedSlotMinutes) }))}, plans},
 	{row{"works that failed", number(func(r Result) int { return r.FailedWorks })}, always},
 	{row{"hosts that failed", number(func(r Result) int { return r.FailedHosts })}, always},
 	{row{"before it was mended", when(mends, number(func(r Result) int { return r.FailedHostsBeforeFix }))}, mends},

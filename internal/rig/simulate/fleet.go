@@ -24,6 +24,9 @@ type host struct {
 	doomed          bool // the scenario's fault has it
 	lost            bool // and lasts
 	off             bool // written off as stuck
+	planned         bool // its work is planned
+	leaves          bool // and its next work is to be deprovisioned
+	wave            int  // in which it comes
 	draw            draw.Stream
 
 	bmo.Status
@@ -34,7 +37,7 @@ type host struct {
 }
 
 // through tells whether the storm is over for h.
-func (h *host) through() bool { return h.GaveUp || h.State == api.BMHProvisioned }
+func (h *host) through() bool { return !h.planned && (h.GaveUp || h.State == api.BMHProvisioned) }
 
 // Bounds of Options.Work.
 const (
@@ -69,8 +72,11 @@ func newFleet(o *Options) []host {
 		h.broken, h.ErrorCount, h.ProvisioningFailCount = true, max(o.OldErrors, o.ErrorsKnown), o.ErrorsKnown
 		h.GaveUp = o.BrokenAbsent
 	}
+	n := len(hosts)
+	hosts = append(hosts, o.plannedHosts(n)...)
 	for i := range hosts {
 		o.place(i, &hosts[i])
+		hosts[i].wave = o.arriveIn(i, n)
 		hosts[i].draw = draw.NewStream(o.Seed, uint64(i+1))
 	}
 	return hosts
@@ -91,6 +97,9 @@ func newWorld(o *Options, hosts []host, now time.Time) (*fakeironic.World, error
 		h := &hosts[i]
 		key := h.namespace + "~" + h.name
 		spec := fakeironic.NodeSpec{Name: key, State: state, ConductorGroup: h.group, Image: h.image}
+		if h.planned {
+			spec.State = ironic.Active
+		}
 		if h.uuid, err = w.CreateNode(now, spec); err != nil {
 			return nil, fmt.Errorf("host %s: %w", key, err)
 		}

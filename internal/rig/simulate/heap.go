@@ -17,6 +17,7 @@ const (
 	evBegin                // the storm begins
 	evFault                // the scenario's fault begins
 	evMended               // and ends
+	evWave                 // a wave of hosts comes
 )
 
 // event is something that happens at a virtual moment. Events of one moment

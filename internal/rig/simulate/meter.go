@@ -27,6 +27,7 @@ type meter struct {
 	tenants        []tenantMeter
 
 	fair    fairMeter
+	planned plannedMeter
 	fails   failMeter
 	told    estimateMeter
 	waits   []waited
@@ -70,6 +71,10 @@ func (m *meter) begin() { m.begun = m.s.now }
 
 // change brackets a change of h that the counters see.
 func (m *meter) change(h *host, f func()) {
+	if h.planned {
+		f()
+		return
+	}
 	m.tally(h, -1)
 	f()
 	if !h.Waiting() {
@@ -133,9 +138,13 @@ func (m *meter) move(h *host, works bool) {
 		m.brokenWork.set(m.brokenWork.value+d, at)
 	}
 	m.fails.moved(m.s, h, d)
+	m.highest = max(m.highest, int(m.working.value))
+	if h.planned {
+		m.planned.work.set(m.planned.work.value+d, at)
+		return
+	}
 	t := &m.tenants[h.tenant]
 	t.work.set(t.work.value+d, m.even.at(at))
-	m.highest = max(m.highest, int(m.working.value))
 	if m.s.watch == nil && works { // nobody grants anything: who starts has it
 		m.granted(h)
 	}
@@ -146,11 +155,15 @@ func (m *meter) move(h *host, works bool) {
 }
 
 // asks is h asking, or sending its PUT.
-func (m *meter) asks(h *host) { m.fair.enter(h) }
+func (m *meter) asks(h *host) {
+	if !h.planned {
+		m.fair.enter(h)
+	}
+}
 
 // refused is h being told no.
 func (m *meter) refused(h *host) {
-	if !h.Waiting() || h.turn.asked {
+	if h.planned || !h.Waiting() || h.turn.asked {
 		return
 	}
 	m.tally(h, -1)
@@ -168,7 +181,7 @@ func (m *meter) granted(h *host) {
 
 // expired is a slot that ended without having been used: it counts 0.
 func (m *meter) expired(h *host) {
-	if !h.turn.used {
+	if !h.planned && !h.turn.used {
 		m.occupied.sum -= m.window.at(m.s.now) - h.turn.at
 	}
 }
@@ -176,7 +189,7 @@ func (m *meter) expired(h *host) {
 // started is a work of h that Ironic has accepted.
 func (m *meter) started(h *host) {
 	h.turn.used = true
-	if h.Waiting() {
+	if !h.planned && h.Waiting() {
 		m.waits = append(m.waits, waited{m.s.clock.Sub(h.WaitingSince), h.tenant, h.Failures(), m.s.pool(h)})
 	}
 }
@@ -238,6 +251,7 @@ func (m *meter) result(why string) Result {
 	r.MeanWaitSeconds, r.P95WaitSeconds = measure.Waits(waits, 1)
 	m.fair.fill(&r)
 	m.fails.fill(m, &r)
+	m.planned.fill(s, &r)
 	r.Estimates = m.told.result()
 	if t, ok := s.rule.(*throttle); ok {
 		r.CallsExpired = t.expired()
@@ -257,7 +271,7 @@ func (m *meter) pools(r *Result) {
 		waits[w.pool] = append(waits[w.pool], w.lasted)
 	}
 	for i := range m.s.hosts {
-		if h := &m.s.hosts[i]; h.Waiting() {
+		if h := &m.s.hosts[i]; !h.planned && h.Waiting() {
 			waits[m.s.pool(h)] = append(waits[m.s.pool(h)], m.s.clock.Sub(h.WaitingSince))
 		}
 	}
@@ -282,6 +296,8 @@ func (m *meter) count(r *Result) {
 	r.Finished, r.healthy = s.over(), true
 	for i := range s.hosts {
 		switch h := &s.hosts[i]; {
+		case h.planned:
+			continue
 		case h.State == api.BMHProvisioned:
 			r.Provisioned++
 		case h.GaveUp && !(h.broken && s.opt.BrokenAbsent):

@@ -67,6 +67,12 @@ type Options struct {
 	// whatever the way in.
 	PoolLimits map[string]int
 
+	// Planned is how many hosts that are provisioned already get planned work, over and over.
+	Planned int
+	// Waves is in how many parts the hosts come, one each WaveEvery.
+	Waves     int
+	WaveEvery time.Duration
+
 	// Record keeps what a picture needs.
 	Record bool
 }
@@ -78,7 +84,7 @@ const NoBootLimit = -1
 func DefaultOptions() Options {
 	return Options{
 		Hosts: 600, Limit: 20, Failing: 0.05, Tenants: 3, Workers: 8,
-		Via: measure.ViaCheck, Policy: measure.PolicyThrottle, Seed: 1, FailTries: 2, Groups: 1, Images: 1,
+		Via: measure.ViaCheck, Policy: measure.PolicyThrottle, Seed: 1, FailTries: 2, Groups: 1, Images: 1, Waves: 1,
 		Turns: admission.DefaultTurns(), Breakers: admission.DefaultBreakers(),
 	}
 }
@@ -128,7 +134,7 @@ func (o *Options) Validate() error {
 			errs = append(errs, fmt.Errorf("--trouble %s: %w", t, err))
 		}
 	}
-	return errors.Join(slices.Concat(errs, o.failureFaults(), o.turnFaults())...)
+	return errors.Join(slices.Concat(errs, o.failureFaults(), o.turnFaults(), o.plannedFaults())...)
 }
 
 var (

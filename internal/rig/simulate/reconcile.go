@@ -28,7 +28,11 @@ func (s *sim) reconcile(i int) {
 func (s *sim) decide(h *host, goOn func(*bmo.Reconcile) bmo.Step) (step bmo.Step) {
 	r := &s.bmo.pass // its place is used again: one for each pass would be garbage
 	r.Status, r.Draw, r.Timings, r.Now = &h.Status, &h.draw, s.rhythm(h), s.clock
+	r.Provision = !h.leaves
 	s.meter.change(h, func() { step = goOn(r) })
+	if h.planned {
+		return s.replan(h, step)
+	}
 	if h.through() {
 		s.finish(h)
 	}

@@ -46,7 +46,9 @@ type Result struct {
 
 	Failures
 	Estimates
+	Planned
 
+	planned  bool          // there was planned work
 	measured bool          // somebody had to wait: SlotUse and TruthUse say something
 	healthy  bool          // all hosts that are not broken were through
 	played   time.Duration // since the begin of the storm

@@ -44,6 +44,7 @@ type sim struct {
 	done     int // hosts that are through
 	hung     int // hosts that never will be
 	present  int
+	waves    int           // the last that has come
 	began    func(*host)   // hears of works that begin before there is an instance; may be nil
 	progress *atomic.Int64 // counts hosts that are through, for others to look at; may be nil
 }
@@ -59,8 +60,10 @@ func newSim(o Options) (*sim, error) {
 	}
 	for i := range s.hosts {
 		s.byUUID[s.hosts[i].uuid] = i
-		s.tenants[s.hosts[i].namespace] = s.hosts[i].tenant
-		if !s.hosts[i].through() {
+		if h := &s.hosts[i]; !h.planned {
+			s.tenants[h.namespace] = h.tenant
+		}
+		if !s.hosts[i].planned && !s.hosts[i].through() {
 			s.present++
 		}
 	}
@@ -158,6 +161,8 @@ func (s *sim) handle(e event) error {
 		return s.beginFault()
 	case evMended:
 		return s.endFault()
+	case evWave:
+		s.wave(e.who)
 	case evSample:
 		s.meter.sample()
 		s.after(samplePeriod, event{kind: evSample})
@@ -186,6 +191,9 @@ func (s *sim) begin() {
 	if s.opt.Scenario.mended() {
 		s.after(s.opt.Scenario.faultAt(), event{kind: evFault})
 		s.after(s.opt.FixedAfter, event{kind: evMended})
+	}
+	for k := 1; k < s.opt.Waves; k++ {
+		s.after(time.Duration(k)*s.opt.WaveEvery, event{kind: evWave, who: k})
 	}
 	if s.opt.Record {
 		s.after(0, event{kind: evSample})

@@ -72,7 +72,7 @@ func (t *throttle) forward(h *host, target ironic.Target) pass {
 }
 
 func (t *throttle) question(h *host, errors bool) api.Ask {
-	a := api.Ask{Namespace: h.namespace, Name: h.name, NodeUUID: h.uuid}
+	a := api.Ask{Namespace: h.namespace, Name: h.name, NodeUUID: h.uuid, Planned: h.planned}
 	if errors {
 		a.ErrorCount, a.ProvisioningFailCount = h.ErrorCount, h.ProvisioningFailCount
 	}
@@ -80,6 +80,10 @@ func (t *throttle) question(h *host, errors bool) api.Ask {
 }
 
 func (t *throttle) count(h *host, answer api.Answer) {
+	if h.planned {
+		t.s.meter.taken(answer.Slots.Occupied)
+		return
+	}
 	if answer.Reason == api.ReasonGranted {
 		t.s.meter.granted(h)
 		t.writeOffs()
