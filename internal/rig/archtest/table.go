@@ -197,6 +197,9 @@ var table = map[string]imports{
 	},
 	"e2e/page": {tests: []string{"internal/rig/child", "github.com/chromedp"}}, // a module of its own
 	"e2e/kube": {
-		tests: []string{"internal/rig/child", "internal/rig/realkube", "k8s.io/api", "k8s.io/apimachinery", "k8s.io/client-go"},
+		tests: []string{
+			"internal/kube/fleet", "internal/rig/child", "internal/rig/realkube", "pkg/disruption",
+			"k8s.io/api", "k8s.io/apimachinery", "k8s.io/client-go",
+		},
 	},
 }
