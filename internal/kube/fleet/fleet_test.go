@@ -127,6 +127,17 @@ func TestANodeOfAnotherClusterIsNotTheHosts(t *testing.T) {
 	}
 }
 
+// TestTwoNodesOfOneHostAreAFault: the host is no candidate then.
+func TestTwoNodesOfOneHostAreAFault(t *testing.T) {
+	a := newAPI(t).all(coreV)
+	a.add(hostsPath, named(plainHost, "h1"))
+	a.add(nodesPath, named(readyNode, "n1", "PROVIDER", "metal3://uid-h1"), named(readyNode, "n2", "PROVIDER", "metal3://uid-h1"))
+	h := a.read(Options{}).Hosts[0]
+	if want := "nodes n1 and n2 have the same spec.providerID: it must be of one node"; h.Node != "n1" || len(h.Faults) != 1 || h.Faults[0] != want {
+		t.Errorf("%+v", h)
+	}
+}
+
 // TestWhatIsNotInstalledIsNotThere: without Cluster API and Metal3 there are nodes and pods.
 func TestWhatIsNotInstalledIsNotThere(t *testing.T) {
 	a := newAPI(t)

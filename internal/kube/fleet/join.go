@@ -2,6 +2,7 @@ package fleet
 
 import (
 	"cmp"
+	"fmt"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/api/resource"
@@ -119,13 +120,17 @@ func (j *join) pool(set disruption.Key) *owner {
 // Machine must be the one that the Node has.
 func (j *join) node(n *node) {
 	h, infra := j.hostOf(n.provider)
-	if h == nil || h.Node != "" {
+	if h == nil {
 		return
 	}
 	if infra != "" && infra != h.consumer.Name {
 		return
 	}
 	if m := j.machines[h.consumer]; m != nil && m.node != "" && m.node != n.Name {
+		return
+	}
+	if h.Node != "" { // one of both is a leftover, and nothing says which
+		h.Faults = append(h.Faults, fmt.Sprintf("nodes %s and %s have the same spec.providerID: it must be of one node", h.Node, n.Name))
 		return
 	}
 	h.Node = n.Name

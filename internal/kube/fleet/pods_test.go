@@ -161,6 +161,8 @@ func TestDC3_APodThatWentRestartsTheClock(t *testing.T) {
 		{[]pod{of("a", "n")}, noon.Add(3 * time.Minute)},           // it was finished before
 		{nil, noon.Add(6 * time.Minute)},                           // a went, the last
 		{nil, noon.Add(6 * time.Minute)},
+		{[]pod{of("f", "n")}, noon.Add(6 * time.Minute)},
+		{[]pod{finished}, noon.Add(9 * time.Minute)}, // f ended
 	} {
 		n := node{}
 		n.Name = "n"

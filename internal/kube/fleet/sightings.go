@@ -27,10 +27,6 @@ func (s *sightings) look(nodes []node, pods []pod, now time.Time) {
 			there[p.uid] = p.Node
 		}
 	}
-	finished := map[string]bool{}
-	for i := range pods {
-		finished[pods[i].uid] = pods[i].Finished
-	}
 	went := map[string]time.Time{}
 	for i := range nodes {
 		if t, ok := s.went[nodes[i].Name]; ok { // of a node that is gone, nothing is kept
@@ -38,7 +34,7 @@ func (s *sightings) look(nodes []node, pods []pod, now time.Time) {
 		}
 	}
 	for uid, name := range s.pods {
-		if there[uid] == "" && !finished[uid] { // when a finished one ended, it tells itself
+		if there[uid] == "" { // or it has finished: an evicted pod does not always tell when
 			went[name] = now
 		}
 	}
