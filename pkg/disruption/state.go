@@ -125,9 +125,7 @@ type Host struct {
 	Capacity Resources `json:"capacity,omitempty"`
 
 	Machine *Machine `json:"machine,omitempty"`
-	// LabelPool names the pool of kind Label that a host without Machine belongs to; "" = none.
-	LabelPool string `json:"labelPool,omitempty"`
-	Node      string `json:"node,omitempty"` // of the cluster; "" = none
+	Node    string   `json:"node,omitempty"` // of the cluster; "" = none
 	// Desired and Applied are compared field by field: image.url, image.checksum, raid, firmware.NAME ...
 	// A field that only one of them has is not known, and no drift (DC-7).
 	Desired map[string]string `json:"desired,omitempty"`
@@ -209,8 +207,7 @@ type Pod struct {
 	// DoNotDisrupt: an annotation forbids to evict it.
 	DoNotDisrupt bool `json:"doNotDisrupt,omitempty"`
 
-	Requests Resources `json:"requests,omitempty"` // with init containers and overhead, as the scheduler counts
-	// HostPorts are ADDRESS:PORT/PROTOCOL, as 0.0.0.0:80/TCP; 0.0.0.0 is all addresses.
+	Requests     Resources            `json:"requests,omitempty"` // with init containers and overhead, as the scheduler counts
 	HostPorts    []string             `json:"hostPorts,omitempty"`
 	NodeSelector map[string]string    `json:"nodeSelector,omitempty"`
 	NodeAffinity *corev1.NodeSelector `json:"nodeAffinity,omitempty"` // required

@@ -219,8 +219,8 @@ func TestNamespacesAndLabelPools(t *testing.T) {
 	}
 	a.add(hostsPath, named(plainHost, "elsewhere"))
 	s := a.read(Options{Namespaces: []string{"a", "b"}, PoolLabel: "rack"})
-	want := []disruption.Pool{{Key: disruption.Key{Name: "r1"}, Kind: disruption.PoolLabel, Replicas: 2}}
-	if diff := cmp.Diff(want, s.Pools); diff != "" || len(s.Hosts) != 2 || s.Hosts[0].LabelPool != "r1" {
+	want := []disruption.Pool{{Key: disruption.Key{Name: "r1"}, Kind: disruption.PoolLabel, Replicas: 2, HostSelector: &metav1.LabelSelector{MatchLabels: map[string]string{"rack": "r1"}}}}
+	if diff := cmp.Diff(want, s.Pools); diff != "" || len(s.Hosts) != 2 {
 		t.Errorf("%s\n%+v", diff, s.Hosts)
 	}
 }

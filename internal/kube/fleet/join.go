@@ -73,11 +73,7 @@ func (j *join) hosts() {
 		j.node(&j.nodes[i])
 	}
 	for i := range j.fleet {
-		h := &j.fleet[i]
-		j.image(h)
-		if h.Machine == nil && j.options.PoolLabel != "" {
-			h.LabelPool = h.Labels[j.options.PoolLabel]
-		}
+		j.image(&j.fleet[i])
 	}
 	j.capacities()
 }

@@ -3,7 +3,7 @@ package fleet
 import (
 	"cmp"
 	"context"
-	"net"
+	"fmt"
 	"strconv"
 	"time"
 
@@ -131,7 +131,7 @@ func unmodelled(spec *corev1.PodSpec) (words []string) {
 	return words
 }
 
-// hostPorts are ADDRESS:PORT/PROTOCOL; the address 0.0.0.0 is all.
+// hostPorts are PROTOCOL/ADDRESS/PORT, as TCP//8080; no address is all of them.
 func hostPorts(c *corev1.Container, hostNetwork bool) (all []string) {
 	for _, port := range c.Ports {
 		number := port.HostPort
@@ -141,8 +141,11 @@ func hostPorts(c *corev1.Container, hostNetwork bool) (all []string) {
 		if number == 0 {
 			continue
 		}
-		address := net.JoinHostPort(cmp.Or(port.HostIP, "0.0.0.0"), strconv.Itoa(int(number)))
-		all = append(all, address+"/"+string(cmp.Or(port.Protocol, corev1.ProtocolTCP)))
+		address := port.HostIP
+		if address == "0.0.0.0" || address == "::" {
+			address = ""
+		}
+		all = append(all, fmt.Sprintf("%s/%s/%d", cmp.Or(port.Protocol, corev1.ProtocolTCP), address, number))
 	}
 	return all
 }

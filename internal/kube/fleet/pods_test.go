@@ -73,11 +73,11 @@ func TestPodFields(t *testing.T) {
 		"volumes":[{"name":"d","persistentVolumeClaim":{"claimName":"data"}},{"name":"e","ephemeral":{}}],
 		"affinity":{"nodeAffinity":{"requiredDuringSchedulingIgnoredDuringExecution":{"nodeSelectorTerms":[{"matchExpressions":[{"key":"a","operator":"Exists"}]}]}},
 			"podAntiAffinity":{"requiredDuringSchedulingIgnoredDuringExecution":[{"topologyKey":"kubernetes.io/hostname"}]}},
-		"containers":[{"name":"a","ports":[{"containerPort":1},{"containerPort":80,"hostPort":80,"protocol":"TCP"},{"hostPort":53,"hostIP":"192.0.2.1","protocol":"UDP"}]}]`,
+		"containers":[{"name":"a","ports":[{"containerPort":1},{"containerPort":80,"hostPort":80,"hostIP":"0.0.0.0","protocol":"TCP"},{"hostPort":53,"hostIP":"192.0.2.1","protocol":"UDP"}]}]`,
 		`"phase":"Running","conditions":[{"type":"Ready","status":"True"}]`)
 	want := disruption.Pod{
 		Key: disruption.Key{Namespace: "ns", Name: "p"}, Node: "n", Labels: map[string]string{"app": "a"}, Owner: "ReplicaSet/rs", Ready: true, DoNotDisrupt: true,
-		HostPorts: []string{"0.0.0.0:80/TCP", "192.0.2.1:53/UDP"}, NodeSelector: map[string]string{"disk": "ssd"},
+		HostPorts: []string{"TCP//80", "UDP/192.0.2.1/53"}, NodeSelector: map[string]string{"disk": "ssd"},
 		NodeAffinity: &corev1.NodeSelector{NodeSelectorTerms: []corev1.NodeSelectorTerm{{MatchExpressions: []corev1.NodeSelectorRequirement{{Key: "a", Operator: "Exists"}}}}},
 		Tolerations:  []corev1.Toleration{{Key: "k", Operator: "Exists"}}, AntiAffinity: []corev1.PodAffinityTerm{{TopologyKey: "kubernetes.io/hostname"}},
 		Priority: 100, DeletionCost: new(int32(-7)),
@@ -89,7 +89,7 @@ func TestPodFields(t *testing.T) {
 		t.Error(diff)
 	}
 	// With the host's network every port is one of the host.
-	if got := podFrom(t, "", `,"hostNetwork":true,"containers":[{"name":"a","ports":[{"containerPort":9}]}]`, "").HostPorts; len(got) != 1 || got[0] != "0.0.0.0:9/TCP" {
+	if got := podFrom(t, "", `,"hostNetwork":true,"containers":[{"name":"a","ports":[{"containerPort":9}]}]`, "").HostPorts; len(got) != 1 || got[0] != "TCP//9" {
 		t.Errorf("%q", got)
 	}
 }

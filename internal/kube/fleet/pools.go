@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/ironic-throttle/ironic-throttle/pkg/disruption"
 )
@@ -56,18 +57,23 @@ func newNode(o *owner, nodes []*node) (labels map[string]string, taints []corev1
 	return labels, taints
 }
 
-// labelPools are of hosts without Machines.
+// labelPools are of hosts without Machines: those that the pool's HostSelector selects.
 func (j *join) labelPools() (all []disruption.Pool) {
+	label := j.options.PoolLabel
+	if label == "" {
+		return nil
+	}
 	hosts := map[string]int{}
 	for i := range j.fleet {
-		if value := j.fleet[i].LabelPool; value != "" {
-			hosts[value]++
+		if h := &j.fleet[i]; h.Machine == nil && h.Labels[label] != "" {
+			hosts[h.Labels[label]]++
 		}
 	}
 	for _, value := range slices.Sorted(maps.Keys(hosts)) {
-		pool := disruption.Pool{Kind: disruption.PoolLabel, Replicas: hosts[value]}
-		pool.Name = value
-		all = append(all, pool)
+		all = append(all, disruption.Pool{
+			Key: disruption.Key{Name: value}, Kind: disruption.PoolLabel, Replicas: hosts[value],
+			HostSelector: &metav1.LabelSelector{MatchLabels: map[string]string{label: value}},
+		})
 	}
 	return all
 }
