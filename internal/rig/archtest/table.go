@@ -126,6 +126,10 @@ var table = map[string]imports{
 		house:   []string{"pkg/api"},
 		outside: []string{"k8s.io/apimachinery", "k8s.io/client-go", "k8s.io/klog/v2", "k8s.io/utils/clock", "github.com/go-logr/logr", "sigs.k8s.io/json", metal3},
 	},
+	"internal/kube/fleet": {
+		house:   []string{"pkg/api", "pkg/disruption", "pkg/ironic"},
+		outside: []string{"k8s.io/api", "k8s.io/apimachinery", "k8s.io/client-go", "k8s.io/component-helpers/resource", "sigs.k8s.io/json", metal3},
+	},
 	"internal/kube/irso": {house: []string{"pkg/ironic"}, outside: []string{"k8s.io/apimachinery", "k8s.io/client-go", "sigs.k8s.io/json"}},
 	"internal/kube/leader": {
 		outside: []string{"k8s.io/client-go", "k8s.io/apimachinery", "k8s.io/api/coordination/v1", "github.com/go-logr/logr"},
@@ -199,6 +203,9 @@ var table = map[string]imports{
 	},
 	"e2e/page": {tests: []string{"internal/rig/child", "github.com/chromedp"}}, // a module of its own
 	"e2e/kube": {
-		tests: []string{"internal/rig/child", "internal/rig/realkube", "k8s.io/api", "k8s.io/apimachinery", "k8s.io/client-go"},
+		tests: []string{
+			"internal/kube/fleet", "internal/rig/child", "internal/rig/realkube", "pkg/disruption",
+			"k8s.io/api", "k8s.io/apimachinery", "k8s.io/client-go",
+		},
 	},
 }

@@ -124,6 +124,9 @@ func needed(t *testing.T, m manifest, c config.Config) (lines []string) {
 			lines = append(lines, fmt.Sprintf("%s /configmaps %s-%d get", k.Namespace, name, i), fmt.Sprintf("%s /configmaps %s-%d update", k.Namespace, name, i))
 		}
 	}
+	if plans(m) {
+		lines = append(lines, plannerRights...)
+	}
 	for _, guarded := range []bool{c.Guarded(), c.MetricsGuarded()} { // each by a component of its own
 		if guarded {
 			lines = append(lines, "cluster authentication.k8s.io/tokenreviews * create", "cluster authorization.k8s.io/subjectaccessreviews * create")
@@ -131,6 +134,20 @@ func needed(t *testing.T, m manifest, c config.Config) (lines []string) {
 	}
 	slices.Sort(lines)
 	return lines
+}
+
+// plannerRights are those of internal/kube/fleet.
+var plannerRights = []string{
+	"cluster /nodes * list", "cluster /pods * list", "cluster /persistentvolumeclaims * list", "cluster /persistentvolumes * list",
+	"cluster policy/poddisruptionbudgets * list", "cluster storage.k8s.io/csinodes * list",
+	"cluster metal3.io/baremetalhosts * list", "cluster metal3.io/hostfirmwaresettings * list", "cluster metal3.io/hostfirmwarecomponents * list", "cluster metal3.io/hostupdatepolicies * list",
+	"cluster cluster.x-k8s.io/machines * list", "cluster cluster.x-k8s.io/machinesets * list", "cluster cluster.x-k8s.io/machinedeployments * list",
+	"cluster infrastructure.cluster.x-k8s.io/metal3machines * list", "cluster infrastructure.cluster.x-k8s.io/metal3machinetemplates * list",
+}
+
+// plans reports whether a case has the component planner.
+func plans(m manifest) bool {
+	return slices.ContainsFunc(m.kind("ClusterRole"), func(o object) bool { return o.Name == "ironic-throttle-planner" })
 }
 
 // operatorSettings is what BMO's ConfigMap is called.

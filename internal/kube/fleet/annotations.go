@@ -1,0 +1,216 @@
+package fleet
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"strconv"
+	"strings"
+	"time"
+
+	"k8s.io/apimachinery/pkg/util/validation"
+
+	"github.com/ironic-throttle/ironic-throttle/pkg/api"
+	"github.com/ironic-throttle/ironic-throttle/pkg/disruption"
+	"github.com/ironic-throttle/ironic-throttle/pkg/ironic"
+)
+
+// prefix begins the names of our annotations.
+const prefix = "ironic-throttle.metal3.io/"
+
+const (
+	doNotDisrupt        = prefix + "do-not-disrupt"
+	karpenterNoDisrupt  = "karpenter.sh/do-not-disrupt" // honoured too, on pods and nodes
+	maxValue            = 100                           // bytes of a value that a fault shows
+	maxBudgets          = 32
+	maxBudgetsText      = 8 << 10
+	maxCount            = 1_000_000
+	numberRule          = "must be a number that is not negative"
+	countRule           = "must be a whole number from 0 to 1000000"
+	boolRule            = `must be "true" or "false"`
+	spanRule            = `must be a duration that is not negative, such as "30s" or "24h", or "Never"`
+	timeRule            = `must be a time in RFC 3339, such as "2027-01-31T00:00:00Z"`
+	classRule           = "must be of up to 63 letters, digits, '-', '_' and '.', and begin and end with a letter or digit"
+	policyRule          = `must be "WhenEmpty" or "WhenEmptyOrUnderutilized"`
+	budgetsRule         = "must be a JSON list of budgets with the fields nodes, schedule, duration and reasons"
+	unknownReasonFormat = "must have reasons Empty, Drifted, Underutilized or Unclaimed, not %q"
+)
+
+// notes are the annotations of an object, and what was wrong with them.
+type notes struct {
+	of     map[string]string
+	faults []string
+}
+
+// text is the value of one of our annotations.
+func (n *notes) text(name string) (string, bool) {
+	text, ok := n.of[prefix+name]
+	return strings.TrimSpace(text), ok
+}
+
+func (n *notes) fault(name, rule string) {
+	n.faults = append(n.faults, fmt.Sprintf("annotation %s%s=%q %s", prefix, name, ironic.Line(n.of[prefix+name], maxValue), rule))
+}
+
+// flag is a yes or no. otherwise is what counts where it cannot be read.
+func (n *notes) flag(name string, otherwise bool) bool {
+	text, ok := n.text(name)
+	switch {
+	case !ok:
+		return false
+	case text == "true" || text == "false":
+		return text == "true"
+	}
+	n.fault(name, boolRule)
+	return otherwise
+}
+
+// number is nil where it is not known.
+func (n *notes) number(name string) *float64 {
+	text, ok := n.text(name)
+	if !ok {
+		return nil
+	}
+	v, err := strconv.ParseFloat(text, 64)
+	if err != nil || v < 0 || math.IsNaN(v) || math.IsInf(v, 0) {
+		n.fault(name, numberRule)
+		return nil
+	}
+	return &v
+}
+
+func (n *notes) count(name string) *int {
+	text, ok := n.text(name)
+	if !ok {
+		return nil
+	}
+	v, err := strconv.Atoi(text)
+	if err != nil || v < 0 || v > maxCount {
+		n.fault(name, countRule)
+		return nil
+	}
+	return &v
+}
+
+func (n *notes) time(name string) *time.Time {
+	text, ok := n.text(name)
+	if !ok {
+		return nil
+	}
+	v, err := time.Parse(time.RFC3339, text)
+	if err != nil {
+		n.fault(name, timeRule)
+		return nil
+	}
+	v = v.UTC()
+	return &v
+}
+
+func (n *notes) class() string {
+	text, ok := n.text("class")
+	if !ok {
+		return ""
+	}
+	if text == "" || len(validation.IsValidLabelValue(text)) > 0 {
+		n.fault("class", classRule)
+		return ""
+	}
+	return text
+}
+
+func (n *notes) price() disruption.Price {
+	return disruption.Price{
+		WattsBusy: n.number("watts-busy"), WattsIdle: n.number("watts-idle"), LeasePerHour: n.number("lease-per-hour"),
+		LeaseEnds: n.time("lease-ends"), Prepaid: n.flag("prepaid", false),
+	}
+}
+
+func (n *notes) policy() (p disruption.PoolPolicy) {
+	if text, ok := n.text("consolidate-after"); ok {
+		if v, err := span(text); err != nil {
+			n.fault("consolidate-after", spanRule)
+		} else {
+			p.ConsolidateAfter = &v
+		}
+	}
+	if text, ok := n.text("consolidation-policy"); ok {
+		if v := disruption.Policy(text); v == disruption.WhenEmpty || v == disruption.WhenEmptyOrUnderutilized {
+			p.Policy = &v
+		} else {
+			n.fault("consolidation-policy", policyRule)
+		}
+	}
+	p.MinReady, p.PreemptibleOptions = n.count("min-ready"), n.count("preemptible-options")
+	p.Budgets = n.budgets()
+	return p
+}
+
+// budgets reads a list. What a number, percentage or schedule must look like is the plan's to
+// say: there an unreadable one closes the budget (DC-21).
+func (n *notes) budgets() []disruption.Budget {
+	text, ok := n.text("budgets")
+	if !ok {
+		return nil
+	}
+	var wire []struct {
+		Nodes    string           `json:"nodes"`
+		Schedule string           `json:"schedule"`
+		Duration string           `json:"duration"`
+		Reasons  []api.PlanReason `json:"reasons"`
+	}
+	d := json.NewDecoder(bytes.NewReader([]byte(text)))
+	d.DisallowUnknownFields()
+	err := d.Decode(&wire)
+	if err == nil {
+		if _, more := d.Token(); !errors.Is(more, io.EOF) {
+			err = errors.New("something follows it")
+		}
+	}
+	if err != nil || len(text) > maxBudgetsText || len(wire) == 0 || len(wire) > maxBudgets {
+		n.fault("budgets", budgetsRule)
+		return nil
+	}
+	var all []disruption.Budget
+	for _, w := range wire {
+		b := disruption.Budget{Nodes: w.Nodes, Schedule: w.Schedule, Reasons: w.Reasons}
+		if w.Duration != "" {
+			if b.Duration, err = span(w.Duration); err != nil || b.Duration == disruption.Never {
+				n.fault("budgets", fmt.Sprintf("must have a duration such as \"8h\", not %q", ironic.Line(w.Duration, maxValue)))
+				return nil
+			}
+		}
+		for _, r := range w.Reasons {
+			if r != api.PlanEmpty && r != api.PlanDrifted && r != api.PlanUnderutilized && r != api.PlanUnclaimed {
+				n.fault("budgets", fmt.Sprintf(unknownReasonFormat, ironic.Line(string(r), maxValue)))
+				return nil
+			}
+		}
+		all = append(all, b)
+	}
+	return all
+}
+
+func span(text string) (disruption.Span, error) {
+	if text == "Never" {
+		return disruption.Never, nil
+	}
+	d, err := time.ParseDuration(text)
+	if err == nil && d < 0 {
+		err = errors.New("negative")
+	}
+	return disruption.Span(d), err
+}
+
+// forbids reports whether annotations of a pod, node or machine forbid to disrupt it. What
+// cannot be read forbids.
+func forbids(annotations map[string]string) bool {
+	for _, name := range []string{doNotDisrupt, karpenterNoDisrupt} {
+		if text, ok := annotations[name]; ok && strings.TrimSpace(text) != "false" {
+			return true
+		}
+	}
+	return false
+}
