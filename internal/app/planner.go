@@ -1,12 +1,12 @@
 package app
 
 import (
-	"errors"
+	"context"
 	"fmt"
 	"time"
 
 	"github.com/ironic-throttle/ironic-throttle/internal/config"
-	"github.com/ironic-throttle/ironic-throttle/internal/kube"
+	"github.com/ironic-throttle/ironic-throttle/internal/kube/fleet"
 	"github.com/ironic-throttle/ironic-throttle/internal/planner"
 	"github.com/ironic-throttle/ironic-throttle/internal/server"
 	"github.com/ironic-throttle/ironic-throttle/pkg/api"
@@ -14,24 +14,55 @@ import (
 )
 
 // newFleet makes what reads the cluster for plans.
-func newFleet(_ *kube.Cluster, _ string) (planner.Reader, error) {
-	return nil, errors.New("this build cannot read machines and pods")
+func (a *App) newFleet(c config.Config) (planner.Reader, error) {
+	reader, err := fleet.New(a.cluster.Config, fleet.Options{PoolLabel: c.Disruption.PoolLabel, Namespaces: c.Kubernetes.Watch})
+	if err != nil {
+		return nil, err
+	}
+	if len(c.Limits.Pools) == 0 {
+		return reader, nil // groups make no difference
+	}
+	return &groupedFleet{Reader: reader, app: a}, nil
 }
 
-// newPlanner makes what answers GET /v1/plan; nil where nothing is planned. fleet replaces what reads the
+// groupedFleet adds to each host its conductor group, which Ironic alone knows.
+type groupedFleet struct {
+	planner.Reader
+
+	app *App
+}
+
+func (g *groupedFleet) Read(ctx context.Context) (disruption.State, error) {
+	s, err := g.Reader.Read(ctx)
+	if err != nil {
+		return s, err
+	}
+	nodes, err := g.app.list.Inventory.Get(ctx)
+	if err != nil {
+		return s, fmt.Errorf("conductor groups: %w", err)
+	}
+	for i := range s.Hosts {
+		if at, ok := nodes.Find(s.Hosts[i].NodeUUID); ok {
+			s.Hosts[i].ConductorGroup = nodes.At(at).ConductorGroup
+		}
+	}
+	return s, nil
+}
+
+// newPlanner makes what answers GET /v1/plan; nil where nothing is planned. reader replaces what reads the
 // cluster; nil: it is read.
-func (a *App) newPlanner(fleet planner.Reader) (_ server.Planner, err error) {
-	c := a.force.Load().config.Disruption
-	if !c.On() {
+func (a *App) newPlanner(reader planner.Reader) (_ server.Planner, err error) {
+	c := a.force.Load().config
+	if !c.Disruption.On() {
 		return nil, nil //nolint:nilnil // nothing is planned, which is no error
 	}
-	if fleet == nil {
-		if fleet, err = newFleet(a.cluster, c.PoolLabel); err != nil {
+	if reader == nil {
+		if reader, err = a.newFleet(c); err != nil {
 			return nil, fmt.Errorf("planner: %w", err)
 		}
 	}
 	p, err := planner.New(planner.Options{
-		Reader: fleet, Throttle: a.throttleFacts, Now: a.now, Log: a.log,
+		Reader: reader, Throttle: a.throttleFacts, Now: a.now, Log: a.log,
 		Config: func() disruption.Config { return plannerConfig(a.force.Load().config.Disruption) },
 	})
 	if err != nil {

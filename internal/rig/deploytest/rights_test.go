@@ -124,7 +124,7 @@ func needed(t *testing.T, m manifest, c config.Config) (lines []string) {
 			lines = append(lines, fmt.Sprintf("%s /configmaps %s-%d get", k.Namespace, name, i), fmt.Sprintf("%s /configmaps %s-%d update", k.Namespace, name, i))
 		}
 	}
-	if plans(m) {
+	if c.Disruption.On() {
 		lines = append(lines, plannerRights...)
 	}
 	for _, guarded := range []bool{c.Guarded(), c.MetricsGuarded()} { // each by a component of its own
@@ -143,11 +143,6 @@ var plannerRights = []string{
 	"cluster metal3.io/baremetalhosts * list", "cluster metal3.io/hostfirmwaresettings * list", "cluster metal3.io/hostfirmwarecomponents * list", "cluster metal3.io/hostupdatepolicies * list",
 	"cluster cluster.x-k8s.io/machines * list", "cluster cluster.x-k8s.io/machinesets * list", "cluster cluster.x-k8s.io/machinedeployments * list",
 	"cluster infrastructure.cluster.x-k8s.io/metal3machines * list", "cluster infrastructure.cluster.x-k8s.io/metal3machinetemplates * list",
-}
-
-// plans reports whether a case has the component planner.
-func plans(m manifest) bool {
-	return slices.ContainsFunc(m.kind("ClusterRole"), func(o object) bool { return o.Name == "ironic-throttle-planner" })
 }
 
 // operatorSettings is what BMO's ConfigMap is called.
