@@ -60,6 +60,12 @@ var table = map[string]imports{
 	"pkg/breaker":   {},
 	"pkg/holdoff":   {house: []string{"pkg/api"}},
 	"pkg/snapshot":  {},
+	"pkg/disruption": {
+		house: []string{"pkg/api"},
+		outside: []string{
+			"k8s.io/api", "k8s.io/apimachinery", "k8s.io/component-helpers", "github.com/robfig/cron/v3", "github.com/go-json-experiment/json",
+		},
+	},
 	"pkg/admission": {house: []string{"pkg/slots", "pkg/fairshare", "pkg/breaker", "pkg/holdoff", "pkg/ironic", "pkg/api"}},
 
 	"internal/config":    {house: []string{"internal/nearest", "internal/plainfile"}, outside: []string{viper, pflag, "github.com/go-viper/mapstructure/v2", "go.yaml.in/yaml/v3"}},
