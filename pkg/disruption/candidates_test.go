@@ -127,7 +127,9 @@ func TestDC7_Drift(t *testing.T) {
 		{"another hash version", func(_ *Host, q *Pool) { q.TemplateHash = "v2-b" }, "", ""},
 		{"no hash version", func(h *Host, q *Pool) { q.TemplateHash, h.Machine.TemplateHash = "b", "a" }, "", ""},
 		{"hash not known", func(h *Host, _ *Pool) { h.Machine.TemplateHash = "" }, "", ""},
-		{"hostSelector", func(_ *Host, q *Pool) { q.HostSelector = &metav1.LabelSelector{MatchLabels: map[string]string{"rack": "1"}} }, "Drift reprovision h-0", "rack=1"},
+		{"hostSelector", func(_ *Host, q *Pool) {
+			q.HostSelector = &metav1.LabelSelector{MatchLabels: map[string]string{"rack": "1"}}
+		}, "Drift reprovision h-0", "rack=1"},
 		{"hostSelector not known", func(_ *Host, q *Pool) { q.HostSelector = nil }, "", ""},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
