@@ -43,7 +43,8 @@ type Plan struct {
 	ExecuteAfter time.Time `json:"executeAfter"`
 	// DryRun: nothing of it will be carried out (DC-1).
 	DryRun bool `json:"dryRun"`
-	// Blocked says why there are no actions though there might be work (DC-24, DC-26); "" = nothing blocks.
+	// Blocked says why nothing is carried out now: the breaker, a pause or a stale view, and then there are no actions
+	// (DC-26), or hosts that are not planned and wait (DC-24); "" = nothing blocks.
 	Blocked string `json:"blocked,omitempty"`
 	// Method is what all actions come from; "" = there are none.
 	Method  PlanMethod   `json:"method,omitempty"`

@@ -38,7 +38,7 @@ func (p *planner) roomFor(q *pool, reason api.PlanReason) room {
 	busy := q.busy()
 	r := room{hosts: math.MaxInt}
 	for _, b := range budgets {
-		if len(b.Reasons) > 0 && !slices.Contains(b.Reasons, reason) {
+		if len(b.Reasons) > 0 && !slices.Contains(b.Reasons, reason) && b.fault() == "" {
 			continue
 		}
 		most, why := b.allows(q.size(), p.now)

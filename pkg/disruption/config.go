@@ -11,7 +11,7 @@ type Config struct {
 	// ConsolidateAfter is how long no pod may have come or gone (DC-2, DC-3).
 	ConsolidateAfter Span   `json:"consolidateAfter"`
 	Policy           Policy `json:"consolidationPolicy"`
-	// Budgets say how many hosts of a pool may be disrupted at once; the smallest counts (DC-19, DC-20).
+	// Budgets say how many hosts of a pool may be disrupted at once; the smallest counts (DC-19, DC-20). None: 10%, as Default.
 	Budgets []Budget `json:"budgets"`
 	// MinReady hosts of each pool stay (DC-19).
 	MinReady int `json:"minReady"`

@@ -75,7 +75,7 @@ type Pool struct {
 	HostSelector *metav1.LabelSelector `json:"hostSelector,omitempty"`
 	// NodeLabels and NodeTaints are those of a node that the pool makes; nil: not known, and
 	// nothing can be simulated on a new one.
-	NodeLabels map[string]string `json:"nodeLabels,omitempty"`
+	NodeLabels map[string]string `json:"nodeLabels,omitzero"`
 	NodeTaints []corev1.Taint    `json:"nodeTaints,omitempty"`
 	// Policy overrides the Config, as annotations of the pool say.
 	Policy PoolPolicy `json:"policy,omitzero"`
@@ -122,7 +122,7 @@ type Host struct {
 	// Release: an annotation allows to release the host though nobody claims it (DC-6).
 	Release bool `json:"release,omitempty"`
 	// Capacity is what a node on this host could allocate, if pods were put on it; nil: not known.
-	Capacity Resources `json:"capacity,omitempty"`
+	Capacity Resources `json:"capacity,omitzero"`
 
 	Machine *Machine `json:"machine,omitempty"`
 	Node    string   `json:"node,omitempty"` // of the cluster; "" = none

@@ -1,0 +1,145 @@
+package disruption
+
+import (
+	"fmt"
+	"math"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/ironic-throttle/ironic-throttle/pkg/api"
+)
+
+func TestDC19_BudgetsRoundUp(t *testing.T) {
+	for _, tt := range []struct {
+		hosts int
+		nodes string
+		want  int
+	}{
+		{10, "10%", 1}, {11, "10%", 2}, {1, "10%", 1}, {0, "10%", 0}, {10, "0", 0}, {10, "0%", 0}, {10, "3", 3}, {3, "100%", 3}, {19, "20%", 4},
+		{10, "-1", 0}, {10, "", 0}, {10, "%", 0}, {10, "101%", 0}, {10, "1.5", 0}, {10, "ten", 0}, {10, "+1", 0}, {10, " 1", 0}, {10, "99999999999999999999", 0},
+	} {
+		if got, why := (Budget{Nodes: tt.nodes}).allows(tt.hosts, noon); got != tt.want {
+			t.Errorf("%q of %d hosts allow %d (%s), want %d", tt.nodes, tt.hosts, got, why, tt.want)
+		}
+	}
+}
+
+// released counts the empty hosts that a plan takes.
+func released(p api.Plan) int { return len(p.Actions) }
+
+func TestDC19_WhatDoesNotServeCountsAgainstTheBudget(t *testing.T) {
+	for _, tt := range []struct {
+		name   string
+		change func(l *lab)
+		want   int
+	}{
+		{"all serve", func(*lab) {}, 3},
+		{"one is not Ready", func(l *lab) { l.s.Nodes[9].Ready = false }, 2},
+		{"one is being deleted", func(l *lab) { l.s.Hosts[9].Machine.Deleting = true }, 2},
+		{"both at once count once", func(l *lab) { l.s.Nodes[9].Ready, l.s.Hosts[9].Machine.Deleting = false, true }, 2},
+		{"one has no Node yet", func(l *lab) { l.s.Hosts[9].Node = "" }, 2},
+		{"four do not serve", func(l *lab) {
+			for i := 6; i < 10; i++ {
+				l.s.Nodes[i].Ready = false
+			}
+		}, 0},
+		{"one is wanted and missing", func(l *lab) { l.s.Pools[0].Replicas = 11 }, 2},
+		{"MIN_READY of all", func(l *lab) { l.c.MinReady = 9 }, 1},
+		{"MIN_READY of the pool", func(l *lab) { l.s.Pools[0].Policy.MinReady = new(10) }, 0},
+		{"the pool's budget", func(l *lab) { l.s.Pools[0].Policy.Budgets = []Budget{{Nodes: "1"}} }, 1},
+		{"no budgets: 10%", func(l *lab) { l.c.Budgets = nil }, 1},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			l := newLab(t, 10)
+			l.c.Budgets = []Budget{{Nodes: "3"}}
+			tt.change(l)
+			if p := l.plan(); released(p) != tt.want {
+				t.Errorf("%d hosts go, want %d: %+v", released(p), tt.want, p.Later)
+			}
+		})
+	}
+}
+
+func TestDC20_TheSmallestOfSeveralBudgets(t *testing.T) {
+	empty, drifted := []api.PlanReason{api.PlanEmpty}, []api.PlanReason{api.PlanDrifted}
+	for _, tt := range []struct {
+		budgets []Budget
+		want    int
+	}{
+		{[]Budget{{Nodes: "3"}, {Nodes: "20%"}}, 2},
+		{[]Budget{{Nodes: "3"}, {Nodes: "1", Reasons: drifted}}, 3},
+		{[]Budget{{Nodes: "3"}, {Nodes: "1", Reasons: empty}}, 1},
+		{[]Budget{{Nodes: "3"}, {Nodes: "0"}}, 0},
+		{[]Budget{{Nodes: "3"}, {Nodes: "0%"}}, 0},
+		{[]Budget{{Nodes: "3"}, {Nodes: "0", Schedule: "0 0 1 1 *", Duration: Span(time.Hour)}}, 3},
+	} {
+		l := newLab(t, 10)
+		l.c.Budgets = tt.budgets
+		if p := l.plan(); released(p) != tt.want {
+			t.Errorf("%+v: %d hosts go, want %d", tt.budgets, released(p), tt.want)
+		}
+	}
+}
+
+func TestDC21_ASchedule(t *testing.T) {
+	start := time.Date(2026, 11, 25, 9, 0, 0, 0, time.UTC)
+	b := Budget{Nodes: "0", Schedule: "0 9 * * *", Duration: Span(8 * time.Hour)}
+	zone := time.FixedZone("far", 5*3600)
+	for _, tt := range []struct {
+		now    time.Time
+		active bool
+	}{
+		{start.Add(-1), false}, {start, true}, {start.Add(1), true}, {start.Add(8*time.Hour - 1), true}, {start.Add(8 * time.Hour), false},
+		{start.In(zone), true}, {start.Add(-time.Second).In(zone), false},
+	} {
+		most, _ := b.allows(10, tt.now)
+		if active := most == 0; active != tt.active || !active && most != math.MaxInt {
+			t.Errorf("at %v it allows %d, want active %v", tt.now, most, tt.active)
+		}
+	}
+}
+
+func TestDC21_WhatCannotBeReadIsClosed(t *testing.T) {
+	for _, b := range []Budget{
+		{Nodes: "1", Schedule: "0 9 * * *"}, {Nodes: "1", Duration: Span(time.Hour)}, {Nodes: "1", Schedule: "0 9 * * *", Duration: Never},
+		{Nodes: "1", Schedule: "nine", Duration: Span(time.Hour)}, {Nodes: "1", Schedule: "TZ=", Duration: Span(time.Hour)},
+		{Nodes: "1", Schedule: "CRON_TZ=Asia/Tokyo 0 9 * * *", Duration: Span(time.Hour)}, {Nodes: "1", Schedule: "@every 1h", Duration: Span(time.Hour)},
+		{Nodes: "1", Schedule: "60 * * * *", Duration: Span(time.Hour)}, {Nodes: "1", Schedule: strings.Repeat("1,", 999) + "1 * * * *", Duration: Span(time.Hour)},
+		{Nodes: "1", Reasons: []api.PlanReason{"Bored"}}, {Nodes: "some"},
+	} {
+		t.Run(fmt.Sprintf("%.40v", b), func(t *testing.T) {
+			l := newLab(t, 4)
+			l.c.Budgets = []Budget{{Nodes: "4"}, b}
+			p := l.plan()
+			if released(p) != 0 || len(p.Faults) != 1 || !strings.Contains(p.Faults[0], "budget") {
+				t.Errorf("%d hosts go, and the faults are %q", released(p), p.Faults)
+			}
+			l.c.Budgets, l.s.Pools[0].Policy.Budgets = l.c.Budgets[:1], []Budget{b}
+			if p := l.plan(); released(p) != 0 || len(p.Faults) != 1 {
+				t.Errorf("as the pool's: %d hosts go, and the faults are %q", released(p), p.Faults)
+			}
+		})
+	}
+}
+
+// A schedule that never comes bounds nothing, and ends.
+func TestDC21_AScheduleThatNeverComes(t *testing.T) {
+	if most, _ := (Budget{Nodes: "0", Schedule: "0 0 31 2 *", Duration: Span(time.Hour)}).allows(10, noon); most != math.MaxInt {
+		t.Errorf("it allows %d", most)
+	}
+}
+
+func FuzzBudget(f *testing.F) {
+	for _, s := range []string{"0 9 * * 1-5", "@daily", "*/5 * * * *", "TZ=", "@every 1h", "0 0 31 2 *"} {
+		f.Add("10%", s, int64(time.Hour), 10)
+	}
+	f.Fuzz(func(t *testing.T, nodes, schedule string, duration int64, hosts int) {
+		b := Budget{Nodes: nodes, Schedule: schedule, Duration: Span(duration)}
+		hosts &= maxHosts
+		most, _ := b.allows(hosts, noon)
+		if most < 0 || b.fault() != "" && most != 0 {
+			t.Errorf("%+v of %d allows %d, and its fault is %q", b, hosts, most, b.fault())
+		}
+	})
+}
