@@ -7,8 +7,8 @@ import (
 	"github.com/ironic-throttle/ironic-throttle/pkg/api"
 )
 
-// settled is how old the youngest Machine of a pool must be for a replacement: Machines are told
-// apart by when they were made.
+// settled is how old the youngest Machine of a pool must be for another one to come:
+// Machines are told apart by when they were made.
 const settled = time.Minute
 
 // commandOf is what an action asks for; it does not look at the cluster.
@@ -85,11 +85,8 @@ func (c *Command) complete(s *Seen, now time.Time) error {
 		if m.Created.After(c.Newest) {
 			c.Newest = m.Created
 		}
-		if m.Ready && !m.Deleting {
-			c.Ready++
-		}
 	}
-	if c.Decision == api.PlanReplace && now.Sub(c.Newest) < settled {
+	if c.Decision != api.PlanRelease && now.Sub(c.Newest) < settled {
 		return fmt.Errorf("%s has a Machine that is younger than %s", c.Pool, settled)
 	}
 	return nil

@@ -67,8 +67,10 @@ type Machine struct {
 	// Execute: it has AnnotationExecute, which counts where there is no owner.
 	Execute bool
 	Node    string
-	Ready   bool   // its Node is
-	Host    string // NAMESPACE/NAME of the one that it has chosen; known of newcomers
+	// Ready: its Node is. Host is NAMESPACE/NAME of the one that it has chosen. Both are known of Machines
+	// that are younger than the command's Newest.
+	Ready bool
+	Host  string
 	// Infrastructure is KIND NAMESPACE/NAME of what claims its host.
 	Infrastructure string
 }

@@ -61,9 +61,7 @@ type Command struct {
 	Evidence    string         `json:"evidence,omitempty"`
 	Saving      float64        `json:"savingPerHour,omitempty"`
 	// Newest is when the youngest Machine of the pool was made; a younger one is new.
-	Newest time.Time `json:"newest,omitzero"`
-	// Ready is how many Machines of the pool were.
-	Ready   int       `json:"ready,omitempty"`
+	Newest  time.Time `json:"newest,omitzero"`
 	Started time.Time `json:"started"`
 	Stage   Stage     `json:"stage"`
 	StageAt time.Time `json:"stageAt"`
@@ -144,6 +142,9 @@ func (c Command) text() string {
 	}
 	return string(b)
 }
+
+// Drains reports whether the pods of its node matter.
+func (c Command) Drains() bool { return c.Stage == stageDraining }
 
 // target is what is worked on.
 func (c *Command) target() *Target { return &c.Targets[c.At] }

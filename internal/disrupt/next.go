@@ -2,6 +2,7 @@ package disrupt
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/ironic-throttle/ironic-throttle/pkg/api"
@@ -242,19 +243,14 @@ func (c Command) stop(s *Seen, m moment, then Stage, why string) step {
 	return c.abandon(s, m, then, "%s", why)
 }
 
-// renewed waits until the pool has another Machine for the one that is gone.
+// renewed waits until the pool has another Machine for the one that is gone, or wants none.
 func (c Command) renewed(s *Seen, m moment) step {
-	if !s.Owner.Found() {
+	newcomers := c.newcomers(s)
+	switch {
+	case !s.Owner.Found(), len(newcomers) == 0 && s.another():
+		return c.to(s, m, stageEnding)
+	case slices.ContainsFunc(newcomers, func(n Machine) bool { return n.Ready && !n.Deleting }):
 		return c.to(s, m, stageEnding)
 	}
-	ready := 0
-	for _, member := range s.Members {
-		if member.Ready && !member.Deleting {
-			ready++
-		}
-	}
-	if want := min(c.Ready, s.Owner.Replicas); ready < want {
-		return c.waiting(m, leaveLimit, "%s has %d of %d Machines ready", c.Pool, ready, want)
-	}
-	return c.to(s, m, stageEnding)
+	return c.waiting(m, leaveLimit, "%s gets a Machine that is ready", c.Pool)
 }

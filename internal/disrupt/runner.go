@@ -48,6 +48,8 @@ type Options struct {
 	Leading func() bool
 	// Now is the clock; nil: time.Now.
 	Now func() time.Time
+	// Every is the time between two passes; 0: 10 s.
+	Every time.Duration
 	// NewID names a command; nil: at random.
 	NewID func() string
 	// Log is told every write; nil is silent.
@@ -85,6 +87,9 @@ func New(o Options) *Runner {
 	if o.Now == nil {
 		o.Now = time.Now
 	}
+	if o.Every <= 0 {
+		o.Every = every
+	}
 	if o.NewID == nil {
 		o.NewID = func() string { return strings.ToLower(rand.Text())[:16] }
 	}
@@ -116,7 +121,7 @@ func (r *Runner) Run(ctx context.Context) error {
 		text := ""
 		if err != nil {
 			if text = err.Error(); text != last {
-				r.o.Log.Warn("planned work does not go on: tried again every 10 s", "error", err)
+				r.o.Log.Warn("planned work does not go on: it is tried again soon", "error", err)
 			}
 		}
 		last = text
@@ -133,9 +138,9 @@ func (r *Runner) Run(ctx context.Context) error {
 // rest is how long until the next pass: a plan is carried out when it is just old enough.
 func (r *Runner) rest() time.Duration {
 	if r.plan == nil {
-		return every
+		return r.o.Every
 	}
-	return min(every, max(time.Millisecond, r.plan.ExecuteAfter.Sub(r.o.Now())))
+	return min(r.o.Every, max(time.Millisecond, r.plan.ExecuteAfter.Sub(r.o.Now())))
 }
 
 // pass goes on with what is unfinished, else removes strays, else plans.
