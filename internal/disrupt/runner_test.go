@@ -35,7 +35,7 @@ func (s *script) State(context.Context) (*disruption.State, error) {
 func (s *script) Plan(_ context.Context, _ *disruption.State, now time.Time) (api.Plan, error) {
 	s.plans++
 	p := api.Plan{MadeAt: now, ExecuteAfter: now.Add(disruption.ValidateAfter)}
-	if key, _ := parseKey(s.action.Hosts[0].Machine); s.w.machines[key.Name] != nil {
+	if key, err := parseKey(s.action.Hosts[0].Machine); err != nil || s.w.machines[key.Name] != nil {
 		p.Actions = []api.PlanAction{s.action}
 	}
 	return p, nil
