@@ -32,6 +32,36 @@ import (
 type oneRelease struct {
 	*capi
 	action api.PlanAction
+	clock
+}
+
+// clock runs a hundred times as fast while a plan waits to be validated.
+type clock struct {
+	mu         sync.Mutex
+	fast       bool
+	real, told time.Time
+}
+
+func (c *clock) now() time.Time {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	real := time.Now()
+	if c.real.IsZero() {
+		c.real, c.told = real, real
+	}
+	passed := real.Sub(c.real)
+	if c.fast {
+		passed *= 100
+	}
+	c.real, c.told = real, c.told.Add(passed)
+	return c.told
+}
+
+func (c *clock) set(fast bool) {
+	c.now()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.fast = fast
 }
 
 func (p *oneRelease) State(ctx context.Context) (*disruption.State, error) {
@@ -41,6 +71,7 @@ func (p *oneRelease) State(ctx context.Context) (*disruption.State, error) {
 }
 
 func (p *oneRelease) Plan(ctx context.Context, _ *disruption.State, now time.Time) (api.Plan, error) {
+	p.set(true)
 	plan := api.Plan{MadeAt: now, ExecuteAfter: now.Add(disruption.ValidateAfter)}
 	machine := filepath.Base(p.action.Hosts[0].Machine)
 	if _, err := p.objects.Resource(machines).Namespace(p.ns).Get(ctx, machine, metav1.GetOptions{}); err == nil {
@@ -50,8 +81,11 @@ func (p *oneRelease) Plan(ctx context.Context, _ *disruption.State, now time.Tim
 }
 
 func (p *oneRelease) Validate(ctx context.Context, _ api.Plan, _ *disruption.State, _ time.Time) error {
+	p.set(false)
 	return ctx.Err()
 }
+
+// Hold is disrupt.Planner's.
 func (p *oneRelease) Hold() string { return "" }
 
 // target is the host of a Machine as a plan names it.
@@ -77,7 +111,7 @@ func (c *capi) release(machine string) *oneRelease {
 type executor struct {
 	*testing.T
 	config  *rest.Config
-	planner disrupt.Planner
+	planner *oneRelease
 	ns      string
 	log     *safeLog
 }
@@ -140,28 +174,25 @@ rules:
 	}
 }
 
-func newExecutor(t *testing.T, c *capi, p disrupt.Planner) *executor {
+func newExecutor(t *testing.T, c *capi, p *oneRelease) *executor {
 	t.Helper()
 	executorRights(t, c.ns)
 	return &executor{T: t, config: as(t, c.ns, "executor"), planner: p, ns: c.ns, log: &safeLog{}}
 }
 
-// run carries out what there is, by a clock that runs a hundred times as fast, until ctx ends. hook is between it
-// and the API server.
+// run carries out what there is until ctx ends. hook is between it and the API server.
 func (e *executor) run(ctx context.Context, hook func(http.RoundTripper) http.RoundTripper) {
 	e.Helper()
 	config := rest.CopyConfig(e.config)
 	if hook != nil {
 		config.Wrap(hook)
 	}
-	begin := time.Now()
-	now := func() time.Time { return begin.Add(100 * time.Since(begin)) }
 	client, err := work.New(work.Options{Config: config, Namespace: e.ns, Instance: "executor"})
 	if err != nil {
 		e.Fatal(err)
 	}
 	r := disrupt.New(disrupt.Options{
-		Planner: e.planner, Cluster: client, Now: now, Every: 100 * time.Millisecond, Log: slog.New(slog.NewTextHandler(e.log, nil)),
+		Planner: e.planner, Cluster: client, Now: e.planner.now, Every: 100 * time.Millisecond, Log: slog.New(slog.NewTextHandler(e.log, nil)),
 	})
 	if err := r.Run(ctx); err != nil {
 		e.Error(err)
@@ -245,7 +276,7 @@ func TestExecutionOfAnEmptyHost(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan struct{})
 	go func() { defer close(done); e.run(ctx, nil) }()
-	e.finished(c, filepath.Base(e.planner.(*oneRelease).action.Hosts[0].Name))
+	e.finished(c, filepath.Base(e.planner.action.Hosts[0].Name))
 	cancel()
 	<-done
 	stop()
@@ -290,7 +321,7 @@ func TestDC29_ExecutionIsKilledAtEveryWrite(t *testing.T) {
 				ctx, cancel := context.WithCancel(t.Context())
 				done := make(chan struct{})
 				go func() { defer close(done); e.run(ctx, nil) }()
-				e.finished(c, filepath.Base(e.planner.(*oneRelease).action.Hosts[0].Name))
+				e.finished(c, filepath.Base(e.planner.action.Hosts[0].Name))
 				cancel()
 				<-done
 				stop()

@@ -52,7 +52,7 @@ func TestDC23_ACancelledWaitLeavesNothing(t *testing.T) {
 			ctx, cancel := context.WithCancel(t.Context())
 			done := make(chan error)
 			go func() { done <- s.r.Run(ctx) }()
-			time.Sleep(tc.after)
+			<-time.After(tc.after)
 			synctest.Wait()
 			cancel()
 			if err := <-done; err != nil {
@@ -124,6 +124,43 @@ func TestSomebodyMakesThePoolLargerAgain(t *testing.T) {
 	s.oneLess(3)
 	s.clean()
 	s.noticed("PlannedWorkAbandoned", "larger again")
+}
+
+// TestReadsOfDifferentTimes: Cluster API deletes the marked Machine between two reads of one look. That is
+// not taken for another one that went.
+func TestReadsOfDifferentTimes(t *testing.T) {
+	for _, x := range works {
+		t.Run(x.name, func(t *testing.T) {
+			w := x.world()
+			w.torn = true
+			s := newStage(t, w, x.action(w))
+			s.settle()
+			s.clean()
+			x.end(s)
+			if n := strings.Join(w.notices, "\n"); strings.Contains(n, "Abandoned") {
+				t.Error(n)
+			}
+		})
+	}
+}
+
+// TestReprovisionEndsWithTheReplacement: not before another Machine is Ready.
+func TestReprovisionEndsWithTheReplacement(t *testing.T) {
+	x := works[1]
+	w := x.world()
+	s := newStage(t, w, x.action(w))
+	w.slow = true
+	s.until("deletes the Machine")
+	for range 10 {
+		_ = s.pass()
+	}
+	if st := s.r.Status(); w.machines["machine-1"] != nil || st.Command == nil || !strings.Contains(st.Waiting, "gets a Machine that is ready") {
+		t.Errorf("%+v", st)
+	}
+	w.slow = false
+	s.settle()
+	x.end(s)
+	s.clean()
 }
 
 // TestAFreedHostThatSomebodyTookIsNotPoweredOff.

@@ -195,6 +195,7 @@ func TestDC29_AnythingBefalls(t *testing.T) {
 		t.Run(x.name, func(t *testing.T) {
 			rapid.Check(t, func(rt *rapid.T) {
 				w := x.world()
+				w.torn = rapid.Bool().Draw(rt, "torn")
 				s := newStage(t, w, x.action(w))
 				var late []func() error
 				trouble := true

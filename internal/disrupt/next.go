@@ -213,22 +213,27 @@ func (c Command) chosen(s *Seen, m moment) step {
 	if s.Owner.Replicas > to {
 		return c.abandon(s, m, stageUndoing, "somebody made %s larger again before Cluster API deleted a Machine", c.Pool)
 	}
-	if !s.another() {
+	if !s.another(t.MachineUID) {
 		return c.waiting(m, otherLimit, "Cluster API deletes a Machine of %s", c.Pool)
 	}
 	return c.stop(s, m, stageUndoing, c.wrong(t.Machine))
 }
 
-// another reports whether the owner has no more Machines than it wants: if one that should have gone is
-// among them, another one has.
-func (s *Seen) another() bool {
-	alive := 0
+// another reports whether the owner has no more Machines than it wants, with one among them that should have
+// gone: then another one has. All is of one list: what was read before or after it may be of another time.
+func (s *Seen) another(uid string) bool {
+	alive := s.alive()
+	return len(alive) <= s.Owner.Replicas && slices.ContainsFunc(alive, func(m Machine) bool { return m.UID == uid })
+}
+
+// alive are the owner's Machines that stay.
+func (s *Seen) alive() (all []Machine) {
 	for _, member := range s.Members {
 		if !member.Deleting {
-			alive++
+			all = append(all, member)
 		}
 	}
-	return alive <= s.Owner.Replicas
+	return all
 }
 
 func (c *Command) wrong(marked disruption.Key) string {
@@ -247,7 +252,7 @@ func (c Command) stop(s *Seen, m moment, then Stage, why string) step {
 func (c Command) renewed(s *Seen, m moment) step {
 	newcomers := c.newcomers(s)
 	switch {
-	case !s.Owner.Found(), len(newcomers) == 0 && s.another():
+	case !s.Owner.Found(), len(newcomers) == 0 && len(s.alive()) >= s.Owner.Replicas:
 		return c.to(s, m, stageEnding)
 	case slices.ContainsFunc(newcomers, func(n Machine) bool { return n.Ready && !n.Deleting }):
 		return c.to(s, m, stageEnding)

@@ -128,7 +128,7 @@ func (c Command) withdraw(s *Seen, m moment) step {
 		if n.ours(&c) && !n.Deleting && s.Owner.Replicas > to {
 			return c.to(s, m, stageUndoing) // somebody wants it after all
 		}
-		if n.ours(&c) && !n.Deleting && s.another() {
+		if n.ours(&c) && !n.Deleting && s.another(n.UID) {
 			return c.stop(s, m, stageUndoing, c.wrong(n.Key))
 		}
 		if n.ours(&c) {

@@ -35,6 +35,7 @@ type world struct {
 	owner    *Owner          // nil: there is none
 	wayward  bool            // Cluster API deletes another Machine than the marked one
 	slow     bool            // … deletes nothing
+	torn     bool            // what is read together is not of one time
 	notices  []string
 	writes   []Write
 	gone     []string // Machines
@@ -248,6 +249,9 @@ func (w *world) Look(_ context.Context, c Command) (*Seen, error) {
 			n = *x
 		}
 		s.Hosts, s.Machines, s.Nodes = append(s.Hosts, h), append(s.Machines, m), append(s.Nodes, n)
+	}
+	if w.torn {
+		w.turn()
 	}
 	if w.owner != nil && c.Pool == pool {
 		s.Owner = *w.owner
