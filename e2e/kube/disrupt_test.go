@@ -192,7 +192,7 @@ func (e *executor) run(ctx context.Context, hook func(http.RoundTripper) http.Ro
 		e.Fatal(err)
 	}
 	r := disrupt.New(disrupt.Options{
-		Planner: e.planner, Cluster: client, Now: e.planner.now, Every: 100 * time.Millisecond, Log: slog.New(slog.NewTextHandler(e.log, nil)),
+		Planner: e.planner, Cluster: client, Now: e.planner.now, Every: 100 * time.Millisecond, Log: slog.New(slog.NewTextHandler(e.log, &slog.HandlerOptions{Level: slog.LevelDebug})),
 	})
 	if err := r.Run(ctx); err != nil {
 		e.Error(err)

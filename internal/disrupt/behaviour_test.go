@@ -274,6 +274,7 @@ func TestActionsThatAreNotCarriedOut(t *testing.T) {
 			*a = w.replace("host-3", 1)
 			w.machines["machine-0"].Created = w.now.Add(time.Minute)
 		}, "younger"},
+		"rolled out":      {func(w *world, _ *api.PlanAction) { w.machines["machine-0"].Set = "workers-2" }, "rolled out"},
 		"not by itself":   {func(w *world, a *api.PlanAction) { a.Pool = ""; w.machines["machine-1"].Owner = Pool{} }, "does not allow it itself"},
 		"no replacement":  {func(_ *world, a *api.PlanAction) { a.Decision = api.PlanReplace }, "no replacement"},
 		"names":           {func(_ *world, a *api.PlanAction) { a.Hosts[0].Name = "host-1" }, "NAMESPACE/NAME"},

@@ -60,6 +60,7 @@ func (h Host) free() bool {
 type Machine struct {
 	Object
 	Owner Pool   // the MachineDeployment or MachineSet; zero: none
+	Set   string // the MachineSet; known of Members
 	Other string // what owns it and is neither
 	Mark  string // value of AnnotationDelete
 	// Marked: AnnotationDelete is there, if only with an empty value.

@@ -102,8 +102,17 @@ func (c *Command) unfit(s *Seen, m moment) string {
 	case m.hold != "":
 		return m.hold
 	default:
+		if c.scales() && s.rolledOut() {
+			return fmt.Sprintf("%s is being rolled out: Cluster API chooses which of its MachineSets gets smaller", c.Pool)
+		}
 		return c.unfitMachine(s, machine)
 	}
+}
+
+// rolledOut reports whether the owner has Machines of several MachineSets.
+func (s *Seen) rolledOut() bool {
+	alive := s.alive()
+	return slices.ContainsFunc(alive, func(m Machine) bool { return m.Set != alive[0].Set })
 }
 
 func (c *Command) unfitMachine(s *Seen, machine Machine) string {

@@ -250,6 +250,9 @@ func (w *world) Look(_ context.Context, c Command) (*Seen, error) {
 		}
 		s.Hosts, s.Machines, s.Nodes = append(s.Hosts, h), append(s.Machines, m), append(s.Nodes, n)
 	}
+	if x := w.hosts[c.Replacement.Name]; x != nil {
+		s.Spare = *x
+	}
 	if w.torn {
 		w.turn()
 	}
@@ -260,9 +263,6 @@ func (w *world) Look(_ context.Context, c Command) (*Seen, error) {
 				s.Members = append(s.Members, *m)
 			}
 		}
-	}
-	if x := w.hosts[c.Replacement.Name]; x != nil {
-		s.Spare = *x
 	}
 	for _, name := range sortedKeys(w.pods) {
 		if w.podNode[name] == c.target().Node {

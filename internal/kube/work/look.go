@@ -46,14 +46,15 @@ func (c *Client) Look(ctx context.Context, cmd disrupt.Command) (*disrupt.Seen, 
 	if err := c.lookAtTargets(ctx, cmd, s); err != nil {
 		return nil, err
 	}
-	if err := c.lookAtPool(ctx, cmd, s); err != nil {
-		return nil, err
-	}
+	// Before the Machines: whoever has claimed it is among them.
 	spare, err := c.get(ctx, places[disrupt.KindHost], cmd.Replacement.Namespace, cmd.Replacement.Name)
 	if err != nil {
 		return nil, err
 	}
 	s.Spare = spare.host()
+	if err := c.lookAtPool(ctx, cmd, s); err != nil {
+		return nil, err
+	}
 	if cmd.Drains() {
 		s.Pods, err = c.pods(ctx, cmd.Targets[cmd.At].Node)
 	}
@@ -143,7 +144,7 @@ func (c *Client) lookAtPool(ctx context.Context, cmd disrupt.Command, s *disrupt
 			continue
 		}
 		m := machines[i].machine()
-		m.Owner = cmd.Pool
+		m.Owner, m.Set = cmd.Pool, machines[i].controller().Name
 		if m.Created.After(cmd.Newest) && !cmd.Newest.IsZero() {
 			if err := c.lookAtNewcomer(ctx, &machines[i], &m); err != nil {
 				return err
