@@ -71,6 +71,8 @@ func (c *Command) complete(s *Seen, now time.Time) error {
 			return fmt.Errorf("Machine %s has no owner, and does not allow it itself (annotation %s)", t.Machine, AnnotationExecute)
 		case machine.Marked:
 			return fmt.Errorf("Machine %s has the annotation %s already", t.Machine, AnnotationDelete)
+		case c.Decision == api.PlanReplace && t.Node == "":
+			return fmt.Errorf("Machine %s has no node to drain", t.Machine)
 		case machine.Node != t.Node:
 			return fmt.Errorf("Machine %s has node %q, and the plan has %q", t.Machine, machine.Node, t.Node)
 		}

@@ -105,7 +105,10 @@ type Seen struct {
 	Owner    Owner
 	Members  []Machine // of Owner
 	Spare    Host      // the replacement
-	Pods     []Pod     // on the node of the target that is worked on, without those that go with it
+	// PodsOf is the node whose pods were read, while the command drains; "" = none was. Pods are those that
+	// do not go with it.
+	PodsOf string
+	Pods   []Pod
 }
 
 // Write is one change. It holds only for the version that was seen.

@@ -22,9 +22,9 @@ const (
 	AnnotationCommand = prefix + "command"
 	// AnnotationPlanned lets the host's next work wait behind everybody (DC-24).
 	AnnotationPlanned = prefix + "planned"
-	// AnnotationExecute, "true" on an owner, allows that plans are carried out there.
+	// AnnotationExecute is "true" on an owner where plans may be carried out.
 	AnnotationExecute = prefix + "execute"
-	// AnnotationStopped, on an owner, says why nothing is carried out there until somebody
+	// AnnotationStopped is on an owner and says why nothing is carried out there until somebody
 	// removes it.
 	AnnotationStopped = prefix + "execute-stopped"
 	// AnnotationDelete tells Cluster API which Machine goes first when its owner gets smaller.

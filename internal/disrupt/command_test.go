@@ -16,7 +16,7 @@ func command() Command {
 	w := newWorld(3, 1)
 	c, err := commandOf(w.replace("host-3", 1, 2), "abc123", time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC))
 	if err != nil {
-		panic(err) //nolint:forbidigo // of a test
+		panic(err)
 	}
 	return c
 }

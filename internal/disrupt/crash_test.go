@@ -100,6 +100,9 @@ var works = []work{
 // begun and taken back may have gone, too.
 func (s *stage) replaced(targets ...string) {
 	s.Helper()
+	if len(s.w.lost) > 0 {
+		s.Errorf("pods went with their node: %v", s.w.lost)
+	}
 	var gone []string
 	for _, name := range s.w.gone {
 		if name == "machine-0" || name == "machine-1" || name == "machine-2" {

@@ -101,6 +101,9 @@ func (c Command) drain(s *Seen, m moment) step {
 	if why := c.unfitMachine(s, s.Machines[c.At]); why != "" {
 		return c.abandon(s, m, stageWithdrawing, "%s", why)
 	}
+	if s.PodsOf != c.target().Node {
+		return c.waiting(m, otherLimit, "pods of node %s are read", c.target().Node)
+	}
 	if len(s.Pods) == 0 {
 		return c.to(s, m, stageReleasing)
 	}

@@ -111,20 +111,7 @@ func (r *Runner) Status() Status {
 func (r *Runner) Run(ctx context.Context) error {
 	last := ""
 	for {
-		err := r.pass(ctx)
-		if ctx.Err() != nil {
-			return nil
-		}
-		r.mu.Lock()
-		r.status.Err = err
-		r.mu.Unlock()
-		text := ""
-		if err != nil {
-			if text = err.Error(); text != last {
-				r.o.Log.Warn("planned work does not go on: it is tried again soon", "error", err)
-			}
-		}
-		last = text
+		last = r.note(r.pass(ctx), last, ctx.Err() != nil)
 		timer := time.NewTimer(r.rest())
 		select {
 		case <-ctx.Done():
@@ -133,6 +120,21 @@ func (r *Runner) Run(ctx context.Context) error {
 		case <-timer.C:
 		}
 	}
+}
+
+// note keeps the error of a pass, and logs it when it is another one than before. One of a process that ends is
+// none.
+func (r *Runner) note(err error, last string, ends bool) string {
+	r.mu.Lock()
+	r.status.Err = err
+	r.mu.Unlock()
+	if err == nil || ends {
+		return ""
+	}
+	if err.Error() != last {
+		r.o.Log.Warn("planned work does not go on: it is tried again soon", "error", err)
+	}
+	return err.Error()
 }
 
 // rest is how long until the next pass: a plan is carried out when it is just old enough.
@@ -186,9 +188,15 @@ func (r *Runner) resume(ctx context.Context, c Command) error {
 		if err != nil {
 			return fmt.Errorf("command %s: %w", c.ID, err)
 		}
-		if c, err = s.latest(c); err != nil {
+		now, err := s.latest(c)
+		if err != nil {
 			return err
 		}
+		if now.Stage != c.Stage || now.At != c.At { // what matters now was not looked at
+			c = now
+			continue
+		}
+		c = now
 		st := next(c, s, moment{now: r.o.Now(), live: r.live[c.ID], hold: r.o.Planner.Hold()})
 		r.show(&c, st)
 		r.report(ctx, &c, s, st)

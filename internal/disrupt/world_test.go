@@ -39,6 +39,7 @@ type world struct {
 	notices  []string
 	writes   []Write
 	gone     []string // Machines
+	lost     []string // pods that went with their node
 	made     int
 
 	// hook sees each write: it may forbid or fail it, before or after it takes effect.
@@ -173,6 +174,7 @@ func (w *world) goes(m *Machine) {
 	}
 	for name := range w.pods {
 		if w.podNode[name] == m.Node {
+			w.lost = append(w.lost, name)
 			delete(w.pods, name)
 		}
 	}
@@ -264,8 +266,12 @@ func (w *world) Look(_ context.Context, c Command) (*Seen, error) {
 			}
 		}
 	}
+	if !c.Drains() {
+		return s, nil
+	}
+	s.PodsOf = c.target().Node
 	for _, name := range sortedKeys(w.pods) {
-		if w.podNode[name] == c.target().Node {
+		if w.podNode[name] == s.PodsOf {
 			s.Pods = append(s.Pods, *w.pods[name])
 		}
 	}

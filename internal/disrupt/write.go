@@ -101,7 +101,7 @@ func (r *Runner) finish(ctx context.Context, c *Command, s *Seen) {
 		n = Notice{Warning: true, Reason: eventAbandoned, Message: fmt.Sprintf("%s of %s is abandoned: %s", c.Decision, c.Targets[0].Host, c.Abandoned)}
 		level = slog.LevelWarn
 	}
-	r.o.Log.Log(ctx, level, "planned work: "+n.Message, "command", c.ID, "action", c.Action)
+	r.o.Log.Log(ctx, level, "planned work has ended", "how", n.Message, "command", c.ID, "action", c.Action)
 	r.tell(ctx, c, s, n)
 }
 
@@ -116,7 +116,7 @@ func (r *Runner) report(ctx context.Context, c *Command, s *Seen, st step) {
 	}
 	r.told[c.ID] = true
 	n := Notice{Warning: true, Reason: eventStuck, Message: fmt.Sprintf("%s of %s is stuck in stage %s: %s", c.Decision, c.Targets[0].Host, c.Stage, st.wait)}
-	r.o.Log.Warn("planned work: "+n.Message, "command", c.ID, "action", c.Action)
+	r.o.Log.Warn("planned work is stuck", "where", n.Message, "command", c.ID, "action", c.Action)
 	r.tell(ctx, c, s, n)
 }
 

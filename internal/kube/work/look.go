@@ -56,7 +56,8 @@ func (c *Client) Look(ctx context.Context, cmd disrupt.Command) (*disrupt.Seen, 
 		return nil, err
 	}
 	if cmd.Drains() {
-		s.Pods, err = c.pods(ctx, cmd.Targets[cmd.At].Node)
+		s.PodsOf = cmd.Targets[cmd.At].Node
+		s.Pods, err = c.pods(ctx, s.PodsOf)
 	}
 	return s, err
 }
