@@ -20,6 +20,8 @@ type script struct {
 	hold    string
 	waiting int
 	invalid error
+	blocked string
+	dryRun  bool
 	plans   int
 	valid   int
 }
@@ -34,7 +36,7 @@ func (s *script) State(context.Context) (*disruption.State, error) {
 
 func (s *script) Plan(_ context.Context, _ *disruption.State, now time.Time) (api.Plan, error) {
 	s.plans++
-	p := api.Plan{MadeAt: now, ExecuteAfter: now.Add(disruption.ValidateAfter)}
+	p := api.Plan{DryRun: s.dryRun, Blocked: s.blocked, MadeAt: now, ExecuteAfter: now.Add(disruption.ValidateAfter)}
 	if key, err := parseKey(s.action.Hosts[0].Machine); err != nil || s.w.machines[key.Name] != nil {
 		p.Actions = []api.PlanAction{s.action}
 	}
@@ -176,6 +178,51 @@ func TestNothingWithoutThePoolsAnnotation(t *testing.T) {
 	s.settle()
 	if len(w.writes) != 0 {
 		t.Errorf("%d writes by one that does not lead", len(w.writes))
+	}
+}
+
+// TestDC1_DC26_ADryRunAndABlockedPlanAreNotCarriedOut.
+func TestDC1_DC26_ADryRunAndABlockedPlanAreNotCarriedOut(t *testing.T) {
+	for name, set := range map[string]func(p *script){
+		"dry run": func(p *script) { p.dryRun = true },
+		"blocked": func(p *script) { p.blocked = "a breaker is open" },
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(3, 0)
+			s := newStage(t, w, w.release(1))
+			set(s.planner)
+			s.settle()
+			if len(w.writes) != 0 || s.planner.plans == 0 || s.planner.valid != 0 {
+				t.Errorf("%d writes, %d plans, %d validations", len(w.writes), s.planner.plans, s.planner.valid)
+			}
+		})
+	}
+}
+
+// TestAHostStaysPoweredOn where the plan does not say otherwise.
+func TestAHostStaysPoweredOn(t *testing.T) {
+	w := newWorld(3, 0)
+	a := w.release(1)
+	a.Hosts[0].PowerOff = false
+	s := newStage(t, w, a)
+	s.settle()
+	s.oneLess(2, "machine-1")
+	s.clean()
+	if !w.hosts["host-1"].Online {
+		t.Error("it is powered off")
+	}
+}
+
+// TestOnlyTheFirstHostOfARelease goes: by the time it has, the plan is old.
+func TestOnlyTheFirstHostOfARelease(t *testing.T) {
+	w := newWorld(3, 0)
+	a := w.release(1)
+	a.Hosts = append(a.Hosts, w.release(2).Hosts...)
+	s := newStage(t, w, a)
+	s.settle()
+	s.oneLess(2, "machine-1")
+	if s.planner.plans < 2 {
+		t.Errorf("%d plans", s.planner.plans)
 	}
 }
 
