@@ -45,15 +45,15 @@ type clock struct {
 func (c *clock) now() time.Time {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	real := time.Now()
+	is := time.Now()
 	if c.real.IsZero() {
-		c.real, c.told = real, real
+		c.real, c.told = is, is
 	}
-	passed := real.Sub(c.real)
+	passed := is.Sub(c.real)
 	if c.fast {
 		passed *= 100
 	}
-	c.real, c.told = real, c.told.Add(passed)
+	c.real, c.told = is, c.told.Add(passed)
 	return c.told
 }
 

@@ -236,6 +236,7 @@ func TestDC29_AnythingBefalls(t *testing.T) {
 					return apply()
 				}
 				for range rapid.IntRange(5, 40).Draw(rt, "passes") {
+					w.away = rapid.SampledFrom([]int{0, 0, 0, 1, 2}).Draw(rt, "away")
 					_ = s.r.pass(t.Context())
 					if dead {
 						dead = false
@@ -251,7 +252,7 @@ func TestDC29_AnythingBefalls(t *testing.T) {
 					}
 					late = nil
 				}
-				trouble = false
+				trouble, w.away = false, 0
 				s.settle()
 				s.settle()
 				s.clean()

@@ -36,6 +36,7 @@ type world struct {
 	wayward  bool            // Cluster API deletes another Machine than the marked one
 	slow     bool            // … deletes nothing
 	torn     bool            // what is read together is not of one time
+	away     int             // so many reads fail
 	notices  []string
 	writes   []Write
 	gone     []string // Machines
@@ -211,8 +212,16 @@ func (w *world) scale() {
 	}
 }
 
+func (w *world) fails() bool {
+	w.away--
+	return w.away >= 0
+}
+
 // Marks implements Cluster.
 func (w *world) Marks(context.Context) (m Marks, err error) {
+	if w.fails() {
+		return m, errAway
+	}
 	for _, name := range sortedKeys(w.hosts) {
 		if h := w.hosts[name]; h.Label != "" {
 			m.Hosts = append(m.Hosts, *h)
@@ -236,6 +245,9 @@ func (w *world) Marks(context.Context) (m Marks, err error) {
 
 // Look implements Cluster.
 func (w *world) Look(_ context.Context, c Command) (*Seen, error) {
+	if w.fails() {
+		return nil, errAway
+	}
 	s := &Seen{}
 	for _, t := range c.Targets {
 		var h Host
