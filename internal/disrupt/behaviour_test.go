@@ -275,6 +275,7 @@ func TestActionsThatAreNotCarriedOut(t *testing.T) {
 			w.machines["machine-0"].Created = w.now.Add(time.Minute)
 		}, "younger"},
 		"rolled out":      {func(w *world, _ *api.PlanAction) { w.machines["machine-0"].Set = "workers-2" }, "rolled out"},
+		"not settled":     {func(w *world, _ *api.PlanAction) { w.slow = true; w.owner.Replicas = 4 }, "has 3 Machines and wants 4"},
 		"not by itself":   {func(w *world, a *api.PlanAction) { a.Pool = ""; w.machines["machine-1"].Owner = Pool{} }, "does not allow it itself"},
 		"no replacement":  {func(_ *world, a *api.PlanAction) { a.Decision = api.PlanReplace }, "no replacement"},
 		"names":           {func(_ *world, a *api.PlanAction) { a.Hosts[0].Name = "host-1" }, "NAMESPACE/NAME"},

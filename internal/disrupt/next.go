@@ -105,6 +105,9 @@ func (c *Command) unfit(s *Seen, m moment) string {
 		if c.scales() && s.rolledOut() {
 			return fmt.Sprintf("%s is being rolled out: Cluster API chooses which of its MachineSets gets smaller", c.Pool)
 		}
+		if n := len(s.alive()); c.Pool != (Pool{}) && s.Owner.Found() && n != s.Owner.Replicas {
+			return fmt.Sprintf("%s has %d Machines and wants %d", c.Pool, n, s.Owner.Replicas)
+		}
 		return c.unfitMachine(s, machine)
 	}
 }
@@ -158,6 +161,8 @@ func (c Command) release(s *Seen, m moment) step {
 		}
 	} else if why := c.unfitMachine(s, machine); why != "" { // it has been drained: that goes on
 		return c.abandon(s, m, stageWithdrawing, "%s", why)
+	} else if n := len(s.alive()); n != s.Owner.Replicas { // else it would not be this Machine that goes
+		return c.waiting(m, otherLimit, "%s has %d Machines and wants %d", c.Pool, n, s.Owner.Replicas)
 	}
 	if !machine.ours(&c) || c.scales() && !machine.Marked {
 		return do(c.markMachine(machine))
