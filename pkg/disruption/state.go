@@ -107,6 +107,8 @@ type Host struct {
 	Detached       bool   `json:"detached,omitempty"`
 	External       bool   `json:"external,omitempty"` // externallyProvisioned
 	Deleting       bool   `json:"deleting,omitempty"`
+	// Disrupting: carrying out a plan has begun on it and not ended (its label ironic-throttle.metal3.io/command).
+	Disrupting bool `json:"disrupting,omitempty"`
 	// Failed: the host is in error, or held.
 	Failed bool `json:"failed,omitempty"`
 

@@ -142,6 +142,11 @@ var table = map[string]imports{
 		house:   []string{"pkg/holdoff"},
 		outside: []string{"k8s.io/client-go", "k8s.io/apimachinery", "k8s.io/api/core/v1"},
 	},
+	"internal/disrupt": {house: []string{"pkg/disruption", "pkg/api"}},
+	"internal/kube/work": {
+		house:   []string{"internal/disrupt", "pkg/disruption"},
+		outside: []string{"k8s.io/api", "k8s.io/apimachinery", "k8s.io/client-go/rest"},
+	},
 	"internal/kube/events": {house: []string{"internal/kube/hosts", "pkg/api"}, outside: []string{"k8s.io/api/core/v1", "k8s.io/apimachinery", "k8s.io/client-go/rest"}},
 
 	// BMO's provisioner that asks; _bmo is built in a checkout of BMO.
@@ -204,7 +209,7 @@ var table = map[string]imports{
 	"e2e/page": {tests: []string{"internal/rig/child", "github.com/chromedp"}}, // a module of its own
 	"e2e/kube": {
 		tests: []string{
-			"internal/kube/fleet", "internal/rig/child", "internal/rig/realkube", "pkg/disruption",
+			"internal/disrupt", "internal/kube/fleet", "internal/kube/work", "internal/rig/child", "internal/rig/realkube", "pkg/disruption",
 			"k8s.io/api", "k8s.io/apimachinery", "k8s.io/client-go",
 		},
 	},

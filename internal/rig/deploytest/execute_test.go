@@ -1,0 +1,19 @@
+package deploytest
+
+import "slices"
+
+// executorRights are those of internal/kube/work besides the lists of the planner and the Events of
+// kubernetes.
+var executorRights = []string{
+	"cluster metal3.io/baremetalhosts * get", "cluster metal3.io/baremetalhosts * patch",
+	"cluster cluster.x-k8s.io/machines * get", "cluster cluster.x-k8s.io/machines * patch", "cluster cluster.x-k8s.io/machines * delete",
+	"cluster cluster.x-k8s.io/machinesets * get", "cluster cluster.x-k8s.io/machinesets * patch",
+	"cluster cluster.x-k8s.io/machinedeployments * get", "cluster cluster.x-k8s.io/machinedeployments * patch",
+	"cluster infrastructure.cluster.x-k8s.io/metal3machines * get",
+	"cluster /nodes * get", "cluster /nodes * patch", "cluster /pods/eviction * create",
+}
+
+// executes reports whether a case has the component planner-execute.
+func executes(m manifest) bool {
+	return slices.ContainsFunc(m.kind("ClusterRole"), func(o object) bool { return o.Name == "ironic-throttle-planner-execute" })
+}
