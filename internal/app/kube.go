@@ -11,6 +11,7 @@ import (
 
 	"github.com/ironic-throttle/ironic-throttle/internal/clusterhosts"
 	"github.com/ironic-throttle/ironic-throttle/internal/config"
+	"github.com/ironic-throttle/ironic-throttle/internal/disrupt"
 	"github.com/ironic-throttle/ironic-throttle/internal/httpserve"
 	"github.com/ironic-throttle/ironic-throttle/internal/kube"
 	"github.com/ironic-throttle/ironic-throttle/internal/kube/events"
@@ -30,6 +31,7 @@ type kubePart struct {
 	elector   *leader.Elector        // nil: the only replica
 	label     *leader.Label          // of our pod; nil without elector
 	holdMap   *holds.Options         // nil: the holds are not in ConfigMaps
+	execution *disrupt.Runner        // nil: no plan is carried out
 	begun     atomic.Bool            // this process decides, as far as its Lease goes
 	waits     atomic.Pointer[string] // why a term cannot begin
 }

@@ -68,6 +68,11 @@ func (a *App) newPlanner(reader planner.Reader) (_ server.Planner, err error) {
 	if err != nil {
 		return nil, fmt.Errorf("planner: %w", err)
 	}
+	if c.Disruption.Mode == config.DisruptionExecute {
+		if a.execution, err = a.newExecution(c, p); err != nil {
+			return nil, fmt.Errorf("planned work: %w", err)
+		}
+	}
 	return p, nil
 }
 

@@ -70,6 +70,9 @@ func (a *App) term(ctx context.Context) error {
 			all = append(all, parts.Part{Name: "events", Run: a.hosts.Recorder.Run})
 		}
 	}
+	if a.execution != nil {
+		all = append(all, parts.Part{Name: "planned work", Run: a.execution.Run})
+	}
 	if a.label != nil { // the last one: it ends first
 		all = append(all, parts.Part{Name: "label", Run: a.carryLabel})
 	}

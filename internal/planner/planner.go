@@ -113,8 +113,22 @@ func (p *Planner) Explain(ctx context.Context, namespace, name string) (e api.Pl
 	return e, known, err
 }
 
+// Fresh reads the cluster anew, for a plan that is carried out. Nobody may change what it returns.
+func (p *Planner) Fresh(ctx context.Context) (state *disruption.State, err error) {
+	err = p.withIn(ctx, 0, func(r *reading) error {
+		state = &r.document.State
+		return nil
+	})
+	return state, err
+}
+
 // with lets use have a state that is new enough. Others wait meanwhile, until their own ctx ends.
 func (p *Planner) with(ctx context.Context, use func(*reading) error) error {
+	return p.withIn(ctx, keep, use)
+}
+
+// withIn is with for a state that is younger than most.
+func (p *Planner) withIn(ctx context.Context, most time.Duration, use func(*reading) error) error {
 	var r *reading
 	select {
 	case r = <-p.turn:
@@ -123,7 +137,7 @@ func (p *Planner) with(ctx context.Context, use func(*reading) error) error {
 	}
 	defer func() { p.turn <- r }()
 	begun := p.opts.Now()
-	if age := p.age(r, begun); age < 0 || age >= keep {
+	if age := p.age(r, begun); age < 0 || age >= most {
 		r = nil // free before the next one is read
 		fresh, err := p.read(ctx, begun)
 		if err != nil {

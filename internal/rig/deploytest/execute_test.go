@@ -1,7 +1,5 @@
 package deploytest
 
-import "slices"
-
 // executorRights are those of internal/kube/work besides the lists of the planner and the Events of
 // kubernetes.
 var executorRights = []string{
@@ -11,9 +9,4 @@ var executorRights = []string{
 	"cluster cluster.x-k8s.io/machinedeployments * get", "cluster cluster.x-k8s.io/machinedeployments * patch",
 	"cluster infrastructure.cluster.x-k8s.io/metal3machines * get",
 	"cluster /nodes * get", "cluster /nodes * patch", "cluster /pods/eviction * create",
-}
-
-// executes reports whether a case has the component planner-execute.
-func executes(m manifest) bool {
-	return slices.ContainsFunc(m.kind("ClusterRole"), func(o object) bool { return o.Name == "ironic-throttle-planner-execute" })
 }

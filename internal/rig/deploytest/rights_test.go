@@ -132,7 +132,7 @@ func needed(t *testing.T, m manifest, c config.Config) (lines []string) {
 			lines = append(lines, "cluster authentication.k8s.io/tokenreviews * create", "cluster authorization.k8s.io/subjectaccessreviews * create")
 		}
 	}
-	if executes(m) {
+	if c.Disruption.Mode == config.DisruptionExecute {
 		lines = append(lines, executorRights...)
 	}
 	slices.Sort(lines)

@@ -1,0 +1,58 @@
+package app
+
+import (
+	"context"
+	"time"
+
+	"github.com/ironic-throttle/ironic-throttle/internal/config"
+	"github.com/ironic-throttle/ironic-throttle/internal/disrupt"
+	"github.com/ironic-throttle/ironic-throttle/internal/kube/work"
+	"github.com/ironic-throttle/ironic-throttle/internal/planner"
+	"github.com/ironic-throttle/ironic-throttle/pkg/api"
+	"github.com/ironic-throttle/ironic-throttle/pkg/disruption"
+)
+
+// newExecution makes what carries plans out, in pools whose annotation allows it.
+func (a *App) newExecution(c config.Config, p *planner.Planner) (*disrupt.Runner, error) {
+	identity, err := identityOf(c.Kubernetes)
+	if err != nil {
+		return nil, err
+	}
+	o := work.Options{Config: a.cluster.Config, Instance: identity, Now: a.now}
+	if len(c.Kubernetes.Watch) == 1 {
+		o.Namespace = c.Kubernetes.Watch[0]
+	}
+	cluster, err := work.New(o)
+	if err != nil {
+		return nil, err
+	}
+	return disrupt.New(disrupt.Options{
+		Planner: executed{Planner: p, app: a}, Cluster: cluster, Leading: a.mayStart, Now: a.now, Log: a.log,
+	}), nil
+}
+
+// executed is the planner as whoever carries plans out needs it: by the newest state, and the
+// settings in force.
+type executed struct {
+	*planner.Planner
+
+	app *App
+}
+
+var _ disrupt.Planner = executed{}
+
+func (e executed) State(ctx context.Context) (*disruption.State, error) { return e.Fresh(ctx) }
+
+func (e executed) Plan(ctx context.Context, s *disruption.State, now time.Time) (api.Plan, error) {
+	return disruption.Plan(ctx, s, e.config(), now, nil)
+}
+
+func (e executed) Validate(ctx context.Context, p api.Plan, s *disruption.State, now time.Time) error {
+	return disruption.Validate(ctx, p, s, e.config(), now)
+}
+
+func (e executed) Hold() string { return disrupt.Hold(e.app.throttleFacts(e.app.now())) }
+
+func (e executed) config() disruption.Config {
+	return plannerConfig(e.app.force.Load().config.Disruption)
+}
