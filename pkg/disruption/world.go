@@ -201,7 +201,7 @@ func (h *host) unclaimed() bool {
 
 // disrupting: something takes the host away already.
 func (h *host) disrupting() bool {
-	return h.Deleting || h.node != nil && h.node.Deleting || h.Machine != nil && (h.Machine.Deleting || h.Machine.Marked)
+	return h.Disrupting || h.Deleting || h.node != nil && h.node.Deleting || h.Machine != nil && (h.Machine.Deleting || h.Machine.Marked)
 }
 
 func (h *host) ready() bool { return h.node != nil && h.node.Ready }

@@ -22,6 +22,8 @@ import (
 const prefix = "ironic-throttle.metal3.io/"
 
 const (
+	commandLabel        = prefix + "command"         // planned work is being carried out (internal/disrupt)
+	stoppedMark         = prefix + "execute-stopped" // no more of it until somebody removes this
 	doNotDisrupt        = prefix + "do-not-disrupt"
 	karpenterNoDisrupt  = "karpenter.sh/do-not-disrupt" // honoured too, on pods and nodes
 	maxValue            = 100                           // bytes of a value that a fault shows

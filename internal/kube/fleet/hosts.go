@@ -73,6 +73,7 @@ func hostOf(p *shared) func(*hostWire) host {
 		// What cannot be read protects the host: it allows nothing, and forbids what it may forbid.
 		h.Preemptible, h.Release = n.flag("preemptible", false), n.flag("release-unclaimed", false)
 		h.DoNotDisrupt, h.Storage = n.flag("do-not-disrupt", true), n.flag("storage", true)
+		h.Disrupting = has(w.Metadata.Labels, commandLabel)
 		h.Faults = n.faults
 		h.differs("raid", w.Spec.RAID.text(w.Spec.RAID), w.Status.Provisioning.RAID.text(w.Spec.RAID))
 		return h

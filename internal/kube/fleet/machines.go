@@ -193,7 +193,7 @@ func ownerOf(kind disruption.PoolKind) func(*ownerWire) owner {
 		}
 		o.Scales = !has(w.Metadata.Labels, topologyOwnedLabel) && !has(w.Metadata.Annotations, autoscalerMin) && !has(w.Metadata.Annotations, autoscalerMax) &&
 			!o.paused && w.Metadata.DeletionTimestamp == nil
-		o.Policy, o.Execute = n.policy(), n.flag("execute", false)
+		o.Policy, o.Execute = n.policy(), n.flag("execute", false) && !has(n.of, stoppedMark)
 		o.Faults = n.faults
 		if ref := w.Spec.Template.Spec.InfrastructureRef; ref.Kind == "Metal3MachineTemplate" {
 			o.template = disruption.Key{Namespace: w.Metadata.Namespace, Name: ref.Name}
