@@ -56,14 +56,8 @@ func (p *planner) tell(done int) {
 	if p.progress == nil {
 		return
 	}
-	total := 0
-	for _, h := range p.hosts {
-		if h.verdict.candidate() {
-			total++
-		}
-	}
-	p.told = min(total, max(p.told, done))
-	p.progress(p.told, total)
+	p.told = min(p.total, max(p.told, done))
+	p.progress(p.told, p.total)
 }
 
 // emptiness releases hosts on which nothing runs, each by an action of its own.
