@@ -33,7 +33,7 @@ type draft struct {
 // action adds up what a draft costs and saves.
 func (p *planner) action(d draft) api.PlanAction {
 	a := api.PlanAction{
-		Decision: d.decision, Reason: d.reason, Evidence: d.evidence, Moves: d.moves, Commands: commandsFor(d.decision, d.set, d.spare),
+		Decision: d.decision, Reason: d.reason, Evidence: d.evidence, Moves: d.moves, Commands: commandsFor(d, map[*pool]int{}),
 	}
 	if q := d.set[0].pool; q != nil {
 		a.Pool = q.name

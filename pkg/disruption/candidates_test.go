@@ -321,3 +321,37 @@ func TestDC12_Prices(t *testing.T) {
 		}
 	}
 }
+
+// DC-6: without Cluster API a pool is a value of a label: its budget counts for hosts that nobody owns.
+func TestDC6_PoolsOfALabel(t *testing.T) {
+	l := newLab(t, 0)
+	l.s.Pools[0].Kind, l.s.Pools[0].Name = PoolLabel, "rack-1"
+	l.s.Pools[0].HostSelector = &metav1.LabelSelector{MatchLabels: map[string]string{"rack": "rack-1"}}
+	for _, name := range []string{"a", "b", "c"} {
+		l.s.Hosts = append(l.s.Hosts, Host{Key: key(name), State: stateProvisioned, Release: true, Labels: map[string]string{"rack": "rack-1"}})
+	}
+	l.s.Hosts[2].Labels = nil
+	l.s.Pools[0].Policy.Budgets = []Budget{{Nodes: "1"}}
+	p := l.plan()
+	if told(p) != "Emptiness release a; release c" || p.Actions[0].Pool != "Label metal3/rack-1" || p.Actions[1].Pool != "" {
+		t.Errorf("the plan is %q: %+v", told(p), p.Actions)
+	}
+}
+
+func TestProgressNeverGoesBack(t *testing.T) {
+	l := newLab(t, 6)
+	for i := range 6 {
+		l.pod(i, 5)
+	}
+	p := l.planner()
+	last, calls := 0, 0
+	p.progress = func(done, total int) {
+		if calls++; done < last || done > total || total != 6 {
+			t.Errorf("%d of %d after %d", done, total, last)
+		}
+		last = done
+	}
+	if _, err := p.plan(t.Context()); err != nil || calls == 0 {
+		t.Errorf("%d calls, %v", calls, err)
+	}
+}

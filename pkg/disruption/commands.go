@@ -109,10 +109,12 @@ func (c *script) release(h *host, powerOff bool) {
 	c.unplanned(h)
 }
 
-// commandsFor are what an operator would run, in order.
-func commandsFor(decision api.PlanDecision, set []*host, spare *host) []string {
-	c := &script{lines: []string{}, replicas: map[*pool]int{}}
-	switch decision {
+// commandsFor are what an operator would run, in order. replicas are those of pools after the
+// actions before; it is kept up to date.
+func commandsFor(d draft, replicas map[*pool]int) []string {
+	c := &script{lines: []string{}, replicas: replicas}
+	set, spare := d.set, d.spare
+	switch d.decision {
 	case api.PlanRelease:
 		for _, h := range set {
 			c.release(h, h.verdict.rank.saving.powerOff)

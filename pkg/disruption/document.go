@@ -31,7 +31,7 @@ type Document struct {
 	State   State  `json:"state"`
 }
 
-// ReadDocument reads what WriteTo wrote, or what somebody wrote by hand: settings that are not there are those of Default.
+// ReadDocument reads what Write wrote, or what somebody wrote by hand: settings that are not there are those of Default.
 // Its error is that of r, or a *api.FieldError, which names the place.
 func ReadDocument(r io.Reader) (*Document, error) {
 	text, err := io.ReadAll(io.LimitReader(r, maxDocument+1))
@@ -48,7 +48,10 @@ func ReadDocument(r io.Reader) (*Document, error) {
 	if err := json.Unmarshal(text, d, json.RejectUnknownMembers(true)); err != nil {
 		return nil, placed(err)
 	}
-	return d, d.Check()
+	if err := d.Check(); err != nil {
+		return nil, err
+	}
+	return d, nil
 }
 
 // Check reports a *api.FieldError for what no plan can be made of.

@@ -21,18 +21,21 @@ var noon = time.Date(2026, 11, 25, 12, 0, 0, 0, time.UTC)
 type sums struct {
 	s      *State
 	target func(n *Node) bool
+	on     map[string][]*Pod
 	calls  int
 	hook   func(call int)
 }
 
 func (u *sums) residents(node string) []*Pod {
-	var all []*Pod
-	for i := range u.s.Pods {
-		if q := &u.s.Pods[i]; q.Node == node && !q.DaemonSet && !q.Mirror && !q.Finished && !q.Terminating {
-			all = append(all, q)
+	if u.on == nil {
+		u.on = map[string][]*Pod{}
+		for i := range u.s.Pods {
+			if q := &u.s.Pods[i]; !q.DaemonSet && !q.Mirror && !q.Finished && !q.Terminating {
+				u.on[q.Node] = append(u.on[q.Node], q)
+			}
 		}
 	}
-	return all
+	return u.on[node]
 }
 
 func (u *sums) stuck(node string) string {
@@ -92,14 +95,14 @@ func (u *sums) without(ctx context.Context, nodes []string, spare *Node) (placem
 
 // lab is a state with one pool of hosts of 8 CPUs and 400 W, which nothing limits.
 type lab struct {
-	t   *testing.T
+	t   testing.TB
 	s   State
 	c   Config
 	now time.Time
 	sim *sums
 }
 
-func newLab(t *testing.T, hosts int) *lab {
+func newLab(t testing.TB, hosts int) *lab {
 	t.Helper()
 	l := &lab{t: t, now: noon, c: Default()}
 	l.c.ConsolidateAfter, l.c.MinReady = Span(30*time.Second), 0

@@ -56,19 +56,14 @@ func (p *planner) tell(done int) {
 	if p.progress == nil {
 		return
 	}
-	total := 0
-	for _, h := range p.hosts {
-		if h.verdict.candidate() {
-			total++
-		}
-	}
-	p.told = min(total, max(p.told, done))
-	p.progress(p.told, total)
+	p.told = min(p.total, max(p.told, done))
+	p.progress(p.told, p.total)
 }
 
 // emptiness releases hosts on which nothing runs, each by an action of its own.
 func (p *planner) emptiness(ctx context.Context) ([]api.PlanAction, error) {
 	var all []api.PlanAction
+	drafts := map[string]draft{}
 	l := p.newLedger(false)
 	reason := func(h *host) api.PlanReason {
 		if h.verdict.unclaimed {
@@ -93,9 +88,15 @@ func (p *planner) emptiness(ctx context.Context) ([]api.PlanAction, error) {
 			d.evidence = []string{"it has no pods but those of DaemonSets, mirror pods, and finished ones"}
 			d.evidence = append(d.evidence, h.verdict.said("ConsolidateAfter"))
 		}
-		all = append(all, p.action(d))
+		a := p.action(d)
+		drafts[a.ID] = d
+		all = append(all, a)
 	}
 	sortActions(all)
+	replicas := map[*pool]int{}
+	for i := range all { // each command line works after those before it
+		all[i].Commands = commandsFor(drafts[all[i].ID], replicas)
+	}
 	return all, nil
 }
 

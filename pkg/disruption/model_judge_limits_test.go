@@ -242,19 +242,26 @@ func (j *judgement) commands(a *api.PlanAction) {
 	if !strings.Contains(text, "cluster.x-k8s.io/delete-machine") || !said[pool.Name] {
 		j.breakf("commands of %s do not mark the Machines and lower the replicas of %s", a.ID, a.Pool)
 	}
-	last := 0
+	if j.replicas == nil {
+		j.replicas = map[string]int{}
+	}
+	had, known := j.replicas[a.Pool]
+	if !known {
+		had = pool.Replicas
+	}
+	last, want := had, had-len(a.Hosts)
+	if a.Decision == api.PlanReplace {
+		want++ // the replacement comes first
+	}
 	for _, found := range replicas.FindAllStringSubmatch(text, -1) {
 		n, err := strconv.Atoi(found[1])
-		most := pool.Replicas - 1
-		if a.Decision == api.PlanReplace {
-			most = pool.Replicas + 1 // the replacement comes first
-		}
-		if err != nil || n < 0 || n > most {
-			j.breakf("commands of %s set the replicas of %s to %s, and it has %d", a.ID, a.Pool, found[1], pool.Replicas)
+		if err != nil || n < 0 || n != last-1 && (a.Decision != api.PlanReplace || n != last+1) {
+			j.breakf("commands of %s set the replicas of %s to %s, and it has %d then", a.ID, a.Pool, found[1], last)
 		}
 		last = n
 	}
-	if a.Decision == api.PlanReplace && last > pool.Replicas+1-len(a.Hosts) {
-		j.breakf("commands of %s leave %s with %d replicas, and it had %d", a.ID, a.Pool, last, pool.Replicas)
+	if last != want {
+		j.breakf("commands of %s leave %s with %d replicas, not %d", a.ID, a.Pool, last, want)
 	}
+	j.replicas[a.Pool] = want
 }

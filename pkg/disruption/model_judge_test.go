@@ -27,10 +27,11 @@ var reasons = map[api.PlanMethod][]api.PlanReason{
 // judgement collects the laws that a plan breaks.
 type judgement struct {
 	*world
-	plan   api.Plan
-	broken []string
-	taken  map[string]string // hosts that actions name, and by which
-	gone   map[string]bool   // nodes that go
+	plan     api.Plan
+	broken   []string
+	taken    map[string]string // hosts that actions name, and by which
+	gone     map[string]bool   // nodes that go
+	replicas map[string]int    // of pools, after the actions so far
 }
 
 // judge lists the laws that a plan breaks; none: it may be carried out as a whole. It reads the rows DC-2 ... DC-28 as they

@@ -30,14 +30,17 @@ type planner struct {
 	hosts []*host // by name
 	pools map[string]*pool
 	none  *pool // of hosts that have no pool
-	nodes map[string]*Node
-	of    map[string]*host // by node
+	// labelled are pools of hosts with one value of a label.
+	labelled []*pool
+	nodes    map[string]*Node
+	of       map[string]*host // by node
 
 	rooms  map[roomKey]room
 	free   map[*pool][]*host // hosts that could replace, cheapest first
 	work   int               // pods that may still be simulated
 	notes  map[*host]string  // why a candidate waits
 	told   int               // what progress was told
+	total  int               // candidates
 	faults []string
 }
 
@@ -107,7 +110,9 @@ func (p *planner) build() error {
 		}
 	}
 	for _, h := range p.hosts {
-		p.judge(h)
+		if p.judge(h); h.verdict.candidate() {
+			p.total++
+		}
 	}
 	return nil
 }
@@ -142,6 +147,9 @@ func (p *planner) buildPools() {
 		}
 		p.faults = append(p.faults, budgetFaults(q.name, q.Policy.Budgets)...)
 		p.pools[q.name] = q
+		if q.Kind == PoolLabel {
+			p.labelled = append(p.labelled, q)
+		}
 	}
 }
 
@@ -185,9 +193,8 @@ func (p *planner) poolOf(h *host) *pool {
 	if h.Machine == nil && !h.unclaimed() {
 		return p.none
 	}
-	for i := range p.s.Pools {
-		q := p.pools[poolName(p.s.Pools[i].Kind, p.s.Pools[i].Key)]
-		if q.Kind == PoolLabel && q.selector != nil && q.selector.Matches(k8slabels.Set(h.Labels)) {
+	for _, q := range p.labelled {
+		if q.selector != nil && q.selector.Matches(k8slabels.Set(h.Labels)) {
 			return q
 		}
 	}
