@@ -85,6 +85,11 @@ func (p *oneRelease) Validate(ctx context.Context, _ api.Plan, _ *disruption.Sta
 	return ctx.Err()
 }
 
+// Confirm is disrupt.Planner's.
+func (p *oneRelease) Confirm(ctx context.Context, _ api.Plan, _ *disruption.State, _ time.Time) error {
+	return ctx.Err()
+}
+
 // Hold is disrupt.Planner's.
 func (p *oneRelease) Hold() string { return "" }
 

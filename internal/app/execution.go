@@ -51,6 +51,10 @@ func (e executed) Validate(ctx context.Context, p api.Plan, s *disruption.State,
 	return disruption.Validate(ctx, p, s, e.config(), now)
 }
 
+func (e executed) Confirm(ctx context.Context, p api.Plan, s *disruption.State, now time.Time) error {
+	return disruption.Confirm(ctx, p, s, e.config(), now)
+}
+
 func (e executed) Hold() string { return disrupt.Hold(e.app.throttleFacts(e.app.now())) }
 
 func (e executed) config() disruption.Config {

@@ -35,6 +35,8 @@ type Planner interface {
 	// Plan and Validate are those of package disruption, with the settings that are in force.
 	Plan(ctx context.Context, s *disruption.State, now time.Time) (api.Plan, error)
 	Validate(ctx context.Context, p api.Plan, s *disruption.State, now time.Time) error
+	// Confirm is too: the last look, at a state that was read after Validate's.
+	Confirm(ctx context.Context, p api.Plan, s *disruption.State, now time.Time) error
 	// Hold says why nothing further may start now: a real host waits, a breaker is open, a
 	// pool is paused, the view is stale; "" = it may. It must not wait.
 	Hold() string
@@ -253,13 +255,24 @@ func (r *Runner) consider(ctx context.Context) error {
 		return nil // the next pass says who
 	}
 	if err := r.o.Planner.Validate(ctx, p, s, r.o.Now()); err != nil {
-		if abandoned := new(disruption.Abandoned); errors.As(err, &abandoned) {
-			r.o.Log.Info("a plan does not hold any more: it is abandoned", "class", abandoned.Class, "why", abandoned.Why)
-			return nil
-		}
-		return fmt.Errorf("validation of a plan: %w", err)
+		return r.abandoned(err)
+	}
+	if s, err = r.o.Planner.State(ctx); err != nil {
+		return fmt.Errorf("state for the last look at a plan: %w", err)
+	}
+	if err := r.o.Planner.Confirm(ctx, p, s, r.o.Now()); err != nil {
+		return r.abandoned(err)
 	}
 	return r.begin(ctx, p, s)
+}
+
+// abandoned tells why a plan is not carried out (DC-22).
+func (r *Runner) abandoned(err error) error {
+	if why := new(disruption.Abandoned); errors.As(err, &why) {
+		r.o.Log.Info("a plan does not hold any more: it is abandoned", "class", why.Class, "why", why.Why)
+		return nil
+	}
+	return fmt.Errorf("validation of a plan: %w", err)
 }
 
 // make remembers a plan that has something to do.

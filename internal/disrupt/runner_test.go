@@ -2,6 +2,7 @@ package disrupt
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 	"slices"
 	"strconv"
@@ -20,13 +21,17 @@ type script struct {
 	hold    string
 	waiting int
 	invalid error
+	late    error // that Confirm gives
 	blocked string
 	dryRun  bool
 	plans   int
 	valid   int
+	states  int // read
+	seen    int // of these, when Validate was asked last
 }
 
 func (s *script) State(context.Context) (*disruption.State, error) {
+	s.states++
 	st := &disruption.State{Throttle: disruption.Throttle{Waiting: s.waiting}}
 	if o := s.w.owner; o != nil {
 		st.Pools = []disruption.Pool{{Key: pool.Key, Kind: pool.Kind, Replicas: o.Replicas, Scales: true, Execute: o.Execute && o.Stopped == ""}}
@@ -45,7 +50,15 @@ func (s *script) Plan(_ context.Context, _ *disruption.State, now time.Time) (ap
 
 func (s *script) Validate(context.Context, api.Plan, *disruption.State, time.Time) error {
 	s.valid++
+	s.seen = s.states
 	return s.invalid
+}
+
+func (s *script) Confirm(context.Context, api.Plan, *disruption.State, time.Time) error {
+	if s.states <= s.seen {
+		return errors.New("the last look is at the state that was validated")
+	}
+	return s.late
 }
 
 func (s *script) Hold() string { return s.hold }
@@ -267,6 +280,17 @@ func TestDC22_APlanIsValidatedBeforeItBegins(t *testing.T) {
 		t.Error(s.log.String())
 	}
 	s.planner.invalid = nil
+	s.planner.late = &disruption.Abandoned{Class: "churn", Why: "pods came at last"}
+	for range 4 {
+		if err := s.pass(); err != nil {
+			t.Fatal(err)
+		}
+		s.w.now = s.w.now.Add(disruption.ValidateAfter)
+	}
+	if len(s.w.writes) > 0 || !strings.Contains(s.log.String(), "pods came at last") {
+		t.Errorf("%d writes of a plan that did not hold at the last look\n%s", len(s.w.writes), s.log.String())
+	}
+	s.planner.late = nil
 	s.settle()
 	s.oneLess(2, "machine-1")
 }
