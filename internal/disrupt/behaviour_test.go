@@ -86,9 +86,9 @@ func TestDC29_WhatHadNotBegunIsTakenBack(t *testing.T) {
 	}
 }
 
-// TestAnotherMachineGoes: Cluster API deletes another Machine than the marked one. That is said, the marked one is
+// TestDC34_AnotherMachineGoes: Cluster API deletes another Machine than the marked one. That is said, the marked one is
 // left alone, and nothing more is done for the pool until somebody allows it.
-func TestAnotherMachineGoes(t *testing.T) {
+func TestDC34_AnotherMachineGoes(t *testing.T) {
 	w := newWorld(3, 0)
 	w.wayward = true
 	s := newStage(t, w, w.release(1))
@@ -144,8 +144,8 @@ func TestReadsOfDifferentTimes(t *testing.T) {
 	}
 }
 
-// TestReprovisionEndsWithTheReplacement: not before another Machine is Ready.
-func TestReprovisionEndsWithTheReplacement(t *testing.T) {
+// TestDC32_ReprovisionEndsWithTheReplacement: not before another Machine is Ready.
+func TestDC32_ReprovisionEndsWithTheReplacement(t *testing.T) {
 	x := works[1]
 	w := x.world()
 	s := newStage(t, w, x.action(w))

@@ -17,9 +17,9 @@ func replacing(t *testing.T) *stage {
 	return newStage(t, w, w.replace("host-3", 1))
 }
 
-// TestReplace: the old node is tainted, the replacement is planned work until it is Ready, then the pods are evicted,
+// TestDC33_Replace: the old node is tainted, the replacement is planned work until it is Ready, then the pods are evicted,
 // and then the Machine goes.
-func TestReplace(t *testing.T) {
+func TestDC33_Replace(t *testing.T) {
 	s := replacing(t)
 	s.settle()
 	s.replaced("machine-1")

@@ -146,8 +146,8 @@ func (s *stage) oneLess(replicas int, gone ...string) {
 	}
 }
 
-// TestReleaseOfAnEmptyHost: the owner gets smaller by one, the marked Machine goes, its host is powered off.
-func TestReleaseOfAnEmptyHost(t *testing.T) {
+// TestDC31_ReleaseOfAnEmptyHost: the owner gets smaller by one, the marked Machine goes, its host is powered off.
+func TestDC31_ReleaseOfAnEmptyHost(t *testing.T) {
 	s := newStage(t, newWorld(3, 0), newWorld(3, 0).release(1))
 	s.settle()
 	s.oneLess(2, "machine-1")
@@ -177,8 +177,8 @@ func TestReleaseOfAnEmptyHost(t *testing.T) {
 	}
 }
 
-// TestNothingWithoutThePoolsAnnotation and without the lead.
-func TestNothingWithoutThePoolsAnnotation(t *testing.T) {
+// TestDC30_NothingWithoutThePoolsAnnotation and without the lead.
+func TestDC30_NothingWithoutThePoolsAnnotation(t *testing.T) {
 	w := newWorld(3, 0)
 	w.owner.Execute = false
 	s := newStage(t, w, w.release(1))
