@@ -2,7 +2,6 @@ package main
 
 import (
 	"bytes"
-	"context"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -35,7 +34,7 @@ func planShown(t *testing.T, before, command string) string {
 	}
 	var out, errs bytes.Buffer
 	p := &process{stdout: &out, stderr: &errs}
-	if code := p.execute(context.Background(), args); code != exitYes {
+	if code := p.execute(t.Context(), args); code != exitYes {
 		t.Fatalf("%s: exit code %d, %s", command, code, &errs)
 	}
 	return out.String()
@@ -81,7 +80,8 @@ func TestPlannedWorkPageShowsWhatIsPrinted(t *testing.T) {
 func TestLacking(t *testing.T) {
 	for _, row := range []struct{ shown, text, want string }{
 		{"a\nb\n", "a\nb\n", ""},
-		{"a\n", "a\nb\n", "b\n"},
+		{"a\n", "a\nb\n", "a\n"},
+		{"a\n", "a\na\n", "a\n"},
 		{"b\n", "a\nb\n", "b\n"},
 		{"a\n…\n", "a\nb\n", ""},
 		{"b\n…\n", "a\nb\nc\n", "b\n"},
