@@ -152,11 +152,11 @@ func TestActionsAreSetApart(t *testing.T) {
 
 func TestPlanExplanation(t *testing.T) {
 	e := api.PlanExplanation{
-		Host: "metal3/worker-1", Summary: "It is no candidate: a pod came 4m ago.",
+		Host: "metal3/worker-1", Summary: "metal3/worker-1 is no candidate: a pod came 4m ago",
 		Conditions: []api.PlanCondition{{Type: "Provisioned", Met: true, Message: "it is provisioned"}, {Type: "ConsolidateAfter", Message: "a pod came 4m ago, 26m are left"}},
 	}
 	want := `metal3/worker-1: no candidate
-It is no candidate: a pod came 4m ago.
+a pod came 4m ago
 
 CONDITION         MET  BECAUSE
 Provisioned       yes  it is provisioned
@@ -166,7 +166,7 @@ ConsolidateAfter  no   a pod came 4m ago, 26m are left
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 	want = `metal3/worker-1: no candidate
-It is no candidate: a pod came 4m ago.
+a pod came 4m ago
 
 yes Provisioned: it is provisioned
 no  ConsolidateAfter: a pod came 4m ago,
@@ -175,7 +175,18 @@ no  ConsolidateAfter: a pod came 4m ago,
 	if diff := cmp.Diff(want, PlanExplanation(e, 42)); diff != "" {
 		t.Errorf("narrow (-want +got):\n%s", diff)
 	}
-	e.Candidate, e.Reason, e.Host = true, api.PlanEmpty, "evil\x1b]0;"
+	e.Candidate, e.Reason = true, api.PlanEmpty
+	for summary, more := range map[string]string{
+		"metal3/worker-1 is a candidate: Empty":                                       "",
+		"metal3/worker-1 is a candidate: Empty, but it stays for now: 2 hosts wait":   "but it stays for now: 2 hosts wait\n",
+		"The words of another throttle that are not the headline, whatever they are.": "The words of another throttle that are not the headline, whatever they are.\n",
+	} {
+		e.Summary = summary
+		if got, want := PlanExplanation(e, 0), "metal3/worker-1: a candidate (Empty)\n"+more+"\nCONDITION "; !strings.HasPrefix(got, want) {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+	e.Host = "evil\x1b]0;"
 	if got := PlanExplanation(e, 0); !strings.HasPrefix(got, "evil?]0;: a candidate (Empty)\n") {
 		t.Errorf("%q", got)
 	}
