@@ -81,7 +81,7 @@ func TestLacking(t *testing.T) {
 	for _, row := range []struct{ shown, text, want string }{
 		{"a\nb\n", "a\nb\n", ""},
 		{"a\n", "a\nb\n", "a\n"},
-		{"a\n", "a\na\n", "a\n"},
+		{"a\n", "a\nb\na\n", "b\na\n"},
 		{"b\n", "a\nb\n", "b\n"},
 		{"a\n…\n", "a\nb\n", ""},
 		{"b\n…\n", "a\nb\nc\n", "b\n"},
