@@ -24,6 +24,9 @@ how many slots it takes for how long, with the commands that you would run. It c
 nothing. The throttle makes the plan, where IRONIC_THROTTLE_DISRUPTION is plan or
 execute; docs/planned-work.md has examples.
 
+SAVING/H is in the currency of IRONIC_THROTTLE_DISRUPTION_TARIFF, MINUTES are those for
+which slots are held, and COST weighs them and the pods that move.
+
 With --explain it tells of one host why it is a candidate, or why it is none.
 
 --export writes all that the plan is made of to a file, which has the names and labels
@@ -103,7 +106,7 @@ func (f planFlags) time() (at time.Time, err error) {
 	case f.at == "":
 		return at, nil
 	case f.state == "":
-		return at, errors.New("--at is for --state: a throttle plans as of now")
+		return at, errors.New("--at is for --state: a throttle plans as of now; write its state with --export first")
 	}
 	if at, err = time.Parse(time.RFC3339, f.at); err != nil {
 		return at, fmt.Errorf("--at %q: must be a time such as 2026-11-24T20:00:00Z (RFC 3339)", f.at)

@@ -31,7 +31,7 @@ func Plan(p api.Plan, width int) string {
 	for _, fault := range p.Faults {
 		out = append(out, fold(line{field("fault", printable(fault)), alarming}, s, fieldIndent)...)
 	}
-	made := "as of " + p.MadeAt.UTC().Format(time.DateTime)
+	made := "as of " + p.MadeAt.UTC().Format(time.DateTime) + " UTC"
 	if p.Method != "" {
 		made = "by " + printable(string(p.Method)) + ", " + made
 	}
@@ -78,7 +78,7 @@ func planHeadline(p api.Plan) string {
 	case p.Blocked != "":
 		return text + "; nothing is carried out now"
 	}
-	return text + "; it may be carried out from " + p.ExecuteAfter.UTC().Format(time.TimeOnly) + " on, if it still holds"
+	return text + "; it may be carried out from " + p.ExecuteAfter.UTC().Format(time.TimeOnly) + " UTC on, if it still holds"
 }
 
 func decisionWord(d api.PlanDecision) string {
@@ -218,6 +218,16 @@ func excludedLines(excluded []api.PlanExcluded, s space) []line {
 	return t.lines(s, 0, "reasons")
 }
 
+// beyondHeadline is what the summary says that the headline above it does not.
+func beyondHeadline(e api.PlanExplanation) string {
+	for _, said := range []string{e.Host + " is no candidate", e.Host + " is a candidate: " + string(e.Reason)} {
+		if more, ok := strings.CutPrefix(e.Summary, said); ok {
+			return strings.TrimLeft(more, ":, ")
+		}
+	}
+	return e.Summary
+}
+
 // PlanExplanation shows why a host is a candidate, or not.
 func PlanExplanation(e api.PlanExplanation, width int) string {
 	s := space{width: width}
@@ -229,7 +239,9 @@ func PlanExplanation(e api.PlanExplanation, width int) string {
 		}
 	}
 	out := []line{{printable(e.Host) + ": " + what, heading}}
-	out = append(out, fold(line{printable(e.Summary), usual}, s, 0)...)
+	if more := beyondHeadline(e); more != "" {
+		out = append(out, fold(line{printable(more), usual}, s, 0)...)
+	}
 	t := newTable("CONDITION", "MET", "BECAUSE")
 	for _, c := range e.Conditions {
 		met, w := "no", alarming

@@ -39,7 +39,7 @@ func examplePlan() api.Plan {
 func TestPlanText(t *testing.T) {
 	want := `2 hosts could be released, saving 0.42/h for 60 slot-minutes; nothing is carried out (dry run)
 fault     metal3/worker-7: annotation watts-idle "many": must be a number
-plan      by MultiNodeConsolidation, as of 2026-11-24 12:00:00: 20 hosts, 19 nodes and 1 pod looked at
+plan      by MultiNodeConsolidation, as of 2026-11-24 12:00:00 UTC: 20 hosts, 19 nodes and 1 pod looked at
 
 HOST                DECISION  REASON         SAVING/H  COST  SLOTS  MINUTES  PAYBACK
 metal3/worker-4 +1  release   Underutilized  0.42      61.2  2      60       1h30m0s
@@ -74,8 +74,8 @@ slot-minutes; nothing is carried out (dry run)
 fault     metal3/worker-7: annotation watts-idle
           "many": must be a number
 plan      by MultiNodeConsolidation, as of
-          2026-11-24 12:00:00: 20 hosts, 19 nodes
-          and 1 pod looked at
+          2026-11-24 12:00:00 UTC: 20 hosts, 19
+          nodes and 1 pod looked at
 
 HOST                DECISION  SAVING/H  MINUTES
 metal3/worker-4 +1  release   0.42      60
@@ -117,7 +117,7 @@ func TestPlanHeadlines(t *testing.T) {
 		{api.Plan{DryRun: true, Actions: []api.PlanAction{act(api.PlanReprovision, 1, 0)}}, "1 host could be provisioned again for 30 slot-minutes; nothing is carried out (dry run)"},
 		{api.Plan{Blocked: "3 hosts wait", Actions: []api.PlanAction{act(api.PlanRelease, 1, 0)}}, "1 host could be released for 30 slot-minutes; nothing is carried out now"},
 		{api.Plan{ExecuteAfter: made, Actions: []api.PlanAction{act(api.PlanReplace, 1, 0.002), act(api.PlanRelease, 2, 0)}},
-			"2 hosts could be released, 1 host could be replaced by a cheaper one, saving 0.002/h for 60 slot-minutes; it may be carried out from 12:00:00 on, if it still holds"},
+			"2 hosts could be released, 1 host could be replaced by a cheaper one, saving 0.002/h for 60 slot-minutes; it may be carried out from 12:00:00 UTC on, if it still holds"},
 	} {
 		if got, _, _ := strings.Cut(Plan(row.plan, 0), "\n"); got != row.want {
 			t.Errorf("%q, want %q", got, row.want)
@@ -152,11 +152,11 @@ func TestActionsAreSetApart(t *testing.T) {
 
 func TestPlanExplanation(t *testing.T) {
 	e := api.PlanExplanation{
-		Host: "metal3/worker-1", Summary: "It is no candidate: a pod came 4m ago.",
+		Host: "metal3/worker-1", Summary: "metal3/worker-1 is no candidate: a pod came 4m ago",
 		Conditions: []api.PlanCondition{{Type: "Provisioned", Met: true, Message: "it is provisioned"}, {Type: "ConsolidateAfter", Message: "a pod came 4m ago, 26m are left"}},
 	}
 	want := `metal3/worker-1: no candidate
-It is no candidate: a pod came 4m ago.
+a pod came 4m ago
 
 CONDITION         MET  BECAUSE
 Provisioned       yes  it is provisioned
@@ -166,7 +166,7 @@ ConsolidateAfter  no   a pod came 4m ago, 26m are left
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 	want = `metal3/worker-1: no candidate
-It is no candidate: a pod came 4m ago.
+a pod came 4m ago
 
 yes Provisioned: it is provisioned
 no  ConsolidateAfter: a pod came 4m ago,
@@ -175,7 +175,18 @@ no  ConsolidateAfter: a pod came 4m ago,
 	if diff := cmp.Diff(want, PlanExplanation(e, 42)); diff != "" {
 		t.Errorf("narrow (-want +got):\n%s", diff)
 	}
-	e.Candidate, e.Reason, e.Host = true, api.PlanEmpty, "evil\x1b]0;"
+	e.Candidate, e.Reason = true, api.PlanEmpty
+	for summary, more := range map[string]string{
+		"metal3/worker-1 is a candidate: Empty":                                       "",
+		"metal3/worker-1 is a candidate: Empty, but it stays for now: 2 hosts wait":   "but it stays for now: 2 hosts wait\n",
+		"The words of another throttle that are not the headline, whatever they are.": "The words of another throttle that are not the headline, whatever they are.\n",
+	} {
+		e.Summary = summary
+		if got, want := PlanExplanation(e, 0), "metal3/worker-1: a candidate (Empty)\n"+more+"\nCONDITION "; !strings.HasPrefix(got, want) {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+	e.Host = "evil\x1b]0;"
 	if got := PlanExplanation(e, 0); !strings.HasPrefix(got, "evil?]0;: a candidate (Empty)\n") {
 		t.Errorf("%q", got)
 	}

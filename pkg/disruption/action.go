@@ -133,6 +133,14 @@ func (p *planner) actions(method api.PlanMethod, s *solution) []api.PlanAction {
 	return all
 }
 
+// fitting says of pods that they fit.
+func fitting(pods int) string {
+	if pods == 1 {
+		return "its one pod fits"
+	}
+	return fmt.Sprintf("all %d pods fit", pods)
+}
+
 func (p *planner) whyUnder(d draft) []string {
 	pods, price := 0, 0.0
 	for _, h := range d.set {
@@ -143,7 +151,7 @@ func (p *planner) whyUnder(d draft) []string {
 	if d.spare != nil {
 		where = fmt.Sprintf("other nodes and %s, a free host at %s an hour", d.spare.id, money(d.spare.price))
 	}
-	all := []string{fmt.Sprintf("all %d pods fit on %s, by requests, selectors, taints and budgets", pods, where),
+	all := []string{fmt.Sprintf("%s on %s, by requests, selectors, taints and PodDisruptionBudgets", fitting(pods), where),
 		fmt.Sprintf("what is released costs %s an hour", money(price))}
 	for _, h := range d.set {
 		all = append(all, named(d.set, h)+h.verdict.said("ConsolidateAfter"))

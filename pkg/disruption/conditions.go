@@ -194,8 +194,16 @@ func (p *planner) priced(h *host) bool {
 	}
 	release, _ := p.minutes()
 	hours := h.rate(r.saving.perHour) * release / 60 / r.saving.perHour
-	said := fmt.Sprintf("its release pays back in %s hours, and %s is the longest", money(hours), p.c.MaxPayback)
+	said := fmt.Sprintf("its release pays back in %s, and %s is the longest", span(hours), p.c.MaxPayback)
 	return v.add("Payback", p.paysBack(hours), said, said) && ok
+}
+
+// span writes hours as the table of a plan does, or as a number where that would be too many.
+func span(hours float64) string {
+	if hours < 1e6 {
+		return time.Duration(hours * float64(time.Hour)).Round(time.Second).String()
+	}
+	return money(hours) + " hours"
 }
 
 func (p *planner) paysBack(hours float64) bool {

@@ -237,6 +237,9 @@ func (p *planner) later(acted []api.PlanAction, by api.PlanMethod) []api.PlanCan
 		}
 		if c.Note == "" && by != "" {
 			c.Note = fmt.Sprintf("%s goes first: a plan has actions of one method", by)
+			if c.Reason == api.PlanUnderutilized && (by == api.MethodMulti || by == api.MethodSingle) {
+				c.Note = "other hosts go first: a later plan looks at it again"
+			}
 		}
 		all = append(all, c)
 	}
