@@ -207,13 +207,19 @@ func laterLines(later []api.PlanCandidate, s space) []line {
 	return t.lines(s, max(0, len(later)-planLater), "candidates")
 }
 
-// excludedLines count the hosts that are no candidates, the commonest reason first.
+// excludedLines count the hosts that are no candidates, the commonest reason first, and name the first.
 func excludedLines(excluded []api.PlanExcluded, s space) []line {
-	t := newTable("EXCLUDED", "FIRST CONDITION THAT IS NOT MET")
+	const named = 3
+	t := newTable("EXCLUDED", "FIRST CONDITION THAT IS NOT MET", "WHICH")
 	all := slices.Clone(excluded)
 	slices.SortStableFunc(all, func(a, b api.PlanExcluded) int { return cmp.Compare(b.Hosts, a.Hosts) })
 	for _, e := range all {
-		t.row(usual, strconv.Itoa(e.Hosts), cell(e.Condition))
+		shown := e.Names[:min(named, len(e.Names))]
+		which := strings.Join(shown, ", ")
+		if more := e.Hosts - len(shown); more > 0 && which != "" {
+			which += fmt.Sprintf(" and %d more", more)
+		}
+		t.row(usual, strconv.Itoa(e.Hosts), cell(e.Condition), cell(which))
 	}
 	return t.lines(s, 0, "reasons")
 }

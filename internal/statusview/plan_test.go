@@ -29,10 +29,13 @@ func examplePlan() api.Plan {
 			Decision: api.PlanReport, Reason: api.PlanUnclaimed, Hosts: []api.PlanHost{{Name: "metal3/worker-9"}},
 			Evidence: []string{"It is provisioned, and nobody claims it."}, Saving: "nothing is done",
 		}},
-		Later:    []api.PlanCandidate{{Host: "metal3/worker-6", Pool: "MachineDeployment metal3/workers", Reason: api.PlanUnderutilized, SavingPerHour: 0.001, DisruptionCost: 120, Note: "the budget of 2 hosts is used"}},
-		Excluded: []api.PlanExcluded{{Condition: "ControlPlane", Hosts: 3}, {Condition: "ConsolidateAfter: a pod came 4m ago", Hosts: 11}},
-		Faults:   []string{`metal3/worker-7: annotation watts-idle "many": must be a number`},
-		Hosts:    20, Nodes: 19, Pods: 1,
+		Later: []api.PlanCandidate{{Host: "metal3/worker-6", Pool: "MachineDeployment metal3/workers", Reason: api.PlanUnderutilized, SavingPerHour: 0.001, DisruptionCost: 120, Note: "the budget of 2 hosts is used"}},
+		Excluded: []api.PlanExcluded{
+			{Condition: "ControlPlane", Hosts: 2, Names: []string{"metal3/control-1", "metal3/control-2"}},
+			{Condition: "ConsolidateAfter", Hosts: 11, Names: []string{"metal3/worker-10", "metal3/worker-11", "metal3/worker-12", "metal3/worker-13"}},
+		},
+		Faults: []string{`metal3/worker-7: annotation watts-idle "many": must be a number`},
+		Hosts:  20, Nodes: 19, Pods: 1,
 	}
 }
 
@@ -59,9 +62,9 @@ metal3/worker-9  report    Unclaimed  0.00      0     0      0        -
 LATER            REASON         SAVING/H  COST  SAVING/COST  POOL                              NOTE
 metal3/worker-6  Underutilized  0.001     120   0            MachineDeployment metal3/workers  the budget of 2 hosts is used
 
-EXCLUDED  FIRST CONDITION THAT IS NOT MET
-11        ConsolidateAfter: a pod came 4m ago
-3         ControlPlane
+EXCLUDED  FIRST CONDITION THAT IS NOT MET  WHICH
+11        ConsolidateAfter                 metal3/worker-10, metal3/worker-11, metal3/worker-12 and 8 more
+2         ControlPlane                     metal3/control-1, metal3/control-2
 `
 	if diff := cmp.Diff(want, Plan(examplePlan(), 0)); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)

@@ -125,6 +125,8 @@ type PlanCandidate struct {
 type PlanExcluded struct {
 	Condition string `json:"condition"`
 	Hosts     int    `json:"hosts"`
+	// Names are the first ten of them by name, NAMESPACE/NAME.
+	Names []string `json:"names,omitempty"`
 }
 
 // PlanExplanation tells why a host is a candidate or not, condition by condition.

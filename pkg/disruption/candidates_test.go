@@ -2,6 +2,7 @@ package disruption
 
 import (
 	"math"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -29,6 +30,28 @@ func TestDC1_WithoutSettingsNothingIsCarriedOut(t *testing.T) {
 		if got := l.plan().DryRun; got != tt.dry {
 			t.Errorf("Execute %v and the pool's annotation %v: dry run is %v", tt.setting, tt.pool, got)
 		}
+	}
+}
+
+// TestDC1_AMachineWithoutOwnerAllowsItItself, as it has no pool that could.
+func TestDC1_AMachineWithoutOwnerAllowsItItself(t *testing.T) {
+	l := newLab(t, 1)
+	l.c.Execute = true
+	l.s.Hosts[0].Machine.Pool, l.s.Hosts[0].Machine.PoolKind = Key{}, ""
+	for _, allowed := range []bool{false, true} {
+		l.s.Hosts[0].Machine.Execute = allowed
+		if p := l.plan(); p.DryRun == allowed || len(p.Actions) != 1 {
+			t.Errorf("allowed %v: dry run %v with %q", allowed, p.DryRun, told(p))
+		}
+	}
+}
+
+// TestDC24_ALimitOfOneIsTold: a plan says that it never gets a slot.
+func TestDC24_ALimitOfOneIsTold(t *testing.T) {
+	l := newLab(t, 2)
+	l.s.Throttle.Limit = 1
+	if p := l.plan(); !strings.Contains(p.Blocked, "the limit is 1") || len(p.Actions) == 0 {
+		t.Errorf("blocked %q with %q", p.Blocked, told(p))
 	}
 }
 
@@ -245,22 +268,19 @@ func TestDC27_HostsThatAreNeverTouched(t *testing.T) {
 				if e.Candidate || unmet(e) != strings.TrimSpace(name) {
 					t.Errorf("candidate %v; the first condition that is not met is %s", e.Candidate, unmet(e))
 				}
-				want := api.PlanExcluded{Condition: strings.TrimSpace(name), Hosts: 1}
-				if p := l.plan(); !contains(p.Excluded, want) {
-					t.Errorf("excluded are %v, want %v", p.Excluded, want)
+				if p := l.plan(); !excludes(p, strings.TrimSpace(name), "metal3/h-0") {
+					t.Errorf("excluded are %v", p.Excluded)
 				}
 			}
 		})
 	}
 }
 
-func contains(all []api.PlanExcluded, one api.PlanExcluded) bool {
-	for _, e := range all {
-		if e == one {
-			return true
-		}
-	}
-	return false
+// excludes reports whether just that host is no candidate by that condition.
+func excludes(p api.Plan, condition, host string) bool {
+	return slices.ContainsFunc(p.Excluded, func(e api.PlanExcluded) bool {
+		return e.Condition == condition && e.Hosts == 1 && slices.Equal(e.Names, []string{host})
+	})
 }
 
 // The three conditions of the seed, by name and in their order, and what a simulation says (DC-2 ... DC-4).

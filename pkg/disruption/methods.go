@@ -248,15 +248,17 @@ func (p *planner) later(acted []api.PlanAction, by api.PlanMethod) []api.PlanCan
 
 // excluded counts the hosts that are no candidates.
 func (p *planner) excluded() []api.PlanExcluded {
-	count := map[string]int{}
+	const named = 10
+	by := map[string][]string{}
 	for _, h := range p.hosts {
 		if c := h.verdict.unmet(); !h.verdict.candidate() && c != nil {
-			count[c.Type]++
+			by[c.Type] = append(by[c.Type], h.id)
 		}
 	}
 	var all []api.PlanExcluded
-	for kind, n := range count {
-		all = append(all, api.PlanExcluded{Condition: kind, Hosts: n})
+	for kind, names := range by {
+		slices.Sort(names)
+		all = append(all, api.PlanExcluded{Condition: kind, Hosts: len(names), Names: slices.Clone(names[:min(named, len(names))])})
 	}
 	slices.SortFunc(all, func(a, b api.PlanExcluded) int {
 		return cmp.Or(cmp.Compare(b.Hosts, a.Hosts), strings.Compare(a.Condition, b.Condition))

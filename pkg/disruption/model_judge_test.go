@@ -90,7 +90,7 @@ func (j *judgement) frame() {
 		return
 	}
 	switch {
-	case p.Blocked != "" && t.Waiting == 0:
+	case p.Blocked != "" && t.Waiting == 0 && t.Limit != 1: // at a limit of 1 they never start (DC-24)
 		j.breakf("actions though %q", p.Blocked)
 	case t.Stale || len(t.OpenBreakers) > 0 || len(t.PausedGroups) > 0:
 		j.breakf("actions though Ironic is stale, a breaker is open or a group is paused (DC-26)")

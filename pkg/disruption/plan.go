@@ -48,15 +48,20 @@ func (p *planner) plan(ctx context.Context) (api.Plan, error) {
 			break
 		}
 	}
-	for _, a := range plan.Actions {
-		if q := p.pools[a.Pool]; p.c.Execute && q != nil && q.Execute {
-			plan.DryRun = false
-		}
-	}
+	plan.DryRun = !p.c.Execute || !slices.ContainsFunc(plan.Actions, p.allowed)
 	plan.Reports = p.reports()
 	plan.Later = p.later(plan.Actions, plan.Method)
 	plan.Excluded = p.excluded()
 	return plan, nil
+}
+
+// allowed: the pool of an action lets it be carried out, or a Machine without owner does so itself.
+func (p *planner) allowed(a api.PlanAction) bool {
+	if q := p.pools[a.Pool]; q != nil {
+		return q.Execute
+	}
+	at := slices.IndexFunc(p.hosts, func(h *host) bool { return h.id == a.Hosts[0].Name })
+	return at >= 0 && p.hosts[at].Machine != nil && p.hosts[at].Machine.Execute
 }
 
 // unsure says why nothing can be planned (DC-26); "" = it can.
@@ -77,6 +82,9 @@ func (p *planner) unsure() string {
 func (p *planner) yields() string {
 	switch n := p.s.Throttle.Waiting; n {
 	case 0:
+		if p.s.Throttle.Limit == 1 {
+			return "the limit is 1: planned work leaves a slot free for others, so it never starts"
+		}
 		return ""
 	case 1:
 		return "1 host that is not planned waits for a slot: nothing is carried out before it has one"

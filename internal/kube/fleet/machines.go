@@ -124,6 +124,7 @@ func machineOf(w *machineWire) machine {
 	}
 	m.ControlPlane = has(w.Metadata.Labels, controlPlaneLabel)
 	m.Deleting = w.Metadata.DeletionTimestamp != nil
+	m.Execute = w.Metadata.Annotations[prefix+"execute"] == "true"
 	m.Marked, m.Paused = has(w.Metadata.Annotations, deleteMark), has(w.Metadata.Annotations, pausedMark)
 	switch owner := w.Metadata.controller(); {
 	case owner.Kind == "MachineSet" && owner.group() == machineGroup:

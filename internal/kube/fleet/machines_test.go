@@ -29,6 +29,7 @@ func TestMachines(t *testing.T) {
 		is           func(machine) bool
 	}{
 		"control plane": {`,"labels":{"cluster.x-k8s.io/control-plane":""}`, "", func(m machine) bool { return m.ControlPlane }},
+		"execute":       {`,"annotations":{"ironic-throttle.metal3.io/execute":"true"}`, "", func(m machine) bool { return m.Execute }},
 		"marked":        {`,"annotations":{"cluster.x-k8s.io/delete-machine":"yes"}`, "", func(m machine) bool { return m.Marked }},
 		"paused":        {`,"annotations":{"cluster.x-k8s.io/paused":""}`, "", func(m machine) bool { return m.Paused }},
 		"left alone":    {`,"annotations":{"ironic-throttle.metal3.io/do-not-disrupt":"true"}`, "", func(m machine) bool { return m.doNotDisrupt }},
