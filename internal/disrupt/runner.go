@@ -58,15 +58,6 @@ type Options struct {
 	Log *slog.Logger
 }
 
-// Status is how the execution stands.
-type Status struct {
-	Command *Command // unfinished; nil: none
-	Waiting string   // what it waits for
-	Stuck   bool     // … for too long
-	Planned time.Time
-	Err     error // of the last pass
-}
-
 // Runner carries out plans. Make one with New.
 type Runner struct {
 	o Options
@@ -122,21 +113,6 @@ func (r *Runner) Run(ctx context.Context) error {
 		case <-timer.C:
 		}
 	}
-}
-
-// note keeps the error of a pass, and logs it when it is another one than before. One of a process that ends is
-// none.
-func (r *Runner) note(err error, last string, ends bool) string {
-	r.mu.Lock()
-	r.status.Err = err
-	r.mu.Unlock()
-	if err == nil || ends {
-		return ""
-	}
-	if err.Error() != last {
-		r.o.Log.Warn("planned work does not go on: it is tried again soon", "error", err)
-	}
-	return err.Error()
 }
 
 // rest is how long until the next pass: a plan is carried out when it is just old enough.
