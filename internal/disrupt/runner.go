@@ -160,6 +160,7 @@ func (r *Runner) pass(ctx context.Context) error {
 
 // resume does what can be done for a command now.
 func (r *Runner) resume(ctx context.Context, c Command) error {
+	r.meet(&c)
 	conflicts := 0
 	for range maxSteps {
 		s, err := r.o.Cluster.Look(ctx, c)

@@ -130,3 +130,10 @@ func (r *Runner) show(c *Command, st step) {
 		r.status.Command = &kept
 	}
 }
+
+// meet shows a command before it was looked at, which may fail: somebody wants to know of it all the same.
+func (r *Runner) meet(c *Command) {
+	if known := r.Status().Command; known == nil || known.ID != c.ID {
+		r.show(c, step{})
+	}
+}

@@ -1,6 +1,7 @@
 package disrupt
 
 import (
+	"context"
 	"errors"
 	"strings"
 	"testing"
@@ -118,6 +119,26 @@ func TestExecutionThatFailsForLongIsWarnedOf(t *testing.T) {
 		t.Errorf("%q though it goes on", all)
 	}
 }
+
+// TestACommandThatCannotBeLookedAtIsShown, as after a change of the leader while the API server is away.
+func TestACommandThatCannotBeLookedAtIsShown(t *testing.T) {
+	w := newWorld(3, 0)
+	w.slow = true
+	s := newStage(t, w, w.release(1))
+	s.until("makes the owner smaller")
+	s.restart()
+	s.r.o.Cluster = blind{w}
+	err := s.pass()
+	s.r.note(err, "", false)
+	if r := s.r.Status().Running(); !errors.Is(err, errAway) || r == nil || r.ID != "command1" || !strings.Contains(r.LastError, errAway.Error()) {
+		t.Errorf("%+v, %v", r, err)
+	}
+}
+
+// blind lists what is marked and cannot look at it.
+type blind struct{ *world }
+
+func (blind) Look(context.Context, Command) (*Seen, error) { return nil, errAway }
 
 // TestEachStageHasWords, which name what is worked on.
 func TestEachStageHasWords(t *testing.T) {
