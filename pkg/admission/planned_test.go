@@ -359,7 +359,7 @@ func TestDC24_WhyTellsOfPlannedWork(t *testing.T) {
 func TestWhyOfAPlannedHostPointsToThePlan(t *testing.T) {
 	hosts := cluster{}
 	s := newFair(t, 1, hosts.known())
-	s.want(of("x", 9), api.ReasonGranted)
+	s.want(by(9, api.OpInspect), api.ReasonGranted)
 	for name, ask := range map[string]func(){
 		"unknown": func() {},
 		"waits":   func() { s.want(by(1, api.OpDeprovision), api.ReasonPlannedYields) },
@@ -375,7 +375,12 @@ func TestWhyOfAPlannedHostPointsToThePlan(t *testing.T) {
 			t.Errorf("%s: %q, steps %q", name, w.Story, w.Steps)
 		}
 	}
-	if w := s.c.Why(s.now, "tenant-x", "host-9"); strings.Contains(strings.Join(w.Steps, " "), "ironic-throttle plan") {
+	hosts.set("host-9", func(h *admission.Host) { h.Planned = true })
+	w := s.c.Why(s.now, "metal3", "host-9")
+	if !strings.Contains(strings.Join(w.Story, " "), "Its work is planned: nobody asked for it") || !strings.Contains(strings.Join(w.Steps, " "), "ironic-throttle plan,") {
+		t.Errorf("with a slot: %q, steps %q", w.Story, w.Steps)
+	}
+	if w := s.c.Why(s.now, "metal3", "host-7"); strings.Contains(strings.Join(w.Steps, " "), "ironic-throttle plan") {
 		t.Errorf("another host: %q", w.Steps)
 	}
 }

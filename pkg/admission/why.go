@@ -240,7 +240,7 @@ func (t *storyteller) tell(h *host) {
 // planned tells that nobody asked for its work, and where that is seen.
 func (t *storyteller) planned() {
 	if t.Answer == nil || t.Answer.Reason != api.ReasonPlannedYields { // else that is told
-		t.sayf("Its next work is planned: nobody asked for it, and it starts when nobody else wants the slots.")
+		t.sayf("Its work is planned: nobody asked for it, and what has not begun starts when nobody else wants the slots.")
 	}
 	t.Steps = append(t.Steps, "See what is planned, what is being carried out, and what that waits for: ironic-throttle plan, where the planner is on.")
 }
