@@ -204,6 +204,7 @@ func (a *App) newServer(m *metrics.Metrics, plans server.Planner) (err error) {
 
 		Address:  a.force.Load().config.Listen.API,
 		Planner:  plans,
+		Running:  a.running,
 		Save:     a.holds.saveSoon,
 		Metrics:  m.Handler(a.log),
 		Answered: m.Answered,
@@ -218,6 +219,9 @@ func (a *App) newServer(m *metrics.Metrics, plans server.Planner) (err error) {
 	}
 	if a.gateway != nil {
 		sources.Gateway = a.gateway.Stats
+	}
+	if a.execution != nil {
+		sources.Planned = a.running
 	}
 	m.Read(sources)
 	return nil

@@ -31,6 +31,14 @@ func (a *App) newExecution(c config.Config, p *planner.Planner) (*disrupt.Runner
 	}), nil
 }
 
+// running is the planned work that is being carried out; nil: none is.
+func (a *App) running() *api.PlanRunning {
+	if a.execution == nil {
+		return nil
+	}
+	return a.execution.Status().Running()
+}
+
 // executed is the planner as whoever carries plans out needs it: by the newest state, and the
 // settings in force.
 type executed struct {

@@ -223,6 +223,9 @@ func (a *App) presentWarnings() []string {
 	} else if why := a.waits.Load(); why != nil {
 		out = append(out, *why)
 	}
+	if a.execution != nil {
+		out = append(out, a.execution.Status().Warnings(a.now())...)
+	}
 	for _, c := range []*httpserve.InUse{a.api.cert, a.metrics.cert, a.gatewayCert} {
 		if fault := c.Fault(); fault != "" {
 			out = append(out, fault)

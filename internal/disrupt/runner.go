@@ -58,15 +58,6 @@ type Options struct {
 	Log *slog.Logger
 }
 
-// Status is how the execution stands.
-type Status struct {
-	Command *Command // unfinished; nil: none
-	Waiting string   // what it waits for
-	Stuck   bool     // … for too long
-	Planned time.Time
-	Err     error // of the last pass
-}
-
 // Runner carries out plans. Make one with New.
 type Runner struct {
 	o Options
@@ -124,21 +115,6 @@ func (r *Runner) Run(ctx context.Context) error {
 	}
 }
 
-// note keeps the error of a pass, and logs it when it is another one than before. One of a process that ends is
-// none.
-func (r *Runner) note(err error, last string, ends bool) string {
-	r.mu.Lock()
-	r.status.Err = err
-	r.mu.Unlock()
-	if err == nil || ends {
-		return ""
-	}
-	if err.Error() != last {
-		r.o.Log.Warn("planned work does not go on: it is tried again soon", "error", err)
-	}
-	return err.Error()
-}
-
 // rest is how long until the next pass: a plan is carried out when it is just old enough.
 func (r *Runner) rest() time.Duration {
 	if r.plan == nil {
@@ -184,6 +160,7 @@ func (r *Runner) pass(ctx context.Context) error {
 
 // resume does what can be done for a command now.
 func (r *Runner) resume(ctx context.Context, c Command) error {
+	r.meet(&c)
 	conflicts := 0
 	for range maxSteps {
 		s, err := r.o.Cluster.Look(ctx, c)

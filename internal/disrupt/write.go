@@ -132,14 +132,3 @@ func (r *Runner) tell(ctx context.Context, c *Command, s *Seen, n Notice) {
 		}
 	}
 }
-
-// show keeps what Status tells.
-func (r *Runner) show(c *Command, st step) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.status.Command, r.status.Waiting, r.status.Stuck = nil, st.wait, st.stuck
-	if c != nil {
-		kept := *c
-		r.status.Command = &kept
-	}
-}

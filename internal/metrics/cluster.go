@@ -59,6 +59,17 @@ func events(s status) *api.EventCounts {
 	return s.Cluster.Events
 }
 
+// plannedRows tell whether planned work goes on; no series where it is not carried out.
+func plannedRows() []row[*api.PlanRunning] {
+	return []row[*api.PlanRunning]{
+		gauges("planned_work", "1 for the state that planned work is in, else 0: running, or stuck = a step takes longer than it should. Both are 0 while there is none.",
+			[]string{"state"}, func(p *api.PlanRunning, put put) {
+				put(truth(p != nil && !p.Stuck), "running")
+				put(truth(p != nil && p.Stuck), "stuck")
+			}),
+	}
+}
+
 func certificateRows() []row[map[string]func() time.Time] {
 	return []row[map[string]func() time.Time]{
 		gauges("certificate_not_after_seconds", "When the certificate of a listener ends that is in use, in Unix time.",

@@ -30,6 +30,8 @@ type Sources struct {
 	Polls  func() ironic.PollStats
 	Caches map[string]func() snapshot.Stats
 	Now    func() time.Time
+	// Planned is the planned work that is being carried out, nil while none is.
+	Planned func() *api.PlanRunning
 	// Certificates are the ends of those in use, by listener; the zero time where it has
 	// none.
 	Certificates map[string]func() time.Time
@@ -79,6 +81,7 @@ func (m *Metrics) Read(s Sources) {
 		add(m, s.caches, cacheRows())
 	}
 	add(m, s.Gateway, gatewayRows())
+	add(m, s.Planned, plannedRows())
 	add(m, func() map[string]func() time.Time { return s.Certificates }, certificateRows())
 }
 

@@ -62,6 +62,7 @@ func example(t *testing.T) Sources {
 			s.MemoryBytes, s.DiskBytes, s.MemoryLimit, s.DiskLimit, s.ReadBytes, s.ReadLimit = 19, 20, 21, 22, 23, 24
 			return s
 		},
+		Planned: func() *api.PlanRunning { return &api.PlanRunning{Stuck: true} },
 		Certificates: map[string]func() time.Time{
 			"api":     func() time.Time { return time.Unix(1800000000, 0) },
 			"gateway": func() time.Time { return time.Unix(1900000000, 0) },
@@ -179,5 +180,27 @@ func TestWhatThereIsNotHasNoSeries(t *testing.T) {
 	}
 	if !strings.Contains(got, "\nironic_throttle_leading 1\n") {
 		t.Error("it does not lead")
+	}
+}
+
+// TestPlannedWorkIsInOneState, or in none.
+func TestPlannedWorkIsInOneState(t *testing.T) {
+	for want, p := range map[string]*api.PlanRunning{"0 0": nil, "1 0": {}, "0 1": {Stuck: true}} {
+		m := New()
+		m.Read(Sources{Planned: func() *api.PlanRunning { return p }})
+		var got []string
+		for _, state := range []string{"running", "stuck"} {
+			_, rest, _ := strings.Cut(scrape(t, m), `ironic_throttle_planned_work{state="`+state+`"} `)
+			value, _, _ := strings.Cut(rest, "\n")
+			got = append(got, value)
+		}
+		if strings.Join(got, " ") != want {
+			t.Errorf("%+v: %q, want %s", p, got, want)
+		}
+	}
+	m := New()
+	m.Read(Sources{})
+	if strings.Contains(scrape(t, m), "planned_work{") {
+		t.Error("there is a series where nothing is carried out")
 	}
 }

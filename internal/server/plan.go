@@ -67,10 +67,14 @@ func (s *Server) plan(h func(context.Context, http.ResponseWriter, *http.Request
 // getPlan answers GET /v1/plan.
 func (s *Server) getPlan(ctx context.Context, w http.ResponseWriter, _ *http.Request) error {
 	plan, err := s.opts.Planner.Plan(ctx)
-	if err == nil {
-		writeJSON(w, http.StatusOK, wholePlan(plan))
+	if err != nil {
+		return err
 	}
-	return err
+	if s.opts.Running != nil {
+		plan.Running = s.opts.Running() // as it is now; the plan may be some seconds old
+	}
+	writeJSON(w, http.StatusOK, wholePlan(plan))
+	return nil
 }
 
 // getPlanState answers GET /v1/plan/state.

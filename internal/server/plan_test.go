@@ -66,6 +66,20 @@ func TestPlanIsShown(t *testing.T) {
 	}
 }
 
+// What is being carried out is as it is now, also where the plan is some seconds old.
+func TestWhatIsBeingCarriedOutIsShown(t *testing.T) {
+	var now *api.PlanRunning
+	s := made(t, seen(), plans(&planner{}), func(o *Options) { o.Running = func() *api.PlanRunning { return now } })
+	if w := send(t, s.API(), "GET", "/v1/plan", ""); strings.Contains(w.Body.String(), "running") {
+		t.Errorf("nothing is carried out: %s", w.Body)
+	}
+	now = &api.PlanRunning{ID: "abcdef", Decision: api.PlanRelease, Reason: api.PlanEmpty, Hosts: []string{"metal3/host-3"}, Step: "it begins", WaitsFor: "a turn", Stuck: true}
+	want := `"running":{"id":"abcdef","decision":"release","reason":"Empty","hosts":["metal3/host-3"],"step":"it begins","waitsFor":"a turn","since":"0001-01-01T00:00:00Z","stuck":true}`
+	if w := send(t, s.API(), "GET", "/v1/plan", ""); !strings.Contains(w.Body.String(), want) {
+		t.Errorf("%s, want %s", w.Body, want)
+	}
+}
+
 func TestAPlannerThatIsOffSaysHowItIsSwitchedOn(t *testing.T) {
 	for _, path := range planPaths {
 		e := isError(t, send(t, made(t, seen()).API(), "GET", path, ""), 404, api.PlannerOff)

@@ -102,6 +102,8 @@ type Options struct {
 	Save func() error
 	// Planner answers GET /v1/plan; nil: nothing is planned.
 	Planner Planner
+	// Running tells which planned work is being carried out; nil, or nil from it: none. It must not block.
+	Running func() *api.PlanRunning
 	// Metrics answers GET /metrics; nil: there are none.
 	Metrics http.Handler
 	// Answered counts each request that was answered. A route is one of a closed set, never

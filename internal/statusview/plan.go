@@ -24,7 +24,7 @@ const underAction = "  "
 // pasted.
 func Plan(p api.Plan, width int) string {
 	s := space{width: width}
-	out := foldAll([]line{{planHeadline(p), heading}}, s, 0)
+	out := append(runningLines(p, s), foldAll([]line{{planHeadline(p), heading}}, s, 0)...)
 	if p.Blocked != "" && len(p.Actions) > 0 { // else the headline says it
 		out = append(out, fold(line{field("blocked", printable(p.Blocked)), alarming}, s, fieldIndent)...)
 	}

@@ -353,3 +353,34 @@ func TestDC24_WhyTellsOfPlannedWork(t *testing.T) {
 		t.Errorf("%+v", w.Answer)
 	}
 }
+
+// TestWhyOfAPlannedHostPointsToThePlan: whatever the host does, and also before anybody has asked for it, as while
+// pods leave its node.
+func TestWhyOfAPlannedHostPointsToThePlan(t *testing.T) {
+	hosts := cluster{}
+	s := newFair(t, 1, hosts.known())
+	s.want(by(9, api.OpInspect), api.ReasonGranted)
+	for name, ask := range map[string]func(){
+		"unknown": func() {},
+		"waits":   func() { s.want(by(1, api.OpDeprovision), api.ReasonPlannedYields) },
+	} {
+		hosts.set("host-1", func(h *admission.Host) { h.Planned = false })
+		if steps := s.c.Why(s.now, "metal3", "host-1").Steps; strings.Contains(strings.Join(steps, " "), "ironic-throttle plan") {
+			t.Errorf("%s, not planned: %q", name, steps)
+		}
+		hosts.set("host-1", func(h *admission.Host) { h.Planned = true })
+		ask()
+		w := s.c.Why(s.now, "metal3", "host-1")
+		if n := strings.Count(strings.Join(w.Steps, " "), "ironic-throttle plan,"); n != 1 || strings.Count(strings.Join(w.Story, " "), "when nobody else wants the slots") < 1 {
+			t.Errorf("%s: %q, steps %q", name, w.Story, w.Steps)
+		}
+	}
+	hosts.set("host-9", func(h *admission.Host) { h.Planned = true })
+	w := s.c.Why(s.now, "metal3", "host-9")
+	if !strings.Contains(strings.Join(w.Story, " "), "Its work is planned: nobody asked for it") || !strings.Contains(strings.Join(w.Steps, " "), "ironic-throttle plan,") {
+		t.Errorf("with a slot: %q, steps %q", w.Story, w.Steps)
+	}
+	if w := s.c.Why(s.now, "metal3", "host-7"); strings.Contains(strings.Join(w.Steps, " "), "ironic-throttle plan") {
+		t.Errorf("another host: %q", w.Steps)
+	}
+}

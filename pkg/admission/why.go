@@ -47,7 +47,18 @@ func (c *Controller) Why(now time.Time, namespace, name string) api.Why {
 		t.share, t.lighter = shareOf(h.queue.View(now, 0).Tenants, tenant(h.ID()))
 	}
 	t.tell(h)
+	if h != nil && c.plans(h) || h == nil && c.plansHost(called(namespace, name)) {
+		t.planned()
+	}
 	return w
+}
+
+// called is the host that somebody means, as the cluster is asked for it.
+func called(namespace, name string) api.Ask {
+	if namespace == "" {
+		return api.Ask{NodeUUID: name}
+	}
+	return api.Ask{Namespace: namespace, Name: name}
 }
 
 // whose finds the host that somebody means, and what the cluster says: a host, none, or nothing.
@@ -224,6 +235,14 @@ func (t *storyteller) tell(h *host) {
 		return
 	}
 	t.Steps = t.slotSteps()
+}
+
+// planned tells that nobody asked for its work, and where that is seen.
+func (t *storyteller) planned() {
+	if t.Answer == nil || t.Answer.Reason != api.ReasonPlannedYields { // else that is told
+		t.sayf("Its work is planned: nobody asked for it, and what has not begun starts when nobody else wants the slots.")
+	}
+	t.Steps = append(t.Steps, "See what is planned, what is being carried out, and what that waits for: ironic-throttle plan, where the planner is on.")
 }
 
 func (t *storyteller) unknown() {

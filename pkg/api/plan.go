@@ -46,6 +46,8 @@ type Plan struct {
 	// Blocked says why nothing is carried out now: the breaker, a pause or a stale view, and then there are no actions
 	// (DC-26), or hosts that are not planned and wait (DC-24); "" = nothing blocks.
 	Blocked string `json:"blocked,omitempty"`
+	// Running is the work that is being carried out; absent: none is.
+	Running *PlanRunning `json:"running,omitempty"`
 	// Method is what all actions come from; "" = there are none.
 	Method  PlanMethod   `json:"method,omitempty"`
 	Actions []PlanAction `json:"actions"`
@@ -61,6 +63,27 @@ type Plan struct {
 	Hosts int `json:"hosts"`
 	Nodes int `json:"nodes"`
 	Pods  int `json:"pods"`
+}
+
+// PlanRunning is planned work that has begun and not ended. Its action was one of an earlier plan.
+type PlanRunning struct {
+	ID       string       `json:"id"` // in the annotation and the labels ironic-throttle.metal3.io/command
+	Decision PlanDecision `json:"decision"`
+	Reason   PlanReason   `json:"reason"`
+	Hosts    []string     `json:"hosts"` // NAMESPACE/NAME; the annotation is on the first one
+	// Pool is KIND NAMESPACE/NAME, or "" for hosts of none.
+	Pool string `json:"pool,omitempty"`
+	// Replacement is the host that is deployed first, NAMESPACE/NAME.
+	Replacement string `json:"replacement,omitempty"`
+	// Step says in words what is done now, WaitsFor what it waits for, if it does, and Since from when on it has been
+	// in this step.
+	Step     string    `json:"step"`
+	WaitsFor string    `json:"waitsFor,omitempty"`
+	Since    time.Time `json:"since"`
+	// Stuck: the step takes longer than it should. Whoever is on duty should look.
+	Stuck bool `json:"stuck,omitempty"`
+	// LastError is why it did not go on when that was tried last; "" = it did.
+	LastError string `json:"lastError,omitempty"`
 }
 
 // PlanAction is one line of a plan. Hosts are NAMESPACE/NAME.
