@@ -91,7 +91,8 @@ func (c *Command) complete(s *Seen, now time.Time) error {
 	if c.Decision != api.PlanRelease && now.Sub(c.Newest) < settled {
 		return fmt.Errorf("%s has a Machine that is younger than %s", c.Pool, settled)
 	}
-	return nil
+	_, err := ReadCommand(c.text()) // else it would be begun and taken for none, again and again
+	return err
 }
 
 // first is the write that begins the command: from now on another process finds it.

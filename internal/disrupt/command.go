@@ -130,6 +130,9 @@ func ReadCommand(text string) (Command, error) {
 			return c, fmt.Errorf("record of a command: target %d lacks its host or its Machine", i)
 		}
 	}
+	if err := c.fault(); err != nil {
+		return c, fmt.Errorf("record of a command: %w", err)
+	}
 	return c, nil
 }
 

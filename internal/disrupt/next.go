@@ -1,6 +1,7 @@
 package disrupt
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"time"
@@ -159,7 +160,7 @@ func (c Command) release(s *Seen, m moment) step {
 		if why := c.unfit(s, m); why != "" {
 			return c.abandon(s, m, stageUndoing, "%s", why)
 		}
-	} else if why := c.unfitMachine(s, machine); why != "" { // it has been drained: that goes on
+	} else if why := cmp.Or(c.unfitMachine(s, machine), c.unproven(s)); why != "" { // it has been drained: that goes on
 		return c.abandon(s, m, stageWithdrawing, "%s", why)
 	} else if n := len(s.alive()); n != s.Owner.Replicas { // else it would not be this Machine that goes
 		return c.waiting(m, otherLimit, "%s has %d Machines and wants %d", c.Pool, n, s.Owner.Replicas)
@@ -222,6 +223,9 @@ func (c Command) chosen(s *Seen, m moment) step {
 	t := c.target()
 	if !c.scales() || !s.Owner.Found() {
 		return c.waiting(m, otherLimit, "Machine %s is to be deleted", t.Machine)
+	}
+	if why := c.unmarked(s); why != "" {
+		return c.abandon(s, m, stageUndoing, "%s", why)
 	}
 	_, _, to := doneTo(s.Owner.Label)
 	if s.Owner.Replicas > to {

@@ -1,6 +1,9 @@
 package disrupt
 
-import "fmt"
+import (
+	"cmp"
+	"fmt"
+)
 
 // prepare taints the nodes and makes the owner larger.
 func (c Command) prepare(s *Seen, m moment) step {
@@ -78,6 +81,8 @@ func (c Command) deploy(s *Seen, m moment) step {
 		return do(clean(s.Spare))
 	case !s.Owner.Found() || s.Owner.Replicas < to:
 		return c.abandon(s, m, stageUndoing, "somebody made %s smaller before the replacement was ready", c.Pool)
+	case c.unmarked(s) != "":
+		return c.abandon(s, m, stageUndoing, "%s", c.unmarked(s))
 	case c.unfitMachine(s, s.Machines[c.At]) != "":
 		return c.abandon(s, m, stageWithdrawing, "%s", c.unfitMachine(s, s.Machines[c.At]))
 	case m.now.Sub(c.StageAt) > deployLimit && !n.Ready:
@@ -98,7 +103,7 @@ func (c Command) deploy(s *Seen, m moment) step {
 
 // drain evicts the pods of a node. It has begun, and goes on whoever waits (DC-25).
 func (c Command) drain(s *Seen, m moment) step {
-	if why := c.unfitMachine(s, s.Machines[c.At]); why != "" {
+	if why := cmp.Or(c.unfitMachine(s, s.Machines[c.At]), c.unproven(s)); why != "" {
 		return c.abandon(s, m, stageWithdrawing, "%s", why)
 	}
 	if s.PodsOf != c.target().Node {

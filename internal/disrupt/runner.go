@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -71,7 +72,7 @@ type Status struct {
 type Runner struct {
 	o Options
 
-	live map[string]bool // commands that this process has begun; Run's alone
+	live map[string]Command // that this process has begun, as it has validated them; Run's alone
 	plan *api.Plan       // made, and not old enough yet
 	told map[string]bool // commands that are said to be stuck
 	// refused are actions that could not be begun, with when.
@@ -98,7 +99,7 @@ func New(o Options) *Runner {
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
-	return &Runner{o: o, live: map[string]bool{}, told: map[string]bool{}, refused: map[string]time.Time{}}
+	return &Runner{o: o, live: map[string]Command{}, told: map[string]bool{}, refused: map[string]time.Time{}}
 }
 
 // Status tells how it stands.
@@ -167,6 +168,7 @@ func (r *Runner) pass(ctx context.Context) error {
 	for _, fault := range faults {
 		r.o.Log.Warn("planned work of another version is taken for none: its marks are removed", "error", fault)
 	}
+	maps.DeleteFunc(r.live, func(id string, _ Command) bool { return !alive[id] })
 	var errs []error
 	for _, w := range strays(marks, alive) {
 		errs = append(errs, r.write(ctx, nil, w))
@@ -185,6 +187,8 @@ func (r *Runner) pass(ctx context.Context) error {
 // resume does what can be done for a command now.
 func (r *Runner) resume(ctx context.Context, c Command) error {
 	conflicts := 0
+	c = r.asBegun(c)
+	_, live := r.live[c.ID]
 	for range maxSteps {
 		s, err := r.o.Cluster.Look(ctx, c)
 		if err != nil {
@@ -194,12 +198,13 @@ func (r *Runner) resume(ctx context.Context, c Command) error {
 		if err != nil {
 			return err
 		}
-		if now.Stage != c.Stage || now.At != c.At { // what matters now was not looked at
+		now = r.asBegun(now)
+		if now.Stage != c.Stage || now.At != c.At || !now.same(c) { // what matters now was not looked at
 			c = now
 			continue
 		}
 		c = now
-		st := next(c, s, moment{now: r.o.Now(), live: r.live[c.ID], hold: r.o.Planner.Hold()})
+		st := next(c, s, moment{now: r.o.Now(), live: live, hold: r.o.Planner.Hold()})
 		r.show(&c, st)
 		r.report(ctx, &c, s, st)
 		before := conflicts
@@ -228,7 +233,23 @@ func (s *Seen) latest(c Command) (Command, error) {
 	if !s.Hosts[0].ours(&c) {
 		return c, fmt.Errorf("command %s: somebody has removed its record from host %s", c.ID, c.Targets[0].Host)
 	}
-	return ReadCommand(s.Hosts[0].Record)
+	now, err := ReadCommand(s.Hosts[0].Record)
+	if err == nil && (now.ID != c.ID || now.Targets[0].Host != c.Targets[0].Host) {
+		err = fmt.Errorf("command %s: somebody has changed its record on host %s", c.ID, c.Targets[0].Host)
+	}
+	return now, err
+}
+
+// asBegun is what this process has begun, as far as its record says: somebody may have changed what it is about.
+func (r *Runner) asBegun(c Command) Command {
+	begun, ok := r.live[c.ID]
+	if !ok || begun.same(c) || begun.Targets[0].Host != c.Targets[0].Host {
+		return c
+	}
+	r.o.Log.Warn("somebody has changed the record of planned work: it goes on as it was begun", "command", c.ID, "host", c.Targets[0].Host.String())
+	begun.Stage, begun.StageAt, begun.Abandoned = c.Stage, c.StageAt, c.Abandoned
+	begun.At = min(c.At, len(begun.Targets)-1)
+	return begun
 }
 
 // consider makes a plan, or carries out the one that was made.

@@ -69,7 +69,7 @@ func (r *Runner) begin(ctx context.Context, p api.Plan, s *disruption.State) err
 		r.refuse(p.Actions[at], err)
 		return nil
 	}
-	r.live[c.ID] = true
+	r.live[c.ID] = c
 	if err := r.write(ctx, &c, c.first(seen)); err != nil {
 		if errors.Is(err, ErrConflict) || errors.Is(err, ErrGone) {
 			return nil // the next plan knows
