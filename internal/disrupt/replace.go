@@ -25,6 +25,7 @@ func (c Command) prepare(s *Seen, m moment) step {
 			Annotations: map[string]string{AnnotationPlanned: "true"},
 		})
 	}
+	var taints []Write
 	for i, node := range s.Nodes {
 		switch {
 		case !node.Found():
@@ -32,8 +33,11 @@ func (c Command) prepare(s *Seen, m moment) step {
 		case node.Label != "" && !node.ours(&c):
 			return c.abandon(s, m, stageUndoing, "node %s is part of another command", c.Targets[i].Node)
 		case !node.Tainted || !node.ours(&c):
-			return do(Write{What: "taints the node", Object: node.Object, Label: &c.ID, Taint: &on, Taints: node.Taints})
+			taints = append(taints, Write{What: "taints the node", Object: node.Object, Label: &c.ID, Taint: &on, Taints: node.Taints})
 		}
+	}
+	if len(taints) > 0 {
+		return do(taints...)
 	}
 	return do(c.scale(s.Owner, s.Owner.Replicas+1, didRaise))
 }

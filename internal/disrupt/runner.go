@@ -16,8 +16,12 @@ import (
 	"github.com/ironic-throttle/ironic-throttle/pkg/disruption"
 )
 
-// every is the time between two passes.
-const every = 10 * time.Second
+// every is the time between two passes, and idle how many times as long it is while there is nothing to do: a pass
+// then reads all nodes, pods and hosts of the cluster.
+const (
+	every = 10 * time.Second
+	idle  = 6
+)
 
 // maxSteps bounds the writes of one pass, and maxConflicts those that meet a newer version, should
 // two of us ever work against each other.
@@ -75,6 +79,7 @@ type Runner struct {
 	live map[string]Command // that this process has begun, as it has validated them; Run's alone
 	plan *api.Plan       // made, and not old enough yet
 	told map[string]bool // commands that are said to be stuck
+	idle bool            // the last pass has found nothing to do
 	// refused are actions that could not be begun, with when.
 	refused map[string]time.Time
 
@@ -142,14 +147,23 @@ func (r *Runner) note(err error, last string, ends bool) string {
 
 // rest is how long until the next pass: a plan is carried out when it is just old enough.
 func (r *Runner) rest() time.Duration {
-	if r.plan == nil {
+	switch {
+	case r.idle:
+		return idle * r.o.Every
+	case r.plan == nil:
 		return r.o.Every
 	}
 	return min(r.o.Every, max(time.Millisecond, r.plan.ExecuteAfter.Sub(r.o.Now())))
 }
 
 // pass goes on with what is unfinished, else removes strays, else plans.
-func (r *Runner) pass(ctx context.Context) error {
+func (r *Runner) pass(ctx context.Context) (err error) {
+	defer func() {
+		if err != nil {
+			r.plan = nil // it is due, maybe: rest would be none
+		}
+	}()
+	r.idle = false
 	if !r.o.Leading() {
 		r.plan = nil
 		clear(r.live) // somebody else may have gone on since
@@ -255,7 +269,7 @@ func (r *Runner) asBegun(c Command) Command {
 // consider makes a plan, or carries out the one that was made.
 func (r *Runner) consider(ctx context.Context) error {
 	if why := r.o.Planner.Hold(); why != "" {
-		r.plan = nil
+		r.plan, r.idle = nil, true
 		r.show(nil, step{wait: why})
 		return nil
 	}
@@ -265,6 +279,7 @@ func (r *Runner) consider(ctx context.Context) error {
 	}
 	s, err := r.o.Planner.State(ctx)
 	if err != nil {
+		r.idle = true
 		return fmt.Errorf("state for a plan: %w", err)
 	}
 	if r.plan == nil {
@@ -289,6 +304,7 @@ func (r *Runner) consider(ctx context.Context) error {
 
 // abandoned tells why a plan is not carried out (DC-22).
 func (r *Runner) abandoned(err error) error {
+	r.idle = true
 	if why := new(disruption.Abandoned); errors.As(err, &why) {
 		r.o.Log.Info("a plan does not hold any more: it is abandoned", "class", why.Class, "why", why.Why)
 		return nil
@@ -303,6 +319,7 @@ func (r *Runner) make(ctx context.Context, s *disruption.State) error {
 		return fmt.Errorf("plan: %w", err)
 	}
 	if p.DryRun || p.Blocked != "" || s.Throttle.Waiting > 0 || r.choose(p, s) < 0 {
+		r.idle = true
 		return nil
 	}
 	if at := r.o.Now().Add(disruption.ValidateAfter); p.ExecuteAfter.Before(at) {
