@@ -39,9 +39,10 @@ var versions = []string{"v1beta2", "v1beta1"}
 
 // Client is a disrupt.Cluster. It may be used by several goroutines.
 type Client struct {
-	instance, namespace string
-	now                 func() time.Time
-	server              *rest.RESTClient
+	instance   string
+	namespaces []string
+	now        func() time.Time
+	server     *rest.RESTClient
 
 	mu     sync.Mutex
 	served map[string]string // version by group
@@ -53,8 +54,9 @@ var _ disrupt.Cluster = (*Client)(nil)
 type Options struct {
 	// Config leads to the API server.
 	Config *rest.Config
-	// Namespace is where hosts and Machines are looked for; "" = everywhere.
-	Namespace string
+	// Namespaces are where hosts and Machines are looked for; none: everywhere. What is marked elsewhere is
+	// another throttle's.
+	Namespaces []string
 	// Instance is who tells Events.
 	Instance string
 	// Now is the clock of Events; nil: time.Now.
@@ -81,7 +83,7 @@ func New(o Options) (*Client, error) {
 	if o.Now == nil {
 		o.Now = time.Now
 	}
-	return &Client{instance: o.Instance, namespace: o.Namespace, now: o.Now, server: server, served: map[string]string{}}, nil
+	return &Client{instance: o.Instance, namespaces: o.Namespaces, now: o.Now, server: server, served: map[string]string{}}, nil
 }
 
 // bounded reads no more of an answer than there should be.

@@ -188,7 +188,7 @@ func TestLook(t *testing.T) {
 			{"metadata":{"name":"static","uid":"4","annotations":{"kubernetes.io/config.mirror":"x"}}},
 			{"metadata":{"name":"keep","uid":"5","annotations":{"karpenter.sh/do-not-disrupt":"true"}}}]}`,
 	})
-	cmd, err := disrupt.ReadCommand(`{"id":"abc123","decision":"replace","stage":"draining","pool":{"kind":"MachineDeployment","namespace":"n","name":"d"},
+	cmd, err := disrupt.ReadCommand(`{"id":"abc123","decision":"replace","stage":"draining","replacement":{"namespace":"n","name":"spare"},"pool":{"kind":"MachineDeployment","namespace":"n","name":"d"},
 		"newest":"2026-01-01T00:00:00Z","targets":[{"host":{"namespace":"n","name":"h"},"machine":{"namespace":"n","name":"old"},"node":"node-old"}]}`)
 	if err != nil {
 		t.Fatal(err)
@@ -233,5 +233,22 @@ func TestVersionsThatNobodyKnows(t *testing.T) {
 	_, c := serve(t, map[string]string{"GET /apis/cluster.x-k8s.io": `{"versions":[{"version":"v2"}]}`})
 	if _, err := c.Marks(t.Context()); err == nil || !strings.Contains(err.Error(), "none of [v1beta2 v1beta1]") {
 		t.Error(err)
+	}
+}
+
+// TestMarksOfOtherNamespacesAreOthers: another throttle, which watches them, carries their commands out.
+func TestMarksOfOtherNamespacesAreOthers(t *testing.T) {
+	const item = `{"items":[{"metadata":{"name":"h","namespace":"%s","uid":"%s"}}]}`
+	const path = "GET /apis/metal3.io/v1alpha1/"
+	s, c := serve(t, map[string]string{
+		path + "baremetalhosts":              fmt.Sprintf(item, "c", "3"),
+		path + "namespaces/a/baremetalhosts": fmt.Sprintf(item, "a", "1"),
+		path + "namespaces/b/baremetalhosts": fmt.Sprintf(item, "b", "2"),
+		"GET /api/v1/nodes":                  fmt.Sprintf(item, "", "4"),
+	})
+	c.namespaces = []string{"a", "b"}
+	m, err := c.Marks(t.Context())
+	if err != nil || len(m.Hosts) != 2 || m.Hosts[0].Namespace != "a" || m.Hosts[1].Namespace != "b" || len(m.Nodes) != 0 {
+		t.Errorf("%v, %+v, sent %q", err, m, s.sent)
 	}
 }
