@@ -89,7 +89,7 @@ func (c Command) deploy(s *Seen, m moment) step {
 		return c.abandon(s, m, stageUndoing, "%s", c.unmarked(s))
 	case c.unfitMachine(s, s.Machines[c.At]) != "":
 		return c.abandon(s, m, stageWithdrawing, "%s", c.unfitMachine(s, s.Machines[c.At]))
-	case m.now.Sub(c.StageAt) > deployLimit && !n.Ready:
+	case m.now.Sub(c.StageAt) > deployLimit && (n.Deleting || !n.Ready):
 		return c.abandon(s, m, stageWithdrawing, "the replacement was not ready after %s", deployLimit)
 	case taken:
 		return c.abandon(s, m, stageWithdrawing, "host %s was claimed by %s", c.Replacement, s.Spare.Consumer)
@@ -97,6 +97,8 @@ func (c Command) deploy(s *Seen, m moment) step {
 		return c.waiting(m, otherLimit, "Cluster API makes a Machine for %s", c.Pool)
 	case n.Host != "" && n.Host != c.Replacement.String():
 		return c.stop(s, m, stageWithdrawing, fmt.Sprintf("the replacement got host %s, and the plan counts with %s: the pool's hostSelector must leave no other choice", n.Host, c.Replacement))
+	case n.Deleting:
+		return c.waiting(m, deployLimit, "replacement %s is being deleted, and another one comes", n.Key)
 	case !n.Ready:
 		return c.waiting(m, deployLimit, "replacement %s becomes ready", n.Key)
 	case m.hold != "":
@@ -153,6 +155,10 @@ func (c Command) withdraw(s *Seen, m moment) step {
 		return c.to(s, m, stageUndoing)
 	case !n.Found(): // without it another Machine might go
 		return c.waiting(m, otherLimit, "Cluster API makes a Machine for %s, to be taken back", c.Pool)
+	case n.Deleting: // by somebody else: Cluster API makes another one, which is to go
+		return c.waiting(m, otherLimit, "replacement %s is being deleted by somebody else", n.Key)
+	case len(s.alive()) != s.Owner.Replicas: // else it might not be this Machine that goes
+		return c.waiting(m, otherLimit, "%s has %d Machines and wants %d", c.Pool, len(s.alive()), s.Owner.Replicas)
 	case n.Label != "" && !n.ours(&c) || n.Marked && n.Mark != c.mark():
 		return c.waiting(m, otherLimit, "Machine %s is somebody else's to delete", n.Key)
 	case !n.ours(&c) || !n.Marked:

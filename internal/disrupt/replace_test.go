@@ -146,3 +146,36 @@ func TestTheOldMachineGoesMeanwhile(t *testing.T) {
 	}
 	s.clean()
 }
+
+// TestAReplacementThatIsDeleted by a MachineHealthCheck, or by hand: nothing is drained for it, and taking it
+// back takes no other Machine.
+func TestAReplacementThatIsDeleted(t *testing.T) {
+	for name, withdraws := range map[string]bool{"another comes": false, "it is taken back": true} {
+		s := replacing(t)
+		s.until("makes the owner larger")
+		for range 3 {
+			if len(s.w.machines) == 4 && s.w.machines["machine-3"].Ready {
+				break
+			}
+			s.w.turn()
+		}
+		m := s.w.machines["machine-3"]
+		m.Deleting = true
+		s.w.bump(&m.Object)
+		if withdraws {
+			s.w.owner.Execute = false
+			s.w.bump(&s.w.owner.Object)
+		}
+		if err := s.r.pass(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if x := s.w.writes[len(s.w.writes)-1]; x.Evict || x.What == "makes the owner smaller" {
+			t.Errorf("%s: %s %s", name, x.Object.Kind, x.What)
+		}
+		s.settle()
+		if withdraws && (s.w.machines["machine-0"] == nil || s.w.machines["machine-1"] == nil || s.w.machines["machine-2"] == nil || len(s.w.machines) != 3) {
+			t.Errorf("%s: gone %v", name, s.w.gone)
+		}
+		s.clean()
+	}
+}
