@@ -18,7 +18,7 @@ func commandOf(a api.PlanAction, id string, now time.Time) (Command, error) {
 		Started: now, Stage: stageBegun, StageAt: now,
 	}
 	if len(a.Evidence) > 0 {
-		c.Evidence = a.Evidence[0][:min(len(a.Evidence[0]), 512)]
+		c.Evidence = cut(a.Evidence[0])
 	}
 	var err error
 	if c.Pool, err = parsePool(a.Pool); err != nil {

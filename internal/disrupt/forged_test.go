@@ -1,6 +1,7 @@
 package disrupt
 
 import (
+	"errors"
 	"strings"
 	"testing"
 
@@ -148,3 +149,45 @@ func TestACommandThatWouldNotBeReadIsNotBegun(t *testing.T) {
 		t.Errorf("%d writes, the first %s", len(w.writes), w.writes[0].What)
 	}
 }
+
+// TestALongTextOfSomebodyIsCut: a record that gets too long would never be written, and the command never end.
+func TestALongTextOfSomebodyIsCut(t *testing.T) {
+	s := replacing(t)
+	s.until("makes the owner larger")
+	s.w.owner.Stopped = strings.Repeat("ä", 100<<10)
+	s.w.bump(&s.w.owner.Object)
+	s.settle()
+	s.clean()
+	for _, x := range s.w.writes {
+		if n := len(x.Annotations[AnnotationCommand]); n > 8<<10 {
+			t.Fatalf("a record of %d bytes", n)
+		}
+	}
+	c := command()
+	c.Action = strings.Repeat("x", 9<<10)
+	if _, err := ReadCommand(c.text()); err == nil {
+		t.Error("an action of 9 KiB is read, and logged with each write")
+	}
+}
+
+// TestAStrayThatCannotBeRemovedStopsNobody: its host may refuse every change, which is its owner's matter.
+func TestAStrayThatCannotBeRemovedStopsNobody(t *testing.T) {
+	w := newWorld(3, 0)
+	w.hosts["host-0"].Label = "lost01"
+	s := newStage(t, w, w.release(1))
+	w.hook = func(x Write, apply func() error) error {
+		if x.Object.Name == "host-0" {
+			return errDenied
+		}
+		return apply()
+	}
+	for range 60 {
+		_ = s.pass()
+	}
+	s.oneLess(2, "machine-1")
+	if n := strings.Count(s.log.String(), "denied by a webhook"); n != 1 {
+		t.Errorf("it is told %d times\n%s", n, s.log.String())
+	}
+}
+
+var errDenied = errors.New("denied by a webhook")

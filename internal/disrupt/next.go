@@ -89,7 +89,7 @@ func (c Command) to(s *Seen, m moment, stage Stage) step {
 
 // abandon takes the command back.
 func (c Command) abandon(s *Seen, m moment, stage Stage, format string, args ...any) step {
-	c.Abandoned = fmt.Sprintf(format, args...)
+	c.Abandoned = cut(fmt.Sprintf(format, args...)) // it may have somebody's annotation in it
 	return c.to(s, m, stage)
 }
 

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"regexp"
 	"slices"
+	"strings"
 
 	"github.com/ironic-throttle/ironic-throttle/pkg/api"
 	"github.com/ironic-throttle/ironic-throttle/pkg/disruption"
@@ -16,6 +17,14 @@ import (
 // maxTargets is how many hosts a plan's action has at most (DC-14).
 const maxTargets = 100
 
+// maxText is how much of a text a record has.
+const maxText = 512
+
+// maxTexts bounds what each line of the log tells of a command.
+const maxTexts = 4 << 10
+
+func cut(text string) string { return strings.ToValidUTF8(text[:min(len(text), maxText)], "") }
+
 // maxName is the longest name of an object.
 const maxName = 253
 
@@ -27,6 +36,9 @@ func isName(text string) bool { return len(text) <= maxName && nameForm.MatchStr
 func (c *Command) fault() error {
 	if len(c.Targets) > maxTargets {
 		return fmt.Errorf("%d targets, at most %d", len(c.Targets), maxTargets)
+	}
+	if n := len(c.Action) + len(c.Reason) + len(c.Evidence) + len(c.Abandoned); n > maxTexts {
+		return fmt.Errorf("texts of %d bytes, at most %d", n, maxTexts)
 	}
 	home := c.Targets[0].Host.Namespace
 	at := func(what string, key disruption.Key) error {

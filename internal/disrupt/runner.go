@@ -76,10 +76,11 @@ type Status struct {
 type Runner struct {
 	o Options
 
-	live map[string]Command // that this process has begun, as it has validated them; Run's alone
-	plan *api.Plan       // made, and not old enough yet
-	told map[string]bool // commands that are said to be stuck
-	idle bool            // the last pass has found nothing to do
+	live  map[string]Command // that this process has begun, as it has validated them; Run's alone
+	plan  *api.Plan          // made, and not old enough yet
+	told  map[string]bool    // commands that are said to be stuck
+	stray string             // what was told of marks that cannot be removed
+	idle  bool               // the last pass has found nothing to do
 	// refused are actions that could not be begun, with when.
 	refused map[string]time.Time
 
@@ -187,6 +188,8 @@ func (r *Runner) pass(ctx context.Context) (err error) {
 	for _, w := range strays(marks, alive) {
 		errs = append(errs, r.write(ctx, nil, w))
 	}
+	r.tellStrays(errors.Join(errs...))
+	errs = nil
 	for _, c := range found {
 		errs = append(errs, r.resume(ctx, c))
 	}

@@ -105,6 +105,18 @@ func (r *Runner) finish(ctx context.Context, c *Command, s *Seen) {
 	r.tell(ctx, c, s, n)
 }
 
+// tellStrays tells of marks that cannot be removed. They are no reason to do nothing: what has one is left alone.
+func (r *Runner) tellStrays(err error) {
+	text := ""
+	if err != nil {
+		text = err.Error()
+	}
+	if text != "" && text != r.stray {
+		r.o.Log.Warn("marks of planned work that is no more cannot be removed", "error", cut(text))
+	}
+	r.stray = text
+}
+
 // report tells of a command that is stuck, once.
 func (r *Runner) report(ctx context.Context, c *Command, s *Seen, st step) {
 	if !st.stuck {
