@@ -46,6 +46,11 @@ type step struct {
 
 // next says what a command does next. It depends on nothing else than what is given.
 func next(c Command, s *Seen, m moment) step {
+	if slices.Contains([]Stage{stageDeploying, stageDraining, stageReleasing, stageWithdrawing}, c.Stage) {
+		if why := c.paused(s); why != "" {
+			return c.waiting(m, otherLimit, "%s", why)
+		}
+	}
 	switch c.Stage {
 	case stageBegun:
 		if c.Decision == api.PlanReplace {
@@ -102,6 +107,8 @@ func (c *Command) unfit(s *Seen, m moment) string {
 		return fmt.Sprintf("nothing could be changed for %s, and the plan is too old now", beginLimit)
 	case m.hold != "":
 		return m.hold
+	case c.paused(s) != "":
+		return c.paused(s)
 	default:
 		if c.scales() && s.rolledOut() {
 			return fmt.Sprintf("%s is being rolled out: Cluster API chooses which of its MachineSets gets smaller", c.Pool)
@@ -111,6 +118,16 @@ func (c *Command) unfit(s *Seen, m moment) string {
 		}
 		return c.unfitMachine(s, machine)
 	}
+}
+
+// paused says what of the target somebody has paused; "" = nothing.
+func (c *Command) paused(s *Seen) string {
+	for _, o := range []Object{s.Owner.Object, s.Machines[c.At].Object, s.Hosts[c.At].Object} {
+		if o.Paused {
+			return fmt.Sprintf("%s %s is paused", o.Kind, o.Key)
+		}
+	}
+	return ""
 }
 
 // rolledOut reports whether the owner has Machines of several MachineSets.
@@ -126,6 +143,8 @@ func (c *Command) unfitMachine(s *Seen, machine Machine) string {
 		return fmt.Sprintf("Machine %s is gone", t.Machine)
 	case machine.Deleting:
 		return fmt.Sprintf("Machine %s is being deleted by somebody else", t.Machine)
+	case machine.DoNotDisrupt || s.Hosts[c.At].DoNotDisrupt || s.Nodes[c.At].DoNotDisrupt:
+		return fmt.Sprintf("host %s, its Machine or its node may not be disrupted (annotation do-not-disrupt)", t.Host)
 	case machine.Owner != c.Pool || machine.Other != "":
 		return fmt.Sprintf("Machine %s has another owner now", t.Machine)
 	case machine.Marked && machine.Mark != c.mark():

@@ -91,6 +91,12 @@ func (c *Command) faultAlone() error {
 	return nil
 }
 
+// of reports whether the record is of that host, and not of one that it is a copy of: where clusterctl moves
+// objects, or a backup brings them back, all Machines are new ones.
+func (c *Command) of(h Host) bool {
+	return c.Targets[0].Host == h.Key && c.Targets[0].HostUID == h.UID
+}
+
 // same reports whether o is the same work, however far.
 func (c *Command) same(o Command) bool {
 	return c.ID == o.ID && c.Decision == o.Decision && c.Pool == o.Pool && c.Replacement == o.Replacement &&

@@ -251,7 +251,7 @@ func (s *Seen) latest(c Command) (Command, error) {
 		return c, fmt.Errorf("command %s: somebody has removed its record from host %s", c.ID, c.Targets[0].Host)
 	}
 	now, err := ReadCommand(s.Hosts[0].Record)
-	if err == nil && (now.ID != c.ID || now.Targets[0].Host != c.Targets[0].Host) {
+	if err == nil && (now.ID != c.ID || !now.of(s.Hosts[0])) {
 		err = fmt.Errorf("command %s: somebody has changed its record on host %s", c.ID, c.Targets[0].Host)
 	}
 	return now, err

@@ -40,7 +40,7 @@ func strays(m Marks, alive map[string]bool) (writes []Write) {
 	return writes
 }
 
-// commands are the unfinished ones. A record that cannot be read is none.
+// commands are the unfinished ones. A record that cannot be read, or is another host's, is none.
 func commands(m Marks) (found []Command, faults []error) {
 	for _, host := range m.Hosts {
 		if host.Record == "" {
@@ -51,7 +51,7 @@ func commands(m Marks) (found []Command, faults []error) {
 			faults = append(faults, err)
 			continue
 		}
-		if host.Label == c.ID && c.Targets[0].Host == host.Key {
+		if host.Label == c.ID && c.of(host) {
 			found = append(found, c)
 		}
 	}

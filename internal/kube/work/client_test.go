@@ -252,3 +252,24 @@ func TestMarksOfOtherNamespacesAreOthers(t *testing.T) {
 		t.Errorf("%v, %+v, sent %q", err, m, s.sent)
 	}
 }
+
+// TestWhatProtects: what cannot be read forbids, as where plans are made.
+func TestWhatProtects(t *testing.T) {
+	for text, want := range map[string][2]bool{
+		`{"metadata":{"annotations":{"ironic-throttle.metal3.io/do-not-disrupt":"yes"}}}`:        {true, false},
+		`{"metadata":{"annotations":{"karpenter.sh/do-not-disrupt":"True"}}}`:                    {true, false},
+		`{"metadata":{"annotations":{"karpenter.sh/do-not-disrupt":" false "}}}`:                 {false, false},
+		`{"metadata":{"annotations":{"baremetalhost.metal3.io/paused":""}}}`:                     {false, true},
+		`{"metadata":{"annotations":{"cluster.x-k8s.io/paused":"true"}},"spec":{"online":true}}`: {false, true},
+		`{"spec":{"paused":true}}`: {false, true},
+		`{"spec":{"online":true}}`: {false, false},
+	} {
+		var i item
+		if err := json.Unmarshal([]byte(text), &i); err != nil {
+			t.Fatal(err)
+		}
+		if o := i.object(disrupt.KindHost); [2]bool{o.DoNotDisrupt, o.Paused} != want {
+			t.Errorf("%s: %+v", text, o)
+		}
+	}
+}

@@ -1,0 +1,82 @@
+package disrupt
+
+import (
+	"strings"
+	"testing"
+)
+
+// TestARecordThatCameWithACopyOfItsHost, as by clusterctl move or from a backup: all Machines are new then, and
+// none of them is the replacement for that. The marks go.
+func TestARecordThatCameWithACopyOfItsHost(t *testing.T) {
+	s := replacing(t)
+	s.until("makes the owner larger")
+	s.restart()
+	s.planner.hold = "not now"
+	for range 3 {
+		s.w.turn()
+	}
+	for _, h := range s.w.hosts {
+		h.UID += "-copy"
+	}
+	for _, m := range s.w.machines {
+		m.UID += "-copy"
+		m.Created = s.w.now
+	}
+	s.w.owner.UID += "-copy"
+	delete(s.w.hosts, "host-3") // the replacement's is not yet there
+	all := len(s.w.machines)
+	s.settle()
+	if len(s.w.gone) != 0 || len(s.w.machines) != all {
+		t.Errorf("gone %v, %d Machines of %d\n%s", s.w.gone, len(s.w.machines), all, s.log.String())
+	}
+	s.clean()
+}
+
+// TestWhatSomebodyProtectsMeanwhile: do-not-disrupt on the host, its Machine or its node takes the work back; what is
+// paused is left alone until it is not.
+func TestWhatSomebodyProtectsMeanwhile(t *testing.T) {
+	for name, of := range map[string]func(w *world) *Object{
+		"host":    func(w *world) *Object { return &w.hosts["host-1"].Object },
+		"Machine": func(w *world) *Object { return &w.machines["machine-1"].Object },
+		"node":    func(w *world) *Object { return &w.nodes["node-of-machine-1"].Object },
+	} {
+		s := replacing(t)
+		s.until("makes the owner larger")
+		o := of(s.w)
+		o.DoNotDisrupt = true
+		s.w.bump(o)
+		s.settle()
+		if s.w.machines["machine-1"] == nil || len(s.w.pods) != 25 || len(s.w.machines) != 3 {
+			t.Errorf("%s: gone %v, %d pods", name, s.w.gone, len(s.w.pods))
+		}
+		s.clean()
+	}
+	for name, of := range map[string]func(w *world) *Object{
+		"host":    func(w *world) *Object { return &w.hosts["host-1"].Object },
+		"Machine": func(w *world) *Object { return &w.machines["machine-1"].Object },
+		"owner":   func(w *world) *Object { return &w.owner.Object },
+	} {
+		for _, what := range []string{"makes the owner larger", "evicts a pod"} {
+			s := replacing(t)
+			s.until(what)
+			o := of(s.w)
+			o.Paused = true
+			s.w.bump(o)
+			_ = s.pass()
+			before := len(s.w.writes)
+			for range 5 {
+				if err := s.pass(); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if n := len(s.w.writes) - before; n != 0 || !strings.Contains(s.r.Status().Waiting, "paused") {
+				t.Errorf("%s, %s: %d writes, %q", name, what, n, s.r.Status().Waiting)
+			}
+			o.Paused = false
+			s.w.bump(o)
+			s.settle()
+			s.replaced("machine-1")
+			s.clean()
+		}
+	}
+}
