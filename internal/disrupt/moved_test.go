@@ -80,3 +80,38 @@ func TestWhatSomebodyProtectsMeanwhile(t *testing.T) {
 		}
 	}
 }
+
+// TestARolloutThatBeginsMeanwhile: of two MachineSets Cluster API chooses which gets smaller, and the marked Machine
+// may be of the other one.
+func TestARolloutThatBeginsMeanwhile(t *testing.T) {
+	for name, tc := range map[string]struct {
+		after   string
+		execute bool
+	}{"releasing": {"evicts a pod", true}, "withdrawing": {"makes the owner larger", false}} {
+		s := replacing(t)
+		s.until(tc.after)
+		for range 3 {
+			s.w.turn()
+		}
+		m := s.w.machines["machine-0"]
+		m.Set = "newer"
+		s.w.bump(&m.Object)
+		s.w.owner.Execute = tc.execute
+		s.w.bump(&s.w.owner.Object)
+		for range 10 {
+			if err := s.pass(); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if s.w.owner.Replicas != 4 || !strings.Contains(s.r.Status().Waiting, "rolled out") {
+			t.Errorf("%s: %d replicas, waits for %q", name, s.w.owner.Replicas, s.r.Status().Waiting)
+		}
+		m.Set = ""
+		s.w.bump(&m.Object)
+		s.settle()
+		if s.w.owner.Replicas != 3 {
+			t.Errorf("%s: %d replicas", name, s.w.owner.Replicas)
+		}
+		s.clean()
+	}
+}

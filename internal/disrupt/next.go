@@ -110,13 +110,7 @@ func (c *Command) unfit(s *Seen, m moment) string {
 	case c.paused(s) != "":
 		return c.paused(s)
 	default:
-		if c.scales() && s.rolledOut() {
-			return fmt.Sprintf("%s is being rolled out: Cluster API chooses which of its MachineSets gets smaller", c.Pool)
-		}
-		if n := len(s.alive()); c.Pool != (Pool{}) && s.Owner.Found() && n != s.Owner.Replicas {
-			return fmt.Sprintf("%s has %d Machines and wants %d", c.Pool, n, s.Owner.Replicas)
-		}
-		return c.unfitMachine(s, machine)
+		return cmp.Or(c.unsettled(s), c.unfitMachine(s, machine))
 	}
 }
 
@@ -126,6 +120,17 @@ func (c *Command) paused(s *Seen) string {
 		if o.Paused {
 			return fmt.Sprintf("%s %s is paused", o.Kind, o.Key)
 		}
+	}
+	return ""
+}
+
+// unsettled says why it might not be the marked Machine that goes when the owner gets smaller; "" = it is.
+func (c *Command) unsettled(s *Seen) string {
+	if c.scales() && s.rolledOut() {
+		return fmt.Sprintf("%s is being rolled out: Cluster API chooses which of its MachineSets gets smaller", c.Pool)
+	}
+	if n := len(s.alive()); c.Pool != (Pool{}) && s.Owner.Found() && n != s.Owner.Replicas {
+		return fmt.Sprintf("%s has %d Machines and wants %d", c.Pool, n, s.Owner.Replicas)
 	}
 	return ""
 }
@@ -181,8 +186,8 @@ func (c Command) release(s *Seen, m moment) step {
 		}
 	} else if why := cmp.Or(c.unfitMachine(s, machine), c.unproven(s)); why != "" { // it has been drained: that goes on
 		return c.abandon(s, m, stageWithdrawing, "%s", why)
-	} else if n := len(s.alive()); n != s.Owner.Replicas { // else it would not be this Machine that goes
-		return c.waiting(m, otherLimit, "%s has %d Machines and wants %d", c.Pool, n, s.Owner.Replicas)
+	} else if why := c.unsettled(s); why != "" {
+		return c.waiting(m, otherLimit, "%s", why)
 	}
 	if !machine.ours(&c) || c.scales() && !machine.Marked {
 		return do(c.markMachine(machine))

@@ -157,8 +157,8 @@ func (c Command) withdraw(s *Seen, m moment) step {
 		return c.waiting(m, otherLimit, "Cluster API makes a Machine for %s, to be taken back", c.Pool)
 	case n.Deleting: // by somebody else: Cluster API makes another one, which is to go
 		return c.waiting(m, otherLimit, "replacement %s is being deleted by somebody else", n.Key)
-	case len(s.alive()) != s.Owner.Replicas: // else it might not be this Machine that goes
-		return c.waiting(m, otherLimit, "%s has %d Machines and wants %d", c.Pool, len(s.alive()), s.Owner.Replicas)
+	case c.unsettled(s) != "":
+		return c.waiting(m, otherLimit, "%s", c.unsettled(s))
 	case n.Label != "" && !n.ours(&c) || n.Marked && n.Mark != c.mark():
 		return c.waiting(m, otherLimit, "Machine %s is somebody else's to delete", n.Key)
 	case !n.ours(&c) || !n.Marked:
