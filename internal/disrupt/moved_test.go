@@ -115,3 +115,23 @@ func TestARolloutThatBeginsMeanwhile(t *testing.T) {
 		s.clean()
 	}
 }
+
+// TestAStrayMarkGoesWhenItsMachineStays: somebody made the owner larger again, so nothing is to go any more.
+func TestAStrayMarkGoesWhenItsMachineStays(t *testing.T) {
+	w := newWorld(3, 0)
+	w.slow = true
+	s := newStage(t, w, w.release(1))
+	s.until("makes the owner smaller")
+	h := w.hosts["host-1"]
+	h.Record = ""
+	w.bump(&h.Object)
+	w.owner.Replicas = 3
+	w.bump(&w.owner.Object)
+	w.slow = false
+	s.planner.hold = "not now"
+	s.settle()
+	if len(w.gone) != 0 {
+		t.Errorf("gone %v", w.gone)
+	}
+	s.clean()
+}

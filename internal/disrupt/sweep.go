@@ -12,7 +12,8 @@ func strays(m Marks, alive map[string]bool) (writes []Write) {
 		going[machine.Label] = going[machine.Label] || !machine.Deleting
 	}
 	for _, o := range m.Owners {
-		if id, word, _ := doneTo(o.Label); word != didRaise && word != didEnd {
+		// Where somebody has made it larger again, no Machine is to go any more.
+		if id, word, to := doneTo(o.Label); word != didRaise && word != didEnd && o.Replicas <= to {
 			lowered[id] = true
 		}
 	}
