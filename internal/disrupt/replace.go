@@ -3,6 +3,7 @@ package disrupt
 import (
 	"cmp"
 	"fmt"
+	"slices"
 )
 
 // prepare taints the nodes and makes the owner larger.
@@ -120,7 +121,9 @@ func (c Command) drain(s *Seen, m moment) step {
 	}
 	st := c.waiting(m, drainLimit, "%d pods leave node %s", len(s.Pods), c.target().Node)
 	st.pause = true
-	for _, pod := range s.Pods {
+	// Each pass begins where the last one ended: pods that cannot go yet do not keep the others.
+	from := int(max(0, m.now.Sub(c.StageAt))/every) * evictions % len(s.Pods)
+	for _, pod := range slices.Concat(s.Pods[from:], s.Pods[:from]) {
 		switch {
 		case pod.DoNotDisrupt:
 			st.wait = fmt.Sprintf("pod %s may not be disrupted; %s", pod.Key, st.wait)

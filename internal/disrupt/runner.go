@@ -224,15 +224,20 @@ func (r *Runner) resume(ctx context.Context, c Command) error {
 		st := next(c, s, moment{now: r.o.Now(), live: live, hold: r.o.Planner.Hold()})
 		r.show(&c, st)
 		r.report(ctx, &c, s, st)
-		before := conflicts
+		before, failed := conflicts, error(nil)
 		for _, w := range st.writes {
 			switch err := r.write(ctx, &c, w); {
 			case errors.Is(err, ErrBudget):
 			case errors.Is(err, ErrConflict), errors.Is(err, ErrGone):
 				conflicts++
+			case err != nil && w.Evict: // the other pods may go
+				failed = errors.Join(failed, err)
 			case err != nil:
 				return err
 			}
+		}
+		if failed != nil {
+			return failed
 		}
 		switch {
 		case st.done && conflicts == before:
