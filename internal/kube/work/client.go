@@ -187,7 +187,7 @@ func (c *Client) get(ctx context.Context, p place, namespace, name string) (item
 	}
 	p, err := c.at(ctx, p)
 	if err == nil {
-		err = c.read(p.to(c.server.Get(), namespace).Name(name), ctx, &found)
+		err = c.moved(p, c.read(p.to(c.server.Get(), namespace).Name(name), ctx, &found))
 	}
 	if errors.Is(err, disrupt.ErrGone) {
 		return item{}, nil
@@ -196,6 +196,21 @@ func (c *Client) get(ctx context.Context, p place, namespace, name string) (item
 		return found, fmt.Errorf("%s %s/%s: %w", p.resource, namespace, name, err)
 	}
 	return found, nil
+}
+
+// moved is err, unless the version that was found out is not served any more: then nothing is gone, and the next
+// request finds out again.
+func (c *Client) moved(p place, err error) error {
+	if !errors.Is(err, disrupt.ErrGone) || !apierrors.IsUnexpectedServerError(err) {
+		return err
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if _, found := c.served[p.group]; !found {
+		return err
+	}
+	delete(c.served, p.group)
+	return fmt.Errorf("%s is served no more", p.apiVersion())
 }
 
 // list reads all objects, page by page. A group that nobody serves has none.
@@ -221,7 +236,7 @@ func (c *Client) list(ctx context.Context, p place, namespace string, selectors 
 			} `json:"metadata"`
 			Items []item `json:"items"`
 		}
-		if err := c.read(r, ctx, &page); errors.Is(err, disrupt.ErrGone) {
+		if err := c.moved(p, c.read(r, ctx, &page)); errors.Is(err, disrupt.ErrGone) {
 			return nil, nil
 		} else if err != nil {
 			return nil, fmt.Errorf("list of %s: %w", p.resource, err)

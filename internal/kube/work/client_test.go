@@ -273,3 +273,39 @@ func TestWhatProtects(t *testing.T) {
 		}
 	}
 }
+
+// TestAVersionThatIsServedNoMore: after an upgrade of Cluster API nothing is gone, it is only elsewhere.
+func TestAVersionThatIsServedNoMore(t *testing.T) {
+	var now string
+	at := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		switch path := r.URL.Path; {
+		case path == "/apis/cluster.x-k8s.io":
+			fmt.Fprintf(w, `{"versions":[{"version":%q}]}`, now)
+		case strings.HasPrefix(path, "/apis/cluster.x-k8s.io/"+now+"/"):
+			fmt.Fprint(w, `{"metadata":{"name":"m","namespace":"n","uid":"u"}}`)
+		default:
+			http.NotFound(w, r) // as the API server answers what it does not serve
+		}
+	}))
+	t.Cleanup(at.Close)
+	c, err := New(Options{Config: &rest.Config{Host: at.URL}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(c.server.Client.CloseIdleConnections)
+	for _, now = range []string{"v1beta1", "v1beta2"} {
+		for try := range 2 {
+			found, err := c.get(t.Context(), places[disrupt.KindMachine], "n", "m")
+			if found.Metadata.UID != "u" && (err == nil || try > 0) {
+				t.Errorf("%s, try %d: %+v, %v", now, try, found.Metadata, err)
+			}
+		}
+	}
+	now = "v1beta1"
+	if _, err := c.list(t.Context(), places[disrupt.KindMachine], "", nil); err == nil {
+		t.Error("an empty list")
+	}
+	if all, err := c.list(t.Context(), places[disrupt.KindHost], "", nil); err != nil || len(all) != 0 {
+		t.Errorf("a cluster without hosts: %v, %v", all, err)
+	}
+}
