@@ -76,7 +76,7 @@ func TestRecordsOfOtherNamespacesAreNone(t *testing.T) {
 		"long":        func(c *Command) { c.Targets[0].Machine.Name = strings.Repeat("a", 254) },
 		"log":         func(c *Command) { c.Targets[0].Host.Name = "a\nlevel=ERROR" },
 		"not begun":   func(c *Command) { c.Decision, c.Stage = api.PlanRelease, stageReleasing },
-		"many":        func(c *Command) { c.Targets = make([]Target, 101, 101); fill(c.Targets) },
+		"many":        func(c *Command) { c.Targets = make([]Target, 101); fill(c.Targets) },
 	} {
 		c := command()
 		change(&c)
