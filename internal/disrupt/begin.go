@@ -83,6 +83,11 @@ func (c *Command) complete(s *Seen, now time.Time) error {
 			return fmt.Errorf("%s", why)
 		}
 	}
+	for _, h := range []Host{s.Spare, s.Hosts[0]} {
+		if h.Found() && h.Planned {
+			c.Kept = append(c.Kept, h.Key)
+		}
+	}
 	for _, m := range s.Members {
 		if m.Created.After(c.Newest) {
 			c.Newest = m.Created

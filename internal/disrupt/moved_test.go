@@ -135,3 +135,18 @@ func TestAStrayMarkGoesWhenItsMachineStays(t *testing.T) {
 	}
 	s.clean()
 }
+
+// TestSomebodysAnnotationPlannedStays: the work of these hosts was planned before, and is afterwards.
+func TestSomebodysAnnotationPlannedStays(t *testing.T) {
+	s := replacing(t)
+	s.w.hosts["host-1"].Planned, s.w.hosts["host-3"].Planned = true, true
+	s.settle()
+	s.replaced("machine-1")
+	for _, name := range []string{"host-1", "host-3"} {
+		if h := s.w.hosts[name]; !h.Planned || h.Label+h.Record != "" {
+			t.Errorf("%s: %+v", name, h)
+		}
+		s.w.hosts[name].Planned = false
+	}
+	s.clean()
+}

@@ -83,7 +83,7 @@ func (c Command) deploy(s *Seen, m moment) step {
 	taken := s.Spare.Consumer != "" && s.Spare.Consumer != n.Infrastructure
 	switch {
 	case taken && s.Spare.ours(&c): // its work is nobody's plan any more
-		return do(clean(s.Spare))
+		return do(c.clean(s.Spare))
 	case !s.Owner.Found() || s.Owner.Replicas < to:
 		return c.abandon(s, m, stageUndoing, "somebody made %s smaller before the replacement was ready", c.Pool)
 	case c.unmarked(s) != "":
@@ -221,13 +221,13 @@ func (c Command) end(s *Seen) step {
 	}
 	for _, host := range append([]Host{s.Spare}, s.Hosts[1:]...) {
 		if host.ours(&c) && host.UID != s.Hosts[0].UID {
-			writes = append(writes, clean(host))
+			writes = append(writes, c.clean(host))
 		}
 	}
 	if len(writes) > 0 {
 		return do(writes...)
 	}
-	st := do(clean(s.Hosts[0]))
+	st := do(c.clean(s.Hosts[0]))
 	st.done = true
 	return st
 }
@@ -235,6 +235,15 @@ func (c Command) end(s *Seen) step {
 func untaint(n Node) Write {
 	none, off := "", false
 	return Write{What: "removes its taint", Object: n.Object, Label: &none, Taint: &off, Taints: n.Taints}
+}
+
+// clean removes what the command has put on a host.
+func (c *Command) clean(h Host) Write {
+	w := clean(h)
+	if slices.Contains(c.Kept, h.Key) {
+		delete(w.Annotations, AnnotationPlanned)
+	}
+	return w
 }
 
 // clean removes all that is ours from a host.
