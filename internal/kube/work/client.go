@@ -169,9 +169,10 @@ func (p place) apiVersion() string {
 
 // read sends a request and decodes its answer.
 func (c *Client) read(r *rest.Request, ctx context.Context, into any) error { //nolint:revive // a request, and then when it ends
-	raw, err := r.Do(ctx).Raw()
+	answer := r.Do(ctx)
+	raw, err := answer.Raw()
 	if err != nil {
-		return fault(err)
+		return fault(answer.Error()) // it reads the Status that Raw leaves alone
 	}
 	if err := json.Unmarshal(raw, into); err != nil {
 		return fmt.Errorf("answer of the API server: %w", err)

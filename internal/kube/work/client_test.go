@@ -301,6 +301,12 @@ func TestAVersionThatIsServedNoMore(t *testing.T) {
 			}
 		}
 	}
+	s, other := serve(t, map[string]string{"GET /apis/cluster.x-k8s.io": served})
+	for range 2 {
+		if found, err := other.get(t.Context(), places[disrupt.KindMachine], "n", "gone"); err != nil || found.Metadata.UID != "" {
+			t.Errorf("a Machine that is gone: %v, sent %q", err, s.sent)
+		}
+	}
 	now = "v1beta1"
 	if _, err := c.list(t.Context(), places[disrupt.KindMachine], "", nil); err == nil {
 		t.Error("an empty list")
