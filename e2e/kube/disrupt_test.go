@@ -192,7 +192,7 @@ func (e *executor) run(ctx context.Context, hook func(http.RoundTripper) http.Ro
 	if hook != nil {
 		config.Wrap(hook)
 	}
-	client, err := work.New(work.Options{Config: config, Namespace: e.ns, Instance: "executor"})
+	client, err := work.New(work.Options{Config: config, Namespaces: []string{e.ns}, Instance: "executor"})
 	if err != nil {
 		e.Fatal(err)
 	}

@@ -18,11 +18,7 @@ func (a *App) newExecution(c config.Config, p *planner.Planner) (*disrupt.Runner
 	if err != nil {
 		return nil, err
 	}
-	o := work.Options{Config: a.cluster.Config, Instance: identity, Now: a.now}
-	if len(c.Kubernetes.Watch) == 1 {
-		o.Namespace = c.Kubernetes.Watch[0]
-	}
-	cluster, err := work.New(o)
+	cluster, err := work.New(work.Options{Config: a.cluster.Config, Namespaces: c.Kubernetes.Watch, Instance: identity, Now: a.now})
 	if err != nil {
 		return nil, err
 	}

@@ -18,7 +18,7 @@ func commandOf(a api.PlanAction, id string, now time.Time) (Command, error) {
 		Started: now, Stage: stageBegun, StageAt: now,
 	}
 	if len(a.Evidence) > 0 {
-		c.Evidence = a.Evidence[0][:min(len(a.Evidence[0]), 512)]
+		c.Evidence = cut(a.Evidence[0])
 	}
 	var err error
 	if c.Pool, err = parsePool(a.Pool); err != nil {
@@ -83,6 +83,11 @@ func (c *Command) complete(s *Seen, now time.Time) error {
 			return fmt.Errorf("%s", why)
 		}
 	}
+	for _, h := range []Host{s.Spare, s.Hosts[0]} {
+		if h.Found() && h.Planned {
+			c.Kept = append(c.Kept, h.Key)
+		}
+	}
 	for _, m := range s.Members {
 		if m.Created.After(c.Newest) {
 			c.Newest = m.Created
@@ -91,7 +96,8 @@ func (c *Command) complete(s *Seen, now time.Time) error {
 	if c.Decision != api.PlanRelease && now.Sub(c.Newest) < settled {
 		return fmt.Errorf("%s has a Machine that is younger than %s", c.Pool, settled)
 	}
-	return nil
+	_, err := ReadCommand(c.text()) // else it would be begun and taken for none, again and again
+	return err
 }
 
 // first is the write that begins the command: from now on another process finds it.

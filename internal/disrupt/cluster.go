@@ -29,7 +29,9 @@ type Object struct {
 	UID, Version string // Version is metadata.resourceVersion
 	Label        string // LabelCommand
 	Deleting     bool
-	Created      time.Time
+	// DoNotDisrupt: an annotation forbids it. Paused: whoever works on the object has to leave it alone.
+	DoNotDisrupt, Paused bool
+	Created              time.Time
 }
 
 // Found reports whether it is there.
@@ -94,7 +96,6 @@ type Node struct {
 // Pod is one that must go before its node does.
 type Pod struct {
 	Object
-	DoNotDisrupt bool
 }
 
 // Seen is what a command is about, read at one time. What is not there is not Found.

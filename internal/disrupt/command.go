@@ -58,8 +58,10 @@ type Command struct {
 	Targets  []Target         `json:"targets"`
 	// Replacement is the host that the plan has chosen.
 	Replacement disruption.Key `json:"replacement,omitzero"`
-	Evidence    string         `json:"evidence,omitempty"`
-	Saving      float64        `json:"savingPerHour,omitempty"`
+	// Kept are hosts that had AnnotationPlanned before: it is somebody's.
+	Kept     []disruption.Key `json:"kept,omitempty"`
+	Evidence string           `json:"evidence,omitempty"`
+	Saving   float64          `json:"savingPerHour,omitempty"`
 	// Newest is when the youngest Machine of the pool was made; a younger one is new.
 	Newest  time.Time `json:"newest,omitzero"`
 	Started time.Time `json:"started"`
@@ -129,6 +131,9 @@ func ReadCommand(text string) (Command, error) {
 		if t.Host.Name == "" || t.Machine.Name == "" {
 			return c, fmt.Errorf("record of a command: target %d lacks its host or its Machine", i)
 		}
+	}
+	if err := c.fault(); err != nil {
+		return c, fmt.Errorf("record of a command: %w", err)
 	}
 	return c, nil
 }

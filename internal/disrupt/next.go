@@ -1,6 +1,7 @@
 package disrupt
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"time"
@@ -45,6 +46,11 @@ type step struct {
 
 // next says what a command does next. It depends on nothing else than what is given.
 func next(c Command, s *Seen, m moment) step {
+	if slices.Contains([]Stage{stageDeploying, stageDraining, stageReleasing, stageWithdrawing}, c.Stage) {
+		if why := c.paused(s); why != "" {
+			return c.waiting(m, otherLimit, "%s", why)
+		}
+	}
 	switch c.Stage {
 	case stageBegun:
 		if c.Decision == api.PlanReplace {
@@ -88,7 +94,7 @@ func (c Command) to(s *Seen, m moment, stage Stage) step {
 
 // abandon takes the command back.
 func (c Command) abandon(s *Seen, m moment, stage Stage, format string, args ...any) step {
-	c.Abandoned = fmt.Sprintf(format, args...)
+	c.Abandoned = cut(fmt.Sprintf(format, args...)) // it may have somebody's annotation in it
 	return c.to(s, m, stage)
 }
 
@@ -101,15 +107,32 @@ func (c *Command) unfit(s *Seen, m moment) string {
 		return fmt.Sprintf("nothing could be changed for %s, and the plan is too old now", beginLimit)
 	case m.hold != "":
 		return m.hold
+	case c.paused(s) != "":
+		return c.paused(s)
 	default:
-		if c.scales() && s.rolledOut() {
-			return fmt.Sprintf("%s is being rolled out: Cluster API chooses which of its MachineSets gets smaller", c.Pool)
-		}
-		if n := len(s.alive()); c.Pool != (Pool{}) && s.Owner.Found() && n != s.Owner.Replicas {
-			return fmt.Sprintf("%s has %d Machines and wants %d", c.Pool, n, s.Owner.Replicas)
-		}
-		return c.unfitMachine(s, machine)
+		return cmp.Or(c.unsettled(s), c.unfitMachine(s, machine))
 	}
+}
+
+// paused says what of the target somebody has paused; "" = nothing.
+func (c *Command) paused(s *Seen) string {
+	for _, o := range []Object{s.Owner.Object, s.Machines[c.At].Object, s.Hosts[c.At].Object} {
+		if o.Paused {
+			return fmt.Sprintf("%s %s is paused", o.Kind, o.Key)
+		}
+	}
+	return ""
+}
+
+// unsettled says why it might not be the marked Machine that goes when the owner gets smaller; "" = it is.
+func (c *Command) unsettled(s *Seen) string {
+	if c.scales() && s.rolledOut() {
+		return fmt.Sprintf("%s is being rolled out: Cluster API chooses which of its MachineSets gets smaller", c.Pool)
+	}
+	if n := len(s.alive()); c.Pool != (Pool{}) && s.Owner.Found() && n != s.Owner.Replicas {
+		return fmt.Sprintf("%s has %d Machines and wants %d", c.Pool, n, s.Owner.Replicas)
+	}
+	return ""
 }
 
 // rolledOut reports whether the owner has Machines of several MachineSets.
@@ -125,6 +148,8 @@ func (c *Command) unfitMachine(s *Seen, machine Machine) string {
 		return fmt.Sprintf("Machine %s is gone", t.Machine)
 	case machine.Deleting:
 		return fmt.Sprintf("Machine %s is being deleted by somebody else", t.Machine)
+	case machine.DoNotDisrupt || s.Hosts[c.At].DoNotDisrupt || s.Nodes[c.At].DoNotDisrupt:
+		return fmt.Sprintf("host %s, its Machine or its node may not be disrupted (annotation do-not-disrupt)", t.Host)
 	case machine.Owner != c.Pool || machine.Other != "":
 		return fmt.Sprintf("Machine %s has another owner now", t.Machine)
 	case machine.Marked && machine.Mark != c.mark():
@@ -159,10 +184,10 @@ func (c Command) release(s *Seen, m moment) step {
 		if why := c.unfit(s, m); why != "" {
 			return c.abandon(s, m, stageUndoing, "%s", why)
 		}
-	} else if why := c.unfitMachine(s, machine); why != "" { // it has been drained: that goes on
+	} else if why := cmp.Or(c.unfitMachine(s, machine), c.unproven(s)); why != "" { // it has been drained: that goes on
 		return c.abandon(s, m, stageWithdrawing, "%s", why)
-	} else if n := len(s.alive()); n != s.Owner.Replicas { // else it would not be this Machine that goes
-		return c.waiting(m, otherLimit, "%s has %d Machines and wants %d", c.Pool, n, s.Owner.Replicas)
+	} else if why := c.unsettled(s); why != "" {
+		return c.waiting(m, otherLimit, "%s", why)
 	}
 	if !machine.ours(&c) || c.scales() && !machine.Marked {
 		return do(c.markMachine(machine))
@@ -222,6 +247,9 @@ func (c Command) chosen(s *Seen, m moment) step {
 	t := c.target()
 	if !c.scales() || !s.Owner.Found() {
 		return c.waiting(m, otherLimit, "Machine %s is to be deleted", t.Machine)
+	}
+	if why := c.unmarked(s); why != "" {
+		return c.abandon(s, m, stageUndoing, "%s", why)
 	}
 	_, _, to := doneTo(s.Owner.Label)
 	if s.Owner.Replicas > to {

@@ -1,6 +1,10 @@
 package disrupt
 
-import "fmt"
+import (
+	"cmp"
+	"fmt"
+	"slices"
+)
 
 // prepare taints the nodes and makes the owner larger.
 func (c Command) prepare(s *Seen, m moment) step {
@@ -22,6 +26,7 @@ func (c Command) prepare(s *Seen, m moment) step {
 			Annotations: map[string]string{AnnotationPlanned: "true"},
 		})
 	}
+	var taints []Write
 	for i, node := range s.Nodes {
 		switch {
 		case !node.Found():
@@ -29,8 +34,11 @@ func (c Command) prepare(s *Seen, m moment) step {
 		case node.Label != "" && !node.ours(&c):
 			return c.abandon(s, m, stageUndoing, "node %s is part of another command", c.Targets[i].Node)
 		case !node.Tainted || !node.ours(&c):
-			return do(Write{What: "taints the node", Object: node.Object, Label: &c.ID, Taint: &on, Taints: node.Taints})
+			taints = append(taints, Write{What: "taints the node", Object: node.Object, Label: &c.ID, Taint: &on, Taints: node.Taints})
 		}
+	}
+	if len(taints) > 0 {
+		return do(taints...)
 	}
 	return do(c.scale(s.Owner, s.Owner.Replicas+1, didRaise))
 }
@@ -75,12 +83,14 @@ func (c Command) deploy(s *Seen, m moment) step {
 	taken := s.Spare.Consumer != "" && s.Spare.Consumer != n.Infrastructure
 	switch {
 	case taken && s.Spare.ours(&c): // its work is nobody's plan any more
-		return do(clean(s.Spare))
+		return do(c.clean(s.Spare))
 	case !s.Owner.Found() || s.Owner.Replicas < to:
 		return c.abandon(s, m, stageUndoing, "somebody made %s smaller before the replacement was ready", c.Pool)
+	case c.unmarked(s) != "":
+		return c.abandon(s, m, stageUndoing, "%s", c.unmarked(s))
 	case c.unfitMachine(s, s.Machines[c.At]) != "":
 		return c.abandon(s, m, stageWithdrawing, "%s", c.unfitMachine(s, s.Machines[c.At]))
-	case m.now.Sub(c.StageAt) > deployLimit && !n.Ready:
+	case m.now.Sub(c.StageAt) > deployLimit && (n.Deleting || !n.Ready):
 		return c.abandon(s, m, stageWithdrawing, "the replacement was not ready after %s", deployLimit)
 	case taken:
 		return c.abandon(s, m, stageWithdrawing, "host %s was claimed by %s", c.Replacement, s.Spare.Consumer)
@@ -88,6 +98,8 @@ func (c Command) deploy(s *Seen, m moment) step {
 		return c.waiting(m, otherLimit, "Cluster API makes a Machine for %s", c.Pool)
 	case n.Host != "" && n.Host != c.Replacement.String():
 		return c.stop(s, m, stageWithdrawing, fmt.Sprintf("the replacement got host %s, and the plan counts with %s: the pool's hostSelector must leave no other choice", n.Host, c.Replacement))
+	case n.Deleting:
+		return c.waiting(m, deployLimit, "replacement %s is being deleted, and another one comes", n.Key)
 	case !n.Ready:
 		return c.waiting(m, deployLimit, "replacement %s becomes ready", n.Key)
 	case m.hold != "":
@@ -98,7 +110,7 @@ func (c Command) deploy(s *Seen, m moment) step {
 
 // drain evicts the pods of a node. It has begun, and goes on whoever waits (DC-25).
 func (c Command) drain(s *Seen, m moment) step {
-	if why := c.unfitMachine(s, s.Machines[c.At]); why != "" {
+	if why := cmp.Or(c.unfitMachine(s, s.Machines[c.At]), c.unproven(s)); why != "" {
 		return c.abandon(s, m, stageWithdrawing, "%s", why)
 	}
 	if s.PodsOf != c.target().Node {
@@ -109,7 +121,9 @@ func (c Command) drain(s *Seen, m moment) step {
 	}
 	st := c.waiting(m, drainLimit, "%d pods leave node %s", len(s.Pods), c.target().Node)
 	st.pause = true
-	for _, pod := range s.Pods {
+	// Each pass begins where the last one ended: pods that cannot go yet do not keep the others.
+	from := int(max(0, m.now.Sub(c.StageAt))/every) * evictions % len(s.Pods)
+	for _, pod := range slices.Concat(s.Pods[from:], s.Pods[:from]) {
 		switch {
 		case pod.DoNotDisrupt:
 			st.wait = fmt.Sprintf("pod %s may not be disrupted; %s", pod.Key, st.wait)
@@ -144,6 +158,10 @@ func (c Command) withdraw(s *Seen, m moment) step {
 		return c.to(s, m, stageUndoing)
 	case !n.Found(): // without it another Machine might go
 		return c.waiting(m, otherLimit, "Cluster API makes a Machine for %s, to be taken back", c.Pool)
+	case n.Deleting: // by somebody else: Cluster API makes another one, which is to go
+		return c.waiting(m, otherLimit, "replacement %s is being deleted by somebody else", n.Key)
+	case c.unsettled(s) != "":
+		return c.waiting(m, otherLimit, "%s", c.unsettled(s))
 	case n.Label != "" && !n.ours(&c) || n.Marked && n.Mark != c.mark():
 		return c.waiting(m, otherLimit, "Machine %s is somebody else's to delete", n.Key)
 	case !n.ours(&c) || !n.Marked:
@@ -203,13 +221,13 @@ func (c Command) end(s *Seen) step {
 	}
 	for _, host := range append([]Host{s.Spare}, s.Hosts[1:]...) {
 		if host.ours(&c) && host.UID != s.Hosts[0].UID {
-			writes = append(writes, clean(host))
+			writes = append(writes, c.clean(host))
 		}
 	}
 	if len(writes) > 0 {
 		return do(writes...)
 	}
-	st := do(clean(s.Hosts[0]))
+	st := do(c.clean(s.Hosts[0]))
 	st.done = true
 	return st
 }
@@ -217,6 +235,15 @@ func (c Command) end(s *Seen) step {
 func untaint(n Node) Write {
 	none, off := "", false
 	return Write{What: "removes its taint", Object: n.Object, Label: &none, Taint: &off, Taints: n.Taints}
+}
+
+// clean removes what the command has put on a host.
+func (c *Command) clean(h Host) Write {
+	w := clean(h)
+	if slices.Contains(c.Kept, h.Key) {
+		delete(w.Annotations, AnnotationPlanned)
+	}
+	return w
 }
 
 // clean removes all that is ours from a host.

@@ -1,6 +1,7 @@
 package disrupt
 
 import (
+	"errors"
 	"slices"
 	"strings"
 	"testing"
@@ -145,4 +146,64 @@ func TestTheOldMachineGoesMeanwhile(t *testing.T) {
 		t.Errorf("%d replicas, gone %v", s.w.owner.Replicas, s.w.gone)
 	}
 	s.clean()
+}
+
+// TestAReplacementThatIsDeleted by a MachineHealthCheck, or by hand: nothing is drained for it, and taking it
+// back takes no other Machine.
+func TestAReplacementThatIsDeleted(t *testing.T) {
+	for name, withdraws := range map[string]bool{"another comes": false, "it is taken back": true} {
+		s := replacing(t)
+		s.until("makes the owner larger")
+		for range 3 {
+			if len(s.w.machines) == 4 && s.w.machines["machine-3"].Ready {
+				break
+			}
+			s.w.turn()
+		}
+		m := s.w.machines["machine-3"]
+		m.Deleting = true
+		s.w.bump(&m.Object)
+		if withdraws {
+			s.w.owner.Execute = false
+			s.w.bump(&s.w.owner.Object)
+		}
+		if err := s.r.pass(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if x := s.w.writes[len(s.w.writes)-1]; x.Evict || x.What == "makes the owner smaller" {
+			t.Errorf("%s: %s %s", name, x.Object.Kind, x.What)
+		}
+		s.settle()
+		if withdraws && (s.w.machines["machine-0"] == nil || s.w.machines["machine-1"] == nil || s.w.machines["machine-2"] == nil || len(s.w.machines) != 3) {
+			t.Errorf("%s: gone %v", name, s.w.gone)
+		}
+		s.clean()
+	}
+}
+
+// TestADrainPassesByPodsThatCannotGo: ten that wait for their budget, or one whose eviction fails, do not keep the others.
+func TestADrainPassesByPodsThatCannotGo(t *testing.T) {
+	for name, refuse := range map[string]error{"budget": ErrBudget, "two budgets": errors.New("500: it has more than one PodDisruptionBudget")} {
+		s := replacing(t)
+		first := sortedKeys(s.w.pods)[:12]
+		s.w.hook = func(x Write, apply func() error) error {
+			if x.Evict && slices.Contains(first, x.Object.Name) {
+				return refuse
+			}
+			return apply()
+		}
+		for range 40 {
+			_ = s.pass()
+		}
+		if len(s.w.pods) != len(first) {
+			t.Errorf("%s: %d pods are left, and %d could not go", name, len(s.w.pods), len(first))
+		}
+		if err := s.pass(); name != "budget" && (err == nil || !strings.Contains(err.Error(), "more than one")) {
+			t.Errorf("%s: %v", name, err)
+		}
+		s.w.hook = nil
+		s.settle()
+		s.replaced("machine-1")
+		s.clean()
+	}
 }

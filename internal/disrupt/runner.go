@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -15,8 +16,12 @@ import (
 	"github.com/ironic-throttle/ironic-throttle/pkg/disruption"
 )
 
-// every is the time between two passes.
-const every = 10 * time.Second
+// every is the time between two passes, and idle how many times as long it is while there is nothing to do: a pass
+// then reads all nodes, pods and hosts of the cluster.
+const (
+	every = 10 * time.Second
+	idle  = 6
+)
 
 // maxSteps bounds the writes of one pass, and maxConflicts those that meet a newer version, should
 // two of us ever work against each other.
@@ -62,9 +67,11 @@ type Options struct {
 type Runner struct {
 	o Options
 
-	live map[string]bool // commands that this process has begun; Run's alone
-	plan *api.Plan       // made, and not old enough yet
-	told map[string]bool // commands that are said to be stuck
+	live  map[string]Command // that this process has begun, as it has validated them; Run's alone
+	plan  *api.Plan          // made, and not old enough yet
+	told  map[string]bool    // commands that are said to be stuck
+	stray string             // what was told of marks that cannot be removed
+	idle  bool               // the last pass has found nothing to do
 	// refused are actions that could not be begun, with when.
 	refused map[string]time.Time
 
@@ -89,7 +96,7 @@ func New(o Options) *Runner {
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
-	return &Runner{o: o, live: map[string]bool{}, told: map[string]bool{}, refused: map[string]time.Time{}}
+	return &Runner{o: o, live: map[string]Command{}, told: map[string]bool{}, refused: map[string]time.Time{}}
 }
 
 // Status tells how it stands.
@@ -117,14 +124,23 @@ func (r *Runner) Run(ctx context.Context) error {
 
 // rest is how long until the next pass: a plan is carried out when it is just old enough.
 func (r *Runner) rest() time.Duration {
-	if r.plan == nil {
+	switch {
+	case r.idle:
+		return idle * r.o.Every
+	case r.plan == nil:
 		return r.o.Every
 	}
 	return min(r.o.Every, max(time.Millisecond, r.plan.ExecuteAfter.Sub(r.o.Now())))
 }
 
 // pass goes on with what is unfinished, else removes strays, else plans.
-func (r *Runner) pass(ctx context.Context) error {
+func (r *Runner) pass(ctx context.Context) (err error) {
+	defer func() {
+		if err != nil {
+			r.plan = nil // it is due, maybe: rest would be none
+		}
+	}()
+	r.idle = false
 	if !r.o.Leading() {
 		r.plan = nil
 		clear(r.live) // somebody else may have gone on since
@@ -143,10 +159,13 @@ func (r *Runner) pass(ctx context.Context) error {
 	for _, fault := range faults {
 		r.o.Log.Warn("planned work of another version is taken for none: its marks are removed", "error", fault)
 	}
+	maps.DeleteFunc(r.live, func(id string, _ Command) bool { return !alive[id] })
 	var errs []error
 	for _, w := range strays(marks, alive) {
 		errs = append(errs, r.write(ctx, nil, w))
 	}
+	r.tellStrays(errors.Join(errs...))
+	errs = nil
 	for _, c := range found {
 		errs = append(errs, r.resume(ctx, c))
 	}
@@ -162,6 +181,8 @@ func (r *Runner) pass(ctx context.Context) error {
 func (r *Runner) resume(ctx context.Context, c Command) error {
 	r.meet(&c)
 	conflicts := 0
+	c = r.asBegun(c)
+	_, live := r.live[c.ID]
 	for range maxSteps {
 		s, err := r.o.Cluster.Look(ctx, c)
 		if err != nil {
@@ -171,23 +192,29 @@ func (r *Runner) resume(ctx context.Context, c Command) error {
 		if err != nil {
 			return err
 		}
-		if now.Stage != c.Stage || now.At != c.At { // what matters now was not looked at
+		now = r.asBegun(now)
+		if now.Stage != c.Stage || now.At != c.At || !now.same(c) { // what matters now was not looked at
 			c = now
 			continue
 		}
 		c = now
-		st := next(c, s, moment{now: r.o.Now(), live: r.live[c.ID], hold: r.o.Planner.Hold()})
+		st := next(c, s, moment{now: r.o.Now(), live: live, hold: r.o.Planner.Hold()})
 		r.show(&c, st)
 		r.report(ctx, &c, s, st)
-		before := conflicts
+		before, failed := conflicts, error(nil)
 		for _, w := range st.writes {
 			switch err := r.write(ctx, &c, w); {
 			case errors.Is(err, ErrBudget):
 			case errors.Is(err, ErrConflict), errors.Is(err, ErrGone):
 				conflicts++
+			case err != nil && w.Evict: // the other pods may go
+				failed = errors.Join(failed, err)
 			case err != nil:
 				return err
 			}
+		}
+		if failed != nil {
+			return failed
 		}
 		switch {
 		case st.done && conflicts == before:
@@ -205,13 +232,29 @@ func (s *Seen) latest(c Command) (Command, error) {
 	if !s.Hosts[0].ours(&c) {
 		return c, fmt.Errorf("command %s: somebody has removed its record from host %s", c.ID, c.Targets[0].Host)
 	}
-	return ReadCommand(s.Hosts[0].Record)
+	now, err := ReadCommand(s.Hosts[0].Record)
+	if err == nil && (now.ID != c.ID || !now.of(s.Hosts[0])) {
+		err = fmt.Errorf("command %s: somebody has changed its record on host %s", c.ID, c.Targets[0].Host)
+	}
+	return now, err
+}
+
+// asBegun is what this process has begun, as far as its record says: somebody may have changed what it is about.
+func (r *Runner) asBegun(c Command) Command {
+	begun, ok := r.live[c.ID]
+	if !ok || begun.same(c) || begun.Targets[0].Host != c.Targets[0].Host {
+		return c
+	}
+	r.o.Log.Warn("somebody has changed the record of planned work: it goes on as it was begun", "command", c.ID, "host", c.Targets[0].Host.String())
+	begun.Stage, begun.StageAt, begun.Abandoned = c.Stage, c.StageAt, c.Abandoned
+	begun.At = min(c.At, len(begun.Targets)-1)
+	return begun
 }
 
 // consider makes a plan, or carries out the one that was made.
 func (r *Runner) consider(ctx context.Context) error {
 	if why := r.o.Planner.Hold(); why != "" {
-		r.plan = nil
+		r.plan, r.idle = nil, true
 		r.show(nil, step{wait: why})
 		return nil
 	}
@@ -221,6 +264,7 @@ func (r *Runner) consider(ctx context.Context) error {
 	}
 	s, err := r.o.Planner.State(ctx)
 	if err != nil {
+		r.idle = true
 		return fmt.Errorf("state for a plan: %w", err)
 	}
 	if r.plan == nil {
@@ -245,6 +289,7 @@ func (r *Runner) consider(ctx context.Context) error {
 
 // abandoned tells why a plan is not carried out (DC-22).
 func (r *Runner) abandoned(err error) error {
+	r.idle = true
 	if why := new(disruption.Abandoned); errors.As(err, &why) {
 		r.o.Log.Info("a plan does not hold any more: it is abandoned", "class", why.Class, "why", why.Why)
 		return nil
@@ -259,6 +304,7 @@ func (r *Runner) make(ctx context.Context, s *disruption.State) error {
 		return fmt.Errorf("plan: %w", err)
 	}
 	if p.DryRun || p.Blocked != "" || s.Throttle.Waiting > 0 || r.choose(p, s) < 0 {
+		r.idle = true
 		return nil
 	}
 	if at := r.o.Now().Add(disruption.ValidateAfter); p.ExecuteAfter.Before(at) {

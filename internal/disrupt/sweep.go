@@ -12,7 +12,8 @@ func strays(m Marks, alive map[string]bool) (writes []Write) {
 		going[machine.Label] = going[machine.Label] || !machine.Deleting
 	}
 	for _, o := range m.Owners {
-		if id, word, _ := doneTo(o.Label); word != didRaise && word != didEnd {
+		// Where somebody has made it larger again, no Machine is to go any more.
+		if id, word, to := doneTo(o.Label); word != didRaise && word != didEnd && o.Replicas <= to {
 			lowered[id] = true
 		}
 	}
@@ -40,7 +41,7 @@ func strays(m Marks, alive map[string]bool) (writes []Write) {
 	return writes
 }
 
-// commands are the unfinished ones. A record that cannot be read is none.
+// commands are the unfinished ones. A record that cannot be read, or is another host's, is none.
 func commands(m Marks) (found []Command, faults []error) {
 	for _, host := range m.Hosts {
 		if host.Record == "" {
@@ -51,7 +52,7 @@ func commands(m Marks) (found []Command, faults []error) {
 			faults = append(faults, err)
 			continue
 		}
-		if host.Label == c.ID && c.Targets[0].Host == host.Key {
+		if host.Label == c.ID && c.of(host) {
 			found = append(found, c)
 		}
 	}

@@ -69,7 +69,7 @@ func (r *Runner) begin(ctx context.Context, p api.Plan, s *disruption.State) err
 		r.refuse(p.Actions[at], err)
 		return nil
 	}
-	r.live[c.ID] = true
+	r.live[c.ID] = c
 	if err := r.write(ctx, &c, c.first(seen)); err != nil {
 		if errors.Is(err, ErrConflict) || errors.Is(err, ErrGone) {
 			return nil // the next plan knows
@@ -103,6 +103,18 @@ func (r *Runner) finish(ctx context.Context, c *Command, s *Seen) {
 	}
 	r.o.Log.Log(ctx, level, "planned work has ended", "how", n.Message, "command", c.ID, "action", c.Action)
 	r.tell(ctx, c, s, n)
+}
+
+// tellStrays tells of marks that cannot be removed. They are no reason to do nothing: what has one is left alone.
+func (r *Runner) tellStrays(err error) {
+	text := ""
+	if err != nil {
+		text = err.Error()
+	}
+	if text != "" && text != r.stray {
+		r.o.Log.Warn("marks of planned work that is no more cannot be removed", "error", cut(text))
+	}
+	r.stray = text
 }
 
 // report tells of a command that is stuck, once.

@@ -39,9 +39,10 @@ var versions = []string{"v1beta2", "v1beta1"}
 
 // Client is a disrupt.Cluster. It may be used by several goroutines.
 type Client struct {
-	instance, namespace string
-	now                 func() time.Time
-	server              *rest.RESTClient
+	instance   string
+	namespaces []string
+	now        func() time.Time
+	server     *rest.RESTClient
 
 	mu     sync.Mutex
 	served map[string]string // version by group
@@ -53,8 +54,9 @@ var _ disrupt.Cluster = (*Client)(nil)
 type Options struct {
 	// Config leads to the API server.
 	Config *rest.Config
-	// Namespace is where hosts and Machines are looked for; "" = everywhere.
-	Namespace string
+	// Namespaces are where hosts and Machines are looked for; none: everywhere. What is marked elsewhere is
+	// another throttle's.
+	Namespaces []string
 	// Instance is who tells Events.
 	Instance string
 	// Now is the clock of Events; nil: time.Now.
@@ -81,7 +83,7 @@ func New(o Options) (*Client, error) {
 	if o.Now == nil {
 		o.Now = time.Now
 	}
-	return &Client{instance: o.Instance, namespace: o.Namespace, now: o.Now, server: server, served: map[string]string{}}, nil
+	return &Client{instance: o.Instance, namespaces: o.Namespaces, now: o.Now, server: server, served: map[string]string{}}, nil
 }
 
 // bounded reads no more of an answer than there should be.
@@ -167,9 +169,10 @@ func (p place) apiVersion() string {
 
 // read sends a request and decodes its answer.
 func (c *Client) read(r *rest.Request, ctx context.Context, into any) error { //nolint:revive // a request, and then when it ends
-	raw, err := r.Do(ctx).Raw()
+	answer := r.Do(ctx)
+	raw, err := answer.Raw()
 	if err != nil {
-		return fault(err)
+		return fault(answer.Error()) // it reads the Status that Raw leaves alone
 	}
 	if err := json.Unmarshal(raw, into); err != nil {
 		return fmt.Errorf("answer of the API server: %w", err)
@@ -185,7 +188,7 @@ func (c *Client) get(ctx context.Context, p place, namespace, name string) (item
 	}
 	p, err := c.at(ctx, p)
 	if err == nil {
-		err = c.read(p.to(c.server.Get(), namespace).Name(name), ctx, &found)
+		err = c.moved(p, c.read(p.to(c.server.Get(), namespace).Name(name), ctx, &found))
 	}
 	if errors.Is(err, disrupt.ErrGone) {
 		return item{}, nil
@@ -194,6 +197,21 @@ func (c *Client) get(ctx context.Context, p place, namespace, name string) (item
 		return found, fmt.Errorf("%s %s/%s: %w", p.resource, namespace, name, err)
 	}
 	return found, nil
+}
+
+// moved is err, unless the version that was found out is not served any more: then nothing is gone, and the next
+// request finds out again.
+func (c *Client) moved(p place, err error) error {
+	if !errors.Is(err, disrupt.ErrGone) || !apierrors.IsUnexpectedServerError(err) {
+		return err
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if _, found := c.served[p.group]; !found {
+		return err
+	}
+	delete(c.served, p.group)
+	return fmt.Errorf("%s is served no more", p.apiVersion())
 }
 
 // list reads all objects, page by page. A group that nobody serves has none.
@@ -219,7 +237,7 @@ func (c *Client) list(ctx context.Context, p place, namespace string, selectors 
 			} `json:"metadata"`
 			Items []item `json:"items"`
 		}
-		if err := c.read(r, ctx, &page); errors.Is(err, disrupt.ErrGone) {
+		if err := c.moved(p, c.read(r, ctx, &page)); errors.Is(err, disrupt.ErrGone) {
 			return nil, nil
 		} else if err != nil {
 			return nil, fmt.Errorf("list of %s: %w", p.resource, err)

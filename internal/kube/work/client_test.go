@@ -188,7 +188,7 @@ func TestLook(t *testing.T) {
 			{"metadata":{"name":"static","uid":"4","annotations":{"kubernetes.io/config.mirror":"x"}}},
 			{"metadata":{"name":"keep","uid":"5","annotations":{"karpenter.sh/do-not-disrupt":"true"}}}]}`,
 	})
-	cmd, err := disrupt.ReadCommand(`{"id":"abc123","decision":"replace","stage":"draining","pool":{"kind":"MachineDeployment","namespace":"n","name":"d"},
+	cmd, err := disrupt.ReadCommand(`{"id":"abc123","decision":"replace","stage":"draining","replacement":{"namespace":"n","name":"spare"},"pool":{"kind":"MachineDeployment","namespace":"n","name":"d"},
 		"newest":"2026-01-01T00:00:00Z","targets":[{"host":{"namespace":"n","name":"h"},"machine":{"namespace":"n","name":"old"},"node":"node-old"}]}`)
 	if err != nil {
 		t.Fatal(err)
@@ -233,5 +233,85 @@ func TestVersionsThatNobodyKnows(t *testing.T) {
 	_, c := serve(t, map[string]string{"GET /apis/cluster.x-k8s.io": `{"versions":[{"version":"v2"}]}`})
 	if _, err := c.Marks(t.Context()); err == nil || !strings.Contains(err.Error(), "none of [v1beta2 v1beta1]") {
 		t.Error(err)
+	}
+}
+
+// TestMarksOfOtherNamespacesAreOthers: another throttle, which watches them, carries their commands out.
+func TestMarksOfOtherNamespacesAreOthers(t *testing.T) {
+	const item = `{"items":[{"metadata":{"name":"h","namespace":"%s","uid":"%s"}}]}`
+	const path = "GET /apis/metal3.io/v1alpha1/"
+	s, c := serve(t, map[string]string{
+		path + "baremetalhosts":              fmt.Sprintf(item, "c", "3"),
+		path + "namespaces/a/baremetalhosts": fmt.Sprintf(item, "a", "1"),
+		path + "namespaces/b/baremetalhosts": fmt.Sprintf(item, "b", "2"),
+		"GET /api/v1/nodes":                  fmt.Sprintf(item, "", "4"),
+	})
+	c.namespaces = []string{"a", "b"}
+	m, err := c.Marks(t.Context())
+	if err != nil || len(m.Hosts) != 2 || m.Hosts[0].Namespace != "a" || m.Hosts[1].Namespace != "b" || len(m.Nodes) != 0 {
+		t.Errorf("%v, %+v, sent %q", err, m, s.sent)
+	}
+}
+
+// TestWhatProtects: what cannot be read forbids, as where plans are made.
+func TestWhatProtects(t *testing.T) {
+	for text, want := range map[string][2]bool{
+		`{"metadata":{"annotations":{"ironic-throttle.metal3.io/do-not-disrupt":"yes"}}}`:        {true, false},
+		`{"metadata":{"annotations":{"karpenter.sh/do-not-disrupt":"True"}}}`:                    {true, false},
+		`{"metadata":{"annotations":{"karpenter.sh/do-not-disrupt":" false "}}}`:                 {false, false},
+		`{"metadata":{"annotations":{"baremetalhost.metal3.io/paused":""}}}`:                     {false, true},
+		`{"metadata":{"annotations":{"cluster.x-k8s.io/paused":"true"}},"spec":{"online":true}}`: {false, true},
+		`{"spec":{"paused":true}}`: {false, true},
+		`{"spec":{"online":true}}`: {false, false},
+	} {
+		var i item
+		if err := json.Unmarshal([]byte(text), &i); err != nil {
+			t.Fatal(err)
+		}
+		if o := i.object(disrupt.KindHost); [2]bool{o.DoNotDisrupt, o.Paused} != want {
+			t.Errorf("%s: %+v", text, o)
+		}
+	}
+}
+
+// TestAVersionThatIsServedNoMore: after an upgrade of Cluster API nothing is gone, it is only elsewhere.
+func TestAVersionThatIsServedNoMore(t *testing.T) {
+	var now string
+	at := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		switch path := r.URL.Path; {
+		case path == "/apis/cluster.x-k8s.io":
+			fmt.Fprintf(w, `{"versions":[{"version":%q}]}`, now)
+		case strings.HasPrefix(path, "/apis/cluster.x-k8s.io/"+now+"/"):
+			fmt.Fprint(w, `{"metadata":{"name":"m","namespace":"n","uid":"u"}}`)
+		default:
+			http.NotFound(w, r) // as the API server answers what it does not serve
+		}
+	}))
+	t.Cleanup(at.Close)
+	c, err := New(Options{Config: &rest.Config{Host: at.URL}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(c.server.Client.CloseIdleConnections)
+	for _, now = range []string{"v1beta1", "v1beta2"} {
+		for try := range 2 {
+			found, err := c.get(t.Context(), places[disrupt.KindMachine], "n", "m")
+			if found.Metadata.UID != "u" && (err == nil || try > 0) {
+				t.Errorf("%s, try %d: %+v, %v", now, try, found.Metadata, err)
+			}
+		}
+	}
+	s, other := serve(t, map[string]string{"GET /apis/cluster.x-k8s.io": served})
+	for range 2 {
+		if found, err := other.get(t.Context(), places[disrupt.KindMachine], "n", "gone"); err != nil || found.Metadata.UID != "" {
+			t.Errorf("a Machine that is gone: %v, sent %q", err, s.sent)
+		}
+	}
+	now = "v1beta1"
+	if _, err := c.list(t.Context(), places[disrupt.KindMachine], "", nil); err == nil {
+		t.Error("an empty list")
+	}
+	if all, err := c.list(t.Context(), places[disrupt.KindHost], "", nil); err != nil || len(all) != 0 {
+		t.Errorf("a cluster without hosts: %v, %v", all, err)
 	}
 }

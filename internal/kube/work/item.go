@@ -2,6 +2,8 @@ package work
 
 import (
 	"encoding/json"
+	"slices"
+	"strings"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -32,6 +34,7 @@ type item struct {
 	} `json:"metadata"`
 	Spec struct {
 		Online            bool                  `json:"online"`
+		Paused            bool                  `json:"paused"`
 		ConsumerRef       *reference            `json:"consumerRef"`
 		InfrastructureRef *reference            `json:"infrastructureRef"`
 		Replicas          *int                  `json:"replicas"`
@@ -51,7 +54,10 @@ type item struct {
 	} `json:"status"`
 }
 
-// doNotDisrupt is what forbids to evict a pod.
+// pausedMarks tell Cluster API and BMO to leave an object alone.
+var pausedMarks = []string{"cluster.x-k8s.io/paused", "baremetalhost.metal3.io/paused"}
+
+// doNotDisrupt is what forbids to evict a pod, or to release a host.
 var doNotDisrupt = []string{"ironic-throttle.metal3.io/do-not-disrupt", "karpenter.sh/do-not-disrupt"}
 
 func (i *item) key() disruption.Key {
@@ -62,8 +68,23 @@ func (i *item) object(kind disrupt.Kind) disrupt.Object {
 	return disrupt.Object{
 		Kind: kind, Key: i.key(), UID: i.Metadata.UID, Version: i.Metadata.ResourceVersion,
 		Label: i.Metadata.Labels[disrupt.LabelCommand], Deleting: i.Metadata.DeletionTimestamp != nil,
-		Created: i.Metadata.CreationTimestamp,
+		Created: i.Metadata.CreationTimestamp, DoNotDisrupt: i.forbids(), Paused: i.paused(),
 	}
+}
+
+// forbids reports whether it may not be disrupted. What cannot be read forbids.
+func (i *item) forbids() bool {
+	return slices.ContainsFunc(doNotDisrupt, func(key string) bool {
+		text, ok := i.Metadata.Annotations[key]
+		return ok && strings.TrimSpace(text) != "false"
+	})
+}
+
+func (i *item) paused() bool {
+	return i.Spec.Paused || slices.ContainsFunc(pausedMarks, func(key string) bool {
+		_, ok := i.Metadata.Annotations[key]
+		return ok
+	})
 }
 
 // in is KIND NAMESPACE/NAME, as seen from an object of a namespace.
@@ -154,9 +175,5 @@ func (i *item) stays() bool {
 }
 
 func (i *item) pod() disrupt.Pod {
-	p := disrupt.Pod{Object: i.object(disrupt.KindPod)}
-	for _, key := range doNotDisrupt {
-		p.DoNotDisrupt = p.DoNotDisrupt || i.Metadata.Annotations[key] == "true"
-	}
-	return p
+	return disrupt.Pod{Object: i.object(disrupt.KindPod)}
 }

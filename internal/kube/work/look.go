@@ -26,15 +26,20 @@ func (c *Client) Marks(ctx context.Context) (m disrupt.Marks, err error) {
 			m.Owners = append(m.Owners, i.pool(disrupt.KindMachineDeployment))
 		},
 	} {
-		if kind == disrupt.KindNode && c.namespace != "" {
+		namespaces := c.namespaces
+		if len(namespaces) == 0 {
+			namespaces = []string{""}
+		} else if kind == disrupt.KindNode {
 			continue // nodes are everybody's: a mark may be that of a throttle of another namespace
 		}
-		found, err := c.list(ctx, places[kind], c.namespace, marked)
-		if err != nil {
-			return m, err
-		}
-		for i := range found {
-			enter(&found[i])
+		for _, namespace := range namespaces {
+			found, err := c.list(ctx, places[kind], namespace, marked)
+			if err != nil {
+				return m, err
+			}
+			for i := range found {
+				enter(&found[i])
+			}
 		}
 	}
 	return m, nil
