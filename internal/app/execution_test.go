@@ -18,7 +18,7 @@ import (
 type begunWork struct{ http.RoundTripper }
 
 const begunRecord = `{"id":"command1","action":"a1","decision":"release","reason":"Empty","pool":{"kind":"MachineSet","namespace":"metal3","name":"workers"},
-	"targets":[{"host":{"namespace":"metal3","name":"host-1"},"machine":{"namespace":"metal3","name":"m-1"}}],
+	"targets":[{"host":{"namespace":"metal3","name":"host-1"},"hostUID":"u","machineUID":"m","machine":{"namespace":"metal3","name":"m-1"}}],
 	"started":"2000-01-01T00:00:00Z","stage":"leaving","stageAt":"2000-01-01T00:00:00Z"}`
 
 func (b begunWork) RoundTrip(r *http.Request) (*http.Response, error) {
