@@ -47,6 +47,8 @@ type capi struct {
 	core    kubernetes.Interface
 	made    int
 	gone    []string // Machines, in their order; of the goroutine that plays, until it has ended
+	// frees brings the deprovisioning of a host on, and says when it is done; nil: at once.
+	frees func(ctx context.Context, host string) bool
 }
 
 // playCAPI makes a MachineDeployment with so many Machines in service, and free hosts.
@@ -215,7 +217,9 @@ func (c *capi) claims(ctx context.Context, m *unstructured.Unstructured, hosts [
 	}}})
 	c.patch(ctx, metal3Machines, name, map[string]any{"metadata": map[string]any{"annotations": map[string]any{"metal3.io/BareMetalHost": c.ns + "/" + host}}})
 	c.state(ctx, host, "provisioned")
-	node := &core.Node{ObjectMeta: metav1.ObjectMeta{Name: c.nodeOf(name)}}
+	node := &core.Node{
+		ObjectMeta: metav1.ObjectMeta{Name: c.nodeOf(name)}, Spec: core.NodeSpec{ProviderID: "metal3://" + c.ns + "/" + host + "/" + name},
+	}
 	made, err := c.core.CoreV1().Nodes().Create(ctx, node, metav1.CreateOptions{})
 	if err == nil {
 		made.Status.Conditions = []core.NodeCondition{{Type: core.NodeReady, Status: core.ConditionTrue}}
@@ -236,6 +240,9 @@ func (c *capi) goes(ctx context.Context, m *unstructured.Unstructured, hosts []u
 			c.state(ctx, h.GetName(), "deprovisioning")
 			return
 		}
+		if c.frees != nil && !c.frees(ctx, h.GetName()) {
+			return
+		}
 		c.state(ctx, h.GetName(), "available")
 		c.patch(ctx, bareMetal, h.GetName(), map[string]any{"spec": map[string]any{"consumerRef": nil}})
 		return
@@ -245,7 +252,7 @@ func (c *capi) goes(ctx context.Context, m *unstructured.Unstructured, hosts []u
 	c.patch(ctx, machines, m.GetName(), map[string]any{"metadata": map[string]any{"finalizers": nil}})
 }
 
-// leftovers are marks of the throttle on any object.
+// leftovers are marks of the throttle on any object. What an operator has annotated is none.
 func (c *capi) leftovers() (found []string) {
 	nodes, err := c.objects.Resource(core.SchemeGroupVersion.WithResource("nodes")).List(c.Context(), metav1.ListOptions{})
 	if err != nil {
@@ -256,7 +263,8 @@ func (c *capi) leftovers() (found []string) {
 			continue
 		}
 		for key, value := range o.GetAnnotations() {
-			if strings.HasPrefix(key, "ironic-throttle.metal3.io/") && key != "ironic-throttle.metal3.io/execute" || key == deleteMark {
+			name, ours := strings.CutPrefix(key, "ironic-throttle.metal3.io/")
+			if ours && name != "execute" && name != "watts-idle" || key == deleteMark {
 				found = append(found, fmt.Sprintf("%s %s: annotation %s=%s", o.GetKind(), o.GetName(), key, value))
 			}
 		}

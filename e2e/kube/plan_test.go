@@ -1,0 +1,279 @@
+//go:build e2e
+
+package kube
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/ironic-throttle/ironic-throttle/internal/rig/child"
+	"github.com/ironic-throttle/ironic-throttle/pkg/api"
+	"github.com/ironic-throttle/ironic-throttle/pkg/disruption"
+)
+
+// plannedPool is a MachineDeployment with its MachineSet and template; NS is the namespace.
+const plannedPool = `
+{apiVersion: infrastructure.cluster.x-k8s.io/v1beta1, kind: Metal3MachineTemplate, metadata: {name: new, namespace: NS}, spec: {template: {spec: {image: {url: "http://i/2", checksum: c2}}}}}
+---
+{apiVersion: cluster.x-k8s.io/v1beta2, kind: MachineDeployment, metadata: {name: md, namespace: NS},
+ spec: {clusterName: c, replicas: 4, template: {spec: {clusterName: c, infrastructureRef: {apiGroup: infrastructure.cluster.x-k8s.io, kind: Metal3MachineTemplate, name: new}}}}}
+---
+{apiVersion: cluster.x-k8s.io/v1beta2, kind: MachineSet, metadata: {name: ms, namespace: NS, ownerReferences: [{apiVersion: cluster.x-k8s.io/v1beta2, kind: MachineDeployment, name: md, uid: u1, controller: true}]},
+ spec: {clusterName: c, replicas: 4, template: {spec: {clusterName: c, infrastructureRef: {apiGroup: infrastructure.cluster.x-k8s.io, kind: Metal3MachineTemplate, name: new}}}}}
+---
+{apiVersion: policy/v1, kind: PodDisruptionBudget, metadata: {name: web, namespace: NS}, spec: {minAvailable: 1, selector: {matchLabels: {app: web}}},
+ status: {observedGeneration: 1, disruptionsAllowed: 1, currentHealthy: 2, desiredHealthy: 1, expectedPods: 2}}
+`
+
+// plannedHost is the host HOST of that pool in service, of the image I, which TEMPLATE has, with NOTES.
+const plannedHost = `
+---
+{apiVersion: metal3.io/v1alpha1, kind: BareMetalHost, metadata: {name: HOST, namespace: NS, annotations: {NOTES}},
+ spec: {online: true, image: {url: "http://i/I", checksum: cI}, consumerRef: {apiVersion: infrastructure.cluster.x-k8s.io/v1beta1, kind: Metal3Machine, namespace: NS, name: m3-HOST}},
+ status: {operationalStatus: OK, errorMessage: "", errorCount: 0, poweredOn: true, provisioning: {ID: "", state: provisioned, image: {url: "http://i/I", checksum: cI}}}}
+---
+{apiVersion: infrastructure.cluster.x-k8s.io/v1beta1, kind: Metal3Machine, metadata: {name: m3-HOST, namespace: NS, annotations: {metal3.io/BareMetalHost: NS/HOST, cluster.x-k8s.io/cloned-from-name: TEMPLATE}}, spec: {}}
+---
+{apiVersion: cluster.x-k8s.io/v1beta2, kind: Machine, metadata: {name: m-HOST, namespace: NS, ownerReferences: [{apiVersion: cluster.x-k8s.io/v1beta2, kind: MachineSet, name: ms, uid: u2, controller: true}]},
+ spec: {clusterName: c, infrastructureRef: {apiGroup: infrastructure.cluster.x-k8s.io, kind: Metal3Machine, name: m3-HOST}}, status: {nodeRef: {name: NS-HOST}}}
+---
+{apiVersion: v1, kind: Node, metadata: {name: NS-HOST, labels: {pool: NS}}, spec: {providerID: "metal3://NS/HOST/m3-HOST"},
+ status: {allocatable: {cpu: "8", memory: 32Gi, pods: "110"}, conditions: [{type: Ready, status: "True", reason: r, message: m, lastHeartbeatTime: "2025-11-02T00:00:00Z", lastTransitionTime: "2025-11-02T00:00:00Z"}]}}
+`
+
+// plannedPod is a pod on the node of HOST that could run on any of the pool.
+const plannedPod = `
+---
+{apiVersion: v1, kind: Pod, metadata: {name: on-HOST, namespace: NS, labels: {app: web}, ownerReferences: [{apiVersion: apps/v1, kind: ReplicaSet, name: rs, uid: u3, controller: true}]},
+ spec: {nodeName: NS-HOST, nodeSelector: {pool: NS}, automountServiceAccountToken: false, securityContext: {runAsNonRoot: true, seccompProfile: {type: RuntimeDefault}},
+  containers: [{name: c, image: i, resources: {requests: {cpu: 250m, memory: 1Gi}}, securityContext: {allowPrivilegeEscalation: false, capabilities: {drop: [ALL]}}}]},
+ status: {phase: Running, startTime: "2025-11-03T00:00:00Z", conditions: [{type: Ready, status: "True"}]}}
+`
+
+// applyPlanned makes hosts empty, drifted, under-used and kept; these but the first have a pod.
+func applyPlanned(t *testing.T, ns string) {
+	t.Helper()
+	if err := cluster.Account(t.Context(), ns, "default"); err != nil {
+		t.Fatal(err)
+	}
+	const watts = `ironic-throttle.metal3.io/watts-busy: "400", ironic-throttle.metal3.io/watts-idle: "150"`
+	text := plannedPool
+	for _, h := range []struct{ name, template, image, notes string }{
+		{"empty", "new", "2", watts}, {"drifted", "old", "1", ""}, {"under", "new", "2", watts},
+		{"kept", "new", "2", watts + `, ironic-throttle.metal3.io/do-not-disrupt: "true"`},
+	} {
+		objects := plannedHost
+		if h.name != "empty" {
+			objects += plannedPod
+		}
+		text += strings.NewReplacer("HOST", h.name, "TEMPLATE", h.template, "/I", "/"+h.image, "cI", "c"+h.image, "NOTES", h.notes).Replace(objects)
+	}
+	applyLive(t, strings.ReplaceAll(text, "NS", ns))
+	nodes := asAdministrator(t).CoreV1().Nodes()
+	for _, host := range []string{"empty", "drifted", "under", "kept"} { // nobody else takes the taint of new nodes away
+		if _, err := nodes.Patch(t.Context(), ns+"-"+host, types.MergePatchType, []byte(`{"spec":{"taints":null}}`), metav1.PatchOptions{}); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// servePlanner is a throttle that plans, with the rights of that kustomization.
+func servePlanner(t *testing.T, ns, kustomization string, more settings) *throttle {
+	t.Helper()
+	kubeconfig := deploy(t, ns, rights(t, kustomization, ns))
+	p := serve(t, clustered(serveIronic(t, time.Hour).URL, kubeconfig, ns).with(settings{
+		"WATCH_NAMESPACE": ns, ours + "DISRUPTION": "plan", ours + "DISRUPTION_CONSOLIDATE_AFTER": "1s", ours + "DISRUPTION_TARIFF": "0.5",
+	}).with(more))
+	p.isReady()
+	return p
+}
+
+// run is a command of the product about this throttle.
+func (p *throttle) run(args ...string) (out, said string, code int) {
+	p.Helper()
+	cmd := exec.CommandContext(p.Context(), binary, args...)
+	var stdout, stderr bytes.Buffer
+	cmd.Env, cmd.Stdout, cmd.Stderr = child.ProductEnvironment("IRONIC_THROTTLE_URL="+p.at.API), &stdout, &stderr
+	err := cmd.Run()
+	if exit := new(exec.ExitError); err != nil && !errors.As(err, &exit) {
+		p.Fatal(err)
+	}
+	return stdout.String(), stderr.String(), cmd.ProcessState.ExitCode()
+}
+
+// must is run of what has to succeed.
+func (p *throttle) must(args ...string) (out string) {
+	p.Helper()
+	out, said, code := p.run(args...)
+	if code != 0 || said != "" {
+		p.Fatalf("%q: exit code %d, %s", args, code, said)
+	}
+	return out
+}
+
+// samePlan waits for a plan that is as wanted, and whose export is of the same reading of the cluster: then all ways to
+// it have the same bytes. It returns the plan, and the file of the export.
+func (p *throttle) samePlan(wanted func(api.Plan) bool) (plan api.Plan, file string) {
+	p.Helper()
+	file = filepath.Join(p.TempDir(), "state.json")
+	var live, exported string
+	var d *disruption.Document
+	await(p.T, "plan and export of the same moment", func() bool {
+		live = p.must("plan", "-o", "json")
+		exported = p.must("plan", "--export", file, "-o", "json")
+		plan = api.Plan{}
+		if err := json.Unmarshal([]byte(live), &plan); err != nil {
+			p.Fatal(err)
+		}
+		text, err := os.ReadFile(file)
+		if err != nil {
+			p.Fatal(err)
+		}
+		if d, err = disruption.ReadDocument(bytes.NewReader(text)); err != nil {
+			p.Fatal(err)
+		}
+		return plan.MadeAt.Equal(d.State.TakenAt) && wanted(plan)
+	}, func() string { return live })
+	if exported != live {
+		p.Errorf("the export shows\n%s\nand the throttle\n%s", exported, live)
+	}
+	if here := p.must("plan", "--state", file, "-o", "json"); here != live {
+		p.Errorf("the plan of the export is\n%s\nand the throttle's\n%s", here, live)
+	}
+	p.sameAnswer()
+	return plan, file
+}
+
+// sameAnswer compares what the API answers: the plan, and what disruption.Plan makes of the state.
+func (p *throttle) sameAnswer() {
+	p.Helper()
+	var body, text string
+	var d *disruption.Document
+	await(p.T, "plan and state of the same moment", func() bool {
+		var codes [2]int
+		codes[0], body = p.get(p.at.API + "/v1/plan")
+		codes[1], text = p.get(p.at.API + "/v1/plan/state")
+		if codes != [2]int{http.StatusOK, http.StatusOK} {
+			p.Fatal(codes, body, text)
+		}
+		var plan api.Plan
+		var err [2]error
+		err[0] = json.Unmarshal([]byte(body), &plan)
+		d, err[1] = disruption.ReadDocument(strings.NewReader(text))
+		if errors.Join(err[:]...) != nil {
+			p.Fatal(err)
+		}
+		return plan.MadeAt.Equal(d.State.TakenAt)
+	}, func() string { return body })
+	plan, err := disruption.Plan(p.Context(), &d.State, d.Config, d.State.TakenAt, nil)
+	if err != nil {
+		p.Fatal(err)
+	}
+	want, err := json.Marshal(plan)
+	if err != nil {
+		p.Fatal(err)
+	}
+	if got := strings.TrimSpace(body); got != string(want) {
+		p.Errorf("GET /v1/plan answers\n%s\nand the plan of GET /v1/plan/state is\n%s", got, want)
+	}
+}
+
+// acts reports whether a plan does that to that host alone.
+func acts(plan api.Plan, method api.PlanMethod, decision api.PlanDecision, host string) bool {
+	return plan.Method == method && len(plan.Actions) == 1 && plan.Actions[0].Decision == decision &&
+		len(plan.Actions[0].Hosts) == 1 && plan.Actions[0].Hosts[0].Name == host
+}
+
+// TestDC28_ThePlanOfLiveObjectsIsThatOfTheirExport: what `serve` plans of live objects, with the rights of the component
+// alone, is what is planned of the file that it exports, byte for byte; by the commands as by the API.
+func TestDC28_ThePlanOfLiveObjectsIsThatOfTheirExport(t *testing.T) {
+	t.Parallel()
+	ns := namespace(t, "plan")
+	applyPlanned(t, ns)
+	p := servePlanner(t, ns, filepath.Join(testCases, "planner"), nil)
+
+	plan, file := p.samePlan(func(plan api.Plan) bool {
+		return acts(plan, api.MethodEmptiness, api.PlanRelease, ns+"/empty") && plan.Blocked == ""
+	})
+	later := map[string]api.PlanReason{}
+	for _, c := range plan.Later {
+		later[c.Host] = c.Reason
+	}
+	if later[ns+"/drifted"] != api.PlanDrifted || later[ns+"/under"] != api.PlanUnderutilized || len(later) != 2 || !plan.DryRun || plan.Hosts != 4 {
+		t.Errorf("dry run %v of %d hosts, later %v", plan.DryRun, plan.Hosts, later)
+	}
+	if !slices.Contains(plan.Excluded, api.PlanExcluded{Condition: "DisruptionAllowed", Hosts: 1}) {
+		t.Errorf("excluded are %v", plan.Excluded)
+	}
+	p.explains(file, ns+"/kept", "DisruptionAllowed")
+	if out, said, code := p.run("plan", "--explain", ns+"/nobody"); code != 1 || out != "" || !strings.Contains(said, "there is no BareMetalHost") {
+		t.Errorf("of a host that is not there: exit code %d, %q, %q", code, out, said)
+	}
+
+	// What went first is forbidden: the next one's turn comes.
+	forbid := func(host string) {
+		t.Helper()
+		if err := cluster.Annotate(t.Context(), ns, host, "ironic-throttle.metal3.io/do-not-disrupt", "true"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	forbid("empty")
+	p.samePlan(func(plan api.Plan) bool {
+		return acts(plan, api.MethodStaticDrift, api.PlanReprovision, ns+"/drifted")
+	})
+	forbid("drifted")
+	plan, _ = p.samePlan(func(plan api.Plan) bool {
+		return acts(plan, api.MethodSingle, api.PlanRelease, ns+"/under")
+	})
+	if moves := plan.Actions[0].Moves; len(moves) != 1 || moves[0].Pod != ns+"/on-under" || plan.Actions[0].SavingPerHour != 0.2 {
+		t.Errorf("%+v", plan.Actions[0])
+	}
+}
+
+// explains compares what is said of a host, live and by the export: it is no candidate for that condition.
+func (p *throttle) explains(file, host, condition string) {
+	p.Helper()
+	live := p.must("plan", "--explain", host, "-o", "json")
+	here := p.must("plan", "--state", file, "--explain", host, "-o", "json")
+	for _, text := range []string{live, here} {
+		var e api.PlanExplanation
+		if err := json.Unmarshal([]byte(text), &e); err != nil {
+			p.Fatal(err)
+		}
+		at := slices.IndexFunc(e.Conditions, func(c api.PlanCondition) bool { return !c.Met })
+		if e.Host != host || e.Candidate || at < 0 || e.Conditions[at].Type != condition || !strings.Contains(e.Summary, e.Conditions[at].Message) {
+			p.Errorf("%s", text)
+		}
+	}
+	if shown := p.must("plan", "--explain", host); !strings.Contains(shown, condition) || !strings.HasPrefix(shown, host+": no candidate\n") {
+		p.Errorf("%s", shown)
+	}
+}
+
+// TestPlansNeedTheirRights: with the rights of the throttle alone there is no plan, and the command says which one is
+// missing, and where it is to be had.
+func TestPlansNeedTheirRights(t *testing.T) {
+	t.Parallel()
+	ns := namespace(t, "plan")
+	applyPlanned(t, ns)
+	p := servePlanner(t, ns, filepath.Join(overlays, "standalone"), nil)
+	for _, args := range [][]string{{"plan"}, {"plan", "--explain", ns + "/empty"}, {"plan", "--export", filepath.Join(t.TempDir(), "state.json")}} {
+		out, said, code := p.run(args...)
+		const right = "the throttle's account needs the right to list hostfirmwaresettings.metal3.io (component planner)"
+		if code != 3 || out != "" || !strings.Contains(said, right) {
+			t.Errorf("%q: exit code %d, %q, %q; want 3, and a word about the right", args, code, out, said)
+		}
+	}
+}
