@@ -6,7 +6,6 @@ import (
 	"slices"
 	"time"
 
-	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	k8slabels "k8s.io/apimachinery/pkg/labels"
 )
@@ -289,6 +288,3 @@ var controlLabels = []string{"node-role.kubernetes.io/control-plane", "node-role
 func (h *host) nodeHas(names []string) bool {
 	return h.node != nil && slices.ContainsFunc(names, func(l string) bool { _, ok := h.node.Labels[l]; return ok })
 }
-
-// hostname is the label by which Kubernetes tells nodes apart.
-const hostname = corev1.LabelHostname
