@@ -82,9 +82,11 @@ func (p *planner) weigh(s *solution) {
 		s.saving -= s.spare.price
 		cycle += s.spare.price * deploy / 60
 	}
-	if s.saving > 0 {
-		s.payback = cycle / s.saving
+	if s.saving < minPrice {
+		s.saving = 0
+		return
 	}
+	s.payback = cycle / s.saving
 }
 
 // best finds hosts that can go together and save the most: all sets are tried where they are few, else prefixes. Of few,

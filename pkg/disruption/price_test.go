@@ -1,0 +1,44 @@
+package disruption
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+)
+
+// TestDC13_ASavingOfNearlyNothingIsNone: what it takes to pay back would be more than any number.
+func TestDC13_ASavingOfNearlyNothingIsNone(t *testing.T) {
+	l := newLab(t, 1)
+	l.c.TariffPerKWh, l.c.MaxPayback = new(1.0), Never
+	l.s.Hosts[0].Price = Price{WattsBusy: new(1e12), WattsIdle: new(1e-300)}
+	p := l.plan()
+	if _, err := json.Marshal(p); err != nil {
+		t.Error(err)
+	}
+	if a := p.Actions[0]; a.SavingPerHour != 0 || a.PaybackHours != nil || !strings.Contains(a.Saving, "power off saves nothing") {
+		t.Errorf("%+v", a)
+	}
+	l.s.Hosts[0].Price.WattsIdle = new(1e-5) // little, and it counts
+	if a := l.plan().Actions[0]; a.SavingPerHour < 9e-9 || !a.Hosts[0].PowerOff {
+		t.Errorf("%+v", a)
+	}
+}
+
+// TestDC12_RoundingIsNoSaving: 0.1 and 0.2 are more than 0.3 where numbers are binary.
+func TestDC12_RoundingIsNoSaving(t *testing.T) {
+	l := newLab(t, 2)
+	l.c.TariffPerKWh, l.c.MaxPayback = nil, Never
+	past := noon.Add(-1)
+	lease := func(f float64) Price { return Price{LeasePerHour: &f, LeaseEnds: &past} }
+	l.s.Hosts[0].Price, l.s.Hosts[1].Price = lease(0.1), lease(0.2)
+	l.pod(0, 4)
+	l.pod(1, 4)
+	l.c.ConsolidateAfter = Span(1)
+	for i := range l.s.Nodes {
+		l.s.Nodes[i].Allocatable = Resources{"cpu": "4"}
+	}
+	l.spare(0).Price = lease(0.3)
+	l.wants("")
+	l.s.Hosts[2].Price = lease(0.29)
+	l.wants("MultiNodeConsolidation replace h-1,h-0>s-2")
+}
