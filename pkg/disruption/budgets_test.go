@@ -143,3 +143,23 @@ func FuzzBudget(f *testing.F) {
 		}
 	})
 }
+
+// TestDC19_HostsThatThePoolDoesNotWantCountAsGone: its owner takes as many away by itself, and nobody knows which.
+func TestDC19_HostsThatThePoolDoesNotWantCountAsGone(t *testing.T) {
+	for name, row := range map[string]struct {
+		replicas, minReady int
+		nodes, want        string
+	}{
+		"none too many":                    {replicas: 5, minReady: 2, nodes: "100", want: "Emptiness release h-0; release h-1; release h-2"},
+		"two too many count as disrupted":  {replicas: 3, nodes: "3", want: "Emptiness release h-0"},
+		"and are none of those that stay":  {replicas: 3, minReady: 2, nodes: "100", want: "Emptiness release h-0"},
+		"never more than it wants":         {replicas: 2, nodes: "100", want: "Emptiness release h-0; release h-1"},
+		"of one that wants none, no other": {replicas: 0, nodes: "100", want: ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			l := newLab(t, 5)
+			l.s.Pools[0].Replicas, l.c.MinReady, l.c.Budgets = row.replicas, row.minReady, []Budget{{Nodes: row.nodes}}
+			l.wants(row.want)
+		})
+	}
+}
