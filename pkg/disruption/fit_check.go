@@ -95,6 +95,9 @@ func (c *cluster) allows(r, n int32) bool {
 	if int(n) == len(c.nodes)-1 {
 		return rule.known(c.nodes[n].node) && rule.refuses(c.nodes[n].node) == fits
 	}
+	if len(c.rules)*c.real > maxBits {
+		return rule.refuses(c.nodes[n].node) == fits
+	}
 	if rule.nodes == nil {
 		rule.nodes = make([]uint64, bits(c.real))
 		for i := range c.real {
@@ -190,6 +193,9 @@ func subtract(free []int64, needs []need) {
 func number(n int) int32 {
 	return int32(n) //nolint:gosec // see above
 }
+
+// maxBits bounds what is computed once and kept, in sets: 128 MiB. A state that would need more is slower.
+const maxBits = 1 << 30
 
 // Sets of small numbers, a bit each.
 func bits(n int) int               { return (n + 63) / 64 }

@@ -2,6 +2,7 @@ package disruption
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"maps"
 	"slices"
@@ -66,7 +67,7 @@ func (r *reader) reads(s *metav1.LabelSelector) {
 }
 
 // readPods reads all pods, by name.
-func (r *reader) readPods() error {
+func (r *reader) readPods(ctx context.Context) error {
 	c := r.c
 	c.pods = make([]fitPod, len(r.s.Pods))
 	for i := range r.s.Pods {
@@ -80,6 +81,9 @@ func (r *reader) readPods() error {
 		}
 		if p.pod.Finished {
 			continue // it takes no room
+		}
+		if err := ctx.Err(); err != nil {
+			return err
 		}
 		shape, err := r.shape(p)
 		if err != nil {

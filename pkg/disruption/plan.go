@@ -23,7 +23,7 @@ func (p *planner) plan(ctx context.Context) (api.Plan, error) {
 	if err := ctx.Err(); err != nil {
 		return api.Plan{}, err
 	}
-	if err := p.build(); err != nil {
+	if err := p.build(ctx); err != nil {
 		return api.Plan{}, err
 	}
 	plan := api.Plan{
@@ -107,7 +107,7 @@ func (p *planner) explain(ctx context.Context, name Key) (api.PlanExplanation, e
 	if err := ctx.Err(); err != nil {
 		return api.PlanExplanation{}, err
 	}
-	if err := p.build(); err != nil {
+	if err := p.build(ctx); err != nil {
 		return api.PlanExplanation{}, err
 	}
 	at := slices.IndexFunc(p.hosts, func(h *host) bool { return h.Key == name })

@@ -23,7 +23,7 @@ type planner struct {
 	c        Config
 	now      time.Time
 	progress func(done, total int)
-	newSim   func(s *State, target func(n *Node) bool) (simulator, error)
+	newSim   func(ctx context.Context, s *State, target func(n *Node) bool) (simulator, error)
 
 	sim   simulator
 	hosts []*host // by name
@@ -74,7 +74,9 @@ func newPlanner(s *State, c Config, now time.Time) *planner {
 		rooms: map[roomKey]room{}, free: map[*pool][]*host{}, notes: map[*host]string{},
 		none: &pool{Pool: &Pool{}},
 	}
-	p.newSim = func(s *State, target func(n *Node) bool) (simulator, error) { return newCluster(s, target) }
+	p.newSim = func(ctx context.Context, s *State, target func(n *Node) bool) (simulator, error) {
+		return newCluster(ctx, s, target)
+	}
 	if len(c.Budgets) == 0 {
 		p.c.Budgets = Default().Budgets
 	}
@@ -82,7 +84,7 @@ func newPlanner(s *State, c Config, now time.Time) *planner {
 }
 
 // build checks what is given and puts it together.
-func (p *planner) build() error {
+func (p *planner) build(ctx context.Context) error {
 	if err := p.c.check("config"); err != nil {
 		return err
 	}
@@ -98,12 +100,15 @@ func (p *planner) build() error {
 	p.faults = append(p.faults, budgetFaults("setting", p.c.Budgets)...)
 	slices.Sort(p.faults)
 	p.faults = slices.Compact(p.faults)
-	sim, err := p.newSim(&p.s, p.target)
+	sim, err := p.newSim(ctx, &p.s, p.target)
 	if err != nil {
 		return err
 	}
 	p.sim = sim
 	for _, h := range p.hosts {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
 		if h.node != nil {
 			h.movers, h.stuck = sim.residents(h.node.Name), sim.stuck(h.node.Name)
 		}
