@@ -4,7 +4,6 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/ironic-throttle/ironic-throttle/pkg/api"
@@ -115,11 +114,10 @@ func (p *planner) actions(method api.PlanMethod, s *solution) []api.PlanAction {
 		}
 	}
 	var all []api.PlanAction
-	for _, q := range owners(s.set) {
-		d := draft{method: method, decision: api.PlanRelease, reason: api.PlanUnderutilized}
-		d.set = slices.DeleteFunc(slices.Clone(s.set), func(h *host) bool { return h.pool != q })
+	for _, set := range byOwner(s.set) {
+		d := draft{method: method, decision: api.PlanRelease, reason: api.PlanUnderutilized, set: set}
 		for _, m := range s.at.moves {
-			if h := from[m.Pod]; h != nil && h.pool == q {
+			if h := from[m.Pod]; h != nil && h.pool == set[0].pool {
 				d.moves = append(d.moves, m)
 			}
 		}

@@ -22,9 +22,8 @@ func (p *planner) freeFor(q *pool) []*host {
 	}
 	var all []*host
 	if q.selector != nil && q.NodeLabels != nil && q.Scales && len(q.Faults) == 0 && q.Kind != PoolLabel {
-		for _, h := range p.hosts {
-			// Metal3 chooses hosts in the namespace of the Machine.
-			if h.deployable() && h.Namespace == q.Namespace && q.selector.Matches(k8slabels.Set(h.Labels)) {
+		for _, h := range p.unused[q.Namespace] { // Metal3 chooses hosts in the namespace of the Machine
+			if q.selector.Matches(k8slabels.Set(h.Labels)) {
 				all = append(all, h)
 			}
 		}

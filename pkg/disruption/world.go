@@ -34,6 +34,7 @@ type planner struct {
 	nodes    map[string]*Node
 	of       map[string]*host // by node
 
+	unused map[string][]*host // by namespace: those that could be deployed
 	rooms  map[roomKey]room
 	free   map[*pool][]*host // hosts that could replace, cheapest first
 	work   int               // pods that may still be simulated
@@ -71,7 +72,7 @@ type pool struct {
 func newPlanner(s *State, c Config, now time.Time) *planner {
 	p := &planner{
 		s: *s, c: c, now: now.UTC(), pools: map[string]*pool{}, nodes: map[string]*Node{}, of: map[string]*host{},
-		rooms: map[roomKey]room{}, free: map[*pool][]*host{}, notes: map[*host]string{},
+		unused: map[string][]*host{}, rooms: map[roomKey]room{}, free: map[*pool][]*host{}, notes: map[*host]string{},
 		none: &pool{Pool: &Pool{}},
 	}
 	p.newSim = func(ctx context.Context, s *State, target func(n *Node) bool) (simulator, error) {
@@ -180,6 +181,9 @@ func (p *planner) buildHosts() {
 		}
 		h.price, h.unpriced = p.priceOf(h.Host)
 		h.drift = driftOf(h)
+		if h.deployable() {
+			p.unused[h.Namespace] = append(p.unused[h.Namespace], h)
+		}
 		p.hosts = append(p.hosts, h)
 		if h.Node != "" {
 			p.of[h.Node] = h
