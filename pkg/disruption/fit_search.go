@@ -12,7 +12,7 @@ import (
 const (
 	retries   = 4
 	looksBack = 20_000
-	looksCtx  = 1 << 10 // looks between two looks at ctx
+	looksCtx  = 1 << 6 // looks between two looks at ctx
 )
 
 // item is a pod that needs a place.

@@ -23,6 +23,9 @@ func (p *planner) plan(ctx context.Context) (api.Plan, error) {
 	if err := ctx.Err(); err != nil {
 		return api.Plan{}, err
 	}
+	if year := p.now.Year(); year > maxYear {
+		return api.Plan{}, bad("now", p.now.Format(time.DateOnly), fmt.Sprintf("must not be after the year %d", maxYear))
+	}
 	if err := p.build(ctx); err != nil {
 		return api.Plan{}, err
 	}
@@ -58,6 +61,9 @@ func (p *planner) plan(ctx context.Context) (api.Plan, error) {
 	plan.Excluded = p.excluded()
 	return plan, nil
 }
+
+// maxYear keeps the times of a plan within what RFC 3339 can write.
+const maxYear = 9998
 
 // unsure says why nothing can be planned (DC-26); "" = it can.
 func (p *planner) unsure() string {

@@ -97,7 +97,9 @@ func (p *planner) build(ctx context.Context) error {
 		p.nodes[p.s.Nodes[i].Name] = &p.s.Nodes[i]
 	}
 	p.buildPools()
-	p.buildHosts()
+	if err := p.buildHosts(ctx); err != nil {
+		return err
+	}
 	p.faults = append(p.faults, budgetFaults("setting", p.c.Budgets)...)
 	slices.Sort(p.faults)
 	p.faults = slices.Compact(p.faults)
@@ -158,7 +160,7 @@ func (p *planner) buildPools() {
 	}
 }
 
-func (p *planner) buildHosts() {
+func (p *planner) buildHosts(ctx context.Context) error {
 	guests := map[string]int{}
 	for i := range p.s.Pods {
 		if q := &p.s.Pods[i]; q.Node != "" && !q.DaemonSet && !q.Mirror && !q.Finished {
@@ -166,6 +168,9 @@ func (p *planner) buildHosts() {
 		}
 	}
 	for i := range p.s.Hosts {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
 		h := &host{Host: &p.s.Hosts[i]}
 		h.id = h.String()
 		h.node, h.guests = p.nodes[h.Node], guests[h.Node]
@@ -189,6 +194,7 @@ func (p *planner) buildHosts() {
 			p.of[h.Node] = h
 		}
 	}
+	return nil
 }
 
 func poolName(kind PoolKind, k Key) string { return string(kind) + " " + k.String() }
