@@ -61,7 +61,7 @@ func (p *planner) action(d draft) api.PlanAction {
 		a.SlotMinutes, a.PeakSlots = n*(release+deploy), 1
 		a.Saving = "nothing: the host is provisioned again"
 	case api.PlanReplace:
-		a.SlotMinutes, a.PeakSlots = n*release+deploy, 2
+		a.SlotMinutes, a.PeakSlots = n*release+deploy, min(2, p.plannedSlots(d.set[0].ConductorGroup))
 		r := planHost(d.spare)
 		a.Replacement = &r
 		a.SavingPerHour -= d.spare.price

@@ -42,3 +42,16 @@ func TestDC12_RoundingIsNoSaving(t *testing.T) {
 	l.s.Hosts[2].Price = lease(0.29)
 	l.wants("MultiNodeConsolidation replace h-1,h-0>s-2")
 }
+
+// TestDC25_AReplacementNeedsNoMoreSlotsThanPlannedWorkMayHave.
+func TestDC25_AReplacementNeedsNoMoreSlotsThanPlannedWorkMayHave(t *testing.T) {
+	for limit, want := range map[int]int{1: 1, 7: 1, 8: 2, 100: 2} {
+		l := newLab(t, 1)
+		l.s.Throttle.Limit = limit
+		l.pod(0, 4)
+		l.spare(100)
+		if p := l.plan(); len(p.Actions) != 1 || p.Actions[0].Replacement == nil || p.Actions[0].PeakSlots != want {
+			t.Errorf("limit %d: %+v", limit, p.Actions)
+		}
+	}
+}
