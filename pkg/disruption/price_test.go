@@ -55,3 +55,12 @@ func TestDC25_AReplacementNeedsNoMoreSlotsThanPlannedWorkMayHave(t *testing.T) {
 		}
 	}
 }
+
+// TestDC12_APriceThatNobodyBelieves.
+func TestDC12_APriceThatNobodyBelieves(t *testing.T) {
+	for f, want := range map[float64]bool{0: true, 1e12: true, 1.1e12: false, -1e-9: false} {
+		if _, ok := amount(&f); ok != want {
+			t.Errorf("%g is a price: %v", f, ok)
+		}
+	}
+}
