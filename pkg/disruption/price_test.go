@@ -64,3 +64,35 @@ func TestDC12_APriceThatNobodyBelieves(t *testing.T) {
 		}
 	}
 }
+
+// TestDC13_WhatAHostDraws: of one that is Ready its power is on, whatever its status says; nobody works on one that is unclaimed.
+func TestDC13_WhatAHostDraws(t *testing.T) {
+	l := newLab(t, 1)
+	l.s.Hosts[0].PoweredOn = false
+	if a := l.plan().Actions[0]; a.SavingPerHour != 0.1 || !a.Hosts[0].PowerOff {
+		t.Errorf("Ready: %+v", a)
+	}
+	h := &l.s.Hosts[0]
+	h.Machine, h.Node, h.Consumer, h.Release, h.PoweredOn = nil, "", "", true, true
+	h.Price = Price{WattsBusy: new(800.0), WattsIdle: new(200.0)}
+	if a := l.plan().Actions[0]; a.SavingPerHour != 0.05 {
+		t.Errorf("unclaimed: %+v", a)
+	}
+	h.PoweredOn = false
+	if a := l.plan().Actions[0]; a.SavingPerHour != 0 || a.Hosts[0].PowerOff || a.Saving != "it is powered off already" {
+		t.Errorf("powered off: %+v", a)
+	}
+}
+
+// TestDC12_AProductThatNobodyBelieves: each number could be, and what they come to could not.
+func TestDC12_AProductThatNobodyBelieves(t *testing.T) {
+	l := newLab(t, 1)
+	l.c.TariffPerKWh = new(1e12)
+	l.s.Hosts[0].Price = watts(1e12)
+	if a := l.plan().Actions[0]; a.SavingPerHour != 0 || a.Hosts[0].PowerOff || !strings.Contains(a.Saving, "no believable number") {
+		t.Errorf("%+v", a)
+	}
+	if price, unknown := l.planner().priceOf(&l.s.Hosts[0]); price != 0 || unknown == "" {
+		t.Errorf("the price is %g, %q", price, unknown)
+	}
+}
