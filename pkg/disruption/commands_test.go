@@ -35,7 +35,7 @@ func TestDC13_ACommandRunsOnlyAfterThoseBeforeIt(t *testing.T) {
 			}
 			dir := t.TempDir()
 			fake := "#!" + sh + "\necho \"$@\"\n[ \"$1\" != " + row.fails + " ]\n"
-			if err := os.WriteFile(filepath.Join(dir, "kubectl"), []byte(fake), 0o700); err != nil { //nolint:gosec // it is run
+			if err := os.WriteFile(filepath.Join(dir, "kubectl"), []byte(fake), 0o700); err != nil {
 				t.Fatal(err)
 			}
 			run := exec.CommandContext(t.Context(), sh, "-c", strings.Join(commands, "\n"))

@@ -163,6 +163,9 @@ func (p *planner) stays(ctx context.Context, h *host) (string, error) {
 	if reason != api.PlanDrifted {
 		return "", nil
 	}
-	at, _, err := p.simulate(ctx, []*host{h}, nil)
+	at, simulated, err := p.simulate(ctx, []*host{h}, nil)
+	if err == nil && !simulated {
+		return tooMuch, nil
+	}
 	return at.blocked, err
 }

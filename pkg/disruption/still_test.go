@@ -41,3 +41,15 @@ func TestDC22_APlanMaySetALaterTime(t *testing.T) {
 	l.now = p.MadeAt.Add(ValidateAfter)
 	wantsField(t, l.planner().validate(t.Context(), p, true), "executeAfter")
 }
+
+// TestDC7_WhatIsTooMuchToSimulateDoesNotGo, and its explanation does not say that it could.
+func TestDC7_WhatIsTooMuchToSimulateDoesNotGo(t *testing.T) {
+	l := newLab(t, 2)
+	field("raid", "1", "5")(&l.s.Hosts[0], nil)
+	for range maxWork {
+		l.pod(0, 0)
+	}
+	if e := l.explain("h-0"); !e.Candidate || e.Conditions[len(e.Conditions)-1].Message != tooMuch {
+		t.Errorf("%s; %+v", e.Summary, e.Conditions[len(e.Conditions)-1])
+	}
+}
