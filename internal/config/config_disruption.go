@@ -97,7 +97,7 @@ type Budget struct {
 }
 
 // BudgetReasons are those that a budget can bound.
-func BudgetReasons() []string { return []string{"Empty", "Drifted", "Underutilized"} }
+func BudgetReasons() []string { return []string{"Empty", "Drifted", "Underutilized", "Unclaimed"} }
 
 // budgetList is the text of budgets: numbers and percentages with commas, or a JSON list.
 type budgetList string

@@ -102,7 +102,7 @@ func TestDC21_BudgetsThatCannotBeReadAreRefused(t *testing.T) {
 		`[{"nodes":"1","schedule":"0 8 * * *","duration":"-1h"}]`:            `"-1h" is none`,
 		`[{"nodes":"1","schedule":"0 8 * * *","duration":"0s"}]`:             `"0s" is none`,
 		`[{"nodes":"1","schedule":"0 8 * * *","duration":"9999999h"}]`:       `"9999999h" is none`,
-		`[{"nodes":"1","reasons":["empty"]}]`:                                "must name reasons of Empty, Drifted, Underutilized",
+		`[{"nodes":"1","reasons":["empty"]}]`:                                "must name reasons of Empty, Drifted, Underutilized, Unclaimed",
 		`[{"nodes":"1","reasons":["Empty","Empty"]}]`:                        "comes twice",
 		strings.Repeat("1,", 50) + "1":                                       "must hold 1..50 budgets, not 51",
 	} {

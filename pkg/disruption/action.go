@@ -4,7 +4,6 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/ironic-throttle/ironic-throttle/pkg/api"
@@ -62,7 +61,7 @@ func (p *planner) action(d draft) api.PlanAction {
 		a.SlotMinutes, a.PeakSlots = n*(release+deploy), 1
 		a.Saving = "nothing: the host is provisioned again"
 	case api.PlanReplace:
-		a.SlotMinutes, a.PeakSlots = n*release+deploy, 2
+		a.SlotMinutes, a.PeakSlots = n*release+deploy, min(2, p.plannedSlots(d.set[0].ConductorGroup))
 		r := planHost(d.spare)
 		a.Replacement = &r
 		a.SavingPerHour -= d.spare.price
@@ -115,11 +114,10 @@ func (p *planner) actions(method api.PlanMethod, s *solution) []api.PlanAction {
 		}
 	}
 	var all []api.PlanAction
-	for _, q := range owners(s.set) {
-		d := draft{method: method, decision: api.PlanRelease, reason: api.PlanUnderutilized}
-		d.set = slices.DeleteFunc(slices.Clone(s.set), func(h *host) bool { return h.pool != q })
+	for _, set := range byOwner(s.set) {
+		d := draft{method: method, decision: api.PlanRelease, reason: api.PlanUnderutilized, set: set}
 		for _, m := range s.at.moves {
-			if h := from[m.Pod]; h != nil && h.pool == q {
+			if h := from[m.Pod]; h != nil && h.pool == set[0].pool {
 				d.moves = append(d.moves, m)
 			}
 		}

@@ -25,7 +25,7 @@ type roomKey struct {
 }
 
 // roomFor is the smallest of all budgets that are active and bound this reason, less hosts that are not Ready, are being
-// disrupted, or are wanted and missing (DC-19, DC-20).
+// disrupted, are wanted and missing, or are not wanted (DC-19, DC-20).
 func (p *planner) roomFor(q *pool, reason api.PlanReason) room {
 	key := roomKey{q, reason}
 	if r, ok := p.rooms[key]; ok {
@@ -50,7 +50,7 @@ func (p *planner) roomFor(q *pool, reason api.PlanReason) room {
 		}
 	}
 	if r.hosts != math.MaxInt && busy > 0 {
-		r.why += fmt.Sprintf(", and %d of its hosts are not Ready, missing, or being disrupted", busy)
+		r.why += fmt.Sprintf(", and %d of its hosts are not Ready, missing, too many, or being disrupted", busy)
 	}
 	p.rooms[key] = r
 	return r
@@ -61,15 +61,32 @@ func (q *pool) size() int { return len(q.members) + q.missing() }
 
 // missing are hosts that the pool's owner wants and has not: a Machine that was deleted is made anew later.
 func (q *pool) missing() int {
-	if q.Kind == PoolLabel || q.name == "" {
+	if !q.owns() {
 		return 0
 	}
 	return max(0, q.Replicas-len(q.members))
 }
 
-// busy counts hosts of a pool that do not serve.
+// surplus are hosts that the pool's owner has and does not want: it is about to take as many away, and chooses which.
+func (q *pool) surplus() int {
+	if !q.owns() {
+		return 0
+	}
+	n := -q.Replicas
+	for _, h := range q.members {
+		if !h.disrupting() {
+			n++
+		}
+	}
+	return max(0, n)
+}
+
+// owns tells whether somebody keeps the pool at its replicas.
+func (q *pool) owns() bool { return q.Kind != PoolLabel && q.name != "" }
+
+// busy counts hosts of a pool that do not serve, or soon will not.
 func (q *pool) busy() int {
-	n := q.missing()
+	n := q.missing() + q.surplus()
 	for _, h := range q.members {
 		if h.disrupting() || !h.ready() && !h.unclaimed() {
 			n++
@@ -103,8 +120,11 @@ func (l *ledger) add(h *host, reason api.PlanReason) string {
 			return fmt.Sprintf("%s: %d more may be disrupted (budget %s)", q.title(), room.hosts, room.why)
 		}
 	}
+	if q.owns() && l.taken[q] >= q.Replicas {
+		return fmt.Sprintf("%s wants %d hosts, and no more can be taken from it", q.title(), q.Replicas)
+	}
 	if h.ready() {
-		have := q.ready - l.ready[q] - 1
+		have := q.ready - q.surplus() - l.ready[q] - 1
 		if l.replaced {
 			have++
 		}

@@ -16,7 +16,7 @@ func TestDC19_BudgetsRoundUp(t *testing.T) {
 		nodes string
 		want  int
 	}{
-		{10, "10%", 1}, {11, "10%", 2}, {1, "10%", 1}, {0, "10%", 0}, {10, "0", 0}, {10, "0%", 0}, {10, "3", 3}, {3, "100%", 3}, {19, "20%", 4},
+		{10, "10%", 1}, {11, "10%", 2}, {1, "10%", 1}, {0, "10%", 0}, {10, "0", 0}, {10, "0%", 0}, {10, "3", 3}, {3, "100%", 3}, {19, "20%", 4}, {1, "1%", 1}, {101, "1%", 2},
 		{10, "-1", 0}, {10, "", 0}, {10, "%", 0}, {10, "101%", 0}, {10, "1.5", 0}, {10, "ten", 0}, {10, "+1", 0}, {10, " 1", 0}, {10, "99999999999999999999", 0},
 	} {
 		if got, why := (Budget{Nodes: tt.nodes}).allows(tt.hosts, noon); got != tt.want {
@@ -142,4 +142,75 @@ func FuzzBudget(f *testing.F) {
 			t.Errorf("%+v of %d allows %d, and its fault is %q", b, hosts, most, b.fault())
 		}
 	})
+}
+
+// TestDC19_HostsThatThePoolDoesNotWantCountAsGone: its owner takes as many away by itself, and nobody knows which.
+func TestDC19_HostsThatThePoolDoesNotWantCountAsGone(t *testing.T) {
+	for name, row := range map[string]struct {
+		replicas, minReady int
+		nodes, want        string
+	}{
+		"none too many":                    {replicas: 5, minReady: 2, nodes: "100", want: "Emptiness release h-0; release h-1; release h-2"},
+		"two too many count as disrupted":  {replicas: 3, nodes: "3", want: "Emptiness release h-0"},
+		"and are none of those that stay":  {replicas: 3, minReady: 2, nodes: "100", want: "Emptiness release h-0"},
+		"never more than it wants":         {replicas: 2, nodes: "100", want: "Emptiness release h-0; release h-1"},
+		"of one that wants none, no other": {replicas: 0, nodes: "100", want: ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			l := newLab(t, 5)
+			l.s.Pools[0].Replicas, l.c.MinReady, l.c.Budgets = row.replicas, row.minReady, []Budget{{Nodes: row.nodes}}
+			l.wants(row.want)
+		})
+	}
+}
+
+// TestDC28_OfBudgetsThatAllowTheSameOneIsNamed, whatever their order.
+func TestDC28_OfBudgetsThatAllowTheSameOneIsNamed(t *testing.T) {
+	for _, budgets := range [][]Budget{{{Nodes: "10%"}, {Nodes: "1"}}, {{Nodes: "1"}, {Nodes: "10%"}}} {
+		l := newLab(t, 10)
+		l.c.Budgets = budgets
+		if p := l.plan(); !strings.Contains(p.Later[0].Note, "(budget 1)") {
+			t.Errorf("%v: %s", budgets, p.Later[0].Note)
+		}
+	}
+}
+
+// TestDC20_ABudgetOfAReasonCountsAllThatIsTakenBesides: hosts that go for other reasons are out of service too.
+func TestDC20_ABudgetOfAReasonCountsAllThatIsTakenBesides(t *testing.T) {
+	l := newLab(t, 3)
+	l.c.Budgets = []Budget{{Nodes: "1", Reasons: []api.PlanReason{api.PlanEmpty}}}
+	p := l.planner()
+	if err := p.build(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	taken := p.newLedger(false)
+	if why := taken.add(p.hosts[0], api.PlanEmpty); why != "" {
+		t.Fatal(why)
+	}
+	if why := taken.add(p.hosts[1], api.PlanDrifted); !strings.Contains(why, "1 more may be disrupted") {
+		t.Errorf("a second one goes: %q", why)
+	}
+	taken = p.newLedger(false)
+	for _, h := range p.hosts[:2] {
+		if why := taken.add(h, api.PlanDrifted); why != "" {
+			t.Errorf("no budget bounds it: %s", why)
+		}
+	}
+}
+
+// TestDC21_BoundsOfWhatCanBeRead.
+func TestDC21_BoundsOfWhatCanBeRead(t *testing.T) {
+	long := func(n int) Budget {
+		return Budget{Nodes: "1", Schedule: strings.Repeat(" ", n-len("0 9 * * *")) + "0 9 * * *", Duration: Span(time.Hour)}
+	}
+	for _, b := range []Budget{{Nodes: "1000000"}, {Nodes: "100%"}, long(256)} {
+		if why := b.fault(); why != "" {
+			t.Errorf("%+v: %s", b, why)
+		}
+	}
+	for _, b := range []Budget{{Nodes: "1000001"}, {Nodes: "101%"}, long(257)} {
+		if b.fault() == "" {
+			t.Errorf("%+v can be read", b)
+		}
+	}
 }

@@ -109,8 +109,8 @@ func (c *script) release(h *host, powerOff bool) {
 	c.unplanned(h)
 }
 
-// commandsFor are what an operator would run, in order. replicas are those of pools after the
-// actions before; it is kept up to date.
+// commandsFor are what an operator would run, in order: each only after those before it went well, so that no
+// host that still serves is drained or powered off. replicas are those of pools after the actions before; it is kept up to date.
 func commandsFor(d draft, replicas map[*pool]int) []string {
 	c := &script{lines: []string{}, replicas: replicas}
 	set, spare := d.set, d.spare
@@ -142,6 +142,9 @@ func commandsFor(d draft, replicas map[*pool]int) []string {
 			c.unplanned(h)
 		}
 	case api.PlanReport:
+	}
+	for i := range len(c.lines) - 1 {
+		c.lines[i] += " &&"
 	}
 	return c.lines
 }

@@ -219,7 +219,7 @@ func TestDC14_ASearchThatIsCutShort(t *testing.T) {
 		l.pod(i, 5).DoNotDisrupt = true
 	}
 	p := l.planner()
-	if err := p.build(); err != nil {
+	if err := p.build(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	p.work = 60

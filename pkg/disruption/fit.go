@@ -65,20 +65,25 @@ type fitNode struct {
 
 // newCluster reads nodes, pods and budgets of s. target tells whether pods may be put on a node
 // at all besides what the node itself says (DC-10): that it is Ready, not being disrupted, and not within
-// its own consolidateAfter; nil: they may. The error is a *api.FieldError.
-func newCluster(s *State, target func(n *Node) bool) (*cluster, error) {
+// its own consolidateAfter; nil: they may. The error is a *api.FieldError, or that of ctx.
+func newCluster(ctx context.Context, s *State, target func(n *Node) bool) (*cluster, error) {
 	c := &cluster{
 		byName: make(map[string]int32, len(s.Nodes)), byHost: map[string]int32{}, inSpace: map[string][]int32{},
 		resources: map[string]int32{}, drivers: map[string]int32{},
 	}
 	r := newReader(c, s)
-	if err := r.readPods(); err != nil {
+	if err := r.readPods(ctx); err != nil {
 		return nil, err
 	}
 	if err := r.readNodes(); err != nil {
 		return nil, err
 	}
-	c.occupy()
+	if err := c.selectPods(ctx); err != nil {
+		return nil, err
+	}
+	if err := c.occupy(ctx); err != nil {
+		return nil, err
+	}
 	c.start = make([]int32, len(c.shapes))
 	c.nodes = append(c.nodes, fitNode{}) // the spare's
 	c.call = 1
@@ -86,12 +91,11 @@ func newCluster(s *State, target func(n *Node) bool) (*cluster, error) {
 	var open []int32
 	c.order, open = c.targets(target)
 	c.sizeShapes()
-	c.placeWaiting(open)
-	return c, nil
+	return c, c.placeWaiting(ctx, open)
 }
 
 // occupy takes from each node what its pods have, and notes who is where.
-func (c *cluster) occupy() {
+func (c *cluster) occupy(ctx context.Context) error {
 	for i := range c.pods {
 		p := &c.pods[i]
 		if p.pod.Node == "" || p.pod.Finished {
@@ -106,19 +110,20 @@ func (c *cluster) occupy() {
 		}
 	}
 	c.repelled = make([]uint64, bits(len(c.classes)))
-	for i := range c.pods {
-		if c.pods[i].pod.Finished {
+	for i := range c.terms {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		if c.terms[i].host {
 			continue
 		}
-		for _, t := range c.shapes[c.pods[i].shape].terms {
-			if !c.terms[t].host && !c.terms[t].spread {
-				c.terms[t].spread = true
-				for w, b := range c.row(t) {
-					c.repelled[w] |= b
-				}
+		for k := range c.classes {
+			if !has(c.repelled, int32(k)) && c.terms[i].repels(&c.classes[k]) {
+				set(c.repelled, int32(k))
 			}
 		}
 	}
+	return nil
 }
 
 // targets are the nodes that take pods, and whether pods may be moved there: those first, then the others.
@@ -162,7 +167,7 @@ func (c *cluster) targets(target func(n *Node) bool) (to, others []int32) {
 // placeWaiting gives pods without a node the room that they would get, so that no plan takes it. The scheduler
 // may choose another node for one of them; that there is one is what counts. Those that fit nowhere are ignored.
 // So is what is not simulated: a pod that requires it may find its room all the same.
-func (c *cluster) placeWaiting(others []int32) {
+func (c *cluster) placeWaiting(ctx context.Context, others []int32) error {
 	var waiting []int32
 	for i := range c.pods {
 		p := c.pods[i].pod
@@ -179,16 +184,23 @@ func (c *cluster) placeWaiting(others []int32) {
 		}
 		return c.larger(a, b)
 	})
+	all, from := slices.Concat(c.order, others), map[int32]int32{}
 	for _, i := range waiting {
-		s := &c.shapes[c.pods[i].shape]
-		for _, n := range slices.Concat(c.order, others) {
-			if c.check(s, n) == fits {
-				c.put(s, n)
-				c.nodes[n].waiting = append(c.nodes[n].waiting, i)
-				break
-			}
+		shape := c.pods[i].shape
+		s := &c.shapes[shape]
+		at, _, err := c.first(ctx, s, all, from[shape])
+		if err != nil {
+			return err
 		}
+		if at < 0 {
+			from[shape] = number(len(all)) // nor will the next of this shape
+			continue
+		}
+		from[shape] = at
+		c.put(s, all[at])
+		c.nodes[all[at]].waiting = append(c.nodes[all[at]].waiting, i)
 	}
+	return nil
 }
 
 // residents are the pods of a node that are not the node's own and not finished, by name. Terminating pods are

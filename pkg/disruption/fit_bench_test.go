@@ -67,7 +67,7 @@ func BenchmarkNewCluster(b *testing.B) {
 	var c *cluster
 	for b.Loop() {
 		var err error
-		if c, err = newCluster(s, nil); err != nil {
+		if c, err = newCluster(context.Background(), s, nil); err != nil {
 			b.Fatal(err)
 		}
 	}
@@ -79,7 +79,7 @@ func BenchmarkNewCluster(b *testing.B) {
 
 func BenchmarkWithout(b *testing.B) {
 	s := fitFleet(rand.New(rand.NewPCG(1, 1)), 1000, 20_000)
-	c, err := newCluster(s, nil)
+	c, err := newCluster(context.Background(), s, nil)
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -130,7 +130,7 @@ func BenchmarkPlan(b *testing.B) {
 func fitPlan(b *testing.B, s *State) {
 	spare := fitNodeOf("spare", func(n *Node) { n.Allocatable = Resources{"cpu": "8", "memory": "32Gi", "pods": "110"} })
 	for b.Loop() {
-		c, err := newCluster(s, nil)
+		c, err := newCluster(context.Background(), s, nil)
 		if err != nil {
 			b.Fatal(err)
 		}

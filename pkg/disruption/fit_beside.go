@@ -13,13 +13,11 @@ type class struct {
 	namespace string
 	labels    kubelabels.Set
 	budgets   []int32 // that select it
-	budgeted  bool    // budgets is computed
 }
 
 // term is an anti-affinity: a pod that does not want others beside it.
 type term struct {
 	host       bool     // by node; else by a wider topology, which is not simulated
-	spread     bool     // repelled has it
 	topology   string   // its label
 	namespaces []string // nil: any
 	selector   kubelabels.Selector
@@ -43,19 +41,26 @@ func newTerm(t *corev1.PodAffinityTerm, namespace string) term {
 	return out
 }
 
-// row is the set of classes that the term keeps away.
-func (c *cluster) row(t int32) []uint64 {
+// repels says whether the term keeps pods of the class away.
+func (t *term) repels(k *class) bool {
+	return (t.namespaces == nil || slices.Contains(t.namespaces, k.namespace)) && t.selector.Matches(k.labels)
+}
+
+// apart says whether a term keeps a class away. All that a term says is computed once, where there is room for that.
+func (c *cluster) apart(t, class int32) bool {
 	term := &c.terms[t]
+	if len(c.terms)*len(c.classes) > maxBits {
+		return term.repels(&c.classes[class])
+	}
 	if term.classes == nil {
 		term.classes = make([]uint64, bits(len(c.classes)))
 		for i := range c.classes {
-			k := &c.classes[i]
-			if (term.namespaces == nil || slices.Contains(term.namespaces, k.namespace)) && term.selector.Matches(k.labels) {
+			if term.repels(&c.classes[i]) {
 				set(term.classes, int32(i))
 			}
 		}
 	}
-	return term.classes
+	return has(term.classes, class)
 }
 
 // bears says whether a pod of the shape may be beside the pods of a domain, and they beside it. Nodes with the same label
@@ -68,7 +73,7 @@ func (c *cluster) bears(s *shape, domain int32) bool {
 			continue
 		}
 		for _, t := range node.terms {
-			if c.terms[t].host && has(c.row(t), s.class) {
+			if c.terms[t].host && c.apart(t, s.class) {
 				return false
 			}
 		}
@@ -76,9 +81,8 @@ func (c *cluster) bears(s *shape, domain int32) bool {
 			if !c.terms[t].host {
 				continue
 			}
-			row := c.row(t)
 			for _, k := range node.classes {
-				if has(row, k) {
+				if c.apart(t, k) {
 					return false
 				}
 			}

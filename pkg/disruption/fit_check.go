@@ -52,6 +52,7 @@ type rule struct {
 	affinity    *nodeaffinity.LazyErrorNodeSelector // nil: none
 	volumes     []*nodeaffinity.LazyErrorNodeSelector
 	tolerations []corev1.Toleration
+	keys        []string // labels that it reads; fields of a node, such as its name, are the label ""
 	nodes       []uint64 // that meet it, per bit; nil: not computed yet
 }
 
@@ -72,7 +73,10 @@ func (c *cluster) check(s *shape, n int32) refusal {
 		}
 	}
 	if !c.allows(s.rule, n) {
-		return c.rules[s.rule].refuses(node.node)
+		if r := c.rules[s.rule].refuses(node.node); r != fits {
+			return r
+		}
+		return labels
 	}
 	for _, p := range s.ports {
 		if slices.ContainsFunc(node.ports, p.clashes) {
@@ -89,6 +93,9 @@ func (c *cluster) check(s *shape, n int32) refusal {
 func (c *cluster) allows(r, n int32) bool {
 	rule := &c.rules[r]
 	if int(n) == len(c.nodes)-1 {
+		return rule.known(c.nodes[n].node) && rule.refuses(c.nodes[n].node) == fits
+	}
+	if len(c.rules)*c.real > maxBits {
 		return rule.refuses(c.nodes[n].node) == fits
 	}
 	if rule.nodes == nil {
@@ -100,6 +107,12 @@ func (c *cluster) allows(r, n int32) bool {
 		}
 	}
 	return has(rule.nodes, n)
+}
+
+// known says whether the node has all labels that the rule reads. A node that does not exist yet may get labels besides
+// those that are known: that it has none is no reason to put a pod there that shuns it.
+func (r *rule) known(n *Node) bool {
+	return !slices.ContainsFunc(r.keys, func(k string) bool { _, ok := n.Labels[k]; return !ok })
 }
 
 // refuses compares the rule with a node. A selector that cannot be read matches no node.
@@ -180,6 +193,9 @@ func subtract(free []int64, needs []need) {
 func number(n int) int32 {
 	return int32(n) //nolint:gosec // see above
 }
+
+// maxBits bounds what is computed once and kept, in sets: 128 MiB. A state that would need more is slower.
+const maxBits = 1 << 30
 
 // Sets of small numbers, a bit each.
 func bits(n int) int               { return (n + 63) / 64 }

@@ -1,6 +1,7 @@
 package disruption
 
 import (
+	"context"
 	"errors"
 	"testing"
 
@@ -45,7 +46,7 @@ func FuzzCluster(f *testing.F) {
 			},
 			Budgets: []PodBudget{fitBudget("x", 1, func(b *PodBudget) { b.Selector = term.LabelSelector })},
 		}
-		c, err := newCluster(s, nil)
+		c, err := newCluster(context.Background(), s, nil)
 		if err != nil {
 			var field *api.FieldError
 			if !errors.As(err, &field) || field.Field == "" || field.Rule == "" || len(field.Value) > 80 {

@@ -1,6 +1,7 @@
 package disruption
 
 import (
+	"context"
 	"fmt"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -58,7 +59,7 @@ func (c *cluster) leave(n int32) *leaving {
 		if l.why = c.holds(i); l.why != "" {
 			continue
 		}
-		for _, b := range c.selects(c.shapes[c.pods[i].shape].class) {
+		for _, b := range c.classes[c.shapes[c.pods[i].shape].class].budgets {
 			// The eviction API lets pods go that are not ready, if the budget says so, and counts all others. It lets some
 			// of them go under IfHealthyBudget too; whether it would is not in the state.
 			if !p.Ready && c.budgets[b].UnhealthyPodEvictionPolicy == policyv1.AlwaysAllow {
@@ -83,7 +84,7 @@ func (c *cluster) leave(n int32) *leaving {
 func (c *cluster) holds(i int32) string {
 	p, s := c.pods[i].pod, &c.shapes[c.pods[i].shape]
 	name := "pod " + c.pods[i].name
-	budgets := c.selects(s.class)
+	budgets := c.classes[s.class].budgets
 	switch {
 	case p.DoNotDisrupt:
 		return name + " has an annotation that forbids to disrupt it"
@@ -108,18 +109,23 @@ func (c *cluster) holds(i int32) string {
 	return ""
 }
 
-// selects are the budgets that select pods of a class.
-func (c *cluster) selects(k int32) []int32 {
-	of := &c.classes[k]
-	if !of.budgeted {
-		of.budgeted = true
+// selectPods finds the budgets that select pods of each class. The eviction API refuses a pod that two select: more are not
+// looked for.
+func (c *cluster) selectPods(ctx context.Context) error {
+	for i := range c.classes {
+		of := &c.classes[i]
+		if err := ctx.Err(); err != nil {
+			return err
+		}
 		for _, b := range c.inSpace[of.namespace] {
 			if c.budgets[b].selector.Matches(of.labels) {
-				of.budgets = append(of.budgets, b)
+				if of.budgets = append(of.budgets, b); len(of.budgets) == 2 {
+					break
+				}
 			}
 		}
 	}
-	return of.budgets
+	return nil
 }
 
 // exceeds says which budget does not allow so many evictions.

@@ -1,6 +1,7 @@
 package disruption
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"math/rand/v2"
@@ -152,7 +153,7 @@ func TestDC10_PlacementsHoldAndNoneIsMissed(t *testing.T) {
 		d := newFitDraw(rt)
 		for range 50 {
 			s := d.state()
-			c, err := newCluster(s, nil)
+			c, err := newCluster(context.Background(), s, nil)
 			if err != nil {
 				rt.Fatal(err)
 			}

@@ -2,6 +2,7 @@ package disruption
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"maps"
 	"slices"
@@ -66,7 +67,7 @@ func (r *reader) reads(s *metav1.LabelSelector) {
 }
 
 // readPods reads all pods, by name.
-func (r *reader) readPods() error {
+func (r *reader) readPods(ctx context.Context) error {
 	c := r.c
 	c.pods = make([]fitPod, len(r.s.Pods))
 	for i := range r.s.Pods {
@@ -80,6 +81,9 @@ func (r *reader) readPods() error {
 		}
 		if p.pod.Finished {
 			continue // it takes no room
+		}
+		if err := ctx.Err(); err != nil {
+			return err
 		}
 		shape, err := r.shape(p)
 		if err != nil {
@@ -242,18 +246,32 @@ func (r *reader) rule(p *Pod) int32 {
 	}
 	id, isNew := r.intern(len(r.c.rules))
 	if isNew {
-		rule := rule{selector: p.NodeSelector, tolerations: p.Tolerations}
+		rule := rule{selector: p.NodeSelector, tolerations: p.Tolerations, keys: slices.Collect(maps.Keys(p.NodeSelector))}
 		if p.NodeAffinity != nil {
 			rule.affinity = nodeaffinity.NewLazyErrorNodeSelector(p.NodeAffinity)
+			rule.reads(p.NodeAffinity)
 		}
 		for i := range p.Volumes {
 			if n := p.Volumes[i].Nodes; n != nil {
 				rule.volumes = append(rule.volumes, nodeaffinity.NewLazyErrorNodeSelector(n))
+				rule.reads(n)
 			}
 		}
 		r.c.rules = append(r.c.rules, rule)
 	}
 	return id
+}
+
+// reads notes labels that a selector of nodes looks at.
+func (r *rule) reads(s *corev1.NodeSelector) {
+	for _, t := range s.NodeSelectorTerms {
+		for _, e := range t.MatchExpressions {
+			r.keys = append(r.keys, e.Key)
+		}
+		if len(t.MatchFields) > 0 {
+			r.keys = append(r.keys, "")
+		}
+	}
 }
 
 // term finds an anti-affinity, or makes it.

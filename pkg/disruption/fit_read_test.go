@@ -1,6 +1,7 @@
 package disruption
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"strings"
@@ -42,14 +43,14 @@ func TestClusterRefusesWhatCannotBe(t *testing.T) {
 		{"too many resources", State{Pods: []Pod{many}}, "pods[shop/p].requests"},
 	} {
 		t.Run(r.name, func(t *testing.T) {
-			_, err := newCluster(&r.state, nil)
+			_, err := newCluster(context.Background(), &r.state, nil)
 			var field *api.FieldError
 			if !errors.As(err, &field) || field.Field != r.field || len(err.Error()) > 300 {
 				t.Errorf("error is %v, want one of %s", err, r.field)
 			}
 		})
 	}
-	c, err := newCluster(&State{Nodes: []Node{fitNodeOf("a")}, Pods: []Pod{fitPodOf("p", "a")}}, nil)
+	c, err := newCluster(context.Background(), &State{Nodes: []Node{fitNodeOf("a")}, Pods: []Pod{fitPodOf("p", "a")}}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -77,7 +78,7 @@ func TestResidents(t *testing.T) {
 		fitPodOf("z", "a"), fitPodOf("t", "a", func(p *Pod) { p.Terminating = true }), fitPodOf("d", "a", func(p *Pod) { p.DaemonSet = true }),
 		fitPodOf("m", "a", func(p *Pod) { p.Mirror = true }), fitPodOf("f", "a", func(p *Pod) { p.Finished = true }), fitPodOf("w", ""), fitPodOf("o", "unknown"),
 	}}
-	c, err := newCluster(s, nil)
+	c, err := newCluster(context.Background(), s, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -12,7 +12,7 @@ import (
 const (
 	retries   = 4
 	looksBack = 20_000
-	looksCtx  = 1 << 14 // looks between two looks at ctx
+	looksCtx  = 1 << 6 // looks between two looks at ctx
 )
 
 // item is a pod that needs a place.
@@ -61,7 +61,11 @@ func (c *cluster) place(ctx context.Context, items []item, order []int32) (strin
 			return "", err
 		}
 		it := items[failed]
-		if alone, _ := c.first(&c.shapes[it.shape], order, 0); alone < 0 {
+		alone, _, err := c.first(ctx, &c.shapes[it.shape], order, 0)
+		if err != nil {
+			return "", err
+		}
+		if alone < 0 {
 			return c.nowhere(it, order), nil
 		}
 		if try == retries || len(items) == 1 {
@@ -77,18 +81,16 @@ func (c *cluster) place(ctx context.Context, items []item, order []int32) (strin
 // most so many looks at nodes. It returns which item first found no place, or -1.
 func (c *cluster) search(ctx context.Context, items []item, order []int32, back int) (failed int, err error) {
 	failed = -1
-	i, from, looked := 0, int32(0), 0
+	i, from := 0, int32(0)
 	if len(items) > 0 {
 		from = c.start[items[0].shape]
 	}
 	for i < len(items) {
 		it := &items[i]
-		at, looks := c.first(&c.shapes[it.shape], order, from)
-		if looked += looks + 1; looked >= looksCtx {
-			looked = 0
-			if err = ctx.Err(); err != nil {
-				break
-			}
+		var at int32
+		var looks int
+		if at, looks, err = c.first(ctx, &c.shapes[it.shape], order, from); err != nil {
+			break
 		}
 		if failed >= 0 {
 			back -= looks + 1
@@ -130,13 +132,18 @@ func (c *cluster) back(it *item) int32 {
 }
 
 // first is the first place of the order, from on, that takes the shape, or -1; and how many were looked at.
-func (c *cluster) first(s *shape, order []int32, from int32) (at int32, looks int) {
+func (c *cluster) first(ctx context.Context, s *shape, order []int32, from int32) (at int32, looks int, err error) {
 	for at = from; int(at) < len(order); at++ {
-		if c.check(s, order[at]) == fits {
-			return at, int(at-from) + 1
+		if looks%looksCtx == 0 {
+			if err := ctx.Err(); err != nil {
+				return -1, looks, err
+			}
+		}
+		if looks++; c.check(s, order[at]) == fits {
+			return at, looks, nil
 		}
 	}
-	return -1, len(order) - int(from)
+	return -1, looks, nil
 }
 
 // called names an item's pod in a sentence.

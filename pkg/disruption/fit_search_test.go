@@ -39,7 +39,7 @@ func TestDC10_WaitingPodsComeFirst(t *testing.T) {
 
 func TestDC10_TargetsAreThoseThatMayBe(t *testing.T) {
 	s := &State{Nodes: []Node{fitNodeOf("a"), fitNodeOf("b"), fitNodeOf("c")}, Pods: []Pod{fitPodOf("p", "a"), fitPodOf("q", "b"), fitPodOf("w", "", fitAsks("cpu", "3"))}}
-	c, err := newCluster(s, func(n *Node) bool { return n.Name == "c" })
+	c, err := newCluster(context.Background(), s, func(n *Node) bool { return n.Name == "c" })
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -54,7 +54,7 @@ func TestDC10_TargetsAreThoseThatMayBe(t *testing.T) {
 	// v would get a, which takes waiting pods, though none may be moved there; with a gone it has no place.
 	s.Nodes[0] = fitNodeOf("a", fitZone("x"))
 	s.Pods = append(s.Pods, fitPodOf("v", "", func(p *Pod) { p.NodeSelector = map[string]string{"zone": "x"} }))
-	if c, err = newCluster(s, func(n *Node) bool { return n.Name == "c" }); err != nil {
+	if c, err = newCluster(context.Background(), s, func(n *Node) bool { return n.Name == "c" }); err != nil {
 		t.Fatal(err)
 	}
 	if got, _ = c.without(t.Context(), []string{"a"}, nil); !strings.Contains(got.blocked, "pod shop/v") {
@@ -109,7 +109,7 @@ func TestDC10_ASearchGoesBack(t *testing.T) {
 		pods:  []Pod{asks("p0", "5"), asks("p1", "3"), asks("p2", "3"), asks("p3", "7"), asks("p4", "7"), asks("p5", "6"), asks("p6", "2")},
 		moves: []string{"p0>d", "p1>b", "p2>c", "p3>b", "p4>d", "p5>c", "p6>c"},
 	}.run(t)
-	c, err := newCluster(&State{Nodes: r.nodes, Pods: r.pods}, nil)
+	c, err := newCluster(context.Background(), &State{Nodes: r.nodes, Pods: r.pods}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -135,7 +135,7 @@ func TestDC28_PlacementsDoNotDependOnOrder(t *testing.T) {
 		}
 		return p
 	}
-	c, err := newCluster(s, nil)
+	c, err := newCluster(context.Background(), s, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -148,7 +148,7 @@ func TestDC28_PlacementsDoNotDependOnOrder(t *testing.T) {
 	shuffled.Nodes, shuffled.Pods = append([]Node(nil), s.Nodes...), append([]Pod(nil), s.Pods...)
 	rng.Shuffle(30, func(i, j int) { shuffled.Nodes[i], shuffled.Nodes[j] = shuffled.Nodes[j], shuffled.Nodes[i] })
 	rng.Shuffle(300, func(i, j int) { shuffled.Pods[i], shuffled.Pods[j] = shuffled.Pods[j], shuffled.Pods[i] })
-	c, err = newCluster(&shuffled, nil)
+	c, err = newCluster(context.Background(), &shuffled, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -167,7 +167,7 @@ func TestDC28_PlacementsDoNotDependOnOrder(t *testing.T) {
 }
 
 func TestWithoutStopsWhenItIsCancelled(t *testing.T) {
-	c, err := newCluster(&State{Nodes: []Node{fitNodeOf("a"), fitNodeOf("b")}, Pods: []Pod{fitPodOf("p", "a")}}, nil)
+	c, err := newCluster(context.Background(), &State{Nodes: []Node{fitNodeOf("a"), fitNodeOf("b")}, Pods: []Pod{fitPodOf("p", "a")}}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

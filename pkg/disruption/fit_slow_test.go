@@ -108,11 +108,26 @@ func (w *slowWorld) takes(p *Pod, n *Node) bool {
 			return false
 		}
 	}
-	ok := slowNodes(p.NodeAffinity, n)
+	ok := slowNodes(p.NodeAffinity, n) && (n != w.spare || slowKnown(p.NodeAffinity, n))
 	for _, v := range p.Volumes {
-		ok = ok && slowNodes(v.Nodes, n)
+		ok = ok && slowNodes(v.Nodes, n) && (n != w.spare || slowKnown(v.Nodes, n))
 	}
 	return ok
+}
+
+// slowKnown says whether a node that does not exist yet has all labels that a selector names.
+func slowKnown(sel *corev1.NodeSelector, n *Node) bool {
+	if sel == nil {
+		return true
+	}
+	for _, t := range sel.NodeSelectorTerms {
+		for _, e := range t.MatchExpressions {
+			if _, has := n.Labels[e.Key]; !has {
+				return false
+			}
+		}
+	}
+	return true
 }
 
 // on lists the pods of node n in the end; those that run there now, and those that are new.

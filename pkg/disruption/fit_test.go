@@ -1,6 +1,7 @@
 package disruption
 
 import (
+	"context"
 	"strings"
 	"testing"
 
@@ -92,7 +93,7 @@ type fitRow struct {
 
 func (r fitRow) run(t *testing.T) {
 	t.Helper()
-	c, err := newCluster(&State{Nodes: r.nodes, Pods: r.pods, Budgets: r.pdbs}, nil)
+	c, err := newCluster(context.Background(), &State{Nodes: r.nodes, Pods: r.pods, Budgets: r.pdbs}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -268,7 +269,7 @@ func TestDC10_PodsThatCannotBeEvicted(t *testing.T) {
 	} {
 		t.Run(r.name, func(t *testing.T) {
 			r.run(t)
-			c, err := newCluster(&State{Nodes: r.nodes, Pods: r.pods, Budgets: r.pdbs}, nil)
+			c, err := newCluster(context.Background(), &State{Nodes: r.nodes, Pods: r.pods, Budgets: r.pdbs}, nil)
 			if err != nil {
 				t.Fatal(err)
 			}

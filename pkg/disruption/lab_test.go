@@ -163,7 +163,7 @@ func (l *lab) pod(node, cpu int) *Pod {
 
 func (l *lab) planner() *planner {
 	p := newPlanner(&l.s, l.c, l.now)
-	p.newSim = func(s *State, target func(n *Node) bool) (simulator, error) {
+	p.newSim = func(_ context.Context, s *State, target func(n *Node) bool) (simulator, error) {
 		u := &sums{s: s, target: target}
 		if l.sim != nil {
 			u.hook = l.sim.hook

@@ -22,6 +22,7 @@ const hostname = corev1.LabelHostname
 type seat struct {
 	name        string
 	labels      map[string]string
+	made        bool // it does not exist yet: other labels than these, and its name, are not known
 	taints      []corev1.Taint
 	room        disruption.Resources
 	volumesLeft map[string]int
@@ -160,12 +161,12 @@ func reaches(s *corev1.NodeSelector, to *seat) bool {
 		}
 		for _, r := range t.MatchExpressions {
 			v, ok := to.labels[r.Key]
-			if !holds(r, v, ok) {
+			if !holds(r, v, ok) || to.made && (!ok || r.Key == hostname) {
 				return false
 			}
 		}
 		for _, r := range t.MatchFields {
-			if r.Key != metav1.ObjectNameField || !holds(r, to.name, true) {
+			if to.made || r.Key != metav1.ObjectNameField || !holds(r, to.name, true) {
 				return false
 			}
 		}
@@ -331,5 +332,5 @@ func spareSeat(h *disruption.Host, pool *disruption.Pool) *seat {
 	if _, ok := made[hostname]; !ok {
 		made[hostname] = h.String()
 	}
-	return &seat{name: h.String(), labels: made, taints: pool.NodeTaints, room: h.Capacity}
+	return &seat{name: h.String(), made: true, labels: made, taints: pool.NodeTaints, room: h.Capacity}
 }

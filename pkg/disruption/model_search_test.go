@@ -248,7 +248,9 @@ func explained(t *rapid.T, l *lab, p api.Plan) {
 		if err != nil {
 			t.Fatalf("Explain of %s: %v", name, err)
 		}
-		if reason := acted[name]; reason != "" && (!e.Candidate || e.Reason != reason) {
+		// A host that is empty and has drifted is provisioned again where a budget forbids to release empty ones.
+		both := acted[name] == api.PlanDrifted && e.Reason == api.PlanEmpty
+		if reason := acted[name]; reason != "" && (!e.Candidate || e.Reason != reason && !both) {
 			t.Errorf("host %s has an action for %s, and Explain says %+v", name, reason, e)
 		}
 		if why := w.outOfBounds(h); why != "" && e.Candidate {

@@ -23,7 +23,10 @@ func (p *planner) plan(ctx context.Context) (api.Plan, error) {
 	if err := ctx.Err(); err != nil {
 		return api.Plan{}, err
 	}
-	if err := p.build(); err != nil {
+	if year := p.now.Year(); year > maxYear {
+		return api.Plan{}, bad("now", p.now.Format(time.DateOnly), fmt.Sprintf("must not be after the year %d", maxYear))
+	}
+	if err := p.build(ctx); err != nil {
 		return api.Plan{}, err
 	}
 	plan := api.Plan{
@@ -63,6 +66,9 @@ func (p *planner) allowed(a api.PlanAction) bool {
 	at := slices.IndexFunc(p.hosts, func(h *host) bool { return h.id == a.Hosts[0].Name })
 	return at >= 0 && p.hosts[at].Machine != nil && p.hosts[at].Machine.Execute
 }
+
+// maxYear keeps the times of a plan within what RFC 3339 can write.
+const maxYear = 9998
 
 // unsure says why nothing can be planned (DC-26); "" = it can.
 func (p *planner) unsure() string {
@@ -115,7 +121,7 @@ func (p *planner) explain(ctx context.Context, name Key) (api.PlanExplanation, e
 	if err := ctx.Err(); err != nil {
 		return api.PlanExplanation{}, err
 	}
-	if err := p.build(); err != nil {
+	if err := p.build(ctx); err != nil {
 		return api.PlanExplanation{}, err
 	}
 	at := slices.IndexFunc(p.hosts, func(h *host) bool { return h.Key == name })
@@ -165,6 +171,9 @@ func (p *planner) stays(ctx context.Context, h *host) (string, error) {
 	if reason != api.PlanDrifted {
 		return "", nil
 	}
-	at, _, err := p.simulate(ctx, []*host{h}, nil)
+	at, simulated, err := p.simulate(ctx, []*host{h}, nil)
+	if err == nil && !simulated {
+		return tooMuch, nil
+	}
 	return at.blocked, err
 }

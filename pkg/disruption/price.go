@@ -10,6 +10,9 @@ import (
 // maxPrice is the highest price that is believed: sums of such prices stay exact enough, and finite.
 const maxPrice = 1e12
 
+// minPrice is what counts as a saving: less is nothing, or what rounding left of a sum.
+const minPrice = 1e-9
+
 // amount is a number that somebody wrote: not negative, finite, and believable.
 func amount(f *float64) (float64, bool) {
 	if f == nil || !(*f >= 0 && *f <= maxPrice) { // NaN compares false
@@ -97,7 +100,7 @@ func (p *planner) savingOf(h *host) savings {
 		add("its lease goes on: lease-ends is not set")
 	case ends.After(p.now):
 		add("its lease goes on until " + ends.UTC().Format(time.RFC3339))
-	case lease > 0:
+	case lease >= minPrice:
 		s.perHour += lease
 		s.handBack = true
 		add(fmt.Sprintf("the end of its lease saves %s an hour: hand it back", money(lease)))
@@ -112,6 +115,10 @@ func (p *planner) savePower(h *host, s *savings, add func(string)) {
 		draw, name = h.Price.WattsIdle, "watts-idle"
 	}
 	watts, ok := amount(draw)
+	saved := 0.0
+	if p.c.TariffPerKWh != nil {
+		saved = watts / 1000 * *p.c.TariffPerKWh
+	}
 	switch {
 	case p.c.TariffPerKWh == nil:
 		add("power off saves nothing that is known: watts have no price without a tariff")
@@ -119,8 +126,9 @@ func (p *planner) savePower(h *host, s *savings, add func(string)) {
 		add("power off saves nothing that is known: " + name + " is not set")
 	case !h.PoweredOn && !h.ready():
 		add("it is powered off already")
-	case watts**p.c.TariffPerKWh > 0 && watts**p.c.TariffPerKWh <= maxPrice:
-		saved := watts / 1000 * *p.c.TariffPerKWh
+	case saved > maxPrice:
+		add("power off saves nothing that is known: it is no believable number")
+	case saved >= minPrice:
 		s.perHour, s.powerOff = saved, true
 		add(fmt.Sprintf("power off saves %s an hour (%s W)", money(saved), money(watts)))
 	default:

@@ -82,9 +82,11 @@ func (p *planner) weigh(s *solution) {
 		s.saving -= s.spare.price
 		cycle += s.spare.price * deploy / 60
 	}
-	if s.saving > 0 {
-		s.payback = cycle / s.saving
+	if s.saving < minPrice {
+		s.saving = 0
+		return
 	}
+	s.payback = cycle / s.saving
 }
 
 // best finds hosts that can go together and save the most: all sets are tried where they are few, else prefixes. Of few,
@@ -97,8 +99,11 @@ func (p *planner) best(ctx context.Context, all []*host) (*solution, error) {
 	if err != nil {
 		return nil, err
 	}
-	for _, q := range owners(all) {
-		own := slices.DeleteFunc(slices.Clone(all), func(h *host) bool { return h.pool != q })
+	for _, own := range byOwner(all) {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		q := own[0].pool
 		if len(own) < 2 || len(own) == len(all) || len(p.freeFor(q)) == 0 {
 			continue
 		}
@@ -113,15 +118,20 @@ func (p *planner) best(ctx context.Context, all []*host) (*solution, error) {
 	return best, nil
 }
 
-// owners are the pools of hosts, in the order of the hosts.
-func owners(all []*host) []*pool {
-	var pools []*pool
+// byOwner are the hosts of each pool; pools and hosts stay in their order.
+func byOwner(all []*host) [][]*host {
+	var sets [][]*host
+	at := map[*pool]int{}
 	for _, h := range all {
-		if !slices.Contains(pools, h.pool) {
-			pools = append(pools, h.pool)
+		i, ok := at[h.pool]
+		if !ok {
+			i = len(sets)
+			at[h.pool] = i
+			sets = append(sets, nil)
 		}
+		sets[i] = append(sets[i], h)
 	}
-	return pools
+	return sets
 }
 
 // exact tries all sets, those that could save the most first.

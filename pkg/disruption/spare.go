@@ -7,6 +7,7 @@ import (
 	"maps"
 	"slices"
 
+	corev1 "k8s.io/api/core/v1"
 	k8slabels "k8s.io/apimachinery/pkg/labels"
 )
 
@@ -21,9 +22,8 @@ func (p *planner) freeFor(q *pool) []*host {
 	}
 	var all []*host
 	if q.selector != nil && q.NodeLabels != nil && q.Scales && len(q.Faults) == 0 && q.Kind != PoolLabel {
-		for _, h := range p.hosts {
-			// Metal3 chooses hosts in the namespace of the Machine.
-			if h.deployable() && h.Namespace == q.Namespace && q.selector.Matches(k8slabels.Set(h.Labels)) {
+		for _, h := range p.unused[q.Namespace] { // Metal3 chooses hosts in the namespace of the Machine
+			if q.selector.Matches(k8slabels.Set(h.Labels)) {
 				all = append(all, h)
 			}
 		}
@@ -144,14 +144,9 @@ func sizeOf(r Resources) string {
 	return text
 }
 
-// newNode is the node that a pool would make on a host.
+// newNode is the node that a pool would make on a host. Its name and its label kubernetes.io/hostname are not known yet.
 func (p *planner) newNode(q *pool, h *host) *Node {
 	n := &Node{Name: h.id, Labels: maps.Clone(q.NodeLabels), Taints: q.NodeTaints, Allocatable: h.Capacity, Ready: true, FirstReady: p.now}
-	if n.Labels == nil {
-		n.Labels = map[string]string{}
-	}
-	if _, ok := n.Labels[hostname]; !ok {
-		n.Labels[hostname] = h.Name
-	}
+	delete(n.Labels, corev1.LabelHostname)
 	return n
 }

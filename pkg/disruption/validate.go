@@ -44,7 +44,7 @@ func (p *planner) validate(ctx context.Context, plan api.Plan, simulate bool) er
 	if p.now.Before(plan.ExecuteAfter) || p.now.Before(plan.MadeAt.Add(ValidateAfter)) {
 		return bad("executeAfter", plan.ExecuteAfter.UTC().Format(time.RFC3339), fmt.Sprintf("is not reached: a plan is carried out %s after it was made", ValidateAfter))
 	}
-	if err := p.build(); err != nil {
+	if err := p.build(ctx); err != nil {
 		return err
 	}
 	if why := p.unsure(); why != "" {

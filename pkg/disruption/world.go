@@ -6,7 +6,6 @@ import (
 	"slices"
 	"time"
 
-	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	k8slabels "k8s.io/apimachinery/pkg/labels"
 )
@@ -24,7 +23,7 @@ type planner struct {
 	c        Config
 	now      time.Time
 	progress func(done, total int)
-	newSim   func(s *State, target func(n *Node) bool) (simulator, error)
+	newSim   func(ctx context.Context, s *State, target func(n *Node) bool) (simulator, error)
 
 	sim   simulator
 	hosts []*host // by name
@@ -35,6 +34,7 @@ type planner struct {
 	nodes    map[string]*Node
 	of       map[string]*host // by node
 
+	unused map[string][]*host // by namespace: those that could be deployed
 	rooms  map[roomKey]room
 	free   map[*pool][]*host // hosts that could replace, cheapest first
 	work   int               // pods that may still be simulated
@@ -72,10 +72,12 @@ type pool struct {
 func newPlanner(s *State, c Config, now time.Time) *planner {
 	p := &planner{
 		s: *s, c: c, now: now.UTC(), pools: map[string]*pool{}, nodes: map[string]*Node{}, of: map[string]*host{},
-		rooms: map[roomKey]room{}, free: map[*pool][]*host{}, notes: map[*host]string{},
+		unused: map[string][]*host{}, rooms: map[roomKey]room{}, free: map[*pool][]*host{}, notes: map[*host]string{},
 		none: &pool{Pool: &Pool{}},
 	}
-	p.newSim = func(s *State, target func(n *Node) bool) (simulator, error) { return newCluster(s, target) }
+	p.newSim = func(ctx context.Context, s *State, target func(n *Node) bool) (simulator, error) {
+		return newCluster(ctx, s, target)
+	}
 	if len(c.Budgets) == 0 {
 		p.c.Budgets = Default().Budgets
 	}
@@ -83,7 +85,7 @@ func newPlanner(s *State, c Config, now time.Time) *planner {
 }
 
 // build checks what is given and puts it together.
-func (p *planner) build() error {
+func (p *planner) build(ctx context.Context) error {
 	if err := p.c.check("config"); err != nil {
 		return err
 	}
@@ -95,16 +97,21 @@ func (p *planner) build() error {
 		p.nodes[p.s.Nodes[i].Name] = &p.s.Nodes[i]
 	}
 	p.buildPools()
-	p.buildHosts()
+	if err := p.buildHosts(ctx); err != nil {
+		return err
+	}
 	p.faults = append(p.faults, budgetFaults("setting", p.c.Budgets)...)
 	slices.Sort(p.faults)
 	p.faults = slices.Compact(p.faults)
-	sim, err := p.newSim(&p.s, p.target)
+	sim, err := p.newSim(ctx, &p.s, p.target)
 	if err != nil {
 		return err
 	}
 	p.sim = sim
 	for _, h := range p.hosts {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
 		if h.node != nil {
 			h.movers, h.stuck = sim.residents(h.node.Name), sim.stuck(h.node.Name)
 		}
@@ -153,7 +160,7 @@ func (p *planner) buildPools() {
 	}
 }
 
-func (p *planner) buildHosts() {
+func (p *planner) buildHosts(ctx context.Context) error {
 	guests := map[string]int{}
 	for i := range p.s.Pods {
 		if q := &p.s.Pods[i]; q.Node != "" && !q.DaemonSet && !q.Mirror && !q.Finished {
@@ -161,6 +168,9 @@ func (p *planner) buildHosts() {
 		}
 	}
 	for i := range p.s.Hosts {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
 		h := &host{Host: &p.s.Hosts[i]}
 		h.id = h.String()
 		h.node, h.guests = p.nodes[h.Node], guests[h.Node]
@@ -176,11 +186,15 @@ func (p *planner) buildHosts() {
 		}
 		h.price, h.unpriced = p.priceOf(h.Host)
 		h.drift = driftOf(h)
+		if h.deployable() {
+			p.unused[h.Namespace] = append(p.unused[h.Namespace], h)
+		}
 		p.hosts = append(p.hosts, h)
 		if h.Node != "" {
 			p.of[h.Node] = h
 		}
 	}
+	return nil
 }
 
 func poolName(kind PoolKind, k Key) string { return string(kind) + " " + k.String() }
@@ -289,6 +303,3 @@ var controlLabels = []string{"node-role.kubernetes.io/control-plane", "node-role
 func (h *host) nodeHas(names []string) bool {
 	return h.node != nil && slices.ContainsFunc(names, func(l string) bool { _, ok := h.node.Labels[l]; return ok })
 }
-
-// hostname is the label by which Kubernetes tells nodes apart.
-const hostname = corev1.LabelHostname
