@@ -52,6 +52,13 @@ func (w *world) method(h *disruption.Host) (api.PlanMethod, api.PlanReason) {
 }
 
 func bruteForce(l *lab, f freedom) *brute {
+	b := newBrute(l, f)
+	b.search(b.hosts, b.best)
+	return b
+}
+
+// newBrute has the candidates, and in its best set what goes anyway.
+func newBrute(l *lab, f freedom) *brute {
 	b := &brute{world: newWorld(&l.s, l.c, l.now), freedom: f}
 	var empty []*disruption.Host
 	saved := 0.0
@@ -68,7 +75,6 @@ func bruteForce(l *lab, f freedom) *brute {
 		}
 	}
 	b.best, b.hosts, b.moves = saved, empty, map[string]string{}
-	b.search(empty, saved)
 	return b
 }
 
@@ -154,7 +160,7 @@ func (b *brute) feasible(hosts []*disruption.Host) (map[string]string, bool) {
 	slices.SortFunc(seats, func(a, c *seat) int { return strings.Compare(a.name, c.name) })
 	largest(on, pods)
 	b.steps = 0
-	if !b.place(on, pods, seats) {
+	if !roomy(on, pods, seats) || !b.place(on, pods, seats) {
 		return nil, false
 	}
 	moves := map[string]string{}
@@ -162,6 +168,23 @@ func (b *brute) feasible(hosts []*disruption.Host) (map[string]string, bool) {
 		moves[p.String()] = on.at[p].name
 	}
 	return moves, true
+}
+
+// roomy tells whether all pods together ask for no more CPU than all seats have left: else no search is needed.
+func roomy(on *board, pods []*disruption.Pod, seats []*seat) bool {
+	left := int64(0)
+	cpu := func(p *disruption.Pod) int64 { n, _ := on.needsOf(p); return n["cpu"] }
+	for _, s := range seats {
+		free, _ := amount("cpu", s.room["cpu"])
+		for _, p := range s.pods {
+			free -= cpu(p)
+		}
+		left += max(0, free)
+	}
+	for _, p := range pods {
+		left -= cpu(p)
+	}
+	return left >= 0
 }
 
 // largest sorts pods by what CPU they need, most first.
