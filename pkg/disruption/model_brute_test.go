@@ -13,7 +13,7 @@ import (
 )
 
 // mostSteps bounds the search for places of one set of hosts.
-const mostSteps = 20_000
+const mostSteps = 5_000
 
 // freedom is what brute force may do that rows forbid.
 type freedom struct {
