@@ -106,3 +106,28 @@ func TestDC14_WhatAPrefixCosts(t *testing.T) {
 		t.Errorf("in %d clusters plans save %.2f of %.2f", all.cases, all.saved, all.best)
 	}
 }
+
+// TestDC27_WhatIsNotSimulatedMakesNoCandidate is about those hosts that brute force leaves out because a pod requires more: the plan never has
+// them either.
+func TestDC27_WhatIsNotSimulatedMakesNoCandidate(t *testing.T) {
+	left := 0
+	for seed := *planSeed; seed < *planSeed+cases(); seed++ {
+		l := seeded(seed, true)
+		b := newBrute(l, freedom{})
+		for i := range l.s.Hosts {
+			h := &l.s.Hosts[i]
+			if !b.needsMore(h) {
+				continue
+			}
+			left++
+			e, err := disruption.Explain(t.Context(), &l.s, l.c, l.now, h.Key)
+			if err != nil || e.Candidate {
+				t.Errorf("seed %d: %s is a candidate, and a pod of it requires what is not simulated: %+v %v", seed, h, e, err)
+			}
+		}
+	}
+	t.Logf("%d hosts", left)
+	if left == 0 {
+		t.Error("no pod requires more than is simulated")
+	}
+}
