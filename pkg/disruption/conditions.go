@@ -20,19 +20,18 @@ type verdict struct {
 
 func (v *verdict) candidate() bool { return v.empty || v.unclaimed || v.drifted || v.under }
 
-// reason is that of the first method that would take it (DC-9).
-func (v *verdict) reason() api.PlanReason {
-	switch {
-	case v.empty:
-		return api.PlanEmpty
-	case v.unclaimed:
-		return api.PlanUnclaimed
-	case v.drifted:
-		return api.PlanDrifted
-	case v.under:
-		return api.PlanUnderutilized
+// reasons are those of the methods that would take it, in their order (DC-9).
+func (v *verdict) reasons() []api.PlanReason {
+	var all []api.PlanReason
+	for _, r := range []struct {
+		is     bool
+		reason api.PlanReason
+	}{{v.empty, api.PlanEmpty}, {v.unclaimed, api.PlanUnclaimed}, {v.drifted, api.PlanDrifted}, {v.under, api.PlanUnderutilized}} {
+		if r.is {
+			all = append(all, r.reason)
+		}
 	}
-	return ""
+	return all
 }
 
 // unmet is the first condition that is not met.

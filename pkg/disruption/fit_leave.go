@@ -39,6 +39,13 @@ func newBudget(b *PodBudget) budget {
 	return budget{PodBudget: b, selector: selector}
 }
 
+// counts says whether the budget is asked at all when a pod of it is evicted. The eviction API lets pods go that are not ready,
+// if the budget says so, even while its status is not current. It lets some of them go under IfHealthyBudget
+// too; whether it would is not in the state.
+func (b *budget) counts(p *Pod) bool {
+	return p.Ready || b.UnhealthyPodEvictionPolicy != policyv1.AlwaysAllow
+}
+
 // leave says whether pods of a node can be evicted, apart from where they would go. It is computed once.
 func (c *cluster) leave(n int32) *leaving {
 	if c.nodes[n].leaves != nil {
@@ -60,9 +67,7 @@ func (c *cluster) leave(n int32) *leaving {
 			continue
 		}
 		for _, b := range c.classes[c.shapes[c.pods[i].shape].class].budgets {
-			// The eviction API lets pods go that are not ready, if the budget says so, and counts all others. It lets some
-			// of them go under IfHealthyBudget too; whether it would is not in the state.
-			if !p.Ready && c.budgets[b].UnhealthyPodEvictionPolicy == policyv1.AlwaysAllow {
+			if !c.budgets[b].counts(p) {
 				continue
 			}
 			at, ok := uses[b]
@@ -95,7 +100,7 @@ func (c *cluster) holds(i int32) string {
 	case len(budgets) > 1:
 		return fmt.Sprintf("%s is selected by two PodDisruptionBudgets, %s and %s: the eviction API refuses it",
 			name, c.budgets[budgets[0]].Key, c.budgets[budgets[1]].Key)
-	case len(budgets) == 1 && !c.budgets[budgets[0]].Current:
+	case len(budgets) == 1 && !c.budgets[budgets[0]].Current && c.budgets[budgets[0]].counts(p):
 		return fmt.Sprintf("%s is selected by PodDisruptionBudget %s, whose status is not current", name, c.budgets[budgets[0]].Key)
 	}
 	for _, t := range s.terms {

@@ -304,10 +304,11 @@ func (w *slowWorld) mayGo() bool {
 				mine = append(mine, b)
 			}
 		}
-		if len(mine) > 1 || len(mine) == 1 && !mine[0].Current {
+		counts := len(mine) == 1 && (p.Ready || mine[0].UnhealthyPodEvictionPolicy != policyv1.AlwaysAllow)
+		if len(mine) > 1 || counts && !mine[0].Current {
 			return false
 		}
-		if len(mine) == 1 && (p.Ready || mine[0].UnhealthyPodEvictionPolicy != policyv1.AlwaysAllow) {
+		if counts {
 			evictions[mine[0]]++
 		}
 	}

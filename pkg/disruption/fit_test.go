@@ -262,6 +262,12 @@ func TestDC10_PodsThatCannotBeEvicted(t *testing.T) {
 		{name: "budget that cannot be read", nodes: nodes, pods: pods, pdbs: []PodBudget{fitBudget("x", 0, bad)}, blocked: "allows 0"},
 		{name: "two budgets", nodes: nodes, pods: pods, pdbs: []PodBudget{fitBudget("x", 9), fitBudget("y", 9)}, blocked: "two PodDisruptionBudgets, shop/x and shop/y"},
 		{name: "budget not current", nodes: nodes, pods: pods, pdbs: []PodBudget{fitBudget("x", 9, stale)}, blocked: "status is not current"},
+		{name: "budget not current, AlwaysAllow, ready", nodes: nodes, pods: pods, pdbs: []PodBudget{fitBudget("x", 9, stale, always)}, blocked: "status is not current"},
+		{
+			name: "budget not current, AlwaysAllow, not ready", nodes: nodes, pods: []Pod{fitPodOf("p", "a", sick), fitPodOf("q", "a", sick)},
+			pdbs: []PodBudget{fitBudget("x", 0, stale, always)}, moves: two,
+		},
+		{name: "two budgets, AlwaysAllow, not ready", nodes: nodes, pods: []Pod{fitPodOf("p", "a", sick)}, pdbs: []PodBudget{fitBudget("x", 9, always), fitBudget("y", 9, always)}, blocked: "two PodDisruptionBudgets"},
 		{name: "not ready, AlwaysAllow", nodes: nodes, pods: []Pod{p, fitPodOf("q", "a", sick)}, pdbs: []PodBudget{fitBudget("x", 1, always)}, moves: two},
 		{name: "not ready, IfHealthyBudget", nodes: nodes, pods: []Pod{p, fitPodOf("q", "a", sick)}, pdbs: []PodBudget{fitBudget("x", 1, healthy)}, blocked: "allows 1, and 2"},
 		{name: "not ready, no policy", nodes: nodes, pods: []Pod{p, fitPodOf("q", "a", sick)}, pdbs: []PodBudget{fitBudget("x", 1)}, blocked: "allows 1, and 2"},

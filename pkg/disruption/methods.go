@@ -227,7 +227,7 @@ func (p *planner) later(acted []api.PlanAction, by api.PlanMethod) []api.PlanCan
 	for _, h := range p.candidates(func(h *host) bool { return h.verdict.candidate() && !taken[h.id] }) {
 		r := h.verdict.rank
 		c := api.PlanCandidate{
-			Host: h.id, Reason: h.verdict.reason(), SavingPerHour: r.saving.perHour, DisruptionCost: r.cost, SavingPerCost: r.per, Note: p.notes[h],
+			Host: h.id, Reason: h.verdict.reasons()[0], SavingPerHour: r.saving.perHour, DisruptionCost: r.cost, SavingPerCost: r.per, Note: p.notes[h],
 		}
 		if h.pool != nil {
 			c.Pool = h.pool.name

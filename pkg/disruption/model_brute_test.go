@@ -6,18 +6,32 @@ import (
 	"strings"
 	"time"
 
+	policyv1 "k8s.io/api/policy/v1"
+
 	"github.com/ironic-throttle/ironic-throttle/pkg/api"
 	"github.com/ironic-throttle/ironic-throttle/pkg/disruption"
 )
 
 // mostSteps bounds the search for places of one set of hosts.
-const mostSteps = 20_000
+const mostSteps = 5_000
+
+// freedom is what brute force may do that rows forbid.
+type freedom struct {
+	// order: an empty host may stay and take pods of a dearer one. By DC-9 all that are empty go before any other.
+	order bool
+	// wide: pods may move that require more than is simulated, anti-affinity by another topology than the node. By DC-10 their
+	// hosts are no candidates.
+	wide bool
+	// sick: pods that are not ready take nothing from their budget. Whether the eviction API counts them depends on the numbers of healthy
+	// pods, which are not in the state: what is not known is no yes (DC-10).
+	sick bool
+}
 
 // brute tries every set of candidates, and for each every place of every pod. It knows of no budgets of
-// pools and no MIN_READY, and only releases. With emptyFirst every empty host is in every
-// set, as it goes before any other (DC-9); without it a set may save more, when an empty host is cheap and takes pods of a dear one.
+// pools and no MIN_READY, and only releases.
 type brute struct {
 	*world
+	freedom
 	candidates []*disruption.Host
 	steps      int
 	undecided  bool // a set was given up
@@ -37,16 +51,23 @@ func (w *world) method(h *disruption.Host) (api.PlanMethod, api.PlanReason) {
 	return api.MethodSingle, api.PlanUnderutilized
 }
 
-func bruteForce(l *lab, emptyFirst bool) *brute {
-	b := &brute{world: newWorld(&l.s, l.c, l.now)}
+func bruteForce(l *lab, f freedom) *brute {
+	b := newBrute(l, f)
+	b.search(b.hosts, b.best)
+	return b
+}
+
+// newBrute has the candidates, and in its best set what goes anyway.
+func newBrute(l *lab, f freedom) *brute {
+	b := &brute{world: newWorld(&l.s, l.c, l.now), freedom: f}
 	var empty []*disruption.Host
 	saved := 0.0
 	for i := range l.s.Hosts {
 		h := &l.s.Hosts[i]
 		m, reason := b.method(h)
 		switch {
-		case b.barred(h, m, reason) != "" || b.worth(h) <= 0:
-		case m == api.MethodEmptiness && emptyFirst:
+		case b.barred(h, m, reason) != "" || b.worth(h) <= 0 || !f.wide && b.needsMore(h):
+		case m == api.MethodEmptiness && !f.order:
 			empty = append(empty, h)
 			saved += b.worth(h)
 		default:
@@ -54,22 +75,67 @@ func bruteForce(l *lab, emptyFirst bool) *brute {
 		}
 	}
 	b.best, b.hosts, b.moves = saved, empty, map[string]string{}
+	return b
+}
+
+// search tries sets beside those that go anyway, what saves the most first: the first that is feasible is the best.
+func (b *brute) search(anyway []*disruption.Host, saved float64) {
+	type choice struct {
+		set   int
+		value float64
+	}
+	var choices []choice
 	for set := 1; set < 1<<len(b.candidates); set++ {
-		hosts, value := slices.Clone(empty), saved
+		c := choice{set: set, value: saved}
 		for i, h := range b.candidates {
 			if set>>i&1 == 1 {
-				hosts = append(hosts, h)
-				value += b.worth(h)
+				c.value += b.worth(h)
 			}
 		}
-		if value <= b.best {
-			continue
+		choices = append(choices, c)
+	}
+	slices.SortFunc(choices, func(c, d choice) int {
+		return cmp.Or(cmp.Compare(d.value, c.value), cmp.Compare(c.set, d.set))
+	})
+	for _, c := range choices {
+		hosts := slices.Clone(anyway)
+		for i, h := range b.candidates {
+			if c.set>>i&1 == 1 {
+				hosts = append(hosts, h)
+			}
 		}
 		if moves, ok := b.feasible(hosts); ok {
-			b.best, b.hosts, b.moves = value, hosts, moves
+			b.best, b.hosts, b.moves = c.value, hosts, moves
+			return
 		}
 	}
-	return b
+}
+
+// needsMore tells whether a pod of a host requires, or is kept away by, anti-affinity by another topology than the node.
+func (b *brute) needsMore(h *disruption.Host) bool {
+	return slices.ContainsFunc(b.movers(h.Node), func(p *disruption.Pod) bool {
+		for _, other := range b.pods {
+			for _, t := range other.AntiAffinity {
+				if t.TopologyKey != hostname && (other == p || !other.Finished && repels(t, other, p)) {
+					return true
+				}
+			}
+		}
+		return false
+	})
+}
+
+// exceeded tells whether a budget allows fewer than all pods that go, but for those that it always lets go.
+func (b *brute) exceeded(pods []*disruption.Pod) bool {
+	return slices.ContainsFunc(b.s.Budgets, func(pdb disruption.PodBudget) bool {
+		n := 0
+		for _, p := range pods {
+			if p.Namespace == pdb.Namespace && matches(pdb.Selector, p.Labels) && (p.Ready || pdb.UnhealthyPodEvictionPolicy != policyv1.AlwaysAllow) {
+				n++
+			}
+		}
+		return n > max(0, int(pdb.Allowed))
+	})
 }
 
 // feasible looks for places of all pods of hosts that go.
@@ -81,7 +147,7 @@ func (b *brute) feasible(hosts []*disruption.Host) (map[string]string, bool) {
 		pods = append(pods, b.movers(h.Node)...)
 	}
 	j := &judgement{world: b.world, gone: gone}
-	if j.podBudgets(); len(j.broken) > 0 {
+	if j.podBudgets(); len(j.broken) > 0 || !b.freedom.sick && b.exceeded(pods) {
 		return nil, false
 	}
 	on := b.board(gone)
@@ -94,7 +160,7 @@ func (b *brute) feasible(hosts []*disruption.Host) (map[string]string, bool) {
 	slices.SortFunc(seats, func(a, c *seat) int { return strings.Compare(a.name, c.name) })
 	largest(on, pods)
 	b.steps = 0
-	if !b.place(on, pods, seats) {
+	if !roomy(on, pods, seats) || !b.place(on, pods, seats) {
 		return nil, false
 	}
 	moves := map[string]string{}
@@ -102,6 +168,23 @@ func (b *brute) feasible(hosts []*disruption.Host) (map[string]string, bool) {
 		moves[p.String()] = on.at[p].name
 	}
 	return moves, true
+}
+
+// roomy tells whether all pods together ask for no more CPU than all seats have left: else no search is needed.
+func roomy(on *board, pods []*disruption.Pod, seats []*seat) bool {
+	left := int64(0)
+	cpu := func(p *disruption.Pod) int64 { n, _ := on.needsOf(p); return n["cpu"] }
+	for _, s := range seats {
+		free, _ := amount("cpu", s.room["cpu"])
+		for _, p := range s.pods {
+			free -= cpu(p)
+		}
+		left += max(0, free)
+	}
+	for _, p := range pods {
+		left -= cpu(p)
+	}
+	return left >= 0
 }
 
 // largest sorts pods by what CPU they need, most first.
@@ -129,33 +212,6 @@ func (b *brute) place(on *board, pods []*disruption.Pod, seats []*seat) bool {
 		on.take(pods[0])
 	}
 	return false
-}
-
-// packs tells whether the best set's pods find places one after the other, largest first, without one place being taken back:
-// where they do not, a planner that does not try everything may miss the set.
-func (b *brute) packs() bool {
-	b.steps = 0
-	gone := map[string]bool{}
-	var pods []*disruption.Pod
-	for _, h := range b.hosts {
-		gone[h.Node] = true
-		pods = append(pods, b.movers(h.Node)...)
-	}
-	on := b.board(gone)
-	largest(on, pods)
-	names := make([]string, 0, len(on.seats))
-	for name := range on.seats {
-		names = append(names, name)
-	}
-	slices.Sort(names)
-	for _, p := range pods {
-		i := slices.IndexFunc(names, func(n string) bool { return on.refuses(p, on.seats[n]) == "" })
-		if i < 0 {
-			return false
-		}
-		on.put(p, on.seats[names[i]])
-	}
-	return true
 }
 
 // plan is a plan of the best set: what is empty first, or else the others.

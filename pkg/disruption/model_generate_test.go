@@ -42,13 +42,18 @@ func randomLab(c chooser, calm bool) *lab {
 	if calm {
 		hosts = 2 + m.IntN(5)
 	}
+	return m.fill(hosts)
+}
+
+// fill makes so many hosts, and what is on them.
+func (m *maker) fill(hosts int) *lab {
 	for range hosts {
 		m.host()
 	}
 	m.l.s.Pools[0].Replicas = hosts
 	m.pods()
 	m.budgets()
-	if !calm {
+	if !m.calm {
 		m.settings()
 		m.spares()
 		m.throttle()

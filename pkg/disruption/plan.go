@@ -130,7 +130,7 @@ func (p *planner) explain(ctx context.Context, name Key) (api.PlanExplanation, e
 	}
 	h := p.hosts[at]
 	v := &h.verdict
-	e := api.PlanExplanation{Host: h.id, Candidate: v.candidate(), Reason: v.reason(), Conditions: v.conditions}
+	e := api.PlanExplanation{Host: h.id, Candidate: v.candidate(), Conditions: v.conditions}
 	if !e.Candidate {
 		e.Summary = h.id + " is no candidate"
 		if c := v.unmet(); c != nil {
@@ -138,11 +138,22 @@ func (p *planner) explain(ctx context.Context, name Key) (api.PlanExplanation, e
 		}
 		return e, nil
 	}
-	e.Summary = fmt.Sprintf("%s is a candidate: %s", h.id, e.Reason)
-	stays, err := p.stays(ctx, h)
+	// The first reason for which it could go now, as a method that cannot act leaves it to the next.
+	e.Reason = v.reasons()[0]
+	stays, err := p.stays(ctx, h, e.Reason)
+	for _, reason := range v.reasons()[1:] {
+		if err != nil || stays == "" {
+			break
+		}
+		var other string
+		if other, err = p.stays(ctx, h, reason); other == "" {
+			e.Reason, stays = reason, ""
+		}
+	}
 	if err != nil {
 		return api.PlanExplanation{}, err
 	}
+	e.Summary = fmt.Sprintf("%s is a candidate: %s", h.id, e.Reason)
 	if stays != "" {
 		e.Summary += ", but it stays for now: " + stays
 	}
@@ -154,13 +165,12 @@ func (p *planner) explain(ctx context.Context, name Key) (api.PlanExplanation, e
 	return e, nil
 }
 
-// stays says why a candidate cannot go now, by itself; "" = it can.
-func (p *planner) stays(ctx context.Context, h *host) (string, error) {
+// stays says why a candidate cannot go now for that reason, by itself; "" = it can.
+func (p *planner) stays(ctx context.Context, h *host, reason api.PlanReason) (string, error) {
 	if why := p.unsure(); why != "" {
 		return why, nil
 	}
 	p.work = maxWork
-	reason := h.verdict.reason()
 	if reason == api.PlanUnderutilized {
 		_, why, err := p.solve(ctx, []*host{h})
 		return why, err
