@@ -112,7 +112,7 @@ search: ## Look for histories that break the limit or a law of turns, and plans 
 	  -args -search.histories=$(SEARCH) -search.seed=$(SEED)
 	$(TESTSUM) -v -- -timeout 120m -count=1 -run '^TestF[1-9]|^TestTheModel' ./pkg/fairshare \
 	  -args -rapid.checks=$(LAWS) -rapid.seed=$(SEED)
-	$(TESTSUM) -v -- -timeout 60m -count=1 -run '^TestDC10_|^TestTheJudge' ./pkg/disruption \
+	$(TESTSUM) -v -- -timeout 60m -count=1 -run '^TestDC10_|^TestDC14_|^TestTheJudge' ./pkg/disruption \
 	  -args -plan.cases=$(SEARCH) -plan.seed=$(SEED)
 	$(TESTSUM) -v -- -timeout 30m -count=1 -run '^TestGW18_(WhatWaiting|AnAnswer)|^TestGW11_Delayed|^TestNamesThatMove' \
 	  ./internal/gateway -args -gateway.whole -rapid.checks=1000 -rapid.seed=$(SEED)

@@ -191,7 +191,7 @@ func actionDetails(a api.PlanAction, s space) []line {
 		say(text)
 	}
 	for _, command := range a.Commands {
-		out = append(out, line{underAction + "$ " + printable(command), usual})
+		out = append(out, line{underAction + "  " + printable(command), usual})
 	}
 	return out
 }

@@ -51,8 +51,8 @@ metal3/worker-4 +1  release   Underutilized  0.42      61.2  2      60       1h3
   No pod has come or gone for 2h.
   saving: both are powered off: 2 x 750 W at 0.28 per kWh
   2 pods would move: shop/cart-0 to worker-1, shop/cart-1 to worker-2
-  $ kubectl annotate -n metal3 machine/workers-x7k2p-4 cluster.x-k8s.io/delete-machine=yes
-  $ kubectl scale -n metal3 machinedeployment/workers --replicas=4
+    kubectl annotate -n metal3 machine/workers-x7k2p-4 cluster.x-k8s.io/delete-machine=yes
+    kubectl scale -n metal3 machinedeployment/workers --replicas=4
 
 TO LOOK AT       DECISION  REASON     SAVING/H  COST  SLOTS  MINUTES  PAYBACK
 metal3/worker-9  report    Unclaimed  0.00      0     0      0        -
@@ -89,8 +89,8 @@ metal3/worker-4 +1  release   0.42      60
   per kWh
   2 pods would move: shop/cart-0 to worker-1,
   shop/cart-1 to worker-2
-  $ kubectl annotate -n metal3 machine/workers-x7k2p-4 cluster.x-k8s.io/delete-machine=yes
-  $ kubectl scale -n metal3 machinedeployment/workers --replicas=4
+    kubectl annotate -n metal3 machine/workers-x7k2p-4 cluster.x-k8s.io/delete-machine=yes
+    kubectl scale -n metal3 machinedeployment/workers --replicas=4
 `
 	got := Plan(examplePlan(), 50)
 	if diff := cmp.Diff(want, got[:min(len(got), len(want))]); diff != "" {
@@ -98,7 +98,7 @@ metal3/worker-4 +1  release   0.42      60
 	}
 	for _, width := range []int{1, 10, 20, 30, 80, 200} {
 		for l := range strings.Lines(Plan(examplePlan(), width)) {
-			if l = strings.TrimSuffix(l, "\n"); width >= 80 && columns(l) > width && !strings.HasPrefix(l, "  $ ") {
+			if l = strings.TrimSuffix(l, "\n"); width >= 80 && columns(l) > width && !strings.HasPrefix(l, "    kubectl") {
 				t.Errorf("%d columns of %d: %q", columns(l), width, l)
 			}
 		}

@@ -33,7 +33,7 @@ func runningLines(p api.Plan, s space) []line {
 	say("error", r.LastError, alarming)
 	if r.Stuck {
 		say("stuck", `this takes longer than it should: docs/planned-work.md, "When it is stuck". To end it:`, alarming)
-		out = append(out, line{underAction + "$ " + printable(endCommand(r)), usual})
+		out = append(out, line{underAction + "  " + printable(endCommand(r)), usual})
 	}
 	return append(out, line{})
 }

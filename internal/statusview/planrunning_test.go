@@ -33,7 +33,7 @@ waits     3 pods leave node n-3
 error     pods: forbidden?[2J
 stuck     this takes longer than it should: docs/planned-work.md, "When it is
           stuck". To end it:
-  $ kubectl annotate bmh -n metal3 host-3 ironic-throttle.metal3.io/command-
+    kubectl annotate bmh -n metal3 host-3 ironic-throttle.metal3.io/command-
 
 Nothing could be released or provisioned again
 `
