@@ -98,6 +98,9 @@ func (r *released) toldToYield(ctx context.Context, p *throttle, host, node stri
 	return true
 }
 
+// killedWithin ends a test that hangs: each of some ten processes needs up to ten seconds to go on.
+const killedWithin = 5 * time.Minute
+
 // once lets a process die at the first write of each kind that is wanted: before it has an effect or after, as it happens,
 // and where that is said after.
 func once(wanted func(w planWrite) (is, after bool)) func(planWrite, bool) bool {
@@ -146,7 +149,7 @@ func TestDC29_ServeIsKilledWhileItReleases(t *testing.T) {
 
 	var left []string
 	var plan api.Plan
-	awaitFor(t, 2*time.Minute, "end of the release", func() bool {
+	awaitFor(t, killedWithin, "end of the release", func() bool {
 		p := m.lives()
 		h, err := cluster.Hosts(m.ns).Get(t.Context(), host, metav1.GetOptions{})
 		if err != nil {
@@ -230,7 +233,7 @@ func TestDC29_ServeIsKilledBeforeAnythingHasChanged(t *testing.T) {
 			stop := m.play()
 			defer stop()
 			var left []string
-			awaitFor(t, 2*time.Minute, "end of all marks", func() bool {
+			awaitFor(t, killedWithin, "end of all marks", func() bool {
 				p := m.lives()
 				left = m.leftovers()
 				deaths, _ := m.seen()
