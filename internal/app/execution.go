@@ -59,7 +59,10 @@ func (e executed) Confirm(ctx context.Context, p api.Plan, s *disruption.State, 
 	return disruption.Confirm(ctx, p, s, e.config(), now)
 }
 
-func (e executed) Hold() string { return disrupt.Hold(e.app.throttleFacts(e.app.now())) }
+func (e executed) Hold() string {
+	facts := e.app.throttleFacts(e.app.now())
+	return facts.Hold()
+}
 
 func (e executed) config() disruption.Config {
 	return plannerConfig(e.app.force.Load().config.Disruption)

@@ -311,9 +311,6 @@ func (r *Runner) make(ctx context.Context, s *disruption.State) error {
 		p.ExecuteAfter = at // of our clock, which has run since
 	}
 	r.plan = &p
-	r.mu.Lock()
-	r.status.Planned = p.MadeAt
-	r.mu.Unlock()
 	return nil
 }
 

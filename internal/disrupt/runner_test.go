@@ -332,19 +332,3 @@ func TestDC24_NothingStartsWhileRealHostsWait(t *testing.T) {
 		})
 	}
 }
-
-// TestDC24_DC26_WhatHolds.
-func TestDC24_DC26_WhatHolds(t *testing.T) {
-	for want, throttle := range map[string]disruption.Throttle{
-		"":                               {Limit: 20},
-		"a host waits for a slot":        {Waiting: 1},
-		"3 hosts wait for slots":         {Waiting: 3, OpenBreakers: []string{"x"}},
-		"how Ironic stands is not known": {Stale: true, Waiting: 3},
-		"circuit breakers are not CLOSED: ironic, a": {OpenBreakers: []string{"ironic", "a"}},
-		"conductor groups are paused: rack-1":        {PausedGroups: []string{"rack-1"}},
-	} {
-		if got := Hold(throttle); got != want {
-			t.Errorf("%q, want %q", got, want)
-		}
-	}
-}

@@ -17,10 +17,9 @@ const page = `docs/planned-work.md, "When it is stuck"`
 
 // Status is how the execution stands.
 type Status struct {
-	Command *Command // unfinished; nil: none
-	Waiting string   // what it waits for
-	Stuck   bool     // … for too long
-	Planned time.Time
+	Command *Command  // unfinished; nil: none
+	Waiting string    // what it waits for
+	Stuck   bool      // … for too long
 	Err     error     // of the last pass
 	Failing time.Time // since when each pass has failed; zero: the last one did not
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/ironic-throttle/ironic-throttle/pkg/api"
@@ -33,10 +32,10 @@ func (p *planner) plan(ctx context.Context) (api.Plan, error) {
 		MadeAt: p.now, ExecuteAfter: p.now.Add(ValidateAfter), DryRun: true, Actions: []api.PlanAction{}, Faults: p.faults,
 		Hosts: len(p.s.Hosts), Nodes: len(p.s.Nodes), Pods: len(p.s.Pods),
 	}
-	if plan.Blocked = p.unsure(); plan.Blocked != "" {
+	if plan.Blocked = p.s.Throttle.unsure(); plan.Blocked != "" {
 		return plan, nil
 	}
-	plan.Blocked = p.yields()
+	plan.Blocked = p.s.Throttle.yields()
 	for _, m := range p.methods() {
 		p.work = maxWork
 		actions, err := m.find(ctx)
@@ -69,48 +68,6 @@ func (p *planner) allowed(a api.PlanAction) bool {
 
 // maxYear keeps the times of a plan within what RFC 3339 can write.
 const maxYear = 9998
-
-// unsure says why nothing can be planned (DC-26); "" = it can.
-func (p *planner) unsure() string {
-	t := p.s.Throttle
-	switch {
-	case t.Stale:
-		return "how Ironic stands is not known: its nodes were not read of late"
-	case len(t.OpenBreakers) > 0:
-		return "the breaker is not CLOSED: " + listed(t.OpenBreakers)
-	case len(t.PausedGroups) > 0:
-		return "paused: " + listed(t.PausedGroups)
-	}
-	return ""
-}
-
-// yields says for whom planned work waits (DC-24); "" = for nobody.
-func (p *planner) yields() string {
-	switch n := p.s.Throttle.Waiting; n {
-	case 0:
-		if p.s.Throttle.Limit == 1 {
-			return "the limit is 1: planned work leaves a slot free for others, so it never starts"
-		}
-		return ""
-	case 1:
-		return "1 host that is not planned waits for a slot: nothing is carried out before it has one"
-	default:
-		return fmt.Sprintf("%d hosts that are not planned wait for slots: nothing is carried out before they have them", n)
-	}
-}
-
-func listed(all []string) string {
-	all = slices.Clone(all)
-	slices.Sort(all)
-	for i := range all {
-		all[i] = clip(all[i])
-	}
-	const shown = 5
-	if len(all) > shown {
-		return strings.Join(all[:shown], ", ") + fmt.Sprintf(" and %d more", len(all)-shown)
-	}
-	return strings.Join(all, ", ")
-}
 
 // Explain tells why a host is a candidate or not, condition by condition. The host is known to s.
 func Explain(ctx context.Context, s *State, c Config, now time.Time, host Key) (api.PlanExplanation, error) {
@@ -167,7 +124,7 @@ func (p *planner) explain(ctx context.Context, name Key) (api.PlanExplanation, e
 
 // stays says why a candidate cannot go now for that reason, by itself; "" = it can.
 func (p *planner) stays(ctx context.Context, h *host, reason api.PlanReason) (string, error) {
-	if why := p.unsure(); why != "" {
+	if why := p.s.Throttle.unsure(); why != "" {
 		return why, nil
 	}
 	p.work = maxWork

@@ -47,10 +47,7 @@ func (p *planner) validate(ctx context.Context, plan api.Plan, simulate bool) er
 	if err := p.build(ctx); err != nil {
 		return err
 	}
-	if why := p.unsure(); why != "" {
-		return &Abandoned{classBudget, why}
-	}
-	if why := p.yields(); why != "" {
+	if why := p.s.Throttle.Hold(); why != "" {
 		return &Abandoned{classBudget, why}
 	}
 	byName := map[string]*host{}
