@@ -12,6 +12,7 @@ import (
 	"github.com/ironic-throttle/ironic-throttle/internal/rig/fakeironic"
 	"github.com/ironic-throttle/ironic-throttle/pkg/api"
 	"github.com/ironic-throttle/ironic-throttle/pkg/holdoff"
+	"github.com/ironic-throttle/ironic-throttle/pkg/sizing"
 )
 
 func noted(name string, change func(*hosts.Host)) *hosts.Host {
@@ -28,7 +29,7 @@ func heldHost(s *stage) {
 	record := holdoff.Record{Version: holdoff.RecordVersion, UUID: "6e2b8a6e-0c1d-4e5f-8a9b-0c1d2e3f4a5b", Name: "metal3~lab", Episodes: []holdoff.EpisodeRecord{
 		{ID: "first", Kind: holdoff.Deployment, State: "deploy failed", Failures: 1, Since: time.Now()},
 	}}
-	if err := s.app.controller.Start(time.Now(), []holdoff.Record{record}, true); err != nil {
+	if err := s.app.controller.Start(time.Now(), []holdoff.Record{record}, true, sizing.State{}); err != nil {
 		s.Fatal(err)
 	}
 	s.app.hosts = clusterhosts.New(time.Now, s.app.log)

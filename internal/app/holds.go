@@ -14,6 +14,7 @@ import (
 	"github.com/ironic-throttle/ironic-throttle/pkg/admission"
 	"github.com/ironic-throttle/ironic-throttle/pkg/breaker"
 	"github.com/ironic-throttle/ironic-throttle/pkg/holdoff"
+	"github.com/ironic-throttle/ironic-throttle/pkg/sizing"
 )
 
 // saveInterval bounds for how long a hold that no poll has shown, but an ask, is in
@@ -55,6 +56,7 @@ var errClosed = errors.New("the place where holds are kept is closed")
 type keptHolds struct {
 	records []holdoff.Record
 	known   bool
+	learned sizing.State // of the limits
 }
 
 // keepIn makes s the place where holds are kept from now on.

@@ -47,6 +47,7 @@ func admissionConfig(c config.Config) (admission.Config, error) {
 	holds, quota, err := holdoffConfig(c.Holdoff)
 	return admission.Config{
 		Mode:      admission.Mode(c.Mode),
+		Adaptive:  c.Limits.Mode == config.LimitAdaptive,
 		Turns:     turns(c.Turns),
 		Breakers:  breakers(c.Breaker),
 		Holdoff:   holds,

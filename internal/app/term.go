@@ -92,7 +92,7 @@ func (a *App) begin(ctx context.Context) error {
 			return fmt.Errorf("IRONIC_THROTTLE_HOLDOFF_CONFIGMAP: %w", err)
 		}
 	}
-	if err := a.controller.Start(a.now(), a.kept.records, a.kept.known); err != nil {
+	if err := a.controller.Start(a.now(), a.kept.records, a.kept.known, a.kept.learned); err != nil {
 		return err
 	}
 	a.kept.records = nil // the decision has them

@@ -49,9 +49,19 @@ const (
 	CountBusy  CountMode = "busy"  // every busy node, whoever started it
 )
 
+// LimitMode says who changes the limits (SZ-5).
+type LimitMode string
+
+// The limit modes.
+const (
+	LimitFixed    LimitMode = "fixed"    // nobody
+	LimitAdaptive LimitMode = "adaptive" // the throttle, below what is set
+)
+
 // Limits says how many hosts may work at once. All of its numbers are hosts.
 type Limits struct {
 	Total              int           `mapstructure:"maxConcurrentProvisioningHosts"` // 1..100000 (LH-1, LH-18)
+	Mode               LimitMode     `mapstructure:"limitMode"`
 	Alias              int           `mapstructure:"provisioningLimit"`              // Load makes it Total where that is not given
 	Pools              poolSlots     `mapstructure:"poolLimits"`                     // empty: one pool for all (LH-35)
 	VirtualMedia       int           `mapstructure:"virtualMediaLimit"`              // beside Total; 0: no such pool (LH-34)

@@ -8,6 +8,7 @@ import (
 	"github.com/ironic-throttle/ironic-throttle/pkg/admission"
 	"github.com/ironic-throttle/ironic-throttle/pkg/api"
 	"github.com/ironic-throttle/ironic-throttle/pkg/ironic"
+	"github.com/ironic-throttle/ironic-throttle/pkg/sizing"
 )
 
 // gated is a front with a gateway through which requests come as told.
@@ -152,7 +153,7 @@ func TestGW20_ANewTermBeginsAnew(t *testing.T) {
 	f.pastTheGateway(1, 2, 3)
 	f.passes(6 * time.Minute)
 	f.wantBypass("before", 3, 1, 0)
-	if err := f.Start(f.now, nil, false); err != nil {
+	if err := f.Start(f.now, nil, false, sizing.State{}); err != nil {
 		t.Fatal(err)
 	}
 	f.after(5 * time.Second)

@@ -8,6 +8,7 @@ import (
 	"github.com/ironic-throttle/ironic-throttle/pkg/api"
 	"github.com/ironic-throttle/ironic-throttle/pkg/holdoff"
 	"github.com/ironic-throttle/ironic-throttle/pkg/ironic"
+	"github.com/ironic-throttle/ironic-throttle/pkg/sizing"
 	"github.com/ironic-throttle/ironic-throttle/pkg/slots"
 )
 
@@ -33,6 +34,7 @@ type core struct {
 	ledger   *slots.Ledger
 	policy   *policy
 	queues   queues
+	sizer    sizer
 	asks     tally
 	refusals tally // observe: what enforce would have said
 	journal  journal
@@ -51,7 +53,10 @@ func New(cfg Config, now time.Time) (*Controller, error) {
 	if err := cfg.Validate(); err != nil {
 		return nil, err
 	}
-	ledger, err := slots.New(cfg.Slots, now)
+	sizer := newSizer(now, cfg)
+	inForce := cfg.Slots
+	inForce.Limits = sizer.limits(cfg.Slots.Limits)
+	ledger, err := slots.New(inForce, now)
 	if err != nil {
 		return nil, err
 	}
@@ -64,7 +69,7 @@ func New(cfg Config, now time.Time) (*Controller, error) {
 	}
 	c := &Controller{notify: cfg.Notify, notifyFailures: cfg.NotifyFailures, requests: cfg.GatewayRequests, first: make(chan struct{})}
 	c.mode, c.hosts, c.leading, c.cfg = cfg.Mode, cfg.Hosts, cfg.Leading, cfg.settings()
-	c.ledger, c.policy, c.asks, c.refusals = ledger, policy, tally{}, tally{}
+	c.ledger, c.policy, c.sizer, c.asks, c.refusals = ledger, policy, sizer, tally{}, tally{}
 	c.queues = queues{ledger: ledger, policy: policy, names: tenantNames{}}
 	if _, err := c.queues.configure(c.cfg.Turns); err != nil {
 		return nil, err
@@ -84,14 +89,17 @@ func (c *core) change(edit func(*Config)) error {
 	return nil
 }
 
-// Start begins anew at now, with the settings in force and the holds that a store has kept.
-// Call it when the process begins to lead, or when the holds could not be read before. Asks
+// Start begins anew at now, with the settings in force, and the holds and limits that a store has
+// kept. Call it when the process begins to lead, or when the holds could not be read before. Asks
 // that it answered until then, on standby or in mode observe, leave no trace.
-func (c *Controller) Start(now time.Time, holds []holdoff.Record, known bool) error {
+func (c *Controller) Start(now time.Time, holds []holdoff.Record, known bool, learned sizing.State) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	cfg := c.cfg
 	cfg.Holds, cfg.HoldsKnown = holds, known
+	if cfg.Learned, _ = c.sizer.learned(); len(learned.Pools) > 0 {
+		cfg.Learned = learned
+	}
 	fresh, err := New(cfg, now)
 	if err != nil {
 		return err
@@ -99,7 +107,8 @@ func (c *Controller) Start(now time.Time, holds []holdoff.Record, known bool) er
 	c.revision.Add(1)
 	fresh.ledger.Follow(c.ledger)
 	fresh.queues.retired, fresh.queues.names = c.queues.retired, c.queues.names
-	c.ledger, c.policy, c.queues, c.bypass = fresh.ledger, fresh.policy, fresh.queues, bypass{}
+	fresh.sizer.boots, fresh.sizer.state, fresh.sizer.works = c.sizer.boots, c.sizer.state, c.sizer.works
+	c.ledger, c.policy, c.queues, c.sizer, c.bypass = fresh.ledger, fresh.policy, fresh.queues, fresh.sizer, bypass{}
 	return nil
 }
 
@@ -113,7 +122,8 @@ func (c *Controller) Reconfigure(now time.Time, limits slots.Limits, turns Turns
 		return err
 	}
 	c.revision.Add(1)
-	if err := c.ledger.SetLimits(now, c.cfg.Slots.Limits); err != nil {
+	c.sizer.fit(now, c.cfg.Slots.Limits, c.cfg.Adaptive)
+	if err := c.ledger.SetLimits(now, c.sizer.limits(c.cfg.Slots.Limits)); err != nil {
 		return err
 	}
 	gone, err := c.queues.configure(c.cfg.Turns)
@@ -195,6 +205,7 @@ func (c *Controller) Observe(now time.Time, observed ironic.Observation) {
 		c.ledger.Observe(now, observed)
 		c.sync(now) // what has ended counts in what follows
 		c.polled(now)
+		c.size(now)
 		c.failure = ""
 		select {
 		case <-c.first:
@@ -267,6 +278,7 @@ func (c *Controller) Status(now time.Time) api.Status {
 	}
 	s.View.LastError = c.failure
 	s.Breakers, s.Storm = c.breakers(now), c.policy.show()
+	s.Sizing = c.sizing(now)
 	s.Holds, s.Bypass = c.policy.holdCounts(now), c.bypass.show()
 	s.Slots.Total.Waiting = c.queues.waiting()
 	for pool, q := range c.queues.by {

@@ -10,6 +10,7 @@ import (
 	"github.com/ironic-throttle/ironic-throttle/pkg/admission"
 	"github.com/ironic-throttle/ironic-throttle/pkg/api"
 	"github.com/ironic-throttle/ironic-throttle/pkg/ironic"
+	"github.com/ironic-throttle/ironic-throttle/pkg/sizing"
 	"github.com/ironic-throttle/ironic-throttle/pkg/slots"
 )
 
@@ -89,7 +90,7 @@ func TestLH6_EverybodyCallsEverythingAtOnce(t *testing.T) {
 	if s.Slots.Total.Occupied != counted {
 		t.Errorf("%d slots are occupied, and %d hosts hold one", s.Slots.Total.Occupied, counted)
 	}
-	if err := c.Start(now, nil, true); err != nil {
+	if err := c.Start(now, nil, true, sizing.State{}); err != nil {
 		t.Error(err)
 	}
 }

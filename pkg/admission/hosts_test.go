@@ -9,6 +9,7 @@ import (
 	"github.com/ironic-throttle/ironic-throttle/pkg/api"
 	"github.com/ironic-throttle/ironic-throttle/pkg/holdoff"
 	"github.com/ironic-throttle/ironic-throttle/pkg/ironic"
+	"github.com/ironic-throttle/ironic-throttle/pkg/sizing"
 )
 
 // cluster is what a cluster knows, by namespace/name.
@@ -309,7 +310,7 @@ func TestLH24_StartBeginsANewTerm(t *testing.T) {
 	failed := holdoff.Record{Version: holdoff.RecordVersion, UUID: uuid(7), Name: "metal3~host-7", Episodes: []holdoff.EpisodeRecord{
 		{ID: "e", Kind: holdoff.Deployment, State: "deploy failed", Failures: 1, Since: begin.Add(-30 * time.Minute)},
 	}}
-	if err := c.Start(begin, []holdoff.Record{failed}, true); err != nil {
+	if err := c.Start(begin, []holdoff.Record{failed}, true, sizing.State{}); err != nil {
 		t.Fatal(err)
 	}
 	look(c, begin.Add(59*time.Second)) // settle has not begun an hour ago
@@ -329,7 +330,7 @@ func TestLH24_APassOfBeforeEndsNothing(t *testing.T) {
 	c, now := settled(t, 2)
 	_, old := c.Forward(now, by(1, ""), ironic.TargetActive)
 	old.Sent(now)
-	if err := c.Start(now, nil, true); err != nil {
+	if err := c.Start(now, nil, true, sizing.State{}); err != nil {
 		t.Fatal(err)
 	}
 	now = now.Add(time.Minute)
@@ -353,7 +354,7 @@ func TestLH24_ALookOfBeforeCountsForNothing(t *testing.T) {
 	for range 300 {
 		before = c.Begin(now)
 	}
-	if err := c.Start(now, nil, true); err != nil {
+	if err := c.Start(now, nil, true, sizing.State{}); err != nil {
 		t.Fatal(err)
 	}
 	node := ironic.Node{UUID: uuid(1), Name: "metal3~host-1", State: ironic.Available}

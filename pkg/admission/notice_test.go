@@ -10,6 +10,7 @@ import (
 	"github.com/ironic-throttle/ironic-throttle/pkg/admission"
 	"github.com/ironic-throttle/ironic-throttle/pkg/holdoff"
 	"github.com/ironic-throttle/ironic-throttle/pkg/ironic"
+	"github.com/ironic-throttle/ironic-throttle/pkg/sizing"
 )
 
 // toldLines are the notices of single hosts since it was called last.
@@ -80,7 +81,7 @@ func TestBO19_TheEndOfARestoredHoldNamesItsHost(t *testing.T) {
 	kept := holdoff.Record{Version: holdoff.RecordVersion, UUID: uuid(7), Name: "metal3~host-7", Episodes: []holdoff.EpisodeRecord{
 		{ID: "e", Kind: holdoff.Deployment, State: "deploy failed", Failures: 1, Since: f.now.Add(-30 * time.Minute)},
 	}}
-	if err := f.Start(f.now, []holdoff.Record{kept}, true); err != nil {
+	if err := f.Start(f.now, []holdoff.Record{kept}, true, sizing.State{}); err != nil {
 		t.Fatal(err)
 	}
 	f.passes(time.Hour)

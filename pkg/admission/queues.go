@@ -34,7 +34,7 @@ func (qs *queues) configure(turns Turns) (gone []*queue, err error) {
 	by := map[slots.Pool]*queue{}
 	for i, pool := range qs.ledger.Pools() {
 		cfg := turns.config(qs.ledger.Limit(pool))
-		if i > 0 {
+		if i > 0 || cfg.Validate() != nil { // the limit in force may be below the one that is set
 			cfg = turns.within(qs.ledger.Limit(pool))
 		}
 		q := qs.by[pool]

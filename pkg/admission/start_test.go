@@ -11,6 +11,7 @@ import (
 	"github.com/ironic-throttle/ironic-throttle/pkg/api"
 	"github.com/ironic-throttle/ironic-throttle/pkg/holdoff"
 	"github.com/ironic-throttle/ironic-throttle/pkg/ironic"
+	"github.com/ironic-throttle/ironic-throttle/pkg/sizing"
 	"github.com/ironic-throttle/ironic-throttle/pkg/slots"
 )
 
@@ -40,7 +41,7 @@ func TestStartBeginsWithTheSettingsInForce(t *testing.T) {
 	begin := t0.Add(time.Hour)
 	start := func(c *admission.Controller) {
 		t.Helper()
-		if err := c.Start(begin, nil, true); err != nil {
+		if err := c.Start(begin, nil, true, sizing.State{}); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -113,6 +113,8 @@ type Status struct {
 	Refusals []Count   `json:"refusals"` // observe: what enforce would have refused
 	Totals   Totals    `json:"totals"`
 	Turns    Turns     `json:"turns"`
+	// Sizing is what boots say about the limit.
+	Sizing Sizing `json:"sizing"`
 	// Breakers are those of GET /v1/breakers, by scope; none when they are off.
 	Breakers []Breaker `json:"breakers"`
 	// Holds counts the hosts of GET /v1/holds; absent where no host can be held.

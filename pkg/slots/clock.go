@@ -53,6 +53,9 @@ func (c *clock) moment(t time.Time) moment {
 	return moment(max(0, min(t.Sub(c.start), math.MaxInt64-century)+century))
 }
 
+// timeOf is the time at m, which is a moment of this clock.
+func (c *clock) timeOf(m moment) time.Time { return c.now.Add(-c.at.since(m)) }
+
 // since is the time from earlier to m.
 func (m moment) since(earlier moment) time.Duration { return time.Duration(m - earlier) }
 

@@ -13,6 +13,7 @@ type journal struct {
 	totals  api.Totals
 	notices []Notice
 	endings []Ending
+	timings []Timing
 	changed []*host // their slots may have changed since the last Changes
 }
 

@@ -83,6 +83,13 @@ func (l *Ledger) Free(now time.Time, p Pool) int {
 	return max(0, l.free(p))
 }
 
+// Occupied returns how many slots of p are taken.
+func (l *Ledger) Occupied(now time.Time, p Pool) int {
+	l.tick(now)
+	l.refreshStuck()
+	return l.slotsOf(p).Occupied
+}
+
 // Members calls f for every host that the ledger knows and that is a node of Ironic
 // or wants to be one, in no order.
 func (l *Ledger) Members(now time.Time, f func(Ref)) {

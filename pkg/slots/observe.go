@@ -80,10 +80,12 @@ func (l *Ledger) observe(mark mark, n ironic.Node) {
 	}
 	h = l.admit(id, true)
 	l.locate(h, n)
-	before := h.observed
+	before, job := h.observed, h.job
+	seen := before.mark.seq > 0 || h.holds()
 	h.observed = observation{mark: mark, found: true, state: n.State, erred: n.LastError != ""}
 	e, missed := h.track.observe(mark.seq, n, l.view.whole.seq > 0 && mark.seq > l.view.whole.seq)
 	l.conclude(h, e, missed)
+	l.time(h, job, before.state, n, e, seen)
 	if h.noteProgress(before, n, l.at) {
 		l.stuckAt = never
 	}

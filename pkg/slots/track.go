@@ -76,6 +76,7 @@ type job struct {
 	heartbeatSince moment
 
 	unlocked unlocked // whether a conductor works on it
+	timing            // how long its parts take
 }
 
 // token is a hash of a state and provision_updated_at, never 0: whether these have changed

@@ -21,7 +21,7 @@ func (r specRow) id() string { return rowID(r.kind, r.number) }
 
 func rowID(kind string, number int) string { return fmt.Sprintf("%s-%d", kind, number) }
 
-const rowKinds = `(LH|F|CB|BO|GC|DC|GW|PL)`
+const rowKinds = `(LH|F|CB|BO|GC|DC|GW|PL|SZ)`
 
 var (
 	// definition finds a row where it is defined: its number alone in the first cell.
@@ -29,7 +29,7 @@ var (
 	// citation finds a row in any text.
 	citation = regexp.MustCompile(`\b` + rowKinds + `-([0-9]+)\b`)
 	// testName finds the begin of a test's name that names rows, as TestLH3_LH4_ does.
-	testName = regexp.MustCompile(`\b(?:Test|Benchmark|Fuzz)(?:_?(?:LH|F|CB|BO|GC|DC|GW|PL)[0-9]+)+(?:_|\b)`)
+	testName = regexp.MustCompile(`\b(?:Test|Benchmark|Fuzz)(?:_?(?:LH|F|CB|BO|GC|DC|GW|PL|SZ)[0-9]+)+(?:_|\b)`)
 	// inName finds the rows in that.
 	inName = regexp.MustCompile(rowKinds + `([0-9]+)`)
 )

@@ -59,12 +59,13 @@ var table = map[string]imports{
 	"pkg/fairshare": {},
 	"pkg/breaker":   {},
 	"pkg/holdoff":   {house: []string{"pkg/api"}},
+	"pkg/sizing":    {},
 	"pkg/snapshot":  {},
 	"pkg/disruption": {
 		house:   []string{"pkg/api"},
 		outside: []string{"k8s.io/api", "k8s.io/apimachinery", "k8s.io/component-helpers", "k8s.io/klog/v2", "github.com/robfig/cron/v3", "github.com/go-json-experiment/json"},
 	},
-	"pkg/admission": {house: []string{"pkg/slots", "pkg/fairshare", "pkg/breaker", "pkg/holdoff", "pkg/ironic", "pkg/api"}},
+	"pkg/admission": {house: []string{"pkg/slots", "pkg/fairshare", "pkg/breaker", "pkg/holdoff", "pkg/sizing", "pkg/ironic", "pkg/api"}},
 
 	"internal/config":    {house: []string{"internal/nearest", "internal/plainfile"}, outside: []string{viper, pflag, "github.com/go-viper/mapstructure/v2", "go.yaml.in/yaml/v3", "github.com/go-json-experiment/json/jsontext", "github.com/robfig/cron/v3"}},
 	"internal/nearest":   {},
@@ -194,6 +195,7 @@ var table = map[string]imports{
 	// The house itself.
 	"internal/rig/archtest": {tests: []string{"go.yaml.in/yaml/v3"}},
 	"hack/testsum":          {},
+	"hack/limits":           {house: []string{"internal/rig/simulate", "internal/rig/simulate/limits", "pkg/sizing"}},
 	"hack/stress":           {house: []string{"internal/rig/simulate/stress"}},
 	"hack/bench":            {house: []string{"internal/rig/realironic"}},
 	"hack/bench/gobreaker":  {tests: []string{"pkg/breaker", "github.com/sony/gobreaker/v2"}}, // a module of its own

@@ -1,11 +1,17 @@
 package fakeironic
 
+import (
+	"fmt"
+	"math"
+	"time"
+)
+
 // bootPool lets hosts that boot at the same time share DHCP, TFTP and the image
-// server. It keeps a clock of its own that runs at full speed while there is
-// room and at capacity/booting otherwise; a boot ends when that clock has gone
-// on by its work. So every change of speed is exact, and costs nothing per host.
+// server. It keeps a clock of its own, whose speed depends on how many boot; a boot ends
+// when that clock has gone on by its work. So every change of speed is exact, and costs nothing per host.
 type bootPool struct {
 	capacity int
+	model    BootModel
 	booting  int
 	peak     int
 	clock    float64 // boot-nanoseconds since the start
@@ -22,15 +28,49 @@ type boot struct {
 }
 
 func (p *bootPool) init(o Overload, now int64) {
-	p.capacity, p.last = o.BootCapacity, now
+	p.capacity, p.model, p.last = o.BootCapacity, o.Model, now
 	p.queue.less = func(a, b boot) bool { return a.due < b.due || a.due == b.due && a.seq < b.seq }
 }
 
+// rate is the speed of each boot, 1 is full speed.
 func (p *bootPool) rate() float64 {
-	if p.capacity == 0 || p.booting <= p.capacity {
+	switch load := float64(p.booting) / float64(p.capacity); {
+	case p.capacity == 0:
 		return 1
+	case p.model == BootShared:
+		return 1 / math.Sqrt(1+load*load)
+	case load <= 1:
+		return 1
+	default:
+		return 1 / load
 	}
-	return float64(p.capacity) / float64(p.booting)
+}
+
+// SetOverload changes what boots share from now on, in place of what was before.
+func (w *World) SetOverload(now time.Time, o Overload) error {
+	if err := o.validate(); err != nil {
+		return err
+	}
+	w.Advance(now)
+	w.boots.sync(w.now)
+	w.opt.Overload = o
+	w.boots.capacity, w.boots.model = o.BootCapacity, o.Model
+	return nil
+}
+
+// validate reports what is wrong with o, with its value and the rule.
+func (o Overload) validate() error {
+	switch {
+	case o.BootCapacity < 0:
+		return fmt.Errorf("boot-capacity %d: want >= 0", o.BootCapacity)
+	case o.CollapseAbove < 0:
+		return fmt.Errorf("collapse-above %d: want >= 0", o.CollapseAbove)
+	case !(o.CollapseChance >= 0 && o.CollapseChance <= 1):
+		return fmt.Errorf("collapse-chance %v: want 0..1", o.CollapseChance)
+	case o.Model != "" && o.Model != BootCliff && o.Model != BootShared:
+		return fmt.Errorf("boot-model %q: want cliff or shared", o.Model)
+	}
+	return nil
 }
 
 func (p *bootPool) sync(now int64) {

@@ -69,6 +69,7 @@ func (o *Options) faultFlags(fs *pflag.FlagSet) {
 	fs.IntVar(&f.FailTries, "fail-tries", f.FailTries, "how many tries a failing host fails")
 	fs.StringSliceVar(&f.FailTargets, "fail-targets", f.FailTargets, "targets in which failing hosts fail")
 	fs.IntVar(&o.Overload.BootCapacity, "boot-capacity", o.Overload.BootCapacity, "hosts that can PXE boot at full speed, 0 no limit")
+	fs.StringVar((*string)(&o.Overload.Model), "boot-model", string(o.Overload.Model), "how boots slow down: cliff (at full speed up to the capacity) or shared (smoothly)")
 	fs.IntVar(&o.Overload.CollapseAbove, "collapse-above", o.Overload.CollapseAbove, "booting hosts above which boots get lost, 0 never")
 	fs.Float64Var(&o.Overload.CollapseChance, "collapse-chance", o.Overload.CollapseChance, "chance that such a boot is lost")
 }

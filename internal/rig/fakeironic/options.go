@@ -109,14 +109,29 @@ type Fates struct {
 
 // Overload is what a storm does to DHCP, TFTP and the image server.
 type Overload struct {
-	// BootCapacity hosts boot at full speed; n > BootCapacity hosts share it and
-	// need n/BootCapacity times as long. 0 is no limit.
+	// Model says how the speed of boots depends on how many there are; "" is BootCliff.
+	Model BootModel
+	// BootCapacity is what boots share, see Model. 0 is no limit.
 	BootCapacity int
 	// CollapseAbove booting hosts, each further boot is lost with the chance
 	// CollapseChance: it waits for the callback time-out and fails. 0 is never.
 	CollapseAbove  int
 	CollapseChance float64
 }
+
+// BootModel is how the speed of boots depends on how many there are.
+type BootModel string
+
+// The models, for n boots and a capacity C.
+const (
+	// BootCliff: up to C boots run at full speed; more share it and need n/C times as
+	// long. Above CollapseAbove boots get lost.
+	BootCliff BootModel = "cliff"
+	// BootShared: boots slow down smoothly, by sqrt(1 + (n/C)^2): each one gets less of a
+	// bandwidth that they share, and all together more of it. With C boots 71 % of it is
+	// used, with 3 C 95 %.
+	BootShared BootModel = "shared"
+)
 
 // DefaultOptions returns the time lines of docs/dev/reference/ironic.md in real time, no
 // nodes, no faults, and API 1.81, which Debian 12's Ironic has.
@@ -137,6 +152,7 @@ func DefaultOptions() Options {
 			Heartbeat: second(10, 150), Callback: 1800 * time.Second,
 		},
 		Fates:          Fates{CleanReboot: 0.2, FailTries: 2, FailTargets: []string{string(ironic.TargetActive)}},
+		Overload:       Overload{Model: BootCliff},
 		AutomatedClean: true, MaxConcurrentDeploy: 250, MaxConcurrentClean: 50,
 		Conductors: 2, ConductorSkew: 90 * time.Second,
 	}
@@ -163,8 +179,9 @@ func (o *Options) Validate() error {
 	bad(o.MaxConcurrentDeploy >= 0, "max-concurrent-deploy", o.MaxConcurrentDeploy, "want >= 0")
 	bad(o.MaxConcurrentClean >= 0, "max-concurrent-clean", o.MaxConcurrentClean, "want >= 0")
 	bad(o.Limit >= 0, "limit", o.Limit, "want >= 0")
-	bad(o.Overload.BootCapacity >= 0, "boot-capacity", o.Overload.BootCapacity, "want >= 0")
-	bad(o.Overload.CollapseAbove >= 0, "collapse-above", o.Overload.CollapseAbove, "want >= 0")
+	if err := o.Overload.validate(); err != nil {
+		errs = append(errs, err)
+	}
 	bad(o.Fates.FailTries >= 0, "fail-tries", o.Fates.FailTries, "want >= 0")
 	bad(o.Durations.Callback > 0, "callback-timeout", o.Durations.Callback, "want > 0")
 	bad(o.Durations.Heartbeat.Min > 0, "heartbeat", o.Durations.Heartbeat, "want > 0")
@@ -180,7 +197,6 @@ func (o *Options) Validate() error {
 	share("flap", o.Fates.Flap)
 	share("clean-reboot", o.Fates.CleanReboot)
 	share("failing", o.Fates.Failing)
-	share("collapse-chance", o.Overload.CollapseChance)
 	for _, s := range o.spans() {
 		if err := s.span.Validate(); err != nil {
 			errs = append(errs, fmt.Errorf("%s %w", s.name, err))

@@ -134,11 +134,6 @@ func ironicOptions(o *Options) fakeironic.Options {
 		rest := d.Prepare.Min + d.FinalReboot.Min + d.Boot.Min
 		d.DeployRun = fakeironic.Span{Min: o.Work.Min - rest, Max: o.Work.Max - rest}
 	}
-	switch capacity := o.BootCapacity; {
-	case capacity > 0:
-		f.Overload = fakeironic.Overload{BootCapacity: capacity, CollapseAbove: (5*capacity + 3) / 4, CollapseChance: 0.7}
-	case capacity == 0:
-		f.Overload = fakeironic.Overload{BootCapacity: (4*o.Limit + 4) / 5, CollapseAbove: o.Limit, CollapseChance: 0.7}
-	}
+	f.Overload = o.overload(o.BootCapacity)
 	return f
 }

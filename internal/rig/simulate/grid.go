@@ -47,6 +47,7 @@ func (g *Grid) Flags(fs *pflag.FlagSet) {
 	g.flags = fs
 	fs.IntVar(&g.Hosts, "hosts", g.Hosts, "hosts that want to be provisioned at once")
 	fs.IntSliceVar(&g.Limits, "limit", g.Limits, "slots: hosts that may work at the same time; several are compared")
+	fs.BoolVar(&g.Adaptive, "adaptive", g.Adaptive, "x")
 	fs.Float64Var(&g.Failing, "failing", g.Failing, "share of broken hosts")
 	fs.IntVar(&g.Tenants, "tenants", g.Tenants, "namespaces; the first has four times the hosts of each other")
 	fs.IntVar(&g.Workers, "workers", g.Workers, "reconcile workers of the operator (BMO_CONCURRENCY)")
@@ -62,6 +63,8 @@ func (g *Grid) Flags(fs *pflag.FlagSet) {
 	fs.IntVar(&g.OldErrors, "old-errors", g.OldErrors, "failures that all hosts have behind them at the begin")
 	fs.BoolVar(&g.ErrorsUntold, "errors-untold", g.ErrorsUntold, "the gateway is not told of failures")
 	fs.IntVar(&g.BootCapacity, "boot-capacity", g.BootCapacity, "hosts that DHCP, TFTP and image server can boot at once; 0: made for the limit, -1: any number")
+	fs.StringVar((*string)(&g.BootModel), "boot-model", string(g.BootModel), "how more hosts than that boot: cliff (slower, then boots are lost) or shared (all slow down smoothly)")
+	fs.Var(&g.BootChange, "boot-change", "another capacity from a time on, as `CAPACITY@TIME`: 12@1h")
 	fs.Var(weightsFlag{&g.Turns.Weights}, "tenant-weights", "shares of tenants, such as tenant-1=3,tenant-2=0.5; one that is not named has 1")
 	fs.IntVar(&g.Turns.Threshold, "failing-threshold", g.Turns.Threshold, "errors from which a host is failing")
 	fs.Var(autoInt{&g.Turns.Cap}, "failing-cap", "slots that failing hosts may hold while others want them; auto: a quarter")

@@ -18,6 +18,7 @@ const (
 	evFault                // the scenario's fault begins
 	evMended               // and ends
 	evWave                 // a wave of hosts comes
+	evCapacity             // the site can boot more or fewer hosts from now on
 )
 
 // event is something that happens at a virtual moment. Events of one moment

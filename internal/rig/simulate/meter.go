@@ -255,6 +255,7 @@ func (m *meter) result(why string) Result {
 	r.Estimates = m.told.result()
 	if t, ok := s.rule.(*throttle); ok {
 		r.CallsExpired = t.expired()
+		r.Learned, _ = t.c.LearnedLimits()
 	}
 	r.played = time.Duration(s.now - m.begun)
 	r.trace = trace{begun: m.begun, series: m.series, waits: m.waits}

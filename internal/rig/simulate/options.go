@@ -9,6 +9,7 @@ import (
 	"github.com/ironic-throttle/ironic-throttle/internal/rig/fakeironic"
 	"github.com/ironic-throttle/ironic-throttle/internal/rig/measure"
 	"github.com/ironic-throttle/ironic-throttle/pkg/admission"
+	"github.com/ironic-throttle/ironic-throttle/pkg/sizing"
 )
 
 // Options say which storm is played and who decides. DefaultOptions is the place
@@ -23,6 +24,10 @@ type Options struct {
 	Workers int // of the operator, as BMO_CONCURRENCY
 	Via     measure.Via
 	Policy  measure.Policy
+	// Adaptive lets the throttle find the limit; Limit is the most then.
+	Adaptive bool
+	// Learned is what the throttle knows of the limit at the begin.
+	Learned sizing.State
 	// Duration ends the storm after so much time; 0 is when all hosts are
 	// through.
 	Duration time.Duration
@@ -43,9 +48,11 @@ type Options struct {
 	// BrokenAbsent leaves the broken hosts out, with all others as they are.
 	BrokenAbsent bool
 	// BootCapacity is how many hosts boot at full speed at once: DHCP, TFTP and
-	// image server. More share it, above 5/4 of it seven of ten further boots are
-	// lost. 0 makes it for the limit, NoBootLimit takes it away.
+	// image server. More share it as BootModel says; with fakeironic.BootCliff seven of ten
+	// further boots are lost above 5/4 of it. 0 makes it for the limit, NoBootLimit takes it away.
 	BootCapacity int
+	BootModel    fakeironic.BootModel
+	BootChange   BootChange
 	// Turns are the settings of the fair turn, for the throttle alone. Threshold is
 	// also what counts as a failing host in what is measured of every policy.
 	Turns admission.Turns
@@ -85,7 +92,8 @@ func DefaultOptions() Options {
 	return Options{
 		Hosts: 600, Limit: 20, Failing: 0.05, Tenants: 3, Workers: 8,
 		Via: measure.ViaCheck, Policy: measure.PolicyThrottle, Seed: 1, FailTries: 2, Groups: 1, Images: 1, Waves: 1,
-		Turns: admission.DefaultTurns(), Breakers: admission.DefaultBreakers(),
+		BootModel: fakeironic.BootCliff,
+		Turns:     admission.DefaultTurns(), Breakers: admission.DefaultBreakers(),
 	}
 }
 
@@ -120,7 +128,6 @@ func (o *Options) Validate() error {
 	between("fail-tries", o.FailTries, 0, maxTries)
 	between("errors-known", o.ErrorsKnown, 0, maxErrors)
 	between("old-errors", o.OldErrors, 0, maxErrors)
-	bad(o.BootCapacity >= NoBootLimit && o.BootCapacity <= maxHosts, "boot-capacity", o.BootCapacity, fmt.Sprintf("must be -1 to %d", maxHosts))
 	bad(o.Work.Min == 0 && o.Work.Max == 0 || o.Work.Min >= shortestWork && o.Work.Max <= longestWork, "work", o.Work,
 		fmt.Sprintf("must be within %v and %v, or 0 for a whole life", shortestWork, longestWork))
 	sum := 0
@@ -134,7 +141,7 @@ func (o *Options) Validate() error {
 			errs = append(errs, fmt.Errorf("--trouble %s: %w", t, err))
 		}
 	}
-	return errors.Join(slices.Concat(errs, o.failureFaults(), o.turnFaults(), o.plannedFaults())...)
+	return errors.Join(slices.Concat(errs, o.failureFaults(), o.turnFaults(), o.plannedFaults(), o.overloadFaults())...)
 }
 
 var (

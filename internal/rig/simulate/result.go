@@ -4,12 +4,15 @@ import (
 	"time"
 
 	"github.com/ironic-throttle/ironic-throttle/internal/rig/measure"
+	"github.com/ironic-throttle/ironic-throttle/pkg/sizing"
 )
 
 // Result is what a simulated storm came to: the summary of a demo, and what only a
 // simulation can tell.
 type Result struct {
 	measure.Summary
+	// Learned is what the throttle has learned of the limit.
+	Learned sizing.State `json:"-"`
 
 	Seed uint64 `json:"seed"`
 	// Finished: all hosts were through. MakespanSeconds of a storm that was not

@@ -163,6 +163,8 @@ func (s *sim) handle(e event) error {
 		return s.endFault()
 	case evWave:
 		s.wave(e.who)
+	case evCapacity:
+		return s.world.SetOverload(s.clock, s.opt.overload(s.opt.BootChange.Capacity))
 	case evSample:
 		s.meter.sample()
 		s.after(samplePeriod, event{kind: evSample})
@@ -194,6 +196,9 @@ func (s *sim) begin() {
 	}
 	for k := 1; k < s.opt.Waves; k++ {
 		s.after(time.Duration(k)*s.opt.WaveEvery, event{kind: evWave, who: k})
+	}
+	if c := s.opt.BootChange; c.Capacity != 0 {
+		s.after(c.At, event{kind: evCapacity})
 	}
 	if s.opt.Record {
 		s.after(0, event{kind: evSample})

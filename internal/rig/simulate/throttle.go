@@ -23,6 +23,7 @@ func newThrottle(s *sim) (*throttle, error) {
 	cfg.Slots.Limits = limits(s.opt.Limit)
 	cfg.Slots.Groups = s.opt.PoolLimits
 	cfg.Turns, cfg.Breakers = s.opt.Turns, s.opt.Breakers
+	cfg.Adaptive, cfg.Learned = s.opt.Adaptive, s.opt.Learned
 	cfg.Holdoff.Timeout = s.opt.Holdoff
 	t := &throttle{s: s}
 	cfg.Notify, cfg.NotifyFailures = s.notices, t.failureNotices

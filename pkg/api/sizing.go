@@ -1,0 +1,79 @@
+package api
+
+// Sizing is what boots say about the limit (docs/sizing.md).
+type Sizing struct {
+	Mode string `json:"mode"` // one of LimitModes
+	// Pools are those with a limit, the total first.
+	Pools []PoolSizing `json:"pools"`
+	// Boots, States and Works are how long parts of the work took since the start of the process.
+	Boots  []BootTimes  `json:"boots"`
+	States []StateTimes `json:"states"`
+	Works  []WorkTimes  `json:"works"`
+}
+
+// PoolSizing is what is known of one limit.
+type PoolSizing struct {
+	Pool    string `json:"pool"`    // a conductor group, "virtual-media", or "" for the total
+	Limit   int    `json:"limit"`   // in force
+	Ceiling int    `json:"ceiling"` // as it is set: the limit is never above it
+	// Recommended is the limit that the evidence speaks for; 0: there is not enough of it.
+	Recommended int    `json:"recommended,omitempty"`
+	Verdict     string `json:"verdict"` // one of SizingVerdicts
+	// Evidence is why, in a sentence.
+	Evidence string `json:"evidence"`
+}
+
+// LimitModes lists what may change a limit: nobody but the settings, or the throttle too, up to
+// what is set.
+func LimitModes() []string { return []string{"fixed", "adaptive"} }
+
+// The verdicts on a limit.
+const (
+	SizingUnknown = "unknown" // not enough evidence
+	SizingRaise   = "raise"   // more slots would be used, and did no harm so far
+	SizingKeep    = "keep"
+	SizingLower   = "lower" // boots are lost, or gain nothing
+)
+
+// SizingVerdicts lists the verdicts on a limit.
+func SizingVerdicts() []string {
+	return []string{SizingUnknown, SizingRaise, SizingKeep, SizingLower}
+}
+
+// Histogram counts durations.
+type Histogram struct {
+	Count      uint64  `json:"count"`
+	SumSeconds float64 `json:"sumSeconds"`
+	// Buckets are cumulative, and go with TimeBuckets.
+	Buckets []uint64 `json:"buckets"`
+}
+
+// TimeBuckets are the upper bounds of the buckets of a Histogram, in seconds.
+func TimeBuckets() []float64 {
+	return []float64{15, 30, 60, 90, 120, 180, 240, 300, 420, 600, 900, 1200, 1800, 3600, 7200}
+}
+
+// BootTimes are the boots in one wait state, until the agent came.
+type BootTimes struct {
+	State string    `json:"state"`
+	Group string    `json:"group"` // conductor group
+	Up    Histogram `json:"up"`
+	// Failed before the agent came, and Ended on purpose.
+	Failed uint64 `json:"failed"`
+	Ended  uint64 `json:"ended"`
+}
+
+// StateTimes are the times that hosts were in one busy state.
+type StateTimes struct {
+	State string    `json:"state"`
+	Times Histogram `json:"times"`
+}
+
+// WorkTimes are whole works of one kind, one of OutcomeWorks.
+type WorkTimes struct {
+	Work      string    `json:"work"`
+	Succeeded Histogram `json:"succeeded"`
+	// FailedBeforeAgent and FailedAfterAgent tell whether the host had booted.
+	FailedBeforeAgent uint64 `json:"failedBeforeAgent"`
+	FailedAfterAgent  uint64 `json:"failedAfterAgent"`
+}
