@@ -35,7 +35,7 @@ func (s sample) seconds() float64 {
 // spread is about how much the logarithms of boot times of one kind vary without load.
 const spread = 0.25
 
-// error is about how far the mean of n boots is from the true one.
+// sampleError is about how far the mean of n boots is from the true one.
 func sampleError(n int) float64 { return spread / math.Sqrt(float64(max(1, n))) }
 
 // baseline is how long boots of each kind take without load, as far as it is known: the shortest
@@ -43,21 +43,22 @@ func sampleError(n int) float64 { return spread / math.Sqrt(float64(max(1, n))) 
 type baseline map[string]sample
 
 const (
-	leastSample = 3  // boots of a kind that begin its baseline
-	leastToMend = 5  // boots of a kind that replace it
+	leastSample = 3 // boots of a kind that begin its baseline
+	leastToMend = 5 // boots of a kind that replace it
+	compatible  = 1.5
 	mostSample  = 60 // boots that a baseline stands for: it follows a site that changes
 )
 
 // learn takes in what a window shows. Much shorter times replace the baseline; those that are
-// about as long are added to it. The shortest mean of small windows alone would be too short.
+// about as long are added to it: the shortest mean of small windows alone would be too short.
 func (b baseline) learn(kinds map[string]sample) {
 	for kind, s := range kinds {
 		old, diff := b[kind], s.Mean-b[kind].Mean
 		switch {
 		case old.N == 0 && s.N < leastSample:
 		case old.N == 0, diff < -2*sampleError(s.N) && s.N >= leastToMend:
-			b[kind] = s
-		case diff < sampleError(s.N):
+			b[kind] = sample{Mean: s.Mean, N: min(mostSample, s.N)}
+		case diff < compatible*sampleError(s.N):
 			n := old.N + s.N
 			b[kind] = sample{Mean: (old.Mean*float64(old.N) + s.Mean*float64(s.N)) / float64(n), N: min(mostSample, n)}
 		}

@@ -22,7 +22,6 @@ const (
 	maxKinds = 16
 	maxLimit = 100_000
 	maxText  = 256
-	kept     = 16 // windows of a pool
 )
 
 // State is what the Limiters of all pools know, where it outlives the process.
@@ -37,6 +36,7 @@ type Record struct {
 	Quick   bool              `json:"quick,omitempty"`
 	Bad     int               `json:"bad,omitempty"`
 	BadAt   time.Time         `json:"badAt,omitzero"`
+	Stood   int               `json:"stood,omitempty"`
 	Base    map[string]sample `json:"base,omitempty"`
 	Windows []Window          `json:"windows,omitempty"`
 }
@@ -75,8 +75,11 @@ func ParseState(text []byte) (State, error) {
 		return State{}, fmt.Errorf("limits: pools: %d are more than %d", len(s.Pools), maxPools)
 	}
 	for name, r := range s.Pools {
-		if err := r.check(); err != nil || len(name) > maxText {
-			return State{}, fmt.Errorf("limits: pool %.60q: %w", name, errors.Join(err))
+		if len(name) > maxText {
+			return State{}, fmt.Errorf("limits: pool %.60q: its name is longer than %d bytes", name, maxText)
+		}
+		if err := r.check(); err != nil {
+			return State{}, fmt.Errorf("limits: pool %.60q: %w", name, err)
 		}
 	}
 	return s, nil
@@ -87,10 +90,10 @@ func (r *Record) check() error {
 	switch {
 	case r.Limit < 1 || r.Limit > maxLimit:
 		return fmt.Errorf("limit: %d is not 1..%d", r.Limit, maxLimit)
-	case r.Bad < 0 || r.Bad > maxLimit:
-		return fmt.Errorf("bad: %d is not 0..%d", r.Bad, maxLimit)
-	case len(r.Base) > maxKinds || len(r.Windows) > kept:
-		return fmt.Errorf("base, windows: more than %d or %d", maxKinds, kept)
+	case r.Bad < 0 || r.Bad > maxLimit || r.Stood < 0 || r.Stood > r.Bad:
+		return fmt.Errorf("bad, stood: %d, %d are not 0..%d, the second one not above the first", r.Bad, r.Stood, maxLimit)
+	case len(r.Base) > maxKinds || len(r.Windows) > keptWindows:
+		return fmt.Errorf("base, windows: more than %d or %d", maxKinds, keptWindows)
 	}
 	for kind, s := range r.Base {
 		if len(kind) > maxText || s.N < 1 || s.N > mostSample || !(math.Abs(s.Mean) < 20) {
@@ -107,20 +110,19 @@ func (r *Record) check() error {
 
 // Record returns what l knows.
 func (l *Limiter) Record() Record {
-	windows := l.history[max(0, len(l.history)-kept):]
 	return Record{
-		Limit: l.limit, Quick: l.quick, Bad: l.bad, BadAt: l.badAt.Round(0).UTC(), Base: maps.Clone(l.base), Windows: slices.Clone(windows),
+		Limit: l.limit, Quick: l.quick, Bad: l.bad, BadAt: l.badAt.Round(0).UTC(), Stood: l.stood, Base: maps.Clone(l.base), Windows: slices.Clone(l.history),
 	}
 }
 
 // Restore makes l know what r says, which must be a Record of ParseState or of another Limiter.
 func (l *Limiter) Restore(now time.Time, r Record) {
-	l.limit, l.quick, l.bad, l.badAt = min(l.ceiling, r.Limit), r.Quick, r.Bad, r.BadAt
+	l.limit, l.quick, l.bad, l.badAt, l.stood = min(l.ceiling, r.Limit), r.Quick, r.Bad, r.BadAt, r.Stood
 	if l.badAt.After(now) { // by a clock that was wrong
 		l.badAt = now
 	}
 	l.base, l.history = baseline{}, slices.Clone(r.Windows)
 	maps.Copy(l.base, r.Base)
-	l.revision++
+	l.recent, l.clogged, l.losses = nil, 0, newLosses(now)
 	l.window = newWindow(now, l.Limit())
 }

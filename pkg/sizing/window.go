@@ -11,6 +11,7 @@ type window struct {
 	want  int
 	boots []Boot
 	at    map[string]int // index in boots, by host
+	next  time.Time      // the first boot that found no place
 
 	polls    int
 	booting  int // at once, summed over the polls
@@ -19,7 +20,7 @@ type window struct {
 }
 
 func newWindow(now time.Time, limit int) *window {
-	return &window{since: now, want: max(leastBoots, limit/windowPart), at: map[string]int{}}
+	return &window{since: now, want: max(leastBoots, limit/slotsABoot), at: map[string]int{}}
 }
 
 // add takes in a poll.
@@ -31,8 +32,15 @@ func (w *window) add(p *Poll) {
 	for _, b := range p.Settled {
 		w.put(b)
 	}
+	open := map[string]bool{}
 	for _, b := range p.Open {
 		w.put(b)
+		open[b.Host] = true
+	}
+	for i := range w.boots {
+		if b := &w.boots[i]; b.End == Open && !open[b.Host] {
+			b.End = Unknown // its host does not count any more
+		}
 	}
 }
 
@@ -47,6 +55,8 @@ func (w *window) put(b Boot) {
 	case !known && len(w.boots) < w.want:
 		w.at[b.Host] = len(w.boots)
 		w.boots = append(w.boots, b)
+	case len(w.boots) >= w.want && !known && (w.next.IsZero() || b.Began.Before(w.next)):
+		w.next = b.Began
 	}
 }
 
@@ -56,27 +66,27 @@ func (w *window) load() float64 { return float64(w.booting) / float64(max(1, w.p
 // result is what a window shows.
 type result struct {
 	up, lost, open int
-	late           int               // of those that are open: they are likely to be lost
 	compared       int               // boots that came up and have a baseline
 	slow           float64           // ln of how much longer these took than without load
 	kinds          map[string]sample // of those that came up
 }
 
-// lossShare is the part of boots that is lost; likely of those that are late too.
-func (r *result) lossShare() float64 { return share(r.lost, r.up+r.lost+r.open) }
-func (r *result) likely() float64    { return share(r.lost+r.late, r.up+r.lost+r.late) }
+// part is n as a part of whole.
+func part(n, whole int) float64 { return float64(n) / float64(max(1, whole)) }
 
-func share(part, whole int) float64 { return float64(part) / float64(max(1, whole)) }
-
-// judge compares the boots with each other and with base. A boot is lost when it lasts much longer
-// than others of its kind, or when its work failed late. A work that fails early has failed for a
-// reason of its own.
-func (w *window) judge(base baseline) result {
+// judge compares the boots that came up with base.
+func (w *window) judge(base baseline, typical func(kind string) float64) result {
 	r := result{kinds: map[string]sample{}}
 	logs := map[string][]float64{}
 	for _, b := range w.boots {
-		if b.End == Up {
+		switch {
+		case b.End == Up:
+			r.up++
 			logs[b.Kind] = append(logs[b.Kind], math.Log(max(1, b.Took.Seconds())))
+		case b.lost(typical(b.Kind)):
+			r.lost++
+		case b.End == Open:
+			r.open++
 		}
 	}
 	for kind, all := range logs {
@@ -88,37 +98,26 @@ func (w *window) judge(base baseline) result {
 		}
 	}
 	r.slow /= float64(max(1, r.compared))
-	for _, b := range w.boots {
-		typical := base[b.Kind].seconds()
-		if s := r.kinds[b.Kind]; s.N >= leastToMend {
-			typical = max(typical, s.seconds())
-		}
-		took := b.Took.Seconds()
-		switch {
-		case b.End == Up:
-			r.up++
-		case b.End == Failed && took > failedLate*typical, b.End == Open && typical > 0 && took > lostAfter*typical:
-			r.lost++
-		case b.End == Open && typical > 0 && took > lateAfter*typical:
-			r.late++
-			r.open++
-		case b.End == Open:
-			r.open++
+	return r
+}
+
+// reliable returns the kinds of which enough boots came up.
+func (r *result) reliable() map[string]sample {
+	out := map[string]sample{}
+	for kind, s := range r.kinds {
+		if s.N >= leastToMend {
+			out[kind] = s
 		}
 	}
-	return r
+	return out
+}
+
+// full reports whether the window shows what a limit does: its slots were taken, and hosts waited.
+func (w *window) full(limit int) bool {
+	return w.waited && float64(w.occupied) >= 0.9*float64(limit)
 }
 
 // over reports whether the window can be judged: nearly all of its boots have ended.
 func (w *window) over(r *result) bool {
-	return len(w.boots) >= w.want && share(r.open, len(w.boots)) <= stillOpen
-}
-
-// collapses reports whether so many boots of a window are lost that nobody need wait for its end.
-// ended: nothing more will be seen of it.
-func (w *window) collapses(r *result, ended bool) bool {
-	if r.lost < leastLost {
-		return false
-	}
-	return share(r.lost, w.want) >= muchLost || ended && r.lossShare() >= muchLost
+	return len(w.boots) >= w.want && part(r.open, len(w.boots)) <= stillOpen
 }
