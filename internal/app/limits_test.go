@@ -2,7 +2,6 @@ package app
 
 import (
 	"bytes"
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -246,7 +245,7 @@ func TestSZ7_LimitsThatHangDoNotHoldUpTheEnd(t *testing.T) {
 func TestLH27_LimitsThatAnotherKeepsEndTheProcess(t *testing.T) {
 	for _, taken := range []error{holds.ErrTakenOver, holdfile.ErrHeld} {
 		playWith(t, crowd, limited(config.LimitAdaptive, 60, ""), func(s *stage) {
-			s.app.holds.keepIn(limitsIn{newHungStore(), func([]byte) error { return errors.Join(taken) }})
+			s.app.holds.keepIn(limitsIn{newHungStore(), func([]byte) error { return taken }})
 			s.learns()
 			s.fault = strings.SplitN(taken.Error(), " ", 2)[0]
 			s.pass(limitsInterval)
