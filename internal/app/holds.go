@@ -41,9 +41,10 @@ type holdKeeper struct {
 
 	waiting atomic.Bool // a release waits for its save
 
-	saving sync.Mutex // one save at a time; guards what follows
-	told   string     // the error that the log speaks of
-	toldAt time.Time
+	saving     sync.Mutex // one save at a time; guards what follows
+	fault      complaint
+	limitFault complaint
+	learned    []byte // of the limits, as it is kept, or as the term began with
 
 	mu     sync.Mutex // never held for long; guards what follows
 	store  holdoff.Store
@@ -81,7 +82,8 @@ func (a *App) openHolds(c config.Config, decision *admission.Config) error {
 		_ = file.Close()
 		return fmt.Errorf("IRONIC_THROTTLE_HOLDOFF_FILE: %w", err)
 	}
-	decision.Holds, decision.HoldsKnown = a.kept.records, a.kept.known
+	a.loadLimits(file)
+	decision.Holds, decision.HoldsKnown, decision.Learned = a.kept.records, a.kept.known, a.kept.learned
 	a.holds.store = file
 	if decision.HoldsKnown { // if not, the file has said why
 		a.log.Info("holds of failed hosts read", "file", c.Holdoff.File, "hosts", len(decision.Holds))
@@ -127,19 +129,38 @@ func (k *holdKeeper) save() error {
 
 // wellLocked tells that what could not be saved is saved by now.
 func (k *holdKeeper) wellLocked() {
-	if k.told != "" {
-		k.told = ""
+	if k.fault.end() {
 		k.app.log.Info("the holds of failed hosts are saved again")
 	}
 }
 
 func (k *holdKeeper) tellLocked(err error) {
-	now := time.Now()
-	if k.told == err.Error() || k.told != "" && now.Sub(k.toldAt) < toldInterval {
-		return
+	if k.fault.isNew(err) {
+		k.app.log.Error("the holds of failed hosts cannot be saved; they are in force, but a restart would lose them", "error", err)
 	}
-	k.told, k.toldAt = err.Error(), now
-	k.app.log.Error("the holds of failed hosts cannot be saved; they are in force, but a restart would lose them", "error", err)
+}
+
+// complaint is an error that the log speaks of.
+type complaint struct {
+	told string
+	at   time.Time
+}
+
+// isNew reports whether err is to be told: not what was told already, and not much at a time.
+func (c *complaint) isNew(err error) bool {
+	now := time.Now()
+	if c.told == err.Error() || c.told != "" && now.Sub(c.at) < toldInterval {
+		return false
+	}
+	c.told, c.at = err.Error(), now
+	return true
+}
+
+// end reports whether there was one.
+func (c *complaint) end() bool {
+	was := c.told != ""
+	c.told = ""
+	return was
 }
 
 // checkStore lets a store that others can change check whether they have. While that cannot be
@@ -157,7 +178,7 @@ func (k *holdKeeper) checkStore() error {
 		k.tellLocked(err)
 		return err
 	}
-	if k.told != "" && k.app.controller.UnsavedHolds(k.app.now()).Empty() {
+	if k.fault.told != "" && k.app.controller.UnsavedHolds(k.app.now()).Empty() {
 		k.wellLocked()
 	}
 	return nil
@@ -199,11 +220,13 @@ func (k *holdKeeper) polled() {
 }
 
 // run saves after polls, and what asks have changed, until ctx ends, and once more
-// then, as far as that goes quickly.
+// then, as far as that goes quickly. So it does, more rarely, with what is learned of limits.
 // It fails when another process keeps them now: that one decides (LH-27).
 func (k *holdKeeper) run(ctx context.Context) (err error) {
-	tick := time.NewTicker(saveInterval)
+	tick, limits := time.NewTicker(saveInterval), time.NewTicker(limitsInterval)
 	defer tick.Stop()
+	defer limits.Stop()
+	k.beginLimits()
 	ended := make(chan struct{})
 	defer close(ended)
 	defer context.AfterFunc(ctx, func() { k.closeLate(ended) })()
@@ -215,8 +238,11 @@ func (k *holdKeeper) run(ctx context.Context) (err error) {
 			if err = k.save(); !takenOver(err) {
 				err = k.checkStore()
 			}
+		case <-limits.C:
+			err = k.saveLimits()
 		case <-ctx.Done():
 			_ = k.save()
+			_ = k.saveLimits()
 			return k.close()
 		}
 		if takenOver(err) {

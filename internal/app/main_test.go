@@ -69,42 +69,60 @@ type stage struct {
 // ends with it.
 func play(t *testing.T, change func(*Options, *fakeironic.Server), script func(*stage)) {
 	t.Helper()
+	playWith(t, func(o *fakeironic.Options) { o.Fleet.Nodes = 10 }, change, script)
+}
+
+// playWith is play, on an Ironic of its own kind.
+func playWith(t *testing.T, fleet func(*fakeironic.Options), change func(*Options, *fakeironic.Server), script func(*stage)) {
+	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
-		s := &stage{T: t, log: &logBook{}}
 		o := fakeironic.DefaultOptions()
-		o.Fleet.Nodes = 10
+		fleet(&o)
 		world, err := fakeironic.NewWorld(o, time.Now())
 		if err != nil {
 			t.Fatal(err)
 		}
-		s.ironic = fakeironic.NewServer(world, time.Now)
-		opts := Options{Config: config.Default(), Log: s.log.logger(), Version: "v1", Transport: s.ironic.Transport()}
-		opts.Config.Ironic.Endpoint = "http://ironic/v1"
-		opts.Config.Listen = config.Listen{}
-		if change != nil {
-			change(&opts, s.ironic)
-		}
-		if s.app, err = New(t.Context(), opts); err != nil {
-			t.Fatal(err)
-		}
-		if s.app.cluster != nil {
-			s.app.cluster.Config.ContentType = "application/json" // as apiServer speaks it
-		}
-		ctx, cancel := context.WithCancel(t.Context())
-		done := make(chan error, 1)
-		go func() { done <- s.app.Run(ctx) }()
-		s.stop = sync.OnceFunc(func() {
-			begun := time.Now()
-			cancel()
-			if err := <-done; (err != nil) != (s.fault != "") || err != nil && !strings.Contains(err.Error(), s.fault) {
-				t.Errorf("Run: %v, want %q", err, s.fault)
-			}
-			if took := time.Since(begun); took > 5*time.Second {
-				t.Errorf("Run took %v to end", took)
-			}
-		})
+		s := newStage(t, fakeironic.NewServer(world, time.Now), change)
+		s.run()
 		defer s.stop()
 		script(s)
+	})
+}
+
+// newStage makes an App that does not run yet.
+func newStage(t *testing.T, ironic *fakeironic.Server, change func(*Options, *fakeironic.Server)) *stage {
+	t.Helper()
+	s := &stage{T: t, log: &logBook{}, ironic: ironic}
+	opts := Options{Config: config.Default(), Log: s.log.logger(), Version: "v1", Transport: s.ironic.Transport()}
+	opts.Config.Ironic.Endpoint = "http://ironic/v1"
+	opts.Config.Listen = config.Listen{}
+	if change != nil {
+		change(&opts, s.ironic)
+	}
+	var err error
+	if s.app, err = New(t.Context(), opts); err != nil {
+		t.Fatal(err)
+	}
+	if s.app.cluster != nil {
+		s.app.cluster.Config.ContentType = "application/json" // as apiServer speaks it
+	}
+	return s
+}
+
+// run runs the App until stop is called.
+func (s *stage) run() {
+	ctx, cancel := context.WithCancel(s.Context())
+	done := make(chan error, 1)
+	go func() { done <- s.app.Run(ctx) }()
+	s.stop = sync.OnceFunc(func() {
+		begun := time.Now()
+		cancel()
+		if err := <-done; (err != nil) != (s.fault != "") || err != nil && !strings.Contains(err.Error(), s.fault) {
+			s.Errorf("Run: %v, want %q", err, s.fault)
+		}
+		if took := time.Since(begun); took > 5*time.Second {
+			s.Errorf("Run took %v to end", took)
+		}
 	})
 }
 

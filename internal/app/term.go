@@ -80,7 +80,7 @@ func (a *App) term(ctx context.Context) error {
 }
 
 // begin begins a term: nothing from before it counts, but the holds that were kept
-// (LH-24, BO-16).
+// (LH-24, BO-16), and what is known of limits (SZ-7).
 func (a *App) begin(ctx context.Context) error {
 	if a.holdMap != nil {
 		kept, err := a.openHoldMap(ctx)
@@ -91,6 +91,7 @@ func (a *App) begin(ctx context.Context) error {
 		if a.kept.records, a.kept.known, err = kept.Load(); err != nil {
 			return fmt.Errorf("IRONIC_THROTTLE_HOLDOFF_CONFIGMAP: %w", err)
 		}
+		a.loadLimits(kept)
 	}
 	if err := a.controller.Start(a.now(), a.kept.records, a.kept.known, a.kept.learned); err != nil {
 		return err

@@ -15,6 +15,7 @@ import (
 const (
 	suffixLock   = ".lock"
 	suffixNew    = ".new"
+	suffixLimits = ".limits"
 	suffixBroken = ".broken-"
 	brokenTime   = "20060102T150405Z"
 )
@@ -37,23 +38,30 @@ func checkPlace(path string) error {
 		return fmt.Errorf("%s: %s is not a directory", path, parent)
 	}
 	for _, p := range []string{path, path + suffixLock} {
-		info, err := os.Lstat(p)
-		kind := "device, pipe or socket"
-		switch {
-		case errors.Is(err, fs.ErrNotExist):
-			continue
-		case err != nil:
+		if err := checkKind(p); err != nil {
 			return fmt.Errorf("%s: %w", p, err)
-		case info.Mode().IsRegular():
-			continue
-		case info.IsDir():
-			kind = "directory"
-		case info.Mode()&fs.ModeSymlink != 0:
-			kind = "symbolic link"
 		}
-		return fmt.Errorf("%s: must be a file, not a %s", p, kind)
 	}
 	return nil
+}
+
+// checkKind reports what else than a file is at path. Nothing is fine.
+func checkKind(path string) error {
+	info, err := os.Lstat(path)
+	kind := "device, pipe or socket"
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil
+	case err != nil:
+		return err
+	case info.Mode().IsRegular():
+		return nil
+	case info.IsDir():
+		kind = "directory"
+	case info.Mode()&fs.ModeSymlink != 0:
+		kind = "symbolic link"
+	}
+	return fmt.Errorf("must be a file, not a %s", kind)
 }
 
 // keepAside gives the file at path another name, by the time now, and returns that; "" where
@@ -99,6 +107,16 @@ func prune(path string) error {
 		}
 	}
 	return errors.Join(faults...)
+}
+
+// create makes the file in which the next content of the one at path is written. What a process
+// that was killed has left there is removed.
+func create(path string) (*os.File, error) {
+	fresh := path + suffixNew
+	if err := os.Remove(fresh); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, err
+	}
+	return os.OpenFile(fresh, os.O_CREATE|os.O_EXCL|os.O_RDWR, 0o600)
 }
 
 // syncDir makes what was renamed in the directory of path last.

@@ -44,6 +44,16 @@ func appendLine(text []byte, verb string, data []byte) []byte {
 	return fmt.Appendf(text, "%08x %s\n", crc32.Checksum(body, castagnoli), body)
 }
 
+// cutLine takes apart what appendLine has made.
+func cutLine(line []byte) (verb string, data []byte, err error) {
+	_, body, _ := bytes.Cut(line, []byte(" "))
+	word, data, _ := bytes.Cut(bytes.TrimSuffix(body, []byte("\n")), []byte(" "))
+	if !bytes.Equal(line, appendLine(nil, string(word), data)) {
+		return "", nil, errors.New("a checksum is wrong")
+	}
+	return string(word), data, nil
+}
+
 // ledger is what was read of a file.
 type ledger struct {
 	records map[string]holdoff.Record
@@ -92,12 +102,11 @@ func (l *ledger) miss(why error) {
 
 // take takes one line in.
 func (l *ledger) take(line []byte) error {
-	_, body, _ := bytes.Cut(line, []byte(" "))
-	verb, data, _ := bytes.Cut(bytes.TrimSuffix(body, []byte("\n")), []byte(" "))
-	if !bytes.Equal(line, appendLine(nil, string(verb), data)) {
-		return errors.New("a checksum is wrong")
+	verb, data, err := cutLine(line)
+	if err != nil {
+		return err
 	}
-	switch string(verb) {
+	switch verb {
 	case verbPut:
 		r, err := holdoff.ParseRecord(data)
 		if err != nil {

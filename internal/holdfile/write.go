@@ -4,7 +4,6 @@ import (
 	"bufio"
 	"encoding/json"
 	"errors"
-	"io/fs"
 	"maps"
 	"os"
 	"slices"
@@ -16,11 +15,7 @@ const slack = 1 << 20
 
 // renew writes the file anew, beside, and puts it in the place of what is at path.
 func (f *File) renew() error {
-	fresh := f.path + suffixNew
-	if err := os.Remove(fresh); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return err
-	}
-	file, err := os.OpenFile(fresh, os.O_CREATE|os.O_EXCL|os.O_RDWR, 0o600)
+	file, err := create(f.path)
 	if err != nil {
 		return err
 	}
@@ -29,10 +24,10 @@ func (f *File) renew() error {
 		err = f.keepOld()
 	}
 	if err == nil {
-		err = os.Rename(fresh, f.path)
+		err = os.Rename(file.Name(), f.path)
 	}
 	if err != nil {
-		return errors.Join(err, file.Close(), os.Remove(fresh))
+		return errors.Join(err, file.Close(), os.Remove(file.Name()))
 	}
 	f.giveUp()
 	f.broken, f.gone = false, false

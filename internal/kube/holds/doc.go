@@ -11,6 +11,10 @@
 // something else cannot be read. Where even the compressed records do not fit into 1 MiB,
 // those are left out whose hold was released, or has begun the longest time ago.
 //
+// The first one has what is known of limits (SZ-7) under a key of its own, limits.json, where there
+// is room beside the holds. What cannot be read there stays as it is until it is replaced. A program
+// of before that reads the holds, and drops the key as it takes them over.
+//
 // # Who writes
 //
 // The annotation ironic-throttle.metal3.io/writer names the Map that has written last, by

@@ -108,16 +108,21 @@ func (m *Map) Load() (records []holdoff.Record, known bool, err error) {
 func (m *Map) Save(b holdoff.Batch) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if m.ctx.Err() != nil {
-		return fmt.Errorf("holds in ConfigMaps: %s: %w", m.where, fs.ErrClosed)
-	}
-	if m.over != nil {
-		return m.over
+	if err := m.openLocked(); err != nil {
+		return err
 	}
 	if err := m.enterLocked(b); err != nil {
 		return fmt.Errorf("holds in ConfigMaps: %w", err)
 	}
 	return m.saveLocked()
+}
+
+// openLocked tells why nothing can be written any more.
+func (m *Map) openLocked() error {
+	if m.ctx.Err() != nil {
+		return fmt.Errorf("holds in ConfigMaps: %s: %w", m.where, fs.ErrClosed)
+	}
+	return m.over
 }
 
 // enterLocked puts b where the next write takes it from.
@@ -147,7 +152,12 @@ func (m *Map) saveLocked() error {
 			dirty = append(dirty, s)
 		}
 	}
-	if len(dirty) == 0 {
+	return m.writeLocked(dirty)
+}
+
+// writeLocked writes some, not more often than once a second.
+func (m *Map) writeLocked(some []*shard) error {
+	if len(some) == 0 {
 		return nil
 	}
 	if wait := time.Until(m.due); wait > 0 && !sleep(m.ctx, wait) {
@@ -156,7 +166,7 @@ func (m *Map) saveLocked() error {
 	m.due = time.Now().Add(pause)
 	ctx, cancel := context.WithTimeout(m.ctx, saveTimeout)
 	defer cancel()
-	return m.overLocked(m.each(dirty, func(s *shard) error { return s.save(ctx) }))
+	return m.overLocked(m.each(some, func(s *shard) error { return s.save(ctx) }))
 }
 
 // overLocked is err, after which nothing is written any more if it is ErrTakenOver.

@@ -35,12 +35,12 @@ type step struct {
 }
 
 // TestBO16_LedgerIsTheMap does random things to a ledger and a plain map of what was
-// saved: whoever opens the ledger next finds what the map has.
+// saved: whoever opens the ledger next finds what the map has, and what is known of limits.
 func TestBO16_LedgerIsTheMap(t *testing.T) {
 	host := rapid.IntRange(0, 30)
 	steps := rapid.SliceOfN(rapid.Custom(func(t *rapid.T) step {
 		return step{
-			what: rapid.SampledFrom([]string{"save", "save", "save", "crash", "successor", "label", "weather", "weather"}).Draw(t, "what"),
+			what: rapid.SampledFrom([]string{"save", "save", "save", "limits", "limits", "crash", "successor", "label", "weather", "weather"}).Draw(t, "what"),
 			put:  rapid.MapOfN(host, rapid.IntRange(0, 3), 0, 6).Draw(t, "put"),
 			del:  rapid.SliceOfNDistinct(host, 0, 4, rapid.ID).Draw(t, "del"),
 			code: rapid.SampledFrom([]int{0, 0, hang, deaf, http.StatusServiceUnavailable, http.StatusConflict}).Draw(t, "code"),
@@ -61,7 +61,8 @@ func live(t *testing.T, plan []step) string {
 	d := newDesk(t)
 	m := d.open()
 	kept := map[string]holdoff.Record{}
-	var pending holdoff.Batch // what a Book would give again
+	var pending holdoff.Batch       // what a Book would give again
+	limits := map[int]bool{0: true} // that may be kept: what was saved last, and what failed since
 	for i, s := range plan {
 		switch s.what {
 		case "save":
@@ -69,6 +70,11 @@ func live(t *testing.T, plan []step) string {
 			if m.Save(pending) == nil {
 				pending = enter(kept, pending)
 			}
+		case "limits":
+			if m.SaveLimits(limitText(t, i+1)) == nil {
+				clear(limits)
+			}
+			limits[i+1] = true
 		case "weather":
 			calls := 0
 			d.fail(func(method, _ string) int {
@@ -93,6 +99,12 @@ func live(t *testing.T, plan []step) string {
 			if want := slices.Collect(maps.Values(kept)); !known || err != nil || !same(got, want) {
 				return fmt.Sprintf("step %d: known %v, %v: %v, want %v", i, known, err, got, want)
 			}
+			learned, err := m.LoadLimits()
+			found := learned.Pools[""].Limit
+			if err != nil || !limits[found] {
+				return fmt.Sprintf("step %d: limit %d, %v, want one of %v", i, found, err, limits)
+			}
+			limits = map[int]bool{found: true}
 			if s.what == "successor" {
 				err := early.Save(holdoff.Batch{Puts: []holdoff.Record{record("late", since)}})
 				if !errors.Is(err, ErrTakenOver) {

@@ -31,6 +31,12 @@ type shard struct {
 	aside []byte
 	left  int // lines left out for want of room
 	room  int // bytes for all keys
+	// limits are the text of what is known of limits, where they are kept here: as it was read, also
+	// where that cannot be parsed, until it is replaced. unsaved tells that the ConfigMap does not
+	// have them yet, noRoom that they were left out.
+	limits  string
+	unsaved bool
+	noRoom  bool
 	// meta is that of the latest object seen; without a resourceVersion there is none.
 	meta metav1.ObjectMeta
 }
@@ -71,6 +77,9 @@ func (s *shard) read(ctx context.Context) (found, error) {
 	s.lines, s.aside, s.dirty = f.lines, c.aside, true
 	if len(s.aside) > maxAside {
 		s.aside = nil
+	}
+	if s.n == limitShard {
+		s.limits, s.unsaved = c.limits, false
 	}
 	if f.unread > 0 {
 		s.log.Error("a ConfigMap of holds has records that cannot be read, of a later version or broken; they are kept aside and"+
@@ -128,7 +137,9 @@ func (s *shard) look(ctx context.Context) error {
 		return err
 	}
 	s.dirty = true
-	s.log.Warn("a ConfigMap of holds was changed by somebody else: it is written anew", "configMap", s.name)
+	if !s.unsaved { // else it may be a write of ours whose answer was lost
+		s.log.Warn("a ConfigMap of holds was changed by somebody else: it is written anew", "configMap", s.name)
+	}
 	return nil
 }
 
@@ -137,7 +148,7 @@ func (s *shard) look(ctx context.Context) error {
 func (s *shard) put(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
 	defer cancel()
-	cm, left := s.object()
+	cm, left, noRoom := s.object()
 	if !s.by.leading() {
 		return errNotLeading
 	}
@@ -151,31 +162,39 @@ func (s *shard) put(ctx context.Context) error {
 		return err
 	}
 	s.meta = cm.ObjectMeta
-	s.dirty = false
+	s.dirty, s.unsaved = false, false
 	if left > 0 && s.left == 0 {
 		s.log.Error("a ConfigMap has no room for all holds: those that were released or have begun the longest time ago are left out,"+
 			" a restart or another leader would not know them", "configMap", s.name, "holds", len(s.lines), "left", left)
 	}
-	s.left = left
+	if noRoom && !s.noRoom {
+		s.log.Warn("a ConfigMap has no room for what is known of limits beside the holds: it is left out, a restart or another leader would learn it anew",
+			"configMap", s.name, "bytes", len(s.limits))
+	}
+	s.left, s.noRoom = left, noRoom
 	return nil
 }
 
-// object is the ConfigMap as it is to be, with what others have set on it.
-func (s *shard) object() (cm *corev1.ConfigMap, left int) {
+// object is the ConfigMap as it is to be, with what others have set on it. left holds, and limits
+// where there is noRoom, are not in it.
+func (s *shard) object() (cm *corev1.ConfigMap, left int, noRoom bool) {
 	s.by.packing.Lock()
 	defer s.by.packing.Unlock()
 	c, left := contentFor(s.lines, s.aside, s.room)
-	cm = &corev1.ConfigMap{ObjectMeta: *s.meta.DeepCopy(), BinaryData: map[string][]byte{}}
+	cm = &corev1.ConfigMap{ObjectMeta: *s.meta.DeepCopy(), Data: map[string]string{}, BinaryData: map[string][]byte{}}
 	cm.Name, cm.ManagedFields = s.name, nil
 	s.by.sign(&cm.ObjectMeta)
 	metav1.SetMetaDataLabel(&cm.ObjectMeta, labelManager, manager)
 	if c.packed != nil {
 		cm.BinaryData[keyPacked] = c.packed
 	} else {
-		cm.Data = map[string]string{keyText: c.text}
+		cm.Data[keyText] = c.text
 	}
 	if len(c.aside) > 0 {
 		cm.BinaryData[keyAside] = c.aside
 	}
-	return cm, left
+	if noRoom = s.limits != "" && c.size()+len(s.limits) > s.room; s.limits != "" && !noRoom {
+		cm.Data[keyLimits] = s.limits
+	}
+	return cm, left, noRoom
 }

@@ -21,7 +21,11 @@ const (
 	keyText   = "holds.jsonl"
 	keyPacked = "holds.jsonl.gz"
 	keyAside  = "unreadable.gz"
+	keyLimits = "limits.json" // of ConfigMap limitShard
 )
+
+// limitShard is the ConfigMap with what is known of limits.
+const limitShard = 0
 
 // Sizes in bytes. The API server refuses ConfigMaps with more than 1 MiB of data.
 const (
@@ -46,6 +50,7 @@ type content struct {
 	text   string
 	packed []byte
 	aside  []byte
+	limits string
 }
 
 // found is what was read of a ConfigMap.
@@ -61,7 +66,7 @@ type found struct {
 func contentOf(data map[string]string, binary map[string][]byte) (c content, written bool) {
 	text, isText := data[keyText]
 	packed, isPacked := binary[keyPacked]
-	return content{text: text, packed: packed, aside: binary[keyAside]}, isText || isPacked
+	return content{text: text, packed: packed, aside: binary[keyAside], limits: data[keyLimits]}, isText || isPacked
 }
 
 // parse reads the records of ConfigMap n.
@@ -117,6 +122,9 @@ func (c content) setAside() []byte {
 	}
 	return kept
 }
+
+// size is what c takes, without the limits.
+func (c content) size() int { return len(c.text) + len(c.packed) + len(c.aside) }
 
 // contentFor is lines as they are written beside aside into room bytes, and how many
 // were left out.

@@ -72,7 +72,7 @@ var table = map[string]imports{
 	"internal/logging":   {},
 	"internal/plainfile": {},
 	"internal/httpserve": {house: []string{"internal/plainfile", "internal/logging"}},
-	"internal/holdfile":  {house: []string{"pkg/holdoff"}},
+	"internal/holdfile":  {house: []string{"internal/plainfile", "pkg/holdoff", "pkg/sizing"}},
 	"internal/inventory": {house: []string{"internal/logging", "pkg/admission", "pkg/breaker", "pkg/slots", "pkg/ironic", "pkg/snapshot"}},
 	"internal/page":      {house: []string{"pkg/api"}},
 	"internal/server":    {house: []string{"internal/httpserve", "internal/nearest", "internal/page", "pkg/admission", "pkg/snapshot", "pkg/api"}, tests: []string{"internal/metrics", "go.yaml.in/yaml/v3"}},
@@ -114,7 +114,7 @@ var table = map[string]imports{
 		house: []string{
 			"internal/clusterhosts", "internal/config", "internal/decisionlog", "internal/disrupt", "internal/gateway", "internal/holdfile", "internal/httpserve", "internal/inventory", "internal/logging", "internal/metrics", "internal/parts", "internal/planner", "internal/server",
 			"internal/kube", "internal/kube/access", "internal/kube/events", "internal/kube/fleet", "internal/kube/holds", "internal/kube/hosts", "internal/kube/irso", "internal/kube/leader", "internal/kube/operator", "internal/kube/work",
-			"pkg/admission", "pkg/disruption", "pkg/slots", "pkg/breaker", "pkg/holdoff", "pkg/snapshot", "pkg/ironic", "pkg/api",
+			"pkg/admission", "pkg/disruption", "pkg/slots", "pkg/breaker", "pkg/holdoff", "pkg/sizing", "pkg/snapshot", "pkg/ironic", "pkg/api",
 		},
 	},
 	"internal/kube": {house: []string{"internal/plainfile"}, outside: []string{"k8s.io/client-go", "k8s.io/klog/v2"}},
@@ -140,7 +140,7 @@ var table = map[string]imports{
 		outside: []string{"k8s.io/client-go", "k8s.io/apimachinery", "k8s.io/api"},
 	},
 	"internal/kube/holds": {
-		house:   []string{"pkg/holdoff"},
+		house:   []string{"pkg/holdoff", "pkg/sizing"},
 		outside: []string{"k8s.io/client-go", "k8s.io/apimachinery", "k8s.io/api/core/v1"},
 	},
 	"internal/disrupt": {house: []string{"pkg/disruption", "pkg/api"}},

@@ -1,0 +1,135 @@
+package app
+
+import (
+	"net/http"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/ironic-throttle/ironic-throttle/internal/config"
+	"github.com/ironic-throttle/ironic-throttle/internal/rig/fakeironic"
+)
+
+// wire leads to an API server until it is cut.
+type wire struct {
+	*apiServer
+	cut atomic.Bool
+}
+
+func (w *wire) RoundTrip(r *http.Request) (*http.Response, error) {
+	if w.cut.Load() {
+		<-r.Context().Done()
+		return nil, r.Context().Err()
+	}
+	return w.apiServer.RoundTrip(r)
+}
+
+// limitsKept is the limit that the ConfigMaps keep; 0 where there is none.
+func (s *apiServer) limitsKept() (limit int) {
+	s.edit("configmaps", func(o object) {
+		data, _ := o["data"].(object)
+		text, _ := data["limits.json"].(string)
+		limit = max(limit, keptLimit([]byte(text)))
+	})
+	return limit
+}
+
+// twoOf plays two replicas at one Ironic, of which the first one leads. cut cuts it off.
+func twoOf(t *testing.T, script func(server *apiServer, a, b *stage, cut func())) {
+	t.Helper()
+	server := newAPIServer()
+	cluster := inCluster(t, server)
+	synctest.Test(t, func(t *testing.T) {
+		o := fakeironic.DefaultOptions()
+		crowd(&o)
+		world, err := fakeironic.NewWorld(o, time.Now())
+		if err != nil {
+			t.Fatal(err)
+		}
+		fake := fakeironic.NewServer(world, time.Now)
+		wires := map[string]*wire{}
+		as := func(pod string) *stage {
+			return newStage(t, fake, func(o *Options, fake *fakeironic.Server) {
+				cluster(o, fake)
+				limited(config.LimitAdaptive, 40, "")(o, fake)
+				wires[pod] = &wire{apiServer: server}
+				o.Config.Kubernetes.Identity, o.ClusterTransport = pod, wires[pod]
+			})
+		}
+		a, b := as("a"), as("b") // both before one runs: each sets the logger that a process has one of
+		a.run()
+		defer a.stop()
+		a.pass(5 * time.Second)
+		b.run()
+		defer b.stop()
+		script(server, a, b, func() { wires["a"].cut.Store(true) })
+	})
+}
+
+// What one leader has found the next one begins with, however the first one ends.
+func TestSZ7_TheLimitIsHandedOver(t *testing.T) {
+	for _, way := range []string{"ends in order", "is cut off"} {
+		t.Run(way, func(t *testing.T) {
+			twoOf(t, func(server *apiServer, a, b *stage, cut func()) {
+				a.pass(2 * limitsInterval)
+				if kept := server.limitsKept(); kept != 0 {
+					t.Errorf("limit %d is kept, and nothing was learned", kept)
+				}
+				found := a.learns()
+				if found <= 20 || b.limit() != 20 || server.limitsKept() != found {
+					t.Fatalf("limit %d, of the standby %d, kept %d", found, b.limit(), server.limitsKept())
+				}
+				if way == "is cut off" {
+					cut()
+					a.fault = "lease"
+					a.pass(time.Minute)
+				}
+				a.stop()
+				b.pass(time.Minute)
+				if !b.app.mayStart() || b.limit() != found || b.log.count("what was learned of the limits was read") != 1 {
+					t.Errorf("it leads: %t, limit %d, want %d", b.app.mayStart(), b.limit(), found)
+				}
+				b.pass(2 * limitsInterval)
+				if kept := server.limitsKept(); kept != found || b.limit() != found {
+					t.Errorf("limit %d, kept %d, want %d", b.limit(), kept, found)
+				}
+			})
+		})
+	}
+}
+
+// Limits that another version or a hand has broken are told with their place. A leader that learned
+// nothing leaves them as they are.
+func TestSZ7_BrokenLimitsDoNotStopTheTerm(t *testing.T) {
+	const later = `{"version":2,"pools":{"":{"limit":30}}}`
+	server := newAPIServer()
+	as := func(o *Options, fake *fakeironic.Server) { limited(config.LimitAdaptive, 40, "")(o, fake) }
+	cluster := inCluster(t, server)
+	both := func(o *Options, fake *fakeironic.Server) {
+		as(o, fake)
+		cluster(o, fake)
+	}
+	play(t, both, func(s *stage) { s.pass(10 * time.Second) })
+	server.edit("configmaps", func(o object) {
+		if text(o, "name") == "holds-0" {
+			o["data"].(object)["limits.json"] = later
+		}
+	})
+	play(t, both, func(s *stage) {
+		s.pass(2 * limitsInterval)
+		if s.log.count("level=WARN", "what was learned of the limits cannot be read", "holds-0 of metal3/holds", "version: 2 is not 1") != 1 || s.limit() != 20 || !s.app.mayStart() {
+			t.Errorf("limit %d, log: %s", s.limit(), &s.log.text)
+		}
+	})
+	kept := ""
+	server.edit("configmaps", func(o object) {
+		if text(o, "name") == "holds-0" {
+			kept, _ = o["data"].(object)["limits.json"].(string)
+		}
+	})
+	if kept != later {
+		t.Errorf("%q is kept", strings.TrimSpace(kept))
+	}
+}

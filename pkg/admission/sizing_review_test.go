@@ -1,0 +1,136 @@
+package admission_test
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/ironic-throttle/ironic-throttle/pkg/admission"
+	"github.com/ironic-throttle/ironic-throttle/pkg/sizing"
+	"github.com/ironic-throttle/ironic-throttle/pkg/slots"
+)
+
+// boots are those of n hosts from the first one on.
+func boots(first, n int, began time.Time, took time.Duration, end sizing.End) (all []sizing.Boot) {
+	for i := range n {
+		all = append(all, sizing.Boot{Host: fmt.Sprint("host-", first+i), Kind: "deploy wait", Began: began, Took: took, End: end})
+	}
+	return all
+}
+
+// What boots of many hosts at once have shown is read again by the next process.
+func TestSZ7_WhatALargeSiteHasLearnedIsReadAgain(t *testing.T) {
+	for _, ceiling := range []int{100, 200, 400, 2000} {
+		l := sizing.New(ceiling, false, t0)
+		began, most := t0.Add(time.Minute), ceiling
+		now := began.Add(2 * time.Minute)
+		l.Observe(began, sizing.Poll{Occupied: most, Waiting: 10, Open: boots(0, most, began, 0, sizing.Open)})
+		l.Observe(now, sizing.Poll{Occupied: most, Waiting: 10, Settled: boots(0, most, began, 100*time.Second, sizing.Up)})
+		text, err := sizing.State{Pools: map[string]sizing.Record{"": l.Record()}}.Text()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(l.Record().Base) == 0 {
+			t.Fatal("nothing was learned")
+		}
+		if _, err := sizing.ParseState(text); err != nil {
+			t.Errorf("limit %d: %v", ceiling, err)
+		}
+	}
+}
+
+// crowded is a Limiter whose slots were all taken by boots that came up in 100 s.
+func crowded(t *testing.T, ceiling, occupied int, adaptive bool) (*sizing.Limiter, time.Time) {
+	t.Helper()
+	l := sizing.New(ceiling, adaptive, t0)
+	l.Restore(t0, sizing.Record{Limit: ceiling})
+	began := t0.Add(time.Minute)
+	now := began.Add(2 * time.Minute)
+	l.Observe(began, sizing.Poll{Occupied: occupied, Waiting: 10, Open: boots(0, occupied, began, 0, sizing.Open)})
+	l.Observe(now, sizing.Poll{Occupied: occupied, Waiting: 10, Settled: boots(0, occupied, began, 100*time.Second, sizing.Up)})
+	if len(l.Record().Base) == 0 || l.Record().Bad != 0 {
+		t.Fatalf("%+v", l.Record())
+	}
+	return l, now
+}
+
+// losses lets half of the occupied slots boot for ten minutes in vain.
+func losses(l *sizing.Limiter, now time.Time, occupied int) time.Time {
+	began := now
+	for range 10 {
+		now = now.Add(time.Minute)
+		l.Observe(now, sizing.Poll{Occupied: occupied, Waiting: 10, Open: boots(1000, occupied/2, began, now.Sub(began), sizing.Open)})
+	}
+	return now
+}
+
+// A ceiling that is lowered cuts the limit once. The boots that a crowd loses which is still larger
+// than that say nothing about a limit so much lower.
+func TestSZ8_ALowerCeilingIsNotBlamedForTheCrowdBefore(t *testing.T) {
+	l, now := crowded(t, 60, 60, true)
+	if l.Limit() != 60 {
+		t.Fatalf("limit %d", l.Limit())
+	}
+	l.SetCeiling(now, 20)
+	if l.Limit() != 20 {
+		t.Fatalf("limit %d with a ceiling of 20", l.Limit())
+	}
+	losses(l, now, 60)
+	if r := l.Record(); r.Limit != 20 || r.Bad > 0 && r.Bad <= 20 {
+		t.Errorf("limit %d, bad %d: 60 hosts at once have lost boots, not 20", r.Limit, r.Bad)
+	}
+}
+
+// The same after a restart: hosts that were at work go on to their next boot.
+func TestSZ7_ALimitIsNotBlamedForTheCrowdBeforeARestart(t *testing.T) {
+	before, now := crowded(t, 60, 60, true)
+	r := before.Record()
+	r.Limit = 20
+	l := sizing.New(60, true, now)
+	l.Restore(now, r)
+	losses(l, now, 60)
+	if r := l.Record(); r.Limit != 20 || r.Bad > 0 && r.Bad <= 20 {
+		t.Errorf("limit %d, bad %d: 60 hosts at once have lost boots, not 20", r.Limit, r.Bad)
+	}
+}
+
+// Where nobody is refused (mode observe, or hosts that others start), the crowd may be larger than
+// the limit. That is what loses boots, and what a recommendation has to go by.
+func TestSZ4_TheCrowdIsBlamedAndNotTheLimit(t *testing.T) {
+	l, now := crowded(t, 20, 100, false)
+	losses(l, now, 100)
+	if r := l.Record(); r.Bad > 0 && r.Bad <= 20 {
+		t.Errorf("bad %d: 100 hosts at once have lost boots", r.Bad)
+	}
+}
+
+// Whoever saves by the revision misses no change: it grows with each.
+func TestSZ7_TheRevisionGrowsWhenPoolsGoAndWithATerm(t *testing.T) {
+	limits := slots.Limits{Total: 40, Groups: map[string]int{"rack1": 10, "rack2": 10}, StuckCap: 10}
+	cfg := admission.DefaultConfig()
+	cfg.Slots.Limits, cfg.Adaptive = limits, true
+	cfg.Learned = sizing.State{Pools: map[string]sizing.Record{"": {Limit: 20}, "rack1": {Limit: 10}, "rack2": {Limit: 10}}}
+	c, err := admission.New(cfg, t0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, before := c.LearnedLimits()
+	grows := func(what string, change func() error) {
+		t.Helper()
+		if err := change(); err != nil {
+			t.Fatal(err)
+		}
+		_, after := c.LearnedLimits()
+		if after <= before {
+			t.Errorf("%s: the revision was %d and is %d", what, before, after)
+		}
+		before = after
+	}
+	grows("a pool goes", func() error {
+		return c.Reconfigure(t0, slots.Limits{Total: 40, Groups: map[string]int{"rack1": 10}, StuckCap: 10}, admission.DefaultTurns())
+	})
+	grows("a pool comes", func() error { return c.Reconfigure(t0, limits, admission.DefaultTurns()) })
+	grows("another term", func() error {
+		return c.Start(t0, nil, true, sizing.State{Pools: map[string]sizing.Record{"": {Limit: 30}}})
+	})
+}
