@@ -140,7 +140,12 @@ func TestDashboardShowsData(t *testing.T) {
 	open := map[string]string{} // queries without an answer, and their panels
 	for _, panel := range dashboard.Panels {
 		for _, target := range panel.Targets {
-			open[strings.ReplaceAll(target.Expr, "$job", "throttle")] = panel.Title
+			query := strings.ReplaceAll(target.Expr, "$job", "throttle")
+			open[query] = panel.Title
+			if strings.Contains(query, "limit_recommended") { // a small storm is not enough evidence
+				p.samples(query)
+				delete(open, query)
+			}
 		}
 	}
 	asked := len(open)

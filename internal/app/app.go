@@ -176,7 +176,8 @@ func (a *App) newDecision(o Options) error {
 
 // newPoller makes what reads Ironic.
 func (a *App) newPoller(c config.Config, m *metrics.Metrics) (err error) {
-	a.poller, err = ironic.NewPoller(a.source(), &polledView{Controller: a.controller, app: a, metrics: m}, ironic.PollerOptions{
+	view := &polledView{Controller: a.controller, app: a, metrics: m, limits: decisionlog.NewLimits(a.log)}
+	a.poller, err = ironic.NewPoller(a.source(), view, ironic.PollerOptions{
 		Interval: c.View.PollInterval, MaxPause: min(c.View.MaxStale/3, maxPause), Timeout: pollTimeout(c), MaxAge: c.View.MaxAge,
 		Changes: a.wantsChanges, Due: a.controller.SettlesIn, Hurry: a.controller, Now: a.now, Jitter: rand.Float64, Log: a.log,
 	})

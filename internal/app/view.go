@@ -3,6 +3,7 @@ package app
 import (
 	"time"
 
+	"github.com/ironic-throttle/ironic-throttle/internal/decisionlog"
 	"github.com/ironic-throttle/ironic-throttle/internal/metrics"
 	"github.com/ironic-throttle/ironic-throttle/pkg/admission"
 	"github.com/ironic-throttle/ironic-throttle/pkg/ironic"
@@ -14,6 +15,7 @@ type polledView struct {
 	*admission.Controller
 	app     *App
 	metrics *metrics.Metrics
+	limits  *decisionlog.Limits
 
 	begun   time.Time // of the last poll
 	settled bool
@@ -31,6 +33,7 @@ func (v *polledView) Observe(now time.Time, o ironic.Observation) {
 	v.Controller.Observe(now, o)
 	v.app.observed(now, o)
 	v.app.holds.polled() // it may have shown that a host failed
+	v.limits.Polled(now, v.Controller.Sizing(now))
 	if !v.settled && v.Controller.View(now).Settled {
 		v.settled = true
 		v.app.log.Info("all busy hosts are known: slots are given from now on")

@@ -62,10 +62,10 @@ const (
 type Limits struct {
 	Total              int           `mapstructure:"maxConcurrentProvisioningHosts"` // 1..100000 (LH-1, LH-18)
 	Mode               LimitMode     `mapstructure:"limitMode"`
-	Alias              int           `mapstructure:"provisioningLimit"`              // Load makes it Total where that is not given
-	Pools              poolSlots     `mapstructure:"poolLimits"`                     // empty: one pool for all (LH-35)
-	VirtualMedia       int           `mapstructure:"virtualMediaLimit"`              // beside Total; 0: no such pool (LH-34)
-	ExemptVirtualMedia bool          `mapstructure:"exemptVirtualMedia"`             // LH-22
+	Alias              int           `mapstructure:"provisioningLimit"`  // Load makes it Total where that is not given
+	Pools              poolSlots     `mapstructure:"poolLimits"`         // empty: one pool for all (LH-35)
+	VirtualMedia       int           `mapstructure:"virtualMediaLimit"`  // beside Total; 0: no such pool (LH-34)
+	ExemptVirtualMedia bool          `mapstructure:"exemptVirtualMedia"` // LH-22
 	CountMode          CountMode     `mapstructure:"countMode"`
 	ExtraStates        bool          `mapstructure:"countExtraStates"` // LH-2
 	StuckAfter         time.Duration `mapstructure:"stuckAfter"`       // LH-33; 0 = never

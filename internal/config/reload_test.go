@@ -51,7 +51,7 @@ func start(t *testing.T, body string) (*fakeFile, Sources, Config) {
 // Another valid value of every setting, for a file.
 var other = map[string]string{
 	"MODE": "observe", "LOG_LEVEL": "warn", "LOG_FORMAT": "json",
-	"MAX_CONCURRENT_PROVISIONING_HOSTS": "30", "PROVISIONING_LIMIT": "31", "BMO_CONCURRENCY": "3",
+	"MAX_CONCURRENT_PROVISIONING_HOSTS": "30", "PROVISIONING_LIMIT": "31", "BMO_CONCURRENCY": "3", "LIMIT_MODE": "adaptive",
 	"POOL_LIMITS": "rack1=2", "VIRTUAL_MEDIA_LIMIT": "3", "EXEMPT_VIRTUAL_MEDIA": "false",
 	"COUNT_MODE": "busy", "COUNT_EXTRA_STATES": "true", "STUCK_AFTER": "2h", "STUCK_CAP": "1",
 	"POLL_INTERVAL": "6s", "MAX_AGE": "20s", "MAX_STALE": "40s", "LIST_MAX_AGE": "61s",

@@ -37,7 +37,7 @@ var limitRows = []setting{
 		help: "least severe level that is logged"},
 	{name: envPrefix + "LOG_FORMAT", def: "text", common: true, rule: oneOf("text", "json"), help: "format of the log on stderr"},
 	{name: nameLimit, def: "20", hot: true, basic: true, rule: whole(1, maxLimit), help: "slots: hosts that may work at once"},
-	{name: envPrefix + "LIMIT_MODE", def: "fixed", common: true, basic: true, rule: oneOf(LimitFixed, LimitAdaptive),
+	{name: envPrefix + "LIMIT_MODE", def: "fixed", basic: true, rule: oneOf(LimitFixed, LimitAdaptive),
 		help: "fixed: the limit is as it is set; adaptive: what is set is the highest one, and the throttle finds the limit below it from how boots go"},
 	{name: nameLimitAlias, hot: true, rule: whole(1, maxLimit), help: "BMO's name for " + nameLimit + ", which wins when both are set"},
 	{name: nameConcurrency, lenient: true, rule: whole(1, math.MaxInt),

@@ -3,6 +3,7 @@
 //
 //	slots.go      "slot event": a slot that was found, lost, written off or given back
 //	failures.go   "host failed", "hold ended", "circuit breaker" and "conductor group": what failures have stopped
+//	sizing.go     "the limit has changed" and "another limit is recommended"
 //	view.go       "ironic was last seen too long ago" and "ironic is seen again"
 //
 // What somebody does by hand is told by internal/server, what a single request meets by

@@ -1,10 +1,11 @@
 // Package metrics makes every metric of the throttle; /metrics shows them. Nobody else
 // imports Prometheus.
 //
-//	slots.go, turns.go, failures.go, cluster.go   of api.Status, as GET /v1/status shows it
-//	ironic.go                                     of what Ironic is asked, and of the caches
-//	gateway.go                                    of what goes through the gateway
-//	metrics.go                                    what is counted as it happens: polls, HTTP requests
+//	slots.go, turns.go, failures.go,   of api.Status, as GET /v1/status shows it
+//	sizing.go, cluster.go
+//	ironic.go                          of what Ironic is asked, and of the caches
+//	gateway.go                         of what goes through the gateway
+//	metrics.go                         what is counted as it happens: polls, HTTP requests
 //
 // A metric is one row of a table (table.go): name without "ironic_throttle_", help, labels, and how its value is read.
 // All rows of a table are read from one value per scrape, so that no gauge can drift and a

@@ -74,7 +74,7 @@ func New() *Metrics {
 // Read shows the metrics of s from now on. It is called once.
 func (m *Metrics) Read(s Sources) {
 	if s.Status != nil {
-		add(m, func() status { return status{s.Status(), s.Leading(), s.Gateway != nil} }, slices.Concat(slotRows(), turnRows(), failureRows(), clusterRows()))
+		add(m, func() status { return status{s.Status(), s.Leading(), s.Gateway != nil} }, slices.Concat(slotRows(), turnRows(), failureRows(), sizingRows(), clusterRows()))
 	}
 	add(m, s.Ironic, ironicRows())
 	if s.Polls != nil {
@@ -99,7 +99,7 @@ func add[S any](m *Metrics, read func() S, rows []row[S]) {
 	}
 }
 
-// status is what slots.go, turns.go, failures.go and cluster.go read.
+// status is what slots.go, turns.go, failures.go, sizing.go and cluster.go read.
 type status struct {
 	api.Status
 	leading bool

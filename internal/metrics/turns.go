@@ -1,12 +1,6 @@
 package metrics
 
-import (
-	"fmt"
-
-	"github.com/prometheus/client_golang/prometheus"
-
-	"github.com/ironic-throttle/ironic-throttle/pkg/api"
-)
+import "github.com/prometheus/client_golang/prometheus"
 
 // turnRows show what the queues do. The tenants are not many: who counts them puts all
 // beyond a number into one.
@@ -41,21 +35,7 @@ func turnRows() []row[status] {
 func waits() row[status] {
 	desc := prometheus.NewDesc(fullName("queue_wait_seconds"), "Time from the first ask of a host for a slot to the yes.", nil, nil)
 	return row[status]{desc, func(s status, ch chan<- prometheus.Metric) {
-		metric, err := histogram(desc, s.Turns.Waits)
-		if err != nil {
-			metric = prometheus.NewInvalidMetric(desc, err)
-		}
-		ch <- metric
+		w := s.Turns.Waits
+		ch <- histogram(desc, w.Bounds, w.Counts, w.Count, w.SumSeconds)
 	}}
-}
-
-func histogram(desc *prometheus.Desc, h api.WaitHistogram) (prometheus.Metric, error) {
-	if len(h.Bounds) != len(h.Counts) {
-		return nil, fmt.Errorf("%d bounds with %d counts", len(h.Bounds), len(h.Counts))
-	}
-	buckets := make(map[float64]uint64, len(h.Bounds))
-	for i, bound := range h.Bounds {
-		buckets[bound] = h.Counts[i]
-	}
-	return prometheus.NewConstHistogram(desc, h.Count, h.SumSeconds, buckets)
 }

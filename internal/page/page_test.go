@@ -31,6 +31,9 @@ func viewOf(text string) View {
 					{Name: text, State: "deploying", Stuck: true, Abandoned: true},
 				},
 			},
+			Sizing: api.Sizing{Mode: text, Pools: []api.PoolSizing{
+				{Limit: 40, Recommended: 25, Verdict: api.SizingLower, Evidence: "boots were lost in " + text}, {Pool: text, Verdict: text},
+			}},
 			Asks: []api.Count{{Reason: api.Reason(text), Count: 1}},
 			Breakers: []api.Breaker{
 				{Scope: "image:" + text, State: "OPEN", Tripped: true, Causes: []api.BreakerCause{{Text: text, Count: 3}}},
@@ -129,6 +132,7 @@ func TestPageSaysWithoutScript(t *testing.T) {
 		`<h1 id="headline">metal3</h1>`, "and 4999 more", `href="/?rows=500#queue"`, "OPEN by hand", "3 × metal3", "90 s to 5 min",
 		`data-post="/v1/breakers/image:metal3/reset"`, `data-post="/v1/holds/metal3/metal3/release" data-episode="metal3"`,
 		`href="/why/a/metal3"`, `href="/why/-/metal3"`, "1 failed host is left alone, 1 more failed and not held.", "no conductor works on it",
+		"<p>Limit: 40 (fixed), recommended limit: 25. Boots were lost in metal3.</p>",
 		"1 breaker is closed and without failures.", "no new ones start in metal3 (0 of 0)", `datetime="2026-11-23T12:00:00Z"`,
 	} {
 		if !strings.Contains(got, want) {

@@ -26,6 +26,9 @@ func (d *document) slots(v *View) {
 		p := view.Pools[pool]
 		d.put(`<p>%s: %d of %d taken, %d free</p>`, pool, p.Occupied, p.Limit, p.Free)
 	}
+	for _, line := range v.Status.Sizing.Lines() {
+		d.put(`<p>Limit: %s</p>`, line)
+	}
 	d.put(`<ul class="grid">`)
 	for _, o := range view.Occupants[:min(len(view.Occupants), maxCells)] {
 		d.cell(&o)

@@ -5,6 +5,7 @@ import (
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -155,6 +156,7 @@ func exampleStatus() api.Status {
 			},
 			Stopped: 6,
 		},
+		Sizing: exampleSizing(),
 		Breakers: []api.Breaker{
 			{
 				Scope: "group:rack1", State: "OPEN", Mode: "consecutive", RecentFailures: 3, FailureThreshold: 3, ProbeLimit: 2, MaxConcurrent: 20,
@@ -178,6 +180,27 @@ func exampleStatus() api.Status {
 		},
 		Warnings: []string{"one host is stuck"},
 	}
+}
+
+func exampleSizing() api.Sizing {
+	return api.Sizing{
+		Mode: "adaptive",
+		Pools: []api.PoolSizing{
+			{
+				Limit: 34, Ceiling: 60, Recommended: 34, Verdict: api.SizingKeep,
+				Evidence: "boots took 3.1 times as long with 34 at once on 12 Nov; 60 boots at 20 slots lost none",
+			},
+			{Pool: "rack1", Limit: 8, Ceiling: 9, Verdict: api.SizingUnknown},
+		},
+		Boots:  []api.BootTimes{{State: "wait call-back", Group: "rack1", Up: exampleTimes(7, 701.5), Failed: 2, Ended: 1}},
+		States: []api.StateTimes{{State: "deploying", Times: exampleTimes(5, 600)}},
+		Works:  []api.WorkTimes{{Work: "deploy", Succeeded: exampleTimes(4, 500), FailedBeforeAgent: 3, FailedAfterAgent: 1}},
+	}
+}
+
+// exampleTimes are all within the first bucket.
+func exampleTimes(count uint64, sum float64) api.Histogram {
+	return api.Histogram{Count: count, SumSeconds: sum, Buckets: slices.Repeat([]uint64{count}, len(api.TimeBuckets()))}
 }
 
 // exampleHolds has something in every place.

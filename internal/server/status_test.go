@@ -33,7 +33,12 @@ func TestStatusIsTheDecidersPlusOurs(t *testing.T) {
 
 func TestListsAreNeverNull(t *testing.T) {
 	f := seen()
-	f.status = func() api.Status { return api.Status{Breakers: []api.Breaker{{Causes: []api.BreakerCause{{}}}, {}}} }
+	f.status = func() api.Status {
+		return api.Status{
+			Sizing:   api.Sizing{Boots: []api.BootTimes{{}}, States: []api.StateTimes{{}}, Works: []api.WorkTimes{{}}},
+			Breakers: []api.Breaker{{Causes: []api.BreakerCause{{}}}, {}},
+		}
+	}
 	f.holds, f.breakers = api.Holds{}, api.Breakers{}
 	h := made(t, f).API()
 	for _, path := range []string{"/v1/status", "/v1/slots", "/v1/holds", "/v1/breakers"} {
@@ -64,6 +69,8 @@ func TestETagFollowsEventsAndNotTheClock(t *testing.T) {
 		}, 304},
 		{"a breaker that closes", func(s *api.Status) { s.Breakers[1].State = "CLOSED" }, 200},
 		{"a host that fails", func(s *api.Status) { s.Holds.Held++ }, 200},
+		{"a boot", func(s *api.Status) { s.Sizing.Boots[0].Up.Count++ }, 200},
+		{"another limit", func(s *api.Status) { s.Sizing.Pools[0].Limit++ }, 200},
 		{"an ask", func(s *api.Status) { s.Asks[0].Count++ }, 200},
 		{"a stale view", func(s *api.Status) { s.View.Fresh = false }, 200},
 		{"another host", func(s *api.Status) { s.Slots.Occupants[0].Name = "metal3~z" }, 200},

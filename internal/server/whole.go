@@ -39,6 +39,7 @@ func wholeStatus(st api.Status) api.Status {
 	t.Grants = complete(t.Grants, lanes)
 	t.Waits.Bounds, t.Waits.Counts = list(t.Waits.Bounds), list(t.Waits.Counts)
 	t.Waiting = list(t.Waiting)
+	st.Sizing = wholeSizing(st.Sizing)
 	st.Breakers = wholeBreakers(st.Breakers)
 	f := &st.Storm
 	f.Opened, f.HoldsReleased = complete(f.Opened, api.ScopeKinds()), complete(f.HoldsReleased, api.HoldEnds())
@@ -55,6 +56,20 @@ func wholeBreakers(breakers []api.Breaker) []api.Breaker {
 		}
 	}
 	return all
+}
+
+func wholeSizing(s api.Sizing) api.Sizing {
+	s.Pools, s.Boots, s.States, s.Works = list(s.Pools), list(slices.Clone(s.Boots)), list(slices.Clone(s.States)), list(slices.Clone(s.Works))
+	for i := range s.Boots {
+		s.Boots[i].Up.Buckets = list(s.Boots[i].Up.Buckets)
+	}
+	for i := range s.States {
+		s.States[i].Times.Buckets = list(s.States[i].Times.Buckets)
+	}
+	for i := range s.Works {
+		s.Works[i].Succeeded.Buckets = list(s.Works[i].Succeeded.Buckets)
+	}
+	return s
 }
 
 func wholeQueue(q api.Queue) api.Queue {

@@ -139,7 +139,7 @@ func TestNothingImportantIsCut(t *testing.T) {
 	}{
 		{night(), 80, 24, []string{"breaker image:", "breaker ironic HALF_OPEN"}},
 		{night(), 120, 36, []string{"breaker image:", "metal3/waits-0000"}},
-		{night(), 200, 50, []string{"breaker image:", "looks like", "turns", "totals", "metal3/host-0007", "metal3/waits-0007", someUUID}},
+		{night(), 200, 52, []string{"breaker image:", "looks like", "turns", "totals", "limit 20 (fixed)", "boots clean wait", "metal3/host-0007", "metal3/waits-0007", someUUID}},
 		{evening(), 80, 24, []string{"a DHCP server that is down", "metal3/waits-0000 - breaker-open|metal3/waits-0000 healthy"}},
 	} {
 		got := strings.Join(screen(t, row.content, row.width, row.height), "\n")

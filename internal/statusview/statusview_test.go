@@ -37,6 +37,7 @@ func exampleStatus() api.Status {
 		Asks:     []api.Count{{Reason: api.ReasonGranted, Count: 1}, {Reason: api.ReasonObserve, Count: 7}, {Reason: api.ReasonStale}},
 		Refusals: []api.Count{{Reason: api.ReasonFull, Count: 7}},
 		Totals:   api.Totals{Granted: 1, Adopted: 1, WrittenOff: 1},
+		Sizing:   exampleSizing(),
 		Warnings: []string{"more workers than slots"},
 	}
 }
@@ -70,6 +71,8 @@ throttle  v1.2.3, mode observe
 view      fresh, 2s old, 3 busy nodes, 12 polls
 slots     2 of 20 occupied, 18 free, 1 leased, 1 booting, 7 waiting
 pool      rack1: 1 of 1 occupied, 0 free, 0 leased, 0 booting, 0 waiting
+limit     20 (fixed), recommended limit: 25. 60 boots at 20 slots lost none, and none took longer than without load.
+boots     clean wait: 61, median 2m to 3m, 5 failed without agent; wait call-back: 0, 2 failed without agent
 queue     7 waiting, 5 of them called, 1 due; 3 stopped; 2 silent for too long
 turns     up to 4 called ahead, claim window 3m0s, a slot is held for about 20m0s, failing lane open: 3 held, 5 allowed now
 queue     rack1: 1 waiting, 0 of them called, 0 due
@@ -144,6 +147,9 @@ func TestTextIsHarmless(t *testing.T) {
 	s := api.Status{
 		Version: "v\x1b[2J", Mode: "enforce\n", Warnings: []string{"w\r"}, View: api.View{LastError: "e\x07\u202e"},
 		Asks: []api.Count{{Reason: "r\t", Count: 1}},
+		Sizing: api.Sizing{
+			Pools: []api.PoolSizing{{Pool: "p\x1b", Verdict: "v\n", Evidence: "\x1be\n"}}, Boots: []api.BootTimes{{State: "s\x9b", Failed: 1}},
+		},
 		Slots: api.SlotsView{
 			Pools:     map[string]api.Slots{"p\x1b": {}},
 			Occupants: []api.Occupant{{Name: "n\x1b]0;x\x07", NodeUUID: "u\n", Kind: "k\t", Op: "o\x00", State: "s\x9b", Pool: "p\v"}},

@@ -82,6 +82,7 @@ func fields(c Content) []line {
 	for _, pool := range slices.Sorted(maps.Keys(s.Slots.Pools)) {
 		out = append(out, line{field("pool", printable(pool)+": "+slotsText(s.Slots.Pools[pool])), usual})
 	}
+	out = append(out, sizingFields(s.Sizing)...)
 	out = append(out, clusterFields(s)...)
 	out = append(out, queueFields(c.Queue)...)
 	out = append(out, failureFields(s)...)

@@ -1,0 +1,80 @@
+package metrics
+
+import (
+	"fmt"
+	"log/slog"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"github.com/ironic-throttle/ironic-throttle/pkg/api"
+)
+
+// of are the metrics of a status of which only the sizing matters.
+func of(s api.Sizing) *Metrics {
+	m := New()
+	m.Read(Sources{Status: func() api.Status { return api.Status{Sizing: s} }, Leading: func() bool { return true }})
+	return m
+}
+
+// TestSZ1_BootsThatFailAreCountedFromTheFirstScrapeOn: a rate misses the first event of a series
+// that begins with it.
+func TestSZ1_BootsThatFailAreCountedFromTheFirstScrapeOn(t *testing.T) {
+	got := scrape(t, of(api.Sizing{
+		Mode: "fixed", Pools: []api.PoolSizing{{Limit: 20, Ceiling: 20, Verdict: api.SizingUnknown}},
+		Boots: []api.BootTimes{{State: "inspect wait", Up: api.Histogram{Buckets: make([]uint64, len(api.TimeBuckets()))}}},
+	}))
+	for _, work := range api.OutcomeWorks() {
+		for _, agent := range []string{"before", "after"} {
+			if want := fmt.Sprintf("ironic_throttle_work_failures_total{agent=%q,work=%q} 0\n", agent, work); !strings.Contains(got, want) {
+				t.Errorf("lacks %s", want)
+			}
+		}
+	}
+	for _, want := range []string{
+		`ironic_throttle_boots_without_agent_total{end="failed",group="",state="inspect wait"} 0`,
+		`ironic_throttle_boots_without_agent_total{end="ended",group="",state="inspect wait"} 0`,
+		`ironic_throttle_boot_seconds_count{group="",state="inspect wait"} 0`,
+	} {
+		if !strings.Contains(got, want+"\n") {
+			t.Errorf("lacks %s", want)
+		}
+	}
+}
+
+// TestSZ4_WithoutEvidenceThereIsNoRecommendedLimit, which 0 would be.
+func TestSZ4_WithoutEvidenceThereIsNoRecommendedLimit(t *testing.T) {
+	got := scrape(t, of(api.Sizing{Mode: "fixed", Pools: []api.PoolSizing{
+		{Limit: 20, Ceiling: 20, Verdict: api.SizingUnknown},
+		{Pool: "total", Limit: 8, Ceiling: 8, Recommended: 6, Verdict: api.SizingLower}, // a group may have that name
+	}}))
+	var recommended []string
+	for line := range strings.Lines(got) {
+		if strings.HasPrefix(line, "ironic_throttle_limit_recommended{") {
+			recommended = append(recommended, line)
+		}
+	}
+	if len(recommended) != 1 || recommended[0] != "ironic_throttle_limit_recommended{pool=\"total\"} 6\n" {
+		t.Errorf("%q", recommended)
+	}
+	for _, want := range []string{`ironic_throttle_limit_ceiling{pool="(total)"} 20`, `ironic_throttle_limit_ceiling{pool="total"} 8`} {
+		if !strings.Contains(got, want+"\n") {
+			t.Errorf("lacks %s", want)
+		}
+	}
+}
+
+// TestTimesThatAreNoHistogramFailTheScrape and not the process.
+func TestTimesThatAreNoHistogramFailTheScrape(t *testing.T) {
+	whole := api.Histogram{Buckets: make([]uint64, len(api.TimeBuckets()))}
+	for _, s := range []api.Sizing{
+		{States: []api.StateTimes{{State: "deploying", Times: api.Histogram{Buckets: []uint64{1}}}}},
+		{Works: []api.WorkTimes{{Work: "\xff", Succeeded: whole}}},
+	} {
+		w := httptest.NewRecorder()
+		of(s).Handler(slog.New(slog.DiscardHandler)).ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), "GET", "/metrics", nil))
+		if w.Code != 500 {
+			t.Errorf("%d of %+v", w.Code, s)
+		}
+	}
+}
