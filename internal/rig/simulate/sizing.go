@@ -22,8 +22,9 @@ type Sizing struct {
 	LimitVerdict     string `json:"limitVerdict"`  // one of api.SizingVerdicts
 	LimitEvidence    string `json:"limitEvidence"` // why, in a sentence
 
-	// Learned is what the throttle knows at the end; Windows are those that it has judged, in order, where the
+	// Begun is when the storm began. Learned is what the throttle knows at the end; Windows are those that it has judged, in order, where the
 	// limit is adaptive.
+	Begun   time.Time       `json:"-"`
 	Learned sizing.State    `json:"-"`
 	Windows []sizing.Window `json:"-"`
 }
@@ -91,6 +92,7 @@ func (z *sizingMeter) judged(t *throttle) {
 
 func (z *sizingMeter) fill(s *sim, r *Result) {
 	r.LimitMode, r.LimitVerdict, r.Windows = limitFixed, api.SizingUnknown, z.windows
+	r.Begun = time.Unix(0, s.meter.begun)
 	r.LimitMean, r.LimitAtEnd = float64(s.opt.Limit), s.opt.Limit
 	if s.opt.Adaptive {
 		r.LimitMode, r.LimitAtEnd = limitAdaptive, int(z.limit.value)
