@@ -68,15 +68,14 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	stop := report(stderr, begin, int64(len(o.plan.Cells)*o.plan.Seeds), &over)
 	cases, err := o.plan.Play(ctx, &over)
 	stop()
-	if err != nil {
-		return err
-	}
 	found, unknown := o.plan.Judge(cases)
 	if err := limits.Write(stdout, found, unknown); err != nil {
 		return err
 	}
 	fmt.Fprintf(stderr, "%d storms in %v\n", over.Load(), time.Since(begin).Round(time.Second))
 	switch {
+	case err != nil:
+		return fmt.Errorf("%w; the table shows the %d of %d cells that were played whole", err, len(cases), len(o.plan.Cells))
 	case len(found) == 0:
 		return fmt.Errorf("%s knows none of these cells: play them with -sweep", o.file)
 	case o.strict && !limits.Summarize(found).Kept():

@@ -254,8 +254,8 @@ func TestPlayEndsWithItsContext(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	plan := Plan{Cells: []Cell{tiny(false)}, Seeds: 1}
-	if _, err := plan.Play(ctx, nil); err == nil || !strings.Contains(err.Error(), context.Canceled.Error()) {
-		t.Errorf("play: %v", err)
+	if cases, err := plan.Play(ctx, nil); err == nil || !strings.Contains(err.Error(), context.Canceled.Error()) || len(cases) > 0 {
+		t.Errorf("play: %v, %v", cases, err)
 	}
 	err := Sweep(ctx, plan.Cells, 1, func(Cell, Fixed) error { t.Error("swept"); return nil })
 	if err == nil || !strings.Contains(err.Error(), context.Canceled.Error()) {

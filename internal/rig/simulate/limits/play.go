@@ -40,7 +40,8 @@ type Run struct {
 	Settled int
 }
 
-// Play plays all storms, several at a time. storms counts those that are over; it may be nil.
+// Play plays all storms, several at a time. storms counts those that are over; it may be nil. With an error
+// it returns the cells of which all storms were over.
 func (p Plan) Play(ctx context.Context, storms *atomic.Int64) ([]Case, error) {
 	out := make([]Case, len(p.Cells))
 	play := func(ctx context.Context, i int) (Run, error) {
@@ -55,7 +56,7 @@ func (p Plan) Play(ctx context.Context, storms *atomic.Int64) ([]Case, error) {
 		c.Cell, c.Runs = p.Cells[i/p.Seeds], append(c.Runs, r)
 		return nil
 	})
-	return out, err
+	return slices.DeleteFunc(out, func(c Case) bool { return len(c.Runs) < p.Seeds }), err
 }
 
 // play plays one storm, after the one in which the throttle learns.
