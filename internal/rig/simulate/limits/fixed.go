@@ -159,9 +159,11 @@ func (f Fixed) limits() []int {
 // limit may be from it.
 const asGood, near = 0.05, 0.20
 
-// Right reports whether a limit is near one that is as good as the best.
+// Right reports whether a limit is near one that is as good as the best. Nobody has played limits above the
+// ceiling: they count as that.
 func (f Fixed) Right(limit, ceiling int) bool {
 	_, best := f.Best(ceiling)
+	limit = min(limit, ceiling)
 	return slices.ContainsFunc(f.limits(), func(l int) bool {
 		off := max(limit-l, l-limit)
 		return l <= ceiling && Median(f[l]) <= (1+asGood)*best && float64(off) <= near*float64(l)

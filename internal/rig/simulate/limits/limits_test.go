@@ -117,6 +117,9 @@ func TestBestAndRight(t *testing.T) {
 			t.Errorf("%d is right: %v, want %v", limit, got, want)
 		}
 	}
+	if !f.Right(70, 50) {
+		t.Error("70 is wrong where the ceiling is the best, and raising it is recommended")
+	}
 }
 
 func TestSettled(t *testing.T) {
