@@ -41,7 +41,7 @@ STORM_FLAGS ?=
 COVER_FLOOR ?= 90
 
 .DEFAULT_GOAL := help
-.PHONY: help build demo run quick test search attack stress cover fuzz bench system e2e storm lint fmt plugin image clean $(BINARY)
+.PHONY: help build demo run quick test search attack stress limits cover fuzz bench system e2e storm lint fmt plugin image clean $(BINARY)
 
 ##@ Use
 
@@ -82,7 +82,7 @@ image: ## Build the container image (IMAGE=ironic-throttle:dev, ENGINE=podman)
 # with it.
 SEARCHES := ./pkg/admission ./pkg/disruption ./pkg/fairshare ./internal/rig/simulate
 # These only read files, or play the same storms as those.
-UNRACED := ./internal/rig/archtest ./internal/rig/deploytest ./internal/rig/simulate/stress
+UNRACED := ./internal/rig/archtest ./internal/rig/deploytest ./internal/rig/simulate/limits ./internal/rig/simulate/stress
 # These run storms and kill processes, and begin first, as they mostly wait.
 STORMS := ./internal/rig/demo ./internal/gateway
 
@@ -124,6 +124,9 @@ attack: ## The real process in 384 MiB, attacked with real hosts at work (ATTACK
 
 stress: ## The stress table of storms up to 20,000 hosts, all policies side by side (STRESS_FLAGS="-seeds 1")
 	$(GO) run ./hack/stress $(STRESS_FLAGS)
+
+limits: ## Adaptive limits beside the best fixed ones, on 108 kinds of sites and storms (LIMITS_FLAGS="-hosts 200 -seeds 3")
+	$(GO) run ./hack/limits $(LIMITS_FLAGS)
 
 cover: ## Statement coverage of pkg/, at least 90 % (COVER_FLOOR=90)
 	@mkdir -p $(BIN)

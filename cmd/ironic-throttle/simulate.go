@@ -17,7 +17,13 @@ slots in use over time, waits, and with several limits the makespan against them
 FILE.svg or as a page, FILE.html.
 
 With --boot-capacity, what your network can boot at once, a larger limit can be a
-worse one, as in life. Without it each limit has a network made for it.
+worse one, as in life. Without it each limit has a network made for it. --boot-model
+says how more boots than that share it, --boot-change lets it become another one in
+the middle of the storm.
+
+--limit-mode adaptive lets the throttle find the limit below --limit, as
+IRONIC_THROTTLE_LIMIT_MODE does; fixed,adaptive shows both side by side. The picture
+then shows the limit in force, hosts that boot at once, and boots that were lost.
 
 --scenario lets something go wrong with many hosts at once: an image that is bad, a
 rack that is dead, BMCs that come and go, hosts that hang for ever. --breaker on,off and
@@ -30,7 +36,8 @@ break the limit is what the comparison is for.`
 const simulateExample = `  ironic-throttle simulate --hosts 600 --limit 20,40 --boot-capacity 30 --policy throttle,bmo,proposal
   ironic-throttle simulate --limit 10,20,40,80 --boot-capacity 30 --plot change-request.html
   ironic-throttle simulate --tenant-hosts 1000,30,30 --policy throttle,fifo --trouble bmo@1h+5m -o json
-  ironic-throttle simulate --scenario bad-image --breaker on,off`
+  ironic-throttle simulate --scenario bad-image --breaker on,off
+  ironic-throttle simulate --limit 100 --limit-mode fixed,adaptive --boot-capacity 50 --boot-change 25@45m --plot limit.svg`
 
 func (p *process) simulateCommand() *cobra.Command {
 	g := simulate.DefaultGrid()

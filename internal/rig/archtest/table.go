@@ -175,13 +175,14 @@ var table = map[string]imports{
 	"internal/rig/simulate": {
 		house: []string{
 			"internal/nearest", "internal/rig/bmo", "internal/rig/draw", "internal/rig/fakeironic", "internal/rig/measure", "internal/rig/svg",
-			"pkg/admission", "pkg/breaker", "pkg/fairshare", "pkg/slots", "pkg/ironic", "pkg/api",
+			"pkg/admission", "pkg/breaker", "pkg/fairshare", "pkg/sizing", "pkg/slots", "pkg/ironic", "pkg/api",
 		},
 		outside: []string{pflag},
 		tests:   []string{"internal/rig/svg/svgtest"},
 	},
 	"internal/rig/svg":             {tests: []string{"internal/rig/svg/svgtest"}},
 	"internal/rig/svg/svgtest":     {house: []string{"internal/rig/svg"}}, // tests as a library
+	"internal/rig/simulate/limits": {house: []string{"internal/rig/simulate", "internal/rig/measure", "internal/rig/fakeironic", "pkg/sizing"}},
 	"internal/rig/simulate/stress": {house: []string{"internal/rig/simulate", "internal/rig/measure", "internal/rig/fakeironic"}},
 	"internal/rig/demo": {
 		house: []string{
@@ -195,7 +196,7 @@ var table = map[string]imports{
 	// The house itself.
 	"internal/rig/archtest": {tests: []string{"go.yaml.in/yaml/v3"}},
 	"hack/testsum":          {},
-	"hack/limits":           {house: []string{"internal/rig/simulate", "internal/rig/simulate/limits", "pkg/sizing"}},
+	"hack/limits":           {house: []string{"internal/rig/simulate/limits"}},
 	"hack/stress":           {house: []string{"internal/rig/simulate/stress"}},
 	"hack/bench":            {house: []string{"internal/rig/realironic"}},
 	"hack/bench/gobreaker":  {tests: []string{"pkg/breaker", "github.com/sony/gobreaker/v2"}}, // a module of its own

@@ -136,7 +136,7 @@ func summarize(s *stage, m *meter, why string) Summary {
 	o := s.opt
 	sum := Summary{Summary: measure.Summary{
 		Policy: o.Policy, Via: o.Via, Hosts: o.Hosts, Limit: o.Limit, Asks: s.asks(), Why: why,
-	}, Failures: s.failures(m)}
+	}, Failures: s.failures(m), Sizing: s.sizing()}
 	m.fill(&sum.Summary, o.Speed)
 	sum.MeanWaitSeconds, sum.P95WaitSeconds = measure.Waits(s.bmo.Waits(), o.Speed)
 	return sum

@@ -81,6 +81,28 @@ func testStorm(t *testing.T, via Via) {
 	}
 }
 
+// TestStorm_adaptive: the throttle begins below the ceiling, and says so.
+func TestStorm_adaptive(t *testing.T) {
+	t.Parallel()
+	o := DefaultOptions()
+	o.Hosts, o.Limit, o.LimitMode, o.Failing, o.Speed = 4, 100, "adaptive", 0, maxSpeed
+	var out, progress screen
+	sum, err := Run(t.Context(), o, Output{Stdout: &out, Stderr: &progress})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if sum.Exceeded() || sum.Provisioned != 4 || sum.LimitMode != "adaptive" || sum.LimitAtEnd < 1 || sum.LimitAtEnd >= 100 {
+		t.Errorf("%+v", sum)
+	}
+	for shown, want := range map[*screen]string{
+		&out: fmt.Sprintf("adaptive, at the end %d\n", sum.LimitAtEnd), &progress: fmt.Sprintf("/%d  working ", sum.LimitAtEnd),
+	} {
+		if !strings.Contains(shown.String(), want) {
+			t.Errorf("%q is not in\n%s", want, shown.String())
+		}
+	}
+}
+
 // TestStorm_overshoot: the first seconds are enough to see it, or as long as this machine
 // needs. Between the list and the PUT of a host lie at least 25 ms, in which every worker
 // has listed too: so more than limit hosts pass the present rule. agent_url comes with the

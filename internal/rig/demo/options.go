@@ -6,18 +6,22 @@ import (
 	"time"
 
 	"github.com/spf13/pflag"
+
+	"github.com/ironic-throttle/ironic-throttle/internal/config"
 )
 
 // Options say which storm is played. DefaultOptions is the place to start from.
 type Options struct {
-	Hosts   int     // that want to be provisioned, 1..1000
-	Limit   int     // slots
-	Failing float64 // share of hosts whose first two deployments fail, 0..1
-	Tenants int     // namespaces; the first has four times the hosts of each other
-	Workers int     // of the fake BMO, as BMO_CONCURRENCY
-	Speed   float64 // simulated seconds in a real one; 0 is 180, or 90 by gateway
-	Via     Via
-	Policy  Policy
+	Hosts int // that want to be provisioned, 1..1000
+	Limit int // slots
+	// LimitMode is fixed, or adaptive: Limit is the most then.
+	LimitMode string
+	Failing   float64 // share of hosts whose first two deployments fail, 0..1
+	Tenants   int     // namespaces; the first has four times the hosts of each other
+	Workers   int     // of the fake BMO, as BMO_CONCURRENCY
+	Speed     float64 // simulated seconds in a real one; 0 is 180, or 90 by gateway
+	Via       Via
+	Policy    Policy
 	// Duration ends the storm after so much simulated time; 0 is when all hosts
 	// are provisioned.
 	Duration time.Duration
@@ -35,7 +39,7 @@ func DefaultOptions() Options {
 	return Options{
 		Hosts: 100, Limit: 10, Failing: 0.05, Tenants: 3, Workers: 8, Speed: usualSpeed(ViaCheck),
 		Via: ViaCheck, Policy: PolicyThrottle, Seed: 1,
-		FixedAfter: 45 * time.Minute, Breaker: breakerOn,
+		FixedAfter: 45 * time.Minute, Breaker: breakerOn, LimitMode: string(config.LimitFixed),
 	}
 }
 
@@ -44,6 +48,7 @@ func DefaultOptions() Options {
 func (o *Options) Flags(fs *pflag.FlagSet) {
 	fs.IntVar(&o.Hosts, "hosts", o.Hosts, "hosts that want to be provisioned at once")
 	fs.IntVar(&o.Limit, "limit", o.Limit, "slots: hosts that may work at the same time")
+	fs.StringVar(&o.LimitMode, "limit-mode", o.LimitMode, "fixed: the limit is --limit; adaptive: that is the highest one, and the throttle finds the limit below it")
 	fs.Float64Var(&o.Failing, "failing", o.Failing, "share of the hosts whose first two deployments fail")
 	fs.IntVar(&o.Tenants, "tenants", o.Tenants, "namespaces; the first has four times the hosts of each other")
 	fs.IntVar(&o.Workers, "workers", o.Workers, "reconcile workers of the fake BMO (BMO_CONCURRENCY)")
@@ -89,6 +94,9 @@ func (o *Options) Validate() error {
 	between("hosts", o.Hosts, 1, maxHosts)
 	between("limit", o.Limit, 1, maxHosts)
 	between("workers", o.Workers, 1, maxWorkers)
+	if fault := o.modeFault(); fault != "" {
+		bad(false, "limit-mode", fmt.Sprintf("%q", o.LimitMode), fault)
+	}
 	mostTenants := maxHosts
 	if o.Hosts >= 1 && o.Hosts <= maxHosts { // else that is the fault
 		mostTenants = o.Hosts

@@ -1,6 +1,7 @@
 package demo
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"text/tabwriter"
@@ -25,6 +26,7 @@ const (
 type Summary struct {
 	measure.Summary
 	Failures
+	Sizing
 }
 
 // Failures is what failures came to, counted inside the fake Ironic.
@@ -42,7 +44,7 @@ type Failures struct {
 
 // Write prints the summary as a table for people.
 func (s Summary) Write(out io.Writer) error {
-	if err := s.Summary.Write(out); err != nil || s.Scenario == "" && s.BreakerOpenings == 0 {
+	if err := errors.Join(s.Summary.Write(out), s.Sizing.write(out)); err != nil || s.Scenario == "" && s.BreakerOpenings == 0 {
 		return err
 	}
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)

@@ -64,6 +64,9 @@ func progressOf(m *meter, speed float64) progress {
 		occupied:  m.taken(s), limit: m.limit, working: s.truth.Working, peak: s.truth.PeakWorking,
 		booting: s.truth.Booting, done: provisioned(s), hosts: len(s.hosts), gaveUp: gaveUp(s),
 	}
+	if s.slots != nil {
+		p.limit = s.slots.Total.Limit // in force
+	}
 	for _, h := range s.hosts {
 		if h.Waiting() {
 			p.waiting++

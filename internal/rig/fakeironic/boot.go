@@ -14,6 +14,7 @@ type bootPool struct {
 	model    BootModel
 	booting  int
 	peak     int
+	lost     int
 	clock    float64 // boot-nanoseconds since the start
 	last     int64   // when clock was right
 	queue    heapOf[boot]

@@ -59,12 +59,12 @@ func TestLateBootSlowsOnlyTheRest(t *testing.T) {
 func TestCollapse(t *testing.T) {
 	o := Overload{BootCapacity: 4, CollapseAbove: 6, CollapseChance: 1}
 	w, _ := storm(t, 10, o)
-	if got := w.Truth(t0.Add(2 * time.Hour)); got.Failed != 4 || got.Finished != 6 || got.Working != 0 {
-		t.Errorf("%d failed, %d finished, %d work; want 4, 6, 0", got.Failed, got.Finished, got.Working)
+	if got := w.Truth(t0.Add(2 * time.Hour)); got.Failed != 4 || got.LostBoots != 4 || got.Finished != 6 || got.Working != 0 {
+		t.Errorf("%d failed, %d boots lost, %d finished, %d work; want 4, 4, 6, 0", got.Failed, got.LostBoots, got.Finished, got.Working)
 	}
 	w, _ = storm(t, 6, o)
-	if got := w.Truth(t0.Add(2 * time.Hour)); got.Failed != 0 {
-		t.Errorf("%d failed below the threshold", got.Failed)
+	if got := w.Truth(t0.Add(2 * time.Hour)); got.Failed != 0 || got.LostBoots != 0 {
+		t.Errorf("%d failed below the threshold, %d boots were lost", got.Failed, got.LostBoots)
 	}
 }
 
@@ -72,8 +72,8 @@ func TestCollapse(t *testing.T) {
 // fail, slowness is enough.
 func TestSlowBootsRunIntoTheCallbackTimeout(t *testing.T) {
 	w, _ := storm(t, 100, Overload{BootCapacity: 4})
-	if got := w.Truth(t0.Add(3 * time.Hour)); got.Failed != 100 {
-		t.Errorf("%d of 100 failed", got.Failed)
+	if got := w.Truth(t0.Add(3 * time.Hour)); got.Failed != 100 || got.LostBoots != 100 {
+		t.Errorf("%d of 100 failed, %d boots lost", got.Failed, got.LostBoots)
 	}
 }
 

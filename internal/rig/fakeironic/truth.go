@@ -16,6 +16,9 @@ type Truth struct {
 
 	Booting     int `json:"booting"` // hosts in the PXE part of their work now
 	PeakBooting int `json:"peakBooting"`
+	// LostBoots is how many boots never came up: lost at their begin, or slower than the callback
+	// time-out.
+	LostBoots int `json:"lostBoots"`
 
 	Since     time.Time     `json:"since"`       // begin of the counting
 	OverLimit time.Duration `json:"overLimitNS"` // time with Working > Limit, exact
@@ -101,7 +104,7 @@ func (w *World) Truth(now time.Time) Truth {
 	l := &w.truth
 	return Truth{
 		Working: l.working, PeakWorking: l.peak, Limit: l.limit,
-		Booting: w.boots.booting, PeakBooting: w.boots.peak,
+		Booting: w.boots.booting, PeakBooting: w.boots.peak, LostBoots: w.boots.lost,
 		Since: time.Unix(0, l.begin), OverLimit: time.Duration(l.over), HostTime: time.Duration(l.integral),
 		Started: l.sum.started, Finished: l.sum.finished, Failed: l.sum.failed, Aborted: l.sum.aborted,
 		Requests: w.calls,

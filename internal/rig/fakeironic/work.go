@@ -85,9 +85,11 @@ func (w *World) enterBoot(n *node, s step) {
 	o := w.opt.Overload
 	lost := n.fate.never || w.defective(n, DefectRack) ||
 		o.CollapseAbove > 0 && w.boots.booting >= o.CollapseAbove && n.draw.Chance(o.CollapseChance)
-	if !lost {
-		w.boots.enter(n, w.now, w.scaled(s.hold))
+	if lost {
+		w.boots.lost++
+		return
 	}
+	w.boots.enter(n, w.now, w.scaled(s.hold))
 }
 
 // endStep ends the present step of n: the next one, failure, or the goal.
@@ -149,6 +151,9 @@ func (w *World) timeout(n *node) {
 	if n.maintenance {
 		w.after(time.Minute, n, n.gen, eventTimeout)
 		return
+	}
+	if n.booting {
+		w.boots.lost++
 	}
 	w.fail(n, timeoutText(n))
 }

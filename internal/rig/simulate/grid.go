@@ -17,11 +17,12 @@ import (
 // Grid is a comparison: the same storm for every limit, policy and seed.
 // DefaultGrid is the place to start from.
 type Grid struct {
-	Options // Limit, Policy, Seed and Holdoff of it are not looked at
+	Options // Limit, Adaptive, Policy, Seed and Holdoff of it are not looked at
 
-	Limits   []int
-	Policies []string
-	Seeds    []uint
+	Limits     []int
+	LimitModes []string // fixed, adaptive or both
+	Policies   []string
+	Seeds      []uint
 	// Breaker is on, off or both; what is on are Breakers. Holdoffs go into Holdoff.
 	Breaker  []string
 	Holdoffs []time.Duration
@@ -38,7 +39,7 @@ func DefaultGrid() Grid {
 	o := DefaultOptions()
 	return Grid{
 		Options: o, Limits: []int{o.Limit}, Policies: []string{string(o.Policy)}, Seeds: []uint{uint(o.Seed)},
-		Breaker: []string{breakerOn}, Holdoffs: []time.Duration{0},
+		Breaker: []string{breakerOn}, Holdoffs: []time.Duration{0}, LimitModes: []string{limitFixed},
 	}
 }
 
@@ -47,7 +48,7 @@ func (g *Grid) Flags(fs *pflag.FlagSet) {
 	g.flags = fs
 	fs.IntVar(&g.Hosts, "hosts", g.Hosts, "hosts that want to be provisioned at once")
 	fs.IntSliceVar(&g.Limits, "limit", g.Limits, "slots: hosts that may work at the same time; several are compared")
-	fs.BoolVar(&g.Adaptive, "adaptive", g.Adaptive, "x")
+	fs.StringSliceVar(&g.LimitModes, "limit-mode", g.LimitModes, "fixed: the limit is --limit; adaptive: that is the highest one, and the throttle finds the limit below it; both are compared")
 	fs.Float64Var(&g.Failing, "failing", g.Failing, "share of broken hosts")
 	fs.IntVar(&g.Tenants, "tenants", g.Tenants, "namespaces; the first has four times the hosts of each other")
 	fs.IntVar(&g.Workers, "workers", g.Workers, "reconcile workers of the operator (BMO_CONCURRENCY)")
@@ -106,7 +107,7 @@ func (g *Grid) Validate() error {
 	}{
 		{"limit", len(g.Limits), doubled(g.Limits)}, {"policy", len(g.Policies), doubled(g.Policies)},
 		{"seed", len(g.Seeds), doubled(g.Seeds)}, {"breaker", len(g.Breaker), doubled(g.Breaker)},
-		{"holdoff", len(g.Holdoffs), doubled(g.Holdoffs)},
+		{"holdoff", len(g.Holdoffs), doubled(g.Holdoffs)}, {"limit-mode", len(g.LimitModes), doubled(g.LimitModes)},
 	} {
 		if list.n == 0 {
 			bad("--%s: must name at least one", list.flag)
@@ -115,8 +116,8 @@ func (g *Grid) Validate() error {
 			bad("--%s %s: is given twice", list.flag, list.twice)
 		}
 	}
-	if n := len(g.Limits) * len(g.Policies) * len(g.Seeds) * len(g.Breaker) * len(g.Holdoffs); n > most {
-		bad("--limit, --policy, --seed, --breaker and --holdoff: %d storms, must be at most %d", n, most)
+	if n := len(g.Limits) * len(g.LimitModes) * len(g.Policies) * len(g.Seeds) * len(g.Breaker) * len(g.Holdoffs); n > most {
+		bad("--limit, --limit-mode, --policy, --seed, --breaker and --holdoff: %d storms, must be at most %d", n, most)
 	}
 	for _, word := range g.Breaker {
 		if known := []string{breakerOn, breakerOff}; !slices.Contains(known, word) {
@@ -127,6 +128,9 @@ func (g *Grid) Validate() error {
 		if g.given("tenant-hosts") && g.given(flag) {
 			bad("--tenant-hosts and --%s: one of both, --tenant-hosts says the hosts of each tenant", flag)
 		}
+	}
+	if err := g.modeFaults(); err != nil {
+		errs = append(errs, err)
 	}
 	if err := g.plotError(); err != nil {
 		errs = append(errs, err)
@@ -184,16 +188,18 @@ func (g *Grid) plotError() error {
 	return nil
 }
 
-// Storms lists what is to be played: by limit, then policy, breaker, hold-off and seed.
+// Storms lists what is to be played: by limit, then policy, breaker, hold-off, limit mode and seed.
 // Breakers and hold-off are the throttle's: other policies play the first of them.
 func (g *Grid) Storms() []Options {
 	var out []Options
 	for _, limit := range g.Limits {
 		for _, policy := range g.Policies {
-			for _, o := range g.guards(measure.Policy(policy)) {
-				for _, seed := range g.Seeds {
-					o.Limit, o.Seed = limit, uint64(seed)
-					out = append(out, o)
+			for _, guarded := range g.guards(measure.Policy(policy)) {
+				for _, o := range g.modes(guarded) {
+					for _, seed := range g.Seeds {
+						o.Limit, o.Seed = limit, uint64(seed)
+						out = append(out, o)
+					}
 				}
 			}
 		}

@@ -6,6 +6,8 @@ import (
 	"strings"
 
 	"github.com/spf13/pflag"
+
+	"github.com/ironic-throttle/ironic-throttle/internal/rig/fakeironic"
 )
 
 // heading says above a picture what was played, so that it can be played again.
@@ -27,6 +29,12 @@ func (g *Grid) site(hosts int) string {
 		boots = "a network made for the limit"
 	case NoBootLimit:
 		boots = "a network that boots any number at once"
+	}
+	if g.BootModel == fakeironic.BootShared {
+		boots += ", shared smoothly"
+	}
+	if c := g.BootChange; c != (BootChange{}) {
+		boots += ", " + c.words()
 	}
 	troubles := "no trouble"
 	if len(g.Troubles) > 0 {

@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/ironic-throttle/ironic-throttle/internal/rig/measure"
 	"github.com/ironic-throttle/ironic-throttle/internal/rig/svg"
 )
 
@@ -15,13 +14,12 @@ import (
 func makespans(results []Result) *svg.Plot {
 	p := &svg.Plot{Title: "Makespan against limit", XLabel: "limit", YLabel: "hours until all are through"}
 	var missing []string // points of storms that did not end
-	policies := valuesOf(results, func(r Result) measure.Policy { return r.Policy })
-	for _, policy := range policies {
-		own := filter(results, func(r Result) bool { return r.Policy == policy })
+	for _, who := range valuesOf(results, func(r Result) string { return r.who() }) {
+		own := filter(results, func(r Result) bool { return r.who() == who })
 		var at []svg.Point
 		for _, limit := range valuesOf(own, func(r Result) int { return r.Limit }) {
 			if slices.ContainsFunc(own, func(r Result) bool { return r.Limit == limit && !r.Finished }) {
-				missing = append(missing, fmt.Sprintf("%s %d", policy, limit))
+				missing = append(missing, fmt.Sprintf("%s %d", who, limit))
 				continue
 			}
 			sum, n := 0.0, 0.0
@@ -36,7 +34,7 @@ func makespans(results []Result) *svg.Plot {
 			continue
 		}
 		slices.SortFunc(at, func(a, b svg.Point) int { return cmp.Compare(a.X, b.X) })
-		p.Lines = append(p.Lines, svg.Line{Name: string(policy), Colour: colours[policy], Marks: true, Points: at})
+		p.Lines = append(p.Lines, svg.Line{Name: who, Colour: colours[who], Marks: true, Points: at})
 	}
 	if len(missing) > 0 {
 		p.Title += "\nnot finished, left out: " + shortList(missing)

@@ -28,6 +28,7 @@ type meter struct {
 
 	fair    fairMeter
 	planned plannedMeter
+	sizing  sizingMeter
 	fails   failMeter
 	told    estimateMeter
 	waits   []waited
@@ -53,21 +54,16 @@ type waited struct {
 	pool   string
 }
 
-// point is what a picture shows of a moment.
-type point struct {
-	at                int64
-	working, occupied int
-}
-
-// samplePeriod is the time between two points.
-const samplePeriod = 5 * time.Second
-
 func (m *meter) init(s *sim) {
 	m.s = s
 	m.tenants = make([]tenantMeter, len(s.opt.sizes()))
+	m.sizing.init(s.opt.Learned)
 }
 
-func (m *meter) begin() { m.begun = m.s.now }
+func (m *meter) begin() {
+	m.begun = m.s.now
+	m.sizing.begin(m.s)
+}
 
 // change brackets a change of h that the counters see.
 func (m *meter) change(h *host, f func()) {
@@ -203,12 +199,6 @@ func (m *meter) through(h *host) {
 	}
 }
 
-// sample keeps a point for the picture.
-func (m *meter) sample() {
-	m.series = append(m.series, point{m.s.now, m.highest, int(m.occupied.value)})
-	m.highest = int(m.working.value)
-}
-
 // result puts it all into figures.
 func (m *meter) result(why string) Result {
 	s := m.s
@@ -252,13 +242,13 @@ func (m *meter) result(why string) Result {
 	m.fair.fill(&r)
 	m.fails.fill(m, &r)
 	m.planned.fill(s, &r)
+	m.sizing.fill(s, &r)
 	r.Estimates = m.told.result()
 	if t, ok := s.rule.(*throttle); ok {
 		r.CallsExpired = t.expired()
-		r.Learned, _ = t.c.LearnedLimits()
 	}
 	r.played = time.Duration(s.now - m.begun)
-	r.trace = trace{begun: m.begun, series: m.series, waits: m.waits}
+	r.trace = trace{begun: m.begun, series: m.series, waits: m.waits, site: s.opt.bootSite()}
 	return r
 }
 

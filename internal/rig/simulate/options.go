@@ -26,8 +26,10 @@ type Options struct {
 	Policy  measure.Policy
 	// Adaptive lets the throttle find the limit; Limit is the most then.
 	Adaptive bool
-	// Learned is what the throttle knows of the limit at the begin.
+	// Learned is what the throttle knows of the limit at the begin, from a storm that ended before Later.
 	Learned sizing.State
+	// Later is how much later than usual the storm begins.
+	Later time.Duration
 	// Duration ends the storm after so much time; 0 is when all hosts are
 	// through.
 	Duration time.Duration
@@ -141,7 +143,7 @@ func (o *Options) Validate() error {
 			errs = append(errs, fmt.Errorf("--trouble %s: %w", t, err))
 		}
 	}
-	return errors.Join(slices.Concat(errs, o.failureFaults(), o.turnFaults(), o.plannedFaults(), o.overloadFaults())...)
+	return errors.Join(slices.Concat(errs, o.failureFaults(), o.turnFaults(), o.plannedFaults(), o.overloadFaults(), o.sizingFaults())...)
 }
 
 var (

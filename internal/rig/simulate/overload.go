@@ -61,13 +61,24 @@ func (c BootChange) String() string {
 	return fmt.Sprintf("%d@%v", c.Capacity, c.At)
 }
 
+// words tells a change as a picture does.
+func (c BootChange) words() string {
+	if c.Capacity == NoBootLimit {
+		return fmt.Sprintf("any number after %v", c.At)
+	}
+	return fmt.Sprintf("%d after %v", c.Capacity, c.At)
+}
+
 // Set implements pflag.Value.
 func (c *BootChange) Set(text string) error {
 	capacity, at, ok := strings.Cut(text, "@")
 	n, err := strconv.Atoi(capacity)
 	d, err2 := time.ParseDuration(at)
-	if !ok || errors.Join(err, err2) != nil {
+	switch {
+	case !ok || errors.Join(err, err2) != nil:
 		return errors.New("must be CAPACITY@TIME, such as 12@1h")
+	case n == 0:
+		return errors.New("the capacity must be -1, or 1 and more")
 	}
 	*c = BootChange{Capacity: n, At: d}
 	return nil

@@ -3,20 +3,19 @@ package simulate
 import (
 	"fmt"
 	"image/color"
-	"math"
 	"slices"
-	"time"
 
 	"github.com/ironic-throttle/ironic-throttle/internal/rig/measure"
 	"github.com/ironic-throttle/ironic-throttle/internal/rig/svg"
 )
 
-// Colours that people who see few colours tell apart too (Okabe and Ito).
-var colours = map[measure.Policy]color.RGBA{
-	measure.PolicyThrottle: {0, 114, 178, 255},
-	measure.PolicyBMO:      {213, 94, 0, 255},
-	measure.PolicyProposal: {204, 121, 167, 255},
-	measure.PolicyFIFO:     {0, 158, 115, 255},
+// Colours that people who see few colours tell apart too (Okabe and Ito; wine of Tol), by Result.who.
+var colours = map[string]color.RGBA{
+	string(measure.PolicyThrottle): {0, 114, 178, 255},
+	string(measure.PolicyBMO):      {213, 94, 0, 255},
+	string(measure.PolicyProposal): {204, 121, 167, 255},
+	string(measure.PolicyFIFO):     {0, 158, 115, 255},
+	adaptiveName:                   {136, 34, 85, 255},
 }
 
 var black = color.RGBA{30, 30, 30, 255}
@@ -28,7 +27,11 @@ func panels(results []Result, growing bool) [][]*svg.Plot {
 	limits := valuesOf(results, func(r Result) int { return r.Limit })
 	seed := results[0].Seed
 	for _, limit := range limits {
-		rows = append(rows, []*svg.Plot{overTime(limit, filter(results, func(r Result) bool { return r.Limit == limit && r.Seed == seed }))})
+		own := filter(results, func(r Result) bool { return r.Limit == limit && r.Seed == seed })
+		rows = append(rows, []*svg.Plot{overTime(limit, own)})
+		if slices.ContainsFunc(own, func(r Result) bool { return r.adaptive() || r.trace.site.asked }) {
+			rows = append(rows, []*svg.Plot{bootsOverTime(limit, own)})
+		}
 	}
 	first := filter(results, func(r Result) bool { return r.Limit == limits[0] })
 	rows = append(rows, []*svg.Plot{
@@ -52,81 +55,99 @@ func overTime(limit int, results []Result) *svg.Plot {
 		Title:  fmt.Sprintf("Slots in use over time, limit %d, seed %d (%d hosts, via %s)", limit, results[0].Seed, results[0].Hosts, results[0].Via),
 		XLabel: "hours since the begin of the storm", YLabel: "hosts",
 	}
-	end, high := 0.0, float64(limit)
+	end, high := ends(results), float64(limit)
+	name := fmt.Sprintf("limit %d", limit)
 	for _, r := range results {
-		if s := r.trace.series; len(s) > 0 {
-			end = max(end, hours(s[len(s)-1].at-r.trace.begun))
-		}
 		high = max(high, float64(r.PeakWorking))
+		if r.adaptive() {
+			name = fmt.Sprintf("limit %d, the ceiling of %s", limit, limitAdaptive)
+		}
 	}
 	if high > 4*float64(limit) { // else the limit would be lost at the bottom
 		p.LogY, p.YLabel = true, "hosts (logarithmic)"
 	}
 	for _, r := range results {
-		truth, taken := r.trace.lines(end)
-		if len(truth) == 0 {
+		c, who := r.trace.lines(end), r.who()
+		if len(c.working) == 0 {
 			continue
 		}
-		p.Lines = append(p.Lines, svg.Line{Name: string(r.Policy) + ": really working", Colour: colours[r.Policy], Points: truth})
+		p.Lines = append(p.Lines, svg.Line{Name: who + ": really working", Colour: colours[who], Points: c.working})
 		if r.Policy == measure.PolicyThrottle || r.Policy == measure.PolicyFIFO {
-			p.Lines = append(p.Lines, svg.Line{Name: string(r.Policy) + ": occupied", Colour: colours[r.Policy], Stroke: svg.Dotted, Points: taken})
+			p.Lines = append(p.Lines, svg.Line{Name: who + ": occupied", Colour: colours[who], Stroke: svg.Dotted, Points: c.occupied})
+		}
+		if r.adaptive() {
+			p.Lines = append(p.Lines, svg.Line{Name: who + ": limit in force", Colour: colours[who], Stroke: svg.Dashed, Points: c.limit})
 		}
 	}
 	at := float64(limit)
 	p.Lines = append(p.Lines, svg.Line{
-		Name: fmt.Sprintf("limit %d", limit), Colour: black, Stroke: svg.Dashed,
-		Points: []svg.Point{{X: 0, Y: at}, {X: max(end, 0.01), Y: at}},
+		Name: name, Colour: black, Stroke: svg.Dashed, Points: []svg.Point{{X: 0, Y: at}, {X: max(end, 0.01), Y: at}},
 	})
 	return p
 }
 
-// bins is how many points a line over time has.
-const bins = 700
-
-// lines makes of the series the highest and the mean of each bin: a peak is never
-// lost.
-func (t *trace) lines(end float64) (truth, taken []svg.Point) {
-	if len(t.series) == 0 || end == 0 {
-		return nil, nil
-	}
-	width := end / bins
-	for i := 0; i < len(t.series); {
-		bin := math.Floor(hours(t.series[i].at-t.begun) / width)
-		high, sum, n := 0, 0, 0
-		for ; i < len(t.series) && math.Floor(hours(t.series[i].at-t.begun)/width) == bin; i++ {
-			high = max(high, t.series[i].working)
-			sum += t.series[i].occupied
-			n++
+// ends is when the last of the storms was over, in hours.
+func ends(results []Result) (end float64) {
+	for _, r := range results {
+		if s := r.trace.series; len(s) > 0 {
+			end = max(end, hours(s[len(s)-1].at-r.trace.begun))
 		}
-		x := bin * width
-		truth = append(truth, svg.Point{X: x, Y: float64(high)})
-		taken = append(taken, svg.Point{X: x, Y: float64(sum) / float64(n)})
 	}
-	return truth, taken
+	return end
 }
 
-func hours(nanos int64) float64 { return time.Duration(nanos).Hours() }
+// bootsOverTime draws how many hosts boot at once, and how many boots were lost so far.
+func bootsOverTime(limit int, results []Result) *svg.Plot {
+	p := &svg.Plot{
+		Title:  fmt.Sprintf("Boots over time, limit %d, seed %d", limit, results[0].Seed),
+		XLabel: "hours since the begin of the storm", YLabel: "boots",
+	}
+	end := ends(results)
+	boots, lost := 1.0, 0.0
+	for _, r := range results {
+		c, who := r.trace.lines(end), r.who()
+		if len(c.booting) == 0 {
+			continue
+		}
+		p.Lines = append(p.Lines,
+			svg.Line{Name: who + ": hosts that boot at once", Colour: colours[who], Points: c.booting},
+			svg.Line{Name: who + ": boots lost so far", Colour: colours[who], Stroke: svg.Dotted, Points: c.lost},
+		)
+		for i := range c.booting {
+			boots, lost = max(boots, c.booting[i].Y), max(lost, c.lost[i].Y)
+		}
+	}
+	if at := results[0].trace.site.line(max(end, 0.01)); at != nil {
+		p.Lines = append(p.Lines, svg.Line{Name: "boot capacity of the network", Colour: black, Stroke: svg.Dashed, Points: at})
+		boots = max(boots, at[0].Y)
+	}
+	if lost > 4*boots { // else the boots would be lost at the bottom
+		p.LogY, p.YLabel = true, "boots (logarithmic)"
+	}
+	return p
+}
 
 // maxGroups bounds the groups of bars.
 const maxGroups = 12
 
-// waitBars draws the mean wait of each group, a bar for each policy.
+// waitBars draws the mean wait of each group, a bar for whoever decided.
 func waitBars(title, x string, results []Result, group func(waited) int) *svg.Plot {
 	p := &svg.Plot{Title: title, XLabel: x, YLabel: "hours"}
-	policies := valuesOf(results, func(r Result) measure.Policy { return r.Policy })
+	deciders := valuesOf(results, func(r Result) string { return r.who() })
 	var groups []int
-	sums := map[measure.Policy]map[int][2]float64{}
+	sums := map[string]map[int][2]float64{}
 	for _, r := range results {
-		if sums[r.Policy] == nil {
-			sums[r.Policy] = map[int][2]float64{}
+		who := r.who()
+		if sums[who] == nil {
+			sums[who] = map[int][2]float64{}
 		}
 		for _, w := range r.trace.waits {
 			k := group(w)
-			s, ok := sums[r.Policy][k]
+			s, ok := sums[who][k]
 			if !ok && !slices.Contains(groups, k) {
 				groups = append(groups, k)
 			}
-			sums[r.Policy][k] = [2]float64{s[0] + w.lasted.Hours(), s[1] + 1}
+			sums[who][k] = [2]float64{s[0] + w.lasted.Hours(), s[1] + 1}
 		}
 	}
 	slices.Sort(groups)
@@ -140,10 +161,10 @@ func waitBars(title, x string, results []Result, group func(waited) int) *svg.Pl
 	for _, k := range groups {
 		p.Groups = append(p.Groups, fmt.Sprint(k))
 	}
-	for _, policy := range policies {
-		bars := svg.Bars{Name: string(policy), Colour: colours[policy]}
+	for _, who := range deciders {
+		bars := svg.Bars{Name: who, Colour: colours[who]}
 		for _, k := range groups {
-			s := sums[policy][k]
+			s := sums[who][k]
 			bars.Values = append(bars.Values, s[0]/max(1, s[1]))
 		}
 		p.Bars = append(p.Bars, bars)

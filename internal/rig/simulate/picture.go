@@ -49,7 +49,7 @@ func htmlPage(picture []byte, results []Result) []byte {
 		first.Hosts, html.EscapeString(string(first.Via)))
 	out.Write(picture)
 	out.WriteString("<table>\n")
-	for i, row := range rows {
+	for i, row := range tableRows(results) {
 		tag := "td"
 		if i == 0 {
 			tag = "th"

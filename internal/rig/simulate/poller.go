@@ -163,6 +163,7 @@ func (p *poller) observe() {
 	p.fails = 0
 	p.pause()
 	p.s.meter.taken(p.s.rule.occupied(p.s.clock))
+	p.s.meter.sizing.follow(p.s)
 	p.s.meter.fair.compare(&p.s.meter)
 }
 

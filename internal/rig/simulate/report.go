@@ -113,7 +113,7 @@ func WriteTable(out io.Writer, results []Result) error {
 
 func writeColumns(out io.Writer, results []Result) error {
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', tabwriter.AlignRight)
-	for _, row := range append(slices.Clip(rows), failureRows(results)...) {
+	for _, row := range append(tableRows(results), failureRows(results)...) {
 		fmt.Fprintf(w, "%s\t", row.name)
 		for _, r := range results {
 			fmt.Fprintf(w, "%s\t", row.of(r))

@@ -4,16 +4,12 @@ import (
 	"time"
 
 	"github.com/ironic-throttle/ironic-throttle/internal/rig/measure"
-	"github.com/ironic-throttle/ironic-throttle/pkg/sizing"
 )
 
 // Result is what a simulated storm came to: the summary of a demo, and what only a
 // simulation can tell.
 type Result struct {
 	measure.Summary
-	// Learned is what the throttle has learned of the limit.
-	Learned sizing.State `json:"-"`
-
 	Seed uint64 `json:"seed"`
 	// Finished: all hosts were through. MakespanSeconds of a storm that was not
 	// finished is the time that was played.
@@ -50,6 +46,7 @@ type Result struct {
 	Failures
 	Estimates
 	Planned
+	Sizing
 
 	planned  bool          // there was planned work
 	measured bool          // somebody had to wait: SlotUse and TruthUse say something
@@ -66,10 +63,3 @@ type PoolWaits struct {
 
 // Through is how many hosts the storm is over for: provisioned, or given up.
 func (r Result) Through() int { return r.Provisioned + r.Failed }
-
-// trace is what pictures are drawn of.
-type trace struct {
-	begun  int64
-	series []point
-	waits  []waited
-}

@@ -45,7 +45,7 @@ func (s *sim) newRule() error {
 }
 
 // startThrottle starts the process that decides: nothing of an earlier one is
-// known.
+// known but what it had learned of limits.
 func (s *sim) startThrottle() error {
 	if s.opt.Policy == measure.PolicyFIFO {
 		f, err := newFIFO(s)

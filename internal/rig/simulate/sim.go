@@ -8,6 +8,7 @@ import (
 
 	"github.com/ironic-throttle/ironic-throttle/internal/rig/fakeironic"
 	"github.com/ironic-throttle/ironic-throttle/internal/rig/measure"
+	"github.com/ironic-throttle/ironic-throttle/pkg/sizing"
 )
 
 // epoch is when a simulation is switched on; the storm begins when the throttle
@@ -35,7 +36,8 @@ type sim struct {
 
 	bmo          operator
 	rule         rule
-	watch        *poller // nil when the rule polls by itself
+	watch        *poller      // nil when the rule polls by itself
+	learned      sizing.State // of limits, by the throttles before this one
 	throttleDown int
 	ironicDown   int
 
@@ -53,9 +55,10 @@ type sim struct {
 type requests struct{ all, lists, asks int }
 
 func newSim(o Options) (*sim, error) {
-	s := &sim{opt: o, now: epoch.UnixNano(), clock: epoch, hosts: newFleet(&o), byUUID: map[string]int{}, tenants: map[string]int{}}
+	begin := epoch.Add(o.Later)
+	s := &sim{opt: o, now: begin.UnixNano(), clock: begin, learned: o.Learned, hosts: newFleet(&o), byUUID: map[string]int{}, tenants: map[string]int{}}
 	var err error
-	if s.world, err = newWorld(&o, s.hosts, epoch); err != nil {
+	if s.world, err = newWorld(&o, s.hosts, begin); err != nil {
 		return nil, err
 	}
 	for i := range s.hosts {

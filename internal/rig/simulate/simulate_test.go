@@ -224,7 +224,7 @@ func TestTwentyThousandHosts(t *testing.T) {
 func TestResultFields(t *testing.T) {
 	_, r := play(t, Options{
 		Hosts: 1, Limit: 1, Tenants: 1, Workers: 1, Via: measure.ViaCheck, Policy: measure.PolicyThrottle, BootCapacity: NoBootLimit, Turns: DefaultOptions().Turns,
-		Groups: 1, Images: 1, Waves: 1,
+		Groups: 1, Images: 1, Waves: 1, BootModel: fakeironic.BootCliff,
 	})
 	var got, want []string
 	names := func(v any) (out []string) {
@@ -257,7 +257,8 @@ func TestResultFields(t *testing.T) {
 		"scenario", "breaker", "holdoffSeconds", "failedWorks", "failedHosts", "failedHostsBeforeFix", "failedHostsBound",
 		"breakerOpenings", "probes", "recoverySeconds", "failingSlotSeconds", "failingShareHealthy",
 		"hung", "writtenOff", "firstWrittenOffSeconds", "othersUseBefore", "othersUse", "slotUseFault", "breakerEvents",
-		"estimatedWaits", "estimateHalf", "estimateMost", "estimateMostLater", "plannedDone", "plannedSlotMinutes")
+		"estimatedWaits", "estimateHalf", "estimateMost", "estimateMostLater", "plannedDone", "plannedSlotMinutes",
+		"limitMode", "limitMean", "limitAtEnd", "recommendedLimit", "limitVerdict", "limitEvidence")
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}

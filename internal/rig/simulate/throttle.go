@@ -23,11 +23,14 @@ func newThrottle(s *sim) (*throttle, error) {
 	cfg.Slots.Limits = limits(s.opt.Limit)
 	cfg.Slots.Groups = s.opt.PoolLimits
 	cfg.Turns, cfg.Breakers = s.opt.Turns, s.opt.Breakers
-	cfg.Adaptive, cfg.Learned = s.opt.Adaptive, s.opt.Learned
+	cfg.Adaptive = s.opt.Adaptive
 	cfg.Holdoff.Timeout = s.opt.Holdoff
 	t := &throttle{s: s}
 	cfg.Notify, cfg.NotifyFailures = s.notices, t.failureNotices
 	var err error
+	if cfg.Learned, err = s.remembered(); err != nil {
+		return nil, fmt.Errorf("throttle: %w", err)
+	}
 	if t.c, err = admission.New(cfg, s.clock); err != nil {
 		return nil, fmt.Errorf("throttle: %w", err)
 	}

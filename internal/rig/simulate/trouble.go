@@ -75,6 +75,7 @@ func (s *sim) befall(i int) {
 	switch t.Kind {
 	case TroubleThrottle:
 		s.throttleDown++
+		s.remember()
 		if s.watch != nil {
 			s.watch.life++
 			s.watch.view = nil
