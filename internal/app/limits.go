@@ -33,7 +33,7 @@ func (a *App) loadLimits(s limitStore) {
 func (k *holdKeeper) beginLimits() {
 	k.saving.Lock()
 	defer k.saving.Unlock()
-	learned, _ := k.app.controller.LearnedLimits()
+	learned := k.app.controller.LearnedLimits()
 	k.learned, _ = learned.Text() // a fault shows when it is saved
 }
 
@@ -47,7 +47,7 @@ func (k *holdKeeper) saveLimits() error {
 	if !ok { // what is in memory is all there is
 		return nil
 	}
-	learned, _ := k.app.controller.LearnedLimits()
+	learned := k.app.controller.LearnedLimits()
 	text, err := learned.Text()
 	if err == nil && bytes.Equal(text, k.learned) {
 		return nil

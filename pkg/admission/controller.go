@@ -97,7 +97,7 @@ func (c *Controller) Start(now time.Time, holds []holdoff.Record, known bool, le
 	defer c.mu.Unlock()
 	cfg := c.cfg
 	cfg.Holds, cfg.HoldsKnown = holds, known
-	if cfg.Learned, _ = c.sizer.learned(); len(learned.Pools) > 0 {
+	if cfg.Learned = c.sizer.learned(); len(learned.Pools) > 0 {
 		cfg.Learned = learned
 	}
 	fresh, err := New(cfg, now)

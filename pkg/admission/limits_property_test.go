@@ -85,12 +85,12 @@ func TestSZ8_LimitsStayWithinWhatIsSet(t *testing.T) {
 				}
 			}
 			for _, p := range status.Sizing.Pools {
-				if got, _ := c.LearnedLimits(); got.Pools[p.Pool].Limit < 1 || p.Limit > p.Ceiling {
+				if got := c.LearnedLimits(); got.Pools[p.Pool].Limit < 1 || p.Limit > p.Ceiling {
 					rt.Fatalf("%+v, learned %+v", p, got.Pools[p.Pool])
 				}
 			}
 		}
-		state, _ := c.LearnedLimits()
+		state := c.LearnedLimits()
 		text, err := state.Text()
 		if err == nil {
 			_, err = sizing.ParseState(text)

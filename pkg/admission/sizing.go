@@ -211,19 +211,17 @@ func (z *sizer) bootTimes(t slots.Timing) *bootTimes {
 	return z.boots[key]
 }
 
-// LearnedLimits returns what is known of the limits, as a file keeps it through a restart, and a
-// number that grows when that changes.
-func (c *Controller) LearnedLimits() (sizing.State, uint64) {
+// LearnedLimits returns what is known of the limits, as a file keeps it through a restart.
+func (c *Controller) LearnedLimits() sizing.State {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.sizer.learned()
 }
 
-func (z *sizer) learned() (s sizing.State, revision uint64) {
-	s.Pools = make(map[string]sizing.Record, len(z.by))
+func (z *sizer) learned() sizing.State {
+	s := sizing.State{Pools: make(map[string]sizing.Record, len(z.by))}
 	for pool, l := range z.by {
 		s.Pools[pool.String()] = l.Record()
-		revision += l.Revision()
 	}
-	return s, revision
+	return s
 }

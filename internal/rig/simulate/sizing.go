@@ -80,7 +80,7 @@ func (z *sizingMeter) follow(s *sim) {
 
 // judged keeps the window that a poll has ended, if any.
 func (z *sizingMeter) judged(t *throttle) {
-	state, _ := t.c.LearnedLimits()
+	state := t.c.LearnedLimits()
 	known := state.Pools[""].Windows
 	if len(known) == 0 {
 		return
@@ -104,7 +104,7 @@ func (z *sizingMeter) fill(s *sim, r *Result) {
 	if !ok {
 		return
 	}
-	r.Learned, _ = t.c.LearnedLimits()
+	r.Learned = t.c.LearnedLimits()
 	for _, p := range t.c.Status(s.clock).Sizing.Pools {
 		if p.Pool == "" {
 			r.RecommendedLimit, r.LimitVerdict, r.LimitEvidence = p.Recommended, p.Verdict, p.Evidence
@@ -115,7 +115,7 @@ func (z *sizingMeter) fill(s *sim, r *Result) {
 // remember keeps what a throttle that is killed has learned, as the file of the holds does.
 func (s *sim) remember() {
 	if t, ok := s.rule.(*throttle); ok {
-		s.learned, _ = t.c.LearnedLimits()
+		s.learned = t.c.LearnedLimits()
 	}
 }
 

@@ -1,14 +1,14 @@
-package admission_test
+package sizing_test
 
 import (
 	"fmt"
 	"testing"
 	"time"
 
-	"github.com/ironic-throttle/ironic-throttle/pkg/admission"
 	"github.com/ironic-throttle/ironic-throttle/pkg/sizing"
-	"github.com/ironic-throttle/ironic-throttle/pkg/slots"
 )
+
+var t0 = time.Date(2026, 11, 24, 8, 0, 0, 0, time.UTC)
 
 // boots are those of n hosts from the first one on.
 func boots(first, n int, began time.Time, took time.Duration, end sizing.End) (all []sizing.Boot) {
@@ -102,35 +102,4 @@ func TestSZ4_TheCrowdIsBlamedAndNotTheLimit(t *testing.T) {
 	if r := l.Record(); r.Bad > 0 && r.Bad <= 20 {
 		t.Errorf("bad %d: 100 hosts at once have lost boots", r.Bad)
 	}
-}
-
-// Whoever saves by the revision misses no change: it grows with each.
-func TestSZ7_TheRevisionGrowsWhenPoolsGoAndWithATerm(t *testing.T) {
-	limits := slots.Limits{Total: 40, Groups: map[string]int{"rack1": 10, "rack2": 10}, StuckCap: 10}
-	cfg := admission.DefaultConfig()
-	cfg.Slots.Limits, cfg.Adaptive = limits, true
-	cfg.Learned = sizing.State{Pools: map[string]sizing.Record{"": {Limit: 20}, "rack1": {Limit: 10}, "rack2": {Limit: 10}}}
-	c, err := admission.New(cfg, t0)
-	if err != nil {
-		t.Fatal(err)
-	}
-	_, before := c.LearnedLimits()
-	grows := func(what string, change func() error) {
-		t.Helper()
-		if err := change(); err != nil {
-			t.Fatal(err)
-		}
-		_, after := c.LearnedLimits()
-		if after <= before {
-			t.Errorf("%s: the revision was %d and is %d", what, before, after)
-		}
-		before = after
-	}
-	grows("a pool goes", func() error {
-		return c.Reconfigure(t0, slots.Limits{Total: 40, Groups: map[string]int{"rack1": 10}, StuckCap: 10}, admission.DefaultTurns())
-	})
-	grows("a pool comes", func() error { return c.Reconfigure(t0, limits, admission.DefaultTurns()) })
-	grows("another term", func() error {
-		return c.Start(t0, nil, true, sizing.State{Pools: map[string]sizing.Record{"": {Limit: 30}}})
-	})
 }
