@@ -69,7 +69,7 @@ func TestF1_TruthNeverExceedsTheLimitInRandomHistories(t *testing.T) {
 	}
 	t.Logf("%d histories: %+v", len(seeds), sum)
 	if sum.Works == 0 || sum.Full == 0 || sum.Restarts == 0 || sum.Broken == 0 || sum.Remade == 0 || sum.Outages == 0 || sum.Lost == 0 || sum.Unmoved == 0 ||
-		sum.Holds == 0 || sum.Mispaired == 0 || sum.Renamed == 0 || sum.Counted == 0 || sum.Planned == 0 || sum.Yielded == 0 {
+		sum.Holds == 0 || sum.Mispaired == 0 || sum.Renamed == 0 || sum.Counted == 0 || sum.Planned == 0 || sum.Yielded == 0 || sum.Resized == 0 {
 		t.Fatalf("the histories are too tame to prove anything: %+v", sum)
 	}
 }
@@ -77,7 +77,7 @@ func TestF1_TruthNeverExceedsTheLimitInRandomHistories(t *testing.T) {
 // tallyOfRuns shows that the histories were worth playing.
 type tallyOfRuns struct {
 	Asks, Yes, Works, Full, Held, Done, Restarts, Outages, Broken, Doubled, Foreign, Remade, Jumps, Unmoved int
-	Moves, Holds, Mispaired, Renamed, Failed, Counted, Lost, Planned, Yielded                               int
+	Moves, Holds, Mispaired, Renamed, Failed, Counted, Lost, Planned, Yielded, Resized                      int
 }
 
 func (s *tallyOfRuns) add(w *world) {
@@ -99,6 +99,7 @@ func (s *tallyOfRuns) add(w *world) {
 	s.Lost += r.Lost
 	s.Planned += r.Planned
 	s.Yielded += r.Yielded
+	s.Resized += r.Resized
 	s.Moves += r.Moves
 	s.Holds += r.Holds
 	s.Mispaired += r.Mispaired

@@ -37,6 +37,7 @@ type world struct {
 
 	runs     tallyOfRuns
 	planning *rand.Rand // draws what is planned: all else stays what it is without that
+	sizing   *rand.Rand // when limits change
 
 	broken  string
 	verbose bool
@@ -136,6 +137,9 @@ func newWorld(seed uint64) *world {
 		s.Groups = map[string]int{"rack1": 1 + w.rng.IntN(s.Total)}
 	}
 	s.CountExtra = w.style.extras && more.IntN(3) == 0
+	if w.sizing = rand.New(rand.NewPCG(seed, 12)); w.sizing.IntN(3) == 0 {
+		cfg.Adaptive = true
+	}
 	w.cfg = cfg
 	w.stormFaults(rand.New(rand.NewPCG(seed, 6)))
 	for i := range 3 + w.rng.IntN(8) {
@@ -228,6 +232,7 @@ func (w *world) boot() {
 		return
 	}
 	w.c = c
+	w.resizes(w.process)
 	w.logf("start process %d: %+v", w.process, w.cfg.Slots)
 	w.poll(w.process)
 }

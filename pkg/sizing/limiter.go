@@ -61,9 +61,13 @@ func (l *Limiter) SetCeiling(now time.Time, ceiling int) {
 	l.window = newWindow(now, l.Limit())
 }
 
-// typical is how many seconds boots of a kind take at present; 0: that is not known.
+// typical is how many seconds boots of a kind take at present; 0: that is not known. Of a kind that no
+// window has shown, the present one has to tell.
 func (l *Limiter) typical(kind string) float64 {
-	return max(l.base[kind].seconds(), l.recent[kind].seconds())
+	if known := max(l.base[kind].seconds(), l.recent[kind].seconds()); known > 0 {
+		return known
+	}
+	return l.window.kind(kind).seconds()
 }
 
 // Observe takes in what a poll shows, and reports whether the limit has changed.
@@ -121,8 +125,14 @@ func (l *Limiter) judge(now time.Time, late int) {
 func (l *Limiter) cut(now time.Time, late int) {
 	l.bad, l.badAt = l.losses.occupied, now
 	kept := min(cutMost, max(cutLeast, 1-part(late, l.bad)))
-	l.stood = max(1, int(kept*float64(l.bad)))
-	l.limit = min(l.limit, max(min(floorLimit, l.ceiling), l.stood))
+	left := max(1, int(kept*float64(l.bad)))
+	if l.stood == 0 || l.adaptive {
+		l.stood = left
+	} else { // the same crowd again, and perhaps fewer of its losses are seen yet
+		l.stood = min(l.stood, left)
+	}
+	l.limit = min(l.limit, max(min(floorLimit, l.ceiling), left))
+	l.clogged = late // until the next poll counts them
 	l.quick, l.clean = false, false
 }
 

@@ -60,6 +60,20 @@ func (w *window) put(b Boot) {
 	}
 }
 
+// kind is what the window shows so far of boots of a kind; none with fewer than leastToMend of them.
+func (w *window) kind(kind string) sample {
+	var logs []float64
+	for _, b := range w.boots {
+		if b.End == Up && b.Kind == kind {
+			logs = append(logs, math.Log(max(1, b.Took.Seconds())))
+		}
+	}
+	if len(logs) < leastToMend {
+		return sample{}
+	}
+	return sampleOf(logs)
+}
+
 // load is how many hosts booted at once, on average.
 func (w *window) load() float64 { return float64(w.booting) / float64(max(1, w.polls)) }
 
