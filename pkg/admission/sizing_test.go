@@ -1,0 +1,112 @@
+package admission_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/ironic-throttle/ironic-throttle/pkg/admission"
+	"github.com/ironic-throttle/ironic-throttle/pkg/api"
+	"github.com/ironic-throttle/ironic-throttle/pkg/ironic"
+)
+
+// adaptive are limits that may change, below 60 slots in all and 30 of rack1.
+func adaptive(c *admission.Config) {
+	c.Adaptive = true
+	c.Slots.Groups = map[string]int{"rack1": 30, "rack2": 8}
+}
+
+// boot lets hosts 1 to 20 of rack1 boot in three minutes while two others wait. Each has failed so often.
+// Then, while they boot, something happens.
+func (f *front) boot(errors int, meanwhile ...func()) {
+	f.Helper()
+	for i := 1; i <= 22; i++ {
+		f.of(i).ConductorGroup = "rack1"
+		f.meets(i)
+	}
+	for i := 1; i <= 22; i++ {
+		a := by(i, api.OpProvision)
+		a.ErrorCount = errors
+		if f.ask(a).Reason == api.ReasonGranted {
+			f.stamp(i, ironic.Deploying, "")
+		}
+	}
+	f.after(5 * time.Second)
+	for i := 1; i <= 22; i++ {
+		if n := f.of(i); n.State == ironic.Deploying {
+			f.stamp(i, ironic.DeployWait, "")
+		}
+	}
+	for _, happens := range meanwhile {
+		happens()
+	}
+	for range 36 {
+		f.after(5 * time.Second)
+		f.ask(by(21, api.OpProvision))
+		f.ask(by(22, api.OpProvision))
+	}
+	for i := 1; i <= 22; i++ {
+		f.of(i).AgentURL = f.of(i).State == ironic.DeployWait
+	}
+	f.after(5 * time.Second)
+}
+
+func limitsOf(s api.Status) map[string]int {
+	out := map[string]int{}
+	for _, p := range s.Sizing.Pools {
+		out[p.Pool] = p.Limit
+	}
+	return out
+}
+
+func TestSZ5_SZ11_EachPoolFindsItsOwnLimit(t *testing.T) {
+	f := newFront(t, 60, adaptive)
+	if got := limitsOf(f.Status(f.now)); got[""] != 20 || got["rack1"] != 20 || got["rack2"] != 8 {
+		t.Fatalf("%v at the begin", got)
+	}
+	f.boot(0)
+	if got := limitsOf(f.Status(f.now)); got[""] != 40 || got["rack1"] != 30 || got["rack2"] != 8 {
+		t.Errorf("%v after 20 boots", got)
+	}
+	s := f.Status(f.now)
+	if s.Slots.Total.Limit != 40 || s.Slots.Pools["rack1"].Limit != 30 || s.Sizing.Mode != "adaptive" || s.Sizing.Pools[0].Ceiling != 60 {
+		t.Errorf("%+v, %+v", s.Slots.Total, s.Sizing)
+	}
+	if b := s.Sizing.Boots; len(b) != 1 || b[0].State != "wait call-back" || b[0].Group != "rack1" || b[0].Up.Count != 20 {
+		t.Errorf("boots: %+v", b)
+	}
+	f.want(by(22, api.OpProvision), api.ReasonGranted)
+}
+
+// Hosts that fail anyway say nothing about the site.
+func TestSZ3_BootsOfFailingHostsDoNotCount(t *testing.T) {
+	f := newFront(t, 60, adaptive)
+	f.boot(5)
+	if got := limitsOf(f.Status(f.now)); got[""] != 20 {
+		t.Errorf("%v", got)
+	}
+	if s := f.Status(f.now); len(s.Sizing.Boots) != 1 || s.Sizing.Boots[0].Up.Count == 0 {
+		t.Errorf("they are timed all the same: %+v", s.Sizing.Boots)
+	}
+}
+
+// A fixed limit stays as it is set, whatever boots say.
+func TestSZ4_AFixedLimitIsOnlyTalkedAbout(t *testing.T) {
+	f := newFront(t, 20)
+	f.boot(0)
+	s := f.Status(f.now)
+	if s.Slots.Total.Limit != 20 || s.Sizing.Mode != "fixed" || s.Sizing.Pools[0].Verdict != api.SizingUnknown || s.Sizing.Pools[0].Evidence == "" {
+		t.Errorf("%+v", s.Sizing)
+	}
+}
+
+func TestSZ10_AnOpenBreakerHoldsTheLimit(t *testing.T) {
+	f := newFront(t, 60, adaptive, whole(2))
+	f.boot(0, func() {
+		if _, err := f.TripBreaker(f.now, "ironic", 0); err != nil {
+			t.Fatal(err)
+		}
+	})
+	if got := limitsOf(f.Status(f.now)); got[""] != 20 {
+		t.Errorf("%v", got)
+	}
+}
