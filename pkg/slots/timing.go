@@ -106,7 +106,7 @@ func (l *Ledger) timeSteps(h *host, was *job, before ironic.State, n ironic.Node
 		was.boots, was.agent = false, was.agent || end == Succeeded
 		l.addTiming(h, Timing{Part: PartBoot, State: before, Work: before.Work(), Result: end, Agent: end == Succeeded}, was.bootSince)
 	}
-	if left {
+	if left && (before.Busy() || before.Extra()) { // the answer to a PUT begins work before any state shows it
 		l.addTiming(h, Timing{Part: PartState, State: before, Work: before.Work()}, was.entered)
 	}
 }
