@@ -18,9 +18,10 @@ import (
 )
 
 const (
-	askAgain   = 2 * time.Second // between two tries of one host
-	backOff    = 4 * time.Second // after a failure
-	askWorkers = 24              // that try at once
+	askAgain   = 2 * time.Second  // between two tries of one host
+	backOff    = 4 * time.Second  // after a failure
+	unseen     = 30 * time.Second // after a yes: no look at the truth takes so long
+	askWorkers = 24               // that try at once
 	lookEvery  = 100 * time.Millisecond
 	patience   = 3 * time.Minute // in which nothing changes
 
@@ -213,6 +214,7 @@ func (s *sizingStorm) ask(uuid string) {
 		h.begun = append(h.begun, begun)
 	case status == http.StatusAccepted:
 		h.begun = append(h.begun, begun)
+		h.next = time.Now().Add(unseen) // until truth shows that the node is busy
 	case status == http.StatusConflict:
 	case status == http.StatusBadRequest && h.broken:
 	case s.fault == nil:

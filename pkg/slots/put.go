@@ -110,7 +110,11 @@ func (l *Ledger) Answered(now time.Time, put *Put, status int) {
 		l.began(h, h.yesSeq)
 		h.setOp(put.target.Op())
 		h.lastBusy = taskOf(state)
+		before := h.job
 		l.conclude(h, h.start(h.yesSeq, state), false)
+		if h.job != before { // polls that show it later take it for one that they know
+			h.job.workSince = l.at
+		}
 		h.notFound = 0
 		l.view.listsOutdated = true
 	case status >= 400:
