@@ -6,4 +6,7 @@
 // installs what is needed: Ironic 21 of Debian 12. hack/ironic/chroot.sh makes a
 // chroot with Ironic 29 of Debian 13, which the operator's newest releases need
 // (Options.Root); that one can have pretended hosts (Options.Hardware).
+//
+// The nodes of either can boot at a pretended Site, which slows boots down and loses some
+// where too many boot at once; Ironic's own deploy interface waits for their agents.
 package realironic
