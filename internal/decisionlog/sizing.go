@@ -81,15 +81,19 @@ func reason(was, is api.PoolSizing, total int) string {
 }
 
 func (l *Limits) recommended(p api.PoolSizing) {
-	level, text := slog.LevelInfo, "another limit is recommended"
-	switch {
-	case p.Verdict == api.SizingLower:
+	level := slog.LevelInfo
+	if p.Verdict == api.SizingLower {
 		level = slog.LevelWarn
-	case p.Recommended == p.Limit:
-		text = "the limit that is set is recommended"
 	}
-	l.log.LogAttrs(context.Background(), level, text, poolAttr(p.Pool), slog.Int("limit", p.Limit), slog.Int("recommended", p.Recommended),
-		slog.String("verdict", p.Verdict), slog.String("why", p.Evidence), slog.String("setting", limitSetting(p.Pool)))
+	attrs := []slog.Attr{
+		poolAttr(p.Pool), slog.Int("limit", p.Limit), slog.Int("recommended", p.Recommended),
+		slog.String("verdict", p.Verdict), slog.String("why", p.Evidence), slog.String("setting", limitSetting(p.Pool)),
+	}
+	if p.Verdict != api.SizingLower && p.Recommended == p.Limit {
+		l.log.LogAttrs(context.Background(), level, "the limit that is set is recommended", attrs...)
+		return
+	}
+	l.log.LogAttrs(context.Background(), level, "another limit is recommended", attrs...)
 }
 
 func poolAttr(pool string) slog.Attr { return slog.String("pool", cmp.Or(pool, "(total)")) }

@@ -108,12 +108,9 @@ func TestSZ4_ARecommendationIsToldWhenItHasChangedMuch(t *testing.T) {
 func TestSZ4_ARecommendationNamesItsSetting(t *testing.T) {
 	const why = ` why="` + evidence + `" setting=`
 	all := fixed(40, 25, api.SizingLower)
-	for _, p := range []api.PoolSizing{
-		{Pool: "rack1", Limit: 8, Ceiling: 8, Recommended: 12, Verdict: api.SizingRaise, Evidence: evidence},
-		{Pool: "virtual-media", Limit: 9, Ceiling: 9, Recommended: 18, Verdict: api.SizingRaise, Evidence: evidence},
-	} {
-		all.Pools = append(all.Pools, p)
-	}
+	all.Pools = append(all.Pools,
+		api.PoolSizing{Pool: "rack1", Limit: 8, Ceiling: 8, Recommended: 12, Verdict: api.SizingRaise, Evidence: evidence},
+		api.PoolSizing{Pool: "virtual-media", Limit: 9, Ceiling: 9, Recommended: 18, Verdict: api.SizingRaise, Evidence: evidence})
 	back := fixed(40, 40, api.SizingKeep)
 	want := []string{
 		`level=WARN msg="another limit is recommended" pool=(total) limit=40 recommended=25 verdict=lower` + why + "MAX_CONCURRENT_PROVISIONING_HOSTS",

@@ -22,7 +22,7 @@ func (f *File) LoadLimits() (sizing.State, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	path := f.path + suffixLimits
-	s, err := sizing.State{}, error(fs.ErrClosed)
+	s, err := sizing.State{}, fs.ErrClosed
 	if !f.closed {
 		s, err = readLimits(path)
 	}
@@ -63,7 +63,7 @@ func (f *File) SaveLimits(text []byte) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	path := f.path + suffixLimits
-	err := error(fs.ErrClosed)
+	err := fs.ErrClosed
 	if !f.closed {
 		err = f.keepLock()
 	}
