@@ -145,10 +145,14 @@ func (l *Limiter) blames(now time.Time, r *result) bool {
 
 // stands notes that slots were taken and no boot was lost.
 func (l *Limiter) stands(w *window) {
-	if l.bad == 0 || l.clogged > 0 || l.losses.count() > 0 || w.occupied <= l.stood {
+	taken := w.occupied
+	if l.adaptive { // more are taken for a while after a cut
+		taken = min(taken, l.limit)
+	}
+	if l.bad == 0 || l.clogged > 0 || l.losses.count() > 0 || taken <= l.stood {
 		return
 	}
-	l.stood = w.occupied
+	l.stood = taken
 	if l.stood >= l.bad {
 		l.bad, l.stood = 0, 0
 	}
