@@ -232,3 +232,14 @@ func (qs *queues) waiting() (n int) {
 	}
 	return n
 }
+
+// waitingFor is how many hosts wait for a slot of the pool.
+func (qs *queues) waitingFor(pool slots.Pool) int {
+	if pool == (slots.Pool{}) {
+		return qs.waiting()
+	}
+	if q := qs.by[pool]; q != nil {
+		return q.Queued()
+	}
+	return 0
+}

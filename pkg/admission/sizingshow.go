@@ -8,10 +8,16 @@ import (
 
 	"github.com/ironic-throttle/ironic-throttle/pkg/api"
 	"github.com/ironic-throttle/ironic-throttle/pkg/sizing"
-	"github.com/ironic-throttle/ironic-throttle/pkg/slots"
 )
 
-// sizing shows what boots say about the limits.
+// Sizing shows what boots say about the limits.
+func (c *Controller) Sizing(now time.Time) api.Sizing {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.sizing(now)
+}
+
+// sizing is Sizing under the lock.
 func (c *core) sizing(now time.Time) api.Sizing {
 	z := &c.sizer
 	out := api.Sizing{Mode: api.LimitModes()[0], Boots: []api.BootTimes{}, States: []api.StateTimes{}, Works: []api.WorkTimes{}}
@@ -52,15 +58,4 @@ var verdicts = map[sizing.Verdict]string{
 func histogram(t *sizing.Times) api.Histogram {
 	count, sum, upTo := t.Show()
 	return api.Histogram{Count: count, SumSeconds: sum, Buckets: upTo}
-}
-
-// waitingFor is how many hosts wait for a slot of the pool.
-func (qs *queues) waitingFor(pool slots.Pool) int {
-	if pool == (slots.Pool{}) {
-		return qs.waiting()
-	}
-	if q := qs.by[pool]; q != nil {
-		return q.Queued()
-	}
-	return 0
 }

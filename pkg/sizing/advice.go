@@ -69,7 +69,7 @@ func (l *Limiter) Advice(now time.Time) Advice {
 	full, boots, slower, booting := l.full(now, present)
 	if full < leastFull {
 		return Advice{Evidence: fmt.Sprintf("not enough evidence: %s while all %d slots were taken and hosts waited, some %d are needed",
-			number(boots, "boot was timed", "boots were timed"), present, leastFull*max(leastBoots, present/slotsABoot))}
+			number(boots, "boot was timed", "boots were timed"), present, leastFull*newWindow(now, present).want)}
 	}
 	lost := fmt.Sprintf("of the last %d boots at %d slots none was lost", boots, present)
 	if n := l.losses.count(); n > 0 {

@@ -10,8 +10,9 @@ const (
 	floorLimit = 5
 
 	// A window has at least so many boots, or one for every second slot: as many as begin at once
-	// when a limit is doubled. It is judged when no more than a tenth of them lasts.
+	// when a limit is doubled. 200 tell the time to 2 %. It is judged when no more than a tenth lasts.
 	leastBoots = 16
+	mostBoots  = 200
 	slotsABoot = 2
 	stillOpen  = 0.1
 
@@ -25,6 +26,7 @@ const (
 	leastLost = 3
 	lostPart  = 0.08
 	leastSeen = 40
+	mostSeen  = 400
 	crowdPart = 0.8
 	mayBeLost = 0.05 // up to here a limit still grows
 	mostUsual = 0.3

@@ -22,11 +22,10 @@ type Limiter struct {
 	bad     int  // slots that were taken when boots were lost; 0: never
 	badAt   time.Time
 	stood   int       // of these, the slots that worked on
-	clogged int       // slots that boots hold which were lost before the last cut
+	clogged int       // slots that boots hold which began before the last cut and are late
 	stepped time.Time // when the limit last grew near bad
 	clean   bool      // since the last cut a window lost nothing
 	usual   float64   // part of boots that is lost whatever the limit
-
 }
 
 // New returns a Limiter that knows nothing. Its limit is the ceiling; where it is adaptive, it begins
@@ -39,7 +38,7 @@ func New(ceiling int, adaptive bool, now time.Time) *Limiter {
 }
 
 // Limit is the limit in force, from 1 to the ceiling. After a cut it falls as the boots end that were
-// lost: their slots load nobody, and without them too few hosts would work.
+// late then: most are lost and load nobody, and without their slots too few hosts would work.
 func (l *Limiter) Limit() int {
 	if !l.adaptive {
 		return l.ceiling
@@ -67,7 +66,7 @@ func (l *Limiter) typical(kind string) float64 {
 	if known := max(l.base[kind].seconds(), l.recent[kind].seconds()); known > 0 {
 		return known
 	}
-	return l.window.kind(kind).seconds()
+	return l.window.typical(kind)
 }
 
 // Observe takes in what a poll shows, and reports whether the limit has changed.

@@ -46,7 +46,7 @@ func (s *losses) many(limit int, usual float64) bool {
 // watch takes in the boots of a poll. It returns how many slots boots hold that are lost or likely to
 // be.
 func (l *Limiter) watch(p *Poll) (late int) {
-	s, most := &l.losses, max(leastSeen, l.Limit())
+	s, most := &l.losses, min(mostSeen, max(leastSeen, l.Limit()))
 	s.occupied = max(s.occupied, p.Occupied)
 	open := map[string]bool{}
 	for _, b := range p.Settled {
@@ -60,13 +60,12 @@ func (l *Limiter) watch(p *Poll) (late int) {
 		typical := l.typical(b.Kind)
 		if b.late(typical) {
 			late++
+			if b.Began.Before(s.since) {
+				l.clogged++
+			}
 		}
-		if !b.lost(typical) {
-			continue
-		}
-		s.note(b, true, most)
-		if b.Began.Before(s.since) {
-			l.clogged++
+		if b.lost(typical) {
+			s.note(b, true, most)
 		}
 	}
 	for host := range s.counted {

@@ -174,7 +174,29 @@ func TestSZ9_HostsThatNeverBootDoNotTakeTheLimitDown(t *testing.T) {
 	}
 }
 
-// A breaker stops hosts: what is seen then says nothing. What was lost before still cuts, once.
+// A breaker opens on the very boots that a crowd has lost: these still cut, once.
+func TestSZ10_WhatWasLostBeforeABreakerOpenedStillCuts(t *testing.T) {
+	l := sizing.New(20, true, t0)
+	began := t0.Add(time.Minute)
+	l.Observe(began, sizing.Poll{Occupied: 20, Waiting: 9, Open: boots(0, 20, began, 0, sizing.Open)})
+	now := began.Add(3 * time.Minute)
+	l.Observe(now, sizing.Poll{
+		Occupied: 20, Waiting: 9, Settled: boots(0, 12, began, 3*time.Minute, sizing.Up), Open: boots(12, 8, began, 3*time.Minute, sizing.Open),
+	})
+	p := sizing.Poll{Occupied: 20, Frozen: true, Settled: boots(12, 8, began, 30*time.Minute, sizing.Failed)}
+	l.Observe(began.Add(30*time.Minute), p)
+	if r := l.Record(); r.Bad != 20 || r.Limit >= 20 {
+		t.Errorf("limit %d, bad %d", r.Limit, r.Bad)
+	}
+	cut := l.Record()
+	p.Settled = boots(100, 8, began, 31*time.Minute, sizing.Failed)
+	l.Observe(began.Add(31*time.Minute), p)
+	if r := l.Record(); r.Limit != cut.Limit {
+		t.Errorf("cut again, to %d", r.Limit)
+	}
+}
+
+// A breaker stops hosts: what is seen then says nothing.
 func TestSZ10_WhileABreakerIsOpenTheLimitDoesNotGrow(t *testing.T) {
 	l := sizing.New(100, true, t0)
 	now := t0

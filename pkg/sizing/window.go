@@ -10,8 +10,9 @@ type window struct {
 	since time.Time
 	want  int
 	boots []Boot
-	at    map[string]int // index in boots, by host
-	next  time.Time      // the first boot that found no place
+	at    map[string]int     // index in boots, by host
+	next  time.Time          // the first boot that found no place
+	kinds map[string]float64 // what typical has found out since the last poll
 
 	polls    int
 	booting  int // at once, summed over the polls
@@ -20,12 +21,13 @@ type window struct {
 }
 
 func newWindow(now time.Time, limit int) *window {
-	return &window{since: now, want: max(leastBoots, limit/slotsABoot), at: map[string]int{}}
+	return &window{since: now, want: min(mostBoots, max(leastBoots, limit/slotsABoot)), at: map[string]int{}}
 }
 
 // add takes in a poll.
 func (w *window) add(p *Poll) {
 	w.polls++
+	w.kinds = nil
 	w.booting += len(p.Open)
 	w.occupied = max(w.occupied, p.Occupied)
 	w.waited = p.Waiting > 0
@@ -60,18 +62,25 @@ func (w *window) put(b Boot) {
 	}
 }
 
-// kind is what the window shows so far of boots of a kind; none with fewer than leastToMend of them.
-func (w *window) kind(kind string) sample {
+// typical is how many seconds boots of a kind take that the window has seen come up; 0 with fewer than
+// leastToMend of them.
+func (w *window) typical(kind string) float64 {
+	if known, ok := w.kinds[kind]; ok {
+		return known
+	}
 	var logs []float64
 	for _, b := range w.boots {
 		if b.End == Up && b.Kind == kind {
 			logs = append(logs, math.Log(max(1, b.Took.Seconds())))
 		}
 	}
-	if len(logs) < leastToMend {
-		return sample{}
+	if w.kinds == nil {
+		w.kinds = map[string]float64{}
 	}
-	return sampleOf(logs)
+	if w.kinds[kind] = 0; len(logs) >= leastToMend {
+		w.kinds[kind] = sampleOf(logs).seconds()
+	}
+	return w.kinds[kind]
 }
 
 // load is how many hosts booted at once, on average.
