@@ -160,17 +160,18 @@ func TestSZ5_SZ6_SlowerBootsAloneNeverCut(t *testing.T) {
 	}
 }
 
-// Every twelfth host never boots. That is no reason to boot ever fewer of the others.
-func TestSZ9_HostsThatNeverBootDoNotTakeTheLimitDown(t *testing.T) {
+// Every eighth host never boots. That is no reason to boot fewer of the others at once: without SZ-9 the
+// limit stays between 28 and 36.
+func TestSZ9_HostsThatNeverBootDoNotHoldTheLimitDown(t *testing.T) {
 	s := newSite(60, func(s *site, _ int) time.Duration {
-		if s.hosts%12 == 0 {
+		if s.hosts%8 == 0 {
 			return 0
 		}
 		return s.usual()
 	})
 	s.run(12 * time.Hour)
-	if got := s.l.Limit(); got < 15 {
-		t.Errorf("limit %d", got)
+	if got := s.l.Limit(); got < 50 {
+		t.Errorf("limit %d of 60", got)
 	}
 }
 
