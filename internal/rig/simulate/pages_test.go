@@ -23,8 +23,12 @@ func TestPagesShowWhatIsPrinted(t *testing.T) {
 	}
 	t.Parallel()
 	printed := map[string]string{}
-	plot := filepath.Join(t.TempDir(), "storm.svg")
-	for _, page := range []string{"README.md", "docs/simulate.md"} {
+	plots := t.TempDir()
+	pictures := map[string]string{ // by the arguments that draw them
+		"--hosts 2000 --boot-capacity 16 --workers 32 --policy throttle,bmo": "storm.svg",
+		"--hosts 600 --boot-capacity 25 --limit 100 --limit-mode adaptive":   "adaptive.svg",
+	}
+	for _, page := range []string{"README.md", "docs/simulate.md", "docs/sizing.md"} {
 		text, err := os.ReadFile(filepath.Join("..", "..", "..", filepath.FromSlash(page)))
 		if err != nil {
 			t.Fatal(err)
@@ -37,8 +41,8 @@ func TestPagesShowWhatIsPrinted(t *testing.T) {
 			args := block[1]
 			if _, played := printed[args]; !played {
 				words := strings.Fields(args)
-				if page == "README.md" {
-					words = append(words, "--plot", plot)
+				if name := pictures[args]; name != "" {
+					words = append(words, "--plot", filepath.Join(plots, name))
 				}
 				printed[args] = prints(t, words...)
 			}
@@ -52,10 +56,12 @@ func TestPagesShowWhatIsPrinted(t *testing.T) {
 			}
 		}
 	}
-	samePicture(t, plot, filepath.Join("..", "..", "..", "docs", "storm.svg"))
+	for _, name := range pictures {
+		samePicture(t, filepath.Join(plots, name), filepath.Join("..", "..", "..", "docs", name))
+	}
 }
 
-// samePicture compares the picture of the README with the one that was just drawn; UPDATE_DOCS=1 replaces it.
+// samePicture compares a picture of a page with the one that was just drawn; UPDATE_DOCS=1 replaces it.
 func samePicture(t *testing.T, drawn, shown string) {
 	t.Helper()
 	now, err := os.ReadFile(drawn)
