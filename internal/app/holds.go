@@ -135,10 +135,14 @@ func (k *holdKeeper) wellLocked() {
 }
 
 func (k *holdKeeper) tellLocked(err error) {
-	if k.fault.isNew(err) {
+	if worthTelling(err) && k.fault.isNew(err) {
 		k.app.log.Error("the holds of failed hosts cannot be saved; they are in force, but a restart would lose them", "error", err)
 	}
 }
+
+// worthTelling leaves out that a process which does not lead writes nothing: it must not, and why
+// it does not lead is in the log.
+func worthTelling(err error) bool { return !errors.Is(err, holds.ErrNotLeading) }
 
 // complaint is an error that the log speaks of.
 type complaint struct {

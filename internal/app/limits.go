@@ -56,8 +56,8 @@ func (k *holdKeeper) saveLimits() error {
 		err = kept.SaveLimits(text)
 	}
 	if err != nil {
-		if k.limitFault.isNew(err) {
-			k.app.log.Error("what was learned of the limits cannot be saved; it is in force, but a restart would lose it", "error", err)
+		if worthTelling(err) && k.limitFault.isNew(err) {
+			k.app.log.Warn("what was learned of the limits cannot be saved; it is in force, but a restart would lose it", "error", err)
 		}
 		return err
 	}

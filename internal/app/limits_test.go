@@ -203,7 +203,7 @@ func TestSZ7_LimitsThatCannotBeSaved(t *testing.T) {
 		}})
 		found := s.learns()
 		lines := func() int {
-			return s.log.count("level=ERROR", "what was learned of the limits cannot be saved", "error=\"fault")
+			return s.log.count("level=WARN", "what was learned of the limits cannot be saved", "error=\"fault")
 		}
 		told, tried := lines(), tries.Load()
 		s.pass(4 * limitsInterval)
@@ -238,6 +238,23 @@ func TestSZ7_LimitsThatHangDoNotHoldUpTheEnd(t *testing.T) {
 		if saves.Load() != 1 {
 			t.Errorf("%d saves", saves.Load())
 		}
+	})
+}
+
+// A process that lost its Lease writes nothing, and says no more of it than why it does not lead.
+func TestLH27_WhoDoesNotLeadDoesNotComplain(t *testing.T) {
+	playWith(t, crowd, limited(config.LimitAdaptive, 60, ""), func(s *stage) {
+		var tries atomic.Int32
+		s.app.holds.keepIn(limitsIn{newHungStore(), func([]byte) error {
+			tries.Add(1)
+			return fmt.Errorf("one of eight: %w", holds.ErrNotLeading)
+		}})
+		s.learns()
+		s.pass(2 * limitsInterval)
+		if tries.Load() == 0 {
+			t.Error("nothing was learned")
+		}
+		s.expect(0, "cannot be saved")
 	})
 }
 

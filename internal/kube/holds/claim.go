@@ -121,7 +121,7 @@ func (m *Map) patiently(ctx context.Context, s *shard, w *wait, do func() error)
 
 // passing tells that the same request may go well later.
 func passing(err error) bool {
-	if errors.Is(err, errNotLeading) {
+	if errors.Is(err, ErrNotLeading) {
 		return false // nothing is to be waited for in the midst of a claim
 	}
 	switch apierrors.ReasonForError(err) {

@@ -287,7 +287,7 @@ func TestLH27_WhoDoesNotLeadSavesNoLimits(t *testing.T) {
 		d.saveLimits(m, 30)
 		before := d.written()
 		leading = false
-		if err := m.SaveLimits(limitText(t, 40)); !errors.Is(err, errNotLeading) || errors.Is(err, ErrTakenOver) || d.written() != before {
+		if err := m.SaveLimits(limitText(t, 40)); !errors.Is(err, ErrNotLeading) || errors.Is(err, ErrTakenOver) || d.written() != before {
 			t.Errorf("%v", err)
 		}
 		leading = true

@@ -20,9 +20,9 @@ import (
 // more.
 var ErrTakenOver = errors.New("another process writes the holds")
 
-// errNotLeading tells that Options.Leading said no. That may pass: it is not
+// ErrNotLeading tells that Options.Leading said no. That may pass: it is not
 // ErrTakenOver.
-var errNotLeading = errors.New("nothing is written while this process does not lead")
+var ErrNotLeading = errors.New("nothing is written while this process does not lead")
 
 // Map is the ledger, a holdoff.Store. It may be used by several goroutines.
 type Map struct {

@@ -148,7 +148,7 @@ func TestLH27_LateClaimLeavesTheLeaderAlone(t *testing.T) {
 			leader := d.open()
 			before := d.written()
 			close(wake)
-			if err := <-late; !errors.Is(err, errNotLeading) || errors.Is(err, ErrTakenOver) || !strings.Contains(err.Error(), "holds-") {
+			if err := <-late; !errors.Is(err, ErrNotLeading) || errors.Is(err, ErrTakenOver) || !strings.Contains(err.Error(), "holds-") {
 				t.Errorf("paused at %d: %v", at, err)
 			}
 			if d.written() != before {
@@ -177,18 +177,18 @@ func TestLH27_WhoDoesNotLeadSavesNothing(t *testing.T) {
 		lost.Store(true)
 		two := holdoff.Batch{Puts: []holdoff.Record{record("b", since)}}
 		for range 2 {
-			if err := m.Save(two); !errors.Is(err, errNotLeading) || errors.Is(err, ErrTakenOver) {
+			if err := m.Save(two); !errors.Is(err, ErrNotLeading) || errors.Is(err, ErrTakenOver) {
 				t.Error(err)
 			}
 		}
-		if _, err := Open(t.Context(), o); !errors.Is(err, errNotLeading) {
+		if _, err := Open(t.Context(), o); !errors.Is(err, ErrNotLeading) {
 			t.Error(err)
 		}
 		// The last look was a moment ago: a write that meets a newer object is another one.
 		d.edit(shardOf("b"), func(cm *corev1.ConfigMap) { cm.Labels["team"] = "metal" })
 		lost.Store(false)
 		d.before = func(method, _ string) { lost.Store(lost.Load() || method == http.MethodPut) }
-		if err := m.Save(two); !errors.Is(err, errNotLeading) {
+		if err := m.Save(two); !errors.Is(err, ErrNotLeading) {
 			t.Error(err)
 		}
 		if d.written() != before {

@@ -150,7 +150,7 @@ func (s *shard) put(ctx context.Context) error {
 	defer cancel()
 	cm, left, noRoom := s.object()
 	if !s.by.leading() {
-		return errNotLeading
+		return ErrNotLeading
 	}
 	var err error
 	if cm.ResourceVersion == "" {
