@@ -142,6 +142,21 @@ func TestSZ6_ALimitThatLosesBootsIsCutToWhatWorks(t *testing.T) {
 	}
 }
 
+// Where Ironic gives boots up early, lost ones end before they last long enough to count as late.
+func TestSZ6_ALimitIsFoundWhereIronicGivesUpEarly(t *testing.T) {
+	for _, gives := range []time.Duration{5 * time.Minute, 8 * time.Minute} {
+		s := newSite(200, cliff(30))
+		s.gives = gives
+		s.run(time.Hour)
+		s.seen = func(limit int) {
+			if limit < 24 || limit > 40 {
+				t.Fatalf("limit %d where 30 boots at once are well and Ironic gives up after %v", limit, gives)
+			}
+		}
+		s.run(3 * time.Hour)
+	}
+}
+
 // Boots that share a link slow down and are not lost: no limit is cut for that.
 func TestSZ5_SZ6_SlowerBootsAloneNeverCut(t *testing.T) {
 	s := newSite(60, func(s *site, n int) time.Duration {
