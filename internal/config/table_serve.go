@@ -36,7 +36,7 @@ var serveRows = []setting{
 	{name: nameListen, def: "127.0.0.1:8087", common: true, basic: true, rule: anAddress, help: "HTTP API and web page"},
 	{name: nameLocal, rule: loopbackAddress,
 		help: "beside IRONIC_THROTTLE_LISTEN_ADDRESS: API and page once more, in plain HTTP and without access control, for " +
-			"commands in the pod and for kubectl port-forward; unset = not"},
+			"commands in the pod and for kubectl port-forward, and Go's profiles (/debug/pprof/); unset = not"},
 	{name: nameHealth, def: ":9441", common: true, basic: true, rule: anAddress, help: "/healthz and /readyz"},
 	{name: nameMetrics, def: "127.0.0.1:8444", common: true, basic: true, rule: anAddress,
 		help: "/metrics; beyond loopback for those alone whom IRONIC_THROTTLE_API_ACCESS lets in"},

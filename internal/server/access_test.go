@@ -163,6 +163,28 @@ func TestTheLocalListenerAsksNobody(t *testing.T) {
 	isError(t, send(t, by("localhost", made(t, eager(), guarded(&guards{})).Local()), "POST", "/v1/breakers/ironic/trip", "", foreign...), 403, "")
 }
 
+// Profiles are the local listener's alone: whoever asks for them takes a core for seconds.
+func TestProfilesAreLocal(t *testing.T) {
+	s := made(t, eager(), guarded(&guards{}))
+	local := by("localhost", s.Local())
+	for path, want := range map[string]string{
+		"/debug/pprof/": "goroutine", "/debug/pprof/heap?debug=1": "heap profile", "/debug/pprof/goroutine?debug=1": "goroutine profile",
+		"/debug/pprof/trace?seconds=0.01": "go 1.", "/debug/pprof/profile?seconds=1": "\x1f\x8b",
+	} {
+		if w := send(t, local, "GET", path, ""); w.Code != 200 || !strings.Contains(w.Body.String(), want) {
+			t.Errorf("%s: %d %.80q, want %q", path, w.Code, w.Body, want)
+		}
+		open := made(t, eager())
+		for name, h := range map[string]http.Handler{"API": open.API(), "health": open.Health(), "metrics": open.Metrics(), "guarded": s.API()} {
+			if w := send(t, h, "GET", path, ""); w.Code == 200 {
+				t.Errorf("%s on %s: %d", path, name, w.Code)
+			}
+		}
+	}
+	isError(t, send(t, by("evil.example", s.Local()), "GET", "/debug/pprof/heap", ""), 421, "")
+	isError(t, send(t, local, "POST", "/debug/pprof/heap", ""), 405, "")
+}
+
 // by asks h by a name.
 func by(host string, h http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

@@ -5,6 +5,7 @@ import (
 	"crypto/tls"
 	"errors"
 	"log/slog"
+	"maps"
 	"net/http"
 	"strconv"
 	"sync"
@@ -165,7 +166,10 @@ func New(o Options) (*Server, error) {
 		return nil, err
 	}
 	everything := s.everything()
-	s.api, s.local = s.guarded(s.permitted, everything), s.guarded(nearby, everything)
+	s.api = s.guarded(s.permitted, everything)
+	local := profiles()
+	maps.Copy(local, everything)
+	s.local = s.guarded(nearby, local)
 	s.health = s.guarded(anybody, routes{
 		"/healthz": {http.MethodGet: healthz},
 		"/readyz":  {http.MethodGet: s.readyz},
@@ -206,7 +210,7 @@ func (s *Server) everything() routes {
 // API is the handler of /v1 and the page.
 func (s *Server) API() http.Handler { return s.api }
 
-// Local is the handler of the same without Access.
+// Local is the handler of the same without Access, and of profiles.
 func (s *Server) Local() http.Handler { return s.local }
 
 // Health is the handler of /healthz and /readyz.
