@@ -25,6 +25,7 @@ DEMO_FLAGS  ?=
 BUILDFLAGS  ?=
 STRESS_FLAGS ?=
 ATTACK      ?= 10m
+LONGRUN     ?= 30m
 TESTFLAGS   ?=
 SEARCH      ?= 10000
 LAWS        ?= 100000
@@ -41,7 +42,7 @@ STORM_FLAGS ?=
 COVER_FLOOR ?= 90
 
 .DEFAULT_GOAL := help
-.PHONY: help build demo run quick test search attack stress limits cover fuzz bench system e2e storm lint fmt plugin image clean $(BINARY)
+.PHONY: help build demo run quick test search attack longrun stress limits cover fuzz bench system e2e storm lint fmt plugin image clean $(BINARY)
 
 ##@ Use
 
@@ -121,6 +122,9 @@ search: ## Look for histories that break the limit or a law of turns, and plans 
 
 attack: ## The real process in 384 MiB, attacked with real hosts at work (ATTACK=10m)
 	$(TESTSUM) -v -- -timeout 2h -count=1 ./internal/rig/attack -args -attack.for=$(ATTACK) -attack.slow=3000 -attack.idle=500
+
+longrun: ## The real process for long, with hosts, faults and changed settings: what it holds stays flat (LONGRUN=30m)
+	$(TESTSUM) -v -silence 10m -- -timeout 0 -count=1 -run StaysFlat ./internal/rig/attack -args -attack.longrun=$(LONGRUN)
 
 stress: ## The stress table of storms up to 20,000 hosts, all policies side by side (STRESS_FLAGS="-seeds 1")
 	$(GO) run ./hack/stress $(STRESS_FLAGS)

@@ -26,6 +26,8 @@ type fleet struct {
 	gateway string
 	ironic  string
 	hosts   []host
+	looks   time.Duration // how often a host's state is read while it works
+	rests   time.Duration // between two works; a host that begins the next one before a poll keeps its slot (LH-14)
 
 	slots      []atomic.Int64 // that each has had
 	asks       atomic.Int64
@@ -46,7 +48,7 @@ func newFleet(t *testing.T, server, gateway, ironic string, n int) *fleet {
 	}
 	f := &fleet{
 		asking: c, http: &http.Client{Timeout: 40 * time.Second, Transport: &http.Transport{MaxIdleConnsPerHost: n}},
-		gateway: gateway, ironic: strings.TrimSuffix(ironic, "/v1"), slots: make([]atomic.Int64, n),
+		gateway: gateway, ironic: strings.TrimSuffix(ironic, "/v1"), slots: make([]atomic.Int64, n), looks: 100 * time.Millisecond,
 	}
 	t.Cleanup(func() {
 		c.CloseIdleConnections()
@@ -110,13 +112,14 @@ func (f *fleet) work(ctx context.Context, all *sync.WaitGroup) {
 			start = f.asked
 		}
 		all.Go(func() {
+			worked := false
 			for {
 				target := f.next(ctx, f.hosts[i])
-				if target == "" {
+				if target == "" || worked && !wait(ctx, f.rests) {
 					return
 				}
 				f.asks.Add(1)
-				if start(ctx, f.hosts[i], target) {
+				if worked = start(ctx, f.hosts[i], target); worked {
 					f.slots[i].Add(1)
 				} else {
 					wait(ctx, 500*time.Millisecond)
@@ -134,9 +137,9 @@ func (f *fleet) through(ctx context.Context, h host, target string) bool {
 	case err != nil:
 		f.lost(err)
 	case head.StatusCode == http.StatusConflict:
-		f.noteRefusal(head.Header.Get("X-Ironic-Throttle-Reason"))
+		f.noteRefusal("gateway " + head.Header.Get("X-Ironic-Throttle-Reason"))
 	case head.StatusCode >= 300:
-		f.noteRefusal(head.Status)
+		f.noteRefusal("gateway " + head.Status)
 	default:
 		return true
 	}
@@ -147,8 +150,11 @@ func (f *fleet) through(ctx context.Context, h host, target string) bool {
 func (f *fleet) asked(ctx context.Context, h host, target string) bool {
 	namespace, name, _ := strings.Cut(h.Name, "~")
 	ask := api.Ask{Namespace: namespace, Name: name, NodeUUID: h.UUID, Op: api.OpProvision, BMHState: api.BMHProvisioning}
-	if target == "deleted" {
+	switch target {
+	case "deleted":
 		ask.Op, ask.BMHState = api.OpDeprovision, api.BMHDeprovisioning
+	case "manage", "provide": // after a clean that failed
+		ask.Op, ask.BMHState = api.OpPrepare, api.BMHPreparing
 	}
 	answer, err := f.asking.IsReady(ctx, ask)
 	switch {
@@ -172,7 +178,7 @@ func (f *fleet) put(ctx context.Context, to string, h host, target string) (*htt
 // next waits until a host's work is over, as Ironic itself tells, and returns what comes
 // then; "" at the end of ctx.
 func (f *fleet) next(ctx context.Context, h host) (target string) {
-	for wait(ctx, 100*time.Millisecond) {
+	for wait(ctx, f.looks) {
 		var node struct {
 			State string `json:"provision_state"`
 		}
@@ -180,8 +186,12 @@ func (f *fleet) next(ctx context.Context, h host) (target string) {
 		switch {
 		case err == nil && node.State == "available":
 			return "active"
-		case err == nil && node.State == "active":
+		case err == nil && (node.State == "active" || node.State == "deploy failed" || node.State == "error"):
 			return "deleted"
+		case err == nil && node.State == "clean failed":
+			return "manage"
+		case err == nil && node.State == "manageable":
+			return "provide"
 		}
 	}
 	return ""

@@ -21,7 +21,7 @@ type built struct{ *testing.M }
 
 func (b built) Run() int {
 	flag.Parse()
-	if *lasts == 0 {
+	if *lasts == 0 && *longRun == 0 {
 		return b.M.Run()
 	}
 	program, remove, err := child.BuildProduct()
