@@ -25,6 +25,7 @@ type fleet struct {
 	http    *http.Client
 	gateway string
 	ironic  string
+	auth    string // of the hosts' clients; "": none
 	hosts   []host
 
 	slots      []atomic.Int64 // that each has had
@@ -201,6 +202,9 @@ func (f *fleet) call(ctx context.Context, method, url string, body, into any) (*
 	}
 	r.Header.Set("Content-Type", "application/json")
 	r.Header.Set("X-OpenStack-Ironic-API-Version", "1.61")
+	if f.auth != "" {
+		r.Header.Set("Authorization", f.auth)
+	}
 	resp, err := f.http.Do(r)
 	if err != nil {
 		return nil, err
