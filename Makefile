@@ -25,6 +25,7 @@ DEMO_FLAGS  ?=
 BUILDFLAGS  ?=
 STRESS_FLAGS ?=
 ATTACK      ?= 10m
+CHAOS       ?= .
 TESTFLAGS   ?=
 SEARCH      ?= 10000
 LAWS        ?= 100000
@@ -41,7 +42,7 @@ STORM_FLAGS ?=
 COVER_FLOOR ?= 90
 
 .DEFAULT_GOAL := help
-.PHONY: help build demo run quick test search attack stress limits cover fuzz bench system e2e storm lint fmt plugin image clean $(BINARY)
+.PHONY: help build demo run quick test search attack chaos stress limits cover fuzz bench system e2e storm lint fmt plugin image clean $(BINARY)
 
 ##@ Use
 
@@ -121,6 +122,14 @@ search: ## Look for histories that break the limit or a law of turns, and plans 
 
 attack: ## The real process in 384 MiB, attacked with real hosts at work (ATTACK=10m)
 	$(TESTSUM) -v -- -timeout 2h -count=1 ./internal/rig/attack -args -attack.for=$(ATTACK) -attack.slow=3000 -attack.idle=500
+
+# The first run is the long one; its table says what each fault came to. The others are short runs
+# of tests that have a target, or a place in make test, of their own.
+chaos: ## Real processes under faults, 20 minutes at most; as root some more (CHAOS=a regexp of the tests of faults, SEED=1)
+	$(TESTSUM) -v -- -timeout 30m -count=1 -run '$(CHAOS)' ./internal/rig/attack -args -chaos -chaos.seed=$(SEED)
+	$(TESTSUM) -- -timeout 30m -count=1 -run '^TestLH24_killStorm|^TestBO16_killHolds' ./internal/rig/demo -args -kill.holds=10 -kill.seed=$(SEED)
+	$(TESTSUM) -- -timeout 30m -count=1 ./internal/holdfile -args -holdfile.kills=20 -holdfile.seed=$(SEED)
+	$(TESTSUM) -- -timeout 30m -count=1 -run 'MemoryIsBounded' ./internal/rig/attack -args -attack.for=60s
 
 stress: ## The stress table of storms up to 20,000 hosts, all policies side by side (STRESS_FLAGS="-seeds 1")
 	$(GO) run ./hack/stress $(STRESS_FLAGS)

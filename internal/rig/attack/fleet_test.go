@@ -34,6 +34,10 @@ type fleet struct {
 	refused    sync.Map // counts of refusals by reason
 }
 
+// rest is how long a host does nothing after it has begun: with work that is shorter than a poll
+// it would never be seen idle, and keep its slot for ever.
+const rest = 1500 * time.Millisecond
+
 type host struct {
 	UUID string `json:"uuid"`
 	Name string `json:"name"`
@@ -41,13 +45,19 @@ type host struct {
 
 func newFleet(t *testing.T, server, gateway, ironic string, n int) *fleet {
 	t.Helper()
+	return newFleetAs(t, "", server, gateway, ironic, n)
+}
+
+// newFleetAs is newFleet whose clients show an Authorization.
+func newFleetAs(t *testing.T, auth, server, gateway, ironic string, n int) *fleet {
+	t.Helper()
 	c, err := api.NewClient(server)
 	if err != nil {
 		t.Fatal(err)
 	}
 	f := &fleet{
 		asking: c, http: &http.Client{Timeout: 40 * time.Second, Transport: &http.Transport{MaxIdleConnsPerHost: n}},
-		gateway: gateway, ironic: strings.TrimSuffix(ironic, "/v1"), slots: make([]atomic.Int64, n),
+		gateway: gateway, ironic: strings.TrimSuffix(ironic, "/v1"), auth: auth, slots: make([]atomic.Int64, n),
 	}
 	t.Cleanup(func() {
 		c.CloseIdleConnections()
@@ -111,14 +121,16 @@ func (f *fleet) work(ctx context.Context, all *sync.WaitGroup) {
 			start = f.asked
 		}
 		all.Go(func() {
+			h := f.hosts[i]
 			for {
-				target := f.next(ctx, f.hosts[i])
+				target := f.next(ctx, &h)
 				if target == "" {
 					return
 				}
 				f.asks.Add(1)
-				if start(ctx, f.hosts[i], target) {
+				if start(ctx, h, target) {
 					f.slots[i].Add(1)
+					wait(ctx, rest)
 				} else {
 					wait(ctx, 500*time.Millisecond)
 				}
@@ -171,13 +183,17 @@ func (f *fleet) put(ctx context.Context, to string, h host, target string) (*htt
 }
 
 // next waits until a host's work is over, as Ironic itself tells, and returns what comes
-// then; "" at the end of ctx.
-func (f *fleet) next(ctx context.Context, h host) (target string) {
+// then; "" at the end of ctx. h gets the UUID that its name has by then.
+func (f *fleet) next(ctx context.Context, h *host) (target string) {
 	for wait(ctx, 100*time.Millisecond) {
 		var node struct {
+			UUID  string `json:"uuid"`
 			State string `json:"provision_state"`
 		}
-		_, err := f.call(ctx, http.MethodGet, f.ironic+"/v1/nodes/"+h.UUID, nil, &node)
+		_, err := f.call(ctx, http.MethodGet, f.ironic+"/v1/nodes/"+h.Name, nil, &node)
+		if err == nil && node.UUID != "" {
+			h.UUID = node.UUID
+		}
 		switch {
 		case err == nil && node.State == "available":
 			return "active"

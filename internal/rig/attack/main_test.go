@@ -24,12 +24,6 @@ func (b built) Run() int {
 	if *lasts == 0 && !*faults {
 		return b.M.Run()
 	}
-	if os.Getenv("ZZBIN") != "" {
-		binary = os.Getenv("ZZBIN")
-		code := b.M.Run()
-		table.print(os.Stdout)
-		return code
-	}
 	program, remove, err := child.BuildProduct()
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)

@@ -39,15 +39,16 @@ func newKept(t *testing.T) *kept {
 	if err != nil {
 		t.Fatal(err)
 	}
-	k := &kept{t: t, address: net.JoinHostPort(child.Loopback, strconv.Itoa(ports[0])), server: newWorld(t)}
+	k := &kept{t: t, address: net.JoinHostPort(child.Loopback, strconv.Itoa(ports[0])), server: newWorld(t, 1)}
 	k.start()
 	t.Cleanup(k.end)
 	return k
 }
 
-func newWorld(t *testing.T) *fakeironic.Server {
+func newWorld(t *testing.T, seed uint64) *fakeironic.Server {
 	t.Helper()
 	o := fakeironic.DefaultOptions()
+	o.Seed = seed // its UUIDs too
 	o.Fleet.Nodes, o.Fleet.Namespaces, o.Speed, o.AutomatedClean, o.Limit = 40, 3, 1200, false, siteLimit
 	world, err := fakeironic.NewWorld(o, time.Now())
 	if err != nil {
@@ -93,31 +94,33 @@ func TestIronicIsRestarted(t *testing.T) {
 	s.sound(times, "Ironic is restarted with its nodes, away for up to 5 s, every other time its conductors' work is lost")
 }
 
-// Ironic comes back with an empty database, as where it lies in a pod: hosts that worked are
-// available again, and nothing works.
+// Ironic comes back with an empty database, as where it lies in a pod, and the hosts are
+// registered anew, with new UUIDs: those that worked are available again, and nothing works.
 func TestIronicForgets(t *testing.T) {
 	needsFaults(t)
 	k := newKept(t)
 	s := newSite(t, siteOptions{ironic: "http://" + k.address})
-	const times = 8
+	const times = 4
 	peak := 0
 	var tale []string
-	for range times {
+	for i := range times {
 		k.end()
 		if truth := k.server.Truth(); truth.OverLimit > 0 {
 			t.Errorf("%d hosts worked at once, limit %d; above it for %s:\n%s", truth.PeakWorking, siteLimit, truth.OverLimit, strings.Join(tale, "\n"))
 		} else {
 			peak = max(peak, truth.PeakWorking)
 		}
-		k.server, tale = newWorld(t), nil
+		k.server, tale = newWorld(t, uint64(i)+2), nil
 		k.server.With(func(_ time.Time, w *fakeironic.World) {
-			w.Watch(func(at time.Time, uuid string, works bool) { tale = append(tale, fmt.Sprint(at.Format("05.000"), uuid, works)) })
+			w.Watch(func(at time.Time, uuid string, works bool) {
+				tale = append(tale, fmt.Sprint(at.Format("05.000"), uuid, works))
+			})
 		})
 		s.wait(s.pause(20*time.Millisecond, 3*time.Second))
 		k.start()
 		s.wait(s.pause(500*time.Millisecond, 4*time.Second))
 	}
-	s.sound(times, "Ironic comes back without its nodes' states (peak before: %d)", peak)
+	s.sound(times, "Ironic loses its database: the hosts are registered anew, with new UUIDs (peak before: %d)", peak)
 }
 
 // Ironic's http_basic takes 45 ms of a processor for each request, and it has two.

@@ -30,8 +30,9 @@ var (
 const (
 	siteLimit = 4
 	siteHosts = 10
-	// goesOn is the longest wait for every host to have one more slot: the machine may be busy.
-	goesOn = time.Minute
+	// goesOn is the longest wait for every host to have one more slot: a call to a host that is
+	// no more ends after three minutes, and the machine may be busy.
+	goesOn = 4 * time.Minute
 )
 
 // site is an Ironic with real hosts, and the product between them in a process of its own.
@@ -101,8 +102,7 @@ func newSite(t *testing.T, o siteOptions) *site {
 	if o.idle {
 		return s
 	}
-	s.fleet = newFleet(t, s.at.API, s.at.Gateway, s.ironic, siteHosts)
-	s.fleet.auth = o.auth
+	s.fleet = newFleetAs(t, o.auth, s.at.API, s.at.Gateway, s.ironic, siteHosts)
 	ctx, stop := context.WithCancel(t.Context())
 	var all sync.WaitGroup
 	s.fleet.work(ctx, &all)
@@ -140,13 +140,17 @@ func (s *site) goesOn(when string) {
 			}
 		}
 		return true
-	}, func() string { return s.fleet.String() + "\n" + s.log.Tail() })
+	}, func() string {
+		status, _ := get(s.t, s.at.API+"/v1/status")
+		queue, _ := get(s.t, s.at.API+"/v1/queue")
+		return fmt.Sprintf("%s\nof each %d\n%s%s%s", s.fleet, s.fleet.counts(), status, queue, s.log.Tail())
+	})
 	if !s.Running() {
 		s.t.Fatalf("the product has ended %s: %v\n%s", when, s.Err(), s.log.Tail())
 	}
 }
 
-// truth is what the fake knows.
+// truthOf is what the fake knows.
 func truthOf(t *testing.T, ironic string) (truth fakeironic.Truth) {
 	t.Helper()
 	text, err := get(t, ironic+"/fake/truth")
@@ -177,8 +181,8 @@ func get(t *testing.T, url string) (string, error) {
 
 // use is what the product takes of the machine.
 type use struct {
-	mib                     float64
-	files, routines, thread int
+	mib             float64
+	files, routines int
 }
 
 func (u use) String() string {
