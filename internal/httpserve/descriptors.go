@@ -15,5 +15,5 @@ func ConnsWithin(descriptors uint64) int {
 	if descriptors >= ownDescriptors+shares*MaxConns {
 		return MaxConns
 	}
-	return max(leastConns, (int(descriptors)-ownDescriptors)/shares) //nolint:gosec // it is small
+	return max(leastConns, (int(descriptors)-ownDescriptors)/shares)
 }

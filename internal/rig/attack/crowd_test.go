@@ -37,7 +37,7 @@ func TestTenThousandConnections(t *testing.T) {
 	s.goesOn("in a crowd")
 	loris.end()
 	hold.end()
-	s.sound(1, "10,000 silent connections and 100 that send a byte of a head each second")
+	s.soundf(1, "10,000 silent connections and 100 that send a byte of a head each second")
 }
 
 // drip sends a head byte by byte.
@@ -90,7 +90,7 @@ func TestHeaderBombs(t *testing.T) {
 		all.Wait()
 		s.wait(0)
 	}
-	s.sound(4*rounds*len(bombs), "heads of megabytes, of 500,000 lines, long targets, hosts, ranges, a chunk for each byte")
+	s.soundf(4*rounds*len(bombs), "heads of megabytes, of 500,000 lines, long targets, hosts, ranges, a chunk for each byte")
 }
 
 const bombLength = 10 << 30
@@ -187,5 +187,5 @@ func TestIronicsAnswersAreBombs(t *testing.T) {
 	if s.log.Count("panic") > 0 {
 		t.Error(s.log.Tail())
 	}
-	s.sound(len(kinds)-1, "Ironic's answers are bombs: 10 GiB as gzip and deflate, in errors, depth, double keys, numbers, redirects, 1xx, headers")
+	s.soundf(len(kinds)-1, "Ironic's answers are bombs: 10 GiB as gzip and deflate, in errors, depth, double keys, numbers, redirects, 1xx, headers")
 }

@@ -42,7 +42,7 @@ func TestDescriptorsAreFew(t *testing.T) {
 			if s.log.Count("this process may have few descriptors") != 1 {
 				t.Error("nothing was said of it")
 			}
-			s.sound(1, "%s descriptors (ulimit -n), 600 silent connections to each of 4 listeners: %d of %d probes answered", few, answered, probed)
+			s.soundf(1, "%s descriptors (ulimit -n), 600 silent connections to each of 4 listeners: %d of %d probes answered", few, answered, probed)
 		})
 	}
 }

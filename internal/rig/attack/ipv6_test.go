@@ -71,5 +71,5 @@ func TestAllByIPv6(t *testing.T) {
 	} else {
 		_ = resp.Body.Close()
 	}
-	s.sound(1, "endpoint, listeners and links by IPv6 ([::1])")
+	s.soundf(1, "endpoint, listeners and links by IPv6 ([::1])")
 }

@@ -91,7 +91,7 @@ func TestIronicIsRestarted(t *testing.T) {
 		k.start()
 		s.wait(s.pause(200*time.Millisecond, 2*time.Second))
 	}
-	s.sound(times, "Ironic is restarted with its nodes, away for up to 5 s, every other time its conductors' work is lost")
+	s.soundf(times, "Ironic is restarted with its nodes, away for up to 5 s, every other time its conductors' work is lost")
 }
 
 // Ironic comes back with an empty database, as where it lies in a pod, and the hosts are
@@ -120,7 +120,7 @@ func TestIronicForgets(t *testing.T) {
 		k.start()
 		s.wait(s.pause(500*time.Millisecond, 4*time.Second))
 	}
-	s.sound(times, "Ironic loses its database: the hosts are registered anew, with new UUIDs (peak before: %d)", peak)
+	s.soundf(times, "Ironic loses its database: the hosts are registered anew, with new UUIDs (peak before: %d)", peak)
 }
 
 // Ironic's http_basic takes 45 ms of a processor for each request, and it has two.
@@ -170,7 +170,7 @@ func TestAnIronicWithExpensiveAccess(t *testing.T) {
 	if strings.Contains(s.log.String(), "secret") {
 		t.Error("the password is in the log")
 	}
-	s.sound(1, "every request costs Ironic 45 ms of one of two processors (http_basic): %s requests a second", fmt.Sprintf("%.0f", perSecond))
+	s.soundf(1, "every request costs Ironic 45 ms of one of two processors (http_basic): %s requests a second", fmt.Sprintf("%.0f", perSecond))
 }
 
 // Two changes of a node within a second look alike in MySQL and MariaDB.
@@ -180,6 +180,6 @@ func TestStampsAreWholeSeconds(t *testing.T) {
 		_, base := newIronic(t, "--whole-seconds", "--nulls-first", "--seed", strconv.FormatUint(*faultsSeed, 10), "--conductor-skew", skew, "--vanish", "0.05", "--flap", "0.2")
 		s := newSite(t, siteOptions{ironic: base})
 		s.wait(15 * time.Second)
-		s.sound(1, "stamps of whole seconds, as MariaDB keeps them; conductors %s apart", skew)
+		s.soundf(1, "stamps of whole seconds, as MariaDB keeps them; conductors %s apart", skew)
 	}
 }

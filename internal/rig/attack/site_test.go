@@ -214,8 +214,8 @@ func (s *site) use() (u use) {
 	return u
 }
 
-// sound is what must hold at the end of every fault; text tells what was done.
-func (s *site) sound(times int, format string, args ...any) {
+// soundf is what must hold at the end of every fault; text tells what was done.
+func (s *site) soundf(times int, format string, args ...any) {
 	s.t.Helper()
 	s.goesOn("after the fault")
 	truth := truthOf(s.t, s.ironic)

@@ -20,7 +20,7 @@ func TestTheProductIsStopped(t *testing.T) {
 		s.Signal(syscall.SIGCONT)
 		s.wait(s.pause(100*time.Millisecond, 2*time.Second))
 	}
-	s.sound(times, "the throttle is stopped (SIGSTOP) for up to 6 s")
+	s.soundf(times, "the throttle is stopped (SIGSTOP) for up to 6 s")
 }
 
 func TestIronicIsStopped(t *testing.T) {
@@ -34,5 +34,5 @@ func TestIronicIsStopped(t *testing.T) {
 		ironic.Signal(syscall.SIGCONT)
 		s.wait(s.pause(100*time.Millisecond, 2*time.Second))
 	}
-	s.sound(times, "Ironic is stopped (SIGSTOP) for up to 8 s")
+	s.soundf(times, "Ironic is stopped (SIGSTOP) for up to 8 s")
 }

@@ -3,6 +3,7 @@
 package attack
 
 import (
+	"bytes"
 	"os"
 	"path/filepath"
 	"strings"
@@ -42,7 +43,7 @@ func (s *site) saves(file, when string) {
 	child.Await(s.t, 50*time.Millisecond, goesOn, "save "+when, func() bool {
 		s.fail(100 * time.Millisecond)
 		now, err := os.ReadFile(file)
-		return err == nil && len(now) > 0 && string(now) != string(before)
+		return err == nil && len(now) > 0 && !bytes.Equal(now, before)
 	}, s.log.Tail)
 }
 

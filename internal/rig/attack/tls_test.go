@@ -149,7 +149,7 @@ func TestIronicsCertificateGoesBad(t *testing.T) {
 		show(ours, "127.0.0.1", tomorrow)
 		s.goesOn("after a certificate that is " + b.name)
 	}
-	s.sound(len(bad), "Ironic's certificate expired, of another name or authority, none; our CA file cut, empty, another's")
+	s.soundf(len(bad), "Ironic's certificate expired, of another name or authority, none; our CA file cut, empty, another's")
 }
 
 // The certificates of our own listeners are replaced while hosts ask, also in the midst of
