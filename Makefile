@@ -127,9 +127,11 @@ attack: ## The real process in 384 MiB, attacked with real hosts at work (ATTACK
 # of tests that have a target, or a place in make test, of their own.
 chaos: ## Real processes under faults, 20 minutes at most; as root some more (CHAOS=a regexp of the tests of faults, SEED=1)
 	$(TESTSUM) -v -- -timeout 30m -count=1 -run '$(CHAOS)' ./internal/rig/attack -args -chaos -chaos.seed=$(SEED)
+ifeq ($(CHAOS),.)
 	$(TESTSUM) -- -timeout 30m -count=1 -run '^TestLH24_killStorm|^TestBO16_killHolds' ./internal/rig/demo -args -kill.holds=10 -kill.seed=$(SEED)
 	$(TESTSUM) -- -timeout 30m -count=1 ./internal/holdfile -args -holdfile.kills=20 -holdfile.seed=$(SEED)
 	$(TESTSUM) -- -timeout 30m -count=1 -run 'MemoryIsBounded' ./internal/rig/attack -args -attack.for=60s
+endif
 
 stress: ## The stress table of storms up to 20,000 hosts, all policies side by side (STRESS_FLAGS="-seeds 1")
 	$(GO) run ./hack/stress $(STRESS_FLAGS)
