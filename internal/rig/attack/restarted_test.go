@@ -76,6 +76,7 @@ func (k *kept) end() {
 // before.
 func TestIronicIsRestarted(t *testing.T) {
 	needsFaults(t)
+	t.Parallel() // it mostly waits
 	k := newKept(t)
 	s := newSite(t, siteOptions{ironic: "http://" + k.address})
 	const times = 10
@@ -98,6 +99,7 @@ func TestIronicIsRestarted(t *testing.T) {
 // registered anew, with new UUIDs: those that worked are available again, and nothing works.
 func TestIronicForgets(t *testing.T) {
 	needsFaults(t)
+	t.Parallel() // it mostly waits
 	k := newKept(t)
 	s := newSite(t, siteOptions{ironic: "http://" + k.address})
 	const times = 4
@@ -176,6 +178,7 @@ func TestAnIronicWithExpensiveAccess(t *testing.T) {
 // Two changes of a node within a second look alike in MySQL and MariaDB.
 func TestStampsAreWholeSeconds(t *testing.T) {
 	needsFaults(t)
+	t.Parallel() // it mostly waits
 	for _, skew := range []string{"0s", "90s"} {
 		_, base := newIronic(t, "--whole-seconds", "--nulls-first", "--seed", strconv.FormatUint(*faultsSeed, 10), "--conductor-skew", skew, "--vanish", "0.05", "--flap", "0.2")
 		s := newSite(t, siteOptions{ironic: base})

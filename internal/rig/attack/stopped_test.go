@@ -12,6 +12,7 @@ import (
 // at once: pauses are shorter and longer than all that it waits for.
 func TestTheProductIsStopped(t *testing.T) {
 	needsFaults(t)
+	t.Parallel() // it mostly waits
 	s := newSite(t, siteOptions{})
 	const times = 14
 	for range times {
@@ -25,6 +26,7 @@ func TestTheProductIsStopped(t *testing.T) {
 
 func TestIronicIsStopped(t *testing.T) {
 	needsFaults(t)
+	t.Parallel() // it mostly waits
 	ironic, base := newIronic(t)
 	s := newSite(t, siteOptions{ironic: base, env: []string{"IRONIC_CLIENT_TIMEOUT=5s"}})
 	const times = 8

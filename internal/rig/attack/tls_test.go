@@ -95,6 +95,7 @@ func write(t *testing.T, file string, text []byte) {
 // throttle says what is wrong, starts nobody, and goes on by itself.
 func TestIronicsCertificateGoesBad(t *testing.T) {
 	needsFaults(t)
+	t.Parallel() // it mostly waits
 	ours, others := newAuthority(t), newAuthority(t)
 	_, base := newIronic(t)
 	to, err := url.Parse(base)
