@@ -125,7 +125,7 @@ attack: ## The real process in 384 MiB, attacked with real hosts at work (ATTACK
 
 # The first run is the long one; its table says what each fault came to. The others are short runs
 # of tests that have a target, or a place in make test, of their own.
-chaos: ## Real processes under faults, 20 minutes at most; as root some more (CHAOS=a regexp of the tests of faults, SEED=1)
+chaos: ## Real processes under faults, some 20 minutes; as root some more (CHAOS=a regexp of the tests of faults, SEED=1)
 	$(TESTSUM) -v -- -timeout 30m -count=1 -run '$(CHAOS)' ./internal/rig/attack -args -chaos -chaos.seed=$(SEED)
 ifeq ($(CHAOS),.)
 	$(TESTSUM) -- -timeout 30m -count=1 -run '^TestLH24_killStorm|^TestBO16_killHolds' ./internal/rig/demo -args -kill.holds=10 -kill.seed=$(SEED)
