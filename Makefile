@@ -26,6 +26,7 @@ BUILDFLAGS  ?=
 STRESS_FLAGS ?=
 ATTACK      ?= 10m
 LONGRUN     ?= 30m
+CHAOS       ?= .
 TESTFLAGS   ?=
 SEARCH      ?= 10000
 LAWS        ?= 100000
@@ -42,7 +43,7 @@ STORM_FLAGS ?=
 COVER_FLOOR ?= 90
 
 .DEFAULT_GOAL := help
-.PHONY: help build demo run quick test search attack longrun stress limits cover fuzz bench system e2e storm lint fmt plugin image clean $(BINARY)
+.PHONY: help build demo run quick test search attack chaos longrun stress limits cover fuzz bench system e2e storm lint fmt plugin image clean $(BINARY)
 
 ##@ Use
 
@@ -125,6 +126,16 @@ attack: ## The real process in 384 MiB, attacked with real hosts at work (ATTACK
 
 longrun: ## The real process for long, with hosts, faults and changed settings: what it holds stays flat (LONGRUN=30m)
 	$(TESTSUM) -v -silence 10m -- -timeout 0 -count=1 -run StaysFlat ./internal/rig/attack -args -attack.longrun=$(LONGRUN)
+
+# The first run is the long one; its table says what each fault came to. The others are short runs
+# of tests that have a target, or a place in make test, of their own.
+chaos: ## Real processes under faults, some 20 minutes; as root some more (CHAOS=a regexp of the tests of faults, SEED=1)
+	$(TESTSUM) -v -- -timeout 30m -count=1 -run '$(CHAOS)' ./internal/rig/attack -args -chaos -chaos.seed=$(SEED)
+ifeq ($(CHAOS),.)
+	$(TESTSUM) -- -timeout 30m -count=1 -run '^TestLH24_killStorm|^TestBO16_killHolds' ./internal/rig/demo -args -kill.holds=10 -kill.seed=$(SEED)
+	$(TESTSUM) -- -timeout 30m -count=1 ./internal/holdfile -args -holdfile.kills=20 -holdfile.seed=$(SEED)
+	$(TESTSUM) -- -timeout 30m -count=1 -run 'MemoryIsBounded' ./internal/rig/attack -args -attack.for=60s
+endif
 
 stress: ## The stress table of storms up to 20,000 hosts, all policies side by side (STRESS_FLAGS="-seeds 1")
 	$(GO) run ./hack/stress $(STRESS_FLAGS)

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/ironic-throttle/ironic-throttle/internal/config"
+	"github.com/ironic-throttle/ironic-throttle/internal/httpserve"
 )
 
 // force is what is in force: an immutable value, replaced by each reload.
@@ -41,6 +42,10 @@ func (a *App) tellStart() {
 	}
 	if a.gateway != nil {
 		a.log.Info("gateway in front of Ironic", "url", a.GatewayURL())
+	}
+	if few := httpserve.Descriptors(); httpserve.ConnsWithin(few) < httpserve.MaxConns {
+		a.log.Warn("this process may have few descriptors (ulimit -n): its listeners take fewer connections",
+			"descriptors", few, "connections", httpserve.ConnsWithin(few))
 	}
 }
 

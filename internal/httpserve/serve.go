@@ -17,7 +17,7 @@ type Server struct {
 	Name     string // in errors
 	HTTP     *http.Server
 	Listen   net.Listener
-	MaxConns int    // connections at the same time; 0: MaxConns
+	MaxConns int    // connections at the same time, fewer where descriptors are few; 0: MaxConns
 	Cut      func() // called before requests are cut that took longer than drain; may be nil
 }
 
@@ -27,9 +27,10 @@ type Server struct {
 // connection on which nothing was asked is no error and delays nothing.
 func Serve(ctx context.Context, drain time.Duration, all ...Server) error {
 	ended := make(chan error, len(all))
+	fit := ConnsWithin(Descriptors())
 	for _, s := range all {
 		var first fresh
-		limiter := newConnLimiter(s.Listen, cmp.Or(s.MaxConns, MaxConns))
+		limiter := newConnLimiter(s.Listen, min(fit, cmp.Or(s.MaxConns, MaxConns)))
 		s.Listen, s.HTTP.Handler, s.HTTP.ConnContext = limiter, limiter.serve(s.HTTP.Handler), remember
 		s.HTTP.ConnState = func(conn net.Conn, state http.ConnState) {
 			limiter.track(conn, state)

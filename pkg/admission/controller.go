@@ -246,9 +246,10 @@ func (c *Controller) ObserveNode(now time.Time, s ironic.NodeObservation) {
 }
 
 // PollFailed implements ironic.View.
-func (c *Controller) PollFailed(_ time.Time, err error) {
+func (c *Controller) PollFailed(now time.Time, err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	c.ledger.PollFailed(now)
 	c.revision.Add(1)
 	c.failure = err.Error()
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"unicode"
 	"unicode/utf8"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -132,9 +133,25 @@ func (in *reader) text(limit int) ([]byte, error) {
 		return nil, err
 	}
 	if bytes.IndexByte(raw, '\\') < 0 && utf8.Valid(raw) {
-		return cut(raw[1:len(raw)-1], limit), nil
+		return visible(cut(raw[1:len(raw)-1], limit)), nil
 	}
-	return cut(in.unquote(raw), limit), nil
+	return visible(cut(in.unquote(raw), limit)), nil
+}
+
+// visible is a text with a blank for every character that cannot be printed: names, groups and
+// errors end up in logs, in terminals and in metrics, where such a one would do something.
+func visible(text []byte) []byte {
+	for _, c := range text {
+		if c < ' ' || c > '~' {
+			return bytes.Map(func(r rune) rune {
+				if unicode.IsPrint(r) {
+					return r
+				}
+				return ' '
+			}, text)
+		}
+	}
+	return text
 }
 
 // unquote returns a JSON string without quotes and escapes.

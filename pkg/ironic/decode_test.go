@@ -247,3 +247,16 @@ func BenchmarkDecodePage(b *testing.B) {
 		}
 	}
 }
+
+// A text of Ironic's is shown in logs, terminals and metrics: there is nothing in it that does
+// something there.
+func TestTextsAreVisible(t *testing.T) {
+	evil := `a\nb\u001b[2J\u009b31m\u202ec` + "\x7f\u0085d\u00e9"
+	want := "a b [2J 31m c  dé"
+	n := one(t, `{"uuid": "u", "name": "`+evil+`", "conductor_group": "`+evil+`", "driver": "`+evil+`", "last_error": "`+evil+`", "instance_info": {"image_source": "`+evil+`"}}`)
+	for name, got := range map[string]string{"name": n.Name, "group": n.ConductorGroup, "driver": n.Driver, "error": n.LastError, "image": n.Image} {
+		if got != want {
+			t.Errorf("%s: %q, want %q", name, got, want)
+		}
+	}
+}

@@ -96,7 +96,7 @@ func (l *Ledger) judge(v *Verdict) (Outcome, time.Duration) {
 	if v.pool.exempt && v.known {
 		return Exempt, 0
 	}
-	if !v.ask.Put && done(h, &v.ask, l.at, l.cfg.Linger) {
+	if !v.ask.Put && l.done(h, &v.ask) {
 		return Done, 0
 	}
 	if h != nil && h.holds() {

@@ -7,7 +7,8 @@ import (
 )
 
 // done reports whether ask wants nothing that would start work (LH-16). h may be nil.
-func done(h *host, ask *Ask, at moment, linger time.Duration) bool {
+func (l *Ledger) done(h *host, ask *Ask) bool {
+	at, linger := l.at, l.cfg.Linger
 	wantsNothing := ask.wantsNothing()
 	switch {
 	case h == nil:
@@ -16,7 +17,7 @@ func done(h *host, ask *Ask, at moment, linger time.Duration) bool {
 		return false
 	case wantsNothing && !h.holds():
 		return true
-	case !h.proven(at, linger):
+	case !h.proven(at, linger, l.view.brokeSeq):
 		return false
 	case wantsNothing:
 		return true
@@ -48,9 +49,10 @@ func (a *Ask) wantsNothing() bool {
 }
 
 // proven reports whether the newest observation of h is good enough to end its lease
-// at its own word (LH-16).
-func (h *host) proven(at moment, linger time.Duration) bool {
-	if !h.observed.idle() || h.observed.mark.seq <= h.yesSeq || h.puts.pending() ||
+// at its own word (LH-16): not one from before Ironic was away, which may have come back as
+// it was still earlier.
+func (h *host) proven(at moment, linger time.Duration, brokeSeq uint64) bool {
+	if !h.observed.idle() || h.observed.mark.seq <= max(h.yesSeq, brokeSeq) || h.puts.pending() ||
 		beyond(h.observed.mark.at, at, doneMaxAge) {
 		return false
 	}

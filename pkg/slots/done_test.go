@@ -43,6 +43,29 @@ func TestLH16_Done(t *testing.T) {
 	s.wantAsk(put, full)
 }
 
+// An Ironic that was away may have come back with what it had in a backup: hosts that were
+// seen active are not, and would start all at once.
+func TestLH16_NothingIsDoneByWhatIronicSaidBeforeItWasAway(t *testing.T) {
+	s := newStage(t, 1)
+	s.is(1, ironic.Active)
+	s.is(2, ironic.Active)
+	s.fill(9)
+	s.wantAsk(by(1, api.OpProvision), full)
+	s.wantAsk(by(2, api.OpProvision), full)
+	s.poll()
+	s.wantAsk(by(1, api.OpProvision), done)
+	s.l.PollFailed(s.now)
+	s.is(1, ironic.Available) // by the backup
+	s.wantAsk(by(1, api.OpProvision), full)
+	s.wantAsk(by(2, api.OpProvision), full)
+	s.polls(time.Minute)
+	s.wantAsk(by(1, api.OpProvision), full)
+	s.wantAsk(by(2, api.OpProvision), full)
+	s.poll()
+	s.wantAsk(by(1, api.OpProvision), full)
+	s.wantAsk(by(2, api.OpProvision), done)
+}
+
 func TestLH16_WantsNothing(t *testing.T) {
 	s := newStage(t, 1)
 	s.fill(9)

@@ -14,6 +14,8 @@ type view struct {
 	took    time.Duration // what polls take of late
 	whole   mark          // the last poll that showed more than the busy; seq 0: none yet
 	settled bool          // LH-24
+	// brokeSeq is when the last poll failed.
+	brokeSeq uint64
 	// listsOutdated: something other than the lists shows that these are no longer true.
 	listsOutdated bool
 }
@@ -41,6 +43,13 @@ func (v *view) add(now time.Time, o ironic.Observation, mark mark, settle time.D
 func (v *view) stale(now time.Time, maxStale time.Duration) bool {
 	const most = 4 // times MAX_STALE
 	return v.polls == 0 || now.Sub(v.takenAt) > min(maxStale+2*max(0, v.took), most*maxStale)
+}
+
+// PollFailed notes that a poll could not be completed. It ends nothing and makes the view no
+// younger.
+func (l *Ledger) PollFailed(now time.Time) {
+	l.tick(now)
+	l.view.brokeSeq = l.stamp()
 }
 
 // Ready reports whether a host without a slot could get a yes at all: Open, or

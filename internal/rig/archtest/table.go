@@ -169,7 +169,7 @@ var table = map[string]imports{
 		house:   []string{"internal/rig/child"},
 		outside: []string{"k8s.io/api", "k8s.io/apimachinery", "k8s.io/client-go"},
 	},
-	"internal/rig/attack":    {tests: []string{"internal/rig/child"}},
+	"internal/rig/attack":    {tests: []string{"internal/rig/child", "internal/rig/fakeironic"}},
 	"internal/rig/measure":   {},
 	"internal/rig/planstate": {house: []string{"pkg/disruption"}},
 	"internal/rig/simulate": {

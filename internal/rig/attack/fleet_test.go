@@ -25,6 +25,7 @@ type fleet struct {
 	http    *http.Client
 	gateway string
 	ironic  string
+	auth    string // of the hosts' clients; "": none
 	hosts   []host
 	looks   time.Duration // how often a host's state is read while it works
 	rests   time.Duration // between two works; a host that begins the next one before a poll keeps its slot (LH-14)
@@ -42,13 +43,20 @@ type host struct {
 
 func newFleet(t *testing.T, server, gateway, ironic string, n int) *fleet {
 	t.Helper()
+	return newFleetAs(t, "", server, gateway, ironic, n)
+}
+
+// newFleetAs is newFleet whose clients show an Authorization.
+func newFleetAs(t *testing.T, auth, server, gateway, ironic string, n int) *fleet {
+	t.Helper()
 	c, err := api.NewClient(server)
 	if err != nil {
 		t.Fatal(err)
 	}
 	f := &fleet{
 		asking: c, http: &http.Client{Timeout: 40 * time.Second, Transport: &http.Transport{MaxIdleConnsPerHost: n}},
-		gateway: gateway, ironic: strings.TrimSuffix(ironic, "/v1"), slots: make([]atomic.Int64, n), looks: 100 * time.Millisecond,
+		gateway: gateway, ironic: strings.TrimSuffix(ironic, "/v1"), auth: auth, slots: make([]atomic.Int64, n),
+		looks: 100 * time.Millisecond, rests: 1500 * time.Millisecond,
 	}
 	t.Cleanup(func() {
 		c.CloseIdleConnections()
@@ -112,14 +120,14 @@ func (f *fleet) work(ctx context.Context, all *sync.WaitGroup) {
 			start = f.asked
 		}
 		all.Go(func() {
-			worked := false
+			h, worked := f.hosts[i], false
 			for {
-				target := f.next(ctx, f.hosts[i])
+				target := f.next(ctx, &h)
 				if target == "" || worked && !wait(ctx, f.rests) {
 					return
 				}
 				f.asks.Add(1)
-				if worked = start(ctx, f.hosts[i], target); worked {
+				if worked = start(ctx, h, target); worked {
 					f.slots[i].Add(1)
 				} else {
 					wait(ctx, 500*time.Millisecond)
@@ -176,13 +184,17 @@ func (f *fleet) put(ctx context.Context, to string, h host, target string) (*htt
 }
 
 // next waits until a host's work is over, as Ironic itself tells, and returns what comes
-// then; "" at the end of ctx.
-func (f *fleet) next(ctx context.Context, h host) (target string) {
+// then; "" at the end of ctx. h gets the UUID that its name has by then.
+func (f *fleet) next(ctx context.Context, h *host) (target string) {
 	for wait(ctx, f.looks) {
 		var node struct {
+			UUID  string `json:"uuid"`
 			State string `json:"provision_state"`
 		}
-		_, err := f.call(ctx, http.MethodGet, f.ironic+"/v1/nodes/"+h.UUID, nil, &node)
+		_, err := f.call(ctx, http.MethodGet, f.ironic+"/v1/nodes/"+h.Name, nil, &node)
+		if err == nil && node.UUID != "" {
+			h.UUID = node.UUID
+		}
 		switch {
 		case err == nil && node.State == "available":
 			return "active"
@@ -211,6 +223,9 @@ func (f *fleet) call(ctx context.Context, method, url string, body, into any) (*
 	}
 	r.Header.Set("Content-Type", "application/json")
 	r.Header.Set("X-OpenStack-Ironic-API-Version", "1.61")
+	if f.auth != "" {
+		r.Header.Set("Authorization", f.auth)
+	}
 	resp, err := f.http.Do(r)
 	if err != nil {
 		return nil, err

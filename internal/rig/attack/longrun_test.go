@@ -68,7 +68,7 @@ func TestWhatTheProcessHoldsStaysFlat(t *testing.T) {
 		if !wait(ctx, usedEvery) || !p.Running() {
 			t.Fatalf("the process has ended: %v\n%s", p.Err(), log.Tail())
 		}
-		now, err := readUse(ctx, p, at.Local, at.Metrics, dir)
+		now, err := read(ctx, p, at.Local, at.Metrics, dir)
 		if err != nil {
 			t.Log(err) // a scrape that a busy machine has missed
 			continue
@@ -133,7 +133,7 @@ func setLimit(t *testing.T, path string, limit int) {
 	}
 }
 
-func (u use) String() string {
+func (u reading) String() string {
 	var parts []string
 	for i, name := range usedNames {
 		parts = append(parts, fmt.Sprintf("%s %.4g", name, u[i]))

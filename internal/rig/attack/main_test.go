@@ -21,7 +21,7 @@ type built struct{ *testing.M }
 
 func (b built) Run() int {
 	flag.Parse()
-	if *lasts == 0 && *longRun == 0 {
+	if *lasts == 0 && *longRun == 0 && !*faults {
 		return b.M.Run()
 	}
 	program, remove, err := child.BuildProduct()
@@ -31,7 +31,9 @@ func (b built) Run() int {
 	}
 	defer remove()
 	binary = program
-	return b.M.Run()
+	code := b.M.Run()
+	table.print(os.Stdout)
+	return code
 }
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(built{m}) }

@@ -19,17 +19,17 @@ import (
 	"github.com/ironic-throttle/ironic-throttle/internal/rig/child"
 )
 
-// use is what a process holds at a moment, in the order of usedNames.
-type use [5]float64
+// reading is what a process holds at a moment, in the order of usedNames.
+type reading [5]float64
 
-var usedNames = [len(use{})]string{"heap MiB", "goroutines", "descriptors", "resident MiB", "files KiB"}
+var usedNames = [len(reading{})]string{"heap MiB", "goroutines", "descriptors", "resident MiB", "files KiB"}
 
 // slack is by how much each may grow by chance: connections come and go, the runtime gives memory back
 // late.
-var slack = use{1, 10, 10, 10, 16}
+var slack = reading{1, 10, 10, 10, 16}
 
 // usage is what it held over time.
-type usage []use
+type usage []reading
 
 // grown tells what was higher in the last third than in the one before, half of the time.
 func (u usage) grown() (faults []string) {
@@ -55,8 +55,8 @@ func (u usage) middle(i int) float64 {
 	return all[len(all)/2]
 }
 
-// readUse reads what p holds, after a collection of its garbage.
-func readUse(ctx context.Context, p *child.Process, local, metrics, dir string) (u use, err error) {
+// read reads what p holds, after a collection of its garbage.
+func read(ctx context.Context, p *child.Process, local, metrics, dir string) (u reading, err error) {
 	ctx, cancel := context.WithTimeout(ctx, 20*time.Second)
 	defer cancel()
 	if _, err := page(ctx, local+"/debug/pprof/heap?gc=1"); err != nil {
@@ -119,7 +119,7 @@ func TestGrowthIsSeen(t *testing.T) {
 	} {
 		var seen usage
 		for i := range 120 {
-			seen = append(seen, use{1, row.of(i), 20, 40, 5})
+			seen = append(seen, reading{1, row.of(i), 20, 40, 5})
 		}
 		if got := seen.grown(); len(got) > 0 != row.want {
 			t.Errorf("%s: %q", name, got)
