@@ -82,7 +82,7 @@ image: ## Build the container image (IMAGE=ironic-throttle:dev, ENGINE=podman)
 # with it.
 SEARCHES := ./pkg/admission ./pkg/disruption ./pkg/fairshare ./internal/rig/simulate
 # These only read files, or play the same storms as those.
-UNRACED := ./internal/rig/archtest ./internal/rig/deploytest ./internal/rig/simulate/limits ./internal/rig/simulate/stress
+UNRACED := ./internal/rig/archtest ./internal/rig/simulate/limits ./internal/rig/simulate/stress
 # These run storms and kill processes, and begin first, as they mostly wait.
 STORMS := ./internal/rig/demo ./internal/gateway
 
@@ -91,21 +91,23 @@ quick: ## The first answer, in about a minute: build, vet, rules of the house, s
 	@$(MAKE) --no-print-directory build
 	$(GO) vet $(HOUSE)/...
 	@packages=$$($(GO) list $(HOUSE)/pkg/... ./cmd/... ./internal/... ./hack/... ./plugin/... | grep -v '/internal/rig/\(attack\|demo\|simulate\)') && \
-	  $(TESTSUM) -silence 2m -- -short -timeout 10m $$packages || \
+	  $(TESTSUM) -silence 2m -- -vet=off -short -timeout 10m $$packages || \
 	  { echo "make quick: run what failed or hung alone, to see where: go test -short -v -run TEST PACKAGE"; exit 1; }
 
-# Some packages mostly wait for real time, so three at once fill two cores. testsum ends
+# Some packages mostly wait for real time, so three at once fill two cores, and in each of them
+# twice as many tests as cores. testsum ends
 # what says nothing for long; a limit on the whole would fail on a machine that is merely
 # busy. The race detector holds up the end of each process for 1 s unless told otherwise.
+# make lint vets; go test would do so once more, all that is imported too.
 test: export GORACE = atexit_sleep_ms=10
 test: ## All tests that need no installed server, under the race detector
 	@echo "make test: three runs, searches first; some 3 minutes on two cores, and twice as much where nothing is compiled yet; a package is shown when it is done"
-	$(TESTSUM) -- -timeout 0 $(TESTFLAGS) $(SEARCHES) $(UNRACED)
+	$(TESTSUM) -- -vet=off -timeout 0 $(TESTFLAGS) $(SEARCHES) $(UNRACED)
 ifneq ($(RACE),)
-	$(TESTSUM) -- $(RACE) -short -timeout 0 $(TESTFLAGS) $(SEARCHES)
+	$(TESTSUM) -- $(RACE) -vet=off -short -timeout 0 $(TESTFLAGS) $(SEARCHES)
 endif
 	@packages=$$($(GO) list $(HOUSE)/... | grep -vxF "$$($(GO) list $(SEARCHES) $(UNRACED))") && \
-	  $(TESTSUM) -- $(RACE) -p 3 -timeout 0 $(TESTFLAGS) $(STORMS) $$packages
+	  $(TESTSUM) -- $(RACE) -vet=off -p 3 -parallel $$((2 * $$(nproc 2>/dev/null || echo 2))) -timeout 0 $(TESTFLAGS) $(STORMS) $$packages
 
 search: ## Look for histories that break the limit or a law of turns, and plans that break one (SEARCH=10000, from SEED=1; LAWS=100000; KILLS=100)
 	$(TESTSUM) -v -- -timeout 60m -count=1 -run 'RandomHistories|^TestBO1_|^TestCB9_' ./pkg/admission \
