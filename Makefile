@@ -80,9 +80,9 @@ image: ## Build the container image (IMAGE=ironic-throttle:dev, ENGINE=podman)
 # These are one goroutine for most of their time: the race detector makes them ten to twenty
 # times slower, and has nothing to say. All of their cases run without it, and few (-short)
 # with it.
-SEARCHES := ./pkg/admission ./pkg/disruption ./pkg/fairshare ./internal/rig/simulate
-# These only read files, or play the same storms as those.
-UNRACED := ./internal/rig/archtest ./internal/rig/simulate/limits ./internal/rig/simulate/stress
+SEARCHES := ./pkg/admission ./pkg/disruption ./pkg/fairshare ./pkg/ironic ./internal/rig/simulate
+# These have no goroutine and no lock, only read files, or play the same storms as those.
+UNRACED := ./pkg/breaker ./pkg/holdoff ./pkg/sizing ./pkg/slots ./internal/rig/archtest ./internal/rig/simulate/limits ./internal/rig/simulate/stress
 # This one builds Kustomize, and runs it for each way to deploy: make quick and make manifests do.
 MANIFESTS := ./internal/rig/deploytest
 # These run storms and kill processes, and begin first, as they mostly wait.
