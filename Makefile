@@ -82,7 +82,7 @@ image: ## Build the container image (IMAGE=ironic-throttle:dev, ENGINE=podman)
 # with it.
 SEARCHES := ./pkg/admission ./pkg/disruption ./pkg/fairshare ./pkg/ironic ./internal/rig/simulate
 # These have no goroutine and no lock, only read files, or play the same storms as those.
-UNRACED := ./pkg/breaker ./pkg/holdoff ./pkg/sizing ./pkg/slots ./internal/rig/archtest ./internal/rig/simulate/limits ./internal/rig/simulate/stress
+UNRACED := ./pkg/breaker ./pkg/holdoff ./pkg/sizing ./pkg/slots ./internal/gateway/request ./internal/rig/archtest ./internal/rig/simulate/limits ./internal/rig/simulate/stress
 # This one builds Kustomize, and runs it for each way to deploy: make quick and make manifests do.
 MANIFESTS := ./internal/rig/deploytest
 # These run storms and kill processes, and begin first, as they mostly wait.
