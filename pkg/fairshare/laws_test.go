@@ -9,13 +9,13 @@ import (
 	"pgregory.net/rapid"
 )
 
-// F-1 … F-6 at once, in 10,000 worlds where anything may happen.
+// F-1 … F-6 at once, in 3,000 worlds where anything may happen.
 func TestF1F2F3F4F5F6_InAnyWorld(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) { drawWorld(t, func(*traits) {}) })
 }
 
-// F-1 … F-6 in 10,000 worlds where no host goes away, so that there are hardly any
+// F-1 … F-6 in 3,000 worlds where no host goes away, so that there are hardly any
 // un-calls and F-2 is tight.
 func TestF1F2F3F4F5F6_InCalmWorlds(t *testing.T) {
 	t.Parallel()

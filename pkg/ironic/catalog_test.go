@@ -55,6 +55,7 @@ func entries(c *Catalog) []Entry {
 }
 
 func TestCatalogTakesLittleMemory(t *testing.T) {
+	whole(t)
 	const nodes = 100_000
 	pages := fullList(nodes)
 	heap := func() int64 {

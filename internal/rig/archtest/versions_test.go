@@ -31,7 +31,10 @@ func TestSupportedVersionsAreThoseThatRun(t *testing.T) {
 			t.Errorf("docs/versions.md lacks the row %q", row)
 		}
 	}
-	if ci := readPage(t, dir, filepath.Join(".ci", "run")); !strings.Contains(ci, "\nstep e2e") {
-		t.Error(".ci/run runs no make e2e")
+	ci, made := readPage(t, dir, filepath.Join(".ci", "run")), readPage(t, dir, "Makefile")
+	for _, part := range []string{"e2e-ironic", "e2e-kube", "e2e-page"} {
+		if !strings.Contains(ci, "\nstep "+part+"\n") || !strings.Contains(made, " "+part+"\n") {
+			t.Errorf("make %s is no part of .ci/run and of make e2e", part)
+		}
 	}
 }

@@ -6,13 +6,17 @@ import (
 	"os/exec"
 	"path"
 	"path/filepath"
+	"runtime/debug"
+	"slices"
 )
 
 // product is the program that all of this is about.
 const product = "github.com/ironic-throttle/ironic-throttle/cmd/ironic-throttle"
 
 // BuildProduct builds ironic-throttle, from anywhere below this module. The binary lies in a
-// folder of its own, which remove removes: packages are tested at the same time.
+// folder of its own, which remove removes: packages are tested at the same time. Tests that run
+// under the race detector get a product that does: it finds races there too, and what it
+// consists of was compiled for them already.
 func BuildProduct() (binary string, remove func(), err error) { return build(product) }
 
 func build(program string) (binary string, remove func(), err error) {
@@ -22,11 +26,21 @@ func build(program string) (binary string, remove func(), err error) {
 	}
 	remove = func() { _ = os.RemoveAll(dir) }
 	binary = filepath.Join(dir, path.Base(program))
-	if out, err := exec.Command("go", "build", "-o", binary, program).CombinedOutput(); err != nil {
+	args := []string{"build", "-ldflags=-s -w", "-o", binary}
+	if raced() {
+		args = append(args, "-race")
+	}
+	if out, err := exec.Command("go", append(args, program)...).CombinedOutput(); err != nil {
 		remove()
 		return "", nil, fmt.Errorf("build %s: %w\n%s", program, err, out)
 	}
 	return binary, remove, nil
+}
+
+// raced reports whether we run under the race detector.
+func raced() bool {
+	info, ok := debug.ReadBuildInfo()
+	return ok && slices.Contains(info.Settings, debug.BuildSetting{Key: "-race", Value: "true"})
 }
 
 // ProductEnvironment is what the product gets in any test: a short PATH, ports of its own,

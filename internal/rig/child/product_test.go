@@ -1,8 +1,11 @@
 package child
 
 import (
+	"debug/buildinfo"
 	"os"
 	"path/filepath"
+	"runtime/debug"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -28,6 +31,10 @@ func TestBuildLeavesNothingBehind(t *testing.T) {
 	}
 	if info, err := os.Stat(binary); err != nil || info.Mode()&0o100 == 0 || filepath.Base(binary) != "testsum" {
 		t.Errorf("%s: %v, %v", binary, info, err)
+	}
+	made, err := buildinfo.ReadFile(binary)
+	if err != nil || slices.ContainsFunc(made.Settings, func(s debug.BuildSetting) bool { return s.Key == "-race" }) != raced() {
+		t.Errorf("%v, %v: want the race detector in it: %t", err, made, raced())
 	}
 	remove()
 	empty("removed")

@@ -50,6 +50,7 @@ func (k *killStorm) kill(c *life) {
 func environment(c config.Config, empty string) []string {
 	const ours = "IRONIC_THROTTLE_"
 	env := []string{
+		"GORACE=halt_on_error=1", // the program is built as the test is: a data race ends it
 		"IRONIC_ENDPOINT=" + c.Ironic.Endpoint, "METAL3_AUTH_ROOT_DIR=" + empty,
 		fmt.Sprintf("MAX_CONCURRENT_PROVISIONING_HOSTS=%d", c.Limits.Total),
 		fmt.Sprintf("%sSTUCK_CAP=%d", ours, c.Limits.StuckCap),

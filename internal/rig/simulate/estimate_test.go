@@ -1,9 +1,11 @@
 package simulate
 
 import (
+	"flag"
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -32,22 +34,29 @@ var (
 	}
 )
 
+// allEstimates plays the storms of the page, with all seeds (make search).
+var allEstimates = flag.Bool("estimates.all", false, "play each storm with three seeds, and compare the figures with the page")
+
 // What hosts are told of their wait is right as often as it says: what nine of ten are told covers
 // 85 to 97 % of the hosts of each standard storm, over three seeds, by the first time that each was told.
-// The page shows these figures.
+// The page shows these figures. make test plays the standard storms with one seed.
 func TestF12_EstimatesAreRight(t *testing.T) {
 	if testing.Short() {
-		t.Skip("36 storms")
+		t.Skip("storms of minutes")
 	}
 	t.Parallel()
+	storms, seeds, least := standard, "1", 0.83 // one seed scatters more
+	if *allEstimates {
+		storms, seeds, least = slices.Concat(standard, odd), "1,2,3", 0.85
+	}
 	page, err := os.ReadFile(filepath.Join("..", "..", "..", "docs", "simulate.md"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	for i, args := range append(standard, odd...) {
-		e := estimatesOf(t, args)
+	for i, args := range storms {
+		e := estimatesOf(t, args+" --seed "+seeds)
 		if i < len(standard) {
-			if e.EstimateMost < 0.85 || e.EstimateMost > 0.97 || e.EstimateMostLater < 0.85 {
+			if e.EstimateMost < least || e.EstimateMost > 0.97 || e.EstimateMostLater < 0.85 {
 				t.Errorf("simulate %s: nine of ten are %.1f %%, of all estimates %.1f %%", args, 100*e.EstimateMost, 100*e.EstimateMostLater)
 			}
 			if e.EstimateHalf < 0.4 || e.EstimateHalf > 0.7 {
@@ -55,19 +64,20 @@ func TestF12_EstimatesAreRight(t *testing.T) {
 			}
 		}
 		row := fmt.Sprintf("| %#q | %.0f %% | %.0f %% | %.0f %% |", args, 100*e.EstimateHalf, 100*e.EstimateMost, 100*e.EstimateMostLater)
-		if !strings.Contains(string(page), row+"\n") {
+		if *allEstimates && !strings.Contains(string(page), row+"\n") {
 			t.Errorf("docs/simulate.md lacks the row\n%s", row)
 		}
+		t.Log(row)
 	}
 }
 
-// estimatesOf plays a storm with three seeds.
+// estimatesOf plays a storm with each of its seeds.
 func estimatesOf(t *testing.T, args string) (sum Estimates) {
 	t.Helper()
 	g := DefaultGrid()
 	fs := pflag.NewFlagSet("simulate", pflag.ContinueOnError)
 	g.Flags(fs)
-	if err := fs.Parse(strings.Fields(args + " --seed 1,2,3")); err != nil {
+	if err := fs.Parse(strings.Fields(args)); err != nil {
 		t.Fatal(err)
 	}
 	if err := g.Validate(); err != nil {
