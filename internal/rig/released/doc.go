@@ -1,5 +1,6 @@
 // Package released holds what users build on to the record of the last release: the exported API of
-// pkg/api, the HTTP API, the names of metrics, settings, commands and flags (docs/versions.md).
+// pkg/api, the HTTP API, the names of metrics, settings, commands and flags, and the forms of what is
+// kept (docs/versions.md).
 //
 // A record is a folder testdata/released/vX.Y.Z with a file of lines per surface, each line one
 // promise. What is a promise as a whole, such as a closed set of words or the status codes of a

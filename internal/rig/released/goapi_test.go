@@ -18,14 +18,7 @@ import (
 
 // goAPI are the promises of pkg/api: what a program that uses it compiles with.
 func goAPI(root string) ([]string, error) {
-	dir := filepath.Join(root, "pkg", "api")
-	files, _ := filepath.Glob(filepath.Join(dir, "*.go")) // fails for a bad pattern alone
-	for _, file := range files {
-		if _, err := os.ReadFile(file); err != nil { // so that go test knows on what its cached result depends
-			return nil, err
-		}
-	}
-	pkg, err := loadPackage(dir)
+	pkg, err := loadPackage(filepath.Join(root, "pkg", "api"))
 	if err != nil {
 		return nil, err
 	}
@@ -34,6 +27,12 @@ func goAPI(root string) ([]string, error) {
 
 // loadPackage reads the package in dir by what the compiler exports, which the build cache has.
 func loadPackage(dir string) (*types.Package, error) {
+	files, _ := filepath.Glob(filepath.Join(dir, "*.go")) // fails for a bad pattern alone
+	for _, file := range files {
+		if _, err := os.ReadFile(file); err != nil { // so that go test knows on what its cached result depends
+			return nil, err
+		}
+	}
 	var stderr bytes.Buffer
 	cmd := exec.Command("go", "list", "-export", "-deps", "-json=ImportPath,Export,Name,Dir", ".")
 	cmd.Dir, cmd.Stderr, cmd.Env = dir, &stderr, append(os.Environ(), "GOWORK=off", "GOPROXY=off")

@@ -23,6 +23,7 @@ var surfaces = map[string]struct {
 	"metrics.txt":  {metricNames, 40},
 	"settings.txt": {settingNames, 60},
 	"commands.txt": {commandNames, 60},
+	"state.txt":    {stateForms, 50},
 }
 
 const (
