@@ -149,6 +149,11 @@ func (d *Directory) ByNode(uuid string) (Host, bool) {
 	return last, true
 }
 
+// Watches reports whether the hosts of a namespace are watched.
+func (d *Directory) Watches(namespace string) bool {
+	return slices.ContainsFunc(d.watchers, func(w *watcher) bool { return w.namespace == "" || w.namespace == namespace })
+}
+
 // Status tells how the directory is doing.
 type Status struct {
 	Hosts  int
