@@ -154,16 +154,40 @@ func (c *Controller) HostGone(now time.Time, h Host) {
 
 // takeOut takes the host of id out of its queue, if it waits there and is the one that is gone.
 func (c *core) takeOut(now time.Time, id slots.ID, gone Host) bool {
-	ref, known := c.ledger.Find(id)
-	if !known {
-		return false
-	}
-	h := hostOf(ref)
-	if h == nil || h.queue == nil || h.place.State() == fairshare.Holding || !h.isOf(gone) {
+	h := c.waiting(id, gone)
+	if h == nil {
 		return false
 	}
 	c.queues.leave(now, h)
 	return true
+}
+
+// waiting returns the host of id if it waits and is b; else nil.
+func (c *core) waiting(id slots.ID, b Host) *host {
+	ref, known := c.ledger.Find(id)
+	if !known {
+		return nil
+	}
+	h := hostOf(ref)
+	if h == nil || h.queue == nil || h.place.State() == fairshare.Holding || !h.isOf(b) {
+		return nil
+	}
+	return h
+}
+
+// HostLeft takes a host out of the order of its queue that BMO leaves alone from now on: it will not ask, and a slot
+// would be kept for it for nothing. When it asks again it has its old place.
+func (c *Controller) HostLeft(now time.Time, b Host) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	h := c.waiting(slots.ID{Name: b.Namespace + "~" + b.Name}, b)
+	if h == nil || h.place.State() == fairshare.Parked {
+		return
+	}
+	h.queue.Suspend(now, &h.place)
+	c.queues.outdated = true
+	c.revision.Add(1)
+	c.sync(now)
 }
 
 // Stands says how a host stands at this moment: whether it has a place in the queue or yields as planned work, and
