@@ -39,5 +39,17 @@ func TestLH40_ADeletedBareMetalHostLeavesTheQueueAtOnce(t *testing.T) {
 		if a := s.ask("c"); a.Position != 1 {
 			t.Errorf("%+v, want the first place", a)
 		}
+		for _, pause := range []func(*hosts.Host){func(h *hosts.Host) { h.Paused = true }, func(h *hosts.Host) { h.Detached = true }} {
+			left := of("c")
+			pause(left)
+			s.app.hosts.Changed(of("c"), left) // BMO will not ask for it
+			waits(1)
+			s.says("c", api.ReasonFull)
+			waits(2)
+			changed := *left
+			changed.ErrorCount = 1
+			s.app.hosts.Changed(left, &changed) // it asks all the same, maybe by another controller
+			waits(2)
+		}
 	})
 }

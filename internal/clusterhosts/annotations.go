@@ -34,6 +34,9 @@ func (h *Hosts) Changed(old, now *hosts.Host) {
 	if old == nil || old.Holdoff != now.Holdoff {
 		h.noteHoldoff(now, now.Holdoff)
 	}
+	if left := now.Paused || now.Detached; left && (old == nil || !old.Paused && !old.Detached) {
+		h.Decision.HostLeft(h.now(), admission.Host{Namespace: now.Namespace, Name: now.Name, UID: now.UID, NodeUUID: now.NodeUUID})
+	}
 	if now.NodeUUID != "" && (old == nil || old.NodeUUID == "") {
 		h.Decision.Learn(h.now(), now.NodeUUID, now.UID, now.Spec)
 	}

@@ -26,6 +26,7 @@ type Directory interface {
 	ByName(namespace, name string) (hosts.Host, bool)
 	ByNode(uuid string) (hosts.Host, bool)
 	BrokenSince(namespace string) time.Time
+	Watches(namespace string) bool
 	Status() hosts.Status
 }
 
@@ -63,7 +64,7 @@ func (h *Hosts) find(namespace, name, nodeUUID string) (host hosts.Host, ok bool
 			return host, true
 		}
 	}
-	if nodeUUID != "" {
+	if nodeUUID != "" && (namespace == "" || name == "" || h.Directory.Watches(namespace)) {
 		if of, found := h.Directory.ByNode(nodeUUID); found {
 			return of, true
 		}

@@ -65,9 +65,12 @@ func (l *loader) settingsIn(path string, root *yaml.Node) map[string]any {
 		if !s.noFile {
 			known[s.key()] = s
 			keys = append(keys, s.key())
+			if was, ok := s.former(); ok {
+				known[was.key()] = s
+			}
 		}
 	}
-	found := map[string]any{}
+	found, formers := map[string]any{}, []formerKey{}
 	first := map[string]int{} // line of each key
 	for i := 0; i+1 < len(root.Content); i += 2 {
 		key, value := root.Content[i], root.Content[i+1]
@@ -88,6 +91,8 @@ func (l *loader) settingsIn(path string, root *yaml.Node) map[string]any {
 		case err != nil:
 			l.broken[s.name] = true
 			l.fault(s.name, "", source, "%v", err)
+		case key.Value != s.key():
+			formers = append(formers, formerKey{s, key.Value, text, source})
 		case text != "":
 			found[s.key()] = text
 			if !l.given(s.name) { // else flag or environment win
@@ -95,6 +100,7 @@ func (l *loader) settingsIn(path string, root *yaml.Node) map[string]any {
 			}
 		}
 	}
+	l.formerKeys(formers, found)
 	return found
 }
 

@@ -32,12 +32,13 @@ func AddFlags(fs *pflag.FlagSet) {
 		if s.rule.kind == yesNo.kind {
 			f.NoOptDefVal = "true"
 		}
+		s.addFormerFlag(fs)
 	}
 }
 
 // ShowAdvanced makes the help of fs show the advanced settings, and nothing else.
 func ShowAdvanced(fs *pflag.FlagSet) {
-	fs.VisitAll(func(f *pflag.Flag) { f.Hidden = !f.Hidden })
+	fs.VisitAll(func(f *pflag.Flag) { f.Hidden = !f.Hidden || isFormerFlag(f.Name) })
 }
 
 // rawFlag keeps the text of a flag. viper reads numbers and switches by itself where the
@@ -68,6 +69,7 @@ func (l *loader) bind(flags *pflag.FlagSet) {
 		if os.Getenv(s.name) != "" {
 			l.from[s.name] = "environment"
 		}
+		l.formerEnv(s)
 		if flags == nil {
 			continue
 		}
@@ -75,6 +77,7 @@ func (l *loader) bind(flags *pflag.FlagSet) {
 			_ = l.v.BindPFlag(s.key(), f) // fails without a flag
 			l.from[s.name] = "flag --" + s.flag()
 		}
+		l.formerFlag(s, flags)
 	}
 }
 
@@ -119,6 +122,9 @@ func (l *loader) checkNames(environ []string) {
 	for _, s := range table {
 		names = append(names, s.name)
 		known[s.name] = true
+		if was, ok := s.former(); ok {
+			known[was.name] = true
+		}
 		// Who gave the setting by its own name there knows it.
 		if !s.shared() && !strings.HasPrefix(l.source(s.name), "flag") && os.Getenv(s.name) == "" {
 			meant[s.short()] = s

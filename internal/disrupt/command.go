@@ -108,15 +108,36 @@ var (
 	}
 )
 
-// ReadCommand reads a record.
+// recordVersion is the version of the records that are written, and the latest that is carried out.
+// Those of before the first release have none.
+const recordVersion = 1
+
+// record is what is written of a command.
+type record struct {
+	Version int `json:"version"`
+	Command
+}
+
+// errLater tells that a later version of this program has begun a command: only that one knows how far it is.
+var errLater = errors.New("of a later version")
+
+// ReadCommand reads a record. Of one that is errLater it knows the id.
 func ReadCommand(text string) (Command, error) {
-	var c Command
 	if len(text) > maxRecord {
-		return c, fmt.Errorf("record of a command: %d bytes, at most %d", len(text), maxRecord)
+		return Command{}, fmt.Errorf("record of a command: %d bytes, at most %d", len(text), maxRecord)
 	}
-	if err := json.Unmarshal([]byte(text), &c); err != nil {
-		return c, fmt.Errorf("record of a command: %w", err)
+	var later struct {
+		Version int    `json:"version"`
+		ID      string `json:"id"`
 	}
+	if json.Unmarshal([]byte(text), &later) == nil && later.Version > recordVersion && idForm.MatchString(later.ID) {
+		return Command{ID: later.ID}, fmt.Errorf("record of a command: version %d: %w than %d", later.Version, errLater, recordVersion)
+	}
+	var r record
+	if err := json.Unmarshal([]byte(text), &r); err != nil {
+		return r.Command, fmt.Errorf("record of a command: %w", err)
+	}
+	c := r.Command
 	switch {
 	case !idForm.MatchString(c.ID):
 		return c, fmt.Errorf("record of a command: id %q: must be 6 to 32 of a-z and 0-9", c.ID)
@@ -140,10 +161,10 @@ func ReadCommand(text string) (Command, error) {
 
 // text is the record.
 func (c Command) text() string {
-	b, err := json.Marshal(c)
+	b, err := json.Marshal(record{recordVersion, c})
 	if err != nil { // a saving that is no number
 		c.Saving = 0
-		b, _ = json.Marshal(c) //nolint:errchkjson // nothing else can fail
+		b, _ = json.Marshal(record{recordVersion, c}) //nolint:errchkjson // nothing else can fail
 	}
 	return string(b)
 }

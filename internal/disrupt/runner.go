@@ -151,14 +151,12 @@ func (r *Runner) pass(ctx context.Context) (err error) {
 	if err != nil {
 		return fmt.Errorf("unfinished planned work: %w", err)
 	}
-	found, faults := commands(marks)
-	alive := map[string]bool{}
-	for _, c := range found {
-		alive[c.ID] = true
+	left := unfinishedOf(marks)
+	found, alive := left.commands, left.alive()
+	for _, fault := range left.faults {
+		r.o.Log.Warn("a record of planned work cannot be read and is taken for none: its marks are removed", "error", fault)
 	}
-	for _, fault := range faults {
-		r.o.Log.Warn("planned work of another version is taken for none: its marks are removed", "error", fault)
-	}
+	r.keepLater(left.laterHosts())
 	maps.DeleteFunc(r.live, func(id string, _ Command) bool { return !alive[id] })
 	var errs []error
 	for _, w := range strays(marks, alive) {
@@ -174,6 +172,10 @@ func (r *Runner) pass(ctx context.Context) (err error) {
 		return err
 	}
 	r.show(nil, step{})
+	if len(left.later) > 0 { // what of the cluster it is about to change, nobody knows here
+		r.plan, r.idle = nil, true
+		return nil
+	}
 	return r.consider(ctx)
 }
 

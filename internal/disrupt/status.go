@@ -22,6 +22,7 @@ type Status struct {
 	Stuck   bool      // … for too long
 	Err     error     // of the last pass
 	Failing time.Time // since when each pass has failed; zero: the last one did not
+	Later   string    // hosts with a command that a later version has begun
 }
 
 // Running is what GET /v1/plan shows of it; nil while no command is unfinished.
@@ -50,6 +51,10 @@ func (s Status) Warnings(now time.Time) (out []string) {
 		out = append(out, fmt.Sprintf("planned work is stuck: the %s of host %s has been in one step since %s (%s), and waits: %s. "+
 			"To end it, remove the annotation %s of BareMetalHost %s (%s)",
 			c.Decision, c.Targets[0].Host, clock(c.StageAt), c.words(), s.Waiting, AnnotationCommand, c.Targets[0].Host, page))
+	}
+	if s.Later != "" {
+		out = append(out, fmt.Sprintf("planned work that a later version has begun is left alone, and nothing further begins: host %s. "+
+			"To end it, let that version finish it, or remove the annotation %s (%s)", s.Later, AnnotationCommand, page))
 	}
 	if s.Err != nil && !s.Failing.IsZero() && now.Sub(s.Failing) >= failsFor {
 		out = append(out, fmt.Sprintf("planned work has not gone on since %s: %s. It is tried again all the time (%s)", clock(s.Failing), s.fault(), page))
@@ -127,6 +132,17 @@ func (r *Runner) show(c *Command, st step) {
 	if c != nil {
 		kept := *c
 		r.status.Command = &kept
+	}
+}
+
+// keepLater tells of commands that a later version has begun.
+func (r *Runner) keepLater(hosts string) {
+	r.mu.Lock()
+	was := r.status.Later
+	r.status.Later = hosts
+	r.mu.Unlock()
+	if hosts != "" && hosts != was {
+		r.o.Log.Warn("planned work that a later version has begun is left alone, and nothing further begins", "hosts", hosts)
 	}
 }
 

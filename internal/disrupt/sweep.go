@@ -1,5 +1,13 @@
 package disrupt
 
+import (
+	"errors"
+	"slices"
+	"strings"
+
+	"github.com/ironic-throttle/ironic-throttle/pkg/disruption"
+)
+
 // strays are the writes that remove marks of commands that are no more (DC-29). Where an owner was
 // made smaller by such a command, its Machine keeps its mark: another one would go instead.
 func strays(m Marks, alive map[string]bool) (writes []Write) {
@@ -41,20 +49,51 @@ func strays(m Marks, alive map[string]bool) (writes []Write) {
 	return writes
 }
 
-// commands are the unfinished ones. A record that cannot be read, or is another host's, is none.
-func commands(m Marks) (found []Command, faults []error) {
+// unfinished are the commands that have not ended.
+type unfinished struct {
+	commands []Command
+	// later are hosts with one that a later version has begun, with its id.
+	later  map[disruption.Key]string
+	faults []error
+}
+
+// unfinishedOf reads records. One that cannot be read, or is another host's, is none.
+func unfinishedOf(m Marks) unfinished {
+	u := unfinished{later: map[disruption.Key]string{}}
 	for _, host := range m.Hosts {
 		if host.Record == "" {
 			continue
 		}
-		c, err := ReadCommand(host.Record)
-		if err != nil {
-			faults = append(faults, err)
-			continue
-		}
-		if host.Label == c.ID && c.of(host) {
-			found = append(found, c)
+		switch c, err := ReadCommand(host.Record); {
+		case errors.Is(err, errLater) && host.Label == c.ID:
+			u.later[host.Key] = c.ID
+		case err != nil:
+			u.faults = append(u.faults, err)
+		case host.Label == c.ID && c.of(host):
+			u.commands = append(u.commands, c)
 		}
 	}
-	return found, faults
+	return u
+}
+
+// alive are the ids of commands whose marks stay.
+func (u *unfinished) alive() map[string]bool {
+	alive := map[string]bool{}
+	for _, c := range u.commands {
+		alive[c.ID] = true
+	}
+	for _, id := range u.later {
+		alive[id] = true
+	}
+	return alive
+}
+
+// laterHosts names the hosts of later, in order.
+func (u *unfinished) laterHosts() string {
+	var names []string
+	for host := range u.later {
+		names = append(names, host.String())
+	}
+	slices.Sort(names)
+	return cut(strings.Join(names, ", "))
 }

@@ -170,8 +170,17 @@ func TestRecordsOfALaterVersion(t *testing.T) {
 	d.close(f)
 	before := string(d.read())
 	f = d.open()
-	d.holds(f, false, record("a", since), record("c", since))
-	if !d.says("ERROR", "records that cannot be read", "unread=1", "read=2", "version: 2 is not 1") {
+	text, err := later.Line()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var of *holdoff.LaterError
+	if _, err := holdoff.ParseRecord(text); !errors.As(err, &of) || of.Instead.UUID != "b" {
+		t.Fatal(err)
+	}
+	instead := of.Instead
+	d.holds(f, false, record("a", since), instead, record("c", since))
+	if !d.says("ERROR", "records that cannot be read", "unread=1", "read=3", "version: 2 is not 1") {
 		t.Errorf("log: %s", &d.log)
 	}
 	aside := d.beside()
@@ -183,7 +192,7 @@ func TestRecordsOfALaterVersion(t *testing.T) {
 	}
 	d.close(f)
 	f = d.open()
-	d.holds(f, true, record("a", since), record("c", since))
+	d.holds(f, true, record("a", since), instead, record("c", since))
 }
 
 // One bit is enough for a line not to be taken.

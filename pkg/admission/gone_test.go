@@ -112,3 +112,38 @@ func TestHowAHostStands(t *testing.T) {
 	s.ask(by(3, api.OpInspect))
 	stands(1, true, false) // silent, with its place
 }
+
+// TestLH40_AHostThatIsPausedKeepsNoSlotFromOthers: it was called, did not ask, and its slot stayed idle for a claim
+// window. Whoever may annotate hosts of one namespace could do that to all others, one host after the other.
+func TestLH40_AHostThatIsPausedKeepsNoSlotFromOthers(t *testing.T) {
+	hosts := cluster{}
+	s := newFair(t, 1, hosts.known(), ahead(0))
+	s.want(by(9, api.OpInspect), api.ReasonGranted)
+	lab, next := of("lab", 0), of("metal3", 1)
+	b := admission.Host{Namespace: "lab", Name: lab.Name, UID: "ours", NodeUUID: lab.NodeUUID}
+	hosts["lab/"+lab.Name] = b
+	s.want(lab, api.ReasonFull)
+	s.want(next, api.ReasonFull)
+	s.works(9, ironic.Inspecting, ironic.Manageable)
+	s.want(next, api.ReasonNotCalled)
+
+	before := s.c.Revision()
+	another := b
+	another.UID = "theirs"
+	s.c.HostLeft(s.now, another)
+	if s.c.Revision() != before {
+		t.Error("another host's pause counts")
+	}
+	s.c.HostLeft(s.now, b)
+	s.want(next, api.ReasonGranted)
+	before = s.c.Revision()
+	s.c.HostLeft(s.now, admission.Host{Namespace: "metal3", Name: next.Name}) // holds a slot
+	s.c.HostLeft(s.now, b)                                                    // again
+	if s.c.Revision() != before || s.c.Status(s.now).Slots.Total.Occupied != 1 {
+		t.Errorf("something has changed: %+v", s.c.Status(s.now).Slots.Total)
+	}
+	s.want(of("metal3", 2), api.ReasonFull)
+	if a := s.c.IsReady(s.now, lab); a.Reason != api.ReasonFull || a.Position != 1 {
+		t.Errorf("it is back, and has its place: %+v", a)
+	}
+}

@@ -66,7 +66,7 @@ func (c *core) question(ask api.Ask, put bool) question {
 		return q
 	}
 	q.SpecHash = ""
-	h, ok := c.hosts.Host(ask.Namespace, ask.Name, ask.NodeUUID)
+	h, ok := c.hostFor(ask)
 	if !ok || h.another(ask) {
 		return q
 	}
@@ -88,13 +88,40 @@ func (c *core) question(ask api.Ask, put bool) question {
 	return q
 }
 
+// hostFor finds the BareMetalHost that is asked about.
+func (c *core) hostFor(ask api.Ask) (Host, bool) {
+	if ask.Namespace == "" && ask.NodeUUID != "" {
+		return c.owner(ask.NodeUUID)
+	}
+	return c.hosts.Host(ask.Namespace, ask.Name, ask.NodeUUID)
+}
+
+// owner finds the BareMetalHost of a node. The one that the node is named after comes first: a UUID is what
+// anybody can bring into the status of a host of theirs, a name in Ironic is not.
+func (c *core) owner(uuid string) (Host, bool) {
+	namespace, name, ok := strings.Cut(c.ledger.Name(strings.ToLower(uuid)), "~")
+	if !ok {
+		namespace, name = "", ""
+	}
+	return c.hosts.Host(namespace, name, uuid)
+}
+
+// foreign reports whether the node is of another BareMetalHost than that of uid, which names it too.
+func (c *core) foreign(uuid, uid string) bool {
+	if c.hosts == nil || uid == "" {
+		return false
+	}
+	h, ok := c.owner(uuid)
+	return ok && h.UID != "" && h.UID != uid && strings.EqualFold(h.NodeUUID, uuid)
+}
+
 // specOf is what the cluster knows of the host of a node that has failed and not asked:
 // else a change between the failure and its next ask would pass for what it was.
 func (c *core) specOf(uuid string) string {
 	if c.hosts == nil {
 		return ""
 	}
-	h, ok := c.hosts.Host("", "", uuid)
+	h, ok := c.owner(uuid)
 	if !ok || h.another(api.Ask{NodeUUID: uuid}) {
 		return ""
 	}
@@ -106,7 +133,9 @@ func (c *core) specOf(uuid string) string {
 func (c *Controller) Learn(now time.Time, nodeUUID, uid, spec string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.policy.book.Learn(now, nodeUUID, uid, spec)
+	if !c.foreign(nodeUUID, uid) {
+		c.policy.book.Learn(now, nodeUUID, uid, spec)
+	}
 }
 
 // HostGone takes a deleted host out of its queue. If its node was deleted and not its
@@ -116,7 +145,7 @@ func (c *Controller) HostGone(now time.Time, h Host) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	uuid := strings.ToLower(h.NodeUUID)
-	left := uuid != "" && c.takeOut(now, slots.ID{UUID: uuid}, h)
+	left := uuid != "" && !c.foreign(uuid, h.UID) && c.takeOut(now, slots.ID{UUID: uuid}, h)
 	if h.Name != "" && c.takeOut(now, slots.ID{Name: h.Namespace + "~" + h.Name}, h) || left {
 		c.revision.Add(1)
 		c.sync(now)
@@ -125,16 +154,40 @@ func (c *Controller) HostGone(now time.Time, h Host) {
 
 // takeOut takes the host of id out of its queue, if it waits there and is the one that is gone.
 func (c *core) takeOut(now time.Time, id slots.ID, gone Host) bool {
-	ref, known := c.ledger.Find(id)
-	if !known {
-		return false
-	}
-	h := hostOf(ref)
-	if h == nil || h.queue == nil || h.place.State() == fairshare.Holding || !h.isOf(gone) {
+	h := c.waiting(id, gone)
+	if h == nil {
 		return false
 	}
 	c.queues.leave(now, h)
 	return true
+}
+
+// waiting returns the host of id if it waits and is b; else nil.
+func (c *core) waiting(id slots.ID, b Host) *host {
+	ref, known := c.ledger.Find(id)
+	if !known {
+		return nil
+	}
+	h := hostOf(ref)
+	if h == nil || h.queue == nil || h.place.State() == fairshare.Holding || !h.isOf(b) {
+		return nil
+	}
+	return h
+}
+
+// HostLeft takes a host out of the order of its queue that BMO leaves alone from now on: it will not ask, and a slot
+// would be kept for it for nothing. When it asks again it has its old place.
+func (c *Controller) HostLeft(now time.Time, b Host) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	h := c.waiting(slots.ID{Name: b.Namespace + "~" + b.Name}, b)
+	if h == nil || h.place.State() == fairshare.Parked {
+		return
+	}
+	h.queue.Suspend(now, &h.place)
+	c.queues.outdated = true
+	c.revision.Add(1)
+	c.sync(now)
 }
 
 // Stands says how a host stands at this moment: whether it has a place in the queue or yields as planned work, and

@@ -56,29 +56,68 @@ func (r Record) Line() ([]byte, error) {
 }
 
 // ParseRecord reads what Line has written, and checks it. Fields that it does not know are
-// left out.
+// left out. One of a later version is a *LaterError.
 func ParseRecord(data []byte) (Record, error) {
 	if len(data) > MaxLine {
 		return Record{}, fmt.Errorf("record: %w", errTooLong)
 	}
 	var r Record
 	err := json.Unmarshal(data, &r)
-	if err == nil {
-		err = r.check()
-	} else {
-		err = fmt.Errorf("record: %w", err)
-		// That of a later version may look otherwise.
-		var later struct {
-			Version int `json:"version"`
-		}
-		if json.Unmarshal(data, &later) == nil && later.Version > RecordVersion {
-			err = fmt.Errorf("version: %d is not %d", later.Version, RecordVersion)
-		}
+	if later := laterError(data); later != nil {
+		return Record{}, later
 	}
 	if err != nil {
+		return Record{}, fmt.Errorf("record: %w", err)
+	}
+	if err := r.check(); err != nil {
 		return Record{}, err
 	}
 	return r, nil
+}
+
+// LaterError tells of a record of a later version, which nobody here can read.
+type LaterError struct {
+	version int
+	// Instead is to be kept in its place: the host is held from now on, unless it reads as released. A
+	// rollback would else let a host go whose failure Ironic does not show any more (BO-16).
+	Instead Record
+}
+
+// Error names both versions.
+func (e *LaterError) Error() string {
+	return fmt.Sprintf("version: %d is not %d", e.version, RecordVersion)
+}
+
+// farOff is later than any clock of ours: what has begun then begins at the start.
+var farOff = time.Date(9999, 1, 1, 0, 0, 0, 0, time.UTC)
+
+// laterError is nil for what is of no later version, or names no host.
+func laterError(data []byte) *LaterError {
+	var later struct {
+		Version  int    `json:"version"`
+		UUID     string `json:"uuid"`
+		Name     string `json:"name"`
+		UID      string `json:"uid"`
+		Episodes []struct {
+			Kind     Kind `json:"kind"`
+			Released bool `json:"released"`
+		} `json:"episodes"`
+	}
+	if err := json.Unmarshal(data, &later); err != nil && !errors.As(err, new(*json.UnmarshalTypeError)) || later.Version <= RecordVersion {
+		return nil // a field of another type is left out
+	}
+	e := EpisodeRecord{ID: unseenID(later.UUID, 1, farOff), Kind: Deployment, Failures: 1, Since: farOff, Unseen: true}
+	if n := len(later.Episodes); n > 0 {
+		e.Released = later.Episodes[n-1].Released
+		if k := later.Episodes[n-1].Kind; k.valid() {
+			e.Kind = k
+		}
+	}
+	r := Record{Version: RecordVersion, UUID: later.UUID, Name: later.Name, UID: later.UID, Episodes: []EpisodeRecord{e}}
+	if r.check() != nil {
+		r = Record{}
+	}
+	return &LaterError{later.Version, r}
 }
 
 // check reports the first thing in r that no Book writes.

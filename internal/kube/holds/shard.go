@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"maps"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -37,6 +38,8 @@ type shard struct {
 	limits  string
 	unsaved bool
 	noRoom  bool
+	// others are the keys that this version does not know, as they were read.
+	others others
 	// meta is that of the latest object seen; without a resourceVersion there is none.
 	meta metav1.ObjectMeta
 }
@@ -74,7 +77,7 @@ func (s *shard) read(ctx context.Context) (found, error) {
 	c, written := contentOf(cm.Data, cm.BinaryData)
 	f := c.parse(s.n)
 	f.written = written
-	s.lines, s.aside, s.dirty = f.lines, c.aside, true
+	s.lines, s.aside, s.others, s.dirty = f.lines, c.aside, c.others, true
 	if len(s.aside) > maxAside {
 		s.aside = nil
 	}
@@ -175,6 +178,18 @@ func (s *shard) put(ctx context.Context) error {
 	return nil
 }
 
+// keepOthers adds what this version does not know, where there is room beside c.
+func (s *shard) keepOthers(cm *corev1.ConfigMap, c content) {
+	bytes := s.others.size()
+	if bytes > 0 && c.size()+len(c.limits)+bytes > s.room {
+		s.log.Warn("a ConfigMap of holds has keys that this version does not know, and no room for them beside the holds: they are removed",
+			"configMap", s.name, "bytes", bytes)
+		s.others = others{}
+	}
+	maps.Copy(cm.Data, s.others.data)
+	maps.Copy(cm.BinaryData, s.others.binary)
+}
+
 // object is the ConfigMap as it is to be, with what others have set on it. left holds, and limits
 // where there is noRoom, are not in it.
 func (s *shard) object() (cm *corev1.ConfigMap, left int, noRoom bool) {
@@ -195,6 +210,8 @@ func (s *shard) object() (cm *corev1.ConfigMap, left int, noRoom bool) {
 	}
 	if noRoom = s.limits != "" && c.size()+len(s.limits) > s.room; s.limits != "" && !noRoom {
 		cm.Data[keyLimits] = s.limits
+		c.limits = s.limits
 	}
+	s.keepOthers(cm, c)
 	return cm, left, noRoom
 }

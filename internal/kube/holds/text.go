@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"compress/gzip"
+	"errors"
 	"fmt"
 	"hash/fnv"
 	"io"
@@ -51,6 +52,27 @@ type content struct {
 	packed []byte
 	aside  []byte
 	limits string
+	others others
+}
+
+// others are keys that this version does not know: a later one may have written them.
+type others struct {
+	data   map[string]string
+	binary map[string][]byte
+}
+
+func (o others) size() (bytes int) {
+	for key, text := range o.data {
+		bytes += len(key) + len(text)
+	}
+	for key, text := range o.binary {
+		bytes += len(key) + len(text)
+	}
+	return bytes
+}
+
+func known(key string) bool {
+	return key == keyText || key == keyPacked || key == keyAside || key == keyLimits
 }
 
 // found is what was read of a ConfigMap.
@@ -62,11 +84,15 @@ type found struct {
 	why     error             // the last of these
 }
 
-// contentOf takes the keys of a ConfigMap that are ours.
+// contentOf takes the keys of a ConfigMap.
 func contentOf(data map[string]string, binary map[string][]byte) (c content, written bool) {
+	data, binary = maps.Clone(data), maps.Clone(binary)
 	text, isText := data[keyText]
 	packed, isPacked := binary[keyPacked]
-	return content{text: text, packed: packed, aside: binary[keyAside], limits: data[keyLimits]}, isText || isPacked
+	c = content{text: text, packed: packed, aside: binary[keyAside], limits: data[keyLimits], others: others{data, binary}}
+	maps.DeleteFunc(data, func(key, _ string) bool { return known(key) })
+	maps.DeleteFunc(binary, func(key string, _ []byte) bool { return known(key) })
+	return c, isText || isPacked
 }
 
 // parse reads the records of ConfigMap n.
@@ -98,6 +124,11 @@ func (f *found) miss(why error) {
 // take takes a line of ConfigMap n in.
 func (f *found) take(line []byte, n int) {
 	r, err := holdoff.ParseRecord(line)
+	if later := new(holdoff.LaterError); errors.As(err, &later) && later.Instead.UUID != "" {
+		f.miss(err)
+		r = later.Instead
+		line, err = r.Line()
+	}
 	switch {
 	case err != nil:
 		f.miss(err)

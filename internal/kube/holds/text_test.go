@@ -26,7 +26,7 @@ func TestBO16_BrokenContentIsKeptAside(t *testing.T) {
 		{"a line", func(cm *corev1.ConfigMap) { cm.Data[keyText] += "{\n" }, 2},
 		{"the first line", func(cm *corev1.ConfigMap) { cm.Data[keyText] = "x" + cm.Data[keyText] }, 1},
 		{"a host twice", func(cm *corev1.ConfigMap) { cm.Data[keyText] += cm.Data[keyText] }, 2},
-		{"a later version", func(cm *corev1.ConfigMap) {
+		{"a later version without a host", func(cm *corev1.ConfigMap) {
 			cm.Data[keyText] += `{"version":2,"uuid":{"id":"` + two[2] + `"}}`
 		}, 2},
 		{"of another ConfigMap", func(cm *corev1.ConfigMap) {

@@ -129,16 +129,29 @@ func (d *Directory) ByName(namespace, name string) (Host, bool) {
 }
 
 // ByNode returns the host of the node with that UUID, in upper or lower case. Of several
-// with one node, which BMO does not make, it is the one that changed last. In lower case
-// it does not allocate.
+// with one node, which BMO does not make, it is the one that changed last; of such in several
+// namespaces none: whoever may write hosts of one could else speak for those of another. In lower
+// case it does not allocate.
 func (d *Directory) ByNode(uuid string) (Host, bool) {
 	uuid = strings.ToLower(uuid)
 	d.mu.RLock()
 	defer d.mu.RUnlock()
-	if of := d.nodes[uuid]; len(of) > 0 {
-		return of[len(of)-1].host, true
+	of := d.nodes[uuid]
+	if len(of) == 0 {
+		return Host{}, false
 	}
-	return Host{}, false
+	last := of[len(of)-1].host
+	for _, e := range of {
+		if e.host.Namespace != last.Namespace {
+			return Host{}, false
+		}
+	}
+	return last, true
+}
+
+// Watches reports whether the hosts of a namespace are watched.
+func (d *Directory) Watches(namespace string) bool {
+	return slices.ContainsFunc(d.watchers, func(w *watcher) bool { return w.namespace == "" || w.namespace == namespace })
 }
 
 // Status tells how the directory is doing.

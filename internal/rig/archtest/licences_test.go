@@ -1,0 +1,165 @@
+package archtest
+
+import (
+	"fmt"
+	"maps"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// The licences that a module may have: one that is in the program, and one that only tests need.
+var (
+	allowed        = []string{"Apache-2.0", "BSD-2-Clause", "BSD-3-Clause", "ISC", "MIT"}
+	allowedInTests = append([]string{"MPL-2.0"}, allowed...)
+)
+
+// dependency is a module that is compiled in.
+type dependency struct {
+	dir     string
+	product bool // and not by tests alone
+}
+
+// dependencies are what the program and its tests are built of, without what is ours.
+func dependencies(t *testing.T) map[string]dependency {
+	t.Helper()
+	found := map[string]dependency{}
+	for _, args := range [][]string{{"-test", "./..."}, {"./cmd/ironic-throttle"}} {
+		args = append([]string{"list", "-deps", "-f", "{{with .Module}}{{.Path}}\t{{.Dir}}{{end}}"}, args...)
+		cmd := exec.CommandContext(t.Context(), "go", args...)
+		cmd.Dir, cmd.Env = root(t), append(os.Environ(), "GOWORK=off", "GOPROXY=off", "GOFLAGS=-mod=readonly")
+		out, err := cmd.Output()
+		if err != nil {
+			t.Fatalf("go %s: %v", strings.Join(args, " "), err)
+		}
+		for line := range strings.Lines(string(out)) {
+			module, dir, ok := strings.Cut(strings.TrimSpace(line), "\t")
+			if ok && !strings.HasPrefix(module, "github.com/ironic-throttle/") {
+				found[module] = dependency{dir, len(args) == 5 && args[4] == "./cmd/ironic-throttle"}
+			}
+		}
+	}
+	return found
+}
+
+// marks are what only the text of that licence has, with single spaces.
+var marks = map[string]*regexp.Regexp{
+	"Apache-2.0": regexp.MustCompile(`Apache License,? Version 2\.0`),
+	"MIT":        regexp.MustCompile(`Permission is hereby granted, free of charge`),
+	"ISC":        regexp.MustCompile(`Permission to use, copy, modify, and/?(or)? distribute this software for any purpose`),
+	"MPL-2.0":    regexp.MustCompile(`Mozilla Public License,? [Vv](ersion|\.) ?2\.0`),
+	"GPL":        regexp.MustCompile(`GNU (LESSER |AFFERO )?GENERAL PUBLIC LICENSE`),
+	"BSL":        regexp.MustCompile(`Business Source License`),
+}
+
+// licencesIn are those whose text stands in a file.
+func licencesIn(text string) (all []string) {
+	text = strings.Join(strings.Fields(text), " ")
+	for name, mark := range marks {
+		if mark.MatchString(text) {
+			all = append(all, name)
+		}
+	}
+	if strings.Contains(text, "Redistribution and use in source and binary forms") {
+		name := "BSD-2-Clause"
+		if regexp.MustCompile(`(?i)neither the names? of`).MatchString(text) {
+			name = "BSD-3-Clause"
+		}
+		all = append(all, name)
+	}
+	slices.Sort(all)
+	return all
+}
+
+// licences are those of the module in dir.
+func licences(dir string) ([]string, error) {
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return nil, err
+	}
+	var text strings.Builder
+	for _, e := range entries {
+		if name := strings.ToUpper(e.Name()); !e.IsDir() && (strings.HasPrefix(name, "LICEN") || strings.HasPrefix(name, "COPYING")) {
+			b, err := os.ReadFile(filepath.Join(dir, e.Name()))
+			if err != nil {
+				return nil, err
+			}
+			text.Write(b)
+		}
+	}
+	return licencesIn(text.String()), nil
+}
+
+// TestLicences: every module that is compiled in has a licence that we may pass on, and docs/dev/dependencies.md tells
+// of each one that go.mod requires for itself, and how many there are in all.
+func TestLicences(t *testing.T) {
+	dir, direct := root(t), map[string]bool{}
+	mod := readPage(t, dir, "go.mod")
+	for _, m := range regexp.MustCompile(`(?m)^\t(\S+) v\S+$`).FindAllStringSubmatch(mod, -1) {
+		direct[m[1]] = true
+	}
+	page := readPage(t, dir, "docs/dev/dependencies.md")
+	rows := map[string]string{}
+	for _, m := range regexp.MustCompile("(?m)^\\| `(\\S+/\\S+)` \\| ([^|]+) \\|").FindAllStringSubmatch(page, -1) {
+		rows[m[1]] = strings.TrimSpace(m[2])
+	}
+	all := dependencies(t)
+	inProduct := 0
+	for _, module := range slices.Sorted(maps.Keys(all)) {
+		d := all[module]
+		has, err := licences(d.dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		may := allowedInTests
+		if d.product {
+			may = allowed
+			inProduct++
+		}
+		for _, l := range has {
+			if !slices.Contains(may, l) {
+				t.Errorf("%s has the licence %s, allowed are %s", module, l, strings.Join(may, ", "))
+			}
+		}
+		if len(has) == 0 {
+			t.Errorf("%s has no licence that is known: read it, and teach this test its text", module)
+		}
+		if row, told := rows[module]; told && row != strings.Join(has, ", ") {
+			t.Errorf("docs/dev/dependencies.md says %s of %s, its files say %s", row, module, strings.Join(has, ", "))
+		}
+	}
+	for module := range direct {
+		if _, told := rows[module]; !told && !strings.HasPrefix(module, "github.com/ironic-throttle/") {
+			t.Errorf("docs/dev/dependencies.md does not tell why we have %s", module)
+		}
+	}
+	for module := range rows {
+		if !direct[module] {
+			t.Errorf("docs/dev/dependencies.md tells of %s, and go.mod does not require it", module)
+		}
+	}
+	if count := fmt.Sprintf("%d modules are in the program, %d more in its tests", inProduct, len(all)-inProduct); !strings.Contains(page, count) {
+		t.Errorf("docs/dev/dependencies.md must say: %s", count)
+	}
+}
+
+func TestLicencesIn(t *testing.T) {
+	for text, want := range map[string]string{
+		"                                 Apache License\n                           Version 2.0, January 2004\n":                           "Apache-2.0",
+		"Permission is hereby granted, free\nof charge, to any person":                                                                      "MIT",
+		"Redistribution and use in source and binary forms … Neither the name of Google Inc.":                                               "BSD-3-Clause",
+		"Redistribution and use in source and binary forms":                                                                                 "BSD-2-Clause",
+		"Mozilla Public License Version 2.0":                                                                                                "MPL-2.0",
+		"GNU GENERAL PUBLIC LICENSE Version 3":                                                                                              "GPL",
+		"Permission to use, copy, modify, and/or distribute this software for any purpose with or without fee … Permission is hereby given": "ISC",
+		"All rights reserved.": "",
+	} {
+		if got := strings.Join(licencesIn(text), " "); got != want {
+			t.Errorf("%q: %q, want %q", text, got, want)
+		}
+	}
+}
