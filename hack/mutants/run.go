@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -10,6 +11,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -18,13 +20,20 @@ import (
 
 // binary is a test binary with all mutants in it.
 type binary struct {
-	of      string // the package whose tests it has
-	path    string
-	dir     string
-	args    []string
-	takes   time.Duration // with no mutant chosen
-	reached map[int]bool  // by its tests
+	path, dir string
+	args      []string
+	tests     []test // the quickest first
 }
+
+// test is one of its tests.
+type test struct {
+	name    string
+	takes   time.Duration // with no mutant chosen
+	reaches map[int]bool  // mutants
+}
+
+// quick is what takes so little that such tests run together.
+const quick = 200 * time.Millisecond
 
 // try runs the tests with each of ms, and tells what came of it.
 func try(ctx context.Context, p *pkg, ms []*mutant, known equivalent, o options, out io.Writer) (result, error) {
@@ -54,7 +63,8 @@ func try(ctx context.Context, p *pkg, ms []*mutant, known equivalent, o options,
 		if err != nil {
 			return r, err
 		}
-		fmt.Fprintf(out, "  the tests of %s take %.1f s and reach %d of %d\n", of, b.takes.Seconds(), b.reach(left), len(left))
+		reached, takes := b.reach(left)
+		fmt.Fprintf(out, "  the %d tests of %s take %.1f s and reach %d of %d\n", len(b.tests), of, takes.Seconds(), reached, len(left))
 		if left, err = b.kill(ctx, left, &r); err != nil {
 			return r, err
 		}
@@ -90,14 +100,14 @@ func write(tmp string, p *pkg, ms []*mutant) (string, error) {
 	return overlay, os.WriteFile(overlay, text, 0o600)
 }
 
-// build compiles the tests of the package of, and runs them once with no mutant and once to see which they reach.
+// build compiles the tests of the package of, and runs each alone with no mutant to see which it reaches.
 func build(ctx context.Context, tmp, overlay, of string) (*binary, error) {
 	all, err := list(of)
 	if err != nil {
 		return nil, err
 	}
-	b := &binary{of: of, dir: all[0].Dir, path: filepath.Join(tmp, strings.ReplaceAll(all[0].ImportPath, "/", "_")+".test"), reached: map[int]bool{}}
-	text, err := exec.CommandContext(ctx, "go", "test", "-c", "-vet=off", "-overlay", overlay, "-o", b.path, of).CombinedOutput()
+	b := &binary{dir: all[0].Dir, path: filepath.Join(tmp, strings.ReplaceAll(all[0].ImportPath, "/", "_")+".test")}
+	text, err := exec.CommandContext(ctx, "go", "test", "-c", "-vet=off", "-overlay", overlay, "-o", b.path, of).CombinedOutput() //nolint:gosec // a tool of ours
 	if err != nil {
 		return nil, fmt.Errorf("does not compile: %w\n%s", err, text)
 	}
@@ -107,49 +117,66 @@ func build(ctx context.Context, tmp, overlay, of string) (*binary, error) {
 	} else if rapid { // the same cases each time, and no time spent on a smaller one
 		b.args = append(b.args, "-rapid.seed=1", "-rapid.nofailfile", "-rapid.shrinktime=1ns")
 	}
-	begun := time.Now()
-	if text, err := b.command(ctx, "0", 20*time.Minute).CombinedOutput(); err != nil {
-		return nil, fmt.Errorf("the tests of %s fail with no mutant chosen: %w\n%s", of, err, text)
+	names, err := exec.CommandContext(ctx, b.path, "-test.list", "^(Test|Fuzz|Example)").Output() //nolint:gosec // we have just built it
+	if err != nil {
+		return nil, fmt.Errorf("the tests of %s: %w", of, err)
 	}
-	b.takes = time.Since(begun)
-	seen := filepath.Join(tmp, "reached")
-	cmd := b.command(ctx, "-1", 20*time.Minute)
+	for _, name := range strings.Fields(string(names)) {
+		t, err := b.look(ctx, name, filepath.Join(tmp, "reached"))
+		if err != nil {
+			return nil, err
+		}
+		b.tests = append(b.tests, t)
+	}
+	slices.SortStableFunc(b.tests, func(x, y test) int { return cmp.Compare(x.takes, y.takes) })
+	return b, nil
+}
+
+// look runs one test with no mutant chosen. The mutants that it reaches are written to the file seen.
+func (b *binary) look(ctx context.Context, name, seen string) (test, error) {
+	t := test{name: name, reaches: map[int]bool{}}
+	cmd := b.command(ctx, "-1", 20*time.Minute, name)
 	cmd.Env = append(cmd.Env, "MUTANTS_REACHED="+seen)
+	begun := time.Now()
 	if text, err := cmd.CombinedOutput(); err != nil {
-		return nil, fmt.Errorf("the tests of %s fail while they say what they reach: %w\n%s", of, err, text)
+		return t, fmt.Errorf("%s fails alone, with no mutant chosen: %w\n%s", name, err, text)
 	}
+	t.takes = time.Since(begun)
 	reached, err := os.ReadFile(seen) //nolint:gosec // our own
-	if err != nil && !errors.Is(err, os.ErrNotExist) {
-		return nil, err
+	if errors.Is(err, os.ErrNotExist) {
+		return t, nil
+	}
+	if err != nil {
+		return t, err
 	}
 	for _, id := range strings.Fields(string(reached)) {
 		n, err := strconv.Atoi(id)
 		if err != nil {
-			return nil, err
+			return t, err
 		}
-		b.reached[n] = true
+		t.reaches[n] = true
 	}
-	return b, os.RemoveAll(seen)
+	return t, os.Remove(seen)
 }
 
-// reach counts those of ms that the tests reach.
-func (b *binary) reach(ms []*mutant) (n int) {
+// reach counts those of ms that some test reaches, and says how long all of the tests take.
+func (b *binary) reach(ms []*mutant) (n int, takes time.Duration) {
+	for _, t := range b.tests {
+		takes += t.takes
+	}
 	for _, m := range ms {
-		if b.reached[m.id] {
+		if slices.ContainsFunc(b.tests, func(t test) bool { return t.reaches[m.id] }) {
 			n++
 		}
 	}
-	return n
+	return n, takes
 }
 
 // kill returns those of ms that the tests let live.
 func (b *binary) kill(ctx context.Context, ms []*mutant, r *result) ([]*mutant, error) {
 	var left []*mutant
 	for _, m := range ms {
-		failed, late, err := false, false, error(nil)
-		if b.reached[m.id] {
-			failed, late, err = b.run(ctx, m.id)
-		}
+		failed, late, err := b.try(ctx, m.id)
 		switch {
 		case err != nil:
 			return nil, err
@@ -164,11 +191,31 @@ func (b *binary) kill(ctx context.Context, ms []*mutant, r *result) ([]*mutant, 
 	return left, nil
 }
 
-// run tells whether the tests fail with mutant id, and whether they had to be ended. What takes five times as long and
-// ten seconds does not end; 8 GiB are as bad.
-func (b *binary) run(ctx context.Context, id int) (failed, late bool, err error) {
-	limit := 5*b.takes + 10*time.Second
-	cmd := b.command(ctx, strconv.Itoa(id), limit)
+// try tells whether a test that reaches mutant id fails with it, and whether that had to be ended. The quick ones run
+// together, then each of the others.
+func (b *binary) try(ctx context.Context, id int) (failed, late bool, err error) {
+	var names []string
+	var takes time.Duration
+	for i, t := range b.tests {
+		if t.reaches[id] {
+			names, takes = append(names, t.name), takes+t.takes
+		}
+		last := i == len(b.tests)-1
+		if len(names) > 0 && (last || b.tests[i+1].takes > quick) {
+			if failed, late, err = b.run(ctx, id, takes, names...); failed || err != nil {
+				return failed, late, err
+			}
+			names, takes = nil, 0
+		}
+	}
+	return false, false, nil
+}
+
+// run is try of some tests, which usually take so long. What takes five times as long and ten seconds does not end;
+// more than 8 GiB are as bad.
+func (b *binary) run(ctx context.Context, id int, takes time.Duration, names ...string) (failed, late bool, err error) {
+	limit := 5*takes + 10*time.Second
+	cmd := b.command(ctx, strconv.Itoa(id), limit, names...)
 	var out bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &out
 	begun := time.Now()
@@ -185,8 +232,10 @@ func (b *binary) run(ctx context.Context, id int) (failed, late bool, err error)
 	return false, false, err
 }
 
-func (b *binary) command(ctx context.Context, mutant string, limit time.Duration) *exec.Cmd {
-	args := append([]string{"-c", `ulimit -v 8388608; exec "$@"`, "sh", b.path, "-test.timeout=" + limit.String()}, b.args...)
+func (b *binary) command(ctx context.Context, mutant string, limit time.Duration, names ...string) *exec.Cmd {
+	args := append([]string{
+		"-c", `ulimit -v 8388608; exec "$@"`, "sh", b.path, "-test.timeout=" + limit.String(), "-test.run=^(" + strings.Join(names, "|") + ")$",
+	}, b.args...)
 	cmd := exec.CommandContext(ctx, "sh", args...)
 	cmd.Dir = b.dir
 	cmd.Env = append(os.Environ(), "MUTANT="+mutant)
