@@ -98,7 +98,7 @@ func TestANameIsKept(t *testing.T) {
 	s := newStage(t)
 	s.fails(failure(1))
 	a := provision()
-	a.Name = ""
+	a.Name, a.UID = "", "uid"
 	s.isHeld(a, hold)
 	if v := s.b.View(s.now); len(v) != 1 || v[0].Name != "metal3~a" {
 		t.Errorf("%+v", v)
@@ -206,7 +206,7 @@ func TestTextsAreKeptToTheByte(t *testing.T) {
 
 	s = stageOf(t, false)
 	a := failCount(1)
-	a.NodeState = long
+	a.NodeState, a.NodeFailed = long, true
 	s.b.Ask(s.now, a)
 	for _, r := range s.save().Puts {
 		reread(t, r)
