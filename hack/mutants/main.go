@@ -44,7 +44,7 @@ var users = map[string][]string{
 	"pkg/breaker":              {"./pkg/admission"},
 	"pkg/holdoff":              {"./pkg/admission", "./internal/holdfile"},
 	"pkg/sizing":               {"./pkg/admission", "./internal/holdfile"},
-	"pkg/admission":            {"./internal/inventory", "./internal/server"},
+	"pkg/admission":            {"./internal/inventory", "./internal/gateway"},
 	"pkg/disruption":           {"./internal/disrupt"},
 	"internal/gateway/request": {"./internal/gateway"},
 	"internal/gateway/gate":    {"./internal/gateway"},
