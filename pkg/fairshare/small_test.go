@@ -144,3 +144,14 @@ func TestTheWheelGoesRound(t *testing.T) {
 		t.Error("not found at its second")
 	}
 }
+
+// DC-24: planned work takes its slots off what is free, so that what comes next does not count them again.
+func TestDC24_PlannedWorkTakesWhatIsFree(t *testing.T) {
+	s, err := New(DefaultConfig(8))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !s.AskPlanned(worldStart, 8, NewHost("p", "z"), 1) || s.free != 7 {
+		t.Errorf("%d free", s.free)
+	}
+}

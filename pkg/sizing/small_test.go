@@ -49,7 +49,7 @@ func TestSZ7_BoundsOfAState(t *testing.T) {
 	}
 	name := func(n int) string { return state(map[string]record{strings.Repeat("p", n): {"limit": 1}}) }
 	for text, good := range map[string]bool{
-		"": false, "{": false, "[]": false, many(64): true, many(65): false, name(256): true, name(257): false,
+		"": false, `{"version":1,"pools":5}`: false, "{": false, "[]": false, many(64): true, many(65): false, name(256): true, name(257): false,
 		one(record{"limit": 1}): true, one(record{"limit": 100_000}): true, one(record{"limit": 100_001}): false,
 		one(record{"bad": 100_000, "stood": 100_000}): true, one(record{"bad": 100_001}): false, one(record{"bad": -1}): false,
 		one(record{"bad": 5, "stood": 6}): false, one(record{"bad": 5, "stood": -1}): false,
@@ -155,5 +155,52 @@ func TestSZ10_OnlyTheFirstFrozenPollCounts(t *testing.T) {
 	}
 	if n := up(3*time.Minute, 200, false); n != 0 {
 		t.Errorf("%d windows of boots that began while it was open", n)
+	}
+}
+
+// What windows show is kept from the first one on.
+func TestEachWindowIsKept(t *testing.T) {
+	l, now := sizing.New(20, true, t0), t0
+	for n := range 3 {
+		began := now.Add(time.Second)
+		now = now.Add(3 * time.Minute)
+		l.Observe(now, sizing.Poll{
+			Occupied: 20, Waiting: 9, Settled: boots(100*n, 20, began, 2*time.Minute, sizing.Up), Open: boots(100*n+50, 1, began, 2*time.Minute, sizing.Open),
+		})
+		if all := l.Record().Windows; len(all) != n+1 || all[n].Booting != 1 || all[n].Up == 0 || all[n].Occupied != 20 {
+			t.Errorf("after %d windows: %+v", n+1, all)
+		}
+	}
+}
+
+// SZ-6: a limit is cut for three boots and for 8 % of those that ended one way or the other, with four of five slots
+// taken; SZ-10: not while a breaker is open.
+func TestSZ6_WhatCuts(t *testing.T) {
+	for _, row := range []struct {
+		lost, up, unknown, occupied int
+		frozen, cuts                bool
+	}{
+		{3, 10, 0, 20, false, true},
+		{2, 10, 0, 20, false, false},
+		{3, 10, 0, 16, false, true},
+		{3, 10, 0, 15, false, false},
+		{3, 34, 0, 20, false, true},
+		{3, 35, 0, 20, false, false},
+		{3, 10, 60, 20, false, true}, // that ended on purpose
+		{9, 10, 0, 20, true, false},
+	} {
+		l := sizing.New(20, true, t0)
+		began := t0.Add(time.Minute)
+		if row.frozen {
+			l.Observe(began, sizing.Poll{Occupied: row.occupied, Frozen: true})
+		}
+		settled := slices.Concat(
+			boots(0, row.up, began, 3*time.Minute, sizing.Up), boots(200, row.unknown, began, 3*time.Minute, sizing.Unknown),
+			boots(400, row.lost, began, 30*time.Minute, sizing.Failed),
+		)
+		l.Observe(began.Add(30*time.Minute), sizing.Poll{Occupied: row.occupied, Waiting: 9, Frozen: row.frozen, Settled: settled})
+		if r := l.Record(); (r.Bad > 0) != row.cuts || row.cuts && (r.Bad != row.occupied || r.Limit >= 20) {
+			t.Errorf("%+v: limit %d, bad %d", row, r.Limit, r.Bad)
+		}
 	}
 }
