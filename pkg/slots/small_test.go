@@ -112,3 +112,43 @@ func TestLH22_OccupancyShowsTheExempt(t *testing.T) {
 		t.Errorf("%+v", all)
 	}
 }
+
+// LH-12: a host that asks again and does not use its slot keeps it for twice LEASE_TTL, not for less.
+func TestLH12_NotOverdueBeforeTwiceTheLease(t *testing.T) {
+	cfg := slots.DefaultConfig()
+	s := newStage(t, 1)
+	s.is(1, ironic.Available)
+	s.wantAsk(by(1, api.OpProvision), granted)
+	s.polls(cfg.LeaseTTL - 10*time.Second)
+	s.wantAsk(by(1, api.OpProvision), held)
+	s.polls(cfg.Linger + 30*time.Second)
+	s.wantAsk(by(1, api.OpProvision), held)
+}
+
+// Work that can only begin after other work has succeeded proves that it did; work before it does not.
+func TestLaterWorkProvesTheEarlier(t *testing.T) {
+	for _, row := range []struct {
+		was, next ironic.State
+		proves    bool
+	}{
+		{ironic.InspectWait, ironic.CleanWait, true},
+		{ironic.InspectWait, ironic.DeployWait, true},
+		{ironic.CleanWait, ironic.DeployWait, true},
+		{ironic.InspectWait, ironic.RescueWait, false},
+		{ironic.CleanWait, ironic.InspectWait, false},
+		{ironic.DeployWait, ironic.CleanWait, false},
+		{ironic.DeployWait, ironic.ServiceWait, true},
+		{ironic.DeployWait, ironic.RescueWait, true},
+	} {
+		s := newStage(t, 1)
+		s.l.Endings()
+		s.observes(1, row.was, row.next)
+		proved := false
+		for _, e := range s.l.Endings() {
+			proved = proved || e.Result == slots.Succeeded && e.Work == row.was.Work()
+		}
+		if proved != row.proves {
+			t.Errorf("%s, then %s: proved %v", row.was, row.next, proved)
+		}
+	}
+}
