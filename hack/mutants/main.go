@@ -105,7 +105,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	}
 	var all []result
 	for _, path := range o.pkgs {
-		p, err := load(path)
+		p, err := load(ctx, path)
 		if err != nil {
 			return err
 		}

@@ -2,7 +2,6 @@ package main
 
 import (
 	"bytes"
-	"context"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -66,7 +65,7 @@ func inExample(t *testing.T) {
 
 func TestEachOperatorFindsItsMutants(t *testing.T) {
 	inExample(t)
-	p, err := load(".")
+	p, err := load(t.Context(), ".")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -104,14 +103,14 @@ func TestEachOperatorFindsItsMutants(t *testing.T) {
 // All mutants compile together, and those that the tests hold are killed.
 func TestTheTestsOfAPackageKillWhatTheyHold(t *testing.T) {
 	inExample(t)
-	p, err := load(".")
+	p, err := load(t.Context(), ".")
 	if err != nil {
 		t.Fatal(err)
 	}
 	const alike = "./a.go Fits: boundary: n > 8 => n >= 8"
 	all := choose(p.mutants(), 0, 1, "")
 	var out bytes.Buffer
-	r, err := try(context.Background(), p, all, equivalent{alike: "none"}, options{}, &out)
+	r, err := try(t.Context(), p, all, equivalent{alike: "none"}, options{}, &out)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -197,7 +196,7 @@ func TestNothingListedIsStale(t *testing.T) {
 		t.Fatal(err)
 	}
 	for rel := range users {
-		p, err := load("./" + rel)
+		p, err := load(t.Context(), "./"+rel)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -102,22 +102,22 @@ func write(tmp string, p *pkg, ms []*mutant) (string, error) {
 
 // build compiles the tests of the package of, and runs each alone with no mutant to see which it reaches.
 func build(ctx context.Context, tmp, overlay, of string) (*binary, error) {
-	all, err := list(of)
+	all, err := list(ctx, of)
 	if err != nil {
 		return nil, err
 	}
 	b := &binary{dir: all[0].Dir, path: filepath.Join(tmp, strings.ReplaceAll(all[0].ImportPath, "/", "_")+".test")}
-	text, err := exec.CommandContext(ctx, "go", "test", "-c", "-vet=off", "-overlay", overlay, "-o", b.path, of).CombinedOutput() //nolint:gosec // a tool of ours
+	text, err := exec.CommandContext(ctx, "go", "test", "-c", "-vet=off", "-overlay", overlay, "-o", b.path, of).CombinedOutput()
 	if err != nil {
 		return nil, fmt.Errorf("does not compile: %w\n%s", err, text)
 	}
 	b.args = []string{"-test.short", "-test.failfast"}
-	if rapid, err := usesRapid(of); err != nil {
+	if rapid, err := usesRapid(ctx, of); err != nil {
 		return nil, err
 	} else if rapid { // the same cases each time, and no time spent on a smaller one
 		b.args = append(b.args, "-rapid.seed=1", "-rapid.nofailfile", "-rapid.shrinktime=1ns")
 	}
-	names, err := exec.CommandContext(ctx, b.path, "-test.list", "^(Test|Fuzz|Example)").Output() //nolint:gosec // we have just built it
+	names, err := exec.CommandContext(ctx, b.path, "-test.list", "^(Test|Fuzz|Example)").Output()
 	if err != nil {
 		return nil, fmt.Errorf("the tests of %s: %w", of, err)
 	}
@@ -142,7 +142,7 @@ func (b *binary) look(ctx context.Context, name, seen string) (test, error) {
 		return t, fmt.Errorf("%s fails alone, with no mutant chosen: %w\n%s", name, err, text)
 	}
 	t.takes = time.Since(begun)
-	reached, err := os.ReadFile(seen) //nolint:gosec // our own
+	reached, err := os.ReadFile(seen)
 	if errors.Is(err, os.ErrNotExist) {
 		return t, nil
 	}

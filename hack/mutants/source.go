@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -46,8 +47,8 @@ type listed struct {
 }
 
 // load reads and type-checks the package at path, which go list understands.
-func load(path string) (*pkg, error) {
-	all, err := list("-export", "-deps", path)
+func load(ctx context.Context, path string) (*pkg, error) {
+	all, err := list(ctx, "-export", "-deps", path)
 	if err != nil {
 		return nil, err
 	}
@@ -84,18 +85,18 @@ func load(path string) (*pkg, error) {
 	if p.types, err = conf.Check(of.ImportPath, p.fset, trees, p.info); err != nil {
 		return nil, err
 	}
-	p.rapid, err = usesRapid(path)
+	p.rapid, err = usesRapid(ctx, path)
 	return p, err
 }
 
 // usesRapid tells whether the tests of the package at path are linked with rapid.
-func usesRapid(path string) (bool, error) {
-	deps, err := list("-deps", "-test", path)
+func usesRapid(ctx context.Context, path string) (bool, error) {
+	deps, err := list(ctx, "-deps", "-test", path)
 	return slices.ContainsFunc(deps, func(l listed) bool { return l.ImportPath == "pgregory.net/rapid" }), err
 }
 
-func list(args ...string) ([]listed, error) {
-	cmd := exec.Command("go", append([]string{"list", "-json=Dir,ImportPath,Name,Export,GoFiles,Module,DepOnly"}, args...)...)
+func list(ctx context.Context, args ...string) ([]listed, error) {
+	cmd := exec.CommandContext(ctx, "go", append([]string{"list", "-json=Dir,ImportPath,Name,Export,GoFiles,Module,DepOnly"}, args...)...)
 	var stderr bytes.Buffer
 	cmd.Stderr = &stderr
 	out, err := cmd.Output()

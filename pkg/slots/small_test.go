@@ -122,6 +122,7 @@ func TestLH12_NotOverdueBeforeTwiceTheLease(t *testing.T) {
 	s.polls(cfg.LeaseTTL - 10*time.Second)
 	s.wantAsk(by(1, api.OpProvision), held)
 	s.polls(cfg.Linger + 30*time.Second)
+	s.observes(1, ironic.Available)
 	s.wantAsk(by(1, api.OpProvision), held)
 }
 
