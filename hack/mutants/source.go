@@ -28,7 +28,6 @@ type pkg struct {
 	info  *types.Info
 	fset  *token.FileSet
 	files []*file
-	rapid bool // its tests take rapid's flags
 }
 
 // file is one of its sources, without the tests.
@@ -82,10 +81,7 @@ func load(ctx context.Context, path string) (*pkg, error) {
 	open := func(path string) (io.ReadCloser, error) { return os.Open(exports[path]) }
 	p.info = &types.Info{Types: map[ast.Expr]types.TypeAndValue{}, Uses: map[*ast.Ident]types.Object{}, Defs: map[*ast.Ident]types.Object{}}
 	conf := types.Config{Importer: importer.ForCompiler(p.fset, "gc", open)}
-	if p.types, err = conf.Check(of.ImportPath, p.fset, trees, p.info); err != nil {
-		return nil, err
-	}
-	p.rapid, err = usesRapid(ctx, path)
+	p.types, err = conf.Check(of.ImportPath, p.fset, trees, p.info)
 	return p, err
 }
 

@@ -2,7 +2,9 @@ package gate
 
 import (
 	"bytes"
+	"context"
 	"errors"
+	"io"
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
@@ -14,6 +16,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/ironic-throttle/ironic-throttle/pkg/api"
+	"github.com/ironic-throttle/ironic-throttle/pkg/ironic"
 )
 
 // Each test here fails with a mutant that the others let live (make mutants).
@@ -87,5 +90,57 @@ func TestABodyThatCannotBeKeptIsLogged(t *testing.T) {
 	}
 	if n := strings.Count(log.String(), "a body cannot be kept"); n != 1 {
 		t.Errorf("%d lines: %s", n, log.String())
+	}
+}
+
+// shownNodes is an Ironic that has these nodes, by the key that it is asked for, and a Decider that hears of them.
+type shownNodes struct {
+	Decider
+	nodes map[string]ironic.Node
+	err   error
+	heard []ironic.NodeObservation
+}
+
+func (s *shownNodes) Node(_ context.Context, key string) (ironic.Node, bool, error) {
+	n, found := s.nodes[key]
+	return n, found, s.err
+}
+func (*shownNodes) Shown(io.Reader) (ironic.Node, error)                { return ironic.Node{}, nil }
+func (*shownNodes) Begin(time.Time) ironic.Mark                         { return ironic.Mark{} }
+func (s *shownNodes) ObserveNode(_ time.Time, o ironic.NodeObservation) { s.heard = append(s.heard, o) }
+
+// GW-17: what a fetch shows is heard by the decision, and believed for a while; what is gone is not known any
+// more, and another node than the one that was asked for is an error.
+func TestGW17_WhatAFetchShows(t *testing.T) {
+	s := &shownNodes{nodes: map[string]ironic.Node{
+		"u": {UUID: "u", Name: "metal3~a"}, "metal3~a": {UUID: "u", Name: "metal3~a"}, "odd": {UUID: "v", Name: "metal3~b"},
+	}}
+	now := time.Now()
+	g := New(Options{Ironic: s, Decider: s, ListMaxAge: time.Minute, Now: func() time.Time { return now }})
+	for _, key := range []string{"u", "metal3~a"} {
+		who, found, err := g.fetch(t.Context(), key)
+		if want := (identity{uuid: "u", name: "metal3~a"}); who != want || !found || err != nil {
+			t.Errorf("%s: %+v, %v, %v", key, who, found, err)
+		}
+		if e, ok := g.known(key); !ok || e.uuid != "u" {
+			t.Errorf("%s: %+v, %v", key, e, ok)
+		}
+	}
+	if _, found, err := g.fetch(t.Context(), "odd"); found || err == nil || !strings.Contains(err.Error(), `asked for the node "odd"`) {
+		t.Errorf("%v, %v", found, err)
+	}
+	delete(s.nodes, "u")
+	if who, found, err := g.fetch(t.Context(), "u"); who != (identity{}) || found || err != nil {
+		t.Errorf("gone: %+v, %v, %v", who, found, err)
+	}
+	if e, ok := g.known("u"); ok {
+		t.Errorf("gone: %+v is known", e)
+	}
+	s.err = errors.New("away")
+	if _, found, err := g.fetch(t.Context(), "metal3~a"); found || !errors.Is(err, s.err) {
+		t.Errorf("away: %v, %v", found, err)
+	}
+	if len(s.heard) != 3 || !s.heard[0].Found || s.heard[2].Found || s.heard[2].Key != "u" {
+		t.Errorf("heard %+v", s.heard)
 	}
 }
