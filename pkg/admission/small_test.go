@@ -99,3 +99,12 @@ func TestFailuresInARow(t *testing.T) {
 		}
 	}
 }
+
+// Who has not asked for two minutes may have no BMO any more, and who has asked a moment later has one.
+func TestWhenToLookForBMO(t *testing.T) {
+	for silence, want := range map[time.Duration]int{comesBack - 1: 0, comesBack: 1, time.Hour: 1} {
+		if steps := (&storyteller{silence: silence}).queueSteps(); len(steps) != want {
+			t.Errorf("after %v: %v", silence, steps)
+		}
+	}
+}
