@@ -44,9 +44,14 @@ func TestSZ7_WhatWasLearnedCountsAtOnce(t *testing.T) {
 	}
 }
 
-// The ends of work are counted by work, result and whose it was.
+// The ends of work are counted by work, result and whose it was; trips from 0 on, for each kind of scope.
 func TestEndsOfWorkAreListed(t *testing.T) {
 	c := newPolicyCounts()
+	for _, kind := range api.ScopeKinds() {
+		if n, counted := c.opened[kind]; !counted || n != 0 {
+			t.Errorf("%s: %d, %v", kind, n, counted)
+		}
+	}
 	for _, e := range []slots.Ending{
 		{Result: slots.Succeeded, Work: ironic.WorkDeploy, Ours: true}, {Result: slots.Failed, Work: ironic.WorkDeploy, Ours: true},
 		{Result: slots.Succeeded, Work: ironic.WorkClean}, {Result: slots.Succeeded, Work: ironic.WorkClean},
