@@ -33,6 +33,9 @@ LAWS        ?= 100000
 KILLS       ?= 100
 SEED        ?= 1
 FUZZTIME    ?= 20s
+FUZZ        ?= .
+PKG         ?= ./pkg/slots ./pkg/fairshare ./pkg/breaker ./pkg/holdoff ./pkg/sizing ./pkg/admission ./internal/gateway/request ./internal/gateway/gate
+MUTANTS     ?= 100
 BENCH       ?=
 BMO_SRC     ?=
 IMAGE       ?= ironic-throttle:$(VERSION)
@@ -43,7 +46,7 @@ STORM_FLAGS ?=
 COVER_FLOOR ?= 90
 
 .DEFAULT_GOAL := help
-.PHONY: help build demo run quick test manifests search attack chaos longrun stress limits cover fuzz bench system e2e e2e-ironic e2e-kube e2e-page storm lint fmt plugin image clean $(BINARY)
+.PHONY: help build demo run quick test manifests search attack chaos longrun stress limits cover fuzz mutants bench system e2e e2e-ironic e2e-kube e2e-page storm lint fmt plugin image clean $(BINARY)
 
 ##@ Use
 
@@ -160,12 +163,15 @@ cover: ## Statement coverage of pkg/, at least 90 % (COVER_FLOOR=90)
 	  /^total:/ {print "all statements of pkg/: " $$NF; if (part + 0 < floor) {print "below " floor " %"; exit 1} next} \
 	  part + 0 < 80 {print "  " $$0}' $(BIN)/cover.txt
 
-fuzz: ## Each fuzz test for a while (FUZZTIME=20s)
+fuzz: ## Each fuzz test for a while (FUZZTIME=20s; FUZZ=a part of its name)
 	@set -e; folders=$$($(GO) list -f '{{.Dir}}' $(HOUSE)/...); for dir in $$folders; do \
 	  listed=$$($(GO) -C $$dir test -list '^Fuzz' .); \
-	  for f in $$(printf '%s\n' "$$listed" | sed -n '/^Fuzz/p'); do \
+	  for f in $$(printf '%s\n' "$$listed" | sed -n '/^Fuzz/p' | grep '$(FUZZ)'); do \
 	    echo "$$dir $$f"; $(GO) -C $$dir test -run '^$$' -fuzz "^$$f\$$" -fuzztime $(FUZZTIME) .; \
 	  done; done
+
+mutants: ## What the tests do not notice of MUTANTS=100 small faults in each core package (PKG=./pkg/slots, SEED=1; MUTANTS=0 is all)
+	$(GO) run ./hack/mutants -n $(MUTANTS) -seed $(SEED) $(PKG)
 
 bench: ## Speed against its targets, in one run (BENCH=regexp: Go benchmarks of that name)
 ifeq ($(BENCH),)

@@ -42,6 +42,9 @@ func TestGW2_EveryTargetThatStartsWorkIsGated(t *testing.T) {
 		play(t, options{limit: 1, nodes: 2, state: row.state}, func(s *stage) {
 			s.controller.IsReady(time.Now(), api.Ask{Name: "somebody", Op: api.OpProvision})
 			s.put(0, row.target).refused(api.ReasonFull)
+			if n := s.gate.Stats(); n.Gated != 1 || n.Refused != 1 || n.Free != 0 {
+				t.Errorf("%q: %+v", row.target, n.Counts)
+			}
 		})
 	}
 }

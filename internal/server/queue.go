@@ -44,6 +44,8 @@ func parseQueueQuery(raw string) (api.QueueQuery, *api.FieldError) {
 	}
 	for name, all := range values {
 		switch {
+		case name == "":
+			return q, &api.FieldError{Field: "query", Rule: "has a value without a name"}
 		case !slices.Contains(queueParameters, name):
 			return q, &api.FieldError{Field: shown(name), Rule: "is not a parameter: known are " + strings.Join(queueParameters, ", ")}
 		case len(all) > 1:

@@ -32,9 +32,9 @@ type queues struct {
 // no longer exist; their hosts are still in them.
 func (qs *queues) configure(turns Turns) (gone []*queue, err error) {
 	by := map[slots.Pool]*queue{}
-	for i, pool := range qs.ledger.Pools() {
+	for _, pool := range qs.ledger.Pools() {
 		cfg := turns.config(qs.ledger.Limit(pool))
-		if i > 0 || cfg.Validate() != nil { // the limit in force may be below the one that is set
+		if cfg.Validate() != nil { // a pool within the total, or a limit in force that is below the one that is set
 			cfg = turns.within(qs.ledger.Limit(pool))
 		}
 		q := qs.by[pool]

@@ -126,13 +126,12 @@ var ownWords = map[string]bool{
 }
 
 // canonical reads [v1/]nodes/<ident>/states/provision[/target[/configdrive]], the
-// shape of which is known for sure to whom every part belongs.
+// shape of which is known for sure to whom every part belongs. It changes segments.
 func canonical(segments []string) (Route, bool) {
 	if len(segments) > 0 && segments[0] == "v1" {
 		segments = segments[1:]
 	}
 	if n := len(segments); n > 0 {
-		segments = append([]string(nil), segments...)
 		segments[n-1] = strings.TrimSuffix(segments[n-1], ".json")
 	}
 	if len(segments) < 4 || len(segments) > 6 ||

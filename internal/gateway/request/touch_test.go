@@ -47,6 +47,7 @@ func TestGW18_WhoseAWriteIs(t *testing.T) {
 		{"PATCH", "/prefix/v1/nodes/" + node + "/../" + other, `[]`, all},
 		{"PATCH", "/prefix/v1/nodes/metal3~host", `[]`, all},
 		{"PATCH", "/prefix/v1/ports/" + node, `[]`, all},
+		{"POST", "/prefix/v1/heartbeat/" + node, `{}`, one},
 		{"POST", "/prefix/v1/ports", `{"address": "x", "node_uuid": "` + node + `"}`, one},
 		{"POST", "/prefix/v1/ports", `{"extra": {"node_uuid": "` + other + `"}, "node_uuid": "` + node + `"}`, one},
 		{"POST", "/prefix/v1/ports", `{"node_uuid": "` + node + `", "node_uuid": "` + other + `"}`, all},

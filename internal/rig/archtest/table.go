@@ -197,6 +197,7 @@ var table = map[string]imports{
 	"internal/rig/archtest": {tests: []string{"go.yaml.in/yaml/v3"}},
 	"internal/rig/released": {tests: []string{"go.yaml.in/yaml/v3"}},
 	"hack/testsum":          {},
+	"hack/mutants":          {},
 	"hack/limits":           {house: []string{"internal/rig/simulate/limits"}},
 	"hack/stress":           {house: []string{"internal/rig/simulate/stress"}},
 	"hack/bench":            {house: []string{"internal/rig/realironic"}},
