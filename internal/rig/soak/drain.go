@@ -1,0 +1,116 @@
+package soak
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/ironic-throttle/ironic-throttle/internal/rig/fakeironic"
+	"github.com/ironic-throttle/ironic-throttle/pkg/holdoff"
+)
+
+// patience is how long a host may wait for its end once nothing goes wrong any more: holds of 15 minutes,
+// breakers that probe, and a limit of 1, all one after the other.
+const patience = 8 * time.Hour
+
+// drain ends all faults, lets every host come to its end, and then looks for what nobody gives back.
+func (w *world) drain() {
+	if w.broken != "" {
+		return
+	}
+	w.quiet = true
+	w.away = w.at
+	w.cfg.MaxFailed, _ = holdoff.ParseQuota("100%")
+	w.tell("nothing goes wrong any more")
+	for _, r := range w.replicas {
+		r.noAPI, r.noIronic = 0, 0
+		if r.paused > w.at {
+			r.paused = w.at
+		}
+		r.after(0, r.reload)
+	}
+	for _, h := range w.hosts {
+		h.planned = h.planned && w.leavesRoom(h)
+		if h.exists {
+			_ = w.ironic.Befall(w.now(), h.uuid, fakeironic.FateHeal)
+		}
+	}
+	end := w.at + patience
+	for w.broken == "" && w.at < end && !w.finished() {
+		w.until(w.at + 30*time.Second)
+	}
+	if w.broken == "" && !w.finished() {
+		w.fail("after %v of quiet not all hosts came to their end: %s", patience, w.left())
+	}
+	w.ending = true
+	w.until(w.at + 90*time.Minute) // whoever is silent is forgotten after an hour, at every 64th poll
+	if w.broken == "" {
+		w.leaks()
+	}
+}
+
+// leavesRoom reports whether planned work of h can ever start: one slot must stay free besides (DC-24). The
+// plan of others is given up.
+func (w *world) leavesRoom(h *host) bool {
+	l := w.cfg.Slots.Limits
+	group, limited := l.Groups[h.group]
+	return !w.cfg.Adaptive && l.Total > 1 && (!limited || group > 1) && (!h.virtual || l.VirtualMedia != 1)
+}
+
+// finished reports whether all hosts have come to their end.
+func (w *world) finished() bool {
+	for _, h := range w.hosts {
+		n, _ := w.node(h.uuid)
+		if !h.done() || n.State.Busy() || n.State.Extra() {
+			return false
+		}
+	}
+	return true
+}
+
+// left names the hosts that have not.
+func (w *world) left() string {
+	var b strings.Builder
+	for _, h := range w.hosts {
+		if n, _ := w.node(h.uuid); !h.done() || n.State.Busy() {
+			fmt.Fprintf(&b, "host %d wants %s, is %q, was told %q %v ago; ", h.n, h.op(), n.State, h.last, (w.at - h.lastSaid).Round(time.Second))
+		}
+	}
+	return b.String()
+}
+
+// leaks looks for what is left where nothing is to be: slots, places in queues, unsaved holds, permits.
+func (w *world) leaks() {
+	leads := 0
+	for _, r := range w.replicas {
+		if !r.up || !r.begun {
+			continue
+		}
+		leads++
+		now := r.clock()
+		s := r.c.Status(now)
+		total := s.Slots.Total
+		if total.Occupied != 0 || total.Booting != 0 || total.Waiting != 0 || len(s.Slots.Occupants) != 0 {
+			w.fail("slots or places are lost: %+v, %d occupants", total, len(s.Slots.Occupants))
+		}
+		for name, p := range s.Slots.Pools {
+			if p.Occupied != 0 || p.Waiting != 0 {
+				w.fail("slots or places of %s are lost: %+v", name, p)
+			}
+		}
+		if !s.View.Fresh || !s.View.Settled {
+			w.fail("the view is not fresh: %+v", s.View)
+		}
+		for _, b := range s.Breakers {
+			if b.ConcurrentInstances != 0 || b.Probes != 0 {
+				w.fail("permits of the breaker %s are lost: %d, %d probes", b.Scope, b.ConcurrentInstances, b.Probes)
+			}
+		}
+		if n := r.c.Holds(now).Unsaved; n != 0 {
+			w.fail("%d holds are not saved", n)
+		}
+	}
+	if leads != 1 {
+		w.fail("%d replicas lead when all is quiet", leads)
+	}
+}
