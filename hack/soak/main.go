@@ -13,7 +13,9 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"regexp"
 	"runtime/debug"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -22,7 +24,7 @@ import (
 )
 
 func main() {
-	debug.SetGCPercent(400) // nothing else runs here
+	debug.SetGCPercent(800) // nothing else runs here
 	switch err := run(os.Args[1:], os.Stdout, os.Stderr); {
 	case errors.Is(err, flag.ErrHelp):
 	case errors.Is(err, errBroken):
@@ -43,6 +45,9 @@ type order struct {
 	only      uint64
 	workers   int
 	lines     int
+	match     string
+	shrink    bool
+	plain     bool
 }
 
 func run(args []string, stdout, stderr io.Writer) error {
@@ -55,6 +60,9 @@ func run(args []string, stdout, stderr io.Writer) error {
 	flags.Uint64Var(&o.only, "only", 0, "tell the history of this seed")
 	flags.IntVar(&o.workers, "workers", 1, "histories side by side")
 	flags.IntVar(&o.lines, "lines", 60, "how many of the last lines of a broken history to show")
+	flags.StringVar(&o.match, "match", "", "of a history that is told, show the lines alone that match this regular expression")
+	flags.BoolVar(&o.shrink, "shrink", false, "with -only, tell it with as few faults as it still breaks a law with")
+	flags.BoolVar(&o.plain, "plain", false, "do not tell the history that broke a law")
 	if err := flags.Parse(args); err != nil {
 		return err
 	}
@@ -62,7 +70,12 @@ func run(args []string, stdout, stderr io.Writer) error {
 		return fmt.Errorf("%v: want histories, workers and lines above 0, and no further words", args)
 	}
 	if o.only != 0 {
-		return tell(stdout, soak.Tell(o.only), 1<<30)
+		how := soak.Tell
+		if o.shrink {
+			how = soak.Shrink
+		}
+		o.lines = 1 << 30
+		return o.tell(stdout, how(o.only))
 	}
 	return play(o, stdout, stderr)
 }
@@ -113,13 +126,21 @@ func play(o order, stdout, stderr io.Writer) error {
 		return nil
 	}
 	fmt.Fprintf(stdout, "\nBROKEN, seed %d: %s\n", broken.Seed, broken.Broken)
-	return tell(stdout, soak.Shrink(broken.Seed), o.lines)
+	if o.plain {
+		return errBroken
+	}
+	return o.tell(stdout, soak.Shrink(broken.Seed))
 }
 
 // tell writes the last lines of a history.
-func tell(stdout io.Writer, r soak.Result, lines int) error {
+func (o order) tell(stdout io.Writer, r soak.Result) error {
+	match, err := regexp.Compile(o.match)
+	if err != nil {
+		return err
+	}
 	fmt.Fprintf(stdout, "seed %d with %s; hash %016x\n", r.Seed, strings.Join(r.Faults, ", "), r.Hash)
-	story := r.Story[max(0, len(r.Story)-lines):]
+	story := slices.DeleteFunc(r.Story, func(line string) bool { return !match.MatchString(line) })
+	story = story[max(0, len(story)-o.lines):]
 	fmt.Fprintln(stdout, strings.Join(story, "\n"))
 	if r.Broken != "" {
 		fmt.Fprintf(stdout, "%s\n(see all of it with -only %d)\n", r.Broken, r.Seed)

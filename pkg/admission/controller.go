@@ -70,7 +70,7 @@ func New(cfg Config, now time.Time) (*Controller, error) {
 	c := &Controller{notify: cfg.Notify, notifyFailures: cfg.NotifyFailures, requests: cfg.GatewayRequests, first: make(chan struct{})}
 	c.mode, c.hosts, c.leading, c.cfg = cfg.Mode, cfg.Hosts, cfg.Leading, cfg.settings()
 	c.ledger, c.policy, c.sizer, c.asks, c.refusals = ledger, policy, sizer, tally{}, tally{}
-	c.queues = queues{ledger: ledger, policy: policy, names: tenantNames{}}
+	c.queues = queues{ledger: ledger, policy: policy, names: tenantNames{}, uprooted: map[*host]struct{}{}}
 	if _, err := c.queues.configure(c.cfg.Turns); err != nil {
 		return nil, err
 	}

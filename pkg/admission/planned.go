@@ -123,6 +123,12 @@ func (c *core) demand(now time.Time, s *situation, q *queue) (n int, name string
 			}
 		}
 	}
+	if !q.pool.VirtualMedia || !c.queues.apart(q.pool, slots.Pool{}) {
+		n += len(c.queues.uprooted)
+		if _, own := c.queues.uprooted[h]; own {
+			n--
+		}
+	}
 	if c.policy.book.Idle() {
 		return n, name
 	}

@@ -105,7 +105,7 @@ func (w *world) travel() time.Duration {
 func (w *world) act(h *host, r *replica, process int, op api.Op, yes time.Duration, reason api.Reason) {
 	cfg := &w.cfg.Slots
 	bound := cfg.Linger
-	flow := h.flow
+	flow, terms := h.flow, w.lease.transitions
 	if reason == api.ReasonGranted && w.at-h.troubled > 20*time.Minute {
 		bound = cfg.LeaseTTL // a new host, or one that nothing has happened to
 	}
@@ -126,7 +126,7 @@ func (w *world) act(h *host, r *replica, process int, op api.Op, yes time.Durati
 		}
 		defer w.drive(h, between(w.clients, time.Second, 15*time.Second))
 		since := w.at - yes
-		over := r.life != process || !r.begun
+		over := r.life != process || w.lease.transitions != terms
 		switch {
 		case h.op() != op || !w.reaches(), over && since >= cfg.Settle, h.flow != flow && since >= cfg.Linger, since >= bound:
 			return // it looks again

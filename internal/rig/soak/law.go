@@ -19,6 +19,7 @@ type truth struct {
 	granted  time.Duration // when it got its slot
 	limits   slots.Limits  // in force then
 	troubled time.Duration // when something last happened to it that nobody may have seen
+	rested   time.Duration // when its work was last found to have ended
 	fails    int
 	hold     *hold
 	refused  refusal
@@ -26,7 +27,7 @@ type truth struct {
 
 // made begins the truth of a new node.
 func (h *host) made() {
-	h.truth = truth{troubled: -time.Hour, excused: h.excused, granted: h.granted, limits: h.limits, refused: h.refused}
+	h.truth = truth{troubled: -time.Hour, rested: -time.Hour, excused: h.excused, granted: h.granted, limits: h.limits, refused: h.refused}
 }
 
 // look takes note of how the last work has ended, if it has.
@@ -35,7 +36,7 @@ func (w *world) look(h *host, n ironic.Node) {
 		return
 	}
 	h.mended(h.working, n.State)
-	h.working = ""
+	h.working, h.rested = "", w.at
 	if n.State.Failed() {
 		w.mark('x', uint64(h.n))
 		w.tally.Failed++
@@ -53,7 +54,7 @@ func (w *world) leave(h *host) {
 
 // started notes that work has begun, and looks at F-1.
 func (w *world) started(h *host, lawful bool) {
-	h.lawful = lawful
+	h.lawful, h.refused = lawful, refusal{}
 	h.exempt = lawful && h.reason == api.ReasonExempt
 	if !lawful {
 		h.excused, h.troubled = true, w.at

@@ -71,9 +71,6 @@ func (w *world) trouble(f fault) (every time.Duration, do func()) {
 			w.cfg.Slots.Limits = newLimits(r, w.style)
 			if chance(r, .3) {
 				w.cfg.Holdoff.Timeout = between(r, 0, 10*time.Minute)
-				for _, h := range w.hosts {
-					h.hold = nil
-				}
 			}
 			for _, x := range w.replicas {
 				x.after(between(r, 0, 10*time.Second), x.reload)

@@ -158,6 +158,11 @@ func (r *replica) reload() {
 	if !r.up {
 		return
 	}
+	if r.settings.Holdoff.Timeout != w.cfg.Holdoff.Timeout {
+		for _, h := range w.hosts {
+			h.hold = nil
+		}
+	}
 	r.settings = w.cfg
 	if err := r.c.Reconfigure(r.clock(), w.cfg.Slots.Limits, w.cfg.Turns); err != nil {
 		w.fail("replica %d: %v", r.n, err)

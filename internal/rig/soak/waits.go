@@ -1,6 +1,8 @@
 package soak
 
 import (
+	"time"
+
 	"github.com/ironic-throttle/ironic-throttle/pkg/api"
 )
 
@@ -53,7 +55,7 @@ func (w *world) unexplained(r *replica, h *host, q api.Ask, a api.Answer) string
 			return "a slot is free"
 		}
 	case api.ReasonStale:
-		if v := r.c.View(now); v.Fresh && h.working == "" {
+		if v := r.c.View(now); v.Fresh && h.working == "" && w.at-h.rested > 2*time.Minute { // LH-8: else what was seen of it alone may be old
 			return "the view is young"
 		}
 	case api.ReasonStarting:
@@ -91,5 +93,10 @@ func (w *world) unexplained(r *replica, h *host, q api.Ask, a api.Answer) string
 	return ""
 }
 
-// failures is how much work has failed in this history, as far as somebody has looked.
-func (w *world) failures() int { return w.tally.Failed }
+// failures is how much work has failed in this history.
+func (w *world) failures() int {
+	for _, h := range w.hosts {
+		w.leave(h)
+	}
+	return w.tally.Failed
+}
