@@ -27,6 +27,8 @@ STRESS_FLAGS ?=
 ATTACK      ?= 10m
 TESTFLAGS   ?=
 SEARCH      ?= 10000
+SOAK        ?= 10000
+WORKERS     ?= 2
 LAWS        ?= 100000
 KILLS       ?= 100
 SEED        ?= 1
@@ -41,7 +43,7 @@ STORM_FLAGS ?=
 COVER_FLOOR ?= 90
 
 .DEFAULT_GOAL := help
-.PHONY: help build demo run quick test search attack stress limits cover fuzz bench system e2e storm lint fmt plugin image clean $(BINARY)
+.PHONY: help build demo run quick test search soak sabotage attack stress limits cover fuzz bench system e2e storm lint fmt plugin image clean $(BINARY)
 
 ##@ Use
 
@@ -118,6 +120,12 @@ search: ## Look for histories that break the limit or a law of turns, and plans 
 	  ./internal/gateway -args -gateway.whole -rapid.checks=1000 -rapid.seed=$(SEED)
 	$(TESTSUM) -v -- -timeout 60m -count=1 -run Kill ./internal/holdfile -args -holdfile.kills=$(KILLS) -holdfile.seed=$(SEED)
 	$(TESTSUM) -v -- -timeout 60m -count=1 -run '^TestBO16_killHolds' ./internal/rig/demo -args -kill.holds=$(KILLS) -kill.seed=$(SEED)
+
+soak: ## Random histories of the whole system in virtual time, with all that can go wrong (SOAK=10000, or a time such as 4h; from SEED=1; WORKERS=2)
+	$(GO) run ./hack/soak $(if $(filter %s %m %h,$(SOAK)),-for,-histories) $(SOAK) -seed $(SEED) -workers $(WORKERS)
+
+sabotage: ## Break the product on purpose, in one way after the other: make soak must find each within SOAK=10000 histories
+	$(GO) run ./hack/sabotage -histories $(SOAK) -seed $(SEED)
 
 attack: ## The real process in 384 MiB, attacked with real hosts at work (ATTACK=10m)
 	$(TESTSUM) -v -- -timeout 2h -count=1 ./internal/rig/attack -args -attack.for=$(ATTACK) -attack.slow=3000 -attack.idle=500

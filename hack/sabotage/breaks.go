@@ -7,8 +7,8 @@ var breaks = []struct{ what, file, old, new string }{
 		"v.Free = l.free(v.pool.Pool)", "v.Free = l.free(v.pool.Pool) + 1",
 	},
 	{
-		"a look from before the last yes ends a slot", "pkg/slots/observe.go",
-		"case h.puts.inFlight > 0 || mark.seq <= h.yesSeq:", "case h.puts.inFlight > 0:",
+		"a lease that was not used yet ends long before LEASE_TTL", "pkg/slots/slot.go",
+		"passed(h.yesAt, h.observed.mark.at, ttl)", "passed(h.yesAt, h.observed.mark.at, ttl/8)",
 	},
 	{
 		"a PUT in flight keeps no slot", "pkg/slots/observe.go",

@@ -53,7 +53,7 @@ func (w *world) ask(h *host) {
 	twice := w.style.faults.has(lostAnswers) && !w.quiet && chance(w.clients, .15)
 	h.waits++
 	back := func(d time.Duration) {
-		if !answered {
+		if !answered && h.life == life {
 			answered = true
 			h.waits--
 			w.drive(h, d)
@@ -120,10 +120,10 @@ func (w *world) act(h *host, r *replica, process int, op api.Op, yes time.Durati
 	}
 	life := h.life
 	w.after(lag, func() {
-		h.waits--
 		if h.life != life {
 			return
 		}
+		h.waits--
 		defer w.drive(h, between(w.clients, time.Second, 15*time.Second))
 		since := w.at - yes
 		over := r.life != process || w.lease.transitions != terms
@@ -131,7 +131,7 @@ func (w *world) act(h *host, r *replica, process int, op api.Op, yes time.Durati
 		case h.op() != op || !w.reaches(), over && since >= cfg.Settle, h.flow != flow && since >= cfg.Linger, since >= bound:
 			return // it looks again
 		}
-		if !h.exists {
+		if h.uuid == "" { // its first node is made when it may start
 			w.create(h, ironic.Manageable)
 		}
 		n, found := w.node(h.uuid)

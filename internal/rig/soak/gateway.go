@@ -46,7 +46,7 @@ func (w *world) through(h *host, target ironic.Target) {
 			return
 		}
 		h.waits++
-		f := &flight{w: w, r: r, h: h, uuid: uuid, target: target, pass: pass, reason: a.Reason, life: r.life, came: r.clock()}
+		f := &flight{w: w, r: r, h: h, uuid: uuid, target: target, pass: pass, reason: a.Reason, life: r.life, came: r.clock(), host: h.life}
 		w.after(w.hurry(10*time.Second), func() {
 			f.alive(func() {
 				if known && !r.fetch(uuid) && a.Reason == api.ReasonGranted {
@@ -71,13 +71,16 @@ type flight struct {
 	reason api.Reason
 	life   int // of the process
 	came   time.Time
+	host   int // life of the host
 	over   bool
 }
 
 func (f *flight) end() {
 	if !f.over {
 		f.over = true
-		f.h.waits--
+		if f.h.life == f.host {
+			f.h.waits--
+		}
 	}
 }
 

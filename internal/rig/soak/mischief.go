@@ -77,7 +77,7 @@ func (w *world) trouble(f fault) (every time.Duration, do func()) {
 			}
 		}
 	case onHold:
-		return 4 * time.Minute, func() { w.putOnHold(host(), between(r, time.Second, 6*time.Minute), chance(r, .3)) }
+		return 4 * time.Minute, func() { w.putOnHold(host(), between(r, time.Second, 6*time.Minute)) }
 	case failures:
 		return 90 * time.Second, func() { w.befall(host(), r.IntN(10)) }
 	case skew:
@@ -137,21 +137,18 @@ func (w *world) remake(h *host, far bool, d time.Duration) {
 	})
 }
 
-// putOnHold stops work in its middle until somebody lets it go on; then it fails, or goes on to nothing.
-func (w *world) putOnHold(h *host, d time.Duration, fails bool) {
+// putOnHold stops work in its middle until somebody lets it go on; a minute later it has ended well.
+func (w *world) putOnHold(h *host, d time.Duration) {
 	n, found := w.node(h.uuid)
-	holds := map[ironic.State][3]ironic.State{
-		ironic.CleanWait:   {ironic.CleanHold, ironic.CleanWait, ironic.CleanFailed},
-		ironic.DeployWait:  {ironic.DeployHold, ironic.DeployWait, ironic.DeployFailed},
-		ironic.ServiceWait: {ironic.ServiceHold, ironic.ServiceWait, ironic.ServiceFailed},
-	}
-	to, can := holds[n.State]
-	if !found || !can {
+	held, can := map[ironic.State]ironic.State{
+		ironic.CleanWait: ironic.CleanHold, ironic.DeployWait: ironic.DeployHold, ironic.ServiceWait: ironic.ServiceHold,
+	}[n.State]
+	uuid, goal := h.uuid, n.TargetState
+	if !found || !can || goal == "" || goal.Busy() {
 		return
 	}
-	uuid, goal := h.uuid, n.TargetState
-	_ = w.ironic.SetState(w.now(), uuid, to[0], false)
-	w.tell("host %d: %s", h.n, to[0])
+	_ = w.ironic.SetState(w.now(), uuid, held, false)
+	w.tell("host %d: %s", h.n, held)
 	move := func(after time.Duration, from, s ironic.State) {
 		w.after(after, func() {
 			if n, found := w.node(uuid); found && n.State == from {
@@ -160,11 +157,8 @@ func (w *world) putOnHold(h *host, d time.Duration, fails bool) {
 			}
 		})
 	}
-	move(d, to[0], to[1])
-	if fails || goal == "" || goal.Busy() {
-		goal = to[2]
-	}
-	move(d+time.Minute, to[1], goal)
+	move(d, held, n.State)
+	move(d+time.Minute, n.State, goal)
 }
 
 // befall lets something come over a host.

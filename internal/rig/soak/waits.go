@@ -19,7 +19,7 @@ func (w *world) answered(r *replica, h *host, q api.Ask, a api.Answer) {
 		w.look(h, n)
 	}
 	h.last, h.lastSaid = string(a.Reason), w.at
-	h.refused = refusal{}
+	h.refused, h.told = refusal{}, int(q.SpecHash[0]-'a')
 	switch a.Reason {
 	case api.ReasonGranted:
 		w.holdLaw(h, q, n)
@@ -64,7 +64,7 @@ func (w *world) unexplained(r *replica, h *host, q api.Ask, a api.Answer) string
 			return "it has settled long ago"
 		}
 	case api.ReasonHold:
-		if h.fails == 0 && h.errors == 0 {
+		if h.fails == 0 && h.errors == 0 && (q.NodeUUID != "" || h.life == 0) { // a name may be the old node's
 			return "it has never failed"
 		}
 		if !r.settings.Holdoff.On() {
