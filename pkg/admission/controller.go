@@ -41,6 +41,7 @@ type core struct {
 	failure  string    // of the last poll, if it failed
 	lastAsk  time.Time // that counted; zero: none
 	bypass   bypass
+	alone    alone
 	revision atomic.Uint64 // counts what changed
 
 	situation situation // of the ask that is answered: kept, as one on the stack would not stay there
@@ -108,7 +109,7 @@ func (c *Controller) Start(now time.Time, holds []holdoff.Record, known bool, le
 	fresh.ledger.Follow(c.ledger)
 	fresh.queues.retired, fresh.queues.names = c.queues.retired, c.queues.names
 	fresh.sizer.boots, fresh.sizer.state, fresh.sizer.works = c.sizer.boots, c.sizer.state, c.sizer.works
-	c.ledger, c.policy, c.queues, c.sizer, c.bypass = fresh.ledger, fresh.policy, fresh.queues, fresh.sizer, bypass{}
+	c.ledger, c.policy, c.queues, c.sizer, c.bypass, c.alone = fresh.ledger, fresh.policy, fresh.queues, fresh.sizer, bypass{}, alone{}
 	return nil
 }
 

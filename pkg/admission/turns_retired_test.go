@@ -99,3 +99,37 @@ func TestDC24_PlannedWorkYieldsToHostsOfARemovedPool(t *testing.T) {
 		t.Errorf("%d are kept", len(c.queues.uprooted))
 	}
 }
+
+// A host that never asks again, as its node was made anew under its name, say, kept its place for ever where
+// nobody but planned work asked, which it kept from starting (found by the histories of internal/rig/soak).
+func TestDC24_PlannedWorkOutwaitsAHostThatIsGone(t *testing.T) {
+	cfg := DefaultConfig()
+	cfg.Slots.Limits = slots.Limits{Total: 3}
+	begun := time.Date(2026, 11, 24, 12, 0, 0, 0, time.UTC)
+	now := begun
+	c, err := New(cfg, now)
+	if err != nil {
+		t.Fatal(err)
+	}
+	observed := func() { c.Observe(now, ironic.Observation{Mark: c.Begin(now)}) }
+	ask := func(i int, planned bool) api.Reason {
+		id := fmt.Sprintf("00000000-0000-0000-0000-%012d", i)
+		return c.IsReady(now, api.Ask{Namespace: "a", Name: fmt.Sprint("h", i), NodeUUID: id, Op: api.OpInspect, Planned: planned}).Reason
+	}
+	observed()
+	if got := ask(1, false); got != api.ReasonStarting {
+		t.Fatalf("the host is told %s", got)
+	}
+	for range 3 * 60 { // minutes
+		now = now.Add(time.Minute)
+		observed()
+		got := ask(2, true)
+		switch waits := now.Sub(begun) < time.Hour; {
+		case got == api.ReasonGranted && waits:
+			t.Fatalf("granted after %v, and the host may come back", now.Sub(begun))
+		case got == api.ReasonGranted:
+			return
+		}
+	}
+	t.Error("planned work waits for a host that has not asked for three hours")
+}

@@ -56,6 +56,9 @@ func (w *world) leave(h *host) {
 func (w *world) started(h *host, lawful bool) {
 	h.lawful, h.refused = lawful, refusal{}
 	h.exempt = lawful && h.reason == api.ReasonExempt
+	if h.exempt { // should its pool get a limit, nobody has granted the slot that it has then (LH-34)
+		h.excused = true
+	}
 	if !lawful {
 		h.excused, h.troubled = true, w.at
 	}

@@ -132,8 +132,11 @@ func (p *lookout) observe() {
 func (p *lookout) again() {
 	r := p.r
 	interval := between(r.rng, 4*time.Second, 9*time.Second)
-	if r.world.ending {
+	switch {
+	case r.world.ending:
 		interval = 20 * time.Second
+	case r.world.quiet:
+		interval *= 2
 	}
 	r.after(interval, r.poll)
 }

@@ -49,18 +49,6 @@ func TestF1_LH27_BO16_NoHistoryBreaksALaw(t *testing.T) {
 	}
 }
 
-// Histories that broke a law once. What was found in the product has a test beside the code that was mended, too.
-func TestHistoriesThatBrokeALaw(t *testing.T) {
-	t.Parallel()
-	for seed, was := range map[uint64]string{
-		712: "planned work was let pass a host whose conductor group had just lost its limit (DC-24)",
-	} {
-		if r := Play(seed); r.Broken != "" {
-			t.Errorf("seed %d, in which %s: %s", seed, was, r.Broken)
-		}
-	}
-}
-
 // Shrink leaves out the faults that it takes nothing to break the law without.
 func TestShrinkOfAWholeHistoryTellsIt(t *testing.T) {
 	t.Parallel()

@@ -77,7 +77,7 @@ func between(r *rand.Rand, a, b time.Duration) time.Duration {
 // newStyle draws a style; only faults within allowed come.
 func newStyle(seed uint64, allowed mask) style {
 	r := stream(seed, 100)
-	s := style{replicas: 1, hosts: 3 + r.IntN(7), length: between(r, 10*time.Minute, 35*time.Minute), page: 1000}
+	s := style{replicas: 1, hosts: 3 + r.IntN(7), length: between(r, 8*time.Minute, 24*time.Minute), page: 1000}
 	if chance(r, .6) {
 		s.replicas = 2 + r.IntN(2)
 	}

@@ -12,7 +12,7 @@ func (w *world) answered(r *replica, h *host, q api.Ask, a api.Answer) {
 	w.tally.Answers[a.Reason]++
 	w.markText('a', h.n, string(a.Reason))
 	if w.verbose {
-		w.tell("host %d asks replica %d for %s (%s, planned %v): %s %d of %d", h.n, r.n, q.Op, q.NodeUUID, q.Planned, a.Reason, a.Slots.Occupied, a.Slots.Limit)
+		w.tell("host %d asks replica %d for %s (%s, planned %v): %s %d of %d: %.150s", h.n, r.n, q.Op, q.NodeUUID, q.Planned, a.Reason, a.Slots.Occupied, a.Slots.Limit, a.Message)
 	}
 	n, found := w.node(h.uuid)
 	if found {
