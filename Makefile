@@ -82,7 +82,7 @@ image: ## Build the container image (IMAGE=ironic-throttle:dev, ENGINE=podman)
 # These are one goroutine for most of their time: the race detector makes them ten to twenty
 # times slower, and has nothing to say. All of their cases run without it, and few (-short)
 # with it.
-SEARCHES := ./pkg/admission ./pkg/disruption ./pkg/fairshare ./internal/rig/simulate
+SEARCHES := ./pkg/admission ./pkg/disruption ./pkg/fairshare ./internal/rig/simulate ./internal/rig/soak
 # These only read files, or play the same storms as those.
 UNRACED := ./internal/rig/archtest ./internal/rig/deploytest ./internal/rig/simulate/limits ./internal/rig/simulate/stress
 # These run storms and kill processes, and begin first, as they mostly wait.

@@ -7,7 +7,7 @@ var breaks = []struct{ what, file, old, new string }{
 		"v.Free = l.free(v.pool.Pool)", "v.Free = l.free(v.pool.Pool) + 1",
 	},
 	{
-		"a lease that was not used yet ends long before LEASE_TTL", "pkg/slots/slot.go",
+		"a lease that was not used yet ends long before its time", "pkg/slots/slot.go",
 		"passed(h.yesAt, h.observed.mark.at, ttl)", "passed(h.yesAt, h.observed.mark.at, ttl/8)",
 	},
 	{
