@@ -116,6 +116,8 @@ func (w *world) act(h *host, r *replica, process int, op api.Op, yes time.Durati
 		w.drive(h, between(w.clients, time.Second, 5*time.Minute))
 		return
 	case chance(w.clients, .2):
+		lag = between(w.clients, 0, cfg.Settle)
+	case chance(w.clients, .15):
 		lag = between(w.clients, 0, bound)
 	}
 	life := h.life

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/ironic-throttle/ironic-throttle/internal/rig/fakeironic"
+	"github.com/ironic-throttle/ironic-throttle/pkg/api"
 	"github.com/ironic-throttle/ironic-throttle/pkg/holdoff"
 )
 
@@ -87,7 +88,11 @@ func (w *world) left() string {
 func (w *world) leaks(long bool) {
 	leads, gone := 0, 0
 	for _, h := range w.hosts {
-		gone += h.life // those may keep a place for ever while nobody asks
+		// Who is refused and never asks again may keep its place for ever while nobody asks: its node was made
+		// anew, or the work that an earlier leader let it start has ended well meanwhile.
+		if gone += h.life; !api.Reason(h.last).Yes() {
+			gone++
+		}
 	}
 	for _, r := range w.replicas {
 		if !r.up || !r.begun {

@@ -149,7 +149,11 @@ func (r *replica) die(why string) {
 	w.tell("replica %d: process %d ends: %s", r.n, r.life, why)
 	r.up, r.begun = false, false
 	w.unsaved()
-	r.start(between(r.rng, time.Second, 20*time.Second))
+	away := 20 * time.Second
+	if chance(r.rng, .5) {
+		away = time.Second
+	}
+	r.start(between(r.rng, 0, away))
 }
 
 // reload takes the settings as they are now.

@@ -24,13 +24,18 @@ func play(seed uint64, allowed mask, verbose bool) Result {
 
 // Shrink plays a history that failed again with as few kinds of faults as it still fails with, and tells it.
 func Shrink(seed uint64) Result {
+	return play(seed, shrink(func(allowed mask) bool { return play(seed, allowed, false).Broken != "" }), true)
+}
+
+// shrink leaves out each kind of fault without which the history is still broken.
+func shrink(broken func(allowed mask) bool) mask {
 	allowed := allFaults
 	for f := range faultKinds {
-		if less := allowed &^ (1 << f); play(seed, less, false).Broken != "" {
+		if less := allowed &^ (1 << f); broken(less) {
 			allowed = less
 		}
 	}
-	return play(seed, allowed, true)
+	return allowed
 }
 
 func (m mask) names() []string {

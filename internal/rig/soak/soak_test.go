@@ -49,11 +49,23 @@ func TestF1_LH27_BO16_NoHistoryBreaksALaw(t *testing.T) {
 	}
 }
 
-// Shrink leaves out the faults that it takes nothing to break the law without.
-func TestShrinkOfAWholeHistoryTellsIt(t *testing.T) {
-	t.Parallel()
-	r := Shrink(3)
-	if r.Broken != "" || len(r.Story) == 0 || !strings.Contains(r.Story[0], "s ") {
-		t.Errorf("%q, %d lines", r.Broken, len(r.Story))
+func TestShrinkKeepsWhatItTakes(t *testing.T) {
+	takes := mask(1<<kills | 1<<skew)
+	if got := shrink(func(m mask) bool { return m&takes == takes }); got != takes {
+		t.Errorf("%v, want %v", got.names(), takes.names())
+	}
+}
+
+// A history that is told has its faults, and a line for each answer.
+func TestTell(t *testing.T) {
+	r := Tell(3)
+	asks := 0
+	for _, line := range r.Story {
+		if strings.Contains(line, " asks replica ") {
+			asks++
+		}
+	}
+	if r.Broken != "" || asks != r.Tally.Asks || len(r.Faults) == 0 {
+		t.Errorf("%q, %d asks of %d, faults %v", r.Broken, asks, r.Tally.Asks, r.Faults)
 	}
 }
