@@ -42,6 +42,7 @@ func run(args []string, stdout, stderr io.Writer) error {
 	flags.SetOutput(stderr)
 	histories := flags.Int("histories", 10000, "within how many histories each must be found")
 	seed := flags.Uint64("seed", 1, "the first seed")
+	from := flags.Int("from", 1, "the first break, by number")
 	only := flags.String("only", "", "those alone whose words have this in them")
 	if err := flags.Parse(args); err != nil {
 		return err
@@ -54,7 +55,7 @@ func run(args []string, stdout, stderr io.Writer) error {
 	missed := 0
 	fmt.Fprintf(stdout, "%9s  %-75s  %s\n", "histories", "what was broken", "the law that showed it")
 	for i, b := range breaks {
-		if !strings.Contains(b.what, *only) {
+		if i+1 < *from || !strings.Contains(b.what, *only) {
 			continue
 		}
 		binary, err := build(dir, i)

@@ -182,7 +182,6 @@ func (w *world) advance(h *host, n ironic.Node) bool {
 		w.tell("host %d: %s is done, %s", h.n, h.op(), n.State)
 		h.at++
 		h.accepted, h.errors = false, 0
-		w.changed = w.at
 		return true
 	}
 	return false

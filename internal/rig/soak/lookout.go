@@ -37,7 +37,6 @@ func (r *replica) poll() {
 	p.observed.Mark = r.c.Begin(now)
 	p.observed.Whole = r.c.Whole(now)
 	p.order = ironic.PollOrder(r.settings.Slots.CountExtra, p.observed.Whole)
-	r.lookout = p
 	p.step(p.lists)
 }
 

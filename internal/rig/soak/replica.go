@@ -32,8 +32,6 @@ type replica struct {
 	begun    bool // it decides, as far as its Lease goes
 	settings admission.Config
 	keeper   keeper
-	lookout  *lookout
-	mode     string
 }
 
 func (w *world) newReplica(n int) {
@@ -87,7 +85,6 @@ func (r *replica) boot() {
 	r.identity = fmt.Sprintf("pod-%d_%d", r.n, r.life)
 	r.settings = w.cfg
 	r.keeper = keeper{}
-	r.lookout = nil
 	cfg := w.cfg
 	cfg.Leading = r.mayStart
 	cfg.Notify = r.noticed

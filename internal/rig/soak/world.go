@@ -35,9 +35,8 @@ type world struct {
 	wire    *rand.Rand // draws how long messages take
 	plan    *rand.Rand // draws what is planned
 
-	quiet   bool // nothing goes wrong any more
-	ending  bool // nobody asks any more
-	changed time.Duration
+	quiet  bool // nothing goes wrong any more
+	ending bool // nobody asks any more
 
 	digest  uint64
 	tally   Tally
