@@ -77,7 +77,14 @@ func (w *world) trouble(f fault) (every time.Duration, do func()) {
 			}
 		}
 	case onHold:
-		return 4 * time.Minute, func() { w.putOnHold(host(), between(r, time.Second, 6*time.Minute)) }
+		return 3 * time.Minute, func() {
+			first, d := r.IntN(len(w.hosts)), between(r, time.Second, 8*time.Minute)
+			for i := range w.hosts {
+				if w.putOnHold(w.hosts[(first+i)%len(w.hosts)], d) {
+					return
+				}
+			}
+		}
 	case failures:
 		return 90 * time.Second, func() { w.befall(host(), r.IntN(10)) }
 	case skew:
@@ -137,15 +144,16 @@ func (w *world) remake(h *host, far bool, d time.Duration) {
 	})
 }
 
-// putOnHold stops work in its middle until somebody lets it go on; a minute later it has ended well.
-func (w *world) putOnHold(h *host, d time.Duration) {
+// putOnHold stops work in its middle until somebody lets it go on; a minute later it has ended well. It
+// reports whether the host had such work.
+func (w *world) putOnHold(h *host, d time.Duration) bool {
 	n, found := w.node(h.uuid)
 	held, can := map[ironic.State]ironic.State{
 		ironic.CleanWait: ironic.CleanHold, ironic.DeployWait: ironic.DeployHold, ironic.ServiceWait: ironic.ServiceHold,
 	}[n.State]
 	uuid, goal := h.uuid, n.TargetState
 	if !found || !can || goal == "" || goal.Busy() {
-		return
+		return false
 	}
 	_ = w.ironic.SetState(w.now(), uuid, held, false)
 	w.tell("host %d: %s", h.n, held)
@@ -159,6 +167,7 @@ func (w *world) putOnHold(h *host, d time.Duration) {
 	}
 	move(d, held, n.State)
 	move(d+time.Minute, n.State, goal)
+	return true
 }
 
 // befall lets something come over a host.

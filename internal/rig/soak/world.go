@@ -56,7 +56,7 @@ func newWorld(seed uint64, allowed mask) *world {
 	}
 	d := &o.Durations
 	d.Prepare, d.Boot, d.InspectRun, d.CleanRun, d.DeployRun = span(1, 8), span(10, 60), span(0, 40), span(2, 60), span(5, 120)
-	d.FinalReboot, d.TearDown, d.Unrescue, d.Service, d.Callback = span(1, 10), span(1, 10), span(1, 30), span(5, 60), 5*time.Minute
+	d.FinalReboot, d.TearDown, d.Unrescue, d.Service, d.Callback = span(1, 10), span(1, 10), span(1, 30), span(20, 200), 5*time.Minute
 	o.Seed, o.API.MaxMinor, o.API.MaxLimit = seed, 95, w.style.page
 	o.WholeSeconds, o.FastTrack = w.style.seconds, w.style.fast
 	o.Fates = fakeironic.Fates{FailTargets: []string{"active", "clean", "provide", "inspect", "deleted", "rescue", "unrescue", "service"}}
