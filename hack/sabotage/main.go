@@ -9,6 +9,7 @@
 package main
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"flag"
@@ -16,15 +17,20 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"os/signal"
 	"path/filepath"
 	"regexp"
 	"strconv"
 	"strings"
+	"syscall"
 	"time"
 )
 
 func main() {
-	switch err := run(os.Args[1:], os.Stdout, os.Stderr); {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	err := run(ctx, os.Args[1:], os.Stdout, os.Stderr)
+	stop()
+	switch {
 	case errors.Is(err, flag.ErrHelp):
 	case errors.Is(err, errMissed):
 		fmt.Fprintln(os.Stderr, "sabotage:", err)
@@ -37,7 +43,7 @@ func main() {
 
 var errMissed = errors.New("not all breaks were found")
 
-func run(args []string, stdout, stderr io.Writer) error {
+func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	flags := flag.NewFlagSet("sabotage", flag.ContinueOnError)
 	flags.SetOutput(stderr)
 	histories := flags.Int("histories", 10000, "within how many histories each must be found")
@@ -58,12 +64,12 @@ func run(args []string, stdout, stderr io.Writer) error {
 		if i+1 < *from || !strings.Contains(b.what, *only) {
 			continue
 		}
-		binary, err := build(dir, i)
+		binary, err := build(ctx, dir, i)
 		if err != nil {
 			return fmt.Errorf("%s: %w", b.what, err)
 		}
 		begin := time.Now()
-		n, law, err := search(binary, *histories, *seed)
+		n, law, err := search(ctx, binary, *histories, *seed)
 		if err != nil {
 			return fmt.Errorf("%s: %w", b.what, err)
 		}
@@ -93,7 +99,7 @@ func edited(i int) ([]byte, error) {
 }
 
 // build compiles the histories with a break.
-func build(dir string, i int) (binary string, err error) {
+func build(ctx context.Context, dir string, i int) (binary string, err error) {
 	text, err := edited(i)
 	if err != nil {
 		return "", err
@@ -115,7 +121,7 @@ func build(dir string, i int) (binary string, err error) {
 		return "", err
 	}
 	binary = filepath.Join(dir, "soak")
-	if out, err := exec.Command("go", "build", "-overlay", where, "-o", binary, "./hack/soak").CombinedOutput(); err != nil { //nolint:gosec // our own words
+	if out, err := exec.CommandContext(ctx, "go", "build", "-overlay", where, "-o", binary, "./hack/soak").CombinedOutput(); err != nil { //nolint:gosec // our own words
 		return "", fmt.Errorf("%w: %s", err, out)
 	}
 	return binary, nil
@@ -127,8 +133,8 @@ var (
 )
 
 // search plays histories until one shows the break.
-func search(binary string, histories int, seed uint64) (n int, law string, err error) {
-	out, err := exec.Command(binary, "-histories", strconv.Itoa(histories), "-seed", strconv.FormatUint(seed, 10), "-plain").Output() //nolint:gosec // our own words
+func search(ctx context.Context, binary string, histories int, seed uint64) (n int, law string, err error) {
+	out, err := exec.CommandContext(ctx, binary, "-histories", strconv.Itoa(histories), "-seed", strconv.FormatUint(seed, 10), "-plain").Output() //nolint:gosec // our own words
 	var exit *exec.ExitError
 	if err != nil && !(errors.As(err, &exit) && exit.ExitCode() == 1) {
 		return 0, "", err

@@ -162,7 +162,7 @@ func (w *world) put(h *host, uuid string, target ironic.Target, lawful bool) int
 	status, text := w.ironic.SetProvision(w.now(), uuid, target)
 	w.mark('p', uint64(h.n), uint64(status))
 	if w.verbose {
-		w.tell("host %d: PUT %s in %q: %d %.60s", h.n, target, n.State, status, strings.TrimSpace(text))
+		w.tellf("host %d: PUT %s in %q: %d %.60s", h.n, target, n.State, status, strings.TrimSpace(text))
 	}
 	if status != 202 {
 		return status

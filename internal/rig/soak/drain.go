@@ -22,7 +22,7 @@ func (w *world) drain() {
 	w.quiet = true
 	w.away = w.at
 	w.cfg.MaxFailed, _ = holdoff.ParseQuota("100%")
-	w.tell("nothing goes wrong any more")
+	w.tellf("nothing goes wrong any more")
 	for _, r := range w.replicas {
 		r.noAPI, r.noIronic = 0, 0
 		if r.paused > w.at {
@@ -41,7 +41,7 @@ func (w *world) drain() {
 		w.until(w.at + 30*time.Second)
 	}
 	if w.broken == "" && !w.finished() {
-		w.fail("after %v of quiet not all hosts came to their end: %s", patience, w.left())
+		w.failf("after %v of quiet not all hosts came to their end: %s", patience, w.left())
 	}
 	w.ending = true
 	long := w.seed%8 == 0 // whoever is silent is forgotten after an hour, at every 64th poll
@@ -103,26 +103,26 @@ func (w *world) leaks(long bool) {
 		s := r.c.Status(now)
 		total := s.Slots.Total
 		if total.Occupied != 0 || total.Booting != 0 || long && total.Waiting > gone || len(s.Slots.Occupants) != 0 {
-			w.fail("slots or places are lost: %+v, %d occupants", total, len(s.Slots.Occupants))
+			w.failf("slots or places are lost: %+v, %d occupants", total, len(s.Slots.Occupants))
 		}
 		for name, p := range s.Slots.Pools {
 			if p.Occupied != 0 || long && p.Waiting > gone {
-				w.fail("slots or places of %s are lost: %+v", name, p)
+				w.failf("slots or places of %s are lost: %+v", name, p)
 			}
 		}
 		if !s.View.Fresh || !s.View.Settled {
-			w.fail("the view is not fresh: %+v", s.View)
+			w.failf("the view is not fresh: %+v", s.View)
 		}
 		for _, b := range s.Breakers {
 			if b.ConcurrentInstances != 0 || b.Probes != 0 {
-				w.fail("permits of the breaker %s are lost: %d, %d probes", b.Scope, b.ConcurrentInstances, b.Probes)
+				w.failf("permits of the breaker %s are lost: %d, %d probes", b.Scope, b.ConcurrentInstances, b.Probes)
 			}
 		}
 		if n := r.c.Holds(now).Unsaved; n != 0 {
-			w.fail("%d holds are not saved", n)
+			w.failf("%d holds are not saved", n)
 		}
 	}
 	if leads != 1 {
-		w.fail("%d replicas lead when all is quiet", leads)
+		w.failf("%d replicas lead when all is quiet", leads)
 	}
 }

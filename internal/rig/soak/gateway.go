@@ -143,7 +143,7 @@ func (f *flight) breaks() {
 		w.after(broke+between(w.wire, 0, w.cfg.Slots.Settle-time.Second), func() { f.act() })
 	}
 	w.after(broke, func() {
-		w.tell("host %d: PUT %s breaks", f.h.n, f.target)
+		w.tellf("host %d: PUT %s breaks", f.h.n, f.target)
 		f.alive(func() {
 			f.pass.Broken(r.clock())
 			f.end()

@@ -29,7 +29,7 @@ func (r *replica) failed(notices []admission.FailureNotice) {
 			if h.uuid != n.Hold.NodeUUID {
 				continue
 			}
-			w.tell("replica %d: host %d has failed, %s, held %v for %.0fs", r.n, h.n, n.Hold.State, n.Hold.Held, n.Hold.RemainingSeconds)
+			w.tellf("replica %d: host %d has failed, %s, held %v for %.0fs", r.n, h.n, n.Hold.State, n.Hold.Held, n.Hold.RemainingSeconds)
 			h.hold = nil
 			if n.Hold.Held && h.told == h.spec { // else the next ask shows a repair (BO-11)
 				w.tally.Held++
@@ -86,6 +86,6 @@ func (w *world) holdLaw(h *host, q api.Ask, n ironic.Node) {
 	}
 	apart := 2*w.style.skew + 10*time.Second
 	if w.at < h.hold.until-apart {
-		w.fail("BO-2: host %d has a slot for %s, %s before its hold %s ends (saved: %v)", h.n, q.Op, h.hold.until-w.at, h.hold.episode, h.hold.saved)
+		w.failf("BO-2: host %d has a slot for %s, %s before its hold %s ends (saved: %v)", h.n, q.Op, h.hold.until-w.at, h.hold.episode, h.hold.saved)
 	}
 }

@@ -63,15 +63,15 @@ func (w *world) newHosts() {
 			h.group = "rack1"
 		}
 		state := ironic.Manageable
-		switch {
-		case chance(r, .5):
+		switch luck := r.Float64(); {
+		case luck < .5:
 			h.script = append(h.script, api.OpInspect)
 			if chance(r, .3) {
 				h.script = append(h.script, api.OpPrepare)
 			}
-		case chance(r, .5):
+		case luck < .75:
 			state = ironic.Available
-		case chance(r, .4):
+		case luck < .85:
 			state = ironic.Active
 		}
 		if state != ironic.Active {
@@ -106,12 +106,12 @@ func (w *world) create(h *host, state ironic.State) {
 	}
 	uuid, err := w.ironic.CreateNode(w.now(), fakeironic.NodeSpec{Name: h.node(), State: state, ConductorGroup: h.group, BootInterface: boot})
 	if err != nil {
-		w.fail("create host %d: %v", h.n, err)
+		w.failf("create host %d: %v", h.n, err)
 		return
 	}
 	h.uuid, h.exists, h.accepted, h.detour = uuid, true, false, ""
 	h.made()
-	w.tell("host %d: its node is %s, %s", h.n, uuid, state)
+	w.tellf("host %d: its node is %s, %s", h.n, uuid, state)
 }
 
 // drive lets the host's controller reconcile it in d.
@@ -179,7 +179,7 @@ func (w *world) advance(h *host, n ironic.Node) bool {
 		}
 	}
 	if h.reached(n.State) {
-		w.tell("host %d: %s is done, %s", h.n, h.op(), n.State)
+		w.tellf("host %d: %s is done, %s", h.n, h.op(), n.State)
 		h.at++
 		h.accepted, h.errors = false, 0
 		return true

@@ -97,7 +97,7 @@ func (w *world) law() {
 		pool
 	}{{"in all", total}, {"in rack1", group}, {"of virtual media", virtual}} {
 		if p.limit > 0 && p.n > p.limit {
-			w.fail("F-1: %d hosts work %s on slots that were granted, and host %d got the last one at a limit of %d", p.n, p.name, p.last, p.limit)
+			w.failf("F-1: %d hosts work %s on slots that were granted, and host %d got the last one at a limit of %d", p.n, p.name, p.last, p.limit)
 		}
 	}
 }
@@ -128,7 +128,7 @@ func (w *world) grant(r *replica, h *host) {
 		w.tally.Adapted++
 	}
 	if s.Total.Limit > r.settings.Slots.Total {
-		w.fail("SZ-8: the limit in force is %d, above the ceiling %d", s.Total.Limit, r.settings.Slots.Total)
+		w.failf("SZ-8: the limit in force is %d, above the ceiling %d", s.Total.Limit, r.settings.Slots.Total)
 	}
 	if h.planned {
 		w.tally.Planned++
@@ -146,7 +146,7 @@ func (w *world) twoLead() {
 		}
 	}
 	if n > 1 {
-		w.fail("LH-27: %d replicas may say yes", n)
+		w.failf("LH-27: %d replicas may say yes", n)
 	}
 }
 
@@ -165,7 +165,7 @@ func (w *world) plannedLaw(r *replica, planned *host) {
 	for _, h := range w.hosts {
 		f := h.refused
 		if h != planned && !h.planned && !h.virtual && f.r == r && f.life == r.life && w.at-f.at < 5*time.Minute && h.exists {
-			w.fail("DC-24: planned work of host %d has a slot, and host %d was told to wait %v ago", planned.n, h.n, w.at-f.at)
+			w.failf("DC-24: planned work of host %d has a slot, and host %d was told to wait %v ago", planned.n, h.n, w.at-f.at)
 		}
 	}
 }

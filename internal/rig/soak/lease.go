@@ -107,7 +107,7 @@ func (r *replica) answered(got reply, sent time.Time) {
 		r.fence.Renewed(sent)
 		r.fence.Begin()
 		r.world.mark('L', uint64(r.n), uint64(got.number))
-		r.world.tell("replica %d has the Lease, transition %d", r.n, got.number)
+		r.world.tellf("replica %d has the Lease, transition %d", r.n, got.number)
 		r.world.tally.Terms++
 		r.begin()
 	case renewed:

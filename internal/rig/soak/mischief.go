@@ -1,6 +1,7 @@
 package soak
 
 import (
+	"math/rand/v2"
 	"time"
 
 	"github.com/ironic-throttle/ironic-throttle/internal/rig/fakeironic"
@@ -34,7 +35,6 @@ func (w *world) mischief() {
 func (w *world) trouble(f fault) (every time.Duration, do func()) {
 	r := stream(w.seed, 300+uint64(f))
 	replica := func() *replica { return w.replicas[r.IntN(len(w.replicas))] }
-	host := func() *host { return w.hosts[r.IntN(len(w.hosts))] }
 	until := func(most time.Duration) time.Duration { return w.at + between(r, time.Second, most) }
 	switch f {
 	case kills:
@@ -43,25 +43,33 @@ func (w *world) trouble(f fault) (every time.Duration, do func()) {
 		return 5 * time.Minute, func() {
 			x := replica()
 			x.paused = until(90 * time.Second)
-			w.tell("replica %d stands still until %.1fs", x.n, x.paused.Seconds())
+			w.tellf("replica %d stands still until %.1fs", x.n, x.paused.Seconds())
 		}
 	case cutAPI:
 		return 6 * time.Minute, func() {
 			x := replica()
 			x.noAPI = until(90 * time.Second)
-			w.tell("replica %d is cut from the API server until %.1fs", x.n, x.noAPI.Seconds())
+			w.tellf("replica %d is cut from the API server until %.1fs", x.n, x.noAPI.Seconds())
 		}
 	case cutIronic:
 		return 6 * time.Minute, func() { replica().noIronic = until(2 * time.Minute) }
 	case outages:
 		return 10 * time.Minute, func() {
 			w.away = until(3 * time.Minute)
-			w.tell("Ironic is away until %.1fs", w.away.Seconds())
+			w.tellf("Ironic is away until %.1fs", w.away.Seconds())
 		}
 	case conductors:
 		return 10 * time.Minute, func() {
 			_ = w.ironic.StopConductor(w.now(), r.IntN(2), between(r, time.Second, 2*time.Minute), chance(r, .5))
 		}
+	}
+	return w.upset(f, r)
+}
+
+// upset is trouble for what befalls nodes, and for what people do.
+func (w *world) upset(f fault, r *rand.Rand) (every time.Duration, do func()) {
+	host := func() *host { return w.hosts[r.IntN(len(w.hosts))] }
+	switch f {
 	case foreigners:
 		return 5 * time.Minute, func() { w.foreign(host()) }
 	case remakes:
@@ -72,18 +80,11 @@ func (w *world) trouble(f fault) (every time.Duration, do func()) {
 			if chance(r, .3) {
 				w.cfg.Holdoff.Timeout = between(r, 0, 10*time.Minute)
 			}
-			for _, x := range w.replicas {
-				x.after(between(r, 0, 10*time.Second), x.reload)
-			}
+			w.reload(r)
 		}
 	case onHold:
 		return 3 * time.Minute, func() {
-			first, d := r.IntN(len(w.hosts)), between(r, time.Second, 8*time.Minute)
-			for i := range w.hosts {
-				if w.putOnHold(w.hosts[(first+i)%len(w.hosts)], d) {
-					return
-				}
-			}
+			w.putOneOnHold(r.IntN(len(w.hosts)), between(r, time.Second, 8*time.Minute))
 		}
 	case failures:
 		return 90 * time.Second, func() { w.befall(host(), r.IntN(10)) }
@@ -127,7 +128,7 @@ func (w *world) remake(h *host, far bool, d time.Duration) {
 	if !h.exists || w.ironic.Befall(w.now(), h.uuid, fakeironic.FateVanish) != nil {
 		return
 	}
-	w.tell("host %d: its node leaves Ironic", h.n)
+	w.tellf("host %d: its node leaves Ironic", h.n)
 	h.exists, h.working, h.lawful = false, "", false
 	h.life++
 	life := h.life
@@ -144,6 +145,22 @@ func (w *world) remake(h *host, far bool, d time.Duration) {
 	})
 }
 
+// reload lets the replicas read the settings, each when it does.
+func (w *world) reload(r *rand.Rand) {
+	for _, x := range w.replicas {
+		x.after(between(r, 0, 10*time.Second), x.reload)
+	}
+}
+
+// putOneOnHold is putOnHold for the first host from there on that has such work.
+func (w *world) putOneOnHold(first int, d time.Duration) {
+	for i := range w.hosts {
+		if w.putOnHold(w.hosts[(first+i)%len(w.hosts)], d) {
+			return
+		}
+	}
+}
+
 // putOnHold stops work in its middle until somebody lets it go on; a minute later it has ended well. It
 // reports whether the host had such work.
 func (w *world) putOnHold(h *host, d time.Duration) bool {
@@ -156,12 +173,12 @@ func (w *world) putOnHold(h *host, d time.Duration) bool {
 		return false
 	}
 	_ = w.ironic.SetState(w.now(), uuid, held, false)
-	w.tell("host %d: %s", h.n, held)
+	w.tellf("host %d: %s", h.n, held)
 	move := func(after time.Duration, from, s ironic.State) {
 		w.after(after, func() {
 			if n, found := w.node(uuid); found && n.State == from {
 				_ = w.ironic.SetState(w.now(), uuid, s, false)
-				w.tell("host %d: %s", h.n, s)
+				w.tellf("host %d: %s", h.n, s)
 			}
 		})
 	}
@@ -188,7 +205,7 @@ func (w *world) befall(h *host, luck int) {
 		fate = fakeironic.FateUnsteady
 	}
 	if h.exists && w.ironic.Befall(w.now(), h.uuid, fate) == nil {
-		w.tell("host %d: %s comes over it", h.n, fate)
+		w.tellf("host %d: %s comes over it", h.n, fate)
 	}
 }
 
@@ -203,13 +220,13 @@ func (w *world) operate(h *host, luck int) {
 	case 0:
 		if _, err := r.c.ReleaseHold(now, h.namespace, h.name, ""); err == nil {
 			h.hold = nil
-			w.tell("host %d: its hold is released", h.n)
+			w.tellf("host %d: its hold is released", h.n)
 		}
 	case 1:
 		if r.settings.Breakers != nil {
 			if _, err := r.c.TripBreaker(now, "ironic", time.Minute); err == nil {
 				w.tally.Trips++
-				w.tell("somebody trips the breaker")
+				w.tellf("somebody trips the breaker")
 			}
 		}
 	case 2:

@@ -96,12 +96,12 @@ func (r *replica) boot() {
 	}
 	c, err := admission.New(cfg, r.clock())
 	if err != nil {
-		w.fail("replica %d: %v", r.n, err)
+		w.failf("replica %d: %v", r.n, err)
 		return
 	}
 	r.c = c
 	w.mark('B', uint64(r.n), uint64(r.life))
-	w.tell("replica %d: process %d starts, limits %+v, clock %v ahead", r.n, r.life, cfg.Slots.Limits, r.ahead)
+	w.tellf("replica %d: process %d starts, limits %+v, clock %v ahead", r.n, r.life, cfg.Slots.Limits, r.ahead)
 	if r.fence == nil {
 		r.begin()
 		return
@@ -119,14 +119,14 @@ func (r *replica) begin() {
 	r.claim(func() {
 		records, known, learned := r.world.store.load(r)
 		if err := r.c.Start(r.clock(), records, known, learned); err != nil {
-			r.world.fail("replica %d: %v", r.n, err)
+			r.world.failf("replica %d: %v", r.n, err)
 			return
 		}
 		if r.settings.Slots.Total != r.world.cfg.Slots.Total { // changed while it stood by
 			r.reload()
 		}
 		r.begun = true
-		r.world.tell("replica %d decides from now on, with the holds of %d hosts", r.n, len(records))
+		r.world.tellf("replica %d decides from now on, with the holds of %d hosts", r.n, len(records))
 		r.poll()
 		r.after(saveInterval, r.saveTick)
 		r.after(limitsInterval, r.limitsTick)
@@ -143,7 +143,7 @@ func (r *replica) die(why string) {
 		r.fence.End()
 	}
 	w.mark('D', uint64(r.n))
-	w.tell("replica %d: process %d ends: %s", r.n, r.life, why)
+	w.tellf("replica %d: process %d ends: %s", r.n, r.life, why)
 	r.up, r.begun = false, false
 	w.unsaved()
 	away := 20 * time.Second
@@ -166,19 +166,19 @@ func (r *replica) reload() {
 	}
 	r.settings = w.cfg
 	if err := r.c.Reconfigure(r.clock(), w.cfg.Slots.Limits, w.cfg.Turns); err != nil {
-		w.fail("replica %d: %v", r.n, err)
+		w.failf("replica %d: %v", r.n, err)
 	}
 	if err := r.c.SetHoldoff(r.clock(), w.cfg.Holdoff, w.cfg.MaxFailed); err != nil {
-		w.fail("replica %d: %v", r.n, err)
+		w.failf("replica %d: %v", r.n, err)
 	}
-	w.tell("replica %d reloads: %+v", r.n, w.cfg.Slots.Limits)
+	w.tellf("replica %d reloads: %+v", r.n, w.cfg.Slots.Limits)
 }
 
 // noticed hears what happened to slots.
 func (r *replica) noticed(notices []slots.Notice) {
 	for _, n := range notices {
 		r.world.markText('N', r.n, string(n.Kind)+n.ID.UUID)
-		r.world.tell("replica %d: %s %s", r.n, n.Kind, n.ID.Name)
+		r.world.tellf("replica %d: %s %s", r.n, n.Kind, n.ID.Name)
 		if n.Kind != slots.NoticeStuck {
 			continue
 		}

@@ -130,7 +130,7 @@ func (s *store) load(r *replica) (records []holdoff.Record, known bool, learned 
 		for _, uuid := range uuids {
 			record, err := holdoff.ParseRecord([]byte(s.shards[i].lines[uuid]))
 			if err != nil {
-				r.world.fail("the record of %s: %v", uuid, err)
+				r.world.failf("the record of %s: %v", uuid, err)
 			}
 			records = append(records, record)
 		}
@@ -139,7 +139,7 @@ func (s *store) load(r *replica) (records []holdoff.Record, known bool, learned 
 	if s.limits != "" {
 		var err error
 		if learned, err = sizing.ParseState([]byte(s.limits)); err != nil {
-			r.world.fail("what is known of limits: %v", err)
+			r.world.failf("what is known of limits: %v", err)
 		}
 	}
 	return records, known, learned
@@ -156,7 +156,7 @@ func (r *replica) save() {
 	}
 	lines, err := batch.Lines()
 	if err != nil {
-		r.world.fail("%v", err)
+		r.world.failf("%v", err)
 		return
 	}
 	r.keeper.saving = true
@@ -237,7 +237,7 @@ func (r *replica) limitsTick() {
 	text, err := r.c.LearnedLimits().Text()
 	switch {
 	case err != nil:
-		r.world.fail("%v", err)
+		r.world.failf("%v", err)
 	case string(text) == r.keeper.limits:
 	case r.fence != nil && r.world.store.shards[0].writer != r.identity:
 		r.die("another process writes the holds")

@@ -12,7 +12,7 @@ func (w *world) answered(r *replica, h *host, q api.Ask, a api.Answer) {
 	w.tally.Answers[a.Reason]++
 	w.markText('a', h.n, string(a.Reason))
 	if w.verbose {
-		w.tell("host %d asks replica %d for %s (%s, planned %v): %s %d of %d: %.150s", h.n, r.n, q.Op, q.NodeUUID, q.Planned, a.Reason, a.Slots.Occupied, a.Slots.Limit, a.Message)
+		w.tellf("host %d asks replica %d for %s (%s, planned %v): %s %d of %d: %.150s", h.n, r.n, q.Op, q.NodeUUID, q.Planned, a.Reason, a.Slots.Occupied, a.Slots.Limit, a.Message)
 	}
 	n, found := w.node(h.uuid)
 	if found {
@@ -31,7 +31,7 @@ func (w *world) answered(r *replica, h *host, q api.Ask, a api.Answer) {
 		}
 	}
 	if why := w.unexplained(r, h, q, a); why != "" {
-		w.fail("host %d is told %s (%q): %s", h.n, a.Reason, a.Message, why)
+		w.failf("host %d is told %s (%q): %s", h.n, a.Reason, a.Message, why)
 	}
 }
 

@@ -132,18 +132,18 @@ func (w *world) markText(kind byte, n int, text string) {
 	w.mark(kind, uint64(n), h.Sum64())
 }
 
-// tell adds a line to the story, which only a verbose history has.
-func (w *world) tell(format string, args ...any) {
+// tellf adds a line to the story, which only a verbose history has.
+func (w *world) tellf(format string, args ...any) {
 	if w.verbose {
 		w.story = append(w.story, fmt.Sprintf("%8.1fs ", w.at.Seconds())+fmt.Sprintf(format, args...))
 	}
 }
 
-// fail ends the history: a law is broken.
-func (w *world) fail(format string, args ...any) {
+// failf ends the history: a law is broken.
+func (w *world) failf(format string, args ...any) {
 	if w.broken == "" {
 		w.broken = fmt.Sprintf(format, args...)
-		w.tell("BROKEN: %s", w.broken)
+		w.tellf("BROKEN: %s", w.broken)
 	}
 }
 
