@@ -31,16 +31,16 @@ var breaks = []struct{ what, file, old, new string }{
 		"adopting := !l.view.settled || !passed(started, h.observed.mark.at, l.cfg.LeaseTTL)", "adopting := false",
 	},
 	{
-		"a node in a service or hold state is taken for one that rests", "pkg/slots/observe.go",
-		"atWork := n.State.Busy() || n.State.Extra()\n\tswitch {", "atWork := n.State.Busy()\n\tswitch {",
-	},
-	{
 		"a node that has left Ironic keeps its slot", "pkg/slots/observe.go",
 		"case h.notFound < 2:", "case h.notFound < 1<<30:",
 	},
 	{
-		"a host that was known by name alone loses its slot when its UUID is known", "pkg/slots/identity.go",
-		"\t\t\t\th.slot = from.slot\n", "",
+		"a limit that is lowered counts for nothing", "pkg/slots/ledger.go",
+		"\tl.cfg.Limits = limits\n", "\tlimits.Total = max(limits.Total, l.cfg.Limits.Total)\n\tl.cfg.Limits = limits\n",
+	},
+	{
+		"a host that is held may start", "pkg/admission/evaluate.go",
+		"case s.hold.Held:", "case s.hold.Held && s.ask.Deleting:",
 	},
 	{
 		"the limit of a conductor group counts for nothing", "pkg/slots/pools.go",
@@ -69,5 +69,9 @@ var breaks = []struct{ what, file, old, new string }{
 	{
 		"a host that was parked never gets its place back", "pkg/fairshare/ask.go",
 		"case h.state == Called || h.state == Waiting && old:", "case h.state == Called || h.state == Waiting && old || h.state == Parked && old:",
+	},
+	{
+		"a node in a service or hold state is taken for one that rests", "pkg/slots/observe.go",
+		"atWork := n.State.Busy() || n.State.Extra()\n\tswitch {", "atWork := n.State.Busy()\n\tswitch {",
 	},
 }
