@@ -27,7 +27,7 @@ func (w *world) question(h *host) api.Ask {
 		if n, found := w.node(h.uuid); found && n.State != ironic.Manageable && n.State != ironic.CleanFailed && n.State != ironic.InspectFailed {
 			a.BMHState = api.BMHProvisioning
 		}
-		a.ProvisioningFailCount = h.errors
+		a.ProvisioningFailCount = h.undeployed
 	case api.OpDeprovision:
 		a.BMHState = api.BMHDeprovisioning
 	}

@@ -28,9 +28,11 @@ type host struct {
 	accepted bool   // the PUT of the present step was accepted
 	detour   api.Op // what it works towards first, as somebody or a failure has led it astray; "": nothing
 	errors   int
-	waits    int // requests that its controller waits for
-	last     string
-	lastSaid time.Duration
+	// undeployed is how often its deployment failed, which is all that BMO counts as provisioningFailCount.
+	undeployed int
+	waits      int // requests that its controller waits for
+	last       string
+	lastSaid   time.Duration
 
 	truth
 }
@@ -159,6 +161,9 @@ func (w *world) advance(h *host, n ironic.Node) bool {
 	if h.accepted && failed {
 		h.accepted = false
 		h.errors = min(h.errors+1, 9)
+		if n.State == ironic.DeployFailed {
+			h.undeployed = min(h.undeployed+1, 9)
+		}
 	}
 	switch op := h.op(); {
 	case n.State == ironic.CleanFailed, n.State == ironic.InspectFailed && op != api.OpInspect,
@@ -181,7 +186,7 @@ func (w *world) advance(h *host, n ironic.Node) bool {
 	if h.reached(n.State) {
 		w.tellf("host %d: %s is done, %s", h.n, h.op(), n.State)
 		h.at++
-		h.accepted, h.errors = false, 0
+		h.accepted, h.errors, h.undeployed = false, 0, 0
 		return true
 	}
 	return false

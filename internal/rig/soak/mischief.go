@@ -139,7 +139,7 @@ func (w *world) remake(h *host, far bool, d time.Duration) {
 		if h.life != life {
 			return
 		}
-		h.script, h.at, h.errors, h.waits = []api.Op{api.OpInspect, api.OpProvision}, 0, 0, 0
+		h.script, h.at, h.errors, h.undeployed, h.waits = []api.Op{api.OpInspect, api.OpProvision}, 0, 0, 0, 0
 		w.create(h, ironic.Manageable)
 		w.drive(h, 0)
 	})
