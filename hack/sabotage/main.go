@@ -121,7 +121,7 @@ func build(ctx context.Context, dir string, i int) (binary string, err error) {
 		return "", err
 	}
 	binary = filepath.Join(dir, "soak")
-	if out, err := exec.CommandContext(ctx, "go", "build", "-overlay", where, "-o", binary, "./hack/soak").CombinedOutput(); err != nil { //nolint:gosec // our own words
+	if out, err := exec.CommandContext(ctx, "go", "build", "-overlay", where, "-o", binary, "./hack/soak").CombinedOutput(); err != nil {
 		return "", fmt.Errorf("%w: %s", err, out)
 	}
 	return binary, nil
@@ -134,7 +134,7 @@ var (
 
 // search plays histories until one shows the break.
 func search(ctx context.Context, binary string, histories int, seed uint64) (n int, law string, err error) {
-	out, err := exec.CommandContext(ctx, binary, "-histories", strconv.Itoa(histories), "-seed", strconv.FormatUint(seed, 10), "-plain").Output() //nolint:gosec // our own words
+	out, err := exec.CommandContext(ctx, binary, "-histories", strconv.Itoa(histories), "-seed", strconv.FormatUint(seed, 10), "-plain").Output()
 	var exit *exec.ExitError
 	if err != nil && !(errors.As(err, &exit) && exit.ExitCode() == 1) {
 		return 0, "", err

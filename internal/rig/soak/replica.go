@@ -164,6 +164,7 @@ func (r *replica) reload() {
 			h.hold = nil
 		}
 	}
+	w.unlimited()
 	r.settings = w.cfg
 	if err := r.c.Reconfigure(r.clock(), w.cfg.Slots.Limits, w.cfg.Turns); err != nil {
 		w.failf("replica %d: %v", r.n, err)
