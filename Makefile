@@ -29,6 +29,8 @@ LONGRUN     ?= 30m
 CHAOS       ?= .
 TESTFLAGS   ?=
 SEARCH      ?= 10000
+SOAK        ?= 10000
+WORKERS     ?= 2
 LAWS        ?= 100000
 KILLS       ?= 100
 SEED        ?= 1
@@ -46,7 +48,7 @@ STORM_FLAGS ?=
 COVER_FLOOR ?= 90
 
 .DEFAULT_GOAL := help
-.PHONY: help build demo run quick test manifests search attack chaos longrun stress limits cover fuzz mutants bench system e2e e2e-ironic e2e-kube e2e-page storm lint fmt plugin image clean $(BINARY)
+.PHONY: help build demo run quick test manifests search soak sabotage attack chaos longrun stress limits cover fuzz mutants bench system e2e e2e-ironic e2e-kube e2e-page storm lint fmt plugin image clean $(BINARY)
 
 ##@ Use
 
@@ -85,7 +87,7 @@ image: ## Build the container image (IMAGE=ironic-throttle:dev, ENGINE=podman)
 # These are one goroutine for most of their time: the race detector makes them ten to twenty
 # times slower, and has nothing to say. All of their cases run without it, and few (-short)
 # with it.
-SEARCHES := ./pkg/admission ./pkg/disruption ./pkg/fairshare ./pkg/ironic ./internal/rig/simulate
+SEARCHES := ./pkg/admission ./pkg/disruption ./pkg/fairshare ./pkg/ironic ./internal/rig/simulate ./internal/rig/soak
 # These have no goroutine and no lock, only read files, or play the same storms as those.
 UNRACED := ./pkg/breaker ./pkg/holdoff ./pkg/sizing ./pkg/slots ./internal/gateway/request ./internal/rig/archtest ./internal/rig/simulate/limits ./internal/rig/simulate/stress
 # This one builds Kustomize, and runs it for each way to deploy: make quick and make manifests do.
@@ -131,6 +133,12 @@ search: ## Look for histories that break the limit or a law of turns, plans that
 	  ./internal/gateway -args -gateway.whole -rapid.checks=1000 -rapid.seed=$(SEED)
 	$(TESTSUM) -v -- -timeout 60m -count=1 -run Kill ./internal/holdfile -args -holdfile.kills=$(KILLS) -holdfile.seed=$(SEED)
 	$(TESTSUM) -v -- -timeout 60m -count=1 -run '^TestBO16_killHolds' ./internal/rig/demo -args -kill.holds=$(KILLS) -kill.seed=$(SEED)
+
+soak: ## Random histories of the whole system in virtual time, with all that can go wrong (SOAK=10000, or a time such as 4h; from SEED=1; WORKERS=2)
+	$(GO) run ./hack/soak $(if $(filter %s %m %h,$(SOAK)),-for,-histories) $(SOAK) -seed $(SEED) -workers $(WORKERS)
+
+sabotage: ## Break the product on purpose, in one way after the other: make soak must find each within SOAK=10000 histories
+	$(GO) run ./hack/sabotage -histories $(SOAK) -seed $(SEED)
 
 attack: ## The real process in 384 MiB, attacked with real hosts at work (ATTACK=10m)
 	$(TESTSUM) -v -- -timeout 2h -count=1 ./internal/rig/attack -args -attack.for=$(ATTACK) -attack.slow=3000 -attack.idle=500

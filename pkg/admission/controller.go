@@ -41,6 +41,7 @@ type core struct {
 	failure  string    // of the last poll, if it failed
 	lastAsk  time.Time // that counted; zero: none
 	bypass   bypass
+	alone    alone
 	revision atomic.Uint64 // counts what changed
 
 	situation situation // of the ask that is answered: kept, as one on the stack would not stay there
@@ -70,7 +71,7 @@ func New(cfg Config, now time.Time) (*Controller, error) {
 	c := &Controller{notify: cfg.Notify, notifyFailures: cfg.NotifyFailures, requests: cfg.GatewayRequests, first: make(chan struct{})}
 	c.mode, c.hosts, c.leading, c.cfg = cfg.Mode, cfg.Hosts, cfg.Leading, cfg.settings()
 	c.ledger, c.policy, c.sizer, c.asks, c.refusals = ledger, policy, sizer, tally{}, tally{}
-	c.queues = queues{ledger: ledger, policy: policy, names: tenantNames{}}
+	c.queues = queues{ledger: ledger, policy: policy, names: tenantNames{}, uprooted: map[*host]struct{}{}}
 	if _, err := c.queues.configure(c.cfg.Turns); err != nil {
 		return nil, err
 	}
@@ -108,7 +109,7 @@ func (c *Controller) Start(now time.Time, holds []holdoff.Record, known bool, le
 	fresh.ledger.Follow(c.ledger)
 	fresh.queues.retired, fresh.queues.names = c.queues.retired, c.queues.names
 	fresh.sizer.boots, fresh.sizer.state, fresh.sizer.works = c.sizer.boots, c.sizer.state, c.sizer.works
-	c.ledger, c.policy, c.queues, c.sizer, c.bypass = fresh.ledger, fresh.policy, fresh.queues, fresh.sizer, bypass{}
+	c.ledger, c.policy, c.queues, c.sizer, c.bypass, c.alone = fresh.ledger, fresh.policy, fresh.queues, fresh.sizer, bypass{}, alone{}
 	return nil
 }
 

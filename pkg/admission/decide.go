@@ -202,6 +202,7 @@ func (c *core) enqueue(now time.Time, s *situation) {
 		c.standAside(now, s, ref)
 		return
 	}
+	c.alone = alone{}
 	if _, known := s.ledger.Pool(); !known {
 		c.dequeue(now, &s.ledger)
 		return

@@ -123,6 +123,12 @@ func (c *core) demand(now time.Time, s *situation, q *queue) (n int, name string
 			}
 		}
 	}
+	if !q.pool.VirtualMedia || !c.queues.apart(q.pool, slots.Pool{}) {
+		n += len(c.queues.uprooted)
+		if _, own := c.queues.uprooted[h]; own {
+			n--
+		}
+	}
 	if c.policy.book.Idle() {
 		return n, name
 	}
@@ -172,6 +178,29 @@ func (c *core) standAside(now time.Time, s *situation, ref slots.Ref) {
 	c.dequeue(now, &s.ledger)
 	s.host = c.host(ref)
 	s.host.record(now.Sub(c.policy.born), &s.ask, s.ledger.Put())
+	if c.alone.asks(now) {
+		c.queues.suspend(now, func(slots.Facts) bool { return true })
+	}
+}
+
+// alone notes for how long planned work asks and nobody else does.
+type alone struct{ since, last time.Time }
+
+// Whoever waits and has not asked for aloneFor, while planned work did, is gone: its node was made anew under
+// its name, say. The clock of silence stands still meanwhile, as planned work changes nobody's turn.
+// A longer gap between asks than aloneGap may be an operator that was away, and begins anew.
+const (
+	aloneFor = time.Hour
+	aloneGap = 10 * time.Minute
+)
+
+// asks notes an ask of planned work, and reports whether there were no others for aloneFor.
+func (a *alone) asks(now time.Time) bool {
+	if a.since.IsZero() || now.Sub(a.last) > aloneGap {
+		a.since = now
+	}
+	a.last = now
+	return now.Sub(a.since) >= aloneFor
 }
 
 // takePlanned gives the planned work of s its slot in the queue of its pool.

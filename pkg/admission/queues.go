@@ -26,6 +26,8 @@ type queues struct {
 	outdated bool            // slots became free or taken: update must run
 	retired  fairshare.Stats // of queues whose pools no longer exist
 	names    tenantNames
+	// uprooted waited in a queue that is no more, and have not asked since: planned work yields to them.
+	uprooted map[*host]struct{}
 }
 
 // configure makes a queue for every pool and configures each. It returns the queues whose pools
@@ -64,11 +66,22 @@ func (qs *queues) configure(turns Turns) (gone []*queue, err error) {
 
 // retire empties a queue whose pool is no more; its hosts queue anew when they ask.
 func (qs *queues) retire(now time.Time, q *queue) {
-	for _, p := range q.View(now, math.MaxInt).Hosts {
-		if h, ok := p.Host.Owner.(*host); ok {
-			qs.leave(now, h)
+	uproot := func(h *host) {
+		qs.leave(now, h)
+		if !q.pool.VirtualMedia { // such hosts are not limited any more
+			qs.uprooted[h] = struct{}{}
 		}
 	}
+	for _, p := range q.View(now, math.MaxInt).Hosts {
+		if h, ok := p.Host.Owner.(*host); ok {
+			uproot(h)
+		}
+	}
+	qs.ledger.Members(now, func(ref slots.Ref) { // those that are parked stand in no order
+		if h := hostOf(ref); h != nil && h.queue == q && h.keepsPlace() {
+			uproot(h)
+		}
+	})
 	qs.retired.Add(q.Stats())
 }
 
@@ -114,6 +127,7 @@ func (qs *queues) join(now time.Time, h *host, q *queue) {
 
 // leave takes h out of its queue.
 func (qs *queues) leave(now time.Time, h *host) {
+	delete(qs.uprooted, h)
 	if h.queue != nil {
 		h.queue.Leave(now, &h.place)
 		h.queue, qs.outdated = nil, true

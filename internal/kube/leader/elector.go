@@ -10,6 +10,8 @@ import (
 
 	"github.com/go-logr/logr"
 	"k8s.io/client-go/tools/leaderelection"
+
+	"github.com/ironic-throttle/ironic-throttle/internal/kube/leader/fence"
 )
 
 // ErrLost tells that the term is over. Whoever led must end its process and begin anew
@@ -48,7 +50,7 @@ func New(o Options) (*Elector, error) {
 // Leading reports whether a yes may be said now: led runs, the term goes on, and the
 // latest renewal that the API server has confirmed was sent less than RenewDeadline ago
 // by our own clocks. Ask directly before what must not be done by two.
-func (e *Elector) Leading() bool { return e.lock.fence.passes(e.opts.Clock()) }
+func (e *Elector) Leading() bool { return e.lock.fence.Passes(e.opts.Clock()) }
 
 // Status returns what is known of the election.
 func (e *Elector) Status() Status {
@@ -66,7 +68,7 @@ func (e *Elector) Former() string { return e.lock.former }
 func (e *Elector) Campaigns() bool {
 	s := e.Status()
 	return !e.lock.isLost() && s.Err == nil && s.Holder != s.Identity &&
-		!s.Seen.IsZero() && elapsed(s.Seen, e.opts.Clock()) <= e.opts.Duration
+		!s.Seen.IsZero() && fence.Elapsed(s.Seen, e.opts.Clock()) <= e.opts.Duration
 }
 
 // Run competes for the Lease until ctx ends and leads when it has it. An API server that
@@ -109,7 +111,7 @@ func (e *Elector) Run(ctx context.Context, led func(ctx context.Context) error) 
 		err = e.lead(ctx, led, stop, ended)
 	case <-ctx.Done():
 	}
-	e.lock.fence.end()
+	e.lock.fence.End()
 	stop()
 	late := time.NewTimer(e.opts.RenewDeadline)
 	defer late.Stop()
@@ -131,7 +133,7 @@ func (e *Elector) Run(ctx context.Context, led func(ctx context.Context) error) 
 func (e *Elector) lead(ctx context.Context, led func(context.Context) error, stop func(), ended <-chan struct{}) error {
 	ledCtx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	e.lock.fence.begin()
+	e.lock.fence.Begin()
 	e.opts.Log.Info("this replica leads", "lease", e.lock.Describe(), "identity", e.opts.Identity)
 	result := make(chan error, 1)
 	go func() { result <- led(ledCtx) }()

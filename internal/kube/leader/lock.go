@@ -11,6 +11,8 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/tools/leaderelection/resourcelock"
+
+	"github.com/ironic-throttle/ironic-throttle/internal/kube/leader/fence"
 )
 
 // errOver tells client-go that nothing is asked for any more.
@@ -25,7 +27,7 @@ type lock struct {
 	patience time.Duration // with a request that does not end by its time-out
 	now      func() time.Time
 	log      *slog.Logger
-	fence    fence
+	fence    *fence.Fence
 	observed observed
 
 	// asked tells that the Lease may be ours.
@@ -59,7 +61,7 @@ func newLock(o Options) (*lock, error) {
 		patience: o.RenewDeadline,
 		now:      o.Clock,
 		log:      o.Log,
-		fence:    fence{lasts: o.RenewDeadline},
+		fence:    fence.New(o.RenewDeadline),
 		told:     map[string]map[string]bool{},
 		lost:     make(chan struct{}),
 	}, nil
@@ -126,7 +128,7 @@ func (l *lock) write(ctx context.Context, verb string, record resourcelock.Leade
 	if l.term == nil {
 		l.term, l.former = &record.LeaderTransitions, l.observed.former()
 	}
-	l.fence.renewed(sent)
+	l.fence.Renewed(sent)
 	l.saw(l.Identity())
 	return nil
 }
@@ -155,7 +157,7 @@ func (l *lock) request(ctx context.Context, verb string, do func(context.Context
 // lose ends the term for ever.
 func (l *lock) lose(why string) {
 	l.once.Do(func() {
-		l.fence.end()
+		l.fence.End()
 		l.reason = why
 		close(l.lost)
 	})

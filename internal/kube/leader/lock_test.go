@@ -49,16 +49,16 @@ func TestLH27_ARenewalCountsFromWhenItWasSent(t *testing.T) {
 		now = now.Add(late)
 		return resp, err
 	}), func() time.Time { return now })
-	l.fence.begin()
+	l.fence.Begin()
 	for _, write := range []func(context.Context, resourcelock.LeaderElectionRecord) error{l.Create, l.Update} {
 		sent := now
 		if err := write(t.Context(), ours()); err != nil {
 			t.Fatal(err)
 		}
-		if !l.fence.passes(now) || !l.fence.passes(sent.Add(deadline-1)) {
+		if !l.fence.Passes(now) || !l.fence.Passes(sent.Add(deadline-1)) {
 			t.Error("a renewal does not count")
 		}
-		if l.fence.passes(sent.Add(deadline)) {
+		if l.fence.Passes(sent.Add(deadline)) {
 			t.Error("a renewal counts from its answer")
 		}
 	}

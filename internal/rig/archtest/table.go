@@ -133,8 +133,10 @@ var table = map[string]imports{
 	},
 	"internal/kube/irso": {house: []string{"pkg/ironic"}, outside: []string{"k8s.io/apimachinery", "k8s.io/client-go", "sigs.k8s.io/json"}},
 	"internal/kube/leader": {
+		house:   []string{"internal/kube/leader/fence"},
 		outside: []string{"k8s.io/client-go", "k8s.io/apimachinery", "k8s.io/api/coordination/v1", "github.com/go-logr/logr"},
 	},
+	"internal/kube/leader/fence": {},
 	"internal/kube/operator": {
 		house:   []string{"pkg/ironic"},
 		outside: []string{"k8s.io/client-go", "k8s.io/apimachinery", "k8s.io/api"},
@@ -184,6 +186,12 @@ var table = map[string]imports{
 	"internal/rig/svg/svgtest":     {house: []string{"internal/rig/svg"}}, // tests as a library
 	"internal/rig/simulate/limits": {house: []string{"internal/rig/simulate", "internal/rig/measure", "internal/rig/fakeironic", "pkg/sizing"}},
 	"internal/rig/simulate/stress": {house: []string{"internal/rig/simulate", "internal/rig/measure", "internal/rig/fakeironic"}},
+	"internal/rig/soak": {
+		house: []string{
+			"internal/kube/leader/fence", "internal/rig/fakeironic",
+			"pkg/admission", "pkg/holdoff", "pkg/sizing", "pkg/slots", "pkg/ironic", "pkg/api",
+		},
+	},
 	"internal/rig/demo": {
 		house: []string{
 			"internal/app", "internal/config", "internal/rig/bmo", "internal/rig/fakeironic", "internal/rig/fakebmo", "internal/rig/measure",
@@ -199,6 +207,8 @@ var table = map[string]imports{
 	"hack/testsum":          {},
 	"hack/mutants":          {},
 	"hack/limits":           {house: []string{"internal/rig/simulate/limits"}},
+	"hack/soak":             {house: []string{"internal/rig/soak"}},
+	"hack/sabotage":         {},
 	"hack/stress":           {house: []string{"internal/rig/simulate/stress"}},
 	"hack/bench":            {house: []string{"internal/rig/realironic"}},
 	"hack/bench/gobreaker":  {tests: []string{"pkg/breaker", "github.com/sony/gobreaker/v2"}}, // a module of its own

@@ -1,0 +1,51 @@
+package soak
+
+import "time"
+
+// event is something that happens at a virtual moment.
+type event struct {
+	at  time.Duration
+	seq uint64
+	do  func()
+}
+
+func (e *event) before(f *event) bool { return e.at < f.at || e.at == f.at && e.seq < f.seq }
+
+// agenda is a heap of events.
+type agenda struct {
+	events []event
+	seq    uint64
+}
+
+func (a *agenda) push(at time.Duration, do func()) {
+	a.seq++
+	a.events = append(a.events, event{at: at, seq: a.seq, do: do})
+	for i := len(a.events) - 1; i > 0; {
+		up := (i - 1) / 2
+		if !a.events[i].before(&a.events[up]) {
+			return
+		}
+		a.events[i], a.events[up] = a.events[up], a.events[i]
+		i = up
+	}
+}
+
+func (a *agenda) pop() event {
+	first, last := a.events[0], len(a.events)-1
+	a.events[0] = a.events[last]
+	a.events[last] = event{}
+	a.events = a.events[:last]
+	for i := 0; ; {
+		least := i
+		for c := 2*i + 1; c <= 2*i+2 && c < last; c++ {
+			if a.events[c].before(&a.events[least]) {
+				least = c
+			}
+		}
+		if least == i {
+			return first
+		}
+		a.events[i], a.events[least] = a.events[least], a.events[i]
+		i = least
+	}
+}

@@ -1,0 +1,202 @@
+package soak
+
+import (
+	"time"
+
+	"github.com/ironic-throttle/ironic-throttle/pkg/api"
+	"github.com/ironic-throttle/ironic-throttle/pkg/ironic"
+	"github.com/ironic-throttle/ironic-throttle/pkg/slots"
+)
+
+// truth is what really becomes of a host, which no replica can see.
+type truth struct {
+	flow     int           // grows with each work that begins
+	working  ironic.Target // what the last work was started for, until its end was looked at
+	lawful   bool          // that was on a yes, within the times that F-1 asks for
+	excused  bool          // its slot was not granted by a yes, or it was written off since (F-1)
+	exempt   bool          // the yes was: not limited (LH-22)
+	reason   api.Reason    // of the yes on which it works
+	granted  time.Duration // when it got its slot
+	limits   slots.Limits  // in force then
+	troubled time.Duration // when something last happened to it that nobody may have seen
+	rested   time.Duration // when its work was last found to have ended
+	fails    int
+	hold     *hold
+	refused  refusal
+}
+
+// made begins the truth of a new node.
+func (h *host) made() {
+	h.truth = truth{troubled: -time.Hour, rested: -time.Hour, excused: h.excused, granted: h.granted, limits: h.limits, refused: h.refused}
+}
+
+// look takes note of how the last work has ended, if it has.
+func (w *world) look(h *host, n ironic.Node) {
+	if h.working == "" || n.State.Busy() || n.State.Extra() {
+		return
+	}
+	h.mended(h.working, n.State)
+	h.working, h.rested = "", w.at
+	if n.State.Failed() {
+		w.mark('x', uint64(h.n))
+		w.tally.Failed++
+		h.fails++
+		h.troubled = w.at
+	}
+}
+
+// leave is look before somebody takes the node out of its state.
+func (w *world) leave(h *host) {
+	if n, found := w.node(h.uuid); found {
+		w.look(h, n)
+	}
+}
+
+// started notes that work has begun, and looks at F-1.
+func (w *world) started(h *host, lawful bool) {
+	h.lawful, h.refused = lawful, refusal{}
+	h.exempt = lawful && h.reason == api.ReasonExempt
+	if h.exempt { // should its pool get a limit, nobody has granted the slot that it has then (LH-34)
+		h.excused = true
+	}
+	if !lawful {
+		h.excused, h.troubled = true, w.at
+	}
+	w.law()
+}
+
+// law is F-1, told so that limits may change: of the hosts that work on slots that were granted, whoever got
+// its slot last got it while all the others had theirs. So they are no more than the limit that was in force
+// then. Exempt are hosts that are not limited, slots that were not granted (foreign, LH-8), those that were
+// written off since, and work that began without a yes. A host that another term had let start counts.
+func (w *world) law() {
+	var total, group, virtual pool
+	working := 0
+	for _, h := range w.hosts {
+		n, found := w.node(h.uuid)
+		if !found || !n.State.Busy() && !n.State.Extra() {
+			continue
+		}
+		working++
+		if !h.lawful || h.excused || h.exempt {
+			continue
+		}
+		if h.virtual && w.cfg.Slots.ExemptVirtualMedia {
+			virtual.add(h, h.limits.VirtualMedia)
+			continue
+		}
+		total.add(h, h.limits.Total)
+		if h.group != "" {
+			group.add(h, h.limits.Groups[h.group])
+		}
+	}
+	w.tally.PeakWorking = max(w.tally.PeakWorking, working)
+	w.tally.PeakCounted = max(w.tally.PeakCounted, total.n)
+	for _, p := range []struct {
+		name string
+		pool
+	}{{"in all", total}, {"in rack1", group}, {"of virtual media", virtual}} {
+		if p.limit > 0 && p.n > p.limit && !w.writtenOff() {
+			w.failf("F-1: %d hosts work %s on slots that were granted, and host %d got the last one at a limit of %d", p.n, p.name, p.last, p.limit)
+		}
+	}
+}
+
+// writtenOff looks for hosts that were written off since the last poll, of which the notice comes with the
+// next one, and reports whether there are any: then it has looked at the law again.
+func (w *world) writtenOff() (found bool) {
+	for _, r := range w.replicas {
+		if !r.up || !r.begun {
+			continue
+		}
+		for _, o := range r.c.Status(r.clock()).Slots.Occupants {
+			for _, h := range w.hosts {
+				if o.Stuck && h.uuid == o.NodeUUID && !h.excused {
+					h.excused, found = true, true
+				}
+			}
+		}
+	}
+	if found {
+		w.law()
+	}
+	return found
+}
+
+// pool counts the hosts that work in one.
+type pool struct {
+	n, last, limit int
+	at             time.Duration
+}
+
+func (p *pool) add(h *host, limit int) {
+	p.n++
+	if p.n == 1 || h.granted >= p.at {
+		p.at, p.last, p.limit = h.granted, h.n, limit
+	}
+}
+
+// unlimited takes note that virtual media has no limit now, if so: should it get one again, hosts at work have
+// slots that nobody has granted, or none (LH-34).
+func (w *world) unlimited() {
+	for _, h := range w.hosts {
+		if h.virtual && w.cfg.Slots.VirtualMedia == 0 {
+			h.excused = true
+		}
+	}
+}
+
+// grant notes that h got a slot from r now.
+func (w *world) grant(r *replica, h *host) {
+	s := r.c.Status(r.clock()).Slots
+	h.excused, h.granted = false, w.at
+	h.limits = slots.Limits{Total: s.Total.Limit, VirtualMedia: s.Pools[slots.VirtualMediaPool].Limit}
+	if g := s.Pools[h.group].Limit; g > 0 {
+		h.limits.Groups = map[string]int{h.group: g}
+	}
+	w.tally.Granted++
+	if s.Total.Limit < r.settings.Slots.Total {
+		w.tally.Adapted++
+	}
+	if s.Total.Limit > r.settings.Slots.Total {
+		w.failf("SZ-8: the limit in force is %d, above the ceiling %d", s.Total.Limit, r.settings.Slots.Total)
+	}
+	if h.planned {
+		w.tally.Planned++
+		w.plannedLaw(r, h)
+	}
+	w.twoLead()
+}
+
+// twoLead looks at LH-27: no two replicas may say yes at one moment.
+func (w *world) twoLead() {
+	n := 0
+	for _, r := range w.replicas {
+		if r.up && r.mayStart() {
+			n++
+		}
+	}
+	if n > 1 {
+		w.failf("LH-27: %d replicas may say yes", n)
+	}
+}
+
+// refusal is the last answer that left a host in the queue.
+type refusal struct {
+	r    *replica
+	life int
+	at   time.Duration
+}
+
+// plannedLaw is DC-24: planned work gets no slot while another host is known to wait for one.
+func (w *world) plannedLaw(r *replica, planned *host) {
+	if planned.virtual {
+		return
+	}
+	for _, h := range w.hosts {
+		f := h.refused
+		if h != planned && !h.planned && !h.virtual && f.r == r && f.life == r.life && w.at-f.at < 5*time.Minute && h.exists {
+			w.failf("DC-24: planned work of host %d has a slot, and host %d was told to wait %v ago", planned.n, h.n, w.at-f.at)
+		}
+	}
+}

@@ -1,0 +1,193 @@
+package soak
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"time"
+
+	"github.com/ironic-throttle/ironic-throttle/internal/kube/leader/fence"
+	"github.com/ironic-throttle/ironic-throttle/pkg/admission"
+	"github.com/ironic-throttle/ironic-throttle/pkg/slots"
+)
+
+// replica is one pod with its clock, in which processes live one after the other.
+type replica struct {
+	world *world
+	n     int
+	rng   *rand.Rand
+
+	ahead time.Duration // of its clock
+	rate  float64       // of its clock
+
+	life     int // number of its process
+	up       bool
+	paused   time.Duration // until then its process stands still
+	noAPI    time.Duration // until then it does not reach the API server
+	noIronic time.Duration
+
+	identity string
+	c        *admission.Controller
+	fence    *fence.Fence // nil: it is alone
+	term     term
+	begun    bool // it decides, as far as its Lease goes
+	settings admission.Config
+	keeper   keeper
+}
+
+func (w *world) newReplica(n int) {
+	r := &replica{world: w, n: n, rng: stream(w.seed, 10+uint64(n)), rate: 1}
+	if w.style.faults.has(skew) {
+		r.ahead = between(r.rng, -w.style.skew, w.style.skew)
+		r.rate = 1 + (r.rng.Float64()-.5)*4e-3 // far more than any clock's
+	}
+	w.replicas = append(w.replicas, r)
+}
+
+// clock is what its processes take for the time.
+func (r *replica) clock() time.Time {
+	return epoch.Add(time.Duration(float64(r.world.at)*r.rate) + r.ahead)
+}
+
+func (r *replica) cutFromAPI() bool    { return r.world.at < r.noAPI }
+func (r *replica) cutFromIronic() bool { return r.world.at < r.noIronic || !r.world.reaches() }
+
+// after lets its present process do something in d, or when it goes on after a pause; nothing comes of it
+// where the process has ended.
+func (r *replica) after(d time.Duration, do func()) {
+	life := r.life
+	var run func()
+	run = func() {
+		switch {
+		case r.life != life || !r.up:
+		case r.world.at < r.paused:
+			r.world.after(r.paused-r.world.at, run)
+		default:
+			do()
+		}
+	}
+	r.world.after(d, run)
+}
+
+// start begins a process in d.
+func (r *replica) start(d time.Duration) {
+	life := r.life
+	r.world.after(d, func() {
+		if r.life == life && !r.up {
+			r.boot()
+		}
+	})
+}
+
+func (r *replica) boot() {
+	w := r.world
+	r.life++
+	r.up, r.begun, r.term, r.paused = true, false, term{}, 0
+	r.identity = fmt.Sprintf("pod-%d_%d", r.n, r.life)
+	r.settings = w.cfg
+	r.keeper = keeper{}
+	cfg := w.cfg
+	cfg.Leading = r.mayStart
+	cfg.Notify = r.noticed
+	cfg.NotifyFailures = r.failed
+	if w.style.replicas == 1 {
+		r.fence = nil
+	} else {
+		r.fence = fence.New(renewDeadline)
+	}
+	c, err := admission.New(cfg, r.clock())
+	if err != nil {
+		w.failf("replica %d: %v", r.n, err)
+		return
+	}
+	r.c = c
+	w.mark('B', uint64(r.n), uint64(r.life))
+	w.tellf("replica %d: process %d starts, limits %+v, clock %v ahead", r.n, r.life, cfg.Slots.Limits, r.ahead)
+	if r.fence == nil {
+		r.begin()
+		return
+	}
+	r.after(between(r.rng, 0, time.Second), r.elect)
+}
+
+// mayStart is what the decision asks before each yes (LH-27).
+func (r *replica) mayStart() bool {
+	return r.begun && (r.fence == nil || r.fence.Passes(r.clock()))
+}
+
+// begin begins a term: the holds are read first.
+func (r *replica) begin() {
+	r.claim(func() {
+		records, known, learned := r.world.store.load(r)
+		if err := r.c.Start(r.clock(), records, known, learned); err != nil {
+			r.world.failf("replica %d: %v", r.n, err)
+			return
+		}
+		if r.settings.Slots.Total != r.world.cfg.Slots.Total { // changed while it stood by
+			r.reload()
+		}
+		r.begun = true
+		r.world.tellf("replica %d decides from now on, with the holds of %d hosts", r.n, len(records))
+		r.poll()
+		r.after(saveInterval, r.saveTick)
+		r.after(limitsInterval, r.limitsTick)
+	})
+}
+
+// die ends the process, which is started again.
+func (r *replica) die(why string) {
+	if !r.up {
+		return
+	}
+	w := r.world
+	if r.fence != nil {
+		r.fence.End()
+	}
+	w.mark('D', uint64(r.n))
+	w.tellf("replica %d: process %d ends: %s", r.n, r.life, why)
+	r.up, r.begun = false, false
+	w.unsaved()
+	away := 20 * time.Second
+	if chance(r.rng, .5) {
+		away = time.Second
+	}
+	r.start(between(r.rng, 0, away))
+}
+
+// reload takes the settings as they are now.
+func (r *replica) reload() {
+	w := r.world
+	if !r.up {
+		return
+	}
+	if r.settings.Holdoff.Timeout != w.cfg.Holdoff.Timeout {
+		for _, h := range w.hosts {
+			h.hold = nil
+		}
+	}
+	w.unlimited()
+	r.settings = w.cfg
+	if err := r.c.Reconfigure(r.clock(), w.cfg.Slots.Limits, w.cfg.Turns); err != nil {
+		w.failf("replica %d: %v", r.n, err)
+	}
+	if err := r.c.SetHoldoff(r.clock(), w.cfg.Holdoff, w.cfg.MaxFailed); err != nil {
+		w.failf("replica %d: %v", r.n, err)
+	}
+	w.tellf("replica %d reloads: %+v", r.n, w.cfg.Slots.Limits)
+}
+
+// noticed hears what happened to slots.
+func (r *replica) noticed(notices []slots.Notice) {
+	for _, n := range notices {
+		r.world.markText('N', r.n, string(n.Kind)+n.ID.UUID)
+		r.world.tellf("replica %d: %s %s", r.n, n.Kind, n.ID.Name)
+		if n.Kind != slots.NoticeStuck {
+			continue
+		}
+		for _, h := range r.world.hosts {
+			if h.uuid == n.ID.UUID { // written off (LH-33)
+				h.excused = true
+				r.world.tally.WrittenOff++
+			}
+		}
+	}
+}
