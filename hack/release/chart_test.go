@@ -176,7 +176,7 @@ func compare(t *testing.T, values map[string]any, namespace, lines string) {
 // preset reads values that the chart has as a file.
 func preset(t *testing.T, name string) map[string]any {
 	t.Helper()
-	text, err := os.ReadFile(filepath.Join("../../deploy/chart/presets", name+".yaml"))
+	text, err := os.ReadFile(filepath.Join("..", "..", "deploy", "chart", "presets", name+".yaml"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -190,8 +190,8 @@ func preset(t *testing.T, name string) map[string]any {
 // TestPresetsAreTheOverlays: the values of the chart as they are, and each preset, are the overlay
 // of that name.
 func TestPresetsAreTheOverlays(t *testing.T) {
-	plain := chart.Kustomization(nil)
-	plain = plain[strings.Index(plain, "configMapGenerator:"):]
+	_, plain, _ := strings.Cut(chart.Kustomization(nil), "configMapGenerator:")
+	plain = "configMapGenerator:" + plain
 	presets, err := filepath.Glob("../../deploy/chart/presets/*.yaml")
 	if err != nil || len(presets) < 3 {
 		t.Fatalf("presets %v, %v", presets, err)

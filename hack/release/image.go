@@ -151,7 +151,7 @@ func (r *release) saveIndex(images []v1.Image) error {
 	if err != nil {
 		return err
 	}
-	defer os.RemoveAll(dir)
+	defer func() { _ = os.RemoveAll(dir) }()
 	path, err := layout.Write(dir, empty.Index)
 	if err != nil {
 		return err

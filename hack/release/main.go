@@ -85,7 +85,7 @@ func (r *release) complete(ctx context.Context, epoch string) error {
 		return fmt.Errorf("SOURCE_DATE_EPOCH=%s: seconds since 1970: %w", epoch, err)
 	}
 	r.date = time.Unix(seconds, 0).UTC()
-	r.goroot, err = r.output(ctx, buildEnv("linux", "amd64"), "go", "env", "GOROOT")
+	r.goroot, err = r.output(ctx, buildEnv("amd64"), "go", "env", "GOROOT")
 	return err
 }
 

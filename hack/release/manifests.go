@@ -15,7 +15,7 @@ func (r *release) kustomize(ctx context.Context, lines string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	defer os.RemoveAll(dir)
+	defer func() { _ = os.RemoveAll(dir) }()
 	here, err := filepath.EvalSymlinks(dir)
 	if err != nil {
 		return "", err

@@ -52,7 +52,7 @@ func (r *release) findModules(ctx context.Context, info *buildinfo.BuildInfo) ([
 			args = append(args, d.Path+"@"+d.Version)
 		}
 	}
-	text, err := r.output(ctx, buildEnv("linux", "amd64"), "go", args...)
+	text, err := r.output(ctx, buildEnv("amd64"), "go", args...)
 	if err != nil {
 		return nil, err
 	}

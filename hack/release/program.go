@@ -19,9 +19,9 @@ func (r *release) linkFlags() string {
 }
 
 // buildEnv leaves nothing of the machine's own settings that changes bytes.
-func buildEnv(goos, goarch string) []string {
+func buildEnv(goarch string) []string {
 	return []string{
-		"CGO_ENABLED=0", "GOOS=" + goos, "GOARCH=" + goarch, "GOAMD64=v1", "GOARM64=v8.0",
+		"CGO_ENABLED=0", "GOOS=linux", "GOARCH=" + goarch, "GOAMD64=v1", "GOARM64=v8.0",
 		"GOFLAGS=", "GOEXPERIMENT=", "GOFIPS140=off", "GOWORK=off", "GOTOOLCHAIN=" + runtime.Version(),
 	}
 }
@@ -78,10 +78,10 @@ func (r *release) compile(ctx context.Context, arch string) (program, error) {
 	if err != nil {
 		return program{}, err
 	}
-	defer os.RemoveAll(dir)
+	defer func() { _ = os.RemoveAll(dir) }()
 	file := filepath.Join(dir, "ironic-throttle")
 	args := slices.Concat([]string{"build"}, buildFlags, []string{"-ldflags", r.linkFlags(), "-o", file, "./cmd/ironic-throttle"})
-	if _, err := r.output(ctx, buildEnv("linux", arch), "go", args...); err != nil {
+	if _, err := r.output(ctx, buildEnv(arch), "go", args...); err != nil {
 		return program{}, err
 	}
 	info, err := buildinfo.ReadFile(file)
@@ -103,7 +103,7 @@ func (r *release) completions(ctx context.Context) (map[string]string, error) {
 		"bash": "completion/ironic-throttle.bash", "zsh": "completion/_ironic-throttle", "fish": "completion/ironic-throttle.fish",
 	} {
 		args := slices.Concat([]string{"run"}, buildFlags, []string{"-ldflags", r.linkFlags(), "./cmd/ironic-throttle", "completion", shell})
-		text, err := r.output(ctx, buildEnv(runtime.GOOS, runtime.GOARCH), "go", args...)
+		text, err := r.output(ctx, append(buildEnv(runtime.GOARCH), "GOOS="+runtime.GOOS), "go", args...)
 		if err != nil {
 			return nil, err
 		}

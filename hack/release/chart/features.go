@@ -131,20 +131,20 @@ func explain(sets []map[string]bool, in, has []bool) (condition, error) {
 		}
 	}
 	// Any of those that are enough alone.
-	var any []feature
+	var enough []feature
 	for _, f := range features {
 		if i := slices.IndexFunc(sets, func(on map[string]bool) bool { return maps.Equal(on, map[string]bool{f.name: true}) }); i >= 0 && in[i] && has[i] {
-			any = append(any, f)
+			enough = append(enough, f)
 		}
 	}
-	if len(any) > 0 && fits(func(on map[string]bool) bool {
-		return slices.ContainsFunc(any, func(f feature) bool { return on[f.name] })
+	if len(enough) > 0 && fits(func(on map[string]bool) bool {
+		return slices.ContainsFunc(enough, func(f feature) bool { return on[f.name] })
 	}) {
 		when := "or"
-		for _, f := range any {
+		for _, f := range enough {
 			when += " " + f.when
 		}
-		return condition{when, any[0].name}, nil
+		return condition{when, enough[0].name}, nil
 	}
 	return condition{}, fmt.Errorf("no simple condition: in %v", where(sets, has))
 }
