@@ -15,7 +15,7 @@ func chartVersion(version string) string {
 	if bare, ok := strings.CutPrefix(version, "v"); ok && bare != "" && bare[0] >= '0' && bare[0] <= '9' {
 		return bare
 	}
-	return "0.0.0-" + version
+	return "0.0.0-g" + version // a hash may be digits with a zero in front, which is no version
 }
 
 // chart packs the Helm chart: what is in deploy/chart, and the templates.

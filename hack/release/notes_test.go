@@ -43,7 +43,7 @@ func TestAReleaseNeedsItsNotes(t *testing.T) {
 }
 
 func TestChartVersion(t *testing.T) {
-	for version, want := range map[string]string{"v1.2.3": "1.2.3", "v1.2.3-rc.1": "1.2.3-rc.1", "v1.2.3-4-gabc": "1.2.3-4-gabc", "abcdef0": "0.0.0-abcdef0", "dev": "0.0.0-dev"} {
+	for version, want := range map[string]string{"v1.2.3": "1.2.3", "v1.2.3-rc.1": "1.2.3-rc.1", "v1.2.3-4-gabc": "1.2.3-4-gabc", "0123456": "0.0.0-g0123456", "dev": "0.0.0-gdev"} {
 		if got := chartVersion(version); got != want {
 			t.Errorf("%s: %s, want %s", version, got, want)
 		}

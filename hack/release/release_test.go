@@ -208,11 +208,11 @@ func TestEachOverlayIsAFile(t *testing.T) {
 }
 
 func TestThePackedChartLoads(t *testing.T) {
-	c, err := loader.LoadArchive(bytes.NewReader(built(t, "ironic-throttle-0.0.0-test.tgz")))
+	c, err := loader.LoadArchive(bytes.NewReader(built(t, "ironic-throttle-0.0.0-gtest.tgz")))
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := c.Validate(); err != nil || c.Metadata.Version != "0.0.0-test" || c.Metadata.AppVersion != "test" || len(c.Schema) == 0 {
+	if err := c.Validate(); err != nil || c.Metadata.Version != "0.0.0-gtest" || c.Metadata.AppVersion != "test" || len(c.Schema) == 0 {
 		t.Errorf("chart %s of %s, %d bytes of schema, %v", c.Metadata.Version, c.Metadata.AppVersion, len(c.Schema), err)
 	}
 }
