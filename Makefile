@@ -10,7 +10,9 @@ TESTSUM  = $(GO) run ./hack/testsum
 HOUSE   := github.com/ironic-throttle/ironic-throttle
 
 # The tag of this commit where there is one; a tarball has no git.
-VERSION ?= $(shell test -e .git && git describe --tags --always --dirty 2>/dev/null || echo dev)
+# pkg/api/v* are the tags of the client's module.
+VERSION ?= $(shell test -e .git && git describe --tags --match 'v[0-9]*' --always --dirty 2>/dev/null || echo dev)
+COMMIT  ?= $(shell test -e .git && git rev-parse HEAD 2>/dev/null)
 LDFLAGS  = -s -w -X main.version=$(VERSION)
 
 # The race detector needs cgo and a C compiler; without them the tests run all the
@@ -40,6 +42,7 @@ PKG         ?= ./pkg/slots ./pkg/fairshare ./pkg/breaker ./pkg/holdoff ./pkg/siz
 MUTANTS     ?= 100
 BENCH       ?=
 BMO_SRC     ?=
+RELEASE_FLAGS ?=
 IMAGE       ?= ironic-throttle:$(VERSION)
 ENGINE      ?= $(notdir $(or $(shell command -v docker 2>/dev/null),$(shell command -v podman 2>/dev/null),docker))
 RUN_NODES   ?= 200
@@ -48,7 +51,7 @@ STORM_FLAGS ?=
 COVER_FLOOR ?= 90
 
 .DEFAULT_GOAL := help
-.PHONY: help build demo run quick test manifests search soak sabotage attack chaos longrun stress limits cover fuzz mutants bench system e2e e2e-ironic e2e-kube e2e-page storm lint fmt plugin image clean $(BINARY)
+.PHONY: help build release release-check release-test demo run quick test manifests search soak sabotage attack chaos longrun stress limits cover fuzz mutants bench system e2e e2e-ironic e2e-kube e2e-page storm lint fmt plugin image clean $(BINARY)
 
 ##@ Use
 
@@ -80,7 +83,20 @@ plugin: ## BMO's provisioner that asks the throttle (BMO_SRC=checkout of baremet
 	@BMO_SRC='$(BMO_SRC)' plugin/build.sh
 
 image: ## Build the container image (IMAGE=ironic-throttle:dev, ENGINE=podman)
-	$(ENGINE) build -f deploy/Dockerfile --build-arg VERSION=$(VERSION) -t $(IMAGE) .
+	$(ENGINE) build -f deploy/Dockerfile --build-arg VERSION=$(VERSION) --build-arg COMMIT=$(COMMIT) -t $(IMAGE) .
+
+# The Go that builds a release is named in one place, so that everybody gets the same bytes.
+RELEASE_GO = GOTOOLCHAIN=$$(sed -n 's/^toolchain //p' hack/release/go.mod)
+
+release: ## Binaries, images, SBOM, manifests, Helm chart and checksums in dist/ (VERSION of the tag; RELEASE_FLAGS="-arch amd64")
+	$(RELEASE_GO) $(GO) -C hack/release run . -version $(VERSION) -commit $(COMMIT) $(RELEASE_FLAGS)
+
+release-check: ## make release twice, the second time of a clone in another folder and with an empty cache: equal bytes?
+	@RELEASE_FLAGS='$(RELEASE_FLAGS)' hack/release/check.sh
+
+release-test: ## The release's own tests: image, SBOM, chart = kustomize
+	$(GO) build -o $(BIN)/testsum ./hack/testsum
+	cd hack/release && $(CURDIR)/$(BIN)/testsum -- -timeout 0 $(TESTFLAGS) ./...
 
 ##@ Check
 
@@ -221,7 +237,7 @@ SYSTEM = root=$$(hack/ironic/chroot.sh) && assets=$$(hack/kube/install.sh) && bm
 lint: $(GOLANGCI) ## gofmt, go vet, golangci-lint and the tidiness of go.mod
 	@test -z "$$(gofmt -l cmd e2e hack internal pkg plugin)" || { gofmt -l cmd e2e hack internal pkg plugin; echo "make fmt mends these"; exit 1; }
 	$(GO) vet -tags e2e ./...
-	@set -e; for module in . pkg/api hack/bench/gobreaker e2e/page; do cd $(CURDIR)/$$module; echo "lint $$module"; \
+	@set -e; for module in . pkg/api hack/bench/gobreaker hack/release e2e/page; do cd $(CURDIR)/$$module; echo "lint $$module"; \
 	  $(GO) vet ./...; $(GO) mod tidy -diff; $(CURDIR)/$(GOLANGCI) run ./...; done
 
 fmt: ## gofmt what is not formatted
@@ -234,4 +250,4 @@ $(GOLANGCI): hack/tools/go.mod
 	cd hack/tools && $(GO) build -o ../../$@ github.com/golangci/golangci-lint/v2/cmd/golangci-lint
 
 clean: ## Remove what was built
-	rm -rf $(BIN) build
+	rm -rf $(BIN) build dist

@@ -12,8 +12,8 @@ import (
 	"syscall"
 )
 
-// version is set by the linker (-X main.version=…).
-var version string
+// version and commit are set by the linker (-X main.version=…).
+var version, commit string
 
 // process is what the commands see of the process that they run in.
 type process struct {

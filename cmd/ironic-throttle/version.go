@@ -37,6 +37,9 @@ func build() buildInfo {
 	if b.Version == "" {
 		b.Version = "dev"
 	}
+	if commit != "" { // a release is built without what Go notes of the tree
+		b.Commit, b.Modified = commit, false
+	}
 	return b
 }
 

@@ -17,7 +17,11 @@ type workflow struct {
 	Permissions map[string]string
 	Jobs        map[string]struct {
 		Permissions map[string]string
-		Steps       []struct{ Uses, Run string }
+		Steps       []struct {
+			Uses, Run string
+			With      map[string]any
+			Env       map[string]string
+		}
 	}
 }
 
@@ -65,6 +69,9 @@ func TestWorkflowsHaveFewRightsAndPinnedActions(t *testing.T) {
 			t.Errorf("%s: permissions %v, want contents: read", rel, w.Permissions)
 		}
 		for name, job := range w.Jobs {
+			if rel == "workflows/release.yml" {
+				continue // TestTheReleaseGivesItsTokenToOneStep
+			}
 			if job.Permissions != nil {
 				t.Errorf("%s: job %s has permissions of its own: %v", rel, name, job.Permissions)
 			}
@@ -78,6 +85,35 @@ func TestWorkflowsHaveFewRightsAndPinnedActions(t *testing.T) {
 	}
 	if steps < 10 {
 		t.Errorf("found %d steps: the search is broken", steps)
+	}
+}
+
+// TestTheReleaseGivesItsTokenToOneStep: the job that may write does so in its last step, and what it
+// checks out and builds before has no token.
+func TestTheReleaseGivesItsTokenToOneStep(t *testing.T) {
+	var w workflow
+	if err := yaml.Unmarshal(githubFiles(t, root(t))["workflows/release.yml"], &w); err != nil {
+		t.Fatal(err)
+	}
+	job := w.Jobs["release"]
+	if len(w.Jobs) != 1 || len(job.Permissions) != 1 || job.Permissions["contents"] != "write" {
+		t.Errorf("jobs %v, permissions %v", len(w.Jobs), job.Permissions)
+	}
+	var used []string
+	for i, step := range job.Steps {
+		last := i == len(job.Steps)-1
+		if step.Uses != "" {
+			used = append(used, step.Uses)
+		}
+		if strings.HasPrefix(step.Uses, "actions/checkout@") && step.With["persist-credentials"] != false {
+			t.Error("the checkout leaves its token behind")
+		}
+		if got := len(step.Env) > 0 || strings.Contains(step.Run, "${{"); got != last {
+			t.Errorf("step %d, %s%s: has a token: %v", i+1, step.Uses, step.Run, got)
+		}
+	}
+	if want := []string{"actions/checkout@v4", "actions/setup-go@v5"}; !slices.Equal(used, want) {
+		t.Errorf("it uses %v, want %v", used, want)
 	}
 }
 

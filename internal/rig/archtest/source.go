@@ -29,7 +29,7 @@ func (s source) test() bool { return strings.HasSuffix(s.path, "_test.go") }
 func (s source) generated() bool { return ast.IsGenerated(s.file) }
 
 // skipped are folders that hold nothing of ours: build products and git's own.
-var skipped = map[string]bool{".git": true, "bin": true, "build": true, "vendor": true}
+var skipped = map[string]bool{".git": true, "bin": true, "build": true, "dist": true, "vendor": true}
 
 // walk calls visit for each file below root, those of other modules there too, and leaves
 // out build products.

@@ -85,10 +85,10 @@ func TestMakeImageTakesTheEngineThatIsThere(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		cmd := exec.CommandContext(t.Context(), makes, append([]string{"-n", "-C", "../../..", "image", "VERSION=v", "IMAGE=i"}, c.args...)...)
+		cmd := exec.CommandContext(t.Context(), makes, append([]string{"-n", "-C", "../../..", "image", "VERSION=v", "COMMIT=c", "IMAGE=i"}, c.args...)...)
 		cmd.Env = []string{"PATH=" + dir}
 		out, err := cmd.Output()
-		if want := c.want + " build -f deploy/Dockerfile --build-arg VERSION=v -t i ."; err != nil || !strings.Contains(string(out), want+"\n") {
+		if want := c.want + " build -f deploy/Dockerfile --build-arg VERSION=v --build-arg COMMIT=c -t i ."; err != nil || !strings.Contains(string(out), want+"\n") {
 			t.Errorf("with %v, make image %v: %v, want %s\n%s", c.have, c.args, err, want, out)
 		}
 	}
