@@ -10,13 +10,17 @@ import (
 )
 
 // noteProgress notes whether h's node has moved since before, its observation before the
-// newest: another state, or, while it is at work, another heartbeat text, starts its clock
-// anew (LH-33). It returns whether either has changed.
+// newest: another state, the same one entered again, or, while it is at work, another heartbeat
+// text, starts its clock anew (LH-33). It returns whether any has changed.
 func (h *host) noteProgress(before observation, n ironic.Node, at moment) bool {
 	moved := !before.found || before.state != n.State
 	if h.job == nil {
 		return moved
 	}
+	// A heartbeat in a wait state moves the stamp too, and its text with it.
+	as := tokenOf(n)
+	moved = moved || h.stateAs != as && h.heartbeat == n.AgentHeartbeat
+	h.stateAs = as
 	if moved {
 		h.stateSince, h.heartbeatSince = at, at
 	}

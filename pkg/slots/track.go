@@ -72,6 +72,7 @@ type job struct {
 
 	// How long it has stood still by our own observation (LH-33).
 	stateSince     moment
+	stateAs        token // its state and stamp
 	heartbeat      string
 	heartbeatSince moment
 
