@@ -198,6 +198,11 @@ func (c *core) apply(now time.Time, s *situation, d *decision) {
 func (c *core) enqueue(now time.Time, s *situation) {
 	ref := c.ledger.Record(now, &s.ledger)
 	c.sync(now) // it may have learned its name or UUID
+	if h := hostOf(ref); h != nil && h.place.State() == fairshare.Holding { // and with that a slot
+		s.ledger = c.check(now, c.slotsAsk(&s.ask, s.ledger.Put()))
+		c.recordHolder(now, s)
+		return
+	}
 	if s.ask.Planned {
 		c.standAside(now, s, ref)
 		return
