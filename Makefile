@@ -103,7 +103,7 @@ release-test: ## The release's own tests: image, SBOM, chart = kustomize
 # These are one goroutine for most of their time: the race detector makes them ten to twenty
 # times slower, and has nothing to say. All of their cases run without it, and few (-short)
 # with it.
-SEARCHES := ./pkg/admission ./pkg/disruption ./pkg/fairshare ./pkg/ironic ./internal/rig/simulate ./internal/rig/soak
+SEARCHES := ./pkg/admission ./pkg/disruption ./pkg/fairshare ./pkg/ironic ./internal/rig/simulate ./internal/rig/soak ./internal/holdfile ./internal/disrupt
 # These have no goroutine and no lock, only read files, or play the same storms as those.
 UNRACED := ./pkg/breaker ./pkg/holdoff ./pkg/sizing ./pkg/slots ./internal/gateway/request ./internal/rig/archtest ./internal/rig/simulate/limits ./internal/rig/simulate/stress
 # This one builds Kustomize, and runs it for each way to deploy: make quick and make manifests do.

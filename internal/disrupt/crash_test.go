@@ -132,6 +132,9 @@ var killings = []string{"before", "after", "late"}
 // TestDC29_KilledAtEveryWrite: a process that ends at any write leaves what the next one finishes or takes
 // back: in the end just that Machine went, and no mark is left.
 func TestDC29_KilledAtEveryWrite(t *testing.T) {
+	if testing.Short() {
+		t.Skip("one goroutine, and long: make test plays it without the race detector")
+	}
 	for _, x := range works {
 		t.Run(x.name, func(t *testing.T) {
 			n := x.count(t)
@@ -194,6 +197,9 @@ func (s *stage) killAt(at int, how string) {
 // TestDC29_AnythingBefalls: kills, errors before and after writes, conflicts, other people's changes, in any
 // order; in the end it is as if nothing had.
 func TestDC29_AnythingBefalls(t *testing.T) {
+	if testing.Short() {
+		t.Skip("one goroutine, and long: make test plays it without the race detector")
+	}
 	for _, x := range works {
 		t.Run(x.name, func(t *testing.T) {
 			rapid.Check(t, func(rt *rapid.T) {

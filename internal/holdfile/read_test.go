@@ -50,6 +50,9 @@ func after(model map[string]holdoff.Record, b holdoff.Batch, lines int) map[stri
 // Wherever in a Save the machine stops: all that was saved before is there, and what is there
 // of the Save are whole records.
 func TestBO16_TornTails(t *testing.T) {
+	if testing.Short() {
+		t.Skip("one goroutine, and long: make test plays it without the race detector")
+	}
 	rapid.Check(t, func(rt *rapid.T) {
 		d := newDesk(t)
 		f := d.open()

@@ -297,6 +297,9 @@ func TestDC24_TheRateBoundsPlannedWork(t *testing.T) {
 
 // While somebody else waits, asks of planned work change no answer to others, no place and no share.
 func TestDC24_AsksOfPlannedWorkChangeNothingForOthers(t *testing.T) {
+	if testing.Short() {
+		t.Skip("one goroutine, and long: make test plays it without the race detector")
+	}
 	for seed := range uint64(20) {
 		r := rand.New(rand.NewPCG(seed, 24))
 		with, without := newFair(t, 8), newFair(t, 8)

@@ -103,6 +103,9 @@ func TestDC24_PlannedWorkCostsRealHostsNothing(t *testing.T) {
 // Where slots fall idle between waves that do not need them all, planned work gets much done, and
 // nobody waits for it.
 func TestDC24_PlannedWorkUsesWhatIsIdle(t *testing.T) {
+	if testing.Short() {
+		t.Skip("one goroutine, and long: make test plays it without the race detector")
+	}
 	o := plannedLoad(20)
 	o.Hosts, o.Waves, o.WaveEvery = 60, 6, time.Hour // ten at once, and 13 slots are not planned work's, nor the reserve's
 	without, with, done, minutes := plannedStorms(t, o, 4)

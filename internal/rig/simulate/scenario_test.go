@@ -93,6 +93,9 @@ func TestDeadRack(t *testing.T) {
 // TestFlappingBMC: hosts that fail, go well and fail again open nothing, and the
 // hold-off spaces their tries (BO-2, BO-5).
 func TestFlappingBMC(t *testing.T) {
+	if testing.Short() {
+		t.Skip("one goroutine, and long: make test plays it without the race detector")
+	}
 	t.Parallel()
 	o := ScenarioBMC.With(DefaultOptions())
 	o.Hosts, o.Limit, o.Failing = 80, 8, 0.05
