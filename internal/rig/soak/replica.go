@@ -83,7 +83,7 @@ func (r *replica) boot() {
 	r.life++
 	r.up, r.begun, r.term, r.paused = true, false, term{}, 0
 	r.identity = fmt.Sprintf("pod-%d_%d", r.n, r.life)
-	r.settings = w.cfg
+	r.heeds(w.cfg) // it may have missed a reload
 	r.keeper = keeper{}
 	cfg := w.cfg
 	cfg.Leading = r.mayStart
@@ -159,13 +159,8 @@ func (r *replica) reload() {
 	if !r.up {
 		return
 	}
-	if r.settings.Holdoff.Timeout != w.cfg.Holdoff.Timeout {
-		for _, h := range w.hosts {
-			h.hold = nil
-		}
-	}
 	w.unlimited()
-	r.settings = w.cfg
+	r.heeds(w.cfg)
 	if err := r.c.Reconfigure(r.clock(), w.cfg.Slots.Limits, w.cfg.Turns); err != nil {
 		w.failf("replica %d: %v", r.n, err)
 	}
@@ -173,6 +168,16 @@ func (r *replica) reload() {
 		w.failf("replica %d: %v", r.n, err)
 	}
 	w.tellf("replica %d reloads: %+v", r.n, w.cfg.Slots.Limits)
+}
+
+// heeds takes settings. Holds that have begun last as long as the new ones say.
+func (r *replica) heeds(cfg admission.Config) {
+	if r.settings.Holdoff.Timeout != cfg.Holdoff.Timeout {
+		for _, h := range r.world.hosts {
+			h.hold = nil
+		}
+	}
+	r.settings = cfg
 }
 
 // noticed hears what happened to slots.
