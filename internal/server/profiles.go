@@ -2,7 +2,7 @@ package server
 
 import (
 	"net/http"
-	"net/http/pprof" //nolint:gosec // it is served by the local listener alone, not by http.DefaultServeMux
+	"net/http/pprof" // its handlers alone: http.DefaultServeMux is served nowhere
 )
 
 // profiles are what Go tells of a running process: where its time and its memory go. They are for

@@ -197,7 +197,7 @@ func (c *core) apply(now time.Time, s *situation, d *decision) {
 // known, for in a wrong queue the host would be called for nothing.
 func (c *core) enqueue(now time.Time, s *situation) {
 	ref := c.ledger.Record(now, &s.ledger)
-	c.sync(now) // it may have learned its name or UUID
+	c.sync(now)                                                             // it may have learned its name or UUID
 	if h := hostOf(ref); h != nil && h.place.State() == fairshare.Holding { // and with that a slot
 		s.ledger = c.check(now, c.slotsAsk(&s.ask, s.ledger.Put()))
 		c.recordHolder(now, s)
