@@ -185,13 +185,14 @@ func (r *replica) noticed(notices []slots.Notice) {
 	for _, n := range notices {
 		r.world.markText('N', r.n, string(n.Kind)+n.ID.UUID)
 		r.world.tellf("replica %d: %s %s", r.n, n.Kind, n.ID.Name)
-		if n.Kind != slots.NoticeStuck {
-			continue
-		}
 		for _, h := range r.world.hosts {
-			if h.uuid == n.ID.UUID { // written off (LH-33)
+			switch {
+			case h.uuid != n.ID.UUID:
+			case n.Kind == slots.NoticeStuck: // written off (LH-33)
 				h.excused = true
 				r.world.tally.WrittenOff++
+			case n.Kind == slots.NoticeForeign && h.refused.r == r: // at work, so that it waits no more
+				h.refused = refusal{}
 			}
 		}
 	}
