@@ -257,9 +257,11 @@ func (g *Gate) surprised(ctx context.Context, ident string, target ironic.Target
 		return
 	}
 	now := g.o.Now()
-	if _, pass := g.o.Decider.Forward(now, who.ask(), ironic.TargetUnhold); pass != nil { // never refused
-		pass.Sent(now)
-		pass.Answered(now, http.StatusAccepted)
+	for _, what := range []ironic.Target{ironic.TargetUnhold, target} { // never refused; the work in the slot that this takes
+		if _, pass := g.o.Decider.Forward(now, who.ask(), what); pass != nil {
+			pass.Sent(now)
+			pass.Answered(now, http.StatusAccepted)
+		}
 	}
 	g.o.Log.Warn("gateway: a node took work that could not be read before; it takes a slot", "node", ident, "target", target)
 }
