@@ -123,7 +123,12 @@ func (g *Gate) Serve(w http.ResponseWriter, r *http.Request, to request.Route, p
 	}
 	// What is still on its way when it is due comes too late, and after a while it is cut off.
 	body, err := g.proxy.Receive(ctx, w, r, due.Add(proxy.Grace/2))
-	if err != nil {
+	switch {
+	case g.o.Observe && errors.Is(err, spool.ErrNoRoom) && r.ContentLength > 0: // nor for want of room: nothing of it is read yet
+		_ = http.NewResponseController(w).SetReadDeadline(time.Time{})
+		pass(w, r)
+		return
+	case err != nil:
 		g.badBody(w, r, err)
 		return
 	}
@@ -139,7 +144,7 @@ func (g *Gate) Serve(w http.ResponseWriter, r *http.Request, to request.Route, p
 		g.free.Add(1)
 		g.forward(out, nil)
 		return
-	case asked.Free: // never refused, so it may take its time
+	case asked.Free || g.o.Observe: // never refused, so it may take its time
 		ctx, cancel = g.proxy.Bound(r.Context(), g.patience)
 		defer cancel()
 	case ctx.Err() != nil:
@@ -269,7 +274,7 @@ func (g *Gate) surprised(ctx context.Context, ident string, target ironic.Target
 // failed answers for an Ironic that could not be asked about a PUT, or not in the
 // time that the PUT has.
 func (g *Gate) failed(ctx context.Context, w http.ResponseWriter, r *http.Request, err error) {
-	if errors.Is(ctx.Err(), context.DeadlineExceeded) && !g.o.Observe {
+	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
 		g.tooLate(w, r)
 		return
 	}
