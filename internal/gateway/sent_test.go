@@ -10,13 +10,13 @@ import (
 	"github.com/ironic-throttle/ironic-throttle/internal/gateway"
 
 	"github.com/ironic-throttle/ironic-throttle/internal/rig/fakeironic"
+	"github.com/ironic-throttle/ironic-throttle/pkg/admission"
 	"github.com/ironic-throttle/ironic-throttle/pkg/api"
 	"github.com/ironic-throttle/ironic-throttle/pkg/ironic"
-	"github.com/ironic-throttle/ironic-throttle/pkg/slots"
 )
 
 // leaseTTL is how long after its last yes a host that was never seen at work keeps its slot (LH-12).
-var leaseTTL = slots.DefaultConfig().LeaseTTL
+var leaseTTL = admission.DefaultConfig().Slots.LeaseTTL
 
 // From its first byte on a PUT can start work, so its yes counts from then, however long Ironic took to be dialed.
 func TestGW3_AYesCountsFromTheFirstByte(t *testing.T) {

@@ -117,19 +117,8 @@ func (g *Gate) Serve(w http.ResponseWriter, r *http.Request, to request.Route, p
 	if !small && !g.admit(ctx, w, r, to.Ident) {
 		return
 	}
-	if g.o.Observe && r.ContentLength > g.o.MaxBody+Beside {
-		pass(w, r) // nothing is refused for its size either (GW-14)
-		return
-	}
-	// What is still on its way when it is due comes too late, and after a while it is cut off.
-	body, err := g.proxy.Receive(ctx, w, r, due.Add(proxy.Grace/2))
-	switch {
-	case g.o.Observe && errors.Is(err, spool.ErrNoRoom) && r.ContentLength > 0: // nor for want of room: nothing of it is read yet
-		_ = http.NewResponseController(w).SetReadDeadline(time.Time{})
-		pass(w, r)
-		return
-	case err != nil:
-		g.badBody(w, r, err)
+	body, ok := g.take(ctx, w, r, due, pass)
+	if !ok {
 		return
 	}
 	defer body.Close()
@@ -167,6 +156,24 @@ func (g *Gate) Serve(w http.ResponseWriter, r *http.Request, to request.Route, p
 	f := &flight{pass: leave.pass, wait: ctx, now: g.o.Now}
 	defer g.landed(ctx, f, leave, to.Ident, asked.Target)
 	g.forward(out, f)
+}
+
+// take takes the body of a PUT in. Else its client has its answer, or it passes unread.
+func (g *Gate) take(ctx context.Context, w http.ResponseWriter, r *http.Request, due time.Time, pass http.HandlerFunc) (spool.Body, bool) {
+	if g.o.Observe && r.ContentLength > g.o.MaxBody+Beside {
+		pass(w, r) // nothing is refused for its size either (GW-14)
+		return spool.Body{}, false
+	}
+	// What is still on its way when it is due comes too late, and after a while it is cut off.
+	body, err := g.proxy.Receive(ctx, w, r, due.Add(proxy.Grace/2))
+	switch {
+	case g.o.Observe && errors.Is(err, spool.ErrNoRoom) && r.ContentLength > 0: // nor for want of room: nothing of it is read yet
+		_ = http.NewResponseController(w).SetReadDeadline(time.Time{})
+		pass(w, r)
+	case err != nil:
+		g.badBody(w, r, err)
+	}
+	return body, err == nil
 }
 
 // outgoing is a PUT whose body is here.
