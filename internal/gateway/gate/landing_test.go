@@ -161,7 +161,7 @@ func TestGW9_AnObserverPassesFailuresOn(t *testing.T) {
 		httptest.NewRequest(http.MethodDelete, "/v1/nodes/6f3b2c1a-0000-4000-8000-000000000001", nil),
 	} {
 		r.Header.Set("X-OpenStack-Ironic-API-Version", "1.81")
-		if _, err := o.RoundTrip(r); !errors.Is(err, away) || len(d.gone) > 0 { //nolint:bodyclose // there is none
+		if _, err := o.RoundTrip(r); !errors.Is(err, away) || len(d.gone) > 0 {
 			t.Errorf("%s %s: %v, gone %q", r.Method, r.URL.Path, err, d.gone)
 		}
 	}
