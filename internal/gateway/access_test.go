@@ -2,6 +2,7 @@ package gateway_test
 
 import (
 	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
 	"time"
@@ -25,8 +26,12 @@ func TestGW12_WhoIsNotLetInGetsNothing(t *testing.T) {
 			if password != "" {
 				r.SetBasicAuth("admin", password)
 			}
+			read := newRequest(http.MethodGet, "/v1/nodes/"+s.uuids[0], "")
+			read.Header = r.Header.Clone()
+			own := httptest.NewRecorder()
+			s.ironic.ServeHTTP(own, read)
 			got := s.do(r).want(http.StatusUnauthorized)
-			if got.Header().Get("Www-Authenticate") == "" {
+			if got.Header().Get("Www-Authenticate") == "" || got.Body.String() != own.Body.String() {
 				t.Errorf("not Ironic's own answer: %v %s", got.Header(), got.Body)
 			}
 		}

@@ -114,3 +114,39 @@ func TestGW3_AnUnholdIsNotRefusedForBeingSlow(t *testing.T) {
 		c.want(http.StatusAccepted, time.Second)
 	})
 }
+
+// Ironic is not asked about its client first, unless its body needs room.
+func TestGW3_AFreeTargetAsksNobody(t *testing.T) {
+	play(t, options{limit: 1, nodes: 1, state: ironic.CleanWait}, func(s *stage) {
+		path := "/v1/nodes/" + s.uuids[0] + "/states/provision"
+		const abort = `{"target": "abort"}`
+		long := abort + strings.Repeat(" ", 4<<10-len(abort))
+		for _, row := range []struct {
+			path, body string
+			reads      int
+		}{{path, abort, 0}, {path + "?target=abort", "", 0}, {path, long, 0}, {path, long + " ", 1}} {
+			before, _ := s.wire.sent()
+			s.do(newRequest(http.MethodPut, row.path, row.body))
+			if puts, gets := s.wire.sent(); puts != before+1 || gets != row.reads {
+				t.Errorf("%d bytes: %d PUTs and %d reads reached Ironic, want 1 and %d", len(row.body), puts-before, gets, row.reads)
+			}
+		}
+		if n := s.gate.Stats(); n.Free != 4 || n.Gated != 0 {
+			t.Errorf("%+v", n.Counts)
+		}
+	})
+}
+
+// As nothing has to be known of how it ends, it ends with its client.
+func TestGW3_AFreeTargetEndsWithItsClient(t *testing.T) {
+	play(t, options{limit: 1, nodes: 1, state: ironic.CleanWait}, func(s *stage) {
+		s.fault(fakeironic.Fault{Trouble: fakeironic.Slow, Delay: 30 * time.Second, Requests: "put"})
+		r, cancel := canceled(putRequest(s.uuids[0], ironic.TargetAbort))
+		time.AfterFunc(time.Second, cancel)
+		begin := time.Now()
+		s.do(r)
+		if took := time.Since(begin); took != time.Second {
+			t.Errorf("it took %v", took)
+		}
+	})
+}

@@ -129,6 +129,15 @@ func TestGW3_TooOldOrCanceledIsNotSent(t *testing.T) {
 		}
 		s.occupied(0)
 	})
+	play(t, options{limit: 1, nodes: 2}, func(s *stage) { // nor has its host a place in the queue
+		s.put(0, ironic.TargetActive).want(http.StatusAccepted)
+		r := putRequest(s.uuids[1], ironic.TargetActive)
+		r.Body = &slowBody{Reader: r.Body, wait: maxAge + time.Second}
+		s.do(r).refused(api.ReasonStarting)
+		if gated, waiting := s.gate.Stats().Gated, s.controller.Status(time.Now()).Slots.Total.Waiting; gated != 1 || waiting != 0 {
+			t.Errorf("%d gated, %d wait; want the first alone", gated, waiting)
+		}
+	})
 }
 
 func TestGW4_TheRefusalTellsWhoWhyAndWhen(t *testing.T) {

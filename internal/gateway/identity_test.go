@@ -1,8 +1,10 @@
 package gateway_test
 
 import (
+	"cmp"
 	"fmt"
 	"net/http"
+	"strings"
 	"testing"
 	"time"
 
@@ -47,8 +49,12 @@ func TestGW17_AnUnknownNodeGetsIronicsOwn404(t *testing.T) {
 		s.occupied(0)
 		s.put(0, "nothing") // known, and then gone
 		s.ironic.With(func(now time.Time, w *fakeironic.World) { w.DeleteNode(now, s.uuids[0]) })
+		before := s.ironic.Truth().Requests.Nodes
 		s.put(0, ironic.TargetActive).want(http.StatusNotFound)
 		s.occupied(0)
+		if n := s.ironic.Truth().Requests.Nodes - before; n != 2 {
+			t.Errorf("%d reads of a node that is gone, want ours and its client's", n)
+		}
 	})
 }
 
@@ -99,4 +105,43 @@ func TestLH35_ThePoolIsTheOneThatIronicTells(t *testing.T) {
 		s.put(0, ironic.TargetActive).want(http.StatusAccepted)
 		s.put(1, ironic.TargetActive).refused(api.ReasonFull)
 	})
+}
+
+// An Ironic that goes away in that moment is what the client is told of, once.
+func TestGW9_AnIronicThatCannotShowTheNodeIsItsAbsence(t *testing.T) {
+	for name, row := range map[string]struct{ ident, minor string }{
+		"a version without names": {"metal3~host-a", "1.4"},
+		"a node that is not seen": {"", "1.81"},
+	} {
+		play(t, options{limit: 1, nodes: 1}, func(s *stage) {
+			s.letIn()
+			s.unseen()
+			s.wire.away.Store(true)
+			r := putRequest(cmp.Or(row.ident, s.uuids[0]), ironic.TargetActive)
+			r.Header.Set(version, row.minor)
+			got := s.do(r).want(http.StatusBadGateway)
+			if _, text := got.fault(); !strings.Contains(text, "Ironic cannot be reached") || got.Header().Get(reasonHeader) != "" {
+				t.Errorf("%s: %q, %v", name, text, got.Header())
+			}
+			if n := s.gate.Stats().Gated; n != 0 && row.ident != "" {
+				t.Errorf("%s: %d gated", name, n)
+			}
+			s.occupied(0)
+		})
+	}
+}
+
+// Names came with 1.5, those of the operator with 1.10: from there on Ironic takes them as the throttle does.
+func TestGW17_AVersionWithNamesIsNotAskedForTheNode(t *testing.T) {
+	for minor, reads := range map[string]int{"1.9": 1, "1.10": 0} {
+		play(t, options{limit: 1, nodes: 1}, func(s *stage) {
+			s.letIn()
+			r := putRequest("metal3~host-a", ironic.TargetActive)
+			r.Header.Set(version, minor)
+			s.do(r)
+			if _, gets := s.wire.sent(); gets != reads {
+				t.Errorf("%s: %d reads for the client, want %d", minor, gets, reads)
+			}
+		})
+	}
 }

@@ -1,6 +1,7 @@
 package gateway_test
 
 import (
+	"cmp"
 	"net/http"
 	"testing"
 	"testing/synctest"
@@ -25,10 +26,11 @@ func TestGW17_TheListTellsWhoIsRefused(t *testing.T) {
 		}
 		l.pass(61 * time.Second) // it is too old to be believed, and nobody asked for another
 		l.poll()
+		l.do(get("/v1/nodes/" + l.uuids[2])) // Ironic lets the client in, and is not asked about it
 		l.wire.count()
 		l.refuse(1)
-		if n := l.wire.counts("GET /v1/nodes/" + l.uuids[1]); n == 0 {
-			t.Error("a refusal by a list that is too old")
+		if n := l.wire.counts("GET /v1/nodes/" + l.uuids[1]); n != 1 {
+			t.Errorf("%d fetches for a refusal by a list that is too old, want 1", n)
 		}
 	})
 }
@@ -77,6 +79,33 @@ func TestGW17_WhoMustWaitForTheStartIsSeldomFetched(t *testing.T) {
 		}
 		if n := l.wire.counts("GET /v1/nodes/"); n != 2 {
 			t.Errorf("%d fetches in 20 s, want 2", n)
+		}
+	})
+}
+
+// A node that came after the list is not in it: it is fetched, and is itself.
+func TestGW17_WhoIsNotInTheListIsFetched(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := full(t, labOptions{})
+		defer l.close()
+		l.do(get(capacityPath))
+		for _, ident := range []string{"", "ns-09~new"} {
+			var uuid string
+			l.with(func(now time.Time, w *fakeironic.World) (err error) {
+				uuid, err = w.CreateNode(now, fakeironic.NodeSpec{Name: ident, State: ironic.Available})
+				return err
+			})
+			ident = cmp.Or(ident, uuid)
+			l.wire.count()
+			if got := l.do(named(putRequest(ident, ironic.TargetActive))); got.Code != http.StatusConflict {
+				t.Fatalf("%s: %d %s", ident, got.Code, got.Body)
+			}
+			if n := l.wire.counts("GET /v1/nodes/" + ident); n != 1 {
+				t.Errorf("%s: %d fetches of a node that no list shows, want 1: %v", ident, n, l.wire.asks)
+			}
+			if waits, _ := l.controller.Stands(l.now(), "", "", uuid); !waits {
+				t.Errorf("%s: its host is not in the queue", ident)
+			}
 		}
 	})
 }

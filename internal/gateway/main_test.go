@@ -91,9 +91,12 @@ func (w *wire) RoundTrip(r *http.Request) (*http.Response, error) {
 		w.mu.Unlock()
 		return w.next.RoundTrip(r)
 	}
-	body, err := io.ReadAll(r.Body)
-	if err != nil {
-		return nil, err
+	var body []byte
+	if r.Body != nil {
+		var err error
+		if body, err = io.ReadAll(r.Body); err != nil {
+			return nil, err
+		}
 	}
 	w.mu.Lock()
 	w.puts = append(w.puts, sentPut{r.URL.EscapedPath(), r.URL.RequestURI(), r.ContentLength, r.Header.Clone(), string(body)})

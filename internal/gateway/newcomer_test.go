@@ -78,6 +78,11 @@ func TestGW14_ANodeThatIsNewInThatMomentTakesASlot(t *testing.T) {
 				}
 				w.poll()
 				w.occupied(2)
+				for n := range 2 { // and their ends give them back
+					w.ends(n, ironic.Active)
+				}
+				w.poll()
+				w.occupied(0)
 			})
 		})
 	}
@@ -115,5 +120,23 @@ func TestGW14_ANewNodeThatCannotBeFoundIsSaid(t *testing.T) {
 		s.ironic.ClearFault(0)
 		s.poll() // sees it at work
 		s.occupied(1)
+	})
+}
+
+// A node of which a refusal has told who it is may not be found again at its yes: the same.
+func TestGW14_ANodeThatIsMissedAtItsYesTakesASlot(t *testing.T) {
+	log := &journal{}
+	play(t, watching(options{limit: 1, nodes: 1, gate: func(o *gateway.Options) { o.Log = log.logger() }}), func(s *stage) {
+		s.put(0, "nothing").want(http.StatusBadRequest)
+		s.occupied(0)
+		s.unseen()
+		s.put(0, ironic.TargetActive).want(http.StatusAccepted)
+		s.occupied(1)
+		log.want(t, "WARN", 1, "a node took work that could not be read before", s.uuids[0], "target=active")
+		s.poll()
+		s.occupied(1)
+		s.ends(0, ironic.Active)
+		s.poll()
+		s.occupied(0)
 	})
 }

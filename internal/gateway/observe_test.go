@@ -3,6 +3,8 @@ package gateway_test
 import (
 	"io"
 	"net/http"
+	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -74,4 +76,61 @@ func TestGW14_ObserveDoesNotRefuseForASlowIronic(t *testing.T) {
 			})
 		}
 	}
+}
+
+// Up to the cap it is looked into and counted; a byte more, and it passes unread.
+func TestGW14_ObserveCountsWhatEnforceWouldTakeIn(t *testing.T) {
+	const most = 1<<20 + beside
+	for size, gated := range map[int]uint64{most - 1: 1, most: 1, most + 1: 0} {
+		play(t, watching(options{limit: 1, nodes: 1}), func(s *stage) {
+			s.letIn()
+			const frame = `{"configdrive": "", "target": "active"}`
+			body := strings.Replace(frame, `""`, `"`+strings.Repeat("x", size-len(frame))+`"`, 1)
+			s.do(newRequest(http.MethodPut, "/v1/nodes/"+s.uuids[0]+"/states/provision", body)).want(http.StatusAccepted)
+			if got := s.gate.Stats().Gated; got != gated || len(body) != size {
+				s.Errorf("%d bytes: %d gated, want %d", len(body), got, gated)
+			}
+		})
+	}
+}
+
+// A body that finds no room passes unread, when it has waited for as long as a request may; one that comes that late is
+// not too late; one that does not come at all fails as it would without a gate.
+func TestGW14_ObserveRefusesNoBody(t *testing.T) {
+	tight := func(o *gateway.Options) { o.SpoolLimit = o.MaxBody }
+	playWired(t, watching(options{limit: 1, nodes: 3, gate: tight}), nil, func(w *wired) {
+		w.letIn()
+		large := `{"configdrive": "` + strings.Repeat("x", 1<<20) + `", "target": "active"}`
+		begun := func(n int, body string) *caller {
+			return w.call(requestText(http.MethodPut, w.provision(n), len(body), body[:2]))
+		}
+		never := begun(0, large) // has the room
+		<-time.After(time.Second)
+		waits, slow := begun(1, large), begun(2, active)
+		<-time.After(timeout + time.Second)
+		waits.write(large[2:])
+		waits.want(http.StatusAccepted, 0)
+		slow.write(active[2:])
+		slow.want(http.StatusAccepted, 0)
+		never.want(http.StatusBadRequest, graceTimeout)
+		if got := w.gate.Stats(); got.Refused != 0 || got.Failed != 0 {
+			w.Errorf("%d refused, %d failures of Ironic's", got.Refused, got.Failed)
+		}
+		if got := w.working(); !slices.Equal(got, []int{1, 2}) {
+			w.Errorf("nodes %d work, want 1 and 2", got)
+		}
+	})
+}
+
+// One that waits for its turn as long as a request may gets the answer that it would get without a gate.
+func TestGW14_ObserveIsNoMorePatientThanAnyOther(t *testing.T) {
+	playWired(t, watching(options{limit: 1, nodes: 1}), nil, func(w *wired) {
+		w.letIn()
+		w.dialSlowly(timeout + time.Second)
+		got := w.ask(w.putText(0, ironic.TargetActive), http.StatusGatewayTimeout, timeout)
+		if why := got.Header.Get(reasonHeader); why != "" || w.gate.Stats().Refused != 0 {
+			w.Errorf("refused for %q", why)
+		}
+		w.notSent()
+	})
 }

@@ -81,11 +81,19 @@ func TestGW8_WhoFindsNoRoomForItsBodySeesTheRefusal(t *testing.T) {
 		w.call(requestText(http.MethodPut, w.provision(0), len(body), "{")) // has the room, for as long as it may
 		<-time.After(time.Second)
 		part := w.call(requestText(http.MethodPut, w.provision(1), 2*smallBody, "{"))
+		begin := time.Now()
 		whole := w.call(requestText(http.MethodPut, w.provision(1), len(body), body))
-		for _, refused := range []*http.Response{whole.want(http.StatusConflict, maxAge), part.want(http.StatusConflict, 0)} {
-			if got := refused.Header.Get(reasonHeader); got != "full" {
-				w.Errorf("refused for %q", got)
+		for _, c := range []*caller{whole, part} {
+			refused, text, err := c.answer(http.MethodPut)
+			if err != nil {
+				t.Fatal(err)
 			}
+			if refused.StatusCode != http.StatusConflict || refused.Header.Get(reasonHeader) != "full" || !strings.Contains(text, "too many large bodies") {
+				w.Errorf("%s for %q: %s", refused.Status, refused.Header.Get(reasonHeader), text)
+			}
+		}
+		if took := time.Since(begin); took != maxAge {
+			w.Errorf("refused after %v", took)
 		}
 		w.pass(graceTimeout)
 		w.ask(requestText(http.MethodPut, w.provision(1), len(body), body), http.StatusAccepted, 0)

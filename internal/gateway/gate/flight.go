@@ -70,11 +70,9 @@ func (u *upstream) RoundTrip(r *http.Request) (*http.Response, error) {
 	waiting := func() bool { return true }
 	var sent atomic.Bool
 	arrive := func(string) { // once for each connection that is tried; before, nothing went out
-		waiting()
 		waiting = context.AfterFunc(f.wait, stop)
 		sent.Store(false)
 	}
-	arrive("")
 	depart := func(httptrace.GotConnInfo) {
 		waiting()
 		sent.Store(true) // from now on bytes may go out

@@ -117,14 +117,8 @@ func (g *Gate) Serve(w http.ResponseWriter, r *http.Request, to request.Route, p
 	if !small && !g.admit(ctx, w, r, to.Ident) {
 		return
 	}
-	if g.o.Observe && r.ContentLength > g.o.MaxBody+Beside {
-		pass(w, r) // nothing is refused for its size either (GW-14)
-		return
-	}
-	// What is still on its way when it is due comes too late, and after a while it is cut off.
-	body, err := g.proxy.Receive(ctx, w, r, due.Add(proxy.Grace/2))
-	if err != nil {
-		g.badBody(w, r, err)
+	body, ok := g.take(ctx, w, r, due, pass)
+	if !ok {
 		return
 	}
 	defer body.Close()
@@ -139,7 +133,7 @@ func (g *Gate) Serve(w http.ResponseWriter, r *http.Request, to request.Route, p
 		g.free.Add(1)
 		g.forward(out, nil)
 		return
-	case asked.Free: // never refused, so it may take its time
+	case asked.Free || g.o.Observe: // never refused, so it may take its time
 		ctx, cancel = g.proxy.Bound(r.Context(), g.patience)
 		defer cancel()
 	case ctx.Err() != nil:
@@ -162,6 +156,24 @@ func (g *Gate) Serve(w http.ResponseWriter, r *http.Request, to request.Route, p
 	f := &flight{pass: leave.pass, wait: ctx, now: g.o.Now}
 	defer g.landed(ctx, f, leave, to.Ident, asked.Target)
 	g.forward(out, f)
+}
+
+// take takes the body of a PUT in. Else its client has its answer, or it passes unread.
+func (g *Gate) take(ctx context.Context, w http.ResponseWriter, r *http.Request, due time.Time, pass http.HandlerFunc) (spool.Body, bool) {
+	if g.o.Observe && r.ContentLength > g.o.MaxBody+Beside {
+		pass(w, r) // nothing is refused for its size either (GW-14)
+		return spool.Body{}, false
+	}
+	// What is still on its way when it is due comes too late, and after a while it is cut off.
+	body, err := g.proxy.Receive(ctx, w, r, due.Add(proxy.Grace/2))
+	switch {
+	case g.o.Observe && errors.Is(err, spool.ErrNoRoom) && r.ContentLength > 0: // nor for want of room: nothing of it is read yet
+		_ = http.NewResponseController(w).SetReadDeadline(time.Time{})
+		pass(w, r)
+	case err != nil:
+		g.badBody(w, r, err)
+	}
+	return body, err == nil
 }
 
 // outgoing is a PUT whose body is here.
@@ -257,9 +269,11 @@ func (g *Gate) surprised(ctx context.Context, ident string, target ironic.Target
 		return
 	}
 	now := g.o.Now()
-	if _, pass := g.o.Decider.Forward(now, who.ask(), ironic.TargetUnhold); pass != nil { // never refused
-		pass.Sent(now)
-		pass.Answered(now, http.StatusAccepted)
+	for _, what := range []ironic.Target{ironic.TargetUnhold, target} { // never refused; the work in the slot that this takes
+		if _, pass := g.o.Decider.Forward(now, who.ask(), what); pass != nil {
+			pass.Sent(now)
+			pass.Answered(now, http.StatusAccepted)
+		}
 	}
 	g.o.Log.Warn("gateway: a node took work that could not be read before; it takes a slot", "node", ident, "target", target)
 }
@@ -267,7 +281,7 @@ func (g *Gate) surprised(ctx context.Context, ident string, target ironic.Target
 // failed answers for an Ironic that could not be asked about a PUT, or not in the
 // time that the PUT has.
 func (g *Gate) failed(ctx context.Context, w http.ResponseWriter, r *http.Request, err error) {
-	if errors.Is(ctx.Err(), context.DeadlineExceeded) && !g.o.Observe {
+	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
 		g.tooLate(w, r)
 		return
 	}

@@ -11,9 +11,9 @@ func TestDirectoryIsBounded(t *testing.T) {
 	now := time.Now()
 	for i := range maxIdentities + 10 {
 		d.put(now, fmt.Sprint(i), identity{uuid: "u"})
-	}
-	if len(d.known) > maxIdentities {
-		t.Errorf("%d names are kept", len(d.known))
+		if want := i%maxIdentities + 1; len(d.known) != want {
+			t.Fatalf("%d names are kept after %d, want %d", len(d.known), i+1, want)
+		}
 	}
 	if _, ok := d.get(now.Add(2*time.Minute), fmt.Sprint(maxIdentities+9)); ok {
 		t.Error("an old word is believed")

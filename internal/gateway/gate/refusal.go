@@ -1,6 +1,7 @@
 package gate
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"net/http"
@@ -35,8 +36,13 @@ func (g *Gate) notNow(w http.ResponseWriter, r *http.Request, reason api.Reason,
 }
 
 // tooLate refuses a PUT whose time was over before it was its turn to be sent: its
-// client may have given up and asked anew (GW-3).
+// client may have given up and asked anew (GW-3). In mode observe its time is as long as without
+// a gate, and its end the same (GW-14).
 func (g *Gate) tooLate(w http.ResponseWriter, r *http.Request) {
+	if g.o.Observe {
+		g.proxy.Fail(w, r, context.DeadlineExceeded)
+		return
+	}
 	g.notNow(w, r, api.ReasonStarting, "the request has taken too long to get here, or to be decided, to be sent to Ironic now")
 }
 
@@ -51,7 +57,7 @@ func (g *Gate) badBody(w http.ResponseWriter, r *http.Request, err error) {
 	// The answer comes before what is left of the body has been read.
 	_ = http.NewResponseController(w).EnableFullDuplex()
 	switch {
-	case errors.Is(err, os.ErrDeadlineExceeded):
+	case errors.Is(err, os.ErrDeadlineExceeded) && !g.o.Observe:
 		w.Header().Set("Connection", "close")
 		g.tooLate(w, r)
 	case errors.Is(err, spool.ErrTooLarge):

@@ -40,11 +40,12 @@ func TestTheDirectoryForgetsWhatIsGone(t *testing.T) {
 	d := directory{maxAge: time.Minute, known: map[string]entry{}}
 	now := time.Now()
 	d.put(now, "a", identity{uuid: "u"})
+	d.put(now, "b", identity{uuid: "v"})
 	if e, ok := d.get(now.Add(time.Minute), "a"); !ok || e.uuid != "u" {
 		t.Errorf("%+v, %v", e, ok)
 	}
-	if d.drop("a"); len(d.known) != 0 {
-		t.Error("what is gone is kept")
+	if d.drop("a"); len(d.known) != 1 || d.known["b"].uuid != "v" {
+		t.Errorf("what is gone is kept, or the other is gone: %v", d.known)
 	}
 }
 
@@ -97,15 +98,21 @@ func TestABodyThatCannotBeKeptIsLogged(t *testing.T) {
 type shownNodes struct {
 	Decider
 	nodes map[string]ironic.Node
+	shown ironic.Node // what a document is read as
 	err   error
+	slow  bool // nothing comes
 	heard []ironic.NodeObservation
 }
 
-func (s *shownNodes) Node(_ context.Context, key string) (ironic.Node, bool, error) {
+func (s *shownNodes) Node(ctx context.Context, key string) (ironic.Node, bool, error) {
+	if s.slow {
+		<-ctx.Done()
+		return ironic.Node{}, false, ctx.Err()
+	}
 	n, found := s.nodes[key]
 	return n, found, s.err
 }
-func (*shownNodes) Shown(io.Reader) (ironic.Node, error)                { return ironic.Node{}, nil }
+func (s *shownNodes) Shown(io.Reader) (ironic.Node, error)              { return s.shown, nil }
 func (*shownNodes) Begin(time.Time) ironic.Mark                         { return ironic.Mark{} }
 func (s *shownNodes) ObserveNode(_ time.Time, o ironic.NodeObservation) { s.heard = append(s.heard, o) }
 
