@@ -109,5 +109,15 @@ func (s *policy) errors(h *host) int {
 	if h.deleting {
 		return 0
 	}
-	return max(int(h.errors), h.Failures(), s.book.Failures(h.ID().UUID))
+	return max(int(h.errors), h.Failures(), s.book.Failures(s.heldAs(h.ID())))
+}
+
+// heldAs is the UUID under which the book has a host. One that is known by name alone may have failed
+// before we started.
+func (s *policy) heldAs(id slots.ID) string {
+	if id.UUID != "" {
+		return id.UUID
+	}
+	uuid, _ := s.book.Find(id.Name)
+	return uuid
 }

@@ -7,7 +7,9 @@ import (
 
 	"github.com/ironic-throttle/ironic-throttle/pkg/admission"
 	"github.com/ironic-throttle/ironic-throttle/pkg/api"
+	"github.com/ironic-throttle/ironic-throttle/pkg/holdoff"
 	"github.com/ironic-throttle/ironic-throttle/pkg/ironic"
+	"github.com/ironic-throttle/ironic-throttle/pkg/sizing"
 	"github.com/ironic-throttle/ironic-throttle/pkg/slots"
 )
 
@@ -167,4 +169,29 @@ func TestCB29_WhatWasTrippedByHandIsProbedByWhoeverComes(t *testing.T) {
 	f.want(by(3, api.OpProvision), api.ReasonBreakerOpen)
 	f.passes(time.Minute)
 	f.want(by(4, api.OpInspect), api.ReasonGranted) // no kind of work has failed
+}
+
+// A host that is known by name alone, and whose hold a process before has begun, is no good probe, and keeps no
+// other from probing: nobody started any more (seed 27954 of make soak).
+func TestCB9_AFailedHostKnownByNameKeepsNobodyFromProbing(t *testing.T) {
+	f := newFront(t, 8, whole(9), func(c *admission.Config) { c.Holdoff.Timeout = time.Minute })
+	failed := holdoff.Record{Version: holdoff.RecordVersion, UUID: uuid(7), Name: "metal3~host-7", Episodes: []holdoff.EpisodeRecord{
+		{ID: "e", Kind: holdoff.Deployment, State: "deploy failed", Failures: 1, Since: f.now.Add(-30 * time.Minute)},
+	}}
+	if err := f.Start(f.now, []holdoff.Record{failed}, true, sizing.State{}); err != nil {
+		t.Fatal(err)
+	}
+	f.passes(time.Minute)
+	if _, err := f.TripBreaker(f.now, "ironic", 0); err != nil {
+		t.Fatal(err)
+	}
+	named := api.Ask{Namespace: "metal3", Name: "host-7", Op: api.OpInspect}
+	worse := by(8, api.OpInspect)
+	worse.ErrorCount = 1
+	for end := f.now.Add(30 * time.Minute); f.now.Before(end); f.passes(10 * time.Second) {
+		if f.ask(named).Ready || f.ask(worse).Ready {
+			return
+		}
+	}
+	t.Errorf("nobody probes: %+v", f.breaker("ironic"))
 }

@@ -91,8 +91,7 @@ func (s *policy) startsLeft(now time.Time, deletion bool) rate {
 	return rate{left: max(left, 0), limit: s.rate, wait: wait}
 }
 
-// holdAsk is the question to the hold-off. A host that is known by name alone may have failed
-// before we started, so its UUID is looked up in the book by that name.
+// holdAsk is the question to the hold-off.
 func (c *core) holdAsk(s *situation) holdoff.Ask {
 	v, ask := &s.ledger, &s.ask
 	id := v.ID()
@@ -107,8 +106,6 @@ func (c *core) holdAsk(s *situation) holdoff.Ask {
 		a.NodeFailed = ref.State().Failed() && !beginsAnew(ref, v.Op())
 		a.NodeActive = ref.State() == ironic.Active
 	}
-	if a.UUID == "" {
-		a.UUID, _ = c.policy.book.Find(id.Name)
-	}
+	a.UUID = c.policy.heldAs(slots.ID{UUID: a.UUID, Name: id.Name})
 	return a
 }
