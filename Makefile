@@ -126,7 +126,7 @@ quick: ## The first answer, in about a minute: build, vet, rules of the house, s
 # make lint vets; go test would do so once more, all that is imported too.
 test: export GORACE = atexit_sleep_ms=10
 test: ## All tests that need no installed server and no Kustomize, under the race detector
-	@echo "make test: three runs, searches first; less than five minutes on two cores, most of it compiling where nothing is compiled yet; a package is shown when it is done"
+	@echo "make test: three runs, searches first; some six minutes on two cores in a fresh clone; a package is shown when it is done"
 	$(TESTSUM) -- -vet=off -timeout 0 $(TESTFLAGS) $(SEARCHES) $(UNRACED)
 ifneq ($(RACE),)
 	$(TESTSUM) -- $(RACE) -vet=off -short -timeout 0 $(TESTFLAGS) $(SEARCHES)
