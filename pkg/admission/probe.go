@@ -75,8 +75,16 @@ func (c *core) noteAsk(now time.Time, s *situation) {
 	if s.pause != nil {
 		return
 	}
-	good := c.policy.errors(h) == 0
-	for _, scope := range c.policy.scopes(ref.Facts()) {
+	scopes, op := c.policy.scopes(ref.Facts()), s.ledger.Op()
+	// A good probe is a host without errors that wants the kind of work that failed. A bad
+	// one proves nothing when it fails, other work proves nothing when it goes well. It is
+	// good for all of its breakers or for none: else each of two could wait for the hosts
+	// that the other refuses, for ever.
+	good := c.policy.errors(h) == 0 && !slices.ContainsFunc(scopes, func(scope breaker.Scope) bool {
+		p := c.policy.recovering[scope]
+		return p != nil && !shows(op, p.work)
+	})
+	for _, scope := range scopes {
 		p := c.policy.recovering[scope]
 		if p == nil {
 			continue
@@ -85,9 +93,7 @@ func (c *core) noteAsk(now time.Time, s *situation) {
 		if s.open == nil {
 			c.policy.prune(now, p, h)
 		}
-		// A good probe is a host without errors that wants the kind of work that failed. A bad
-		// one proves nothing when it fails, other work proves nothing when it goes well.
-		if good && shows(s.ledger.Op(), p.work) && (s.open == nil || s.open.Scope == scope) {
+		if good && (s.open == nil || s.open.Scope == scope) {
 			p.better = now
 		}
 	}

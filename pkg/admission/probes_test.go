@@ -195,3 +195,36 @@ func TestCB9_AFailedHostKnownByNameKeepsNobodyFromProbing(t *testing.T) {
 	}
 	t.Errorf("nobody probes: %+v", f.breaker("ironic"))
 }
+
+// Of two breakers, one waits for inspections and the other for cleanings: what each would rather try, the other
+// refuses, and nobody started any more (seed 69941 of make soak).
+func TestCB9_TwoBreakersDoNotWaitForHostsThatTheOtherRefuses(t *testing.T) {
+	f := newFront(t, 8, whole(9), func(c *admission.Config) { c.Breakers.Others.FailureThreshold = 2 })
+	in := func(i int, op api.Op, group string) api.Ask {
+		f.of(i).ConductorGroup = group
+		f.meets(i)
+		a := by(i, op)
+		a.ConductorGroup = group
+		return a
+	}
+	f.wantAsk(api.ReasonGranted, in(9, api.OpProvision, "rack2")) // a second group is met
+	for _, i := range []int{1, 2} {
+		f.wantAsk(api.ReasonGranted, in(i, api.OpProvision, "rack1"))
+		f.stamp(i, ironic.Cleaning, "")
+		f.after(5 * time.Second)
+		f.stamp(i, ironic.CleanFailed, "it broke")
+		f.after(5 * time.Second)
+	}
+	f.wantState("group:rack1", "OPEN")
+	if _, err := f.TripBreaker(f.now, "ironic", time.Minute); err != nil {
+		t.Fatal(err)
+	}
+	f.of(3).State, f.of(4).State = ironic.Manageable, ironic.Active
+	inspection, cleaning := in(3, api.OpInspect, "rack1"), in(4, api.OpDeprovision, "rack1")
+	for end := f.now.Add(2 * time.Hour); f.now.Before(end); f.passes(10 * time.Second) {
+		if f.ask(inspection).Ready || f.ask(cleaning).Ready {
+			return
+		}
+	}
+	t.Errorf("nobody probes: %+v %+v", f.breaker("ironic"), f.breaker("group:rack1"))
+}
