@@ -25,9 +25,6 @@ func (w *world) drain() {
 	w.tellf("nothing goes wrong any more")
 	for _, r := range w.replicas {
 		r.noAPI, r.noIronic = 0, 0
-		if r.paused > w.at {
-			r.paused = w.at
-		}
 		r.after(0, r.reload)
 	}
 	for _, h := range w.hosts {

@@ -23,7 +23,7 @@ type host struct {
 	life            int // grows when its node is made anew
 	uuid            string
 	exists          bool
-	spec, told      int // what its image is, and was at its last ask
+	spec, tried     int // what its image is, and was when it last got a slot
 
 	accepted bool   // the PUT of the present step was accepted
 	detour   api.Op // what it works towards first, as somebody or a failure has led it astray; "": nothing

@@ -42,7 +42,7 @@ func (w *world) trouble(f fault) (every time.Duration, do func()) {
 	case pauses:
 		return 5 * time.Minute, func() {
 			x := replica()
-			x.paused = until(90 * time.Second)
+			x.paused = max(x.paused, until(90*time.Second))
 			w.tellf("replica %d stands still until %.1fs", x.n, x.paused.Seconds())
 		}
 	case cutAPI:

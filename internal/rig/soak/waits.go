@@ -19,9 +19,10 @@ func (w *world) answered(r *replica, h *host, q api.Ask, a api.Answer) {
 		w.look(h, n)
 	}
 	h.last, h.lastSaid = string(a.Reason), w.at
-	h.refused, h.told = refusal{}, int(q.SpecHash[0]-'a')
+	h.refused = refusal{}
 	switch a.Reason {
 	case api.ReasonGranted:
+		h.tried = int(q.SpecHash[0] - 'a')
 		w.holdLaw(h, q, n)
 		w.grant(r, h)
 		return
