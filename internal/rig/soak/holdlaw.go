@@ -31,10 +31,13 @@ func (r *replica) failed(notices []admission.FailureNotice) {
 			}
 			w.tellf("replica %d: host %d has failed, %s, held %v for %.0fs", r.n, h.n, n.Hold.State, n.Hold.Held, n.Hold.RemainingSeconds)
 			h.hold = nil
-			node, _ := w.node(h.uuid)                                    // a late poll may show a failure that success has ended since
-			if n.Hold.Held && h.tried == h.spec && node.State.Failed() { // what failed was another spec: that is a repair (BO-11)
-				w.tally.Held++
-				h.hold = &hold{episode: n.Hold.Episode, kind: holdoff.Kind(n.Hold.Kind), until: w.at + n.Hold.Until.Sub(r.clock())}
+			node, _ := w.node(h.uuid) // a late poll may show a failure that success has ended since
+			now := r.clock()
+			for _, held := range r.c.Holds(now).Hosts { // as it is by now: released, perhaps, or for another time
+				if held.Episode == n.Hold.Episode && held.Held && h.tried == h.spec && node.State.Failed() { // another spec than the one that failed is a repair (BO-11)
+					w.tally.Held++
+					h.hold = &hold{episode: held.Episode, kind: holdoff.Kind(held.Kind), until: w.at + held.Until.Sub(now)}
+				}
 			}
 		}
 	}
