@@ -125,7 +125,11 @@ func (w *world) foreign(h *host) {
 
 // remake takes a node out of Ironic, whatever it does, and makes it anew under the same name.
 func (w *world) remake(h *host, far bool, d time.Duration) {
-	if !h.exists || w.ironic.Befall(w.now(), h.uuid, fakeironic.FateVanish) != nil {
+	if !h.exists {
+		return
+	}
+	w.leave(h)
+	if w.ironic.Befall(w.now(), h.uuid, fakeironic.FateVanish) != nil {
 		return
 	}
 	w.tellf("host %d: its node leaves Ironic", h.n)
