@@ -65,7 +65,7 @@ func (w *world) unexplained(r *replica, h *host, q api.Ask, a api.Answer) string
 			return "it has settled long ago"
 		}
 	case api.ReasonHold:
-		if h.fails == 0 && h.errors == 0 && (q.NodeUUID != "" || h.life == 0) { // a name may be the old node's
+		if h.fails == 0 && h.errors == 0 && (q.NodeUUID == h.uuid || h.life == 0) { // a name may be the old node's, and an ask from before
 			return "it has never failed"
 		}
 		if !r.settings.Holdoff.On() {
