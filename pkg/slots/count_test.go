@@ -247,6 +247,33 @@ func TestLH34_VirtualMediaPool(t *testing.T) {
 	s.wantAsk(liar, full)
 }
 
+// Nodes at work that a process before may have let pass count when virtual media gets a limit; one on hold does when it
+// goes on (seed 5143 of make soak).
+func TestLH34_APoolThatAppearsAfterAStartCountsWhoWasLetPass(t *testing.T) {
+	s := newStage(t, 1)
+	s.is(0, ironic.DeployWait).BootInterface = "redfish-virtual-media"
+	held := s.is(1, ironic.CleanHold)
+	held.BootInterface = "redfish-virtual-media"
+	s.poll()
+	s.l.ObserveNode(s.now, s.fetch(uuid(1), s.l.Begin(s.now)))
+	s.after(slots.DefaultConfig().LeaseTTL + time.Minute) // nothing is adopted any more
+	s.poll()
+	if err := s.l.SetLimits(s.now, slots.Limits{Total: 1, VirtualMedia: 1}); err != nil {
+		t.Fatal(err)
+	}
+	want := func(n int) {
+		t.Helper()
+		if got := s.l.Occupancy(s.now).Pools[slots.VirtualMediaPool].Occupied; got != n {
+			t.Errorf("%d occupied, want %d", got, n)
+		}
+	}
+	want(1)
+	held.State = ironic.CleanWait
+	s.after(5 * time.Second)
+	s.poll()
+	want(2)
+}
+
 func TestLH35_ConductorGroups(t *testing.T) {
 	s := newStage(t, 2, func(c *slots.Config) { c.Groups = map[string]int{"rack1": 1} })
 	for i := range 6 {

@@ -129,7 +129,10 @@ func (l *Ledger) countBusy(h *host, n ironic.Node) {
 	p, _ := l.poolFor(h, "", false)
 	adopting := !l.view.settled || !passed(started, h.observed.mark.at, l.cfg.LeaseTTL)
 	switch {
-	case p.exempt || !h.busy(l.cfg.CountExtra || adopting):
+	case !h.busy(l.cfg.CountExtra || adopting):
+		return
+	case p.exempt:
+		h.everYes = h.everYes || adopting // should virtual media get a limit (LH-34)
 		return
 	case adopting:
 		l.totals.Adopted++

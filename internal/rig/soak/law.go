@@ -136,16 +136,6 @@ func (p *pool) add(h *host, limit int) {
 	}
 }
 
-// unlimited takes note that virtual media has no limit now, if so: should it get one again, hosts at work have
-// slots that nobody has granted, or none (LH-34).
-func (w *world) unlimited() {
-	for _, h := range w.hosts {
-		if h.virtual && w.cfg.Slots.VirtualMedia == 0 {
-			h.excused = true
-		}
-	}
-}
-
 // grant notes that h got a slot from r now.
 func (w *world) grant(r *replica, h *host) {
 	s := r.c.Status(r.clock()).Slots

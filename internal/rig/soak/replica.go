@@ -159,7 +159,6 @@ func (r *replica) reload() {
 	if !r.up {
 		return
 	}
-	w.unlimited()
 	r.heeds(w.cfg)
 	if err := r.c.Reconfigure(r.clock(), w.cfg.Slots.Limits, w.cfg.Turns); err != nil {
 		w.failf("replica %d: %v", r.n, err)
