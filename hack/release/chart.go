@@ -5,6 +5,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 
 	"github.com/ironic-throttle/ironic-throttle/hack/release/chart"
@@ -50,7 +51,7 @@ func (r *release) chartFiles(ctx context.Context) ([]file, error) {
 		switch rel {
 		case "Chart.yaml":
 			content = strings.Replace(content, "\nversion: 0.0.0\n", "\nversion: "+chartVersion(r.version)+"\n", 1)
-			content = strings.Replace(content, "\nappVersion: dev\n", "\nappVersion: "+r.version+"\n", 1)
+			content = strings.Replace(content, "\nappVersion: dev\n", "\nappVersion: "+strconv.Quote(r.version)+"\n", 1)
 		case "values.yaml":
 			content = strings.Replace(content, "\n  repository: ironic-throttle\n", "\n  repository: "+r.image+"\n", 1)
 		}

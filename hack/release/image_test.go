@@ -53,7 +53,7 @@ func TestTheImageRunsAsTheDockerfileSays(t *testing.T) {
 		ExposedPorts: map[string]struct{}{"8088/tcp": {}, "8444/tcp": {}, "9441/tcp": {}, "6390/tcp": {}},
 		Labels: map[string]string{
 			"org.opencontainers.image.title": "ironic-throttle", "org.opencontainers.image.licenses": "Apache-2.0",
-			"org.opencontainers.image.version": "test", "org.opencontainers.image.revision": builtCommit,
+			"org.opencontainers.image.version": builtVersion, "org.opencontainers.image.revision": builtCommit,
 			"org.opencontainers.image.created": "2023-11-14T22:13:20Z",
 		},
 	}
@@ -190,7 +190,7 @@ func TestTheIndexHasTheImage(t *testing.T) {
 		t.Error(err)
 	}
 	top, err := outer.IndexManifest()
-	if err != nil || len(top.Manifests) != 1 || top.Manifests[0].Annotations["org.opencontainers.image.ref.name"] != "test" {
+	if err != nil || len(top.Manifests) != 1 || top.Manifests[0].Annotations["org.opencontainers.image.ref.name"] != builtVersion {
 		t.Fatalf("the layout names %+v, %v", top, err)
 	}
 	index, err := outer.ImageIndex(top.Manifests[0].Digest)
@@ -198,7 +198,7 @@ func TestTheIndexHasTheImage(t *testing.T) {
 		t.Fatal(err)
 	}
 	entries, err := index.IndexManifest()
-	if err != nil || len(entries.Manifests) != 1 || entries.Annotations["org.opencontainers.image.version"] != "test" {
+	if err != nil || len(entries.Manifests) != 1 || entries.Annotations["org.opencontainers.image.version"] != builtVersion {
 		t.Fatalf("the index is %+v, %v", entries, err)
 	}
 	if p := entries.Manifests[0].Platform; p == nil || p.OS != "linux" || p.Architecture != runtime.GOARCH {

@@ -55,7 +55,7 @@ func (r *release) manifests(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		text, err := r.kustomize(ctx, fmt.Sprintf("resources: [DEPLOY/overlays/%s]\nimages:\n- {name: ironic-throttle, newName: %s, newTag: %s}\n",
+		text, err := r.kustomize(ctx, fmt.Sprintf("resources: [DEPLOY/overlays/%s]\nimages:\n- {name: ironic-throttle, newName: %s, newTag: %q}\n",
 			filepath.ToSlash(folder), r.image, r.version))
 		if err != nil {
 			return err

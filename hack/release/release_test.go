@@ -25,8 +25,9 @@ import (
 )
 
 const (
-	builtCommit = "0123456789abcdef0123456789abcdef01234567"
-	builtEpoch  = "1700000000"
+	builtVersion = "0123456" // as a commit without a tag may be called: YAML takes it for a number
+	builtCommit  = "0123456789abcdef0123456789abcdef01234567"
+	builtEpoch   = "1700000000"
 )
 
 // dist is the folder of a release of this tree, for this machine's processor. The main test removes it.
@@ -47,7 +48,7 @@ func TestMain(m *testing.M) {
 }
 
 func buildTo(dir string) error {
-	return run(context.Background(), []string{"-out", dir, "-version", "test", "-commit", builtCommit, "-arch", runtime.GOARCH}, builtEpoch, io.Discard)
+	return run(context.Background(), []string{"-out", dir, "-version", builtVersion, "-commit", builtCommit, "-arch", runtime.GOARCH}, builtEpoch, io.Discard)
 }
 
 // built reads a file of the release.
@@ -65,7 +66,9 @@ func built(t *testing.T, name string) []byte {
 }
 
 // forArch is the name of a file of this machine's processor.
-func forArch(rest string) string { return "ironic-throttle_test_linux_" + runtime.GOARCH + rest }
+func forArch(rest string) string {
+	return "ironic-throttle_" + builtVersion + "_linux_" + runtime.GOARCH + rest
+}
 
 // TestTheSameBytesTwice within this tree; make release-check does it in two folders.
 func TestTheSameBytesTwice(t *testing.T) {
@@ -176,7 +179,7 @@ func isTheRelease(t *testing.T, cmd *exec.Cmd) {
 	if err == nil {
 		err = json.Unmarshal(out, &said)
 	}
-	if err != nil || said.Version != "test" || said.Commit != builtCommit || said.Go != runtime.Version() || said.Platform != "linux/"+runtime.GOARCH {
+	if err != nil || said.Version != builtVersion || said.Commit != builtCommit || said.Go != runtime.Version() || said.Platform != "linux/"+runtime.GOARCH {
 		t.Errorf("%s: %v\n%s", cmd, err, out)
 	}
 }
@@ -193,7 +196,7 @@ func TestEachOverlayIsAFile(t *testing.T) {
 		if strings.Count(filepath.ToSlash(path), "/") > 5 {
 			name += ".patch"
 		}
-		text := string(built(t, "ironic-throttle_test_"+name+".yaml"))
+		text := string(built(t, "ironic-throttle_"+builtVersion+"_"+name+".yaml"))
 		if strings.Contains(text, "ironic-throttle:dev") || strings.Contains(text, "kind: Deployment") && !strings.Contains(text, "image: ironic-throttle:test\n") {
 			t.Errorf("%s has another image:\n%s", name, text)
 		}
@@ -202,17 +205,17 @@ func TestEachOverlayIsAFile(t *testing.T) {
 	if err != nil || found < 7 {
 		t.Errorf("found %d kustomizations, %v", found, err)
 	}
-	if off := string(built(t, "ironic-throttle_test_off.patch.yaml")); !strings.Contains(off, "$patch: delete") {
+	if off := string(built(t, "ironic-throttle_"+builtVersion+"_off.patch.yaml")); !strings.Contains(off, "$patch: delete") {
 		t.Errorf("off.patch.yaml:\n%s", off)
 	}
 }
 
 func TestThePackedChartLoads(t *testing.T) {
-	c, err := loader.LoadArchive(bytes.NewReader(built(t, "ironic-throttle-0.0.0-gtest.tgz")))
+	c, err := loader.LoadArchive(bytes.NewReader(built(t, "ironic-throttle-0.0.0-g"+builtVersion+".tgz")))
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := c.Validate(); err != nil || c.Metadata.Version != "0.0.0-gtest" || c.Metadata.AppVersion != "test" || len(c.Schema) == 0 {
+	if err := c.Validate(); err != nil || c.Metadata.Version != "0.0.0-g"+builtVersion || c.Metadata.AppVersion != builtVersion || len(c.Schema) == 0 {
 		t.Errorf("chart %s of %s, %d bytes of schema, %v", c.Metadata.Version, c.Metadata.AppVersion, len(c.Schema), err)
 	}
 }

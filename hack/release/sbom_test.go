@@ -45,10 +45,10 @@ func TestTheBillListsExactlyTheModulesOfTheBinary(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := []string{info.Main.Path + " test commit " + builtCommit, "stdlib " + info.GoVersion + " "}
+	want := []string{info.Main.Path + " " + builtVersion + " commit " + builtCommit, "stdlib " + info.GoVersion + " "}
 	for _, d := range info.Deps {
 		if d.Replace != nil {
-			want = append(want, d.Path+" test ")
+			want = append(want, d.Path+" " + builtVersion + " ")
 			continue
 		}
 		want = append(want, d.Path+" "+d.Version+" go.sum "+d.Sum)
