@@ -48,7 +48,7 @@ func TestTheBillListsExactlyTheModulesOfTheBinary(t *testing.T) {
 	want := []string{info.Main.Path + " " + builtVersion + " commit " + builtCommit, "stdlib " + info.GoVersion + " "}
 	for _, d := range info.Deps {
 		if d.Replace != nil {
-			want = append(want, d.Path+" " + builtVersion + " ")
+			want = append(want, d.Path+" "+builtVersion+" ")
 			continue
 		}
 		want = append(want, d.Path+" "+d.Version+" go.sum "+d.Sum)
