@@ -27,7 +27,7 @@ func saved(t *testing.T) v1.Image {
 	t.Helper()
 	built(t, "SHA256SUMS")
 	dir, _ := dist()
-	tag, err := name.NewTag("ironic-throttle:test")
+	tag, err := name.NewTag("ironic-throttle:" + builtVersion)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -168,7 +168,7 @@ func TestTheImageStarts(t *testing.T) {
 
 // TestTheIndexHasTheImage: the OCI layout is whole, and its image is the one that docker loads.
 func TestTheIndexHasTheImage(t *testing.T) {
-	headers, contents := unpacked(t, bytes.NewReader(built(t, "ironic-throttle_test.oci.tar")))
+	headers, contents := unpacked(t, bytes.NewReader(built(t, "ironic-throttle_"+builtVersion+".oci.tar")))
 	dir := t.TempDir()
 	for _, h := range headers {
 		path := filepath.Join(dir, h.Name)

@@ -197,7 +197,7 @@ func TestEachOverlayIsAFile(t *testing.T) {
 			name += ".patch"
 		}
 		text := string(built(t, "ironic-throttle_"+builtVersion+"_"+name+".yaml"))
-		if strings.Contains(text, "ironic-throttle:dev") || strings.Contains(text, "kind: Deployment") && !strings.Contains(text, "image: ironic-throttle:test\n") {
+		if strings.Contains(text, "ironic-throttle:dev") || strings.Contains(text, "kind: Deployment") && !strings.Contains(text, "image: ironic-throttle:"+builtVersion+"\n") {
 			t.Errorf("%s has another image:\n%s", name, text)
 		}
 		return nil
