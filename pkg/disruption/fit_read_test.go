@@ -54,7 +54,12 @@ func TestClusterRefusesWhatCannotBe(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for text, want := range map[string]string{strings.Repeat("9", 64): "", strings.Repeat("9", 65): "must have at most 64 characters"} {
+	delete(many.Requests, "x.com/r000")
+	delete(many.Requests, "x.com/r001")
+	if _, err := newCluster(t.Context(), &State{Pods: []Pod{many}}, nil); err != nil {
+		t.Errorf("%d resources and the number of pods: %v", maxResources-1, err)
+	}
+	for text, want := range map[string]string{"e31": "must have an exponent from -30 to 30", "1e": errQuantity.Error(), strings.Repeat("9", 64): "", strings.Repeat("9", 65): "must have at most 64 characters"} {
 		if _, err := quantity("memory", text); err != nil && err.Error() != want || err == nil && want != "" {
 			t.Errorf("of %d characters: %v", len(text), err)
 		}

@@ -58,6 +58,9 @@ func TestDC10_ExponentsOfAmounts(t *testing.T) {
 			t.Errorf("%s is %d, %v", text, got, err)
 		}
 	}
+	if got, err := quantity("cpu", "1e30"); err != nil || got != hugeAmount {
+		t.Errorf("%d, %v", got, err)
+	}
 	for _, text := range []string{"1e31", "1e-31"} {
 		if got, err := quantity("memory", text); err == nil || err.Error() != "must have an exponent from -30 to 30" {
 			t.Errorf("%s is %d, %v", text, got, err)
