@@ -47,6 +47,10 @@ func TestDC4_ConditionsSayWhatTheyFound(t *testing.T) {
 		{"NodeReady", func(l *lab) { l.s.Nodes[0].FirstReady = time.Time{} }, "its Node was never Ready"},
 		{"ConsolidateAfter", func(l *lab) { l.c.ConsolidateAfter = Never }, "consolidateAfter is Never"},
 		{"ConsolidateAfter", func(l *lab) { l.s.Nodes[0].FirstReady = time.Time{} }, "its clock has not begun: it has no Node that was Ready"},
+		{"ConsolidateAfter", func(l *lab) { l.s.Nodes[0].FirstReady = noon.Add(-time.Second) }, "no pod came or went for 1s, and consolidateAfter is 30s"},
+		{"Scales", func(l *lab) { l.s.Hosts[0].Machine.Pool = Key{} }, "nobody owns its Machine, so nobody makes it anew"},
+		{"Drifted", func(*lab) {}, "it is as it is wanted, as far as is known"},
+		{"Drifted", func(l *lab) { field("raid", "1", "5")(&l.s.Hosts[0], nil) }, `raid is "1", and should be "5"`},
 		{"Payback", func(*lab) {}, "its release pays back in 20m0s, and 24h0m0s is the longest"},
 		{"Price", func(l *lab) { l.s.Hosts[0].Price.LeasePerHour = new(-1.0) }, "its price is not known: lease-per-hour -1 is no price"},
 		{"Saving", func(l *lab) { l.s.Hosts[0].Price.LeasePerHour = new(-1.0) }, "its release saves nothing: not known: lease-per-hour -1 is no price"},
@@ -142,7 +146,7 @@ func TestDC9_AnotherReasonIsExplained(t *testing.T) {
 		l.c.Budgets = row.budgets
 		e := l.explain("h-0")
 		can := e.Conditions[len(e.Conditions)-1]
-		if e.Reason != row.want || can.Type != "CanGoNow" || can.Met != (row.can == "") || e.Summary != fmt.Sprintf("metal3/h-0 is a candidate: %s%s", row.want, row.can) {
+		if e.Reason != row.want || can.Type != "CanGoNow" || can.Met != (row.can == "") || can.Met != (can.Message == "by itself it could go now") || e.Summary != fmt.Sprintf("metal3/h-0 is a candidate: %s%s", row.want, row.can) {
 			t.Errorf("%v: %+v, %s", row.budgets, can, e.Summary)
 		}
 	}
@@ -235,12 +239,13 @@ func TestDC13_WhatIsGuessedIsSaid(t *testing.T) {
 		{20, 15, 20, ""},
 		{0, 0, 30, "how long slots are held is not known yet: 30 minutes are taken for each"},
 		{0, 15, 30, "how long a release holds a slot is not known yet: 30 minutes are taken"},
+		{0.5, 0.5, 0.5, ""},
 		{20, 0, 20, "how long a deployment holds a slot is not known yet: 30 minutes are taken"},
 	} {
 		l := newLab(t, 1)
 		l.s.Throttle.ReleaseMinutes, l.s.Throttle.DeployMinutes = row.release, row.deploy
 		a := l.plan().Actions[0]
-		if said := len(a.Evidence) == 3; said != (row.want != "") || said && a.Evidence[2] != row.want || a.SlotMinutes != row.minutes {
+		if said := len(a.Evidence) == 3; said != (row.want != "") || said && a.Evidence[2] != row.want || a.SlotMinutes != row.minutes || a.DisruptionCost != max(1, row.minutes) {
 			t.Errorf("%+v: %v slot-minutes, %q", row, a.SlotMinutes, a.Evidence)
 		}
 	}

@@ -54,8 +54,15 @@ func TestClusterRefusesWhatCannotBe(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	volume := func(p *Pod) { p.Volumes = []Volume{{Name: "data", Driver: "csi.x"}} }
 	delete(many.Requests, "x.com/r000")
+	if _, err := newCluster(t.Context(), &State{Pods: []Pod{many}}, nil); err == nil {
+		t.Errorf("%d resources and the number of pods are read", maxResources)
+	}
 	delete(many.Requests, "x.com/r001")
+	if _, err := newCluster(t.Context(), &State{Pods: []Pod{many, fitPodOf("q", "a", volume, func(p *Pod) { p.Requests = nil })}}, nil); err == nil {
+		t.Error("a driver more is read")
+	}
 	if _, err := newCluster(t.Context(), &State{Pods: []Pod{many}}, nil); err != nil {
 		t.Errorf("%d resources and the number of pods: %v", maxResources-1, err)
 	}

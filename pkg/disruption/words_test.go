@@ -1,6 +1,7 @@
 package disruption
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -8,6 +9,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
 // Each test here fails with a mutant that the others let live (make mutants): what plans say, and where bounds are.
@@ -71,7 +74,7 @@ func TestDC10_DemandsOfTwoLabelsAreNotAlike(t *testing.T) {
 	one.texts([]string{"b"})
 	two.texts([]string{"a", "b"})
 	two.texts(nil)
-	if string(one.buf) == string(two.buf) {
+	if bytes.Equal(one.buf, two.buf) {
 		t.Error("two lists of one text, and one of two, are the same")
 	}
 }
@@ -189,6 +192,18 @@ func TestDC22_WhatIsOfNoUseAnyMoreIsAbandoned(t *testing.T) {
 	if err == nil || err.Error() != "churn: host metal3/h-0 is no candidate for Empty any more: its annotation do-not-disrupt forbids it" {
 		t.Error(err)
 	}
+	l.c.MinReady = -1
+	wantsField(t, l.planner().validate(t.Context(), p, true), "config.minReady")
+	l = newLab(t, 2)
+	l.c.ConsolidateAfter = Never
+	l.s.Pools[0].HostSelector = &metav1.LabelSelector{MatchLabels: map[string]string{"rack": "1"}}
+	l.s.Hosts[1].Labels = map[string]string{"rack": "1"}
+	p = l.plan()
+	l.now, l.s.Hosts[0].Labels = p.ExecuteAfter, l.s.Hosts[1].Labels
+	field("raid", "1", "5")(&l.s.Hosts[0], nil) // it has drifted, and not as it had
+	if err := l.planner().validate(t.Context(), p, true); told(p) != "Drift reprovision h-0" || err == nil || !strings.Contains(err.Error(), "is no candidate for Drifted any more") {
+		t.Errorf("%q: %v", told(p), err)
+	}
 	l = used(t, 5, 5)
 	for i := range l.s.Hosts {
 		l.s.Hosts[i].Class = "a"
@@ -225,5 +240,79 @@ func TestBoundsOfAState(t *testing.T) {
 	}
 	if got := (Key{Name: "a"}).String() + " " + key("a").String(); got != "a metal3/a" {
 		t.Error(got)
+	}
+}
+
+// TestDC6_ReportsSayWhatToDo.
+func TestDC6_ReportsSayWhatToDo(t *testing.T) {
+	l := newLab(t, 1)
+	l.c.ConsolidateAfter = Never
+	field("raid", "1", "5")(&l.s.Hosts[0], nil)
+	l.s.Hosts[0].Machine.Pool, l.s.Hosts[0].Machine.PoolKind = Key{}, ""
+	r := l.plan().Reports[0]
+	if want := []string{`raid is "1", and should be "5"`, "nobody would make its Machine anew: nothing is done"}; !slices.Equal(r.Evidence, want) || r.Saving != "nothing: nothing is done" {
+		t.Errorf("%+v", r)
+	}
+}
+
+// TestDC8_ADriftedHostIsLeftForWantOfAPlace.
+func TestDC8_ADriftedHostIsLeftForWantOfAPlace(t *testing.T) {
+	l := used(t, 5, 5)
+	l.c.ConsolidateAfter = Never
+	field("raid", "1", "5")(&l.s.Hosts[0], nil)
+	if p := l.plan(); len(p.Later) != 1 || p.Later[0].Note != "pod default/p-0 fits on no other node" {
+		t.Errorf("%+v", p.Later)
+	}
+}
+
+// TestDC10_WhatHasNoClockIsATarget: a node of a pool that is not known, and one of which it is not known since when it is Ready.
+func TestDC10_WhatHasNoClockIsATarget(t *testing.T) {
+	for _, change := range []func(l *lab){
+		func(l *lab) { l.s.Hosts[1].Machine.Pool.Name = "gone" },
+		func(l *lab) { l.s.Nodes[1].FirstReady = time.Time{} },
+	} {
+		l := used(t, 3, 3)
+		l.s.Nodes[1].LastPodEvent = noon
+		change(l)
+		l.wants("SingleNodeConsolidation release h-0")
+	}
+}
+
+// TestDC13_AReplacementWhoseDeploymentIsNotKnown takes half an hour.
+func TestDC13_AReplacementWhoseDeploymentIsNotKnown(t *testing.T) {
+	l := used(t, 6)
+	l.s.Throttle.DeployMinutes = 0
+	l.spare(100)
+	if a := l.plan().Actions[0]; a.SlotMinutes != 50 {
+		t.Errorf("%+v", a)
+	}
+}
+
+// TestDC19_APoolOfALabelWantsNoHosts: its owner is nobody, whatever its replicas say.
+func TestDC19_APoolOfALabelWantsNoHosts(t *testing.T) {
+	l := newLab(t, 0)
+	l.s.Pools[0].Kind, l.s.Pools[0].Replicas = PoolLabel, 5
+	l.s.Hosts = []Host{{Key: Key{Name: "lost"}, State: stateProvisioned, Release: true}}
+	l.c.Budgets = []Budget{{Nodes: "1"}}
+	p, err := l.planner().plan(t.Context())
+	if err != nil || len(p.Actions) != 1 || strings.Contains(strings.Join(p.Actions[0].Commands, "\n"), "-n ") {
+		t.Errorf("%v: %+v", err, p)
+	}
+}
+
+// TestDC21_ABudgetSaysWhenItApplies.
+func TestDC21_ABudgetSaysWhenItApplies(t *testing.T) {
+	b := Budget{Nodes: "10%", Schedule: "@daily", Duration: Span(24 * time.Hour)}
+	if _, why := b.allows(20, noon); why != `10% of 20 in "@daily" for 24h0m0s` {
+		t.Error(why)
+	}
+}
+
+// TestDC28_FaultsAreSorted, each told once.
+func TestDC28_FaultsAreSorted(t *testing.T) {
+	l := newLab(t, 1)
+	l.s.Hosts[0].Faults = []string{"b", "a", "b"}
+	if p := l.plan(); !slices.Equal(p.Faults, []string{"host metal3/h-0: a", "host metal3/h-0: b"}) {
+		t.Errorf("%q", p.Faults)
 	}
 }

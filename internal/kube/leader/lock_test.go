@@ -154,7 +154,7 @@ func TestLH27_TheCountOfTransitionsBeginsAnew(t *testing.T) {
 	})
 }
 
-// counts counts what is read of a body.
+// counts tells how much of a body is read.
 type counts struct {
 	io.Reader
 	read int
