@@ -38,7 +38,7 @@ KILLS       ?= 100
 SEED        ?= 1
 FUZZTIME    ?= 20s
 FUZZ        ?= .
-PKG         ?= ./pkg/slots ./pkg/fairshare ./pkg/breaker ./pkg/holdoff ./pkg/sizing ./pkg/admission ./internal/gateway/request ./internal/gateway/gate
+PKG         ?= ./pkg/slots ./pkg/fairshare ./pkg/breaker ./pkg/holdoff ./pkg/sizing ./pkg/admission ./pkg/disruption ./internal/gateway/request ./internal/gateway/gate
 MUTANTS     ?= 100
 BENCH       ?=
 BMO_SRC     ?=
@@ -191,7 +191,7 @@ fuzz: ## Each fuzz test for a while (FUZZTIME=20s; FUZZ=a part of its name)
 	@set -e; folders=$$($(GO) list -f '{{.Dir}}' $(HOUSE)/...); for dir in $$folders; do \
 	  listed=$$($(GO) -C $$dir test -list '^Fuzz' .); \
 	  for f in $$(printf '%s\n' "$$listed" | sed -n '/^Fuzz/p' | grep '$(FUZZ)'); do \
-	    echo "$$dir $$f"; $(GO) -C $$dir test -run '^$$' -fuzz "^$$f\$$" -fuzztime $(FUZZTIME) .; \
+	    echo "$$dir $$f"; $(GO) -C $$dir test -run '^$$' -fuzz "^$$f\$$" -fuzztime $(FUZZTIME) -fuzzminimizetime 10x .; \
 	  done; done
 
 mutants: ## What the tests do not notice of MUTANTS=100 small faults in each core package (PKG=./pkg/slots, SEED=1; MUTANTS=0 is all)

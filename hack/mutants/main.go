@@ -45,7 +45,7 @@ var users = map[string][]string{
 	"pkg/holdoff":              {"./pkg/admission", "./internal/holdfile"},
 	"pkg/sizing":               {"./pkg/admission", "./internal/holdfile"},
 	"pkg/admission":            {"./internal/inventory", "./internal/gateway"},
-	"pkg/disruption":           {"./internal/disrupt"},
+	"pkg/disruption":           {"./internal/planner"},
 	"internal/gateway/request": {"./internal/gateway"},
 	"internal/gateway/gate":    {"./internal/gateway"},
 }

@@ -68,7 +68,6 @@ func (p *planner) action(d draft) api.PlanAction {
 		cycle += d.spare.price * deploy / 60
 		a.Saving += fmt.Sprintf("; less %s an hour for %s", money(d.spare.price), d.spare.id)
 	case api.PlanReport:
-		a.SlotMinutes, a.PeakSlots = 0, 0
 		a.Saving = "nothing: nothing is done"
 	}
 	if guess := p.guessed(); guess != "" && d.decision != api.PlanReport {

@@ -159,34 +159,23 @@ func (q *pool) title() string {
 // allows is how many of so many hosts the budget allows at now. While its schedule is not active it bounds nothing;
 // one that cannot be read is closed (DC-21).
 func (b Budget) allows(hosts int, now time.Time) (most int, why string) {
-	if fault := b.fault(); fault != "" {
+	most, percent, schedule, fault := b.read()
+	if fault != "" {
 		return 0, "which cannot be read: " + fault
 	}
-	if b.Schedule != "" {
-		schedule, err := parseSchedule(b.Schedule)
-		if err != nil {
-			return 0, "which cannot be read: " + err.Error()
-		}
+	why = b.Nodes
+	if percent {
+		most, why = (most*hosts+99)/100, fmt.Sprintf("%s of %d", b.Nodes, hosts)
+	}
+	if schedule != nil {
 		// Active from a start until just before start + duration: a start is in (now - duration, now].
 		start := schedule.Next(now.UTC().Add(-time.Duration(b.Duration)))
 		if start.IsZero() || start.After(now) {
 			return math.MaxInt, ""
 		}
-	}
-	number, percent := strings.CutSuffix(b.Nodes, "%")
-	n, err := strconv.Atoi(number)
-	if err != nil {
-		return 0, "which cannot be read"
-	}
-	why = b.Nodes
-	if percent {
-		why = fmt.Sprintf("%s of %d", b.Nodes, hosts)
-		n = (n*hosts + 99) / 100
-	}
-	if b.Schedule != "" {
 		why += fmt.Sprintf(" in %q for %s", clip(b.Schedule), time.Duration(b.Duration))
 	}
-	return n, why
+	return most, why
 }
 
 // maxBudget is the largest number of hosts that a budget may name.
@@ -194,30 +183,35 @@ const maxBudget = 1_000_000
 
 // fault says why a budget cannot be read; "" = it can.
 func (b Budget) fault() string {
+	_, _, _, fault := b.read()
+	return fault
+}
+
+// read is what a budget says: so many nodes or percent, and when; no schedule is always.
+func (b Budget) read() (n int, percent bool, schedule cron.Schedule, fault string) {
 	number, percent := strings.CutSuffix(b.Nodes, "%")
 	n, err := strconv.Atoi(number)
 	digits := strings.Trim(number, "0123456789") == ""
 	switch {
 	case err != nil || !digits || n > maxBudget:
-		return fmt.Sprintf("nodes: %q is no number 0..%d and no percentage", clip(b.Nodes), maxBudget)
+		fault = fmt.Sprintf("nodes: %q is no number 0..%d and no percentage", clip(b.Nodes), maxBudget)
 	case percent && n > 100:
-		return fmt.Sprintf("nodes: %q is more than 100%%", clip(b.Nodes))
+		fault = fmt.Sprintf("nodes: %q is more than 100%%", clip(b.Nodes))
 	case b.Schedule == "" && b.Duration != 0:
-		return "duration: is set without schedule"
+		fault = "duration: is set without schedule"
 	case b.Schedule != "" && b.Duration <= 0:
-		return "duration: must be more than 0 with a schedule"
+		fault = "duration: must be more than 0 with a schedule"
+	case b.Schedule != "":
+		if schedule, err = parseSchedule(b.Schedule); err != nil {
+			fault = err.Error()
+		}
 	}
 	for _, r := range b.Reasons {
-		if !slices.Contains(planReasons, r) {
-			return fmt.Sprintf("reasons: %q is none of Empty, Drifted, Underutilized, Unclaimed", clip(string(r)))
+		if fault == "" && !slices.Contains(planReasons, r) {
+			fault = fmt.Sprintf("reasons: %q is none of Empty, Drifted, Underutilized, Unclaimed", clip(string(r)))
 		}
 	}
-	if b.Schedule != "" {
-		if _, err := parseSchedule(b.Schedule); err != nil {
-			return err.Error()
-		}
-	}
-	return ""
+	return n, percent, schedule, fault
 }
 
 var planReasons = []api.PlanReason{api.PlanEmpty, api.PlanDrifted, api.PlanUnderutilized, api.PlanUnclaimed}

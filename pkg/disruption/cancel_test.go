@@ -56,4 +56,7 @@ func TestAPlanOfTheFarFutureIsRefused(t *testing.T) {
 	l := newLab(t, 1)
 	_, err := Plan(t.Context(), &l.s, l.c, time.Date(9999, 12, 31, 23, 59, 59, 0, time.UTC), nil)
 	wantsField(t, err, "now")
+	if _, err := Plan(t.Context(), &l.s, l.c, time.Date(maxYear, 12, 31, 23, 59, 59, 0, time.UTC), nil); err != nil {
+		t.Error(err)
+	}
 }

@@ -87,7 +87,7 @@ func (p *planner) judge(h *host) {
 	owned := h.pool != nil && h.Machine != nil && h.Machine.Pool != (Key{})
 	v.drifted = safe && moves && owned && h.drift.any()
 	v.empty = safe && moves && calm && h.empty()
-	v.under = safe && moves && calm && priced && !h.empty()
+	v.under = safe && moves && calm && priced
 	v.add("Drifted", h.drift.any(), said, said)
 }
 
@@ -178,13 +178,13 @@ func scalable(h *host) (bool, string) {
 	return true, fmt.Sprintf("%s can be made smaller than %d", q.name, q.Replicas)
 }
 
-// priced looks at what consolidation needs besides, and an empty host does not.
+// priced looks at what consolidation needs besides. An empty host is not consolidated: it is released without (DC-5).
 func (p *planner) priced(h *host) bool {
 	v := &h.verdict
 	r := v.rank
 	if h.empty() {
 		v.add("Price", true, "it is not asked of an empty host", "")
-		return true
+		return false
 	}
 	ok := v.add("Price", h.unpriced == "", fmt.Sprintf("it costs %s an hour", money(h.price)), "its price is not known: "+h.unpriced)
 	ok = v.add("Saving", r.saving.perHour > 0, r.saving.words, "its release saves nothing: "+r.saving.words) && ok

@@ -54,6 +54,10 @@ func TestADocumentSaysWhereItIsWrong(t *testing.T) {
 		{state + `"hosts":[{"name":"a","state":"x","online":true,"poweredOn":true},{"lable":1}]}}`, "state.hosts[1].lable", "is not known"},
 		{state + `"hosts":[{"name":"a","name":"b"}]}}`, "state.hosts[0].name", "there twice"},
 		{state + `"hosts":[{"name":7}]}}`, "state.hosts[0].name", "a number"},
+		{state + `"hosts":[{"name":{}}]}}`, "state.hosts[0].name", "an object"},
+		{state + `"hosts":[{"name":true}]}}`, "state.hosts[0].name", "true or false"},
+		{state + `"hosts":[{"name":[]}]}}`, "state.hosts[0].name", "a list"},
+		{state + `"hosts":[{"name":"` + strings.Repeat("n", 254) + `"}]}}`, "state.hosts[0].name", "is longer than 253 bytes"},
 		{state + `"hosts":[{"name":"a"},{"name":"a"}]}}`, "state.hosts[1].name", "is the name of state.hosts[0] too"},
 		{state + `"hosts":[{"name":"a","node":"n"},{"name":"b","node":"n"}]}}`, "state.hosts[1].node", "is the node of"},
 		{state + `"hosts":[{"name":"a","machine":{"name":"m"}},{"name":"b","machine":{"name":"m"}}]}}`, "state.hosts[1].machine", "is the Machine of"},
@@ -91,21 +95,12 @@ func TestADocumentWithoutSettingsHasTheDefaults(t *testing.T) {
 	}
 }
 
-// many is text without end.
-type many struct{ text string }
-
-func (m many) Read(b []byte) (int, error) {
-	n := 0
-	for n < len(b) {
-		n += copy(b[n:], m.text)
-	}
-	return n, nil
-}
-
 func TestADocumentIsBounded(t *testing.T) {
-	_, err := ReadDocument(io.LimitReader(many{"{},"}, 3*maxObjects+3))
-	if err == nil || !strings.Contains(err.Error(), "objects") {
-		t.Errorf("the error is %v", err)
+	for _, text := range []string{"{},", "null,"} {
+		_, err := ReadDocument(strings.NewReader(strings.Repeat(text, maxObjects+1)))
+		if err == nil || !strings.Contains(err.Error(), "objects") {
+			t.Errorf("of %q the error is %v", text, err)
+		}
 	}
 	d := Document{Version: 1, Config: Default()}
 	d.State.Pools = make([]Pool, maxPools+1)

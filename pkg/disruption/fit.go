@@ -1,6 +1,7 @@
 package disruption
 
 import (
+	"cmp"
 	"context"
 	"slices"
 	"strings"
@@ -150,17 +151,9 @@ func (c *cluster) targets(target func(n *Node) bool) (to, others []int32) {
 			others = append(others, int32(i))
 		}
 	}
-	byFull := func(a, b int32) int {
-		switch {
-		case full[a] > full[b]:
-			return -1
-		case full[a] < full[b]:
-			return 1
-		}
-		return int(a - b)
-	}
-	slices.SortFunc(to, byFull)
-	slices.SortFunc(others, byFull)
+	byFull := func(a, b int32) int { return cmp.Compare(full[b], full[a]) } // equally full ones stay sorted by name
+	slices.SortStableFunc(to, byFull)
+	slices.SortStableFunc(others, byFull)
 	return to, others
 }
 
@@ -176,13 +169,7 @@ func (c *cluster) placeWaiting(ctx context.Context, others []int32) error {
 		}
 	}
 	slices.SortStableFunc(waiting, func(a, b int32) int {
-		if x, y := c.pods[a].pod.Priority, c.pods[b].pod.Priority; x != y {
-			if x > y {
-				return -1
-			}
-			return 1
-		}
-		return c.larger(a, b)
+		return cmp.Or(cmp.Compare(c.pods[b].pod.Priority, c.pods[a].pod.Priority), c.larger(a, b))
 	})
 	all, from := slices.Concat(c.order, others), map[int32]int32{}
 	for _, i := range waiting {

@@ -31,7 +31,7 @@ var (
 // scheduler does.
 func quantity(name, text string) (int64, error) {
 	// A large exponent makes the reader of quantities compute a number of as many digits.
-	if i := strings.IndexAny(text, "eE"); i >= 0 && i+1 < len(text) {
+	if i := strings.IndexAny(text, "eE"); i >= 0 {
 		if n, err := strconv.Atoi(text[i+1:]); err == nil && (n > maxExponent || n < -maxExponent) {
 			return 0, fmt.Errorf("must have an exponent from -%d to %d", maxExponent, maxExponent)
 		} else if errors.Is(err, strconv.ErrRange) {

@@ -25,10 +25,7 @@ type item struct {
 
 // larger orders pods: those that want the larger share of the cluster first, then by name.
 func (c *cluster) larger(a, b int32) int {
-	if x := cmp.Compare(c.shapes[c.pods[b].shape].size, c.shapes[c.pods[a].shape].size); x != 0 {
-		return x
-	}
-	return int(a - b)
+	return cmp.Or(cmp.Compare(c.shapes[c.pods[b].shape].size, c.shapes[c.pods[a].shape].size), int(a-b))
 }
 
 // sizeShapes computes sizes: the sum of the shares of all that the nodes have.
@@ -81,10 +78,7 @@ func (c *cluster) place(ctx context.Context, items []item, order []int32) (strin
 // most so many looks at nodes. It returns which item first found no place, or -1.
 func (c *cluster) search(ctx context.Context, items []item, order []int32, back int) (failed int, err error) {
 	failed = -1
-	i, from := 0, int32(0)
-	if len(items) > 0 {
-		from = c.start[items[0].shape]
-	}
+	i, from := 0, int32(0) // where the start of each shape is, between calls
 	for i < len(items) {
 		it := &items[i]
 		var at int32

@@ -36,7 +36,7 @@ func TestDC10_WhatIsNotKnownOfANewNodeTakesNoPod(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			l := newLab(t, 1)
-			l.s.Pools[0].NodeLabels = map[string]string{"os": "linux"}
+			l.s.Pools[0].NodeLabels = map[string]string{"os": "linux", corev1.LabelHostname: "s-1"}
 			l.spare(100).Capacity = Resources{"cpu": "8", "pods": "9"}
 			q := l.pod(0, 4)
 			q.NodeAffinity, q.NodeSelector = row.affinity, row.selector

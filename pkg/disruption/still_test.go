@@ -49,6 +49,8 @@ func TestDC7_WhatIsTooMuchToSimulateDoesNotGo(t *testing.T) {
 	for range maxWork {
 		l.pod(0, 0)
 	}
+	l.s.Hosts[1].DoNotDisrupt = true
+	l.wants("")
 	if e := l.explain("h-0"); !e.Candidate || e.Conditions[len(e.Conditions)-1].Message != tooMuch {
 		t.Errorf("%s; %+v", e.Summary, e.Conditions[len(e.Conditions)-1])
 	}

@@ -160,7 +160,7 @@ func wantLines(t *testing.T, got []string, want ...string) {
 
 func TestQuote(t *testing.T) {
 	for text, want := range map[string]string{
-		"": "''", "a-b.c/d": "a-b.c/d", "a b": "'a b'", "it's": `'it'\''s'`, "$(reboot)": "'$(reboot)'", "a;b": "'a;b'", "`x`": "'`x`'", "ä": "'ä'",
+		"": "''", "a-b.c/d": "a-b.c/d", "azAZ09": "azAZ09", "[": "'['", "{": "'{'", "a b": "'a b'", "it's": `'it'\''s'`, "$(reboot)": "'$(reboot)'", "a;b": "'a;b'", "`x`": "'`x`'", "ä": "'ä'",
 	} {
 		if got := quote(text); got != want {
 			t.Errorf("%q is quoted %s, want %s", text, got, want)

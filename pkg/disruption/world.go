@@ -129,12 +129,11 @@ func (p *planner) sort() {
 		return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name))
 	}
 	p.s.Pools, p.s.Hosts, p.s.Nodes = slices.Clone(p.s.Pools), slices.Clone(p.s.Hosts), slices.Clone(p.s.Nodes)
-	p.s.Pods, p.s.Budgets = slices.Clone(p.s.Pods), slices.Clone(p.s.Budgets)
+	p.s.Pods = slices.Clone(p.s.Pods)
 	slices.SortFunc(p.s.Pools, func(a, b Pool) int { return cmp.Or(cmp.Compare(a.Kind, b.Kind), byKey(a.Key, b.Key)) })
 	slices.SortFunc(p.s.Hosts, func(a, b Host) int { return byKey(a.Key, b.Key) })
 	slices.SortFunc(p.s.Nodes, func(a, b Node) int { return cmp.Compare(a.Name, b.Name) })
 	slices.SortFunc(p.s.Pods, func(a, b Pod) int { return byKey(a.Key, b.Key) })
-	slices.SortFunc(p.s.Budgets, func(a, b PodBudget) int { return byKey(a.Key, b.Key) })
 }
 
 func (p *planner) buildPools() {
@@ -178,7 +177,7 @@ func (p *planner) buildHosts(ctx context.Context) error {
 			p.faults = append(p.faults, "host "+h.id+": "+f)
 		}
 		h.pool = p.poolOf(h)
-		if q := h.pool; q != nil && (q.name != "" || h.Machine != nil || h.unclaimed()) {
+		if q := h.pool; q != nil && (h.Machine != nil || h.unclaimed()) {
 			q.members = append(q.members, h)
 			if h.ready() && !h.disrupting() {
 				q.ready++

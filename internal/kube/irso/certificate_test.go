@@ -15,12 +15,12 @@ import (
 )
 
 // certSecret is a Secret of a certificate and, where that has a name, of an authority.
-func certSecret(t *testing.T, cert, authority string) string {
+func certSecret(t testing.TB, cert, authority string) string {
 	t.Helper()
 	return fmt.Sprintf(`{"data":{"tls.crt":%q,"ca.crt":%q,"tls.key":"c2VjcmV0"}}`, encoded(t, cert), encoded(t, authority))
 }
 
-func encoded(t *testing.T, name string) string {
+func encoded(t testing.TB, name string) string {
 	t.Helper()
 	if name == "" {
 		return ""

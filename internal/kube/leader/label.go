@@ -12,6 +12,7 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/validation"
 	corev1 "k8s.io/client-go/kubernetes/typed/core/v1"
 	"k8s.io/client-go/rest"
 )
@@ -69,6 +70,7 @@ func NewLabel(o LabelOptions) (*Label, error) {
 	config.QPS, config.RateLimiter = -1, nil
 	config.AcceptContentTypes, config.ContentType = "application/json", "application/json"
 	config.NextProtos = []string{"http/1.1"} // as in newClient
+	config.Wrap(bound)
 	client, err := corev1.NewForConfig(config)
 	if err != nil {
 		return nil, fmt.Errorf("label of the leader: %w", err)
@@ -214,9 +216,9 @@ func (l *Label) write(ctx context.Context, pod string, on bool) error {
 // Holder is the identity of a process of pod: no other one ever has the same.
 func Holder(pod, random string) string { return pod + "_" + random }
 
-// podOf is the pod in an identity that Holder made; "" where there is none.
+// podOf is the pod in an identity that Holder made; "" where there is none, as anything may stand in a Lease.
 func podOf(identity string) string {
-	if i := strings.LastIndexByte(identity, '_'); i > 0 {
+	if i := strings.LastIndexByte(identity, '_'); i > 0 && len(validation.IsDNS1123Subdomain(identity[:i])) == 0 {
 		return identity[:i]
 	}
 	return ""

@@ -173,7 +173,7 @@ func TestLH42_TheLabelFollowsTheLead(t *testing.T) {
 // Whoever led before may be gone, have been here, or be unknown.
 func TestLH42_WhoLedBefore(t *testing.T) {
 	for former, want := range map[string]string{
-		"": "a on", "nobody": "a on", "a_0": "a on", "gone_0": "a on, gone off", "b_0": "a on, b off", "with_under_0": "a on, with_under off",
+		"": "a on", "nobody": "a on", "a_0": "a on", "gone_0": "a on, gone off", "b_0": "a on, b off", "b.c_0": "a on, b.c off", "no_pod_0": "a on", "../b_0": "a on",
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			p := newPods("a", "b")

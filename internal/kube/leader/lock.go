@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"math"
 	"sync"
 	"time"
 
@@ -13,6 +14,13 @@ import (
 	"k8s.io/client-go/tools/leaderelection/resourcelock"
 
 	"github.com/ironic-throttle/ironic-throttle/internal/kube/leader/fence"
+	"github.com/ironic-throttle/ironic-throttle/pkg/ironic"
+)
+
+// Bounds of texts, bytes: who holds the Lease, which anybody with a right to Leases may have written, and a fault.
+const (
+	maxHolder = 300
+	maxFault  = 600
 )
 
 // errOver tells client-go that nothing is asked for any more.
@@ -99,7 +107,7 @@ func (l *lock) interruption(record *resourcelock.LeaderElectionRecord) string {
 	case record.HolderIdentity == "":
 		return "the Lease has no holder"
 	case record.HolderIdentity != l.Identity():
-		return fmt.Sprintf("the Lease is held by %q", record.HolderIdentity)
+		return fmt.Sprintf("the Lease is held by %q", ironic.Line(record.HolderIdentity, maxHolder))
 	case record.LeaderTransitions != *l.term:
 		return fmt.Sprintf("the Lease has %d transitions, not %d", record.LeaderTransitions, *l.term)
 	}
@@ -120,6 +128,7 @@ func (l *lock) write(ctx context.Context, verb string, record resourcelock.Leade
 	do func(context.Context, resourcelock.LeaderElectionRecord) error,
 ) error {
 	l.asked = true
+	record.LeaderTransitions &= math.MaxInt32 // the API server takes no other number: the count begins anew
 	sent := l.now()
 	err := l.request(ctx, verb, func(ctx context.Context) error { return do(ctx, record) })
 	if err != nil {
@@ -193,6 +202,7 @@ func (l *lock) release(ctx context.Context) (bool, error) {
 }
 
 func (l *lock) saw(holder string) {
+	holder = ironic.Line(holder, maxHolder)
 	if l.observed.saw(holder, l.now()) && holder != l.Identity() {
 		l.log.Info("the lease is seen", "lease", l.Describe(), "holder", holder)
 	}
@@ -224,7 +234,7 @@ func (l *lock) tell(verb string, err error) {
 	}
 	l.told[verb][reason] = true
 	l.log.Warn("the API server does not do what the election asks for; it is asked again and again",
-		"lease", l.Describe(), "verb", verb, "error", err)
+		"lease", l.Describe(), "verb", verb, "error", ironic.Line(err.Error(), maxFault))
 }
 
 // RecordEvent is for client-go; we have our own ways to say things.

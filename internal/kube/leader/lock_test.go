@@ -4,12 +4,14 @@ import (
 	"context"
 	"errors"
 	"io"
+	"math"
 	"net/http"
 	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
 
+	coordinationv1 "k8s.io/api/coordination/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/leaderelection/resourcelock"
@@ -129,4 +131,47 @@ func TestSeenIsWhenTheLeaseWasReadLast(t *testing.T) {
 		}
 		_, _ = a.leave(), b.leave()
 	})
+}
+
+// TestLH27_TheCountOfTransitionsBeginsAnew where the API server would not take one more: else nobody ever led again.
+func TestLH27_TheCountOfTransitionsBeginsAnew(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var server api
+		a := server.join(t, "a", nil)
+		a.leads(time.Second)
+		_ = a.leave()
+		server.edit(func(l *coordinationv1.Lease) { *l.Spec.LeaseTransitions = math.MaxInt32 })
+		b := server.join(t, "b", nil)
+		b.leads(time.Minute)
+		<-time.After(time.Minute)
+		server.mu.Lock()
+		n := *server.lease.Spec.LeaseTransitions
+		server.mu.Unlock()
+		if n != 0 || !b.Leading() {
+			t.Errorf("leads: %v, with %d transitions", b.Leading(), n)
+		}
+		_ = b.leave()
+	})
+}
+
+// counts tells how much of a body is read.
+type counts struct {
+	io.Reader
+	read int
+}
+
+func (c *counts) Read(p []byte) (n int, err error) {
+	n, err = c.Reader.Read(p)
+	c.read += n
+	return n, err
+}
+
+func TestAnAnswerIsBounded(t *testing.T) {
+	body := &counts{Reader: strings.NewReader(strings.Repeat(" ", 4*maxAnswer))}
+	l := lockOver(t, roundTrip(func(r *http.Request) (*http.Response, error) {
+		return &http.Response{StatusCode: http.StatusOK, Header: http.Header{"Content-Type": {"application/json"}}, Body: io.NopCloser(body), Request: r}, nil
+	}), time.Now)
+	if _, _, err := l.Get(t.Context()); err == nil || body.read > 2*maxAnswer {
+		t.Errorf("%d bytes are read: %v", body.read, err)
+	}
 }

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"sync"
 	"time"
+
+	"github.com/ironic-throttle/ironic-throttle/pkg/ironic"
 )
 
 // Status is what is known of the election, for people.
@@ -13,7 +15,7 @@ type Status struct {
 	Leading bool
 	// Identity is ours.
 	Identity string
-	// Holder is the identity in the Lease as last seen; empty when nobody has it, or
+	// Holder is the identity in the Lease as last seen, cut to a line; empty when nobody has it, or
 	// nothing was seen yet.
 	Holder string
 	// Since is when this holder was first seen, by our clock.
@@ -29,11 +31,15 @@ type Status struct {
 // API server is away nobody knows who does now. The time is one that stays, so that a
 // status in which nothing changes stays the same.
 func (s Status) Standby() string {
+	fault := ""
+	if s.Err != nil {
+		fault = ironic.Line(s.Err.Error(), maxFault)
+	}
 	switch {
 	case s.Err != nil && s.Holder == "":
-		return fmt.Sprintf("nobody leads, as far as is known: %v", s.Err)
+		return fmt.Sprintf("nobody leads, as far as is known: %s", fault)
 	case s.Err != nil:
-		return fmt.Sprintf("%s led when the Lease was seen last, at %s; since then: %v", s.Holder, s.Seen.UTC().Format("15:04:05Z"), s.Err)
+		return fmt.Sprintf("%s led when the Lease was seen last, at %s; since then: %s", s.Holder, s.Seen.UTC().Format("15:04:05Z"), fault)
 	case s.Holder == "":
 		return "nobody leads yet"
 	case s.Holder == s.Identity:

@@ -133,7 +133,7 @@ var table = map[string]imports{
 	},
 	"internal/kube/irso": {house: []string{"pkg/ironic"}, outside: []string{"k8s.io/apimachinery", "k8s.io/client-go", "sigs.k8s.io/json"}},
 	"internal/kube/leader": {
-		house:   []string{"internal/kube/leader/fence"},
+		house:   []string{"internal/kube/leader/fence", "pkg/ironic"},
 		outside: []string{"k8s.io/client-go", "k8s.io/apimachinery", "k8s.io/api/coordination/v1", "github.com/go-logr/logr"},
 	},
 	"internal/kube/leader/fence": {},
