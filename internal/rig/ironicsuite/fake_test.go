@@ -131,3 +131,12 @@ func TestFakeOnTheWire(t *testing.T) {
 	ironicsuite.RunAccess(t, target)
 	ironicsuite.Run(t, target)
 }
+
+// TestFakeWholeSeconds plays the stamps of MariaDB.
+func TestFakeWholeSeconds(t *testing.T) {
+	o := options()
+	o.WholeSeconds = true
+	target := inMemory(o)
+	target.WholeSeconds = true
+	ironicsuite.Run(t, target)
+}
