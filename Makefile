@@ -220,8 +220,8 @@ e2e-ironic: system
 	$(SYSTEM) $(TESTSUM) -- -tags e2e -p 1 -timeout 60m -count=1 ./e2e ./e2e/bmo
 	$(SYSTEM) IRONIC_DATABASE=mariadb $(TESTSUM) -- -tags e2e -timeout 60m -count=1 -run '$(ON_MARIADB)' ./e2e -args -trixie.suite
 
-# Other tests of e2e run there too, each by its name, but for those that speak SQLite's own SQL or count
-# on an Ironic 21: IRONIC_DATABASE=mariadb go test -tags e2e -run NAME ./e2e.
+# Other tests of e2e run there too, each by its name, but for what they know of Ironic 21 alone:
+# IRONIC_DATABASE=mariadb go test -tags e2e -run NAME ./e2e.
 ON_MARIADB := ^(TestTrixieSuite|TestThrottleStorm)$$
 
 # Ironic is a fake here, in the tests' own process.

@@ -132,11 +132,10 @@ func TestFakeOnTheWire(t *testing.T) {
 	ironicsuite.Run(t, target)
 }
 
-// TestFakeWholeSeconds plays the stamps of MariaDB.
-func TestFakeWholeSeconds(t *testing.T) {
+func TestFakeOnMariaDB(t *testing.T) {
 	o := options()
-	o.WholeSeconds = true
+	o.WholeSeconds, o.FoldCase = true, true
 	target := inMemory(o)
-	target.WholeSeconds = true
+	target.MariaDB = true
 	ironicsuite.Run(t, target)
 }

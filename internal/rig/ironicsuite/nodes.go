@@ -67,7 +67,7 @@ func (x *tester) put(uuid, body string, options ...func(*call)) answer {
 // one: the work gets a later stamp than all before it.
 func (x *tester) start(uuid string, target ironic.Target, more ...string) {
 	x.Helper()
-	if x.target.WholeSeconds {
+	if x.target.MariaDB {
 		now := time.Now()
 		<-time.After(now.Truncate(time.Second).Add(time.Second).Sub(now))
 	}

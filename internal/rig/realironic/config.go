@@ -97,16 +97,16 @@ func (p place) config(extra map[string]map[string]string) settings {
 		// What 29 knows and 21 does not.
 		c["DEFAULT"]["enabled_firmware_interfaces"] = "fake,no-firmware"
 		c["agent"] = map[string]string{"require_tls": "False"}
+		// A conductor of 29.0 on any port but 8089 clears no locks of its own when it starts: it
+		// looks for them by its name and port, and took them by its name.
+		c["DEFAULT"]["host"] = p.rpcAddress()
+		c["json_rpc"]["host_ip"], c["json_rpc"]["port"] = p.rpcAddress(), "8089"
 	}
 	if p.pretend {
 		// What the operator asks for, and pretend.py has. Nothing there serves redfish.
 		c["DEFAULT"]["enabled_hardware_types"] = "fake-hardware,ipmi"
 		c["DEFAULT"]["enabled_inspect_interfaces"] += ",agent"
 		c["DEFAULT"]["enabled_management_interfaces"] += ",noop"
-		// A conductor of 29.0 on any port but 8089 clears no locks of its own when it starts: it
-		// looks for them by its name and port, and took them by its name.
-		c["DEFAULT"]["host"] = p.rpcAddress()
-		c["json_rpc"]["host_ip"], c["json_rpc"]["port"] = p.rpcAddress(), "8089"
 	}
 	if p.basicAuth {
 		c["DEFAULT"]["auth_strategy"] = "http_basic"

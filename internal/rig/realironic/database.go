@@ -70,6 +70,15 @@ func (i *Ironic) startDatabase(ctx context.Context) error {
 	return nil
 }
 
+// Ago is SQL for the time that was so many minutes ago, SQL for a whole number, as Ironic
+// writes it.
+func (i *Ironic) Ago(minutes string) string {
+	if i.place.mariadb {
+		return "utc_timestamp() - INTERVAL (" + minutes + ") MINUTE"
+	}
+	return "strftime('%Y-%m-%d %H:%M:%f000', 'now', '-' || (" + minutes + ") || ' minutes')"
+}
+
 // mariadbArgs make the client speak the SQL that sqlite3 speaks too: || joins texts, and a
 // backslash is one.
 func (p place) mariadbArgs(more ...string) []string {

@@ -8,7 +8,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 )
 
 // Batch is a number of nodes that are alike.
@@ -52,7 +51,7 @@ func (i *Ironic) addBatch(ctx context.Context, b Batch) error {
 	if b.AgentURL {
 		info = `{"agent_url":"http://127.0.0.1:9999"}`
 	}
-	moved := quote(time.Now().UTC().Format("2006-01-02 15:04:05.000000"))
+	moved := i.Ago("0")
 	if b.Unmoved {
 		moved = "NULL"
 	}
