@@ -85,8 +85,8 @@ func TestGC9_PollsOf5000(t *testing.T) {
 		beat := 0
 		probing, listing := takeTurns(t, i, polls, func(poll int) {
 			for ; 3*beat < 5*poll; beat++ {
-				sql(t, i, fmt.Sprintf(`UPDATE nodes SET provision_updated_at = strftime('%%Y-%%m-%%d %%H:%%M:%%f000', 'now')
-					WHERE id = (SELECT id FROM nodes WHERE name LIKE 'metal3~busy-%%' ORDER BY id LIMIT 1 OFFSET %d);`, beat%busyNodes))
+				sql(t, i, fmt.Sprintf(`UPDATE nodes SET provision_updated_at = %s
+					WHERE id = (SELECT id FROM nodes WHERE name LIKE 'metal3~busy-%%' ORDER BY id LIMIT 1 OFFSET %d);`, i.Ago("0"), beat%busyNodes))
 			}
 		})
 		t.Logf("in a minute: %s; with lists at each poll: %s", probing.told(polls), listing.told(polls))

@@ -37,8 +37,8 @@ func serveFleet(tb testing.TB, idle, busy int) *realironic.Ironic {
 	if err := i.AddNodes(tb.Context(), batches...); err != nil {
 		tb.Fatal(err)
 	}
-	sql(tb, i, `UPDATE nodes SET provision_updated_at = strftime('%Y-%m-%d %H:%M:%f000', 'now', '-' || CASE
-		WHEN provision_state = 'available' THEN 5 * id ELSE (SELECT max(id) FROM nodes) - id END || ' minutes');`)
+	const minutes = "CASE WHEN provision_state = 'available' THEN 5 * id ELSE (SELECT max(id) FROM nodes) - id END"
+	sql(tb, i, "UPDATE nodes SET provision_updated_at = "+i.Ago(minutes)+";")
 	return i
 }
 

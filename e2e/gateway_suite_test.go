@@ -64,7 +64,7 @@ func suiteThrough(t *testing.T, o realironic.Options) ironicsuite.Target {
 	g := serveGateway(t, i, append(soon, more...)...).settled()
 	s.URL = g.url
 	return ironicsuite.Target{
-		MaxMinor: maxMinor(t, i), Gateway: true,
+		MaxMinor: maxMinor(t, i), Gateway: true, MariaDB: i.Database == realironic.MariaDB,
 		Serve: func(t *testing.T, run func(*testing.T, ironicsuite.Server)) { run(t, s) },
 		Wait:  time.Minute, Tick: 200 * time.Millisecond, // http_basic costs Ironic 40 ms each time
 	}

@@ -57,9 +57,9 @@ func serveFrom(t *testing.T, i *realironic.Ironic) ironicsuite.Target {
 		Backdoor: backdoor{i},
 	}
 	return ironicsuite.Target{
-		MaxMinor: maxMinor(t, i),
-		Serve:    func(t *testing.T, run func(*testing.T, ironicsuite.Server)) { run(t, s) },
-		Wait:     time.Minute, Tick: 50 * time.Millisecond,
+		MaxMinor: maxMinor(t, i), MariaDB: i.Database == realironic.MariaDB,
+		Serve: func(t *testing.T, run func(*testing.T, ironicsuite.Server)) { run(t, s) },
+		Wait:  time.Minute, Tick: 50 * time.Millisecond,
 	}
 }
 

@@ -149,7 +149,7 @@ func TestGW18_RealIronic(t *testing.T) {
 	// A change behind the gateway's back shows after the next poll.
 	r.cachedIsIronics(node, host)
 	sql(t, l.ironic, "UPDATE nodes SET provision_state = '"+string(ironic.Enroll)+
-		"', provision_updated_at = strftime('%Y-%m-%d %H:%M:%f000', 'now') WHERE uuid = '"+host+"';")
+		"', provision_updated_at = "+l.ironic.Ago("0")+" WHERE uuid = '"+host+"';")
 	changed := time.Now()
 	g.awaitPolls(2, 0) // one may have been on its way
 	if _, cache, body := r.get(g.url, node); !strings.Contains(body, `"provision_state": "enroll"`) {

@@ -72,9 +72,9 @@ func (w *World) base(group, boot string) *attrs {
 
 func (w *World) insert(n *node) {
 	w.nodes = append(w.nodes, n)
-	w.byUUID[n.uuid] = n
+	w.byUUID[w.key(n.uuid)] = n
 	if n.name != "" {
-		w.byName[n.name] = n
+		w.byName[w.key(n.name)] = n
 	}
 	w.setAttrs(n, n.attrs)
 	w.counts[n.state]++
@@ -113,10 +113,10 @@ func (w *World) remove(n *node) {
 	if i := searchID(w.nodes, n.id); i < len(w.nodes) && w.nodes[i] == n {
 		w.nodes = slices.Delete(w.nodes, i, i+1)
 	}
-	delete(w.byUUID, n.uuid)
+	delete(w.byUUID, w.key(n.uuid))
 	delete(w.byInst, n.attrs.instance)
-	if w.byName[n.name] == n {
-		delete(w.byName, n.name)
+	if name := w.key(n.name); w.byName[name] == n {
+		delete(w.byName, name)
 	}
 }
 
@@ -160,10 +160,10 @@ func (w *World) CreateNode(now time.Time, s NodeSpec) (string, error) {
 }
 
 func (w *World) unique(uuid, name string) *fault {
-	if w.byUUID[uuid] != nil {
+	if w.byUUID[w.key(uuid)] != nil {
 		return clientFault(409, "A node with UUID %s already exists.", uuid)
 	}
-	if name != "" && w.byName[name] != nil {
+	if name != "" && w.byName[w.key(name)] != nil {
 		return clientFault(409, "A node with name %s already exists.", name)
 	}
 	return nil

@@ -182,7 +182,7 @@ func (c *call) patchNode(ident string) (int, []byte, *fault) {
 		if f := c.checkName(name, "Node "+ident+": Cannot change name to invalid name '"+name+"'"); f != nil {
 			return 0, nil, f
 		}
-		if f := c.w.unique("", name); f != nil {
+		if f := c.w.unique("", name); f != nil && c.w.key(name) != c.w.key(n.name) {
 			return 0, nil, f
 		}
 	}
@@ -217,10 +217,10 @@ func (w *World) rename(n *node, name string) {
 	if name == n.name {
 		return
 	}
-	delete(w.byName, n.name)
+	delete(w.byName, w.key(n.name))
 	n.name = name
 	if name != "" {
-		w.byName[name] = n
+		w.byName[w.key(name)] = n
 	}
 }
 

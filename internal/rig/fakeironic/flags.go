@@ -49,6 +49,7 @@ func (o *Options) Flags(fs *pflag.FlagSet) {
 	fs.IntVar(&o.Conductors, "conductors", o.Conductors, "conductors that share the nodes")
 	fs.DurationVar(&o.ConductorSkew, "conductor-skew", o.ConductorSkew, "each conductor's clock is so much ahead of the one before")
 	fs.BoolVar(&o.WholeSeconds, "whole-seconds", o.WholeSeconds, "keep the stamps of nodes in whole seconds, as MySQL does")
+	fs.BoolVar(&o.FoldCase, "fold-case", o.FoldCase, "find nodes by names and UUIDs in any case, as MySQL does")
 	fs.BoolVar(&o.NullsFirst, "nulls-first", o.NullsFirst, "sort nodes that lack a value first with desc, as PostgreSQL does")
 	fs.IntVar(&o.Limit, "limit", o.Limit, "working hosts above this are counted as over, 0 none")
 	fs.DurationVar(&o.Durations.Callback, "callback-timeout", o.Durations.Callback, "wait states without a sign of life fail after this")

@@ -56,7 +56,7 @@ func (w *World) page(q *Query) ([]*node, *fault) {
 	}
 	var marker *node
 	if q.Marker != "" {
-		if marker = w.byUUID[strings.ToLower(q.Marker)]; marker == nil {
+		if marker = w.byUUID[w.key(q.Marker)]; marker == nil {
 			return nil, notFound(q.Marker)
 		}
 	}

@@ -45,6 +45,8 @@ type Options struct {
 	// WholeSeconds cuts the stamps of nodes to seconds, as MySQL keeps them. The time of
 	// an agent's heartbeat is text and stays whole.
 	WholeSeconds bool
+	// FoldCase finds nodes by names and UUIDs in any case, as MySQL does; sqlite does not.
+	FoldCase bool
 	// NullsFirst sorts nodes that lack a value before the others with desc and after
 	// them with asc, as PostgreSQL does; sqlite and MySQL do it the other way round.
 	NullsFirst bool

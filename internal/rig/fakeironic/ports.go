@@ -85,7 +85,7 @@ func (c *call) createPort() (int, []byte, *fault) {
 	if json.Unmarshal(c.raw, &ask) != nil || ask.Address == "" {
 		return 0, nil, clientFault(400, "Schema error for port: 'address' is a required property")
 	}
-	n := c.w.byUUID[ask.NodeUUID]
+	n := c.w.byUUID[c.w.key(ask.NodeUUID)]
 	if n == nil {
 		return 0, nil, clientFault(400, "Node %s could not be found.", ask.NodeUUID)
 	}

@@ -220,7 +220,7 @@ func (c *call) routeStates(ident string, p []string) (int, []byte, *fault) {
 // lookup finds a node as the version allows: names from 1.5, `~` from 1.10.
 func (c *call) lookup(ident string) (*node, *fault) {
 	if uuidForm.MatchString(ident) {
-		if n := c.w.byUUID[ident]; n != nil {
+		if n := c.w.byUUID[c.w.key(ident)]; n != nil {
 			return n, nil
 		}
 		return nil, notFound(ident)
@@ -231,7 +231,7 @@ func (c *call) lookup(ident string) (*node, *fault) {
 	if !validName(ident, c.minor) {
 		return nil, clientFault(400, "Expected a logical name or UUID but received %s.", ident)
 	}
-	if n := c.w.byName[ident]; n != nil {
+	if n := c.w.byName[c.w.key(ident)]; n != nil {
 		return n, nil
 	}
 	return nil, notFound(ident)

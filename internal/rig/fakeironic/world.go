@@ -3,6 +3,7 @@ package fakeironic
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/ironic-throttle/ironic-throttle/internal/rig/draw"
@@ -168,10 +169,18 @@ func (w *World) play(e event) {
 
 // find returns the node with that UUID or name, or nil.
 func (w *World) find(ident string) *node {
-	if n := w.byUUID[ident]; n != nil {
+	if n := w.byUUID[w.key(ident)]; n != nil {
 		return n
 	}
-	return w.byName[ident]
+	return w.byName[w.key(ident)]
+}
+
+// key is what a name or UUID is found by.
+func (w *World) key(ident string) string {
+	if w.opt.FoldCase {
+		return strings.ToLower(ident)
+	}
+	return ident
 }
 
 // change must be called before a node's face changes: lists that lag keep the

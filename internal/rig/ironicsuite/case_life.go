@@ -19,10 +19,12 @@ type work struct {
 	end    ironic.State
 }
 
-// wholeLife drives a node through everything that happens to a host.
+// deploying is what may be seen of a deployment.
+var deploying = []ironic.State{ironic.Deploying, ironic.DeployWait}
+
+// wholeLife drives a node through everything that happens to a host, but a rebuild.
 func wholeLife(x *tester) {
 	cleaning := []ironic.State{ironic.Cleaning, ironic.CleanWait}
-	deploying := []ironic.State{ironic.Deploying, ironic.DeployWait}
 	rescuing := []ironic.State{ironic.Rescuing, ironic.RescueWait}
 	n := x.create("a")
 	for _, w := range []work{
@@ -32,7 +34,6 @@ func wholeLife(x *tester) {
 		{ironic.TargetManage, nil, nil, ironic.Manageable},
 		{ironic.TargetProvide, nil, cleaning, ironic.Available},
 		{ironic.TargetActive, nil, deploying, ironic.Active},
-		{ironic.TargetRebuild, nil, deploying, ironic.Active},
 		{ironic.TargetRescue, []string{`"rescue_password":"open sesame"`}, rescuing, ironic.Rescue},
 		{ironic.TargetUnrescue, nil, []ironic.State{ironic.Unrescuing}, ironic.Active},
 		{ironic.TargetDeleted, nil, append([]ironic.State{ironic.Deleting}, cleaning...), ironic.Available},
@@ -40,6 +41,11 @@ func wholeLife(x *tester) {
 		x.through(n.UUID, w)
 	}
 	x.do(http.MethodDelete, "/v1/nodes/"+n.UUID).want(http.StatusNoContent)
+}
+
+func rebuild(x *tester) {
+	n := x.to(x.create("a"), ironic.Active)
+	x.through(n.UUID, work{ironic.TargetRebuild, nil, deploying, ironic.Active})
 }
 
 // through does one work and watches it.

@@ -9,6 +9,7 @@ import (
 
 var nodeCases = []testCase{
 	{"NodeByName", nodeByName},
+	{"NodeInAnyCase", nodeInAnyCase},
 	{"NodeMembers", nodeMembers},
 	{"NodeStates", nodeStates},
 	{"NodeUnknown", nodeUnknown},
@@ -26,6 +27,27 @@ func nodeByName(x *tester) {
 	for _, key := range []string{n.Name, strings.ReplaceAll(n.Name, "~", "%7E"), strings.ReplaceAll(n.Name, "~", "%7e"), n.UUID + "/"} {
 		x.same(key, x.get("/v1/nodes/"+key).want(http.StatusOK).object(), want)
 	}
+}
+
+// nodeInAnyCase holds whether a name or a UUID in other letters is the same node's: on MariaDB
+// it is, and a PUT to it is the node's too.
+func nodeInAnyCase(x *tester) {
+	n := x.create("a")
+	name, uuid := strings.ToUpper(n.Name), strings.ToUpper(n.UUID)
+	if !x.target.MariaDB {
+		for _, key := range []string{name, uuid} {
+			x.get("/v1/nodes/"+key).wantFault(http.StatusNotFound, "Client", "Node "+key+" could not be found.")
+		}
+		return
+	}
+	x.do(http.MethodPost, "/v1/nodes", raw(`{"driver":"fake-hardware","name":"`+name+`"}`)).
+		wantFault(http.StatusConflict, "Client", "A node with name "+name+" already exists.")
+	x.start(name, ironic.TargetManage)
+	x.awaitState(uuid, ironic.Manageable)
+	x.start(uuid, ironic.TargetProvide)
+	x.same("name", x.awaitState(name, ironic.Available).Name, n.Name)
+	x.do(http.MethodPatch, "/v1/nodes/"+n.UUID, raw(`[{"op":"replace","path":"/name","value":"`+name+`"}]`)).want(http.StatusOK)
+	x.same("its new name", x.look(n.Name).Name, name)
 }
 
 // nodeMembers holds the part of the long form that a throttle, BMO or a client

@@ -4,6 +4,7 @@ import (
 	"net/http"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/ironic-throttle/ironic-throttle/pkg/ironic"
 )
@@ -12,6 +13,7 @@ import (
 // reading lists.
 var probeCases = []testCase{
 	{"ProbeOrder", probeOrder},
+	{"ProbeTies", probeTies},
 	{"ProbeMovedByAbort", probeMovedByAbort},
 	{"ProbeNotMoved", probeNotMoved},
 	{"ProbeOfADeletedNode", probeOfADeletedNode},
@@ -78,6 +80,28 @@ func probeOrder(x *tester) {
 	x.wantNext(next, x.URL, map[string][]string{
 		"sort_key": {"provision_updated_at"}, "sort_dir": {"desc"}, "limit": {"1"}, "fields": {"uuid"}, "marker": {c.UUID},
 	})
+}
+
+// probeTies holds the order of nodes that moved at once: of equal stamps, which whole seconds
+// make, that of the node made last comes first.
+func probeTies(x *tester) {
+	made := make([]node, 8)
+	for i := range made {
+		made[i] = x.create(strconv.Itoa(i))
+	}
+	for _, n := range made {
+		x.put(n.UUID, `{"target":"manage"}`).want(http.StatusAccepted)
+	}
+	for i := range made {
+		made[i] = x.awaitState(made[i].UUID, ironic.Manageable)
+	}
+	slices.Reverse(made)
+	slices.SortStableFunc(made, func(a, b node) int { return strings.Compare(*b.Changed, *a.Changed) })
+	var want []map[string]any
+	for _, n := range made {
+		want = append(want, x.row(n))
+	}
+	x.same("the newest", x.probe()[:len(made)], want)
 }
 
 func probeMovedByAbort(x *tester) {

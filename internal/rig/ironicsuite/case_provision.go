@@ -20,6 +20,7 @@ var provisionCases = []testCase{
 	{"PutDeletedWhileWaiting", putDeletedWhileWaiting},
 	{"LastErrorStays", lastErrorStays},
 	{"WholeLife", wholeLife},
+	{"Rebuild", rebuild},
 	{"BusyListsFollow", busyListsFollow},
 }
 

@@ -131,3 +131,11 @@ func TestFakeOnTheWire(t *testing.T) {
 	ironicsuite.RunAccess(t, target)
 	ironicsuite.Run(t, target)
 }
+
+func TestFakeOnMariaDB(t *testing.T) {
+	o := options()
+	o.WholeSeconds, o.FoldCase = true, true
+	target := inMemory(o)
+	target.MariaDB = true
+	ironicsuite.Run(t, target)
+}

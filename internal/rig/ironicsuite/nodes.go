@@ -63,9 +63,14 @@ func (x *tester) put(uuid, body string, options ...func(*call)) answer {
 	return x.do(http.MethodPut, "/v1/nodes/"+uuid+"/states/provision", append([]func(*call){raw(body)}, options...)...)
 }
 
-// start sends a target that must be accepted.
+// start sends a target that must be accepted. Where stamps are whole seconds it begins a new
+// one: the work gets a later stamp than all before it.
 func (x *tester) start(uuid string, target ironic.Target, more ...string) {
 	x.Helper()
+	if x.target.MariaDB {
+		now := time.Now()
+		<-time.After(now.Truncate(time.Second).Add(time.Second).Sub(now))
+	}
 	members := append([]string{fmt.Sprintf(`"target":%q`, target)}, more...)
 	a := x.put(uuid, "{"+strings.Join(members, ",")+"}").want(http.StatusAccepted)
 	a.wantHeader("Location", x.URL+"/v1/nodes/"+uuid+"/states").wantHeader(versionHeader, x.maxVersion()).wantHeader(requestIDHeader, "*")

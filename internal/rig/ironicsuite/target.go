@@ -27,6 +27,9 @@ type Target struct {
 	// Gateway: the server is reached through ours, which gives the body of a
 	// provisioning request a length (GW-8). Nothing else differs.
 	Gateway bool
+	// MariaDB is its database: stamps are cut to seconds, so what moves within one second looks
+	// as if it had not, and names and UUIDs are compared without case.
+	MariaDB bool
 	// Differs names cases in which this server is known to differ, and how: they are
 	// skipped.
 	Differs map[string]string

@@ -11,9 +11,6 @@ import (
 	"github.com/ironic-throttle/ironic-throttle/internal/rig/child"
 )
 
-// database is the file in the scratch folder that has all of Ironic's data.
-const database = "ironic.sqlite"
-
 // settings is a configuration file: section, option, value.
 type settings map[string]map[string]string
 
@@ -23,7 +20,7 @@ type place struct {
 	dir              string // as we see it
 	apiPort, rpcPort int
 	basicAuth, tls   bool
-	pretend          bool
+	pretend, mariadb bool
 }
 
 // file is a path in the scratch folder as we see it.
@@ -80,7 +77,7 @@ func (p place) config(extra map[string]map[string]string) settings {
 		},
 		"api":                          {"host_ip": child.Loopback, "port": api, "api_workers": "1"},
 		"json_rpc":                     {"auth_strategy": "noauth", "host_ip": child.Loopback, "port": rpc},
-		"database":                     {"connection": "sqlite:///" + p.seen(database) + "?timeout=60"},
+		"database":                     {"connection": p.connection()},
 		"oslo_concurrency":             {"lock_path": p.seen("lock")},
 		"oslo_policy":                  {"policy_file": p.seen("policy.yaml"), "policy_dirs": p.seen("config.d")},
 		"service_catalog":              {"auth_type": "none", "endpoint_override": p.url()},
@@ -100,16 +97,16 @@ func (p place) config(extra map[string]map[string]string) settings {
 		// What 29 knows and 21 does not.
 		c["DEFAULT"]["enabled_firmware_interfaces"] = "fake,no-firmware"
 		c["agent"] = map[string]string{"require_tls": "False"}
+		// A conductor of 29.0 on any port but 8089 clears no locks of its own when it starts: it
+		// looks for them by its name and port, and took them by its name.
+		c["DEFAULT"]["host"] = p.rpcAddress()
+		c["json_rpc"]["host_ip"], c["json_rpc"]["port"] = p.rpcAddress(), "8089"
 	}
 	if p.pretend {
 		// What the operator asks for, and pretend.py has. Nothing there serves redfish.
 		c["DEFAULT"]["enabled_hardware_types"] = "fake-hardware,ipmi"
 		c["DEFAULT"]["enabled_inspect_interfaces"] += ",agent"
 		c["DEFAULT"]["enabled_management_interfaces"] += ",noop"
-		// A conductor of 29.0 on any port but 8089 clears no locks of its own when it starts: it
-		// looks for them by its name and port, and took them by its name.
-		c["DEFAULT"]["host"] = p.rpcAddress()
-		c["json_rpc"]["host_ip"], c["json_rpc"]["port"] = p.rpcAddress(), "8089"
 	}
 	if p.basicAuth {
 		c["DEFAULT"]["auth_strategy"] = "http_basic"

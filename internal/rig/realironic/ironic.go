@@ -21,6 +21,7 @@ type Ironic struct {
 	CAFile         string // empty without TLS
 	User, Password string // empty without BasicAuth
 	Dir            string // scratch folder, with the logs
+	Database       string // SQLite or MariaDB
 
 	place  place
 	client *http.Client
@@ -28,8 +29,9 @@ type Ironic struct {
 
 	mu             sync.Mutex
 	api, conductor *child.Process
-	hung           bool   // by HangAPI
-	limit          *limit // of LimitAPI, or nil
+	server         *child.Process // of the database, or nil
+	hung           bool           // by HangAPI
+	limit          *limit         // of LimitAPI, or nil
 }
 
 // Start installs nothing, runs an Ironic and returns when it is ready: when
@@ -47,7 +49,7 @@ func Start(ctx context.Context, o Options) (*Ironic, error) {
 	if err != nil {
 		return nil, fmt.Errorf("scratch folder: %w", err)
 	}
-	i := &Ironic{Dir: dir, ready: o.StartTimeout}
+	i := &Ironic{Dir: dir, Database: o.Database, ready: o.StartTimeout}
 	if i.ready <= 0 {
 		i.ready = defaultStartTimeout
 	}
@@ -62,6 +64,9 @@ func Start(ctx context.Context, o Options) (*Ironic, error) {
 
 func (i *Ironic) start(ctx context.Context, o Options) error {
 	if err := i.prepare(ctx, o); err != nil {
+		return err
+	}
+	if err := i.startDatabase(ctx); err != nil {
 		return err
 	}
 	if _, err := i.place.runOnce(ctx, "", "ironic-dbsync", i.args("create_schema")...); err != nil {
@@ -86,7 +91,7 @@ func (i *Ironic) prepare(ctx context.Context, o Options) error {
 	}
 	i.place = place{
 		root: o.Root, dir: i.Dir, apiPort: ports[0], rpcPort: ports[1],
-		basicAuth: o.BasicAuth, tls: o.TLS, pretend: o.Hardware != nil,
+		basicAuth: o.BasicAuth, tls: o.TLS, pretend: o.Hardware != nil, mariadb: o.Database == MariaDB,
 	}
 	i.URL = i.place.url()
 	for _, folder := range i.place.folders() {
@@ -134,11 +139,12 @@ func (i *Ironic) args(more ...string) []string {
 	return append([]string{"--config-file", i.place.seen("ironic.conf"), "--config-dir", i.place.seen("config.d")}, more...)
 }
 
-// Stop ends both services and removes the scratch folder. Calling it again
-// does nothing.
+// Stop ends both services and their database and removes the scratch folder.
+// Calling it again does nothing.
 func (i *Ironic) Stop() {
 	i.StopAPI()
 	i.StopConductor()
+	i.end(&i.server, (*child.Process).Kill) // nobody needs what it has
 	if i.client != nil {
 		i.client.CloseIdleConnections()
 	}

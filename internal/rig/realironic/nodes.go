@@ -26,8 +26,8 @@ type Batch struct {
 // takes 25 ms for each. UUIDs are derived from the row number.
 func (i *Ironic) AddNodes(ctx context.Context, batches ...Batch) error {
 	for _, b := range batches {
-		if b.Count < 1 || b.Count > 1_000_000 || b.State == "" || b.Prefix == "" {
-			return fmt.Errorf("batch %+v: needs a count from 1 to 1000000, a prefix and a state", b)
+		if b.Count < 1 || b.Count > 999_999 || b.State == "" || b.Prefix == "" {
+			return fmt.Errorf("batch %+v: needs a count from 1 to 999999, a prefix and a state", b)
 		}
 		if err := i.addBatch(ctx, b); err != nil {
 			return fmt.Errorf("add %d nodes %s: %w", b.Count, b.Prefix, err)
@@ -51,7 +51,7 @@ func (i *Ironic) addBatch(ctx context.Context, b Batch) error {
 	if b.AgentURL {
 		info = `{"agent_url":"http://127.0.0.1:9999"}`
 	}
-	moved := "strftime('%Y-%m-%d %H:%M:%f000','now')"
+	moved := i.Ago("0")
 	if b.Unmoved {
 		moved = "NULL"
 	}
@@ -65,7 +65,11 @@ func (i *Ironic) addBatch(ctx context.Context, b Batch) error {
 
 // nodeColumns are those that a copy takes over.
 func (i *Ironic) nodeColumns(ctx context.Context) ([]string, error) {
-	out, err := i.SQL(ctx, "SELECT name FROM pragma_table_info('nodes');")
+	list := "SELECT name FROM pragma_table_info('nodes');"
+	if i.place.mariadb {
+		list = "SELECT column_name FROM information_schema.columns WHERE table_schema = 'ironic' AND table_name = 'nodes';"
+	}
+	out, err := i.SQL(ctx, list)
 	if err != nil {
 		return nil, err
 	}
@@ -80,12 +84,12 @@ func (i *Ironic) nodeColumns(ctx context.Context) ([]string, error) {
 
 func batchSQL(b Batch, first string, columns []string, moved, info string) string {
 	list := strings.Join(columns, ", ")
-	return fmt.Sprintf(`BEGIN IMMEDIATE;
+	return fmt.Sprintf(`BEGIN;
 UPDATE nodes SET provision_state = %[1]s, provision_updated_at = %[2]s, driver_internal_info = %[3]s WHERE uuid = %[4]s;
+INSERT INTO nodes (uuid, name, %[6]s)
 WITH RECURSIVE n(k, base) AS (
   SELECT 2, (SELECT max(id) FROM nodes) UNION ALL SELECT k + 1, base FROM n WHERE k < %[5]d)
-INSERT INTO nodes (uuid, name, %[6]s)
-SELECT printf('c0b10000-0000-4000-8000-%%012x', base + k), printf('%%s%%06d', %[7]s, k), %[6]s
+SELECT 'c0b10000-0000-4000-8000-' || substr('000000000000' || (base + k), -12), %[7]s || substr('000000' || k, -6), %[6]s
 FROM n, nodes WHERE nodes.uuid = %[4]s AND k <= %[5]d;
 COMMIT;
 `, quote(b.State), moved, quote(info), quote(first), b.Count, list, quote(b.Prefix))

@@ -29,6 +29,9 @@ type Options struct {
 	// Hardware makes the ipmi driver one of pretended hosts, with the interfaces that
 	// the operator asks for. It needs Root. nil: none.
 	Hardware *Hardware
+	// Database is SQLite or MariaDB. Empty: what IRONIC_DATABASE names, else SQLite. MariaDB
+	// is there in Root alone, which is Chroot then unless it is set.
+	Database string
 	// StartTimeout bounds the wait for an Ironic that answers; 0: 90 s.
 	StartTimeout time.Duration
 }
@@ -48,7 +51,12 @@ var ErrNotInstalled = errors.New("no real Ironic on this machine")
 
 // programs are looked up before anything is started.
 func programs(o Options) []string {
-	p := []string{"ironic-dbsync", "ironic-conductor", "ironic-api", "sqlite3"}
+	p := []string{"ironic-dbsync", "ironic-conductor", "ironic-api"}
+	if o.Database == MariaDB {
+		p = append(p, "mariadb-install-db", "mariadbd", "mariadb")
+	} else {
+		p = append(p, "sqlite3")
+	}
 	if o.Root != "" {
 		p = append(p, "python3")
 	}
@@ -79,11 +87,22 @@ func checkInstalled(o Options, lookPath func(string) (string, error)) error {
 // Installed tells whether Start would find what it needs: nil, or an
 // ErrNotInstalled that names what is missing.
 func Installed(o Options) error {
+	o, err := o.checked()
+	if err != nil {
+		return err
+	}
 	return checkInstalled(o, func(name string) (string, error) { return lookPath(o.Root, name) })
 }
 
-// checked returns o with Root and Dir as Start uses them.
+// checked returns o with Database, Root and Dir as Start uses them.
 func (o Options) checked() (Options, error) {
+	switch o.Database = cmp.Or(o.Database, os.Getenv("IRONIC_DATABASE"), SQLite); o.Database {
+	case SQLite:
+	case MariaDB:
+		o.Root = cmp.Or(o.Root, Chroot())
+	default:
+		return o, fmt.Errorf("options: Database %q (or IRONIC_DATABASE): must be %s or %s", o.Database, SQLite, MariaDB)
+	}
 	if o.Root == "" {
 		if o.Hardware != nil {
 			return o, errors.New("options: Hardware without Root: only the Ironic of hack/ironic/chroot.sh has pretended hosts")

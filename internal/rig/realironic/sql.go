@@ -10,12 +10,12 @@ import (
 	"strings"
 )
 
-// SQL runs statements on Ironic's database with the sqlite3 program and returns
-// what it prints: a row per line, columns with | between them. It is for what
-// the API cannot do: states that need a ramdisk, locks, thousands of nodes.
+// SQL runs statements on Ironic's database with the database's own program and
+// returns what it prints: a row per line, columns with | between them. It is for
+// what the API cannot do: states that need a ramdisk, locks, thousands of nodes.
 // Ironic may run meanwhile.
 func (i *Ironic) SQL(ctx context.Context, statements string) (string, error) {
-	return i.place.runOnce(ctx, statements, "sqlite3", "-batch", "-bail", "-cmd", ".timeout 60000", i.place.seen(database))
+	return i.place.query(ctx, statements)
 }
 
 // SetNode writes columns of one node, behind Ironic's back. A value is nil, a
@@ -25,12 +25,13 @@ func (i *Ironic) SetNode(ctx context.Context, uuid string, columns map[string]an
 	if err != nil {
 		return err
 	}
-	out, err := i.SQL(ctx, "UPDATE nodes SET "+assignments+" WHERE uuid = "+quote(uuid)+"; SELECT changes();")
+	where := " WHERE uuid = " + quote(uuid) + ";"
+	out, err := i.SQL(ctx, "UPDATE nodes SET "+assignments+where+" SELECT count(*) FROM nodes"+where)
 	if err != nil {
 		return err
 	}
 	if n := strings.TrimSpace(out); n != "1" {
-		return fmt.Errorf("node %s: %s rows changed, want 1", uuid, n)
+		return fmt.Errorf("node %s: there are %s, want 1", uuid, n)
 	}
 	return nil
 }

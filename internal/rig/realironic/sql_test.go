@@ -23,7 +23,7 @@ func TestAssign(t *testing.T) {
 func TestAddNodesRefusesHalfABatch(t *testing.T) {
 	for _, b := range []Batch{
 		{Prefix: "x", State: "active"}, {Count: -1, Prefix: "x", State: "active"},
-		{Count: 1, State: "active"}, {Count: 1, Prefix: "x"}, {Count: 1_000_001, Prefix: "x", State: "active"},
+		{Count: 1, State: "active"}, {Count: 1, Prefix: "x"}, {Count: 1_000_000, Prefix: "x", State: "active"},
 	} {
 		if err := (&Ironic{}).AddNodes(t.Context(), b); err == nil {
 			t.Errorf("%+v: no error", b)

@@ -56,7 +56,11 @@ func (i *Ironic) WatchTruth(ctx context.Context) (*Truth, error) {
 func watch(ctx context.Context, p place, script string) (*Truth, error) {
 	t := &Truth{first: make(chan struct{})}
 	var err error
-	t.sampler, err = p.start(child.Command{Name: "python3", Args: []string{"-I", "-c", script, p.seen(database)}, Log: t})
+	kind := SQLite
+	if p.mariadb {
+		kind = MariaDB
+	}
+	t.sampler, err = p.start(child.Command{Name: "python3", Args: []string{"-I", "-c", script, kind, p.database()}, Log: t})
 	if err != nil {
 		return nil, fmt.Errorf("watch Ironic's database: %w", err)
 	}

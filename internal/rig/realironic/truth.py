@@ -1,11 +1,10 @@
-"""Reads the nodes of Ironic's SQLite file every 50 ms, read-only, and prints a line of JSON
-for each sample: when it began and ended, and the nodes that are not as in the one before.
+"""Reads the nodes of Ironic's database every 50 ms, read-only, and prints a line of JSON for
+each sample: when it began and ended, and the nodes that are not as in the one before.
 A node that is gone has an empty state. What could not be read is an error and no sample."""
 
 import contextlib
 import json
 import os
-import sqlite3
 import sys
 import time
 
@@ -14,13 +13,23 @@ PERIOD = 0.05
 with contextlib.suppress(OSError):
     os.nice(-10)  # what it watches may fill the machine
 
-db = sqlite3.connect('file:%s?mode=ro' % sys.argv[1], uri=True, timeout=1, isolation_level=None)
+kind, path = sys.argv[1:]
+if kind == 'mariadb':
+    import pymysql as driver
+
+    db = driver.connect(unix_socket=path, user='root', database='ironic', autocommit=True, read_timeout=1)
+else:
+    import sqlite3 as driver
+
+    db = driver.connect('file:%s?mode=ro' % path, uri=True, timeout=1, isolation_level=None)
+cursor = db.cursor()
 last, due = {}, time.monotonic()
 while True:
     began = time.time()
     try:
-        rows = db.execute('SELECT uuid, name, provision_state FROM nodes').fetchall()
-    except sqlite3.Error as e:
+        cursor.execute('SELECT uuid, name, provision_state FROM nodes')
+        rows = cursor.fetchall()
+    except driver.Error as e:
         line = {'error': str(e)}
     else:
         now = {uuid: (name or '', state or 'available') for uuid, name, state in rows}
