@@ -41,6 +41,7 @@ func plainNode(raw json.RawMessage) (Node, bool) {
 		AgentURL:       strings.TrimSpace(jsonText(info["agent_url"], maxTextLen)) != "",
 		AgentHeartbeat: jsonText(info["agent_last_heartbeat"], maxTextLen),
 		Unlocked:       string(row["reservation"]) == "null",
+		Locked:         row["reservation"] != nil && string(row["reservation"]) != "null",
 		ConductorGroup: text("conductor_group"), BootInterface: text("boot_interface"),
 		Maintenance: string(row["maintenance"]) == "true", Fault: text("fault"),
 		LastError: jsonText(row["last_error"], maxErrorLen), InstanceUUID: text("instance_uuid"), Driver: text("driver"),

@@ -29,6 +29,7 @@ func (in *reader) node() (Node, bool, error) {
 			n.AgentURL, n.AgentHeartbeat, err = in.agent()
 		case "reservation":
 			n.Unlocked, err = in.none()
+			n.Locked = !n.Unlocked
 		case "conductor_group":
 			err = in.word(&n.ConductorGroup)
 		case "boot_interface":

@@ -137,7 +137,7 @@ func TestDecodeCaptures(t *testing.T) {
 	for name, want := range map[string]Node{
 		"06-node-full":          {UUID: "82158cd1-dcf7-47c2-9684-4bd0331046ca", Name: "metal3~host-0900", State: Enroll, Unlocked: true, Driver: "fake-hardware", BootInterface: "fake"},
 		"71-v29-node-full":      {UUID: "9b49c330-5e1d-4e90-8a3b-47485fd5dcb0", Name: "metal3~host-0001", State: Enroll, Unlocked: true, Driver: "fake-hardware", BootInterface: "ipxe"},
-		"44-get-node-deploying": {UUID: "566b2f1f-6ca4-4a94-b479-73eca8e1d508", Name: "metal3~host-0910", State: Deploying, TargetState: Active, ProvisionUpdatedAt: "2026-11-21T13:16:41.020851+00:00", Driver: "fake-hardware", BootInterface: "fake"},
+		"44-get-node-deploying": {UUID: "566b2f1f-6ca4-4a94-b479-73eca8e1d508", Name: "metal3~host-0910", State: Deploying, TargetState: Active, ProvisionUpdatedAt: "2026-11-21T13:16:41.020851+00:00", Locked: true, Driver: "fake-hardware", BootInterface: "fake"},
 	} {
 		got, err := decodeNode(bytes.NewReader(body(t, name)))
 		if err != nil {

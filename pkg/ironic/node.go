@@ -20,9 +20,9 @@ type Node struct {
 	// AgentURL reports whether driver_internal_info.agent_url is there and not
 	// blank (LH-3).
 	AgentURL bool
-	// Unlocked: no conductor holds the lock on the node (reservation). It is never
-	// true where Ironic does not say: see State.Locked.
-	Unlocked bool
+	// Locked and Unlocked: whether a conductor holds the lock on the node (reservation). Neither
+	// is true where Ironic does not say: see State.Locked.
+	Locked, Unlocked bool
 	// AgentHeartbeat is the text of driver_internal_info.agent_last_heartbeat.
 	AgentHeartbeat string
 

@@ -83,6 +83,11 @@ func (l *Ledger) observe(mark mark, n ironic.Node) {
 	before, job := h.observed, h.job
 	seen := before.mark.seq > 0 || h.holds()
 	h.observed = observation{mark: mark, found: true, state: n.State, erred: n.LastError != ""}
+	if h.cleansUp(n, l.at) {
+		l.view.listsOutdated = true // the next poll looks again
+		l.updateLive(h)
+		return
+	}
 	e, missed := h.track.observe(mark.seq, n, l.view.whole.seq > 0 && mark.seq > l.view.whole.seq)
 	l.conclude(h, e, missed)
 	l.time(h, job, before.state, n, e, seen)
@@ -100,6 +105,22 @@ func (l *Ledger) observe(mark mark, n ironic.Node) {
 		l.observedIdle(h)
 	}
 	l.updateLive(h)
+}
+
+// cleansUpFor is how long a conductor may clean up after work that has failed before it says why.
+const cleansUpFor = 3 * time.Minute
+
+// cleansUp reports whether a conductor has ended the work of h's node, but still holds its lock and has not
+// said why it ended. When a wait times out, Ironic moves the node into a failed state, cleans up, and then writes
+// last_error: until then nobody can tell a failure from work that was ended on purpose (LH-45).
+func (h *host) cleansUp(n ironic.Node, at moment) bool {
+	if !n.State.Failed() || n.LastError != "" || !n.Locked {
+		return false
+	}
+	if h.endedAt == never {
+		h.endedAt = at
+	}
+	return !passed(h.endedAt, at, cleansUpFor)
 }
 
 // observedBusy notes that h's node is at work.
