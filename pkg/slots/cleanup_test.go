@@ -59,3 +59,21 @@ func TestLH45_WorkHasEndedWhenTheConductorSaysWhy(t *testing.T) {
 		})
 	}
 }
+
+// Polls list nodes at work alone: a host without a slot is fetched until its end is known.
+func TestLH45_AHostWithoutASlotIsFetched(t *testing.T) {
+	s := newStage(t, 1)
+	s.polls(time.Hour) // nothing is adopted any more
+	s.is(1, ironic.CleanWait)
+	s.poll()
+	n := s.is(1, ironic.CleanFailed)
+	n.Locked = true
+	s.polls(time.Minute)
+	s.wantEndings()
+	n.Locked, n.LastError = false, "Timeout reached while cleaning the node."
+	s.polls(5 * time.Second)
+	s.wantEndings(slots.Failed)
+	if keys := s.poll(); len(keys) != 0 {
+		t.Errorf("%q is fetched, want nobody", keys)
+	}
+}

@@ -22,7 +22,7 @@ func (l *Ledger) Missing(now time.Time, nodes []ironic.Node) []string {
 	}
 	var keys []string
 	for h := range l.live {
-		if (h.worked() || h.busy(l.cfg.CountExtra) || h.endIsDue(l.at, &l.cfg)) && !listed[h.key()] {
+		if (h.worked() || h.busy(l.cfg.CountExtra) || h.observed.cleansUp || h.endIsDue(l.at, &l.cfg)) && !listed[h.key()] {
 			keys = append(keys, h.key())
 		}
 	}

@@ -58,6 +58,8 @@ type observation struct {
 	state ironic.State
 	found bool
 	erred bool // last_error is set: Ironic clears it when work starts
+	// cleansUp: its work has ended, and the conductor that ended it has not said why (LH-45).
+	cleansUp bool
 }
 
 // idle reports whether the observation shows a node that is not at work.

@@ -15,7 +15,7 @@ type Ledger struct {
 	pools     // the limits, and how many slots of each are occupied
 	journal   // what the owner has not collected yet
 
-	live    map[*host]struct{} // holds a slot, or its node is busy
+	live    map[*host]struct{} // holds a slot, or its node is busy or cleans up
 	view    view               // what the polls have shown as a whole
 	fetches fetchList
 	unknown unknownHosts
@@ -165,7 +165,7 @@ func (l *Ledger) change(h *host, f func()) {
 // updateLive keeps live and booting true for h, whose slot or observation has changed.
 func (l *Ledger) updateLive(h *host) {
 	busy := h.busy(l.cfg.CountExtra)
-	if h.holds() || busy {
+	if h.holds() || busy || h.observed.cleansUp {
 		l.live[h] = struct{}{}
 	} else {
 		delete(l.live, h)

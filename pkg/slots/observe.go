@@ -83,7 +83,7 @@ func (l *Ledger) observe(mark mark, n ironic.Node) {
 	before, job := h.observed, h.job
 	seen := before.mark.seq > 0 || h.holds()
 	h.observed = observation{mark: mark, found: true, state: n.State, erred: n.LastError != ""}
-	if h.cleansUp(n, l.at) {
+	if h.observed.cleansUp = h.cleansUp(n, l.at); h.observed.cleansUp {
 		l.view.listsOutdated = true // the next poll looks again
 		l.updateLive(h)
 		return
