@@ -6,8 +6,8 @@ cd "$(dirname "$0")/../.."
 dir=$(mktemp -d)
 trap 'chmod -R u+w "$dir"; rm -rf "$dir"' EXIT
 
-make --no-print-directory release RELEASE_FLAGS="$RELEASE_FLAGS -out $dir/first"
 git clone -q --no-hardlinks . "$dir/another-folder"
+make --no-print-directory release RELEASE_FLAGS="$RELEASE_FLAGS -out $dir/first"
 GOCACHE="$dir/cache" make --no-print-directory -C "$dir/another-folder" release RELEASE_FLAGS="$RELEASE_FLAGS -out $dir/second"
 
 diff "$dir/first/SHA256SUMS" "$dir/second/SHA256SUMS" || {
