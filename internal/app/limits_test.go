@@ -30,9 +30,11 @@ func crowd(o *fakeironic.Options) {
 	o.Durations.Prepare, o.Durations.FinalReboot = second(5, 10), second(5, 10)
 }
 
-// limited gives the App a ceiling, and a file for the holds; "" = none.
+// limited gives the App a ceiling, and a file for the holds; "" = none. Storms last for hours here,
+// and most of what they cost to play are polls: these are rare.
 func limited(mode config.LimitMode, ceiling int, file string) func(*Options, *fakeironic.Server) {
 	return func(o *Options, _ *fakeironic.Server) {
+		o.Config.View.PollInterval = 15 * time.Second
 		o.Config.Limits.Total, o.Config.Limits.Mode, o.Config.Holdoff.File = ceiling, mode, file
 	}
 }

@@ -102,7 +102,7 @@ func (w *world) plan(m *machine, ask *api.Ask) (check func(api.Answer)) {
 func TestDC24_DC25_PlannedWorkBesideAllPools(t *testing.T) {
 	whole(t)
 	t.Parallel()
-	histories := max(12, *searchHistories/4)
+	histories := max(6, *searchHistories/10)
 	granted, yielded, grants := 0, 0, 0
 	for i := range histories {
 		seed := *searchSeed + uint64(i)

@@ -326,7 +326,7 @@ func randomPools(seed uint64) (Config, []poolGuest) {
 func TestF3_NobodyStarvesInAnyPool(t *testing.T) {
 	whole(t)
 	t.Parallel()
-	histories := max(12, *searchHistories/4)
+	histories := max(6, *searchHistories/10)
 	var grants int
 	for i := range histories {
 		seed := *searchSeed + uint64(i)

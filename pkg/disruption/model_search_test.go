@@ -18,7 +18,7 @@ import (
 
 // The search makes random clusters and has the plan of each judged. make search looks at more of them.
 var (
-	planCases = flag.Int("plan.cases", 1000, "how many random clusters to plan")
+	planCases = flag.Int("plan.cases", 300, "how many random clusters to plan")
 	planSeed  = flag.Uint64("plan.seed", 1, "the first seed")
 )
 

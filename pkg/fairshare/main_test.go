@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// TestMain asks for 3,000 cases of each law (-short: 300; .ci/run: 17,000 others), the same ones every time, and
+// TestMain asks for 1,000 cases of each law (-short: 300; .ci/run: 17,000 others), the same ones every time, and
 // short shrinking where the command line says nothing else:
 //
 //	go test ./pkg/fairshare -rapid.seed=7 -rapid.checks=1000000 -timeout 2h
@@ -14,7 +14,7 @@ import (
 // looks for new ones (make search). What a failing case comes down to, shorten finds.
 func TestMain(m *testing.M) {
 	flag.Parse()
-	checks := "3000"
+	checks := "1000"
 	if testing.Short() {
 		checks = "300"
 	}
@@ -31,7 +31,7 @@ func TestMain(m *testing.M) {
 
 // whole skips a long test where a part is wanted. Nothing here has more than one goroutine,
 // so the race detector makes it ten times slower and has nothing to say: make test plays
-// all without it, and a part with it (-short).
+// all without it, and make quick a part (-short).
 func whole(t *testing.T) {
 	t.Helper()
 	if testing.Short() {

@@ -35,9 +35,6 @@ const (
 // hold that was ever shown gets shorter, and no host begins to work before its hold is
 // over.
 func TestBO16_killHolds(t *testing.T) {
-	if testing.Short() {
-		t.Skip("takes most of a minute")
-	}
 	t.Parallel()
 	o := DefaultOptions()
 	o.Hosts, o.Limit, o.Speed, o.Failing = 12, 4, maxSpeed, 0

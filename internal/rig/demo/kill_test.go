@@ -28,9 +28,6 @@ const (
 //
 // By gateway (GW-15) some kills lie between the sending of a PUT and its answer.
 func TestLH24_killStorm(t *testing.T) {
-	if testing.Short() {
-		t.Skip("takes most of a minute")
-	}
 	t.Parallel()
 	binary := buildThrottle(t)
 	for _, via := range []Via{ViaCheck, ViaGateway} {

@@ -10,9 +10,6 @@ import (
 // throttle. How often the breaker opens until then is played in virtual time
 // (internal/rig/simulate): at this speed it would be the machine's.
 func TestBadImage(t *testing.T) {
-	if testing.Short() {
-		t.Skip("takes a quarter of a minute")
-	}
 	t.Parallel()
 	o := DefaultOptions()
 	o.Hosts, o.Limit, o.Failing, o.Speed = 30, 12, 0, maxSpeed

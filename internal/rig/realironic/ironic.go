@@ -69,7 +69,7 @@ func (i *Ironic) start(ctx context.Context, o Options) error {
 	if err := i.startDatabase(ctx); err != nil {
 		return err
 	}
-	if _, err := i.place.runOnce(ctx, "", "ironic-dbsync", i.args("create_schema")...); err != nil {
+	if err := i.createSchema(ctx); err != nil {
 		return err
 	}
 	i.mu.Lock()

@@ -8,9 +8,7 @@ import (
 // TestBO6_NoWorkBeginsWhileHeld: the deprovision after a failure may end between two
 // polls, and the host ask before the throttle has seen that.
 func TestBO6_NoWorkBeginsWhileHeld(t *testing.T) {
-	if testing.Short() {
-		t.Skip("one goroutine, and long: make test plays it without the race detector")
-	}
+	whole(t)
 	t.Parallel()
 	for _, via := range vias {
 		o := DefaultOptions()

@@ -2,25 +2,25 @@ package simulate
 
 import (
 	"bytes"
+	"flag"
 	"os"
 	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
-
-	"github.com/spf13/pflag"
 )
 
 // example is a console block that begins with this command; the rest is what it prints,
 // or lines of that.
 var example = regexp.MustCompile("(?ms)^```console\n\\$ (?:bin/)?ironic-throttle simulate (--[^\n]*)\n([^$].*?)```")
 
+// everything plays all that make search does, where make test plays a part.
+var everything = flag.Bool("simulate.everything", false, "play all storms of the pages, and those of estimates with three seeds")
+
 // TestPagesShowWhatIsPrinted plays the storms of the pages: their tables are those that a
-// reader gets who types the same.
+// reader gets who types the same. make test plays those of one storm.
 func TestPagesShowWhatIsPrinted(t *testing.T) {
-	if testing.Short() {
-		t.Skip("takes seconds for each storm")
-	}
+	whole(t)
 	t.Parallel()
 	printed := map[string]string{}
 	plots := t.TempDir()
@@ -40,11 +40,19 @@ func TestPagesShowWhatIsPrinted(t *testing.T) {
 		for _, block := range found {
 			args := block[1]
 			if _, played := printed[args]; !played {
-				words := strings.Fields(args)
+				line := args
 				if name := pictures[args]; name != "" {
-					words = append(words, "--plot", filepath.Join(plots, name))
+					line += " --plot " + filepath.Join(plots, name)
 				}
-				printed[args] = prints(t, words...)
+				g, err := parse(line)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if len(g.Storms()) > 1 && !*everything {
+					delete(pictures, args)
+					continue
+				}
+				printed[args] = prints(t, g)
 			}
 			lines := strings.Split(printed[args], "\n")
 			for _, shown := range strings.Split(strings.TrimSpace(block[2]), "\n") {
@@ -55,6 +63,9 @@ func TestPagesShowWhatIsPrinted(t *testing.T) {
 				}
 			}
 		}
+	}
+	if len(printed) == 0 {
+		t.Error("no example was played")
 	}
 	for _, name := range pictures {
 		samePicture(t, filepath.Join(plots, name), filepath.Join("..", "..", "..", "docs", name))
@@ -88,18 +99,9 @@ func indexOf(lines []string, line string) int {
 	return -1
 }
 
-// prints is the standard output of simulate with args.
-func prints(t *testing.T, args ...string) string {
+// prints is the standard output of simulate.
+func prints(t *testing.T, g Grid) string {
 	t.Helper()
-	g := DefaultGrid()
-	fs := pflag.NewFlagSet("simulate", pflag.ContinueOnError)
-	g.Flags(fs)
-	if err := fs.Parse(args); err != nil {
-		t.Fatal(err)
-	}
-	if err := g.Validate(); err != nil {
-		t.Fatal(err)
-	}
 	var out, progress bytes.Buffer
 	if _, err := g.Run(t.Context(), Output{Stdout: &out, Stderr: &progress}); err != nil {
 		t.Fatal(err)

@@ -94,6 +94,7 @@ func TestPictureOfNothing(t *testing.T) {
 // TestPictureShowsEachCurve counts what a crowded picture draws: many tenants, all
 // policies, and the peak of one far above the limit, so that the axis is logarithmic.
 func TestPictureShowsEachCurve(t *testing.T) {
+	whole(t)
 	g := DefaultGrid()
 	g.Hosts, g.Limits, g.Tenants, g.Failing, g.Policies = 60, []int{2, 5}, 20, 0.3, []string{"throttle", "bmo", "proposal", "fifo"}
 	g.Plot = filepath.Join(t.TempDir(), "a.svg")

@@ -103,9 +103,7 @@ func TestDC24_PlannedWorkCostsRealHostsNothing(t *testing.T) {
 // Where slots fall idle between waves that do not need them all, planned work gets much done, and
 // nobody waits for it.
 func TestDC24_PlannedWorkUsesWhatIsIdle(t *testing.T) {
-	if testing.Short() {
-		t.Skip("one goroutine, and long: make test plays it without the race detector")
-	}
+	whole(t)
 	o := plannedLoad(20)
 	o.Hosts, o.Waves, o.WaveEvery = 60, 6, time.Hour // ten at once, and 13 slots are not planned work's, nor the reserve's
 	without, with, done, minutes := plannedStorms(t, o, 4)
@@ -142,6 +140,7 @@ func TestDC25_AWaveMeetsPlannedWorkOfAQuarterAtMost(t *testing.T) {
 // DC-25: at every moment planned work holds a quarter of the slots at most, and never begins while
 // somebody waits.
 func TestDC25_PlannedWorkInTheSimulatorKeepsItsCap(t *testing.T) {
+	whole(t)
 	o := plannedLoad(8)
 	o.Hosts, o.Waves, o.WaveEvery, o.Record = 48, 4, 2*time.Hour, true
 	s, err := newSim(o)

@@ -98,6 +98,7 @@ func TestInterruptedKeepsStormsThatEnded(t *testing.T) {
 }
 
 func TestDurationEndsAStormThatIsNotFinished(t *testing.T) {
+	whole(t)
 	g := smallGrid()
 	g.Limits, g.Duration, g.BootCapacity = []int{2, 3, 40}, 90*time.Minute, NoBootLimit
 	g.Plot = filepath.Join(t.TempDir(), "a.svg")

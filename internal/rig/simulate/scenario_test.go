@@ -46,6 +46,7 @@ func TestCB4_CB8_CB10_BadImage(t *testing.T) {
 // TestImageScope: of four images one is bad. Where images have breakers, its hosts wait
 // and all others go on; the whole Ironic's has no reason to open.
 func TestImageScope(t *testing.T) {
+	whole(t)
 	o := ScenarioImage.With(DefaultOptions())
 	o.Hosts, o.Images, o.FixedAfter = 120, 4, 2*time.Hour
 	o.Breakers.Scopes = append(slices.Clone(o.Breakers.Scopes), "image")
@@ -93,9 +94,7 @@ func TestDeadRack(t *testing.T) {
 // TestFlappingBMC: hosts that fail, go well and fail again open nothing, and the
 // hold-off spaces their tries (BO-2, BO-5).
 func TestFlappingBMC(t *testing.T) {
-	if testing.Short() {
-		t.Skip("one goroutine, and long: make test plays it without the race detector")
-	}
+	whole(t)
 	t.Parallel()
 	o := ScenarioBMC.With(DefaultOptions())
 	o.Hosts, o.Limit, o.Failing = 80, 8, 0.05

@@ -37,6 +37,7 @@ func play(t *testing.T, o Options) (*sim, Result) {
 }
 
 func TestEveryPolicyServesEverybody(t *testing.T) {
+	whole(t)
 	for _, policy := range policies {
 		for _, via := range vias {
 			t.Run(string(policy)+" "+string(via), func(t *testing.T) {
@@ -107,6 +108,7 @@ func TestF9_SameOptionsSameBytes(t *testing.T) {
 }
 
 func TestSeedsDiffer(t *testing.T) {
+	whole(t)
 	o := small()
 	_, a := play(t, o)
 	o.Seed = 2
@@ -118,6 +120,7 @@ func TestSeedsDiffer(t *testing.T) {
 
 // TestF1_TroublesDoNotBreakTheLimit: kills, restarts and outages in a row.
 func TestF1_TroublesDoNotBreakTheLimit(t *testing.T) {
+	whole(t)
 	for _, via := range vias {
 		for _, policy := range []measure.Policy{measure.PolicyThrottle, measure.PolicyFIFO} {
 			o := small()
@@ -141,6 +144,7 @@ func TestF1_TroublesDoNotBreakTheLimit(t *testing.T) {
 // TestBMOOvershootsByItsWorkers: decide, then act (docs/dev/reference/bmo.md); and it sees no more
 // than one page.
 func TestBMOOvershootsByItsWorkers(t *testing.T) {
+	whole(t)
 	o := small()
 	o.Policy, o.Hosts, o.Limit, o.Failing, o.BootCapacity = measure.PolicyBMO, 100, 10, 0, NoBootLimit
 	_, r := play(t, o)
@@ -165,6 +169,7 @@ func TestProposalLetsAllThrough(t *testing.T) {
 // TestTenantsOfUnequalSize: a tenant with many hosts gets no more than its part;
 // who asks first would get almost everything.
 func TestTenantsOfUnequalSize(t *testing.T) {
+	whole(t)
 	o := small()
 	o.Sizes, o.Failing, o.BootCapacity = []int{100, 10, 10}, 0, NoBootLimit
 	o.Work = fakeironic.Span{Min: 10 * time.Minute, Max: 20 * time.Minute}
@@ -197,9 +202,9 @@ func TestF4_KnownBrokenHostsAreHeldBack(t *testing.T) {
 	}
 }
 
-// whole skips a long storm where only a part is wanted. The simulator is one goroutine in
-// virtual time, which the race detector makes twenty times slower: make test plays all
-// storms without it, and the short ones with it.
+// whole skips a storm where only a part is wanted. A storm is one goroutine in virtual time,
+// which the race detector makes twenty times slower: make test plays all storms without it,
+// and with it those that show how several are played side by side.
 func whole(t *testing.T) {
 	t.Helper()
 	if testing.Short() {

@@ -106,6 +106,7 @@ func TestLimitModesAreCompared(t *testing.T) {
 
 // TestSZ8_TheTruthNeverAboveTheCeiling: whatever the limit does below it, and whoever is killed.
 func TestSZ8_TheTruthNeverAboveTheCeiling(t *testing.T) {
+	whole(t)
 	changes := map[string]func(*Options){
 		"as it is":        func(*Options) {},
 		"failing hosts":   func(o *Options) { o.Failing = 0.3 },
@@ -192,6 +193,7 @@ func TestALaterStormBeginsWithWhatWasLearned(t *testing.T) {
 
 // TestResultTellsOfTheLimit: a fixed limit is what it is all the time.
 func TestResultTellsOfTheLimit(t *testing.T) {
+	whole(t)
 	o := changing()
 	_, r := play(t, o)
 	if r.LimitMode != "adaptive" || r.LimitMean <= 1 || r.LimitMean >= 40 || r.LimitAtEnd != r.trace.series[len(r.trace.series)-1].limit {
@@ -232,6 +234,7 @@ func TestResultTellsOfTheLimit(t *testing.T) {
 
 // TestSameOptionsSameBytesWithALimitThatMoves, in what is printed and in the picture.
 func TestSameOptionsSameBytesWithALimitThatMoves(t *testing.T) {
+	whole(t)
 	play := func() string {
 		g := smallGrid()
 		g.Options, g.Limits, g.LimitModes, g.Seeds = changing(), []int{40}, []string{"fixed", "adaptive"}, []uint{1, 2}

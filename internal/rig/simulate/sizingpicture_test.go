@@ -22,6 +22,7 @@ func names(p *svg.Plot) (out []string) {
 
 // TestPictureShowsLimitBootsAndLosses: of an adaptive limit, beside a fixed one, on a site that changes.
 func TestPictureShowsLimitBootsAndLosses(t *testing.T) {
+	whole(t)
 	g := smallGrid()
 	g.Options, g.Limits, g.LimitModes = changing(), []int{40}, []string{"fixed", "adaptive"}
 	g.BootCapacity, g.BootChange = 16, BootChange{8, 20 * time.Minute}
@@ -66,6 +67,7 @@ func TestPictureShowsLimitBootsAndLosses(t *testing.T) {
 
 // TestPictureOfAnOrdinarySiteShowsNoBoots: that of a fixed limit is as it ever was.
 func TestPictureOfAnOrdinarySiteShowsNoBoots(t *testing.T) {
+	whole(t)
 	for _, c := range []struct {
 		args string
 		rows int

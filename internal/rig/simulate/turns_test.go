@@ -123,9 +123,7 @@ func TestF2_WeightsDecideWhoStarts(t *testing.T) {
 // TestF4_CapAndThresholdOfTheFlags: more failing hosts with a larger cap, and none
 // that counts as failing below the threshold. No seed exceeds the cap, and some reach it.
 func TestF4_CapAndThresholdOfTheFlags(t *testing.T) {
-	if testing.Short() {
-		t.Skip("one goroutine, and long: make test plays it without the race detector")
-	}
+	whole(t)
 	o := small()
 	o.Hosts, o.Limit, o.Tenants, o.Failing, o.FailTries, o.ErrorsKnown = 80, 8, 4, 0.5, 9, 3 // of one tenant one would go before the healthy ones
 	o.BootCapacity, o.Duration = NoBootLimit, time.Hour
@@ -146,6 +144,7 @@ func TestF4_CapAndThresholdOfTheFlags(t *testing.T) {
 // TestF2_FailingHostsBehindTheCapWaitForNoTurn: a tenant of which only such hosts
 // wait is passed over rightly, and does not count in what grants are apart.
 func TestF2_FailingHostsBehindTheCapWaitForNoTurn(t *testing.T) {
+	whole(t)
 	o := DefaultOptions()
 	o.Hosts, o.Limit, o.Failing, o.ErrorsKnown = 150, 10, 0.5, 3
 	if _, r := play(t, o); r.GrantSpread > 12 {
