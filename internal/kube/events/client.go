@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"io"
 	"net/http"
 	"strconv"
 	"time"
@@ -18,6 +17,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/serializer"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/rest"
+
+	"github.com/ironic-throttle/ironic-throttle/internal/kube/bound"
 )
 
 // requestTimeout bounds one request, maxAnswer what is read of its answer.
@@ -49,25 +50,10 @@ func newClient(config *rest.Config, instance string) (*client, error) {
 	c.Timeout = requestTimeout
 	c.NegotiatedSerializer = serializer.NewCodecFactory(scheme).WithoutConversion()
 	c.ContentConfig.ContentType, c.ContentConfig.AcceptContentTypes = "", ""
-	c.Wrap(func(inner http.RoundTripper) http.RoundTripper { return bounded{inner} })
+	bound.Answers(c, maxAnswer)
 	c.APIPath, c.GroupVersion = "/api", &corev1.SchemeGroupVersion
 	server, err := rest.RESTClientFor(c)
 	return &client{server: server, instance: instance}, err
-}
-
-// bounded reads no more of an answer than there should be.
-type bounded struct{ inner http.RoundTripper }
-
-// RoundTrip is http.RoundTripper's.
-func (b bounded) RoundTrip(r *http.Request) (*http.Response, error) {
-	resp, err := b.inner.RoundTrip(r)
-	if err == nil && resp.Body != nil {
-		resp.Body = struct {
-			io.Reader
-			io.Closer
-		}{io.LimitReader(resp.Body, maxAnswer), resp.Body}
-	}
-	return resp, err
 }
 
 // send sends what t tells of the host with that UID, and waits for the answer.

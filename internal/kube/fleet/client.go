@@ -18,6 +18,7 @@ import (
 	"k8s.io/client-go/rest"
 	kjson "sigs.k8s.io/json"
 
+	"github.com/ironic-throttle/ironic-throttle/internal/kube/bound"
 	"github.com/ironic-throttle/ironic-throttle/pkg/ironic"
 )
 
@@ -43,7 +44,7 @@ func newClient(base *rest.Config, namespaces []string) (*client, error) {
 	typed.QPS, typed.RateLimiter = -1, nil // one request at a time
 	typed.Timeout = 0                      // each page has a context that ends
 	typed.WarningHandler = rest.NoWarnings{}
-	typed.Wrap(func(next http.RoundTripper) http.RoundTripper { return bounded{next} })
+	bound.Answers(typed, maxAnswer)
 	custom := rest.CopyConfig(typed)
 	typed.ContentType = runtime.ContentTypeProtobuf
 	typed.AcceptContentTypes = runtime.ContentTypeProtobuf + "," + runtime.ContentTypeJSON
@@ -66,17 +67,6 @@ func newClient(base *rest.Config, namespaces []string) (*client, error) {
 		return nil, err
 	}
 	return c, nil
-}
-
-// bounded bounds every answer.
-type bounded struct{ next http.RoundTripper }
-
-func (b bounded) RoundTrip(r *http.Request) (*http.Response, error) {
-	answer, err := b.next.RoundTrip(r)
-	if err == nil {
-		answer.Body = http.MaxBytesReader(nil, answer.Body, maxAnswer)
-	}
-	return answer, err
 }
 
 // list reads all pages of a list. page asks for one, adds what it keeps of each object, and returns

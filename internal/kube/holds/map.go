@@ -13,6 +13,7 @@ import (
 	client "k8s.io/client-go/kubernetes/typed/core/v1"
 	"k8s.io/client-go/rest"
 
+	"github.com/ironic-throttle/ironic-throttle/internal/kube/bound"
 	"github.com/ironic-throttle/ironic-throttle/pkg/holdoff"
 )
 
@@ -61,6 +62,7 @@ func Open(ctx context.Context, o Options) (*Map, error) {
 	config := rest.CopyConfig(o.Config)
 	config.Timeout = 0 // each request has a context that ends
 	config.QPS = -1    // there is one Save a second; a limiter would only garble errors
+	bound.Answers(config, maxAnswer)
 	api, err := client.NewForConfig(config)
 	if err != nil {
 		return nil, fmt.Errorf("holds in ConfigMaps: %w", err)

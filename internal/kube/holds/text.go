@@ -32,6 +32,7 @@ const limitShard = 0
 const (
 	maxPlain    = 256 << 10  // of records as text
 	maxData     = 1000 << 10 // of all keys
+	maxAnswer   = 4 << 20    // of the API server; etcd takes no object beyond 1.5 MiB
 	maxAside    = maxData / 2
 	maxUnpacked = 64 << 20 // of records, compressed before
 )

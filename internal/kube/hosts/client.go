@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net/http"
 
 	metal3 "github.com/metal3-io/baremetal-operator/apis/metal3.io/v1alpha1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -14,6 +13,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/serializer"
 	"k8s.io/client-go/rest"
 	kjson "sigs.k8s.io/json"
+
+	"github.com/ironic-throttle/ironic-throttle/internal/kube/bound"
 )
 
 const (
@@ -44,19 +45,8 @@ func newClient(base *rest.Config) (rest.Interface, error) {
 	c.WarningHandler = rest.NoWarnings{} // they would go to the log, line by line
 	c.QPS, c.Burst, c.RateLimiter = requestsPerSecond, requestsAtOnce, nil
 	c.Timeout = 0 // it would end the watches too; each request has its own
-	c.Wrap(func(next http.RoundTripper) http.RoundTripper { return boundedErrors{next} })
+	bound.Errors(c, maxAnswer)
 	return rest.RESTClientFor(c)
-}
-
-// boundedErrors bounds the answers that are no success.
-type boundedErrors struct{ next http.RoundTripper }
-
-func (b boundedErrors) RoundTrip(r *http.Request) (*http.Response, error) {
-	answer, err := b.next.RoundTrip(r)
-	if err == nil && answer.StatusCode != http.StatusOK {
-		answer.Body = http.MaxBytesReader(nil, answer.Body, maxAnswer)
-	}
-	return answer, err
 }
 
 var errTooLarge = errors.New("an object of more than 4 MiB")

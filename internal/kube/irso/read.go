@@ -4,7 +4,6 @@ import (
 	"context"
 	"crypto/x509"
 	"fmt"
-	"net/http"
 	"strings"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -16,6 +15,7 @@ import (
 	"k8s.io/client-go/rest"
 	kjson "sigs.k8s.io/json"
 
+	"github.com/ironic-throttle/ironic-throttle/internal/kube/bound"
 	"github.com/ironic-throttle/ironic-throttle/pkg/ironic"
 )
 
@@ -37,18 +37,8 @@ func newClient(base *rest.Config) (rest.Interface, error) {
 	c.WarningHandler = rest.NoWarnings{}
 	c.QPS, c.RateLimiter = -1, nil
 	c.Timeout = 0 // each look has a context that ends
-	c.Wrap(func(next http.RoundTripper) http.RoundTripper { return bounded{next} })
+	bound.Answers(c, maxAnswer)
 	return rest.RESTClientFor(c)
-}
-
-type bounded struct{ next http.RoundTripper }
-
-func (b bounded) RoundTrip(r *http.Request) (*http.Response, error) {
-	answer, err := b.next.RoundTrip(r)
-	if err == nil {
-		answer.Body = http.MaxBytesReader(nil, answer.Body, maxAnswer)
-	}
-	return answer, err
 }
 
 // reader reads one Ironic resource and its Secrets.

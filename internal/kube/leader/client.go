@@ -2,12 +2,13 @@ package leader
 
 import (
 	"context"
-	"net/http"
 
 	v1 "k8s.io/api/coordination/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	coordinationv1 "k8s.io/client-go/kubernetes/typed/coordination/v1"
 	"k8s.io/client-go/rest"
+
+	"github.com/ironic-throttle/ironic-throttle/internal/kube/bound"
 )
 
 // newClient returns a way to Leases on which each request is sent once, at once. The
@@ -20,7 +21,7 @@ func newClient(o Options) (coordinationv1.LeasesGetter, error) {
 	// A connection of its own, on which a request that was given up is not followed by
 	// the next one: with HTTP/2, all would share a dead one until that is noticed.
 	config.NextProtos = []string{"http/1.1"}
-	config.Wrap(bound)
+	bound.Answers(config, maxAnswer)
 	client, err := coordinationv1.NewForConfig(config)
 	if err != nil {
 		return nil, err
@@ -30,19 +31,6 @@ func newClient(o Options) (coordinationv1.LeasesGetter, error) {
 
 // maxAnswer bounds an answer, which client-go reads as a whole. etcd takes no object beyond 1.5 MiB.
 const maxAnswer = 4 << 20
-
-// bound bounds the answers to what next sends.
-func bound(next http.RoundTripper) http.RoundTripper { return bounded{next} }
-
-type bounded struct{ next http.RoundTripper }
-
-func (b bounded) RoundTrip(r *http.Request) (*http.Response, error) {
-	answer, err := b.next.RoundTrip(r)
-	if err == nil {
-		answer.Body = http.MaxBytesReader(nil, answer.Body, maxAnswer)
-	}
-	return answer, err
-}
 
 // once sends requests that are not repeated.
 type once struct {

@@ -15,6 +15,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 	corev1 "k8s.io/client-go/kubernetes/typed/core/v1"
 	"k8s.io/client-go/rest"
+
+	"github.com/ironic-throttle/ironic-throttle/internal/kube/bound"
 )
 
 // What the pod of the leader carries (LH-42): Services select the label, and a rollout
@@ -70,7 +72,7 @@ func NewLabel(o LabelOptions) (*Label, error) {
 	config.QPS, config.RateLimiter = -1, nil
 	config.AcceptContentTypes, config.ContentType = "application/json", "application/json"
 	config.NextProtos = []string{"http/1.1"} // as in newClient
-	config.Wrap(bound)
+	bound.Answers(config, maxAnswer)
 	client, err := corev1.NewForConfig(config)
 	if err != nil {
 		return nil, fmt.Errorf("label of the leader: %w", err)

@@ -5,8 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
-	"net/http"
 	"slices"
 	"sync"
 	"time"
@@ -18,6 +16,7 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/ironic-throttle/ironic-throttle/internal/disrupt"
+	"github.com/ironic-throttle/ironic-throttle/internal/kube/bound"
 )
 
 // requestTimeout bounds one request, maxAnswer what is read of its answer, and pageSize how
@@ -74,7 +73,7 @@ func New(o Options) (*Client, error) {
 	c.Timeout = requestTimeout
 	c.NegotiatedSerializer = serializer.NewCodecFactory(scheme).WithoutConversion()
 	c.ContentType, c.AcceptContentTypes = runtime.ContentTypeJSON, runtime.ContentTypeJSON
-	c.Wrap(func(inner http.RoundTripper) http.RoundTripper { return bounded{inner} })
+	bound.Answers(c, maxAnswer)
 	c.APIPath, c.GroupVersion = "/api", &corev1.SchemeGroupVersion
 	server, err := rest.RESTClientFor(c)
 	if err != nil {
@@ -84,21 +83,6 @@ func New(o Options) (*Client, error) {
 		o.Now = time.Now
 	}
 	return &Client{instance: o.Instance, namespaces: o.Namespaces, now: o.Now, server: server, served: map[string]string{}}, nil
-}
-
-// bounded reads no more of an answer than there should be.
-type bounded struct{ inner http.RoundTripper }
-
-// RoundTrip is http.RoundTripper's.
-func (b bounded) RoundTrip(r *http.Request) (*http.Response, error) {
-	resp, err := b.inner.RoundTrip(r)
-	if err == nil && resp.Body != nil {
-		resp.Body = struct {
-			io.Reader
-			io.Closer
-		}{io.LimitReader(resp.Body, maxAnswer), resp.Body}
-	}
-	return resp, err
 }
 
 // place is where objects of a kind are kept.

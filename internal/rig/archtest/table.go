@@ -118,22 +118,23 @@ var table = map[string]imports{
 		},
 	},
 	"internal/kube": {house: []string{"internal/plainfile"}, outside: []string{"k8s.io/client-go", "k8s.io/klog/v2"}},
+	"internal/kube/bound": {outside: []string{"k8s.io/client-go/rest"}},
 	"internal/kube/access": {
 		outside: []string{"k8s.io/api", "k8s.io/apimachinery", "k8s.io/client-go", "golang.org/x/sync/singleflight", "golang.org/x/time/rate"},
 	},
 	"internal/statusview": {house: []string{"pkg/api"}, outside: []string{bubbletea, lipgloss}, tests: []string{"golang.org/x/sys/unix"}},
 
 	"internal/kube/hosts": {
-		house:   []string{"pkg/api"},
+		house:   []string{"internal/kube/bound", "pkg/api"},
 		outside: []string{"k8s.io/apimachinery", "k8s.io/client-go", "k8s.io/klog/v2", "k8s.io/utils/clock", "github.com/go-logr/logr", "sigs.k8s.io/json", metal3},
 	},
 	"internal/kube/fleet": {
-		house:   []string{"pkg/api", "pkg/disruption", "pkg/ironic"},
+		house:   []string{"internal/kube/bound", "pkg/api", "pkg/disruption", "pkg/ironic"},
 		outside: []string{"k8s.io/api", "k8s.io/apimachinery", "k8s.io/client-go", "k8s.io/component-helpers/resource", "sigs.k8s.io/json", metal3},
 	},
-	"internal/kube/irso": {house: []string{"pkg/ironic"}, outside: []string{"k8s.io/apimachinery", "k8s.io/client-go", "sigs.k8s.io/json"}},
+	"internal/kube/irso": {house: []string{"internal/kube/bound", "pkg/ironic"}, outside: []string{"k8s.io/apimachinery", "k8s.io/client-go", "sigs.k8s.io/json"}},
 	"internal/kube/leader": {
-		house:   []string{"internal/kube/leader/fence", "pkg/ironic"},
+		house:   []string{"internal/kube/bound", "internal/kube/leader/fence", "pkg/ironic"},
 		outside: []string{"k8s.io/client-go", "k8s.io/apimachinery", "k8s.io/api/coordination/v1", "github.com/go-logr/logr"},
 	},
 	"internal/kube/leader/fence": {},
@@ -142,15 +143,15 @@ var table = map[string]imports{
 		outside: []string{"k8s.io/client-go", "k8s.io/apimachinery", "k8s.io/api"},
 	},
 	"internal/kube/holds": {
-		house:   []string{"pkg/holdoff", "pkg/sizing"},
+		house:   []string{"internal/kube/bound", "pkg/holdoff", "pkg/sizing"},
 		outside: []string{"k8s.io/client-go", "k8s.io/apimachinery", "k8s.io/api/core/v1"},
 	},
 	"internal/disrupt": {house: []string{"pkg/disruption", "pkg/api"}},
 	"internal/kube/work": {
-		house:   []string{"internal/disrupt", "pkg/disruption"},
+		house:   []string{"internal/kube/bound", "internal/disrupt", "pkg/disruption"},
 		outside: []string{"k8s.io/api", "k8s.io/apimachinery", "k8s.io/client-go/rest"},
 	},
-	"internal/kube/events": {house: []string{"internal/kube/hosts", "pkg/api"}, outside: []string{"k8s.io/api/core/v1", "k8s.io/apimachinery", "k8s.io/client-go/rest"}},
+	"internal/kube/events": {house: []string{"internal/kube/bound", "internal/kube/hosts", "pkg/api"}, outside: []string{"k8s.io/api/core/v1", "k8s.io/apimachinery", "k8s.io/client-go/rest"}},
 
 	// BMO's provisioner that asks; _bmo is built in a checkout of BMO.
 	"plugin/asker": {house: []string{"pkg/api"}, outside: []string{"github.com/go-logr/logr"}},
