@@ -126,7 +126,7 @@ quick: ## The first answer, in about a minute: build, vet, rules of the house, s
 # make lint vets; go test would do so once more, all that is imported too.
 test: export GORACE = atexit_sleep_ms=10
 test: ## All tests that need no installed server and no Kustomize, under the race detector
-	@echo "make test: searches and what is raced side by side; less than five minutes on two cores in a fresh clone; a package is shown when it is done"
+	@echo "make test: searches and what is raced side by side; five to six minutes on two cores in a fresh clone; a package is shown when it is done"
 	@$(MAKE) --no-print-directory -j 2 test-searches test-raced
 
 test-searches:
