@@ -193,7 +193,7 @@ func TestARequestThatIsAnsweredIsNotCutForOthers(t *testing.T) {
 func TestAClosedConnectionIsInNoList(t *testing.T) {
 	here, there := net.Pipe()
 	defer there.Close()
-	c := newConnLimiter(nil, 1)
+	c := newConnLimiter(nil, 1, roomAfter)
 	g := &limitedConn{Conn: here, connLimiter: c}
 	c.here = 1
 	c.track(g, http.StateNew)
@@ -229,4 +229,21 @@ func TestWhoWasServedKeepsItsConnection(t *testing.T) {
 		t.Fatal(err)
 	}
 	answer()
+}
+
+// A connection makes room when its request should have come: with TLS, that is later.
+func TestAConnectionMakesRoomLaterWithTLS(t *testing.T) {
+	for _, after := range []time.Duration{roomAfter, roomAfterTLS} {
+		here, there := net.Pipe()
+		defer there.Close()
+		c := newConnLimiter(nil, 1, after)
+		g := &limitedConn{Conn: here, connLimiter: c}
+		c.track(g, http.StateNew)
+		if room, in := c.longest(g.since.Add(after - time.Millisecond)); room != nil || in != time.Millisecond {
+			t.Errorf("%v, in %v makes room before %v", room, in, after)
+		}
+		if room, _ := c.longest(g.since.Add(after)); room != g {
+			t.Errorf("nobody makes room after %v", after)
+		}
+	}
 }

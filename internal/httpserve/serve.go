@@ -30,7 +30,11 @@ func Serve(ctx context.Context, drain time.Duration, all ...Server) error {
 	fit := ConnsWithin(Descriptors())
 	for _, s := range all {
 		var first fresh
-		limiter := newConnLimiter(s.Listen, min(fit, cmp.Or(s.MaxConns, MaxConns)))
+		after := roomAfter
+		if s.HTTP.TLSConfig != nil {
+			after = roomAfterTLS
+		}
+		limiter := newConnLimiter(s.Listen, min(fit, cmp.Or(s.MaxConns, MaxConns)), after)
 		s.Listen, s.HTTP.Handler, s.HTTP.ConnContext = limiter, limiter.serve(s.HTTP.Handler), remember
 		s.HTTP.ConnState = func(conn net.Conn, state http.ConnState) {
 			limiter.track(conn, state)
