@@ -234,10 +234,8 @@ func TestWhoWasServedKeepsItsConnection(t *testing.T) {
 // A connection makes room when its request should have come: with TLS, that is later.
 func TestAConnectionMakesRoomLaterWithTLS(t *testing.T) {
 	for _, after := range []time.Duration{roomAfter, roomAfterTLS} {
-		here, there := net.Pipe()
-		defer there.Close()
 		c := newConnLimiter(nil, 1, after)
-		g := &limitedConn{Conn: here, connLimiter: c}
+		g := &limitedConn{connLimiter: c}
 		c.track(g, http.StateNew)
 		if room, in := c.longest(g.since.Add(after - time.Millisecond)); room != nil || in != time.Millisecond {
 			t.Errorf("%v, in %v makes room before %v", room, in, after)
