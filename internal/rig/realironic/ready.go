@@ -1,14 +1,18 @@
 package realironic
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"crypto/x509"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
 	"os"
+	"slices"
+	"syscall"
 	"time"
 
 	"github.com/ironic-throttle/ironic-throttle/internal/rig/child"
@@ -40,15 +44,18 @@ func newHTTPClient(caFile string) (*http.Client, error) {
 func (i *Ironic) Client() *http.Client { return i.client }
 
 // waitReady waits until the API shows a driver, which it does only while a
-// conductor lives, and none of the processes has ended.
+// conductor lives, and none of the processes has ended. A starting conductor
+// shows its drivers, takes them back, shows them again, and hears SIGTERM last:
+// one that is stopped before dies and stays on the list.
 func (i *Ironic) waitReady(ctx context.Context, watched ...*child.Process) error {
 	return i.wait(ctx, watched, func(drivers []string) error {
-		for _, d := range drivers {
-			if d == "fake-hardware" {
-				return nil
-			}
+		if catches, err := i.conductor.Catches(syscall.SIGTERM); err != nil || !catches {
+			return cmp.Or(err, errors.New("the conductor has no handler for SIGTERM yet"))
 		}
-		return fmt.Errorf("drivers are %q, fake-hardware is not among them", drivers)
+		if !slices.Contains(drivers, "fake-hardware") {
+			return fmt.Errorf("drivers are %q, fake-hardware is not among them", drivers)
+		}
+		return nil
 	})
 }
 
