@@ -169,7 +169,7 @@ longrun: ## The real process for long, with hosts, faults and changed settings: 
 
 # The first run is the long one; its table says what each fault came to. The others are short runs
 # of tests that have a target, or a place in make test, of their own.
-chaos: ## Real processes under faults, some 20 minutes; as root some more (CHAOS=a regexp of the tests of faults, SEED=1)
+chaos: ## Real processes under faults, some 16 minutes; as root some more (CHAOS=a regexp of the tests of faults, SEED=1)
 	$(TESTSUM) -v -- -timeout 30m -count=1 -run '$(CHAOS)' ./internal/rig/attack -args -chaos -chaos.seed=$(SEED)
 ifeq ($(CHAOS),.)
 	$(TESTSUM) -- -timeout 30m -count=1 -run '^TestLH24_killStorm|^TestBO16_killHolds' ./internal/rig/demo -args -kill.holds=10 -kill.seed=$(SEED)
