@@ -51,12 +51,14 @@ const (
 
 // learn takes in what a window shows. Much shorter times replace the baseline; those that are
 // about as long are added to it: the shortest mean of small windows alone would be too short.
-func (b baseline) learn(kinds map[string]sample) {
+func (b baseline) learn(kinds map[string]sample, slow float64) {
 	for kind, s := range kinds {
 		old, diff := b[kind], s.Mean-b[kind].Mean
 		switch {
 		case old.N == 0 && s.N < leastSample:
-		case old.N == 0, diff < -2*sampleError(s.N) && s.N >= leastToMend:
+		case old.N == 0:
+			b[kind] = sample{Mean: s.Mean - max(0, slow), N: min(mostSample, s.N)}
+		case diff < -2*sampleError(s.N) && s.N >= leastToMend:
 			b[kind] = sample{Mean: s.Mean, N: min(mostSample, s.N)}
 		case diff < compatible*sampleError(s.N):
 			n := old.N + s.N

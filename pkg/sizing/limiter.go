@@ -1,6 +1,7 @@
 package sizing
 
 import (
+	"cmp"
 	"math"
 	"time"
 )
@@ -12,7 +13,7 @@ type Limiter struct {
 	limit    int // where it is adaptive
 
 	base    baseline
-	recent  map[string]sample // of the last window
+	slow    float64 // ln of how much longer boots took than without load, of late; at least 0
 	window  *window
 	history []Window
 	losses  losses
@@ -22,7 +23,9 @@ type Limiter struct {
 	bad     int  // slots that were taken when boots were lost; 0: never
 	badAt   time.Time
 	stood   int       // of these, the slots that worked on
-	clogged int       // slots that boots hold which began before the last cut and are late
+	from    time.Time // the begin of the crowd that was cut last, its end is badAt
+	late    int       // slots that boots of this crowd hold which are late
+	older   int       // slots that late boots of crowds before it hold
 	stepped time.Time // when the limit last grew near bad
 	clean   bool      // since the last cut a window lost nothing
 	usual   float64   // part of boots that is lost whatever the limit
@@ -43,7 +46,7 @@ func (l *Limiter) Limit() int {
 	if !l.adaptive {
 		return l.ceiling
 	}
-	return min(l.ceiling, max(l.limit, min(l.bad, l.limit+l.clogged)))
+	return min(l.ceiling, max(l.limit, min(l.bad, l.limit+l.late))+l.older)
 }
 
 // Ceiling is the highest limit.
@@ -63,10 +66,25 @@ func (l *Limiter) SetCeiling(now time.Time, ceiling int) {
 // typical is how many seconds boots of a kind take at present; 0: that is not known. Of a kind that no
 // window has shown, the present one has to tell.
 func (l *Limiter) typical(kind string) float64 {
-	if known := max(l.base[kind].seconds(), l.recent[kind].seconds()); known > 0 {
-		return known
+	if known := l.base[kind].seconds(); known > 0 {
+		return known * math.Exp(l.slow)
 	}
 	return l.window.typical(kind)
+}
+
+// lost reports whether the boot is lost, as far as boots of its kind are known.
+func (l *Limiter) lost(b Boot) bool {
+	typical := l.typical(b.Kind)
+	return b.lost(cmp.Or(l.base[b.Kind].seconds(), typical), typical)
+}
+
+// patience is how long it takes until a boot like those of w is lost.
+func (l *Limiter) patience(w *window) time.Duration {
+	most := 0.0
+	for _, b := range w.boots {
+		most = max(most, lostAfter*l.typical(b.Kind))
+	}
+	return time.Duration(most * float64(time.Second))
 }
 
 // Observe takes in what a poll shows, and reports whether the limit has changed.
@@ -89,8 +107,8 @@ func (l *Limiter) Observe(now time.Time, p Poll) (changed bool) {
 // or likely to be.
 func (l *Limiter) judge(now time.Time, late int) {
 	w := l.window
-	r := w.judge(l.base, l.typical)
-	lossy := l.losses.many(l.Limit(), l.usual)
+	r := w.judge(l.base, l.lost)
+	lossy := l.losses.many(l.Limit()-l.late-l.older, l.usual)
 	if !lossy && (l.frozen || !w.over(&r)) {
 		return
 	}
@@ -111,35 +129,49 @@ func (l *Limiter) judge(now time.Time, late int) {
 	} else if !w.next.IsZero() {
 		since = w.next // no boot is left out
 	}
-	if l.losses.count() == 0 {
+	if l.losses.none(now, l.patience(w)) {
 		l.clean, l.usual = true, 0
 	}
 	l.stands(w)
-	l.base.learn(r.kinds)
-	l.recent = r.reliable()
+	l.base.learn(r.kinds, r.slow)
+	if r.compared >= leastToMend {
+		l.slow = max(0, r.slow)
+	}
 	l.window = newWindow(since, l.Limit())
 }
 
 // cut takes back slots that lose their boots: those that worked on are left.
 func (l *Limiter) cut(now time.Time, late int) {
-	l.bad, l.badAt = l.losses.occupied, now
-	kept := min(cutMost, max(cutLeast, 1-part(late, l.bad)))
-	left := max(1, int(kept*float64(l.bad)))
+	l.bad, l.from, l.badAt = l.losses.occupied, l.losses.since, now
+	l.late, l.older = late, l.older+l.late // until the next poll counts them
+	left := l.left()
 	if l.stood == 0 || l.adaptive {
 		l.stood = left
 	} else { // the same crowd again, and perhaps fewer of its losses are seen yet
 		l.stood = min(l.stood, left)
 	}
-	l.limit = min(l.limit, max(min(floorLimit, l.ceiling), left))
-	l.clogged = late // until the next poll counts them
+	l.lower(left)
 	l.quick, l.clean = false, false
 }
+
+// left is how many slots of the crowd that was cut worked on: those that no late boot holds.
+func (l *Limiter) left() int {
+	kept := min(cutMost, max(cutLeast, 1-part(l.late, l.bad)))
+	return max(1, int(kept*float64(l.bad)))
+}
+
+// lower takes slots back, down to the floor.
+func (l *Limiter) lower(left int) { l.limit = min(l.limit, max(min(floorLimit, l.ceiling), left)) }
 
 // blames reports whether the limit is to blame for losses. It is until it was cut once. Where boots
 // are lost all the same, and those that come up are as fast as ever, it is not: hosts that never boot
 // would take it down to nothing.
 func (l *Limiter) blames(now time.Time, r *result) bool {
-	return !l.badLately(now) || l.clean || r.compared < leastToMend || r.slow > math.Log(notSlow)
+	slow := l.slow
+	if r.compared >= leastToMend {
+		slow = r.slow - sampleError(r.compared)
+	}
+	return !l.badLately(now) || l.clean || slow > math.Log(notSlow)
 }
 
 // stands notes that slots were taken and no boot was lost.
@@ -148,7 +180,7 @@ func (l *Limiter) stands(w *window) {
 	if l.adaptive { // more are taken for a while after a cut
 		taken = min(taken, l.limit)
 	}
-	if l.bad == 0 || l.clogged > 0 || l.losses.count() > 0 || taken <= l.stood {
+	if l.bad == 0 || l.late+l.older > 0 || l.losses.count() > 0 || taken <= l.stood {
 		return
 	}
 	l.stood = taken

@@ -40,33 +40,46 @@ func (s *losses) part() float64 { return part(s.count(), len(s.last)) }
 // many reports whether more boots are lost than usual, with most slots of the limit taken: where they
 // are free, boots are lost for another reason.
 func (s *losses) many(limit int, usual float64) bool {
-	return s.count() >= leastLost && s.part() >= lostPart+usual && float64(s.occupied) >= crowdPart*float64(limit)
+	return s.count() >= leastLost && s.part() >= lostPart+usual && float64(s.occupied) >= max(1, crowdPart*float64(limit))
 }
 
-// watch takes in the boots of a poll. It returns how many slots boots hold that are lost or likely to
-// be.
+// none reports whether enough boots came up and none was lost, for longer than it takes to see that.
+func (s *losses) none(now time.Time, patience time.Duration) bool {
+	return s.count() == 0 && len(s.last) >= leastSeen && now.Sub(s.since) > patience
+}
+
+// watch takes in the boots of a poll. It returns how many slots boots hold that began since the limit
+// was last judged by losses and are lost or likely to be.
 func (l *Limiter) watch(p *Poll) (late int) {
 	s, most := &l.losses, min(mostSeen, max(leastSeen, l.Limit()))
-	s.occupied = max(s.occupied, p.Occupied)
 	open := map[string]bool{}
 	for _, b := range p.Settled {
-		if lost := b.lost(l.typical(b.Kind)); lost || b.End == Up {
+		if lost := l.lost(b); lost || b.End == Up {
 			s.note(b, lost, most)
 		}
 	}
-	l.clogged = 0
+	l.late, l.older = 0, 0
 	for _, b := range p.Open {
 		open[b.Host] = true
-		typical := l.typical(b.Kind)
-		if b.late(typical) {
-			late++
-			if b.Began.Before(s.since) {
-				l.clogged++
+		if b.late(l.typical(b.Kind)) {
+			switch {
+			case b.Began.Before(l.from):
+				l.older++
+			case b.Began.Before(l.badAt):
+				l.late++
+			case !b.Began.Before(s.since):
+				late++
 			}
 		}
-		if b.lost(typical) {
+		if l.lost(b) {
 			s.note(b, true, most)
 		}
+	}
+	s.occupied = max(s.occupied, p.Occupied-l.late-l.older)
+	if l.late > 0 { // more boots of the crowd that was cut may turn out to be late
+		left := l.left()
+		l.lower(left)
+		l.stood = min(l.stood, left)
 	}
 	for host := range s.counted {
 		if !open[host] {

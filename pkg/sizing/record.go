@@ -123,6 +123,6 @@ func (l *Limiter) Restore(now time.Time, r Record) {
 	}
 	l.base, l.history = baseline{}, slices.Clone(r.Windows)
 	maps.Copy(l.base, r.Base)
-	l.recent, l.clogged, l.losses = nil, 0, newLosses(now)
+	l.slow, l.late, l.older, l.losses = 0, 0, 0, newLosses(now)
 	l.window = newWindow(now, l.Limit())
 }

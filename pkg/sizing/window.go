@@ -98,7 +98,7 @@ type result struct {
 func part(n, whole int) float64 { return float64(n) / float64(max(1, whole)) }
 
 // judge compares the boots that came up with base.
-func (w *window) judge(base baseline, typical func(kind string) float64) result {
+func (w *window) judge(base baseline, lost func(Boot) bool) result {
 	r := result{kinds: map[string]sample{}}
 	logs := map[string][]float64{}
 	for _, b := range w.boots {
@@ -106,7 +106,7 @@ func (w *window) judge(base baseline, typical func(kind string) float64) result 
 		case b.End == Up:
 			r.up++
 			logs[b.Kind] = append(logs[b.Kind], math.Log(max(1, b.Took.Seconds())))
-		case b.lost(typical(b.Kind)):
+		case lost(b):
 			r.lost++
 		case b.End == Open:
 			r.open++
@@ -122,17 +122,6 @@ func (w *window) judge(base baseline, typical func(kind string) float64) result 
 	}
 	r.slow /= float64(max(1, r.compared))
 	return r
-}
-
-// reliable returns the kinds of which enough boots came up.
-func (r *result) reliable() map[string]sample {
-	out := map[string]sample{}
-	for kind, s := range r.kinds {
-		if s.N >= leastToMend {
-			out[kind] = s
-		}
-	}
-	return out
 }
 
 // full reports whether the window shows what a limit does: its slots were taken, and hosts waited.

@@ -1,0 +1,118 @@
+package sizing_test
+
+import (
+	"math"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/ironic-throttle/ironic-throttle/pkg/sizing"
+)
+
+// of makes boots of one kind.
+func of(kind string, all []sizing.Boot) []sizing.Boot {
+	for i := range all {
+		all[i].Kind = kind
+	}
+	return all
+}
+
+// seen shows 20 boots of each kind that took so long, one window after the other.
+func seen(l *sizing.Limiter, now time.Time, took time.Duration, kinds ...string) time.Time {
+	for i, kind := range kinds {
+		began := now.Add(time.Second)
+		l.Observe(began, sizing.Poll{Occupied: 20, Waiting: 9, Open: of(kind, boots(100*i, 20, began, 0, sizing.Open))})
+		now = began.Add(took)
+		l.Observe(now, sizing.Poll{Occupied: 20, Waiting: 9, Settled: of(kind, boots(100*i, 20, began, took, sizing.Up))})
+	}
+	return now
+}
+
+// SZ-6: where all boots are nearly as slow as Ironic allows, those that it gives up are lost. They once were not, and a
+// limit stayed at which no boot came up at all.
+func TestSZ6_WhatIronicGivesUpIsLostHoweverSlowTheOthersAre(t *testing.T) {
+	for _, row := range []struct {
+		after time.Duration // a work fails without its agent; boots take 100 s without load, 1300 of late
+		lost  bool
+	}{{30 * time.Minute, true}, {160 * time.Second, true}, {140 * time.Second, false}} {
+		l := sizing.New(20, true, t0)
+		now := seen(l, t0, 100*time.Second, "clean wait")
+		now = seen(l, now, 1300*time.Second, "clean wait", "clean wait")
+		failed := of("clean wait", boots(500, 10, now.Add(time.Second), row.after, sizing.Failed))
+		l.Observe(now.Add(row.after), sizing.Poll{Occupied: 40, Waiting: 9, Settled: failed})
+		if r := l.Record(); (r.Bad > 0) != row.lost {
+			t.Errorf("failed after %v: bad %d of limit %d", row.after, r.Bad, r.Limit)
+		}
+	}
+}
+
+// A state that the throttle first sees while the site is slow was not always so slow: what it would take without
+// load is less by as much as the others are slower.
+func TestSZ2_AKindThatIsFirstSeenUnderLoadHasABaselineWithout(t *testing.T) {
+	l := sizing.New(20, false, t0)
+	now := seen(l, t0, 100*time.Second, "inspect wait")
+	began, took := now.Add(time.Second), 200*time.Second
+	both := slices.Concat(of("inspect wait", boots(0, 10, began, took, sizing.Up)), of("clean wait", boots(50, 10, began, took, sizing.Up)))
+	l.Observe(began.Add(took), sizing.Poll{Occupied: 20, Waiting: 9, Settled: both})
+	base := l.Record().Base
+	if got := math.Exp(base["clean wait"].Mean); math.Abs(got-100) > 1 {
+		t.Errorf("clean wait: %.0f s without load, want 100, as inspect wait was twice as slow: %v", got, base)
+	}
+}
+
+// SZ-6: boots of a state that the last window did not have are as slow as the others, and not lost for that.
+func TestSZ6_AKindThatWasNotSeenOfLateIsAsSlowAsTheOthers(t *testing.T) {
+	for _, row := range []struct {
+		took time.Duration // inspections of late; cleanings last 500 s
+		lost bool
+	}{{400 * time.Second, false}, {100 * time.Second, true}} {
+		l := sizing.New(20, true, t0)
+		now := seen(l, t0, 100*time.Second, "clean wait", "inspect wait")
+		now = seen(l, now, row.took, "inspect wait", "inspect wait")
+		l.Observe(now.Add(500*time.Second), sizing.Poll{Occupied: 40, Waiting: 9, Open: of("clean wait", boots(500, 20, now.Add(time.Second), 499*time.Second, sizing.Open))})
+		if r := l.Record(); (r.Bad > 0) != row.lost {
+			t.Errorf("cleanings of 499 s after inspections of %v: bad %d of limit %d", row.took, r.Bad, r.Limit)
+		}
+	}
+}
+
+// SZ-6: when it is cut, not all of a crowd that are lost are late. As more of them turn out to be, the limit follows,
+// and the slots of these count on top, so that the work of the others goes on.
+func TestSZ6_ACutFollowsAsMoreOfTheCrowdTurnOutToBeLost(t *testing.T) {
+	l, now := crowded(t, 80, 80, true)
+	first, second := now.Add(time.Second), now.Add(3*time.Minute)
+	poll := func(at time.Duration, late int) {
+		now := now.Add(at)
+		open := boots(1000, 20, first, now.Sub(first), sizing.Open)
+		if late > 20 {
+			open = append(open, boots(2000, late-20, second, now.Sub(second), sizing.Open)...)
+		}
+		l.Observe(now, sizing.Poll{Occupied: 80, Waiting: 9, Open: open, Settled: boots(int(3000+at.Seconds()), 60, now.Add(-100*time.Second), 100*time.Second, sizing.Up)})
+	}
+	poll(3*time.Minute, 20)
+	poll(6*time.Minute, 32)
+	cut := l.Record()
+	if cut.Bad != 80 || cut.Limit < 56 || cut.Limit > 64 {
+		t.Fatalf("20 of 80 are lost: limit %d, bad %d", cut.Limit, cut.Bad)
+	}
+	poll(8*time.Minute, 32)
+	if r := l.Record(); r.Limit != 48 || l.Limit() != 80 {
+		t.Errorf("32 of 80 are late: limit %d, want 48; in force %d, want 80", r.Limit, l.Limit())
+	}
+	third := now.Add(9 * time.Minute)
+	again := func(at time.Duration, old int) {
+		now := now.Add(at)
+		open := append(boots(1000, old, first, now.Sub(first), sizing.Open), boots(4000, 16, third, now.Sub(third), sizing.Open)...)
+		l.Observe(now, sizing.Poll{Occupied: 48 + old, Waiting: 9, Open: open, Settled: boots(int(5000+at.Seconds()), 60, now.Add(-130*time.Second), 130*time.Second, sizing.Up)})
+	}
+	for _, at := range []time.Duration{15 * time.Minute, 16 * time.Minute} { // the poll that cuts, and the next one
+		again(at, 32)
+		if r := l.Record(); r.Bad != 48 || r.Limit != 32 || l.Limit() != 80 {
+			t.Errorf("16 of the 48 left are lost too: limit %d of %d, want 32 of 48; in force %d, want 80", r.Limit, r.Bad, l.Limit())
+		}
+	}
+	again(30*time.Minute, 0)
+	if l.Limit() != 48 {
+		t.Errorf("limit %d when Ironic has given up the first crowd's", l.Limit())
+	}
+}
