@@ -116,3 +116,41 @@ func TestSZ6_ACutFollowsAsMoreOfTheCrowdTurnOutToBeLost(t *testing.T) {
 		t.Errorf("limit %d when Ironic has given up the first crowd's", l.Limit())
 	}
 }
+
+// SZ-6: however many of a crowd are late, half of it is left, and 5.
+func TestSZ6_HalfOfACrowdIsLeftAndFive(t *testing.T) {
+	for _, row := range []struct{ crowd, late, left int }{{80, 79, 40}, {80, 41, 40}, {80, 38, 42}, {80, 7, 72}, {8, 7, 5}} {
+		l, now := crowded(t, 80, 80, true)
+		l.SetCeiling(now, row.crowd)
+		began := now
+		for range 10 {
+			now = now.Add(time.Minute)
+			l.Observe(now, sizing.Poll{Occupied: row.crowd, Waiting: 9, Open: boots(1000, row.late, began, now.Sub(began), sizing.Open)})
+		}
+		if r := l.Record(); r.Bad != row.crowd || r.Limit != row.left {
+			t.Errorf("%d of %d are late: limit %d, bad %d, want %d", row.late, row.crowd, r.Limit, r.Bad, row.left)
+		}
+	}
+}
+
+// SZ-9: what is not slower but by chance is not slower.
+func TestSZ9_ALittleSlowerByChanceIsNotSlower(t *testing.T) {
+	for _, row := range []struct {
+		took time.Duration // of the others; 100 s without load
+		cuts bool
+	}{{108 * time.Second, false}, {125 * time.Second, true}} {
+		l, now := crowded(t, 60, 60, true)
+		now = losses(l, now, 60)
+		if l.Record().Bad != 60 {
+			t.Fatalf("%+v", l.Record())
+		}
+		now = now.Add(30 * time.Minute) // Ironic has given them up
+		l.Observe(now, sizing.Poll{Occupied: 30, Waiting: 9})
+		began := now.Add(time.Second)
+		failed := boots(3000, 10, began, 30*time.Minute, sizing.Failed)
+		l.Observe(began.Add(time.Hour), sizing.Poll{Occupied: 30, Waiting: 9, Settled: append(boots(2000, 20, began, row.took, sizing.Up), failed...)})
+		if r := l.Record(); (r.Bad != 60) != row.cuts {
+			t.Errorf("the others took %v: limit %d, bad %d", row.took, r.Limit, r.Bad)
+		}
+	}
+}
