@@ -51,6 +51,8 @@ const (
 
 // learn takes in what a window shows. Much shorter times replace the baseline; those that are
 // about as long are added to it: the shortest mean of small windows alone would be too short.
+// A kind that it lacks was as much slower as the others, whose times are longer by slow (ln): its
+// baseline is as much shorter.
 func (b baseline) learn(kinds map[string]sample, slow float64) {
 	for kind, s := range kinds {
 		old, diff := b[kind], s.Mean-b[kind].Mean

@@ -175,10 +175,10 @@ func TestSZ5_SZ6_SlowerBootsAloneNeverCut(t *testing.T) {
 	}
 }
 
-// Every eighth host never boots. That is no reason to boot fewer of the others at once: without SZ-9 the
-// limit stays between 28 and 36.
+// Every seventh to twentieth host never boots. That is no reason to boot fewer of the others at once. Whenever
+// four hours have passed, the limit is cut for them once more; one of eight is the worst of these.
 func TestSZ9_HostsThatNeverBootDoNotHoldTheLimitDown(t *testing.T) {
-	for _, each := range []int{7, 8, 9, 12, 15, 20} {
+	for each, least := range map[int]int{7: 55, 8: 40, 9: 55, 12: 55, 15: 55, 20: 55} {
 		s := newSite(60, func(s *site, _ int) time.Duration {
 			if s.hosts%each == 0 {
 				return 0
@@ -191,8 +191,8 @@ func TestSZ9_HostsThatNeverBootDoNotHoldTheLimitDown(t *testing.T) {
 			s.run(30 * time.Minute)
 			sum += s.l.Limit()
 		}
-		if mean := sum / n; mean < 40 {
-			t.Errorf("one of %d never boots: the limit is %d of 60 on average", each, mean)
+		if mean := sum / n; mean < least {
+			t.Errorf("one of %d never boots: the limit is %d of 60 on average, want %d", each, mean, least)
 		}
 	}
 }
