@@ -27,7 +27,7 @@ type Limiter struct {
 	late    int       // slots that boots of this crowd hold which are late
 	older   int       // slots that late boots of crowds before it hold
 	stepped time.Time // when the limit last grew near bad
-	clean   bool      // since the last cut a window lost nothing
+	clean   bool      // since the last cut there was a time without losses (SZ-9)
 	usual   float64   // part of boots that is lost whatever the limit
 }
 
