@@ -38,7 +38,7 @@ var stormRows = []setting{
 	{name: envPrefix + "BREAKER_GROUP_THRESHOLD", def: "3", rule: whole(2, 1000),
 		help: "failures of different hosts that open the breaker of a conductor group, driver or image"},
 	{name: envPrefix + "BREAKER_RATIO", def: "50", rule: whole(0, 100),
-		help: "percent of failures, among 20 outcomes or more of one kind of work in the window, that opens the breaker of the " +
+		help: "percent of failures, among 20 outcomes or more of one kind of work in the window, and as many as hosts are at work, that opens the breaker of the " +
 			"whole Ironic too; 0 = off"},
 	{name: envPrefix + "BREAKER_FAILURE_WINDOW", def: "60m", rule: span(time.Millisecond, 30*day),
 		help: "age from which a failure does not count any more"},

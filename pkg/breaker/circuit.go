@@ -81,7 +81,7 @@ func (c *circuit) count(o *outcome) {
 	if c.state != Closed {
 		return
 	}
-	failures, of := c.evidence.add(c.cfg, c.now, o)
+	failures, of := c.evidence.add(c.cfg, c.now, o, c.running)
 	if failures == nil {
 		return
 	}

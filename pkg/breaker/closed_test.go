@@ -180,7 +180,7 @@ func TestTooManyHosts(t *testing.T) {
 		if failed {
 			o.failure = &failure{host: host, kind: kind}
 		}
-		if failures, _ := e.add(&cfg, 0, o); failures != nil {
+		if failures, _ := e.add(&cfg, 0, o, 0); failures != nil {
 			t.Fatalf("opens for %d failures", len(failures))
 		}
 	}

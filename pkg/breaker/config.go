@@ -72,8 +72,9 @@ type Config struct {
 	// MaxConcurrent is the most permits that are out at a time (CB-18).
 	MaxConcurrent int
 	// RatioPercent and RatioMinimum open it too when at least RatioMinimum
-	// outcomes of one kind of work are younger than FailureWindow and
-	// RatioPercent or more of them, at least two, failed. Both 0: not judged.
+	// outcomes of one kind of work, and as many as there are permits out, are
+	// younger than FailureWindow and RatioPercent or more of them, at least two,
+	// failed. Both 0: not judged.
 	RatioPercent, RatioMinimum int
 }
 

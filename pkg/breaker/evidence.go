@@ -42,8 +42,8 @@ type evidence struct {
 }
 
 // add counts o and returns the failures that it now opens for, nil for none, and how
-// many outcomes they are a share of, 0 when they are a run.
-func (e *evidence) add(cfg *Config, now time.Duration, o *outcome) (failures []entry, of int) {
+// many outcomes they are a share of, 0 when they are a run. So many permits are out now.
+func (e *evidence) add(cfg *Config, now time.Duration, o *outcome, running int) (failures []entry, of int) {
 	e.forgetOldRun(cfg, now)
 	n := entry{at: now, failure: o.failure}
 	switch {
@@ -62,8 +62,9 @@ func (e *evidence) add(cfg *Config, now time.Duration, o *outcome) (failures []e
 	}
 	t := e.tally(o.kind)
 	t.add(cfg, n)
-	// One failure alone is no ratio (CB-30).
-	if all := t.outcomes.n; t.failed >= 2 && all >= cfg.RatioMinimum && t.failed*100 >= cfg.RatioPercent*all {
+	// One failure alone is no ratio (CB-30). Nor are the first outcomes of many: broken hosts end first.
+	least := max(cfg.RatioMinimum, min(running, maxOutcomes))
+	if all := t.outcomes.n; t.failed >= 2 && all >= least && t.failed*100 >= cfg.RatioPercent*all {
 		return t.failures(), all
 	}
 	return nil, 0

@@ -47,6 +47,45 @@ func TestCB30_Ratio(t *testing.T) {
 	}
 }
 
+// TestCB30_TheFirstToEndAreNoRatio: of 60 hosts at work the 20 broken ones end before the others. They are
+// no half of all, and no outcome counts before as many have ended as are at work.
+func TestCB30_TheFirstToEndAreNoRatio(t *testing.T) {
+	for _, tt := range []struct {
+		name    string
+		running int
+		letters string
+		want    State
+	}{
+		{"20 of the first 40, 60 at work", 60, "fsfsfsfsfsfsfsfsfsfsfsfsfsfsfsfsfsfsfsfs", Closed},
+		{"20 of the first 40, 40 at work", 40, "fsfsfsfsfsfsfsfsfsfsfsfsfsfsfsfsfsfsfsfs", Open},
+		{"20 of the first 40, 41 at work", 41, "fsfsfsfsfsfsfsfsfsfsfsfsfsfsfsfsfsfsfsfs", Closed},
+		{"ten in a row, 60 at work", 60, "ffffffffff", Open},
+		{"half of 20, 5 at work", 5, "fsfsfsfsfsfsfsfsfsfs", Open},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			s := with(t, func(c *Config) { ratio(c); c.MaxConcurrent, c.RateLimitPerMinute = 1000, 0 })
+			for range tt.running {
+				s.Take(start, rack)
+			}
+			in(t, s, pattern(s, start, "deploy", tt.letters), rack, tt.want)
+		})
+	}
+}
+
+// TestCB30_MoreAtWorkThanOutcomesAreKept: they do not switch the ratio off.
+func TestCB30_MoreAtWorkThanOutcomesAreKept(t *testing.T) {
+	s := with(t, func(c *Config) { ratio(c); c.MaxConcurrent, c.RateLimitPerMinute = 1000, 0 })
+	for range maxOutcomes + 1 {
+		s.Take(start, rack)
+	}
+	now := start
+	for range maxOutcomes/2 - 1 {
+		now = pattern(s, now, "deploy", "fs")
+	}
+	in(t, s, now, rack, Closed)
+	in(t, s, pattern(s, now, "deploy", "fs"), rack, Open)
+}
+
 func TestCB30_RatioIsJudgedPerKind(t *testing.T) {
 	s := with(t, ratio)
 	now := pattern(s, start, "deploy", "fsfsfsfsfs")
@@ -103,7 +142,7 @@ func TestRatioInABoundedRing(t *testing.T) {
 	ratio(&cfg)
 	for i := range 3 * maxOutcomes {
 		f := &failure{kind: "deploy"}
-		if e.add(&cfg, time.Duration(i), &outcome{kind: "deploy", failure: f}); len(e.run) > maxThreshold {
+		if e.add(&cfg, time.Duration(i), &outcome{kind: "deploy", failure: f}, 0); len(e.run) > maxThreshold {
 			t.Fatal("the run has no bound")
 		}
 		e.run = e.run[:0]

@@ -210,7 +210,7 @@ func (r *ref) count(o refOutcome) {
 			failed = append(failed, t)
 		}
 	}
-	if all >= r.cfg.RatioMinimum && len(failed) > 1 && 100*len(failed) >= r.cfg.RatioPercent*all {
+	if all >= max(r.cfg.RatioMinimum, r.running()) && len(failed) > 1 && 100*len(failed) >= r.cfg.RatioPercent*all {
 		r.shown = run
 		why := fmt.Sprintf("%d failures of %d outcomes within %v", len(failed), all, r.cfg.FailureWindow)
 		r.trip(r.cfg.RecoveryTimeout, failed, why, false)
