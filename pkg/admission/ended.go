@@ -25,7 +25,7 @@ func (c *core) workEnded(now time.Time, e slots.Ending) {
 	}
 	if e.Result != slots.Found {
 		s.counts.ended(e)
-		s.judge(now, h, e)
+		s.judge(now, h, e, c.sizer.cutFor(e.Host))
 		c.followBreakers(now)
 	}
 	switch e.Result {
@@ -42,7 +42,8 @@ func (c *core) workEnded(now time.Time, e slots.Ending) {
 
 // judge counts the outcome in the breakers. A failure settles the permit of the host's slot, and so
 // does success at the work that the permit was given for; success of a step on the way does not.
-func (s *policy) judge(now time.Time, h *host, e slots.Ending) {
+// Where the limit was cut for a failure, that says nothing more about the whole Ironic (SZ-12).
+func (s *policy) judge(now time.Time, h *host, e slots.Ending, cutFor bool) {
 	if s.set == nil {
 		return
 	}
@@ -54,14 +55,21 @@ func (s *policy) judge(now time.Time, h *host, e slots.Ending) {
 		of := h.permit.Scopes()
 		scopes = slices.DeleteFunc(scopes, func(x breaker.Scope) bool { return slices.Contains(of, x) })
 	}
-	switch e.Result {
-	case slots.Failed:
+	switch failed := e.Result == slots.Failed; {
+	case failed && cutFor:
+		if settles {
+			_ = h.permit.Cancel(now)
+			scopes = append(scopes, h.permit.Scopes()...)
+		}
+		scopes = slices.DeleteFunc(scopes, func(x breaker.Scope) bool { return x == wholeIronic })
+		s.set.RecordForeign(now, work, errors.New(causeOf(e)), scopes...)
+	case failed:
 		cause := errors.New(causeOf(e))
 		if settles {
 			_ = h.permit.Fail(now, work, cause)
 		}
 		s.set.RecordForeign(now, work, cause, scopes...)
-	case slots.Succeeded:
+	case e.Result == slots.Succeeded:
 		if settles {
 			_ = h.permit.Succeed(now, work)
 		}

@@ -79,6 +79,22 @@ func (z *sizer) fit(now time.Time, limits slots.Limits, adaptive bool) {
 	}
 }
 
+// cutFor reports whether a limit was cut for the boot of a host.
+func (z *sizer) cutFor(h slots.Ref) bool {
+	for _, l := range z.by {
+		if l.CutFor(nameOf(h)) {
+			return true
+		}
+	}
+	return false
+}
+
+// nameOf names a host to a Limiter.
+func nameOf(h slots.Ref) string {
+	id := h.ID()
+	return cmp.Or(id.UUID, id.Name)
+}
+
 // limits is what is in force of those that are set.
 func (z *sizer) limits(set slots.Limits) slots.Limits {
 	in := set
@@ -135,9 +151,8 @@ func (c *core) weighs(t slots.Timing) bool {
 }
 
 func bootOf(t slots.Timing) sizing.Boot {
-	id := t.Host.ID()
 	return sizing.Boot{
-		Host: cmp.Or(id.UUID, id.Name), Kind: string(t.State), Began: t.Began, Took: t.Took, End: bootEnds[t.Result],
+		Host: nameOf(t.Host), Kind: string(t.State), Began: t.Began, Took: t.Took, End: bootEnds[t.Result],
 	}
 }
 

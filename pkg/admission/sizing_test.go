@@ -110,3 +110,70 @@ func TestSZ10_AnOpenBreakerHoldsTheLimit(t *testing.T) {
 		t.Errorf("%v", got)
 	}
 }
+
+// Where boots are lost the limit is cut. That Ironic gives them up later is no storm of failures: it once stopped all
+// hosts for a quarter of an hour. A fixed limit has answered nothing, and another scope is another question.
+func TestSZ12_BootsThatTheLimitWasCutForDoNotOpenTheBreaker(t *testing.T) {
+	images := func(c *admission.Config) {
+		c.Breakers.Scopes = []string{admission.ScopeIronic, admission.ScopeImage}
+		c.Breakers.Others.FailureThreshold = 8
+	}
+	for _, c := range []struct {
+		name          string
+		limit         int
+		edit          []func(*admission.Config)
+		ironic, image string
+	}{
+		{"adaptive", 60, []func(*admission.Config){adaptive, whole(8), images}, "CLOSED", "OPEN"},
+		{"fixed", 20, []func(*admission.Config){whole(8), images}, "OPEN", "OPEN"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			f := newFront(t, c.limit, c.edit...)
+			for i := 1; i <= 22; i++ {
+				f.of(i).Image = "bad"
+			}
+			var lost []int
+			f.boot(0, func() { // 12 of the 20 come up after three minutes, and stay at work; the others never do
+				for range 36 {
+					f.after(5 * time.Second)
+					f.ask(by(21, api.OpProvision))
+					f.ask(by(22, api.OpProvision))
+				}
+				for i := 1; i <= 22; i++ {
+					switch n := f.of(i); {
+					case n.State != ironic.DeployWait:
+					case len(lost) < 8:
+						lost = append(lost, i)
+					default:
+						n.AgentURL = true
+					}
+				}
+				for range 200 {
+					f.after(5 * time.Second)
+					f.ask(by(21, api.OpProvision))
+					f.ask(by(22, api.OpProvision))
+				}
+				for _, i := range lost {
+					f.stamp(i, ironic.DeployFailed, "Timeout reached while waiting for callback for node")
+				}
+				f.after(5 * time.Second)
+			})
+			if got := f.stateOf("ironic"); got != c.ironic {
+				t.Errorf("the whole Ironic is %s, want %s", got, c.ironic)
+			}
+			if got := f.stateOf("image:bad"); got != c.image {
+				t.Errorf("image:bad is %s, want %s", got, c.image)
+			}
+		})
+	}
+}
+
+// stateOf is the state of the breaker of a scope.
+func (f *front) stateOf(scope string) string {
+	for _, b := range f.Breakers(f.now).Breakers {
+		if b.Scope == scope {
+			return b.State
+		}
+	}
+	return ""
+}

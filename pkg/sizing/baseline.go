@@ -49,6 +49,15 @@ const (
 	mostSample  = 60 // boots that a baseline stands for: it follows a site that changes
 )
 
+// begin is learn for the kinds alone that it lacks.
+func (b baseline) begin(kinds map[string]sample, slow float64) {
+	for kind, s := range kinds {
+		if b[kind].N == 0 {
+			b.learn(map[string]sample{kind: s}, slow)
+		}
+	}
+}
+
 // learn takes in what a window shows. Much shorter times replace the baseline; those that are
 // about as long are added to it: the shortest mean of small windows alone would be too short.
 // A kind that it lacks was as much slower as the others, whose times are longer by slow (ln): its

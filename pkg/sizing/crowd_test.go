@@ -103,3 +103,31 @@ func TestSZ4_TheCrowdIsBlamedAndNotTheLimit(t *testing.T) {
 		t.Errorf("bad %d: 100 hosts at once have lost boots", r.Bad)
 	}
 }
+
+// What a late boot tells is told once the limit was cut for it, and of no other boot.
+func TestSZ12_WhatTheLimitWasCutForIsKnown(t *testing.T) {
+	for _, adaptive := range []bool{true, false} {
+		l, now := crowded(t, 60, 60, adaptive)
+		if l.CutFor("host-1000") {
+			t.Error("before any boot")
+		}
+		began := now
+		now = losses(l, now, 60) // of host-1000 to host-1029
+		if l.Record().Bad == 0 {
+			t.Fatal("not cut")
+		}
+		poll := sizing.Poll{Occupied: 60, Waiting: 10, Open: append(boots(1000, 30, began, now.Sub(began), sizing.Open), boots(2000, 2, now, 0, sizing.Open)...)}
+		l.Observe(now, poll)
+		if l.CutFor("host-1000") != adaptive || l.CutFor("host-1029") != adaptive {
+			t.Errorf("adaptive %v: late when the limit was cut", adaptive)
+		}
+		late := now.Add(time.Hour)
+		poll.Open = append(boots(1000, 29, began, late.Sub(began), sizing.Open), boots(2000, 1, now, late.Sub(now), sizing.Open)...)
+		l.Observe(late, poll)
+		for host, want := range map[string]bool{"host-1028": adaptive, "host-1029": false, "host-2000": false, "host-2001": false} {
+			if l.CutFor(host) != want {
+				t.Errorf("adaptive %v, %s, an hour later: %v, want %v", adaptive, host, !want, want)
+			}
+		}
+	}
+}

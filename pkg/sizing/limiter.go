@@ -22,13 +22,14 @@ type Limiter struct {
 	quick   bool // nothing has slowed down yet
 	bad     int  // slots that were taken when boots were lost; 0: never
 	badAt   time.Time
-	stood   int       // of these, the slots that worked on
-	from    time.Time // the begin of the crowd that was cut last, its end is badAt
-	late    int       // slots that boots of this crowd hold which are late
-	older   int       // slots that late boots of crowds before it hold
-	stepped time.Time // when the limit last grew near bad
-	clean   bool      // since the last cut there was a time without losses (SZ-9)
-	usual   float64   // part of boots that is lost whatever the limit
+	stood   int             // of these, the slots that worked on
+	from    time.Time       // the begin of the crowd that was cut last, its end is badAt
+	late    int             // slots that boots of this crowd hold which are late
+	older   int             // slots that late boots of crowds before it hold
+	cutFor  map[string]bool // hosts of all these boots
+	stepped time.Time       // when the limit last grew near bad
+	clean   bool            // since the last cut there was a time without losses (SZ-9)
+	usual   float64         // part of boots that is lost whatever the limit
 }
 
 // New returns a Limiter that knows nothing. Its limit is the ceiling; where it is adaptive, it begins
@@ -48,6 +49,11 @@ func (l *Limiter) Limit() int {
 	}
 	return min(l.ceiling, max(l.limit, min(l.bad, l.limit+l.late))+l.older)
 }
+
+// CutFor reports whether the host's boot is one of those for which the limit was cut: it is late, and began
+// before the cut. Where its work fails for that, it tells nothing new (SZ-12). A limit that is not
+// adaptive was not cut.
+func (l *Limiter) CutFor(host string) bool { return l.adaptive && l.cutFor[host] }
 
 // Ceiling is the highest limit.
 func (l *Limiter) Ceiling() int { return l.ceiling }
@@ -114,6 +120,7 @@ func (l *Limiter) judge(now time.Time, late int) {
 	}
 	l.note(now, w, &r)
 	if lossy {
+		l.base.begin(r.kinds, r.slow) // else nobody would know which boots are late
 		if l.blames(now, &r) {
 			l.cut(now, late)
 		} else {

@@ -58,10 +58,11 @@ func (l *Limiter) watch(p *Poll) (late int) {
 			s.note(b, lost, most)
 		}
 	}
-	l.late, l.older = 0, 0
+	l.late, l.older, l.cutFor = 0, 0, map[string]bool{}
 	for _, b := range p.Open {
 		open[b.Host] = true
 		if b.late(l.typical(b.Kind)) {
+			l.cutFor[b.Host] = b.Began.Before(l.badAt)
 			switch {
 			case b.Began.Before(l.from):
 				l.older++
