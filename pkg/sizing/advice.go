@@ -55,6 +55,7 @@ const (
 	evidenceFor = 30 * 24 * time.Hour
 	leastFull   = 2 // windows with every slot taken
 	nearEnough  = 0.15
+	growSmall   = 1.1
 )
 
 // Advice returns the limit that the evidence of the last 30 days speaks for (SZ-4).
@@ -81,7 +82,7 @@ func (l *Limiter) Advice(now time.Time) Advice {
 	case slower > slowBad:
 		return Advice{Raise, grown(present, growSmall), fmt.Sprintf("%s; they take %.1f times as long as without load, with %.0f at once: raise it in small steps", lost, slower, booting)}
 	}
-	return Advice{Raise, grown(present, growAgain), lost + ", and they are as fast as with fewer: the site may stand more"}
+	return Advice{Raise, grown(present, growOn), lost + ", and they are as fast as with fewer: the site may stand more"}
 }
 
 func grown(limit int, by float64) int { return max(limit+1, int(math.Round(by*float64(limit)))) }

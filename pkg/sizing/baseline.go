@@ -33,7 +33,7 @@ func (s sample) seconds() float64 {
 }
 
 // spread is about how much the logarithms of boot times of one kind vary without load.
-const spread = 0.25
+const spread = 0.3
 
 // sampleError is about how far the mean of n boots is from the true one.
 func sampleError(n int) float64 { return spread / math.Sqrt(float64(max(1, n))) }

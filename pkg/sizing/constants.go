@@ -37,15 +37,10 @@ const (
 	nearBad   = 0.9              // up to this part of it growth is as usual,
 	badStep   = 30 * time.Minute // and then one slot each half hour
 
-	// Growth, by how many times as long boots take as without load. Between notSlow and shared the
-	// site may be about to lose boots: small steps. Above it only slows down, as one does whose hosts
-	// share a link.
+	// Growth: by how many times as long boots take as without load.
 	notSlow   = 1.07
-	shared    = 1.4
 	tooSlow   = 2.5  // more slots gain next to nothing
 	slowBad   = 1.15 // as notSlow, where boots were lost of late
 	growQuick = 2.0  // while nothing has slowed down
-	growSlow  = 1.15
-	growSmall = 1.1
-	growAgain = 1.25
+	growOn    = 1.25 // then
 )

@@ -176,7 +176,7 @@ func (l *Limiter) lower(left int) { l.limit = min(l.limit, max(min(floorLimit, l
 func (l *Limiter) blames(now time.Time, r *result) bool {
 	slow := l.slow
 	if r.compared >= leastToMend {
-		slow = r.slow - sampleError(r.compared)
+		slow = r.slow - r.noise
 	}
 	return !l.badLately(now) || l.clean || slow > math.Log(notSlow)
 }
@@ -201,8 +201,7 @@ func (l *Limiter) badLately(now time.Time) bool { return l.bad > 0 && now.Sub(l.
 
 // next is the limit after a window without many losses.
 func (l *Limiter) next(now time.Time, w *window, r *result) int {
-	noise := sampleError(r.compared)
-	if r.compared > 0 && r.slow > math.Log(notSlow)+noise {
+	if r.compared > 0 && r.slow > math.Log(notSlow)+r.noise {
 		l.quick = false
 	}
 	bad := l.badLately(now)
@@ -211,10 +210,10 @@ func (l *Limiter) next(now time.Time, w *window, r *result) int {
 		return l.limit
 	case bad && (now.Sub(l.badAt) < rest || l.Limit() > l.limit):
 		return l.limit
-	case r.slow > math.Log(tooSlow), bad && r.slow > math.Log(slowBad)+noise/2:
+	case r.slow > math.Log(tooSlow), bad && r.slow > math.Log(slowBad)+r.noise/2:
 		return l.limit
 	}
-	next := max(l.limit+1, int(l.growth(math.Exp(r.slow))*float64(l.limit)))
+	next := max(l.limit+1, int(l.growth()*float64(l.limit)))
 	if bad {
 		switch near := int(nearBad * float64(l.bad)); {
 		case l.limit < near:
@@ -228,15 +227,10 @@ func (l *Limiter) next(now time.Time, w *window, r *result) int {
 	return min(l.ceiling, next)
 }
 
-// growth is by how much the limit grows where boots take so many times as long as without load.
-func (l *Limiter) growth(slow float64) float64 {
-	switch {
-	case l.quick:
+// growth is by how much the limit grows.
+func (l *Limiter) growth() float64 {
+	if l.quick {
 		return growQuick
-	case slow <= notSlow:
-		return growSlow
-	case slow < shared:
-		return growSmall
 	}
-	return growAgain
+	return growOn
 }

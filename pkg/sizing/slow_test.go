@@ -154,3 +154,62 @@ func TestSZ9_ALittleSlowerByChanceIsNotSlower(t *testing.T) {
 		}
 	}
 }
+
+// SZ-5: the limit doubles until boots are slower than chance tells, then goes on by smaller steps, until more slots gain
+// nothing. Of few boots neither the baseline nor what is compared with it is exact.
+func TestSZ5_GrowthGoesByHowSlowBootsAre(t *testing.T) {
+	few, many := 15, 60 // boots that the baseline of 100 s stands for
+	for _, row := range []struct {
+		quick bool
+		base  int
+		took  time.Duration
+		limit int // after 40
+	}{
+		{true, many, 100 * time.Second, 80},
+		{true, many, 114 * time.Second, 80},
+		{true, many, 118 * time.Second, 50},
+		{true, few, 118 * time.Second, 80}, // either may be off by a tenth
+		{true, few, 122 * time.Second, 50},
+		{false, many, 90 * time.Second, 50},
+		{false, many, 249 * time.Second, 50},
+		{false, many, 251 * time.Second, 40},
+	} {
+		l := sizing.New(200, true, t0)
+		known := sizing.New(200, true, t0)
+		began := t0.Add(time.Second)
+		known.Observe(began.Add(100*time.Second), sizing.Poll{Settled: boots(0, row.base, began, 100*time.Second, sizing.Up)})
+		for i := 1; known.Record().Base["deploy wait"].N < row.base; i++ { // windows that say the same
+			began = began.Add(100 * time.Second)
+			known.Observe(began.Add(100*time.Second), sizing.Poll{Settled: boots(100*i, row.base, began, 100*time.Second, sizing.Up)})
+			if i > 9 {
+				t.Fatalf("%+v", known.Record())
+			}
+		}
+		r := known.Record()
+		r.Limit, r.Quick = 40, row.quick
+		l.Restore(t0, r)
+		began = t0.Add(time.Second)
+		l.Observe(began.Add(row.took), sizing.Poll{Occupied: 40, Waiting: 9, Settled: boots(0, 20, began, row.took, sizing.Up)})
+		if got := l.Record().Limit; got != row.limit {
+			t.Errorf("%+v: the limit is %d, base %v", row, got, r.Base)
+		}
+	}
+}
+
+// SZ-6: where boots are lost before anybody knows how long they take without load, those that came up tell which are late.
+func TestSZ6_TheFirstWindowTellsWhichBootsAreLate(t *testing.T) {
+	l := sizing.New(20, true, t0)
+	began := t0.Add(time.Second)
+	open := func(after time.Duration) sizing.Poll {
+		return sizing.Poll{Occupied: 20, Waiting: 9, Open: boots(50, 8, began, after, sizing.Open)}
+	}
+	first := open(100 * time.Second)
+	first.Settled = boots(0, 12, began, 100*time.Second, sizing.Up)
+	l.Observe(began.Add(100*time.Second), first)
+	for _, after := range []time.Duration{351 * time.Second, 360 * time.Second, 20 * time.Minute} {
+		l.Observe(began.Add(after), open(after))
+		if r := l.Record(); r.Limit != 12 || l.Limit() != 20 {
+			t.Errorf("8 of 20 boots are lost after %v: limit %d, want 12; in force %d, want 20", after, r.Limit, l.Limit())
+		}
+	}
+}

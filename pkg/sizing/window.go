@@ -91,6 +91,7 @@ type result struct {
 	up, lost, open int
 	compared       int               // boots that came up and have a baseline
 	slow           float64           // ln of how much longer these took than without load
+	noise          float64           // about how far slow is from the truth
 	kinds          map[string]sample // of those that came up
 }
 
@@ -101,6 +102,7 @@ func part(n, whole int) float64 { return float64(n) / float64(max(1, whole)) }
 func (w *window) judge(base baseline, lost func(Boot) bool) result {
 	r := result{kinds: map[string]sample{}}
 	logs := map[string][]float64{}
+	variance := 0.0 // of the sum of what is compared
 	for _, b := range w.boots {
 		switch {
 		case b.End == Up:
@@ -118,9 +120,12 @@ func (w *window) judge(base baseline, lost func(Boot) bool) result {
 		if known := base[kind]; known.N > 0 {
 			r.slow += float64(s.N) * (s.Mean - known.Mean)
 			r.compared += s.N
+			n := float64(s.N)
+			variance += n + n*n/float64(known.N) // the boots', and that of their baseline
 		}
 	}
 	r.slow /= float64(max(1, r.compared))
+	r.noise = spread * math.Sqrt(variance) / float64(max(1, r.compared))
 	return r
 }
 
