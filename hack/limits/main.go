@@ -92,6 +92,7 @@ func parse(args []string, stderr io.Writer) (options, error) {
 	hosts := fs.String("hosts", "200,3000", "hosts of the storms, with commas")
 	fs.IntVar(&o.plan.Seeds, "seeds", 10, "seeds of each cell, from 1 on")
 	fs.IntVar(&o.plan.Warm, "warm", 0, "hosts of a storm before each one, in which the throttle learns; 0: none")
+	fs.BoolVar(&o.plan.Told, "told", false, "play no adaptive limit, but 20 for four minutes and then the best fixed one: what nobody can be better than who begins with 20")
 	fs.StringVar(&o.file, "fixed", "internal/rig/simulate/limits/testdata/fixed.jsonl", "file of what is known of fixed limits")
 	fs.BoolVar(&o.sweep, "sweep", false, "play fixed limits of the cells that the file lacks, and add them to it")
 	fs.BoolVar(&o.strict, "strict", false, "end with 1 when a bound is broken")
@@ -105,6 +106,8 @@ func parse(args []string, stderr io.Writer) (options, error) {
 	switch {
 	case fs.NArg() > 0 || o.plan.Seeds < 1 || o.plan.Seeds > 1000:
 		return o, fmt.Errorf("%w: -seeds must be 1 to 1000, and nothing may follow the flags", errUse)
+	case o.plan.Told && (o.plan.Warm > 0 || o.sweep):
+		return o, fmt.Errorf("%w: -told goes with neither -warm nor -sweep", errUse)
 	case o.plan.Warm < 0 || o.plan.Warm > most:
 		return o, fmt.Errorf("%w: -warm %d: must be 0 to %d", errUse, o.plan.Warm, most)
 	}

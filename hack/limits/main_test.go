@@ -14,7 +14,7 @@ func TestParse(t *testing.T) {
 	if err != nil || len(o.plan.Cells) != 2*(2+3) || o.plan.Seeds != 2 || o.plan.Warm != 9 || !o.strict || o.sweep {
 		t.Errorf("%+v, %v", o, err)
 	}
-	for _, args := range []string{"-seeds 0", "-seeds x", "-cells nope", "-hosts 1", "-hosts many", "-warm -1", "-hosts ,", "more"} {
+	for _, args := range []string{"-seeds 0", "-seeds x", "-cells nope", "-hosts 1", "-hosts many", "-warm -1", "-hosts ,", "-told -warm 9", "-told -sweep", "more"} {
 		if _, err := parse(strings.Fields(args), io.Discard); !errors.Is(err, errUse) {
 			t.Errorf("%s: %v", args, err)
 		}
@@ -43,6 +43,12 @@ func TestLimitsSweepsThenPlays(t *testing.T) {
 	out, err = play()
 	if err != nil || !strings.Contains(out, "shared-10-0-16-halved") || !strings.Contains(out, "2 cells by the best fixed limit") {
 		t.Errorf("%v, played:\n%s", err, out)
+	}
+	if out, err = play("-told"); err != nil || !strings.Contains(out, "2 cells by the best fixed limit") {
+		t.Errorf("%v, told:\n%s", err, out)
+	}
+	if _, err := play("-told", "-hosts", "12"); err == nil || !strings.Contains(err.Error(), "no fixed limits are known") {
+		t.Errorf("told what nobody knows: %v", err)
 	}
 	if _, err := play("-hosts", "12"); err == nil {
 		t.Error("a cell that the file does not know was compared")

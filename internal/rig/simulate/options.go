@@ -30,6 +30,9 @@ type Options struct {
 	Learned sizing.State
 	// Later is how much later than usual the storm begins.
 	Later time.Duration
+	// FirstLimit is the limit for the FirstFor of the storm, of a fixed Limit of the throttle alone; 0: Limit is.
+	FirstLimit int
+	FirstFor   time.Duration
 	// Duration ends the storm after so much time; 0 is when all hosts are
 	// through.
 	Duration time.Duration

@@ -168,6 +168,8 @@ func (s *sim) handle(e event) error {
 		s.wave(e.who)
 	case evCapacity:
 		return s.world.SetOverload(s.clock, s.opt.overload(s.opt.BootChange.Capacity))
+	case evLimit:
+		return s.relimit()
 	case evSample:
 		s.meter.sample()
 		s.after(samplePeriod, event{kind: evSample})
@@ -202,6 +204,9 @@ func (s *sim) begin() {
 	}
 	if c := s.opt.BootChange; c.Capacity != 0 {
 		s.after(c.At, event{kind: evCapacity})
+	}
+	if s.opt.FirstLimit > 0 {
+		s.after(s.opt.FirstFor, event{kind: evLimit})
 	}
 	if s.opt.Record {
 		s.after(0, event{kind: evSample})

@@ -42,11 +42,17 @@ func (o *Options) sizingFaults() []error {
 	if o.Adaptive && o.Policy != measure.PolicyThrottle {
 		errs = append(errs, fmt.Errorf("--limit-mode %s: goes with --policy throttle alone, no other rule changes its limit", limitAdaptive))
 	}
+	if o.FirstLimit != 0 && (o.FirstLimit < 1 || o.FirstLimit > o.Limit || o.FirstFor < 0 || o.Adaptive || o.Policy != measure.PolicyThrottle || len(o.Troubles) > 0) {
+		errs = append(errs, fmt.Errorf("first limit %d for %v: must be 1 to the limit for 0s or more, of a fixed one of the throttle, without troubles", o.FirstLimit, o.FirstFor))
+	}
 	if o.Later < 0 || o.Later > longestTrouble {
 		errs = append(errs, fmt.Errorf("later %v: must be 0s to 10000h", o.Later))
 	}
 	return errs
 }
+
+// moves reports whether the limit in force changes.
+func (o *Options) moves() bool { return o.Adaptive || o.FirstLimit > 0 }
 
 // sizingMeter follows the limit.
 type sizingMeter struct {
@@ -71,7 +77,7 @@ func (z *sizingMeter) begin(s *sim) {
 // follow looks at the limit in force after a poll, which alone may change it.
 func (z *sizingMeter) follow(s *sim) {
 	limit := s.opt.Limit
-	if t, ok := s.rule.(*throttle); ok && s.opt.Adaptive {
+	if t, ok := s.rule.(*throttle); ok && s.opt.moves() {
 		limit = t.c.Vacancy(s.clock).Slots.Limit
 		z.judged(t)
 	}
@@ -95,7 +101,10 @@ func (z *sizingMeter) fill(s *sim, r *Result) {
 	r.Begun = time.Unix(0, s.meter.begun)
 	r.LimitMean, r.LimitAtEnd = float64(s.opt.Limit), s.opt.Limit
 	if s.opt.Adaptive {
-		r.LimitMode, r.LimitAtEnd = limitAdaptive, int(z.limit.value)
+		r.LimitMode = limitAdaptive
+	}
+	if s.opt.moves() {
+		r.LimitAtEnd = int(z.limit.value)
 		if d := s.now - s.meter.begun; s.meter.begun > 0 && d > 0 {
 			r.LimitMean = measure.Round(float64(z.limit.at(s.now)-z.base) / float64(d))
 		}

@@ -191,6 +191,32 @@ func TestALaterStormBeginsWithWhatWasLearned(t *testing.T) {
 	}
 }
 
+// TestTheFirstLimitIsInForceForItsTime, and then the other one.
+func TestTheFirstLimitIsInForceForItsTime(t *testing.T) {
+	o := changing()
+	o.Adaptive, o.BootChange, o.Record = false, BootChange{}, true
+	o.FirstLimit, o.FirstFor = 3, 10*time.Minute
+	_, r := play(t, o)
+	for after, want := range map[time.Duration]int{0: 3, 590 * time.Second: 3, 620 * time.Second: o.Limit, 30 * time.Minute: o.Limit} {
+		if got := r.inForce(after); got != want {
+			t.Errorf("after %v the limit is %d, want %d", after, got, want)
+		}
+	}
+	if r.PeakWorking != o.Limit || r.LimitAtEnd != o.Limit || r.LimitMean >= float64(o.Limit) || r.LimitMode != "fixed" {
+		t.Errorf("peak %d, limit %v on average, %d at the end, %s", r.PeakWorking, r.LimitMean, r.LimitAtEnd, r.LimitMode)
+	}
+	for _, change := range []func(*Options){
+		func(o *Options) { o.FirstLimit = o.Limit + 1 }, func(o *Options) { o.FirstLimit = -1 }, func(o *Options) { o.FirstFor = -1 },
+		func(o *Options) { o.Adaptive = true }, func(o *Options) { o.Policy = measure.PolicyBMO },
+	} {
+		wrong := o
+		change(&wrong)
+		if err := wrong.Validate(); err == nil || !strings.Contains(err.Error(), "first limit ") {
+			t.Errorf("%+v: %v", wrong, err)
+		}
+	}
+}
+
 // TestResultTellsOfTheLimit: a fixed limit is what it is all the time.
 func TestResultTellsOfTheLimit(t *testing.T) {
 	whole(t)

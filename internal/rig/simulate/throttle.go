@@ -1,6 +1,7 @@
 package simulate
 
 import (
+	"cmp"
 	"fmt"
 	"time"
 
@@ -20,7 +21,7 @@ type throttle struct {
 
 func newThrottle(s *sim) (*throttle, error) {
 	cfg := admission.DefaultConfig()
-	cfg.Slots.Limits = limits(s.opt.Limit)
+	cfg.Slots.Limits = limits(cmp.Or(s.opt.FirstLimit, s.opt.Limit))
 	cfg.Slots.Groups = s.opt.PoolLimits
 	cfg.Turns, cfg.Breakers = s.opt.Turns, s.opt.Breakers
 	cfg.Adaptive = s.opt.Adaptive
@@ -39,6 +40,15 @@ func newThrottle(s *sim) (*throttle, error) {
 
 func limits(total int) slots.Limits {
 	return slots.Limits{Total: total, StuckCap: (total + 3) / 4}
+}
+
+// relimit puts the limit in force that follows the first one.
+func (s *sim) relimit() error {
+	t, ok := s.rule.(*throttle)
+	if !ok {
+		return nil // no other rule has a limit that changes
+	}
+	return t.c.Reconfigure(s.clock, limits(s.opt.Limit), s.opt.Turns)
 }
 
 // notices are what the ledger tells of slots.

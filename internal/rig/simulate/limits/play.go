@@ -19,6 +19,8 @@ type Plan struct {
 	// is none: it knows nothing.
 	Warm  int
 	Table Table
+	// Told plays what no limiter can: one that is told the best fixed limit of the cell when it has seen its first window.
+	Told bool
 }
 
 // Case is one cell with its storms.
@@ -59,10 +61,20 @@ func (p Plan) Play(ctx context.Context, storms *atomic.Int64) ([]Case, error) {
 	return slices.DeleteFunc(out, func(c Case) bool { return len(c.Runs) < p.Seeds }), err
 }
 
+// firstWindow is how long an adaptive limit stays where it begins: half of the boots of a site without load, which
+// take 120 to 360 s, have ended, and a window is judged when nine of ten have.
+const firstWindow = 4 * time.Minute
+
 // play plays one storm, after the one in which the throttle learns.
 func (p Plan) play(ctx context.Context, c Cell, seed uint64) (Run, error) {
 	o := c.Storm(c.Ceiling(), seed)
-	o.Adaptive = true
+	o.Adaptive = !p.Told
+	if p.Told {
+		if o.Limit, _ = p.Table[c].Best(c.Ceiling()); o.Limit == 0 {
+			return Run{}, fmt.Errorf("%s: no fixed limits are known", c)
+		}
+		o.FirstLimit, o.FirstFor = min(usual, o.Limit), firstWindow
+	}
 	if p.Warm > 0 {
 		before := c
 		before.Hosts, before.Halved = p.Warm, false
