@@ -92,7 +92,7 @@ func parse(args []string, stderr io.Writer) (options, error) {
 	hosts := fs.String("hosts", "200,3000", "hosts of the storms, with commas")
 	fs.IntVar(&o.plan.Seeds, "seeds", 10, "seeds of each cell, from 1 on")
 	fs.IntVar(&o.plan.Warm, "warm", 0, "hosts of a storm before each one, in which the throttle learns; 0: none")
-	fs.BoolVar(&o.plan.Told, "told", false, "play no adaptive limit, but 20 for four minutes and then the best fixed one: what nobody can be better than who begins with 20")
+	fs.BoolVar(&o.plan.Told, "told", false, "play a yardstick in place of the adaptive limit: 20 for four minutes, and then the best fixed limit of the cell")
 	fs.StringVar(&o.file, "fixed", "internal/rig/simulate/limits/testdata/fixed.jsonl", "file of what is known of fixed limits")
 	fs.BoolVar(&o.sweep, "sweep", false, "play fixed limits of the cells that the file lacks, and add them to it")
 	fs.BoolVar(&o.strict, "strict", false, "end with 1 when a bound is broken")

@@ -42,7 +42,7 @@ func (c *core) workEnded(now time.Time, e slots.Ending) {
 
 // judge counts the outcome in the breakers. A failure settles the permit of the host's slot, and so
 // does success at the work that the permit was given for; success of a step on the way does not.
-// Where the limit was cut for a failure, that says nothing more about the whole Ironic (SZ-12).
+// Where the limit was cut for its boot, a failure says nothing more about the whole Ironic (SZ-12).
 func (s *policy) judge(now time.Time, h *host, e slots.Ending, cutFor bool) {
 	if s.set == nil {
 		return
@@ -55,21 +55,19 @@ func (s *policy) judge(now time.Time, h *host, e slots.Ending, cutFor bool) {
 		of := h.permit.Scopes()
 		scopes = slices.DeleteFunc(scopes, func(x breaker.Scope) bool { return slices.Contains(of, x) })
 	}
-	switch failed := e.Result == slots.Failed; {
-	case failed && cutFor:
-		if settles {
-			_ = h.permit.Cancel(now)
-			scopes = append(scopes, h.permit.Scopes()...)
+	switch e.Result {
+	case slots.Failed:
+		var except []breaker.Scope
+		if cutFor {
+			except = []breaker.Scope{wholeIronic}
 		}
-		scopes = slices.DeleteFunc(scopes, func(x breaker.Scope) bool { return x == wholeIronic })
-		s.set.RecordForeign(now, work, errors.New(causeOf(e)), scopes...)
-	case failed:
 		cause := errors.New(causeOf(e))
 		if settles {
-			_ = h.permit.Fail(now, work, cause)
+			_ = h.permit.Fail(now, work, cause, except...)
 		}
+		scopes = slices.DeleteFunc(scopes, func(x breaker.Scope) bool { return slices.Contains(except, x) })
 		s.set.RecordForeign(now, work, cause, scopes...)
-	case e.Result == slots.Succeeded:
+	case slots.Succeeded:
 		if settles {
 			_ = h.permit.Succeed(now, work)
 		}

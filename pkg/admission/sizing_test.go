@@ -122,10 +122,12 @@ func TestSZ12_BootsThatTheLimitWasCutForDoNotOpenTheBreaker(t *testing.T) {
 		name          string
 		limit         int
 		edit          []func(*admission.Config)
+		reset         bool // the image's breaker, before they fail: what began before says nothing any more (CB-12)
 		ironic, image string
 	}{
-		{"adaptive", 60, []func(*admission.Config){adaptive, whole(8), images}, "CLOSED", "OPEN"},
-		{"fixed", 20, []func(*admission.Config){whole(8), images}, "OPEN", "OPEN"},
+		{"adaptive", 60, []func(*admission.Config){adaptive, whole(8), images}, false, "CLOSED", "OPEN"},
+		{"adaptive, reset", 60, []func(*admission.Config){adaptive, whole(8), images}, true, "CLOSED", "CLOSED"},
+		{"fixed", 20, []func(*admission.Config){whole(8), images}, false, "OPEN", "OPEN"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			f := newFront(t, c.limit, c.edit...)
@@ -152,6 +154,14 @@ func TestSZ12_BootsThatTheLimitWasCutForDoNotOpenTheBreaker(t *testing.T) {
 					f.after(5 * time.Second)
 					f.ask(by(21, api.OpProvision))
 					f.ask(by(22, api.OpProvision))
+				}
+				if c.reset {
+					if _, err := f.TripBreaker(f.now, "image:bad", 0); err != nil {
+						t.Fatal(err)
+					}
+					if _, err := f.ResetBreaker(f.now, "image:bad"); err != nil {
+						t.Fatal(err)
+					}
 				}
 				for _, i := range lost {
 					f.stamp(i, ironic.DeployFailed, "Timeout reached while waiting for callback for node")

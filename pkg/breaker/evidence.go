@@ -42,7 +42,7 @@ type evidence struct {
 }
 
 // add counts o and returns the failures that it now opens for, nil for none, and how
-// many outcomes they are a share of, 0 when they are a run. So many permits are out now.
+// many outcomes they are a share of, 0 when they are a run. running is how many permits are out.
 func (e *evidence) add(cfg *Config, now time.Duration, o *outcome, running int) (failures []entry, of int) {
 	e.forgetOldRun(cfg, now)
 	n := entry{at: now, failure: o.failure}

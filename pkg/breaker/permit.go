@@ -1,6 +1,9 @@
 package breaker
 
-import "time"
+import (
+	"slices"
+	"time"
+)
 
 // Work is whose work ended and what kind of work it was. Both may be "".
 type Work struct {
@@ -66,23 +69,24 @@ func (p *Permit) Scopes() []Scope {
 // Succeed ends the work well. It returns ErrSettled when the permit was settled
 // before (CB-14), and then does nothing.
 func (p *Permit) Succeed(now time.Time, w Work) error {
-	return p.settle(now, &outcome{kind: w.Kind})
+	return p.settle(now, &outcome{kind: w.Kind}, nil)
 }
 
-// Fail ends the work badly; a nil err is an unknown error (CB-23). It returns
-// ErrSettled when the permit was settled before, and then does nothing.
-func (p *Permit) Fail(now time.Time, w Work, err error) error {
-	return p.settle(now, failed(w, err))
+// Fail ends the work badly; a nil err is an unknown error (CB-23). In the scopes of
+// except it ends without a verdict. It returns ErrSettled when the permit was settled
+// before, and then does nothing.
+func (p *Permit) Fail(now time.Time, w Work, err error, except ...Scope) error {
+	return p.settle(now, failed(w, err), except)
 }
 
 // Cancel ends the work without a verdict: a probe gives its place back (CB-13). A
 // start stays counted in the rate. It returns ErrSettled when the permit was settled
 // before, and then does nothing.
 func (p *Permit) Cancel(now time.Time) error {
-	return p.settle(now, nil)
+	return p.settle(now, nil, nil)
 }
 
-func (p *Permit) settle(now time.Time, o *outcome) error {
+func (p *Permit) settle(now time.Time, o *outcome, except []Scope) error {
 	if p == nil {
 		return nil
 	}
@@ -94,7 +98,11 @@ func (p *Permit) settle(now time.Time, o *outcome) error {
 		c := st.circuit
 		c.tick(now)
 		c.used = c.now
-		c.end(st, o)
+		if slices.Contains(except, c.scope) {
+			c.end(st, nil)
+		} else {
+			c.end(st, o)
+		}
 	}
 	return nil
 }

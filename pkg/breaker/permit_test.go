@@ -169,3 +169,24 @@ func TestWorkTakenWhileNotClosedHasNoSay(t *testing.T) {
 		})
 	}
 }
+
+// TestCB12_AFailureWithoutAVerdictInOneScope: it is one in the others, as it would be without that, and none in a scope that
+// opened since.
+func TestCB12_AFailureWithoutAVerdictInOneScope(t *testing.T) {
+	s := with(t, func(c *Config) { c.FailureThreshold, c.MaxConcurrent, c.RateLimitPerMinute = 1, 9, 0 })
+	before := yes(t, s, start, rack, ironic)
+	s.Trip(start, rack, 0)
+	s.Reset(start, rack)
+	settled(t, before.Fail(start, Work{Host: "a"}, errBoom, ironic))
+	in(t, s, start, rack, Closed)
+	in(t, s, start, ironic, Closed)
+	p := yes(t, s, start, rack, ironic)
+	settled(t, p.Fail(start, Work{Host: "b"}, errBoom, ironic))
+	if st := in(t, s, start, ironic, Closed); st.ConcurrentInstances != 0 {
+		t.Errorf("its place is not free: %+v", st)
+	}
+	in(t, s, start, rack, Open)
+	if err := p.Fail(start, Work{Host: "b"}, errBoom, ironic); err == nil {
+		t.Error("settled twice")
+	}
+}

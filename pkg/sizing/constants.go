@@ -20,7 +20,8 @@ const (
 	// or likely to be.
 	lostAfter  = 3.5
 	lateAfter  = 2.0
-	failedLate = 1.5
+	failedLate = 1.5 // times the time without load,
+	failedThen = 1.3 // and the typical one
 
 	// Losses are so many boots, and such a part of the last ones, with most slots taken.
 	leastLost = 3
@@ -30,6 +31,7 @@ const (
 	crowdPart = 0.8
 	mayBeLost = 0.05 // up to here a limit still grows
 	mostUsual = 0.3
+	leastUp   = 0.25 // with fewer boots that come up it is an outage
 	cutLeast  = 0.5
 	cutMost   = 0.9
 	rest      = 20 * time.Minute // after a cut, before the limit grows

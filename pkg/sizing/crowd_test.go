@@ -131,3 +131,53 @@ func TestSZ12_WhatTheLimitWasCutForIsKnown(t *testing.T) {
 		}
 	}
 }
+
+// outage is so many hours in which no boot comes up: Ironic gives each up after half an hour, and another host takes its
+// slot. Before it boots took 100 s, and slower times that. It returns how many failures a cut has answered, of all.
+func outage(slower float64, ceiling int) (answered, all int) {
+	l := sizing.New(ceiling, true, t0)
+	l.Restore(t0, sizing.Record{Limit: ceiling})
+	now := t0.Add(time.Second)
+	for i, took := range []float64{100, 100 * slower} {
+		began := now
+		now = began.Add(time.Duration(took) * time.Second)
+		l.Observe(now, sizing.Poll{Occupied: ceiling, Waiting: 99, Settled: boots(100*i, ceiling, began, now.Sub(began), sizing.Up)})
+		now = now.Add(time.Second)
+	}
+	var open []sizing.Boot
+	host, end := 10_000, now.Add(6*time.Hour)
+	for ; now.Before(end); now = now.Add(10 * time.Second) {
+		p := sizing.Poll{Waiting: 99}
+		for _, b := range open {
+			if b.Took = now.Sub(b.Began); b.Took < 30*time.Minute {
+				p.Open = append(p.Open, b)
+				continue
+			}
+			all++
+			if l.CutFor(b.Host) {
+				answered++
+			}
+			b.End = sizing.Failed
+			p.Settled = append(p.Settled, b)
+		}
+		open, p.Occupied = p.Open, len(p.Open)
+		l.Observe(now, p)
+		for len(open) < l.Limit() {
+			host++
+			open = append(open, boots(host, 1, now, 0, sizing.Open)...)
+		}
+	}
+	return answered, all
+}
+
+// Where no boot comes up at all, no limit is to blame: the breaker has to hear of it. However slow boots were before, the
+// first crowd is the most that it is not told of.
+func TestSZ12_AnOutageIsEvidence(t *testing.T) {
+	for _, slower := range []float64{1, 1.3, 1.8} {
+		for _, ceiling := range []int{20, 60, 200} {
+			if answered, all := outage(slower, ceiling); answered > ceiling || all-answered < ceiling {
+				t.Errorf("boots %v times slower, %d slots: a cut has answered %d of %d failures", slower, ceiling, answered, all)
+			}
+		}
+	}
+}

@@ -26,7 +26,8 @@ type Limiter struct {
 	from    time.Time       // the begin of the crowd that was cut last, its end is badAt
 	late    int             // slots that boots of this crowd hold which are late
 	older   int             // slots that late boots of crowds before it hold
-	cutFor  map[string]bool // hosts of all these boots
+	cutFor  map[string]bool // late hosts: whether their boot is one that a cut has answered
+	answers time.Time       // the last cut before which boots came up
 	stepped time.Time       // when the limit last grew near bad
 	clean   bool            // since the last cut there was a time without losses (SZ-9)
 	usual   float64         // part of boots that is lost whatever the limit
@@ -50,9 +51,9 @@ func (l *Limiter) Limit() int {
 	return min(l.ceiling, max(l.limit, min(l.bad, l.limit+l.late))+l.older)
 }
 
-// CutFor reports whether the host's boot is one of those for which the limit was cut: it is late, and began
-// before the cut. Where its work fails for that, it tells nothing new (SZ-12). A limit that is not
-// adaptive was not cut.
+// CutFor reports whether the host's boot is late and began before the limit was cut, when other boots came
+// up: where its work fails for that, it tells nothing new (SZ-12). A limit that is not adaptive was not
+// cut.
 func (l *Limiter) CutFor(host string) bool { return l.adaptive && l.cutFor[host] }
 
 // Ceiling is the highest limit.
@@ -151,6 +152,9 @@ func (l *Limiter) judge(now time.Time, late int) {
 func (l *Limiter) cut(now time.Time, late int) {
 	l.bad, l.from, l.badAt = l.losses.occupied, l.losses.since, now
 	l.late, l.older = late, l.older+l.late // until the next poll counts them
+	if l.losses.part() <= 1-leastUp {      // else it is an outage, which no limit answers
+		l.answers = now
+	}
 	left := l.left()
 	if l.stood == 0 || l.adaptive {
 		l.stood = left

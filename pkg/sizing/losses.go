@@ -62,7 +62,7 @@ func (l *Limiter) watch(p *Poll) (late int) {
 	for _, b := range p.Open {
 		open[b.Host] = true
 		if b.late(l.typical(b.Kind)) {
-			l.cutFor[b.Host] = b.Began.Before(l.badAt)
+			l.cutFor[b.Host] = b.Began.Before(l.answers)
 			switch {
 			case b.Began.Before(l.from):
 				l.older++

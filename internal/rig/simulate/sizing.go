@@ -42,8 +42,8 @@ func (o *Options) sizingFaults() []error {
 	if o.Adaptive && o.Policy != measure.PolicyThrottle {
 		errs = append(errs, fmt.Errorf("--limit-mode %s: goes with --policy throttle alone, no other rule changes its limit", limitAdaptive))
 	}
-	if o.FirstLimit != 0 && (o.FirstLimit < 1 || o.FirstLimit > o.Limit || o.FirstFor < 0 || o.Adaptive || o.Policy != measure.PolicyThrottle || len(o.Troubles) > 0) {
-		errs = append(errs, fmt.Errorf("first limit %d for %v: must be 1 to the limit for 0s or more, of a fixed one of the throttle, without troubles", o.FirstLimit, o.FirstFor))
+	if o.FirstLimit != 0 && (o.FirstLimit < 1 || o.FirstLimit > o.Limit || o.FirstFor < 0 || o.Adaptive || o.Policy != measure.PolicyThrottle || len(o.Troubles)+len(o.PoolLimits) > 0) {
+		errs = append(errs, fmt.Errorf("first limit %d for %v: must be 1 to the limit for 0s or more, of a fixed one of the throttle, without troubles and limits of groups", o.FirstLimit, o.FirstFor))
 	}
 	if o.Later < 0 || o.Later > longestTrouble {
 		errs = append(errs, fmt.Errorf("later %v: must be 0s to 10000h", o.Later))

@@ -19,7 +19,8 @@ type Plan struct {
 	// is none: it knows nothing.
 	Warm  int
 	Table Table
-	// Told plays what no limiter can: one that is told the best fixed limit of the cell when it has seen its first window.
+	// Told plays a yardstick instead of the adaptive limit: 20, or the best fixed limit of the cell if that is lower, and
+	// that one from about the end of the first window on.
 	Told bool
 }
 
@@ -61,8 +62,8 @@ func (p Plan) Play(ctx context.Context, storms *atomic.Int64) ([]Case, error) {
 	return slices.DeleteFunc(out, func(c Case) bool { return len(c.Runs) < p.Seeds }), err
 }
 
-// firstWindow is how long an adaptive limit stays where it begins: half of the boots of a site without load, which
-// take 120 to 360 s, have ended, and a window is judged when nine of ten have.
+// firstWindow is less than an adaptive limit stays where it begins: boots take 120 to 360 s without load, so that half of
+// them have ended then, and a window is judged when nine of ten have.
 const firstWindow = 4 * time.Minute
 
 // play plays one storm, after the one in which the throttle learns.
