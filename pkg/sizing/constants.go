@@ -20,8 +20,7 @@ const (
 	// or likely to be.
 	lostAfter  = 3.5
 	lateAfter  = 2.0
-	failedLate = 1.5 // times the time without load,
-	failedThen = 1.3 // and the typical one
+	failedLate = 1.5
 
 	// Losses are so many boots, and such a part of the last ones, with most slots taken.
 	leastLost = 3
