@@ -132,7 +132,7 @@ func TestSZ12_WhatTheLimitWasCutForIsKnown(t *testing.T) {
 	}
 }
 
-// outage is so many hours in which no boot comes up: Ironic gives each up after half an hour, and another host takes its
+// outage is six hours in which no boot comes up: Ironic gives each up after half an hour, and another host takes its
 // slot. Before it boots took 100 s, and slower times that. It returns how many failures a cut has answered, of all.
 func outage(slower float64, ceiling int) (answered, all int) {
 	l := sizing.New(ceiling, true, t0)
