@@ -241,7 +241,7 @@ func spellNoSlot(t *testing.T, l *lab, carried []bool, plain []string) {
 		}
 	}
 	for _, o := range full.status().Slots.Occupants {
-		if o.Kind == "leased" {
+		if o.Kind == "granted" {
 			t.Errorf("somebody got a slot that was not free: %+v", o)
 		}
 	}
@@ -259,7 +259,7 @@ func spellFreeSlots(t *testing.T, l *lab, carried []bool) {
 	shown := free.status().Slots.Occupants
 	for i, moved := range p.moved() {
 		s := spellings[i]
-		holds := slices.ContainsFunc(shown, func(o api.Occupant) bool { return o.NodeUUID == p.uuids[i] && o.Kind == "leased" })
+		holds := slices.ContainsFunc(shown, func(o api.Occupant) bool { return o.NodeUUID == p.uuids[i] && o.Kind == "granted" })
 		if moved && !holds && s.state == "" {
 			t.Errorf("%s was carried out without a slot; the answer was %q to\n%q", s.name, answers[i], p.bytesOf(free.url, i))
 		}

@@ -59,9 +59,9 @@ func TestStormProtection(t *testing.T) {
 		l.create(host, ramdisk)
 	}
 	file := filepath.Join(t.TempDir(), "holds.db")
-	environment := settings(l.ironic.URL, "MAX_CONCURRENT_PROVISIONING_HOSTS=3", "IRONIC_THROTTLE_FAILING_RESERVE=0",
+	environment := settings(l.ironic.URL, "MAX_CONCURRENT_PROVISIONING_HOSTS=3",
 		"IRONIC_THROTTLE_BREAKER_THRESHOLD=3", "IRONIC_THROTTLE_BREAKER_RECOVERY_TIMEOUT=15s",
-		"IRONIC_THROTTLE_BREAKER_SCOPES=ironic,group,driver,image",
+		"IRONIC_THROTTLE_BREAKER_SCOPES=ironic,group,image",
 		"IRONIC_THROTTLE_FAILED_HOST_HOLDOFF=2h", "IRONIC_THROTTLE_HOLDOFF_FILE="+file)
 	s := serveThrottle(t, environment)
 	failing := []string{"host-1", "host-2", "host-3"}
@@ -83,9 +83,6 @@ func TestStormProtection(t *testing.T) {
 	b := s.breakerOf("ironic")
 	if b.State == "CLOSED" || len(b.Causes) != 1 || b.Causes[0].Count != 3 || len(b.Causes[0].Hosts) != 3 {
 		t.Errorf("breaker %+v", b)
-	}
-	if d := s.breakerOf("driver:fake-hardware"); d.State == "CLOSED" || d.State == "" {
-		t.Errorf("breaker of the driver %+v", d)
 	}
 	if n := s.log.Count("circuit breaker", "scope=ironic", "to=OPEN", "count=3"); n != 1 {
 		t.Errorf("the log tells it %d times", n)

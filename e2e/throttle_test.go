@@ -22,12 +22,12 @@ type holder struct {
 
 // Who is shown, and how.
 var (
-	yesSaid  = holder{Kind: "leased", Counted: true}
-	working  = holder{Kind: "leased", Busy: true, Counted: true}
+	yesSaid  = holder{Kind: "granted", Counted: true}
+	working  = holder{Kind: "granted", Busy: true, Counted: true}
 	adopted  = holder{Kind: "adopted", Busy: true, Counted: true}
 	foreign  = holder{Kind: "foreign", Busy: true, Counted: true}
 	booting  = holder{Kind: "booting", Busy: true}
-	atRest   = holder{Kind: "leased", Counted: true} // between two phases
+	atRest   = holder{Kind: "granted", Counted: true} // between two phases
 	nobody   = map[string]holder{}
 	inOneGo  = map[string]map[string]string{"fake": {"inspect_delay": "6"}}
 	limitOne = "MAX_CONCURRENT_PROVISIONING_HOSTS=1"
@@ -83,7 +83,7 @@ func TestThrottleFollowsHosts(t *testing.T) {
 	s.shows(nobody)
 
 	// A provisioning: two pieces of work on one slot.
-	s.says("host-1", api.OpProvision, api.ReasonGranted)
+	s.comesToSay("host-1", api.OpProvision, api.ReasonGranted, api.ReasonTurn) // host-2 was first, and asks no more
 	l.clean("host-1")
 	s.shows(map[string]holder{"host-1": working}) // no agent yet
 	agent := l.call("host-1", ironic.CleanWait)

@@ -11,7 +11,7 @@ import (
 )
 
 const breakersHelp = `Shows the circuit breakers: one for the whole Ironic, one for each conductor group,
-and, where IRONIC_THROTTLE_BREAKER_SCOPES says so, for each driver and image. CLOSED
+and, where IRONIC_THROTTLE_BREAKER_SCOPES says so, for each image. CLOSED
 lets hosts start. OPEN lets none start, until the recovery time is over. HALF_OPEN
 lets a few probes start: one that goes well closes it. Below are the causes of the
 failures that count, with the number of hosts and some of their names.
@@ -23,12 +23,11 @@ const breakersExample = `  ironic-throttle breakers
   ironic-throttle breakers reset group:rack1
   ironic-throttle breakers trip ironic --for 2h`
 
-const scopeHelp = `SCOPE is as 'breakers' shows it: ironic, group:NAME, driver:NAME or image:CHECKSUM.
-To say it twice is no error. A scope that no host belongs to is refused, with the
-nearest one that is known.
+const scopeHelp = `SCOPE is as 'breakers' shows it: ironic, group:NAME or image:CHECKSUM.
+To say it twice is no error.
 
-Exit codes: 0 done, 1 the scope has no breaker or no host, 2 wrong use, 3 the throttle
-could not be reached, or Ironic to ask it for a group or driver that was never used.`
+Exit codes: 0 done, 1 the scope has no breaker, 2 wrong use, 3 the throttle could not be
+reached.`
 
 const resetHelp = `Closes the breaker of a scope: the cause is mended, and nobody needs to wait for
 probes. What failed before does not count any more.

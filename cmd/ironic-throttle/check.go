@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/ironic-throttle/ironic-throttle/internal/statusview"
 	"github.com/ironic-throttle/ironic-throttle/pkg/api"
 )
 
@@ -181,7 +182,6 @@ func answerText(a api.Answer) string {
 		fmt.Fprintf(&b, "position: %d\n", a.Position)
 	}
 	s := a.Slots
-	fmt.Fprintf(&b, "slots:    %d of %d occupied, %d free, %d leased, %d booting, %d waiting\n",
-		s.Occupied, s.Limit, s.Free, s.Leased, s.Booting, s.Waiting)
+	fmt.Fprintf(&b, "slots:    %s\n", statusview.Slots(s))
 	return b.String()
 }

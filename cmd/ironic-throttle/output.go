@@ -8,7 +8,7 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/charmbracelet/x/term"
+	"golang.org/x/term"
 )
 
 // printJSON writes v as one indented document.
@@ -82,7 +82,7 @@ func (p *process) environment(name string) string {
 // isTerminal reports whether somebody looks at w.
 func isTerminal(w io.Writer) bool {
 	f, ok := w.(*os.File)
-	return ok && term.IsTerminal(f.Fd())
+	return ok && term.IsTerminal(int(f.Fd()))
 }
 
 // columns is how wide the terminal is that shows stdout; 0: it is none, and lines may have
@@ -92,7 +92,7 @@ func (p *process) columns() int {
 	if p.width > 0 || !ok {
 		return p.width
 	}
-	width, _, err := term.GetSize(f.Fd())
+	width, _, err := term.GetSize(int(f.Fd()))
 	if err != nil {
 		return 0
 	}

@@ -42,14 +42,10 @@ func TestCommandsPageShowsWhatIsPrinted(t *testing.T) {
 	for command, answer := range map[string]string{
 		"check metal3/host-0 --op inspect": `{"reason":"full","message":"no slot is free: 20 of 20 occupied, 57 waiting, this is number 12, its turn comes in about 25m, at most 50m for nine of ten","retryAfterSeconds":90,"position":12,
 			"slots":{"limit":20,"occupied":20,"leased":3,"booting":1,"waiting":57}}`,
-		"why metal3/host-2": `{"host":"metal3/host-2","nodeUUID":"3f2b8a6e-0c1d-4e5f-8a9b-0c1d2e3f4a5b","standing":"stopped","state":"available",
-			"story":["It wants to provision. It asked first 1m ago, and last just now.","Its deployment failed 1m ago: it broke.",
-			 "If it asked now, it would be told no (hold): its deployment has failed: it is left alone for another 58m, until 2026-11-21T13:11:10Z, so that somebody can look at it; to let it go now: ironic-throttle holds release metal3/host-2.",
-			 "Its hold must end, or somebody must release it."],
-			"steps":["See what failed: ironic-throttle holds.","When the cause is mended, or to try again at once: ironic-throttle holds release metal3/host-2."],
-			"history":[{"at":"2026-11-21T12:12:25Z","text":"asked to provision: no (hold)","times":3},{"at":"2026-11-21T12:11:10Z","text":"deploy failed","times":1},
-			 {"at":"2026-11-21T12:11:00Z","text":"asked to provision: yes (granted)","times":1}]}`,
-		"queue --reason breaker-open": `{"pools":[{"pool":"","limit":20,"parked":2,"stopped":2,"ahead":20,"claimWindowSeconds":180,"failingOpen":true,"failingAllowed":5,
+		"why metal3/host-2": `{"host":"metal3/host-2","nodeUUID":"3f2b8a6e-0c1d-4e5f-8a9b-0c1d2e3f4a5b","standing":"stopped","state":"deploy failed",
+			"story":["If it asked now, it would be told no (hold), as it has been for 1m: its deployment has failed: it is left alone for another 58m, until 2026-11-21T13:11:10Z, so that somebody can look at it; to let it go now: ironic-throttle holds release metal3/host-2."],
+			"steps":["See what failed: ironic-throttle holds.","When that is repaired, or to try again at once: ironic-throttle holds release metal3/host-2."]}`,
+		"queue --reason breaker-open": `{"pools":[{"pool":"","limit":20,"silent":0,"stopped":2,"failingOpen":true,"failingAllowed":5,
 			"matching":2,"hosts":[{"position":0,"name":"metal3~host-1","lane":"healthy","reason":"breaker-open","waitedSeconds":600},
 			{"position":0,"name":"metal3~host-2","lane":"healthy","reason":"breaker-open","waitedSeconds":540}]}]}`,
 		"holds": `{"timeout":"48h0m0s","stage":"retry","hosts":[

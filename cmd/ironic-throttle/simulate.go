@@ -29,6 +29,11 @@ then shows the limit in force, hosts that boot at once, and boots that were lost
 rack that is dead, BMCs that come and go, hosts that hang for ever. --breaker on,off and
 --holdoff 0s,2h show side by side what the throttle's answer to it is worth.
 
+Of what is printed, the peak is counted inside the fake Ironic and not by the throttle.
+Slots occupied are those while more than --limit healthy hosts wait. A wait is from
+when a host wants to start until Ironic's yes to its PUT. Fairness is 1 where all
+tenants with waiting hosts get slots by their weights, and 1/tenants where one gets all.
+
 Exit codes: 0 the limit held, 1 not, or a storm did not end, 2 wrong use. Where the
 throttle is among the policies it alone decides about 0 or 1: that the others
 break the limit is what the comparison is for.`

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"os"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -16,16 +15,16 @@ import (
 )
 
 const statusHelp = `Shows what a running throttle knows, and which address answered: how fresh its view of Ironic is, how many
-slots are taken and by whom since when, who is next in the queue, what was answered
-so far, and warnings. With -o json it is /v1/status as it is, which has no queue.
+slots are taken and by whom since when, who is next in the queue, what failures stop,
+and warnings. With -o json it is /v1/status as it is, which has no queue.
 
-With --watch it shows that again and again until it is interrupted: as a live view
-on a terminal, which shows what fits and scrolls through the rest (q quits), else as
-text, one block after the other; with -o json as one line of JSON each. It goes on
-while the throttle cannot be reached.
+With --watch it shows that again and again until it is interrupted: on a terminal in
+the same place, else one block after the other; with -o json as one line of JSON each.
+It goes on while the throttle cannot be reached.
 
-A terminal gets lines of its width: UUIDs are shortened first, then long texts are
-broken and columns left out. A pipe gets everything.
+A terminal gets one screen, in lines of its width: UUIDs are shortened first, then long
+texts are broken and columns left out, and of each table the first rows are shown. A
+pipe gets everything.
 
 Exit codes: 0 shown, 2 wrong use, 3 the throttle could not be reached (--watch: at
 the last try).`
@@ -55,7 +54,7 @@ func (p *process) statusCommand() *cobra.Command {
 			defer client.CloseIdleConnections()
 			fetch := p.statusSource(client, to)
 			if watch {
-				return p.watchStatus(cmd.Context(), fetch, interval)
+				return p.repeatStatus(cmd.Context(), fetch, interval)
 			}
 			seen, err := fetch(cmd.Context())
 			if err != nil {
@@ -75,9 +74,11 @@ func (p *process) statusCommand() *cobra.Command {
 	return cmd
 }
 
+type statusSource func(context.Context) (statusview.Content, error)
+
 // statusSource fetches what status shows: the queue is for people. A throttle that is
 // older than this command may have none. Its errors have their exit codes.
-func (p *process) statusSource(client *api.Client, to remote) statusview.Source {
+func (p *process) statusSource(client *api.Client, to remote) statusSource {
 	return func(ctx context.Context) (shown statusview.Content, err error) {
 		shown.Server = to.server
 		if shown.Status, err = client.Status(ctx); err != nil {
@@ -98,24 +99,9 @@ func (p *process) statusSource(client *api.Client, to remote) statusview.Source 
 	}
 }
 
-// watchStatus shows statuses until ctx ends, which is a good end, or until a
-// user of the live view quits.
-func (p *process) watchStatus(ctx context.Context, fetch statusview.Source, interval time.Duration) error {
-	var err error
-	if !p.json && isTerminal(p.stdout) && isTerminal(os.Stdin) {
-		err = statusview.Live(ctx, statusview.Terminal{In: os.Stdin, Out: p.stdout}, interval, fetch)
-	} else {
-		err = p.repeatStatus(ctx, fetch, interval)
-	}
-	if err == nil {
-		return nil
-	}
-	return clientError(err)
-}
-
-// repeatStatus prints statuses; it returns the error of the last try, nil when
+// repeatStatus prints statuses until ctx ends; it returns the error of the last try, nil when
 // the end came in between.
-func (p *process) repeatStatus(ctx context.Context, fetch statusview.Source, interval time.Duration) error {
+func (p *process) repeatStatus(ctx context.Context, fetch statusSource, interval time.Duration) error {
 	tick := time.NewTicker(interval)
 	defer tick.Stop()
 	var last error
@@ -140,6 +126,9 @@ func (p *process) repeatStatus(ctx context.Context, fetch statusview.Source, int
 	}
 }
 
+// clearScreen begins in the upper left corner of an empty terminal.
+const clearScreen = "\x1b[H\x1b[2J"
+
 func (p *process) printStatus(shown statusview.Content, first bool) error {
 	if p.json {
 		text, err := json.Marshal(shown.Status)
@@ -149,7 +138,10 @@ func (p *process) printStatus(shown statusview.Content, first bool) error {
 		return p.print(string(text) + "\n")
 	}
 	text := statusview.Text(shown, p.columns())
-	if !first {
+	switch {
+	case isTerminal(p.stdout):
+		text = clearScreen + text
+	case !first:
 		text = "\n" + text
 	}
 	return p.print(text)

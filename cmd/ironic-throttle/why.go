@@ -10,7 +10,7 @@ import (
 )
 
 const whyHelp = `Tells the whole story of one host: how it stands, what it waits for and since when,
-what must happen before it starts, what you can do, and what happened to it last.
+what must happen before it starts, and what you can do.
 It never takes, renews or ends anything.
 
 HOST is NAMESPACE/NAME or NAMESPACE~NAME, or the name or UUID of its node.

@@ -37,7 +37,6 @@ type run struct {
 // benchmark are taken for their median.
 var runs = []run{
 	{name: "Decision", pkg: "./pkg/admission", args: []string{"-benchtime", "300ms", "-count", "5", "-benchmem"}},
-	{name: "F10_Ask", pkg: "./pkg/fairshare", args: []string{"-benchtime", "500ms", "-count", "3", "-benchmem"}},
 	{name: "AskSucceed", dir: "hack/bench/gobreaker", pkg: ".", args: []string{"-benchtime", "500ms", "-count", "3", "-benchmem"}},
 	{name: "Get", pkg: "./pkg/snapshot", args: []string{"-benchtime", "100ms", "-count", "3", "-benchmem", "-cpu", "1"}},
 	{name: "Sharing", pkg: "./pkg/snapshot", args: []string{"-benchtime", "4000x", "-count", "3"}},

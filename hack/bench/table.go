@@ -35,8 +35,6 @@ var targets = []target{
 	decision("100,000", "full", 2000, "≤ 2 µs"),
 	decision("100,000", "full-1000-tenants", 2000, "≤ 2 µs"),
 	decision("100,000", "held-slot", 2000, "≤ 2 µs"),
-	turn("1,000", 0, "shown"), turn("10,000", 0, "shown"),
-	turn("100,000", 2000, "≤ 2 µs (F-10)"), turn("1,000,000", 0, "shown"),
 	{
 		what: "POST /v1/isready over loopback, 2,000 a second", name: "IsReadyLoopback",
 		unit: "p99-ms", limit: 2, goal: "p99 ≤ 2 ms", measured: "p99 %.2f ms",
@@ -102,17 +100,6 @@ func decision(waiting, answer string, limit float64, goal string) target {
 		name: "Decision/waiting=" + strings.ReplaceAll(waiting, ",", "") + "/" + answer,
 		unit: "median-ns", limit: limit, goal: goal, measured: "median %.0f ns",
 		beside: []unitText{{unit: "ns/op", text: "mean %.0f ns"}, {unit: "allocs/op", text: "%.0f allocs"}},
-	}
-}
-
-// turn is the fair turn alone, in up to 1,000 tenants. How the cost grows with the
-// hosts is shown beside it: per bit of their number it must not (F-10).
-func turn(hosts string, limit float64, goal string) target {
-	return target{
-		what: "fair turn, " + hosts + " hosts waiting in 1,000 tenants",
-		name: "F10_Ask/hosts=" + strings.ReplaceAll(hosts, ",", ""),
-		unit: "median-ns", limit: limit, goal: goal, measured: "median %.0f ns",
-		beside: []unitText{{unit: "median-ns/log2n", text: "%.0f ns per bit"}, {unit: "p99-ns", text: "p99 %.0f ns"}, {unit: "allocs/op", text: "%.0f allocs"}},
 	}
 }
 

@@ -29,7 +29,7 @@ func heldHost(s *stage) {
 	record := holdoff.Record{Version: holdoff.RecordVersion, UUID: "6e2b8a6e-0c1d-4e5f-8a9b-0c1d2e3f4a5b", Name: "metal3~lab", Episodes: []holdoff.EpisodeRecord{
 		{ID: "first", Kind: holdoff.Deployment, State: "deploy failed", Failures: 1, Since: time.Now()},
 	}}
-	if err := s.app.controller.Start(time.Now(), []holdoff.Record{record}, true, sizing.State{}); err != nil {
+	if err := s.app.controller.Start(time.Now(), []holdoff.Record{record}, sizing.State{}); err != nil {
 		s.Fatal(err)
 	}
 	s.app.hosts = clusterhosts.New(time.Now, s.app.log)
@@ -64,21 +64,6 @@ func TestBO10_ReleaseByAnnotation(t *testing.T) {
 		s.app.hosts.Changed(with, noted("lab", func(h *hosts.Host) { h.Release, h.ErrorCount = "first", 2 }))
 		if n := s.log.count("hold released by annotation", "metal3/lab"); n != 1 {
 			t.Errorf("%d lines", n)
-		}
-	})
-}
-
-// A failed host that has not asked since our start is known as the watch first shows it.
-func TestBO11_TheWatchTellsWhatAFailedHostIsToBe(t *testing.T) {
-	play(t, anHour, func(s *stage) {
-		heldHost(s)
-		is := func(spec string) *hosts.Host {
-			return noted("lab", func(h *hosts.Host) { h.NodeUUID, h.Spec = "6e2b8a6e-0c1d-4e5f-8a9b-0c1d2e3f4a5b", spec })
-		}
-		s.app.hosts.Changed(nil, is("k1:a/b"))
-		s.app.hosts.Changed(is("k1:a/b"), is("k1:c/b"))
-		if puts := s.app.controller.UnsavedHolds(time.Now()).Puts; len(puts) != 1 || puts[0].Spec != "k1:a/b" {
-			t.Errorf("%+v", puts)
 		}
 	})
 }

@@ -45,6 +45,8 @@ type Options struct {
 	Transport http.RoundTripper
 	// ClusterTransport does so for the network between us and the API server.
 	ClusterTransport http.RoundTripper
+	// NoListeners opens no address: API and Gateway are then the only ways in.
+	NoListeners bool
 	// Now is the clock that decisions go by; nil: time.Now. Poll interval and
 	// time-outs go by the real one.
 	Now func() time.Time
@@ -68,7 +70,7 @@ type App struct {
 	reload     *config.Sources // nil: no reload
 	holds      *holdKeeper
 	kept       keptHolds
-	list       *inventory.Lookup
+	list       inventory.Lookup
 	gatewayPart
 	kubePart
 	operatorPart
@@ -129,6 +131,9 @@ func New(ctx context.Context, o Options) (_ *App, err error) {
 	if err := a.newServer(m, plans); err != nil {
 		return nil, err
 	}
+	if o.NoListeners {
+		return a, nil
+	}
 	if a.listeners, err = listen(ctx, o.Config); err != nil {
 		return nil, err
 	}
@@ -141,18 +146,10 @@ func (a *App) newDecision(o Options) error {
 	if err != nil {
 		return fmt.Errorf("configuration: %w", err)
 	}
-	decision.Notify = func(all []slots.Notice) {
-		decisionlog.Slots(a.log, all)
-		a.hosts.Noticed(all)
-	}
+	decision.Notify = func(all []slots.Notice) { decisionlog.Slots(a.log, all) }
 	decision.NotifyFailures = func(all []admission.FailureNotice) { decisionlog.Failures(a.log, all) }
 	decision.Leading = a.mayStart
-	if o.Config.Gateway.Listen != "" {
-		decision.GatewayRequests = a.gatewayRequests
-	}
 	a.begun.Store(a.elector == nil && a.holdMap == nil)
-	a.list = inventory.NewLookup(a.client, a.log, a.now)
-	decision.Nodes = a.list
 	if a.hosts != nil {
 		decision.Hosts = a.hosts
 	}
@@ -165,12 +162,13 @@ func (a *App) newDecision(o Options) error {
 	if a.hosts != nil {
 		a.hosts.Decision, a.hosts.HoldChanged = a.controller, a.holds.polled
 	}
-	a.list.Inventory, err = inventory.New(inventory.Options{
+	nodes, err := inventory.New(inventory.Options{
 		Source: a.client, Begin: a.controller.Begin, MaxAge: o.Config.View.ListMaxAge, Now: a.now, Log: a.log,
 	})
 	if err != nil {
 		return errors.Join(err, a.holds.close())
 	}
+	a.list = inventory.Lookup{Inventory: nodes, Ironic: a.client}
 	return nil
 }
 
@@ -190,12 +188,12 @@ func (a *App) newPoller(c config.Config, m *metrics.Metrics) (err error) {
 // newServer makes the API and health, and lets m read everything.
 func (a *App) newServer(m *metrics.Metrics, plans server.Planner) (err error) {
 	if a.server, err = server.New(server.Options{
-		Decider: a.decider(), HasScope: a.list.HasScope, FindNode: a.list.FindNode, Groups: a.list.Groups, Version: a.version, Now: a.now, Log: a.log,
+		Decider: a.decider(), FindNode: a.list.FindNode, Version: a.version, Now: a.now, Log: a.log,
 		Settings:  func() map[string]string { return a.force.Load().settings },
 		Warnings:  func() []string { return append(slices.Clone(a.force.Load().warnings), a.presentWarnings()...) },
 		Standby:   a.standby,
 		CouldLead: a.couldLead,
-		Observe:   a.observes(),
+		Observe:   a.observes,
 		Cluster:   a.showCluster,
 		Access:    a.api.access,
 		TLS:       a.api.tls,
@@ -259,10 +257,11 @@ func (a *App) Run(ctx context.Context) error {
 	all := []parts.Part{
 		{Name: "ironic connections", Run: func(ctx context.Context) error {
 			<-ctx.Done()
+			a.list.Inventory.Close()
 			a.client.Close()
 			return nil
 		}},
-		{Name: "list of nodes", Run: func(ctx context.Context) error { return a.list.Run(ctx, a.controller) }},
+		{Name: "config watch", Run: a.watch}, // also of a process that stands by: the mode is its off-switch
 		{Name: "decision", Run: a.decide, Grace: a.decisionGrace()},
 	}
 	if a.finder != nil {
@@ -278,6 +277,9 @@ func (a *App) Run(ctx context.Context) error {
 	a.log.Info("stopped", "clean", err == nil)
 	return err
 }
+
+// API is the handler of /v1 and the page.
+func (a *App) API() http.Handler { return a.server.API() }
 
 // URL is where the API and the page are, such as http://127.0.0.1:8087; "" when
 // they are not served.

@@ -60,6 +60,9 @@ func (e executed) Confirm(ctx context.Context, p api.Plan, s *disruption.State, 
 }
 
 func (e executed) Hold() string {
+	if e.app.observes() {
+		return "the mode is observe: no host waits, and planned work would not either"
+	}
 	facts := e.app.throttleFacts(e.app.now())
 	return facts.Hold()
 }

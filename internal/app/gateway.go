@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/tls"
 	"log/slog"
+	"net/http"
 	"time"
 
 	"github.com/ironic-throttle/ironic-throttle/internal/gateway"
@@ -44,14 +45,22 @@ func (a *App) newGateway(o Options) (err error) {
 		Address: c.Listen,
 		Base:    base, Transport: network, Ironic: a.client, Decider: a.decider(), Leading: a.mayStart,
 		Timeout: c.Timeout, MaxBody: int64(c.MaxBody), SpoolLimit: c.SpoolLimit(),
-		Workers: o.Config.BMOConcurrency, ListMaxAge: o.Config.View.ListMaxAge, Nodes: nodes, ReadCache: c.ReadCache, Observe: a.observes(), Forwarded: c.ForwardedHeaders,
+		Workers: o.Config.BMOConcurrency, ListMaxAge: o.Config.View.ListMaxAge, Nodes: nodes, ReadCache: c.ReadCache, Observe: a.observes, Forwarded: c.ForwardedHeaders,
 		Now: a.now, Log: a.log,
 	})
 	return err
 }
 
+// Gateway is its handler; only where GATEWAY_LISTEN_ADDRESS is set.
+func (a *App) Gateway() http.Handler { return a.gateway }
+
 // serveGateway is the part that runs it.
 func (a *App) serveGateway(ctx context.Context) error {
+	if a.listeners.gateway == nil {
+		<-ctx.Done()
+		a.gateway.Close()
+		return nil
+	}
 	return a.gateway.Serve(ctx, a.listeners.gateway, a.gatewayTLS)
 }
 
@@ -114,12 +123,6 @@ func (a *App) GatewayStats() gateway.Stats {
 		return gateway.Stats{}
 	}
 	return a.gateway.Stats()
-}
-
-// gatewayRequests counts whatever came through the gateway.
-func (a *App) gatewayRequests() uint64 {
-	s := a.GatewayStats()
-	return s.Passed + s.Free + s.Gated + s.Obscure + s.ListHits + s.ReadHits
 }
 
 // gatewayPart keeps the gateway's fields of App together.

@@ -56,7 +56,6 @@ var errClosed = errors.New("the place where holds are kept is closed")
 // keptHolds are those that an earlier process has left.
 type keptHolds struct {
 	records []holdoff.Record
-	known   bool
 	learned sizing.State // of the limits
 }
 
@@ -77,15 +76,16 @@ func (a *App) openHolds(c config.Config, decision *admission.Config) error {
 	if err != nil {
 		return fmt.Errorf("IRONIC_THROTTLE_HOLDOFF_FILE: %w", err)
 	}
-	a.kept.records, a.kept.known, err = file.Load()
+	records, known, err := file.Load()
 	if err != nil {
 		_ = file.Close()
 		return fmt.Errorf("IRONIC_THROTTLE_HOLDOFF_FILE: %w", err)
 	}
 	a.loadLimits(file)
-	decision.Holds, decision.HoldsKnown, decision.Learned = a.kept.records, a.kept.known, a.kept.learned
+	a.kept.records = records
+	decision.Holds, decision.Learned = records, a.kept.learned
 	a.holds.store = file
-	if decision.HoldsKnown { // if not, the file has said why
+	if known { // if not, the file has said why
 		a.log.Info("holds of failed hosts read", "file", c.Holdoff.File, "hosts", len(decision.Holds))
 	}
 	return nil
@@ -225,7 +225,7 @@ func (k *holdKeeper) polled() {
 
 // run saves after polls, and what asks have changed, until ctx ends, and once more
 // then, as far as that goes quickly. So it does, more rarely, with what is learned of limits.
-// It fails when another process keeps them now: that one decides (LH-27).
+// It fails when another process keeps them now: that one decides.
 func (k *holdKeeper) run(ctx context.Context) (err error) {
 	tick, limits := time.NewTicker(saveInterval), time.NewTicker(limitsInterval)
 	defer tick.Stop()
@@ -309,7 +309,7 @@ func breakers(b config.Breaker) *admission.Breakers {
 		c.Mode = breaker.Mode(b.Mode)
 		c.FailureThreshold = b.GroupThreshold
 		c.FailureWindow, c.RecoveryTimeout = b.FailureWindow, b.RecoveryTimeout
-		c.HalfOpenMaxRequests, c.ProbeLifetime = b.HalfOpenMaxRequests, b.ProbeLifetime
+		c.HalfOpenMaxRequests = b.HalfOpenMaxRequests
 	}
 	d.Ironic.FailureThreshold = b.Threshold
 	if d.Ironic.RatioPercent = b.Ratio; b.Ratio == 0 {

@@ -1,16 +1,12 @@
 package app
 
 import (
-	"net/http"
-	"net/http/httptest"
 	"strings"
 	"testing"
 	"time"
 
-	"github.com/ironic-throttle/ironic-throttle/internal/config"
 	"github.com/ironic-throttle/ironic-throttle/internal/rig/fakeironic"
 	"github.com/ironic-throttle/ironic-throttle/pkg/api"
-	"github.com/ironic-throttle/ironic-throttle/pkg/ironic"
 )
 
 // TestLH43_NobodyStartsBeforeIronicIsFound, whatever Ironic would say; and who starts later is
@@ -57,48 +53,4 @@ func (s *apiServer) put(path string, o object) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.putLocked(path, o)
-}
-
-// TestGW20_AnyRequestThroughTheGatewayIsUse, and without a gateway nobody goes round it.
-func TestGW20_AnyRequestThroughTheGatewayIsUse(t *testing.T) {
-	for _, address := range []string{"127.0.0.1:0", ""} {
-		world, err := fakeironic.NewWorld(fakeironic.DefaultOptions(), time.Now())
-		if err != nil {
-			t.Fatal(err)
-		}
-		now := time.Now()
-		o := Options{Config: config.Default(), Transport: fakeironic.NewServer(world, time.Now).Transport(), Now: func() time.Time { return now }}
-		o.Config.Ironic.Endpoint, o.Config.Listen, o.Config.Gateway.Listen = "http://ironic/v1", config.Listen{}, address
-		a, err := New(t.Context(), o)
-		if err != nil {
-			t.Fatal(err)
-		}
-		var nodes []ironic.Node
-		poll := func(after time.Duration) *api.Bypass {
-			now = now.Add(after)
-			a.controller.Observe(now, ironic.Observation{Mark: a.controller.Begin(now), Nodes: nodes})
-			return a.Status().Bypass
-		}
-		poll(time.Second)
-		poll(10 * time.Minute)
-		for _, name := range []string{"one", "two", "three"} {
-			nodes = append(nodes, ironic.Node{UUID: "u-" + name, Name: "metal3~" + name, State: ironic.Deploying, AgentURL: true})
-		}
-		got := poll(10 * time.Minute)
-		if a.gateway == nil {
-			if got != nil {
-				t.Errorf("without a gateway: %+v", got)
-			}
-			continue
-		}
-		if got == nil || got.Hosts != 3 {
-			t.Errorf("nobody uses the gateway: %+v", got)
-		}
-		a.gateway.ServeHTTP(httptest.NewRecorder(), httptest.NewRequest(http.MethodGet, "/v1/nodes/u-one", http.NoBody))
-		if got := poll(time.Second); got != nil {
-			t.Errorf("somebody uses the gateway: %+v", got)
-		}
-		_ = a.listeners.gateway.Close()
-		a.gateway.Close()
-	}
 }

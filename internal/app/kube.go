@@ -93,11 +93,10 @@ func (a *App) newKube(ctx context.Context, o *Options) (err error) {
 	if a.holdMap != nil {
 		a.holdMap.Leading = a.elector.Leading
 	}
-	label := leader.LabelOptions{Config: a.cluster.Config, Namespace: a.cluster.Namespace, Pod: identity, Log: a.log}
-	if o.Config.Mode != config.Observe {
-		label.Leading = a.elector.Leading
-	}
-	a.label, err = leader.NewLabel(label)
+	a.label, err = leader.NewLabel(leader.LabelOptions{
+		Config: a.cluster.Config, Namespace: a.cluster.Namespace, Pod: identity, Log: a.log,
+		Leading: func() bool { return a.observes() || a.elector.Leading() },
+	})
 	return err
 }
 
@@ -123,7 +122,7 @@ func leaderOptions(a *App, c config.Kubernetes, identity string) leader.Options 
 	}
 }
 
-// observes reports whether nothing is refused, whoever leads. A reload cannot change it.
+// observes reports whether nothing is refused now, whoever leads.
 func (a *App) observes() bool { return a.force.Load().config.Mode == config.Observe }
 
 // mayStart reports whether this process may say yes.
@@ -153,7 +152,7 @@ func (a *App) standby() string {
 	return "it has just begun to lead"
 }
 
-// couldLead reports whether this process stands by and could take over (LH-41): it
+// couldLead reports whether this process stands by and could take over: it
 // campaigns, and as a leader its Services would find it.
 func (a *App) couldLead() bool {
 	return a.elector != nil && a.elector.Campaigns() && a.label.Fault() == nil
@@ -161,13 +160,7 @@ func (a *App) couldLead() bool {
 
 // standBy keeps the label off our pod until a term begins or ctx ends. In mode observe all
 // replicas have it: nothing is refused, whoever leads.
-func (a *App) standBy(ctx context.Context) {
-	if a.observes() {
-		a.label.KeepOn(ctx, "")
-	} else {
-		a.label.KeepOff(ctx)
-	}
-}
+func (a *App) standBy(ctx context.Context) { a.label.KeepIf(ctx, a.observes) }
 
 // carryLabel lets Services find this process, which leads, until ctx ends.
 func (a *App) carryLabel(ctx context.Context) error {

@@ -170,28 +170,31 @@ func TestLH27_ObserveNeedsNoHolds(t *testing.T) {
 	})
 }
 
-// Observe is for as long as the process: a file that says otherwise needs a restart, which
-// stands by then.
-func TestModeNeedsARestart(t *testing.T) {
+// The mode is the off-switch, for a process that stands by as well: while the Lease is out of reach nobody leads.
+func TestAStandbyFollowsTheModeOfTheFile(t *testing.T) {
 	server := newAPIServer()
 	server.set(server.away, "leases", true)
-	cluster := watching(inCluster(t, server))
-	file, fromFile := fileOf(t, "mode: observe")
+	cluster := inCluster(t, server)
+	file, fromFile := fileOf(t, "mode: enforce")
 	play(t, func(o *Options, fake *fakeironic.Server) {
 		fromFile(o, fake)
 		cluster(o, fake)
 	}, func(s *stage) {
 		s.pass(10 * time.Second)
-		text := "mode: enforce"
-		file.Store(&text)
-		s.pass(time.Minute) // a process that stands by looks at no file
+		if a, err := s.post("host-1"); err == nil {
+			s.Errorf("a standby that enforces: %+v", a)
+		}
+		observe, enforce := "mode: observe", "mode: enforce"
+		file.Store(&observe)
+		s.pass(10 * time.Second)
 		s.says("host-1", api.ReasonObserve)
-		server.set(server.away, "leases", false)
-		s.pass(2 * time.Minute)
-		s.says("host-2", api.ReasonGranted)
-		s.warns("IRONIC_THROTTLE_MODE changed from")
-		if !s.app.observes() {
-			t.Error("it enforces")
+		if code, text := s.readyz(); code != 200 || !strings.Contains(text, "mode observe refuses nothing") {
+			s.Errorf("readyz: %d %s", code, text)
+		}
+		file.Store(&enforce)
+		s.pass(10 * time.Second)
+		if a, err := s.post("host-1"); err == nil {
+			s.Errorf("a standby that enforces again: %+v", a)
 		}
 	})
 }

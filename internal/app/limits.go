@@ -11,7 +11,7 @@ import (
 // minutes, and to learn it again after a kill takes no longer.
 const limitsInterval = 30 * time.Second
 
-// limitStore is a place of holds that keeps what is known of limits too (SZ-7).
+// limitStore is a place of holds that keeps what is known of limits too.
 type limitStore interface {
 	LoadLimits() (sizing.State, error)
 	SaveLimits(text []byte) error

@@ -103,7 +103,7 @@ func TestSZ7_TheLimitIsHandedOver(t *testing.T) {
 // Limits that another version or a hand has broken are told with their place. A leader that learned
 // nothing leaves them as they are.
 func TestSZ7_BrokenLimitsDoNotStopTheTerm(t *testing.T) {
-	const later = `{"version":2,"pools":{"":{"limit":30}}}`
+	const later = `{"version":3,"pools":{"":{"limit":30}}}`
 	server := newAPIServer()
 	as := func(o *Options, fake *fakeironic.Server) { limited(config.LimitAdaptive, 40, "")(o, fake) }
 	cluster := inCluster(t, server)
@@ -119,7 +119,7 @@ func TestSZ7_BrokenLimitsDoNotStopTheTerm(t *testing.T) {
 	})
 	play(t, both, func(s *stage) {
 		s.pass(2 * limitsInterval)
-		if s.log.count("level=WARN", "what was learned of the limits cannot be read", "holds-0 of metal3/holds", "version: 2 is not 1") != 1 || s.limit() != 20 || !s.app.mayStart() {
+		if s.log.count("level=WARN", "what was learned of the limits cannot be read", "holds-0 of metal3/holds", "version: 3 is not 2") != 1 || s.limit() != 20 || !s.app.mayStart() {
 			t.Errorf("limit %d, log: %s", s.limit(), &s.log.text)
 		}
 	})

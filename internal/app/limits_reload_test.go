@@ -80,10 +80,10 @@ func TestSZ8_HotReloadOfTheCeiling(t *testing.T) {
 		demand("without two of the pools", 5, map[string]int{"rack3": 4})
 		write("0")
 		demand("a broken file", 5, map[string]int{"rack3": 4})
-		write("4\npoolLimits: {rack9: 3}\nfailingCap: 4\nfailingReserve: 0")
-		demand("with the lanes set", 4, map[string]int{"rack9": 3})
-		write("40\npoolLimits: {rack9: 30}\nfailingCap: 20\nfailingReserve: 20")
-		demand("with lanes that are larger than the limit", 4, map[string]int{"rack9": 3})
+		write("4\npoolLimits: {rack9: 3}\nfailingCap: 4")
+		demand("with the cap of failing hosts set", 4, map[string]int{"rack9": 3})
+		write("40\npoolLimits: {rack9: 30}\nfailingCap: 20")
+		demand("with a cap that is larger than the limit", 4, map[string]int{"rack9": 3})
 		for _, name := range names {
 			s.says(name, api.ReasonHeldSlot)
 		}

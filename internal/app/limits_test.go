@@ -122,7 +122,7 @@ func TestSZ7_TheLimitSurvivesARestart(t *testing.T) {
 		t.Fatalf("limit %d: nothing was learned", found)
 	}
 	inForce(t, limited(config.LimitAdaptive, 60, path), found)
-	inForce(t, limited(config.LimitAdaptive, found-5, path), found-5) // SZ-8
+	inForce(t, limited(config.LimitAdaptive, found-5, path), found-5)
 	kept(found)
 	inForce(t, limited(config.LimitFixed, 60, path), 60)
 	inForce(t, limited(config.LimitFixed, 7, path), 7)

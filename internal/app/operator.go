@@ -184,7 +184,7 @@ func (a *App) warnOperator(ctx context.Context, found operator.Found) {
 	a.event = text
 }
 
-// workersWarning says that BMO has more workers than there are slots (LH-20); "" when it has
+// workersWarning says that BMO has more workers than there are slots; "" when it has
 // not, or nobody knows. What was set by hand wins.
 func (a *App) workersWarning() string {
 	c, k := a.force.Load().config, a.known.Load()

@@ -100,7 +100,7 @@ func (a *App) throttleFacts(now time.Time) disruption.Throttle {
 	t := disruption.Throttle{Stale: !view.Fresh || !view.Settled}
 	var stopped int
 	for _, pool := range d.QueueOf(now, api.QueueQuery{}).Pools {
-		t.Waiting += pool.Waiting + pool.Parked
+		t.Waiting += pool.Waiting + pool.Silent + pool.Stopped
 		stopped += pool.Stopped
 		switch pool.Pool {
 		case "":

@@ -8,6 +8,7 @@ import (
 
 	"github.com/ironic-throttle/ironic-throttle/internal/config"
 	"github.com/ironic-throttle/ironic-throttle/internal/httpserve"
+	"github.com/ironic-throttle/ironic-throttle/pkg/admission"
 )
 
 // force is what is in force: an immutable value, replaced by each reload.
@@ -81,6 +82,9 @@ func (a *App) apply(u config.Update) {
 	if err == nil {
 		err = a.controller.SetHoldoff(a.now(), holds, quota)
 	}
+	if err == nil {
+		err = a.controller.SetMode(admission.Mode(u.Config.Mode))
+	}
 	if u.Err = err; err != nil {
 		a.refuse(old, u)
 		return
@@ -88,7 +92,11 @@ func (a *App) apply(u config.Update) {
 	next := newForce(u.Config, u.Warnings)
 	a.force.Store(next)
 	for _, key := range slices.Sorted(maps.Keys(next.settings)) {
-		if was, is := old.settings[key], next.settings[key]; was != is {
+		switch was, is := old.settings[key], next.settings[key]; {
+		case was == is:
+		case key == "mode":
+			a.log.Info("mode changed", "was", was, "is", is)
+		default:
 			a.log.Info("setting changed by the config file", "setting", key, "was", was, "is", is)
 		}
 	}

@@ -24,7 +24,6 @@ func ironicSettings(o Options, log *slog.Logger) ironic.Settings {
 		SkipClientSANVerify:  c.SkipClientSANVerify,
 		ClientTimeout:        c.Timeout,
 		CountExtras:          o.Config.Limits.ExtraStates,
-		Drivers:              watches(o.Config.Breaker, config.ScopeDriver),
 		Images:               watches(o.Config.Breaker, config.ScopeImage),
 		Transport:            o.Transport,
 		Log:                  log,
@@ -75,7 +74,6 @@ func slotLimits(l config.Limits) slots.Limits {
 // turns is the rest of what changes while running.
 func turns(t config.Turns) admission.Turns {
 	return admission.Turns{
-		Ahead: int(t.Ahead), Overtake: int(t.Overtake), RedeemAfter: t.RedeemAfter, ClaimWindow: t.ClaimWindow,
-		Threshold: t.FailingThreshold, Cap: int(t.FailingCap), Reserve: int(t.FailingReserve), Weights: t.Weights,
+		Threshold: t.FailingThreshold, Cap: int(t.FailingCap), Weights: t.Weights,
 	}
 }

@@ -43,8 +43,7 @@ func TestEverySettingArrives(t *testing.T) {
 		View:   config.View{PollInterval: 6, MaxAge: 7, MaxStale: 8, ListMaxAge: 9},
 		Leases: config.Leases{TTL: 10, Linger: 11, StartupSettle: 12},
 		Turns: config.Turns{
-			Ahead: 15, Overtake: 16, RedeemAfter: 17, ClaimWindow: 13, FailingThreshold: 18, FailingCap: 19, FailingReserve: 20,
-			Weights: map[string]float64{"prod": 21},
+			FailingThreshold: 18, FailingCap: 19, Weights: map[string]float64{"prod": 21},
 		},
 		Holdoff: config.Holdoff{
 			Timeout: 22 * time.Hour, Stage: config.HoldRemediate, Growth: 2.5, GrowthCap: 23 * time.Hour,
@@ -53,7 +52,7 @@ func TestEverySettingArrives(t *testing.T) {
 		Breaker: config.Breaker{
 			Enabled: true, Mode: config.BreakerWindow, Threshold: 26, GroupThreshold: 27, Ratio: 28,
 			FailureWindow: 30 * time.Second, RecoveryTimeout: 31 * time.Second, HalfOpenMaxRequests: 32,
-			ProbeLifetime: 33 * time.Second, RateLimitPerMinute: 34, Scopes: []string{"group", "driver"},
+			RateLimitPerMinute: 34, Scopes: []string{"group", "image"},
 		},
 		Ironic: config.Ironic{
 			Endpoint: "e", AuthRootDir: "a", CACertFile: "ca", ClientCertFile: "cert", ClientKeyFile: "key",
@@ -63,8 +62,7 @@ func TestEverySettingArrives(t *testing.T) {
 	wantDecision := admission.Config{
 		Mode: admission.Observe,
 		Turns: admission.Turns{
-			Ahead: 15, Overtake: 16, RedeemAfter: 17, ClaimWindow: 13, Threshold: 18, Cap: 19, Reserve: 20,
-			Weights: map[string]float64{"prod": 21},
+			Threshold: 18, Cap: 19, Weights: map[string]float64{"prod": 21},
 		},
 		Slots: slots.Config{
 			Limits:             slots.Limits{Total: 1, Groups: map[string]int{"rack1": 2}, VirtualMedia: 3, StuckCap: 5},
@@ -75,12 +73,12 @@ func TestEverySettingArrives(t *testing.T) {
 			Timeout: 22 * time.Hour, Stage: holdoff.Remediate, Growth: 2.5, GrowthCap: 23 * time.Hour,
 			Hosts: map[string]time.Duration{"metal3/a": 24},
 		},
-		Breakers: &admission.Breakers{Scopes: []string{"group", "driver"}},
+		Breakers: &admission.Breakers{Scopes: []string{"group", "image"}},
 	}
 	wantDecision.MaxFailed, _ = holdoff.ParseQuota("25%")
 	wantDecision.Breakers.Others = breaker.Config{
 		Mode: breaker.Window, FailureThreshold: 27, FailureWindow: 30 * time.Second, RecoveryTimeout: 31 * time.Second,
-		HalfOpenMaxRequests: 32, ProbeLifetime: 33 * time.Second, MaxConcurrent: slots.MaxLimit,
+		HalfOpenMaxRequests: 32, MaxConcurrent: slots.MaxLimit,
 	}
 	whole := wantDecision.Breakers.Others
 	whole.FailureThreshold, whole.RatioPercent, whole.RatioMinimum, whole.RateLimitPerMinute = 26, 28, 20, 34
@@ -94,7 +92,7 @@ func TestEverySettingArrives(t *testing.T) {
 	}
 	wantClient := ironic.Settings{
 		Endpoint: "e", AuthRootDir: "a", CACertFile: "ca", ClientCertFile: "cert", ClientPrivateKeyFile: "key",
-		Insecure: true, SkipClientSANVerify: true, ClientTimeout: 14 * time.Second, CountExtras: true, Drivers: true,
+		Insecure: true, SkipClientSANVerify: true, ClientTimeout: 14 * time.Second, CountExtras: true, Images: true,
 	}
 	if diff := cmp.Diff(wantClient, ironicSettings(Options{Config: c}, nil)); diff != "" {
 		t.Errorf("client (-want +got):\n%s", diff)

@@ -61,7 +61,6 @@ func (a *App) term(ctx context.Context) error {
 		{Name: "holds", Run: a.holds.run},
 		{Name: "poller", Run: a.poller.Run},
 		{Name: "view log", Run: func(ctx context.Context) error { return decisionlog.View(ctx, a.log, a.now, a.controller.View) }},
-		{Name: "config watch", Run: a.watch},
 	}
 	if a.directory != nil {
 		all = append(all, parts.Part{Name: "annotations", Run: a.runAnnotations}, parts.Part{Name: "hosts", Run: a.directory.Run},
@@ -79,8 +78,8 @@ func (a *App) term(ctx context.Context) error {
 	return parts.Run(ctx, termGrace, all...)
 }
 
-// begin begins a term: nothing from before it counts, but the holds that were kept
-// (LH-24, BO-16), and what is known of limits (SZ-7).
+// begin begins a term: nothing from before it counts, but the holds that were kept,
+// and what is known of limits.
 func (a *App) begin(ctx context.Context) error {
 	if a.holdMap != nil {
 		kept, err := a.openHoldMap(ctx)
@@ -88,12 +87,12 @@ func (a *App) begin(ctx context.Context) error {
 			return err
 		}
 		a.holds.keepIn(kept)
-		if a.kept.records, a.kept.known, err = kept.Load(); err != nil {
+		if a.kept.records, _, err = kept.Load(); err != nil {
 			return fmt.Errorf("IRONIC_THROTTLE_HOLDOFF_CONFIGMAP: %w", err)
 		}
 		a.loadLimits(kept)
 	}
-	if err := a.controller.Start(a.now(), a.kept.records, a.kept.known, a.kept.learned); err != nil {
+	if err := a.controller.Start(a.now(), a.kept.records, a.kept.learned); err != nil {
 		return err
 	}
 	a.kept.records = nil // the decision has them

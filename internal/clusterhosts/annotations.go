@@ -37,9 +37,6 @@ func (h *Hosts) Changed(old, now *hosts.Host) {
 	if left := now.Paused || now.Detached; left && (old == nil || !old.Paused && !old.Detached) {
 		h.Decision.HostLeft(h.now(), admission.Host{Namespace: now.Namespace, Name: now.Name, UID: now.UID, NodeUUID: now.NodeUUID})
 	}
-	if now.NodeUUID != "" && (old == nil || old.NodeUUID == "") {
-		h.Decision.Learn(h.now(), now.NodeUUID, now.UID, now.Spec)
-	}
 	if now.Release != "" && (old == nil || old.Release != now.Release) {
 		h.release(now, old == nil)
 	}
@@ -78,7 +75,7 @@ func (h *Hosts) tellFault(namespace, name, fault string) {
 	}
 }
 
-// release lets a host go whose annotation names its episode (BO-10). An annotation
+// release lets a host go whose annotation names its episode. An annotation
 // that comes before we know of the failure counts when the host asks. Of those that were
 // there when the host was first seen only those with an effect are told: most are old.
 func (h *Hosts) release(host *hosts.Host, first bool) {

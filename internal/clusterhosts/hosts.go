@@ -79,18 +79,10 @@ func (h *Hosts) Host(namespace, name, nodeUUID string) (admission.Host, bool) {
 		return admission.Host{}, false
 	}
 	return admission.Host{
-		Namespace: host.Namespace, Name: host.Name, UID: host.UID,
-		NodeUUID: host.NodeUUID, ErrorCount: host.ErrorCount, FailCount: host.ProvisioningFailCount, Old: h.old(host.Namespace),
+		Namespace: host.Namespace, Name: host.Name, UID: host.UID, Tenant: host.Consumer,
+		NodeUUID: host.NodeUUID, ErrorCount: host.ErrorCount, FailCount: host.ProvisioningFailCount,
 		Deleting: host.Deleting, Left: host.Paused || host.Detached, Bare: host.Bare, Spec: host.Spec, Release: host.Release, Planned: host.Planned,
 	}, true
-}
-
-// old reports whether the hosts of a namespace could not be read for too long to know of
-// failures that are over.
-func (h *Hosts) old(namespace string) bool {
-	const most = 2 * time.Minute
-	since := h.Directory.BrokenSince(namespace)
-	return !since.IsZero() && h.now().Sub(since) > most
 }
 
 // UID is that of the host, for events.Options.

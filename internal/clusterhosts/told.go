@@ -1,14 +1,11 @@
 package clusterhosts
 
 import (
-	"strings"
 	"time"
 
-	"github.com/ironic-throttle/ironic-throttle/internal/decisionlog"
 	"github.com/ironic-throttle/ironic-throttle/pkg/admission"
 	"github.com/ironic-throttle/ironic-throttle/pkg/api"
 	"github.com/ironic-throttle/ironic-throttle/pkg/ironic"
-	"github.com/ironic-throttle/ironic-throttle/pkg/slots"
 )
 
 // Told is the decision whose answers hosts are told by Events. Hosts may be nil: there is
@@ -65,20 +62,4 @@ func forTenant(a api.Answer) api.Answer {
 		a.Message = "too many other hosts have failed; this one starts when the cause is mended, or when a try of another one goes well"
 	}
 	return a
-}
-
-// Noticed tells a host of what happened to its slot that only its owner or Ironic's can mend.
-func (h *Hosts) Noticed(notices []slots.Notice) {
-	if !h.tells() {
-		return
-	}
-	for _, n := range notices {
-		if n.Kind != slots.NoticeAbandoned {
-			continue
-		}
-		namespace, name, _ := strings.Cut(n.ID.Name, "~")
-		if host, known := h.find(namespace, name, n.ID.UUID); known {
-			h.Recorder.Abandoned(host.Namespace, host.Name, decisionlog.Abandoned(n.State))
-		}
-	}
 }

@@ -12,8 +12,6 @@ import (
 	"github.com/ironic-throttle/ironic-throttle/internal/kube/events"
 	"github.com/ironic-throttle/ironic-throttle/internal/kube/hosts"
 	"github.com/ironic-throttle/ironic-throttle/pkg/api"
-	"github.com/ironic-throttle/ironic-throttle/pkg/ironic"
-	"github.com/ironic-throttle/ironic-throttle/pkg/slots"
 )
 
 // telling are Hosts of d whose Events go nowhere, and pending, which checks how many are to
@@ -56,25 +54,6 @@ func TestAnIgnoredAnnotationIsAnEvent(t *testing.T) {
 	pending(1)
 	h.Changed(bad, good)
 	pending(0)
-}
-
-// Work that a conductor has lost is told to the owner of the host, where the watch knows it.
-func TestAbandonedHostsAreTold(t *testing.T) {
-	var leads bool
-	lost := []slots.Notice{
-		{Kind: slots.NoticeAbandoned, ID: slots.ID{UUID: "u-1", Name: "metal3~lab"}, State: ironic.Inspecting},
-		{Kind: slots.NoticeAbandoned, ID: slots.ID{UUID: "u-2", Name: "metal3~other"}, State: ironic.Deleting},
-		{Kind: slots.NoticeStuck, ID: slots.ID{Name: "metal3~lab"}, State: ironic.Inspecting},
-	}
-	(*Hosts)(nil).Noticed(lost) // without a cluster
-	h, pending := telling(t, twoHosts{"metal3/lab": {Namespace: "metal3", Name: "lab"}}, &leads)
-	h.Noticed(lost) // another one leads
-	pending(0)
-	leads = true
-	h.Noticed(lost[1:])
-	pending(0)
-	h.Noticed(lost)
-	pending(1)
 }
 
 // An Event is read in the namespace of its host, and tells nothing of others.

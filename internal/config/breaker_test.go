@@ -14,7 +14,7 @@ func TestCB21_DefaultsOfTheBreaker(t *testing.T) {
 	c, warnings, err := load(t)
 	want := Breaker{
 		Enabled: true, Mode: BreakerConsecutive, Threshold: 10, GroupThreshold: 3, Ratio: 50,
-		FailureWindow: time.Hour, RecoveryTimeout: 15 * time.Minute, HalfOpenMaxRequests: 2, ProbeLifetime: time.Hour,
+		FailureWindow: time.Hour, RecoveryTimeout: 15 * time.Minute, HalfOpenMaxRequests: 2,
 		Scopes: []string{ScopeIronic, ScopeGroup},
 	}
 	if diff := cmp.Diff(want, c.Breaker); diff != "" || err != nil || warnings != nil {
@@ -62,7 +62,6 @@ func TestCB21_TimesOfTheBreaker(t *testing.T) {
 	for name, field := range map[string]func(Breaker) time.Duration{
 		"BREAKER_FAILURE_WINDOW":   func(b Breaker) time.Duration { return b.FailureWindow },
 		"BREAKER_RECOVERY_TIMEOUT": func(b Breaker) time.Duration { return b.RecoveryTimeout },
-		"BREAKER_PROBE_LIFETIME":   func(b Breaker) time.Duration { return b.ProbeLifetime },
 	} {
 		for text, want := range map[string]time.Duration{"1ms": time.Millisecond, "90s": 90 * time.Second, "720h": 720 * time.Hour} {
 			if c, _, err := load(t, ours(name, text)); field(c.Breaker) != want || err != nil {
@@ -88,13 +87,13 @@ func TestModesOfTheBreaker(t *testing.T) {
 
 func TestScopesOfTheBreaker(t *testing.T) {
 	for text, want := range map[string][]string{
-		"ironic": {"ironic"}, "image": {"image"}, "image,ironic": {"ironic", "image"}, "driver,image,group,ironic": {"ironic", "group", "driver", "image"},
+		"ironic": {"ironic"}, "image": {"image"}, "image,ironic": {"ironic", "image"}, "image,group,ironic": {"ironic", "group", "image"},
 	} {
 		if c, _, err := load(t, ours("BREAKER_SCOPES", " "+strings.ReplaceAll(text, ",", " , ")+" ")); !slices.Equal(c.Breaker.Scopes, want) || err != nil {
 			t.Errorf("%q: %q, %v", text, c.Breaker.Scopes, err)
 		}
 	}
-	const rule = "must be one or more of ironic, group, driver, image, separated by commas"
+	const rule = "must be one or more of ironic, group, image, separated by commas"
 	for text, rule := range map[string]string{
 		"ironic,groups": rule, "all": rule, "ironic group": rule, "ironic,": rule, ",": rule, "Ironic": rule, "host": rule,
 		"group,ironic,group": `must name each scope once, "group" comes twice`,

@@ -21,7 +21,7 @@ func (l *loader) checkRules() {
 	if l.sound(nameLeaseTTL, nameMaxAge) && c.Leases.TTL < 2*c.View.MaxAge {
 		l.between(nameLeaseTTL, c.Leases.TTL, "must be at least 2 x %s", l.which(nameMaxAge, c.View.MaxAge))
 	}
-	if l.sound(nameLimit, nameLimitAlias) {
+	if l.sound(nameLimit) {
 		l.checkLimits()
 	}
 	l.checkListeners()
@@ -60,36 +60,21 @@ func (l *loader) checkIronic() {
 // checkLimits holds every part of the limit within it.
 func (l *loader) checkLimits() {
 	total := l.config.Limits.Total
-	limit := nameLimit
-	if !l.given(nameLimit) && l.given(nameLimitAlias) {
-		limit = nameLimitAlias
-	}
-	atMost(l, nameStuckCap, l.config.Limits.StuckCap, limit, total)
-	l.checkFailing(l.which(limit, total))
+	atMost(l, nameStuckCap, l.config.Limits.StuckCap, nameLimit, total)
+	l.checkFailing(l.which(nameLimit, total))
 	pools := l.config.Limits.Pools
 	for _, pool := range slices.Sorted(maps.Keys(pools)) {
 		if n := pools[pool]; n > total && l.sound(namePoolLimits) {
-			l.between(namePoolLimits, fmt.Sprintf("%s=%d", pool, n), "must be at most %s", l.which(limit, total))
+			l.between(namePoolLimits, fmt.Sprintf("%s=%d", pool, n), "must be at most %s", l.which(nameLimit, total))
 		}
 	}
 }
 
-// checkFailing holds both bounds of failing hosts, by themselves and together,
-// within the limit (F-4).
+// checkFailing holds the cap of failing hosts within the limit.
 func (l *loader) checkFailing(limit string) {
-	if !l.sound(nameFailingCap, nameReserve) {
-		return
-	}
-	total, turns := l.config.Limits.Total, l.config.Turns
-	most, reserve := turns.failingCap(total), turns.failingReserve(total)
-	if most > total {
+	most := l.config.Turns.FailingCap
+	if l.sound(nameFailingCap) && most != Auto && int(most) > l.config.Limits.Total {
 		l.between(nameFailingCap, most, "must be at most %s", limit)
-	}
-	if reserve >= total {
-		l.between(nameReserve, reserve, "must be below %s", limit)
-	}
-	if most <= total && reserve < total && total > 1 && most+reserve > total {
-		l.between(nameFailingCap, most, "must be, with %s, at most %s", l.which(nameReserve, reserve), limit)
 	}
 }
 

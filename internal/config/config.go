@@ -14,7 +14,7 @@ type Config struct {
 	Mode           Mode   `mapstructure:"mode"`
 	File           string `mapstructure:"config"`         // "" when none was named
 	FileSum        string `mapstructure:"-"`              // SHA-256 of its content as it was read, hexadecimal; "" without one
-	BMOConcurrency int    `mapstructure:"bmoConcurrency"` // LH-20, GW-19; 0 = unknown
+	BMOConcurrency int    `mapstructure:"bmoConcurrency"` // GW-19; 0 = unknown
 
 	Limits     Limits     `mapstructure:",squash"`
 	View       View       `mapstructure:",squash"`
@@ -40,7 +40,7 @@ const (
 	Observe Mode = "observe" // a no is counted and answered yes
 )
 
-// CountMode says which busy nodes occupy a slot (LH-11).
+// CountMode says which busy nodes occupy a slot.
 type CountMode string
 
 // The count modes.
@@ -49,7 +49,7 @@ const (
 	CountBusy  CountMode = "busy"  // every busy node, whoever started it
 )
 
-// LimitMode says who changes the limits (SZ-5).
+// LimitMode says who changes the limits.
 type LimitMode string
 
 // The limit modes.
@@ -60,65 +60,38 @@ const (
 
 // Limits says how many hosts may work at once. All of its numbers are hosts.
 type Limits struct {
-	Total              int           `mapstructure:"maxConcurrentProvisioningHosts"` // 1..100000 (LH-1, LH-18)
+	Total              int           `mapstructure:"maxConcurrentProvisioningHosts"` // 1..100000
 	Mode               LimitMode     `mapstructure:"limitMode"`
-	Alias              int           `mapstructure:"provisioningLimit"`  // Load makes it Total where that is not given
-	Pools              poolSlots     `mapstructure:"poolLimits"`         // empty: one pool for all (LH-35)
-	VirtualMedia       int           `mapstructure:"virtualMediaLimit"`  // beside Total; 0: no such pool (LH-34)
-	ExemptVirtualMedia bool          `mapstructure:"exemptVirtualMedia"` // LH-22
+	Pools              poolSlots     `mapstructure:"poolLimits"`        // empty: one pool for all
+	VirtualMedia       int           `mapstructure:"virtualMediaLimit"` // beside Total; 0: no such pool
+	ExemptVirtualMedia bool          `mapstructure:"exemptVirtualMedia"`
 	CountMode          CountMode     `mapstructure:"countMode"`
-	ExtraStates        bool          `mapstructure:"countExtraStates"` // LH-2
-	StuckAfter         time.Duration `mapstructure:"stuckAfter"`       // LH-33; 0 = never
-	StuckCap           int           `mapstructure:"stuckCap"`         // 0..Total
+	ExtraStates        bool          `mapstructure:"countExtraStates"`
+	StuckAfter         time.Duration `mapstructure:"stuckAfter"` // 0 = never
+	StuckCap           int           `mapstructure:"stuckCap"`   // 0..Total
 }
 
 // View says how often Ironic is polled and how old a poll may be.
 type View struct {
 	PollInterval time.Duration `mapstructure:"pollInterval"`
 	MaxAge       time.Duration `mapstructure:"maxAge"`
-	MaxStale     time.Duration `mapstructure:"maxStale"`   // older: new hosts are refused (LH-17)
-	ListMaxAge   time.Duration `mapstructure:"listMaxAge"` // a fetched node is believed this long (LH-16)
+	MaxStale     time.Duration `mapstructure:"maxStale"`   // older: new hosts are refused
+	ListMaxAge   time.Duration `mapstructure:"listMaxAge"` // a fetched node is believed this long
 }
 
 // Leases holds the times in the life of a slot.
 type Leases struct {
-	TTL           time.Duration `mapstructure:"leaseTtl"`      // LH-12
-	Linger        time.Duration `mapstructure:"linger"`        // LH-14
-	StartupSettle time.Duration `mapstructure:"startupSettle"` // LH-24
+	TTL           time.Duration `mapstructure:"leaseTtl"`
+	Linger        time.Duration `mapstructure:"linger"`
+	StartupSettle time.Duration `mapstructure:"startupSettle"`
 }
 
 // Turns says whose turn it is when more hosts want slots than there are
-// (docs/spec/fair-share.md).
+// (docs/behaviour.md).
 type Turns struct {
-	Ahead       autoInt       `mapstructure:"callAhead"`
-	Overtake    autoInt       `mapstructure:"overtakeBound"`
-	RedeemAfter time.Duration `mapstructure:"redeemAfter"`
-	ClaimWindow time.Duration `mapstructure:"claimWindow"`
-
-	FailingThreshold int     `mapstructure:"failingThreshold"`
-	FailingCap       autoInt `mapstructure:"failingCap"`     // with FailingReserve at most Total, unless that is 1 (F-4)
-	FailingReserve   autoInt `mapstructure:"failingReserve"` // below Total
-
-	Weights tenantWeights `mapstructure:"tenantWeights"` // a namespace that is not listed has 1 (F-2)
-}
-
-// failingCap is what t.FailingCap comes to with limit slots.
-func (t Turns) failingCap(limit int) int {
-	if t.FailingCap != Auto {
-		return int(t.FailingCap)
-	}
-	return (limit + 3) / 4
-}
-
-// failingReserve is what t.FailingReserve comes to with limit slots.
-func (t Turns) failingReserve(limit int) int {
-	switch {
-	case t.FailingReserve != Auto:
-		return int(t.FailingReserve)
-	case limit == 1:
-		return 0
-	}
-	return (limit + 9) / 10
+	FailingThreshold int           `mapstructure:"failingThreshold"`
+	FailingCap       autoInt       `mapstructure:"failingCap"`    // at most Total
+	Weights          tenantWeights `mapstructure:"tenantWeights"` // a namespace that is not listed has 1
 }
 
 // Ironic says where Ironic is and how to reach it, as BMO says it. The files
@@ -165,5 +138,5 @@ func Default() Config {
 	return c
 }
 
-// defaultStuckCap is a quarter of the slots, rounded up (LH-33).
+// defaultStuckCap is a quarter of the slots, rounded up.
 func defaultStuckCap(limit int) int { return (limit + 3) / 4 }

@@ -280,8 +280,8 @@ func (l *loader) checkDisruption() {
 		l.between(nameDisruption, string(mode), "needs %s=on: plans are made of nodes, pods and machines", nameKubernetes)
 	}
 	if mode == DisruptionExecute && l.config.Mode == Observe && l.sound(nameMode) {
-		l.between(nameDisruption, string(mode), "needs %s=%s: in mode %s nobody waits, and planned work would not either (%s)",
-			nameMode, Enforce, Observe, l.source(nameMode))
+		l.warnf("%s=%s carries nothing out while %s=%s (%s): no host waits then, and planned work would not either",
+			nameDisruption, string(mode), nameMode, Observe, l.source(nameMode))
 	}
 }
 

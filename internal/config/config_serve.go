@@ -86,7 +86,7 @@ type Kubernetes struct {
 	Leader Leader `mapstructure:",squash"`
 }
 
-// Leader says how several replicas agree on the one that decides (LH-27).
+// Leader says how several replicas agree on the one that decides.
 type Leader struct {
 	Elect     bool          `mapstructure:"leaderElect"`
 	LeaseName string        `mapstructure:"leaderLeaseName"`

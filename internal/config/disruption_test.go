@@ -31,7 +31,7 @@ func TestRulesOfPlannedWork(t *testing.T) {
 		{"plan", []string{on, plan}, ""},
 		{"execute", []string{on, ours("DISRUPTION", "execute")}, ""},
 		{"plan while nothing is refused", []string{on, plan, ours("MODE", "observe")}, ""},
-		{"execute while nothing is refused", []string{on, ours("DISRUPTION", "execute"), ours("MODE", "observe")}, "needs IRONIC_THROTTLE_MODE=enforce"},
+		{"execute while nothing is refused", []string{on, ours("DISRUPTION", "execute"), ours("MODE", "observe")}, ""},
 		{"plan without a cluster", []string{plan}, "needs IRONIC_THROTTLE_KUBERNETES=on"},
 		{"execute without a cluster", []string{ours("DISRUPTION", "execute")}, "needs IRONIC_THROTTLE_KUBERNETES=on"},
 		{"another mode", []string{on, ours("DISRUPTION", "dry-run")}, "must be one of off, plan, execute"},

@@ -25,9 +25,7 @@ func (c Config) texts() map[string]string {
 // Effective returns every setting that is in force, by its file key, as text
 // and without secrets: what /v1/status shows.
 func (c Config) Effective() map[string]string {
-	m := c.texts()
-	delete(m, keyOf(nameLimitAlias))
-	return m
+	return c.texts()
 }
 
 // Changed is Effective without the settings that are as they would be if nobody had set

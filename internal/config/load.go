@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"strconv"
 
 	"github.com/spf13/pflag"
 	"github.com/spf13/viper"
@@ -11,12 +12,11 @@ import (
 
 // Load reads all sources, checks everything and returns the configuration, or
 // every fault that it found, each a *Fault, joined. Warnings stop nothing; they
-// are returned with an error too (LH-1, LH-18, LH-20, LH-32).
+// are returned with an error too.
 func Load(src Sources) (Config, []Warning, error) {
 	l := newLoader(src.Flags)
 	l.merge(l.text(nameConfig), src.ReadFile)
 	l.decode()
-	l.limitAlias()
 	l.checkNames(os.Environ())
 	l.checkRules()
 	l.warnLimits()
@@ -83,28 +83,16 @@ func (l *loader) decode() {
 	}
 }
 
-// limitAlias reads PROVISIONING_LIMIT where our own name is not given, and
-// tells when both are and differ: then our own name counts (LH-1).
-func (l *loader) limitAlias() {
-	limits := &l.config.Limits
-	alias := limits.Alias
-	limits.Alias = 0
-	switch {
-	case !l.given(nameLimitAlias) || l.broken[nameLimitAlias]:
-	case !l.given(nameLimit):
-		limits.Total = alias
-	case alias != limits.Total && !l.broken[nameLimit]:
-		l.warnf("%s=%d (%s) and %s=%d (%s) differ: %d slots, the first one counts", nameLimit, limits.Total, l.source(nameLimit),
-			nameLimitAlias, alias, l.source(nameLimitAlias), limits.Total)
-	}
-}
-
 // warnLimits compares the limit with what BMO and Ironic do by themselves.
 func (l *loader) warnLimits() {
-	if !l.sound(nameLimit, nameLimitAlias) {
+	if !l.sound(nameLimit) {
 		return
 	}
 	limit, workers := l.config.Limits.Total, l.config.BMOConcurrency
+	if text := os.Getenv(bmoLimit); text != "" && text != strconv.Itoa(limit) {
+		l.warnf("%s=%s (environment) is a limit of BMO's own, which the throttle does not read; its limit is %s=%d (%s)",
+			bmoLimit, quote(text), nameLimit, limit, l.source(nameLimit))
+	}
 	if workers > limit {
 		l.warnf("%s", TooManyWorkers(workers, limit))
 	}
@@ -113,7 +101,7 @@ func (l *loader) warnLimits() {
 	}
 }
 
-// TooManyWorkers says that BMO has more workers than there are slots (LH-20).
+// TooManyWorkers says that BMO has more workers than there are slots.
 func TooManyWorkers(workers, limit int) string {
 	return fmt.Sprintf("%s=%d is greater than the limit of %d: more workers than slots", nameConcurrency, workers, limit)
 }

@@ -164,48 +164,53 @@ func TestBadFiles(t *testing.T) {
 	}
 }
 
-func TestLH1_LimitDefaultAliasAndBoth(t *testing.T) {
-	const own, alias = "MAX_CONCURRENT_PROVISIONING_HOSTS=", "PROVISIONING_LIMIT="
-	for _, row := range []struct {
-		name     string
-		environ  []string
-		want     int
-		warnings []string
-	}{
-		{"unset", nil, 20, nil},
-		{"empty", []string{own, alias}, 20, nil},
-		{"own name", []string{own + "7"}, 7, nil},
-		{"alias", []string{alias + "8"}, 8, nil},
-		{"own empty, alias", []string{own, alias + "8"}, 8, nil},
-		{"both alike", []string{own + "7", alias + "7"}, 7, nil},
-		{"both, different", []string{alias + "8", own + "7"}, 7, []string{
-			"MAX_CONCURRENT_PROVISIONING_HOSTS=7 (environment) and PROVISIONING_LIMIT=8 (environment) differ: 7 slots, the first one counts",
-		}},
-	} {
-		t.Run(row.name, func(t *testing.T) {
-			c, warnings, err := load(t, row.environ...)
-			if err != nil || c.Limits.Total != row.want {
-				t.Errorf("limit %d, %v; want %d", c.Limits.Total, err, row.want)
-			}
-			if diff := cmp.Diff(row.warnings, warnings); diff != "" {
-				t.Errorf("warnings (-want +got):\n%s", diff)
-			}
-		})
+func TestTheLimitAndItsDefault(t *testing.T) {
+	for text, want := range map[string]int{"": 20, "1": 1, "7": 7, "100000": 100_000} {
+		c, _, err := load(t, "MAX_CONCURRENT_PROVISIONING_HOSTS="+text)
+		if err != nil || c.Limits.Total != want {
+			t.Errorf("%q: limit %d, %v; want %d", text, c.Limits.Total, err, want)
+		}
 	}
 }
 
-func TestLH18_UnusableLimitRefusesTheStartAndNamesTheVariable(t *testing.T) {
-	for _, name := range []string{"MAX_CONCURRENT_PROVISIONING_HOSTS", "PROVISIONING_LIMIT"} {
-		for _, text := range []string{"0", "-1", "abc", "100001", "20.5", "1e3", "99999999999999999999", "0x10"} {
-			_, _, err := load(t, name+"="+text)
-			want := fmt.Sprintf("%s=%q (environment): must be a whole number 1..100000", name, text)
-			if got := faults(err); !slices.Equal(got, []string{want}) {
-				t.Errorf("faults %q, want %q", got, want)
-			}
-			var f *Fault
-			if !errors.As(err, &f) || f.Setting != name || f.Value != text {
-				t.Errorf("%s=%s: fault %+v", name, text, f)
-			}
+// The throttle may have BMO's ConfigMap as its environment: BMO's limit is in it, whatever it says.
+func TestTheLimitOfBMOIsNotOurs(t *testing.T) {
+	const ofBMO = " (environment) is a limit of BMO's own, which the throttle does not read; its limit is MAX_CONCURRENT_PROVISIONING_HOSTS="
+	for _, row := range []struct {
+		bmo, own string
+		limit    int
+		want     string // "" = silent
+	}{
+		{"", "", 20, ""},
+		{"20", "", 20, ""},
+		{"7", "7", 7, ""},
+		{"100000", "", 20, `PROVISIONING_LIMIT="100000"` + ofBMO + "20 (default)"},
+		{"8", "7", 7, `PROVISIONING_LIMIT="8"` + ofBMO + "7 (environment)"},
+		{"0", "7", 7, `PROVISIONING_LIMIT="0"` + ofBMO + "7 (environment)"},
+		{"many", "", 20, `PROVISIONING_LIMIT="many"` + ofBMO + "20 (default)"},
+	} {
+		var want []string
+		if row.want != "" {
+			want = []string{row.want}
+		}
+		c, warnings, err := load(t, "PROVISIONING_LIMIT="+row.bmo, "MAX_CONCURRENT_PROVISIONING_HOSTS="+row.own)
+		if err != nil || c.Limits.Total != row.limit || !slices.Equal(warnings, want) {
+			t.Errorf("%q and %q: limit %d, %v, warnings %q; want %d and %q", row.bmo, row.own, c.Limits.Total, err, warnings, row.limit, want)
+		}
+	}
+}
+
+func TestAnUnusableLimitRefusesTheStartAndNamesTheVariable(t *testing.T) {
+	const name = "MAX_CONCURRENT_PROVISIONING_HOSTS"
+	for _, text := range []string{"0", "-1", "abc", "100001", "20.5", "1e3", "99999999999999999999", "0x10"} {
+		_, _, err := load(t, name+"="+text)
+		want := fmt.Sprintf("%s=%q (environment): must be a whole number 1..100000", name, text)
+		if got := faults(err); !slices.Equal(got, []string{want}) {
+			t.Errorf("faults %q, want %q", got, want)
+		}
+		var f *Fault
+		if !errors.As(err, &f) || f.Setting != name || f.Value != text {
+			t.Errorf("%s=%s: fault %+v", name, text, f)
 		}
 	}
 }
@@ -241,7 +246,7 @@ func TestLH32_LimitAboveIronicsOwn(t *testing.T) {
 		limit int
 		want  string // "" = silent
 	}{{50, ""}, {51, "_clean=50"}, {250, "_clean=50"}, {251, "_deploy=250"}} {
-		_, warnings, err := load(t, fmt.Sprint("PROVISIONING_LIMIT=", row.limit))
+		_, warnings, err := load(t, fmt.Sprint("MAX_CONCURRENT_PROVISIONING_HOSTS=", row.limit))
 		got := strings.Join(warnings, "\n")
 		if err != nil || (row.want == "") != (got == "") || !strings.Contains(got, row.want) || len(warnings) > 1 {
 			t.Errorf("limit %d: warnings %q, error %v; want %q", row.limit, got, err, row.want)

@@ -50,7 +50,7 @@ func showPairs[V any](all map[string]V, show func(V) string) string {
 	return strings.Join(pairs, ",")
 }
 
-// poolSlots are slots of conductor groups (LH-35).
+// poolSlots are slots of conductor groups.
 type poolSlots map[string]int
 
 // virtualMediaPool is the pool name that belongs to VIRTUAL_MEDIA_LIMIT.

@@ -25,6 +25,7 @@ func (c Config) Reload(src Sources) (Config, []Warning, error) {
 	}
 	next := c
 	next.FileSum = loaded.FileSum
+	next.Mode = loaded.Mode
 	next.Limits.Total = loaded.Limits.Total
 	next.Limits.Pools = loaded.Limits.Pools
 	next.Limits.VirtualMedia = loaded.Limits.VirtualMedia

@@ -51,7 +51,7 @@ func start(t *testing.T, body string) (*fakeFile, Sources, Config) {
 // Another valid value of every setting, for a file.
 var other = map[string]string{
 	"MODE": "observe", "LOG_LEVEL": "warn", "LOG_FORMAT": "json",
-	"MAX_CONCURRENT_PROVISIONING_HOSTS": "30", "PROVISIONING_LIMIT": "31", "BMO_CONCURRENCY": "3", "LIMIT_MODE": "adaptive",
+	"MAX_CONCURRENT_PROVISIONING_HOSTS": "30", "BMO_CONCURRENCY": "3", "LIMIT_MODE": "adaptive",
 	"POOL_LIMITS": "rack1=2", "VIRTUAL_MEDIA_LIMIT": "3", "EXEMPT_VIRTUAL_MEDIA": "false",
 	"COUNT_MODE": "busy", "COUNT_EXTRA_STATES": "true", "STUCK_AFTER": "2h", "STUCK_CAP": "1",
 	"POLL_INTERVAL": "6s", "MAX_AGE": "20s", "MAX_STALE": "40s", "LIST_MAX_AGE": "61s",
@@ -62,7 +62,7 @@ var other = map[string]string{
 	"HOLDOFF_HOSTS": "metal3/lab=0", "HOLDOFF_FILE": "/i", "MAX_FAILED": "40%",
 	"BREAKER_ENABLED": "false", "BREAKER_MODE": "window", "BREAKER_THRESHOLD": "11", "BREAKER_GROUP_THRESHOLD": "4",
 	"BREAKER_RATIO": "60", "BREAKER_FAILURE_WINDOW": "61m", "BREAKER_RECOVERY_TIMEOUT": "16m",
-	"BREAKER_HALF_OPEN_MAX_REQUESTS": "3", "BREAKER_PROBE_LIFETIME": "61m", "BREAKER_RATE_LIMIT_PER_MINUTE": "10", "BREAKER_SCOPES": "image",
+	"BREAKER_HALF_OPEN_MAX_REQUESTS": "3", "BREAKER_RATE_LIMIT_PER_MINUTE": "10", "BREAKER_SCOPES": "image",
 	"API_ACCESS": "open", "API_TLS_CERT_FILE": "/k", "API_TLS_KEY_FILE": "/l", "METRICS_TLS_CERT_FILE": "/m", "METRICS_TLS_KEY_FILE": "/n",
 	"LISTEN_ADDRESS": "127.0.0.1:1", "LOCAL_LISTEN_ADDRESS": "127.0.0.1:6", "HEALTH_LISTEN_ADDRESS": ":2", "METRICS_LISTEN_ADDRESS": "127.0.0.1:3",
 	"GATEWAY_LISTEN_ADDRESS": "127.0.0.1:4", "GATEWAY_TLS_CERT_FILE": "/e", "GATEWAY_TLS_KEY_FILE": "/f", "GATEWAY_CLIENT_CA_FILE": "/g",
@@ -138,11 +138,7 @@ func TestReloadTakesWhatIsLiveAndNamesTheRest(t *testing.T) {
 			t.Errorf("%s: %v", s.name, err)
 			continue
 		}
-		key := s.key()
-		if s.name == nameLimitAlias {
-			key = keyOf(nameLimit)
-		}
-		moved := next.texts()[key] != c.texts()[key]
+		moved := next.texts()[s.key()] != c.texts()[s.key()]
 		named := len(warnings) == 1 && strings.HasPrefix(string(warnings[0]), s.name+" changed from ")
 		if moved != s.hot || named == s.hot {
 			t.Errorf("%s: live %t, but taken %t, warnings %q", s.name, s.hot, moved, warnings)
@@ -162,15 +158,13 @@ func TestReloadOfABrokenFileChangesNothing(t *testing.T) {
 	}
 }
 
-// The bounds of failing hosts are checked against the new limit, whichever of
-// them has changed.
-func TestF4_ReloadChecksCapAndReserveWithTheLimit(t *testing.T) {
-	f, src, c := start(t, "failingCap: 12\nfailingReserve: 8")
+// The cap of failing hosts is checked against the new limit, whichever of them has changed.
+func TestReloadChecksTheCapWithTheLimit(t *testing.T) {
+	f, src, c := start(t, "failingCap: 12")
 	for _, row := range []struct{ body, want string }{
-		{"failingCap: 12\nfailingReserve: 8\nprovisioningLimit: 19", "IRONIC_THROTTLE_FAILING_CAP=\"12\""},
-		{"failingCap: 13\nfailingReserve: 8", "IRONIC_THROTTLE_FAILING_CAP=\"13\""},
-		{"failingCap: 12\nfailingReserve: 9", "IRONIC_THROTTLE_FAILING_CAP=\"12\""},
-		{"failingCap: 12\nprovisioningLimit: 19", ""},
+		{"failingCap: 12\nmaxConcurrentProvisioningHosts: 11", "IRONIC_THROTTLE_FAILING_CAP=\"12\""},
+		{"failingCap: 21", "IRONIC_THROTTLE_FAILING_CAP=\"21\""},
+		{"failingCap: 12\nmaxConcurrentProvisioningHosts: 12", ""},
 		{"tenantWeights: {prod: 0}", "IRONIC_THROTTLE_TENANT_WEIGHTS"},
 	} {
 		f.write(row.body, nil)

@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// maxLimit is the largest number of slots anywhere (LH-18).
+// maxLimit is the largest number of slots anywhere.
 const maxLimit = 100000
 
 const day = 24 * time.Hour
@@ -82,7 +82,7 @@ var (
 	onOff    = always[toggle]("word", "on or off")
 	filePath = is("path", "a path without NUL bytes", func(s string) bool { return !strings.ContainsRune(s, 0) })
 
-	// holdTime is the length of a hold. There is no longest one (BO-13).
+	// holdTime is the length of a hold. There is no longest one.
 	holdTime = is("duration", "a duration with its unit, such as "+holdExample+", or 0", func(d time.Duration) bool { return d >= 0 })
 	// leaseTime is counted in whole seconds by a Lease.
 	leaseTime = is("duration", "whole seconds, 3s..1h", func(d time.Duration) bool {

@@ -9,7 +9,6 @@ import (
 // Names that more than their row speaks of.
 const (
 	nameLimit        = "MAX_CONCURRENT_PROVISIONING_HOSTS"
-	nameLimitAlias   = "PROVISIONING_LIMIT"
 	nameConcurrency  = "BMO_CONCURRENCY"
 	nameConfig       = envPrefix + "CONFIG"
 	nameStuckCap     = envPrefix + "STUCK_CAP"
@@ -21,9 +20,12 @@ const (
 	nameLinger       = envPrefix + "LINGER"
 	nameSettle       = envPrefix + "STARTUP_SETTLE"
 	nameFailingCap   = envPrefix + "FAILING_CAP"
-	nameReserve      = envPrefix + "FAILING_RESERVE"
 	nameMode         = envPrefix + "MODE"
 )
+
+// bmoLimit is BMO's own limit of hosts at work. The throttle may share a ConfigMap with BMO: so the variable is there, and
+// says nothing about slots.
+const bmoLimit = "PROVISIONING_LIMIT"
 
 // table lists every setting, in the order of help and docs. A row added here is
 // everywhere, and needs a field of Config with its key as tag.
@@ -31,7 +33,7 @@ var table = slices.Concat(limitRows, turnRows, stormRows, serveRows, kubernetesR
 
 var limitRows = []setting{
 	{name: nameConfig, noFile: true, common: true, basic: true, rule: filePath, help: "config file (.yaml, .yml, .json or .toml)"},
-	{name: nameMode, def: "enforce", common: true, basic: true, rule: oneOf(Enforce, Observe),
+	{name: nameMode, def: "enforce", hot: true, common: true, basic: true, rule: oneOf(Enforce, Observe),
 		help: "enforce refuses; observe says yes and counts what it would have refused"},
 	{name: envPrefix + "LOG_LEVEL", def: "info", common: true, basic: true, rule: oneOf("debug", "info", "warn", "error"),
 		help: "least severe level that is logged"},
@@ -39,7 +41,6 @@ var limitRows = []setting{
 	{name: nameLimit, def: "20", hot: true, basic: true, rule: whole(1, maxLimit), help: "slots: hosts that may work at once"},
 	{name: envPrefix + "LIMIT_MODE", def: "fixed", basic: true, rule: oneOf(LimitFixed, LimitAdaptive),
 		help: "fixed: the limit is as it is set; adaptive: what is set is the highest one, and the throttle finds the limit below it from how boots go"},
-	{name: nameLimitAlias, hot: true, rule: whole(1, maxLimit), help: "BMO's name for " + nameLimit + ", which wins when both are set"},
 	{name: nameConcurrency, lenient: true, rule: whole(1, math.MaxInt),
 		help: "BMO's workers: compared with the limit; a quarter of them may wait in the gateway until a slot is free; unset with " +
 			"IRONIC_THROTTLE_KUBERNETES=on: as BMO's Deployment says"},
@@ -73,21 +74,11 @@ var limitRows = []setting{
 		help: "after the start busy nodes are adopted this long before the first yes; at least IRONIC_THROTTLE_LINGER"},
 }
 
-// turnRows decide whose turn it is (docs/spec/fair-share.md).
+// turnRows decide whose turn it is (docs/behaviour.md).
 var turnRows = []setting{
-	{name: envPrefix + "CALL_AHEAD", def: autoWord, hot: true, rule: wholeOrAuto(0, 4096),
-		help: "hosts called beyond the free slots, so that a slot is taken soon; auto follows how often hosts ask"},
-	{name: envPrefix + "OVERTAKE_BOUND", def: autoWord, hot: true, rule: wholeOrAuto(1, 1_000_000),
-		help: "how often a called host may be overtaken before a slot is kept for it; auto = max(20, limit, 2 x IRONIC_THROTTLE_CALL_AHEAD)"},
-	{name: envPrefix + "REDEEM_AFTER", def: "2s", hot: true, rule: span(time.Millisecond, time.Hour),
-		help: "slots idle for this long go to whoever of a called tenant asks; less where slots are held for under 20 minutes"},
-	{name: envPrefix + "CLAIM_WINDOW", def: "3m", hot: true, rule: span(10*time.Second, time.Hour),
-		help: "a host silent for this long is passed over until it asks again, as long as its gap between two asks is not known"},
 	{name: envPrefix + "FAILING_THRESHOLD", def: "2", hot: true, rule: whole(1, 9), help: "errors from which a host is failing"},
 	{name: nameFailingCap, def: autoWord, hot: true, rule: wholeOrAuto(1, maxLimit),
 		help: "slots that failing hosts may hold while others want them, at most the limit; auto = ceil(limit/4)"},
-	{name: nameReserve, def: autoWord, hot: true, rule: wholeOrAuto(0, maxLimit-1),
-		help: "slots that failing hosts always leave free, below the limit; auto = ceil(limit/10), 0 for a limit of 1"},
 	{name: envPrefix + "TENANT_WEIGHTS", defNote: "all 1", hot: true, pairs: "prod=3,dev=0.5", rule: weightPairs,
 		help: "shares of namespaces; one that is not listed has 1"},
 }

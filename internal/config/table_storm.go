@@ -13,7 +13,7 @@ const (
 	nameHoldMap       = envPrefix + "HOLDOFF_CONFIGMAP"
 )
 
-// stormRows are the settings of the hold-off (BO-13, BO-14) and of the breaker (CB-21).
+// stormRows are the settings of the hold-off and of the breaker.
 var stormRows = []setting{
 	{name: nameHoldoff, hot: true, basic: true, rule: holdTime,
 		help: "a failed host is left alone for this long before it is tried again; unset or 0 = not at all"},
@@ -36,19 +36,17 @@ var stormRows = []setting{
 	{name: envPrefix + "BREAKER_THRESHOLD", def: "10", basic: true, rule: whole(2, 1000),
 		help: "failures of different hosts that open the breaker of the whole Ironic"},
 	{name: envPrefix + "BREAKER_GROUP_THRESHOLD", def: "3", rule: whole(2, 1000),
-		help: "failures of different hosts that open the breaker of a conductor group, driver or image"},
+		help: "failures of different hosts that open the breaker of a conductor group or image"},
 	{name: envPrefix + "BREAKER_RATIO", def: "50", rule: whole(0, 100),
 		help: "percent of failures, among 20 outcomes or more of one kind of work in the window, and as many as hosts are at work, that opens the breaker of the " +
 			"whole Ironic too; 0 = off"},
 	{name: envPrefix + "BREAKER_FAILURE_WINDOW", def: "60m", rule: span(time.Millisecond, 30*day),
 		help: "age from which a failure does not count any more"},
 	{name: envPrefix + "BREAKER_SCOPES", def: "ironic,group", rule: scopeList,
-		help: "what has a breaker: ironic = the whole, group = each conductor group, driver = each hardware type, image = each image checksum"},
+		help: "what has a breaker: ironic = the whole, group = each conductor group, image = each image checksum"},
 	{name: envPrefix + "BREAKER_RECOVERY_TIMEOUT", def: "15m", rule: span(time.Millisecond, 30*day),
 		help: "an open breaker lets the first probes through after this"},
 	{name: envPrefix + "BREAKER_HALF_OPEN_MAX_REQUESTS", def: "2", rule: whole(1, 1000), help: "probes that run at once"},
-	{name: envPrefix + "BREAKER_PROBE_LIFETIME", def: "60m", rule: span(time.Millisecond, 30*day),
-		help: "a probe without an outcome makes room for another after this"},
 	{name: envPrefix + "BREAKER_RATE_LIMIT_PER_MINUTE", def: "0", rule: whole(0, 10_000),
 		help: "hosts that may start within any 60 s; 0 = no limit"},
 }

@@ -9,37 +9,21 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-func TestF4_CapAndReserveAgainstTheLimit(t *testing.T) {
+func TestTheCapOfFailingHostsIsWithinTheLimit(t *testing.T) {
 	for _, row := range []struct {
-		limit             int
-		most, reserve     string // "" = not given
-		wantMost, wantRes int    // with no fault
-		faults            int
-	}{
-		{1, "", "", 1, 0, 0}, {2, "", "", 1, 1, 0}, {3, "", "", 1, 1, 0}, {20, "", "", 5, 2, 0}, {21, "", "", 6, 3, 0}, {100000, "", "", 25000, 10000, 0},
-		{20, "18", "", 18, 2, 0}, {20, "19", "", 0, 0, 1}, {20, "20", "0", 20, 0, 0}, {20, "1", "19", 1, 19, 0},
-		{20, "", "15", 5, 15, 0}, {20, "", "16", 0, 0, 1}, {20, "auto", "auto", 5, 2, 0},
-		{1, "1", "0", 1, 0, 0}, {1, "2", "", 0, 0, 1}, {1, "", "1", 0, 0, 1}, {2, "3", "2", 0, 0, 2},
-	} {
-		t.Run(fmt.Sprintf("%d with %s and %s", row.limit, row.most, row.reserve), func(t *testing.T) {
-			c, _, err := load(t, fmt.Sprint("PROVISIONING_LIMIT=", row.limit),
-				"IRONIC_THROTTLE_FAILING_CAP="+row.most, "IRONIC_THROTTLE_FAILING_RESERVE="+row.reserve)
-			got := faults(err)
-			if len(got) != row.faults {
-				t.Fatalf("faults %q, want %d", got, row.faults)
-			}
-			for _, text := range got {
-				if !strings.HasPrefix(text, "IRONIC_THROTTLE_FAILING_") || !strings.Contains(text, fmt.Sprintf("PROVISIONING_LIMIT, which is %d", row.limit)) {
-					t.Errorf("%q does not name what it is about", text)
-				}
-			}
-			if len(got) > 0 {
-				return
-			}
-			if most, reserve := c.Turns.failingCap(row.limit), c.Turns.failingReserve(row.limit); most != row.wantMost || reserve != row.wantRes {
-				t.Errorf("%d and %d, want %d and %d", most, reserve, row.wantMost, row.wantRes)
-			}
-		})
+		limit int
+		most  string // "" = not given
+		fits  bool
+	}{{1, "", true}, {1, "1", true}, {1, "2", false}, {20, "20", true}, {20, "21", false}, {20, "auto", true}} {
+		_, _, err := load(t, fmt.Sprint("MAX_CONCURRENT_PROVISIONING_HOSTS=", row.limit), "IRONIC_THROTTLE_FAILING_CAP="+row.most)
+		var want []string
+		if !row.fits {
+			want = []string{fmt.Sprintf(`IRONIC_THROTTLE_FAILING_CAP=%q (environment): must be at most MAX_CONCURRENT_PROVISIONING_HOSTS, which is %d (environment)`,
+				row.most, row.limit)}
+		}
+		if got := faults(err); !slices.Equal(got, want) {
+			t.Errorf("%d and %q: %q, want %q", row.limit, row.most, got, want)
+		}
 	}
 }
 
@@ -76,15 +60,15 @@ func TestWordsOfAutomaticNumbers(t *testing.T) {
 	for _, row := range []struct {
 		text string
 		want autoInt
-	}{{"auto", Auto}, {" auto ", Auto}, {"0", 0}, {"4096", 4096}} {
-		c, _, err := load(t, "IRONIC_THROTTLE_CALL_AHEAD="+row.text)
-		if c.Turns.Ahead != row.want || err != nil {
-			t.Errorf("%q: %d, %v; want %d", row.text, c.Turns.Ahead, err, row.want)
+	}{{"auto", Auto}, {" auto ", Auto}, {"1", 1}, {"20", 20}} {
+		c, _, err := load(t, "IRONIC_THROTTLE_FAILING_CAP="+row.text)
+		if c.Turns.FailingCap != row.want || err != nil {
+			t.Errorf("%q: %d, %v; want %d", row.text, c.Turns.FailingCap, err, row.want)
 		}
 	}
-	for _, text := range []string{"-1", "4097", "Auto", "automatic", "1.5"} {
-		_, _, err := load(t, "IRONIC_THROTTLE_CALL_AHEAD="+text)
-		want := fmt.Sprintf("IRONIC_THROTTLE_CALL_AHEAD=%q (environment): must be auto or a whole number 0..4096", text)
+	for _, text := range []string{"0", "-1", "100001", "Auto", "automatic", "1.5"} {
+		_, _, err := load(t, "IRONIC_THROTTLE_FAILING_CAP="+text)
+		want := fmt.Sprintf("IRONIC_THROTTLE_FAILING_CAP=%q (environment): must be auto or a whole number 1..100000", text)
 		if got := faults(err); !slices.Equal(got, []string{want}) {
 			t.Errorf("%q, want %q", got, want)
 		}

@@ -156,7 +156,7 @@ func short(d time.Duration) string {
 // autoInt is a whole number, or Auto.
 type autoInt int
 
-// Auto leaves a number of Turns to a formula of docs/spec/fair-share.md.
+// Auto leaves a number of Turns to the decision.
 const Auto autoInt = -1
 
 const autoWord = "auto"
@@ -209,7 +209,7 @@ func (s toggle) String() string {
 type scopeSet []string
 
 // scopeKinds are in the order in which they are shown.
-var scopeKinds = []string{ScopeIronic, ScopeGroup, ScopeDriver, ScopeImage}
+var scopeKinds = []string{ScopeIronic, ScopeGroup, ScopeImage}
 
 // UnmarshalText implements [encoding.TextUnmarshaler].
 func (s *scopeSet) UnmarshalText(text []byte) error {

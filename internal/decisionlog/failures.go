@@ -11,8 +11,8 @@ import (
 )
 
 // Failures writes one line for each host that failed, each hold that ended, each breaker that
-// changed its state, with causes, counts and sample hosts, each pool that was paused or
-// reopened, and for a gateway that BMO goes round.
+// changed its state, with causes, counts and sample hosts, and each pool that was paused or
+// reopened.
 func Failures(log *slog.Logger, notices []admission.FailureNotice) {
 	for _, n := range notices {
 		switch n.Kind {
@@ -25,8 +25,6 @@ func Failures(log *slog.Logger, notices []admission.FailureNotice) {
 		case admission.HoldEnded:
 			log.LogAttrs(context.Background(), slog.LevelInfo, "hold ended",
 				append(hostAttrs(n.Hold), slog.String("how", n.End), slog.String("means", endMeans[n.End]))...)
-		case admission.BypassChanged:
-			logBypass(log, n.Bypass)
 		}
 	}
 }
@@ -87,15 +85,6 @@ func logPool(log *slog.Logger, p api.PoolFailures) {
 	}
 	log.LogAttrs(context.Background(), level, "conductor group", slog.String("group", p.Pool), slog.String("means", means),
 		slog.Int("failed", p.Failed), slog.Int("hosts", p.Hosts), slog.Int("allowed", p.Allowed))
-}
-
-func logBypass(log *slog.Logger, b *api.Bypass) {
-	if b == nil {
-		log.Info("the gateway is used again")
-		return
-	}
-	log.Warn("BMO goes round the gateway: hosts begin to work and nobody uses it", "hosts", b.Hosts, "unusedSince", b.Since,
-		"remedy", "unset IRONIC_NAME of BMO and point its IRONIC_ENDPOINT at the gateway (docs/troubleshooting.md)")
 }
 
 const maxLoggedCauses = 3

@@ -255,7 +255,7 @@ func TestGW10_StaleViewIs409AndAnAbsentIronicIs502(t *testing.T) {
 
 func TestGW14_ObserveRefusesNothing(t *testing.T) {
 	observe := func(c *admission.Config) { c.Mode = admission.Observe }
-	gate := func(o *gateway.Options) { o.Observe = true }
+	gate := func(o *gateway.Options) { o.Observe = func() bool { return true } }
 	play(t, options{limit: 1, nodes: 3, edit: observe, gate: gate}, func(s *stage) {
 		for n := range 3 {
 			s.put(n, ironic.TargetActive).want(http.StatusAccepted)

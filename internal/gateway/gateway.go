@@ -45,8 +45,8 @@ type Options struct {
 	Nodes     Nodes            // the list of all nodes, for the capacity check (GW-11); nil: Ironic answers it
 	ReadCache bool             // what a refused host reads again is answered from a cache (GW-18); needs Polled
 	SpoolDir  string           // "" = the system's place for temporary files
-	Observe   bool             // nothing is refused (GW-14)
-	Leading   func() bool      // whether this process may start work (LH-27); nil: always
+	Observe   func() bool      // whether nothing is refused now; nil: never
+	Leading   func() bool      // whether this process may start work; nil: always
 	Forwarded bool             // X-Forwarded-* are added
 	Now       func() time.Time // the clock of the decision; nil: time.Now
 	Log       *slog.Logger     // nil: silent
@@ -62,7 +62,7 @@ type Gateway struct {
 	spool     *spool.Spool
 	transport http.RoundTripper // to Ironic
 
-	observe bool
+	observe func() bool
 	longest time.Duration // that one request may take
 	address string
 	names   atomic.Pointer[httpserve.Names] // by which it may be asked; nil: any
@@ -90,9 +90,11 @@ func (o *Options) complete() error {
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
-	if o.Leading == nil || o.Observe {
-		o.Leading = func() bool { return true }
+	if o.Observe == nil {
+		o.Observe = func() bool { return false }
 	}
+	leads := o.Leading
+	o.Leading = func() bool { return leads == nil || leads() || o.Observe() }
 	return nil
 }
 
@@ -191,9 +193,9 @@ func (g *Gateway) unclear(w http.ResponseWriter, r *http.Request) {
 	g.count.obscure.Add(1)
 	if more, ok := g.obscure.Tell(time.Now()); ok {
 		g.log.Warn("gateway: a provisioning request that cannot be read surely",
-			"method", proxy.Brief(r.Method), "path", proxy.Brief(r.URL.Path), "refused", !g.observe, "before", more)
+			"method", proxy.Brief(r.Method), "path", proxy.Brief(r.URL.Path), "refused", !g.observe(), "before", more)
 	}
-	if g.observe {
+	if g.observe() {
 		g.proxy.Pass(w, r)
 		return
 	}

@@ -4,6 +4,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"testing"
+	"time"
 
 	"github.com/ironic-throttle/ironic-throttle/internal/gateway"
 
@@ -39,7 +40,7 @@ func watching(o options) options {
 	gate := o.gate
 	o.edit = func(c *admission.Config) { c.Mode = admission.Observe }
 	o.gate = func(opts *gateway.Options) {
-		opts.Observe = true
+		opts.Observe = func() bool { return true }
 		if gate != nil {
 			gate(opts)
 		}
@@ -118,7 +119,14 @@ func TestGW14_ANewNodeThatCannotBeFoundIsSaid(t *testing.T) {
 		s.put(0, ironic.TargetActive).want(http.StatusAccepted)
 		log.want(t, "ERROR", 1, "a node took work and cannot be found", s.uuids[0])
 		s.ironic.ClearFault(0)
-		s.poll() // sees it at work
+		s.poll()
+		s.occupied(0)
+		s.ironic.With(func(now time.Time, w *fakeironic.World) {
+			if err := w.SetState(now, s.uuids[0], ironic.DeployWait, true); err != nil {
+				t.Fatal(err)
+			}
+		})
+		s.poll() // it counts like any node at work that nobody asked for
 		s.occupied(1)
 	})
 }

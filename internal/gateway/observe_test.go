@@ -20,7 +20,7 @@ func TestGW14_ObserveLetsLargeAndSlowBodiesPass(t *testing.T) {
 	observe := options{
 		limit: 1, nodes: 2,
 		edit: func(c *admission.Config) { c.Mode = admission.Observe },
-		gate: func(o *gateway.Options) { o.Observe = true },
+		gate: func(o *gateway.Options) { o.Observe = func() bool { return true } },
 	}
 	var length int
 	measure := func(fake http.Handler) http.Handler {
@@ -61,7 +61,7 @@ func TestGW14_ObserveLetsLargeAndSlowBodiesPass(t *testing.T) {
 // What only watches does not refuse where Ironic hangs: its absence is the answer.
 func TestGW14_ObserveDoesNotRefuseForASlowIronic(t *testing.T) {
 	edit := func(c *admission.Config) { c.Mode = admission.Observe }
-	gate := func(o *gateway.Options) { o.Observe = true }
+	gate := func(o *gateway.Options) { o.Observe = func() bool { return true } }
 	for _, requests := range []string{"node", "put"} {
 		for _, known := range []bool{false, true} {
 			play(t, options{limit: 1, nodes: 2, edit: edit, gate: gate}, func(s *stage) {

@@ -13,7 +13,7 @@
 // another name. It writes the file anew in any case, as does a Save after one that failed:
 // nobody knows what that has left.
 //
-// What is known of limits (SZ-7) is one line of the same kind in a file beside, with the suffix
+// What is known of limits is one line of the same kind in a file beside, with the suffix
 // .limits: a program that does not know of it leaves it alone, and would take a new verb in the
 // file of holds for damage. The lock of the holds guards it too. Each save replaces it as a whole.
 package holdfile

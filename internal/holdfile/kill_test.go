@@ -42,10 +42,10 @@ func childSaves() {
 		fmt.Println("error", err)
 		return
 	}
-	records, known, _ := f.Load()
+	records, _, _ := f.Load()
 	cfg := holdoff.DefaultConfig()
 	cfg.Timeout = 1000 * time.Hour
-	b, err := holdoff.New(cfg, time.Now(), known)
+	b, err := holdoff.New(cfg, nil)
 	if err != nil {
 		fmt.Println("error", err)
 		return

@@ -16,7 +16,7 @@ const verbLimits = "limits"
 // maxLimits is the largest such file, in bytes.
 const maxLimits = sizing.MaxState + 64
 
-// LoadLimits returns what was saved last of the limits (SZ-7), nothing where that never was. What
+// LoadLimits returns what was saved last of the limits, nothing where that never was. What
 // cannot be read, broken or of a later version, is an error; it stays until SaveLimits replaces it.
 func (f *File) LoadLimits() (sizing.State, error) {
 	f.mu.Lock()

@@ -20,7 +20,7 @@ import (
 // limit is what is known of a limit that was found.
 func limit(n int) sizing.State {
 	return sizing.State{Version: sizing.StateVersion, Pools: map[string]sizing.Record{
-		"": {Limit: n, Bad: n + 10, BadAt: since, Windows: []sizing.Window{{At: since, Limit: n, Occupied: n, Up: 10}}},
+		"": {Limit: n, Bad: n + 10, Stood: n, BadAt: since, Windows: []sizing.Window{{At: since, Limit: n, Occupied: n, Up: 10}}},
 	}}
 }
 
@@ -82,7 +82,7 @@ func TestSZ7_SavedLimitsAreLoaded(t *testing.T) {
 // costs no hold.
 func TestSZ7_BrokenLimitsAreLeftAlone(t *testing.T) {
 	good := appendLine(nil, verbLimits, limitText(t, 30))
-	later := appendLine(nil, verbLimits, bytes.Replace(limitText(t, 30), []byte(`"version":1`), []byte(`"version":2`), 1))
+	later := appendLine(nil, verbLimits, bytes.Replace(limitText(t, 30), []byte(`"version":2`), []byte(`"version":3`), 1))
 	for _, row := range []struct {
 		name string
 		text []byte
@@ -95,8 +95,8 @@ func TestSZ7_BrokenLimitsAreLeftAlone(t *testing.T) {
 		{"a digit", bytes.Replace(good, []byte(`"limit":30`), []byte(`"limit":90`), 1), "a checksum is wrong"},
 		{"twice", append(bytes.Clone(good), good...), "a checksum is wrong"},
 		{"a file of holds", firstLine, `"format" is not known`},
-		{"a later version", later, "version: 2 is not 1"},
-		{"what no limit is", appendLine(nil, verbLimits, []byte(`{"version":1,"pools":{"":{"limit":0}}}`)), "limit: 0 is not 1"},
+		{"a later version", later, "version: 3 is not 2"},
+		{"what no limit is", appendLine(nil, verbLimits, []byte(`{"version":2,"pools":{"":{"limit":0}}}`)), "a number is out of range"},
 		{"no JSON", appendLine(nil, verbLimits, []byte("{")), "unexpected end of JSON"},
 		{"too large", make([]byte, maxLimits+1), "longer than"},
 	} {
@@ -243,7 +243,7 @@ func FuzzLimits(f *testing.F) {
 	base := appendLine(nil, verbLimits, limitText(f, 30))
 	f.Add(false, []byte{})
 	f.Add(false, limitText(f, 30))
-	f.Add(false, []byte(`{"version":1,"pools":{"x":{"limit":1,"base":{"deploy wait":{"mean":5,"n":3}}}}}`))
+	f.Add(false, []byte(`{"version":2,"pools":{"x":{"limit":1,"least":{"wait call-back":90}}}}`))
 	f.Add(true, []byte{0, 9, 'x'})
 	f.Fuzz(func(t *testing.T, edit bool, data []byte) {
 		if edit {

@@ -109,14 +109,10 @@ func (l *ledger) take(line []byte) error {
 	switch verb {
 	case verbPut:
 		r, err := holdoff.ParseRecord(data)
-		if later := new(holdoff.LaterError); errors.As(err, &later) && later.Instead.UUID != "" {
-			r = later.Instead
-			data, _ = r.Line() // it is short
-		} else if err != nil {
+		if err != nil {
 			return err
 		}
 		l.records[r.UUID], l.lines[r.UUID] = r, bytes.Clone(data)
-		return err
 	case verbDelete:
 		var uuid string
 		if err := json.Unmarshal(data, &uuid); err != nil {

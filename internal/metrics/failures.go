@@ -11,12 +11,6 @@ import (
 // failureRows show failures and what they stop.
 func failureRows() []row[status] {
 	return []row[status]{
-		gauges("gateway_bypassed", "1 while hosts begin to work and nobody uses the gateway: BMO goes round it; else 0.", nil,
-			func(s status, put put) {
-				if s.gateway {
-					put(truth(s.Bypass != nil))
-				}
-			}),
 		gauges("breaker_state", "1 for the state that the breaker of a scope is in, else 0.", []string{"scope", "state"},
 			func(s status, put put) {
 				for _, scope := range scopes(s.Breakers) {

@@ -51,7 +51,7 @@ func New() *Metrics {
 	m := &Metrics{
 		registry: prometheus.NewRegistry(),
 		// The buckets end well above the 2 ms in which nearly all asks are answered and
-		// the 1 s of LH-24.
+		// the 1 s that an ask may wait for the first poll.
 		requests: prometheus.NewHistogramVec(prometheus.HistogramOpts{
 			Name: fullName("http_request_duration_seconds"), Help: "Time to answer a request, by route and status code.",
 			Buckets: []float64{.0001, .00025, .0005, .001, .002, .005, .01, .05, .25, 1, 2.5},
@@ -74,7 +74,7 @@ func New() *Metrics {
 // Read shows the metrics of s from now on. It is called once.
 func (m *Metrics) Read(s Sources) {
 	if s.Status != nil {
-		add(m, func() status { return status{s.Status(), s.Leading(), s.Gateway != nil} }, slices.Concat(slotRows(), turnRows(), failureRows(), sizingRows(), clusterRows()))
+		add(m, func() status { return status{s.Status(), s.Leading()} }, slices.Concat(slotRows(), turnRows(), failureRows(), sizingRows(), clusterRows()))
 	}
 	add(m, s.Ironic, ironicRows())
 	if s.Polls != nil {
@@ -103,7 +103,6 @@ func add[S any](m *Metrics, read func() S, rows []row[S]) {
 type status struct {
 	api.Status
 	leading bool
-	gateway bool // there is one
 }
 
 // Polled counts a poll of Ironic.

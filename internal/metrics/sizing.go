@@ -29,37 +29,11 @@ func sizingRows() []row[status] {
 					put(float64(b.Ended), b.State, b.Group, "ended")
 				}
 			}),
-		histograms("state_seconds", "Time that hosts were in a busy state, once they have left it.", []string{"state"},
-			func(s status, put putTimes) {
-				for _, t := range s.Sizing.States {
-					put(t.Times, t.State)
-				}
-			}),
-		histograms("work_seconds", "Time from the begin to the success of a whole work, by its kind.", []string{"work"},
-			func(s status, put putTimes) {
-				for _, w := range s.Sizing.Works {
-					put(w.Succeeded, w.Work)
-				}
-			}),
-		counters("work_failures_total", "Works that failed, by kind and whether before or after the agent came.", []string{"work", "agent"}, workFailures),
 
 		limitGauge("limit_ceiling", "Limit as it is set: the one in force is never above it.", func(p api.PoolSizing) int { return p.Ceiling }),
 		limitGauge("limit_recommended", "Limit that the boots speak for; absent without enough evidence.", func(p api.PoolSizing) int { return p.Recommended }),
 		gauges("limit_mode_info", "Always 1; the label tells whether limits are as they are set (fixed) or follow the boots (adaptive).", []string{"mode"},
 			func(s status, put put) { put(1, s.Sizing.Mode) }),
-	}
-}
-
-func workFailures(s status, put put) {
-	type failure struct{ work, agent string }
-	n := map[failure]uint64{}
-	for _, w := range s.Sizing.Works {
-		n[failure{w.Work, "before"}], n[failure{w.Work, "after"}] = w.FailedBeforeAgent, w.FailedAfterAgent
-	}
-	for _, work := range api.OutcomeWorks() {
-		for _, agent := range []string{"before", "after"} {
-			put(float64(n[failure{work, agent}]), work, agent)
-		}
 	}
 }
 

@@ -1,7 +1,6 @@
 package metrics
 
 import (
-	"fmt"
 	"log/slog"
 	"net/http/httptest"
 	"strings"
@@ -17,20 +16,13 @@ func of(s api.Sizing) *Metrics {
 	return m
 }
 
-// TestSZ1_BootsThatFailAreCountedFromTheFirstScrapeOn: a rate misses the first event of a series
+// TestBootsThatFailAreCountedFromTheFirstScrapeOn: a rate misses the first event of a series
 // that begins with it.
-func TestSZ1_BootsThatFailAreCountedFromTheFirstScrapeOn(t *testing.T) {
+func TestBootsThatFailAreCountedFromTheFirstScrapeOn(t *testing.T) {
 	got := scrape(t, of(api.Sizing{
 		Mode: "fixed", Pools: []api.PoolSizing{{Limit: 20, Ceiling: 20, Verdict: api.SizingUnknown}},
-		Boots: []api.BootTimes{{State: "inspect wait", Up: api.Histogram{Buckets: make([]uint64, len(api.TimeBuckets()))}}},
+		Boots: []api.BootTimes{{State: "inspect wait", Up: api.NewHistogram()}},
 	}))
-	for _, work := range api.OutcomeWorks() {
-		for _, agent := range []string{"before", "after"} {
-			if want := fmt.Sprintf("ironic_throttle_work_failures_total{agent=%q,work=%q} 0\n", agent, work); !strings.Contains(got, want) {
-				t.Errorf("lacks %s", want)
-			}
-		}
-	}
 	for _, want := range []string{
 		`ironic_throttle_boots_without_agent_total{end="failed",group="",state="inspect wait"} 0`,
 		`ironic_throttle_boots_without_agent_total{end="ended",group="",state="inspect wait"} 0`,
@@ -42,8 +34,8 @@ func TestSZ1_BootsThatFailAreCountedFromTheFirstScrapeOn(t *testing.T) {
 	}
 }
 
-// TestSZ4_WithoutEvidenceThereIsNoRecommendedLimit, which 0 would be.
-func TestSZ4_WithoutEvidenceThereIsNoRecommendedLimit(t *testing.T) {
+// TestWithoutEvidenceThereIsNoRecommendedLimit, which 0 would be.
+func TestWithoutEvidenceThereIsNoRecommendedLimit(t *testing.T) {
 	got := scrape(t, of(api.Sizing{Mode: "fixed", Pools: []api.PoolSizing{
 		{Limit: 20, Ceiling: 20, Verdict: api.SizingUnknown},
 		{Pool: "total", Limit: 8, Ceiling: 8, Recommended: 6, Verdict: api.SizingLower}, // a group may have that name
@@ -66,10 +58,9 @@ func TestSZ4_WithoutEvidenceThereIsNoRecommendedLimit(t *testing.T) {
 
 // TestTimesThatAreNoHistogramFailTheScrape and not the process.
 func TestTimesThatAreNoHistogramFailTheScrape(t *testing.T) {
-	whole := api.Histogram{Buckets: make([]uint64, len(api.TimeBuckets()))}
 	for _, s := range []api.Sizing{
-		{States: []api.StateTimes{{State: "deploying", Times: api.Histogram{Buckets: []uint64{1}}}}},
-		{Works: []api.WorkTimes{{Work: "\xff", Succeeded: whole}}},
+		{Boots: []api.BootTimes{{State: "clean wait", Up: api.Histogram{Buckets: []uint64{1}}}}},
+		{Boots: []api.BootTimes{{State: "\xff", Up: api.NewHistogram()}}},
 	} {
 		w := httptest.NewRecorder()
 		of(s).Handler(slog.New(slog.DiscardHandler)).ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), "GET", "/metrics", nil))

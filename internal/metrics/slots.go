@@ -33,8 +33,6 @@ func slotRows() []row[status] {
 			func(s status) int { return count(s, func(o api.Occupant) bool { return o.Stuck }) }),
 		gauge("hosts_stuck_uncounted", "Stuck hosts that are written off: they take no slot.",
 			func(s status) int { return count(s, func(o api.Occupant) bool { return o.Stuck && !o.Counted }) }),
-		gauge("hosts_abandoned", "Hosts that no conductor works on any more, though their state says so.",
-			func(s status) int { return count(s, func(o api.Occupant) bool { return o.Abandoned }) }),
 		gauges("occupants", "Hosts in the list of occupants, by kind.", []string{"kind"}, occupants),
 
 		gauges("view_age_seconds", "Age of the last complete poll of Ironic; absent before the first.", nil, func(s status, put put) {
@@ -84,7 +82,7 @@ func count(s status, such func(api.Occupant) bool) (n int) {
 
 // occupants counts them by kind; the kinds that the API names are always there.
 func occupants(s status, put put) {
-	n := map[string]uint64{"leased": 0, "adopted": 0, "foreign": 0, "booting": 0, "exempt": 0}
+	n := map[string]uint64{"granted": 0, "adopted": 0, "foreign": 0, "booting": 0, "exempt": 0}
 	for _, o := range s.Slots.Occupants {
 		n[o.Kind]++
 	}

@@ -22,11 +22,7 @@ func turnRows() []row[status] {
 			func(s status) int { return s.Turns.Stopped }),
 		waits(),
 		counters("queue_grants_total", "Slots given, by lane.", []string{"lane"}, func(s status, put put) { put.all(s.Turns.Grants) }),
-		counter("queue_calls_total", "Hosts called: a slot is meant for them.", func(s status) uint64 { return s.Turns.Calls }),
-		counter("queue_calls_expired_total", "Calls that ended because the host was silent.", func(s status) uint64 { return s.Turns.Expired }),
-		counter("queue_calls_redeemed_total", "Calls taken over by another host of the same tenant and lane.",
-			func(s status) uint64 { return s.Turns.Redeemed }),
-		counter("queue_overtakes_total", "Slots given while a host called earlier had none yet.",
+		counter("queue_overtakes_total", "Slots given to a host while one before it in the order could have had it.",
 			func(s status) uint64 { return s.Turns.Overtakes }),
 	}
 }

@@ -45,22 +45,6 @@ func Host(v HostView) string {
 `, s)
 	}
 	d.put(`</ul></section>
-<section aria-labelledby="h-history"><h2 id="h-history">What happened</h2>`)
-	if len(w.History) == 0 {
-		d.put(`<p>Nothing since this throttle started.</p>`)
-	}
-	d.put(`<ol class="log" reversed>`)
-	for _, e := range w.History {
-		d.put(`<li>`)
-		d.when(e.At, w.Now)
-		d.put(`%s`, e.Text)
-		if e.Times > 1 {
-			d.put(`, %d times in a row`, e.Times)
-		}
-		d.put(`</li>
-`)
-	}
-	d.put(`</ol></section>
 `)
 	d.end()
 	return d.String()

@@ -16,7 +16,6 @@ type View struct {
 	Queue  api.Queue
 	Rows   int // of the queue that were asked for
 	Holds  api.Holds
-	Events []api.Event // the oldest first
 	Hour   []Point
 	// MayRelease and MayReset tell whether who looks may release a host's hold or reset a breaker.
 	MayRelease func(api.Hold) bool
@@ -42,7 +41,6 @@ func Overview(v View) string {
 	d.holds(&v)
 	d.hour(v.Hour)
 	d.queue(&v)
-	d.events(v.Events, s.Now)
 	d.answers(s)
 	d.end()
 	return d.String()

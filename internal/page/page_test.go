@@ -28,7 +28,7 @@ func viewOf(text string) View {
 				Total: api.Slots{Limit: 3, Occupied: 2, Free: 1}, Pools: map[string]api.Slots{text: {Limit: 1}},
 				Occupants: []api.Occupant{
 					{Name: "a~" + text, NodeUUID: text, State: text, Busy: true, Counted: true, Pool: text},
-					{Name: text, State: "deploying", Stuck: true, Abandoned: true},
+					{Name: text, State: "deploying", Stuck: true},
 				},
 			},
 			Sizing: api.Sizing{Mode: text, Pools: []api.PoolSizing{
@@ -53,7 +53,6 @@ func viewOf(text string) View {
 			},
 			Pools: []api.PoolFailures{{Pool: text, Paused: true}},
 		},
-		Events:     []api.Event{{Seq: 1, At: noon, Host: text, NodeUUID: text, Text: text}, {Seq: 2, At: noon, Scope: text, Text: text}},
 		MayRelease: func(api.Hold) bool { return true },
 		MayReset:   func(string) bool { return true },
 	}
@@ -63,7 +62,6 @@ func hostOf(text string) HostView {
 	return HostView{Release: true, Status: viewOf(text).Status, Why: api.Why{
 		Host: text, NodeUUID: text, Standing: api.Standing(text), State: text, Story: []string{text}, Steps: []string{text},
 		Hold: &api.Hold{Name: text, NodeUUID: text, Held: true, Episode: text}, Queued: &api.QueuedHost{Position: 3},
-		History: []api.HostEvent{{At: noon, Text: text, Times: 3}},
 	}}
 }
 
@@ -131,9 +129,9 @@ func TestPageSaysWithoutScript(t *testing.T) {
 	for _, want := range []string{
 		`<h1 id="headline">metal3</h1>`, "and 4999 more", `href="/?rows=500#queue"`, "OPEN by hand", "3 × metal3", "90 s to 5 min",
 		`data-post="/v1/breakers/image:metal3/reset"`, `data-post="/v1/holds/metal3/metal3/release" data-episode="metal3"`,
-		`href="/why/a/metal3"`, `href="/why/-/metal3"`, "1 failed host is left alone, 1 more failed and not held.", "no conductor works on it",
+		`href="/why/a/metal3"`, `href="/why/-/metal3"`, "1 failed host is left alone, 1 more failed and not held.",
 		"<p>Limit: 40 (fixed), recommended limit: 25. Boots were lost in metal3.</p>",
-		"1 breaker is closed and without failures.", "no new ones start in metal3 (0 of 0)", `datetime="2026-11-23T12:00:00Z"`,
+		"1 breaker is closed and without failures.", "no new ones start in metal3 (0 of 0)",
 	} {
 		if !strings.Contains(got, want) {
 			t.Errorf("lacks %q", want)
@@ -158,7 +156,6 @@ func TestPageIsBounded(t *testing.T) {
 		v.Status.Slots.Occupants = append(v.Status.Slots.Occupants, api.Occupant{Name: "metal3~" + name})
 		v.Status.Breakers = append(v.Status.Breakers, api.Breaker{Scope: "group:" + name, State: "OPEN"})
 		v.Holds.Hosts = append(v.Holds.Hosts, api.Hold{Name: name, Held: true})
-		v.Events = append(v.Events, api.Event{Host: name})
 	}
 	v.Status.Slots.Total = api.Slots{Limit: 9000, Free: 5000}
 	got := Overview(v)

@@ -15,8 +15,8 @@ func (d *document) queue(v *View) {
 `)
 	for i := range v.Queue.Pools {
 		p := &v.Queue.Pools[i]
-		d.put(`<h3>%s</h3><p>%s, %d called, %d due; %d stopped; %d silent for too long`,
-			poolName(p.Pool), counted(p.Waiting, "host waits", "hosts wait"), p.Called, p.Due, p.Stopped, p.Parked-p.Stopped)
+		d.put(`<h3>%s</h3><p>%s, %d due; %d stopped; %d silent for too long`,
+			poolName(p.Pool), counted(p.Waiting, "host waits", "hosts wait"), p.Due, p.Stopped, p.Silent)
 		if p.MeanSlotSeconds > 0 {
 			d.put(`; a slot is held for %s on average`, span(p.MeanSlotSeconds))
 		}
@@ -37,10 +37,10 @@ func (d *document) tenants(p *api.PoolQueue) {
 	if len(p.Tenants) == 0 {
 		return
 	}
-	d.table("Tenants of "+poolName(p.Pool), "tenant", "n weight", "n slots", "n called", "n waiting", "n of these failing", "n granted")
+	d.table("Tenants of "+poolName(p.Pool), "tenant", "n weight", "n slots", "n waiting", "n of these failing", "n granted")
 	for _, t := range p.Tenants[:min(len(p.Tenants), maxTenants)] {
 		d.put(`<tr data-key="%s"><th scope="row">%s</th>`, t.Tenant, cmp.Or(t.Tenant, "(none)"))
-		d.numbers(t.Weight, t.Holding, t.Called, t.Waiting, t.Failing, t.Granted)
+		d.numbers(t.Weight, t.Holding, t.Waiting, t.Failing, t.Granted)
 		d.put(`</tr>
 `)
 	}
@@ -58,11 +58,8 @@ func (d *document) waiting(p *api.PoolQueue, rows int) {
 	for i := range p.Hosts {
 		h := &p.Hosts[i]
 		turn := ""
-		switch {
-		case h.Due:
+		if h.Due {
 			turn = "due"
-		case h.Called:
-			turn = "called"
 		}
 		expected := "not known yet"
 		if h.ExpectSeconds != nil {

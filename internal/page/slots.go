@@ -50,7 +50,7 @@ func (d *document) slots(v *View) {
 func (d *document) cell(o *api.Occupant) {
 	kind := markup("work")
 	switch {
-	case o.Stuck || o.Abandoned:
+	case o.Stuck:
 		kind = "stuck"
 	case !o.Counted:
 		kind = "uncounted"
@@ -86,9 +86,6 @@ func notes(o *api.Occupant) string {
 	var all []string
 	if o.Pool != "" {
 		all = append(all, o.Pool)
-	}
-	if o.Abandoned {
-		all = append(all, "no conductor works on it")
 	}
 	if o.Stuck {
 		all = append(all, "stuck")

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"net/url"
 	"strings"
-	"time"
 
 	"github.com/ironic-throttle/ironic-throttle/pkg/api"
 )
@@ -31,15 +30,6 @@ func within(h *api.QueuedHost) string {
 		text += " to " + span(*h.AtMostSeconds)
 	}
 	return text
-}
-
-// when writes when something happened, with the day where that is not today.
-func (d *document) when(at, now time.Time) {
-	at, form := at.UTC(), time.TimeOnly
-	if at.Format(time.DateOnly) != now.UTC().Format(time.DateOnly) {
-		form = time.DateTime
-	}
-	d.put(`<time datetime="%s">%s</time> `, at.Format(time.RFC3339), at.Format(form))
 }
 
 // counted is n with what it counts.

@@ -126,17 +126,21 @@ func (s *Server) audit(r *http.Request, about ...any) *slog.Logger {
 	return log.With(about...)
 }
 
-// asked lets h answer an ask where this process decides (LH-27), and in mode observe
+// asked lets h answer an ask where this process decides, and in mode observe
 // everywhere: there the answer is yes whoever gives it, so that work goes on without Lease
 // and API server.
 func (s *Server) asked(h http.HandlerFunc) http.HandlerFunc {
-	if s.opts.Observe {
-		return h
+	led := s.leader(h)
+	return func(w http.ResponseWriter, r *http.Request) {
+		if s.opts.Observe() {
+			h(w, r)
+			return
+		}
+		led(w, r)
 	}
-	return s.leader(h)
 }
 
-// leader lets h answer only where this process decides (LH-27). It may end to do so
+// leader lets h answer only where this process decides. It may end to do so
 // at any moment after: the decision knows that better.
 func (s *Server) leader(h http.HandlerFunc) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {

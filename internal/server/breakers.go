@@ -19,7 +19,7 @@ func (s *Server) breakers(w http.ResponseWriter, r *http.Request) {
 	writeJSON(w, http.StatusOK, b)
 }
 
-// resetBreaker answers POST /v1/breakers/{scope}/reset (CB-29).
+// resetBreaker answers POST /v1/breakers/{scope}/reset.
 func (s *Server) resetBreaker(w http.ResponseWriter, r *http.Request) {
 	body, ok := readChange(w, r)
 	if !ok {
@@ -32,7 +32,7 @@ func (s *Server) resetBreaker(w http.ResponseWriter, r *http.Request) {
 	s.changeBreaker(w, r, "reset", s.opts.Decider.ResetBreaker)
 }
 
-// tripBreaker answers POST /v1/breakers/{scope}/trip (CB-29).
+// tripBreaker answers POST /v1/breakers/{scope}/trip.
 func (s *Server) tripBreaker(w http.ResponseWriter, r *http.Request) {
 	body, ok := readChange(w, r)
 	if !ok {
@@ -54,17 +54,10 @@ func (s *Server) changeBreaker(
 	w http.ResponseWriter, r *http.Request, how string, change func(now time.Time, scope string) (api.BreakerAnswer, error),
 ) {
 	scope := r.PathValue("scope")
-	var answer api.BreakerAnswer
-	err := s.checkScope(r.Context(), scope)
-	if err == nil {
-		answer, err = change(s.opts.Now(), scope)
-	}
+	answer, err := change(s.opts.Now(), scope)
 	audit := s.audit(r, "scope", shown(scope), "change", how)
-	field, unknown := new(api.FieldError), new(unknownScope)
+	field := new(api.FieldError)
 	switch {
-	case errors.As(err, &unknown):
-		audit.Info("change of a breaker refused", "error", err)
-		writeError(w, unknown.code, "scope", unknown.message)
 	case errors.Is(err, api.ErrNoBreaker):
 		audit.Info("change of a breaker refused", "error", err)
 		writeError(w, http.StatusNotFound, "scope", shown(scope)+" "+api.ErrNoBreaker.Error())

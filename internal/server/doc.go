@@ -4,10 +4,10 @@
 //	       /v1/queue ───> Decider.Queue
 //	       /v1/status, /v1/slots ──> Decider.Status
 //	       /, /why/… ───> internal/page writes what the Decider shows
-//	       /v1/events ──> Decider.Events, Revision (to 64 readers, until they leave)
+//	       /v1/events ──> Decider.Revision (to 64 readers, until they leave)
 //	:9441  /healthz, /readyz ─────────> Decider.Status
 //	:8444  /metrics ──────────────────> Options.Metrics (internal/metrics), which reads Server.Status
 //
-// It decides nothing and keeps no state of the throttle's. A denial is a 200
-// (LH-21); every answer that is not 2xx has the body {"error":{…}}.
+// It decides nothing and keeps no state of the throttle's. A denial is a 200;
+// every answer that is not 2xx has the body {"error":{…}}.
 package server

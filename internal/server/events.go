@@ -5,15 +5,12 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
-	"strconv"
-	"strings"
 	"time"
 
 	"github.com/ironic-throttle/ironic-throttle/pkg/api"
 )
 
-// Bounds of GET /v1/events. A reader has no buffer of its own: all read the events that the decision
-// keeps, and who is slower than those are made misses some and is told so.
+// Bounds of GET /v1/events.
 const (
 	maxEventReaders = 64
 	eventTick       = time.Second      // between two looks
@@ -24,7 +21,7 @@ const (
 	guardedStream = time.Minute
 )
 
-// events answers GET /v1/events: what happens, as server-sent events, until the reader leaves, is too
+// events answers GET /v1/events: that the status is another one, as server-sent events, until the reader leaves, is too
 // slow, or the server ends.
 func (s *Server) events(w http.ResponseWriter, r *http.Request) {
 	select {
@@ -52,11 +49,11 @@ func (s *Server) events(w http.ResponseWriter, r *http.Request) {
 	}
 	tick := time.NewTicker(eventTick)
 	defer tick.Stop()
-	reader := s.newEventReader(r.Header.Get("Last-Event-ID"))
+	reader := &eventReader{s: s}
 	for {
 		if text := reader.next(time.Now()); len(text) > 0 {
 			write()
-			if _, err := w.Write(text); err != nil || conn.Flush() != nil { //nolint:gosec // JSON, in no page
+			if _, err := w.Write(text); err != nil || conn.Flush() != nil {
 				return
 			}
 		}
@@ -72,32 +69,12 @@ func (s *Server) events(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// eventReader is how far a reader has come.
+// eventReader is what a reader was told last.
 type eventReader struct {
 	s        *Server
-	seq      uint64 // of the last event that it was sent
-	missed   bool   // some that it has not seen are not kept any more
 	begun    bool
-	revision uint64 // of what it was told last
+	revision uint64
 	told     time.Time
-}
-
-// newEventReader begins behind the event with the id last, or with "" behind all that were.
-func (s *Server) newEventReader(last string) *eventReader {
-	e := &eventReader{s: s}
-	of, number, _ := strings.Cut(last, "-")
-	seq, err := strconv.ParseUint(number, 10, 64)
-	switch {
-	case last == "":
-		if all := s.opts.Decider.Events(); len(all) > 0 {
-			e.seq = all[len(all)-1].Seq
-		}
-	case of == s.eventsOf && err == nil:
-		e.seq = seq
-	default: // of another process: this one's events are all new
-		e.missed = true
-	}
-	return e
 }
 
 // next is what to send at now, nothing as long as nothing has changed.
@@ -108,8 +85,10 @@ func (e *eventReader) next(now time.Time) []byte {
 	}
 	if revision := e.s.opts.Decider.Revision(); !e.begun || revision != e.revision {
 		e.revision = revision
-		e.happened(&b)
-		e.changed(&b)
+		st := e.s.decided()
+		if data, err := json.Marshal(api.Change{Headline: st.Headline, Slots: st.Slots.Total}); err == nil { // on one line
+			fmt.Fprintf(&b, "event: change\ndata: %s\n\n", data)
+		}
 	}
 	e.begun = true
 	switch {
@@ -120,35 +99,4 @@ func (e *eventReader) next(now time.Time) []byte {
 		b.WriteString(": nothing happens\n\n")
 	}
 	return b.Bytes()
-}
-
-// happened writes the events that are new to e.
-func (e *eventReader) happened(b *bytes.Buffer) {
-	fresh := e.s.eventsNow()
-	for len(fresh) > 0 && fresh[0].Seq <= e.seq {
-		fresh = fresh[1:]
-	}
-	// Told also where nothing has happened yet: an id of ours would hide it for ever.
-	if e.missed || len(fresh) > 0 && fresh[0].Seq > e.seq+1 {
-		e.missed = false
-		fmt.Fprintf(b, "event: gap\ndata: {}\n\n")
-	}
-	for _, event := range fresh {
-		e.seq = event.Seq
-		e.write(b, "event", event)
-	}
-}
-
-// changed says that the status is another one, with its essentials.
-func (e *eventReader) changed(b *bytes.Buffer) {
-	st := e.s.decided()
-	e.write(b, "change", api.Change{Headline: st.Headline, Slots: st.Slots.Total})
-}
-
-func (e *eventReader) write(b *bytes.Buffer, name string, v any) {
-	data, err := json.Marshal(v) // on one line
-	if err != nil {
-		return // it is of strings and numbers
-	}
-	fmt.Fprintf(b, "event: %s\nid: %s-%d\ndata: %s\n\n", name, e.s.eventsOf, e.seq, data)
 }

@@ -30,10 +30,8 @@ type fake struct {
 	queue    api.Queue
 	holds    api.Holds
 	why      api.Why
-	events   []api.Event
 	breakers api.Breakers
 	release  func(namespace, name, episode string) (api.ReleaseAnswer, error)
-	check    func(scope string) error
 	change   func(scope, how string, d time.Duration) (api.BreakerAnswer, error)
 
 	revision atomic.Uint64
@@ -90,23 +88,10 @@ func (f *fake) Why(_ time.Time, namespace, name string) api.Why {
 	return w
 }
 
-func (f *fake) Events() []api.Event {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	return f.events
-}
-
 func (f *fake) Holds(time.Time) api.Holds       { return f.holds }
 func (f *fake) Breakers(time.Time) api.Breakers { return f.breakers }
 func (f *fake) ReleaseHold(_ time.Time, namespace, name, episode string) (api.ReleaseAnswer, error) {
 	return f.release(namespace, name, episode)
-}
-
-func (f *fake) CheckScope(_ time.Time, scope string) error {
-	if f.check == nil {
-		return nil
-	}
-	return f.check(scope)
 }
 
 func (f *fake) ResetBreaker(_ time.Time, scope string) (api.BreakerAnswer, error) {
@@ -137,9 +122,9 @@ func exampleStatus() api.Status {
 			Total: api.Slots{Limit: 20, Occupied: 3, Free: 17, Leased: 1, Booting: 1, Waiting: 4},
 			Pools: map[string]api.Slots{"rack1": {Limit: 8, Occupied: 2, Free: 6}},
 			Occupants: []api.Occupant{
-				{Name: "metal3~a", Kind: "leased", Op: api.OpProvision, Counted: true, SinceSeconds: 3},
+				{Name: "metal3~a", Kind: "granted", Op: api.OpProvision, Counted: true, SinceSeconds: 3},
 				{Name: "metal3~b", Kind: "adopted", Busy: true, Stuck: true, Counted: true},
-				{Name: "metal3~c", Kind: "foreign", Busy: true, Stuck: true, Abandoned: true},
+				{Name: "metal3~c", Kind: "foreign", Busy: true, Stuck: true},
 				{Name: "metal3~d", Kind: "booting", Busy: true},
 			},
 		},
@@ -147,9 +132,9 @@ func exampleStatus() api.Status {
 		Refusals: []api.Count{{Reason: api.ReasonFull, Count: 2}},
 		Totals:   api.Totals{Granted: 5, Finished: 4, Expired: 3, Refused: 8, Vanished: 2, Adopted: 1, Foreign: 6, WrittenOff: 7},
 		Turns: api.Turns{
-			Calls: 20, Expired: 2, Overtakes: 7, Redeemed: 1,
-			Grants: map[string]uint64{"healthy": 4, "failing": 1, "planned": 0},
-			Waits:  api.WaitHistogram{Bounds: []float64{60, 600}, Counts: []uint64{3, 4}, Count: 5, SumSeconds: 1234.5},
+			Overtakes: 7,
+			Grants:    map[string]uint64{"healthy": 4, "failing": 1, "planned": 0},
+			Waits:     api.WaitHistogram{Bounds: []float64{60, 600}, Counts: []uint64{3, 4}, Count: 5, SumSeconds: 1234.5},
 			Waiting: []api.WaitingCount{
 				{Lane: "healthy", Tenant: "metal3", Hosts: 3, WaitedSeconds: 55.5}, {Lane: "failing", Tenant: "metal3", Hosts: 1, WaitedSeconds: 7},
 				{Lane: "healthy", Tenant: "(others)", Hosts: 2, WaitedSeconds: 8}, {Lane: "healthy", Hosts: 1},
@@ -192,9 +177,7 @@ func exampleSizing() api.Sizing {
 			},
 			{Pool: "rack1", Limit: 8, Ceiling: 9, Verdict: api.SizingUnknown},
 		},
-		Boots:  []api.BootTimes{{State: "wait call-back", Group: "rack1", Up: exampleTimes(7, 701.5), Failed: 2, Ended: 1}},
-		States: []api.StateTimes{{State: "deploying", Times: exampleTimes(5, 600)}},
-		Works:  []api.WorkTimes{{Work: "deploy", Succeeded: exampleTimes(4, 500), FailedBeforeAgent: 3, FailedAfterAgent: 1}},
+		Boots: []api.BootTimes{{State: "wait call-back", Group: "rack1", Up: exampleTimes(7, 701.5), Failed: 2, Ended: 1}},
 	}
 }
 
@@ -223,11 +206,11 @@ func exampleQueue() api.Queue {
 	expected := 120.0
 	return api.Queue{Pools: []api.PoolQueue{
 		{
-			Limit: 20, Free: 1, Waiting: 4, Called: 2, Due: 1, Parked: 1, Ahead: 4, OvertakeBound: 20,
-			ClaimWindowSeconds: 180, MeanSlotSeconds: 1200, FailingOpen: true, FailingAllowed: 5, FailingHeld: 1,
-			Tenants: []api.TenantQueue{{Tenant: "metal3", Weight: 1, Holding: 2, Called: 2, Waiting: 2, Failing: 1, Granted: 9}},
+			Limit: 20, Free: 1, Waiting: 4, Due: 1, Silent: 1,
+			MeanSlotSeconds: 1200, FailingOpen: true, FailingAllowed: 5, FailingHeld: 1,
+			Tenants: []api.TenantQueue{{Tenant: "metal3", Weight: 1, Holding: 2, Waiting: 2, Failing: 1, Granted: 9}},
 			Hosts: []api.QueuedHost{{
-				Position: 1, Name: "metal3~a", NodeUUID: "u-1", Tenant: "metal3", Lane: "failing", Errors: 3, Called: true, Due: true,
+				Position: 1, Name: "metal3~a", NodeUUID: "u-1", Tenant: "metal3", Lane: "failing", Errors: 3, Due: true,
 				WaitedSeconds: 61, SilentSeconds: 2, ExpectSeconds: &expected,
 			}},
 		},

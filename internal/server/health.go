@@ -12,8 +12,8 @@ import (
 func healthz(w http.ResponseWriter, _ *http.Request) { writeText(w, http.StatusOK, "ok") }
 
 // readyz answers 503 as long as new hosts would be refused for want of a view. A process
-// that stands by is ready when it could take over: Services find the leader by its label
-// (LH-41, LH-42). Mode observe refuses nobody.
+// that stands by is ready when it could take over: Services find the leader by its label.
+// Mode observe refuses nobody.
 func (s *Server) readyz(w http.ResponseWriter, _ *http.Request) {
 	why, standsBy := s.opts.Standby(), false
 	if why != "" {
@@ -26,7 +26,7 @@ func (s *Server) readyz(w http.ResponseWriter, _ *http.Request) {
 		writeText(w, http.StatusOK, "ok")
 	case standsBy:
 		writeText(w, http.StatusOK, "ok, "+why)
-	case s.opts.Observe:
+	case s.opts.Observe():
 		writeText(w, http.StatusOK, "ok, mode observe refuses nothing; "+why)
 	default:
 		writeText(w, http.StatusServiceUnavailable, why)

@@ -17,7 +17,7 @@ func (s *Server) holds(w http.ResponseWriter, r *http.Request) {
 	writeJSON(w, http.StatusOK, h)
 }
 
-// releaseHold answers POST /v1/holds/{namespace}/{name}/release (BO-10).
+// releaseHold answers POST /v1/holds/{namespace}/{name}/release.
 func (s *Server) releaseHold(w http.ResponseWriter, r *http.Request) {
 	body, ok := readChange(w, r)
 	if !ok {

@@ -7,7 +7,7 @@ import (
 	"github.com/ironic-throttle/ironic-throttle/pkg/api"
 )
 
-// isReady answers POST /v1/isready. Whatever the decision says is a 200 (LH-21).
+// isReady answers POST /v1/isready. Whatever the decision says is a 200.
 func (s *Server) isReady(w http.ResponseWriter, r *http.Request) {
 	ask, ok := readAsk(w, r)
 	if !ok || !s.waitFirstPoll(w, r) {
@@ -24,7 +24,7 @@ func (s *Server) vacancy(w http.ResponseWriter, r *http.Request) {
 	writeJSON(w, http.StatusOK, s.opts.Decider.Vacancy(s.opts.Now()))
 }
 
-// waitFirstPoll lets an ask wait a little for the first complete poll (LH-24).
+// waitFirstPoll lets an ask wait a little for the first complete poll.
 // It reports false when the asker is gone: a yes that nobody receives would hold a
 // slot for nothing. A replica that stands by does not poll.
 func (s *Server) waitFirstPoll(w http.ResponseWriter, r *http.Request) bool {

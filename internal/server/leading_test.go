@@ -127,7 +127,7 @@ func TestLH27_AStandbyThatObservesAnswersAsks(t *testing.T) {
 	var leads atomic.Bool
 	f := unseen() // it does not poll
 	f.answer = api.Answer{Ready: true, Reason: api.ReasonObserve}
-	s := made(t, f, standby(&leads, "nobody leads yet"), func(o *Options) { o.Observe = true })
+	s := made(t, f, standby(&leads, "nobody leads yet"), func(o *Options) { o.Observe = func() bool { return true } })
 	for _, r := range everyRoute {
 		w := send(t, s.API(), r.method, r.path, r.body, jsonType...)
 		if change := r.method == "POST" && r.path != "/v1/isready"; change {

@@ -21,8 +21,8 @@ const (
 	writeTimeout      = 15 * time.Second
 	idleTimeout       = 2 * time.Minute
 
-	// firstPollWait is how long an ask waits for the first complete poll
-	// (LH-24). The client gives up after 2 s.
+	// firstPollWait is how long an ask waits for the first complete poll.
+	// The client gives up after 2 s.
 	firstPollWait = time.Second
 
 	// drainTimeout is how long requests in flight may take after the end was

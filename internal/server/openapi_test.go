@@ -70,7 +70,7 @@ func operations() []operation {
 		{"GET", "/v1/breakers", "The circuit breakers.", nil, nil, api.Breakers{}, nil},
 		{"POST", "/v1/breakers/{scope}/reset", "Close a breaker.", nil, struct{}{}, api.BreakerAnswer{}, change},
 		{"POST", "/v1/breakers/{scope}/trip", "Open a breaker.", nil, api.TripRequest{}, api.BreakerAnswer{}, change},
-		{"GET", "/v1/events", "Decisions and transitions as server-sent events (api.Event), resumed by Last-Event-ID.", nil, nil, "text/event-stream", nil},
+		{"GET", "/v1/events", "That the status has changed, as server-sent events (api.Change).", nil, nil, "text/event-stream", nil},
 		{"GET", "/v1/plan", "Which hosts could be released or provisioned again; nothing changes.", nil, nil, api.Plan{}, []int{404, 502}},
 		{"GET", "/v1/plan/state", "All that the plan is made of, as the command plan reads it.", nil, nil, map[string]any{}, []int{404, 502}},
 		{"GET", "/v1/plan/hosts/{namespace}/{name}", "Why a host is a candidate of planned work, or not.", nil, nil, api.PlanExplanation{}, []int{404, 502}},

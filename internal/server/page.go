@@ -32,7 +32,7 @@ func (s *Server) page(w http.ResponseWriter, r *http.Request) {
 	}
 	data, may := shown.Value(), s.mayChange(r)
 	writePage(w, page.Overview(page.View{
-		Status: s.Status(), Queue: data.queue, Rows: rows, Holds: data.holds, Events: s.eventsNow(), Hour: s.hour.points(),
+		Status: s.Status(), Queue: data.queue, Rows: rows, Holds: data.holds, Hour: s.hour.points(),
 		MayRelease: func(h api.Hold) bool { return may(page.ReleasePath(h)) },
 		MayReset:   func(scope string) bool { return may(page.ResetPath(scope)) },
 	}))

@@ -62,7 +62,7 @@ func TestQueueRefusesWhatItCannotRead(t *testing.T) {
 		{"pool=rack2", "pool", `pool: "rack2" has no queue of its own, only "", "rack1"`},
 		{"Limit=1", "Limit", "known are limit, namespace, pool, reason"},
 		{"tenant=metal3", "tenant", "known are limit, namespace, pool, reason"},
-		{"reason=ful", "reason", `reason: "ful" is not one of full, not-called,`},
+		{"reason=ful", "reason", `reason: "ful" is not one of full, turn,`},
 		{"limit=%zz", "query", "cannot be read"},
 		{"limit=1;pool=x", "query", "cannot be read"},
 	} {

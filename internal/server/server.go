@@ -7,7 +7,6 @@ import (
 	"log/slog"
 	"maps"
 	"net/http"
-	"strconv"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -35,29 +34,24 @@ type Decider interface {
 	QueueOf(now time.Time, query api.QueueQuery) api.Queue
 	// Why tells the story of one host and changes nothing.
 	Why(now time.Time, namespace, name string) api.Why
-	// Events lists what happened last, the oldest first, with numbers in a row.
-	Events() []api.Event
 	// Holds shows the failed hosts.
 	Holds(now time.Time) api.Holds
 	// ReleaseHold ends the hold of a host, of whatever episode when that is "". The
-	// error is api.ErrNoHold or an *api.EpisodeError (BO-10).
+	// error is api.ErrNoHold or an *api.EpisodeError.
 	ReleaseHold(now time.Time, namespace, name, episode string) (api.ReleaseAnswer, error)
 	// Breakers shows the circuit breakers.
 	Breakers(now time.Time) api.Breakers
 	// ResetBreaker closes the breaker of a scope, TripBreaker opens it for d, or for
-	// its recovery time when d is 0 (CB-29). The error is api.ErrNoBreaker or an
+	// its recovery time when d is 0. The error is api.ErrNoBreaker or an
 	// *api.FieldError.
-	// CheckScope tells before whether anybody was seen in the scope: the error may be an
-	// *api.UnknownScopeError too.
-	CheckScope(now time.Time, scope string) error
 	ResetBreaker(now time.Time, scope string) (api.BreakerAnswer, error)
 	TripBreaker(now time.Time, scope string, d time.Duration) (api.BreakerAnswer, error)
 	// FirstPoll is closed after the first complete poll.
 	FirstPoll() <-chan struct{}
 }
 
-// hasScopeTimeout bounds what Ironic is asked for a change: a client waits for 2 s.
-const hasScopeTimeout = 1500 * time.Millisecond
+// findNodeTimeout bounds what Ironic is asked for one node: a client waits for 2 s.
+const findNodeTimeout = 1500 * time.Millisecond
 
 // Options is what New needs. Decider is required; everything else may be zero.
 type Options struct {
@@ -81,23 +75,17 @@ type Options struct {
 	// Address is where the API listens, as LISTEN_ADDRESS has it.
 	Address string
 	// Standby tells why this process does not decide, such as "throttle-1 leads"; "" where
-	// it does (LH-27). It is called for each request and must not block. nil: it always does.
+	// it does. It is called for each request and must not block. nil: it always does.
 	Standby func() (why string)
 	// CouldLead tells of a process that does not decide whether it stands by and could take
-	// over: then it is ready (LH-41). It must not block. nil: it could not.
+	// over: then it is ready. It must not block. nil: it could not.
 	CouldLead func() bool
-	// Observe: nothing is refused. Asks are answered and the process is ready also where
-	// Standby says why it does not decide.
-	Observe bool
-	// HasScope asks Ironic whether a node belongs to the scope of a breaker; nil: nobody
-	// can be asked.
-	HasScope func(ctx context.Context, scope string) (bool, error)
+	// Observe reports whether nothing is refused now: then asks are answered and the process is ready also where
+	// Standby says why it does not decide. nil: never.
+	Observe func() bool
 	// FindNode asks Ironic for the state of a node, by name or UUID; false when it has none.
 	// nil: nobody can be asked.
 	FindNode func(ctx context.Context, key string) (state string, found bool, err error)
-	// Groups are the scopes of all conductor groups that nodes of Ironic are in, as far as
-	// they can be found out in time; nil: not known. It is called for a misspelt one only.
-	Groups func(ctx context.Context) []string
 	// Save makes released holds last; it is called before a release is answered. nil:
 	// there is nothing to save.
 	Save func() error
@@ -123,10 +111,8 @@ type Server struct {
 	words    nodeWords
 	statuses *snapshot.Cache[struct{}, api.Status]
 	pages    *snapshot.Cache[int, shownData] // by rows of the queue
-	happened *snapshot.Cache[struct{}, []api.Event]
 	hour     lastHour
 
-	eventsOf     string        // the process, in the ids of its events
 	eventReaders chan struct{} // one for each
 	ending       chan struct{} // closed when the server is to end
 	end          func()        // closes it
@@ -151,6 +137,9 @@ func New(o Options) (*Server, error) {
 	if o.Standby == nil {
 		o.Standby = func() string { return "" }
 	}
+	if o.Observe == nil {
+		o.Observe = func() bool { return false }
+	}
 	if o.CouldLead == nil {
 		o.CouldLead = func() bool { return false }
 	}
@@ -159,7 +148,7 @@ func New(o Options) (*Server, error) {
 	}
 	s := &Server{
 		opts: o, drain: drainTimeout, gentle: newGentle(),
-		eventsOf: strconv.FormatInt(o.Now().UnixMilli(), 36), eventReaders: make(chan struct{}, maxEventReaders), ending: make(chan struct{}),
+		eventReaders: make(chan struct{}, maxEventReaders), ending: make(chan struct{}),
 	}
 	s.end = sync.OnceFunc(func() { close(s.ending) })
 	if err := s.share(); err != nil {

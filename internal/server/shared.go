@@ -37,15 +37,12 @@ func (s *Server) share() (err error) {
 	}); err != nil {
 		return err
 	}
-	if s.pages, err = shared(d, func(ctx context.Context, rows int) (shown shownData, err error) {
+	s.pages, err = shared(d, func(ctx context.Context, rows int) (shown shownData, err error) {
 		err = s.gentle.do(ctx, func() {
 			shown.queue, shown.holds = d.QueueOf(now(), api.QueueQuery{Limit: rows}), d.Holds(now())
 		})
 		return shown, err
-	}); err != nil {
-		return err
-	}
-	s.happened, err = shared(d, func(context.Context, struct{}) ([]api.Event, error) { return d.Events(), nil })
+	})
 	return err
 }
 
@@ -54,15 +51,6 @@ func (s *Server) decided() api.Status {
 	snap, err := s.statuses.Get(context.Background(), struct{}{})
 	if err != nil { // the Decider has panicked, and will again where that is told
 		return wholeStatus(s.opts.Decider.Status(s.opts.Now()))
-	}
-	return snap.Value()
-}
-
-// eventsNow are the Decider's, which readers share as the status.
-func (s *Server) eventsNow() []api.Event {
-	snap, err := s.happened.Get(context.Background(), struct{}{})
-	if err != nil {
-		return s.opts.Decider.Events()
 	}
 	return snap.Value()
 }

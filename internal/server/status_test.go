@@ -35,7 +35,7 @@ func TestListsAreNeverNull(t *testing.T) {
 	f := seen()
 	f.status = func() api.Status {
 		return api.Status{
-			Sizing:   api.Sizing{Boots: []api.BootTimes{{}}, States: []api.StateTimes{{}}, Works: []api.WorkTimes{{}}},
+			Sizing:   api.Sizing{Boots: []api.BootTimes{{}}},
 			Breakers: []api.Breaker{{Causes: []api.BreakerCause{{}}}, {}},
 		}
 	}

@@ -29,7 +29,7 @@ func complete(counts map[string]uint64, words []string) map[string]uint64 {
 	return all
 }
 
-// lanes is the closed set (docs/spec/fair-share.md).
+// lanes is the closed set.
 var lanes = []string{"healthy", "failing", "planned"}
 
 func wholeStatus(st api.Status) api.Status {
@@ -59,15 +59,9 @@ func wholeBreakers(breakers []api.Breaker) []api.Breaker {
 }
 
 func wholeSizing(s api.Sizing) api.Sizing {
-	s.Pools, s.Boots, s.States, s.Works = list(s.Pools), list(slices.Clone(s.Boots)), list(slices.Clone(s.States)), list(slices.Clone(s.Works))
+	s.Pools, s.Boots = list(s.Pools), list(slices.Clone(s.Boots))
 	for i := range s.Boots {
 		s.Boots[i].Up.Buckets = list(s.Boots[i].Up.Buckets)
-	}
-	for i := range s.States {
-		s.States[i].Times.Buckets = list(s.States[i].Times.Buckets)
-	}
-	for i := range s.Works {
-		s.Works[i].Succeeded.Buckets = list(s.Works[i].Succeeded.Buckets)
 	}
 	return s
 }

@@ -69,7 +69,7 @@ func (s *Server) nodeWord(ctx context.Context, key string) string {
 	if text, ok := s.words.get(s.opts.Now(), key); ok {
 		return text
 	}
-	asking, cancel := context.WithTimeout(ctx, hasScopeTimeout)
+	asking, cancel := context.WithTimeout(ctx, findNodeTimeout)
 	defer cancel()
 	text := s.askNode(asking, key)
 	if ctx.Err() == nil { // else the fault is the reader's, who has gone

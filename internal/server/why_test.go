@@ -15,8 +15,8 @@ import (
 )
 
 func TestWhy(t *testing.T) {
-	known := api.Why{Standing: api.StandingWaiting, Story: []string{"It waits."}, Steps: []string{"Wait."}, History: []api.HostEvent{}}
-	unknown := api.Why{Standing: api.StandingUnknown, Story: []string{"It is not known."}, Steps: []string{}, History: []api.HostEvent{}}
+	known := api.Why{Standing: api.StandingWaiting, Story: []string{"It waits."}, Steps: []string{"Wait."}}
+	unknown := api.Why{Standing: api.StandingUnknown, Story: []string{"It is not known."}, Steps: []string{}}
 	asked := ""
 	node := func(state string, found bool, err error) func(context.Context, string) (string, bool, error) {
 		return func(_ context.Context, key string) (string, bool, error) {
@@ -59,7 +59,7 @@ func TestWhy(t *testing.T) {
 // tab. Answers are kept for 5 s, and few of them.
 func TestIronicIsNotAskedAtEachRender(t *testing.T) {
 	f, now, asked := seen(), noon, 0
-	f.why = api.Why{Standing: api.StandingUnknown, Story: []string{}, Steps: []string{}, History: []api.HostEvent{}}
+	f.why = api.Why{Standing: api.StandingUnknown, Story: []string{}, Steps: []string{}}
 	s := made(t, f, func(o *Options) {
 		o.Now = func() time.Time { return now }
 		o.FindNode = func(ctx context.Context, _ string) (string, bool, error) {

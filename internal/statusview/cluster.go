@@ -8,24 +8,22 @@ import (
 	"github.com/ironic-throttle/ironic-throttle/pkg/api"
 )
 
-// clusterFields tell of the cluster, where there is one.
-func clusterFields(s api.Status) []line {
-	c := s.Cluster
+// cluster tells of the cluster, where there is one.
+func (p *page) cluster(c *api.Cluster) {
 	if c == nil {
-		return nil
+		return
 	}
-	out := []line{}
 	if l := c.Leader; l != nil {
 		switch {
 		case l.Leads:
-			out = append(out, line{field("leader", "this replica, "+printable(l.Identity)), usual})
+			p.fieldf("leader", "this replica, %s", l.Identity)
 		case l.Holder == "":
-			out = append(out, line{field("leader", "nobody yet"), alarming})
+			p.fieldf("leader", "nobody yet")
 		default:
-			out = append(out, line{field("leader", printable(l.Holder)+"; this replica stands by"), usual})
+			p.fieldf("leader", "%s; this replica stands by", l.Holder)
 		}
 		if !l.Leads {
-			return out // and watches nothing
+			return // and watches nothing
 		}
 	}
 	text := fmt.Sprintf("%d BareMetalHosts", c.Hosts)
@@ -37,28 +35,23 @@ func clusterFields(s api.Status) []line {
 		text += " so far, not all are read"
 	}
 	for _, kind := range slices.Sorted(maps.Keys(c.Errors)) {
-		text += fmt.Sprintf(", %d with %q", c.Errors[kind], printable(kind))
+		text += fmt.Sprintf(", %d with %q", c.Errors[kind], kind)
 	}
-	weight := usual
 	if c.LastError != "" {
-		text, weight = text+"; the watch is broken: "+printable(c.LastError), alarming
+		text += "; the watch is broken: " + c.LastError
 	}
-	out = append(out, line{field("cluster", text), weight})
-	out = append(out, operatorField(c.Operator)...)
-	if e := c.Events; e != nil {
-		out = append(out, line{field("events", fmt.Sprintf("%d sent, %d to be sent, %d overtaken, %d failed", e.Sent, e.Pending, e.Dropped, e.Failed)), minor})
-	}
-	return out
+	p.fieldf("cluster", "%s", text)
+	p.operator(c.Operator)
 }
 
-// operatorField tells of BMO's Deployment, where it was looked for.
-func operatorField(o *api.Operator) []line {
+// operator tells of BMO's Deployment, where it was looked for.
+func (p *page) operator(o *api.Operator) {
 	if o == nil {
-		return nil
+		return
 	}
 	text := "how many workers BMO has is not known"
 	if o.Workers > 0 {
-		text = fmt.Sprintf("%d workers (%s)", o.Workers, printable(o.WorkersFrom))
+		text = fmt.Sprintf("%d workers (%s)", o.Workers, o.WorkersFrom)
 		if o.Estimated {
 			text = "about " + text
 		}
@@ -67,7 +60,7 @@ func operatorField(o *api.Operator) []line {
 		}
 	}
 	if o.LastError != "" {
-		text += "; " + printable(o.LastError)
+		text += "; " + o.LastError
 	}
-	return []line{{field("BMO", text), usual}}
+	p.fieldf("BMO", "%s", text)
 }

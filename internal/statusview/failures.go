@@ -1,6 +1,7 @@
 package statusview
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -18,33 +19,26 @@ const (
 	halfOpen = "HALF_OPEN"
 )
 
-// failureFields says what failures stop now.
-func failureFields(s api.Status) []line {
-	var out []line
+// failures says what failures stop now.
+func (p *page) failures(s api.Status) {
 	for _, b := range s.Breakers {
-		if b.State == closed {
-			continue
+		if b.State != closed {
+			p.fieldf("breaker", "%s", breakerText(b))
 		}
-		w := alarming
-		if b.State == halfOpen {
-			w = heading
-		}
-		out = append(out, line{field("breaker", breakerText(b)), w})
 	}
 	if h := s.Holds; h != nil && h.Held+h.Failed > 0 {
-		out = append(out, line{field("holds", holdsText(h.Held, h.Failed)), usual})
+		p.fieldf("holds", "%s", holdsText(h.Held, h.Failed))
 	}
-	for _, p := range s.Storm.Pools {
-		if p.Paused {
-			out = append(out, line{field("paused", poolText(p)), alarming})
+	for _, of := range s.Storm.Pools {
+		if of.Paused {
+			p.fieldf("paused", "%s", poolText(of))
 		}
 	}
-	return out
 }
 
 // breakerText is one that is not closed, with what happens next and its first cause.
 func breakerText(b api.Breaker) string {
-	text := printable(b.Scope) + " " + printable(b.State)
+	text := b.Scope + " " + b.State
 	switch b.State {
 	case open:
 		text += ", probes in " + age(b.TimeToRecovery)
@@ -55,21 +49,17 @@ func breakerText(b api.Breaker) string {
 		text += ", by hand"
 	}
 	if len(b.Causes) > 0 {
-		text += fmt.Sprintf("; %d x %s", b.Causes[0].Count, printable(b.Causes[0].Text))
+		text += fmt.Sprintf("; %d x %s", b.Causes[0].Count, b.Causes[0].Text)
 	}
 	return text
 }
 
 func holdsText(held, failed int) string {
-	return fmt.Sprintf("%d failed hosts left alone, %d more failed and not held", held, failed)
+	return cmp.Or(counted(held, "failed and left alone", failed, "failed and not held"), "no host has failed")
 }
 
 func poolText(p api.PoolFailures) string {
-	name := "hosts without a conductor group"
-	if p.Pool != "" {
-		name = printable(p.Pool)
-	}
-	text := fmt.Sprintf("%s: %d of %d failed, %d allowed", name, p.Failed, p.Hosts, p.Allowed)
+	text := fmt.Sprintf("%s: %d of %d failed, %d allowed", cmp.Or(p.Pool, "hosts without a conductor group"), p.Failed, p.Hosts, p.Allowed)
 	if p.Paused {
 		text += ": gets no new hosts"
 	}
@@ -86,7 +76,7 @@ func Breakers(b api.Breakers, width int) string {
 	}
 	t := newTable("SCOPE", "STATE", "FAILURES", "PROBES", "RECOVERY")
 	for _, x := range b.Breakers {
-		state, probes, recovery := x.State, "-", "-"
+		state, probes, recovery := x.State, "", ""
 		if x.Tripped {
 			state += " by hand"
 		}
@@ -96,83 +86,77 @@ func Breakers(b api.Breakers, width int) string {
 		if x.State == open {
 			recovery = "in " + age(x.TimeToRecovery)
 		}
-		t.row(usual, cell(x.Scope), cell(state), fmt.Sprintf("%d of %d", x.RecentFailures, x.FailureThreshold), probes, recovery)
+		t.row(x.Scope, state, fmt.Sprintf("%d of %d", x.RecentFailures, x.FailureThreshold), probes, recovery)
 	}
-	s := space{width: width}
-	out := t.lines(s, 0, "")[1:]
+	p := &page{width: width}
+	p.rows(t, nil)
 	for _, x := range b.Breakers {
-		out = append(out, causeLines(x, s)...)
+		p.causes(x)
 	}
-	return joined(out)
+	return p.String()
 }
 
 const causeIndent = 6
 
-// causeLines are why hosts of a scope failed, after an empty line.
-func causeLines(b api.Breaker, s space) []line {
+// causes are why hosts of a scope failed, after an empty line.
+func (p *page) causes(b api.Breaker) {
 	if len(b.Causes) == 0 {
-		return nil
+		return
 	}
-	out := []line{{}, {clip("causes in "+printable(b.Scope), s.width), heading}}
+	p.cut("")
+	p.cut("causes in " + b.Scope)
 	for _, c := range b.Causes[:min(len(b.Causes), causeRows)] {
-		out = append(out, fold(line{fmt.Sprintf("  %d x %s", c.Count, printable(c.Text)), usual}, s, causeIndent)...)
+		p.say(causeIndent, fmt.Sprintf("  %d x %s", c.Count, c.Text))
 		var hosts []string
 		for _, h := range c.Hosts {
-			hosts = append(hosts, printable(hostName(h)))
+			hosts = append(hosts, hostName(h))
 		}
 		if len(hosts) > 0 {
-			out = append(out, line{clip(strings.Repeat(" ", causeIndent)+"such as "+strings.Join(hosts, ", "), s.width), usual})
+			p.cut(strings.Repeat(" ", causeIndent) + "such as " + strings.Join(hosts, ", "))
 		}
 	}
 	if more := len(b.Causes) - causeRows; more > 0 {
-		out = append(out, line{fmt.Sprintf("  ... and %d causes more", more), usual})
+		p.cut(fmt.Sprintf("  ... and %d causes more", more))
 	}
-	return out
 }
 
-// Holds returns h as text.
+const reasonIndent = 4
+
+// Holds returns h as text: the failed hosts, each with its cause below it.
 func Holds(h api.Holds, width int) string {
+	p := &page{width: width}
 	held := 0
 	for _, x := range h.Hosts {
 		if x.Held {
 			held++
 		}
 	}
-	out := []line{
-		{field("hold-off", printable(h.Timeout)+", stage "+printable(h.Stage)), usual},
-		{field("holds", holdsText(held, len(h.Hosts)-held)), usual},
+	if h.Timeout == "0s" {
+		p.fieldf("hold-off", "off")
+	} else {
+		p.fieldf("hold-off", "%s, stage %s", h.Timeout, h.Stage)
 	}
-	for _, p := range h.Pools {
-		out = append(out, line{field("pool", poolText(p)), usual})
-	}
-	if h.Unsaved > 0 {
-		out = append(out, line{field("warning", fmt.Sprintf("%d changes of holds are not saved yet", h.Unsaved)), alarming})
-	}
-	s := space{width: width}
-	return joined(append(foldAll(out, s, fieldIndent), holdLines(h.Hosts, s)...))
-}
-
-const reasonIndent = 4
-
-// holdLines are the failed hosts, each with its cause below it.
-func holdLines(hosts []api.Hold, s space) []line {
-	t := newTable("HOST", "KIND", "FAILURES", "SINCE (UTC)", "HELD", "EPISODE")
-	t.spare = []string{"EPISODE", "FAILURES"}
-	for _, x := range hosts {
-		t.row(usual, cell(holdName(x)), cell(x.Kind), fmt.Sprint(x.Failures), x.Since.UTC().Format("Jan _2 15:04"), heldText(x), cell(x.Episode))
-	}
-	rows := t.lines(s, 0, "")
-	if len(rows) == 0 {
-		return nil
-	}
-	out := rows[:2:2]
-	for i, x := range hosts {
-		out = append(out, rows[i+2])
-		if why := slices.DeleteFunc([]string{printable(x.State), printable(x.Cause)}, func(s string) bool { return s == "" }); len(why) > 0 {
-			out = append(out, fold(line{"  " + strings.Join(why, ": "), usual}, s, reasonIndent)...)
+	p.fieldf("holds", "%s", holdsText(held, len(h.Hosts)-held))
+	for _, of := range h.Pools {
+		if of.Failed > 0 {
+			p.fieldf("pool", "%s", poolText(of))
 		}
 	}
-	return out
+	if h.Unsaved > 0 {
+		p.fieldf("warning", "%d changes of holds are not saved yet", h.Unsaved)
+	}
+	t := newTable("HOST", "KIND", "FAILURES", "SINCE (UTC)", "HELD", "EPISODE")
+	t.spare = []string{"EPISODE", "FAILURES"}
+	for _, x := range h.Hosts {
+		t.row(holdName(x), x.Kind, fmt.Sprint(x.Failures), x.Since.UTC().Format("Jan _2 15:04"), heldText(x), x.Episode)
+	}
+	p.table(t, 0, "", func(i int) {
+		x := h.Hosts[i]
+		if why := slices.DeleteFunc([]string{x.State, x.Cause}, func(s string) bool { return s == "" }); len(why) > 0 {
+			p.say(reasonIndent, "  "+strings.Join(why, ": "))
+		}
+	})
+	return p.String()
 }
 
 // holdName is what the command takes to release x.
@@ -196,32 +180,23 @@ func heldText(x api.Hold) string {
 	return "no"
 }
 
-func joined(lines []line) string {
-	var b strings.Builder
-	for _, l := range lines {
-		b.WriteString(l.text)
-		b.WriteByte('\n')
-	}
-	return b.String()
-}
-
 // Release returns what a release did as plain text.
 func Release(a api.ReleaseAnswer) string {
-	return joined([]line{
-		{field("host", cell(holdName(a.Hold))), usual},
-		{field("released", yesNo(a.Released)), usual},
-		{field("message", printable(a.Message)), usual},
-	})
+	p := &page{}
+	p.fieldf("host", "%s", holdName(a.Hold))
+	p.fieldf("released", "%s", yesNo(a.Released))
+	p.fieldf("message", "%s", a.Message)
+	return p.String()
 }
 
 // BreakerChange returns what a reset or trip did as plain text.
 func BreakerChange(a api.BreakerAnswer) string {
-	return joined([]line{
-		{field("scope", cell(a.Breaker.Scope)), usual},
-		{field("state", cell(a.Breaker.State)), usual},
-		{field("changed", yesNo(a.Changed)), usual},
-		{field("message", printable(a.Message)), usual},
-	})
+	p := &page{}
+	p.fieldf("scope", "%s", a.Breaker.Scope)
+	p.fieldf("state", "%s", a.Breaker.State)
+	p.fieldf("changed", "%s", yesNo(a.Changed))
+	p.fieldf("message", "%s", a.Message)
+	return p.String()
 }
 
 func yesNo(b bool) string {

@@ -23,24 +23,61 @@ const underAction = "  "
 // Plan shows what could be released or provisioned again. Commands are never broken: they can be
 // pasted.
 func Plan(p api.Plan, width int) string {
-	s := space{width: width}
-	out := append(runningLines(p, s), foldAll([]line{{planHeadline(p), heading}}, s, 0)...)
+	out := &page{width: width}
+	out.running(p)
+	out.say(0, planHeadline(p))
 	if p.Blocked != "" && len(p.Actions) > 0 { // else the headline says it
-		out = append(out, fold(line{field("blocked", printable(p.Blocked)), alarming}, s, fieldIndent)...)
+		out.fieldf("blocked", "%s", p.Blocked)
 	}
 	for _, fault := range p.Faults {
-		out = append(out, fold(line{field("fault", printable(fault)), alarming}, s, fieldIndent)...)
+		out.fieldf("fault", "%s", fault)
 	}
 	made := "as of " + p.MadeAt.UTC().Format(time.DateTime) + " UTC"
 	if p.Method != "" {
-		made = "by " + printable(string(p.Method)) + ", " + made
+		made = "by " + string(p.Method) + ", " + made
 	}
-	out = append(out, fold(line{field("plan", fmt.Sprintf("%s: %s, %s and %s looked at", made,
-		amount(p.Hosts, "host"), amount(p.Nodes, "node"), amount(p.Pods, "pod"))), usual}, s, fieldIndent)...)
-	out = append(out, actionLines("HOST", p.Actions, s)...)
-	out = append(out, actionLines("TO LOOK AT", p.Reports, s)...)
-	out = append(out, laterLines(p.Later, s)...)
-	return joined(append(out, excludedLines(p.Excluded, s)...))
+	out.fieldf("plan", "%s: %s, %s and %s looked at", made, amount(p.Hosts, "host"), amount(p.Nodes, "node"), amount(p.Pods, "pod"))
+	out.actions("HOST", p.Actions)
+	out.actions("TO LOOK AT", p.Reports)
+	out.later(p.Later)
+	out.excluded(p.Excluded)
+	return out.String()
+}
+
+// running tells of planned work that is being carried out: what, what it waits for, and whether somebody must do
+// something.
+func (p *page) running(plan api.Plan) {
+	r := plan.Running
+	if r == nil {
+		return
+	}
+	what := fmt.Sprintf("%s of %s", r.Decision, strings.Join(r.Hosts, ", "))
+	if r.Replacement != "" {
+		what += " by " + r.Replacement
+	}
+	p.say(0, fmt.Sprintf("Being carried out: %s (%s): %s, for %s", what, r.Reason, r.Step, age(max(0, plan.MadeAt.Sub(r.Since).Seconds()))))
+	if r.WaitsFor != "" {
+		p.fieldf("waits", "%s", r.WaitsFor)
+	}
+	if r.LastError != "" {
+		p.fieldf("error", "%s", r.LastError)
+	}
+	if r.Stuck {
+		p.fieldf("stuck", `this takes longer than it should: docs/planned-work.md, "When it is stuck". To end it:`)
+		p.whole(underAction + "  " + endCommand(r))
+	}
+	p.cut("")
+}
+
+// endCommand has it taken back, or left as it is (docs/planned-work.md).
+func endCommand(r *api.PlanRunning) string {
+	namespace, name := "NAMESPACE", "NAME"
+	if len(r.Hosts) > 0 {
+		if ns, n, ok := strings.Cut(r.Hosts[0], "/"); ok {
+			namespace, name = ns, n
+		}
+	}
+	return fmt.Sprintf("kubectl annotate bmh -n %s %s ironic-throttle.metal3.io/command-", namespace, name)
 }
 
 // planHeadline is the one thing that matters.
@@ -48,7 +85,7 @@ func planHeadline(p api.Plan) string {
 	if len(p.Actions) == 0 {
 		switch {
 		case p.Blocked != "":
-			return "Nothing is planned now: " + printable(p.Blocked)
+			return "Nothing is planned now: " + p.Blocked
 		case len(p.Later) > 0:
 			return fmt.Sprintf("Nothing could be released or provisioned again now; %s for later", amount(len(p.Later), "candidate"))
 		}
@@ -92,7 +129,7 @@ func decisionWord(d api.PlanDecision) string {
 	case api.PlanReport:
 		return "looked at"
 	}
-	return printable(string(d))
+	return string(d)
 }
 
 func amount(n int, what string) string {
@@ -118,31 +155,24 @@ func number(x float64) string {
 	return strconv.FormatFloat(x, 'g', 3, 64)
 }
 
-// actionLines are the actions as a table, and below each row its evidence and its commands.
-func actionLines(title string, actions []api.PlanAction, s space) []line {
+// actions are a table, with evidence and commands below each row.
+func (p *page) actions(title string, actions []api.PlanAction) {
 	t := newTable(title, "DECISION", "REASON", "SAVING/H", "COST", "SLOTS", "MINUTES", "PAYBACK")
 	t.spare = []string{"COST", "SLOTS", "PAYBACK", "REASON"}
 	for _, a := range actions {
-		payback := "-"
+		payback := ""
 		if a.PaybackHours != nil {
 			payback = age(*a.PaybackHours * time.Hour.Seconds())
 		}
-		t.row(heading, cell(actionHosts(a)), cell(string(a.Decision)), cell(string(a.Reason)), perHour(a.SavingPerHour),
+		t.row(actionHosts(a), string(a.Decision), string(a.Reason), perHour(a.SavingPerHour),
 			number(a.DisruptionCost), strconv.Itoa(a.PeakSlots), number(a.SlotMinutes), payback)
 	}
-	rows := t.lines(s, 0, "actions")
-	if len(rows) < 2 {
-		return rows
-	}
-	out := slices.Clone(rows[:2]) // an empty one, and the header
-	for i, row := range rows[2:] {
-		if i > 0 {
-			out = append(out, line{})
+	p.table(t, 0, "", func(i int) {
+		p.action(actions[i])
+		if i < len(actions)-1 {
+			p.cut("")
 		}
-		out = append(out, row)
-		out = append(out, actionDetails(actions[i], s)...)
-	}
-	return out
+	})
 }
 
 // actionHosts are the hosts of an action, in a cell.
@@ -157,12 +187,9 @@ func actionHosts(a api.PlanAction) string {
 	return text
 }
 
-// actionDetails is what stands below the row of an action.
-func actionDetails(a api.PlanAction, s space) []line {
-	var out []line
-	say := func(text string) {
-		out = append(out, fold(line{underAction + printable(text), usual}, s, len(underAction))...)
-	}
+// action is what stands below the row of an action.
+func (p *page) action(a api.PlanAction) {
+	say := func(text string) { p.say(len(underAction), underAction+text) }
 	if len(a.Hosts) > 1 {
 		var names []string
 		for _, h := range a.Hosts {
@@ -191,24 +218,22 @@ func actionDetails(a api.PlanAction, s space) []line {
 		say(text)
 	}
 	for _, command := range a.Commands {
-		out = append(out, line{underAction + "  " + printable(command), usual})
+		p.whole(underAction + "  " + command)
 	}
-	return out
 }
 
-// laterLines are the candidates that a later plan may act on.
-func laterLines(later []api.PlanCandidate, s space) []line {
+// later are the candidates that a later plan may act on.
+func (p *page) later(later []api.PlanCandidate) {
 	t := newTable("LATER", "REASON", "SAVING/H", "COST", "SAVING/COST", "POOL", "NOTE")
 	t.spare = []string{"POOL", "COST", "SAVING/COST"}
 	for _, c := range later[:min(len(later), planLater)] {
-		t.row(usual, cell(c.Host), cell(string(c.Reason)), perHour(c.SavingPerHour), number(c.DisruptionCost), number(c.SavingPerCost),
-			cell(c.Pool), cell(c.Note))
+		t.row(c.Host, string(c.Reason), perHour(c.SavingPerHour), number(c.DisruptionCost), number(c.SavingPerCost), c.Pool, c.Note)
 	}
-	return t.lines(s, max(0, len(later)-planLater), "candidates")
+	p.table(t, max(0, len(later)-planLater), "candidates", nil)
 }
 
-// excludedLines count the hosts that are no candidates, the commonest reason first, and name the first.
-func excludedLines(excluded []api.PlanExcluded, s space) []line {
+// excluded counts the hosts that are no candidates, the commonest reason first, and names the first.
+func (p *page) excluded(excluded []api.PlanExcluded) {
 	const named = 3
 	t := newTable("EXCLUDED", "FIRST CONDITION THAT IS NOT MET", "WHICH")
 	all := slices.Clone(excluded)
@@ -219,9 +244,9 @@ func excludedLines(excluded []api.PlanExcluded, s space) []line {
 		if more := e.Hosts - len(shown); more > 0 && which != "" {
 			which += fmt.Sprintf(" and %d more", more)
 		}
-		t.row(usual, strconv.Itoa(e.Hosts), cell(e.Condition), cell(which))
+		t.row(strconv.Itoa(e.Hosts), e.Condition, which)
 	}
-	return t.lines(s, 0, "reasons")
+	p.table(t, 0, "", nil)
 }
 
 // beyondHeadline is what the summary says that the headline above it does not.
@@ -236,33 +261,29 @@ func beyondHeadline(e api.PlanExplanation) string {
 
 // PlanExplanation shows why a host is a candidate, or not.
 func PlanExplanation(e api.PlanExplanation, width int) string {
-	s := space{width: width}
+	p := &page{width: width}
 	what := "no candidate"
 	if e.Candidate {
 		what = "a candidate"
 		if e.Reason != "" {
-			what += " (" + printable(string(e.Reason)) + ")"
+			what += " (" + string(e.Reason) + ")"
 		}
 	}
-	out := []line{{printable(e.Host) + ": " + what, heading}}
+	p.whole(e.Host + ": " + what)
 	if more := beyondHeadline(e); more != "" {
-		out = append(out, fold(line{printable(more), usual}, s, 0)...)
+		p.say(0, more)
 	}
 	t := newTable("CONDITION", "MET", "BECAUSE")
 	for _, c := range e.Conditions {
-		met, w := "no", alarming
-		if c.Met {
-			met, w = "yes", usual
-		}
-		t.row(w, cell(c.Type), met, cell(c.Message))
+		t.row(c.Type, yesNo(c.Met), c.Message)
 	}
 	if width > 0 && sum(t.widths()) > width { // a message that is cut says nothing
-		out = append(out, line{})
-		for i, c := range e.Conditions {
-			text := fmt.Sprintf("%-3s %s: %s", t.rows[i+1][1], printable(c.Type), printable(c.Message))
-			out = append(out, fold(line{text, t.weights[i+1]}, s, len("yes "))...)
+		p.cut("")
+		for _, c := range e.Conditions {
+			p.say(len("yes "), fmt.Sprintf("%-3s %s: %s", yesNo(c.Met), c.Type, c.Message))
 		}
-		return joined(out)
+		return p.String()
 	}
-	return joined(append(out, t.lines(s, 0, "conditions")...))
+	p.table(t, 0, "", nil)
+	return p.String()
 }

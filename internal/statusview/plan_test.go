@@ -54,8 +54,8 @@ metal3/worker-4 +1  release   Underutilized  0.42      61.2  2      60       1h3
     kubectl annotate -n metal3 machine/workers-x7k2p-4 cluster.x-k8s.io/delete-machine=yes
     kubectl scale -n metal3 machinedeployment/workers --replicas=4
 
-TO LOOK AT       DECISION  REASON     SAVING/H  COST  SLOTS  MINUTES  PAYBACK
-metal3/worker-9  report    Unclaimed  0.00      0     0      0        -
+TO LOOK AT       DECISION  REASON     SAVING/H  COST  SLOTS  MINUTES
+metal3/worker-9  report    Unclaimed  0.00      0     0      0
   It is provisioned, and nobody claims it.
   saving: nothing is done
 

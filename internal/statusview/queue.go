@@ -12,129 +12,75 @@ import (
 // worth fetching.
 const QueueRows = 20
 
-// tenantRows is how many tenants are shown.
-const tenantRows = 10
-
 // Queue shows who waits as text.
 func Queue(q api.Queue, width int) string {
-	s := space{width: width}
-	out := foldAll(queueFields(q), s, fieldIndent)
-	for _, p := range q.Pools {
-		if !idle(p) {
-			out = append(out, hostTable(titleOf(p), p, s)...)
+	p := &page{width: width}
+	for _, of := range q.Pools {
+		if of.Pool == "" || of.Waiting+of.Silent+of.Stopped > 0 {
+			p.queue(of)
 		}
 	}
-	return joined(out)
+	for _, of := range q.Pools {
+		p.hosts(of, len(of.Hosts))
+	}
+	return p.String()
 }
 
-func titleOf(p api.PoolQueue) string {
-	if p.Pool == "" {
+// queue says how long the queue of a pool is.
+func (p *page) queue(q api.PoolQueue) {
+	text := counted(q.Waiting, "waiting", q.Stopped, "stopped", q.Silent, "silent for too long")
+	if text == "" {
+		text = "nobody waits"
+	}
+	if q.Pool != "" {
+		text = q.Pool + ": " + text
+	}
+	p.fieldf("queue", "%s", text)
+}
+
+func titleOf(q api.PoolQueue) string {
+	if q.Pool == "" {
 		return ""
 	}
-	return " OF " + printable(p.Pool)
+	return " OF " + printable(q.Pool)
 }
 
-// queueFields says how long the queues are and what moves them on.
-func queueFields(q api.Queue) []line {
-	var out []line
-	for _, p := range q.Pools {
-		name := ""
-		if p.Pool != "" {
-			if idle(p) {
-				continue
-			}
-			name = printable(p.Pool) + ": "
-		}
-		out = append(out, line{field("queue", name+queueText(p)), usual})
-		if !idle(p) {
-			out = append(out, line{field("turns", name+turnsText(p)), minor})
-		}
-	}
-	return out
-}
-
-func idle(p api.PoolQueue) bool { return p.Waiting == 0 && p.Parked == 0 }
-
-func queueText(p api.PoolQueue) string {
-	if idle(p) {
-		return "nobody waits"
-	}
-	text := fmt.Sprintf("%d waiting, %d of them called, %d due", p.Waiting, p.Called, p.Due)
-	if p.Stopped > 0 {
-		text += fmt.Sprintf("; %d stopped", p.Stopped)
-	}
-	if silent := p.Parked - p.Stopped; silent > 0 {
-		text += fmt.Sprintf("; %d silent for too long", silent)
-	}
-	return text
-}
-
-func turnsText(p api.PoolQueue) string {
-	lane := "shut"
-	if p.FailingOpen {
-		lane = "open"
-	}
-	held := "how long a slot is held is not known yet"
-	if p.MeanSlotSeconds > 0 {
-		held = "a slot is held for about " + age(p.MeanSlotSeconds)
-	}
-	return fmt.Sprintf("up to %d called ahead, claim window %s, %s, failing lane %s: %d held, %d allowed now",
-		p.Ahead, age(p.ClaimWindowSeconds), held, lane, p.FailingHeld, p.FailingAllowed)
-}
-
-// queueTables are who waits: tenants, then the first hosts.
-func queueTables(q api.Queue, s space) []line {
-	var out []line
-	for _, p := range q.Pools {
-		if idle(p) {
-			continue
-		}
-		if !s.brief {
-			out = append(out, tenantTable(titleOf(p), p, s)...)
-		}
-		p.Hosts = p.Hosts[:min(len(p.Hosts), QueueRows)]
-		out = append(out, hostTable(titleOf(p), p, s)...)
-	}
-	return out
-}
-
-// tenantTable shows those with the most waiting hosts.
-func tenantTable(title string, p api.PoolQueue, s space) []line {
-	tenants := slices.SortedStableFunc(slices.Values(p.Tenants), func(a, b api.TenantQueue) int {
-		return cmp.Compare(b.Waiting+b.Called, a.Waiting+a.Called)
+// tenants are those with the most waiting hosts, where there are several.
+func (p *page) tenants(q api.PoolQueue) {
+	tenants := slices.SortedStableFunc(slices.Values(q.Tenants), func(a, b api.TenantQueue) int {
+		return cmp.Compare(b.Waiting, a.Waiting)
 	})
-	shown := min(len(tenants), tenantRows)
-	hidden := max(len(tenants), p.TenantCount) - shown
-	t := newTable("TENANT"+title, "WEIGHT", "SLOTS", "CALLED", "WAITING", "FAILING", "GRANTED")
-	for _, x := range tenants[:shown] {
-		t.row(usual, cell(x.Tenant), fmt.Sprint(x.Weight), fmt.Sprint(x.Holding), fmt.Sprint(x.Called),
-			fmt.Sprint(x.Waiting), fmt.Sprint(x.Failing), fmt.Sprint(x.Granted))
+	tenants = slices.DeleteFunc(tenants, func(t api.TenantQueue) bool { return t.Waiting+t.Holding == 0 })
+	if q.Waiting == 0 || len(tenants) < 2 {
+		return
 	}
-	return t.lines(s, hidden, "tenants")
+	shown := min(len(tenants), tenantRows)
+	t := newTable("TENANT"+titleOf(q), "WEIGHT", "SLOTS", "WAITING", "FAILING")
+	for _, x := range tenants[:shown] {
+		t.row(x.Tenant, fmt.Sprint(x.Weight), fmt.Sprint(x.Holding), fmt.Sprint(x.Waiting), fmt.Sprint(x.Failing))
+	}
+	p.table(t, len(tenants)+max(0, q.TenantCount-len(q.Tenants))-shown, "tenants", nil)
 }
 
-func hostTable(title string, p api.PoolQueue, s space) []line {
-	t := newTable("PLACE"+title, "HOST", "LANE", "ERRORS", "TURN", "TOLD", "WAITED", "EXPECTED")
-	t.spare = []string{"ERRORS", "LANE"}
-	for _, h := range p.Hosts {
-		name := hostName(h.Name)
-		if name == "" {
-			name = h.NodeUUID
-		}
-		place := "-"
+// hosts are the first of a queue.
+func (p *page) hosts(q api.PoolQueue, most int) {
+	t := newTable("PLACE"+titleOf(q), "HOST", "ERRORS", "TOLD", "WAITED", "EXPECTED")
+	t.spare = []string{"ERRORS"}
+	shown := q.Hosts[:min(len(q.Hosts), most)]
+	for _, h := range shown {
+		place := ""
 		if h.Position > 0 {
 			place = fmt.Sprint(h.Position)
 		}
-		t.row(usual, place, cell(name), cell(h.Lane), fmt.Sprint(h.Errors), turn(h), cell(string(h.Reason)),
-			age(h.WaitedSeconds), expected(h))
+		t.row(place, cmp.Or(hostName(h.Name), h.NodeUUID), fmt.Sprint(h.Errors), string(h.Reason), age(h.WaitedSeconds), expected(h))
 	}
-	return t.lines(s, max(0, cmp.Or(p.Matching, p.Waiting)-len(p.Hosts)), "hosts")
+	p.table(t, max(0, cmp.Or(q.Matching, q.Waiting)-len(shown)), "hosts", nil)
 }
 
 // expected says when h may have its turn: half of such hosts and nine of ten.
 func expected(h api.QueuedHost) string {
 	if h.Position == 0 {
-		return "-"
+		return ""
 	}
 	if h.ExpectSeconds == nil {
 		return "not known yet"
@@ -144,15 +90,4 @@ func expected(h api.QueuedHost) string {
 		text += " to " + age(*h.AtMostSeconds)
 	}
 	return text
-}
-
-// turn says whether a slot is meant for h.
-func turn(h api.QueuedHost) string {
-	switch {
-	case h.Due:
-		return "due"
-	case h.Called:
-		return "called"
-	}
-	return "-"
 }

@@ -1,16 +1,10 @@
 package statusview
 
 import (
-	"context"
-	"errors"
 	"fmt"
-	"io"
 	"strings"
 	"testing"
-	"time"
-	"unicode/utf8"
 
-	tea "github.com/charmbracelet/bubbletea"
 	"github.com/google/go-cmp/cmp"
 	"go.uber.org/goleak"
 
@@ -30,8 +24,8 @@ func exampleStatus() api.Status {
 			Total: api.Slots{Limit: 20, Occupied: 2, Free: 18, Leased: 1, Booting: 1, Waiting: 7},
 			Pools: map[string]api.Slots{"rack1": {Limit: 1, Occupied: 1}},
 			Occupants: []api.Occupant{
-				{NodeUUID: "u-1", Name: "metal3~host-1", Pool: "rack1", Kind: "adopted", State: "deploying", Busy: true, SinceSeconds: 5400, Stuck: true, Abandoned: true},
-				{Name: "metal3~host-2", Kind: "leased", Op: api.OpProvision, SinceSeconds: 3.2, Counted: true},
+				{NodeUUID: "u-1", Name: "metal3~host-1", Pool: "rack1", Kind: "adopted", State: "deploying", Busy: true, SinceSeconds: 5400, Stuck: true},
+				{Name: "metal3~host-2", Kind: "granted", Op: api.OpProvision, SinceSeconds: 3.2, Counted: true},
 			},
 		},
 		Asks:     []api.Count{{Reason: api.ReasonGranted, Count: 1}, {Reason: api.ReasonObserve, Count: 7}, {Reason: api.ReasonStale}},
@@ -42,21 +36,28 @@ func exampleStatus() api.Status {
 	}
 }
 
+func exampleSizing() api.Sizing {
+	return api.Sizing{Mode: "fixed", Pools: []api.PoolSizing{
+		{Limit: 20, Ceiling: 20, Recommended: 25, Verdict: api.SizingRaise, Evidence: "60 boots at 20 slots lost none, and none took longer than without load"},
+		{Pool: "rack1", Limit: 1, Ceiling: 1, Verdict: api.SizingUnknown},
+	}}
+}
+
 func seconds(s float64) *float64 { return &s }
 
 func exampleQueue() api.Queue {
 	return api.Queue{Pools: []api.PoolQueue{
 		{
-			Limit: 20, Free: 1, Waiting: 7, Called: 5, Due: 1, Parked: 5, Stopped: 3, Ahead: 4, ClaimWindowSeconds: 180, MeanSlotSeconds: 1200,
+			Limit: 20, Free: 1, Waiting: 7, Due: 1, Silent: 2, Stopped: 3, MeanSlotSeconds: 1200,
 			FailingOpen: true, FailingAllowed: 5, FailingHeld: 3,
 			Tenants: []api.TenantQueue{
-				{Tenant: "dev", Weight: 0.5, Holding: 1, Called: 1, Waiting: 1, Granted: 2},
+				{Tenant: "dev", Weight: 0.5, Holding: 1, Waiting: 2, Granted: 2},
 				{Tenant: "", Weight: 1},
-				{Tenant: "metal3", Weight: 3, Holding: 14, Called: 4, Waiting: 1, Failing: 1, Granted: 40},
+				{Tenant: "metal3", Weight: 3, Holding: 14, Waiting: 5, Failing: 1, Granted: 40},
 			},
 			Hosts: []api.QueuedHost{
-				{Position: 1, Name: "metal3~host-9", Tenant: "metal3", Lane: "healthy", Called: true, Due: true, WaitedSeconds: 600, ExpectSeconds: seconds(5)},
-				{Position: 2, NodeUUID: "u-7", Tenant: "dev", Lane: "failing", Errors: 3, Called: true, WaitedSeconds: 61, ExpectSeconds: seconds(90), AtMostSeconds: seconds(200)},
+				{Position: 1, Name: "metal3~host-9", Tenant: "metal3", Lane: "healthy", Due: true, WaitedSeconds: 600, ExpectSeconds: seconds(5)},
+				{Position: 2, NodeUUID: "u-7", Tenant: "dev", Lane: "failing", Errors: 3, WaitedSeconds: 61, ExpectSeconds: seconds(90), AtMostSeconds: seconds(200)},
 				{Position: 6, Name: "dev~host-8", Reason: api.ReasonFull, Tenant: "dev", Lane: "healthy", WaitedSeconds: 3, ExpectSeconds: seconds(3600)},
 			},
 		},
@@ -67,41 +68,104 @@ func exampleQueue() api.Queue {
 
 func TestText(t *testing.T) {
 	want := `2 of 20 slots are taken.
-throttle  v1.2.3, mode observe
-view      fresh, 2s old, 3 busy nodes, 12 polls
-slots     2 of 20 occupied, 18 free, 1 leased, 1 booting, 7 waiting
-pool      rack1: 1 of 1 occupied, 0 free, 0 leased, 0 booting, 0 waiting
+throttle  v1.2.3, mode observe: nothing is refused
+view      fresh, 2s old
+slots     2 of 20 occupied, 18 free, 1 not at work yet, 1 booting without a slot, 7 waiting
+pool      rack1: 1 of 1 occupied, 0 free
 limit     20 (fixed), recommended limit: 25. 60 boots at 20 slots lost none, and none took longer than without load.
-boots     clean wait: 61, median 2m to 3m, 5 failed without agent; wait call-back: 0, 2 failed without agent
-queue     7 waiting, 5 of them called, 1 due; 3 stopped; 2 silent for too long
-turns     up to 4 called ahead, claim window 3m0s, a slot is held for about 20m0s, failing lane open: 3 held, 5 allowed now
-queue     rack1: 1 waiting, 0 of them called, 0 due
-turns     rack1: up to 0 called ahead, claim window 0s, how long a slot is held is not known yet, failing lane shut: 0 held, 0 allowed now
-answers   1 granted, 7 observe
+queue     7 waiting, 3 stopped, 2 silent for too long
 refusals  enforce would have said: 7 full
-totals    1 granted, 0 finished, 0 expired, 0 refused, 0 vanished, 1 adopted, 0 foreign, 1 written off
+totals    1 granted, 1 adopted, 1 written off as stuck
 warning   more workers than slots
 
 HOST           KIND     OP         STATE      POOL   SINCE    NODE  NOTE
-metal3/host-1  adopted  -          deploying  rack1  1h30m0s  u-1   no conductor works on it, stuck, takes no slot
-metal3/host-2  leased   provision  -          -      3s       -
+metal3/host-1  adopted  -          deploying  rack1  1h30m0s  u-1   stuck, takes no slot
+metal3/host-2  granted  provision  -          -      3s       -     -
 
-TENANT  WEIGHT  SLOTS  CALLED  WAITING  FAILING  GRANTED
-metal3  3       14     4       1        1        40
-dev     0.5     1      1       1        0        2
--       1       0      0       0        0        0
+TENANT  WEIGHT  SLOTS  WAITING  FAILING
+metal3  3       14     5        1
+dev     0.5     1      2        0
 
-PLACE  HOST           LANE     ERRORS  TURN    TOLD  WAITED  EXPECTED
-1      metal3/host-9  healthy  0       due     -     10m0s   in 5s
-2      u-7            failing  3       called  -     1m1s    in 1m30s to 3m20s
-6      dev/host-8     healthy  0       -       full  3s      in 1h0m0s
+PLACE  HOST           ERRORS  TOLD  WAITED  EXPECTED
+1      metal3/host-9  0       -     10m0s   in 5s
+2      u-7            3       -     1m1s    in 1m30s to 3m20s
+6      dev/host-8     0       full  3s      in 1h0m0s
 ... and 4 hosts more
 
-PLACE OF rack1  HOST  LANE     ERRORS  TURN  TOLD  WAITED  EXPECTED
-1               bare  healthy  0       -     -     0s      not known yet
+PLACE OF rack1  HOST  ERRORS  WAITED  EXPECTED
+1               bare  0       0s      not known yet
 `
 	if diff := cmp.Diff(want, Text(example(), 0)); diff != "" {
 		t.Errorf("text (-want +got):\n%s", diff)
+	}
+}
+
+// A tenant that is alone, zeros and words of the inside tell an operator nothing.
+func TestWhatSaysNothingIsLeftOut(t *testing.T) {
+	c := Content{
+		Status: api.Status{Version: "v1", Mode: "enforce", View: api.View{Fresh: true, Settled: true}, Slots: api.SlotsView{
+			Total: api.Slots{Limit: 2, Free: 2}, Pools: map[string]api.Slots{"rack1": {Limit: 1, Free: 1}},
+		}},
+		Queue: api.Queue{Pools: []api.PoolQueue{{Waiting: 1, Tenants: []api.TenantQueue{{Tenant: "metal3", Waiting: 1}, {Tenant: "idle"}}}}},
+	}
+	want := "throttle  v1, mode enforce\nview      fresh, 0s old\nslots     0 of 2 occupied, 2 free\n... and 1 hosts more\n"
+	if got := Text(c, 0); got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+}
+
+// night is a bad one: everything that can be wrong is, and everybody waits.
+func night() Content {
+	c := example()
+	c.Server = "http://127.0.0.1:8087"
+	c.Status.Headline = "Nothing starts: breaker ironic is OPEN, probes in 32s; 110 hosts are stopped, the first 20 of them for 19m."
+	c.Status.View.LastError = "ironic: unreachable: Get \"http://ironic.example:6385/v1/nodes\": dial tcp: connection refused"
+	c.Status.Breakers = exampleBreakers()
+	c.Status.Holds = &api.HoldCounts{Held: 4, Failed: 2}
+	c.Status.Slots.Occupants = nil
+	for i := range 20 {
+		c.Status.Slots.Occupants = append(c.Status.Slots.Occupants, api.Occupant{
+			Name: fmt.Sprintf("metal3~host-%04d", i), NodeUUID: someUUID, Kind: "granted", Op: api.OpProvision, State: "wait call-back", SinceSeconds: 90, Counted: true, Stuck: i == 17,
+		})
+	}
+	p := &c.Queue.Pools[0]
+	p.Waiting, p.Hosts = 200, nil
+	for i := range 20 {
+		p.Hosts = append(p.Hosts, api.QueuedHost{Position: i + 1, Name: fmt.Sprintf("metal3~waits-%04d", i), Reason: api.ReasonBreakerOpen, ExpectSeconds: seconds(3600)})
+	}
+	return c
+}
+
+// A terminal is shown a screen, and what matters in it; a pipe gets all.
+func TestStatusFitsOneScreen(t *testing.T) {
+	busy := night()
+	busy.Status.Breakers, busy.Status.View.LastError, busy.Status.Slots.Pools = nil, "", nil
+	busy.Queue.Pools = busy.Queue.Pools[:1]
+	busy.Queue.Pools[0].Tenants = nil
+	for _, row := range []struct {
+		name   string
+		c      Content
+		most   int // lines
+		shown  []string
+		hidden []string
+	}{
+		{"a storm", busy, 33, []string{"metal3/host-0017", "stuck", "... and 12 hosts more", "metal3/waits-0004", "... and 195 hosts more"}, []string{"metal3/host-0007 ", "metal3/waits-0005"}},
+		{"a bad night", night(), 48, []string{"breaker   group:rack1 OPEN", "breaker   ironic HALF_OPEN", "warning", "connection refused", "recommended limit: 25"}, nil},
+	} {
+		text := Text(row.c, 100)
+		if n := strings.Count(text, "\n"); n > row.most {
+			t.Errorf("%s has %d lines, want at most %d:\n%s", row.name, n, row.most, text)
+		}
+		for _, words := range row.shown {
+			if !strings.Contains(text, words) {
+				t.Errorf("%s lacks %q:\n%s", row.name, words, text)
+			}
+		}
+		for _, words := range row.hidden {
+			if strings.Contains(text, words) || !strings.Contains(Text(row.c, 0), words) {
+				t.Errorf("%s has %q, which is for a pipe:\n%s", row.name, words, text)
+			}
+		}
 	}
 }
 
@@ -112,15 +176,15 @@ func TestTextOfALongQueueIsShort(t *testing.T) {
 		p.Hosts = append(p.Hosts, api.QueuedHost{Position: i + 1, Name: fmt.Sprintf("ns~h-%03d", i)})
 	}
 	text := Text(Content{Queue: api.Queue{Pools: []api.PoolQueue{p}}}, 0)
-	for _, want := range []string{"\nns-999 ", "\nns-990 ", "\n... and 990 tenants more\n", "\n20 ", "\n... and 99980 hosts more\n"} {
+	for _, want := range []string{"\nns-999 ", "\nns-995 ", "\n... and 994 tenants more\n", "\n20 ", "\n... and 99980 hosts more\n"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("lacks %q", want)
 		}
 	}
-	if strings.Contains(text, "ns-989") || strings.Contains(text, "h-020") {
+	if strings.Contains(text, "ns-994") || strings.Contains(text, "h-020") {
 		t.Error("is not cut off")
 	}
-	if text := Text(Content{Queue: api.Queue{Pools: []api.PoolQueue{{}}}}, 0); !strings.Contains(text, "queue     nobody waits\n") || strings.Contains(text, "PLACE") {
+	if text := Queue(api.Queue{Pools: []api.PoolQueue{{}}}, 0); text != "queue     nobody waits\n" {
 		t.Errorf("an empty queue: %s", text)
 	}
 	if text := Text(Content{}, 0); strings.Contains(text, "queue") {
@@ -133,12 +197,12 @@ func TestTextOfTheView(t *testing.T) {
 		view api.View
 		want string
 	}{
-		{api.View{AgeSeconds: -1, LastError: "ironic: unreachable"}, "starting: no complete poll of Ironic yet, 0 busy nodes, 0 polls; ironic: unreachable"},
-		{api.View{AgeSeconds: 1, Fresh: true, Polls: 1}, "starting: finding out who is busy, 1s old, 0 busy nodes, 1 polls"},
-		{api.View{AgeSeconds: 90, Settled: true, Polls: 5, LastError: "500"}, "stale: last complete poll 1m30s ago, 0 busy nodes, 5 polls; 500"},
+		{api.View{AgeSeconds: -1, LastError: "ironic: unreachable"}, "starting: no complete poll of Ironic yet; ironic: unreachable"},
+		{api.View{AgeSeconds: 1, Fresh: true, Polls: 1}, "starting: finding out who is busy, 1s old"},
+		{api.View{AgeSeconds: 90, Settled: true, Polls: 5, LastError: "500"}, "stale: last complete poll 1m30s ago; 500"},
 	} {
-		if text, weight := viewText(row.view); text != row.want || weight == usual {
-			t.Errorf("%q, weight %d, want %q", text, weight, row.want)
+		if text := viewText(row.view); text != row.want {
+			t.Errorf("%q, want %q", text, row.want)
 		}
 	}
 }
@@ -163,87 +227,6 @@ func TestTextIsHarmless(t *testing.T) {
 		if r != '\n' && (r < ' ' || r >= 0x7f && r < 0xa0 || r == '\u202e') {
 			t.Fatalf("%q in %q", r, Text(c, 0))
 		}
-	}
-	if n := strings.Count(Text(c, 0), "\n"); n != len(lines(c, space{})) {
-		t.Errorf("%d line ends for %d lines", n, len(lines(c, space{})))
-	}
-}
-
-// step feeds a message and returns the model after it.
-func step(t *testing.T, m model, msg tea.Msg) (model, tea.Cmd) {
-	t.Helper()
-	next, cmd := m.Update(msg)
-	got, ok := next.(model)
-	if !ok {
-		t.Fatalf("the model became %T", next)
-	}
-	return got, cmd
-}
-
-func TestLiveModel(t *testing.T) {
-	var fails error
-	m := newModel(t.Context(), time.Second, func(context.Context) (Content, error) { return example(), fails })
-	if v := m.View(); !strings.Contains(v, "asking ...") || !strings.Contains(v, "q quits") {
-		t.Errorf("before the first answer: %q", v)
-	}
-	m, cmd := step(t, m, m.Init()())
-	if v := m.View(); !strings.Contains(v, "metal3/host-2") || cmd == nil {
-		t.Errorf("after it: %q", v)
-	}
-	m, cmd = step(t, m, paused{})
-	if cmd == nil {
-		t.Fatal("no fetch after the pause")
-	}
-	fails = errors.New("away")
-	m, cmd = step(t, m, cmd())
-	if v := m.View(); !strings.HasPrefix(v, "away\n") || !strings.Contains(v, "metal3/host-2") || cmd == nil {
-		t.Errorf("while it fails: %q", v)
-	}
-	for _, size := range []tea.WindowSizeMsg{{Width: 20, Height: 6}, {Width: 1, Height: 1}, {Width: 300, Height: 100}} {
-		m, _ = step(t, m, size)
-		all := strings.Split(m.View(), "\n")
-		if size.Height > 2 && len(all) > size.Height {
-			t.Errorf("%d lines on a screen of %d", len(all), size.Height)
-		}
-		for _, l := range all {
-			if utf8.RuneCountInString(l) > size.Width {
-				t.Errorf("%q is wider than %d", l, size.Width)
-			}
-		}
-	}
-	if _, cmd = step(t, m, tea.KeyMsg{Type: tea.KeyRunes, Runes: []rune("q")}); cmd == nil || cmd() != tea.Quit() {
-		t.Error("q does not quit")
-	}
-	if _, cmd = step(t, m, tea.KeyMsg{Type: tea.KeyRunes, Runes: []rune("x")}); cmd != nil {
-		t.Error("x does something")
-	}
-}
-
-func TestLiveEndsWithItsContext(t *testing.T) {
-	ctx, cancel := context.WithCancel(t.Context())
-	defer cancel()
-	err := Live(ctx, Terminal{In: strings.NewReader(""), Out: io.Discard}, time.Millisecond, func(context.Context) (Content, error) {
-		cancel()
-		return Content{}, errors.New("away")
-	})
-	if err != nil {
-		t.Errorf("error %v, want none: the end was asked for", err)
-	}
-}
-
-func TestLiveReturnsTheLastError(t *testing.T) {
-	away := errors.New("away")
-	in, keys := io.Pipe()
-	defer keys.Close()
-	asked := 0
-	err := Live(t.Context(), Terminal{In: in, Out: io.Discard}, time.Millisecond, func(context.Context) (Content, error) {
-		if asked++; asked == 3 {
-			go keys.Write([]byte("q"))
-		}
-		return Content{}, away
-	})
-	if !errors.Is(err, away) {
-		t.Errorf("error %v, want the last one", err)
 	}
 }
 

@@ -7,62 +7,69 @@ import (
 	"text/tabwriter"
 )
 
-// narrowest is what a column is cut to at most.
-const narrowest = 8
+const (
+	gap       = 2 // blanks between columns
+	narrowest = 8 // what a column is cut to at most
+)
 
-// table lines up columns, and makes them fit. Its cells must be harmless.
+// table lines up columns, and makes them fit.
 type table struct {
-	rows    [][]string // the header first
-	weights []weight
-	spare   []string // the columns that a narrow terminal can do without, in this order
+	rows  [][]string // the header first
+	spare []string   // the columns that a narrow terminal can do without, in this order
 }
 
-func newTable(header ...string) *table {
-	t := &table{}
-	t.row(heading, header...)
-	return t
-}
+func newTable(header ...string) *table { return &table{rows: [][]string{header}} }
 
-func (t *table) row(w weight, cells ...string) {
-	t.rows, t.weights = append(t.rows, cells), append(t.weights, w)
-}
-
-// lines is the table after an empty line, and how many rows of what it leaves
-// out; nothing when it has no rows.
-func (t *table) lines(s space, hidden int, what string) []line {
-	if len(t.rows) == 1 {
-		return nil
+// row adds a row; an empty cell is shown as "-".
+func (t *table) row(cells ...string) {
+	for i, cell := range cells {
+		if cells[i] = printable(cell); cell == "" {
+			cells[i] = "-"
+		}
 	}
-	if more := len(t.rows) - 1 - s.rows; s.rows > 0 && more > 0 {
-		t.rows, hidden = t.rows[:1+s.rows], hidden+more
+	t.rows = append(t.rows, cells)
+}
+
+// table adds t after an empty line, and how many rows of what it leaves out; nothing where it has no rows. Below each
+// row stands what under adds; nil: nothing.
+func (p *page) table(t *table, hidden int, what string, under func(row int)) {
+	if len(t.rows) > 1 {
+		p.text.WriteByte('\n')
+		p.rows(t, under)
 	}
-	t.fit(s.width)
+	if hidden > 0 {
+		p.cut(fmt.Sprintf("... and %d %s more", hidden, what))
+	}
+}
+
+// rows adds t without the line before it.
+func (p *page) rows(t *table, under func(row int)) {
+	t.fit(p.width)
 	var text strings.Builder
 	w := tabwriter.NewWriter(&text, 0, 0, gap, ' ', 0)
 	for _, cells := range t.rows {
 		fmt.Fprintln(w, strings.Join(cells, "\t"))
 	}
 	_ = w.Flush() // a strings.Builder takes everything
-	out := []line{{}}
-	for i, text := range strings.Split(strings.TrimSuffix(text.String(), "\n"), "\n") {
-		out = append(out, line{strings.TrimRight(text, " "), t.weights[i]})
+	for i, l := range strings.Split(strings.TrimSuffix(text.String(), "\n"), "\n") {
+		p.text.WriteString(strings.TrimRight(l, " ") + "\n")
+		if i > 0 && under != nil {
+			under(i - 1)
+		}
 	}
-	if hidden > 0 {
-		out = append(out, line{fmt.Sprintf("... and %d %s more", hidden, what), usual})
-	}
-	return out
 }
 
-const gap = 2 // blanks between columns
-
-// fit makes t as narrow as width, 0 = any, as far as it can: UUIDs are shortened, then empty
-// columns and spare ones go, then the widest cells are cut.
+// fit leaves out the columns that say nothing and makes t as narrow as width, 0 = any, as far as it can: UUIDs are
+// shortened, then spare columns go, then the widest cells are cut.
 func (t *table) fit(width int) {
+	for _, header := range t.empty() {
+		t.drop(header)
+	}
 	tooWide := func() bool { return width > 0 && sum(t.widths()) > width }
 	if tooWide() {
 		t.each(func(_ int, cell string) string { return shortUUIDs(cell) })
 	}
-	for _, header := range slices.Concat(t.empty(), t.spare) {
+	for _, header := range t.spare {
 		if tooWide() {
 			t.drop(header)
 		}
@@ -118,12 +125,9 @@ func (t *table) each(by func(column int, cell string) string) {
 
 // empty are the headers of the columns that say nothing.
 func (t *table) empty() []string {
-	empty := slices.Clone(t.rows[0])
+	empty := slices.Clone(t.rows[0][1:]) // the first one names the table
 	for _, cells := range t.rows[1:] {
-		empty = slices.DeleteFunc(empty, func(header string) bool {
-			cell := cells[slices.Index(t.rows[0], header)]
-			return cell != "" && cell != "-"
-		})
+		empty = slices.DeleteFunc(empty, func(header string) bool { return cells[slices.Index(t.rows[0], header)] != "-" })
 	}
 	return empty
 }

@@ -1,5 +1,5 @@
-// Package statusview shows a status of the throttle to people: as plain text,
-// and as a live view on a terminal.
+// Package statusview shows what the throttle answers to people, as plain text: its status, queue, holds, breakers and
+// plans.
 package statusview
 
 import (
@@ -7,193 +7,157 @@ import (
 	"maps"
 	"slices"
 	"strings"
-	"time"
-	"unicode"
 
 	"github.com/ironic-throttle/ironic-throttle/pkg/api"
 )
 
-// Content is what is shown: a status, and the queue as far as it is wanted.
+// Content is what status shows: a status, and the queue.
 type Content struct {
 	Server string // the address that answered; "" is not shown
 	Status api.Status
 	Queue  api.Queue
 }
 
-// Text returns c as plain text that ends with a newline, for a terminal of that many
-// columns; 0: nothing is cut or broken. Whatever came from Ironic or an asker is made
-// harmless for a terminal. All texts of this package are made so.
-func Text(c Content, width int) string {
-	return joined(lines(c, space{width: width}))
-}
-
-// weight is how much a line wants to be seen.
-type weight int
-
+// How many rows of a table status shows on a terminal; a pipe gets all.
 const (
-	minor weight = iota // goes first where there is no room
-	usual
-	heading
-	alarming
+	holderRows = 8
+	tenantRows = 5
+	nextRows   = 5
 )
 
-// line is one line without its end.
-type line struct {
-	text   string
-	weight weight
-}
-
-// lines is what both views show.
-func lines(c Content, s space) []line {
-	out := append(fieldLines(c, s), occupantLines(c.Status.Slots.Occupants, s)...)
-	return append(out, queueTables(c.Queue, s)...)
-}
-
-// headline is empty where the throttle is older than this command.
-func headline(c Content, s space) []line {
-	if c.Status.Headline == "" {
-		return nil
+// Text returns c for a terminal of that many columns, so that it fits one screen; 0: nothing is cut, broken or left out.
+func Text(c Content, width int) string {
+	p := &page{width: width}
+	if c.Status.Headline != "" { // else the throttle is older than this command
+		p.say(0, c.Status.Headline)
 	}
-	return fold(line{printable(c.Status.Headline), heading}, s, 0)
-}
-
-// fieldLines are what stands before the tables.
-func fieldLines(c Content, s space) []line {
-	out := fields(c)
-	if s.brief {
-		out = slices.DeleteFunc(out, func(l line) bool { return l.weight == minor })
+	p.state(c)
+	p.holders(c.Status.Slots.Occupants)
+	for _, q := range c.Queue.Pools {
+		p.tenants(q)
+		p.hosts(q, p.most(nextRows))
 	}
-	return append(headline(c, s), foldAll(out, s, fieldIndent)...)
+	return p.String()
 }
 
-// fields are what is no table.
-func fields(c Content) []line {
+// most is how many rows of a table are shown where it is one of several: n on a terminal.
+func (p *page) most(n int) int {
+	if p.width == 0 {
+		return QueueRows
+	}
+	return n
+}
+
+// state is what stands before the tables.
+func (p *page) state(c Content) {
 	s := c.Status
-	view, bad := viewText(s.View)
-	mode := usual
-	if s.Mode == "enforce" {
-		mode = minor
+	mode := s.Mode
+	if mode == "observe" {
+		mode += ": nothing is refused"
 	}
-	out := []line{{field("throttle", printable(s.Version)+", mode "+printable(s.Mode)), mode}}
+	p.fieldf("throttle", "%s, mode %s", s.Version, mode)
 	if c.Server != "" {
-		out = append(out, line{field("server", printable(c.Server)), usual})
+		p.fieldf("server", "%s", c.Server)
 	}
-	out = append(out, line{field("view", view), bad}, line{field("slots", slotsText(s.Slots.Total)), usual})
+	p.fieldf("view", "%s", viewText(s.View))
+	p.fieldf("slots", "%s", Slots(s.Slots.Total))
 	for _, pool := range slices.Sorted(maps.Keys(s.Slots.Pools)) {
-		out = append(out, line{field("pool", printable(pool)+": "+slotsText(s.Slots.Pools[pool])), usual})
+		if of := s.Slots.Pools[pool]; of.Occupied+of.Waiting > 0 {
+			p.fieldf("pool", "%s: %s", pool, Slots(of))
+		}
 	}
-	out = append(out, sizingFields(s.Sizing)...)
-	out = append(out, clusterFields(s)...)
-	out = append(out, queueFields(c.Queue)...)
-	out = append(out, failureFields(s)...)
-	out = append(out, line{field("answers", countsText(s.Asks)), minor})
-	if s.Mode == "observe" {
-		out = append(out, line{field("refusals", "enforce would have said: "+countsText(s.Refusals)), minor})
+	for _, of := range s.Sizing.Pools {
+		if of.Verdict == api.SizingUnknown && of.Limit == of.Ceiling {
+			continue // nothing is known yet, and the slots say the limit
+		}
+		for _, text := range (api.Sizing{Mode: s.Sizing.Mode, Pools: []api.PoolSizing{of}}).Lines() {
+			p.fieldf("limit", "%s", text)
+		}
 	}
-	t := s.Totals
-	out = append(out, line{field("totals", fmt.Sprintf(
-		"%d granted, %d finished, %d expired, %d refused, %d vanished, %d adopted, %d foreign, %d written off",
-		t.Granted, t.Finished, t.Expired, t.Refused, t.Vanished, t.Adopted, t.Foreign, t.WrittenOff)), minor})
+	p.cluster(s.Cluster)
+	for _, q := range c.Queue.Pools {
+		if q.Silent+q.Stopped > 0 { // else the slots say it
+			p.queue(q)
+		}
+	}
+	p.failures(s)
+	if text := refusals(s.Refusals); s.Mode == "observe" && text != "" {
+		p.fieldf("refusals", "enforce would have said: %s", text)
+	}
+	if text := totals(s.Totals); text != "" {
+		p.fieldf("totals", "%s", text)
+	}
 	for _, w := range s.Warnings {
-		out = append(out, line{field("warning", printable(w)), alarming})
+		p.fieldf("warning", "%s", w)
 	}
-	return out
 }
 
-func field(name, text string) string { return fmt.Sprintf("%-9s %s", name, text) }
-
-func viewText(v api.View) (string, weight) {
+func viewText(v api.View) string {
 	var text string
-	bad := alarming
 	switch {
 	case v.AgeSeconds < 0:
 		text = "starting: no complete poll of Ironic yet"
 	case !v.Fresh:
 		text = "stale: last complete poll " + age(v.AgeSeconds) + " ago"
 	case !v.Settled:
-		text, bad = "starting: finding out who is busy, "+age(v.AgeSeconds)+" old", heading
+		text = "starting: finding out who is busy, " + age(v.AgeSeconds) + " old"
 	default:
-		text, bad = "fresh, "+age(v.AgeSeconds)+" old", usual
+		text = "fresh, " + age(v.AgeSeconds) + " old"
 	}
-	text += fmt.Sprintf(", %d busy nodes, %d polls", v.BusyNodes, v.Polls)
 	if v.LastError != "" {
-		text, bad = text+"; "+printable(v.LastError), alarming
+		text += "; " + v.LastError
 	}
-	return text, bad
+	return text
 }
 
-func slotsText(s api.Slots) string {
-	return fmt.Sprintf("%d of %d occupied, %d free, %d leased, %d booting, %d waiting",
-		s.Occupied, s.Limit, s.Free, s.Leased, s.Booting, s.Waiting)
+// Slots says how the slots of a limit stand.
+func Slots(s api.Slots) string {
+	text := fmt.Sprintf("%d of %d occupied, %d free", s.Occupied, s.Limit, s.Free)
+	if more := counted(s.Leased, "not at work yet", s.Booting, "booting without a slot", s.Waiting, "waiting"); more != "" {
+		text += ", " + more
+	}
+	return text
 }
 
-// countsText leaves out what never happened.
-func countsText(counts []api.Count) string {
-	var parts []string
+func refusals(counts []api.Count) string {
+	var parts []any
 	for _, c := range counts {
-		if c.Count > 0 {
-			parts = append(parts, fmt.Sprintf("%d %s", c.Count, printable(string(c.Reason))))
-		}
+		parts = append(parts, c.Count, c.Reason)
 	}
-	if len(parts) == 0 {
-		return "none yet"
-	}
-	return strings.Join(parts, ", ")
+	return counted(parts...)
 }
 
-// occupantLines is the table of who holds a slot or is at work.
-func occupantLines(occupants []api.Occupant, s space) []line {
+func totals(t api.Totals) string {
+	return counted(t.Granted, "granted", t.Adopted, "adopted", t.Foreign, "foreign", t.Finished, "finished", t.Expired, "not used in time",
+		t.Refused, "refused by Ironic", t.Vanished, "gone from Ironic", t.WrittenOff, "written off as stuck")
+}
+
+// holders is the table of who holds a slot or is at work: who is stuck first.
+func (p *page) holders(occupants []api.Occupant) {
 	t := newTable("HOST", "KIND", "OP", "STATE", "POOL", "SINCE", "NODE", "NOTE")
 	t.spare = []string{"KIND", "POOL"}
 	if !slices.ContainsFunc(occupants, func(o api.Occupant) bool { return o.Name == "" }) {
 		t.spare = []string{"NODE", "KIND", "POOL"}
 	}
-	for _, o := range occupants {
-		w := usual
-		if o.Stuck || o.Abandoned {
-			w = alarming
-		}
-		t.row(w, cell(hostName(o.Name)), cell(o.Kind), cell(string(o.Op)), cell(o.State), cell(o.Pool),
-			age(o.SinceSeconds), cell(o.NodeUUID), note(o))
+	shown := slices.Clone(occupants)
+	slices.SortStableFunc(shown, func(a, b api.Occupant) int { return strings.Compare(note(b), note(a)) })
+	if p.width > 0 {
+		shown = shown[:min(len(shown), holderRows)]
 	}
-	return t.lines(s, 0, "hosts")
+	for _, o := range shown {
+		t.row(hostName(o.Name), o.Kind, string(o.Op), o.State, o.Pool, age(o.SinceSeconds), o.NodeUUID, note(o))
+	}
+	p.table(t, len(occupants)-len(shown), "hosts", nil)
 }
 
 func note(o api.Occupant) string {
-	var notes []string
-	if o.Abandoned {
-		notes = append(notes, "no conductor works on it")
+	switch {
+	case o.Stuck && o.Counted:
+		return "stuck"
+	case o.Stuck:
+		return "stuck, takes no slot"
+	case !o.Counted:
+		return "takes no slot"
 	}
-	if o.Stuck {
-		notes = append(notes, "stuck")
-	}
-	if !o.Counted {
-		notes = append(notes, "takes no slot")
-	}
-	return strings.Join(notes, ", ")
-}
-
-// hostName turns BMO's node name namespace~name into what check takes.
-func hostName(name string) string { return strings.Replace(name, "~", "/", 1) }
-
-func cell(text string) string {
-	if text == "" {
-		return "-"
-	}
-	return printable(text)
-}
-
-// age is a number of seconds, to the second.
-func age(seconds float64) string {
-	return time.Duration(seconds * float64(time.Second)).Round(time.Second).String()
-}
-
-// printable keeps foreign text from breaking a line or steering a terminal.
-func printable(text string) string {
-	return strings.Map(func(r rune) rune {
-		if unicode.IsPrint(r) {
-			return r
-		}
-		return '?'
-	}, text)
+	return ""
 }

@@ -1,293 +1,196 @@
 package admission
 
 import (
-	"strings"
 	"time"
 
 	"github.com/ironic-throttle/ironic-throttle/pkg/api"
+	"github.com/ironic-throttle/ironic-throttle/pkg/breaker"
 	"github.com/ironic-throttle/ironic-throttle/pkg/fairshare"
+	"github.com/ironic-throttle/ironic-throttle/pkg/holdoff"
 	"github.com/ironic-throttle/ironic-throttle/pkg/slots"
 )
 
-// IsReady answers one ask. The ask must be valid (api.Ask.Validate). It never
-// fails, blocks, or causes a request to Ironic.
-func (c *Controller) IsReady(now time.Time, asked api.Ask) api.Answer {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	s := c.situationOf(now, asked, false)
-	if asked.DryRun {
-		return c.answer(c.foresee(now, s), s)
+const (
+	retrySoon    = 5 * time.Second  // the answer may be another after the next poll
+	retryUnknown = 15 * time.Second // a poll may have shown the host
+	retryProbe   = time.Minute      // nobody knows when another host's probe ends
+)
+
+// facts are all that an answer depends on.
+type facts struct {
+	question
+	host     *slots.Host // not in the table if it wants nothing, or if this is a dry run
+	standing slots.Standing
+	settling time.Duration // until the start, or an unused slot, is over
+	leading  bool
+	starts   bool // it wants to start something that failures, its own or others', may stop
+	deletion bool // it asks for the deprovision that its deletion starts with: no failure stops that
+	free     int  // slots that it could take
+
+	rate     *breaker.RateLimitError      // as many have started within a minute as may; nil: one more may
+	hold     holdoff.Entry                // it has failed and is left alone
+	unplaced bool                         // where it belongs matters, and Ironic has not shown it yet
+	pause    *api.PoolFailures            // its conductor group, if that is paused
+	open     *breaker.CircuitBreakerError // of a breaker that does not let it start
+	yields   string                       // what planned work waits for; "": nothing
+	turn     fairshare.Answer             // where nothing of these stops it; else its position at most
+}
+
+// decision is a reason with its numbers.
+type decision struct {
+	ready          bool
+	reason         api.Reason
+	wait           time.Duration // until it is worth asking again
+	position       int
+	expect, atMost time.Duration // of the wait; below 0: not known yet
+}
+
+// evaluate answers by the first rule that applies. It reads f alone.
+func evaluate(f *facts) decision {
+	yes := func(reason api.Reason) decision { return decision{ready: true, reason: reason} }
+	no := func(reason api.Reason, wait time.Duration) decision {
+		return decision{reason: reason, wait: wait, position: f.turn.Position}
 	}
-	d := c.decide(now, s)
 	switch {
-	case s.ledger.Outcome == slots.Open:
-		if d.ready {
-			c.ledger.Grant(now, s.ledger)
-		}
-	case d.ready || d.overdue: // any other no renews nothing
-		c.ledger.Commit(now, s.ledger)
+	case !f.leading:
+		return no(api.ReasonStarting, retrySoon)
+	case f.standing == slots.Exempt:
+		return yes(api.ReasonExempt)
+	case f.standing == slots.Done:
+		return yes(api.ReasonDone)
+	case f.standing == slots.Held && !f.stopped():
+		return yes(api.ReasonHeldSlot)
+	case f.standing == slots.Overdue:
+		return no(api.ReasonTurn, f.settling)
+	case f.standing == slots.Stale:
+		return no(api.ReasonStale, retrySoon)
+	case f.standing == slots.Starting:
+		return no(api.ReasonStarting, max(f.settling, retrySoon))
+	case f.standing == slots.Unknown:
+		return no(api.ReasonStarting, retryUnknown)
+	case f.hold.Held:
+		return no(api.ReasonHold, f.hold.Remaining)
+	case f.unplaced:
+		return no(api.ReasonStarting, retrySoon)
+	case f.pause != nil:
+		return no(api.ReasonShortCircuit, retryProbe)
+	case f.open != nil && f.open.State == breaker.Open:
+		return no(api.ReasonBreakerOpen, f.open.TimeToWait)
+	case f.open != nil:
+		return no(api.ReasonHalfOpen, min(f.open.TimeToWait, retryProbe))
+	case f.yields != "":
+		return no(api.ReasonPlannedYields, retryPlanned)
+	case f.rate != nil:
+		return no(api.ReasonRate, f.rate.TimeToReset)
+	case f.Planned || f.turn.Yes:
+		return yes(api.ReasonGranted)
 	}
-	return c.conclude(now, d, s)
-}
-
-// situationOf returns the situation of an ask as far as the cluster and the ledger know it. There is
-// one at a time: the next call reuses it.
-func (c *core) situationOf(now time.Time, asked api.Ask, put bool) *situation {
-	s := c.fresh()
-	s.ask = c.question(asked, put)
-	s.ledger = c.check(now, c.slotsAsk(&s.ask, put))
-	return s
-}
-
-// fresh returns an empty situation.
-func (c *core) fresh() *situation {
-	c.situation = situation{leading: c.leading()}
-	return &c.situation
-}
-
-// conclude counts the decision, brings the queues up to date with it, and returns the answer, in
-// words that show the slots and the queue as they are then.
-func (c *core) conclude(now time.Time, d decision, s *situation) api.Answer {
-	c.revision.Add(1)
-	c.lastAsk = now
-	if !d.ready && c.mode == Observe {
-		c.refusals[d.reason]++
-		c.ledger.Observed(now, s.ledger)
-		c.dequeue(now, &s.ledger)
+	d := no(api.ReasonTurn, f.turn.Wait)
+	d.expect, d.atMost = f.turn.Expect, f.turn.AtMost
+	switch {
+	case f.free <= 0:
+		d.reason = api.ReasonFull
+	case f.turn.Capped:
+		d.reason = api.ReasonFailingCap
 	}
-	c.sync(now)
-	if h := hostIn(&s.ledger); h != nil && s.leading {
-		c.noteAnswer(now, h, s.ask.Op, d.reason)
-	}
-	if d.reason == api.ReasonGranted {
-		s.ledger.Slots = c.ledger.SlotsFor(s.ledger)
-	}
-	answer := c.answer(d, s)
-	c.asks[answer.Reason]++
-	return answer
-}
-
-// decide records what an ask says, evaluates the situation, and applies the decision to the
-// queue, the breakers and the holds. It does not take the slot: the caller does.
-func (c *core) decide(now time.Time, s *situation) decision {
-	if !s.leading {
-		return evaluate(s) // it records nothing
-	}
-	c.record(now, s)
-	c.survey(now, s)
-	d := evaluate(s)
-	if d.undecided {
-		c.askQueue(now, s)
-		d = evaluate(s)
-	}
-	c.apply(now, s, &d)
 	return d
 }
 
-// foresee is decide for a dry run: nothing is recorded and nothing follows.
-func (c *core) foresee(now time.Time, s *situation) decision {
-	s.host = hostIn(&s.ledger)
-	c.survey(now, s)
-	d := evaluate(s)
-	if d.undecided {
-		c.peekQueue(now, s)
-		d = evaluate(s)
-	}
-	return d
-}
+// stopped reports whether a failure, of the host or of others, keeps it from starting something.
+func (f *facts) stopped() bool { return f.hold.Held || f.unplaced || f.pause != nil || f.open != nil }
 
-// record notes what an ask says, whatever its answer will be. It assigns a host that needs a slot
-// to its queue; s.host is its record, and stays nil for any other host.
-func (c *core) record(now time.Time, s *situation) {
-	switch s.ledger.Outcome {
-	case slots.Exempt, slots.Done:
-		c.dequeue(now, &s.ledger)
-	case slots.Held, slots.Overdue:
-		c.recordHolder(now, s)
-	case slots.Stale, slots.Starting, slots.Open:
-		c.enqueue(now, s)
-	}
-	if !c.policy.book.Idle() && (s.ledger.Outcome == slots.Open || reusesSlot(&s.ledger)) {
-		c.policy.book.Ask(now, c.holdAsk(s))
-	}
-}
-
-// reusesSlot reports whether the host could bypass a hold or a breaker with a slot that it still
-// has. There are two cases: the slot lingers after its work has failed (BO-2), or it was given for
-// a deprovision and the host wants to begin what follows (BO-6). A PUT counts in the second case
-// alone: otherwise a PUT of a host with a slot is not refused (GW-3).
-func reusesSlot(v *slots.Verdict) bool {
-	ref, known := v.Ref()
-	return known && v.Outcome == slots.Held && (beginsAnew(ref, v.Op()) || !v.Put() && ref.Lingers())
-}
-
-// beginsAnew reports whether the host holds its slot for a deprovision and wants to
-// begin what follows.
-func beginsAnew(ref slots.Ref, op api.Op) bool {
-	return ref.Op() == api.OpDeprovision && (op == api.OpInspect || op == api.OpPrepare || op == api.OpProvision)
-}
-
-// askQueue enqueues a host that no other rule has stopped, and gets the queue's answer.
-func (c *core) askQueue(now time.Time, s *situation) {
-	h := s.host
-	c.enterProbes(s)
-	c.queues.parkSilent(h.queue)
-	free := c.queues.share(now, h.queue, &h.place, s.ledger.Free, s.rate.left)
-	s.answer, s.enqueued = h.queue.Enqueue(now, free, &h.place, c.policy.errors(h)), true
-}
-
-// peekQueue is askQueue for a dry run.
-func (c *core) peekQueue(now time.Time, s *situation) {
-	q := c.queues.of(&s.ledger)
-	var place *fairshare.Host
-	if s.host != nil && s.host.queue == q {
-		place = &s.host.place
-	} else {
-		place = fairshare.NewHost("", tenant(s.ledger.ID()))
-	}
-	s.answer, s.enqueued = q.Peek(now, c.queues.share(now, q, place, s.ledger.Free, s.rate.left), place, s.errors()), true
-}
-
-// errors returns what policy.errors will return once the ask is recorded.
-func (s *situation) errors() int {
-	if s.ask.Deleting {
-		return 0
-	}
-	errors := max(s.ask.ErrorCount, s.ask.ProvisioningFailCount, s.failures)
-	if ref, known := s.ledger.Ref(); known {
-		errors = max(errors, ref.Failures())
-	}
-	return errors
-}
-
-// apply carries out what a decision means for the queue, the breakers and the holds.
-func (c *core) apply(now time.Time, s *situation, d *decision) {
-	v, h := &s.ledger, s.host
-	switch {
-	case v.Outcome == slots.Stale || v.Outcome == slots.Starting:
-		if h != nil && !s.ask.Planned {
-			d.position = h.queue.Refused(now, &h.place, c.policy.errors(h))
-		}
-		return
-	case v.Outcome == slots.Held && !d.ready: // it asks, and renews nothing
-		c.ledger.Record(now, v)
-	}
-	if s.guarded && !s.hold.Held && (!s.ask.Planned || s.unplaced) {
-		c.noteAsk(now, s)
+// decide answers a question. dry: nothing is written down.
+func (c *Controller) decide(now time.Time, q question, dry bool) (facts, decision) {
+	f := c.gather(now, q, dry)
+	if !dry && f.leading {
+		c.enqueue(now, &f)
 	}
 	switch {
-	case v.Outcome != slots.Open:
-	case s.ask.Planned:
-		if d.ready {
-			c.takePlanned(now, s)
+	case f.leading && f.standing == slots.Open && !f.stopped() && !f.Planned: // it waits for slots and turns alone
+		f.turn = c.order.Ask(now, f.host, f.free)
+	case f.host.Turn.InLine:
+		f.turn.Position = c.order.Position(f.host)
+	}
+	return f, evaluate(&f)
+}
+
+// gather collects the facts of a question.
+func (c *Controller) gather(now time.Time, q question, dry bool) facts {
+	f := facts{question: q, leading: c.cfg.Leading(), deletion: q.Deleting && q.Op == api.OpDeprovision}
+	keep := f.leading && !dry
+	if f.host, f.standing = c.ledger.Ask(now, q.Ask, keep); keep {
+		f.host.Consumer = q.tenant
+	}
+	switch f.standing {
+	case slots.Starting:
+		var s slots.Standing
+		s, f.settling = c.ledger.Ready(now)
+		f.unplaced = s == slots.Open
+	case slots.Overdue:
+		f.settling = c.cfg.Slots.Linger
+	}
+	f.free = c.ledger.Slots(f.host.Pool).Free
+	f.starts = f.standing == slots.Open || f.standing == slots.Held && goesOn(f.host, f.Op)
+	if f.starts {
+		c.policy.judge(now, &f)
+	}
+	if q.Planned && f.standing == slots.Open {
+		f.yields = c.yields(now, f.host)
+	}
+	return f
+}
+
+// goesOn reports whether the host holds its slot for a deprovision and wants to start what follows: its slot is no way
+// round holds and breakers.
+func goesOn(h *slots.Host, op api.Op) bool {
+	follows := op == api.OpInspect || op == api.OpPrepare || op == api.OpProvision
+	return follows && h.Slot != nil && h.Slot.Op == api.OpDeprovision
+}
+
+// enqueue gives the host its place in line, which is a part of the answer, or takes it out of the line.
+func (c *Controller) enqueue(now time.Time, f *facts) {
+	h := f.host
+	if f.starts && !c.policy.book.Idle() {
+		c.policy.book.Note(now, c.policy.holdAsk(f))
+	}
+	if f.starts && f.unplaced {
+		c.ledger.Want(h)
+	}
+	switch {
+	case f.standing == slots.Unknown:
+	case f.standing < slots.Stale || f.Planned: // it needs no other slot, or does not wait in line
+		if h.Turn.Waits {
+			c.order.Leave(h)
 		}
-	case d.reason == api.ReasonHold:
-		h.queue.Suspend(now, &h.place) // it keeps its old place, but does not take one (BO-9)
-	case d.stop != nil && d.reason != api.ReasonRate:
-		h.queue.Refused(now, &h.place, c.policy.errors(h))
-		h.queue.Suspend(now, &h.place)
-	case d.ready:
-		h.queue.Take(&h.place)
-		c.queues.missed(now, h.queue, s.rate.left)
-		h.permit = c.policy.permit(now, h.Facts(), s.deletion)
-	}
-}
-
-// enqueue assigns a host that wants a slot to the queue of its pool; not while the pool is not
-// known, for in a wrong queue the host would be called for nothing.
-func (c *core) enqueue(now time.Time, s *situation) {
-	ref := c.ledger.Record(now, &s.ledger)
-	c.sync(now)                                                             // it may have learned its name or UUID
-	if h := hostOf(ref); h != nil && h.place.State() == fairshare.Holding { // and with that a slot
-		s.ledger = c.check(now, c.slotsAsk(&s.ask, s.ledger.Put()))
-		c.recordHolder(now, s)
-		return
-	}
-	if s.ask.Planned {
-		c.standAside(now, s, ref)
-		return
-	}
-	c.alone = alone{}
-	if _, known := s.ledger.Pool(); !known {
-		c.dequeue(now, &s.ledger)
-		return
-	}
-	s.host = c.host(ref)
-	c.queues.join(now, s.host, c.queues.of(&s.ledger))
-	s.host.record(now.Sub(c.policy.born), &s.ask, s.ledger.Put())
-	s.host.queue.Wants(&s.host.place, fairshare.Kind(s.host.wants))
-}
-
-// recordHolder notes the errors of a host that holds a slot.
-func (c *core) recordHolder(now time.Time, s *situation) {
-	ref, known := s.ledger.Ref()
-	if !known {
-		return
-	}
-	h := c.host(ref)
-	h.record(now.Sub(c.policy.born), &s.ask, s.ledger.Put())
-	if h.queue != nil {
-		h.queue.RecordErrors(&h.place, c.policy.errors(h))
-		if s.ask.Planned {
-			h.queue.RecordPlanned(&h.place)
+	case f.hold.Held: // it keeps its place if it has one, and takes none
+		c.order.Stop(h)
+	case f.standing != slots.Open && !c.ledger.Placed(h):
+	default:
+		c.order.Enter(now, h, c.policy.errors(h))
+		if f.stopped() {
+			c.order.Stop(h)
+		} else {
+			c.order.Resume(h)
 		}
 	}
 }
 
-// dequeue takes a host that needs no slot out of its queue. If it holds one, it stays: the
-// ledger ends slots.
-func (c *core) dequeue(now time.Time, v *slots.Verdict) {
-	if h := hostIn(v); h != nil && h.place.State() != fairshare.Holding {
-		c.queues.leave(now, h)
-	}
-}
-
-// Vacancy answers the bare check of the original proposal: is there a free slot? No host
-// asks, so it fills a situation by itself instead of calling survey. It changes nothing.
-func (c *Controller) Vacancy(now time.Time) api.Answer {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	s := c.fresh()
-	v := &s.ledger
-	v.Slots = c.ledger.Slots(now)
-	v.Outcome, v.Wait = c.ledger.Ready(now)
-	v.Free = v.Slots.Free
-	if c.policy.watch[ScopeIronic] {
-		s.open = c.breakerOpen(now, wholeIronic)
-	}
-	s.rate = c.policy.startsLeft(now, false)
-	total := c.queues.by[slots.Pool{}]
-	s.answer, s.enqueued = total.Vacancy(c.queues.share(now, total, nil, v.Free, s.rate.left)), true
-	return c.answer(evaluate(s), s)
-}
-
-// slotsAsk translates the wire's question. A host that is being deleted while
-// provisioning will be deprovisioned, whatever it says it wants (LH-26); a PUT does what
-// it says.
-func (c *core) slotsAsk(ask *question, put bool) slots.Ask {
-	op := ask.Op
-	if ask.Deleting && op == api.OpProvision && !put {
-		op = api.OpDeprovision
-	}
-	return slots.Ask{
-		ID: c.hostID(ask), Op: op, BMHState: ask.BMHState, Deleting: ask.Deleting,
-		Group: ask.ConductorGroup, VirtualMedia: ask.VirtualMedia, Put: put, Exists: ask.exists,
-	}
-}
-
-// hostID is namespace~name, as BMO names nodes, and the node's UUID as Ironic
-// spells it. To save an allocation it reuses the name that the ledger has.
-func (c *core) hostID(ask *question) slots.ID {
-	id := slots.ID{UUID: strings.ToLower(ask.NodeUUID), Name: ask.Name}
-	if ask.Namespace == "" || ask.Name == "" {
-		return id
-	}
-	known := c.ledger.Name(id.UUID)
-	if n := len(ask.Namespace); len(known) == n+1+len(ask.Name) && known[n] == '~' &&
-		known[:n] == ask.Namespace && known[n+1:] == ask.Name {
-		id.Name = known
+// taken notes that the host of f has just got a slot by a yes. It gets a permit whatever the breakers say, as an unhold
+// is never refused; what a deletion comes to is no verdict.
+func (c *Controller) taken(now time.Time, f *facts) {
+	h := f.host
+	if f.Planned {
+		h.Slot.Planned = true
+		c.order.Grants[2]++
 	} else {
-		id.Name = ask.Namespace + "~" + ask.Name
+		c.order.Take(now, h)
 	}
-	return id
+	scopes := c.policy.scopes(h)
+	if h.Permit = nil; !f.deletion {
+		h.Permit, _ = c.policy.set.CanProvision(now, scopes...)
+	}
+	if h.Permit == nil {
+		h.Permit = c.policy.set.Take(now, scopes...)
+	}
+	c.order.SlotsChanged(now)
 }

@@ -9,36 +9,41 @@ import (
 	"github.com/ironic-throttle/ironic-throttle/pkg/breaker"
 )
 
-// headline is the one thing that matters now: what stops everybody, then what stops some, then how
-// the slots stand.
-func (c *core) headline(now time.Time, s *api.Status) string {
-	if !c.leading() {
+// headline is the one thing that matters now: what stops everybody, then what stops some, then how the slots stand.
+func (c *Controller) headline(now time.Time, s *api.Status) string {
+	if !c.cfg.Leading() {
 		return "This replica stands by: another one decides."
 	}
-	waiting, stopped := c.crowd()
-	who := crowdText(waiting, stopped)
+	waiting, stopped := 0, c.order.Stopped()
+	for _, p := range c.ledger.Pools() {
+		waiting += c.order.Queued(p)
+	}
+	who := crowd(waiting, stopped)
 	switch {
+	case c.cfg.Mode == Observe && !s.View.Fresh:
+		return "Mode observe: nothing is refused. Ironic cannot be read" + because(s.View.LastError) + "."
+	case c.cfg.Mode == Observe:
+		return "Mode observe: nothing is refused. " + c.slotsHeadline(s, who) + "."
 	case s.View.AgeSeconds < 0:
 		return "Nothing new starts: no poll of Ironic has succeeded yet" + because(s.View.LastError) + "."
-	case !s.View.Fresh && c.mode == Enforce:
-		return fmt.Sprintf("Nothing new starts: the last good poll of Ironic was %s%s; %s.", ago(seconds(s.View.AgeSeconds)), because(s.View.LastError), who)
+	case !s.View.Fresh:
+		return fmt.Sprintf("Nothing new starts: the last good poll of Ironic was %s%s; %s.",
+			ago(seconds(s.View.AgeSeconds)), because(s.View.LastError), who)
 	case !s.View.Settled:
 		return "Nothing new starts yet: the throttle has just started and is finding out who is at work."
 	}
-	if c.bypass.on {
-		return c.bypass.headline(now)
-	}
-	if b, found := stopping(s.Breakers, wholeIronic.String()); found {
-		return "Nothing starts: " + breakerHeadline(b) + "; " + who + "."
+	var parts []string // what stops some
+	for _, b := range s.Breakers {
+		switch {
+		case b.State == string(breaker.Closed):
+		case b.Scope == wholeIronic.String():
+			return "Nothing starts: " + breakerHeadline(b) + "; " + who + "."
+		default:
+			parts = append(parts, breakerHeadline(b))
+		}
 	}
 	if silence := now.Sub(c.lastAsk); waiting+stopped > 0 && silence >= comesBack+time.Minute {
 		return fmt.Sprintf("Nobody has asked for %s, and %s: is BMO running?", about(silence), who)
-	}
-	var parts []string
-	for _, b := range s.Breakers {
-		if b.Scope != wholeIronic.String() && b.State != string(breaker.Closed) {
-			parts = append(parts, breakerHeadline(b))
-		}
 	}
 	for _, p := range s.Storm.Pools {
 		if p.Paused {
@@ -53,16 +58,8 @@ func (c *core) headline(now time.Time, s *api.Status) string {
 	return strings.ToUpper(text[:1]) + text[1:]
 }
 
-// crowd counts the hosts that wait, and those that something else than slots and turns stops.
-func (c *core) crowd() (waiting, stopped int) {
-	for _, q := range c.queues.by {
-		waiting += q.Queued()
-		stopped += q.Stopped()
-	}
-	return waiting, stopped
-}
-
-func crowdText(waiting, stopped int) string {
+// crowd says how many hosts wait, and how many something else than slots and turns stops.
+func crowd(waiting, stopped int) string {
 	switch {
 	case waiting+stopped == 0:
 		return "nobody waits"
@@ -74,32 +71,14 @@ func crowdText(waiting, stopped int) string {
 	return number(waiting, "host waits", "hosts wait") + ", " + number(stopped, "is stopped", "are stopped")
 }
 
-// number is n with what it counts.
-func number(n int, one, many string) string {
-	if n == 1 {
-		return "1 " + one
-	}
-	return fmt.Sprintf("%d %s", n, many)
-}
-
 // slotsHeadline says how full the slots are, and how long it takes until all who wait have had one.
-func (c *core) slotsHeadline(s *api.Status, who string) string {
+func (c *Controller) slotsHeadline(s *api.Status, who string) string {
 	t := s.Slots.Total
 	text := fmt.Sprintf("%d of %d slots are taken, %s", t.Occupied, t.Limit, who)
-	if half, most := c.queues.last(); half > 0 {
+	if half, most := c.order.Last(); half > 0 {
 		text += fmt.Sprintf(", the last of them for about %s, at most %s for nine of ten", about(half), about(most))
 	}
 	return text
-}
-
-// stopping returns the breaker of a scope, if it lets nobody or only probes start.
-func stopping(all []api.Breaker, scope string) (api.Breaker, bool) {
-	for _, b := range all {
-		if b.Scope == scope && b.State != string(breaker.Closed) {
-			return b, true
-		}
-	}
-	return api.Breaker{}, false
 }
 
 func breakerHeadline(b api.Breaker) string {

@@ -2,7 +2,6 @@ package admission
 
 import (
 	"cmp"
-	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -11,44 +10,42 @@ import (
 
 	"github.com/ironic-throttle/ironic-throttle/pkg/api"
 	"github.com/ironic-throttle/ironic-throttle/pkg/holdoff"
-	"github.com/ironic-throttle/ironic-throttle/pkg/slots"
 )
 
-// UnsavedHolds returns what a file must take to keep the holds through a restart. Save
-// it, then call SavedHolds; only one caller may do so at a time.
+// UnsavedHolds returns what a store must take to keep the holds through a restart. Save it, then call SavedHolds; only
+// one caller may do so at a time.
 func (c *Controller) UnsavedHolds(now time.Time) holdoff.Batch {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.policy.book.Unsaved(now)
 }
 
-// SavedHolds notes that the file has batch.
+// SavedHolds notes that the store has batch.
 func (c *Controller) SavedHolds(batch holdoff.Batch) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.revision.Add(1)
-	c.policy.book.Saved(batch)
+	c.withBook(func(b *holdoff.Book) { b.Saved(batch) })
 }
 
-// LostHolds notes that the file is lost: everything in it is unsaved again.
-func (c *Controller) LostHolds() {
+// LostHolds notes that the store is lost: everything in it is unsaved again.
+func (c *Controller) LostHolds() { c.withBook((*holdoff.Book).Lost) }
+
+func (c *Controller) withBook(do func(*holdoff.Book)) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	do(c.policy.book)
 	c.revision.Add(1)
-	c.policy.book.Lost()
 }
 
 // Holds shows the failed hosts.
 func (c *Controller) Holds(now time.Time) api.Holds {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	s := c.policy
-	cfg := s.book.Config()
+	p := c.policy
+	cfg := p.book.Config()
 	view := api.Holds{
-		Timeout: cfg.Timeout.String(), Stage: string(cfg.Stage), Hosts: []api.Hold{}, Pools: s.showPools(),
-		Unsaved: s.book.UnsavedCount(),
+		Timeout: cfg.Timeout.String(), Stage: string(cfg.Stage), Hosts: []api.Hold{}, Pools: p.showPools(),
+		Unsaved: p.book.UnsavedCount(),
 	}
-	for _, e := range s.book.View(now) {
+	for _, e := range p.book.View(now) {
 		view.Hosts = append(view.Hosts, showHold(e))
 	}
 	return view
@@ -67,88 +64,85 @@ func showHold(e holdoff.Entry) api.Hold {
 }
 
 // holdCounts counts the failed hosts; nil where nobody can be held.
-func (s *policy) holdCounts(now time.Time) *api.HoldCounts {
-	if !s.book.Config().On() {
+func (p *policy) holdCounts(now time.Time) *api.HoldCounts {
+	if !p.book.Config().On() {
 		return nil
 	}
-	failed, held := s.book.Count(now, func(string) bool { return true })
+	failed, held := p.book.Count(now, func(string) bool { return true })
 	return &api.HoldCounts{Held: held, Failed: failed - held}
 }
 
 // show returns what the status says of failures.
-func (s *policy) show() api.Storm {
-	begun, ended := s.book.Counts()
+func (p *policy) show() api.Storm {
+	begun, ended := p.book.Counts()
 	released := map[string]uint64{}
 	for _, how := range api.HoldEnds() {
 		released[how] = ended[holdoff.End(how)]
 	}
+	outcomes := []api.OutcomeCount{}
+	for cell, n := range p.outcomes {
+		cell.Count = n
+		outcomes = append(outcomes, cell)
+	}
+	slices.SortFunc(outcomes, func(a, b api.OutcomeCount) int {
+		return cmp.Or(cmp.Compare(a.Work, b.Work), cmp.Compare(a.Result, b.Result), cmp.Compare(a.Whose, b.Whose))
+	})
 	return api.Storm{
-		Opened: maps.Clone(s.counts.opened), HoldsBegun: begun, HoldsReleased: released,
-		Outcomes: s.counts.outcomes(), Pools: s.showPools(),
+		Opened: maps.Clone(p.opened), HoldsBegun: begun, HoldsReleased: released, Outcomes: outcomes, Pools: p.showPools(),
 	}
 }
 
-// showPools lists the pools that MAX_FAILED watches, by name.
-func (s *policy) showPools() []api.PoolFailures {
-	pools := make([]api.PoolFailures, 0, len(s.pools))
-	for _, p := range s.pools {
-		pools = append(pools, p.show())
+// showPools lists the conductor groups that MAX_FAILED watches, by name.
+func (p *policy) showPools() []api.PoolFailures {
+	pools := []api.PoolFailures{}
+	for _, group := range slices.Sorted(maps.Keys(p.pools)) {
+		pools = append(pools, *p.pools[group])
 	}
-	slices.SortFunc(pools, func(a, b api.PoolFailures) int { return cmp.Compare(a.Pool, b.Pool) })
 	return pools
 }
 
-// ReleaseHold lets a failed host queue again before its time; it gets no slot out of
-// turn (BO-10). The host is namespace and name of its BareMetalHost, or with an empty
-// namespace a node's name or UUID; an empty episode means the present one. The errors are
-// api.ErrNoHold and *api.EpisodeError.
+// ReleaseHold lets a failed host queue again before its time; it gets no slot out of turn. The host is namespace and
+// name of its BareMetalHost, or with an empty namespace a node's name or UUID; an empty episode means the last failure.
+// The errors are api.ErrNoHold and *api.EpisodeError.
 func (c *Controller) ReleaseHold(now time.Time, namespace, name, episode string) (api.ReleaseAnswer, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.revision.Add(1)
-	s := c.policy
-	host := name
+	p, host := c.policy, name
 	if namespace != "" {
-		host = namespace + "~" + name
+		host = namespace + "/" + name
 	}
-	uuid, known := s.book.Find(host)
-	if !known {
-		return api.ReleaseAnswer{}, fmt.Errorf("%q: %w", strings.Replace(host, "~", "/", 1), api.ErrNoHold)
-	}
-	released, err := s.book.Release(now, uuid, episode)
-	var old *holdoff.OldEpisodeError
+	uuid, known := p.book.Find(host)
+	e, _ := p.book.Entry(now, uuid)
 	switch {
-	case errors.As(err, &old):
-		return api.ReleaseAnswer{}, &api.EpisodeError{Given: old.Given, Present: old.Present}
-	case err != nil:
-		return api.ReleaseAnswer{}, fmt.Errorf("%q: %w", host, api.ErrNoHold)
+	case !known:
+		return api.ReleaseAnswer{}, fmt.Errorf("%q: %w", strings.Replace(host, "~", "/", 1), api.ErrNoHold)
+	case episode != "" && episode != e.Episode:
+		return api.ReleaseAnswer{}, &api.EpisodeError{Given: episode, Present: e.Episode}
 	}
-	answer := api.ReleaseAnswer{Released: released, Message: "nothing held it any more"}
-	if released {
-		if ref, known := c.ledger.Find(slots.ID{UUID: uuid}); known && hostOf(ref) != nil {
-			c.note(now, hostOf(ref), holdReleased, 0)
-		}
+	answer := api.ReleaseAnswer{Released: p.book.Release(now, uuid), Message: "nothing held it any more"}
+	if answer.Released {
 		answer.Message = "it may queue again"
-		c.countPools(now)
+		p.countPools(now)
 	}
-	e, _ := s.book.Entry(now, uuid)
+	e, _ = p.book.Entry(now, uuid)
 	answer.Hold = showHold(e)
+	c.revision.Add(1)
 	return answer, nil
 }
 
-// SetHoldoff changes the hold-off while running, for hosts that have failed already too:
-// all, or nothing with an error.
+// SetHoldoff changes the hold-off while running, also for hosts that have failed already: all, or nothing with an
+// error.
 func (c *Controller) SetHoldoff(now time.Time, cfg holdoff.Config, maxFailed holdoff.Quota) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if err := c.change(func(all *Config) { all.Holdoff, all.MaxFailed = cfg, maxFailed }); err != nil {
-		return err
+	err := c.change(func(all *Config) { all.Holdoff, all.MaxFailed = cfg, maxFailed })
+	if err == nil {
+		err = c.policy.book.Configure(c.cfg.Holdoff)
 	}
-	c.revision.Add(1)
-	if err := c.policy.book.Configure(now, c.cfg.Holdoff); err != nil {
+	if err != nil {
 		return err
 	}
 	c.policy.quota = c.cfg.MaxFailed
-	c.countPools(now)
+	c.policy.countPools(now)
 	return nil
 }

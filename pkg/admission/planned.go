@@ -1,8 +1,8 @@
 package admission
 
 import (
-	"cmp"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -14,224 +14,85 @@ import (
 // retryPlanned is the advice to planned work that yields: nobody knows when nobody waits.
 const retryPlanned = time.Minute
 
-// yields is what planned work has to wait for (DC-24, DC-25, DC-26).
-type yields struct {
-	to      yieldsTo
-	waiting int    // other hosts, with toHosts
-	host    string // one of them, of the same namespace; "": there is none
+// goneAfter is how long a host that waits may be silent until planned work does not yield to it any more.
+const goneAfter = time.Hour
 
-	// With toCap and toReserve, of one limit:
-	pool                      slots.Pool
-	limit, free, held, amount int // amount: the cap, or the reserve
-}
-
-type yieldsTo uint8
-
-const (
-	toBreaker yieldsTo = iota // some breaker is not CLOSED
-	toPause                   // a conductor group is paused
-	toHosts                   // others wait, are called, parked or held
-	toCap                     // planned work holds as many slots as it may
-	toReserve                 // too few slots are free
-)
-
-// message says what the work waits for. An Event shows it to the owner of the namespace: it names no
-// other host, but those of the namespace.
-func (y *yields) message() string {
-	where := ""
-	if y.pool != (slots.Pool{}) {
-		where = " of " + y.pool.String()
-	}
-	switch y.to {
-	case toBreaker:
+// yields says what the planned work of h waits for; "": nothing. The owner of the namespace reads it: it names no host
+// of another one.
+func (c *Controller) yields(now time.Time, h *slots.Host) string {
+	if len(c.policy.shut) > 0 {
 		return "planned work starts while every circuit breaker is CLOSED, and one is not"
-	case toPause:
+	}
+	if c.policy.paused > 0 {
 		return "planned work starts while no conductor group is paused, and one is"
-	case toCap:
-		return fmt.Sprintf("planned work holds %d of %d slots%s and may hold %d", y.held, y.limit, where, y.amount)
-	case toReserve:
-		return fmt.Sprintf("planned work starts when it leaves %d of %d slots%s free, and %d are free now", y.amount, y.limit, where, y.free)
 	}
-	text := fmt.Sprintf("planned work starts when nobody else wants the slots, and now %s", number(y.waiting, "host does", "hosts do"))
-	if y.host != "" {
-		text += ", one of them is " + y.host
-	}
-	return text
-}
-
-// surveyPlanned fills in how planned work stands. No queue is asked: it starts when all are empty.
-func (c *core) surveyPlanned(now time.Time, s *situation) {
-	s.yields = c.yields(now, s)
-	s.answer, s.enqueued = fairshare.Answer{Yes: s.yields == nil}, true
-}
-
-// yields returns what planned work has to wait for; nil: nothing.
-func (c *core) yields(now time.Time, s *situation) *yields {
-	if len(c.policy.recovering) > 0 {
-		return &yields{to: toBreaker}
-	}
-	for _, p := range c.policy.pools {
-		if p.paused {
-			return &yields{to: toPause}
+	if n, host := c.demand(now, h); n > 0 {
+		text := "planned work starts when nobody else wants the slots, and now " + number(n, "host does", "hosts do")
+		if host != "" {
+			text += ", one of them is " + host
 		}
+		return text
 	}
-	q := c.queues.of(&s.ledger)
-	if n, host := c.demand(now, s, q); n > 0 {
-		return &yields{to: toHosts, waiting: n, host: host}
-	}
-	limits := []slots.Pool{q.pool}
-	if q.pool.Group != "" {
-		limits = append(limits, slots.Pool{})
-	}
-	for _, pool := range limits {
-		y := yields{pool: pool, limit: c.ledger.Limit(pool), free: c.ledger.Free(now, pool), held: c.queues.planned(pool)}
-		reserve, most := fairshare.PlannedReserve(y.limit), fairshare.PlannedMost(y.limit)
+	for _, p := range slices.Compact([]slots.Pool{h.Pool, h.Pool.Within()}) {
+		s, held, where := c.ledger.Slots(p), c.plannedHeld(p), ""
+		if p != (slots.Pool{}) {
+			where = " of " + p.String()
+		}
+		reserve, most := fairshare.PlannedReserve(s.Limit), fairshare.PlannedMost(s.Limit)
 		switch {
-		case y.held >= most:
-			y.to, y.amount = toCap, most
-			return &y
-		case y.free < 1+reserve:
-			y.to, y.amount = toReserve, reserve
-			return &y
+		case held >= most:
+			return fmt.Sprintf("planned work holds %d of %d slots%s and may hold %d", held, s.Limit, where, most)
+		case s.Free < 1+reserve:
+			return fmt.Sprintf("planned work starts when it leaves %d of %d slots%s free, and %d are free now",
+				reserve, s.Limit, where, s.Free)
 		}
 	}
-	return nil
+	return ""
 }
 
-// demand counts the hosts other than that of s that want a slot for which the hosts of q compete, and
-// names one of its namespace, if it waits. Hosts that are parked count too, as they may come back for
-// their place, and so do those that are held, of whatever pool: their time comes.
-func (c *core) demand(now time.Time, s *situation, q *queue) (n int, name string) {
-	var own *fairshare.Host
-	h := s.host
-	if h != nil {
-		own = &h.place
-	}
-	for _, pool := range c.ledger.Pools() {
-		o := c.queues.by[pool]
-		if o != q && c.queues.apart(pool, q.pool) {
-			continue
+// demand counts the hosts other than h that want a slot for which it competes, and names one of its tenant. Those that
+// are silent count too, as they may come back, and those that are held, as their time comes.
+func (c *Controller) demand(now time.Time, h *slots.Host) (n int, name string) {
+	c.order.Each(func(x *slots.Host) {
+		competes := x.Turn.Pool.VirtualMedia == h.Pool.VirtualMedia || c.policy.rate > 0
+		if x == h || !competes || now.Sub(x.Turn.Last) >= goneAfter {
+			return
 		}
-		n += o.Wanted()
-		if h != nil && h.queue == o && h.keepsPlace() {
-			n--
+		n++
+		if shown := x.Shown(); x.Namespace() == h.Namespace() && (name == "" || shown < name) {
+			name = shown
 		}
-		if first := o.FirstOf(tenant(s.ledger.ID()), own); first != nil && name == "" {
-			if f, ok := first.Owner.(*host); ok {
-				id := f.ID()
-				name = strings.Replace(cmp.Or(id.Name, id.UUID), "~", "/", 1)
-			}
-		}
-	}
-	if !q.pool.VirtualMedia || !c.queues.apart(q.pool, slots.Pool{}) {
-		n += len(c.queues.uprooted)
-		if _, own := c.queues.uprooted[h]; own {
-			n--
-		}
-	}
+	})
 	if c.policy.book.Idle() {
 		return n, name
 	}
 	_, held := c.policy.book.Count(now, func(uuid string) bool {
-		ref, known := c.ledger.Find(slots.ID{UUID: uuid})
-		if !known || hostOf(ref) == nil {
-			return !c.plansNode(uuid)
+		x := c.ledger.Find(slots.ID{UUID: uuid})
+		if x == nil {
+			b, _ := c.hostOf(api.Ask{NodeUUID: uuid})
+			return !b.Planned
 		}
-		f := hostOf(ref)
-		return f != h && !f.keepsPlace() && !c.plans(f) // those with a place are counted
+		return x != h && !x.Turn.Waits && !c.plans(x) // those that wait are counted
 	})
 	return n + held, name
 }
 
-// keepsPlace reports whether the host waits or is parked.
-func (h *host) keepsPlace() bool {
-	s := h.place.State()
-	return h.queue != nil && s != fairshare.Absent && s != fairshare.Holding
-}
-
-// standsAside reports whether the host was told last that its planned work yields.
-func (h *host) standsAside() bool {
-	return h.queue == nil && h.history.lastReason() == api.ReasonPlannedYields
-}
-
-// apart reports whether hosts of the two pools compete for nothing.
-func (qs *queues) apart(a, b slots.Pool) bool {
-	return a.VirtualMedia != b.VirtualMedia && qs.policy.rate == 0
-}
-
-// planned is how many slots of a limit planned work holds.
-func (qs *queues) planned(pool slots.Pool) (n int) {
-	if pool != (slots.Pool{}) {
-		return qs.by[pool].HeldPlanned()
-	}
-	for p, q := range qs.by {
-		if !p.VirtualMedia {
-			n += q.HeldPlanned()
+// plannedHeld is how many slots of a limit planned work holds.
+func (c *Controller) plannedHeld(p slots.Pool) (n int) {
+	c.ledger.Holders(func(h *slots.Host) {
+		if h.Slot.Planned && (h.Pool == p || h.Pool.Within() == p) {
+			n++
 		}
-	}
+	})
 	return n
 }
 
-// standAside notes the ask of a host whose work is planned. It stands in no queue; if it did, as its
-// work was not planned before, it leaves.
-func (c *core) standAside(now time.Time, s *situation, ref slots.Ref) {
-	c.dequeue(now, &s.ledger)
-	s.host = c.host(ref)
-	s.host.record(now.Sub(c.policy.born), &s.ask, s.ledger.Put())
-	if c.alone.asks(now) {
-		c.queues.suspend(now, func(slots.Facts) bool { return true })
-	}
-}
-
-// alone notes for how long planned work asks and nobody else does.
-type alone struct{ since, last time.Time }
-
-// Whoever waits and has not asked for aloneFor, while planned work did, is gone: its node was made anew under
-// its name, say. The clock of silence stands still meanwhile, as planned work changes nobody's turn.
-// A longer gap between asks than aloneGap may be an operator that was away, and begins anew.
-const (
-	aloneFor = time.Hour
-	aloneGap = 10 * time.Minute
-)
-
-// asks notes an ask of planned work, and reports whether there were no others for aloneFor.
-func (a *alone) asks(now time.Time) bool {
-	if a.since.IsZero() || now.Sub(a.last) > aloneGap {
-		a.since = now
-	}
-	a.last = now
-	return now.Sub(a.since) >= aloneFor
-}
-
-// takePlanned gives the planned work of s its slot in the queue of its pool.
-func (c *core) takePlanned(now time.Time, s *situation) {
-	h, q := s.host, c.queues.of(&s.ledger)
-	if q.AskPlanned(now, s.ledger.Free, &h.place, 1) {
-		h.queue = q
-	}
-	h.permit = c.policy.permit(now, h.Facts(), s.deletion)
-}
-
 // plans reports whether the next work of h is planned, as its last ask or its BareMetalHost says.
-func (c *core) plans(h *host) bool {
-	if h.planned {
-		return true
+func (c *Controller) plans(h *slots.Host) bool {
+	ask := api.Ask{NodeUUID: h.UUID}
+	if namespace, name, ok := strings.Cut(h.Name, "~"); ok {
+		ask.Namespace, ask.Name, ask.UID = namespace, name, h.Asked.UID
 	}
-	id := h.ID()
-	namespace, name, ok := strings.Cut(id.Name, "~")
-	if !ok {
-		return id.UUID != "" && c.plansNode(id.UUID)
-	}
-	return c.plansHost(api.Ask{Namespace: namespace, Name: name, NodeUUID: id.UUID, UID: h.uid})
-}
-
-// plansNode is plans for a node that nobody has asked about.
-func (c *core) plansNode(uuid string) bool { return c.plansHost(api.Ask{NodeUUID: uuid}) }
-
-func (c *core) plansHost(of api.Ask) bool {
-	if c.hosts == nil {
-		return false
-	}
-	h, ok := c.hosts.Host(of.Namespace, of.Name, of.NodeUUID)
-	return ok && h.Planned && !h.another(of)
+	b, _ := c.hostOf(ask)
+	return h.Asked.Planned || b.Planned
 }

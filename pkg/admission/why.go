@@ -1,111 +1,95 @@
 package admission
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 	"time"
 
 	"github.com/ironic-throttle/ironic-throttle/pkg/api"
-	"github.com/ironic-throttle/ironic-throttle/pkg/fairshare"
 	"github.com/ironic-throttle/ironic-throttle/pkg/slots"
 )
 
-// Why tells the story of one host: namespace and name of its BareMetalHost, or with an empty
-// namespace its node's name or UUID. It takes, renews and ends nothing.
+// Why tells how one host stands: namespace and name of its BareMetalHost, or with an empty namespace its node's name or
+// UUID. It takes, renews and ends nothing.
 func (c *Controller) Why(now time.Time, namespace, name string) api.Why {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	w := api.Why{Now: now, Host: name, Standing: api.StandingUnknown, Story: []string{}, Steps: []string{}, History: []api.HostEvent{}}
-	if namespace != "" {
-		w.Host = namespace + "/" + name
-	}
-	ref, known, cluster := c.whose(namespace, name)
-	var h *host
-	scope := ""
-	if known {
-		h = hostOf(ref)
-		if id := ref.ID(); id.Name != "" {
-			w.Host = strings.Replace(id.Name, "~", "/", 1)
-		}
-		w.NodeUUID, w.State = ref.ID().UUID, string(ref.State())
-		if slot, live := c.ledger.Occupant(now, ref); live {
-			w.Slot, w.Op = &slot, slot.Op
-		}
+	w := api.Why{Now: now, Host: hostID(namespace, name, "").Shown(), Story: []string{}, Steps: []string{}}
+	h, inCluster := c.whose(namespace, name)
+	t := teller{Why: &w, now: now, h: h, silence: now.Sub(c.lastAsk)}
+	if h != nil {
+		c.stand(now, &t)
 	}
 	w.Hold = c.holdOf(now, &w)
-	if h != nil {
-		w.History = h.history.shown(c.policy.born, c.mode)
-		scope = c.foreseeFor(now, h, &w)
-	}
-	lingers := known && ref.Lingers()
-	w.Standing = standing(&w, lingers)
-	if known && w.Standing == api.StandingUnknown {
-		w.Standing = api.StandingIdle
-	}
-	t := storyteller{Why: &w, cluster: cluster, now: now, born: c.policy.born, lingers: lingers, scope: scope, silence: now.Sub(c.lastAsk)}
-	if h != nil && w.Queued != nil {
-		t.share, t.lighter = shareOf(h.queue.View(now, 0).Tenants, tenant(h.ID()))
-	}
-	t.tell(h)
-	if h != nil && c.plans(h) || h == nil && c.plansHost(called(namespace, name)) {
-		t.planned()
-	}
+	w.Standing = t.standing()
+	planned := h != nil && c.plans(h)
+	t.tell(inCluster, planned)
 	return w
 }
 
-// called is the host that somebody means, as the cluster is asked for it.
-func called(namespace, name string) api.Ask {
+// whose finds the host that somebody means, and what the cluster says of it: "" where nobody knows the cluster.
+func (c *Controller) whose(namespace, name string) (h *slots.Host, inCluster string) {
+	ids := []slots.ID{hostID(namespace, name, "")}
+	uuid := ""
 	if namespace == "" {
-		return api.Ask{NodeUUID: name}
+		uuid = strings.ToLower(name)
+		ids = append(ids, slots.ID{UUID: uuid})
 	}
-	return api.Ask{Namespace: namespace, Name: name}
-}
-
-// whose finds the host that somebody means, and what the cluster says: a host, none, or nothing.
-func (c *core) whose(namespace, name string) (ref slots.Ref, known bool, cluster clusterWord) {
-	var ids []slots.ID
-	if namespace != "" {
-		ids = append(ids, slots.ID{Name: namespace + "~" + name})
-	} else {
-		ids = append(ids, slots.ID{UUID: strings.ToLower(name)}, slots.ID{Name: name})
-	}
-	if c.hosts != nil {
-		cluster = notInCluster
-		uuid := ""
-		if namespace == "" {
-			uuid = name
-		}
-		if b, ok := c.hosts.Host(namespace, name, uuid); ok {
-			cluster = inCluster
-			ids = append(ids, slots.ID{UUID: strings.ToLower(b.NodeUUID)}, slots.ID{Name: b.Namespace + "~" + b.Name})
+	if c.cfg.Hosts != nil {
+		inCluster = "The cluster has no such BareMetalHost."
+		if b, ok := c.cfg.Hosts.Host(namespace, name, uuid); ok {
+			inCluster = "The cluster has a BareMetalHost of that name."
+			ids = append(ids, slots.ID{UUID: strings.ToLower(b.NodeUUID)}, hostID(b.Namespace, b.Name, ""))
 		}
 	}
 	for _, id := range ids {
-		if ref, known = c.ledger.Find(id); known && (id.UUID != "" || id.Name != "") {
-			return ref, true, cluster
+		if h := c.ledger.Find(id); h != nil {
+			return h, inCluster
 		}
 	}
-	return slots.Ref{}, false, cluster
+	return nil, inCluster
 }
 
-// clusterWord is what the cluster says of a host.
-type clusterWord uint8
-
-const (
-	clusterSilent clusterWord = iota // BareMetalHosts are not watched
-	inCluster
-	notInCluster
-)
+// stand fills in what is known of t.h: its slot, its place in line, and what it would be told if it asked now.
+func (c *Controller) stand(now time.Time, t *teller) {
+	w, h := t.Why, t.h
+	if h.Name != "" {
+		w.Host = h.Shown()
+	}
+	w.NodeUUID, w.State, t.lingers = h.UUID, string(h.State()), h.Lingers()
+	if slot, live := c.ledger.Occupant(h); live {
+		w.Slot, w.Op = &slot, slot.Op
+	}
+	if !h.HasAsked {
+		return
+	}
+	if w.Slot == nil {
+		w.Op = h.Asked.Op
+	}
+	ask := api.Ask{
+		NodeUUID: h.UUID, Name: h.Name, UID: h.Asked.UID, Op: h.Asked.Op, BMHState: h.Asked.State, SpecHash: h.Asked.Spec,
+		Planned: h.Asked.Planned, ErrorCount: h.Asked.Errors, Deleting: h.Asked.Deleting, ConductorGroup: h.Asked.Group,
+		VirtualMedia: h.Asked.VirtualMedia,
+	}
+	if namespace, name, ok := strings.Cut(h.Name, "~"); ok {
+		ask.Namespace, ask.Name = namespace, name
+	}
+	f, d := c.decide(now, c.identify(ask, h.Asked.Put), true)
+	answer := c.answer(d, &f)
+	w.Answer = &answer
+	if f.open != nil {
+		t.scope = f.open.Scope.String()
+	}
+	if h.Turn.Waits {
+		queued := c.showQueued(now, h)
+		w.Queued = &queued
+	}
+}
 
 // holdOf returns the last failure of the host of w, nil if there is none.
-func (c *core) holdOf(now time.Time, w *api.Why) *api.Hold {
-	uuid, ok := w.NodeUUID, w.NodeUUID != ""
-	if !ok {
-		uuid, ok = c.policy.book.Find(strings.ToLower(w.Host))
-	}
-	if !ok {
-		uuid, _ = c.policy.book.Find(w.Host)
-	}
+func (c *Controller) holdOf(now time.Time, w *api.Why) *api.Hold {
+	uuid, _ := c.policy.book.Find(cmp.Or(w.NodeUUID, w.Host))
 	e, ok := c.policy.book.Entry(now, uuid)
 	if !ok {
 		return nil
@@ -115,98 +99,61 @@ func (c *core) holdOf(now time.Time, w *api.Why) *api.Hold {
 	return &hold
 }
 
-// foreseeFor fills in where h stands in its queue, and what it would be told if it asked again. It
-// returns the scope of the breaker that stops it; "": none does.
-func (c *core) foreseeFor(now time.Time, h *host, w *api.Why) (scope string) {
-	if h.queue != nil && h.place.State() != fairshare.Holding {
-		queued := showQueued(h.queue.Show(now, &h.place))
-		w.Queued = &queued
-	}
-	if !h.asked {
-		return ""
-	}
-	id := h.ID()
-	ask := api.Ask{
-		Name: id.Name, NodeUUID: id.UUID, UID: h.uid, Op: api.Ops()[h.wants], SpecHash: h.spec, Planned: h.planned,
-		ErrorCount: int(h.errors), Deleting: h.deleting, DryRun: true,
-	}
-	if namespace, name, ok := strings.Cut(id.Name, "~"); ok {
-		ask.Namespace, ask.Name = namespace, name
-	}
-	if w.Slot == nil {
-		w.Op = ask.Op
-	}
-	s := c.situationOf(now, ask, h.put)
-	d := c.foresee(now, s)
-	answer := c.answer(d, s)
-	w.Answer = &answer
-	if d.stop != nil && d.stop.scope.Kind != "" {
-		return d.stop.scope.String()
-	}
-	return ""
+// teller puts a Why into words.
+type teller struct {
+	*api.Why
+	now     time.Time
+	h       *slots.Host   // nil: nobody knows it
+	lingers bool          // its work is over, and its slot not given back yet
+	scope   string        // of the breaker that stops it
+	silence time.Duration // since anybody asked
 }
 
-// standing sums up how the host of w stands.
-func standing(w *api.Why, lingers bool) api.Standing {
-	held := w.Hold != nil && w.Hold.Held
-	switch {
-	case held && lingers:
+// comesBack is within what time a running BMO asks again.
+const comesBack = 2 * time.Minute
+
+// standing sums up how the host stands.
+func (t *teller) standing() api.Standing {
+	held := t.Hold != nil && t.Hold.Held
+	switch a := t.Answer; {
+	case held && t.lingers:
 		return api.StandingStopped
-	case w.Slot != nil && w.Slot.Busy:
+	case t.Slot != nil && t.Slot.Busy:
 		return api.StandingWorking
-	case w.Slot != nil:
+	case t.Slot != nil:
 		return api.StandingStarting
-	case w.Answer != nil && w.Queued != nil && turnsAlone(w.Answer.Reason):
+	case a != nil && (t.Queued != nil && waits[a.Reason] || a.Reason == api.ReasonPlannedYields):
 		return api.StandingWaiting
-	case w.Answer != nil && w.Answer.Reason == api.ReasonPlannedYields:
+	case a != nil && a.Reason == api.ReasonGranted && !t.h.LastTold.Yes(): // it was told no, and could start now
 		return api.StandingWaiting
-	case w.Answer != nil && !w.Answer.Reason.Yes() || held:
+	case a != nil && !a.Reason.Yes() || held:
 		return api.StandingStopped
-	case w.Answer != nil:
+	case t.h != nil:
 		return api.StandingIdle
 	}
 	return api.StandingUnknown
 }
 
-// turnsAlone reports whether nothing but slots and turns keeps a host with that answer waiting.
-func turnsAlone(r api.Reason) bool {
-	switch r {
-	case api.ReasonGranted, api.ReasonObserve, api.ReasonFull, api.ReasonNotCalled, api.ReasonFailingCap, api.ReasonRate, api.ReasonPlannedYields:
-		return true
-	}
-	return false
+// waits are the answers to a host that only slots and turns keep from starting.
+var waits = map[api.Reason]bool{
+	api.ReasonGranted: true, api.ReasonObserve: true, api.ReasonFull: true, api.ReasonTurn: true,
+	api.ReasonFailingCap: true, api.ReasonRate: true,
 }
 
-// storyteller puts a Why into words.
-type storyteller struct {
-	*api.Why
-	cluster clusterWord
-	now     time.Time
-	born    time.Time // what host.askedAt counts from
-	lingers bool      // its work is over, and its slot not given back yet
-
-	scope   string        // of the breaker that stops it
-	silence time.Duration // since anybody asked
-	share   string        // how its namespace stands beside another one; "" if it is alone
-	lighter bool          // that other one has more weight
-}
-
-func (t *storyteller) sayf(format string, args ...any) {
+func (t *teller) sayf(format string, args ...any) {
 	t.Story = append(t.Story, fmt.Sprintf(format, args...))
 }
 
-func (t *storyteller) tell(h *host) {
+func (t *teller) tell(inCluster string, planned bool) {
 	switch t.Standing {
 	case api.StandingUnknown:
-		t.unknown()
-		return
-	case api.StandingWorking, api.StandingStarting:
-		t.slot()
-	case api.StandingWaiting, api.StandingStopped:
-		if t.lingers {
-			t.slot()
+		t.sayf("The throttle does not know this host: nobody has asked for it since the throttle started, " +
+			"and its node was not seen at work.")
+		if inCluster != "" {
+			t.sayf("%s", inCluster)
 		}
-		t.waits(h)
+		t.Steps = unknownSteps
+		return
 	case api.StandingIdle:
 		if t.Answer != nil && t.Answer.Reason == api.ReasonObserve {
 			t.sayf("It wants to %s. In mode observe nobody waits.", wish(t.Op))
@@ -214,63 +161,56 @@ func (t *storyteller) tell(h *host) {
 			t.sayf("It wants nothing now.")
 		}
 	}
-	if h != nil && h.deleting {
-		t.sayf("BMO is deleting it, so no failure makes it wait.")
+	if t.Slot != nil {
+		t.slot()
 	}
-	t.failure()
-	if t.Answer != nil && (t.Slot == nil || !t.Answer.Ready) {
-		t.sayf("If it asked now, it would be told %s (%s): %s.", yesNo(t.Answer.Ready), t.Answer.Reason, t.Answer.Message)
-		if must := mustHappen[t.Answer.Reason]; must != "" {
-			t.sayf("%s", must)
-		}
-		t.Steps = t.queueSteps()
-		if t.silence < comesBack || t.Answer.Reason != api.ReasonGranted { // that one says to wait for BMO
-			t.Steps = append(t.Steps, t.stepsFor(t.Answer.Reason)...)
-		}
-		return
+	if t.Queued != nil {
+		t.waiting()
 	}
-	if t.Standing == api.StandingStopped { // held, and it has not asked
-		t.sayf("It is left alone for another %s, so that somebody can look at it. It has not asked since this throttle started.", about(seconds(t.Hold.RemainingSeconds)))
+	if t.Hold != nil && (t.Answer == nil || t.Answer.Reason != api.ReasonHold) {
+		t.sayf("Its %s failed %s%s: %s.", t.Hold.Kind, ago(t.now.Sub(t.Hold.Since)), inARow(t.Hold.Failures),
+			strings.TrimSuffix(cmp.Or(t.Hold.Cause, "Ironic gave no reason"), "."))
+	}
+	t.answered()
+	if planned {
+		t.sayf("Its work is planned: it starts when nobody else wants the slots.")
+		t.Steps = append(t.Steps, plannedStep)
+	}
+}
+
+// answered tells what the host would be told, and what helps.
+func (t *teller) answered() {
+	switch a := t.Answer; {
+	case a != nil && (t.Slot == nil || !a.Ready):
+		word := map[bool]string{true: "yes", false: "no"}[a.Ready]
+		since := ""
+		if told := t.now.Sub(t.h.ToldAt); !a.Ready && t.h.LastTold == a.Reason && told >= time.Second {
+			since = ", as it has been for " + about(told)
+		}
+		t.sayf("If it asked now, it would be told %s (%s)%s: %s.", word, a.Reason, since, a.Message)
+		if t.silence >= comesBack {
+			t.Steps = append(t.Steps, silentStep)
+		}
+		t.Steps = append(t.Steps, t.stepsFor(a.Reason)...)
+	case t.Standing == api.StandingStopped: // held, and it has not asked
+		t.sayf("It is left alone for another %s, so that somebody can look at it.", about(seconds(t.Hold.RemainingSeconds)))
 		t.Steps = t.stepsFor(api.ReasonHold)
-		return
-	}
-	t.Steps = t.slotSteps()
-}
-
-// planned tells that nobody asked for its work, and where that is seen.
-func (t *storyteller) planned() {
-	if t.Answer == nil || t.Answer.Reason != api.ReasonPlannedYields { // else that is told
-		t.sayf("Its work is planned: nobody asked for it, and what has not begun starts when nobody else wants the slots.")
-	}
-	t.Steps = append(t.Steps, "See what is planned, what is being carried out, and what that waits for: ironic-throttle plan, where the planner is on.")
-}
-
-func (t *storyteller) unknown() {
-	t.sayf("This throttle does not know it: nobody has asked for it since the throttle started, and its node was not seen at work.")
-	switch t.cluster {
-	case inCluster:
-		t.sayf("The cluster has a BareMetalHost of that name.")
-	case notInCluster:
-		t.sayf("The cluster has no such BareMetalHost.")
-	}
-	t.Steps = []string{
-		"See whether the name is right: kubectl get bmh -A, and ironic-throttle queue for those that wait.",
-		"See whether BMO is running and uses this throttle: ironic-throttle status shows when it asked last.",
+	case t.Slot == nil:
+		t.Steps = t.stepsFor(api.ReasonDone)
+	default:
+		t.Steps = t.stepsFor(api.ReasonHeldSlot)
 	}
 }
 
 // slot tells of a host that holds a slot or works without one.
-func (t *storyteller) slot() {
+func (t *teller) slot() {
 	s := t.Slot
-	since := "got a slot just now"
-	if s.SinceSeconds >= 1 {
-		since = "has held a slot for " + about(seconds(s.SinceSeconds))
-	}
+	since := "has held a slot for " + about(seconds(s.SinceSeconds))
 	switch s.Kind {
 	case "booting":
 		t.sayf("Its node is at work and takes no slot: somebody else started it, and its agent has not called yet.")
 	case "exempt":
-		t.sayf("Its node is at work and takes no slot, as it boots from virtual media.")
+		t.sayf("Its node is at work and takes no slot: it boots from virtual media.")
 	case "adopted":
 		t.sayf("It %s: its node was at work when this throttle started.", since)
 	case "foreign":
@@ -287,61 +227,23 @@ func (t *storyteller) slot() {
 		t.sayf("Ironic has not shown its work yet; its node was last seen in state %q.", s.State)
 	}
 	if s.Stuck {
-		t.sayf("Its node has not moved for longer than IRONIC_THROTTLE_STUCK_AFTER%s.", map[bool]string{true: "", false: ", so its slot is not counted any more"}[s.Counted])
-	}
-	if s.Abandoned {
-		t.sayf("No conductor works on its node any more: only the start of one takes it out of that state.")
+		t.sayf("Its node has not moved for longer than IRONIC_THROTTLE_STUCK_AFTER%s.",
+			map[bool]string{false: ", so its slot is not counted any more"}[s.Counted])
 	}
 }
 
-// waits tells of a host in a queue, or out of it because something stops it.
-func (t *storyteller) waits(h *host) {
+// waiting tells of a host in line.
+func (t *teller) waiting() {
 	q := t.Queued
-	if q == nil {
-		if t.Answer != nil && t.Answer.Reason == api.ReasonPlannedYields {
-			t.sayf("It wants to %s. That is planned work: it starts when nobody else wants the slots, and stands in no queue. It asked last %s.", wish(t.Op), ago(t.now.Sub(t.born)-h.askedAt))
-		}
-		return
-	}
-	t.sayf("It wants to %s. It asked first %s, and last %s.", wish(t.Op), ago(seconds(q.WaitedSeconds)), ago(t.now.Sub(t.born)-h.askedAt))
+	t.sayf("It wants to %s. It asked first %s, and last %s.",
+		wish(t.Op), ago(seconds(q.WaitedSeconds)), ago(t.now.Sub(t.h.AskedAt)))
 	if t.silence >= comesBack {
 		t.sayf("Nobody has asked for any host for %s: is BMO running?", about(t.silence))
 	}
-	if t.share != "" {
-		t.sayf("%s", t.share)
-	}
 	if q.Position == 0 && t.Standing == api.StandingWaiting {
-		t.sayf("Nobody waits for it, as it was stopped or silent; it keeps its place and goes on when BMO asks again.")
+		t.sayf("It was stopped or silent, so no slot waits for it; it keeps its place and goes on when BMO asks again.")
 	}
-	if q.Lane == fairshare.Failing.String() {
-		t.sayf("It queues behind hosts without failures, as it has failed: %d errors.", q.Errors)
+	if q.Lane == "failing" {
+		t.sayf("It queues behind hosts without failures, as it has %d errors.", q.Errors)
 	}
-}
-
-func (t *storyteller) failure() {
-	if t.Hold == nil {
-		return
-	}
-	cause := ""
-	if t.Hold.Cause != "" {
-		cause = ": " + t.Hold.Cause
-	}
-	t.sayf("Its %s failed %s%s%s", t.Hold.Kind, ago(t.now.Sub(t.Hold.Since)), inARow(t.Hold.Failures), strings.TrimSuffix(cause, ".")+".")
-}
-
-func seconds(s float64) time.Duration { return time.Duration(s * float64(time.Second)) }
-
-// ago says how long ago something was.
-func ago(d time.Duration) string {
-	if d < time.Second {
-		return "just now"
-	}
-	return about(d) + " ago"
-}
-
-func yesNo(yes bool) string {
-	if yes {
-		return "yes"
-	}
-	return "no"
 }

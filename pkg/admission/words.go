@@ -1,32 +1,35 @@
 package admission
 
 import (
+	"fmt"
 	"math"
-	"strconv"
+	"regexp"
+	"strings"
 	"time"
 
 	"github.com/ironic-throttle/ironic-throttle/pkg/api"
+	"github.com/ironic-throttle/ironic-throttle/pkg/breaker"
+	"github.com/ironic-throttle/ironic-throttle/pkg/ironic"
 	"github.com/ironic-throttle/ironic-throttle/pkg/slots"
 )
 
-// answer makes the api.Answer of d, with a message for people.
-func (c *core) answer(d decision, s *situation) api.Answer {
-	a := api.Answer{Ready: d.ready, Reason: d.reason, Position: d.position, Slots: s.ledger.Slots}
-	a.Slots.Waiting = c.queues.of(&s.ledger).Queued()
+// answer makes the api.Answer of d, with a sentence for people.
+func (c *Controller) answer(d decision, f *facts) api.Answer {
+	pool := f.host.Pool
+	a := api.Answer{Ready: d.ready, Reason: d.reason, Position: d.position, Slots: c.ledger.Slots(pool)}
+	a.Slots.Waiting = c.order.Queued(pool)
 	if !d.ready {
 		a.RetryAfterSeconds = max(1, int(math.Ceil(d.wait.Seconds())))
-	}
-	if d.expect > 0 && !d.ready {
-		a.ExpectSeconds, a.AtMostSeconds = int(d.expect/time.Second), int(d.atMost/time.Second)
+		a.ExpectSeconds, a.AtMostSeconds = max(0, int(d.expect/time.Second)), max(0, int(d.atMost/time.Second))
 	}
 	if d.reason == api.ReasonHold {
-		a.Episode = d.stop.hold.Episode
+		a.Episode = f.hold.Episode
 	}
-	a.Message = message(d, &s.ledger, a.Slots)
+	a.Message = message(f, d, a.Slots)
 	if c.failure != "" && (d.reason == api.ReasonStale || d.reason == api.ReasonStarting) {
 		a.Message += "; the last poll failed: " + c.failure
 	}
-	if !d.ready && c.mode == Observe {
+	if !d.ready && c.cfg.Mode == Observe {
 		a.Message = "mode observe lets it start; enforce would refuse: " + a.Message
 		a.Ready, a.Reason, a.RetryAfterSeconds, a.Position = true, api.ReasonObserve, 0, 0
 		a.ExpectSeconds, a.AtMostSeconds = 0, 0
@@ -34,10 +37,9 @@ func (c *core) answer(d decision, s *situation) api.Answer {
 	return a
 }
 
-func message(d decision, v *slots.Verdict, s api.Slots) string {
+// message says why in one sentence, with the numbers of the decision.
+func message(f *facts, d decision, s api.Slots) string {
 	switch d.reason {
-	case api.ReasonHold, api.ReasonShortCircuit, api.ReasonBreakerOpen, api.ReasonHalfOpen, api.ReasonRate:
-		return failureMessage(d, v)
 	case api.ReasonGranted:
 		return numbers("takes a free slot", d, s)
 	case api.ReasonHeldSlot:
@@ -50,73 +52,156 @@ func message(d decision, v *slots.Verdict, s api.Slots) string {
 		return numbers("no slot is free", d, s)
 	case api.ReasonFailingCap:
 		return numbers("hosts that fail again and again hold all the slots that they may have now", d, s)
-	case api.ReasonNotCalled:
-		if d.overdue {
+	case api.ReasonTurn:
+		if f.standing == slots.Overdue {
 			return numbers("did not use its slot in time and has to wait for another", d, s)
 		}
-		return numbers("the free slots are meant for others whose turn is before", d, s)
-	case api.ReasonStarting:
-		if d.stop != nil && d.stop.standby {
-			return "this throttle does not decide now: it does not lead, or has not read the holds of failed hosts yet"
-		}
-		if d.stop != nil && d.stop.unplaced {
-			return "a breaker is open or a conductor group is paused, and Ironic has not been asked yet where this host belongs"
-		}
-		if d.stop != nil && d.stop.unknown {
-			return unknownText
-		}
-		return "the throttle has just started and is still finding out which hosts are busy"
+		return numbers("other hosts are first for the free slots", d, s)
 	case api.ReasonPlannedYields:
-		return d.stop.yields.message()
+		return f.yields
 	case api.ReasonStale:
 		return "Ironic has not been seen for too long to start anything new"
+	case api.ReasonStarting:
+		switch {
+		case !f.leading:
+			return "this throttle does not decide now: it does not lead, or has not read the holds of failed hosts yet"
+		case f.standing == slots.Unknown:
+			return fmt.Sprintf("neither Ironic nor the cluster has shown this host, and %d such hosts have asked: "+
+				"no more of them are taken in", slots.MaxUnknown)
+		case f.unplaced:
+			return "Ironic has not shown this host yet, so nobody knows its conductor group and how it boots: " +
+				"the next poll asks for it"
+		}
+		return "the throttle has just started and is still finding out which hosts are busy"
 	}
-	return string(d.reason)
+	return failureMessage(f, d)
 }
 
-// numbers adds how things stand: "no slot is free: 20 of 20 occupied, 57 waiting,
-// this is number 12, its turn comes in about 25m, at most 50m for nine of ten".
+// failureMessage is the message for a host that a hold, a pause, a breaker or the rate stops: why it waits, and what an
+// operator can do.
+func failureMessage(f *facts, d decision) string {
+	switch d.reason {
+	case api.ReasonHold:
+		h := f.hold
+		return fmt.Sprintf("its %s has failed%s: it is left alone for another %s, until %s, "+
+			"so that somebody can look at it; to let it go now: ironic-throttle holds release %s",
+			h.Kind, inARow(h.Failures), about(h.Remaining), h.Until.UTC().Format(time.RFC3339), f.host.Shown())
+	case api.ReasonShortCircuit:
+		p := f.pause
+		return fmt.Sprintf("%s is paused: %d of its %d hosts have failed or are held, IRONIC_THROTTLE_MAX_FAILED allows %d",
+			poolWord(p.Pool), p.Failed, p.Hosts, p.Allowed)
+	case api.ReasonBreakerOpen:
+		where := scopeWord(f.open.Scope)
+		if f.open.ByHand {
+			return fmt.Sprintf("the breaker of %s was opened by hand: nothing new starts there for another %s",
+				where, about(d.wait))
+		}
+		return fmt.Sprintf("too much has failed in %s: nothing new starts there for another %s (%s)",
+			where, about(d.wait), f.open.Message)
+	case api.ReasonHalfOpen:
+		return fmt.Sprintf("the breaker of %s was open: single hosts are tried there first, "+
+			"all others wait until one of them goes well",
+			scopeWord(f.open.Scope))
+	}
+	return fmt.Sprintf("%s started in %s within a minute, "+
+		"which is all that IRONIC_THROTTLE_BREAKER_RATE_LIMIT_PER_MINUTE allows",
+		number(f.rate.Limit, "host has", "hosts have"), scopeWord(wholeIronic))
+}
+
+// numbers adds how things stand: "no slot is free: 20 of 20 occupied, 57 waiting, this is number 12, its turn comes in
+// about 25m, at most 50m for nine of ten".
 func numbers(text string, d decision, s api.Slots) string {
-	b := make([]byte, 0, 224)
-	b = append(b, text...)
-	b = append(b, ": "...)
-	b = strconv.AppendInt(b, int64(s.Occupied), 10)
-	b = append(b, " of "...)
-	b = strconv.AppendInt(b, int64(s.Limit), 10)
-	b = append(b, " occupied"...)
+	text = fmt.Sprintf("%s: %d of %d occupied", text, s.Occupied, s.Limit)
 	if s.Waiting > 0 {
-		b = append(b, ", "...)
-		b = strconv.AppendInt(b, int64(s.Waiting), 10)
-		b = append(b, " waiting"...)
+		text += fmt.Sprintf(", %d waiting", s.Waiting)
 	}
 	if d.position > 0 {
-		b = append(b, ", this is number "...)
-		b = strconv.AppendInt(b, int64(d.position), 10)
+		text += fmt.Sprintf(", this is number %d", d.position)
 	}
 	switch {
 	case d.expect < 0:
-		b = append(b, ", when its turn comes is not known yet"...)
+		text += ", no estimate yet"
 	case d.expect > 0:
-		b = append(b, ", its turn comes in about "...)
-		b = appendAbout(b, d.expect)
-		b = append(b, ", at most "...)
-		b = appendAbout(b, d.atMost)
-		b = append(b, " for nine of ten"...)
+		text += ", its turn comes in about " + about(d.expect) + ", at most " + about(d.atMost) + " for nine of ten"
 	}
-	return string(b)
+	return text
 }
 
-// appendAbout writes a duration as roughly as it is known: 40s, 25m, 3h20m.
-func appendAbout(b []byte, d time.Duration) []byte {
+// about is a duration as roughly as it is known: 40s, 25m, 3h20m.
+func about(d time.Duration) string {
+	h, m := int(d.Hours()), int(d%time.Hour/time.Minute)
 	switch {
 	case d < time.Minute:
-		return append(strconv.AppendInt(b, int64((d+time.Second-1)/time.Second), 10), 's')
-	case d < time.Hour:
-		return append(strconv.AppendInt(b, int64(d/time.Minute), 10), 'm')
+		return fmt.Sprintf("%ds", int(math.Ceil(d.Seconds())))
+	case h == 0:
+		return fmt.Sprintf("%dm", m)
+	case m == 0 || h >= 24:
+		return fmt.Sprintf("%dh", h)
 	}
-	b = append(strconv.AppendInt(b, int64(d/time.Hour), 10), 'h')
-	if m := d % time.Hour / time.Minute; m > 0 && d < 24*time.Hour {
-		b = append(strconv.AppendInt(b, int64(m), 10), 'm')
+	return fmt.Sprintf("%dh%dm", h, m)
+}
+
+// ago says how long ago something was.
+func ago(d time.Duration) string {
+	if d < time.Second {
+		return "just now"
 	}
-	return b
+	return about(d) + " ago"
+}
+
+func seconds(s float64) time.Duration { return time.Duration(s * float64(time.Second)) }
+
+// number is n with what it counts.
+func number(n int, one, many string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	return fmt.Sprintf("%d %s", n, many)
+}
+
+func inARow(failures int) string {
+	if failures < 2 {
+		return ""
+	}
+	return fmt.Sprintf(" %d times in a row", failures)
+}
+
+func poolWord(group string) string {
+	if group == "" {
+		return "the default conductor group"
+	}
+	return fmt.Sprintf("conductor group %q", group)
+}
+
+func scopeWord(s breaker.Scope) string {
+	switch {
+	case s.Kind == ScopeIronic:
+		return "all of Ironic"
+	case s.Kind == ScopeImage:
+		return fmt.Sprintf("the hosts that get image %q", s.Name)
+	case s.Name == DefaultGroup:
+		return poolWord("")
+	}
+	return poolWord(s.Name)
+}
+
+// maxCause bounds the text of a cause, in bytes.
+const maxCause = 200
+
+// own is what differs in last_error from node to node and from try to try: UUIDs, stamps, addresses, and long numbers.
+var own = regexp.MustCompile(`(?i)[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}` +
+	`|\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:?\d\d)?` +
+	`|\b\d{1,3}(\.\d{1,3}){3}(:\d+)?\b|\b[0-9a-f]{2}(:[0-9a-f]{2}){5}\b|\b\d{4,}\b`)
+
+// causeOf is what a failure has in common with others of its kind: the state in which Ironic left the node, and its
+// last_error without what is the node's own.
+func causeOf(e slots.Ending) string {
+	text := own.ReplaceAllString(e.Cause, "…")
+	if name := e.Host.Name; name != "" {
+		text = strings.ReplaceAll(text, name, "…")
+	}
+	if text = ironic.Line(text, maxCause); text == "" {
+		text = "no reason given"
+	}
+	return string(e.State) + ": " + text
 }

@@ -15,7 +15,7 @@ const (
 	maxText           = 128 // of everything else: UUIDs, hashes of up to 512 bits in hex, states
 )
 
-// maxErrors is the most failures that make a difference (LH-28).
+// maxErrors is the most failures that make a difference.
 const maxErrors = 9
 
 // FieldError says what is wrong with one field of an Ask.
@@ -79,7 +79,7 @@ func (a Ask) Validate() error {
 	return nil
 }
 
-// Normalize returns a as the decision sees it: counts within 0..9 (LH-28), UUID
+// Normalize returns a as the decision sees it: counts within 0..9, UUID
 // and conductor group in lower case, as Ironic has them.
 func (a Ask) Normalize() Ask {
 	a.ErrorCount = min(max(a.ErrorCount, 0), maxErrors)

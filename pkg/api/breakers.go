@@ -2,7 +2,7 @@ package api
 
 import "time"
 
-// Breakers is the body of GET /v1/breakers (docs/spec/breaker.md).
+// Breakers is the body of GET /v1/breakers.
 type Breakers struct {
 	Enabled  bool      `json:"enabled"`
 	Breakers []Breaker `json:"breakers"` // by scope
@@ -21,8 +21,7 @@ type Breaker struct {
 	LastStateChange     time.Time `json:"lastStateChange,omitzero"`
 	TimeToRecovery      float64   `json:"timeToRecoverySeconds"` // 0 unless OPEN
 
-	// Scope is what it watches: "ironic", "group:rack1" (a conductor group),
-	// "driver:redfish", "image:<checksum>".
+	// Scope is what it watches: "ironic", "group:rack1" (a conductor group), "image:<checksum>".
 	Scope string `json:"scope"`
 	// Mode is consecutive or window.
 	Mode string `json:"mode"`
@@ -51,7 +50,7 @@ type TripRequest struct {
 }
 
 // BreakerAnswer is what reset and trip answer. Changed is false when the breaker was
-// like that already (CB-29).
+// like that already.
 type BreakerAnswer struct {
 	Changed bool    `json:"changed"`
 	Message string  `json:"message"`

@@ -17,7 +17,7 @@ import (
 
 // What a Client allows itself.
 const (
-	// DefaultTimeout bounds a whole call: connect, ask, answer (LH-29).
+	// DefaultTimeout bounds a whole call: connect, ask, answer.
 	DefaultTimeout = 2 * time.Second
 	// PlanTimeout bounds the calls that make a plan: the throttle reads the cluster for
 	// them, for at most a minute.
@@ -106,7 +106,7 @@ func NewClient(baseURL string, opts ...Option) (*Client, error) {
 // IsReady asks whether a host may start. A no is an Answer, not an error; its
 // RetryAfterSeconds says when to ask again. With an error nobody knows what was decided
 // and the Answer's Ready is always false: who goes on in spite of it gives the
-// limit up (LH-29). Errors are a *FieldError (nothing was sent), an *Error (the
+// limit up. Errors are a *FieldError (nothing was sent), an *Error (the
 // throttle's own), or wrap ErrUnreachable or ErrBadAnswer.
 //
 // A yes takes a slot for this host until its work has ended, so ask only for

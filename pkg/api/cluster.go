@@ -42,7 +42,7 @@ type EventCounts struct {
 	Pending int    `json:"pending"` // to be sent
 }
 
-// Leader tells which replica decides (LH-27).
+// Leader tells which replica decides.
 type Leader struct {
 	Leads    bool   `json:"leads"`    // the one that answers
 	Identity string `json:"identity"` // of the one that answers

@@ -3,7 +3,7 @@ package api
 import "time"
 
 // Holds is the body of GET /v1/holds: the failed hosts that are left alone for a
-// human to look at, and the pools in which too many have failed (docs/spec/hold-off.md).
+// human to look at, and the pools in which too many have failed (docs/behaviour.md).
 type Holds struct {
 	// Timeout is FAILED_HOST_HOLDOFF, "0s" when hosts are held only where
 	// HOLDOFF_HOSTS names them; Stage is retry or remediate.
@@ -40,7 +40,7 @@ type Hold struct {
 	RemainingSeconds float64 `json:"remainingSeconds"`
 }
 
-// PoolFailures shows how far a pool is from being paused (BO-14).
+// PoolFailures shows how far a pool is from being paused.
 type PoolFailures struct {
 	Pool    string `json:"pool"` // conductor group, "" the default one
 	Failed  int    `json:"failed"`
@@ -56,7 +56,7 @@ type ReleaseRequest struct {
 }
 
 // ReleaseAnswer is what it answers. Released is false when nothing was held any
-// more: releasing twice is no error (BO-10).
+// more: releasing twice is no error.
 type ReleaseAnswer struct {
 	Released bool   `json:"released"`
 	Message  string `json:"message"`

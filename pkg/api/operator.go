@@ -46,7 +46,7 @@ func (c *Client) Holds(ctx context.Context) (Holds, error) {
 
 // ReleaseHold lets a held host be tried again; name may be its node's UUID. Without
 // a namespace name is that of a node. With an episode only that failure is
-// released: the *Error has Code 409 when another has followed (BO-10). Code 404
+// released: the *Error has Code 409 when another has followed. Code 404
 // with the Field "name" means that no such host has failed. Errors are else as in
 // IsReady.
 func (c *Client) ReleaseHold(ctx context.Context, namespace, name, episode string) (ReleaseAnswer, error) {
@@ -73,7 +73,7 @@ func (c *Client) Breakers(ctx context.Context) (Breakers, error) {
 	return b, nil
 }
 
-// ResetBreaker closes the breaker of a scope, such as "group:rack1" (CB-29). The
+// ResetBreaker closes the breaker of a scope, such as "group:rack1". The
 // *Error has Code 400 for what cannot be a scope, and Code 404 with the Field
 // "scope" for one that has no breaker or no host. Errors are else as in IsReady.
 func (c *Client) ResetBreaker(ctx context.Context, scope string) (BreakerAnswer, error) {
@@ -81,7 +81,7 @@ func (c *Client) ResetBreaker(ctx context.Context, scope string) (BreakerAnswer,
 }
 
 // TripBreaker opens the breaker of a scope for d, 1s..720h, or for its recovery
-// time when d is 0 (CB-29). Errors are as in ResetBreaker.
+// time when d is 0. Errors are as in ResetBreaker.
 func (c *Client) TripBreaker(ctx context.Context, scope string, d time.Duration) (BreakerAnswer, error) {
 	var r TripRequest
 	if d != 0 {

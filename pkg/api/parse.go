@@ -87,7 +87,7 @@ func set(field string, target any, raw json.RawMessage) error {
 }
 
 // wholeNumber reads a JSON number in any of its forms, such as 1e3, and clamps it
-// to what an int32 holds: the largest counts all mean the same (LH-28).
+// to what an int32 holds: the largest counts all mean the same.
 func wholeNumber(text string) (int, bool) {
 	f, err := strconv.ParseFloat(text, 64)
 	if errors.Is(err, strconv.ErrRange) {

@@ -21,29 +21,26 @@ type QueueQuery struct {
 // All reports whether q wants hosts of every namespace and reason, of whatever pool.
 func (q QueueQuery) All() bool { return q.Namespace == "" && q.Reason == "" }
 
-// PoolQueue is the queue for the slots of one limit (docs/spec/fair-share.md).
+// PoolQueue is the queue for the slots of one limit (docs/behaviour.md).
 type PoolQueue struct {
 	Pool string `json:"pool"`
 
 	Limit int `json:"limit"`
 	Free  int `json:"free"`
 
-	Waiting int `json:"waiting"` // hosts that want a slot: called ones and those not called yet
-	Called  int `json:"called"`  // of these, those that a slot is meant for
-	Due     int `json:"due"`     // of these, those that a free slot is kept for
-	Parked  int `json:"parked"`  // hosts that have not asked for too long, or are stopped; they keep their place
-	Stopped int `json:"stopped"` // of these, those that a hold, a breaker or a pause has stopped
+	Waiting int `json:"waiting"` // hosts in line for a slot
+	Due     int `json:"due"`     // of these, those that were overtaken so often that a free slot is kept for them
+	// Silent hosts have not asked for too long; Stopped ones are kept from starting by a hold, a breaker or a pause. Both keep
+	// their place, and are not in line.
+	Silent  int `json:"silent"`
+	Stopped int `json:"stopped"`
 
-	Ahead         int `json:"ahead"`         // hosts called beyond the free slots
-	OvertakeBound int `json:"overtakeBound"` // how often a called host may be overtaken
-	// ClaimWindowSeconds is how long a host may be silent before it is parked.
-	ClaimWindowSeconds float64 `json:"claimWindowSeconds"`
 	// MeanSlotSeconds is for how long a host holds a slot on average; absent, and 0, until
 	// enough slots have ended since the start to tell.
 	MeanSlotSeconds float64 `json:"meanSlotSeconds,omitempty"`
 
-	FailingOpen bool `json:"failingOpen"` // a failing host may be called now
-	// FailingAllowed is how many failing hosts may hold slots or be called now:
+	FailingOpen bool `json:"failingOpen"` // a failing host may get a slot
+	// FailingAllowed is how many failing hosts may hold slots:
 	// FAILING_CAP while healthy hosts want slots, more when they do not. FailingHeld
 	// is how many do; it may be more, as no slot is taken away.
 	FailingAllowed int `json:"failingAllowed"`
@@ -58,7 +55,7 @@ type PoolQueue struct {
 	Tenants     []TenantQueue `json:"tenants"`
 	TenantCount int           `json:"tenantCount"` // how many there are
 	// Hosts are in the order of the queue, cut off at the limit of the query. With a namespace or a
-	// reason in the query parked ones follow.
+	// reason in the query silent and stopped ones follow.
 	Hosts []QueuedHost `json:"hosts"`
 	// Matching is how many hosts match the namespace and the reason of the query; 0 without these.
 	Matching int `json:"matching,omitempty"`
@@ -69,15 +66,14 @@ type TenantQueue struct {
 	Tenant  string  `json:"tenant"`
 	Weight  float64 `json:"weight"`
 	Holding int     `json:"holding"` // slots
-	Called  int     `json:"called"`
-	Waiting int     `json:"waiting"` // not called yet
-	Failing int     `json:"failing"` // of these, those in the failing lane
+	Waiting int     `json:"waiting"` // hosts in line
+	Failing int     `json:"failing"` // of these, those that are failing
 	Granted uint64  `json:"granted"` // since it last had no host here
 }
 
 // QueuedHost is one host that waits.
 type QueuedHost struct {
-	Position int    `json:"position"` // 1 = next, 0: it is parked
+	Position int    `json:"position"` // 1 = next, 0: it is not in line
 	Name     string `json:"name,omitempty"`
 	NodeUUID string `json:"nodeUUID,omitempty"`
 	Tenant   string `json:"tenant"`
@@ -85,7 +81,6 @@ type QueuedHost struct {
 	Reason Reason `json:"reason,omitempty"`
 	Lane   string `json:"lane"` // healthy, failing; planned of one that stands in no queue
 	Errors int    `json:"errors"`
-	Called bool   `json:"called"`
 	Due    bool   `json:"due"`
 	// WaitedSeconds counts from its first ask for this slot, SilentSeconds from
 	// its last one. ExpectSeconds is until the slot as far as one can tell: half of all hosts in
@@ -98,10 +93,7 @@ type QueuedHost struct {
 
 // Turns counts what the queues of all pools did since the start.
 type Turns struct {
-	Calls     uint64 `json:"calls"`
-	Expired   uint64 `json:"expired"`   // calls that ended because their host was silent
-	Overtakes uint64 `json:"overtakes"` // grants while an older call was open
-	Redeemed  uint64 `json:"redeemed"`  // calls taken over by another host of the same tenant and lane
+	Overtakes uint64 `json:"overtakes"` // grants to a host while one before it in the order could have had the slot
 	// Grants by lane: healthy, failing, planned.
 	Grants map[string]uint64 `json:"grants"`
 	// Waits is the histogram of the time from a host's entry to its grant.

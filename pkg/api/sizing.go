@@ -1,14 +1,14 @@
 package api
 
+import "time"
+
 // Sizing is what boots say about the limit (docs/sizing.md).
 type Sizing struct {
 	Mode string `json:"mode"` // one of LimitModes
 	// Pools are those with a limit, the total first.
 	Pools []PoolSizing `json:"pools"`
-	// Boots, States and Works are how long parts of the work took since the start of the process.
-	Boots  []BootTimes  `json:"boots"`
-	States []StateTimes `json:"states"`
-	Works  []WorkTimes  `json:"works"`
+	// Boots are those that have ended since the start of the process.
+	Boots []BootTimes `json:"boots"`
 }
 
 // PoolSizing is what is known of one limit.
@@ -48,6 +48,20 @@ type Histogram struct {
 	Buckets []uint64 `json:"buckets"`
 }
 
+// NewHistogram returns one of TimeBuckets that has counted nothing.
+func NewHistogram() Histogram { return Histogram{Buckets: make([]uint64, len(TimeBuckets()))} }
+
+// Add counts a duration.
+func (h *Histogram) Add(d time.Duration) {
+	h.Count++
+	h.SumSeconds += d.Seconds()
+	for i, upTo := range TimeBuckets() {
+		if d.Seconds() <= upTo {
+			h.Buckets[i]++
+		}
+	}
+}
+
 // TimeBuckets are the upper bounds of the buckets of a Histogram, in seconds.
 func TimeBuckets() []float64 {
 	return []float64{15, 30, 60, 90, 120, 180, 240, 300, 420, 600, 900, 1200, 1800, 3600, 7200}
@@ -61,19 +75,4 @@ type BootTimes struct {
 	// Failed before the agent came, and Ended on purpose.
 	Failed uint64 `json:"failed"`
 	Ended  uint64 `json:"ended"`
-}
-
-// StateTimes are the times that hosts were in one busy state.
-type StateTimes struct {
-	State string    `json:"state"`
-	Times Histogram `json:"times"`
-}
-
-// WorkTimes are whole works of one kind, one of OutcomeWorks.
-type WorkTimes struct {
-	Work      string    `json:"work"`
-	Succeeded Histogram `json:"succeeded"`
-	// FailedBeforeAgent and FailedAfterAgent tell whether the host had booted.
-	FailedBeforeAgent uint64 `json:"failedBeforeAgent"`
-	FailedAfterAgent  uint64 `json:"failedAfterAgent"`
 }

@@ -33,14 +33,14 @@ type OutcomeCount struct {
 
 // ScopeKinds lists the kinds of scopes that a breaker can watch: a scope is
 // "ironic", or begins with another of them and a colon.
-func ScopeKinds() []string { return []string{"ironic", "group", "driver", "image"} }
+func ScopeKinds() []string { return []string{"ironic", "group", "image"} }
 
 // BreakerStates lists the states of a breaker.
 func BreakerStates() []string { return []string{"CLOSED", "OPEN", "HALF_OPEN"} }
 
-// HoldEnds lists how a hold ends: released by hand (BO-10), by a change of the
-// host's spec (BO-11), as its time is over (BO-2), as the host has gone well
-// (BO-6), or with the host (BO-17).
+// HoldEnds lists how a hold ends: released by hand, by a change of the
+// host's spec, as its time is over, as the host has gone well,
+// or with the host.
 func HoldEnds() []string { return []string{"hand", "spec", "time", "success", "gone"} }
 
 // OutcomeResults lists how work ends. A neutral end says nothing about Ironic: the

@@ -15,17 +15,7 @@ var (
 	ErrNoBreaker = errors.New("has no breaker")
 )
 
-// UnknownScopeError refuses to change the breaker of a scope that no host was seen in:
-// to open it would protect nothing.
-type UnknownScopeError struct {
-	Scope string
-	Known []string // the scopes of its kind that hosts were seen in, sorted
-}
-
-// Error names the scope.
-func (e *UnknownScopeError) Error() string { return fmt.Sprintf("scope: %q is unknown", e.Scope) }
-
-// EpisodeError refuses the release of another episode than the present one (BO-10):
+// EpisodeError refuses the release of another episode than the present one:
 // whoever releases the former has not seen the present one.
 type EpisodeError struct {
 	Given   string // the episode that was to be released

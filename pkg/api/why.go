@@ -26,8 +26,6 @@ type Why struct {
 	Story []string `json:"story"`
 	// Steps are what an operator can do, most useful first.
 	Steps []string `json:"steps"`
-	// History is what happened to it, the newest first; it begins with this process.
-	History []HostEvent `json:"history"`
 }
 
 // Standing is how a host stands with the throttle.
@@ -42,11 +40,3 @@ const (
 	StandingStarting Standing = "starting" // it has a slot and was not seen at work yet
 	StandingWorking  Standing = "working"  // its node is at work
 )
-
-// HostEvent is something that happened to a host.
-type HostEvent struct {
-	// At is when it happened, or with Times above 1 when it happened first.
-	At    time.Time `json:"at"`
-	Text  string    `json:"text"`
-	Times int       `json:"times"` // in a row
-}

@@ -62,7 +62,7 @@ type Occupant struct {
 	NodeUUID string `json:"nodeUUID,omitempty"`
 	Name     string `json:"name,omitempty"`
 	Pool     string `json:"pool,omitempty"` // conductor group with a limit of its own, or "virtual-media"
-	// Kind is leased (we said yes), adopted (found busy at our start), foreign
+	// Kind is granted (we said yes), adopted (found busy at our start), foreign
 	// (counted, but nobody asked us), booting or exempt (not counted).
 	Kind  string `json:"kind"`
 	Op    Op     `json:"op,omitempty"`
@@ -74,12 +74,9 @@ type Occupant struct {
 	// not known.
 	StateSeconds float64 `json:"stateSeconds,omitempty"`
 	// Stuck hosts have not moved for STUCK_AFTER; Counted tells whether the
-	// host takes a slot in spite of that (LH-33).
+	// host takes a slot in spite of that.
 	Stuck   bool `json:"stuck,omitempty"`
 	Counted bool `json:"counted"`
-	// Abandoned: no conductor works on the node any more, and only the start of one takes it
-	// out of its state.
-	Abandoned bool `json:"abandoned,omitempty"`
 }
 
 // SlotsView is the body of GET /v1/slots.
@@ -92,7 +89,7 @@ type SlotsView struct {
 // View shows how old and how complete our view of Ironic is.
 type View struct {
 	Fresh      bool      `json:"fresh"`
-	Settled    bool      `json:"settled"`    // past the adoption after our start (LH-24)
+	Settled    bool      `json:"settled"`    // past the adoption after our start
 	AgeSeconds float64   `json:"ageSeconds"` // -1 before the first complete poll
 	Polls      uint64    `json:"polls"`
 	TakenAt    time.Time `json:"takenAt,omitzero"`
@@ -120,8 +117,6 @@ type Status struct {
 	// Holds counts the hosts of GET /v1/holds; absent where no host can be held.
 	Holds *HoldCounts `json:"holds,omitempty"`
 	Storm Storm       `json:"storm"`
-	// Bypass is absent while the gateway is used, and where there is none.
-	Bypass *Bypass `json:"bypass,omitempty"`
 	// Cluster is absent where BareMetalHosts are not watched.
 	Cluster  *Cluster `json:"cluster,omitempty"`
 	Warnings []string `json:"warnings"`
@@ -129,23 +124,16 @@ type Status struct {
 	Settings map[string]string `json:"settings"`
 }
 
-// Bypass tells that BMO goes round the gateway: Hosts have begun to work since it was used last,
-// or since the start of the throttle.
-type Bypass struct {
-	Hosts int       `json:"hosts"`
-	Since time.Time `json:"since"`
-}
-
 // Totals are counted since the start of the process; they only grow.
 type Totals struct {
 	Granted    uint64 `json:"granted"`    // leases begun by a yes
 	Finished   uint64 `json:"finished"`   // slots given back because the work ended
-	Expired    uint64 `json:"expired"`    // leases that were never used (LH-12)
+	Expired    uint64 `json:"expired"`    // leases that were never used
 	Refused    uint64 `json:"refused"`    // leases that ended because Ironic refused the PUT they were made for (GW-5)
-	Vanished   uint64 `json:"vanished"`   // slots whose node left Ironic (LH-23)
-	Adopted    uint64 `json:"adopted"`    // nodes found busy after our start (LH-24)
+	Vanished   uint64 `json:"vanished"`   // slots whose node left Ironic
+	Adopted    uint64 `json:"adopted"`    // nodes found busy after our start
 	Foreign    uint64 `json:"foreign"`    // nodes counted that nobody asked us about
-	WrittenOff uint64 `json:"writtenOff"` // hosts found stuck (LH-33)
+	WrittenOff uint64 `json:"writtenOff"` // hosts found stuck
 }
 
 // Count is a tally by reason.
@@ -164,7 +152,7 @@ type Error struct {
 }
 
 // NotLeading is the Reason of a 503 of a throttle that stands by while another one
-// decides: ask that one (LH-27).
+// decides: ask that one.
 const NotLeading = "notLeading"
 
 // ErrorBody is the envelope in which an Error travels.

@@ -1,7 +1,6 @@
 package api
 
-// Op is what a host wants to do next. A check names it, a gated PUT implies it
-// (LH-38).
+// Op is what a host wants to do next. A check names it, a gated PUT implies it.
 type Op string
 
 // The operations. None is said by a host that wants nothing started.
@@ -47,8 +46,8 @@ const (
 	BMHDeprovisioning        BMHState = "deprovisioning"
 )
 
-// OpFor returns the operation that a BareMetalHost in state s asks for next
-// (LH-38); false for a state that starts nothing by itself.
+// OpFor returns the operation that a BareMetalHost in state s asks for next;
+// false for a state that starts nothing by itself.
 func OpFor(s BMHState) (Op, bool) {
 	switch s {
 	case BMHRegistering, BMHInspecting:
@@ -78,7 +77,7 @@ const (
 // Reasons of a no.
 const (
 	ReasonFull          Reason = "full"
-	ReasonNotCalled     Reason = "not-called"
+	ReasonTurn          Reason = "turn"
 	ReasonFailingCap    Reason = "failing-cap"
 	ReasonHold          Reason = "hold"
 	ReasonShortCircuit  Reason = "short-circuit"
@@ -94,7 +93,7 @@ const (
 func Reasons() []Reason {
 	return []Reason{
 		ReasonGranted, ReasonHeldSlot, ReasonDone, ReasonExempt, ReasonObserve,
-		ReasonFull, ReasonNotCalled, ReasonFailingCap, ReasonHold, ReasonShortCircuit, ReasonBreakerOpen,
+		ReasonFull, ReasonTurn, ReasonFailingCap, ReasonHold, ReasonShortCircuit, ReasonBreakerOpen,
 		ReasonHalfOpen, ReasonRate, ReasonStale, ReasonStarting, ReasonPlannedYields,
 	}
 }

@@ -6,128 +6,156 @@ import (
 	"time"
 )
 
-// circuit is the breaker of one scope. Times in it are those since epoch, so that a
-// wall clock that is set does no harm.
+// circuit is the breaker of one scope.
 type circuit struct {
-	set   *Set
-	cfg   *Config
+	cfg   Config
 	scope Scope
-	text  string // of the scope
-	epoch time.Time
-	now   time.Duration // the latest that was passed in (CB-26)
-	used  time.Duration // for CB-25
+	used  time.Time
 
 	state      State
 	changed    time.Time // the state; zero: never
-	generation uint32    // 1, and one more at each trip (CB-12)
-
-	running  int     // permits that are out
-	probes   []probe // those of them that are probes, oldest first
-	starts   ring[time.Duration]
-	evidence evidence
+	generation int       // how often it has opened
+	running    int       // permits that are out
+	probes     []*Permit // those of them that are probes, oldest first
+	starts     []time.Time
+	evidence   evidence
 
 	// While it is not CLOSED:
-	opened, recovery time.Duration
-	tripped          bool   // by hand
-	why              string // it opened
-	failures         []entry
+	reopens time.Time // when OPEN ends
+	tripped bool      // by hand
+	why     string    // it opened
+	kind    string    // of work that failed last before it opened; "": by hand
+	causes  []Cause
 }
 
-// probe is a running one.
-type probe struct {
-	since time.Duration
-	stake *stake
+// Permit is the right to run one piece of work in some scopes.
+type Permit struct {
+	since  time.Time
+	stakes []stake
+	ended  bool
 }
 
-// tick moves the clock on, which never goes back, and makes happen what happens by
-// time alone.
-func (c *circuit) tick(now time.Time) {
-	c.now = max(c.now, now.Sub(c.epoch))
-	if c.state == Open && c.now-c.opened >= c.recovery {
-		c.change(HalfOpen, c.opened+c.recovery, 0, false)
-	}
-	for len(c.probes) > 0 && c.now-c.probes[0].since >= c.cfg.ProbeLifetime {
-		c.probes[0].stake.generation = noVerdict
-		c.probes = slices.Delete(c.probes, 0, 1)
-	}
-	for c.starts.n > 0 && c.now-*c.starts.at(0) >= rateSpan {
-		c.starts.pop()
-	}
+type stake struct {
+	circuit    *circuit
+	generation int // of the circuit when the work began
 }
 
-// end takes the work of st off. o is nil for an end without a verdict.
-func (c *circuit) end(st *stake, o *outcome) {
-	c.running--
-	i := slices.IndexFunc(c.probes, func(p probe) bool { return p.stake == st })
-	probed := i >= 0
-	if probed {
-		c.probes = slices.Delete(c.probes, i, i+1)
+func newPermit(now time.Time, list []*circuit) *Permit {
+	p := &Permit{since: now}
+	for _, c := range list {
+		c.running++
+		p.stakes = append(p.stakes, stake{c, c.generation})
 	}
-	switch {
-	case o == nil || st.generation != c.generation:
-	case c.state == Closed:
-		c.count(o)
-	case probed && o.failure == nil:
-		c.close(false)
-	case probed:
-		c.evidence = evidence{run: []entry{{at: c.now, failure: o.failure}}}
-		c.trip(c.cfg.RecoveryTimeout, c.evidence.run, "a probe that failed", false)
-	}
+	return p
 }
 
-// count adds an outcome to the evidence, and opens the circuit when that is enough.
-// It does nothing unless the circuit is CLOSED.
-func (c *circuit) count(o *outcome) {
-	if c.state != Closed {
-		return
-	}
-	failures, of := c.evidence.add(c.cfg, c.now, o, c.running)
-	if failures == nil {
-		return
-	}
-	why := fmt.Sprintf("%d failures within %v", len(failures), c.cfg.FailureWindow)
-	if of > 0 {
-		why = fmt.Sprintf("%d failures of %d outcomes within %v", len(failures), of, c.cfg.FailureWindow)
-	}
-	c.trip(c.cfg.RecoveryTimeout, failures, why, false)
+// outdated reports whether the work of p began before c opened last.
+func (p *Permit) outdated(c *circuit) bool {
+	return p != nil && slices.ContainsFunc(p.stakes, func(st stake) bool { return st.circuit == c && st.generation != c.generation })
 }
 
-// trip opens the circuit. Permits of before give no verdict from now on (CB-12).
-func (c *circuit) trip(recovery time.Duration, failures []entry, why string, byHand bool) {
+// refusal is the first reason in list not to allow a start at now, nil for none.
+func refusal(now time.Time, list []*circuit) error {
+	for _, c := range list {
+		if err := c.refusesState(now); err != nil {
+			return err
+		}
+	}
+	for _, c := range list {
+		if n, wait := c.startsIn(now); c.cfg.RateLimitPerMinute > 0 && n >= c.cfg.RateLimitPerMinute {
+			return &RateLimitError{Scope: c.scope, Limit: c.cfg.RateLimitPerMinute, Current: n, TimeToReset: wait}
+		}
+	}
+	for _, c := range list {
+		if c.running >= c.cfg.MaxConcurrent {
+			return &ConcurrencyLimitError{Scope: c.scope, Limit: c.cfg.MaxConcurrent, Current: c.running}
+		}
+	}
+	return nil
+}
+
+func (c *circuit) refusesState(now time.Time) error {
+	state := c.stateAt(now)
+	e := &CircuitBreakerError{Scope: c.scope, State: state, Message: c.why, ByHand: c.tripped}
+	switch probes := c.probesAt(now); {
+	case state == Open:
+		e.TimeToWait = c.reopens.Sub(now)
+		return e
+	case state == HalfOpen && len(probes) >= c.cfg.HalfOpenMaxRequests:
+		e.Message = fmt.Sprintf("%d of %d probes are running; it opened after %s", len(probes), c.cfg.HalfOpenMaxRequests, c.why)
+		e.TimeToWait = c.patience() - now.Sub(probes[0].since)
+		return e
+	}
+	return nil
+}
+
+// stateAt is the state that time makes of it by now.
+func (c *circuit) stateAt(now time.Time) State {
+	if c.state == Open && !now.Before(c.reopens) {
+		return HalfOpen
+	}
+	return c.state
+}
+
+// patience is how long a probe keeps its place without an outcome.
+func (c *circuit) patience() time.Duration { return probePatience * c.cfg.RecoveryTimeout }
+
+// probesAt are the probes that still have their place at now.
+func (c *circuit) probesAt(now time.Time) []*Permit {
+	late := 0
+	for late < len(c.probes) && now.Sub(c.probes[late].since) >= c.patience() {
+		late++
+	}
+	return c.probes[late:]
+}
+
+// startsIn is how many have started in the minute before now, and how long the oldest of them still counts.
+func (c *circuit) startsIn(now time.Time) (n int, wait time.Duration) {
+	for i, at := range c.starts {
+		if age := now.Sub(at); age < rateSpan {
+			return len(c.starts) - i, rateSpan - age
+		}
+	}
+	return 0, 0
+}
+
+// tick makes happen in c what happens by time alone.
+func (s *Set) tick(now time.Time, c *circuit) {
+	if c.stateAt(now) != c.state {
+		s.change(c, HalfOpen, c.reopens, false)
+	}
+	c.probes = slices.Delete(c.probes, 0, len(c.probes)-len(c.probesAt(now)))
+	n, _ := c.startsIn(now)
+	c.starts = slices.Delete(c.starts, 0, len(c.starts)-n)
+}
+
+// open opens c for d because of failures.
+func (s *Set) open(now time.Time, c *circuit, d time.Duration, why string, failures []outcome, byHand bool) {
 	c.generation++
 	c.probes = nil
-	c.opened, c.recovery, c.tripped = c.now, recovery, byHand
-	c.failures, c.why = slices.Clone(failures), why
-	if len(failures) > 0 {
-		c.why += ": " + nameCauses(causesOf(failures))
+	c.reopens, c.tripped = now.Add(d), byHand
+	c.why, c.causes = why, causesOf(failures)
+	if c.kind = ""; len(failures) > 0 {
+		c.kind = failures[len(failures)-1].kind
+		c.why += ": " + nameCauses(c.causes)
 	}
-	c.change(Open, c.now, len(failures), byHand)
+	s.change(c, Open, now, byHand)
 }
 
-// close closes the circuit: what failed before never counts again, and probes that
-// still run are ordinary permits from now on (CB-10).
-func (c *circuit) close(byHand bool) {
-	c.probes = nil
-	c.evidence = evidence{}
-	c.failures, c.why, c.tripped = nil, "", false
-	c.change(Closed, c.now, 0, byHand)
+// close closes c: what failed before never counts again, and probes that still run are ordinary permits.
+func (s *Set) close(now time.Time, c *circuit, byHand bool) {
+	c.probes, c.evidence = nil, nil
+	c.why, c.causes, c.tripped = "", nil, false
+	s.change(c, Closed, now, byHand)
 }
 
-// change sets the state and records an Event if it is another one.
-func (c *circuit) change(to State, at time.Duration, failures int, byHand bool) {
+func (s *Set) change(c *circuit, to State, at time.Time, byHand bool) {
 	from := c.state
-	c.state, c.changed = to, c.epoch.Add(at)
-	if from == to {
+	if from == to && to == Closed {
 		return
 	}
-	if from == Closed {
-		c.set.notClosed = append(c.set.notClosed, c)
+	c.state, c.changed = to, at
+	if from != to {
+		s.onChange(Event{Scope: c.scope, From: from, To: to, At: at, Causes: c.causes, ByHand: byHand})
 	}
-	if to == Closed {
-		c.set.notClosed = slices.DeleteFunc(c.set.notClosed, func(other *circuit) bool { return other == c })
-	}
-	c.set.events.push(Event{
-		Scope: c.scope, From: from, To: to, At: c.changed,
-		Failures: failures, Causes: causesOf(c.failures), ByHand: byHand,
-	}, maxEvents)
 }

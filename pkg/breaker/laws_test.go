@@ -1,375 +1,291 @@
-package breaker
+package breaker_test
 
 import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
+
+	"github.com/ironic-throttle/ironic-throttle/pkg/breaker"
 )
 
-// unit divides all times of the random histories, so that ages hit limits exactly.
-const unit = 10 * time.Second
-
-var (
-	lawScopes = []Scope{{Kind: "ironic"}, {"group", "a"}, {"group", "b"}}
-	lawHosts  = []string{"", "h1", "h2", "h3", "h4"}
-	lawKinds  = []string{"deploy", "clean"}
-	lawErrors = []error{nil, errors.New("dhcp"), errors.New("image"), errors.New("power"), errors.New("agent")}
-)
-
-// world is a Set, its reference, and everything that was handed out.
-type world struct {
-	set    *Set
-	cfg    map[string]Config // by kind of scope
-	refs   map[Scope]*ref
+// history is a random one of a Set with two scopes, and what must be true of it.
+type history struct {
+	*rapid.T
+	cfg    breaker.Config
+	set    *breaker.Set
 	now    time.Time
-	out    []*worldPermit
-	events []Event
+	latest time.Time // that was given
+	states map[breaker.Scope]breaker.State
+	since  map[breaker.Scope]time.Time // the state, as events tell
+	byHand map[breaker.Scope]bool      // it was opened
+	starts map[breaker.Scope][]time.Time
+	out    []job
 }
 
-type worldPermit struct {
-	p     *Permit
-	refs  []*ref
-	parts []*refPermit
-	done  bool
+// job is a permit that is out.
+type job struct {
+	*breaker.Permit
+	scopes []breaker.Scope
+	host   string
 }
 
-func drawConfig(t *rapid.T) Config {
-	units := func(low, high int) time.Duration {
-		return time.Duration(rapid.IntRange(low, high).Draw(t, "units")) * unit
-	}
-	cfg := Config{
-		Mode:                rapid.SampledFrom([]Mode{Consecutive, Window}).Draw(t, "mode"),
-		FailureThreshold:    rapid.IntRange(1, 4).Draw(t, "threshold"),
-		FailureWindow:       units(1, 12),
-		RecoveryTimeout:     units(1, 6),
-		HalfOpenMaxRequests: rapid.IntRange(1, 3).Draw(t, "probes"),
-		ProbeLifetime:       units(1, 8),
-		RateLimitPerMinute:  rapid.IntRange(0, 4).Draw(t, "rate"),
-		MaxConcurrent:       rapid.IntRange(1, 6).Draw(t, "concurrent"),
+var bothScopes = []breaker.Scope{{Kind: "ironic"}, {Kind: "group", Name: "a"}}
+
+func begin(t *rapid.T) *history {
+	h := &history{
+		T: t, now: start, latest: start, states: map[breaker.Scope]breaker.State{}, since: map[breaker.Scope]time.Time{},
+		byHand: map[breaker.Scope]bool{}, starts: map[breaker.Scope][]time.Time{},
+		cfg: breaker.Config{
+			Mode:             rapid.SampledFrom([]breaker.Mode{breaker.Consecutive, breaker.Window}).Draw(t, "mode"),
+			FailureThreshold: rapid.IntRange(2, 4).Draw(t, "threshold"), FailureWindow: 10 * time.Minute, RecoveryTimeout: 5 * time.Minute,
+			HalfOpenMaxRequests: rapid.IntRange(1, 3).Draw(t, "probes"), RateLimitPerMinute: rapid.IntRange(0, 4).Draw(t, "rate"),
+			MaxConcurrent: rapid.IntRange(1, 6).Draw(t, "concurrent"),
+		},
 	}
 	if rapid.Bool().Draw(t, "ratio") {
-		cfg.FailureThreshold += 2
-		cfg.RatioPercent, cfg.RatioMinimum = rapid.SampledFrom([]int{1, 50, 67}).Draw(t, "percent"), rapid.IntRange(2, 5).Draw(t, "minimum")
+		h.cfg.RatioPercent, h.cfg.RatioMinimum = 50, 5
 	}
-	return cfg
-}
-
-func newWorld(t *rapid.T) *world {
-	w := &world{now: start, refs: map[Scope]*ref{}, cfg: map[string]Config{"ironic": drawConfig(t), "group": drawConfig(t)}}
-	base := w.cfg["ironic"]
-	set, err := New(&base, map[string]Config{"group": w.cfg["group"]})
-	if err != nil {
-		t.Fatal(err)
-	}
-	w.set = set
-	return w
-}
-
-// pass moves the clock, sometimes back.
-func (w *world) pass(t *rapid.T) {
-	step := rapid.SampledFrom([]time.Duration{0, 0, 0, 1, unit - 1, unit, unit, 2 * unit, 5 * unit, -unit}).Draw(t, "step")
-	w.now = w.now.Add(step)
-}
-
-// some draws scopes, perhaps none and perhaps one twice, and their references without
-// repeats. Those that do not exist are made if create is set, else left out.
-func (w *world) some(t *rapid.T, create bool) ([]Scope, []*ref) {
-	w.pass(t)
-	scopes := rapid.SliceOfN(rapid.SampledFrom(lawScopes), 0, 4).Draw(t, "scopes")
-	var refs []*ref
-	for _, scope := range scopes {
-		r := w.refs[scope]
-		if r == nil && create {
-			r = newRef(scope, w.cfg[scope.Kind], w.now, func(e Event) { w.events = append(w.events, e) })
-			w.refs[scope] = r
-		}
-		if r != nil && !slices.Contains(refs, r) {
-			refs = append(refs, r)
-		}
-	}
-	return scopes, refs
-}
-
-func (w *world) tick(refs []*ref) {
-	for _, r := range refs {
-		r.tick(w.now)
-	}
-}
-
-func (w *world) outcome(t *rapid.T, failed bool) (work Work, o refOutcome, err error) {
-	work = Work{Host: rapid.SampledFrom(lawHosts).Draw(t, "host"), Kind: rapid.SampledFrom(lawKinds).Draw(t, "kind")}
-	o = refOutcome{work: work, failed: failed}
-	if !failed {
-		return work, o, nil
-	}
-	err = rapid.SampledFrom(lawErrors).Draw(t, "error")
-	if o.cause = "unknown error"; err != nil {
-		o.cause = err.Error()
-	}
-	return work, o, err
-}
-
-func refusedBy(refs []*ref) error {
-	for round := range 3 {
-		for _, r := range refs {
-			if err := r.refuses(round); err != nil {
-				return err
-			}
-		}
-	}
-	return nil
-}
-
-func same(t *rapid.T, what string, want, got any) {
-	t.Helper()
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Fatalf("%s (-want +got):\n%s", what, diff)
-	}
-}
-
-func (w *world) ask(t *rapid.T) {
-	scopes, refs := w.some(t, true)
-	w.tick(refs)
-	want := refusedBy(refs)
-	same(t, "check", want, w.set.Check(w.now, scopes...))
-	p, err := w.set.Ask(w.now, scopes...)
-	same(t, "ask", want, err)
-	for _, r := range refs {
-		r.lastUse = r.clock
-	}
-	if want == nil {
-		w.hold(p, refs, true)
-	}
-}
-
-func (w *world) take(t *rapid.T) {
-	scopes, refs := w.some(t, true)
-	w.tick(refs)
-	for _, r := range refs {
-		r.lastUse = r.clock
-	}
-	w.hold(w.set.Take(w.now, scopes...), refs, false)
-}
-
-func (w *world) hold(p *Permit, refs []*ref, asked bool) {
-	wp := &worldPermit{p: p, refs: refs}
-	for _, r := range refs {
-		wp.parts = append(wp.parts, r.begin(asked))
-	}
-	w.out = append(w.out, wp)
-}
-
-// settle ends a permit, perhaps one that was ended before.
-func (w *world) settle(t *rapid.T) {
-	if len(w.out) == 0 {
-		t.Skip("no permit")
-	}
-	w.pass(t)
-	wp := w.out[max(0, len(w.out)-1-rapid.IntRange(0, 8).Draw(t, "permit"))]
-	var o *refOutcome
 	var err error
-	switch rapid.SampledFrom([]string{"succeed", "fail", "fail", "cancel"}).Draw(t, "end") {
-	case "succeed":
-		work, ro, _ := w.outcome(t, false)
-		o, err = &ro, wp.p.Succeed(w.now, work)
-	case "fail":
-		work, ro, cause := w.outcome(t, true)
-		o, err = &ro, wp.p.Fail(w.now, work, cause)
-	default:
-		err = wp.p.Cancel(w.now)
-	}
-	if wp.done {
-		if !errors.Is(err, ErrSettled) {
-			t.Fatalf("settled twice: %v", err)
-		}
-		return
-	}
-	if err != nil {
+	if h.set, err = breaker.New(h.cfg, nil, h.changed); err != nil {
 		t.Fatal(err)
 	}
-	wp.done = true
-	for i, r := range wp.refs {
-		r.tick(w.now)
-		r.lastUse = r.clock
-		r.end(wp.parts[i], o)
+	return h
+}
+
+// changed checks that each change of state is one of the five that there are, and comes at its time.
+func (h *history) changed(e breaker.Event) {
+	if was := h.states[e.Scope]; was != e.From && (was != "" || e.From != breaker.Closed) {
+		h.Fatalf("%s: %s>%s, but it was %s", e.Scope, e.From, e.To, was)
+	}
+	open := h.since[e.Scope]
+	switch fmt.Sprintf("%s>%s", e.From, e.To) {
+	case "CLOSED>OPEN":
+		if !e.ByHand && len(e.Causes) == 0 {
+			h.Fatalf("%s opened for no cause", e.Scope)
+		}
+	case "HALF_OPEN>OPEN", "HALF_OPEN>CLOSED":
+	case "OPEN>CLOSED":
+		if !e.ByHand {
+			h.Fatalf("%s closed from OPEN without a probe", e.Scope)
+		}
+	case "OPEN>HALF_OPEN":
+		if long := e.At.Sub(open); !h.byHand[e.Scope] && long != h.cfg.RecoveryTimeout {
+			h.Fatalf("%s was OPEN for %v", e.Scope, long)
+		}
+	default:
+		h.Fatalf("%s: %s>%s", e.Scope, e.From, e.To)
+	}
+	h.states[e.Scope], h.since[e.Scope] = e.To, e.At
+	if e.To == breaker.Open {
+		h.byHand[e.Scope] = e.ByHand
 	}
 }
 
-func (w *world) record(t *rapid.T) {
-	scopes, refs := w.some(t, true)
-	failed := rapid.IntRange(0, 2).Draw(t, "failed") > 0
-	work, o, err := w.outcome(t, failed)
-	if failed {
-		w.set.RecordForeign(w.now, work, err, scopes...)
+func (h *history) passes() {
+	h.now = h.now.Add(time.Duration(rapid.IntRange(1, 200).Draw(h.T, "seconds")) * time.Second)
+	if rapid.IntRange(0, 20).Draw(h.T, "back") == 0 {
+		h.set.Tick(h.now) // so that it knows the later time
+		h.latest = latest(h.latest, h.now)
+		h.now = h.now.Add(-time.Minute)
+	}
+	h.latest = latest(h.latest, h.now)
+}
+
+func latest(a, b time.Time) time.Time {
+	if a.Before(b) {
+		return b
+	}
+	return a
+}
+
+func (h *history) show() string {
+	return fmt.Sprintf("%+v %+v", h.set.Status(h.now, bothScopes[0]), h.set.Status(h.now, bothScopes[1]))
+}
+
+func (h *history) asks() {
+	scopes := bothScopes[:rapid.IntRange(1, 2).Draw(h.T, "scopes")]
+	foreseen, before := h.set.Check(h.now, scopes...), h.show()
+	p, err := h.set.CanProvision(h.now, scopes...)
+	if fmt.Sprint(foreseen) != fmt.Sprint(err) {
+		h.Fatalf("Check says %v, CanProvision %v", foreseen, err)
+	}
+	var open *breaker.CircuitBreakerError
+	var rate *breaker.RateLimitError
+	switch {
+	case errors.As(err, &open) && open.TimeToWait <= 0 || errors.As(err, &rate) && rate.TimeToReset <= 0:
+		h.Fatalf("nothing to wait for: %v", err)
+	case err != nil && h.show() != before:
+		h.Fatalf("a refused start has changed something:\n%s\n%s", before, h.show())
+	case err != nil:
+		return
+	}
+	for _, scope := range scopes {
+		if h.set.Status(h.now, scope).State == breaker.Open {
+			h.Fatalf("%s is OPEN and let one start", scope)
+		}
+		h.starts[scope] = append(h.starts[scope], h.latest)
+	}
+	h.out = append(h.out, job{p, scopes, fmt.Sprint("host", rapid.IntRange(0, 5).Draw(h.T, "host"))})
+}
+
+func (h *history) ends() {
+	if len(h.out) == 0 {
+		return
+	}
+	i := rapid.IntRange(0, len(h.out)-1).Draw(h.T, "job")
+	j := h.out[i]
+	h.out = slices.Delete(h.out, i, i+1)
+	kind := rapid.SampledFrom([]string{"deploy", "clean"}).Draw(h.T, "kind")
+	switch rapid.IntRange(0, 3).Draw(h.T, "end") {
+	case 0:
+		h.set.Cancel(h.now, j.Permit)
+	case 1:
+		h.set.RecordSuccess(h.now, j.Permit, j.host, kind, j.scopes...)
+	default:
+		h.set.RecordFailure(h.now, j.Permit, j.host, kind, errors.New("boom"), j.scopes...)
+	}
+}
+
+func (h *history) byOperator() {
+	scope := rapid.SampledFrom(bothScopes).Draw(h.T, "scope")
+	if rapid.Bool().Draw(h.T, "trip") {
+		if h.set.Trip(h.now, scope, time.Duration(rapid.IntRange(0, 10).Draw(h.T, "for"))*time.Minute) {
+			h.byHand[scope] = true
+		}
 	} else {
-		w.set.RecordSuccess(w.now, work, scopes...)
-	}
-	w.tick(refs)
-	for _, r := range refs {
-		r.lastUse = r.clock
-		if r.state == Closed {
-			r.count(o)
-		}
+		h.set.Reset(h.now, scope)
 	}
 }
 
-func (w *world) byHand(t *rapid.T) {
-	scopes, refs := w.some(t, false)
-	if len(scopes) == 0 || len(refs) == 0 || refs[0].scope != scopes[0] {
-		t.Skip("no scope")
-	}
-	r := refs[0]
-	r.tick(w.now)
-	if rapid.Bool().Draw(t, "reset") {
-		// What a success took away altogether is nothing to reset.
-		failures := len(r.young(r.run(r.counted()))) > 0 || slices.ContainsFunc(r.young(r.outcomes), func(o refOutcome) bool {
-			return o.failed && (o.work.Host != "" || r.cfg.RatioMinimum > 0)
-		})
-		same(t, "reset", failures || r.state != Closed, w.set.Reset(w.now, r.scope))
-		if r.state != Closed {
-			r.close(true)
-			r.lastUse = r.clock
-		} else if failures {
-			r.outcomes, r.lastUse = nil, r.clock
-		}
-		return
-	}
-	d := time.Duration(rapid.IntRange(0, 3).Draw(t, "for")) * unit
-	openFor := d
-	if d == 0 {
-		openFor = r.cfg.RecoveryTimeout
-	}
-	change := r.state != Open || !r.hand || r.openFor != openFor
-	same(t, "trip", change, w.set.Trip(w.now, r.scope, d))
-	if !change {
-		return
-	}
-	if r.state == Closed {
-		r.shown = r.young(r.run(r.counted()))
-	}
-	r.lastUse = r.clock
-	r.trip(openFor, nil, "tripped by hand", true)
-}
-
-func (w *world) clean(t *rapid.T) {
-	w.now = w.now.Add(rapid.SampledFrom([]time.Duration{0, time.Hour, 3 * time.Hour}).Draw(t, "idle"))
-	w.set.Clean(w.now)
-	for _, scope := range lawScopes {
-		if r := w.refs[scope]; r != nil {
-			r.tick(w.now)
-			if r.idle() {
-				delete(w.refs, scope)
+// check is what must be true at every time.
+func (h *history) check() {
+	before := h.show()
+	for _, scope := range bothScopes {
+		st := h.set.Status(h.now, scope)
+		out, minute := 0, 0
+		for _, j := range h.out {
+			if slices.Contains(j.scopes, scope) {
+				out++
 			}
 		}
-	}
-	w.compare(t)
-}
-
-// compare holds all scopes and events against the reference.
-func (w *world) compare(t *rapid.T) {
-	known := []Status{}
-	for _, scope := range []Scope{lawScopes[1], lawScopes[2], lawScopes[0]} {
-		if r := w.refs[scope]; r != nil {
-			r.tick(w.now)
-			known = append(known, r.status())
+		for _, at := range h.starts[scope] {
+			if h.latest.Sub(at) < time.Minute {
+				minute++
+			}
+		}
+		switch {
+		case st.ConcurrentInstances != out || out > h.cfg.MaxConcurrent:
+			h.Fatalf("%s: %d permits are out, it says %d of %d", scope, out, st.ConcurrentInstances, h.cfg.MaxConcurrent)
+		case st.Probes > h.cfg.HalfOpenMaxRequests || st.Probes > 0 && st.State != breaker.HalfOpen:
+			h.Fatalf("%s: %d probes run in %s", scope, st.Probes, st.State)
+		case st.TimeToRecovery < 0 || (st.TimeToRecovery > 0) != (st.State == breaker.Open):
+			h.Fatalf("%s: %s, recovers in %v", scope, st.State, st.TimeToRecovery)
+		case st.State == breaker.Closed && st.RecentFailures >= h.cfg.FailureThreshold:
+			h.Fatalf("%s: CLOSED with %d failures", scope, st.RecentFailures)
+		case st.RateLimit > 0 && (minute > st.RateLimit || st.InstancesThisMinute != minute):
+			h.Fatalf("%s: %d starts in a minute, it says %d", scope, minute, st.InstancesThisMinute)
 		}
 	}
-	same(t, "all", known, w.set.All(w.now))
-	w.sameEvents(t)
-	var open, ticked []Scope
-	for _, st := range known {
-		if st.State != Closed {
-			open = append(open, st.Scope)
-		}
+	if after := h.show(); after != before {
+		h.Fatalf("looking has changed it:\n%s\n%s", before, after)
 	}
-	for _, c := range w.set.notClosed {
-		ticked = append(ticked, c.scope)
-	}
-	slices.SortFunc(ticked, func(a, b Scope) int { return strings.Compare(a.String(), b.String()) })
-	same(t, "scopes that are not CLOSED", open, ticked)
 }
 
-// sameEvents holds the events since the last call against the reference.
-func (w *world) sameEvents(t *rapid.T) {
-	byScope := func(a, b Event) int { return slices.Index(lawScopes, a.Scope) - slices.Index(lawScopes, b.Scope) }
-	got := w.set.Events()
-	slices.SortStableFunc(got, byScope) // scopes that one call is about may change in any order
-	slices.SortStableFunc(w.events, byScope)
-	same(t, "events", w.events, got)
-	w.events = nil
-}
-
-// tickAll is a Tick, after which nothing that only reads causes an Event at that time.
-func (w *world) tickAll(t *rapid.T) {
-	w.pass(t)
-	w.set.Tick(w.now)
-	for _, r := range w.refs {
-		if r.state != Closed {
-			r.tick(w.now)
-		}
-	}
-	w.sameEvents(t)
-	scopes := rapid.SliceOfN(rapid.SampledFrom(lawScopes), 0, 4).Draw(t, "scopes")
-	_ = w.set.Check(w.now, scopes...)
-	for _, scope := range scopes {
-		if r := w.refs[scope]; r != nil {
-			r.tick(w.now)
-			same(t, "status", r.status(), w.set.Status(w.now, scope))
-		}
-	}
-	same(t, "events after a Tick", []Event(nil), w.set.Events())
-	w.compare(t)
-}
-
-// TestLaws runs random histories against the reference. The laws are in it: no more
-// probes than N run, refused asks change nothing, no more than the rate start in any
-// minute, nothing is early, and every wait is more than 0.
-func TestLaws(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		w := newWorld(t)
-		t.Repeat(map[string]func(*rapid.T){
-			"ask": w.ask, "ask more": w.ask, "take": w.take, "settle": w.settle, "settle more": w.settle,
-			"record": w.record, "record more": w.record, "by hand": w.byHand, "clean": w.clean,
-			"compare": w.compare, "tick": w.tickAll,
-			"status": func(t *rapid.T) {
-				_, refs := w.some(t, false)
-				w.tick(refs)
-				for _, r := range refs {
-					same(t, "status", r.status(), w.set.Status(w.now, r.scope))
-				}
-			},
+func TestHistoriesKeepTheRules(t *testing.T) {
+	rapid.Check(t, func(rt *rapid.T) {
+		h := begin(rt)
+		rt.Repeat(map[string]func(*rapid.T){
+			"time passes": func(*rapid.T) { h.passes() },
+			"asks":        func(*rapid.T) { h.asks() },
+			"asks too":    func(*rapid.T) { h.asks() },
+			"ends":        func(*rapid.T) { h.ends() },
+			"by hand":     func(*rapid.T) { h.byOperator() },
+			"tick":        func(*rapid.T) { h.set.Tick(h.now) },
+			"":            func(*rapid.T) { h.check() },
 		})
-		w.compare(t)
 	})
 }
 
-// TestLawOneHost: a scope never opens from CLOSED through one host alone, whatever
-// else goes well or badly.
-func TestLawOneHost(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		cfg := drawConfig(t)
-		cfg.FailureThreshold = max(cfg.FailureThreshold, 2)
-		set, err := New(&cfg, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
-		now := start
-		for i := range rapid.IntRange(1, 60).Draw(t, "steps") {
-			now = now.Add(time.Duration(rapid.IntRange(0, 3).Draw(t, "step")) * unit)
-			kind := rapid.SampledFrom(lawKinds).Draw(t, "kind")
-			if rapid.Bool().Draw(t, "good") {
-				set.RecordSuccess(now, Work{Host: fmt.Sprint("good", i), Kind: kind}, rack)
+// One host that fails for ever opens nothing, whatever the others do meanwhile.
+func TestNoHostAloneOpensAScope(t *testing.T) {
+	rapid.Check(t, func(rt *rapid.T) {
+		h := begin(rt)
+		for range rapid.IntRange(1, 60).Draw(rt, "works") {
+			h.passes()
+			kind := rapid.SampledFrom([]string{"deploy", "clean"}).Draw(rt, "kind")
+			if rapid.Bool().Draw(rt, "bad") {
+				h.set.RecordFailure(h.now, nil, "bad", kind, nil, bothScopes...)
 			} else {
-				set.RecordForeign(now, Work{Host: "bad", Kind: kind}, errBoom, rack)
+				h.set.RecordSuccess(h.now, nil, "good", kind, bothScopes...)
 			}
-			if st := set.Status(now, rack); st.State != Closed {
-				t.Fatalf("%s through one host: %+v", st.State, st)
+		}
+		if len(h.states) > 0 {
+			rt.Fatalf("a scope has opened: %v", h.states)
+		}
+	})
+}
+
+// A scope opens exactly at the outcome at which a plain count of all that has happened says so.
+func TestItOpensExactlyWhenTheCountSaysSo(t *testing.T) {
+	type end struct {
+		at         time.Time
+		host, kind string
+		failed     bool
+	}
+	rapid.Check(t, func(rt *rapid.T) {
+		h := begin(rt)
+		var all []end
+		counts := func(i int) bool { // the host has succeeded since it counted last, at the work that failed then
+			at := -1
+			for j := range i {
+				switch x := all[j]; {
+				case x.host != all[i].host:
+				case x.failed && at < 0:
+					at = j
+				case !x.failed && at >= 0 && x.kind == all[at].kind:
+					at = -1
+				}
+			}
+			return at < 0
+		}
+		for range 60 {
+			h.now = h.now.Add(time.Duration(rapid.IntRange(0, 240).Draw(rt, "seconds")) * time.Second)
+			e := end{
+				h.now, fmt.Sprint("host", rapid.IntRange(0, 9).Draw(rt, "host")), rapid.SampledFrom([]string{"deploy", "clean"}).Draw(rt, "kind"),
+				rapid.IntRange(0, 2).Draw(rt, "fails") == 0,
+			}
+			all = append(all, e)
+			run, failed, of := 0, 0, 0
+			for i, x := range all {
+				if h.now.Sub(x.at) >= h.cfg.FailureWindow || x.failed && !counts(i) {
+					continue
+				}
+				of++
+				if !x.failed {
+					continue
+				}
+				failed++
+				cleared := h.cfg.Mode != breaker.Window && slices.ContainsFunc(all[i:], func(y end) bool { return !y.failed && y.kind == x.kind })
+				if !cleared {
+					run++
+				}
+			}
+			counted := !e.failed || counts(len(all)-1)
+			want := run >= h.cfg.FailureThreshold || counted && h.cfg.RatioPercent > 0 && of >= h.cfg.RatioMinimum && failed*2 >= of
+			if e.failed {
+				h.set.RecordFailure(h.now, nil, e.host, e.kind, nil, bothScopes[0])
+			} else {
+				h.set.RecordSuccess(h.now, nil, e.host, e.kind, bothScopes[0])
+			}
+			if got := h.set.Status(h.now, bothScopes[0]).State == breaker.Open; got != want {
+				rt.Fatalf("OPEN is %v after %d outcomes, want %v: a run of %d, %d of %d", got, len(all), want, run, failed, of)
+			}
+			if want {
+				return
 			}
 		}
 	})

@@ -2,171 +2,124 @@ package fairshare
 
 import (
 	"math"
+	"slices"
 	"time"
+
+	"github.com/ironic-throttle/ironic-throttle/pkg/slots"
 )
 
-// Kind is a kind of work: slots for work of one kind are held for similar times.
-type Kind uint8
+// Unmeasured is an expectation that is not known yet.
+const Unmeasured time.Duration = -1
 
-// kinds is how many there are.
-const kinds = 8
+// remembered is how many waits of each class of places the forecast goes by.
+const remembered = 64
 
-// The constants of the forecast were chosen with the standard storms of
-// internal/rig/simulate, which hold what it promises.
-const (
-	heldWeight = 64                          // a slot's time counts as one in so many: what was long ago is forgotten
-	priorSlots = 5                           // of a kind of which few slots have ended those of all kinds count as so many
-	normal90   = 1.28                        // nine of ten values of a normal distribution are below mean + 1.28 deviations
-	detours    = 1.15                        // hosts are overtaken, fail, and come back for their next work
-	usualWidth = 1.3                         // for that reason nine of ten take longer than chance alone makes …
-	earlyWidth = 3.4                         // … and while little is known: this by the root of how many slots of their kind have ended
-	mostWidth  = usualWidth + earlyWidth*0.6 // a wider range says nothing
-	foreseeing = time.Second                 // for so long what was worked out is used
-)
+// enoughWaits are enough to go by them.
+const enoughWaits = 16
 
-// forecast is what was observed of granted slots, to tell hosts when theirs may come. Its size does
-// not depend on how many hosts or slots there are.
-type forecast struct {
-	held   [kinds]held
-	queued [kinds]int // hosts that wait or are called, by what they want
-	// Granted slots that are held now, and the sum of the milliseconds at which they were given.
-	running  int
-	sinceSum int64
-
-	// What follows from these, worked out anew now and then.
-	at     time.Duration
-	known  bool
-	mean   float64 // seconds for which the hosts of the queue will hold their slots
-	square float64 // mean of the squares of these
-	width  float64 // by how much the nine of ten are more than chance alone makes
-	loose  float64 // hosts from further back that get slots before
+// forecast is how long hosts waited, compared with what their place alone says: place x mean time held / slots.
+type forecast [slots.Places]struct {
+	ratios     []float64 // of the last ones
+	next       int       // the oldest of these
+	half, most float64   // of all and nine of ten are at most this
 }
 
-// held is for how long slots of one kind were held: decaying moments, in seconds.
-type held struct {
-	ended           int
-	n, sum, squares float64
+// usual is what hosts wait until that is known. At the front a free slot goes to any of its rivals, so that the wait is
+// distributed exponentially: half wait for ln 2 of its mean, the first three for less, as the first moments are theirs alone.
+// Further back it takes a little longer than the place says, as hosts come back and later works take longer. Nine of ten
+// wait for at most three times the mean, as some hosts ask rarely, and further back for at most twice.
+var usual = forecast{
+	{half: 0.55, most: 3}, {half: 0.55, most: 3}, {half: math.Ln2, most: 3}, {half: math.Ln2, most: 3}, {half: 1.15, most: 1.9},
 }
 
-// Wants says what h asks for a slot for. Call it before Enqueue.
-func (s *Scheduler) Wants(h *Host, k Kind) {
-	if h.state == Holding || h.kind == k {
-		return // a slot counts as what it was given for
-	}
-	if queues(h.state) {
-		s.forecast.queued[h.kind]--
-		s.forecast.queued[k]++
-	}
-	h.kind = k
+// class is the class of a place from 1: 1, 2 to 3, 4 to 10, 11 to 40, and beyond.
+func class(place int) int {
+	i, _ := slices.BinarySearch([]int{1, 3, 10, 40}, place)
+	return i
 }
 
-func queues(state State) bool { return state == Waiting || state == Called }
-
-// moved counts h, which goes from one state to another.
-func (f *forecast) moved(h *Host, from, to State) {
-	if queues(from) {
-		f.queued[h.kind]--
+// add notes that a wait took ratio times what its place alone says.
+func (f *forecast) add(class int, ratio float64) {
+	c := &f[class]
+	if len(c.ratios) < remembered {
+		c.ratios = append(c.ratios, ratio)
+	} else {
+		c.ratios[c.next] = ratio
+		c.next = (c.next + 1) % remembered
 	}
-	if queues(to) {
-		f.queued[h.kind]++
-	}
-	if from == Holding && h.granted {
-		f.running--
-		f.sinceSum -= h.since.Milliseconds()
-	}
-	if to == Holding && h.granted {
-		f.running++
-		f.sinceSum += h.since.Milliseconds()
+	sorted := slices.Sorted(slices.Values(c.ratios))
+	if n := len(sorted); n >= enoughWaits {
+		c.half, c.most = sorted[n*55/100], max(sorted[n*95/100], usual[class].most)
 	}
 }
 
-// add takes the time for which a slot was held.
-func (h *held) add(d time.Duration) {
-	const keep = 1 - 1.0/heldWeight
-	t := max(d.Seconds(), 1)
-	h.ended++
-	h.n, h.sum, h.squares = h.n*keep+1, h.sum*keep+t, h.squares*keep+t*t
+// of is when a host in a place beyond the free slots may have its slot, where plain is what its place alone says.
+func (f *forecast) of(place int, plain time.Duration) (half, most time.Duration) {
+	switch c := &f[class(place)]; {
+	case place <= 0:
+		return 0, 0
+	case plain < 0:
+		return Unmeasured, Unmeasured
+	default:
+		return time.Duration(float64(plain) * c.half), time.Duration(float64(plain) * c.most)
+	}
 }
 
-// foresee works out what follows from the observations.
-func (s *Scheduler) foresee() {
-	f := &s.forecast
-	var all held
-	for _, h := range f.held {
-		all.n, all.sum, all.squares = all.n+h.n, all.sum+h.sum, all.squares+h.squares
+// plain is what the place of a host beyond the free slots alone says of its wait: how long it takes until so many slots have
+// come free. A failing host whose lane is barred waits for one of those that such hosts may have, or for all others.
+func (o *Order) plain(h *slots.Host, place, free int) time.Duration {
+	l := o.laneOf(h)
+	wait := o.pace.until(place, l.total)
+	switch {
+	case l.barred():
+		wait = min(wait, o.pace.until(o.before(h, lanes{own: l})+1, &limit{slots: l.total.cap, inLine: l.inLine}))
+	case l.own != l.total:
+		wait = max(wait, o.pace.until(o.before(h, lanes{of: l.own, own: l})+1-free, l.own))
 	}
-	f.at, f.known = s.now, false
-	if s.ended < enoughEnded {
+	return wait
+}
+
+// until is how long it takes until a host in that place has one of the slots, and asks again; Unmeasured while nobody
+// knows for how long a slot is held.
+func (p *pace) until(place int, of *limit) time.Duration {
+	if p.mean() == Unmeasured {
+		return Unmeasured
+	}
+	return p.gap + time.Duration(float64(max(place, min(p.rivals(), of.inLine)))*float64(p.mean())/float64(max(of.slots, 1)))
+}
+
+// tell notes what its place says to a host that asks, the first time in each class of places.
+func (o *Order) tell(now time.Time, h *slots.Host) {
+	free := o.laneOf(h).own.free
+	place := o.Position(h) - free
+	if place <= 0 || o.pace.mean() == Unmeasured {
 		return
 	}
-	mean, square := all.sum/all.n, all.squares/all.n
-	queued := 0.0
-	f.mean, f.square, f.width = 0, 0, 0
-	for k, n := range f.queued {
-		h, n := &f.held[k], float64(n)
-		if n > 0 {
-			queued += n
-			f.mean += n * (h.sum + priorSlots*mean) / (h.n + priorSlots)
-			f.square += n * (h.squares + priorSlots*square) / (h.n + priorSlots)
-			f.width += n * earlyWidth / math.Sqrt(float64(h.ended+1))
+	if t := &h.Turn.Told[class(place)]; t.Plain == 0 {
+		t.At, t.Plain = float32(now.Sub(h.Turn.Since).Seconds()), float32(o.plain(h, place, free).Seconds())
+	}
+}
+
+// came compares what h was told with what came.
+func (o *Order) came(now time.Time, h *slots.Host) {
+	waited := float32(now.Sub(h.Turn.Since).Seconds())
+	for i, t := range h.Turn.Told {
+		if t.Plain > 0 {
+			o.forecast.add(i, float64((waited-t.At)/t.Plain))
 		}
 	}
-	if queued == 0 {
-		queued, f.mean, f.square, f.width = 1, mean, square, earlyWidth/math.Sqrt(float64(s.ended+1))
-	}
-	longer := 1 + f.unended(s.now, mean, square)/(all.sum+priorSlots*mean)
-	f.mean, f.square = f.mean/queued*longer, f.square/queued*longer*longer
-	f.width = usualWidth + f.width/queued
-	f.known = f.width < mostWidth
-	f.loose = float64(s.callAhead())
-	if s.median > s.cfg.RedeemAfter { // called hosts come back late, and others redeem
-		f.loose += float64(max(minOvertake, s.cfg.Limit)) / 2
-	}
+	h.Turn.Told = [slots.Places]slots.Told{}
 }
 
-// unended is for how many seconds more than usual the slots that are held now have been held. The
-// first slots to end are the shortest: without this a forecast at the begin of a storm is far too short.
-func (f *forecast) unended(now time.Duration, mean, square float64) float64 {
-	if f.running == 0 {
-		return 0
-	}
-	age := (float64(now.Milliseconds()) - float64(f.sinceSum)/float64(f.running)) / 1000
-	usual := square / mean / 2 // mean age of slots that are held, at a moment without meaning
-	return float64(f.running) * max(0, age-usual)
+// Last is when the last of all that wait may have a slot.
+func (o *Order) Last() (half, most time.Duration) {
+	n := o.Queued(slots.Pool{})
+	return o.forecast.of(n, o.pace.until(n, o.limit(slots.Pool{})))
 }
 
-// expect is when the host at a position may have its slot: half of such hosts have it within the first
-// duration, nine of ten within the second. Both are Unmeasured where it is not known. To a
-// capped host what is free now is no use, and the slots of its lane are few.
-func (s *Scheduler) expect(position int, capped bool) (half, most time.Duration) {
-	turns, slots := max(0, position-s.free), s.used()
-	if capped {
-		_, lane := s.failingUse()
-		if n := max(1, position-s.lane[Healthy].waiting); n*slots > turns*lane {
-			turns, slots = n, lane
-		}
-	}
-	f := &s.forecast
-	switch {
-	case turns == 0:
-		return 0, 0
-	case !f.known:
-		return Unmeasured, Unmeasured
-	}
-	behind := float64(max(0, s.Queued()-position))
-	ends := float64(turns) - 0.5 + min(f.loose, behind/2) // slots that end before; of the first a part is over
-	apart := float64(time.Second) / float64(slots)
-	usual := detours * ends * f.mean
-	unusual := (usual + normal90*math.Sqrt(ends*f.square)) * f.width
-	return time.Duration(usual * apart), time.Duration(unusual*apart) + s.median/2
-}
-
-// used is how many slots hosts of this queue get one after the other: those of its limit, or fewer where
-// hosts of other queues hold the total.
-func (s *Scheduler) used() int {
-	holding := s.lane[Healthy].holding + s.lane[Failing].holding
-	if s.free == 0 && holding > 0 {
-		return min(holding, s.cfg.Limit)
-	}
-	return s.cfg.Limit
+// Expect is when a host that is in line may have its slot.
+func (o *Order) Expect(h *slots.Host) (half, most time.Duration) {
+	free := o.laneOf(h).own.free
+	place := o.Position(h) - free
+	return o.forecast.of(place, o.plain(h, place, free))
 }

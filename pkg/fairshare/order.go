@@ -1,209 +1,262 @@
 package fairshare
 
-import "container/heap"
+import (
+	"maps"
+	"slices"
+	"time"
 
-// order is the start-time fair queue of the tenants: next chooses the tenant whose turn
-// it is, charge lets it pay, refund gives back. Tenants that have healthy hosts waiting
-// stand in main, those with failing ones only in failingOnly, which is passed over
-// while the failing lane is closed.
-//
-// The choices of a tenant for a call are counted. A tenant that was not eligible in the
-// choice before the present one gets max(F, V). For those in main this is done when they
-// come. For those in failingOnly it is to be done when the lane opens again, for all of
-// them at once: instead of touching each, floor keeps V of that moment, and tenants whose
-// tag is below it are moved to floored one by one as they come to the top.
-type order struct {
-	v, top    int64 // virtual time; the greatest tag ever given
-	choices   int64
-	openAt    int64 // the last choice with the failing lane open
-	closedAt  int64 // and the last one with it closed
-	floor     int64
-	floorFrom int64 // the floor is for tenants in failingOnly since before this choice
+	"github.com/ironic-throttle/ironic-throttle/pkg/slots"
+)
 
-	main, failingOnly, floored tenantHeap
-	idle                       tenantHeap // without hosts, but F > V
-	tenants                    map[string]*tenant
+// How long a host that waits may be silent: twice as long as it took before, within these bounds.
+const (
+	usualSilence = 3 * time.Minute // until its pace is known
+	minSilence   = 10 * time.Second
+	maxSilence   = time.Hour
+)
+
+// looked is how many hosts each ask looks at, whether they still ask: all have been looked at when half of them have asked.
+const looked = 2
+
+// Order is the order of all hosts that wait. Make one with New; it is not safe for concurrent use.
+type Order struct {
+	cfg    Config
+	ledger *slots.Ledger
+
+	tenants []*tenant // by name
+	byName  map[string]*tenant
+	v       float64 // virtual time
+	seq     int64   // numbers places
+
+	lanes  []*lane
+	hosts  []*slots.Host // all that wait, in no order; Turn.At is the index
+	look   int           // the next host that is looked at
+	due    []*slots.Host // in line, and overtaken too often
+	limits map[slots.Pool]*limit
+	pace   pace
+	forecast
+	Stats
 }
 
-// rebaseAt bounds V: beyond, all tags are moved down.
-const rebaseAt = 1 << 60
-
-func newOrder() order {
-	return order{floored: tenantHeap{byName: true}, tenants: map[string]*tenant{}}
+// New returns an empty order over the hosts of ledger.
+func New(cfg Config, ledger *slots.Ledger) *Order {
+	cfg.Weights = maps.Clone(cfg.Weights)
+	return &Order{cfg: cfg, ledger: ledger, byName: map[string]*tenant{}, limits: map[slots.Pool]*limit{}, pace: newPace(), forecast: usual}
 }
 
-// tag is the start tag of t, with what it gets by not having been eligible.
-func (o *order) tag(t *tenant) int64 {
-	f := t.f
-	if t.in == &o.failingOnly || t.in == &o.floored {
-		if t.since < o.floorFrom {
-			f = max(f, o.floor)
-		}
-		if t.since < o.closedAt && o.closedAt == o.choices {
-			f = max(f, o.v)
-		}
+// Configure changes the settings. Nobody loses a place.
+func (o *Order) Configure(cfg Config) {
+	cfg.Weights = maps.Clone(cfg.Weights)
+	all := slices.Clone(o.hosts)
+	for _, h := range all {
+		o.uncount(h)
 	}
-	return f
-}
-
-// next returns the tenant whose turn it is, or nil when none is eligible: then it
-// was no choice.
-func (o *order) next(failingOpen bool) *tenant {
-	if o.main.Len() == 0 && (!failingOpen || o.failingOnly.Len()+o.floored.Len() == 0) {
-		return nil
-	}
-	o.choices++
-	if !failingOpen {
-		o.closedAt = o.choices
-		return o.main.top()
-	}
-	if o.closedAt == o.choices-1 && o.closedAt > 0 {
-		o.floor, o.floorFrom = o.v, o.closedAt
-	}
-	o.openAt = o.choices
-	for t := o.failingOnly.top(); t != nil && t.f < o.floor && t.since < o.floorFrom; t = o.failingOnly.top() {
-		heap.Pop(&o.failingOnly)
-		heap.Push(&o.floored, t)
-	}
-	best := o.main.top()
-	for _, t := range [...]*tenant{o.failingOnly.top(), o.floored.top()} {
-		if t == nil {
-			continue
-		}
-		if best == nil || o.tag(t) < o.tag(best) || o.tag(t) == o.tag(best) && t.name < best.name {
-			best = t
-		}
-	}
-	return best
-}
-
-// charge lets t pay for a call, and returns what it paid.
-func (o *order) charge(t *tenant) int64 {
-	f := o.tag(t)
-	o.v = max(o.v, f)
-	o.top = max(o.top, f+t.quantum)
-	o.setTag(t, f+t.quantum)
-	t.v++
-	o.dropIdle()
-	if o.v > rebaseAt {
-		o.rebase()
-	}
-	return t.quantum
-}
-
-// refund gives a charge back. What a tenant that was not eligible lately gets back
-// below V is credit, and lost.
-func (o *order) refund(t *tenant, charge int64) {
-	f := o.tag(t) - charge
-	switch t.in {
-	case &o.main:
-		if t.since == o.choices && t.eligible != o.choices {
-			f = max(f, o.v)
-		}
-		o.setTag(t, f)
-	case &o.failingOnly, &o.floored:
-		o.unplace(t)
-		t.f = f
-		o.placeIn(t, &o.failingOnly)
-	default:
-		o.setTag(t, f)
-	}
-}
-
-// setTag changes the tag of t where it stands.
-func (o *order) setTag(t *tenant, f int64) {
-	if t.in == &o.floored {
-		heap.Remove(t.in, t.pos)
-		t.f = f
-		heap.Push(&o.failingOnly, t)
-		return
-	}
-	t.f = f
-	if t.in != nil {
-		heap.Fix(t.in, t.pos)
-	}
-}
-
-// place puts t where its hosts want it; call it after each change of them.
-func (o *order) place(t *tenant) {
-	var want *tenantHeap
-	switch {
-	case t.lanes[Healthy].waiting.root != nil:
-		want = &o.main
-	case t.lanes[Failing].waiting.root != nil:
-		want = &o.failingOnly
-	case t.hosts == 0:
-		want = &o.idle
-	}
-	if t.in == want || t.in == &o.floored && want == &o.failingOnly {
-		return
-	}
-	o.unplace(t)
-	switch {
-	case want == nil:
-	case want != &o.idle:
-		o.placeIn(t, want)
-	case t.f <= o.v:
-		delete(o.tenants, t.name)
-	default:
-		heap.Push(want, t)
-	}
-}
-
-// unplace takes t from where it stands.
-func (o *order) unplace(t *tenant) {
-	t.f = o.tag(t)
-	last := t.eligible
-	switch t.in {
-	case nil:
-		return
-	case &o.main:
-		last = o.choices
-	case &o.failingOnly, &o.floored:
-		last = o.openAt
-	}
-	if last > t.since {
-		t.eligible = last
-	}
-	heap.Remove(t.in, t.pos)
-}
-
-// placeIn makes t wait; without having been eligible lately it gets no credit.
-func (o *order) placeIn(t *tenant, where *tenantHeap) {
-	t.since = o.choices
-	if t.eligible != o.choices {
-		t.f = max(t.f, o.v)
-	}
-	heap.Push(where, t)
-}
-
-// rest ends a rush: nobody waits or is called, so nobody owes or is owed. It is a
-// choice in which none is eligible.
-func (o *order) rest() {
-	o.v = max(o.v, o.top)
-	o.choices++
-	o.dropIdle()
-}
-
-// dropIdle forgets the tenants without hosts whose tag is not above V.
-func (o *order) dropIdle() {
-	for t := o.idle.top(); t != nil && t.f <= o.v; t = o.idle.top() {
-		heap.Pop(&o.idle)
-		delete(o.tenants, t.name)
-	}
-}
-
-// rebase moves all tags down so that the least is 0. Their differences stay.
-func (o *order) rebase() {
-	low := o.v
+	o.cfg = cfg
 	for _, t := range o.tenants {
-		low = min(low, o.tag(t))
+		t.weight = cfg.weight(t.name)
 	}
-	if o.failingOnly.Len()+o.floored.Len() > 0 {
-		low = min(low, o.floor)
+	for _, h := range all {
+		h.Turn.Pool = h.Pool
+		o.count(h)
+	}
+}
+
+// Enter puts a host that asks for a slot into the order, where it was if it has a place. errors are its failures.
+func (o *Order) Enter(now time.Time, h *slots.Host, errors int) {
+	defer o.tell(now, h)
+	o.silence(now, o.limit(h.Pool.Within()).free)
+	t := &h.Turn
+	if gap := now.Sub(t.Last); t.Waits && gap >= time.Second {
+		t.Gap = gap
+		o.pace.asks(gap)
+	}
+	t.Last, errors = now, min(max(errors, 0), maxErrors)
+	failed := t.Served && errors > t.Errors // it goes behind some others, and not to the end
+	switch {
+	case !t.Waits:
+		t.Since, t.Waits, t.At = now, true, len(o.hosts)
+		o.hosts = append(o.hosts, h)
+	case t.Tenant == h.Tenant() && t.Pool == h.Pool && t.Errors == errors:
+		o.join(h)
+		return
+	default:
+		o.uncount(h)
+	}
+	if t.Seq == 0 || t.Served || t.Tenant != h.Tenant() {
+		o.seq++
+		t.From, t.Seq, t.Served, t.Overtaken = o.tenant(h.Tenant()).ticket(failed), o.seq, false, 0
+	}
+	t.Tenant, t.Pool, t.Errors = h.Tenant(), h.Pool, errors
+	o.count(h)
+}
+
+// count counts h in its lane, and puts it into its line.
+func (o *Order) count(h *slots.Host) {
+	l := o.laneOf(h)
+	l.waiting++
+	o.tenant(h.Turn.Tenant).waiting++
+	if h.Turn.Stopped {
+		l.stopped++
+	}
+	o.join(h)
+}
+
+// uncount ends that.
+func (o *Order) uncount(h *slots.Host) {
+	o.part(h)
+	l := o.laneOf(h)
+	l.waiting--
+	o.tenant(h.Turn.Tenant).waiting--
+	if h.Turn.Stopped {
+		l.stopped--
+	}
+}
+
+// join puts a host that waits into the line of its tenant and lane, unless it is stopped.
+func (o *Order) join(h *slots.Host) {
+	t := &h.Turn
+	if t.InLine || t.Stopped {
+		return
+	}
+	of, lane := o.tenant(t.Tenant), o.laneOf(h)
+	l, p := of.line(lane), placeOf(h)
+	i, _ := slices.BinarySearchFunc(l.hosts, p, byKey)
+	l.hosts = slices.Insert(l.hosts, i, p)
+	lane.adds(1)
+	t.InLine = true
+	if o.overdue(h) {
+		o.due = append(o.due, h)
+	}
+}
+
+// part takes h out of its line.
+func (o *Order) part(h *slots.Host) {
+	if !h.Turn.InLine {
+		return
+	}
+	lane := o.laneOf(h)
+	l := o.tenant(h.Turn.Tenant).line(lane)
+	if i, found := slices.BinarySearchFunc(l.hosts, placeOf(h), byKey); found {
+		l.hosts = slices.Delete(l.hosts, i, i+1)
+	}
+	lane.adds(-1)
+	h.Turn.InLine = false
+	o.due = slices.DeleteFunc(o.due, func(x *slots.Host) bool { return x == h })
+}
+
+// Stop takes a host out of the line that something else than slots and turns keeps from starting. It keeps its place.
+func (o *Order) Stop(h *slots.Host) {
+	if h.Turn.Waits && !h.Turn.Stopped {
+		o.part(h)
+		h.Turn.Stopped = true
+		o.laneOf(h).stopped++
+	}
+}
+
+// Resume ends that.
+func (o *Order) Resume(h *slots.Host) {
+	if h.Turn.Waits && h.Turn.Stopped {
+		h.Turn.Stopped = false
+		o.laneOf(h).stopped--
+		o.join(h)
+	}
+}
+
+// Leave takes a host out of the order that wants nothing any more.
+func (o *Order) Leave(h *slots.Host) {
+	o.remove(h)
+	h.Turn = slots.Turn{Last: h.Turn.Last, Gap: h.Turn.Gap}
+}
+
+// remove takes h out of the order; it keeps its place.
+func (o *Order) remove(h *slots.Host) {
+	t := &h.Turn
+	if !t.Waits {
+		return
+	}
+	o.uncount(h)
+	last := o.hosts[len(o.hosts)-1]
+	o.hosts[t.At], last.Turn.At = last, t.At
+	o.hosts[len(o.hosts)-1] = nil
+	o.hosts = o.hosts[:len(o.hosts)-1]
+	t.Waits, t.Stopped = false, false
+}
+
+// Replace puts h in the place of from, the same host under another name.
+func (o *Order) Replace(from, h *slots.Host) {
+	turn := from.Turn
+	o.remove(from)
+	if !turn.Waits || h.Turn.Waits || h.Slot != nil {
+		return
+	}
+	since, stopped := turn.Since, turn.Stopped
+	turn.Waits, turn.Stopped, turn.InLine = false, false, false
+	h.Turn = turn
+	o.Enter(turn.Last, h, turn.Errors)
+	h.Turn.Since = since
+	if stopped {
+		o.Stop(h)
+	}
+}
+
+// Alive reports whether a host that waits still asks.
+func (o *Order) Alive(now time.Time, h *slots.Host) bool {
+	most := usualSilence
+	if h.Turn.Gap > 0 {
+		most = min(max(2*h.Turn.Gap, minSilence), maxSilence)
+	}
+	return !h.Turn.Stopped && now.Sub(h.Turn.Last) < most
+}
+
+// silence takes hosts out of their lines that ask no more: of the next few, and where slots are free, of those that are first.
+func (o *Order) silence(now time.Time, free int) {
+	for range min(looked, len(o.hosts)) {
+		o.look = (o.look + 1) % len(o.hosts)
+		if h := o.hosts[o.look]; h.Turn.InLine && !o.Alive(now, h) {
+			o.part(h)
+		}
+	}
+	if free <= 0 {
+		return
 	}
 	for _, t := range o.tenants {
-		t.f -= low
+		for i := range t.lines {
+			for l := &t.lines[i]; len(l.hosts) > 0 && !o.Alive(now, l.hosts[0].host); {
+				o.part(l.hosts[0].host)
+			}
+		}
 	}
-	o.v, o.top, o.floor = o.v-low, o.top-low, o.floor-low
+}
+
+// forget drops tenants without hosts that are owed nothing and owe nothing.
+func (o *Order) forget() {
+	o.tenants = slices.DeleteFunc(o.tenants, func(t *tenant) bool {
+		idle := t.waiting == 0 && t.f <= o.v
+		if idle {
+			delete(o.byName, t.name)
+		}
+		return idle
+	})
+}
+
+func (o *Order) failing(errors int) bool { return errors >= o.cfg.Threshold }
+
+// Each calls f for everybody who waits, stopped or silent ones too, in no order.
+func (o *Order) Each(f func(*slots.Host)) {
+	for _, h := range slices.Clone(o.hosts) {
+		f(h)
+	}
+}
+
+// Queued is how many hosts of a pool alone are in line.
+func (o *Order) Queued(p slots.Pool) int {
+	return o.lane(p, false).inLine + o.lane(p, true).inLine
+}
+
+// Stopped is how many hosts that wait something else than slots and turns keeps from starting.
+func (o *Order) Stopped() (n int) {
+	for _, l := range o.lanes {
+		n += l.stopped
+	}
+	return n
 }

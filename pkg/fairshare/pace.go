@@ -1,107 +1,96 @@
 package fairshare
 
 import (
-	"math/bits"
+	"math"
 	"slices"
 	"time"
 )
 
 const (
-	gapRing       = 512
-	gapsEach      = 32 // percentiles are taken anew at so many gaps …
-	gapsFew       = 64 // … and at each while there are fewer than these
-	minGap        = time.Second
-	startGap      = 90 * time.Second
-	startMean     = 20 * time.Minute
-	meanWeight    = 32
-	minStep       = 2 * time.Second
-	minAhead      = 4
-	minOvertake   = 20
-	minAheadHosts = 100
+	startGap    = 90 * time.Second // what is usual, until it is measured
+	startHeld   = 20 * time.Minute
+	leastStep   = 10 * time.Millisecond
+	mostAhead   = 4096
+	enoughEnded = 5  // slots that must have ended to tell how long one is held
+	recentEnds  = 64 // as many ends tell how long slots are held of late
 )
 
-// pace is what has been observed of how hosts ask and how long they hold slots.
+// pace is how hosts ask, and how long they hold slots.
 type pace struct {
-	clock  *askClock
-	gaps   [gapRing]time.Duration // a ring
-	sorted [gapRing]time.Duration // the same
-	seen   int                    // gaps so far
-	median time.Duration
-	high   time.Duration // 95th percentile
-	mean   time.Duration // of granted slots, from startMean: for decisions
-
-	ended    int           // granted slots
-	measured time.Duration // mean of these alone, the last ones above all: for people
+	gap, held time.Duration // means, from what is usual
+	ended     int           // slots
+	// Slot time and ends of late. Time that is still being held counts too: the first slots to end are the shortest.
+	spent, ends float64 // spent in seconds
+	occupied    int
+	at          time.Time // spent counts until then
 }
 
-// enoughEnded is how many slots must have ended to tell how long one is held. Times of work
-// differ by half of their mean or so: the mean of 5 is then off by about a quarter
-// (0.5/√5 = 22 %), which is as well as an "about" promises; that of 1 or 2 would jump.
-const enoughEnded = 5
+func newPace() pace { return pace{gap: startGap, held: startHeld} }
 
-func newPace() pace { return pace{clock: &askClock{}, median: startGap, mean: startMean} }
+func (p *pace) asks(gap time.Duration) { p.gap += (gap - p.gap) / 64 }
 
-// askClock is the clock of silence: it advances while somebody asks.
-type askClock struct {
-	at      time.Duration
-	started bool
-	last    time.Time // of anybody's last ask
-}
-
-// advance moves the clock on to an ask at now, given the common claim window.
-func (c *askClock) advance(now time.Time, window time.Duration) {
-	if c.started {
-		c.at += min(max(now.Sub(c.last), 0), max(minStep, window/4))
-	}
-	c.started, c.last = true, now
-}
-
-// claim is the claim window of a host whose own last gap was gap.
-func (p *pace) claim(gap time.Duration) time.Duration {
-	return min(max(2*max(p.high, gap), minClaim), maxClaim)
-}
-
-// recordGap takes a gap between two asks of one host.
-func (p *pace) recordGap(gap time.Duration) {
-	n := min(p.seen, gapRing)
-	if p.seen >= gapRing { // it replaces the oldest
-		i, _ := slices.BinarySearch(p.sorted[:n], p.gaps[p.seen%gapRing])
-		copy(p.sorted[i:n-1], p.sorted[i+1:n])
-		n--
-	}
-	i, _ := slices.BinarySearch(p.sorted[:n], gap)
-	copy(p.sorted[i+1:n+1], p.sorted[i:n])
-	p.sorted[i] = gap
-	p.gaps[p.seen%gapRing] = gap
-	p.seen++
-	if n++; p.seen < gapsFew || p.seen%gapsEach == 0 {
-		p.median, p.high = p.sorted[ceilDiv(n*50, 100)-1], p.sorted[ceilDiv(n*95, 100)-1]
-	}
-}
-
-// recordHeld takes the time for which a granted slot was held.
-func (p *pace) recordHeld(d time.Duration) {
-	d = max(d, 0)
-	p.mean = max(p.mean+(d-p.mean)/meanWeight, time.Second)
+// end notes that a slot has ended that was held for so long.
+func (p *pace) end(held time.Duration) {
+	p.held = max(p.held+(held-p.held)/32, time.Second)
 	p.ended++
-	p.measured = max(p.measured+(d-p.measured)/time.Duration(min(p.ended, meanWeight)), time.Second)
+	if p.ends++; p.ends > recentEnds {
+		p.spent *= recentEnds / p.ends
+		p.ends = recentEnds
+	}
 }
 
-// callAhead is how many hosts are called beyond the free slots: AHEAD =
-// clamp(ceil(G50/D · max(100, 4L)), 4, 4096), G50 being the median gap and D the mean
-// time for which granted slots are held.
-func (s *Scheduler) callAhead() int {
-	if s.cfg.Ahead != Auto {
-		return s.cfg.Ahead
+// holds notes how many slots are held from now on.
+func (p *pace) holds(now time.Time, occupied int) {
+	if now.After(p.at) {
+		p.spent += float64(p.occupied) * now.Sub(p.at).Seconds()
+		p.at = now
 	}
-	hosts, median, mean := uint64(max(minAheadHosts, 4*s.cfg.Limit)), uint64(s.median), uint64(s.mean) //nolint:gosec // none is negative
-	hi, lo := bits.Mul64(median, hosts)
-	if hi >= mean {
-		return maxAhead
+	p.occupied = occupied
+}
+
+// mean is for how long a slot is held.
+func (p *pace) mean() time.Duration {
+	if p.ended < enoughEnded {
+		return Unmeasured
 	}
-	n, rest := bits.Div64(hi, lo, mean)
-	if rest > 0 {
-		n++
+	return time.Duration(max(p.spent/p.ends, 1) * float64(time.Second))
+}
+
+// step is 0.3 percent of the time for which a slot is held.
+func (p *pace) step() time.Duration { return max(p.held*3/1000, leastStep) }
+
+// ahead is so many hosts that one of them asks within six steps.
+func (p *pace) ahead() int {
+	return min(max(int(math.Ceil(float64(p.gap)/float64(4*p.step()))), 1), mostAhead)
+}
+
+// rivals is how many hosts compete for a slot: as many as ask in one percent of the time that it is held.
+func (p *pace) rivals() int { return max(1, int(100*float64(p.gap)/float64(p.held))) }
+
+// Stats counts since New.
+type Stats struct {
+	Overtakes uint64    // grants to a host that was not the first
+	Grants    [3]uint64 // of healthy, failing and planned hosts
+	// Waits[i] grants came within WaitBounds[i] of the start of the wait, but not within the bound before.
+	Waits   [len(waitBounds) + 1]uint64
+	WaitSum time.Duration
+}
+
+var waitBounds = [...]time.Duration{
+	time.Second, 10 * time.Second, 30 * time.Second, time.Minute, 2 * time.Minute, 5 * time.Minute,
+	10 * time.Minute, 30 * time.Minute, time.Hour, 2 * time.Hour, 4 * time.Hour, 8 * time.Hour, 24 * time.Hour,
+}
+
+// WaitBounds are the bounds of Stats.Waits.
+func WaitBounds() []time.Duration { return slices.Clone(waitBounds[:]) }
+
+func (s *Stats) granted(failing bool, wait time.Duration) {
+	lane := 0
+	if failing {
+		lane = 1
 	}
-	return int(min(max(n, minAhead), maxAhead))
+	s.Grants[lane]++
+	s.WaitSum += wait
+	i, _ := slices.BinarySearch(waitBounds[:], wait)
+	s.Waits[i]++
 }

@@ -1,118 +1,169 @@
 package holdoff
 
 import (
+	"cmp"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"maps"
 	"slices"
 	"time"
 )
 
-// maxHosts bounds the Book; beyond it the oldest episodes go, those that hold nobody
-// any more first.
-const maxHosts = 100_000
+// forgetAfter is when a failure is forgotten whose hold is over: nobody has heard of the node since.
+const forgetAfter = 30 * 24 * time.Hour
 
-// Book is the ledger of failed hosts, by node UUID. It is not safe for concurrent use:
-// its owner has one lock. It never looks at a clock and never writes a file. A nil Book
-// holds nobody and takes nothing in.
+// Book is the record of failed hosts, by node UUID. It is not safe for concurrent use.
 type Book struct {
-	cfg    Config
-	on     bool      // cfg.On()
-	start  time.Time // of the process
-	latest time.Time // the greatest now seen
-	known  bool      // there was a ledger: what it does not hold did not happen
-	most   int       // hosts
+	cfg   Config
+	onEnd func(Ended)
+	hosts map[string]host
 
-	hosts map[string]*entry
-	// sound are hosts that are known to have gone well, or to have come without a
-	// failure, though no ledger was found; nil when one was.
-	sound map[string]bool
-
-	// What is not saved: the revision of the last change of each host, and the now
-	// whose wall clock the records are written by.
-	unsaved  map[string]uint64
+	unsaved  map[string]uint64 // hosts whose record is to be saved, and the revision of their last change
 	revision uint64
-	wall     time.Time
-	// stored are the hosts of which a Store may have a record.
-	stored map[string]bool
 
-	counts counts
+	begun uint64
+	ended map[End]uint64
 }
 
-// New returns the Book of a process that started at now. known tells that a ledger was
-// found, even an empty one, so that what it does not hold did not happen (BO-16).
-func New(cfg Config, now time.Time, known bool) (*Book, error) {
+// host is a host and its last failure.
+type host struct {
+	uuid, name, uid string
+	spec            string // of the last failure, or the newest seen since
+	id              string
+	kind            Kind // whose success ends it
+	state, cause    string
+	failures        int // in a row
+	since           time.Time
+	released        bool
+
+	holds bool // a hold is counted that has not ended
+}
+
+// End says how a hold ended.
+type End string
+
+// The ends.
+const (
+	EndHand    End = "hand"    // somebody has released it
+	EndSpec    End = "spec"    // the host is to be something else
+	EndTime    End = "time"    // its time is over
+	EndSuccess End = "success" // its work went well
+	EndGone    End = "gone"    // the host is no more, or another one
+)
+
+// Ended is a hold that has ended.
+type Ended struct {
+	UUID, Name string // Name is "namespace~name"
+	How        End
+}
+
+// New returns an empty Book. onEnd hears of each hold that ends, but for those that Release ends, while the method runs that
+// notices it; nil hears nothing.
+func New(cfg Config, onEnd func(Ended)) (*Book, error) {
 	if err := cfg.Validate(); err != nil {
 		return nil, err
 	}
-	b := &Book{
-		cfg: cfg.clone(), on: cfg.On(), start: now, latest: now, known: known, most: maxHosts,
-		hosts: map[string]*entry{}, unsaved: map[string]uint64{}, wall: now, stored: map[string]bool{},
-		counts: counts{held: map[string]string{}, ended: map[End]uint64{}},
+	if onEnd == nil {
+		onEnd = func(Ended) {}
 	}
-	if !known {
-		b.sound = map[string]bool{}
-	}
-	return b, nil
+	cfg.Hosts = maps.Clone(cfg.Hosts)
+	return &Book{cfg: cfg, onEnd: onEnd, hosts: map[string]host{}, unsaved: map[string]uint64{}, ended: map[End]uint64{}}, nil
 }
 
-// Configure replaces the settings, for episodes that have begun too: their t0 stays. A
-// cfg that is not valid changes nothing.
-func (b *Book) Configure(now time.Time, cfg Config) error {
+// Configure replaces the settings, also for hosts that have failed already. A cfg that is not valid changes nothing.
+func (b *Book) Configure(cfg Config) error {
 	if err := cfg.Validate(); err != nil {
 		return err
 	}
-	b.clock(now)
-	b.cfg, b.on = cfg.clone(), cfg.On()
+	cfg.Hosts = maps.Clone(cfg.Hosts)
+	b.cfg = cfg
 	return nil
 }
 
-// Idle reports whether nobody has failed and nobody would be held: then the Book need not be asked.
-func (b *Book) Idle() bool { return b == nil || !b.on && len(b.hosts) == 0 }
+// Config returns the settings in force.
+func (b *Book) Config() Config { return b.cfg }
 
-// Tick takes the time, so that a clock that steps back between two asks is noticed (BO-18),
-// and counts the holds whose time is over.
+// Failure is work that failed before there was an instance, as Ironic shows it.
+type Failure struct {
+	UUID string
+	Name string // of the node, "namespace~name"
+	UID  string // of the host object, "" when not known
+	// State is the provision state that it was left in, Token the text of provision_updated_at.
+	State, Token string
+	Spec         string // "" when not known
+	Cause        string // last_error
+	Kind         Kind
+}
+
+// Failed enters a failure, and reports whether it is a new one: the same failure seen again changes nothing. The hold of a
+// host that fails again begins again, and it has failed once more in a row.
+func (b *Book) Failed(now time.Time, f Failure) (fresh bool) {
+	if f.UUID == "" || !slices.Contains(kinds, f.Kind) {
+		return false
+	}
+	id := failureID(f)
+	was := b.hosts[f.UUID]
+	held := was.holds
+	switch {
+	case was.id == id:
+		b.Note(now, Ask{UUID: f.UUID, Name: f.Name, UID: f.UID, Spec: f.Spec})
+		return false
+	case was.another(f.UID):
+		was = host{}
+	}
+	h := host{
+		uuid: f.UUID, name: cmp.Or(f.Name, was.name), uid: cmp.Or(f.UID, was.uid), id: id, kind: f.Kind, state: f.State, cause: f.Cause,
+		failures: was.failures + 1, since: now,
+	}
+	h.spec, _ = respec(was.spec, f.Spec)
+	if slices.Index(kinds, was.kind) > slices.Index(kinds, h.kind) {
+		h.kind = was.kind // its cleaning may go well, and its deployment has failed all the same
+	}
+	b.put(h)
+	b.count(now, held, h, EndTime)
+	return true
+}
+
+// Succeeded notes that work of that kind went well. It ends a failure of the same kind; active means that the node is active,
+// which ends any.
+func (b *Book) Succeeded(now time.Time, uuid string, kind Kind, active bool) {
+	if h, known := b.hosts[uuid]; known && (active || kind == h.kind) {
+		b.drop(h, EndSuccess)
+	}
+}
+
+// Gone forgets a node that has left Ironic.
+func (b *Book) Gone(uuid string) {
+	if h, known := b.hosts[uuid]; known {
+		b.drop(h, EndGone)
+	}
+}
+
+// Tick notices the holds whose time is over. Call it now and then.
 func (b *Book) Tick(now time.Time) {
-	if b == nil {
-		return
-	}
-	now = b.clock(now)
-	for uuid := range b.counts.held {
-		b.noteEnd(now, uuid, EndTime)
+	for _, uuid := range slices.Sorted(maps.Keys(b.hosts)) {
+		h := b.hosts[uuid]
+		if b.left(now, h) == 0 && now.Sub(h.since) >= forgetAfter {
+			b.drop(h, EndTime)
+		} else {
+			b.count(now, h.holds, h, EndTime)
+		}
 	}
 }
 
-// clock returns now, or the greatest now seen so far (BO-18).
-func (b *Book) clock(now time.Time) time.Time {
-	b.latest = b.latestOf(now)
-	return b.latest
+// put keeps h, and what is stored of it is to be saved.
+func (b *Book) put(h host) {
+	b.hosts[h.uuid] = h
+	b.changed(h.uuid)
 }
 
-// latestOf is clock without remembering now. If both times are equal it returns now, as the
-// wall clock may have been set between them.
-func (b *Book) latestOf(now time.Time) time.Time {
-	if now.Before(b.latest) {
-		return b.latest
-	}
-	return now
-}
-
-// put stores e as the entry of its host, and marks it as unsaved.
-func (b *Book) put(now time.Time, e entry) {
-	if b.hosts[e.uuid] == nil && len(b.hosts) >= b.most {
-		b.shed(now)
-	}
-	b.hosts[e.uuid] = &e
-	b.changed(e.uuid)
-}
-
-// drop forgets the host, in the file too.
-func (b *Book) drop(uuid string) {
-	if b.hosts[uuid] == nil {
-		return
-	}
-	delete(b.hosts, uuid)
-	if b.stored[uuid] {
-		b.changed(uuid)
-	} else {
-		delete(b.unsaved, uuid)
+func (b *Book) drop(h host, how End) {
+	delete(b.hosts, h.uuid)
+	b.changed(h.uuid)
+	if h.holds {
+		b.ended[how]++
+		b.onEnd(Ended{h.uuid, h.name, how})
 	}
 }
 
@@ -121,95 +172,35 @@ func (b *Book) changed(uuid string) {
 	b.unsaved[uuid] = b.revision
 }
 
-// noteSound remembers that the host of that node has not failed. It is needed only if no
-// ledger was found at the start (BO-16).
-func (b *Book) noteSound(uuid string) {
-	if b.sound != nil && len(b.sound) < b.most {
-		b.sound[uuid] = true
+// count counts a hold that has begun or ended; held: h was held before.
+func (b *Book) count(now time.Time, held bool, h host, how End) {
+	h.holds = b.left(now, h) > 0
+	b.hosts[h.uuid] = h
+	switch {
+	case h.holds && !held:
+		b.begun++
+	case held && !h.holds:
+		b.ended[how]++
+		b.onEnd(Ended{h.uuid, h.name, how})
 	}
 }
 
-// knownSound reports whether we know that a host without an entry has not failed: a ledger was
-// found at the start, or noteSound was told (BO-16).
-func (b *Book) knownSound(uuid string) bool { return b.known || b.sound[uuid] }
-
-// shed drops a hundredth of the hosts. It sorts all of them, so it drops many at a time.
-func (b *Book) shed(now time.Time) {
-	type candidate struct {
-		uuid  string
-		held  bool
-		since time.Time
-	}
-	all := make([]candidate, 0, len(b.hosts))
-	for uuid, e := range b.hosts {
-		c := candidate{uuid: uuid, held: b.left(now, e) > 0}
-		if p := e.present(); p != nil {
-			c.since = p.since
-		}
-		all = append(all, c)
-	}
-	slices.SortFunc(all, func(x, y candidate) int {
-		if x.held != y.held {
-			if y.held {
-				return -1
-			}
-			return 1
-		}
-		if c := x.since.Compare(y.since); c != 0 {
-			return c
-		}
-		if x.uuid < y.uuid {
-			return -1
-		}
-		return 1
-	})
-	for _, c := range all[:1+b.most/100] {
-		b.drop(c.uuid)
-	}
-}
-
-// left is how long the host is still held; 0 = not, and at t0 + T it is not (BO-2).
-func (b *Book) left(now time.Time, e *entry) time.Duration {
-	p := e.present()
-	if p == nil || p.released {
+// left is how long h is still held; 0: not.
+func (b *Book) left(now time.Time, h host) time.Duration {
+	if h.released {
 		return 0
 	}
-	return max(b.cfg.hold(e.name, p.failures)-now.Sub(p.since), 0)
+	return max(b.cfg.hold(h.name, h.failures)-max(now.Sub(h.since), 0), 0)
 }
 
-// Failures returns how often the host has failed in a row, as far as we know: 0 when
-// it went well, is unknown, or when nothing would hold it (BO-1).
-func (b *Book) Failures(uuid string) int {
-	if b == nil || len(b.hosts) == 0 {
-		return 0
-	}
-	e := b.hosts[uuid]
-	if e == nil {
-		return 0
-	}
-	return b.failures(e)
-}
+// another reports whether h is another host object than that with uid, on the same node.
+func (h host) another(uid string) bool { return uid != "" && h.uid != "" && uid != h.uid }
 
-func (b *Book) failures(e *entry) int {
-	if b.cfg.timeout(e.name) == 0 {
-		return 0
+// failureID is 48 bits of what tells one failure from the next.
+func failureID(f Failure) string {
+	h := sha256.New()
+	for _, text := range []string{f.UUID, f.State, f.Token} {
+		fmt.Fprintf(h, "%d:%s,", len(text), text)
 	}
-	return e.failures()
-}
-
-// Held reports whether the host of that node is held, whatever it asks for.
-func (b *Book) Held(now time.Time, uuid string) bool {
-	if b == nil {
-		return false
-	}
-	e := b.hosts[uuid]
-	return e != nil && b.left(b.latestOf(now), e) > 0
-}
-
-// Config returns the settings in force.
-func (b *Book) Config() Config {
-	if b == nil {
-		return DefaultConfig()
-	}
-	return b.cfg.clone()
+	return hex.EncodeToString(h.Sum(nil)[:6])
 }

@@ -10,54 +10,46 @@ import (
 	"time"
 )
 
-// Stage says what is held after a failure (BO-8).
+// Stage says what is held after a failure.
 type Stage string
 
 // The stages.
 const (
-	// Retry lets BMO deprovision what has failed, and holds the next try.
-	Retry Stage = "retry"
-	// Remediate holds the deprovisioning too: disk and console stay as they failed.
-	Remediate Stage = "remediate"
+	Retry     Stage = "retry"     // the next try; BMO deprovisions what has failed
+	Remediate Stage = "remediate" // the deprovisioning too: disk and console stay as they failed
 )
 
 // Kind is the work that failed.
 type Kind string
 
-// The kinds.
+// The kinds, as they follow each other.
 const (
 	Inspection Kind = "inspection"
 	Cleaning   Kind = "cleaning"
 	Deployment Kind = "deployment"
 )
 
-func (k Kind) valid() bool { return k == Inspection || k == Cleaning || k == Deployment }
+var kinds = []Kind{Inspection, Cleaning, Deployment}
 
-// maxGrowth is the largest Config.Growth.
 const maxGrowth = 10
 
 // Config says which hosts are held, and for how long. Start from DefaultConfig.
 type Config struct {
-	// Timeout is FAILED_HOST_HOLDOFF, T: from the moment the failure was first
-	// seen. 0 = off: nobody is held but those that Hosts names (BO-1).
+	// Timeout counts from the failure on. 0: nobody is held but those that Hosts names.
 	Timeout time.Duration
 	Stage   Stage
-	// Growth stretches the hold of a host that fails again: the n-th failure in a
-	// row holds for T * Growth^(n-1), at most for the larger of T and GrowthCap
-	// (BO-5). 1 = none; up to 10.
+	// The n-th failure in a row holds for Timeout * Growth^(n-1), at most for the larger of Timeout and GrowthCap. Growth is 1
+	// (none) to 10.
 	Growth    float64
 	GrowthCap time.Duration
-	// Hosts are timeouts of single hosts, by "namespace/name"; 0 = never held.
+	// Hosts are timeouts of single hosts, by "namespace/name"; 0 is never held.
 	Hosts map[string]time.Duration
 }
 
 // DefaultConfig is off, in stage retry, without growth.
-func DefaultConfig() Config {
-	return Config{Stage: Retry, Growth: 1, GrowthCap: 48 * time.Hour}
-}
+func DefaultConfig() Config { return Config{Stage: Retry, Growth: 1, GrowthCap: 48 * time.Hour} }
 
-// Validate reports everything that cannot be used, joined, each with field, value and
-// rule (BO-13). No duration is too long: sums saturate.
+// Validate reports every fault at once, each with the field, the value and the rule.
 func (c Config) Validate() error {
 	var faults []error
 	fault := func(field string, value any, rule string) {
@@ -69,7 +61,7 @@ func (c Config) Validate() error {
 	if c.Stage != Retry && c.Stage != Remediate {
 		fault("stage", fmt.Sprintf("%q", string(c.Stage)), "must be retry or remediate")
 	}
-	if math.IsNaN(c.Growth) || c.Growth < 1 || c.Growth > maxGrowth {
+	if !(c.Growth >= 1 && c.Growth <= maxGrowth) {
 		fault("growth", c.Growth, fmt.Sprintf("must be from 1 (none) to %d", maxGrowth))
 	}
 	if c.GrowthCap < 0 {
@@ -77,7 +69,7 @@ func (c Config) Validate() error {
 	}
 	for _, host := range slices.Sorted(maps.Keys(c.Hosts)) {
 		namespace, name, ok := strings.Cut(host, "/")
-		if !ok || namespace == "" || name == "" || strings.ContainsAny(name, "/~") || strings.Contains(namespace, "~") {
+		if !ok || namespace == "" || name == "" || strings.ContainsAny(namespace+name, "/~") {
 			fault("hosts", fmt.Sprintf("%q", host), "must be namespace/name")
 		}
 		if c.Hosts[host] < 0 {
@@ -85,36 +77,6 @@ func (c Config) Validate() error {
 		}
 	}
 	return errors.Join(faults...)
-}
-
-// clone shares nothing with c.
-func (c Config) clone() Config {
-	c.Hosts = maps.Clone(c.Hosts)
-	return c
-}
-
-// timeout is T of the host that Ironic knows as name, "namespace~name".
-func (c Config) timeout(name string) time.Duration {
-	if len(c.Hosts) > 0 {
-		if t, ok := c.Hosts[strings.Replace(name, "~", "/", 1)]; ok {
-			return t
-		}
-	}
-	return c.Timeout
-}
-
-// hold is how long the n-th failure in a row holds the host of that name; 0 = not.
-func (c Config) hold(name string, n int) time.Duration {
-	t := c.timeout(name)
-	if n <= 1 || t == 0 || c.Growth == 1 {
-		return t
-	}
-	most := max(t, c.GrowthCap)
-	grown := float64(t) * math.Pow(c.Growth, float64(n-1))
-	if grown >= float64(most) { // also +Inf
-		return most
-	}
-	return time.Duration(grown)
 }
 
 // On reports whether some host may be held at all.
@@ -125,4 +87,20 @@ func (c Config) On() bool {
 		}
 	}
 	return c.Timeout > 0
+}
+
+// hold is how long the n-th failure in a row holds the host that Ironic knows as name, "namespace~name"; 0: not.
+func (c Config) hold(name string, n int) time.Duration {
+	t, ok := c.Hosts[strings.Replace(name, "~", "/", 1)]
+	if !ok {
+		t = c.Timeout
+	}
+	grown := float64(t) * math.Pow(c.Growth, float64(n-1))
+	switch most := max(t, c.GrowthCap); {
+	case grown <= float64(t):
+		return t
+	case grown >= float64(most):
+		return most
+	}
+	return time.Duration(grown)
 }

@@ -6,71 +6,47 @@ import (
 	"strings"
 )
 
-// maxQuota bounds a Quota that is a number.
-const maxQuota = 1_000_000
-
-// Quota is MAX_FAILED: how many hosts of a pool may have failed before the pool is
-// paused (BO-14). The zero Quota allows none at all, not even no failures: a pool
-// under it is always paused.
-type Quota struct {
-	of unit
-	n  int
-}
-
-type unit uint8
-
 const (
-	nothing unit = iota
-	hosts
-	percent
+	maxQuota = 1_000_000
+	// leastHosts must be known for a percentage of them to mean anything.
+	leastHosts = 5
 )
 
-// ParseQuota reads "40%" or "3". With an error it returns the zero Quota: what cannot
-// be read pauses.
+// Quota is MAX_FAILED: how many hosts of a conductor group may have failed before the group is paused. The zero Quota is no
+// limit.
+type Quota struct {
+	limits, share bool // share: n is a percentage
+	n             int
+}
+
+// ParseQuota reads "3", a number of hosts, or "40%", a percentage of those that are known; "100%" is no limit.
 func ParseQuota(text string) (Quota, error) {
-	digits, of, most := text, hosts, maxQuota
-	if d, ok := strings.CutSuffix(text, "%"); ok {
-		digits, of, most = d, percent, 100
-	}
+	digits, share := strings.CutSuffix(text, "%")
 	n, err := strconv.ParseUint(digits, 10, 32) // takes no sign
-	if err != nil || n > uint64(most) {
-		const shown = 64
-		if len(text) > shown {
-			text = text[:shown] + "..."
-		}
-		return Quota{}, fmt.Errorf("max failed: %q must be a whole number of hosts from 0 to %d, or a whole percentage from 0%% to 100%%", text, maxQuota)
+	if err != nil || n > maxQuota || share && n > 100 {
+		return Quota{}, fmt.Errorf("max failed: %.64q must be a whole number of hosts from 0 to %d, or a whole percentage from 0%% to 100%%", text, maxQuota)
 	}
-	return Quota{of: of, n: int(n)}, nil
+	if share && n == 100 {
+		return Quota{}, nil
+	}
+	return Quota{limits: true, share: share, n: int(n)}, nil
 }
 
-// Allowed returns how many of total hosts may have failed; more pause the pool. A
-// percentage is rounded down. It is -1 for the zero Quota.
-func (q Quota) Allowed(total int) int {
-	switch q.of {
-	case hosts:
-		return q.n
-	case percent:
-		total = max(total, 0)
-		return total/100*q.n + total%100*q.n/100
-	default:
-		return -1
+// Limits reports whether q can pause a group.
+func (q Quota) Limits() bool { return q.limits }
+
+// Allowed returns how many of so many hosts may have failed; a percentage is rounded down.
+func (q Quota) Allowed(hosts int) int {
+	switch {
+	case !q.limits:
+		return hosts
+	case q.share:
+		return hosts * q.n / 100
 	}
+	return q.n
 }
 
-// Share reports whether q is a percentage above 0: of how many hosts matters then.
-func (q Quota) Share() bool { return q.of == percent && q.n > 0 }
-
-// Limits reports whether q can pause a pool: 100 % cannot.
-func (q Quota) Limits() bool { return q.of != percent || q.n < 100 }
-
-// String returns what ParseQuota reads, or "nothing".
-func (q Quota) String() string {
-	switch q.of {
-	case hosts:
-		return strconv.Itoa(q.n)
-	case percent:
-		return strconv.Itoa(q.n) + "%"
-	default:
-		return "nothing"
-	}
+// Exceeded reports whether so many failed of so many hosts are too many. Of fewer than five hosts no percentage is taken.
+func (q Quota) Exceeded(failed, hosts int) bool {
+	return failed > q.Allowed(hosts) && (!q.share || hosts >= leastHosts)
 }

@@ -6,13 +6,8 @@ import (
 	"time"
 )
 
-// maxStep is by how much the wall clock may be set without all records being saved
-// again: holds outlive a restart to within this.
-const maxStep = time.Second
-
-// Store keeps the records. Load is called once, before the first Save; known is as in
-// New. Save is called by one at a time, has kept all of the batch when it returns nil,
-// and may be given it again when it does not.
+// Store keeps the records. Load is called once, before the first Save; known is false where nothing was ever kept. Save is
+// called by one at a time, has kept all of the batch when it returns nil, and may be given it again when it does not.
 type Store interface {
 	Load() (records []Record, known bool, err error)
 	Save(Batch) error
@@ -43,43 +38,24 @@ func (b Batch) Lines() (map[string][]byte, error) {
 	return lines, nil
 }
 
-// Restore enters what a Store has loaded, before anything else happens. Records that
-// no Book has written, and those of hosts that are known already, are left out.
+// Restore enters what a Store has loaded, before anything else happens. Records that no Book has written are left out.
 func (b *Book) Restore(now time.Time, records []Record) {
-	now = b.clock(now)
 	for _, r := range records {
-		if b.hosts[r.UUID] != nil || r.check() != nil {
+		if r.check() != nil || len(r.Episodes) == 0 {
 			continue
 		}
-		e, exact := entryOf(now, r)
-		b.put(now, e)
-		b.stored[r.UUID] = true
-		if b.left(now, &e) > 0 {
-			b.counts.held[r.UUID] = e.name
-		}
-		if exact {
-			delete(b.unsaved, r.UUID)
-		}
+		h := hostOf(now, r)
+		h.holds = b.left(now, h) > 0
+		b.hosts[h.uuid] = h
 	}
 }
 
-// Unsaved returns what has changed since the last save. The owner saves it outside
-// its lock and then calls Saved. If the wall clock was set since, it returns
-// all records: a t0 that a wrong clock wrote must not be read by a right one.
+// Unsaved returns what has changed since the last save. The owner saves it outside its lock and then calls Saved.
 func (b *Book) Unsaved(now time.Time) Batch {
-	if b == nil {
-		return Batch{}
-	}
-	now = b.clock(now)
-	if step := now.Round(0).Sub(b.wall.Round(0)) - now.Sub(b.wall); step > maxStep || step < -maxStep {
-		b.Lost()
-		b.wall = now
-	}
 	batch := Batch{revisions: maps.Clone(b.unsaved)}
 	for _, uuid := range slices.Sorted(maps.Keys(b.unsaved)) {
-		if e := b.hosts[uuid]; e != nil {
-			batch.Puts = append(batch.Puts, e.record(now))
-			b.stored[uuid] = true
+		if h, known := b.hosts[uuid]; known {
+			batch.Puts = append(batch.Puts, h.record(now))
 		} else {
 			batch.Deletes = append(batch.Deletes, uuid)
 		}
@@ -87,25 +63,13 @@ func (b *Book) Unsaved(now time.Time) Batch {
 	return batch
 }
 
-// Saved notes that a Store has batch. What has changed since Unsaved returned it stays
-// unsaved.
+// Saved notes that a Store has batch. What has changed since Unsaved returned it stays unsaved.
 func (b *Book) Saved(batch Batch) {
-	for uuid, revision := range batch.revisions {
-		if b.unsaved[uuid] != revision {
-			continue
-		}
-		delete(b.unsaved, uuid)
-		if b.hosts[uuid] == nil {
-			delete(b.stored, uuid)
-		}
-	}
+	maps.DeleteFunc(b.unsaved, func(uuid string, revision uint64) bool { return batch.revisions[uuid] == revision })
 }
 
 // Lost notes that the Store has lost its records: all of them are unsaved again.
 func (b *Book) Lost() {
-	if b == nil {
-		return
-	}
 	for uuid := range b.hosts {
 		b.changed(uuid)
 	}

@@ -2,162 +2,131 @@ package holdoff
 
 import (
 	"cmp"
-	"errors"
-	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
 )
 
-// ErrUnknown means that the host has not failed, or was successful since.
-var ErrUnknown = errors.New("no failure of that host is known")
-
-// OldEpisodeError refuses the release of an episode that is not the present one.
-type OldEpisodeError struct {
-	Given, Present string
-}
-
-// Error names both.
-func (e *OldEpisodeError) Error() string {
-	return fmt.Sprintf("episode: %q is not the present one, which is %q", e.Given, e.Present)
-}
-
-// Find returns the node of a failed host, by its UUID, "namespace/name" or
-// "namespace~name". When two have one name, it is the one that failed last.
-func (b *Book) Find(host string) (uuid string, ok bool) {
-	if b == nil {
-		return "", false
+// Find returns the node of a failed host, by its UUID, "namespace/name" or "namespace~name". When two have one name, it is
+// the one that failed last.
+func (b *Book) Find(name string) (uuid string, ok bool) {
+	if h, known := b.hosts[strings.ToLower(name)]; known {
+		return h.uuid, true
 	}
-	if e := b.hosts[strings.ToLower(host)]; e != nil && e.present() != nil {
-		return e.uuid, true
-	}
-	name := strings.Replace(host, "/", "~", 1)
-	var best *entry
-	for _, e := range b.hosts {
-		if host == "" || e.name != name || e.present() == nil {
-			continue
-		}
-		if best == nil || cmp.Or(e.present().since.Compare(best.present().since), cmp.Compare(e.uuid, best.uuid)) > 0 {
-			best = e
+	name = strings.Replace(name, "/", "~", 1)
+	var best host
+	for _, h := range b.hosts {
+		if name != "" && h.name == name && (best.uuid == "" || cmp.Or(h.since.Compare(best.since), cmp.Compare(h.uuid, best.uuid)) > 0) {
+			best = h
 		}
 	}
-	if best == nil {
-		return "", false
-	}
-	return best.uuid, true
+	return best.uuid, best.uuid != ""
 }
 
-// Release ends the hold of a host before its time: it may queue like any other. episode
-// guards against releasing a failure that the caller has not seen; "" means the present
-// one. released is false if the host was not held any more: a second release is no error (BO-10).
-// The errors are ErrUnknown and *OldEpisodeError, and change nothing.
-func (b *Book) Release(now time.Time, uuid, episode string) (released bool, err error) {
-	now = b.clock(now)
-	e, _ := b.entry(uuid)
-	p := e.present()
-	if p == nil {
-		return false, ErrUnknown
+// Release ends the hold of a host before its time, and reports whether it was held.
+func (b *Book) Release(now time.Time, uuid string) (released bool) {
+	h, known := b.hosts[uuid]
+	if !known || h.released {
+		return false
 	}
-	if episode != "" && episode != p.id {
-		return false, &OldEpisodeError{Given: cut(episode, maxText), Present: p.id}
+	released = b.left(now, h) > 0
+	if h.holds {
+		b.ended[EndHand]++
 	}
-	held := b.left(now, &e) > 0
-	if e.release() {
-		b.put(now, e)
-	}
-	if held {
-		b.countEnd(now, uuid, EndHand)
-	}
-	return held, nil
+	h.released, h.holds = true, false
+	b.put(h)
+	return released
 }
 
 // Entry shows one failed host.
 type Entry struct {
 	UUID, Name   string // Name is "namespace~name"
-	Episode      string
+	Episode      string // names the failure
 	Kind         Kind
 	State, Cause string
 	Failures     int // in a row
 	Held         bool
 	Released     bool
-	// Since is t0 and Until t0 + T, as the wall clock of now has it; Until is zero
-	// when nothing would hold the host.
+	// Since is the failure and Until the end of the hold, on the wall clock of now; Until is zero when nothing would hold it.
 	Since, Until time.Time
-	// Remaining is 0 when it is not held.
-	Remaining time.Duration
+	Remaining    time.Duration // 0 when it is not held
 }
 
-// View returns what the Book has: those that are held first, by Until, then the rest
-// by name.
-func (b *Book) View(now time.Time) []Entry {
-	if b == nil {
-		return nil
+// Entry returns what is known of the host of that node.
+func (b *Book) Entry(now time.Time, uuid string) (Entry, bool) {
+	h, known := b.hosts[uuid]
+	if !known {
+		return Entry{}, false
 	}
-	now = b.latestOf(now)
+	return b.entry(now, h), true
+}
+
+func (b *Book) entry(now time.Time, h host) Entry {
+	left := b.left(now, h)
+	e := Entry{
+		UUID: h.uuid, Name: h.name, Episode: h.id, Kind: h.kind, State: h.state, Cause: h.cause, Failures: h.failures,
+		Held: left > 0, Released: h.released, Since: wallOf(now, h.since), Remaining: left,
+	}
+	if hold := b.cfg.hold(h.name, h.failures); hold > 0 {
+		e.Until = e.Since.Add(hold)
+	}
+	return e
+}
+
+// View returns all failed hosts: those that are held first, by Until, then the rest by name.
+func (b *Book) View(now time.Time) []Entry {
 	all := make([]Entry, 0, len(b.hosts))
-	for _, e := range b.hosts {
-		if e.present() != nil {
-			all = append(all, b.show(now, e))
+	for _, h := range b.hosts {
+		all = append(all, b.entry(now, h))
+	}
+	over := now.AddDate(1000, 0, 0) // of those that are not held
+	ends := func(e Entry) time.Time {
+		if e.Held {
+			return e.Until
 		}
+		return over
 	}
 	slices.SortFunc(all, func(x, y Entry) int {
-		if x.Held != y.Held {
-			if x.Held {
-				return -1
-			}
-			return 1
-		}
-		byUntil := 0
-		if x.Held {
-			byUntil = x.Until.Compare(y.Until)
-		}
-		return cmp.Or(byUntil, cmp.Compare(x.Name, y.Name), cmp.Compare(x.UUID, y.UUID))
+		return cmp.Or(ends(x).Compare(ends(y)), cmp.Compare(x.Name, y.Name), cmp.Compare(x.UUID, y.UUID))
 	})
 	return all
 }
 
-// Entry returns what View shows of the host of that node.
-func (b *Book) Entry(now time.Time, uuid string) (Entry, bool) {
-	if b == nil {
-		return Entry{}, false
-	}
-	e := b.hosts[uuid]
-	if e == nil || e.present() == nil {
-		return Entry{}, false
-	}
-	return b.show(b.latestOf(now), e), true
+// Held reports whether the host of that node is held, whatever it asks for.
+func (b *Book) Held(now time.Time, uuid string) bool {
+	h, known := b.hosts[uuid]
+	return known && b.left(now, h) > 0
 }
 
-func (b *Book) show(now time.Time, e *entry) Entry {
-	p, left := e.present(), b.left(now, e)
-	shown := Entry{
-		UUID: e.uuid, Name: e.name, Episode: p.id, Kind: p.kind, State: p.state, Cause: p.cause,
-		Failures: p.failures, Held: left > 0, Released: p.released, Since: wallOf(now, p.since), Remaining: left,
+// Idle reports whether nobody has failed.
+func (b *Book) Idle() bool { return len(b.hosts) == 0 }
+
+// Failures returns how often the host has failed in a row; 0 when it is unknown, or when nothing would hold it.
+func (b *Book) Failures(uuid string) int {
+	h, known := b.hosts[uuid]
+	if !known || b.cfg.hold(h.name, 1) == 0 {
+		return 0
 	}
-	if hold := b.cfg.hold(e.name, p.failures); hold > 0 {
-		shown.Until = shown.Since.Add(hold)
-	}
-	return shown
+	return h.failures
 }
 
-// Count returns how many hosts that in accepts have failed and not gone well since, and
-// how many of these are held (BO-14).
+// Count returns how many hosts that in accepts have failed and not gone well since, and how many of these are held.
 func (b *Book) Count(now time.Time, in func(uuid string) bool) (failed, held int) {
-	if b == nil {
-		return 0, 0
-	}
-	now = b.latestOf(now)
-	for uuid, e := range b.hosts {
-		if e.present() == nil || !in(uuid) {
+	for uuid, h := range b.hosts {
+		if !in(uuid) {
 			continue
 		}
 		failed++
-		if b.left(now, e) > 0 {
+		if b.left(now, h) > 0 {
 			held++
 		}
 	}
 	return failed, held
 }
+
+// Counts returns how many holds began since the start, and how many ended in which way. One that was restored did not begin.
+func (b *Book) Counts() (begun uint64, ended map[End]uint64) { return b.begun, maps.Clone(b.ended) }
 
 // wallOf converts t to the wall clock of now.
 func wallOf(now, t time.Time) time.Time { return now.Round(0).Add(-now.Sub(t)).UTC() }

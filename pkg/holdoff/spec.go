@@ -2,48 +2,35 @@ package holdoff
 
 import "strings"
 
-// A spec is what a host is to be, as others hash it; here it is compared only (BO-11). It
-// may tell how it was hashed, and have several parts of which "-" says nothing:
-// "scheme:part/part". So a host whose image is taken away and given back is what it was,
-// and a program that hashes in another way has changed nobody.
-
-const noPart = "-"
+// A spec is a hash of what a host is to be: image, RAID, firmware, BMC. It may say how it was hashed, and have parts of which
+// "-" says nothing: "scheme:part/part". So an image that is taken away and given back is no change, nor is another scheme.
 
 // respec returns old updated by newer, and whether a known part of the spec has changed.
 func respec(old, newer string) (spec string, changed bool) {
+	if newer == "" || old == "" {
+		return old + newer, false
+	}
+	scheme, is := parts(newer)
+	before, was := parts(old)
 	switch {
-	case newer == "" || newer == old:
-		return old, false
-	case old == "":
+	case scheme != before:
 		return newer, false
-	}
-	scheme, is := schemeOf(newer)
-	before, was := schemeOf(old)
-	if scheme != before {
-		return newer, false
-	}
-	if len(is) != len(was) {
+	case len(is) != len(was):
 		return newer, true
 	}
 	for i := range is {
 		switch {
-		case is[i] == noPart:
+		case is[i] == "-":
 			is[i] = was[i]
-		case was[i] != noPart && is[i] != was[i]:
+		case was[i] != "-" && is[i] != was[i]:
 			changed = true
 		}
 	}
-	spec = strings.Join(is, "/")
-	if scheme != "" {
-		spec = scheme + ":" + spec
-	}
-	return spec, changed
+	return scheme + strings.Join(is, "/"), changed
 }
 
-func schemeOf(spec string) (scheme string, parts []string) {
-	scheme, rest, ok := strings.Cut(spec, ":")
-	if !ok {
-		scheme, rest = "", spec
-	}
-	return scheme, strings.Split(rest, "/")
+// parts takes a spec apart; the scheme has its colon.
+func parts(spec string) (scheme string, parts []string) {
+	i := strings.Index(spec, ":") + 1
+	return spec[:i], strings.Split(spec[i:], "/")
 }

@@ -165,7 +165,7 @@ func TestListsOf100000NodesFit(t *testing.T) {
 		if err := held.add(Node{
 			UUID: strings.Repeat("u", 36), Name: strings.Repeat("n", 60), ProvisionUpdatedAt: strings.Repeat("t", 32),
 			AgentHeartbeat: strings.Repeat("t", 26), State: DeployWait, TargetState: "active", InstanceUUID: strings.Repeat("i", 36),
-			LastError: strings.Repeat("e", 150), ConductorGroup: "rack-01", BootInterface: "redfish-virtual-media", Driver: "redfish",
+			LastError: strings.Repeat("e", 150), ConductorGroup: "rack-01", BootInterface: "redfish-virtual-media",
 		}); err != nil {
 			t.Fatal(err)
 		}

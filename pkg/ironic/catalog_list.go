@@ -16,7 +16,7 @@ import (
 // PageLimit is learned. A page that does not say that more follows is still asked for a
 // next one, unless it is shorter than one before.
 func (c *Client) Catalog(ctx context.Context, begin func() Mark) (*Catalog, error) {
-	return again(func() (*Catalog, error) { return c.catalogOnce(ctx, begin) })
+	return again(ctx, func() (*Catalog, error) { return c.catalogOnce(ctx, begin) })
 }
 
 // catalogOnce reads the pages of one list of all nodes.
@@ -35,7 +35,7 @@ func (c *Client) catalogOnce(ctx context.Context, begin func() Mark) (*Catalog, 
 		roll.seq = mark.Seq
 		known := roll.Len()
 		var page list
-		r := request{tally: &c.count.list, version: v.String(), path: "nodes?" + marker + "fields=" + v.entryFields()}
+		r := request{tally: &c.count.list, version: v.String(), path: "nodes?" + marker + "fields=" + v.entryFields() + v.children()}
 		if err := c.rows(ctx, r, marker, func(body io.Reader) (_ list, err error) {
 			page, err = decodeList(body, roll.row)
 			return page, err

@@ -99,7 +99,7 @@ func (c *Client) Version() (Version, bool) {
 }
 
 // Flow lists the provision states of which a poll reads the lists, in flow
-// order, some of them twice (LH-36): with those of failed, service and hold states when it
+// order, some of them twice: with those of failed, service and hold states when it
 // is to be a whole one. It asks Ironic only for its version, and
 // only when none is agreed.
 func (c *Client) Flow(ctx context.Context, whole bool) ([]State, error) {
@@ -137,9 +137,6 @@ func (c *Client) Node(ctx context.Context, key string) (Node, bool, error) {
 // returns what Node would.
 func (c *Client) Shown(document io.Reader) (Node, error) {
 	n, err := decodeNode(document)
-	if !slices.Contains(c.more, fieldDriver) {
-		n.Driver = ""
-	}
 	if !slices.Contains(c.more, fieldImage) {
 		n.Image = ""
 	}

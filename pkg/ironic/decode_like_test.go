@@ -40,11 +40,10 @@ func plainNode(raw json.RawMessage) (Node, bool) {
 		TargetState: State(text("target_provision_state")), ProvisionUpdatedAt: text("provision_updated_at"),
 		AgentURL:       strings.TrimSpace(jsonText(info["agent_url"], maxTextLen)) != "",
 		AgentHeartbeat: jsonText(info["agent_last_heartbeat"], maxTextLen),
-		Unlocked:       string(row["reservation"]) == "null",
 		Locked:         row["reservation"] != nil && string(row["reservation"]) != "null",
 		ConductorGroup: text("conductor_group"), BootInterface: text("boot_interface"),
 		Maintenance: string(row["maintenance"]) == "true", Fault: text("fault"),
-		LastError: jsonText(row["last_error"], maxErrorLen), InstanceUUID: text("instance_uuid"), Driver: text("driver"),
+		LastError: jsonText(row["last_error"], maxErrorLen), InstanceUUID: text("instance_uuid"),
 		Image: withoutSecrets(cmp.Or(jsonText(image["image_os_hash_value"], maxTextLen),
 			jsonText(image["image_checksum"], maxTextLen), jsonText(image["image_source"], maxTextLen))),
 	}

@@ -28,8 +28,7 @@ func (in *reader) node() (Node, bool, error) {
 		case "driver_internal_info":
 			n.AgentURL, n.AgentHeartbeat, err = in.agent()
 		case "reservation":
-			n.Unlocked, err = in.none()
-			n.Locked = !n.Unlocked
+			n.Locked, err = in.some()
 		case "conductor_group":
 			err = in.word(&n.ConductorGroup)
 		case "boot_interface":
@@ -42,8 +41,6 @@ func (in *reader) node() (Node, bool, error) {
 			err = in.str(&n.LastError, maxErrorLen)
 		case "instance_uuid":
 			err = in.str(&n.InstanceUUID, maxTextLen)
-		case "driver":
-			err = in.word(&n.Driver)
 		case "instance_info":
 			n.Image, err = in.image()
 		default:

@@ -187,10 +187,10 @@ func (in *reader) truth() (bool, error) {
 	return kind == 't', in.skip()
 }
 
-// none takes a value and reports whether it is null.
-func (in *reader) none() (bool, error) {
+// some takes a value and reports whether it is anything but null.
+func (in *reader) some() (bool, error) {
 	kind := in.dec.PeekKind()
-	return kind == 'n', in.skip()
+	return kind != 'n', in.skip()
 }
 
 // object takes a value; when it is an object, field is called for each name and takes

@@ -8,6 +8,5 @@
 // Client.Node for one node. A Poller is what to watch with: it reads all busy
 // states again and again and shows each complete Observation to a View.
 //
-// What a real Ironic does is in docs/dev/reference/ironic.md, the rows named LH-n are in
-// docs/spec/slots.md.
+// What a real Ironic does is in docs/dev/reference/ironic.md, what the throttle makes of it in docs/behaviour.md.
 package ironic

@@ -19,7 +19,7 @@ type holding struct {
 func (h *holding) add(n Node) (bytes int, err error) {
 	bytes = nodeBytes + len(n.UUID) + len(n.Name) + len(n.ProvisionUpdatedAt) + len(n.AgentHeartbeat) +
 		len(n.State) + len(n.TargetState) + len(n.ConductorGroup) + len(n.BootInterface) + len(n.Fault) +
-		len(n.LastError) + len(n.InstanceUUID) + len(n.Driver) + len(n.Image)
+		len(n.LastError) + len(n.InstanceUUID) + len(n.Image)
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.nodes++

@@ -28,7 +28,7 @@ const (
 
 	maxRedirects = 3
 
-	maxWanted = 20 // extra fetches of one poll (LH-16)
+	maxWanted = 20 // extra fetches of one poll
 
 	defaultClientTimeout = 30 * time.Second // BMO's IRONIC_CLIENT_TIMEOUT
 	defaultPollInterval  = 5 * time.Second

@@ -15,21 +15,25 @@ import (
 // order, over as many pages as it takes. Any failure is a failure of the whole
 // list: a part of it is never returned (GC-14).
 //
-// The pages are ours to turn (LH-37). gophercloud's pager expects nodes_links
+// The pages are ours to turn. gophercloud's pager expects nodes_links
 // and stops after the first page, Ironic's own next link forgets the filter;
 // so each page is asked for with the filter and the last uuid as marker.
 func (c *Client) List(ctx context.Context, state State) ([]Node, error) {
-	return again(func() ([]Node, error) { return c.listOnce(ctx, state) })
+	if _, err := c.negotiate(ctx); err != nil {
+		return nil, err
+	}
+	return again(ctx, func() ([]Node, error) { return c.listOnce(ctx, state) })
 }
 
 // errMarkerGone marks a list that broke because the last node of a page was
 // deleted before the next page was read.
 var errMarkerGone = errors.New("the node with which the last page ended is gone")
 
-// again reads a list, and once more from its start when its marker has gone (GC-14).
-func again[T any](read func() (T, error)) (T, error) {
+// again reads a list, and once more from its start if that fails: its marker may have gone, or the database may have
+// been locked for a moment.
+func again[T any](ctx context.Context, read func() (T, error)) (T, error) {
 	all, err := read()
-	if errors.Is(err, errMarkerGone) {
+	if err != nil && ctx.Err() == nil {
 		all, err = read()
 	}
 	return all, err
@@ -90,7 +94,7 @@ func (c *Client) pageOf(v Version, state State, marker string) request {
 	}
 	return request{
 		tally: &c.count.list, version: v.String(),
-		path: "nodes?" + query + "&fields=" + v.fields(c.more...),
+		path: "nodes?" + query + "&fields=" + v.fields(c.more...) + v.children(),
 	}
 }
 

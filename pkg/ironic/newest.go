@@ -36,7 +36,7 @@ func (c *Client) Newest(ctx context.Context, k int) (changes []Change, all bool,
 	err = c.rows(ctx, request{
 		tally: &c.count.probe, version: v.String(),
 		path: "nodes?sort_key=provision_updated_at&sort_dir=desc&limit=" + strconv.Itoa(k) +
-			"&fields=uuid,provision_state,provision_updated_at",
+			"&fields=uuid,provision_state,provision_updated_at" + v.children(),
 	}, "", func(body io.Reader) (l list, err error) {
 		l, err = decodeList(body, func(row *reader) (bool, error) {
 			n, ok, err := row.node()

@@ -18,18 +18,16 @@ type Node struct {
 	// each conductor writes it by its own clock.
 	ProvisionUpdatedAt string
 	// AgentURL reports whether driver_internal_info.agent_url is there and not
-	// blank (LH-3).
+	// blank.
 	AgentURL bool
-	// Locked and Unlocked: whether a conductor holds the lock on the node (reservation). Neither
-	// is true where Ironic does not say: see State.Locked.
-	Locked, Unlocked bool
+	// Locked reports whether a conductor holds the lock on the node (reservation); false where Ironic
+	// does not say.
+	Locked bool
 	// AgentHeartbeat is the text of driver_internal_info.agent_last_heartbeat.
 	AgentHeartbeat string
 
 	ConductorGroup string
-	// Driver, the hardware type, and Image, instance_info.image_checksum or where it
-	// is missing image_source, are empty unless Settings ask for them.
-	Driver        string
+	// Image is instance_info.image_checksum, or where it is missing image_source; empty unless Settings.Images.
 	Image         string
 	BootInterface string
 	Maintenance   bool
@@ -39,13 +37,13 @@ type Node struct {
 }
 
 // VirtualMedia reports whether the node boots from virtual media, and so never
-// meets DHCP or TFTP (LH-22).
+// meets DHCP or TFTP.
 func (n Node) VirtualMedia() bool { return strings.Contains(n.BootInterface, "virtual-media") }
 
 // Mark is when a poll or a fetch began: taken from whoever keeps the view,
 // directly before the first request. Two marks never have the same Seq.
 //
-// "Begun after an event" (docs/spec/slots.md) is Seq, "begun so long after it" is At.
+// "Begun after an event" is Seq, "begun so long after it" is At.
 type Mark struct {
 	Seq uint64
 	At  time.Time

@@ -165,10 +165,10 @@ func (p *Poller) count(change func(*PollStats)) {
 
 // PollOnce polls Ironic once. The poll begins with a mark. A probe may show that
 // nothing has changed since the busy lists were last read; if not, they are read now, and,
-// if the View asks for it, those of nodes that have failed or are held (BO-16, LH-24),
-// then each node that the View misses in them (LH-36). If all of that was
+// if the View asks for it, those of nodes that have failed or are held,
+// then each node that the View misses in them. If all of that was
 // answered the View observes it; if anything was not, PollFailed gets the error, and the View
-// observes nothing of the poll (LH-24, GC-14). PollOnce returns the same error.
+// observes nothing of the poll (GC-14). PollOnce returns the same error.
 func (p *Poller) PollOnce(ctx context.Context) error {
 	poll, cancel := context.WithTimeout(ctx, p.opts.Timeout)
 	defer cancel()

@@ -8,8 +8,8 @@ import (
 )
 
 // readLists reads the lists of flow and puts what they show together, each node once. The
-// states of one kind of work are read one after the other, as nodes pass through them
-// (LH-36), and the last observation of a node is the truest; different kinds side by side, for a
+// states of one kind of work are read one after the other, as nodes pass through them,
+// and the last observation of a node is the truest; different kinds side by side, for a
 // node comes from one to another only through an idle state and a new request.
 func (p *Poller) readLists(ctx context.Context, flow []State) ([]Node, error) {
 	var order []Work
@@ -97,7 +97,7 @@ func (p *Poller) fetchOne(ctx context.Context, s *NodeObservation) (err error) {
 	return err
 }
 
-// fetchWanted adds the nodes that the View wants but does not need (LH-16). The poll is complete
+// fetchWanted adds the nodes that the View wants but does not need. The poll is complete
 // without them, so a failure costs only that fetch; all of them together have one
 // pause's time, because the poll grows older meanwhile. It fetches no node that the lists show.
 func (p *Poller) fetchWanted(ctx context.Context, observed *Observation) {

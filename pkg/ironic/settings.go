@@ -54,10 +54,10 @@ type Settings struct {
 	Locate func(ctx context.Context) (Access, error)
 
 	// CountExtras asks for the service and hold states too, where this Ironic
-	// knows them (LH-2).
+	// knows them.
 	CountExtras bool
-	// Drivers and Images ask for Node.Driver and Node.Image.
-	Drivers, Images bool
+	// Images asks for Node.Image.
+	Images bool
 
 	// Transport replaces the network, and with it all TLS settings.
 	Transport http.RoundTripper

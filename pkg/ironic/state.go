@@ -39,8 +39,8 @@ const (
 	ServiceFailed  State = "service failed"
 )
 
-// Busy reports whether s is one of the ten states that can occupy a slot
-// (LH-2): exactly these, exact strings.
+// Busy reports whether s is one of the ten states that can occupy a slot:
+// exactly these, exact strings.
 func (s State) Busy() bool {
 	switch s {
 	case Cleaning, CleanWait, Inspecting, InspectWait, Deploying, DeployWait,
@@ -50,23 +50,12 @@ func (s State) Busy() bool {
 	return false
 }
 
-// Extra reports whether s is a busy state that is counted only when asked for
-// (LH-2): the service and hold states of newer Ironics. A host that holds a
-// slot keeps it through them (LH-10).
+// Extra reports whether s is a busy state that is counted only when asked for:
+// the service and hold states of newer Ironics. A host that holds a
+// slot keeps it through them.
 func (s State) Extra() bool {
 	switch s {
 	case Servicing, ServiceWait, ServiceHold, DeployHold, CleanHold:
-		return true
-	}
-	return false
-}
-
-// Locked reports whether s is a state of work in which a conductor holds the lock on the
-// node from its begin to its end. Without the lock nobody works on the node, and nothing
-// takes it out of s but the start of a conductor.
-func (s State) Locked() bool {
-	switch s {
-	case Deleting, Cleaning, Inspecting, Deploying, Rescuing, Unrescuing, Servicing:
 		return true
 	}
 	return false

@@ -46,7 +46,7 @@ func (t Target) Starts() (State, bool) {
 	return "", false
 }
 
-// Op maps t on the operation that the decision speaks of (LH-38); none for a
+// Op maps t on the operation that the decision speaks of; none for a
 // target that starts nothing.
 func (t Target) Op() api.Op {
 	switch t {

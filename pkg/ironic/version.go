@@ -12,13 +12,13 @@ import (
 // The API versions that matter, as the n of 1.n (docs/dev/reference/ironic.md).
 const (
 	minorNeeded        = 10 // fields, the filter by state, and ~ in names
-	minorDriverFilter  = 16
 	minorBootInterface = 31
 	minorRescue        = 38
 	minorInspectWait   = 39 // below, Ironic itself says inspecting
 	minorFault         = 42
 	minorConductorGrp  = 46
 	minorWanted        = 61
+	minorChildren      = 83 // from here on lists leave out nodes with a parent unless asked not to
 	minorHolds         = 85
 	minorService       = 87
 )
@@ -36,9 +36,20 @@ func (v Version) String() string { return "1." + strconv.Itoa(v.Minor) }
 // all of them appear to be members of the default one.
 func (v Version) ConductorGroups() bool { return v.Minor >= minorConductorGrp }
 
+// children is the part of a query by which a list shows nodes with a parent too.
+func (v Version) children() string {
+	if v.Minor < minorChildren {
+		return ""
+	}
+	return "&include_children=True"
+}
+
 // choose agrees on the version: as new as is of use, and no newer.
 func choose(lowest, highest int, extras bool) (Version, error) {
 	want := minorWanted
+	if highest >= minorChildren {
+		want = minorChildren
+	}
 	if extras && highest >= minorHolds {
 		want = min(highest, minorService)
 	}
@@ -49,15 +60,12 @@ func choose(lowest, highest int, extras bool) (Version, error) {
 	return v, nil
 }
 
-// The fields of Node that not every throttle needs.
-const fieldDriver, fieldImage = "driver", "instance_info"
+// fieldImage is a field of Node that not every throttle needs.
+const fieldImage = "instance_info"
 
 // moreFields lists those of them that this one needs.
 func moreFields(s Settings) []string {
 	var fields []string
-	if s.Drivers {
-		fields = append(fields, fieldDriver)
-	}
 	if s.Images {
 		fields = append(fields, fieldImage)
 	}
@@ -87,7 +95,7 @@ func (v Version) fields(more ...string) string {
 	return strings.Join(append(fields, more...), ",")
 }
 
-// PollOrder lists the lists of one poll in flow order (LH-36): a node that moves on
+// PollOrder lists the lists of one poll in flow order: a node that moves on
 // while we read is met again further down, and the second reads catch one that
 // goes from waiting back to working.
 func PollOrder(extras, whole bool) []State {
@@ -106,7 +114,7 @@ func PollOrder(extras, whole bool) []State {
 }
 
 // flow is PollOrder without the states that this Ironic does not know: asking for them
-// is a 400 (LH-37), whatever version we speak.
+// is a 400, whatever version we speak.
 func (v Version) flow(extras, whole bool) []State {
 	since := ExtraStates()
 	since[InspectWait] = minorInspectWait

@@ -16,7 +16,6 @@ func TestVersionIsAsNewAsIsOfUse(t *testing.T) {
 		extras          bool
 		want            string // "" = refused
 	}{
-		{1, 115, false, "1.61"},
 		{1, 82, false, "1.61"},
 		{1, 61, false, "1.61"},
 		{1, 60, false, "1.60"},
@@ -27,8 +26,9 @@ func TestVersionIsAsNewAsIsOfUse(t *testing.T) {
 		{1, 87, true, "1.87"},
 		{1, 86, true, "1.86"},
 		{1, 85, true, "1.85"},
-		{1, 84, true, "1.61"},
-		{70, 115, false, "1.70"}, // an Ironic of the future that has dropped the old ones
+		{1, 84, true, "1.83"},
+		{1, 115, false, "1.83"},
+		{90, 115, false, "1.90"}, // an Ironic of the future that has dropped the old ones
 		{90, 115, true, "1.90"},
 		{20, 15, false, ""},
 	} {

@@ -14,9 +14,9 @@ type View interface {
 	// the busy nodes: those in failed, service and hold states too.
 	Whole(now time.Time) bool
 	// Missing names the nodes that must be fetched alone before a poll whose
-	// lists showed nodes is complete (LH-36). Keys are UUIDs or names.
+	// lists showed nodes is complete. Keys are UUIDs or names.
 	Missing(now time.Time, nodes []Node) []string
-	// Wanted names up to 20 further nodes that somebody asked about (LH-16).
+	// Wanted names up to 20 further nodes that somebody asked about.
 	// A fetch of one of these may fail without failing the poll.
 	Wanted(now time.Time) []string
 	// Observe takes a complete poll.

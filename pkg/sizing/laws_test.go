@@ -2,6 +2,8 @@ package sizing_test
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 	"testing"
 	"time"
 
@@ -12,105 +14,120 @@ import (
 	"github.com/ironic-throttle/ironic-throttle/pkg/sizing"
 )
 
-// Whatever polls show, and however often ceiling and process change: the limit is from 1 to the ceiling,
-// and what is known can be kept and read.
-func TestSZ8_SZ7_TheLimitStaysWithinTheCeilingWhateverHappens(t *testing.T) {
+// restarted returns a Limiter of a new process, which knows what l has left behind.
+func restarted(t *rapid.T, l *sizing.Limiter, adaptive bool, now time.Time) *sizing.Limiter {
+	text, err := sizing.State{Pools: map[string]sizing.Record{"": l.Record()}}.Text()
+	s, wrong := sizing.ParseState(text)
+	if err != nil || wrong != nil {
+		t.Fatal(err, wrong)
+	}
+	next := sizing.New(l.Ceiling(), adaptive, now)
+	next.Restore(now, s.Pools[""])
+	if diff := cmp.Diff(l.Record(), next.Record(), cmpopts.EquateEmpty(), cmpopts.IgnoreFields(sizing.Record{}, "BadAt")); diff != "" {
+		t.Fatal(diff) // BadAt may lie ahead of a clock that was wrong
+	}
+	return next
+}
+
+// Whatever polls show, and however often ceiling and process change: the limit is from 1 to the ceiling, what is known
+// can be kept and read, and who sees the same comes to the same limit.
+func TestTheLimitStaysWithinTheCeilingWhateverHappens(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		ceiling, adaptive := rapid.IntRange(1, 60).Draw(t, "ceiling"), rapid.Bool().Draw(t, "adaptive")
-		l, now := sizing.New(ceiling, adaptive, t0), t0
-		open := map[string]time.Time{}
+		l, twin, now := sizing.New(ceiling, adaptive, t0), sizing.New(ceiling, adaptive, t0), t0
+		var open []sizing.Boot
 		for step := range rapid.IntRange(1, 120).Draw(t, "steps") {
 			now = now.Add(time.Duration(rapid.IntRange(-60, 600).Draw(t, "seconds")) * time.Second)
 			switch rapid.IntRange(0, 20).Draw(t, "what") {
 			case 0:
 				ceiling = rapid.IntRange(1, 60).Draw(t, "new ceiling")
 				l.SetCeiling(now, ceiling)
+				twin.SetCeiling(now, ceiling)
 			case 1:
-				text, err := sizing.State{Pools: map[string]sizing.Record{"": l.Record()}}.Text()
-				if err != nil {
-					t.Fatal(err)
-				}
-				s, err := sizing.ParseState(text)
-				if err != nil {
-					t.Fatal(err)
-				}
-				if diff := cmp.Diff(l.Record(), s.Pools[""], cmpopts.EquateEmpty()); diff != "" {
-					t.Fatal(diff)
-				}
-				l = sizing.New(ceiling, adaptive, now)
-				l.Restore(now, s.Pools[""])
+				l, twin = restarted(t, l, adaptive, now), restarted(t, twin, adaptive, now)
 			}
 			p := sizing.Poll{Frozen: rapid.IntRange(0, 9).Draw(t, "frozen") == 0, Waiting: rapid.IntRange(0, 3).Draw(t, "waiting")}
-			for host, began := range open {
-				b := sizing.Boot{Host: host, Kind: "clean wait", Began: began, Took: now.Sub(began)}
-				if b.End = rapid.SampledFrom([]sizing.End{sizing.Open, sizing.Open, sizing.Up, sizing.Failed, sizing.Unknown}).Draw(t, "end"); b.End == sizing.Open {
-					p.Open = append(p.Open, b)
-				} else {
-					p.Settled = append(p.Settled, b)
-					delete(open, host)
+			for _, b := range open {
+				b.Took = now.Sub(b.Began)
+				b.End = rapid.SampledFrom([]sizing.End{sizing.Open, sizing.Open, sizing.Up, sizing.Failed, sizing.Unknown}).Draw(t, "end")
+				to := &p.Settled
+				if b.End == sizing.Open {
+					to = &p.Open
 				}
+				*to = append(*to, b)
 			}
 			for i := range rapid.IntRange(0, 30).Draw(t, "new") {
-				host := fmt.Sprint(step, "-", i)
-				open[host] = now
-				p.Open = append(p.Open, sizing.Boot{Host: host, Kind: "clean wait", Began: now})
+				p.Open = append(p.Open, sizing.Boot{Host: fmt.Sprint(step, "-", i), Kind: "clean wait", Began: now})
 			}
-			p.Occupied = len(p.Open)
-			was := l.Limit()
-			if changed := l.Observe(now, p); changed != (l.Limit() != was) {
-				t.Fatalf("from %d to %d, and changed is %v", was, l.Limit(), changed)
+			open, p.Occupied = p.Open, len(p.Open)
+			was, changed, _ := l.Limit(), l.Observe(now, p), twin.Observe(now, p)
+			got := l.Limit()
+			if got < 1 || got > ceiling || !adaptive && got != ceiling || got != twin.Limit() || changed != (got != was) {
+				t.Fatalf("limit %d and %d, before %d, with a ceiling of %d, changed %v", got, twin.Limit(), was, ceiling, changed)
 			}
-			if got := l.Limit(); got < 1 || got > ceiling || !adaptive && got != ceiling {
-				t.Fatalf("limit %d with a ceiling of %d", got, ceiling)
-			}
-			if a := l.Advice(now); a.Evidence == "" || (a.Limit == 0) != (a.Verdict == sizing.NotEnough) {
+			if a := l.Advice(now); a.Evidence == "" || (a.Limit == 0) != (a.Verdict == sizing.NotEnough) || a.Limit < 0 {
 				t.Fatalf("%+v", a)
 			}
 		}
 	})
 }
 
-func FuzzParseState(f *testing.F) {
-	s := newSite(60, cliff(20))
-	s.run(2 * time.Hour)
-	text, err := sizing.State{Pools: map[string]sizing.Record{"": s.l.Record(), "rack1": {Limit: 3}}}.Text()
-	if err != nil {
-		f.Fatal(err)
+// Whatever a site goes through, some hours after all is well again the limit is back at the ceiling.
+func TestALimitAlwaysComesBack(t *testing.T) {
+	troubles := map[string]boots{
+		"none": healthy, "outage": nothing, "cliff of 12": cliff(12), "cliff of 3": cliff(3), "link": link(10),
+		"one in 3": oneIn(3), "one in 10": oneIn(10),
 	}
-	f.Add(text)
-	for _, seed := range []string{`{}`, `{"version":2}`, `{"version":1,"pools":{"":{"limit":0}}}`, `{"version":1,"pools":{"":{"limit":5,"bad":9,"stood":10}}}`, `null`} {
-		f.Add([]byte(seed))
-	}
-	f.Fuzz(func(t *testing.T, text []byte) {
-		s, err := sizing.ParseState(text)
-		if err != nil {
-			return
-		}
-		for _, r := range s.Pools {
-			l := sizing.New(40, true, t0)
-			l.Restore(t0, r)
-			if got := l.Limit(); got < 1 || got > 40 {
-				t.Fatalf("limit %d of %+v", got, r)
+	rapid.Check(t, func(t *rapid.T) {
+		s := newSite(rapid.IntRange(1, 80).Draw(t, "ceiling"), healthy)
+		s.run(time.Duration(rapid.IntRange(0, 60).Draw(t, "minutes of peace")) * time.Minute)
+		for range rapid.IntRange(1, 4).Draw(t, "troubles") {
+			s.took = troubles[rapid.SampledFrom(slices.Sorted(maps.Keys(troubles))).Draw(t, "trouble")]
+			s.run(time.Duration(rapid.IntRange(1, 180).Draw(t, "minutes")) * time.Minute)
+			if rapid.Bool().Draw(t, "restart") {
+				s.l = restarted(t, s.l, true, s.now)
 			}
-			l.Observe(t0, sizing.Poll{Occupied: 5})
-			_ = l.Advice(t0)
 		}
-		if _, err := s.Text(); err != nil {
-			t.Fatal(err)
+		s.took = healthy
+		s.run(8 * time.Hour)
+		if got, ceiling := s.l.Limit(), s.l.Ceiling(); got != ceiling {
+			t.Fatalf("limit %d of %d after eight hours: %+v", got, ceiling, s.l.Record())
+		}
+	})
+}
+
+func FuzzParseState(f *testing.F) {
+	f.Add([]byte(`{"version":2,"pools":{"":{"limit":5,"bad":9,"stood":9,"badPart":1,"usual":0.5,"least":{"x":-1},"windows":[{}]}}}`))
+	f.Fuzz(func(t *testing.T, text []byte) {
+		state, err := sizing.ParseState(text)
+		for _, r := range state.Pools {
+			s := newSite(40, healthy)
+			s.l.Restore(t0, r)
+			s.run(20 * time.Minute)
+			if got := s.l.Limit(); err != nil || got < 1 || got > 40 || s.l.Advice(t0).Limit < 0 {
+				t.Fatalf("%v, limit %d of %+v", err, got, r)
+			}
 		}
 	})
 }
 
 func TestParseStateSaysWhatIsWrong(t *testing.T) {
+	const wrong = `limits: pool "": a number is out of range`
 	for text, want := range map[string]string{
-		`{"version":2}`: "limits: version: 2 is not 1",
-		`{"version":1,"pools":{"rack1":{"limit":0}}}`:                                              `limits: pool "rack1": limit: 0 is not 1..100000`,
-		`{"version":1,"pools":{"":{"limit":5,"bad":3,"stood":4}}}`:                                 `limits: pool "": bad, stood: 3, 4 are not 0..100000, the second one not above the first`,
-		`{"version":1,"pools":{"":{"limit":5,"base":{"x":{"mean":99,"n":1}}}}}`:                    `limits: pool "": base: "x": mean 99 of 1 boots cannot be`,
-		`{"version":1,"pools":{"":{"limit":5,"windows":[{"limit":-1,"occupied":1,"booting":1}]}}}`: `limits: pool "": windows: a number is out of range`,
+		`{"version":3}`: "limits: version: 3 is not 2",
+		`{`:             "limits: unexpected end of JSON input",
+		`{"version":2,"pools":{"rack1":{"limit":0}}}`:                   `limits: pool "rack1": a number is out of range`,
+		`{"version":2,"pools":{"":{"limit":5,"bad":3,"stood":4}}}`:      wrong,
+		`{"version":2,"pools":{"":{"limit":5,"bad":3}}}`:                wrong,
+		`{"version":2,"pools":{"":{"limit":5,"usual":1.5}}}`:            wrong,
+		`{"version":2,"pools":{"":{"limit":5,"badPart":-1,"stood":0}}}`: wrong,
 	} {
 		if _, err := sizing.ParseState([]byte(text)); err == nil || err.Error() != want {
 			t.Errorf("%s: %v", text, err)
 		}
+	}
+	old := `{"version":1,"pools":{"":{"limit":42,"bad":60,"stood":42,"base":{"clean wait":{"mean":5.1,"n":9}},"windows":[]}}}`
+	if s, err := sizing.ParseState([]byte(old)); err != nil || len(s.Pools) > 0 {
+		t.Errorf("a state of the version before: %+v, %v", s, err)
 	}
 }

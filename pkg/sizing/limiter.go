@@ -1,240 +1,220 @@
 package sizing
 
 import (
-	"cmp"
 	"math"
 	"time"
 )
 
-// Limiter finds the limit of one pool. Make one with New; it is not safe for concurrent use.
+// What a Limiter goes by, each with its reason.
+const (
+	firstLimit  = 20        // the default of the fixed limit
+	floorLimit  = 5         // with fewer a round takes an hour
+	leastRound  = 16        // boots: three lost ones of fewer are no crowd
+	aTenth      = 0.1       // of a round: as many may be undecided, and more lost ones than that beyond the usual cut
+	leastLost   = 3         // one or two are a cable
+	late        = 3.0       // times typical: twice as many boots take twice as long, and the slowest 1.5 times the mean
+	notSlow     = 1.2       // times slower: where a crowd loses boots the others are slower than that
+	slowing     = 1.5       // times slower: doubling ends before it leaps over slowest
+	slowest     = 2.5       // times slower: a shared link gives nine tenths of what it can
+	double      = 2.0       // slow start
+	step        = 1.25      // then, and the step of what is recommended
+	halve       = 0.5       // a cut leaves that at least, as TCP's; and a cut that helps halves the part that is lost
+	enoughLost  = 5         // boots that tell whether a cut helped: three are chance
+	outage      = 0.75      // of a round are lost: no crowd loses so many, and once it is over all is as before
+	hold        = time.Hour // without growth after a cut: twice Ironic's time-out, so what was lost is over
+	keptWindows = 16        // some hours
+	few, many   = 8, 32     // boots: as a TCP follows its round trips; and a mean that chance moves by 4 %
+)
+
+// Limiter finds the limit of one pool. It is not safe for concurrent use.
 type Limiter struct {
-	adaptive bool
-	ceiling  int
-	limit    int // where it is adaptive
-
-	base    baseline
-	slow    float64 // ln of how much longer boots took than without load, of late; at least 0
-	window  *window
-	history []Window
-	losses  losses
-	frozen  bool
-
-	quick   bool // nothing has slowed down yet
-	bad     int  // slots that were taken when boots were lost; 0: never
-	badAt   time.Time
-	stood   int             // of these, the slots that worked on
-	from    time.Time       // the begin of the crowd that was cut last, its end is badAt
-	late    int             // slots that boots of this crowd hold which are late
-	older   int             // slots that late boots of crowds before it hold
-	cutFor  map[string]bool // late hosts: whether their boot is one that a cut has answered
-	answers time.Time       // the last cut before which boots came up
-	stepped time.Time       // when the limit last grew near bad
-	clean   bool            // since the last cut there was a time without losses (SZ-9)
-	usual   float64         // part of boots that is lost whatever the limit
+	adaptive       bool
+	ceiling, limit int
+	quick          bool // slow start: nothing was lost or slow yet
+	kinds          map[string]*kind
+	rounds         []*round             // the present one, and behind it the one that follows if the limit stays
+	trial          *round               // all boots since the last cut
+	gone           map[string]time.Time // hosts whose boot lasts and is lost: when it began
+	answered       time.Time            // the last cut that was for no outage
+	bad, stood     int                  // slots with which boots were lost, and those that worked on
+	badAt          time.Time
+	badPart, usual float64 // parts of boots that were lost then, and are lost whatever the limit
+	history        []Window
 }
 
-// New returns a Limiter that knows nothing. Its limit is the ceiling; where it is adaptive, it begins
-// with 20 at most.
+// New returns a Limiter that knows nothing. A limit that is not adaptive is the ceiling.
 func New(ceiling int, adaptive bool, now time.Time) *Limiter {
-	l := &Limiter{adaptive: adaptive, ceiling: ceiling, limit: min(firstLimit, ceiling), base: baseline{}, quick: true}
-	l.losses = newLosses(now)
-	l.window = newWindow(now, l.Limit())
+	l := &Limiter{adaptive: adaptive, ceiling: ceiling, limit: min(firstLimit, ceiling), quick: true}
+	l.forget(now)
 	return l
 }
 
-// Limit is the limit in force, from 1 to the ceiling. After a cut it falls as the boots end that were
-// late then: most are lost and load nobody, and without their slots too few hosts would work.
-func (l *Limiter) Limit() int {
-	if !l.adaptive {
-		return l.ceiling
-	}
-	return min(l.ceiling, max(l.limit, min(l.bad, l.limit+l.late))+l.older)
+func (l *Limiter) forget(now time.Time) {
+	l.kinds, l.gone = map[string]*kind{}, nil
+	l.rounds, l.trial = []*round{{since: now}}, &round{since: now}
 }
 
-// CutFor reports whether the host's boot is late and began before the limit was cut, when other boots came
-// up: where its work fails for that, it tells nothing new (SZ-12). A limit that is not adaptive was not
-// cut.
-func (l *Limiter) CutFor(host string) bool { return l.adaptive && l.cutFor[host] }
+// Limit is the limit in force, from 1 to the ceiling. A lost boot holds a slot until Ironic gives it up, and loads
+// nobody: it counts on top.
+func (l *Limiter) Limit() int { return min(l.ceiling, l.target()+len(l.gone)) }
+
+func (l *Limiter) target() int {
+	if l.adaptive {
+		return l.limit
+	}
+	return l.ceiling
+}
 
 // Ceiling is the highest limit.
 func (l *Limiter) Ceiling() int { return l.ceiling }
 
 // SetCeiling changes the highest limit. A limit above it falls at once.
 func (l *Limiter) SetCeiling(now time.Time, ceiling int) {
-	if l.ceiling == ceiling {
-		return
+	if ceiling != l.ceiling {
+		l.ceiling, l.limit, l.rounds = ceiling, min(l.limit, ceiling), []*round{{since: now}}
 	}
-	l.ceiling = ceiling
-	l.limit = min(l.limit, ceiling)
-	l.losses = newLosses(now)
-	l.window = newWindow(now, l.Limit())
 }
 
-// typical is how many seconds boots of a kind take at present; 0: that is not known. Of a kind that no
-// window has shown, the present one has to tell.
-func (l *Limiter) typical(kind string) float64 {
-	if known := l.base[kind].seconds(); known > 0 {
-		return known * math.Exp(l.slow)
-	}
-	return l.window.typical(kind)
-}
-
-// lost reports whether the boot is lost, as far as boots of its kind are known.
-func (l *Limiter) lost(b Boot) bool {
-	typical := l.typical(b.Kind)
-	return b.lost(cmp.Or(l.base[b.Kind].seconds(), typical), typical)
-}
-
-// patience is how long it takes until a boot like those of w is lost.
-func (l *Limiter) patience(w *window) time.Duration {
-	most := 0.0
-	for _, b := range w.boots {
-		most = max(most, lostAfter*l.typical(b.Kind))
-	}
-	return time.Duration(most * float64(time.Second))
+// CutFor reports whether the limit was cut for the host's boot, which tells nothing new when it fails.
+func (l *Limiter) CutFor(host string) bool {
+	began, lost := l.gone[host]
+	return l.adaptive && lost && began.Before(l.answered)
 }
 
 // Observe takes in what a poll shows, and reports whether the limit has changed.
 func (l *Limiter) Observe(now time.Time, p Poll) (changed bool) {
-	was := l.Limit()
-	late := l.watch(&p)
-	begins := p.Frozen && !l.frozen
-	l.frozen = p.Frozen
-	if !p.Frozen || begins {
-		l.window.add(&p)
-		l.judge(now, late)
+	was, target, r := l.Limit(), l.target(), l.rounds[0]
+	l.count(&p)
+	enough := l.ceiling // the first half of a crowd always comes up
+	if l.adaptive {
+		enough = l.limit / 2 // as many as begin at once when it doubles
 	}
-	if p.Frozen {
-		l.window = newWindow(now, l.Limit())
+	if r.until.IsZero() && r.up+r.lost()+r.open >= max(leastRound, enough) {
+		r.until, r.size = now, r.up+r.lost()+r.open
+		l.rounds = append(l.rounds, &round{since: now})
+	}
+	over := !r.until.IsZero() && float64(r.open) <= aTenth*float64(r.size)
+	judged := over && !p.Frozen || p.Frozen && l.lossy(r)
+	if judged {
+		l.judge(now, p.Waiting > 0 && !p.Frozen)
+	}
+	if p.Frozen || l.target() != target {
+		l.rounds = []*round{{since: now}}
+	} else if judged { // no boot is left out
+		l.rounds = l.rounds[1:]
 	}
 	return l.Limit() != was
 }
 
-// judge goes by the window, if it shows something by now. late slots are held by boots that are lost
-// or likely to be.
-func (l *Limiter) judge(now time.Time, late int) {
-	w := l.window
-	r := w.judge(l.base, l.lost)
-	lossy := l.losses.many(l.Limit()-l.late-l.older, l.usual)
-	if !lossy && (l.frozen || !w.over(&r)) {
-		return
-	}
-	l.note(now, w, &r)
-	if lossy {
-		l.base.begin(r.kinds, r.slow) // else nobody would know which boots are late
-		if l.blames(now, &r) {
-			l.cut(now, late)
-		} else {
-			l.usual = min(mostUsual, l.losses.part())
+// count counts the boots of a poll in the rounds that they belong to.
+func (l *Limiter) count(p *Poll) {
+	rounds := append([]*round{l.trial}, l.rounds...)
+	for _, b := range p.Settled {
+		k, slower := l.kind(b.Kind), 0.0
+		if b.End == Up {
+			slower = k.learn(b.Took.Seconds())
 		}
-		l.losses = newLosses(now)
-		l.window = newWindow(now, l.limit)
-		return
+		for _, r := range rounds {
+			r.settle(b, slower, k.typical)
+		}
 	}
-	since := now
-	if next := l.next(now, w, &r); next != l.limit {
-		l.limit = next
-	} else if !w.next.IsZero() {
-		since = w.next // no boot is left out
+	for _, r := range rounds {
+		r.gone, r.open = 0, 0
 	}
-	if l.losses.none(now, l.patience(w)) {
-		l.clean, l.usual = true, 0
+	l.gone = map[string]time.Time{}
+	for _, b := range p.Open {
+		typical := l.kind(b.Kind).typical
+		gone := typical > 0 && b.Took.Seconds() > late*typical
+		if gone {
+			l.gone[b.Host] = b.Began
+		}
+		for _, r := range rounds {
+			switch in := r.has(b); {
+			case in && gone:
+				r.gone++
+			case in:
+				r.open++
+			}
+		}
 	}
-	l.stands(w)
-	l.base.learn(r.kinds, r.slow)
-	if r.compared >= leastToMend {
-		l.slow = max(0, r.slow)
-	}
-	l.window = newWindow(since, l.Limit())
-}
-
-// cut takes back slots that lose their boots: those that worked on are left.
-func (l *Limiter) cut(now time.Time, late int) {
-	l.bad, l.from, l.badAt = l.losses.occupied, l.losses.since, now
-	l.late, l.older = late, l.older+l.late // until the next poll counts them
-	if l.losses.part() <= 1-leastUp {      // else it is an outage, which no limit answers
-		l.answers = now
-	}
-	left := l.left()
-	if l.stood == 0 || l.adaptive {
-		l.stood = left
-	} else { // the same crowd again, and perhaps fewer of its losses are seen yet
-		l.stood = min(l.stood, left)
-	}
-	l.lower(left)
-	l.quick, l.clean = false, false
-}
-
-// left is how many slots of the crowd that was cut worked on: those that no late boot holds.
-func (l *Limiter) left() int {
-	kept := min(cutMost, max(cutLeast, 1-part(l.late, l.bad)))
-	return max(1, int(kept*float64(l.bad)))
-}
-
-// lower takes slots back, down to the floor.
-func (l *Limiter) lower(left int) { l.limit = min(l.limit, max(min(floorLimit, l.ceiling), left)) }
-
-// blames reports whether the limit is to blame for losses. It is until it was cut once. Where boots
-// are lost all the same, and those that come up are as fast as ever, it is not: hosts that never boot
-// would take it down to nothing.
-func (l *Limiter) blames(now time.Time, r *result) bool {
-	slow := l.slow
-	if r.compared >= leastToMend {
-		slow = r.slow - r.noise
-	}
-	return !l.badLately(now) || l.clean || slow > math.Log(notSlow)
-}
-
-// stands notes that slots were taken and no boot was lost.
-func (l *Limiter) stands(w *window) {
-	taken := w.occupied
-	if l.adaptive { // more are taken for a while after a cut
-		taken = min(taken, l.limit)
-	}
-	if l.bad == 0 || l.late+l.older > 0 || l.losses.count() > 0 || taken <= l.stood {
-		return
-	}
-	l.stood = taken
-	if l.stood >= l.bad {
-		l.bad, l.stood = 0, 0
+	for _, r := range rounds {
+		r.crowd = max(r.crowd, p.Occupied-len(l.gone))
 	}
 }
 
-// badLately reports whether boots were lost not long ago.
-func (l *Limiter) badLately(now time.Time) bool { return l.bad > 0 && now.Sub(l.badAt) < badFor }
-
-// next is the limit after a window without many losses.
-func (l *Limiter) next(now time.Time, w *window, r *result) int {
-	if r.compared > 0 && r.slow > math.Log(notSlow)+r.noise {
-		l.quick = false
+func (l *Limiter) kind(name string) *kind {
+	if l.kinds[name] == nil {
+		l.kinds[name] = &kind{}
 	}
-	bad := l.badLately(now)
+	return l.kinds[name]
+}
+
+// lossy reports whether a round has lost more boots than are lost whatever the limit.
+func (l *Limiter) lossy(r *round) bool { return r.lost() >= leastLost && r.part() > aTenth+l.usual }
+
+// judge goes by a round of which nearly all boots have ended.
+func (l *Limiter) judge(now time.Time, waiting bool) {
+	r := l.rounds[0]
+	full := waiting && float64(r.crowd) >= (1-aTenth)*float64(l.target())
+	l.history = append(l.history, Window{
+		At: now.Round(0).UTC(), Limit: l.Limit(), Occupied: r.crowd, Up: r.up, Lost: r.lost(),
+		Slower: math.Round(100*r.slow()) / 100, Full: full,
+	})[max(0, len(l.history)+1-keptWindows):]
+	l.usual += min(0, r.part()-l.usual) / few
 	switch {
-	case !l.adaptive, !w.full(l.Limit()), l.losses.part() > l.usual+mayBeLost:
-		return l.limit
-	case bad && (now.Sub(l.badAt) < rest || l.Limit() > l.limit):
-		return l.limit
-	case r.slow > math.Log(tooSlow), bad && r.slow > math.Log(slowBad)+r.noise/2:
-		return l.limit
+	case l.inVain(r):
+		l.usual, l.bad, l.stood = l.trial.part(), 0, 0
+	case l.lossy(r):
+		l.cut(now, r)
+	case full:
+		l.grow(now, r)
 	}
-	next := max(l.limit+1, int(l.growth()*float64(l.limit)))
-	if bad {
-		switch near := int(nearBad * float64(l.bad)); {
-		case l.limit < near:
-			next = min(next, near)
-		case now.Sub(l.stepped) < badStep:
-			return l.limit
-		default:
-			next, l.stepped = l.limit+1, now
-		}
-	}
-	return min(l.ceiling, next)
 }
 
-// growth is by how much the limit grows.
-func (l *Limiter) growth() float64 {
-	if l.quick {
-		return growQuick
+// inVain reports whether the last cut did not help: with fewer slots about as large a part of the boots is lost, and
+// the others are as fast as ever. Then the hosts are to blame, and not the limit.
+func (l *Limiter) inVain(r *round) bool {
+	t := l.trial
+	return l.bad > 0 && 20*r.crowd <= 19*l.bad && t.lost() >= enoughLost && t.slow() < notSlow &&
+		t.part() >= halve*l.badPart && t.part() < 1-halve
+}
+
+// cut takes back the part of the slots that lost their boots.
+func (l *Limiter) cut(now time.Time, r *round) {
+	part := r.part()
+	left := max(1, min(floorLimit, l.ceiling), int(max(halve, 1-part+l.usual)*float64(r.crowd)))
+	if !l.adaptive && l.bad > 0 && now.Sub(l.badAt) < hold {
+		left = min(left, max(1, l.stood)) // the same crowd again
 	}
-	return growOn
+	l.bad, l.stood, l.badAt, l.badPart = max(r.crowd, left), left, now, part
+	l.limit, l.quick, l.trial = min(l.limit, left), part > outage, &round{since: now}
+	if part <= outage {
+		l.answered = now
+	}
+}
+
+// grow gives more slots after a round that used all of them and lost few boots.
+func (l *Limiter) grow(now time.Time, r *round) {
+	if r.lost()+len(l.gone) == 0 { // else they hold slots, and fewer have worked
+		if l.stood = max(l.stood, r.crowd); l.stood >= l.bad {
+			l.bad, l.stood = 0, 0
+		}
+	}
+	l.quick = l.quick && r.slow() <= slowing
+	switch {
+	case r.slow() > slowest, l.bad > 0 && !l.quick && now.Sub(l.badAt) < hold:
+	case l.quick:
+		l.limit = min(l.ceiling, int(double*float64(l.limit)))
+	default:
+		l.limit = min(l.ceiling, l.grown())
+	}
+}
+
+// grown is the next limit of a site that may stand more.
+func (l *Limiter) grown() int {
+	by := step
+	if l.bad > 0 {
+		by = 1 + aTenth
+	}
+	return max(l.target()+1, int(by*float64(l.target())))
 }

@@ -8,112 +8,79 @@ import (
 	"time"
 )
 
-// CountMode is which busy nodes of others count (LH-11).
+// CountMode is which busy nodes of others count.
 type CountMode string
 
 // The count modes.
 const (
-	// CountAgent counts a busy node that we did not say yes to once its agent
-	// has called: the rule of the original proposal.
-	CountAgent CountMode = "agent"
-	// CountBusy counts every busy node, whoever started it.
-	CountBusy CountMode = "busy"
+	CountAgent CountMode = "agent" // those whose agent has called
+	CountBusy  CountMode = "busy"  // all
 )
 
-// Bounds of a limit (LH-18) and facts that are no settings.
+// Facts that are no settings.
 const (
 	MaxLimit = 100_000
+	// MaxUnknown bounds the hosts that ask and that neither Ironic nor the cluster has shown: anybody
+	// can invent names. No record is kept of more of them.
+	MaxUnknown = 100_000
 
-	// maxDuration keeps sums of durations far from overflowing.
-	maxDuration = 10_000 * time.Hour
-	// doneMaxAge bounds the age of an observation that proves a goal reached (LH-16).
+	maxDuration = 10_000 * time.Hour // keeps sums far from overflowing
+	// doneMaxAge bounds the age of an observation by which nothing is left to do. BMO asks again after
+	// one to two minutes, and idle nodes are not in the lists of a poll.
 	doneMaxAge = 15 * time.Minute
-	// heartbeatStill is how long the heartbeat text must stand still (LH-33).
+	// cleansUpFor is how long a conductor may take to say why work has failed.
+	cleansUpFor = 3 * time.Minute
+	// heartbeatStill is how long the heartbeat of a stuck node has not changed.
 	heartbeatStill = 5 * time.Minute
-	// abandonedAfter is how long a node in a state of work must be without a lock for us to
-	// say that nobody works on it. It is well above the minute after which Ironic gives up a
-	// conductor that is silent, and the minute within which another one takes over its nodes.
-	abandonedAfter = 3 * time.Minute
-	// maxWanted bounds the fetches for asks in one poll (LH-16).
-	maxWanted = 20
-	// minFetchGap is the least time between two fetches for a lease that was never observed busy.
-	minFetchGap = 10 * time.Second
-	// forgetAfter is when a host that holds nothing, was never said yes to and
-	// no longer asks is forgotten.
-	forgetAfter = time.Hour
-
-	// MaxUnknown bounds the hosts that ask and that neither Ironic nor the cluster has
-	// shown (LH-39): 15 MB with names of the greatest length. The others are as many as exist.
-	MaxUnknown = 10_000
-	// unknownSilence is how long one of them may be silent when others need its place:
-	// BMO asks again after 1 to 2 minutes.
-	unknownSilence = 10 * time.Minute
-	// unknownSweep is the least time between two searches for those.
-	unknownSweep = 10 * time.Second
-	// strictTime is how long after a Prune no unknown host is accepted.
-	strictTime = 10 * time.Minute
+	maxShared      = 4096             // kinds of idle nodes that are kept once
+	maxWanted      = 20               // fetches for asks in one poll
+	minFetchGap    = 10 * time.Second // between two fetches for one lease
+	forgetAfter    = time.Hour        // a silent host without a slot is forgotten
 )
 
 // Limits is the part of Config that may change while running.
 type Limits struct {
-	// Total is MAX_CONCURRENT_PROVISIONING_HOSTS.
-	Total int
-	// Groups are limits of single conductor groups within Total (LH-35).
-	Groups map[string]int
-	// VirtualMedia is a pool of its own beside Total; 0 = none (LH-34).
-	VirtualMedia int
-	// StuckCap is the most hosts that are written off at a time (LH-33).
-	StuckCap int
+	Total        int            // MAX_CONCURRENT_PROVISIONING_HOSTS
+	Groups       map[string]int // of single conductor groups, within Total
+	VirtualMedia int            // of hosts that boot from virtual media, beside Total; 0: none
+	StuckCap     int            // the most hosts that are written off at a time
 }
 
 // Config holds the settings of a Ledger. DefaultConfig is a usable one.
 type Config struct {
 	Limits
-
-	// ExemptVirtualMedia lets virtual-media hosts pass uncounted unless
-	// Limits.VirtualMedia gives them a pool (LH-22).
+	// ExemptVirtualMedia lets hosts that boot from virtual media pass, unless they have a limit.
 	ExemptVirtualMedia bool
 	Count              CountMode
-	// CountExtra also counts nodes in service and hold states (LH-2).
-	CountExtra bool
+	CountExtra         bool // nodes in service and hold states count too
 
-	LeaseTTL   time.Duration // LH-12
-	Linger     time.Duration // LH-14
-	Settle     time.Duration // LH-24, GW-6
-	MaxStale   time.Duration // LH-8, LH-17
-	ListMaxAge time.Duration // LH-16: a fetch for an ask is not repeated sooner
-	StuckAfter time.Duration // LH-33; 0 = never
+	LeaseTTL   time.Duration // a yes is used within it
+	Linger     time.Duration // so long a host keeps its slot between two phases of its work
+	Settle     time.Duration // after a start it is known who is at work
+	MaxStale   time.Duration // an older view lets nobody start
+	ListMaxAge time.Duration // a node is not fetched anew for an ask within it
+	StuckAfter time.Duration // 0: no host is ever stuck
 }
 
 // DefaultConfig returns the defaults of docs/settings.md.
 func DefaultConfig() Config {
 	return Config{
-		Limits:             Limits{Total: 20, StuckCap: 5},
-		ExemptVirtualMedia: true,
-		Count:              CountAgent,
-		LeaseTTL:           5 * time.Minute,
-		Linger:             45 * time.Second,
-		Settle:             time.Minute,
-		MaxStale:           30 * time.Second,
-		ListMaxAge:         time.Minute,
-		StuckAfter:         90 * time.Minute,
+		Limits: Limits{Total: 20, StuckCap: 5}, ExemptVirtualMedia: true, Count: CountAgent,
+		LeaseTTL: 5 * time.Minute, Linger: 45 * time.Second, Settle: time.Minute,
+		MaxStale: 30 * time.Second, ListMaxAge: time.Minute, StuckAfter: 90 * time.Minute,
 	}
 }
 
 // Validate reports every fault of l at once.
 func (l Limits) Validate() error {
-	var errs []error
-	within := func(name string, v, low, high int) {
-		if v < low || v > high {
-			errs = append(errs, fmt.Errorf("%s: %d is not within %d..%d", name, v, low, high))
-		}
+	errs := []error{
+		within("limit", l.Total, 1, MaxLimit),
+		within("virtual media limit", l.VirtualMedia, 0, MaxLimit),
+		within("stuck cap", l.StuckCap, 0, l.Total),
 	}
-	within("limit", l.Total, 1, MaxLimit)
 	for _, g := range slices.Sorted(maps.Keys(l.Groups)) {
-		within(fmt.Sprintf("limit of conductor group %q", g), l.Groups[g], 1, l.Total)
+		errs = append(errs, within(fmt.Sprintf("limit of conductor group %q", g), l.Groups[g], 1, l.Total))
 	}
-	within("virtual media limit", l.VirtualMedia, 0, MaxLimit)
-	within("stuck cap", l.StuckCap, 0, l.Total)
 	return errors.Join(errs...)
 }
 
@@ -123,20 +90,10 @@ func (c Config) Validate() error {
 	if c.Count != CountAgent && c.Count != CountBusy {
 		errs = append(errs, fmt.Errorf("count mode: %q is neither %q nor %q", c.Count, CountAgent, CountBusy))
 	}
-	for _, d := range []struct {
-		name string
-		v    time.Duration
-	}{
-		{"lease TTL", c.LeaseTTL}, {"linger", c.Linger}, {"startup settle", c.Settle},
-		{"max stale", c.MaxStale}, {"list max age", c.ListMaxAge},
-	} {
-		if d.v <= 0 || d.v > maxDuration {
-			errs = append(errs, fmt.Errorf("%s: %v is not above 0 and at most %v", d.name, d.v, maxDuration))
-		}
-	}
-	if c.StuckAfter < 0 || c.StuckAfter > maxDuration {
-		errs = append(errs, fmt.Errorf("stuck after: %v is not within 0 and %v", c.StuckAfter, maxDuration))
-	}
+	errs = append(errs,
+		within("lease TTL", c.LeaseTTL, 1, maxDuration), within("linger", c.Linger, 1, maxDuration),
+		within("startup settle", c.Settle, 1, maxDuration), within("max stale", c.MaxStale, 1, maxDuration),
+		within("list max age", c.ListMaxAge, 1, maxDuration), within("stuck after", c.StuckAfter, 0, maxDuration))
 	if c.LeaseTTL < c.Linger {
 		errs = append(errs, fmt.Errorf("lease TTL: %v is below linger (%v)", c.LeaseTTL, c.Linger))
 	}
@@ -144,4 +101,11 @@ func (c Config) Validate() error {
 		errs = append(errs, fmt.Errorf("startup settle: %v is below linger (%v)", c.Settle, c.Linger))
 	}
 	return errors.Join(errs...)
+}
+
+func within[T int | time.Duration](name string, v, low, high T) error {
+	if v < low || v > high {
+		return fmt.Errorf("%s: %v is not within %v..%v", name, v, low, high)
+	}
+	return nil
 }

@@ -1,210 +1,170 @@
 package slots_test
 
 import (
+	"fmt"
+	"slices"
+	"strings"
 	"testing"
 	"time"
 
-	"github.com/ironic-throttle/ironic-throttle/pkg/api"
 	"github.com/ironic-throttle/ironic-throttle/pkg/ironic"
 	"github.com/ironic-throttle/ironic-throttle/pkg/slots"
 )
 
-// observes shows the ledger node n in one state after the other.
-func (s *stage) observes(n int, states ...ironic.State) {
-	for _, state := range states {
-		s.after(5 * time.Second)
-		s.is(n, state)
-		s.l.ObserveNode(s.now, s.fetch(uuid(n), s.l.Begin(s.now)))
-	}
+var failures = []life{
+	// Failures.
+	{name: "a conductor that has not said yet why the work failed", lines: `
+		ask a provision => granted
+		ironic a deploying; +5s poll; ironic a deploy_failed lock
+		+5s poll        => a:working quiet 1/2
+		+2m59s poll     => a:working quiet
+		ironic a deploy_failed lock error=Timeout; +1s poll => a:deploy-failure a:finished`},
+	{name: "a conductor that never says why", lines: `
+		ask a provision => granted
+		ironic a deploying; +5s poll; ironic a deploy_failed lock
+		+5s poll        => a:working
+		+3m poll        => a:deploy-failure a:finished`},
+	{name: "a host that failed queues again, and gives its slot to one that is first", change: total(1), lines: `
+		ask a provision                               => granted
+		ironic a deploying; +5s poll; ask a provision => held
+		ironic a deploy_failed error=x; +5s poll      => a:deploy-failure a:lingering failures:a=1
+		ask b provision                               => full
+		ask a provision                               => full
+		+40s poll; ask b provision                    => full
+		+5s poll                                      => a:finished
+		ask b provision                               => granted`},
+	{name: "a host that failed and is first gets another slot for its next try", lines: `
+		ask a provision                               => granted
+		ironic a deploying; +5s poll; ask a provision => held
+		ironic a deploy_failed error=x; +5s poll      => a:lingering
+		ask a deprovision                             => granted a:finished a:leased 1/2`},
+	{name: "a failure counts once", lines: `
+		ironic a deploying agent; +5s poll       => a:began
+		ironic a deploy_failed error=x; +5s poll => a:deploy-failure failures:a=1
+		+5s send again a; come again             => quiet failures:a=1
+		ask a provision                          => granted
+		+5s poll                                 => quiet
+		+5m poll                                 => a:unused failures:a=1
+		ironic a deploying; +5s poll; ironic a deploy_failed error=x
+		+5s poll                                 => a:deploy-failure failures:a=2`},
+	{name: "success of the kind that failed ends the row of failures, a deprovision does not", lines: `
+		ironic a deploying agent; +5s poll
+		ironic a deploy_failed error=x; +5s poll => failures:a=1
+		ironic a deleting; ask a deprovision     => granted
+		+5s poll; ironic a available; +5s poll   => a:delete-success failures:a=1
+		ironic a deploying agent; ask a provision; +5s poll
+		ironic a active; +5s poll                => a:deploy-success failures:a=0`},
+	{name: "a node that is found failed at the start has failed before", fresh: true, lines: `
+		ironic a deploy_failed error=x; poll => a:deploy-found failures:a=0
+		+5s poll                             => quiet`},
+	{name: "a node that is found failed later has failed since", lines: `
+		ironic a deploy_failed error=x; ask a provision => granted
+		+5s poll => a:deploy-failure failures:a=1`},
+	{name: "a rebuild of an active node", lines: `
+		ironic a active; ask a provision; +5s poll; ironic a deploying; +5s poll => a:working
+		ironic a deploy_failed error=x; +5s poll => a:deploy-failure a:rework`},
+	{name: "a rebuild of an active node by a PUT of the gateway", lines: `
+		ironic a active; ask a provision         => granted
+		+5s poll                                 => fetch:a
+		put p a rebuild                          => granted
+		sent p; answered p 202; ironic a deploying; +5s poll => a:working
+		ironic a deploy_failed error=x; +5s poll => a:deploy-failure a:rework a:finished`},
+
+	{name: "an error that was there before says nothing", lines: `
+		ironic a cleaning agent error=old; +5s poll => a:working
+		ironic a available error=old; +5s poll      => a:clean-success`},
+	{name: "an error that is there though the state is good", lines: `
+		ironic a cleaning agent; +5s poll      => a:working
+		ironic a available error=new; +5s poll => a:clean-neutral`},
+
+	// Goals: what follows shows that the work before went well, and where nothing can follow the slot ends at once.
+	{name: "from work to work", lines: `
+		ask a inspect                => granted
+		ironic a inspecting; +5s poll; ironic a cleaning; +5s poll => a:inspect-success a:working
+		ask a provision              => held
+		ironic a deploying; +5s poll => a:clean-success
+		ironic a active; +5s poll    => a:deploy-success a:reached a:finished`},
+	{name: "a preparation ends in manageable", lines: `
+		ask a prepare => granted
+		ironic a cleaning; +5s poll; ironic a manageable; +5s poll => a:clean-success a:reached a:finished`},
+	{name: "an inspection does not end where it starts", lines: `
+		ironic a manageable; ask a inspect => granted
+		+5s poll                           => a:leased
+		ironic a inspecting; +5s poll      => a:working
+		ironic a manageable; +5s poll      => a:inspect-success a:finished`},
+	{name: "a rescue, and back", lines: `
+		ask a rescue   => granted
+		ironic a rescue_wait; +5s poll; ironic a rescue; +5s poll => a:rescue-success a:reached a:finished
+		ask a unrescue => granted
+		ironic a unrescuing; +5s poll; ironic a active; +5s poll => a:unrescue-success a:finished`},
+	{name: "a deprovision", lines: `
+		ironic a active; ask a deprovision => granted
+		ironic a deleting; +5s poll; ironic a cleaning; +5s poll => a:working quiet
+		ironic a available; +5s poll       => a:clean-success a:finished`},
+	{name: "of an adopted slot nobody knows the goal, but nothing follows a deployment", fresh: true, lines: `
+		ironic a deploying; ironic b cleaning; poll   => 2/2
+		ironic a active; ironic b available; +5s poll => a:finished b:lingering
+		+45s poll                                     => b:finished`},
 }
 
-// ref is host n, which the ledger must know.
-func (s *stage) ref(n int) slots.Ref {
-	s.t.Helper()
-	ref, known := s.l.Check(s.now, by(n, api.OpProvision)).Ref()
-	if !known {
-		s.t.Fatalf("host %d is not known", n)
-	}
-	return ref
-}
+func TestFailuresAndGoals(t *testing.T) { play(t, failures) }
 
-func (s *stage) wantFailures(n, want int) {
-	s.t.Helper()
-	if got := s.ref(n).Failures(); got != want {
-		s.t.Errorf("at %v: %d failures of host %d, want %d", s.now.Sub(start), got, n, want)
-	}
-}
-
-func TestEachKindOfWorkCanFailAndIsMendedByItsSuccess(t *testing.T) {
-	type work [2]ironic.State // at work, and how it ended
-	var (
-		inspected    = work{ironic.InspectWait, ironic.Manageable}
-		cleaned      = work{ironic.CleanWait, ironic.Available}
-		prepared     = work{ironic.Cleaning, ironic.Manageable}
-		deployed     = work{ironic.DeployWait, ironic.Active}
-		rescued      = work{ironic.RescueWait, ironic.Rescue}
-		unrescued    = work{ironic.Unrescuing, ironic.Active}
-		serviced     = work{ironic.ServiceWait, ironic.Active}
-		unprovisions = work{ironic.Deleting, ironic.Available}
-	)
-	for _, c := range []struct {
-		failed       work
-		mends, never []work
-	}{
-		{work{ironic.Inspecting, ironic.InspectFailed}, []work{inspected, deployed}, []work{prepared, cleaned, unprovisions}},
-		{work{ironic.Cleaning, ironic.CleanFailed}, []work{prepared, cleaned, deployed}, []work{rescued}},
-		{work{ironic.Deploying, ironic.DeployFailed}, []work{deployed}, []work{inspected, prepared, cleaned, unprovisions}},
-		{work{ironic.Deleting, ironic.Error}, []work{deployed}, []work{unprovisions, cleaned}},
-		{work{ironic.Rescuing, ironic.RescueFailed}, []work{unrescued, deployed}, []work{unprovisions}},
-		{work{ironic.Unrescuing, ironic.UnrescueFailed}, []work{unrescued, deployed}, []work{unprovisions}},
-		{work{ironic.Servicing, ironic.ServiceFailed}, []work{serviced, deployed}, []work{unprovisions}},
+// In the words of Ironic's conductor. Somebody's wish, maintenance, and a conductor that stops or takes over are no
+// fault of the host; a broken connection is, though it is "aborted" too.
+func TestWhoseFaultAFailureIs(t *testing.T) {
+	for _, c := range []struct{ state, text, result string }{
+		{"clean_failed", "Clean operation aborted for node 1a2b during step erase. By request of user", "neutral"},
+		{"inspect_failed", "Inspection was aborted by request.", "neutral"},
+		{"rescue_failed", "Rescue operation was aborted by request.", "neutral"},
+		{"clean_failed", "Cleaning aborted as node is in maintenance mode", "neutral"},
+		{"deploy_failed", "Operation was aborted due to conductor take over", "neutral"},
+		{"deploy_failed", "The deploying operation can't be resumed by conductor example. Moving to fail state.", "neutral"},
+		{"deploy_failed", "Timeout reached while waiting for callback for node 1a2b", "failure"},
+		{"deploy_failed", "Connection aborted. Remote end closed connection without response", "failure"},
+		{"deploy_failed", "Failed to download image: ('Connection aborted.', RemoteDisconnected())", "failure"},
+		{"clean_failed", "", "failure"},
+		{"inspect_failed", "The node is locked; take over failed", "failure"},
 	} {
-		for _, mend := range c.mends {
-			s := newStage(t, 1)
-			s.observes(1, c.failed[:]...)
-			s.wantFailures(1, 1)
-			for _, w := range c.never {
-				s.observes(1, w[:]...)
-				if s.wantFailures(1, 1); t.Failed() {
-					t.Fatalf("%v after %v", w, c.failed)
-				}
-			}
-			s.observes(1, c.failed[:]...)
-			s.wantFailures(1, 2)
-			s.observes(1, mend[:]...)
-			if s.wantFailures(1, 0); t.Failed() {
-				t.Fatalf("%v after %v", mend, c.failed)
-			}
+		s := settled(t, nil)
+		host := ironic.State(strings.ReplaceAll(c.state, "_", " "))
+		busy := map[ironic.Work]string{
+			ironic.WorkClean: "cleaning", ironic.WorkInspect: "inspecting",
+			ironic.WorkRescue: "rescuing", ironic.WorkDeploy: "deploying",
+		}
+		text := strings.ReplaceAll(c.text, " ", "_")
+		s.all(t, "ironic a "+busy[host.Work()]+" agent", "+5s poll", "ironic a "+c.state+" error="+text)
+		s.all(t, "+5s poll")
+		if want := fmt.Sprintf("a:%s-%s", host.Work(), c.result); !slices.Contains(s.told, want) {
+			t.Errorf("%q: told %q, want %s", c.text, s.told, want)
 		}
 	}
 }
 
-// A deployment ends in active. Found in another good state the node was deprovisioned since, be
-// it because the deployment failed: nobody can tell.
-func TestADeploymentThatIsFoundUndoneIsNoVerdict(t *testing.T) {
-	for _, undone := range []ironic.State{ironic.Available, ironic.Manageable} {
-		s := newStage(t, 1)
-		s.observes(1, ironic.Deploying, ironic.DeployFailed)
-		s.observes(1, ironic.Deploying, undone)
-		s.wantFailures(1, 1)
-		ends := s.l.Endings()
-		if last := ends[len(ends)-1]; last.Result != slots.Neutral || last.Work != ironic.WorkDeploy {
-			t.Errorf("found %s: %s of %s, want a neutral end of the deployment", undone, last.Result, last.Work)
-		}
-		s.observes(1, ironic.Deploying, ironic.Active)
-		s.wantFailures(1, 0)
+// What a poll cannot see of a node that left its work, a page of the newest changes may.
+func TestLeftNamesHostsThatLeftTheirWork(t *testing.T) {
+	s := settled(t, nil)
+	s.all(t, "ask a provision", "ask b provision", "ironic a deploying", "ironic b deploying", "+5s poll")
+	rows := []ironic.Change{
+		{UUID: "uuid-a", State: ironic.Active},
+		{UUID: "uuid-b", State: ironic.DeployWait},
+		{UUID: "uuid-c", State: ironic.Active},
+	}
+	if got := s.Left(s.now, rows); !slices.Equal(got, []string{"uuid-a"}) {
+		t.Errorf("left %q, want a alone", got)
 	}
 }
 
-func TestAnAbortIsNoFailureAndNoSuccess(t *testing.T) {
-	s := newStage(t, 1)
-	s.observes(1, ironic.Inspecting)
-	s.is(1, ironic.InspectFailed).LastError = "Inspection was aborted by request."
-	s.observes(1, ironic.InspectFailed)
-	s.wantFailures(1, 0)
-	s.is(1, ironic.InspectFailed).LastError = "timeout" // of something else since
-	s.observes(1, ironic.InspectFailed)
-	s.wantFailures(1, 0)
-	s.observes(1, ironic.Inspecting, ironic.InspectFailed)
-	s.wantFailures(1, 1)
-	s.is(1, ironic.InspectFailed).LastError = "Inspection was aborted by request."
-	s.observes(1, ironic.Inspecting, ironic.InspectFailed)
-	s.wantFailures(1, 1)
-}
-
-// An end that is observed again, or whose work was never observed, is none of the work's.
-func TestAFailureCountsOnce(t *testing.T) {
-	s := newStage(t, 1)
-	s.observes(1, ironic.DeployFailed)
-	s.wantFailures(1, 0)
-	s.observes(1, ironic.Deploying, ironic.DeployFailed, ironic.DeployFailed, ironic.Available, ironic.DeployFailed)
-	s.wantFailures(1, 1)
-	s.observes(1, ironic.Active) // somebody adopted it: no work of ours
-	s.wantFailures(1, 1)
-}
-
-func TestGW3_AcceptedWorkThatWasNeverObservedCanFail(t *testing.T) {
-	s := newStage(t, 1)
-	s.is(1, ironic.Available)
-	s.l.Answered(s.now, s.put(1, ironic.TargetActive, true), 202)
-	s.observes(1, ironic.DeployFailed)
-	s.wantFailures(1, 1)
-}
-
-// A poll that began before the PUT shows the old failure again.
-func TestGW3_AnOldFailureIsNotJudgedAgain(t *testing.T) {
-	s := newStage(t, 4)
-	s.observes(1, ironic.Deploying, ironic.DeployFailed)
-	s.wantFailures(1, 1)
-	s.polls(time.Minute)
-	before := s.l.Begin(s.now)
-	put := s.put(1, ironic.TargetActive, false)
-	s.l.Answered(s.now, put, 202)
-	s.l.ObserveNode(s.now, s.fetch(uuid(1), before))
-	s.wantFailures(1, 1)
-	s.observes(1, ironic.Deploying)
-	s.wantFailures(1, 1)
-	s.observes(1, ironic.DeployFailed)
-	s.wantFailures(1, 2)
-}
-
-// unused lets host n get a slot and not use it.
-func (s *stage) unused(n int) {
-	s.t.Helper()
-	s.observes(n, ironic.Manageable)
-	s.wantAsk(by(n, api.OpProvision), granted)
-	s.after(6 * time.Minute)
-	s.poll()
-	s.wantOccupied(0)
-}
-
-func TestLH12_ThreeUnusedLeasesAreOneFailure(t *testing.T) {
-	s := newStage(t, 1)
-	for i := range 7 {
-		s.unused(1)
-		s.wantFailures(1, (i+1)/3)
+// Sizing goes by how long hosts boot.
+func TestBootsAreTimed(t *testing.T) {
+	s := settled(t, nil)
+	s.all(t, "ask a provision", "ironic a deploying", "+5s poll", "+20s ironic a wait_call-back", "poll", "+5m poll")
+	ended, open := s.Boots(s.now)
+	if len(ended) != 0 || len(open) != 1 || open[0].Took != 5*time.Minute || open[0].Result != "" || !open[0].Counted {
+		t.Errorf("a boot that lasts: %+v, %+v", ended, open)
 	}
-	s.observes(1, ironic.Deploying, ironic.Active) // what it is there for
-	s.wantFailures(1, 0)
-	s.polls(time.Minute)
-	s.unused(1)
-	s.unused(1)
-	s.wantFailures(1, 0) // the one before is forgotten
-	s.unused(1)
-	s.wantFailures(1, 1)
-}
-
-func TestGW5_ARefusedPutIsNoUnusedLease(t *testing.T) {
-	s := newStage(t, 1)
-	s.is(1, ironic.Manageable)
-	for range 4 {
-		s.l.Answered(s.now, s.put(1, ironic.TargetInspect, true), 409)
+	s.all(t, "+1m ironic a wait_call-back agent", "poll")
+	ended, open = s.Boots(s.now)
+	if len(open) != 0 || len(ended) != 1 || ended[0].Took != 6*time.Minute || ended[0].Result != slots.Succeeded {
+		t.Errorf("its end: %+v, %+v", ended, open)
 	}
-	s.wantOccupied(0)
-	s.wantFailures(1, 0)
-}
-
-func TestLH16_FailuresGoWithTheNode(t *testing.T) {
-	s := newStage(t, 1)
-	s.observes(1, ironic.Deploying, ironic.DeployFailed)
-	s.polls(time.Minute) // its slot ends
-	s.gone(1)
-	s.l.ObserveNode(s.now, s.fetch(uuid(1), s.l.Begin(s.now)))
-	s.wantFailures(1, 0)
-}
-
-func TestLH25_FailuresSurviveTheMerge(t *testing.T) {
-	s := newStage(t, 1)
-	named := by(1, api.OpProvision)
-	named.ID.UUID = ""
-	for range 3 {
-		s.wantAsk(named, granted)
-		s.after(6 * time.Minute)
-		s.poll() // answers 404
-	}
-	s.is(1, ironic.Manageable).Name = ""
-	s.observes(1, ironic.Manageable)
-	full := by(1, api.OpProvision)
-	s.wantAsk(full, granted) // name and UUID are one host
-	s.wantFailures(1, 1)
 }

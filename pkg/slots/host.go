@@ -1,123 +1,186 @@
 package slots
 
 import (
+	"cmp"
+	"strings"
 	"time"
-	"unique"
 
+	"github.com/ironic-throttle/ironic-throttle/pkg/api"
+	"github.com/ironic-throttle/ironic-throttle/pkg/breaker"
 	"github.com/ironic-throttle/ironic-throttle/pkg/ironic"
 )
 
-// ID names a host. UUID decides; Name ("namespace~name") serves while no UUID
-// is known (LH-25).
-type ID struct {
-	UUID string
-	Name string
+// ID names a host. UUID decides; Name, "namespace~name", serves while no UUID is known.
+type ID struct{ UUID, Name string }
+
+// Host is all that is known of one host. pkg/fairshare keeps Turn, and pkg/admission what it says at those fields. A hundred
+// thousand of them may wait, so the small fields stand together.
+type Host struct {
+	ID
+	named  bool // Name is Ironic's own, and no ask changes it
+	Exempt bool // it boots from virtual media, and needs no slot
+	Works  bool // the node is at work, in a state that counts
+	busy   bool // the node is in a state of work, or of service or hold
+
+	everYes  bool // it was ever told yes: whenever its node is busy, it counts
+	wanted   bool // it is on the list of nodes to fetch
+	gone     bool // forgotten, or merged into another
+	HasAsked bool
+	Deployed bool  // it had an instance when it asked last
+	missing  uint8 // fetches in a row that were answered 404
+
+	Group string // its conductor group, by Ironic's word or else its own
+	Pool  Pool   // where it competes
+	into  *Host  // the record that this one was merged into
+
+	Seen ironic.Mark  // when the request of the newest observation was sent; Seq 0: there is none
+	Node *ironic.Node // what that observation shows; nil: nothing yet, or Ironic does not have the node
+
+	Slot    *Slot // nil: it holds none
+	Turn    Turn
+	work    *work     // what its node was last seen at; nil: nothing
+	failed  stamp     // of the failure that was seen last
+	settles time.Time // since when a conductor ends its work without saying why; zero: none does
+
+	yesSeq    uint64    // its last yes
+	fetched   time.Time // when a fetch was last answered
+	inspected time.Time // until then an ask to inspect may be about its inspection that ended well
+
+	Failures int         // failed works in a row, as the throttle saw them
+	failedAt ironic.Work // the last of these
+
+	// Of its asks.
+	Asked    Ask // the last one
+	AskedAt  time.Time
+	Consumer string // the namespace that consumes the host, as the cluster says; "": its own
+
+	// For pkg/admission.
+	Permit   *breaker.Permit // of the breakers, for its slot
+	LastTold api.Reason      // the last answer
+	ToldAt   time.Time       // since when it is told that
 }
 
-// host is what we know of one host. It outlives the slot: LH-11 and LH-16 depend on what it
-// remembers. Of 100,000 hosts most wait. So what only a host with a slot or at work needs is
-// behind pointers (slot, job), and hosts of one home share it. A test bounds the size.
-type host struct {
-	id    ID
-	owner Owner
-	*slot // never nil: noSlot, or that of its own
-	track
-	home     unique.Handle[home]
-	observed observation
-
-	endedAt moment // when the node was first observed idle since it was last busy
-	doneAt  moment // when the host was first told api.ReasonDone since then
-
-	// The last yes to a check or a PUT, other than api.ReasonDone.
-	yesSeq uint64
-	yesAt  moment
-
-	lastAsk moment
-	fetched moment // the answer to a fetch
-
-	located  bool // group and virtual of home are Ironic's own word
-	named    bool // so is the name
-	everYes  bool
-	lastBusy task       // when it was last observed busy since op was set
-	fetch    fetchState // LH-16
-	answered bool       // a fetch of this host was answered, perhaps by 404
-	boots    bool       // at work, but not counted
-	touched  bool       // on the list of Changes
-	status   status
-	end      End // of the last slot
-
-	// Failures in a row by our own observation.
-	failedAs task  // the last one
-	unused   uint8 // leases in a row that were never used
-	failures int32
+// Turn is a host's place among those that wait. pkg/fairshare keeps it.
+type Turn struct {
+	Waits   bool // for a slot
+	Stopped bool // something else than slots and turns keeps it from starting
+	InLine  bool // it waits, asks, and is not stopped
+	Served  bool // its place has led to a slot
+	Tenant  string
+	Pool    Pool
+	Errors  int
+	Since   time.Time // it waits
+	Last    time.Time // it asked
+	Gap     time.Duration
+	// From and Seq are its place within its tenant: how many slots the tenant had been given when it started to wait, and
+	// the number of its coming. Seq 0: it has none.
+	From, Seq int64
+	Overtaken int // by hosts behind it, when it could have had the slot
+	At        int // where pkg/fairshare keeps it
+	Told      [Places]Told
 }
 
-// observation is what the newest observation of a node shows.
-type observation struct {
-	mark  mark // seq 0: there was none yet
-	state ironic.State
-	found bool
-	erred bool // last_error is set: Ironic clears it when work starts
-	// cleansUp: its work has ended, and the conductor that ended it has not said why (LH-45).
-	cleansUp bool
+// Places is how many classes of places in line there are.
+const Places = 5
+
+// Told is what a host was told of its wait when it came into a class of places, in seconds.
+type Told struct {
+	At    float32 // since it started to wait
+	Plain float32 // what its place alone says; 0: it was not in that class
 }
 
-// idle reports whether the observation shows a node that is not at work.
-func (o observation) idle() bool {
-	return o.mark.seq > 0 && o.found && !o.state.Busy() && !o.state.Extra()
-}
+// Phase is where a slot stands in its life.
+type Phase uint8
 
-// home is where a host belongs. Driver and image are "" where not asked for.
-type home struct {
-	group         string
-	virtual       bool
-	driver, image string
-}
-
-// status is whether the ledger still knows a host.
-type status uint8
-
+// The phases.
 const (
-	present status = iota
-	silent         // it is known, but has not asked for long
-	forgotten
-	merged // into another one
+	Leased    Phase = iota // its host was told yes, and was not seen at work since
+	Working                // its node is at work
+	Lingering              // its node was seen idle since
 )
 
-// nowhere is the home of a host of which nobody has said where it belongs.
-var nowhere = unique.Make(home{})
+// Origin is how a host came to its slot.
+type Origin uint8
 
-func newHost() *host { return &host{slot: noSlot, home: nowhere} }
+// The origins.
+const (
+	Granted Origin = iota // by a yes
+	Adopted               // it was at work when the throttle started
+	Foreign               // it was at work, and counts though it had no yes
+)
 
-// setHome notes where h belongs.
-func (h *host) setHome(where home) {
-	if h.home.Value() != where {
-		h.home = unique.Make(where)
+// Slot is what a host holds from a yes, or from the first sight of its work, to the end of the work.
+type Slot struct {
+	Phase  Phase
+	Origin Origin
+	Since  time.Time
+	seq    uint64    // when it began
+	yesAt  time.Time // the last yes
+	Stuck  bool      // it does not count, as its node does not move
+
+	Op       api.Op      // what it is for; "": nobody has said
+	opSeq    uint64      // since when
+	did      ironic.Work // the kind of work that was seen since then
+	busySeq  uint64      // newest sight of work
+	idleAt   time.Time   // first seen idle since then
+	checkAt  time.Time   // the last yes to an ask; zero: only PUTs had one
+	checkSeq uint64
+	nameOnly bool // that yes was to a name, which another node may get
+
+	flying  int       // PUTs on their way to Ironic
+	unsure  time.Time // since when the outcome of a PUT is unknown; zero: of none
+	creator *Put      // the PUT that the slot was made for
+
+	// For pkg/fairshare: what it was given as, and what its tenant paid.
+	Failing, Planned bool
+	Paid             float64
+}
+
+// inDoubt reports whether a PUT is on its way, or the outcome of one unknown.
+func (s *Slot) inDoubt() bool { return s.flying > 0 || !s.unsure.IsZero() }
+
+// State is the provision state that was last seen.
+func (h *Host) State() ironic.State {
+	if h.Node == nil {
+		return ""
 	}
+	return h.Node.State
+}
+
+// Known reports whether Ironic has said where the host belongs, or that it does not have it.
+func (h *Host) Known() bool { return h.Seen.Seq > 0 }
+
+// Tenant is the namespace that shares are counted by: of the host's consumer, or else in its name.
+func (h *Host) Tenant() string {
+	return cmp.Or(h.Consumer, h.Namespace())
+}
+
+// Namespace is that in the name, "" where it has none.
+func (id ID) Namespace() string {
+	return id.Name[:max(0, strings.Index(id.Name, "~"))]
+}
+
+// Shown is how the host is called for people.
+func (id ID) Shown() string {
+	return cmp.Or(strings.Replace(id.Name, "~", "/", 1), id.UUID)
 }
 
 // key is what Ironic is asked for.
-func (h *host) key() string {
-	if h.id.UUID != "" {
-		return h.id.UUID
-	}
-	return h.id.Name
+func (h *Host) key() string {
+	return cmp.Or(h.UUID, h.Name)
 }
 
-// busy reports whether the newest observation shows the node at work.
-func (h *host) busy(extra bool) bool {
-	s := h.observed.state
-	return h.observed.found && (s.Busy() || extra && s.Extra())
+// idle reports whether the node was last seen at no work.
+func (h *Host) idle() bool { return h.Node != nil && !h.busy && h.settles.IsZero() }
+
+// Failed reports whether the host holds a slot only until the failure of its work is certain: it has no use for it, and
+// what it wants next has to queue.
+func (h *Host) Failed() bool {
+	return h.Slot != nil && h.Slot.Phase == Lingering && h.idle() && h.Node.State.Failed()
 }
 
-// knownIdle reports whether h was observed idle less than maxStale ago, and after our last yes.
-// If it becomes busy now, that is the work of what we send now (GW-6).
-func (h *host) knownIdle(at moment, maxStale time.Duration) bool {
-	return h.observed.idle() && h.observed.mark.seq > h.yesSeq && !beyond(h.observed.mark.at, at, maxStale)
-}
-
-// noteAnswer notes that a fetch of h was answered.
-func (h *host) noteAnswer(at moment) {
-	h.unwant()
-	h.answered, h.fetched = true, at
+// Lingers reports whether the work of the host's slot is over.
+func (h *Host) Lingers() bool {
+	s := h.Slot
+	return s != nil && s.Phase == Lingering && !s.inDoubt() && h.idle()
 }

@@ -3,177 +3,139 @@ package slots
 import (
 	"maps"
 	"time"
+
+	"github.com/ironic-throttle/ironic-throttle/pkg/api"
+	"github.com/ironic-throttle/ironic-throttle/pkg/ironic"
 )
 
-// Ledger knows who holds a slot. Make one with New; it is not safe for
-// concurrent use.
+// Ledger is the table of all hosts and their slots. Make one with New; it is not safe for concurrent use.
 type Ledger struct {
-	cfg Config
+	cfg    Config
+	events Events
+	start  time.Time
+	now    time.Time // the latest that was passed in
+	seq    uint64    // numbers events
+	born   uint64    // what was sent before is of an earlier term, and shows nothing
 
-	clock     // the time, and the numbers of events
-	directory // every host, by UUID and by name
-	pools     // the limits, and how many slots of each are occupied
-	journal   // what the owner has not collected yet
+	byUUID, byName map[string]*Host
+	live           map[*Host]struct{}           // hold a slot, or their node is at work
+	idle           map[ironic.Node]*ironic.Node // nodes that many hosts share
+	counts         map[Pool]api.Slots           // of live; nil: they are counted at the next question
+	strangers      map[*Host]struct{}           // hosts that ask, and that neither Ironic nor the cluster has shown
+	wanted         []*Host                      // to be fetched, oldest first
 
-	live    map[*host]struct{} // holds a slot, or its node is busy or cleans up
-	view    view               // what the polls have shown as a whole
-	fetches fetchList
-	unknown unknownHosts
-	stuckAt moment // when the next host may become stuck; never = recount now
+	// What the complete polls have shown as a whole.
+	polls    uint64
+	takenAt  time.Time     // when the last one was sent
+	took     time.Duration // what they take of late
+	whole    ironic.Mark   // the last one that showed failed nodes too
+	settled  bool          // it is known who was let start by the process before
+	broke    uint64        // when the last poll failed
+	outdated bool          // something has shown that the last lists are no longer true
 
-	illegalMoves uint64 // faults of the ledger: moves that are no transition
+	totals api.Totals
+	booted []Boot // have ended since somebody asked
 }
 
-// New returns a ledger that starts now: it says no yes to a host without a slot
-// before a complete poll begun Config.Settle later (LH-24).
-func New(cfg Config, now time.Time) (*Ledger, error) {
+// New returns a ledger that starts now: nobody is let start before a complete poll that is sent Config.Settle later.
+func New(cfg Config, now time.Time, events Events) (*Ledger, error) {
 	if err := cfg.Validate(); err != nil {
 		return nil, err
 	}
 	cfg.Groups = maps.Clone(cfg.Groups)
-	l := &Ledger{
-		cfg:       cfg,
-		clock:     clock{start: now, now: now, at: started},
-		directory: directory{byUUID: map[string]*host{}, byName: map[string]*host{}},
-		live:      map[*host]struct{}{},
-		unknown:   unknownHosts{since: map[*host]uint64{}},
-	}
-	l.pools = pools{limits: &l.cfg, groups: map[string]*tally{}}
-	return l, nil
+	return &Ledger{
+		cfg: cfg, events: events, start: now, now: now,
+		byUUID: map[string]*Host{}, byName: map[string]*Host{},
+		live: map[*Host]struct{}{}, idle: map[ironic.Node]*ironic.Node{}, strangers: map[*Host]struct{}{},
+	}, nil
 }
 
-// Follow makes l the ledger of the term after old's: what was begun in that one shows it
-// nothing. l must be new.
+// Follow makes l the ledger of the term after old's: what was sent in that one shows it nothing.
 func (l *Ledger) Follow(old *Ledger) { l.seq, l.born = old.seq, old.seq }
 
-// SetLimits changes the limits. No host loses its slot; while more are occupied
-// than the new limit allows there is no further yes (LH-19).
+// Tick moves the clock on, never back.
+func (l *Ledger) Tick(now time.Time) {
+	if now.After(l.now) {
+		l.now = now
+	}
+}
+
+// Begin returns a mark later than everything that has happened.
+func (l *Ledger) Begin(now time.Time) ironic.Mark {
+	l.Tick(now)
+	l.seq++
+	return ironic.Mark{Seq: l.seq, At: l.now}
+}
+
+// SetLimits changes the limits. Nobody loses a slot.
 func (l *Ledger) SetLimits(now time.Time, limits Limits) error {
 	if err := limits.Validate(); err != nil {
 		return err
 	}
-	l.tick(now)
-	for h := range l.live {
-		l.touch(h)
-		l.count(h, -1)
-	}
+	l.Tick(now)
 	limits.Groups = maps.Clone(limits.Groups)
-	l.cfg.Limits = limits
+	l.cfg.Limits, l.counts = limits, nil
+	l.All(l.place)
 	for h := range l.live {
-		home := h.home.Value()
-		p, _ := l.poolFor(h, home.group, home.virtual)
-		switch {
-		case h.holds():
-			h.pool = p
-			l.count(h, +1)
-		case !p.exempt && h.everYes: // was let pass, and is at work
-			l.totals.Foreign++
-			l.occupy(h, foreign, p, h.observed.mark.seq)
+		if h.Slot == nil && h.everYes && !h.Exempt { // it was let pass, and is at work
+			l.atWork(h, Foreign)
 		}
-		l.updateLive(h)
 	}
-	l.stuckAt = never
+	l.findStuck()
 	return nil
 }
 
-// Free returns how many slots p has left for new hosts, at least 0.
-func (l *Ledger) Free(now time.Time, p Pool) int {
-	l.tick(now)
-	l.refreshStuck()
-	return max(0, l.free(p))
-}
-
-// Occupied returns how many slots of p are taken.
-func (l *Ledger) Occupied(now time.Time, p Pool) int {
-	l.tick(now)
-	l.refreshStuck()
-	return l.slotsOf(p).Occupied
-}
-
-// Members calls f for every host that the ledger knows and that is a node of Ironic
-// or wants to be one, in no order.
-func (l *Ledger) Members(now time.Time, f func(Ref)) {
-	l.tick(now)
-	for h := range l.all {
-		f(Ref{h})
+// atWork gives a slot to h, which was found at work.
+func (l *Ledger) atWork(h *Host, from Origin) {
+	h.Slot = &Slot{Origin: from, Since: l.now, Phase: Working, seq: h.Seen.Seq, busySeq: h.Seen.Seq}
+	if h.work != nil {
+		h.Slot.did = h.work.as.Work()
 	}
+	l.update(h)
+	l.events.SlotBegan(l.now, h)
 }
 
-// occupy opens a slot for h, that begins with seq.
-func (l *Ledger) occupy(h *host, from origin, p pool, seq uint64) {
-	l.change(h, func() {
-		h.slot = &slot{origin: from, pool: p, since: seq, sinceAt: l.at}
-		if from == given {
-			l.move(h, granted)
-		} else {
-			h.busySeq = seq
-			l.move(h, found)
-		}
-	})
-	l.updateLive(h)
-	if from != given { // a lease cannot be stuck before it was observed busy
-		l.stuckAt = never
-	}
-}
-
-// began notes evidence of work of h, which holds a slot, as of seq.
-func (l *Ledger) began(h *host, seq uint64) {
-	l.change(h, func() {
-		h.busySeq = seq
-		l.move(h, began)
-	})
-}
-
-// end takes the slot from h because of on, which is finished, expired, refused or vanished.
-func (l *Ledger) end(h *host, on event) {
-	switch on {
-	case finished:
+// end takes h's slot away.
+func (l *Ledger) end(h *Host, how How) {
+	switch how {
+	case Finished:
 		l.totals.Finished++
-		h.end = EndFinished
-	case expired:
+	case Unused:
 		l.totals.Expired++
-		l.note(NoticeExpired, h)
-		h.end = EndUnused
-		h.countUnused()
-	case refused:
+		l.notice(NoticeExpired, h)
+	case Refused:
 		l.totals.Refused++
-		h.end = EndRefused
-	case vanished:
+	case Vanished:
 		l.totals.Vanished++
-		l.note(NoticeVanished, h)
-		h.end = EndFinished
+		l.notice(NoticeVanished, h)
 	}
-	if h.writtenOff {
-		l.stuckAt = never // the next oldest takes its place
-	}
-	l.change(h, func() {
-		if l.move(h, on); !h.holds() {
-			h.slot = noSlot
-		}
-	})
-	l.updateLive(h)
+	s := h.Slot
+	h.Slot = nil
+	l.update(h)
+	l.events.SlotEnded(l.now, h, s, how)
 }
 
-// change calls f, which may change what the counters depend on: h's phase, pool or writtenOff.
-func (l *Ledger) change(h *host, f func()) {
-	l.touch(h)
-	l.count(h, -1)
-	f()
-	l.count(h, +1)
-}
-
-// updateLive keeps live and booting true for h, whose slot or observation has changed.
-func (l *Ledger) updateLive(h *host) {
-	busy := h.busy(l.cfg.CountExtra)
-	if h.holds() || busy || h.observed.cleansUp {
+// update is called when the slot or the observation of h has changed.
+func (l *Ledger) update(h *Host) {
+	l.counts = nil
+	if !h.gone && (h.Slot != nil || h.Works || !h.settles.IsZero()) {
 		l.live[h] = struct{}{}
 	} else {
 		delete(l.live, h)
 	}
-	boots := false
-	if busy && !h.holds() {
-		p, _ := l.poolFor(h, "", false)
-		boots = !p.exempt
-	}
-	l.countBooting(h, boots)
 }
+
+// Holders calls f for everybody who holds a slot that counts, in no order.
+func (l *Ledger) Holders(f func(*Host)) {
+	for h := range l.live {
+		if h.counts() {
+			f(h)
+		}
+	}
+}
+
+// counts reports whether h holds a slot that counts.
+func (h *Host) counts() bool { return h.Slot != nil && !h.Slot.Stuck && !h.Exempt }
+
+// Totals returns the counts since the start.
+func (l *Ledger) Totals() api.Totals { return l.totals }

@@ -3,254 +3,286 @@ package slots
 import (
 	"time"
 
+	"github.com/ironic-throttle/ironic-throttle/pkg/api"
 	"github.com/ironic-throttle/ironic-throttle/pkg/ironic"
 )
 
-// Observe takes a complete poll: every list, page and fetch that Missing asked
-// for was answered. A poll that failed half-way must not come here; it ends no
-// slot and does not make the view younger.
+// Observe takes a complete poll: every list, page and fetch was answered.
 func (l *Ledger) Observe(now time.Time, o ironic.Observation) {
-	l.tick(now)
+	l.Tick(now)
 	if o.Mark.Seq <= l.born {
 		return
 	}
-	mark := l.mark(o.Mark)
-	if !o.Unchanged {
-		l.view.listsOutdated = false
-	} else { // nodes at work are as they were; this ends nothing, as Seq stays the lists' (GC-19)
+	if o.Unchanged { // nodes at work are as they were; that is no newer observation, and ends nothing
 		for h := range l.live {
-			if h.busy(l.cfg.CountExtra) {
-				h.observed.mark.at = max(h.observed.mark.at, mark.at)
+			if h.Works && o.Mark.At.After(h.Seen.At) {
+				h.Seen.At = o.Mark.At
 			}
 		}
+	} else {
+		l.outdated = false
 	}
 	for _, n := range o.Nodes {
-		l.observe(mark, n)
+		l.observe(o.Mark, n, false)
 	}
 	for _, fetched := range o.Fetched {
 		l.ObserveNode(now, fetched)
 	}
-	l.view.add(now, o, mark, l.cfg.Settle)
-	if l.view.polls%64 == 0 {
+	if o.Whole {
+		l.whole = o.Mark
+	}
+	l.polls++
+	l.took = max(l.now.Sub(o.Mark.At), l.took/2)
+	if o.Mark.At.After(l.takenAt) {
+		l.takenAt = o.Mark.At
+	}
+	l.settled = l.settled || !o.Unchanged && o.Mark.At.Sub(l.start) >= l.cfg.Settle
+	if l.polls%64 == 0 {
 		l.forgetSilent()
 	}
-	l.stuckAt = never
-	l.refreshStuck()
+	l.findStuck()
 }
 
-// ObserveNode takes the answer to one fetch, of the poller or of a gateway, and
-// remembers the node.
+// ObserveNode takes the answer to one fetch.
 func (l *Ledger) ObserveNode(now time.Time, o ironic.NodeObservation) {
-	l.tick(now)
-	if o.Mark.Seq <= l.born {
-		return
-	}
-	if !o.Found {
+	l.Tick(now)
+	switch {
+	case o.Mark.Seq <= l.born:
+	case !o.Found:
 		l.observeMissing(o)
-		return
-	}
-	id := ID{UUID: o.Node.UUID, Name: o.Node.Name}
-	if h := l.byName[o.Key]; h != nil && h.id.UUID == "" && l.byUUID[id.UUID] == nil {
-		l.learn(h, ID{UUID: id.UUID}, true)
-	}
-	h := l.find(id)
-	if h == nil { // somebody is about to ask for it
-		h = l.admit(id, true)
-		h.lastAsk = l.at
-	}
-	was := h.busy(true)
-	l.observe(l.mark(o.Mark), o.Node)
-	h.noteAnswer(l.at)
-	if h.busy(true) != was {
-		l.view.listsOutdated = true
-	}
-}
-
-// observe takes what a list or a fetch shows of a node. An idle node that nobody asked about
-// and that has not failed is not kept.
-func (l *Ledger) observe(mark mark, n ironic.Node) {
-	id := ID{UUID: n.UUID, Name: n.Name}
-	h := l.find(id)
-	atWork := n.State.Busy() || n.State.Extra()
-	switch {
-	case h == nil && !atWork && !n.State.Failed():
-		return
-	case h != nil && mark.seq <= h.observed.mark.seq:
-		return // a newer observation is known
-	}
-	h = l.admit(id, true)
-	l.locate(h, n)
-	before, job := h.observed, h.job
-	seen := before.mark.seq > 0 || h.holds()
-	h.observed = observation{mark: mark, found: true, state: n.State, erred: n.LastError != ""}
-	if h.observed.cleansUp = h.cleansUp(n, l.at); h.observed.cleansUp {
-		l.view.listsOutdated = true // the next poll looks again
-		l.updateLive(h)
-		return
-	}
-	e, missed := h.track.observe(mark.seq, n, l.view.whole.seq > 0 && mark.seq > l.view.whole.seq)
-	l.conclude(h, e, missed)
-	l.time(h, job, before.state, n, e, seen)
-	if h.noteProgress(before, n, l.at) {
-		l.stuckAt = never
-	}
-	if atWork {
-		l.observedBusy(h, n)
-	} else {
-		// Work that began and failed between two polls used the lease: only work leads to a
-		// failed state. The stamp of an idle node proves nothing, heartbeats move it (LH-12).
-		if missed && h.phase == leased && mark.seq > h.since {
-			l.began(h, h.since)
-		}
-		l.observedIdle(h)
-	}
-	l.updateLive(h)
-}
-
-// cleansUpFor is how long a conductor may clean up after work that has failed before it says why.
-const cleansUpFor = 3 * time.Minute
-
-// cleansUp reports whether a conductor has ended the work of h's node, but still holds its lock and has not
-// said why it ended. When a wait times out, Ironic moves the node into a failed state, cleans up, and then writes
-// last_error: until then nobody can tell a failure from work that was ended on purpose (LH-45).
-func (h *host) cleansUp(n ironic.Node, at moment) bool {
-	if !n.State.Failed() || n.LastError != "" || !n.Locked {
-		return false
-	}
-	if h.endedAt == never {
-		h.endedAt = at
-	}
-	return !passed(h.endedAt, at, cleansUpFor)
-}
-
-// observedBusy notes that h's node is at work.
-func (l *Ledger) observedBusy(h *host, n ironic.Node) {
-	mark := h.observed.mark
-	h.endedAt, h.doneAt = never, never
-	h.unwant() // the observation answers the ask, and polls show it while it is at work
-	if !h.holds() {
-		l.countBusy(h, n)
-		return
-	}
-	if mark.seq <= h.since || mark.seq < h.busySeq {
-		return // from before the slot (LH-15), or older than a PUT's 2xx
-	}
-	l.began(h, mark.seq)
-	if mark.seq > h.opSeq {
-		h.lastBusy = taskOf(n.State)
-	}
-	h.notFound = 0
-	h.puts.settle(mark.seq)
-}
-
-// countBusy gives a slot to a busy node without one, if it counts (LH-11). Until STARTUP_SETTLE
-// and LEASE_TTL are over it is adopted: whatever its agent_url, and in a service or hold state
-// too, because the process before may have said yes to that work (LH-24).
-func (l *Ledger) countBusy(h *host, n ironic.Node) {
-	p, _ := l.poolFor(h, "", false)
-	adopting := !l.view.settled || !passed(started, h.observed.mark.at, l.cfg.LeaseTTL)
-	switch {
-	case !h.busy(l.cfg.CountExtra || adopting):
-		return
-	case p.exempt:
-		h.everYes = h.everYes || adopting // should virtual media get a limit (LH-34)
-		return
-	case adopting:
-		l.totals.Adopted++
-		l.note(NoticeAdopted, h)
-		l.occupy(h, adopted, p, h.observed.mark.seq)
-	case h.everYes, n.AgentURL, l.cfg.Count == CountBusy:
-		l.totals.Foreign++
-		l.note(NoticeForeign, h)
-		l.occupy(h, foreign, p, h.observed.mark.seq)
 	default:
-		return
+		id := ID{UUID: o.Node.UUID, Name: o.Node.Name}
+		if h := l.byName[o.Key]; h != nil && h.UUID == "" && l.byUUID[id.UUID] == nil {
+			l.learn(h, ID{UUID: id.UUID}, true)
+		}
+		before := l.Find(id)
+		was := before != nil && before.busy
+		h := l.observe(o.Mark, o.Node, true)
+		h.fetched, h.wanted = l.now, false
+		l.outdated = l.outdated || h.busy != was
 	}
-	h.lastBusy = taskOf(n.State)
 }
 
-// observedIdle notes that h's node is in no busy, service or hold state. This is where
-// slots end.
-func (l *Ledger) observedIdle(h *host) {
-	mark := h.observed.mark
-	if h.observed.state.Failed() {
-		h.lastBusy = otherTask // proves no goal any more
+// observe takes what a list or a fetch shows of a node, and returns its host. With keep it is never nil; else there is
+// no record of an idle node that nobody asked for.
+func (l *Ledger) observe(mark ironic.Mark, n ironic.Node, keep bool) *Host {
+	id := ID{UUID: n.UUID, Name: n.Name}
+	h := l.Find(id)
+	if h == nil {
+		h = l.recreated(id)
 	}
-	if h.endedAt == never {
-		h.endedAt = l.at
-	}
-	if !h.holds() {
-		return
-	}
-	h.notFound = 0
-	if h.phase == working && mark.seq > h.busySeq {
-		h.idleAt = l.at
-		l.move(h, stopped)
-	}
+	busy := n.State.Busy() || n.State.Extra()
 	switch {
-	case mark.seq <= h.since || !l.mayEnd(h):
-	case h.leaseUnused(l.cfg.LeaseTTL):
-		l.end(h, expired)
-	case h.workOver(l.cfg.Linger):
-		l.end(h, finished)
+	case h != nil && mark.Seq <= h.Seen.Seq:
+		return h
+	case h == nil && !keep && !busy && !n.State.Failed():
+		return nil
+	case h == nil:
+		h = &Host{ID: id}
+	}
+	l.learn(h, id, true)
+	delete(l.strangers, h)
+	before, first := h.Node, h.Seen.Seq == 0
+	h.Seen, h.Node, h.missing, h.busy = mark, &n, 0, busy
+	h.Works = n.State.Busy() || l.cfg.CountExtra && n.State.Extra()
+	l.place(h)
+	if l.settles(h) {
+		l.outdated = true // the next poll looks again
+		l.update(h)
+		return h
+	}
+	sinceWhole := l.whole.Seq > 0 && mark.Seq > l.whole.Seq
+	unseen := l.follow(h, before, !first || sinceWhole)
+	if busy {
+		l.seenBusy(h)
+	} else {
+		l.seenIdle(h, unseen)
+		h.Node = l.shared(h.Node)
+	}
+	l.update(h)
+	return h
+}
+
+// shared returns one node for all idle ones that differ in nothing that matters any more: a hundred thousand of them wait.
+func (l *Ledger) shared(n *ironic.Node) *ironic.Node {
+	if n.State.Failed() || n.LastError != "" {
+		return n
+	}
+	same := ironic.Node{
+		State: n.State, ConductorGroup: n.ConductorGroup, BootInterface: n.BootInterface, Image: n.Image, AgentURL: n.AgentURL, Locked: n.Locked,
+	}
+	if l.idle[same] == nil {
+		if len(l.idle) >= maxShared {
+			clear(l.idle)
+		}
+		l.idle[same] = &same
+	}
+	return l.idle[same]
+}
+
+// recreated returns the host that has the name of another node, if its last yes was to that name: somebody deleted the
+// node and created it again, and the yes may be for this one. The slot goes with it.
+func (l *Ledger) recreated(id ID) *Host {
+	h := l.byName[id.Name]
+	if h == nil || id.Name == "" || h.Slot == nil || !h.Slot.nameOnly {
+		return nil
+	}
+	delete(l.byUUID, h.UUID)
+	h.UUID, h.Seen, h.Node, h.Works, h.busy = "", ironic.Mark{}, nil, false, false
+	h.work, h.failed, h.missing = nil, stamp{}, 0
+	h.Slot.Phase, h.Slot.busySeq, h.Slot.idleAt = Leased, 0, time.Time{}
+	return h
+}
+
+// settles reports whether a conductor has ended the work of h's node, and not said yet why: when a wait times out,
+// Ironic sets the failed state, cleans up, and writes last_error last. Until then it is still work.
+func (l *Ledger) settles(h *Host) bool {
+	switch {
+	case !h.Node.State.Failed() || h.Node.LastError != "" || !h.Node.Locked:
+	case h.settles.IsZero():
+		h.settles = l.now
+		return true
+	case l.now.Sub(h.settles) < cleansUpFor:
+		return true
+	}
+	h.settles = time.Time{}
+	return false
+}
+
+// seenBusy notes that a slot is used, and gives one to a busy node that counts and has none.
+func (l *Ledger) seenBusy(h *Host) {
+	h.inspected, h.wanted = time.Time{}, false
+	s, starting := h.Slot, !l.settled
+	switch {
+	case s != nil:
+		if h.Seen.Seq > s.seq && h.Seen.Seq >= s.busySeq { // else it is from before
+			s.Phase, s.busySeq, s.idleAt = Working, h.Seen.Seq, time.Time{}
+			if h.Seen.Seq > s.opSeq {
+				s.did = h.Node.State.Work()
+			}
+		}
+	case !h.Works && !starting:
+	case h.Exempt:
+		h.everYes = h.everYes || starting // should virtual media get a limit
+	case starting: // the process before may have let it start
+		l.totals.Adopted++
+		l.atWork(h, Adopted)
+		l.notice(NoticeAdopted, h)
+	case h.everYes, h.Node.AgentURL, l.cfg.Count == CountBusy:
+		l.totals.Foreign++
+		l.atWork(h, Foreign)
+		l.notice(NoticeForeign, h)
 	}
 }
 
-// mayEnd reports whether the newest observation of h may end its slot: it began after the last
-// yes, and no PUT is in flight or of unknown outcome. It settles PUTs of unknown outcome if it
-// began long enough after the last of them broke (GW-6). A lease that exists for such a PUT
-// alone and was never observed busy ends here.
-func (l *Ledger) mayEnd(h *host) bool {
-	switch mark := h.observed.mark; {
-	case h.puts.inFlight > 0 || mark.seq <= h.yesSeq:
+// seenIdle ends slots. unseen: work started and failed since the observation before.
+func (l *Ledger) seenIdle(h *Host, unseen bool) {
+	s, failed := h.Slot, h.Node.State.Failed()
+	if s == nil {
+		return
+	}
+	if s.Phase == Working && h.Seen.Seq > s.busySeq || s.Phase == Leased && unseen && h.Seen.Seq > s.seq {
+		s.Phase, s.idleAt = Lingering, l.now
+	}
+	if failed {
+		s.did = ""
+	}
+	at := h.Seen.At
+	switch {
+	case h.Seen.Seq <= s.seq || !l.mayEnd(h):
+	case s.Phase == Leased && s.Op != "" && l.reached(h):
+		l.end(h, Finished)
+	case s.Phase == Leased && at.Sub(s.yesAt) >= l.cfg.LeaseTTL:
+		l.end(h, Unused)
+	case s.Phase != Lingering:
+	case l.reached(h), failed && s.busySeq > s.checkSeq, at.Sub(s.idleAt) >= l.cfg.Linger && l.usedUp(h):
+		l.end(h, Finished)
+	}
+}
+
+// mayEnd reports whether the newest observation may end h's slot: it was sent after the last yes, no PUT is on its way,
+// and the outcome of none is unknown.
+func (l *Ledger) mayEnd(h *Host) bool {
+	s := h.Slot
+	switch {
+	case s.flying > 0 || h.Seen.Seq <= h.yesSeq:
 		return false
-	case h.puts.unknown == 0:
+	case s.unsure.IsZero():
 		return true
-	case !passed(h.puts.brokeAt, mark.at, l.cfg.Settle):
+	case h.Seen.At.Sub(s.unsure) < l.cfg.Settle:
 		return false
 	}
-	h.puts.unknown = 0
-	if h.puts.creator != nil && !h.checked && h.phase == leased {
-		l.end(h, expired)
+	s.unsure = time.Time{}
+	if s.creator != nil && s.checkAt.IsZero() && s.Phase == Leased { // it came to nothing
+		l.end(h, Unused)
 		return false
 	}
 	return true
 }
 
-// observeMissing notes that a fetch was answered 404.
+// usedUp reports whether no work can start on the last yes any more.
+func (l *Ledger) usedUp(h *Host) bool {
+	s := h.Slot
+	return h.Seen.Seq > h.yesSeq && (s.checkAt.IsZero() || h.Seen.At.Sub(s.checkAt) >= l.cfg.Linger || l.reached(h))
+}
+
+// reached reports whether the node is where the op of h's slot leads to. Where that is also where the op starts from,
+// the work must have been seen.
+func (l *Ledger) reached(h *Host) bool {
+	if !h.idle() {
+		return false
+	}
+	s, n := h.Slot, h.Node
+	manageable := n.State == ironic.Manageable && n.LastError == ""
+	switch s.Op {
+	case api.OpProvision, api.OpUnrescue, "": // of unknown op: nothing follows a deployment
+		return n.State == ironic.Active
+	case api.OpDeprovision:
+		return n.State == ironic.Available
+	case api.OpInspect:
+		return manageable && s.did == ironic.WorkInspect
+	case api.OpPrepare:
+		return manageable && s.did == ironic.WorkClean
+	case api.OpRescue:
+		return n.State == ironic.Rescue && s.did == ironic.WorkRescue
+	case api.OpService:
+		return n.State == ironic.Active && s.did == ironic.WorkService
+	}
+	return false
+}
+
+// observeMissing takes a 404.
 func (l *Ledger) observeMissing(o ironic.NodeObservation) {
-	h := l.byUUID[o.Key]
-	if h == nil {
-		if h = l.byName[o.Key]; h == nil || h.id.UUID != "" {
-			return // another node has taken the name: the 404 shows nothing
-		}
+	h := l.Find(ID{UUID: o.Key, Name: o.Key})
+	if h == nil || o.Mark.Seq <= h.Seen.Seq {
+		return // another node has taken the name, or a newer observation is known
 	}
-	mark := l.mark(o.Mark)
-	if mark.seq <= h.observed.mark.seq {
-		return
-	}
-	h.noteAnswer(l.at)
-	h.observed = observation{mark: mark}
-	l.updateLive(h)
-	switch {
-	case !h.holds():
-		if h.id.UUID != "" {
-			l.forgetNode(h)
+	h.Seen, h.Node, h.Works, h.busy = o.Mark, nil, false, false
+	h.fetched, h.wanted, h.settles = l.now, false, time.Time{}
+	l.place(h)
+	switch s := h.Slot; {
+	case s == nil:
+		if h.UUID != "" {
+			l.nodeGone(h)
 		}
 	case !l.mayEnd(h):
-	case h.id.UUID == "": // not in Ironic yet: counts as idle (LH-23)
-		if h.leaseUnused(l.cfg.LeaseTTL) {
-			l.end(h, expired)
+	case h.UUID == "": // it is not in Ironic yet
+		if s.Phase == Leased && o.Mark.At.Sub(s.yesAt) >= l.cfg.LeaseTTL {
+			l.end(h, Unused)
 		}
 	default:
-		h.notFound++
-		switch {
-		case h.notFound < 2:
-		case h.nameOnly:
-			l.keepByName(h)
-		default: // the second 404 by UUID ends the slot (LH-23)
-			l.end(h, vanished)
-			l.forgetNode(h)
+		if h.missing++; h.missing >= 2 && (!s.nameOnly || o.Mark.At.Sub(s.yesAt) >= l.cfg.LeaseTTL) {
+			l.end(h, Vanished)
+			l.nodeGone(h)
 		}
 	}
+	l.update(h)
+}
+
+// nodeGone forgets what h's node did, as Ironic does not have it any more. Its name may get another node.
+func (l *Ledger) nodeGone(h *Host) {
+	l.events.WorkEnded(l.now, Ending{Host: h, Result: Gone})
+	h.work, h.failed, h.everYes, h.yesSeq, h.named = nil, stamp{}, false, 0, false
+	h.Failures, h.failedAt, h.inspected = 0, "", time.Time{}
+	l.unname(h)
 }

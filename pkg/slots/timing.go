@@ -8,160 +8,68 @@ import (
 	"github.com/ironic-throttle/ironic-throttle/pkg/ironic"
 )
 
-// Part is what a Timing is of.
-type Part uint8
-
-// The parts of a host's work that are timed.
-const (
-	// PartBoot is a boot of the ramdisk: from the first observation in a wait state without an
-	// agent to the first one that shows the agent, or the end of the wait.
-	PartBoot Part = iota
-	// PartState is the time in one busy state.
-	PartState
-	// PartWork is a whole piece of work, such as a deployment.
-	PartWork
-)
-
-// Timing is how long a part of a host's work took, as polls have seen it (SZ-1).
-type Timing struct {
-	Part  Part
-	Host  Ref
-	State ironic.State // of a boot or a state
-	Work  ironic.Work
-	// Pool is where the host's slot counts; Counted: it holds one that does.
-	Pool    Pool
-	Counted bool
-	Began   time.Time // by the clock that is passed in; the zero time: before anybody watched
+// Boot is a host's time in a wait state, until the first sign of its agent, as polls have seen it.
+type Boot struct {
+	Host    *Host
+	State   ironic.State
+	Pool    Pool      // where the host's slot counts
+	Counted bool      // it holds one that does
+	Began   time.Time // zero: before anybody watched
 	Took    time.Duration
-	// Result is how a boot or a work ended; Neutral where it was ended on purpose. 0 while it lasts.
-	Result Result
-	// Agent: the work's agent had come.
-	Agent bool
+	Result  Result // "" while it lasts; Succeeded: the agent came
 }
 
-// timing is what is measured of a host at work. It is a part of its job.
-type timing struct {
-	workSince moment // of the present kind of work; never: before anybody watched
-	entered   moment // the state that it is in
-	bootSince moment
-	boots     bool // it is in a wait state without an agent
-	agent     bool // seen since workSince
+// waits are the states in which a host boots until an agent is there.
+var waits = []ironic.State{
+	ironic.InspectWait, ironic.CleanWait, ironic.DeployWait, ironic.RescueWait, ironic.ServiceWait,
 }
 
-// waitsForAgent reports whether a host in state s boots until an agent is there.
-func waitsForAgent(s ironic.State) bool {
-	switch s {
-	case ironic.InspectWait, ironic.CleanWait, ironic.DeployWait, ironic.RescueWait, ironic.ServiceWait:
-		return true
+// timeBoot follows the boot in h's work, whose node is at work. watched: the work was seen to start.
+func (l *Ledger) timeBoot(h *Host, watched bool) {
+	n, b := h.Node, &h.work.boot
+	boots := slices.Contains(waits, n.State) && !n.AgentURL
+	if b.State != "" && (!boots || b.State != n.State) {
+		l.endBoot(h, b, Succeeded)
 	}
-	return false
-}
-
-// time follows the parts of h's work. was is its job before the observation n, which was in
-// state before, and e is what n has ended. seen: the host was observed before, or holds a slot of
-// ours, so that what n shows for the first time began now.
-func (l *Ledger) time(h *host, was *job, before ironic.State, n ironic.Node, e Ending, seen bool) {
-	began := never
-	if seen {
-		began = l.at
-	}
-	if was == nil {
-		was = &job{}
-	} else {
-		l.timeSteps(h, was, before, n)
-	}
-	if e.Result == Succeeded || e.Result == Failed || e.Result == Neutral {
-		l.addTiming(h, Timing{Part: PartWork, Work: e.Work, Result: e.Result, Agent: was.agent || n.AgentURL}, was.workSince)
-	}
-	if h.job == nil {
-		return
-	}
-	t := &h.job.timing
-	switch {
-	case h.job != was:
-		*t = timing{workSince: began, entered: began}
-	case before != n.State:
-		t.entered = l.at
-	}
-	if h.job == was {
-		began = l.at
-		if e.Result != 0 { // the next kind of work
-			t.workSince, t.agent = l.at, false
+	if boots && b.State == "" {
+		b.State = n.State
+		if watched {
+			b.Began = l.now
 		}
 	}
-	t.agent = t.agent || n.AgentURL
-	switch boots := waitsForAgent(n.State) && !n.AgentURL; {
-	case !boots:
-		t.boots = false
-	case !t.boots:
-		t.boots, t.bootSince = true, began
-	}
 }
 
-// timeSteps reports the boot and the state of the job was that n has ended.
-func (l *Ledger) timeSteps(h *host, was *job, before ironic.State, n ironic.Node) {
-	left := h.job != was || n.State != before
-	if was.boots && (left || n.AgentURL) {
-		end := bootEnd(before, n)
-		was.boots, was.agent = false, was.agent || end == Succeeded
-		l.addTiming(h, Timing{Part: PartBoot, State: before, Work: before.Work(), Result: end, Agent: end == Succeeded}, was.bootSince)
-	}
-	if left && (before.Busy() || before.Extra()) { // the answer to a PUT begins work before any state shows it
-		l.addTiming(h, Timing{Part: PartState, State: before, Work: before.Work()}, was.entered)
-	}
+func (l *Ledger) endBoot(h *Host, b *Boot, how Result) {
+	out := l.shown(h, *b)
+	out.Result = how
+	l.booted = append(l.booted, out)
+	*b = Boot{}
 }
 
-// bootEnd returns how a boot in the wait state before ended, of which n is the next observation.
-func bootEnd(before ironic.State, n ironic.Node) Result {
-	switch {
-	case aborted(n):
-		return Neutral
-	case n.State.Failed():
-		return Failed
-	case n.State == before && n.AgentURL, n.State.Work() == before.Work(), proves(n.State.Work(), before.Work()):
-		return Succeeded
+// shown fills in how the boot in h's work stands now.
+func (l *Ledger) shown(h *Host, b Boot) Boot {
+	b.Host, b.Counted = h, h.counts()
+	if h.Slot != nil {
+		b.Pool = h.Pool
 	}
-	switch n.State {
-	case ironic.Manageable, ironic.Available, ironic.Active, ironic.Rescue:
-		return Succeeded // the rest went by between two polls
+	if !b.Began.IsZero() {
+		b.Took = l.now.Sub(b.Began)
 	}
-	return Neutral // undone, or something else has begun
+	return b
 }
 
-func (l *Ledger) addTiming(h *host, t Timing, since moment) {
-	t.Host, t.Pool, t.Counted = Ref{h}, h.pool.Pool, h.counts()
-	if since != never {
-		t.Began, t.Took = l.timeOf(since), l.at.since(since)
-	}
-	l.timings = append(l.timings, t)
-}
-
-// counts reports whether h holds a slot that counts.
-func (h *host) counts() bool { return h.holds() && !h.writtenOff && !h.pool.exempt }
-
-// Timings returns what has ended since the last call, in the order of the observations.
-func (j *journal) Timings() []Timing {
-	out := j.timings
-	j.timings = nil
-	return out
-}
-
-// Boots returns the boots that last, of hosts whose slots count, oldest first.
-func (l *Ledger) Boots(now time.Time) []Timing {
-	l.tick(now)
-	var out []Timing
+// Boots returns the boots that have ended since the last call, in the order of the observations, and those that last,
+// of hosts whose slots count, oldest first.
+func (l *Ledger) Boots(now time.Time) (ended, open []Boot) {
+	l.Tick(now)
+	ended, l.booted = l.booted, nil
 	for h := range l.live {
-		if h.job == nil || !h.job.boots || !h.counts() {
-			continue
+		if h.work != nil && h.work.boot.State != "" && h.counts() {
+			open = append(open, l.shown(h, h.work.boot))
 		}
-		t := Timing{Part: PartBoot, Host: Ref{h}, State: h.observed.state, Work: h.observed.state.Work(), Pool: h.pool.Pool, Counted: true}
-		if since := h.job.bootSince; since != never {
-			t.Began, t.Took = l.timeOf(since), l.at.since(since)
-		}
-		out = append(out, t)
 	}
-	slices.SortFunc(out, func(a, b Timing) int {
-		return cmp.Or(a.Began.Compare(b.Began), cmp.Compare(a.Host.h.id.UUID, b.Host.h.id.UUID))
+	slices.SortFunc(open, func(a, b Boot) int {
+		return cmp.Or(a.Began.Compare(b.Began), cmp.Compare(a.Host.UUID, b.Host.UUID))
 	})
-	return out
+	return ended, open
 }

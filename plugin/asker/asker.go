@@ -56,7 +56,7 @@ func NewGate(throttle Throttle, read func(context.Context) (Host, error), log lo
 // HasCapacity reports whether BMO may go on with the host; false makes it delayed. A yes is no
 // leave to start: that is Wait's. So hosts whose turn is next are told yes too, as many as there
 // are slots and 20 at least, and take a freed slot within seconds instead of minutes. Without an answer it is a
-// no (LH-29). What is refused in mode observe, and let pass, is decided by builtIn, Ironic's own rule.
+// no. What is refused in mode observe, and let pass, is decided by builtIn, Ironic's own rule.
 func (g Gate) HasCapacity(ctx context.Context, builtIn func(context.Context) (bool, error)) (bool, error) {
 	answer, ok := g.ask(ctx, Host.next)
 	if !ok {
@@ -101,7 +101,7 @@ func (g Gate) ask(ctx context.Context, next func(Host) (api.Op, api.BMHState)) (
 	return answer, true
 }
 
-// next is what the host wants to start in its present state (LH-38): none where it wants nothing, so that a
+// next is what the host wants to start in its present state: none where it wants nothing, so that a
 // delayed host whose user has changed his mind is let through.
 func (h Host) next() (api.Op, api.BMHState) {
 	op, _ := api.OpFor(h.BMHState)

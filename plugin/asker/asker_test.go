@@ -70,7 +70,7 @@ func TestPL1_HasCapacity(t *testing.T) {
 		{"far behind", throttle{answer: refused(api.ReasonFull, 31, 60)}, false},
 		{"among the next", throttle{answer: refused(api.ReasonFull, 30, 60)}, true},
 		{"far behind, few slots", throttle{answer: of(5, refused(api.ReasonFull, 21, 60))}, false},
-		{"among the next, few slots", throttle{answer: of(5, refused(api.ReasonNotCalled, 20, 60))}, true},
+		{"among the next, few slots", throttle{answer: of(5, refused(api.ReasonTurn, 20, 60))}, true},
 		{"held", throttle{answer: refused(api.ReasonHold, 0, 600)}, false},
 		{"starting", throttle{answer: refused(api.ReasonStarting, 0, 5)}, false},
 	} {
@@ -118,7 +118,7 @@ func TestPL2_Wait(t *testing.T) {
 		{"its turn comes soon", throttle{answer: refused(api.ReasonFull, 1, 4)}, 3 * time.Second, 4 * time.Second},
 		{"its turn comes late", throttle{answer: refused(api.ReasonFull, 1, 600)}, maxWait * 3 / 4, maxWait},
 		{"no time is named", throttle{answer: refused(api.ReasonFull, 1, 0)}, 750 * time.Millisecond, time.Second},
-		{"far behind by now", throttle{answer: refused(api.ReasonNotCalled, 500, 600)}, maxWait * 3 / 4, maxWait},
+		{"far behind by now", throttle{answer: refused(api.ReasonTurn, 500, 600)}, maxWait * 3 / 4, maxWait},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			for range 20 {

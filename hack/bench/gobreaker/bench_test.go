@@ -24,7 +24,7 @@ func free(b *testing.B) *breaker.Set {
 	cfg.FailureThreshold, cfg.FailureWindow = 10, time.Hour
 	cfg.RateLimitPerMinute, cfg.MaxConcurrent = 0, 1000
 	cfg.RatioPercent, cfg.RatioMinimum = 50, 20
-	set, err := breaker.New(&cfg, nil)
+	set, err := breaker.New(cfg, nil, nil)
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -36,7 +36,6 @@ func free(b *testing.B) *breaker.Set {
 // machine that slows down does so for both; ours is given the time, gobreaker reads
 // it.
 func BenchmarkAskSucceed(b *testing.B) {
-	work := breaker.Work{Host: "host", Kind: "deploy"}
 	for _, n := range []int{1, 1000} {
 		b.Run(fmt.Sprintf("scopes=%d", n), func(b *testing.B) {
 			scopes := make([]breaker.Scope, n)
@@ -48,20 +47,18 @@ func BenchmarkAskSucceed(b *testing.B) {
 			var ours, theirs []float64
 			b.ReportAllocs()
 			for i := 0; b.Loop(); i++ {
-				p, err := set.Ask(time.Now(), scopes[i%n])
+				p, err := set.CanProvision(time.Now(), scopes[i%n])
 				if err != nil {
 					b.Fatal(err)
 				}
-				if err := p.Succeed(time.Now(), work); err != nil {
-					b.Fatal(err)
-				}
+				set.RecordSuccess(time.Now(), p, "host", "deploy", scopes[i%n])
 				if i%turn > 0 {
 					continue
 				}
 				b.StopTimer()
 				ours = append(ours, perOp(func(j int) {
-					p, _ := set.Ask(time.Now(), scopes[(i+j)%n])
-					_ = p.Succeed(time.Now(), work)
+					p, _ := set.CanProvision(time.Now(), scopes[(i+j)%n])
+					set.RecordSuccess(time.Now(), p, "host", "deploy", scopes[(i+j)%n])
 				}))
 				theirs = append(theirs, perOp(func(int) {
 					if done, err := other.Allow(); err == nil {

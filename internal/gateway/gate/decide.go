@@ -53,7 +53,7 @@ func (g *Gate) decide(ctx context.Context, out outgoing, ident string, target ir
 		switch {
 		case err == nil && found && again == who,
 			// Its slot is its own, whatever Ironic shows. But whose a name is now, only Ironic knows.
-			err != nil && (answer.Reason == api.ReasonHeldSlot || g.o.Observe) && strings.EqualFold(who.uuid, ident):
+			err != nil && (answer.Reason == api.ReasonHeldSlot || g.o.Observe()) && strings.EqualFold(who.uuid, ident):
 			return leave{pass: pass, uuid: who.uuid}, true
 		}
 		pass.Unsent(g.o.Now())
@@ -61,7 +61,7 @@ func (g *Gate) decide(ctx context.Context, out outgoing, ident string, target ir
 			return leave{unknown: true}, g.without(ctx, out, ident, err)
 		}
 	}
-	if g.o.Observe { // what works now is looked for when it does (GW-14)
+	if g.o.Observe() { // what works now is looked for when it does (GW-14)
 		return leave{unknown: true}, true
 	}
 	g.notNow(out.w, out.r, api.ReasonStarting, "the node changes its name faster than it can be looked up")
@@ -95,7 +95,7 @@ func (g *Gate) no(ctx context.Context, out outgoing, ident string, answer api.An
 // nothing (GW-17).
 func (g *Gate) without(ctx context.Context, out outgoing, ident string, err error) bool {
 	switch {
-	case g.o.Observe:
+	case g.o.Observe():
 		return true
 	case err != nil:
 		g.failed(ctx, out.w, out.r, err)

@@ -52,8 +52,8 @@ type Options struct {
 	MaxBody    int64         // bytes of a body
 	ListMaxAge time.Duration // how long a node's name is believed for a refusal
 	Workers    int           // of the operator; 0: not known (GW-19)
-	Observe    bool          // nothing is refused (GW-14)
-	Leading    func() bool   // whether this process may start work (LH-27)
+	Observe    func() bool   // whether nothing is refused now; nil: never
+	Leading    func() bool   // whether this process may start work
 	Now        func() time.Time
 	Log        *slog.Logger
 }
@@ -62,7 +62,6 @@ type Options struct {
 type Gate struct {
 	o         Options
 	proxy     *proxy.Proxy
-	patience  time.Duration // from the arrival of a request to its first byte to Ironic
 	directory directory
 	queue     queue
 	unkept    logging.Rare // lines of the log
@@ -72,16 +71,24 @@ type Gate struct {
 
 // New makes a Gate.
 func New(o Options) *Gate {
+	if o.Observe == nil {
+		o.Observe = func() bool { return false }
+	}
 	g := &Gate{
-		o: o, proxy: o.Proxy, patience: MaxAge,
+		o: o, proxy: o.Proxy,
 		directory: directory{maxAge: o.ListMaxAge, known: map[string]entry{}},
 		queue:     queue{most: maxQueued},
 	}
-	if o.Observe {
-		g.patience = o.Timeout // nothing is refused for being late
-	}
 	g.SetWorkers(o.Workers)
 	return g
+}
+
+// patience is how long a request may take from its arrival to its first byte to Ironic.
+func (g *Gate) patience() time.Duration {
+	if g.o.Observe() {
+		return g.o.Timeout // nothing is refused for being late
+	}
+	return MaxAge
 }
 
 // SetWorkers tells how many workers the operator has; 0: not known.
@@ -109,8 +116,9 @@ func (g *Gate) Close() { g.queue.close() }
 // Serve decides about a suspect request. Where mode observe does not look at it, pass sends it
 // on.
 func (g *Gate) Serve(w http.ResponseWriter, r *http.Request, to request.Route, pass http.HandlerFunc) {
-	due := time.Now().Add(g.patience)
-	ctx, cancel := g.proxy.Bound(r.Context(), g.patience)
+	patience := g.patience()
+	due := time.Now().Add(patience)
+	ctx, cancel := g.proxy.Bound(r.Context(), patience)
 	defer cancel()
 	// A body that takes room is not read for somebody whom Ironic does not let in.
 	small := r.ContentLength >= 0 && r.ContentLength <= tiny
@@ -127,14 +135,14 @@ func (g *Gate) Serve(w http.ResponseWriter, r *http.Request, to request.Route, p
 		g.badBody(w, r, err)
 		return
 	}
-	out := outgoing{w: w, r: r, body: body, arrived: due.Add(-g.patience)}
+	out := outgoing{w: w, r: r, body: body, arrived: due.Add(-patience)}
 	switch {
 	case asked.Free && asked.Target != ironic.TargetUnhold:
 		g.free.Add(1)
 		g.forward(out, nil)
 		return
-	case asked.Free || g.o.Observe: // never refused, so it may take its time
-		ctx, cancel = g.proxy.Bound(r.Context(), g.patience)
+	case asked.Free || g.o.Observe(): // never refused, so it may take its time
+		ctx, cancel = g.proxy.Bound(r.Context(), patience)
 		defer cancel()
 	case ctx.Err() != nil:
 		g.tooLate(w, r)
@@ -160,14 +168,14 @@ func (g *Gate) Serve(w http.ResponseWriter, r *http.Request, to request.Route, p
 
 // take takes the body of a PUT in. Else its client has its answer, or it passes unread.
 func (g *Gate) take(ctx context.Context, w http.ResponseWriter, r *http.Request, due time.Time, pass http.HandlerFunc) (spool.Body, bool) {
-	if g.o.Observe && r.ContentLength > g.o.MaxBody+Beside {
+	if g.o.Observe() && r.ContentLength > g.o.MaxBody+Beside {
 		pass(w, r) // nothing is refused for its size either (GW-14)
 		return spool.Body{}, false
 	}
 	// What is still on its way when it is due comes too late, and after a while it is cut off.
 	body, err := g.proxy.Receive(ctx, w, r, due.Add(proxy.Grace/2))
 	switch {
-	case g.o.Observe && errors.Is(err, spool.ErrNoRoom) && r.ContentLength > 0: // nor for want of room: nothing of it is read yet
+	case g.o.Observe() && errors.Is(err, spool.ErrNoRoom) && r.ContentLength > 0: // nor for want of room: nothing of it is read yet
 		_ = http.NewResponseController(w).SetReadDeadline(time.Time{})
 		pass(w, r)
 	case err != nil:

@@ -28,7 +28,7 @@ import (
 func alone(s *shownNodes) *Gate {
 	log := slog.New(slog.DiscardHandler)
 	return New(Options{
-		Proxy: proxy.New(proxy.Options{Base: &url.URL{}, Log: log}), Ironic: s, Decider: s, Observe: true,
+		Proxy: proxy.New(proxy.Options{Base: &url.URL{}, Log: log}), Ironic: s, Decider: s, Observe: func() bool { return true },
 		Timeout: time.Minute, ListMaxAge: time.Minute, Now: time.Now, Log: log,
 	})
 }
@@ -189,7 +189,7 @@ func TestGW19_WhoIsWorthItsPlace(t *testing.T) {
 	q := &queue{}
 	q.places.Store(2)
 	for a, want := range map[api.Reason][]bool{ // by position, from 0 on
-		api.ReasonFull: {false, true, true, false}, api.ReasonNotCalled: {false, true, true, false},
+		api.ReasonFull: {false, true, true, false}, api.ReasonTurn: {false, true, true, false},
 		api.ReasonStale: {false, false, false, false}, api.ReasonStarting: {false, false, false, false},
 	} {
 		for position, want := range want {

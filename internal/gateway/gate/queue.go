@@ -36,7 +36,7 @@ type queued struct {
 // worthIt reports whether a request is kept after this answer: its host is among the next,
 // and only a free slot is missing.
 func (q *queue) worthIt(a api.Answer) bool {
-	return (a.Reason == api.ReasonFull || a.Reason == api.ReasonNotCalled) && a.Position > 0 && int64(a.Position) <= q.places.Load()
+	return (a.Reason == api.ReasonFull || a.Reason == api.ReasonTurn) && a.Position > 0 && int64(a.Position) <= q.places.Load()
 }
 
 // wait keeps a request that was answered with a. It reports whether the decision is to be

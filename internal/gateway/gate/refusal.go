@@ -39,14 +39,14 @@ func (g *Gate) notNow(w http.ResponseWriter, r *http.Request, reason api.Reason,
 // client may have given up and asked anew (GW-3). In mode observe its time is as long as without
 // a gate, and its end the same (GW-14).
 func (g *Gate) tooLate(w http.ResponseWriter, r *http.Request) {
-	if g.o.Observe {
+	if g.o.Observe() {
 		g.proxy.Fail(w, r, context.DeadlineExceeded)
 		return
 	}
 	g.notNow(w, r, api.ReasonStarting, "the request has taken too long to get here, or to be decided, to be sent to Ironic now")
 }
 
-// standby refuses a PUT because another replica decides (GW-3, LH-27). It comes again, and
+// standby refuses a PUT because another replica decides (GW-3). It comes again, and
 // goes to that one as soon as this one is known not to be ready.
 func (g *Gate) standby(w http.ResponseWriter, r *http.Request) {
 	g.notNow(w, r, api.ReasonStarting, "this throttle does not decide now: it does not lead, or has not read the holds of failed hosts yet")
@@ -57,7 +57,7 @@ func (g *Gate) badBody(w http.ResponseWriter, r *http.Request, err error) {
 	// The answer comes before what is left of the body has been read.
 	_ = http.NewResponseController(w).EnableFullDuplex()
 	switch {
-	case errors.Is(err, os.ErrDeadlineExceeded) && !g.o.Observe:
+	case errors.Is(err, os.ErrDeadlineExceeded) && !g.o.Observe():
 		w.Header().Set("Connection", "close")
 		g.tooLate(w, r)
 	case errors.Is(err, spool.ErrTooLarge):

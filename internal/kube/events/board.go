@@ -218,11 +218,6 @@ func (b *board) heeds(now time.Duration, h *host) {
 	b.arrange(now, h)
 }
 
-// abandoned takes that the work on a host was lost.
-func (b *board) abandoned(now time.Duration, h *host, what string) {
-	b.warns(now, h, note{reasonAbandoned, what})
-}
-
 // warns lets a note be told by itself, with one of the other kind that still waits.
 func (b *board) warns(now time.Duration, h *host, n note) {
 	if was := h.note; was.reason != "" && was.reason != n.reason {

@@ -15,7 +15,7 @@ func TestAWaitAndItsTurn(t *testing.T) {
 	b.tells("a ProvisioningWaiting: Waits to start: full at 12")
 	for i := 11; i > 0; i-- { // neither its place nor the reasons of waiting are news
 		b.now += 30 * time.Second
-		b.ask("a", no([]api.Reason{api.ReasonNotCalled, api.ReasonFull, api.ReasonRate, api.ReasonFailingCap, api.ReasonPlannedYields}[i%5], i))
+		b.ask("a", no([]api.Reason{api.ReasonTurn, api.ReasonFull, api.ReasonRate, api.ReasonFailingCap, api.ReasonPlannedYields}[i%5], i))
 		b.tells()
 	}
 	b.ask("a", yes(api.ReasonGranted))
@@ -109,13 +109,13 @@ func TestUrgentFirstThenTheOldest(t *testing.T) {
 	}
 	b.ask("h1", hold("e"))
 	b.ask("t1", yes(api.ReasonGranted))
-	b.ask("w1", no(api.ReasonNotCalled, 7)) // keeps its age, tells the newest
+	b.ask("w1", no(api.ReasonTurn, 7)) // keeps its age, tells the newest
 	b.released(b.now, b.enter(key{"metal3", "r1"}), "by hand")
 	b.tells(
 		"h1 ProvisioningHeld: Held: hold at 0; or annotate it with ironic-throttle.metal3.io/release=e",
 		"t1 ProvisioningTurn: Has its turn: granted",
 		"r1 ProvisioningReleased: The hold was released (by hand): it queues again when it asks next",
-		"w1 ProvisioningWaiting: Waits to start: not-called at 7",
+		"w1 ProvisioningWaiting: Waits to start: turn at 7",
 		"w2 ProvisioningWaiting: Waits to start: full at 1",
 		"w3 ProvisioningWaiting: Waits to start: full at 1",
 	)

@@ -25,7 +25,7 @@ func TestTheAnnotationFollowsTheQueue(t *testing.T) {
 		r.Answered("metal3", "a", *no(api.ReasonFull, 12))
 		r.after(settlePlace - 1)
 		r.wants()
-		r.Answered("metal3", "a", *no(api.ReasonNotCalled, 11)) // the same, rounded
+		r.Answered("metal3", "a", *no(api.ReasonTurn, 11)) // the same, rounded
 		r.after(1)
 		r.wants(written("a", "20"))
 		for place := range 9 {

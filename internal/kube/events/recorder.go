@@ -153,12 +153,6 @@ func (h *Recorder) Ignored(namespace, name, what string) {
 	}
 }
 
-// Abandoned tells that nobody in Ironic works on the host's node any more: what is sentences
-// with the remedy. What has not gone out when the host moves again is told all the same.
-func (h *Recorder) Abandoned(namespace, name, what string) {
-	h.note(key{namespace, name}, what, h.board.abandoned)
-}
-
 // Forget drops what is known of a host, which is gone.
 func (h *Recorder) Forget(namespace, name string) {
 	h.mu.Lock()

@@ -247,7 +247,7 @@ func TestAFloodOfWaitingHosts(t *testing.T) {
 					turns[name] = time.Now()
 					r.Answered("metal3", name, *yes(api.ReasonGranted))
 				} else {
-					r.Answered("metal3", name, *no([]api.Reason{api.ReasonFull, api.ReasonNotCalled}[(minute+i)%2], i-3*minute))
+					r.Answered("metal3", name, *no([]api.Reason{api.ReasonFull, api.ReasonTurn}[(minute+i)%2], i-3*minute))
 				}
 			}
 			r.after(time.Minute)

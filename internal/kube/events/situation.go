@@ -54,7 +54,7 @@ func situationOf(a *api.Answer) situation {
 		return situation{class: holding}
 	case api.ReasonHold:
 		return situation{class: held, episode: a.Episode}
-	case api.ReasonFull, api.ReasonNotCalled, api.ReasonFailingCap, api.ReasonRate, api.ReasonPlannedYields:
+	case api.ReasonFull, api.ReasonTurn, api.ReasonFailingCap, api.ReasonRate, api.ReasonPlannedYields:
 		return situation{class: waiting}
 	case api.ReasonShortCircuit, api.ReasonBreakerOpen, api.ReasonHalfOpen:
 		return situation{class: paused}
@@ -65,7 +65,7 @@ func situationOf(a *api.Answer) situation {
 }
 
 // settleUnknown is how long we must not know before that is told: every start of the
-// throttle begins with a minute of it (LH-24).
+// throttle begins with a minute of it.
 const settleUnknown = 90 * time.Second
 
 // phrase is how a class is told.
@@ -85,11 +85,10 @@ var phrases = [...]phrase{
 }
 
 // Reasons of notes that are told by themselves: a release without effect, an annotation
-// that cannot be read, work that Ironic has lost.
+// that cannot be read.
 const (
-	reasonAbandoned = "ProvisioningAbandoned"
-	reasonRefused   = "ProvisioningReleaseRefused"
-	reasonIgnored   = "ProvisioningAnnotationIgnored"
+	reasonRefused = "ProvisioningReleaseRefused"
+	reasonIgnored = "ProvisioningAnnotationIgnored"
 )
 
 // urgent classes are told before the others.

@@ -1,5 +1,5 @@
 // Package holds keeps the ledger of failed hosts in ConfigMaps, for several replicas
-// of which one leads (LH-27, BO-16, docs/replicas.md). Where there is one replica, a
+// of which one leads (docs/replicas.md). Where there is one replica, a
 // file does (internal/holdfile).
 //
 // # What is written
@@ -11,7 +11,7 @@
 // something else cannot be read. Where even the compressed records do not fit into 1 MiB,
 // those are left out whose hold was released, or has begun the longest time ago.
 //
-// The first one has what is known of limits (SZ-7) under a key of its own, limits.json, where there
+// The first one has what is known of limits under a key of its own, limits.json, where there
 // is room beside the holds. What cannot be read there stays as it is until it is replaced. A program
 // of before that reads the holds, and drops the key as it takes them over.
 //

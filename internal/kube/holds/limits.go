@@ -6,7 +6,7 @@ import (
 	"github.com/ironic-throttle/ironic-throttle/pkg/sizing"
 )
 
-// LoadLimits returns what Open has found of the limits, or was saved since (SZ-7); nothing where
+// LoadLimits returns what Open has found of the limits, or was saved since; nothing where
 // there was none. What cannot be read is an error; it stays until SaveLimits replaces it.
 func (m *Map) LoadLimits() (sizing.State, error) {
 	m.mu.Lock()

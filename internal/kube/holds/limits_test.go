@@ -18,7 +18,7 @@ import (
 // limit is what is known of a limit that was found.
 func limit(n int) sizing.State {
 	return sizing.State{Version: sizing.StateVersion, Pools: map[string]sizing.Record{
-		"": {Limit: n, Bad: n + 10, BadAt: since, Windows: []sizing.Window{{At: since, Limit: n, Occupied: n, Up: 10}}},
+		"": {Limit: n, Bad: n + 10, Stood: n, BadAt: since, Windows: []sizing.Window{{At: since, Limit: n, Occupied: n, Up: 10}}},
 	}}
 }
 
@@ -97,9 +97,9 @@ func TestSZ7_LimitsAreHandedOver(t *testing.T) {
 func TestSZ7_BrokenLimitsAreLeftAlone(t *testing.T) {
 	for _, row := range []struct{ name, text, want string }{
 		{"a text", "limits\n", "invalid character"},
-		{"cut off", `{"version":1,"pools":{`, "unexpected end of JSON"},
-		{"a later version", `{"version":2}`, "version: 2 is not 1"},
-		{"what no limit is", `{"version":1,"pools":{"":{"limit":0}}}`, "limit: 0 is not 1"},
+		{"cut off", `{"version":2,"pools":{`, "unexpected end of JSON"},
+		{"a later version", `{"version":3}`, "version: 3 is not 2"},
+		{"what no limit is", `{"version":2,"pools":{"":{"limit":0}}}`, "a number is out of range"},
 		{"too large", strings.Repeat(" ", sizing.MaxState+1), "longer than"},
 	} {
 		t.Run(row.name, func(t *testing.T) {

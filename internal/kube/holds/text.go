@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"cmp"
 	"compress/gzip"
-	"errors"
 	"fmt"
 	"hash/fnv"
 	"io"
@@ -125,11 +124,6 @@ func (f *found) miss(why error) {
 // take takes a line of ConfigMap n in.
 func (f *found) take(line []byte, n int) {
 	r, err := holdoff.ParseRecord(line)
-	if later := new(holdoff.LaterError); errors.As(err, &later) && later.Instead.UUID != "" {
-		f.miss(err)
-		r = later.Instead
-		line, err = r.Line()
-	}
 	switch {
 	case err != nil:
 		f.miss(err)

@@ -2,7 +2,6 @@ package holds
 
 import (
 	"bytes"
-	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -35,32 +34,6 @@ func TestBO16_KeysOfALaterVersionStay(t *testing.T) {
 			}
 		}
 		d.limits(d.open(), limit(30))
-	})
-}
-
-// TestBO16_RecordsOfALaterVersionHold: a host of which the older program cannot read the record is held from its start
-// on, and what the later one wrote is kept.
-func TestBO16_RecordsOfALaterVersionHold(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		d := newDesk(t)
-		d.save(d.open(), nil, everywhere(since)...)
-		uuid := hosts(3, 2)[1]
-		line := `{"version":2,"uuid":"` + uuid + `","until":"2030-01-01T00:00:00Z"}`
-		d.edit(3, func(cm *corev1.ConfigMap) { cm.Data[keyText] += line + "\n" })
-		m := d.open()
-		records, known, err := m.Load()
-		at := slices.IndexFunc(records, func(r holdoff.Record) bool { return r.UUID == uuid })
-		if err != nil || known || at < 0 || len(records) != len(everywhere(since))+1 || records[at].Episodes[0].Released {
-			t.Errorf("%+v, known %v, %v", records, known, err)
-		}
-		kept, err := unpack(d.get(3).BinaryData[keyAside], maxUnpacked)
-		if err != nil || !strings.Contains(string(kept), line) || d.says("ERROR", "of a later version") != 1 {
-			t.Errorf("kept %q, %v; log: %s", kept, err, &d.log)
-		}
-		_ = m.Close()
-		if again, known, err := d.open().Load(); err != nil || !known || len(again) != len(records) {
-			t.Errorf("%+v, known %v, %v", again, known, err)
-		}
 	})
 }
 

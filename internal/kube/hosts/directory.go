@@ -1,6 +1,6 @@
 // Package hosts watches the BareMetalHosts of a cluster and keeps of each only what the
 // throttle decides by: who it is, where it stands, how often it failed, and what its
-// people have written on it (BO-10, BO-11, BO-17).
+// people have written on it.
 //
 // A BareMetalHost is 5 to 30 kB of JSON, nearly all of it hardware details. With 20,000 of
 // them no two may be in memory at once: lists are asked for in pages, each object is
@@ -37,7 +37,7 @@ type Options struct {
 	Namespaces []string
 	// Changed is told of every change after the directory shows it: old is nil when the
 	// host appeared, now when it went. A host that was made anew under its old name (another
-	// UID, BO-17) goes first and then appears. It is called by the watches' goroutines, one
+	// UID) goes first and then appears. It is called by the watches' goroutines, one
 	// call at a time; what it takes, the watch waits. It may ask the directory.
 	Changed func(old, now *Host)
 	Log     *slog.Logger     // nil: silent

@@ -15,6 +15,7 @@ import (
 	"unique"
 
 	metal3 "github.com/metal3-io/baremetal-operator/apis/metal3.io/v1alpha1"
+	"k8s.io/apimachinery/pkg/util/validation"
 
 	"github.com/ironic-throttle/ironic-throttle/pkg/api"
 )
@@ -33,9 +34,10 @@ type Host struct {
 	Deleting                          bool   // has a deletionTimestamp
 	Paused, Detached                  bool   // BMO's annotations, whatever their text
 	Bare                              bool   // neither image nor custom deployment is wanted
+	Consumer                          string // spec.consumerRef.namespace; "" = none, or no name of a namespace
 	// Spec is a short hash of what a person changes to mend a host that fails: image or
-	// custom deployment, RAID, firmware, BMC address, name and version of the credentials
-	// (BO-11), as holdoff compares it. It is never empty, and nothing else that BMO writes
+	// custom deployment, RAID, firmware, BMC address, name and version of the credentials,
+	// as holdoff compares it. It is never empty, and nothing else that BMO writes
 	// into the status moves it.
 	Spec    string
 	Planned bool // PlannedAnnotation is "true"
@@ -48,7 +50,7 @@ type Host struct {
 const (
 	// HoldoffAnnotation sets how long this host is held after a failure: 48h, or 0 for never.
 	HoldoffAnnotation = "ironic-throttle.metal3.io/holdoff"
-	// ReleaseAnnotation releases the hold whose episode id it names (BO-10).
+	// ReleaseAnnotation releases the hold whose episode id it names.
 	ReleaseAnnotation = "ironic-throttle.metal3.io/release"
 	// PlannedAnnotation says with "true" that the next work of this host is planned: it waits
 	// behind everybody else (DC-24).
@@ -69,11 +71,14 @@ type wire struct {
 		Annotations       map[string]string `json:"annotations"`
 	} `json:"metadata"`
 	Spec struct {
-		Image        any               `json:"image"`
-		CustomDeploy any               `json:"customDeploy"`
-		RAID         any               `json:"raid"`
-		Firmware     any               `json:"firmware"`
-		BMC          metal3.BMCDetails `json:"bmc"`
+		Image        any `json:"image"`
+		CustomDeploy any `json:"customDeploy"`
+		ConsumerRef  struct {
+			Namespace string `json:"namespace"`
+		} `json:"consumerRef"`
+		RAID     any               `json:"raid"`
+		Firmware any               `json:"firmware"`
+		BMC      metal3.BMCDetails `json:"bmc"`
 	} `json:"spec"`
 	Status struct {
 		ErrorCount            float64          `json:"errorCount"`
@@ -126,6 +131,9 @@ func (w *wire) host() Host {
 	if isUUID(ask.NodeUUID) {
 		h.NodeUUID = ask.NodeUUID
 	}
+	if consumer := w.Spec.ConsumerRef.Namespace; len(validation.IsDNS1123Label(consumer)) == 0 {
+		h.Consumer = shared(consumer)
+	}
 	_, h.Paused = m.Annotations[metal3.PausedAnnotation]
 	_, h.Detached = m.Annotations[metal3.DetachedAnnotation]
 	h.Spec, h.Bare = w.hash()
@@ -137,7 +145,7 @@ func (w *wire) host() Host {
 const specScheme = "k1"
 
 // hash tells apart any two specs of which a person changed something to mend a host that
-// fails (BO-11), as holdoff compares them: first what is to be deployed, and "-" where
+// fails, as holdoff compares them: first what is to be deployed, and "-" where
 // that is nothing, for a host from which the image is taken is the same when it has it
 // again; then the rest. Image (or what is deployed instead), RAID and firmware are taken
 // whole, so that a field which a later version of the API adds counts too.
@@ -188,7 +196,7 @@ func sumOf(parts ...string) string {
 	return hex.EncodeToString(sum.Sum(nil)[:8])
 }
 
-// count is a number in any of its forms, cut to what an int32 holds (LH-28).
+// count is a number in any of its forms, cut to what an int32 holds.
 func count(n float64) int { return int(min(max(n, math.MinInt32), math.MaxInt32)) }
 
 // shared is a text that many hosts share: it is in memory once.

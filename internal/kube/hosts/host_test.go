@@ -21,7 +21,7 @@ import (
 func fullHost() *metal3.BareMetalHost {
 	now := metav1.Now()
 	raw := "raw"
-	return &metal3.BareMetalHost{
+	h := &metal3.BareMetalHost{
 		TypeMeta: metav1.TypeMeta{Kind: "BareMetalHost", APIVersion: metal3.GroupVersion.String()},
 		ObjectMeta: metav1.ObjectMeta{
 			Namespace: "metal3", Name: "one", UID: "u1", ResourceVersion: "77", DeletionTimestamp: &now,
@@ -47,6 +47,10 @@ func fullHost() *metal3.BareMetalHost {
 			Conditions:       []metav1.Condition{{Type: metal3.ReadyCondition, Status: metav1.ConditionFalse, Reason: metal3.ErrorReason}},
 		},
 	}
+	if err := json.Unmarshal([]byte(`{"kind":"Metal3Machine","namespace":"cluster-a","name":"m-0"}`), &h.Spec.ConsumerRef); err != nil {
+		panic(err)
+	}
+	return h
 }
 
 func toJSON(t testing.TB, v any) []byte {
@@ -80,7 +84,7 @@ func TestNamesOfTheAPI(t *testing.T) {
 	h := o.host
 	want := Host{
 		Namespace: "metal3", Name: "one", UID: "u1", NodeUUID: nodeOne, State: api.BMHProvisioning, ErrorCount: 3,
-		ErrorType: "provisioning error", Deleting: true, Paused: true, Detached: true, Planned: true, Spec: h.Spec, Holdoff: "48h", Release: "e-1234",
+		ErrorType: "provisioning error", Deleting: true, Paused: true, Detached: true, Planned: true, Spec: h.Spec, Consumer: "cluster-a", Holdoff: "48h", Release: "e-1234",
 	}
 	if diff := cmp.Diff(want, h); diff != "" {
 		t.Error(diff)
@@ -103,6 +107,29 @@ func TestNamesOfTheAPI(t *testing.T) {
 		if string(state) != string(word) {
 			t.Errorf("state %q is %q in pkg/api", state, word)
 		}
+	}
+}
+
+// Whoever consumes a host is its tenant; what is no name of a namespace is nobody's.
+func TestConsumers(t *testing.T) {
+	for spec, want := range map[string]string{
+		`{}`:                   "",
+		`{"consumerRef":null}`: "",
+		`{"consumerRef":{"kind":"Metal3Machine","name":"m-0"}}`:                      "",
+		`{"consumerRef":{"kind":"Metal3Machine","namespace":"","name":"m-0"}}`:       "",
+		`{"consumerRef":{"kind":"Metal3Machine","namespace":"metal3","name":"m-0"}}`: "metal3",
+		`{"consumerRef":{"kind":"HostClaim","namespace":"team-b","name":"c"}}`:       "team-b",
+		`{"consumerRef":{"namespace":"Team B","name":"c"}}`:                          "",
+		`{"consumerRef":{"namespace":"a~b","name":"c"}}`:                             "",
+		`{"consumerRef":{"namespace":"` + strings.Repeat("n", 64) + `","name":"c"}}`: "",
+	} {
+		if h := read(t, []byte(`{"metadata":{"namespace":"metal3","name":"one"},"spec":`+spec+`}`)); h.Consumer != want {
+			t.Errorf("%s: consumer %q, want %q", spec, h.Consumer, want)
+		}
+	}
+	o, err := decode([]byte(`{"metadata":{"namespace":"metal3","name":"one"},"spec":{"consumerRef":{"namespace":7}}}`))
+	if err != nil || o.fault == nil || o.host.Consumer != "" || o.host.Name != "one" {
+		t.Errorf("of another type: %+v, %v", o, err)
 	}
 }
 

@@ -1,4 +1,4 @@
-// Package leader lets one of several replicas lead, by a Lease of Kubernetes (LH-27).
+// Package leader lets one of several replicas lead, by a Lease of Kubernetes.
 //
 // The election is client-go's. What is added is what a throttle needs besides: a fence.
 // A replica that was paused does not know that time has passed, and another one may
@@ -26,7 +26,7 @@
 // however long: the fence is shut until the next renewal is confirmed, and what was
 // decided before is still all that was decided. One in the midst of a request ends the
 // term when it is as long as the renew deadline, for a pause cannot be told from a request
-// that hangs. Others who lead after us say nothing for a settle time (LH-24), which covers
+// that hangs. Others who lead after us say nothing for a settle time, which covers
 // a yes that was on its way when we were paused.
 //
 // # The label

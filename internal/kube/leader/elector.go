@@ -14,8 +14,7 @@ import (
 	"github.com/ironic-throttle/ironic-throttle/internal/kube/leader/fence"
 )
 
-// ErrLost tells that the term is over. Whoever led must end its process and begin anew
-// (LH-24).
+// ErrLost tells that the term is over. Whoever led must end its process and begin anew.
 var ErrLost = errors.New("the lease is lost")
 
 // errTwice tells that Run was called again.

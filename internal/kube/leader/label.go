@@ -19,7 +19,7 @@ import (
 	"github.com/ironic-throttle/ironic-throttle/internal/kube/bound"
 )
 
-// What the pod of the leader carries (LH-42): Services select the label, and a rollout
+// What the pod of the leader carries: Services select the label, and a rollout
 // ends pods of a lower cost first, so that the lead is handed over once.
 const (
 	labelName  = "ironic-throttle.metal3.io/role"
@@ -94,9 +94,10 @@ func (l *Label) Fault() error {
 	return l.fault
 }
 
-// KeepOff keeps the label off our pod until ctx ends.
-func (l *Label) KeepOff(ctx context.Context) {
-	l.keep(ctx, func() error { return l.own(ctx, false) })
+// KeepIf keeps the label on our pod while on says so, and off it else, until ctx ends. A change of on is followed
+// within labelEvery.
+func (l *Label) KeepIf(ctx context.Context, on func() bool) {
+	l.keep(ctx, func() error { return l.own(ctx, on()) })
 }
 
 // KeepOn keeps the label on our pod until ctx ends. former is who led before, as the Lease

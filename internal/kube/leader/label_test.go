@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"log/slog"
 	"maps"
@@ -13,6 +14,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -146,6 +148,31 @@ func (p *pods) want(t *testing.T, when, want string) {
 	}
 }
 
+// off keeps the label of a standby that enforces off its pod.
+func off(l *Label) func(context.Context) {
+	return func(ctx context.Context) { l.KeepIf(ctx, func() bool { return false }) }
+}
+
+// In mode observe every replica has the label, and the mode may change.
+func TestTheLabelOfAStandbyFollowsTheMode(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := newPods("a")
+		var observes atomic.Bool
+		ctx, cancel := context.WithCancel(t.Context())
+		l := p.label(t, nil)
+		go l.KeepIf(ctx, observes.Load)
+		for _, row := range []struct {
+			observes bool
+			want     string
+		}{{false, ""}, {true, "a"}, {false, ""}} {
+			observes.Store(row.observes)
+			<-time.After(labelEvery + time.Second)
+			p.want(t, fmt.Sprintf("observes %t", row.observes), row.want)
+		}
+		cancel()
+	})
+}
+
 func TestLH42_TheLabelFollowsTheLead(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := newPods("a", "b", "c")
@@ -155,7 +182,7 @@ func TestLH42_TheLabelFollowsTheLead(t *testing.T) {
 		if l.Fault() == nil {
 			t.Error("the label is known before anything was written")
 		}
-		during(time.Second/2, l.KeepOff)
+		during(time.Second/2, off(l))
 		p.want(t, "standing by", "b")
 		if err := l.Fault(); err != nil {
 			t.Error(err)
@@ -220,7 +247,7 @@ func TestLH42_NoLateRequestTakesTheLabelOff(t *testing.T) {
 		p := newPods("a")
 		p.slow = linger / 2
 		l := p.label(t, nil)
-		during(p.slow/2, l.KeepOff)
+		during(p.slow/2, off(l))
 		during(time.Second, func(ctx context.Context) { l.KeepOn(ctx, "") })
 		<-time.After(time.Second)
 		p.want(t, "leading", "a")
@@ -239,7 +266,7 @@ func TestLH42_TheEndDoesNotWaitLong(t *testing.T) {
 			t.Errorf("the end took %s", took-time.Second)
 		}
 		begun = time.Now()
-		during(time.Second, l.KeepOff)
+		during(time.Second, off(l))
 		if took := time.Since(begun); took > 2*time.Second {
 			t.Errorf("the end of a standby took %s", took-time.Second)
 		}
@@ -258,7 +285,7 @@ func TestLH41_AFaultIsToldOnceAndPasses(t *testing.T) {
 			}
 			p.with(func() { p.refuse = false })
 		})
-		during(time.Hour+time.Minute, l.KeepOff)
+		during(time.Hour+time.Minute, off(l))
 		if err := l.Fault(); err != nil {
 			t.Error(err)
 		}

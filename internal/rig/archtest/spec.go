@@ -10,28 +10,32 @@ import (
 
 // specRow is one row of the specification in docs/spec.
 type specRow struct {
-	kind   string // LH, F, CB …
+	kind   string // GW, GC …
 	number int
 	page   string
 	built  bool // false where the row says that it is dropped or not built
 }
 
-// id is how the row is cited: LH-12.
+// id is how the row is cited: GW-12.
 func (r specRow) id() string { return rowID(r.kind, r.number) }
 
 func rowID(kind string, number int) string { return fmt.Sprintf("%s-%d", kind, number) }
 
-const rowKinds = `(LH|F|CB|BO|GC|DC|GW|PL|SZ)`
+// rowKinds are those of the pages that are left. What the other parts of the product do is in docs/behaviour.md, without
+// numbers, and in plays.
+const rowKinds = `(GC|DC|GW|PL)`
 
 var (
 	// definition finds a row where it is defined: its number alone in the first cell.
 	definition = regexp.MustCompile(`(?m)^\| ` + rowKinds + `-([0-9]+) \|(.*)$`)
 	// citation finds a row in any text.
 	citation = regexp.MustCompile(`\b` + rowKinds + `-([0-9]+)\b`)
-	// testName finds the begin of a test's name that names rows, as TestLH3_LH4_ does.
+	// testName finds the start of a test's name that names rows, as TestGW3_GW4_ does.
 	testName = regexp.MustCompile(`\b(?:Test|Benchmark|Fuzz)(?:_?(?:LH|F|CB|BO|GC|DC|GW|PL|SZ)[0-9]+)+(?:_|\b)`)
 	// inName finds the rows in that.
 	inName = regexp.MustCompile(rowKinds + `([0-9]+)`)
+	// former finds a number that a comment of the product must not cite: readers cannot look it up.
+	former = regexp.MustCompile(`\b(?:LH|F|CB|BO|SZ)-[0-9]+\b|\bPROMISES\b|docs/spec/(?:slots|fair-share|breaker|hold-off|sizing)\b`)
 )
 
 // specRows lists the rows that a page of docs/spec defines.
@@ -81,4 +85,16 @@ func cited(text string) []string {
 	}
 	slices.Sort(ids)
 	return slices.Compact(ids)
+}
+
+// formerFaults says which comments of a file cite a row that is no more.
+func formerFaults(s source) (faults []string) {
+	for _, group := range s.file.Comments {
+		for _, comment := range group.List {
+			if cites := former.FindString(comment.Text); cites != "" {
+				faults = append(faults, fmt.Sprintf("%s: the comment cites %s: say what holds, in words", s.fset.Position(comment.Pos()), cites))
+			}
+		}
+	}
+	return faults
 }

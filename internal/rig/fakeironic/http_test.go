@@ -187,3 +187,38 @@ func TestNextLink(t *testing.T) {
 		}
 	}
 }
+
+// TestListsLeaveNodesWithAParentOut unless somebody asks for them, which came with API 1.83.
+func TestListsLeaveNodesWithAParentOut(t *testing.T) {
+	const children = "?include_children=True"
+	for _, c := range []struct {
+		name, query string
+		most, minor int // versions: of the server, and of the request
+		status      int
+		want        string // names
+	}{
+		{"nobody asks", "", 96, 83, 200, "parent"},
+		{"all", children, 96, 83, 200, "parent card"},
+		{"no", "?include_children=False", 96, 83, 200, "parent"},
+		{"of one", "?parent_node=" + u900, 96, 83, 200, "card"},
+		{"an old request", children, 96, 82, 406, ""},
+		{"an old server", children, 82, 82, 400, ""},
+	} {
+		server := serve(t, func(o *Options) { o.API.MaxMinor = c.most }, func(s stage) {
+			s.node(u900, "parent", ironic.Available, nil)
+			s.node(u901, "card", ironic.Available, func(n *node) {
+				n.attrs.rest = map[string]json.RawMessage{"parent_node": json.RawMessage(`"` + u900 + `"`)}
+			})
+		})
+		status, _, body := ask(t, server, "GET", "/v1/nodes"+c.query, "", c.minor)
+		var got []string
+		if status == http.StatusOK {
+			for _, n := range object(t, body)["nodes"].([]any) {
+				got = append(got, n.(map[string]any)["name"].(string))
+			}
+		}
+		if status != c.status || strings.Join(got, " ") != c.want {
+			t.Errorf("%s: %d and %q, want %d and %q", c.name, status, got, c.status, c.want)
+		}
+	}
+}

@@ -2,6 +2,7 @@ package fakeironic
 
 import (
 	"cmp"
+	"encoding/json"
 	"strings"
 	"time"
 
@@ -19,7 +20,8 @@ type Query struct {
 
 	maintenance, associated, retired *bool
 	instance, group, driver          *string
-	fault                            *string
+	fault, parent                    *string
+	children                         bool // nodes with a parent too
 }
 
 // List returns a page and whether it is full, so that another may follow. The
@@ -119,7 +121,17 @@ func (q *Query) matches(n *node) bool {
 		(q.instance == nil || n.attrs.instance == *q.instance) &&
 		(q.group == nil || strings.EqualFold(n.attrs.group, *q.group)) &&
 		(q.driver == nil || n.attrs.driver == *q.driver) &&
-		(q.fault == nil || f.fault == *q.fault)
+		(q.fault == nil || f.fault == *q.fault) &&
+		(q.children || q.parent == nil && n.parent() == "" || q.parent != nil && n.parent() == *q.parent)
+}
+
+// parent is the UUID of the node that n is a part of, "" where it is none.
+func (n *node) parent() string {
+	var uuid string
+	if raw, set := n.attrs.rest["parent_node"]; set {
+		_ = json.Unmarshal(raw, &uuid) // null, or a string
+	}
+	return uuid
 }
 
 // column is what can be sorted by: its value as number or text, and whether

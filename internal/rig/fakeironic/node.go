@@ -134,10 +134,10 @@ func (n *node) public(f *face) ironic.Node {
 	out := ironic.Node{
 		UUID: n.uuid, Name: n.name, State: f.state, TargetState: f.target,
 		ProvisionUpdatedAt: f.provText.of(f.provUpdated, "+00:00"), AgentURL: f.agent,
-		AgentHeartbeat: f.beatText.of(f.agentBeat, ""), Locked: f.locked || n.fate.pinned, Unlocked: !f.locked && !n.fate.pinned,
+		AgentHeartbeat: f.beatText.of(f.agentBeat, ""), Locked: f.locked || n.fate.pinned,
 		ConductorGroup: n.attrs.group, BootInterface: n.attrs.boot,
 		Maintenance: f.maintenance, Fault: f.fault, LastError: f.lastError,
-		InstanceUUID: n.attrs.instance, Driver: n.attrs.driver, Image: n.attrs.checksum,
+		InstanceUUID: n.attrs.instance, Image: n.attrs.checksum,
 	}
 	return out
 }

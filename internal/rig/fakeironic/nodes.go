@@ -8,6 +8,9 @@ import (
 	"github.com/ironic-throttle/ironic-throttle/pkg/ironic"
 )
 
+// childArguments of GET /v1/nodes came with API 1.83.
+var childArguments = []argument{{"include_children", argBool}, {"parent_node", argString}}
+
 // listArguments of GET /v1/nodes; /detail has no fields and no detail.
 var listArguments = []argument{
 	{"chassis_uuid", argUUID}, {"instance_uuid", argUUID}, {"associated", argBool}, {"maintenance", argBool},
@@ -22,7 +25,8 @@ var listArguments = []argument{
 var filterVersions = []struct {
 	name string
 	min  int
-}{{"provision_state", 9}, {"driver", 16}, {"resource_class", 21}, {"fault", 42}, {"conductor_group", 46}, {"conductor", 49}, {"owner", 50}, {"lessee", 65}, {"shard", 82}}
+}{{"provision_state", 9}, {"driver", 16}, {"resource_class", 21}, {"fault", 42}, {"conductor_group", 46}, {"conductor", 49}, {"owner", 50}, {"lessee", 65}, {"shard", 82},
+	{"include_children", minorChildren}, {"parent_node", minorChildren}}
 
 // unsortable are fields that Ironic refuses as sort_key.
 var unsortable = []string{"properties", "driver_info", "extra", "instance_info", "driver_internal_info", "clean_step",
@@ -32,6 +36,9 @@ func (c *call) listNodes(detail bool) (int, []byte, *fault) {
 	args, known := c.queryArguments(), listArguments
 	if detail {
 		known = known[:len(known)-2]
+	}
+	if c.w.opt.API.MaxMinor >= minorChildren {
+		known = slices.Concat(known, childArguments)
 	}
 	if f := checkArguments(args, known); f != nil {
 		return 0, nil, f
@@ -110,6 +117,9 @@ func splitFields(text string) []string {
 	return names
 }
 
+// minorChildren is the API version from which a node can have a parent.
+const minorChildren = 83
+
 var knownFaults = []string{"power failure", "clean failure", "rescue abort failure"}
 
 func (c *call) checkFilters(args map[string]any) *fault {
@@ -159,8 +169,11 @@ func (c *call) listQuery(args map[string]any) (q Query, f *fault) {
 		return nil
 	}
 	q = Query{
-		instance: text("instance_uuid"), group: text("conductor_group"), driver: text("driver"), fault: text("fault"),
+		instance: text("instance_uuid"), group: text("conductor_group"), driver: text("driver"), fault: text("fault"), parent: text("parent_node"),
 		associated: boolean("associated"), maintenance: boolean("maintenance"), retired: boolean("retired"),
+	}
+	if children := boolean("include_children"); children != nil {
+		q.children = *children
 	}
 	if state := text("provision_state"); state != nil {
 		q.State = ironic.State(*state)

@@ -63,7 +63,7 @@ func clientNode(x *tester) {
 		changed = *shown.Changed
 	}
 	want := ironic.Node{
-		UUID: n.UUID, Name: n.Name, State: ironic.DeployWait, AgentURL: true, Unlocked: true,
+		UUID: n.UUID, Name: n.Name, State: ironic.DeployWait, AgentURL: true,
 		BootInterface: "redfish-virtual-media", ProvisionUpdatedAt: changed,
 	}
 	for _, key := range []string{n.UUID, n.Name} {

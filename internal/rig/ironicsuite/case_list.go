@@ -16,6 +16,7 @@ var listCases = []testCase{
 	{"FilterByState", filterByState},
 	{"FilterByEveryBusyState", filterByEveryBusyState},
 	{"FilterByMaintenance", filterByMaintenance},
+	{"FilterByParent", filterByParent},
 	{"FilterByGroupAndDriver", filterByGroupAndDriver},
 	{"NewestChangeFirst", newestChangeFirst},
 	{"NeverChangedSort", neverChangedSort},
@@ -177,6 +178,24 @@ func filterByEveryBusyState(x *tester) {
 		}
 	}
 	x.setState(n.UUID, ironic.Enroll)
+}
+
+// filterByParent holds that lists leave nodes with a parent out, unless somebody asks for them.
+func filterByParent(x *tester) {
+	const children, first = "include_children=True&fields=uuid", 83
+	a := x.create("a")
+	if x.target.MaxMinor < first {
+		x.get("/v1/nodes?"+children).wantFault(http.StatusBadRequest, "Client", "Unexpected arguments: include_children")
+		return
+	}
+	b := x.create("b", `"parent_node":"`+a.UUID+`"`)
+	for query, want := range map[string][2]bool{
+		"fields=uuid": {true, false}, children: {true, true}, "parent_node=" + a.UUID + "&fields=uuid": {false, true},
+	} {
+		nodes, _ := x.list(query)
+		x.same(query, [2]bool{find(nodes, a.UUID) != nil, find(nodes, b.UUID) != nil}, want)
+	}
+	x.get("/v1/nodes?"+children, version("1.82")).want(http.StatusNotAcceptable)
 }
 
 func filterByMaintenance(x *tester) {

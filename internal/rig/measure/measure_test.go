@@ -37,7 +37,7 @@ func TestWaits(t *testing.T) {
 	}
 }
 
-// TestSummaryFields holds the words of docs/simulate.md: scripts rely on them.
+// TestSummaryFields holds the names of the fields: scripts rely on them.
 func TestSummaryFields(t *testing.T) {
 	text, err := json.Marshal(Summary{Why: "x"})
 	if err != nil {

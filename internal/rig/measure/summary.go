@@ -43,7 +43,7 @@ type Summary struct {
 	OverLimitSeconds float64 `json:"overLimitSeconds"`
 	// SlotUse is occupied slots / limit, and TruthUse hosts that work / limit,
 	// from the first moment in which no slot was free and while more than limit
-	// healthy hosts waited (docs/spec/slots.md). Without a ledger what works occupies,
+	// healthy hosts waited (docs/behaviour.md). Without a ledger what works occupies,
 	// up to the limit; TruthUse is above 1 when the limit does not hold.
 	SlotUse  float64 `json:"slotUse"`
 	TruthUse float64 `json:"truthUse"`

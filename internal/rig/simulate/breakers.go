@@ -44,7 +44,7 @@ func (o *Options) breakerFaults() []error {
 	}
 	for _, scope := range b.Scopes {
 		if known := api.ScopeKinds(); !slices.Contains(known, scope) {
-			bad("--breaker-scopes %q: must be ironic, group, driver or image%s", scope, didYouMean(scope, known))
+			bad("--breaker-scopes %q: must be ironic, group or image%s", scope, didYouMean(scope, known))
 		}
 	}
 	return errs

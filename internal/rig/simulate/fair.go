@@ -23,8 +23,8 @@ type fairMeter struct {
 	order  []served
 	failed int // failing hosts that work on a slot given to them as such
 
-	spread, called, failingPeak, failingCrowded int
-	comparing                                   bool
+	spread, failingPeak, failingCrowded int
+	comparing                           bool
 }
 
 // served is one grant: overtaken by those that came later and were served before.
@@ -41,36 +41,24 @@ func (f *fairMeter) enter(h *host) {
 	}
 }
 
-// standing is what a rule says of a tenant's hosts.
-type standing struct {
-	waiting int // refused, no slot is meant for them yet, and one may be
-	called  int // a slot is meant for them when they ask
-}
-
 // maxCompared bounds the tenants that are compared.
 const maxCompared = 64
 
 // compare looks how far the grants of tenants are apart. It begins when hosts of
-// all of them wait and no slot is free, what was promised before left out, and ends
-// when a tenant has nobody left to be called.
+// all of them wait and no slot is free, and ends when a tenant has nobody left that a slot
+// could be given to.
 func (f *fairMeter) compare(m *meter) {
 	if len(m.tenants) > maxCompared {
 		return
 	}
-	all := m.s.rule.standings()
-	called := 0
-	for _, t := range all {
-		called += t.called
-	}
-	f.called = max(f.called, called)
 	switch {
-	case slices.ContainsFunc(all, func(t standing) bool { return t.waiting == 0 }):
+	case slices.Contains(m.s.rule.waiting(), 0):
 		f.comparing = false
 		return
 	case !f.comparing && m.occupied.value == int64(m.s.opt.Limit):
 		f.comparing = true
 		for i := range m.tenants {
-			m.tenants[i].base = m.tenants[i].granted + all[i].called
+			m.tenants[i].base = m.tenants[i].granted
 		}
 	}
 	if !f.comparing {
@@ -115,7 +103,7 @@ func (f *fairMeter) move(m *meter, h *host, works bool) {
 
 func (f *fairMeter) fill(r *Result) {
 	r.GrantSpread, r.FailingPeak, r.FailingPeakCrowded = f.spread, f.failingPeak, f.failingCrowded
-	r.Overtaken, r.MostCalled = mostOvertaken(f.order), f.called
+	r.Overtaken = mostOvertaken(f.order)
 }
 
 // mostOvertaken returns the most later comers of one tenant and error count that

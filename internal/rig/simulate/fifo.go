@@ -27,7 +27,7 @@ const patientFor = 10 * time.Minute
 func newFIFO(s *sim) (*fifo, error) {
 	cfg := slots.DefaultConfig()
 	cfg.Limits = limits(s.opt.Limit)
-	ledger, err := slots.New(cfg, s.clock)
+	ledger, err := slots.New(cfg, s.clock, fifoEvents{s: s})
 	if err != nil {
 		return nil, fmt.Errorf("fifo: %w", err)
 	}
@@ -41,20 +41,22 @@ func newFIFO(s *sim) (*fifo, error) {
 // Observe implements ironic.View.
 func (f *fifo) Observe(now time.Time, o ironic.Observation) {
 	f.Ledger.Observe(now, o)
-	f.s.notices(f.Notices())
 }
 
 // PollFailed implements ironic.View.
 func (f *fifo) PollFailed(time.Time, error) {}
 
 func (f *fifo) ask(h *host, op api.Op) bool {
-	a := slots.Ask{ID: id(h), Op: op, BMHState: h.State}
-	v := f.Check(f.s.clock, a)
-	yes, granted := f.judge(h, v)
-	if granted {
-		f.Grant(f.s.clock, v)
-	} else {
-		f.Commit(f.s.clock, v)
+	a := slots.Ask{ID: id(h), Op: op, State: h.State}
+	x, standing := f.Ask(f.s.clock, a, true)
+	yes, granted := f.judge(h, standing)
+	switch {
+	case granted:
+		f.Grant(f.s.clock, x, a)
+	case standing == slots.Held:
+		f.Renew(f.s.clock, x, a)
+	case standing == slots.Done:
+		f.NothingLeft(f.s.clock, x)
 	}
 	f.count(h, granted)
 	return yes
@@ -62,14 +64,14 @@ func (f *fifo) ask(h *host, op api.Op) bool {
 
 func (f *fifo) forward(h *host, target ironic.Target) pass {
 	seen(f.s, f, h)
-	v := f.Check(f.s.clock, slots.Ask{ID: id(h), Op: target.Op(), Put: true})
-	yes, granted := f.judge(h, v)
+	a := slots.Ask{ID: id(h), Op: target.Op(), Put: true}
+	x, standing := f.Ask(f.s.clock, a, true)
+	yes, granted := f.judge(h, standing)
 	if !yes {
-		f.Commit(f.s.clock, v)
 		f.count(h, false)
 		return nil
 	}
-	p := fifoPass{f, f.Forward(f.s.clock, v, target)}
+	p := fifoPass{f, f.Forward(f.s.clock, x, a, target, !granted)}
 	f.count(h, granted)
 	return p
 }
@@ -81,20 +83,20 @@ func (f *fifo) count(h *host, granted bool) {
 	f.s.meter.taken(f.occupied(f.s.clock))
 }
 
-func (f *fifo) occupied(now time.Time) int { return f.Slots(now).Occupied }
+func (f *fifo) occupied(time.Time) int { return f.Slots(slots.Pool{}).Occupied }
 
-func (f *fifo) standings() []standing { return f.s.meter.standings() }
+func (f *fifo) waiting() []int { return f.s.meter.waiting() }
 
 // judge lets a host pass that is among the first so many as there are free slots.
-func (f *fifo) judge(h *host, v slots.Verdict) (yes, granted bool) {
+func (f *fifo) judge(h *host, standing slots.Standing) (yes, granted bool) {
 	i := f.s.byUUID[h.uuid]
-	switch v.Outcome {
+	switch standing {
 	case slots.Exempt, slots.Done, slots.Held:
 		f.leave(i)
 		return true, false
 	}
 	f.enter(i)
-	if v.Outcome != slots.Open || !f.among(i, v.Free) {
+	if standing != slots.Open || !f.among(i, f.Slots(slots.Pool{}).Free) {
 		return false, false
 	}
 	f.leave(i)
@@ -147,3 +149,15 @@ func (p fifoPass) Broken(now time.Time)               { p.f.Ledger.Broken(now, p
 func (p fifoPass) Unsent(now time.Time)               { p.f.Ledger.Unsent(now, p.put) }
 
 func id(h *host) slots.ID { return slots.ID{UUID: h.uuid, Name: h.namespace + "~" + h.name} }
+
+// fifoEvents tells the simulation of what the ledger finds.
+type fifoEvents struct {
+	s *sim
+}
+
+func (e fifoEvents) Noticed(n slots.Notice) { e.s.notices([]slots.Notice{n}) }
+
+func (fifoEvents) WorkEnded(time.Time, slots.Ending)                        {}
+func (fifoEvents) SlotBegan(time.Time, *slots.Host)                         {}
+func (fifoEvents) SlotEnded(time.Time, *slots.Host, *slots.Slot, slots.How) {}
+func (fifoEvents) Merged(time.Time, *slots.Host, *slots.Host)               {}

@@ -14,7 +14,7 @@ type meter struct {
 	begun int64
 	ended int64 // when the storm was over
 
-	// window is the time of slot use (docs/spec/slots.md): from the first moment without a
+	// window is the time of slot use (docs/behaviour.md): from the first moment without a
 	// free slot, while more than limit healthy hosts wait.
 	window, even, crowd gated
 	full                bool
@@ -244,9 +244,6 @@ func (m *meter) result(why string) Result {
 	m.planned.fill(s, &r)
 	m.sizing.fill(s, &r)
 	r.Estimates = m.told.result()
-	if t, ok := s.rule.(*throttle); ok {
-		r.CallsExpired = t.expired()
-	}
 	r.played = time.Duration(s.now - m.begun)
 	r.trace = trace{begun: m.begun, series: m.series, waits: m.waits, site: s.opt.bootSite()}
 	return r

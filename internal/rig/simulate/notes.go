@@ -23,7 +23,7 @@ func (g *Grid) before() []string {
 		out = append(out, "without --boot-capacity "+ownNetwork+"; tell what yours can boot at once, such as --boot-capacity 30")
 	}
 	if g.turnsDiffer() && !slices.Contains(g.Policies, string(measure.PolicyThrottle)) {
-		out = append(out, "--tenant-weights and --failing-threshold, -cap and -reserve are settings of the policy throttle: they change no decision here")
+		out = append(out, "--tenant-weights, --failing-threshold and --failing-cap are settings of the policy throttle: they change no decision here")
 	}
 	return out
 }

@@ -15,7 +15,7 @@ import (
 var example = regexp.MustCompile("(?ms)^```console\n\\$ (?:bin/)?ironic-throttle simulate (--[^\n]*)\n([^$].*?)```")
 
 // everything plays all that make search does, where make test plays a part.
-var everything = flag.Bool("simulate.everything", false, "play all storms of the pages, and those of estimates with three seeds")
+var everything = flag.Bool("simulate.everything", false, "play all storms of the pages, and those of the expected waits with three seeds")
 
 // TestPagesShowWhatIsPrinted plays the storms of the pages: their tables are those that a
 // reader gets who types the same. make test plays those of one storm.

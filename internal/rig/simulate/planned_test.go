@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/ironic-throttle/ironic-throttle/internal/rig/measure"
+	"github.com/ironic-throttle/ironic-throttle/pkg/api"
 )
 
 // plannedStorms plays storms of some seeds without planned work and with it, and returns the waits of
@@ -155,7 +156,7 @@ func TestDC25_PlannedWorkInTheSimulatorKeepsItsCap(t *testing.T) {
 		}
 		s.advance(e.at)
 		if e.kind == evSample {
-			q := s.rule.(*throttle).c.Queue(s.clock, 0).Pools[0]
+			q := s.rule.(*throttle).c.QueueOf(s.clock, api.QueueQuery{Limit: 0}).Pools[0]
 			most, samples = max(most, q.PlannedHeld), samples+1
 			if q.PlannedHeld > 2 || q.PlannedAllowed != 2 {
 				t.Fatalf("planned work holds %d of %d that it may", q.PlannedHeld, q.PlannedAllowed)

@@ -22,17 +22,12 @@ type Result struct {
 	// ledger the works that it started.
 	GrantsByTenant []int `json:"grantsByTenant"`
 	// GrantSpread is the most that the grants of two tenants were ever apart,
-	// counted from when hosts of all wait and no slot is free, slots that had been
-	// promised before left out, until a tenant has nobody left to be called. Each counts divided by its
-	// tenant's weight.
+	// counted from when hosts of all wait and no slot is free until a tenant has nobody left that a slot
+	// could be given to. Each counts divided by its tenant's weight.
 	GrantSpread int `json:"grantSpread"`
 	// Overtaken is how many hosts of the same tenant and with as many errors came
 	// later than some host and were served before it.
 	Overtaken int `json:"overtaken"`
-	// MostCalled is the most hosts that a slot was meant for at once beyond those
-	// that held one, CallsExpired how many of these lost that by not asking.
-	MostCalled   int    `json:"mostCalled"`
-	CallsExpired uint64 `json:"callsExpired"`
 	// FailingPeak is the most hosts that worked at once on slots that they had been
 	// given as failing ones (FAILING_THRESHOLD), FailingPeakCrowded the same while
 	// more than limit healthy hosts had been waiting for longer than a work takes.

@@ -17,15 +17,15 @@ type rule interface {
 	forward(h *host, target ironic.Target) pass
 	// occupied is how many slots are taken.
 	occupied(now time.Time) int
-	// standings tells of each tenant's hosts.
-	standings() []standing
+	// waiting is how many hosts of each tenant wait that a slot could be given to.
+	waiting() []int
 }
 
-// standings of a rule that calls nobody.
-func (m *meter) standings() []standing {
-	out := make([]standing, len(m.tenants))
+// waiting counts those that were refused.
+func (m *meter) waiting() []int {
+	out := make([]int, len(m.tenants))
 	for i := range m.tenants {
-		out[i].waiting = m.tenants[i].asked
+		out[i] = m.tenants[i].asked
 	}
 	return out
 }
@@ -85,7 +85,7 @@ func (b builtIn) ask(h *host, _ api.Op) bool {
 
 func (builtIn) forward(*host, ironic.Target) pass { return nil } // never asked
 func (b builtIn) occupied(time.Time) int          { return int(b.s.meter.working.value) }
-func (b builtIn) standings() []standing           { return b.s.meter.standings() }
+func (b builtIn) waiting() []int                  { return b.s.meter.waiting() }
 
 // proposal is the pseudo-code that the idea began with: a slot less for each node
 // in one of ten states that has an agent_url, and a no when that gets below 0. So
@@ -100,4 +100,4 @@ func (p proposal) ask(*host, api.Op) bool {
 
 func (proposal) forward(*host, ironic.Target) pass { return nil } // never asked
 func (p proposal) occupied(time.Time) int          { return int(p.s.meter.working.value) }
-func (p proposal) standings() []standing           { return p.s.meter.standings() }
+func (p proposal) waiting() []int                  { return p.s.meter.waiting() }

@@ -14,8 +14,8 @@ import (
 	"github.com/ironic-throttle/ironic-throttle/pkg/breaker"
 )
 
-// TestCB4_CB8_CB10_BadImage: the image of all 500 hosts is bad. Without a breaker every
-// one of them fails; with it no more than limit + threshold + probes, and nobody has to
+// TestCB4_CB8_CB10_BadImage: the image of all 500 hosts is bad. Without a breaker nine of ten
+// of them fail at least; with it no more than limit + threshold + probes, and nobody has to
 // touch the throttle when the image is mended.
 func TestCB4_CB8_CB10_BadImage(t *testing.T) {
 	whole(t)
@@ -38,7 +38,7 @@ func TestCB4_CB8_CB10_BadImage(t *testing.T) {
 	}
 	o.Breakers = nil
 	_, off := play(t, o)
-	if off.FailedHostsBeforeFix != o.Hosts || off.FailedWorks < 5*on.FailedWorks || off.BreakerOpenings != 0 {
+	if off.FailedHostsBeforeFix < o.Hosts*9/10 || off.FailedWorks < 5*on.FailedWorks || off.BreakerOpenings != 0 {
 		t.Errorf("without a breaker %d hosts failed in %d tries, with it in %d; it opened %d times", off.FailedHostsBeforeFix, off.FailedWorks, on.FailedWorks, off.BreakerOpenings)
 	}
 }
@@ -173,7 +173,7 @@ func TestScenarioFlags(t *testing.T) {
 		"--breaker offf":                         `--breaker "offf": must be on or off; did you mean off?`,
 		"--breaker-threshold 1":                  "--breaker-threshold 1: must be 2 to 1000",
 		"--breaker-recovery 0s":                  "--breaker-recovery 0s: must be above 0",
-		"--breaker-scopes imag":                  `--breaker-scopes "imag": must be ironic, group, driver or image; did you mean image?`,
+		"--breaker-scopes imag":                  `--breaker-scopes "imag": must be ironic, group or image; did you mean image?`,
 		"--holdoff=-1s":                          "--holdoff -1s: must not be negative",
 		"--images 0":                             "--images 0: must be 1 to 64",
 		"--holdoff soon":                         "must be durations, such as 0s,2h",

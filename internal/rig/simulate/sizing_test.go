@@ -104,8 +104,8 @@ func TestLimitModesAreCompared(t *testing.T) {
 	}
 }
 
-// TestSZ8_TheTruthNeverAboveTheCeiling: whatever the limit does below it, and whoever is killed.
-func TestSZ8_TheTruthNeverAboveTheCeiling(t *testing.T) {
+// TestTheTruthNeverAboveTheCeiling: whatever the limit does below it, and whoever is killed.
+func TestTheTruthNeverAboveTheCeiling(t *testing.T) {
 	whole(t)
 	changes := map[string]func(*Options){
 		"as it is":        func(*Options) {},
@@ -154,8 +154,8 @@ func TestSZ8_TheTruthNeverAboveTheCeiling(t *testing.T) {
 	}
 }
 
-// TestSZ7_ARestartedThrottleKnowsItsLimit: it goes on from what the killed one had learned.
-func TestSZ7_ARestartedThrottleKnowsItsLimit(t *testing.T) {
+// TestARestartedThrottleKnowsItsLimit: it goes on from what the killed one had learned.
+func TestARestartedThrottleKnowsItsLimit(t *testing.T) {
 	o := changing()
 	o.BootCapacity = NoBootLimit
 	kill := Trouble{TroubleThrottle, 15 * time.Minute, 20 * time.Second}

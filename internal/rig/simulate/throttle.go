@@ -105,7 +105,7 @@ func (t *throttle) count(h *host, answer api.Answer) {
 			t.s.meter.fails.probes++
 		}
 	}
-	t.s.meter.told.tells(h, t.s.now, answer.ExpectSeconds, answer.AtMostSeconds)
+	t.s.meter.told.tells(h, t.s.now, answer.Position, answer.ExpectSeconds, answer.AtMostSeconds)
 	t.s.meter.taken(answer.Slots.Occupied)
 }
 
@@ -123,24 +123,21 @@ func (t *throttle) writeOffs() {
 
 func (t *throttle) occupied(now time.Time) int { return t.c.Vacancy(now).Slots.Occupied }
 
-func (t *throttle) standings() []standing {
-	out := make([]standing, len(t.s.meter.tenants))
-	queue := t.c.Queue(t.s.clock, 0).Pools[0]
+func (t *throttle) waiting() []int {
+	out := make([]int, len(t.s.meter.tenants))
+	queue := t.c.QueueOf(t.s.clock, api.QueueQuery{}).Pools[0]
 	for _, tenant := range queue.Tenants {
 		i, ok := t.s.tenants[tenant.Tenant]
 		if !ok {
 			continue
 		}
-		out[i] = standing{tenant.Waiting, tenant.Called}
+		out[i] = tenant.Waiting
 		if !queue.FailingOpen {
-			out[i].waiting -= tenant.Failing // not to be called now
+			out[i] -= tenant.Failing // the cap keeps them from a slot
 		}
 	}
 	return out
 }
-
-// expired is how many calls ended because their host did not ask.
-func (t *throttle) expired() uint64 { return t.c.Status(t.s.clock).Turns.Expired }
 
 // seen shows a gateway's rule the node directly before its PUT (GW-17).
 func seen(s *sim, v interface {

@@ -55,20 +55,8 @@ func (o *Options) turnFaults() []error {
 	if o.Limit < 1 || o.Limit > maxHosts {
 		return errs // said already
 	}
-	alone := len(errs)
 	if t.Cap != fairshare.Auto && (t.Cap < 1 || t.Cap > o.Limit) {
 		bad("--failing-cap %d: must be auto or 1 to %d with --limit %d", t.Cap, o.Limit, o.Limit)
-	}
-	if t.Reserve != fairshare.Auto && (t.Reserve < 0 || t.Reserve >= o.Limit) {
-		bad("--failing-reserve %d: must be auto or 0 to %d with --limit %d", t.Reserve, o.Limit-1, o.Limit)
-	}
-	if len(errs) > alone {
-		return errs
-	}
-	together := fairshare.DefaultConfig(o.Limit)
-	together.Cap, together.Reserve = t.Cap, t.Reserve
-	if err := together.Validate(); err != nil {
-		bad("--failing-cap %s, --failing-reserve %s: %w", autoInt{&t.Cap}, autoInt{&t.Reserve}, err)
 	}
 	return errs
 }
@@ -97,7 +85,7 @@ func tenantNames(n int) string {
 func (o *Options) turnsDiffer() bool {
 	d := admission.DefaultTurns()
 	t := o.Turns
-	return t.Threshold != d.Threshold || t.Cap != d.Cap || t.Reserve != d.Reserve || len(t.Weights) > 0
+	return t.Threshold != d.Threshold || t.Cap != d.Cap || len(t.Weights) > 0
 }
 
 // weightsFlag is a list of tenant=weight pairs.

@@ -11,6 +11,7 @@ import (
 
 	"github.com/ironic-throttle/ironic-throttle/internal/rig/fakeironic"
 	"github.com/ironic-throttle/ironic-throttle/internal/rig/measure"
+	"github.com/ironic-throttle/ironic-throttle/pkg/api"
 )
 
 // parse reads a command line as simulate does.
@@ -53,9 +54,7 @@ func TestFlagsNameValueAndRule(t *testing.T) {
 		{"--failing-cap -1", `--failing-cap "-1": must be auto or a whole number`},
 		{"--failing-cap 0", "--failing-cap 0: must be auto or 1 to 20 with --limit 20"},
 		{"--limit 40,4 --failing-cap 10", "--failing-cap 10: must be auto or 1 to 4 with --limit 4"},
-		{"--failing-reserve 20", "--failing-reserve 20: must be auto or 0 to 19 with --limit 20"},
-		{"--failing-cap 19", "--failing-cap 19, --failing-reserve auto: failing cap 19 and failing reserve 2: together above the limit 20"},
-		{"--failing-cap 10 --failing-reserve 11", "--failing-cap 10, --failing-reserve 11: failing cap 10 and failing reserve 11: together above the limit 20"},
+		{"--failing-cap 21", "--failing-cap 21: must be auto or 1 to 20 with --limit 20"},
 	} {
 		_, err := parse(c.args)
 		if err == nil || err.Error() != c.want {
@@ -65,7 +64,7 @@ func TestFlagsNameValueAndRule(t *testing.T) {
 }
 
 func TestTurnFlagsReachTheThrottle(t *testing.T) {
-	g, err := parse("--tenant-weights tenant-1=3,tenant-2=0.5 --failing-threshold 3 --failing-cap 18 --failing-reserve auto")
+	g, err := parse("--tenant-weights tenant-1=3,tenant-2=0.5 --failing-threshold 3 --failing-cap 18")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -81,7 +80,7 @@ func TestTurnFlagsReachTheThrottle(t *testing.T) {
 		}
 	}
 	weights := map[string]float64{}
-	line := s.rule.(*throttle).c.Queue(s.clock, 0).Pools[0]
+	line := s.rule.(*throttle).c.QueueOf(s.clock, api.QueueQuery{}).Pools[0]
 	for _, tenant := range line.Tenants {
 		weights[tenant.Tenant] = tenant.Weight
 	}
@@ -167,7 +166,7 @@ func TestNotesOnStderr(t *testing.T) {
 			"--trouble ironic@90h0m0s+1m0s: never came in 2 of 2 storms, of which the first was over after ",
 		}},
 		{"--hosts 10 --limit 2 --tenants 1 --policy bmo --failing-cap 1", []string{
-			"--tenant-weights and --failing-threshold, -cap and -reserve are settings of the policy throttle",
+			"--tenant-weights, --failing-threshold and --failing-cap are settings of the policy throttle",
 		}},
 		{"--hosts 10 --limit 2 --tenants 1 --duration 1m", nil},
 	} {

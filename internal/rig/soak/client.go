@@ -42,7 +42,7 @@ func (w *world) where() *replica {
 	return w.replicas[w.clients.IntN(len(w.replicas))]
 }
 
-// clientPatience is after which an asker takes no answer for a no (LH-29).
+// clientPatience is after which an asker takes no answer for a no.
 const clientPatience = 2 * time.Second
 
 // ask is one check of h, and what follows from it.
@@ -70,7 +70,7 @@ func (w *world) ask(h *host) {
 				w.tally.Faults[lostAnswers]++
 				return
 			}
-			yes, process := w.at, r.life
+			given := yes{at: w.at, process: r.life, op: q.Op, reason: a.Reason, atWork: w.atWork(h)}
 			w.after(w.travel(), func() {
 				switch {
 				case answered || w.at-sent > clientPatience || h.life != life:
@@ -80,7 +80,7 @@ func (w *world) ask(h *host) {
 					back(between(w.clients, time.Second, 20*time.Second))
 				default:
 					answered = true
-					w.act(h, r, process, q.Op, yes, a.Reason)
+					w.act(h, r, given)
 				}
 			})
 		})
@@ -101,12 +101,27 @@ func (w *world) travel() time.Duration {
 	return between(w.wire, 0, 5*time.Millisecond)
 }
 
-// act starts the work that a yes was for, within the times that F-1 asks for.
-func (w *world) act(h *host, r *replica, process int, op api.Op, yes time.Duration, reason api.Reason) {
+// yes is one that a host was given.
+type yes struct {
+	at      time.Duration
+	process int // of the replica that gave it
+	op      api.Op
+	reason  api.Reason
+	atWork  bool // it was given while the host was at work
+}
+
+func (w *world) atWork(h *host) bool {
+	n, found := w.node(h.uuid)
+	return found && (n.State.Busy() || n.State.Extra())
+}
+
+// act starts the work that a yes was for, within the times that the limit allows. A yes that was given to a host at work is
+// for that work: after it has failed the host asks again.
+func (w *world) act(h *host, r *replica, y yes) {
 	cfg := &w.cfg.Slots
 	bound := cfg.Linger
 	flow, terms := h.flow, w.lease.transitions
-	if reason == api.ReasonGranted && w.at-h.troubled > 20*time.Minute {
+	if y.reason == api.ReasonGranted && w.at-h.troubled > 20*time.Minute {
 		bound = cfg.LeaseTTL // a new host, or one that nothing has happened to
 	}
 	lag := between(w.clients, 0, 3*time.Second)
@@ -127,10 +142,10 @@ func (w *world) act(h *host, r *replica, process int, op api.Op, yes time.Durati
 		}
 		h.waits--
 		defer w.drive(h, between(w.clients, time.Second, 15*time.Second))
-		since := w.at - yes
-		over := r.life != process || w.lease.transitions != terms
+		since := w.at - y.at
+		over := r.life != y.process || w.lease.transitions != terms
 		switch {
-		case h.op() != op || !w.reaches(), over && since >= cfg.Settle, h.flow != flow && since >= cfg.Linger, since >= bound:
+		case h.op() != y.op || !w.reaches(), over && since >= cfg.Settle, h.flow != flow && since >= cfg.Linger, since >= bound:
 			return // it looks again
 		}
 		if h.uuid == "" { // its first node is made when it may start
@@ -144,8 +159,11 @@ func (w *world) act(h *host, r *replica, process int, op api.Op, yes time.Durati
 		if h.reached(n.State) {
 			return // its work of before has ended well: that used the yes up
 		}
+		if y.atWork && n.State.Failed() {
+			return // that work has failed: the yes was for no other
+		}
 		if target, ok := h.next(n.State); ok {
-			h.reason = reason
+			h.reason = y.reason
 			w.put(h, h.uuid, target, true)
 		}
 	})

@@ -1,7 +1,7 @@
 // Package soak plays random histories of the whole system in virtual time: replicas with clocks of
 // their own, of which one leads by a Lease, the store of their holds, BMO's hosts, which ask or send PUTs
 // through the gateway, and an Ironic with two conductors (fakeironic.World). What decides is the
-// product's own: pkg/admission with all below it, and the fence of LH-27. What is modelled is what
+// product's own: pkg/admission with all below it, and the fence of the Lease. What is modelled is what
 // lies between them: requests that are lost, late, answered twice or torn off, processes that are paused,
 // cut off or killed at any write, an election, eight ConfigMaps or one file.
 //
@@ -9,5 +9,5 @@
 // Hash. Each kind of fault draws from a stream of its own, so that a history that failed can be played again
 // without some of them (Shrink).
 //
-// What must hold is in law.go, holdlaw.go, waits.go and drain.go.
+// What must hold is in law.go, turnlaw.go, failurelaw.go, holdlaw.go, waits.go and drain.go.
 package soak

@@ -50,7 +50,7 @@ func (w *world) drain() {
 	}
 }
 
-// leavesRoom reports whether planned work of h can ever start: one slot must stay free besides (DC-24). The
+// leavesRoom reports whether planned work of h can ever start: one slot must stay free besides. The
 // plan of others is given up.
 func (w *world) leavesRoom(h *host) bool {
 	l := w.cfg.Slots.Limits
@@ -111,6 +111,7 @@ func (w *world) leaks(long bool) {
 			w.failf("the view is not fresh: %+v", s.View)
 		}
 		for _, b := range s.Breakers {
+			w.closedLaw(r, b)
 			if b.ConcurrentInstances != 0 || b.Probes != 0 {
 				w.failf("permits of the breaker %s are lost: %d, %d probes", b.Scope, b.ConcurrentInstances, b.Probes)
 			}

@@ -30,7 +30,7 @@ func (w *world) send(h *host) {
 }
 
 // through is one PUT in the gateway of one replica: the node is fetched before the decision, or with the slot
-// in hand (GW-17).
+// in hand.
 func (w *world) through(h *host, target ironic.Target) {
 	r, uuid := w.where(), h.uuid
 	known := chance(w.clients, .7)
@@ -96,7 +96,7 @@ func (f *flight) alive(do func()) {
 	}
 }
 
-// depart sends the first byte, if this process still leads (GW-3).
+// depart sends the first byte, if this process still leads.
 func (f *flight) depart() {
 	w, r := f.w, f.r
 	if !r.mayStart() || r.clock().Sub(f.came) >= 20*time.Second || r.cutFromIronic() || w.style.faults.has(torn) && !w.quiet && chance(w.wire, .05) {
@@ -130,8 +130,7 @@ func (f *flight) act() int {
 	return f.w.put(f.h, f.uuid, f.target, true)
 }
 
-// breaks loses the connection: what was sent may take effect before that, or up to STARTUP_SETTLE after it
-// (GW-6).
+// breaks loses the connection: what was sent may take effect before that, or up to STARTUP_SETTLE after it.
 func (f *flight) breaks() {
 	w, r := f.w, f.r
 	w.tally.Faults[torn]++

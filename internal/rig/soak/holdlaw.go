@@ -14,7 +14,7 @@ type hold struct {
 	episode string
 	kind    holdoff.Kind
 	until   time.Duration // by the true time
-	saved   bool          // the leader knows that the store has it: no crash may lose it (BO-16)
+	saved   bool          // the leader knows that the store has it: no crash may lose it
 }
 
 // failed hears which hosts have failed.
@@ -34,7 +34,7 @@ func (r *replica) failed(notices []admission.FailureNotice) {
 			node, _ := w.node(h.uuid) // a late poll may show a failure that success has ended since
 			now := r.clock()
 			for _, held := range r.c.Holds(now).Hosts { // as it is by now: released, perhaps, or for another time
-				if held.Episode == n.Hold.Episode && held.Held && h.tried == h.spec && node.State.Failed() { // another spec than the one that failed is a repair (BO-11)
+				if held.Episode == n.Hold.Episode && held.Held && h.tried == h.spec && node.State.Failed() { // another spec than the one that failed is a repair
 					w.tally.Held++
 					h.hold = &hold{episode: held.Episode, kind: holdoff.Kind(held.Kind), until: w.at + held.Until.Sub(now)}
 				}
@@ -80,16 +80,16 @@ func (h *host) mended(did ironic.Target, s ironic.State) {
 	}
 }
 
-// holdLaw is BO-2 and BO-16: a host that is held gets no slot to begin again, whoever leads by now.
+// holdLaw: a host that is held gets no slot to begin again, whoever leads by now.
 func (w *world) holdLaw(h *host, q api.Ask, n ironic.Node) {
 	if h.hold == nil || q.Op != api.OpInspect && q.Op != api.OpPrepare && q.Op != api.OpProvision {
 		return
 	}
-	if n.State == ironic.DeployFailed && q.BMHState == api.BMHProvisioning { // BO-8: so that BMO sees the failure
+	if n.State == ironic.DeployFailed && q.BMHState == api.BMHProvisioning { // so that BMO sees the failure
 		return
 	}
 	apart := 2*w.style.skew + 10*time.Second
 	if w.at < h.hold.until-apart {
-		w.failf("BO-2: host %d has a slot for %s, %s before its hold %s ends (saved: %v)", h.n, q.Op, h.hold.until-w.at, h.hold.episode, h.hold.saved)
+		w.failf("host %d has a slot for %s, %s before its hold %s ends (saved: %v)", h.n, q.Op, h.hold.until-w.at, h.hold.episode, h.hold.saved)
 	}
 }

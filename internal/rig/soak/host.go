@@ -60,6 +60,9 @@ func (w *world) newHosts() {
 		h.gateway = chance(r, w.style.gateway)
 		h.virtual = chance(r, w.style.virtual)
 		h.planned = chance(r, w.style.planned)
+		if errs := stream(w.seed, 400+uint64(n)); !h.gateway && chance(errs, .25) { // a PUT says nothing of errors
+			h.errors = 1 + errs.IntN(4)
+		}
 		h.bare = w.style.faults.has(bareNames) && chance(r, .4)
 		if w.style.groups && chance(r, .5) {
 			h.group = "rack1"

@@ -10,24 +10,27 @@ import (
 
 // truth is what really becomes of a host, which no replica can see.
 type truth struct {
-	flow     int           // grows with each work that begins
-	working  ironic.Target // what the last work was started for, until its end was looked at
-	lawful   bool          // that was on a yes, within the times that F-1 asks for
-	excused  bool          // its slot was not granted by a yes, or it was written off since (F-1)
-	exempt   bool          // the yes was: not limited (LH-22)
-	reason   api.Reason    // of the yes on which it works
-	granted  time.Duration // when it got its slot
-	limits   slots.Limits  // in force then
-	troubled time.Duration // when something last happened to it that nobody may have seen
-	rested   time.Duration // when its work was last found to have ended
-	fails    int
-	hold     *hold
-	refused  refusal
+	flow      int           // grows with each work that begins
+	working   ironic.Target // what the last work was started for, until its end was looked at
+	lawful    bool          // that was on a yes, within the times that a yes is good for
+	excused   bool          // its slot was not granted by a yes, or it was written off since
+	exempt    bool          // the yes was: not limited
+	reason    api.Reason    // of the yes on which it works
+	granted   time.Duration // when it got its slot
+	nth       int           // of all grants that was
+	begins    time.Duration // when its work began last
+	asFailing grant         // its slot, if it got that as a failing host
+	limits    slots.Limits  // in force then
+	troubled  time.Duration // when something last happened to it that nobody may have seen
+	rested    time.Duration // when its work was last found to have ended
+	fails     int
+	hold      *hold
+	refused   refusal
 }
 
 // made begins the truth of a new node.
 func (h *host) made() {
-	h.truth = truth{troubled: -time.Hour, rested: -time.Hour, excused: h.excused, granted: h.granted, limits: h.limits, refused: h.refused}
+	h.truth = truth{troubled: -time.Hour, rested: -time.Hour, excused: h.excused, granted: h.granted, nth: h.nth, limits: h.limits, refused: h.refused}
 }
 
 // look takes note of how the last work has ended, if it has.
@@ -52,11 +55,11 @@ func (w *world) leave(h *host) {
 	}
 }
 
-// started notes that work has begun, and looks at F-1.
+// started notes that work has begun, and looks at the limit.
 func (w *world) started(h *host, lawful bool) {
-	h.lawful, h.refused = lawful, refusal{}
+	h.lawful, h.refused, h.begins = lawful, refusal{}, w.at
 	h.exempt = lawful && h.reason == api.ReasonExempt
-	if h.exempt { // should its pool get a limit, nobody has granted the slot that it has then (LH-34)
+	if h.exempt { // should its pool get a limit, nobody has granted the slot that it has then
 		h.excused = true
 	}
 	if !lawful {
@@ -65,9 +68,9 @@ func (w *world) started(h *host, lawful bool) {
 	w.law()
 }
 
-// law is F-1, told so that limits may change: of the hosts that work on slots that were granted, whoever got
+// law is the limit, told so that limits may change: of the hosts that work on slots that were granted, whoever got
 // its slot last got it while all the others had theirs. So they are no more than the limit that was in force
-// then. Exempt are hosts that are not limited, slots that were not granted (foreign, LH-8), those that were
+// then. Exempt are hosts that are not limited, slots that were not granted (foreign), those that were
 // written off since, and work that began without a yes. A host that another term had let start counts.
 func (w *world) law() {
 	var total, group, virtual pool
@@ -97,7 +100,7 @@ func (w *world) law() {
 		pool
 	}{{"in all", total}, {"in rack1", group}, {"of virtual media", virtual}} {
 		if p.limit > 0 && p.n > p.limit && !w.writtenOff() {
-			w.failf("F-1: %d hosts work %s on slots that were granted, and host %d got the last one at a limit of %d", p.n, p.name, p.last, p.limit)
+			w.failf("%d hosts work %s on slots that were granted, and host %d got the last one at a limit of %d", p.n, p.name, p.last, p.limit)
 		}
 	}
 }
@@ -125,21 +128,20 @@ func (w *world) writtenOff() (found bool) {
 
 // pool counts the hosts that work in one.
 type pool struct {
-	n, last, limit int
-	at             time.Duration
+	n, last, limit, nth int
 }
 
 func (p *pool) add(h *host, limit int) {
 	p.n++
-	if p.n == 1 || h.granted >= p.at {
-		p.at, p.last, p.limit = h.granted, h.n, limit
+	if p.n == 1 || h.nth >= p.nth {
+		p.nth, p.last, p.limit = h.nth, h.n, limit
 	}
 }
 
 // grant notes that h got a slot from r now.
 func (w *world) grant(r *replica, h *host) {
 	s := r.c.Status(r.clock()).Slots
-	h.excused, h.granted = false, w.at
+	h.excused, h.granted, h.nth = false, w.at, w.tally.Granted
 	h.limits = slots.Limits{Total: s.Total.Limit, VirtualMedia: s.Pools[slots.VirtualMediaPool].Limit}
 	if g := s.Pools[h.group].Limit; g > 0 {
 		h.limits.Groups = map[string]int{h.group: g}
@@ -149,16 +151,17 @@ func (w *world) grant(r *replica, h *host) {
 		w.tally.Adapted++
 	}
 	if s.Total.Limit > r.settings.Slots.Total {
-		w.failf("SZ-8: the limit in force is %d, above the ceiling %d", s.Total.Limit, r.settings.Slots.Total)
+		w.failf("the limit in force is %d, above the ceiling %d", s.Total.Limit, r.settings.Slots.Total)
 	}
 	if h.planned {
 		w.tally.Planned++
 		w.plannedLaw(r, h)
 	}
+	w.startLaw(r, h)
 	w.twoLead()
 }
 
-// twoLead looks at LH-27: no two replicas may say yes at one moment.
+// twoLead: no two replicas may say yes at one moment.
 func (w *world) twoLead() {
 	n := 0
 	for _, r := range w.replicas {
@@ -167,18 +170,11 @@ func (w *world) twoLead() {
 		}
 	}
 	if n > 1 {
-		w.failf("LH-27: %d replicas may say yes", n)
+		w.failf("%d replicas may say yes", n)
 	}
 }
 
-// refusal is the last answer that left a host in the queue.
-type refusal struct {
-	r    *replica
-	life int
-	at   time.Duration
-}
-
-// plannedLaw is DC-24: planned work gets no slot while another host is known to wait for one.
+// plannedLaw: planned work gets no slot while another host is known to wait for one.
 func (w *world) plannedLaw(r *replica, planned *host) {
 	if planned.virtual {
 		return
@@ -186,7 +182,7 @@ func (w *world) plannedLaw(r *replica, planned *host) {
 	for _, h := range w.hosts {
 		f := h.refused
 		if h != planned && !h.planned && !h.virtual && f.r == r && f.life == r.life && w.at-f.at < 5*time.Minute && h.exists {
-			w.failf("DC-24: planned work of host %d has a slot, and host %d was told to wait %v ago", planned.n, h.n, w.at-f.at)
+			w.failf("planned work of host %d has a slot, and host %d was told to wait %v ago", planned.n, h.n, w.at-f.at)
 		}
 	}
 }

@@ -230,6 +230,9 @@ func (w *world) operate(h *host, luck int) {
 		if r.settings.Breakers != nil {
 			if _, err := r.c.TripBreaker(now, "ironic", time.Minute); err == nil {
 				w.tally.Trips++
+				for _, x := range w.hosts { // who waits is in line again when it asks
+					x.refused = refusal{}
+				}
 				w.tellf("somebody trips the breaker")
 			}
 		}

@@ -32,6 +32,10 @@ type replica struct {
 	begun    bool // it decides, as far as its Lease goes
 	settings admission.Config
 	keeper   keeper
+
+	starts    []time.Duration // of hosts, in its present life
+	grantedAt time.Duration   // when it last gave a slot
+	parts     int             // by how many slots one tenant is ahead while both ask
 }
 
 func (w *world) newReplica(n int) {
@@ -84,7 +88,7 @@ func (r *replica) boot() {
 	r.up, r.begun, r.term, r.paused = true, false, term{}, 0
 	r.identity = fmt.Sprintf("pod-%d_%d", r.n, r.life)
 	r.heeds(w.cfg) // it may have missed a reload
-	r.keeper = keeper{}
+	r.keeper, r.starts, r.parts = keeper{}, nil, 0
 	cfg := w.cfg
 	cfg.Leading = r.mayStart
 	cfg.Notify = r.noticed
@@ -109,7 +113,7 @@ func (r *replica) boot() {
 	r.after(between(r.rng, 0, time.Second), r.elect)
 }
 
-// mayStart is what the decision asks before each yes (LH-27).
+// mayStart is what the decision asks before each yes.
 func (r *replica) mayStart() bool {
 	return r.begun && (r.fence == nil || r.fence.Passes(r.clock()))
 }
@@ -117,8 +121,8 @@ func (r *replica) mayStart() bool {
 // begin begins a term: the holds are read first.
 func (r *replica) begin() {
 	r.claim(func() {
-		records, known, learned := r.world.store.load(r)
-		if err := r.c.Start(r.clock(), records, known, learned); err != nil {
+		records, learned := r.world.store.load(r)
+		if err := r.c.Start(r.clock(), records, learned); err != nil {
 			r.world.failf("replica %d: %v", r.n, err)
 			return
 		}
@@ -187,7 +191,7 @@ func (r *replica) noticed(notices []slots.Notice) {
 		for _, h := range r.world.hosts {
 			switch {
 			case h.uuid != n.ID.UUID:
-			case n.Kind == slots.NoticeStuck: // written off (LH-33)
+			case n.Kind == slots.NoticeStuck: // written off
 				h.excused = true
 				r.world.tally.WrittenOff++
 			case n.Kind == slots.NoticeForeign && h.refused.r == r: // at work, so that it waits no more

@@ -21,7 +21,7 @@ func TestOneSeedIsOneHistory(t *testing.T) {
 	}
 }
 
-// The short version of make soak. The laws are those of LH-24, LH-27, F-1, F-5, BO-2, BO-16, DC-24 and SZ-8.
+// The short version of make soak. The laws are in law.go, turnlaw.go, failurelaw.go, holdlaw.go, waits.go and drain.go.
 func TestF1_LH27_BO16_NoHistoryBreaksALaw(t *testing.T) {
 	t.Parallel()
 	histories := uint64(150)

@@ -118,10 +118,8 @@ func (r *replica) claim(then func()) {
 }
 
 // load reads all that is kept.
-func (s *store) load(r *replica) (records []holdoff.Record, known bool, learned sizing.State) {
-	known = true
+func (s *store) load(r *replica) (records []holdoff.Record, learned sizing.State) {
 	for i := range s.shards {
-		known = known && s.shards[i].written
 		var uuids []string
 		for uuid := range s.shards[i].lines {
 			uuids = append(uuids, uuid)
@@ -142,7 +140,7 @@ func (s *store) load(r *replica) (records []holdoff.Record, known bool, learned 
 			r.world.failf("what is known of limits: %v", err)
 		}
 	}
-	return records, known, learned
+	return records, learned
 }
 
 // save writes what has changed, as internal/app does after each poll and every few seconds.

@@ -127,7 +127,6 @@ func newConfig(seed uint64, s style) admission.Config {
 	b.Ironic.FailureThreshold, b.Others.FailureThreshold = 2+r.IntN(9), 2+r.IntN(3)
 	b.Ironic.RecoveryTimeout = between(r, time.Minute, 8*time.Minute)
 	b.Others.RecoveryTimeout = b.Ironic.RecoveryTimeout
-	b.Ironic.ProbeLifetime, b.Others.ProbeLifetime = 20*time.Minute, 20*time.Minute
 	if chance(r, .25) {
 		b.Ironic.RateLimitPerMinute = 1 + r.IntN(5)
 	}

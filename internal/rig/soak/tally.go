@@ -12,7 +12,7 @@ type Tally struct {
 	Hours                                          float64 // of virtual time
 	Asks, Granted, Adapted, Planned, Works, Failed int
 	Held, Saves, Terms, Polls, WrittenOff, Trips   int
-	PeakWorking, PeakCounted                       int
+	PeakWorking, PeakCounted, PeakParts            int
 	Faults                                         [faultKinds]int
 	Answers                                        map[api.Reason]int
 }
@@ -28,6 +28,7 @@ func (t *Tally) Add(o *Tally) {
 		*p.to += *p.from
 	}
 	t.PeakWorking, t.PeakCounted = max(t.PeakWorking, o.PeakWorking), max(t.PeakCounted, o.PeakCounted)
+	t.PeakParts = max(t.PeakParts, o.PeakParts)
 	for f := range o.Faults {
 		t.Faults[f] += o.Faults[f]
 	}

@@ -19,16 +19,19 @@ func (w *world) answered(r *replica, h *host, q api.Ask, a api.Answer) {
 		w.look(h, n)
 	}
 	h.last, h.lastSaid = string(a.Reason), w.at
+	before := h.refused
 	h.refused = refusal{}
+	w.failedLaw(r, h, a, n)
 	switch a.Reason {
 	case api.ReasonGranted:
 		h.tried = int(q.SpecHash[0] - 'a')
 		w.holdLaw(h, q, n)
 		w.grant(r, h)
+		w.turnLaw(r, h, before)
 		return
-	case api.ReasonFull, api.ReasonNotCalled, api.ReasonFailingCap:
+	case api.ReasonFull, api.ReasonTurn, api.ReasonFailingCap:
 		if a.Position > 0 {
-			h.refused = refusal{r: r, life: r.life, at: w.at}
+			h.refused = refusal{r, r.life, w.at, q, a.Reason, a.Position}
 		}
 	}
 	if why := w.unexplained(r, h, q, a); why != "" {
@@ -56,7 +59,7 @@ func (w *world) unexplained(r *replica, h *host, q api.Ask, a api.Answer) string
 			return "a slot is free"
 		}
 	case api.ReasonStale:
-		if v := r.c.View(now); v.Fresh && h.working == "" && w.at-h.rested > 2*time.Minute { // LH-8: else what was seen of it alone may be old
+		if v := r.c.View(now); v.Fresh && h.working == "" && w.at-h.rested > 2*time.Minute { // else what was seen of it alone may be old
 			return "the view is young"
 		}
 	case api.ReasonStarting:
@@ -87,7 +90,7 @@ func (w *world) unexplained(r *replica, h *host, q api.Ask, a api.Answer) string
 		if w.failures() == 0 {
 			return "nothing has failed"
 		}
-	case api.ReasonNotCalled, api.ReasonFailingCap:
+	case api.ReasonTurn, api.ReasonFailingCap:
 	default:
 		return "the reason is none of the closed set"
 	}

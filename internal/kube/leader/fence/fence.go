@@ -1,4 +1,4 @@
-// Package fence tells whether a yes may be said (LH-27). It is pure: it goes by the clock readings
+// Package fence tells whether a yes may be said. It is pure: it goes by the clock readings
 // that it is given, so that simulated replicas use it as it is.
 package fence
 

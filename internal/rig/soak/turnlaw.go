@@ -1,0 +1,120 @@
+package soak
+
+import (
+	"time"
+
+	"github.com/ironic-throttle/ironic-throttle/pkg/api"
+)
+
+// refusal is the last answer that left a host in the queue.
+type refusal struct {
+	r        *replica
+	life     int
+	at       time.Duration
+	ask      api.Ask
+	reason   api.Reason
+	position int
+}
+
+// by reports whether r gave it, in its present life, at most so long ago.
+func (f *refusal) by(r *replica, ago time.Duration) bool {
+	return f.r == r && f.life == r.life && r.world.at-f.at <= ago
+}
+
+// grant says who gave a slot.
+type grant struct {
+	r    *replica
+	life int
+}
+
+// failing is the number of errors from which a host is failing.
+const failing = 2
+
+// plain reports whether nothing but the slots of all and the turns of tenants can have decided about h: it has never failed,
+// and no other limit counts for it.
+func (r *replica) plain(h *host) bool {
+	l := r.settings.Slots.Limits
+	return h.errors == 0 && h.fails == 0 && !h.planned && !h.virtual && len(l.Groups) == 0
+}
+
+// turnLaw looks at a slot that h got from r, which had refused it like before.
+func (w *world) turnLaw(r *replica, h *host, before refusal) {
+	w.capLaw(r, h)
+	if r.plain(h) {
+		w.firstLaw(r, h, before)
+		w.partsLaw(r, h)
+	}
+	r.grantedAt = w.at
+}
+
+// capLaw: failing hosts hold a quarter of the slots while healthy ones want them.
+func (w *world) capLaw(r *replica, h *host) {
+	s := r.c.Status(r.clock()).Slots
+	h.asFailing = grant{}
+	if h.errors < failing || h.planned || h.virtual || len(r.settings.Slots.Groups) > 0 || h.op() == api.OpDeprovision {
+		return
+	}
+	h.asFailing = grant{r, r.life}
+	holding, healthy := 0, 0
+	for _, x := range w.hosts {
+		switch {
+		case x != h && x.asFailing == h.asFailing && holds(s, x):
+			holding++
+		case r.plain(x) && x.exists && x.refused.by(r, 8*time.Second) && x.refused.reason != api.ReasonFailingCap:
+			healthy++
+		}
+	}
+	if most := max(1, (s.Total.Limit+3)/4); holding >= most && s.Total.Free+1 <= healthy {
+		w.failf("failing hosts hold %d of %d slots, and %d healthy ones wait for the %d that are free", holding+1, s.Total.Limit, healthy, s.Total.Free)
+	}
+}
+
+// holds reports whether h has a slot that counts.
+func holds(s api.SlotsView, h *host) bool {
+	for _, o := range s.Occupants {
+		if o.NodeUUID == h.uuid && !o.Stuck {
+			return true
+		}
+	}
+	return false
+}
+
+// firstLaw: a slot that has just come free is given to nobody who was told that others are before it, while the first asks.
+func (w *world) firstLaw(r *replica, h *host, before refusal) {
+	if !before.by(r, 8*time.Second) || before.position < 2 || r.grantedAt >= before.at || before.ask.ErrorCount != 0 {
+		return
+	}
+	for _, x := range w.hosts {
+		f := x.refused
+		if x == h || !x.exists || !r.plain(x) || f.position != 1 || f.reason != api.ReasonFull || !f.by(r, 2*time.Second) || r.grantedAt >= f.at {
+			continue
+		}
+		f.ask.DryRun = true
+		if a := r.c.IsReady(r.clock(), f.ask); a.Position == 1 && (a.Reason == api.ReasonFull || a.Reason == api.ReasonTurn) {
+			w.failf("host %d, which was number %d, has the slot for which host %d was number 1 %v ago", h.n, before.position, x.n, w.at-f.at)
+		}
+	}
+}
+
+// partsLaw: while hosts of both tenants ask for slots, the tenants get as many.
+func (w *world) partsLaw(r *replica, h *host) {
+	others := func(of string) bool {
+		for _, x := range w.hosts {
+			if x != h && x.namespace == of && x.exists && r.plain(x) && x.refused.by(r, 15*time.Second) {
+				return true
+			}
+		}
+		return false
+	}
+	if !others("red") || !others("blue") {
+		r.parts = 0
+		return
+	}
+	if r.parts++; h.namespace == "red" {
+		r.parts -= 2
+	}
+	w.tally.PeakParts = max(w.tally.PeakParts, r.parts, -r.parts)
+	if most := 6; w.tally.PeakParts > most {
+		w.failf("one tenant got %d slots more than the other while both asked", w.tally.PeakParts)
+	}
+}

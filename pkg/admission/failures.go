@@ -1,0 +1,289 @@
+package admission
+
+import (
+	"cmp"
+	"errors"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/ironic-throttle/ironic-throttle/pkg/api"
+	"github.com/ironic-throttle/ironic-throttle/pkg/breaker"
+	"github.com/ironic-throttle/ironic-throttle/pkg/holdoff"
+	"github.com/ironic-throttle/ironic-throttle/pkg/ironic"
+	"github.com/ironic-throttle/ironic-throttle/pkg/slots"
+)
+
+// policy is what the decision knows of failures: the breakers, the holds, and the conductor groups in which too many
+// hosts have failed. judge reads it, WorkEnded writes it.
+type policy struct {
+	desk *Controller
+
+	set     *breaker.Set
+	watch   []string               // kinds of scopes that have breakers; empty: none
+	rate    int                    // starts in a minute; 0: no limit
+	grouped bool                   // some host has a conductor group
+	shut    map[breaker.Scope]bool // whose breaker is not CLOSED
+
+	book   *holdoff.Book
+	quota  holdoff.Quota
+	pools  map[string]*api.PoolFailures // of conductor groups, where MAX_FAILED is set
+	paused int                          // so many of them are
+
+	notices []FailureNotice
+	// What only grows: how often breakers opened, by kind of scope, and how work ended.
+	opened   map[string]uint64
+	outcomes map[api.OutcomeCount]uint64
+}
+
+// The kinds of breaker.Scope that we use.
+const (
+	ScopeIronic = "ironic"
+	ScopeGroup  = "group"
+	ScopeImage  = "image"
+)
+
+// DefaultGroup names the scope of nodes without a conductor group.
+const DefaultGroup = "default"
+
+// wholeIronic is the scope that every host is in.
+var wholeIronic = breaker.Scope{Kind: ScopeIronic}
+
+func newPolicy(desk *Controller, cfg Config, now time.Time) (*policy, error) {
+	b := cfg.Breakers
+	if b == nil {
+		b = &Breakers{Ironic: DefaultBreakers().Ironic, Others: DefaultBreakers().Others} // they watch nothing
+	}
+	p := &policy{
+		desk: desk, grouped: len(cfg.Slots.Groups) > 0, shut: map[breaker.Scope]bool{},
+		watch: slices.Clone(b.Scopes), rate: b.Ironic.RateLimitPerMinute,
+		quota: cfg.MaxFailed, opened: map[string]uint64{}, outcomes: map[api.OutcomeCount]uint64{},
+	}
+	for _, kind := range api.ScopeKinds() {
+		p.opened[kind] = 0
+	}
+	var errs [2]error
+	p.set, errs[0] = breaker.New(b.Others, map[string]breaker.Config{ScopeIronic: b.Ironic}, p.breakerChanged)
+	p.book, errs[1] = holdoff.New(cfg.Holdoff, p.holdEnded)
+	if err := errors.Join(errs[:]...); err != nil {
+		return nil, err
+	}
+	p.book.Restore(now, cfg.Holds)
+	return p, nil
+}
+
+// scopes lists the scopes of a host, as far as it is known where it belongs. Hosts without a conductor group are one
+// too, but where nobody has one they are the whole Ironic.
+func (p *policy) scopes(h *slots.Host) []breaker.Scope {
+	var out []breaker.Scope
+	if slices.Contains(p.watch, ScopeIronic) {
+		out = append(out, wholeIronic)
+	}
+	group := breaker.Scope{Kind: ScopeGroup, Name: cmp.Or(h.Group, DefaultGroup)}
+	p.grouped = p.grouped || h.Group != ""
+	if slices.Contains(p.watch, ScopeGroup) && (h.Group != "" || h.Known() && (p.grouped || p.shut[group])) {
+		out = append(out, group)
+	}
+	if slices.Contains(p.watch, ScopeImage) && h.Node != nil && h.Node.Image != "" {
+		out = append(out, breaker.Scope{Kind: ScopeImage, Name: h.Node.Image})
+	}
+	return out
+}
+
+// judge fills in what failures say of a start: hold, unplaced, pause, open, rate. It changes nothing.
+func (p *policy) judge(now time.Time, f *facts) {
+	if !p.book.Idle() {
+		f.hold = p.book.Judge(now, p.holdAsk(f))
+	}
+	if f.hold.Held || f.deletion || len(p.shut) == 0 && len(p.pools) == 0 && p.rate == 0 {
+		return
+	}
+	h := f.host
+	// Where failures stop a part of all hosts, one that Ironic has not shown cannot be judged.
+	partly := p.paused > 0 || len(p.shut) > 1 || len(p.shut) == 1 && !p.shut[wholeIronic]
+	f.unplaced = !h.Known() && partly
+	if pool := p.pools[h.Group]; pool != nil && pool.Paused {
+		f.pause = pool
+	}
+	if !f.unplaced && f.pause == nil {
+		p.check(now, f, p.scopes(h)...)
+	}
+}
+
+// check fills in what the first breaker of those scopes says that lets nobody start: open or rate.
+func (p *policy) check(now time.Time, f *facts, scopes ...breaker.Scope) {
+	err := p.set.Check(now, scopes...)
+	errors.As(err, &f.open)
+	errors.As(err, &f.rate)
+}
+
+// holdAsk is the question to the holds.
+func (p *policy) holdAsk(f *facts) holdoff.Ask {
+	h, uuid := f.host, p.heldAs(slots.ID{UUID: cmp.Or(f.host.UUID, f.ID.UUID), Name: f.ID.Name})
+	return holdoff.Ask{
+		UUID: uuid, Name: f.ID.Name, UID: f.UID, Op: f.Op, State: f.State, Deleting: f.Deleting, Left: f.left,
+		Bare: f.bare, Spec: f.Spec, Release: f.release, Active: h.State() == ironic.Active,
+		DeployFailed: h.State() == ironic.DeployFailed && !goesOn(h, f.Op),
+	}
+}
+
+// heldAs is the UUID under which the book has a host: one that is known by name alone may have failed before we
+// started.
+func (p *policy) heldAs(id slots.ID) string {
+	if id.UUID != "" || p.book.Idle() {
+		return id.UUID
+	}
+	uuid, _ := p.book.Find(id.Name)
+	return uuid
+}
+
+// cancel ends the permit of a slot that ends without an outcome.
+func (p *policy) cancel(now time.Time, h *slots.Host) {
+	p.set.Cancel(now, h.Permit)
+	h.Permit = nil
+}
+
+// errors is the highest number of failures that is known of a host: BMO's, which a deprovision resets; our own; and
+// that of the holds, which survives a restart. A host that is being deleted never waits for its errors.
+func (p *policy) errors(h *slots.Host) int {
+	known := max(h.Asked.Errors, h.Failures)
+	switch {
+	case h.Asked.Deleting:
+		return 0
+	case p.book.Idle():
+		return known
+	}
+	return max(known, p.book.Failures(p.heldAs(h.ID)))
+}
+
+// holdKinds are the kinds of work that can fail before there is an instance.
+var holdKinds = map[ironic.Work]holdoff.Kind{
+	ironic.WorkInspect: holdoff.Inspection, ironic.WorkClean: holdoff.Cleaning, ironic.WorkDeploy: holdoff.Deployment,
+}
+
+// WorkEnded takes the end of a piece of work: what really happened in Ironic.
+func (f follow) WorkEnded(now time.Time, e slots.Ending) {
+	p, h := f.c.policy, e.Host
+	switch kind, ok := holdKinds[e.Work]; e.Result {
+	case slots.Gone:
+		p.book.Gone(h.UUID)
+		return
+	case slots.Succeeded:
+		if ok || e.State == ironic.Active {
+			p.book.Succeeded(now, h.UUID, kind, e.State == ironic.Active)
+		}
+	case slots.Failed, slots.Found:
+		fresh := ok && p.failed(now, h, e, kind)
+		if e.Result == slots.Failed || fresh && p.book.Held(now, h.UUID) {
+			p.failure(now, e, fresh)
+		}
+	}
+	if e.Result != slots.Found { // nobody knows when that failed
+		p.record(now, h, e)
+	}
+}
+
+// record counts an outcome in the breakers. It ends the permit of the host's slot, unless it is only a step towards
+// what the slot is for. Where the limit was cut for the host's boot, its failure says nothing about the whole Ironic.
+func (p *policy) record(now time.Time, h *slots.Host, e slots.Ending) {
+	whose := map[bool]string{true: "ours", false: "foreign"}[e.Ours]
+	p.outcomes[api.OutcomeCount{Result: string(e.Result), Work: string(e.Work), Whose: whose}]++
+	permit, scopes := h.Permit, p.scopes(h)
+	switch e.Result {
+	case slots.Succeeded:
+		if !e.Reached { // its host goes on
+			p.set.RecordStep(now, permit, h.UUID, string(e.Work), scopes...)
+			return
+		}
+		p.set.RecordSuccess(now, permit, h.UUID, string(e.Work), scopes...)
+	case slots.Failed:
+		if p.desk.limiters.CutFor(bootName(h)) {
+			scopes = slices.DeleteFunc(scopes, func(s breaker.Scope) bool { return s == wholeIronic })
+		}
+		p.set.RecordFailure(now, permit, h.UUID, string(e.Work), errors.New(causeOf(e)), scopes...)
+	default:
+		p.set.Cancel(now, permit)
+	}
+	h.Permit = nil
+}
+
+// failed enters a failure in the book, unless the host has an instance. fresh: it was not there.
+func (p *policy) failed(now time.Time, h *slots.Host, e slots.Ending, kind holdoff.Kind) (fresh bool) {
+	if e.Rework || h.Deployed || !slices.Contains(ironic.FailedBefore(), e.State) {
+		return false
+	}
+	known, _ := p.desk.hostOf(api.Ask{NodeUUID: h.UUID}) // it may have failed without an ask
+	fresh = p.book.Failed(now, holdoff.Failure{
+		UUID: h.UUID, Name: h.Name, UID: h.Asked.UID, State: string(e.State), Token: e.Token, Kind: kind,
+		Cause: ironic.Line(e.Cause, maxCause), Spec: cmp.Or(h.Asked.Spec, known.Spec),
+	})
+	if p.book.Held(now, h.UUID) {
+		p.desk.order.Stop(h)
+	}
+	return fresh
+}
+
+// breakerChanged hears of each change of a breaker. When it opens, its hosts leave the order until they ask again.
+func (p *policy) breakerChanged(e breaker.Event) {
+	notice := FailureNotice{
+		Kind: BreakerChanged, Scope: e.Scope.String(), From: string(e.From), To: string(e.To), ByHand: e.ByHand,
+		Causes: p.desk.showCauses(e.Causes),
+	}
+	p.notices = append(p.notices, notice)
+	switch e.To {
+	case breaker.Closed:
+		delete(p.shut, e.Scope)
+	case breaker.Open:
+		p.opened[e.Scope.Kind]++
+		p.shut[e.Scope] = true
+		p.desk.stopAll(func(h *slots.Host) bool { return slices.Contains(p.scopes(h), e.Scope) })
+	}
+}
+
+func (c *Controller) stopAll(of func(*slots.Host) bool) {
+	c.order.Each(func(h *slots.Host) {
+		if of(h) {
+			c.order.Stop(h)
+		}
+	})
+}
+
+// countPools counts the known hosts that have failed or are held, and pauses and reopens conductor groups.
+func (p *policy) countPools(now time.Time) {
+	was := p.pools
+	p.pools, p.paused = map[string]*api.PoolFailures{}, 0
+	if !p.quota.Limits() {
+		return
+	}
+	p.desk.ledger.All(func(h *slots.Host) {
+		if h.Known() && h.Node == nil {
+			return // Ironic does not have it
+		}
+		pool := p.pools[h.Group]
+		if pool == nil {
+			pool = &api.PoolFailures{Pool: h.Group}
+			p.pools[h.Group] = pool
+		}
+		pool.Hosts++
+		if h.State().Failed() || p.book.Held(now, h.UUID) {
+			pool.Failed++
+		}
+		if h.State().Failed() { // nothing else would show that somebody has repaired it
+			p.desk.ledger.Recheck(now, h)
+		}
+	})
+	for _, group := range slices.Sorted(maps.Keys(p.pools)) {
+		pool, before := p.pools[group], was[group]
+		pool.Allowed, pool.Paused = p.quota.Allowed(pool.Hosts), p.quota.Exceeded(pool.Failed, pool.Hosts)
+		if pool.Paused {
+			p.paused++
+		}
+		if pool.Paused == (before != nil && before.Paused) {
+			continue
+		}
+		p.notices = append(p.notices, FailureNotice{Kind: PoolChanged, Pool: *pool})
+		if pool.Paused {
+			p.desk.stopAll(func(h *slots.Host) bool { return h.Group == group })
+		}
+	}
+}

@@ -1,0 +1,160 @@
+package admission
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/ironic-throttle/ironic-throttle/pkg/api"
+	"github.com/ironic-throttle/ironic-throttle/pkg/fairshare"
+	"github.com/ironic-throttle/ironic-throttle/pkg/slots"
+)
+
+// Status shows everything but the version and the settings, which the caller knows.
+func (c *Controller) Status(now time.Time) api.Status {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.ledger.Tick(now)
+	s := api.Status{
+		Mode: string(c.cfg.Mode), Now: now, View: c.ledger.View(now), Slots: c.ledger.Occupancy(now),
+		Totals: c.ledger.Totals(), Asks: c.asks.counts(), Refusals: c.refusals.counts(), Turns: c.showTurns(now),
+		Breakers: c.breakers(now), Storm: c.policy.show(), Sizing: c.sizing(now), Holds: c.policy.holdCounts(now),
+	}
+	s.View.LastError = c.failure
+	s.Slots.Total.Waiting = c.waiting(slots.Pool{})
+	for _, p := range c.ledger.Pools()[1:] {
+		view := s.Slots.Pools[p.String()]
+		view.Waiting = c.order.Queued(p)
+		s.Slots.Pools[p.String()] = view
+	}
+	s.Headline = c.headline(now, &s)
+	return s
+}
+
+const (
+	leastTenants = 100 // of a queue are shown whatever the limit of hosts
+	namedTenants = 50  // have their names in metrics, the first that were shown: the others share one
+)
+
+// QueueOf shows the order of the hosts that wait and that query wants, pool by pool.
+func (c *Controller) QueueOf(now time.Time, query api.QueueQuery) api.Queue {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	q := api.Queue{Pools: []api.PoolQueue{}}
+	for _, pool := range c.ledger.Pools() {
+		q.Pools = append(q.Pools, c.showQueue(now, pool, query))
+	}
+	return q
+}
+
+func (c *Controller) showQueue(now time.Time, pool slots.Pool, query api.QueueQuery) api.PoolQueue {
+	v, s := c.order.View(now, pool), c.ledger.Slots(pool)
+	q := api.PoolQueue{
+		Pool: pool.String(), Limit: s.Limit, Free: s.Free, Waiting: v.Waiting, Due: v.Due, Silent: v.Silent,
+		Stopped: v.Stopped, MeanSlotSeconds: tenths(max(v.MeanSlot, 0)),
+		FailingOpen: v.FailingHeld < v.FailingMost, FailingAllowed: v.FailingMost, FailingHeld: v.FailingHeld,
+		PlannedHeld: c.plannedHeld(pool), PlannedAllowed: fairshare.PlannedMost(s.Limit),
+		Tenants: []api.TenantQueue{}, TenantCount: len(v.Tenants), Hosts: []api.QueuedHost{},
+	}
+	for _, t := range v.Tenants {
+		q.Tenants = append(q.Tenants, api.TenantQueue{
+			Tenant: t.Name, Weight: t.Weight, Holding: t.Holding, Waiting: t.Waiting, Failing: t.Failing,
+			Granted: uint64(max(0, t.Grants)),
+		})
+	}
+	slices.SortStableFunc(q.Tenants, func(a, b api.TenantQueue) int { return cmp.Compare(b.Waiting, a.Waiting) })
+	q.Tenants = q.Tenants[:min(len(q.Tenants), max(query.Limit, leastTenants))]
+	hosts := slices.Collect(c.order.Hosts(pool))
+	if !query.All() { // the others are found by their namespace or reason only
+		hosts = append(hosts, c.order.Others(pool)...)
+		c.ledger.All(func(h *slots.Host) {
+			outside := h.LastTold == api.ReasonHold || h.LastTold == api.ReasonPlannedYields
+			if outside && !h.Turn.Waits && h.Slot == nil && h.Pool == pool {
+				hosts = append(hosts, h)
+			}
+		})
+	}
+	for _, h := range hosts {
+		shown := c.showQueued(now, h)
+		of := query.Namespace == "" || shown.Tenant == query.Namespace || h.Namespace() == query.Namespace
+		if !of || query.Reason != "" && shown.Reason != query.Reason {
+			continue
+		}
+		if !query.All() {
+			q.Matching++
+		}
+		if len(q.Hosts) < query.Limit {
+			q.Hosts = append(q.Hosts, shown)
+		}
+	}
+	return q
+}
+
+// showQueued shows one host that wants a slot.
+func (c *Controller) showQueued(now time.Time, h *slots.Host) api.QueuedHost {
+	t := &h.Turn
+	q := api.QueuedHost{
+		Name: h.Name, NodeUUID: h.UUID, Tenant: h.Tenant(), Reason: h.LastTold, Lane: c.order.Lane(h), Errors: t.Errors,
+		SilentSeconds: tenths(now.Sub(h.AskedAt)),
+	}
+	if h.LastTold == api.ReasonPlannedYields {
+		q.Lane = "planned"
+	}
+	if !t.Waits {
+		return q
+	}
+	q.WaitedSeconds, q.Due = tenths(now.Sub(t.Since)), c.order.Due(now, h)
+	if t.InLine {
+		q.Position = c.order.Position(h)
+		if half, most := c.order.Expect(h); half >= 0 {
+			expect, atMost := tenths(half), tenths(most)
+			q.ExpectSeconds, q.AtMostSeconds = &expect, &atMost
+		}
+	}
+	return q
+}
+
+// tenths is d in seconds, as exactly as people read them.
+func tenths(d time.Duration) float64 { return d.Round(100 * time.Millisecond).Seconds() }
+
+// showTurns adds up what the order did.
+func (c *Controller) showTurns(now time.Time) api.Turns {
+	bounds, stats := fairshare.WaitBounds(), &c.order.Stats
+	sum := api.Turns{
+		Overtakes: stats.Overtakes, Stopped: c.order.Stopped(), Waiting: []api.WaitingCount{},
+		Grants: map[string]uint64{"healthy": stats.Grants[0], "failing": stats.Grants[1], "planned": stats.Grants[2]},
+		Waits:  api.WaitHistogram{SumSeconds: stats.WaitSum.Seconds()},
+	}
+	for i, n := range stats.Waits {
+		sum.Waits.Count += n
+		if i < len(bounds) {
+			sum.Waits.Bounds = append(sum.Waits.Bounds, bounds[i].Seconds())
+			sum.Waits.Counts = append(sum.Waits.Counts, sum.Waits.Count)
+		}
+	}
+	cells := map[[2]string]api.WaitingCount{} // by tenant and lane
+	add := func(tenant, lane string, hosts int, waited time.Duration) {
+		cell := cells[[2]string{tenant, lane}]
+		cells[[2]string{tenant, lane}] = api.WaitingCount{
+			Lane: lane, Tenant: tenant, Hosts: cell.Hosts + hosts, WaitedSeconds: max(cell.WaitedSeconds, tenths(waited)),
+		}
+	}
+	for _, pool := range c.ledger.Pools() {
+		for _, t := range c.order.View(now, pool).Tenants {
+			name := t.Name
+			if len(c.named) < namedTenants {
+				c.named[name] = true
+			}
+			if !c.named[name] {
+				name = "(others)"
+			}
+			add(name, "healthy", t.Waiting-t.Failing, t.Waited[0])
+			add(name, "failing", t.Failing, t.Waited[1])
+		}
+	}
+	sum.Waiting = slices.SortedFunc(maps.Values(cells), func(a, b api.WaitingCount) int {
+		return cmp.Or(cmp.Compare(a.Tenant, b.Tenant), cmp.Compare(a.Lane, b.Lane))
+	})
+	return sum
+}
