@@ -1,0 +1,207 @@
+package play
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"io"
+	"maps"
+	"net/http"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+)
+
+// cluster is an API server in memory that has BareMetalHosts and takes Events, and nothing else.
+type cluster struct {
+	mu      sync.Mutex
+	version int
+	hosts   map[string]object // by namespace/name
+	watches []chan []byte
+	events  logbook
+}
+
+// object is one of Kubernetes.
+type object = map[string]any
+
+// kubeconfig leads to the cluster, whatever the address.
+const kubeconfig = `{"apiVersion": "v1", "kind": "Config", "current-context": "c",
+	"contexts": [{"name": "c", "context": {"cluster": "c", "namespace": "metal3"}}],
+	"clusters": [{"name": "c", "cluster": {"server": "http://api"}}]}`
+
+// joinCluster makes a program run in a cluster.
+func (p *program) joinCluster() error {
+	p.cluster = &cluster{hosts: map[string]object{}}
+	file := filepath.Join(p.dir, "kubeconfig")
+	p.env["KUBECONFIG"], p.env["IRONIC_THROTTLE_KUBERNETES"], p.env["POD_NAME"] = file, "on", "throttle"
+	return os.WriteFile(file, []byte(kubeconfig), 0o600)
+}
+
+// RoundTrip implements http.RoundTripper.
+func (c *cluster) RoundTrip(r *http.Request) (*http.Response, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	switch {
+	case r.Method == http.MethodGet && strings.HasSuffix(r.URL.Path, "/baremetalhosts"):
+		if r.URL.Query().Get("watch") != "" {
+			w := &watch{ctx: r.Context(), events: make(chan []byte, 1<<14)}
+			c.watches = append(c.watches, w.events)
+			return answered(r, http.StatusOK, w), nil
+		}
+		return answeredJSON(r, http.StatusOK, object{
+			"kind": "BareMetalHostList", "apiVersion": "metal3.io/v1alpha1", "items": slices.Collect(maps.Values(c.hosts)),
+			"metadata": object{"resourceVersion": strconv.Itoa(c.version + 1)},
+		})
+	case r.Method != http.MethodGet && strings.Contains(r.URL.Path, "/events"):
+		text, err := io.ReadAll(r.Body)
+		_, _ = c.events.Write(append(bytes.ReplaceAll(text, []byte("\n"), nil), '\n'))
+		return answered(r, http.StatusCreated, io.NopCloser(bytes.NewReader(text))), err
+	}
+	return answeredJSON(r, http.StatusNotFound, object{
+		"kind": "Status", "apiVersion": "v1", "status": "Failure", "reason": "NotFound", "code": http.StatusNotFound,
+	})
+}
+
+func answered(r *http.Request, code int, body io.ReadCloser) *http.Response {
+	h := http.Header{"Content-Type": {"application/json"}}
+	return &http.Response{StatusCode: code, Header: h, Body: body, Request: r}
+}
+
+// answeredJSON answers with v.
+func answeredJSON(r *http.Request, code int, v any) (*http.Response, error) {
+	text, err := json.Marshal(v)
+	if err != nil {
+		return nil, err
+	}
+	return answered(r, code, io.NopCloser(bytes.NewReader(text))), nil
+}
+
+// watch is the body of a watch: events as they happen, and a bookmark every minute.
+type watch struct {
+	ctx    context.Context
+	events chan []byte
+	rest   []byte
+}
+
+// Read implements io.Reader.
+func (w *watch) Read(to []byte) (int, error) {
+	if len(w.rest) == 0 {
+		select {
+		case w.rest = <-w.events:
+		case <-time.After(time.Minute):
+			w.rest = []byte(`{"type":"BOOKMARK","object":{"metadata":{"resourceVersion":"1"}}}` + "\n")
+		case <-w.ctx.Done():
+			return 0, w.ctx.Err()
+		}
+	}
+	n := copy(to, w.rest)
+	w.rest = w.rest[n:]
+	return n, nil
+}
+
+// Close implements io.Closer.
+func (w *watch) Close() error { return nil }
+
+// happens changes a host and tells all watches.
+func (c *cluster) happens(kind, key string, host object) error {
+	c.version++
+	host["metadata"].(object)["resourceVersion"] = strconv.Itoa(c.version)
+	c.hosts[key] = host
+	if kind == "DELETED" {
+		delete(c.hosts, key)
+	}
+	text, err := json.Marshal(object{"type": kind, "object": host})
+	if err != nil {
+		return err
+	}
+	for _, events := range c.watches {
+		events <- append(text, '\n')
+	}
+	return nil
+}
+
+// hostFields are what a play may say of a BareMetalHost.
+var hostFields = map[string]string{
+	"ns": "=", "consumer": "=", "state": "=", "errors": "=", "fails": "=", "image": "=", "holdoff": "=",
+	"deleting": "?", "paused": "?",
+}
+
+// exists is the step bmh: BareMetalHosts are made or changed, or deleted.
+func exists(w *words) func(*stage) error {
+	w.play.cluster = true
+	gone := w.takes("delete")
+	names, fields := w.names(), w.fields(hostFields)
+	w.numberOf(fields, "errors")
+	w.numberOf(fields, "fails")
+	return func(s *stage) error {
+		c := s.program.cluster
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		for _, name := range names {
+			ns := orDefault(fields["ns"])
+			h, known := c.hosts[ns+"/"+name]
+			switch {
+			case gone && !known:
+				return impossible{errNoHost}
+			case gone:
+				if err := c.happens("DELETED", ns+"/"+name, h); err != nil {
+					return err
+				}
+				continue
+			case !known:
+				h = newHost(ns, name, strconv.Itoa(c.version+1))
+			}
+			h["status"].(object)["provisioning"].(object)["ID"] = s.uuid(ns, name)
+			change(h, fields)
+			if err := c.happens(map[bool]string{true: "MODIFIED", false: "ADDED"}[known], ns+"/"+name, h); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+}
+
+func newHost(ns, name, uid string) object {
+	return object{
+		"apiVersion": "metal3.io/v1alpha1", "kind": "BareMetalHost",
+		"metadata": object{"namespace": ns, "name": name, "uid": uid, "annotations": object{}},
+		"spec":     object{"image": object{"url": "http://images/one"}},
+		"status":   object{"provisioning": object{"state": "available"}},
+	}
+}
+
+func change(h object, fields map[string]string) {
+	meta, spec, status := h["metadata"].(object), h["spec"].(object), h["status"].(object)
+	for key, value := range fields {
+		switch key {
+		case "consumer":
+			spec["consumerRef"] = object{
+				"apiVersion": "metal3.io/v1alpha1", "kind": "HostClaim", "name": "claim", "namespace": value,
+			}
+		case "state":
+			status["provisioning"].(object)["state"] = spaced(value)
+		case "errors":
+			status["errorCount"] = json.Number(value)
+		case "fails":
+			status["provisioningFailCount"] = json.Number(value)
+		case "image":
+			spec["image"] = object{"url": "http://images/" + value}
+		case "holdoff":
+			meta["annotations"].(object)["ironic-throttle.metal3.io/holdoff"] = value
+		case "paused":
+			meta["annotations"].(object)["baremetalhost.metal3.io/paused"] = "by hand"
+		case "deleting":
+			meta["deletionTimestamp"] = stamp(time.Now())
+		}
+	}
+}
+
+// events is the step events: Events that the throttle has written.
+func events(w *words) func(*stage) error {
+	w.play.cluster = true
+	return counted(w, "Events", func(s *stage) *logbook { return &s.program.cluster.events })
+}

@@ -1,0 +1,163 @@
+package play
+
+import (
+	"errors"
+	"fmt"
+	"time"
+)
+
+// host asks by itself until it is through.
+type host struct {
+	ns, name, op       string
+	work, every, retry time.Duration
+	fails, undo        bool
+
+	phase  phase
+	due    time.Duration // when it does the next thing
+	reply  <-chan answer // it waits for
+	errs   int
+	grants int
+	left   bool // it asks no more
+}
+
+type phase int
+
+const (
+	wants    phase = iota // asks for op
+	works                 // at it
+	undoes                // asks for a deprovision after a failure
+	cleans                // at it
+	finished              // through
+	vanished              // its node was deleted
+)
+
+// course is how an operation goes: state of the BareMetalHost, provision states of the node.
+type course struct{ bmh, busy, good, bad string }
+
+var courses = map[string]course{
+	"inspect":     {"inspecting", "inspecting", "manageable", "inspect failed"},
+	"prepare":     {"preparing", "cleaning", "manageable", "clean failed"},
+	"provision":   {"provisioning", "deploying", "active", "deploy failed"},
+	"deprovision": {"deprovisioning", "cleaning", "available", "clean failed"},
+	"rescue":      {"provisioned", "rescuing", "rescue", "rescue failed"},
+	"unrescue":    {"provisioned", "unrescuing", "active", "unrescue failed"},
+	"service":     {"provisioned", "servicing", "active", "service failed"},
+}
+
+var errNoHost = errors.New("the cluster has no such BareMetalHost")
+
+var errNoNode = errors.New("Ironic has no such node") //nolint:staticcheck // Ironic has a capital
+
+// busy is how long a host that waits for an answer looks away.
+const busy = 100 * time.Millisecond
+
+// next is when h does something by itself; false where it does nothing more.
+func (h *host) next(now time.Duration) (time.Duration, bool) {
+	switch {
+	case h.reply != nil:
+		return now + busy, true
+	case h.phase >= finished, h.left && (h.phase == wants || h.phase == undoes):
+		return 0, false
+	}
+	return h.due, true
+}
+
+// act lets h do what is due.
+func (s *stage) act(h *host) error {
+	if at, more := h.next(s.now()); !more || h.reply == nil && at > s.now() {
+		return nil
+	}
+	switch {
+	case h.phase == works:
+		return s.worked(h)
+	case h.phase == cleans:
+		h.phase, h.due = wants, s.now()+h.retry
+		return s.bring(h, "available", "")
+	case h.reply == nil:
+		op := h.op
+		if h.phase == undoes {
+			op = "deprovision"
+		}
+		h.due = s.now() + h.every
+		h.reply = s.ask(h.ns, h.name, op, true, map[string]any{
+			"errorCount": h.errs, "provisioningFailCount": h.errs, "bmhState": courses[op].bmh,
+		})
+	}
+	select {
+	case a := <-h.reply:
+		h.reply = nil
+		return s.told(h, a.asked())
+	default:
+		return nil
+	}
+}
+
+// told takes an answer: with a yes, work begins.
+func (s *stage) told(h *host, a answer) error {
+	if !a.ready || a.reason == "done" {
+		return nil
+	}
+	h.grants++
+	h.due = s.now() + h.work
+	if h.phase == undoes {
+		h.phase = cleans
+		return s.bring(h, "cleaning", "agent")
+	}
+	h.phase = works
+	return s.bring(h, courses[h.op].busy, "agent")
+}
+
+// worked ends the work of h.
+func (s *stage) worked(h *host) error {
+	c := courses[h.op]
+	if !h.fails {
+		h.phase = finished
+		return s.bring(h, c.good, "")
+	}
+	h.errs++
+	h.phase, h.due = wants, s.now()+h.retry
+	if h.undo {
+		h.phase = undoes
+	}
+	return s.bring(h, c.bad, "no boot device")
+}
+
+// bring moves the node of h: with an agent, with an error, or with neither. A host whose node was deleted
+// asks no more.
+func (s *stage) bring(h *host, state, with string) error {
+	s.ironic.mu.Lock()
+	defer s.ironic.mu.Unlock()
+	n := s.ironic.find(h.ns, h.name)
+	if n == nil {
+		h.phase = vanished
+		return nil
+	}
+	s.ironic.move(n, state)
+	n["last_error"], n["driver_internal_info"] = nil, map[string]any{}
+	switch with {
+	case "":
+	case "agent":
+		n["driver_internal_info"] = agent()
+	default:
+		n["last_error"] = with
+	}
+	return nil
+}
+
+func agent() map[string]any { return map[string]any{"agent_url": "http://192.0.2.1:9999"} }
+
+// hosts are those of names that ask by themselves.
+func (s *stage) hostsOf(names []string) ([]*host, error) {
+	var found []*host
+	for _, name := range names {
+		for _, h := range s.hosts {
+			if h.name == name || h.ns+"/"+h.name == name {
+				found = append(found, h)
+			}
+		}
+	}
+	if len(found) == 0 {
+		return nil, fmt.Errorf("none of the %d hosts asks by itself", len(names))
+	}
+	return found, nil
+}

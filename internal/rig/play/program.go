@@ -1,0 +1,275 @@
+package play
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"maps"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing/synctest"
+
+	"github.com/ironic-throttle/ironic-throttle/internal/app"
+	"github.com/ironic-throttle/ironic-throttle/internal/config"
+)
+
+// program is the throttle, of which one process lives at a time.
+type program struct {
+	dir    string            // what outlives a process
+	env    map[string]string // its environment
+	file   map[string]string // the settings in its config file
+	ironic *ironic
+	log    logbook
+
+	cluster *cluster // nil: it is outside of any
+	life    *life    // nil: it does not run
+}
+
+// life is one process.
+type life struct {
+	app  *app.App
+	wire *wire
+	end  context.CancelFunc
+	done chan struct{}     // closed when it has ended
+	err  error             // how, then
+	env  map[string]string // what it has replaced in our environment
+}
+
+// Where a program keeps its things in dir.
+const (
+	holdsName  = "holds"
+	configName = "throttle.yaml"
+)
+
+func newProgram(dir string, x *ironic) *program {
+	return &program{dir: dir, ironic: x, file: map[string]string{}, env: map[string]string{
+		"IRONIC_ENDPOINT":                        "http://ironic:6385",
+		"METAL3_AUTH_ROOT_DIR":                   dir,
+		"IRONIC_THROTTLE_HOLDOFF_FILE":           filepath.Join(dir, holdsName),
+		"IRONIC_THROTTLE_GATEWAY_LISTEN_ADDRESS": "127.0.0.1:6390", // nothing listens, but then there is a gateway
+	}}
+}
+
+// start begins a process. It must be called in a bubble.
+func (p *program) start(ctx context.Context) error {
+	l := &life{wire: &wire{next: p.ironic}, done: make(chan struct{})}
+	if len(p.file) > 0 {
+		if err := p.writeFile(); err != nil {
+			return err
+		}
+		p.env["IRONIC_THROTTLE_CONFIG"] = filepath.Join(p.dir, configName)
+	}
+	l.env = replaceEnviron(p.env)
+	src := config.Sources{Exists: func(string) bool { return false }}
+	cfg, warnings, err := config.Load(src)
+	if err == nil {
+		o := app.Options{
+			Config: cfg, Warnings: warnings, Reload: &src, Log: slog.New(slog.NewTextHandler(&p.log, nil)), Version: "play",
+			Transport: l.wire, NoListeners: true,
+		}
+		if p.cluster != nil {
+			o.ClusterTransport = p.cluster
+		}
+		l.app, err = app.New(ctx, o)
+	}
+	if err != nil {
+		replaceEnviron(l.env)
+		return err
+	}
+	ctx, l.end = context.WithCancel(ctx)
+	p.life = l
+	go func() { l.err = l.app.Run(ctx); close(l.done) }()
+	synctest.Wait()
+	return p.ended()
+}
+
+// ended is an error where the process has ended by itself.
+func (p *program) ended() error {
+	if p.life == nil {
+		return nil
+	}
+	select {
+	case <-p.life.done:
+		err := p.life.err
+		p.life.end()
+		replaceEnviron(p.life.env)
+		p.life = nil
+		return fmt.Errorf("the throttle has ended by itself: %w", cmp.Or(err, errors.New("without an error")))
+	default:
+		return nil
+	}
+}
+
+// kill ends the process as kill -9 does: nothing reaches Ironic any more, and what it writes at its end is
+// as if it had not been written.
+func (p *program) kill() error {
+	l := p.life
+	if l == nil {
+		return nil
+	}
+	holds := filepath.Join(p.dir, holdsName)
+	kept, missing := os.ReadFile(holds)
+	l.wire.cut.Store(true)
+	l.end()
+	<-l.done
+	replaceEnviron(l.env)
+	p.life = nil
+	if missing != nil {
+		return os.RemoveAll(holds)
+	}
+	return os.WriteFile(holds, kept, 0o600)
+}
+
+// writeFile writes the config file.
+func (p *program) writeFile() error {
+	text := "# the settings that a play changes\n"
+	for _, name := range slices.Sorted(maps.Keys(p.file)) {
+		if value := p.file[name]; value != "" {
+			text += fileKey(name) + ": " + strconv.Quote(value) + "\n"
+		}
+	}
+	return os.WriteFile(filepath.Join(p.dir, configName), []byte(text), 0o600)
+}
+
+// fileKey is the name of a setting in the config file.
+func fileKey(env string) string {
+	var key strings.Builder
+	for i, part := range strings.Split(strings.TrimPrefix(env, "IRONIC_THROTTLE_"), "_") {
+		part = strings.ToLower(part)
+		if i > 0 && part != "" {
+			part = strings.ToUpper(part[:1]) + part[1:]
+		}
+		key.WriteString(part)
+	}
+	return key.String()
+}
+
+// ours are the beginnings of all names that the throttle reads in the environment.
+var ours = []string{"IRONIC_", "METAL3_", "MAX_CONCURRENT_", "PROVISIONING_", "BMO_", "POD_", "KUBE"}
+
+// replaceEnviron makes env all that the throttle finds in the environment, and returns what was there.
+func replaceEnviron(env map[string]string) (before map[string]string) {
+	before = map[string]string{}
+	for _, entry := range os.Environ() {
+		name, value, _ := strings.Cut(entry, "=")
+		if slices.ContainsFunc(ours, func(begin string) bool { return strings.HasPrefix(name, begin) }) {
+			before[name] = value
+			_ = os.Unsetenv(name) // fails on no name that was set
+		}
+	}
+	for name, value := range env {
+		_ = os.Setenv(name, value) // checked when the play was read
+	}
+	return before
+}
+
+// answer is what somebody is told.
+type answer struct {
+	code   int
+	reason string // of a check, or of the gateway
+	ready  bool
+	text   string // the body, or the sentence of a check
+}
+
+// unasked is the answer to what could not be asked.
+func unasked(why string) <-chan answer {
+	c := make(chan answer, 1)
+	c <- answer{reason: "no answer", text: why}
+	return c
+}
+
+// request asks a handler of the program. The answer comes as soon as it is there, which may take time.
+func (p *program) request(gateway bool, method, path, body string) <-chan answer {
+	if p.life == nil {
+		return unasked("the throttle does not run")
+	}
+	host, handler := "http://127.0.0.1:8087", p.life.app.API()
+	if gateway {
+		host, handler = "http://127.0.0.1:6390", p.life.app.Gateway()
+	}
+	r := httptest.NewRequestWithContext(context.Background(), method, host+path, strings.NewReader(body))
+	if body != "" || method != http.MethodGet { // the API wants it of everything that may change something
+		r.Header.Set("Content-Type", "application/json")
+	}
+	r.Header.Set("X-OpenStack-Ironic-API-Version", "1."+strconv.Itoa(p.ironic.minor))
+	c := make(chan answer, 1)
+	go func() {
+		w := httptest.NewRecorder()
+		handler.ServeHTTP(w, r)
+		c <- answer{code: w.Code, reason: w.Header().Get("X-Ironic-Throttle-Reason"), text: w.Body.String()}
+	}()
+	synctest.Wait()
+	return c
+}
+
+// asked reads the answer to a check.
+func (a answer) asked() answer {
+	if a.code != http.StatusOK {
+		if a.code != 0 {
+			a.reason = strconv.Itoa(a.code)
+		}
+		return a
+	}
+	var said struct {
+		Ready           bool
+		Reason, Message string
+	}
+	if err := json.Unmarshal([]byte(a.text), &said); err != nil {
+		return a
+	}
+	return answer{code: a.code, ready: said.Ready, reason: said.Reason, text: said.Message}
+}
+
+// wire is the way to Ironic until it is cut.
+type wire struct {
+	next http.RoundTripper
+	cut  atomic.Bool
+}
+
+// RoundTrip implements http.RoundTripper.
+func (w *wire) RoundTrip(r *http.Request) (*http.Response, error) {
+	if w.cut.Load() {
+		return nil, errRefused
+	}
+	return w.next.RoundTrip(r)
+}
+
+// logbook is the log of all processes.
+type logbook struct {
+	mu   sync.Mutex
+	text bytes.Buffer
+}
+
+func (b *logbook) Write(p []byte) (int, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.text.Write(p)
+}
+
+func (b *logbook) String() string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.text.String()
+}
+
+// count counts the lines that have all words.
+func (b *logbook) count(words []string) int {
+	n := 0
+	for line := range strings.Lines(b.String()) {
+		if lacks(line, words) == "" {
+			n++
+		}
+	}
+	return n
+}
