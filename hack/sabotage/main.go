@@ -2,7 +2,7 @@
 // internal/rig/soak look for it:
 //
 //	go run ./hack/sabotage
-//	go run ./hack/sabotage -histories 1000 -only fence
+//	go run ./hack/sabotage -histories 10000 -only hold
 //
 // The edits are in breaks.go; the compiler reads them from an overlay, so no file changes. It ends with 1 when
 // a break is not found.
@@ -46,10 +46,10 @@ var errMissed = errors.New("not all breaks were found")
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	flags := flag.NewFlagSet("sabotage", flag.ContinueOnError)
 	flags.SetOutput(stderr)
-	histories := flags.Int("histories", 10000, "within how many histories each must be found")
+	histories := flags.Int("histories", 1000, "within how many histories each must be found")
 	seed := flags.Uint64("seed", 1, "the first seed")
 	from := flags.Int("from", 1, "the first break, by number")
-	only := flags.String("only", "", "those alone whose words have this in them")
+	only := flags.String("only", "", "only those whose words have this in them")
 	if err := flags.Parse(args); err != nil {
 		return err
 	}
