@@ -36,7 +36,7 @@ type run struct {
 // runs go from what needs least to what needs most. Several counts of the same
 // benchmark are taken for their median.
 var runs = []run{
-	{name: "Decision", pkg: "./pkg/admission", args: []string{"-benchtime", "300ms", "-count", "5", "-benchmem"}},
+	{name: "AskThatFindsNothingFree", pkg: "./pkg/admission", args: []string{"-benchtime", "300ms", "-count", "5", "-benchmem"}},
 	{name: "AskSucceed", dir: "hack/bench/gobreaker", pkg: ".", args: []string{"-benchtime", "500ms", "-count", "3", "-benchmem"}},
 	{name: "Get", pkg: "./pkg/snapshot", args: []string{"-benchtime", "100ms", "-count", "3", "-benchmem", "-cpu", "1"}},
 	{name: "Sharing", pkg: "./pkg/snapshot", args: []string{"-benchtime", "4000x", "-count", "3"}},

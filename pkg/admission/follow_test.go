@@ -221,7 +221,7 @@ func TestStrangersBeyondABoundAreToldSo(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, row := range []struct{ line, reason, says string }{
-		{"ask b provision", "starting", "has shown this host, and 50000 such hosts have asked: no more of them are taken in"},
+		{"ask b provision", "starting", "has shown this host, and 100000 such hosts have asked: no more of them are taken in"},
 		{"ask a provision", "full", "no slot is free"},
 		{"put p b active", "full", "no slot is free"},
 	} {

@@ -21,18 +21,25 @@
 // # Who may take a free slot
 //
 // A host that is told no goes away and asks again after seconds or minutes. A slot that waits for the very first host would
-// be idle for half that time. So the longer a slot has been idle, the more hosts may take it: with n slots free and a
-// window k, the first k hosts of the tenant that is next for the first slot, then the first k of the one that is next
-// for the second (which may be the same tenant's next k), and so on, until n times k hosts may:
+// be idle for half that time. So the longer a slot has been idle, the more hosts may take it. With n slots free:
 //
-//	step   = a third of a percent of the mean time for which a slot is held
-//	ahead  = so many hosts that one of them asks within three steps
-//	k      = 1 for two steps, ahead for the next one, and twice as many with every further step
+//	step   = 0.3 percent of the mean time for which a slot is held
+//	ahead  = so many hosts that one of them asks within four steps
 //
-// With k = 1 that is the order itself: a host may take a slot if its position is at most n. A slot is idle for less than
-// one percent of the time on average, at whatever pace hosts ask (turn.go).
+//	for two steps      the first n hosts of the order, and nobody else
+//	then               n x ahead hosts, the head of the order; it doubles after twelve steps
+//	each step later    of each tenant twice as many hosts as it has in the head
 //
-// A host that could have had a slot and saw others take it too often is due: a free slot is kept for it.
+// A tenant that has no host in the head takes nothing, however often its hosts ask: so tenants stay within a few slots of
+// their shares. A slot is idle for about one percent of the time, at whatever pace hosts ask (turn.go).
+//
+// A host of the head that saw others take a slot too often is due, and so are the first hosts of a tenant that is owed many
+// slots: a free slot is kept for them around the time at which they will ask again.
+//
+// # When
+//
+// A host is told its place x the mean time for which a slot is held / slots, as a range: times what hosts in such places
+// waited of late (forecast.go).
 //
 // # Who is in line
 //

@@ -32,11 +32,8 @@ var usual = forecast{
 	{half: 0.55, most: 3}, {half: 0.55, most: 3}, {half: math.Ln2, most: 3}, {half: math.Ln2, most: 3}, {half: 1.15, most: 1.9},
 }
 
-// class is the class of a place from 1: 1, 2 to 3, 4 to 10, 11 to 40, and beyond.
-func class(place int) int {
-	i, _ := slices.BinarySearch([]int{1, 3, 10, 40}, place)
-	return i
-}
+// classes are the last places of the classes: 1, 2 to 3, 4 to 10, 11 to 40, and beyond.
+var classes = [...]int{1, 3, 10, 40}
 
 // add notes that a wait took ratio times what its place alone says.
 func (f *forecast) add(class int, ratio float64) {
@@ -55,7 +52,8 @@ func (f *forecast) add(class int, ratio float64) {
 
 // of is when a host in a place beyond the free slots may have its slot, where plain is what its place alone says.
 func (f *forecast) of(place int, plain time.Duration) (half, most time.Duration) {
-	switch c := &f[class(place)]; {
+	i, _ := slices.BinarySearch(classes[:], place)
+	switch c := &f[i]; {
 	case place <= 0:
 		return 0, 0
 	case plain < 0:
@@ -72,9 +70,11 @@ func (o *Order) plain(h *slots.Host, place, free int) time.Duration {
 	wait := o.pace.until(place, l.total)
 	switch {
 	case l.barred():
-		wait = min(wait, o.pace.until(o.before(h, lanes{own: l})+1, &limit{slots: l.total.cap, inLine: l.inLine}))
+		before, _ := o.before(h, []*lane{l})
+		wait = min(wait, o.pace.until(before+1, &limit{slots: l.total.cap, inLine: l.inLine}))
 	case l.own != l.total:
-		wait = max(wait, o.pace.until(o.before(h, lanes{of: l.own, own: l})+1-free, l.own))
+		before, _ := o.before(h, o.competing(l.own, l))
+		wait = max(wait, o.pace.until(before+1-free, l.own))
 	}
 	return wait
 }
@@ -82,20 +82,21 @@ func (o *Order) plain(h *slots.Host, place, free int) time.Duration {
 // until is how long it takes until a host in that place has one of the slots, and asks again; Unmeasured while nobody
 // knows for how long a slot is held.
 func (p *pace) until(place int, of *limit) time.Duration {
-	if p.mean() == Unmeasured {
+	if p.mean == Unmeasured {
 		return Unmeasured
 	}
-	return p.gap + time.Duration(float64(max(place, min(p.rivals(), of.inLine)))*float64(p.mean())/float64(max(of.slots, 1)))
+	return p.gap + time.Duration(float64(max(place, min(p.rivals, of.inLine)))*float64(p.mean)/float64(max(of.slots, 1)))
 }
 
 // tell notes what its place says to a host that asks, the first time in each class of places.
 func (o *Order) tell(now time.Time, h *slots.Host) {
 	free := o.laneOf(h).own.free
 	place := o.Position(h) - free
-	if place <= 0 || o.pace.mean() == Unmeasured {
+	if place <= 0 || o.pace.mean == Unmeasured {
 		return
 	}
-	if t := &h.Turn.Told[class(place)]; t.Plain == 0 {
+	i, _ := slices.BinarySearch(classes[:], place)
+	if t := &h.Turn.Told[i]; t.Plain == 0 {
 		t.At, t.Plain = float32(now.Sub(h.Turn.Since).Seconds()), float32(o.plain(h, place, free).Seconds())
 	}
 }

@@ -22,13 +22,6 @@ type idleRun struct {
 	slots int
 }
 
-func (l *limit) adds(n int, failing bool) {
-	l.inLine += n
-	if !failing {
-		l.healthy += n
-	}
-}
-
 // capped reports whether failing hosts may have no more slots: they hold what they may, and no more slots are free than
 // healthy hosts wait.
 func (l *limit) capped() bool { return l.failing >= l.cap && l.free <= l.healthy }

@@ -49,7 +49,7 @@ func (o *Order) Configure(cfg Config) {
 	cfg.Weights = maps.Clone(cfg.Weights)
 	all := slices.Clone(o.hosts)
 	for _, h := range all {
-		o.uncount(h)
+		o.count(h, -1)
 	}
 	o.cfg = cfg
 	for _, t := range o.tenants {
@@ -57,14 +57,14 @@ func (o *Order) Configure(cfg Config) {
 	}
 	for _, h := range all {
 		h.Turn.Pool = h.Pool
-		o.count(h)
+		o.count(h, 1)
 	}
 }
 
 // Enter puts a host that asks for a slot into the order, where it was if it has a place. errors are its failures.
 func (o *Order) Enter(now time.Time, h *slots.Host, errors int) {
 	defer o.tell(now, h)
-	o.silence(now, o.limit(h.Pool.Within()).free)
+	o.silence(now, h.Pool.Within())
 	t := &h.Turn
 	if gap := now.Sub(t.Last); t.Waits && gap >= time.Second {
 		t.Gap = gap
@@ -77,77 +77,79 @@ func (o *Order) Enter(now time.Time, h *slots.Host, errors int) {
 		t.Since, t.Waits, t.At = now, true, len(o.hosts)
 		o.hosts = append(o.hosts, h)
 	case t.Tenant == h.Tenant() && t.Pool == h.Pool && t.Errors == errors:
-		o.join(h)
+		o.stand(h, true)
 		return
 	default:
-		o.uncount(h)
+		o.count(h, -1)
 	}
-	if t.Seq == 0 || t.Served || t.Tenant != h.Tenant() {
-		o.seq++
-		t.From, t.Seq, t.Served, t.Overtaken = o.tenant(h.Tenant()).ticket(failed), o.seq, false, 0
-	}
+	moved := t.Tenant != h.Tenant()
 	t.Tenant, t.Pool, t.Errors = h.Tenant(), h.Pool, errors
-	o.count(h)
-}
-
-// count counts h in its lane, and puts it into its line.
-func (o *Order) count(h *slots.Host) {
-	l := o.laneOf(h)
-	l.waiting++
-	o.tenant(h.Turn.Tenant).waiting++
-	if h.Turn.Stopped {
-		l.stopped++
+	if t.Seq == 0 || t.Served || moved {
+		of := o.tenantOf(h, true)
+		o.seq++
+		t.From, t.Seq, t.Served, t.Overtaken = of.tickets+1, o.seq, false, 0
+		if !failed {
+			of.tickets++
+		}
+		for _, l := range of.lines {
+			if failed && len(l.hosts) > 0 {
+				t.From = min(t.From, l.hosts[0].key/2)
+			}
+		}
 	}
-	o.join(h)
+	o.count(h, 1)
 }
 
-// uncount ends that.
-func (o *Order) uncount(h *slots.Host) {
-	o.part(h)
+// count counts h in its lane and tenant, n: 1, and puts it into its line; -1 ends that.
+func (o *Order) count(h *slots.Host, n int) {
+	o.stand(h, n > 0)
 	l := o.laneOf(h)
-	l.waiting--
-	o.tenant(h.Turn.Tenant).waiting--
+	l.waiting += n
+	o.tenantOf(h, true).waiting += n
 	if h.Turn.Stopped {
-		l.stopped--
+		l.stopped += n
 	}
 }
 
-// join puts a host that waits into the line of its tenant and lane, unless it is stopped.
-func (o *Order) join(h *slots.Host) {
-	t := &h.Turn
-	if t.InLine || t.Stopped {
+// stand puts a host that waits into the line of its tenant and lane, unless it is stopped, or takes it out of that.
+func (o *Order) stand(h *slots.Host, in bool) {
+	if in = in && !h.Turn.Stopped; in == h.Turn.InLine {
 		return
 	}
-	of, lane := o.tenant(t.Tenant), o.laneOf(h)
-	l, p := of.line(lane), placeOf(h)
-	i, _ := slices.BinarySearchFunc(l.hosts, p, byKey)
-	l.hosts = slices.Insert(l.hosts, i, p)
-	lane.adds(1)
-	t.InLine = true
-	if o.overdue(h) {
-		o.due = append(o.due, h)
+	h.Turn.InLine = in
+	t, lane, p := o.tenantOf(h, true), o.laneOf(h), placeOf(h)
+	at := slices.IndexFunc(t.lines, func(l line) bool { return l.lane == lane })
+	if at < 0 {
+		at = len(t.lines)
+		t.lines = append(t.lines, line{lane: lane})
 	}
-}
-
-// part takes h out of its line.
-func (o *Order) part(h *slots.Host) {
-	if !h.Turn.InLine {
-		return
+	l, n := &t.lines[at], 1
+	i, found := slices.BinarySearchFunc(l.hosts, p, byKey)
+	if in {
+		l.hosts = slices.Insert(l.hosts, i, p)
+		if o.overdue(h) {
+			o.due = append(o.due, h)
+		}
+	} else {
+		n = -1
+		if found {
+			l.hosts = slices.Delete(l.hosts, i, i+1)
+		}
+		o.due = slices.DeleteFunc(o.due, func(x *slots.Host) bool { return x == h })
 	}
-	lane := o.laneOf(h)
-	l := o.tenant(h.Turn.Tenant).line(lane)
-	if i, found := slices.BinarySearchFunc(l.hosts, placeOf(h), byKey); found {
-		l.hosts = slices.Delete(l.hosts, i, i+1)
+	lane.inLine += n
+	for _, of := range lane.limits {
+		of.inLine += n
+		if !lane.failing {
+			of.healthy += n
+		}
 	}
-	lane.adds(-1)
-	h.Turn.InLine = false
-	o.due = slices.DeleteFunc(o.due, func(x *slots.Host) bool { return x == h })
 }
 
 // Stop takes a host out of the line that something else than slots and turns keeps from starting. It keeps its place.
 func (o *Order) Stop(h *slots.Host) {
 	if h.Turn.Waits && !h.Turn.Stopped {
-		o.part(h)
+		o.stand(h, false)
 		h.Turn.Stopped = true
 		o.laneOf(h).stopped++
 	}
@@ -158,7 +160,7 @@ func (o *Order) Resume(h *slots.Host) {
 	if h.Turn.Waits && h.Turn.Stopped {
 		h.Turn.Stopped = false
 		o.laneOf(h).stopped--
-		o.join(h)
+		o.stand(h, true)
 	}
 }
 
@@ -174,7 +176,7 @@ func (o *Order) remove(h *slots.Host) {
 	if !t.Waits {
 		return
 	}
-	o.uncount(h)
+	o.count(h, -1)
 	last := o.hosts[len(o.hosts)-1]
 	o.hosts[t.At], last.Turn.At = last, t.At
 	o.hosts[len(o.hosts)-1] = nil
@@ -209,37 +211,24 @@ func (o *Order) Alive(now time.Time, h *slots.Host) bool {
 }
 
 // silence takes hosts out of their lines that ask no more: of the next few, and where slots are free, of those that are first.
-func (o *Order) silence(now time.Time, free int) {
+func (o *Order) silence(now time.Time, of slots.Pool) {
 	for range min(looked, len(o.hosts)) {
 		o.look = (o.look + 1) % len(o.hosts)
 		if h := o.hosts[o.look]; h.Turn.InLine && !o.Alive(now, h) {
-			o.part(h)
+			o.stand(h, false)
 		}
 	}
-	if free <= 0 {
+	if l := o.limits[of]; l == nil || l.free <= 0 {
 		return
 	}
 	for _, t := range o.tenants {
 		for i := range t.lines {
 			for l := &t.lines[i]; len(l.hosts) > 0 && !o.Alive(now, l.hosts[0].host); {
-				o.part(l.hosts[0].host)
+				o.stand(l.hosts[0].host, false)
 			}
 		}
 	}
 }
-
-// forget drops tenants without hosts that are owed nothing and owe nothing.
-func (o *Order) forget() {
-	o.tenants = slices.DeleteFunc(o.tenants, func(t *tenant) bool {
-		idle := t.waiting == 0 && t.f <= o.v
-		if idle {
-			delete(o.byName, t.name)
-		}
-		return idle
-	})
-}
-
-func (o *Order) failing(errors int) bool { return errors >= o.cfg.Threshold }
 
 // Each calls f for everybody who waits, stopped or silent ones too, in no order.
 func (o *Order) Each(f func(*slots.Host)) {
@@ -249,8 +238,13 @@ func (o *Order) Each(f func(*slots.Host)) {
 }
 
 // Queued is how many hosts of a pool alone are in line.
-func (o *Order) Queued(p slots.Pool) int {
-	return o.lane(p, false).inLine + o.lane(p, true).inLine
+func (o *Order) Queued(p slots.Pool) (n int) {
+	for _, l := range o.lanes {
+		if l.pool == p {
+			n += l.inLine
+		}
+	}
+	return n
 }
 
 // Stopped is how many hosts that wait something else than slots and turns keeps from starting.

@@ -23,11 +23,23 @@ type pace struct {
 	spent, ends float64 // spent in seconds
 	occupied    int
 	at          time.Time // spent counts until then
+
+	mean   time.Duration // for which a slot is held; Unmeasured while nobody knows
+	step   time.Duration // 0.3 percent of that, from what is usual
+	ahead  int           // so many hosts that one of them asks within six steps
+	rivals int           // that compete for a slot: as many as ask in one percent of the time that it is held
 }
 
-func newPace() pace { return pace{gap: startGap, held: startHeld} }
+func newPace() pace {
+	p := pace{gap: startGap, held: startHeld}
+	p.derive()
+	return p
+}
 
-func (p *pace) asks(gap time.Duration) { p.gap += (gap - p.gap) / 64 }
+func (p *pace) asks(gap time.Duration) {
+	p.gap += (gap - p.gap) / 64
+	p.derive()
+}
 
 // end notes that a slot has ended that was held for so long.
 func (p *pace) end(held time.Duration) {
@@ -37,6 +49,7 @@ func (p *pace) end(held time.Duration) {
 		p.spent *= recentEnds / p.ends
 		p.ends = recentEnds
 	}
+	p.derive()
 }
 
 // holds notes how many slots are held from now on.
@@ -46,26 +59,19 @@ func (p *pace) holds(now time.Time, occupied int) {
 		p.at = now
 	}
 	p.occupied = occupied
+	p.derive()
 }
 
-// mean is for how long a slot is held.
-func (p *pace) mean() time.Duration {
-	if p.ended < enoughEnded {
-		return Unmeasured
+// derive tells what follows from how hosts ask and hold slots.
+func (p *pace) derive() {
+	p.mean = Unmeasured
+	if p.ended >= enoughEnded {
+		p.mean = time.Duration(max(p.spent/p.ends, 1) * float64(time.Second))
 	}
-	return time.Duration(max(p.spent/p.ends, 1) * float64(time.Second))
+	p.step = max(p.held*3/1000, leastStep)
+	p.ahead = min(max(int(math.Ceil(float64(p.gap)/float64(4*p.step))), 1), mostAhead)
+	p.rivals = max(1, int(100*float64(p.gap)/float64(p.held)))
 }
-
-// step is 0.3 percent of the time for which a slot is held.
-func (p *pace) step() time.Duration { return max(p.held*3/1000, leastStep) }
-
-// ahead is so many hosts that one of them asks within six steps.
-func (p *pace) ahead() int {
-	return min(max(int(math.Ceil(float64(p.gap)/float64(4*p.step()))), 1), mostAhead)
-}
-
-// rivals is how many hosts compete for a slot: as many as ask in one percent of the time that it is held.
-func (p *pace) rivals() int { return max(1, int(100*float64(p.gap)/float64(p.held))) }
 
 // Stats counts since New.
 type Stats struct {
@@ -83,14 +89,3 @@ var waitBounds = [...]time.Duration{
 
 // WaitBounds are the bounds of Stats.Waits.
 func WaitBounds() []time.Duration { return slices.Clone(waitBounds[:]) }
-
-func (s *Stats) granted(failing bool, wait time.Duration) {
-	lane := 0
-	if failing {
-		lane = 1
-	}
-	s.Grants[lane]++
-	s.WaitSum += wait
-	i, _ := slices.BinarySearch(waitBounds[:], wait)
-	s.Waits[i]++
-}

@@ -30,7 +30,7 @@ type Tenant struct {
 func (o *Order) View(now time.Time, p slots.Pool) View {
 	l := o.limit(p)
 	v := View{
-		MeanSlot:    o.pace.mean(),
+		MeanSlot:    o.pace.mean,
 		FailingHeld: l.failing, FailingMost: max(l.cap, l.failing+l.free-l.healthy),
 	}
 	for _, x := range o.lanes {
@@ -87,7 +87,13 @@ func (o *Order) Hosts(p slots.Pool) iter.Seq[*slots.Host] {
 	return func(yield func(*slots.Host) bool) {
 		more := true
 		for _, open := range []bool{true, false} {
-			for h := range o.walk(func(l *lane) bool { return l.pool == p && l.open() == open }) {
+			var in []*lane
+			for _, l := range o.lanes {
+				if l.pool == p && l.open() == open {
+					in = append(in, l)
+				}
+			}
+			for h := range o.walk(in) {
 				if more = more && yield(h); !more {
 					return
 				}
@@ -112,7 +118,7 @@ func (o *Order) Others(p slots.Pool) []*slots.Host {
 
 // Lane is how the lane of a host is shown.
 func (o *Order) Lane(h *slots.Host) string {
-	if o.failing(h.Turn.Errors) {
+	if h.Turn.Errors >= o.cfg.Threshold {
 		return "failing"
 	}
 	return "healthy"

@@ -33,7 +33,10 @@ func (o *Order) Ask(now time.Time, h *slots.Host, free int) Answer {
 	if free > 0 && o.may(now, h, free) {
 		return Answer{Yes: true}
 	}
-	a := Answer{Position: o.Position(h), Capped: free > 0 && o.laneOf(h).barred(), Wait: o.wait(h)}
+	a := Answer{Position: o.Position(h), Capped: free > 0 && o.laneOf(h).barred(), Wait: usualSilence / 2}
+	if h.Turn.Gap > 0 {
+		a.Wait = min(max(h.Turn.Gap, minSilence/2), maxSilence/2)
+	}
 	place := a.Position - free
 	a.Expect, a.AtMost = o.forecast.of(place, o.plain(h, place, free))
 	return a
@@ -52,41 +55,45 @@ func (o *Order) Vacancy(now time.Time, free int) Answer {
 func (o *Order) Position(h *slots.Host) int {
 	l := o.laneOf(h)
 	if !l.barred() {
-		return o.before(h, lanes{of: l.total, own: l}) + 1
+		before, _ := o.before(h, o.competing(l.total, l))
+		return before + 1
 	}
-	n := o.before(h, lanes{own: l}) + 1
-	for _, x := range o.lanes {
-		if x.total == l.total && x != l && x.open() {
-			n += x.inLine
+	n, _ := o.before(h, []*lane{l})
+	for _, x := range o.competing(l.total, nil) {
+		n += x.inLine
+	}
+	return n + 1
+}
+
+// before is how many hosts of some lanes come before h in the order, and how many of these are its tenant's. A host that is
+// not in line would be the last of its tenant, which may be unknown yet.
+func (o *Order) before(h *slots.Host, in []*lane) (all, own int) {
+	of := o.tenantOf(h, false)
+	if !h.Turn.InLine {
+		own = of.count(in)
+		return o.beforeIndex(of, own, in), own
+	}
+	for i, p := 0, placeOf(h); i < len(of.lines); i++ {
+		if l := &of.lines[i]; slices.Contains(in, l.lane) {
+			n, _ := slices.BinarySearchFunc(l.hosts, p, byKey)
+			own += n
+		}
+	}
+	return o.beforeIndex(of, own, in), own
+}
+
+// count is how many of the tenant's hosts are in line in some lanes.
+func (t *tenant) count(in []*lane) (n int) {
+	for i := range t.lines {
+		if slices.Contains(in, t.lines[i].lane) {
+			n += len(t.lines[i].hosts)
 		}
 	}
 	return n
 }
 
-// before is how many hosts of some lanes come before h in the order. A host that is not in line would be the last of its
-// tenant.
-func (o *Order) before(h *slots.Host, in lanes) int {
-	of := o.tenantOf(h)
-	if h.Turn.InLine {
-		return o.beforeIndex(of, of.index(placeOf(h), in), in)
-	}
-	return o.beforeIndex(of, of.count(in), in)
-}
-
-// tenantOf is the tenant of a host, which may have none yet.
-func (o *Order) tenantOf(h *slots.Host) *tenant {
-	name := h.Tenant()
-	if h.Turn.Waits {
-		name = h.Turn.Tenant
-	}
-	if t := o.byName[name]; t != nil {
-		return t
-	}
-	return &tenant{name: name, weight: o.cfg.weight(name), f: o.v}
-}
-
 // beforeIndex is before for the host at index i of a tenant.
-func (o *Order) beforeIndex(of *tenant, i int, in lanes) int {
+func (o *Order) beforeIndex(of *tenant, i int, in []*lane) int {
 	n, tag := i, of.f+float64(i)/of.weight
 	for _, t := range o.tenants {
 		if t != of {
@@ -125,7 +132,7 @@ func (o *Order) may(now time.Time, h *slots.Host, free int) bool {
 		free = max(free, l.total.free)
 	}
 	kept := 0
-	if !o.owed(o.tenantOf(h)) {
+	if !o.owed(o.tenantOf(h, false)) {
 		kept = o.kept(now, l.total)
 	}
 	return o.within(now, h, l.total, free, kept)
@@ -136,31 +143,24 @@ func (o *Order) may(now time.Time, h *slots.Host, free int) bool {
 // tenant's front.
 func (o *Order) within(now time.Time, h *slots.Host, of *limit, free, kept int) bool {
 	free -= kept
-	in, t := lanes{of: of, own: o.laneOf(h)}, o.tenantOf(h)
-	i := t.count(in)
-	if h.Turn.InLine {
-		i = t.index(placeOf(h), in)
-	}
-	before, steps := o.beforeIndex(t, i, in), int(of.idleFor(now, kept)/o.pace.step())
+	in, t := o.competing(of, o.laneOf(h)), o.tenantOf(h, false)
+	before, i := o.before(h, in)
+	steps := int(of.idleFor(now, kept) / o.pace.step)
 	if steps < strictSteps || before < free {
 		return before < free
 	}
-	head := free * o.pace.ahead() << min(steps/headSteps, 20)
+	head := free * o.pace.ahead << min(steps/headSteps, 20)
 	claims := sort.Search(head, func(i int) bool { return o.beforeIndex(t, i, in) >= head })
 	return i < claims<<min(steps-strictSteps, 20)
 }
 
-// bound is how often a host may be overtaken until a slot is kept for it. While slots are idle for one percent of the time
-// its asks meet a free one in one of gap / (1 % of held) turns; one host in 400 is overtaken six times as often.
-func (o *Order) bound() int {
-	return max(20, o.cfg.Limit, 6*o.pace.rivals())
-}
-
-// overdue reports whether h was overtaken too often: who asks more rarely than others is overtaken by more until it asks,
-// and would keep a slot idle for longer.
+// overdue reports whether h was overtaken too often. While slots are idle for one percent of the time its asks meet a free
+// one in one of gap / (1 % of held) turns; one host in 400 is overtaken six times as often. Who asks more rarely than others
+// is overtaken by more until it asks, and would keep a slot idle for longer: by ten times as many at most.
 func (o *Order) overdue(h *slots.Host) bool {
-	rarely := max(1, float64(h.Turn.Gap)/float64(o.pace.gap))
-	return float64(h.Turn.Overtaken) >= float64(o.bound())*rarely
+	most := max(20, o.cfg.Limit, 6*o.pace.rivals)
+	rarely := min(max(1, float64(h.Turn.Gap)/float64(o.pace.gap)), 10)
+	return float64(h.Turn.Overtaken) >= float64(most)*rarely
 }
 
 // owed reports whether a tenant is so many slots behind another that its first hosts are due. That happens to one that has
@@ -207,32 +207,44 @@ func (o *Order) kept(now time.Time, of *limit) int {
 
 // Take notes that a host has got a slot: its tenant pays, and those in the window before it are overtaken.
 func (o *Order) Take(now time.Time, h *slots.Host) {
-	t, l := o.tenant(h.Turn.Tenant), o.laneOf(h)
+	t, l := o.tenantOf(h, true), o.laneOf(h)
 	if o.overtake(h) {
 		o.Overtakes++
 	}
-	h.Slot.Failing, h.Slot.Paid = o.failing(h.Turn.Errors), 1/t.weight
-	o.granted(h.Slot.Failing, now.Sub(h.Turn.Since))
+	h.Slot.Failing, h.Slot.Paid = l.failing, 1/t.weight
+	wait, kind := now.Sub(h.Turn.Since), 0
+	if l.failing {
+		kind = 1
+	}
+	o.Grants[kind]++
+	o.WaitSum += wait
+	i, _ := slices.BinarySearch(waitBounds[:], wait)
+	o.Waits[i]++
 	o.came(now, h)
 	o.remove(h)
 	h.Turn.Served = true
 	o.v = max(o.v, t.f)
 	t.f += 1 / t.weight
 	t.grants++
-	for _, x := range o.tenants {
-		if x.f < o.v && x.count(lanes{of: l.total}) == 0 {
+	competing := o.competing(l.total, nil)
+	o.tenants = slices.DeleteFunc(o.tenants, func(x *tenant) bool {
+		if x.f < o.v && x.count(competing) == 0 {
 			x.f = o.v
 		}
-	}
-	o.forget()
+		idle := x.waiting == 0 && x.f <= o.v // it is owed nothing, and owes nothing
+		if idle {
+			delete(o.byName, x.name)
+		}
+		return idle
+	})
 	o.SlotsChanged(now)
 }
 
 // overtake counts for the hosts that come before h, and that could have had the slot at their next ask, that another has it.
 // It reports whether there are any.
 func (o *Order) overtake(h *slots.Host) (some bool) {
-	left := o.pace.ahead()
-	for x := range o.walk(lanes{of: o.laneOf(h).total}.has) {
+	left := o.pace.ahead
+	for x := range o.walk(o.competing(o.laneOf(h).total, nil)) {
 		if x == h || left == 0 {
 			return some
 		}
@@ -251,7 +263,7 @@ func (o *Order) SlotEnded(now time.Time, h *slots.Host, s *slots.Slot, how slots
 	if s.Origin == slots.Granted && !s.Planned {
 		switch how {
 		case slots.Refused:
-			t := o.tenant(h.Tenant())
+			t := o.tenantOf(h, true)
 			t.f, t.grants = t.f-s.Paid, t.grants-1
 			h.Turn.Served = false
 		case slots.Unused:
@@ -261,12 +273,4 @@ func (o *Order) SlotEnded(now time.Time, h *slots.Host, s *slots.Slot, how slots
 		}
 	}
 	o.SlotsChanged(now)
-}
-
-// wait is when a host should ask again.
-func (o *Order) wait(h *slots.Host) time.Duration {
-	if h.Turn.Gap > 0 {
-		return min(max(h.Turn.Gap, minSilence/2), maxSilence/2)
-	}
-	return usualSilence / 2
 }

@@ -74,6 +74,19 @@ var situations = []struct {
 		ask e => 2
 		ask zeta/y => 1
 		ask zeta/z => 3`},
+	{"being stopped earns nothing", slots.Limits{Total: 1}, nil, `
+		ask zeta/x => yes
+		ask zeta/y => 1
+		stop zeta/y
+		end zeta/x
+		ask a => yes
+		end a
+		ask b => yes
+		end b
+		ask c => yes
+		ask d => 1
+		ask zeta/y => 1
+		ask zeta/z => 3`},
 	{"errors put a host behind others, and not behind those that come much later", slots.Limits{Total: 1}, nil, `
 		ask a => yes
 		ask bad errors=1 => 1

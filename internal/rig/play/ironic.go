@@ -196,11 +196,11 @@ func send(w http.ResponseWriter, code int, v any) {
 
 // fault answers in the form of Ironic's errors.
 func fault(w http.ResponseWriter, code int, text string) {
-	inner, _ := json.Marshal(struct { // of strings alone, which are always JSON
-		Debug *string `json:"debuginfo"`
-		Code  string  `json:"faultcode"`
-		Text  string  `json:"faultstring"`
-	}{Code: "Client", Text: text})
+	inner, err := json.Marshal(map[string]any{"faultcode": "Client", "faultstring": text, "debuginfo": nil})
+	if err != nil {
+		http.Error(w, err.Error(), http.StatusInternalServerError)
+		return
+	}
 	send(w, code, map[string]string{"error_message": string(inner)})
 }
 
