@@ -14,7 +14,7 @@ var breaks = []struct{ what, file, old, new string }{
 	},
 	{
 		"an older observation takes the place of a newer one", "pkg/slots/observe.go",
-		"case h != nil && mark.Seq <= h.Seen.Seq:", "case h != nil && mark.Seq == h.Seen.Seq:",
+		"if h != nil && mark.Seq <= h.Seen.Seq {", "if h != nil && mark.Seq == h.Seen.Seq {",
 	},
 	{
 		"a PUT in flight keeps no slot", "pkg/slots/observe.go",

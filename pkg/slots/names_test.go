@@ -123,6 +123,12 @@ var names = []life{
 		ironic a available; +1s send w a; come w; ask a provision name => granted
 		ironic a gone; ironic b cleaning called=a; +5s poll => b:working 1/2 hosts=1
 		ask a provision uuid=b => held`},
+	{name: "likewise where the new node has asked by its UUID before", change: total(1), lines: `
+		ironic a available; +1s send w a; come w; ironic c available; ask c provision => granted
+		ironic a gone; ironic b manageable called=a; ask a inspect uuid=b => full
+		+5m poll                               => c:unused
+		ask a inspect name                     => granted
+		ironic b inspecting called=a; +5s poll => b:working 1/1`},
 	{name: "a name that is not in Ironic yet keeps its slot as long as a yes is good for", lines: `
 		ask a inspect name => granted
 		+5s poll           => fetch:a 1/2

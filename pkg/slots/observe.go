@@ -63,18 +63,18 @@ func (l *Ledger) ObserveNode(now time.Time, o ironic.NodeObservation) {
 	}
 }
 
-// observe takes what a list or a fetch shows of a node, and returns its host. With keep it is never nil; else there is
-// no record of an idle node that nobody asked for.
+// observe takes what a list or fetch shows of a node and returns its host; without keep, nil for an unknown idle one.
 func (l *Ledger) observe(mark ironic.Mark, n ironic.Node, keep bool) *Host {
 	id := ID{UUID: n.UUID, Name: n.Name}
 	h := l.Find(id)
-	if h == nil {
-		h = l.recreated(id)
+	if h != nil && mark.Seq <= h.Seen.Seq {
+		return h
+	}
+	if again := l.recreated(id, h); h == nil { // else it becomes one with h below
+		h = again
 	}
 	busy := n.State.Busy() || n.State.Extra()
 	switch {
-	case h != nil && mark.Seq <= h.Seen.Seq:
-		return h
 	case h == nil && !keep && !busy && !n.State.Failed():
 		return nil
 	case h == nil:
@@ -120,11 +120,11 @@ func (l *Ledger) shared(n *ironic.Node) *ironic.Node {
 	return l.idle[same]
 }
 
-// recreated returns the host that has the name of another node, if its last yes was to that name: somebody deleted the
-// node and created it again, and the yes may be for this one. The slot goes with it.
-func (l *Ledger) recreated(id ID) *Host {
+// recreated returns the host that has the name of another node than known, which is seen, if its last yes was to that
+// name: somebody deleted the node and created it again, and the yes may be for this one. The slot goes with it.
+func (l *Ledger) recreated(id ID, known *Host) *Host {
 	h := l.byName[id.Name]
-	if h == nil || id.Name == "" || h.Slot == nil || !h.Slot.nameOnly {
+	if h == nil || h == known || id.Name == "" || h.Slot == nil || !h.Slot.nameOnly {
 		return nil
 	}
 	delete(l.byUUID, h.UUID)
