@@ -103,13 +103,13 @@ func (c *crowd) turn(a *asker) {
 	h, answer, open := c.ask(a.name, "", a.of.errors)
 	fmt.Fprintln(&c.log, c.now.Unix(), a.name, open, answer)
 	if most := c.mostOvertaken(a); h.Turn.Overtaken > most {
-		c.breaks("%s was overtaken %d times, at most %d", a.name, h.Turn.Overtaken, most)
+		c.breaksf("%s was overtaken %d times, at most %d", a.name, h.Turn.Overtaken, most)
 	}
 	if !answer.Yes {
 		return
 	}
 	if a.of.errors > 0 && before.FailingHeld >= before.FailingMost {
-		c.breaks("%s is failing and got a slot, as %d of %d", a.name, before.FailingHeld+1, before.FailingMost)
+		c.breaksf("%s is failing and got a slot, as %d of %d", a.name, before.FailingHeld+1, before.FailingMost)
 	}
 	a.of.grants++
 	a.ends = c.now.Add(c.work*3/4 + time.Duration(c.born*104729%1000)*c.work/2000)
@@ -123,7 +123,7 @@ func (c *crowd) mostOvertaken(a *asker) int {
 	return 2 * max(20, c.limit, int(600*a.of.gap/c.work))
 }
 
-func (c *crowd) breaks(format string, args ...any) {
+func (c *crowd) breaksf(format string, args ...any) {
 	if c.broken == "" {
 		c.broken = c.now.Format(time.TimeOnly) + ": " + fmt.Sprintf(format, args...)
 	}

@@ -87,11 +87,6 @@ const (
 	WorkService  Work = "service"
 )
 
-// Works lists every kind of work.
-func Works() []Work {
-	return []Work{WorkInspect, WorkClean, WorkDeploy, WorkDelete, WorkRescue, WorkUnrescue, WorkService}
-}
-
 // Work is the kind of work that a node in state s is at, waits in the middle of, or
 // has failed at; "" for all other states.
 func (s State) Work() Work {
