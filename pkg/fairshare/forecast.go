@@ -27,9 +27,9 @@ type forecast [slots.Places]struct {
 // usual is what hosts wait until that is known. At the front a free slot goes to any of its rivals, so that the wait is
 // distributed exponentially: half wait for ln 2 of its mean, the first three for less, as the first moments are theirs alone.
 // Further back it takes a little longer than the place says, as hosts come back and later works take longer. Nine of ten
-// wait for at most three times the mean, as some hosts ask rarely, and further back for at most twice.
+// wait for at most three times the mean, as some hosts ask rarely, and further back for less than twice.
 var usual = forecast{
-	{half: 0.55, most: 3}, {half: 0.55, most: 3}, {half: math.Ln2, most: 3}, {half: math.Ln2, most: 3}, {half: 1.15, most: 1.9},
+	{half: 0.55, most: 3}, {half: 0.55, most: 3}, {half: math.Ln2, most: 3}, {half: math.Ln2, most: 3}, {half: 1.15, most: 1.7},
 }
 
 // classes are the last places of the classes: 1, 2 to 3, 4 to 10, 11 to 40, and beyond.

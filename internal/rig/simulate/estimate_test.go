@@ -6,9 +6,8 @@ import "testing"
 // have their slot within the first time they are told, which is meant for half of them, and 85 to 97 % within the second,
 // which is meant for nine of ten. The bounds are around what is true now. What is not reached:
 //
-//   - by gateway only 71 to 74 % have it within the second time: the hosts at the front ask every few seconds, and those
-//     that ask a little less often wait much longer than others in their place;
-//   - where works take 10 to 60 minutes, nearly nine of ten have it within the first time already.
+//   - 600 hosts by check, and works of 10 to 60 minutes, have it within the second time in more than 99 %: too cautious;
+//   - where works take 10 to 60 minutes, nine of ten have it within the first time already.
 //
 // Each storm has one seed, and with -simulate.everything three: in small ones seeds differ by 10 to 20 %.
 func TestTheExpectedWaits(t *testing.T) {
@@ -19,12 +18,12 @@ func TestTheExpectedWaits(t *testing.T) {
 		storm        string
 		half, ninety span
 	}{
-		{"--hosts 600", span{0.47, 0.63}, span{0.85, 1}},
-		{"--hosts 600 --via gateway", span{0.43, 0.60}, span{0.85, 0.99}},
-		{"--hosts 300 --failing 0.2", span{0.40, 0.60}, span{0.85, 0.99}},
-		{"--hosts 300 --limit 5", span{0.40, 0.65}, span{0.86, 1}},
-		{"--hosts 300 --work 20m-20m", span{0.50, 0.70}, span{0.92, 1}},
-		{"--hosts 300 --work 10m-60m", span{0.75, 0.94}, span{0.92, 1}},
+		{"--hosts 600", span{0.47, 0.63}, span{0.85, 0.995}},
+		{"--hosts 600 --via gateway", span{0.43, 0.60}, span{0.85, 0.97}},
+		{"--hosts 300 --failing 0.2", span{0.40, 0.60}, span{0.85, 0.97}},
+		{"--hosts 300 --limit 5", span{0.40, 0.63}, span{0.86, 0.98}},
+		{"--hosts 300 --work 20m-20m", span{0.50, 0.70}, span{0.92, 0.99}},
+		{"--hosts 300 --work 10m-60m", span{0.75, 0.94}, span{0.92, 0.9995}},
 	} {
 		seeds := " --seed 1"
 		if *everything {
