@@ -45,6 +45,9 @@ const (
 func (l *Ledger) Ask(now time.Time, ask Ask, keep bool) (*Host, Standing) {
 	l.Tick(now)
 	h := l.Find(ask.ID)
+	if o := l.byName[ask.ID.Name]; !keep && h != nil && h.Slot == nil && !h.named && o != nil && o.Slot != nil && o.UUID == "" {
+		h = o // the same host, as an ask in earnest will tell
+	}
 	isNew := h == nil
 	if isNew {
 		h = &Host{ID: ask.ID, Asked: ask}
@@ -136,7 +139,7 @@ func (l *Ledger) done(h *Host, ask *Ask) bool {
 	n, inspects := h.Node, ask.State == api.BMHInspecting || ask.State == api.BMHManageable
 	return ask.Op == api.OpProvision && n.State == ironic.Active ||
 		ask.Op == api.OpDeprovision && n.State == ironic.Available ||
-		ask.Op == api.OpInspect && n.State == ironic.Manageable && n.LastError == "" && inspects && l.sameInspection(h)
+		ask.Op == api.OpInspect && n.State == ironic.Manageable && n.LastError == "" && inspects && !l.now.After(h.inspected)
 }
 
 // wantsNothing reports whether the client itself says that no work will follow.
@@ -146,12 +149,6 @@ func (a *Ask) wantsNothing() bool {
 		return a.Op == api.OpNone
 	}
 	return a.Op == api.OpNone || a.Deleting
-}
-
-// sameInspection reports whether an ask to inspect can be about the inspection that went well. After the first such
-// answer the host has Linger to go on: it may be inspected again some day.
-func (l *Ledger) sameInspection(h *Host) bool {
-	return !l.now.After(h.inspected)
 }
 
 // Grant gives h a slot. The caller has seen that one is free, or knowingly goes above the limit.

@@ -186,5 +186,5 @@ func (l *Ledger) needsFetch(h *Host, ask *Ask, s Standing) bool {
 	case ask.ID.UUID == "":
 		return false
 	}
-	return ask.Op == api.OpProvision || ask.Op == api.OpDeprovision || ask.Op == api.OpInspect && l.sameInspection(h)
+	return ask.Op == api.OpProvision || ask.Op == api.OpDeprovision || ask.Op == api.OpInspect && !l.now.After(h.inspected)
 }
