@@ -130,13 +130,17 @@ func markerBefore(pages [][]map[string]any, i int) string {
 	return "&marker=" + before[len(before)-1]["uuid"].(string)
 }
 
-// fullListOfOurClient holds that a Catalog is that list.
+// fullListOfOurClient holds that a Catalog is that list, with the nodes that have a parent.
 func fullListOfOurClient(x *tester) {
 	x.create("a")
 	if err := x.Backdoor.AddNodes(x.Context(), "catalog~", pageMax+5, ironic.AdoptFailed); err != nil {
 		x.Fatal(err)
 	}
-	_, pages := x.walk(fullFields + ",conductor_group")
+	query := fullFields + ",conductor_group"
+	if x.target.MaxMinor >= firstChildren {
+		query += "&" + withChildren
+	}
+	_, pages := x.walk(query)
 	want := []ironic.Entry{}
 	for _, n := range slices.Concat(pages...) {
 		name, _ := n["name"].(string)

@@ -180,11 +180,14 @@ func filterByEveryBusyState(x *tester) {
 	x.setState(n.UUID, ironic.Enroll)
 }
 
+// Ironic knows withChildren from the minor version firstChildren on.
+const withChildren, firstChildren = "include_children=True", 83
+
 // filterByParent holds that lists leave nodes with a parent out, unless somebody asks for them.
 func filterByParent(x *tester) {
-	const children, first = "include_children=True&fields=uuid", 83
+	const children = withChildren + "&fields=uuid"
 	a := x.create("a")
-	if x.target.MaxMinor < first {
+	if x.target.MaxMinor < firstChildren {
 		x.get("/v1/nodes?"+children).wantFault(http.StatusBadRequest, "Client", "Unexpected arguments: include_children")
 		return
 	}
