@@ -11,56 +11,27 @@ import (
 // Unmeasured is an expectation that is not known yet.
 const Unmeasured time.Duration = -1
 
-// remembered is how many waits of each class of places the forecast goes by.
-const remembered = 64
-
-// enoughWaits are enough to go by them.
-const enoughWaits = 16
-
-// forecast is how long hosts waited, compared with what their place alone says: place x mean time held / slots.
-type forecast [slots.Places]struct {
-	ratios     []float64 // of the last ones
-	next       int       // the oldest of these
-	half, most float64   // of all and nine of ten are at most this
+// class is of the places up to one.
+type class struct {
+	upTo       int
+	half, most float64 // of what the place alone says
 }
 
-// usual is what hosts wait until that is known. At the front a free slot goes to any of its rivals, so that the wait is
-// distributed exponentially: half wait for ln 2 of its mean, the first three for less, as the first moments are theirs alone.
-// Further back it takes a little longer than the place says, as hosts come back and later works take longer. Nine of ten
-// wait for at most three times the mean, as some hosts ask rarely, and further back for less than twice.
-var usual = forecast{
-	{half: 0.55, most: 3}, {half: 0.55, most: 3}, {half: math.Ln2, most: 3}, {half: math.Ln2, most: 3}, {half: 1.15, most: 1.7},
-}
+// classes are how waits spread. At the front a free slot goes to any of its rivals, so that the wait is distributed
+// exponentially: half have it within ln 2 of its mean, or somewhat later as they must ask first, and nine of ten within
+// three times that. Further back it takes about as long as the place says.
+var classes = [...]class{{3, 0.65, 3}, {40, 0.9, 3}, {math.MaxInt, 1.05, 1.7}}
 
-// classes are the last places of the classes: 1, 2 to 3, 4 to 10, 11 to 40, and beyond.
-var classes = [...]int{1, 3, 10, 40}
-
-// add notes that a wait took ratio times what its place alone says.
-func (f *forecast) add(class int, ratio float64) {
-	c := &f[class]
-	if len(c.ratios) < remembered {
-		c.ratios = append(c.ratios, ratio)
-	} else {
-		c.ratios[c.next] = ratio
-		c.next = (c.next + 1) % remembered
-	}
-	sorted := slices.Sorted(slices.Values(c.ratios))
-	if n := len(sorted); n >= enoughWaits {
-		c.half, c.most = sorted[n*55/100], max(sorted[n*95/100], usual[class].most)
-	}
-}
-
-// of is when a host in a place beyond the free slots may have its slot, where plain is what its place alone says.
-func (f *forecast) of(place int, plain time.Duration) (half, most time.Duration) {
-	i, _ := slices.BinarySearch(classes[:], place)
-	switch c := &f[i]; {
+// expected is when a host in a place beyond the free slots may have its slot, where plain is what the place alone says.
+func expected(place int, plain time.Duration) (half, most time.Duration) {
+	switch {
 	case place <= 0:
 		return 0, 0
 	case plain < 0:
 		return Unmeasured, Unmeasured
-	default:
-		return time.Duration(float64(plain) * c.half), time.Duration(float64(plain) * c.most)
 	}
+	i := slices.IndexFunc(classes[:], func(c class) bool { return place <= c.upTo })
+	return time.Duration(float64(plain) * classes[i].half), time.Duration(float64(plain) * classes[i].most)
 }
 
 // plain is what the place of a host beyond the free slots alone says of its wait: how long it takes until so many slots have
@@ -88,39 +59,15 @@ func (p *pace) until(place int, of *limit) time.Duration {
 	return p.gap + time.Duration(float64(max(place, min(p.rivals, of.inLine)))*float64(p.mean)/float64(max(of.slots, 1)))
 }
 
-// tell notes what its place says to a host that asks, the first time in each class of places.
-func (o *Order) tell(now time.Time, h *slots.Host) {
-	free := o.laneOf(h).own.free
-	place := o.Position(h) - free
-	if place <= 0 || o.pace.mean == Unmeasured {
-		return
-	}
-	i, _ := slices.BinarySearch(classes[:], place)
-	if t := &h.Turn.Told[i]; t.Plain == 0 {
-		t.At, t.Plain = float32(now.Sub(h.Turn.Since).Seconds()), float32(o.plain(h, place, free).Seconds())
-	}
-}
-
-// came compares what h was told with what came.
-func (o *Order) came(now time.Time, h *slots.Host) {
-	waited := float32(now.Sub(h.Turn.Since).Seconds())
-	for i, t := range h.Turn.Told {
-		if t.Plain > 0 {
-			o.forecast.add(i, float64((waited-t.At)/t.Plain))
-		}
-	}
-	h.Turn.Told = [slots.Places]slots.Told{}
-}
-
 // Last is when the last of all that wait may have a slot.
 func (o *Order) Last() (half, most time.Duration) {
 	n := o.Queued(slots.Pool{})
-	return o.forecast.of(n, o.pace.until(n, o.limit(slots.Pool{})))
+	return expected(n, o.pace.until(n, o.limit(slots.Pool{})))
 }
 
 // Expect is when a host that is in line may have its slot.
 func (o *Order) Expect(h *slots.Host) (half, most time.Duration) {
 	free := o.laneOf(h).own.free
 	place := o.Position(h) - free
-	return o.forecast.of(place, o.plain(h, place, free))
+	return expected(place, o.plain(h, place, free))
 }

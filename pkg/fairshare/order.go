@@ -34,14 +34,13 @@ type Order struct {
 	due    []*slots.Host // in line, and overtaken too often
 	limits map[slots.Pool]*limit
 	pace   pace
-	forecast
 	Stats
 }
 
 // New returns an empty order over the hosts of ledger.
 func New(cfg Config, ledger *slots.Ledger) *Order {
 	cfg.Weights = maps.Clone(cfg.Weights)
-	return &Order{cfg: cfg, ledger: ledger, byName: map[string]*tenant{}, limits: map[slots.Pool]*limit{}, pace: newPace(), forecast: usual}
+	return &Order{cfg: cfg, ledger: ledger, byName: map[string]*tenant{}, limits: map[slots.Pool]*limit{}, pace: newPace()}
 }
 
 // Configure changes the settings. Nobody loses a place.
@@ -63,7 +62,6 @@ func (o *Order) Configure(cfg Config) {
 
 // Enter puts a host that asks for a slot into the order, where it was if it has a place. errors are its failures.
 func (o *Order) Enter(now time.Time, h *slots.Host, errors int) {
-	defer o.tell(now, h)
 	o.silence(now, h.Pool.Within())
 	t := &h.Turn
 	if gap := now.Sub(t.Last); t.Waits && gap >= time.Second {

@@ -38,7 +38,7 @@ func (o *Order) Ask(now time.Time, h *slots.Host, free int) Answer {
 		a.Wait = min(max(h.Turn.Gap, minSilence/2), maxSilence/2)
 	}
 	place := a.Position - free
-	a.Expect, a.AtMost = o.forecast.of(place, o.plain(h, place, free))
+	a.Expect, a.AtMost = expected(place, o.plain(h, place, free))
 	return a
 }
 
@@ -220,7 +220,6 @@ func (o *Order) Take(now time.Time, h *slots.Host) {
 	o.WaitSum += wait
 	i, _ := slices.BinarySearch(waitBounds[:], wait)
 	o.Waits[i]++
-	o.came(now, h)
 	o.remove(h)
 	h.Turn.Served = true
 	o.v = max(o.v, t.f)

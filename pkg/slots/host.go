@@ -77,16 +77,6 @@ type Turn struct {
 	From, Seq int64
 	Overtaken int // by hosts behind it, when it could have had the slot
 	At        int // where pkg/fairshare keeps it
-	Told      [Places]Told
-}
-
-// Places is how many classes of places in line there are.
-const Places = 5
-
-// Told is what a host was told of its wait when it came into a class of places, in seconds.
-type Told struct {
-	At    float32 // since it started to wait
-	Plain float32 // what its place alone says; 0: it was not in that class
 }
 
 // Phase is where a slot stands in its life.
