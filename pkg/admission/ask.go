@@ -76,7 +76,7 @@ func (c *Controller) Forward(now time.Time, asked api.Ask, target ironic.Target)
 	asked.Op = target.Op()
 	f, d := c.decide(now, c.identify(asked, true), false)
 	if target == ironic.TargetUnhold && !d.ready && f.leading {
-		c.order.Enter(now, f.host, 0)
+		c.order.Enter(now, f.host, 0, false)
 		d = decision{ready: true, reason: api.ReasonGranted}
 	}
 	pass := &Pass{c: c, ledger: c.ledger}

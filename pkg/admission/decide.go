@@ -166,12 +166,7 @@ func (c *Controller) enqueue(now time.Time, f *facts) {
 		c.order.Stop(h)
 	case f.standing != slots.Open && !c.ledger.Placed(h):
 	default:
-		c.order.Enter(now, h, c.policy.errors(h))
-		if f.stopped() {
-			c.order.Stop(h)
-		} else {
-			c.order.Resume(h)
-		}
+		c.order.Enter(now, h, c.policy.errors(h), f.stopped())
 	}
 }
 

@@ -9,17 +9,11 @@ import (
 // limit is what the order knows of a pool's slots.
 type limit struct {
 	slots, free int
-	failing     int       // failing hosts that hold a slot
-	cap         int       // as many may, while healthy ones want them
-	inLine      int       // hosts
-	healthy     int       // of these, those that are not failing
-	idle        []idleRun // the free slots, oldest first
-}
-
-// idleRun is some slots that came free at one time.
-type idleRun struct {
-	since time.Time
-	slots int
+	failing     int         // failing hosts that hold a slot
+	cap         int         // as many may, while healthy ones want them
+	inLine      int         // hosts
+	healthy     int         // of these, those that are not failing
+	idle        []time.Time // since when each of the free slots is, oldest first
 }
 
 // capped reports whether failing hosts may have no more slots: they hold what they may, and no more slots are free than
@@ -50,33 +44,9 @@ func (o *Order) SlotsChanged(now time.Time) {
 	for _, p := range o.ledger.Pools() {
 		s, l := o.ledger.Slots(p), o.limit(p)
 		l.slots, l.failing, l.cap = s.Limit, failing[p], o.cfg.capOf(s.Limit)
-		switch n := s.Free - l.free; {
-		case n > 0:
-			l.idle = append(l.idle, idleRun{now, n})
-		case n < 0:
-			l.taken(-n)
+		for l.free = s.Free; len(l.idle) < l.free; {
+			l.idle = append(l.idle, now)
 		}
-		l.free = s.Free
+		l.idle = l.idle[len(l.idle)-l.free:] // who takes a slot takes the one that has been idle for longest
 	}
-}
-
-// taken takes n of the slots that have been idle for longest.
-func (l *limit) taken(n int) {
-	for n > 0 && len(l.idle) > 0 {
-		some := min(n, l.idle[0].slots)
-		n -= some
-		if l.idle[0].slots -= some; l.idle[0].slots == 0 {
-			l.idle = l.idle[1:]
-		}
-	}
-}
-
-// idleFor is for how long the oldest free slot has been idle, if the oldest ones of all are kept for somebody.
-func (l *limit) idleFor(now time.Time, kept int) time.Duration {
-	for _, run := range l.idle {
-		if kept -= run.slots; kept < 0 {
-			return now.Sub(run.since)
-		}
-	}
-	return 0
 }

@@ -60,8 +60,9 @@ func (o *Order) Configure(cfg Config) {
 	}
 }
 
-// Enter puts a host that asks for a slot into the order, where it was if it has a place. errors are its failures.
-func (o *Order) Enter(now time.Time, h *slots.Host, errors int) {
+// Enter puts a host that asks for a slot into the order, where it was if it has a place. errors are its failures; stopped: it
+// is not in line, as something else than slots and turns keeps it from starting.
+func (o *Order) Enter(now time.Time, h *slots.Host, errors int, stopped bool) {
 	o.silence(now, h.Pool.Within())
 	t := &h.Turn
 	if gap := now.Sub(t.Last); t.Waits && gap >= time.Second {
@@ -74,14 +75,14 @@ func (o *Order) Enter(now time.Time, h *slots.Host, errors int) {
 	case !t.Waits:
 		t.Since, t.Waits, t.At = now, true, len(o.hosts)
 		o.hosts = append(o.hosts, h)
-	case t.Tenant == h.Tenant() && t.Pool == h.Pool && t.Errors == errors:
+	case t.Tenant == h.Tenant() && t.Pool == h.Pool && t.Errors == errors && t.Stopped == stopped:
 		o.stand(h, true)
 		return
 	default:
 		o.count(h, -1)
 	}
 	moved := t.Tenant != h.Tenant()
-	t.Tenant, t.Pool, t.Errors = h.Tenant(), h.Pool, errors
+	t.Tenant, t.Pool, t.Errors, t.Stopped = h.Tenant(), h.Pool, errors, stopped
 	if t.Seq == 0 || t.Served || moved {
 		of := o.tenantOf(h, true)
 		o.seq++
@@ -153,15 +154,6 @@ func (o *Order) Stop(h *slots.Host) {
 	}
 }
 
-// Resume ends that.
-func (o *Order) Resume(h *slots.Host) {
-	if h.Turn.Waits && h.Turn.Stopped {
-		h.Turn.Stopped = false
-		o.laneOf(h).stopped--
-		o.stand(h, true)
-	}
-}
-
 // Leave takes a host out of the order that wants nothing any more.
 func (o *Order) Leave(h *slots.Host) {
 	o.remove(h)
@@ -189,14 +181,10 @@ func (o *Order) Replace(from, h *slots.Host) {
 	if !turn.Waits || h.Turn.Waits || h.Slot != nil {
 		return
 	}
-	since, stopped := turn.Since, turn.Stopped
-	turn.Waits, turn.Stopped, turn.InLine = false, false, false
 	h.Turn = turn
-	o.Enter(turn.Last, h, turn.Errors)
-	h.Turn.Since = since
-	if stopped {
-		o.Stop(h)
-	}
+	h.Turn.Waits, h.Turn.InLine = false, false
+	o.Enter(turn.Last, h, turn.Errors, turn.Stopped)
+	h.Turn.Since = turn.Since
 }
 
 // Alive reports whether a host that waits still asks.

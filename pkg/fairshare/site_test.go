@@ -67,8 +67,7 @@ func (s *site) ask(host, group string, errors int) (h *slots.Host, a fairshare.A
 	if standing != slots.Open {
 		return h, a, false
 	}
-	s.order.Enter(s.now, h, errors)
-	s.order.Resume(h)
+	s.order.Enter(s.now, h, errors, false)
 	if a = s.order.Ask(s.now, h, s.ledger.Slots(h.Pool).Free); a.Yes {
 		s.ledger.Grant(s.now, h, ask)
 		s.order.Take(s.now, h)

@@ -145,9 +145,12 @@ func (o *Order) within(now time.Time, h *slots.Host, of *limit, free, kept int) 
 	free -= kept
 	in, t := o.competing(of, o.laneOf(h)), o.tenantOf(h, false)
 	before, i := o.before(h, in)
-	steps := int(of.idleFor(now, kept) / o.pace.step)
-	if steps < strictSteps || before < free {
+	if before < free || len(of.idle) <= kept {
 		return before < free
+	}
+	steps := int(now.Sub(of.idle[kept]) / o.pace.step) // the oldest are kept
+	if steps < strictSteps {
+		return false
 	}
 	head := free * o.pace.ahead << min(steps/headSteps, 20)
 	claims := sort.Search(head, func(i int) bool { return o.beforeIndex(t, i, in) >= head })
