@@ -11,6 +11,7 @@ import (
 type Node struct {
 	State       ironic.State
 	Maintenance bool
+	Inventory   bool // it was inspected
 }
 
 // Looks names the part of the node that is read as well, before Seen; "" is none.
@@ -58,7 +59,7 @@ func (r *Reconcile) inspect(n Node) Step {
 		return r.fail()
 	case n.State == ironic.Available:
 		return r.put(ironic.TargetManage)
-	case n.State == ironic.Manageable && r.working:
+	case n.State == ironic.Manageable && (r.working || n.Inventory):
 		r.ErrorCount = 0
 		return r.enter(api.BMHPreparing)
 	case n.State == ironic.Manageable || n.State == ironic.InspectFailed:

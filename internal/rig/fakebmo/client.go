@@ -168,13 +168,13 @@ func (c *Client) node(ctx context.Context, ident string) (*node, error) {
 	return &n, nil
 }
 
-// look asks for something that may be missing, as BMO does before it acts.
-func (c *Client) look(ctx context.Context, path string) error {
-	err := c.do(ctx, http.MethodGet, path, nil, nil)
+// look asks for something that may be missing, as BMO does before it acts, and reports whether it is there.
+func (c *Client) look(ctx context.Context, path string) (found bool, err error) {
+	err = c.do(ctx, http.MethodGet, path, nil, nil)
 	if refused(err, http.StatusNotFound) {
-		return nil
+		return false, nil
 	}
-	return err
+	return err == nil, err
 }
 
 func (c *Client) provision(ctx context.Context, uuid string, target ironic.Target) error {

@@ -29,7 +29,7 @@ func TestLife_order(t *testing.T) {
 		var want []string
 		want = append(want, "GET /nodes/ns-01~host-00001 200", "PUT manage 202", "GET /nodes/ns-01~host-00001 200", "ASK inspect 1")
 		want = append(want, phase("ASK inspect 1", "GET /nodes/ID/inventory 404", "PUT inspect 202")...)
-		want = append(want, phase("ASK inspect 1", "GET /nodes/ID/inventory 404")...) // done, and asked all the same
+		want = append(want, phase("ASK inspect 1", "GET /nodes/ID/inventory 200")...) // done, and asked all the same
 		want = append(want, "ASK provision 1")
 		want = append(want, phase("ASK provision 1", "PUT provide 202")...)
 		want = append(want, phase("ASK provision 1", "GET /nodes/ID/validate 200", "PUT active 202")...)

@@ -2,6 +2,7 @@ package fakebmo
 
 import (
 	"context"
+	"strings"
 	"time"
 
 	"github.com/ironic-throttle/ironic-throttle/internal/rig/bmo"
@@ -75,9 +76,11 @@ func (r *reconcile) read(ctx context.Context) (bmo.Step, error) {
 		looks = append(looks, path+"/"+part)
 	}
 	for _, path := range looks {
-		if err := c.look(ctx, path); err != nil {
+		found, err := c.look(ctx, path)
+		if err != nil {
 			return bmo.Step{}, err
 		}
+		seen.Inventory = seen.Inventory || found && strings.HasSuffix(path, "/inventory")
 	}
 	return r.Seen(seen), nil
 }

@@ -51,6 +51,13 @@ func (w *World) Node(now time.Time, ident string) (ironic.Node, bool) {
 	return n.public(&n.face), true
 }
 
+// Inventory reports whether an inspection of a node has ended well.
+func (w *World) Inventory(now time.Time, ident string) bool {
+	w.Advance(now)
+	n := w.find(ident)
+	return n != nil && n.inventory
+}
+
 // page finds the rows of q and sets q.Limit to what counts.
 func (w *World) page(q *Query) ([]*node, *fault) {
 	if q.Limit <= 0 || q.Limit > w.opt.API.MaxLimit {

@@ -24,6 +24,7 @@ type node struct {
 	beat       uint32 // the same for heartbeats
 	booting    bool
 	gone       bool
+	inventory  bool // an inspection has ended well
 	fate       fate
 	done       tally
 	ports      []port

@@ -158,6 +158,9 @@ func (c *call) routeNode(ident string, p []string) (int, []byte, *fault) {
 			return c.listPorts(n.ports, n.uuid, false)
 		}
 	case "inventory":
+		if n.inventory {
+			return 200, []byte(`{"inventory": {}, "plugin_data": {}}`), nil
+		}
 		return 0, nil, clientFault(404, "Node inventory record for node %s could not be found.", itoa(n.id))
 	case "firmware":
 		if c.w.opt.API.MaxMinor >= subs["firmware"] {

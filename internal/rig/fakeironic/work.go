@@ -115,6 +115,7 @@ func (w *World) endStep(n *node) {
 	if job.busy {
 		w.book(n, finished)
 	}
+	n.inventory = n.inventory || job.verb == verbInspect
 	w.setState(n, job.goal)
 	n.target = ""
 	if job.goal == ironic.Active && job.verb != verbAdopt {

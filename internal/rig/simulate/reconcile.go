@@ -147,7 +147,7 @@ func (s *sim) act(i int) {
 		s.rest(0, i)
 		return
 	}
-	seen := bmo.Node{State: n.State, Maintenance: n.Maintenance}
+	seen := bmo.Node{State: n.State, Maintenance: n.Maintenance, Inventory: s.world.Inventory(s.clock, h.uuid)}
 	looks := 0
 	step := s.decide(h, func(r *bmo.Reconcile) bmo.Step {
 		if r.Looks(seen) != "" {
