@@ -75,7 +75,8 @@ func TestPanicsBecome500AndALogLine(t *testing.T) {
 
 func TestPanicAfterTheFirstByteCutsTheAnswer(t *testing.T) {
 	s := made(t, seen())
-	h := s.guarded(anybody, routes{"/": {http.MethodGet: func(w http.ResponseWriter, _ *http.Request) {
+	h := s.guarded(&gate{}, routes{"/": {http.MethodGet: func(w http.ResponseWriter, _ *http.Request) {
+		w.WriteHeader(http.StatusOK)
 		w.Write([]byte("half"))
 		panic("late")
 	}}})
