@@ -121,6 +121,7 @@ func (s *Server) leader(h http.HandlerFunc) http.HandlerFunc {
 
 func (s *Server) notLeading(w http.ResponseWriter) {
 	writeJSON(w, http.StatusServiceUnavailable, api.ErrorBody{Error: api.Error{
-		Code: http.StatusServiceUnavailable, Reason: api.NotLeading, Message: "this throttle does not decide: " + oneLine(s.opts.Standby()),
+		Code: http.StatusServiceUnavailable, Reason: api.NotLeading,
+		Message: "this throttle does not decide: " + oneLine(s.opts.Standby()),
 	}})
 }

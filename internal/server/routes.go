@@ -33,8 +33,9 @@ func (m methods) answer(w http.ResponseWriter, r *http.Request) {
 		allow = append(allow, http.MethodHead)
 	}
 	slices.Sort(allow)
-	w.Header().Set("Allow", strings.Join(allow, ", "))
-	writeError(w, http.StatusMethodNotAllowed, "", fmt.Sprintf("%s is not allowed here, only %s", known(r.Method), strings.Join(allow, ", ")))
+	allowed := strings.Join(allow, ", ")
+	w.Header().Set("Allow", allowed)
+	writeError(w, http.StatusMethodNotAllowed, "", fmt.Sprintf("%s is not allowed here, only %s", known(r.Method), allowed))
 }
 
 // known keeps methods of somebody's own making out of messages.

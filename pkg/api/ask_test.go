@@ -72,7 +72,8 @@ func TestLH28_CountsAreClamped(t *testing.T) {
 		{"-1", 0}, {"0", 0}, {"-0", 0}, {"9", 9}, {"10", 9}, {"1000000000", 9}, {"-9223372036854775808", 0},
 		{"3.0", 3}, {"0.5e1", 5}, {"1e3", 9}, {"100000000000000000000", 9}, {"-100000000000000000000", 0}, {"1e999", 9}, {"-1E+999", 0},
 	} {
-		a, err := ParseAsk(fmt.Appendf(nil, `{"name":"h","op":"none","errorCount":%s,"provisioningFailCount":%[1]s}`, row.given))
+		body := fmt.Sprintf(`{"name":"h","op":"none","errorCount":%s,"provisioningFailCount":%[1]s}`, row.given)
+		a, err := ParseAsk([]byte(body))
 		if err != nil || a.ErrorCount != row.want || a.ProvisioningFailCount != row.want {
 			t.Errorf("%s: %+v, %v; want %d", row.given, a, err, row.want)
 		}
@@ -92,7 +93,8 @@ func TestNormalizeSpellsAsIronic(t *testing.T) {
 func TestParseAsk(t *testing.T) {
 	want := Ask{
 		Namespace: "n", Name: "h", UID: "u", NodeUUID: uuid, Op: OpInspect, BMHState: BMHInspecting,
-		ErrorCount: 1, ProvisioningFailCount: 2, SpecHash: "s", VirtualMedia: true, ConductorGroup: "g", Deleting: true, Planned: true, DryRun: true,
+		ErrorCount: 1, ProvisioningFailCount: 2, SpecHash: "s", VirtualMedia: true, ConductorGroup: "g",
+		Deleting: true, Planned: true, DryRun: true,
 	}
 	for i := range reflect.TypeFor[Ask]().NumField() {
 		if reflect.ValueOf(want).Field(i).IsZero() {

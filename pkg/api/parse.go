@@ -20,9 +20,9 @@ func ParseAsk(body []byte) (Ask, error) {
 	err := parseObject(body, map[string]any{
 		"namespace": &a.Namespace, "name": &a.Name, "uid": &a.UID, "nodeUUID": &a.NodeUUID,
 		"op": &a.Op, "bmhState": &a.BMHState,
-		"errorCount": (*count)(&a.ErrorCount), "provisioningFailCount": (*count)(&a.ProvisioningFailCount), "specHash": &a.SpecHash,
-		"virtualMedia": &a.VirtualMedia, "conductorGroup": &a.ConductorGroup, "deleting": &a.Deleting,
-		"planned": &a.Planned, "dryRun": &a.DryRun,
+		"errorCount": (*count)(&a.ErrorCount), "provisioningFailCount": (*count)(&a.ProvisioningFailCount),
+		"specHash": &a.SpecHash, "virtualMedia": &a.VirtualMedia, "conductorGroup": &a.ConductorGroup,
+		"deleting": &a.Deleting, "planned": &a.Planned, "dryRun": &a.DryRun,
 	})
 	if err == nil {
 		a = a.Normalize()
