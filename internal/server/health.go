@@ -14,10 +14,9 @@ func healthz(w http.ResponseWriter, _ *http.Request) { writeText(w, http.StatusO
 // that stands by is ready when it could take over: Services find the leader by its label.
 // Mode observe refuses nobody.
 func (s *Server) readyz(w http.ResponseWriter, _ *http.Request) {
-	leads, why := s.opts.Leading(), ""
-	if leads {
-		why = notReady(s.opts.Decider.View(s.opts.Now()))
-	} else {
+	leads := s.opts.Leading()
+	why := notReady(s.opts.Decider.View(s.opts.Now()))
+	if !leads {
 		why = "standby: " + oneLine(s.opts.Standby())
 	}
 	switch {
