@@ -15,6 +15,7 @@ import (
 	"github.com/ironic-throttle/ironic-throttle/internal/clusterhosts"
 	"github.com/ironic-throttle/ironic-throttle/internal/config"
 	"github.com/ironic-throttle/ironic-throttle/internal/decisionlog"
+	"github.com/ironic-throttle/ironic-throttle/internal/gateway/gate"
 	"github.com/ironic-throttle/ironic-throttle/internal/inventory"
 	"github.com/ironic-throttle/ironic-throttle/internal/metrics"
 	"github.com/ironic-throttle/ironic-throttle/internal/parts"
@@ -191,6 +192,7 @@ func (a *App) newServer(m *metrics.Metrics, plans server.Planner) (err error) {
 		Decider: a.decider(), FindNode: a.list.FindNode, Version: a.version, Now: a.now, Log: a.log,
 		Settings:  func() map[string]string { return a.force.Load().settings },
 		Warnings:  func() []string { return append(slices.Clone(a.force.Load().warnings), a.presentWarnings()...) },
+		Leading:   a.mayStart,
 		Standby:   a.standby,
 		CouldLead: a.couldLead,
 		Observe:   a.observes,
@@ -226,8 +228,17 @@ func (a *App) newServer(m *metrics.Metrics, plans server.Planner) (err error) {
 	return nil
 }
 
-// decider is what servers and gateway ask.
-func (a *App) decider() clusterhosts.Told {
+// decision is what servers and gateway ask.
+type decision interface {
+	server.Decider
+	gate.Decider
+}
+
+// decider is the Controller, or what tells hosts its answers too.
+func (a *App) decider() decision {
+	if a.hosts == nil || a.hosts.Recorder == nil {
+		return a.controller
+	}
 	return clusterhosts.Told{Controller: a.controller, Hosts: a.hosts}
 }
 

@@ -130,11 +130,8 @@ func (a *App) mayStart() bool {
 	return a.begun.Load() && (a.elector == nil || a.elector.Leading())
 }
 
-// standby tells why this process does not decide; "" where it does.
+// standby tells why this process does not decide, or did not a moment ago.
 func (a *App) standby() string {
-	if a.mayStart() {
-		return ""
-	}
 	if a.elector != nil {
 		if s := a.elector.Status(); !s.Leading {
 			if fault := a.label.Fault(); fault != nil {
@@ -211,8 +208,8 @@ func (a *App) presentWarnings() []string {
 			out = append(out, "Services may not find the leader: "+fault.Error())
 		}
 	}
-	if why := a.standby(); why != "" && a.observes() {
-		out = append(out, "this throttle does not decide, and lets everything pass, for its mode is observe: "+why)
+	if !a.mayStart() && a.observes() {
+		out = append(out, "this throttle does not decide, and lets everything pass, for its mode is observe: "+a.standby())
 	} else if why := a.waits.Load(); why != nil {
 		out = append(out, *why)
 	}

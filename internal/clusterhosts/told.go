@@ -8,8 +8,7 @@ import (
 	"github.com/ironic-throttle/ironic-throttle/pkg/ironic"
 )
 
-// Told is the decision whose answers hosts are told by Events. Hosts may be nil: there is
-// no cluster.
+// Told is the decision whose answers hosts are told by Events. Hosts must have a Recorder.
 type Told struct {
 	*admission.Controller
 	Hosts *Hosts
@@ -34,17 +33,15 @@ func (d Told) Forward(now time.Time, ask api.Ask, target ironic.Target) (api.Ans
 // ReleaseHold is Controller's.
 func (d Told) ReleaseHold(now time.Time, namespace, name, episode string) (api.ReleaseAnswer, error) {
 	answer, err := d.Controller.ReleaseHold(now, namespace, name, episode)
-	if err == nil && answer.Released && d.Hosts != nil && d.Hosts.Recorder != nil {
+	if err == nil && answer.Released {
 		d.Hosts.Recorder.Released(answer.Hold.Namespace, answer.Hold.Name, "hand")
 	}
 	return answer, err
 }
 
-// tells reports whether hosts are told anything, by us.
-func (h *Hosts) tells() bool { return h != nil && h.Recorder != nil && h.Leads() }
-
+// tell lets the owner of a host see an answer to it, where this process decides.
 func (h *Hosts) tell(ask api.Ask, answer api.Answer) {
-	if !h.tells() {
+	if !h.Leads() {
 		return
 	}
 	if host, known := h.find(ask.Namespace, ask.Name, ask.NodeUUID); known {

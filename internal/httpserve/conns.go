@@ -54,12 +54,23 @@ type limitedConn struct {
 	connLimiter *connLimiter
 
 	// Guarded by connLimiter.mu.
-	gone   bool
+	stage  stage
 	served bool
 	in     *list.List // of those that are waited for; nil: it is being answered
 	place  *list.Element
 	since  time.Time
 }
+
+// stage is how far a connection is.
+type stage int
+
+const (
+	fresh    stage = iota // the whole header of its first request has not come
+	answered              // is its request
+	body                  // of a request is on its way
+	idle                  // between two requests
+	gone
+)
 
 // Accept implements net.Listener.
 func (c *connLimiter) Accept() (net.Conn, error) {
@@ -86,7 +97,9 @@ func (c *connLimiter) Accept() (net.Conn, error) {
 		return nil, net.ErrClosed
 	}
 	c.here++
-	return &limitedConn{Conn: conn, connLimiter: c}, nil
+	g := &limitedConn{Conn: conn, connLimiter: c, in: &c.waiting[0], since: time.Now()}
+	g.place = g.in.PushBack(g)
+	return g, nil
 }
 
 // longest returns the connection that is to make room, or nil and when one may be found;
@@ -106,54 +119,60 @@ func (c *connLimiter) longest(now time.Time) (g *limitedConn, in time.Duration) 
 	return nil, time.Minute
 }
 
-// Close implements net.Listener.
+// Close implements net.Listener. It cuts fresh connections too: Shutdown waits for them up to 5 s as if they were at
+// work, so one that says nothing would hold up the end and make it unclean. Nothing is lost by it: what a server reads
+// after its end began it does not answer anyway.
 func (c *connLimiter) Close() error {
+	err := c.Listener.Close()
+	var cut []*limitedConn
 	c.mu.Lock()
 	c.closed = true
 	c.left.Broadcast()
+	for e := c.waiting[0].Front(); e != nil; e = e.Next() {
+		if g := e.Value.(*limitedConn); g.stage == fresh { //nolint:forcetypeassert // nothing else is in it
+			cut = append(cut, g)
+		}
+	}
 	c.mu.Unlock()
-	return c.Listener.Close()
+	for _, g := range cut {
+		_ = g.Close()
+	}
+	return err
 }
 
 // Close implements net.Conn.
 func (g *limitedConn) Close() error {
 	err := g.Conn.Close()
-	g.leave()
+	g.enter(gone)
 	return err
 }
 
-func (g *limitedConn) leave() {
-	g.connLimiter.mu.Lock()
-	defer g.connLimiter.mu.Unlock()
-	if g.gone {
+// enter notes the stage of g, and so whether we wait for it from now on.
+func (g *limitedConn) enter(s stage) {
+	c := g.connLimiter
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if g.stage == gone {
 		return
 	}
-	g.awaitedLocked(false)
-	g.gone = true
-	g.connLimiter.here--
-	g.connLimiter.left.Signal()
-}
-
-// awaited notes whether we wait for g from now on.
-func (g *limitedConn) awaited(so bool) {
-	g.connLimiter.mu.Lock()
-	defer g.connLimiter.mu.Unlock()
-	g.awaitedLocked(so)
-}
-
-func (g *limitedConn) awaitedLocked(so bool) {
 	if g.in != nil {
 		g.in.Remove(g.place)
 		g.in = nil
 	}
-	if so && !g.gone {
-		g.in = &g.connLimiter.waiting[0]
+	g.stage, g.served = s, g.served || s == idle
+	switch s {
+	case answered:
+		return
+	case gone:
+		c.here--
+	default:
+		g.in = &c.waiting[0]
 		if g.served {
-			g.in = &g.connLimiter.waiting[1]
+			g.in = &c.waiting[1]
 		}
 		g.place, g.since = g.in.PushBack(g), time.Now()
-		g.connLimiter.left.Signal() // it may make room
 	}
+	c.left.Signal() // there is room, or g may make room
 }
 
 // limitedConnOf returns the limitedConn below a connection of a server.
@@ -161,42 +180,32 @@ func limitedConnOf(conn net.Conn) *limitedConn {
 	if t, ok := conn.(*tls.Conn); ok {
 		conn = t.NetConn()
 	}
-	g, _ := conn.(*limitedConn)
-	return g
+	return conn.(*limitedConn) //nolint:forcetypeassert // the listener has no others
 }
 
 // track is a ConnState hook.
-func (c *connLimiter) track(conn net.Conn, state http.ConnState) {
-	g := limitedConnOf(conn)
-	if g == nil {
-		return
-	}
-	switch state {
-	case http.StateNew:
-		g.awaited(true)
-	case http.StateIdle:
-		c.mu.Lock()
-		g.served = true
-		g.awaitedLocked(true)
-		c.mu.Unlock()
+func track(conn net.Conn, state http.ConnState) {
+	switch g := limitedConnOf(conn); state {
 	case http.StateActive:
-		g.awaited(false)
+		g.enter(answered)
+	case http.StateIdle:
+		g.enter(idle)
 	}
 }
 
 type limitedConnKey struct{}
 
-// remember is a ConnContext hook: it tells serve whose request it has.
+// remember is a ConnContext hook: it tells tracked whose request it has.
 func remember(ctx context.Context, conn net.Conn) context.Context {
 	return context.WithValue(ctx, limitedConnKey{}, limitedConnOf(conn))
 }
 
-// serve has next answer, and notes how long the body of the request is on its way.
-func (c *connLimiter) serve(next http.Handler) http.Handler {
+// tracked has next answer, and notes how long the body of the request is on its way.
+func tracked(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if g, _ := r.Context().Value(limitedConnKey{}).(*limitedConn); g != nil && r.ContentLength != 0 {
-			g.awaited(true)
-			arrived := sync.OnceFunc(func() { g.awaited(false) })
+			g.enter(body)
+			arrived := sync.OnceFunc(func() { g.enter(answered) })
 			defer arrived()
 			r = r.WithContext(r.Context()) // the server goes by the body that it knows
 			r.Body = &arriving{r.Body, arrived}

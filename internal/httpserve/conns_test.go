@@ -189,20 +189,52 @@ func TestARequestThatIsAnsweredIsNotCutForOthers(t *testing.T) {
 	<-done
 }
 
+// opened is a connection of a connLimiter that was not served.
+func opened(t *testing.T, after time.Duration) *limitedConn {
+	listen, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := newConnLimiter(listen, 1, after)
+	there, err := net.Dial("tcp", listen.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	conn, err := c.Accept()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		_ = c.Close()
+		_ = there.Close()
+	})
+	return conn.(*limitedConn)
+}
+
 // A connection that was closed is in no list any more, whatever its server says later.
 func TestAClosedConnectionIsInNoList(t *testing.T) {
-	here, there := net.Pipe()
-	defer there.Close()
-	c := newConnLimiter(nil, 1, roomAfter)
-	g := &limitedConn{Conn: here, connLimiter: c}
-	c.here = 1
-	c.track(g, http.StateNew)
+	g := opened(t, roomAfter)
 	for range 2 {
 		_ = g.Close()
 	}
-	c.track(g, http.StateIdle)
-	if g, _ := c.longest(time.Now().Add(time.Hour)); g != nil || c.here != 0 {
-		t.Errorf("%d here, %v can make room", c.here, g)
+	track(g, http.StateIdle)
+	c := g.connLimiter
+	if longest, _ := c.longest(time.Now().Add(time.Hour)); longest != nil || c.here != 0 {
+		t.Errorf("%d here, %v can make room", c.here, longest)
+	}
+}
+
+// The end waits for requests that are answered or on their way, and for nobody who has asked nothing.
+func TestTheEndCutsFreshConnectionsAlone(t *testing.T) {
+	for _, s := range []stage{fresh, answered, body, idle} {
+		g := opened(t, roomAfter)
+		if s != fresh {
+			g.enter(s)
+		}
+		_ = g.connLimiter.Close()
+		if cut := g.stage == gone; cut != (s == fresh) {
+			t.Errorf("stage %d: cut %t", s, cut)
+		}
 	}
 }
 
@@ -234,9 +266,8 @@ func TestWhoWasServedKeepsItsConnection(t *testing.T) {
 // A connection makes room when its request should have come: with TLS, that is later.
 func TestAConnectionMakesRoomLaterWithTLS(t *testing.T) {
 	for _, after := range []time.Duration{roomAfter, roomAfterTLS} {
-		c := newConnLimiter(nil, 1, after)
-		g := &limitedConn{connLimiter: c}
-		c.track(g, http.StateNew)
+		g := opened(t, after)
+		c := g.connLimiter
 		if room, in := c.longest(g.since.Add(after - time.Millisecond)); room != nil || in != time.Millisecond {
 			t.Errorf("%v, in %v makes room before %v", room, in, after)
 		}

@@ -29,18 +29,12 @@ func Serve(ctx context.Context, drain time.Duration, all ...Server) error {
 	ended := make(chan error, len(all))
 	fit := ConnsWithin(Descriptors())
 	for _, s := range all {
-		var first fresh
 		after := roomAfter
 		if s.HTTP.TLSConfig != nil {
 			after = roomAfterTLS
 		}
 		limiter := newConnLimiter(s.Listen, min(fit, cmp.Or(s.MaxConns, MaxConns)), after)
-		s.Listen, s.HTTP.Handler, s.HTTP.ConnContext = limiter, limiter.serve(s.HTTP.Handler), remember
-		s.HTTP.ConnState = func(conn net.Conn, state http.ConnState) {
-			limiter.track(conn, state)
-			first.track(conn, state)
-		}
-		s.HTTP.RegisterOnShutdown(first.end)
+		s.Listen, s.HTTP.Handler, s.HTTP.ConnContext, s.HTTP.ConnState = limiter, tracked(s.HTTP.Handler), remember, track
 		go func() {
 			err := s.serve()
 			if errors.Is(err, http.ErrServerClosed) {

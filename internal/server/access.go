@@ -26,44 +26,25 @@ type Verdict struct {
 	Allowed bool   // they may; else 403
 }
 
-// permit reports whether r may go on, and as which request; else it has answered.
-type permit func(w http.ResponseWriter, r *http.Request) (*http.Request, bool)
+// gate lets requests through to a listener. The zero value lets through all of them.
+type gate struct {
+	access Access           // nil: nobody is asked who asks
+	names  *httpserve.Names // then: by which the listener may be asked; nil: any
+}
 
-// anybody lets everything through.
-func anybody(_ http.ResponseWriter, r *http.Request) (*http.Request, bool) { return r, true }
-
-// asked lets through who asks by a name that is good for a listener.
-func asked(names httpserve.Names, w http.ResponseWriter, r *http.Request) (*http.Request, bool) {
-	if why := names.Refuse(r); why != "" {
-		writeError(w, http.StatusMisdirectedRequest, "", why)
-		return nil, false
+// let reports whether r may go on, and as which request; else it has answered. Nothing is said about paths and methods
+// to who may not use them.
+func (g *gate) let(w http.ResponseWriter, r *http.Request) (*http.Request, bool) {
+	if g.access != nil {
+		return allowed(g.access, w, r)
+	}
+	if g.names != nil {
+		if why := g.names.Refuse(r); why != "" {
+			writeError(w, http.StatusMisdirectedRequest, "", why)
+			return nil, false
+		}
 	}
 	return r, true
-}
-
-// nearby is asked for the local listener.
-func nearby(w http.ResponseWriter, r *http.Request) (*http.Request, bool) {
-	return asked(httpserve.Names{}, w, r)
-}
-
-// permitted lets through what Access allows, or without one who may ask as they do. Nothing is said about paths and methods
-// to who may not use them.
-func (s *Server) permitted(w http.ResponseWriter, r *http.Request) (*http.Request, bool) {
-	if s.opts.Access == nil {
-		if names := s.names.Load(); names != nil {
-			return asked(*names, w, r)
-		}
-		return r, true
-	}
-	return allowed(s.opts.Access, w, r)
-}
-
-// scraping lets through to /metrics.
-func (s *Server) scraping(w http.ResponseWriter, r *http.Request) (*http.Request, bool) {
-	if s.opts.MetricsAccess == nil {
-		return r, true // proxies in front pass on names of their own, and nothing can be changed here
-	}
-	return allowed(s.opts.MetricsAccess, w, r)
 }
 
 // allowed lets through what access allows.
@@ -126,31 +107,21 @@ func (s *Server) audit(r *http.Request, about ...any) *slog.Logger {
 	return log.With(about...)
 }
 
-// asked lets h answer an ask where this process decides, and in mode observe
-// everywhere: there the answer is yes whoever gives it, so that work goes on without Lease
-// and API server.
-func (s *Server) asked(h http.HandlerFunc) http.HandlerFunc {
-	led := s.leader(h)
-	return func(w http.ResponseWriter, r *http.Request) {
-		if s.opts.Observe() {
-			h(w, r)
-			return
-		}
-		led(w, r)
-	}
-}
-
 // leader lets h answer only where this process decides. It may end to do so
 // at any moment after: the decision knows that better.
 func (s *Server) leader(h http.HandlerFunc) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
-		if why := s.opts.Standby(); why != "" {
-			writeJSON(w, http.StatusServiceUnavailable, api.ErrorBody{Error: api.Error{
-				Code: http.StatusServiceUnavailable, Reason: api.NotLeading,
-				Message: "this throttle does not decide: " + oneLine(why),
-			}})
+		if !s.opts.Leading() {
+			s.notLeading(w)
 			return
 		}
 		h(w, r)
 	}
+}
+
+func (s *Server) notLeading(w http.ResponseWriter) {
+	writeJSON(w, http.StatusServiceUnavailable, api.ErrorBody{Error: api.Error{
+		Code: http.StatusServiceUnavailable, Reason: api.NotLeading,
+		Message: "this throttle does not decide: " + oneLine(s.opts.Standby()),
+	}})
 }

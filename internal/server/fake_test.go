@@ -233,7 +233,7 @@ func made(t testing.TB, f Decider, change ...func(*Options)) *Server {
 	if err != nil {
 		t.Fatal(err)
 	}
-	m.Read(metrics.Sources{Status: s.Status, Leading: func() bool { return o.Standby == nil || o.Standby() == "" }})
+	m.Read(metrics.Sources{Status: s.Status, Leading: s.opts.Leading})
 	return s
 }
 

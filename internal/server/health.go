@@ -3,7 +3,6 @@ package server
 import (
 	"fmt"
 	"net/http"
-	"strconv"
 
 	"github.com/ironic-throttle/ironic-throttle/pkg/api"
 )
@@ -15,16 +14,15 @@ func healthz(w http.ResponseWriter, _ *http.Request) { writeText(w, http.StatusO
 // that stands by is ready when it could take over: Services find the leader by its label.
 // Mode observe refuses nobody.
 func (s *Server) readyz(w http.ResponseWriter, _ *http.Request) {
-	why, standsBy := s.opts.Standby(), false
-	if why != "" {
-		why, standsBy = "standby: "+oneLine(why), s.opts.CouldLead()
-	} else {
-		why = notReady(s.opts.Decider.View(s.opts.Now()))
+	leads := s.opts.Leading()
+	why := notReady(s.opts.Decider.View(s.opts.Now()))
+	if !leads {
+		why = "standby: " + oneLine(s.opts.Standby())
 	}
 	switch {
 	case why == "":
 		writeText(w, http.StatusOK, "ok")
-	case standsBy:
+	case !leads && s.opts.CouldLead():
 		writeText(w, http.StatusOK, "ok, "+why)
 	case s.opts.Observe():
 		writeText(w, http.StatusOK, "ok, mode observe refuses nothing; "+why)
@@ -52,8 +50,5 @@ func notReady(v api.View) string {
 
 // writeText sends one line: what kubelet shows in the events of a pod.
 func writeText(w http.ResponseWriter, code int, line string) {
-	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
-	w.Header().Set("Content-Length", strconv.Itoa(len(line)+1))
-	w.WriteHeader(code)
-	fmt.Fprintln(w, line)
+	write(w, code, "text/plain; charset=utf-8", []byte(line+"\n"))
 }

@@ -9,37 +9,42 @@ import (
 
 // isReady answers POST /v1/isready. Whatever the decision says is a 200.
 func (s *Server) isReady(w http.ResponseWriter, r *http.Request) {
-	ask, ok := readAsk(w, r)
-	if !ok || !s.waitFirstPoll(w, r) {
+	body, ok := readJSON(w, r, maxAskBody)
+	if !ok {
 		return
 	}
-	writeJSON(w, http.StatusOK, s.opts.Decider.IsReady(s.opts.Now(), ask))
+	ask, err := api.ParseAsk(body)
+	if err != nil {
+		writeBadRequest(w, err)
+		return
+	}
+	if s.decides(w, r) {
+		writeJSON(w, http.StatusOK, s.opts.Decider.IsReady(s.opts.Now(), ask))
+	}
 }
 
 // vacancy answers GET /v1/isready.
 func (s *Server) vacancy(w http.ResponseWriter, r *http.Request) {
-	if !s.waitFirstPoll(w, r) {
-		return
+	if s.decides(w, r) {
+		writeJSON(w, http.StatusOK, s.opts.Decider.Vacancy(s.opts.Now()))
 	}
-	writeJSON(w, http.StatusOK, s.opts.Decider.Vacancy(s.opts.Now()))
 }
 
-// waitFirstPoll lets an ask wait a little for the first complete poll.
-// It reports false when the asker is gone: a yes that nobody receives would hold a
-// slot for nothing. A replica that stands by does not poll.
-func (s *Server) waitFirstPoll(w http.ResponseWriter, r *http.Request) bool {
-	first := s.opts.Decider.FirstPoll()
-	select {
-	case <-first:
-	default:
-		if s.opts.Standby() != "" {
-			break
-		}
-		t := time.NewTimer(firstPollWait)
-		defer t.Stop()
+// decides reports whether the decision is to answer an ask; else it has answered. This process has to lead, but not in
+// mode observe: there the answer is yes whoever gives it, so that work goes on without Lease and API server. Who leads
+// lets an ask wait a little for the first complete poll. An asker that is gone by then gets no yes, which would hold a
+// slot for nothing.
+func (s *Server) decides(w http.ResponseWriter, r *http.Request) bool {
+	switch leads := s.opts.Leading(); {
+	case !leads && !s.opts.Observe():
+		s.notLeading(w)
+		return false
+	case leads:
+		wait := time.NewTimer(firstPollWait)
+		defer wait.Stop()
 		select {
-		case <-first:
-		case <-t.C:
+		case <-s.opts.Decider.FirstPoll():
+		case <-wait.C:
 		case <-r.Context().Done():
 		}
 	}
@@ -48,22 +53,4 @@ func (s *Server) waitFirstPoll(w http.ResponseWriter, r *http.Request) bool {
 		return false
 	}
 	return true
-}
-
-// readAsk reads the body, or answers what is wrong with it and reports false.
-func readAsk(w http.ResponseWriter, r *http.Request) (api.Ask, bool) {
-	body, ok := readJSON(w, r, maxAskBody)
-	if !ok {
-		return api.Ask{}, false
-	}
-	ask, err := api.ParseAsk(body)
-	if err == nil {
-		ask = ask.Normalize()
-		err = ask.Validate()
-	}
-	if err != nil {
-		writeBadRequest(w, err)
-		return api.Ask{}, false
-	}
-	return ask, true
 }

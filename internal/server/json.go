@@ -55,14 +55,15 @@ func writeJSON(w http.ResponseWriter, code int, v any) {
 		writeError(w, http.StatusInternalServerError, "", "internal error: the answer has no JSON form")
 		return
 	}
-	writeBody(w, code, append(body, '\n'))
+	write(w, code, "application/json", append(body, '\n'))
 }
 
-func writeBody(w http.ResponseWriter, code int, body []byte) {
-	w.Header().Set("Content-Type", "application/json")
+// write sends a whole answer.
+func write(w http.ResponseWriter, code int, kind string, body []byte) {
+	w.Header().Set("Content-Type", kind)
 	w.Header().Set("Content-Length", strconv.Itoa(len(body)))
 	w.WriteHeader(code)
-	w.Write(body)
+	_, _ = w.Write(body)
 }
 
 // writeError sends the error form of every answer that is not 2xx.

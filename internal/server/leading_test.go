@@ -10,14 +10,7 @@ import (
 
 // standby is a change of Options: another one leads until *leads is true.
 func standby(leads *atomic.Bool, holder string) func(*Options) {
-	return func(o *Options) {
-		o.Standby = func() string {
-			if leads.Load() {
-				return ""
-			}
-			return holder
-		}
-	}
+	return func(o *Options) { o.Leading, o.Standby = leads.Load, func() string { return holder } }
 }
 
 func TestLH27_AStandbyDecidesAndChangesNothing(t *testing.T) {

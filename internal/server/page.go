@@ -51,10 +51,10 @@ func (s *Server) hostPage(w http.ResponseWriter, r *http.Request) {
 // process decides.
 func (s *Server) mayChange(r *http.Request) func(path string) bool {
 	guarded := r.Context().Value(userKey{}) != nil
-	standby := s.opts.Standby() != ""
+	leads := s.opts.Leading()
 	return func(path string) bool {
-		if standby || !guarded {
-			return !standby
+		if !leads || !guarded {
+			return leads
 		}
 		token, _ := bearer(r)
 		verdict, err := s.opts.Access.Check(r.Context(), remote(r), token, path, "post")
@@ -66,13 +66,7 @@ func writePage(w http.ResponseWriter, text string) {
 	h := w.Header()
 	h.Set("Content-Security-Policy", page.Policy)
 	h.Set("Referrer-Policy", "no-referrer")
-	writeAsset(w, "text/html", text)
-}
-
-func writeAsset(w http.ResponseWriter, kind, text string) {
-	w.Header().Set("Content-Type", kind+"; charset=utf-8")
-	w.Header().Set("Content-Length", strconv.Itoa(len(text)))
-	_, _ = w.Write([]byte(text))
+	write(w, http.StatusOK, "text/html; charset=utf-8", []byte(text))
 }
 
 // asset serves a file of the page, which browsers keep until there is another one.
@@ -85,6 +79,6 @@ func asset(kind, text string) http.HandlerFunc {
 			w.WriteHeader(http.StatusNotModified)
 			return
 		}
-		writeAsset(w, kind, text)
+		write(w, http.StatusOK, kind+"; charset=utf-8", []byte(text))
 	}
 }

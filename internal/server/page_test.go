@@ -5,6 +5,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -81,7 +82,7 @@ func TestPageHasButtonsForWhoMayUseThem(t *testing.T) {
 	f.why.Hold = &api.Hold{Namespace: "metal3", Name: "a", NodeUUID: "u-1", Held: true}
 	g := &guards{}
 	open, behind := made(t, f), made(t, f, guarded(g))
-	standby := made(t, f, func(o *Options) { o.Standby = func() string { return "throttle-1 leads" } })
+	standby := made(t, f, standby(new(atomic.Bool), "throttle-1 leads"))
 	for _, row := range []struct {
 		name    string
 		h       http.Handler

@@ -81,7 +81,7 @@ func (s *Server) getPlan(ctx context.Context, w http.ResponseWriter, _ *http.Req
 func (s *Server) getPlanState(ctx context.Context, w http.ResponseWriter, _ *http.Request) error {
 	document, err := s.opts.Planner.Document(ctx)
 	if err == nil {
-		writeBody(w, http.StatusOK, document)
+		write(w, http.StatusOK, "application/json", document)
 	}
 	return err
 }

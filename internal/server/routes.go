@@ -1,88 +1,41 @@
 package server
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"net/http"
-	"net/url"
+	"regexp"
 	"runtime/debug"
 	"slices"
 	"strings"
 	"time"
 )
 
-// routes are handlers by path and method. A segment {name} of a path stands for any
-// text that is not empty. A plain map instead of a ServeMux: no redirects, and
-// errors in our own form.
-type routes map[string]map[string]http.HandlerFunc
+// routes are by path, as http.ServeMux has it, but one that ends with a slash is that path alone.
+type routes map[string]methods
 
-// find returns the handler of r and the name of its route for the metrics, which is
-// never what somebody typed. It sets the path values of r.
-func (rt routes) find(r *http.Request) (http.HandlerFunc, string) {
-	path := rt.match(r)
-	methods, ok := rt[path]
-	if !ok {
-		return func(w http.ResponseWriter, _ *http.Request) {
-			writeError(w, http.StatusNotFound, "", "no such path: known are "+strings.Join(slices.Sorted(maps.Keys(rt)), ", "))
-		}, "other"
-	}
+// methods are the handlers of a path.
+type methods map[string]http.HandlerFunc
+
+// answer has the handler for the method of r answer.
+func (m methods) answer(w http.ResponseWriter, r *http.Request) {
 	method := r.Method
 	if method == http.MethodHead {
 		method = http.MethodGet // the server leaves the body out
 	}
-	if h, ok := methods[method]; ok {
-		return h, path
+	if h, ok := m[method]; ok {
+		h(w, r)
+		return
 	}
-	return func(w http.ResponseWriter, r *http.Request) {
-		allow := slices.Collect(maps.Keys(methods))
-		if methods[http.MethodGet] != nil {
-			allow = append(allow, http.MethodHead)
-		}
-		slices.Sort(allow)
-		w.Header().Set("Allow", strings.Join(allow, ", "))
-		writeError(w, http.StatusMethodNotAllowed, "", fmt.Sprintf("%s is not allowed here, only %s", known(r.Method), strings.Join(allow, ", ")))
-	}, path
-}
-
-// match returns the path of rt that r asks for, "" if none.
-func (rt routes) match(r *http.Request) string {
-	if _, exact := rt[r.URL.Path]; exact && !strings.Contains(r.URL.Path, "{") {
-		return r.URL.Path
+	allow := slices.Collect(maps.Keys(m))
+	if m[http.MethodGet] != nil {
+		allow = append(allow, http.MethodHead)
 	}
-	// What is encoded stays in its segment: a scope may hold slashes.
-	given := strings.Split(r.URL.EscapedPath(), "/")
-	for path := range rt { // at most one fits
-		if values, ok := fit(strings.Split(path, "/"), given); ok {
-			for name, value := range values {
-				r.SetPathValue(name, value)
-			}
-			return path
-		}
-	}
-	return ""
-}
-
-// fit reads the values of the segments {name} of a path.
-func fit(path, given []string) (map[string]string, bool) {
-	if len(path) != len(given) {
-		return nil, false
-	}
-	values := map[string]string{}
-	for i, segment := range path {
-		name, variable := strings.CutPrefix(segment, "{")
-		if !variable {
-			if segment != given[i] {
-				return nil, false
-			}
-			continue
-		}
-		value, err := url.PathUnescape(given[i])
-		if err != nil || value == "" {
-			return nil, false
-		}
-		values[strings.TrimSuffix(name, "}")] = value
-	}
-	return values, true
+	slices.Sort(allow)
+	allowed := strings.Join(allow, ", ")
+	w.Header().Set("Allow", allowed)
+	writeError(w, http.StatusMethodNotAllowed, "", fmt.Sprintf("%s is not allowed here, only %s", known(r.Method), allowed))
 }
 
 // known keeps methods of somebody's own making out of messages.
@@ -95,13 +48,29 @@ func known(method string) string {
 	return "this method"
 }
 
-// guarded serves rt to those whom let lets in, measures each request, and turns a panic
+// unclean is a path that http.ServeMux would redirect.
+var unclean = regexp.MustCompile(`^[^/]|^$|//|/\.\.?(/|$)`)
+
+// other is the route of what has none.
+const other = "other"
+
+// guarded serves rt to those whom g lets in, measures each request, and turns a panic
 // into a 500.
-func (s *Server) guarded(let permit, rt routes) http.Handler {
+func (s *Server) guarded(g *gate, rt routes) http.Handler {
+	mux := http.NewServeMux()
+	for path, m := range rt {
+		if strings.HasSuffix(path, "/") {
+			path += "{$}"
+		}
+		mux.HandleFunc(path, m.answer)
+	}
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		begun := time.Now()
 		rec := &recorder{ResponseWriter: w}
-		handler, route := rt.find(r)
+		route := other
+		if _, pattern := mux.Handler(r); pattern != "" && !unclean.MatchString(r.URL.EscapedPath()) {
+			route = strings.TrimSuffix(pattern, "{$}")
+		}
 		defer func() {
 			fault := recover()
 			if fault != nil && fault != http.ErrAbortHandler { //nolint:errorlint // it is compared by net/http too
@@ -110,7 +79,7 @@ func (s *Server) guarded(let permit, rt routes) http.Handler {
 					writeError(rec, http.StatusInternalServerError, "", internalError)
 				}
 			}
-			s.opts.Answered(route, rec.status(), time.Since(begun))
+			s.opts.Answered(route, cmp.Or(rec.code, http.StatusOK), time.Since(begun))
 			if fault != nil && rec.code != http.StatusInternalServerError {
 				panic(http.ErrAbortHandler) // cuts an answer that is already half sent
 			}
@@ -118,18 +87,23 @@ func (s *Server) guarded(let permit, rt routes) http.Handler {
 		h := rec.Header()
 		h.Set("X-Content-Type-Options", "nosniff")
 		h.Set("Cache-Control", "no-cache")
-		if r, ok := let(rec, r); ok {
-			handler(rec, r)
+		switch r, ok := g.let(rec, r); {
+		case !ok: // it has been told why
+		case route == other:
+			writeError(rec, http.StatusNotFound, "", "no such path: known are "+strings.Join(slices.Sorted(maps.Keys(rt)), ", "))
+		default:
+			mux.ServeHTTP(rec, r)
 		}
 	})
 }
 
-// recorder remembers the code of an answer.
+// recorder remembers the code of an answer. All handlers of ours tell it before the first byte.
 type recorder struct {
 	http.ResponseWriter
-	code int // 0: nothing sent yet
+	code int // 0: not told yet
 }
 
+// WriteHeader implements http.ResponseWriter.
 func (r *recorder) WriteHeader(code int) {
 	if r.code == 0 {
 		r.code = code
@@ -137,19 +111,5 @@ func (r *recorder) WriteHeader(code int) {
 	r.ResponseWriter.WriteHeader(code)
 }
 
-func (r *recorder) Write(b []byte) (int, error) {
-	if r.code == 0 {
-		r.code = http.StatusOK
-	}
-	return r.ResponseWriter.Write(b)
-}
-
 // Unwrap lets http.ResponseController reach the connection.
 func (r *recorder) Unwrap() http.ResponseWriter { return r.ResponseWriter }
-
-func (r *recorder) status() int {
-	if r.code == 0 {
-		return http.StatusOK
-	}
-	return r.code
-}

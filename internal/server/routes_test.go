@@ -26,6 +26,10 @@ func TestUnknownPathsAndMethods(t *testing.T) {
 		{"host without its end", s.API(), "POST", "/v1/holds/ns/host", 404, ""},
 		{"host without its namespace", s.API(), "POST", "/v1/holds/host/release", 404, ""},
 		{"empty namespace", s.API(), "POST", "/v1/holds//host/release", 404, ""},
+		{"host without a name", s.API(), "GET", "/v1/why/ns/", 404, ""},
+		{"dot at the end", s.API(), "GET", "/v1/status/.", 404, ""},
+		{"all of the server", s.API(), "OPTIONS", "*", 404, ""},
+		{"proxy", s.API(), "CONNECT", "/v1/../v1/status", 404, ""},
 		{"release and more", s.API(), "POST", "/v1/holds/ns/host/release/", 404, ""},
 		{"release of the pattern", s.API(), "GET", "/v1/holds/{namespace}/{name}/release", 405, "POST"},
 		{"scope with a bare slash", s.API(), "POST", "/v1/breakers/image:http://x/reset", 404, ""},
@@ -75,7 +79,8 @@ func TestPanicsBecome500AndALogLine(t *testing.T) {
 
 func TestPanicAfterTheFirstByteCutsTheAnswer(t *testing.T) {
 	s := made(t, seen())
-	h := s.guarded(anybody, routes{"/": {http.MethodGet: func(w http.ResponseWriter, _ *http.Request) {
+	h := s.guarded(&gate{}, routes{"/": {http.MethodGet: func(w http.ResponseWriter, _ *http.Request) {
+		w.WriteHeader(http.StatusOK)
 		w.Write([]byte("half"))
 		panic("late")
 	}}})

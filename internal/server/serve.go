@@ -35,7 +35,7 @@ func (s *Server) Serve(ctx context.Context, l Listeners) error {
 	scraped.TLSConfig = s.opts.MetricsTLS
 	if l.API != nil && s.opts.TLS == nil { // with TLS the browser itself holds the name against the certificate
 		names := httpserve.NamesOf(l.API, "IRONIC_THROTTLE_LISTEN_ADDRESS", s.opts.Address)
-		s.names.Store(&names)
+		s.gate.names = &names
 	}
 	for _, one := range []httpserve.Server{
 		{Name: "API", HTTP: served, Listen: l.API},

@@ -8,7 +8,6 @@ import (
 	"maps"
 	"net/http"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/ironic-throttle/ironic-throttle/internal/httpserve"
@@ -74,14 +73,15 @@ type Options struct {
 	MetricsTLS    *tls.Config
 	// Address is where the API listens, as LISTEN_ADDRESS has it.
 	Address string
-	// Standby tells why this process does not decide, such as "throttle-1 leads"; "" where
-	// it does. It is called for each request and must not block. nil: it always does.
+	// Leading reports whether this process decides; Standby tells why it does not, such as "throttle-1 leads". They are
+	// called for each request and must not block. nil: it always does.
+	Leading func() bool
 	Standby func() (why string)
 	// CouldLead tells of a process that does not decide whether it stands by and could take
 	// over: then it is ready. It must not block. nil: it could not.
 	CouldLead func() bool
-	// Observe reports whether nothing is refused now: then asks are answered and the process is ready also where
-	// Standby says why it does not decide. nil: never.
+	// Observe reports whether nothing is refused now: then asks are answered and the process is ready also where it
+	// does not decide. nil: never.
 	Observe func() bool
 	// FindNode asks Ironic for the state of a node, by name or UUID; false when it has none.
 	// nil: nobody can be asked.
@@ -107,7 +107,7 @@ type Server struct {
 	opts     Options // with what New fills in
 	drain    time.Duration
 	gentle   *gentle
-	names    atomic.Pointer[httpserve.Names] // by which the API may be asked; nil: any
+	gate     *gate // of the API
 	words    nodeWords
 	statuses *snapshot.Cache[struct{}, api.Status]
 	pages    *snapshot.Cache[int, shownData] // by rows of the queue
@@ -134,8 +134,8 @@ func New(o Options) (*Server, error) {
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
-	if o.Standby == nil {
-		o.Standby = func() string { return "" }
+	if o.Leading == nil {
+		o.Leading = func() bool { return true }
 	}
 	if o.Observe == nil {
 		o.Observe = func() bool { return false }
@@ -155,26 +155,28 @@ func New(o Options) (*Server, error) {
 		return nil, err
 	}
 	everything := s.everything()
-	s.api = s.guarded(s.permitted, everything)
+	s.gate = &gate{access: o.Access}
+	s.api = s.guarded(s.gate, everything)
 	local := profiles()
 	maps.Copy(local, everything)
-	s.local = s.guarded(nearby, local)
-	s.health = s.guarded(anybody, routes{
+	s.local = s.guarded(&gate{names: &httpserve.Names{}}, local)
+	s.health = s.guarded(&gate{}, routes{
 		"/healthz": {http.MethodGet: healthz},
 		"/readyz":  {http.MethodGet: s.readyz},
 	})
 	scrapes := routes{}
 	if o.Metrics != nil {
-		scrapes["/metrics"] = map[string]http.HandlerFunc{http.MethodGet: o.Metrics.ServeHTTP}
+		scrapes["/metrics"] = methods{http.MethodGet: o.Metrics.ServeHTTP}
 	}
-	s.metrics = s.guarded(s.scraping, scrapes)
+	// By any name: proxies in front pass on names of their own, and nothing can be changed here.
+	s.metrics = s.guarded(&gate{access: o.MetricsAccess}, scrapes)
 	return s, nil
 }
 
 // everything is what the API has.
 func (s *Server) everything() routes {
 	return routes{
-		"/v1/isready":  {http.MethodGet: s.asked(s.vacancy), http.MethodPost: s.asked(s.isReady)},
+		"/v1/isready":  {http.MethodGet: s.vacancy, http.MethodPost: s.isReady},
 		"/v1/status":   {http.MethodGet: s.status},
 		"/v1/slots":    {http.MethodGet: s.slots},
 		"/v1/queue":    {http.MethodGet: s.queue},

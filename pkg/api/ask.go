@@ -2,8 +2,9 @@ package api
 
 import (
 	"fmt"
+	"regexp"
+	"slices"
 	"strings"
-	"unicode"
 )
 
 // Bounds of an Ask, in bytes. Longer texts are refused, not cut: a cut name
@@ -17,6 +18,19 @@ const (
 
 // maxErrors is the most failures that make a difference.
 const maxErrors = 9
+
+// What texts look like. Nothing else is in a name of Kubernetes, nor can it be in that of a node of Ironic, but for the
+// '~' that parts namespace and name there. U+FFFD is what stands in for bytes that are no UTF-8.
+var (
+	uuidForm  = regexp.MustCompile(`^(?i)[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$`)
+	nameForm  = regexp.MustCompile(`^[A-Za-z0-9._-]*$`)
+	printable = regexp.MustCompile(`^[^\p{Cc}\x{FFFD}]*$`)
+)
+
+const (
+	nameRule      = "may hold letters, digits, '-', '.' and '_' only"
+	printableRule = "contains a control or an unreadable character"
+)
 
 // FieldError says what is wrong with one field of an Ask.
 type FieldError struct {
@@ -48,32 +62,31 @@ func (a Ask) Validate() error {
 	switch {
 	case a.Op == "":
 		return fieldError("op", "", "must be set to one of "+opWords())
-	case !a.Op.Valid():
+	case !slices.Contains(Ops(), a.Op):
 		return fieldError("op", string(a.Op), "is not one of "+opWords())
 	case a.NodeUUID == "" && a.Name == "":
 		return fieldError("name", "", "must be set where nodeUUID is not")
-	case a.NodeUUID != "" && !isUUID(a.NodeUUID):
+	case a.NodeUUID != "" && !uuidForm.MatchString(a.NodeUUID):
 		return fieldError("nodeUUID", a.NodeUUID, "is not a UUID such as 3f2b8a6e-0c1d-4e5f-8a9b-0c1d2e3f4a5b")
 	}
 	for _, f := range []struct {
 		name, value string
 		max         int
-		isName      bool // becomes part of a node's name
+		form        *regexp.Regexp
+		rule        string
 	}{
-		{"namespace", a.Namespace, maxNamespace, true},
-		{"name", a.Name, maxName, true},
-		{"uid", a.UID, maxText, false},
-		{"bmhState", string(a.BMHState), maxText, false},
-		{"specHash", a.SpecHash, maxText, false},
-		{"conductorGroup", a.ConductorGroup, maxConductorGroup, false},
+		{"namespace", a.Namespace, maxNamespace, nameForm, nameRule},
+		{"name", a.Name, maxName, nameForm, nameRule},
+		{"uid", a.UID, maxText, printable, printableRule},
+		{"bmhState", string(a.BMHState), maxText, printable, printableRule},
+		{"specHash", a.SpecHash, maxText, printable, printableRule},
+		{"conductorGroup", a.ConductorGroup, maxConductorGroup, printable, printableRule},
 	} {
 		switch {
 		case len(f.value) > f.max:
 			return fieldError(f.name, f.value, fmt.Sprintf("is longer than %d bytes", f.max))
-		case strings.ContainsFunc(f.value, unprintable):
-			return fieldError(f.name, f.value, "contains a control or an unreadable character")
-		case f.isName && strings.ContainsFunc(f.value, notInNames):
-			return fieldError(f.name, f.value, "may hold letters, digits, '-', '.' and '_' only")
+		case !f.form.MatchString(f.value):
+			return fieldError(f.name, f.value, f.rule)
 		}
 	}
 	return nil
@@ -89,40 +102,10 @@ func (a Ask) Normalize() Ask {
 	return a
 }
 
-// unprintable is what has no place in a name: control characters, and what
-// stands in for bytes that were no UTF-8.
-func unprintable(r rune) bool { return unicode.IsControl(r) || r == unicode.ReplacementChar }
-
-// notInNames is what no object of Kubernetes has in its name, and no node of
-// Ironic can have, but for the '~' that parts namespace and name there.
-func notInNames(r rune) bool {
-	return (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && (r < '0' || r > '9') && r != '-' && r != '.' && r != '_'
-}
-
 func opWords() string {
 	var words []string
 	for _, op := range Ops() {
 		words = append(words, string(op))
 	}
 	return strings.Join(words, ", ")
-}
-
-// isUUID reports whether s has the form 8-4-4-4-12 of hexadecimal digits.
-func isUUID(s string) bool {
-	if len(s) != 36 {
-		return false
-	}
-	for i := range len(s) {
-		c := s[i]
-		switch {
-		case i == 8 || i == 13 || i == 18 || i == 23:
-			if c != '-' {
-				return false
-			}
-		case c >= '0' && c <= '9', c >= 'a' && c <= 'f', c >= 'A' && c <= 'F':
-		default:
-			return false
-		}
-	}
-	return true
 }

@@ -3,7 +3,6 @@ package api
 import (
 	"bytes"
 	"fmt"
-	"strings"
 	"time"
 )
 
@@ -33,8 +32,8 @@ func (r ReleaseRequest) Validate() error {
 	switch {
 	case len(r.Episode) > maxText:
 		return fieldError("episode", r.Episode, fmt.Sprintf("is longer than %d bytes", maxText))
-	case strings.ContainsFunc(r.Episode, unprintable):
-		return fieldError("episode", r.Episode, "contains a control or an unreadable character")
+	case !printable.MatchString(r.Episode):
+		return fieldError("episode", r.Episode, printableRule)
 	}
 	return nil
 }
@@ -70,10 +69,5 @@ func parseOptional(body []byte, field string, target *string) error {
 	if len(bytes.TrimSpace(body)) == 0 {
 		return nil
 	}
-	return parseObject(body, func(name string) any {
-		if name == field {
-			return target
-		}
-		return nil
-	})
+	return parseObject(body, map[string]any{field: target})
 }

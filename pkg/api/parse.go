@@ -14,44 +14,62 @@ import (
 // nothing behind it, only known fields in exactly their spelling, each once. A
 // misspelt field would otherwise be a host that quietly asks for less than it
 // meant. The error is a *FieldError wherever one field is to blame. The Ask is
-// neither validated nor normalized.
+// normalized and valid.
 func ParseAsk(body []byte) (Ask, error) {
 	var a Ask
-	if err := parseObject(body, a.field); err != nil {
+	err := parseObject(body, map[string]any{
+		"namespace": &a.Namespace, "name": &a.Name, "uid": &a.UID, "nodeUUID": &a.NodeUUID,
+		"op": &a.Op, "bmhState": &a.BMHState,
+		"errorCount": (*count)(&a.ErrorCount), "provisioningFailCount": (*count)(&a.ProvisioningFailCount),
+		"specHash": &a.SpecHash, "virtualMedia": &a.VirtualMedia, "conductorGroup": &a.ConductorGroup,
+		"deleting": &a.Deleting, "planned": &a.Planned, "dryRun": &a.DryRun,
+	})
+	if err == nil {
+		a = a.Normalize()
+		err = a.Validate()
+	}
+	if err != nil {
 		return Ask{}, err
 	}
 	return a, nil
 }
 
-// parseObject reads one JSON object into what field points to for each of its names;
-// nil is no field.
-func parseObject(body []byte, field func(name string) any) error {
+// parseObject reads one JSON object into what fields point to, by their names, and takes out of fields what it has
+// read. Of null nobody could say what the asker meant.
+func parseObject(body []byte, fields map[string]any) error {
 	d := json.NewDecoder(bytes.NewReader(body))
 	if t, err := d.Token(); err != nil || t != json.Delim('{') {
 		return notJSON(err)
 	}
-	seen := map[string]bool{}
 	for d.More() {
 		t, err := d.Token()
 		if err != nil {
 			return notJSON(err)
 		}
 		name, _ := t.(string) // a key is always a string
-		target := field(name)
+		target, known := fields[name]
 		switch {
-		case target == nil:
+		case !known:
 			return fieldError(name, "", "is not a field of this request")
-		case seen[name]:
+		case target == nil:
 			return fieldError(name, "", "is given twice")
 		}
-		seen[name] = true
-		var raw json.RawMessage
-		if err := d.Decode(&raw); err != nil {
+		fields[name] = nil
+		var value json.RawMessage
+		if err := d.Decode(&value); err != nil {
 			return notJSON(err)
 		}
-		if err := set(name, target, raw); err != nil {
-			return err
+		wrong := &json.UnmarshalTypeError{Value: "null"}
+		if string(value) != "null" {
+			err := json.Unmarshal(value, target)
+			if err == nil {
+				continue
+			}
+			if !errors.As(err, &wrong) {
+				return notJSON(err)
+			}
 		}
+		return fieldError(name, "", fmt.Sprintf("must be %s, not %s", kindOf(target), wrong.Value))
 	}
 	if _, err := d.Token(); err != nil { // the closing brace
 		return notJSON(err)
@@ -62,41 +80,21 @@ func parseObject(body []byte, field func(name string) any) error {
 	return nil
 }
 
-// set reads one value, which is sound JSON, into target. Of null nobody could say
-// what the asker meant.
-func set(field string, target any, raw json.RawMessage) error {
-	if n, ok := target.(*int); ok {
-		if whole, ok := wholeNumber(string(raw)); ok {
-			*n = whole
-			return nil
-		}
-	}
-	not := "null"
-	if string(raw) != not {
-		err := json.Unmarshal(raw, target)
-		if err == nil {
-			return nil
-		}
-		wrong := new(json.UnmarshalTypeError)
-		if !errors.As(err, &wrong) {
-			return notJSON(err)
-		}
-		not = wrong.Value
-	}
-	return fieldError(field, "", fmt.Sprintf("must be %s, not %s", kindOf(target), not))
-}
+// count is a JSON number in any of its forms, such as 1e3, clamped to what an int32 holds: the largest counts all mean
+// the same.
+type count int
 
-// wholeNumber reads a JSON number in any of its forms, such as 1e3, and clamps it
-// to what an int32 holds: the largest counts all mean the same.
-func wholeNumber(text string) (int, bool) {
-	f, err := strconv.ParseFloat(text, 64)
+// UnmarshalJSON implements json.Unmarshaler.
+func (c *count) UnmarshalJSON(text []byte) error {
+	f, err := strconv.ParseFloat(string(text), 64)
 	if errors.Is(err, strconv.ErrRange) {
 		err = nil // f is the infinity of its sign
 	}
 	if err != nil || f != math.Trunc(f) {
-		return 0, false
+		return json.Unmarshal(text, (*int)(c)) // which says what it is instead
 	}
-	return int(min(max(f, math.MinInt32), math.MaxInt32)), true
+	*c = count(min(max(f, math.MinInt32), math.MaxInt32))
+	return nil
 }
 
 // notJSON is the error of a body that is no JSON object.
@@ -107,46 +105,10 @@ func notJSON(err error) error {
 	return fmt.Errorf("body: must be one JSON object: %w", err)
 }
 
-// field points to the field of a that the JSON calls name, or is nil. A test
-// holds the list equal to the tags of Ask.
-func (a *Ask) field(name string) any {
-	switch name {
-	case "namespace":
-		return &a.Namespace
-	case "name":
-		return &a.Name
-	case "uid":
-		return &a.UID
-	case "nodeUUID":
-		return &a.NodeUUID
-	case "op":
-		return &a.Op
-	case "bmhState":
-		return &a.BMHState
-	case "errorCount":
-		return &a.ErrorCount
-	case "provisioningFailCount":
-		return &a.ProvisioningFailCount
-	case "specHash":
-		return &a.SpecHash
-	case "virtualMedia":
-		return &a.VirtualMedia
-	case "conductorGroup":
-		return &a.ConductorGroup
-	case "deleting":
-		return &a.Deleting
-	case "planned":
-		return &a.Planned
-	case "dryRun":
-		return &a.DryRun
-	}
-	return nil
-}
-
 // kindOf names the JSON type that target takes.
 func kindOf(target any) string {
 	switch target.(type) {
-	case *int:
+	case *count:
 		return "a whole number"
 	case *bool:
 		return "true or false"

@@ -20,15 +20,6 @@ func Ops() []Op {
 	return []Op{OpInspect, OpPrepare, OpProvision, OpDeprovision, OpRescue, OpUnrescue, OpService, OpNone}
 }
 
-// Valid reports whether o is one of Ops.
-func (o Op) Valid() bool {
-	switch o {
-	case OpInspect, OpPrepare, OpProvision, OpDeprovision, OpRescue, OpUnrescue, OpService, OpNone:
-		return true
-	}
-	return false
-}
-
 // BMHState is status.provisioning.state of a BareMetalHost, as BMO spells it.
 type BMHState string
 

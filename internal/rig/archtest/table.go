@@ -112,7 +112,7 @@ var table = map[string]imports{
 	},
 	"internal/app": {
 		house: []string{
-			"internal/clusterhosts", "internal/config", "internal/decisionlog", "internal/disrupt", "internal/gateway", "internal/holdfile", "internal/httpserve", "internal/inventory", "internal/logging", "internal/metrics", "internal/parts", "internal/planner", "internal/server",
+			"internal/clusterhosts", "internal/config", "internal/decisionlog", "internal/disrupt", "internal/gateway", "internal/gateway/gate", "internal/holdfile", "internal/httpserve", "internal/inventory", "internal/logging", "internal/metrics", "internal/parts", "internal/planner", "internal/server",
 			"internal/kube", "internal/kube/access", "internal/kube/events", "internal/kube/fleet", "internal/kube/holds", "internal/kube/hosts", "internal/kube/irso", "internal/kube/leader", "internal/kube/operator", "internal/kube/work",
 			"pkg/admission", "pkg/disruption", "pkg/slots", "pkg/breaker", "pkg/holdoff", "pkg/sizing", "pkg/snapshot", "pkg/ironic", "pkg/api",
 		},
