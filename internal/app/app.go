@@ -70,7 +70,7 @@ type App struct {
 	reload     *config.Sources // nil: no reload
 	holds      *holdKeeper
 	kept       keptHolds
-	list       inventory.Lookup
+	nodes      *inventory.Inventory // all of Ironic, for the gateway; and plans, which read no states there
 	gatewayPart
 	kubePart
 	operatorPart
@@ -147,7 +147,10 @@ func (a *App) newDecision(o Options) error {
 		return fmt.Errorf("configuration: %w", err)
 	}
 	decision.Notify = func(all []slots.Notice) { decisionlog.Slots(a.log, all) }
-	decision.NotifyFailures = func(all []admission.FailureNotice) { decisionlog.Failures(a.log, all) }
+	decision.NotifyFailures = func(all []admission.FailureNotice) {
+		decisionlog.Failures(a.log, all)
+		a.holds.changed()
+	}
 	decision.Leading = a.mayStart
 	a.begun.Store(a.elector == nil && a.holdMap == nil)
 	if a.hosts != nil {
@@ -160,21 +163,20 @@ func (a *App) newDecision(o Options) error {
 		return errors.Join(fmt.Errorf("configuration: %w", err), a.holds.close())
 	}
 	if a.hosts != nil {
-		a.hosts.Decision, a.hosts.HoldChanged = a.controller, a.holds.polled
+		a.hosts.Decision, a.hosts.HoldChanged = a.controller, a.holds.changed
 	}
-	nodes, err := inventory.New(inventory.Options{
+	a.nodes, err = inventory.New(inventory.Options{
 		Source: a.client, Begin: a.controller.Begin, MaxAge: o.Config.View.ListMaxAge, Now: a.now, Log: a.log,
 	})
 	if err != nil {
 		return errors.Join(err, a.holds.close())
 	}
-	a.list = inventory.Lookup{Inventory: nodes, Ironic: a.client}
 	return nil
 }
 
 // newPoller makes what reads Ironic.
 func (a *App) newPoller(c config.Config, m *metrics.Metrics) (err error) {
-	view := &polledView{Controller: a.controller, app: a, metrics: m, limits: decisionlog.NewLimits(a.log)}
+	view := &polledView{Controller: a.controller, app: a, metrics: m}
 	a.poller, err = ironic.NewPoller(a.source(), view, ironic.PollerOptions{
 		Interval: c.View.PollInterval, MaxPause: min(c.View.MaxStale/3, maxPause), Timeout: pollTimeout(c), MaxAge: c.View.MaxAge,
 		Changes: a.wantsChanges, Due: a.controller.SettlesIn, Hurry: a.controller, Now: a.now, Jitter: rand.Float64, Log: a.log,
@@ -188,7 +190,7 @@ func (a *App) newPoller(c config.Config, m *metrics.Metrics) (err error) {
 // newServer makes the API and health, and lets m read everything.
 func (a *App) newServer(m *metrics.Metrics, plans server.Planner) (err error) {
 	if a.server, err = server.New(server.Options{
-		Decider: a.decider(), FindNode: a.list.FindNode, Version: a.version, Now: a.now, Log: a.log,
+		Decider: a.decider(), FindNode: a.findNode, Version: a.version, Now: a.now, Log: a.log,
 		Settings:  func() map[string]string { return a.force.Load().settings },
 		Warnings:  func() []string { return append(slices.Clone(a.force.Load().warnings), a.presentWarnings()...) },
 		Standby:   a.standby,
@@ -214,7 +216,7 @@ func (a *App) newServer(m *metrics.Metrics, plans server.Planner) (err error) {
 		Status: a.server.Status, Leading: a.mayStart, Ironic: a.client.Stats,
 		Certificates: map[string]func() time.Time{"api": a.api.cert.NotAfter, "gateway": a.gatewayCert.NotAfter, "metrics": a.metrics.cert.NotAfter},
 		Polls:        a.poller.Stats, Now: a.now,
-		Caches: map[string]func() snapshot.Stats{"status": a.server.Snapshots, "nodes": a.list.Inventory.Stats},
+		Caches: map[string]func() snapshot.Stats{"status": a.server.Snapshots, "nodes": a.nodes.Stats},
 	}
 	if a.gateway != nil {
 		sources.Gateway = a.gateway.Stats
@@ -224,6 +226,12 @@ func (a *App) newServer(m *metrics.Metrics, plans server.Planner) (err error) {
 	}
 	m.Read(sources)
 	return nil
+}
+
+// findNode asks Ironic for the state of a node that no poll has shown, by name or UUID; false when it has none.
+func (a *App) findNode(ctx context.Context, key string) (state string, found bool, err error) {
+	node, found, err := a.client.Node(ctx, key)
+	return string(node.State), found, err
 }
 
 // decider is what servers and gateway ask.
@@ -257,7 +265,7 @@ func (a *App) Run(ctx context.Context) error {
 	all := []parts.Part{
 		{Name: "ironic connections", Run: func(ctx context.Context) error {
 			<-ctx.Done()
-			a.list.Inventory.Close()
+			a.nodes.Close()
 			a.client.Close()
 			return nil
 		}},

@@ -17,8 +17,7 @@ import (
 	"github.com/ironic-throttle/ironic-throttle/pkg/sizing"
 )
 
-// saveInterval bounds for how long a hold that no poll has shown, but an ask, is in
-// memory only.
+// saveInterval bounds for how long what is no hold, or an ask has changed, is in memory only.
 const saveInterval = 5 * time.Second
 
 // saveTimeout is how long a release waits until it is on disk.
@@ -215,16 +214,16 @@ func (k *holdKeeper) saveSoon() error {
 
 var errDiskHangs = errors.New("what keeps them does not answer")
 
-// polled tells that a poll may have changed something.
-func (k *holdKeeper) polled() {
+// changed tells that a hold has begun or ended.
+func (k *holdKeeper) changed() {
 	select {
 	case k.wake <- struct{}{}:
 	default:
 	}
 }
 
-// run saves after polls, and what asks have changed, until ctx ends, and once more
-// then, as far as that goes quickly. So it does, more rarely, with what is learned of limits.
+// run saves holds that begin and end at once, and other changes now and then, until ctx ends, and once more then, as far
+// as that goes quickly. So it does, more rarely, with what is learned of limits.
 // It fails when another process keeps them now: that one decides.
 func (k *holdKeeper) run(ctx context.Context) (err error) {
 	tick, limits := time.NewTicker(saveInterval), time.NewTicker(limitsInterval)

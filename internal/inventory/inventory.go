@@ -165,13 +165,11 @@ func viewOf(list *snapshot.Snapshot[*ironic.Catalog]) View {
 
 // Observe takes what a complete poll has observed.
 func (v *Inventory) Observe(now time.Time, o ironic.Observation) {
-	if v.patches.take(now, o, v.wanted(now)) {
+	wanted := v.askedWithin(now, v.patches.maxAge) // a list is there, or on its way, that somebody may be given
+	if v.patches.take(now, o, wanted) {
 		v.lists.Refold(struct{}{})
 	}
 }
-
-// wanted reports whether a list is there, or on its way, that somebody may be given.
-func (v *Inventory) wanted(now time.Time) bool { return v.askedWithin(now, v.patches.maxAge) }
 
 // InUse reports whether somebody has asked within the last MaxAge: then the polls should
 // show nodes that do not work too.

@@ -252,7 +252,7 @@ func (c *Controller) stopAll(of func(*slots.Host) bool) {
 func (p *policy) countPools(now time.Time) {
 	was := p.pools
 	p.pools, p.paused = map[string]*api.PoolFailures{}, 0
-	if !p.quota.Limits() {
+	if p.quota == (holdoff.Quota{}) {
 		return
 	}
 	p.desk.ledger.All(func(h *slots.Host) {
