@@ -179,7 +179,7 @@ func (a *App) newPoller(c config.Config, m *metrics.Metrics) (err error) {
 	view := &polledView{Controller: a.controller, app: a, metrics: m}
 	a.poller, err = ironic.NewPoller(a.source(), view, ironic.PollerOptions{
 		Interval: c.View.PollInterval, MaxPause: min(c.View.MaxStale/3, maxPause), Timeout: pollTimeout(c), MaxAge: c.View.MaxAge,
-		Changes: a.wantsChanges, Due: a.controller.SettlesIn, Hurry: a.controller, Now: a.now, Jitter: rand.Float64, Log: a.log,
+		Changes: a.wantsChanges(), Due: a.controller.SettlesIn, Hurry: a.controller, Now: a.now, Jitter: rand.Float64, Log: a.log,
 	})
 	if err != nil {
 		return fmt.Errorf("poller: %w", err)

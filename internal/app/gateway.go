@@ -95,10 +95,13 @@ func (a *App) source() ironic.Source {
 	return measured{a.client, a.gateway.Answered}
 }
 
-// wantsChanges reports whether answers of Ironic are cached that each poll should show the
-// newest changes for.
-func (a *App) wantsChanges(now time.Time) bool {
-	return a.gateway != nil && (a.nodes.InUse(now) || a.gateway.Watching(now))
+// wantsChanges tells whether answers of Ironic are cached that each poll should show the
+// newest changes for; nil without a gateway.
+func (a *App) wantsChanges() func(now time.Time) bool {
+	if a.gateway == nil {
+		return nil
+	}
+	return func(now time.Time) bool { return a.nodes.InUse(now) || a.gateway.Watching(now) }
 }
 
 // GatewayURL is what BMO's IRONIC_ENDPOINT may name, less /v1; "" without a gateway.
