@@ -304,12 +304,7 @@ func (a *App) MetricsURL() string { return urlOf(a.metrics.scheme(), a.listeners
 func (a *App) HealthURL() string { return urlOf("http", a.listeners.Health) }
 
 // Status is what GET /v1/status shows now.
-func (a *App) Status() api.Status {
-	s, f := a.controller.Status(a.now()), a.force.Load()
-	s.Version, s.Settings, s.Cluster = a.version, f.settings, a.showCluster()
-	s.Warnings = append([]string{}, slices.Concat(s.Warnings, f.warnings, a.presentWarnings())...)
-	return s
-}
+func (a *App) Status() api.Status { return a.server.Status() }
 
 // IronicStats counts what Ironic was asked since New.
 func (a *App) IronicStats() ironic.Stats { return a.client.Stats() }
