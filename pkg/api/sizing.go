@@ -4,7 +4,7 @@ import "time"
 
 // Sizing is what boots say about the limit (docs/sizing.md).
 type Sizing struct {
-	Mode string `json:"mode"` // LimitFixed or LimitAdaptive
+	Mode string `json:"mode"` // fixed or adaptive
 	// Pools are those with a limit, the total first.
 	Pools []PoolSizing `json:"pools"`
 	// Boots are those that have ended since the start of the process.
@@ -18,7 +18,7 @@ type PoolSizing struct {
 	Ceiling int    `json:"ceiling"` // as it is set: the limit is never above it
 	// Recommended is the limit that the evidence speaks for; 0: there is not enough of it.
 	Recommended int    `json:"recommended,omitempty"`
-	Verdict     string `json:"verdict"` // one of those below
+	Verdict     string `json:"verdict"` // unknown, raise, keep or lower
 	// Evidence is why, in a sentence.
 	Evidence string `json:"evidence"`
 }
@@ -29,6 +29,9 @@ const (
 	LimitAdaptive = "adaptive" // the throttle too, up to what is set
 )
 
+// LimitModes lists them.
+func LimitModes() []string { return []string{LimitFixed, LimitAdaptive} }
+
 // The verdicts on a limit.
 const (
 	SizingUnknown = "unknown" // not enough evidence
@@ -36,6 +39,11 @@ const (
 	SizingKeep    = "keep"
 	SizingLower   = "lower" // boots are lost, or gain nothing
 )
+
+// SizingVerdicts lists the verdicts on a limit.
+func SizingVerdicts() []string {
+	return []string{SizingUnknown, SizingRaise, SizingKeep, SizingLower}
+}
 
 // Histogram counts durations.
 type Histogram struct {

@@ -33,7 +33,7 @@ type Sizing struct {
 var (
 	limitFixed    = api.LimitFixed
 	limitAdaptive = api.LimitAdaptive
-	limitModes    = []string{limitFixed, limitAdaptive}
+	limitModes    = api.LimitModes()
 )
 
 // sizingFaults tells what is wrong with the limit's mode, and with what is known of an earlier storm.

@@ -217,8 +217,6 @@ func TestTheFirstLimitIsInForceForItsTime(t *testing.T) {
 	}
 }
 
-var verdicts = []string{api.SizingUnknown, api.SizingRaise, api.SizingKeep, api.SizingLower}
-
 // TestResultTellsOfTheLimit: a fixed limit is what it is all the time.
 func TestResultTellsOfTheLimit(t *testing.T) {
 	whole(t)
@@ -227,14 +225,14 @@ func TestResultTellsOfTheLimit(t *testing.T) {
 	if r.LimitMode != "adaptive" || r.LimitMean <= 1 || r.LimitMean >= 40 || r.LimitAtEnd != r.trace.series[len(r.trace.series)-1].limit {
 		t.Errorf("%+v", r.Sizing)
 	}
-	if !slices.Contains(verdicts, r.LimitVerdict) {
+	if !slices.Contains(api.SizingVerdicts(), r.LimitVerdict) {
 		t.Errorf("verdict %q", r.LimitVerdict)
 	}
 	for _, policy := range policies {
 		o := small()
 		o.Policy = policy
 		_, r := play(t, o)
-		if r.LimitMode != "fixed" || r.LimitMean != 5 || r.LimitAtEnd != 5 || len(r.Windows) > 0 || !slices.Contains(verdicts, r.LimitVerdict) {
+		if r.LimitMode != "fixed" || r.LimitMean != 5 || r.LimitAtEnd != 5 || len(r.Windows) > 0 || !slices.Contains(api.SizingVerdicts(), r.LimitVerdict) {
 			t.Errorf("%s: %+v", policy, r.Sizing)
 		}
 	}
