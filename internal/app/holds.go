@@ -152,11 +152,11 @@ func (c *complaint) note(log *slog.Logger, err error) {
 	switch {
 	case err == nil && c.told != "":
 		c.told = ""
-		log.Info(c.back)
+		log.Info(c.back) //nolint:sloglint // one of two texts
 	case err == nil, errors.Is(err, holds.ErrNotLeading), c.told == err.Error():
 	case c.told == "" || now.Sub(c.at) >= toldInterval:
 		c.told, c.at = err.Error(), now
-		log.Log(context.Background(), c.level, c.lost, "error", err)
+		log.Log(context.Background(), c.level, c.lost, "error", err) //nolint:sloglint // likewise
 	}
 }
 
