@@ -201,8 +201,8 @@ func (p *policy) record(now time.Time, h *slots.Host, e slots.Ending) {
 			scopes = slices.DeleteFunc(scopes, func(s breaker.Scope) bool { return s == wholeIronic })
 		}
 		p.set.RecordFailure(now, permit, h.UUID, string(e.Work), errors.New(causeOf(e)), scopes...)
-	default:
-		p.set.Cancel(now, permit)
+	default: // nobody's fault: the permit ends with the slot
+		return
 	}
 	h.Permit = nil
 }
