@@ -110,7 +110,7 @@ var breaks = []struct{ what, file, old, new string }{
 	},
 	{
 		"a breaker lets any number of probes start", "pkg/breaker/circuit.go",
-		"case state == HalfOpen && len(probes) >= c.cfg.HalfOpenMaxRequests:", "case false:",
+		"if c.state == HalfOpen && len(c.probes) >= c.cfg.HalfOpenMaxRequests {", "if false {",
 	},
 	{
 		"a breaker never closes", "pkg/breaker/set.go",
@@ -118,7 +118,7 @@ var breaks = []struct{ what, file, old, new string }{
 	},
 	{
 		"starts are not counted in the rate", "pkg/breaker/set.go",
-		"\t\t\tc.starts = append(c.starts, now)\n", "",
+		"\t\t\tc.starts = append(c.starts, s.now)\n", "",
 	},
 	{
 		"the cap of failing hosts counts for nothing", "pkg/fairshare/limit.go",
@@ -126,7 +126,7 @@ var breaks = []struct{ what, file, old, new string }{
 	},
 	{
 		"whoever asks may take a free slot", "pkg/fairshare/turn.go",
-		"if steps < strictSteps || before < free {", "if steps < strictSteps {\n\t\treturn true\n\t}\n\tif before < free {",
+		"\tif steps < strictSteps {\n\t\treturn false", "\tif steps < strictSteps {\n\t\treturn true",
 	},
 	{
 		"a tenant that gets slots comes first again", "pkg/fairshare/turn.go",

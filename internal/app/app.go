@@ -71,7 +71,7 @@ type App struct {
 	reload     *config.Sources // nil: no reload
 	holds      *holdKeeper
 	kept       keptHolds
-	list       inventory.Lookup
+	nodes      *inventory.Inventory // all of Ironic, for the gateway; and plans, which read no states there
 	gatewayPart
 	kubePart
 	operatorPart
@@ -148,7 +148,10 @@ func (a *App) newDecision(o Options) error {
 		return fmt.Errorf("configuration: %w", err)
 	}
 	decision.Notify = func(all []slots.Notice) { decisionlog.Slots(a.log, all) }
-	decision.NotifyFailures = func(all []admission.FailureNotice) { decisionlog.Failures(a.log, all) }
+	decision.NotifyFailures = func(all []admission.FailureNotice) {
+		decisionlog.Failures(a.log, all)
+		a.holds.changed()
+	}
 	decision.Leading = a.mayStart
 	a.begun.Store(a.elector == nil && a.holdMap == nil)
 	if a.hosts != nil {
@@ -161,24 +164,23 @@ func (a *App) newDecision(o Options) error {
 		return errors.Join(fmt.Errorf("configuration: %w", err), a.holds.close())
 	}
 	if a.hosts != nil {
-		a.hosts.Decision, a.hosts.HoldChanged = a.controller, a.holds.polled
+		a.hosts.Decision, a.hosts.HoldChanged = a.controller, a.holds.changed
 	}
-	nodes, err := inventory.New(inventory.Options{
+	a.nodes, err = inventory.New(inventory.Options{
 		Source: a.client, Begin: a.controller.Begin, MaxAge: o.Config.View.ListMaxAge, Now: a.now, Log: a.log,
 	})
 	if err != nil {
 		return errors.Join(err, a.holds.close())
 	}
-	a.list = inventory.Lookup{Inventory: nodes, Ironic: a.client}
 	return nil
 }
 
 // newPoller makes what reads Ironic.
 func (a *App) newPoller(c config.Config, m *metrics.Metrics) (err error) {
-	view := &polledView{Controller: a.controller, app: a, metrics: m, limits: decisionlog.NewLimits(a.log)}
+	view := &polledView{Controller: a.controller, app: a, metrics: m}
 	a.poller, err = ironic.NewPoller(a.source(), view, ironic.PollerOptions{
 		Interval: c.View.PollInterval, MaxPause: min(c.View.MaxStale/3, maxPause), Timeout: pollTimeout(c), MaxAge: c.View.MaxAge,
-		Changes: a.wantsChanges, Due: a.controller.SettlesIn, Hurry: a.controller, Now: a.now, Jitter: rand.Float64, Log: a.log,
+		Changes: a.wantsChanges(), Due: a.controller.SettlesIn, Hurry: a.controller, Now: a.now, Jitter: rand.Float64, Log: a.log,
 	})
 	if err != nil {
 		return fmt.Errorf("poller: %w", err)
@@ -189,7 +191,7 @@ func (a *App) newPoller(c config.Config, m *metrics.Metrics) (err error) {
 // newServer makes the API and health, and lets m read everything.
 func (a *App) newServer(m *metrics.Metrics, plans server.Planner) (err error) {
 	if a.server, err = server.New(server.Options{
-		Decider: a.decider(), FindNode: a.list.FindNode, Version: a.version, Now: a.now, Log: a.log,
+		Decider: a.decider(), FindNode: a.findNode, Version: a.version, Now: a.now, Log: a.log,
 		Settings:  func() map[string]string { return a.force.Load().settings },
 		Warnings:  func() []string { return append(slices.Clone(a.force.Load().warnings), a.presentWarnings()...) },
 		Leading:   a.mayStart,
@@ -216,7 +218,7 @@ func (a *App) newServer(m *metrics.Metrics, plans server.Planner) (err error) {
 		Status: a.server.Status, Leading: a.mayStart, Ironic: a.client.Stats,
 		Certificates: map[string]func() time.Time{"api": a.api.cert.NotAfter, "gateway": a.gatewayCert.NotAfter, "metrics": a.metrics.cert.NotAfter},
 		Polls:        a.poller.Stats, Now: a.now,
-		Caches: map[string]func() snapshot.Stats{"status": a.server.Snapshots, "nodes": a.list.Inventory.Stats},
+		Caches: map[string]func() snapshot.Stats{"status": a.server.Snapshots, "nodes": a.nodes.Stats},
 	}
 	if a.gateway != nil {
 		sources.Gateway = a.gateway.Stats
@@ -226,6 +228,12 @@ func (a *App) newServer(m *metrics.Metrics, plans server.Planner) (err error) {
 	}
 	m.Read(sources)
 	return nil
+}
+
+// findNode asks Ironic for the state of a node that no poll has shown, by name or UUID; false when it has none.
+func (a *App) findNode(ctx context.Context, key string) (state string, found bool, err error) {
+	node, found, err := a.client.Node(ctx, key)
+	return string(node.State), found, err
 }
 
 // decision is what servers and gateway ask.
@@ -268,7 +276,7 @@ func (a *App) Run(ctx context.Context) error {
 	all := []parts.Part{
 		{Name: "ironic connections", Run: func(ctx context.Context) error {
 			<-ctx.Done()
-			a.list.Inventory.Close()
+			a.nodes.Close()
 			a.client.Close()
 			return nil
 		}},
@@ -307,12 +315,7 @@ func (a *App) MetricsURL() string { return urlOf(a.metrics.scheme(), a.listeners
 func (a *App) HealthURL() string { return urlOf("http", a.listeners.Health) }
 
 // Status is what GET /v1/status shows now.
-func (a *App) Status() api.Status {
-	s, f := a.controller.Status(a.now()), a.force.Load()
-	s.Version, s.Settings, s.Cluster = a.version, f.settings, a.showCluster()
-	s.Warnings = append([]string{}, slices.Concat(s.Warnings, f.warnings, a.presentWarnings())...)
-	return s
-}
+func (a *App) Status() api.Status { return a.server.Status() }
 
 // IronicStats counts what Ironic was asked since New.
 func (a *App) IronicStats() ironic.Stats { return a.client.Stats() }

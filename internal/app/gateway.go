@@ -29,7 +29,7 @@ func (a *App) newGateway(o Options) (err error) {
 	}
 	var nodes gateway.Nodes // stays nil without a list
 	if c.ListCache {
-		nodes = a.list.Inventory
+		nodes = a.nodes
 	}
 	certificates := httpserve.Certificates{
 		Name: "gateway", Log: a.log, Now: a.now,
@@ -64,14 +64,6 @@ func (a *App) serveGateway(ctx context.Context) error {
 	return a.gateway.Serve(ctx, a.listeners.gateway, a.gatewayTLS)
 }
 
-// observed passes a complete poll on to whatever caches answers of Ironic.
-func (a *App) observed(now time.Time, o ironic.Observation) {
-	a.list.Inventory.Observe(now, o)
-	if a.gateway != nil {
-		a.gateway.Polled(now, o)
-	}
-}
-
 // measured is Ironic as the poller reads it: how long it takes for a small list is how
 // the gateway knows that Ironic is slow.
 type measured struct {
@@ -103,10 +95,13 @@ func (a *App) source() ironic.Source {
 	return measured{a.client, a.gateway.Answered}
 }
 
-// wantsChanges reports whether answers of Ironic are cached that each poll should show the
-// newest changes for.
-func (a *App) wantsChanges(now time.Time) bool {
-	return a.list.Inventory.InUse(now) || a.gateway != nil && a.gateway.Watching(now)
+// wantsChanges tells whether answers of Ironic are cached that each poll should show the
+// newest changes for; nil without a gateway.
+func (a *App) wantsChanges() func(now time.Time) bool {
+	if a.gateway == nil {
+		return nil
+	}
+	return func(now time.Time) bool { return a.nodes.InUse(now) || a.gateway.Watching(now) }
 }
 
 // GatewayURL is what BMO's IRONIC_ENDPOINT may name, less /v1; "" without a gateway.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -17,8 +18,7 @@ import (
 	"github.com/ironic-throttle/ironic-throttle/pkg/sizing"
 )
 
-// saveInterval bounds for how long a hold that no poll has shown, but an ask, is in
-// memory only.
+// saveInterval bounds for how long what is no hold, or an ask has changed, is in memory only.
 const saveInterval = 5 * time.Second
 
 // saveTimeout is how long a release waits until it is on disk.
@@ -68,7 +68,17 @@ func (k *holdKeeper) keepIn(s holdoff.Store) {
 
 // openHolds reads what an earlier process has left; without a file nothing is kept.
 func (a *App) openHolds(c config.Config, decision *admission.Config) error {
-	a.holds = &holdKeeper{app: a, wake: make(chan struct{}, 1)}
+	a.holds = &holdKeeper{
+		app: a, wake: make(chan struct{}, 1),
+		fault: complaint{
+			level: slog.LevelError, back: "the holds of failed hosts are saved again",
+			lost: "the holds of failed hosts cannot be saved; they are in force, but a restart would lose them",
+		},
+		limitFault: complaint{
+			level: slog.LevelWarn, back: "what is learned of the limits is saved again",
+			lost: "what was learned of the limits cannot be saved; it is in force, but a restart would lose it",
+		},
+	}
 	if c.Holdoff.File == "" {
 		return nil
 	}
@@ -118,53 +128,36 @@ func (k *holdKeeper) save() error {
 		k.app.controller.SavedHolds(batch)
 		return nil
 	}
-	if err := store.Save(batch); err != nil {
-		k.tellLocked(err)
-		return err
+	err = store.Save(batch)
+	k.fault.note(k.app.log, err)
+	if err == nil {
+		k.app.controller.SavedHolds(batch)
 	}
-	k.app.controller.SavedHolds(batch)
-	k.wellLocked()
-	return nil
+	return err
 }
 
-// wellLocked tells that what could not be saved is saved by now.
-func (k *holdKeeper) wellLocked() {
-	if k.fault.end() {
-		k.app.log.Info("the holds of failed hosts are saved again")
-	}
-}
-
-func (k *holdKeeper) tellLocked(err error) {
-	if worthTelling(err) && k.fault.isNew(err) {
-		k.app.log.Error("the holds of failed hosts cannot be saved; they are in force, but a restart would lose them", "error", err)
-	}
-}
-
-// worthTelling leaves out that a process which does not lead writes nothing: it must not, and why
-// it does not lead is in the log.
-func worthTelling(err error) bool { return !errors.Is(err, holds.ErrNotLeading) }
-
-// complaint is an error that the log speaks of.
+// complaint is what the log says of a save that fails, and when it succeeds again.
 type complaint struct {
-	told string
+	level      slog.Level
+	lost, back string
+
+	told string // the error; "": there is none
 	at   time.Time
 }
 
-// isNew reports whether err is to be told: not what was told already, and not much at a time.
-func (c *complaint) isNew(err error) bool {
+// note tells what is new, and not much at a time. That a process which does not lead writes nothing is no fault: why it does
+// not lead is in the log.
+func (c *complaint) note(log *slog.Logger, err error) {
 	now := time.Now()
-	if c.told == err.Error() || c.told != "" && now.Sub(c.at) < toldInterval {
-		return false
+	switch {
+	case err == nil && c.told != "":
+		c.told = ""
+		log.Info(c.back) //nolint:sloglint // one of two texts
+	case err == nil, errors.Is(err, holds.ErrNotLeading), c.told == err.Error():
+	case c.told == "" || now.Sub(c.at) >= toldInterval:
+		c.told, c.at = err.Error(), now
+		log.Log(context.Background(), c.level, c.lost, "error", err) //nolint:sloglint // likewise
 	}
-	c.told, c.at = err.Error(), now
-	return true
-}
-
-// end reports whether there was one.
-func (c *complaint) end() bool {
-	was := c.told != ""
-	c.told = ""
-	return was
 }
 
 // checkStore lets a store that others can change check whether they have. While that cannot be
@@ -179,11 +172,11 @@ func (k *holdKeeper) checkStore() error {
 	}
 	if err := shared.Look(); err != nil {
 		k.app.controller.LostHolds()
-		k.tellLocked(err)
+		k.fault.note(k.app.log, err)
 		return err
 	}
-	if k.fault.told != "" && k.app.controller.UnsavedHolds(k.app.now()).Empty() {
-		k.wellLocked()
+	if k.app.controller.UnsavedHolds(k.app.now()).Empty() {
+		k.fault.note(k.app.log, nil)
 	}
 	return nil
 }
@@ -215,16 +208,16 @@ func (k *holdKeeper) saveSoon() error {
 
 var errDiskHangs = errors.New("what keeps them does not answer")
 
-// polled tells that a poll may have changed something.
-func (k *holdKeeper) polled() {
+// changed tells that a hold has begun or ended.
+func (k *holdKeeper) changed() {
 	select {
 	case k.wake <- struct{}{}:
 	default:
 	}
 }
 
-// run saves after polls, and what asks have changed, until ctx ends, and once more
-// then, as far as that goes quickly. So it does, more rarely, with what is learned of limits.
+// run saves holds that begin and end at once, and other changes now and then, until ctx ends, and once more then, as far
+// as that goes quickly. So it does, more rarely, with what is learned of limits.
 // It fails when another process keeps them now: that one decides.
 func (k *holdKeeper) run(ctx context.Context) (err error) {
 	tick, limits := time.NewTicker(saveInterval), time.NewTicker(limitsInterval)

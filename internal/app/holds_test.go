@@ -65,7 +65,7 @@ func TestBO16_SavesThatHangDoNotHoldUpTheEnd(t *testing.T) {
 					t.Fatal(err)
 				}
 				if running {
-					s.app.holds.polled()
+					s.app.holds.changed()
 					s.pass(time.Second)
 				}
 				s.stop() // fails when a part does not end in time

@@ -55,15 +55,8 @@ func (k *holdKeeper) saveLimits() error {
 	if err == nil {
 		err = kept.SaveLimits(text)
 	}
-	if err != nil {
-		if worthTelling(err) && k.limitFault.isNew(err) {
-			k.app.log.Warn("what was learned of the limits cannot be saved; it is in force, but a restart would lose it", "error", err)
-		}
-		return err
+	if k.limitFault.note(k.app.log, err); err == nil {
+		k.learned = text
 	}
-	k.learned = text
-	if k.limitFault.end() {
-		k.app.log.Info("what is learned of the limits is saved again")
-	}
-	return nil
+	return err
 }

@@ -37,7 +37,7 @@ func (g *groupedFleet) Read(ctx context.Context) (disruption.State, error) {
 	if err != nil {
 		return s, err
 	}
-	nodes, err := g.app.list.Inventory.Get(ctx)
+	nodes, err := g.app.nodes.Get(ctx)
 	if err != nil {
 		return s, fmt.Errorf("conductor groups: %w", err)
 	}

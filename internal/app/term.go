@@ -60,7 +60,7 @@ func (a *App) term(ctx context.Context) error {
 	all := []parts.Part{
 		{Name: "holds", Run: a.holds.run},
 		{Name: "poller", Run: a.poller.Run},
-		{Name: "view log", Run: func(ctx context.Context) error { return decisionlog.View(ctx, a.log, a.now, a.controller.View) }},
+		{Name: "log", Run: func(ctx context.Context) error { return decisionlog.Watch(ctx, a.log, a.now, a.controller) }},
 	}
 	if a.directory != nil {
 		all = append(all, parts.Part{Name: "annotations", Run: a.runAnnotations}, parts.Part{Name: "hosts", Run: a.directory.Run},

@@ -3,7 +3,6 @@ package app
 import (
 	"time"
 
-	"github.com/ironic-throttle/ironic-throttle/internal/decisionlog"
 	"github.com/ironic-throttle/ironic-throttle/internal/metrics"
 	"github.com/ironic-throttle/ironic-throttle/pkg/admission"
 	"github.com/ironic-throttle/ironic-throttle/pkg/ironic"
@@ -15,10 +14,7 @@ type polledView struct {
 	*admission.Controller
 	app     *App
 	metrics *metrics.Metrics
-	limits  *decisionlog.Limits
-
 	begun   time.Time // of the last poll
-	settled bool
 }
 
 // Whole implements ironic.View. It is asked at the begin of each poll.
@@ -31,12 +27,9 @@ func (v *polledView) Whole(now time.Time) bool {
 func (v *polledView) Observe(now time.Time, o ironic.Observation) {
 	v.metrics.Polled(true, now.Sub(v.begun))
 	v.Controller.Observe(now, o)
-	v.app.observed(now, o)
-	v.app.holds.polled() // it may have shown that a host failed
-	v.limits.Polled(now, v.Controller.Sizing(now))
-	if !v.settled && v.Controller.View(now).Settled {
-		v.settled = true
-		v.app.log.Info("all busy hosts are known: slots are given from now on")
+	if v.app.gateway != nil { // it alone goes by states that are kept
+		v.app.nodes.Observe(now, o)
+		v.app.gateway.Polled(now, o)
 	}
 }
 

@@ -10,16 +10,11 @@ import (
 	"github.com/ironic-throttle/ironic-throttle/pkg/slots"
 )
 
-// Limits says in the log when a limit that follows the boots has changed, and, where limits are as
-// they are set, when the boots speak for another one than before. One goroutine at a time may use it.
-type Limits struct {
+// limitLog says in the log when a limit that follows the boots has changed, and, where limits are as they are set, when
+// the boots speak for another one than before.
+type limitLog struct {
 	log  *slog.Logger
 	told map[string]toldLimit // by pool
-}
-
-// NewLimits returns one that has told nothing yet.
-func NewLimits(log *slog.Logger) *Limits {
-	return &Limits{log: log, told: map[string]toldLimit{}}
 }
 
 // toldLimit is what the reader of the log knows of a limit.
@@ -28,14 +23,13 @@ type toldLimit struct {
 	at             time.Time // when that was
 }
 
-// adviceGap is the least time between two recommendations for one pool. A limit that changes is told
-// at once.
+// adviceGap is the least time between two recommendations for one pool. A limit that changes is told whenever it does.
 const adviceGap = 10 * time.Minute
 
-// Polled takes in what a poll has shown.
-func (l *Limits) Polled(now time.Time, s api.Sizing) {
+// step tells what has changed.
+func (l *limitLog) step(now time.Time, s api.Sizing) {
 	told := make(map[string]toldLimit, len(s.Pools))
-	adaptive := s.Mode == api.LimitModes()[1]
+	adaptive := s.Mode == api.LimitAdaptive
 	for _, p := range s.Pools {
 		was, known := l.told[p.Pool]
 		switch {
@@ -64,7 +58,7 @@ func recommends(told, is api.PoolSizing) bool {
 	return 5*max(is.Recommended-before, before-is.Recommended) >= before
 }
 
-func (l *Limits) changed(was, is api.PoolSizing, total int) {
+func (l *limitLog) changed(was, is api.PoolSizing, total int) {
 	l.log.LogAttrs(context.Background(), slog.LevelInfo, "the limit has changed", poolAttr(is.Pool),
 		slog.Int("was", was.Limit), slog.Int("is", is.Limit), slog.Int("atMost", is.Ceiling), slog.String("why", reason(was, is, total)))
 }
@@ -80,7 +74,7 @@ func reason(was, is api.PoolSizing, total int) string {
 	return is.Evidence
 }
 
-func (l *Limits) recommended(p api.PoolSizing) {
+func (l *limitLog) recommended(p api.PoolSizing) {
 	level := slog.LevelInfo
 	if p.Verdict == api.SizingLower {
 		level = slog.LevelWarn

@@ -17,11 +17,11 @@ const evidence = "boots took 3.1 times as long with 34 at once on 12 Nov; 60 boo
 // limitLines are the lines of the log, without their times, for sizings that are a time apart.
 func limitLines(apart time.Duration, all ...api.Sizing) []string {
 	var book bytes.Buffer
-	l := NewLimits(slog.New(slog.NewTextHandler(&book, nil)))
+	l := limitLog{log: slog.New(slog.NewTextHandler(&book, nil))}
 	now := time.Date(2026, 11, 12, 3, 0, 0, 0, time.UTC)
 	lines := []string{}
 	for _, s := range all {
-		l.Polled(now, s)
+		l.step(now, s)
 		now = now.Add(apart)
 	}
 	for line := range strings.Lines(book.String()) {

@@ -8,34 +8,52 @@ import (
 	"github.com/ironic-throttle/ironic-throttle/pkg/api"
 )
 
-// View says in the log when the view of Ironic is too old for a new host to start, and
-// when it is young enough again, whatever the reason: polls that fail, or that take too
-// long. It checks that every viewGap until ctx ends.
-func View(ctx context.Context, log *slog.Logger, now func() time.Time, view func(now time.Time) api.View) error {
-	l := viewLog{log: log}
-	tick := time.NewTicker(viewGap)
-	defer tick.Stop()
+// Decision is what is watched: admission.Controller.
+type Decision interface {
+	View(now time.Time) api.View
+	Sizing(now time.Time) api.Sizing
+}
+
+// Watch says in the log what no poll tells by itself, until ctx ends: that the view of Ironic is too old for a new host to
+// start, and is young enough again, whatever the reason, polls that fail or that take too long; that all busy hosts are
+// known after a start; and what becomes of the limits.
+func Watch(ctx context.Context, log *slog.Logger, now func() time.Time, d Decision) error {
+	view, limits := viewLog{log: log}, limitLog{log: log}
+	views, sizings := time.NewTicker(viewGap), time.NewTicker(limitsGap)
+	defer views.Stop()
+	defer sizings.Stop()
 	for {
 		select {
 		case <-ctx.Done():
 			return nil
-		case <-tick.C:
+		case <-views.C:
 			at := now()
-			l.step(at, view(at))
+			view.step(at, d.View(at))
+		case <-sizings.C:
+			at := now()
+			limits.step(at, d.Sizing(at))
 		}
 	}
 }
 
-// viewGap is the time between two checks of the view's age.
-const viewGap = time.Second
+// The times between two looks: a limit changes after a round of boots, which takes minutes.
+const (
+	viewGap   = time.Second
+	limitsGap = 10 * time.Second
+)
 
 type viewLog struct {
-	log  *slog.Logger
-	lost time.Time // since when the view is too old; zero: it is not
+	log     *slog.Logger
+	lost    time.Time // since when the view is too old; zero: it is not
+	settled bool
 }
 
 // step logs what has changed. Before the first complete poll nothing is lost.
 func (l *viewLog) step(now time.Time, v api.View) {
+	if v.Settled && !l.settled {
+		l.settled = true
+		l.log.Info("all busy hosts are known: slots are given from now on")
+	}
 	age := time.Duration(v.AgeSeconds * float64(time.Second)).Round(time.Second)
 	switch {
 	case v.Polls == 0 || v.Fresh == l.lost.IsZero():

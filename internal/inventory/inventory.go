@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"sync"
 	"sync/atomic"
 	"time"
 
@@ -35,12 +34,8 @@ type Options struct {
 // 0.2 ms for a node (docs/dev/reference/ironic.md).
 const defaultTimeout = 2 * time.Minute
 
-// After a list that failed there is a pause of pausePart times what it took, at least
-// leastPause and at most MaxAge.
-const (
-	leastPause = time.Second
-	pausePart  = 4
-)
+// afterFault is the pause after a list that failed: it may have taken Ironic long, and everybody can do without.
+const afterFault = 30 * time.Second
 
 // View is the list of all nodes as far as it is known. It never changes.
 type View struct {
@@ -59,10 +54,6 @@ type Inventory struct {
 	patches patches
 	asked   atomic.Int64 // when somebody asked last, in nanoseconds of the clock; 0: never
 	failing atomic.Bool
-
-	mu    sync.Mutex // guards what follows
-	pause time.Time  // until then no list is tried, as the last one failed with fault
-	fault error
 }
 
 // New checks the options; the error names the one that is wrong. It asks Ironic nothing.
@@ -87,13 +78,10 @@ func New(o Options) (*Inventory, error) {
 	var err error
 	v.lists, err = snapshot.New(snapshot.Options[struct{}, *ironic.Catalog]{
 		List: func(ctx context.Context, _ struct{}) (*ironic.Catalog, error) {
-			begun := v.now()
-			list, err := o.Source.Catalog(ctx, begin)
-			v.ended(begun, err)
-			return list, err
+			return o.Source.Catalog(ctx, begin)
 		},
 		Overlay: func(_ struct{}, base *ironic.Catalog) (*ironic.Catalog, error) { return v.patches.over(base), nil },
-		MaxAge:  o.MaxAge, ListTimeout: o.Timeout, Ahead: true,
+		MaxAge:  o.MaxAge, Retry: afterFault, ListTimeout: o.Timeout, Ahead: true,
 		Size: func(c *ironic.Catalog) (items int, bytes int64) { return c.Len(), c.Bytes() },
 		Now:  v.now,
 	})
@@ -105,16 +93,10 @@ func New(o Options) (*Inventory, error) {
 
 // Get returns the list of all nodes, begun at most MaxAge ago. It waits for one where
 // there is none, until ctx ends; all who wait, wait for the same one, and it is read to
-// its end even when all of them have gone. After a failure there is a pause of four times
-// as long as was spent in vain, in which everybody gets its error at once.
+// its end even when all of them have gone. For half a minute after a failure everybody
+// gets its error at once.
 func (v *Inventory) Get(ctx context.Context) (View, error) {
-	now := v.now()
-	v.asked.Store(now.UnixNano())
-	if there, ok := v.Peek(); !ok || now.Sub(there.Listed) >= v.maxAge || now.Before(there.Listed) {
-		if err := v.paused(now); err != nil {
-			return View{}, fmt.Errorf("list of all nodes: %w", err)
-		}
-	}
+	v.asked.Store(v.now().UnixNano())
 	list, err := v.lists.Get(ctx, struct{}{})
 	if err != nil {
 		if ctx.Err() == nil && !v.failing.Swap(true) {
@@ -126,27 +108,6 @@ func (v *Inventory) Get(ctx context.Context) (View, error) {
 		v.log.Info("the list of all nodes is there again")
 	}
 	return viewOf(list), nil
-}
-
-// ended notes how a list ended that was begun at a time.
-func (v *Inventory) ended(begun time.Time, err error) {
-	v.mu.Lock()
-	defer v.mu.Unlock()
-	now := v.now()
-	v.pause, v.fault = time.Time{}, err
-	if err != nil {
-		v.pause = now.Add(min(max(leastPause, pausePart*now.Sub(begun)), v.maxAge))
-	}
-}
-
-// paused returns the error of the last list while no other is tried.
-func (v *Inventory) paused(now time.Time) error {
-	v.mu.Lock()
-	defer v.mu.Unlock()
-	if now.Before(v.pause) {
-		return v.fault
-	}
-	return nil
 }
 
 // Peek returns what there is, whatever its age; false when there is nothing. It asks
@@ -165,13 +126,11 @@ func viewOf(list *snapshot.Snapshot[*ironic.Catalog]) View {
 
 // Observe takes what a complete poll has observed.
 func (v *Inventory) Observe(now time.Time, o ironic.Observation) {
-	if v.patches.take(now, o, v.wanted(now)) {
+	wanted := v.askedWithin(now, v.patches.maxAge) // a list is there, or on its way, that somebody may be given
+	if v.patches.take(now, o, wanted) {
 		v.lists.Refold(struct{}{})
 	}
 }
-
-// wanted reports whether a list is there, or on its way, that somebody may be given.
-func (v *Inventory) wanted(now time.Time) bool { return v.askedWithin(now, v.patches.maxAge) }
 
 // InUse reports whether somebody has asked within the last MaxAge: then the polls should
 // show nodes that do not work too.

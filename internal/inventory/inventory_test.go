@@ -201,7 +201,7 @@ func TestGW11_AListThatCannotBeHad(t *testing.T) {
 		}
 		s.listed(1) // the others wait out its pause
 		s.source.fail.Store(false)
-		<-time.After(2 * time.Second)
+		<-time.After(afterFault)
 		s.shows(0, ironic.Available)
 		s.nodes.Close()
 		if _, err := s.nodes.Get(s.Context()); err == nil {

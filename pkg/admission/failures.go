@@ -201,8 +201,8 @@ func (p *policy) record(now time.Time, h *slots.Host, e slots.Ending) {
 			scopes = slices.DeleteFunc(scopes, func(s breaker.Scope) bool { return s == wholeIronic })
 		}
 		p.set.RecordFailure(now, permit, h.UUID, string(e.Work), errors.New(causeOf(e)), scopes...)
-	default:
-		p.set.Cancel(now, permit)
+	default: // nobody's fault: the permit ends with the slot
+		return
 	}
 	h.Permit = nil
 }
@@ -252,7 +252,7 @@ func (c *Controller) stopAll(of func(*slots.Host) bool) {
 func (p *policy) countPools(now time.Time) {
 	was := p.pools
 	p.pools, p.paused = map[string]*api.PoolFailures{}, 0
-	if !p.quota.Limits() {
+	if p.quota == (holdoff.Quota{}) {
 		return
 	}
 	p.desk.ledger.All(func(h *slots.Host) {

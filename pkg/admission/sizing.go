@@ -104,16 +104,16 @@ func (c *Controller) Sizing(now time.Time) api.Sizing {
 
 // sizing is Sizing under the lock.
 func (c *Controller) sizing(now time.Time) api.Sizing {
-	out := api.Sizing{Mode: api.LimitModes()[0], Boots: c.boots.Show()}
+	out := api.Sizing{Mode: api.LimitFixed, Boots: c.boots.Show()}
 	if c.cfg.Adaptive {
-		out.Mode = api.LimitModes()[1]
+		out.Mode = api.LimitAdaptive
 	}
 	for _, pool := range c.ledger.Pools() {
 		l := c.limiters[pool.String()]
 		advice := l.Advice(now)
 		out.Pools = append(out.Pools, api.PoolSizing{
 			Pool: pool.String(), Limit: c.ledger.Limit(pool), Ceiling: l.Ceiling(),
-			Recommended: advice.Limit, Verdict: api.SizingVerdicts()[advice.Verdict], Evidence: advice.Evidence,
+			Recommended: advice.Limit, Verdict: advice.Verdict, Evidence: advice.Evidence,
 		})
 	}
 	return out

@@ -4,7 +4,7 @@ import "time"
 
 // Sizing is what boots say about the limit (docs/sizing.md).
 type Sizing struct {
-	Mode string `json:"mode"` // one of LimitModes
+	Mode string `json:"mode"` // fixed or adaptive
 	// Pools are those with a limit, the total first.
 	Pools []PoolSizing `json:"pools"`
 	// Boots are those that have ended since the start of the process.
@@ -18,14 +18,19 @@ type PoolSizing struct {
 	Ceiling int    `json:"ceiling"` // as it is set: the limit is never above it
 	// Recommended is the limit that the evidence speaks for; 0: there is not enough of it.
 	Recommended int    `json:"recommended,omitempty"`
-	Verdict     string `json:"verdict"` // one of SizingVerdicts
+	Verdict     string `json:"verdict"` // unknown, raise, keep or lower
 	// Evidence is why, in a sentence.
 	Evidence string `json:"evidence"`
 }
 
-// LimitModes lists what may change a limit: nobody but the settings, or the throttle too, up to
-// what is set.
-func LimitModes() []string { return []string{"fixed", "adaptive"} }
+// What may change a limit.
+const (
+	LimitFixed    = "fixed"    // the settings alone
+	LimitAdaptive = "adaptive" // the throttle too, up to what is set
+)
+
+// LimitModes lists them.
+func LimitModes() []string { return []string{LimitFixed, LimitAdaptive} }
 
 // The verdicts on a limit.
 const (

@@ -13,7 +13,7 @@ import (
 func (s Sizing) Lines() []string {
 	var all []string
 	for _, p := range s.Pools {
-		switch text := p.words(s.Mode == LimitModes()[1]); {
+		switch text := p.words(s.Mode == LimitAdaptive); {
 		case p.Pool == "":
 			all = append(all, text)
 		case p.Verdict != SizingUnknown || p.Limit != p.Ceiling:

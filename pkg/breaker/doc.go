@@ -1,9 +1,9 @@
 // Package breaker stops the start of work where work keeps failing, and lets it start again with a few probes: a circuit
 // breaker, a rate limit and a concurrency limit for each scope (a whole Ironic, a conductor group, an image).
 //
-// It is pure: it has no clock and no goroutine, every method takes now, and Check, Status, All and StartsLeft change
-// nothing. It is not safe for concurrent use: its owner, pkg/admission, calls it under its one lock. A now that lies before
-// one that was given earlier is taken for that one.
+// It is pure: it has no clock and no goroutine, every method takes now, and Check, Status and All change nothing but what
+// time alone changes. It is not safe for concurrent use: its owner, pkg/admission, calls it under its one lock. A now that
+// lies before one that was given earlier is taken for that one.
 //
 //	          FailureThreshold failures, or the ratio     Trip
 //	CLOSED ───────────────────────────────────────────▶ OPEN ◀────── (any state)

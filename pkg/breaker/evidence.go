@@ -10,70 +10,67 @@ import (
 
 // outcome is how one piece of work ended.
 type outcome struct {
-	at      time.Time // by which it counts
-	last    time.Time // of a failure: when its host failed last
+	at      time.Time
 	host    string
 	kind    string
 	cause   string
 	failed  bool
 	step    bool // on the way to what its permit is for
 	cleared bool // a success of its kind came after it
-	bad     bool // its host has not succeeded since at that kind of work
 }
 
-// evidence is the outcomes that a circuit remembers, oldest first.
-type evidence []outcome
+// badHost is a host that has not succeeded since at the work that failed: that it fails again is no news.
+type badHost struct {
+	kind   string    // of work that failed first
+	failed time.Time // last
+}
 
-// add adds o and reports whether it counts. A failure of a host that is known to be bad does not, nor does a success where no
-// ratio is judged.
-func (e *evidence) add(cfg *Config, now time.Time, o outcome) bool {
-	e.forget(cfg, now)
-	for i := range *e {
-		switch x := &(*e)[i]; {
-		case o.failed && x.bad && x.host == o.host:
-			x.last = now
-			return false
-		case !o.failed && x.kind == o.kind:
-			x.cleared = x.cleared || cfg.Mode != Window
-			x.bad = x.bad && x.host != o.host
+// count counts an outcome in a CLOSED circuit, and opens it when that is enough. A failure of a host that is known to be bad
+// does not count, nor does a success where no ratio is judged.
+func (s *Set) count(c *circuit, o outcome) {
+	known, bad := c.bad[o.host]
+	switch {
+	case o.failed && bad:
+		c.bad[o.host] = badHost{known.kind, s.now}
+		return
+	case o.failed && o.host != "" && len(c.bad) < maxOutcomes:
+		c.bad[o.host] = badHost{o.kind, s.now}
+	case !o.failed:
+		if bad && known.kind == o.kind {
+			delete(c.bad, o.host)
+		}
+		for i, x := range c.outcomes {
+			c.outcomes[i].cleared = x.cleared || x.kind == o.kind && c.cfg.Mode != Window
+		}
+		if c.cfg.RatioPercent == 0 {
+			return
 		}
 	}
-	o.bad = o.failed && o.host != ""
-	if !o.failed && cfg.RatioPercent == 0 {
-		return false
+	if len(c.outcomes) >= maxOutcomes {
+		c.outcomes = slices.Delete(c.outcomes, 0, 1)
 	}
-	if len(*e) >= maxOutcomes {
-		*e = slices.Delete(*e, 0, 1)
+	c.outcomes = append(c.outcomes, o)
+	failed, run := c.failures()
+	switch all := len(c.outcomes); {
+	case len(run) >= c.cfg.FailureThreshold:
+		s.open(c, c.cfg.RecoveryTimeout, fmt.Sprintf("%d failures within %v", len(run), c.cfg.FailureWindow), run, false)
+	case c.cfg.RatioPercent > 0 && all >= c.cfg.RatioMinimum && len(failed)*100 >= c.cfg.RatioPercent*all:
+		why := fmt.Sprintf("%d failures of %d outcomes within %v", len(failed), all, c.cfg.FailureWindow)
+		s.open(c, c.cfg.RecoveryTimeout, why, failed, false)
 	}
-	*e = append(*e, o)
-	return true
 }
 
-// forget forgets what counts no more, and whose host is not known to be bad.
-func (e *evidence) forget(cfg *Config, now time.Time) {
-	*e = slices.DeleteFunc(*e, func(o outcome) bool {
-		return now.Sub(o.at) >= cfg.FailureWindow && (!o.bad || now.Sub(o.last) >= badFor)
-	})
-}
-
-// run is the failures that count towards FailureThreshold.
-func (e evidence) run(cfg *Config, now time.Time) []outcome {
-	failed, _ := e.ratio(cfg, now)
-	return slices.DeleteFunc(failed, func(o outcome) bool { return o.cleared })
-}
-
-// ratio is the failures of the window, and how many outcomes they are among.
-func (e evidence) ratio(cfg *Config, now time.Time) (failed []outcome, all int) {
-	for _, o := range e {
-		if now.Sub(o.at) >= cfg.FailureWindow {
-			continue
-		}
-		all++
+// failures are those of the window, and among them the run that counts towards FailureThreshold.
+func (c *circuit) failures() (failed, run []outcome) {
+	for _, o := range c.outcomes {
 		if o.failed {
 			failed = append(failed, o)
 		}
+		if o.failed && !o.cleared {
+			run = append(run, o)
+		}
 	}
-	return failed, all
+	return failed, run
 }
 
 // Cause is failures with the same text.

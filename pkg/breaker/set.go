@@ -50,15 +50,14 @@ func New(base Config, kinds map[string]Config, onChange func(Event)) (*Set, erro
 // the first refusal in the order state, rate, concurrency: a *CircuitBreakerError, *RateLimitError or
 // *ConcurrencyLimitError. End the permit with RecordSuccess, RecordFailure or Cancel, or its place is taken for good.
 func (s *Set) CanProvision(now time.Time, scopes ...Scope) (*Permit, error) {
-	now = s.clock(now)
 	list := s.use(now, scopes)
-	if err := refusal(now, list); err != nil {
+	if err := s.refusal(list); err != nil {
 		return nil, err
 	}
-	p := newPermit(now, list)
+	p := s.newPermit(list)
 	for _, c := range list {
 		if c.cfg.RateLimitPerMinute > 0 {
-			c.starts = append(c.starts, now)
+			c.starts = append(c.starts, s.now)
 		}
 		if c.state == HalfOpen {
 			c.probes = append(c.probes, p)
@@ -69,26 +68,26 @@ func (s *Set) CanProvision(now time.Time, scopes ...Scope) (*Permit, error) {
 
 // Take returns a permit for work that nobody asked about: it is never refused, is no probe and counts in no rate.
 func (s *Set) Take(now time.Time, scopes ...Scope) *Permit {
-	now = s.clock(now)
-	return newPermit(now, s.use(now, scopes))
+	return s.newPermit(s.use(now, scopes))
 }
 
-// Check returns the error that CanProvision would return, and changes nothing.
+// Check returns the error that CanProvision would return, and changes nothing but what time changes.
 func (s *Set) Check(now time.Time, scopes ...Scope) error {
+	s.clock(now)
 	var known []*circuit
 	for _, scope := range scopes {
 		if c := s.circuits[scope]; c != nil {
+			s.tick(c)
 			known = append(known, c)
 		}
 	}
-	return refusal(later(now, s.now), known)
+	return s.refusal(known)
 }
 
 // RecordSuccess notes in scopes that a piece of work of a host went well, and ends its permit, nil if it has none. In mode
 // Consecutive it clears failures of its own kind alone: cleaning that succeeds says nothing about images.
 func (s *Set) RecordSuccess(now time.Time, p *Permit, host, kind string, scopes ...Scope) {
 	s.record(now, p, outcome{kind: kind, host: host}, scopes)
-	s.Cancel(now, p)
 }
 
 // RecordStep is RecordSuccess of a step on the way to what the permit is for, which goes on. It closes a half-open scope in
@@ -105,7 +104,6 @@ func (s *Set) RecordFailure(now time.Time, p *Permit, host, kind string, err err
 		cause = err.Error()
 	}
 	s.record(now, p, outcome{kind: kind, host: host, cause: cause, failed: true}, scopes)
-	s.Cancel(now, p)
 }
 
 // Cancel ends a permit without an outcome; one that has ended, or nil, changes nothing.
@@ -113,12 +111,12 @@ func (s *Set) Cancel(now time.Time, p *Permit) {
 	if p == nil || p.ended {
 		return
 	}
+	s.clock(now)
 	p.ended = true
-	now = s.clock(now)
-	for _, st := range p.stakes {
-		st.circuit.running--
-		st.circuit.used = now
-		st.circuit.probes = slices.DeleteFunc(st.circuit.probes, func(probe *Permit) bool { return probe == p })
+	for _, c := range p.circuits {
+		c.running--
+		c.used = s.now
+		c.probes = slices.DeleteFunc(c.probes, func(probe *Permit) bool { return probe == p })
 	}
 }
 
@@ -126,43 +124,28 @@ func (s *Set) record(now time.Time, p *Permit, o outcome, scopes []Scope) {
 	if p != nil && p.ended {
 		return
 	}
-	now = s.clock(now)
-	o.at, o.last = now, now
 	for _, c := range s.use(now, scopes) {
+		o.at = s.now
 		probed := slices.Contains(c.probes, p)
 		switch {
-		case p.outdated(c):
+		case p != nil && !p.since.After(c.opened): // it says nothing any more
 		case c.state == Closed:
-			s.count(now, c, o)
+			s.count(c, o)
 		case probed && o.failed:
-			c.evidence = evidence{o}
-			s.open(now, c, c.cfg.RecoveryTimeout, "a probe that failed", c.evidence, false)
+			c.outcomes = []outcome{o}
+			s.open(c, c.cfg.RecoveryTimeout, "a probe that failed", c.outcomes, false)
 		case probed && (c.kind == o.kind || c.kind == "" && !o.step):
-			s.close(now, c, false)
+			s.close(c, false)
 		}
 	}
-}
-
-// count adds o to the evidence of a CLOSED circuit, and opens it when that is enough.
-func (s *Set) count(now time.Time, c *circuit, o outcome) {
-	if !c.evidence.add(&c.cfg, now, o) {
-		return
-	}
-	window := c.cfg.FailureWindow
-	if run := c.evidence.run(&c.cfg, now); len(run) >= c.cfg.FailureThreshold {
-		s.open(now, c, c.cfg.RecoveryTimeout, fmt.Sprintf("%d failures within %v", len(run), window), run, false)
-		return
-	}
-	if failed, all := c.evidence.ratio(&c.cfg, now); c.cfg.RatioPercent > 0 && all >= c.cfg.RatioMinimum && len(failed)*100 >= c.cfg.RatioPercent*all {
-		why := fmt.Sprintf("%d failures of %d outcomes within %v", len(failed), all, window)
-		s.open(now, c, c.cfg.RecoveryTimeout, why, failed, false)
+	if !o.step {
+		s.Cancel(now, p)
 	}
 }
 
 // Trip opens scope by hand for d, or for its RecoveryTimeout where d is not above 0. It returns false, and changes nothing,
 // when scope is open by hand for the same d already.
 func (s *Set) Trip(now time.Time, scope Scope, d time.Duration) (changed bool) {
-	now = s.clock(now)
 	c := s.use(now, []Scope{scope})[0]
 	if d <= 0 {
 		d = c.cfg.RecoveryTimeout
@@ -171,38 +154,35 @@ func (s *Set) Trip(now time.Time, scope Scope, d time.Duration) (changed bool) {
 	if c.state == Open && c.tripped && c.reopens.Sub(c.changed) == d {
 		return false
 	}
-	s.open(now, c, d, "a trip by hand", nil, true)
+	s.open(c, d, "a trip by hand", nil, true)
 	return true
 }
 
 // Reset closes scope by hand and forgets its failures; permits and starts stay. It returns false when there was nothing to
 // change.
 func (s *Set) Reset(now time.Time, scope Scope) (changed bool) {
-	c := s.circuits[scope]
-	if c == nil {
+	if s.circuits[scope] == nil {
 		return false
 	}
-	now = s.clock(now)
-	s.tick(now, c)
-	if c.state == Closed && len(c.evidence.run(&c.cfg, now)) == 0 {
+	c := s.use(now, []Scope{scope})[0]
+	if _, run := c.failures(); c.state == Closed && len(run) == 0 {
 		return false
 	}
-	c.used = now
-	s.close(now, c, true)
+	s.close(c, true)
 	return true
 }
 
 // Tick makes happen what happens by time alone: OPEN scopes become HALF_OPEN, HALF_OPEN ones that nobody has used for two
 // hours CLOSED, and CLOSED ones that nobody has used for as long are forgotten. Call it now and then.
 func (s *Set) Tick(now time.Time) {
-	now = s.clock(now)
+	s.clock(now)
 	for _, c := range s.inOrder {
-		s.tick(now, c)
-		unused := c.running == 0 && now.Sub(later(c.used, c.changed)) >= unusedAfter
+		s.tick(c)
+		unused := c.running == 0 && s.now.Sub(c.used) >= unusedAfter && s.now.Sub(c.changed) >= unusedAfter
 		if unused && c.state == HalfOpen {
-			s.close(now, c, false)
+			s.close(c, false)
 		}
-		if c.evidence.forget(&c.cfg, now); unused && c.state == Closed && len(c.evidence) == 0 {
+		if unused && c.state == Closed && len(c.outcomes)+len(c.bad) == 0 {
 			delete(s.circuits, c.scope)
 		}
 	}
@@ -211,40 +191,28 @@ func (s *Set) Tick(now time.Time) {
 
 // use returns the circuits of scopes as they are at now, each once. It makes those that do not exist.
 func (s *Set) use(now time.Time, scopes []Scope) []*circuit {
+	s.clock(now)
 	list := make([]*circuit, 0, len(scopes))
 	for _, scope := range scopes {
 		c := s.circuits[scope]
 		if c == nil {
-			c = &circuit{cfg: s.configOf(scope), scope: scope, state: Closed}
+			c = s.newCircuit(scope)
 			s.circuits[scope] = c
 			s.inOrder = append(s.inOrder, c)
 		}
 		if slices.Contains(list, c) {
 			continue
 		}
-		s.tick(now, c)
-		c.used = now
+		s.tick(c)
+		c.used = s.now
 		list = append(list, c)
 	}
 	return list
 }
 
-func (s *Set) configOf(scope Scope) Config {
-	if cfg, ok := s.kinds[scope.Kind]; ok {
-		return cfg
-	}
-	return s.base
-}
-
 // clock moves the clock of the Set on, never back.
-func (s *Set) clock(now time.Time) time.Time {
-	s.now = later(now, s.now)
-	return s.now
-}
-
-func later(a, b time.Time) time.Time {
-	if a.Before(b) {
-		return b
+func (s *Set) clock(now time.Time) {
+	if now.After(s.now) {
+		s.now = now
 	}
-	return a
 }

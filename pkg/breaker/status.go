@@ -27,26 +27,24 @@ type Status struct {
 
 // Status returns that of scope at now. One that was never used is CLOSED.
 func (s *Set) Status(now time.Time, scope Scope) Status {
-	now = later(now, s.now)
+	s.clock(now)
 	c := s.circuits[scope]
 	if c == nil {
-		c = &circuit{cfg: s.configOf(scope), state: Closed}
+		c = s.newCircuit(scope)
 	}
+	s.tick(c)
+	_, run := c.failures()
 	st := Status{
-		State: c.stateAt(now), FailureThreshold: c.cfg.FailureThreshold, RateLimit: c.cfg.RateLimitPerMinute,
-		ConcurrentInstances: c.running, MaxConcurrent: c.cfg.MaxConcurrent, LastStateChange: c.changed, Scope: scope,
-		Mode: c.cfg.Mode, Probes: len(c.probesAt(now)), ProbeLimit: c.cfg.HalfOpenMaxRequests, Tripped: c.tripped, Causes: c.causes,
+		State: c.state, RecentFailures: len(run), FailureThreshold: c.cfg.FailureThreshold, InstancesThisMinute: len(c.starts),
+		RateLimit: c.cfg.RateLimitPerMinute, ConcurrentInstances: c.running, MaxConcurrent: c.cfg.MaxConcurrent,
+		LastStateChange: c.changed, Scope: scope, Mode: c.cfg.Mode, Probes: len(c.probes), ProbeLimit: c.cfg.HalfOpenMaxRequests,
+		Tripped: c.tripped, Causes: c.causes,
 	}
-	run := c.evidence.run(&c.cfg, now)
-	st.RecentFailures = len(run)
-	st.InstancesThisMinute, _ = c.startsIn(now)
-	switch {
-	case st.State == Closed:
+	switch c.state {
+	case Closed:
 		st.Causes = causesOf(run)
-	case st.State == Open:
-		st.TimeToRecovery = c.reopens.Sub(now)
-	case c.state == Open:
-		st.LastStateChange = c.reopens
+	case Open:
+		st.TimeToRecovery = c.reopens.Sub(s.now)
 	}
 	return st
 }

@@ -32,9 +32,6 @@ func ParseQuota(text string) (Quota, error) {
 	return Quota{limits: true, share: share, n: int(n)}, nil
 }
 
-// Limits reports whether q can pause a group.
-func (q Quota) Limits() bool { return q.limits }
-
 // Allowed returns how many of so many hosts may have failed; a percentage is rounded down.
 func (q Quota) Allowed(hosts int) int {
 	switch {

@@ -4,23 +4,14 @@ import (
 	"fmt"
 	"slices"
 	"time"
-)
 
-// Verdict is what the evidence says of the limit in force.
-type Verdict uint8
-
-// The verdicts, in the order of api.SizingVerdicts.
-const (
-	NotEnough Verdict = iota
-	Raise
-	Keep
-	Lower
+	"github.com/ironic-throttle/ironic-throttle/pkg/api"
 )
 
 // Advice is the limit that the evidence speaks for.
 type Advice struct {
-	Verdict  Verdict
-	Limit    int    // 0 with NotEnough
+	Verdict  string // api.SizingUnknown, SizingRaise, SizingKeep or SizingLower
+	Limit    int    // 0 with SizingUnknown
 	Evidence string // a sentence without its full stop
 }
 
@@ -39,11 +30,11 @@ func (l *Limiter) Advice(now time.Time) Advice {
 			l.badAt.UTC().Format("2 Jan 15:04"), l.bad, l.stood)
 		switch off := float64(present)/float64(l.stood) - 1; {
 		case off > nearEnough:
-			return Advice{Lower, l.stood, why}
+			return Advice{api.SizingLower, l.stood, why}
 		case off < -nearEnough:
-			return Advice{Raise, l.stood, why}
+			return Advice{api.SizingRaise, l.stood, why}
 		}
-		return Advice{Keep, present, why}
+		return Advice{api.SizingKeep, present, why}
 	}
 	last := slices.DeleteFunc(slices.Clone(l.history), func(w Window) bool {
 		return !w.Full || now.Sub(w.At) > evidenceFor || step*float64(w.Occupied) < float64(present) ||
@@ -55,15 +46,15 @@ func (l *Limiter) Advice(now time.Time) Advice {
 	}
 	switch {
 	case len(last) < 2:
-		return Advice{NotEnough, 0, fmt.Sprintf(
+		return Advice{api.SizingUnknown, 0, fmt.Sprintf(
 			"not enough evidence: %d boots were timed while all %d slots were taken and hosts waited", up, present)}
 	case slower > slowest:
-		return Advice{Keep, present, fmt.Sprintf(
+		return Advice{api.SizingKeep, present, fmt.Sprintf(
 			"boots take %.1f times as long as without load: more slots would gain next to nothing", slower)}
 	case float64(lost) > (fewLost+l.usual)*float64(up+lost):
-		return Advice{Keep, present, fmt.Sprintf("of the last %d boots at %d slots %d were lost", up+lost, present, lost)}
+		return Advice{api.SizingKeep, present, fmt.Sprintf("of the last %d boots at %d slots %d were lost", up+lost, present, lost)}
 	}
-	return Advice{Raise, l.grown(), fmt.Sprintf(
+	return Advice{api.SizingRaise, l.grown(), fmt.Sprintf(
 		"of the last %d boots at %d slots few were lost, and the others take %.1f times as long as without load",
 		up+lost, present, slower)}
 }

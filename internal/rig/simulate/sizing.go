@@ -13,13 +13,13 @@ import (
 
 // Sizing is what became of the limit, and what the throttle has learned of it. Other rules learn nothing.
 type Sizing struct {
-	LimitMode string `json:"limitMode"` // one of api.LimitModes
+	LimitMode string `json:"limitMode"` // api.LimitFixed or api.LimitAdaptive
 	// LimitMean is the limit in force on average, LimitAtEnd the last one. Limit is the ceiling of both.
 	LimitMean  float64 `json:"limitMean"`
 	LimitAtEnd int     `json:"limitAtEnd"`
 	// RecommendedLimit is what the throttle recommends at the end; 0: there is not enough evidence.
 	RecommendedLimit int    `json:"recommendedLimit"`
-	LimitVerdict     string `json:"limitVerdict"`  // one of api.SizingVerdicts
+	LimitVerdict     string `json:"limitVerdict"`  // api.SizingUnknown and so on
 	LimitEvidence    string `json:"limitEvidence"` // why, in a sentence
 
 	// Begun is when the storm began. Learned is what the throttle knows at the end; Windows are those that it has judged, in order, where the
@@ -31,9 +31,9 @@ type Sizing struct {
 
 // words of --limit-mode.
 var (
+	limitFixed    = api.LimitFixed
+	limitAdaptive = api.LimitAdaptive
 	limitModes    = api.LimitModes()
-	limitFixed    = limitModes[0]
-	limitAdaptive = limitModes[1]
 )
 
 // sizingFaults tells what is wrong with the limit's mode, and with what is known of an earlier storm.

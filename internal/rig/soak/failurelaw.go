@@ -66,14 +66,16 @@ func (w *world) failedLaw(r *replica, h *host, a api.Answer, n ironic.Node) {
 	}
 }
 
-// closedLaw: a breaker that somebody has tripped closes when a host that it let try was provisioned since.
+// closedLaw: a breaker that somebody has tripped closes when a host that it let try was provisioned since, before its try
+// lost its place to another.
 func (w *world) closedLaw(r *replica, b api.Breaker) {
 	if b.State != "HALF_OPEN" || !b.Tripped || b.Scope != "ironic" {
 		return
 	}
-	since := w.at - r.clock().Sub(b.LastStateChange)
+	since, patience := w.at-r.clock().Sub(b.LastStateChange), 4*r.settings.Breakers.Ironic.RecoveryTimeout-time.Minute
 	for _, h := range w.hosts {
-		if h.granted > since && h.lawful && !h.excused && !h.exempt && h.rested > h.begins && h.begins > h.granted && h.done() && h.script[len(h.script)-1] == api.OpProvision {
+		tried := h.granted > since && h.begins > h.granted && h.rested > h.begins && h.rested < h.granted+patience
+		if tried && h.lawful && !h.excused && !h.exempt && h.done() && h.script[len(h.script)-1] == api.OpProvision {
 			w.failf("the breaker %s is HALF_OPEN, and host %d has started and done well since", b.Scope, h.n)
 		}
 	}
