@@ -179,8 +179,7 @@ func (a *App) newDecision(o Options) error {
 func (a *App) newPoller(c config.Config, m *metrics.Metrics) (err error) {
 	view := &polledView{Controller: a.controller, app: a, metrics: m}
 	a.poller, err = ironic.NewPoller(a.source(), view, ironic.PollerOptions{
-		Interval: c.View.PollInterval, MaxPause: min(c.View.MaxStale/3, maxPause), Timeout: pollTimeout(c), MaxAge: c.View.MaxAge,
-		Changes: a.wantsChanges(), Due: a.controller.SettlesIn, Hurry: a.controller, Now: a.now, Jitter: rand.Float64, Log: a.log,
+		Interval: c.View.PollInterval, MaxPause: min(c.View.MaxStale/3, maxPause), Timeout: pollTimeout(c), Now: a.now, Jitter: rand.Float64, Log: a.log,
 	})
 	if err != nil {
 		return fmt.Errorf("poller: %w", err)
@@ -217,7 +216,6 @@ func (a *App) newServer(m *metrics.Metrics, plans server.Planner) (err error) {
 	sources := metrics.Sources{
 		Status: a.server.Status, Leading: a.mayStart, Ironic: a.client.Stats,
 		Certificates: map[string]func() time.Time{"api": a.api.cert.NotAfter, "gateway": a.gatewayCert.NotAfter, "metrics": a.metrics.cert.NotAfter},
-		Polls:        a.poller.Stats, Now: a.now,
 		Caches: map[string]func() snapshot.Stats{"status": a.server.Snapshots, "nodes": a.nodes.Stats},
 	}
 	if a.gateway != nil {

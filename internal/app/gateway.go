@@ -80,11 +80,11 @@ func (m measured) List(ctx context.Context, state ironic.State) ([]ironic.Node, 
 }
 
 // Newest implements ironic.Source.
-func (m measured) Newest(ctx context.Context, k int) ([]ironic.Change, bool, error) {
+func (m measured) Newest(ctx context.Context) ([]ironic.Node, bool, error) {
 	begun := time.Now()
-	changes, all, err := m.Client.Newest(ctx, k)
+	nodes, all, err := m.Client.Newest(ctx)
 	m.report(begun, time.Since(begun), err == nil)
-	return changes, all, err
+	return nodes, all, err
 }
 
 // source is what the poller reads.
@@ -93,15 +93,6 @@ func (a *App) source() ironic.Source {
 		return a.client
 	}
 	return measured{a.client, a.gateway.Answered}
-}
-
-// wantsChanges tells whether answers of Ironic are cached that each poll should show the
-// newest changes for; nil without a gateway.
-func (a *App) wantsChanges() func(now time.Time) bool {
-	if a.gateway == nil {
-		return nil
-	}
-	return func(now time.Time) bool { return a.nodes.InUse(now) || a.gateway.Watching(now) }
 }
 
 // GatewayURL is what BMO's IRONIC_ENDPOINT may name, less /v1; "" without a gateway.

@@ -132,13 +132,10 @@ func (v *Inventory) Observe(now time.Time, o ironic.Observation) {
 	}
 }
 
-// InUse reports whether somebody has asked within the last MaxAge: then the polls should
-// show nodes that do not work too.
-func (v *Inventory) InUse(now time.Time) bool { return v.askedWithin(now, v.maxAge) }
-
-func (v *Inventory) askedWithin(now time.Time, d time.Duration) bool {
+// wanted reports whether a list is there, or on its way, that somebody may be given.
+func (v *Inventory) wanted(now time.Time) bool {
 	at := v.asked.Load()
-	return at != 0 && now.Sub(time.Unix(0, at)) <= d
+	return at != 0 && now.Sub(time.Unix(0, at)) <= v.patches.maxAge
 }
 
 // Stats counts what was asked and listed since New.

@@ -92,7 +92,7 @@ func (s *stage) get() View {
 // sees tells of a poll that has seen the nth node in a state.
 func (s *stage) sees(n int, state ironic.State) {
 	now := time.Now()
-	s.nodes.Observe(now, ironic.Observation{Mark: s.begin(now), Unchanged: true, Newest: []ironic.Change{{UUID: s.uuids[n], State: state}}})
+	s.nodes.Observe(now, ironic.Observation{Mark: s.begin(now), Nodes: []ironic.Node{{UUID: s.uuids[n], State: state}}})
 }
 
 func (s *stage) shows(n int, want ironic.State) {
@@ -217,8 +217,8 @@ func TestPatchesAreBounded(t *testing.T) {
 	for i := range 3600 {
 		now = now.Add(time.Second)
 		p.take(now, ironic.Observation{
-			Mark:   ironic.Mark{Seq: uint64(i + 1), At: now},
-			Newest: []ironic.Change{{UUID: fmt.Sprint(i), State: ironic.Active}, {UUID: fmt.Sprint(-i)}},
+			Mark:  ironic.Mark{Seq: uint64(i + 1), At: now},
+			Nodes: []ironic.Node{{UUID: fmt.Sprint(i), State: ironic.Active}, {UUID: fmt.Sprint(-i)}},
 		}, true)
 		if len(p.seen) > 250 {
 			t.Fatalf("%d patches of four minutes", len(p.seen))

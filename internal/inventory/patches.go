@@ -37,9 +37,6 @@ func (p *patches) take(now time.Time, o ironic.Observation, wanted bool) bool {
 	if p.seen == nil {
 		p.seen, p.swept = map[string]patch{}, now
 	}
-	for _, n := range o.Newest { // read before the lists
-		p.put(n.UUID, patch{n.State, o.Mark.Seq, now})
-	}
 	for _, n := range o.Nodes {
 		p.put(n.UUID, patch{n.State, o.Mark.Seq, now})
 	}
@@ -49,7 +46,7 @@ func (p *patches) take(now time.Time, o ironic.Observation, wanted bool) bool {
 		}
 	}
 	p.sweep(now)
-	return len(o.Newest)+len(o.Nodes)+len(o.Fetched) > 0
+	return len(o.Nodes)+len(o.Fetched) > 0
 }
 
 func (p *patches) put(uuid string, next patch) {

@@ -12,7 +12,7 @@ import (
 func ironicRows() []row[ironic.Stats] {
 	return []row[ironic.Stats]{
 		byRequest("ironic_requests_total",
-			"Requests sent to Ironic, by kind: pages of lists, single nodes, probes for the newest changes, versions.",
+			"Requests sent to Ironic, by kind: pages of lists, single nodes, the newest changes, versions.",
 			func(t ironic.Tally) uint64 { return t.Requests }),
 		byRequest("ironic_request_errors_total", "Requests to Ironic without a usable answer, by kind.",
 			func(t ironic.Tally) uint64 { return t.Errors }),
@@ -21,7 +21,7 @@ func ironicRows() []row[ironic.Stats] {
 
 func byRequest(name, help string, value func(ironic.Tally) uint64) row[ironic.Stats] {
 	return counters(name, help, []string{"kind"}, func(s ironic.Stats, put put) {
-		put.all(map[string]uint64{"list": value(s.List), "node": value(s.Node), "probe": value(s.Probe), "version": value(s.Version)})
+		put.all(map[string]uint64{"list": value(s.List), "node": value(s.Node), "newest": value(s.Newest), "version": value(s.Version)})
 	})
 }
 
@@ -29,24 +29,9 @@ func byRequest(name, help string, value func(ironic.Tally) uint64) row[ironic.St
 type cache struct {
 	name string
 	snapshot.Stats
-	events uint64 // misses because somebody waited for fresh lists: polls alone have them
 }
 
-// pollsAsCache tells of the busy lists in the words of a cache: a poll that needed none
-// is a hit (GC-16).
-func pollsAsCache(now time.Time, p ironic.PollStats) cache {
-	var age time.Duration
-	if !p.ListedAt.IsZero() {
-		age = max(0, now.Sub(p.ListedAt))
-	}
-	return cache{name: "busy", events: p.Listed.Event, Stats: snapshot.Stats{
-		Hits:   p.Unchanged,
-		Misses: snapshot.Misses{Error: p.Failed, Cold: p.Listed.Cold, Probe: p.Listed.Probe, Age: p.Listed.Age},
-		Builds: p.Complete - p.Unchanged, Listing: p.Listing, Items: p.Nodes, Oldest: age,
-	}}
-}
-
-// cacheRows show what is reused of Ironic's answers, and of our own status (GC-16).
+// cacheRows show what is reused of Ironic's answers, and of our own status.
 func cacheRows() []row[[]cache] {
 	label := []string{"cache"}
 	each := func(value func(cache) float64) func([]cache, put) {
@@ -58,8 +43,7 @@ func cacheRows() []row[[]cache] {
 	}
 	return []row[[]cache]{
 		counters("snapshot_gets_total",
-			"Reads of a cache (busy = the lists of busy nodes, nodes = the list of all, status = our own status),"+
-				" by result: hit, or what made it read anew.",
+			"Reads of a cache (nodes = the list of all nodes, status = our own status), by result: hit, or what made it read anew.",
 			[]string{"cache", "result"}, gets),
 		counters("snapshot_waits_total", "Reads that waited for a list that another had begun.", label,
 			each(func(c cache) float64 { return float64(c.Waits) })),
@@ -80,8 +64,7 @@ func cacheRows() []row[[]cache] {
 func gets(all []cache, put put) {
 	for _, c := range all {
 		for result, n := range map[string]uint64{
-			"hit": c.Hits, "cold": c.Misses.Cold, "probe": c.Misses.Probe, "event": c.events,
-			"overlay": c.Misses.Overlay, "age": c.Misses.Age, "error": c.Misses.Error,
+			"hit": c.Hits, "cold": c.Misses.Cold, "overlay": c.Misses.Overlay, "age": c.Misses.Age, "error": c.Misses.Error,
 		} {
 			put(float64(n), c.name, result)
 		}

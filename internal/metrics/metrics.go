@@ -25,11 +25,7 @@ type Sources struct {
 	Leading func() bool
 	Ironic  func() ironic.Stats
 	Gateway func() gateway.Stats
-	// Polls are the busy lists as a cache, which is Now - ListedAt old. Caches are the
-	// others, by name; they come with Polls.
-	Polls  func() ironic.PollStats
-	Caches map[string]func() snapshot.Stats
-	Now    func() time.Time
+	Caches  map[string]func() snapshot.Stats // by name
 	// Planned is the planned work that is being carried out, nil while none is.
 	Planned func() *api.PlanRunning
 	// Certificates are the ends of those in use, by listener; the zero time where it has
@@ -77,7 +73,7 @@ func (m *Metrics) Read(s Sources) {
 		add(m, func() status { return status{s.Status(), s.Leading()} }, slices.Concat(slotRows(), turnRows(), failureRows(), sizingRows(), clusterRows()))
 	}
 	add(m, s.Ironic, ironicRows())
-	if s.Polls != nil {
+	if s.Caches != nil {
 		add(m, s.caches, cacheRows())
 	}
 	add(m, s.Gateway, gatewayRows())
@@ -85,8 +81,7 @@ func (m *Metrics) Read(s Sources) {
 	add(m, func() map[string]func() time.Time { return s.Certificates }, certificateRows())
 }
 
-func (s *Sources) caches() []cache {
-	all := []cache{pollsAsCache(s.Now(), s.Polls())}
+func (s *Sources) caches() (all []cache) {
 	for name, stats := range s.Caches {
 		all = append(all, cache{name: name, Stats: stats()})
 	}

@@ -36,15 +36,8 @@ func example(t *testing.T) Sources {
 	return Sources{
 		Status: func() api.Status { return st }, Leading: func() bool { return false },
 		Ironic: func() ironic.Stats {
-			return ironic.Stats{List: tally(1), Node: tally(2), Probe: tally(3), Version: tally(4)}
+			return ironic.Stats{List: tally(1), Node: tally(2), Newest: tally(3), Version: tally(4)}
 		},
-		Polls: func() ironic.PollStats {
-			return ironic.PollStats{
-				Complete: 6, Failed: 2, Unchanged: 3, Listed: ironic.Listed{Cold: 1, Probe: 4, Event: 5, Age: 7},
-				Listing: 9 * time.Second, ListedAt: time.Unix(100, 0), Nodes: 8,
-			}
-		},
-		Now: func() time.Time { return time.Unix(103, 0) },
 		Caches: map[string]func() snapshot.Stats{
 			"status": func() snapshot.Stats { return snapshot.Stats{} },
 			"nodes": func() snapshot.Stats {

@@ -36,7 +36,7 @@ func (c *crowd) next() api.Answer {
 
 func (c *crowd) poll() {
 	c.polled = c.now
-	c.Observe(c.now, ironic.Observation{Mark: c.Begin(c.now), Nodes: c.busy})
+	c.Observe(c.now, ironic.Observation{Mark: c.Begin(c.now), Whole: true, Nodes: c.busy})
 }
 
 func newCrowd(b *testing.B, waiting, tenants int) *crowd {

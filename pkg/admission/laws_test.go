@@ -98,7 +98,7 @@ func (s *stage) try(line string) (string, error) {
 func (s *stage) everything() string {
 	out, err := json.MarshalIndent([]any{
 		s.Status(s.now), s.QueueOf(s.now, api.QueueQuery{Limit: 100}), s.Holds(s.now), s.Breakers(s.now), s.Sizing(s.now), s.UnsavedHolds(s.now),
-		s.Revision(), s.LearnedLimits(), s.Waits(s.now), s.Missing(s.now, nil),
+		s.Revision(), s.LearnedLimits(),
 	}, "", " ")
 	if err != nil {
 		panic(err)
@@ -138,7 +138,7 @@ func TestManyAtOnceNeverGoAboveTheLimit(t *testing.T) {
 	work.Go(func() {
 		for n := range 50 {
 			at := now.Add(time.Duration(n) * 100 * time.Millisecond)
-			s.Observe(at, ironic.Observation{Mark: s.Begin(at)})
+			s.Observe(at, ironic.Observation{Mark: s.Begin(at), Whole: true})
 			s.ObserveNode(at, ironic.NodeObservation{Key: nodes.UUID("h1"), Mark: s.Begin(at)})
 			if n := s.Status(at).Slots.Total.Occupied; n > limit {
 				t.Errorf("status: %d slots are occupied", n)
@@ -161,7 +161,7 @@ func BenchmarkAskThatFindsNothingFree(b *testing.B) {
 				b.Fatal(err)
 			}
 			now := start.Add(time.Hour)
-			c.Observe(now, ironic.Observation{Mark: c.Begin(now)})
+			c.Observe(now, ironic.Observation{Mark: c.Begin(now), Whole: true})
 			asks := make([]api.Ask, waiting+cfg.Slots.Total)
 			for i := range asks {
 				asks[i] = api.Ask{

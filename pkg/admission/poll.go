@@ -29,27 +29,6 @@ func (c *Controller) Begin(now time.Time) ironic.Mark {
 	return c.ledger.Begin(now)
 }
 
-// Waits implements ironic.View.
-func (c *Controller) Waits(now time.Time) bool {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.ledger.Waits(now)
-}
-
-// Hurries implements ironic.Hurry.
-func (c *Controller) Hurries(time.Time) bool {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.waiting(slots.Pool{}) > 0 && c.ledger.Slots(slots.Pool{}).Occupied > 0
-}
-
-// Left implements ironic.Hurry.
-func (c *Controller) Left(now time.Time, rows []ironic.Change) []string {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.ledger.Left(now, rows)
-}
-
 // Whole implements ironic.View.
 func (c *Controller) Whole(now time.Time) bool {
 	c.mu.Lock()
@@ -57,25 +36,11 @@ func (c *Controller) Whole(now time.Time) bool {
 	return c.ledger.Whole(now)
 }
 
-// SettlesIn returns how long it is until the first yes may be said, false when that time is over.
-func (c *Controller) SettlesIn(now time.Time) (time.Duration, bool) {
+// Fetch implements ironic.View.
+func (c *Controller) Fetch(now time.Time, observed *ironic.Observation) []string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return c.ledger.SettlesIn(now)
-}
-
-// Missing implements ironic.View.
-func (c *Controller) Missing(now time.Time, nodes []ironic.Node) []string {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.ledger.Missing(now, nodes)
-}
-
-// Wanted implements ironic.View.
-func (c *Controller) Wanted(now time.Time) []string {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.ledger.Wanted(now)
+	return c.ledger.Fetch(now, observed)
 }
 
 // Observe implements ironic.View.

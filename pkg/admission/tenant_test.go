@@ -32,7 +32,7 @@ func settled(t *testing.T, hosts admission.Hosts) (c *admission.Controller, now 
 		t.Fatal(err)
 	}
 	now = start.Add(10 * time.Minute)
-	c.Observe(now, ironic.Observation{Mark: c.Begin(now)})
+	c.Observe(now, ironic.Observation{Mark: c.Begin(now), Whole: true})
 	return c, now
 }
 

@@ -21,7 +21,7 @@ func TestTenantsAreNamedUpToABound(t *testing.T) {
 	}
 	now = now.Add(2 * time.Minute)
 	mark := c.Begin(now)
-	c.Observe(now, ironic.Observation{Mark: mark})
+	c.Observe(now, ironic.Observation{Mark: mark, Whole: true})
 	for i := range 60 {
 		c.IsReady(now, api.Ask{Namespace: fmt.Sprintf("ns-%02d", i), Name: "host", Op: api.OpProvision})
 	}

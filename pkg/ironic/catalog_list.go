@@ -16,7 +16,9 @@ import (
 // PageLimit is learned. A page that does not say that more follows is still asked for a
 // next one, unless it is shorter than one before.
 func (c *Client) Catalog(ctx context.Context, begin func() Mark) (*Catalog, error) {
-	return again(ctx, func() (*Catalog, error) { return c.catalogOnce(ctx, begin) })
+	var all *Catalog
+	err := again(ctx, func() (err error) { all, err = c.catalogOnce(ctx, begin); return err })
+	return all, err
 }
 
 // catalogOnce reads the pages of one list of all nodes.

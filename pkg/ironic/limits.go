@@ -28,22 +28,15 @@ const (
 
 	maxRedirects = 3
 
-	maxWanted = 20 // extra fetches of one poll
-
 	defaultClientTimeout = 30 * time.Second // BMO's IRONIC_CLIENT_TIMEOUT
 	defaultPollInterval  = 5 * time.Second
 	defaultPollTimeout   = 60 * time.Second
 	defaultMaxPause      = 10 * time.Second
-	minWantedTimeout     = 2 * time.Second
+	minFetchTimeout      = 2 * time.Second
 	// defaultAtOnce lets a poll that stands behind a crowd of other requests take as long
 	// as its longest row of requests, and makes no crowd of its own.
 	defaultAtOnce = 4
 	jitterPart    = 0.1 // of the interval, either way
-
-	// A poll of the newest changes costs one request of 8 ms on a real Ironic, and one for each node that
-	// has left its work; for shortPart times as long as the last one took there is no other.
-	leastGap  = 500 * time.Millisecond
-	shortPart = 25
 
 	dialTimeout      = 10 * time.Second
 	keepAlive        = 30 * time.Second

@@ -22,7 +22,9 @@ func (c *Client) List(ctx context.Context, state State) ([]Node, error) {
 	if _, err := c.negotiate(ctx); err != nil {
 		return nil, err
 	}
-	return again(ctx, func() ([]Node, error) { return c.listOnce(ctx, state) })
+	var nodes []Node
+	err := again(ctx, func() (err error) { nodes, err = c.listOnce(ctx, state); return err })
+	return nodes, err
 }
 
 // errMarkerGone marks a list that broke because the last node of a page was
@@ -31,12 +33,12 @@ var errMarkerGone = errors.New("the node with which the last page ended is gone"
 
 // again reads a list, and once more from its start if that fails: its marker may have gone, or the database may have
 // been locked for a moment.
-func again[T any](ctx context.Context, read func() (T, error)) (T, error) {
-	all, err := read()
+func again(ctx context.Context, read func() error) error {
+	err := read()
 	if err != nil && ctx.Err() == nil {
-		all, err = read()
+		err = read()
 	}
-	return all, err
+	return err
 }
 
 // listOnce reads the pages of one list.

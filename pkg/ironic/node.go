@@ -57,18 +57,12 @@ type NodeObservation struct {
 	Node  Node // when Found
 }
 
-// Observation is one complete poll: every list, page and needed fetch was answered.
+// Observation is one complete poll.
 type Observation struct {
-	Mark    Mark              // before the first request
-	Nodes   []Node            // each node that a busy list showed, once, as last shown
+	Mark Mark // before the first request
+	// Nodes are those that changed last, and where the poll read the lists, all that these showed: each once, as last shown.
+	Nodes   []Node
 	Fetched []NodeObservation // nodes that were fetched alone
-	// Unchanged: the busy lists were not read because nothing has changed since
-	// the poll before; Nodes is nil then.
-	Unchanged bool
-	// Whole: the lists of all failed, service and hold states were read too.
-	Whole bool
-	// Newest are the nodes that changed last, where the poll asked for them. Covered: they
-	// show every node that changed since the last poll that had any.
-	Newest  []Change
-	Covered bool
+	// Listed: Nodes has all that are in busy states. Whole: all that are in failed, service and hold states too.
+	Listed, Whole bool
 }

@@ -9,9 +9,6 @@ import (
 // returns nil. The first pause after a failure is the usual one, each further
 // one twice as long, up to MaxPause.
 //
-// While somebody waits for a slot that may come free it asks between two polls which nodes have
-// left their work.
-//
 // It logs when Ironic stops answering, when the cause changes and when
 // it answers again; never a single poll.
 func (p *Poller) Run(ctx context.Context) error {
@@ -28,58 +25,14 @@ func (p *Poller) Run(ctx context.Context) error {
 			failures++
 		}
 		p.report(&spell, err)
-		pause := p.delay(failures)
-		if p.opts.Due != nil && failures == 0 {
-			if in, waited := p.opts.Due(p.opts.Now()); waited {
-				pause = min(pause, max(in, 0))
-			}
-		}
-		rest := p.rest
-		if failures > 0 || p.opts.Hurry == nil {
-			rest = p.pause
-		}
-		if !rest(ctx, pause) {
+		if !pause(ctx, p.delay(failures)) {
 			return nil
 		}
 	}
 }
 
-// rest waits for d; false when ctx has ended. If somebody waits for a slot that may come
-// free, it asks meanwhile which nodes have left their work: that takes at most shortPart of
-// Ironic's time, so on a slow Ironic it does not ask.
-func (p *Poller) rest(ctx context.Context, d time.Duration) bool {
-	end := time.Now().Add(d)
-	p.shortTook /= 2 // a slow one is forgotten in time
-	for {
-		left := time.Until(end)
-		gap := max(leastGap, p.shortTook*shortPart)
-		if gap >= left {
-			return p.pause(ctx, left)
-		}
-		if !p.pause(ctx, gap) {
-			return false
-		}
-		if now := p.opts.Now(); p.probing.speaks(now) && p.opts.Hurry.Hurries(now) {
-			p.shortPoll(ctx)
-		}
-	}
-}
-
-// shortPoll asks which nodes changed last and fetches those that have left their work. It
-// shows nothing of other nodes, and its failure does not count as that of a poll.
-func (p *Poller) shortPoll(ctx context.Context) {
-	sent := time.Now()
-	ctx, cancel := context.WithTimeout(ctx, p.opts.Interval)
-	defer cancel()
-	rows, _ := p.probe(ctx)
-	for _, observed := range p.tryFetch(ctx, p.opts.Hurry.Left(p.opts.Now(), rows)) {
-		p.opts.Hurry.ObserveNode(p.opts.Now(), observed)
-	}
-	p.shortTook = time.Since(sent)
-}
-
 // pause waits for d; false when ctx has ended.
-func (p *Poller) pause(ctx context.Context, d time.Duration) bool {
+func pause(ctx context.Context, d time.Duration) bool {
 	timer := time.NewTimer(d)
 	defer timer.Stop()
 	select {

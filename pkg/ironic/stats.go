@@ -14,18 +14,18 @@ type Tally struct {
 type Stats struct {
 	List    Tally // pages
 	Node    Tally // single nodes
-	Probe   Tally // what changed last
+	Newest  Tally // what changed last
 	Version Tally // GET /v1
 }
 
 // Requests is the sum over all kinds.
 func (s Stats) Requests() uint64 {
-	return s.List.Requests + s.Node.Requests + s.Probe.Requests + s.Version.Requests
+	return s.List.Requests + s.Node.Requests + s.Newest.Requests + s.Version.Requests
 }
 
 // Errors is the sum over all kinds.
 func (s Stats) Errors() uint64 {
-	return s.List.Errors + s.Node.Errors + s.Probe.Errors + s.Version.Errors
+	return s.List.Errors + s.Node.Errors + s.Newest.Errors + s.Version.Errors
 }
 
 // tally is a Tally that is being counted.
@@ -39,9 +39,9 @@ func (t *tally) read() Tally {
 
 // counters are the Stats that are being counted.
 type counters struct {
-	list, node, probe, version tally
+	list, node, newest, version tally
 }
 
 func (c *counters) read() Stats {
-	return Stats{List: c.list.read(), Node: c.node.read(), Probe: c.probe.read(), Version: c.version.read()}
+	return Stats{List: c.list.read(), Node: c.node.read(), Newest: c.newest.read(), Version: c.version.read()}
 }

@@ -95,20 +95,15 @@ func (v Version) fields(more ...string) string {
 	return strings.Join(append(fields, more...), ",")
 }
 
-// PollOrder lists the lists of one poll in flow order: a node that moves on
-// while we read is met again further down, and the second reads catch one that
-// goes from waiting back to working.
+// PollOrder lists the states whose lists a poll reads, in flow order: a node that moves on while they are read is met again
+// further down. One that steps back from waiting to working is among the newest changes of the next poll.
 func PollOrder(extras, whole bool) []State {
-	order := []State{
-		Deleting, Cleaning, CleanWait, Cleaning, Inspecting, InspectWait,
-		Deploying, DeployWait, Deploying, Rescuing, RescueWait, Rescuing, Unrescuing,
-	}
-	held := []State{Servicing, ServiceWait, Servicing, ServiceHold, DeployHold, CleanHold}
+	order := []State{Deleting, Cleaning, CleanWait, Inspecting, InspectWait, Deploying, DeployWait, Rescuing, RescueWait, Unrescuing}
 	if extras || whole {
-		order = append(order, held...)
+		order = append(order, Servicing, ServiceWait, ServiceHold, DeployHold, CleanHold)
 	}
-	if whole { // who is let go on meanwhile, and who fails
-		order = slices.Concat(held, order, FailedStates())
+	if whole {
+		order = append(order, FailedStates()...)
 	}
 	return order
 }

@@ -140,20 +140,6 @@ func TestWhoseFaultAFailureIs(t *testing.T) {
 	}
 }
 
-// What a poll cannot see of a node that left its work, a page of the newest changes may.
-func TestLeftNamesHostsThatLeftTheirWork(t *testing.T) {
-	s := settled(t, nil)
-	s.all(t, "ask a provision", "ask b provision", "ironic a deploying", "ironic b deploying", "+5s poll")
-	rows := []ironic.Change{
-		{UUID: "uuid-a", State: ironic.Active},
-		{UUID: "uuid-b", State: ironic.DeployWait},
-		{UUID: "uuid-c", State: ironic.Active},
-	}
-	if got := s.Left(s.now, rows); !slices.Equal(got, []string{"uuid-a"}) {
-		t.Errorf("left %q, want a alone", got)
-	}
-}
-
 // Sizing goes by how long hosts boot.
 func TestBootsAreTimed(t *testing.T) {
 	s := settled(t, nil)

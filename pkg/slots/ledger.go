@@ -25,13 +25,12 @@ type Ledger struct {
 	wanted         []*Host                      // to be fetched, oldest first
 
 	// What the complete polls have shown as a whole.
-	polls    uint64
-	takenAt  time.Time     // when the last one was sent
-	took     time.Duration // what they take of late
-	whole    ironic.Mark   // the last one that showed failed nodes too
-	settled  bool          // it is known who was let start by the process before
-	broke    uint64        // when the last poll failed
-	outdated bool          // something has shown that the last lists are no longer true
+	polls   uint64
+	takenAt time.Time     // when the last one was sent
+	took    time.Duration // what they take of late
+	whole   ironic.Mark   // the last one that showed failed nodes too
+	settled bool          // it is known who was let start by the process before
+	broke   uint64        // when the last poll failed
 
 	totals api.Totals
 	booted []Boot // have ended since somebody asked

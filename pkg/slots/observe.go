@@ -7,20 +7,11 @@ import (
 	"github.com/ironic-throttle/ironic-throttle/pkg/ironic"
 )
 
-// Observe takes a complete poll: every list, page and fetch was answered.
+// Observe takes a complete poll.
 func (l *Ledger) Observe(now time.Time, o ironic.Observation) {
 	l.Tick(now)
 	if o.Mark.Seq <= l.born {
 		return
-	}
-	if o.Unchanged { // nodes at work are as they were; that is no newer observation, and ends nothing
-		for h := range l.live {
-			if h.Works && o.Mark.At.After(h.Seen.At) {
-				h.Seen.At = o.Mark.At
-			}
-		}
-	} else {
-		l.outdated = false
 	}
 	for _, n := range o.Nodes {
 		l.observe(o.Mark, n, false)
@@ -36,7 +27,7 @@ func (l *Ledger) Observe(now time.Time, o ironic.Observation) {
 	if o.Mark.At.After(l.takenAt) {
 		l.takenAt = o.Mark.At
 	}
-	l.settled = l.settled || !o.Unchanged && o.Mark.At.Sub(l.start) >= l.cfg.Settle
+	l.settled = l.settled || o.Whole && o.Mark.At.Sub(l.start) >= l.cfg.Settle
 	if l.polls%64 == 0 {
 		l.forgetSilent()
 	}
@@ -55,11 +46,8 @@ func (l *Ledger) ObserveNode(now time.Time, o ironic.NodeObservation) {
 		if h := l.byName[o.Key]; h != nil && h.UUID == "" && l.byUUID[id.UUID] == nil {
 			l.learn(h, ID{UUID: id.UUID}, true)
 		}
-		before := l.Find(id)
-		was := before != nil && before.busy
 		h := l.observe(o.Mark, o.Node, true)
 		h.fetched, h.wanted = l.now, false
-		l.outdated = l.outdated || h.busy != was
 	}
 }
 
@@ -87,7 +75,6 @@ func (l *Ledger) observe(mark ironic.Mark, n ironic.Node, keep bool) *Host {
 	h.Works = n.State.Busy() || l.cfg.CountExtra && n.State.Extra()
 	l.place(h)
 	if l.settles(h) {
-		l.outdated = true // the next poll looks again
 		l.update(h)
 		return h
 	}

@@ -30,13 +30,6 @@ func (l *Ledger) Ready(now time.Time) (Standing, time.Duration) {
 	return Open, 0
 }
 
-// SettlesIn returns how long it is until a complete poll can end the start; false if it is that time, or over.
-func (l *Ledger) SettlesIn(now time.Time) (time.Duration, bool) {
-	l.Tick(now)
-	left := l.cfg.Settle - l.now.Sub(l.start)
-	return left, !l.settled && left > 0
-}
-
 // View shows how current the ledger's view of Ironic is.
 func (l *Ledger) View(now time.Time) api.View {
 	standing, _ := l.Ready(now)
@@ -52,99 +45,35 @@ func (l *Ledger) View(now time.Time) api.View {
 	return v
 }
 
-// Whole reports whether the next poll is to show failed, service and hold states too: who fails later has failed since
-// then, and who is in service while the throttle starts is adopted.
-func (l *Ledger) Whole(now time.Time) bool {
-	l.Tick(now)
-	return !l.settled || l.now.Sub(l.whole.At) >= forgetAfter
-}
+// Whole reports whether the next poll is to read all lists: while the throttle starts, who is at work is adopted, and who fails
+// later has failed since then.
+func (l *Ledger) Whole(time.Time) bool { return !l.settled }
 
-// Missing names the nodes that must be fetched alone, because no list of the poll showed them: absence ends nothing.
-func (l *Ledger) Missing(now time.Time, nodes []ironic.Node) []string {
+// Fetch names up to 20 nodes that the poll shall fetch alone, as it has not shown them: absence ends nothing. First those of
+// hosts whose slot depends on what their node is at, the longest unseen first; then those that somebody asked about, of which
+// each stays wanted until a fetch of it is answered.
+func (l *Ledger) Fetch(now time.Time, o *ironic.Observation) []string {
 	l.Tick(now)
-	listed := make(map[string]bool, 2*len(nodes))
-	for _, n := range nodes {
-		listed[n.UUID], listed[n.Name] = true, true
+	shown := make(map[string]bool, 2*len(o.Nodes))
+	for i := range o.Nodes {
+		shown[o.Nodes[i].UUID], shown[o.Nodes[i].Name] = true, true
 	}
-	var keys []string
-	for h := range l.live {
-		used := h.Slot != nil && (h.Slot.Phase != Leased || l.endIsDue(h))
-		if (used || h.Works || !h.settles.IsZero()) && !listed[h.key()] {
-			keys = append(keys, h.key())
-		}
-	}
-	slices.Sort(keys)
-	return keys
-}
-
-// endIsDue reports whether the end of a slot that was not used waits only for an observation of its node.
-func (l *Ledger) endIsDue(h *Host) bool {
-	s := h.Slot
-	return s != nil && s.Phase == Leased &&
-		(l.now.Sub(s.yesAt) >= l.cfg.LeaseTTL || !s.unsure.IsZero() && l.now.Sub(s.unsure) >= l.cfg.Settle)
-}
-
-// Left names the hosts with a slot that rows, of the nodes that changed last, show outside of work.
-func (l *Ledger) Left(now time.Time, rows []ironic.Change) []string {
-	l.Tick(now)
-	var keys []string
-	for _, row := range rows {
-		h := l.byUUID[row.UUID]
-		if h == nil || h.Slot == nil || row.State.Busy() || row.State.Extra() {
-			continue
-		}
-		if row.State != h.State() || h.Slot.busySeq > h.Seen.Seq {
-			keys = append(keys, row.UUID)
-		}
-	}
-	return keys
-}
-
-// Waits reports whether the next poll must read the lists though nothing seems to have changed: something waits for
-// a newer observation, or contradicts the last one.
-func (l *Ledger) Waits(now time.Time) bool {
-	l.Tick(now)
-	if !l.settled || l.outdated {
-		return true
-	}
-	for h := range l.live {
-		s := h.Slot
-		if s != nil && (s.Phase == Lingering || s.Phase == Working && (!h.busy || h.Seen.Seq < s.opSeq) ||
-			!s.unsure.IsZero() || l.endIsDue(h)) {
-			return true
-		}
-	}
-	return false
-}
-
-// Wanted names up to 20 hosts to fetch: those that may have used their slot unseen, then those that somebody asked
-// about. A host stays wanted until a fetch of it is answered.
-func (l *Ledger) Wanted(now time.Time) []string {
-	l.Tick(now)
 	var due []*Host
 	for h := range l.live {
-		s := h.Slot
-		if s == nil || s.Phase != Leased || s.flying > 0 {
-			continue
-		}
-		// Its work may start and fail between two polls: a fetch is due at once, and then more and more rarely.
-		gap := max(minFetchGap, h.fetched.Sub(s.Since))
-		if s.yesAt.After(h.fetched) {
-			gap = min(gap, l.cfg.ListMaxAge)
-		}
-		if !h.fetched.After(s.Since) || h.missing > 0 || l.now.Sub(h.fetched) >= gap {
+		used := h.Works || h.Slot != nil && h.Slot.Phase != Leased
+		if (o.Listed && used || l.depends(h)) && !shown[h.key()] {
 			due = append(due, h)
 		}
 	}
 	slices.SortFunc(due, func(a, b *Host) int {
-		return cmp.Or(a.fetched.Compare(b.fetched), cmp.Compare(a.key(), b.key()))
+		return cmp.Or(cmp.Compare(a.Seen.Seq, b.Seen.Seq), cmp.Compare(a.key(), b.key()))
 	})
-	l.wanted = slices.DeleteFunc(l.wanted, func(h *Host) bool { return !h.wanted || h.gone })
+	l.wanted = slices.DeleteFunc(l.wanted, func(h *Host) bool { return !h.wanted || h.gone || shown[h.key()] })
 	var keys []string
-	for _, h := range due[:min(len(due), maxWanted)] {
+	for _, h := range due[:min(len(due), maxFetches)] {
 		keys = append(keys, h.key())
 	}
-	n := min(len(l.wanted), maxWanted-len(keys))
+	n := min(len(l.wanted), maxFetches-len(keys))
 	for _, h := range l.wanted[:n] {
 		if !slices.Contains(keys, h.key()) {
 			keys = append(keys, h.key())
@@ -152,6 +81,23 @@ func (l *Ledger) Wanted(now time.Time) []string {
 	}
 	l.wanted = append(slices.Clone(l.wanted[n:]), l.wanted[:n]...) // who cannot be fetched does not delay the others
 	return keys
+}
+
+// depends reports whether something waits for a newer observation of h's node: the end of its slot, or what became of a PUT.
+func (l *Ledger) depends(h *Host) bool {
+	s := h.Slot
+	switch {
+	case s == nil:
+		return !h.settles.IsZero()
+	case !s.unsure.IsZero() || !h.settles.IsZero():
+		return true
+	case s.Phase == Leased: // is it used? is it renewed again and again?
+		return h.Seen.Seq <= s.seq || h.missing > 0 || l.now.Sub(s.yesAt) >= l.cfg.LeaseTTL ||
+			l.now.Sub(s.Since) >= 2*l.cfg.LeaseTTL && h.Seen.At.Sub(s.Since) < l.cfg.LeaseTTL
+	case s.Phase == Lingering:
+		return h.Seen.Seq <= h.yesSeq || l.now.Sub(s.idleAt) >= l.cfg.Linger
+	}
+	return !h.busy || h.Seen.Seq < s.opSeq
 }
 
 // Want has the node of h fetched.
@@ -175,9 +121,9 @@ func (l *Ledger) Recheck(now time.Time, h *Host) {
 func (l *Ledger) needsFetch(h *Host, ask *Ask, s Standing) bool {
 	doubted := s == Exempt && h.Node != nil && !ask.VirtualMedia // it passes by what Ironic said, which may be old
 	switch {
-	case s == Exempt && !doubted, s == Done, h.Works, l.now.Sub(h.fetched) < l.cfg.ListMaxAge:
+	case s == Exempt && !doubted, s == Done, h.Works && s != Stale, l.now.Sub(h.fetched) < l.cfg.ListMaxAge:
 		return false
-	case doubted, !l.Placed(h):
+	case doubted, h.Works, !l.Placed(h):
 		return true
 	case ask.Put:
 		return false

@@ -73,8 +73,7 @@ func (c *Reads) Polled(now time.Time, o ironic.Observation) {
 	defer c.mu.Unlock()
 	c.sweep(now)
 	switch {
-	case o.Newest == nil:
-	case o.Covered:
+	case !o.Listed:
 		c.coveredTo = o.Mark.At
 	default:
 		c.coveredFrom, c.coveredTo = o.Mark.At, o.Mark.At
@@ -89,9 +88,6 @@ func (c *Reads) Polled(now time.Time, o ironic.Observation) {
 			c.see(w, shown{state, stamp, at})
 		}
 	}
-	for _, n := range o.Newest { // it came before the lists
-		see(n.UUID, n.State, n.UpdatedAt, o.Mark.At)
-	}
 	for _, n := range o.Nodes {
 		see(n.UUID, n.State, n.ProvisionUpdatedAt, o.Mark.At)
 	}
@@ -104,7 +100,7 @@ func (c *Reads) Polled(now time.Time, o ironic.Observation) {
 			c.gone(w)
 		}
 	}
-	if o.Unchanged {
+	if !o.Listed {
 		return
 	}
 	for _, w := range c.waiters { // whoever worked and works no more has changed as well

@@ -16,20 +16,20 @@ type Ironic struct {
 	nodes   map[string]*node // by UUID
 	changed int              // counts what happened to them
 	polled  int              // changed, when a poll was sent last
+	listed  time.Time        // when the lists were read last
 }
 
 type node struct {
 	ironic.Node
 	unlisted bool // no list shows it
+	changed  int  // Ironic's, when somebody moved it last
 }
 
 // View is what a poll needs of whoever keeps the view: see ironic.View.
 type View interface {
 	Begin(now time.Time) ironic.Mark
-	Waits(now time.Time) bool
 	Whole(now time.Time) bool
-	Missing(now time.Time, nodes []ironic.Node) []string
-	Wanted(now time.Time) []string
+	Fetch(now time.Time, observed *ironic.Observation) []string
 }
 
 // New returns an Ironic without nodes.
@@ -72,6 +72,7 @@ func (x *Ironic) Move(now time.Time, host, state string, options ...string) erro
 		x.nodes[uuid] = n
 	}
 	x.changed++
+	n.changed = x.changed
 	if state == "gone" {
 		delete(x.nodes, uuid)
 		return nil
@@ -120,23 +121,21 @@ func (n *node) edit(now time.Time, key, value string) bool {
 
 func spaced(text string) string { return strings.ReplaceAll(text, "_", " ") }
 
-// Poll sends a poll as ironic.Poller does. Lists are read only where something has changed or the view waits.
+// Poll sends a poll as ironic.Poller does: what has changed since the last one, and all lists once a minute.
 func (x *Ironic) Poll(now time.Time, view View) ironic.Observation {
 	observed := ironic.Observation{Mark: view.Begin(now), Whole: view.Whole(now)}
-	observed.Unchanged = !observed.Whole && !view.Waits(now) && x.polled == x.changed
-	x.polled = x.changed
-	fetched := view.Wanted(now)
-	if !observed.Unchanged {
-		for _, uuid := range slices.Sorted(maps.Keys(x.nodes)) {
-			n := x.nodes[uuid]
-			if !n.unlisted && (n.State.Busy() || observed.Whole && (n.State.Failed() || n.State.Extra())) {
-				observed.Nodes = append(observed.Nodes, n.Node)
-			}
+	observed.Listed = observed.Whole || now.Sub(x.listed) >= time.Minute
+	for _, uuid := range slices.Sorted(maps.Keys(x.nodes)) {
+		n := x.nodes[uuid]
+		listed := observed.Listed && n.State.Busy() || observed.Whole && (n.State.Failed() || n.State.Extra())
+		if !n.unlisted && (listed || n.changed > x.polled) {
+			observed.Nodes = append(observed.Nodes, n.Node)
 		}
-		fetched = append(fetched, view.Missing(now, observed.Nodes)...)
 	}
-	slices.Sort(fetched)
-	for _, key := range slices.Compact(fetched) {
+	if x.polled = x.changed; observed.Listed {
+		x.listed = now
+	}
+	for _, key := range view.Fetch(now, &observed) {
 		observed.Fetched = append(observed.Fetched, x.Fetch(now, view, key))
 	}
 	return observed

@@ -9,9 +9,8 @@ import (
 	"github.com/ironic-throttle/ironic-throttle/pkg/ironic"
 )
 
-// poller does in virtual time what pkg/ironic's Poller does: a mark, the lists of
-// the busy states one after the other in flow order, the nodes that the view misses
-// in them (LH-36), and those that somebody asked about (LH-16).
+// poller does in virtual time what pkg/ironic's Poller does: a mark, the nodes that changed last, where ironic.Resync says so
+// the lists one after the other, and the nodes that the view wants fetched.
 type poller struct {
 	s        *sim
 	view     ironic.View
@@ -19,10 +18,12 @@ type poller struct {
 	draw     draw.Stream
 	observed ironic.Observation
 	at       map[string]int // index in observed.Nodes
+	begun    time.Time      // this poll
 	lists    int            // read so far
 	page     string         // marker of the next page of the present list
-	keys     []string       // still to be fetched
-	mark     ironic.Mark    // of the fetch on its way
+	resync   ironic.Resync
+	keys     []string    // still to be fetched
+	mark     ironic.Mark // of the fetch on its way
 	phase    pollPhase
 	flow     []ironic.State // of this poll
 	fails    int            // in a row
@@ -32,9 +33,9 @@ type pollPhase uint8
 
 const (
 	pollBegin pollPhase = iota
+	pollNewest
 	pollLists
-	pollMissing
-	pollWanted
+	pollFetch
 )
 
 const (
@@ -57,7 +58,7 @@ func newPoller(s *sim) *poller {
 // start begins to poll for a new process.
 func (p *poller) start(v ironic.View) {
 	p.life++
-	p.view, p.phase, p.fails = v, pollBegin, 0
+	p.view, p.phase, p.fails, p.resync = v, pollBegin, 0, ironic.Resync{}
 	p.next(0)
 }
 
@@ -79,13 +80,15 @@ func (p *poller) step() {
 	}
 	switch p.phase {
 	case pollBegin:
-		p.observed = ironic.Observation{Mark: p.view.Begin(p.s.clock), Whole: p.view.Whole(p.s.clock), Nodes: p.observed.Nodes[:0], Fetched: p.observed.Fetched[:0]}
-		clear(p.at)
-		p.lists, p.page, p.phase, p.flow = 0, "", pollLists, ironic.PollOrder(false, false)
-		if p.observed.Whole { // who failed while nobody polled (BO-16); nobody is held here
-			p.flow = append(p.flow, ironic.FailedStates()...)
+		p.begun = p.s.clock
+		p.observed = ironic.Observation{
+			Mark: p.view.Begin(p.begun), Nodes: p.observed.Nodes[:0], Fetched: p.observed.Fetched[:0],
 		}
-		p.next(p.draw.Tail(spanPoll))
+		clear(p.at)
+		p.phase = pollNewest
+		p.request(ironic.PageOfChanges)
+	case pollNewest:
+		p.newest()
 	case pollLists:
 		p.list()
 	default:
@@ -93,18 +96,37 @@ func (p *poller) step() {
 	}
 }
 
-func (p *poller) list() {
-	state := p.flow[p.lists]
-	nodes, more, _ := p.s.world.List(p.s.clock, fakeironic.Query{State: state, Marker: p.page})
-	p.s.requests.lists++
+// newest reads the nodes that changed last.
+func (p *poller) newest() {
+	page, more, _ := p.s.world.List(p.s.clock, fakeironic.Query{SortKey: "provision_updated_at", Desc: true, Limit: ironic.PageOfChanges})
+	p.show(page)
+	listed, whole := p.resync.Due(p.begun, page, !more, p.view.Whole(p.begun))
+	p.observed.Listed, p.observed.Whole = listed || !more, whole || !more
+	if !listed {
+		p.fetch()
+		return
+	}
+	p.lists, p.page, p.phase, p.flow = 0, "", pollLists, ironic.PollOrder(false, whole)
+	p.request(0)
+}
+
+// show takes nodes: the latest observation of each counts.
+func (p *poller) show(nodes []ironic.Node) {
 	for _, n := range nodes {
 		if i, ok := p.at[n.UUID]; ok {
-			p.observed.Nodes[i] = n // the latest observation counts
+			p.observed.Nodes[i] = n
 			continue
 		}
 		p.at[n.UUID] = len(p.observed.Nodes)
 		p.observed.Nodes = append(p.observed.Nodes, n)
 	}
+}
+
+func (p *poller) list() {
+	state := p.flow[p.lists]
+	nodes, more, _ := p.s.world.List(p.s.clock, fakeironic.Query{State: state, Marker: p.page})
+	p.s.requests.lists++
+	p.show(nodes)
 	if more {
 		p.page = nodes[len(nodes)-1].UUID
 	} else {
@@ -115,38 +137,24 @@ func (p *poller) list() {
 		p.request(len(nodes))
 		return
 	}
-	p.s.requests.all++
-	p.phase, p.keys = pollMissing, p.view.Missing(p.s.clock, p.observed.Nodes)
 	p.fetch()
 }
 
-// fetch sends the next fetch, or goes on when none is left.
+// fetch asks the view which nodes are to be fetched, and sends the first fetch.
 func (p *poller) fetch() {
-	for len(p.keys) == 0 {
-		if p.phase == pollWanted {
-			p.observe()
-			return
-		}
-		p.phase, p.keys = pollWanted, p.wanted()
+	p.s.requests.all++
+	p.phase, p.keys = pollFetch, p.view.Fetch(p.s.clock, &p.observed)
+	p.nextFetch()
+}
+
+// nextFetch sends the next fetch, or ends the poll when none is left.
+func (p *poller) nextFetch() {
+	if len(p.keys) == 0 {
+		p.observe()
+		return
 	}
 	p.mark = p.view.Begin(p.s.clock)
 	p.request(1)
-}
-
-// wanted leaves out what this poll has shown already.
-func (p *poller) wanted() []string {
-	keys := p.view.Wanted(p.s.clock)
-	out := keys[:0]
-	for _, key := range keys {
-		_, done := p.at[key]
-		for _, o := range p.observed.Fetched {
-			done = done || o.Key == key
-		}
-		if !done {
-			out = append(out, key)
-		}
-	}
-	return out
 }
 
 // fetched reads the node that fetch asked for.
@@ -155,7 +163,7 @@ func (p *poller) fetched() {
 	p.keys = p.keys[1:]
 	n, found := p.s.world.Node(p.s.clock, key)
 	p.observed.Fetched = append(p.observed.Fetched, ironic.NodeObservation{Key: key, Mark: p.mark, Found: found, Node: n})
-	p.fetch()
+	p.nextFetch()
 }
 
 func (p *poller) observe() {
@@ -168,6 +176,7 @@ func (p *poller) observe() {
 }
 
 func (p *poller) fail() {
+	p.resync.Failed()
 	p.view.PollFailed(p.s.clock, errAway)
 	p.fails++
 	p.pause()

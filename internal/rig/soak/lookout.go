@@ -2,7 +2,6 @@ package soak
 
 import (
 	"errors"
-	"slices"
 	"time"
 
 	"github.com/ironic-throttle/ironic-throttle/internal/rig/fakeironic"
@@ -11,8 +10,11 @@ import (
 
 var errAway = errors.New("ironic is away")
 
-// lookout is one poll, as ironic.Poller makes it: the lists one after the other, then the nodes that the
-// view misses, then those that somebody asked about.
+// newest is how many nodes a page of those that changed last shows: few, so that it often does not reach back.
+const newest = 6
+
+// lookout is one poll, as ironic.Poller makes it: the nodes that changed last, where they are due the lists one after the
+// other, then the nodes that the view wants fetched.
 type lookout struct {
 	r        *replica
 	observed ironic.Observation
@@ -21,7 +23,7 @@ type lookout struct {
 	at       int // lists read
 	marker   string
 	keys     []string
-	wanted   bool // keys are of Wanted
+	begun    time.Time
 	slow     bool
 }
 
@@ -34,10 +36,9 @@ func (r *replica) poll() {
 	now := r.clock()
 	p := &lookout{r: r, index: map[string]int{}}
 	p.slow = w.style.faults.has(slowPolls) && !w.quiet && chance(r.rng, .3)
+	p.begun = now
 	p.observed.Mark = r.c.Begin(now)
-	p.observed.Whole = r.c.Whole(now)
-	p.order = ironic.PollOrder(r.settings.Slots.CountExtra, p.observed.Whole)
-	p.step(p.lists)
+	p.step(p.newest)
 }
 
 // step goes on with f when a request has been answered, or ends the poll where it was not.
@@ -49,6 +50,7 @@ func (p *lookout) step(f func()) {
 	}
 	r.after(d, func() {
 		if r.cutFromIronic() || !r.world.quiet && chance(r.rng, .003) {
+			r.resync.Failed()
 			r.c.PollFailed(r.clock(), errAway)
 			r.world.mark('f', uint64(r.n))
 			p.again()
@@ -58,19 +60,38 @@ func (p *lookout) step(f func()) {
 	})
 }
 
+// newest reads the nodes that changed last.
+func (p *lookout) newest() {
+	page, more, _ := p.r.world.ironic.List(p.r.world.now(), fakeironic.Query{SortKey: "provision_updated_at", Desc: true, Limit: newest})
+	p.show(page)
+	listed, whole := p.r.resync.Due(p.begun, page, !more, p.r.c.Whole(p.begun))
+	p.observed.Listed, p.observed.Whole = listed || !more, whole || !more
+	if !listed {
+		p.fetch()
+		return
+	}
+	p.order = ironic.PollOrder(p.r.settings.Slots.CountExtra, whole)
+	p.step(p.lists)
+}
+
+// show takes nodes: the latest observation of each counts.
+func (p *lookout) show(nodes []ironic.Node) {
+	for _, n := range nodes {
+		if i, known := p.index[n.UUID]; known {
+			p.observed.Nodes[i] = n
+			continue
+		}
+		p.index[n.UUID] = len(p.observed.Nodes)
+		p.observed.Nodes = append(p.observed.Nodes, n)
+	}
+}
+
 // lists reads the lists: each alone where the poll is slow.
 func (p *lookout) lists() {
 	w := p.r.world
 	for p.at < len(p.order) {
 		nodes, more, _ := w.ironic.List(w.now(), fakeironic.Query{State: p.order[p.at], Marker: p.marker})
-		for _, n := range nodes {
-			if i, known := p.index[n.UUID]; known {
-				p.observed.Nodes[i] = n
-				continue
-			}
-			p.index[n.UUID] = len(p.observed.Nodes)
-			p.observed.Nodes = append(p.observed.Nodes, n)
-		}
+		p.show(nodes)
 		if more {
 			p.marker = nodes[len(nodes)-1].UUID
 		} else {
@@ -82,12 +103,16 @@ func (p *lookout) lists() {
 			return
 		}
 	}
-	p.keys = p.r.c.Missing(p.r.clock(), p.observed.Nodes)
 	p.fetch()
 }
 
-// fetch reads the nodes that are to be read alone.
+// fetch asks the view which nodes are to be fetched, and reads them.
 func (p *lookout) fetch() {
+	p.keys = p.r.c.Fetch(p.r.clock(), &p.observed)
+	p.fetched()
+}
+
+func (p *lookout) fetched() {
 	r := p.r
 	for len(p.keys) > 0 {
 		key := p.keys[0]
@@ -98,21 +123,12 @@ func (p *lookout) fetch() {
 			p.observed.Fetched = append(p.observed.Fetched, ironic.NodeObservation{Key: key, Mark: mark, Found: found, Node: n})
 		}
 		if p.slow {
-			p.step(func() { read(); p.fetch() })
+			p.step(func() { read(); p.fetched() })
 			return
 		}
 		read()
 	}
-	if p.wanted {
-		p.step(p.observe)
-		return
-	}
-	p.wanted = true
-	p.keys = slices.DeleteFunc(r.c.Wanted(r.clock()), func(key string) bool {
-		_, listed := p.index[key]
-		return listed || slices.ContainsFunc(p.observed.Fetched, func(o ironic.NodeObservation) bool { return o.Key == key })
-	})
-	p.fetch()
+	p.step(p.observe)
 }
 
 func (p *lookout) observe() {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/ironic-throttle/ironic-throttle/internal/kube/leader/fence"
 	"github.com/ironic-throttle/ironic-throttle/pkg/admission"
+	"github.com/ironic-throttle/ironic-throttle/pkg/ironic"
 	"github.com/ironic-throttle/ironic-throttle/pkg/slots"
 )
 
@@ -27,6 +28,7 @@ type replica struct {
 
 	identity string
 	c        *admission.Controller
+	resync   ironic.Resync
 	fence    *fence.Fence // nil: it is alone
 	term     term
 	begun    bool // it decides, as far as its Lease goes
@@ -103,7 +105,7 @@ func (r *replica) boot() {
 		w.failf("replica %d: %v", r.n, err)
 		return
 	}
-	r.c = c
+	r.c, r.resync = c, ironic.Resync{}
 	w.mark('B', uint64(r.n), uint64(r.life))
 	w.tellf("replica %d: process %d starts, limits %+v, clock %v ahead", r.n, r.life, cfg.Slots.Limits, r.ahead)
 	if r.fence == nil {
