@@ -216,7 +216,7 @@ func (a *App) newServer(m *metrics.Metrics, plans server.Planner) (err error) {
 	sources := metrics.Sources{
 		Status: a.server.Status, Leading: a.mayStart, Ironic: a.client.Stats,
 		Certificates: map[string]func() time.Time{"api": a.api.cert.NotAfter, "gateway": a.gatewayCert.NotAfter, "metrics": a.metrics.cert.NotAfter},
-		Caches: map[string]func() snapshot.Stats{"status": a.server.Snapshots, "nodes": a.nodes.Stats},
+		Caches:       map[string]func() snapshot.Stats{"status": a.server.Snapshots, "nodes": a.nodes.Stats},
 	}
 	if a.gateway != nil {
 		sources.Gateway = a.gateway.Stats

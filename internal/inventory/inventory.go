@@ -126,16 +126,11 @@ func viewOf(list *snapshot.Snapshot[*ironic.Catalog]) View {
 
 // Observe takes what a complete poll has observed.
 func (v *Inventory) Observe(now time.Time, o ironic.Observation) {
-	wanted := v.askedWithin(now, v.patches.maxAge) // a list is there, or on its way, that somebody may be given
+	at := v.asked.Load()
+	wanted := at != 0 && now.Sub(time.Unix(0, at)) <= v.patches.maxAge // a list is there, or on its way, that somebody may get
 	if v.patches.take(now, o, wanted) {
 		v.lists.Refold(struct{}{})
 	}
-}
-
-// wanted reports whether a list is there, or on its way, that somebody may be given.
-func (v *Inventory) wanted(now time.Time) bool {
-	at := v.asked.Load()
-	return at != 0 && now.Sub(time.Unix(0, at)) <= v.patches.maxAge
 }
 
 // Stats counts what was asked and listed since New.

@@ -114,7 +114,7 @@ func (s *stage) listed(want int64) {
 func TestGW11_NobodyAsksNobodyLists(t *testing.T) {
 	play(t, func(s *stage) {
 		s.sees(0, ironic.Deploying)
-		if _, ok := s.nodes.Peek(); ok || s.nodes.InUse(time.Now()) {
+		if _, ok := s.nodes.Peek(); ok {
 			t.Error("it has a list before anybody asked")
 		}
 		if n := len(s.nodes.patches.seen); n != 0 {
@@ -123,14 +123,8 @@ func TestGW11_NobodyAsksNobodyLists(t *testing.T) {
 		<-time.After(time.Hour)
 		s.listed(0)
 		s.get()
-		if !s.nodes.InUse(time.Now()) {
-			t.Error("not in use")
-		}
 		<-time.After(time.Hour)
 		s.listed(1)
-		if s.nodes.InUse(time.Now()) {
-			t.Error("in use for ever")
-		}
 		s.sees(0, ironic.Deploying)
 		if n := len(s.nodes.patches.seen); n != 0 {
 			t.Errorf("%d patches are kept for nobody", n)

@@ -29,6 +29,13 @@ func (c *Controller) Begin(now time.Time) ironic.Mark {
 	return c.ledger.Begin(now)
 }
 
+// Hurries implements ironic.View.
+func (c *Controller) Hurries(time.Time) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.waiting(slots.Pool{}) > 0 && c.ledger.Slots(slots.Pool{}).Occupied > 0
+}
+
 // Whole implements ironic.View.
 func (c *Controller) Whole(now time.Time) bool {
 	c.mu.Lock()

@@ -5,9 +5,9 @@ import (
 	"time"
 )
 
-// Run polls at once and then again after each pause, until ctx ends; it then
-// returns nil. The first pause after a failure is the usual one, each further
-// one twice as long, up to MaxPause.
+// Run polls at once and then again after each pause, until ctx ends; it then returns nil. While somebody waits for a slot
+// that may come free the pause is a fifth of the usual one, but long enough that no more than a fifth of the time is spent on
+// polls. The first pause after a failure is the usual one, each further one twice as long, up to MaxPause.
 //
 // It logs when Ironic stops answering, when the cause changes and when
 // it answers again; never a single poll.
@@ -15,6 +15,7 @@ func (p *Poller) Run(ctx context.Context) error {
 	var spell failing
 	failures := 0
 	for {
+		begun := time.Now()
 		err := p.PollOnce(ctx)
 		if ctx.Err() != nil {
 			return nil //nolint:nilerr // stopped on request, whatever the last poll said
@@ -25,7 +26,11 @@ func (p *Poller) Run(ctx context.Context) error {
 			failures++
 		}
 		p.report(&spell, err)
-		if !pause(ctx, p.delay(failures)) {
+		d := p.delay(failures)
+		if failures == 0 && p.view.Hurries(p.opts.Now()) {
+			d = min(d, max(d/hurryPart, hurryPause*time.Since(begun)))
+		}
+		if !pause(ctx, d) {
 			return nil
 		}
 	}

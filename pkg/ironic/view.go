@@ -9,6 +9,8 @@ type View interface {
 	// Whole reports, once at the start of each poll, whether it is to read all lists: of busy nodes, and of those in failed,
 	// service and hold states.
 	Whole(now time.Time) bool
+	// Hurries reports whether somebody waits for a slot that may come free, so that the next poll should come soon.
+	Hurries(now time.Time) bool
 	// Fetch names the nodes, by UUID or name, that a poll fetches alone after it has observed so much. What it does not show
 	// proves nothing. A fetch that fails costs no more than that.
 	Fetch(now time.Time, observed *Observation) []string

@@ -124,6 +124,8 @@ func (v *view) Begin(now time.Time) ironic.Mark {
 
 func (v *view) Whole(time.Time) bool { return false }
 
+func (v *view) Hurries(time.Time) bool { return false }
+
 func (v *view) Fetch(time.Time, *ironic.Observation) []string { return v.wanted }
 func (v *view) Observe(_ time.Time, look ironic.Observation)  { v.looks = append(v.looks, look) }
 func (v *view) PollFailed(_ time.Time, err error)             { v.failed = append(v.failed, err) }

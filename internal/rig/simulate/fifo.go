@@ -43,6 +43,9 @@ func (f *fifo) Observe(now time.Time, o ironic.Observation) {
 	f.Ledger.Observe(now, o)
 }
 
+// Hurries implements ironic.View: somebody always waits.
+func (f *fifo) Hurries(time.Time) bool { return true }
+
 // PollFailed implements ironic.View.
 func (f *fifo) PollFailed(time.Time, error) {}
 

@@ -186,7 +186,10 @@ func (p *poller) fail() {
 // failures.
 func (p *poller) pause() {
 	d := pollInterval
-	if p.fails > 1 {
+	switch {
+	case p.fails == 0 && p.view.Hurries(p.s.clock):
+		d /= 5
+	case p.fails > 1:
 		d = pollMaxPause
 	}
 	d += time.Duration((2*p.draw.Float() - 1) * pollJitter * float64(d))
