@@ -67,7 +67,7 @@ func TestListsWithoutAnEndAreRefused(t *testing.T) {
 		{"an unknown field without an end", "one value is longer", endlessText(`{"x": "`), listAll},
 		{"the name of a field", "one value is longer", endlessText(`{"`), listAll},
 		{"more changes than were asked for", "were asked for", pagesOf(""), func(c *Client) error {
-			_, _, err := c.Newest(t.Context(), 20)
+			_, _, err := c.Newest(t.Context())
 			return err
 		}},
 	} {

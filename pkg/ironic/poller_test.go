@@ -4,8 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net/http"
+	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -14,56 +15,76 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 )
 
-// view is a View that records what happens to it, in order.
+// view is a View that records what happens to it.
 type view struct {
 	seq     uint64
-	events  []string
-	missing []string
-	wanted  []string
-	waits   bool
-	whole   bool // until there was a poll
+	whole   bool
+	hurries bool
+	fetch   []string
 	polls   []Observation
 	errs    []error
-	listed  []Node // by Missing
 }
 
 func (v *view) Begin(now time.Time) Mark {
 	v.seq++
-	v.events = append(v.events, fmt.Sprint("begin ", v.seq))
 	return Mark{Seq: v.seq, At: now}
 }
 
-func (v *view) Waits(time.Time) bool { return v.waits }
-
-func (v *view) Whole(time.Time) bool { return v.whole && len(v.polls) == 0 }
-
-func (v *view) Missing(_ time.Time, nodes []Node) []string {
-	v.events = append(v.events, "missing")
-	v.listed = append([]Node(nil), nodes...)
-	return v.missing
-}
-
-func (v *view) Wanted(time.Time) []string {
-	v.events = append(v.events, "wanted")
-	return v.wanted
-}
-
-func (v *view) Observe(_ time.Time, observed Observation) {
-	v.events = append(v.events, "observe")
-	v.polls = append(v.polls, observed)
-}
-
-func (v *view) PollFailed(_ time.Time, err error) {
-	v.events = append(v.events, "failed")
-	v.errs = append(v.errs, err)
-}
-
-func (v *view) last(t *testing.T) Observation {
+func (v *view) Whole(time.Time) bool                   { return v.whole }
+func (v *view) Hurries(time.Time) bool                 { return v.hurries }
+func (v *view) Fetch(time.Time, *Observation) []string { return v.fetch }
+func (v *view) Observe(_ time.Time, o Observation)     { v.polls = append(v.polls, o) }
+func (v *view) PollFailed(_ time.Time, err error)      { v.errs = append(v.errs, err) }
+func (v *view) last(t *testing.T) (last Observation) {
 	t.Helper()
 	if len(v.polls) == 0 {
 		t.Fatalf("nothing observed: %v", v.errs)
 	}
 	return v.polls[len(v.polls)-1]
+}
+
+// site is a Source that answers as it is told, and notes what it was asked.
+type site struct {
+	mu    sync.Mutex
+	page  []Node
+	all   bool
+	lists map[State][]Node
+	nodes map[string]Node
+	asked []string
+	each  func(ctx context.Context, what string) error // before every answer, if it is set
+}
+
+func (s *site) ask(ctx context.Context, what string) error {
+	s.mu.Lock()
+	s.asked = append(s.asked, what)
+	each := s.each
+	s.mu.Unlock()
+	if each == nil {
+		return nil
+	}
+	return each(ctx, what)
+}
+
+func (s *site) Newest(ctx context.Context) ([]Node, bool, error) {
+	return slices.Clone(s.page), s.all, s.ask(ctx, "newest")
+}
+
+func (s *site) Flow(_ context.Context, whole bool) ([]State, error) {
+	return PollOrder(false, whole), nil
+}
+
+func (s *site) List(ctx context.Context, state State) ([]Node, error) {
+	return s.lists[state], s.ask(ctx, string(state))
+}
+
+func (s *site) Node(ctx context.Context, key string) (Node, bool, error) {
+	n, found := s.nodes[key]
+	return n, found, s.ask(ctx, key)
+}
+
+// changed is a node with the stamp of a second.
+func changed(uuid string, state State, second int) Node {
+	return Node{UUID: uuid, State: state, ProvisionUpdatedAt: fmt.Sprintf("2026-08-01T00:00:%02d+00:00", second)}
 }
 
 func poller(t *testing.T, s Source, v View, change ...func(*PollerOptions)) *Poller {
@@ -79,281 +100,204 @@ func poller(t *testing.T, s Source, v View, change ...func(*PollerOptions)) *Pol
 	return p
 }
 
-// counted is what p counted, without what tells of its lists.
-func counted(p *Poller) PollStats {
-	s := p.Stats()
-	s.Listing, s.Nodes, s.ListedAt = 0, 0, time.Time{}
-	return s
-}
-
-// recorded lets a wire write its requests into the events of a view.
-func recorded(w *wire, v *view, then func(*http.Request) (*http.Response, error)) {
-	w.before = func(_ int, r *http.Request) (*http.Response, error) {
-		what := r.URL.Query().Get("provision_state")
-		if what == "" {
-			what = r.URL.Path
-		}
-		v.events = append(v.events, what)
-		if then != nil {
-			return then(r)
-		}
-		return nil, nil
+// TestWhatAPollReads: the page of the newest changes alone, unless that cannot be enough.
+func TestWhatAPollReads(t *testing.T) {
+	page := func(newest, oldest int) []Node {
+		return []Node{changed("a", Deploying, newest), changed("b", Active, oldest)}
+	}
+	null := Node{UUID: "never"}
+	for _, tt := range []struct {
+		name  string
+		polls func(s *site, v *view, at func(seconds int) string)
+	}{
+		{"the first one reads all lists, then one a minute those of work", func(s *site, _ *view, at func(int) string) {
+			s.page = page(10, 5)
+			expect(t, at(0), "whole")
+			expect(t, at(5), "newest")
+			expect(t, at(59), "newest")
+			expect(t, at(60), "busy")
+			expect(t, at(119), "newest")
+			expect(t, at(120), "busy")
+		}},
+		{"a page that does not reach back to the newest change before", func(s *site, _ *view, at func(int) string) {
+			s.page = page(10, 5)
+			expect(t, at(0), "whole")
+			s.page = page(20, 9)
+			expect(t, at(5), "newest")
+			s.page = page(30, 21)
+			expect(t, at(10), "busy")
+			s.page = page(40, 30) // others of that second may be cut off
+			expect(t, at(15), "busy")
+		}},
+		{"all nodes there are", func(s *site, _ *view, at func(int) string) {
+			s.page, s.all = page(10, 5), true
+			expect(t, at(0), "all")
+			s.page = page(30, 20)
+			expect(t, at(5), "all")
+			s.page = nil
+			expect(t, at(100), "all")
+			s.page, s.all = page(40, 35), false
+			expect(t, at(105), "busy")
+		}},
+		{"a view that wants to know all", func(s *site, v *view, at func(int) string) {
+			s.page, v.whole = page(10, 5), true
+			expect(t, at(0), "whole")
+			expect(t, at(5), "whole")
+			v.whole = false
+			expect(t, at(10), "newest")
+		}},
+		{"nodes that never changed come last", func(s *site, _ *view, at func(int) string) {
+			s.page = []Node{changed("a", Active, 5), null}
+			expect(t, at(0), "whole")
+			s.page = []Node{changed("a", Active, 5), changed("b", Active, 7), null}
+			expect(t, at(5), "newest")
+		}},
+		{"nodes that never changed come first: nothing is known", func(s *site, _ *view, at func(int) string) {
+			s.page = []Node{null, changed("a", Active, 5)}
+			expect(t, at(0), "whole")
+			expect(t, at(5), "busy")
+		}},
+		{"after a failure", func(s *site, _ *view, at func(int) string) {
+			s.page = page(10, 5)
+			expect(t, at(0), "whole")
+			s.each = func(context.Context, string) error { return errors.New("away") }
+			expect(t, at(5), "failed")
+			s.each = nil
+			expect(t, at(10), "whole")
+			expect(t, at(15), "newest")
+		}},
+		{"the clock is set back", func(s *site, _ *view, at func(int) string) {
+			s.page = page(10, 5)
+			expect(t, at(50), "whole")
+			expect(t, at(40), "busy")
+		}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			s, v := &site{}, &view{}
+			now := time.Time{}
+			start := time.Date(2026, 8, 1, 0, 0, 0, 0, time.UTC)
+			p := poller(t, s, v, func(o *PollerOptions) { o.Now = func() time.Time { return now } })
+			tt.polls(s, v, func(seconds int) string {
+				now, s.asked = start.Add(time.Duration(seconds)*time.Second), nil
+				if p.PollOnce(t.Context()) != nil {
+					return "failed"
+				}
+				return shape(v.last(t), s.asked)
+			})
+		})
 	}
 }
 
-func TestLH36_OnePollInOrder(t *testing.T) {
-	w := newWire(row("a", Deploying), row("gone", Active), row("b", CleanWait), row("asked", Manageable))
-	v := &view{missing: []string{"gone", "ns~nobody"}, wanted: []string{"asked", "gone"}}
-	recorded(w, v, nil)
-	now := time.Date(2026, 8, 1, 0, 0, 0, 0, time.UTC)
-	p := poller(t, client(t, w), v, func(o *PollerOptions) { o.Now = func() time.Time { return now } })
-	if err := p.PollOnce(t.Context()); err != nil {
+func expect(t *testing.T, got, want string) {
+	t.Helper()
+	if got != want {
+		t.Errorf("reads %s, want %s", got, want)
+	}
+}
+
+// shape names what a poll has read; "?" with what it was if the observation says otherwise.
+func shape(o Observation, asked []string) string {
+	lists := len(asked) - 1
+	switch {
+	case lists == 0 && !o.Listed && !o.Whole:
+		return "newest"
+	case lists == 0 && o.Listed && o.Whole:
+		return "all"
+	case lists == len(PollOrder(false, false)) && o.Listed && !o.Whole:
+		return "busy"
+	case lists == len(PollOrder(false, true)) && o.Listed && o.Whole:
+		return "whole"
+	}
+	return fmt.Sprintf("? %v listed %v whole %v", asked, o.Listed, o.Whole)
+}
+
+// A node that moves on while a poll reads is met again further down, and what it was last is what it is.
+func TestTheLastObservationWins(t *testing.T) {
+	s := &site{
+		page:  []Node{changed("a", Deploying, 5), changed("idle", Available, 4)},
+		lists: map[State][]Node{Deploying: {changed("b", Deploying, 3)}, DeployWait: {changed("a", DeployWait, 6), changed("b", DeployWait, 6)}},
+		nodes: map[string]Node{"c": {UUID: "c", State: Active}},
+	}
+	v := &view{fetch: []string{"c", "nobody"}}
+	if err := poller(t, s, v, func(o *PollerOptions) { o.Now = func() time.Time { return time.Time{} } }).PollOnce(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	wantEvents := []string{
-		"begin 1", "/v1",
-		"deleting", "cleaning", "clean wait", "cleaning", "inspecting", "inspect wait", "deploying", "wait call-back", "deploying",
-		"rescuing", "rescue wait", "rescuing", "unrescuing",
-		"missing", "begin 2", "begin 3", "/v1/nodes/gone", "/v1/nodes/ns~nobody",
-		"wanted", "begin 4", "/v1/nodes/asked",
-		"observe",
-	}
-	if diff := cmp.Diff(wantEvents, v.events); diff != "" {
-		t.Errorf("events (-want +got):\n%s", diff)
-	}
-	node := func(uuid string, s State) Node { return Node{UUID: uuid, Name: "ns~" + uuid, State: s} }
 	want := Observation{
-		Mark:  Mark{Seq: 1, At: now},
-		Nodes: []Node{node("b", CleanWait), node("a", Deploying)},
+		Mark: Mark{Seq: 1}, Listed: true, Whole: true,
+		Nodes: []Node{changed("a", DeployWait, 6), changed("idle", Available, 4), changed("b", DeployWait, 6)},
 		Fetched: []NodeObservation{
-			{Key: "gone", Mark: Mark{Seq: 2, At: now}, Found: true, Node: node("gone", Active)},
-			{Key: "ns~nobody", Mark: Mark{Seq: 3, At: now}},
-			{Key: "asked", Mark: Mark{Seq: 4, At: now}, Found: true, Node: node("asked", Manageable)},
+			{Key: "c", Mark: Mark{Seq: 2}, Found: true, Node: Node{UUID: "c", State: Active}}, {Key: "nobody", Mark: Mark{Seq: 3}},
 		},
 	}
 	if diff := cmp.Diff(want, v.last(t)); diff != "" {
-		t.Errorf("poll (-want +got):\n%s", diff)
-	}
-	if diff := cmp.Diff(want.Nodes, v.listed); diff != "" {
-		t.Errorf("Missing got (-want +got):\n%s", diff)
-	}
-	if s := counted(p); s != (PollStats{Complete: 1, Listed: Listed{Cold: 1}}) {
-		t.Errorf("stats %+v", s)
-	}
-}
-
-// A node that moves on while the lists are read is met again further down, and
-// what it was last is what it is; one that steps back from waiting to working
-// is caught by the second read.
-func TestLH36_LastObservationWins(t *testing.T) {
-	for _, tt := range []struct {
-		name     string
-		first    State
-		after    State // the list after which the node moves
-		moves    State
-		expected State
-	}{
-		{"forward", Deploying, Deploying, DeployWait, DeployWait},
-		{"back to working", DeployWait, Inspecting, Deploying, Deploying},
-		{"waiting to working, between its two lists", CleanWait, Deleting, Cleaning, Cleaning},
-	} {
-		t.Run(tt.name, func(t *testing.T) {
-			w := newWire(row("a", tt.first))
-			v := &view{}
-			moved := false
-			recorded(w, v, func(r *http.Request) (*http.Response, error) {
-				state := State(r.URL.Query().Get("provision_state"))
-				if moved {
-					w.nodes[0]["provision_state"] = string(tt.moves)
-				}
-				if state == tt.after {
-					moved = true
-				}
-				return nil, nil
-			})
-			if err := poller(t, client(t, w), v).PollOnce(t.Context()); err != nil {
-				t.Fatal(err)
-			}
-			if nodes := v.last(t).Nodes; len(nodes) != 1 || nodes[0].State != tt.expected {
-				t.Errorf("got %+v, want one node in %q", nodes, tt.expected)
-			}
-		})
-	}
-}
-
-func TestLH36_SecondReadCatchesAStepBack(t *testing.T) {
-	for wait, work := range map[State]State{CleanWait: Cleaning, DeployWait: Deploying, RescueWait: Rescuing} {
-		w := newWire(row("a", wait))
-		v := &view{}
-		reads := 0
-		recorded(w, v, func(r *http.Request) (*http.Response, error) {
-			// It goes back to work directly before the waiting ones are listed.
-			if State(r.URL.Query().Get("provision_state")) == wait {
-				w.nodes[0]["provision_state"] = string(work)
-				reads++
-			}
-			return nil, nil
-		})
-		if err := poller(t, client(t, w), v).PollOnce(t.Context()); err != nil {
-			t.Fatal(err)
-		}
-		if nodes := v.last(t).Nodes; reads != 1 || len(nodes) != 1 || nodes[0].State != work {
-			t.Errorf("%s: got %+v, want one node in %q", wait, nodes, work)
-		}
-	}
-}
-
-func TestLH24_OneFailureFailsTheWholePoll(t *testing.T) {
-	fails := map[string]string{
-		"the version":        "/v1",
-		"the first list":     "deleting",
-		"the last list":      "unrescuing",
-		"a fetch":            "/v1/nodes/m1",
-		"the last fetch":     "/v1/nodes/m2",
-		"nothing is failing": "",
-	}
-	for name, where := range fails {
-		t.Run(name, func(t *testing.T) {
-			w := newWire(row("a", Deploying), row("m1", Active), row("m2", Active))
-			v := &view{missing: []string{"m1", "m2"}}
-			recorded(w, v, func(r *http.Request) (*http.Response, error) {
-				if where != "" && (r.URL.Path == where || r.URL.Query().Get("provision_state") == where) {
-					return capture(t, "59-db-broken-list"), nil
-				}
-				return nil, nil
-			})
-			p := poller(t, client(t, w), v)
-			err := p.PollOnce(t.Context())
-			if where == "" {
-				if err != nil || len(v.polls) != 1 || len(v.errs) != 0 || counted(p) != (PollStats{Complete: 1, Listed: Listed{Cold: 1}}) {
-					t.Errorf("%v, %d polls, %v", err, len(v.polls), v.errs)
-				}
-				return
-			}
-			if CauseOf(err) != CauseServer || len(v.polls) != 0 || len(v.errs) != 1 || !errors.Is(v.errs[0], err) {
-				t.Errorf("got %v; %d polls, failed with %v; want one failure and no poll", err, len(v.polls), v.errs)
-			}
-			if p.Stats() != (PollStats{Failed: 1}) {
-				t.Errorf("stats %+v", p.Stats())
-			}
-		})
-	}
-}
-
-func TestLH16_WantedMayFail(t *testing.T) {
-	for _, tt := range []struct {
-		name   string
-		fail   func() (*http.Response, error)
-		keys   []string // of the observations that are left
-		failed uint64
-	}{
-		{"refused: the others are fetched", func() (*http.Response, error) { return capture(t, "59-db-broken-list"), nil }, []string{"w1", "w3"}, 1},
-		{"unreachable: likewise", func() (*http.Response, error) { return nil, errors.New("reset") }, []string{"w1", "w3"}, 1},
-	} {
-		t.Run(tt.name, func(t *testing.T) {
-			w := newWire(row("w1", Active), row("w2", Active), row("w3", Active))
-			v := &view{wanted: []string{"w1", "w2", "w3"}}
-			recorded(w, v, func(r *http.Request) (*http.Response, error) {
-				if r.URL.Path == "/v1/nodes/w2" {
-					return tt.fail()
-				}
-				return nil, nil
-			})
-			p := poller(t, client(t, w), v)
-			if err := p.PollOnce(t.Context()); err != nil {
-				t.Fatal(err)
-			}
-			var keys []string
-			for _, s := range v.last(t).Fetched {
-				keys = append(keys, s.Key)
-			}
-			if diff := cmp.Diff(tt.keys, keys); diff != "" || p.Stats().WantedFailed != tt.failed {
-				t.Errorf("%+v (-want +got):\n%s", p.Stats(), diff)
-			}
-		})
-	}
-}
-
-func TestLH16_AtMostTwentyWantedAndEachOnce(t *testing.T) {
-	v := &view{wanted: []string{"n1", "n1", "m"}, missing: []string{"m"}}
-	for i := range 50 {
-		v.wanted = append(v.wanted, fmt.Sprint("x", i))
-	}
-	w := newWire()
-	c := client(t, w)
-	if err := poller(t, c, v).PollOnce(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	// m was missing, and of the first twenty wanted one is a repetition and one is m.
-	if got := c.Stats().Node.Requests; got != 1+18 {
-		t.Errorf("%d fetches, want 19", got)
-	}
-}
-
-// The cost of a poll is the busy lists, not the nodes that exist.
-func TestPollCostDoesNotDependOnIdleNodes(t *testing.T) {
-	w := newWire(row("a", Deploying))
-	for i := range 5000 {
-		w.nodes = append(w.nodes, row(fmt.Sprint("idle", i), Available))
-	}
-	c, v := client(t, w), &view{}
-	p := poller(t, c, v)
-	for range 3 {
-		if err := p.PollOnce(t.Context()); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want := Stats{List: Tally{Requests: 3 * 13}, Version: Tally{Requests: 1}}
-	if diff := cmp.Diff(want, c.Stats()); diff != "" || c.Stats().Requests() != 40 {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 }
 
-func TestLH2_ExtrasArePolledWhenWantedAndKnown(t *testing.T) {
-	for _, tt := range []struct {
-		max    int
-		extras bool
-		want   int
-	}{{96, true, 6}, {96, false, 1}, {82, true, 1}, {86, true, 3}} {
-		w := newWire(row("a", Deploying))
-		w.max = tt.max
-		for s := range ExtraStates() {
-			w.nodes = append(w.nodes, row(string(s), s))
-		}
-		v := &view{}
-		c := client(t, w, func(s *Settings) { s.CountExtras = tt.extras })
-		if err := poller(t, c, v).PollOnce(t.Context()); err != nil {
-			t.Fatal(err)
-		}
-		if got := len(v.last(t).Nodes); got != tt.want {
-			t.Errorf("API 1.%d, extras %v: %d nodes, want %d", tt.max, tt.extras, got, tt.want)
+// TestWhatFailsAPoll: the page or a list, and not a fetch.
+func TestWhatFailsAPoll(t *testing.T) {
+	for what, fails := range map[string]bool{"newest": true, "deleting": true, "error": true, "m1": false, "": false} {
+		s := &site{each: func(_ context.Context, asked string) error {
+			if asked == what {
+				return errors.New("away")
+			}
+			return nil
+		}}
+		v := &view{fetch: []string{"m1", "m2"}}
+		err := poller(t, s, v).PollOnce(t.Context())
+		switch {
+		case fails:
+			if err == nil || len(v.polls) != 0 || len(v.errs) != 1 || !errors.Is(v.errs[0], err) {
+				t.Errorf("%q: %v; %d polls, failed with %v; want one failure and no poll", what, err, len(v.polls), v.errs)
+			}
+		case err != nil || len(v.errs) != 0:
+			t.Errorf("%q: %v, %v", what, err, v.errs)
+		default:
+			if got, want := len(v.last(t).Fetched), map[string]int{"m1": 1, "": 2}[what]; got != want {
+				t.Errorf("%q: %d fetched, want %d", what, got, want)
+			}
 		}
 	}
 }
 
-func TestPollIsBoundedInTime(t *testing.T) {
+func TestAPollIsBoundedInTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWire()
-		v := &view{}
-		recorded(w, v, func(r *http.Request) (*http.Response, error) { // each answer takes 4 s
+		s := &site{each: func(ctx context.Context, _ string) error { // each answer takes 4 s
 			select {
-			case <-r.Context().Done():
-				return nil, r.Context().Err()
+			case <-ctx.Done():
+				return ctx.Err()
 			case <-time.After(4 * time.Second):
-				return nil, nil
+				return nil
 			}
-		})
-		p := poller(t, client(t, w), v, func(o *PollerOptions) { o.Timeout = 10 * time.Second })
+		}}
+		v := &view{}
 		start := time.Now()
-		err := p.PollOnce(t.Context())
-		if took := time.Since(start); took != 10*time.Second {
-			t.Errorf("took %v", took)
-		}
-		if CauseOf(err) != CauseUnreachable || !strings.HasPrefix(err.Error(), "the poll was not finished within 10s: ironic: GET /v1/nodes?provision_state=cleaning") {
-			t.Errorf("got %v", err)
+		err := poller(t, s, v, func(o *PollerOptions) { o.Timeout = 10 * time.Second }).PollOnce(t.Context())
+		if took := time.Since(start); took != 10*time.Second || err == nil || !strings.HasPrefix(err.Error(), "the poll was not finished within 10s: ") {
+			t.Errorf("%v after %v", err, took)
 		}
 		if len(v.polls) != 0 || len(v.errs) != 1 {
 			t.Errorf("%d polls, %v", len(v.polls), v.errs)
+		}
+	})
+}
+
+// The poll is old by the time that it is observed, so fetches take no longer than a pause.
+func TestSlowFetchesDoNotAgeAPoll(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &site{all: true, nodes: map[string]Node{"w1": {}, "w2": {}, "w3": {}}, each: func(ctx context.Context, what string) error {
+			if what == "w2" {
+				<-ctx.Done()
+			}
+			return ctx.Err()
+		}}
+		v := &view{fetch: []string{"w1", "w2", "w3"}}
+		start := time.Now()
+		if err := poller(t, s, v, func(o *PollerOptions) { o.Interval = 3 * time.Second }).PollOnce(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if took, got := time.Since(start), v.last(t).Fetched; took != 3*time.Second || len(got) != 1 || got[0].Key != "w1" {
+			t.Errorf("observed %+v after %v, want w1 after one pause", got, took)
 		}
 	})
 }
@@ -362,6 +306,7 @@ func TestNewPollerNamesTheWrongOption(t *testing.T) {
 	for name, opts := range map[string]PollerOptions{
 		"interval: -1s":                         {Interval: -time.Second},
 		"timeout: -1s":                          {Timeout: -time.Second},
+		"longest pause: -1s":                    {MaxPause: -time.Second},
 		"requests at once: -1 must be positive": {AtOnce: -1},
 	} {
 		if _, err := NewPoller(nil, nil, opts); err == nil || !strings.HasPrefix(err.Error(), name) {
@@ -373,11 +318,8 @@ func TestNewPollerNamesTheWrongOption(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := PollerOptions{Interval: 5 * time.Second, Timeout: time.Minute, MaxPause: 10 * time.Second, AtOnce: 4}
-	if diff := cmp.Diff(want, p.opts, cmpopts.IgnoreFields(PollerOptions{}, "Now", "Jitter", "Log", "Changes")); diff != "" {
+	if diff := cmp.Diff(want, p.opts, cmpopts.IgnoreFields(PollerOptions{}, "Now", "Jitter", "Log")); diff != "" || p.opts.Jitter() != 0.5 {
 		t.Errorf("defaults (-want +got):\n%s", diff)
-	}
-	if p.opts.Jitter() != 0.5 {
-		t.Error("no jitter means no spread")
 	}
 }
 
@@ -386,8 +328,7 @@ var _ Source = (*Client)(nil)
 // down is a Source that fails as it is told.
 type down struct{ err func() error }
 
+func (d down) Newest(context.Context) ([]Node, bool, error)     { return nil, true, d.err() }
 func (d down) Flow(context.Context, bool) ([]State, error)      { return nil, d.err() }
 func (d down) List(context.Context, State) ([]Node, error)      { return nil, d.err() }
 func (d down) Node(context.Context, string) (Node, bool, error) { return Node{}, false, d.err() }
-
-func (d down) Newest(context.Context, int) ([]Change, bool, error) { return nil, true, d.err() }
