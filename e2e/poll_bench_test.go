@@ -54,12 +54,13 @@ func (v *countingView) Begin(now time.Time) ironic.Mark {
 	v.seq++
 	return ironic.Mark{Seq: v.seq, At: now}
 }
-func (v *countingView) Waits(time.Time) bool { return false }
 
 func (v *countingView) Whole(time.Time) bool { return false }
 
-func (v *countingView) Missing(time.Time, []ironic.Node) []string    { return nil }
-func (v *countingView) Wanted(time.Time) []string                    { return nil }
+func (v *countingView) Hurries(time.Time) bool { return false }
+
+func (v *countingView) Fetch(time.Time, *ironic.Observation) []string { return nil }
+
 func (v *countingView) Observe(_ time.Time, look ironic.Observation) { v.seen = len(look.Nodes) }
 func (v *countingView) PollFailed(time.Time, error)                  { v.seen = -1 }
 

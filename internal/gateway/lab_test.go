@@ -115,13 +115,7 @@ func newLab(t tester, o labOptions) *lab {
 	if l.gate, err = gateway.New(opts); err != nil {
 		t.Fatal(err)
 	}
-	poll := ironic.PollerOptions{
-		Interval: 5 * time.Second, MaxAge: 30 * time.Second, Now: l.now,
-		Changes: func(now time.Time) bool { return l.nodes.InUse(now) || l.gate.Watching(now) },
-	}
-	if o.hurry {
-		poll.Due, poll.Hurry = l.controller.SettlesIn, l.controller
-	}
+	poll := ironic.PollerOptions{Interval: 5 * time.Second, Now: l.now}
 	if o.poll != nil {
 		o.poll(&poll)
 	}

@@ -66,8 +66,7 @@ var consequences = []situation{
 	{"a node that is gone leaves hold and errors behind, and its host starts as a new one", "holdoff=1h", `
 		ironic a deploying agent; +5s poll; ironic a deploy_failed error=x; +1m poll
 		ask a provision               => hold
-		+61s ironic a gone; poll; ask a provision => hold
-		poll; ask a provision         => granted a:gone`},
+		+61s ironic a gone; poll; ask a provision => granted a:gone`},
 	{"the end of a slot is the turn of the first, and the clock of a free slot", "limit=1", `
 		ask a provision               => granted
 		ask b provision; ask c provision => full queue=b,c

@@ -37,7 +37,7 @@ var counted = []life{
 		ironic a servicing agent; +5s poll => a:none
 		ask b service                      => granted
 		ironic b servicing; +5s poll       => b:working 1/2
-		ironic b service_wait; +5m poll    => fetch:b b:working
+		ironic b service_wait; +5m poll    => b:working
 		ironic b active; +5s poll          => b:service-success b:reached b:finished`},
 	{name: "service states count where they shall", change: func(c *slots.Config) { c.CountExtra = true }, lines: `
 		ironic a servicing agent; ask a none; +61m poll => a:working a:notice-foreign 1/2`},
@@ -54,7 +54,7 @@ var counted = []life{
 		ironic c available; ask a provision => starting
 		ask b provision                     => starting
 		ask c provision                     => starting
-		+5s poll                            => fetch:a fetch:b fetch:c
+		+5s poll                            => quiet
 		ask a provision                     => granted 0/2 virtual-media=1/1
 		ask b provision                     => full
 		ask c provision                     => granted 1/2`},

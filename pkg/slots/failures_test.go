@@ -65,7 +65,7 @@ var failures = []life{
 		ironic a deploy_failed error=x; +5s poll => a:deploy-failure a:rework`},
 	{name: "a rebuild of an active node by a PUT of the gateway", lines: `
 		ironic a active; ask a provision         => granted
-		+5s poll                                 => fetch:a
+		+5s poll                                 => a:finished
 		put p a rebuild                          => granted
 		sent p; answered p 202; ironic a deploying; +5s poll => a:working
 		ironic a deploy_failed error=x; +5s poll => a:deploy-failure a:rework a:finished`},

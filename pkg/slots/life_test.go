@@ -33,7 +33,7 @@ var endings = []life{
 		+5s poll                           => fetch:a a:leased
 		ironic a deploying; +5s poll       => 1/2 a:working quiet
 		ironic a wait_call-back; +10m poll => a:working quiet
-		ironic a active; +5s poll          => fetch:a 0/2 a:none a:deploy-success a:reached a:finished`},
+		ironic a active; +5s poll          => 0/2 a:none a:deploy-success a:reached a:finished`},
 	{name: "the work fails", lines: `
 		ask a provision              => granted
 		ironic a deploying; +5s poll => a:working
@@ -72,7 +72,8 @@ var endings = []life{
 	{name: "the node is gone, as two fetches show", lines: `
 		ask a provision              => granted
 		ironic a deploying; +5s poll => a:working
-		ironic a gone; +5s poll      => fetch:a a:working
+		ironic a gone; +5s poll      => a:working
+		+1m poll                     => fetch:a a:working
 		+5s poll                     => a:none a:vanished a:notice-vanished a:gone`},
 	{name: "Ironic refuses the PUT that the slot was made for", lines: `
 		put p a active         => granted 1/2
@@ -83,7 +84,7 @@ var endings = []life{
 	{name: "the host says itself that it wants nothing, and Ironic shows it idle", lines: `
 		ironic a available; ask a provision => granted
 		ask a none                          => held a:leased
-		+45s poll                           => fetch:a a:leased
+		+45s poll                           => a:leased
 		ask a none                          => done 0/2 a:finished`},
 
 	// What ends no slot.
@@ -139,7 +140,7 @@ var endings = []life{
 	{name: "lists that miss a node: it is fetched", lines: `
 		ask a provision                       => granted
 		ironic a deploying; +5s poll          => a:working
-		ironic a deploying unlisted; +5s poll => fetch:a a:working quiet`},
+		ironic a deploying unlisted; +1m poll => fetch:a a:working quiet`},
 	{name: "a poll that fails", lines: `
 		ask a provision => granted
 		ironic a deploying; +5s poll; ironic a active; +5s fail => a:working quiet`},

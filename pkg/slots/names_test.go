@@ -16,20 +16,20 @@ var names = []life{
 	{name: "a deployment that is there already", change: total(1), lines: `
 		ironic b deploying agent; poll; ironic a active
 		ask a provision state=provisioned => full
-		+5s poll                          => fetch:a
+		+5s poll                          => quiet
 		ask a provision                   => done
 		+14m poll; ask a provision        => done
 		+2m poll; ask a provision         => full`},
 	{name: "what a failed poll may have missed is not certain", change: total(1), lines: `
 		ask b provision                  => granted
 		ironic a active; ask a provision => full
-		+5s poll                         => fetch:a
+		+5s poll                         => fetch:b
 		ask a provision                  => done
 		+5s fail; ask a provision        => full`},
 	{name: "a deprovision is over when the node is available", change: total(1), lines: `
 		ask b provision                       => granted
 		ironic a available; ask a deprovision => full
-		+5s poll                              => fetch:a
+		+5s poll                              => fetch:b
 		ask a deprovision                     => done
 		ask a provision                       => full`},
 	{name: "an inspection ended well a short while ago", lines: `
