@@ -42,7 +42,7 @@ var breaks = []struct{ what, file, old, new string }{
 	},
 	{
 		"who begins to lead does not wait for what the one before has let start", "pkg/slots/observe.go",
-		"!o.Unchanged && o.Mark.At.Sub(l.start) >= l.cfg.Settle", "!o.Unchanged",
+		"o.Whole && o.Mark.At.Sub(l.start) >= l.cfg.Settle", "o.Whole",
 	},
 	{
 		"who begins to lead adopts nobody", "pkg/slots/observe.go",

@@ -44,14 +44,13 @@ func TestLH24_ALeaderDecidesAndSaysItsFirstYesWhenTheSettleEnds(t *testing.T) {
 	cluster := inCluster(t, server)
 	play(t, func(o *Options, fake *fakeironic.Server) {
 		cluster(o, fake)
-		o.Config.View.PollInterval = 45 * time.Second
 	}, func(s *stage) {
 		s.pass(50 * time.Second)
 		s.says("host-1", api.ReasonStarting)
 		if code, text := s.readyz(); code != 200 || text != "ok\n" {
 			t.Errorf("readyz: %d %s", code, text)
 		}
-		s.pass(12 * time.Second) // a poll is due then, whatever the interval
+		s.pass(16 * time.Second)
 		s.says("host-1", api.ReasonGranted)
 	})
 }

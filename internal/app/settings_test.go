@@ -40,7 +40,7 @@ func TestEverySettingArrives(t *testing.T) {
 			Total: 1, Pools: map[string]int{"rack1": 2}, VirtualMedia: 3, ExemptVirtualMedia: true,
 			CountMode: config.CountBusy, ExtraStates: true, StuckAfter: 4, StuckCap: 5,
 		},
-		View:   config.View{PollInterval: 6, MaxAge: 7, MaxStale: 8, ListMaxAge: 9},
+		View:   config.View{PollInterval: 6, MaxStale: 8, ListMaxAge: 9},
 		Leases: config.Leases{TTL: 10, Linger: 11, StartupSettle: 12},
 		Turns: config.Turns{
 			FailingThreshold: 18, FailingCap: 19, Weights: map[string]float64{"prod": 21},

@@ -47,7 +47,7 @@ func TestOverSockets(t *testing.T) {
 	}
 	metrics := get(t, a.MetricsURL()+"/metrics")
 	for _, want := range []string{
-		`ironic_throttle_ironic_requests_total{kind="list"} 19`, `ironic_throttle_ironic_requests_total{kind="version"} 1`,
+		`ironic_throttle_ironic_requests_total{kind="newest"} 1`, `ironic_throttle_ironic_requests_total{kind="version"} 1`,
 		`ironic_throttle_ironic_polls_total{result="complete"} 1`, `ironic_throttle_ironic_polls_total{result="failed"} 0`,
 		`ironic_throttle_ironic_poll_duration_seconds_count 1`, `ironic_throttle_slots_limit 20`, "go_goroutines ",
 	} {

@@ -15,11 +15,10 @@ func (l *loader) checkRules() {
 		c.Limits.StuckCap = defaultStuckCap(c.Limits.Total)
 	}
 	l.checkIronic()
-	atMost(l, namePollInterval, c.View.PollInterval, nameMaxAge, c.View.MaxAge)
-	atMost(l, nameMaxAge, c.View.MaxAge, nameMaxStale, c.View.MaxStale)
+	atMost(l, namePollInterval, c.View.PollInterval, nameMaxStale, c.View.MaxStale)
 	atMost(l, nameLinger, c.Leases.Linger, nameSettle, c.Leases.StartupSettle)
-	if l.sound(nameLeaseTTL, nameMaxAge) && c.Leases.TTL < 2*c.View.MaxAge {
-		l.between(nameLeaseTTL, c.Leases.TTL, "must be at least 2 x %s", l.which(nameMaxAge, c.View.MaxAge))
+	if l.sound(nameLeaseTTL, namePollInterval) && c.Leases.TTL < 2*c.View.PollInterval {
+		l.between(nameLeaseTTL, c.Leases.TTL, "must be at least 2 x %s", l.which(namePollInterval, c.View.PollInterval))
 	}
 	if l.sound(nameLimit) {
 		l.checkLimits()

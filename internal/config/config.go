@@ -74,7 +74,6 @@ type Limits struct {
 // View says how often Ironic is polled and how old a poll may be.
 type View struct {
 	PollInterval time.Duration `mapstructure:"pollInterval"`
-	MaxAge       time.Duration `mapstructure:"maxAge"`
 	MaxStale     time.Duration `mapstructure:"maxStale"`   // older: new hosts are refused
 	ListMaxAge   time.Duration `mapstructure:"listMaxAge"` // a fetched node is believed this long
 }

@@ -14,7 +14,6 @@ const (
 	nameStuckCap     = envPrefix + "STUCK_CAP"
 	namePoolLimits   = envPrefix + "POOL_LIMITS"
 	namePollInterval = envPrefix + "POLL_INTERVAL"
-	nameMaxAge       = envPrefix + "MAX_AGE"
 	nameMaxStale     = envPrefix + "MAX_STALE"
 	nameLeaseTTL     = envPrefix + "LEASE_TTL"
 	nameLinger       = envPrefix + "LINGER"
@@ -59,16 +58,13 @@ var limitRows = []setting{
 	{name: nameStuckCap, defNote: "ceil(limit/4)", hot: true, rule: whole(0, maxLimit),
 		help: "most hosts written off at once, at most the limit"},
 	{name: namePollInterval, def: "5s", common: true, rule: span(time.Second, 5*time.Minute), help: "time between two polls of Ironic"},
-	{name: nameMaxAge, def: "30s", common: true, rule: span(time.Second, 5*time.Minute),
-		help: "age up to which the lists of busy nodes are believed while a probe shows that nothing changes; " +
-			"IRONIC_THROTTLE_POLL_INTERVAL: every poll reads them"},
 	{name: nameMaxStale, def: "30s", rule: span(time.Second, 5*time.Minute),
 		help: "age of the last complete poll from which new hosts are refused; twice the time that polls take of late is added, " +
-			"up to four times as much in all; at least IRONIC_THROTTLE_MAX_AGE"},
+			"up to four times as much in all; at least IRONIC_THROTTLE_POLL_INTERVAL"},
 	{name: envPrefix + "LIST_MAX_AGE", def: "60s", rule: span(time.Second, time.Hour),
 		help: "age up to which a node fetched alone, and the list of all nodes, are believed"},
 	{name: nameLeaseTTL, def: "5m", rule: span(time.Second, day),
-		help: "a granted host that never gets busy gives its slot back after this; at least 2 x IRONIC_THROTTLE_MAX_AGE"},
+		help: "a granted host that never gets busy gives its slot back after this; at least 2 x IRONIC_THROTTLE_POLL_INTERVAL"},
 	{name: nameLinger, def: "45s", rule: span(time.Millisecond, day), help: "a host between two phases keeps its slot this long"},
 	{name: nameSettle, def: "60s", rule: span(time.Millisecond, day),
 		help: "after the start busy nodes are adopted this long before the first yes; at least IRONIC_THROTTLE_LINGER"},

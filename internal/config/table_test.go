@@ -126,7 +126,7 @@ func holds(t *testing.T, c Config, err error) {
 			t.Errorf("pool %q=%d of %d", name, n, l.Total)
 		}
 	}
-	if v.PollInterval <= 0 || v.PollInterval > v.MaxAge || v.MaxAge > v.MaxStale || s.TTL < 2*v.MaxAge || s.StartupSettle < s.Linger {
+	if v.PollInterval <= 0 || v.PollInterval > v.MaxStale || s.TTL < 2*v.PollInterval || s.StartupSettle < s.Linger {
 		t.Errorf("times %+v %+v", v, s)
 	}
 	turns := c.Turns

@@ -12,7 +12,7 @@ func TestEveryNameWithoutThePrefixIsWarnedAbout(t *testing.T) {
 	// A value that is valid and not the default, for the names that others use too.
 	other := map[string]string{
 		"CONFIG": "throttle.yaml", "MODE": "observe", "LOG_LEVEL": "debug", "LOG_FORMAT": "json",
-		"POLL_INTERVAL": "7s", "MAX_AGE": "20s", "LISTEN_ADDRESS": ":80", "HEALTH_LISTEN_ADDRESS": ":81",
+		"POLL_INTERVAL": "7s", "LISTEN_ADDRESS": ":80", "HEALTH_LISTEN_ADDRESS": ":81",
 		"METRICS_LISTEN_ADDRESS": ":82", "EVENTS": "false",
 	}
 	for _, s := range table {
@@ -43,7 +43,7 @@ func TestWarningsOfNamesWithoutThePrefix(t *testing.T) {
 			[]string{"TENANT_WEIGHTS" + notRead + "TENANT_WEIGHTS", "MODE" + notRead + "MODE", "COUNT_MODE" + notRead + "COUNT_MODE", "POOL_LIMITS" + notRead + "POOL_LIMITS"}},
 		{"an empty value is an unset one", []string{"FAILING_CAP=", "MODE="}, nil},
 		{"given twice", []string{"MODE=observe", "MODE=observe"}, []string{"MODE" + notRead + "MODE"}},
-		{"words of somebody else", []string{"MODE=production", "LOG_LEVEL=trace", "LOG_FORMAT=logfmt", "POLL_INTERVAL=10", "MAX_AGE=3600",
+		{"words of somebody else", []string{"MODE=production", "LOG_LEVEL=trace", "LOG_FORMAT=logfmt", "POLL_INTERVAL=10",
 			"EVENTS=kafka:9092", "LISTEN_ADDRESS=10.0.0.1", "CONFIG=release", "METRICS_LISTEN_ADDRESS=9090"}, nil},
 		{"what is in force anyway", []string{"MODE=enforce", "LOG_LEVEL=info", "LISTEN_ADDRESS=127.0.0.1:8087"}, nil},
 		{"set under both names", []string{"LOG_LEVEL=debug", envPrefix + "LOG_LEVEL=warn", "STUCK_CAP=1", envPrefix + "STUCK_CAP=1"}, nil},

@@ -1,6 +1,6 @@
 // Package snapshot caches what a slow source lists, one entry for each key, and gives
 // all readers the same immutable value. An entry serves while its generation equals the
-// one that holds now, and while it is younger than MaxAge. The rules are rows GC-1 … GC-19
+// one that holds now, and while it is younger than MaxAge. The rules are rows GC-1 … GC-18
 // of docs/spec/snapshots.md; docs/dev/snapshots.md says how to use it. It needs the standard
 // library alone.
 //

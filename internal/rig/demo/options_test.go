@@ -92,10 +92,9 @@ func TestSettings(t *testing.T) {
 			ok   bool
 		}{
 			{"poll >= 50ms", c.View.PollInterval >= 50*time.Millisecond},
-			{"max age >= poll", c.View.MaxAge >= c.View.PollInterval},
-			{"max stale >= max age >= 2s", c.View.MaxStale >= c.View.MaxAge && c.View.MaxAge >= 2*time.Second},
+			{"max stale >= poll, and 2s", c.View.MaxStale >= c.View.PollInterval && c.View.MaxStale >= 2*time.Second},
 			{"TTL >= 6s", c.Leases.TTL >= 6*time.Second},
-			{"TTL >= 2 x max age", c.Leases.TTL >= 2*c.View.MaxAge},
+			{"TTL >= 2 x poll", c.Leases.TTL >= 2*c.View.PollInterval},
 			{"linger >= 1.5s", c.Leases.Linger >= 1500*time.Millisecond},
 			{"settle >= linger", c.Leases.StartupSettle >= c.Leases.Linger},
 			{"limit", c.Limits.Total == o.Limit && c.Limits.StuckCap <= o.Limit},

@@ -27,7 +27,6 @@ func settings(o Options, endpoint string) config.Config {
 		c.Gateway.Listen = "127.0.0.1:0"
 	}
 	c.View.PollInterval = scaled(c.View.PollInterval, 100*time.Millisecond)
-	c.View.MaxAge = scaled(c.View.MaxAge, 4*time.Second)
 	c.View.MaxStale = scaled(c.View.MaxStale, 4*time.Second)
 	c.View.ListMaxAge = scaled(c.View.ListMaxAge, 4*time.Second)
 	c.Leases.TTL = scaled(c.Leases.TTL, 10*time.Second)
@@ -40,7 +39,7 @@ func settings(o Options, endpoint string) config.Config {
 // simulated ones then, and the fair turn sees hosts ask as often as they would.
 func simulated(c config.Config, speed float64) config.Config {
 	for _, d := range []*time.Duration{
-		&c.View.MaxAge, &c.View.MaxStale, &c.View.ListMaxAge, &c.Leases.TTL, &c.Leases.Linger, &c.Leases.StartupSettle,
+		&c.View.MaxStale, &c.View.ListMaxAge, &c.Leases.TTL, &c.Leases.Linger, &c.Leases.StartupSettle,
 	} {
 		*d = time.Duration(float64(*d) * speed)
 	}
