@@ -7,6 +7,7 @@
 // where tags are equal, and moves its tag on:
 //
 //	a slot for tenant t:                     V = max(V, f of t), then f of t += 1 / weight of t
+//	when it ends:                            f of t += (time held / mean time held - 1) / weight of t
 //	a tenant with nobody in line then:       f = max(f, V), so that absence earns nothing
 //
 // Within a tenant the host with the least key is first, and of equal keys the one that came first:
@@ -38,8 +39,7 @@
 //
 // # When
 //
-// A host is told its place x the mean time for which a slot is held / slots, as a range: times what hosts in such places
-// waited of late (forecast.go).
+// A host is told its place x the mean time for which a slot is held / slots, as a range (forecast.go).
 //
 // # Who is in line
 //

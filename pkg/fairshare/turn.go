@@ -259,8 +259,9 @@ func (o *Order) overtake(h *slots.Host) (some bool) {
 	return some
 }
 
-// SlotEnded notes that h held s until now. Who did not use it, or was refused by Ironic, keeps its place, and the latter's
-// tenant gets back what it paid.
+// SlotEnded notes that h held s until now. Its tenant has paid for the mean time of a slot, and now pays for the real one: else
+// a tenant whose hosts are in longer phases of their life had more of the slots. Who did not use it, or was refused by Ironic,
+// keeps its place, and the latter's tenant gets back what it paid.
 func (o *Order) SlotEnded(now time.Time, h *slots.Host, s *slots.Slot, how slots.How) {
 	if s.Origin == slots.Granted && !s.Planned {
 		switch how {
@@ -271,7 +272,11 @@ func (o *Order) SlotEnded(now time.Time, h *slots.Host, s *slots.Slot, how slots
 		case slots.Unused:
 			h.Turn.Served = false
 		default:
-			o.pace.end(now.Sub(s.Since))
+			held := now.Sub(s.Since)
+			if o.pace.mean > 0 {
+				o.tenantOf(h, true).f += s.Paid * (min(float64(held)/float64(o.pace.mean), 4) - 1)
+			}
+			o.pace.end(held)
 		}
 	}
 	o.SlotsChanged(now)
