@@ -27,10 +27,6 @@ func (a *App) newGateway(o Options) (err error) {
 	if err != nil {
 		return err
 	}
-	var nodes gateway.Nodes // stays nil without a list
-	if c.ListCache {
-		nodes = a.nodes
-	}
 	certificates := httpserve.Certificates{
 		Name: "gateway", Log: a.log, Now: a.now,
 		Cert:     httpserve.File{Setting: "IRONIC_THROTTLE_GATEWAY_TLS_CERT_FILE", Path: c.CertFile},
@@ -45,7 +41,7 @@ func (a *App) newGateway(o Options) (err error) {
 		Address: c.Listen,
 		Base:    base, Transport: network, Ironic: a.client, Decider: a.decider(), Leading: a.mayStart,
 		Timeout: c.Timeout, MaxBody: int64(c.MaxBody), SpoolLimit: c.SpoolLimit(),
-		Workers: o.Config.BMOConcurrency, ListMaxAge: o.Config.View.ListMaxAge, Nodes: nodes, ReadCache: c.ReadCache, Observe: a.observes, Forwarded: c.ForwardedHeaders,
+		ListMaxAge: o.Config.View.ListMaxAge, Nodes: a.nodes, Observe: a.observes, Forwarded: c.ForwardedHeaders,
 		Now: a.now, Log: a.log,
 	})
 	return err
@@ -64,44 +60,12 @@ func (a *App) serveGateway(ctx context.Context) error {
 	return a.gateway.Serve(ctx, a.listeners.gateway, a.gatewayTLS)
 }
 
-// measured is Ironic as the poller reads it: how long it takes for a small list is how
-// the gateway knows that Ironic is slow.
-type measured struct {
-	*ironic.Client
-	report func(begun time.Time, took time.Duration, answered bool)
-}
-
-// List implements ironic.Source.
-func (m measured) List(ctx context.Context, state ironic.State) ([]ironic.Node, error) {
-	begun := time.Now()
-	nodes, err := m.Client.List(ctx, state)
-	m.report(begun, time.Since(begun), err == nil)
-	return nodes, err
-}
-
-// Newest implements ironic.Source.
-func (m measured) Newest(ctx context.Context, k int) ([]ironic.Change, bool, error) {
-	begun := time.Now()
-	changes, all, err := m.Client.Newest(ctx, k)
-	m.report(begun, time.Since(begun), err == nil)
-	return changes, all, err
-}
-
-// source is what the poller reads.
-func (a *App) source() ironic.Source {
-	if a.gateway == nil {
-		return a.client
-	}
-	return measured{a.client, a.gateway.Answered}
-}
-
-// wantsChanges tells whether answers of Ironic are cached that each poll should show the
-// newest changes for; nil without a gateway.
+// wantsChanges tells whether answers of the gateway are made of what each poll shows to have changed; nil without one.
 func (a *App) wantsChanges() func(now time.Time) bool {
 	if a.gateway == nil {
 		return nil
 	}
-	return func(now time.Time) bool { return a.nodes.InUse(now) || a.gateway.Watching(now) }
+	return a.nodes.InUse
 }
 
 // GatewayURL is what BMO's IRONIC_ENDPOINT may name, less /v1; "" without a gateway.

@@ -120,7 +120,7 @@ func TestGW3_AFreeTargetAsksNobody(t *testing.T) {
 	play(t, options{limit: 1, nodes: 1, state: ironic.CleanWait}, func(s *stage) {
 		path := "/v1/nodes/" + s.uuids[0] + "/states/provision"
 		const abort = `{"target": "abort"}`
-		long := abort + strings.Repeat(" ", 4<<10-len(abort))
+		long := abort + strings.Repeat(" ", smallBody-len(abort))
 		for _, row := range []struct {
 			path, body string
 			reads      int
@@ -132,7 +132,7 @@ func TestGW3_AFreeTargetAsksNobody(t *testing.T) {
 			}
 		}
 		if n := s.gate.Stats(); n.Free != 4 || n.Gated != 0 {
-			t.Errorf("%+v", n.Counts)
+			t.Errorf("%+v", n)
 		}
 	})
 }

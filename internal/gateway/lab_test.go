@@ -26,7 +26,7 @@ type tester interface {
 	Errorf(format string, args ...any)
 }
 
-// lab is a gateway with both caches in front of a fake Ironic, at the times that the test
+// lab is a gateway with a list of all nodes in front of a fake Ironic, at the times that the test
 // says, or, in a bubble, at those of time.Now.
 type lab struct {
 	tester
@@ -38,7 +38,6 @@ type lab struct {
 	poller     *ironic.Poller
 	gate       *gateway.Gateway
 	uuids      []string
-	polled     func(ironic.Observation) // hears of a poll in the gateway's stead; nil: the gateway does
 }
 
 // Observe tells everybody who wants to know of a poll.
@@ -50,11 +49,6 @@ type everybody struct {
 func (e everybody) Observe(now time.Time, o ironic.Observation) {
 	e.Controller.Observe(now, o)
 	e.l.nodes.Observe(now, o)
-	if e.l.polled != nil {
-		e.l.polled(o)
-		return
-	}
-	e.l.gate.Polled(now, o)
 }
 
 type labOptions struct {
@@ -107,7 +101,7 @@ func newLab(t tester, o labOptions) *lab {
 	opts := gateway.Options{
 		Base: &url.URL{Scheme: "http", Host: "ironic"}, Transport: l.wire, Ironic: client, Decider: l.controller,
 		Timeout: time.Minute, MaxBody: 1 << 20, SpoolLimit: 4 << 20, ListMaxAge: time.Minute, Now: l.now,
-		Nodes: l.nodes, ReadCache: true,
+		Nodes: l.nodes,
 	}
 	if o.gate != nil {
 		o.gate(&opts)
@@ -117,7 +111,7 @@ func newLab(t tester, o labOptions) *lab {
 	}
 	poll := ironic.PollerOptions{
 		Interval: 5 * time.Second, MaxAge: 30 * time.Second, Now: l.now,
-		Changes: func(now time.Time) bool { return l.nodes.InUse(now) || l.gate.Watching(now) },
+		Changes: l.nodes.InUse,
 	}
 	if o.hurry {
 		poll.Due, poll.Hurry = l.controller.SettlesIn, l.controller
@@ -244,5 +238,11 @@ func requestOf(raw string) *http.Request {
 	if err != nil {
 		return nil
 	}
+	return r
+}
+
+// named is r with a version of the API that knows names.
+func named(r *http.Request) *http.Request {
+	r.Header.Set(version, "1.81")
 	return r
 }

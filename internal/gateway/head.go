@@ -1,0 +1,69 @@
+package gateway
+
+import (
+	"crypto/sha256"
+	"net/http"
+	"regexp"
+	"strconv"
+	"strings"
+)
+
+// asSent returns a request as Ironic gets it, so that whatever is read, decided or answered here is about that: without
+// what its Connection header takes off on the way, and without what makes two readings of it. These are headers with an
+// underscore, which WSGI cannot tell from those with a dash (Transfer_Encoding), trailers, which eventlet reads as the
+// next request, changes of protocol, in which anything could hide, and the headers by which net/http sends a PUT twice
+// when a connection breaks.
+func asSent(r *http.Request) *http.Request {
+	r = r.WithContext(r.Context())
+	r.Header, r.Trailer = r.Header.Clone(), nil
+	for name := range strings.SplitSeq(strings.Join(r.Header["Connection"], ","), ",") {
+		if name = strings.TrimSpace(name); !strings.EqualFold(name, "Connection") { // itself goes last: it is read before
+			r.Header.Del(name)
+		}
+	}
+	for name := range r.Header {
+		if strings.Contains(name, "_") {
+			delete(r.Header, name)
+		}
+	}
+	for _, name := range []string{"Idempotency-Key", "X-Idempotency-Key", "Upgrade"} {
+		r.Header.Del(name)
+	}
+	return r
+}
+
+// credentials is a hash of what a client shows to Ironic; zero for nothing.
+type credentials [sha256.Size]byte
+
+// credentialHeaders are all that an Ironic may go by: http_basic and keystone.
+var credentialHeaders = []string{"Authorization", "X-Auth-Token"}
+
+func credentialsOf(h http.Header) credentials {
+	var text strings.Builder
+	for _, name := range credentialHeaders {
+		for _, v := range h.Values(name) {
+			text.WriteString(name + ":" + v + "\n")
+		}
+	}
+	if text.Len() == 0 {
+		return credentials{}
+	}
+	return sha256.Sum256([]byte(text.String()))
+}
+
+// minorOf is the n of the API version 1.n that both headers of a request agree on; false where they leave it open, or to
+// Ironic.
+func minorOf(h http.Header) (int, bool) {
+	text := strings.Join(h.Values("X-Openstack-Ironic-Api-Version"), ",")
+	if other := strings.Join(h.Values("Openstack-Api-Version"), ","); other != "" && other != "baremetal "+text {
+		return 0, false
+	}
+	digits, ok := strings.CutPrefix(text, "1.")
+	n, err := strconv.Atoi(digits)
+	return n, ok && err == nil && strconv.Itoa(n) == digits
+}
+
+// uuidForm is the one spelling of a UUID that names a node for sure.
+var uuidForm = regexp.MustCompile(`^[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}$`)
+
+func isUUID(text string) bool { return uuidForm.MatchString(text) }
