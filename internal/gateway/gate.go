@@ -29,7 +29,7 @@ func (g *Gateway) gate(w http.ResponseWriter, r *http.Request, to classify.Route
 		return
 	}
 	defer body.close()
-	asked, err := classify.Target(r, to, body)
+	asked, err := classify.Target(r, to, body.reader())
 	switch {
 	case err != nil:
 		g.badBody(w, r, err)
@@ -45,7 +45,8 @@ func (g *Gateway) gate(w http.ResponseWriter, r *http.Request, to classify.Route
 		g.tooLate(w, r)
 		return
 	}
-	if !g.admit(ctx, w, r, to.Ident, !mayName(r, to.Ident)) {
+	const names = 10 // from this version on Ironic takes an operator's word for a node as the throttle does
+	if !g.admit(ctx, w, r, to.Ident, minorOf(r.Header) < names && !uuidForm.MatchString(to.Ident)) {
 		return
 	}
 	g.count.gated.Add(1)
@@ -84,14 +85,6 @@ func (g *Gateway) take(ctx context.Context, w http.ResponseWriter, r *http.Reque
 	return body{}, false
 }
 
-// mayName reports whether Ironic takes a PUT's word for its node as the throttle does: old versions of the API know no
-// names.
-func mayName(r *http.Request, ident string) bool {
-	const names = 10 // 1.5 has names, 1.10 those of the operator
-	minor, ok := minorOf(r.Header)
-	return ok && minor >= names || isUUID(ident)
-}
-
 // admit reports whether Ironic lets the client of r in, and, if that is wanted, shows it the node. Who was not let in
 // gets neither a slot nor a place in the queue, but Ironic's own answer, here already.
 func (g *Gateway) admit(ctx context.Context, w http.ResponseWriter, r *http.Request, ident string, shown bool) bool {
@@ -117,7 +110,7 @@ func (g *Gateway) admit(ctx context.Context, w http.ResponseWriter, r *http.Requ
 // A no may go by what was fetched of the node lately. A yes takes the slot first, and then needs a fetch that was begun
 // after the PUT came in: if that shows another host, the slot goes back, and the decision is made about that one.
 func (g *Gateway) decide(ctx context.Context, w http.ResponseWriter, r *http.Request, ident string, target ironic.Target) *flight {
-	f := &flight{wait: ctx, now: g.o.Now}
+	f := &flight{wait: ctx}
 	held := g.o.Decider.HasSlot(g.o.Now(), ident) // by its UUID: whose a name is now, only Ironic knows
 	who, known := g.directory.get(g.o.Now(), ident)
 	if known {
@@ -141,7 +134,7 @@ func (g *Gateway) decide(ctx context.Context, w http.ResponseWriter, r *http.Req
 	}
 	switch {
 	case g.o.Observe() && (err != nil || !found):
-		return f // Ironic might have the node by the time it gets there: what works then is looked for
+		return f // Ironic might have the node by the time it gets there
 	case err != nil:
 		g.failed(ctx, w, r, err)
 		return nil
@@ -164,31 +157,12 @@ func (g *Gateway) decide(ctx context.Context, w http.ResponseWriter, r *http.Req
 
 // landed sees to what a flight leaves behind, also where its answer could not be passed on.
 func (g *Gateway) landed(f *flight, ident string, target ironic.Target) {
-	f.unsent() // unless anything else became of it
 	switch {
-	case f.pass != nil && (f.lost || f.status >= 500):
+	case f.pass == nil:
+	case f.lost || f.status >= 500:
 		g.o.Log.Warn("gateway: it is not known what became of a provisioning request, its host keeps its slot until it is",
 			"node", ident, "target", target, "status", f.status)
-	case f.pass == nil && f.status/100 == 2:
-		g.surprised(f.wait, ident, target)
+	case f.status == 0:
+		f.pass.Unsent(g.o.Now())
 	}
-}
-
-// surprised counts a node that was not seen before its PUT was taken, in mode observe. It works, so it takes a slot.
-func (g *Gateway) surprised(ctx context.Context, ident string, target ironic.Target) {
-	ctx, cancel := g.bound(context.WithoutCancel(ctx), fetchTimeout)
-	defer cancel()
-	who, found, err := g.fetch(ctx, ident)
-	if err != nil || !found {
-		g.o.Log.Error("gateway: a node took work and cannot be found", "node", ident, "error", brief(err))
-		return
-	}
-	now := g.o.Now()
-	for _, what := range []ironic.Target{ironic.TargetUnhold, target} { // never refused; the work in the slot that this takes
-		if _, pass := g.o.Decider.Forward(now, who.ask(), what); pass != nil {
-			pass.Sent(now)
-			pass.Answered(now, http.StatusAccepted)
-		}
-	}
-	g.o.Log.Warn("gateway: a node took work that could not be read before; it takes a slot", "node", ident, "target", target)
 }

@@ -148,7 +148,7 @@ func New(o Options) (*Gateway, error) {
 	g.ended, g.end = context.WithCancel(context.Background())
 	// The standard library's reverse proxy, told to change nothing.
 	g.reverse = httputil.ReverseProxy{
-		Rewrite: g.rewrite, Transport: &upstream{next: g.network, leading: o.Leading}, ModifyResponse: g.answered,
+		Rewrite: g.rewrite, Transport: &upstream{g, g.network},
 		ErrorLog: slog.NewLogLogger(o.Log.Handler(), slog.LevelDebug), BufferPool: &buffers{},
 	}
 	return g, nil

@@ -51,19 +51,18 @@ func credentialsOf(h http.Header) credentials {
 	return sha256.Sum256([]byte(text.String()))
 }
 
-// minorOf is the n of the API version 1.n that both headers of a request agree on; false where they leave it open, or to
+// minorOf is the n of the API version 1.n that both headers of a request agree on; 0 where they leave it open, or to
 // Ironic.
-func minorOf(h http.Header) (int, bool) {
+func minorOf(h http.Header) int {
 	text := strings.Join(h.Values("X-Openstack-Ironic-Api-Version"), ",")
-	if other := strings.Join(h.Values("Openstack-Api-Version"), ","); other != "" && other != "baremetal "+text {
-		return 0, false
-	}
 	digits, ok := strings.CutPrefix(text, "1.")
-	n, err := strconv.Atoi(digits)
-	return n, ok && err == nil && strconv.Itoa(n) == digits
+	n, _ := strconv.Atoi(digits)
+	other := strings.Join(h.Values("Openstack-Api-Version"), ",")
+	if !ok || strconv.Itoa(n) != digits || other != "" && other != "baremetal "+text {
+		return 0
+	}
+	return n
 }
 
 // uuidForm is the one spelling of a UUID that names a node for sure.
 var uuidForm = regexp.MustCompile(`^[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}$`)
-
-func isUUID(text string) bool { return uuidForm.MatchString(text) }

@@ -3,6 +3,7 @@ package gateway
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"net/http"
 	"net/url"
 	"strconv"
@@ -74,8 +75,8 @@ type clientKind struct {
 // readCapacity tells of a request whether it asks for the capacity list, in the one form in which it can be nothing else:
 // besides the fields there is only what Ironic itself writes into next, and no header that could mean anything.
 func readCapacity(r *http.Request) (q capacityQuery, ok bool) {
-	minor, ok := minorOf(r.Header)
-	if !ok || minor < minorSteady || r.Method != http.MethodGet || r.URL.EscapedPath() != "/v1/nodes" || !plainRead(r) {
+	minor := minorOf(r.Header)
+	if minor < minorSteady || r.Method != http.MethodGet || r.URL.EscapedPath() != "/v1/nodes" || !plainRead(r) {
 		return q, false
 	}
 	query, err := url.ParseQuery(r.URL.RawQuery)
@@ -196,31 +197,21 @@ func (f form) page(nodes inventory.View, q capacityQuery) []byte {
 		b = f.row(b, nodes.At(i))
 	}
 	if b = append(b, ']'); more {
-		b = f.next(b, limit, nodes.At(to-1).UUID)
+		b = fmt.Appendf(b, `, "next": "%s/v1/nodes?sort_key=id&sort_dir=asc&fields=%s&limit=%d&marker=%s"`, f.base, capacityFields, limit, nodes.At(to-1).UUID)
 	}
 	return append(b, '}')
 }
 
 // row appends one node.
 func (f form) row(b []byte, n ironic.Entry) []byte {
-	b = appendText(append(b, `{"uuid": `...), n.UUID)
-	b = appendText(append(b, `, "name": `...), n.Name)
-	b = appendText(append(b, `, "provision_state": `...), string(n.State))
-	b = appendText(append(b, `, "boot_interface": `...), n.BootInterface)
-	b = append(b, `, "links": [{"href": "`+f.base+"/v1/nodes/"+n.UUID+`", "rel": "self"}, {"href": "`...)
-	return append(b, f.base+"/nodes/"+n.UUID+`", "rel": "bookmark"}]}`...)
+	const as = `{"uuid": "%[1]s", "name": %[2]s, "provision_state": %[3]s, "boot_interface": %[4]s, ` +
+		`"links": [{"href": "%[5]s/v1/nodes/%[1]s", "rel": "self"}, {"href": "%[5]s/nodes/%[1]s", "rel": "bookmark"}]}`
+	return fmt.Appendf(b, as, n.UUID, orNull(n.Name), orNull(string(n.State)), orNull(n.BootInterface), f.base)
 }
 
-// next appends the link to the page behind the node with that UUID.
-func (f form) next(b []byte, limit int, uuid string) []byte {
-	return append(b, `, "next": "`+f.base+"/v1/nodes?sort_key=id&sort_dir=asc&fields="+capacityFields+"&limit="+
-		strconv.Itoa(limit)+"&marker="+uuid+`"`...)
-}
-
-// appendText appends a text, or null.
-func appendText(b []byte, text string) []byte {
+func orNull(text string) string {
 	if text == "" {
-		return append(b, "null"...)
+		return "null"
 	}
-	return append(b, quoted(text)...)
+	return quoted(text)
 }

@@ -7,14 +7,11 @@ import (
 	"io"
 	"net/http"
 	"net/http/httputil"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
 
 	"golang.org/x/sync/semaphore"
-
-	"github.com/ironic-throttle/ironic-throttle/pkg/admission"
 )
 
 // bound is a context that ends after d, and with the gateway.
@@ -34,7 +31,7 @@ func (g *Gateway) pass(w http.ResponseWriter, r *http.Request) {
 	defer cancel()
 	_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(g.o.Timeout + grace))
 	r = r.WithContext(ctx)
-	fail, part := g.fail, g.whole
+	fail, part := failing(g.fail), g.whole
 	switch {
 	case r.ContentLength < 0 || r.ContentLength > smallBody:
 		coming := &comingBody{ReadCloser: r.Body, ctx: ctx}
@@ -56,38 +53,7 @@ func (g *Gateway) pass(w http.ResponseWriter, r *http.Request) {
 		}
 		r = withBody(r, b)
 	}
-	vacate, err := enter(ctx, part)
-	if err != nil {
-		fail(w, r, err)
-		return
-	}
-	defer vacate()
-	g.forward(w, r, fail)
-}
-
-// receive takes the body of r in; until then it must have come, and before ctx ends there must be room for it. Errors
-// are those of spool.take.
-func (g *Gateway) receive(ctx context.Context, w http.ResponseWriter, r *http.Request, until time.Time) (body, error) {
-	wire := http.NewResponseController(w)
-	_ = wire.SetReadDeadline(until)
-	b, err := g.spool.take(ctx, r.Body, r.ContentLength)
-	if err == nil {
-		_ = wire.SetReadDeadline(time.Now().Add(g.longest))
-	}
-	return b, err
-}
-
-// withBody is a request with a body that is here. With GetBody a connection that Ironic closes in the same moment costs
-// nothing: where no byte went out, another one is taken.
-func withBody(r *http.Request, b body) *http.Request {
-	r = r.Clone(r.Context())
-	r.Header.Del("Expect")
-	r.Body, r.GetBody, r.ContentLength, r.TransferEncoding = http.NoBody, nil, b.size, nil
-	if b.size > 0 {
-		r.GetBody = func() (io.ReadCloser, error) { return io.NopCloser(b.Reader()), nil }
-		r.Body, _ = r.GetBody()
-	}
-	return r
+	g.forward(ctx, part, w, r, fail)
 }
 
 // comingBody is a body that is passed on while it comes. It tells an error of the client, or a client that does not go
@@ -110,24 +76,25 @@ func (b *comingBody) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// enter waits for a place among part until ctx ends; vacate gives it back.
-func enter(ctx context.Context, part *semaphore.Weighted) (vacate func(), err error) {
-	if err := part.Acquire(ctx, 1); err != nil {
-		return nil, err
+// forward sends a request to Ironic, when it has got a place among part before wait ends, and its answer to the client;
+// fail answers for an Ironic that does not.
+func (g *Gateway) forward(wait context.Context, part *semaphore.Weighted, w http.ResponseWriter, r *http.Request, fail failing) {
+	err := part.Acquire(wait, 1)
+	if err == nil {
+		defer part.Release(1)
+		err = wait.Err()
 	}
-	if err := ctx.Err(); err != nil {
-		part.Release(1)
-		return nil, err
+	if err != nil {
+		fail(w, r, err)
+		return
 	}
-	return func() { part.Release(1) }, nil
-}
-
-// forward sends a request to Ironic and its answer to the client; fail answers for an Ironic that does not.
-func (g *Gateway) forward(w http.ResponseWriter, r *http.Request, fail func(http.ResponseWriter, *http.Request, error)) {
 	reverse := g.reverse
 	reverse.ErrorHandler = fail
 	reverse.ServeHTTP(plainly(w), r)
 }
+
+// failing answers for an Ironic that does not: httputil.ReverseProxy's ErrorHandler.
+type failing = func(w http.ResponseWriter, r *http.Request, err error)
 
 // rewrite sends a request on as it came, its Host included: Ironic builds its links from that, so they lead back here.
 func (g *Gateway) rewrite(r *httputil.ProxyRequest) {
@@ -148,22 +115,6 @@ func (g *Gateway) rewrite(r *httputil.ProxyRequest) {
 		r.SetXForwarded()
 	}
 	r.Out.Header.Add("Via", g.via)
-}
-
-// answered sees each answer of Ironic that is passed on. Whose node a client has deleted waits for nothing any more.
-// BMO names nodes by UUID; a name that is deleted is noticed by the polls and by the silence of the host.
-func (g *Gateway) answered(resp *http.Response) error {
-	if g.lost.Swap(false) {
-		g.o.Log.Info("gateway: Ironic answers again")
-	}
-	r := resp.Request
-	if r.Method == http.MethodDelete && r.URL.RawQuery == "" && resp.StatusCode/100 == 2 {
-		uuid, ok := strings.CutPrefix(strings.TrimPrefix(r.URL.Path, g.o.Base.Path), "/v1/nodes/")
-		if ok && isUUID(uuid) {
-			g.o.Decider.HostGone(g.o.Now(), admission.Host{NodeUUID: uuid})
-		}
-	}
-	return nil
 }
 
 // askedAs are the headers of a client on which Ironic's answer to it depends: http_basic, keystone, versions.
@@ -191,11 +142,10 @@ func (g *Gateway) ask(ctx context.Context, r *http.Request, path, query string) 
 	if g.o.Forwarded {
 		(&httputil.ProxyRequest{In: r, Out: out}).SetXForwarded()
 	}
-	vacate, err := enter(ctx, g.whole)
-	if err != nil {
+	if err := g.whole.Acquire(ctx, 1); err != nil {
 		return answer{}, err
 	}
-	defer vacate()
+	defer g.whole.Release(1)
 	resp, err := g.reverse.Transport.RoundTrip(out)
 	if err != nil {
 		return answer{}, err

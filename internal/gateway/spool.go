@@ -6,8 +6,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
+	"net/http"
 	"os"
 	"sync/atomic"
+	"time"
 
 	"golang.org/x/sync/semaphore"
 )
@@ -35,18 +38,19 @@ func newSpool(dir string, most, all int64) (*spool, error) {
 
 // body is one that can be read several times; close it once. The zero value is an empty one.
 type body struct {
-	text []byte
-	file *os.File // nil: text is all
-	size int64
-	done func() // nil: nothing is to be done
+	text    []byte
+	file    *os.File // nil: text is all
+	size    int64
+	done    func()      // nil: nothing is to be done
+	leading func() bool // nil: anybody may send it
 }
 
-// Size is its length in bytes.
-func (b body) Size() int64 { return b.size }
-
-// Reader reads the whole from its begin, independently of others.
-func (b body) Reader() io.Reader {
-	if b.file == nil {
+// reader reads the whole from its begin, independently of others; nil for an empty one.
+func (b body) reader() io.Reader {
+	switch {
+	case b.size == 0:
+		return nil
+	case b.file == nil:
 		return bytes.NewReader(b.text)
 	}
 	return io.NewSectionReader(b.file, 0, b.size)
@@ -59,6 +63,38 @@ func (b body) close() {
 	}
 }
 
+// withBody is a request with a body that is here. With GetBody a connection that Ironic closes in the same moment costs
+// nothing: where no byte went out, another one is taken.
+func withBody(r *http.Request, b body) *http.Request {
+	r = r.Clone(r.Context())
+	r.Header.Del("Expect")
+	r.Body, r.GetBody, r.ContentLength, r.TransferEncoding = http.NoBody, nil, b.size, nil
+	if b.size > 0 {
+		r.GetBody = func() (io.ReadCloser, error) { return &leavingBody{b.reader(), b.leading}, nil }
+		r.Body, _ = r.GetBody()
+	}
+	return r
+}
+
+// leavingBody is a body on its way to Ironic. It cannot be sent by a process that does not lead: that may have been paused
+// since it decided, up to this very moment. A request whose body does not come, or not all of it, is one that Ironic does
+// not carry out.
+type leavingBody struct {
+	io.Reader
+	leading func() bool
+}
+
+// Read implements io.Reader.
+func (b *leavingBody) Read(p []byte) (int, error) {
+	if b.leading != nil && !b.leading() {
+		return 0, errStandby
+	}
+	return b.Reader.Read(p)
+}
+
+// Close implements io.Closer.
+func (*leavingBody) Close() error { return nil }
+
 // What is wrong with a body that is not taken, or with the time for it.
 var (
 	errTooLarge = errors.New("body too large")
@@ -66,89 +102,69 @@ var (
 	errBroken   = errors.New("the body did not come whole")
 )
 
-// take reads a body to its end. length is its length as announced, -1 for one in chunks. Errors are errTooLarge,
-// errNoRoom when ctx ended before there was room, errBroken when the client did not send all of it, and those of the
-// disk.
-func (s *spool) take(ctx context.Context, in io.Reader, length int64) (body, error) {
+// receive reads the body of r to its end; until then it must have come. Errors are errTooLarge, errNoRoom when ctx ended
+// before there was room, errBroken when the client did not send all of it, and those of the disk.
+func (g *Gateway) receive(ctx context.Context, w http.ResponseWriter, r *http.Request, until time.Time) (b body, err error) {
+	wire, length := http.NewResponseController(w), r.ContentLength
+	_ = wire.SetReadDeadline(until)
 	switch {
-	case length > s.most:
+	case length > g.spool.most:
 		return body{}, errTooLarge
-	case length == 0:
-		return body{}, nil
 	case length > smallBody:
-		return s.onDisk(ctx, in, length, length)
+		b, err = g.spool.take(ctx, r.Body, length)
+	default:
+		most := min(smallBody, g.spool.most)
+		b.text, err = io.ReadAll(io.LimitReader(r.Body, most+1))
+		if b.size = int64(len(b.text)); err != nil {
+			err = fmt.Errorf("%w: %w", errBroken, err)
+		} else if b.size > most { // it came in chunks
+			b, err = g.spool.take(ctx, io.MultiReader(bytes.NewReader(b.text), r.Body), g.spool.most)
+		}
 	}
-	room := length
-	if length < 0 {
-		room = min(smallBody, s.most)
+	if err == nil && b.size < length {
+		b.close()
+		err = fmt.Errorf("%w: %w", errBroken, io.ErrUnexpectedEOF)
 	}
-	from, text := &source{Reader: in}, make([]byte, room)
-	n, err := io.ReadFull(from, text)
-	switch {
-	case from.err != nil:
-		return body{}, fmt.Errorf("%w: %w", errBroken, from.err)
-	case err != nil && length > 0:
-		return body{}, fmt.Errorf("%w: %w", errBroken, io.ErrUnexpectedEOF)
-	case err == nil && length < 0: // it may be a long one
-		return s.onDisk(ctx, io.MultiReader(bytes.NewReader(text), in), 0, s.most)
+	if err == nil {
+		_ = wire.SetReadDeadline(time.Now().Add(g.longest))
 	}
-	return body{text: text[:n], size: int64(n)}, nil
+	return b, err
 }
 
-// onDisk keeps a large body of at least and at most so many bytes.
-func (s *spool) onDisk(ctx context.Context, in io.Reader, least, most int64) (body, error) {
+// take keeps a body of at most so many bytes on disk.
+func (s *spool) take(ctx context.Context, in io.Reader, most int64) (body, error) {
 	if s.disk.Acquire(ctx, most) != nil {
 		return body{}, errNoRoom
 	}
 	s.used.Add(most)
-	held := most
-	release := func(n int64) {
-		held -= n
-		s.used.Add(-n)
-		s.disk.Release(n)
+	var file *os.File
+	done := func() {
+		if file != nil {
+			_ = file.Close() // nothing of it is wanted any more
+		}
+		s.used.Add(-most)
+		s.disk.Release(most)
 	}
 	file, err := nameless(s.dir)
 	if err != nil {
-		release(held)
+		done()
 		return body{}, err
 	}
-	done := func() {
-		_ = file.Close() // nothing of it is wanted any more
-		release(held)
-	}
-	from := &source{Reader: io.LimitReader(in, most+1)}
-	n, err := io.CopyBuffer(struct{ io.Writer }{file}, from, make([]byte, copyBuffer))
+	n, err := io.CopyBuffer(struct{ io.Writer }{file}, io.LimitReader(in, most+1), make([]byte, copyBuffer))
+	var disk *fs.PathError
 	switch {
-	case from.err != nil:
-		err = fmt.Errorf("%w: %w", errBroken, from.err)
-	case err != nil:
+	case errors.As(err, &disk):
 		err = fmt.Errorf("place of large bodies (TMPDIR): %w", err)
+	case err != nil:
+		err = fmt.Errorf("%w: %w", errBroken, err)
 	case n > most:
 		err = errTooLarge
-	case n < least:
-		err = fmt.Errorf("%w: %w", errBroken, io.ErrUnexpectedEOF)
 	}
 	if err != nil {
 		done()
 		return body{}, err
 	}
-	release(most - n) // what it might have needed
 	return body{file: file, size: n, done: done}, nil
-}
-
-// source remembers an error of the client, to tell it from one of the disk.
-type source struct {
-	io.Reader
-	err error
-}
-
-// Read implements io.Reader.
-func (s *source) Read(p []byte) (int, error) {
-	n, err := s.Reader.Read(p)
-	if err != nil && !errors.Is(err, io.EOF) {
-		s.err = err
-	}
-	return n, err
 }
 
 // nameless makes a file that is gone when it is closed, also after kill -9.

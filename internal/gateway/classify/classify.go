@@ -93,26 +93,20 @@ func reach(segments []string) int {
 	found := 0
 	for _, s := range segments {
 		switch {
-		case found == 1 && is(s, "provision"):
+		case found == 1 && provisionWord.MatchString(s):
 			return 2
-		case is(s, "states"):
+		case statesWord.MatchString(s):
 			found = 1
 		}
 	}
 	return found
 }
 
-// is compares the leading letters of a part with a word, so that provision.json,
-// provision;x and provision%00 all are provision.
-func is(part, word string) bool {
-	if len(part) < len(word) || !strings.EqualFold(part[:len(word)], word) {
-		return false
-	}
-	rest := part[len(word):]
-	return rest == "" || !isLetter(rest[0])
-}
-
-func isLetter(c byte) bool { return 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' }
+// The words in all their forms: provision.json, provision;x and provision%00 all are provision.
+var (
+	statesWord    = regexp.MustCompile(`^(?i:states)([^A-Za-z]|$)`)
+	provisionWord = regexp.MustCompile(`^(?i:provision)([^A-Za-z]|$)`)
+)
 
 // nameForm is what Ironic takes for the name of a node; UUIDs are in it.
 var nameForm = regexp.MustCompile(`^[A-Za-z0-9._~-]{1,255}$`)

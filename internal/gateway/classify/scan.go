@@ -15,47 +15,31 @@ import (
 // It need not refuse what is no JSON, for Ironic does. But of every text that Ironic reads as an object it finds all
 // values; what it cannot follow is unsure. An error is one of reading.
 func scanObject(r io.Reader, c *candidates) error {
-	in := &flat{in: bufio.NewReaderSize(r, scanBuffer)}
-	if walk(json.NewDecoder(in), c) != nil {
-		c.unsure = true
-	}
-	return in.failed
-}
-
-var errNotObject = errors.New("not one JSON object")
-
-// walk reads a flat object to its end.
-func walk(in *json.Decoder, c *candidates) error {
-	if begin, err := in.Token(); err != nil || begin != json.Delim('{') {
-		return errNotObject
-	}
-	for members := 0; ; members++ {
-		key, err := in.Token()
-		if err != nil {
-			return err
-		}
-		if key == json.Delim('}') {
+	from := &flat{in: bufio.NewReaderSize(r, scanBuffer)}
+	in := json.NewDecoder(from)
+	token, err := in.Token()
+	for members := 0; err == nil && (members > 0 || token == json.Delim('{')); members++ {
+		if token, err = in.Token(); err != nil || token == json.Delim('}') {
 			break
 		}
-		value, err := in.Token()
-		if err != nil {
-			return err
+		key, _ := token.(string)
+		if token, err = in.Token(); err != nil || members == maxMembers {
+			break
 		}
-		if members == maxMembers {
-			return errNotObject
+		if !strings.EqualFold(key, "target") {
+			continue
 		}
-		if name, _ := key.(string); strings.EqualFold(name, "target") {
-			text, ok := value.(string)
-			c.unsure = c.unsure || !ok
-			if ok {
-				c.add(text)
-			}
+		if text, ok := token.(string); ok {
+			c.add(text)
+		} else {
+			c.unsure = true
 		}
 	}
-	if _, err := in.Token(); !errors.Is(err, io.EOF) {
-		return errNotObject // something follows
+	whole := err == nil && token == json.Delim('}')
+	if _, err = in.Token(); !whole || !errors.Is(err, io.EOF) { // or something follows
+		c.unsure = true
 	}
-	return nil
+	return from.failed
 }
 
 // flat passes a JSON object on without what takes room in it: of a string there is no more than its head, which is too
@@ -96,49 +80,42 @@ func (f *flat) Read(p []byte) (int, error) {
 
 // pass takes one byte, and returns what becomes of it.
 func (f *flat) pass(b byte) (byte, bool) {
+	const escape = len(`\u0000`)
+	top := f.depth <= 1
 	if f.quoted {
-		return b, f.inString(b) && f.depth <= 1
+		f.long++
+		switch {
+		case f.escaped:
+			f.escaped = false
+		case b == '\\':
+			if f.escaped = true; f.long > maxText-escape { // it would be cut off within
+				f.long = max(f.long, maxText+1)
+			}
+		case b == '"':
+			f.quoted = false
+			return b, top
+		}
+		return b, top && f.long <= maxText
 	}
+	again := f.zero
+	f.zero = false
 	switch b {
 	case ' ', '\t', '\r', '\n':
-		f.zero = false
 		return 0, false
 	case '"':
-		f.quoted, f.long, f.zero = true, 0, false
+		f.quoted, f.long = true, 0
 	case ',', ':':
-		f.zero = false
 	case '{', '[':
-		f.zero = false
 		if f.depth++; f.depth == 2 {
 			return '0', true
 		}
+		return b, f.depth < 2
 	case '}', ']':
-		f.zero = false
 		f.depth--
 		return b, f.depth < 1
 	default: // of a number, or a word
-		again := f.zero
 		f.zero = true
-		return '0', f.depth <= 1 && !again
+		return '0', top && !again
 	}
-	return b, f.depth <= 1
-}
-
-// inString takes one byte of a string, and reports whether it belongs to what is passed on.
-func (f *flat) inString(b byte) bool {
-	const escape = len(`\u0000`)
-	f.long++
-	switch {
-	case f.escaped:
-		f.escaped = false
-	case b == '\\':
-		f.escaped = true
-		if f.long > maxText-escape { // it would be cut off within
-			f.long = max(f.long, maxText+1)
-		}
-	case b == '"':
-		f.quoted = false
-		return true
-	}
-	return f.long <= maxText
+	return b, top
 }

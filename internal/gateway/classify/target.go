@@ -10,18 +10,12 @@ import (
 	"github.com/ironic-throttle/ironic-throttle/pkg/ironic"
 )
 
-// Body is one that can be read several times.
-type Body interface {
-	Size() int64
-	Reader() io.Reader // from its begin
-}
-
 // Reading is what a PUT states/provision asks for.
 type Reading struct {
 	// Target is the gated one where any reading is gated; "" when none could be
 	// read.
 	Target ironic.Target
-	// Free: by every reading of it the request starts no work (GW-3).
+	// Free: by every reading of it the request starts no work.
 	Free bool
 }
 
@@ -49,68 +43,55 @@ func (c *candidates) judge() Reading {
 	var found Reading
 	for _, text := range c.targets {
 		t := ironic.Target(text)
-		if freeTarget(t) {
-			if found.Target == "" || t == ironic.TargetUnhold && freeTarget(found.Target) {
+		if freeTargets[t] {
+			if found.Target == "" || t == ironic.TargetUnhold && freeTargets[found.Target] {
 				found.Target = t // an unhold must not be missed
 			}
 			continue
 		}
 		free = false
-		if _, starts := t.Starts(); starts || freeTarget(found.Target) {
+		if _, starts := t.Starts(); starts || freeTargets[found.Target] {
 			found.Target = t
 		}
 	}
-	if !free && freeTarget(found.Target) {
+	if !free && freeTargets[found.Target] {
 		found.Target = "" // none is named that the decision would let pass
 	}
 	found.Free = free
 	return found
 }
 
-// freeTarget: those that start no work, or only end it (GW-3).
-func freeTarget(t ironic.Target) bool {
-	switch t {
-	case ironic.TargetAbort, ironic.TargetManage, ironic.TargetAdopt, ironic.TargetUnhold:
-		return true
-	}
-	return false
-}
+// freeTargets start no work, or only end it.
+var freeTargets = map[ironic.Target]bool{ironic.TargetAbort: true, ironic.TargetManage: true, ironic.TargetAdopt: true, ironic.TargetUnhold: true}
 
-// Target reads the target of a PUT from its path, its query and its body.
-// Ironic merges the three and refuses a target that stands twice; here every one
-// of them counts.
-func Target(r *http.Request, to Route, body Body) (Reading, error) {
+// Target reads the target of a PUT from its path, its query and its body, nil for none. Ironic merges the three and
+// refuses a target that stands twice; here every one of them counts. Ironic ignores a body of a type that it does not
+// know, but not every version must.
+func Target(r *http.Request, to Route, body io.Reader) (Reading, error) {
 	var c candidates
 	if to.Target != "" {
 		c.add(to.Target)
 	}
 	readForm(r.URL.RawQuery, &c)
-	if body.Size() > 0 {
-		if err := readBody(r.Header, body, &c); err != nil {
-			return Reading{}, err
-		}
+	var err error
+	switch media := mediaType(r.Header); {
+	case body == nil:
+	case len(r.Header.Values("Content-Encoding")) > 0:
+		c.unsure = true
+	case media == jsonType:
+		err = scanObject(body, &c)
+	case media == formType:
+		var text []byte
+		text, err = io.ReadAll(io.LimitReader(body, maxForm+1))
+		c.unsure = c.unsure || len(text) > maxForm
+		readForm(string(text), &c)
+	default:
+		c.unsure = true
+	}
+	if err != nil {
+		return Reading{}, err
 	}
 	return c.judge(), nil
-}
-
-// readBody reads the target of a body as its Content-Type says. Ironic ignores a
-// body of any other type, but not every version must.
-func readBody(h http.Header, body Body, c *candidates) error {
-	if len(h.Values("Content-Encoding")) > 0 {
-		c.unsure = true
-		return nil
-	}
-	switch mediaType(h) {
-	case jsonType:
-		return scanObject(body.Reader(), c)
-	case formType:
-		text, err := io.ReadAll(io.LimitReader(body.Reader(), maxForm))
-		c.unsure = c.unsure || body.Size() > maxForm
-		readForm(string(text), c)
-		return err
-	}
-	c.unsure = true
-	return nil
 }
 
 // readForm reads a query or a form. Old versions of Python part it at semicolons
