@@ -16,8 +16,6 @@ const (
 	smallBody     = 64 << 10
 	beside        = 64 << 10 // GW-8
 
-	listPatience = 10 * time.Second // GW-11
-
 	drainTimeout = 4 * time.Second
 	cutTimeout   = 500 * time.Millisecond
 )

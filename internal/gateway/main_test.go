@@ -337,16 +337,6 @@ func (s *stage) state(n int) (state ironic.State) {
 	return state
 }
 
-// ends lets the work of the nth node end, seen by nobody.
-func (s *stage) ends(n int, state ironic.State) {
-	s.Helper()
-	s.ironic.With(func(now time.Time, w *fakeironic.World) {
-		if err := w.SetState(now, s.uuids[n], state, false); err != nil {
-			s.Fatal(err)
-		}
-	})
-}
-
 func (s *stage) fault(f fakeironic.Fault) (mend func()) {
 	s.Helper()
 	id, err := s.ironic.AddFault(f)

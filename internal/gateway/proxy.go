@@ -31,7 +31,7 @@ func (g *Gateway) pass(w http.ResponseWriter, r *http.Request) {
 	defer cancel()
 	_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(g.o.Timeout + grace))
 	r = r.WithContext(ctx)
-	fail, part := failing(g.fail), g.whole
+	fail, part := g.fail, g.whole
 	switch {
 	case r.ContentLength < 0 || r.ContentLength > smallBody:
 		coming := &comingBody{ReadCloser: r.Body, ctx: ctx}
@@ -78,7 +78,9 @@ func (b *comingBody) Read(p []byte) (int, error) {
 
 // forward sends a request to Ironic, when it has got a place among part before wait ends, and its answer to the client;
 // fail answers for an Ironic that does not.
-func (g *Gateway) forward(wait context.Context, part *semaphore.Weighted, w http.ResponseWriter, r *http.Request, fail failing) {
+func (g *Gateway) forward(wait context.Context, part *semaphore.Weighted, w http.ResponseWriter, r *http.Request,
+	fail func(http.ResponseWriter, *http.Request, error),
+) {
 	err := part.Acquire(wait, 1)
 	if err == nil {
 		defer part.Release(1)
@@ -92,9 +94,6 @@ func (g *Gateway) forward(wait context.Context, part *semaphore.Weighted, w http
 	reverse.ErrorHandler = fail
 	reverse.ServeHTTP(plainly(w), r)
 }
-
-// failing answers for an Ironic that does not: httputil.ReverseProxy's ErrorHandler.
-type failing = func(w http.ResponseWriter, r *http.Request, err error)
 
 // rewrite sends a request on as it came, its Host included: Ironic builds its links from that, so they lead back here.
 func (g *Gateway) rewrite(r *httputil.ProxyRequest) {

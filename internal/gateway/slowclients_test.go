@@ -23,8 +23,7 @@ func (w *wired) roomIsFree() {
 	var all sync.WaitGroup
 	for n := range upstreamConns {
 		r := newRequest(http.MethodGet, "/v1/held", "")
-		switch {
-		case n < streamedConns:
+		if n < streamedConns {
 			r = newRequest(http.MethodPatch, "/v1/held", "{}")
 			r.ContentLength = -1
 		}
