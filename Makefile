@@ -109,7 +109,7 @@ UNRACED := ./pkg/fairshare ./pkg/disruption ./internal/rig/soak ./pkg/breaker ./
 # This one builds Kustomize, and runs it for each way to deploy: make quick and make manifests do.
 MANIFESTS := ./internal/rig/deploytest
 # These run storms and kill processes, and begin first, as they mostly wait.
-STORMS := ./internal/rig/demo ./internal/gateway
+STORMS := ./internal/rig/demo
 
 quick: ## The first answer, in about a minute: build, vet, rules of the house, short tests, no race detector
 	@echo "make quick: builds, vets, and runs the rules of the house and the short tests of all packages but the slow ones, without the race detector; about a minute, two where nothing is compiled (make test runs everything)"
