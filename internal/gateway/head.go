@@ -2,6 +2,7 @@ package gateway
 
 import (
 	"crypto/sha256"
+	"fmt"
 	"net/http"
 	"regexp"
 	"strconv"
@@ -32,23 +33,11 @@ func asSent(r *http.Request) *http.Request {
 	return r
 }
 
-// credentials is a hash of what a client shows to Ironic; zero for nothing.
+// credentials is a hash of what a client shows to Ironic: http_basic, or keystone's token.
 type credentials [sha256.Size]byte
 
-// credentialHeaders are all that an Ironic may go by: http_basic and keystone.
-var credentialHeaders = []string{"Authorization", "X-Auth-Token"}
-
 func credentialsOf(h http.Header) credentials {
-	var text strings.Builder
-	for _, name := range credentialHeaders {
-		for _, v := range h.Values(name) {
-			text.WriteString(name + ":" + v + "\n")
-		}
-	}
-	if text.Len() == 0 {
-		return credentials{}
-	}
-	return sha256.Sum256([]byte(text.String()))
+	return sha256.Sum256(fmt.Appendf(nil, "%q %q", h.Values("Authorization"), h.Values("X-Auth-Token")))
 }
 
 // minorOf is the n of the API version 1.n that both headers of a request agree on; 0 where they leave it open, or to

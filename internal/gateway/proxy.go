@@ -116,9 +116,6 @@ func (g *Gateway) rewrite(r *httputil.ProxyRequest) {
 	r.Out.Header.Add("Via", g.via)
 }
 
-// askedAs are the headers of a client on which Ironic's answer to it depends: http_basic, keystone, versions.
-var askedAs = append([]string{"X-Openstack-Ironic-Api-Version", "Openstack-Api-Version", "Accept"}, credentialHeaders...)
-
 // answer is one of Ironic that was read to its end.
 type answer struct {
 	status int
@@ -133,7 +130,7 @@ func (g *Gateway) ask(ctx context.Context, r *http.Request, path, query string) 
 		return answer{}, err
 	}
 	out.Host = r.Host
-	for _, name := range askedAs {
+	for _, name := range []string{"X-Openstack-Ironic-Api-Version", "Openstack-Api-Version", "Accept", "Authorization", "X-Auth-Token"} {
 		if values, ok := r.Header[name]; ok {
 			out.Header[name] = values
 		}
