@@ -10,7 +10,7 @@ import (
 
 // How long a host that waits may be silent: twice as long as it took before, within these bounds.
 const (
-	usualSilence = 3 * time.Minute // until its pace is known
+	usualSilence = 3 * time.Minute // at most, and twice as long as others take, until its pace is known
 	minSilence   = 10 * time.Second
 	maxSilence   = time.Hour
 )
@@ -189,7 +189,7 @@ func (o *Order) Replace(from, h *slots.Host) {
 
 // Alive reports whether a host that waits still asks.
 func (o *Order) Alive(now time.Time, h *slots.Host) bool {
-	most := usualSilence
+	most := min(max(2*o.pace.gap, minSilence), usualSilence)
 	if h.Turn.Gap > 0 {
 		most = min(max(2*h.Turn.Gap, minSilence), maxSilence)
 	}
