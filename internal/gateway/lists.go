@@ -202,16 +202,23 @@ func (f form) page(nodes inventory.View, q capacityQuery) []byte {
 	return append(b, '}')
 }
 
-// row appends one node.
+// row appends one node. Its texts stand for themselves in JSON: Ironic takes no others for names.
 func (f form) row(b []byte, n ironic.Entry) []byte {
-	const as = `{"uuid": "%[1]s", "name": %[2]s, "provision_state": %[3]s, "boot_interface": %[4]s, ` +
-		`"links": [{"href": "%[5]s/v1/nodes/%[1]s", "rel": "self"}, {"href": "%[5]s/nodes/%[1]s", "rel": "bookmark"}]}`
-	return fmt.Appendf(b, as, n.UUID, orNull(n.Name), orNull(string(n.State)), orNull(n.BootInterface), f.base)
+	b = append(append(b, `{"uuid": "`...), n.UUID...)
+	b = orNull(append(b, `", "name": `...), n.Name)
+	b = orNull(append(b, `, "provision_state": `...), string(n.State))
+	b = orNull(append(b, `, "boot_interface": `...), n.BootInterface)
+	for _, part := range []string{
+		`, "links": [{"href": "`, f.base, "/v1/nodes/", n.UUID, `", "rel": "self"}, {"href": "`, f.base, "/nodes/", n.UUID, `", "rel": "bookmark"}]}`,
+	} {
+		b = append(b, part...)
+	}
+	return b
 }
 
-func orNull(text string) string {
+func orNull(b []byte, text string) []byte {
 	if text == "" {
-		return "null"
+		return append(b, "null"...)
 	}
-	return quoted(text)
+	return strconv.AppendQuote(b, text)
 }
