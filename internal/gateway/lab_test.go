@@ -54,12 +54,8 @@ func (e everybody) Observe(now time.Time, o ironic.Observation) {
 type labOptions struct {
 	start time.Time // zero: by time.Now
 	limit int       // slots
-	edit  func(*admission.Config)
 	fake  func(*fakeironic.Options)
 	gate  func(*gateway.Options)
-	poll  func(*ironic.PollerOptions)
-	hurry bool                                // it polls when the decision asks for it, as in production
-	slow  func(r *http.Request) time.Duration // how long Ironic takes, in a bubble
 }
 
 // newLab has given no slot yet; settle makes it ready to.
@@ -78,7 +74,7 @@ func newLab(t tester, o labOptions) *lab {
 		t.Fatal(err)
 	}
 	l.ironic, l.uuids = fakeironic.NewServer(world, l.now), world.Idents()
-	l.wire = &wire{next: l.ironic.Transport(), slow: o.slow}
+	l.wire = &wire{next: l.ironic.Transport()}
 	client, err := ironic.NewClient(ironic.Settings{
 		Endpoint: "http://ironic", Transport: l.wire,
 	})
@@ -87,9 +83,6 @@ func newLab(t tester, o labOptions) *lab {
 	}
 	cfg := admission.DefaultConfig()
 	cfg.Slots.Total, cfg.Slots.StuckCap = max(o.limit, 1), 0
-	if o.edit != nil {
-		o.edit(&cfg)
-	}
 	if l.controller, err = admission.New(cfg, l.now()); err != nil {
 		t.Fatal(err)
 	}
@@ -112,12 +105,6 @@ func newLab(t tester, o labOptions) *lab {
 	poll := ironic.PollerOptions{
 		Interval: 5 * time.Second, MaxAge: 30 * time.Second, Now: l.now,
 		Changes: l.nodes.InUse,
-	}
-	if o.hurry {
-		poll.Due, poll.Hurry = l.controller.SettlesIn, l.controller
-	}
-	if o.poll != nil {
-		o.poll(&poll)
 	}
 	if l.poller, err = ironic.NewPoller(client, everybody{l.controller, l}, poll); err != nil {
 		t.Fatal(err)

@@ -45,9 +45,8 @@ const version = "X-Openstack-Ironic-Api-Version"
 // as a real one does.
 type wire struct {
 	next http.RoundTripper
-	away atomic.Bool                         // refuses connections
-	slow func(r *http.Request) time.Duration // how long Ironic takes; nil: no time
-	held chan struct{}                       // closed when what jams may go on
+	away atomic.Bool   // refuses connections
+	held chan struct{} // closed when what jams may go on
 
 	mu   sync.Mutex
 	puts []sentPut
@@ -76,11 +75,6 @@ func (w *wire) RoundTrip(r *http.Request) (*http.Response, error) {
 		case <-r.Context().Done():
 		}
 		return nil, syscall.ECONNREFUSED
-	}
-	if w.slow != nil {
-		if d := w.slow(r); d > 0 {
-			<-time.After(d)
-		}
 	}
 	if r.Method != http.MethodPut {
 		w.mu.Lock()
