@@ -43,13 +43,14 @@ func (g *Gateway) tooLate(w http.ResponseWriter, r *http.Request) {
 		g.fail(w, r, context.DeadlineExceeded)
 		return
 	}
-	g.notNow(w, r, api.ReasonStarting, "the request has taken too long to get here, or to be decided, to be sent to Ironic now")
+	g.notNow(w, r, api.ReasonStarting, "the request has taken too long to get here, or to be decided")
 }
 
 // standby refuses a PUT because another replica decides. It comes again, and goes to that one as soon as this one is
 // known not to be ready.
 func (g *Gateway) standby(w http.ResponseWriter, r *http.Request) {
-	g.notNow(w, r, api.ReasonStarting, "this throttle does not decide now: it does not lead, or has not read the holds of failed hosts yet")
+	g.notNow(w, r, api.ReasonStarting,
+		"this throttle does not decide now: it does not lead, or has not read the holds of failed hosts yet")
 }
 
 // badBody answers for a body that could not be taken in.
@@ -65,13 +66,13 @@ func (g *Gateway) badBody(w http.ResponseWriter, r *http.Request, err error) {
 		broken(w, err)
 		return
 	case errors.Is(err, errTooLarge):
-		fault(w, http.StatusRequestEntityTooLarge, client,
-			fmt.Sprintf("the body is larger than IRONIC_THROTTLE_GATEWAY_MAX_BODY, %d bytes, and 64 KiB beside", g.o.MaxBody))
+		const text = "the body is larger than IRONIC_THROTTLE_GATEWAY_MAX_BODY, %d bytes, and 64 KiB beside"
+		fault(w, http.StatusRequestEntityTooLarge, client, fmt.Sprintf(text, g.o.MaxBody))
 	case errors.Is(err, errNoRoom):
 		g.notNow(w, r, api.ReasonFull, "too many large bodies wait here at once, see IRONIC_THROTTLE_GATEWAY_MAX_BODY")
 	default: // the disk: to be seen to here, and no fault of the host
 		if more, ok := g.unkept.Tell(time.Now()); ok {
-			g.o.Log.Error("gateway: a body cannot be kept", "error", err, "method", brief(r.Method), "path", brief(r.URL.Path), "before", more)
+			g.o.Log.Error("gateway: a body cannot be kept", "error", err, "path", brief(r.URL.Path), "before", more)
 		}
 		g.notNow(w, r, api.ReasonFull, "the body cannot be kept: "+err.Error())
 	}
@@ -141,7 +142,8 @@ const (
 
 // fault writes an error as Ironic does: JSON text within JSON. It always names who speaks.
 func fault(w http.ResponseWriter, status int, code, text string) {
-	inner := `{"faultcode": ` + quoted(code) + `, "faultstring": ` + quoted("ironic-throttle: "+text) + `, "debuginfo": null}`
+	text = quoted("ironic-throttle: " + text)
+	inner := `{"faultcode": ` + quoted(code) + `, "faultstring": ` + text + `, "debuginfo": null}`
 	outer := []byte(`{"error_message": ` + quoted(inner) + `}`)
 	w.Header().Set("Content-Type", "application/json")
 	w.Header().Set("Content-Length", strconv.Itoa(len(outer)))

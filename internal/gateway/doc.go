@@ -19,8 +19,8 @@ package gateway
 import "time"
 
 const (
-	// maxAge bounds the time from a gated request's arrival to its first byte to Ironic: later its client may have given
-	// up and asked anew. BMO gives up after 30 s; by then it should have its answer.
+	// maxAge bounds the time from a gated request's arrival to its first byte to Ironic: later its client may have
+	// given up and asked anew. BMO gives up after 30 s; by then it should have its answer.
 	maxAge = 20 * time.Second
 	// fetchTimeout bounds the fetch of a node before its PUT.
 	fetchTimeout = 10 * time.Second
@@ -35,9 +35,9 @@ const (
 
 	listPatience = 10 * time.Second // how long a capacity list waits for the list of all nodes
 
-	// upstreamConns bounds the requests that are on their way to Ironic at once. Its API does one thing at a time, so more
-	// make each answer later and none sooner, those to the throttle's own polls too; and of its 100 threads a worker even
-	// an idle connection holds one.
+	// upstreamConns bounds the requests that are on their way to Ironic at once. Its API does one thing at a time, so
+	// more make each answer later and none sooner, those to the throttle's own polls too; and of its 100 threads a
+	// worker even an idle connection holds one.
 	upstreamConns = 48
 	streamedConns = 16              // of them, for bodies that are passed on while they come
 	upstreamIdle  = 5 * time.Second // of a connection to Ironic

@@ -31,8 +31,8 @@ var (
 	errStandby = errors.New("this replica does not lead any more")
 )
 
-// send sends a PUT on. With a flight, what Ironic answers is waited for even when the client is gone: better to know how
-// it ended.
+// send sends a PUT on. With a flight, what Ironic answers is waited for even when the client is gone: better to know
+// how it ended.
 func (g *Gateway) send(w http.ResponseWriter, r *http.Request, b body, f *flight) {
 	ctx := r.Context()
 	if f != nil {
@@ -44,7 +44,8 @@ func (g *Gateway) send(w http.ResponseWriter, r *http.Request, b body, f *flight
 	if f != nil {
 		wait, f.stop, b.leading = f.wait, cancel, g.o.Leading
 	}
-	g.forward(wait, g.whole, w, withBody(r.WithContext(ctx), b), func(w http.ResponseWriter, _ *http.Request, err error) {
+	out := withBody(r.WithContext(ctx), b)
+	g.forward(wait, g.whole, w, out, func(w http.ResponseWriter, _ *http.Request, err error) {
 		switch {
 		case errors.Is(err, errStandby):
 			g.standby(w, r)
@@ -83,7 +84,7 @@ func (u *upstream) RoundTrip(r *http.Request) (*http.Response, error) {
 		}
 	case err == nil:
 		u.g.deleted(r, resp.StatusCode)
-	case f != nil && f.sent && !errors.Is(err, syscall.ECONNREFUSED): // that one is of a dead connection that was tried before
+	case f != nil && f.sent && !errors.Is(err, syscall.ECONNREFUSED): // refused: nothing went out on that one
 		if f.lost = true; f.pass != nil {
 			f.pass.Broken(u.g.o.Now())
 		}
@@ -99,8 +100,8 @@ func (u *upstream) RoundTrip(r *http.Request) (*http.Response, error) {
 	return resp, nil
 }
 
-// traced is a flight's request, which until there is a connection ends with its wait. From then on bytes may go out: that
-// counts as a yes.
+// traced is a flight's request, which until there is a connection ends with its wait. From then on bytes may go out:
+// that counts as a yes.
 func (u *upstream) traced(r *http.Request, f *flight) *http.Request {
 	waiting := func() bool { return true }
 	arrive := func(string) { // once for each connection that is tried; before, nothing went out
@@ -115,7 +116,8 @@ func (u *upstream) traced(r *http.Request, f *flight) *http.Request {
 	if _, tells := u.next.(*http.Transport); !tells { // when it has a connection
 		depart(httptrace.GotConnInfo{})
 	}
-	return r.WithContext(httptrace.WithClientTrace(r.Context(), &httptrace.ClientTrace{GetConn: arrive, GotConn: depart}))
+	trace := &httptrace.ClientTrace{GetConn: arrive, GotConn: depart}
+	return r.WithContext(httptrace.WithClientTrace(r.Context(), trace))
 }
 
 // deleted takes a host out of the queue whose node a client has deleted: it waits for nothing any more. BMO names nodes

@@ -64,18 +64,13 @@ func (g *Gateway) gate(w http.ResponseWriter, r *http.Request, to classify.Route
 
 // take takes the body of a PUT in. Else its client has its answer, or it passes unread.
 func (g *Gateway) take(ctx context.Context, w http.ResponseWriter, r *http.Request, due time.Time) (body, bool) {
-	observe := g.o.Observe()
-	if observe && r.ContentLength > g.o.MaxBody+beside {
-		g.count.passed.Add(1)
-		g.pass(w, r) // nothing is refused for its size either
-		return body{}, false
-	}
 	// What is still on its way when it is due comes too late, and after a while it is cut off.
 	b, err := g.receive(ctx, w, r, due.Add(grace/2))
 	switch {
 	case err == nil:
 		return b, true
-	case observe && errors.Is(err, errNoRoom) && r.ContentLength > 0: // nor for want of room: nothing of it is read yet
+	case g.o.Observe() && r.ContentLength > 0 && (errors.Is(err, errTooLarge) || errors.Is(err, errNoRoom)):
+		// Nothing of it is read yet.
 		_ = http.NewResponseController(w).SetReadDeadline(time.Time{})
 		g.count.passed.Add(1)
 		g.pass(w, r)
@@ -109,14 +104,16 @@ func (g *Gateway) admit(ctx context.Context, w http.ResponseWriter, r *http.Requ
 //
 // A no may go by what was fetched of the node lately. A yes takes the slot first, and then needs a fetch that was begun
 // after the PUT came in: if that shows another host, the slot goes back, and the decision is made about that one.
-func (g *Gateway) decide(ctx context.Context, w http.ResponseWriter, r *http.Request, ident string, target ironic.Target) *flight {
+func (g *Gateway) decide(
+	ctx context.Context, w http.ResponseWriter, r *http.Request, ident string, target ironic.Target,
+) *flight {
 	f := &flight{wait: ctx}
 	held := g.o.Decider.HasSlot(g.o.Now(), ident) // by its UUID: whose a name is now, only Ironic knows
 	who, known := g.directory.get(g.o.Now(), ident)
 	if known {
 		var answer api.Answer
 		answer, f.pass = g.o.Decider.Forward(g.o.Now(), who.ask(), target)
-		if f.pass == nil && answer.Reason != api.ReasonStale { // where the view is old for want of an Ironic, its absence is the answer
+		if f.pass == nil && answer.Reason != api.ReasonStale { // if that is for want of an Ironic, it is to be told
 			g.refuse(w, r, answer)
 			return nil
 		}
@@ -141,7 +138,8 @@ func (g *Gateway) decide(ctx context.Context, w http.ResponseWriter, r *http.Req
 	case !found:
 		// An Ironic that does not have the node answers the client itself, to a read that can start nothing.
 		if g.admit(ctx, w, r, ident, true) {
-			g.notNow(w, r, api.ReasonStarting, "the throttle did not find this node in Ironic, and its client does: it is new, or has got its name only now")
+			g.notNow(w, r, api.ReasonStarting,
+				"the throttle did not find this node in Ironic, and its client does: it is new, or its name is")
 		}
 		return nil
 	case f.pass == nil:
@@ -160,7 +158,8 @@ func (g *Gateway) landed(f *flight, ident string, target ironic.Target) {
 	switch {
 	case f.pass == nil:
 	case f.lost || f.status >= 500:
-		g.o.Log.Warn("gateway: it is not known what became of a provisioning request, its host keeps its slot until it is",
+		g.o.Log.Warn(
+			"gateway: it is not known what became of a provisioning request, its host keeps its slot until it is",
 			"node", ident, "target", target, "status", f.status)
 	case f.status == 0:
 		f.pass.Unsent(g.o.Now())

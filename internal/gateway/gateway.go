@@ -79,7 +79,8 @@ func (o *Options) complete() error {
 		return errors.New("gateway: Base, Transport, Ironic and Decider must be set")
 	}
 	if o.Timeout <= 0 || o.ListMaxAge <= 0 || o.MaxBody <= 0 || o.SpoolLimit < o.MaxBody {
-		return fmt.Errorf("gateway: timeout %v, list max age %v and max body %d must be positive, spool limit %d at least max body",
+		const rule = "gateway: timeout %v, list max age %v, max body %d must be positive, spool limit %d at least max body"
+		return fmt.Errorf(rule,
 			o.Timeout, o.ListMaxAge, o.MaxBody, o.SpoolLimit)
 	}
 	if o.Now == nil {
@@ -108,9 +109,9 @@ type Gateway struct {
 	ended   context.Context
 	end     context.CancelFunc
 
-	// The requests that are on their way to Ironic at once. Each holds one of the few threads of Ironic's server, so the
-	// others wait here, where their going away can still be noticed. Those whose body is still to come have a part of
-	// their own: clients that send slowly cannot keep the others out.
+	// The requests that are on their way to Ironic at once. Each holds one of the few threads of Ironic's server, so
+	// the others wait here, where their going away can still be noticed. Those whose body is still to come have a
+	// part of their own: clients that send slowly cannot keep the others out.
 	whole    *semaphore.Weighted
 	streamed *semaphore.Weighted
 	spool    *spool
@@ -140,7 +141,8 @@ func New(o Options) (*Gateway, error) {
 	}
 	g := &Gateway{
 		o: o, via: "1.1 ironic-throttle-" + rand.Text(), longest: o.Timeout + maxAge + grace, spool: room,
-		network: transport(o.Transport), whole: semaphore.NewWeighted(upstreamConns - streamedConns), streamed: semaphore.NewWeighted(streamedConns),
+		network: transport(o.Transport),
+		whole:   semaphore.NewWeighted(upstreamConns - streamedConns), streamed: semaphore.NewWeighted(streamedConns),
 		directory: recent[string, identity]{maxAge: o.ListMaxAge, most: maxIdentities},
 		access:    recent[credentials, struct{}]{maxAge: clientMaxAge, most: maxClients},
 		forms:     recent[clientKind, form]{maxAge: clientMaxAge, most: maxClients},
@@ -167,7 +169,8 @@ func (g *Gateway) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	g.count.inFlight.Add(1)
 	defer g.count.inFlight.Add(-1)
 	if strings.Contains(strings.Join(r.Header["Via"], ","), g.via) {
-		fault(w, http.StatusLoopDetected, server, "IRONIC_ENDPOINT of the throttle leads back to its own gateway; it must name Ironic itself")
+		fault(w, http.StatusLoopDetected, server,
+			"IRONIC_ENDPOINT of the throttle leads back to its own gateway; it must name Ironic itself")
 		return
 	}
 	if names := g.names.Load(); names != nil {
@@ -219,9 +222,9 @@ func (g *Gateway) misdirected(w http.ResponseWriter, r *http.Request, why string
 // Stats counts what the gateway has done since New, but for the gauges.
 type Stats struct {
 	Passed, Obscure      uint64 // requests that start nothing, and those that could not be read surely
-	Free, Gated, Refused uint64 // PUTs that start nothing, those that asked the decision, those that got a 409 of our own
+	Free, Gated, Refused uint64 // PUTs that start nothing, that asked the decision, that got a 409 of our own
 	Failed               uint64 // requests that we answered because Ironic did not
-	ListHits, ListMisses uint64 // capacity lists that were answered from the list of all nodes, and those that were passed on
+	ListHits, ListMisses uint64 // capacity lists that we answered, and those that were passed on
 	InFlight             int64  // gauge: requests
 	DiskBytes, DiskLimit int64  // gauges: room of large bodies
 }
@@ -230,8 +233,9 @@ type Stats struct {
 func (g *Gateway) Stats() Stats {
 	c := &g.count
 	return Stats{
-		Passed: c.passed.Load(), Obscure: c.obscure.Load(), Free: c.free.Load(), Gated: c.gated.Load(), Refused: c.refused.Load(),
-		Failed: c.failed.Load(), ListHits: c.listHits.Load(), ListMisses: c.listMisses.Load(), InFlight: c.inFlight.Load(),
+		Passed: c.passed.Load(), Obscure: c.obscure.Load(), Free: c.free.Load(), Gated: c.gated.Load(),
+		Refused: c.refused.Load(), Failed: c.failed.Load(), ListHits: c.listHits.Load(),
+		ListMisses: c.listMisses.Load(), InFlight: c.inFlight.Load(),
 		DiskBytes: g.spool.used.Load(), DiskLimit: g.spool.all,
 	}
 }

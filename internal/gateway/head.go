@@ -18,7 +18,7 @@ func asSent(r *http.Request) *http.Request {
 	r = r.WithContext(r.Context())
 	r.Header, r.Trailer = r.Header.Clone(), nil
 	for name := range strings.SplitSeq(strings.Join(r.Header["Connection"], ","), ",") {
-		if name = strings.TrimSpace(name); !strings.EqualFold(name, "Connection") { // itself goes last: it is read before
+		if name = strings.TrimSpace(name); !strings.EqualFold(name, "Connection") { // that is still read
 			r.Header.Del(name)
 		}
 	}

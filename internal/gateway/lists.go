@@ -23,8 +23,8 @@ const capacityFields = "uuid,name,provision_state,boot_interface"
 // minorSteady is the API version from which on Ironic tells the states of nodes as they are.
 const minorSteady = 39
 
-// list answers BMO's capacity check from the list of all nodes; false where Ironic is to answer. No other answer is from
-// memory.
+// list answers BMO's capacity check from the list of all nodes; false where Ironic is to answer. No other answer is
+// from memory.
 func (g *Gateway) list(w http.ResponseWriter, r *http.Request) bool {
 	q, ok := readCapacity(r)
 	if !ok || g.o.Nodes == nil {
@@ -72,8 +72,8 @@ type clientKind struct {
 	minor int    // API version 1.minor
 }
 
-// readCapacity tells of a request whether it asks for the capacity list, in the one form in which it can be nothing else:
-// besides the fields there is only what Ironic itself writes into next, and no header that could mean anything.
+// readCapacity tells of a request whether it asks for the capacity list, in the one form in which it can be nothing
+// else: besides the fields there is only what Ironic itself writes into next, and no header that could mean anything.
 func readCapacity(r *http.Request) (q capacityQuery, ok bool) {
 	minor := minorOf(r.Header)
 	if minor < minorSteady || r.Method != http.MethodGet || r.URL.EscapedPath() != "/v1/nodes" || !plainRead(r) {
@@ -104,9 +104,9 @@ func readCapacity(r *http.Request) (q capacityQuery, ok bool) {
 	return q, true
 }
 
-// plainRead reports whether the head of a GET says nothing that would make its answer another one than the next client's
-// who asks the same. Any header that is not known here may mean something, as Cache-Control does; so may a Connection
-// header that takes others away.
+// plainRead reports whether the head of a GET says nothing that would make its answer another one than the next
+// client's who asks the same. Any header that is not known here may mean something, as Cache-Control does; so may a
+// Connection header that takes others away.
 func plainRead(r *http.Request) bool {
 	if r.ContentLength != 0 || len(r.TransferEncoding) > 0 || r.Host == "" {
 		return false
@@ -136,8 +136,8 @@ type form struct {
 	header http.Header
 }
 
-// formFor asks Ironic for a list of one node as the client of r, unless that is known; false where Ironic does not let it
-// in. Then the client's own request gets the answer.
+// formFor asks Ironic for a list of one node as the client of r, unless that is known; false where Ironic does not
+// let it in. Then the client's own request gets the answer.
 func (g *Gateway) formFor(ctx context.Context, r *http.Request, kind clientKind) (form, bool) {
 	now := time.Now()
 	if f, ok := g.forms.get(now, kind); ok {
@@ -197,7 +197,8 @@ func (f form) page(nodes inventory.View, q capacityQuery) []byte {
 		b = f.row(b, nodes.At(i))
 	}
 	if b = append(b, ']'); more {
-		b = fmt.Appendf(b, `, "next": "%s/v1/nodes?sort_key=id&sort_dir=asc&fields=%s&limit=%d&marker=%s"`, f.base, capacityFields, limit, nodes.At(to-1).UUID)
+		const next = `, "next": "%s/v1/nodes?sort_key=id&sort_dir=asc&fields=%s&limit=%d&marker=%s"`
+		b = fmt.Appendf(b, next, f.base, capacityFields, limit, nodes.At(to-1).UUID)
 	}
 	return append(b, '}')
 }
@@ -209,7 +210,8 @@ func (f form) row(b []byte, n ironic.Entry) []byte {
 	b = orNull(append(b, `, "provision_state": `...), string(n.State))
 	b = orNull(append(b, `, "boot_interface": `...), n.BootInterface)
 	for _, part := range []string{
-		`, "links": [{"href": "`, f.base, "/v1/nodes/", n.UUID, `", "rel": "self"}, {"href": "`, f.base, "/nodes/", n.UUID, `", "rel": "bookmark"}]}`,
+		`, "links": [{"href": "`, f.base, "/v1/nodes/", n.UUID, `", "rel": "self"}, {"href": "`,
+		f.base, "/nodes/", n.UUID, `", "rel": "bookmark"}]}`,
 	} {
 		b = append(b, part...)
 	}

@@ -37,7 +37,7 @@ func (g *Gateway) fetch(ctx context.Context, key string) (identity, bool, error)
 		return identity{}, false, err
 	}
 	if found && !strings.EqualFold(node.UUID, key) && !strings.EqualFold(node.Name, key) {
-		return identity{}, false, fmt.Errorf("asked for the node %q, Ironic gave %s, which is called %q", key, node.UUID, node.Name)
+		return identity{}, false, fmt.Errorf("asked for %q, Ironic gave %s, called %q", key, node.UUID, node.Name)
 	}
 	g.o.Decider.ObserveNode(g.o.Now(), ironic.NodeObservation{Key: key, Mark: mark, Found: found, Node: node})
 	if !found {

@@ -24,8 +24,8 @@ func (g *Gateway) bound(ctx context.Context, d time.Duration) (context.Context, 
 	}
 }
 
-// pass sends a request on that is not gated. A small body is here before anything is asked of Ironic for it; a large one
-// is passed on while it comes.
+// pass sends a request on that is not gated. A small body is here before anything is asked of Ironic for it; a large
+// one is passed on while it comes.
 func (g *Gateway) pass(w http.ResponseWriter, r *http.Request) {
 	ctx, cancel := context.WithTimeout(r.Context(), g.o.Timeout)
 	defer cancel()
@@ -130,7 +130,9 @@ func (g *Gateway) ask(ctx context.Context, r *http.Request, path, query string) 
 		return answer{}, err
 	}
 	out.Host = r.Host
-	for _, name := range []string{"X-Openstack-Ironic-Api-Version", "Openstack-Api-Version", "Accept", "Authorization", "X-Auth-Token"} {
+	for _, name := range []string{
+		"X-Openstack-Ironic-Api-Version", "Openstack-Api-Version", "Accept", "Authorization", "X-Auth-Token",
+	} {
 		if values, ok := r.Header[name]; ok {
 			out.Header[name] = values
 		}

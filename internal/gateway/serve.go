@@ -34,8 +34,8 @@ func (g *Gateway) Serve(ctx context.Context, listen net.Listener, conf *tls.Conf
 		names := httpserve.NamesOf(listen, "IRONIC_THROTTLE_GATEWAY_LISTEN_ADDRESS", g.o.Address)
 		g.names.Store(&names)
 	}
-	// What a client could stretch is bounded: what a request may take and, beyond its own time-outs, no connection lives
-	// longer. Ironic speaks HTTP/1.1 only, and so does the gateway.
+	// What a client could stretch is bounded: what a request may take and, beyond its own time-outs, no connection
+	// lives longer. Ironic speaks HTTP/1.1 only, and so does the gateway.
 	server := &http.Server{
 		Handler:           g,
 		TLSConfig:         conf,
@@ -47,7 +47,9 @@ func (g *Gateway) Serve(ctx context.Context, listen net.Listener, conf *tls.Conf
 		MaxHeaderBytes:    maxHeaderBytes,
 		ErrorLog:          slog.NewLogLogger(httpserve.ErrorLog(g.o.Log), slog.LevelWarn),
 	}
-	err := httpserve.Serve(ctx, drainTimeout, httpserve.Server{Name: "gateway", HTTP: server, Listen: listen, MaxConns: maxConns, Cut: g.end})
+	err := httpserve.Serve(ctx, drainTimeout, httpserve.Server{
+		Name: "gateway", HTTP: server, Listen: listen, MaxConns: maxConns, Cut: g.end,
+	})
 	g.Close()
 	// What was cut is over in a moment, and has said by then how it ended.
 	tick := time.NewTicker(time.Millisecond)

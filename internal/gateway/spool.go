@@ -18,7 +18,8 @@ import (
 // smallBody is up to how many bytes a body waits in memory. There is one at a time on each of maxConns connections.
 const smallBody = 64 << 10
 
-// spool is room for large bodies: on disk, so much for all together. Make one with newSpool; it is safe for concurrent use.
+// spool is room for large bodies: on disk, so much for all together. Make one with newSpool; it is safe for
+// concurrent use.
 type spool struct {
 	dir  string
 	most int64 // bytes of one body
@@ -76,9 +77,9 @@ func withBody(r *http.Request, b body) *http.Request {
 	return r
 }
 
-// leavingBody is a body on its way to Ironic. It cannot be sent by a process that does not lead: that may have been paused
-// since it decided, up to this very moment. A request whose body does not come, or not all of it, is one that Ironic does
-// not carry out.
+// leavingBody is a body on its way to Ironic. It cannot be sent by a process that does not lead: that may have been
+// paused since it decided, up to this very moment. A request whose body does not come, or not all of it, is one that
+// Ironic does not carry out.
 type leavingBody struct {
 	io.Reader
 	leading func() bool
@@ -102,9 +103,11 @@ var (
 	errBroken   = errors.New("the body did not come whole")
 )
 
-// receive reads the body of r to its end; until then it must have come. Errors are errTooLarge, errNoRoom when ctx ended
-// before there was room, errBroken when the client did not send all of it, and those of the disk.
-func (g *Gateway) receive(ctx context.Context, w http.ResponseWriter, r *http.Request, until time.Time) (b body, err error) {
+// receive reads the body of r to its end; until then it must have come. Errors are errTooLarge, errNoRoom when ctx
+// ended before there was room, errBroken when the client did not send all of it, and those of the disk.
+func (g *Gateway) receive(
+	ctx context.Context, w http.ResponseWriter, r *http.Request, until time.Time,
+) (b body, err error) {
 	wire, length := http.NewResponseController(w), r.ContentLength
 	_ = wire.SetReadDeadline(until)
 	switch {

@@ -1,9 +1,9 @@
-// Package classify tells what a request means to a real Ironic, in whatever spelling: whether it may start work, on which
-// node, and by which target. It sends nothing and keeps nothing.
+// Package classify tells what a request means to a real Ironic, in whatever spelling: whether it may start work, on
+// which node, and by which target. It sends nothing and keeps nothing.
 //
-// The gate must never let anything round it that a real Ironic would carry out. So a request is suspect as soon as its
-// path could lead to states/provision by any reading, and free only when every reading of its target is a free one. What
-// spellings there are was found by trying them on a real Ironic (e2e holds them).
+// The gate must never let anything round it that a real Ironic would carry out. So a request is suspect as soon as
+// its path could lead to states/provision by any reading, and free only when every reading of its target is a free
+// one. What spellings there are was found by trying them on a real Ironic (e2e holds them).
 package classify
 
 import (
@@ -39,7 +39,7 @@ type Route struct {
 }
 
 // Request reads the head of a request. It errs towards Suspect and Obscure:
-// no request that a real Ironic would take for PUT states/provision passes (GW-7).
+// no request that a real Ironic would take for PUT states/provision passes.
 func Request(r *http.Request) (Class, Route) {
 	if r.URL.Opaque != "" || r.URL.Path == "" || r.URL.Path[0] != '/' {
 		return Obscure, Route{} // "PUT http:v1/nodes/…" is no path, and Ironic takes it
@@ -130,8 +130,9 @@ var nameForm = regexp.MustCompile(`^[A-Za-z0-9._~-]{1,255}$`)
 // takes GET /v1/nodes/ports for something else. Nor does it show host.json where there
 // is a node host. Such nodes are provisioned by their UUIDs.
 var ownWords = map[string]bool{
-	"ports": true, "portgroups": true, "vifs": true, "volume": true, "traits": true, "bios": true, "allocation": true,
-	"history": true, "inventory": true, "firmware": true, "children": true, "vmedia": true, "detail": true, "validate": true,
+	"ports": true, "portgroups": true, "vifs": true, "volume": true, "traits": true, "bios": true, "detail": true,
+	"history": true, "inventory": true, "firmware": true, "children": true, "vmedia": true, "validate": true,
+	"allocation": true,
 }
 
 // canonical reads [v1/]nodes/<ident>/states/provision[/target[/configdrive]], the
@@ -178,7 +179,7 @@ var separators = regexp.MustCompile(`(?:[/\\]|%2[Ff]|%5[Cc])+`)
 
 // ToNode returns r with the node in its path named by its UUID, everything else to the
 // byte as it came: what is sent can start that node alone, whoever bears the name by then
-// (GW-17). r is one that Request calls Suspect, ident what it calls the node. Without a
+//. r is one that Request calls Suspect, ident what it calls the node. Without a
 // UUID it is r.
 func ToNode(r *http.Request, ident, uuid string) *http.Request {
 	if uuid == "" || strings.EqualFold(ident, uuid) {

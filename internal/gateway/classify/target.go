@@ -62,7 +62,9 @@ func (c *candidates) judge() Reading {
 }
 
 // freeTargets start no work, or only end it.
-var freeTargets = map[ironic.Target]bool{ironic.TargetAbort: true, ironic.TargetManage: true, ironic.TargetAdopt: true, ironic.TargetUnhold: true}
+var freeTargets = map[ironic.Target]bool{
+	ironic.TargetAbort: true, ironic.TargetManage: true, ironic.TargetAdopt: true, ironic.TargetUnhold: true,
+}
 
 // Target reads the target of a PUT from its path, its query and its body, nil for none. Ironic merges the three and
 // refuses a target that stands twice; here every one of them counts. Ironic ignores a body of a type that it does not
