@@ -177,10 +177,9 @@ func mayOverrideMethod(r *http.Request) bool {
 // separators part an escaped path as segmentsOf parts the path.
 var separators = regexp.MustCompile(`(?:[/\\]|%2[Ff]|%5[Cc])+`)
 
-// ToNode returns r with the node in its path named by its UUID, everything else to the
-// byte as it came: what is sent can start that node alone, whoever bears the name by then
-// . r is one that Request calls Suspect, ident what it calls the node. Without a
-// UUID it is r.
+// ToNode returns r with the node in its path named by its UUID, everything else to the byte as it came: what is sent
+// can start that node alone, whoever bears the name by then. r is one that Request calls Suspect, ident what it calls
+// the node. Without a UUID it is r.
 func ToNode(r *http.Request, ident, uuid string) *http.Request {
 	if uuid == "" || strings.EqualFold(ident, uuid) {
 		return r
