@@ -53,9 +53,7 @@ func suiteThrough(t *testing.T, o realironic.Options) ironicsuite.Target {
 	t.Helper()
 	i := startIronic(t, o)
 	s := ironicsuite.Server{Client: i.Client(), User: i.User, Password: i.Password, Backdoor: backdoor{i}}
-	// Cases look for nodes that they have just made; who is in the gateway's own list of all
-	// nodes may be as old as LIST_MAX_AGE. TestGW11 and the pages of TestGW1 hold that one.
-	more := []string{roomForAll, "IRONIC_THROTTLE_GATEWAY_LIST_CACHE=false"}
+	more := []string{roomForAll}
 	if o.TLS {
 		own := newCertificate(t)
 		s.Client, s.CAFile = own.client(t), own.file

@@ -39,15 +39,14 @@ func main() {
 
 // users names the packages whose tests get what a package's own tests let live.
 var users = map[string][]string{
-	"pkg/slots":                {"./pkg/admission"},
-	"pkg/fairshare":            {"./pkg/admission"},
-	"pkg/breaker":              {"./pkg/admission"},
-	"pkg/holdoff":              {"./pkg/admission", "./internal/holdfile"},
-	"pkg/sizing":               {"./pkg/admission", "./internal/holdfile"},
-	"pkg/admission":            {"./internal/inventory", "./internal/gateway"},
-	"pkg/disruption":           {"./internal/planner"},
-	"internal/gateway/request": {"./internal/gateway"},
-	"internal/gateway/gate":    {"./internal/gateway"},
+	"pkg/slots":                 {"./pkg/admission"},
+	"pkg/fairshare":             {"./pkg/admission"},
+	"pkg/breaker":               {"./pkg/admission"},
+	"pkg/holdoff":               {"./pkg/admission", "./internal/holdfile"},
+	"pkg/sizing":                {"./pkg/admission", "./internal/holdfile"},
+	"pkg/admission":             {"./internal/inventory", "./internal/gateway"},
+	"pkg/disruption":            {"./internal/planner"},
+	"internal/gateway/classify": {"./internal/gateway"},
 }
 
 // options are what the command line says.

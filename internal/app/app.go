@@ -15,7 +15,7 @@ import (
 	"github.com/ironic-throttle/ironic-throttle/internal/clusterhosts"
 	"github.com/ironic-throttle/ironic-throttle/internal/config"
 	"github.com/ironic-throttle/ironic-throttle/internal/decisionlog"
-	"github.com/ironic-throttle/ironic-throttle/internal/gateway/gate"
+	"github.com/ironic-throttle/ironic-throttle/internal/gateway"
 	"github.com/ironic-throttle/ironic-throttle/internal/inventory"
 	"github.com/ironic-throttle/ironic-throttle/internal/metrics"
 	"github.com/ironic-throttle/ironic-throttle/internal/parts"
@@ -178,7 +178,7 @@ func (a *App) newDecision(o Options) error {
 // newPoller makes what reads Ironic.
 func (a *App) newPoller(c config.Config, m *metrics.Metrics) (err error) {
 	view := &polledView{Controller: a.controller, app: a, metrics: m}
-	a.poller, err = ironic.NewPoller(a.source(), view, ironic.PollerOptions{
+	a.poller, err = ironic.NewPoller(a.client, view, ironic.PollerOptions{
 		Interval: c.View.PollInterval, MaxPause: min(c.View.MaxStale/3, maxPause), Timeout: pollTimeout(c), Now: a.now, Jitter: rand.Float64, Log: a.log,
 	})
 	if err != nil {
@@ -237,7 +237,7 @@ func (a *App) findNode(ctx context.Context, key string) (state string, found boo
 // decision is what servers and gateway ask.
 type decision interface {
 	server.Decider
-	gate.Decider
+	gateway.Decider
 }
 
 // decider is the Controller, or what tells hosts its answers too.

@@ -5,7 +5,6 @@ import (
 	"crypto/tls"
 	"log/slog"
 	"net/http"
-	"time"
 
 	"github.com/ironic-throttle/ironic-throttle/internal/gateway"
 	"github.com/ironic-throttle/ironic-throttle/internal/httpserve"
@@ -27,10 +26,6 @@ func (a *App) newGateway(o Options) (err error) {
 	if err != nil {
 		return err
 	}
-	var nodes gateway.Nodes // stays nil without a list
-	if c.ListCache {
-		nodes = a.nodes
-	}
 	certificates := httpserve.Certificates{
 		Name: "gateway", Log: a.log, Now: a.now,
 		Cert:     httpserve.File{Setting: "IRONIC_THROTTLE_GATEWAY_TLS_CERT_FILE", Path: c.CertFile},
@@ -45,7 +40,7 @@ func (a *App) newGateway(o Options) (err error) {
 		Address: c.Listen,
 		Base:    base, Transport: network, Ironic: a.client, Decider: a.decider(), Leading: a.mayStart,
 		Timeout: c.Timeout, MaxBody: int64(c.MaxBody), SpoolLimit: c.SpoolLimit(),
-		Workers: o.Config.BMOConcurrency, ListMaxAge: o.Config.View.ListMaxAge, Nodes: nodes, ReadCache: c.ReadCache, Observe: a.observes, Forwarded: c.ForwardedHeaders,
+		ListMaxAge: o.Config.View.ListMaxAge, Nodes: a.nodes, Observe: a.observes, Forwarded: c.ForwardedHeaders,
 		Now: a.now, Log: a.log,
 	})
 	return err
@@ -62,37 +57,6 @@ func (a *App) serveGateway(ctx context.Context) error {
 		return nil
 	}
 	return a.gateway.Serve(ctx, a.listeners.gateway, a.gatewayTLS)
-}
-
-// measured is Ironic as the poller reads it: how long it takes for a small list is how
-// the gateway knows that Ironic is slow.
-type measured struct {
-	*ironic.Client
-	report func(begun time.Time, took time.Duration, answered bool)
-}
-
-// List implements ironic.Source.
-func (m measured) List(ctx context.Context, state ironic.State) ([]ironic.Node, error) {
-	begun := time.Now()
-	nodes, err := m.Client.List(ctx, state)
-	m.report(begun, time.Since(begun), err == nil)
-	return nodes, err
-}
-
-// Newest implements ironic.Source.
-func (m measured) Newest(ctx context.Context) ([]ironic.Node, bool, error) {
-	begun := time.Now()
-	nodes, all, err := m.Client.Newest(ctx)
-	m.report(begun, time.Since(begun), err == nil)
-	return nodes, all, err
-}
-
-// source is what the poller reads.
-func (a *App) source() ironic.Source {
-	if a.gateway == nil {
-		return a.client
-	}
-	return measured{a.client, a.gateway.Answered}
 }
 
 // GatewayURL is what BMO's IRONIC_ENDPOINT may name, less /v1; "" without a gateway.

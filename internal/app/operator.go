@@ -133,21 +133,10 @@ func (a *App) lookAtOperator(ctx context.Context) error {
 	a.known.Store(&now)
 	a.tellOperator(before, now.Found, now.err)
 	a.warnOperator(ctx, now.Found)
-	if a.gateway != nil && a.force.Load().config.BMOConcurrency == 0 {
-		a.gateway.SetWorkers(exactly(now.Workers))
-	}
 	if a.ironic == nil || err != nil {
 		return nil
 	}
 	return a.followIronic(ctx, found) // the fresh one, whether or not it tells workers and limit
-}
-
-// exactly is a number that is no estimate; 0 otherwise.
-func exactly(w operator.Workers) int {
-	if w.Estimated {
-		return 0
-	}
-	return w.Count
 }
 
 // tellOperator logs what is new.

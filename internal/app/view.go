@@ -29,7 +29,6 @@ func (v *polledView) Observe(now time.Time, o ironic.Observation) {
 	v.Controller.Observe(now, o)
 	if v.app.gateway != nil { // it alone goes by states that are kept
 		v.app.nodes.Observe(now, o)
-		v.app.gateway.Polled(now, o)
 	}
 }
 

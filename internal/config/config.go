@@ -14,7 +14,7 @@ type Config struct {
 	Mode           Mode   `mapstructure:"mode"`
 	File           string `mapstructure:"config"`         // "" when none was named
 	FileSum        string `mapstructure:"-"`              // SHA-256 of its content as it was read, hexadecimal; "" without one
-	BMOConcurrency int    `mapstructure:"bmoConcurrency"` // GW-19; 0 = unknown
+	BMOConcurrency int    `mapstructure:"bmoConcurrency"` // 0 = unknown
 
 	Limits     Limits     `mapstructure:",squash"`
 	View       View       `mapstructure:",squash"`

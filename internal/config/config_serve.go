@@ -50,10 +50,8 @@ type Gateway struct {
 	KeyFile          string        `mapstructure:"gatewayTlsKeyFile"`
 	ClientCAFile     string        `mapstructure:"gatewayClientCaFile"`     // clients must show a certificate of one of these; needs CertFile
 	Timeout          time.Duration `mapstructure:"gatewayTimeout"`          // of one request, from its first byte to the last of its answer
-	MaxBody          byteSize      `mapstructure:"gatewayMaxBody"`          // of a gated request (GW-8)
-	ForwardedHeaders bool          `mapstructure:"gatewayForwardedHeaders"` // add X-Forwarded-* (GW-1)
-	ListCache        bool          `mapstructure:"gatewayListCache"`        // answer BMO's capacity list from the list of all nodes (GW-11)
-	ReadCache        bool          `mapstructure:"gatewayReadCache"`        // answer the reads that a refused host repeats (GW-18)
+	MaxBody          byteSize      `mapstructure:"gatewayMaxBody"`          // of a gated request
+	ForwardedHeaders bool          `mapstructure:"gatewayForwardedHeaders"` // add X-Forwarded-*
 }
 
 // SpoolLimit bounds all large bodies together, bytes.

@@ -14,7 +14,7 @@ func gateway(name, text string) string { return envPrefix + "GATEWAY_" + name + 
 
 func TestGatewayDefaults(t *testing.T) {
 	c, warnings, err := load(t, gateway("LISTEN_ADDRESS", ""))
-	want := Gateway{Timeout: 2 * time.Minute, MaxBody: 64 << 20, ListCache: true, ReadCache: true}
+	want := Gateway{Timeout: 2 * time.Minute, MaxBody: 64 << 20}
 	if diff := cmp.Diff(want, c.Gateway); diff != "" || err != nil || warnings != nil {
 		t.Errorf("error %v, warnings %q (-want +got):\n%s", err, warnings, diff)
 	}

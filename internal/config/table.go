@@ -41,7 +41,7 @@ var limitRows = []setting{
 	{name: envPrefix + "LIMIT_MODE", def: "fixed", basic: true, rule: oneOf(LimitFixed, LimitAdaptive),
 		help: "fixed: the limit is as it is set; adaptive: what is set is the highest one, and the throttle finds the limit below it from how boots go"},
 	{name: nameConcurrency, lenient: true, rule: whole(1, math.MaxInt),
-		help: "BMO's workers: compared with the limit; a quarter of them may wait in the gateway until a slot is free; unset with " +
+		help: "BMO's workers: compared with the limit; unset with " +
 			"IRONIC_THROTTLE_KUBERNETES=on: as BMO's Deployment says"},
 	{name: namePoolLimits, hot: true, pairs: "rack1=8,rack2=12", basic: true, rule: poolPairs,
 		help: "slots of conductor groups, each within the total"},

@@ -62,12 +62,6 @@ var serveRows = []setting{
 		help: "largest body (and 64 KiB beside) of a request that the gateway has to read: one that starts work on a host; all " +
 			"that wait on disk take at most 16 times as much"},
 	{name: envPrefix + "GATEWAY_FORWARDED_HEADERS", def: "false", rule: yesNo, help: "the gateway tells Ironic in X-Forwarded-* who asked"},
-	{name: envPrefix + "GATEWAY_LIST_CACHE", def: "true", rule: yesNo,
-		help: "the gateway answers the list that BMO asks for before each start from its own list of all nodes, at most " +
-			"IRONIC_THROTTLE_LIST_MAX_AGE old"},
-	{name: envPrefix + "GATEWAY_READ_CACHE", def: "true", rule: yesNo,
-		help: "the gateway answers the reads that a refused host repeats from the last answer, while nothing is written to its " +
-			"node and no poll shows it changed"},
 }
 
 var kubernetesRows = []setting{

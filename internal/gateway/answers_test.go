@@ -102,20 +102,3 @@ func TestGW12_TheNoOfIronicIsNotAddedTo(t *testing.T) {
 		}
 	})
 }
-
-func TestGW12_ATruncatedNoOfIronicIsNoWholeOne(t *testing.T) {
-	for _, text := range []string{
-		"HTTP/1.1 401 Unauthorized\r\nContent-Length: 20\r\n\r\n{\"half\":",
-		"HTTP/1.1 401 Unauthorized\r\nTransfer-Encoding: chunked\r\n\r\n8\r\n{\"half\":\r\n",
-	} {
-		says := func(http.Handler) http.Handler {
-			return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { cutWith(w, r, text) })
-		}
-		playWired(t, options{limit: 1, nodes: 1}, says, func(w *wired) {
-			c := w.call(w.putText(0, ironic.TargetActive))
-			if resp, body, err := c.answer(http.MethodPut); err == nil && resp.StatusCode < 500 {
-				w.Errorf("%.80q: %s %.40q for a whole answer", text, resp.Status, strings.TrimSpace(body))
-			}
-		})
-	}
-}

@@ -14,6 +14,9 @@ import (
 	"github.com/ironic-throttle/ironic-throttle/pkg/ironic"
 )
 
+// active is the body of a PUT that starts work.
+const active = `{"target":"active"}`
+
 const chunked = "Transfer-Encoding: chunked"
 
 // A body that a client breaks is the client's error: 400, no failure of Ironic's, and no
@@ -75,30 +78,6 @@ func TestABrokenBodyIsTheClientsError(t *testing.T) {
 			})
 		})
 	}
-}
-
-// One that goes away in the middle of its body leaves nothing behind either.
-func TestAClientThatGoesAwayInItsBodyIsNoFailureOfIronics(t *testing.T) {
-	log := &journal{}
-	playWired(t, options{limit: 1, nodes: 1, gate: func(o *gateway.Options) { o.Log = log.logger() }}, nil, func(w *wired) {
-		w.letIn()
-		for _, text := range []string{
-			requestText("PUT", "/v1/nodes/x/maintenance", -1, "9\r\n{}", chunked), requestText("PUT", "/v1/nodes/x/maintenance", 1<<20, "{"),
-			requestText("PUT", "/v1/nodes/x/maintenance", 9, "{"), requestText("PUT", w.provision(0), -1, "9\r\n{}", chunked),
-		} {
-			c := w.call(text)
-			synctest.Wait()
-			_ = c.Close()
-			synctest.Wait()
-		}
-		if got := w.gate.Stats(); got.Failed != 0 || got.InFlight != 0 {
-			t.Errorf("%+v", got)
-		}
-		for _, level := range []string{"ERROR", "WARN", "INFO"} {
-			log.want(t, level, 0)
-		}
-		w.roomIsFree()
-	})
 }
 
 // A client whose body stops is told so; an Ironic that takes no more of it is late.

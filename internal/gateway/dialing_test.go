@@ -10,7 +10,6 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/ironic-throttle/ironic-throttle/internal/rig/fakeironic"
 	"github.com/ironic-throttle/ironic-throttle/pkg/ironic"
 )
 
@@ -50,25 +49,6 @@ func TestGW3_WhoGoesWhileIronicIsDialedIsNotSent(t *testing.T) {
 		_ = c.Close()
 		synctest.Wait()
 		w.occupied(0)
-		w.notSent()
-	})
-}
-
-func TestGW3_WhoGoesWhileIronicHasNoRoomIsNotSent(t *testing.T) {
-	playWired(t, options{limit: 1, nodes: 1}, nil, func(w *wired) {
-		w.letIn()
-		restore := w.fault(fakeironic.Fault{Trouble: fakeironic.Slow, Delay: 10 * time.Second, Path: "/v1/drivers"})
-		for range upstreamConns {
-			w.call(getText("/v1/drivers"))
-		}
-		synctest.Wait()
-		c := w.call(w.putText(0, ironic.TargetActive))
-		<-time.After(time.Second)
-		w.occupied(1)
-		_ = c.Close()
-		synctest.Wait()
-		w.occupied(0)
-		restore()
 		w.notSent()
 	})
 }

@@ -88,20 +88,6 @@ func TestGW3_AHeldSlotNeedsNoFetch(t *testing.T) {
 	}
 }
 
-// The same for a client that is not known yet: its credentials are looked at first.
-func TestGW3_AFreeTargetOfAStrangerIsNotRefusedForWantOfRoom(t *testing.T) {
-	for target, state := range free {
-		playWired(t, options{limit: 1, nodes: 2, state: state}, nil, func(w *wired) {
-			w.fault(fakeironic.Fault{Trouble: fakeironic.Slow, Delay: maxAge + 10*time.Second, Path: "/v1/drivers"})
-			for range upstreamConns {
-				w.call(getText("/v1/drivers"))
-			}
-			synctest.Wait()
-			w.call(w.putText(0, target)).notOurs(string(target))
-		})
-	}
-}
-
 // unhold is as free as abort (GW-3).
 func TestGW3_AnUnholdIsNotRefusedForBeingSlow(t *testing.T) {
 	newest := func(o *fakeironic.Options) { o.API.MaxMinor = 96 }
@@ -120,7 +106,7 @@ func TestGW3_AFreeTargetAsksNobody(t *testing.T) {
 	play(t, options{limit: 1, nodes: 1, state: ironic.CleanWait}, func(s *stage) {
 		path := "/v1/nodes/" + s.uuids[0] + "/states/provision"
 		const abort = `{"target": "abort"}`
-		long := abort + strings.Repeat(" ", 4<<10-len(abort))
+		long := abort + strings.Repeat(" ", smallBody-len(abort))
 		for _, row := range []struct {
 			path, body string
 			reads      int
@@ -132,21 +118,7 @@ func TestGW3_AFreeTargetAsksNobody(t *testing.T) {
 			}
 		}
 		if n := s.gate.Stats(); n.Free != 4 || n.Gated != 0 {
-			t.Errorf("%+v", n.Counts)
-		}
-	})
-}
-
-// As nothing has to be known of how it ends, it ends with its client.
-func TestGW3_AFreeTargetEndsWithItsClient(t *testing.T) {
-	play(t, options{limit: 1, nodes: 1, state: ironic.CleanWait}, func(s *stage) {
-		s.fault(fakeironic.Fault{Trouble: fakeironic.Slow, Delay: 30 * time.Second, Requests: "put"})
-		r, cancel := canceled(putRequest(s.uuids[0], ironic.TargetAbort))
-		time.AfterFunc(time.Second, cancel)
-		begin := time.Now()
-		s.do(r)
-		if took := time.Since(begin); took != time.Second {
-			t.Errorf("it took %v", took)
+			t.Errorf("%+v", n)
 		}
 	})
 }

@@ -43,7 +43,7 @@ func TestGW2_EveryTargetThatStartsWorkIsGated(t *testing.T) {
 			s.controller.IsReady(time.Now(), api.Ask{Name: "somebody", Op: api.OpProvision})
 			s.put(0, row.target).refused(api.ReasonFull)
 			if n := s.gate.Stats(); n.Gated != 1 || n.Refused != 1 || n.Free != 0 {
-				t.Errorf("%q: %+v", row.target, n.Counts)
+				t.Errorf("%q: %+v", row.target, n)
 			}
 		})
 	}
@@ -227,8 +227,8 @@ func TestGW9_RefusedConnectionIs502AndNeverSent(t *testing.T) {
 
 func TestGW9_NoFetchNoYes(t *testing.T) {
 	play(t, options{limit: 1, nodes: 1}, func(s *stage) {
-		mend := s.fault(fakeironic.Fault{Trouble: fakeironic.Refuse, Requests: "node"})
 		s.letIn()
+		mend := s.fault(fakeironic.Fault{Trouble: fakeironic.Refuse, Requests: "node"})
 		s.put(0, ironic.TargetActive).want(http.StatusBadGateway)
 		mend()
 		s.put(0, ironic.TargetActive).want(http.StatusAccepted)

@@ -26,7 +26,7 @@ type tester interface {
 	Errorf(format string, args ...any)
 }
 
-// lab is a gateway with both caches in front of a fake Ironic, at the times that the test
+// lab is a gateway with a list of all nodes in front of a fake Ironic, at the times that the test
 // says, or, in a bubble, at those of time.Now.
 type lab struct {
 	tester
@@ -38,7 +38,6 @@ type lab struct {
 	poller     *ironic.Poller
 	gate       *gateway.Gateway
 	uuids      []string
-	polled     func(ironic.Observation) // hears of a poll in the gateway's stead; nil: the gateway does
 }
 
 // Observe tells everybody who wants to know of a poll.
@@ -50,22 +49,13 @@ type everybody struct {
 func (e everybody) Observe(now time.Time, o ironic.Observation) {
 	e.Controller.Observe(now, o)
 	e.l.nodes.Observe(now, o)
-	if e.l.polled != nil {
-		e.l.polled(o)
-		return
-	}
-	e.l.gate.Polled(now, o)
 }
 
 type labOptions struct {
 	start time.Time // zero: by time.Now
 	limit int       // slots
-	edit  func(*admission.Config)
 	fake  func(*fakeironic.Options)
 	gate  func(*gateway.Options)
-	poll  func(*ironic.PollerOptions)
-	hurry bool                                // it polls when the decision asks for it, as in production
-	slow  func(r *http.Request) time.Duration // how long Ironic takes, in a bubble
 }
 
 // newLab has given no slot yet; settle makes it ready to.
@@ -84,7 +74,7 @@ func newLab(t tester, o labOptions) *lab {
 		t.Fatal(err)
 	}
 	l.ironic, l.uuids = fakeironic.NewServer(world, l.now), world.Idents()
-	l.wire = &wire{next: l.ironic.Transport(), slow: o.slow}
+	l.wire = &wire{next: l.ironic.Transport()}
 	client, err := ironic.NewClient(ironic.Settings{
 		Endpoint: "http://ironic", Transport: l.wire,
 	})
@@ -93,9 +83,6 @@ func newLab(t tester, o labOptions) *lab {
 	}
 	cfg := admission.DefaultConfig()
 	cfg.Slots.Total, cfg.Slots.StuckCap = max(o.limit, 1), 0
-	if o.edit != nil {
-		o.edit(&cfg)
-	}
 	if l.controller, err = admission.New(cfg, l.now()); err != nil {
 		t.Fatal(err)
 	}
@@ -107,7 +94,7 @@ func newLab(t tester, o labOptions) *lab {
 	opts := gateway.Options{
 		Base: &url.URL{Scheme: "http", Host: "ironic"}, Transport: l.wire, Ironic: client, Decider: l.controller,
 		Timeout: time.Minute, MaxBody: 1 << 20, SpoolLimit: 4 << 20, ListMaxAge: time.Minute, Now: l.now,
-		Nodes: l.nodes, ReadCache: true,
+		Nodes: l.nodes,
 	}
 	if o.gate != nil {
 		o.gate(&opts)
@@ -116,9 +103,6 @@ func newLab(t tester, o labOptions) *lab {
 		t.Fatal(err)
 	}
 	poll := ironic.PollerOptions{Interval: 5 * time.Second, Now: l.now}
-	if o.poll != nil {
-		o.poll(&poll)
-	}
 	if l.poller, err = ironic.NewPoller(client, everybody{l.controller, l}, poll); err != nil {
 		t.Fatal(err)
 	}
@@ -238,5 +222,11 @@ func requestOf(raw string) *http.Request {
 	if err != nil {
 		return nil
 	}
+	return r
+}
+
+// named is r with a version of the API that knows names.
+func named(r *http.Request) *http.Request {
+	r.Header.Set(version, "1.81")
 	return r
 }

@@ -11,22 +11,10 @@ const (
 	graceTimeout = 10 * time.Second
 	upstreamIdle = 5 * time.Second
 
-	upstreamConns = 64 // GW-13
+	upstreamConns = 48 // GW-13
 	streamedConns = 16
 	smallBody     = 64 << 10
 	beside        = 64 << 10 // GW-8
-
-	workersAPlace = 4 // GW-19
-	maxQueued     = 12 * time.Second
-	queueTick     = 100 * time.Millisecond
-
-	listConns    = 8 // GW-11
-	listPatience = 3 * time.Second
-	turnPatience = time.Second / 10
-
-	waitFor        = 150 * time.Second // GW-18
-	readMaxAge     = 150 * time.Second
-	observedMaxAge = 30 * time.Second
 
 	drainTimeout = 4 * time.Second
 	cutTimeout   = 500 * time.Millisecond

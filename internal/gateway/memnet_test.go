@@ -2,15 +2,12 @@ package gateway_test
 
 import (
 	"context"
-	"errors"
 	"io"
 	"net"
 	"os"
 	"sync"
 	"sync/atomic"
 	"syscall"
-	"testing"
-	"testing/synctest"
 	"time"
 )
 
@@ -191,54 +188,3 @@ func (p *plug) SetReadDeadline(t time.Time) error  { return p.set(func() { p.own
 func (p *plug) SetWriteDeadline(t time.Time) error { return p.set(func() { p.own.write = t }) }
 func (p *plug) LocalAddr() net.Addr                { return &net.TCPAddr{} }
 func (p *plug) RemoteAddr() net.Addr               { return &net.TCPAddr{} }
-
-// The rules that net/http relies on.
-func TestNetworkInMemory(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		n := newNetwork()
-		near, far := pair(t, n)
-		if wrote, err := near.Write(make([]byte, window)); wrote != window || err != nil {
-			t.Fatalf("%d, %v", wrote, err)
-		}
-		_ = near.SetWriteDeadline(time.Now().Add(time.Second))
-		if wrote, err := near.Write([]byte("x")); wrote != 0 || !errors.Is(err, os.ErrDeadlineExceeded) {
-			t.Errorf("beyond the window: %d, %v", wrote, err)
-		}
-		go func() {
-			<-time.After(time.Minute)
-			_ = near.SetReadDeadline(time.Unix(1, 0)) // as net/http breaks off a read
-		}()
-		if got, err := near.Read(make([]byte, 1)); got != 0 || !errors.Is(err, os.ErrDeadlineExceeded) {
-			t.Errorf("nothing to read: %d, %v", got, err)
-		}
-		_ = near.Close()
-		if text, err := io.ReadAll(far); len(text) != window || err != nil {
-			t.Errorf("what was sent before the end: %d, %v", len(text), err)
-		}
-		if _, err := far.Write([]byte("x")); !errors.Is(err, syscall.ECONNRESET) {
-			t.Errorf("to nobody: %v", err)
-		}
-		_ = near.Close()
-		if n.open.Load() != 0 || n.dialed.Load() != 1 {
-			t.Errorf("%d of %d open", n.open.Load(), n.dialed.Load())
-		}
-		_ = n.Close()
-		if _, err := n.dial(t.Context(), "", ""); !errors.Is(err, syscall.ECONNREFUSED) {
-			t.Errorf("nobody listens: %v", err)
-		}
-	})
-}
-
-func pair(t *testing.T, n *network) (near, far net.Conn) {
-	t.Helper()
-	accepted := make(chan net.Conn, 1)
-	go func() {
-		c, _ := n.Accept()
-		accepted <- c
-	}()
-	near, err := n.dial(t.Context(), "", "")
-	if err != nil {
-		t.Fatal(err)
-	}
-	return near, <-accepted
-}

@@ -100,16 +100,6 @@ func TestGW8_WhoFindsNoRoomForItsBodySeesTheRefusal(t *testing.T) {
 	})
 }
 
-// Also where there is much more than the cap.
-func TestGW8_WhoWritesFarTooMuchBeforeItReadsSeesThe413(t *testing.T) {
-	for _, chunked := range []bool{false, true} {
-		playWired(t, options{limit: 1, nodes: 1}, nil, func(w *wired) {
-			c := w.call(bodyText(w.provision(0), strings.Repeat(" ", 4<<20), chunked))
-			c.want(http.StatusRequestEntityTooLarge, 0)
-		})
-	}
-}
-
 // Who is not let in sees Ironic's 401 also when it writes all before it reads: a token
 // may only be too old.
 func TestGW12_WhoWritesAllBeforeItReadsSeesThe401(t *testing.T) {

@@ -131,8 +131,8 @@ func TestGW17_ANameIsNotBelievedWhereIronicCannotBeAsked(t *testing.T) {
 		}
 		s.put(0, ironic.TargetInspect) // by its UUID it passes: its slot is its own
 		mend()
-		if puts, _ := s.wire.sent(); puts != 3 {
-			t.Errorf("%d PUTs reached Ironic, want 3", puts)
+		if puts, _ := s.wire.sent(); puts != 1 {
+			t.Errorf("%d more PUTs reached Ironic, want 1", puts)
 		}
 	})
 }

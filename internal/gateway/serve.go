@@ -30,11 +30,26 @@ const (
 // or the listener fails; then it gives requests in flight 4 s, closes the gateway,
 // and returns: nil, or what went wrong.
 func (g *Gateway) Serve(ctx context.Context, listen net.Listener, conf *tls.Config) error {
-	if g.address != "" && conf == nil { // with TLS the browser itself holds the name against the certificate
-		names := httpserve.NamesOf(listen, "IRONIC_THROTTLE_GATEWAY_LISTEN_ADDRESS", g.address)
+	if g.o.Address != "" && conf == nil { // with TLS the browser itself holds the name against the certificate
+		names := httpserve.NamesOf(listen, "IRONIC_THROTTLE_GATEWAY_LISTEN_ADDRESS", g.o.Address)
 		g.names.Store(&names)
 	}
-	err := httpserve.Serve(ctx, drainTimeout, httpserve.Server{Name: "gateway", HTTP: g.newHTTP(conf), Listen: listen, MaxConns: maxConns, Cut: g.proxy.Close})
+	// What a client could stretch is bounded: what a request may take and, beyond its own time-outs, no connection
+	// lives longer. Ironic speaks HTTP/1.1 only, and so does the gateway.
+	server := &http.Server{
+		Handler:           g,
+		TLSConfig:         conf,
+		TLSNextProto:      map[string]func(*http.Server, *tls.Conn, http.Handler){},
+		ReadHeaderTimeout: readHeaderTimeout,
+		ReadTimeout:       g.longest,
+		WriteTimeout:      g.longest,
+		IdleTimeout:       idleTimeout,
+		MaxHeaderBytes:    maxHeaderBytes,
+		ErrorLog:          slog.NewLogLogger(httpserve.ErrorLog(g.o.Log), slog.LevelWarn),
+	}
+	err := httpserve.Serve(ctx, drainTimeout, httpserve.Server{
+		Name: "gateway", HTTP: server, Listen: listen, MaxConns: maxConns, Cut: g.end,
+	})
 	g.Close()
 	// What was cut is over in a moment, and has said by then how it ended.
 	tick := time.NewTicker(time.Millisecond)
@@ -47,23 +62,4 @@ func (g *Gateway) Serve(ctx context.Context, listen net.Listener, conf *tls.Conf
 		}
 	}
 	return err
-}
-
-// newHTTP bounds everything that a client could stretch: what a request may take
-// and, beyond its own time-outs, no connection of it lives longer. Ironic speaks
-// HTTP/1.1 only, and so does the gateway.
-func (g *Gateway) newHTTP(conf *tls.Config) *http.Server {
-	s := &http.Server{
-		Handler:           g,
-		TLSConfig:         conf,
-		TLSNextProto:      map[string]func(*http.Server, *tls.Conn, http.Handler){},
-		ReadHeaderTimeout: readHeaderTimeout,
-		ReadTimeout:       g.longest,
-		WriteTimeout:      g.longest,
-		IdleTimeout:       idleTimeout,
-		MaxHeaderBytes:    maxHeaderBytes,
-		ErrorLog:          slog.NewLogLogger(httpserve.ErrorLog(g.log), slog.LevelWarn),
-	}
-	s.RegisterOnShutdown(g.gate.Close)
-	return s
 }

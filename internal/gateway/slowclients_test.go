@@ -23,12 +23,9 @@ func (w *wired) roomIsFree() {
 	var all sync.WaitGroup
 	for n := range upstreamConns {
 		r := newRequest(http.MethodGet, "/v1/held", "")
-		switch {
-		case n < streamedConns:
+		if n < streamedConns {
 			r = newRequest(http.MethodPatch, "/v1/held", "{}")
 			r.ContentLength = -1
-		case n < streamedConns+listConns && w.serving.Err() == nil: // a closed gateway has no turns
-			r = get(capacityPath)
 		}
 		r.Header.Set("X-Hold", "yes")
 		all.Go(func() { w.do(r).want(http.StatusOK) })
@@ -165,7 +162,7 @@ func (w *wired) besideTheSilent(count int, text string, within time.Duration) {
 		w.Errorf("refused for %q", got)
 	}
 	w.pass(timeout + maxAge + 2*graceTimeout)
-	if got := w.gate.Stats(); got.InFlight != 0 || got.MemoryBytes != 0 || got.DiskBytes != 0 {
+	if got := w.gate.Stats(); got.InFlight != 0 || got.DiskBytes != 0 {
 		w.Errorf("still there in the end: %+v", got)
 	}
 	w.roomIsFree()
@@ -182,16 +179,16 @@ func TestGW13_WhoIsNotLetInKeepsNobodyOut(t *testing.T) {
 
 // Nor is a byte of its body kept.
 func TestGW12_WhoIsNotLetInTakesNoRoomForItsBody(t *testing.T) {
-	for _, length := range []int{smallBody, 1 << 20} {
+	for _, length := range []int{smallBody + 1, 1 << 20} {
 		playWired(t, options{limit: 1, nodes: 1}, bouncer(1), func(w *wired) {
 			w.call(requestText(http.MethodPut, w.provision(0), length, "{", bad))
 			synctest.Wait()
-			if got := w.gate.Stats(); got.MemoryBytes != 0 || got.DiskBytes != 0 {
+			if got := w.gate.Stats(); got.DiskBytes != 0 {
 				w.Errorf("of %d bytes: %+v", length, got)
 			}
 			w.call(requestText(http.MethodPut, w.provision(0), length, "{", good))
 			synctest.Wait()
-			if got := w.gate.Stats(); got.MemoryBytes+got.DiskBytes != int64(length) {
+			if got := w.gate.Stats(); got.DiskBytes != int64(length) {
 				w.Errorf("of %d bytes of who is let in: %+v", length, got)
 			}
 		})

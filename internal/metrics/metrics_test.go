@@ -48,12 +48,10 @@ func example(t *testing.T) Sources {
 			},
 		},
 		Gateway: func() gateway.Stats {
-			var s gateway.Stats
-			s.Passed, s.Free, s.Gated, s.Obscure, s.Refused, s.Failed, s.Waited, s.ListHits = 1, 2, 3, 4, 5, 6, 7, 8
-			s.ListPasses = map[string]uint64{"head": 9, "unknown": 10, "unavailable": 11, "marker": 12}
-			s.ReadHits, s.ReadMisses, s.InFlight, s.Waiting, s.WaitingLimit, s.Places = 13, 14, 15, 16, 17, 18
-			s.MemoryBytes, s.DiskBytes, s.MemoryLimit, s.DiskLimit, s.ReadBytes, s.ReadLimit = 19, 20, 21, 22, 23, 24
-			return s
+			return gateway.Stats{
+				Passed: 1, Free: 2, Gated: 3, Obscure: 4, Refused: 5, Failed: 6, ListHits: 8, ListMisses: 9,
+				InFlight: 15, DiskBytes: 20, DiskLimit: 22,
+			}
 		},
 		Planned: func() *api.PlanRunning { return &api.PlanRunning{Stuck: true} },
 		Certificates: map[string]func() time.Time{

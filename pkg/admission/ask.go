@@ -94,15 +94,6 @@ func (c *Controller) Forward(now time.Time, asked api.Ask, target ironic.Target)
 	return c.conclude(now, &f, d), pass
 }
 
-// Foresee is what Forward would answer. It changes nothing.
-func (c *Controller) Foresee(now time.Time, asked api.Ask, target ironic.Target) api.Answer {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	asked.Op = target.Op()
-	f, d := c.decide(now, c.identify(asked, true), true)
-	return c.answer(d, &f)
-}
-
 // HasSlot reports whether the host of a node's UUID holds a slot, or its node is at work in a view that is not too old.
 func (c *Controller) HasSlot(now time.Time, uuid string) bool {
 	c.mu.Lock()

@@ -163,10 +163,6 @@ var forwards = []situation{
 		ask a provision               => granted
 		ironic b deploy_hold; put p b unhold => granted 2/1
 		ask c provision               => full`},
-	{"a target that starts nothing needs no slot", "limit=1", `
-		ask a provision               => granted
-		foresee a active              => held-slot
-		foresee b active              => full 1/1 queue=`},
 	{"in mode observe the PUT of a host with a slot is noted, though enforce would refuse it", "observe limit=4 holdoff=1h", `
 		ironic a active; ask a deprovision; ironic a deleting; +5s poll; ironic a cleaning; +5s poll
 		ironic a clean_failed error=x; +1m poll; ask a deprovision => granted

@@ -78,7 +78,7 @@ func (s *stage) dry(host, line string) (result string, err error) {
 	s.Vacancy(s.now)
 	s.Stands(s.now, namespace, name, nodes.UUID(host))
 	s.HasSlot(s.now, nodes.UUID(host))
-	if _, err = s.all("foresee " + host + " active; ask " + host + " provision dry"); err != nil || line[:3] != "ask" {
+	if _, err = s.all("ask " + host + " provision dry"); err != nil || line[:3] != "ask" {
 		return "", err
 	}
 	return s.all(line + " dry")

@@ -129,7 +129,6 @@ func (s *stage) all(lines string) (result string, err error) {
 //
 //	ask HOSTS OP […]       asks; the result is the reason
 //	put P HOSTS TARGET […] a PUT of the gateway; then sent P, and answered P CODE, broken P or unsent P
-//	foresee HOSTS TARGET   what a PUT would be answered
 //	ironic HOSTS STATE […] Ironic moves nodes, see nodes.Move
 //	poll [N]               N complete polls; send is one that is not answered yet, come answers it; fail TEXT: one failed
 //	cluster HOSTS […]      the cluster shows BareMetalHosts; gone deletes them, left: BMO leaves them alone from now on
@@ -147,8 +146,7 @@ func (s *stage) do(words []string) (string, error) {
 	}
 	verb, words := words[0], words[1:]
 	each, ok := map[string]func(string, []string) (string, error){
-		"ask":     func(host string, w []string) (string, error) { return s.ask(host, w) },
-		"foresee": func(host string, w []string) (string, error) { return s.foresee(host, w) },
+		"ask": func(host string, w []string) (string, error) { return s.ask(host, w) },
 		"ironic": func(host string, w []string) (string, error) {
 			return "", s.ironic.Move(s.now, host, w[0], w[1:]...)
 		},
@@ -283,12 +281,6 @@ func (s *stage) ask(host string, words []string) (string, error) {
 	ask.Op = api.Op(words[0])
 	s.last = s.IsReady(s.now, ask)
 	return string(s.last.Reason), nil
-}
-
-func (s *stage) foresee(host string, words []string) (string, error) {
-	ask, err := s.question(host, words[1:])
-	s.last = s.Foresee(s.now, ask, ironic.Target(words[0]))
-	return string(s.last.Reason), err
 }
 
 func (s *stage) put(name, host string, words []string) (string, error) {

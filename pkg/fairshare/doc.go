@@ -7,7 +7,8 @@
 // where tags are equal, and moves its tag on:
 //
 //	a slot for tenant t:                     V = max(V, f of t), then f of t += 1 / weight of t
-//	when it ends:                            f of t += (time held / mean time held - 1) / weight of t
+//	when it ends:                            f of t += (time held / mean time held - 1) / weight of t,
+//	                                         where the quotient is 0.5 at least and 4 at most
 //	a tenant with nobody in line then:       f = max(f, V), so that absence earns nothing
 //
 // Within a tenant the host with the least key is first, and of equal keys the one that came first:

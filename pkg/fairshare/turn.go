@@ -274,7 +274,7 @@ func (o *Order) SlotEnded(now time.Time, h *slots.Host, s *slots.Slot, how slots
 		default:
 			held := now.Sub(s.Since)
 			if o.pace.mean > 0 {
-				o.tenantOf(h, true).f += s.Paid * (min(float64(held)/float64(o.pace.mean), 4) - 1)
+				o.tenantOf(h, true).f += s.Paid * (min(max(float64(held)/float64(o.pace.mean), 0.5), 4) - 1)
 			}
 			o.pace.end(held)
 		}

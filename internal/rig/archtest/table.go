@@ -78,25 +78,13 @@ var table = map[string]imports{
 	"internal/server":    {house: []string{"internal/httpserve", "internal/nearest", "internal/page", "pkg/admission", "pkg/snapshot", "pkg/api"}, tests: []string{"internal/metrics", "go.yaml.in/yaml/v3"}},
 	"internal/metrics":   {house: []string{"internal/gateway", "pkg/ironic", "pkg/snapshot", "pkg/api"}, outside: []string{prometheus}},
 	"internal/gateway": {
-		house: []string{
-			"internal/gateway/cache", "internal/gateway/gate", "internal/gateway/proxy", "internal/gateway/request", "internal/gateway/spool",
-			"internal/httpserve", "internal/inventory", "internal/logging", "pkg/ironic",
-		},
-		tests: []string{"pkg/admission", "pkg/api"},
-	},
-	"internal/gateway/request": {house: []string{"pkg/ironic"}, tests: []string{"internal/gateway", "pkg/admission", "pkg/api"}},
-	"internal/gateway/spool":   {outside: []string{"golang.org/x/sync/semaphore"}},
-	"internal/gateway/proxy": {
-		house:   []string{"internal/gateway/request", "internal/gateway/spool", "internal/logging", "pkg/ironic"},
+		house:   []string{"internal/gateway/classify", "internal/httpserve", "internal/inventory", "internal/logging", "pkg/admission", "pkg/ironic", "pkg/api"},
 		outside: []string{"golang.org/x/sync/semaphore"},
 	},
-	"internal/gateway/cache": {
-		house:   []string{"internal/gateway/proxy", "internal/gateway/request", "internal/inventory", "internal/logging", "pkg/ironic"},
-		outside: []string{"golang.org/x/sync/semaphore"},
-	},
-	"internal/parts":       {},
-	"internal/planner":     {house: []string{"pkg/disruption", "pkg/api"}},
-	"internal/decisionlog": {house: []string{"pkg/admission", "pkg/slots", "pkg/ironic", "pkg/api"}},
+	"internal/gateway/classify": {house: []string{"pkg/ironic"}, tests: []string{"internal/gateway", "pkg/admission", "pkg/api"}},
+	"internal/parts":            {},
+	"internal/planner":          {house: []string{"pkg/disruption", "pkg/api"}},
+	"internal/decisionlog":      {house: []string{"pkg/admission", "pkg/slots", "pkg/ironic", "pkg/api"}},
 	"internal/clusterhosts": {
 		house: []string{
 			"internal/config", "internal/decisionlog", "internal/kube/events", "internal/kube/hosts", "internal/logging",
@@ -104,15 +92,9 @@ var table = map[string]imports{
 		},
 		tests: []string{"internal/kube"},
 	},
-	"internal/gateway/gate": {
-		house: []string{
-			"internal/gateway/proxy", "internal/gateway/request", "internal/gateway/spool", "internal/inventory", "internal/logging",
-			"pkg/admission", "pkg/ironic", "pkg/api",
-		},
-	},
 	"internal/app": {
 		house: []string{
-			"internal/clusterhosts", "internal/config", "internal/decisionlog", "internal/disrupt", "internal/gateway", "internal/gateway/gate", "internal/holdfile", "internal/httpserve", "internal/inventory", "internal/logging", "internal/metrics", "internal/parts", "internal/planner", "internal/server",
+			"internal/clusterhosts", "internal/config", "internal/decisionlog", "internal/disrupt", "internal/gateway", "internal/holdfile", "internal/httpserve", "internal/inventory", "internal/logging", "internal/metrics", "internal/parts", "internal/planner", "internal/server",
 			"internal/kube", "internal/kube/access", "internal/kube/events", "internal/kube/fleet", "internal/kube/holds", "internal/kube/hosts", "internal/kube/irso", "internal/kube/leader", "internal/kube/operator", "internal/kube/work",
 			"pkg/admission", "pkg/disruption", "pkg/slots", "pkg/breaker", "pkg/holdoff", "pkg/sizing", "pkg/snapshot", "pkg/ironic", "pkg/api",
 		},

@@ -49,6 +49,9 @@ func (x *tester) do(method, path string, options ...func(*call)) answer {
 	c := call{method: method, path: path, header: http.Header{}}
 	c.header.Set(versionHeader, x.maxVersion())
 	c.header.Set("Accept", "application/json")
+	if x.target.Gateway { // its own list of all nodes may be older than what a case has just made
+		c.header.Set("Cache-Control", "no-cache")
+	}
 	for _, o := range options {
 		o(&c)
 	}

@@ -96,7 +96,8 @@ func (w *world) firstLaw(r *replica, h *host, before refusal) {
 	}
 }
 
-// partsLaw: while hosts of both tenants ask for slots, the tenants get as many.
+// partsLaw: while hosts of both tenants ask for slots, the tenants get about as many: a slot costs its time, and at least half of
+// the mean.
 func (w *world) partsLaw(r *replica, h *host) {
 	others := func(of string) bool {
 		for _, x := range w.hosts {
@@ -114,7 +115,7 @@ func (w *world) partsLaw(r *replica, h *host) {
 		r.parts -= 2
 	}
 	w.tally.PeakParts = max(w.tally.PeakParts, r.parts, -r.parts)
-	if most := 6; w.tally.PeakParts > most {
+	if most := 8; w.tally.PeakParts > most {
 		w.failf("one tenant got %d slots more than the other while both asked", w.tally.PeakParts)
 	}
 }

@@ -1,0 +1,262 @@
+package classify_test
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"io"
+	"log"
+	"net"
+	"net/http"
+	"net/url"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/ironic-throttle/ironic-throttle/internal/gateway"
+	"github.com/ironic-throttle/ironic-throttle/internal/gateway/classify"
+
+	"github.com/ironic-throttle/ironic-throttle/pkg/admission"
+	"github.com/ironic-throttle/ironic-throttle/pkg/api"
+	"github.com/ironic-throttle/ironic-throttle/pkg/ironic"
+)
+
+// passage is the gateway between two real ends of HTTP: net/http's server reads what a
+// client wrote, and net/http's Transport writes what Ironic will read. Whoever asks to start
+// work gets a yes: all names are one node's, which holds a slot.
+type passage struct {
+	gate       http.Handler
+	controller *admission.Controller
+	server     *http.Server
+	accept     chan net.Conn
+	prefix     string
+}
+
+// passed is one request that came through.
+type passed struct {
+	class    classify.Class
+	to       classify.Route
+	read     classify.Reading // of a suspect one
+	uri      string           // as it came
+	upstream []byte           // what was written to Ironic; nil: refused
+}
+
+// granted is the node that every name means here.
+const granted = "5fbd2f8c-8d0c-4a55-9a34-0f1b0f6e7a90"
+
+func newPassage(tb testing.TB) *passage {
+	tb.Helper()
+	return newPassageTo(tb, "")
+}
+
+// newPassageTo leads to an Ironic that is not at the root of its web server.
+func newPassageTo(tb testing.TB, prefix string) *passage {
+	tb.Helper()
+	w := &passage{accept: make(chan net.Conn), prefix: prefix}
+	transport := &http.Transport{DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
+		return ctx.Value(wayKey{}).(*way).dial(), nil
+	}}
+	var err error
+	if w.controller, err = admission.New(admission.DefaultConfig(), time.Now()); err != nil {
+		tb.Fatal(err)
+	}
+	gate, err := gateway.New(gateway.Options{
+		Base:      &url.URL{Scheme: "http", Host: "ironic.example:6385", Path: prefix},
+		Transport: transport, Ironic: oneNode{}, Decider: w.controller, SpoolDir: tb.TempDir(),
+		Timeout: time.Minute, MaxBody: 1 << 20, SpoolLimit: 1 << 20, ListMaxAge: time.Minute,
+	})
+	if err != nil {
+		tb.Fatal(err)
+	}
+	w.gate = gate
+	// An unhold is never refused, so the node has a slot from now on.
+	w.controller.Forward(time.Now(), api.Ask{NodeUUID: granted}, ironic.TargetUnhold)
+	w.server = &http.Server{Handler: w, MaxHeaderBytes: 32 << 10, ErrorLog: log.New(io.Discard, "", 0)}
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		_ = w.server.Serve(w)
+	}()
+	tb.Cleanup(func() {
+		_ = w.server.Close()
+		<-done
+		gate.Close()
+	})
+	return w
+}
+
+// send gives the server all of a connection's bytes and returns what it made of them.
+func (w *passage) send(raw []byte) []passed {
+	c := &clientEnd{in: bytes.NewReader(raw), gone: make(chan struct{})}
+	w.accept <- c
+	<-c.gone
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.seen
+}
+
+// ServeHTTP gives the gateway a request, and reads it as well.
+func (w *passage) ServeHTTP(rw http.ResponseWriter, r *http.Request) {
+	var p passed
+	p.class, p.to = classify.Request(r)
+	p.uri = r.URL.RequestURI()
+	out := &way{}
+	ctx, cancel := context.WithCancel(context.WithValue(context.WithoutCancel(r.Context()), wayKey{}, out))
+	defer cancel() // a context without an end makes ReverseProxy look whether the client is gone
+	c := r.Context().Value(http.LocalAddrContextKey).(*clientEnd)
+	r = r.WithContext(ctx)
+	var text bytes.Buffer
+	if p.class == classify.Suspect {
+		r.Body = struct {
+			io.Reader
+			io.Closer
+		}{io.TeeReader(r.Body, &text), r.Body}
+	}
+	w.gate.ServeHTTP(rw, r)
+	if p.class == classify.Suspect {
+		p.read, _ = classify.Target(r, p.to, body(text.String()))
+	}
+	p.upstream = out.sent()
+	c.mu.Lock()
+	c.seen = append(c.seen, p)
+	c.mu.Unlock()
+}
+
+// Accept, Close and Addr make passage a net.Listener.
+func (w *passage) Accept() (net.Conn, error) {
+	c, ok := <-w.accept
+	if !ok {
+		return nil, net.ErrClosed
+	}
+	return c, nil
+}
+
+func (w *passage) Close() error {
+	defer func() { _ = recover() }() // closed twice by http.Server
+	close(w.accept)
+	return nil
+}
+
+func (w *passage) Addr() net.Addr { return &net.TCPAddr{} }
+
+// clientEnd is a connection of which the client's side is over. It is its own
+// LocalAddr, by which a handler finds it.
+type clientEnd struct {
+	net.Conn
+	in   *bytes.Reader
+	gone chan struct{}
+	once sync.Once
+
+	mu   sync.Mutex // guards seen
+	seen []passed
+}
+
+func (c *clientEnd) Read(p []byte) (int, error)       { return c.in.Read(p) }
+func (c *clientEnd) Write(p []byte) (int, error)      { return len(p), nil }
+func (c *clientEnd) Close() error                     { c.once.Do(func() { close(c.gone) }); return nil }
+func (c *clientEnd) LocalAddr() net.Addr              { return c }
+func (c *clientEnd) RemoteAddr() net.Addr             { return &net.TCPAddr{} }
+func (c *clientEnd) Network() string                  { return "memory" }
+func (c *clientEnd) String() string                   { return "client" }
+func (c *clientEnd) SetDeadline(time.Time) error      { return nil }
+func (c *clientEnd) SetReadDeadline(time.Time) error  { return nil }
+func (c *clientEnd) SetWriteDeadline(time.Time) error { return nil }
+
+type wayKey struct{}
+
+// way is the way to Ironic of one request, and of what the gateway asks for it.
+type way struct {
+	mu  sync.Mutex // guards all
+	all []*recorder
+}
+
+func (w *way) dial() net.Conn {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	c := &recorder{}
+	c.change = sync.NewCond(&c.mu)
+	w.all = append(w.all, c)
+	return c
+}
+
+// sent is what the client's own requests became. A question of the gateway's own has no Via.
+func (w *way) sent() (text []byte) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for _, c := range w.all {
+		c.mu.Lock()
+		if own := bytes.HasPrefix(c.text, []byte("GET ")) && !bytes.Contains(c.text, []byte("\r\nVia: 1.1 ironic-throttle-")); !own {
+			text = append(text, c.text...)
+		}
+		c.mu.Unlock()
+	}
+	return text
+}
+
+// recorder is a connection to Ironic: it keeps what is written and answers when the
+// request is out.
+type recorder struct {
+	net.Conn
+	change *sync.Cond
+
+	mu     sync.Mutex // guards the rest
+	text   []byte
+	over   bool // the request is out
+	closed bool
+	asked  bool // for the body
+	answer []byte
+}
+
+func (c *recorder) set(change func()) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	change()
+	c.change.Broadcast()
+}
+
+// Write answers what net/http itself takes for a whole request.
+func (c *recorder) Write(p []byte) (int, error) {
+	c.set(func() {
+		c.text = append(c.text, p...)
+		r, err := http.ReadRequest(bufio.NewReader(bytes.NewReader(c.text)))
+		if err != nil {
+			return
+		}
+		if _, err = io.Copy(io.Discard, r.Body); err == nil {
+			c.over, c.answer = true, []byte("HTTP/1.1 200 OK\r\nContent-Length: 0\r\nConnection: close\r\n\r\n")
+		} else if !c.asked && r.Header.Get("Expect") != "" {
+			c.asked, c.answer = true, []byte("HTTP/1.1 100 Continue\r\n\r\n")
+		}
+	})
+	return len(p), nil
+}
+
+func (c *recorder) Read(p []byte) (int, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for len(c.answer) == 0 {
+		if c.over || c.closed {
+			return 0, io.EOF
+		}
+		c.change.Wait()
+	}
+	n := copy(p, c.answer)
+	c.answer = c.answer[n:]
+	return n, nil
+}
+
+func (c *recorder) Close() error                     { c.set(func() { c.closed = true }); return nil }
+func (c *recorder) LocalAddr() net.Addr              { return &net.TCPAddr{} }
+func (c *recorder) RemoteAddr() net.Addr             { return &net.TCPAddr{} }
+func (c *recorder) SetDeadline(time.Time) error      { return nil }
+func (c *recorder) SetReadDeadline(time.Time) error  { return nil }
+func (c *recorder) SetWriteDeadline(time.Time) error { return nil }
+
+// oneNode is an Ironic where every name is the same node's.
+type oneNode struct{}
+
+func (oneNode) Shown(io.Reader) (ironic.Node, error) { return ironic.Node{}, nil }
+
+func (oneNode) Node(_ context.Context, key string) (ironic.Node, bool, error) {
+	return ironic.Node{UUID: granted, Name: key, State: ironic.Active}, true, nil
+}

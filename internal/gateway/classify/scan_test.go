@@ -1,0 +1,269 @@
+package classify_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"runtime"
+	"strings"
+	"testing"
+	"testing/iotest"
+	"unicode/utf8"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"github.com/ironic-throttle/ironic-throttle/internal/gateway/classify"
+)
+
+func scan(tb testing.TB, r io.Reader) classify.Found {
+	tb.Helper()
+	c, err := classify.Scan(r)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return c
+}
+
+func sameCandidates(a, b classify.Found) string {
+	return cmp.Diff(a, b, cmpopts.EquateEmpty())
+}
+
+func TestGW8_ScanFindsTargetsAtTheTopOnly(t *testing.T) {
+	none, unsure := classify.Found{}, classify.Found{Unsure: true}
+	found := func(targets ...string) classify.Found { return classify.Found{Targets: targets} }
+	for _, tt := range []struct {
+		text string
+		want classify.Found
+	}{
+		{`{"target":"active"}`, found("active")},
+		{" \t\r\n{ \"target\" \n:\t\"active\" } \r\n", found("active")},
+		{`{"a":1,"target":"active","b":-1.5e9}`, found("active")},
+		{`{"target":"a","target":"b"}`, found("a", "b")},
+		{`{"target":"a","target":"b","target":"a"}`, found("b", "a")}, // the last place counts
+		{`{"TARGET":"a","t\u0061rget":"\u0062\n"}`, found("a", "b\n")},
+		{`{"target":""}`, found("")},
+		{`{}`, none},
+		{`{"x":{"target":"a"},"y":[{"target":"b"}],"z":"\",\"target\":\"c"}`, none},
+		{`{"x":"}","y":"]\\","target":"a"}`, found("a")},
+		{`{"x":[[],{},[{"a":[]}]],"target":"a"}`, found("a")},
+		{`{"x":true,"y":null,"z":NaN,"target":"a"}`, found("a")},
+		{`{"target":"\ud83d\ude00"}`, found("\U0001F600")},
+		{`{"targets":"a","targe":"b","target\u0000":"c"}`, none},
+		{`{"target":null}`, unsure},
+		{`{"target":["a"]}`, unsure},
+		{`{"target":{"target":"a"}}`, unsure},
+		{`{"target":1,"target":"a"}`, classify.Found{Targets: []string{"a"}, Unsure: true}},
+		{`{"target":"` + strings.Repeat("a", 2*classify.MaxText) + `"}`, found(strings.Repeat("a", classify.MaxText))},
+		{`{"` + strings.Repeat("a", classify.MaxText) + `":1,"target":"a"}`, found("a")},
+		{`{"target":"` + strings.Repeat("a", classify.MaxText-2) + `"}`, found(strings.Repeat("a", classify.MaxText-2))},
+		{``, unsure},
+		{` `, unsure},
+		{`null`, unsure},
+		{`["target"]`, unsure},
+		{"\ufeff{}", unsure},
+		{`{"target":"a"`, classify.Found{Targets: []string{"a"}, Unsure: true}},
+		{`{"target":"a"}x`, classify.Found{Targets: []string{"a"}, Unsure: true}},
+		{`{"target":"a"}{"target":"b"}`, classify.Found{Targets: []string{"a"}, Unsure: true}},
+		{`{"target":"a"]`, classify.Found{Targets: []string{"a"}, Unsure: true}},
+		{`{'target':'a'}`, unsure},
+		{`{"target" "a"}`, unsure},
+		{`{"target":"a\`, unsure},
+		{`{"target":"\x"}`, unsure},
+		{`{"x":1]}`, unsure},
+		{`{"target`, unsure},
+	} {
+		if diff := sameCandidates(tt.want, scan(t, strings.NewReader(tt.text))); diff != "" {
+			t.Errorf("%.60s (-want +got):\n%s", tt.text, diff)
+		}
+	}
+}
+
+func TestGW8_ScanTellsAnErrorOfReading(t *testing.T) {
+	broken := errors.New("broken")
+	const text = `{"x":[1,"y"],"target":"abort"}`
+	for n := range len(text) {
+		if _, err := classify.Scan(io.MultiReader(strings.NewReader(text[:n]), iotest.ErrReader(broken))); !errors.Is(err, broken) {
+			t.Errorf("after %q: %v", text[:n], err)
+		}
+	}
+	// One that never gets on.
+	if _, err := classify.Scan(stuck{}); !errors.Is(err, io.ErrNoProgress) {
+		t.Error(err)
+	}
+}
+
+type stuck struct{}
+
+func (stuck) Read([]byte) (int, error) { return 0, nil }
+
+var lots = bytes.Repeat([]byte{'A'}, 64<<10)
+
+// flood is a text of n bytes between two others, which takes no memory. It counts
+// its reads.
+type flood struct {
+	before, after string
+	n, reads      int
+}
+
+func (f *flood) Read(p []byte) (int, error) {
+	f.reads++
+	switch {
+	case f.before != "":
+		n := copy(p, f.before)
+		f.before = f.before[n:]
+		return n, nil
+	case f.n > 0:
+		n := min(len(p), f.n, len(lots))
+		copy(p[:n], lots)
+		f.n -= n
+		return n, nil
+	case f.after != "":
+		n := copy(p, f.after)
+		f.after = f.after[n:]
+		return n, nil
+	}
+	return 0, io.EOF
+}
+
+// GW-8: 64 MiB before the target, in the memory of one buffer.
+func TestGW8_ScanTakesLittleMemory(t *testing.T) {
+	for _, tt := range []struct{ name, before, after string }{
+		{"value", `{"configdrive":"`, `","target":"active"}`},
+		{"key", `{"`, `":1,"target":"active"}`},
+		{"within", `{"a":[{"b":"`, `"}],"target":"active"}`},
+		{"target", `{"target":"`, `","target":"active"}`},
+		{"number", `{"a":1`, `,"target":"active"}`},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			size := 4 << 20
+			if tt.name == "value" {
+				size = 64 << 20 // a config drive
+			}
+			r := &flood{before: tt.before, after: tt.after, n: size}
+			var before, after runtime.MemStats
+			runtime.ReadMemStats(&before)
+			got := scan(t, r)
+			runtime.ReadMemStats(&after)
+			if n := len(got.Targets); n == 0 || got.Targets[n-1] != "active" || got.Unsure {
+				t.Errorf("%+v", got)
+			}
+			// Everything that was ever taken, not only what is held at once.
+			if used := after.TotalAlloc - before.TotalAlloc; used > 256<<10 {
+				t.Errorf("%d bytes of memory for a body of %d", used, size)
+			}
+			if most := size/(16<<10) + 10; r.reads > most {
+				t.Errorf("%d reads of a body of %d bytes", r.reads, size)
+			}
+		})
+	}
+}
+
+type counted struct {
+	io.Reader
+	n int
+}
+
+func (c *counted) Read(p []byte) (int, error) {
+	c.n++
+	return c.Reader.Read(p)
+}
+
+// Ironic knows fewer than ten arguments; what has many is not walked through.
+func TestGW8_ScanGivesUpOnManyMembers(t *testing.T) {
+	members := func(n int) string { return "{" + strings.Repeat(`"a":1,`, n-1) + `"target":"active"}` }
+	if diff := sameCandidates(classify.Found{Targets: []string{"active"}}, scan(t, strings.NewReader(members(classify.MaxMembers)))); diff != "" {
+		t.Errorf("%d members (-want +got):\n%s", classify.MaxMembers, diff)
+	}
+	r := &counted{Reader: strings.NewReader(members(1 << 20))}
+	if got := scan(t, r); !got.Unsure || len(got.Targets) > 0 || r.n > 2 {
+		t.Errorf("%+v after %d reads", got, r.n)
+	}
+}
+
+// FuzzScan: of a text that is an object everything is found as encoding/json does,
+// and nothing else; of any other text at least what a lenient reader finds.
+func FuzzScan(f *testing.F) {
+	for _, text := range []string{
+		`{"target":"active"}`, `{"a":{"target":1},"target":"x"}`, `{"target":"a","target":null}`, `[1,2]`, `{"a":"\u005c\"","TARGET":"\ud800"}`,
+		`{"x":NaN,"target":"abort"}`, "\ufeff{\"target\":\"x\"}", `{"a":[[[]]],"b":{"c":{}}}`, `{"t\u0061rget":"ab\u006frt"} `, `{"target":"a"}}`, `{"":""}`,
+	} {
+		f.Add([]byte(text), byte(0))
+	}
+	f.Fuzz(func(t *testing.T, text []byte, how byte) {
+		var r io.Reader = bytes.NewReader(text)
+		switch how % 3 {
+		case 1:
+			r = iotest.OneByteReader(r)
+		case 2:
+			r = iotest.DataErrReader(iotest.HalfReader(r))
+		}
+		got := scan(t, r)
+		if want, ok := byEncodingJSON(text); ok {
+			if diff := sameCandidates(heads(want), heads(got)); diff != "" {
+				t.Errorf("%q (-encoding/json +scan):\n%s", text, diff)
+			}
+		}
+		pairs, _ := jsonPairs(typeJSON, text)
+		for _, value := range valuesOf("target", pairs) {
+			if !got.Unsure && !contains(got.Targets, value) {
+				t.Errorf("%q: %q is missing in %+v", text, value, got)
+			}
+		}
+	})
+}
+
+// longText is what at least is left of a text that is cut, when each letter takes six bytes.
+const longText = classify.MaxText/6 - 2
+
+// heads cuts all texts at that length.
+func heads(found classify.Found) (cut classify.Found) {
+	for _, target := range found.Targets {
+		cut.Add(target[:min(len(target), longText)])
+	}
+	cut.Unsure = found.Unsure
+	return cut
+}
+
+func contains(targets []string, value string) bool {
+	for _, have := range targets {
+		if have == value || len(have) >= longText && strings.HasPrefix(value, have) {
+			return true
+		}
+	}
+	return false
+}
+
+// byEncodingJSON is Scan for those who have the memory.
+func byEncodingJSON(text []byte) (c classify.Found, ok bool) {
+	if !json.Valid(text) || !utf8.Valid(text) { // Python reads no other
+		return c, false
+	}
+	in := json.NewDecoder(bytes.NewReader(text))
+	if start, err := in.Token(); err != nil || start != json.Delim('{') {
+		return classify.Found{Unsure: true}, err == nil
+	}
+	for n := 0; in.More(); n++ {
+		key, err := in.Token()
+		if err != nil || n == classify.MaxMembers {
+			return c, false
+		}
+		var raw json.RawMessage
+		if err = in.Decode(&raw); err != nil {
+			return c, false
+		}
+		if !strings.EqualFold(fmt.Sprint(key), "target") {
+			continue
+		}
+		var value string
+		switch {
+		case raw[0] != '"':
+			c.Unsure = true
+		case json.Unmarshal(raw, &value) == nil:
+			c.Add(value)
+		}
+	}
+	return c, true
+}

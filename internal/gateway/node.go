@@ -1,0 +1,87 @@
+package gateway
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/ironic-throttle/ironic-throttle/pkg/api"
+	"github.com/ironic-throttle/ironic-throttle/pkg/ironic"
+)
+
+// identity is what the decision needs to know of a node.
+type identity struct {
+	uuid, name, group string
+	virtualMedia      bool
+}
+
+// ask is the question about this host. What BMO knows of its errors is not known here.
+func (i identity) ask() api.Ask {
+	ask := api.Ask{NodeUUID: i.uuid, Name: i.name, ConductorGroup: i.group, VirtualMedia: i.virtualMedia}
+	if namespace, name, ok := strings.Cut(i.name, "~"); ok && name != "" {
+		ask.Namespace, ask.Name = namespace, name
+	}
+	return ask
+}
+
+// fetch reads a node from Ironic and passes the observation to the decision; false is Ironic's 404.
+func (g *Gateway) fetch(ctx context.Context, key string) (identity, bool, error) {
+	ctx, cancel := context.WithTimeout(ctx, fetchTimeout)
+	defer cancel()
+	begun := g.o.Now()
+	mark := g.o.Decider.Begin(begun)
+	node, found, err := g.o.Ironic.Node(ctx, key)
+	if err != nil {
+		return identity{}, false, err
+	}
+	if found && !strings.EqualFold(node.UUID, key) && !strings.EqualFold(node.Name, key) {
+		return identity{}, false, fmt.Errorf("asked for %q, Ironic gave %s, called %q", key, node.UUID, node.Name)
+	}
+	g.o.Decider.ObserveNode(g.o.Now(), ironic.NodeObservation{Key: key, Mark: mark, Found: found, Node: node})
+	if !found {
+		g.directory.drop(key)
+		return identity{}, false, nil
+	}
+	who := identity{uuid: node.UUID, name: node.Name, group: node.ConductorGroup, virtualMedia: node.VirtualMedia()}
+	g.directory.put(begun, key, who)
+	return who, true, nil
+}
+
+// recent remembers what was learned, for maxAge. Safe for concurrent use.
+type recent[K comparable, V any] struct {
+	maxAge time.Duration
+	most   int // of them
+
+	mu    sync.Mutex // guards known
+	known map[K]learned[V]
+}
+
+type learned[V any] struct {
+	what V
+	at   time.Time
+}
+
+func (m *recent[K, V]) get(now time.Time, key K) (V, bool) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	l, ok := m.known[key]
+	age := now.Sub(l.at)
+	return l.what, ok && age >= 0 && age <= m.maxAge
+}
+
+func (m *recent[K, V]) put(at time.Time, key K, what V) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if _, ok := m.known[key]; m.known == nil || !ok && len(m.known) >= m.most {
+		m.known = map[K]learned[V]{}
+	}
+	m.known[key] = learned[V]{what, at}
+}
+
+func (m *recent[K, V]) drop(key K) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	delete(m.known, key)
+}

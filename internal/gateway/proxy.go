@@ -1,0 +1,223 @@
+package gateway
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httputil"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"golang.org/x/sync/semaphore"
+)
+
+// bound is a context that ends after d, and with the gateway.
+func (g *Gateway) bound(ctx context.Context, d time.Duration) (context.Context, context.CancelFunc) {
+	ctx, cancel := context.WithTimeout(ctx, d)
+	stop := context.AfterFunc(g.ended, cancel)
+	return ctx, func() {
+		stop()
+		cancel()
+	}
+}
+
+// pass sends a request on that is not gated. A small body is here before anything is asked of Ironic for it; a large
+// one is passed on while it comes.
+func (g *Gateway) pass(w http.ResponseWriter, r *http.Request) {
+	ctx, cancel := context.WithTimeout(r.Context(), g.o.Timeout)
+	defer cancel()
+	_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(g.o.Timeout + grace))
+	r = r.WithContext(ctx)
+	fail, part := g.fail, g.whole
+	switch {
+	case r.ContentLength < 0 || r.ContentLength > smallBody:
+		coming := &comingBody{ReadCloser: r.Body, ctx: ctx}
+		r.Body, part = coming, g.streamed
+		fail = func(w http.ResponseWriter, r *http.Request, err error) {
+			if late := coming.failed.Load(); late != nil { // not Ironic, but the client, or nobody
+				broken(w, fmt.Errorf("%w: %w", errBroken, *late))
+				return
+			}
+			g.fail(w, r, err)
+		}
+		// The Transport waits for a read of the body before it gives up.
+		defer context.AfterFunc(ctx, func() { _ = http.NewResponseController(w).SetReadDeadline(time.Unix(1, 0)) })()
+	case r.ContentLength > 0:
+		b, err := g.receive(ctx, w, r, time.Now().Add(grace))
+		if err != nil {
+			broken(w, err)
+			return
+		}
+		r = withBody(r, b)
+	}
+	g.forward(ctx, part, w, r, fail)
+}
+
+// comingBody is a body that is passed on while it comes. It tells an error of the client, or a client that does not go
+// on, from an Ironic that is away.
+type comingBody struct {
+	io.ReadCloser
+	ctx    context.Context // of the request
+	failed atomic.Pointer[error]
+}
+
+// Read implements io.Reader.
+func (b *comingBody) Read(p []byte) (int, error) {
+	if err := b.ctx.Err(); err != nil {
+		return 0, err // whoever was late was so before
+	}
+	n, err := b.ReadCloser.Read(p)
+	if err != nil && !errors.Is(err, io.EOF) {
+		b.failed.Store(&err)
+	}
+	return n, err
+}
+
+// forward sends a request to Ironic, when it has got a place among part before wait ends, and its answer to the client;
+// fail answers for an Ironic that does not.
+func (g *Gateway) forward(wait context.Context, part *semaphore.Weighted, w http.ResponseWriter, r *http.Request,
+	fail func(http.ResponseWriter, *http.Request, error),
+) {
+	err := part.Acquire(wait, 1)
+	if err == nil {
+		defer part.Release(1)
+		err = wait.Err()
+	}
+	if err != nil {
+		fail(w, r, err)
+		return
+	}
+	reverse := g.reverse
+	reverse.ErrorHandler = fail
+	reverse.ServeHTTP(plainly(w), r)
+}
+
+// rewrite sends a request on as it came, its Host included: Ironic builds its links from that, so they lead back here.
+func (g *Gateway) rewrite(r *httputil.ProxyRequest) {
+	base := g.o.Base
+	r.Out.URL.Scheme, r.Out.URL.Host = base.Scheme, base.Host
+	if prefix := base.EscapedPath(); prefix != "" {
+		r.Out.URL.RawPath = prefix + r.In.URL.EscapedPath()
+		r.Out.URL.Path = base.Path + r.In.URL.Path
+	}
+	r.Out.URL.RawQuery = r.In.URL.RawQuery
+	r.Out.Host = r.In.Host
+	for _, name := range []string{"Forwarded", "X-Forwarded-For", "X-Forwarded-Host", "X-Forwarded-Proto"} {
+		if values, ok := r.In.Header[name]; ok { // ReverseProxy takes them out
+			r.Out.Header[name] = values
+		}
+	}
+	if g.o.Forwarded {
+		r.SetXForwarded()
+	}
+	r.Out.Header.Add("Via", g.via)
+}
+
+// answer is one of Ironic that was read to its end.
+type answer struct {
+	status int
+	header http.Header
+	body   []byte
+}
+
+// ask sends a GET of our own as if the client of r had asked.
+func (g *Gateway) ask(ctx context.Context, r *http.Request, path, query string) (answer, error) {
+	out, err := http.NewRequestWithContext(ctx, http.MethodGet, g.o.Base.JoinPath(path).String()+query, nil)
+	if err != nil {
+		return answer{}, err
+	}
+	out.Host = r.Host
+	for _, name := range []string{
+		"X-Openstack-Ironic-Api-Version", "Openstack-Api-Version", "Accept", "Authorization", "X-Auth-Token",
+	} {
+		if values, ok := r.Header[name]; ok {
+			out.Header[name] = values
+		}
+	}
+	if g.o.Forwarded {
+		(&httputil.ProxyRequest{In: r, Out: out}).SetXForwarded()
+	}
+	if err := g.whole.Acquire(ctx, 1); err != nil {
+		return answer{}, err
+	}
+	defer g.whole.Release(1)
+	resp, err := g.reverse.Transport.RoundTrip(out)
+	if err != nil {
+		return answer{}, err
+	}
+	defer func() { _ = resp.Body.Close() }()
+	text, err := io.ReadAll(io.LimitReader(resp.Body, maxAnswer))
+	return answer{resp.StatusCode, resp.Header, text}, err
+}
+
+// relay gives an answer of Ironic to the client.
+func (g *Gateway) relay(w http.ResponseWriter, r *http.Request, a answer) {
+	// The client may send its body, or not.
+	_ = http.NewResponseController(w).EnableFullDuplex()
+	w = plainly(w)
+	for name, values := range a.header {
+		w.Header()[name] = values
+	}
+	for _, name := range []string{"Connection", "Keep-Alive", "Transfer-Encoding"} {
+		w.Header().Del(name)
+	}
+	w.WriteHeader(a.status)
+	_, _ = w.Write(a.body)
+	if r.ContentLength != 0 {
+		linger(w, r)
+	}
+}
+
+// plainly is w for an answer of Ironic: net/http adds nothing to it that Ironic does not have.
+func plainly(w http.ResponseWriter) http.ResponseWriter {
+	h := w.Header()
+	h["Content-Type"], h["Date"] = nil, nil
+	return &steady{ResponseWriter: w, wire: http.NewResponseController(w)}
+}
+
+// steady cuts off a client that takes nothing of its answer for a while: it keeps others from Ironic.
+type steady struct {
+	http.ResponseWriter
+	wire *http.ResponseController
+}
+
+// Write implements http.ResponseWriter.
+func (s *steady) Write(p []byte) (int, error) {
+	_ = s.wire.SetWriteDeadline(time.Now().Add(grace))
+	return s.ResponseWriter.Write(p)
+}
+
+// Unwrap is for http.ResponseController.
+func (s *steady) Unwrap() http.ResponseWriter { return s.ResponseWriter }
+
+// buffers are used again for one answer after the other. The zero value is ready.
+type buffers struct{ pool sync.Pool }
+
+// Get implements httputil.BufferPool.
+func (b *buffers) Get() []byte {
+	if p, ok := b.pool.Get().(*[]byte); ok {
+		return *p
+	}
+	return make([]byte, copyBuffer)
+}
+
+// Put implements httputil.BufferPool.
+func (b *buffers) Put(p []byte) { b.pool.Put(&p) }
+
+// transport is t with what a proxy needs: connections for a storm of clients, and nothing unpacked on the way.
+func transport(t http.RoundTripper) http.RoundTripper {
+	own, ok := t.(*http.Transport)
+	if !ok {
+		return t
+	}
+	own = own.Clone()
+	own.DisableCompression = true
+	own.MaxIdleConns, own.MaxIdleConnsPerHost = upstreamConns, upstreamConns
+	own.IdleConnTimeout = upstreamIdle
+	own.ExpectContinueTimeout = time.Second
+	own.ForceAttemptHTTP2 = false
+	return own
+}

@@ -1,0 +1,185 @@
+package gateway
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"net/http"
+	"os"
+	"sync/atomic"
+	"time"
+
+	"golang.org/x/sync/semaphore"
+)
+
+// smallBody is up to how many bytes a body waits in memory. There is one at a time on each of maxConns connections.
+const smallBody = 64 << 10
+
+// spool is room for large bodies: on disk, so much for all together. Make one with newSpool; it is safe for
+// concurrent use.
+type spool struct {
+	dir  string
+	most int64 // bytes of one body
+	all  int64 // and of all
+	disk *semaphore.Weighted
+	used atomic.Int64
+}
+
+// newSpool checks that files can be made below dir; "" is the system's place for temporary files.
+func newSpool(dir string, most, all int64) (*spool, error) {
+	file, err := nameless(dir)
+	if err != nil {
+		return nil, err
+	}
+	return &spool{dir: dir, most: most, all: all, disk: semaphore.NewWeighted(all)}, file.Close()
+}
+
+// body is one that can be read several times; close it once. The zero value is an empty one.
+type body struct {
+	text    []byte
+	file    *os.File // nil: text is all
+	size    int64
+	done    func()      // nil: nothing is to be done
+	leading func() bool // nil: anybody may send it
+}
+
+// reader reads the whole from its begin, independently of others; nil for an empty one.
+func (b body) reader() io.Reader {
+	switch {
+	case b.size == 0:
+		return nil
+	case b.file == nil:
+		return bytes.NewReader(b.text)
+	}
+	return io.NewSectionReader(b.file, 0, b.size)
+}
+
+// close gives its room back.
+func (b body) close() {
+	if b.done != nil {
+		b.done()
+	}
+}
+
+// withBody is a request with a body that is here. With GetBody a connection that Ironic closes in the same moment costs
+// nothing: where no byte went out, another one is taken.
+func withBody(r *http.Request, b body) *http.Request {
+	r = r.Clone(r.Context())
+	r.Header.Del("Expect")
+	r.Body, r.GetBody, r.ContentLength, r.TransferEncoding = http.NoBody, nil, b.size, nil
+	if b.size > 0 {
+		r.GetBody = func() (io.ReadCloser, error) { return &leavingBody{b.reader(), b.leading}, nil }
+		r.Body, _ = r.GetBody()
+	}
+	return r
+}
+
+// leavingBody is a body on its way to Ironic. It cannot be sent by a process that does not lead: that may have been
+// paused since it decided, up to this very moment. A request whose body does not come, or not all of it, is one that
+// Ironic does not carry out.
+type leavingBody struct {
+	io.Reader
+	leading func() bool
+}
+
+// Read implements io.Reader.
+func (b *leavingBody) Read(p []byte) (int, error) {
+	if b.leading != nil && !b.leading() {
+		return 0, errStandby
+	}
+	return b.Reader.Read(p)
+}
+
+// Close implements io.Closer.
+func (*leavingBody) Close() error { return nil }
+
+// What is wrong with a body that is not taken, or with the time for it.
+var (
+	errTooLarge = errors.New("body too large")
+	errNoRoom   = errors.New("no room for the body")
+	errBroken   = errors.New("the body did not come whole")
+)
+
+// receive reads the body of r to its end; until then it must have come. Errors are errTooLarge, errNoRoom when ctx
+// ended before there was room, errBroken when the client did not send all of it, and those of the disk.
+func (g *Gateway) receive(
+	ctx context.Context, w http.ResponseWriter, r *http.Request, until time.Time,
+) (b body, err error) {
+	wire, length := http.NewResponseController(w), r.ContentLength
+	_ = wire.SetReadDeadline(until)
+	switch {
+	case length > g.spool.most:
+		return body{}, errTooLarge
+	case length > smallBody:
+		b, err = g.spool.take(ctx, r.Body, length)
+	default:
+		most := min(smallBody, g.spool.most)
+		b.text, err = io.ReadAll(io.LimitReader(r.Body, most+1))
+		if b.size = int64(len(b.text)); err != nil {
+			err = fmt.Errorf("%w: %w", errBroken, err)
+		} else if b.size > most { // it came in chunks
+			b, err = g.spool.take(ctx, io.MultiReader(bytes.NewReader(b.text), r.Body), g.spool.most)
+		}
+	}
+	if err == nil && b.size < length {
+		b.close()
+		err = fmt.Errorf("%w: %w", errBroken, io.ErrUnexpectedEOF)
+	}
+	if err == nil {
+		_ = wire.SetReadDeadline(time.Now().Add(g.longest))
+	}
+	return b, err
+}
+
+// take keeps a body of at most so many bytes on disk.
+func (s *spool) take(ctx context.Context, in io.Reader, most int64) (body, error) {
+	if s.disk.Acquire(ctx, most) != nil {
+		return body{}, errNoRoom
+	}
+	s.used.Add(most)
+	var file *os.File
+	done := func() {
+		if file != nil {
+			_ = file.Close() // nothing of it is wanted any more
+		}
+		s.used.Add(-most)
+		s.disk.Release(most)
+	}
+	file, err := nameless(s.dir)
+	if err != nil {
+		done()
+		return body{}, err
+	}
+	n, err := io.CopyBuffer(struct{ io.Writer }{file}, io.LimitReader(in, most+1), make([]byte, copyBuffer))
+	var disk *fs.PathError
+	switch {
+	case errors.As(err, &disk):
+		err = fmt.Errorf("place of large bodies (TMPDIR): %w", err)
+	case err != nil:
+		err = fmt.Errorf("%w: %w", errBroken, err)
+	case n > most:
+		err = errTooLarge
+	}
+	if err != nil {
+		done()
+		return body{}, err
+	}
+	return body{file: file, size: n, done: done}, nil
+}
+
+// nameless makes a file that is gone when it is closed, also after kill -9.
+func nameless(dir string) (*os.File, error) {
+	file, err := os.CreateTemp(dir, "ironic-throttle-body-")
+	if err == nil {
+		if err = os.Remove(file.Name()); err != nil {
+			_ = file.Close()
+		}
+	}
+	if err != nil {
+		return nil, fmt.Errorf("place of large bodies (TMPDIR) %q: %w", dir, err)
+	}
+	return file, nil
+}
