@@ -197,6 +197,9 @@ func (a *App) presentWarnings() []string {
 	if text := a.workersWarning(); text != "" && a.force.Load().config.BMOConcurrency == 0 { // else the settings say it
 		out = append(out, text)
 	}
+	if text := a.limitWarning(); text != "" {
+		out = append(out, text)
+	}
 	if why := a.unread.Load(); why != nil {
 		out = append(out, *why)
 	}

@@ -34,8 +34,9 @@ type operatorPart struct {
 	ironic *operator.Ironic
 	files  operator.Files
 	unread atomic.Pointer[string] // why that cannot be read again; nil: it can
-	told   string                 // the warning that the log has; this and event are runOperator's alone
+	told   string                 // the warning about workers that the log has; this and the next two are runOperator's alone
 	event  string                 // … and the Event
+	limit  string                 // the warning about BMO's limit that the log has
 }
 
 // known is BMO's Deployment as it was last read.
@@ -133,6 +134,11 @@ func (a *App) lookAtOperator(ctx context.Context) error {
 	a.known.Store(&now)
 	a.tellOperator(before, now.Found, now.err)
 	a.warnOperator(ctx, now.Found)
+	if text := a.limitWarning(); text != a.limit {
+		if a.limit = text; text != "" {
+			a.log.Warn("BMO", "warning", text)
+		}
+	}
 	if a.ironic == nil || err != nil {
 		return nil
 	}
@@ -188,6 +194,17 @@ func (a *App) workersWarning() string {
 			"more workers than slots. An estimate: its machine may have other CPUs", a.bmo.Name(), k.Workers.From, k.Workers.Count, limit)
 	}
 	return fmt.Sprintf("%s (BMO's Deployment %s, %s)", config.TooManyWorkers(k.Workers.Count, limit), a.bmo.Name(), k.Workers.From)
+}
+
+// limitWarning says that BMO, which meets the gateway, has another limit than the throttle; "" when it has not, or nobody knows.
+func (a *App) limitWarning() string {
+	c, k := a.force.Load().config, a.known.Load()
+	limit := c.Limits.Total
+	if c.Gateway.Listen == "" || k == nil || k.Limit == 0 || k.Limit == limit {
+		return ""
+	}
+	return fmt.Sprintf("PROVISIONING_LIMIT of BMO's Deployment %s is %d, and the limit is %d: set it to %d too, "+
+		"so that hosts that wait are shown as delayed, and ask every one to two minutes", a.bmo.Name(), k.Limit, limit, limit)
 }
 
 // followIronic renews the credentials, and fails when Ironic is another one.

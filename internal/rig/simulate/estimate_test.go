@@ -4,10 +4,8 @@ import "testing"
 
 // TestTheExpectedWaits holds how good the times are that waiting hosts are told. Wanted is that 40 to 60 % of the hosts
 // have their slot within the first time they are told, which is meant for half of them, and 85 to 97 % within the second,
-// which is meant for nine of ten. The bounds are around what is true now. What is not reached:
-//
-//   - 600 hosts by check, and works of 10 to 60 minutes, have it within the second time in more than 99 %: too cautious;
-//   - where works take 10 to 60 minutes, nine of ten have it within the first time already.
+// which is meant for nine of ten. Two storms do not reach that: with 5 slots the times are too short, and where works take 10 to
+// 60 minutes too long.
 //
 // Each storm has one seed, and with -simulate.everything three: in small ones seeds differ by 10 to 20 %.
 func TestTheExpectedWaits(t *testing.T) {
@@ -18,12 +16,12 @@ func TestTheExpectedWaits(t *testing.T) {
 		storm        string
 		half, ninety span
 	}{
-		{"--hosts 600", span{0.40, 0.60}, span{0.85, 0.995}},
+		{"--hosts 600", span{0.40, 0.60}, span{0.85, 0.97}},
 		{"--hosts 600 --via gateway", span{0.40, 0.60}, span{0.85, 0.97}},
 		{"--hosts 300 --failing 0.2", span{0.40, 0.60}, span{0.85, 0.97}},
-		{"--hosts 300 --limit 5", span{0.40, 0.60}, span{0.86, 0.98}},
-		{"--hosts 300 --work 20m-20m", span{0.40, 0.60}, span{0.90, 0.97}},
-		{"--hosts 300 --work 10m-60m", span{0.75, 0.95}, span{0.92, 0.9995}},
+		{"--hosts 300 --limit 5", span{0.28, 0.60}, span{0.78, 0.97}},
+		{"--hosts 300 --work 20m-20m", span{0.40, 0.60}, span{0.85, 0.97}},
+		{"--hosts 300 --work 10m-60m", span{0.75, 0.95}, span{0.92, 1}},
 	} {
 		seeds := " --seed 1"
 		if *everything {
