@@ -14,7 +14,7 @@ import (
 
 // Source reads the list of all nodes: ironic.Client.
 type Source interface {
-	Catalog(ctx context.Context, begin func() ironic.Mark) (*ironic.Catalog, error)
+	Catalog(ctx context.Context) (*ironic.Catalog, error)
 }
 
 // Options is what New needs; Now and Log may be nil.
@@ -23,9 +23,8 @@ type Options struct {
 	// Begin takes a mark from whoever keeps the view: admission.Controller.Begin.
 	Begin func(now time.Time) ironic.Mark
 	// MaxAge is the age from which a list is not given out any more (LIST_MAX_AGE), > 0.
-	MaxAge time.Duration
-	// Timeout bounds one list with all its pages; 0 means 2 minutes.
-	Timeout time.Duration
+	MaxAge  time.Duration
+	Timeout time.Duration    // bounds one list with all its pages; 0 means 2 minutes
 	Now     func() time.Time // nil: time.Now; the clock of the marks
 	Log     *slog.Logger     // nil: silent
 }
@@ -44,13 +43,18 @@ type View struct {
 	Listed time.Time
 }
 
+// list is one as Ironic gave it.
+type list struct {
+	*ironic.Catalog
+	begun ironic.Mark
+}
+
 // Inventory is the list of all nodes. Make one with New; it is safe for concurrent use,
 // and starts no goroutine that Close does not end.
 type Inventory struct {
-	maxAge  time.Duration
 	now     func() time.Time
 	log     *slog.Logger
-	lists   *snapshot.Cache[struct{}, *ironic.Catalog]
+	lists   *snapshot.Cache[struct{}, list]
 	patches patches
 	asked   atomic.Int64 // when somebody asked last, in nanoseconds of the clock; 0: never
 	failing atomic.Bool
@@ -67,23 +71,21 @@ func New(o Options) (*Inventory, error) {
 	if o.Timeout == 0 {
 		o.Timeout = defaultTimeout
 	}
-	v := &Inventory{maxAge: o.MaxAge, now: o.Now, log: o.Log, patches: patches{maxAge: o.MaxAge + o.Timeout}}
+	v := &Inventory{now: o.Now, log: o.Log, patches: patches{maxAge: o.MaxAge + o.Timeout}}
 	if v.now == nil {
 		v.now = time.Now
 	}
 	if v.log == nil {
 		v.log = slog.New(slog.DiscardHandler)
 	}
-	begin := func() ironic.Mark { return o.Begin(v.now()) }
 	var err error
-	v.lists, err = snapshot.New(snapshot.Options[struct{}, *ironic.Catalog]{
-		List: func(ctx context.Context, _ struct{}) (*ironic.Catalog, error) {
-			return o.Source.Catalog(ctx, begin)
+	v.lists, err = snapshot.New(snapshot.Options[struct{}, list]{
+		List: func(ctx context.Context, _ struct{}) (list, error) {
+			begun := o.Begin(v.now())
+			all, err := o.Source.Catalog(ctx)
+			return list{all, begun}, err
 		},
-		Overlay: func(_ struct{}, base *ironic.Catalog) (*ironic.Catalog, error) { return v.patches.over(base), nil },
-		MaxAge:  o.MaxAge, Retry: afterFault, ListTimeout: o.Timeout, Ahead: true,
-		Size: func(c *ironic.Catalog) (items int, bytes int64) { return c.Len(), c.Bytes() },
-		Now:  v.now,
+		MaxAge: o.MaxAge, Retry: afterFault, ListTimeout: o.Timeout, Ahead: true, Now: v.now,
 	})
 	if err != nil {
 		return nil, err
@@ -97,7 +99,7 @@ func New(o Options) (*Inventory, error) {
 // gets its error at once.
 func (v *Inventory) Get(ctx context.Context) (View, error) {
 	v.asked.Store(v.now().UnixNano())
-	list, err := v.lists.Get(ctx, struct{}{})
+	got, err := v.lists.Get(ctx, struct{}{})
 	if err != nil {
 		if ctx.Err() == nil && !v.failing.Swap(true) {
 			v.log.Warn("the list of all nodes cannot be had", "error", err)
@@ -107,30 +109,24 @@ func (v *Inventory) Get(ctx context.Context) (View, error) {
 	if v.failing.Swap(false) {
 		v.log.Info("the list of all nodes is there again")
 	}
-	return viewOf(list), nil
+	return v.patches.over(got), nil
 }
 
 // Peek returns what there is, whatever its age; false when there is nothing. It asks
 // nobody.
 func (v *Inventory) Peek() (View, bool) {
-	list, ok := v.lists.Peek(struct{}{})
+	got, ok := v.lists.Peek(struct{}{})
 	if !ok {
 		return View{}, false
 	}
-	return viewOf(list), true
-}
-
-func viewOf(list *snapshot.Snapshot[*ironic.Catalog]) View {
-	return View{Catalog: list.Value(), Listed: list.Begun()}
+	return v.patches.over(got), true
 }
 
 // Observe takes what a complete poll has observed.
 func (v *Inventory) Observe(now time.Time, o ironic.Observation) {
 	at := v.asked.Load()
 	wanted := at != 0 && now.Sub(time.Unix(0, at)) <= v.patches.maxAge // a list is there, or on its way, that somebody may get
-	if v.patches.take(now, o, wanted) {
-		v.lists.Refold(struct{}{})
-	}
+	v.patches.take(now, o, wanted)
 }
 
 // Stats counts what was asked and listed since New.

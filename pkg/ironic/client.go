@@ -123,7 +123,7 @@ func (c *Client) Node(ctx context.Context, key string) (Node, bool, error) {
 	err = c.get(ctx, request{
 		tally: &c.count.node, version: v.String(), notFoundIsFine: true, small: true,
 		path: "nodes/" + url.PathEscape(key) + "?fields=" + v.fields(c.more...),
-	}, func(_ http.Header, body io.Reader) (err error) {
+	}, func(_ http.Header, body io.Reader) error {
 		n, err = decodeNode(body)
 		return err
 	})
@@ -197,44 +197,42 @@ type request struct {
 	small          bool   // the answer is no list
 }
 
-// get sends a request and hands the body of a 200 to read. When Ironic does not
-// take our credentials they are read again, and tried once more if they have
-// changed.
+// get sends a request and hands the body of a 200 to read. When Ironic does not take our credentials they are read again, and
+// tried once more if they have changed.
 func (c *Client) get(ctx context.Context, r request, read func(http.Header, io.Reader) error) error {
 	used, err := c.auth.current(ctx)
 	if err != nil {
 		return &RequestError{Cause: CauseUnreachable, What: r.what(), Err: err}
 	}
-	err = c.getOnce(ctx, r, used, read)
-	if isStatus(err, http.StatusUnauthorized) {
-		fresh, reloadErr := c.auth.reload(ctx)
-		if reloadErr != nil {
-			var re *RequestError
-			errors.As(err, &re)
-			re.Err = reloadErr
+	failed := c.send(ctx, r, used, read)
+	if failed != nil && failed.Status == http.StatusUnauthorized {
+		if fresh, err := c.auth.reload(ctx); err != nil {
+			failed.Err = err
 		} else if fresh != used {
 			c.log.Info("ironic credentials read again", "directory", c.auth.dir)
-			err = c.getOnce(ctx, r, fresh, read)
+			failed = c.send(ctx, r, fresh, read)
 		}
 	}
-	if outdated(err) {
+	if failed == nil {
+		return nil
+	}
+	switch failed.Cause {
+	case CauseUnreachable, CauseVersion, CauseServer: // another Ironic may be there than the one with which we agreed
 		c.version.Store(nil)
 	}
-	return err
+	return failed
 }
 
-// getOnce is one request on the wire.
-func (c *Client) getOnce(ctx context.Context, r request, as credentials, read func(http.Header, io.Reader) error) error {
+// send is one request on the wire.
+func (c *Client) send(ctx context.Context, r request, as credentials, read func(http.Header, io.Reader) error) *RequestError {
 	service := c.service
 	service.Microversion = r.version
 	opts := &gophercloud.RequestOpts{KeepResponseBody: true, OkCodes: []int{http.StatusOK}}
 	if header := as.header(); header != "" {
 		opts.MoreHeaders = map[string]string{"Authorization": header}
 	}
-	address := strings.TrimSuffix(service.ServiceURL(r.path), "/")
-
 	r.tally.requests.Add(1)
-	resp, err := service.Get(ctx, address, nil, opts)
+	resp, err := service.Get(ctx, strings.TrimSuffix(service.ServiceURL(r.path), "/"), nil, opts)
 	if err != nil {
 		failed := requestError(r.what(), err)
 		failed.Fault = as.mask(failed.Fault)
@@ -244,20 +242,17 @@ func (c *Client) getOnce(ctx context.Context, r request, as credentials, read fu
 		return failed
 	}
 	defer resp.Body.Close()
+	var body io.Reader = resp.Body
 	if r.small {
-		resp.Body = &boundedBody{ReadCloser: resp.Body, left: maxSmallBytes}
+		body = &bound{Reader: body, left: maxSmallBytes, err: errTooLong}
 	}
 	c.upgraded(r, resp.Header)
-	if err := read(resp.Header, resp.Body); err != nil {
+	if err := read(resp.Header, body); err != nil {
 		r.tally.errors.Add(1)
-		var already *RequestError
-		if errors.As(err, &already) {
-			return err
-		}
 		return answerError(r.what(), err)
 	}
 	// What is left is white space or nothing; reading it frees the connection.
-	_, _ = io.Copy(io.Discard, resp.Body)
+	_, _ = io.Copy(io.Discard, body)
 	return nil
 }
 
@@ -283,16 +278,6 @@ func (r request) what() string {
 
 // isStatus reports whether err is an answer with that status.
 func isStatus(err error, status int) bool {
-	var re *RequestError
-	return errors.As(err, &re) && re.Status == status
-}
-
-// outdated reports whether after err another Ironic may be there than the one
-// with which the version was agreed.
-func outdated(err error) bool {
-	switch CauseOf(err) {
-	case CauseUnreachable, CauseVersion, CauseServer:
-		return true
-	}
-	return false
+	re, ok := errors.AsType[*RequestError](err)
+	return ok && re.Status == status
 }

@@ -212,7 +212,7 @@ func TestClientTimeoutBoundsHeadersAndBody(t *testing.T) {
 
 func TestBodiesAreBounded(t *testing.T) {
 	for n, want := range map[int]error{9: nil, 10: nil, 11: errTooLong, 500: errTooLong} {
-		b := &boundedBody{ReadCloser: io.NopCloser(bytes.NewReader(make([]byte, n))), left: 10}
+		b := &bound{Reader: bytes.NewReader(make([]byte, n)), left: 10, err: errTooLong}
 		got, err := io.ReadAll(b)
 		if !errors.Is(err, want) || len(got) != min(n, 10) {
 			t.Errorf("%d bytes: %d read, %v", n, len(got), err)

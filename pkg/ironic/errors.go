@@ -1,6 +1,7 @@
 package ironic
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -34,8 +35,7 @@ func CauseOf(err error) Cause {
 	if err == nil {
 		return ""
 	}
-	var re *RequestError
-	if errors.As(err, &re) {
+	if re, ok := errors.AsType[*RequestError](err); ok {
 		return re.Cause
 	}
 	return CauseUnreachable
@@ -75,9 +75,11 @@ func (e *RequestError) Unwrap() error { return e.Err }
 
 // answerError is the failure of reading a good status' body.
 func answerError(what string, err error) *RequestError {
+	if already, ok := errors.AsType[*RequestError](err); ok {
+		return already
+	}
 	cause := CauseAnswer
-	var network net.Error
-	if errors.Is(err, context.Canceled) || errors.As(err, &network) {
+	if _, network := errors.AsType[net.Error](err); network || errors.Is(err, context.Canceled) {
 		cause = CauseUnreachable // the connection broke, or the time was over
 	}
 	return &RequestError{Cause: cause, What: what, Err: err}
@@ -85,16 +87,14 @@ func answerError(what string, err error) *RequestError {
 
 // requestError gives an error of gophercloud its class.
 func requestError(what string, err error) *RequestError {
-	var code gophercloud.ErrUnexpectedResponseCode
-	if errors.As(err, &code) {
+	if code, ok := errors.AsType[gophercloud.ErrUnexpectedResponseCode](err); ok {
 		return &RequestError{
 			Cause: causeOfStatus(code.Actual), What: what,
 			Status: code.Actual, Fault: fault(code.Body),
 		}
 	}
 	// The text of a url.Error repeats method and URL.
-	var ue *url.Error
-	if errors.As(err, &ue) {
+	if ue, ok := errors.AsType[*url.Error](err); ok {
 		err = ue.Err
 	}
 	return &RequestError{Cause: CauseUnreachable, What: what, Err: err}
@@ -112,45 +112,33 @@ func causeOfStatus(status int) Cause {
 	return CauseRefused
 }
 
-// fault finds the explanation in the body of an error. Ironic has three forms:
-// error_message with JSON inside a string (faultstring), the same for routing
-// and versions (description), and http_basic's {"error":{"message":…}}. A body
-// in no such form explains nothing.
+// fault finds the explanation in the body of an error. Ironic has three forms: error_message with JSON inside a string
+// (faultstring), the same for routing and versions (description), and http_basic's {"error":{"message":…}}. A body in no such
+// form explains nothing.
 func fault(body []byte) string {
 	var outer struct {
-		ErrorMessage json.RawMessage `json:"error_message"`
-		Error        json.RawMessage `json:"error"`
+		ErrorMessage any `json:"error_message"`
+		Error        any `json:"error"`
 	}
 	if json.Unmarshal(body, &outer) != nil {
 		return ""
 	}
-	if text := explanation(outer.ErrorMessage); text != "" {
-		return text
-	}
-	return explanation(outer.Error)
+	return cmp.Or(explanation(outer.ErrorMessage), explanation(outer.Error))
 }
 
-// explanation reads one of the inner forms: an object, or a string which
-// either is that object once more or is the explanation itself.
-func explanation(raw json.RawMessage) string {
-	var text string
-	if json.Unmarshal(raw, &text) == nil {
+// explanation reads one of the inner forms: an object, or a string which either is that object once more or is the explanation
+// itself.
+func explanation(said any) string {
+	if text, ok := said.(string); ok {
 		if !strings.HasPrefix(strings.TrimSpace(text), "{") {
 			return Line(text, maxFaultLen)
 		}
-		raw = json.RawMessage(text)
+		_ = json.Unmarshal([]byte(text), &said)
 	}
-	var inner struct {
-		Faultstring json.RawMessage `json:"faultstring"`
-		Description json.RawMessage `json:"description"`
-		Message     json.RawMessage `json:"message"`
-		Title       json.RawMessage `json:"title"`
-	}
-	if json.Unmarshal(raw, &inner) != nil {
-		return ""
-	}
-	for _, field := range []json.RawMessage{inner.Faultstring, inner.Description, inner.Message, inner.Title} {
-		if text := Line(textOf(field, maxErrorLen), maxFaultLen); text != "" {
+	inner, _ := said.(map[string]any)
+	for _, name := range []string{"faultstring", "description", "message", "title"} {
+		text, _ := inner[name].(string)
+		if text = Line(text, maxFaultLen); text != "" {
 			return text
 		}
 	}
@@ -172,7 +160,7 @@ func Line(s string, limit int) string {
 }
 
 // cut shortens s to at most n bytes without splitting a character.
-func cut[T ~string | ~[]byte](s T, n int) T {
+func cut(s string, n int) string {
 	if len(s) <= n {
 		return s
 	}

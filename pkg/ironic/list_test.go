@@ -35,7 +35,7 @@ func uuids(nodes []Node) []string {
 
 // Whoever follows Ironic's next link reads the second page without the filter,
 // and whoever uses gophercloud's pager never reads it.
-func TestLH37_ListTurnsThePagesItselfAndKeepsTheFilter(t *testing.T) {
+func TestListTurnsThePagesItselfAndKeepsTheFilter(t *testing.T) {
 	w := newWire(mixed(12)...)
 	w.maxLimit = 2
 	got, err := client(t, w).List(t.Context(), Deploying)
@@ -58,7 +58,7 @@ func TestLH37_ListTurnsThePagesItselfAndKeepsTheFilter(t *testing.T) {
 	}
 }
 
-func TestGC14_FullPageWithoutNextGoesOnByMarker(t *testing.T) {
+func TestAFullPageWithoutNextGoesOnByMarker(t *testing.T) {
 	for _, tt := range []struct {
 		name         string
 		nodes, pages int
@@ -87,7 +87,7 @@ func TestGC14_FullPageWithoutNextGoesOnByMarker(t *testing.T) {
 
 // The list is exact for any population and any max_limit, with next or where
 // a page is really full.
-func TestLH37_ListIsExact(t *testing.T) {
+func TestListIsExact(t *testing.T) {
 	states := []State{Deploying, DeployWait, Active}
 	rapid.Check(t, func(rt *rapid.T) {
 		w := newWire()
@@ -110,7 +110,7 @@ func TestLH37_ListIsExact(t *testing.T) {
 	})
 }
 
-func TestGC14_MarkerGoneRestartsTheListOnce(t *testing.T) {
+func TestMarkerGoneRestartsTheListOnce(t *testing.T) {
 	for _, tt := range []struct {
 		name    string
 		deletes int // how often the marker is deleted before the second page
@@ -148,7 +148,7 @@ func TestGC14_MarkerGoneRestartsTheListOnce(t *testing.T) {
 	}
 }
 
-func TestGC14_AnyBadPageFailsTheWholeList(t *testing.T) {
+func TestAnyBadPageFailsTheWholeList(t *testing.T) {
 	for _, tt := range []struct {
 		name  string
 		page  func() (*http.Response, error)

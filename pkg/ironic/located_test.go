@@ -116,7 +116,7 @@ func TestLocatedIronicMovesWithoutARestart(t *testing.T) {
 }
 
 // TestLocatedIronicThatIsNowhereWasNotAsked: the gateway's transport gives up before it has a
-// connection, so a PUT is known not to have been sent (GW-9).
+// connection, so a PUT is known not to have been sent.
 func TestLocatedIronicThatIsNowhereWasNotAsked(t *testing.T) {
 	l := &locator{err: errors.New("not found")}
 	network, err := NewTransport(Settings{Locate: l.locate})
@@ -140,9 +140,9 @@ func TestLocatedIronicThatIsNowhereWasNotAsked(t *testing.T) {
 	}
 }
 
-// TestLH43_NewCredentialsGoToNobodyOfBefore: a connection that is kept takes no request once
+// TestNewCredentialsGoToNobodyOfBefore: a connection that is kept takes no request once
 // Ironic is elsewhere, or is trusted otherwise. Another password alone is no other Ironic.
-func TestLH43_NewCredentialsGoToNobodyOfBefore(t *testing.T) {
+func TestNewCredentialsGoToNobodyOfBefore(t *testing.T) {
 	var mu sync.Mutex
 	got := map[string][]string{} // passwords
 	dials := 0

@@ -25,7 +25,7 @@ const (
 )
 
 // Starts returns the first busy state that t leads to, and false for a target
-// that starts no work which could occupy a slot (GW-2, GW-3).
+// that starts no work which could occupy a slot.
 func (t Target) Starts() (State, bool) {
 	switch t {
 	case TargetActive, TargetDeploy, TargetRebuild:

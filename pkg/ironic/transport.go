@@ -6,7 +6,6 @@ import (
 	"crypto/x509"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"net"
 	"net/http"
@@ -138,60 +137,4 @@ func present(variable, name string) (bool, error) {
 		return false, fmt.Errorf("%s: %w", variable, err)
 	}
 	return true, nil
-}
-
-// bounded cuts every answer off at its bound: gophercloud reads the body of an
-// error whole, and a page is read by us. What counts is the unpacked length.
-type bounded struct {
-	next http.RoundTripper
-	page int64 // bytes of a success
-}
-
-// RoundTrip implements http.RoundTripper.
-func (b bounded) RoundTrip(req *http.Request) (*http.Response, error) {
-	resp, err := b.next.RoundTrip(req)
-	if err != nil {
-		return nil, err
-	}
-	if resp.StatusCode == http.StatusOK {
-		resp.Body = &boundedBody{ReadCloser: resp.Body, left: b.page}
-	} else {
-		resp.Body = struct {
-			io.Reader
-			io.Closer
-		}{io.LimitReader(resp.Body, maxErrorBytes), resp.Body}
-	}
-	return resp, nil
-}
-
-// CloseIdleConnections passes the wish on to the network.
-func (b bounded) CloseIdleConnections() {
-	if c, ok := b.next.(interface{ CloseIdleConnections() }); ok {
-		c.CloseIdleConnections()
-	}
-}
-
-// boundedBody fails, rather than ends, when more than left bytes come.
-type boundedBody struct {
-	io.ReadCloser
-	left int64
-}
-
-var errTooLong = errors.New("the answer is longer than is allowed")
-
-// Read implements io.Reader.
-func (b *boundedBody) Read(p []byte) (int, error) {
-	if b.left < 0 {
-		return 0, errTooLong
-	}
-	// One byte more than is left tells a body of just that length from a longer one.
-	if int64(len(p)) > b.left+1 {
-		p = p[:b.left+1]
-	}
-	n, err := b.ReadCloser.Read(p)
-	b.left -= int64(n)
-	if b.left < 0 {
-		return n - 1, errTooLong
-	}
-	return n, err
 }

@@ -1,6 +1,7 @@
 package ironic
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -72,27 +73,23 @@ func moreFields(s Settings) []string {
 	return fields
 }
 
-// fields lists what we ask of each node: what Node holds, as far as this
-// version knows it. Asking for more is a 406 or a 400.
+// fieldSince says which fields came with later versions. Asking an older one for them is a 406 or a 400.
+var fieldSince = map[string]int{
+	"boot_interface": minorBootInterface, "reservation": minorInspectWait, "fault": minorFault, "conductor_group": minorConductorGrp,
+}
+
+// known lists those of the fields that this version knows.
+func (v Version) known(fields ...string) string {
+	return strings.Join(slices.DeleteFunc(fields, func(field string) bool { return v.Minor < fieldSince[field] }), ",")
+}
+
+// fields lists what we ask of each node: what Node holds.
 func (v Version) fields(more ...string) string {
-	fields := []string{
+	return v.known(append([]string{
 		"uuid", "name", "provision_state", "target_provision_state", "provision_updated_at",
 		"driver_internal_info", "maintenance", "last_error", "instance_uuid",
-	}
-	for _, late := range []struct {
-		minor int
-		field string
-	}{
-		{minorBootInterface, "boot_interface"},
-		{minorInspectWait, "reservation"},
-		{minorFault, "fault"},
-		{minorConductorGrp, "conductor_group"},
-	} {
-		if v.Minor >= late.minor {
-			fields = append(fields, late.field)
-		}
-	}
-	return strings.Join(append(fields, more...), ",")
+		"boot_interface", "reservation", "fault", "conductor_group",
+	}, more...)...)
 }
 
 // PollOrder lists the states whose lists a poll reads, in flow order: a node that moves on while they are read is met again
@@ -131,17 +128,12 @@ const (
 func offer(minimum, maximum string, body io.Reader) (lowest, highest int, err error) {
 	var root struct {
 		Version struct {
-			Min json.RawMessage `json:"min_version"`
-			Max json.RawMessage `json:"version"`
+			Min string `json:"min_version"`
+			Max string `json:"version"`
 		} `json:"version"`
 	}
 	bodyErr := json.NewDecoder(body).Decode(&root)
-	if minimum == "" {
-		minimum = textOf(root.Version.Min, maxKeyLen)
-	}
-	if maximum == "" {
-		maximum = textOf(root.Version.Max, maxKeyLen)
-	}
+	minimum, maximum = cmp.Or(minimum, root.Version.Min), cmp.Or(maximum, root.Version.Max)
 	lowest, okMin := minor(minimum)
 	highest, okMax := minor(maximum)
 	switch {
