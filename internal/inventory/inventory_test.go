@@ -117,8 +117,8 @@ func TestNobodyAsksNobodyLists(t *testing.T) {
 		if _, ok := s.nodes.Peek(); ok {
 			t.Error("it has a list before anybody asked")
 		}
-		if n := len(s.nodes.patches.seen); n != 0 {
-			t.Errorf("%d patches are kept for nobody", n)
+		if n := len(s.nodes.seen); n != 0 {
+			t.Errorf("%d observations are kept for nobody", n)
 		}
 		<-time.After(time.Hour)
 		s.listed(0)
@@ -126,8 +126,8 @@ func TestNobodyAsksNobodyLists(t *testing.T) {
 		<-time.After(time.Hour)
 		s.listed(1)
 		s.sees(0, ironic.Deploying)
-		if n := len(s.nodes.patches.seen); n != 0 {
-			t.Errorf("%d patches are kept for nobody", n)
+		if n := len(s.nodes.seen); n != 0 {
+			t.Errorf("%d observations are kept for nobody", n)
 		}
 	})
 }
@@ -151,8 +151,7 @@ func TestManyShareOneList(t *testing.T) {
 	})
 }
 
-// Observations are laid over a list that was begun before them, also one that is on its way,
-// and not over a later one.
+// Observations are laid over a list that was begun before them, also one that is on its way, and not over a later one.
 func TestObservationsBeforeAndAfterAList(t *testing.T) {
 	play(t, func(s *stage) {
 		s.shows(0, ironic.Available)
@@ -205,19 +204,20 @@ func TestAListThatCannotBeHad(t *testing.T) {
 }
 
 // What polls see is kept no longer than it is of use, however much it is.
-func TestPatchesAreBounded(t *testing.T) {
-	p := patches{maxAge: 2 * time.Minute}
-	now := time.Date(2026, 11, 22, 6, 0, 0, 0, time.UTC)
-	for i := range 3600 {
-		now = now.Add(time.Second)
-		p.take(now, ironic.Observation{
-			Mark:  ironic.Mark{Seq: uint64(i + 1), At: now},
-			Nodes: []ironic.Node{{UUID: fmt.Sprint(i), State: ironic.Active}, {UUID: fmt.Sprint(-i)}},
-		}, true)
-	}
-	if n := len(p.seen); n != 121 {
-		t.Errorf("%d patches are kept of two minutes", n)
-	}
+func TestObservationsAreBounded(t *testing.T) {
+	play(t, func(s *stage) {
+		for i := range 3600 {
+			s.get()
+			<-time.After(time.Second)
+			now := time.Now()
+			s.nodes.Observe(now, ironic.Observation{
+				Mark: s.begin(now), Nodes: []ironic.Node{{UUID: fmt.Sprint(i), State: ironic.Active}, {UUID: fmt.Sprint(-i)}},
+			})
+		}
+		if n := len(s.nodes.seen); n != 181 {
+			t.Errorf("%d observations are kept of three minutes", n)
+		}
+	})
 }
 
 // All who ask between two polls get the same view: it is made once.
@@ -232,18 +232,6 @@ func TestOneViewForAll(t *testing.T) {
 			s.Error("a poll is not seen, or has changed a view that somebody holds")
 		}
 	})
-}
-
-func TestOptions(t *testing.T) {
-	begin := func(time.Time) ironic.Mark { return ironic.Mark{} }
-	for _, o := range []Options{
-		{}, {Source: &counted{}, MaxAge: 1}, {Begin: begin, MaxAge: 1}, {Source: &counted{}, Begin: begin},
-		{Source: &counted{}, Begin: begin, MaxAge: -1}, {Source: &counted{}, Begin: begin, MaxAge: 1, Timeout: -1},
-	} {
-		if _, err := New(o); err == nil {
-			t.Errorf("%+v is taken", o)
-		}
-	}
 }
 
 // TestAListIsReadToItsEnd: those who asked for it have gone, and the next one finds it.

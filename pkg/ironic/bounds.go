@@ -73,21 +73,24 @@ type holding struct{ nodes, bytes atomic.Int64 }
 
 // portion is what one list adds to a holding.
 type portion struct {
-	of           *holding
-	nodes, bytes int64
+	of   *holding
+	mine holding
 }
 
 // alone is a list's portion that it shares with none.
 func alone() *portion { return &portion{of: new(holding)} }
 
-// add takes one more node; the error names the bound that it breaks.
-func (p *portion) add(n Node) error {
-	size := int64(nodeBytes + len(n.UUID) + len(n.Name) + len(n.ProvisionUpdatedAt) + len(n.AgentHeartbeat) +
-		len(n.State) + len(n.TargetState) + len(n.ConductorGroup) + len(n.BootInterface) + len(n.Fault) +
-		len(n.LastError) + len(n.InstanceUUID) + len(n.Image))
-	p.nodes++
-	p.bytes += size
-	switch nodes, bytes := p.of.nodes.Add(1), p.of.bytes.Add(size); {
+// add takes more nodes; the error names the bound that they break.
+func (p *portion) add(more ...Node) error {
+	var size int64
+	for _, n := range more {
+		size += int64(nodeBytes + len(n.UUID) + len(n.Name) + len(n.ProvisionUpdatedAt) + len(n.AgentHeartbeat) +
+			len(n.State) + len(n.TargetState) + len(n.ConductorGroup) + len(n.BootInterface) + len(n.Fault) +
+			len(n.LastError) + len(n.InstanceUUID) + len(n.Image))
+	}
+	p.mine.nodes.Add(int64(len(more)))
+	p.mine.bytes.Add(size)
+	switch nodes, bytes := p.of.nodes.Add(int64(len(more))), p.of.bytes.Add(size); {
 	case nodes > maxNodes:
 		return fmt.Errorf("more than %d nodes", maxNodes)
 	case bytes > maxLookBytes:
@@ -98,6 +101,6 @@ func (p *portion) add(n Node) error {
 
 // end takes it out again: the list is read, or given up.
 func (p *portion) end() {
-	p.of.nodes.Add(-p.nodes)
-	p.of.bytes.Add(-p.bytes)
+	p.of.nodes.Add(-p.mine.nodes.Load())
+	p.of.bytes.Add(-p.mine.bytes.Load())
 }

@@ -208,8 +208,7 @@ func pageOf(nodes []Node) []byte {
 	return b
 }
 
-// Whatever comes, decoding ends, bounds what it keeps and adds up; and what it
-// has kept is read the same again.
+// Whatever comes, decoding ends, bounds what it keeps and adds up; and what it has kept is read the same again.
 func FuzzDecodePage(f *testing.F) {
 	for _, name := range captures(f) {
 		f.Add(body(f, name))
@@ -272,8 +271,7 @@ func BenchmarkDecodePage(b *testing.B) {
 	}
 }
 
-// A text of Ironic's is shown in logs, terminals and metrics: there is nothing in it that does
-// something there.
+// A text of Ironic's is shown in logs, terminals and metrics: there is nothing in it that does something there.
 func TestTextsAreVisible(t *testing.T) {
 	evil := `a\nb\u001b[2J\u009b31m\u202ec` + "\x7f\u0085d\u00e9"
 	want := "a b [2J 31m c  dé"

@@ -29,8 +29,7 @@ const (
 	CauseAnswer       Cause = "unreadable answer" // torn, too long, not Ironic's JSON
 )
 
-// CauseOf returns the class of an error that the client or the Poller
-// returned; "" for nil.
+// CauseOf returns the class of an error that the client or the Poller returned; "" for nil.
 func CauseOf(err error) Cause {
 	if err == nil {
 		return ""
@@ -145,9 +144,8 @@ func explanation(said any) string {
 	return ""
 }
 
-// Line is a text of somebody else's as it may be shown in a log, an error or an answer:
-// on one line, without what cannot be printed, and of at most limit bytes. Where some of
-// it is missing at the end, it ends in an ellipsis.
+// Line is a text of somebody else's as it may be shown in a log, an error or an answer: on one line, without what
+// cannot be printed, and of at most limit bytes. Where some of it is missing at the end, it ends in an ellipsis.
 func Line(s string, limit int) string {
 	const more = "…"
 	long := len(s) > 4*limit // so much white space is folded; the rest is not even read

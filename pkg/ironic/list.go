@@ -28,7 +28,7 @@ func (c *Client) List(ctx context.Context, state State) ([]Node, error) {
 		defer held.end()
 		nodes = nil
 		at := make(map[string]int) // uuid → index in nodes
-		fields := v.fields(c.more...) + v.children()
+		fields := v.fields(c.images) + v.children()
 		_, err := c.pages(ctx, v, "provision_state="+filter, pageLimit, fields, func(n Node) (fresh bool, err error) {
 			if n.State == "" { // unreadable; it is in this list because of its state
 				n.State = state
@@ -78,9 +78,9 @@ func (c *Client) Newest(ctx context.Context) (nodes []Node, all bool, err error)
 	err = c.twice(ctx, func(v Version) error {
 		nodes = nil
 		p, err := c.page(ctx, request{
-			tally: &c.count.newest, version: v.String(),
+			tally: &c.stats.Newest, version: v.String(),
 			path: "nodes?sort_key=provision_updated_at&sort_dir=desc&limit=" + strconv.Itoa(PageOfChanges) +
-				"&fields=" + v.fields(c.more...) + v.children(),
+				"&fields=" + v.fields(c.images) + v.children(),
 		}, func(n Node) error {
 			if nodes = append(nodes, n); len(nodes) > PageOfChanges {
 				return fmt.Errorf("more rows than the %d that were asked for", PageOfChanges)
@@ -126,7 +126,7 @@ func (c *Client) pages(ctx context.Context, v Version, filter string, limit int,
 	}
 	longest := limit
 	for marker := ""; ; {
-		r := request{tally: &c.count.list, version: v.String(), path: "nodes?" + filter + marker + "fields=" + fields}
+		r := request{tally: &c.stats.List, version: v.String(), path: "nodes?" + filter + marker + "fields=" + fields}
 		fresh, last := 0, ""
 		p, err := c.page(ctx, r, func(n Node) error {
 			isNew, err := take(n)

@@ -85,8 +85,7 @@ func TestAFullPageWithoutNextGoesOnByMarker(t *testing.T) {
 	}
 }
 
-// The list is exact for any population and any max_limit, with next or where
-// a page is really full.
+// The list is exact for any population and any max_limit, with next or where a page is really full.
 func TestListIsExact(t *testing.T) {
 	states := []State{Deploying, DeployWait, Active}
 	rapid.Check(t, func(rt *rapid.T) {

@@ -5,8 +5,7 @@ import (
 	"time"
 )
 
-// Node is a bare-metal node as far as the throttle reads it. Fields that an
-// old Ironic does not have are empty.
+// Node is a bare-metal node as far as the throttle reads it. Fields that an old Ironic does not have are empty.
 type Node struct {
 	UUID  string
 	Name  string // BMO: namespace~name
@@ -14,14 +13,11 @@ type Node struct {
 
 	// TargetState is target_provision_state.
 	TargetState State
-	// ProvisionUpdatedAt is Ironic's own text: compare it for equality only,
-	// each conductor writes it by its own clock.
+	// ProvisionUpdatedAt is Ironic's own text: compare it for equality only, each conductor writes it by its own clock.
 	ProvisionUpdatedAt string
-	// AgentURL reports whether driver_internal_info.agent_url is there and not
-	// blank.
+	// AgentURL reports whether driver_internal_info.agent_url is there and not blank.
 	AgentURL bool
-	// Locked reports whether a conductor holds the lock on the node (reservation); false where Ironic
-	// does not say.
+	// Locked reports whether a conductor holds the lock on the node (reservation); false where Ironic does not say.
 	Locked bool
 	// AgentHeartbeat is the text of driver_internal_info.agent_last_heartbeat.
 	AgentHeartbeat string
@@ -36,8 +32,7 @@ type Node struct {
 	InstanceUUID  string
 }
 
-// VirtualMedia reports whether the node boots from virtual media, and so never
-// meets DHCP or TFTP.
+// VirtualMedia reports whether the node boots from virtual media, and so never meets DHCP or TFTP.
 func (n Node) VirtualMedia() bool { return strings.Contains(n.BootInterface, "virtual-media") }
 
 // Mark is when a poll or a fetch began: taken from whoever keeps the view,

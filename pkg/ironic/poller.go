@@ -1,6 +1,7 @@
 package ironic
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"log/slog"
@@ -42,38 +43,22 @@ type Poller struct {
 	resync Resync
 }
 
-// NewPoller makes a Poller; the error names the option that is wrong.
+// NewPoller makes a Poller; none of the options may be negative.
 func NewPoller(source Source, view View, opts PollerOptions) (*Poller, error) {
-	for _, d := range []struct {
-		name  string
-		value *time.Duration
-		def   time.Duration
-	}{
-		{"interval", &opts.Interval, defaultPollInterval},
-		{"timeout", &opts.Timeout, defaultPollTimeout},
-		{"longest pause", &opts.MaxPause, defaultMaxPause},
-	} {
-		if *d.value < 0 {
-			return nil, fmt.Errorf("%s: %v must be positive", d.name, *d.value)
-		}
-		if *d.value == 0 {
-			*d.value = d.def
-		}
+	if opts.Interval < 0 || opts.Timeout < 0 || opts.MaxPause < 0 || opts.AtOnce < 0 {
+		return nil, fmt.Errorf("interval %v, timeout %v, longest pause %v and requests at once %d must be positive",
+			opts.Interval, opts.Timeout, opts.MaxPause, opts.AtOnce)
 	}
-	if opts.AtOnce < 0 {
-		return nil, fmt.Errorf("requests at once: %d must be positive", opts.AtOnce)
-	}
-	if opts.AtOnce == 0 {
-		opts.AtOnce = defaultAtOnce
-	}
+	opts.Interval = cmp.Or(opts.Interval, defaultPollInterval)
+	opts.Timeout = cmp.Or(opts.Timeout, defaultPollTimeout)
+	opts.MaxPause = cmp.Or(opts.MaxPause, defaultMaxPause)
+	opts.AtOnce = cmp.Or(opts.AtOnce, defaultAtOnce)
+	opts.Log = cmp.Or(opts.Log, slog.New(slog.DiscardHandler))
 	if opts.Now == nil {
 		opts.Now = time.Now
 	}
 	if opts.Jitter == nil {
 		opts.Jitter = func() float64 { return 0.5 }
-	}
-	if opts.Log == nil {
-		opts.Log = slog.New(slog.DiscardHandler)
 	}
 	return &Poller{source: source, view: view, opts: opts}, nil
 }

@@ -9,8 +9,7 @@ import (
 // that may come free the pause is a fifth of the usual one, but long enough that no more than a fifth of the time is spent on
 // polls. The first pause after a failure is the usual one, each further one twice as long, up to MaxPause.
 //
-// It logs when Ironic stops answering, when the cause changes and when
-// it answers again; never a single poll.
+// It logs when Ironic stops answering, when the cause changes and when it answers again; never a single poll.
 func (p *Poller) Run(ctx context.Context) error {
 	var spell failing
 	failures := 0
@@ -67,8 +66,7 @@ func (p *Poller) delay(failures int) time.Duration {
 	return d
 }
 
-// failing is the spell for which Ironic has not answered; the zero value is
-// none.
+// failing is the spell for which Ironic has not answered; the zero value is none.
 type failing struct {
 	cause Cause // "" while all is well
 	since time.Time

@@ -94,8 +94,7 @@ func TestRunHurriesWhileSomebodyWaits(t *testing.T) {
 	}
 }
 
-// phase is a time in which every request ends with the same error, nil for none;
-// after the last phase all is well.
+// phase is a time in which every request ends with the same error, nil for none; after the last phase all is well.
 type phase struct {
 	until time.Duration
 	err   error

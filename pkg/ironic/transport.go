@@ -14,9 +14,8 @@ import (
 	"github.com/ironic-throttle/ironic-throttle/internal/plainfile"
 )
 
-// NewTransport returns the network as the Settings want it, or the Transport that
-// they bring: an *http.Transport unless that is another one. An error names the
-// variable or the file. Several of them share nothing.
+// NewTransport returns the network as the Settings want it, or the Transport that they bring: an *http.Transport unless
+// that is another one. An error names the variable or the file. Several of them share nothing.
 func NewTransport(s Settings) (http.RoundTripper, error) {
 	if s.Transport != nil {
 		return s.Transport, nil
@@ -25,13 +24,11 @@ func NewTransport(s Settings) (http.RoundTripper, error) {
 	if err != nil {
 		return nil, err
 	}
-	dialer := &net.Dialer{Timeout: dialTimeout, KeepAlive: keepAlive}
+	d := dialer{settings: s, conf: conf, plain: net.Dialer{Timeout: dialTimeout, KeepAlive: keepAlive}}
 	t := &http.Transport{
-		Proxy:       http.ProxyFromEnvironment,
-		DialContext: dialer.DialContext,
-		DialTLSContext: func(ctx context.Context, network, addr string) (net.Conn, error) {
-			return dialTLS(ctx, s, dialer, conf, nil, network, addr)
-		},
+		Proxy:                  http.ProxyFromEnvironment,
+		DialContext:            d.dial,
+		DialTLSContext:         d.dialTLS,
 		TLSClientConfig:        conf,
 		TLSHandshakeTimeout:    handshakeTimeout,
 		IdleConnTimeout:        idleTimeout,
@@ -39,24 +36,44 @@ func NewTransport(s Settings) (http.RoundTripper, error) {
 		MaxResponseHeaderBytes: maxHeaderBytes,
 	}
 	if s.Locate != nil {
-		locatedTransport(t, s, dialer, conf)
+		t.Proxy = nil // there is none on the way to a Service
 	}
 	return t, nil
 }
 
-// dialTLS trusts ca; where that is nil, it reads the CA file anew for each connection, so that
-// a renewed authority needs no restart. Connections are kept, so that is rare.
-func dialTLS(ctx context.Context, s Settings, dialer *net.Dialer, conf *tls.Config, ca *x509.CertPool, network, addr string) (net.Conn, error) {
-	conf = conf.Clone()
+// dialer makes the connections to Ironic.
+type dialer struct {
+	settings Settings
+	conf     *tls.Config
+	plain    net.Dialer
+}
+
+func (d dialer) dial(ctx context.Context, network, address string) (net.Conn, error) {
+	if d.settings.Locate != nil {
+		return d.dialLocated(ctx, network, false)
+	}
+	return d.plain.DialContext(ctx, network, address)
+}
+
+func (d dialer) dialTLS(ctx context.Context, network, address string) (net.Conn, error) {
+	if d.settings.Locate != nil {
+		return d.dialLocated(ctx, network, true)
+	}
+	return d.handshake(ctx, network, address, nil)
+}
+
+// handshake trusts ca; where that is nil, it reads the CA file for each connection, so that a renewed authority needs no
+// restart. Connections are kept, so that is rare.
+func (d dialer) handshake(ctx context.Context, network, address string, ca *x509.CertPool) (_ net.Conn, err error) {
+	conf := d.conf.Clone()
 	if conf.RootCAs = ca; ca == nil {
-		var err error
-		if conf.RootCAs, err = authorities(s); err != nil {
+		if conf.RootCAs, err = authorities(d.settings); err != nil {
 			return nil, err
 		}
 	}
 	ctx, cancel := context.WithTimeout(ctx, dialTimeout+handshakeTimeout)
 	defer cancel()
-	return (&tls.Dialer{NetDialer: dialer, Config: conf}).DialContext(ctx, network, addr)
+	return (&tls.Dialer{NetDialer: &d.plain, Config: conf}).DialContext(ctx, network, address)
 }
 
 // tlsConfig reads the certificates once, so that a broken one is an error at
@@ -74,8 +91,7 @@ func tlsConfig(s Settings) (*tls.Config, error) {
 	return conf, clientCertificate(conf, s)
 }
 
-// authorities reads whom we trust to sign Ironic's certificate; nil means the
-// system's, because there is no CA file.
+// authorities reads whom we trust to sign Ironic's certificate; nil means the system's, because there is no CA file.
 func authorities(s Settings) (*x509.CertPool, error) {
 	ca, err := present("IRONIC_CACERT_FILE", s.CACertFile)
 	if err != nil || !ca {

@@ -26,9 +26,6 @@ func TestBusyStatesAreExactlyTen(t *testing.T) {
 		if s.Busy() != slices.Contains(busy, s) || s.Extra() != slices.Contains(extra, s) || s.Failed() != slices.Contains(failed, s) {
 			t.Errorf("%q: busy %v, extra %v, failed %v", s, s.Busy(), s.Extra(), s.Failed())
 		}
-		if s.Inspection() != (s == "inspecting" || s == "inspect wait") {
-			t.Errorf("%q: inspection %v", s, s.Inspection())
-		}
 	}
 	got := BusyStates()
 	for _, s := range busy {
