@@ -43,14 +43,11 @@ func CauseOf(err error) Cause {
 // RequestError says how a request to Ironic failed. Its text holds neither
 // credentials nor more than a line of what Ironic said.
 type RequestError struct {
-	Cause Cause
-	What  string // of the request, e.g. "GET /v1/nodes?provision_state=deploying"
-	// Status is the HTTP status, 0 when there was no answer.
-	Status int
-	// Fault is Ironic's own explanation, cut to one line; "" when it gave none.
-	Fault string
-	// Err is the cause below, nil when Status says it all.
-	Err error
+	Cause  Cause
+	What   string // of the request, e.g. "GET /v1/nodes?provision_state=deploying"
+	Status int    // of HTTP; 0 when there was no answer
+	Fault  string // Ironic's own explanation, cut to one line; "" when it gave none
+	Err    error  // the cause below; nil when Status says it all
 }
 
 // Error implements error.

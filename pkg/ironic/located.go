@@ -21,17 +21,12 @@ type Access struct {
 // nothing then, so that they may change while requests are made. Without an answer nothing is sent, as if nobody were there.
 // Connections are tied to that answer: each request asks for its own credentials, and new ones are not for whom an old
 // connection leads to.
-func (d dialer) dialLocated(ctx context.Context, network string, secure bool) (net.Conn, error) {
+func (d dialer) dialLocated(ctx context.Context, secure bool) (net.Conn, error) {
 	access, err := d.settings.Locate(ctx)
 	if err != nil {
 		return nil, err
 	}
-	var conn net.Conn
-	if access.TLS || secure {
-		conn, err = d.handshake(ctx, network, access.Address, access.CA)
-	} else {
-		conn, err = d.plain.DialContext(ctx, network, access.Address)
-	}
+	conn, err := d.connect(ctx, access.Address, secure || access.TLS, access.CA)
 	if err != nil {
 		return nil, err
 	}

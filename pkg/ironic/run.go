@@ -12,39 +12,25 @@ import (
 // It logs when Ironic stops answering, when the cause changes and when it answers again; never a single poll.
 func (p *Poller) Run(ctx context.Context) error {
 	var spell failing
-	failures := 0
 	for {
 		begun := time.Now()
 		err := p.PollOnce(ctx)
 		if ctx.Err() != nil {
 			return nil //nolint:nilerr // stopped on request, whatever the last poll said
 		}
-		if err == nil {
-			failures = 0
-		} else {
-			failures++
-		}
 		p.report(&spell, err)
-		d := p.delay(failures)
-		if failures == 0 && p.view.Hurries(p.opts.Now()) {
+		d := p.delay(spell.polls)
+		if err == nil && p.view.Hurries(p.opts.Now()) {
 			d = min(d, max(d/hurryPart, hurryPause*time.Since(begun)))
 		}
-		if !pause(ctx, d) {
+		timer := time.NewTimer(d)
+		select {
+		case <-ctx.Done():
+			timer.Stop()
 			return nil
+		case <-timer.C:
 		}
 	}
-}
-
-// pause waits for d; false when ctx has ended.
-func pause(ctx context.Context, d time.Duration) bool {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-ctx.Done():
-		return false
-	case <-timer.C:
-	}
-	return ctx.Err() == nil
 }
 
 // delay is the pause after so many failures in a row.
@@ -52,12 +38,8 @@ func (p *Poller) delay(failures int) time.Duration {
 	interval := p.opts.Interval
 	longest := max(interval, p.opts.MaxPause)
 	d := interval
-	for range failures - 1 {
-		if d >= longest/2 {
-			d = longest
-			break
-		}
-		d *= 2
+	for i := 1; i < failures && d < longest; i++ {
+		d = min(2*d, longest)
 	}
 	d += time.Duration((2*p.opts.Jitter() - 1) * jitterPart * float64(d))
 	if failures > 0 {

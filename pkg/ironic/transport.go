@@ -27,8 +27,8 @@ func NewTransport(s Settings) (http.RoundTripper, error) {
 	d := dialer{settings: s, conf: conf, plain: net.Dialer{Timeout: dialTimeout, KeepAlive: keepAlive}}
 	t := &http.Transport{
 		Proxy:                  http.ProxyFromEnvironment,
-		DialContext:            d.dial,
-		DialTLSContext:         d.dialTLS,
+		DialContext:            func(ctx context.Context, _, to string) (net.Conn, error) { return d.dial(ctx, to, false) },
+		DialTLSContext:         func(ctx context.Context, _, to string) (net.Conn, error) { return d.dial(ctx, to, true) },
 		TLSClientConfig:        conf,
 		TLSHandshakeTimeout:    handshakeTimeout,
 		IdleConnTimeout:        idleTimeout,
@@ -48,23 +48,19 @@ type dialer struct {
 	plain    net.Dialer
 }
 
-func (d dialer) dial(ctx context.Context, network, address string) (net.Conn, error) {
+func (d dialer) dial(ctx context.Context, address string, secure bool) (net.Conn, error) {
 	if d.settings.Locate != nil {
-		return d.dialLocated(ctx, network, false)
+		return d.dialLocated(ctx, secure)
 	}
-	return d.plain.DialContext(ctx, network, address)
+	return d.connect(ctx, address, secure, nil)
 }
 
-func (d dialer) dialTLS(ctx context.Context, network, address string) (net.Conn, error) {
-	if d.settings.Locate != nil {
-		return d.dialLocated(ctx, network, true)
-	}
-	return d.handshake(ctx, network, address, nil)
-}
-
-// handshake trusts ca; where that is nil, it reads the CA file for each connection, so that a renewed authority needs no
+// connect trusts ca; where that is nil, it reads the CA file for each connection, so that a renewed authority needs no
 // restart. Connections are kept, so that is rare.
-func (d dialer) handshake(ctx context.Context, network, address string, ca *x509.CertPool) (_ net.Conn, err error) {
+func (d dialer) connect(ctx context.Context, address string, secure bool, ca *x509.CertPool) (_ net.Conn, err error) {
+	if !secure {
+		return d.plain.DialContext(ctx, "tcp", address)
+	}
 	conf := d.conf.Clone()
 	if conf.RootCAs = ca; ca == nil {
 		if conf.RootCAs, err = authorities(d.settings); err != nil {
@@ -73,7 +69,7 @@ func (d dialer) handshake(ctx context.Context, network, address string, ca *x509
 	}
 	ctx, cancel := context.WithTimeout(ctx, dialTimeout+handshakeTimeout)
 	defer cancel()
-	return (&tls.Dialer{NetDialer: &d.plain, Config: conf}).DialContext(ctx, network, address)
+	return (&tls.Dialer{NetDialer: &d.plain, Config: conf}).DialContext(ctx, "tcp", address)
 }
 
 // tlsConfig reads the certificates once, so that a broken one is an error at
