@@ -66,23 +66,6 @@ func TestCatalogTurnsThePagesAndLearnsTheirLength(t *testing.T) {
 	}
 }
 
-func TestCatalogOfAnOldIronicAsksForWhatItHas(t *testing.T) {
-	for highest, want := range map[int]string{
-		10: "uuid,name,provision_state", 30: "uuid,name,provision_state",
-		31: "uuid,name,provision_state,boot_interface", 46: "uuid,name,provision_state,boot_interface,conductor_group",
-	} {
-		w := newWire(fleet(1)...)
-		w.max = highest
-		c, err := client(t, w).Catalog(t.Context())
-		if err != nil || c.Len() != 1 {
-			t.Fatalf("1.%d: %v", highest, err)
-		}
-		if got := w.log[1].URL.Query().Get("fields"); got != want {
-			t.Errorf("1.%d: fields %s, want %s", highest, got, want)
-		}
-	}
-}
-
 // The list is exact for any number of nodes and any max_limit, with and without next. A page that does not say whether more
 // follows is believed only when it is shorter than one before it, or nothing follows when asked.
 func TestCatalogIsExact(t *testing.T) {
@@ -108,15 +91,6 @@ func TestCatalogIsExact(t *testing.T) {
 			rt.Fatalf("page limit %d learned from %d nodes at max_limit %d", p, n, limit)
 		}
 	})
-}
-
-// An Ironic that knows no markers shows all in one page, again and again.
-func TestCatalogEndsWhenNothingNewComes(t *testing.T) {
-	w := always(func() *http.Response { return reply(200, `{"nodes": [{"uuid": "a"}, {"uuid": "b"}]}`) })
-	got, err := client(t, w).Catalog(t.Context())
-	if err != nil || got.Len() != 2 || got.PageLimit() != 0 {
-		t.Fatalf("%+v, %v", got, err)
-	}
 }
 
 func TestAnyBadPageFailsTheCatalog(t *testing.T) {

@@ -13,31 +13,7 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
-
-	"github.com/google/go-cmp/cmp"
 )
-
-func TestNodeByUUIDAndByName(t *testing.T) {
-	w := newWire(row("u1", Deploying))
-	w.nodes[0]["name"] = "metal3~host-0001"
-	c := client(t, w)
-	want := Node{UUID: "u1", Name: "metal3~host-0001", State: Deploying}
-	for _, key := range []string{"u1", "metal3~host-0001"} {
-		got, ok, err := c.Node(t.Context(), key)
-		if err != nil || !ok {
-			t.Fatalf("%s: %v, %v", key, ok, err)
-		}
-		if diff := cmp.Diff(want, got); diff != "" {
-			t.Errorf("%s (-want +got):\n%s", key, diff)
-		}
-	}
-	if _, ok, err := c.Node(t.Context(), "metal3~host-0002"); ok || err != nil {
-		t.Errorf("an unknown node: %v, %v; want no node and no error", ok, err)
-	}
-	if diff := cmp.Diff(Stats{Node: Tally{Requests: 3}, Version: Tally{Requests: 1}}, c.Stats()); diff != "" {
-		t.Errorf("stats (-want +got):\n%s", diff)
-	}
-}
 
 func TestNodeKeysAreEscaped(t *testing.T) {
 	for key, path := range map[string]string{
@@ -63,29 +39,6 @@ func TestNodeKeysAreEscaped(t *testing.T) {
 	}
 	if len(w.requests()) != 0 {
 		t.Errorf("names that no node has were asked for: %v", w.requests())
-	}
-}
-
-func TestRequestsCarryVersionAndFields(t *testing.T) {
-	w := newWire(row("a", Deploying))
-	c := client(t, w)
-	mustFind(t, c, "a")
-	if _, err := c.List(t.Context(), DeployWait); err != nil {
-		t.Fatal(err)
-	}
-	for _, r := range w.log[1:] {
-		if got := r.Header.Get("X-OpenStack-Ironic-API-Version"); got != "1.61" {
-			t.Errorf("%s: version %q", r.URL, got)
-		}
-		if got := r.URL.Query().Get("fields"); got != (Version{Minor: 61}).fields(false) {
-			t.Errorf("%s: fields %q", r.URL, got)
-		}
-		if r.Method != http.MethodGet || !strings.HasPrefix(r.UserAgent(), "ironic-throttle") || r.Header.Get("Authorization") != "" {
-			t.Errorf("%s %s: %v", r.Method, r.URL, r.Header)
-		}
-	}
-	if got := w.log[2].URL.RawQuery; !strings.HasPrefix(got, "provision_state=wait%20call-back&limit=1000&fields=") {
-		t.Errorf("query %s", got)
 	}
 }
 
@@ -163,18 +116,6 @@ func TestFaultForms(t *testing.T) {
 		if got := fault([]byte(body)); got != want {
 			t.Errorf("%.60s: %q, want %q", body, got, want)
 		}
-	}
-}
-
-func TestErrorsKeepTheirCauseBelow(t *testing.T) {
-	w := newWire()
-	w.before = func(int, *http.Request) (*http.Response, error) { return nil, io.ErrClosedPipe }
-	_, err := client(t, w).Flow(t.Context(), false)
-	if !errors.Is(err, io.ErrClosedPipe) || err.Error() != "ironic: GET /v1: unreachable: io: read/write on closed pipe" {
-		t.Errorf("got %v", err)
-	}
-	if CauseOf(nil) != "" || CauseOf(context.DeadlineExceeded) != CauseUnreachable {
-		t.Error("causes of nil and of a foreign error")
 	}
 }
 

@@ -244,30 +244,3 @@ func TestListFoldsDuplicates(t *testing.T) {
 		t.Errorf("the later row must win (-want +got):\n%s", diff)
 	}
 }
-
-func TestListOfACapture(t *testing.T) {
-	w := always(func() *http.Response { return capture(t, "52-list-busy-deploying") })
-	got, err := client(t, w).List(t.Context(), Deploying)
-	if err != nil {
-		t.Fatal(err)
-	}
-	want := []Node{
-		{UUID: "566b2f1f-6ca4-4a94-b479-73eca8e1d508", Name: "metal3~host-0910", State: Deploying, BootInterface: "fake"},
-		{UUID: "b0c5f783-48c9-4195-a899-db5f2a1007b2", Name: "metal3~host-0911", State: Deploying, BootInterface: "ipxe"},
-	}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("(-want +got):\n%s", diff)
-	}
-}
-
-func TestListAsksNothingWhenNoVersionIsAgreed(t *testing.T) {
-	w := newWire()
-	w.before = func(int, *http.Request) (*http.Response, error) { return nil, errors.New("down") }
-	c := client(t, w)
-	if _, err := c.List(t.Context(), Deploying); CauseOf(err) != CauseUnreachable {
-		t.Errorf("got %v, want unreachable", err)
-	}
-	if diff := cmp.Diff([]string{"/v1"}, w.requests()); diff != "" {
-		t.Errorf("(-want +got):\n%s", diff)
-	}
-}

@@ -45,9 +45,10 @@ type Poller struct {
 
 // NewPoller makes a Poller; none of the options may be negative.
 func NewPoller(source Source, view View, opts PollerOptions) (*Poller, error) {
-	if opts.Interval < 0 || opts.Timeout < 0 || opts.MaxPause < 0 || opts.AtOnce < 0 {
-		return nil, fmt.Errorf("interval %v, timeout %v, longest pause %v and requests at once %d must be positive",
-			opts.Interval, opts.Timeout, opts.MaxPause, opts.AtOnce)
+	for name, d := range map[string]time.Duration{"interval": opts.Interval, "timeout": opts.Timeout, "longest pause": opts.MaxPause} {
+		if d < 0 {
+			return nil, fmt.Errorf("%s: %v must be positive", name, d)
+		}
 	}
 	opts.Interval = cmp.Or(opts.Interval, defaultPollInterval)
 	opts.Timeout = cmp.Or(opts.Timeout, defaultPollTimeout)

@@ -1,7 +1,6 @@
 package ironic
 
 import (
-	"log/slog"
 	"net/http"
 	"slices"
 	"strings"
@@ -39,29 +38,6 @@ func TestVersionIsAsNewAsIsOfUse(t *testing.T) {
 			}
 		} else if err != nil || got.String() != tt.want {
 			t.Errorf("1.%d-1.%d extras %v: got %v, %v; want %s", tt.lowest, tt.highest, tt.extras, got, err, tt.want)
-		}
-	}
-}
-
-func TestOldIronicsAreAskedForFewerFields(t *testing.T) {
-	for minor, gone := range map[int][]string{
-		61: nil,
-		46: nil,
-		45: {"conductor_group"},
-		42: {"conductor_group"},
-		41: {"conductor_group", "fault"},
-		31: {"conductor_group", "fault"},
-		30: {"conductor_group", "fault", "boot_interface"},
-		10: {"conductor_group", "fault", "boot_interface"},
-	} {
-		got := strings.Split(Version{Minor: minor}.fields(false), ",")
-		for _, field := range []string{
-			"uuid", "name", "provision_state", "target_provision_state", "provision_updated_at", "driver_internal_info",
-			"conductor_group", "boot_interface", "maintenance", "fault", "last_error", "instance_uuid",
-		} {
-			if slices.Contains(got, field) == slices.Contains(gone, field) {
-				t.Errorf("1.%d asks for %v: %s is wrong", minor, got, field)
-			}
 		}
 	}
 }
@@ -178,25 +154,6 @@ func TestNegotiationIsRepeatedAfterFailures(t *testing.T) {
 				t.Errorf("asked for the version %d times, again must be %v", got, tt.again)
 			}
 		})
-	}
-}
-
-func TestMissingConductorGroupsAreSaidOnce(t *testing.T) {
-	var out strings.Builder
-	w := newWire(row("a", Deploying))
-	w.max = 45
-	c := client(t, w, func(s *Settings) { s.Log = slog.New(slog.NewTextHandler(&out, nil)) })
-	for range 3 {
-		mustFind(t, c, "a")
-		c.version.Store(nil)
-	}
-	if n := strings.Count(out.String(), "level=WARN"); n != 1 || !strings.Contains(out.String(), "conductor groups") {
-		t.Errorf("%d warnings, want one about conductor groups:\n%s", n, out.String())
-	}
-	w.max = 82
-	mustFind(t, c, "a")
-	if v, _ := c.Version(); !v.ConductorGroups() || strings.Count(out.String(), "level=WARN") != 1 {
-		t.Errorf("at %v:\n%s", v, out.String())
 	}
 }
 
