@@ -42,8 +42,8 @@ type View struct {
 	Listed time.Time
 }
 
-// Inventory is the list of all nodes. Make one with New; it is safe for concurrent use, and starts no goroutine that Close
-// does not end.
+// Inventory is the list of all nodes. Make one with New; it is safe for concurrent use, and starts no goroutine that
+// Close does not end.
 type Inventory struct {
 	opts  Options
 	lists *snapshot.Cache[struct{}, list]
@@ -89,9 +89,9 @@ func New(o Options) (*Inventory, error) {
 	return &Inventory{opts: o, lists: lists}, nil
 }
 
-// Get returns the list of all nodes, begun at most MaxAge ago. It waits for one where there is none, until ctx ends; all who
-// wait, wait for the same one, and it is read to its end even when all of them have gone. For half a minute after a failure
-// everybody gets its error at once.
+// Get returns the list of all nodes, begun at most MaxAge ago. It waits for one where there is none, until ctx ends;
+// all who wait, wait for the same one, and it is read to its end even when all of them have gone. For half a minute
+// after a failure everybody gets its error at once.
 func (v *Inventory) Get(ctx context.Context) (View, error) {
 	v.mu.Lock()
 	v.asked = v.opts.Now()
@@ -124,8 +124,8 @@ func (v *Inventory) Peek() (View, bool) {
 	return v.viewLocked(got), true
 }
 
-// viewLocked lays what polls have seen over a list, once for each list and poll. It leaves out what the list, begun later,
-// knows better.
+// viewLocked lays what polls have seen over a list, once for each list and poll. It leaves out what the list, begun
+// later, knows better.
 func (v *Inventory) viewLocked(got *snapshot.Snapshot[list]) View {
 	if v.last == got && v.shown.Catalog != nil {
 		return v.shown
@@ -140,8 +140,8 @@ func (v *Inventory) viewLocked(got *snapshot.Snapshot[list]) View {
 	return v.shown
 }
 
-// Observe takes what a complete poll has observed. It is kept while there is a list that somebody may get, or one on its way,
-// and no longer than that may be given out.
+// Observe takes what a complete poll has observed. It is kept while there is a list that somebody may get, or one on
+// its way, and no longer than that may be given out.
 func (v *Inventory) Observe(now time.Time, o ironic.Observation) {
 	v.mu.Lock()
 	defer v.mu.Unlock()

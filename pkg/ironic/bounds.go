@@ -33,8 +33,8 @@ func (b *bound) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// bounded cuts every answer off at its bound: gophercloud reads the body of an error whole, and a page is read by us. What
-// counts is the unpacked length.
+// bounded cuts every answer off at its bound: gophercloud reads the body of an error whole, and a page is read by us.
+// What counts is the unpacked length.
 type bounded struct {
 	next http.RoundTripper
 	page int64 // bytes of a success
@@ -46,7 +46,7 @@ func (b bounded) RoundTrip(req *http.Request) (*http.Response, error) {
 	if err != nil {
 		return nil, err
 	}
-	var body io.Reader = io.LimitReader(resp.Body, maxErrorBytes)
+	body := io.LimitReader(resp.Body, maxErrorBytes)
 	if resp.StatusCode == http.StatusOK {
 		body = &bound{Reader: resp.Body, left: b.page, err: errTooLong}
 	}
@@ -67,8 +67,8 @@ func (b bounded) CloseIdleConnections() {
 // nodeBytes is what a Node takes without its texts.
 const nodeBytes = 224
 
-// holding is what lists hold together so far: an Ironic that answers without end must not fill our memory. Lists that are read
-// side by side share one. Safe for concurrent use.
+// holding is what lists hold together so far: an Ironic that answers without end must not fill our memory. Lists that
+// are read side by side share one. Safe for concurrent use.
 type holding struct{ nodes, bytes atomic.Int64 }
 
 // portion is what one list adds to a holding.

@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// Catalog is a list of all nodes, in Ironic's own order. It never changes: With makes another one. All methods are safe for
-// concurrent use. Client.Catalog makes them.
+// Catalog is a list of all nodes, in Ironic's own order. It never changes: With makes another one. All methods are
+// safe for concurrent use. Client.Catalog makes them.
 type Catalog struct {
 	*roster
 
@@ -72,12 +72,12 @@ func (c *Catalog) FindName(name string) (int, bool) {
 	return i, ok
 }
 
-// PageLimit is the number of nodes after which Ironic ends a page of its own accord (its max_limit), as this list has met it; 0
-// when all nodes came in one page and nothing was said to follow.
+// PageLimit is the number of nodes after which Ironic ends a page of its own accord (its max_limit), as this list has
+// met it; 0 when all nodes came in one page and nothing was said to follow.
 func (c *Catalog) PageLimit() int { return c.pageLimit }
 
-// With returns a Catalog in which nodes have the states that are given by UUID. Unknown UUIDs are ignored: a new node comes
-// with the next list, and so does its place in Ironic's order.
+// With returns a Catalog in which nodes have the states that are given by UUID. Unknown UUIDs are ignored: a new node
+// comes with the next list, and so does its place in Ironic's order.
 func (c *Catalog) With(states map[string]State) *Catalog {
 	next := &Catalog{roster: c.roster, states: slices.Clone(c.states)}
 	for uuid, state := range states {

@@ -126,7 +126,7 @@ func (c *Client) Node(ctx context.Context, key string) (Node, bool, error) {
 	}
 	var n Node
 	err = c.get(ctx, request{
-		tally: &c.stats.Node, version: v.String(), notFoundIsFine: true, small: true,
+		tally: &c.stats.Node, version: v.String(), notFoundIsFine: true,
 		path: "nodes/" + url.PathEscape(key) + "?fields=" + v.fields(c.images),
 	}, func(_ http.Header, body io.Reader) error {
 		n, err = decodeNode(body)
@@ -162,7 +162,7 @@ func (c *Client) negotiate(ctx context.Context) (Version, error) {
 		return v, nil
 	}
 	var v Version
-	err := c.get(ctx, request{tally: &c.stats.Version, small: true}, func(h http.Header, _ io.Reader) error {
+	err := c.get(ctx, request{tally: &c.stats.Version}, func(h http.Header, _ io.Reader) error {
 		lowest, highest, err := offer(h)
 		if err != nil {
 			return err
@@ -187,7 +187,8 @@ func (c *Client) tell(v Version) {
 	}
 	c.log.Info("ironic API version agreed", "version", v.String(), "offered", fmt.Sprintf("1.%d-1.%d", v.Min, v.Max))
 	if !v.ConductorGroups() {
-		c.log.Warn("this Ironic does not tell conductor groups (API below 1.46): all nodes are in one pool", "version", v.String())
+		c.log.Warn("this Ironic does not tell conductor groups (API below 1.46): all nodes are in one pool",
+			"version", v.String())
 	}
 }
 
@@ -197,11 +198,10 @@ type request struct {
 	version        string // microversion; "" sends none
 	path           string // below /v1/, escaped; "" is /v1 itself
 	notFoundIsFine bool   // a 404 is an answer
-	small          bool   // the answer is no list
 }
 
-// get sends a request and hands the body of a 200 to read. When Ironic does not take our credentials they are read again, and
-// tried once more if they have changed.
+// get sends a request and hands the body of a 200 to read. When Ironic does not take our credentials they are read
+// again, and tried once more if they have changed.
 func (c *Client) get(ctx context.Context, r request, read func(http.Header, io.Reader) error) error {
 	used, err := c.auth.current(ctx)
 	if err != nil {
@@ -227,7 +227,9 @@ func (c *Client) get(ctx context.Context, r request, read func(http.Header, io.R
 }
 
 // send is one request on the wire.
-func (c *Client) send(ctx context.Context, r request, as credentials, read func(http.Header, io.Reader) error) *RequestError {
+func (c *Client) send(
+	ctx context.Context, r request, as credentials, read func(http.Header, io.Reader) error,
+) *RequestError {
 	service := c.service
 	service.Microversion = r.version
 	opts := &gophercloud.RequestOpts{KeepResponseBody: true, OkCodes: []int{http.StatusOK}}
@@ -245,17 +247,13 @@ func (c *Client) send(ctx context.Context, r request, as credentials, read func(
 		return failed
 	}
 	defer resp.Body.Close()
-	var body io.Reader = resp.Body
-	if r.small {
-		body = &bound{Reader: body, left: maxSmallBytes, err: errTooLong}
-	}
 	c.upgraded(r, resp.Header)
-	if err := read(resp.Header, body); err != nil {
+	if err := read(resp.Header, resp.Body); err != nil {
 		c.count(&r.tally.Errors)
 		return answerError(r.what(), err)
 	}
 	// What is left is white space or nothing; reading it frees the connection.
-	_, _ = io.Copy(io.Discard, body)
+	_, _ = io.CopyN(io.Discard, resp.Body, maxErrorBytes)
 	return nil
 }
 

@@ -34,16 +34,16 @@ func (c credentials) mask(text string) string {
 	return strings.NewReplacer(token, "xxxxx", c.password, "xxxxx").Replace(text)
 }
 
-// auth holds the credentials in use. They are read again when Ironic no longer takes them, so that a rotated secret needs
-// no restart and a normal request no file. Safe for concurrent use.
+// auth holds the credentials in use. They are read again when Ironic no longer takes them, so that a rotated secret
+// needs no restart and a normal request no file. Safe for concurrent use.
 type auth struct {
 	dir  string // with the files; "" where there is none
 	read func(ctx context.Context) (credentials, error)
 	now  atomic.Pointer[credentials] // nil: each request reads its own
 }
 
-// newAuth reads the credentials for the first time, unless Settings.Locate says them. inURL are those of the endpoint, which
-// count where the directory with the files is missing.
+// newAuth reads the credentials for the first time, unless Settings.Locate says them. inURL are those of the endpoint,
+// which count where the directory with the files is missing.
 func newAuth(s Settings, inURL credentials) (*auth, error) {
 	if s.Locate != nil {
 		return &auth{read: func(ctx context.Context) (credentials, error) {
@@ -78,8 +78,8 @@ func (a *auth) reload(ctx context.Context) (credentials, error) {
 	return fresh, err
 }
 
-// readCredentials reads dir/username and dir/password. The directory alone decides, as in BMO: when it is missing there are
-// those of the endpoint; when it is there, both files must be there and say something.
+// readCredentials reads dir/username and dir/password. The directory alone decides, as in BMO: when it is missing
+// there are those of the endpoint; when it is there, both files must be there and say something.
 func readCredentials(dir string, inURL credentials) (read credentials, err error) {
 	if dir == "" {
 		return inURL, nil

@@ -18,9 +18,9 @@ type page struct {
 	more    bool // there was a next link
 }
 
-// decodePage reads a list of nodes as it comes, one row at a time. It tolerates whatever is not needed: unknown fields, nulls,
-// values of another type, texts of any length. What it does need are whole JSON and a list named nodes; an answer without them
-// is an error, because half a list must never be taken for a whole one.
+// decodePage reads a list of nodes as it comes, one row at a time. It tolerates whatever is not needed: unknown
+// fields, nulls, values of another type, texts of any length. What it does need are whole JSON and a list named nodes;
+// an answer without them is an error, because half a list must never be taken for a whole one.
 func decodePage(r io.Reader, take func(Node) error) (page, error) {
 	in := newDocument(r)
 	if err := in.expect(json.Delim('{')); err != nil {
@@ -197,8 +197,8 @@ func (in *document) node() (Node, bool, error) {
 	}, true, nil
 }
 
-// kept is a text cut to at most limit bytes, with a blank for every character that cannot be printed: names, groups and errors
-// end up in logs, in terminals and in metrics, where such a one would do something.
+// kept is a text cut to at most limit bytes, with a blank for every character that cannot be printed: names, groups
+// and errors end up in logs, in terminals and in metrics, where such a one would do something.
 func kept(text string, limit int) string {
 	if len(text) > limit {
 		text = strings.Clone(cut(text, limit)) // lets go of the rest
@@ -214,7 +214,8 @@ func kept(text string, limit int) string {
 // shared is a text to keep that other rows have as well: it is in memory once.
 func shared(text string) string { return unique.Make(kept(text, maxTextLen)).Value() }
 
-// withoutSecrets takes user, password and query out of what resembles a URL, as where an image comes from may; other texts stay.
+// withoutSecrets takes user, password and query out of what resembles a URL, as where an image comes from may; other
+// texts stay.
 func withoutSecrets(text string) string {
 	scheme, rest, isURL := strings.Cut(text, "://")
 	if !isURL {

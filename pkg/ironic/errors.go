@@ -109,8 +109,8 @@ func causeOfStatus(status int) Cause {
 }
 
 // fault finds the explanation in the body of an error. Ironic has three forms: error_message with JSON inside a string
-// (faultstring), the same for routing and versions (description), and http_basic's {"error":{"message":…}}. A body in no such
-// form explains nothing.
+// (faultstring), the same for routing and versions (description), and http_basic's {"error":{"message":…}}. A body in
+// no such form explains nothing.
 func fault(body []byte) string {
 	var outer struct {
 		ErrorMessage any `json:"error_message"`
@@ -122,8 +122,8 @@ func fault(body []byte) string {
 	return cmp.Or(explanation(outer.ErrorMessage), explanation(outer.Error))
 }
 
-// explanation reads one of the inner forms: an object, or a string which either is that object once more or is the explanation
-// itself.
+// explanation reads one of the inner forms: an object, or a string which either is that object once more or is the
+// explanation itself.
 func explanation(said any) string {
 	if text, ok := said.(string); ok {
 		if !strings.HasPrefix(strings.TrimSpace(text), "{") {

@@ -7,8 +7,7 @@ const (
 	pageLimit = 1000 // rows asked for in one page: Ironic's own max_limit
 
 	maxPageBytes   = 64 << 20  // one answer, unpacked
-	maxSmallBytes  = 2 << 20   // one answer that is no list
-	maxValueBytes  = 2 << 20   // one row of a list, which is in memory as a whole; config drives are masked
+	maxValueBytes  = 2 << 20   // one node, which is in memory as a whole; config drives are masked
 	maxErrorBytes  = 64 << 10  // the body of an answer that is no success
 	maxHeaderBytes = 256 << 10 // all header lines of one answer
 	maxSecretBytes = 64 << 10  // a file with a user name or a password

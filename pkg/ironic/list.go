@@ -14,11 +14,8 @@ import (
 // PageOfChanges is how many nodes a poll asks for that changed last.
 const PageOfChanges = 100
 
-// errMarkerGone marks a list that broke because the last node of a page was deleted before the next page was read.
-var errMarkerGone = errors.New("the node with which the last page ended is gone")
-
-// List returns all nodes in one provision state, each once and in Ironic's order, over as many pages as it takes. Any failure
-// is a failure of the whole list: a part of it is never returned.
+// List returns all nodes in one provision state, each once and in Ironic's order, over as many pages as it takes. Any
+// failure is a failure of the whole list: a part of it is never returned.
 func (c *Client) List(ctx context.Context, state State) ([]Node, error) {
 	// %20 and not +, which is how every client of Ironic writes a space.
 	filter := strings.ReplaceAll(url.QueryEscape(string(state)), "+", "%20")
@@ -49,8 +46,8 @@ func (c *Client) List(ctx context.Context, state State) ([]Node, error) {
 	return nodes, nil
 }
 
-// Catalog lists all nodes there are. Any failure, and a row without a usable uuid, fails the list. Of a node that comes twice
-// the later row counts.
+// Catalog lists all nodes there are. Any failure, and a row without a usable uuid, fails the list. Of a node that
+// comes twice the later row counts.
 //
 // No limit is asked for, so that each page is as long as Ironic makes it: that is how PageLimit is learned.
 func (c *Client) Catalog(ctx context.Context) (all *Catalog, err error) {
@@ -69,11 +66,11 @@ func (c *Client) Catalog(ctx context.Context) (all *Catalog, err error) {
 	return all, nil
 }
 
-// Newest returns up to PageOfChanges nodes whose provision state changed last, the newest first, in one request, and whether
-// these are all that there are. Nodes that never changed come last (SQLite, MySQL) or first (PostgreSQL).
+// Newest returns up to PageOfChanges nodes whose provision state changed last, the newest first, in one request, and
+// whether these are all that there are. Nodes that never changed come last (SQLite, MySQL) or first (PostgreSQL).
 //
-// State changes, heartbeats and aborts move a node to the front; edits of a node, maintenance and creation do not; a deleted
-// node falls out (docs/dev/reference/ironic.md).
+// State changes, heartbeats and aborts move a node to the front; edits of a node, maintenance and creation do not; a
+// deleted node falls out (docs/dev/reference/ironic.md).
 func (c *Client) Newest(ctx context.Context) (nodes []Node, all bool, err error) {
 	err = c.twice(ctx, func(v Version) error {
 		nodes = nil
@@ -86,7 +83,7 @@ func (c *Client) Newest(ctx context.Context) (nodes []Node, all bool, err error)
 				return fmt.Errorf("more rows than the %d that were asked for", PageOfChanges)
 			}
 			return nil
-		}, nil)
+		})
 		all = p.rows < PageOfChanges && !p.more
 		return err
 	})
@@ -96,8 +93,8 @@ func (c *Client) Newest(ctx context.Context) (nodes []Node, all bool, err error)
 	return nodes, all, nil
 }
 
-// twice reads a list, and once more from its start if that fails: its marker may have gone, or the database may have been
-// locked for a moment. Nothing is read while no version can be agreed.
+// twice reads a list, and once more from its start if that fails: its marker may have gone, or the database may have
+// been locked for a moment. Nothing is read while no version can be agreed.
 func (c *Client) twice(ctx context.Context, read func(Version) error) error {
 	v, err := c.negotiate(ctx)
 	if err != nil {
@@ -112,15 +109,17 @@ func (c *Client) twice(ctx context.Context, read func(Version) error) error {
 	return read(v)
 }
 
-// pages reads a list page by page until the last one, and has take take each node and report whether the list has not shown
-// it before. It returns the number of rows at which Ironic ends a page of its own accord (its max_limit), as this list has met
-// it, and 0 when it has not.
+// pages reads a list page by page until the last one. take gets each node, and reports whether the list has not shown
+// it before. pages returns the number of rows at which Ironic ends a page of its own accord (its max_limit), as this
+// list has met it, and 0 when it has not.
 //
-// The pages are ours to turn. gophercloud's pager expects nodes_links and stops after the first page, Ironic's own next link
-// forgets the filter; so each page is asked for with the filter and the last uuid as marker. A page that does not say that more
-// follows is still asked for a next one, unless it is shorter than limit, or than one before: a next link may be missing, and
-// max_limit lower than limit.
-func (c *Client) pages(ctx context.Context, v Version, filter string, limit int, fields string, take func(Node) (bool, error)) (most int, err error) {
+// The pages are ours to turn. gophercloud's pager expects nodes_links and stops after the first page, Ironic's own
+// next link forgets the filter; so each page is asked for with the filter and the last uuid as marker. A page that
+// does not say that more follows is still asked for a next one, unless it is shorter than limit, or than one before: a
+// next link may be missing, and max_limit lower than limit.
+func (c *Client) pages(
+	ctx context.Context, v Version, filter string, limit int, fields string, take func(Node) (bool, error),
+) (most int, err error) {
 	if filter != "" {
 		filter += "&limit=" + strconv.Itoa(limit) + "&"
 	}
@@ -135,19 +134,13 @@ func (c *Client) pages(ctx context.Context, v Version, filter string, limit int,
 			}
 			last = n.UUID
 			return err
-		}, func(p page) error {
-			if fresh == 0 && (p.more || limit > 0 && p.rows >= limit) {
-				return errors.New("a page that goes on brings no new node")
-			}
-			return nil
 		})
-		if marker != "" && isStatus(err, http.StatusNotFound) {
-			err = fmt.Errorf("%w: %w", errMarkerGone, err)
-		}
-		if err != nil {
-			return 0, err
-		}
 		switch {
+		case err != nil:
+			return 0, err
+		case fresh == 0 && (p.more || limit > 0 && p.rows >= limit):
+			c.count(&r.tally.Errors)
+			return 0, answerError(r.what(), errors.New("a page that goes on brings no new node"))
 		case p.more:
 			most = p.rows // that is when Ironic says it
 		case most == 0 && marker != "" && fresh > 0:
@@ -161,20 +154,14 @@ func (c *Client) pages(ctx context.Context, v Version, filter string, limit int,
 	}
 }
 
-// page reads one page and has check, where set, judge it. One with a row that names no node is none: somebody is there, and we
-// cannot tell who.
-func (c *Client) page(ctx context.Context, r request, take func(Node) error, check func(page) error) (p page, err error) {
+// page reads one page. One with a row that names no node is none: somebody is there, and we cannot tell who.
+func (c *Client) page(ctx context.Context, r request, take func(Node) error) (p page, err error) {
 	err = c.get(ctx, r, func(_ http.Header, body io.Reader) error {
-		if p, err = decodePage(body, take); err != nil {
-			return err
+		p, err = decodePage(body, take)
+		if err == nil && p.skipped > 0 {
+			err = fmt.Errorf("%d of %d rows name no node", p.skipped, p.rows)
 		}
-		if p.skipped > 0 {
-			return fmt.Errorf("%d of %d rows name no node", p.skipped, p.rows)
-		}
-		if check != nil {
-			return check(p)
-		}
-		return nil
+		return err
 	})
 	return p, err
 }

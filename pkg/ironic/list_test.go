@@ -132,7 +132,7 @@ func TestMarkerGoneRestartsTheListOnce(t *testing.T) {
 			}
 			got, err := client(t, w).List(t.Context(), Deploying)
 			if tt.want == nil {
-				if !errors.Is(err, errMarkerGone) || got != nil {
+				if !isStatus(err, http.StatusNotFound) || got != nil {
 					t.Fatalf("got %v, %v; want the error of a list that cannot be finished", got, err)
 				}
 				return

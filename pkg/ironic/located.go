@@ -17,10 +17,10 @@ type Access struct {
 	CA *x509.CertPool
 }
 
-// dialLocated asks Settings.Locate before each connection where it leads and whom to trust. Host and scheme of a URL say
-// nothing then, so that they may change while requests are made. Without an answer nothing is sent, as if nobody were there.
-// Connections are tied to that answer: each request asks for its own credentials, and new ones are not for whom an old
-// connection leads to.
+// dialLocated asks Settings.Locate before each connection where it leads and whom to trust. Host and scheme of a URL
+// say nothing then, so that they may change while requests are made. Without an answer nothing is sent, as if nobody
+// were there. Connections are tied to that answer: each request asks for its own credentials, and new ones are not for
+// whom an old connection leads to.
 func (d dialer) dialLocated(ctx context.Context, secure bool) (net.Conn, error) {
 	access, err := d.settings.Locate(ctx)
 	if err != nil {

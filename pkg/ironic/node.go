@@ -48,7 +48,8 @@ type NodeObservation struct {
 // Observation is one complete poll.
 type Observation struct {
 	Mark Mark // before the first request
-	// Nodes are those that changed last, and where the poll read the lists, all that these showed: each once, as last shown.
+	// Nodes are those that changed last, and where the poll read the lists, all that these showed: each once, as last
+	// shown.
 	Nodes   []Node
 	Fetched []NodeObservation // nodes that were fetched alone
 	// Listed: Nodes has all that are in busy states. Whole: all that are in failed, service and hold states too.

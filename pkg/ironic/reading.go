@@ -7,9 +7,10 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// readLists reads the lists of flow and puts what they and page, which was read before, show together, each node once. The
-// states of one kind of work are read one after the other, as nodes pass through them, and the last observation of a node is
-// the truest; different kinds side by side, for a node comes from one to another only through an idle state and a new request.
+// readLists reads the lists of flow and puts what they and page, which was read before, show together, each node once.
+// The states of one kind of work are read one after the other, as nodes pass through them, and the last observation of
+// a node is the truest; different kinds side by side, for a node comes from one to another only through an idle state
+// and a new request.
 func (p *Poller) readLists(ctx context.Context, page []Node, flow []State) ([]Node, error) {
 	rows := rowsOf(flow)
 	shown := make([][]Node, len(rows))
@@ -67,8 +68,8 @@ func rowsOf(flow []State) (rows [][]State) {
 	return rows
 }
 
-// fetch reads single nodes, each with a mark of its own, and returns those that were answered within one pause: the poll grows
-// older meanwhile.
+// fetch reads single nodes, each with a mark of its own, and returns those that were answered within one pause: the
+// poll grows older meanwhile.
 func (p *Poller) fetch(ctx context.Context, keys []string) []NodeObservation {
 	ctx, cancel := context.WithTimeout(ctx, max(p.opts.Interval, minFetchTimeout))
 	defer cancel()

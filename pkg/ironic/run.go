@@ -5,9 +5,9 @@ import (
 	"time"
 )
 
-// Run polls at once and then again after each pause, until ctx ends; it then returns nil. While somebody waits for a slot
-// that may come free the pause is a fifth of the usual one, but long enough that no more than a fifth of the time is spent on
-// polls. The first pause after a failure is the usual one, each further one twice as long, up to MaxPause.
+// Run polls at once and then again after each pause, until ctx ends; it then returns nil. While somebody waits for a
+// slot that may come free the pause is a fifth of the usual one, but long enough that no more than a fifth of the time
+// is spent on polls. The first pause after a failure is the usual one, each further one twice as long, up to MaxPause.
 //
 // It logs when Ironic stops answering, when the cause changes and when it answers again; never a single poll.
 func (p *Poller) Run(ctx context.Context) error {
@@ -62,14 +62,16 @@ func (p *Poller) report(spell *failing, err error) {
 	case err == nil && spell.cause == "":
 		return
 	case err == nil:
-		p.opts.Log.Info("ironic can be read again", "after", now.Sub(spell.since).Round(time.Second), "failedPolls", spell.polls)
+		p.opts.Log.Info("ironic can be read again",
+			"after", now.Sub(spell.since).Round(time.Second), "failedPolls", spell.polls)
 		*spell = failing{}
 		return
 	case spell.cause == "":
 		*spell = failing{since: now}
 		p.opts.Log.Warn("ironic cannot be read", "cause", string(cause), "error", err)
 	case spell.cause != cause:
-		p.opts.Log.Warn("ironic still cannot be read, for another cause", "cause", string(cause), "was", string(spell.cause), "error", err)
+		p.opts.Log.Warn("ironic still cannot be read, for another cause",
+			"cause", string(cause), "was", string(spell.cause), "error", err)
 	}
 	spell.cause = cause
 	spell.polls++

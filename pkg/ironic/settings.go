@@ -29,7 +29,8 @@ type Settings struct {
 	AuthRootDir string
 	CACertFile  string // IRONIC_CACERT_FILE: the only authorities that are trusted; where it is missing, the system's
 	Insecure    bool   // IRONIC_INSECURE: any server certificate is taken
-	// IRONIC_CLIENT_CERT_FILE and IRONIC_CLIENT_PRIVATE_KEY_FILE are our own certificate; one without the other is an error.
+	// IRONIC_CLIENT_CERT_FILE and IRONIC_CLIENT_PRIVATE_KEY_FILE are our own certificate; one without the other is an
+	// error.
 	ClientCertFile       string
 	ClientPrivateKeyFile string
 	ClientTimeout        time.Duration // IRONIC_CLIENT_TIMEOUT bounds one request with its answer; 0 means 30 s

@@ -57,10 +57,11 @@ type part int
 const (
 	busy   part = iota + 1 // one of the ten states that can occupy a slot
 	extra                  // a busy one that is counted only when asked for: those of newer Ironics
-	failed                 // where Ironic leaves a node whose work failed; adoption and verification are no work in our sense
+	failed                 // where Ironic leaves a node whose work failed; adoption and verification are no such work
 )
 
-// works are the states of work. since is the API version 1.n that first knows a state; asking an older one for it is a 400.
+// works are the states of work. since is the API version 1.n that first knows a state; asking an older one for it is a
+// 400.
 var works = map[State]struct {
 	work  Work
 	part  part
@@ -100,7 +101,8 @@ func (s State) Extra() bool { return works[s].part == extra }
 // Failed reports whether s is where Ironic leaves a node whose work failed.
 func (s State) Failed() bool { return works[s].part == failed }
 
-// Work is the kind of work that a node in state s is at, waits in the middle of, or has failed at; "" for all other states.
+// Work is the kind of work that a node in state s is at, waits in the middle of, or has failed at; "" for all other
+// states.
 func (s State) Work() Work { return works[s].work }
 
 // FailedBefore lists the states of a node that failed before it had an instance.
@@ -109,10 +111,13 @@ func FailedBefore() []State { return []State{InspectFailed, CleanFailed, DeployF
 // BusyStates lists the ten busy states in flow order.
 func BusyStates() []State { return PollOrder(false, false) }
 
-// PollOrder lists the states whose lists a poll reads, in flow order: a node that moves on while they are read is met again
-// further down. One that steps back from waiting to working is among the newest changes of the next poll.
+// PollOrder lists the states whose lists a poll reads, in flow order: a node that moves on while they are read is met
+// again further down. One that steps back from waiting to working is among the newest changes of the next poll.
 func PollOrder(extras, whole bool) []State {
-	order := []State{Deleting, Cleaning, CleanWait, Inspecting, InspectWait, Deploying, DeployWait, Rescuing, RescueWait, Unrescuing}
+	order := []State{
+		Deleting, Cleaning, CleanWait, Inspecting, InspectWait,
+		Deploying, DeployWait, Rescuing, RescueWait, Unrescuing,
+	}
 	if extras || whole {
 		order = append(order, Servicing, ServiceWait, ServiceHold, DeployHold, CleanHold)
 	}

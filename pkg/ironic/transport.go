@@ -118,7 +118,8 @@ func clientCertificate(conf *tls.Config, s Settings) error {
 	case !cert && !key:
 		return nil
 	case !key:
-		return fmt.Errorf("IRONIC_CLIENT_PRIVATE_KEY_FILE: %q is missing, but the certificate %s is there: both or none are needed",
+		return fmt.Errorf(
+			"IRONIC_CLIENT_PRIVATE_KEY_FILE: %q is missing, but the certificate %s is there: both or none are needed",
 			s.ClientPrivateKeyFile, s.ClientCertFile)
 	case !cert:
 		return fmt.Errorf("IRONIC_CLIENT_CERT_FILE: %q is missing, but the key %s is there: both or none are needed",

@@ -61,7 +61,8 @@ func choose(lowest, highest int, extras bool) (Version, error) {
 
 // fieldSince says which fields came with later versions. Asking an older one for them is a 406 or a 400.
 var fieldSince = map[string]int{
-	"boot_interface": minorBootInterface, "reservation": minorInspectWait, "fault": minorFault, "conductor_group": minorConductorGrp,
+	"boot_interface": minorBootInterface, "reservation": minorInspectWait, "fault": minorFault,
+	"conductor_group": minorConductorGrp,
 }
 
 // known lists those of the fields that this version knows.

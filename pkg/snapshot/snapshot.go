@@ -20,13 +20,14 @@ const defaultListTimeout = time.Minute
 // Generation says whether a source changed: as long as it is the same, so is what a list brings.
 type Generation uint64
 
-// Options say what a Cache caches and for how long. Its functions may be called from several goroutines at a time; none of
-// them may call Get for the key that it works on, or Close.
+// Options say what a Cache caches and for how long. Its functions may be called from several goroutines at a time;
+// none of them may call Get for the key that it works on, or Close.
 type Options[K comparable, V any] struct {
-	// List asks the source for all of key: a complete answer or an error. It must end soon after its ctx does; a panic is an
-	// error of Get. Required.
+	// List asks the source for all of key: a complete answer or an error. It must end soon after its ctx does; a panic
+	// is an error of Get. Required.
 	List func(ctx context.Context, key K) (V, error)
-	// Generation is that of key now. Each Get calls it: it should only read a counter. Nil: there is one, and age decides.
+	// Generation is that of key now. Each Get calls it: it should only read a counter. Nil: there is one, and age
+	// decides.
 	Generation func(key K) Generation
 
 	MaxAge      time.Duration // an entry whose list began so long ago is listed again; above 0
@@ -58,8 +59,8 @@ type Stats struct {
 	Age                  time.Duration // of the oldest snapshot that there is; 0: none
 }
 
-// Cache is described in the package comment. Make one with New. It is safe for concurrent use. It is meant for few keys: all
-// stay until Close.
+// Cache is described in the package comment. Make one with New. It is safe for concurrent use. It is meant for few
+// keys: all stay until Close.
 type Cache[K comparable, V any] struct {
 	o       Options[K, V]
 	entries sync.Map      // K → *entry[V]
@@ -132,8 +133,8 @@ func New[K comparable, V any](o Options[K, V]) (*Cache[K, V], error) {
 	return c, nil
 }
 
-// Get returns the snapshot of key: the one that is there if its generation stands and it is young, else that of a list that
-// began after Get was called, or of the same generation. Errors: that of the list; the error of ctx; ErrClosed.
+// Get returns the snapshot of key: the one that is there if its generation stands and it is young, else that of a list
+// that began after Get was called, or of the same generation. Errors: that of the list; the error of ctx; ErrClosed.
 func (c *Cache[K, V]) Get(ctx context.Context, key K) (*Snapshot[V], error) {
 	e := c.entry(key)
 	n := need{after: c.seq.Load()} // before the generation: a later list has read a later one
