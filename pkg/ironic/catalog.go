@@ -17,11 +17,8 @@ type Catalog struct {
 type roster struct {
 	entries   []Entry        // without their states
 	byUUID    map[string]int // in small letters
-	byName    map[string]int
 	pageLimit int
 }
-
-func newRoster() *roster { return &roster{byUUID: map[string]int{}, byName: map[string]int{}} }
 
 // Entry is a node of a Catalog. Fields that are unset, or that Ironic's version does not have, are "".
 type Entry struct {
@@ -39,11 +36,6 @@ func (c *Catalog) add(n Node) bool {
 		i = len(c.entries)
 		c.byUUID[key] = i
 		c.entries, c.states = append(c.entries, Entry{}), append(c.states, "")
-	} else if old := c.entries[i].Name; c.byName[old] == i {
-		delete(c.byName, old)
-	}
-	if _, taken := c.byName[n.Name]; n.Name != "" && !taken {
-		c.byName[n.Name] = i
 	}
 	c.entries[i] = Entry{UUID: n.UUID, Name: n.Name, BootInterface: n.BootInterface, ConductorGroup: n.ConductorGroup}
 	c.states[i] = n.State
@@ -66,10 +58,11 @@ func (c *Catalog) Find(uuid string) (int, bool) {
 	return i, ok
 }
 
-// FindName returns the place of the node with that name.
+// FindName returns the place of the first node with that name. It looks at one after the other: names are seldom asked
+// with.
 func (c *Catalog) FindName(name string) (int, bool) {
-	i, ok := c.byName[name]
-	return i, ok
+	i := slices.IndexFunc(c.entries, func(e Entry) bool { return e.Name == name })
+	return i, i >= 0 && name != ""
 }
 
 // PageLimit is the number of nodes after which Ironic ends a page of its own accord (its max_limit), as this list has

@@ -52,7 +52,7 @@ func (c *Client) List(ctx context.Context, state State) ([]Node, error) {
 // No limit is asked for, so that each page is as long as Ironic makes it: that is how PageLimit is learned.
 func (c *Client) Catalog(ctx context.Context) (all *Catalog, err error) {
 	err = c.twice(ctx, func(v Version) error {
-		all = &Catalog{roster: newRoster()}
+		all = &Catalog{roster: &roster{byUUID: map[string]int{}}}
 		held := alone()
 		fields := v.known("uuid", "name", "provision_state", "boot_interface", "conductor_group") + v.children()
 		all.pageLimit, err = c.pages(ctx, v, "", 0, fields, func(n Node) (fresh bool, err error) {
