@@ -145,7 +145,7 @@ func TestManyShareOneList(t *testing.T) {
 			<-time.After(time.Second)
 			s.get()
 		}
-		if n := s.source.lists.Load(); n > 14 { // each is in use for three quarters of its age
+		if n := s.source.lists.Load(); n > 13 {
 			t.Errorf("%d lists in ten minutes", n)
 		}
 	})

@@ -33,7 +33,8 @@ type Options[K comparable, V any] struct {
 	MaxAge      time.Duration // an entry whose list began so long ago is listed again; above 0
 	Retry       time.Duration // the pause after a failure before the source is asked again; 0: none
 	ListTimeout time.Duration // bounds a list; 0: 1 min
-	// Ahead: a hit in the last quarter of MaxAge starts the next list, so that nobody has to wait for it.
+	// Ahead: a hit shortly before MaxAge starts the next list, so that nobody has to wait for it. Shortly is twice the time
+	// that the last list took, at most a quarter of MaxAge.
 	Ahead bool
 	Now   func() time.Time // nil: time.Now; one that goes backwards costs a list
 }
@@ -42,6 +43,7 @@ type Options[K comparable, V any] struct {
 type Snapshot[V any] struct {
 	value      V
 	begun      time.Time
+	took       time.Duration
 	generation Generation
 	seq        uint64 // of its list
 }
@@ -142,7 +144,7 @@ func (c *Cache[K, V]) Get(ctx context.Context, key K) (*Snapshot[V], error) {
 	snap, age, ok := c.fitting(e, n)
 	if ok {
 		c.hits.Add(1)
-		if c.o.Ahead && age >= c.o.MaxAge-c.o.MaxAge/4 {
+		if c.o.Ahead && age >= c.o.MaxAge-min(2*snap.took, c.o.MaxAge/4) {
 			c.ahead(e, key, snap)
 		}
 		return snap, nil
@@ -247,7 +249,8 @@ func (c *Cache[K, V]) list(e *entry[V], key K, f *flight[V]) {
 	f.generation = c.o.Generation(key)
 	value, err := c.o.List(ctx, key)
 	if f.err = err; err == nil {
-		f.snap = &Snapshot[V]{value: value, begun: begun, generation: f.generation, seq: f.seq}
+		took := c.o.Now().Sub(begun)
+		f.snap = &Snapshot[V]{value: value, begun: begun, took: took, generation: f.generation, seq: f.seq}
 	}
 }
 
