@@ -39,8 +39,6 @@ var runs = []run{
 	{name: "AskThatFindsNothingFree", pkg: "./pkg/admission", args: []string{"-benchtime", "300ms", "-count", "5", "-benchmem"}},
 	{name: "AskSucceed", dir: "hack/bench/gobreaker", pkg: ".", args: []string{"-benchtime", "500ms", "-count", "3", "-benchmem"}},
 	{name: "Get", pkg: "./pkg/snapshot", args: []string{"-benchtime", "100ms", "-count", "3", "-benchmem", "-cpu", "1"}},
-	{name: "Sharing", pkg: "./pkg/snapshot", args: []string{"-benchtime", "4000x", "-count", "3"}},
-	{name: "DecodeFullList", pkg: "./pkg/ironic", args: []string{"-benchtime", "5x", "-count", "3"}},
 	{name: "PlanFleet", pkg: "./pkg/disruption", args: []string{"-benchtime", "3x", "-count", "3", "-benchmem"}},
 	{name: "IsReadyLoopback", pkg: "./internal/server", args: []string{"-benchtime", "10000x", "-count", "3"}},
 	{name: "GatewayThroughput", pkg: "./e2e", args: []string{"-tags", "e2e", "-benchtime", "7x"}, missing: both},

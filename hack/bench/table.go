@@ -70,15 +70,8 @@ var targets = []target{
 	},
 	breaker("1"), breaker("1,000"),
 	{
-		what: "snapshot, a hit", name: "Get/no-probe",
-		unit: "median-ns", limit: 50, goal: "≤ 50 ns", measured: "median %.1f ns",
-		beside: []unitText{{unit: "allocs/op", text: "%.0f allocs"}},
-	},
-	sharing("a reference that all share", "shared"), sharing("a copy for each", "copy-each-call"),
-	{
-		what: "list of 100,000 nodes, read in one pass against encoding/json into maps", name: "DecodeFullList",
-		unit: "x-json", limit: 3, atLeast: true, goal: "≥ 3 times faster", measured: "%.1f times faster",
-		beside: []unitText{{unit: "cpu-ms/list", text: "%.0f ms of a core"}, {unit: "B/node", text: "%.0f bytes kept of a node"}},
+		what: "snapshot, a hit", name: "Get",
+		unit: "ns/op", limit: 500, goal: "≤ 500 ns", measured: "%.0f ns", beside: []unitText{{unit: "allocs/op", text: "%.0f allocs"}},
 	},
 	{
 		what: "plan of 1,000 hosts and 20,000 pods", name: "PlanFleet",
@@ -100,15 +93,6 @@ func decision(waiting string) target {
 			{unit: "ns/op", text: "best count %.0f ns", lowest: true}, {unit: "µs-longest", text: "the longest %.0f µs"},
 			{unit: "allocs/op", text: "%.0f allocs"},
 		},
-	}
-}
-
-// sharing is 64 readers of 800 entries that change now and then.
-func sharing(what, name string) target {
-	return target{
-		what: "snapshot, 64 readers of 800 entries, " + what, name: "Sharing/" + name,
-		unit: "ns/op", goal: "shown", measured: "%.0f ns",
-		beside: []unitText{{unit: "B/op", text: "%.0f B"}, {unit: "stale/op", text: "stale %.2f"}},
 	}
 }
 

@@ -28,7 +28,7 @@ func TestInventedHostsAreBounded(t *testing.T) {
 			s.Errorf("one that asked before: %+v", a)
 		}
 		s.pass(time.Minute)
-		if n := s.app.nodes.Stats().Builds; n != 0 {
+		if n := s.app.nodes.Stats().Lists; n != 0 {
 			s.Errorf("%d lists of all nodes were read", n)
 		}
 	})

@@ -21,7 +21,6 @@ func ironicSettings(o Options, log *slog.Logger) ironic.Settings {
 		Insecure:             c.Insecure,
 		ClientCertFile:       c.ClientCertFile,
 		ClientPrivateKeyFile: c.ClientKeyFile,
-		SkipClientSANVerify:  c.SkipClientSANVerify,
 		ClientTimeout:        c.Timeout,
 		CountExtras:          o.Config.Limits.ExtraStates,
 		Images:               watches(o.Config.Breaker, config.ScopeImage),

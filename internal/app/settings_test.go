@@ -92,7 +92,7 @@ func TestEverySettingArrives(t *testing.T) {
 	}
 	wantClient := ironic.Settings{
 		Endpoint: "e", AuthRootDir: "a", CACertFile: "ca", ClientCertFile: "cert", ClientPrivateKeyFile: "key",
-		Insecure: true, SkipClientSANVerify: true, ClientTimeout: 14 * time.Second, CountExtras: true, Images: true,
+		Insecure: true, ClientTimeout: 14 * time.Second, CountExtras: true, Images: true,
 	}
 	if diff := cmp.Diff(wantClient, ironicSettings(Options{Config: c}, nil)); diff != "" {
 		t.Errorf("client (-want +got):\n%s", diff)

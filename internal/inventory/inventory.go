@@ -2,10 +2,10 @@ package inventory
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"log/slog"
-	"sync/atomic"
+	"maps"
+	"sync"
 	"time"
 
 	"github.com/ironic-throttle/ironic-throttle/pkg/ironic"
@@ -14,28 +14,26 @@ import (
 
 // Source reads the list of all nodes: ironic.Client.
 type Source interface {
-	Catalog(ctx context.Context, begin func() ironic.Mark) (*ironic.Catalog, error)
+	Catalog(ctx context.Context) (*ironic.Catalog, error)
 }
 
 // Options is what New needs; Now and Log may be nil.
 type Options struct {
 	Source Source
 	// Begin takes a mark from whoever keeps the view: admission.Controller.Begin.
-	Begin func(now time.Time) ironic.Mark
-	// MaxAge is the age from which a list is not given out any more (LIST_MAX_AGE), > 0.
-	MaxAge time.Duration
-	// Timeout bounds one list with all its pages; 0 means 2 minutes.
-	Timeout time.Duration
-	Now     func() time.Time // nil: time.Now; the clock of the marks
-	Log     *slog.Logger     // nil: silent
+	Begin  func(now time.Time) ironic.Mark
+	MaxAge time.Duration    // the age from which a list is not given out any more (LIST_MAX_AGE), > 0
+	Now    func() time.Time // nil: time.Now; the clock of the marks
+	Log    *slog.Logger     // nil: silent
 }
 
-// defaultTimeout is what a list of 100,000 nodes takes several times over: Ironic needs
-// 0.2 ms for a node (docs/dev/reference/ironic.md).
-const defaultTimeout = 2 * time.Minute
-
-// afterFault is the pause after a list that failed: it may have taken Ironic long, and everybody can do without.
-const afterFault = 30 * time.Second
+const (
+	// listTimeout is what a list of 100,000 nodes takes several times over: Ironic needs 0.2 ms for a node
+	// (docs/dev/reference/ironic.md).
+	listTimeout = 2 * time.Minute
+	// afterFault is the pause after a list that failed: it may have taken Ironic long, and everybody can do without.
+	afterFault = 30 * time.Second
+)
 
 // View is the list of all nodes as far as it is known. It never changes.
 type View struct {
@@ -44,92 +42,136 @@ type View struct {
 	Listed time.Time
 }
 
-// Inventory is the list of all nodes. Make one with New; it is safe for concurrent use,
-// and starts no goroutine that Close does not end.
+// Inventory is the list of all nodes. Make one with New; it is safe for concurrent use, and starts no goroutine that
+// Close does not end.
 type Inventory struct {
-	maxAge  time.Duration
-	now     func() time.Time
-	log     *slog.Logger
-	lists   *snapshot.Cache[struct{}, *ironic.Catalog]
-	patches patches
-	asked   atomic.Int64 // when somebody asked last, in nanoseconds of the clock; 0: never
-	failing atomic.Bool
+	opts  Options
+	lists *snapshot.Cache[struct{}, list]
+
+	mu      sync.Mutex // guards what follows
+	asked   time.Time  // when somebody asked last
+	failing bool
+	seen    map[string]sighting // by UUID: the states that polls have observed, the last one of each node
+	last    *snapshot.Snapshot[list]
+	shown   View // last with what was seen since; no Catalog: to be made
 }
 
-// New checks the options; the error names the one that is wrong. It asks Ironic nothing.
+// list is one as Ironic gave it.
+type list struct {
+	*ironic.Catalog
+	begun ironic.Mark
+}
+
+type sighting struct {
+	state ironic.State
+	mark  ironic.Mark // before it was seen
+}
+
+// New asks Ironic nothing.
 func New(o Options) (*Inventory, error) {
-	if o.Source == nil || o.Begin == nil {
-		return nil, errors.New("inventory: Source and Begin must be set")
+	if o.Now == nil {
+		o.Now = time.Now
 	}
-	if o.MaxAge <= 0 || o.Timeout < 0 {
-		return nil, fmt.Errorf("inventory: max age %v must be positive, timeout %v not negative", o.MaxAge, o.Timeout)
+	if o.Log == nil {
+		o.Log = slog.New(slog.DiscardHandler)
 	}
-	if o.Timeout == 0 {
-		o.Timeout = defaultTimeout
-	}
-	v := &Inventory{maxAge: o.MaxAge, now: o.Now, log: o.Log, patches: patches{maxAge: o.MaxAge + o.Timeout}}
-	if v.now == nil {
-		v.now = time.Now
-	}
-	if v.log == nil {
-		v.log = slog.New(slog.DiscardHandler)
-	}
-	begin := func() ironic.Mark { return o.Begin(v.now()) }
-	var err error
-	v.lists, err = snapshot.New(snapshot.Options[struct{}, *ironic.Catalog]{
-		List: func(ctx context.Context, _ struct{}) (*ironic.Catalog, error) {
-			return o.Source.Catalog(ctx, begin)
+	lists, err := snapshot.New(snapshot.Options[struct{}, list]{
+		List: func(ctx context.Context, _ struct{}) (list, error) {
+			begun := o.Begin(o.Now())
+			all, err := o.Source.Catalog(ctx)
+			return list{all, begun}, err
 		},
-		Overlay: func(_ struct{}, base *ironic.Catalog) (*ironic.Catalog, error) { return v.patches.over(base), nil },
-		MaxAge:  o.MaxAge, Retry: afterFault, ListTimeout: o.Timeout, Ahead: true,
-		Size: func(c *ironic.Catalog) (items int, bytes int64) { return c.Len(), c.Bytes() },
-		Now:  v.now,
+		MaxAge: o.MaxAge, Retry: afterFault, ListTimeout: listTimeout, Ahead: true, Now: o.Now,
 	})
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("list of all nodes: %w", err)
 	}
-	return v, nil
+	return &Inventory{opts: o, lists: lists}, nil
 }
 
-// Get returns the list of all nodes, begun at most MaxAge ago. It waits for one where
-// there is none, until ctx ends; all who wait, wait for the same one, and it is read to
-// its end even when all of them have gone. For half a minute after a failure everybody
-// gets its error at once.
+// Get returns the list of all nodes, begun at most MaxAge ago. It waits for one where there is none, until ctx ends;
+// all who wait, wait for the same one, and it is read to its end even when all of them have gone. For half a minute
+// after a failure everybody gets its error at once.
 func (v *Inventory) Get(ctx context.Context) (View, error) {
-	v.asked.Store(v.now().UnixNano())
-	list, err := v.lists.Get(ctx, struct{}{})
+	v.mu.Lock()
+	v.asked = v.opts.Now()
+	v.mu.Unlock()
+	got, err := v.lists.Get(ctx, struct{}{})
+	v.mu.Lock()
+	defer v.mu.Unlock()
 	if err != nil {
-		if ctx.Err() == nil && !v.failing.Swap(true) {
-			v.log.Warn("the list of all nodes cannot be had", "error", err)
+		if ctx.Err() == nil && !v.failing {
+			v.failing = true
+			v.opts.Log.Warn("the list of all nodes cannot be had", "error", err)
 		}
 		return View{}, fmt.Errorf("list of all nodes: %w", err)
 	}
-	if v.failing.Swap(false) {
-		v.log.Info("the list of all nodes is there again")
+	if v.failing {
+		v.failing = false
+		v.opts.Log.Info("the list of all nodes is there again")
 	}
-	return viewOf(list), nil
+	return v.viewLocked(got), nil
 }
 
-// Peek returns what there is, whatever its age; false when there is nothing. It asks
-// nobody.
+// Peek returns what there is, whatever its age; false when there is nothing. It asks nobody.
 func (v *Inventory) Peek() (View, bool) {
-	list, ok := v.lists.Peek(struct{}{})
+	got, ok := v.lists.Peek(struct{}{})
 	if !ok {
 		return View{}, false
 	}
-	return viewOf(list), true
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	return v.viewLocked(got), true
 }
 
-func viewOf(list *snapshot.Snapshot[*ironic.Catalog]) View {
-	return View{Catalog: list.Value(), Listed: list.Begun()}
+// viewLocked lays what polls have seen over a list, once for each list and poll. It leaves out what the list, begun
+// later, knows better.
+func (v *Inventory) viewLocked(got *snapshot.Snapshot[list]) View {
+	if v.last == got && v.shown.Catalog != nil {
+		return v.shown
+	}
+	later := map[string]ironic.State{}
+	for uuid, s := range v.seen {
+		if s.mark.Seq > got.Value().begun.Seq {
+			later[uuid] = s.state
+		}
+	}
+	v.last, v.shown = got, View{Catalog: got.Value().With(later), Listed: got.Begun()}
+	return v.shown
 }
 
-// Observe takes what a complete poll has observed.
+// Observe takes what a complete poll has observed. It is kept while there is a list that somebody may get, or one on
+// its way, and no longer than that may be given out.
 func (v *Inventory) Observe(now time.Time, o ironic.Observation) {
-	at := v.asked.Load()
-	wanted := at != 0 && now.Sub(time.Unix(0, at)) <= v.patches.maxAge // a list is there, or on its way, that somebody may get
-	if v.patches.take(now, o, wanted) {
-		v.lists.Refold(struct{}{})
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	v.shown.Catalog = nil
+	useful := v.opts.MaxAge + listTimeout
+	if v.asked.IsZero() || now.Sub(v.asked) > useful {
+		v.seen = nil
+		return
+	}
+	if v.seen == nil {
+		v.seen = map[string]sighting{}
+	}
+	for _, n := range o.Nodes {
+		v.seeLocked(n, o.Mark)
+	}
+	for _, f := range o.Fetched {
+		if f.Found {
+			v.seeLocked(f.Node, f.Mark)
+		}
+	}
+	maps.DeleteFunc(v.seen, func(_ string, s sighting) bool {
+		age := now.Sub(s.mark.At)
+		return age < 0 || age > useful
+	})
+}
+
+func (v *Inventory) seeLocked(n ironic.Node, mark ironic.Mark) {
+	// A state that cannot be read changes nothing: what is known stands until the next list.
+	if last, ok := v.seen[n.UUID]; n.State != "" && (!ok || mark.Seq >= last.mark.Seq) {
+		v.seen[n.UUID] = sighting{n.State, mark}
 	}
 }
 

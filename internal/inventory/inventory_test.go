@@ -37,7 +37,7 @@ type counted struct {
 	late  bool // it fails after the wait
 }
 
-func (c *counted) Catalog(ctx context.Context, begin func() ironic.Mark) (*ironic.Catalog, error) {
+func (c *counted) Catalog(ctx context.Context) (*ironic.Catalog, error) {
 	c.lists.Add(1)
 	if c.fail.Load() {
 		if c.late {
@@ -45,7 +45,7 @@ func (c *counted) Catalog(ctx context.Context, begin func() ironic.Mark) (*ironi
 		}
 		return nil, errors.New("no list today")
 	}
-	list, err := c.Source.Catalog(ctx, begin)
+	list, err := c.Source.Catalog(ctx)
 	select { // what the list shows was read before the wait
 	case <-time.After(c.wait):
 	case <-ctx.Done():
@@ -111,14 +111,14 @@ func (s *stage) listed(want int64) {
 	}
 }
 
-func TestGW11_NobodyAsksNobodyLists(t *testing.T) {
+func TestNobodyAsksNobodyLists(t *testing.T) {
 	play(t, func(s *stage) {
 		s.sees(0, ironic.Deploying)
 		if _, ok := s.nodes.Peek(); ok {
 			t.Error("it has a list before anybody asked")
 		}
-		if n := len(s.nodes.patches.seen); n != 0 {
-			t.Errorf("%d patches are kept for nobody", n)
+		if n := len(s.nodes.seen); n != 0 {
+			t.Errorf("%d observations are kept for nobody", n)
 		}
 		<-time.After(time.Hour)
 		s.listed(0)
@@ -126,13 +126,13 @@ func TestGW11_NobodyAsksNobodyLists(t *testing.T) {
 		<-time.After(time.Hour)
 		s.listed(1)
 		s.sees(0, ironic.Deploying)
-		if n := len(s.nodes.patches.seen); n != 0 {
-			t.Errorf("%d patches are kept for nobody", n)
+		if n := len(s.nodes.seen); n != 0 {
+			t.Errorf("%d observations are kept for nobody", n)
 		}
 	})
 }
 
-func TestGW11_ManyShareOneList(t *testing.T) {
+func TestManyShareOneList(t *testing.T) {
 	play(t, func(s *stage) {
 		s.source.wait = 5 * time.Second
 		var all sync.WaitGroup
@@ -151,9 +151,8 @@ func TestGW11_ManyShareOneList(t *testing.T) {
 	})
 }
 
-// Observations are laid over a list that was begun before them, also one that is on its way,
-// and not over a later one.
-func TestGW11_ObservationsBeforeAndAfterAList(t *testing.T) {
+// Observations are laid over a list that was begun before them, also one that is on its way, and not over a later one.
+func TestObservationsBeforeAndAfterAList(t *testing.T) {
 	play(t, func(s *stage) {
 		s.shows(0, ironic.Available)
 		s.sees(0, ironic.Deploying)
@@ -185,7 +184,7 @@ func TestGW11_ObservationsBeforeAndAfterAList(t *testing.T) {
 	})
 }
 
-func TestGW11_AListThatCannotBeHad(t *testing.T) {
+func TestAListThatCannotBeHad(t *testing.T) {
 	play(t, func(s *stage) {
 		s.source.fail.Store(true)
 		for range 100 {
@@ -205,32 +204,84 @@ func TestGW11_AListThatCannotBeHad(t *testing.T) {
 }
 
 // What polls see is kept no longer than it is of use, however much it is.
-func TestPatchesAreBounded(t *testing.T) {
-	p := patches{maxAge: 2 * time.Minute}
-	now := time.Date(2026, 11, 22, 6, 0, 0, 0, time.UTC)
-	for i := range 3600 {
-		now = now.Add(time.Second)
-		p.take(now, ironic.Observation{
-			Mark:  ironic.Mark{Seq: uint64(i + 1), At: now},
-			Nodes: []ironic.Node{{UUID: fmt.Sprint(i), State: ironic.Active}, {UUID: fmt.Sprint(-i)}},
-		}, true)
-		if len(p.seen) > 250 {
-			t.Fatalf("%d patches of four minutes", len(p.seen))
+func TestObservationsAreBounded(t *testing.T) {
+	play(t, func(s *stage) {
+		for i := range 3600 {
+			s.get()
+			<-time.After(time.Second)
+			now := time.Now()
+			s.nodes.Observe(now, ironic.Observation{
+				Mark: s.begin(now), Nodes: []ironic.Node{{UUID: fmt.Sprint(i), State: ironic.Active}, {UUID: fmt.Sprint(-i)}},
+			})
 		}
-	}
-	if len(p.seen) < 120 {
-		t.Errorf("only %d patches are kept", len(p.seen))
-	}
+		if n := len(s.nodes.seen); n != 181 {
+			t.Errorf("%d observations are kept of three minutes", n)
+		}
+	})
 }
 
-func TestOptions(t *testing.T) {
-	begin := func(time.Time) ironic.Mark { return ironic.Mark{} }
-	for _, o := range []Options{
-		{}, {Source: &counted{}, MaxAge: 1}, {Begin: begin, MaxAge: 1}, {Source: &counted{}, Begin: begin},
-		{Source: &counted{}, Begin: begin, MaxAge: -1}, {Source: &counted{}, Begin: begin, MaxAge: 1, Timeout: -1},
-	} {
-		if _, err := New(o); err == nil {
-			t.Errorf("%+v is taken", o)
+// All who ask between two polls get the same view: it is made once.
+func TestOneViewForAll(t *testing.T) {
+	play(t, func(s *stage) {
+		first := s.get()
+		if again, _ := s.nodes.Peek(); s.get().Catalog != first.Catalog || again.Catalog != first.Catalog {
+			s.Error("another view without a change")
 		}
-	}
+		s.sees(0, ironic.Deploying)
+		if s.get().Catalog == first.Catalog || first.At(0).State != ironic.Available {
+			s.Error("a poll is not seen, or has changed a view that somebody holds")
+		}
+	})
+}
+
+// TestAListIsReadToItsEnd: those who asked for it have gone, and the next one finds it.
+func TestAListIsReadToItsEnd(t *testing.T) {
+	play(t, func(s *stage) {
+		s.source.wait = 40 * time.Second
+		var err error
+		for range 11 {
+			ctx, cancel := context.WithTimeout(s.Context(), 3*time.Second)
+			_, err = s.nodes.Get(ctx)
+			cancel()
+			<-time.After(time.Second)
+		}
+		if s.listed(1); err != nil {
+			s.Error("a list of 40 s is never finished, as nobody waits for so long")
+		}
+	})
+}
+
+// TestAListThatFailsLateIsNotTriedAtOnce: Ironic works on such lists for a small part of the time.
+func TestAListThatFailsLateIsNotTriedAtOnce(t *testing.T) {
+	play(t, func(s *stage) {
+		s.source.late, s.source.wait = true, 5*time.Second
+		s.source.fail.Store(true)
+		for range 600 { // ten minutes, and the waits
+			ctx, cancel := context.WithTimeout(s.Context(), 3*time.Second)
+			_, _ = s.nodes.Get(ctx)
+			cancel()
+			<-time.After(time.Second)
+		}
+		if n := s.source.lists.Load(); n > 701/35+1 {
+			s.Errorf("%d lists of 5 s each failed in less than twelve minutes", n)
+		}
+		s.source.fail.Store(false)
+		<-time.After(time.Minute)
+		s.get()
+	})
+}
+
+// TestCloseEndsAListThatNobodyWaitsFor: goleak holds the rest.
+func TestCloseEndsAListThatNobodyWaitsFor(t *testing.T) {
+	play(t, func(s *stage) {
+		s.source.wait = time.Hour
+		ctx, cancel := context.WithTimeout(s.Context(), time.Second)
+		defer cancel()
+		_, _ = s.nodes.Get(ctx)
+		begun := time.Now()
+		s.nodes.Close()
+		if d := time.Since(begun); d > time.Second {
+			s.Errorf("it took %v", d)
+		}
+	})
 }

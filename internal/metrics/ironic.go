@@ -33,28 +33,19 @@ type cache struct {
 
 // cacheRows show what is reused of Ironic's answers, and of our own status.
 func cacheRows() []row[[]cache] {
-	label := []string{"cache"}
-	each := func(value func(cache) float64) func([]cache, put) {
-		return func(all []cache, put put) {
-			for _, c := range all {
-				put(value(c), c.name)
-			}
-		}
-	}
 	return []row[[]cache]{
 		counters("snapshot_gets_total",
-			"Reads of a cache (nodes = the list of all nodes, status = our own status), by result: hit, or what made it read anew.",
+			"Reads of a cache (nodes = the list of all nodes, status = our own status), by result: hit, miss (it was read anew, or a list that ran was waited for), error.",
 			[]string{"cache", "result"}, gets),
-		counters("snapshot_waits_total", "Reads that waited for a list that another had begun.", label,
-			each(func(c cache) float64 { return float64(c.Waits) })),
-		counters("snapshot_builds_total", "Lists that were read.", label, each(func(c cache) float64 { return float64(c.Builds) })),
-		counters("snapshot_build_seconds_total", "Time that these took.", label, each(func(c cache) float64 { return c.Listing.Seconds() })),
-		gauges("snapshot_nodes", "Nodes in the cache now.", label, each(func(c cache) float64 { return float64(c.Items) })),
-		gauges("snapshot_bytes", "Memory that the cache takes now.", label, each(func(c cache) float64 { return float64(c.Bytes) })),
-		gauges("snapshot_age_seconds", "Age of what is in the cache; absent while nothing is.", label, func(all []cache, put put) {
+		counters("snapshot_builds_total", "Lists that were read.", []string{"cache"}, func(all []cache, put put) {
 			for _, c := range all {
-				if c.Oldest > 0 { // a list that failed leaves nothing
-					put(c.Oldest.Round(time.Millisecond).Seconds(), c.name)
+				put(float64(c.Lists), c.name)
+			}
+		}),
+		gauges("snapshot_age_seconds", "Age of what is in the cache; absent while nothing is.", []string{"cache"}, func(all []cache, put put) {
+			for _, c := range all {
+				if c.Age > 0 { // a list that failed leaves nothing
+					put(c.Age.Round(time.Millisecond).Seconds(), c.name)
 				}
 			}
 		}),
@@ -63,9 +54,7 @@ func cacheRows() []row[[]cache] {
 
 func gets(all []cache, put put) {
 	for _, c := range all {
-		for result, n := range map[string]uint64{
-			"hit": c.Hits, "cold": c.Misses.Cold, "overlay": c.Misses.Overlay, "age": c.Misses.Age, "error": c.Misses.Error,
-		} {
+		for result, n := range map[string]uint64{"hit": c.Hits, "miss": c.Misses, "error": c.Errors} {
 			put(float64(n), c.name, result)
 		}
 	}

@@ -41,10 +41,7 @@ func example(t *testing.T) Sources {
 		Caches: map[string]func() snapshot.Stats{
 			"status": func() snapshot.Stats { return snapshot.Stats{} },
 			"nodes": func() snapshot.Stats {
-				return snapshot.Stats{
-					Hits: 1, Misses: snapshot.Misses{Error: 2, Cold: 3, Probe: 4, Age: 6, Overlay: 7}, Waits: 8, Builds: 9,
-					Listing: 1500 * time.Millisecond, Items: 10, Bytes: 11, Oldest: 12345678 * time.Microsecond,
-				}
+				return snapshot.Stats{Hits: 1, Misses: 2, Errors: 3, Lists: 4, Age: 12345678 * time.Microsecond}
 			},
 		},
 		Gateway: func() gateway.Stats {

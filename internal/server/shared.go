@@ -21,9 +21,9 @@ const (
 // however many want it, and when nothing has changed from no lock at all.
 func shared[K comparable, V any](d Decider, list func(context.Context, K) (V, error)) (*snapshot.Cache[K, V], error) {
 	return snapshot.New(snapshot.Options[K, V]{
-		Probe:  func(context.Context, K) (snapshot.Token, error) { return snapshot.Token(d.Revision()), nil },
-		List:   list,
-		MaxAge: statusMaxAge, Retry: -1,
+		Generation: func(K) snapshot.Generation { return snapshot.Generation(d.Revision()) },
+		List:       list,
+		MaxAge:     statusMaxAge,
 	})
 }
 

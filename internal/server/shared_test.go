@@ -26,9 +26,9 @@ func (s *still) Status(now time.Time) api.Status {
 	return s.fake.Status(now)
 }
 
-// TestGC5_readersShareOneStatus: 64 of them, of all kinds, and none takes the decision's
+// TestReadersShareOneStatus: 64 of them, of all kinds, and none takes the decision's
 // lock while nothing happens.
-func TestGC5_readersShareOneStatus(t *testing.T) {
+func TestReadersShareOneStatus(t *testing.T) {
 	d := &still{fake: seen()}
 	s := made(t, d)
 	read := func() {
@@ -64,15 +64,14 @@ func TestGC5_readersShareOneStatus(t *testing.T) {
 			t.Errorf("a second later it was built %d times, want once more", n)
 		}
 	})
-	st := s.Snapshots() // GC-16; each round has 22 reads of the status and 21 of the metrics
-	m := st.Misses
-	if n := st.Hits + m.Error + m.Cold + m.Probe + m.Overlay + m.Age; n < 3*43 || m.Error > 0 || st.Builds != 3 {
+	st := s.Snapshots() // each round has 22 reads of the status and 21 of the metrics
+	if st.Hits+st.Misses < 3*43 || st.Errors > 0 || st.Lists != 3 {
 		t.Errorf("counted %+v", st)
 	}
 }
 
-// TestGC2_aChangeIsReadAtOnce: who reads after a change reads it.
-func TestGC2_aChangeIsReadAtOnce(t *testing.T) {
+// TestAChangeIsReadAtOnce: who reads after a change reads it.
+func TestAChangeIsReadAtOnce(t *testing.T) {
 	d := &still{fake: seen()}
 	s := made(t, d)
 	for limit := 1; limit <= 50; limit++ {

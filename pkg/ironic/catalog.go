@@ -3,42 +3,24 @@ package ironic
 import (
 	"slices"
 	"strings"
-	"sync"
 )
 
-// Catalog is a list of all nodes, in Ironic's own order. It never changes: With makes
-// another one. All methods are safe for concurrent use. The zero value is not usable:
-// Client.Catalog makes them.
+// Catalog is a list of all nodes, in Ironic's own order. It never changes: With makes another one. All methods are
+// safe for concurrent use. Client.Catalog makes them.
 type Catalog struct {
-	*roster // shared by all copies
+	*roster
 
-	words  *words // of states
-	states []uint16
-	seqs   []uint64 // of the mark of each state
+	states []State
 }
 
-// roster is what the copies of a Catalog share: about 76 bytes a node with UUIDs and
-// names of the usual length, and 10 more in each copy.
+// roster is what the copies of a Catalog share.
 type roster struct {
-	begun     Mark
+	entries   []Entry        // without their states
+	byUUID    map[string]int // in small letters
 	pageLimit int
-
-	text   string // UUID and name of each node, one after the other
-	starts []uint32
-	uuids  []uint8  // their lengths; maxKeyLen fits
-	names  []uint16 // their lengths; maxTextLen fits
-	boots  []uint16
-	groups []uint16
-	shared *words // of boots and groups
-
-	byUUID *index
-
-	once   sync.Once
-	byName *index // made when it is first needed
 }
 
-// Entry is a node of a Catalog. Fields that are unset, or that Ironic's version does not
-// have, are "".
+// Entry is a node of a Catalog. Fields that are unset, or that Ironic's version does not have, are "".
 type Entry struct {
 	UUID, Name     string
 	State          State
@@ -46,145 +28,55 @@ type Entry struct {
 	ConductorGroup string
 }
 
-// Seen is a state in which a node was observed by other means than the list; Seq is that of
-// the Mark before that observation.
-type Seen struct {
-	UUID  string
-	State State
-	Seq   uint64
+// add takes a row up, and reports whether its node is a new one. Client.Catalog alone may call it.
+func (c *Catalog) add(n Node) bool {
+	key := strings.ToLower(n.UUID)
+	i, known := c.byUUID[key]
+	if !known {
+		i = len(c.entries)
+		c.byUUID[key] = i
+		c.entries, c.states = append(c.entries, Entry{}), append(c.states, "")
+	}
+	c.entries[i] = Entry{UUID: n.UUID, Name: n.Name, BootInterface: n.BootInterface, ConductorGroup: n.ConductorGroup}
+	c.states[i] = n.State
+	return !known
 }
 
 // Len returns the number of nodes.
-func (c *Catalog) Len() int { return len(c.states) }
+func (c *Catalog) Len() int { return len(c.entries) }
 
-// At returns node i of 0 to Len()-1; another i panics, as with a slice. It does not
-// allocate: the strings are parts of the Catalog, and hold all of it in memory.
+// At returns node i of 0 to Len()-1; another i panics, as with a slice.
 func (c *Catalog) At(i int) Entry {
-	return Entry{
-		UUID: c.uuid(i), Name: c.name(i),
-		State:         State(c.words.text(c.states[i])),
-		BootInterface: c.shared.text(c.boots[i]), ConductorGroup: c.shared.text(c.groups[i]),
-	}
+	e := c.entries[i]
+	e.State = c.states[i]
+	return e
 }
 
 // Find returns the place of the node with that UUID, in letters of either case.
-func (c *Catalog) Find(uuid string) (int, bool) { return c.byUUID.find(uuid, c.uuid) }
-
-// FindName returns the place of the node with that name. The first call makes the index,
-// which takes some milliseconds at 100,000 nodes.
-func (c *Catalog) FindName(name string) (int, bool) {
-	if name == "" {
-		return 0, false
-	}
-	c.once.Do(func() {
-		names := newIndex(c.Len(), false)
-		for i := range c.Len() {
-			names.put(c.name(i), i, c.name)
-		}
-		c.byName = names
-	})
-	return c.byName.find(name, c.name)
+func (c *Catalog) Find(uuid string) (int, bool) {
+	i, ok := c.byUUID[strings.ToLower(uuid)]
+	return i, ok
 }
 
-// PageLimit is the number of nodes after which Ironic ends a page of its own accord (its
-// max_limit), as this list has met it; 0 when all nodes came in one page and nothing was
-// said to follow.
+// FindName returns the place of the first node with that name. It looks at one after the other: names are seldom asked
+// with.
+func (c *Catalog) FindName(name string) (int, bool) {
+	i := slices.IndexFunc(c.entries, func(e Entry) bool { return e.Name == name })
+	return i, i >= 0 && name != ""
+}
+
+// PageLimit is the number of nodes after which Ironic ends a page of its own accord (its max_limit), as this list has
+// met it; 0 when all nodes came in one page and nothing was said to follow.
 func (c *Catalog) PageLimit() int { return c.pageLimit }
 
-// Begun returns the mark before the first request.
-func (c *Catalog) Begun() Mark { return c.begun }
-
-// Bytes is the memory that the Catalog takes, with what it shares with its copies and
-// without the index of names.
-func (c *Catalog) Bytes() int64 {
-	n := len(c.text) + 4*cap(c.starts) + cap(c.uuids) + 2*(cap(c.names)+cap(c.boots)+cap(c.groups)) +
-		4*cap(c.byUUID.slots) + 2*cap(c.states) + 8*cap(c.seqs)
-	return int64(n) + c.words.bytes() + c.shared.bytes()
-}
-
-// With returns a Catalog in which nodes have the states that were observed after the list,
-// or the change before, has shown them: where Seq is higher than that of what is there.
-// Unknown UUIDs are ignored: a new node comes with the next list, and so does its place
-// in Ironic's order.
-func (c *Catalog) With(changes []Seen) *Catalog {
-	next := &Catalog{roster: c.roster, words: c.words, states: slices.Clone(c.states), seqs: slices.Clone(c.seqs)}
-	for _, change := range changes {
-		i, ok := c.Find(change.UUID)
-		if !ok || change.Seq <= next.seqs[i] {
-			continue
+// With returns a Catalog in which nodes have the states that are given by UUID. Unknown UUIDs are ignored: a new node
+// comes with the next list, and so does its place in Ironic's order.
+func (c *Catalog) With(states map[string]State) *Catalog {
+	next := &Catalog{roster: c.roster, states: slices.Clone(c.states)}
+	for uuid, state := range states {
+		if i, ok := c.Find(uuid); ok {
+			next.states[i] = state
 		}
-		code, ok := next.words.find(string(change.State))
-		if !ok {
-			next.words = next.words.clone()
-			if code, ok = next.words.add(strings.Clone(string(change.State))); !ok {
-				continue // no Ironic has that many states; the next list fails on it
-			}
-		}
-		next.states[i], next.seqs[i] = code, change.Seq
 	}
 	return next
-}
-
-func (r *roster) uuid(i int) string {
-	return r.text[r.starts[i]:][:r.uuids[i]]
-}
-
-func (r *roster) name(i int) string {
-	return r.text[int(r.starts[i])+int(r.uuids[i]):][:r.names[i]]
-}
-
-// words number the few texts that many nodes share.
-type words struct {
-	texts []string
-	size  int // bytes of texts
-	codes map[string]uint16
-}
-
-func newWords() *words { return &words{codes: map[string]uint16{}} }
-
-func (w *words) text(code uint16) string { return w.texts[code] }
-
-func (w *words) find(text string) (uint16, bool) {
-	code, ok := w.codes[text]
-	return code, ok
-}
-
-// code returns the number of text as add does; it does not allocate for a known one.
-func (w *words) code(text []byte) (uint16, bool) {
-	if code, ok := w.codes[string(text)]; ok {
-		return code, true
-	}
-	return w.add(string(text))
-}
-
-// add returns the number of text, a new one if need be; false when there are none left.
-func (w *words) add(text string) (uint16, bool) {
-	if code, ok := w.codes[text]; ok {
-		return code, true
-	}
-	if len(w.texts) > maxWord || w.size+len(text) > maxWordBytes {
-		return 0, false
-	}
-	w.size += len(text)
-	code := uint16(len(w.texts)) //nolint:gosec // at most maxWord
-	w.texts = append(w.texts, text)
-	w.codes[text] = code
-	return code, true
-}
-
-func (w *words) clone() *words {
-	next := newWords()
-	for _, text := range w.texts {
-		next.add(text)
-	}
-	return next
-}
-
-// bytes estimates the memory: two string headers, a code, a slot of the map.
-func (w *words) bytes() int64 {
-	var n int64
-	for _, text := range w.texts {
-		n += int64(len(text)) + 48
-	}
-	return n
 }

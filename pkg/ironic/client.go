@@ -1,6 +1,7 @@
 package ironic
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -9,41 +10,36 @@ import (
 	"net/http"
 	"net/url"
 	"regexp"
-	"slices"
 	"strings"
+	"sync"
 	"sync/atomic"
 
 	"github.com/gophercloud/gophercloud/v2"
 	"github.com/gophercloud/gophercloud/v2/openstack/baremetal/noauth"
 )
 
-// Client reads Ironic: it has no method that could change anything there.
-// Make one with NewClient. All methods are safe for concurrent use. Errors that
-// come from a request are *RequestError.
+// Client reads Ironic: it has no method that could change anything there. Make one with NewClient. All methods are safe
+// for concurrent use. Errors that come from a request are *RequestError.
 type Client struct {
 	service gophercloud.ServiceClient // copied for each request, never changed
 	auth    *auth
 	log     *slog.Logger
 	extras  bool
-	more    []string // fields beyond those of every node
-	count   counters
+	images  bool    // Node.Image is wanted
 	reading holding // the lists that are being read
 
 	version atomic.Pointer[Version] // nil: to be asked for
 	told    atomic.Int64            // minor version that the log last spoke of
+
+	mu    sync.Mutex // guards stats
+	stats Stats
 }
 
-// NewClient checks the Settings and reads credentials and certificates; an
-// error names the variable or the file. It sends nothing. Paths that are empty
-// stay so: use Settings.WithDefaults for BMO's.
+// NewClient checks the Settings and reads credentials and certificates; an error names the variable or the file. It
+// sends nothing. Paths that are empty stay so: use Settings.WithDefaults for BMO's.
 func NewClient(s Settings) (*Client, error) {
-	if s.Log == nil {
-		s.Log = slog.New(slog.DiscardHandler)
-	}
-	if s.ClientTimeout == 0 {
-		s.ClientTimeout = defaultClientTimeout
-	}
-	if s.ClientTimeout < 0 {
+	s.Log = cmp.Or(s.Log, slog.New(slog.DiscardHandler))
+	if s.ClientTimeout = cmp.Or(s.ClientTimeout, defaultClientTimeout); s.ClientTimeout < 0 {
 		return nil, fmt.Errorf("IRONIC_CLIENT_TIMEOUT: %v must be positive", s.ClientTimeout)
 	}
 	endpoint, inURL, err := s.endpoint()
@@ -66,7 +62,7 @@ func NewClient(s Settings) (*Client, error) {
 		Transport: bounded{next: network, page: maxPageBytes}, Timeout: s.ClientTimeout, CheckRedirect: stayThere,
 	}
 	service.UserAgent.Prepend("ironic-throttle")
-	return &Client{service: *service, auth: secrets, log: s.Log, extras: s.CountExtras, more: moreFields(s)}, nil
+	return &Client{service: *service, auth: secrets, log: s.Log, extras: s.CountExtras, images: s.Images}, nil
 }
 
 // stayThere follows redirects within the same Ironic only, and to its TLS port: the
@@ -87,7 +83,17 @@ func stayThere(req *http.Request, via []*http.Request) error {
 func (c *Client) Close() { c.service.HTTPClient.CloseIdleConnections() }
 
 // Stats returns what was asked so far.
-func (c *Client) Stats() Stats { return c.count.read() }
+func (c *Client) Stats() Stats {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.stats
+}
+
+func (c *Client) count(n *uint64) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	*n++
+}
 
 // Version returns the version in use, and false while none is agreed: before
 // the first request, and after a failure until the next.
@@ -98,10 +104,9 @@ func (c *Client) Version() (Version, bool) {
 	return Version{}, false
 }
 
-// Flow lists the provision states of which a poll reads the lists, in flow
-// order, some of them twice: with those of failed, service and hold states when it
-// is to be a whole one. It asks Ironic only for its version, and
-// only when none is agreed.
+// Flow lists the provision states of which a poll reads the lists, in flow order, some of them twice: with those of
+// failed, service and hold states when it is to be a whole one. It asks Ironic only for its version, and only when none
+// is agreed.
 func (c *Client) Flow(ctx context.Context, whole bool) ([]State, error) {
 	v, err := c.negotiate(ctx)
 	if err != nil {
@@ -121,9 +126,9 @@ func (c *Client) Node(ctx context.Context, key string) (Node, bool, error) {
 	}
 	var n Node
 	err = c.get(ctx, request{
-		tally: &c.count.node, version: v.String(), notFoundIsFine: true, small: true,
-		path: "nodes/" + url.PathEscape(key) + "?fields=" + v.fields(c.more...),
-	}, func(_ http.Header, body io.Reader) (err error) {
+		tally: &c.stats.Node, version: v.String(), notFoundIsFine: true,
+		path: "nodes/" + url.PathEscape(key) + "?fields=" + v.fields(c.images),
+	}, func(_ http.Header, body io.Reader) error {
 		n, err = decodeNode(body)
 		return err
 	})
@@ -133,19 +138,17 @@ func (c *Client) Node(ctx context.Context, key string) (Node, bool, error) {
 	return n, err == nil, err
 }
 
-// Shown reads the whole document of a node, as Ironic gave it to another client, and
-// returns what Node would.
+// Shown reads the whole document of a node, as Ironic gave it to another client, and returns what Node would.
 func (c *Client) Shown(document io.Reader) (Node, error) {
 	n, err := decodeNode(document)
-	if !slices.Contains(c.more, fieldImage) {
+	if !c.images {
 		n.Image = ""
 	}
 	return n, err
 }
 
-// impossible reports whether Ironic refused key because no node can bear that
-// name: one with a space, or a word of its own URLs, such as "detail". Without
-// this a single such key would fail every poll.
+// impossible reports whether Ironic refused key because no node can bear that name: one with a space, or a word of its
+// own URLs, such as "detail". Without this a single such key would fail every poll.
 func impossible(key string, err error) bool {
 	return !uuidForm.MatchString(key) &&
 		(isStatus(err, http.StatusBadRequest) || isStatus(err, http.StatusMethodNotAllowed))
@@ -159,8 +162,8 @@ func (c *Client) negotiate(ctx context.Context) (Version, error) {
 		return v, nil
 	}
 	var v Version
-	err := c.get(ctx, request{tally: &c.count.version, small: true}, func(h http.Header, body io.Reader) error {
-		lowest, highest, err := offer(h.Get(headerMinimum), h.Get(headerMaximum), body)
+	err := c.get(ctx, request{tally: &c.stats.Version}, func(h http.Header, _ io.Reader) error {
+		lowest, highest, err := offer(h)
 		if err != nil {
 			return err
 		}
@@ -184,80 +187,73 @@ func (c *Client) tell(v Version) {
 	}
 	c.log.Info("ironic API version agreed", "version", v.String(), "offered", fmt.Sprintf("1.%d-1.%d", v.Min, v.Max))
 	if !v.ConductorGroups() {
-		c.log.Warn("this Ironic does not tell conductor groups (API below 1.46): all nodes are in one pool", "version", v.String())
+		c.log.Warn("this Ironic does not tell conductor groups (API below 1.46): all nodes are in one pool",
+			"version", v.String())
 	}
 }
 
 // request is one GET below /v1.
 type request struct {
-	tally          *tally
+	tally          *Tally // of stats
 	version        string // microversion; "" sends none
 	path           string // below /v1/, escaped; "" is /v1 itself
 	notFoundIsFine bool   // a 404 is an answer
-	small          bool   // the answer is no list
 }
 
-// get sends a request and hands the body of a 200 to read. When Ironic does not
-// take our credentials they are read again, and tried once more if they have
-// changed.
+// get sends a request and hands the body of a 200 to read. When Ironic does not take our credentials they are read
+// again, and tried once more if they have changed.
 func (c *Client) get(ctx context.Context, r request, read func(http.Header, io.Reader) error) error {
 	used, err := c.auth.current(ctx)
 	if err != nil {
 		return &RequestError{Cause: CauseUnreachable, What: r.what(), Err: err}
 	}
-	err = c.getOnce(ctx, r, used, read)
-	if isStatus(err, http.StatusUnauthorized) {
-		fresh, reloadErr := c.auth.reload(ctx)
-		if reloadErr != nil {
-			var re *RequestError
-			errors.As(err, &re)
-			re.Err = reloadErr
+	failed := c.send(ctx, r, used, read)
+	if failed != nil && failed.Status == http.StatusUnauthorized {
+		if fresh, err := c.auth.reload(ctx); err != nil {
+			failed.Err = err
 		} else if fresh != used {
 			c.log.Info("ironic credentials read again", "directory", c.auth.dir)
-			err = c.getOnce(ctx, r, fresh, read)
+			failed = c.send(ctx, r, fresh, read)
 		}
 	}
-	if outdated(err) {
+	if failed == nil {
+		return nil
+	}
+	switch failed.Cause {
+	case CauseUnreachable, CauseVersion, CauseServer: // another Ironic may be there than the one with which we agreed
 		c.version.Store(nil)
 	}
-	return err
+	return failed
 }
 
-// getOnce is one request on the wire.
-func (c *Client) getOnce(ctx context.Context, r request, as credentials, read func(http.Header, io.Reader) error) error {
+// send is one request on the wire.
+func (c *Client) send(
+	ctx context.Context, r request, as credentials, read func(http.Header, io.Reader) error,
+) *RequestError {
 	service := c.service
 	service.Microversion = r.version
 	opts := &gophercloud.RequestOpts{KeepResponseBody: true, OkCodes: []int{http.StatusOK}}
 	if header := as.header(); header != "" {
 		opts.MoreHeaders = map[string]string{"Authorization": header}
 	}
-	address := strings.TrimSuffix(service.ServiceURL(r.path), "/")
-
-	r.tally.requests.Add(1)
-	resp, err := service.Get(ctx, address, nil, opts)
+	c.count(&r.tally.Requests)
+	resp, err := service.Get(ctx, strings.TrimSuffix(service.ServiceURL(r.path), "/"), nil, opts)
 	if err != nil {
 		failed := requestError(r.what(), err)
 		failed.Fault = as.mask(failed.Fault)
 		if !r.notFoundIsFine || failed.Status != http.StatusNotFound {
-			r.tally.errors.Add(1)
+			c.count(&r.tally.Errors)
 		}
 		return failed
 	}
 	defer resp.Body.Close()
-	if r.small {
-		resp.Body = &boundedBody{ReadCloser: resp.Body, left: maxSmallBytes}
-	}
 	c.upgraded(r, resp.Header)
 	if err := read(resp.Header, resp.Body); err != nil {
-		r.tally.errors.Add(1)
-		var already *RequestError
-		if errors.As(err, &already) {
-			return err
-		}
+		c.count(&r.tally.Errors)
 		return answerError(r.what(), err)
 	}
 	// What is left is white space or nothing; reading it frees the connection.
-	_, _ = io.Copy(io.Discard, resp.Body)
+	_, _ = io.CopyN(io.Discard, resp.Body, maxErrorBytes)
 	return nil
 }
 
@@ -270,8 +266,7 @@ func (c *Client) upgraded(r request, h http.Header) {
 	}
 }
 
-// what names a request in an error: without its fields, which are always the
-// same and long.
+// what names a request in an error: without its fields, which are always the same and long.
 func (r request) what() string {
 	if r.path == "" {
 		return "GET /v1"
@@ -283,16 +278,6 @@ func (r request) what() string {
 
 // isStatus reports whether err is an answer with that status.
 func isStatus(err error, status int) bool {
-	var re *RequestError
-	return errors.As(err, &re) && re.Status == status
-}
-
-// outdated reports whether after err another Ironic may be there than the one
-// with which the version was agreed.
-func outdated(err error) bool {
-	switch CauseOf(err) {
-	case CauseUnreachable, CauseVersion, CauseServer:
-		return true
-	}
-	return false
+	re, ok := errors.AsType[*RequestError](err)
+	return ok && re.Status == status
 }

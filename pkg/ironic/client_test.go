@@ -13,31 +13,7 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
-
-	"github.com/google/go-cmp/cmp"
 )
-
-func TestNodeByUUIDAndByName(t *testing.T) {
-	w := newWire(row("u1", Deploying))
-	w.nodes[0]["name"] = "metal3~host-0001"
-	c := client(t, w)
-	want := Node{UUID: "u1", Name: "metal3~host-0001", State: Deploying}
-	for _, key := range []string{"u1", "metal3~host-0001"} {
-		got, ok, err := c.Node(t.Context(), key)
-		if err != nil || !ok {
-			t.Fatalf("%s: %v, %v", key, ok, err)
-		}
-		if diff := cmp.Diff(want, got); diff != "" {
-			t.Errorf("%s (-want +got):\n%s", key, diff)
-		}
-	}
-	if _, ok, err := c.Node(t.Context(), "metal3~host-0002"); ok || err != nil {
-		t.Errorf("an unknown node: %v, %v; want no node and no error", ok, err)
-	}
-	if diff := cmp.Diff(Stats{Node: Tally{Requests: 3}, Version: Tally{Requests: 1}}, c.Stats()); diff != "" {
-		t.Errorf("stats (-want +got):\n%s", diff)
-	}
-}
 
 func TestNodeKeysAreEscaped(t *testing.T) {
 	for key, path := range map[string]string{
@@ -63,29 +39,6 @@ func TestNodeKeysAreEscaped(t *testing.T) {
 	}
 	if len(w.requests()) != 0 {
 		t.Errorf("names that no node has were asked for: %v", w.requests())
-	}
-}
-
-func TestRequestsCarryVersionAndFields(t *testing.T) {
-	w := newWire(row("a", Deploying))
-	c := client(t, w)
-	mustFind(t, c, "a")
-	if _, err := c.List(t.Context(), DeployWait); err != nil {
-		t.Fatal(err)
-	}
-	for _, r := range w.log[1:] {
-		if got := r.Header.Get("X-OpenStack-Ironic-API-Version"); got != "1.61" {
-			t.Errorf("%s: version %q", r.URL, got)
-		}
-		if got := r.URL.Query().Get("fields"); got != (Version{Minor: 61}).fields() {
-			t.Errorf("%s: fields %q", r.URL, got)
-		}
-		if r.Method != http.MethodGet || !strings.HasPrefix(r.UserAgent(), "ironic-throttle") || r.Header.Get("Authorization") != "" {
-			t.Errorf("%s %s: %v", r.Method, r.URL, r.Header)
-		}
-	}
-	if got := w.log[2].URL.RawQuery; !strings.HasPrefix(got, "provision_state=wait%20call-back&limit=1000&fields=") {
-		t.Errorf("query %s", got)
 	}
 }
 
@@ -166,18 +119,6 @@ func TestFaultForms(t *testing.T) {
 	}
 }
 
-func TestErrorsKeepTheirCauseBelow(t *testing.T) {
-	w := newWire()
-	w.before = func(int, *http.Request) (*http.Response, error) { return nil, io.ErrClosedPipe }
-	_, err := client(t, w).Flow(t.Context(), false)
-	if !errors.Is(err, io.ErrClosedPipe) || err.Error() != "ironic: GET /v1: unreachable: io: read/write on closed pipe" {
-		t.Errorf("got %v", err)
-	}
-	if CauseOf(nil) != "" || CauseOf(context.DeadlineExceeded) != CauseUnreachable {
-		t.Error("causes of nil and of a foreign error")
-	}
-}
-
 // slowBody blocks until the request is over.
 type slowBody struct{ ctx context.Context }
 
@@ -189,6 +130,9 @@ func TestClientTimeoutBoundsHeadersAndBody(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			w := newWire()
 			w.before = func(_ int, r *http.Request) (*http.Response, error) {
+				if r.URL.Path == "/v1" {
+					return nil, nil
+				}
 				if part == "headers" {
 					<-r.Context().Done()
 					return nil, r.Context().Err()
@@ -199,7 +143,7 @@ func TestClientTimeoutBoundsHeadersAndBody(t *testing.T) {
 			}
 			c := client(t, w, func(s *Settings) { s.ClientTimeout = 7 * time.Second })
 			start := time.Now()
-			_, err := c.Flow(t.Context(), false)
+			_, _, err := c.Node(t.Context(), "a")
 			if took := time.Since(start); took != 7*time.Second {
 				t.Errorf("%s: took %v", part, took)
 			}
@@ -212,7 +156,7 @@ func TestClientTimeoutBoundsHeadersAndBody(t *testing.T) {
 
 func TestBodiesAreBounded(t *testing.T) {
 	for n, want := range map[int]error{9: nil, 10: nil, 11: errTooLong, 500: errTooLong} {
-		b := &boundedBody{ReadCloser: io.NopCloser(bytes.NewReader(make([]byte, n))), left: 10}
+		b := &bound{Reader: bytes.NewReader(make([]byte, n)), left: 10, err: errTooLong}
 		got, err := io.ReadAll(b)
 		if !errors.Is(err, want) || len(got) != min(n, 10) {
 			t.Errorf("%d bytes: %d read, %v", n, len(got), err)

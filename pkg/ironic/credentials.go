@@ -9,7 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"sync"
+	"sync/atomic"
 
 	"github.com/ironic-throttle/ironic-throttle/internal/plainfile"
 )
@@ -34,27 +34,66 @@ func (c credentials) mask(text string) string {
 	return strings.NewReplacer(token, "xxxxx", c.password, "xxxxx").Replace(text)
 }
 
-// readCredentials reads dir/username and dir/password. The directory alone
-// decides, as in BMO: when it is missing there are none (false); when it is
-// there, both files must be there and say something.
-func readCredentials(dir string) (credentials, bool, error) {
+// auth holds the credentials in use. They are read again when Ironic no longer takes them, so that a rotated secret
+// needs no restart and a normal request no file. Safe for concurrent use.
+type auth struct {
+	dir  string // with the files; "" where there is none
+	read func(ctx context.Context) (credentials, error)
+	now  atomic.Pointer[credentials] // nil: each request reads its own
+}
+
+// newAuth reads the credentials for the first time, unless Settings.Locate says them. inURL are those of the endpoint,
+// which count where the directory with the files is missing.
+func newAuth(s Settings, inURL credentials) (*auth, error) {
+	if s.Locate != nil {
+		return &auth{read: func(ctx context.Context) (credentials, error) {
+			access, err := s.Locate(ctx)
+			return credentials{user: access.User, password: access.Password}, err
+		}}, nil
+	}
+	a := &auth{}
+	if s.AuthRootDir != "" {
+		a.dir = filepath.Join(s.AuthRootDir, "ironic")
+	}
+	a.read = func(context.Context) (credentials, error) { return readCredentials(a.dir, inURL) }
+	first, err := a.read(context.Background())
+	a.now.Store(&first)
+	return a, err
+}
+
+// current returns those for a request; an error is Locate's.
+func (a *auth) current(ctx context.Context) (credentials, error) {
+	if now := a.now.Load(); now != nil {
+		return *now, nil
+	}
+	return a.read(ctx)
+}
+
+// reload reads them again; with an error the old ones stay.
+func (a *auth) reload(ctx context.Context) (credentials, error) {
+	fresh, err := a.read(ctx)
+	if err == nil && a.now.Load() != nil {
+		a.now.Store(&fresh)
+	}
+	return fresh, err
+}
+
+// readCredentials reads dir/username and dir/password. The directory alone decides, as in BMO: when it is missing
+// there are those of the endpoint; when it is there, both files must be there and say something.
+func readCredentials(dir string, inURL credentials) (read credentials, err error) {
 	if dir == "" {
-		return credentials{}, false, nil
+		return inURL, nil
 	}
 	if _, err := os.Stat(dir); errors.Is(err, fs.ErrNotExist) {
-		return credentials{}, false, nil
+		return inURL, nil
 	} else if err != nil {
-		return credentials{}, false, fmt.Errorf("METAL3_AUTH_ROOT_DIR: %w", err)
+		return credentials{}, fmt.Errorf("METAL3_AUTH_ROOT_DIR: %w", err)
 	}
-	user, err := readSecret(filepath.Join(dir, "username"))
-	if err != nil {
-		return credentials{}, false, err
+	if read.user, err = readSecret(filepath.Join(dir, "username")); err != nil {
+		return credentials{}, err
 	}
-	password, err := readSecret(filepath.Join(dir, "password"))
-	if err != nil {
-		return credentials{}, false, err
-	}
-	return credentials{user: user, password: password}, true, nil
+	read.password, err = readSecret(filepath.Join(dir, "password"))
+	return read, err
 }
 
 // readSecret returns the trimmed text of a file, which must not be empty.
@@ -68,57 +107,4 @@ func readSecret(name string) (string, error) {
 		return "", fmt.Errorf("METAL3_AUTH_ROOT_DIR: %s is empty", name)
 	}
 	return secret, nil
-}
-
-// auth holds the credentials in use. They are read again when Ironic no longer
-// takes them, so that a rotated secret needs no restart and a normal request
-// no file. Safe for concurrent use.
-type auth struct {
-	dir    string
-	inURL  credentials                               // of the endpoint, when the directory is missing
-	locate func(ctx context.Context) (Access, error) // says them instead; nil: dir and inURL do
-
-	mu  sync.Mutex
-	now credentials
-}
-
-// newAuth reads the credentials for the first time.
-func newAuth(s Settings, inURL credentials) (*auth, error) {
-	a := &auth{dir: s.authDir(), inURL: inURL, locate: s.Locate}
-	if a.locate != nil {
-		return a, nil
-	}
-	if _, err := a.reload(context.Background()); err != nil {
-		return nil, err
-	}
-	return a, nil
-}
-
-// current returns those for a request; an error is Locate's.
-func (a *auth) current(ctx context.Context) (credentials, error) {
-	if a.locate != nil {
-		access, err := a.locate(ctx)
-		return credentials{user: access.User, password: access.Password}, err
-	}
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	return a.now, nil
-}
-
-// reload reads the files again; with an error the old credentials stay.
-func (a *auth) reload(ctx context.Context) (credentials, error) {
-	if a.locate != nil {
-		return a.current(ctx)
-	}
-	fresh, ok, err := readCredentials(a.dir)
-	if err != nil {
-		return credentials{}, err
-	}
-	if !ok {
-		fresh = a.inURL
-	}
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	a.now = fresh
-	return fresh, nil
 }

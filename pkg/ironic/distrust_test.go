@@ -13,14 +13,14 @@ import (
 // What is no list is small; a server without end must not fill our memory.
 func TestSmallAnswersAreBounded(t *testing.T) {
 	w := newWire(row("a", Deploying))
-	long := `{"uuid": "a", "provision_state": "active", "x": "` + strings.Repeat("x", maxSmallBytes) + `"}`
+	long := `{"uuid": "a", "provision_state": "active", "x": "` + strings.Repeat("x", maxValueBytes) + `"}`
 	w.before = func(_ int, r *http.Request) (*http.Response, error) {
 		if r.URL.Path == "/v1" {
 			return nil, nil
 		}
 		return reply(200, long), nil
 	}
-	if _, _, err := client(t, w).Node(t.Context(), "a"); CauseOf(err) != CauseAnswer || !errors.Is(err, errTooLong) {
+	if _, _, err := client(t, w).Node(t.Context(), "a"); CauseOf(err) != CauseAnswer || !errors.Is(err, errLongValue) {
 		t.Errorf("got %v, want too long", err)
 	}
 }

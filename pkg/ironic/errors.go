@@ -1,6 +1,7 @@
 package ironic
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -28,14 +29,12 @@ const (
 	CauseAnswer       Cause = "unreadable answer" // torn, too long, not Ironic's JSON
 )
 
-// CauseOf returns the class of an error that the client or the Poller
-// returned; "" for nil.
+// CauseOf returns the class of an error that the client or the Poller returned; "" for nil.
 func CauseOf(err error) Cause {
 	if err == nil {
 		return ""
 	}
-	var re *RequestError
-	if errors.As(err, &re) {
+	if re, ok := errors.AsType[*RequestError](err); ok {
 		return re.Cause
 	}
 	return CauseUnreachable
@@ -44,14 +43,11 @@ func CauseOf(err error) Cause {
 // RequestError says how a request to Ironic failed. Its text holds neither
 // credentials nor more than a line of what Ironic said.
 type RequestError struct {
-	Cause Cause
-	What  string // of the request, e.g. "GET /v1/nodes?provision_state=deploying"
-	// Status is the HTTP status, 0 when there was no answer.
-	Status int
-	// Fault is Ironic's own explanation, cut to one line; "" when it gave none.
-	Fault string
-	// Err is the cause below, nil when Status says it all.
-	Err error
+	Cause  Cause
+	What   string // of the request, e.g. "GET /v1/nodes?provision_state=deploying"
+	Status int    // of HTTP; 0 when there was no answer
+	Fault  string // Ironic's own explanation, cut to one line; "" when it gave none
+	Err    error  // the cause below; nil when Status says it all
 }
 
 // Error implements error.
@@ -75,9 +71,11 @@ func (e *RequestError) Unwrap() error { return e.Err }
 
 // answerError is the failure of reading a good status' body.
 func answerError(what string, err error) *RequestError {
+	if already, ok := errors.AsType[*RequestError](err); ok {
+		return already
+	}
 	cause := CauseAnswer
-	var network net.Error
-	if errors.Is(err, context.Canceled) || errors.As(err, &network) {
+	if _, network := errors.AsType[net.Error](err); network || errors.Is(err, context.Canceled) {
 		cause = CauseUnreachable // the connection broke, or the time was over
 	}
 	return &RequestError{Cause: cause, What: what, Err: err}
@@ -85,16 +83,14 @@ func answerError(what string, err error) *RequestError {
 
 // requestError gives an error of gophercloud its class.
 func requestError(what string, err error) *RequestError {
-	var code gophercloud.ErrUnexpectedResponseCode
-	if errors.As(err, &code) {
+	if code, ok := errors.AsType[gophercloud.ErrUnexpectedResponseCode](err); ok {
 		return &RequestError{
 			Cause: causeOfStatus(code.Actual), What: what,
 			Status: code.Actual, Fault: fault(code.Body),
 		}
 	}
 	// The text of a url.Error repeats method and URL.
-	var ue *url.Error
-	if errors.As(err, &ue) {
+	if ue, ok := errors.AsType[*url.Error](err); ok {
 		err = ue.Err
 	}
 	return &RequestError{Cause: CauseUnreachable, What: what, Err: err}
@@ -112,54 +108,41 @@ func causeOfStatus(status int) Cause {
 	return CauseRefused
 }
 
-// fault finds the explanation in the body of an error. Ironic has three forms:
-// error_message with JSON inside a string (faultstring), the same for routing
-// and versions (description), and http_basic's {"error":{"message":…}}. A body
-// in no such form explains nothing.
+// fault finds the explanation in the body of an error. Ironic has three forms: error_message with JSON inside a string
+// (faultstring), the same for routing and versions (description), and http_basic's {"error":{"message":…}}. A body in
+// no such form explains nothing.
 func fault(body []byte) string {
 	var outer struct {
-		ErrorMessage json.RawMessage `json:"error_message"`
-		Error        json.RawMessage `json:"error"`
+		ErrorMessage any `json:"error_message"`
+		Error        any `json:"error"`
 	}
 	if json.Unmarshal(body, &outer) != nil {
 		return ""
 	}
-	if text := explanation(outer.ErrorMessage); text != "" {
-		return text
-	}
-	return explanation(outer.Error)
+	return cmp.Or(explanation(outer.ErrorMessage), explanation(outer.Error))
 }
 
-// explanation reads one of the inner forms: an object, or a string which
-// either is that object once more or is the explanation itself.
-func explanation(raw json.RawMessage) string {
-	var text string
-	if json.Unmarshal(raw, &text) == nil {
+// explanation reads one of the inner forms: an object, or a string which either is that object once more or is the
+// explanation itself.
+func explanation(said any) string {
+	if text, ok := said.(string); ok {
 		if !strings.HasPrefix(strings.TrimSpace(text), "{") {
 			return Line(text, maxFaultLen)
 		}
-		raw = json.RawMessage(text)
+		_ = json.Unmarshal([]byte(text), &said)
 	}
-	var inner struct {
-		Faultstring json.RawMessage `json:"faultstring"`
-		Description json.RawMessage `json:"description"`
-		Message     json.RawMessage `json:"message"`
-		Title       json.RawMessage `json:"title"`
-	}
-	if json.Unmarshal(raw, &inner) != nil {
-		return ""
-	}
-	for _, field := range []json.RawMessage{inner.Faultstring, inner.Description, inner.Message, inner.Title} {
-		if text := Line(textOf(field, maxErrorLen), maxFaultLen); text != "" {
+	inner, _ := said.(map[string]any)
+	for _, name := range []string{"faultstring", "description", "message", "title"} {
+		text, _ := inner[name].(string)
+		if text = Line(text, maxFaultLen); text != "" {
 			return text
 		}
 	}
 	return ""
 }
 
-// Line is a text of somebody else's as it may be shown in a log, an error or an answer:
-// on one line, without what cannot be printed, and of at most limit bytes. Where some of
-// it is missing at the end, it ends in an ellipsis.
+// Line is a text of somebody else's as it may be shown in a log, an error or an answer: on one line, without what
+// cannot be printed, and of at most limit bytes. Where some of it is missing at the end, it ends in an ellipsis.
 func Line(s string, limit int) string {
 	const more = "…"
 	long := len(s) > 4*limit // so much white space is folded; the rest is not even read
@@ -172,7 +155,7 @@ func Line(s string, limit int) string {
 }
 
 // cut shortens s to at most n bytes without splitting a character.
-func cut[T ~string | ~[]byte](s T, n int) T {
+func cut(s string, n int) string {
 	if len(s) <= n {
 		return s
 	}

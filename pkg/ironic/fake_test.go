@@ -16,9 +16,8 @@ import (
 	"testing"
 )
 
-// wire is an Ironic in memory which is as awkward as a real one: it cuts the
-// limit to its own, its next link forgets the filter, it refuses states,
-// fields and versions that it does not know. It records every request.
+// wire is an Ironic in memory which is as awkward as a real one: it cuts the limit to its own, its next link forgets
+// the filter, it refuses states, fields and versions that it does not know. It records every request.
 type wire struct {
 	mu       sync.Mutex
 	nodes    []map[string]any // in order of id

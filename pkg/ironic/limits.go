@@ -6,20 +6,16 @@ import "time"
 const (
 	pageLimit = 1000 // rows asked for in one page: Ironic's own max_limit
 
-	maxPageBytes   = 64 << 20  // one answer, unpacked (GC-17)
-	maxSmallBytes  = 2 << 20   // one answer that is no list
-	maxValueBytes  = 2 << 20   // one text, which is in memory as a whole; config drives are masked
+	maxPageBytes   = 64 << 20  // one answer, unpacked
+	maxValueBytes  = 2 << 20   // one node, which is in memory as a whole; config drives are masked
 	maxErrorBytes  = 64 << 10  // the body of an answer that is no success
 	maxHeaderBytes = 256 << 10 // all header lines of one answer
 	maxSecretBytes = 64 << 10  // a file with a user name or a password
 
 	// What the lists of one poll, or the list of all nodes, may hold together: twice the
-	// nodes of the largest site that we promise anything for. 100,000 nodes at work take
-	// 47 MB of what a poll keeps, and their UUIDs and names 30 MB at their longest.
-	maxNodes       = 200_000
-	maxLookBytes   = 64 << 20 // of Nodes with their texts
-	maxRosterBytes = 32 << 20 // of UUIDs and names
-	maxWordBytes   = 1 << 20  // of different states, or of interfaces and groups
+	// nodes of the largest site that we promise anything for. 100,000 nodes at work take 47 MB.
+	maxNodes     = 200_000
+	maxLookBytes = 64 << 20 // of Nodes with their texts
 
 	maxKeyLen   = 255  // uuid; Ironic's columns end there
 	maxTextLen  = 1024 // name, interface, group, time: longer text is cut

@@ -2,15 +2,12 @@ package ironic
 
 import (
 	"context"
-	"crypto/tls"
 	"crypto/x509"
 	"errors"
 	"net"
-	"net/http"
 )
 
-// Access is where Ironic is and how it is spoken to, as somebody says who knows it at each
-// moment.
+// Access is where Ironic is and how it is spoken to, as somebody says who knows it at each moment.
 type Access struct {
 	Address string // host:port
 	TLS     bool
@@ -20,38 +17,26 @@ type Access struct {
 	CA *x509.CertPool
 }
 
-// locatedTransport asks Settings.Locate before each connection where it leads and whom to
-// trust. Host and scheme of a URL say nothing then, so that they may change while requests are
-// made. Without an answer nothing is sent, as if nobody were there. There is no proxy on the
-// way to a Service. Connections are tied to that answer: each request asks for its credentials
-// anew, and new ones are not for whom an old connection leads to.
-func locatedTransport(t *http.Transport, s Settings, dialer *net.Dialer, conf *tls.Config) {
-	dial := func(ctx context.Context, network string, secure bool) (net.Conn, error) {
-		access, err := s.Locate(ctx)
-		if err != nil {
-			return nil, err
-		}
-		var conn net.Conn
-		if access.TLS || secure {
-			conn, err = dialTLS(ctx, s, dialer, conf, access.CA, network, access.Address)
-		} else {
-			conn, err = dialer.DialContext(ctx, network, access.Address)
-		}
-		if err != nil {
-			return nil, err
-		}
-		return &tiedConn{Conn: conn, peer: access, locate: s.Locate}, nil
+// dialLocated asks Settings.Locate before each connection where it leads and whom to trust. Host and scheme of a URL
+// say nothing then, so that they may change while requests are made. Without an answer nothing is sent, as if nobody
+// were there. Connections are tied to that answer: each request asks for its own credentials, and new ones are not for
+// whom an old connection leads to.
+func (d dialer) dialLocated(ctx context.Context, secure bool) (net.Conn, error) {
+	access, err := d.settings.Locate(ctx)
+	if err != nil {
+		return nil, err
 	}
-	t.Proxy = nil
-	t.DialContext = func(ctx context.Context, network, _ string) (net.Conn, error) { return dial(ctx, network, false) }
-	t.DialTLSContext = func(ctx context.Context, network, _ string) (net.Conn, error) { return dial(ctx, network, true) }
+	conn, err := d.connect(ctx, access.Address, secure || access.TLS, access.CA)
+	if err != nil {
+		return nil, err
+	}
+	return &tiedConn{Conn: conn, peer: access, locate: d.settings.Locate}, nil
 }
 
 var errElsewhere = errors.New("ironic is elsewhere, or trusted otherwise, than when this connection was made")
 
-// tiedConn takes nothing to send once Ironic is elsewhere, or another authority is trusted, than
-// when it was dialled. A Transport then makes another connection for a request of which nothing
-// was sent, if it can send its body again.
+// tiedConn takes nothing to send once Ironic is elsewhere, or another authority is trusted, than when it was dialled. A
+// Transport then makes another connection for a request of which nothing was sent, if it can send its body again.
 type tiedConn struct {
 	net.Conn
 

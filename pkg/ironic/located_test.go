@@ -9,7 +9,6 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"os"
-	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -34,89 +33,8 @@ func (l *locator) locate(context.Context) (Access, error) {
 	return l.access, l.err
 }
 
-// TestLocatedIronicMovesWithoutARestart from one address to another, from HTTP to TLS and to
-// other credentials. While nobody knows where it is, nothing is sent.
-func TestLocatedIronicMovesWithoutARestart(t *testing.T) {
-	var mu sync.Mutex
-	var got []string
-	serve := func(name, user, password string) *httptest.Server {
-		w := newWire(row("a", Deploying))
-		return httptest.NewUnstartedServer(http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
-			resp := refusal(http.StatusUnauthorized, "no such user")
-			if u, p, _ := r.BasicAuth(); u == user && p == password {
-				resp = w.answer(r)
-			}
-			mu.Lock()
-			got = append(got, name)
-			mu.Unlock()
-			for k, v := range resp.Header {
-				rw.Header()[k] = v
-			}
-			rw.Header().Set("Connection", "close") // the next request dials anew
-			rw.WriteHeader(resp.StatusCode)
-			_, _ = io.Copy(rw, resp.Body)
-		}))
-	}
-	plain, secure := serve("plain", "ironic", "one"), serve("secure", "ironic", "two")
-	plain.Start()
-	defer plain.Close()
-	secure.StartTLS()
-	defer secure.Close()
-	ca := x509.NewCertPool()
-	ca.AddCert(secure.Certificate())
-	at := func(s *httptest.Server) string { return s.Listener.Addr().String() }
-
-	l := &locator{}
-	missing := errors.New("there is no such Ironic resource")
-	l.set(Access{}, missing)
-	t.Setenv("HTTP_PROXY", "http://127.0.0.1:1") // is not used on the way to a Service
-	c, err := NewClient(Settings{Endpoint: "http://ironic.metal3.svc", Locate: l.locate})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer c.Close()
-	node := func() error {
-		_, _, err := c.Node(t.Context(), "a")
-		return err
-	}
-	if err := node(); !errors.Is(err, missing) || CauseOf(err) != CauseUnreachable || !strings.Contains(err.Error(), missing.Error()) {
-		t.Errorf("not located: %v", err)
-	}
-	if n := c.Stats().Requests(); n != 0 {
-		t.Errorf("%d requests to an Ironic that nobody has found", n)
-	}
-	l.set(Access{Address: at(plain), User: "ironic", Password: "one"}, nil)
-	if err := node(); err != nil {
-		t.Errorf("plain: %v", err)
-	}
-	mu.Lock()
-	before := slices.Clone(got)
-	got = nil
-	mu.Unlock()
-	if slices.Contains(before, "secure") || len(before) == 0 {
-		t.Errorf("asked %v", before)
-	}
-	l.set(Access{Address: at(secure), TLS: true, User: "ironic", Password: "two"}, nil)
-	if err := node(); err == nil || !strings.Contains(err.Error(), "certificate") {
-		t.Errorf("an authority that nobody named: %v", err)
-	}
-	l.set(Access{Address: at(secure), TLS: true, User: "ironic", Password: "two", CA: ca}, nil)
-	if err := node(); err != nil {
-		t.Errorf("secure: %v", err)
-	}
-	l.set(Access{Address: at(secure), TLS: true, User: "ironic", Password: "wrong", CA: ca}, nil)
-	if err := node(); CauseOf(err) != CauseUnauthorized || strings.Contains(err.Error(), "wrong") && !strings.Contains(err.Error(), "wrong version") {
-		t.Errorf("wrong password: %v", err)
-	}
-	mu.Lock()
-	defer mu.Unlock()
-	if slices.Contains(got, "plain") || len(got) == 0 {
-		t.Errorf("after the move asked %v", got)
-	}
-}
-
 // TestLocatedIronicThatIsNowhereWasNotAsked: the gateway's transport gives up before it has a
-// connection, so a PUT is known not to have been sent (GW-9).
+// connection, so a PUT is known not to have been sent.
 func TestLocatedIronicThatIsNowhereWasNotAsked(t *testing.T) {
 	l := &locator{err: errors.New("not found")}
 	network, err := NewTransport(Settings{Locate: l.locate})
@@ -138,11 +56,18 @@ func TestLocatedIronicThatIsNowhereWasNotAsked(t *testing.T) {
 			t.Errorf("%s: %v", url, err)
 		}
 	}
+	c, err := NewClient(Settings{Endpoint: "http://ironic.metal3.svc", Locate: l.locate})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, _, err := c.Node(t.Context(), "a"); !errors.Is(err, l.err) || CauseOf(err) != CauseUnreachable || c.Stats().Requests() != 0 {
+		t.Errorf("%v after %d requests", err, c.Stats().Requests())
+	}
 }
 
-// TestLH43_NewCredentialsGoToNobodyOfBefore: a connection that is kept takes no request once
+// TestNewCredentialsGoToNobodyOfBefore: a connection that is kept takes no request once
 // Ironic is elsewhere, or is trusted otherwise. Another password alone is no other Ironic.
-func TestLH43_NewCredentialsGoToNobodyOfBefore(t *testing.T) {
+func TestNewCredentialsGoToNobodyOfBefore(t *testing.T) {
 	var mu sync.Mutex
 	got := map[string][]string{} // passwords
 	dials := 0
@@ -181,6 +106,7 @@ func TestLH43_NewCredentialsGoToNobodyOfBefore(t *testing.T) {
 	ca.AddCert(secure.Certificate())
 	at := func(s *httptest.Server) string { return s.Listener.Addr().String() }
 	l := &locator{}
+	t.Setenv("HTTP_PROXY", "http://127.0.0.1:1") // is not used on the way to a Service
 	c, err := NewClient(Settings{Endpoint: "http://ironic.metal3.svc", Locate: l.locate})
 	if err != nil {
 		t.Fatal(err)
@@ -205,6 +131,10 @@ func TestLH43_NewCredentialsGoToNobodyOfBefore(t *testing.T) {
 	asks(Access{Address: at(one), User: "u", Password: "1"}, "one", true)
 	asks(Access{Address: at(one), User: "u", Password: "2"}, "one", false)
 	asks(Access{Address: at(two), User: "u", Password: "3"}, "two", true)
+	l.set(Access{Address: at(secure), TLS: true, User: "u", Password: "4"}, nil)
+	if _, _, err := c.Node(t.Context(), "a"); err == nil || !strings.Contains(err.Error(), "certificate") {
+		t.Errorf("an authority that nobody named: %v", err)
+	}
 	asks(Access{Address: at(secure), TLS: true, User: "u", Password: "4", CA: ca}, "secure", true)
 	asks(Access{Address: at(secure), TLS: true, User: "u", Password: "5", CA: ca.Clone()}, "secure", false)
 	other := ca.Clone()

@@ -2,35 +2,8 @@ package ironic
 
 import (
 	"net/http"
-	"strings"
 	"testing"
 )
-
-func TestNewestIsOneRequestForWhatChangedLast(t *testing.T) {
-	var asked string
-	w := newWire()
-	w.before = func(_ int, r *http.Request) (*http.Response, error) {
-		if r.URL.Path == "/v1" {
-			return nil, nil
-		}
-		asked = r.URL.RequestURI()
-		return capture(t, "34-sort-provision_updated_at"), nil // it has a next link
-	}
-	c := client(t, w)
-	got, all, err := c.Newest(t.Context())
-	if err != nil || all || len(got) != 1 {
-		t.Fatalf("%v, all %v, %v; want one, of more", got, all, err)
-	}
-	if n := got[0]; n.State != Manageable || n.ProvisionUpdatedAt != "2026-11-21T13:14:59.488127+00:00" {
-		t.Errorf("%+v", n)
-	}
-	if !strings.HasPrefix(asked, "/v1/nodes?sort_key=provision_updated_at&sort_dir=desc&limit=100&fields=uuid,name,") {
-		t.Errorf("asked %s", asked)
-	}
-	if s := c.Stats(); s.Newest != (Tally{Requests: 1}) || s.Requests() != 2 {
-		t.Errorf("stats %+v, want one page and the version", s)
-	}
-}
 
 // A page is asked for once more, as a database may have been locked for a moment; then it fails.
 func TestNewestFailsAsAWhole(t *testing.T) {

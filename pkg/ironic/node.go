@@ -5,39 +5,27 @@ import (
 	"time"
 )
 
-// Node is a bare-metal node as far as the throttle reads it. Fields that an
-// old Ironic does not have are empty.
+// Node is a bare-metal node as far as the throttle reads it. Fields that an old Ironic does not have are empty.
 type Node struct {
-	UUID  string
-	Name  string // BMO: namespace~name
-	State State
-
-	// TargetState is target_provision_state.
-	TargetState State
-	// ProvisionUpdatedAt is Ironic's own text: compare it for equality only,
-	// each conductor writes it by its own clock.
+	UUID        string
+	Name        string // BMO: namespace~name
+	State       State
+	TargetState State // target_provision_state
+	// ProvisionUpdatedAt is Ironic's own text: compare it for equality only, each conductor writes it by its own clock.
 	ProvisionUpdatedAt string
-	// AgentURL reports whether driver_internal_info.agent_url is there and not
-	// blank.
-	AgentURL bool
-	// Locked reports whether a conductor holds the lock on the node (reservation); false where Ironic
-	// does not say.
-	Locked bool
-	// AgentHeartbeat is the text of driver_internal_info.agent_last_heartbeat.
-	AgentHeartbeat string
-
-	ConductorGroup string
-	// Image is instance_info.image_checksum, or where it is missing image_source; empty unless Settings.Images.
-	Image         string
-	BootInterface string
-	Maintenance   bool
-	Fault         string
-	LastError     string
-	InstanceUUID  string
+	AgentURL           bool   // driver_internal_info.agent_url is there and not blank
+	AgentHeartbeat     string // driver_internal_info.agent_last_heartbeat
+	Locked             bool   // a conductor holds the lock on the node (reservation); false where Ironic does not say
+	ConductorGroup     string
+	Image              string // what tells the image from others (instance_info); empty unless Settings.Images
+	BootInterface      string
+	Maintenance        bool
+	Fault              string
+	LastError          string
+	InstanceUUID       string
 }
 
-// VirtualMedia reports whether the node boots from virtual media, and so never
-// meets DHCP or TFTP.
+// VirtualMedia reports whether the node boots from virtual media, and so never meets DHCP or TFTP.
 func (n Node) VirtualMedia() bool { return strings.Contains(n.BootInterface, "virtual-media") }
 
 // Mark is when a poll or a fetch began: taken from whoever keeps the view,
@@ -60,7 +48,8 @@ type NodeObservation struct {
 // Observation is one complete poll.
 type Observation struct {
 	Mark Mark // before the first request
-	// Nodes are those that changed last, and where the poll read the lists, all that these showed: each once, as last shown.
+	// Nodes are those that changed last, and where the poll read the lists, all that these showed: each once, as last
+	// shown.
 	Nodes   []Node
 	Fetched []NodeObservation // nodes that were fetched alone
 	// Listed: Nodes has all that are in busy states. Whole: all that are in failed, service and hold states too.

@@ -1,6 +1,7 @@
 package ironic
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"log/slog"
@@ -23,8 +24,8 @@ type Source interface {
 type PollerOptions struct {
 	Interval time.Duration // the pause between two polls, 0 means 5 s
 	Timeout  time.Duration // bounds one poll with all its requests, 0 means 60 s
-	// MaxPause bounds the pause after failures, 0 means 10 s. It should be well below the age at which a view is stale: an
-	// outage must not last longer for us than for Ironic.
+	// MaxPause bounds the pause after failures, 0 means 10 s. It should be well below the age at which a view is
+	// stale: an outage must not last longer for us than for Ironic.
 	MaxPause time.Duration
 	AtOnce   int              // requests of one poll that are on their way at the same time, 0 means 4
 	Now      func() time.Time // nil means time.Now
@@ -33,8 +34,8 @@ type PollerOptions struct {
 	Log    *slog.Logger // hears of changes, never of single polls; nil is silence
 }
 
-// Poller shows a View what Ironic does, one complete Observation after another. Make one with NewPoller. PollOnce and Run must
-// not run at the same time.
+// Poller shows a View what Ironic does, one complete Observation after another. Make one with NewPoller. PollOnce and
+// Run must not run at the same time.
 type Poller struct {
 	source Source
 	view   View
@@ -42,45 +43,31 @@ type Poller struct {
 	resync Resync
 }
 
-// NewPoller makes a Poller; the error names the option that is wrong.
+// NewPoller makes a Poller; none of the options may be negative.
 func NewPoller(source Source, view View, opts PollerOptions) (*Poller, error) {
-	for _, d := range []struct {
-		name  string
-		value *time.Duration
-		def   time.Duration
-	}{
-		{"interval", &opts.Interval, defaultPollInterval},
-		{"timeout", &opts.Timeout, defaultPollTimeout},
-		{"longest pause", &opts.MaxPause, defaultMaxPause},
-	} {
-		if *d.value < 0 {
-			return nil, fmt.Errorf("%s: %v must be positive", d.name, *d.value)
-		}
-		if *d.value == 0 {
-			*d.value = d.def
+	durations := map[string]time.Duration{"interval": opts.Interval, "timeout": opts.Timeout, "longest pause": opts.MaxPause}
+	for name, d := range durations {
+		if d < 0 {
+			return nil, fmt.Errorf("%s: %v must be positive", name, d)
 		}
 	}
-	if opts.AtOnce < 0 {
-		return nil, fmt.Errorf("requests at once: %d must be positive", opts.AtOnce)
-	}
-	if opts.AtOnce == 0 {
-		opts.AtOnce = defaultAtOnce
-	}
+	opts.Interval = cmp.Or(opts.Interval, defaultPollInterval)
+	opts.Timeout = cmp.Or(opts.Timeout, defaultPollTimeout)
+	opts.MaxPause = cmp.Or(opts.MaxPause, defaultMaxPause)
+	opts.AtOnce = cmp.Or(opts.AtOnce, defaultAtOnce)
+	opts.Log = cmp.Or(opts.Log, slog.New(slog.DiscardHandler))
 	if opts.Now == nil {
 		opts.Now = time.Now
 	}
 	if opts.Jitter == nil {
 		opts.Jitter = func() float64 { return 0.5 }
 	}
-	if opts.Log == nil {
-		opts.Log = slog.New(slog.DiscardHandler)
-	}
 	return &Poller{source: source, view: view, opts: opts}, nil
 }
 
-// PollOnce polls Ironic once: a mark, the nodes that changed last, where Resync says so the lists, then the nodes that the View
-// wants fetched. If the first two were answered the View observes it all; if not, PollFailed gets the error, and the View
-// observes nothing of the poll. PollOnce returns the same error.
+// PollOnce polls Ironic once: a mark, the nodes that changed last, where Resync says so the lists, then the nodes that
+// the View wants fetched. If the first two were answered the View observes it all; if not, PollFailed gets the error,
+// and the View observes nothing of the poll. PollOnce returns the same error.
 func (p *Poller) PollOnce(ctx context.Context) error {
 	poll, cancel := context.WithTimeout(ctx, p.opts.Timeout)
 	defer cancel()

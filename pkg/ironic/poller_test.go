@@ -12,7 +12,6 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-	"github.com/google/go-cmp/cmp/cmpopts"
 )
 
 // view is a View that records what happens to it.
@@ -300,27 +299,6 @@ func TestSlowFetchesDoNotAgeAPoll(t *testing.T) {
 			t.Errorf("observed %+v after %v, want w1 after one pause", got, took)
 		}
 	})
-}
-
-func TestNewPollerNamesTheWrongOption(t *testing.T) {
-	for name, opts := range map[string]PollerOptions{
-		"interval: -1s":                         {Interval: -time.Second},
-		"timeout: -1s":                          {Timeout: -time.Second},
-		"longest pause: -1s":                    {MaxPause: -time.Second},
-		"requests at once: -1 must be positive": {AtOnce: -1},
-	} {
-		if _, err := NewPoller(nil, nil, opts); err == nil || !strings.HasPrefix(err.Error(), name) {
-			t.Errorf("got %v, want %s", err, name)
-		}
-	}
-	p, err := NewPoller(nil, nil, PollerOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	want := PollerOptions{Interval: 5 * time.Second, Timeout: time.Minute, MaxPause: 10 * time.Second, AtOnce: 4}
-	if diff := cmp.Diff(want, p.opts, cmpopts.IgnoreFields(PollerOptions{}, "Now", "Jitter", "Log")); diff != "" || p.opts.Jitter() != 0.5 {
-		t.Errorf("defaults (-want +got):\n%s", diff)
-	}
 }
 
 var _ Source = (*Client)(nil)

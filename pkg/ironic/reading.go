@@ -2,80 +2,74 @@ package ironic
 
 import (
 	"context"
-	"sync"
+	"slices"
 
 	"golang.org/x/sync/errgroup"
 )
 
-// readLists reads the lists of flow and puts what they and page, which was read before, show together, each node once. The
-// states of one kind of work are read one after the other, as nodes pass through them, and the last observation of a node is
-// the truest; different kinds side by side, for a node comes from one to another only through an idle state and a new request.
+// readLists reads the lists of flow and puts what they and page, which was read before, show together, each node once.
+// The states of one kind of work are read one after the other, as nodes pass through them, and the last observation of
+// a node is the truest; different kinds side by side, for a node comes from one to another only through an idle state
+// and a new request.
 func (p *Poller) readLists(ctx context.Context, page []Node, flow []State) ([]Node, error) {
-	var order []Work
-	rows := make(map[Work][]State)
-	for _, state := range flow {
-		work := state.Work()
-		if work == WorkDelete {
-			work = WorkClean // which follows by itself
-		}
-		if rows[work] == nil {
-			order = append(order, work)
-		}
-		rows[work] = append(rows[work], state)
-	}
-	all := sightings{at: make(map[string]int), held: alone()}
-	if err := all.take(page); err != nil {
-		return nil, err
-	}
+	rows := rowsOf(flow)
+	shown := make([][]Node, len(rows))
+	held := alone()
 	reads, ctx := errgroup.WithContext(ctx)
 	reads.SetLimit(p.opts.AtOnce)
-	for _, work := range order {
+	for i, row := range rows {
 		reads.Go(func() error {
-			for _, state := range rows[work] {
+			for _, state := range row {
 				nodes, err := p.source.List(ctx, state)
-				if err == nil {
-					err = all.take(nodes)
-				}
 				if err != nil {
 					return err
 				}
+				if err := held.add(nodes...); err != nil {
+					return answerError("the lists of all busy nodes", err)
+				}
+				shown[i] = append(shown[i], nodes...)
 			}
 			return nil
 		})
 	}
-	err := reads.Wait()
-	return all.nodes, err
-}
-
-// sightings are the nodes that the lists of a poll have shown so far. Safe for concurrent
-// use.
-type sightings struct {
-	mu    sync.Mutex // guards what follows
-	nodes []Node
-	at    map[string]int // uuid → index in nodes
-	held  *portion
-}
-
-// take adds a list; the error names the bound that it breaks.
-func (s *sightings) take(list []Node) error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for _, n := range list {
-		if i, ok := s.at[n.UUID]; ok {
-			s.nodes[i] = n
-			continue
-		}
-		if err := s.held.add(n); err != nil {
-			return answerError("the lists of all busy nodes", err)
-		}
-		s.at[n.UUID] = len(s.nodes)
-		s.nodes = append(s.nodes, n)
+	if err := reads.Wait(); err != nil {
+		return nil, err
 	}
-	return nil
+	nodes, at := page, make(map[string]int) // uuid → index in nodes
+	for i, n := range page {
+		at[n.UUID] = i
+	}
+	for _, n := range slices.Concat(shown...) {
+		i, known := at[n.UUID]
+		if known {
+			nodes[i] = n
+		} else {
+			at[n.UUID], nodes = len(nodes), append(nodes, n)
+		}
+	}
+	return nodes, nil
 }
 
-// fetch reads single nodes, each with a mark of its own, and returns those that were answered within one pause: the poll grows
-// older meanwhile.
+// rowsOf are the states of flow by kind of work. Cleaning follows a deletion by itself.
+func rowsOf(flow []State) (rows [][]State) {
+	at := make(map[Work]int)
+	for _, state := range flow {
+		work := state.Work()
+		if work == WorkDelete {
+			work = WorkClean
+		}
+		i, ok := at[work]
+		if !ok {
+			i = len(rows)
+			at[work], rows = i, append(rows, nil)
+		}
+		rows[i] = append(rows[i], state)
+	}
+	return rows
+}
+
+// fetch reads single nodes, each with a mark of its own, and returns those that were answered within one pause: the
+// poll grows older meanwhile.
 func (p *Poller) fetch(ctx context.Context, keys []string) []NodeObservation {
 	ctx, cancel := context.WithTimeout(ctx, max(p.opts.Interval, minFetchTimeout))
 	defer cancel()

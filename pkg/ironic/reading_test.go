@@ -2,7 +2,6 @@ package ironic
 
 import (
 	"context"
-	"errors"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -53,24 +52,6 @@ func TestKindsOfWorkAreReadSideBySide(t *testing.T) {
 		}
 		if diff := cmp.Diff(want, asked); diff != "" {
 			t.Errorf("when the lists were read (-want +got):\n%s", diff)
-		}
-	})
-}
-
-// One list that fails ends the poll; the others that are on their way are cut off.
-func TestAListThatFailsEndsThoseBesideIt(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s, _ := slowSite()
-		slow, v, begun := s.each, &view{}, time.Now()
-		s.each = func(ctx context.Context, what string) error {
-			if State(what) == Deploying {
-				return errors.New("reset")
-			}
-			return slow(ctx, what)
-		}
-		err := poller(t, s, v, func(o *PollerOptions) { o.AtOnce = 0 }).PollOnce(t.Context())
-		if err == nil || len(v.polls) != 0 || time.Since(begun) != 0 {
-			t.Errorf("%v after %v, %d polls", err, time.Since(begun), len(v.polls))
 		}
 	})
 }

@@ -5,8 +5,8 @@ import "time"
 // resyncEvery is how long the lists of the busy states are not read while the newest changes show all that happens.
 const resyncEvery = time.Minute
 
-// Resync says what a poll reads beyond the page of the nodes that changed last. The zero value is that of a Poller that has
-// read nothing. It is pure; Poller has one, and so have models of it.
+// Resync says what a poll reads beyond the page of the nodes that changed last. The zero value is that of a Poller
+// that has read nothing. It is pure; Poller has one, and so have models of it.
 type Resync struct {
 	at     time.Time // of the poll that read the lists last; zero: none since the start or a failure
 	newest string    // stamp of the newest change in the poll before
@@ -15,10 +15,10 @@ type Resync struct {
 // Failed notes that a poll was not completed.
 func (r *Resync) Failed() { *r = Resync{} }
 
-// Due reports whether the poll that began at now and has read page, the newest change first, must read the lists of the busy
-// states too, listed, and those of failed, service and hold states, whole: the first one, one after a failure, and where
-// somebody wants it. One a minute, and one whose page does not reach back to the poll before, reads the lists of the busy
-// states. A page of all nodes there are makes all that needless.
+// Due reports whether the poll that began at now and has read page, the newest change first, must read the lists of
+// the busy states too, listed, and those of failed, service and hold states, whole: the first one, one after a
+// failure, and where somebody wants it. One a minute, and one whose page does not reach back to the poll before, reads
+// the lists of the busy states. A page of all nodes there are makes all that needless.
 func (r *Resync) Due(now time.Time, page []Node, all, wanted bool) (listed, whole bool) {
 	whole = wanted || r.at.IsZero()
 	listed = whole || now.Before(r.at) || now.Sub(r.at) >= resyncEvery || !reaches(page, r.newest)
@@ -32,8 +32,9 @@ func (r *Resync) Due(now time.Time, page []Node, all, wanted bool) (listed, whol
 	return listed && !all, whole && !all
 }
 
-// reaches reports whether a page shows every change since the one with that stamp. A change in the same second as the last row
-// may be missing, as MySQL keeps whole seconds. A database that sorts nodes that never changed first shows none.
+// reaches reports whether a page shows every change since the one with that stamp. A change in the same second as the
+// last row may be missing, as MySQL keeps whole seconds. A database that sorts nodes that never changed first shows
+// none.
 func reaches(page []Node, newest string) bool {
 	if len(page) == 0 || page[0].ProvisionUpdatedAt == "" {
 		return false

@@ -5,47 +5,32 @@ import (
 	"time"
 )
 
-// Run polls at once and then again after each pause, until ctx ends; it then returns nil. While somebody waits for a slot
-// that may come free the pause is a fifth of the usual one, but long enough that no more than a fifth of the time is spent on
-// polls. The first pause after a failure is the usual one, each further one twice as long, up to MaxPause.
+// Run polls at once and then again after each pause, until ctx ends; it then returns nil. While somebody waits for a
+// slot that may come free the pause is a fifth of the usual one, but long enough that no more than a fifth of the time
+// is spent on polls. The first pause after a failure is the usual one, each further one twice as long, up to MaxPause.
 //
-// It logs when Ironic stops answering, when the cause changes and when
-// it answers again; never a single poll.
+// It logs when Ironic stops answering, when the cause changes and when it answers again; never a single poll.
 func (p *Poller) Run(ctx context.Context) error {
 	var spell failing
-	failures := 0
 	for {
 		begun := time.Now()
 		err := p.PollOnce(ctx)
 		if ctx.Err() != nil {
 			return nil //nolint:nilerr // stopped on request, whatever the last poll said
 		}
-		if err == nil {
-			failures = 0
-		} else {
-			failures++
-		}
 		p.report(&spell, err)
-		d := p.delay(failures)
-		if failures == 0 && p.view.Hurries(p.opts.Now()) {
+		d := p.delay(spell.polls)
+		if err == nil && p.view.Hurries(p.opts.Now()) {
 			d = min(d, max(d/hurryPart, hurryPause*time.Since(begun)))
 		}
-		if !pause(ctx, d) {
+		timer := time.NewTimer(d)
+		select {
+		case <-ctx.Done():
+			timer.Stop()
 			return nil
+		case <-timer.C:
 		}
 	}
-}
-
-// pause waits for d; false when ctx has ended.
-func pause(ctx context.Context, d time.Duration) bool {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-ctx.Done():
-		return false
-	case <-timer.C:
-	}
-	return ctx.Err() == nil
 }
 
 // delay is the pause after so many failures in a row.
@@ -53,12 +38,8 @@ func (p *Poller) delay(failures int) time.Duration {
 	interval := p.opts.Interval
 	longest := max(interval, p.opts.MaxPause)
 	d := interval
-	for range failures - 1 {
-		if d >= longest/2 {
-			d = longest
-			break
-		}
-		d *= 2
+	for i := 1; i < failures && d < longest; i++ {
+		d = min(2*d, longest)
 	}
 	d += time.Duration((2*p.opts.Jitter() - 1) * jitterPart * float64(d))
 	if failures > 0 {
@@ -67,8 +48,7 @@ func (p *Poller) delay(failures int) time.Duration {
 	return d
 }
 
-// failing is the spell for which Ironic has not answered; the zero value is
-// none.
+// failing is the spell for which Ironic has not answered; the zero value is none.
 type failing struct {
 	cause Cause // "" while all is well
 	since time.Time
@@ -82,14 +62,16 @@ func (p *Poller) report(spell *failing, err error) {
 	case err == nil && spell.cause == "":
 		return
 	case err == nil:
-		p.opts.Log.Info("ironic can be read again", "after", now.Sub(spell.since).Round(time.Second), "failedPolls", spell.polls)
+		p.opts.Log.Info("ironic can be read again",
+			"after", now.Sub(spell.since).Round(time.Second), "failedPolls", spell.polls)
 		*spell = failing{}
 		return
 	case spell.cause == "":
 		*spell = failing{since: now}
 		p.opts.Log.Warn("ironic cannot be read", "cause", string(cause), "error", err)
 	case spell.cause != cause:
-		p.opts.Log.Warn("ironic still cannot be read, for another cause", "cause", string(cause), "was", string(spell.cause), "error", err)
+		p.opts.Log.Warn("ironic still cannot be read, for another cause",
+			"cause", string(cause), "was", string(spell.cause), "error", err)
 	}
 	spell.cause = cause
 	spell.polls++

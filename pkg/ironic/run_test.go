@@ -94,8 +94,7 @@ func TestRunHurriesWhileSomebodyWaits(t *testing.T) {
 	}
 }
 
-// phase is a time in which every request ends with the same error, nil for none;
-// after the last phase all is well.
+// phase is a time in which every request ends with the same error, nil for none; after the last phase all is well.
 type phase struct {
 	until time.Duration
 	err   error
@@ -126,35 +125,6 @@ func TestRunBacksOffAndComesBack(t *testing.T) {
 			t.Errorf("(-want +got):\n%s", diff)
 		}
 	})
-}
-
-func TestDelay(t *testing.T) {
-	for _, tt := range []struct {
-		interval time.Duration
-		jitter   float64
-		failures int
-		want     time.Duration
-	}{
-		{5 * time.Second, 0.5, 0, 5 * time.Second},
-		{5 * time.Second, 0, 0, 4500 * time.Millisecond},
-		{5 * time.Second, 0.5, 1, 5 * time.Second},
-		{5 * time.Second, 0, 1, 5 * time.Second}, // never sooner than the interval
-		{5 * time.Second, 0.5, 2, 10 * time.Second},
-		{5 * time.Second, 0, 2, 9 * time.Second},
-		{5 * time.Second, 0.5, 3, 20 * time.Second},
-		{5 * time.Second, 0.5, 4, 30 * time.Second},
-		{5 * time.Second, 0.999, 4, 30 * time.Second}, // never later than the cap
-		{5 * time.Second, 0.5, 1 << 40, 30 * time.Second},
-		{5 * time.Minute, 0.5, 9, 5 * time.Minute}, // an interval above the cap stays
-		{5 * time.Minute, 0.999, 9, 5 * time.Minute},
-	} {
-		p := poller(t, nil, nil, func(o *PollerOptions) {
-			o.Interval, o.MaxPause, o.Jitter = tt.interval, 30*time.Second, func() float64 { return tt.jitter }
-		})
-		if got := p.delay(tt.failures); got != tt.want {
-			t.Errorf("%v after %d failures, jitter %v: %v, want %v", tt.interval, tt.failures, tt.jitter, got, tt.want)
-		}
-	}
 }
 
 func TestRunEndsPromptly(t *testing.T) {

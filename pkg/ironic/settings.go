@@ -1,12 +1,12 @@
 package ironic
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"log/slog"
 	"net/http"
 	"net/url"
-	"path/filepath"
 	"strings"
 	"time"
 )
@@ -19,82 +19,45 @@ const (
 	DefaultClientPrivateKeyFile = "/opt/metal3/certs/client/tls.key"
 )
 
-// Settings say where Ironic is and how to reach it: the values of BMO's own
-// variables, named beside each field, and read as BMO reads them. A file that
-// does not exist is a file that was not set; see WithDefaults for the paths.
+// Settings say where Ironic is and how to reach it: the values of BMO's own variables, named beside each field, and
+// read as BMO reads them. A file that does not exist is a file that was not set; see WithDefaults for the paths.
 type Settings struct {
-	// Endpoint is Ironic's URL, with or without /v1, and possibly with
-	// user:password in it (IRONIC_ENDPOINT). Required.
-	Endpoint string
-	// AuthRootDir holds ironic/username and ironic/password. Where the
-	// directory ironic is missing, no credentials are sent unless the Endpoint
-	// has some (METAL3_AUTH_ROOT_DIR).
+	Endpoint string // IRONIC_ENDPOINT: a URL, with or without /v1, and possibly with user:password in it; required
+
+	// METAL3_AUTH_ROOT_DIR holds ironic/username and ironic/password. Where the directory ironic is missing, no
+	// credentials are sent unless the Endpoint has some.
 	AuthRootDir string
-	// CACertFile holds the only authorities that are trusted; the system's
-	// are, when the file is missing (IRONIC_CACERT_FILE).
-	CACertFile string
-	// Insecure takes any server certificate (IRONIC_INSECURE).
-	Insecure bool
-	// ClientCertFile and ClientPrivateKeyFile are our own certificate; one
-	// without the other is an error (IRONIC_CLIENT_CERT_FILE,
-	// IRONIC_CLIENT_PRIVATE_KEY_FILE).
+	CACertFile  string // IRONIC_CACERT_FILE: the only authorities that are trusted; where it is missing, the system's
+	Insecure    bool   // IRONIC_INSECURE: any server certificate is taken
+	// IRONIC_CLIENT_CERT_FILE and IRONIC_CLIENT_PRIVATE_KEY_FILE are our own certificate; one without the other is an
+	// error.
 	ClientCertFile       string
 	ClientPrivateKeyFile string
-	// SkipClientSANVerify is taken because BMO takes it. It is a matter of who
-	// checks a client's certificate, so on our side, as in BMO's HTTP client,
-	// it changes nothing (IRONIC_SKIP_CLIENT_SAN_VERIFY).
-	SkipClientSANVerify bool
-	// ClientTimeout bounds one request with its answer; 0 means 30 s
-	// (IRONIC_CLIENT_TIMEOUT).
-	ClientTimeout time.Duration
+	ClientTimeout        time.Duration // IRONIC_CLIENT_TIMEOUT bounds one request with its answer; 0 means 30 s
 
-	// Locate, where set, is asked before each request and each connection for what AuthRootDir,
-	// CACertFile, and scheme and host of the Endpoint say otherwise. With an error nothing is
-	// sent. It must be safe for concurrent use.
+	// Locate, where set, is asked before each request and each connection for what AuthRootDir, CACertFile, and scheme
+	// and host of the Endpoint say otherwise. With an error nothing is sent. It must be safe for concurrent use.
 	Locate func(ctx context.Context) (Access, error)
 
-	// CountExtras asks for the service and hold states too, where this Ironic
-	// knows them.
-	CountExtras bool
-	// Images asks for Node.Image.
-	Images bool
+	CountExtras bool // the service and hold states are asked for too, where this Ironic knows them
+	Images      bool // Node.Image is asked for
 
-	// Transport replaces the network, and with it all TLS settings.
-	Transport http.RoundTripper
-	// Log gets the few lines that the client has to say; nil is silence.
-	Log *slog.Logger
+	Transport http.RoundTripper // replaces the network, and with it all TLS settings
+	Log       *slog.Logger      // gets the few lines that the client has to say; nil is silence
 }
 
 // WithDefaults returns s with BMO's defaults in each field that is empty.
 func (s Settings) WithDefaults() Settings {
-	fill := func(field *string, value string) {
-		if *field == "" {
-			*field = value
-		}
-	}
-	fill(&s.AuthRootDir, DefaultAuthRootDir)
-	fill(&s.CACertFile, DefaultCACertFile)
-	fill(&s.ClientCertFile, DefaultClientCertFile)
-	fill(&s.ClientPrivateKeyFile, DefaultClientPrivateKeyFile)
-	if s.ClientTimeout == 0 {
-		s.ClientTimeout = defaultClientTimeout
-	}
-	if s.Log == nil {
-		s.Log = slog.New(slog.DiscardHandler)
-	}
+	s.AuthRootDir = cmp.Or(s.AuthRootDir, DefaultAuthRootDir)
+	s.CACertFile = cmp.Or(s.CACertFile, DefaultCACertFile)
+	s.ClientCertFile = cmp.Or(s.ClientCertFile, DefaultClientCertFile)
+	s.ClientPrivateKeyFile = cmp.Or(s.ClientPrivateKeyFile, DefaultClientPrivateKeyFile)
+	s.ClientTimeout = cmp.Or(s.ClientTimeout, defaultClientTimeout)
+	s.Log = cmp.Or(s.Log, slog.New(slog.DiscardHandler))
 	return s
 }
 
-// authDir is the directory with our credentials; "" when none is set.
-func (s Settings) authDir() string {
-	if s.AuthRootDir == "" {
-		return ""
-	}
-	return filepath.Join(s.AuthRootDir, "ironic")
-}
-
-// Base is Ironic's URL without /v1, without a slash at its end, and without
-// credentials.
+// Base is Ironic's URL without /v1, without a slash at its end, and without credentials.
 func (s Settings) Base() (*url.URL, error) {
 	text, _, err := s.endpoint()
 	if err != nil {

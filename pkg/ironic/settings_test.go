@@ -122,21 +122,6 @@ func TestCredentials(t *testing.T) {
 	}
 }
 
-func TestAuthRootThatIsAFile(t *testing.T) {
-	file := filepath.Join(t.TempDir(), "auth")
-	writeFile(t, file, "x")
-	if _, err := NewClient(Settings{Endpoint: "http://h", AuthRootDir: file, Transport: newWire()}); err == nil || !strings.Contains(err.Error(), file) {
-		t.Errorf("got %v, want an error that names %s", err, file)
-	}
-	dir := t.TempDir()
-	if err := os.MkdirAll(filepath.Join(dir, "ironic", "username"), 0o700); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := NewClient(Settings{Endpoint: "http://h", AuthRootDir: dir, Transport: newWire()}); err == nil || !strings.Contains(err.Error(), "username") {
-		t.Errorf("got %v, want an error that names the file", err)
-	}
-}
-
 func TestClientTimeoutMustBePositive(t *testing.T) {
 	_, err := NewClient(Settings{Endpoint: "http://h", ClientTimeout: -time.Second, Transport: newWire()})
 	if err == nil || err.Error() != "IRONIC_CLIENT_TIMEOUT: -1s must be positive" {

@@ -1,7 +1,5 @@
 package ironic
 
-import "slices"
-
 // State is a provision_state, spelled as Ironic spells it.
 type State string
 
@@ -39,40 +37,6 @@ const (
 	ServiceFailed  State = "service failed"
 )
 
-// Busy reports whether s is one of the ten states that can occupy a slot:
-// exactly these, exact strings.
-func (s State) Busy() bool {
-	switch s {
-	case Cleaning, CleanWait, Inspecting, InspectWait, Deploying, DeployWait,
-		Rescuing, RescueWait, Unrescuing, Deleting:
-		return true
-	}
-	return false
-}
-
-// Extra reports whether s is a busy state that is counted only when asked for:
-// the service and hold states of newer Ironics. A host that holds a
-// slot keeps it through them.
-func (s State) Extra() bool {
-	switch s {
-	case Servicing, ServiceWait, ServiceHold, DeployHold, CleanHold:
-		return true
-	}
-	return false
-}
-
-// Inspection reports whether s is a busy state of an inspection.
-func (s State) Inspection() bool { return s == Inspecting || s == InspectWait }
-
-// Failed reports whether s is where Ironic leaves a node whose work failed.
-// Adoption and verification are not work in our sense.
-func (s State) Failed() bool { return slices.Contains(failedStates[:], s) }
-
-var failedStates = [...]State{InspectFailed, CleanFailed, DeployFailed, RescueFailed, UnrescueFailed, ServiceFailed, Error}
-
-// FailedStates lists the states that are Failed. Rescue and service came with later Ironics.
-func FailedStates() []State { return slices.Clone(failedStates[:]) }
-
 // Work is a kind of work that Ironic does on a node.
 type Work string
 
@@ -87,41 +51,89 @@ const (
 	WorkService  Work = "service"
 )
 
-// Work is the kind of work that a node in state s is at, waits in the middle of, or
-// has failed at; "" for all other states.
-func (s State) Work() Work {
-	switch s {
-	case Inspecting, InspectWait, InspectFailed:
-		return WorkInspect
-	case Cleaning, CleanWait, CleanHold, CleanFailed:
-		return WorkClean
-	case Deploying, DeployWait, DeployHold, DeployFailed:
-		return WorkDeploy
-	case Deleting, Error:
-		return WorkDelete
-	case Rescuing, RescueWait, RescueFailed:
-		return WorkRescue
-	case Unrescuing, UnrescueFailed:
-		return WorkUnrescue
-	case Servicing, ServiceWait, ServiceHold, ServiceFailed:
-		return WorkService
-	}
-	return ""
+// part is what a state is in its work.
+type part int
+
+const (
+	busy   part = iota + 1 // one of the ten states that can occupy a slot
+	extra                  // a busy one that is counted only when asked for: those of newer Ironics
+	failed                 // where Ironic leaves a node whose work failed; adoption and verification are no such work
+)
+
+// works are the states of work. since is the API version 1.n that first knows a state; asking an older one for it is a
+// 400.
+var works = map[State]struct {
+	work  Work
+	part  part
+	since int
+}{
+	Deleting:       {WorkDelete, busy, 0},
+	Cleaning:       {WorkClean, busy, 0},
+	CleanWait:      {WorkClean, busy, 0},
+	Inspecting:     {WorkInspect, busy, 0},
+	InspectWait:    {WorkInspect, busy, minorInspectWait},
+	Deploying:      {WorkDeploy, busy, 0},
+	DeployWait:     {WorkDeploy, busy, 0},
+	Rescuing:       {WorkRescue, busy, minorRescue},
+	RescueWait:     {WorkRescue, busy, minorRescue},
+	Unrescuing:     {WorkUnrescue, busy, minorRescue},
+	Servicing:      {WorkService, extra, minorService},
+	ServiceWait:    {WorkService, extra, minorService},
+	ServiceHold:    {WorkService, extra, minorService},
+	DeployHold:     {WorkDeploy, extra, minorHolds},
+	CleanHold:      {WorkClean, extra, minorHolds},
+	InspectFailed:  {WorkInspect, failed, 0},
+	CleanFailed:    {WorkClean, failed, 0},
+	DeployFailed:   {WorkDeploy, failed, 0},
+	RescueFailed:   {WorkRescue, failed, minorRescue},
+	UnrescueFailed: {WorkUnrescue, failed, minorRescue},
+	ServiceFailed:  {WorkService, failed, minorService},
+	Error:          {WorkDelete, failed, 0},
 }
+
+// Busy reports whether s is one of the ten states that can occupy a slot: exactly these, exact strings.
+func (s State) Busy() bool { return works[s].part == busy }
+
+// Extra reports whether s is a busy state that is counted only when asked for: the service and hold states of newer
+// Ironics. A host that holds a slot keeps it through them.
+func (s State) Extra() bool { return works[s].part == extra }
+
+// Failed reports whether s is where Ironic leaves a node whose work failed.
+func (s State) Failed() bool { return works[s].part == failed }
+
+// Work is the kind of work that a node in state s is at, waits in the middle of, or has failed at; "" for all other
+// states.
+func (s State) Work() Work { return works[s].work }
 
 // FailedBefore lists the states of a node that failed before it had an instance.
 func FailedBefore() []State { return []State{InspectFailed, CleanFailed, DeployFailed} }
 
-// BusyStates lists the ten busy states in flow order, each once.
-func BusyStates() []State {
-	return []State{
+// BusyStates lists the ten busy states in flow order.
+func BusyStates() []State { return PollOrder(false, false) }
+
+// PollOrder lists the states whose lists a poll reads, in flow order: a node that moves on while they are read is met
+// again further down. One that steps back from waiting to working is among the newest changes of the next poll.
+func PollOrder(extras, whole bool) []State {
+	order := []State{
 		Deleting, Cleaning, CleanWait, Inspecting, InspectWait,
 		Deploying, DeployWait, Rescuing, RescueWait, Unrescuing,
 	}
+	if extras || whole {
+		order = append(order, Servicing, ServiceWait, ServiceHold, DeployHold, CleanHold)
+	}
+	if whole {
+		order = append(order, InspectFailed, CleanFailed, DeployFailed, RescueFailed, UnrescueFailed, ServiceFailed, Error)
+	}
+	return order
 }
 
-// ExtraStates lists the service and hold states with the lowest API minor
-// version (1.x) that knows them; asking an older one for them is a 400.
+// ExtraStates lists the service and hold states with the lowest API minor version (1.x) that knows them.
 func ExtraStates() map[State]int {
-	return map[State]int{DeployHold: 85, CleanHold: 85, Servicing: 87, ServiceWait: 87, ServiceHold: 87}
+	since := map[State]int{}
+	for s, w := range works {
+		if w.part == extra {
+			since[s] = w.since
+		}
+	}
+	return since
 }

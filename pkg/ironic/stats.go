@@ -1,16 +1,13 @@
 package ironic
 
-import "sync/atomic"
-
 // Tally counts requests of one kind.
 type Tally struct {
 	Requests uint64
 	Errors   uint64 // a 404 for a single node is an answer, not an error
 }
 
-// Stats counts what the client has asked Ironic since it was made. Nothing
-// else in this program sends Ironic a request of its own, so that a number
-// which stands still proves that none was sent.
+// Stats counts what the client has asked Ironic since it was made. Nothing else in this program sends Ironic a request
+// of its own, so that a number which stands still proves that none was sent.
 type Stats struct {
 	List    Tally // pages
 	Node    Tally // single nodes
@@ -26,22 +23,4 @@ func (s Stats) Requests() uint64 {
 // Errors is the sum over all kinds.
 func (s Stats) Errors() uint64 {
 	return s.List.Errors + s.Node.Errors + s.Newest.Errors + s.Version.Errors
-}
-
-// tally is a Tally that is being counted.
-type tally struct{ requests, errors atomic.Uint64 }
-
-func (t *tally) read() Tally {
-	// Errors first: they never outnumber the requests that way.
-	errors := t.errors.Load()
-	return Tally{Requests: t.requests.Load(), Errors: errors}
-}
-
-// counters are the Stats that are being counted.
-type counters struct {
-	list, node, newest, version tally
-}
-
-func (c *counters) read() Stats {
-	return Stats{List: c.list.read(), Node: c.node.read(), Newest: c.newest.read(), Version: c.version.read()}
 }

@@ -1,6 +1,10 @@
 package ironic
 
-import "github.com/ironic-throttle/ironic-throttle/pkg/api"
+import (
+	"cmp"
+
+	"github.com/ironic-throttle/ironic-throttle/pkg/api"
+)
 
 // Target is what PUT /v1/nodes/<id>/states/provision asks Ironic for.
 type Target string
@@ -24,46 +28,29 @@ const (
 	TargetUnhold   Target = "unhold"
 )
 
-// Starts returns the first busy state that t leads to, and false for a target
-// that starts no work which could occupy a slot (GW-2, GW-3).
-func (t Target) Starts() (State, bool) {
-	switch t {
-	case TargetActive, TargetDeploy, TargetRebuild:
-		return Deploying, true
-	case TargetDeleted, TargetUndeploy:
-		return Deleting, true
-	case TargetProvide, TargetClean:
-		return Cleaning, true
-	case TargetInspect:
-		return Inspecting, true
-	case TargetRescue:
-		return Rescuing, true
-	case TargetUnrescue:
-		return Unrescuing, true
-	case TargetService:
-		return Servicing, true
-	}
-	return "", false
+// work says what each target starts; those that are missing start no work which could occupy a slot.
+var work = map[Target]struct {
+	first State
+	op    api.Op
+}{
+	TargetActive:   {Deploying, api.OpProvision},
+	TargetDeploy:   {Deploying, api.OpProvision},
+	TargetRebuild:  {Deploying, api.OpProvision},
+	TargetDeleted:  {Deleting, api.OpDeprovision},
+	TargetUndeploy: {Deleting, api.OpDeprovision},
+	TargetProvide:  {Cleaning, api.OpProvision},
+	TargetClean:    {Cleaning, api.OpPrepare},
+	TargetInspect:  {Inspecting, api.OpInspect},
+	TargetRescue:   {Rescuing, api.OpRescue},
+	TargetUnrescue: {Unrescuing, api.OpUnrescue},
+	TargetService:  {Servicing, api.OpService},
 }
 
-// Op maps t on the operation that the decision speaks of; none for a
-// target that starts nothing.
-func (t Target) Op() api.Op {
-	switch t {
-	case TargetInspect:
-		return api.OpInspect
-	case TargetClean:
-		return api.OpPrepare
-	case TargetProvide, TargetActive, TargetDeploy, TargetRebuild:
-		return api.OpProvision
-	case TargetDeleted, TargetUndeploy:
-		return api.OpDeprovision
-	case TargetRescue:
-		return api.OpRescue
-	case TargetUnrescue:
-		return api.OpUnrescue
-	case TargetService:
-		return api.OpService
-	}
-	return api.OpNone
+// Starts returns the first busy state that t leads to, and false for a target that starts nothing.
+func (t Target) Starts() (State, bool) {
+	w, ok := work[t]
+	return w.first, ok
 }
+
+// Op maps t on the operation that the decision speaks of; none for a target that starts nothing.
+func (t Target) Op() api.Op { return cmp.Or(work[t].op, api.OpNone) }

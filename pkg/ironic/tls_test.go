@@ -48,8 +48,7 @@ func selfSigned(t *testing.T, dir, name string) (certFile, keyFile string) {
 	return certFile, keyFile
 }
 
-// tlsIronic serves the fake over TLS; with a client authority it wants to see
-// the client's certificate.
+// tlsIronic serves the fake over TLS; with a client authority it wants to see the client's certificate.
 func tlsIronic(t *testing.T, clientCA string) (endpoint, caFile string) {
 	t.Helper()
 	w := newWire(row("a", Deploying))
@@ -94,9 +93,7 @@ func TestTLSAsBMOReadsIt(t *testing.T) {
 		{"no CA", Settings{Endpoint: open}, "certificate"},
 		{"insecure", Settings{Endpoint: open, Insecure: true}, ""},
 		{"insecure with another CA", Settings{Endpoint: open, CACertFile: cert, Insecure: true}, ""},
-		{"skip client SAN does not skip the server's", Settings{Endpoint: open, SkipClientSANVerify: true}, "certificate"},
 		{"client certificate", Settings{Endpoint: mutual, CACertFile: mutualCA, ClientCertFile: cert, ClientPrivateKeyFile: key}, ""},
-		{"and skip client SAN", Settings{Endpoint: mutual, CACertFile: mutualCA, ClientCertFile: cert, ClientPrivateKeyFile: key, SkipClientSANVerify: true}, ""},
 		{"client certificate missing", Settings{Endpoint: mutual, CACertFile: mutualCA, ClientCertFile: missing, ClientPrivateKeyFile: missing}, "certificate"},
 		{"another client certificate", Settings{Endpoint: mutual, CACertFile: mutualCA, ClientCertFile: otherCert, ClientPrivateKeyFile: otherKey}, "certificate"},
 		{"plain HTTP to a TLS port", Settings{Endpoint: strings.Replace(open, "https", "http", 1)}, "400"},

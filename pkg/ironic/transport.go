@@ -6,7 +6,6 @@ import (
 	"crypto/x509"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"net"
 	"net/http"
@@ -15,9 +14,8 @@ import (
 	"github.com/ironic-throttle/ironic-throttle/internal/plainfile"
 )
 
-// NewTransport returns the network as the Settings want it, or the Transport that
-// they bring: an *http.Transport unless that is another one. An error names the
-// variable or the file. Several of them share nothing.
+// NewTransport returns the network as the Settings want it, or the Transport that they bring: an *http.Transport unless
+// that is another one. An error names the variable or the file. Several of them share nothing.
 func NewTransport(s Settings) (http.RoundTripper, error) {
 	if s.Transport != nil {
 		return s.Transport, nil
@@ -26,13 +24,11 @@ func NewTransport(s Settings) (http.RoundTripper, error) {
 	if err != nil {
 		return nil, err
 	}
-	dialer := &net.Dialer{Timeout: dialTimeout, KeepAlive: keepAlive}
+	d := dialer{settings: s, conf: conf, plain: net.Dialer{Timeout: dialTimeout, KeepAlive: keepAlive}}
 	t := &http.Transport{
-		Proxy:       http.ProxyFromEnvironment,
-		DialContext: dialer.DialContext,
-		DialTLSContext: func(ctx context.Context, network, addr string) (net.Conn, error) {
-			return dialTLS(ctx, s, dialer, conf, nil, network, addr)
-		},
+		Proxy:                  http.ProxyFromEnvironment,
+		DialContext:            func(ctx context.Context, _, to string) (net.Conn, error) { return d.dial(ctx, to, false) },
+		DialTLSContext:         func(ctx context.Context, _, to string) (net.Conn, error) { return d.dial(ctx, to, true) },
 		TLSClientConfig:        conf,
 		TLSHandshakeTimeout:    handshakeTimeout,
 		IdleConnTimeout:        idleTimeout,
@@ -40,24 +36,40 @@ func NewTransport(s Settings) (http.RoundTripper, error) {
 		MaxResponseHeaderBytes: maxHeaderBytes,
 	}
 	if s.Locate != nil {
-		locatedTransport(t, s, dialer, conf)
+		t.Proxy = nil // there is none on the way to a Service
 	}
 	return t, nil
 }
 
-// dialTLS trusts ca; where that is nil, it reads the CA file anew for each connection, so that
-// a renewed authority needs no restart. Connections are kept, so that is rare.
-func dialTLS(ctx context.Context, s Settings, dialer *net.Dialer, conf *tls.Config, ca *x509.CertPool, network, addr string) (net.Conn, error) {
-	conf = conf.Clone()
+// dialer makes the connections to Ironic.
+type dialer struct {
+	settings Settings
+	conf     *tls.Config
+	plain    net.Dialer
+}
+
+func (d dialer) dial(ctx context.Context, address string, secure bool) (net.Conn, error) {
+	if d.settings.Locate != nil {
+		return d.dialLocated(ctx, secure)
+	}
+	return d.connect(ctx, address, secure, nil)
+}
+
+// connect trusts ca; where that is nil, it reads the CA file for each connection, so that a renewed authority needs no
+// restart. Connections are kept, so that is rare.
+func (d dialer) connect(ctx context.Context, address string, secure bool, ca *x509.CertPool) (_ net.Conn, err error) {
+	if !secure {
+		return d.plain.DialContext(ctx, "tcp", address)
+	}
+	conf := d.conf.Clone()
 	if conf.RootCAs = ca; ca == nil {
-		var err error
-		if conf.RootCAs, err = authorities(s); err != nil {
+		if conf.RootCAs, err = authorities(d.settings); err != nil {
 			return nil, err
 		}
 	}
 	ctx, cancel := context.WithTimeout(ctx, dialTimeout+handshakeTimeout)
 	defer cancel()
-	return (&tls.Dialer{NetDialer: dialer, Config: conf}).DialContext(ctx, network, addr)
+	return (&tls.Dialer{NetDialer: &d.plain, Config: conf}).DialContext(ctx, "tcp", address)
 }
 
 // tlsConfig reads the certificates once, so that a broken one is an error at
@@ -75,8 +87,7 @@ func tlsConfig(s Settings) (*tls.Config, error) {
 	return conf, clientCertificate(conf, s)
 }
 
-// authorities reads whom we trust to sign Ironic's certificate; nil means the
-// system's, because there is no CA file.
+// authorities reads whom we trust to sign Ironic's certificate; nil means the system's, because there is no CA file.
 func authorities(s Settings) (*x509.CertPool, error) {
 	ca, err := present("IRONIC_CACERT_FILE", s.CACertFile)
 	if err != nil || !ca {
@@ -107,7 +118,8 @@ func clientCertificate(conf *tls.Config, s Settings) error {
 	case !cert && !key:
 		return nil
 	case !key:
-		return fmt.Errorf("IRONIC_CLIENT_PRIVATE_KEY_FILE: %q is missing, but the certificate %s is there: both or none are needed",
+		return fmt.Errorf(
+			"IRONIC_CLIENT_PRIVATE_KEY_FILE: %q is missing, but the certificate %s is there: both or none are needed",
 			s.ClientPrivateKeyFile, s.ClientCertFile)
 	case !cert:
 		return fmt.Errorf("IRONIC_CLIENT_CERT_FILE: %q is missing, but the key %s is there: both or none are needed",
@@ -138,60 +150,4 @@ func present(variable, name string) (bool, error) {
 		return false, fmt.Errorf("%s: %w", variable, err)
 	}
 	return true, nil
-}
-
-// bounded cuts every answer off at its bound: gophercloud reads the body of an
-// error whole, and a page is read by us. What counts is the unpacked length.
-type bounded struct {
-	next http.RoundTripper
-	page int64 // bytes of a success
-}
-
-// RoundTrip implements http.RoundTripper.
-func (b bounded) RoundTrip(req *http.Request) (*http.Response, error) {
-	resp, err := b.next.RoundTrip(req)
-	if err != nil {
-		return nil, err
-	}
-	if resp.StatusCode == http.StatusOK {
-		resp.Body = &boundedBody{ReadCloser: resp.Body, left: b.page}
-	} else {
-		resp.Body = struct {
-			io.Reader
-			io.Closer
-		}{io.LimitReader(resp.Body, maxErrorBytes), resp.Body}
-	}
-	return resp, nil
-}
-
-// CloseIdleConnections passes the wish on to the network.
-func (b bounded) CloseIdleConnections() {
-	if c, ok := b.next.(interface{ CloseIdleConnections() }); ok {
-		c.CloseIdleConnections()
-	}
-}
-
-// boundedBody fails, rather than ends, when more than left bytes come.
-type boundedBody struct {
-	io.ReadCloser
-	left int64
-}
-
-var errTooLong = errors.New("the answer is longer than is allowed")
-
-// Read implements io.Reader.
-func (b *boundedBody) Read(p []byte) (int, error) {
-	if b.left < 0 {
-		return 0, errTooLong
-	}
-	// One byte more than is left tells a body of just that length from a longer one.
-	if int64(len(p)) > b.left+1 {
-		p = p[:b.left+1]
-	}
-	n, err := b.ReadCloser.Read(p)
-	b.left -= int64(n)
-	if b.left < 0 {
-		return n - 1, errTooLong
-	}
-	return n, err
 }

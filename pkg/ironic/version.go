@@ -1,9 +1,8 @@
 package ironic
 
 import (
-	"encoding/json"
 	"fmt"
-	"io"
+	"net/http"
 	"slices"
 	"strconv"
 	"strings"
@@ -60,97 +59,50 @@ func choose(lowest, highest int, extras bool) (Version, error) {
 	return v, nil
 }
 
-// fieldImage is a field of Node that not every throttle needs.
-const fieldImage = "instance_info"
-
-// moreFields lists those of them that this one needs.
-func moreFields(s Settings) []string {
-	var fields []string
-	if s.Images {
-		fields = append(fields, fieldImage)
-	}
-	return fields
+// fieldSince says which fields came with later versions. Asking an older one for them is a 406 or a 400.
+var fieldSince = map[string]int{
+	"boot_interface": minorBootInterface, "reservation": minorInspectWait, "fault": minorFault,
+	"conductor_group": minorConductorGrp,
 }
 
-// fields lists what we ask of each node: what Node holds, as far as this
-// version knows it. Asking for more is a 406 or a 400.
-func (v Version) fields(more ...string) string {
+// known lists those of the fields that this version knows.
+func (v Version) known(fields ...string) string {
+	return strings.Join(slices.DeleteFunc(fields, func(field string) bool { return v.Minor < fieldSince[field] }), ",")
+}
+
+// fields lists what we ask of each node: what Node holds.
+func (v Version) fields(images bool) string {
 	fields := []string{
 		"uuid", "name", "provision_state", "target_provision_state", "provision_updated_at",
 		"driver_internal_info", "maintenance", "last_error", "instance_uuid",
+		"boot_interface", "reservation", "fault", "conductor_group",
 	}
-	for _, late := range []struct {
-		minor int
-		field string
-	}{
-		{minorBootInterface, "boot_interface"},
-		{minorInspectWait, "reservation"},
-		{minorFault, "fault"},
-		{minorConductorGrp, "conductor_group"},
-	} {
-		if v.Minor >= late.minor {
-			fields = append(fields, late.field)
-		}
+	if images {
+		fields = append(fields, "instance_info")
 	}
-	return strings.Join(append(fields, more...), ",")
+	return v.known(fields...)
 }
 
-// PollOrder lists the states whose lists a poll reads, in flow order: a node that moves on while they are read is met again
-// further down. One that steps back from waiting to working is among the newest changes of the next poll.
-func PollOrder(extras, whole bool) []State {
-	order := []State{Deleting, Cleaning, CleanWait, Inspecting, InspectWait, Deploying, DeployWait, Rescuing, RescueWait, Unrescuing}
-	if extras || whole {
-		order = append(order, Servicing, ServiceWait, ServiceHold, DeployHold, CleanHold)
-	}
-	if whole {
-		order = append(order, FailedStates()...)
-	}
-	return order
-}
-
-// flow is PollOrder without the states that this Ironic does not know: asking for them
-// is a 400, whatever version we speak.
+// flow is PollOrder without the states that this Ironic does not know, whatever version we speak.
 func (v Version) flow(extras, whole bool) []State {
-	since := ExtraStates()
-	since[InspectWait] = minorInspectWait
-	since[ServiceFailed] = minorService
-	for _, s := range []State{Rescuing, RescueWait, RescueFailed, Unrescuing, UnrescueFailed} {
-		since[s] = minorRescue
-	}
-	return slices.DeleteFunc(PollOrder(extras, whole), func(s State) bool { return v.Max < since[s] })
+	return slices.DeleteFunc(PollOrder(extras, whole), func(s State) bool { return v.Max < works[s].since })
 }
 
-// The headers in which Ironic tells its versions.
+// The headers in which each answer of Ironic tells its versions.
 const (
 	headerMinimum = "X-Openstack-Ironic-Api-Minimum-Version"
 	headerMaximum = "X-Openstack-Ironic-Api-Maximum-Version"
 )
 
-// offer finds out which versions Ironic speaks: from the headers, or where a
-// proxy has eaten them from the body of GET /v1.
-func offer(minimum, maximum string, body io.Reader) (lowest, highest int, err error) {
-	var root struct {
-		Version struct {
-			Min json.RawMessage `json:"min_version"`
-			Max json.RawMessage `json:"version"`
-		} `json:"version"`
-	}
-	bodyErr := json.NewDecoder(body).Decode(&root)
-	if minimum == "" {
-		minimum = textOf(root.Version.Min, maxKeyLen)
-	}
-	if maximum == "" {
-		maximum = textOf(root.Version.Max, maxKeyLen)
-	}
+// offer reads which versions Ironic speaks.
+func offer(h http.Header) (lowest, highest int, err error) {
+	minimum, maximum := h.Get(headerMinimum), h.Get(headerMaximum)
 	lowest, okMin := minor(minimum)
 	highest, okMax := minor(maximum)
-	switch {
-	case okMin && okMax:
-		return lowest, highest, nil
-	case minimum == "" && maximum == "" && bodyErr != nil:
-		return 0, 0, fmt.Errorf("it does not tell its versions: %w", torn(bodyErr))
+	if !okMin || !okMax {
+		return 0, 0, fmt.Errorf("it does not tell its versions: minimum %q, maximum %q, each must be 1.n", minimum, maximum)
 	}
-	return 0, 0, fmt.Errorf("it does not tell its versions: minimum %q, maximum %q, each must be 1.n", minimum, maximum)
+	return lowest, highest, nil
 }
 
 // minor returns the n of 1.n.

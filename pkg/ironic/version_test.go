@@ -1,7 +1,6 @@
 package ironic
 
 import (
-	"log/slog"
 	"net/http"
 	"slices"
 	"strings"
@@ -43,29 +42,6 @@ func TestVersionIsAsNewAsIsOfUse(t *testing.T) {
 	}
 }
 
-func TestOldIronicsAreAskedForFewerFields(t *testing.T) {
-	for minor, gone := range map[int][]string{
-		61: nil,
-		46: nil,
-		45: {"conductor_group"},
-		42: {"conductor_group"},
-		41: {"conductor_group", "fault"},
-		31: {"conductor_group", "fault"},
-		30: {"conductor_group", "fault", "boot_interface"},
-		10: {"conductor_group", "fault", "boot_interface"},
-	} {
-		got := strings.Split(Version{Minor: minor}.fields(), ",")
-		for _, field := range []string{
-			"uuid", "name", "provision_state", "target_provision_state", "provision_updated_at", "driver_internal_info",
-			"conductor_group", "boot_interface", "maintenance", "fault", "last_error", "instance_uuid",
-		} {
-			if slices.Contains(got, field) == slices.Contains(gone, field) {
-				t.Errorf("1.%d asks for %v: %s is wrong", minor, got, field)
-			}
-		}
-	}
-}
-
 func TestListsInFlowOrder(t *testing.T) {
 	all := []State{
 		"deleting", "cleaning", "clean wait", "inspecting", "inspect wait", "deploying", "wait call-back", "rescuing", "rescue wait", "unrescuing",
@@ -89,21 +65,17 @@ func TestListsInFlowOrder(t *testing.T) {
 		{"without inspect wait", 38, false, false, slices.Delete(slices.Clone(all), 4, 5)},
 		{"without rescue", 37, false, false, []State{"deleting", "cleaning", "clean wait", "inspecting", "deploying", "wait call-back"}},
 	} {
-		if diff := cmp.Diff(tt.want, Version{Minor: min(tt.offer, minorWanted), Max: tt.offer}.flow(tt.extras, tt.whole)); diff != "" {
+		if diff := cmp.Diff(tt.want, Version{Max: tt.offer}.flow(tt.extras, tt.whole)); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", tt.name, diff)
 		}
 	}
 }
 
 func TestNegotiation(t *testing.T) {
-	answer := func(minimum, maximum, body string) *http.Response {
-		resp := reply(200, body)
-		if minimum != "" {
-			resp.Header.Set(headerMinimum, minimum)
-		}
-		if maximum != "" {
-			resp.Header.Set(headerMaximum, maximum)
-		}
+	answer := func(minimum, maximum string) *http.Response {
+		resp := reply(200, `{}`)
+		resp.Header.Set(headerMinimum, minimum)
+		resp.Header.Set(headerMaximum, maximum)
 		return resp
 	}
 	for _, tt := range []struct {
@@ -114,16 +86,12 @@ func TestNegotiation(t *testing.T) {
 	}{
 		{"21.4.4", capture(t, "02-v1"), "1.61", ""},
 		{"21.4.4 with http_basic", capture(t, "64-basic-v1-public"), "1.61", ""},
-		{"headers alone", answer("1.1", "1.45", ``), "1.45", ""},
-		{"body alone", answer("", "", `{"version": {"min_version": "1.1", "version": "1.50"}}`), "1.50", ""},
-		{"too old", answer("1.1", "1.9", `{}`), "", CauseVersion},
-		{"nothing", answer("", "", `{}`), "", CauseAnswer},
-		{"not JSON", answer("", "", `<html>`), "", CauseAnswer},
-		{"torn", answer("", "", `{"version": {`), "", CauseAnswer},
-		{"another major version", answer("2.1", "2.5", `{}`), "", CauseAnswer},
-		{"no number", answer("1.1", "1.x", `{}`), "", CauseAnswer},
-		{"a signed number", answer("1.1", "1.+5", `{}`), "", CauseAnswer},
-		{"wrong types", answer("", "", `{"version": {"min_version": 1.1, "version": null}}`), "", CauseAnswer},
+		{"an old one", answer("1.1", "1.45"), "1.45", ""},
+		{"too old", answer("1.1", "1.9"), "", CauseVersion},
+		{"nothing", answer("", ""), "", CauseAnswer},
+		{"another major version", answer("2.1", "2.5"), "", CauseAnswer},
+		{"no number", answer("1.1", "1.x"), "", CauseAnswer},
+		{"a signed number", answer("1.1", "1.+5"), "", CauseAnswer},
 		{"500", capture(t, "59-db-broken-list"), "", CauseServer},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -186,25 +154,6 @@ func TestNegotiationIsRepeatedAfterFailures(t *testing.T) {
 				t.Errorf("asked for the version %d times, again must be %v", got, tt.again)
 			}
 		})
-	}
-}
-
-func TestMissingConductorGroupsAreSaidOnce(t *testing.T) {
-	var out strings.Builder
-	w := newWire(row("a", Deploying))
-	w.max = 45
-	c := client(t, w, func(s *Settings) { s.Log = slog.New(slog.NewTextHandler(&out, nil)) })
-	for range 3 {
-		mustFind(t, c, "a")
-		c.version.Store(nil)
-	}
-	if n := strings.Count(out.String(), "level=WARN"); n != 1 || !strings.Contains(out.String(), "conductor groups") {
-		t.Errorf("%d warnings, want one about conductor groups:\n%s", n, out.String())
-	}
-	w.max = 82
-	mustFind(t, c, "a")
-	if v, _ := c.Version(); !v.ConductorGroups() || strings.Count(out.String(), "level=WARN") != 1 {
-		t.Errorf("at %v:\n%s", v, out.String())
 	}
 }
 

@@ -15,7 +15,7 @@ var allStates = []State{
 	"servicing", "service wait", "service hold", "service failed",
 }
 
-func TestLH2_BusyStatesAreExactlyTen(t *testing.T) {
+func TestBusyStatesAreExactlyTen(t *testing.T) {
 	busy := []State{
 		"cleaning", "clean wait", "inspecting", "inspect wait", "deploying", "wait call-back",
 		"rescuing", "rescue wait", "unrescuing", "deleting",
@@ -25,9 +25,6 @@ func TestLH2_BusyStatesAreExactlyTen(t *testing.T) {
 	for _, s := range append(allStates, "", "Deploying", "deploying ", "clean_wait", "deploy wait") {
 		if s.Busy() != slices.Contains(busy, s) || s.Extra() != slices.Contains(extra, s) || s.Failed() != slices.Contains(failed, s) {
 			t.Errorf("%q: busy %v, extra %v, failed %v", s, s.Busy(), s.Extra(), s.Failed())
-		}
-		if s.Inspection() != (s == "inspecting" || s == "inspect wait") {
-			t.Errorf("%q: inspection %v", s, s.Inspection())
 		}
 	}
 	got := BusyStates()
@@ -46,7 +43,7 @@ func TestLH2_BusyStatesAreExactlyTen(t *testing.T) {
 	}
 }
 
-func TestGW2_TargetsThatStartWork(t *testing.T) {
+func TestTargetsThatStartWork(t *testing.T) {
 	for target, want := range map[Target]struct {
 		state State
 		op    api.Op
@@ -79,7 +76,7 @@ func TestGW2_TargetsThatStartWork(t *testing.T) {
 	}
 }
 
-func TestLH22_VirtualMediaByBootInterface(t *testing.T) {
+func TestVirtualMediaByBootInterface(t *testing.T) {
 	for boot, want := range map[string]bool{
 		"redfish-virtual-media": true, "idrac-redfish-virtual-media": true, "ilo-virtual-media": true,
 		"ipxe": false, "pxe": false, "": false, "virtual": false,

@@ -1,34 +1,14 @@
-// Package snapshot caches what a slow source lists, one entry for each key, and gives
-// all readers the same immutable value. An entry serves while its generation equals the
-// one that holds now, and while it is younger than MaxAge. The rules are rows GC-1 … GC-18
-// of docs/spec/snapshots.md; docs/dev/snapshots.md says how to use it. It needs the standard
-// library alone.
+// Package snapshot caches what a slow source lists, one entry for each key, and gives all readers the same immutable
+// value for as long as the source's generation stands. It needs the standard library alone. docs/dev/snapshots.md says
+// where the product uses it.
 //
-// # What makes an entry old
+// A Get never returns what had changed before it began, as far as the generation tells: that is read before the list
+// begins, so a change that comes while it runs makes the next Get list again. Generations are compared with ==, never
+// ordered or added up. Nothing is believed for ever: at MaxAge an entry is listed again whatever the generation says,
+// which finds changes that it does not tell.
 //
-//	what     who changes it                         what the next Get does
-//	probe    the source, as Options.Probe tells     list
-//	age      time: MaxAge since the list began      list
-//	overlay  Refold                                 fold the overlay anew, without a list
+// Gets that miss share one list. Only one of a key runs at a time, and it runs to its end even when nobody waits any
+// more: the next Get finds what it brought. While lists fail, Get fails, and the source is left alone for Retry.
 //
-// Probe and overlay are the generation. Both are read before the list begins, so a change
-// that comes while it runs makes the next Get miss (GC-4). A Get that began after a change
-// never takes a list that began before it.
-//
-// # Who waits for whom
-//
-// Gets that miss for the same reason share one list. One that needs a later list than
-// the one that runs begins another; at most two lists of a key run at a time, further
-// Gets wait until one ends. A list runs to its end even when nobody waits for it any more, and
-// one that ends late never replaces one that began after it (GC-5, GC-6, GC-8).
-//
-// # Failures
-//
-// While probe, list or overlay fail, Get fails: it never returns a snapshot that may be
-// outdated. After a failure the source is not asked for Retry (GC-7).
-//
-// # Sharing
-//
-// A hit takes no lock, and copies and allocates nothing. Readers share the value, so who
-// builds it makes it read-only, or readers must not change it.
+// A hit takes no lock, and copies and allocates nothing. Readers share the value, so nobody may change it.
 package snapshot

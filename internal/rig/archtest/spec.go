@@ -10,7 +10,7 @@ import (
 
 // specRow is one row of the specification in docs/spec.
 type specRow struct {
-	kind   string // GW, GC …
+	kind   string // GW, DC …
 	number int
 	page   string
 	built  bool // false where the row says that it is dropped or not built
@@ -23,7 +23,7 @@ func rowID(kind string, number int) string { return fmt.Sprintf("%s-%d", kind, n
 
 // rowKinds are those of the pages that are left. What the other parts of the product do is in docs/behaviour.md, without
 // numbers, and in plays.
-const rowKinds = `(GC|DC|GW|PL)`
+const rowKinds = `(DC|GW|PL)`
 
 var (
 	// definition finds a row where it is defined: its number alone in the first cell.
@@ -35,7 +35,7 @@ var (
 	// inName finds the rows in that.
 	inName = regexp.MustCompile(rowKinds + `([0-9]+)`)
 	// former finds a number that a comment of the product must not cite: readers cannot look it up.
-	former = regexp.MustCompile(`\b(?:LH|F|CB|BO|SZ)-[0-9]+\b|\bPROMISES\b|docs/spec/(?:slots|fair-share|breaker|hold-off|sizing)\b`)
+	former = regexp.MustCompile(`\b(?:LH|F|CB|BO|GC|SZ)-[0-9]+\b|\bPROMISES\b|docs/spec/(?:slots|fair-share|breaker|hold-off|sizing|snapshots)\b`)
 )
 
 // specRows lists the rows that a page of docs/spec defines.

@@ -73,11 +73,11 @@ func TestRowsAreDefinedAndTested(t *testing.T) {
 
 func TestCited(t *testing.T) {
 	tests := []struct{ text, want string }{
-		{"the list is read (GC-12, GW-6).", "GC-12 GW-6"},
+		{"the list is read (PL-2, GW-6).", "GW-6 PL-2"},
 		{"DC-1 … DC-11", "DC-1 DC-11"},
 		{"func TestGW3_LH4_GW4_AgentURL(t *testing.T)", "GW-3 GW-4"},
 		{"func TestDC1DC2DC3_InAnyWorld(t *testing.T)", "DC-1 DC-2 DC-3"},
-		{"func BenchmarkGC10_Read(b *testing.B)", "GC-10"},
+		{"func BenchmarkDC10_Read(b *testing.B)", "DC-10"},
 		{"-run '^TestPL1_|^TestDC9_'", "DC-9 PL-1"},
 		{"GW-12 and GW-12", "GW-12"},
 		{"HDC-8, GW5, key GW-k, TestGW5Key, UPL-3, LH-3", ""},

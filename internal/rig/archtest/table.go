@@ -54,7 +54,7 @@ var table = map[string]imports{
 
 	// What others may import: standard library and each other's words.
 	"pkg/api":       {},
-	"pkg/ironic":    {house: []string{"pkg/api", "internal/plainfile"}, outside: []string{gophercl, "github.com/go-json-experiment/json/jsontext", "golang.org/x/sync/errgroup"}},
+	"pkg/ironic":    {house: []string{"pkg/api", "internal/plainfile"}, outside: []string{gophercl, "golang.org/x/sync/errgroup"}},
 	"pkg/slots":     {house: []string{"pkg/breaker", "pkg/ironic", "pkg/api"}}, // a slot has the permit of a breaker
 	"pkg/fairshare": {house: []string{"pkg/slots"}},
 	"pkg/breaker":   {},

@@ -53,7 +53,7 @@ func (r *Reconcile) register(n Node) Step {
 
 func (r *Reconcile) inspect(n Node) Step {
 	switch {
-	case n.State.Inspection():
+	case n.State == ironic.Inspecting || n.State == ironic.InspectWait:
 		return r.watch(n.State)
 	case n.State == ironic.InspectFailed && !r.failed:
 		return r.fail()
