@@ -130,6 +130,6 @@ var breaks = []struct{ what, file, old, new string }{
 	},
 	{
 		"a tenant that gets slots comes first again", "pkg/fairshare/turn.go",
-		"\tt.f += 1 / t.weight\n", "\tt.f -= 1 / t.weight\n",
+		"t.f, t.late = t.f+pay, ", "t.f, t.late = t.f-pay, ",
 	},
 }

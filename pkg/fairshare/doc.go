@@ -7,7 +7,7 @@
 // where tags are equal, and moves its tag on:
 //
 //	a slot for tenant t:                     V = max(V, f of t), then f of t += 1 / weight of t
-//	when it ends:                            f of t += (time held / mean time held - 1) / weight of t,
+//	with the next one of t, for each ended:  f of t += (time held / mean time held - 1) / weight of t,
 //	                                         where the quotient is 0.5 at least and 4 at most
 //	a tenant with nobody in line then:       f = max(f, V), so that absence earns nothing
 //

@@ -54,6 +54,7 @@ type tenant struct {
 	name    string
 	weight  float64
 	f       float64 // its tag
+	late    float64 // what its slots have cost beyond what it has paid
 	tickets int64   // the last one; hosts get them in the order in which they come
 	grants  int64
 	waiting int    // all of its hosts

@@ -226,7 +226,8 @@ func (o *Order) Take(now time.Time, h *slots.Host) {
 	o.remove(h)
 	h.Turn.Served = true
 	o.v = max(o.v, t.f)
-	t.f += 1 / t.weight
+	pay := max(1/t.weight+t.late, 0)
+	t.f, t.late = t.f+pay, t.late+1/t.weight-pay
 	t.grants++
 	competing := o.competing(l.total, nil)
 	o.tenants = slices.DeleteFunc(o.tenants, func(x *tenant) bool {
@@ -259,9 +260,9 @@ func (o *Order) overtake(h *slots.Host) (some bool) {
 	return some
 }
 
-// SlotEnded notes that h held s until now. Its tenant has paid for the mean time of a slot, and now pays for the real one: else
-// a tenant whose hosts are in longer phases of their life had more of the slots. Who did not use it, or was refused by Ironic,
-// keeps its place, and the latter's tenant gets back what it paid.
+// SlotEnded notes that h held s until now. Its tenant has paid for the mean time of a slot, and with its next one pays for the
+// real time: else a tenant whose hosts are in longer phases of their life had more of the slots. Who did not use it, or was
+// refused by Ironic, keeps its place, and the latter's tenant gets back what it paid.
 func (o *Order) SlotEnded(now time.Time, h *slots.Host, s *slots.Slot, how slots.How) {
 	if s.Origin == slots.Granted && !s.Planned {
 		switch how {
@@ -274,7 +275,7 @@ func (o *Order) SlotEnded(now time.Time, h *slots.Host, s *slots.Slot, how slots
 		default:
 			held := now.Sub(s.Since)
 			if o.pace.mean > 0 {
-				o.tenantOf(h, true).f += s.Paid * (min(max(float64(held)/float64(o.pace.mean), 0.5), 4) - 1)
+				o.tenantOf(h, true).late += s.Paid * (min(max(float64(held)/float64(o.pace.mean), 0.5), 4) - 1)
 			}
 			o.pace.end(held)
 		}
