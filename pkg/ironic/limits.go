@@ -33,7 +33,7 @@ const (
 	// as its longest row of requests, and makes no crowd of its own.
 	defaultAtOnce = 4
 	jitterPart    = 0.1 // of the interval, either way
-	hurryPart     = 5   // a pause is so many times shorter while somebody waits for a slot
+	hurryPart     = 10  // a pause is so many times shorter while somebody waits for a slot
 	hurryPause    = 4   // and at least as many times as long as the poll before
 
 	dialTimeout      = 10 * time.Second

@@ -112,11 +112,18 @@ func TestWhatAPollReads(t *testing.T) {
 		{"the first one reads all lists, then one a minute those of work", func(s *site, _ *view, at func(int) string) {
 			s.page = page(10, 5)
 			expect(t, at(0), "whole")
+			s.page = page(11, 6)
 			expect(t, at(5), "newest")
 			expect(t, at(59), "newest")
 			expect(t, at(60), "busy")
+		}},
+		{"where nothing happens, one in two minutes", func(s *site, _ *view, at func(int) string) {
+			s.page = page(10, 5)
+			expect(t, at(0), "whole")
 			expect(t, at(119), "newest")
 			expect(t, at(120), "busy")
+			expect(t, at(239), "newest")
+			expect(t, at(240), "busy")
 		}},
 		{"a page that does not reach back to the newest change before", func(s *site, _ *view, at func(int) string) {
 			s.page = page(10, 5)

@@ -2,7 +2,8 @@ package ironic
 
 import "time"
 
-// resyncEvery is how long the lists of the busy states are not read while the newest changes show all that happens.
+// resyncEvery is how long the lists of the busy states are not read while the newest changes show all that happens; where nothing
+// happens, twice as long.
 const resyncEvery = time.Minute
 
 // Resync says what a poll reads beyond the page of the nodes that changed last. The zero value is that of a Poller
@@ -10,6 +11,7 @@ const resyncEvery = time.Minute
 type Resync struct {
 	at     time.Time // of the poll that read the lists last; zero: none since the start or a failure
 	newest string    // stamp of the newest change in the poll before
+	listed string    // … in the poll at at
 }
 
 // Failed notes that a poll was not completed.
@@ -18,16 +20,22 @@ func (r *Resync) Failed() { *r = Resync{} }
 // Due reports whether the poll that began at now and has read page, the newest change first, must read the lists of
 // the busy states too, listed, and those of failed, service and hold states, whole: the first one, one after a
 // failure, and where somebody wants it. One a minute, and one whose page does not reach back to the poll before, reads
-// the lists of the busy states. A page of all nodes there are makes all that needless.
+// the lists of the busy states; where nothing has changed since, one in two minutes does. A page of all nodes there are
+// makes all that needless.
 func (r *Resync) Due(now time.Time, page []Node, all, wanted bool) (listed, whole bool) {
 	whole = wanted || r.at.IsZero()
-	listed = whole || now.Before(r.at) || now.Sub(r.at) >= resyncEvery || !reaches(page, r.newest)
+	reached := reaches(page, r.newest)
 	r.newest = ""
 	if len(page) > 0 {
 		r.newest = page[0].ProvisionUpdatedAt
 	}
+	every := resyncEvery
+	if r.newest == r.listed {
+		every *= 2
+	}
+	listed = whole || now.Before(r.at) || now.Sub(r.at) >= every || !reached
 	if listed || all {
-		r.at = now
+		r.at, r.listed = now, r.newest
 	}
 	return listed && !all, whole && !all
 }

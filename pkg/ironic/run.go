@@ -6,7 +6,7 @@ import (
 )
 
 // Run polls at once and then again after each pause, until ctx ends; it then returns nil. While somebody waits for a
-// slot that may come free the pause is a fifth of the usual one, but long enough that no more than a fifth of the time
+// slot that may come free the pause is a tenth of the usual one, but long enough that no more than a fifth of the time
 // is spent on polls. The first pause after a failure is the usual one, each further one twice as long, up to MaxPause.
 //
 // It logs when Ironic stops answering, when the cause changes and when it answers again; never a single poll.

@@ -129,6 +129,13 @@ var names = []life{
 		+5m poll                               => c:unused
 		ask a inspect name                     => granted
 		ironic b inspecting called=a; +5s poll => b:working 1/1`},
+	{name: "what the node of before has done does not count for the one that is made again", lines: `
+		ask a inspect name                => granted
+		ironic a inspecting; +5s poll     => a:working
+		ask a inspect name                => held
+		ironic a gone; ironic b manageable called=a; +5s poll => b:leased 1/2
+		ironic b inspecting called=a; +5s poll     => b:working
+		ironic b manageable called=a; +5s poll     => a:reached a:finished`},
 	{name: "a name that is not in Ironic yet keeps its slot as long as a yes is good for", lines: `
 		ask a inspect name => granted
 		+5s poll           => fetch:a 1/2

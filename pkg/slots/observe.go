@@ -117,7 +117,7 @@ func (l *Ledger) recreated(id ID, known *Host) *Host {
 	delete(l.byUUID, h.UUID)
 	h.UUID, h.Seen, h.Node, h.Works, h.busy = "", ironic.Mark{}, nil, false, false
 	h.work, h.failed, h.missing = nil, stamp{}, 0
-	h.Slot.Phase, h.Slot.busySeq, h.Slot.idleAt = Leased, 0, time.Time{}
+	h.Slot.Phase, h.Slot.busySeq, h.Slot.idleAt, h.Slot.did = Leased, 0, time.Time{}, ""
 	return h
 }
 

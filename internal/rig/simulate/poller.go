@@ -188,7 +188,7 @@ func (p *poller) pause() {
 	d := pollInterval
 	switch {
 	case p.fails == 0 && p.view.Hurries(p.s.clock):
-		d /= 5
+		d /= 10
 	case p.fails > 1:
 		d = pollMaxPause
 	}

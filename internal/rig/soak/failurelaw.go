@@ -15,7 +15,7 @@ func (w *world) startLaw(r *replica, h *host) {
 	}
 	stuck := 0
 	for _, o := range r.c.Status(now).Slots.Occupants {
-		if o.Stuck {
+		if o.Stuck && !o.Counted {
 			stuck++
 		}
 	}
