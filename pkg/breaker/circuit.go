@@ -34,6 +34,7 @@ type circuit struct {
 type Permit struct {
 	since    time.Time
 	circuits []*circuit
+	probe    bool // of one of them at least, also when it has lost its place: it may still go well
 	ended    bool
 }
 

@@ -60,7 +60,7 @@ func (s *Set) CanProvision(now time.Time, scopes ...Scope) (*Permit, error) {
 			c.starts = append(c.starts, s.now)
 		}
 		if c.state == HalfOpen {
-			c.probes = append(c.probes, p)
+			c.probes, p.probe = append(c.probes, p), true
 		}
 	}
 	return p, nil
@@ -134,7 +134,7 @@ func (s *Set) record(now time.Time, p *Permit, o outcome, scopes []Scope) {
 		case probed && o.failed:
 			c.outcomes = []outcome{o}
 			s.open(c, c.cfg.RecoveryTimeout, "a probe that failed", c.outcomes, false)
-		case probed && (c.kind == o.kind || c.kind == "" && !o.step):
+		case (probed || p != nil && p.probe) && !o.failed && (c.kind == o.kind || c.kind == "" && !o.step):
 			s.close(c, false)
 		}
 	}

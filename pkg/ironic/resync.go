@@ -11,7 +11,7 @@ const resyncEvery = time.Minute
 type Resync struct {
 	at     time.Time // of the poll that read the lists last; zero: none since the start or a failure
 	newest string    // stamp of the newest change in the poll before
-	listed string    // … in the poll at at
+	listed string    // … of the poll that read the lists last
 }
 
 // Failed notes that a poll was not completed.
