@@ -111,7 +111,7 @@ var breaks = []struct{ what, file, old, new string }{
 	},
 	{
 		"a breaker never closes", "pkg/breaker/set.go",
-		"case probed && (c.kind == o.kind || c.kind == \"\" && !o.step):", "case false:",
+		"case (probed || p != nil && p.probe) && !o.failed && (c.kind == o.kind || c.kind == \"\" && !o.step):", "case false:",
 	},
 	{
 		"starts are not counted in the rate", "pkg/breaker/set.go",

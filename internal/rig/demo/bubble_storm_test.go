@@ -27,8 +27,8 @@ func TestF1_gatewayStorm(t *testing.T) {
 		b := newBubble(t, bubbleOptions(14, 4), 3, farAbove)
 		sum := b.run()
 		b.holds(sum)
-		if sum.SlotUse < 0.97 { // a slot idles until somebody asks
-			t.Errorf("slot use %v, want 0.97 at least", sum.SlotUse)
+		if sum.SlotUse < 0.95 { // a slot idles until somebody asks
+			t.Errorf("slot use %v, want 0.95 at least", sum.SlotUse)
 		}
 		c, s := b.bmo.Counts(), b.now().gateway.Stats()
 		if c.Errors != 0 || c.Gone != 0 || s.Failed != 0 || s.Refused == 0 || b.answers[http.StatusConflict] != int(s.Refused) {
