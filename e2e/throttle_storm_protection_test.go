@@ -3,13 +3,11 @@
 package e2e
 
 import (
-	"net/http"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/ironic-throttle/ironic-throttle/internal/rig/realironic"
 	"github.com/ironic-throttle/ironic-throttle/pkg/api"
@@ -51,26 +49,13 @@ func (s *throttle) awaitBreaker(scope, state string) {
 	poll(s.T, scope+" "+state, func() bool { return s.breakerOf(scope).State == state }, s.log.String)
 }
 
-// closes reports whether a breaker is CLOSED within 20 s.
-func (s *throttle) closes(scope string) bool {
-	tick := time.NewTicker(time.Second)
-	defer tick.Stop()
-	for range 20 {
-		if s.breakerOf(scope).State == "CLOSED" {
-			return true
-		}
-		<-tick.C
-	}
-	return false
-}
-
-func (s *throttle) resetBreaker(scope string) {
-	s.Helper()
-	r, err := http.Post(s.at.API+"/v1/breakers/"+scope+"/reset", "application/json", nil)
-	if err != nil {
-		s.Fatal(err)
-	}
-	_ = r.Body.Close()
+// sees reports whether the status shows a host at work in a state.
+func (s *throttle) sees(host string, state ironic.State) bool {
+	var st api.Status
+	s.cli(&st, "status")
+	return slices.ContainsFunc(st.Slots.Occupants, func(o api.Occupant) bool {
+		return strings.HasSuffix(o.Name, host) && o.State == string(state)
+	})
 }
 
 // TestStormProtection lets hosts of a real Ironic fail by its own time-outs: the breaker
@@ -119,22 +104,16 @@ func TestStormProtection(t *testing.T) {
 	s.comesToSay("host-4", api.OpProvision, api.ReasonGranted, api.ReasonBreakerOpen, api.ReasonStarting, api.ReasonHalfOpen)
 	l.clean("host-4")
 	agent := l.call("host-4", ironic.CleanWait)
+	poll(t, "host-4 seen in its cleaning", func() bool { return s.sees("host-4", ironic.CleanWait) }, s.log.String)
 	agent.Release()
 	l.await("host-4", ironic.Available)
 	agent.Stop()
 	s.says("host-4", api.OpProvision, api.ReasonHeldSlot)
-	if b := s.breakerOf("ironic"); b.State != "HALF_OPEN" {
-		t.Errorf("a cleaning on the way closed it: %+v", b)
-	}
+	s.awaitBreaker("ironic", "CLOSED") // cleaning had failed
 	l.put("host-4", ironic.TargetActive)
 	agent = l.call("host-4", ironic.DeployWait)
 	agent.Release()
 	l.await("host-4", ironic.Active)
-	if !s.closes("ironic") { // it does not each time: why is not known yet
-		t.Logf("breaker %+v", s.breakerOf("ironic"))
-		s.resetBreaker("ironic")
-		s.awaitBreaker("ironic", "CLOSED")
-	}
 
 	// Killed, the holds are exact.
 	s.kill()
