@@ -32,9 +32,10 @@ const (
 	cleansUpFor = 3 * time.Minute
 	// heartbeatStill is how long the heartbeat of a stuck node has not changed.
 	heartbeatStill = 5 * time.Minute
-	maxShared      = 4096      // kinds of idle nodes that are kept once
-	maxFetches     = 20        // of single nodes in one poll
-	forgetAfter    = time.Hour // a silent host without a slot is forgotten
+	maxShared      = 4096            // kinds of idle nodes that are kept once
+	maxFetches     = 20              // of single nodes in one poll
+	fetchGap       = 5 * time.Second // between two for one slot: polls come twice a second while hosts wait
+	forgetAfter    = time.Hour       // a silent host without a slot is forgotten
 )
 
 // Limits is the part of Config that may change while running.

@@ -89,6 +89,8 @@ func (l *Ledger) depends(h *Host) bool {
 	switch {
 	case s == nil:
 		return !h.settles.IsZero()
+	case s.Phase == Leased && l.now.Sub(h.fetched) < fetchGap:
+		return false
 	case !s.unsure.IsZero() || !h.settles.IsZero():
 		return true
 	case s.Phase == Leased: // is it used? is it renewed again and again?
