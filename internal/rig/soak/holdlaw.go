@@ -85,7 +85,8 @@ func (w *world) holdLaw(h *host, q api.Ask, n ironic.Node) {
 	if h.hold == nil || q.Op != api.OpInspect && q.Op != api.OpPrepare && q.Op != api.OpProvision {
 		return
 	}
-	if n.State == ironic.DeployFailed && q.BMHState == api.BMHProvisioning { // so that BMO sees the failure
+	// So that BMO sees the failure; somebody else may have started the node again since the last poll.
+	if q.BMHState == api.BMHProvisioning && (n.State == ironic.DeployFailed || n.State.Busy()) {
 		return
 	}
 	apart := 2*w.style.skew + 10*time.Second
