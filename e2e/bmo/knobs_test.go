@@ -14,6 +14,7 @@ var knobs struct {
 	cells            string
 	hosts            int
 	limit, workers   int
+	operatorLimit    int
 	speed            float64
 	patience         time.Duration
 	table, facts     string
@@ -26,6 +27,7 @@ func init() {
 	flag.IntVar(&knobs.hosts, "storm.hosts", 60, "hosts of a storm: two thirds in one namespace, a sixth in each of two others")
 	flag.IntVar(&knobs.limit, "storm.limit", 0, "limit instead of the cells' own")
 	flag.IntVar(&knobs.workers, "storm.workers", 0, "BMO_CONCURRENCY instead of the cells' own")
+	flag.IntVar(&knobs.operatorLimit, "storm.operator-limit", 1000, "PROVISIONING_LIMIT of BMO where the throttle limits; 1000 never does")
 	flag.Float64Var(&knobs.speed, "storm.speed", 1, "work of the hosts goes so many times as fast")
 	flag.StringVar(&knobs.phases, "storm.phases", "", "phases to play, the first ones: inspect, provision or deprovision is the last")
 	flag.StringVar(&knobs.settings, "storm.settings", "", "settings of the throttle, NAME=value with spaces between them")

@@ -15,9 +15,6 @@ import (
 	"github.com/ironic-throttle/ironic-throttle/internal/rig/realkube"
 )
 
-// farAbove is a PROVISIONING_LIMIT of the operator that never limits.
-const farAbove = 1000
-
 // account makes a ServiceAccount that may do everything, and returns its kubeconfig. What
 // rights the throttle needs is tested in e2e/kube.
 func account(t *testing.T, namespace, name string) (kubeconfig string) {

@@ -75,7 +75,7 @@ func raise(t *testing.T, c cell, hosts int) *storm {
 	if c.way == plugin {
 		throttle = s.replicas[0].api
 	}
-	operate(t, endpoint, throttle, namespaces, map[bool]int{true: c.limit, false: farAbove}[c.way == alone], c.workers)
+	operate(t, endpoint, throttle, namespaces, map[bool]int{true: c.limit, false: knobs.operatorLimit}[c.way == alone], c.workers)
 	return s
 }
 

@@ -1,15 +1,12 @@
 package metrics
 
 import (
-	"log/slog"
-	"net/http"
 	"slices"
 	"strconv"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
-	"github.com/prometheus/client_golang/prometheus/promhttp"
 
 	"github.com/ironic-throttle/ironic-throttle/internal/gateway"
 	"github.com/ironic-throttle/ironic-throttle/pkg/api"
@@ -114,12 +111,4 @@ func (m *Metrics) Polled(complete bool, took time.Duration) {
 // never what somebody typed.
 func (m *Metrics) Answered(route string, code int, took time.Duration) {
 	m.requests.WithLabelValues(route, strconv.Itoa(code)).Observe(took.Seconds())
-}
-
-// Handler answers scrapes.
-func (m *Metrics) Handler(log *slog.Logger) http.Handler {
-	return promhttp.HandlerFor(m.registry, promhttp.HandlerOpts{
-		ErrorLog:            slog.NewLogLogger(log.Handler(), slog.LevelError),
-		MaxRequestsInFlight: 4,
-	})
 }
