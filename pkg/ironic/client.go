@@ -11,7 +11,6 @@ import (
 	"net/url"
 	"regexp"
 	"strings"
-	"sync"
 	"sync/atomic"
 
 	"github.com/gophercloud/gophercloud/v2"
@@ -25,23 +24,19 @@ type Client struct {
 	auth    *auth
 	log     *slog.Logger
 	extras  bool
-	images  bool    // Node.Image is wanted
-	reading holding // the lists that are being read
+	images  bool         // Node.Image is wanted
+	reading atomic.Int64 // bytes of the lists that are being read
 
-	version atomic.Pointer[Version] // nil: to be asked for
+	version atomic.Pointer[version] // nil: to be asked for
 	told    atomic.Int64            // minor version that the log last spoke of
 
-	mu    sync.Mutex // guards stats
-	stats Stats
+	list, node, newest, versions tally
 }
 
 // NewClient checks the Settings and reads credentials and certificates; an error names the variable or the file. It
-// sends nothing. Paths that are empty stay so: use Settings.WithDefaults for BMO's.
+// sends nothing.
 func NewClient(s Settings) (*Client, error) {
 	s.Log = cmp.Or(s.Log, slog.New(slog.DiscardHandler))
-	if s.ClientTimeout = cmp.Or(s.ClientTimeout, defaultClientTimeout); s.ClientTimeout < 0 {
-		return nil, fmt.Errorf("IRONIC_CLIENT_TIMEOUT: %v must be positive", s.ClientTimeout)
-	}
 	endpoint, inURL, err := s.endpoint()
 	if err != nil {
 		return nil, err
@@ -59,7 +54,7 @@ func NewClient(s Settings) (*Client, error) {
 		return nil, fmt.Errorf("IRONIC_ENDPOINT: %w", err)
 	}
 	service.HTTPClient = http.Client{
-		Transport: bounded{next: network, page: maxPageBytes}, Timeout: s.ClientTimeout, CheckRedirect: stayThere,
+		Transport: bounded{network}, Timeout: cmp.Or(s.ClientTimeout, defaultClientTimeout), CheckRedirect: stayThere,
 	}
 	service.UserAgent.Prepend("ironic-throttle")
 	return &Client{service: *service, auth: secrets, log: s.Log, extras: s.CountExtras, images: s.Images}, nil
@@ -81,28 +76,6 @@ func stayThere(req *http.Request, via []*http.Request) error {
 
 // Close lets go of idle connections. The client can still be used.
 func (c *Client) Close() { c.service.HTTPClient.CloseIdleConnections() }
-
-// Stats returns what was asked so far.
-func (c *Client) Stats() Stats {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.stats
-}
-
-func (c *Client) count(n *uint64) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	*n++
-}
-
-// Version returns the version in use, and false while none is agreed: before
-// the first request, and after a failure until the next.
-func (c *Client) Version() (Version, bool) {
-	if v := c.version.Load(); v != nil {
-		return *v, true
-	}
-	return Version{}, false
-}
 
 // Flow lists the provision states of which a poll reads the lists, in flow order, some of them twice: with those of
 // failed, service and hold states when it is to be a whole one. It asks Ironic only for its version, and only when none
@@ -126,25 +99,18 @@ func (c *Client) Node(ctx context.Context, key string) (Node, bool, error) {
 	}
 	var n Node
 	err = c.get(ctx, request{
-		tally: &c.stats.Node, version: v.String(), notFoundIsFine: true,
-		path: "nodes/" + url.PathEscape(key) + "?fields=" + v.fields(c.images),
+		tally: &c.node, version: v, path: "nodes/" + url.PathEscape(key) + "?fields=" + v.fields,
 	}, func(_ http.Header, body io.Reader) error {
 		n, err = decodeNode(body)
 		return err
 	})
-	if isStatus(err, http.StatusNotFound) || impossible(key, err) {
+	switch {
+	case err == nil:
+		return n, true, nil
+	case isStatus(err, http.StatusNotFound) || impossible(key, err):
 		return Node{}, false, nil
 	}
-	return n, err == nil, err
-}
-
-// Shown reads the whole document of a node, as Ironic gave it to another client, and returns what Node would.
-func (c *Client) Shown(document io.Reader) (Node, error) {
-	n, err := decodeNode(document)
-	if !c.images {
-		n.Image = ""
-	}
-	return n, err
+	return Node{}, false, err
 }
 
 // impossible reports whether Ironic refused key because no node can bear that name: one with a space, or a word of its
@@ -157,47 +123,40 @@ func impossible(key string, err error) bool {
 var uuidForm = regexp.MustCompile(`^[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$`)
 
 // negotiate returns the agreed version, and asks for it when there is none.
-func (c *Client) negotiate(ctx context.Context) (Version, error) {
-	if v, ok := c.Version(); ok {
+func (c *Client) negotiate(ctx context.Context) (*version, error) {
+	if v := c.version.Load(); v != nil {
 		return v, nil
 	}
-	var v Version
-	err := c.get(ctx, request{tally: &c.stats.Version}, func(h http.Header, _ io.Reader) error {
+	var v *version
+	err := c.get(ctx, request{tally: &c.versions}, func(h http.Header, _ io.Reader) error {
 		lowest, highest, err := offer(h)
 		if err != nil {
 			return err
 		}
-		if v, err = choose(lowest, highest, c.extras); err != nil {
-			return &RequestError{Cause: CauseVersion, What: "GET /v1", Err: err}
+		if v, err = choose(lowest, highest, c.extras); err == nil {
+			v.maximum, v.fields = h.Get(headerMaximum), v.nodeFields(c.images)
 		}
-		return nil
+		return err
 	})
 	if err != nil {
-		return Version{}, err
+		return nil, err
 	}
-	c.version.Store(&v)
-	c.tell(v)
+	c.version.Store(v)
+	if c.told.Swap(int64(v.minor)) == int64(v.minor) {
+		return v, nil
+	}
+	c.log.Info("ironic API version agreed", "version", v.name, "offered", fmt.Sprintf("1.%d-1.%d", v.lowest, v.highest))
+	if v.minor < minorConductorGrp {
+		c.log.Warn("this Ironic does not tell conductor groups (API below 1.46): all nodes are in one pool", "version", v.name)
+	}
 	return v, nil
-}
-
-// tell logs a version once, and again only when it changes.
-func (c *Client) tell(v Version) {
-	if c.told.Swap(int64(v.Minor)) == int64(v.Minor) {
-		return
-	}
-	c.log.Info("ironic API version agreed", "version", v.String(), "offered", fmt.Sprintf("1.%d-1.%d", v.Min, v.Max))
-	if !v.ConductorGroups() {
-		c.log.Warn("this Ironic does not tell conductor groups (API below 1.46): all nodes are in one pool",
-			"version", v.String())
-	}
 }
 
 // request is one GET below /v1.
 type request struct {
-	tally          *Tally // of stats
-	version        string // microversion; "" sends none
-	path           string // below /v1/, escaped; "" is /v1 itself
-	notFoundIsFine bool   // a 404 is an answer
+	tally   *tally
+	version *version // nil sends none
+	path    string   // below /v1/, escaped; "" is /v1 itself
 }
 
 // get sends a request and hands the body of a 200 to read. When Ironic does not take our credentials they are read
@@ -231,39 +190,35 @@ func (c *Client) send(
 	ctx context.Context, r request, as credentials, read func(http.Header, io.Reader) error,
 ) *RequestError {
 	service := c.service
-	service.Microversion = r.version
 	opts := &gophercloud.RequestOpts{KeepResponseBody: true, OkCodes: []int{http.StatusOK}}
+	if r.version != nil {
+		service.Microversion = r.version.name
+	}
 	if header := as.header(); header != "" {
 		opts.MoreHeaders = map[string]string{"Authorization": header}
 	}
-	c.count(&r.tally.Requests)
+	r.tally.requests.Add(1)
 	resp, err := service.Get(ctx, strings.TrimSuffix(service.ServiceURL(r.path), "/"), nil, opts)
 	if err != nil {
 		failed := requestError(r.what(), err)
 		failed.Fault = as.mask(failed.Fault)
-		if !r.notFoundIsFine || failed.Status != http.StatusNotFound {
-			c.count(&r.tally.Errors)
+		if r.tally != &c.node || failed.Status != http.StatusNotFound { // which is an answer
+			r.tally.errors.Add(1)
 		}
 		return failed
 	}
 	defer resp.Body.Close()
-	c.upgraded(r, resp.Header)
+	// Ironic may have been replaced between two requests: then it offers other versions by now.
+	if highest := resp.Header.Get(headerMaximum); r.version != nil && highest != "" && highest != r.version.maximum {
+		c.version.CompareAndSwap(r.version, nil)
+	}
 	if err := read(resp.Header, resp.Body); err != nil {
-		c.count(&r.tally.Errors)
+		r.tally.errors.Add(1)
 		return answerError(r.what(), err)
 	}
 	// What is left is white space or nothing; reading it frees the connection.
 	_, _ = io.CopyN(io.Discard, resp.Body, maxErrorBytes)
 	return nil
-}
-
-// upgraded drops the agreed version when an answer shows that Ironic offers others
-// by now: it may have been replaced between two requests.
-func (c *Client) upgraded(r request, h http.Header) {
-	highest, ok := minor(h.Get(headerMaximum))
-	if v, agreed := c.Version(); ok && agreed && r.version != "" && highest != v.Max {
-		c.version.Store(nil)
-	}
 }
 
 // what names a request in an error: without its fields, which are always the same and long.

@@ -1,7 +1,6 @@
 package ironic
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -78,6 +77,9 @@ func answerError(what string, err error) *RequestError {
 	if _, network := errors.AsType[net.Error](err); network || errors.Is(err, context.Canceled) {
 		cause = CauseUnreachable // the connection broke, or the time was over
 	}
+	if long, ok := errors.AsType[*http.MaxBytesError](err); ok {
+		err = fmt.Errorf("the answer is longer than %d bytes", long.Limit)
+	}
 	return &RequestError{Cause: cause, What: what, Err: err}
 }
 
@@ -112,30 +114,23 @@ func causeOfStatus(status int) Cause {
 // (faultstring), the same for routing and versions (description), and http_basic's {"error":{"message":…}}. A body in
 // no such form explains nothing.
 func fault(body []byte) string {
-	var outer struct {
-		ErrorMessage any `json:"error_message"`
-		Error        any `json:"error"`
-	}
-	if json.Unmarshal(body, &outer) != nil {
-		return ""
-	}
-	return cmp.Or(explanation(outer.ErrorMessage), explanation(outer.Error))
+	var said map[string]any
+	_ = json.Unmarshal(body, &said)
+	return explanation(said)
 }
 
-// explanation reads one of the inner forms: an object, or a string which either is that object once more or is the
-// explanation itself.
 func explanation(said any) string {
-	if text, ok := said.(string); ok {
-		if !strings.HasPrefix(strings.TrimSpace(text), "{") {
-			return Line(text, maxFaultLen)
+	switch said := said.(type) {
+	case string:
+		if !strings.HasPrefix(strings.TrimSpace(said), "{") {
+			return Line(said, maxFaultLen)
 		}
-		_ = json.Unmarshal([]byte(text), &said)
-	}
-	inner, _ := said.(map[string]any)
-	for _, name := range []string{"faultstring", "description", "message", "title"} {
-		text, _ := inner[name].(string)
-		if text = Line(text, maxFaultLen); text != "" {
-			return text
+		return fault([]byte(said))
+	case map[string]any:
+		for _, name := range []string{"error_message", "error", "faultstring", "description", "message", "title"} {
+			if text := explanation(said[name]); text != "" {
+				return text
+			}
 		}
 	}
 	return ""

@@ -12,10 +12,9 @@ const (
 	maxHeaderBytes = 256 << 10 // all header lines of one answer
 	maxSecretBytes = 64 << 10  // a file with a user name or a password
 
-	// What the lists of one poll, or the list of all nodes, may hold together: twice the
-	// nodes of the largest site that we promise anything for. 100,000 nodes at work take 47 MB.
-	maxNodes     = 200_000
-	maxLookBytes = 64 << 20 // of Nodes with their texts
+	// What the lists of one poll, or the list of all nodes, may hold together, of Nodes with their texts: more than the
+	// largest site that we promise anything for. 100,000 nodes at work take 47 MB.
+	maxLookBytes = 64 << 20
 
 	maxKeyLen   = 255  // uuid; Ironic's columns end there
 	maxTextLen  = 1024 // name, interface, group, time: longer text is cut

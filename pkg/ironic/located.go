@@ -21,16 +21,22 @@ type Access struct {
 // say nothing then, so that they may change while requests are made. Without an answer nothing is sent, as if nobody
 // were there. Connections are tied to that answer: each request asks for its own credentials, and new ones are not for
 // whom an old connection leads to.
-func (d dialer) dialLocated(ctx context.Context, secure bool) (net.Conn, error) {
-	access, err := d.settings.Locate(ctx)
-	if err != nil {
-		return nil, err
+func (d dialer) dialLocated(secure bool) func(context.Context, string, string) (net.Conn, error) {
+	return func(ctx context.Context, network, _ string) (conn net.Conn, err error) {
+		access, err := d.settings.Locate(ctx)
+		if err != nil {
+			return nil, err
+		}
+		if secure || access.TLS {
+			conn, err = d.dialTLS(ctx, access.Address, access.CA)
+		} else {
+			conn, err = d.plain.DialContext(ctx, network, access.Address)
+		}
+		if err != nil {
+			return nil, err
+		}
+		return &tiedConn{Conn: conn, peer: access, locate: d.settings.Locate}, nil
 	}
-	conn, err := d.connect(ctx, access.Address, secure || access.TLS, access.CA)
-	if err != nil {
-		return nil, err
-	}
-	return &tiedConn{Conn: conn, peer: access, locate: d.settings.Locate}, nil
 }
 
 var errElsewhere = errors.New("ironic is elsewhere, or trusted otherwise, than when this connection was made")

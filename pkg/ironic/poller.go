@@ -24,8 +24,8 @@ type Source interface {
 type PollerOptions struct {
 	Interval time.Duration // the pause between two polls, 0 means 5 s
 	Timeout  time.Duration // bounds one poll with all its requests, 0 means 60 s
-	// MaxPause bounds the pause after failures, 0 means 10 s. It should be well below the age at which a view is
-	// stale: an outage must not last longer for us than for Ironic.
+	// MaxPause is the pause after the second failure in a row, where Interval is shorter; 0 means 10 s. It should be well
+	// below the age at which a view is stale: an outage must not last longer for us than for Ironic.
 	MaxPause time.Duration
 	AtOnce   int              // requests of one poll that are on their way at the same time, 0 means 4
 	Now      func() time.Time // nil means time.Now

@@ -3,6 +3,7 @@ package ironic
 import (
 	"context"
 	"slices"
+	"sync/atomic"
 
 	"golang.org/x/sync/errgroup"
 )
@@ -14,7 +15,7 @@ import (
 func (p *Poller) readLists(ctx context.Context, page []Node, flow []State) ([]Node, error) {
 	rows := rowsOf(flow)
 	shown := make([][]Node, len(rows))
-	held := alone()
+	var held atomic.Int64
 	reads, ctx := errgroup.WithContext(ctx)
 	reads.SetLimit(p.opts.AtOnce)
 	for i, row := range rows {
@@ -24,8 +25,10 @@ func (p *Poller) readLists(ctx context.Context, page []Node, flow []State) ([]No
 				if err != nil {
 					return err
 				}
-				if err := held.add(nodes...); err != nil {
-					return answerError("the lists of all busy nodes", err)
+				for _, n := range nodes {
+					if err := hold(&held, n); err != nil {
+						return answerError("the lists of all busy nodes", err)
+					}
 				}
 				shown[i] = append(shown[i], nodes...)
 			}

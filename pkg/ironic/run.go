@@ -7,7 +7,7 @@ import (
 
 // Run polls at once and then again after each pause, until ctx ends; it then returns nil. While somebody waits for a
 // slot that may come free the pause is a tenth of the usual one, but long enough that no more than a fifth of the time
-// is spent on polls. The first pause after a failure is the usual one, each further one twice as long, up to MaxPause.
+// is spent on polls. The first pause after a failure is the usual one, each further one MaxPause.
 //
 // It logs when Ironic stops answering, when the cause changes and when it answers again; never a single poll.
 func (p *Poller) Run(ctx context.Context) error {
@@ -35,17 +35,11 @@ func (p *Poller) Run(ctx context.Context) error {
 
 // delay is the pause after so many failures in a row.
 func (p *Poller) delay(failures int) time.Duration {
-	interval := p.opts.Interval
-	longest := max(interval, p.opts.MaxPause)
-	d := interval
-	for i := 1; i < failures && d < longest; i++ {
-		d = min(2*d, longest)
+	d := p.opts.Interval
+	if failures > 1 {
+		d = max(d, p.opts.MaxPause)
 	}
-	d += time.Duration((2*p.opts.Jitter() - 1) * jitterPart * float64(d))
-	if failures > 0 {
-		d = min(max(d, interval), longest)
-	}
-	return d
+	return d + time.Duration((2*p.opts.Jitter()-1)*jitterPart*float64(d))
 }
 
 // failing is the spell for which Ironic has not answered; the zero value is none.

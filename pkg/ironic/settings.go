@@ -1,7 +1,6 @@
 package ironic
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"log/slog"
@@ -13,14 +12,12 @@ import (
 
 // Where BMO reads files unless another path is set.
 const (
-	DefaultAuthRootDir          = "/opt/metal3/auth"
-	DefaultCACertFile           = "/opt/metal3/certs/ca/tls.crt"
-	DefaultClientCertFile       = "/opt/metal3/certs/client/tls.crt"
-	DefaultClientPrivateKeyFile = "/opt/metal3/certs/client/tls.key"
+	DefaultAuthRootDir = "/opt/metal3/auth"
+	DefaultCACertFile  = "/opt/metal3/certs/ca/tls.crt"
 )
 
 // Settings say where Ironic is and how to reach it: the values of BMO's own variables, named beside each field, and
-// read as BMO reads them. A file that does not exist is a file that was not set; see WithDefaults for the paths.
+// read as BMO reads them. A file that does not exist is a file that was not set.
 type Settings struct {
 	Endpoint string // IRONIC_ENDPOINT: a URL, with or without /v1, and possibly with user:password in it; required
 
@@ -44,17 +41,6 @@ type Settings struct {
 
 	Transport http.RoundTripper // replaces the network, and with it all TLS settings
 	Log       *slog.Logger      // gets the few lines that the client has to say; nil is silence
-}
-
-// WithDefaults returns s with BMO's defaults in each field that is empty.
-func (s Settings) WithDefaults() Settings {
-	s.AuthRootDir = cmp.Or(s.AuthRootDir, DefaultAuthRootDir)
-	s.CACertFile = cmp.Or(s.CACertFile, DefaultCACertFile)
-	s.ClientCertFile = cmp.Or(s.ClientCertFile, DefaultClientCertFile)
-	s.ClientPrivateKeyFile = cmp.Or(s.ClientPrivateKeyFile, DefaultClientPrivateKeyFile)
-	s.ClientTimeout = cmp.Or(s.ClientTimeout, defaultClientTimeout)
-	s.Log = cmp.Or(s.Log, slog.New(slog.DiscardHandler))
-	return s
 }
 
 // Base is Ironic's URL without /v1, without a slash at its end, and without credentials.

@@ -26,9 +26,11 @@ func NewTransport(s Settings) (http.RoundTripper, error) {
 	}
 	d := dialer{settings: s, conf: conf, plain: net.Dialer{Timeout: dialTimeout, KeepAlive: keepAlive}}
 	t := &http.Transport{
-		Proxy:                  http.ProxyFromEnvironment,
-		DialContext:            func(ctx context.Context, _, to string) (net.Conn, error) { return d.dial(ctx, to, false) },
-		DialTLSContext:         func(ctx context.Context, _, to string) (net.Conn, error) { return d.dial(ctx, to, true) },
+		Proxy:       http.ProxyFromEnvironment,
+		DialContext: d.plain.DialContext,
+		DialTLSContext: func(ctx context.Context, _, address string) (net.Conn, error) {
+			return d.dialTLS(ctx, address, nil)
+		},
 		TLSClientConfig:        conf,
 		TLSHandshakeTimeout:    handshakeTimeout,
 		IdleConnTimeout:        idleTimeout,
@@ -37,6 +39,7 @@ func NewTransport(s Settings) (http.RoundTripper, error) {
 	}
 	if s.Locate != nil {
 		t.Proxy = nil // there is none on the way to a Service
+		t.DialContext, t.DialTLSContext = d.dialLocated(false), d.dialLocated(true)
 	}
 	return t, nil
 }
@@ -48,19 +51,9 @@ type dialer struct {
 	plain    net.Dialer
 }
 
-func (d dialer) dial(ctx context.Context, address string, secure bool) (net.Conn, error) {
-	if d.settings.Locate != nil {
-		return d.dialLocated(ctx, secure)
-	}
-	return d.connect(ctx, address, secure, nil)
-}
-
-// connect trusts ca; where that is nil, it reads the CA file for each connection, so that a renewed authority needs no
+// dialTLS trusts ca; where that is nil, it reads the CA file for each connection, so that a renewed authority needs no
 // restart. Connections are kept, so that is rare.
-func (d dialer) connect(ctx context.Context, address string, secure bool, ca *x509.CertPool) (_ net.Conn, err error) {
-	if !secure {
-		return d.plain.DialContext(ctx, "tcp", address)
-	}
+func (d dialer) dialTLS(ctx context.Context, address string, ca *x509.CertPool) (_ net.Conn, err error) {
 	conf := d.conf.Clone()
 	if conf.RootCAs = ca; ca == nil {
 		if conf.RootCAs, err = authorities(d.settings); err != nil {
@@ -111,32 +104,23 @@ func clientCertificate(conf *tls.Config, s Settings) error {
 		return err
 	}
 	key, err := present("IRONIC_CLIENT_PRIVATE_KEY_FILE", s.ClientPrivateKeyFile)
-	if err != nil {
+	if err != nil || !cert && !key {
 		return err
 	}
-	switch {
-	case !cert && !key:
-		return nil
-	case !key:
-		return fmt.Errorf(
-			"IRONIC_CLIENT_PRIVATE_KEY_FILE: %q is missing, but the certificate %s is there: both or none are needed",
-			s.ClientPrivateKeyFile, s.ClientCertFile)
-	case !cert:
-		return fmt.Errorf("IRONIC_CLIENT_CERT_FILE: %q is missing, but the key %s is there: both or none are needed",
+	if cert != key {
+		return fmt.Errorf("IRONIC_CLIENT_CERT_FILE %q and IRONIC_CLIENT_PRIVATE_KEY_FILE %q: one is missing, both or none are needed",
 			s.ClientCertFile, s.ClientPrivateKeyFile)
 	}
 	load := func(*tls.CertificateRequestInfo) (*tls.Certificate, error) {
 		pair, err := plainfile.KeyPair(s.ClientCertFile, s.ClientPrivateKeyFile)
 		if err != nil {
-			return nil, fmt.Errorf("client certificate %s with key %s: %w", s.ClientCertFile, s.ClientPrivateKeyFile, err)
+			return nil, fmt.Errorf("IRONIC_CLIENT_CERT_FILE %s, IRONIC_CLIENT_PRIVATE_KEY_FILE %s: %w", s.ClientCertFile, s.ClientPrivateKeyFile, err)
 		}
 		return &pair, nil
 	}
-	if _, err := load(nil); err != nil {
-		return fmt.Errorf("IRONIC_CLIENT_CERT_FILE: %w", err)
-	}
-	conf.GetClientCertificate = load
-	return nil
+	conf.GetClientCertificate = load // at each handshake, so that it can be renewed
+	_, err = load(nil)
+	return err
 }
 
 // present reports whether a file is set and there.

@@ -22,29 +22,17 @@ const (
 	minorService       = 87
 )
 
-// Version is what was agreed with Ironic: API 1.Minor, out of what it offers.
-type Version struct {
-	Minor    int
-	Min, Max int // the offer: 1.Min to 1.Max
-}
-
-// String returns the version as Ironic writes it, e.g. 1.61.
-func (v Version) String() string { return "1." + strconv.Itoa(v.Minor) }
-
-// ConductorGroups reports whether nodes carry their conductor group. Without,
-// all of them appear to be members of the default one.
-func (v Version) ConductorGroups() bool { return v.Minor >= minorConductorGrp }
-
-// children is the part of a query by which a list shows nodes with a parent too.
-func (v Version) children() string {
-	if v.Minor < minorChildren {
-		return ""
-	}
-	return "&include_children=True"
+// version is what was agreed with Ironic: API 1.minor, out of what it offers.
+type version struct {
+	minor           int
+	name            string // as Ironic writes it, e.g. 1.61
+	lowest, highest int    // the offer: 1.lowest to 1.highest
+	maximum         string // the same highest as Ironic wrote it
+	fields          string // asked for of each node
 }
 
 // choose agrees on the version: as new as is of use, and no newer.
-func choose(lowest, highest int, extras bool) (Version, error) {
+func choose(lowest, highest int, extras bool) (*version, error) {
 	want := minorWanted
 	if highest >= minorChildren {
 		want = minorChildren
@@ -52,11 +40,20 @@ func choose(lowest, highest int, extras bool) (Version, error) {
 	if extras && highest >= minorHolds {
 		want = min(highest, minorService)
 	}
-	v := Version{Minor: max(min(want, highest), lowest), Min: lowest, Max: highest}
 	if highest < minorNeeded || lowest > highest {
-		return Version{}, fmt.Errorf("it offers API 1.%d to 1.%d, at least 1.%d is needed", lowest, highest, minorNeeded)
+		err := fmt.Errorf("it offers API 1.%d to 1.%d, at least 1.%d is needed", lowest, highest, minorNeeded)
+		return nil, &RequestError{Cause: CauseVersion, What: "GET /v1", Err: err}
 	}
-	return v, nil
+	minor := max(min(want, highest), lowest)
+	return &version{minor: minor, name: "1." + strconv.Itoa(minor), lowest: lowest, highest: highest}, nil
+}
+
+// children is the part of a query by which a list shows nodes with a parent too.
+func (v *version) children() string {
+	if v.minor < minorChildren {
+		return ""
+	}
+	return "&include_children=True"
 }
 
 // fieldSince says which fields came with later versions. Asking an older one for them is a 406 or a 400.
@@ -66,12 +63,12 @@ var fieldSince = map[string]int{
 }
 
 // known lists those of the fields that this version knows.
-func (v Version) known(fields ...string) string {
-	return strings.Join(slices.DeleteFunc(fields, func(field string) bool { return v.Minor < fieldSince[field] }), ",")
+func (v *version) known(fields ...string) string {
+	return strings.Join(slices.DeleteFunc(fields, func(field string) bool { return v.minor < fieldSince[field] }), ",")
 }
 
-// fields lists what we ask of each node: what Node holds.
-func (v Version) fields(images bool) string {
+// nodeFields lists what we ask of each node: what Node holds.
+func (v *version) nodeFields(images bool) string {
 	fields := []string{
 		"uuid", "name", "provision_state", "target_provision_state", "provision_updated_at",
 		"driver_internal_info", "maintenance", "last_error", "instance_uuid",
@@ -84,8 +81,8 @@ func (v Version) fields(images bool) string {
 }
 
 // flow is PollOrder without the states that this Ironic does not know, whatever version we speak.
-func (v Version) flow(extras, whole bool) []State {
-	return slices.DeleteFunc(PollOrder(extras, whole), func(s State) bool { return v.Max < works[s].since })
+func (v *version) flow(extras, whole bool) []State {
+	return slices.DeleteFunc(PollOrder(extras, whole), func(s State) bool { return v.highest < works[s].since })
 }
 
 // The headers in which each answer of Ironic tells its versions.

@@ -36,7 +36,7 @@ func TestVersionIsAsNewAsIsOfUse(t *testing.T) {
 			if err == nil || !strings.Contains(err.Error(), "1.10 is needed") {
 				t.Errorf("1.%d-1.%d: got %v, %v; want a refusal that names the minimum", tt.lowest, tt.highest, got, err)
 			}
-		} else if err != nil || got.String() != tt.want {
+		} else if err != nil || got.name != tt.want {
 			t.Errorf("1.%d-1.%d extras %v: got %v, %v; want %s", tt.lowest, tt.highest, tt.extras, got, err, tt.want)
 		}
 	}
@@ -65,7 +65,7 @@ func TestListsInFlowOrder(t *testing.T) {
 		{"without inspect wait", 38, false, false, slices.Delete(slices.Clone(all), 4, 5)},
 		{"without rescue", 37, false, false, []State{"deleting", "cleaning", "clean wait", "inspecting", "deploying", "wait call-back"}},
 	} {
-		if diff := cmp.Diff(tt.want, Version{Max: tt.offer}.flow(tt.extras, tt.whole)); diff != "" {
+		if diff := cmp.Diff(tt.want, (&version{highest: tt.offer}).flow(tt.extras, tt.whole)); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", tt.name, diff)
 		}
 	}
@@ -102,9 +102,8 @@ func TestNegotiation(t *testing.T) {
 			if CauseOf(err) != tt.cause {
 				t.Fatalf("got %v, want cause %q", err, tt.cause)
 			}
-			v, ok := c.Version()
-			if ok != (tt.want != "") || (ok && v.String() != tt.want) {
-				t.Errorf("got %v %v, want %q", v, ok, tt.want)
+			if got := agreed(c); got != tt.want {
+				t.Errorf("got %q, want %q", got, tt.want)
 			}
 			if got := w.log[0].Header.Get("X-OpenStack-Ironic-API-Version"); got != "" {
 				t.Errorf("the question carries version %q", got)
@@ -147,14 +146,22 @@ func TestNegotiationIsRepeatedAfterFailures(t *testing.T) {
 			}
 			mustFind(t, c, "a")
 			mustFind(t, c, "a")
-			if v, _ := c.Version(); v.String() != want {
-				t.Errorf("now at %v, want %s", v, want)
+			if got := agreed(c); got != want {
+				t.Errorf("now at %q, want %s", got, want)
 			}
 			if got := c.Stats().Version.Requests; (got == 2) != tt.again || got > 2 {
 				t.Errorf("asked for the version %d times, again must be %v", got, tt.again)
 			}
 		})
 	}
+}
+
+// agreed is the version that is agreed; "" for none.
+func agreed(c *Client) string {
+	if v := c.version.Load(); v != nil {
+		return v.name
+	}
+	return ""
 }
 
 func mustFind(t *testing.T, c *Client, key string) {
@@ -169,14 +176,14 @@ func TestAnUpgradeBetweenTwoRequestsIsNoticed(t *testing.T) {
 	w.max = 38
 	c := client(t, w)
 	mustFind(t, c, "a")
-	if v, ok := c.Version(); !ok || v.Minor != 38 {
-		t.Fatalf("version %v, %v", v, ok)
+	if v := agreed(c); v != "1.38" {
+		t.Fatalf("version %q", v)
 	}
 	w.max = 82
 	mustFind(t, c, "a") // its answer tells
 	mustFind(t, c, "a")
-	if v, ok := c.Version(); !ok || v.Minor != minorWanted || v.Max != 82 {
-		t.Errorf("version %v, %v after the upgrade", v, ok)
+	if v := agreed(c); v != "1.61" {
+		t.Errorf("version %q after the upgrade", v)
 	}
 	n := len(w.log)
 	mustFind(t, c, "a")
