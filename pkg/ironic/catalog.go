@@ -1,11 +1,20 @@
 package ironic
 
-import "slices"
+import (
+	"slices"
+	"unique"
+)
 
 // Catalog is a list of all nodes, in Ironic's own order. It never changes. Client.Catalog makes them.
 type Catalog struct {
-	entries   []Entry
+	nodes     []listed
 	pageLimit int
+}
+
+// listed is an Entry in half of its memory.
+type listed struct {
+	uuid, name string
+	rest       unique.Handle[Entry] // is the same for many nodes
 }
 
 // Entry is a node of a Catalog. Fields that are unset, or that Ironic's version does not have, are "".
@@ -17,14 +26,18 @@ type Entry struct {
 }
 
 // Len returns the number of nodes.
-func (c *Catalog) Len() int { return len(c.entries) }
+func (c *Catalog) Len() int { return len(c.nodes) }
 
 // At returns node i of 0 to Len()-1; another i panics, as with a slice.
-func (c *Catalog) At(i int) Entry { return c.entries[i] }
+func (c *Catalog) At(i int) Entry {
+	e := c.nodes[i].rest.Value()
+	e.UUID, e.Name = c.nodes[i].uuid, c.nodes[i].name
+	return e
+}
 
 // Find returns the place of the node with that UUID. It looks at one after the other: 0.5 ms with 100,000 nodes.
 func (c *Catalog) Find(uuid string) (int, bool) {
-	i := slices.IndexFunc(c.entries, func(e Entry) bool { return e.UUID == uuid })
+	i := slices.IndexFunc(c.nodes, func(n listed) bool { return n.uuid == uuid })
 	return i, i >= 0
 }
 

@@ -7,9 +7,9 @@ import (
 	"io"
 	"net/http"
 	"net/url"
-	"slices"
 	"strconv"
 	"sync/atomic"
+	"unique"
 )
 
 // PageOfChanges is how many nodes a poll asks for that changed last.
@@ -38,20 +38,15 @@ func (c *Client) List(ctx context.Context, state State) ([]Node, error) {
 func (c *Client) Catalog(ctx context.Context) (*Catalog, error) {
 	return twice(ctx, c, func(v *version) (*Catalog, error) {
 		var held atomic.Int64
-		var parts [][]Entry // a page's worth each, as a list that grows is copied again and again
+		all := &Catalog{}
 		fields := v.known("uuid", "name", "provision_state", "boot_interface", "conductor_group")
 		most, err := c.pages(ctx, v, "", fields, func(n Node) error {
-			last := len(parts) - 1
-			if last < 0 || len(parts[last]) == pageLimit {
-				parts = append(parts, make([]Entry, 0, pageLimit))
-				last++
-			}
-			parts[last] = append(parts[last], Entry{
-				UUID: n.UUID, Name: n.Name, State: n.State, BootInterface: n.BootInterface, ConductorGroup: n.ConductorGroup,
-			})
+			rest := unique.Make(Entry{State: n.State, BootInterface: n.BootInterface, ConductorGroup: n.ConductorGroup})
+			all.nodes = append(all.nodes, listed{n.UUID, n.Name, rest})
 			return hold(&held, n)
 		})
-		return &Catalog{entries: slices.Concat(parts...), pageLimit: most}, err
+		all.pageLimit = most
+		return all, err
 	})
 }
 

@@ -133,7 +133,9 @@ func (c *Cache[K, V]) Get(ctx context.Context, key K) (*Snapshot[V], error) {
 }
 
 // met reports whether a list that has ended is one that n asks for.
-func met[V any](s *Snapshot[V], n need) bool { return s.generation == n.generation || s.number > n.after }
+func met[V any](s *Snapshot[V], n need) bool {
+	return s.generation == n.generation || s.number > n.after
+}
 
 // look returns what is there if it fits, else the list that runs, which it starts if there is none.
 func (c *Cache[K, V]) look(ctx context.Context, key K, n need) (s *Snapshot[V], fits bool, err error) {
