@@ -1,6 +1,7 @@
 package inventory
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"log/slog"
@@ -17,13 +18,13 @@ type Source interface {
 	Catalog(ctx context.Context) (*ironic.Catalog, error)
 }
 
-// Options is what New needs; Now and Log may be nil.
+// Options is what New needs.
 type Options struct {
 	Source Source
 	// Begin takes a mark from whoever keeps the view: admission.Controller.Begin.
 	Begin  func(now time.Time) ironic.Mark
 	MaxAge time.Duration    // the age from which a list is not given out any more (LIST_MAX_AGE), > 0
-	Now    func() time.Time // nil: time.Now; the clock of the marks
+	Now    func() time.Time // the clock of the marks
 	Log    *slog.Logger     // nil: silent
 }
 
@@ -35,20 +36,26 @@ const (
 	afterFault = 30 * time.Second
 )
 
-// View is the list of all nodes as far as it is known. It never changes.
+// View is the list of all nodes. Who is there and in which order never changes, states are as polls see them.
 type View struct {
-	*ironic.Catalog
-	// Listed is when its list was begun. No node's state is older, most are younger.
-	Listed time.Time
+	list
+	Listed time.Time // when its list was begun: no node's state is older, most are younger
+	nodes  *Inventory
+}
 
-	since map[string]ironic.State // by UUID: what polls have seen since then
+// list is one as Ironic gave it.
+type list struct {
+	*ironic.Catalog
+	begun ironic.Mark
 }
 
 // At returns node i of 0 to Len()-1.
 func (v View) At(i int) ironic.Entry {
 	e := v.Catalog.At(i)
-	if state, ok := v.since[e.UUID]; ok {
-		e.State = state
+	v.nodes.mu.Lock()
+	defer v.nodes.mu.Unlock()
+	if s, ok := v.nodes.seen[e.UUID]; ok && s.mark.Seq > v.begun.Seq { // else the list knows better
+		e.State = s.state
 	}
 	return e
 }
@@ -59,15 +66,8 @@ type Inventory struct {
 	opts  Options
 	lists *snapshot.Cache[struct{}, list]
 
-	mu    sync.Mutex          // guards what follows
-	seen  map[string]sighting // by UUID: the states that polls have observed, the last one of each node
-	shown View                // the last list with what was seen since; no Catalog: to be made
-}
-
-// list is one as Ironic gave it.
-type list struct {
-	*ironic.Catalog
-	begun ironic.Mark
+	mu   sync.Mutex          // guards what follows
+	seen map[string]sighting // by UUID: the states that polls have observed, the last one of each node
 }
 
 type sighting struct {
@@ -77,12 +77,7 @@ type sighting struct {
 
 // New asks Ironic nothing.
 func New(o Options) (*Inventory, error) {
-	if o.Now == nil {
-		o.Now = time.Now
-	}
-	if o.Log == nil {
-		o.Log = slog.New(slog.DiscardHandler)
-	}
+	o.Log = cmp.Or(o.Log, slog.New(slog.DiscardHandler))
 	v := &Inventory{opts: o, seen: map[string]sighting{}}
 	var err error
 	if v.lists, err = snapshot.New(snapshot.Options[struct{}, list]{
@@ -112,17 +107,7 @@ func (v *Inventory) Get(ctx context.Context) (View, error) {
 	if err != nil {
 		return View{}, fmt.Errorf("list of all nodes: %w", err)
 	}
-	v.mu.Lock()
-	defer v.mu.Unlock()
-	if all := got.Value(); v.shown.Catalog != all.Catalog { // once for each list and poll
-		v.shown = View{Catalog: all.Catalog, Listed: got.Begun(), since: map[string]ironic.State{}}
-		for uuid, s := range v.seen {
-			if s.mark.Seq > all.begun.Seq { // else the list knows better
-				v.shown.since[uuid] = s.state
-			}
-		}
-	}
-	return v.shown, nil
+	return View{list: got.Value(), Listed: got.Begun(), nodes: v}, nil
 }
 
 // Observe takes what a complete poll has observed. It is kept for as long as a list may be given out that was begun
@@ -130,7 +115,6 @@ func (v *Inventory) Get(ctx context.Context) (View, error) {
 func (v *Inventory) Observe(now time.Time, o ironic.Observation) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	v.shown = View{}
 	for _, n := range o.Nodes {
 		v.seeLocked(n, o.Mark)
 	}

@@ -65,7 +65,7 @@ func play(t *testing.T, script func(*stage)) {
 			t.Fatal(err)
 		}
 		s.source = &counted{Source: client}
-		if s.nodes, err = New(Options{Source: s.source, Begin: s.begin, MaxAge: time.Minute}); err != nil {
+		if s.nodes, err = New(Options{Source: s.source, Begin: s.begin, MaxAge: time.Minute, Now: time.Now}); err != nil {
 			t.Fatal(err)
 		}
 		defer s.nodes.Close()
@@ -182,22 +182,6 @@ func TestObservationsAreBounded(t *testing.T) {
 		}
 		if n := len(s.nodes.seen); n != 181 {
 			t.Errorf("%d observations are kept of three minutes", n)
-		}
-	})
-}
-
-// All who ask between two polls get the same view: it is made once.
-func TestOneViewForAll(t *testing.T) {
-	play(t, func(s *stage) {
-		s.sees(1, ironic.Deploying)
-		first := s.get()
-		if n := testing.AllocsPerRun(10, func() { s.get() }); n > 0 {
-			s.Errorf("%v allocations without a change", n)
-		}
-		s.sees(0, ironic.Deploying)
-		s.shows(0, ironic.Deploying)
-		if first.At(0).State != ironic.Available {
-			s.Error("a poll has changed a view that somebody holds")
 		}
 	})
 }

@@ -45,17 +45,12 @@ func (n Node) size() int64 {
 		len(n.LastError) + len(n.InstanceUUID) + len(n.Image))
 }
 
-// hold adds a node to what is held of lists so far: an Ironic that answers without end must not fill our memory.
-func hold(held *atomic.Int64, n Node) error {
-	if held.Add(n.size()) > maxLookBytes {
-		return fmt.Errorf("the nodes take more than %d bytes", maxLookBytes)
+// hold adds nodes to what is held of lists so far: an Ironic that answers without end must not fill our memory.
+func hold(held *atomic.Int64, nodes ...Node) error {
+	for _, n := range nodes {
+		if held.Add(n.size()) > maxLookBytes {
+			return fmt.Errorf("the nodes take more than %d bytes", maxLookBytes)
+		}
 	}
 	return nil
-}
-
-// drop takes nodes out again: their list is read, or given up.
-func drop(held *atomic.Int64, nodes []Node) {
-	for _, n := range nodes {
-		held.Add(-n.size())
-	}
 }

@@ -17,7 +17,7 @@ type listed struct {
 	rest       unique.Handle[Entry] // is the same for many nodes
 }
 
-// Entry is a node of a Catalog. Fields that are unset, or that Ironic's version does not have, are "".
+// Entry is a node of a Catalog. Fields that are unset are "".
 type Entry struct {
 	UUID, Name     string
 	State          State

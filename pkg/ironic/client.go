@@ -24,8 +24,8 @@ type Client struct {
 	auth    *auth
 	log     *slog.Logger
 	extras  bool
-	images  bool         // Node.Image is wanted
-	reading atomic.Int64 // bytes of the lists that are being read
+	fields  string       // that are asked for of each node
+	reading atomic.Int64 // bytes of the lists that are being read, side by side
 
 	version atomic.Pointer[version] // nil: to be asked for
 	told    atomic.Int64            // minor version that the log last spoke of
@@ -37,7 +37,7 @@ type Client struct {
 // sends nothing.
 func NewClient(s Settings) (*Client, error) {
 	s.Log = cmp.Or(s.Log, slog.New(slog.DiscardHandler))
-	endpoint, inURL, err := s.endpoint()
+	base, inURL, err := s.endpoint()
 	if err != nil {
 		return nil, err
 	}
@@ -49,7 +49,7 @@ func NewClient(s Settings) (*Client, error) {
 	if err != nil {
 		return nil, err
 	}
-	service, err := noauth.NewBareMetalNoAuth(noauth.EndpointOpts{IronicEndpoint: endpoint})
+	service, err := noauth.NewBareMetalNoAuth(noauth.EndpointOpts{IronicEndpoint: base.String() + "/v1/"})
 	if err != nil {
 		return nil, fmt.Errorf("IRONIC_ENDPOINT: %w", err)
 	}
@@ -57,19 +57,21 @@ func NewClient(s Settings) (*Client, error) {
 		Transport: bounded{network}, Timeout: cmp.Or(s.ClientTimeout, defaultClientTimeout), CheckRedirect: stayThere,
 	}
 	service.UserAgent.Prepend("ironic-throttle")
-	return &Client{service: *service, auth: secrets, log: s.Log, extras: s.CountExtras, images: s.Images}, nil
+	fields := "uuid,name,provision_state,target_provision_state,provision_updated_at,driver_internal_info,maintenance," +
+		"last_error,instance_uuid,boot_interface,reservation,fault,conductor_group"
+	if s.Images {
+		fields += ",instance_info"
+	}
+	return &Client{service: *service, auth: secrets, log: s.Log, extras: s.CountExtras, fields: fields}, nil
 }
 
-// stayThere follows redirects within the same Ironic only, and to its TLS port: the
-// lists of another server must not be taken for this one's.
+// stayThere follows a few redirects within the same Ironic, and to its TLS port: the lists of another server must not
+// be taken for this one's.
 func stayThere(req *http.Request, via []*http.Request) error {
-	from := via[0].URL
-	toTLS := from.Scheme == "http" && req.URL.Scheme == "https" && req.URL.Hostname() == from.Hostname()
-	if !toTLS && (req.URL.Host != from.Host || req.URL.Scheme != from.Scheme) {
-		return fmt.Errorf("it redirects to %s://%s", req.URL.Scheme, req.URL.Host)
-	}
-	if len(via) >= maxRedirects {
-		return fmt.Errorf("it redirects more than %d times", maxRedirects)
+	from, to := via[0].URL, req.URL
+	toTLS := from.Scheme == "http" && to.Scheme == "https" && to.Hostname() == from.Hostname()
+	if len(via) >= maxRedirects || !toTLS && (to.Host != from.Host || to.Scheme != from.Scheme) {
+		return fmt.Errorf("it redirects to %s://%s", to.Scheme, to.Host)
 	}
 	return nil
 }
@@ -99,7 +101,7 @@ func (c *Client) Node(ctx context.Context, key string) (Node, bool, error) {
 	}
 	var n Node
 	err = c.get(ctx, request{
-		tally: &c.node, version: v, path: "nodes/" + url.PathEscape(key) + "?fields=" + v.fields,
+		tally: &c.node, version: v, path: "nodes/" + url.PathEscape(key) + "?fields=" + c.fields,
 	}, func(_ http.Header, body io.Reader) error {
 		n, err = decodeNode(body)
 		return err
@@ -128,26 +130,16 @@ func (c *Client) negotiate(ctx context.Context) (*version, error) {
 		return v, nil
 	}
 	var v *version
-	err := c.get(ctx, request{tally: &c.versions}, func(h http.Header, _ io.Reader) error {
-		lowest, highest, err := offer(h)
-		if err != nil {
-			return err
-		}
-		if v, err = choose(lowest, highest, c.extras); err == nil {
-			v.maximum, v.fields = h.Get(headerMaximum), v.nodeFields(c.images)
-		}
+	err := c.get(ctx, request{tally: &c.versions}, func(h http.Header, _ io.Reader) (err error) {
+		v, err = choose(h, c.extras)
 		return err
 	})
 	if err != nil {
 		return nil, err
 	}
 	c.version.Store(v)
-	if c.told.Swap(int64(v.minor)) == int64(v.minor) {
-		return v, nil
-	}
-	c.log.Info("ironic API version agreed", "version", v.name, "offered", fmt.Sprintf("1.%d-1.%d", v.lowest, v.highest))
-	if v.minor < minorConductorGrp {
-		c.log.Warn("this Ironic does not tell conductor groups (API below 1.46): all nodes are in one pool", "version", v.name)
+	if c.told.Swap(int64(v.minor)) != int64(v.minor) {
+		c.log.Info("ironic API version agreed", "version", v.name, "newest", v.maximum)
 	}
 	return v, nil
 }
@@ -162,16 +154,16 @@ type request struct {
 // get sends a request and hands the body of a 200 to read. When Ironic does not take our credentials they are read
 // again, and tried once more if they have changed.
 func (c *Client) get(ctx context.Context, r request, read func(http.Header, io.Reader) error) error {
-	used, err := c.auth.current(ctx)
+	used, err := c.auth.get(ctx, false)
 	if err != nil {
 		return &RequestError{Cause: CauseUnreachable, What: r.what(), Err: err}
 	}
 	failed := c.send(ctx, r, used, read)
 	if failed != nil && failed.Status == http.StatusUnauthorized {
-		if fresh, err := c.auth.reload(ctx); err != nil {
+		if fresh, err := c.auth.get(ctx, true); err != nil {
 			failed.Err = err
 		} else if fresh != used {
-			c.log.Info("ironic credentials read again", "directory", c.auth.dir)
+			c.log.Info("ironic credentials read again")
 			failed = c.send(ctx, r, fresh, read)
 		}
 	}
@@ -223,12 +215,8 @@ func (c *Client) send(
 
 // what names a request in an error: without its fields, which are always the same and long.
 func (r request) what() string {
-	if r.path == "" {
-		return "GET /v1"
-	}
-	path, _, _ := strings.Cut(r.path, "?fields=")
-	path, _, _ = strings.Cut(path, "&fields=")
-	return "GET /v1/" + path
+	path, _, _ := strings.Cut(r.path, "fields=")
+	return strings.TrimRight("GET /v1/"+path, "/?&")
 }
 
 // isStatus reports whether err is an answer with that status.

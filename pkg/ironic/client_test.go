@@ -211,7 +211,7 @@ func TestCredentialsAreReadAgainWhenRefused(t *testing.T) {
 	if CauseOf(err) != CauseUnauthorized || !strings.Contains(err.Error(), "password") || strings.Contains(err.Error(), "newest") {
 		t.Errorf("the error must name the file that cannot be read: %v", err)
 	}
-	if now, _ := c.auth.current(t.Context()); now.password != "new" {
+	if now, _ := c.auth.get(t.Context(), false); now.password != "new" {
 		t.Error("the last good credentials are gone")
 	}
 }

@@ -13,9 +13,8 @@ import (
 
 // page is what an answer to a list tells besides its nodes.
 type page struct {
-	rows    int  // as Ironic counts them, usable or not
-	skipped int  // rows without a uuid that could be used
-	more    bool // there was a next link
+	rows int
+	more bool // there was a next link
 }
 
 // decodePage reads a list of nodes as it comes, one row at a time. It tolerates whatever is not needed: unknown
@@ -31,12 +30,8 @@ func decodePage(r io.Reader, take func(Node) error) (p page, err error) {
 			found = true
 			in.expect(json.Delim('['))
 			for in.more() {
-				n, ok := in.node()
-				switch p.rows++; {
-				case in.err != nil:
-				case !ok:
-					p.skipped++
-				default:
+				if n := in.node(); in.err == nil {
+					p.rows++
 					in.err = take(n)
 				}
 			}
@@ -63,10 +58,8 @@ func decodePage(r io.Reader, take func(Node) error) (p page, err error) {
 // decodeNode reads a single node.
 func decodeNode(r io.Reader) (Node, error) {
 	in := newDocument(r)
-	n, ok := in.node()
-	if in.end(); in.err == nil && !ok {
-		in.err = errors.New("a node without a uuid")
-	}
+	n := in.node()
+	in.end()
 	return n, in.err
 }
 
@@ -170,13 +163,14 @@ type nodeRow struct {
 	} `json:"instance_info"`
 }
 
-// node takes a row and returns what the throttle keeps of it; false for a row that cannot be told from others.
-func (in *document) node() (Node, bool) {
+// node takes a row and returns what the throttle keeps of it. A row that names no node is an error: somebody is there,
+// and we cannot tell who.
+func (in *document) node() Node {
 	in.row = nodeRow{}
 	in.value(&in.row)
 	r := &in.row
-	if in.err != nil || len(r.UUID) > maxKeyLen || strings.TrimSpace(r.UUID) == "" {
-		return Node{}, false
+	if in.err == nil && (len(r.UUID) > maxKeyLen || strings.TrimSpace(r.UUID) == "") {
+		in.err = errors.New("a row names no node")
 	}
 	n := Node{
 		UUID: kept(r.UUID, maxKeyLen), Name: kept(r.Name, maxTextLen),
@@ -192,7 +186,7 @@ func (in *document) node() (Node, bool) {
 	if image := cmp.Or(r.Instance.Hash, r.Instance.Checksum, r.Instance.Source); image != "" {
 		n.Image = withoutSecrets(kept(image, maxTextLen))
 	}
-	return n, true
+	return n
 }
 
 // kept is a text cut to at most limit bytes, with a blank for every character that cannot be printed: names, groups

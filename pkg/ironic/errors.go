@@ -51,18 +51,17 @@ type RequestError struct {
 
 // Error implements error.
 func (e *RequestError) Error() string {
-	var b strings.Builder
-	fmt.Fprintf(&b, "ironic: %s: %s", e.What, e.Cause)
+	text := fmt.Sprintf("ironic: %s: %s", e.What, e.Cause)
 	if e.Status != 0 {
-		fmt.Fprintf(&b, ": %d %s", e.Status, http.StatusText(e.Status))
+		text += fmt.Sprintf(": %d %s", e.Status, http.StatusText(e.Status))
 	}
 	if e.Fault != "" {
-		fmt.Fprintf(&b, ": %s", e.Fault)
+		text += ": " + e.Fault
 	}
 	if e.Err != nil { // net/http repeats what it cannot read
-		fmt.Fprintf(&b, ": %s", Line(e.Err.Error(), maxFaultLen))
+		text += ": " + Line(e.Err.Error(), maxFaultLen)
 	}
-	return b.String()
+	return text
 }
 
 // Unwrap returns Err.
@@ -86,10 +85,7 @@ func answerError(what string, err error) *RequestError {
 // requestError gives an error of gophercloud its class.
 func requestError(what string, err error) *RequestError {
 	if code, ok := errors.AsType[gophercloud.ErrUnexpectedResponseCode](err); ok {
-		return &RequestError{
-			Cause: causeOfStatus(code.Actual), What: what,
-			Status: code.Actual, Fault: fault(code.Body),
-		}
+		return &RequestError{Cause: causeOfStatus(code.Actual), What: what, Status: code.Actual, Fault: fault(code.Body)}
 	}
 	// The text of a url.Error repeats method and URL.
 	if ue, ok := errors.AsType[*url.Error](err); ok {

@@ -26,7 +26,6 @@ const (
 	defaultClientTimeout = 30 * time.Second // BMO's IRONIC_CLIENT_TIMEOUT
 	defaultPollInterval  = 5 * time.Second
 	defaultPollTimeout   = 60 * time.Second
-	defaultMaxPause      = 10 * time.Second
 	minFetchTimeout      = 2 * time.Second
 	// defaultAtOnce lets a poll that stands behind a crowd of other requests take as long
 	// as its longest row of requests, and makes no crowd of its own.
@@ -36,7 +35,6 @@ const (
 	hurryPause    = 4   // and at least as many times as long as the poll before
 
 	dialTimeout      = 10 * time.Second
-	keepAlive        = 30 * time.Second
 	handshakeTimeout = 10 * time.Second
 	idleTimeout      = 90 * time.Second
 )

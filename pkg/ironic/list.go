@@ -20,8 +20,12 @@ const PageOfChanges = 100
 func (c *Client) List(ctx context.Context, state State) ([]Node, error) {
 	filter := "provision_state=" + url.PathEscape(string(state)) + "&limit=" + strconv.Itoa(pageLimit) + "&"
 	return twice(ctx, c, func(v *version) (nodes []Node, err error) {
-		defer func() { drop(&c.reading, nodes) }() // lists that are read side by side share one bound
-		_, err = c.pages(ctx, v, filter, v.fields, func(n Node) error {
+		defer func() {
+			for _, n := range nodes {
+				c.reading.Add(-n.size())
+			}
+		}()
+		_, err = c.pages(ctx, v, filter, c.fields, func(n Node) error {
 			if n.State == "" { // unreadable; it is in this list because of its state
 				n.State = state
 			}
@@ -39,7 +43,7 @@ func (c *Client) Catalog(ctx context.Context) (*Catalog, error) {
 	return twice(ctx, c, func(v *version) (*Catalog, error) {
 		var held atomic.Int64
 		all := &Catalog{}
-		fields := v.known("uuid", "name", "provision_state", "boot_interface", "conductor_group")
+		const fields = "uuid,name,provision_state,boot_interface,conductor_group"
 		most, err := c.pages(ctx, v, "", fields, func(n Node) error {
 			rest := unique.Make(Entry{State: n.State, BootInterface: n.BootInterface, ConductorGroup: n.ConductorGroup})
 			all.nodes = append(all.nodes, listed{n.UUID, n.Name, rest})
@@ -58,7 +62,7 @@ func (c *Client) Catalog(ctx context.Context) (*Catalog, error) {
 func (c *Client) Newest(ctx context.Context) (nodes []Node, all bool, err error) {
 	nodes, err = twice(ctx, c, func(v *version) (nodes []Node, err error) {
 		query := "sort_key=provision_updated_at&sort_dir=desc&limit=" + strconv.Itoa(PageOfChanges) + "&"
-		p, err := c.page(ctx, v, &c.newest, query, v.fields, func(n Node) error {
+		p, err := c.page(ctx, v, &c.newest, query, c.fields, func(n Node) error {
 			if nodes = append(nodes, n); len(nodes) > PageOfChanges {
 				return fmt.Errorf("more rows than the %d that were asked for", PageOfChanges)
 			}
@@ -117,22 +121,22 @@ func (c *Client) pages(
 		}
 		if last == marker {
 			c.list.errors.Add(1)
-			return 0, answerError("GET /v1/nodes?"+query, errors.New("a page that goes on brings no new node"))
+			return 0, answerError(request{path: "nodes?" + query}.what(), errors.New("a page that goes on brings no new node"))
 		}
 		marker = last
 	}
 }
 
-// page reads one page. One with a row that names no node is none: somebody is there, and we cannot tell who.
+// page reads one page.
 func (c *Client) page(
 	ctx context.Context, v *version, count *tally, query, fields string, take func(Node) error,
 ) (p page, err error) {
-	r := request{tally: count, version: v, path: "nodes?" + query + "fields=" + fields + v.children()}
+	r := request{tally: count, version: v, path: "nodes?" + query + "fields=" + fields}
+	if v.minor >= minorChildren {
+		r.path += "&include_children=True"
+	}
 	err = c.get(ctx, r, func(_ http.Header, body io.Reader) error {
 		p, err = decodePage(body, take)
-		if err == nil && p.skipped > 0 {
-			err = fmt.Errorf("%d of %d rows name no node", p.skipped, p.rows)
-		}
 		return err
 	})
 	return p, err

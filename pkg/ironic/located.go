@@ -52,16 +52,11 @@ type tiedConn struct {
 
 func (c *tiedConn) Write(p []byte) (int, error) {
 	now, err := c.locate(context.Background())
-	if err == nil && !now.samePeer(c.peer) {
+	if err == nil && (now.Address != c.peer.Address || now.TLS != c.peer.TLS || !now.CA.Equal(c.peer.CA)) {
 		err = errElsewhere
 	}
 	if err != nil {
 		return 0, err
 	}
 	return c.Conn.Write(p)
-}
-
-// samePeer reports whether a connection that was made for other is good for a.
-func (a Access) samePeer(other Access) bool {
-	return a.Address == other.Address && a.TLS == other.TLS && a.CA.Equal(other.CA)
 }

@@ -1,6 +1,7 @@
 package ironic
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"crypto/x509"
@@ -24,7 +25,7 @@ func NewTransport(s Settings) (http.RoundTripper, error) {
 	if err != nil {
 		return nil, err
 	}
-	d := dialer{settings: s, conf: conf, plain: net.Dialer{Timeout: dialTimeout, KeepAlive: keepAlive}}
+	d := dialer{settings: s, conf: conf, plain: net.Dialer{Timeout: dialTimeout}}
 	t := &http.Transport{
 		Proxy:       http.ProxyFromEnvironment,
 		DialContext: d.plain.DialContext,
@@ -82,11 +83,13 @@ func tlsConfig(s Settings) (*tls.Config, error) {
 
 // authorities reads whom we trust to sign Ironic's certificate; nil means the system's, because there is no CA file.
 func authorities(s Settings) (*x509.CertPool, error) {
-	ca, err := present("IRONIC_CACERT_FILE", s.CACertFile)
-	if err != nil || !ca {
-		return nil, err
+	if s.CACertFile == "" {
+		return nil, nil
 	}
 	pem, err := plainfile.Read(s.CACertFile, plainfile.PEM)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
 	if err != nil {
 		return nil, fmt.Errorf("IRONIC_CACERT_FILE: %w", err)
 	}
@@ -99,17 +102,14 @@ func authorities(s Settings) (*x509.CertPool, error) {
 
 // clientCertificate puts our certificate into conf, when there is one.
 func clientCertificate(conf *tls.Config, s Settings) error {
-	cert, err := present("IRONIC_CLIENT_CERT_FILE", s.ClientCertFile)
-	if err != nil {
-		return err
+	_, certErr := os.Stat(s.ClientCertFile)
+	_, keyErr := os.Stat(s.ClientPrivateKeyFile)
+	if errors.Is(certErr, fs.ErrNotExist) && errors.Is(keyErr, fs.ErrNotExist) {
+		return nil
 	}
-	key, err := present("IRONIC_CLIENT_PRIVATE_KEY_FILE", s.ClientPrivateKeyFile)
-	if err != nil || !cert && !key {
-		return err
-	}
-	if cert != key {
-		return fmt.Errorf("IRONIC_CLIENT_CERT_FILE %q and IRONIC_CLIENT_PRIVATE_KEY_FILE %q: one is missing, both or none are needed",
-			s.ClientCertFile, s.ClientPrivateKeyFile)
+	if err := cmp.Or(certErr, keyErr); err != nil {
+		return fmt.Errorf("IRONIC_CLIENT_CERT_FILE %q and IRONIC_CLIENT_PRIVATE_KEY_FILE %q: both or none are needed: %w",
+			s.ClientCertFile, s.ClientPrivateKeyFile, err)
 	}
 	load := func(*tls.CertificateRequestInfo) (*tls.Certificate, error) {
 		pair, err := plainfile.KeyPair(s.ClientCertFile, s.ClientPrivateKeyFile)
@@ -119,19 +119,6 @@ func clientCertificate(conf *tls.Config, s Settings) error {
 		return &pair, nil
 	}
 	conf.GetClientCertificate = load // at each handshake, so that it can be renewed
-	_, err = load(nil)
+	_, err := load(nil)
 	return err
-}
-
-// present reports whether a file is set and there.
-func present(variable, name string) (bool, error) {
-	if name == "" {
-		return false, nil
-	}
-	if _, err := os.Stat(name); errors.Is(err, fs.ErrNotExist) {
-		return false, nil
-	} else if err != nil {
-		return false, fmt.Errorf("%s: %w", variable, err)
-	}
-	return true, nil
 }
