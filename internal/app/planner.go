@@ -43,7 +43,8 @@ func (g *groupedFleet) Read(ctx context.Context) (disruption.State, error) {
 	}
 	groups := make(map[string]string, nodes.Len())
 	for i := range nodes.Len() {
-		groups[nodes.At(i).UUID] = nodes.At(i).ConductorGroup
+		n := nodes.At(i)
+		groups[n.UUID] = n.ConductorGroup
 	}
 	for i := range s.Hosts {
 		s.Hosts[i].ConductorGroup = groups[s.Hosts[i].NodeUUID]
