@@ -179,7 +179,7 @@ func (a *App) newDecision(o Options) error {
 func (a *App) newPoller(c config.Config, m *metrics.Metrics) (err error) {
 	view := &polledView{Controller: a.controller, app: a, metrics: m}
 	a.poller, err = ironic.NewPoller(a.client, view, ironic.PollerOptions{
-		Interval: c.View.PollInterval, MaxPause: min(c.View.MaxStale/3, maxPause), Timeout: pollTimeout(c), Now: a.now, Jitter: rand.Float64, Log: a.log,
+		Interval: c.View.PollInterval, Timeout: pollTimeout(c), Now: a.now, Jitter: rand.Float64, Log: a.log,
 	})
 	if err != nil {
 		return fmt.Errorf("poller: %w", err)
@@ -251,9 +251,6 @@ func (a *App) decider() decision {
 // stopTimeout bounds the end of all parts together. The servers take up to 4 s
 // of it for requests in flight.
 const stopTimeout = 4800 * time.Millisecond
-
-// maxPause bounds the pause after polls that fail.
-const maxPause = 100 * time.Second
 
 // pollTimeout bounds a whole poll: a minute, or what the settings give a slow
 // Ironic.

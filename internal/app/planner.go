@@ -41,10 +41,13 @@ func (g *groupedFleet) Read(ctx context.Context) (disruption.State, error) {
 	if err != nil {
 		return s, fmt.Errorf("conductor groups: %w", err)
 	}
+	groups := make(map[string]string, nodes.Len())
+	for i := range nodes.Len() {
+		n := nodes.At(i)
+		groups[n.UUID] = n.ConductorGroup
+	}
 	for i := range s.Hosts {
-		if at, ok := nodes.Find(s.Hosts[i].NodeUUID); ok {
-			s.Hosts[i].ConductorGroup = nodes.At(at).ConductorGroup
-		}
+		s.Hosts[i].ConductorGroup = groups[s.Hosts[i].NodeUUID]
 	}
 	return s, nil
 }

@@ -23,7 +23,11 @@ func TestDefaultsAreTheSameEverywhere(t *testing.T) {
 	if diff := cmp.Diff(admission.DefaultConfig(), decision, quotas); diff != "" {
 		t.Errorf("decision (-its own, +configured):\n%s", diff)
 	}
-	want := ironic.Settings{Endpoint: "http://ironic"}.WithDefaults()
+	want := ironic.Settings{
+		Endpoint: "http://ironic", AuthRootDir: ironic.DefaultAuthRootDir, CACertFile: ironic.DefaultCACertFile,
+		ClientCertFile: "/opt/metal3/certs/client/tls.crt", ClientPrivateKeyFile: "/opt/metal3/certs/client/tls.key",
+		ClientTimeout: 30 * time.Second,
+	}
 	c := config.Default()
 	c.Ironic.Endpoint = want.Endpoint
 	if diff := cmp.Diff(want, ironicSettings(Options{Config: c}, want.Log), cmp.Comparer(func(a, b *slog.Logger) bool { return a == b })); diff != "" {

@@ -1,6 +1,7 @@
 package inventory
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"log/slog"
@@ -17,13 +18,13 @@ type Source interface {
 	Catalog(ctx context.Context) (*ironic.Catalog, error)
 }
 
-// Options is what New needs; Now and Log may be nil.
+// Options is what New needs.
 type Options struct {
 	Source Source
 	// Begin takes a mark from whoever keeps the view: admission.Controller.Begin.
 	Begin  func(now time.Time) ironic.Mark
 	MaxAge time.Duration    // the age from which a list is not given out any more (LIST_MAX_AGE), > 0
-	Now    func() time.Time // nil: time.Now; the clock of the marks
+	Now    func() time.Time // the clock of the marks
 	Log    *slog.Logger     // nil: silent
 }
 
@@ -35,11 +36,28 @@ const (
 	afterFault = 30 * time.Second
 )
 
-// View is the list of all nodes as far as it is known. It never changes.
+// View is the list of all nodes. Who is there and in which order never changes, states are as polls see them.
 type View struct {
+	list
+	Listed time.Time // when its list was begun: no node's state is older, most are younger
+	nodes  *Inventory
+}
+
+// list is one as Ironic gave it.
+type list struct {
 	*ironic.Catalog
-	// Listed is when its list was begun. No node's state is older, most are younger.
-	Listed time.Time
+	begun ironic.Mark
+}
+
+// At returns node i of 0 to Len()-1.
+func (v View) At(i int) ironic.Entry {
+	e := v.Catalog.At(i)
+	v.nodes.mu.Lock()
+	defer v.nodes.mu.Unlock()
+	if s, ok := v.nodes.seen[e.UUID]; ok && s.mark.Seq > v.begun.Seq { // else the list knows better
+		e.State = s.state
+	}
+	return e
 }
 
 // Inventory is the list of all nodes. Make one with New; it is safe for concurrent use, and starts no goroutine that
@@ -48,18 +66,8 @@ type Inventory struct {
 	opts  Options
 	lists *snapshot.Cache[struct{}, list]
 
-	mu      sync.Mutex // guards what follows
-	asked   time.Time  // when somebody asked last
-	failing bool
-	seen    map[string]sighting // by UUID: the states that polls have observed, the last one of each node
-	last    *snapshot.Snapshot[list]
-	shown   View // last with what was seen since; no Catalog: to be made
-}
-
-// list is one as Ironic gave it.
-type list struct {
-	*ironic.Catalog
-	begun ironic.Mark
+	mu   sync.Mutex          // guards what follows
+	seen map[string]sighting // by UUID: the states that polls have observed, the last one of each node
 }
 
 type sighting struct {
@@ -69,91 +77,44 @@ type sighting struct {
 
 // New asks Ironic nothing.
 func New(o Options) (*Inventory, error) {
-	if o.Now == nil {
-		o.Now = time.Now
-	}
-	if o.Log == nil {
-		o.Log = slog.New(slog.DiscardHandler)
-	}
-	lists, err := snapshot.New(snapshot.Options[struct{}, list]{
-		List: func(ctx context.Context, _ struct{}) (list, error) {
-			begun := o.Begin(o.Now())
-			all, err := o.Source.Catalog(ctx)
-			return list{all, begun}, err
-		},
-		MaxAge: o.MaxAge, Retry: afterFault, ListTimeout: listTimeout, Ahead: true, Now: o.Now,
-	})
-	if err != nil {
+	o.Log = cmp.Or(o.Log, slog.New(slog.DiscardHandler))
+	v := &Inventory{opts: o, seen: map[string]sighting{}}
+	var err error
+	if v.lists, err = snapshot.New(snapshot.Options[struct{}, list]{
+		List: v.list, MaxAge: o.MaxAge, Retry: afterFault, Ahead: true, Now: o.Now,
+	}); err != nil {
 		return nil, fmt.Errorf("list of all nodes: %w", err)
 	}
-	return &Inventory{opts: o, lists: lists}, nil
+	return v, nil
+}
+
+func (v *Inventory) list(ctx context.Context, _ struct{}) (list, error) {
+	inTime, cancel := context.WithTimeout(ctx, listTimeout)
+	defer cancel()
+	begun := v.opts.Begin(v.opts.Now())
+	all, err := v.opts.Source.Catalog(inTime)
+	if err != nil && ctx.Err() == nil {
+		v.opts.Log.Warn("the list of all nodes cannot be had", "error", err)
+	}
+	return list{all, begun}, err
 }
 
 // Get returns the list of all nodes, begun at most MaxAge ago. It waits for one where there is none, until ctx ends;
 // all who wait, wait for the same one, and it is read to its end even when all of them have gone. For half a minute
 // after a failure everybody gets its error at once.
 func (v *Inventory) Get(ctx context.Context) (View, error) {
-	v.mu.Lock()
-	v.asked = v.opts.Now()
-	v.mu.Unlock()
 	got, err := v.lists.Get(ctx, struct{}{})
-	v.mu.Lock()
-	defer v.mu.Unlock()
 	if err != nil {
-		if ctx.Err() == nil && !v.failing {
-			v.failing = true
-			v.opts.Log.Warn("the list of all nodes cannot be had", "error", err)
-		}
 		return View{}, fmt.Errorf("list of all nodes: %w", err)
 	}
-	if v.failing {
-		v.failing = false
-		v.opts.Log.Info("the list of all nodes is there again")
-	}
-	return v.viewLocked(got), nil
+	return View{list: got.Value(), Listed: got.Begun(), nodes: v}, nil
 }
 
-// Peek returns what there is, whatever its age; false when there is nothing. It asks nobody.
-func (v *Inventory) Peek() (View, bool) {
-	got, ok := v.lists.Peek(struct{}{})
-	if !ok {
-		return View{}, false
-	}
-	v.mu.Lock()
-	defer v.mu.Unlock()
-	return v.viewLocked(got), true
-}
-
-// viewLocked lays what polls have seen over a list, once for each list and poll. It leaves out what the list, begun
-// later, knows better.
-func (v *Inventory) viewLocked(got *snapshot.Snapshot[list]) View {
-	if v.last == got && v.shown.Catalog != nil {
-		return v.shown
-	}
-	later := map[string]ironic.State{}
-	for uuid, s := range v.seen {
-		if s.mark.Seq > got.Value().begun.Seq {
-			later[uuid] = s.state
-		}
-	}
-	v.last, v.shown = got, View{Catalog: got.Value().With(later), Listed: got.Begun()}
-	return v.shown
-}
-
-// Observe takes what a complete poll has observed. It is kept while there is a list that somebody may get, or one on
-// its way, and no longer than that may be given out.
+// Observe takes what a complete poll has observed. It is kept for as long as a list may be given out that was begun
+// before.
 func (v *Inventory) Observe(now time.Time, o ironic.Observation) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	v.shown.Catalog = nil
-	useful := v.opts.MaxAge + listTimeout
-	if v.asked.IsZero() || now.Sub(v.asked) > useful {
-		v.seen = nil
-		return
-	}
-	if v.seen == nil {
-		v.seen = map[string]sighting{}
-	}
 	for _, n := range o.Nodes {
 		v.seeLocked(n, o.Mark)
 	}
@@ -164,7 +125,7 @@ func (v *Inventory) Observe(now time.Time, o ironic.Observation) {
 	}
 	maps.DeleteFunc(v.seen, func(_ string, s sighting) bool {
 		age := now.Sub(s.mark.At)
-		return age < 0 || age > useful
+		return age < 0 || age > v.opts.MaxAge+listTimeout
 	})
 }
 

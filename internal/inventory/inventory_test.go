@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"sync"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -34,15 +33,11 @@ type counted struct {
 	lists atomic.Int64
 	fail  atomic.Bool
 	wait  time.Duration
-	late  bool // it fails after the wait
 }
 
 func (c *counted) Catalog(ctx context.Context) (*ironic.Catalog, error) {
 	c.lists.Add(1)
 	if c.fail.Load() {
-		if c.late {
-			<-time.After(c.wait)
-		}
 		return nil, errors.New("no list today")
 	}
 	list, err := c.Source.Catalog(ctx)
@@ -70,7 +65,7 @@ func play(t *testing.T, script func(*stage)) {
 			t.Fatal(err)
 		}
 		s.source = &counted{Source: client}
-		if s.nodes, err = New(Options{Source: s.source, Begin: s.begin, MaxAge: time.Minute}); err != nil {
+		if s.nodes, err = New(Options{Source: s.source, Begin: s.begin, MaxAge: time.Minute, Now: time.Now}); err != nil {
 			t.Fatal(err)
 		}
 		defer s.nodes.Close()
@@ -114,40 +109,11 @@ func (s *stage) listed(want int64) {
 func TestNobodyAsksNobodyLists(t *testing.T) {
 	play(t, func(s *stage) {
 		s.sees(0, ironic.Deploying)
-		if _, ok := s.nodes.Peek(); ok {
-			t.Error("it has a list before anybody asked")
-		}
-		if n := len(s.nodes.seen); n != 0 {
-			t.Errorf("%d observations are kept for nobody", n)
-		}
 		<-time.After(time.Hour)
 		s.listed(0)
 		s.get()
 		<-time.After(time.Hour)
 		s.listed(1)
-		s.sees(0, ironic.Deploying)
-		if n := len(s.nodes.seen); n != 0 {
-			t.Errorf("%d observations are kept for nobody", n)
-		}
-	})
-}
-
-func TestManyShareOneList(t *testing.T) {
-	play(t, func(s *stage) {
-		s.source.wait = 5 * time.Second
-		var all sync.WaitGroup
-		for range 500 {
-			all.Go(func() { s.get() })
-		}
-		all.Wait()
-		s.listed(1)
-		for range 600 { // ten minutes
-			<-time.After(time.Second)
-			s.get()
-		}
-		if n := s.source.lists.Load(); n > 13 {
-			t.Errorf("%d lists in ten minutes", n)
-		}
 	})
 }
 
@@ -216,72 +182,6 @@ func TestObservationsAreBounded(t *testing.T) {
 		}
 		if n := len(s.nodes.seen); n != 181 {
 			t.Errorf("%d observations are kept of three minutes", n)
-		}
-	})
-}
-
-// All who ask between two polls get the same view: it is made once.
-func TestOneViewForAll(t *testing.T) {
-	play(t, func(s *stage) {
-		first := s.get()
-		if again, _ := s.nodes.Peek(); s.get().Catalog != first.Catalog || again.Catalog != first.Catalog {
-			s.Error("another view without a change")
-		}
-		s.sees(0, ironic.Deploying)
-		if s.get().Catalog == first.Catalog || first.At(0).State != ironic.Available {
-			s.Error("a poll is not seen, or has changed a view that somebody holds")
-		}
-	})
-}
-
-// TestAListIsReadToItsEnd: those who asked for it have gone, and the next one finds it.
-func TestAListIsReadToItsEnd(t *testing.T) {
-	play(t, func(s *stage) {
-		s.source.wait = 40 * time.Second
-		var err error
-		for range 11 {
-			ctx, cancel := context.WithTimeout(s.Context(), 3*time.Second)
-			_, err = s.nodes.Get(ctx)
-			cancel()
-			<-time.After(time.Second)
-		}
-		if s.listed(1); err != nil {
-			s.Error("a list of 40 s is never finished, as nobody waits for so long")
-		}
-	})
-}
-
-// TestAListThatFailsLateIsNotTriedAtOnce: Ironic works on such lists for a small part of the time.
-func TestAListThatFailsLateIsNotTriedAtOnce(t *testing.T) {
-	play(t, func(s *stage) {
-		s.source.late, s.source.wait = true, 5*time.Second
-		s.source.fail.Store(true)
-		for range 600 { // ten minutes, and the waits
-			ctx, cancel := context.WithTimeout(s.Context(), 3*time.Second)
-			_, _ = s.nodes.Get(ctx)
-			cancel()
-			<-time.After(time.Second)
-		}
-		if n := s.source.lists.Load(); n > 701/35+1 {
-			s.Errorf("%d lists of 5 s each failed in less than twelve minutes", n)
-		}
-		s.source.fail.Store(false)
-		<-time.After(time.Minute)
-		s.get()
-	})
-}
-
-// TestCloseEndsAListThatNobodyWaitsFor: goleak holds the rest.
-func TestCloseEndsAListThatNobodyWaitsFor(t *testing.T) {
-	play(t, func(s *stage) {
-		s.source.wait = time.Hour
-		ctx, cancel := context.WithTimeout(s.Context(), time.Second)
-		defer cancel()
-		_, _ = s.nodes.Get(ctx)
-		begun := time.Now()
-		s.nodes.Close()
-		if d := time.Since(begun); d > time.Second {
-			s.Errorf("it took %v", d)
 		}
 	})
 }

@@ -1,8 +1,6 @@
 package metrics
 
 import (
-	"time"
-
 	"github.com/ironic-throttle/ironic-throttle/pkg/ironic"
 	"github.com/ironic-throttle/ironic-throttle/pkg/snapshot"
 )
@@ -40,13 +38,6 @@ func cacheRows() []row[[]cache] {
 		counters("snapshot_builds_total", "Lists that were read.", []string{"cache"}, func(all []cache, put put) {
 			for _, c := range all {
 				put(float64(c.Lists), c.name)
-			}
-		}),
-		gauges("snapshot_age_seconds", "Age of what is in the cache; absent while nothing is.", []string{"cache"}, func(all []cache, put put) {
-			for _, c := range all {
-				if c.Age > 0 { // a list that failed leaves nothing
-					put(c.Age.Round(time.Millisecond).Seconds(), c.name)
-				}
 			}
 		}),
 	}

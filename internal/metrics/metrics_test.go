@@ -41,7 +41,7 @@ func example(t *testing.T) Sources {
 		Caches: map[string]func() snapshot.Stats{
 			"status": func() snapshot.Stats { return snapshot.Stats{} },
 			"nodes": func() snapshot.Stats {
-				return snapshot.Stats{Hits: 1, Misses: 2, Errors: 3, Lists: 4, Age: 12345678 * time.Microsecond}
+				return snapshot.Stats{Hits: 1, Misses: 2, Errors: 3, Lists: 4}
 			},
 		},
 		Gateway: func() gateway.Stats {

@@ -11,7 +11,6 @@ import (
 	"net/url"
 	"regexp"
 	"strings"
-	"sync"
 	"sync/atomic"
 
 	"github.com/gophercloud/gophercloud/v2"
@@ -25,24 +24,20 @@ type Client struct {
 	auth    *auth
 	log     *slog.Logger
 	extras  bool
-	images  bool    // Node.Image is wanted
-	reading holding // the lists that are being read
+	fields  string       // that are asked for of each node
+	reading atomic.Int64 // bytes of the lists that are being read, side by side
 
-	version atomic.Pointer[Version] // nil: to be asked for
+	version atomic.Pointer[version] // nil: to be asked for
 	told    atomic.Int64            // minor version that the log last spoke of
 
-	mu    sync.Mutex // guards stats
-	stats Stats
+	list, node, newest, versions tally
 }
 
 // NewClient checks the Settings and reads credentials and certificates; an error names the variable or the file. It
-// sends nothing. Paths that are empty stay so: use Settings.WithDefaults for BMO's.
+// sends nothing.
 func NewClient(s Settings) (*Client, error) {
 	s.Log = cmp.Or(s.Log, slog.New(slog.DiscardHandler))
-	if s.ClientTimeout = cmp.Or(s.ClientTimeout, defaultClientTimeout); s.ClientTimeout < 0 {
-		return nil, fmt.Errorf("IRONIC_CLIENT_TIMEOUT: %v must be positive", s.ClientTimeout)
-	}
-	endpoint, inURL, err := s.endpoint()
+	base, inURL, err := s.endpoint()
 	if err != nil {
 		return nil, err
 	}
@@ -54,55 +49,35 @@ func NewClient(s Settings) (*Client, error) {
 	if err != nil {
 		return nil, err
 	}
-	service, err := noauth.NewBareMetalNoAuth(noauth.EndpointOpts{IronicEndpoint: endpoint})
+	service, err := noauth.NewBareMetalNoAuth(noauth.EndpointOpts{IronicEndpoint: base.String() + "/v1/"})
 	if err != nil {
 		return nil, fmt.Errorf("IRONIC_ENDPOINT: %w", err)
 	}
 	service.HTTPClient = http.Client{
-		Transport: bounded{next: network, page: maxPageBytes}, Timeout: s.ClientTimeout, CheckRedirect: stayThere,
+		Transport: bounded{network}, Timeout: cmp.Or(s.ClientTimeout, defaultClientTimeout), CheckRedirect: stayThere,
 	}
 	service.UserAgent.Prepend("ironic-throttle")
-	return &Client{service: *service, auth: secrets, log: s.Log, extras: s.CountExtras, images: s.Images}, nil
+	fields := "uuid,name,provision_state,target_provision_state,provision_updated_at,driver_internal_info,maintenance," +
+		"last_error,instance_uuid,boot_interface,reservation,fault,conductor_group"
+	if s.Images {
+		fields += ",instance_info"
+	}
+	return &Client{service: *service, auth: secrets, log: s.Log, extras: s.CountExtras, fields: fields}, nil
 }
 
-// stayThere follows redirects within the same Ironic only, and to its TLS port: the
-// lists of another server must not be taken for this one's.
+// stayThere follows a few redirects within the same Ironic, and to its TLS port: the lists of another server must not
+// be taken for this one's.
 func stayThere(req *http.Request, via []*http.Request) error {
-	from := via[0].URL
-	toTLS := from.Scheme == "http" && req.URL.Scheme == "https" && req.URL.Hostname() == from.Hostname()
-	if !toTLS && (req.URL.Host != from.Host || req.URL.Scheme != from.Scheme) {
-		return fmt.Errorf("it redirects to %s://%s", req.URL.Scheme, req.URL.Host)
-	}
-	if len(via) >= maxRedirects {
-		return fmt.Errorf("it redirects more than %d times", maxRedirects)
+	from, to := via[0].URL, req.URL
+	toTLS := from.Scheme == "http" && to.Scheme == "https" && to.Hostname() == from.Hostname()
+	if len(via) >= maxRedirects || !toTLS && (to.Host != from.Host || to.Scheme != from.Scheme) {
+		return fmt.Errorf("it redirects to %s://%s", to.Scheme, to.Host)
 	}
 	return nil
 }
 
 // Close lets go of idle connections. The client can still be used.
 func (c *Client) Close() { c.service.HTTPClient.CloseIdleConnections() }
-
-// Stats returns what was asked so far.
-func (c *Client) Stats() Stats {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.stats
-}
-
-func (c *Client) count(n *uint64) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	*n++
-}
-
-// Version returns the version in use, and false while none is agreed: before
-// the first request, and after a failure until the next.
-func (c *Client) Version() (Version, bool) {
-	if v := c.version.Load(); v != nil {
-		return *v, true
-	}
-	return Version{}, false
-}
 
 // Flow lists the provision states of which a poll reads the lists, in flow order, some of them twice: with those of
 // failed, service and hold states when it is to be a whole one. It asks Ironic only for its version, and only when none
@@ -126,25 +101,18 @@ func (c *Client) Node(ctx context.Context, key string) (Node, bool, error) {
 	}
 	var n Node
 	err = c.get(ctx, request{
-		tally: &c.stats.Node, version: v.String(), notFoundIsFine: true,
-		path: "nodes/" + url.PathEscape(key) + "?fields=" + v.fields(c.images),
+		tally: &c.node, version: v, path: "nodes/" + url.PathEscape(key) + "?fields=" + c.fields,
 	}, func(_ http.Header, body io.Reader) error {
 		n, err = decodeNode(body)
 		return err
 	})
-	if isStatus(err, http.StatusNotFound) || impossible(key, err) {
+	switch {
+	case err == nil:
+		return n, true, nil
+	case isStatus(err, http.StatusNotFound) || impossible(key, err):
 		return Node{}, false, nil
 	}
-	return n, err == nil, err
-}
-
-// Shown reads the whole document of a node, as Ironic gave it to another client, and returns what Node would.
-func (c *Client) Shown(document io.Reader) (Node, error) {
-	n, err := decodeNode(document)
-	if !c.images {
-		n.Image = ""
-	}
-	return n, err
+	return Node{}, false, err
 }
 
 // impossible reports whether Ironic refused key because no node can bear that name: one with a space, or a word of its
@@ -157,62 +125,45 @@ func impossible(key string, err error) bool {
 var uuidForm = regexp.MustCompile(`^[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$`)
 
 // negotiate returns the agreed version, and asks for it when there is none.
-func (c *Client) negotiate(ctx context.Context) (Version, error) {
-	if v, ok := c.Version(); ok {
+func (c *Client) negotiate(ctx context.Context) (*version, error) {
+	if v := c.version.Load(); v != nil {
 		return v, nil
 	}
-	var v Version
-	err := c.get(ctx, request{tally: &c.stats.Version}, func(h http.Header, _ io.Reader) error {
-		lowest, highest, err := offer(h)
-		if err != nil {
-			return err
-		}
-		if v, err = choose(lowest, highest, c.extras); err != nil {
-			return &RequestError{Cause: CauseVersion, What: "GET /v1", Err: err}
-		}
-		return nil
+	var v *version
+	err := c.get(ctx, request{tally: &c.versions}, func(h http.Header, _ io.Reader) (err error) {
+		v, err = choose(h, c.extras)
+		return err
 	})
 	if err != nil {
-		return Version{}, err
+		return nil, err
 	}
-	c.version.Store(&v)
-	c.tell(v)
+	c.version.Store(v)
+	if c.told.Swap(int64(v.minor)) != int64(v.minor) {
+		c.log.Info("ironic API version agreed", "version", v.name, "newest", v.maximum)
+	}
 	return v, nil
-}
-
-// tell logs a version once, and again only when it changes.
-func (c *Client) tell(v Version) {
-	if c.told.Swap(int64(v.Minor)) == int64(v.Minor) {
-		return
-	}
-	c.log.Info("ironic API version agreed", "version", v.String(), "offered", fmt.Sprintf("1.%d-1.%d", v.Min, v.Max))
-	if !v.ConductorGroups() {
-		c.log.Warn("this Ironic does not tell conductor groups (API below 1.46): all nodes are in one pool",
-			"version", v.String())
-	}
 }
 
 // request is one GET below /v1.
 type request struct {
-	tally          *Tally // of stats
-	version        string // microversion; "" sends none
-	path           string // below /v1/, escaped; "" is /v1 itself
-	notFoundIsFine bool   // a 404 is an answer
+	tally   *tally
+	version *version // nil sends none
+	path    string   // below /v1/, escaped; "" is /v1 itself
 }
 
 // get sends a request and hands the body of a 200 to read. When Ironic does not take our credentials they are read
 // again, and tried once more if they have changed.
 func (c *Client) get(ctx context.Context, r request, read func(http.Header, io.Reader) error) error {
-	used, err := c.auth.current(ctx)
+	used, err := c.auth.get(ctx, false)
 	if err != nil {
 		return &RequestError{Cause: CauseUnreachable, What: r.what(), Err: err}
 	}
 	failed := c.send(ctx, r, used, read)
 	if failed != nil && failed.Status == http.StatusUnauthorized {
-		if fresh, err := c.auth.reload(ctx); err != nil {
+		if fresh, err := c.auth.get(ctx, true); err != nil {
 			failed.Err = err
 		} else if fresh != used {
-			c.log.Info("ironic credentials read again", "directory", c.auth.dir)
+			c.log.Info("ironic credentials read again")
 			failed = c.send(ctx, r, fresh, read)
 		}
 	}
@@ -231,25 +182,30 @@ func (c *Client) send(
 	ctx context.Context, r request, as credentials, read func(http.Header, io.Reader) error,
 ) *RequestError {
 	service := c.service
-	service.Microversion = r.version
 	opts := &gophercloud.RequestOpts{KeepResponseBody: true, OkCodes: []int{http.StatusOK}}
+	if r.version != nil {
+		service.Microversion = r.version.name
+	}
 	if header := as.header(); header != "" {
 		opts.MoreHeaders = map[string]string{"Authorization": header}
 	}
-	c.count(&r.tally.Requests)
+	r.tally.requests.Add(1)
 	resp, err := service.Get(ctx, strings.TrimSuffix(service.ServiceURL(r.path), "/"), nil, opts)
 	if err != nil {
 		failed := requestError(r.what(), err)
 		failed.Fault = as.mask(failed.Fault)
-		if !r.notFoundIsFine || failed.Status != http.StatusNotFound {
-			c.count(&r.tally.Errors)
+		if r.tally != &c.node || failed.Status != http.StatusNotFound { // which is an answer
+			r.tally.errors.Add(1)
 		}
 		return failed
 	}
 	defer resp.Body.Close()
-	c.upgraded(r, resp.Header)
+	// Ironic may have been replaced between two requests: then it offers other versions by now.
+	if highest := resp.Header.Get(headerMaximum); r.version != nil && highest != "" && highest != r.version.maximum {
+		c.version.CompareAndSwap(r.version, nil)
+	}
 	if err := read(resp.Header, resp.Body); err != nil {
-		c.count(&r.tally.Errors)
+		r.tally.errors.Add(1)
 		return answerError(r.what(), err)
 	}
 	// What is left is white space or nothing; reading it frees the connection.
@@ -257,23 +213,10 @@ func (c *Client) send(
 	return nil
 }
 
-// upgraded drops the agreed version when an answer shows that Ironic offers others
-// by now: it may have been replaced between two requests.
-func (c *Client) upgraded(r request, h http.Header) {
-	highest, ok := minor(h.Get(headerMaximum))
-	if v, agreed := c.Version(); ok && agreed && r.version != "" && highest != v.Max {
-		c.version.Store(nil)
-	}
-}
-
 // what names a request in an error: without its fields, which are always the same and long.
 func (r request) what() string {
-	if r.path == "" {
-		return "GET /v1"
-	}
-	path, _, _ := strings.Cut(r.path, "?fields=")
-	path, _, _ = strings.Cut(path, "&fields=")
-	return "GET /v1/" + path
+	path, _, _ := strings.Cut(r.path, "fields=")
+	return strings.TrimRight("GET /v1/"+path, "/?&")
 }
 
 // isStatus reports whether err is an answer with that status.

@@ -37,53 +37,44 @@ func (c credentials) mask(text string) string {
 // auth holds the credentials in use. They are read again when Ironic no longer takes them, so that a rotated secret
 // needs no restart and a normal request no file. Safe for concurrent use.
 type auth struct {
-	dir  string // with the files; "" where there is none
-	read func(ctx context.Context) (credentials, error)
-	now  atomic.Pointer[credentials] // nil: each request reads its own
+	read   func(ctx context.Context) (credentials, error)
+	always bool // each request reads its own
+	now    atomic.Pointer[credentials]
 }
 
 // newAuth reads the credentials for the first time, unless Settings.Locate says them. inURL are those of the endpoint,
 // which count where the directory with the files is missing.
 func newAuth(s Settings, inURL credentials) (*auth, error) {
 	if s.Locate != nil {
-		return &auth{read: func(ctx context.Context) (credentials, error) {
+		return &auth{always: true, read: func(ctx context.Context) (credentials, error) {
 			access, err := s.Locate(ctx)
 			return credentials{user: access.User, password: access.Password}, err
 		}}, nil
 	}
-	a := &auth{}
-	if s.AuthRootDir != "" {
-		a.dir = filepath.Join(s.AuthRootDir, "ironic")
-	}
-	a.read = func(context.Context) (credentials, error) { return readCredentials(a.dir, inURL) }
-	first, err := a.read(context.Background())
-	a.now.Store(&first)
+	a := &auth{read: func(context.Context) (credentials, error) { return readCredentials(s.AuthRootDir, inURL) }}
+	_, err := a.get(context.Background(), true)
 	return a, err
 }
 
-// current returns those for a request; an error is Locate's.
-func (a *auth) current(ctx context.Context) (credentials, error) {
-	if now := a.now.Load(); now != nil {
+// get returns those for a request, read again if that is wanted; with an error the old ones stay.
+func (a *auth) get(ctx context.Context, again bool) (credentials, error) {
+	if now := a.now.Load(); now != nil && !again {
 		return *now, nil
 	}
-	return a.read(ctx)
-}
-
-// reload reads them again; with an error the old ones stay.
-func (a *auth) reload(ctx context.Context) (credentials, error) {
 	fresh, err := a.read(ctx)
-	if err == nil && a.now.Load() != nil {
+	if err == nil && !a.always {
 		a.now.Store(&fresh)
 	}
 	return fresh, err
 }
 
-// readCredentials reads dir/username and dir/password. The directory alone decides, as in BMO: when it is missing
-// there are those of the endpoint; when it is there, both files must be there and say something.
-func readCredentials(dir string, inURL credentials) (read credentials, err error) {
-	if dir == "" {
+// readCredentials reads username and password in root/ironic. That directory alone decides, as in BMO: when it is
+// missing there are those of the endpoint; when it is there, both files must be there and say something.
+func readCredentials(root string, inURL credentials) (read credentials, err error) {
+	if root == "" {
 		return inURL, nil
 	}
+	dir := filepath.Join(root, "ironic")
 	if _, err := os.Stat(dir); errors.Is(err, fs.ErrNotExist) {
 		return inURL, nil
 	} else if err != nil {

@@ -13,143 +13,129 @@ import (
 
 // page is what an answer to a list tells besides its nodes.
 type page struct {
-	rows    int  // as Ironic counts them, usable or not
-	skipped int  // rows without a uuid that could be used
-	more    bool // there was a next link
+	rows int
+	more bool // there was a next link
 }
 
 // decodePage reads a list of nodes as it comes, one row at a time. It tolerates whatever is not needed: unknown
 // fields, nulls, values of another type, texts of any length. What it does need are whole JSON and a list named nodes;
 // an answer without them is an error, because half a list must never be taken for a whole one.
-func decodePage(r io.Reader, take func(Node) error) (page, error) {
+func decodePage(r io.Reader, take func(Node) error) (p page, err error) {
 	in := newDocument(r)
-	if err := in.expect(json.Delim('{')); err != nil {
-		return page{}, err
-	}
-	var p page
 	found := false
+	in.expect(json.Delim('{'))
 	for in.more() {
-		name, err := in.token()
-		switch {
-		case err != nil:
-		case name == "nodes":
+		switch in.token() {
+		case "nodes":
 			found = true
-			err = p.decodeRows(in, take)
-		case name == "next":
+			in.expect(json.Delim('['))
+			for in.more() {
+				if n := in.node(); in.err == nil {
+					p.rows++
+					in.err = take(n)
+				}
+			}
+			in.expect(json.Delim(']'))
+		case "next":
 			var next any
-			err = in.value(&next)
+			in.value(&next)
 			text, _ := next.(string)
 			p.more = text != ""
 		default:
-			err = in.value(&struct{}{})
-		}
-		if err != nil {
-			return page{}, err
+			in.value(&struct{}{})
 		}
 	}
-	if err := in.expect(json.Delim('}')); err != nil {
-		return page{}, err
+	in.expect(json.Delim('}'))
+	if in.end(); in.err == nil && !found {
+		in.err = errors.New("no list named nodes")
 	}
-	if !found {
-		return page{}, errors.New("no list named nodes")
+	if in.err != nil {
+		return page{}, in.err
 	}
-	return p, in.end()
-}
-
-func (p *page) decodeRows(in *document, take func(Node) error) error {
-	if err := in.expect(json.Delim('[')); err != nil {
-		return err
-	}
-	for in.more() {
-		n, ok, err := in.node()
-		if err != nil {
-			return err
-		}
-		if p.rows++; !ok {
-			p.skipped++
-		} else if err := take(n); err != nil {
-			return err
-		}
-	}
-	return in.expect(json.Delim(']'))
+	return p, nil
 }
 
 // decodeNode reads a single node.
 func decodeNode(r io.Reader) (Node, error) {
 	in := newDocument(r)
-	n, ok, err := in.node()
-	if err == nil {
-		err = in.end()
-	}
-	switch {
-	case err != nil:
-		return Node{}, err
-	case !ok:
-		return Node{}, errors.New("a node without a uuid")
-	}
-	return n, nil
+	n := in.node()
+	in.end()
+	return n, in.err
 }
 
-// document is JSON that is read value by value. Each value is in memory as a whole, so it is bounded.
+// document is JSON that is read value by value. Each value is in memory as a whole, so it is bounded. After an error
+// nothing more is read.
 type document struct {
-	dec   *json.Decoder
-	meter *bound
+	dec  *json.Decoder
+	left *io.LimitedReader // of one value
+	err  error
+	row  nodeRow // one for all, which spares memory
 }
 
 func newDocument(r io.Reader) *document {
-	m := &bound{Reader: r, left: maxValueBytes, err: errLongValue}
-	return &document{dec: json.NewDecoder(m), meter: m}
+	left := &io.LimitedReader{R: r}
+	return &document{dec: json.NewDecoder(left), left: left}
+}
+
+// more reports whether a list or an object goes on.
+func (in *document) more() bool {
+	in.left.N = maxValueBytes
+	return in.err == nil && in.dec.More()
 }
 
 // token takes one token.
-func (in *document) token() (json.Token, error) {
-	in.meter.left = maxValueBytes
+func (in *document) token() json.Token {
+	if in.err != nil {
+		return nil
+	}
+	in.left.N = maxValueBytes
 	t, err := in.dec.Token()
-	return t, torn(err)
+	in.fail(err)
+	return t
 }
 
 // expect takes one delimiter.
-func (in *document) expect(want json.Delim) error {
-	if t, err := in.token(); err != nil || t == want {
-		return err
+func (in *document) expect(want json.Delim) {
+	if t := in.token(); in.err == nil && t != want {
+		in.err = fmt.Errorf("no %v where one must be", want)
 	}
-	return fmt.Errorf("no %v where one must be", want)
-}
-
-// more reports whether a list or an object goes on. An error it leaves to the next call.
-func (in *document) more() bool {
-	in.meter.left = maxValueBytes
-	return in.dec.More()
 }
 
 // value takes a value as far as it has the types of v.
-func (in *document) value(v any) error {
-	in.meter.left = maxValueBytes
-	err := in.dec.Decode(v)
-	if _, other := errors.AsType[*json.UnmarshalTypeError](err); other {
-		return nil
+func (in *document) value(v any) {
+	if in.err != nil {
+		return
 	}
-	return torn(err)
+	in.left.N = maxValueBytes
+	err := in.dec.Decode(v)
+	if _, other := errors.AsType[*json.UnmarshalTypeError](err); !other {
+		in.fail(err)
+	}
 }
 
 // end checks that nothing follows.
-func (in *document) end() error {
-	_, err := in.dec.Token()
-	switch {
-	case errors.Is(err, io.EOF):
-		return nil
-	case err == nil:
-		return errors.New("something follows the JSON")
+func (in *document) end() {
+	if in.err != nil {
+		return
 	}
-	return err
+	if _, err := in.dec.Token(); err == nil {
+		in.err = errors.New("something follows the JSON")
+	} else if !errors.Is(err, io.EOF) {
+		in.err = err
+	}
 }
 
-// torn names the error of an answer that stops too early by what it means.
-func torn(err error) error {
-	if errors.Is(err, io.EOF) {
-		return io.ErrUnexpectedEOF
+// fail keeps an error, and names that of an answer that stops too early by what it means.
+func (in *document) fail(err error) {
+	switch {
+	case err == nil:
+	case in.left.N <= 0:
+		in.err = fmt.Errorf("one value is longer than %d bytes", maxValueBytes)
+	case errors.Is(err, io.EOF):
+		in.err = io.ErrUnexpectedEOF
+	default:
+		in.err = err
 	}
-	return err
 }
 
 // nodeRow is a node as Ironic writes it. Of a value of another type nothing is kept.
@@ -177,14 +163,16 @@ type nodeRow struct {
 	} `json:"instance_info"`
 }
 
-// node takes a row and returns what the throttle keeps of it; false for a row that cannot be told from others.
-func (in *document) node() (Node, bool, error) {
-	var r nodeRow
-	if err := in.value(&r); err != nil || len(r.UUID) > maxKeyLen || strings.TrimSpace(r.UUID) == "" {
-		return Node{}, false, err
+// node takes a row and returns what the throttle keeps of it. A row that names no node is an error: somebody is there,
+// and we cannot tell who.
+func (in *document) node() Node {
+	in.row = nodeRow{}
+	in.value(&in.row)
+	r := &in.row
+	if in.err == nil && (len(r.UUID) > maxKeyLen || strings.TrimSpace(r.UUID) == "") {
+		in.err = errors.New("a row names no node")
 	}
-	image := cmp.Or(r.Instance.Hash, r.Instance.Checksum, r.Instance.Source)
-	return Node{
+	n := Node{
 		UUID: kept(r.UUID, maxKeyLen), Name: kept(r.Name, maxTextLen),
 		State: State(shared(r.State)), TargetState: State(shared(r.TargetState)),
 		ProvisionUpdatedAt: kept(r.UpdatedAt, maxTextLen),
@@ -193,8 +181,12 @@ func (in *document) node() (Node, bool, error) {
 		Locked:             r.Reservation != nil,
 		ConductorGroup:     shared(r.Group), BootInterface: shared(r.Boot),
 		Maintenance: r.Maintenance, Fault: shared(r.Fault), LastError: kept(r.LastError, maxErrorLen),
-		InstanceUUID: kept(r.InstanceUUID, maxTextLen), Image: withoutSecrets(kept(image, maxTextLen)),
-	}, true, nil
+		InstanceUUID: kept(r.InstanceUUID, maxTextLen),
+	}
+	if image := cmp.Or(r.Instance.Hash, r.Instance.Checksum, r.Instance.Source); image != "" {
+		n.Image = withoutSecrets(kept(image, maxTextLen))
+	}
+	return n
 }
 
 // kept is a text cut to at most limit bytes, with a blank for every character that cannot be printed: names, groups

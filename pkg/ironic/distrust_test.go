@@ -1,7 +1,6 @@
 package ironic
 
 import (
-	"errors"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -9,21 +8,6 @@ import (
 	"syscall"
 	"testing"
 )
-
-// What is no list is small; a server without end must not fill our memory.
-func TestSmallAnswersAreBounded(t *testing.T) {
-	w := newWire(row("a", Deploying))
-	long := `{"uuid": "a", "provision_state": "active", "x": "` + strings.Repeat("x", maxValueBytes) + `"}`
-	w.before = func(_ int, r *http.Request) (*http.Response, error) {
-		if r.URL.Path == "/v1" {
-			return nil, nil
-		}
-		return reply(200, long), nil
-	}
-	if _, _, err := client(t, w).Node(t.Context(), "a"); CauseOf(err) != CauseAnswer || !errors.Is(err, errLongValue) {
-		t.Errorf("got %v, want too long", err)
-	}
-}
 
 // Something on the way may answer with what we sent; our log is no place for it.
 func TestCredentialsAreNotRepeated(t *testing.T) {

@@ -1,7 +1,6 @@
 package ironic
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -52,18 +51,17 @@ type RequestError struct {
 
 // Error implements error.
 func (e *RequestError) Error() string {
-	var b strings.Builder
-	fmt.Fprintf(&b, "ironic: %s: %s", e.What, e.Cause)
+	text := fmt.Sprintf("ironic: %s: %s", e.What, e.Cause)
 	if e.Status != 0 {
-		fmt.Fprintf(&b, ": %d %s", e.Status, http.StatusText(e.Status))
+		text += fmt.Sprintf(": %d %s", e.Status, http.StatusText(e.Status))
 	}
 	if e.Fault != "" {
-		fmt.Fprintf(&b, ": %s", e.Fault)
+		text += ": " + e.Fault
 	}
 	if e.Err != nil { // net/http repeats what it cannot read
-		fmt.Fprintf(&b, ": %s", Line(e.Err.Error(), maxFaultLen))
+		text += ": " + Line(e.Err.Error(), maxFaultLen)
 	}
-	return b.String()
+	return text
 }
 
 // Unwrap returns Err.
@@ -78,16 +76,16 @@ func answerError(what string, err error) *RequestError {
 	if _, network := errors.AsType[net.Error](err); network || errors.Is(err, context.Canceled) {
 		cause = CauseUnreachable // the connection broke, or the time was over
 	}
+	if long, ok := errors.AsType[*http.MaxBytesError](err); ok {
+		err = fmt.Errorf("the answer is longer than %d bytes", long.Limit)
+	}
 	return &RequestError{Cause: cause, What: what, Err: err}
 }
 
 // requestError gives an error of gophercloud its class.
 func requestError(what string, err error) *RequestError {
 	if code, ok := errors.AsType[gophercloud.ErrUnexpectedResponseCode](err); ok {
-		return &RequestError{
-			Cause: causeOfStatus(code.Actual), What: what,
-			Status: code.Actual, Fault: fault(code.Body),
-		}
+		return &RequestError{Cause: causeOfStatus(code.Actual), What: what, Status: code.Actual, Fault: fault(code.Body)}
 	}
 	// The text of a url.Error repeats method and URL.
 	if ue, ok := errors.AsType[*url.Error](err); ok {
@@ -112,30 +110,23 @@ func causeOfStatus(status int) Cause {
 // (faultstring), the same for routing and versions (description), and http_basic's {"error":{"message":…}}. A body in
 // no such form explains nothing.
 func fault(body []byte) string {
-	var outer struct {
-		ErrorMessage any `json:"error_message"`
-		Error        any `json:"error"`
-	}
-	if json.Unmarshal(body, &outer) != nil {
-		return ""
-	}
-	return cmp.Or(explanation(outer.ErrorMessage), explanation(outer.Error))
+	var said map[string]any
+	_ = json.Unmarshal(body, &said)
+	return explanation(said)
 }
 
-// explanation reads one of the inner forms: an object, or a string which either is that object once more or is the
-// explanation itself.
 func explanation(said any) string {
-	if text, ok := said.(string); ok {
-		if !strings.HasPrefix(strings.TrimSpace(text), "{") {
-			return Line(text, maxFaultLen)
+	switch said := said.(type) {
+	case string:
+		if !strings.HasPrefix(strings.TrimSpace(said), "{") {
+			return Line(said, maxFaultLen)
 		}
-		_ = json.Unmarshal([]byte(text), &said)
-	}
-	inner, _ := said.(map[string]any)
-	for _, name := range []string{"faultstring", "description", "message", "title"} {
-		text, _ := inner[name].(string)
-		if text = Line(text, maxFaultLen); text != "" {
-			return text
+		return fault([]byte(said))
+	case map[string]any:
+		for _, name := range []string{"error_message", "error", "faultstring", "description", "message", "title"} {
+			if text := explanation(said[name]); text != "" {
+				return text
+			}
 		}
 	}
 	return ""

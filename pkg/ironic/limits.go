@@ -12,10 +12,9 @@ const (
 	maxHeaderBytes = 256 << 10 // all header lines of one answer
 	maxSecretBytes = 64 << 10  // a file with a user name or a password
 
-	// What the lists of one poll, or the list of all nodes, may hold together: twice the
-	// nodes of the largest site that we promise anything for. 100,000 nodes at work take 47 MB.
-	maxNodes     = 200_000
-	maxLookBytes = 64 << 20 // of Nodes with their texts
+	// What the lists of one poll, or the list of all nodes, may hold together, of Nodes with their texts: more than the
+	// largest site that we promise anything for. 100,000 nodes at work take 47 MB.
+	maxLookBytes = 64 << 20
 
 	maxKeyLen   = 255  // uuid; Ironic's columns end there
 	maxTextLen  = 1024 // name, interface, group, time: longer text is cut
@@ -27,7 +26,6 @@ const (
 	defaultClientTimeout = 30 * time.Second // BMO's IRONIC_CLIENT_TIMEOUT
 	defaultPollInterval  = 5 * time.Second
 	defaultPollTimeout   = 60 * time.Second
-	defaultMaxPause      = 10 * time.Second
 	minFetchTimeout      = 2 * time.Second
 	// defaultAtOnce lets a poll that stands behind a crowd of other requests take as long
 	// as its longest row of requests, and makes no crowd of its own.
@@ -37,7 +35,6 @@ const (
 	hurryPause    = 4   // and at least as many times as long as the poll before
 
 	dialTimeout      = 10 * time.Second
-	keepAlive        = 30 * time.Second
 	handshakeTimeout = 10 * time.Second
 	idleTimeout      = 90 * time.Second
 )

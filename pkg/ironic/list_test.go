@@ -33,78 +33,62 @@ func uuids(nodes []Node) []string {
 	return all
 }
 
-// Whoever follows Ironic's next link reads the second page without the filter,
-// and whoever uses gophercloud's pager never reads it.
-func TestListTurnsThePagesItselfAndKeepsTheFilter(t *testing.T) {
-	w := newWire(mixed(12)...)
-	w.maxLimit = 2
-	got, err := client(t, w).List(t.Context(), Deploying)
-	if err != nil {
-		t.Fatal(err)
-	}
-	want := []string{"u0000", "u0002", "u0004", "u0006", "u0008", "u0010"}
-	if diff := cmp.Diff(want, uuids(got)); diff != "" {
-		t.Errorf("nodes (-want +got):\n%s", diff)
-	}
-	wantRequests := []string{
-		"/v1",
-		"/v1/nodes?limit=1000&provision_state=deploying",
-		"/v1/nodes?limit=1000&marker=u0002&provision_state=deploying",
-		"/v1/nodes?limit=1000&marker=u0006&provision_state=deploying",
-		"/v1/nodes?limit=1000&marker=u0010&provision_state=deploying",
-	}
-	if diff := cmp.Diff(wantRequests, w.requests()); diff != "" {
-		t.Errorf("requests (-want +got):\n%s", diff)
-	}
-}
-
+// A page that is full is followed by another one also where no next link says so.
 func TestAFullPageWithoutNextGoesOnByMarker(t *testing.T) {
-	for _, tt := range []struct {
-		name         string
-		nodes, pages int
-	}{
-		{"short", 999, 1},
-		{"full", 1000, 2},
-		{"one more than a page", 1001, 2},
-	} {
-		t.Run(tt.name, func(t *testing.T) {
-			w := newWire()
-			w.noNext = true
-			for i := range tt.nodes {
-				w.nodes = append(w.nodes, row(fmt.Sprintf("u%04d", i), CleanWait))
-			}
-			c := client(t, w)
-			got, err := c.List(t.Context(), CleanWait)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if len(got) != tt.nodes || c.Stats().List.Requests != uint64(tt.pages) {
-				t.Errorf("%d nodes in %d pages, want %d in %d", len(got), c.Stats().List.Requests, tt.nodes, tt.pages)
-			}
-		})
+	for nodes, pages := range map[int]uint64{999: 1, 1000: 2, 1001: 2} {
+		w := newWire()
+		w.noNext = true
+		for i := range nodes {
+			w.nodes = append(w.nodes, row(fmt.Sprintf("u%04d", i), CleanWait))
+		}
+		c := client(t, w)
+		got, err := c.List(t.Context(), CleanWait)
+		if err != nil || len(got) != nodes || c.Stats().List.Requests != pages {
+			t.Errorf("%d of %d nodes in %d pages, want %d: %v", len(got), nodes, c.Stats().List.Requests, pages, err)
+		}
 	}
 }
 
-// The list is exact for any population and any max_limit, with next or where a page is really full.
-func TestListIsExact(t *testing.T) {
-	states := []State{Deploying, DeployWait, Active}
+// Lists are exact for any population and any max_limit. Whoever follows Ironic's next link reads the second page without
+// the filter, and whoever uses gophercloud's pager never reads it.
+func TestListsAreExact(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		w := newWire()
 		w.maxLimit = rapid.IntRange(1, 5).Draw(rt, "max_limit")
-		want := []string{}
+		waiting, all := []string{}, []Entry{}
 		for i := range rapid.IntRange(0, 12).Draw(rt, "nodes") {
-			state := rapid.SampledFrom(states).Draw(rt, "state")
-			w.nodes = append(w.nodes, row(fmt.Sprint("u", i), state))
-			if state == DeployWait {
-				want = append(want, fmt.Sprint("u", i))
+			n := row(fmt.Sprint("u", i), rapid.SampledFrom([]State{Deploying, DeployWait, Active}).Draw(rt, "state"))
+			e := Entry{UUID: fmt.Sprint("u", i), Name: fmt.Sprint("ns~u", i), State: State(n["provision_state"].(string))}
+			if rapid.Bool().Draw(rt, "grouped") {
+				n["boot_interface"], n["conductor_group"] = "ipxe", "rack1"
+				e.BootInterface, e.ConductorGroup = "ipxe", "rack1"
+			}
+			w.nodes, all = append(w.nodes, n), append(all, e)
+			if e.State == DeployWait {
+				waiting = append(waiting, e.UUID)
 			}
 		}
-		got, err := client(t, w).List(context.Background(), DeployWait)
+		c := client(t, w)
+		got, err := c.List(context.Background(), DeployWait)
+		if diff := cmp.Diff(waiting, uuids(got)); err != nil || diff != "" {
+			rt.Fatalf("%v (-want +got):\n%s", err, diff)
+		}
+		catalog, err := c.Catalog(context.Background())
 		if err != nil {
 			rt.Fatal(err)
 		}
-		if diff := cmp.Diff(want, uuids(got)); diff != "" {
-			rt.Fatalf("(-want +got):\n%s", diff)
+		shown := []Entry{}
+		for i := range catalog.Len() {
+			shown = append(shown, catalog.At(i))
+			if at, ok := catalog.Find(catalog.At(i).UUID); !ok || at != i {
+				rt.Fatalf("node %d is found at %d", i, at)
+			}
+		}
+		if diff := cmp.Diff(all, shown); diff != "" {
+			rt.Fatalf("all nodes (-want +got):\n%s", diff)
+		}
+		if p, learned := catalog.PageLimit(), len(all) >= w.maxLimit; learned && p != w.maxLimit || !learned && p != 0 {
+			rt.Fatalf("page limit %d learned from %d nodes at max_limit %d", p, len(all), w.maxLimit)
 		}
 	})
 }
@@ -167,13 +151,15 @@ func TestAnyBadPageFailsTheWholeList(t *testing.T) {
 		{"the same page again", func() (*http.Response, error) {
 			return reply(200, `{"nodes": [{"uuid": "u0000"}, {"uuid": "u0002"}], "next": "x"}`), nil
 		}, CauseAnswer},
-		{"a page of nothing usable", func() (*http.Response, error) { return reply(200, `{"nodes": [{}, 7], "next": "x"}`), nil }, CauseAnswer},
+		{"a row of nobody", func() (*http.Response, error) { return reply(200, `{"nodes": [{"uuid": "a"}, {}]}`), nil }, CauseAnswer},
+		{"a page that hides the rest", func() (*http.Response, error) { return reply(200, `{"nodes": [], "next": "x"}`), nil }, CauseAnswer},
+		{"its marker is gone", func() (*http.Response, error) { return capture(t, "37-marker-deleted-node"), nil }, CauseRefused},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			w := newWire(mixed(12)...)
 			w.maxLimit = 2
 			w.before = func(_ int, r *http.Request) (*http.Response, error) {
-				if r.URL.Query().Get("marker") == "u0002" {
+				if marker := r.URL.Query().Get("marker"); marker == "u0001" || marker == "u0002" {
 					return tt.page()
 				}
 				return nil, nil
@@ -189,58 +175,12 @@ func TestAnyBadPageFailsTheWholeList(t *testing.T) {
 			if !strings.Contains(err.Error(), "provision_state=deploying") || strings.Contains(err.Error(), "fields=") {
 				t.Errorf("the error must name the list and not its fields: %v", err)
 			}
-			if s := c.Stats(); s.List.Errors != 2 || s.Errors() != 2 {
+			if s := c.Stats(); s.List.Errors != 2 {
 				t.Errorf("stats %+v, want two errors in lists, as it is asked for twice", s)
 			}
-		})
-	}
-}
-
-// A row that names no node is somebody at work whom we cannot count; a page that
-// says that more follows, and has nothing, hides the rest.
-func TestListThatHidesSomebodyIsNone(t *testing.T) {
-	for _, body := range []string{
-		`{"nodes": [{"uuid": "a", "provision_state": "deploying"}, {"uuid": null}]}`,
-		`{"nodes": [{"uuid": 5, "provision_state": ["x"]}]}`,
-		`{"nodes": ["odd"]}`,
-		`{"nodes": [], "next": "http://ironic.test/v1/nodes?marker=a"}`,
-	} {
-		w := newWire()
-		w.before = func(_ int, r *http.Request) (*http.Response, error) {
-			if r.URL.Path == "/v1" {
-				return nil, nil
+			if all, err := c.Catalog(t.Context()); CauseOf(err) != tt.cause || all != nil {
+				t.Errorf("of all nodes: %v, %v", all, err)
 			}
-			return reply(200, body), nil
-		}
-		c := client(t, w)
-		if got, err := c.List(t.Context(), Deploying); CauseOf(err) != CauseAnswer || got != nil {
-			t.Errorf("%s: got %v, %v; want an unreadable answer", body, got, err)
-		}
-		if s := c.Stats(); s.List != (Tally{Requests: 2, Errors: 2}) {
-			t.Errorf("%s: stats %+v", body, s)
-		}
-	}
-}
-
-func TestListFoldsDuplicates(t *testing.T) {
-	pages := map[string]string{
-		"":  `{"nodes": [{"uuid": "a", "provision_state": "deploying"}, {"uuid": "b"}], "next": "x"}`,
-		"b": `{"nodes": [{"uuid": "a", "provision_state": "wait call-back"}, {"uuid": "c", "provision_state": 5}]}`,
-	}
-	w := newWire()
-	w.before = func(_ int, r *http.Request) (*http.Response, error) {
-		if r.URL.Path == "/v1" {
-			return nil, nil
-		}
-		return reply(200, pages[r.URL.Query().Get("marker")]), nil
-	}
-	c := client(t, w)
-	got, err := c.List(t.Context(), Deploying)
-	if err != nil {
-		t.Fatal(err)
-	}
-	want := []Node{{UUID: "a", State: DeployWait}, {UUID: "b", State: Deploying}, {UUID: "c", State: Deploying}}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("the later row must win (-want +got):\n%s", diff)
+		})
 	}
 }

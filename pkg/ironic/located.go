@@ -21,16 +21,22 @@ type Access struct {
 // say nothing then, so that they may change while requests are made. Without an answer nothing is sent, as if nobody
 // were there. Connections are tied to that answer: each request asks for its own credentials, and new ones are not for
 // whom an old connection leads to.
-func (d dialer) dialLocated(ctx context.Context, secure bool) (net.Conn, error) {
-	access, err := d.settings.Locate(ctx)
-	if err != nil {
-		return nil, err
+func (d dialer) dialLocated(secure bool) func(context.Context, string, string) (net.Conn, error) {
+	return func(ctx context.Context, network, _ string) (conn net.Conn, err error) {
+		access, err := d.settings.Locate(ctx)
+		if err != nil {
+			return nil, err
+		}
+		if secure || access.TLS {
+			conn, err = d.dialTLS(ctx, access.Address, access.CA)
+		} else {
+			conn, err = d.plain.DialContext(ctx, network, access.Address)
+		}
+		if err != nil {
+			return nil, err
+		}
+		return &tiedConn{Conn: conn, peer: access, locate: d.settings.Locate}, nil
 	}
-	conn, err := d.connect(ctx, access.Address, secure || access.TLS, access.CA)
-	if err != nil {
-		return nil, err
-	}
-	return &tiedConn{Conn: conn, peer: access, locate: d.settings.Locate}, nil
 }
 
 var errElsewhere = errors.New("ironic is elsewhere, or trusted otherwise, than when this connection was made")
@@ -46,16 +52,11 @@ type tiedConn struct {
 
 func (c *tiedConn) Write(p []byte) (int, error) {
 	now, err := c.locate(context.Background())
-	if err == nil && !now.samePeer(c.peer) {
+	if err == nil && (now.Address != c.peer.Address || now.TLS != c.peer.TLS || !now.CA.Equal(c.peer.CA)) {
 		err = errElsewhere
 	}
 	if err != nil {
 		return 0, err
 	}
 	return c.Conn.Write(p)
-}
-
-// samePeer reports whether a connection that was made for other is good for a.
-func (a Access) samePeer(other Access) bool {
-	return a.Address == other.Address && a.TLS == other.TLS && a.CA.Equal(other.CA)
 }

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// Node is a bare-metal node as far as the throttle reads it. Fields that an old Ironic does not have are empty.
+// Node is a bare-metal node as far as the throttle reads it.
 type Node struct {
 	UUID        string
 	Name        string // BMO: namespace~name
@@ -15,7 +15,7 @@ type Node struct {
 	ProvisionUpdatedAt string
 	AgentURL           bool   // driver_internal_info.agent_url is there and not blank
 	AgentHeartbeat     string // driver_internal_info.agent_last_heartbeat
-	Locked             bool   // a conductor holds the lock on the node (reservation); false where Ironic does not say
+	Locked             bool   // a conductor holds the lock on the node (reservation)
 	ConductorGroup     string
 	Image              string // what tells the image from others (instance_info); empty unless Settings.Images
 	BootInterface      string

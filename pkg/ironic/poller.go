@@ -24,11 +24,9 @@ type Source interface {
 type PollerOptions struct {
 	Interval time.Duration // the pause between two polls, 0 means 5 s
 	Timeout  time.Duration // bounds one poll with all its requests, 0 means 60 s
-	// MaxPause bounds the pause after failures, 0 means 10 s. It should be well below the age at which a view is
-	// stale: an outage must not last longer for us than for Ironic.
-	MaxPause time.Duration
-	AtOnce   int              // requests of one poll that are on their way at the same time, 0 means 4
-	Now      func() time.Time // nil means time.Now
+	AtOnce   int           // requests of one poll that are on their way at the same time, 0 means 4
+
+	Now func() time.Time // nil means time.Now
 	// Jitter returns a number in [0,1) that spreads the pauses by ±10 %; nil means no spread.
 	Jitter func() float64
 	Log    *slog.Logger // hears of changes, never of single polls; nil is silence
@@ -45,15 +43,11 @@ type Poller struct {
 
 // NewPoller makes a Poller; none of the options may be negative.
 func NewPoller(source Source, view View, opts PollerOptions) (*Poller, error) {
-	durations := map[string]time.Duration{"interval": opts.Interval, "timeout": opts.Timeout, "longest pause": opts.MaxPause}
-	for name, d := range durations {
-		if d < 0 {
-			return nil, fmt.Errorf("%s: %v must be positive", name, d)
-		}
+	if opts.Interval < 0 || opts.Timeout < 0 {
+		return nil, fmt.Errorf("interval: %v, timeout: %v: both must be positive", opts.Interval, opts.Timeout)
 	}
 	opts.Interval = cmp.Or(opts.Interval, defaultPollInterval)
 	opts.Timeout = cmp.Or(opts.Timeout, defaultPollTimeout)
-	opts.MaxPause = cmp.Or(opts.MaxPause, defaultMaxPause)
 	opts.AtOnce = cmp.Or(opts.AtOnce, defaultAtOnce)
 	opts.Log = cmp.Or(opts.Log, slog.New(slog.DiscardHandler))
 	if opts.Now == nil {

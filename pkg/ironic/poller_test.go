@@ -309,11 +309,3 @@ func TestSlowFetchesDoNotAgeAPoll(t *testing.T) {
 }
 
 var _ Source = (*Client)(nil)
-
-// down is a Source that fails as it is told.
-type down struct{ err func() error }
-
-func (d down) Newest(context.Context) ([]Node, bool, error)     { return nil, true, d.err() }
-func (d down) Flow(context.Context, bool) ([]State, error)      { return nil, d.err() }
-func (d down) List(context.Context, State) ([]Node, error)      { return nil, d.err() }
-func (d down) Node(context.Context, string) (Node, bool, error) { return Node{}, false, d.err() }

@@ -1,8 +1,11 @@
 package ironic
 
 import (
+	"cmp"
 	"context"
 	"slices"
+	"sync"
+	"sync/atomic"
 
 	"golang.org/x/sync/errgroup"
 )
@@ -14,7 +17,7 @@ import (
 func (p *Poller) readLists(ctx context.Context, page []Node, flow []State) ([]Node, error) {
 	rows := rowsOf(flow)
 	shown := make([][]Node, len(rows))
-	held := alone()
+	var held atomic.Int64
 	reads, ctx := errgroup.WithContext(ctx)
 	reads.SetLimit(p.opts.AtOnce)
 	for i, row := range rows {
@@ -24,7 +27,7 @@ func (p *Poller) readLists(ctx context.Context, page []Node, flow []State) ([]No
 				if err != nil {
 					return err
 				}
-				if err := held.add(nodes...); err != nil {
+				if err := hold(&held, nodes...); err != nil {
 					return answerError("the lists of all busy nodes", err)
 				}
 				shown[i] = append(shown[i], nodes...)
@@ -35,17 +38,14 @@ func (p *Poller) readLists(ctx context.Context, page []Node, flow []State) ([]No
 	if err := reads.Wait(); err != nil {
 		return nil, err
 	}
-	nodes, at := page, make(map[string]int) // uuid → index in nodes
-	for i, n := range page {
-		at[n.UUID] = i
-	}
-	for _, n := range slices.Concat(shown...) {
-		i, known := at[n.UUID]
-		if known {
+	var nodes []Node
+	at := make(map[string]int) // uuid → index in nodes
+	for _, n := range append(page, slices.Concat(shown...)...) {
+		if i, known := at[n.UUID]; known {
 			nodes[i] = n
-		} else {
-			at[n.UUID], nodes = len(nodes), append(nodes, n)
+			continue
 		}
+		at[n.UUID], nodes = len(nodes), append(nodes, n)
 	}
 	return nodes, nil
 }
@@ -73,28 +73,24 @@ func rowsOf(flow []State) (rows [][]State) {
 func (p *Poller) fetch(ctx context.Context, keys []string) []NodeObservation {
 	ctx, cancel := context.WithTimeout(ctx, max(p.opts.Interval, minFetchTimeout))
 	defer cancel()
-	observed := make([]NodeObservation, len(keys))
-	for i, key := range keys {
-		observed[i] = NodeObservation{Key: key, Mark: p.view.Begin(p.opts.Now())}
-	}
-	failed := make([]error, len(keys))
+	var mu sync.Mutex // guards answered
+	var answered []NodeObservation
 	var reads errgroup.Group
 	reads.SetLimit(p.opts.AtOnce)
-	for i := range observed {
-		reads.Go(func() error {
-			o := &observed[i]
-			o.Node, o.Found, failed[i] = p.source.Node(ctx, o.Key)
+	for _, key := range keys {
+		o := NodeObservation{Key: key, Mark: p.view.Begin(p.opts.Now())}
+		reads.Go(func() (err error) {
+			if o.Node, o.Found, err = p.source.Node(ctx, key); err != nil {
+				p.opts.Log.Debug("a node could not be fetched", "node", key, "error", err)
+				return nil
+			}
+			mu.Lock()
+			defer mu.Unlock()
+			answered = append(answered, o)
 			return nil
 		})
 	}
 	_ = reads.Wait() // none fails it
-	answered := observed[:0]
-	for i, o := range observed {
-		if failed[i] == nil {
-			answered = append(answered, o)
-			continue
-		}
-		p.opts.Log.Debug("a node could not be fetched", "node", keys[i], "error", failed[i])
-	}
+	slices.SortFunc(answered, func(a, b NodeObservation) int { return cmp.Compare(a.Mark.Seq, b.Mark.Seq) })
 	return answered
 }

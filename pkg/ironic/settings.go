@@ -1,8 +1,8 @@
 package ironic
 
 import (
-	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"net/http"
@@ -13,14 +13,12 @@ import (
 
 // Where BMO reads files unless another path is set.
 const (
-	DefaultAuthRootDir          = "/opt/metal3/auth"
-	DefaultCACertFile           = "/opt/metal3/certs/ca/tls.crt"
-	DefaultClientCertFile       = "/opt/metal3/certs/client/tls.crt"
-	DefaultClientPrivateKeyFile = "/opt/metal3/certs/client/tls.key"
+	DefaultAuthRootDir = "/opt/metal3/auth"
+	DefaultCACertFile  = "/opt/metal3/certs/ca/tls.crt"
 )
 
 // Settings say where Ironic is and how to reach it: the values of BMO's own variables, named beside each field, and
-// read as BMO reads them. A file that does not exist is a file that was not set; see WithDefaults for the paths.
+// read as BMO reads them. A file that does not exist is a file that was not set.
 type Settings struct {
 	Endpoint string // IRONIC_ENDPOINT: a URL, with or without /v1, and possibly with user:password in it; required
 
@@ -46,55 +44,38 @@ type Settings struct {
 	Log       *slog.Logger      // gets the few lines that the client has to say; nil is silence
 }
 
-// WithDefaults returns s with BMO's defaults in each field that is empty.
-func (s Settings) WithDefaults() Settings {
-	s.AuthRootDir = cmp.Or(s.AuthRootDir, DefaultAuthRootDir)
-	s.CACertFile = cmp.Or(s.CACertFile, DefaultCACertFile)
-	s.ClientCertFile = cmp.Or(s.ClientCertFile, DefaultClientCertFile)
-	s.ClientPrivateKeyFile = cmp.Or(s.ClientPrivateKeyFile, DefaultClientPrivateKeyFile)
-	s.ClientTimeout = cmp.Or(s.ClientTimeout, defaultClientTimeout)
-	s.Log = cmp.Or(s.Log, slog.New(slog.DiscardHandler))
-	return s
-}
-
 // Base is Ironic's URL without /v1, without a slash at its end, and without credentials.
 func (s Settings) Base() (*url.URL, error) {
-	text, _, err := s.endpoint()
-	if err != nil {
-		return nil, err
-	}
-	return url.Parse(strings.TrimSuffix(text, "/v1/"))
+	base, _, err := s.endpoint()
+	return base, err
 }
 
-// endpoint parses the Endpoint into the URL of the API, which ends with /v1/
-// and has no user, and the credentials that stood in it.
-func (s Settings) endpoint() (string, credentials, error) {
-	var none credentials
+// endpoint is Base and the credentials that stood in the Endpoint.
+func (s Settings) endpoint() (base *url.URL, inURL credentials, err error) {
 	if s.Endpoint == "" {
-		return "", none, fmt.Errorf("IRONIC_ENDPOINT: is not set")
+		return nil, inURL, errors.New("IRONIC_ENDPOINT: is not set")
 	}
 	u, err := url.Parse(s.Endpoint)
-	if err != nil {
-		// The error of the parser quotes the URL, and so a password.
-		return "", none, fmt.Errorf("IRONIC_ENDPOINT: is not a URL")
+	if err != nil { // which quotes the URL, and so a password
+		return nil, inURL, errors.New("IRONIC_ENDPOINT: is not a URL")
 	}
+	inURL.user = u.User.Username()
+	inURL.password, _ = u.User.Password()
+	rule := ""
 	switch {
 	case u.Scheme != "http" && u.Scheme != "https":
-		return "", none, fmt.Errorf("IRONIC_ENDPOINT: %q must begin with http:// or https://", u.Redacted())
+		rule = "must begin with http:// or https://"
 	case u.Host == "":
-		return "", none, fmt.Errorf("IRONIC_ENDPOINT: %q names no host", u.Redacted())
+		rule = "names no host"
 	case u.RawQuery != "" || u.Fragment != "":
-		return "", none, fmt.Errorf("IRONIC_ENDPOINT: %q must have neither query nor fragment", u.Redacted())
+		rule = "must have neither query nor fragment"
+	case u.User != nil && (inURL.user == "" || inURL.password == ""):
+		rule = "must have both user and password, or none"
 	}
-	var inURL credentials
-	if u.User != nil {
-		password, ok := u.User.Password()
-		if !ok || password == "" || u.User.Username() == "" {
-			return "", none, fmt.Errorf("IRONIC_ENDPOINT: %q must have both user and password, or none", u.Redacted())
-		}
-		inURL = credentials{user: u.User.Username(), password: password}
+	if rule != "" {
+		return nil, inURL, fmt.Errorf("IRONIC_ENDPOINT: %q %s", u.Redacted(), rule)
 	}
-	path := strings.TrimRight(u.EscapedPath(), "/")
-	path = strings.TrimSuffix(path, "/v1")
-	return u.Scheme + "://" + u.Host + strings.TrimRight(path, "/") + "/v1/", inURL, nil
+	path := strings.TrimSuffix(strings.TrimRight(u.EscapedPath(), "/"), "/v1")
+	base, err = url.Parse(u.Scheme + "://" + u.Host + strings.TrimRight(path, "/"))
+	return base, inURL, err
 }

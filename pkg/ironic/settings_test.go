@@ -5,27 +5,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
-
-	"github.com/google/go-cmp/cmp"
-	"github.com/google/go-cmp/cmp/cmpopts"
 )
-
-func TestDefaultsAreBMOs(t *testing.T) {
-	got := Settings{}.WithDefaults()
-	want := Settings{
-		AuthRootDir: "/opt/metal3/auth", CACertFile: "/opt/metal3/certs/ca/tls.crt",
-		ClientCertFile: "/opt/metal3/certs/client/tls.crt", ClientPrivateKeyFile: "/opt/metal3/certs/client/tls.key",
-		ClientTimeout: 30 * time.Second,
-	}
-	if diff := cmp.Diff(want, got, cmpopts.IgnoreFields(Settings{}, "Log")); diff != "" {
-		t.Errorf("(-want +got):\n%s", diff)
-	}
-	own := Settings{AuthRootDir: "a", CACertFile: "b", ClientCertFile: "c", ClientPrivateKeyFile: "d", ClientTimeout: 1, Log: got.Log}
-	if diff := cmp.Diff(own, own.WithDefaults(), cmpopts.IgnoreFields(Settings{}, "Log")); diff != "" {
-		t.Errorf("defaults must not replace what is set (-want +got):\n%s", diff)
-	}
-}
 
 func TestEndpoint(t *testing.T) {
 	for in, want := range map[string]string{
@@ -119,12 +99,5 @@ func TestCredentials(t *testing.T) {
 				}
 			}
 		})
-	}
-}
-
-func TestClientTimeoutMustBePositive(t *testing.T) {
-	_, err := NewClient(Settings{Endpoint: "http://h", ClientTimeout: -time.Second, Transport: newWire()})
-	if err == nil || err.Error() != "IRONIC_CLIENT_TIMEOUT: -1s must be positive" {
-		t.Errorf("got %v", err)
 	}
 }

@@ -60,8 +60,8 @@ const (
 	failed                 // where Ironic leaves a node whose work failed; adoption and verification are no such work
 )
 
-// works are the states of work. since is the API version 1.n that first knows a state; asking an older one for it is a
-// 400.
+// works are the states of work. since is the API version 1.n that first knows a state, where not all do; asking an older one
+// for it is a 400.
 var works = map[State]struct {
 	work  Work
 	part  part
@@ -71,12 +71,12 @@ var works = map[State]struct {
 	Cleaning:       {WorkClean, busy, 0},
 	CleanWait:      {WorkClean, busy, 0},
 	Inspecting:     {WorkInspect, busy, 0},
-	InspectWait:    {WorkInspect, busy, minorInspectWait},
+	InspectWait:    {WorkInspect, busy, 0},
 	Deploying:      {WorkDeploy, busy, 0},
 	DeployWait:     {WorkDeploy, busy, 0},
-	Rescuing:       {WorkRescue, busy, minorRescue},
-	RescueWait:     {WorkRescue, busy, minorRescue},
-	Unrescuing:     {WorkUnrescue, busy, minorRescue},
+	Rescuing:       {WorkRescue, busy, 0},
+	RescueWait:     {WorkRescue, busy, 0},
+	Unrescuing:     {WorkUnrescue, busy, 0},
 	Servicing:      {WorkService, extra, minorService},
 	ServiceWait:    {WorkService, extra, minorService},
 	ServiceHold:    {WorkService, extra, minorService},
@@ -85,8 +85,8 @@ var works = map[State]struct {
 	InspectFailed:  {WorkInspect, failed, 0},
 	CleanFailed:    {WorkClean, failed, 0},
 	DeployFailed:   {WorkDeploy, failed, 0},
-	RescueFailed:   {WorkRescue, failed, minorRescue},
-	UnrescueFailed: {WorkUnrescue, failed, minorRescue},
+	RescueFailed:   {WorkRescue, failed, 0},
+	UnrescueFailed: {WorkUnrescue, failed, 0},
 	ServiceFailed:  {WorkService, failed, minorService},
 	Error:          {WorkDelete, failed, 0},
 }
@@ -127,13 +127,5 @@ func PollOrder(extras, whole bool) []State {
 	return order
 }
 
-// ExtraStates lists the service and hold states with the lowest API minor version (1.x) that knows them.
-func ExtraStates() map[State]int {
-	since := map[State]int{}
-	for s, w := range works {
-		if w.part == extra {
-			since[s] = w.since
-		}
-	}
-	return since
-}
+// Since is the lowest API minor version (1.x) that knows s; 0: every Ironic does.
+func (s State) Since() int { return works[s].since }

@@ -1,5 +1,7 @@
 package ironic
 
+import "sync/atomic"
+
 // Tally counts requests of one kind.
 type Tally struct {
 	Requests uint64
@@ -20,7 +22,11 @@ func (s Stats) Requests() uint64 {
 	return s.List.Requests + s.Node.Requests + s.Newest.Requests + s.Version.Requests
 }
 
-// Errors is the sum over all kinds.
-func (s Stats) Errors() uint64 {
-	return s.List.Errors + s.Node.Errors + s.Newest.Errors + s.Version.Errors
+type tally struct{ requests, errors atomic.Uint64 }
+
+func (t *tally) read() Tally { return Tally{Requests: t.requests.Load(), Errors: t.errors.Load()} }
+
+// Stats returns what was asked so far.
+func (c *Client) Stats() Stats {
+	return Stats{List: c.list.read(), Node: c.node.read(), Newest: c.newest.read(), Version: c.versions.read()}
 }

@@ -1,6 +1,7 @@
 package ironic
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"crypto/x509"
@@ -24,11 +25,13 @@ func NewTransport(s Settings) (http.RoundTripper, error) {
 	if err != nil {
 		return nil, err
 	}
-	d := dialer{settings: s, conf: conf, plain: net.Dialer{Timeout: dialTimeout, KeepAlive: keepAlive}}
+	d := dialer{settings: s, conf: conf, plain: net.Dialer{Timeout: dialTimeout}}
 	t := &http.Transport{
-		Proxy:                  http.ProxyFromEnvironment,
-		DialContext:            func(ctx context.Context, _, to string) (net.Conn, error) { return d.dial(ctx, to, false) },
-		DialTLSContext:         func(ctx context.Context, _, to string) (net.Conn, error) { return d.dial(ctx, to, true) },
+		Proxy:       http.ProxyFromEnvironment,
+		DialContext: d.plain.DialContext,
+		DialTLSContext: func(ctx context.Context, _, address string) (net.Conn, error) {
+			return d.dialTLS(ctx, address, nil)
+		},
 		TLSClientConfig:        conf,
 		TLSHandshakeTimeout:    handshakeTimeout,
 		IdleConnTimeout:        idleTimeout,
@@ -37,6 +40,7 @@ func NewTransport(s Settings) (http.RoundTripper, error) {
 	}
 	if s.Locate != nil {
 		t.Proxy = nil // there is none on the way to a Service
+		t.DialContext, t.DialTLSContext = d.dialLocated(false), d.dialLocated(true)
 	}
 	return t, nil
 }
@@ -48,19 +52,9 @@ type dialer struct {
 	plain    net.Dialer
 }
 
-func (d dialer) dial(ctx context.Context, address string, secure bool) (net.Conn, error) {
-	if d.settings.Locate != nil {
-		return d.dialLocated(ctx, secure)
-	}
-	return d.connect(ctx, address, secure, nil)
-}
-
-// connect trusts ca; where that is nil, it reads the CA file for each connection, so that a renewed authority needs no
+// dialTLS trusts ca; where that is nil, it reads the CA file for each connection, so that a renewed authority needs no
 // restart. Connections are kept, so that is rare.
-func (d dialer) connect(ctx context.Context, address string, secure bool, ca *x509.CertPool) (_ net.Conn, err error) {
-	if !secure {
-		return d.plain.DialContext(ctx, "tcp", address)
-	}
+func (d dialer) dialTLS(ctx context.Context, address string, ca *x509.CertPool) (_ net.Conn, err error) {
 	conf := d.conf.Clone()
 	if conf.RootCAs = ca; ca == nil {
 		if conf.RootCAs, err = authorities(d.settings); err != nil {
@@ -89,11 +83,13 @@ func tlsConfig(s Settings) (*tls.Config, error) {
 
 // authorities reads whom we trust to sign Ironic's certificate; nil means the system's, because there is no CA file.
 func authorities(s Settings) (*x509.CertPool, error) {
-	ca, err := present("IRONIC_CACERT_FILE", s.CACertFile)
-	if err != nil || !ca {
-		return nil, err
+	if s.CACertFile == "" {
+		return nil, nil
 	}
 	pem, err := plainfile.Read(s.CACertFile, plainfile.PEM)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
 	if err != nil {
 		return nil, fmt.Errorf("IRONIC_CACERT_FILE: %w", err)
 	}
@@ -106,48 +102,23 @@ func authorities(s Settings) (*x509.CertPool, error) {
 
 // clientCertificate puts our certificate into conf, when there is one.
 func clientCertificate(conf *tls.Config, s Settings) error {
-	cert, err := present("IRONIC_CLIENT_CERT_FILE", s.ClientCertFile)
-	if err != nil {
-		return err
-	}
-	key, err := present("IRONIC_CLIENT_PRIVATE_KEY_FILE", s.ClientPrivateKeyFile)
-	if err != nil {
-		return err
-	}
-	switch {
-	case !cert && !key:
+	_, certErr := os.Stat(s.ClientCertFile)
+	_, keyErr := os.Stat(s.ClientPrivateKeyFile)
+	if errors.Is(certErr, fs.ErrNotExist) && errors.Is(keyErr, fs.ErrNotExist) {
 		return nil
-	case !key:
-		return fmt.Errorf(
-			"IRONIC_CLIENT_PRIVATE_KEY_FILE: %q is missing, but the certificate %s is there: both or none are needed",
-			s.ClientPrivateKeyFile, s.ClientCertFile)
-	case !cert:
-		return fmt.Errorf("IRONIC_CLIENT_CERT_FILE: %q is missing, but the key %s is there: both or none are needed",
-			s.ClientCertFile, s.ClientPrivateKeyFile)
+	}
+	if err := cmp.Or(certErr, keyErr); err != nil {
+		return fmt.Errorf("IRONIC_CLIENT_CERT_FILE %q and IRONIC_CLIENT_PRIVATE_KEY_FILE %q: both or none are needed: %w",
+			s.ClientCertFile, s.ClientPrivateKeyFile, err)
 	}
 	load := func(*tls.CertificateRequestInfo) (*tls.Certificate, error) {
 		pair, err := plainfile.KeyPair(s.ClientCertFile, s.ClientPrivateKeyFile)
 		if err != nil {
-			return nil, fmt.Errorf("client certificate %s with key %s: %w", s.ClientCertFile, s.ClientPrivateKeyFile, err)
+			return nil, fmt.Errorf("IRONIC_CLIENT_CERT_FILE %s, IRONIC_CLIENT_PRIVATE_KEY_FILE %s: %w", s.ClientCertFile, s.ClientPrivateKeyFile, err)
 		}
 		return &pair, nil
 	}
-	if _, err := load(nil); err != nil {
-		return fmt.Errorf("IRONIC_CLIENT_CERT_FILE: %w", err)
-	}
-	conf.GetClientCertificate = load
-	return nil
-}
-
-// present reports whether a file is set and there.
-func present(variable, name string) (bool, error) {
-	if name == "" {
-		return false, nil
-	}
-	if _, err := os.Stat(name); errors.Is(err, fs.ErrNotExist) {
-		return false, nil
-	} else if err != nil {
-		return false, fmt.Errorf("%s: %w", variable, err)
-	}
-	return true, nil
+	conf.GetClientCertificate = load // at each handshake, so that it can be renewed
+	_, err := load(nil)
+	return err
 }

@@ -10,82 +10,46 @@ import (
 
 // The API versions that matter, as the n of 1.n (docs/dev/reference/ironic.md).
 const (
-	minorNeeded        = 10 // fields, the filter by state, and ~ in names
-	minorBootInterface = 31
-	minorRescue        = 38
-	minorInspectWait   = 39 // below, Ironic itself says inspecting
-	minorFault         = 42
-	minorConductorGrp  = 46
-	minorWanted        = 61
-	minorChildren      = 83 // from here on lists leave out nodes with a parent unless asked not to
-	minorHolds         = 85
-	minorService       = 87
+	minorNeeded   = 61 // all fields of a Node, and nearly all states; every supported Ironic has it
+	minorChildren = 83 // from here on lists leave out nodes with a parent unless asked not to
+	minorHolds    = 85
+	minorService  = 87
 )
 
-// Version is what was agreed with Ironic: API 1.Minor, out of what it offers.
-type Version struct {
-	Minor    int
-	Min, Max int // the offer: 1.Min to 1.Max
+// version is what was agreed with Ironic: API 1.minor, out of what it offers.
+type version struct {
+	minor   int
+	name    string // as Ironic writes it, e.g. 1.61
+	highest int    // that it offers: 1.highest
+	maximum string // the same as Ironic wrote it
 }
 
-// String returns the version as Ironic writes it, e.g. 1.61.
-func (v Version) String() string { return "1." + strconv.Itoa(v.Minor) }
-
-// ConductorGroups reports whether nodes carry their conductor group. Without,
-// all of them appear to be members of the default one.
-func (v Version) ConductorGroups() bool { return v.Minor >= minorConductorGrp }
-
-// children is the part of a query by which a list shows nodes with a parent too.
-func (v Version) children() string {
-	if v.Minor < minorChildren {
-		return ""
+// choose agrees on the version: as new as is of use, and no newer. h is of an answer of Ironic.
+func choose(h http.Header, extras bool) (*version, error) {
+	minimum, maximum := h.Get(headerMinimum), h.Get(headerMaximum)
+	lowest, okMin := minorOf(minimum)
+	highest, okMax := minorOf(maximum)
+	if !okMin || !okMax {
+		return nil, fmt.Errorf("it does not tell its versions: minimum %q, maximum %q, each must be 1.n", minimum, maximum)
 	}
-	return "&include_children=True"
-}
-
-// choose agrees on the version: as new as is of use, and no newer.
-func choose(lowest, highest int, extras bool) (Version, error) {
-	want := minorWanted
+	if highest < minorNeeded || lowest > highest {
+		err := fmt.Errorf("it offers API 1.%d to 1.%d, at least 1.%d is needed", lowest, highest, minorNeeded)
+		return nil, &RequestError{Cause: CauseVersion, What: "GET /v1", Err: err}
+	}
+	minor := minorNeeded
 	if highest >= minorChildren {
-		want = minorChildren
+		minor = minorChildren
 	}
 	if extras && highest >= minorHolds {
-		want = min(highest, minorService)
+		minor = min(highest, minorService)
 	}
-	v := Version{Minor: max(min(want, highest), lowest), Min: lowest, Max: highest}
-	if highest < minorNeeded || lowest > highest {
-		return Version{}, fmt.Errorf("it offers API 1.%d to 1.%d, at least 1.%d is needed", lowest, highest, minorNeeded)
-	}
-	return v, nil
-}
-
-// fieldSince says which fields came with later versions. Asking an older one for them is a 406 or a 400.
-var fieldSince = map[string]int{
-	"boot_interface": minorBootInterface, "reservation": minorInspectWait, "fault": minorFault,
-	"conductor_group": minorConductorGrp,
-}
-
-// known lists those of the fields that this version knows.
-func (v Version) known(fields ...string) string {
-	return strings.Join(slices.DeleteFunc(fields, func(field string) bool { return v.Minor < fieldSince[field] }), ",")
-}
-
-// fields lists what we ask of each node: what Node holds.
-func (v Version) fields(images bool) string {
-	fields := []string{
-		"uuid", "name", "provision_state", "target_provision_state", "provision_updated_at",
-		"driver_internal_info", "maintenance", "last_error", "instance_uuid",
-		"boot_interface", "reservation", "fault", "conductor_group",
-	}
-	if images {
-		fields = append(fields, "instance_info")
-	}
-	return v.known(fields...)
+	minor = max(minor, lowest)
+	return &version{minor: minor, name: "1." + strconv.Itoa(minor), highest: highest, maximum: maximum}, nil
 }
 
 // flow is PollOrder without the states that this Ironic does not know, whatever version we speak.
-func (v Version) flow(extras, whole bool) []State {
-	return slices.DeleteFunc(PollOrder(extras, whole), func(s State) bool { return v.Max < works[s].since })
+func (v *version) flow(extras, whole bool) []State {
+	return slices.DeleteFunc(PollOrder(extras, whole), func(s State) bool { return v.highest < s.Since() })
 }
 
 // The headers in which each answer of Ironic tells its versions.
@@ -94,20 +58,9 @@ const (
 	headerMaximum = "X-Openstack-Ironic-Api-Maximum-Version"
 )
 
-// offer reads which versions Ironic speaks.
-func offer(h http.Header) (lowest, highest int, err error) {
-	minimum, maximum := h.Get(headerMinimum), h.Get(headerMaximum)
-	lowest, okMin := minor(minimum)
-	highest, okMax := minor(maximum)
-	if !okMin || !okMax {
-		return 0, 0, fmt.Errorf("it does not tell its versions: minimum %q, maximum %q, each must be 1.n", minimum, maximum)
-	}
-	return lowest, highest, nil
-}
-
-// minor returns the n of 1.n.
-func minor(version string) (int, bool) {
+// minorOf returns the n of 1.n.
+func minorOf(version string) (int, bool) {
 	digits, ok := strings.CutPrefix(strings.TrimSpace(version), "1.")
-	n, err := strconv.Atoi(digits)
-	return n, ok && err == nil && n >= 0 && digits[0] != '+'
+	n, err := strconv.ParseUint(digits, 10, 31)
+	return int(n), ok && err == nil
 }

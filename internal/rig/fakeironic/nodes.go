@@ -144,11 +144,8 @@ func (c *call) checkFilters(args map[string]any) *fault {
 
 // knowsState tells whether this Ironic has that state at all.
 func (w *World) knowsState(s ironic.State) bool {
-	if min, extra := ironic.ExtraStates()[s]; extra {
-		return w.opt.API.MaxMinor >= min
-	}
-	if s == ironic.ServiceFailed {
-		return w.opt.API.MaxMinor >= 87
+	if first := s.Since(); first > 0 {
+		return w.opt.API.MaxMinor >= first
 	}
 	return s.Busy() || startStates[s] || s.Failed() || s == ironic.Verifying || s == ironic.Adopting ||
 		s == ironic.AdoptFailed || s == ironic.Rescue

@@ -9,7 +9,6 @@ import (
 )
 
 var clientCases = []testCase{
-	{"ClientVersion", clientVersion},
 	{"ClientNode", clientNode},
 	{"ClientLists", clientLists},
 	{"ClientPoll", clientPoll},
@@ -37,20 +36,6 @@ func (x *tester) client() *ironic.Client {
 		s.AuthRootDir = x.authDir(x.User, x.Password)
 	}
 	return x.newClient(s)
-}
-
-func clientVersion(x *tester) {
-	c := x.client()
-	if v, ok := c.Version(); ok {
-		x.Errorf("version %v before the first request", v)
-	}
-	if _, err := c.Flow(x.Context(), false); err != nil {
-		x.Fatal(err)
-	}
-	v, ok := c.Version()
-	if !ok || v.Min != 1 || v.Max != x.target.MaxMinor || v.Minor > v.Max {
-		x.Errorf("version %v of %d to %d, %v", v, v.Min, v.Max, ok)
-	}
 }
 
 func clientNode(x *tester) {

@@ -121,9 +121,9 @@ func filterByState(x *tester) {
 		}
 	}
 	// The service and hold states came with later versions.
-	for state, first := range ironic.ExtraStates() {
+	for _, state := range ironic.PollOrder(true, true) {
 		answer := x.get("/v1/nodes?provision_state=" + escape(string(state)))
-		if x.target.MaxMinor < first {
+		if x.target.MaxMinor < state.Since() {
 			answer.wantFault(http.StatusBadRequest, "Client", fmt.Sprintf(`Provision state "%s" is not valid`, state))
 		} else {
 			answer.want(http.StatusOK)

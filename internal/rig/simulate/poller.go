@@ -26,7 +26,7 @@ type poller struct {
 	mark     ironic.Mark // of the fetch on its way
 	phase    pollPhase
 	flow     []ironic.State // of this poll
-	fails    int            // in a row
+	failed   bool           // the last one
 }
 
 type pollPhase uint8
@@ -41,7 +41,6 @@ const (
 const (
 	pollInterval = 5 * time.Second // POLL_INTERVAL
 	pollJitter   = 0.1
-	pollMaxPause = 10 * time.Second
 )
 
 // spanPoll is what one request of a poll takes, and spanRow each node in it more.
@@ -58,7 +57,7 @@ func newPoller(s *sim) *poller {
 // start begins to poll for a new process.
 func (p *poller) start(v ironic.View) {
 	p.life++
-	p.view, p.phase, p.fails, p.resync = v, pollBegin, 0, ironic.Resync{}
+	p.view, p.phase, p.failed, p.resync = v, pollBegin, false, ironic.Resync{}
 	p.next(0)
 }
 
@@ -168,7 +167,7 @@ func (p *poller) fetched() {
 
 func (p *poller) observe() {
 	p.view.Observe(p.s.clock, p.observed)
-	p.fails = 0
+	p.failed = false
 	p.pause()
 	p.s.meter.taken(p.s.rule.occupied(p.s.clock))
 	p.s.meter.sizing.follow(p.s)
@@ -178,19 +177,15 @@ func (p *poller) observe() {
 func (p *poller) fail() {
 	p.resync.Failed()
 	p.view.PollFailed(p.s.clock, errAway)
-	p.fails++
+	p.failed = true
 	p.pause()
 }
 
-// pause is what follows a poll: the interval, and up to twice as long after
-// failures.
+// pause is what follows a poll: the interval, and less while somebody waits for a slot.
 func (p *poller) pause() {
 	d := pollInterval
-	switch {
-	case p.fails == 0 && p.view.Hurries(p.s.clock):
+	if !p.failed && p.view.Hurries(p.s.clock) {
 		d /= 10
-	case p.fails > 1:
-		d = pollMaxPause
 	}
 	d += time.Duration((2*p.draw.Float() - 1) * pollJitter * float64(d))
 	p.phase = pollBegin
