@@ -29,8 +29,8 @@ type scrapeLog struct {
 func (l *scrapeLog) Println(v ...any) {
 	line := strings.TrimSpace(fmt.Sprintln(v...))
 	if strings.HasPrefix(line, "error gathering") { // a mistake of ours
-		l.to.Error(line)
+		l.to.Error("metrics cannot be gathered", "error", line)
 	} else if kept, ok := l.gone.Tell(time.Now()); ok {
-		l.to.Debug(line, "before", kept)
+		l.to.Debug("a client of /metrics has gone", "error", line, "before", kept)
 	}
 }
