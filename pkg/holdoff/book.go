@@ -116,7 +116,9 @@ func (b *Book) Failed(now time.Time, f Failure) (fresh bool) {
 		uuid: f.UUID, name: cmp.Or(f.Name, was.name), uid: cmp.Or(f.UID, was.uid), id: id, kind: f.Kind, state: f.State, cause: f.Cause,
 		failures: was.failures + 1, since: now,
 	}
-	h.spec, _ = respec(was.spec, f.Spec)
+	if f.Spec != "" { // else it may have failed with another one than before: the next ask says which
+		h.spec, _ = respec(was.spec, f.Spec)
+	}
 	if slices.Index(kinds, was.kind) > slices.Index(kinds, h.kind) {
 		h.kind = was.kind // its cleaning may go well, and its deployment has failed all the same
 	}

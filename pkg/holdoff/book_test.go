@@ -148,6 +148,8 @@ func TestHolds(t *testing.T) {
 			"metal3~a hand"},
 		{"another image is the repair", nil, "fails deployment 1 spec=k:a/b; ask provision spec=k:a/b -> hold:1:1h0m0s; ask provision spec=k:c/b -> free; ask provision spec=k:a/b -> free", "metal3~a spec"},
 		{"so is another BMC, also where the image is taken away meanwhile", nil, "fails deployment 1 spec=k:a/b; ask provision spec=k:-/c -> free", "metal3~a spec"},
+		{"with what a host failed before says nothing of a failure that nobody had asked before", nil,
+			"fails deployment 1 spec=k:a/b; fails deployment 2; ask provision spec=k:c/b -> hold:2:1h0m0s; ask provision spec=k:d/b -> free", "metal3~a spec"},
 		{"an image that is taken away and given back is none", nil, "fails deployment 1 spec=k:a/b; ask deprovision spec=k:-/b; ask provision spec=k:a/b -> hold:1:1h0m0s", ""},
 		{"nor is another way to hash, nor a spec that becomes known", nil,
 			"fails deployment 1; ask provision spec=k:a/b -> hold:1:1h0m0s; ask provision spec=l:x/y -> hold:1:1h0m0s; ask provision -> hold:1:1h0m0s; ask provision spec=l:x/z -> free", "metal3~a spec"},
