@@ -29,21 +29,8 @@ func Serve(ctx context.Context, drain time.Duration, all ...Server) error {
 	ended := make(chan error, len(all))
 	fit := ConnsWithin(Descriptors())
 	for _, s := range all {
-		after := roomAfter
-		if s.HTTP.TLSConfig != nil {
-			after = roomAfterTLS
-		}
-		limiter := newConnLimiter(s.Listen, min(fit, cmp.Or(s.MaxConns, MaxConns)), after)
-		s.Listen, s.HTTP.Handler, s.HTTP.ConnContext, s.HTTP.ConnState = limiter, tracked(s.HTTP.Handler), remember, track
-		go func() {
-			err := s.serve()
-			if errors.Is(err, http.ErrServerClosed) {
-				err = nil
-			} else {
-				err = fmt.Errorf("%s listener: %w", s.Name, err)
-			}
-			ended <- err
-		}()
+		limit(&s, min(fit, cmp.Or(s.MaxConns, MaxConns)))
+		go func() { ended <- s.serve() }()
 	}
 	var errs []error
 	left := len(all)
@@ -62,12 +49,16 @@ func Serve(ctx context.Context, drain time.Duration, all ...Server) error {
 	return errors.Join(errs...)
 }
 
-// serve speaks TLS where the server has a certificate.
+// serve answers until the server is shut down, which is no error, with TLS where it has a certificate.
 func (s Server) serve() error {
+	serve := s.HTTP.Serve
 	if s.HTTP.TLSConfig != nil {
-		return s.HTTP.ServeTLS(s.Listen, "", "")
+		serve = func(l net.Listener) error { return s.HTTP.ServeTLS(l, "", "") }
 	}
-	return s.HTTP.Serve(s.Listen)
+	if err := serve(s.Listen); !errors.Is(err, http.ErrServerClosed) {
+		return fmt.Errorf("%s listener: %w", s.Name, err)
+	}
+	return nil
 }
 
 // shutdown ends all servers side by side and cuts what takes longer than drain.
