@@ -40,7 +40,8 @@ func (g *Gateway) notNow(w http.ResponseWriter, r *http.Request, reason api.Reas
 // anew. In mode observe its time is as long as without a gate, and its end the same.
 func (g *Gateway) tooLate(w http.ResponseWriter, r *http.Request) {
 	if g.o.Observe() {
-		g.fail(w, r, context.DeadlineExceeded)
+		g.count.failed.Add(1)
+		fault(w, http.StatusGatewayTimeout, server, "Ironic does not answer in time")
 		return
 	}
 	g.notNow(w, r, api.ReasonStarting, "the request has taken too long to get here, or to be decided")
@@ -88,30 +89,27 @@ func (g *Gateway) failed(ctx context.Context, w http.ResponseWriter, r *http.Req
 	g.fail(w, r, err)
 }
 
-// fail answers for an Ironic that does not, in its form, and for clients that break off.
+// fail answers for an Ironic that does not, in its form, and for PUTs and clients that break off before.
 func (g *Gateway) fail(w http.ResponseWriter, r *http.Request, err error) {
 	var asked *ironic.RequestError
 	var slow net.Error
 	status, what := http.StatusBadGateway, "Ironic cannot be reached"
-	switch {
-	case errors.Is(r.Context().Err(), context.Canceled):
-		// Whoever has only closed its own side must not take silence for a success.
-		fault(w, status, server, "the connection was closed by the client before Ironic had answered")
+	switch f := flightOf(r); {
+	case errors.Is(err, errStandby):
+		g.standby(w, r)
+		return
+	case f != nil && !f.sent && f.wait.Err() != nil:
+		g.tooLate(w, r)
+		return
+	case errors.Is(err, errBroken), errors.Is(r.Context().Err(), context.Canceled) && g.ended.Err() == nil:
+		broken(w, errBroken) // whoever has only closed its own side must not take silence for a success
 		return
 	case errors.As(err, &asked) && asked.Status != 0:
-		g.count.failed.Add(1)
-		fault(w, status, server, "the throttle itself cannot read the node: "+brief(err))
-		return
+		what = "the throttle itself cannot read the node"
 	case errors.Is(err, context.DeadlineExceeded), errors.As(err, &slow) && slow.Timeout():
 		status, what = http.StatusGatewayTimeout, "Ironic does not answer in time"
 	}
 	g.count.failed.Add(1)
-	if g.lost.Load() {
-		// it was said
-	} else if more, ok := g.away.Tell(time.Now()); ok && !g.lost.Swap(true) {
-		g.o.Log.Warn("gateway: Ironic is away, clients get its absence as the answer",
-			"what", what, "error", brief(err), "method", brief(r.Method), "path", brief(r.URL.Path), "before", more)
-	}
 	fault(w, status, server, what+": "+brief(err))
 }
 

@@ -21,6 +21,7 @@ func TestGW1_AnswersAreNotAddedTo(t *testing.T) {
 		{"HTTP/1.1 200 OK\r\nServer: x\r\nContent-Length: 14\r\n\r\n{\"nodes\": [1]}", `{"nodes": [1]}`, http.Header{"Server": {"x"}, "Content-Length": {"14"}}},
 		{"HTTP/1.1 200 OK\r\nDate: once\r\nContent-Type: a/b\r\nContent-Length: 2\r\n\r\n{}", "{}", http.Header{"Date": {"once"}, "Content-Type": {"a/b"}, "Content-Length": {"2"}}},
 		{"HTTP/1.1 200 OK\r\nContent-Type: \r\nX-A: 1\r\nX-A: 2\r\nContent-Length: 6\r\n\r\n<html>", "<html>", http.Header{"Content-Type": {""}, "X-A": {"1", "2"}, "Content-Length": {"6"}}},
+		{"HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nContent-Length: 2\r\n\r\n\x1f\x8b", "\x1f\x8b", http.Header{"Content-Encoding": {"gzip"}, "Content-Length": {"2"}}},
 		{"HTTP/1.1 202 Taken\r\nContent-Length: 0\r\n\r\n", "", http.Header{"Content-Length": {"0"}}},
 		{"HTTP/1.1 204 No Content\r\nX-Request: 1\r\n\r\n", "", http.Header{"X-Request": {"1"}}},
 		{"HTTP/1.1 304 Not Modified\r\nEtag: x\r\n\r\n", "", http.Header{"Etag": {"x"}}},

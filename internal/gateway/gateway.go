@@ -3,8 +3,6 @@ package gateway
 import (
 	"context"
 	"crypto/rand"
-	"errors"
-	"fmt"
 	"log/slog"
 	"net/http"
 	"net/http/httputil"
@@ -16,7 +14,6 @@ import (
 	"golang.org/x/sync/semaphore"
 
 	"github.com/ironic-throttle/ironic-throttle/internal/gateway/classify"
-	"github.com/ironic-throttle/ironic-throttle/internal/httpserve"
 	"github.com/ironic-throttle/ironic-throttle/internal/inventory"
 	"github.com/ironic-throttle/ironic-throttle/internal/logging"
 	"github.com/ironic-throttle/ironic-throttle/pkg/admission"
@@ -46,7 +43,7 @@ type Nodes interface {
 	Get(ctx context.Context) (inventory.View, error)
 }
 
-// Options is what New needs; SpoolDir and what follows may be zero.
+// Options is what New needs: everything but Nodes.
 type Options struct {
 	// Base is Ironic's URL without /v1 and without credentials.
 	Base *url.URL
@@ -55,8 +52,7 @@ type Options struct {
 	Ironic    Ironic
 	Decider   Decider
 
-	// Address is where the gateway listens, as GATEWAY_LISTEN_ADDRESS has it. "": whoever
-	// serves it sees to it that no page of another site can ask.
+	// Address is where the gateway listens, as GATEWAY_LISTEN_ADDRESS has it.
 	Address string
 
 	Timeout    time.Duration // of one request, without the reading of a gated body
@@ -65,46 +61,20 @@ type Options struct {
 	ListMaxAge time.Duration // how long a node's name is believed for a refusal
 
 	Nodes     Nodes            // for the capacity list; nil: Ironic answers it
-	SpoolDir  string           // "" = the system's place for temporary files
-	Observe   func() bool      // whether nothing is refused now; nil: never
-	Leading   func() bool      // whether this process may start work; nil: always
+	Observe   func() bool      // whether nothing is refused now
+	Leading   func() bool      // whether this process may start work
 	Forwarded bool             // X-Forwarded-* are added
-	Now       func() time.Time // the clock of the decision; nil: time.Now
-	Log       *slog.Logger     // nil: silent
-}
-
-// complete checks the Options and fills in what may be left out.
-func (o *Options) complete() error {
-	if o.Base == nil || o.Transport == nil || o.Ironic == nil || o.Decider == nil {
-		return errors.New("gateway: Base, Transport, Ironic and Decider must be set")
-	}
-	if o.Timeout <= 0 || o.ListMaxAge <= 0 || o.MaxBody <= 0 || o.SpoolLimit < o.MaxBody {
-		const rule = "gateway: timeout %v, list max age %v, max body %d must be positive, spool limit %d at least max body"
-		return fmt.Errorf(rule,
-			o.Timeout, o.ListMaxAge, o.MaxBody, o.SpoolLimit)
-	}
-	if o.Now == nil {
-		o.Now = time.Now
-	}
-	if o.Log == nil {
-		o.Log = slog.New(slog.DiscardHandler)
-	}
-	if o.Observe == nil {
-		o.Observe = func() bool { return false }
-	}
-	leads := o.Leading
-	o.Leading = func() bool { return leads == nil || leads() || o.Observe() }
-	return nil
+	Now       func() time.Time // the clock of the decision
+	Log       *slog.Logger
 }
 
 // Gateway is the http.Handler in front of Ironic. Make one with New; it is safe for concurrent use. Call Close when no
 // more requests come.
 type Gateway struct {
 	o       Options
-	via     string // tells this gateway from every other
-	names   atomic.Pointer[httpserve.Names]
+	via     string            // tells this gateway from every other
 	network http.RoundTripper // to Ironic
-	reverse httputil.ReverseProxy
+	reverse *httputil.ReverseProxy
 	longest time.Duration // that one request may take on its connection
 	ended   context.Context
 	end     context.CancelFunc
@@ -120,9 +90,8 @@ type Gateway struct {
 	access    recent[credentials, struct{}] // whom Ironic has let in
 	forms     recent[clientKind, form]      // how it writes lists for them
 
-	obscure, misled, unkept, away logging.Rare // lines of the log
-	lost                          atomic.Bool  // Ironic is away, and it was said
-	count                         counts
+	obscure, unkept logging.Rare // lines of the log
+	count           counts
 }
 
 type counts struct {
@@ -130,12 +99,9 @@ type counts struct {
 	inFlight                                                            atomic.Int64
 }
 
-// New checks the Options, and that bodies can be kept. It opens nothing.
+// New checks that bodies can be kept. It opens nothing.
 func New(o Options) (*Gateway, error) {
-	if err := o.complete(); err != nil {
-		return nil, err
-	}
-	room, err := newSpool(o.SpoolDir, o.MaxBody+beside, max(o.SpoolLimit, o.MaxBody+beside))
+	room, err := newSpool(o.MaxBody+beside, max(o.SpoolLimit, o.MaxBody+beside))
 	if err != nil {
 		return nil, err
 	}
@@ -149,9 +115,9 @@ func New(o Options) (*Gateway, error) {
 	}
 	g.ended, g.end = context.WithCancel(context.Background())
 	// The standard library's reverse proxy, told to change nothing.
-	g.reverse = httputil.ReverseProxy{
-		Rewrite: g.rewrite, Transport: &upstream{g, g.network},
-		ErrorLog: slog.NewLogLogger(o.Log.Handler(), slog.LevelDebug), BufferPool: &buffers{},
+	g.reverse = &httputil.ReverseProxy{
+		Rewrite: g.rewrite, Transport: &upstream{g, g.network}, ErrorHandler: g.fail,
+		ErrorLog: slog.NewLogLogger(o.Log.Handler(), slog.LevelDebug),
 	}
 	return g, nil
 }
@@ -172,12 +138,6 @@ func (g *Gateway) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		fault(w, http.StatusLoopDetected, server,
 			"IRONIC_ENDPOINT of the throttle leads back to its own gateway; it must name Ironic itself")
 		return
-	}
-	if names := g.names.Load(); names != nil {
-		if why := names.Refuse(r); why != "" {
-			g.misdirected(w, r, why)
-			return
-		}
 	}
 	r = asSent(r)
 	switch class, to := classify.Request(r); class {
@@ -208,15 +168,6 @@ func (g *Gateway) unclear(w http.ResponseWriter, r *http.Request) {
 	fault(w, http.StatusBadRequest, client,
 		"it cannot be told for sure what this provisioning request would do to which node; "+
 			"write it as PUT /v1/nodes/<uuid or name>/states/provision")
-}
-
-// misdirected refuses a request by a name that may be of a page of another site.
-func (g *Gateway) misdirected(w http.ResponseWriter, r *http.Request, why string) {
-	if more, ok := g.misled.Tell(time.Now()); ok {
-		g.o.Log.Warn("gateway: a request by a name that is not this machine's own is refused",
-			"host", fmt.Sprintf("%.100q", r.Host), "remote", r.RemoteAddr, "before", more)
-	}
-	fault(w, http.StatusMisdirectedRequest, client, why)
 }
 
 // Stats counts what the gateway has done since New, but for the gauges.

@@ -1,7 +1,6 @@
 package gateway_test
 
 import (
-	"cmp"
 	"fmt"
 	"net/http"
 	"strings"
@@ -109,39 +108,14 @@ func TestLH35_ThePoolIsTheOneThatIronicTells(t *testing.T) {
 
 // An Ironic that goes away in that moment is what the client is told of, once.
 func TestGW9_AnIronicThatCannotShowTheNodeIsItsAbsence(t *testing.T) {
-	for name, row := range map[string]struct{ ident, minor string }{
-		"a version without names": {"metal3~host-a", "1.4"},
-		"a node that is not seen": {"", "1.81"},
-	} {
-		play(t, options{limit: 1, nodes: 1}, func(s *stage) {
-			s.letIn()
-			s.unseen()
-			s.wire.away.Store(true)
-			r := putRequest(cmp.Or(row.ident, s.uuids[0]), ironic.TargetActive)
-			r.Header.Set(version, row.minor)
-			got := s.do(r).want(http.StatusBadGateway)
-			if _, text := got.fault(); !strings.Contains(text, "Ironic cannot be reached") || got.Header().Get(reasonHeader) != "" {
-				t.Errorf("%s: %q, %v", name, text, got.Header())
-			}
-			if n := s.gate.Stats().Gated; n != 0 && row.ident != "" {
-				t.Errorf("%s: %d gated", name, n)
-			}
-			s.occupied(0)
-		})
-	}
-}
-
-// Names came with 1.5, those of the operator with 1.10: from there on Ironic takes them as the throttle does.
-func TestGW17_AVersionWithNamesIsNotAskedForTheNode(t *testing.T) {
-	for minor, reads := range map[string]int{"1.9": 1, "1.10": 0} {
-		play(t, options{limit: 1, nodes: 1}, func(s *stage) {
-			s.letIn()
-			r := putRequest("metal3~host-a", ironic.TargetActive)
-			r.Header.Set(version, minor)
-			s.do(r)
-			if _, gets := s.wire.sent(); gets != reads {
-				t.Errorf("%s: %d reads for the client, want %d", minor, gets, reads)
-			}
-		})
-	}
+	play(t, options{limit: 1, nodes: 1}, func(s *stage) {
+		s.letIn()
+		s.unseen()
+		s.wire.away.Store(true)
+		got := s.put(0, ironic.TargetActive).want(http.StatusBadGateway)
+		if _, text := got.fault(); !strings.Contains(text, "Ironic cannot be reached") || got.Header().Get(reasonHeader) != "" {
+			t.Errorf("%q, %v", text, got.Header())
+		}
+		s.occupied(0)
+	})
 }

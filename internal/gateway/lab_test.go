@@ -3,6 +3,7 @@ package gateway_test
 import (
 	"bufio"
 	"context"
+	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -94,7 +95,7 @@ func newLab(t tester, o labOptions) *lab {
 	opts := gateway.Options{
 		Base: &url.URL{Scheme: "http", Host: "ironic"}, Transport: l.wire, Ironic: client, Decider: l.controller,
 		Timeout: time.Minute, MaxBody: 1 << 20, SpoolLimit: 4 << 20, ListMaxAge: time.Minute, Now: l.now,
-		Nodes: l.nodes,
+		Nodes: l.nodes, Observe: func() bool { return false }, Leading: func() bool { return true }, Log: slog.New(slog.DiscardHandler),
 	}
 	if o.gate != nil {
 		o.gate(&opts)

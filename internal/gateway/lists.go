@@ -30,7 +30,7 @@ func (g *Gateway) list(w http.ResponseWriter, r *http.Request) bool {
 	if !ok || g.o.Nodes == nil {
 		return false
 	}
-	ctx, cancel := g.bound(r.Context(), listPatience)
+	ctx, cancel := context.WithTimeout(r.Context(), listPatience)
 	defer cancel()
 	var page []byte
 	var nodes inventory.View

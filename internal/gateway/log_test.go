@@ -15,31 +15,6 @@ import (
 	"github.com/ironic-throttle/ironic-throttle/pkg/ironic"
 )
 
-func TestGW9_AnAbsentIronicIsOneLineOfTheLogAndItsReturnAnother(t *testing.T) {
-	log := &journal{}
-	play(t, options{limit: 1, nodes: 2, gate: func(o *gateway.Options) { o.Log = log.logger() }}, func(s *stage) {
-		s.put(1, "nothing").want(http.StatusBadRequest)
-		for range 2 {
-			log.empty()
-			s.wire.away.Store(true)
-			for range 5 {
-				s.do(newRequest(http.MethodGet, "/v1/nodes", "")).want(http.StatusBadGateway)
-				s.put(1, ironic.TargetActive).want(http.StatusBadGateway)
-				s.put(1, ironic.TargetAbort).want(http.StatusBadGateway)
-				<-time.After(time.Minute)
-				s.poll()
-			}
-			s.wire.away.Store(false)
-			for range 5 {
-				s.do(newRequest(http.MethodGet, "/v1/nodes", "")).want(http.StatusOK)
-			}
-			log.want(t, "WARN", 1, "Ironic", "connection refused")
-			log.want(t, "INFO", 1, "Ironic answers again")
-			log.want(t, "ERROR", 0)
-		}
-	})
-}
-
 // Nothing in the log for clients that break off, or that Ironic says no to.
 func TestClientsAreNoMatterForTheLog(t *testing.T) {
 	log := &journal{}

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"flag"
 	"io"
+	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"net/http/httptrace"
@@ -197,7 +198,7 @@ func (s *stage) build(o options) {
 		s.Fatal(err)
 	}
 	cfg := admission.DefaultConfig()
-	cfg.Slots.Total, cfg.Slots.StuckCap = o.limit, 0
+	cfg.Slots.Total, cfg.Slots.StuckCap = max(o.limit, 1), 0
 	if o.edit != nil {
 		o.edit(&cfg)
 	}
@@ -210,7 +211,8 @@ func (s *stage) build(o options) {
 	base, _ := url.Parse("http://ironic")
 	opts := gateway.Options{
 		Base: base, Transport: s.wire, Ironic: client, Decider: s.controller,
-		Timeout: time.Minute, MaxBody: 1 << 20, SpoolLimit: 4 << 20, SpoolDir: s.TempDir(), ListMaxAge: time.Minute,
+		Timeout: time.Minute, MaxBody: 1 << 20, SpoolLimit: 4 << 20, ListMaxAge: time.Minute,
+		Observe: func() bool { return false }, Leading: func() bool { return true }, Now: time.Now, Log: slog.New(slog.DiscardHandler),
 	}
 	if o.gate != nil {
 		o.gate(&opts)

@@ -41,7 +41,6 @@ func (g *Gateway) fetch(ctx context.Context, key string) (identity, bool, error)
 	}
 	g.o.Decider.ObserveNode(g.o.Now(), ironic.NodeObservation{Key: key, Mark: mark, Found: found, Node: node})
 	if !found {
-		g.directory.drop(key)
 		return identity{}, false, nil
 	}
 	who := identity{uuid: node.UUID, name: node.Name, group: node.ConductorGroup, virtualMedia: node.VirtualMedia()}
@@ -78,10 +77,4 @@ func (m *recent[K, V]) put(at time.Time, key K, what V) {
 		m.known = map[K]learned[V]{}
 	}
 	m.known[key] = learned[V]{what, at}
-}
-
-func (m *recent[K, V]) drop(key K) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	delete(m.known, key)
 }

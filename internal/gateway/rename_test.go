@@ -180,27 +180,3 @@ func TestGW1_APutByNameGoesToTheUUIDAndIsOtherwiseAsItCame(t *testing.T) {
 		})
 	}
 }
-
-// A client whose version of the API knows no names gets Ironic's own answer.
-func TestGW1_AVersionWithoutNamesStartsNothingByName(t *testing.T) {
-	for _, minor := range []string{"", "1.1", "1.4", "1.9"} {
-		play(t, options{limit: 1, nodes: 1}, func(s *stage) {
-			s.letIn()
-			ask := func() *http.Request {
-				r := putRequest("metal3~host-a", ironic.TargetActive)
-				r.Header[version] = []string{minor}
-				if minor == "" {
-					r.Header.Del(version)
-				}
-				return r
-			}
-			own, got := httptest.NewRecorder(), httptest.NewRecorder()
-			s.ironic.ServeHTTP(own, ask())
-			s.gate.ServeHTTP(got, ask())
-			if got.Code != own.Code || got.Body.String() != own.Body.String() {
-				t.Errorf("version %q: %d %s\nIronic says %d %s", minor, got.Code, got.Body, own.Code, own.Body)
-			}
-			s.occupied(0)
-		})
-	}
-}

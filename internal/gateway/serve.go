@@ -30,14 +30,22 @@ const (
 // or the listener fails; then it gives requests in flight 4 s, closes the gateway,
 // and returns: nil, or what went wrong.
 func (g *Gateway) Serve(ctx context.Context, listen net.Listener, conf *tls.Config) error {
-	if g.o.Address != "" && conf == nil { // with TLS the browser itself holds the name against the certificate
+	handler := http.Handler(g)
+	if conf == nil { // with TLS the browser itself holds the name against the certificate
 		names := httpserve.NamesOf(listen, "IRONIC_THROTTLE_GATEWAY_LISTEN_ADDRESS", g.o.Address)
-		g.names.Store(&names)
+		handler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if why := names.Refuse(r); why != "" {
+				fault(w, http.StatusMisdirectedRequest, client, why)
+				return
+			}
+			g.ServeHTTP(w, r)
+		})
 	}
 	// What a client could stretch is bounded: what a request may take and, beyond its own time-outs, no connection
 	// lives longer. Ironic speaks HTTP/1.1 only, and so does the gateway.
 	server := &http.Server{
-		Handler:           g,
+		Handler:           handler,
+		BaseContext:       func(net.Listener) context.Context { return g.ended },
 		TLSConfig:         conf,
 		TLSNextProto:      map[string]func(*http.Server, *tls.Conn, http.Handler){},
 		ReadHeaderTimeout: readHeaderTimeout,

@@ -21,47 +21,35 @@ const smallBody = 64 << 10
 // spool is room for large bodies: on disk, so much for all together. Make one with newSpool; it is safe for
 // concurrent use.
 type spool struct {
-	dir  string
 	most int64 // bytes of one body
 	all  int64 // and of all
 	disk *semaphore.Weighted
 	used atomic.Int64
 }
 
-// newSpool checks that files can be made below dir; "" is the system's place for temporary files.
-func newSpool(dir string, most, all int64) (*spool, error) {
-	file, err := nameless(dir)
+// newSpool checks that there can be files.
+func newSpool(most, all int64) (*spool, error) {
+	file, err := nameless()
 	if err != nil {
 		return nil, err
 	}
-	return &spool{dir: dir, most: most, all: all, disk: semaphore.NewWeighted(all)}, file.Close()
+	return &spool{most: most, all: all, disk: semaphore.NewWeighted(all)}, file.Close()
 }
 
-// body is one that can be read several times; close it once. The zero value is an empty one.
+// body is one that can be read several times; close it once, to give its room back.
 type body struct {
-	text    []byte
-	file    *os.File // nil: text is all
+	at      io.ReaderAt
 	size    int64
-	done    func()      // nil: nothing is to be done
+	close   func()
 	leading func() bool // nil: anybody may send it
 }
 
 // reader reads the whole from its begin, independently of others; nil for an empty one.
 func (b body) reader() io.Reader {
-	switch {
-	case b.size == 0:
+	if b.size == 0 {
 		return nil
-	case b.file == nil:
-		return bytes.NewReader(b.text)
 	}
-	return io.NewSectionReader(b.file, 0, b.size)
-}
-
-// close gives its room back.
-func (b body) close() {
-	if b.done != nil {
-		b.done()
-	}
+	return io.NewSectionReader(b.at, 0, b.size)
 }
 
 // withBody is a request with a body that is here. With GetBody a connection that Ironic closes in the same moment costs
@@ -100,7 +88,7 @@ func (*leavingBody) Close() error { return nil }
 var (
 	errTooLarge = errors.New("body too large")
 	errNoRoom   = errors.New("no room for the body")
-	errBroken   = errors.New("the body did not come whole")
+	errBroken   = errors.New("the client has broken the request off")
 )
 
 // receive reads the body of r to its end; until then it must have come. Errors are errTooLarge, errNoRoom when ctx
@@ -116,17 +104,14 @@ func (g *Gateway) receive(
 	case length > smallBody:
 		b, err = g.spool.take(ctx, r.Body, length)
 	default:
-		most := min(smallBody, g.spool.most)
-		b.text, err = io.ReadAll(io.LimitReader(r.Body, most+1))
-		if b.size = int64(len(b.text)); err != nil {
+		var text []byte
+		text, err = io.ReadAll(io.LimitReader(r.Body, smallBody+1))
+		b = body{at: bytes.NewReader(text), size: int64(len(text)), close: func() {}}
+		if err != nil {
 			err = fmt.Errorf("%w: %w", errBroken, err)
-		} else if b.size > most { // it came in chunks
-			b, err = g.spool.take(ctx, io.MultiReader(bytes.NewReader(b.text), r.Body), g.spool.most)
+		} else if b.size > smallBody { // it came in chunks
+			b, err = g.spool.take(ctx, io.MultiReader(bytes.NewReader(text), r.Body), g.spool.most)
 		}
-	}
-	if err == nil && b.size < length {
-		b.close()
-		err = fmt.Errorf("%w: %w", errBroken, io.ErrUnexpectedEOF)
 	}
 	if err == nil {
 		_ = wire.SetReadDeadline(time.Now().Add(g.longest))
@@ -140,7 +125,7 @@ func (s *spool) take(ctx context.Context, in io.Reader, most int64) (body, error
 		return body{}, errNoRoom
 	}
 	s.used.Add(most)
-	var file *os.File
+	file, err := nameless()
 	done := func() {
 		if file != nil {
 			_ = file.Close() // nothing of it is wanted any more
@@ -148,12 +133,10 @@ func (s *spool) take(ctx context.Context, in io.Reader, most int64) (body, error
 		s.used.Add(-most)
 		s.disk.Release(most)
 	}
-	file, err := nameless(s.dir)
-	if err != nil {
-		done()
-		return body{}, err
+	var n int64
+	if err == nil {
+		n, err = io.CopyBuffer(struct{ io.Writer }{file}, io.LimitReader(in, most+1), make([]byte, copyBuffer))
 	}
-	n, err := io.CopyBuffer(struct{ io.Writer }{file}, io.LimitReader(in, most+1), make([]byte, copyBuffer))
 	var disk *fs.PathError
 	switch {
 	case errors.As(err, &disk):
@@ -165,21 +148,19 @@ func (s *spool) take(ctx context.Context, in io.Reader, most int64) (body, error
 	}
 	if err != nil {
 		done()
-		return body{}, err
 	}
-	return body{file: file, size: n, done: done}, nil
+	return body{at: file, size: n, close: done}, err
 }
 
 // nameless makes a file that is gone when it is closed, also after kill -9.
-func nameless(dir string) (*os.File, error) {
-	file, err := os.CreateTemp(dir, "ironic-throttle-body-")
-	if err == nil {
-		if err = os.Remove(file.Name()); err != nil {
-			_ = file.Close()
-		}
-	}
+func nameless() (*os.File, error) {
+	file, err := os.CreateTemp("", "ironic-throttle-body-")
 	if err != nil {
-		return nil, fmt.Errorf("place of large bodies (TMPDIR) %q: %w", dir, err)
+		return nil, err
+	}
+	if err := os.Remove(file.Name()); err != nil {
+		_ = file.Close()
+		return nil, err
 	}
 	return file, nil
 }

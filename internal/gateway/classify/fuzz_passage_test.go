@@ -6,6 +6,7 @@ import (
 	"context"
 	"io"
 	"log"
+	"log/slog"
 	"net"
 	"net/http"
 	"net/url"
@@ -62,8 +63,9 @@ func newPassageTo(tb testing.TB, prefix string) *passage {
 	}
 	gate, err := gateway.New(gateway.Options{
 		Base:      &url.URL{Scheme: "http", Host: "ironic.example:6385", Path: prefix},
-		Transport: transport, Ironic: oneNode{}, Decider: w.controller, SpoolDir: tb.TempDir(),
+		Transport: transport, Ironic: oneNode{}, Decider: w.controller,
 		Timeout: time.Minute, MaxBody: 1 << 20, SpoolLimit: 1 << 20, ListMaxAge: time.Minute,
+		Observe: func() bool { return false }, Leading: func() bool { return true }, Now: time.Now, Log: slog.New(slog.DiscardHandler),
 	})
 	if err != nil {
 		tb.Fatal(err)
