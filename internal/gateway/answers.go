@@ -140,22 +140,14 @@ const (
 
 // fault writes an error as Ironic does: JSON text within JSON. It always names who speaks.
 func fault(w http.ResponseWriter, status int, code, text string) {
-	text = quoted("ironic-throttle: " + text)
-	inner := `{"faultcode": ` + quoted(code) + `, "faultstring": ` + text + `, "debuginfo": null}`
-	outer := []byte(`{"error_message": ` + quoted(inner) + `}`)
+	inner, _ := json.Marshal(map[string]any{ // of texts it cannot fail
+		"faultcode": code, "faultstring": "ironic-throttle: " + text, "debuginfo": nil,
+	})
+	outer, _ := json.Marshal(map[string]string{"error_message": string(inner)})
 	w.Header().Set("Content-Type", "application/json")
 	w.Header().Set("Content-Length", strconv.Itoa(len(outer)))
 	w.WriteHeader(status)
 	_, _ = w.Write(outer) //nolint:gosec // it is JSON, as its header says
-}
-
-// quoted is a text as a JSON string.
-func quoted(text string) string {
-	b, err := json.Marshal(text)
-	if err != nil { // of a string it cannot fail
-		return `""`
-	}
-	return string(b)
 }
 
 // brief is a text, or an error, as it may be shown: net/http repeats at length what it cannot read.

@@ -45,39 +45,24 @@ func Request(r *http.Request) (Class, Route) {
 		return Obscure, Route{} // "PUT http:v1/nodes/…" is no path, and Ironic takes it
 	}
 	segments, sure := segmentsOf(r.URL)
-	switch reach(segments) {
-	case 0:
+	reached, method := reach(segments), strings.ToUpper(r.Method)
+	switch {
+	case reached == 0:
 		return Passes, Route{}
-	case 1: // the verb may come as the method: PROVISION …/states, or _method=provision
-		if methods[strings.ToUpper(r.Method)] == 0 || mayOverrideMethod(r) {
-			return Obscure, Route{}
-		}
-		return Passes, Route{}
-	}
-	switch methods[strings.ToUpper(r.Method)] {
-	case puts:
+	case reached == 2 && method == http.MethodPut:
 		if to, ok := canonical(segments); ok && sure {
 			return Suspect, to
 		}
-	case others:
-		if !mayOverrideMethod(r) {
-			return Passes, Route{} // Ironic has its own no for it
-		}
+	case knownMethods[method] && !mayOverrideMethod(r):
+		return Passes, Route{} // at states/provision itself Ironic has its own no for it
 	}
-	return Obscure, Route{}
+	return Obscure, Route{} // the verb may come as the method: PROVISION …/states, or _method=provision
 }
 
-// What methods can do at states/provision.
-const (
-	puts   = iota + 1
-	others // nothing, unless they are taken for a PUT
-)
-
-// methods are those that have no other meaning to Ironic's framework.
-var methods = map[string]int{
-	http.MethodPut: puts,
-	http.MethodGet: others, http.MethodHead: others, http.MethodOptions: others,
-	http.MethodPost: others, http.MethodPatch: others, http.MethodDelete: others,
+// knownMethods have no other meaning to Ironic's framework.
+var knownMethods = map[string]bool{
+	http.MethodGet: true, http.MethodHead: true, http.MethodOptions: true,
+	http.MethodPut: true, http.MethodPost: true, http.MethodPatch: true, http.MethodDelete: true,
 }
 
 // segmentsOf returns the parts of the path between slashes, decoded as often as it
@@ -126,15 +111,6 @@ var (
 // nameForm is what Ironic takes for the name of a node; UUIDs are in it.
 var nameForm = regexp.MustCompile(`^[A-Za-z0-9._~-]{1,255}$`)
 
-// ownWords are names of nodes that Ironic allows and provisions, but cannot show: it
-// takes GET /v1/nodes/ports for something else. Nor does it show host.json where there
-// is a node host. Such nodes are provisioned by their UUIDs.
-var ownWords = map[string]bool{
-	"ports": true, "portgroups": true, "vifs": true, "volume": true, "traits": true, "bios": true, "detail": true,
-	"history": true, "inventory": true, "firmware": true, "children": true, "vmedia": true, "validate": true,
-	"allocation": true,
-}
-
 // canonical reads [v1/]nodes/<ident>/states/provision[/target[/configdrive]], the
 // shape of which is known for sure to whom every part belongs. It changes segments.
 func canonical(segments []string) (Route, bool) {
@@ -153,7 +129,7 @@ func canonical(segments []string) (Route, bool) {
 			return Route{}, false
 		}
 	}
-	if ident := segments[1]; !nameForm.MatchString(ident) || ownWords[ident] || strings.HasSuffix(ident, ".json") {
+	if !nameForm.MatchString(segments[1]) {
 		return Route{}, false // another reader might make another name of it
 	}
 	to := Route{Ident: segments[1]}
