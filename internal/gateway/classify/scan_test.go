@@ -42,7 +42,7 @@ func TestGW8_ScanFindsTargetsAtTheTopOnly(t *testing.T) {
 		{" \t\r\n{ \"target\" \n:\t\"active\" } \r\n", found("active")},
 		{`{"a":1,"target":"active","b":-1.5e9}`, found("active")},
 		{`{"target":"a","target":"b"}`, found("a", "b")},
-		{`{"target":"a","target":"b","target":"a"}`, found("b", "a")}, // the last place counts
+		{`{"target":"a","target":"b","target":"a"}`, found("a", "b", "a")},
 		{`{"TARGET":"a","t\u0061rget":"\u0062\n"}`, found("a", "b\n")},
 		{`{"target":""}`, found("")},
 		{`{}`, none},
