@@ -310,3 +310,27 @@ func TestGW7_WhatCannotBeReadSurelyIsRefused(t *testing.T) {
 		}
 	})
 }
+
+// The host of a node that was deleted stayed in the queue.
+func TestLH40_ADeletedNodeLeavesTheQueueAtOnce(t *testing.T) {
+	play(t, options{limit: 1, nodes: 4}, func(s *stage) {
+		s.put(0, ironic.TargetActive).want(http.StatusAccepted)
+		for n := 1; n < 4; n++ {
+			s.put(n, ironic.TargetActive).refused(api.ReasonFull)
+		}
+		remove := func(path string, waiting int) {
+			t.Helper()
+			s.do(newRequest(http.MethodDelete, "/v1/nodes/"+path, ""))
+			if got := s.waiting(); got != waiting {
+				t.Errorf("%s: %d hosts wait, want %d", path, got, waiting)
+			}
+		}
+		mend := s.fault(fakeironic.Fault{Trouble: fakeironic.Status, Code: http.StatusConflict, Method: http.MethodDelete})
+		remove(s.uuids[1], 3)
+		mend()
+		remove(s.uuids[1]+"/maintenance", 3)
+		remove(s.uuids[1], 2)
+		remove(s.uuids[2]+"?_method=get", 2) // who knows what this is
+		s.occupied(1)
+	})
+}

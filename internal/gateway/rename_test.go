@@ -3,7 +3,6 @@ package gateway_test
 import (
 	"fmt"
 	"net/http"
-	"net/http/httptest"
 	"slices"
 	"strings"
 	"sync"
@@ -20,11 +19,7 @@ import (
 func (s *stage) rename(n int, name string) {
 	s.Helper()
 	body := fmt.Sprintf(`[{"op": "replace", "path": "/name", "value": %q}]`, name)
-	r := newRequest(http.MethodPatch, "/v1/nodes/"+s.uuids[n], body)
-	r.Header.Set(version, "1.81")
-	w := httptest.NewRecorder()
-	s.ironic.ServeHTTP(w, r)
-	if w.Code != http.StatusOK {
+	if w := s.direct(newRequest(http.MethodPatch, "/v1/nodes/"+s.uuids[n], body)); w.Code != http.StatusOK {
 		s.Fatalf("rename: %d %s", w.Code, w.Body)
 	}
 }
@@ -37,17 +32,15 @@ func (s *stage) swap(n, other int, name string) {
 }
 
 // jam takes every place on the way to Ironic; free gives them back.
-func (s *stage) jam() (free func()) { return jam(s.wire, s.gate) }
-
-func jam(w *wire, g http.Handler) (free func()) {
-	w.held = make(chan struct{})
+func (s *stage) jam() (free func()) {
+	s.wire.held = make(chan struct{})
 	var all sync.WaitGroup
 	for range upstreamConns - streamedConns {
-		all.Go(func() { g.ServeHTTP(httptest.NewRecorder(), newRequest(http.MethodGet, "/v1/jam", "")) })
+		all.Go(func() { s.do(newRequest(http.MethodGet, "/v1/jam", "")) })
 	}
 	synctest.Wait()
 	return func() {
-		close(w.held)
+		close(s.wire.held)
 		all.Wait()
 	}
 }

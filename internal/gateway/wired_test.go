@@ -104,7 +104,7 @@ func (w *wired) begin(change behind) (over func()) {
 // caller is a client's connection. Nothing on it takes longer than callerPatience.
 type caller struct {
 	net.Conn
-	t    *testing.T
+	t    testing.TB
 	from *bufio.Reader
 }
 
@@ -117,7 +117,7 @@ func (w *wired) call(text string) *caller {
 	if err != nil {
 		w.Fatal(err)
 	}
-	c := &caller{conn, w.T, bufio.NewReader(conn)}
+	c := &caller{conn, w, bufio.NewReader(conn)}
 	w.Cleanup(func() { _ = conn.Close() })
 	_ = conn.SetDeadline(time.Now().Add(callerPatience))
 	c.write(text)
