@@ -39,39 +39,35 @@ func (w *wired) notSent() {
 	w.occupied(1)
 }
 
-func TestGW3_WhoGoesWhileIronicIsDialedIsNotSent(t *testing.T) {
-	playWired(t, options{limit: 1, nodes: 1}, nil, func(w *wired) {
-		w.letIn()
-		w.dialSlowly(5 * time.Second)
-		c := w.call(w.putText(0, ironic.TargetActive))
-		<-time.After(time.Second)
-		w.occupied(1) // it has its yes
-		_ = c.Close()
-		synctest.Wait()
-		w.occupied(0)
-		w.notSent()
-	})
-}
-
-func TestGW3_WhatTakesTooLongToDialIsNotSent(t *testing.T) {
-	playWired(t, options{limit: 1, nodes: 1}, nil, func(w *wired) {
-		w.letIn()
-		w.dialSlowly(maxAge + time.Second)
-		refused := w.ask(w.putText(0, ironic.TargetActive), http.StatusConflict, maxAge)
-		if got := refused.Header.Get(reasonHeader); got != "starting" {
-			w.Errorf("refused for %q", got)
-		}
-		w.notSent()
-	})
-}
-
-func TestGW9_WhatCannotBeDialedIsNotSent(t *testing.T) {
-	playWired(t, options{limit: 1, nodes: 1}, nil, func(w *wired) {
-		w.letIn()
-		w.back.dialing = func(context.Context) error { return syscall.ECONNREFUSED }
-		w.ask(w.putText(0, ironic.TargetActive), http.StatusBadGateway, 0)
-		w.notSent()
-	})
+func TestGW3_WhatIsNotDialedInTimeIsNotSent(t *testing.T) {
+	for what, row := range map[string]struct {
+		dialing time.Duration // 0: refused
+		leaves  bool          // its client, meanwhile
+		status  int
+	}{
+		"its client goes": {5 * time.Second, true, 0},
+		"too late":        {maxAge + time.Second, false, http.StatusConflict},
+		"refused":         {0, false, http.StatusBadGateway},
+	} {
+		playWired(t, options{limit: 1, nodes: 1}, nil, func(w *wired) {
+			w.letIn()
+			w.back.dialing = func(context.Context) error { return syscall.ECONNREFUSED }
+			if row.dialing > 0 {
+				w.dialSlowly(row.dialing)
+			}
+			c := w.call(w.putText(0, ironic.TargetActive))
+			if row.leaves {
+				<-time.After(time.Second)
+				w.occupied(1) // it has its yes
+				_ = c.Close()
+				synctest.Wait()
+				w.occupied(0)
+			} else if got := c.want(row.status, maxAge).Header.Get(reasonHeader); (got == "starting") != (row.status == http.StatusConflict) {
+				w.Errorf("%s: refused for %q", what, got)
+			}
+			w.notSent()
+		})
+	}
 }
 
 // deadConn breaks at the first write after kill.

@@ -1,13 +1,11 @@
 package gateway_test
 
 import (
-	"fmt"
 	"net/http"
 	"strings"
 	"testing"
 	"time"
 
-	"github.com/ironic-throttle/ironic-throttle/internal/rig/fakeironic"
 	"github.com/ironic-throttle/ironic-throttle/pkg/admission"
 	"github.com/ironic-throttle/ironic-throttle/pkg/api"
 	"github.com/ironic-throttle/ironic-throttle/pkg/ironic"
@@ -39,24 +37,6 @@ func TestGW17_RefusalsUseTheCacheAndAYesOneFetch(t *testing.T) {
 	})
 }
 
-func TestGW17_AnUnknownNodeGetsIronicsOwn404(t *testing.T) {
-	play(t, options{limit: 1, nodes: 1}, func(s *stage) {
-		got := s.do(putRequest("nobody", ironic.TargetActive)).want(http.StatusNotFound)
-		if _, text := got.fault(); text != "Node nobody could not be found." {
-			t.Errorf("fault %q", text)
-		}
-		s.occupied(0)
-		s.put(0, "nothing") // known, and then gone
-		s.ironic.With(func(now time.Time, w *fakeironic.World) { w.DeleteNode(now, s.uuids[0]) })
-		before := s.ironic.Truth().Requests.Nodes
-		s.put(0, ironic.TargetActive).want(http.StatusNotFound)
-		s.occupied(0)
-		if n := s.ironic.Truth().Requests.Nodes - before; n != 2 {
-			t.Errorf("%d reads of a node that is gone, want ours and its client's", n)
-		}
-	})
-}
-
 func TestLH25_NameAndUUIDAreOneHost(t *testing.T) {
 	play(t, options{limit: 1, nodes: 2}, func(s *stage) {
 		s.do(putRequest("metal3~host-a", ironic.TargetActive)).want(http.StatusAccepted)
@@ -70,30 +50,6 @@ func TestLH25_NameAndUUIDAreOneHost(t *testing.T) {
 		answer := s.controller.IsReady(time.Now(), api.Ask{Namespace: "metal3", Name: "host-a", NodeUUID: s.uuids[0], Op: api.OpProvision})
 		if answer.Reason != api.ReasonHeldSlot {
 			t.Errorf("by check it is %s", answer.Reason)
-		}
-	})
-}
-
-// A name that moves to another node between a refusal and a yes: the slot is the
-// other node's, and one.
-func TestGW17_ANameThatMovesIsLookedUpAnew(t *testing.T) {
-	play(t, options{limit: 2, nodes: 2}, func(s *stage) {
-		s.do(putRequest("metal3~host-a", "nothing")).want(http.StatusBadRequest)
-		rename := func(uuid, name string) {
-			body := fmt.Sprintf(`[{"op": "replace", "path": "/name", "value": %q}]`, name)
-			s.do(newRequest(http.MethodPatch, "/v1/nodes/"+uuid, body)).want(http.StatusOK)
-		}
-		rename(s.uuids[0], "metal3~old")
-		rename(s.uuids[1], "metal3~host-a")
-		s.do(putRequest("metal3~host-a", ironic.TargetActive)).want(http.StatusAccepted)
-		s.occupied(1)
-		if s.state(1) != ironic.Deploying {
-			t.Fatalf("node 1 is %s", s.state(1))
-		}
-		for _, o := range s.controller.Status(time.Now()).Slots.Occupants {
-			if o.NodeUUID != s.uuids[1] {
-				t.Errorf("the slot is %s's, want %s's", o.NodeUUID, s.uuids[1])
-			}
 		}
 	})
 }

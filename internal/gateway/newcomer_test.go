@@ -4,8 +4,6 @@ import (
 	"net/http"
 	"testing"
 
-	"github.com/ironic-throttle/ironic-throttle/internal/gateway"
-
 	"github.com/ironic-throttle/ironic-throttle/internal/rig/fakeironic"
 	"github.com/ironic-throttle/ironic-throttle/pkg/admission"
 	"github.com/ironic-throttle/ironic-throttle/pkg/api"
@@ -35,14 +33,7 @@ func TestGW17_ANodeThatIsNewInThatMomentIsAskedForAgain(t *testing.T) {
 
 // watching is a limit of which nothing is refused.
 func watching(o options) options {
-	gate := o.gate
 	o.edit = func(c *admission.Config) { c.Mode = admission.Observe }
-	o.gate = func(opts *gateway.Options) {
-		opts.Observe = func() bool { return true }
-		if gate != nil {
-			gate(opts)
-		}
-	}
 	return o
 }
 

@@ -130,21 +130,6 @@ func TestGW17_ANameIsNotBelievedWhereIronicCannotBeAsked(t *testing.T) {
 	})
 }
 
-// In mode observe every node that starts takes its own slot in the books.
-func TestGW14_ObserveSendsToTheNodeThatItCounts(t *testing.T) {
-	play(t, watching(options{limit: 1, nodes: 2}), func(s *stage) {
-		s.letIn()
-		free := s.jam()
-		answered := s.later(putRequest("metal3~host-a", ironic.TargetActive))
-		s.swap(0, 1, "metal3~host-a")
-		free()
-		(<-answered).want(http.StatusAccepted)
-		if got := s.working(); !slices.Equal(got, []int{0}) {
-			t.Errorf("nodes %d work, want the one that is counted", got)
-		}
-	})
-}
-
 // Of a PUT by name only the name is another text for Ironic.
 func TestGW1_APutByNameGoesToTheUUIDAndIsOtherwiseAsItCame(t *testing.T) {
 	for path, want := range map[string]string{

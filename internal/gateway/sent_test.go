@@ -1,9 +1,7 @@
 package gateway_test
 
 import (
-	"context"
 	"net/http"
-	"syscall"
 	"testing"
 	"time"
 
@@ -11,7 +9,6 @@ import (
 
 	"github.com/ironic-throttle/ironic-throttle/internal/rig/fakeironic"
 	"github.com/ironic-throttle/ironic-throttle/pkg/admission"
-	"github.com/ironic-throttle/ironic-throttle/pkg/api"
 	"github.com/ironic-throttle/ironic-throttle/pkg/ironic"
 )
 
@@ -28,29 +25,6 @@ func TestGW3_AYesCountsFromTheFirstByte(t *testing.T) {
 		w.dialSlowly(15 * time.Second)
 		w.ask(w.putText(0, ironic.TargetActive), http.StatusSeeOther, 15*time.Second)
 		w.pass(leaseTTL - time.Second)
-		w.occupied(1)
-		w.pass(2 * time.Second)
-		w.occupied(0)
-	})
-}
-
-// Where there is no first byte there is no other yes than that of the gate.
-func TestGW9_WhatCannotBeDialedIsNoYes(t *testing.T) {
-	playWired(t, options{limit: 1, nodes: 1}, nil, func(w *wired) {
-		w.letIn()
-		w.back.dialing = func(context.Context) error { return syscall.ECONNREFUSED }
-		w.ask(w.putText(0, "nothing"), http.StatusBadGateway, 0) // known from now on
-		host := api.Ask{Namespace: "metal3", Name: "host-a", NodeUUID: w.uuids[0], Op: api.OpProvision}
-		if got := w.controller.IsReady(time.Now(), host); !got.Ready {
-			t.Fatalf("%+v", got)
-		}
-		mend := w.fault(fakeironic.Fault{Trouble: fakeironic.Slow, Delay: 9 * time.Second, Requests: "node"})
-		c := w.call(w.putText(0, ironic.TargetActive)) // its yes is now
-		<-time.After(9 * time.Second)
-		c.want(http.StatusBadGateway, 0)
-		mend()
-		w.occupied(1) // it is that of the check
-		w.pass(leaseTTL - 10*time.Second)
 		w.occupied(1)
 		w.pass(2 * time.Second)
 		w.occupied(0)

@@ -207,12 +207,3 @@ func cutWith(w http.ResponseWriter, r *http.Request, text string) {
 	_, _ = io.WriteString(conn, text)
 	_ = conn.Close()
 }
-
-func TestWiredStageWorks(t *testing.T) {
-	playWired(t, options{limit: 1, nodes: 2}, nil, func(w *wired) {
-		w.ask(getText("/v1/nodes"), http.StatusOK, 0)
-		w.ask(w.putText(0, ironic.TargetActive), http.StatusAccepted, 0)
-		w.occupied(1)
-		w.ask(w.putText(1, ironic.TargetActive), http.StatusConflict, 0)
-	})
-}

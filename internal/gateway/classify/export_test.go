@@ -24,9 +24,6 @@ func (f *Found) Add(target string) {
 	f.Targets, f.Unsure = c.targets, c.unsure
 }
 
-// Judge is what they come to.
-func (f Found) Judge() Reading { return (&candidates{f.Targets, f.Unsure}).judge() }
-
 // Scan reads a JSON object.
 func Scan(r io.Reader) (Found, error) {
 	var c candidates
