@@ -36,16 +36,10 @@ func flightOf(r *http.Request) *flight {
 // errStandby is of a PUT that could have been sent when this process did not lead any more.
 var errStandby = errors.New("this replica does not lead any more")
 
-// send sends a PUT on. With a flight, what Ironic answers is waited for even when the client is gone: better to know
-// how it ended.
+// send sends a PUT on. What Ironic answers is waited for even when the client is gone: better to know how it ended.
 func (g *Gateway) send(w http.ResponseWriter, r *http.Request, b body, f *flight) {
-	ctx, cancel := context.WithTimeout(r.Context(), g.o.Timeout)
-	defer cancel()
-	if f == nil {
-		g.forward(ctx, g.whole, w, withBody(r.WithContext(ctx), b))
-		return
-	}
-	ctx, f.stop = context.WithTimeout(context.WithValue(context.WithoutCancel(ctx), flightKey{}, f), g.o.Timeout)
+	ctx := context.WithValue(context.WithoutCancel(r.Context()), flightKey{}, f)
+	ctx, f.stop = context.WithTimeout(ctx, g.o.Timeout)
 	defer f.stop()
 	defer context.AfterFunc(g.ended, f.stop)()
 	if !f.observe {

@@ -43,7 +43,7 @@ func (g *Gateway) gate(w http.ResponseWriter, r *http.Request, to classify.Route
 		return
 	case asked.Free && asked.Target != ironic.TargetUnhold:
 		g.count.free.Add(1)
-		g.send(w, r, b, nil)
+		g.pass(w, withBody(r, b))
 		return
 	case asked.Free || observe: // never refused, so it may take its time
 		ctx, cancel = context.WithTimeout(r.Context(), patience)
@@ -62,7 +62,7 @@ func (g *Gateway) gate(w http.ResponseWriter, r *http.Request, to classify.Route
 	}
 	f := &flight{wait: ctx, observe: observe, target: asked.Target}
 	if g.decide(w, r, to.Ident, f) {
-		g.send(w, classify.ToNode(r, to.Ident, f.uuid), b, f)
+		g.send(w, classify.ToNode(r, to, f.uuid), b, f)
 	}
 }
 

@@ -3,6 +3,7 @@ package gateway
 import (
 	"context"
 	"crypto/rand"
+	"fmt"
 	"log/slog"
 	"net/http"
 	"net/http/httputil"
@@ -38,11 +39,6 @@ type Ironic interface {
 	Node(ctx context.Context, key string) (ironic.Node, bool, error)
 }
 
-// Nodes is the list of all nodes: inventory.Inventory.
-type Nodes interface {
-	Get(ctx context.Context) (inventory.View, error)
-}
-
 // Options is what New needs: everything but Nodes.
 type Options struct {
 	// Base is Ironic's URL without /v1 and without credentials.
@@ -60,11 +56,11 @@ type Options struct {
 	SpoolLimit int64         // bytes of all bodies on disk together, >= MaxBody
 	ListMaxAge time.Duration // how long a node's name is believed for a refusal
 
-	Nodes     Nodes            // for the capacity list; nil: Ironic answers it
-	Observe   func() bool      // whether nothing is refused now
-	Leading   func() bool      // whether this process may start work
-	Forwarded bool             // X-Forwarded-* are added
-	Now       func() time.Time // the clock of the decision
+	Nodes     *inventory.Inventory // for the capacity list; nil: Ironic answers it
+	Observe   func() bool          // whether nothing is refused now
+	Leading   func() bool          // whether this process may start work
+	Forwarded bool                 // X-Forwarded-* are added
+	Now       func() time.Time     // the clock of the decision
 	Log       *slog.Logger
 }
 
@@ -84,7 +80,7 @@ type Gateway struct {
 	// part of their own: clients that send slowly cannot keep the others out.
 	whole    *semaphore.Weighted
 	streamed *semaphore.Weighted
-	spool    *spool
+	spool    spool
 
 	directory recent[string, identity]      // who is who, by the UUID or name that was asked with
 	access    recent[credentials, struct{}] // whom Ironic has let in
@@ -101,13 +97,16 @@ type counts struct {
 
 // New checks that bodies can be kept. It opens nothing.
 func New(o Options) (*Gateway, error) {
-	room, err := newSpool(o.MaxBody+beside, max(o.SpoolLimit, o.MaxBody+beside))
+	file, err := nameless()
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("place of large bodies (TMPDIR): %w", err)
 	}
+	_ = file.Close()
+	room := max(o.SpoolLimit, o.MaxBody+beside)
 	g := &Gateway{
-		o: o, via: "1.1 ironic-throttle-" + rand.Text(), longest: o.Timeout + maxAge + grace, spool: room,
+		o: o, via: "1.1 ironic-throttle-" + rand.Text(), longest: o.Timeout + maxAge + grace,
 		network: transport(o.Transport),
+		spool:   spool{most: o.MaxBody + beside, all: room, disk: semaphore.NewWeighted(room)},
 		whole:   semaphore.NewWeighted(upstreamConns - streamedConns), streamed: semaphore.NewWeighted(streamedConns),
 		directory: recent[string, identity]{maxAge: o.ListMaxAge, most: maxIdentities},
 		access:    recent[credentials, struct{}]{maxAge: clientMaxAge, most: maxClients},
@@ -125,9 +124,7 @@ func New(o Options) (*Gateway, error) {
 // Close ends what still waits for Ironic, as broken, and lets go of idle connections.
 func (g *Gateway) Close() {
 	g.end()
-	if t, ok := g.network.(interface{ CloseIdleConnections() }); ok {
-		t.CloseIdleConnections()
-	}
+	(&http.Client{Transport: g.network}).CloseIdleConnections()
 }
 
 // ServeHTTP implements http.Handler.

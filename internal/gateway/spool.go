@@ -18,22 +18,12 @@ import (
 // smallBody is up to how many bytes a body waits in memory. There is one at a time on each of maxConns connections.
 const smallBody = 64 << 10
 
-// spool is room for large bodies: on disk, so much for all together. Make one with newSpool; it is safe for
-// concurrent use.
+// spool is room for large bodies: on disk, so much for all together. It is safe for concurrent use.
 type spool struct {
 	most int64 // bytes of one body
 	all  int64 // and of all
 	disk *semaphore.Weighted
 	used atomic.Int64
-}
-
-// newSpool checks that there can be files.
-func newSpool(most, all int64) (*spool, error) {
-	file, err := nameless()
-	if err != nil {
-		return nil, err
-	}
-	return &spool{most: most, all: all, disk: semaphore.NewWeighted(all)}, file.Close()
 }
 
 // body is one that can be read several times; close it once, to give its room back.
@@ -135,7 +125,7 @@ func (s *spool) take(ctx context.Context, in io.Reader, most int64) (body, error
 	}
 	var n int64
 	if err == nil {
-		n, err = io.CopyBuffer(struct{ io.Writer }{file}, io.LimitReader(in, most+1), make([]byte, copyBuffer))
+		n, err = io.CopyBuffer(struct{ io.Writer }{file}, io.LimitReader(in, most+1), make([]byte, 32<<10))
 	}
 	var disk *fs.PathError
 	switch {

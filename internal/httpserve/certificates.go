@@ -48,17 +48,11 @@ func (c Certificates) Open() (*InUse, error) {
 	return &InUse{files: c, conf: conf, stamps: stamps}, nil
 }
 
-// stamp tells a changed file.
-type stamp struct {
-	size int64
-	at   time.Time
-}
-
-// stamps are those of all files. A file that is not there has none.
-func (c Certificates) stamps() (all [3]stamp) {
+// stamps tell a changed file. One that is not there has none.
+func (c Certificates) stamps() (all [3]string) {
 	for i, f := range []File{c.Cert, c.Key, c.ClientCA} {
 		if info, err := os.Stat(f.Path); err == nil {
-			all[i] = stamp{info.Size(), info.ModTime()}
+			all[i] = fmt.Sprint(info.Size(), info.ModTime())
 		}
 	}
 	return all
@@ -94,8 +88,8 @@ type InUse struct {
 
 	mu      sync.Mutex // guards the rest
 	conf    *tls.Config
-	stamps  [3]stamp // of what conf was made of
-	refused bool     // the files have changed and cannot be used
+	stamps  [3]string // of what conf was made of
+	refused bool      // the files have changed and cannot be used
 }
 
 // Config is how the listener speaks TLS. It may be used by many connections at the same time.

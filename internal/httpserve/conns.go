@@ -42,20 +42,11 @@ type connLimiter struct {
 
 // place is what is known of a connection.
 type place struct {
-	stage  stage
+	fresh  bool // the whole header of its first request has not come
+	awaits bool // the client is to send something
 	served bool // it has brought a whole request before
 	since  time.Time
 }
-
-// stage is how far a connection is.
-type stage int
-
-const (
-	fresh    stage = iota // the whole header of its first request has not come
-	answered              // is its request
-	body                  // of a request is read for an answer
-	idle                  // between two requests
-)
 
 // limit bounds the connections of a server.
 func limit(s *Server, most int) {
@@ -101,7 +92,7 @@ func (c *connLimiter) longest(now time.Time) (conn net.Conn, in time.Duration) {
 	var found place
 	for other, p := range c.all {
 		first := conn == nil || found.served && !p.served || found.served == p.served && p.since.Before(found.since)
-		if p.stage != answered && first {
+		if p.awaits && first {
 			conn, found = other, p
 		}
 	}
@@ -133,7 +124,7 @@ func (c *connLimiter) Close() error {
 	c.closed = true
 	c.change.Broadcast()
 	for conn, p := range c.all {
-		if p.stage == fresh {
+		if p.fresh {
 			c.cut(conn)
 		}
 	}
@@ -147,17 +138,16 @@ func (c *connLimiter) track(conn net.Conn, state http.ConnState) {
 	p, here := c.all[conn]
 	switch {
 	case state == http.StateNew:
-		c.all[conn] = place{since: time.Now()}
+		c.all[conn] = place{fresh: true, awaits: true, since: time.Now()}
 	case !here: // it was cut
-		return
-	case state == http.StateActive:
-		c.all[conn] = place{answered, p.served, time.Now()}
+	case state == http.StateActive: // a whole header has come
+		c.all[conn] = place{served: p.served, since: time.Now()}
 	case state == http.StateIdle:
-		c.all[conn] = place{idle, true, time.Now()}
+		c.all[conn] = place{awaits: true, served: true, since: time.Now()}
 	default:
 		delete(c.all, conn)
 	}
-	c.change.Signal() // there is room, or conn may make room
+	c.change.Signal() // there may be room
 }
 
 // tracked has next answer, and notes when it waits for the body of a request.
@@ -180,18 +170,18 @@ type arriving struct {
 
 // Read implements io.Reader. What makes room is a client that has been at it for a while, also by a byte now and then.
 func (a *arriving) Read(p []byte) (int, error) {
-	a.enter(body)
-	defer a.enter(answered)
+	a.limiter.await(a.conn, true)
+	defer a.limiter.await(a.conn, false)
 	return a.ReadCloser.Read(p)
 }
 
-func (a *arriving) enter(s stage) {
-	c := a.limiter
+// await notes whether a body is waited for.
+func (c *connLimiter) await(conn net.Conn, awaits bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if p, ok := c.all[a.conn]; ok {
-		p.stage = s
-		c.all[a.conn] = p
+	if p, here := c.all[conn]; here {
+		p.awaits = awaits
+		c.all[conn] = p
 		c.change.Signal()
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"net"
 	"net/http"
+	"sync"
 	"time"
 )
 
@@ -26,27 +27,24 @@ type Server struct {
 // returns: nil, or what went wrong, each error with the name of its server. A
 // connection on which nothing was asked is no error and delays nothing.
 func Serve(ctx context.Context, drain time.Duration, all ...Server) error {
-	ended := make(chan error, len(all))
+	ctx, end := context.WithCancel(ctx)
+	defer end()
 	fit := ConnsWithin(Descriptors())
-	for _, s := range all {
+	served, ended := make([]error, len(all)), make([]error, len(all))
+	var running sync.WaitGroup
+	for i, s := range all {
 		limit(&s, min(fit, cmp.Or(s.MaxConns, MaxConns)))
-		go func() { ended <- s.serve() }()
+		running.Go(func() {
+			defer end() // of all of them
+			served[i] = s.serve()
+		})
+		running.Go(func() {
+			<-ctx.Done()
+			ended[i] = s.shutdown(context.WithoutCancel(ctx), drain)
+		})
 	}
-	var errs []error
-	left := len(all)
-	if left > 0 {
-		select {
-		case <-ctx.Done():
-		case err := <-ended:
-			errs = append(errs, err)
-			left--
-		}
-	}
-	errs = append(errs, shutdown(ctx, drain, all)...)
-	for range left {
-		errs = append(errs, <-ended)
-	}
-	return errors.Join(errs...)
+	running.Wait()
+	return errors.Join(append(served, ended...)...)
 }
 
 // serve answers until the server is shut down, which is no error, with TLS where it has a certificate.
@@ -61,26 +59,16 @@ func (s Server) serve() error {
 	return nil
 }
 
-// shutdown ends all servers side by side and cuts what takes longer than drain.
-func shutdown(ctx context.Context, drain time.Duration, all []Server) []error {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), drain)
+// shutdown ends the server and cuts what takes longer than drain.
+func (s Server) shutdown(ctx context.Context, drain time.Duration) error {
+	ctx, cancel := context.WithTimeout(ctx, drain)
 	defer cancel()
-	closed := make(chan error, len(all))
-	for _, s := range all {
-		go func() {
-			err := s.HTTP.Shutdown(ctx)
-			if err != nil {
-				if s.Cut != nil {
-					s.Cut()
-				}
-				err = fmt.Errorf("%s: requests were cut at the end: %w", s.Name, errors.Join(err, s.HTTP.Close()))
-			}
-			closed <- err
-		}()
+	err := s.HTTP.Shutdown(ctx)
+	if err == nil {
+		return nil
 	}
-	var errs []error
-	for range all {
-		errs = append(errs, <-closed)
+	if s.Cut != nil {
+		s.Cut()
 	}
-	return errs
+	return fmt.Errorf("%s: requests were cut at the end: %w", s.Name, errors.Join(err, s.HTTP.Close()))
 }

@@ -36,6 +36,7 @@ const (
 type Route struct {
 	Ident  string // UUID or name of the node, as Ironic would decode it
 	Target string // a target in the path, "" without one
+	part   int    // of the path that is the node
 }
 
 // Request reads the head of a request. It errs towards Suspect and Obscure:
@@ -114,8 +115,9 @@ var nameForm = regexp.MustCompile(`^[A-Za-z0-9._~-]{1,255}$`)
 // canonical reads [v1/]nodes/<ident>/states/provision[/target[/configdrive]], the
 // shape of which is known for sure to whom every part belongs. It changes segments.
 func canonical(segments []string) (Route, bool) {
+	to := Route{part: 1}
 	if len(segments) > 0 && segments[0] == "v1" {
-		segments = segments[1:]
+		segments, to.part = segments[1:], 2
 	}
 	if n := len(segments); n > 0 {
 		segments[n-1] = strings.TrimSuffix(segments[n-1], ".json")
@@ -132,7 +134,7 @@ func canonical(segments []string) (Route, bool) {
 	if !nameForm.MatchString(segments[1]) {
 		return Route{}, false // another reader might make another name of it
 	}
-	to := Route{Ident: segments[1]}
+	to.Ident = segments[1]
 	if len(segments) > 4 {
 		to.Target = segments[4]
 	}
@@ -153,20 +155,16 @@ func mayOverrideMethod(r *http.Request) bool {
 // separators part an escaped path as segmentsOf parts the path.
 var separators = regexp.MustCompile(`(?:[/\\]|%2[Ff]|%5[Cc])+`)
 
-// ToNode returns r with the node in its path named by its UUID, everything else to the byte as it came: what is sent
-// can start that node alone, whoever bears the name by then. r is one that Request calls Suspect, ident what it calls
-// the node. Without a UUID it is r.
-func ToNode(r *http.Request, ident, uuid string) *http.Request {
-	if uuid == "" || strings.EqualFold(ident, uuid) {
+// ToNode returns r, which Request calls Suspect, with the node in its path named by its UUID, everything else to the
+// byte as it came: what is sent can start that node alone, whoever bears the name by then. Without a UUID it is r.
+func ToNode(r *http.Request, to Route, uuid string) *http.Request {
+	if uuid == "" || strings.EqualFold(to.Ident, uuid) {
 		return r
 	}
 	path := r.URL.EscapedPath()
-	found, nth := separators.FindAllStringIndex(path, -1), 1 // the first is at its begin
-	if first, _ := url.PathUnescape(path[found[0][1]:found[1][0]]); first == "v1" {
-		nth = 2
-	}
+	found := separators.FindAllStringIndex(path, -1) // the first is at its begin
 	r = r.Clone(r.Context())
-	r.URL.RawPath = path[:found[nth][1]] + url.PathEscape(uuid) + path[found[nth+1][0]:]
+	r.URL.RawPath = path[:found[to.part][1]] + url.PathEscape(uuid) + path[found[to.part+1][0]:]
 	r.URL.Path, _ = url.PathUnescape(r.URL.RawPath) // of an EscapedPath it cannot fail
 	return r
 }
