@@ -94,7 +94,8 @@ func (g *Gateway) fail(w http.ResponseWriter, r *http.Request, err error) {
 	var asked *ironic.RequestError
 	var slow net.Error
 	status, what := http.StatusBadGateway, "Ironic cannot be reached"
-	switch f := flightOf(r); {
+	f, _ := r.Context().Value(flightKey{}).(*flight)
+	switch {
 	case errors.Is(err, errStandby):
 		g.standby(w, r)
 		return

@@ -1,12 +1,10 @@
 package gateway_test
 
 import (
-	"io"
 	"net/http"
 	"strings"
 	"testing"
 	"testing/synctest"
-	"time"
 
 	"github.com/ironic-throttle/ironic-throttle/internal/gateway"
 
@@ -77,32 +75,4 @@ func TestABrokenBodyIsTheClientsError(t *testing.T) {
 			})
 		})
 	}
-}
-
-// A client whose body stops is told so; an Ironic that takes no more of it is late.
-func TestALateBodyIsBlamedOnWhoIsLate(t *testing.T) {
-	var over chan struct{}
-	deaf := func(fake http.Handler) http.Handler {
-		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-			if strings.HasPrefix(r.URL.Path, "/v1/deaf") {
-				<-over
-				return
-			}
-			fake.ServeHTTP(w, r)
-		})
-	}
-	playWired(t, options{limit: 1, nodes: 1}, deaf, func(w *wired) {
-		over = make(chan struct{}) // of the bubble
-		w.ask(requestText("PUT", "/v1/nodes/x/maintenance", -1, "9\r\n{}", chunked), http.StatusBadRequest, timeout)
-		if got := w.gate.Stats().Failed; got != 0 {
-			t.Errorf("%d failures of Ironic's for a client's", got)
-		}
-		c := w.call(requestText("PUT", "/v1/deaf", 16*window, ""))
-		go func() { _, _ = io.WriteString(c.Conn, strings.Repeat("x", 16*window)) }()
-		c.want(http.StatusGatewayTimeout, timeout+time.Second)
-		if got := w.gate.Stats().Failed; got != 1 {
-			t.Errorf("%d failures, want Ironic's one", got)
-		}
-		close(over)
-	})
 }

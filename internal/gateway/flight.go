@@ -25,13 +25,7 @@ type flight struct {
 	status  int                // of Ironic's answer, 0 = none
 }
 
-type flightKey struct{}
-
-// flightOf is that of a request; nil for one that starts nothing.
-func flightOf(r *http.Request) *flight {
-	f, _ := r.Context().Value(flightKey{}).(*flight)
-	return f
-}
+type flightKey struct{} // of a request that starts work
 
 // errStandby is of a PUT that could have been sent when this process did not lead any more.
 var errStandby = errors.New("this replica does not lead any more")
@@ -67,7 +61,7 @@ type upstream struct {
 
 // RoundTrip implements http.RoundTripper.
 func (u *upstream) RoundTrip(r *http.Request) (*http.Response, error) {
-	f := flightOf(r)
+	f, _ := r.Context().Value(flightKey{}).(*flight)
 	if f != nil {
 		if !f.observe && !u.g.o.Leading() || u.g.ended.Err() != nil { // its place may be of one that was cut at our end
 			return nil, errStandby

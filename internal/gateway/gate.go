@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"strings"
 	"time"
 
 	"github.com/ironic-throttle/ironic-throttle/internal/gateway/classify"
@@ -61,9 +62,13 @@ func (g *Gateway) gate(w http.ResponseWriter, r *http.Request, to classify.Route
 		return
 	}
 	f := &flight{wait: ctx, observe: observe, target: asked.Target}
-	if g.decide(w, r, to.Ident, f) {
-		g.send(w, classify.ToNode(r, to, f.uuid), b, f)
+	if !g.decide(w, r, to.Ident, f) {
+		return
 	}
+	if f.uuid != "" && !strings.EqualFold(f.uuid, to.Ident) {
+		r = classify.ToNode(r, to, f.uuid)
+	}
+	g.send(w, r, b, f)
 }
 
 // admit reports whether Ironic lets the client of r in, and, if that is wanted, shows it the node. Who was not let in
@@ -94,7 +99,7 @@ func (g *Gateway) decide(w http.ResponseWriter, r *http.Request, ident string, f
 	var answer api.Answer
 	who, known := g.directory.get(g.o.Now(), ident)
 	if known {
-		answer, f.pass = g.o.Decider.Forward(g.o.Now(), who.ask(), f.target)
+		answer, f.pass = g.o.Decider.Forward(g.o.Now(), who, f.target)
 		if f.pass == nil && answer.Reason != api.ReasonStale { // if that is for want of an Ironic, it is to be told
 			g.refuse(w, r, answer)
 			return false
@@ -108,7 +113,7 @@ func (g *Gateway) decide(w http.ResponseWriter, r *http.Request, ident string, f
 	// By its UUID, for whose a name is now only Ironic knows, it goes on with its slot, whatever can be seen of it.
 	if err != nil && g.o.Decider.HasSlot(g.o.Now(), ident) {
 		if fresh, found, err = who, true, nil; !known {
-			fresh = identity{uuid: ident}
+			fresh = api.Ask{NodeUUID: ident}
 		}
 	}
 	switch {
@@ -125,11 +130,11 @@ func (g *Gateway) decide(w http.ResponseWriter, r *http.Request, ident string, f
 		}
 		return false
 	case f.pass == nil:
-		if answer, f.pass = g.o.Decider.Forward(g.o.Now(), fresh.ask(), f.target); f.pass == nil {
+		if answer, f.pass = g.o.Decider.Forward(g.o.Now(), fresh, f.target); f.pass == nil {
 			g.refuse(w, r, answer)
 			return false
 		}
 	}
-	f.uuid = fresh.uuid
+	f.uuid = fresh.NodeUUID
 	return true
 }

@@ -55,28 +55,18 @@ func TestGW3_UnholdTakesASlotAboveTheLimit(t *testing.T) {
 	})
 }
 
-func TestGW3_TooOldOrCanceledIsNotSent(t *testing.T) {
-	play(t, options{limit: 1, nodes: 2}, func(s *stage) {
-		s.put(0, "nothing").want(http.StatusBadRequest) // the gateway knows it
-		mend := s.fault(fakeironic.Fault{Trouble: fakeironic.Slow, Delay: 9 * time.Second, Requests: "node"})
-		r, cancel := canceled(putRequest(s.uuids[0], ironic.TargetActive))
-		go func() {
-			<-time.After(time.Second)
-			cancel()
-		}()
-		s.do(r)
-		mend()
-		if s.state(0) != ironic.Available {
-			t.Errorf("the PUT of a client that had gone was sent: %s", s.state(0))
+// What comes too late is not sent, and its host has no place in the queue.
+func TestGW3_TooOldIsNotSent(t *testing.T) {
+	playWired(t, options{limit: 1, nodes: 2}, nil, func(w *wired) {
+		w.ask(w.putText(0, ironic.TargetActive), http.StatusAccepted, 0)
+		head, body, _ := strings.Cut(w.putText(1, ironic.TargetActive), "\r\n\r\n")
+		c := w.call(head + "\r\n\r\n" + body[:3])
+		<-time.After(maxAge + time.Second)
+		c.write(body[3:])
+		if got := c.want(http.StatusConflict, 0).Header.Get(reasonHeader); got != string(api.ReasonStarting) {
+			t.Errorf("refused for %q", got)
 		}
-		s.occupied(0)
-	})
-	play(t, options{limit: 1, nodes: 2}, func(s *stage) { // nor has its host a place in the queue
-		s.put(0, ironic.TargetActive).want(http.StatusAccepted)
-		r := putRequest(s.uuids[1], ironic.TargetActive)
-		r.Body = &slowBody{Reader: r.Body, wait: maxAge + time.Second}
-		s.do(r).refused(api.ReasonStarting)
-		if gated, waiting := s.gate.Stats().Gated, s.controller.Status(time.Now()).Slots.Total.Waiting; gated != 1 || waiting != 0 {
+		if gated, waiting := w.gate.Stats().Gated, w.waiting(); gated != 1 || waiting != 0 {
 			t.Errorf("%d gated, %d wait; want the first alone", gated, waiting)
 		}
 	})

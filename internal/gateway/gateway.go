@@ -82,7 +82,7 @@ type Gateway struct {
 	streamed *semaphore.Weighted
 	spool    spool
 
-	directory recent[string, identity]      // who is who, by the UUID or name that was asked with
+	directory recent[string, api.Ask]       // who is who, by the UUID or name that was asked with
 	access    recent[credentials, struct{}] // whom Ironic has let in
 	forms     recent[clientKind, form]      // how it writes lists for them
 
@@ -108,7 +108,7 @@ func New(o Options) (*Gateway, error) {
 		network: transport(o.Transport),
 		spool:   spool{most: o.MaxBody + beside, all: room, disk: semaphore.NewWeighted(room)},
 		whole:   semaphore.NewWeighted(upstreamConns - streamedConns), streamed: semaphore.NewWeighted(streamedConns),
-		directory: recent[string, identity]{maxAge: o.ListMaxAge, most: maxIdentities},
+		directory: recent[string, api.Ask]{maxAge: o.ListMaxAge, most: maxIdentities},
 		access:    recent[credentials, struct{}]{maxAge: clientMaxAge, most: maxClients},
 		forms:     recent[clientKind, form]{maxAge: clientMaxAge, most: maxClients},
 	}

@@ -3,7 +3,6 @@ package gateway_test
 import (
 	"bytes"
 	"cmp"
-	"context"
 	"encoding/json"
 	"flag"
 	"io"
@@ -411,25 +410,3 @@ func (s *stage) fault(f fakeironic.Fault) (mend func()) {
 	}
 	return func() { s.ironic.ClearFault(id) }
 }
-
-// canceled is r by a client that goes away as soon as cancel is called.
-func canceled(r *http.Request) (*http.Request, context.CancelFunc) {
-	ctx, cancel := context.WithCancel(r.Context())
-	return r.WithContext(ctx), cancel
-}
-
-// slowBody comes after a while.
-type slowBody struct {
-	io.Reader
-	wait time.Duration
-}
-
-func (b *slowBody) Read(p []byte) (int, error) {
-	if b.wait > 0 {
-		<-time.After(b.wait)
-		b.wait = 0
-	}
-	return b.Reader.Read(p)
-}
-
-func (b *slowBody) Close() error { return nil }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"maps"
 	"net/http"
 	"net/http/httputil"
 	"time"
@@ -24,8 +25,20 @@ func (g *Gateway) pass(w http.ResponseWriter, r *http.Request) {
 		_ = wire.SetReadDeadline(time.Now().Add(g.o.Timeout))
 		ctx, cancel = context.WithTimeout(r.Context(), g.o.Timeout+time.Second)
 		defer cancel()
-		r = r.WithContext(ctx)
-		r.Body, part = &comingBody{r.Body, func() { _ = wire.SetReadDeadline(time.Now().Add(g.longest)) }}, g.streamed
+		from := r.Body
+		r, part = r.WithContext(ctx), g.streamed
+		r.Body = struct {
+			io.Reader
+			io.Closer
+		}{reading(func(p []byte) (int, error) {
+			n, err := from.Read(p)
+			if errors.Is(err, io.EOF) {
+				_ = wire.SetReadDeadline(time.Now().Add(g.longest))
+			} else if err != nil {
+				err = errBroken
+			}
+			return n, err
+		}), from}
 	case r.ContentLength > 0:
 		b, err := g.receive(ctx, w, r, time.Now().Add(grace))
 		if err != nil {
@@ -35,23 +48,6 @@ func (g *Gateway) pass(w http.ResponseWriter, r *http.Request) {
 		r = withBody(r, b)
 	}
 	g.forward(ctx, part, w, r.WithContext(ctx))
-}
-
-// comingBody is a body that is passed on while it comes.
-type comingBody struct {
-	io.ReadCloser
-	whole func() // is called when it has come
-}
-
-// Read implements io.Reader.
-func (b *comingBody) Read(p []byte) (int, error) {
-	n, err := b.ReadCloser.Read(p)
-	if errors.Is(err, io.EOF) {
-		b.whole()
-	} else if err != nil {
-		err = errBroken
-	}
-	return n, err
 }
 
 // forward sends a request to Ironic, when it has got a place among part before wait ends, and its answer to the client.
@@ -131,9 +127,7 @@ func (g *Gateway) relay(w http.ResponseWriter, r *http.Request, a answer) {
 	// The client may send its body, or not.
 	_ = http.NewResponseController(w).EnableFullDuplex()
 	w = plainly(w)
-	for name, values := range a.header {
-		w.Header()[name] = values
-	}
+	maps.Copy(w.Header(), a.header)
 	for _, name := range []string{"Connection", "Keep-Alive", "Transfer-Encoding"} {
 		w.Header().Del(name)
 	}

@@ -44,35 +44,33 @@ func (b body) reader() io.Reader {
 
 // withBody is a request with a body that is here. With GetBody a connection that Ironic closes in the same moment costs
 // nothing: where no byte went out, another one is taken.
+//
+// The body cannot be sent by a process that does not lead: that may have been paused since it decided, up to this very
+// moment. A request whose body does not come, or not all of it, is one that Ironic does not carry out.
 func withBody(r *http.Request, b body) *http.Request {
 	r = r.Clone(r.Context())
 	r.Header.Del("Expect")
 	r.Body, r.GetBody, r.ContentLength, r.TransferEncoding = http.NoBody, nil, b.size, nil
 	if b.size > 0 {
-		r.GetBody = func() (io.ReadCloser, error) { return &leavingBody{b.reader(), b.leading}, nil }
+		r.GetBody = func() (io.ReadCloser, error) {
+			from := b.reader()
+			return io.NopCloser(reading(func(p []byte) (int, error) {
+				if b.leading != nil && !b.leading() {
+					return 0, errStandby
+				}
+				return from.Read(p)
+			})), nil
+		}
 		r.Body, _ = r.GetBody()
 	}
 	return r
 }
 
-// leavingBody is a body on its way to Ironic. It cannot be sent by a process that does not lead: that may have been
-// paused since it decided, up to this very moment. A request whose body does not come, or not all of it, is one that
-// Ironic does not carry out.
-type leavingBody struct {
-	io.Reader
-	leading func() bool
-}
+// reading is an io.Reader.
+type reading func(p []byte) (int, error)
 
 // Read implements io.Reader.
-func (b *leavingBody) Read(p []byte) (int, error) {
-	if b.leading != nil && !b.leading() {
-		return 0, errStandby
-	}
-	return b.Reader.Read(p)
-}
-
-// Close implements io.Closer.
-func (*leavingBody) Close() error { return nil }
+func (r reading) Read(p []byte) (int, error) { return r(p) }
 
 // What is wrong with a body that is not taken, or with the time for it.
 var (

@@ -156,11 +156,8 @@ func mayOverrideMethod(r *http.Request) bool {
 var separators = regexp.MustCompile(`(?:[/\\]|%2[Ff]|%5[Cc])+`)
 
 // ToNode returns r, which Request calls Suspect, with the node in its path named by its UUID, everything else to the
-// byte as it came: what is sent can start that node alone, whoever bears the name by then. Without a UUID it is r.
+// byte as it came: what is sent can start that node alone, whoever bears the name by then.
 func ToNode(r *http.Request, to Route, uuid string) *http.Request {
-	if uuid == "" || strings.EqualFold(to.Ident, uuid) {
-		return r
-	}
 	path := r.URL.EscapedPath()
 	found := separators.FindAllStringIndex(path, -1) // the first is at its begin
 	r = r.Clone(r.Context())

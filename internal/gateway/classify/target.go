@@ -68,7 +68,9 @@ func Target(r *http.Request, to Route, body io.Reader) (Reading, error) {
 	if to.Target != "" {
 		c.add(to.Target)
 	}
-	readForm(r.URL.RawQuery, &c)
+	if r.URL.RawQuery != "" {
+		readForm(r.URL.RawQuery, &c)
+	}
 	var err error
 	switch media := mediaType(r.Header); {
 	case body == nil:
