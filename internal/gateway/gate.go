@@ -78,16 +78,16 @@ func (g *Gateway) admit(ctx context.Context, w http.ResponseWriter, r *http.Requ
 	if _, ok := g.access.get(time.Now(), who); ok && !shown {
 		return true
 	}
-	answer, err := g.ask(ctx, r, "/v1/nodes/"+ident, "")
+	own, err := g.ask(ctx, r, "/v1/nodes/"+ident, "")
 	switch {
 	case err != nil:
 		g.failed(ctx, w, r, err)
 		return false
-	case answer.status == http.StatusOK, answer.status == http.StatusNotFound && !shown:
+	case own.status == http.StatusOK, own.status == http.StatusNotFound && !shown:
 		g.access.put(time.Now(), who, struct{}{})
 		return true
 	}
-	g.relay(w, r, answer)
+	relay(w, r, own)
 	return false
 }
 

@@ -123,7 +123,7 @@ func (g *Gateway) ask(ctx context.Context, r *http.Request, path, query string) 
 }
 
 // relay gives an answer of Ironic to the client.
-func (g *Gateway) relay(w http.ResponseWriter, r *http.Request, a answer) {
+func relay(w http.ResponseWriter, r *http.Request, a answer) {
 	// The client may send its body, or not.
 	_ = http.NewResponseController(w).EnableFullDuplex()
 	w = plainly(w)
@@ -170,7 +170,5 @@ func transport(t http.RoundTripper) http.RoundTripper {
 	own.DisableCompression = true
 	own.MaxIdleConns, own.MaxIdleConnsPerHost = upstreamConns, upstreamConns
 	own.IdleConnTimeout = upstreamIdle
-	own.ExpectContinueTimeout = time.Second
-	own.ForceAttemptHTTP2 = false
 	return own
 }

@@ -60,14 +60,8 @@ func (g *Gateway) Serve(ctx context.Context, listen net.Listener, conf *tls.Conf
 	})
 	g.Close()
 	// What was cut is over in a moment, and has said by then how it ended.
-	tick := time.NewTicker(time.Millisecond)
-	defer tick.Stop()
-	for late := time.After(cutTimeout); g.count.inFlight.Load() > 0; {
-		select {
-		case <-tick.C:
-		case <-late:
-			return err
-		}
+	for late := time.Now().Add(cutTimeout); g.count.inFlight.Load() > 0 && time.Now().Before(late); {
+		<-time.After(time.Millisecond)
 	}
 	return err
 }

@@ -30,21 +30,21 @@ func Serve(ctx context.Context, drain time.Duration, all ...Server) error {
 	ctx, end := context.WithCancel(ctx)
 	defer end()
 	fit := ConnsWithin(Descriptors())
-	served, ended := make([]error, len(all)), make([]error, len(all))
+	errs := make([]error, 2*len(all))
 	var running sync.WaitGroup
 	for i, s := range all {
 		limit(&s, min(fit, cmp.Or(s.MaxConns, MaxConns)))
 		running.Go(func() {
 			defer end() // of all of them
-			served[i] = s.serve()
+			errs[2*i] = s.serve()
 		})
 		running.Go(func() {
 			<-ctx.Done()
-			ended[i] = s.shutdown(context.WithoutCancel(ctx), drain)
+			errs[2*i+1] = s.shutdown(context.WithoutCancel(ctx), drain)
 		})
 	}
 	running.Wait()
-	return errors.Join(append(served, ended...)...)
+	return errors.Join(errs...)
 }
 
 // serve answers until the server is shut down, which is no error, with TLS where it has a certificate.
