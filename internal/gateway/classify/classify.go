@@ -15,10 +15,10 @@ import (
 
 // Every bound of what is looked at.
 const (
-	maxText    = 512     // bytes of a JSON key, or target
-	maxForm    = 1 << 20 // bytes of a form
-	maxTargets = 16      // different ones that are kept of a request
-	maxMembers = 64      // of a JSON object; Ironic knows fewer than ten
+	maxText    = 512      // bytes of a JSON key, or target
+	maxForm    = 1 << 20  // bytes of a form
+	maxTargets = 16       // that are kept of a request
+	maxScan    = 64 << 10 // bytes of a JSON object, without what is long in it
 	scanBuffer = 32 << 10
 )
 

@@ -7,8 +7,7 @@ const (
 	MaxText    = maxText
 	MaxForm    = maxForm
 	MaxTargets = maxTargets
-	MaxMembers = maxMembers
-	ScanBuffer = scanBuffer
+	MaxScan    = maxScan
 )
 
 // Found are the targets that one part of a request names; Unsure: there may be others.
