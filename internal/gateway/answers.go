@@ -67,8 +67,8 @@ func (g *Gateway) badBody(w http.ResponseWriter, r *http.Request, err error) {
 		broken(w, err)
 		return
 	case errors.Is(err, errTooLarge):
-		const text = "the body is larger than IRONIC_THROTTLE_GATEWAY_MAX_BODY, %d bytes, and 64 KiB beside"
-		fault(w, http.StatusRequestEntityTooLarge, client, fmt.Sprintf(text, g.o.MaxBody))
+		fault(w, http.StatusRequestEntityTooLarge, client, fmt.Sprintf(
+			"the body is larger than IRONIC_THROTTLE_GATEWAY_MAX_BODY, %d bytes, and 64 KiB beside", g.o.MaxBody))
 	case errors.Is(err, errNoRoom):
 		g.notNow(w, r, api.ReasonFull, "too many large bodies wait here at once, see IRONIC_THROTTLE_GATEWAY_MAX_BODY")
 	default: // the disk: to be seen to here, and no fault of the host
@@ -78,15 +78,6 @@ func (g *Gateway) badBody(w http.ResponseWriter, r *http.Request, err error) {
 		g.notNow(w, r, api.ReasonFull, "the body cannot be kept: "+err.Error())
 	}
 	linger(w, r)
-}
-
-// failed answers for an Ironic that could not be asked about a PUT, or not in the time that the PUT has.
-func (g *Gateway) failed(ctx context.Context, w http.ResponseWriter, r *http.Request, err error) {
-	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
-		g.tooLate(w, r)
-		return
-	}
-	g.fail(w, r, err)
 }
 
 // fail answers for an Ironic that does not, in its form, and for PUTs and clients that break off before.
@@ -99,7 +90,7 @@ func (g *Gateway) fail(w http.ResponseWriter, r *http.Request, err error) {
 	case errors.Is(err, errStandby):
 		g.standby(w, r)
 		return
-	case f != nil && !f.sent && f.wait.Err() != nil:
+	case errors.Is(err, errTooLate), f != nil && !f.sent && f.wait.Err() != nil:
 		g.tooLate(w, r)
 		return
 	case errors.Is(err, errBroken), errors.Is(r.Context().Err(), context.Canceled) && g.ended.Err() == nil:

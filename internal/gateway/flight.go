@@ -27,8 +27,12 @@ type flight struct {
 
 type flightKey struct{} // of a request that starts work
 
-// errStandby is of a PUT that could have been sent when this process did not lead any more.
-var errStandby = errors.New("this replica does not lead any more")
+var (
+	// errTooLate is of a PUT whose time was over before it was sent.
+	errTooLate = errors.New("too late")
+	// errStandby is of a PUT that could have been sent when this process did not lead any more.
+	errStandby = errors.New("this replica does not lead any more")
+)
 
 // send sends a PUT on. What Ironic answers is waited for even when the client is gone: better to know how it ended.
 func (g *Gateway) send(w http.ResponseWriter, r *http.Request, b body, f *flight) {
@@ -54,13 +58,10 @@ func (g *Gateway) send(w http.ResponseWriter, r *http.Request, b body, f *flight
 }
 
 // upstream is the way to Ironic. It tells the decision what becomes of flights.
-type upstream struct {
-	g    *Gateway
-	next http.RoundTripper
-}
+type upstream struct{ g *Gateway }
 
 // RoundTrip implements http.RoundTripper.
-func (u *upstream) RoundTrip(r *http.Request) (*http.Response, error) {
+func (u upstream) RoundTrip(r *http.Request) (*http.Response, error) {
 	f, _ := r.Context().Value(flightKey{}).(*flight)
 	if f != nil {
 		if !f.observe && !u.g.o.Leading() || u.g.ended.Err() != nil { // its place may be of one that was cut at our end
@@ -68,7 +69,7 @@ func (u *upstream) RoundTrip(r *http.Request) (*http.Response, error) {
 		}
 		r = u.traced(r, f)
 	}
-	resp, err := u.next.RoundTrip(r)
+	resp, err := u.g.network.RoundTrip(r)
 	if err == nil && resp.StatusCode == http.StatusSwitchingProtocols {
 		_ = resp.Body.Close()
 		err = errors.New("the other side wants to change the protocol, for which nobody has asked")
@@ -90,7 +91,7 @@ func (u *upstream) RoundTrip(r *http.Request) (*http.Response, error) {
 
 // traced is a flight's request, which until there is a connection ends with its wait. From then on bytes may go out:
 // that counts as a yes.
-func (u *upstream) traced(r *http.Request, f *flight) *http.Request {
+func (u upstream) traced(r *http.Request, f *flight) *http.Request {
 	waiting := func() bool { return true }
 	arrive := func(string) { // once for each connection that is tried; before, nothing went out
 		waiting, f.sent = context.AfterFunc(f.wait, f.stop), false
@@ -101,7 +102,7 @@ func (u *upstream) traced(r *http.Request, f *flight) *http.Request {
 		}
 		f.sent = true
 	}
-	if _, tells := u.next.(*http.Transport); !tells { // when it has a connection
+	if _, tells := u.g.network.(*http.Transport); !tells { // when it has a connection
 		depart(httptrace.GotConnInfo{})
 	}
 	trace := &httptrace.ClientTrace{GetConn: arrive, GotConn: depart}

@@ -19,7 +19,7 @@ func (g *Gateway) gate(w http.ResponseWriter, r *http.Request, to classify.Route
 		patience = g.o.Timeout // nothing is refused for being late
 	}
 	due := time.Now().Add(patience)
-	ctx, cancel := context.WithDeadline(r.Context(), due)
+	ctx, cancel := context.WithDeadlineCause(r.Context(), due, errTooLate)
 	defer cancel()
 	// A body that takes room is not read for somebody whom Ironic does not let in.
 	if small := r.ContentLength >= 0 && r.ContentLength <= smallBody; !small && !g.admit(ctx, w, r, to.Ident, false) {
@@ -47,7 +47,7 @@ func (g *Gateway) gate(w http.ResponseWriter, r *http.Request, to classify.Route
 		g.pass(w, withBody(r, b))
 		return
 	case asked.Free || observe: // never refused, so it may take its time
-		ctx, cancel = context.WithTimeout(r.Context(), patience)
+		ctx, cancel = context.WithTimeoutCause(r.Context(), patience, errTooLate)
 		defer cancel()
 	case ctx.Err() != nil:
 		g.tooLate(w, r)
@@ -81,7 +81,7 @@ func (g *Gateway) admit(ctx context.Context, w http.ResponseWriter, r *http.Requ
 	own, err := g.ask(ctx, r, "/v1/nodes/"+ident, "")
 	switch {
 	case err != nil:
-		g.failed(ctx, w, r, err)
+		g.fail(w, r, errors.Join(err, context.Cause(ctx)))
 		return false
 	case own.status == http.StatusOK, own.status == http.StatusNotFound && !shown:
 		g.access.put(time.Now(), who, struct{}{})
@@ -120,7 +120,7 @@ func (g *Gateway) decide(w http.ResponseWriter, r *http.Request, ident string, f
 	case f.observe && (err != nil || !found):
 		return true // Ironic might have the node by the time it gets there
 	case err != nil:
-		g.failed(f.wait, w, r, err)
+		g.fail(w, r, errors.Join(err, context.Cause(f.wait)))
 		return false
 	case !found:
 		// An Ironic that does not have the node answers the client itself, to a read that can start nothing.

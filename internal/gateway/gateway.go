@@ -41,15 +41,11 @@ type Ironic interface {
 
 // Options is what New needs: everything but Nodes.
 type Options struct {
-	// Base is Ironic's URL without /v1 and without credentials.
-	Base *url.URL
-	// Transport reaches Ironic; the gateway makes its own of an *http.Transport.
-	Transport http.RoundTripper
+	Base      *url.URL          // Ironic's, without /v1 and without credentials
+	Transport http.RoundTripper // to Ironic; the gateway makes its own of an *http.Transport
 	Ironic    Ironic
 	Decider   Decider
-
-	// Address is where the gateway listens, as GATEWAY_LISTEN_ADDRESS has it.
-	Address string
+	Address   string // where the gateway listens, as GATEWAY_LISTEN_ADDRESS has it
 
 	Timeout    time.Duration // of one request, without the reading of a gated body
 	MaxBody    int64         // bytes of the body of a gated request, and 64 KiB beside
@@ -98,10 +94,9 @@ type counts struct {
 // New checks that bodies can be kept. It opens nothing.
 func New(o Options) (*Gateway, error) {
 	file, err := nameless()
-	if err != nil {
+	if _ = file.Close(); err != nil {
 		return nil, fmt.Errorf("place of large bodies (TMPDIR): %w", err)
 	}
-	_ = file.Close()
 	room := max(o.SpoolLimit, o.MaxBody+beside)
 	g := &Gateway{
 		o: o, via: "1.1 ironic-throttle-" + rand.Text(), longest: o.Timeout + maxAge + grace,
@@ -115,7 +110,7 @@ func New(o Options) (*Gateway, error) {
 	g.ended, g.end = context.WithCancel(context.Background())
 	// The standard library's reverse proxy, told to change nothing.
 	g.reverse = &httputil.ReverseProxy{
-		Rewrite: g.rewrite, Transport: &upstream{g, g.network}, ErrorHandler: g.fail,
+		Rewrite: g.rewrite, Transport: upstream{g}, ErrorHandler: g.fail,
 		ErrorLog: slog.NewLogLogger(o.Log.Handler(), slog.LevelDebug),
 	}
 	return g, nil

@@ -12,23 +12,21 @@ import (
 )
 
 const (
-	// maxConns are the connections of clients at the same time: BMO has one or two for each
-	// of its workers, 2 to 32 as a rule. There is room for a small body on each, so nobody
-	// waits for clients that are slow.
+	// maxConns are the connections of clients at the same time: BMO has one or two for each of its workers, 2 to 32 as
+	// a rule. There is room for a small body on each, so nobody waits for clients that are slow.
 	maxConns          = 512
 	maxHeaderBytes    = 32 << 10
 	readHeaderTimeout = 10 * time.Second
 	idleTimeout       = 2 * time.Minute // of a client's connection
 
-	// drainTimeout is how long requests in flight may take after the end was asked
-	// for, within the 5 s in which everything is over.
+	// drainTimeout is how long requests in flight may take after the end was asked for, within the 5 s in which
+	// everything is over.
 	drainTimeout = 4 * time.Second
 	cutTimeout   = 500 * time.Millisecond
 )
 
-// Serve answers on an open listener, with TLS where conf is not nil, until ctx ends
-// or the listener fails; then it gives requests in flight 4 s, closes the gateway,
-// and returns: nil, or what went wrong.
+// Serve answers on an open listener, with TLS where conf is not nil, until ctx ends or the listener fails; then it
+// gives requests in flight 4 s, closes the gateway, and returns: nil, or what went wrong.
 func (g *Gateway) Serve(ctx context.Context, listen net.Listener, conf *tls.Config) error {
 	handler := http.Handler(g)
 	if conf == nil { // with TLS the browser itself holds the name against the certificate

@@ -115,9 +115,7 @@ func (s *spool) take(ctx context.Context, in io.Reader, most int64) (body, error
 	s.used.Add(most)
 	file, err := nameless()
 	done := func() {
-		if file != nil {
-			_ = file.Close() // nothing of it is wanted any more
-		}
+		_ = file.Close() // nothing of it is wanted any more
 		s.used.Add(-most)
 		s.disk.Release(most)
 	}
@@ -140,15 +138,11 @@ func (s *spool) take(ctx context.Context, in io.Reader, most int64) (body, error
 	return body{at: file, size: n, close: done}, err
 }
 
-// nameless makes a file that is gone when it is closed, also after kill -9.
+// nameless makes a file that is gone when it is closed, also after kill -9. With an error it is to be closed too.
 func nameless() (*os.File, error) {
 	file, err := os.CreateTemp("", "ironic-throttle-body-")
-	if err != nil {
-		return nil, err
+	if err == nil {
+		err = os.Remove(file.Name())
 	}
-	if err := os.Remove(file.Name()); err != nil {
-		_ = file.Close()
-		return nil, err
-	}
-	return file, nil
+	return file, err
 }

@@ -17,8 +17,7 @@ import (
 type Certificates struct {
 	Name      string // of the listener, in the log
 	Cert, Key File   // both or none
-	// ClientCA makes clients show a certificate that one of these has signed; without
-	// a path anybody may connect.
+	// ClientCA makes clients show a certificate that one of these has signed; without a path anybody may connect.
 	ClientCA File
 	Log      *slog.Logger
 	Now      func() time.Time
@@ -32,10 +31,9 @@ type File struct {
 // String is the file as an error names it.
 func (f File) String() string { return fmt.Sprintf("%s=%q", f.Setting, f.Path) }
 
-// Open reads the files; nil where the listener does not speak TLS. Broken files are
-// errors that name their setting. Files that change later are read anew at the next
-// connection; connections that are open go on. Broken then, the ones before stay in use
-// and the log says so once.
+// Open reads the files; nil where the listener does not speak TLS. Broken files are errors that name their setting.
+// Files that change later are read anew at the next connection; connections that are open go on. Broken then, the ones
+// before stay in use and the log says so once.
 func (c Certificates) Open() (*InUse, error) {
 	if c.Cert.Path == "" && c.Key.Path == "" {
 		return nil, nil
@@ -81,8 +79,7 @@ func (c Certificates) read() (*tls.Config, error) {
 	return conf, nil
 }
 
-// InUse is what the files hold, as they are. A nil one is no TLS. It is safe for
-// concurrent use.
+// InUse is what the files hold, as they are. A nil one is no TLS. It is safe for concurrent use.
 type InUse struct {
 	files Certificates
 
@@ -131,8 +128,8 @@ func (r *InUse) NotAfter() time.Time {
 	return r.current().Certificates[0].Leaf.NotAfter
 }
 
-// endsSoon is how long before its end a certificate should have been renewed; one that
-// lives for days only, for the last quarter of its time.
+// endsSoon is how long before its end a certificate should have been renewed; one that lives for days only, for the
+// last quarter of its time.
 const endsSoon = 7 * 24 * time.Hour
 
 // Fault tells that the certificate has ended, or ends soon; "" if it does not.

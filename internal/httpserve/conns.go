@@ -10,25 +10,23 @@ import (
 	"time"
 )
 
-// MaxConns is how many connections a listener has at the same time unless its Server says
-// otherwise. BMO has some for each of its workers, 32 at most, and a page that is open or a
-// status that is watched has one.
+// MaxConns is how many connections a listener has at the same time unless its Server says otherwise. BMO has some for
+// each of its workers, 32 at most, and a page that is open or a status that is watched has one.
 const MaxConns = 1024
 
-// How long a connection must have been waited for before it makes room: what it sends may have
-// come and not been read yet. TLS takes a client one more round trip or two. Without it, so few
-// connections as 256 descriptors leave (36) still take 360 new ones a second, or three times what
-// 600 silent clients that come again after 5 s ask for: with 144 a second a probe waited too long.
+// How long a connection must have been waited for before it makes room: what it sends may have come and not been read
+// yet. TLS takes a client one more round trip or two. Without it, so few connections as 256 descriptors leave (36)
+// still take 360 new ones a second, or three times what 600 silent clients that come again after 5 s ask for: with 144
+// a second a probe waited too long.
 const (
 	roomAfter    = 100 * time.Millisecond
 	roomAfterTLS = 250 * time.Millisecond
 )
 
-// connLimiter bounds the connections of a server. Where there are too many, a new one takes the
-// place of the one for which we have waited longest: of those that have not brought one whole
-// request yet, and only where there are none of the others, which wait between two. So
-// whoever asks is served, however many others hold connections open. While all of them are
-// being answered new ones wait.
+// connLimiter bounds the connections of a server. Where there are too many, a new one takes the place of the one for
+// which we have waited longest: of those that have not brought one whole request yet, and only where there are none of
+// the others, which wait between two. So whoever asks is served, however many others hold connections open. While all
+// of them are being answered new ones wait.
 type connLimiter struct {
 	net.Listener
 	most  int
@@ -86,8 +84,7 @@ func (c *connLimiter) Accept() (net.Conn, error) {
 	return conn, nil
 }
 
-// longest returns the connection that is to make room, or nil and when one may be found;
-// c.mu is held.
+// longest returns the connection that is to make room, or nil and when one may be found; c.mu is held.
 func (c *connLimiter) longest(now time.Time) (conn net.Conn, in time.Duration) {
 	var found place
 	for other, p := range c.all {

@@ -12,8 +12,7 @@ import (
 	"time"
 )
 
-// Server is one http.Server with its open listener. Its ConnState and ConnContext hooks
-// are taken.
+// Server is one http.Server with its open listener. Its ConnState and ConnContext hooks are taken.
 type Server struct {
 	Name     string // in errors
 	HTTP     *http.Server
@@ -22,10 +21,9 @@ type Server struct {
 	Cut      func() // called before requests are cut that took longer than drain; may be nil
 }
 
-// Serve answers on all listeners until ctx ends or one of them fails. Then it
-// takes nothing new, gives requests in flight drain to end, cuts what is left, and
-// returns: nil, or what went wrong, each error with the name of its server. A
-// connection on which nothing was asked is no error and delays nothing.
+// Serve answers on all listeners until ctx ends or one of them fails. Then it takes nothing new, gives requests in
+// flight drain to end, cuts what is left, and returns: nil, or what went wrong, each error with the name of its
+// server. A connection on which nothing was asked is no error and delays nothing.
 func Serve(ctx context.Context, drain time.Duration, all ...Server) error {
 	ctx, end := context.WithCancel(ctx)
 	defer end()

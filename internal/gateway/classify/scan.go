@@ -40,10 +40,8 @@ func scanObject(r io.Reader, c *candidates) error {
 			c.unsure = true
 		}
 	}
-	if whole {
-		token, err = in.Token()
-		whole = err == nil && token == json.Delim('}')
-	}
+	token, err = in.Token()
+	whole = whole && err == nil && token == json.Delim('}')
 	if _, err = in.Token(); !whole || !errors.Is(err, io.EOF) { // or something follows
 		c.unsure = true
 	}
