@@ -126,27 +126,6 @@ func TestGW10_StaleViewIs409AndAnAbsentIronicIs502(t *testing.T) {
 	})
 }
 
-func TestGW14_ObserveRefusesNothing(t *testing.T) {
-	play(t, watching(options{limit: 1, nodes: 3}), func(s *stage) {
-		for n := range 3 {
-			s.put(n, ironic.TargetActive).want(http.StatusAccepted)
-		}
-		var full uint64
-		for _, c := range s.controller.Status(time.Now()).Refusals {
-			if c.Reason == api.ReasonFull {
-				full = c.Count
-			}
-		}
-		if full != 2 {
-			t.Errorf("%d refusals counted, want 2", full)
-		}
-		obscure := newRequest(http.MethodPut, "/v1/nodes/states/provision", `{"target": "deleted", "node_ident": "`+s.uuids[0]+`"}`)
-		if got := s.do(obscure); strings.Contains(got.Body.String(), "ironic-throttle") {
-			t.Errorf("refused: %s", got.Body)
-		}
-	})
-}
-
 func TestGW16_TheSamePUTTwiceAtOnceIsOneSlot(t *testing.T) {
 	play(t, options{limit: 1, nodes: 2}, func(s *stage) {
 		s.put(0, "nothing")

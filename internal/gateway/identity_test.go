@@ -2,10 +2,10 @@ package gateway_test
 
 import (
 	"net/http"
-	"strings"
 	"testing"
 	"time"
 
+	"github.com/ironic-throttle/ironic-throttle/internal/rig/fakeironic"
 	"github.com/ironic-throttle/ironic-throttle/pkg/admission"
 	"github.com/ironic-throttle/ironic-throttle/pkg/api"
 	"github.com/ironic-throttle/ironic-throttle/pkg/ironic"
@@ -62,16 +62,50 @@ func TestLH35_ThePoolIsTheOneThatIronicTells(t *testing.T) {
 	})
 }
 
-// An Ironic that goes away in that moment is what the client is told of, once.
-func TestGW9_AnIronicThatCannotShowTheNodeIsItsAbsence(t *testing.T) {
+// unseen makes the next fetch of a node miss it: it gets its name a moment later.
+func (s *stage) unseen() {
+	s.Helper()
+	s.fault(fakeironic.Fault{Trouble: fakeironic.Status, Code: 404, Requests: "node", Count: 1})
+}
+
+// A node that Ironic has only just got waits like any other, for a moment.
+func TestGW17_ANodeThatIsNewInThatMomentIsAskedForAgain(t *testing.T) {
 	play(t, options{limit: 1, nodes: 1}, func(s *stage) {
 		s.letIn()
 		s.unseen()
-		s.wire.away.Store(true)
-		got := s.put(0, ironic.TargetActive).want(http.StatusBadGateway)
-		if _, text := got.fault(); !strings.Contains(text, "Ironic cannot be reached") || got.Header().Get(reasonHeader) != "" {
-			t.Errorf("%q, %v", text, got.Header())
+		s.put(0, ironic.TargetActive).refused(api.ReasonStarting)
+		s.occupied(0)
+		if puts, _ := s.wire.sent(); puts != 0 || s.state(0) != ironic.Available {
+			t.Errorf("%d PUTs, the node is %s", puts, s.state(0))
 		}
+		s.put(0, ironic.TargetActive).want(http.StatusAccepted)
+		s.occupied(1)
+	})
+}
+
+// watching is a limit of which nothing is refused.
+func watching(o options) options {
+	o.edit = func(c *admission.Config) { c.Mode = admission.Observe }
+	return o
+}
+
+// GW-17: what Ironic does not have gets Ironic's own 404, and takes nothing.
+func TestGW17_ANodeThatIsNotThereTakesNothing(t *testing.T) {
+	play(t, options{limit: 1, nodes: 1}, func(s *stage) {
+		for range 2 {
+			got := s.do(putRequest("nobody", ironic.TargetActive)).want(http.StatusNotFound)
+			if got.Header().Get(reasonHeader) != "" {
+				t.Errorf("ours: %s", got.Body)
+			}
+			s.occupied(0)
+		}
+		if puts, _ := s.wire.sent(); puts != 0 {
+			t.Errorf("%d PUTs reached Ironic: a node could get that name meanwhile", puts)
+		}
+		// One that was there and is deleted.
+		s.put(0, "nothing").want(http.StatusBadRequest)
+		s.do(newRequest(http.MethodDelete, "/v1/nodes/"+s.uuids[0], "")).want(http.StatusNoContent)
+		s.put(0, ironic.TargetActive).want(http.StatusNotFound)
 		s.occupied(0)
 	})
 }

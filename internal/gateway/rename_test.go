@@ -88,24 +88,6 @@ func TestGW17_ANameThatMovesWhileItsPUTWaitsStartsNoOtherNode(t *testing.T) {
 	}
 }
 
-// A name that no node has when its PUT comes in starts none that gets it meanwhile.
-func TestGW17_ANameThatANodeGetsWhileItsPUTWaitsStartsNothing(t *testing.T) {
-	play(t, options{limit: 1, nodes: 3}, func(s *stage) {
-		s.letIn()
-		s.put(2, ironic.TargetActive).want(http.StatusAccepted)
-		free := s.jam()
-		answered := s.later(putRequest("metal3~new", ironic.TargetActive))
-		s.rename(1, "metal3~new")
-		free()
-		(<-answered).refused(api.ReasonStarting)
-		if got := s.working(); !slices.Equal(got, []int{2}) {
-			t.Errorf("nodes %d work at a limit of 1", got)
-		}
-		s.do(putRequest("metal3~new", ironic.TargetActive)).refused(api.ReasonFull)
-		s.occupied(1)
-	})
-}
-
 // Whose name it was a minute ago is no reason to let a PUT pass that Ironic cannot be
 // asked about.
 func TestGW17_ANameIsNotBelievedWhereIronicCannotBeAsked(t *testing.T) {
