@@ -45,32 +45,3 @@ func TestGW12_WhoIsNotLetInGetsNothing(t *testing.T) {
 		s.do(r).want(http.StatusBadGateway)
 	})
 }
-
-// Ironic is asked about a client once a minute, whatever else it tells that client meanwhile.
-func TestAccessIsAskedForOnceAMinute(t *testing.T) {
-	basic := func(o *fakeironic.Options) { o.API.Username, o.API.Password = "admin", "secret" }
-	play(t, options{limit: 1, nodes: 1, fake: basic}, func(s *stage) {
-		// asked tells how often Ironic is asked about the client of a PUT.
-		asked := func(password string) int {
-			for _, path := range []string{"/", "/v1", "/v1/nodes"} {
-				r := newRequest(http.MethodGet, path, "")
-				r.SetBasicAuth("admin", password)
-				s.do(r)
-			}
-			s.wire.count()
-			put := putRequest(s.uuids[0], ironic.TargetActive)
-			put.SetBasicAuth("admin", password)
-			s.do(put)
-			return s.wire.counts("GET /v1/nodes/" + s.uuids[0])
-		}
-		for range 2 {
-			if n := asked("wrong"); n != 1 {
-				t.Errorf("asked %d times for one who is not let in", n)
-			}
-			if n, again := asked("secret"), asked("secret"); n != 1 || again != 0 {
-				t.Errorf("asked %d times and then %d", n, again)
-			}
-			<-time.After(accessMaxAge + time.Second)
-		}
-	})
-}

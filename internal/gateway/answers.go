@@ -40,7 +40,8 @@ func (g *Gateway) notNow(w http.ResponseWriter, r *http.Request, reason api.Reas
 // anew. In mode observe its time is as long as without a gate, and its end the same.
 func (g *Gateway) tooLate(w http.ResponseWriter, r *http.Request) {
 	if g.o.Observe() {
-		g.fail(w, r, context.DeadlineExceeded)
+		g.count.failed.Add(1)
+		fault(w, http.StatusGatewayTimeout, server, "Ironic does not answer in time")
 		return
 	}
 	g.notNow(w, r, api.ReasonStarting, "the request has taken too long to get here, or to be decided")
@@ -66,8 +67,8 @@ func (g *Gateway) badBody(w http.ResponseWriter, r *http.Request, err error) {
 		broken(w, err)
 		return
 	case errors.Is(err, errTooLarge):
-		const text = "the body is larger than IRONIC_THROTTLE_GATEWAY_MAX_BODY, %d bytes, and 64 KiB beside"
-		fault(w, http.StatusRequestEntityTooLarge, client, fmt.Sprintf(text, g.o.MaxBody))
+		fault(w, http.StatusRequestEntityTooLarge, client, fmt.Sprintf(
+			"the body is larger than IRONIC_THROTTLE_GATEWAY_MAX_BODY, %d bytes, and 64 KiB beside", g.o.MaxBody))
 	case errors.Is(err, errNoRoom):
 		g.notNow(w, r, api.ReasonFull, "too many large bodies wait here at once, see IRONIC_THROTTLE_GATEWAY_MAX_BODY")
 	default: // the disk: to be seen to here, and no fault of the host
@@ -79,39 +80,28 @@ func (g *Gateway) badBody(w http.ResponseWriter, r *http.Request, err error) {
 	linger(w, r)
 }
 
-// failed answers for an Ironic that could not be asked about a PUT, or not in the time that the PUT has.
-func (g *Gateway) failed(ctx context.Context, w http.ResponseWriter, r *http.Request, err error) {
-	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
-		g.tooLate(w, r)
-		return
-	}
-	g.fail(w, r, err)
-}
-
-// fail answers for an Ironic that does not, in its form, and for clients that break off.
+// fail answers for an Ironic that does not, in its form, and for PUTs and clients that break off before.
 func (g *Gateway) fail(w http.ResponseWriter, r *http.Request, err error) {
 	var asked *ironic.RequestError
 	var slow net.Error
 	status, what := http.StatusBadGateway, "Ironic cannot be reached"
+	f, _ := r.Context().Value(flightKey{}).(*flight)
 	switch {
-	case errors.Is(r.Context().Err(), context.Canceled):
-		// Whoever has only closed its own side must not take silence for a success.
-		fault(w, status, server, "the connection was closed by the client before Ironic had answered")
+	case errors.Is(err, errStandby):
+		g.standby(w, r)
+		return
+	case errors.Is(err, errTooLate), f != nil && !f.sent && f.wait.Err() != nil:
+		g.tooLate(w, r)
+		return
+	case errors.Is(err, errBroken), errors.Is(r.Context().Err(), context.Canceled) && g.ended.Err() == nil:
+		broken(w, errBroken) // whoever has only closed its own side must not take silence for a success
 		return
 	case errors.As(err, &asked) && asked.Status != 0:
-		g.count.failed.Add(1)
-		fault(w, status, server, "the throttle itself cannot read the node: "+brief(err))
-		return
+		what = "the throttle itself cannot read the node"
 	case errors.Is(err, context.DeadlineExceeded), errors.As(err, &slow) && slow.Timeout():
 		status, what = http.StatusGatewayTimeout, "Ironic does not answer in time"
 	}
 	g.count.failed.Add(1)
-	if g.lost.Load() {
-		// it was said
-	} else if more, ok := g.away.Tell(time.Now()); ok && !g.lost.Swap(true) {
-		g.o.Log.Warn("gateway: Ironic is away, clients get its absence as the answer",
-			"what", what, "error", brief(err), "method", brief(r.Method), "path", brief(r.URL.Path), "before", more)
-	}
 	fault(w, status, server, what+": "+brief(err))
 }
 
@@ -142,22 +132,13 @@ const (
 
 // fault writes an error as Ironic does: JSON text within JSON. It always names who speaks.
 func fault(w http.ResponseWriter, status int, code, text string) {
-	text = quoted("ironic-throttle: " + text)
-	inner := `{"faultcode": ` + quoted(code) + `, "faultstring": ` + text + `, "debuginfo": null}`
-	outer := []byte(`{"error_message": ` + quoted(inner) + `}`)
+	text = "ironic-throttle: " + text
+	inner, _ := json.Marshal(map[string]*string{"faultcode": &code, "faultstring": &text, "debuginfo": nil}) //nolint:errchkjson // texts
+	outer, _ := json.Marshal(map[string]string{"error_message": string(inner)})                              //nolint:errchkjson // texts
 	w.Header().Set("Content-Type", "application/json")
 	w.Header().Set("Content-Length", strconv.Itoa(len(outer)))
 	w.WriteHeader(status)
-	_, _ = w.Write(outer) //nolint:gosec // it is JSON, as its header says
-}
-
-// quoted is a text as a JSON string.
-func quoted(text string) string {
-	b, err := json.Marshal(text)
-	if err != nil { // of a string it cannot fail
-		return `""`
-	}
-	return string(b)
+	_, _ = w.Write(outer)
 }
 
 // brief is a text, or an error, as it may be shown: net/http repeats at length what it cannot read.

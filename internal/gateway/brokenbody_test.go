@@ -1,16 +1,13 @@
 package gateway_test
 
 import (
-	"io"
 	"net/http"
 	"strings"
 	"testing"
 	"testing/synctest"
-	"time"
 
 	"github.com/ironic-throttle/ironic-throttle/internal/gateway"
 
-	"github.com/ironic-throttle/ironic-throttle/internal/logging"
 	"github.com/ironic-throttle/ironic-throttle/pkg/ironic"
 )
 
@@ -57,7 +54,7 @@ func TestABrokenBodyIsTheClientsError(t *testing.T) {
 					switch {
 					case err != nil:
 						t.Error(err)
-					case resp.StatusCode != http.StatusBadRequest || !strings.Contains(body, "the body did not come whole"):
+					case resp.StatusCode != http.StatusBadRequest || !strings.Contains(body, "the client has broken the request off"):
 						t.Errorf("%s %s", resp.Status, body)
 					}
 					_ = c.Close()
@@ -78,54 +75,4 @@ func TestABrokenBodyIsTheClientsError(t *testing.T) {
 			})
 		})
 	}
-}
-
-// A client whose body stops is told so; an Ironic that takes no more of it is late.
-func TestALateBodyIsBlamedOnWhoIsLate(t *testing.T) {
-	var over chan struct{}
-	deaf := func(fake http.Handler) http.Handler {
-		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-			if strings.HasPrefix(r.URL.Path, "/v1/deaf") {
-				<-over
-				return
-			}
-			fake.ServeHTTP(w, r)
-		})
-	}
-	playWired(t, options{limit: 1, nodes: 1}, deaf, func(w *wired) {
-		over = make(chan struct{}) // of the bubble
-		w.ask(requestText("PUT", "/v1/nodes/x/maintenance", -1, "9\r\n{}", chunked), http.StatusBadRequest, timeout)
-		if got := w.gate.Stats().Failed; got != 0 {
-			t.Errorf("%d failures of Ironic's for a client's", got)
-		}
-		c := w.call(requestText("PUT", "/v1/deaf", 16*window, ""))
-		go func() { _, _ = io.WriteString(c.Conn, strings.Repeat("x", 16*window)) }()
-		c.want(http.StatusGatewayTimeout, timeout)
-		if got := w.gate.Stats().Failed; got != 1 {
-			t.Errorf("%d failures, want Ironic's one", got)
-		}
-		close(over)
-	})
-}
-
-// An Ironic that comes and goes all the time does not fill the log.
-func TestAnIronicThatComesAndGoesDoesNotFillTheLog(t *testing.T) {
-	log := &journal{}
-	play(t, options{limit: 1, nodes: 1, gate: func(o *gateway.Options) { o.Log = log.logger() }}, func(s *stage) {
-		for range 100 {
-			s.wire.away.Store(true)
-			s.do(newRequest(http.MethodGet, "/v1/nodes", "")).want(http.StatusBadGateway)
-			s.wire.away.Store(false)
-			s.do(newRequest(http.MethodGet, "/v1/nodes", "")).want(http.StatusOK)
-		}
-		log.want(t, "WARN", 1, "Ironic is away")
-		log.want(t, "INFO", 1, "Ironic answers again")
-		log.empty()
-		s.wire.away.Store(true)
-		s.do(newRequest(http.MethodGet, "/v1/nodes", "")).want(http.StatusBadGateway)
-		log.want(t, "WARN", 0)
-		<-time.After(logging.Gap)
-		s.do(newRequest(http.MethodGet, "/v1/nodes", "")).want(http.StatusBadGateway) // it stays away: that is told
-		log.want(t, "WARN", 1, "Ironic is away")
-	})
 }

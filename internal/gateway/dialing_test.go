@@ -10,6 +10,9 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/ironic-throttle/ironic-throttle/internal/gateway"
+	"github.com/ironic-throttle/ironic-throttle/internal/rig/fakeironic"
+	"github.com/ironic-throttle/ironic-throttle/pkg/admission"
 	"github.com/ironic-throttle/ironic-throttle/pkg/ironic"
 )
 
@@ -39,39 +42,35 @@ func (w *wired) notSent() {
 	w.occupied(1)
 }
 
-func TestGW3_WhoGoesWhileIronicIsDialedIsNotSent(t *testing.T) {
-	playWired(t, options{limit: 1, nodes: 1}, nil, func(w *wired) {
-		w.letIn()
-		w.dialSlowly(5 * time.Second)
-		c := w.call(w.putText(0, ironic.TargetActive))
-		<-time.After(time.Second)
-		w.occupied(1) // it has its yes
-		_ = c.Close()
-		synctest.Wait()
-		w.occupied(0)
-		w.notSent()
-	})
-}
-
-func TestGW3_WhatTakesTooLongToDialIsNotSent(t *testing.T) {
-	playWired(t, options{limit: 1, nodes: 1}, nil, func(w *wired) {
-		w.letIn()
-		w.dialSlowly(maxAge + time.Second)
-		refused := w.ask(w.putText(0, ironic.TargetActive), http.StatusConflict, maxAge)
-		if got := refused.Header.Get(reasonHeader); got != "starting" {
-			w.Errorf("refused for %q", got)
-		}
-		w.notSent()
-	})
-}
-
-func TestGW9_WhatCannotBeDialedIsNotSent(t *testing.T) {
-	playWired(t, options{limit: 1, nodes: 1}, nil, func(w *wired) {
-		w.letIn()
-		w.back.dialing = func(context.Context) error { return syscall.ECONNREFUSED }
-		w.ask(w.putText(0, ironic.TargetActive), http.StatusBadGateway, 0)
-		w.notSent()
-	})
+func TestGW3_WhatIsNotDialedInTimeIsNotSent(t *testing.T) {
+	for what, row := range map[string]struct {
+		dialing time.Duration // 0: refused
+		leaves  bool          // its client, meanwhile
+		status  int
+	}{
+		"its client goes": {5 * time.Second, true, 0},
+		"too late":        {maxAge + time.Second, false, http.StatusConflict},
+		"refused":         {0, false, http.StatusBadGateway},
+	} {
+		playWired(t, options{limit: 1, nodes: 1}, nil, func(w *wired) {
+			w.letIn()
+			w.back.dialing = func(context.Context) error { return syscall.ECONNREFUSED }
+			if row.dialing > 0 {
+				w.dialSlowly(row.dialing)
+			}
+			c := w.call(w.putText(0, ironic.TargetActive))
+			if row.leaves {
+				<-time.After(time.Second)
+				w.occupied(1) // it has its yes
+				_ = c.Close()
+				synctest.Wait()
+				w.occupied(0)
+			} else if got := c.want(row.status, maxAge).Header.Get(reasonHeader); (got == "starting") != (row.status == http.StatusConflict) {
+				w.Errorf("%s: refused for %q", what, got)
+			}
+			w.notSent()
+		})
+	}
 }
 
 // deadConn breaks at the first write after kill.
@@ -111,4 +110,41 @@ func TestGW3_WhoGoesWhileIronicIsDialedAgainIsNotSent(t *testing.T) {
 			w.notSent()
 		})
 	}
+}
+
+// leaseTTL is how long after its last yes a host that was never seen at work keeps its slot (LH-12).
+var leaseTTL = admission.DefaultConfig().Slots.LeaseTTL
+
+// From its first byte on a PUT can start work, so its yes counts from then, however long Ironic took to be dialed.
+func TestGW3_AYesCountsFromTheFirstByte(t *testing.T) {
+	neither := func(http.Handler) http.Handler { // no yes and no error: the lease is left to its time (GW-5)
+		return http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusSeeOther) })
+	}
+	playWired(t, options{limit: 1, nodes: 1}, neither, func(w *wired) {
+		w.letIn()
+		w.dialSlowly(15 * time.Second)
+		w.ask(w.putText(0, ironic.TargetActive), http.StatusSeeOther, 15*time.Second)
+		w.pass(leaseTTL - time.Second)
+		w.occupied(1)
+		w.pass(2 * time.Second)
+		w.occupied(0)
+	})
+}
+
+// After the first byte it is waited for, whether its client is there or not: it may have begun.
+func TestGW6_WhoGoesAfterTheFirstByteIsNotGivenUp(t *testing.T) {
+	log := &journal{}
+	playWired(t, options{limit: 1, nodes: 1, gate: func(o *gateway.Options) { o.Log = log.logger() }}, nil, func(w *wired) {
+		w.letIn()
+		w.fault(fakeironic.Fault{Trouble: fakeironic.Slow, Delay: 10 * time.Second, Requests: "put"})
+		c := w.call(w.putText(0, ironic.TargetActive))
+		<-time.After(time.Second)
+		_ = c.Close()
+		<-time.After(10 * time.Second)
+		if w.state(0) != ironic.Deploying {
+			t.Errorf("it was cut off: the node is %s", w.state(0))
+		}
+		w.occupied(1)
+		log.want(t, "WARN", 0)
+	})
 }

@@ -42,7 +42,6 @@ const (
 	streamedConns = 16              // of them, for bodies that are passed on while they come
 	upstreamIdle  = 5 * time.Second // of a connection to Ironic
 
-	maxWords   = 300      // bytes of a text of somebody else's in a log, or an answer of ours
-	maxAnswer  = 64 << 10 // bytes of Ironic's answer to a question of ours
-	copyBuffer = 32 << 10
+	maxWords  = 300      // bytes of a text of somebody else's in a log, or an answer of ours
+	maxAnswer = 64 << 10 // bytes of Ironic's answer to a question of ours
 )

@@ -9,70 +9,67 @@ import (
 	"syscall"
 
 	"github.com/ironic-throttle/ironic-throttle/pkg/admission"
+	"github.com/ironic-throttle/ironic-throttle/pkg/ironic"
 )
 
 // flight is a PUT that has its yes, on its way to Ironic.
 type flight struct {
-	pass   *admission.Pass    // nil: of a node that was not seen, where nothing is refused
-	uuid   string             // of the node that the decision was about: it goes to this one; "": not seen
-	wait   context.Context    // ends when the client is gone or the PUT too old to be sent
-	stop   context.CancelFunc // ends the sending
-	sent   bool               // bytes may have gone out
-	lost   bool               // and nobody knows what became of them
-	status int                // of Ironic's answer, 0 = none
+	target  ironic.Target
+	observe bool               // nothing is refused, whoever leads
+	pass    *admission.Pass    // nil: of a node that was not seen, where nothing is refused
+	uuid    string             // of the node that the decision was about: it goes to this one; "": not seen
+	wait    context.Context    // ends when the client is gone or the PUT too old to be sent
+	stop    context.CancelFunc // ends the sending
+	sent    bool               // bytes may have gone out
+	lost    bool               // and nobody knows what became of them
+	status  int                // of Ironic's answer, 0 = none
 }
 
-type flightKey struct{}
+type flightKey struct{} // of a request that starts work
 
 var (
-	// errTooLate is of a PUT that was too late already on the way to Ironic.
+	// errTooLate is of a PUT whose time was over before it was sent.
 	errTooLate = errors.New("too late")
 	// errStandby is of a PUT that could have been sent when this process did not lead any more.
 	errStandby = errors.New("this replica does not lead any more")
 )
 
-// send sends a PUT on. With a flight, what Ironic answers is waited for even when the client is gone: better to know
-// how it ended.
+// send sends a PUT on. What Ironic answers is waited for even when the client is gone: better to know how it ended.
 func (g *Gateway) send(w http.ResponseWriter, r *http.Request, b body, f *flight) {
-	ctx := r.Context()
-	if f != nil {
-		ctx = context.WithValue(context.WithoutCancel(ctx), flightKey{}, f)
+	ctx := context.WithValue(context.WithoutCancel(r.Context()), flightKey{}, f)
+	ctx, f.stop = context.WithTimeout(ctx, g.o.Timeout)
+	defer f.stop()
+	defer context.AfterFunc(g.ended, f.stop)()
+	if !f.observe {
+		b.leading = g.o.Leading
 	}
-	ctx, cancel := g.bound(ctx, g.o.Timeout)
-	defer cancel()
-	wait := ctx
-	if f != nil {
-		wait, f.stop, b.leading = f.wait, cancel, g.o.Leading
-	}
-	out := withBody(r.WithContext(ctx), b)
-	g.forward(wait, g.whole, w, out, func(w http.ResponseWriter, _ *http.Request, err error) {
+	defer func() { // also where the answer could not be passed on
 		switch {
-		case errors.Is(err, errStandby):
-			g.standby(w, r)
-		case errors.Is(err, errTooLate), f != nil && !f.sent && errors.Is(wait.Err(), context.DeadlineExceeded):
-			g.tooLate(w, r)
-		default:
-			g.fail(w, r, err)
+		case f.pass == nil:
+		case f.lost || f.status >= http.StatusInternalServerError:
+			g.o.Log.Warn(
+				"gateway: it is not known what became of a provisioning request, its host keeps its slot until it is",
+				"node", f.uuid, "target", f.target, "status", f.status)
+		case f.status == 0:
+			f.pass.Unsent(g.o.Now())
 		}
-	})
+	}()
+	g.forward(f.wait, g.whole, w, withBody(r.WithContext(ctx), b))
 }
 
 // upstream is the way to Ironic. It tells the decision what becomes of flights.
-type upstream struct {
-	g    *Gateway
-	next http.RoundTripper
-}
+type upstream struct{ g *Gateway }
 
 // RoundTrip implements http.RoundTripper.
-func (u *upstream) RoundTrip(r *http.Request) (*http.Response, error) {
+func (u upstream) RoundTrip(r *http.Request) (*http.Response, error) {
 	f, _ := r.Context().Value(flightKey{}).(*flight)
 	if f != nil {
-		if !u.g.o.Leading() || u.g.ended.Err() != nil { // its place may be of one that was cut at our end
+		if !f.observe && !u.g.o.Leading() || u.g.ended.Err() != nil { // its place may be of one that was cut at our end
 			return nil, errStandby
 		}
 		r = u.traced(r, f)
 	}
-	resp, err := u.next.RoundTrip(r)
+	resp, err := u.g.network.RoundTrip(r)
 	if err == nil && resp.StatusCode == http.StatusSwitchingProtocols {
 		_ = resp.Body.Close()
 		err = errors.New("the other side wants to change the protocol, for which nobody has asked")
@@ -88,21 +85,13 @@ func (u *upstream) RoundTrip(r *http.Request) (*http.Response, error) {
 		if f.lost = true; f.pass != nil {
 			f.pass.Broken(u.g.o.Now())
 		}
-	case f != nil && f.wait.Err() != nil:
-		err = errTooLate
 	}
-	if err != nil {
-		return nil, err
-	}
-	if u.g.lost.Swap(false) {
-		u.g.o.Log.Info("gateway: Ironic answers again")
-	}
-	return resp, nil
+	return resp, err
 }
 
 // traced is a flight's request, which until there is a connection ends with its wait. From then on bytes may go out:
 // that counts as a yes.
-func (u *upstream) traced(r *http.Request, f *flight) *http.Request {
+func (u upstream) traced(r *http.Request, f *flight) *http.Request {
 	waiting := func() bool { return true }
 	arrive := func(string) { // once for each connection that is tried; before, nothing went out
 		waiting, f.sent = context.AfterFunc(f.wait, f.stop), false
@@ -113,7 +102,7 @@ func (u *upstream) traced(r *http.Request, f *flight) *http.Request {
 		}
 		f.sent = true
 	}
-	if _, tells := u.next.(*http.Transport); !tells { // when it has a connection
+	if _, tells := u.g.network.(*http.Transport); !tells { // when it has a connection
 		depart(httptrace.GotConnInfo{})
 	}
 	trace := &httptrace.ClientTrace{GetConn: arrive, GotConn: depart}

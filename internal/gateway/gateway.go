@@ -3,7 +3,6 @@ package gateway
 import (
 	"context"
 	"crypto/rand"
-	"errors"
 	"fmt"
 	"log/slog"
 	"net/http"
@@ -16,7 +15,6 @@ import (
 	"golang.org/x/sync/semaphore"
 
 	"github.com/ironic-throttle/ironic-throttle/internal/gateway/classify"
-	"github.com/ironic-throttle/ironic-throttle/internal/httpserve"
 	"github.com/ironic-throttle/ironic-throttle/internal/inventory"
 	"github.com/ironic-throttle/ironic-throttle/internal/logging"
 	"github.com/ironic-throttle/ironic-throttle/pkg/admission"
@@ -41,70 +39,34 @@ type Ironic interface {
 	Node(ctx context.Context, key string) (ironic.Node, bool, error)
 }
 
-// Nodes is the list of all nodes: inventory.Inventory.
-type Nodes interface {
-	Get(ctx context.Context) (inventory.View, error)
-}
-
-// Options is what New needs; SpoolDir and what follows may be zero.
+// Options is what New needs: everything but Nodes.
 type Options struct {
-	// Base is Ironic's URL without /v1 and without credentials.
-	Base *url.URL
-	// Transport reaches Ironic; the gateway makes its own of an *http.Transport.
-	Transport http.RoundTripper
+	Base      *url.URL          // Ironic's, without /v1 and without credentials
+	Transport http.RoundTripper // to Ironic; the gateway makes its own of an *http.Transport
 	Ironic    Ironic
 	Decider   Decider
-
-	// Address is where the gateway listens, as GATEWAY_LISTEN_ADDRESS has it. "": whoever
-	// serves it sees to it that no page of another site can ask.
-	Address string
+	Address   string // where the gateway listens, as GATEWAY_LISTEN_ADDRESS has it
 
 	Timeout    time.Duration // of one request, without the reading of a gated body
 	MaxBody    int64         // bytes of the body of a gated request, and 64 KiB beside
 	SpoolLimit int64         // bytes of all bodies on disk together, >= MaxBody
 	ListMaxAge time.Duration // how long a node's name is believed for a refusal
 
-	Nodes     Nodes            // for the capacity list; nil: Ironic answers it
-	SpoolDir  string           // "" = the system's place for temporary files
-	Observe   func() bool      // whether nothing is refused now; nil: never
-	Leading   func() bool      // whether this process may start work; nil: always
-	Forwarded bool             // X-Forwarded-* are added
-	Now       func() time.Time // the clock of the decision; nil: time.Now
-	Log       *slog.Logger     // nil: silent
-}
-
-// complete checks the Options and fills in what may be left out.
-func (o *Options) complete() error {
-	if o.Base == nil || o.Transport == nil || o.Ironic == nil || o.Decider == nil {
-		return errors.New("gateway: Base, Transport, Ironic and Decider must be set")
-	}
-	if o.Timeout <= 0 || o.ListMaxAge <= 0 || o.MaxBody <= 0 || o.SpoolLimit < o.MaxBody {
-		const rule = "gateway: timeout %v, list max age %v, max body %d must be positive, spool limit %d at least max body"
-		return fmt.Errorf(rule,
-			o.Timeout, o.ListMaxAge, o.MaxBody, o.SpoolLimit)
-	}
-	if o.Now == nil {
-		o.Now = time.Now
-	}
-	if o.Log == nil {
-		o.Log = slog.New(slog.DiscardHandler)
-	}
-	if o.Observe == nil {
-		o.Observe = func() bool { return false }
-	}
-	leads := o.Leading
-	o.Leading = func() bool { return leads == nil || leads() || o.Observe() }
-	return nil
+	Nodes     *inventory.Inventory // for the capacity list; nil: Ironic answers it
+	Observe   func() bool          // whether nothing is refused now
+	Leading   func() bool          // whether this process may start work
+	Forwarded bool                 // X-Forwarded-* are added
+	Now       func() time.Time     // the clock of the decision
+	Log       *slog.Logger
 }
 
 // Gateway is the http.Handler in front of Ironic. Make one with New; it is safe for concurrent use. Call Close when no
 // more requests come.
 type Gateway struct {
 	o       Options
-	via     string // tells this gateway from every other
-	names   atomic.Pointer[httpserve.Names]
+	via     string            // tells this gateway from every other
 	network http.RoundTripper // to Ironic
-	reverse httputil.ReverseProxy
+	reverse *httputil.ReverseProxy
 	longest time.Duration // that one request may take on its connection
 	ended   context.Context
 	end     context.CancelFunc
@@ -114,15 +76,14 @@ type Gateway struct {
 	// part of their own: clients that send slowly cannot keep the others out.
 	whole    *semaphore.Weighted
 	streamed *semaphore.Weighted
-	spool    *spool
+	spool    spool
 
-	directory recent[string, identity]      // who is who, by the UUID or name that was asked with
+	directory recent[string, api.Ask]       // who is who, by the UUID or name that was asked with
 	access    recent[credentials, struct{}] // whom Ironic has let in
 	forms     recent[clientKind, form]      // how it writes lists for them
 
-	obscure, misled, unkept, away logging.Rare // lines of the log
-	lost                          atomic.Bool  // Ironic is away, and it was said
-	count                         counts
+	obscure, unkept logging.Rare // lines of the log
+	count           counts
 }
 
 type counts struct {
@@ -130,28 +91,27 @@ type counts struct {
 	inFlight                                                            atomic.Int64
 }
 
-// New checks the Options, and that bodies can be kept. It opens nothing.
+// New checks that bodies can be kept. It opens nothing.
 func New(o Options) (*Gateway, error) {
-	if err := o.complete(); err != nil {
-		return nil, err
+	file, err := nameless()
+	if _ = file.Close(); err != nil {
+		return nil, fmt.Errorf("place of large bodies (TMPDIR): %w", err)
 	}
-	room, err := newSpool(o.SpoolDir, o.MaxBody+beside, max(o.SpoolLimit, o.MaxBody+beside))
-	if err != nil {
-		return nil, err
-	}
+	room := max(o.SpoolLimit, o.MaxBody+beside)
 	g := &Gateway{
-		o: o, via: "1.1 ironic-throttle-" + rand.Text(), longest: o.Timeout + maxAge + grace, spool: room,
+		o: o, via: "1.1 ironic-throttle-" + rand.Text(), longest: o.Timeout + maxAge + grace,
 		network: transport(o.Transport),
+		spool:   spool{most: o.MaxBody + beside, all: room, disk: semaphore.NewWeighted(room)},
 		whole:   semaphore.NewWeighted(upstreamConns - streamedConns), streamed: semaphore.NewWeighted(streamedConns),
-		directory: recent[string, identity]{maxAge: o.ListMaxAge, most: maxIdentities},
+		directory: recent[string, api.Ask]{maxAge: o.ListMaxAge, most: maxIdentities},
 		access:    recent[credentials, struct{}]{maxAge: clientMaxAge, most: maxClients},
 		forms:     recent[clientKind, form]{maxAge: clientMaxAge, most: maxClients},
 	}
 	g.ended, g.end = context.WithCancel(context.Background())
 	// The standard library's reverse proxy, told to change nothing.
-	g.reverse = httputil.ReverseProxy{
-		Rewrite: g.rewrite, Transport: &upstream{g, g.network},
-		ErrorLog: slog.NewLogLogger(o.Log.Handler(), slog.LevelDebug), BufferPool: &buffers{},
+	g.reverse = &httputil.ReverseProxy{
+		Rewrite: g.rewrite, Transport: upstream{g}, ErrorHandler: g.fail,
+		ErrorLog: slog.NewLogLogger(o.Log.Handler(), slog.LevelDebug),
 	}
 	return g, nil
 }
@@ -159,9 +119,7 @@ func New(o Options) (*Gateway, error) {
 // Close ends what still waits for Ironic, as broken, and lets go of idle connections.
 func (g *Gateway) Close() {
 	g.end()
-	if t, ok := g.network.(interface{ CloseIdleConnections() }); ok {
-		t.CloseIdleConnections()
-	}
+	(&http.Client{Transport: g.network}).CloseIdleConnections()
 }
 
 // ServeHTTP implements http.Handler.
@@ -172,12 +130,6 @@ func (g *Gateway) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		fault(w, http.StatusLoopDetected, server,
 			"IRONIC_ENDPOINT of the throttle leads back to its own gateway; it must name Ironic itself")
 		return
-	}
-	if names := g.names.Load(); names != nil {
-		if why := names.Refuse(r); why != "" {
-			g.misdirected(w, r, why)
-			return
-		}
 	}
 	r = asSent(r)
 	switch class, to := classify.Request(r); class {
@@ -208,15 +160,6 @@ func (g *Gateway) unclear(w http.ResponseWriter, r *http.Request) {
 	fault(w, http.StatusBadRequest, client,
 		"it cannot be told for sure what this provisioning request would do to which node; "+
 			"write it as PUT /v1/nodes/<uuid or name>/states/provision")
-}
-
-// misdirected refuses a request by a name that may be of a page of another site.
-func (g *Gateway) misdirected(w http.ResponseWriter, r *http.Request, why string) {
-	if more, ok := g.misled.Tell(time.Now()); ok {
-		g.o.Log.Warn("gateway: a request by a name that is not this machine's own is refused",
-			"host", fmt.Sprintf("%.100q", r.Host), "remote", r.RemoteAddr, "before", more)
-	}
-	fault(w, http.StatusMisdirectedRequest, client, why)
 }
 
 // Stats counts what the gateway has done since New, but for the gauges.

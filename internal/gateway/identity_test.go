@@ -1,10 +1,7 @@
 package gateway_test
 
 import (
-	"cmp"
-	"fmt"
 	"net/http"
-	"strings"
 	"testing"
 	"time"
 
@@ -40,24 +37,6 @@ func TestGW17_RefusalsUseTheCacheAndAYesOneFetch(t *testing.T) {
 	})
 }
 
-func TestGW17_AnUnknownNodeGetsIronicsOwn404(t *testing.T) {
-	play(t, options{limit: 1, nodes: 1}, func(s *stage) {
-		got := s.do(putRequest("nobody", ironic.TargetActive)).want(http.StatusNotFound)
-		if _, text := got.fault(); text != "Node nobody could not be found." {
-			t.Errorf("fault %q", text)
-		}
-		s.occupied(0)
-		s.put(0, "nothing") // known, and then gone
-		s.ironic.With(func(now time.Time, w *fakeironic.World) { w.DeleteNode(now, s.uuids[0]) })
-		before := s.ironic.Truth().Requests.Nodes
-		s.put(0, ironic.TargetActive).want(http.StatusNotFound)
-		s.occupied(0)
-		if n := s.ironic.Truth().Requests.Nodes - before; n != 2 {
-			t.Errorf("%d reads of a node that is gone, want ours and its client's", n)
-		}
-	})
-}
-
 func TestLH25_NameAndUUIDAreOneHost(t *testing.T) {
 	play(t, options{limit: 1, nodes: 2}, func(s *stage) {
 		s.do(putRequest("metal3~host-a", ironic.TargetActive)).want(http.StatusAccepted)
@@ -75,30 +54,6 @@ func TestLH25_NameAndUUIDAreOneHost(t *testing.T) {
 	})
 }
 
-// A name that moves to another node between a refusal and a yes: the slot is the
-// other node's, and one.
-func TestGW17_ANameThatMovesIsLookedUpAnew(t *testing.T) {
-	play(t, options{limit: 2, nodes: 2}, func(s *stage) {
-		s.do(putRequest("metal3~host-a", "nothing")).want(http.StatusBadRequest)
-		rename := func(uuid, name string) {
-			body := fmt.Sprintf(`[{"op": "replace", "path": "/name", "value": %q}]`, name)
-			s.do(newRequest(http.MethodPatch, "/v1/nodes/"+uuid, body)).want(http.StatusOK)
-		}
-		rename(s.uuids[0], "metal3~old")
-		rename(s.uuids[1], "metal3~host-a")
-		s.do(putRequest("metal3~host-a", ironic.TargetActive)).want(http.StatusAccepted)
-		s.occupied(1)
-		if s.state(1) != ironic.Deploying {
-			t.Fatalf("node 1 is %s", s.state(1))
-		}
-		for _, o := range s.controller.Status(time.Now()).Slots.Occupants {
-			if o.NodeUUID != s.uuids[1] {
-				t.Errorf("the slot is %s's, want %s's", o.NodeUUID, s.uuids[1])
-			}
-		}
-	})
-}
-
 func TestLH35_ThePoolIsTheOneThatIronicTells(t *testing.T) {
 	groups := func(c *admission.Config) { c.Slots.Groups = map[string]int{"rack1": 1} }
 	play(t, options{limit: 5, nodes: 2, group: "rack1", edit: groups}, func(s *stage) {
@@ -107,41 +62,50 @@ func TestLH35_ThePoolIsTheOneThatIronicTells(t *testing.T) {
 	})
 }
 
-// An Ironic that goes away in that moment is what the client is told of, once.
-func TestGW9_AnIronicThatCannotShowTheNodeIsItsAbsence(t *testing.T) {
-	for name, row := range map[string]struct{ ident, minor string }{
-		"a version without names": {"metal3~host-a", "1.4"},
-		"a node that is not seen": {"", "1.81"},
-	} {
-		play(t, options{limit: 1, nodes: 1}, func(s *stage) {
-			s.letIn()
-			s.unseen()
-			s.wire.away.Store(true)
-			r := putRequest(cmp.Or(row.ident, s.uuids[0]), ironic.TargetActive)
-			r.Header.Set(version, row.minor)
-			got := s.do(r).want(http.StatusBadGateway)
-			if _, text := got.fault(); !strings.Contains(text, "Ironic cannot be reached") || got.Header().Get(reasonHeader) != "" {
-				t.Errorf("%s: %q, %v", name, text, got.Header())
-			}
-			if n := s.gate.Stats().Gated; n != 0 && row.ident != "" {
-				t.Errorf("%s: %d gated", name, n)
-			}
-			s.occupied(0)
-		})
-	}
+// unseen makes the next fetch of a node miss it: it gets its name a moment later.
+func (s *stage) unseen() {
+	s.Helper()
+	s.fault(fakeironic.Fault{Trouble: fakeironic.Status, Code: 404, Requests: "node", Count: 1})
 }
 
-// Names came with 1.5, those of the operator with 1.10: from there on Ironic takes them as the throttle does.
-func TestGW17_AVersionWithNamesIsNotAskedForTheNode(t *testing.T) {
-	for minor, reads := range map[string]int{"1.9": 1, "1.10": 0} {
-		play(t, options{limit: 1, nodes: 1}, func(s *stage) {
-			s.letIn()
-			r := putRequest("metal3~host-a", ironic.TargetActive)
-			r.Header.Set(version, minor)
-			s.do(r)
-			if _, gets := s.wire.sent(); gets != reads {
-				t.Errorf("%s: %d reads for the client, want %d", minor, gets, reads)
+// A node that Ironic has only just got waits like any other, for a moment.
+func TestGW17_ANodeThatIsNewInThatMomentIsAskedForAgain(t *testing.T) {
+	play(t, options{limit: 1, nodes: 1}, func(s *stage) {
+		s.letIn()
+		s.unseen()
+		s.put(0, ironic.TargetActive).refused(api.ReasonStarting)
+		s.occupied(0)
+		if puts, _ := s.wire.sent(); puts != 0 || s.state(0) != ironic.Available {
+			t.Errorf("%d PUTs, the node is %s", puts, s.state(0))
+		}
+		s.put(0, ironic.TargetActive).want(http.StatusAccepted)
+		s.occupied(1)
+	})
+}
+
+// watching is a limit of which nothing is refused.
+func watching(o options) options {
+	o.edit = func(c *admission.Config) { c.Mode = admission.Observe }
+	return o
+}
+
+// GW-17: what Ironic does not have gets Ironic's own 404, and takes nothing.
+func TestGW17_ANodeThatIsNotThereTakesNothing(t *testing.T) {
+	play(t, options{limit: 1, nodes: 1}, func(s *stage) {
+		for range 2 {
+			got := s.do(putRequest("nobody", ironic.TargetActive)).want(http.StatusNotFound)
+			if got.Header().Get(reasonHeader) != "" {
+				t.Errorf("ours: %s", got.Body)
 			}
-		})
-	}
+			s.occupied(0)
+		}
+		if puts, _ := s.wire.sent(); puts != 0 {
+			t.Errorf("%d PUTs reached Ironic: a node could get that name meanwhile", puts)
+		}
+		// One that was there and is deleted.
+		s.put(0, "nothing").want(http.StatusBadRequest)
+		s.do(newRequest(http.MethodDelete, "/v1/nodes/"+s.uuids[0], "")).want(http.StatusNoContent)
+		s.put(0, ironic.TargetActive).want(http.StatusNotFound)
+		s.occupied(0)
+	})
 }

@@ -1,7 +1,6 @@
 package gateway_test
 
 import (
-	"net/http"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -125,21 +124,4 @@ func (w *wired) settled(sent bool) {
 	w.pass(0)
 	w.pass(61 * time.Second)
 	w.occupied(0) // a flight that never landed would hold it for ever
-}
-
-func TestServeLetsGoOfItsConnections(t *testing.T) {
-	playWired(t, options{limit: 1, nodes: 1}, nil, func(w *wired) {
-		w.ask(getText("/v1/nodes"), http.StatusOK, 0)
-		if n := w.back.open.Load(); n != 1 {
-			w.Errorf("%d connections are kept, want the one", n)
-		}
-		w.stop()
-		if err := <-w.ended; err != nil {
-			w.Error(err)
-		}
-		synctest.Wait()
-		if n := w.back.open.Load(); n != 0 {
-			w.Errorf("%d connections are left open", n)
-		}
-	})
 }

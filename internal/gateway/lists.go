@@ -3,7 +3,9 @@ package gateway
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"maps"
 	"net/http"
 	"net/url"
 	"strconv"
@@ -11,7 +13,6 @@ import (
 	"time"
 
 	"github.com/ironic-throttle/ironic-throttle/internal/inventory"
-	"github.com/ironic-throttle/ironic-throttle/pkg/ironic"
 )
 
 // cacheHeader tells that an answer is from the list of all nodes.
@@ -30,30 +31,28 @@ func (g *Gateway) list(w http.ResponseWriter, r *http.Request) bool {
 	if !ok || g.o.Nodes == nil {
 		return false
 	}
-	ctx, cancel := g.bound(r.Context(), listPatience)
+	ctx, cancel := context.WithTimeout(r.Context(), listPatience)
 	defer cancel()
 	var page []byte
 	var nodes inventory.View
-	f, ok := g.formFor(ctx, r, q.kind)
-	if ok {
-		var err error
-		if nodes, err = g.o.Nodes.Get(ctx); err == nil {
-			page = f.page(nodes, q)
-		}
+	f, err := g.formFor(ctx, r, q.kind)
+	if err == nil {
+		nodes, err = g.o.Nodes.Get(ctx)
+	}
+	if err == nil {
+		page = f.page(nodes, q)
 	}
 	if page == nil {
 		g.count.listMisses.Add(1)
 		return false
 	}
+	g.count.listHits.Add(1)
 	h := w.Header()
-	for name, values := range f.header {
-		h[name] = values
-	}
+	maps.Copy(h, f.header)
 	h.Set("Content-Length", strconv.Itoa(len(page)))
 	h.Set("Age", strconv.Itoa(max(0, int(g.o.Now().Sub(nodes.Listed)/time.Second))))
 	h.Set(cacheHeader, "nodes")
-	_, _ = w.Write(page)
-	g.count.listHits.Add(1)
+	_, _ = w.Write(page) //nolint:gosec // it is JSON, as its header says
 	return true
 }
 
@@ -86,48 +85,41 @@ func readCapacity(r *http.Request) (q capacityQuery, ok bool) {
 	q.kind = clientKind{who: credentialsOf(r.Header), host: r.Host, tls: r.TLS != nil, minor: minor}
 	for name, values := range query {
 		value := values[0]
-		switch {
-		case len(values) > 1:
-			return q, false
-		case name == "limit":
-			q.limit, err = strconv.Atoi(value)
-			ok = err == nil && q.limit > 0 && strconv.Itoa(q.limit) == value
-		case name == "marker":
+		switch name {
+		case "limit":
+			q.limit, _ = strconv.Atoi(value)
+			ok = q.limit > 0 && strconv.Itoa(q.limit) == value
+		case "marker":
 			q.marker, ok = value, value != ""
 		default:
 			ok = name == "fields" || name == "sort_key" && value == "id" || name == "sort_dir" && value == "asc"
 		}
-		if !ok {
+		if !ok || len(values) > 1 {
 			return q, false
 		}
 	}
 	return q, true
 }
 
-// plainRead reports whether the head of a GET says nothing that would make its answer another one than the next
-// client's who asks the same. Any header that is not known here may mean something, as Cache-Control does; so may a
-// Connection header that takes others away.
+// plainHeaders say nothing that would make an answer another one than the next client's who asks the same, or are part
+// of clientKind. Any that is not known here may mean something, as Cache-Control does.
+var plainHeaders = map[string]bool{
+	"Accept-Encoding": true, "Accept-Language": true, "User-Agent": true, "Authorization": true, "Traceparent": true,
+	"Tracestate": true, "X-Openstack-Ironic-Api-Version": true, "Openstack-Api-Version": true,
+}
+
+// plainRead reports whether the head of a GET says nothing else than those. A Connection header may take others away.
 func plainRead(r *http.Request) bool {
-	if r.ContentLength != 0 || len(r.TransferEncoding) > 0 || r.Host == "" {
-		return false
-	}
 	for name, values := range r.Header {
 		value := strings.ToLower(values[0])
-		ok := false
-		switch name {
-		case "Accept-Encoding", "Accept-Language", "User-Agent", "Authorization", "Traceparent", "Tracestate",
-			"X-Openstack-Ironic-Api-Version", "Openstack-Api-Version":
-			ok = true
-		case "Accept":
-			ok = value == "*/*" || value == "application/json"
-		case "Connection":
-			ok = value == "keep-alive" || value == "close"
-		}
+		ok := plainHeaders[name] ||
+			name == "Accept" && (value == "*/*" || value == "application/json") ||
+			name == "Connection" && (value == "keep-alive" || value == "close")
 		if !ok || len(values) > 1 {
 			return false
 		}
 	}
-	return true
+	return r.ContentLength == 0 && len(r.TransferEncoding) == 0 && r.Host != ""
 }
 
 // form is how this Ironic writes the capacity list for a kind of client, learned from an answer of its own.
@@ -136,35 +128,36 @@ type form struct {
 	header http.Header
 }
 
-// formFor asks Ironic for a list of one node as the client of r, unless that is known; false where Ironic does not
-// let it in. Then the client's own request gets the answer.
-func (g *Gateway) formFor(ctx context.Context, r *http.Request, kind clientKind) (form, bool) {
+// formFor asks Ironic for a list of one node as the client of r, unless that is known. Where Ironic does not let it in,
+// the client's own request gets the answer.
+func (g *Gateway) formFor(ctx context.Context, r *http.Request, kind clientKind) (form, error) {
 	now := time.Now()
 	if f, ok := g.forms.get(now, kind); ok {
-		return f, true
+		return f, nil
 	}
 	a, err := g.ask(ctx, r, "/v1/nodes", "?fields="+capacityFields+"&limit=1")
+	if err != nil || a.status != http.StatusOK {
+		return form{}, errors.Join(err, errors.New("not let in"))
+	}
 	var list struct {
 		Nodes []struct {
 			UUID  string
 			Links []struct{ Href string }
 		}
 	}
-	if err != nil || a.status != http.StatusOK || json.Unmarshal(a.body, &list) != nil {
-		return form{}, false
+	if err := json.Unmarshal(a.body, &list); err != nil {
+		return form{}, err
 	}
-	f := form{header: http.Header{}}
-	for name, values := range a.header {
-		if name == "Content-Type" || strings.HasPrefix(name, "X-Openstack-Ironic-Api-") {
-			f.header[name] = values
-		}
-	}
+	f := form{header: a.header}
+	maps.DeleteFunc(f.header, func(name string, _ []string) bool {
+		return name != "Content-Type" && !strings.HasPrefix(name, "X-Openstack-Ironic-Api-")
+	})
 	if len(list.Nodes) > 0 && len(list.Nodes[0].Links) > 0 {
 		f.base = strings.TrimSuffix(list.Nodes[0].Links[0].Href, "/v1/nodes/"+list.Nodes[0].UUID)
 	}
 	g.access.put(now, kind.who, struct{}{})
 	g.forms.put(now, kind, f)
-	return f, true
+	return f, nil
 }
 
 // page is the part of the list that is asked for, as Ironic would write it; nil where that cannot be told.
@@ -194,7 +187,14 @@ func (f form) page(nodes inventory.View, q capacityQuery) []byte {
 		if i > from {
 			b = append(b, ", "...)
 		}
-		b = f.row(b, nodes.At(i))
+		n := nodes.At(i)
+		for _, part := range [...]string{
+			`{"uuid": "`, n.UUID, `", "name": `, orNull(n.Name), `, "provision_state": `, orNull(string(n.State)),
+			`, "boot_interface": `, orNull(n.BootInterface), `, "links": [{"href": "`, f.base, "/v1/nodes/", n.UUID,
+			`", "rel": "self"}, {"href": "`, f.base, "/nodes/", n.UUID, `", "rel": "bookmark"}]}`,
+		} {
+			b = append(b, part...)
+		}
 	}
 	if b = append(b, ']'); more {
 		const next = `, "next": "%s/v1/nodes?sort_key=id&sort_dir=asc&fields=%s&limit=%d&marker=%s"`
@@ -203,24 +203,10 @@ func (f form) page(nodes inventory.View, q capacityQuery) []byte {
 	return append(b, '}')
 }
 
-// row appends one node. Its texts stand for themselves in JSON: Ironic takes no others for names.
-func (f form) row(b []byte, n ironic.Entry) []byte {
-	b = append(append(b, `{"uuid": "`...), n.UUID...)
-	b = orNull(append(b, `", "name": `...), n.Name)
-	b = orNull(append(b, `, "provision_state": `...), string(n.State))
-	b = orNull(append(b, `, "boot_interface": `...), n.BootInterface)
-	for _, part := range []string{
-		`, "links": [{"href": "`, f.base, "/v1/nodes/", n.UUID, `", "rel": "self"}, {"href": "`,
-		f.base, "/nodes/", n.UUID, `", "rel": "bookmark"}]}`,
-	} {
-		b = append(b, part...)
-	}
-	return b
-}
-
-func orNull(b []byte, text string) []byte {
+// orNull is a text as JSON. It stands for itself there: Ironic takes no others for names.
+func orNull(text string) string {
 	if text == "" {
-		return append(b, "null"...)
+		return "null"
 	}
-	return strconv.AppendQuote(b, text)
+	return strconv.Quote(text)
 }

@@ -1,10 +1,13 @@
 package gateway_test
 
 import (
+	"bytes"
 	"encoding/base64"
 	"fmt"
+	"log/slog"
 	"net/http"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -15,86 +18,60 @@ import (
 	"github.com/ironic-throttle/ironic-throttle/pkg/ironic"
 )
 
-func TestGW9_AnAbsentIronicIsOneLineOfTheLogAndItsReturnAnother(t *testing.T) {
-	log := &journal{}
-	play(t, options{limit: 1, nodes: 2, gate: func(o *gateway.Options) { o.Log = log.logger() }}, func(s *stage) {
-		s.put(1, "nothing").want(http.StatusBadRequest)
-		for range 2 {
-			log.empty()
-			s.wire.away.Store(true)
-			for range 5 {
-				s.do(newRequest(http.MethodGet, "/v1/nodes", "")).want(http.StatusBadGateway)
-				s.put(1, ironic.TargetActive).want(http.StatusBadGateway)
-				s.put(1, ironic.TargetAbort).want(http.StatusBadGateway)
-				<-time.After(time.Minute)
-				s.poll()
-			}
-			s.wire.away.Store(false)
-			for range 5 {
-				s.do(newRequest(http.MethodGet, "/v1/nodes", "")).want(http.StatusOK)
-			}
-			log.want(t, "WARN", 1, "Ironic", "connection refused")
-			log.want(t, "INFO", 1, "Ironic answers again")
-			log.want(t, "ERROR", 0)
-		}
-	})
+// journal keeps the lines of a log.
+type journal struct {
+	mu   sync.Mutex // guards text
+	text bytes.Buffer
 }
 
-// Nothing in the log for clients that break off, or that Ironic says no to.
-func TestClientsAreNoMatterForTheLog(t *testing.T) {
-	log := &journal{}
-	basic := func(o *fakeironic.Options) { o.API.Username, o.API.Password = "admin", "secret" }
-	play(t, options{limit: 1, nodes: 1, fake: basic, gate: func(o *gateway.Options) { o.Log = log.logger() }}, func(s *stage) {
-		s.put(0, ironic.TargetActive).want(http.StatusUnauthorized)
-		s.do(newRequest(http.MethodGet, "/v1/nodes", "")).want(http.StatusUnauthorized)
-		s.fault(fakeironic.Fault{Trouble: fakeironic.Slow, Delay: time.Minute})
-		for _, r := range []*http.Request{newRequest(http.MethodGet, "/v1/nodes", ""), putRequest(s.uuids[0], ironic.TargetActive)} {
-			r, cancel := canceled(r)
-			time.AfterFunc(time.Second, cancel)
-			s.do(r)
-		}
-		for _, level := range []string{"ERROR", "WARN", "INFO"} {
-			log.want(t, level, 0)
-		}
-	})
+// logger writes everything.
+func (j *journal) logger() *slog.Logger {
+	return slog.New(slog.NewTextHandler(j, &slog.HandlerOptions{Level: slog.LevelDebug}))
 }
 
-// Each names its node: somebody may have to look at it.
-func TestGW6_AnUnknownOutcomeIsALineOfTheLog(t *testing.T) {
-	for name, trouble := range map[string]fakeironic.Fault{
-		"cut":      {Trouble: fakeironic.CutAfter, Requests: "put"},
-		"500":      {Trouble: fakeironic.Status, Code: 500, Requests: "put"},
-		"time-out": {Trouble: fakeironic.SlowAfter, Delay: time.Hour, Requests: "put"},
-	} {
-		t.Run(name, func(t *testing.T) {
-			log := &journal{}
-			play(t, options{limit: 9, nodes: 3, gate: func(o *gateway.Options) { o.Log = log.logger() }}, func(s *stage) {
-				restore := s.fault(trouble)
-				for n := range 3 {
-					log.empty()
-					s.do(newRequest(http.MethodGet, "/v1/nodes", "")).want(http.StatusOK)
-					s.poll()
-					s.put(n, ironic.TargetActive)
-					said := 0
-					for _, line := range log.lines("WARN") {
-						if strings.Contains(line, "it is not known what became of") {
-							said++
-							if !strings.Contains(line, "node="+s.uuids[n]) || !strings.Contains(line, "target=active") {
-								t.Error(line)
-							}
-						}
-					}
-					if said != 1 {
-						t.Errorf("said %d times: %q", said, log.lines("WARN"))
-					}
-				}
-				restore()
-				log.empty()
-				s.put(0, "nothing") // an answer of Ironic, whatever it is
-				log.want(t, "WARN", 0)
-			})
-		})
+// Write implements io.Writer.
+func (j *journal) Write(p []byte) (int, error) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return j.text.Write(p)
+}
+
+// lines are those of at least a level, without their time.
+func (j *journal) lines(levels ...string) (lines []string) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	for line := range strings.Lines(j.text.String()) {
+		_, line, _ = strings.Cut(strings.TrimSpace(line), " ")
+		for _, level := range levels {
+			if strings.HasPrefix(line, "level="+level+" ") {
+				lines = append(lines, line)
+			}
+		}
 	}
+	return lines
+}
+
+// want wants so many lines of a level, each with all of the words.
+func (j *journal) want(t *testing.T, level string, count int, words ...string) {
+	t.Helper()
+	lines := j.lines(level)
+	if len(lines) != count {
+		t.Errorf("%d lines of %s, want %d:\n%s", len(lines), level, count, strings.Join(lines, "\n"))
+	}
+	for _, line := range lines {
+		for _, word := range words {
+			if !strings.Contains(line, word) {
+				t.Errorf("%q lacks %q", line, word)
+			}
+		}
+	}
+}
+
+// empty forgets what was written.
+func (j *journal) empty() {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	j.text.Reset()
 }
 
 func TestGW7_ObscureRequestsDoNotFillTheLog(t *testing.T) {

@@ -1,19 +1,14 @@
 package gateway_test
 
 import (
-	"bytes"
-	"context"
+	"cmp"
 	"encoding/json"
 	"flag"
-	"io"
+	"log/slog"
 	"net/http"
 	"net/http/httptest"
-	"net/http/httptrace"
 	"net/url"
 	"strings"
-	"sync"
-	"sync/atomic"
-	"syscall"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -22,6 +17,7 @@ import (
 
 	"go.uber.org/goleak"
 
+	"github.com/ironic-throttle/ironic-throttle/internal/inventory"
 	"github.com/ironic-throttle/ironic-throttle/internal/rig/fakeironic"
 	"github.com/ironic-throttle/ironic-throttle/pkg/admission"
 	"github.com/ironic-throttle/ironic-throttle/pkg/api"
@@ -39,98 +35,39 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m)
 }
 
-const version = "X-Openstack-Ironic-Api-Version"
+// Bounds that docs/spec/gateway.md names, and others that clients can see.
+const (
+	timeout      = time.Minute      // GATEWAY_TIMEOUT, in tests
+	maxAge       = 20 * time.Second // GW-3
+	accessMaxAge = time.Minute      // GW-12
+	fetchTimeout = 10 * time.Second
+	graceTimeout = 10 * time.Second
+	upstreamIdle = 5 * time.Second
 
-// wire is the network to a fake Ironic in memory. It tells traces of a connection,
-// as a real one does.
-type wire struct {
-	next http.RoundTripper
-	away atomic.Bool   // refuses connections
-	held chan struct{} // closed when what jams may go on
+	upstreamConns = 48 // GW-13
+	streamedConns = 16
+	smallBody     = 64 << 10
+	beside        = 64 << 10 // GW-8
 
-	mu   sync.Mutex
-	puts []sentPut
-	gets int
-	asks map[string]int // by method and URI; nil: nobody counts
-}
+	drainTimeout = 4 * time.Second
+	cutTimeout   = 500 * time.Millisecond
+)
 
-type sentPut struct {
-	path   string
-	uri    string
-	length int64
-	header http.Header
-	body   string
-}
+const (
+	jsonType     = "application/json"
+	version      = "X-Openstack-Ironic-Api-Version"
+	reasonHeader = "X-Ironic-Throttle-Reason"
+	cacheHeader  = "X-Ironic-Throttle-Cache"
 
-func (w *wire) RoundTrip(r *http.Request) (*http.Response, error) {
-	if w.away.Load() {
-		return nil, syscall.ECONNREFUSED
-	}
-	if trace := httptrace.ContextClientTrace(r.Context()); trace != nil && trace.GotConn != nil {
-		trace.GotConn(httptrace.GotConnInfo{})
-	}
-	if r.URL.Path == "/v1/jam" {
-		select {
-		case <-w.held:
-		case <-r.Context().Done():
-		}
-		return nil, syscall.ECONNREFUSED
-	}
-	if r.Method != http.MethodPut {
-		w.mu.Lock()
-		w.gets++
-		if w.asks != nil {
-			w.asks[r.Method+" "+r.URL.RequestURI()]++
-		}
-		w.mu.Unlock()
-		return w.next.RoundTrip(r)
-	}
-	var body []byte
-	if r.Body != nil {
-		var err error
-		if body, err = io.ReadAll(r.Body); err != nil {
-			return nil, err
-		}
-	}
-	w.mu.Lock()
-	w.puts = append(w.puts, sentPut{r.URL.EscapedPath(), r.URL.RequestURI(), r.ContentLength, r.Header.Clone(), string(body)})
-	w.mu.Unlock()
-	r = r.Clone(r.Context())
-	r.Body = io.NopCloser(bytes.NewReader(body))
-	return w.next.RoundTrip(r)
-}
+	capacityFields = "uuid,name,provision_state,boot_interface"
+)
 
-// sent counts what reached Ironic.
-func (w *wire) sent() (puts, gets int) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	return len(w.puts), w.gets
-}
-
-// count begins to count what is asked from now on; counts tells how often what holds text
-// was.
-func (w *wire) count() {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.asks = map[string]int{}
-}
-
-func (w *wire) counts(text string) (n int) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	for ask, times := range w.asks {
-		if strings.Contains(ask, text) {
-			n += times
-		}
-	}
-	return n
-}
-
-// stage is a gateway with its decision in front of a fake Ironic, in a bubble.
+// stage is a gateway with its decision in front of a fake Ironic.
 type stage struct {
-	*testing.T
+	testing.TB
 	gate       *gateway.Gateway
 	controller *admission.Controller
+	nodes      *inventory.Inventory // nil: Ironic answers capacity lists
 	poller     *ironic.Poller
 	ironic     *fakeironic.Server
 	wire       *wire
@@ -138,43 +75,67 @@ type stage struct {
 }
 
 type options struct {
-	limit int
+	limit int // 0: 1
 	nodes int
 	state ironic.State
 	group string // of every node
+	list  bool   // there is a list of all nodes
 	edit  func(*admission.Config)
 	fake  func(*fakeironic.Options)
 	gate  func(*gateway.Options)
 }
 
-// play runs script with everything settled: slots are given from its begin on.
+// play runs script in a bubble with everything settled: slots are given from its begin on.
 func play(t *testing.T, o options, script func(*stage)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
-		s := &stage{T: t}
-		fake := fakeironic.DefaultOptions()
-		fake.Fleet.Nodes = 0
-		if o.fake != nil {
-			o.fake(&fake)
-		}
-		world, err := fakeironic.NewWorld(fake, time.Now())
-		if err != nil {
-			t.Fatal(err)
-		}
-		s.ironic = fakeironic.NewServer(world, time.Now)
-		if o.state == "" {
-			o.state = ironic.Available
-		}
-		for i := range o.nodes {
-			s.create("metal3~host-"+string(rune('a'+i)), o.state, o.group)
-		}
-		s.wire = &wire{next: s.ironic.Transport()}
-		s.build(o)
+		s := newStage(t, o)
 		s.pass(0)
 		s.pass(61 * time.Second)
 		script(s)
-		s.gate.Close()
+		s.end()
 	})
+}
+
+// newStage has not polled yet.
+func newStage(t testing.TB, o options) *stage {
+	t.Helper()
+	fake := fakeironic.DefaultOptions()
+	fake.Fleet.Nodes = 0
+	if o.fake != nil {
+		o.fake(&fake)
+	}
+	world, err := fakeironic.NewWorld(fake, time.Now())
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := &stage{TB: t, ironic: fakeironic.NewServer(world, time.Now), uuids: world.Idents()}
+	for i := range o.nodes {
+		s.create("metal3~host-"+string(rune('a'+i)), cmp.Or(o.state, ironic.Available), o.group)
+	}
+	s.wire = &wire{next: s.ironic.Transport()}
+	s.build(o)
+	return s
+}
+
+func (s *stage) end() {
+	s.gate.Close()
+	if s.nodes != nil {
+		s.nodes.Close()
+	}
+}
+
+// everybody is who learns of a poll.
+type everybody struct {
+	*admission.Controller
+	nodes *inventory.Inventory
+}
+
+func (e everybody) Observe(now time.Time, o ironic.Observation) {
+	e.Controller.Observe(now, o)
+	if e.nodes != nil {
+		e.nodes.Observe(now, o)
+	}
 }
 
 func (s *stage) create(name string, state ironic.State, group string) string {
@@ -190,27 +151,45 @@ func (s *stage) create(name string, state ironic.State, group string) string {
 	return uuid
 }
 
-func (s *stage) build(o options) {
+// client reads Ironic for the throttle itself.
+func (s *stage) client(network http.RoundTripper) *ironic.Client {
 	s.Helper()
-	client, err := ironic.NewClient(ironic.Settings{Endpoint: "http://ironic", Transport: s.ironic.Transport()})
+	client, err := ironic.NewClient(ironic.Settings{Endpoint: "http://ironic", Transport: network})
 	if err != nil {
 		s.Fatal(err)
 	}
+	return client
+}
+
+func (s *stage) build(o options) {
+	s.Helper()
+	client := s.client(s.ironic.Transport())
 	cfg := admission.DefaultConfig()
-	cfg.Slots.Total, cfg.Slots.StuckCap = o.limit, 0
+	cfg.Slots.Total, cfg.Slots.StuckCap = max(o.limit, 1), 0
 	if o.edit != nil {
 		o.edit(&cfg)
 	}
+	opts := gateway.Options{
+		Base: &url.URL{Scheme: "http", Host: "ironic"}, Transport: s.wire, Ironic: client,
+		Timeout: time.Minute, MaxBody: 1 << 20, SpoolLimit: 4 << 20, ListMaxAge: time.Minute,
+		Observe: func() bool { return cfg.Mode == admission.Observe }, Leading: func() bool { return true },
+		Now: time.Now, Log: slog.New(slog.DiscardHandler),
+	}
+	var err error
 	if s.controller, err = admission.New(cfg, time.Now()); err != nil {
 		s.Fatal(err)
 	}
-	if s.poller, err = ironic.NewPoller(client, s.controller, ironic.PollerOptions{Interval: 5 * time.Second, Now: time.Now}); err != nil {
-		s.Fatal(err)
+	opts.Decider = s.controller
+	if o.list {
+		if s.nodes, err = inventory.New(inventory.Options{
+			Source: s.client(s.wire), Begin: s.controller.Begin, MaxAge: time.Minute, Now: time.Now,
+		}); err != nil {
+			s.Fatal(err)
+		}
+		opts.Nodes = s.nodes
 	}
-	base, _ := url.Parse("http://ironic")
-	opts := gateway.Options{
-		Base: base, Transport: s.wire, Ironic: client, Decider: s.controller,
-		Timeout: time.Minute, MaxBody: 1 << 20, SpoolLimit: 4 << 20, SpoolDir: s.TempDir(), ListMaxAge: time.Minute,
+	if s.poller, err = ironic.NewPoller(client, everybody{s.controller, s.nodes}, ironic.PollerOptions{Interval: 5 * time.Second, Now: time.Now}); err != nil {
+		s.Fatal(err)
 	}
 	if o.gate != nil {
 		o.gate(&opts)
@@ -231,21 +210,15 @@ func (s *stage) poll() {
 	_ = s.poller.PollOnce(s.Context()) // an Ironic that is away is part of some scripts
 }
 
-// letIn lets Ironic let in a client without credentials, as a PUT asks it to.
-func letIn(t tester, g http.Handler) {
-	t.Helper()
-	w := httptest.NewRecorder()
-	r := named(putRequest("nobody", ironic.TargetAbort))
-	r.ContentLength = -1 // nobody is asked about the client of a small one that starts nothing
-	if g.ServeHTTP(w, r); w.Code >= http.StatusInternalServerError {
-		t.Fatalf("%d %s", w.Code, w.Body)
-	}
-}
-
-// letIn is that, before anything is counted.
+// letIn lets Ironic let in a client without credentials, as a PUT asks it to, before anything is counted.
 func (s *stage) letIn() {
 	s.Helper()
-	letIn(s, s.gate)
+	w := httptest.NewRecorder()
+	r := putRequest("nobody", ironic.TargetAbort)
+	r.ContentLength = -1 // nobody is asked about the client of a small one that starts nothing
+	if s.gate.ServeHTTP(w, r); w.Code >= http.StatusInternalServerError {
+		s.Fatalf("%d %s", w.Code, w.Body)
+	}
 	s.wire.mu.Lock()
 	defer s.wire.mu.Unlock()
 	s.wire.gets, s.wire.puts = 0, nil
@@ -259,16 +232,21 @@ type reply struct {
 
 func (s *stage) do(r *http.Request) reply {
 	s.Helper()
-	if r.Header.Get(version) == "" {
-		r.Header.Set(version, "1.81")
-	}
 	w := httptest.NewRecorder()
 	s.gate.ServeHTTP(w, r)
 	return reply{s, w}
 }
 
+// direct sends a request to Ironic itself.
+func (s *stage) direct(r *http.Request) *httptest.ResponseRecorder {
+	w := httptest.NewRecorder()
+	s.ironic.ServeHTTP(w, r)
+	return w
+}
+
 func newRequest(method, path, body string) *http.Request {
 	r := httptest.NewRequest(method, "http://gateway:6390"+path, strings.NewReader(body))
+	r.Header.Set(version, "1.81")
 	if body != "" {
 		r.Header.Set("Content-Type", "application/json")
 	}
@@ -331,6 +309,8 @@ func (s *stage) state(n int) (state ironic.State) {
 	return state
 }
 
+func (s *stage) waiting() int { return s.controller.Status(time.Now()).Slots.Total.Waiting }
+
 func (s *stage) fault(f fakeironic.Fault) (mend func()) {
 	s.Helper()
 	id, err := s.ironic.AddFault(f)
@@ -339,25 +319,3 @@ func (s *stage) fault(f fakeironic.Fault) (mend func()) {
 	}
 	return func() { s.ironic.ClearFault(id) }
 }
-
-// canceled is r by a client that goes away as soon as cancel is called.
-func canceled(r *http.Request) (*http.Request, context.CancelFunc) {
-	ctx, cancel := context.WithCancel(r.Context())
-	return r.WithContext(ctx), cancel
-}
-
-// slowBody comes after a while.
-type slowBody struct {
-	io.Reader
-	wait time.Duration
-}
-
-func (b *slowBody) Read(p []byte) (int, error) {
-	if b.wait > 0 {
-		<-time.After(b.wait)
-		b.wait = 0
-	}
-	return b.Reader.Read(p)
-}
-
-func (b *slowBody) Close() error { return nil }

@@ -187,4 +187,4 @@ func (p *plug) SetDeadline(t time.Time) error {
 func (p *plug) SetReadDeadline(t time.Time) error  { return p.set(func() { p.own.read = t }) }
 func (p *plug) SetWriteDeadline(t time.Time) error { return p.set(func() { p.own.write = t }) }
 func (p *plug) LocalAddr() net.Addr                { return &net.TCPAddr{} }
-func (p *plug) RemoteAddr() net.Addr               { return &net.TCPAddr{} }
+func (p *plug) RemoteAddr() net.Addr               { return &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1)} }

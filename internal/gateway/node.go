@@ -11,40 +11,30 @@ import (
 	"github.com/ironic-throttle/ironic-throttle/pkg/ironic"
 )
 
-// identity is what the decision needs to know of a node.
-type identity struct {
-	uuid, name, group string
-	virtualMedia      bool
-}
-
-// ask is the question about this host. What BMO knows of its errors is not known here.
-func (i identity) ask() api.Ask {
-	ask := api.Ask{NodeUUID: i.uuid, Name: i.name, ConductorGroup: i.group, VirtualMedia: i.virtualMedia}
-	if namespace, name, ok := strings.Cut(i.name, "~"); ok && name != "" {
-		ask.Namespace, ask.Name = namespace, name
-	}
-	return ask
-}
-
-// fetch reads a node from Ironic and passes the observation to the decision; false is Ironic's 404.
-func (g *Gateway) fetch(ctx context.Context, key string) (identity, bool, error) {
+// fetch reads a node from Ironic and passes the observation to the decision; false is Ironic's 404. What it returns is
+// the question about the node's host. What BMO knows of its errors is not known here.
+func (g *Gateway) fetch(ctx context.Context, key string) (who api.Ask, found bool, err error) {
 	ctx, cancel := context.WithTimeout(ctx, fetchTimeout)
 	defer cancel()
 	begun := g.o.Now()
 	mark := g.o.Decider.Begin(begun)
 	node, found, err := g.o.Ironic.Node(ctx, key)
 	if err != nil {
-		return identity{}, false, err
+		return who, false, err
 	}
 	if found && !strings.EqualFold(node.UUID, key) && !strings.EqualFold(node.Name, key) {
-		return identity{}, false, fmt.Errorf("asked for %q, Ironic gave %s, called %q", key, node.UUID, node.Name)
+		return who, false, fmt.Errorf("asked for %q, Ironic gave %s, called %q", key, node.UUID, node.Name)
 	}
 	g.o.Decider.ObserveNode(g.o.Now(), ironic.NodeObservation{Key: key, Mark: mark, Found: found, Node: node})
 	if !found {
-		g.directory.drop(key)
-		return identity{}, false, nil
+		return who, false, nil
 	}
-	who := identity{uuid: node.UUID, name: node.Name, group: node.ConductorGroup, virtualMedia: node.VirtualMedia()}
+	who = api.Ask{
+		NodeUUID: node.UUID, Name: node.Name, ConductorGroup: node.ConductorGroup, VirtualMedia: node.VirtualMedia(),
+	}
+	if namespace, name, ok := strings.Cut(node.Name, "~"); ok && name != "" {
+		who.Namespace, who.Name = namespace, name
+	}
 	g.directory.put(begun, key, who)
 	return who, true, nil
 }
@@ -78,10 +68,4 @@ func (m *recent[K, V]) put(at time.Time, key K, what V) {
 		m.known = map[K]learned[V]{}
 	}
 	m.known[key] = learned[V]{what, at}
-}
-
-func (m *recent[K, V]) drop(key K) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	delete(m.known, key)
 }

@@ -99,18 +99,3 @@ func TestGW8_WhoFindsNoRoomForItsBodySeesTheRefusal(t *testing.T) {
 		w.ask(requestText(http.MethodPut, w.provision(1), len(body), body), http.StatusAccepted, 0)
 	})
 }
-
-// Who is not let in sees Ironic's 401 also when it writes all before it reads: a token
-// may only be too old.
-func TestGW12_WhoWritesAllBeforeItReadsSeesThe401(t *testing.T) {
-	for _, chunked := range []bool{false, true} {
-		playWired(t, options{limit: 1, nodes: 1}, bouncer(10), func(w *wired) {
-			body := `{"configdrive": "` + strings.Repeat("x", 1<<20) + `", "target": "active"}`
-			c := w.call(bodyText(w.provision(0), body, chunked, bad))
-			c.want(http.StatusUnauthorized, 0)
-			if w.state(0) != ironic.Available {
-				w.Error("it was sent")
-			}
-		})
-	}
-}

@@ -3,48 +3,42 @@ package gateway
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"net/http/httputil"
-	"sync"
-	"sync/atomic"
 	"time"
 
 	"golang.org/x/sync/semaphore"
 )
-
-// bound is a context that ends after d, and with the gateway.
-func (g *Gateway) bound(ctx context.Context, d time.Duration) (context.Context, context.CancelFunc) {
-	ctx, cancel := context.WithTimeout(ctx, d)
-	stop := context.AfterFunc(g.ended, cancel)
-	return ctx, func() {
-		stop()
-		cancel()
-	}
-}
 
 // pass sends a request on that is not gated. A small body is here before anything is asked of Ironic for it; a large
 // one is passed on while it comes.
 func (g *Gateway) pass(w http.ResponseWriter, r *http.Request) {
 	ctx, cancel := context.WithTimeout(r.Context(), g.o.Timeout)
 	defer cancel()
-	_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(g.o.Timeout + grace))
-	r = r.WithContext(ctx)
-	fail, part := g.fail, g.whole
+	wire, part := http.NewResponseController(w), g.whole
+	_ = wire.SetWriteDeadline(time.Now().Add(g.o.Timeout + grace))
 	switch {
 	case r.ContentLength < 0 || r.ContentLength > smallBody:
-		coming := &comingBody{ReadCloser: r.Body, ctx: ctx}
-		r.Body, part = coming, g.streamed
-		fail = func(w http.ResponseWriter, r *http.Request, err error) {
-			if late := coming.failed.Load(); late != nil { // not Ironic, but the client, or nobody
-				broken(w, fmt.Errorf("%w: %w", errBroken, *late))
-				return
+		// If the time is over while its body comes, that is its client's fault and not Ironic's.
+		_ = wire.SetReadDeadline(time.Now().Add(g.o.Timeout))
+		ctx, cancel = context.WithTimeout(r.Context(), g.o.Timeout+time.Second)
+		defer cancel()
+		from := r.Body
+		r, part = r.WithContext(ctx), g.streamed
+		r.Body = struct {
+			io.Reader
+			io.Closer
+		}{reading(func(p []byte) (int, error) {
+			n, err := from.Read(p)
+			if errors.Is(err, io.EOF) {
+				_ = wire.SetReadDeadline(time.Now().Add(g.longest))
+			} else if err != nil {
+				err = errBroken
 			}
-			g.fail(w, r, err)
-		}
-		// The Transport waits for a read of the body before it gives up.
-		defer context.AfterFunc(ctx, func() { _ = http.NewResponseController(w).SetReadDeadline(time.Unix(1, 0)) })()
+			return n, err
+		}), from}
 	case r.ContentLength > 0:
 		b, err := g.receive(ctx, w, r, time.Now().Add(grace))
 		if err != nil {
@@ -53,46 +47,21 @@ func (g *Gateway) pass(w http.ResponseWriter, r *http.Request) {
 		}
 		r = withBody(r, b)
 	}
-	g.forward(ctx, part, w, r, fail)
+	g.forward(ctx, part, w, r.WithContext(ctx))
 }
 
-// comingBody is a body that is passed on while it comes. It tells an error of the client, or a client that does not go
-// on, from an Ironic that is away.
-type comingBody struct {
-	io.ReadCloser
-	ctx    context.Context // of the request
-	failed atomic.Pointer[error]
-}
-
-// Read implements io.Reader.
-func (b *comingBody) Read(p []byte) (int, error) {
-	if err := b.ctx.Err(); err != nil {
-		return 0, err // whoever was late was so before
-	}
-	n, err := b.ReadCloser.Read(p)
-	if err != nil && !errors.Is(err, io.EOF) {
-		b.failed.Store(&err)
-	}
-	return n, err
-}
-
-// forward sends a request to Ironic, when it has got a place among part before wait ends, and its answer to the client;
-// fail answers for an Ironic that does not.
-func (g *Gateway) forward(wait context.Context, part *semaphore.Weighted, w http.ResponseWriter, r *http.Request,
-	fail func(http.ResponseWriter, *http.Request, error),
-) {
+// forward sends a request to Ironic, when it has got a place among part before wait ends, and its answer to the client.
+func (g *Gateway) forward(wait context.Context, part *semaphore.Weighted, w http.ResponseWriter, r *http.Request) {
 	err := part.Acquire(wait, 1)
 	if err == nil {
 		defer part.Release(1)
 		err = wait.Err()
 	}
 	if err != nil {
-		fail(w, r, err)
+		g.fail(w, r, err)
 		return
 	}
-	reverse := g.reverse
-	reverse.ErrorHandler = fail
-	reverse.ServeHTTP(plainly(w), r)
+	g.reverse.ServeHTTP(plainly(w), r)
 }
 
 // rewrite sends a request on as it came, its Host included: Ironic builds its links from that, so they lead back here.
@@ -154,13 +123,11 @@ func (g *Gateway) ask(ctx context.Context, r *http.Request, path, query string) 
 }
 
 // relay gives an answer of Ironic to the client.
-func (g *Gateway) relay(w http.ResponseWriter, r *http.Request, a answer) {
+func relay(w http.ResponseWriter, r *http.Request, a answer) {
 	// The client may send its body, or not.
 	_ = http.NewResponseController(w).EnableFullDuplex()
 	w = plainly(w)
-	for name, values := range a.header {
-		w.Header()[name] = values
-	}
+	maps.Copy(w.Header(), a.header)
 	for _, name := range []string{"Connection", "Keep-Alive", "Transfer-Encoding"} {
 		w.Header().Del(name)
 	}
@@ -193,20 +160,6 @@ func (s *steady) Write(p []byte) (int, error) {
 // Unwrap is for http.ResponseController.
 func (s *steady) Unwrap() http.ResponseWriter { return s.ResponseWriter }
 
-// buffers are used again for one answer after the other. The zero value is ready.
-type buffers struct{ pool sync.Pool }
-
-// Get implements httputil.BufferPool.
-func (b *buffers) Get() []byte {
-	if p, ok := b.pool.Get().(*[]byte); ok {
-		return *p
-	}
-	return make([]byte, copyBuffer)
-}
-
-// Put implements httputil.BufferPool.
-func (b *buffers) Put(p []byte) { b.pool.Put(&p) }
-
 // transport is t with what a proxy needs: connections for a storm of clients, and nothing unpacked on the way.
 func transport(t http.RoundTripper) http.RoundTripper {
 	own, ok := t.(*http.Transport)
@@ -217,7 +170,5 @@ func transport(t http.RoundTripper) http.RoundTripper {
 	own.DisableCompression = true
 	own.MaxIdleConns, own.MaxIdleConnsPerHost = upstreamConns, upstreamConns
 	own.IdleConnTimeout = upstreamIdle
-	own.ExpectContinueTimeout = time.Second
-	own.ForceAttemptHTTP2 = false
 	return own
 }

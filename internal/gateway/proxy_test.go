@@ -1,26 +1,24 @@
 package gateway_test
 
 import (
-	"bufio"
-	"context"
 	"io"
-	"net"
 	"net/http"
-	"net/http/httptest"
 	"net/url"
 	"strings"
+	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
-
-	"github.com/ironic-throttle/ironic-throttle/internal/gateway"
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/ironic-throttle/ironic-throttle/pkg/admission"
+	"github.com/ironic-throttle/ironic-throttle/internal/gateway"
+	"github.com/ironic-throttle/ironic-throttle/internal/rig/fakeironic"
+	"github.com/ironic-throttle/ironic-throttle/pkg/api"
 	"github.com/ironic-throttle/ironic-throttle/pkg/ironic"
 )
 
-// seen is what an upstream saw of a request.
+// seen is what Ironic saw of a request.
 type seen struct {
 	Method, URI, Host, Body string
 	Length                  int64
@@ -28,22 +26,30 @@ type seen struct {
 	Header                  http.Header
 }
 
-// fakeUpstream answers with what it is told and reports what it saw.
-func fakeUpstream(t *testing.T, answer http.HandlerFunc) (*url.URL, <-chan seen) {
+// playSeen sends texts to a gateway in front of an Ironic that says OK, and returns what Ironic saw of them.
+func playSeen(t *testing.T, gate func(*gateway.Options), texts ...string) (all []seen) {
 	t.Helper()
-	saw := make(chan seen, 10)
-	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		body, _ := io.ReadAll(r.Body)
-		h := r.Header.Clone()
-		if !strings.HasPrefix(h.Get("Via"), "1.1 ironic-throttle-") {
-			t.Errorf("via %q", h.Get("Via"))
+	see := func(http.Handler) http.Handler {
+		return http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+			body, _ := io.ReadAll(r.Body)
+			all = append(all, seen{r.Method, r.RequestURI, r.Host, string(body), r.ContentLength, r.TransferEncoding, r.Header})
+		})
+	}
+	playWired(t, options{limit: 1, nodes: 1, gate: gate}, see, func(w *wired) {
+		for _, text := range texts {
+			w.ask(text, http.StatusOK, 0)
 		}
-		h.Del("Via")
-		saw <- seen{r.Method, r.RequestURI, r.Host, string(body), r.ContentLength, r.TransferEncoding, h}
-		answer(w, r)
-	}))
-	t.Cleanup(s.Close)
-	return mustURL(t, s.URL), saw
+		if len(all) != len(texts) {
+			w.Fatalf("%d requests are %d for Ironic", len(texts), len(all))
+		}
+	})
+	for i := range all {
+		if via := all[i].Header.Get("Via"); !strings.HasPrefix(via, "1.1 ironic-throttle-") {
+			t.Errorf("via %q", via)
+		}
+		all[i].Header.Del("Via")
+	}
+	return all
 }
 
 func mustURL(t *testing.T, text string) *url.URL {
@@ -55,83 +61,7 @@ func mustURL(t *testing.T, text string) *url.URL {
 	return u
 }
 
-// nodes is an Ironic that knows no node.
-type noNodes struct{}
-
-func (noNodes) Shown(io.Reader) (ironic.Node, error) { return ironic.Node{}, nil }
-
-func (noNodes) Node(context.Context, string) (ironic.Node, bool, error) {
-	return ironic.Node{}, false, nil
-}
-
-// overSockets serves a gateway in front of base and returns its address.
-func overSockets(t *testing.T, base *url.URL, change func(*gateway.Options)) string {
-	t.Helper()
-	controller, err := admission.New(admission.DefaultConfig(), time.Now())
-	if err != nil {
-		t.Fatal(err)
-	}
-	network := &http.Transport{}
-	t.Cleanup(network.CloseIdleConnections)
-	o := gateway.Options{
-		Base: base, Transport: network, Ironic: noNodes{}, Decider: controller,
-		Timeout: 10 * time.Second, MaxBody: 1 << 20, SpoolLimit: 1 << 20, SpoolDir: t.TempDir(), ListMaxAge: time.Minute,
-	}
-	if change != nil {
-		change(&o)
-	}
-	g, err := gateway.New(o)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return serve(t, g)
-}
-
-func serve(t *testing.T, g *gateway.Gateway) string {
-	t.Helper()
-	listen, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	ctx, cancel := context.WithCancel(t.Context())
-	done := make(chan error, 1)
-	go func() { done <- g.Serve(ctx, listen, nil) }()
-	t.Cleanup(func() {
-		cancel()
-		if err := <-done; err != nil {
-			t.Errorf("serve: %v", err)
-		}
-	})
-	return listen.Addr().String()
-}
-
-// say sends bytes and returns the answer.
-func say(t *testing.T, address, text string) (*http.Response, string) {
-	t.Helper()
-	conn, err := net.Dial("tcp", address)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = conn.Close() }()
-	if _, err := io.WriteString(conn, text); err != nil {
-		t.Fatal(err)
-	}
-	method, _, _ := strings.Cut(text, " ")
-	resp, err := http.ReadResponse(bufio.NewReader(conn), &http.Request{Method: method})
-	if err != nil {
-		t.Fatalf("%q: %v", text, err)
-	}
-	body, err := io.ReadAll(resp.Body)
-	_ = resp.Body.Close()
-	if err != nil {
-		t.Fatalf("%q: %v", text, err)
-	}
-	return resp, string(body)
-}
-
 func TestGW1_RequestsReachIronicAsTheyCame(t *testing.T) {
-	base, saw := fakeUpstream(t, func(http.ResponseWriter, *http.Request) {})
-	address := overSockets(t, base, nil)
 	for _, row := range []struct {
 		head, body string
 		want       seen
@@ -166,132 +96,133 @@ func TestGW1_RequestsReachIronicAsTheyCame(t *testing.T) {
 			seen{Method: "GET", URI: "/v1/nodes", Host: "elsewhere", Header: http.Header{}},
 		},
 	} {
-		resp, _ := say(t, address, row.head+"\r\n"+row.body)
-		if resp.StatusCode != http.StatusOK {
-			t.Errorf("%q: %s", row.head, resp.Status)
-			continue
-		}
-		if diff := cmp.Diff(row.want, <-saw); diff != "" {
+		got := playSeen(t, nil, row.head+"\r\n"+row.body)
+		if diff := cmp.Diff(row.want, got[0]); diff != "" {
 			t.Errorf("%q (-want +got):\n%s", row.head, diff)
 		}
 	}
 }
 
 func TestGW1_ForwardedHeadersWhenAskedFor(t *testing.T) {
-	base, saw := fakeUpstream(t, func(http.ResponseWriter, *http.Request) {})
-	address := overSockets(t, base, func(o *gateway.Options) { o.Forwarded = true })
-	say(t, address, "GET /v1 HTTP/1.1\r\nHost: pub\r\nX-Forwarded-For: 1.2.3.4\r\n\r\n")
+	forwarded := func(o *gateway.Options) { o.Forwarded = true }
+	got := playSeen(t, forwarded, "GET /v1 HTTP/1.1\r\nHost: pub\r\nX-Forwarded-For: 1.2.3.4\r\n\r\n")
 	want := http.Header{"X-Forwarded-For": {"1.2.3.4, 127.0.0.1"}, "X-Forwarded-Host": {"pub"}, "X-Forwarded-Proto": {"http"}}
-	if diff := cmp.Diff(want, (<-saw).Header); diff != "" {
+	if diff := cmp.Diff(want, got[0].Header); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 }
 
 func TestGW1_APrefixOfTheEndpointComesFirst(t *testing.T) {
-	base, saw := fakeUpstream(t, func(http.ResponseWriter, *http.Request) {})
-	base, err := base.Parse("/bare%2Fmetal")
-	if err != nil {
-		t.Fatal(err)
-	}
-	address := overSockets(t, base, nil)
-	if resp, body := say(t, address, "GET /v1/nodes/a%7Eb HTTP/1.1\r\nHost: h\r\n\r\n"); resp.StatusCode != http.StatusOK {
-		t.Fatalf("%s %s", resp.Status, body)
-	}
-	if got := (<-saw).URI; got != "/bare%2Fmetal/v1/nodes/a%7Eb" {
-		t.Errorf("URI %s", got)
-	}
-}
-
-func TestGW1_AnswersComeAsTheyAre(t *testing.T) {
-	packed := "\x1f\x8b not unpacked"
-	base, saw := fakeUpstream(t, func(w http.ResponseWriter, r *http.Request) {
-		h := w.Header()
-		h["X-Twice"] = []string{"a", "b"}
-		h.Set("Content-Encoding", "gzip")
-		h.Set("Location", "http://"+r.Host+"/v1/x")
-		h.Set("Date", "once")
-		w.WriteHeader(http.StatusTeapot)
-		_, _ = io.WriteString(w, packed)
-	})
-	resp, body := say(t, overSockets(t, base, nil), "GET /v1/nodes HTTP/1.1\r\nHost: pub\r\n\r\n")
-	<-saw
-	want := http.Header{
-		"X-Twice": {"a", "b"}, "Content-Encoding": {"gzip"}, "Location": {"http://pub/v1/x"},
-		"Date": {"once"}, "Content-Length": {"15"},
-	}
-	if diff := cmp.Diff(want, resp.Header); diff != "" || body != packed || resp.StatusCode != http.StatusTeapot {
-		t.Errorf("%d %q (-want +got):\n%s", resp.StatusCode, body, diff)
+	below := func(o *gateway.Options) { o.Base = mustURL(t, "http://ironic/bare%2Fmetal") }
+	if got := playSeen(t, below, getText("/v1/nodes/a%7Eb")); got[0].URI != "/bare%2Fmetal/v1/nodes/a%7Eb" {
+		t.Errorf("URI %s", got[0].URI)
 	}
 }
 
 func TestGW1_AnswersAreStreamed(t *testing.T) {
-	go1 := make(chan struct{})
-	base, saw := fakeUpstream(t, func(w http.ResponseWriter, _ *http.Request) {
-		_, _ = io.WriteString(w, "first")
-		_ = http.NewResponseController(w).Flush()
-		<-go1
-		_, _ = io.WriteString(w, "second")
+	var goOn chan struct{}
+	slow := func(http.Handler) http.Handler {
+		return http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			_, _ = io.WriteString(w, "first")
+			_ = http.NewResponseController(w).Flush()
+			<-goOn
+			_, _ = io.WriteString(w, "second")
+		})
+	}
+	playWired(t, options{}, slow, func(w *wired) {
+		goOn = make(chan struct{})
+		c := w.call(getText("/v1/nodes"))
+		resp, err := http.ReadResponse(c.from, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		first := make([]byte, 5)
+		if _, err := io.ReadFull(resp.Body, first); err != nil || string(first) != "first" {
+			t.Fatalf("%q, %v", first, err)
+		}
+		close(goOn)
+		if rest, err := io.ReadAll(resp.Body); err != nil || string(rest) != "second" {
+			t.Errorf("%q, %v", rest, err)
+		}
 	})
-	resp, err := http.Get("http://" + overSockets(t, base, nil) + "/v1/nodes")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer http.DefaultClient.CloseIdleConnections()
-	defer func() { _ = resp.Body.Close() }()
-	<-saw
-	first := make([]byte, 5)
-	if _, err := io.ReadFull(resp.Body, first); err != nil || string(first) != "first" {
-		t.Fatalf("%q, %v", first, err)
-	}
-	close(go1)
-	if rest, err := io.ReadAll(resp.Body); err != nil || string(rest) != "second" {
-		t.Errorf("%q, %v", rest, err)
-	}
 }
 
 func TestGW7_ARequestTargetThatIsNoPathIsRefused(t *testing.T) {
-	base, saw := fakeUpstream(t, func(http.ResponseWriter, *http.Request) {})
-	address := overSockets(t, base, nil)
-	for _, target := range []string{"http:v1/nodes/x/states/provision", "v1/nodes/x/states/provision", "*v1/nodes/x/states/provision"} {
-		resp, body := say(t, address, "PUT "+target+" HTTP/1.1\r\nHost: h\r\nContent-Length: 0\r\n\r\n")
-		if resp.StatusCode != http.StatusBadRequest {
-			t.Errorf("%s: %s %s", target, resp.Status, body)
+	playWired(t, options{}, nil, func(w *wired) {
+		for _, target := range []string{"http:v1/nodes/x/states/provision", "v1/nodes/x/states/provision", "*v1/nodes/x/states/provision"} {
+			w.ask("PUT "+target+" HTTP/1.1\r\nHost: h\r\nContent-Length: 0\r\n\r\n", http.StatusBadRequest, 0)
 		}
-	}
-	if len(saw) != 0 {
-		t.Errorf("Ironic saw %+v", <-saw)
-	}
+		if n := w.back.dialed.Load(); n != 0 {
+			t.Errorf("%d connections to Ironic", n)
+		}
+	})
 }
 
 // A gateway in front of itself says so, instead of asking itself for ever.
 func TestALoopIsDetected(t *testing.T) {
-	listen, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
+	var via string
+	see := func(http.Handler) http.Handler {
+		return http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { via = r.Header.Get("Via") })
 	}
-	itself := &url.URL{Scheme: "http", Host: listen.Addr().String()}
-	_ = listen.Close()
-	base, _ := fakeUpstream(t, func(http.ResponseWriter, *http.Request) {})
-	var g *gateway.Gateway
-	overSockets(t, base, func(o *gateway.Options) {
-		o.Base = itself
-		if g, err = gateway.New(*o); err != nil {
-			t.Fatal(err)
+	playWired(t, options{}, see, func(w *wired) {
+		w.ask(getText("/v1/nodes"), http.StatusOK, 0)
+		_, body, err := w.call(getText("/v1/nodes", "Via: 1.0 other, "+via)).answer(http.MethodGet)
+		if err != nil || !strings.Contains(body, "IRONIC_ENDPOINT") {
+			t.Errorf("%s, %v", body, err)
 		}
 	})
-	ctx, cancel := context.WithCancel(t.Context())
-	done := make(chan error, 1)
-	again, err := net.Listen("tcp", itself.Host)
-	if err != nil {
-		t.Skipf("the port was taken meanwhile: %v", err)
-	}
-	go func() { done <- g.Serve(ctx, again, nil) }()
-	resp, body := say(t, itself.Host, "GET /v1/nodes HTTP/1.1\r\nHost: h\r\n\r\n")
-	if resp.StatusCode != http.StatusLoopDetected || !strings.Contains(body, "IRONIC_ENDPOINT") {
-		t.Errorf("%s %s", resp.Status, body)
-	}
-	cancel()
-	if err := <-done; err != nil {
-		t.Error(err)
-	}
+}
+
+// Ironic's server has 100 threads and each connection holds one: a crowd waits here.
+func TestGW13_ACrowdTakesNoMoreConnectionsThanIronicCanServe(t *testing.T) {
+	playWired(t, options{}, nil, func(w *wired) {
+		var crowd []*caller
+		for range 200 {
+			crowd = append(crowd, w.call(getText("/v1/nodes", "X-Hold: yes")))
+		}
+		synctest.Wait()
+		if now, conns := w.holds.Load(), w.back.dialed.Load(); now != upstreamConns-streamedConns || conns != int64(now) {
+			t.Errorf("%d requests at once on %d connections", now, conns)
+		}
+		close(w.held)
+		for _, c := range crowd {
+			c.want(http.StatusOK, 0)
+		}
+	})
+}
+
+// A PUT that finds no room on the way to Ironic in time is not sent, and gives its
+// slot back.
+func TestGW3_NoRoomInTimeIsNotSent(t *testing.T) {
+	play(t, options{limit: 1, nodes: 1}, func(s *stage) {
+		s.put(0, "nothing").want(http.StatusBadRequest)
+		mend := s.fault(fakeironic.Fault{Trouble: fakeironic.Slow, Delay: 40 * time.Second, Path: "/v1/drivers"})
+		var slow sync.WaitGroup
+		for range upstreamConns - streamedConns {
+			slow.Go(func() { s.do(newRequest(http.MethodGet, "/v1/drivers", "")) })
+		}
+		<-time.After(time.Second)
+		s.put(0, ironic.TargetActive).refused(api.ReasonStarting)
+		s.occupied(0)
+		slow.Wait()
+		mend()
+		if puts, _ := s.wire.sent(); puts != 1 {
+			t.Errorf("%d PUTs reached Ironic, want the first alone", puts)
+		}
+		s.poll()
+		s.put(0, ironic.TargetActive).want(http.StatusAccepted)
+	})
+}
+
+// A client that has closed its own side must not take silence for a success.
+func TestAHalfClosedConnectionGetsNoFalseSuccess(t *testing.T) {
+	playWired(t, options{}, nil, func(w *wired) {
+		c := w.call(requestText(http.MethodPatch, "/v1/nodes/x", 2, "[]", "X-Hold: yes"))
+		synctest.Wait()
+		c.closeWrite()
+		if resp, _, err := c.answer(http.MethodPatch); err == nil && resp.StatusCode < 400 {
+			t.Error(resp.Status)
+		}
+		close(w.held)
+	})
 }

@@ -3,7 +3,6 @@ package gateway_test
 import (
 	"fmt"
 	"net/http"
-	"net/http/httptest"
 	"slices"
 	"strings"
 	"sync"
@@ -20,11 +19,7 @@ import (
 func (s *stage) rename(n int, name string) {
 	s.Helper()
 	body := fmt.Sprintf(`[{"op": "replace", "path": "/name", "value": %q}]`, name)
-	r := newRequest(http.MethodPatch, "/v1/nodes/"+s.uuids[n], body)
-	r.Header.Set(version, "1.81")
-	w := httptest.NewRecorder()
-	s.ironic.ServeHTTP(w, r)
-	if w.Code != http.StatusOK {
+	if w := s.direct(newRequest(http.MethodPatch, "/v1/nodes/"+s.uuids[n], body)); w.Code != http.StatusOK {
 		s.Fatalf("rename: %d %s", w.Code, w.Body)
 	}
 }
@@ -37,17 +32,15 @@ func (s *stage) swap(n, other int, name string) {
 }
 
 // jam takes every place on the way to Ironic; free gives them back.
-func (s *stage) jam() (free func()) { return jam(s.wire, s.gate) }
-
-func jam(w *wire, g http.Handler) (free func()) {
-	w.held = make(chan struct{})
+func (s *stage) jam() (free func()) {
+	s.wire.held = make(chan struct{})
 	var all sync.WaitGroup
 	for range upstreamConns - streamedConns {
-		all.Go(func() { g.ServeHTTP(httptest.NewRecorder(), newRequest(http.MethodGet, "/v1/jam", "")) })
+		all.Go(func() { s.do(newRequest(http.MethodGet, "/v1/jam", "")) })
 	}
 	synctest.Wait()
 	return func() {
-		close(w.held)
+		close(s.wire.held)
 		all.Wait()
 	}
 }
@@ -95,24 +88,6 @@ func TestGW17_ANameThatMovesWhileItsPUTWaitsStartsNoOtherNode(t *testing.T) {
 	}
 }
 
-// A name that no node has when its PUT comes in starts none that gets it meanwhile.
-func TestGW17_ANameThatANodeGetsWhileItsPUTWaitsStartsNothing(t *testing.T) {
-	play(t, options{limit: 1, nodes: 3}, func(s *stage) {
-		s.letIn()
-		s.put(2, ironic.TargetActive).want(http.StatusAccepted)
-		free := s.jam()
-		answered := s.later(putRequest("metal3~new", ironic.TargetActive))
-		s.rename(1, "metal3~new")
-		free()
-		(<-answered).refused(api.ReasonStarting)
-		if got := s.working(); !slices.Equal(got, []int{2}) {
-			t.Errorf("nodes %d work at a limit of 1", got)
-		}
-		s.do(putRequest("metal3~new", ironic.TargetActive)).refused(api.ReasonFull)
-		s.occupied(1)
-	})
-}
-
 // Whose name it was a minute ago is no reason to let a PUT pass that Ironic cannot be
 // asked about.
 func TestGW17_ANameIsNotBelievedWhereIronicCannotBeAsked(t *testing.T) {
@@ -133,21 +108,6 @@ func TestGW17_ANameIsNotBelievedWhereIronicCannotBeAsked(t *testing.T) {
 		mend()
 		if puts, _ := s.wire.sent(); puts != 1 {
 			t.Errorf("%d more PUTs reached Ironic, want 1", puts)
-		}
-	})
-}
-
-// In mode observe every node that starts takes its own slot in the books.
-func TestGW14_ObserveSendsToTheNodeThatItCounts(t *testing.T) {
-	play(t, watching(options{limit: 1, nodes: 2}), func(s *stage) {
-		s.letIn()
-		free := s.jam()
-		answered := s.later(putRequest("metal3~host-a", ironic.TargetActive))
-		s.swap(0, 1, "metal3~host-a")
-		free()
-		(<-answered).want(http.StatusAccepted)
-		if got := s.working(); !slices.Equal(got, []int{0}) {
-			t.Errorf("nodes %d work, want the one that is counted", got)
 		}
 	})
 }
@@ -177,30 +137,6 @@ func TestGW1_APutByNameGoesToTheUUIDAndIsOtherwiseAsItCame(t *testing.T) {
 			if !strings.Contains(path, "/active") && sent.body != `{"target": "active"}` {
 				t.Errorf("body %s", sent.body)
 			}
-		})
-	}
-}
-
-// A client whose version of the API knows no names gets Ironic's own answer.
-func TestGW1_AVersionWithoutNamesStartsNothingByName(t *testing.T) {
-	for _, minor := range []string{"", "1.1", "1.4", "1.9"} {
-		play(t, options{limit: 1, nodes: 1}, func(s *stage) {
-			s.letIn()
-			ask := func() *http.Request {
-				r := putRequest("metal3~host-a", ironic.TargetActive)
-				r.Header[version] = []string{minor}
-				if minor == "" {
-					r.Header.Del(version)
-				}
-				return r
-			}
-			own, got := httptest.NewRecorder(), httptest.NewRecorder()
-			s.ironic.ServeHTTP(own, ask())
-			s.gate.ServeHTTP(got, ask())
-			if got.Code != own.Code || got.Body.String() != own.Body.String() {
-				t.Errorf("version %q: %d %s\nIronic says %d %s", minor, got.Code, got.Body, own.Code, own.Body)
-			}
-			s.occupied(0)
 		})
 	}
 }

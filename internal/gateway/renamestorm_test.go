@@ -60,7 +60,7 @@ var anyMove = rapid.Custom(func(t *rapid.T) move {
 
 // movers are clients that rename nodes, and others that ask for work by those names.
 type movers struct {
-	*lab
+	*stage
 	free   func()         // of a jam; nil: there is none
 	out    sync.WaitGroup // PUTs on their way
 	moved  int            // names, while a PUT was on its way
@@ -70,14 +70,15 @@ type movers struct {
 const moversLimit, moverNodes = 2, 5
 
 func newMovers(t *testing.T) *movers {
-	m := &movers{lab: newLab(t, labOptions{
-		limit: moversLimit, fake: func(o *fakeironic.Options) { o.Fleet.Nodes = moverNodes },
+	m := &movers{stage: newStage(t, options{
+		limit: moversLimit, list: true, fake: func(o *fakeironic.Options) { o.Fleet.Nodes = moverNodes },
 	})}
 	for n := range m.uuids {
 		m.name(n, moverName(n))
 	}
-	m.settle()
-	letIn(m, m.gate)
+	m.pass(0)
+	m.pass(61 * time.Second)
+	m.letIn()
 	return m
 }
 
@@ -86,7 +87,7 @@ func moverName(n int) string { return fmt.Sprintf("metal3~n-%d", n) }
 // name renames a node past the gateway, as far as Ironic lets.
 func (m *movers) name(n int, name string) bool {
 	body := fmt.Sprintf(`[{"op": "replace", "path": "/name", "value": %q}]`, name)
-	return m.direct(named(newRequest(http.MethodPatch, "/v1/nodes/"+m.uuids[n], body))).Code == http.StatusOK
+	return m.direct(newRequest(http.MethodPatch, "/v1/nodes/"+m.uuids[n], body)).Code == http.StatusOK
 }
 
 func (m *movers) law() error {
@@ -95,7 +96,7 @@ func (m *movers) law() error {
 		return fmt.Errorf("%d nodes worked at once at a limit of %d", peak, moversLimit)
 	}
 	held := map[string]bool{}
-	for _, o := range m.controller.Status(m.now()).Slots.Occupants {
+	for _, o := range m.controller.Status(time.Now()).Slots.Occupants {
 		held[o.NodeUUID] = true
 	}
 	for n, uuid := range m.uuids {
@@ -109,12 +110,12 @@ func (m *movers) law() error {
 func (m *movers) play(s move) {
 	switch s.what {
 	case "put":
-		m.put(s)
+		m.ask(s)
 	case "rename":
-		m.rename(s)
+		m.give(s)
 	case "jam":
 		if m.free == nil {
-			m.free = jam(m.wire, m.gate)
+			m.free = m.jam()
 		}
 	case "free":
 		if m.free != nil {
@@ -122,32 +123,29 @@ func (m *movers) play(s move) {
 		}
 		m.free = nil
 	case "slow":
-		if _, err := m.ironic.AddFault([]fakeironic.Fault{
+		m.fault([]fakeironic.Fault{
 			{Trouble: fakeironic.Slow, Delay: 6 * time.Second, Requests: "node"},
 			{Trouble: fakeironic.Slow, Delay: 15 * time.Second, Requests: "put"},
 			{Trouble: fakeironic.Refuse, Requests: "node", Count: 2},
 			{Trouble: fakeironic.CutAfter, Requests: "put", Count: 1},
-		}[s.choice]); err != nil {
-			m.Fatal(err)
-		}
+		}[s.choice])
 	case "mend":
 		m.ironic.ClearFault(0)
 	case "time":
 		for range []int{1, 1, 2, 30}[s.choice] {
 			m.pass(5 * time.Second)
-			m.poll()
 		}
 	}
 }
 
-// put asks by a name, or by a UUID.
-func (m *movers) put(s move) {
+// ask asks by a name, or by a UUID.
+func (m *movers) ask(s move) {
 	ident := moverName(s.name)
 	if s.choice == 3 {
 		ident = m.uuids[s.node]
 	}
 	targets := []ironic.Target{ironic.TargetActive, ironic.TargetActive, ironic.TargetDeleted, ironic.TargetManage, ironic.TargetProvide}
-	r := named(putRequest(ident, targets[s.node]))
+	r := putRequest(ident, targets[s.node])
 	m.out.Go(func() { m.do(r) })
 	synctest.Wait()
 	if m.gate.Stats().InFlight > 0 {
@@ -155,8 +153,8 @@ func (m *movers) put(s move) {
 	}
 }
 
-// rename gives a name to a node, and takes it from the one that has it.
-func (m *movers) rename(s move) {
+// give gives a name to a node, and takes it from the one that has it.
+func (m *movers) give(s move) {
 	for n := range m.uuids {
 		if n != s.node && m.node(n).Name == moverName(s.name) {
 			m.name(n, fmt.Sprintf("metal3~old-%d", n))
@@ -177,6 +175,6 @@ func (m *movers) end() {
 	m.ironic.ClearFault(0)
 	m.play(move{what: "free"})
 	m.out.Wait()
-	m.close()
+	m.stage.end()
 	synctest.Wait()
 }

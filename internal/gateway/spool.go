@@ -18,89 +18,65 @@ import (
 // smallBody is up to how many bytes a body waits in memory. There is one at a time on each of maxConns connections.
 const smallBody = 64 << 10
 
-// spool is room for large bodies: on disk, so much for all together. Make one with newSpool; it is safe for
-// concurrent use.
+// spool is room for large bodies: on disk, so much for all together. It is safe for concurrent use.
 type spool struct {
-	dir  string
 	most int64 // bytes of one body
 	all  int64 // and of all
 	disk *semaphore.Weighted
 	used atomic.Int64
 }
 
-// newSpool checks that files can be made below dir; "" is the system's place for temporary files.
-func newSpool(dir string, most, all int64) (*spool, error) {
-	file, err := nameless(dir)
-	if err != nil {
-		return nil, err
-	}
-	return &spool{dir: dir, most: most, all: all, disk: semaphore.NewWeighted(all)}, file.Close()
-}
-
-// body is one that can be read several times; close it once. The zero value is an empty one.
+// body is one that can be read several times; close it once, to give its room back.
 type body struct {
-	text    []byte
-	file    *os.File // nil: text is all
+	at      io.ReaderAt
 	size    int64
-	done    func()      // nil: nothing is to be done
+	close   func()
 	leading func() bool // nil: anybody may send it
 }
 
 // reader reads the whole from its begin, independently of others; nil for an empty one.
 func (b body) reader() io.Reader {
-	switch {
-	case b.size == 0:
+	if b.size == 0 {
 		return nil
-	case b.file == nil:
-		return bytes.NewReader(b.text)
 	}
-	return io.NewSectionReader(b.file, 0, b.size)
-}
-
-// close gives its room back.
-func (b body) close() {
-	if b.done != nil {
-		b.done()
-	}
+	return io.NewSectionReader(b.at, 0, b.size)
 }
 
 // withBody is a request with a body that is here. With GetBody a connection that Ironic closes in the same moment costs
 // nothing: where no byte went out, another one is taken.
+//
+// The body cannot be sent by a process that does not lead: that may have been paused since it decided, up to this very
+// moment. A request whose body does not come, or not all of it, is one that Ironic does not carry out.
 func withBody(r *http.Request, b body) *http.Request {
 	r = r.Clone(r.Context())
 	r.Header.Del("Expect")
 	r.Body, r.GetBody, r.ContentLength, r.TransferEncoding = http.NoBody, nil, b.size, nil
 	if b.size > 0 {
-		r.GetBody = func() (io.ReadCloser, error) { return &leavingBody{b.reader(), b.leading}, nil }
+		r.GetBody = func() (io.ReadCloser, error) {
+			from := b.reader()
+			return io.NopCloser(reading(func(p []byte) (int, error) {
+				if b.leading != nil && !b.leading() {
+					return 0, errStandby
+				}
+				return from.Read(p)
+			})), nil
+		}
 		r.Body, _ = r.GetBody()
 	}
 	return r
 }
 
-// leavingBody is a body on its way to Ironic. It cannot be sent by a process that does not lead: that may have been
-// paused since it decided, up to this very moment. A request whose body does not come, or not all of it, is one that
-// Ironic does not carry out.
-type leavingBody struct {
-	io.Reader
-	leading func() bool
-}
+// reading is an io.Reader.
+type reading func(p []byte) (int, error)
 
 // Read implements io.Reader.
-func (b *leavingBody) Read(p []byte) (int, error) {
-	if b.leading != nil && !b.leading() {
-		return 0, errStandby
-	}
-	return b.Reader.Read(p)
-}
-
-// Close implements io.Closer.
-func (*leavingBody) Close() error { return nil }
+func (r reading) Read(p []byte) (int, error) { return r(p) }
 
 // What is wrong with a body that is not taken, or with the time for it.
 var (
 	errTooLarge = errors.New("body too large")
 	errNoRoom   = errors.New("no room for the body")
-	errBroken   = errors.New("the body did not come whole")
+	errBroken   = errors.New("the client has broken the request off")
 )
 
 // receive reads the body of r to its end; until then it must have come. Errors are errTooLarge, errNoRoom when ctx
@@ -116,17 +92,14 @@ func (g *Gateway) receive(
 	case length > smallBody:
 		b, err = g.spool.take(ctx, r.Body, length)
 	default:
-		most := min(smallBody, g.spool.most)
-		b.text, err = io.ReadAll(io.LimitReader(r.Body, most+1))
-		if b.size = int64(len(b.text)); err != nil {
+		var text []byte
+		text, err = io.ReadAll(io.LimitReader(r.Body, smallBody+1))
+		b = body{at: bytes.NewReader(text), size: int64(len(text)), close: func() {}}
+		if err != nil {
 			err = fmt.Errorf("%w: %w", errBroken, err)
-		} else if b.size > most { // it came in chunks
-			b, err = g.spool.take(ctx, io.MultiReader(bytes.NewReader(b.text), r.Body), g.spool.most)
+		} else if b.size > smallBody { // it came in chunks
+			b, err = g.spool.take(ctx, io.MultiReader(bytes.NewReader(text), r.Body), g.spool.most)
 		}
-	}
-	if err == nil && b.size < length {
-		b.close()
-		err = fmt.Errorf("%w: %w", errBroken, io.ErrUnexpectedEOF)
 	}
 	if err == nil {
 		_ = wire.SetReadDeadline(time.Now().Add(g.longest))
@@ -140,20 +113,16 @@ func (s *spool) take(ctx context.Context, in io.Reader, most int64) (body, error
 		return body{}, errNoRoom
 	}
 	s.used.Add(most)
-	var file *os.File
+	file, err := nameless()
 	done := func() {
-		if file != nil {
-			_ = file.Close() // nothing of it is wanted any more
-		}
+		_ = file.Close() // nothing of it is wanted any more
 		s.used.Add(-most)
 		s.disk.Release(most)
 	}
-	file, err := nameless(s.dir)
-	if err != nil {
-		done()
-		return body{}, err
+	var n int64
+	if err == nil {
+		n, err = io.CopyBuffer(struct{ io.Writer }{file}, io.LimitReader(in, most+1), make([]byte, 32<<10))
 	}
-	n, err := io.CopyBuffer(struct{ io.Writer }{file}, io.LimitReader(in, most+1), make([]byte, copyBuffer))
 	var disk *fs.PathError
 	switch {
 	case errors.As(err, &disk):
@@ -165,21 +134,15 @@ func (s *spool) take(ctx context.Context, in io.Reader, most int64) (body, error
 	}
 	if err != nil {
 		done()
-		return body{}, err
 	}
-	return body{file: file, size: n, done: done}, nil
+	return body{at: file, size: n, close: done}, err
 }
 
-// nameless makes a file that is gone when it is closed, also after kill -9.
-func nameless(dir string) (*os.File, error) {
-	file, err := os.CreateTemp(dir, "ironic-throttle-body-")
+// nameless makes a file that is gone when it is closed, also after kill -9. With an error it is to be closed too.
+func nameless() (*os.File, error) {
+	file, err := os.CreateTemp("", "ironic-throttle-body-")
 	if err == nil {
-		if err = os.Remove(file.Name()); err != nil {
-			_ = file.Close()
-		}
+		err = os.Remove(file.Name())
 	}
-	if err != nil {
-		return nil, fmt.Errorf("place of large bodies (TMPDIR) %q: %w", dir, err)
-	}
-	return file, nil
+	return file, err
 }

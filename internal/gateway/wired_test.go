@@ -104,7 +104,7 @@ func (w *wired) begin(change behind) (over func()) {
 // caller is a client's connection. Nothing on it takes longer than callerPatience.
 type caller struct {
 	net.Conn
-	t    *testing.T
+	t    testing.TB
 	from *bufio.Reader
 }
 
@@ -117,7 +117,7 @@ func (w *wired) call(text string) *caller {
 	if err != nil {
 		w.Fatal(err)
 	}
-	c := &caller{conn, w.T, bufio.NewReader(conn)}
+	c := &caller{conn, w, bufio.NewReader(conn)}
 	w.Cleanup(func() { _ = conn.Close() })
 	_ = conn.SetDeadline(time.Now().Add(callerPatience))
 	c.write(text)
@@ -206,13 +206,4 @@ func cutWith(w http.ResponseWriter, r *http.Request, text string) {
 	}
 	_, _ = io.WriteString(conn, text)
 	_ = conn.Close()
-}
-
-func TestWiredStageWorks(t *testing.T) {
-	playWired(t, options{limit: 1, nodes: 2}, nil, func(w *wired) {
-		w.ask(getText("/v1/nodes"), http.StatusOK, 0)
-		w.ask(w.putText(0, ironic.TargetActive), http.StatusAccepted, 0)
-		w.occupied(1)
-		w.ask(w.putText(1, ironic.TargetActive), http.StatusConflict, 0)
-	})
 }

@@ -1,129 +1,66 @@
 package httpserve
 
 import (
-	"crypto/ecdsa"
-	"crypto/elliptic"
-	"crypto/rand"
+	"bytes"
 	"crypto/tls"
 	"crypto/x509"
-	"crypto/x509/pkix"
-	"encoding/pem"
 	"fmt"
-	"log/slog"
-	"math/big"
+	"io"
+	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 )
 
-// certificates are those of a gateway.
-func certificates(cert, key, ca string, log *slog.Logger) Certificates {
-	return Certificates{
-		Name: "gateway", Log: log,
-		Cert:     File{"IRONIC_THROTTLE_GATEWAY_TLS_CERT_FILE", cert},
-		Key:      File{"IRONIC_THROTTLE_GATEWAY_TLS_KEY_FILE", key},
-		ClientCA: File{"IRONIC_THROTTLE_GATEWAY_CLIENT_CA_FILE", ca},
-	}
-}
-
-// certify writes a certificate for name that is its own authority.
-func certify(t *testing.T, dir, name string, serial int64) (cert, key string) {
-	t.Helper()
-	private, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	if err != nil {
-		t.Fatal(err)
-	}
-	template := &x509.Certificate{
-		SerialNumber: big.NewInt(serial), Subject: pkix.Name{CommonName: name}, DNSNames: []string{name},
-		NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour),
-		IsCA: true, BasicConstraintsValid: true, KeyUsage: x509.KeyUsageDigitalSignature | x509.KeyUsageCertSign,
-		ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth, x509.ExtKeyUsageClientAuth},
-	}
-	der, err := x509.CreateCertificate(rand.Reader, template, template, private.Public(), private)
-	if err != nil {
-		t.Fatal(err)
-	}
-	secret, err := x509.MarshalPKCS8PrivateKey(private)
-	if err != nil {
-		t.Fatal(err)
-	}
-	cert, key = filepath.Join(dir, name+".crt"), filepath.Join(dir, name+".key")
-	for file, block := range map[string]*pem.Block{cert: {Type: "CERTIFICATE", Bytes: der}, key: {Type: "PRIVATE KEY", Bytes: secret}} {
-		if err := os.WriteFile(file, pem.EncodeToMemory(block), 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
-	return cert, key
-}
-
-// greet shakes hands with the config and returns the serial number of the server's
-// certificate.
-func greet(t *testing.T, conf *tls.Config, client *tls.Config) (int64, error) {
-	t.Helper()
-	listen, err := tls.Listen("tcp", "127.0.0.1:0", conf)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer listen.Close()
-	served := make(chan error, 1)
-	go func() {
-		there, err := listen.Accept()
-		if err == nil {
-			err = there.(*tls.Conn).Handshake()
-			there.Close()
-		}
-		served <- err
-	}()
-	client.InsecureSkipVerify = true
-	here, err := tls.Dial("tcp", listen.Addr().String(), client)
-	if err != nil {
-		<-served
-		return 0, err
-	}
-	defer here.Close()
-	return here.ConnectionState().PeerCertificates[0].SerialNumber.Int64(), <-served
-}
-
+// Whatever lies in a certificate's place, connections go on with the one before, and with
+// the new one as soon as it is there.
 func TestGW12_CertificatesAreReadAgainWhenTheyChange(t *testing.T) {
 	dir := t.TempDir()
 	cert, key := certify(t, dir, "gateway", 1)
-	var log strings.Builder
-	inUse, err := certificates(cert, key, "", slog.New(slog.NewTextHandler(&log, nil))).Open()
-	if err != nil {
-		t.Fatal(err)
-	}
-	conf := inUse.Config()
-	wants := func(want int64) {
+	var log bytes.Buffer
+	inUse := open(t, certificates(cert, key, "", &log))
+	s := serve(t, &http.Server{Handler: echo, TLSConfig: inUse.Config()}, 0)
+	want := func(n int64) {
 		t.Helper()
-		if got, err := greet(t, conf, &tls.Config{}); err != nil || got != want {
-			t.Errorf("certificate %d, %v, want %d", got, err, want)
+		if got, err := s.ask(); err != nil || got != n {
+			t.Errorf("serial %d, %v; want %d", got, err, n)
 		}
 	}
-	wants(1)
-	certify(t, dir, "gateway", 2)
-	age(t, cert, 1)
-	wants(2)
-	if err := os.WriteFile(cert, []byte("half a cert"), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	wants(2)
-	wants(2)
-	if n := strings.Count(log.String(), "level=ERROR"); n != 1 {
-		t.Errorf("%d lines about the broken file, want 1:\n%s", n, &log)
-	}
-	certify(t, dir, "gateway", 3)
-	age(t, cert, 2)
-	wants(3)
-}
-
-// age gives a file another time, for a file system that tells it in seconds.
-func age(t *testing.T, file string, hours int) {
-	t.Helper()
-	at := time.Now().Add(time.Duration(hours) * time.Hour)
-	if err := os.Chtimes(file, at, at); err != nil {
-		t.Fatal(err)
+	want(1)
+	n := int64(1)
+	for _, name := range []string{key, cert} {
+		for what, put := range map[string]func() error{
+			"nothing":         func() error { return nil },
+			"half a file":     func() error { return os.WriteFile(name, []byte("-----BEGIN CERT"), 0o600) },
+			"a FIFO":          func() error { return syscall.Mkfifo(name, 0o600) },
+			"a folder":        func() error { return os.Mkdir(name, 0o700) },
+			"what never ends": func() error { return os.Symlink("/dev/zero", name) },
+		} {
+			log.Reset()
+			if err := os.RemoveAll(name); err != nil {
+				t.Fatal(err)
+			}
+			if err := put(); err != nil {
+				t.Fatal(err)
+			}
+			want(n)
+			want(n)
+			if lines := strings.Count(log.String(), "level=ERROR"); lines != 1 {
+				t.Errorf("%s: %d lines, want 1:\n%s", what, lines, &log)
+			}
+			if err := os.RemoveAll(name); err != nil {
+				t.Fatal(err)
+			}
+			n++
+			certify(t, dir, "gateway", n)
+			if left := time.Until(inUse.NotAfter()).Round(time.Hour); left != time.Duration(n)*time.Hour { // also where nobody connects
+				t.Errorf("%s: %v left", what, left)
+			}
+			want(n)
+		}
 	}
 }
 
@@ -132,24 +69,21 @@ func TestGW12_ClientsShowTheirCertificateWhereAnAuthorityIsSet(t *testing.T) {
 	cert, key := certify(t, dir, "gateway", 1)
 	ca, caKey := certify(t, dir, "clients", 7)
 	other, otherKey := certify(t, dir, "others", 8)
-	inUse, err := certificates(cert, key, ca, nil).Open()
-	if err != nil {
-		t.Fatal(err)
+	s := serve(t, &http.Server{
+		Handler: echo, TLSConfig: open(t, certificates(cert, key, ca, io.Discard)).Config(), ErrorLog: quiet,
+	}, 0)
+	if _, err := s.ask(); err == nil {
+		t.Error("a client without a certificate is served")
 	}
-	conf := inUse.Config()
 	for _, row := range []struct {
 		cert, key string
 		ok        bool
-	}{{"", "", false}, {ca, caKey, true}, {other, otherKey, false}} {
-		client := &tls.Config{}
-		if row.cert != "" {
-			pair, err := tls.LoadX509KeyPair(row.cert, row.key)
-			if err != nil {
-				t.Fatal(err)
-			}
-			client.Certificates = []tls.Certificate{pair}
+	}{{ca, caKey, true}, {other, otherKey, false}} {
+		pair, err := tls.LoadX509KeyPair(row.cert, row.key)
+		if err != nil {
+			t.Fatal(err)
 		}
-		if _, err := greet(t, conf, client); (err == nil) != row.ok {
+		if _, err := s.ask(pair); (err == nil) != row.ok {
 			t.Errorf("client with %q: %v", row.cert, err)
 		}
 	}
@@ -158,24 +92,51 @@ func TestGW12_ClientsShowTheirCertificateWhereAnAuthorityIsSet(t *testing.T) {
 func TestBrokenCertificatesNameTheirSetting(t *testing.T) {
 	dir := t.TempDir()
 	cert, key := certify(t, dir, "gateway", 1)
-	text := filepath.Join(dir, "text")
+	text, fifo := filepath.Join(dir, "text"), filepath.Join(dir, "fifo")
 	if err := os.WriteFile(text, []byte("no PEM"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	for _, row := range []struct {
-		files Certificates
-		want  string
-	}{
-		{certificates("/nowhere", key, "", nil), `IRONIC_THROTTLE_GATEWAY_TLS_CERT_FILE="/nowhere"`},
-		{certificates(cert, text, "", nil), fmt.Sprintf("IRONIC_THROTTLE_GATEWAY_TLS_KEY_FILE=%q", text)},
-		{certificates(cert, key, text, nil), fmt.Sprintf("IRONIC_THROTTLE_GATEWAY_CLIENT_CA_FILE=%q", text)},
-		{certificates(cert, key, "/nowhere", nil), `IRONIC_THROTTLE_GATEWAY_CLIENT_CA_FILE="/nowhere"`},
+	if err := syscall.Mkfifo(fifo, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for want, files := range map[string]Certificates{
+		`IRONIC_THROTTLE_GATEWAY_TLS_CERT_FILE="/nowhere"`:             certificates("/nowhere", key, "", io.Discard),
+		fmt.Sprintf("IRONIC_THROTTLE_GATEWAY_TLS_KEY_FILE=%q", text):   certificates(cert, text, "", io.Discard),
+		fmt.Sprintf("IRONIC_THROTTLE_GATEWAY_CLIENT_CA_FILE=%q", text): certificates(cert, key, text, io.Discard),
+		fmt.Sprintf("IRONIC_THROTTLE_GATEWAY_CLIENT_CA_FILE=%q", fifo): certificates(cert, key, fifo, io.Discard),
+		`IRONIC_THROTTLE_GATEWAY_CLIENT_CA_FILE="/nowhere"`:            certificates(cert, key, "/nowhere", io.Discard),
 	} {
-		if _, err := row.files.Open(); err == nil || !strings.Contains(err.Error(), row.want) {
-			t.Errorf("%+v: %v, want one with %s", row.files, err, row.want)
+		if _, err := files.Open(); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v, want one with %s", err, want)
 		}
 	}
-	if conf, err := (Certificates{}).Open(); conf.Config() != nil || err != nil {
-		t.Errorf("no files: %v, %v", conf, err)
+	none := open(t, Certificates{})
+	if none.Config() != nil || none.Fault() != "" || !none.NotAfter().IsZero() {
+		t.Errorf("no files: %+v", none)
+	}
+}
+
+// Whoever is responsible learns of a certificate that is not renewed before clients do: a week before is early enough,
+// and no certificate of days is late all its life.
+func TestACertificateThatEndsIsTold(t *testing.T) {
+	const day = 24 * time.Hour
+	for _, row := range []struct {
+		lives, left time.Duration
+		want        string
+	}{
+		{90 * day, 8 * day, ""}, {90 * day, 6 * day, "and was not renewed"}, {28 * day, 7 * day, "and was not renewed"},
+		{4 * day, 2 * day, ""}, {4 * day, 23 * time.Hour, "and was not renewed"},
+		{day, 7 * time.Hour, ""}, {day, 5 * time.Hour, "and was not renewed"}, {day, -time.Minute, "has expired at"},
+	} {
+		now := time.Now()
+		leaf := &x509.Certificate{NotBefore: now.Add(row.left - row.lives), NotAfter: now.Add(row.left)}
+		in := &InUse{
+			files: Certificates{Cert: File{Setting: "IRONIC_THROTTLE_GATEWAY_TLS_CERT_FILE"}, Now: func() time.Time { return now }},
+			conf:  &tls.Config{Certificates: []tls.Certificate{{Leaf: leaf}}},
+		}
+		got := in.Fault()
+		if (got == "") != (row.want == "") || !strings.Contains(got, row.want) || got != "" && !strings.Contains(got, "GATEWAY_TLS_CERT_FILE") {
+			t.Errorf("lives %v, %v left: %q", row.lives, row.left, got)
+		}
 	}
 }

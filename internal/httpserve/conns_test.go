@@ -2,11 +2,10 @@ package httpserve
 
 import (
 	"bufio"
-	"context"
-	"crypto/tls"
 	"fmt"
 	"io"
-	"log"
+	"log/slog"
+	"math"
 	"net"
 	"net/http"
 	"strings"
@@ -15,54 +14,14 @@ import (
 	"time"
 )
 
-// testServer is a server with few places. Requests for /wait are answered when they may go.
-type testServer struct {
-	*testing.T
-	address string
-	arrived chan struct{} // a request for /wait is being answered
-	goOn    chan struct{}
+var quiet = slog.NewLogLogger(slog.DiscardHandler, slog.LevelWarn)
+
+// counted counts the connections that a server has taken and not closed.
+type counted struct {
+	net.Listener
 
 	mu         sync.Mutex
 	here, most int
-}
-
-func newTestServer(t *testing.T, places int, certificates Certificates) *testServer {
-	t.Helper()
-	h := &testServer{T: t, arrived: make(chan struct{}), goOn: make(chan struct{})}
-	listen, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	h.address = listen.Addr().String()
-	inUse, err := certificates.Open()
-	if err != nil {
-		t.Fatal(err)
-	}
-	server := &http.Server{TLSConfig: inUse.Config(), ErrorLog: log.New(io.Discard, "", 0), Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if r.URL.Path == "/wait" {
-			h.arrived <- struct{}{}
-			<-h.goOn
-		}
-		_, _ = io.Copy(w, r.Body)
-	})}
-	ctx, stop := context.WithCancel(t.Context())
-	done := make(chan error, 1)
-	go func() {
-		done <- Serve(ctx, time.Second, Server{Name: "testServer", HTTP: server, Listen: &counted{listen, h}, MaxConns: places})
-	}()
-	t.Cleanup(func() {
-		stop()
-		if err := <-done; err != nil {
-			t.Error(err)
-		}
-	})
-	return h
-}
-
-// counted counts the connections that the server has taken and not closed.
-type counted struct {
-	net.Listener
-	testServer *testServer
 }
 
 type countedConn struct {
@@ -75,8 +34,8 @@ func (c *counted) Accept() (net.Conn, error) {
 	if err != nil {
 		return nil, err
 	}
-	c.testServer.count(1)
-	return &countedConn{conn, sync.OnceFunc(func() { c.testServer.count(-1) })}, nil
+	c.count(1)
+	return &countedConn{conn, sync.OnceFunc(func() { c.count(-1) })}, nil
 }
 
 func (c *countedConn) Close() error {
@@ -84,40 +43,35 @@ func (c *countedConn) Close() error {
 	return c.Conn.Close()
 }
 
-func (h *testServer) count(n int) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	h.here += n
-	h.most = max(h.most, h.here)
+func (c *counted) count(n int) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.here += n
+	c.most = max(c.most, c.here)
+}
+
+// atMost wants that there were no more at once, and one that waited to be let in.
+func (c *counted) atMost(t *testing.T, places int) {
+	t.Helper()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.most > places+1 {
+		t.Errorf("%d connections at the same time, want %d", c.most, places)
+	}
 }
 
 // dial opens a connection and says text.
-func (h *testServer) dial(text string) net.Conn {
-	h.Helper()
-	conn, err := net.Dial("tcp", h.address)
+func (s *testServer) dial(text string) net.Conn {
+	s.Helper()
+	conn, err := net.Dial("tcp", s.listen.Addr().String())
 	if err != nil {
-		h.Fatal(err)
+		s.Fatal(err)
 	}
-	h.Cleanup(func() { _ = conn.Close() })
+	s.Cleanup(func() { _ = conn.Close() })
 	if _, err := io.WriteString(conn, text); err != nil {
-		h.Fatal(err)
+		s.Fatal(err)
 	}
 	return conn
-}
-
-// served sends a request on a connection of its own.
-func (h *testServer) served(scheme string) {
-	h.Helper()
-	client := &http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}}, Timeout: time.Minute}
-	defer client.CloseIdleConnections()
-	resp, err := client.Post(scheme+"://"+h.address+"/", "text/plain", strings.NewReader("hello"))
-	if err != nil {
-		h.Fatal(err)
-	}
-	defer resp.Body.Close()
-	if text, err := io.ReadAll(resp.Body); err != nil || string(text) != "hello" {
-		h.Errorf("%q, %v", text, err)
-	}
 }
 
 const (
@@ -127,59 +81,53 @@ const (
 )
 
 func TestConnectionsAreBoundedAndWhoAsksIsServed(t *testing.T) {
-	for _, text := range []string{"", whole, "GET / HT", halted} {
+	cert, key := certify(t, t.TempDir(), "test", 1)
+	for _, text := range []string{"", whole, "GET / HT", halted, "with TLS"} {
 		t.Run(fmt.Sprintf("%.12q", text), func(t *testing.T) {
 			const places = 4
-			h := newTestServer(t, places, Certificates{})
+			server := &http.Server{Handler: echo, ErrorLog: quiet}
+			if text == "with TLS" {
+				text, server.TLSConfig = "", open(t, certificates(cert, key, "", io.Discard)).Config()
+			}
+			s := serve(t, server, places)
 			for range 2 * places {
-				h.dial(text)
+				s.dial(text)
 			}
 			for range 3 {
-				h.served("http")
+				s.served()
 			}
-			h.mu.Lock()
-			defer h.mu.Unlock()
-			if h.most > places+1 { // one that waits to be let in
-				t.Errorf("%d connections at the same time, want %d", h.most, places)
-			}
+			s.listen.atMost(t, places)
 		})
-	}
-}
-
-func TestConnectionsAreBoundedWithTLS(t *testing.T) {
-	cert, key := certify(t, t.TempDir(), "testServer", 1)
-	h := newTestServer(t, 3, certificates(cert, key, "", nil))
-	for range 6 {
-		h.dial("")
-	}
-	h.served("https")
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	if h.most > 4 {
-		t.Errorf("%d connections at the same time", h.most)
 	}
 }
 
 // Nobody who is being answered makes room: a new connection waits for the end of one.
 func TestARequestThatIsAnsweredIsNotCutForOthers(t *testing.T) {
-	h := newTestServer(t, 2, Certificates{})
-	busy := []net.Conn{h.dial(waits), h.dial(waits)}
-	<-h.arrived
-	<-h.arrived
+	arrived, goOn := make(chan struct{}), make(chan struct{})
+	s := serve(t, &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/wait" {
+			arrived <- struct{}{}
+			<-goOn
+		}
+		echo(w, r)
+	})}, 2)
+	busy := []net.Conn{s.dial(waits), s.dial(waits)}
+	<-arrived
+	<-arrived
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		h.served("http")
+		s.served()
 	}()
 	for range 5 {
-		h.dial("")
+		s.dial("")
 	}
 	select {
 	case <-done:
 		t.Error("somebody was served beyond the bound")
-	default:
+	case <-time.After(2 * roomAfter):
 	}
-	close(h.goOn)
+	close(goOn)
 	for _, conn := range busy {
 		answer := make([]byte, 15)
 		if _, err := io.ReadFull(conn, answer); err != nil || string(answer) != "HTTP/1.1 200 OK" {
@@ -189,59 +137,10 @@ func TestARequestThatIsAnsweredIsNotCutForOthers(t *testing.T) {
 	<-done
 }
 
-// opened is a connection of a connLimiter that was not served.
-func opened(t *testing.T, after time.Duration) *limitedConn {
-	listen, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	c := newConnLimiter(listen, 1, after)
-	there, err := net.Dial("tcp", listen.Addr().String())
-	if err != nil {
-		t.Fatal(err)
-	}
-	conn, err := c.Accept()
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		_ = c.Close()
-		_ = there.Close()
-	})
-	return conn.(*limitedConn)
-}
-
-// A connection that was closed is in no list any more, whatever its server says later.
-func TestAClosedConnectionIsInNoList(t *testing.T) {
-	g := opened(t, roomAfter)
-	for range 2 {
-		_ = g.Close()
-	}
-	track(g, http.StateIdle)
-	c := g.connLimiter
-	if longest, _ := c.longest(time.Now().Add(time.Hour)); longest != nil || c.here != 0 {
-		t.Errorf("%d here, %v can make room", c.here, longest)
-	}
-}
-
-// The end waits for requests that are answered or on their way, and for nobody who has asked nothing.
-func TestTheEndCutsFreshConnectionsAlone(t *testing.T) {
-	for _, s := range []stage{fresh, answered, body, idle} {
-		g := opened(t, roomAfter)
-		if s != fresh {
-			g.enter(s)
-		}
-		_ = g.connLimiter.Close()
-		if cut := g.stage == gone; cut != (s == fresh) {
-			t.Errorf("stage %d: cut %t", s, cut)
-		}
-	}
-}
-
 // Who was served before stays when others only hold connections open.
 func TestWhoWasServedKeepsItsConnection(t *testing.T) {
-	h := newTestServer(t, 3, Certificates{})
-	client := h.dial(whole)
+	s := serve(t, &http.Server{Handler: echo, ErrorLog: quiet}, 3)
+	client := s.dial(whole)
 	in := bufio.NewReader(client)
 	answer := func() {
 		t.Helper()
@@ -254,25 +153,55 @@ func TestWhoWasServedKeepsItsConnection(t *testing.T) {
 	}
 	answer()
 	for range 6 {
-		h.dial(halted)
+		s.dial(halted)
 	}
-	h.served("http") // the others have come and gone
+	s.served() // the others have come and gone
 	if _, err := io.WriteString(client, whole); err != nil {
 		t.Fatal(err)
 	}
 	answer()
 }
 
-// A connection makes room when its request should have come: with TLS, that is later.
-func TestAConnectionMakesRoomLaterWithTLS(t *testing.T) {
-	for _, after := range []time.Duration{roomAfter, roomAfterTLS} {
-		g := opened(t, after)
-		c := g.connLimiter
-		if room, in := c.longest(g.since.Add(after - time.Millisecond)); room != nil || in != time.Millisecond {
-			t.Errorf("%v, in %v makes room before %v", room, in, after)
+// The end does not wait for connections on which nothing was asked, and answers what is on its way.
+func TestTheEndCutsFreshConnectionsAlone(t *testing.T) {
+	arrived, goOn := make(chan struct{}), make(chan struct{})
+	s := serve(t, &http.Server{ErrorLog: quiet, Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		arrived <- struct{}{}
+		<-goOn
+		echo(w, r)
+	})}, 0)
+	silent, busy := s.dial("GET / HT"), s.dial(strings.Replace(halted, "half", "", 1))
+	<-arrived
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		s.end() // without an error
+	}()
+	if text, err := io.ReadAll(silent); len(text) > 0 {
+		t.Errorf("%q, %v", text, err)
+	}
+	close(goOn)
+	if _, err := io.WriteString(busy, "body of 9"); err != nil {
+		t.Fatal(err)
+	}
+	if text, err := io.ReadAll(busy); err != nil || !strings.HasSuffix(string(text), "body of 9") {
+		t.Errorf("%q, %v", text, err)
+	}
+	<-ended
+}
+
+// Whatever the limit: what all listeners and the gateway's connections to Ironic take
+// together leaves the process its own.
+func TestConnectionsFitTheDescriptors(t *testing.T) {
+	for descriptors, want := range map[uint64]int{
+		64: 4, 0: 4, 256: 36, 1024: 164, 4096: 676, 6184: MaxConns, 1 << 20: MaxConns, math.MaxUint64: MaxConns,
+	} {
+		got := ConnsWithin(descriptors)
+		if got != want {
+			t.Errorf("%d descriptors: %d connections for each listener, want %d", descriptors, got, want)
 		}
-		if room, _ := c.longest(g.since.Add(after)); room != g {
-			t.Errorf("nobody makes room after %v", after)
+		if taken := uint64(shares*got + ownDescriptors); descriptors >= 64 && taken > descriptors {
+			t.Errorf("%d descriptors: %d may be taken", descriptors, taken)
 		}
 	}
 }

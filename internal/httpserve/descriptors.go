@@ -1,5 +1,10 @@
 package httpserve
 
+import (
+	"math"
+	"syscall"
+)
+
 // The descriptors of a process are shared by its listeners: where they are few, connections on
 // which nothing is said would take them all, and neither Ironic nor a probe of kubelet's
 // would be reached any more.
@@ -16,4 +21,14 @@ func ConnsWithin(descriptors uint64) int {
 		return MaxConns
 	}
 	return max(leastConns, (int(descriptors)-ownDescriptors)/shares)
+}
+
+// Descriptors is how many the process may have: Go has raised what a shell says to the hard
+// limit by now.
+func Descriptors() uint64 {
+	var l syscall.Rlimit
+	if err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &l); err != nil {
+		return math.MaxUint64
+	}
+	return uint64(l.Cur) //nolint:unconvert // FreeBSD has it signed
 }

@@ -2,8 +2,8 @@ package httpserve
 
 import (
 	"bytes"
+	"io"
 	"log/slog"
-	"net"
 	"net/http"
 	"strings"
 	"testing"
@@ -15,7 +15,6 @@ func TestLinesThatAnybodyCanCauseAreRare(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var log bytes.Buffer
 		to := slog.NewLogLogger(ErrorLog(slog.New(slog.NewTextHandler(&log, nil))), slog.LevelWarn)
-		pass := func(d time.Duration) { <-time.After(d) }
 		for range 200 {
 			to.Printf("http: TLS handshake error from %s: tls: first record does not look like a TLS handshake", "192.0.2.1:1")
 			to.Printf("http: TLS handshake error from %s: EOF", "192.0.2.1:2")
@@ -34,7 +33,7 @@ func TestLinesThatAnybodyCanCauseAreRare(t *testing.T) {
 			t.Errorf("panics are kept back:\n%s", got)
 		}
 		log.Reset()
-		pass(strangersGap)
+		<-time.After(strangersGap)
 		to.Print("http: TLS handshake error from 192.0.2.1:4: remote error: tls: expired certificate")
 		if got := log.String(); !strings.Contains(got, "expired certificate") || !strings.Contains(got, "before=199") {
 			t.Errorf("log:\n%s", got)
@@ -44,36 +43,16 @@ func TestLinesThatAnybodyCanCauseAreRare(t *testing.T) {
 
 // net/http writes such lines as ErrorLog reads them.
 func TestJunkOnATLSPortFillsNoLog(t *testing.T) {
-	dir := t.TempDir()
-	cert, key := certify(t, dir, "first.example", 1)
-	inUse, err := certificates(cert, key, "", nil).Open()
-	if err != nil {
-		t.Fatal(err)
-	}
-	conf := inUse.Config()
-	listen, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	cert, key := certify(t, t.TempDir(), "test", 1)
 	var log bytes.Buffer
-	server := &http.Server{TLSConfig: conf, ErrorLog: slog.NewLogLogger(ErrorLog(slog.New(slog.NewTextHandler(&log, nil))), slog.LevelWarn), ReadHeaderTimeout: time.Minute}
-	served := make(chan error, 1)
-	go func() { served <- server.ServeTLS(listen, "", "") }()
+	lines := ErrorLog(slog.New(slog.NewTextHandler(&log, nil)))
+	s := serve(t, &http.Server{
+		TLSConfig: open(t, certificates(cert, key, "", io.Discard)).Config(), ErrorLog: slog.NewLogLogger(lines, slog.LevelWarn),
+	}, 0)
 	for range 20 {
-		c, err := net.Dial("tcp", listen.Addr().String())
-		if err != nil {
-			t.Fatal(err)
-		}
-		if _, err := c.Write([]byte("no handshake at all\n")); err != nil {
-			t.Fatal(err)
-		}
-		for b := make([]byte, 99); err == nil; { // until it is cut
-			_, err = c.Read(b)
-		}
-		c.Close()
+		_, _ = io.ReadAll(s.dial("no handshake at all\n")) // until it is cut
 	}
-	server.Close()
-	<-served
+	s.end()
 	if n := strings.Count(log.String(), "TLS handshake error"); n != 1 {
 		t.Errorf("%d lines, want 1:\n%s", n, log.String())
 	}

@@ -8,20 +8,19 @@ import (
 	"strings"
 )
 
-// Names tells by which names a listener may be asked that trusts whoever reaches it. A page
-// of another site can have a name that leads to loopback; the browser takes us for that
-// site's own server then, and lets the page read and write (DNS rebinding). So a listener
-// on loopback answers to names that can be of nobody else: loopback addresses, localhost
-// and what is below it, and the name that it was told to listen on. The zero value is for
-// loopback, without such a name.
+// Names tells by which names a listener may be asked that trusts whoever reaches it. A page of another site can have a
+// name that leads to loopback; the browser takes us for that site's own server then, and lets the page read and write
+// (DNS rebinding). So a listener on loopback answers to names that can be of nobody else: loopback addresses,
+// localhost and what is below it, and the name that it was told to listen on. The zero value is for loopback, without
+// such a name.
 type Names struct {
 	setting string // that has the address
 	own     string // its host
 	all     bool
 }
 
-// NamesOf is for a listener that is open at address, a host:port which a setting has. Any
-// name is good beyond loopback: there a client may know us by a name that we do not.
+// NamesOf is for a listener that is open at address, a host:port which a setting has. Any name is good beyond
+// loopback: there a client may know us by a name that we do not.
 func NamesOf(l net.Listener, setting, address string) Names {
 	at, ok := l.Addr().(*net.TCPAddr)
 	host, _, _ := net.SplitHostPort(address)

@@ -8,11 +8,11 @@ import (
 	"fmt"
 	"net"
 	"net/http"
+	"sync"
 	"time"
 )
 
-// Server is one http.Server with its open listener. Its ConnState and ConnContext hooks
-// are taken.
+// Server is one http.Server with its open listener. Its ConnState and ConnContext hooks are taken.
 type Server struct {
 	Name     string // in errors
 	HTTP     *http.Server
@@ -21,75 +21,52 @@ type Server struct {
 	Cut      func() // called before requests are cut that took longer than drain; may be nil
 }
 
-// Serve answers on all listeners until ctx ends or one of them fails. Then it
-// takes nothing new, gives requests in flight drain to end, cuts what is left, and
-// returns: nil, or what went wrong, each error with the name of its server. A
-// connection on which nothing was asked is no error and delays nothing.
+// Serve answers on all listeners until ctx ends or one of them fails. Then it takes nothing new, gives requests in
+// flight drain to end, cuts what is left, and returns: nil, or what went wrong, each error with the name of its
+// server. A connection on which nothing was asked is no error and delays nothing.
 func Serve(ctx context.Context, drain time.Duration, all ...Server) error {
-	ended := make(chan error, len(all))
+	ctx, end := context.WithCancel(ctx)
+	defer end()
 	fit := ConnsWithin(Descriptors())
-	for _, s := range all {
-		after := roomAfter
-		if s.HTTP.TLSConfig != nil {
-			after = roomAfterTLS
-		}
-		limiter := newConnLimiter(s.Listen, min(fit, cmp.Or(s.MaxConns, MaxConns)), after)
-		s.Listen, s.HTTP.Handler, s.HTTP.ConnContext, s.HTTP.ConnState = limiter, tracked(s.HTTP.Handler), remember, track
-		go func() {
-			err := s.serve()
-			if errors.Is(err, http.ErrServerClosed) {
-				err = nil
-			} else {
-				err = fmt.Errorf("%s listener: %w", s.Name, err)
-			}
-			ended <- err
-		}()
+	errs := make([]error, 2*len(all))
+	var running sync.WaitGroup
+	for i, s := range all {
+		limit(&s, min(fit, cmp.Or(s.MaxConns, MaxConns)))
+		running.Go(func() {
+			defer end() // of all of them
+			errs[2*i] = s.serve()
+		})
+		running.Go(func() {
+			<-ctx.Done()
+			errs[2*i+1] = s.shutdown(context.WithoutCancel(ctx), drain)
+		})
 	}
-	var errs []error
-	left := len(all)
-	if left > 0 {
-		select {
-		case <-ctx.Done():
-		case err := <-ended:
-			errs = append(errs, err)
-			left--
-		}
-	}
-	errs = append(errs, shutdown(ctx, drain, all)...)
-	for range left {
-		errs = append(errs, <-ended)
-	}
+	running.Wait()
 	return errors.Join(errs...)
 }
 
-// serve speaks TLS where the server has a certificate.
+// serve answers until the server is shut down, which is no error, with TLS where it has a certificate.
 func (s Server) serve() error {
+	serve := s.HTTP.Serve
 	if s.HTTP.TLSConfig != nil {
-		return s.HTTP.ServeTLS(s.Listen, "", "")
+		serve = func(l net.Listener) error { return s.HTTP.ServeTLS(l, "", "") }
 	}
-	return s.HTTP.Serve(s.Listen)
+	if err := serve(s.Listen); !errors.Is(err, http.ErrServerClosed) {
+		return fmt.Errorf("%s listener: %w", s.Name, err)
+	}
+	return nil
 }
 
-// shutdown ends all servers side by side and cuts what takes longer than drain.
-func shutdown(ctx context.Context, drain time.Duration, all []Server) []error {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), drain)
+// shutdown ends the server and cuts what takes longer than drain.
+func (s Server) shutdown(ctx context.Context, drain time.Duration) error {
+	ctx, cancel := context.WithTimeout(ctx, drain)
 	defer cancel()
-	closed := make(chan error, len(all))
-	for _, s := range all {
-		go func() {
-			err := s.HTTP.Shutdown(ctx)
-			if err != nil {
-				if s.Cut != nil {
-					s.Cut()
-				}
-				err = fmt.Errorf("%s: requests were cut at the end: %w", s.Name, errors.Join(err, s.HTTP.Close()))
-			}
-			closed <- err
-		}()
+	err := s.HTTP.Shutdown(ctx)
+	if err == nil {
+		return nil
 	}
-	var errs []error
-	for range all {
-		errs = append(errs, <-closed)
+	if s.Cut != nil {
+		s.Cut()
 	}
-	return errs
+	return fmt.Errorf("%s: requests were cut at the end: %w", s.Name, errors.Join(err, s.HTTP.Close()))
 }

@@ -15,10 +15,10 @@ import (
 
 // Every bound of what is looked at.
 const (
-	maxText    = 512     // bytes of a JSON key, or target
-	maxForm    = 1 << 20 // bytes of a form
-	maxTargets = 16      // different ones that are kept of a request
-	maxMembers = 64      // of a JSON object; Ironic knows fewer than ten
+	maxText    = 512      // bytes of a JSON key, or target
+	maxForm    = 1 << 20  // bytes of a form
+	maxTargets = 16       // that are kept of a request
+	maxScan    = 64 << 10 // bytes of a JSON object, without what is long in it
 	scanBuffer = 32 << 10
 )
 
@@ -36,6 +36,7 @@ const (
 type Route struct {
 	Ident  string // UUID or name of the node, as Ironic would decode it
 	Target string // a target in the path, "" without one
+	part   int    // of the path that is the node
 }
 
 // Request reads the head of a request. It errs towards Suspect and Obscure:
@@ -45,39 +46,24 @@ func Request(r *http.Request) (Class, Route) {
 		return Obscure, Route{} // "PUT http:v1/nodes/…" is no path, and Ironic takes it
 	}
 	segments, sure := segmentsOf(r.URL)
-	switch reach(segments) {
-	case 0:
+	reached, method := reach(segments), strings.ToUpper(r.Method)
+	switch {
+	case reached == 0:
 		return Passes, Route{}
-	case 1: // the verb may come as the method: PROVISION …/states, or _method=provision
-		if methods[strings.ToUpper(r.Method)] == 0 || mayOverrideMethod(r) {
-			return Obscure, Route{}
-		}
-		return Passes, Route{}
-	}
-	switch methods[strings.ToUpper(r.Method)] {
-	case puts:
+	case reached == 2 && method == http.MethodPut:
 		if to, ok := canonical(segments); ok && sure {
 			return Suspect, to
 		}
-	case others:
-		if !mayOverrideMethod(r) {
-			return Passes, Route{} // Ironic has its own no for it
-		}
+	case knownMethods[method] && !mayOverrideMethod(r):
+		return Passes, Route{} // at states/provision itself Ironic has its own no for it
 	}
-	return Obscure, Route{}
+	return Obscure, Route{} // the verb may come as the method: PROVISION …/states, or _method=provision
 }
 
-// What methods can do at states/provision.
-const (
-	puts   = iota + 1
-	others // nothing, unless they are taken for a PUT
-)
-
-// methods are those that have no other meaning to Ironic's framework.
-var methods = map[string]int{
-	http.MethodPut: puts,
-	http.MethodGet: others, http.MethodHead: others, http.MethodOptions: others,
-	http.MethodPost: others, http.MethodPatch: others, http.MethodDelete: others,
+// knownMethods have no other meaning to Ironic's framework.
+var knownMethods = map[string]bool{
+	http.MethodGet: true, http.MethodHead: true, http.MethodOptions: true,
+	http.MethodPut: true, http.MethodPost: true, http.MethodPatch: true, http.MethodDelete: true,
 }
 
 // segmentsOf returns the parts of the path between slashes, decoded as often as it
@@ -126,20 +112,12 @@ var (
 // nameForm is what Ironic takes for the name of a node; UUIDs are in it.
 var nameForm = regexp.MustCompile(`^[A-Za-z0-9._~-]{1,255}$`)
 
-// ownWords are names of nodes that Ironic allows and provisions, but cannot show: it
-// takes GET /v1/nodes/ports for something else. Nor does it show host.json where there
-// is a node host. Such nodes are provisioned by their UUIDs.
-var ownWords = map[string]bool{
-	"ports": true, "portgroups": true, "vifs": true, "volume": true, "traits": true, "bios": true, "detail": true,
-	"history": true, "inventory": true, "firmware": true, "children": true, "vmedia": true, "validate": true,
-	"allocation": true,
-}
-
 // canonical reads [v1/]nodes/<ident>/states/provision[/target[/configdrive]], the
 // shape of which is known for sure to whom every part belongs. It changes segments.
 func canonical(segments []string) (Route, bool) {
+	to := Route{part: 1}
 	if len(segments) > 0 && segments[0] == "v1" {
-		segments = segments[1:]
+		segments, to.part = segments[1:], 2
 	}
 	if n := len(segments); n > 0 {
 		segments[n-1] = strings.TrimSuffix(segments[n-1], ".json")
@@ -153,10 +131,10 @@ func canonical(segments []string) (Route, bool) {
 			return Route{}, false
 		}
 	}
-	if ident := segments[1]; !nameForm.MatchString(ident) || ownWords[ident] || strings.HasSuffix(ident, ".json") {
+	if !nameForm.MatchString(segments[1]) {
 		return Route{}, false // another reader might make another name of it
 	}
-	to := Route{Ident: segments[1]}
+	to.Ident = segments[1]
 	if len(segments) > 4 {
 		to.Target = segments[4]
 	}
@@ -177,20 +155,13 @@ func mayOverrideMethod(r *http.Request) bool {
 // separators part an escaped path as segmentsOf parts the path.
 var separators = regexp.MustCompile(`(?:[/\\]|%2[Ff]|%5[Cc])+`)
 
-// ToNode returns r with the node in its path named by its UUID, everything else to the byte as it came: what is sent
-// can start that node alone, whoever bears the name by then. r is one that Request calls Suspect, ident what it calls
-// the node. Without a UUID it is r.
-func ToNode(r *http.Request, ident, uuid string) *http.Request {
-	if uuid == "" || strings.EqualFold(ident, uuid) {
-		return r
-	}
+// ToNode returns r, which Request calls Suspect, with the node in its path named by its UUID, everything else to the
+// byte as it came: what is sent can start that node alone, whoever bears the name by then.
+func ToNode(r *http.Request, to Route, uuid string) *http.Request {
 	path := r.URL.EscapedPath()
-	found, nth := separators.FindAllStringIndex(path, -1), 1 // the first is at its begin
-	if first, _ := url.PathUnescape(path[found[0][1]:found[1][0]]); first == "v1" {
-		nth = 2
-	}
+	found := separators.FindAllStringIndex(path, -1) // the first is at its begin
 	r = r.Clone(r.Context())
-	r.URL.RawPath = path[:found[nth][1]] + url.PathEscape(uuid) + path[found[nth+1][0]:]
+	r.URL.RawPath = path[:found[to.part][1]] + url.PathEscape(uuid) + path[found[to.part+1][0]:]
 	r.URL.Path, _ = url.PathUnescape(r.URL.RawPath) // of an EscapedPath it cannot fail
 	return r
 }

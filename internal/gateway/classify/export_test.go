@@ -7,8 +7,7 @@ const (
 	MaxText    = maxText
 	MaxForm    = maxForm
 	MaxTargets = maxTargets
-	MaxMembers = maxMembers
-	ScanBuffer = scanBuffer
+	MaxScan    = maxScan
 )
 
 // Found are the targets that one part of a request names; Unsure: there may be others.
@@ -23,9 +22,6 @@ func (f *Found) Add(target string) {
 	c.add(target)
 	f.Targets, f.Unsure = c.targets, c.unsure
 }
-
-// Judge is what they come to.
-func (f Found) Judge() Reading { return (&candidates{f.Targets, f.Unsure}).judge() }
 
 // Scan reads a JSON object.
 func Scan(r io.Reader) (Found, error) {

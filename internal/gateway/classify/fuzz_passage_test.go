@@ -1,11 +1,11 @@
 package classify_test
 
 import (
-	"bufio"
 	"bytes"
 	"context"
 	"io"
 	"log"
+	"log/slog"
 	"net"
 	"net/http"
 	"net/url"
@@ -22,7 +22,7 @@ import (
 )
 
 // passage is the gateway between two real ends of HTTP: net/http's server reads what a
-// client wrote, and net/http's Transport writes what Ironic will read. Whoever asks to start
+// client wrote, and net/http writes what Ironic will read. Whoever asks to start
 // work gets a yes: all names are one node's, which holds a slot.
 type passage struct {
 	gate       http.Handler
@@ -53,17 +53,15 @@ func newPassage(tb testing.TB) *passage {
 func newPassageTo(tb testing.TB, prefix string) *passage {
 	tb.Helper()
 	w := &passage{accept: make(chan net.Conn), prefix: prefix}
-	transport := &http.Transport{DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
-		return ctx.Value(wayKey{}).(*way).dial(), nil
-	}}
 	var err error
 	if w.controller, err = admission.New(admission.DefaultConfig(), time.Now()); err != nil {
 		tb.Fatal(err)
 	}
 	gate, err := gateway.New(gateway.Options{
 		Base:      &url.URL{Scheme: "http", Host: "ironic.example:6385", Path: prefix},
-		Transport: transport, Ironic: oneNode{}, Decider: w.controller, SpoolDir: tb.TempDir(),
+		Transport: toIronic{}, Ironic: oneNode{}, Decider: w.controller,
 		Timeout: time.Minute, MaxBody: 1 << 20, SpoolLimit: 1 << 20, ListMaxAge: time.Minute,
+		Observe: func() bool { return false }, Leading: func() bool { return true }, Now: time.Now, Log: slog.New(slog.DiscardHandler),
 	})
 	if err != nil {
 		tb.Fatal(err)
@@ -116,7 +114,7 @@ func (w *passage) ServeHTTP(rw http.ResponseWriter, r *http.Request) {
 	if p.class == classify.Suspect {
 		p.read, _ = classify.Target(r, p.to, body(text.String()))
 	}
-	p.upstream = out.sent()
+	p.upstream = out.text
 	c.mu.Lock()
 	c.seen = append(c.seen, p)
 	c.mu.Unlock()
@@ -164,93 +162,22 @@ func (c *clientEnd) SetWriteDeadline(time.Time) error { return nil }
 
 type wayKey struct{}
 
-// way is the way to Ironic of one request, and of what the gateway asks for it.
+// way keeps what is written to Ironic for one request, without what the gateway asks on its own: that has no Via.
 type way struct {
-	mu  sync.Mutex // guards all
-	all []*recorder
+	text []byte
 }
 
-func (w *way) dial() net.Conn {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	c := &recorder{}
-	c.change = sync.NewCond(&c.mu)
-	w.all = append(w.all, c)
-	return c
-}
+// toIronic writes a request as http.Transport does, and answers when it is out.
+type toIronic struct{}
 
-// sent is what the client's own requests became. A question of the gateway's own has no Via.
-func (w *way) sent() (text []byte) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	for _, c := range w.all {
-		c.mu.Lock()
-		if own := bytes.HasPrefix(c.text, []byte("GET ")) && !bytes.Contains(c.text, []byte("\r\nVia: 1.1 ironic-throttle-")); !own {
-			text = append(text, c.text...)
-		}
-		c.mu.Unlock()
+func (toIronic) RoundTrip(r *http.Request) (*http.Response, error) {
+	var text bytes.Buffer
+	err := r.Write(&text)
+	if out, ok := r.Context().Value(wayKey{}).(*way); ok && r.Header.Get("Via") != "" {
+		out.text = append(out.text, text.Bytes()...)
 	}
-	return text
+	return &http.Response{StatusCode: http.StatusOK, Header: http.Header{}, Body: http.NoBody, Request: r}, err
 }
-
-// recorder is a connection to Ironic: it keeps what is written and answers when the
-// request is out.
-type recorder struct {
-	net.Conn
-	change *sync.Cond
-
-	mu     sync.Mutex // guards the rest
-	text   []byte
-	over   bool // the request is out
-	closed bool
-	asked  bool // for the body
-	answer []byte
-}
-
-func (c *recorder) set(change func()) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	change()
-	c.change.Broadcast()
-}
-
-// Write answers what net/http itself takes for a whole request.
-func (c *recorder) Write(p []byte) (int, error) {
-	c.set(func() {
-		c.text = append(c.text, p...)
-		r, err := http.ReadRequest(bufio.NewReader(bytes.NewReader(c.text)))
-		if err != nil {
-			return
-		}
-		if _, err = io.Copy(io.Discard, r.Body); err == nil {
-			c.over, c.answer = true, []byte("HTTP/1.1 200 OK\r\nContent-Length: 0\r\nConnection: close\r\n\r\n")
-		} else if !c.asked && r.Header.Get("Expect") != "" {
-			c.asked, c.answer = true, []byte("HTTP/1.1 100 Continue\r\n\r\n")
-		}
-	})
-	return len(p), nil
-}
-
-func (c *recorder) Read(p []byte) (int, error) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	for len(c.answer) == 0 {
-		if c.over || c.closed {
-			return 0, io.EOF
-		}
-		c.change.Wait()
-	}
-	n := copy(p, c.answer)
-	c.answer = c.answer[n:]
-	return n, nil
-}
-
-func (c *recorder) Close() error                     { c.set(func() { c.closed = true }); return nil }
-func (c *recorder) LocalAddr() net.Addr              { return &net.TCPAddr{} }
-func (c *recorder) RemoteAddr() net.Addr             { return &net.TCPAddr{} }
-func (c *recorder) SetDeadline(time.Time) error      { return nil }
-func (c *recorder) SetReadDeadline(time.Time) error  { return nil }
-func (c *recorder) SetWriteDeadline(time.Time) error { return nil }
 
 // oneNode is an Ironic where every name is the same node's.
 type oneNode struct{}

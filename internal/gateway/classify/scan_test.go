@@ -42,14 +42,15 @@ func TestGW8_ScanFindsTargetsAtTheTopOnly(t *testing.T) {
 		{" \t\r\n{ \"target\" \n:\t\"active\" } \r\n", found("active")},
 		{`{"a":1,"target":"active","b":-1.5e9}`, found("active")},
 		{`{"target":"a","target":"b"}`, found("a", "b")},
-		{`{"target":"a","target":"b","target":"a"}`, found("b", "a")}, // the last place counts
+		{`{"target":"a","target":"b","target":"a"}`, found("a", "b", "a")},
 		{`{"TARGET":"a","t\u0061rget":"\u0062\n"}`, found("a", "b\n")},
 		{`{"target":""}`, found("")},
 		{`{}`, none},
 		{`{"x":{"target":"a"},"y":[{"target":"b"}],"z":"\",\"target\":\"c"}`, none},
 		{`{"x":"}","y":"]\\","target":"a"}`, found("a")},
 		{`{"x":[[],{},[{"a":[]}]],"target":"a"}`, found("a")},
-		{`{"x":true,"y":null,"z":NaN,"target":"a"}`, found("a")},
+		{`{"x":true,"y":null,"z":-1,"target":"a"}`, found("a")},
+		{`{"x":NaN,"target":"a"}`, unsure},
 		{`{"target":"\ud83d\ude00"}`, found("\U0001F600")},
 		{`{"targets":"a","targe":"b","target\u0000":"c"}`, none},
 		{`{"target":null}`, unsure},
@@ -135,7 +136,6 @@ func TestGW8_ScanTakesLittleMemory(t *testing.T) {
 		{"key", `{"`, `":1,"target":"active"}`},
 		{"within", `{"a":[{"b":"`, `"}],"target":"active"}`},
 		{"target", `{"target":"`, `","target":"active"}`},
-		{"number", `{"a":1`, `,"target":"active"}`},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			size := 4 << 20
@@ -161,25 +161,12 @@ func TestGW8_ScanTakesLittleMemory(t *testing.T) {
 	}
 }
 
-type counted struct {
-	io.Reader
-	n int
-}
-
-func (c *counted) Read(p []byte) (int, error) {
-	c.n++
-	return c.Reader.Read(p)
-}
-
-// Ironic knows fewer than ten arguments; what has many is not walked through.
-func TestGW8_ScanGivesUpOnManyMembers(t *testing.T) {
-	members := func(n int) string { return "{" + strings.Repeat(`"a":1,`, n-1) + `"target":"active"}` }
-	if diff := sameCandidates(classify.Found{Targets: []string{"active"}}, scan(t, strings.NewReader(members(classify.MaxMembers)))); diff != "" {
-		t.Errorf("%d members (-want +got):\n%s", classify.MaxMembers, diff)
-	}
-	r := &counted{Reader: strings.NewReader(members(1 << 20))}
-	if got := scan(t, r); !got.Unsure || len(got.Targets) > 0 || r.n > 2 {
-		t.Errorf("%+v after %d reads", got, r.n)
+// Ironic knows fewer than ten arguments; what has many, or deep ones, is not walked through.
+func TestGW8_ScanGivesUpOnWhatIsLongWithoutStrings(t *testing.T) {
+	for _, many := range []string{strings.Repeat(`"a":1,`, classify.MaxScan/6), `"a":` + strings.Repeat("[", classify.MaxScan), `"a":1` + strings.Repeat("0", classify.MaxScan)} {
+		if got := scan(t, strings.NewReader("{"+many+`"target":"active"}`)); !got.Unsure || len(got.Targets) > 0 {
+			t.Errorf("%.20s: %+v", many, got)
+		}
 	}
 }
 
@@ -247,7 +234,7 @@ func byEncodingJSON(text []byte) (c classify.Found, ok bool) {
 	}
 	for n := 0; in.More(); n++ {
 		key, err := in.Token()
-		if err != nil || n == classify.MaxMembers {
+		if err != nil || n == classify.MaxTargets {
 			return c, false
 		}
 		var raw json.RawMessage

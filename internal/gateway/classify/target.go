@@ -4,7 +4,6 @@ import (
 	"io"
 	"net/http"
 	"net/url"
-	"slices"
 	"strings"
 
 	"github.com/ironic-throttle/ironic-throttle/pkg/ironic"
@@ -25,40 +24,35 @@ type candidates struct {
 	unsure  bool // there may be others
 }
 
-// add keeps each target once, where it stood last; beyond some it is unsure.
+// add keeps a target; beyond some it is unsure.
 func (c *candidates) add(target string) {
-	if i := slices.Index(c.targets, target); i >= 0 {
-		c.targets = slices.Delete(c.targets, i, i+1)
-	} else if len(c.targets) >= maxTargets {
+	if len(c.targets) >= maxTargets {
 		c.unsure = true
 		return
 	}
 	c.targets = append(c.targets, target)
 }
 
-// judge is the last gated candidate (of double keys Ironic takes the last), and
-// free only when all are known to be free.
+// judge is the last target that starts work (of double keys Ironic takes the last), and free only where all are known
+// to be.
 func (c *candidates) judge() Reading {
-	free := !c.unsure && len(c.targets) > 0
-	var found Reading
+	var starts, free ironic.Target
+	sure := !c.unsure && len(c.targets) > 0
 	for _, text := range c.targets {
 		t := ironic.Target(text)
-		if freeTargets[t] {
-			if found.Target == "" || t == ironic.TargetUnhold && freeTargets[found.Target] {
-				found.Target = t // an unhold must not be missed
-			}
-			continue
+		if _, ok := t.Starts(); ok {
+			starts = t
 		}
-		free = false
-		if _, starts := t.Starts(); starts || freeTargets[found.Target] {
-			found.Target = t
+		if !freeTargets[t] {
+			sure = false
+		} else if free == "" || t == ironic.TargetUnhold { // which must not be missed
+			free = t
 		}
 	}
-	if !free && freeTargets[found.Target] {
-		found.Target = "" // none is named that the decision would let pass
+	if sure {
+		return Reading{Target: free, Free: true}
 	}
-	found.Free = free
-	return found
+	return Reading{Target: starts} // or none that the decision would let pass
 }
 
 // freeTargets start no work, or only end it.
@@ -74,7 +68,9 @@ func Target(r *http.Request, to Route, body io.Reader) (Reading, error) {
 	if to.Target != "" {
 		c.add(to.Target)
 	}
-	readForm(r.URL.RawQuery, &c)
+	if r.URL.RawQuery != "" {
+		readForm(r.URL.RawQuery, &c)
+	}
 	var err error
 	switch media := mediaType(r.Header); {
 	case body == nil:

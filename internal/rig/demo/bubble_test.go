@@ -3,6 +3,7 @@ package demo
 import (
 	"context"
 	"encoding/json"
+	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -93,6 +94,7 @@ func (b *bubble) start() error {
 	if p.gateway, err = gateway.New(gateway.Options{
 		Base: &url.URL{Scheme: "http", Host: "ironic.test"}, Transport: up, Ironic: client, Decider: p.controller,
 		Timeout: 2 * time.Minute, MaxBody: 1 << 20, SpoolLimit: 1 << 20, ListMaxAge: time.Minute,
+		Observe: func() bool { return false }, Leading: func() bool { return true }, Now: time.Now, Log: slog.New(slog.DiscardHandler),
 	}); err != nil {
 		return err
 	}
