@@ -68,11 +68,7 @@ func (p *pace) derive() {
 	if p.ended >= enoughEnded {
 		p.mean = time.Duration(max(p.spent/p.ends, 1) * float64(time.Second))
 	}
-	held := p.held
-	if p.mean != Unmeasured && p.mean < p.gap { // by the time that the first host asks again, another slot has ended
-		held = min(held, p.mean)
-	}
-	p.step = max(held*3/1000, leastStep)
+	p.step = max(p.held*3/1000, leastStep)
 	p.ahead = min(max(int(math.Ceil(float64(p.gap)/float64(4*p.step))), 1), mostAhead)
 	p.rivals = max(1, int(100*float64(p.gap)/float64(p.held)))
 }
