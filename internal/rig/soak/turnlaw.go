@@ -72,7 +72,7 @@ func (w *world) capLaw(r *replica, h *host) {
 // holds reports whether h has a slot that counts.
 func holds(s api.SlotsView, h *host) bool {
 	for _, o := range s.Occupants {
-		if o.NodeUUID == h.uuid && !o.Stuck {
+		if o.NodeUUID == h.uuid && (h.uuid != "" || o.Name == h.namespace+"~"+h.name) && !o.Stuck {
 			return true
 		}
 	}
