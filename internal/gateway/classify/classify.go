@@ -7,6 +7,7 @@
 package classify
 
 import (
+	"encoding/hex"
 	"net/http"
 	"net/url"
 	"regexp"
@@ -66,6 +67,8 @@ var knownMethods = map[string]bool{
 	http.MethodPut: true, http.MethodPost: true, http.MethodPatch: true, http.MethodDelete: true,
 }
 
+var escapes = regexp.MustCompile(`%[0-9A-Fa-f]{2}`)
+
 // segmentsOf returns the parts of the path between slashes, decoded as often as it
 // goes: whatever stands between us and Ironic may decode once more than Ironic.
 // Not sure: more than one decoding changed something, so which one is meant is
@@ -75,8 +78,11 @@ func segmentsOf(u *url.URL) (segments []string, sure bool) {
 	path := u.Path // decoded once, as Ironic does
 	sure = true
 	for range most {
-		again, err := url.PathUnescape(path)
-		if err != nil || again == path {
+		again := escapes.ReplaceAllStringFunc(path, func(e string) string { // as Python: what is no escape stays
+			b, _ := hex.DecodeString(e[1:])
+			return string(b)
+		})
+		if again == path {
 			break
 		}
 		path, sure = again, false
