@@ -115,8 +115,9 @@ var (
 	provisionWord = regexp.MustCompile(`^(?i:provision)([^A-Za-z]|$)`)
 )
 
-// nameForm is what Ironic takes for the name of a node; UUIDs are in it.
-var nameForm = regexp.MustCompile(`^[A-Za-z0-9._~-]{1,255}$`)
+// nameForm is what Ironic takes for the name of a node; UUIDs are in it. What begins with an underscore is not: its
+// framework may take that for an attribute of an object.
+var nameForm = regexp.MustCompile(`^[A-Za-z0-9.~-][A-Za-z0-9._~-]{0,254}$`)
 
 // canonical reads [v1/]nodes/<ident>/states/provision[/target[/configdrive]], the
 // shape of which is known for sure to whom every part belongs. It changes segments.
