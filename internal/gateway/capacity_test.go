@@ -3,7 +3,6 @@ package gateway_test
 import (
 	"bufio"
 	"bytes"
-	"encoding/json"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -211,18 +210,6 @@ func TestGW11_AKnockAMinute(t *testing.T) {
 			t.Errorf("%+v", got)
 		}
 	})
-}
-
-// nodesOf counts the nodes of a list, and returns its link to the next page.
-func nodesOf(t *testing.T, body []byte) (nodes int, next string) {
-	var list struct {
-		Nodes []json.RawMessage `json:"nodes"`
-		Next  string            `json:"next"`
-	}
-	if err := json.Unmarshal(body, &list); err != nil {
-		t.Errorf("%v: %s", err, body)
-	}
-	return len(list.Nodes), list.Next
 }
 
 // A Connection header that names others takes them off on the way: what is answered, and to whom, goes by the request that

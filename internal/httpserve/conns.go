@@ -152,7 +152,15 @@ func (c *connLimiter) tracked(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if conn, ok := r.Context().Value(c).(net.Conn); ok && r.ContentLength != 0 {
 			r = r.WithContext(r.Context()) // the server goes by the body that it knows
-			r.Body = &arriving{r.Body, c, conn}
+			r.Body = &arriving{r.Body, func(awaits bool) {
+				c.mu.Lock()
+				defer c.mu.Unlock()
+				if p, here := c.all[conn]; here {
+					p.awaits = awaits
+					c.all[conn] = p
+					c.change.Signal()
+				}
+			}}
 		}
 		next.ServeHTTP(w, r)
 	})
@@ -161,24 +169,12 @@ func (c *connLimiter) tracked(next http.Handler) http.Handler {
 // arriving is a body that may still be on its way.
 type arriving struct {
 	io.ReadCloser
-	limiter *connLimiter
-	conn    net.Conn
+	await func(bool) // notes whether it is waited for
 }
 
 // Read implements io.Reader. What makes room is a client that has been at it for a while, also by a byte now and then.
 func (a *arriving) Read(p []byte) (int, error) {
-	a.limiter.await(a.conn, true)
-	defer a.limiter.await(a.conn, false)
+	a.await(true)
+	defer a.await(false)
 	return a.ReadCloser.Read(p)
-}
-
-// await notes whether a body is waited for.
-func (c *connLimiter) await(conn net.Conn, awaits bool) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if p, here := c.all[conn]; here {
-		p.awaits = awaits
-		c.all[conn] = p
-		c.change.Signal()
-	}
 }

@@ -7,6 +7,7 @@
 package classify
 
 import (
+	"encoding/hex"
 	"net/http"
 	"net/url"
 	"regexp"
@@ -66,6 +67,8 @@ var knownMethods = map[string]bool{
 	http.MethodPut: true, http.MethodPost: true, http.MethodPatch: true, http.MethodDelete: true,
 }
 
+var escapes = regexp.MustCompile(`%[0-9A-Fa-f]{2}`)
+
 // segmentsOf returns the parts of the path between slashes, decoded as often as it
 // goes: whatever stands between us and Ironic may decode once more than Ironic.
 // Not sure: more than one decoding changed something, so which one is meant is
@@ -75,8 +78,11 @@ func segmentsOf(u *url.URL) (segments []string, sure bool) {
 	path := u.Path // decoded once, as Ironic does
 	sure = true
 	for range most {
-		again, err := url.PathUnescape(path)
-		if err != nil || again == path {
+		again := escapes.ReplaceAllStringFunc(path, func(e string) string { // as Python: what is no escape stays
+			b, _ := hex.DecodeString(e[1:])
+			return string(b)
+		})
+		if again == path {
 			break
 		}
 		path, sure = again, false
@@ -109,8 +115,9 @@ var (
 	provisionWord = regexp.MustCompile(`^(?i:provision)([^A-Za-z]|$)`)
 )
 
-// nameForm is what Ironic takes for the name of a node; UUIDs are in it.
-var nameForm = regexp.MustCompile(`^[A-Za-z0-9._~-]{1,255}$`)
+// nameForm is what Ironic takes for the name of a node; UUIDs are in it. What begins with an underscore is not: its
+// framework may take that for an attribute of an object.
+var nameForm = regexp.MustCompile(`^[A-Za-z0-9.~-][A-Za-z0-9._~-]{0,254}$`)
 
 // canonical reads [v1/]nodes/<ident>/states/provision[/target[/configdrive]], the
 // shape of which is known for sure to whom every part belongs. It changes segments.

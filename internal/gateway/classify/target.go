@@ -37,10 +37,11 @@ func (c *candidates) add(target string) {
 // to be.
 func (c *candidates) judge() Reading {
 	var starts, free ironic.Target
-	sure := !c.unsure && len(c.targets) > 0
+	sure, mixed := !c.unsure && len(c.targets) > 0, false
 	for _, text := range c.targets {
 		t := ironic.Target(text)
 		if _, ok := t.Starts(); ok {
+			mixed = mixed || starts != "" && starts != t
 			starts = t
 		}
 		if !freeTargets[t] {
@@ -49,8 +50,11 @@ func (c *candidates) judge() Reading {
 			free = t
 		}
 	}
-	if sure {
+	switch {
+	case sure:
 		return Reading{Target: free, Free: true}
+	case c.unsure && mixed:
+		return Reading{} // which one counts cannot be told
 	}
 	return Reading{Target: starts} // or none that the decision would let pass
 }
