@@ -13,7 +13,7 @@ import (
 const (
 	retrySoon    = 5 * time.Second  // the answer may be another after the next poll
 	retryUnknown = 15 * time.Second // a poll may have shown the host
-	retryProbe   = time.Minute      // nobody knows when another host's probe ends
+	retryProbe   = time.Minute      // nobody knows when a probe ends, or a paused group goes on
 )
 
 // facts are all that an answer depends on.
@@ -21,7 +21,7 @@ type facts struct {
 	question
 	host     *slots.Host // not in the table if it wants nothing, or if this is a dry run
 	standing slots.Standing
-	settling time.Duration // until the start, or an unused slot, is over
+	settling time.Duration // for how long it may stay Starting or Overdue
 	leading  bool
 	starts   bool // it wants to start something that failures, its own or others', may stop
 	deletion bool // it asks for the deprovision that its deletion starts with: no failure stops that
@@ -33,7 +33,7 @@ type facts struct {
 	pause    *api.PoolFailures            // its conductor group, if that is paused
 	open     *breaker.CircuitBreakerError // of a breaker that does not let it start
 	yields   string                       // what planned work waits for; "": nothing
-	turn     fairshare.Answer             // where nothing of these stops it; else its position at most
+	turn     fairshare.Answer             // where none of these stops it; else its position alone, if it is in line
 }
 
 // decision is a reason with its numbers.

@@ -4,10 +4,11 @@
 //
 //	identify  who asks, and what the cluster says of that host (cluster.go)
 //	gather    all that the answer depends on, in one flat struct: facts
+//	enqueue   gives the host its place in line, which the answer depends on, or takes that away
 //	evaluate  the first rule that applies gives the reason and its numbers; it reads the facts alone
-//	apply     writes slot, place and permit
+//	apply     writes slot and permit (ask.go)
 //
-// A dry run leaves out the last step. words.go puts reason and numbers into sentences.
+// A dry run leaves out enqueue and apply. words.go puts reason and numbers into sentences.
 //
 // What Ironic shows comes in by the methods of ironic.View (poll.go). pkg/slots finds what has started and ended and
 // tells it at once (follow.go): to breakers and holds (failures.go) and to the order (pkg/fairshare).

@@ -17,7 +17,7 @@ import (
 // policy is what the decision knows of failures: the breakers, the holds, and the conductor groups in which too many
 // hosts have failed. judge reads it, WorkEnded writes it.
 type policy struct {
-	desk *Controller
+	c *Controller
 
 	set     *breaker.Set
 	watch   []string               // kinds of scopes that have breakers; empty: none
@@ -49,13 +49,13 @@ const DefaultGroup = "default"
 // wholeIronic is the scope that every host is in.
 var wholeIronic = breaker.Scope{Kind: ScopeIronic}
 
-func newPolicy(desk *Controller, cfg Config, now time.Time) (*policy, error) {
+func newPolicy(c *Controller, cfg Config, now time.Time) (*policy, error) {
 	b := cfg.Breakers
 	if b == nil {
 		b = &Breakers{Ironic: DefaultBreakers().Ironic, Others: DefaultBreakers().Others} // they watch nothing
 	}
 	p := &policy{
-		desk: desk, grouped: len(cfg.Slots.Groups) > 0, shut: map[breaker.Scope]bool{},
+		c: c, grouped: len(cfg.Slots.Groups) > 0, shut: map[breaker.Scope]bool{},
 		watch: slices.Clone(b.Scopes), rate: b.Ironic.RateLimitPerMinute,
 		quota: cfg.MaxFailed, opened: map[string]uint64{}, outcomes: map[api.OutcomeCount]uint64{},
 	}
@@ -197,7 +197,7 @@ func (p *policy) record(now time.Time, h *slots.Host, e slots.Ending) {
 		}
 		p.set.RecordSuccess(now, permit, h.UUID, string(e.Work), scopes...)
 	case slots.Failed:
-		if p.desk.limiters.CutFor(bootName(h)) {
+		if p.c.limiters.CutFor(bootName(h)) {
 			scopes = slices.DeleteFunc(scopes, func(s breaker.Scope) bool { return s == wholeIronic })
 		}
 		p.set.RecordFailure(now, permit, h.UUID, string(e.Work), errors.New(causeOf(e)), scopes...)
@@ -212,13 +212,13 @@ func (p *policy) failed(now time.Time, h *slots.Host, e slots.Ending, kind holdo
 	if e.Rework || h.Deployed || !slices.Contains(ironic.FailedBefore(), e.State) {
 		return false
 	}
-	known, _ := p.desk.hostOf(api.Ask{NodeUUID: h.UUID}) // it may have failed without an ask
+	known, _ := p.c.hostOf(api.Ask{NodeUUID: h.UUID}) // it may have failed without an ask
 	fresh = p.book.Failed(now, holdoff.Failure{
 		UUID: h.UUID, Name: h.Name, UID: h.Asked.UID, State: string(e.State), Token: e.Token, Kind: kind,
 		Cause: ironic.Line(e.Cause, maxCause), Spec: cmp.Or(h.Asked.Spec, known.Spec),
 	})
 	if p.book.Held(now, h.UUID) {
-		p.desk.order.Stop(h)
+		p.c.order.Stop(h)
 	}
 	return fresh
 }
@@ -227,7 +227,7 @@ func (p *policy) failed(now time.Time, h *slots.Host, e slots.Ending, kind holdo
 func (p *policy) breakerChanged(e breaker.Event) {
 	notice := FailureNotice{
 		Kind: BreakerChanged, Scope: e.Scope.String(), From: string(e.From), To: string(e.To), ByHand: e.ByHand,
-		Causes: p.desk.showCauses(e.Causes),
+		Causes: p.c.showCauses(e.Causes),
 	}
 	p.notices = append(p.notices, notice)
 	switch e.To {
@@ -236,7 +236,7 @@ func (p *policy) breakerChanged(e breaker.Event) {
 	case breaker.Open:
 		p.opened[e.Scope.Kind]++
 		p.shut[e.Scope] = true
-		p.desk.stopAll(func(h *slots.Host) bool { return slices.Contains(p.scopes(h), e.Scope) })
+		p.c.stopAll(func(h *slots.Host) bool { return slices.Contains(p.scopes(h), e.Scope) })
 	}
 }
 
@@ -255,7 +255,7 @@ func (p *policy) countPools(now time.Time) {
 	if p.quota == (holdoff.Quota{}) {
 		return
 	}
-	p.desk.ledger.All(func(h *slots.Host) {
+	p.c.ledger.All(func(h *slots.Host) {
 		if h.Known() && h.Node == nil {
 			return // Ironic does not have it
 		}
@@ -269,7 +269,7 @@ func (p *policy) countPools(now time.Time) {
 			pool.Failed++
 		}
 		if h.State().Failed() { // nothing else would show that somebody has repaired it
-			p.desk.ledger.Recheck(now, h)
+			p.c.ledger.Recheck(now, h)
 		}
 	})
 	for _, group := range slices.Sorted(maps.Keys(p.pools)) {
@@ -283,7 +283,7 @@ func (p *policy) countPools(now time.Time) {
 		}
 		p.notices = append(p.notices, FailureNotice{Kind: PoolChanged, Pool: *pool})
 		if pool.Paused {
-			p.desk.stopAll(func(h *slots.Host) bool { return h.Group == group })
+			p.c.stopAll(func(h *slots.Host) bool { return h.Group == group })
 		}
 	}
 }

@@ -83,6 +83,6 @@ func (p *policy) failure(now time.Time, e slots.Ending, fresh bool) {
 
 // holdEnded hears of each hold that has ended, but by a release.
 func (p *policy) holdEnded(e holdoff.Ended) {
-	ended := showHold(holdoff.Entry{UUID: e.UUID, Name: cmp.Or(e.Name, p.desk.ledger.NameOf(e.UUID))})
+	ended := showHold(holdoff.Entry{UUID: e.UUID, Name: cmp.Or(e.Name, p.c.ledger.NameOf(e.UUID))})
 	p.notices = append(p.notices, FailureNotice{Kind: HoldEnded, Hold: ended, End: string(e.How)})
 }

@@ -46,7 +46,7 @@ func (c *Controller) size(now time.Time) {
 	frozen, changed := len(c.policy.shut) > 0 || !c.cfg.Leading(), false
 	for _, pool := range c.ledger.Pools() {
 		changed = c.limiters[pool.String()].Observe(now, sizing.Poll{
-			Settled: c.bootsIn(pool, ended), Open: c.bootsIn(pool, open),
+			Ended: c.bootsIn(pool, ended), Open: c.bootsIn(pool, open),
 			Occupied: c.ledger.Slots(pool).Occupied, Waiting: c.waiting(pool), Frozen: frozen,
 		}) || changed
 	}

@@ -29,7 +29,7 @@
 //	ahead  = so many hosts that one of them asks within four steps
 //
 //	for two steps      the first n hosts of the order, and nobody else
-//	then               n x ahead hosts, the head of the order; it doubles after twelve steps
+//	then               n x ahead hosts, the head of the order; it doubles every twelve steps
 //	each step later    of each tenant twice as many hosts as it has in the head
 //
 // A tenant that has no host in the head takes nothing, however often its hosts ask: so tenants stay within a few slots of

@@ -76,7 +76,7 @@ type place struct {
 // placeOf puts a host with errors behind 3, 7, 15 … 127 of its tenant's others, and behind the last of them: tickets are two
 // apart.
 func placeOf(h *slots.Host) place {
-	key := 2 * h.Turn.From
+	key := 2 * h.Turn.Ticket
 	if n := min(h.Turn.Errors, 6); n > 0 {
 		key += 1 + 2*(int64(2)<<n-1)
 	}

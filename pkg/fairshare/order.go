@@ -86,13 +86,13 @@ func (o *Order) Enter(now time.Time, h *slots.Host, errors int, stopped bool) {
 	if t.Seq == 0 || t.Served || moved {
 		of := o.tenantOf(h, true)
 		o.seq++
-		t.From, t.Seq, t.Served, t.Overtaken = of.tickets+1, o.seq, false, 0
+		t.Ticket, t.Seq, t.Served, t.Overtaken = of.tickets+1, o.seq, false, 0
 		if !failed {
 			of.tickets++
 		}
 		for _, l := range of.lines {
 			if failed && len(l.hosts) > 0 {
-				t.From = min(t.From, l.hosts[0].key/2)
+				t.Ticket = min(t.Ticket, l.hosts[0].key/2)
 			}
 		}
 	}

@@ -26,7 +26,7 @@ type pace struct {
 
 	mean   time.Duration // for which a slot is held; Unmeasured while nobody knows
 	step   time.Duration // 0.3 percent of that, from what is usual
-	ahead  int           // so many hosts that one of them asks within six steps
+	ahead  int           // so many hosts that one of them asks within four steps
 	rivals int           // that compete for a slot: as many as ask in one percent of the time that it is held
 }
 

@@ -12,7 +12,7 @@ import (
 // The window, in steps of pace.step.
 const (
 	strictSteps = 2  // in which the order itself counts
-	headSteps   = 12 // in which the head, from which tenants have claims, doubles
+	headSteps   = 12 // after each of which the head, from which tenants have claims, doubles
 	fewOwed     = 6  // slots
 )
 

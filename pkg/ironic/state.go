@@ -55,7 +55,7 @@ const (
 type part int
 
 const (
-	busy   part = iota + 1 // one of the ten states that can occupy a slot
+	busy   part = iota + 1 // a state of work: it can occupy a slot
 	extra                  // a busy one that is counted only when asked for: those of newer Ironics
 	failed                 // where Ironic leaves a node whose work failed; adoption and verification are no such work
 )
@@ -91,7 +91,7 @@ var works = map[State]struct {
 	Error:          {WorkDelete, failed, 0},
 }
 
-// Busy reports whether s is one of the ten states that can occupy a slot: exactly these, exact strings.
+// Busy reports whether s is a state of work, which can occupy a slot: exact strings.
 func (s State) Busy() bool { return works[s].part == busy }
 
 // Extra reports whether s is a busy state that is counted only when asked for: the service and hold states of newer
@@ -108,7 +108,7 @@ func (s State) Work() Work { return works[s].work }
 // FailedBefore lists the states of a node that failed before it had an instance.
 func FailedBefore() []State { return []State{InspectFailed, CleanFailed, DeployFailed} }
 
-// BusyStates lists the ten busy states in flow order.
+// BusyStates lists the busy states in flow order.
 func BusyStates() []State { return PollOrder(false, false) }
 
 // PollOrder lists the states whose lists a poll reads, in flow order: a node that moves on while they are read is met

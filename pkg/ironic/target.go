@@ -28,9 +28,9 @@ const (
 	TargetUnhold   Target = "unhold"
 )
 
-// work says what each target starts; those that are missing start no work which could occupy a slot.
-var work = map[Target]struct {
-	first State
+// starts says what each target starts; those that are missing start no work which could occupy a slot.
+var starts = map[Target]struct {
+	state State
 	op    api.Op
 }{
 	TargetActive:   {Deploying, api.OpProvision},
@@ -48,9 +48,9 @@ var work = map[Target]struct {
 
 // Starts returns the first busy state that t leads to, and false for a target that starts nothing.
 func (t Target) Starts() (State, bool) {
-	w, ok := work[t]
-	return w.first, ok
+	first, ok := starts[t]
+	return first.state, ok
 }
 
 // Op maps t on the operation that the decision speaks of; none for a target that starts nothing.
-func (t Target) Op() api.Op { return cmp.Or(work[t].op, api.OpNone) }
+func (t Target) Op() api.Op { return cmp.Or(starts[t].op, api.OpNone) }

@@ -51,7 +51,7 @@ func TestTheLimitStaysWithinTheCeilingWhateverHappens(t *testing.T) {
 			for _, b := range open {
 				b.Took = now.Sub(b.Began)
 				b.End = rapid.SampledFrom([]sizing.End{sizing.Open, sizing.Open, sizing.Up, sizing.Failed, sizing.Unknown}).Draw(t, "end")
-				to := &p.Settled
+				to := &p.Ended
 				if b.End == sizing.Open {
 					to = &p.Open
 				}

@@ -109,7 +109,7 @@ func (l *Limiter) Observe(now time.Time, p Poll) (changed bool) {
 // count counts the boots of a poll in the rounds that they belong to.
 func (l *Limiter) count(p *Poll) {
 	rounds := append([]*round{l.trial}, l.rounds...)
-	for _, b := range p.Settled {
+	for _, b := range p.Ended {
 		k, slower := l.kind(b.Kind), 0.0
 		if b.End == Up {
 			slower = k.learn(b.Took.Seconds())

@@ -70,16 +70,16 @@ func (c *first) play(l *sizing.Limiter) {
 	}
 	l.Observe(began, p)
 	fast := min(c.up, 16)
-	p.Settled, p.Open = batch(0, fast, usual, sizing.Up), batch(fast, 20-fast, usual, sizing.Open)
+	p.Ended, p.Open = batch(0, fast, usual, sizing.Up), batch(fast, 20-fast, usual, sizing.Open)
 	l.Observe(began.Add(usual), p)
 	late := time.Duration(float64(usual) * max(1, c.slower))
-	p.Settled, p.Frozen = batch(fast, c.up-fast, late, sizing.Up), c.frozen
+	p.Ended, p.Frozen = batch(fast, c.up-fast, late, sizing.Up), c.frozen
 	p.Open = batch(c.up, c.open, late, sizing.Open)
 	switch {
 	case c.lost > 0 && c.after == 0:
 		p.Open = append(p.Open, batch(c.up+c.open, c.lost, 10*time.Minute, sizing.Open)...)
 	case c.lost > 0:
-		p.Settled = append(p.Settled, batch(c.up+c.open, c.lost, c.after, sizing.Failed)...)
+		p.Ended = append(p.Ended, batch(c.up+c.open, c.lost, c.after, sizing.Failed)...)
 	}
 	l.Observe(began.Add(max(late, c.after, 10*time.Minute)), p)
 }

@@ -96,7 +96,7 @@ func (s *site) run(d time.Duration) {
 				p.Open = append(p.Open, b)
 				continue
 			}
-			p.Settled = append(p.Settled, b)
+			p.Ended = append(p.Ended, b)
 		}
 		s.open = p.Open
 		for ; len(s.open) < s.l.Limit(); s.hosts++ {

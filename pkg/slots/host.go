@@ -13,14 +13,14 @@ import (
 // ID names a host. UUID decides; Name, "namespace~name", serves while no UUID is known.
 type ID struct{ UUID, Name string }
 
-// Host is all that is known of one host. pkg/fairshare keeps Turn, and pkg/admission what it says at those fields. A hundred
+// Host is all that is known of one host. pkg/fairshare writes Turn, and pkg/admission the fields at the end. A hundred
 // thousand of them may wait, so the small fields stand together.
 type Host struct {
 	ID
 	named  bool // Name is Ironic's own, and no ask changes it
 	Exempt bool // it boots from virtual media, and needs no slot
-	Works  bool // the node is at work, in a state that counts
-	busy   bool // the node is in a state of work, or of service or hold
+	Works  bool // the node is in a state that counts: of work, and of service and hold with Config.CountExtra
+	busy   bool // the node is in a state of work, service or hold, whether it counts or not
 
 	everYes  bool // it was ever told yes: whenever its node is busy, it counts
 	wanted   bool // it is on the list of nodes to fetch
@@ -36,11 +36,11 @@ type Host struct {
 	Seen ironic.Mark  // when the request of the newest observation was sent; Seq 0: there is none
 	Node *ironic.Node // what that observation shows; nil: nothing yet, or Ironic does not have the node
 
-	Slot    *Slot // nil: it holds none
-	Turn    Turn
-	work    *work     // what its node was last seen at; nil: nothing
-	failed  stamp     // of the failure that was seen last
-	settles time.Time // since when a conductor ends its work without saying why; zero: none does
+	Slot     *Slot // nil: it holds none
+	Turn     Turn
+	work     *work     // what its node was last seen at; nil: nothing
+	failed   stamp     // of the failure that was seen last
+	cleansUp time.Time // since when its conductor has ended its work and not said why; zero: it does not
 
 	yesSeq    uint64    // its last yes
 	fetched   time.Time // when a fetch was last answered
@@ -68,15 +68,15 @@ type Turn struct {
 	Served  bool // its place has led to a slot
 	Tenant  string
 	Pool    Pool
-	Errors  int
-	Since   time.Time // it waits
-	Last    time.Time // it asked
-	Gap     time.Duration
-	// From and Seq are its place within its tenant: how many slots the tenant had been given when it started to wait, and
-	// the number of its coming. Seq 0: it has none.
-	From, Seq int64
-	Overtaken int // by hosts behind it, when it could have had the slot
-	At        int // where pkg/fairshare keeps it
+	Errors  int           // its failures when it asked last
+	Since   time.Time     // since when it waits
+	Last    time.Time     // when it asked last
+	Gap     time.Duration // between its last two asks
+	// Ticket and Seq are its place within its tenant: see pkg/fairshare for tickets; Seq is the number of its coming, 0: it has
+	// no place.
+	Ticket, Seq int64
+	Overtaken   int // by hosts behind it, when it could have had the slot
+	At          int // its index among all that wait
 }
 
 // Phase is where a slot stands in its life.
@@ -109,10 +109,10 @@ type Slot struct {
 	Stuck  bool      // it does not count, as its node does not move
 
 	Op       api.Op      // what it is for; "": nobody has said
-	opSeq    uint64      // since when
+	opSeq    uint64      // of the yes, or of Ironic's answer, that said so
 	did      ironic.Work // the kind of work that was seen since then
-	busySeq  uint64      // newest sight of work
-	idleAt   time.Time   // first seen idle since then
+	busySeq  uint64      // of the newest observation of work
+	idleAt   time.Time   // when it was first seen idle after that
 	checkAt  time.Time   // the last yes to an ask; zero: only PUTs had one
 	checkSeq uint64
 	nameOnly bool // that yes was to a name, which another node may get
@@ -161,7 +161,7 @@ func (h *Host) key() string {
 }
 
 // idle reports whether the node was last seen at no work.
-func (h *Host) idle() bool { return h.Node != nil && !h.busy && h.settles.IsZero() }
+func (h *Host) idle() bool { return h.Node != nil && !h.busy && h.cleansUp.IsZero() }
 
 // Failed reports whether the host holds a slot only until the failure of its work is certain: it has no use for it, and
 // what it wants next has to queue.

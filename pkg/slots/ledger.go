@@ -117,7 +117,7 @@ func (l *Ledger) end(h *Host, how How) {
 // update is called when the slot or the observation of h has changed.
 func (l *Ledger) update(h *Host) {
 	l.counts = nil
-	if !h.gone && (h.Slot != nil || h.Works || !h.settles.IsZero()) {
+	if !h.gone && (h.Slot != nil || h.Works || !h.cleansUp.IsZero()) {
 		l.live[h] = struct{}{}
 	} else {
 		delete(l.live, h)

@@ -74,12 +74,12 @@ func (l *Ledger) observe(mark ironic.Mark, n ironic.Node, keep bool) *Host {
 	h.Seen, h.Node, h.missing, h.busy = mark, &n, 0, busy
 	h.Works = n.State.Busy() || l.cfg.CountExtra && n.State.Extra()
 	l.place(h)
-	if l.settles(h) {
+	if l.cleansUp(h) {
 		l.update(h)
 		return h
 	}
 	sinceWhole := l.whole.Seq > 0 && mark.Seq > l.whole.Seq
-	unseen := l.follow(h, before, !first || sinceWhole)
+	unseen := l.followWork(h, before, !first || sinceWhole)
 	if busy {
 		l.seenBusy(h)
 	} else {
@@ -121,18 +121,18 @@ func (l *Ledger) recreated(id ID, known *Host) *Host {
 	return h
 }
 
-// settles reports whether a conductor has ended the work of h's node, and not said yet why: when a wait times out,
+// cleansUp reports whether a conductor has ended the work of h's node, and not said yet why: when a wait times out,
 // Ironic sets the failed state, cleans up, and writes last_error last. Until then it is still work.
-func (l *Ledger) settles(h *Host) bool {
+func (l *Ledger) cleansUp(h *Host) bool {
 	switch {
 	case !h.Node.State.Failed() || h.Node.LastError != "" || !h.Node.Locked:
-	case h.settles.IsZero():
-		h.settles = l.now
+	case h.cleansUp.IsZero():
+		h.cleansUp = l.now
 		return true
-	case l.now.Sub(h.settles) < cleansUpFor:
+	case l.now.Sub(h.cleansUp) < cleansUpFor:
 		return true
 	}
-	h.settles = time.Time{}
+	h.cleansUp = time.Time{}
 	return false
 }
 
@@ -245,7 +245,7 @@ func (l *Ledger) observeMissing(o ironic.NodeObservation) {
 		return // another node has taken the name, or a newer observation is known
 	}
 	h.Seen, h.Node, h.Works, h.busy = o.Mark, nil, false, false
-	h.fetched, h.wanted, h.settles = l.now, false, time.Time{}
+	h.fetched, h.wanted, h.cleansUp = l.now, false, time.Time{}
 	l.place(h)
 	switch s := h.Slot; {
 	case s == nil:

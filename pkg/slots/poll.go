@@ -45,8 +45,8 @@ func (l *Ledger) View(now time.Time) api.View {
 	return v
 }
 
-// Whole reports whether the next poll is to read all lists: while the throttle starts, who is at work is adopted, and who fails
-// later has failed since then.
+// Whole reports whether the next poll is to read all lists. It is while the throttle starts: so all that are at work are
+// adopted, and what has failed before is not taken for a new failure.
 func (l *Ledger) Whole(time.Time) bool { return !l.settled }
 
 // Fetch names up to 20 nodes that the poll shall fetch alone, as it has not shown them: absence ends nothing. First those of
@@ -88,10 +88,10 @@ func (l *Ledger) depends(h *Host) bool {
 	s := h.Slot
 	switch {
 	case s == nil:
-		return !h.settles.IsZero()
+		return !h.cleansUp.IsZero()
 	case s.Phase == Leased && l.now.Sub(h.fetched) < fetchGap:
 		return false
-	case !s.unsure.IsZero() || !h.settles.IsZero():
+	case !s.unsure.IsZero() || !h.cleansUp.IsZero():
 		return true
 	case s.Phase == Leased: // is it used? is it renewed again and again?
 		return h.Seen.Seq <= s.seq || h.missing > 0 || l.now.Sub(s.yesAt) >= l.cfg.LeaseTTL ||

@@ -19,15 +19,15 @@ type Boot struct {
 	Result  Result // "" while it lasts; Succeeded: the agent came
 }
 
-// waits are the states in which a host boots until an agent is there.
-var waits = []ironic.State{
+// waitStates are the states in which a host boots until an agent is there.
+var waitStates = []ironic.State{
 	ironic.InspectWait, ironic.CleanWait, ironic.DeployWait, ironic.RescueWait, ironic.ServiceWait,
 }
 
 // timeBoot follows the boot in h's work, whose node is at work. watched: the work was seen to start.
 func (l *Ledger) timeBoot(h *Host, watched bool) {
 	n, b := h.Node, &h.work.boot
-	boots := slices.Contains(waits, n.State) && !n.AgentURL
+	boots := slices.Contains(waitStates, n.State) && !n.AgentURL
 	if b.State != "" && (!boots || b.State != n.State) {
 		l.endBoot(h, b, Succeeded)
 	}

@@ -32,9 +32,9 @@ type stamp struct {
 
 func stampOf(n *ironic.Node) stamp { return stamp{n.State, n.ProvisionUpdatedAt} }
 
-// follow follows the work of h's node from the observation before to the newest one, and tells once how it ended.
+// followWork follows the work of h's node from the observation before to the newest one, and tells once how it ended.
 // known: it would have been seen if the node had failed before. unseen: work started and failed since.
-func (l *Ledger) follow(h *Host, before *ironic.Node, known bool) (unseen bool) {
+func (l *Ledger) followWork(h *Host, before *ironic.Node, known bool) (unseen bool) {
 	n, w, last := h.Node, h.work, h.failed
 	if h.busy {
 		started := w == nil
