@@ -210,23 +210,26 @@ func TestConnectionsFitTheDescriptors(t *testing.T) {
 // Who is answered, and has not sent its body, makes room like others that wait.
 func TestABodyThatNobodyReadsKeepsNobodyOut(t *testing.T) {
 	const places = 3
-	ended := make(chan struct{})
+	arrived, ended := make(chan struct{}, places), make(chan struct{})
 	s := serve(t, &http.Server{ErrorLog: quiet, Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		switch r.URL.Path {
-		case "/busy": // with something else than the body
-			<-ended
-		case "/no":
-			w.WriteHeader(http.StatusUnauthorized)
-		default:
+		if r.URL.Path == "/" {
 			echo(w, r)
+			return
 		}
+		arrived <- struct{}{}
+		if r.URL.Path == "/busy" { // with something else than the body
+			<-ended
+		}
+		w.WriteHeader(http.StatusUnauthorized)
 	})}, places)
 	defer close(ended)
 	for _, path := range []string{"/no", "/busy"} {
 		for range places {
 			s.dial(strings.Replace(halted, "/", path, 1))
 		}
-		time.Sleep(roomAfter)
+		for range places {
+			<-arrived
+		}
 		done := make(chan struct{})
 		go func() {
 			defer close(done)
@@ -235,7 +238,7 @@ func TestABodyThatNobodyReadsKeepsNobodyOut(t *testing.T) {
 		select {
 		case <-done:
 		case <-time.After(10 * time.Second):
-			t.Errorf("%s: nobody else is served", path)
+			t.Fatalf("%s: nobody else is served", path)
 		}
 	}
 }
