@@ -40,8 +40,7 @@ type Route struct {
 	part   int    // of the path that is the node
 }
 
-// Request reads the head of a request. It errs towards Suspect and Obscure: no request that a real Ironic would take for
-// PUT states/provision passes.
+// Request reads the head of a request: none that a real Ironic would take for PUT states/provision passes.
 func Request(r *http.Request) (Class, Route) {
 	if r.URL.Opaque != "" || r.URL.Path == "" || r.URL.Path[0] != '/' {
 		return Obscure, Route{} // "PUT http:v1/nodes/…" is no path, and Ironic takes it
