@@ -112,8 +112,7 @@ func broken(w http.ResponseWriter, err error) {
 	fault(w, http.StatusBadRequest, client, brief(err))
 }
 
-// linger reads what a client still sends after its answer, for a while: one that is cut off while it writes may never
-// see it.
+// linger reads what a client still sends after its answer, for a while: one that is cut off while it writes may miss it.
 func linger(w http.ResponseWriter, r *http.Request) {
 	if r.Header.Get("Expect") != "" {
 		return // it waits for leave to send

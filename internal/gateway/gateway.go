@@ -22,8 +22,7 @@ import (
 	"github.com/ironic-throttle/ironic-throttle/pkg/ironic"
 )
 
-// Decider is what the gate needs of the decision: admission.Controller. Its methods are safe for concurrent use and do
-// not block.
+// Decider is what the gate needs of the decision: admission.Controller. Safe for concurrent use, it does not block.
 type Decider interface {
 	Forward(now time.Time, ask api.Ask, target ironic.Target) (api.Answer, *admission.Pass)
 	Begin(now time.Time) ironic.Mark

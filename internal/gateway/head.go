@@ -40,8 +40,7 @@ func credentialsOf(h http.Header) credentials {
 	return sha256.Sum256(fmt.Appendf(nil, "%q %q", h.Values("Authorization"), h.Values("X-Auth-Token")))
 }
 
-// minorOf is the n of the API version 1.n that both headers of a request agree on; 0 where they leave it open, or to
-// Ironic.
+// minorOf is the n of the API version 1.n that both headers of a request agree on; 0 where they leave it open.
 func minorOf(h http.Header) int {
 	text := strings.Join(h.Values("X-Openstack-Ironic-Api-Version"), ",")
 	digits, ok := strings.CutPrefix(text, "1.")

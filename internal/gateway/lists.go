@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"maps"
 	"net/http"
 	"net/url"
@@ -13,6 +14,7 @@ import (
 	"time"
 
 	"github.com/ironic-throttle/ironic-throttle/internal/inventory"
+	"github.com/ironic-throttle/ironic-throttle/pkg/ironic"
 )
 
 // cacheHeader tells that an answer is from the list of all nodes.
@@ -24,8 +26,7 @@ const capacityFields = "uuid,name,provision_state,boot_interface"
 // minorSteady is the API version from which on Ironic tells the states of nodes as they are.
 const minorSteady = 39
 
-// list answers BMO's capacity check from the list of all nodes; false where Ironic is to answer. No other answer is
-// from memory.
+// list answers BMO's capacity check, and that alone, from the list of all nodes; false where Ironic is to answer.
 func (g *Gateway) list(w http.ResponseWriter, r *http.Request) bool {
 	q, ok := readCapacity(r)
 	if !ok || g.o.Nodes == nil {
@@ -33,7 +34,7 @@ func (g *Gateway) list(w http.ResponseWriter, r *http.Request) bool {
 	}
 	ctx, cancel := context.WithTimeout(r.Context(), listPatience)
 	defer cancel()
-	var page []byte
+	var page func(io.Writer) int
 	var nodes inventory.View
 	f, err := g.formFor(ctx, r, q.kind)
 	if err == nil {
@@ -49,10 +50,10 @@ func (g *Gateway) list(w http.ResponseWriter, r *http.Request) bool {
 	g.count.listHits.Add(1)
 	h := w.Header()
 	maps.Copy(h, f.header)
-	h.Set("Content-Length", strconv.Itoa(len(page)))
+	h.Set("Content-Length", strconv.Itoa(page(io.Discard)))
 	h.Set("Age", strconv.Itoa(max(0, int(g.o.Now().Sub(nodes.Listed)/time.Second))))
 	h.Set(cacheHeader, "nodes")
-	_, _ = w.Write(page) //nolint:gosec // it is JSON, as its header says
+	page(w)
 	return true
 }
 
@@ -135,18 +136,15 @@ func (g *Gateway) formFor(ctx context.Context, r *http.Request, kind clientKind)
 	if f, ok := g.forms.get(now, kind); ok {
 		return f, nil
 	}
-	a, err := g.ask(ctx, r, "/v1/nodes", "?fields="+capacityFields+"&limit=1")
-	if err != nil || a.status != http.StatusOK {
-		return form{}, errors.Join(err, errors.New("not let in"))
-	}
 	var list struct {
 		Nodes []struct {
 			UUID  string
 			Links []struct{ Href string }
 		}
 	}
-	if err := json.Unmarshal(a.body, &list); err != nil {
-		return form{}, err
+	a, err := g.ask(ctx, r, "/v1/nodes", "?fields="+capacityFields+"&limit=1")
+	if err != nil || a.status != http.StatusOK || json.Unmarshal(a.body, &list) != nil {
+		return form{}, errors.Join(err, errors.New("not let in"))
 	}
 	f := form{header: a.header}
 	maps.DeleteFunc(f.header, func(name string, _ []string) bool {
@@ -155,16 +153,17 @@ func (g *Gateway) formFor(ctx context.Context, r *http.Request, kind clientKind)
 	if len(list.Nodes) > 0 && len(list.Nodes[0].Links) > 0 {
 		f.base = strings.TrimSuffix(list.Nodes[0].Links[0].Href, "/v1/nodes/"+list.Nodes[0].UUID)
 	}
-	if strconv.QuoteToASCII(f.base) != `"`+f.base+`"` { // the client made up a Host
-		return form{}, errors.New("its links are no plain text")
+	if len(f.base) > maxWords || strconv.QuoteToASCII(f.base) != `"`+f.base+`"` { // the client made up a Host
+		return form{}, errors.New("its links are no plain text, or long: each node has two")
 	}
 	g.access.put(now, kind.who, struct{}{})
 	g.forms.put(now, kind, f)
 	return f, nil
 }
 
-// page is the part of the list that is asked for, as Ironic would write it; nil where that cannot be told.
-func (f form) page(nodes inventory.View, q capacityQuery) []byte {
+// page writes the part of the list that is asked for as Ironic would, row by row: who reads slowly takes little memory. It
+// is nil where that cannot be told.
+func (f form) page(nodes inventory.View, q capacityQuery) func(io.Writer) int {
 	from, to, limit := 0, nodes.Len(), q.limit
 	if q.marker != "" {
 		i, ok := nodes.Find(q.marker)
@@ -184,26 +183,31 @@ func (f form) page(nodes inventory.View, q capacityQuery) []byte {
 	if f.base == "" && to > from {
 		return nil
 	}
-	const perRow = 450
-	b := append(make([]byte, 0, (to-from+1)*perRow), `{"nodes": [`...)
-	for i := from; i < to; i++ {
-		if i > from {
-			b = append(b, ", "...)
-		}
-		n := nodes.At(i)
-		for _, part := range [...]string{
-			`{"uuid": "`, n.UUID, `", "name": `, orNull(n.Name), `, "provision_state": `, orNull(string(n.State)),
-			`, "boot_interface": `, orNull(n.BootInterface), `, "links": [{"href": "`, f.base, "/v1/nodes/", n.UUID,
-			`", "rel": "self"}, {"href": "`, f.base, "/nodes/", n.UUID, `", "rel": "bookmark"}]}`,
-		} {
-			b = append(b, part...)
-		}
+	states := make([]ironic.State, to-from) // polls go on while it is written
+	for i := range states {
+		states[i] = nodes.At(from + i).State
 	}
-	if b = append(b, ']'); more {
-		const next = `, "next": "%s/v1/nodes?sort_key=id&sort_dir=asc&fields=%s&limit=%d&marker=%s"`
-		b = fmt.Appendf(b, next, f.base, capacityFields, limit, nodes.At(to-1).UUID)
+	const row = `%s{"uuid": "%s", "name": %s, "provision_state": %s, "boot_interface": %s, "links": [` +
+		`{"href": "%[6]s/v1/nodes/%[2]s", "rel": "self"}, {"href": "%[6]s/nodes/%[2]s", "rel": "bookmark"}]}`
+	return func(to io.Writer) (length int) {
+		write := func(format string, args ...any) {
+			n, _ := fmt.Fprintf(to, format, args...)
+			length += n
+		}
+		between := ""
+		write(`{"nodes": [`)
+		for i, state := range states {
+			n := nodes.At(from + i)
+			write(row, between, n.UUID, orNull(n.Name), orNull(string(state)), orNull(n.BootInterface), f.base)
+			between = ", "
+		}
+		if write("]"); more {
+			const next = `, "next": "%s/v1/nodes?sort_key=id&sort_dir=asc&fields=%s&limit=%d&marker=%s"`
+			write(next, f.base, capacityFields, limit, nodes.At(from+len(states)-1).UUID)
+		}
+		write("}")
+		return length
 	}
-	return append(b, '}')
 }
 
 // orNull is a text as JSON. It stands for itself there: Ironic takes no others for names.

@@ -3,6 +3,7 @@ package gateway_test
 import (
 	"io"
 	"net/http"
+	"runtime"
 	"strconv"
 	"strings"
 	"sync"
@@ -215,5 +216,25 @@ func longAnswers(fake http.Handler) http.Handler {
 		text := make([]byte, 16*window)
 		w.Header().Set("Content-Length", strconv.Itoa(len(text)))
 		_, _ = w.Write(text)
+	})
+}
+
+// Nor do lists of our own that are not read take the memory of all who ask.
+func TestGW13_ListsThatAreNotReadTakeLittleMemory(t *testing.T) {
+	playWired(t, options{list: true, fake: fleet(1000, 1000)}, nil, func(w *wired) {
+		w.ask(getText(capacityPath), http.StatusOK, 0)
+		var before, after runtime.MemStats
+		runtime.GC()
+		runtime.ReadMemStats(&before)
+		for range 400 {
+			w.call(getText(capacityPath))
+		}
+		synctest.Wait()
+		runtime.GC()
+		if runtime.ReadMemStats(&after); after.HeapAlloc > before.HeapAlloc+80<<20 {
+			w.Errorf("%d MiB", (after.HeapAlloc-before.HeapAlloc)>>20)
+		}
+		w.ask(getText("/v1/nodes/"+w.uuids[0]), http.StatusOK, 0)
+		w.ask(getText(capacityPath), http.StatusOK, 0)
 	})
 }

@@ -134,6 +134,8 @@ func (c *connLimiter) track(conn net.Conn, state http.ConnState) {
 	defer c.mu.Unlock()
 	p, here := c.all[conn]
 	switch {
+	case state == http.StateNew && c.closed: // Close has missed it
+		c.cut(conn)
 	case state == http.StateNew:
 		c.all[conn] = place{fresh: true, awaits: true, since: time.Now()}
 	case !here: // it was cut
@@ -147,12 +149,12 @@ func (c *connLimiter) track(conn net.Conn, state http.ConnState) {
 	c.change.Signal() // there may be room
 }
 
-// tracked has next answer, and notes when it waits for the body of a request.
+// tracked has next answer, and notes that the body of a request is waited for until its end was read: an answer waits for
+// it too.
 func (c *connLimiter) tracked(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if conn, ok := r.Context().Value(c).(net.Conn); ok && r.ContentLength != 0 {
-			r = r.WithContext(r.Context()) // the server goes by the body that it knows
-			r.Body = &arriving{r.Body, func(awaits bool) {
+			await := func(awaits bool) {
 				c.mu.Lock()
 				defer c.mu.Unlock()
 				if p, here := c.all[conn]; here {
@@ -160,7 +162,10 @@ func (c *connLimiter) tracked(next http.Handler) http.Handler {
 					c.all[conn] = p
 					c.change.Signal()
 				}
-			}}
+			}
+			await(true)
+			r = r.WithContext(r.Context()) // the server goes by the body that it knows
+			r.Body = &arriving{r.Body, func() { await(false) }}
 		}
 		next.ServeHTTP(w, r)
 	})
@@ -169,12 +174,14 @@ func (c *connLimiter) tracked(next http.Handler) http.Handler {
 // arriving is a body that may still be on its way.
 type arriving struct {
 	io.ReadCloser
-	await func(bool) // notes whether it is waited for
+	arrived func()
 }
 
-// Read implements io.Reader. What makes room is a client that has been at it for a while, also by a byte now and then.
+// Read implements io.Reader.
 func (a *arriving) Read(p []byte) (int, error) {
-	a.await(true)
-	defer a.await(false)
-	return a.ReadCloser.Read(p)
+	n, err := a.ReadCloser.Read(p)
+	if err == io.EOF { //nolint:errorlint // nothing wraps it
+		a.arrived()
+	}
+	return n, err
 }

@@ -2,6 +2,7 @@ package httpserve
 
 import (
 	"bufio"
+	"errors"
 	"fmt"
 	"io"
 	"log/slog"
@@ -203,5 +204,67 @@ func TestConnectionsFitTheDescriptors(t *testing.T) {
 		if taken := uint64(shares*got + ownDescriptors); descriptors >= 64 && taken > descriptors {
 			t.Errorf("%d descriptors: %d may be taken", descriptors, taken)
 		}
+	}
+}
+
+// Who is answered, and has not sent its body, makes room like others that wait.
+func TestABodyThatNobodyReadsKeepsNobodyOut(t *testing.T) {
+	const places = 3
+	arrived, ended := make(chan struct{}, places), make(chan struct{})
+	s := serve(t, &http.Server{ErrorLog: quiet, Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/" {
+			echo(w, r)
+			return
+		}
+		arrived <- struct{}{}
+		if r.URL.Path == "/busy" { // with something else than the body
+			<-ended
+		}
+		w.WriteHeader(http.StatusUnauthorized)
+	})}, places)
+	defer close(ended)
+	for _, path := range []string{"/no", "/busy"} {
+		for range places {
+			s.dial(strings.Replace(halted, "/", path, 1))
+		}
+		for range places {
+			<-arrived
+		}
+		done := make(chan struct{})
+		go func() {
+			defer close(done)
+			s.served()
+		}()
+		select {
+		case <-done:
+		case <-time.After(10 * time.Second):
+			t.Fatalf("%s: nobody else is served", path)
+		}
+	}
+}
+
+// One that is accepted in the moment of the end is cut too.
+func TestTheEndMissesNoFreshConnection(t *testing.T) {
+	listen, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := &Server{HTTP: &http.Server{Handler: echo}, Listen: listen}
+	limit(s, 1)
+	client, err := net.Dial("tcp", listen.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer client.Close()
+	conn, err := s.Listen.Accept()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	_ = s.Listen.Close()
+	s.HTTP.ConnState(conn, http.StateNew)
+	_ = client.SetReadDeadline(time.Now().Add(10 * time.Second))
+	if _, err := client.Read(make([]byte, 1)); !errors.Is(err, io.EOF) {
+		t.Error(err)
 	}
 }

@@ -9,8 +9,7 @@ import (
 	"github.com/ironic-throttle/ironic-throttle/internal/logging"
 )
 
-// strangersGap is the least time between two lines about clients that we cannot speak
-// with: anybody can cause them, and needs no token for it.
+// strangersGap is the least time between two lines about clients that we cannot speak with: anybody can cause them.
 const strangersGap = time.Minute
 
 // ErrorLog is for an http.Server's own log, what it cannot tell a client. Handshakes that

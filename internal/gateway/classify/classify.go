@@ -40,8 +40,7 @@ type Route struct {
 	part   int    // of the path that is the node
 }
 
-// Request reads the head of a request. It errs towards Suspect and Obscure:
-// no request that a real Ironic would take for PUT states/provision passes.
+// Request reads the head of a request: none that a real Ironic would take for PUT states/provision passes.
 func Request(r *http.Request) (Class, Route) {
 	if r.URL.Opaque != "" || r.URL.Path == "" || r.URL.Path[0] != '/' {
 		return Obscure, Route{} // "PUT http:v1/nodes/…" is no path, and Ironic takes it
@@ -69,10 +68,8 @@ var knownMethods = map[string]bool{
 
 var escapes = regexp.MustCompile(`%[0-9A-Fa-f]{2}`)
 
-// segmentsOf returns the parts of the path between slashes, decoded as often as it
-// goes: whatever stands between us and Ironic may decode once more than Ironic.
-// Not sure: more than one decoding changed something, so which one is meant is
-// not known.
+// segmentsOf returns the parts of the path between slashes, decoded as often as it goes: whatever stands between us and
+// Ironic may decode once more than Ironic. Not sure: more than one decoding changed something, so which is meant is open.
 func segmentsOf(u *url.URL) (segments []string, sure bool) {
 	const most = 8
 	path := u.Path // decoded once, as Ironic does
@@ -93,9 +90,8 @@ func segmentsOf(u *url.URL) (segments []string, sure bool) {
 	return segments, sure
 }
 
-// reach is 2 where a part "states" comes before a part "provision", 1 where there is
-// the first alone. Whatever cleans the path on the way can only drop parts, and cut
-// suffixes off them; a case that is folded does no harm here.
+// reach is 2 where a part "states" comes before a part "provision", 1 where there is the first alone. Whatever cleans the
+// path on the way can only drop parts, and cut suffixes off them; a case that is folded does no harm here.
 func reach(segments []string) int {
 	found := 0
 	for _, s := range segments {
@@ -148,9 +144,8 @@ func canonical(segments []string) (Route, bool) {
 	return to, true
 }
 
-// mayOverrideMethod reports whether Ironic's framework might take a request for one
-// of another method: it looks for _method in the query and in form bodies, and some
-// versions take a body of no type for a form.
+// mayOverrideMethod reports whether Ironic's framework might take a request for one of another method: it looks for
+// _method in the query and in form bodies, and some versions take a body of no type for a form.
 func mayOverrideMethod(r *http.Request) bool {
 	query, err := url.QueryUnescape(r.URL.RawQuery)
 	if err != nil || strings.Contains(query, "_method") || strings.Contains(r.URL.RawQuery, "_method") {

@@ -11,8 +11,7 @@ import (
 
 // Reading is what a PUT states/provision asks for.
 type Reading struct {
-	// Target is the gated one where any reading is gated; "" when none could be
-	// read.
+	// Target is the gated one where any reading is gated; "" when none could be read.
 	Target ironic.Target
 	// Free: by every reading of it the request starts no work.
 	Free bool
@@ -96,8 +95,7 @@ func Target(r *http.Request, to Route, body io.Reader) (Reading, error) {
 	return c.judge(), nil
 }
 
-// readForm reads a query or a form. Old versions of Python part it at semicolons
-// too.
+// readForm reads a query or a form. Old versions of Python part it at semicolons too.
 func readForm(text string, c *candidates) {
 	for pair := range strings.FieldsFuncSeq(text, func(r rune) bool { return r == '&' || r == ';' }) {
 		key, value, _ := strings.Cut(pair, "=")
