@@ -16,8 +16,7 @@ import (
 func (g *Gateway) fetch(ctx context.Context, key string) (who api.Ask, found bool, err error) {
 	ctx, cancel := context.WithTimeout(ctx, fetchTimeout)
 	defer cancel()
-	begun := g.o.Now()
-	mark := g.o.Decider.Begin(begun)
+	mark := g.o.Decider.Begin(g.o.Now())
 	node, found, err := g.o.Ironic.Node(ctx, key)
 	if err != nil {
 		return who, false, err
@@ -27,6 +26,7 @@ func (g *Gateway) fetch(ctx context.Context, key string) (who api.Ask, found boo
 	}
 	g.o.Decider.ObserveNode(g.o.Now(), ironic.NodeObservation{Key: key, Mark: mark, Found: found, Node: node})
 	if !found {
+		g.directory.put(time.Time{}, key, who) // what was known of it is too old
 		return who, false, nil
 	}
 	who = api.Ask{
@@ -35,7 +35,7 @@ func (g *Gateway) fetch(ctx context.Context, key string) (who api.Ask, found boo
 	if namespace, name, ok := strings.Cut(node.Name, "~"); ok && name != "" {
 		who.Namespace, who.Name = namespace, name
 	}
-	g.directory.put(begun, key, who)
+	g.directory.put(mark.At, key, who)
 	return who, true, nil
 }
 
