@@ -106,9 +106,7 @@ func TestLH20_TheReleasedBMOIsWarnedOfItsWorkers(t *testing.T) {
 	if o := last.Cluster.Operator; o.Workers != 32 || o.Estimated || o.MayReach != 51 || !strings.HasPrefix(o.WorkersFrom, "BMO_CONCURRENCY in ConfigMap ironic-") {
 		t.Errorf("%+v", o)
 	}
-	if _, found := p.log.Line("WARN", said); !found {
-		t.Errorf("the log does not warn:\n%s", p.log.Tail())
-	}
+	await(t, "the warning in the log", func() bool { _, found := p.log.Line("WARN", said); return found }, p.log.Tail)
 	if _, text := p.get(p.at.Metrics + "/metrics"); !strings.Contains(text, `ironic_throttle_operator_workers{estimated="false"} 32`+"\n") {
 		t.Error("no metric of the workers")
 	}
