@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"net/http"
+	"sync"
 	"testing"
 	"time"
 
@@ -69,6 +70,7 @@ func (v *busyView) PollFailed(time.Time, error) {}
 // mutator is an Ironic that changes at random, and what it really is.
 type mutator struct {
 	t       *rapid.T
+	mu      sync.Mutex // guards now while requests are on their way
 	now     time.Time
 	world   *fakeironic.World
 	server  http.RoundTripper
@@ -103,9 +105,18 @@ func (m *mutator) pick() string {
 	return ids[rapid.IntRange(0, len(ids)-1).Draw(m.t, "node")]
 }
 
+// clock is for who asks while a request is on its way.
+func (m *mutator) clock() time.Time {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.now
+}
+
 // change does one thing to Ironic.
 func (m *mutator) change() {
+	m.mu.Lock()
 	m.now = m.now.Add(7 * time.Millisecond) // nothing changes twice at the same instant
+	m.mu.Unlock()
 	id := m.pick()
 	m.last[id] = m.now
 	switch what := rapid.IntRange(0, 12).Draw(m.t, "change"); {
@@ -193,7 +204,7 @@ func TestTheViewUnderChange(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if m.poller, err = ironic.NewPoller(client, m.view, ironic.PollerOptions{AtOnce: 1, Now: func() time.Time { return m.now }}); err != nil {
+		if m.poller, err = ironic.NewPoller(client, m.view, ironic.PollerOptions{AtOnce: 1, Now: m.clock}); err != nil {
 			t.Fatal(err)
 		}
 		storm := rapid.SampledFrom([]int{0, 1, 1, 2, 6}).Draw(t, "changes a poll")
