@@ -180,7 +180,7 @@ type arriving struct {
 // Read implements io.Reader.
 func (a *arriving) Read(p []byte) (int, error) {
 	n, err := a.ReadCloser.Read(p)
-	if err == io.EOF { //nolint:errorlint // nothing wraps it
+	if err == io.EOF {
 		a.arrived()
 	}
 	return n, err
