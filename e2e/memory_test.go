@@ -19,7 +19,7 @@ import (
 // TestMemoryOf100000 holds what the process may take in front of an Ironic with 100,000
 // nodes, all of which wait, with the list of all nodes in use by clients of the gateway.
 func TestMemoryOf100000(t *testing.T) {
-	const nodes, most, clients = 100_000, 250, 16
+	const nodes, most, clients = 100_000, 190, 16
 	ironic := serveFakeFleet(t, nodes)
 	g := benchedGateway(t, ironic, append(slices.Clip(quickStart), "IRONIC_THROTTLE_LIST_MAX_AGE=4s")...)
 	awaitSettled(t, g)
