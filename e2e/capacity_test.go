@@ -145,9 +145,6 @@ var quickStart = []string{
 	"IRONIC_THROTTLE_STARTUP_SETTLE=1s", "IRONIC_THROTTLE_LINGER=1s", "IRONIC_THROTTLE_POLL_INTERVAL=1s", "IRONIC_THROTTLE_LIST_MAX_AGE=10m",
 }
 
-// capacityFaster is what the cache promises, measured with both ways in one run.
-const capacityFaster = 50
-
 // BenchmarkCapacityList times the capacity list of 5,000 nodes of a real Ironic, asked
 // directly and through the gateway.
 func BenchmarkCapacityList(b *testing.B) {
