@@ -43,12 +43,9 @@ func (a *App) newKube(ctx context.Context, o *Options) (err error) {
 	if !c.On {
 		return nil
 	}
-	a.cluster, err = kube.Connect(kube.Options{Kubeconfig: c.Kubeconfig, Namespace: c.Namespace, Version: a.version, Log: a.log})
+	a.cluster, err = kube.Connect(kube.Options{Kubeconfig: c.Kubeconfig, Namespace: c.Namespace, Version: a.version, Log: a.log, Transport: o.ClusterTransport})
 	if err != nil {
 		return err
-	}
-	if o.ClusterTransport != nil {
-		a.cluster.Config.Transport = o.ClusterTransport
 	}
 	if name := o.Config.Ironic.Name; name != "" {
 		a.finder, err = irso.New(irso.Options{

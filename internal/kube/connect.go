@@ -4,12 +4,15 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"net/http"
 	"runtime"
 	"strings"
 
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 	"k8s.io/klog/v2"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	crlog "sigs.k8s.io/controller-runtime/pkg/log"
 
 	"github.com/ironic-throttle/ironic-throttle/internal/plainfile"
 )
@@ -30,11 +33,14 @@ type Options struct {
 	Namespace string
 	Version   string       // for the user agent
 	Log       *slog.Logger // of client-go too, which has one logger in the whole process; nil: silent
+	// Transport replaces the network between us and the API server; nil: the network.
+	Transport http.RoundTripper
 }
 
 // Cluster says how to reach the API server. Nothing was sent to it yet.
 type Cluster struct {
-	Config    *rest.Config // not to be changed: rest.CopyConfig first
+	Config    *rest.Config  // not to be changed: rest.CopyConfig first
+	Client    client.Client // for single requests; safe for concurrent use
 	Namespace string
 }
 
@@ -45,6 +51,7 @@ func Connect(o Options) (*Cluster, error) {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
 	klog.SetSlogLogger(o.Log.With("from", "client-go"))
+	crlog.SetLogger(klog.Background()) // else it prints a stack trace after 30 s
 	c := &Cluster{Namespace: o.Namespace}
 	var err error
 	if o.Kubeconfig == "" {
@@ -56,6 +63,12 @@ func Connect(o Options) (*Cluster, error) {
 		return nil, err
 	}
 	c.Config.UserAgent = fmt.Sprintf("ironic-throttle/%s (%s/%s)", o.Version, runtime.GOOS, runtime.GOARCH)
+	if o.Transport != nil {
+		c.Config.Transport = o.Transport
+	}
+	if c.Client, err = newClient(c.Config); err != nil {
+		return nil, fmt.Errorf("client of the API server: %w", err)
+	}
 	return c, nil
 }
 
