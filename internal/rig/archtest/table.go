@@ -107,7 +107,7 @@ var table = map[string]imports{
 	"internal/statusview": {house: []string{"pkg/api"}},
 
 	"internal/kube/hosts": {
-		house:   []string{"internal/kube/bound", "pkg/api"},
+		house:   []string{"pkg/api"},
 		outside: []string{"k8s.io/apimachinery", "k8s.io/client-go", "k8s.io/klog/v2", "k8s.io/utils/clock", "github.com/go-logr/logr", "sigs.k8s.io/json", metal3},
 	},
 	"internal/kube/fleet": {
