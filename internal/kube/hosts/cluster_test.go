@@ -18,11 +18,9 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// cluster is an API server in memory that is about BareMetalHosts: lists in pages of one version or as streams, watches from a
-// version on, and versions that have become too old.
+// cluster is an API server in memory that is about BareMetalHosts: lists in pages of one version, watches from a version on, and
+// versions that have become too old.
 type cluster struct {
-	streams bool
-
 	mu      sync.Mutex // guards what follows
 	version int
 	hosts   map[string]string // by namespace/name, as JSON
@@ -44,9 +42,9 @@ type event struct {
 	text           string
 }
 
-func newCluster(streams bool) *cluster {
+func newCluster() *cluster {
 	return &cluster{
-		streams: streams, version: 100, hosts: map[string]string{}, pages: map[string][]string{},
+		version: 100, hosts: map[string]string{}, pages: map[string][]string{},
 		moved: make(chan struct{}), cut: make(chan struct{}),
 	}
 }
@@ -137,13 +135,10 @@ func (c *cluster) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	_, namespace, _ := strings.Cut(r.URL.Path, "/namespaces/")
 	namespace = strings.TrimSuffix(namespace, "/baremetalhosts")
 	w.Header().Set("Content-Type", "application/json")
-	switch {
-	case !isWatch(r):
-		c.list(w, r, namespace)
-	case r.URL.Query().Has("sendInitialEvents") && !c.streams:
-		refuse(http.StatusUnprocessableEntity, metav1.StatusReasonInvalid)(w, r)
-	default:
+	if isWatch(r) {
 		c.watch(w, r, namespace)
+	} else {
+		c.list(w, r, namespace)
 	}
 }
 
@@ -182,22 +177,14 @@ func (c *cluster) list(w http.ResponseWriter, r *http.Request, namespace string)
 		strings.Join(all[from:to], ","), next, id)
 }
 
+const bookmark = `{"type":"BOOKMARK","object":{"apiVersion":"metal3.io/v1alpha1","kind":"BareMetalHost","metadata":{"resourceVersion":"%d"}}}`
+
 func (c *cluster) watch(w http.ResponseWriter, r *http.Request, namespace string) {
 	from, _ := strconv.Atoi(r.URL.Query().Get("resourceVersion"))
-	bookmark := func(end string) string {
-		return fmt.Sprintf(`{"type":"BOOKMARK","object":{"apiVersion":"metal3.io/v1alpha1","kind":"BareMetalHost","metadata":{"resourceVersion":"%d"%s}}}`, from, end)
-	}
 	c.mu.Lock()
 	cut := c.cut
 	var due []string
-	switch {
-	case r.URL.Query().Has("sendInitialEvents"):
-		for _, text := range c.sortedLocked(namespace) {
-			due = append(due, fmt.Sprintf(`{"type":"ADDED","object":%s}`, text))
-		}
-		from = c.version
-		due = append(due, bookmark(`,"annotations":{"k8s.io/initial-events-end":"true"}`))
-	case from < c.forgot:
+	if from < c.forgot {
 		due = append(due, fmt.Sprintf(`{"type":"ERROR","object":%s}`, status(http.StatusGone, metav1.StatusReasonExpired)))
 	}
 	c.mu.Unlock()
@@ -219,7 +206,7 @@ func (c *cluster) watch(w http.ResponseWriter, r *http.Request, namespace string
 		select {
 		case <-moved:
 		case <-marks:
-			due = append(due, bookmark(""))
+			due = append(due, fmt.Sprintf(bookmark, from))
 		case <-cut:
 			return
 		case <-r.Context().Done():

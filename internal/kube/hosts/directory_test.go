@@ -141,7 +141,7 @@ func TestARefusalOfAMomentIsNotTold(t *testing.T) {
 // A watch that ends, or whose connection breaks, goes on where it was: a list of 20,000 hosts is 300 MB.
 func TestAWatchGoesOnWithoutAList(t *testing.T) {
 	play(t, nil, three, func(s *stage) {
-		lists := s.count("limit=") + s.count("sendInitialEvents=")
+		lists := s.count("limit=")
 		s.pass(time.Hour)
 		s.breaks(always(drop))
 		s.hangUp()
@@ -153,7 +153,7 @@ func TestAWatchGoesOnWithoutAList(t *testing.T) {
 		if h, _ := s.ByName("metal3", "one"); h.ErrorCount != 3 {
 			t.Errorf("%+v", h)
 		}
-		if n := s.count("limit=") + s.count("sendInitialEvents="); n != lists {
+		if n := s.count("limit="); n != lists {
 			t.Errorf("%d more lists", n-lists)
 		}
 		s.says(listed, cannot, again)
@@ -174,9 +174,6 @@ func TestAPageThatComesTooLateLosesNoHost(t *testing.T) {
 		for _, times := range []int{1, 5} {
 			pages := 0
 			s.breaks(func(r *http.Request) http.HandlerFunc {
-				if r.URL.Query().Has("sendInitialEvents") {
-					return refuse(422, metav1.StatusReasonInvalid)
-				}
 				if r.URL.Query().Has("continue") && pages < times {
 					pages++
 					s.forget()
@@ -255,7 +252,7 @@ func TestRandomHistories(t *testing.T) {
 }
 
 func randomHistory(t *testing.T, rt *rapid.T) {
-	c := newCluster(rapid.Bool().Draw(rt, "streams"))
+	c := newCluster()
 	namespaces := rapid.SampledFrom([][]string{nil, {"a"}, {"b", "a"}}).Draw(rt, "namespaces")
 	s := start(t, c, namespaces)
 	truth := map[string]hosts.Host{}

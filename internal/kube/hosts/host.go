@@ -126,9 +126,6 @@ func (o *object) UnmarshalJSON(text []byte) error {
 	o.ObjectMeta = metav1.ObjectMeta{
 		Namespace: o.host.Namespace, Name: m.Name, UID: types.UID(m.UID), ResourceVersion: m.ResourceVersion,
 	}
-	if end, ok := m.Annotations[metav1.InitialEventsAnnotationKey]; ok { // a bookmark that the Reflector waits for
-		o.Annotations = map[string]string{metav1.InitialEventsAnnotationKey: end}
-	}
 	return nil
 }
 

@@ -66,7 +66,7 @@ func toJSON(t testing.TB, h *metal3.BareMetalHost) string {
 func read(t *testing.T, texts ...string) (all []hosts.Host) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
-		c := newCluster(false)
+		c := newCluster()
 		s := start(t, c, nil)
 		for _, text := range texts {
 			c.raw("metal3/one", text)
@@ -230,7 +230,7 @@ func FuzzObject(f *testing.F) {
 			t.Skip() // etcd keeps none
 		}
 		synctest.Test(t, func(t *testing.T) {
-			c := newCluster(false)
+			c := newCluster()
 			c.raw("metal3/any", text)
 			c.put("metal3/sound", "u", nodeTwo, "")
 			s := start(t, c, nil)

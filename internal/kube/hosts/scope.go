@@ -1,10 +1,12 @@
 package hosts
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
+	"io"
 	"log/slog"
 	"net/http"
 	"strings"
@@ -30,7 +32,7 @@ import (
 var retry = wait.Backoff{Duration: time.Second, Factor: 2, Jitter: 0.5, Steps: 10, Cap: 5 * time.Second}
 
 const (
-	pageLimit   = 100 // hosts in a page, where a list is no stream
+	pageLimit   = 100 // hosts in a page
 	pageTimeout = time.Minute
 	// maxAnswer bounds the bytes of a page, or of an error: etcd takes hosts of up to 1.5 MiB, and 150 MiB are too much for us.
 	maxAnswer = 32 << 20
@@ -97,24 +99,28 @@ func newScope(d *Directory, c *rest.Config, network http.RoundTripper, namespace
 	request := func(o metav1.ListOptions) *rest.Request {
 		return client.Get().NamespaceIfScoped(namespace, namespace != "").Resource("baremetalhosts").VersionedParams(&o, metav1.ParameterCodec)
 	}
-	s.reflector = cache.NewReflectorWithOptions(&cache.ListWatch{
+	s.reflector = cache.NewReflectorWithOptions(paged{&cache.ListWatch{
 		ListWithContextFunc: func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) {
 			if o.Limit == 0 { // a page came too late, and the pager wants all hosts in one answer: begin the list again instead
 				return nil, apierrors.NewResourceExpired("a page of BareMetalHosts came too late")
 			}
 			o.ResourceVersion, o.ResourceVersionMatch = "", "" // of a version, all hosts come in one answer, 300 MB of 20,000
-			ctx, cancel := context.WithTimeout(ctx, pageTimeout)
-			defer cancel()
 			return request(o).Do(ctx).Get()
 		},
 		WatchFuncWithContext: func(ctx context.Context, o metav1.ListOptions) (watch.Interface, error) {
 			o.Watch = true
 			return request(o).Watch(ctx)
 		},
-	}, &object{}, s, cache.ReflectorOptions{Name: "hosts"})
+	}}, &object{}, s, cache.ReflectorOptions{Name: "hosts"})
 	s.reflector.WatchListPageSize = pageLimit
 	return s, nil
 }
+
+// paged is listed in pages also where the server would send a list as a stream: one way for all servers, and with one right.
+type paged struct{ *cache.ListWatch }
+
+// IsWatchListSemanticsUnSupported is for the Reflector.
+func (paged) IsWatchListSemanticsUnSupported() bool { return true }
 
 // run lists and watches until ctx ends.
 func (s *scope) run(ctx context.Context) {
@@ -161,7 +167,6 @@ func (s *scope) Replace(all []any, _ string) error {
 		_ = s.Add(o) // it never fails
 	}
 	s.dir.keep(s.namespace, listed)
-	s.works()
 	if !s.listed.Swap(true) {
 		s.log.Info("BareMetalHosts are listed", "hosts", len(listed))
 	}
@@ -173,57 +178,66 @@ func (s *scope) Resync() error { return nil }
 
 // RoundTrip implements http.RoundTripper. It asks until there is an answer about the hosts.
 func (s *scope) RoundTrip(r *http.Request) (*http.Response, error) {
-	ctx, q := r.Context(), r.URL.Query()
-	watches, streams := q.Get("watch") == "true", q.Get("sendInitialEvents") == "true"
+	ctx, watches := r.Context(), r.URL.Query().Has("watch")
 	for pause := retry; ; sleep(ctx, pause.Step()) {
-		answer, err := s.network.RoundTrip(r)
+		answer, err := s.ask(r, watches)
 		if ctx.Err() != nil {
 			return answer, err
 		}
-		if err != nil {
-			s.fails(broken, err)
+		reason := broken
+		if err == nil {
+			reason, err = faultOf(answer)
+		}
+		if reason != "" {
+			s.fails(reason, err)
 			continue
 		}
-		well := answer.StatusCode == http.StatusOK
-		if !watches || !well {
-			answer.Body = http.MaxBytesReader(nil, answer.Body, maxAnswer)
-		}
-		if reason := reasonOf(answer); reason != "" {
-			s.fails(reason, errorOf(answer))
-			_ = answer.Body.Close()
-			continue
-		}
-		if well && watches && !streams {
+		if watches && answer.StatusCode == http.StatusOK { // not after a list: it may be that we may list, and not watch
 			s.works()
 		}
 		return answer, nil
 	}
 }
 
-// reasonOf says why an answer is none about the hosts; "": it is one. What the Reflector acts upon is: a version that is too
-// old, or newer than what the server has, and that there is no list as a stream.
-func reasonOf(a *http.Response) string {
-	json := strings.HasPrefix(a.Header.Get("Content-Type"), runtime.ContentTypeJSON)
-	switch code := a.StatusCode; {
-	case code == http.StatusForbidden:
-		return forbidden
-	case code == http.StatusUnauthorized:
-		return unauthorized
-	case code == http.StatusNotFound:
-		return notFound
-	case code == http.StatusTooManyRequests, code >= 500 && code != http.StatusGatewayTimeout, code == http.StatusOK && !json:
-		return broken
+// ask asks once. All but a watch is read whole.
+func (s *scope) ask(r *http.Request, watches bool) (*http.Response, error) {
+	if !watches {
+		ctx, cancel := context.WithTimeout(r.Context(), pageTimeout)
+		defer cancel()
+		r = r.WithContext(ctx)
 	}
-	return ""
+	answer, err := s.network.RoundTrip(r)
+	if err != nil || watches && answer.StatusCode == http.StatusOK && isJSON(answer) {
+		return answer, err
+	}
+	text, err := io.ReadAll(http.MaxBytesReader(nil, answer.Body, maxAnswer))
+	_ = answer.Body.Close()
+	answer.Body = io.NopCloser(bytes.NewReader(text))
+	return answer, err
 }
 
-// errorOf is what an answer says for an error.
-func errorOf(a *http.Response) error {
-	var status metav1.Status
-	if a.StatusCode != http.StatusOK {
-		_ = json.NewDecoder(a.Body).Decode(&status) // what is no JSON has no message
+func isJSON(a *http.Response) bool {
+	return strings.HasPrefix(a.Header.Get("Content-Type"), runtime.ContentTypeJSON)
+}
+
+// faultOf says why an answer is none about the hosts; "": it is one. What the Reflector acts upon is: a version that is too
+// old, or newer than what the server has.
+func faultOf(a *http.Response) (reason string, _ error) {
+	switch code := a.StatusCode; {
+	case code == http.StatusForbidden:
+		reason = forbidden
+	case code == http.StatusUnauthorized:
+		reason = unauthorized
+	case code == http.StatusNotFound:
+		reason = notFound
+	case code == http.StatusTooManyRequests, code >= 500 && code != http.StatusGatewayTimeout, code == http.StatusOK && !isJSON(a):
+		reason = broken
+	default:
+		return "", nil
 	}
-	return errors.New(cmp.Or(status.Message, a.Status+" "+a.Header.Get("Content-Type")))
+	var status metav1.Status
+	_ = json.NewDecoder(a.Body).Decode(&status) // what is no JSON has no message
+	return reason, errors.New(cmp.Or(status.Message, a.Status+" "+a.Header.Get("Content-Type")))
 }
 
 // fails notes what is wrong, and says it once.

@@ -29,20 +29,16 @@ type stage struct {
 	log  strings.Builder
 }
 
-// play runs the script in a bubble, with a directory that was started, once for each way in which a cluster lists.
+// play runs the script in a bubble, with a directory that was started.
 func play(t *testing.T, namespaces []string, prepare func(*cluster), script func(*stage)) {
 	t.Helper()
-	for _, streams := range []bool{true, false} {
-		t.Run(map[bool]string{true: "stream", false: "pages"}[streams], func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				c := newCluster(streams)
-				prepare(c)
-				s := start(t, c, namespaces)
-				synctest.Wait()
-				script(s)
-			})
-		})
-	}
+	synctest.Test(t, func(t *testing.T) {
+		c := newCluster()
+		prepare(c)
+		s := start(t, c, namespaces)
+		synctest.Wait()
+		script(s)
+	})
 }
 
 // start runs a directory until the test ends.

@@ -47,11 +47,6 @@ func (c *cluster) RoundTrip(r *http.Request) (*http.Response, error) {
 	defer c.mu.Unlock()
 	switch {
 	case r.Method == http.MethodGet && strings.HasSuffix(r.URL.Path, "/baremetalhosts"):
-		if r.URL.Query().Get("sendInitialEvents") != "" { // as servers answer that have no streams of all hosts
-			return answeredJSON(r, http.StatusUnprocessableEntity, object{
-				"kind": "Status", "apiVersion": "v1", "status": "Failure", "reason": "Invalid", "code": http.StatusUnprocessableEntity,
-			})
-		}
 		if r.URL.Query().Get("watch") != "" {
 			w := &watch{ctx: r.Context(), events: make(chan []byte, 1<<14)}
 			c.watches = append(c.watches, w.events)
