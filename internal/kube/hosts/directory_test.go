@@ -162,7 +162,7 @@ func TestAWatchGoesOnWithoutAList(t *testing.T) {
 
 // Pages that become too old while they are read must not pass for a list on which many hosts are missing.
 func TestAPageThatComesTooLateLosesNoHost(t *testing.T) {
-	const all = 350
+	const all = 600
 	many := func(c *cluster) {
 		for i := range all {
 			c.put(fmt.Sprintf("metal3/host-%03d", i), "u", "", "")
@@ -178,7 +178,7 @@ func TestAPageThatComesTooLateLosesNoHost(t *testing.T) {
 					pages++
 					s.forget()
 				}
-				if q := r.URL.Query(); q.Has("limit") && (q.Has("resourceVersion") || q.Get("limit") != "100") {
+				if q := r.URL.Query(); q.Has("limit") && (q.Has("resourceVersion") || q.Get("limit") != "250") {
 					s.Errorf("a list of everything in one answer: %s", r.URL)
 				}
 				return nil

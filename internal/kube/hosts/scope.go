@@ -32,13 +32,13 @@ import (
 var retry = wait.Backoff{Duration: time.Second, Factor: 2, Jitter: 0.5, Steps: 10, Cap: 5 * time.Second}
 
 const (
-	pageLimit   = 100 // hosts in a page
+	pageLimit   = 250 // hosts in a page
 	pageTimeout = time.Minute
-	// maxAnswer bounds the bytes of a page, or of an error: etcd takes hosts of up to 1.5 MiB, and 150 MiB are too much for us.
+	// maxAnswer bounds the bytes of a page, or of an error: etcd takes hosts of up to 1.5 MiB, and 375 MiB are too much for us.
 	maxAnswer = 32 << 20
 	maxFault  = 1024 // bytes of an error's text that are kept: the server writes it
-	// settle is how long a refusal must last before it is told: an API server that has just started refuses everybody for a
-	// moment, until it has read who may do what and which kinds there are.
+	// settle is how long a fault must last before the log tells it. Connections break, and an API server that has just started
+	// refuses everybody for a moment, until it has read who may do what and which kinds there are.
 	settle = 10 * time.Second
 )
 
@@ -253,7 +253,7 @@ func (s *scope) fails(reason string, err error) {
 	}
 	text := err.Error()
 	s.fault = reason + ": " + strings.ToValidUTF8(text[:min(len(text), maxFault)], "")
-	if s.told != reason && (reason == broken || now.Sub(s.reasonSince) >= settle) {
+	if s.told != reason && now.Sub(s.reasonSince) >= settle {
 		s.told = reason
 		s.log.Warn("BareMetalHosts cannot be watched; what is known of them stays, and is tried again", "error", s.fault)
 	}

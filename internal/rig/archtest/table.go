@@ -217,7 +217,7 @@ var table = map[string]imports{
 	"e2e/page": {tests: []string{"internal/rig/child", "github.com/chromedp"}}, // a module of its own
 	"e2e/kube": {
 		tests: []string{
-			"internal/disrupt", "internal/kube/fleet", "internal/kube/work", "internal/rig/child", "internal/rig/realkube", "pkg/disruption",
+			"internal/disrupt", "internal/kube/fleet", "internal/kube/hosts", "internal/kube/work", "internal/rig/child", "internal/rig/realkube", "pkg/disruption",
 			"k8s.io/api", "k8s.io/apimachinery", "k8s.io/client-go",
 		},
 	},
