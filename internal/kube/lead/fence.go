@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// Fence tells whether a yes may be said. It goes by the clock readings that it is given alone, so simulated replicas use
-// it as it is. It opens with the first renewal and stays shut after End. Safe for concurrent use.
+// Fence tells whether a yes may be said. It only goes by the clock readings that it is given, so simulated replicas use
+// it as it is. It opens with the first renewal and stays shut after End. It is safe for concurrent use.
 type Fence struct {
 	lasts time.Duration // how long a renewal counts
 	sent  atomic.Pointer[time.Time]
@@ -32,8 +32,8 @@ func (f *Fence) Passes(now time.Time) bool {
 	return age >= 0 && age < f.lasts
 }
 
-// elapsed is the time from a to b by the monotonic or the wall clock, the larger: the former stands still while a machine
-// is suspended, the latter may be set.
+// elapsed is the time from a to b by the monotonic or the wall clock, the larger: the former stands still while a
+// machine is suspended, the latter may be set.
 func elapsed(a, b time.Time) time.Duration {
 	return max(b.Sub(a), b.Round(0).Sub(a.Round(0)))
 }

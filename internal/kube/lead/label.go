@@ -20,13 +20,14 @@ import (
 // The leader's pod has the label, which Services select, and a higher deletion cost: a rollout ends it last.
 const (
 	labelName = "ironic-throttle.metal3.io/role"
-	labelOn   = `{"metadata":{"labels":{"` + labelName + `":"leader"},"annotations":{"controller.kubernetes.io/pod-deletion-cost":"100"}}}`
-	labelOff  = `{"metadata":{"labels":{"` + labelName + `":null},"annotations":{"controller.kubernetes.io/pod-deletion-cost":null}}}`
+	costName  = "controller.kubernetes.io/pod-deletion-cost"
+	labelOn   = `{"metadata":{"labels":{"` + labelName + `":"leader"},"annotations":{"` + costName + `":"100"}}}`
+	labelOff  = `{"metadata":{"labels":{"` + labelName + `":null},"annotations":{"` + costName + `":null}}}`
 )
 
 const (
 	labelLook    = time.Second / 4  // how often Leading is asked
-	labelAgain   = 15 * time.Second // the label is written again: somebody else may have changed it, or a request came late
+	labelAgain   = 15 * time.Second // it is written again: somebody else may have changed it, or a request came late
 	labelRetry   = 2 * time.Second  // after a failure
 	labelTimeout = 5 * time.Second  // of a request
 	labelLast    = time.Second / 2  // of the request that takes the label off at the end
@@ -63,14 +64,13 @@ func (l *Label) Fault() error {
 func (l *Label) Run(ctx context.Context) {
 	look := time.NewTicker(labelLook)
 	defer look.Stop()
-	var next time.Time
-	is, former := false, ""
-	for {
-		want := l.Leading()
+	is, former, next := false, "", time.Time{}
+	for ctx.Err() == nil {
+		want, now := l.Leading(), time.Now()
 		if want && !is {
 			former = podOf(l.Former())
 		}
-		if now := time.Now(); want != is || !now.Before(next) {
+		if want != is || !now.Before(next) {
 			is, next = want, now.Add(labelAgain)
 			err := l.write(ctx, l.Pod, want)
 			if err == nil && want && former != "" && former != l.Pod {
@@ -85,14 +85,13 @@ func (l *Label) Run(ctx context.Context) {
 		}
 		select {
 		case <-ctx.Done():
-			last, cancel := context.WithTimeout(context.WithoutCancel(ctx), labelLast)
-			defer cancel()
-			if err := l.write(last, l.Pod, false); err != nil && !apierrors.IsNotFound(err) {
-				l.Log.Warn("the label of the leader stays on this pod until the next leader takes it off", "pod", l.Pod, "error", err)
-			}
-			return
 		case <-look.C:
 		}
+	}
+	last, cancel := context.WithTimeout(context.WithoutCancel(ctx), labelLast)
+	defer cancel()
+	if err := l.write(last, l.Pod, false); err != nil && !apierrors.IsNotFound(err) {
+		l.Log.Warn("the label of the leader stays on this pod until the next leader takes it off", "pod", l.Pod, "error", err)
 	}
 }
 
@@ -116,7 +115,8 @@ func (l *Label) note(ctx context.Context, err error) {
 	defer l.mu.Unlock()
 	switch {
 	case err != nil && l.fault == nil:
-		l.Log.Warn("the label of the leader is not written, and Services may not find it: trying again", "pod", l.Pod, "error", err)
+		l.Log.Warn("the label of the leader is not written, and Services may not find it: trying again",
+			"pod", l.Pod, "error", err)
 	case err == nil && l.fault != nil:
 		l.Log.Info("the label of the leader is written again", "pod", l.Pod)
 	}

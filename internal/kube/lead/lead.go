@@ -1,7 +1,7 @@
 // Package lead lets one of several replicas lead, by a Lease of Kubernetes.
 //
-// The election is client-go's. A throttle needs a fence besides: a replica that was paused does not know that time has
-// passed, and another one may lead by now. So a yes may be said only while Leading is true, which goes by our own clocks:
+// The election is client-go's. A throttle needs a fence besides: a replica that was paused does not know that time
+// has passed, and another one may lead by now. So a yes may be said only while Leading is true, by our own clocks:
 //
 //	   sent          confirmed
 //	────┬───────────────┬───────────────────────────────────▶ time
@@ -9,11 +9,11 @@
 //	    │◀────────────────── Duration ───────────────────▶│ others may take the Lease
 //
 // A term starts with the first renewal and ends for good (ErrLost) when no renewal was confirmed within the renew
-// deadline, and as soon as the Lease shows another holder, nobody, another number of transitions, or is gone: somebody
-// else may have led meanwhile. A pause between two requests in which nobody took the Lease ends nothing.
+// deadline, and as soon as the Lease shows another holder, nobody, another number of transitions, or is gone:
+// somebody else may have led meanwhile. A pause between two requests in which nobody took the Lease ends nothing.
 //
-// Rights, in the namespace of the Lease: get and update of the one Lease by name, create of leases (RBAC cannot bind it to
-// a name), and patch of pods.
+// Rights, in the namespace of the Lease: get and update of the one Lease by name, create of leases (RBAC cannot bind
+// it to a name), and patch of pods.
 package lead
 
 import (
@@ -39,11 +39,11 @@ var ErrLost = errors.New("the lease is lost")
 type Options struct {
 	Config          *rest.Config
 	Namespace, Name string // of the Lease; it is created where there is none
-	// Identity is written as the holder. No other process may ever have the same, an earlier one of the same pod included.
+	// Identity is written as the holder. No other process may ever have the same, nor an earlier one of the same pod.
 	Identity string
 	// Duration is how long others keep away from a Lease that is not renewed, in whole seconds.
 	Duration time.Duration
-	// RenewDeadline is how long a yes may be said after a renewal. Clocks may differ in speed by what it is less than Duration.
+	// RenewDeadline is how long a yes may be said after a renewal. It is less than Duration, as clocks differ in speed.
 	RenewDeadline time.Duration
 	// RetryPeriod is the pause between two renewals; standbys look at the Lease at least every 2.2 RetryPeriods.
 	RetryPeriod time.Duration
@@ -72,17 +72,17 @@ func (e *Elector) Leading() bool { return e.lock.fence.Passes(e.opts.Clock()) }
 // Former is the identity of the last holder before us, as far as we saw one; "" = none.
 func (e *Elector) Former() string { return e.lock.status().former }
 
-// CouldLead reports whether this replica stands by and would take the Lease if it came free: it has read the Lease within
-// its duration, and no request of it fails.
+// CouldLead reports whether this replica stands by and would take the Lease if it came free: it has read the Lease
+// within its duration, and none of its requests fails.
 func (e *Elector) CouldLead() bool {
 	s := e.lock.status()
 	return s.over == "" && s.Fault == nil && s.Holder != e.opts.Identity &&
 		!s.Seen.IsZero() && elapsed(s.Seen, e.opts.Clock()) <= e.opts.Duration
 }
 
-// Run competes for the Lease until ctx ends. It calls led once, when this replica leads. led's ctx ends with ctx or with
-// the term; the Lease is renewed until led has returned, and then released: another replica takes it when it next looks.
-// Run returns led's error, and ErrLost, joined with that, when the term was over before ctx.
+// Run competes for the Lease until ctx ends. It calls led once, when this replica leads. led's ctx ends with ctx or
+// with the term; the Lease is renewed until led has returned, and then released: another replica takes it when it next
+// looks. Run returns led's error, and ErrLost, joined with that, when the term was over before ctx.
 func (e *Elector) Run(ctx context.Context, led func(context.Context) error) error {
 	begun, over := make(chan struct{}), make(chan struct{})
 	elector, err := leaderelection.NewLeaderElector(leaderelection.LeaderElectionConfig{
@@ -135,7 +135,7 @@ func (e *Elector) lead(ctx context.Context, led func(context.Context) error, ove
 	case <-e.lock.lost:
 	}
 	lost := fmt.Errorf("%w: %s", ErrLost, e.lock.status().over)
-	e.opts.Log.Error("this replica leads no more: its process ends", "lease", e.lock.Describe(), "reason", e.lock.status().over)
+	e.opts.Log.Error("this replica leads no more: its process ends", "lease", e.lock.Describe(), "error", lost)
 	end(lost)
 	err = <-result
 	switch {

@@ -22,8 +22,8 @@ import (
 // maxText bounds a holder and a fault, in bytes: anybody with a right to Leases may have written the holder.
 const maxText = 300
 
-// lock is the Lease as client-go's election sees it. It moves the fence with each renewal, and ends the term when somebody
-// else may have led: client-go would take a Lease back that another replica had meanwhile, and go on.
+// lock is the Lease as client-go's election sees it. It moves the fence with each renewal, and ends the term when
+// somebody else may have led: client-go would take a Lease back that another replica had meanwhile, and go on.
 type lock struct {
 	resourcelock.Interface
 	fence    *Fence
@@ -48,7 +48,8 @@ type state struct {
 
 func newLock(o Options) (*lock, error) {
 	c := rest.CopyConfig(o.Config)
-	c.Timeout, c.QPS, c.ContentType = o.RenewDeadline/2, -1, runtime.ContentTypeJSON // a lost packet leaves time for another try
+	c.Timeout, c.QPS = o.RenewDeadline/2, -1 // a lost packet leaves time for another try
+	c.ContentType = runtime.ContentTypeJSON
 	// Connections of its own: over HTTP/2 the next request would follow a swallowed one on the same dead connection.
 	c.NextProtos = []string{"http/1.1"}
 	client, err := coordinationv1.NewForConfig(c)
@@ -95,7 +96,7 @@ func (l *lock) Get(ctx context.Context) (r *resourcelock.LeaderElectionRecord, r
 	return r, raw, err
 }
 
-// saw notes who holds the Lease, "" = nobody. It tells by what sign somebody else may have led in our term, if there is one.
+// saw notes who holds the Lease, "" = nobody. It tells by what sign somebody else may have led in our term, "" = none.
 func (l *lock) saw(holder string, transitions int) (interruption string) {
 	now, ours := l.now(), holder == l.Identity()
 	holder = ironic.Line(holder, maxText)
@@ -124,31 +125,29 @@ func (l *lock) saw(holder string, transitions int) (interruption string) {
 
 // Create makes the Lease, ours.
 func (l *lock) Create(ctx context.Context, r resourcelock.LeaderElectionRecord) error {
-	return l.write(ctx, "create", r, l.Interface.Create)
+	return l.write(ctx, "create", r.LeaderTransitions, func() error { return l.Interface.Create(ctx, r) })
 }
 
 // Update takes or renews the Lease.
 func (l *lock) Update(ctx context.Context, r resourcelock.LeaderElectionRecord) error {
-	return l.write(ctx, "update", r, l.Interface.Update)
+	return l.write(ctx, "update", r.LeaderTransitions, func() error { return l.Interface.Update(ctx, r) })
 }
 
-func (l *lock) write(
-	ctx context.Context, verb string, r resourcelock.LeaderElectionRecord, do func(context.Context, resourcelock.LeaderElectionRecord) error,
-) error {
+func (l *lock) write(ctx context.Context, verb string, transitions int, do func() error) error {
 	sent := l.now() // before the request: nobody can have seen the renewal earlier
 	l.mu.Lock()
 	l.state.asked = true
 	l.mu.Unlock()
-	if err := l.request(ctx, verb, func() error { return do(ctx, r) }); err != nil {
+	if err := l.request(ctx, verb, do); err != nil {
 		return err
 	}
 	l.mu.Lock()
 	if l.term == nil {
-		l.term = &r.LeaderTransitions
+		l.term = &transitions
 	}
 	l.mu.Unlock()
 	l.fence.Renewed(sent)
-	l.saw(l.Identity(), r.LeaderTransitions)
+	l.saw(l.Identity(), transitions)
 	return nil
 }
 
@@ -161,7 +160,7 @@ func (l *lock) request(ctx context.Context, verb string, do func() error) error 
 		return ErrLost
 	}
 	if leads { // a plugin for credentials, say, knows nothing of time-outs
-		hangs := time.AfterFunc(l.patience, func() { l.lose("a request of the Lease did not end within " + l.patience.String()) })
+		hangs := time.AfterFunc(l.patience, func() { l.lose("a request did not end within " + l.patience.String()) })
 		defer hangs.Stop()
 	}
 	err := do()

@@ -58,8 +58,8 @@ func situationOf(a *api.Answer) situation {
 	return situation{} // done, exempt, observe
 }
 
-// over reports whether a situation has ended by what Ironic has shown since the answer. waits: the host is in the queue;
-// works: it has a slot and its work goes on.
+// over reports whether a situation has ended by what Ironic has shown since the answer. waits: the host is in the
+// queue; works: it has a slot and its work goes on.
 func (s situation) over(waits, works bool) bool {
 	switch s.class {
 	case waiting:
@@ -98,12 +98,14 @@ func (l *line) pending() bool {
 }
 
 func (l *line) urgent() bool {
-	return l.refused.pending() || l.wrong.pending() || l.want.class == held || l.want.class == turn || l.want.class == released
+	c := l.want.class
+	return l.refused.pending() || l.wrong.pending() || c == held || c == turn || c == released
 }
 
 // idle reports whether nothing is worth remembering.
 func (l *line) idle(now time.Time) bool {
-	return !now.Before(l.free) && l.said.class == quiet && l.want.class == quiet && l.refused == fact{} && l.wrong == fact{}
+	forgotten := line{free: l.free, changed: l.changed}
+	return !now.Before(l.free) && *l == forgotten
 }
 
 // due reports whether the host is to be told of now.

@@ -1,9 +1,9 @@
-// Package tell tells by Events how a BareMetalHost stands with the throttle: when it starts to wait, is held, released or
-// paused, and when it gets its turn.
+// Package tell tells by Events how a BareMetalHost stands with the throttle: when it starts to wait, is held, released
+// or paused, and when it gets its turn.
 //
-// It goes by level: of each host it knows what was told last and what is so now. Every second it looks for the hosts that
-// are due. So nothing is queued, an outage loses nothing, and only the newest is told. After a restart, and when another
-// replica leads, what is in force is told again.
+// It goes by level: of each host it knows what was told last and what is so now. Every second it looks for the hosts
+// that are due. So nothing is queued, an outage loses nothing, and only the newest is told. After a restart, and when
+// another replica leads, what is in force is told again.
 //
 //	tell.go       which host is told of, and when
 //	situation.go  how a host stands, and the words for it
@@ -43,8 +43,8 @@ const (
 	refusedForGood = time.Minute
 )
 
-// Pauses while all requests fail, and while those of a namespace are refused: an API server that has just started refuses
-// everything for about a second.
+// Pauses while all requests fail, and while those of a namespace are refused: an API server that has just started
+// refuses everything for about a second.
 var (
 	down    = backoff{time.Second, 8 * time.Second}
 	refused = backoff{10 * time.Second, 5 * time.Minute}
@@ -55,7 +55,7 @@ type Options struct {
 	Client client.Client
 	// UID returns metadata.uid of a BareMetalHost. Nothing is told of a host that is not found.
 	UID func(namespace, name string) (uid string, found bool)
-	// Stands tells whether a host is in the queue, and whether it has a slot and works: what this contradicts is not told.
+	// Stands tells whether a host is in the queue, and whether it has a slot and works. What contradicts it is not told.
 	Stands    func(namespace, name string) (waits, works bool)
 	Leading   func() bool // nothing is sent while it is false
 	PerMinute int         // Events of all hosts together, at most
@@ -96,14 +96,14 @@ func New(o Options) *Recorder {
 // Answered takes what a host was answered; a dry run is no answer.
 func (r *Recorder) Answered(namespace, name string, a api.Answer) {
 	s := situationOf(&a)
-	r.change(namespace, name, s.class > holding && s.class != turn, func(l *line) bool { return l.turnTo(r.Now(), s, a.Message) })
+	waits := s.class > holding && s.class != turn
+	r.change(namespace, name, waits, func(l *line) bool { return l.turnTo(r.Now(), s, a.Message) })
 }
 
 // Released tells that a hold has ended otherwise than by time: how is a word or two such as "annotation".
 func (r *Recorder) Released(namespace, name, how string) {
-	r.change(namespace, name, true, func(l *line) bool {
-		return l.turnTo(r.Now(), situation{class: released}, "The hold was released ("+how+"): it queues again when it asks next")
-	})
+	text := "The hold was released (" + how + "): it queues again when it asks next"
+	r.change(namespace, name, true, func(l *line) bool { return l.turnTo(r.Now(), situation{class: released}, text) })
 }
 
 // ReleaseRefused tells once that the release that an annotation asks for has no effect, and why.
@@ -211,7 +211,9 @@ func (r *Recorder) send(ctx context.Context, k types.NamespacedName, n news) {
 		return
 	}
 	r.budget.AllowN(r.Now(), 1)
-	on := corev1.ObjectReference{APIVersion: "metal3.io/v1alpha1", Kind: "BareMetalHost", Namespace: k.Namespace, Name: k.Name, UID: types.UID(uid)}
+	on := corev1.ObjectReference{
+		APIVersion: "metal3.io/v1alpha1", Kind: "BareMetalHost", Namespace: k.Namespace, Name: k.Name, UID: types.UID(uid),
+	}
 	asks, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
 	err := r.Client.Create(asks, Event(on, n.kind, n.reason, n.text, r.Instance, r.Now()))
@@ -250,7 +252,8 @@ func (r *Recorder) landed(k types.NamespacedName, n news, err error) {
 	switch code := statusOf(err); {
 	case code == http.StatusForbidden, code == http.StatusNotFound: // no right, or the namespace ends
 		r.rest(now, k.Namespace, refused, err)
-	case code < 400, code >= 500, code == http.StatusUnauthorized, code == http.StatusRequestTimeout, code == http.StatusTooManyRequests:
+	case code < 400, code >= 500,
+		code == http.StatusUnauthorized, code == http.StatusRequestTimeout, code == http.StatusTooManyRequests:
 		r.rest(now, "", down, err)
 	default:
 		if before, tell := r.useless.Tell(now); tell {
@@ -284,7 +287,8 @@ func (r *Recorder) rest(now time.Time, namespace string, by backoff, err error) 
 	p.length = min(max(2*p.length, by.least), by.most)
 	p.until = now.Add(max(p.length, min(time.Duration(seconds)*time.Second, mostAsked)))
 	if r.pauses[namespace] = p; !again {
-		r.Log.Warn("Events are not taken: the newest of each host is kept and tried again", "namespace", cmp.Or(namespace, "all"), "error", err)
+		r.Log.Warn("Events are not taken: the newest of each host is kept and tried again",
+			"namespace", cmp.Or(namespace, "all"), "error", err)
 	}
 }
 
@@ -296,5 +300,6 @@ func (r *Recorder) resume(now time.Time, namespace string) {
 			delete(r.pauses, of)
 		}
 	}
-	maps.DeleteFunc(r.pauses, func(_ string, p pause) bool { return now.Sub(p.until) > refused.most }) // nobody has anything to tell there
+	// Where nobody has anything to tell any more:
+	maps.DeleteFunc(r.pauses, func(_ string, p pause) bool { return now.Sub(p.until) > refused.most })
 }
