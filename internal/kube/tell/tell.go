@@ -19,6 +19,8 @@ import (
 	"log/slog"
 	"maps"
 	"net/http"
+	"slices"
+	"sort"
 	"sync"
 	"time"
 
@@ -165,12 +167,10 @@ func (r *Recorder) Run(ctx context.Context) error {
 	tick := time.NewTicker(look)
 	defer tick.Stop()
 	for {
-		for ctx.Err() == nil && r.Leading() {
-			k, n, ok := r.next()
-			if !ok {
-				break
+		for _, c := range r.due() {
+			if ctx.Err() == nil && r.Leading() {
+				r.send(ctx, c.of)
 			}
-			r.send(ctx, k, n)
 		}
 		select {
 		case <-ctx.Done():
@@ -180,30 +180,58 @@ func (r *Recorder) Run(ctx context.Context) error {
 	}
 }
 
-// next is what to tell now, if anything may be told. It forgets hosts of which nothing is worth remembering.
-func (r *Recorder) next() (k types.NamespacedName, n news, ok bool) {
+// candidate is a host that is due.
+type candidate struct {
+	of types.NamespacedName
+	*line
+}
+
+// due lists the hosts to tell of now, as many as the budget allows: the urgent first, then those that wait longest. It
+// forgets hosts of which nothing is worth remembering.
+func (r *Recorder) due() (first []candidate) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	now := r.Now()
-	if now.Before(r.pauses[""].until) || r.budget.TokensAt(now) < 1 {
-		return k, n, false
+	most := int(r.budget.TokensAt(now))
+	if most < 1 {
+		return nil
 	}
-	var first *line
 	for of, l := range r.hosts {
 		switch {
+		case l.due(now):
+			if len(first) == most && !l.before(first[most-1].line) || r.paused(now, of.Namespace) {
+				continue
+			}
+			i := sort.Search(len(first), func(i int) bool { return l.before(first[i].line) })
+			first = slices.Insert(first[:min(len(first), most-1)], i, candidate{of, l})
 		case l.idle(now):
 			delete(r.hosts, of)
-		case l.due(now) && !now.Before(r.pauses[of.Namespace].until) && (first == nil || l.before(first)):
-			k, first = of, l
 		}
 	}
-	if first == nil {
-		return k, n, false
-	}
-	return k, first.news(), true
+	return first
 }
 
-func (r *Recorder) send(ctx context.Context, k types.NamespacedName, n news) {
+// paused reports whether nothing is tried in a namespace now.
+func (r *Recorder) paused(now time.Time, namespace string) bool {
+	return len(r.pauses) > 0 && (now.Before(r.pauses[""].until) || now.Before(r.pauses[namespace].until))
+}
+
+// news is what to tell of a host, unless that has changed since it was due.
+func (r *Recorder) news(k types.NamespacedName) (n news, ok bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	now, l := r.Now(), r.hosts[k]
+	if l == nil || !l.due(now) || r.paused(now, k.Namespace) {
+		return n, false
+	}
+	return l.news(), true
+}
+
+func (r *Recorder) send(ctx context.Context, k types.NamespacedName) {
+	n, ok := r.news(k)
+	if !ok {
+		return
+	}
 	uid, found := r.UID(k.Namespace, k.Name)
 	waits, works := r.Stands(k.Namespace, k.Name)
 	if !found || n.situation().over(waits, works) {

@@ -330,11 +330,61 @@ func TestFaults(t *testing.T) {
 func TestNothingIsToldWithoutTheLead(t *testing.T) {
 	run(t, 300, func(b *bench) {
 		b.with(func() { b.hush = true })
-		b.Answered("metal3", "a", answer(api.ReasonFull, ""))
-		b.pass(time.Hour)
-		b.with(func() { b.hush = false })
-		if b.pass(2 * time.Second); b.tries != 1 {
+		for _, host := range strings.Split("dbeca", "") {
+			b.Answered("metal3", host, answer(api.ReasonFull, ""))
+			b.pass(time.Second)
+		}
+		if b.tries > 0 {
 			t.Errorf("%d tries", b.tries)
+		}
+		b.with(func() { b.hush = false })
+		b.pass(2 * time.Second)
+		if got, want := b.told(), "6 d Waiting, 6 b Waiting, 6 e Waiting, 6 c Waiting, 6 a Waiting"; got != want {
+			t.Errorf("told %s, want %s: who waits longest first", got, want)
+		}
+	})
+}
+
+// What changes while an Event is under way is told by the next one.
+func TestChangesWhileItIsTold(t *testing.T) {
+	run(t, 300, func(b *bench) {
+		b.pass(time.Second / 2)
+		b.fault = func(e *corev1.Event) error {
+			switch e.Reason {
+			case "ProvisioningWaiting":
+				b.Answered("metal3", "a", answer(api.ReasonBreakerOpen, ""))
+			case "ProvisioningAnnotationIgnored":
+				b.Ignored("metal3", "b", "")
+			}
+			return nil
+		}
+		b.Answered("metal3", "a", answer(api.ReasonFull, ""))
+		b.Ignored("metal3", "b", "x")
+		b.pass(2 * time.Minute)
+		b.Ignored("metal3", "b", "x") // again
+		b.pass(time.Minute)
+		if got, want := b.told(), "1 b AnnotationIgnored, 1 a Waiting, 61 a Paused, 121 b AnnotationIgnored"; got != want {
+			t.Errorf("told %s, want %s", got, want)
+		}
+	})
+}
+
+// Hosts of which nothing is worth remembering make room for others.
+func TestHostsAreForgotten(t *testing.T) {
+	run(t, 1, func(b *bench) {
+		const most = 200_000
+		for _, reason := range []api.Reason{api.ReasonFull, api.ReasonDone} {
+			for i := range most {
+				b.Answered("metal3", fmt.Sprint("h", i), answer(reason, ""))
+			}
+			b.Answered("metal3", "one more", answer(reason, ""))
+			b.pass(70 * time.Second)
+		}
+		b.told()
+		b.Answered("metal3", "new", answer(api.ReasonFull, ""))
+		b.pass(2 * time.Minute)
+		if got := b.told(); !strings.HasSuffix(got, "new Waiting") {
+			t.Errorf("told %q", got)
 		}
 	})
 }
