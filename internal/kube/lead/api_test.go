@@ -98,6 +98,7 @@ const (
 	swallow         // it never arrives, and nobody says so
 	deaf            // it arrives, its answer does not
 	slow            // it arrives after 3 s, and the answer 3 s later
+	late            // it arrives at once, and its answer after 4 s
 	refuse          // 403
 	broken          // 503
 	stuck           // it hangs, and does not end with its context
@@ -195,6 +196,9 @@ func (w *wire) RoundTrip(r *http.Request) (*http.Response, error) {
 		if r.Context().Err() != nil {
 			return nil, r.Context().Err()
 		}
+	case late:
+		code, answer = w.api.do(r.Method, body)
+		<-time.After(4 * time.Second)
 	case stuck:
 		<-time.After(time.Hour)
 		return nil, context.DeadlineExceeded

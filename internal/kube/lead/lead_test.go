@@ -118,6 +118,14 @@ func TestPauses(t *testing.T) {
 				t.Error("leading before anything is confirmed")
 			}
 		},
+		"a renewal counts from when it was sent": func(t *testing.T, _ *api, a *replica) {
+			a.wire.set(late)
+			<-time.After(retry)
+			a.wire.set(swallow)
+			if <-time.After(deadline); a.Leading() {
+				t.Error("leading after the renew deadline")
+			}
+		},
 		"without another leader": func(t *testing.T, _ *api, a *replica) {
 			<-time.After(retry / 2) // between two renewals
 			for range 3 {

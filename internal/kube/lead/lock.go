@@ -151,14 +151,11 @@ func (l *lock) write(ctx context.Context, verb string, transitions int, do func(
 	return nil
 }
 
-// request makes one request, none after the end of the term.
+// request makes one request.
 func (l *lock) request(ctx context.Context, verb string, do func() error) error {
 	l.mu.Lock()
-	over, leads := l.state.over != "", l.term != nil
+	leads := l.term != nil
 	l.mu.Unlock()
-	if over {
-		return ErrLost
-	}
 	if leads { // a plugin for credentials, say, knows nothing of time-outs
 		hangs := time.AfterFunc(l.patience, func() { l.lose("a request did not end within " + l.patience.String()) })
 		defer hangs.Stop()
