@@ -128,7 +128,6 @@ func setScene(t *testing.T, namespace string, objects []*unstructured.Unstructur
 		ours + "LEADER_ELECT": "true", ours + "LEADER_LEASE_DURATION": "5s",
 		ours + "STARTUP_SETTLE":    "4s", // a renew deadline at least
 		ours + "HOLDOFF_CONFIGMAP": "ironic-throttle-holds", ours + "FAILED_HOST_HOLDOFF": "48h",
-		ours + "ANNOTATE_POSITION": "true",
 	}))
 	n.looker = n.client(api.WithRootCAs(cert), api.WithBearerTokenFile(tokenOf(t, namespace, "looker", "ironic-throttle-viewer-"+namespace)))
 	return n
@@ -151,14 +150,9 @@ func (n *scene) act() {
 
 // works says of each right what can be seen while the throttle has it, and not without.
 var works = map[string]func(*scene) bool{
-	"metal3.io/baremetalhosts list":  (*scene).seesHosts,
-	"metal3.io/baremetalhosts watch": (*scene).seesHosts,
-	"metal3.io/baremetalhosts patch": func(n *scene) bool {
-		return slices.ContainsFunc(n.list("metal3.io/v1alpha1", "baremetalhosts"), func(o unstructured.Unstructured) bool {
-			return o.GetAnnotations()["ironic-throttle.metal3.io/position"] != ""
-		})
-	},
-	"events create": func(n *scene) bool { return len(n.list("v1", "events")) > 0 },
+	"metal3.io/baremetalhosts list":                    (*scene).seesHosts,
+	"metal3.io/baremetalhosts watch":                   (*scene).seesHosts,
+	"events create":                                    func(n *scene) bool { return len(n.list("v1", "events")) > 0 },
 	"authentication.k8s.io/tokenreviews create":        (*scene).looked,
 	"authorization.k8s.io/subjectaccessreviews create": (*scene).looked,
 	"coordination.k8s.io/leases get":                   (*scene).leads,

@@ -90,7 +90,7 @@ var breaks = []struct{ what, file, old, new string }{
 		"range records {\n\t\tif r.check", "range records[:0] {\n\t\tif r.check",
 	},
 	{
-		"a leader that was cut off goes on", "internal/kube/leader/fence/fence.go",
+		"a leader that was cut off goes on", "internal/kube/lead/fence.go",
 		"return age >= 0 && age < f.lasts", "return age >= 0",
 	},
 	{

@@ -353,14 +353,14 @@ func TestLH44_IronicThatIsNotFoundIsNamed(t *testing.T) {
 	elects := prepare
 	prepare = func(o *Options, fake *fakeironic.Server) {
 		elects(o, fake)
-		o.Config.Kubernetes.Leader.Elect, o.Config.Kubernetes.Leader.LeaseName = true, "no/name"
+		o.Config.Listen.Health = "no/address"
 	}
 	server.putOperator(object{"IRONIC_ENDPOINT": "http://ironic"})
 	o := Options{Config: config.Default()}
 	prepare(&o, nil)
 	_, err := New(t.Context(), o)
 	left, unread := os.ReadDir(os.TempDir())
-	if err == nil || !strings.Contains(err.Error(), "no/name") || unread != nil || len(left) > 0 {
+	if err == nil || !strings.Contains(err.Error(), "no/address") || unread != nil || len(left) > 0 {
 		t.Errorf("%v; left over: %v, %v", err, left, unread)
 	}
 	prepare = elects

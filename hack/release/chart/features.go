@@ -27,7 +27,6 @@ var features = []feature{
 	{"gateway-service", "gateway-service", ".Values.gatewayService"},
 	{"api-service", "api-service", ".Values.apiService"},
 	{"holds", "holds", ".Values.holds"},
-	{"position-annotation", "position-annotation", ".Values.positionAnnotation"},
 	{"high-availability", "high-availability", "(gt (int .Values.replicas) 1)"},
 	{"pod-guard", "pod-guard", ".Values.podGuard"},
 	{"planner", "planner", ".Values.plannedWork"},

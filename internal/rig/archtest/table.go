@@ -87,15 +87,14 @@ var table = map[string]imports{
 	"internal/decisionlog":      {house: []string{"pkg/admission", "pkg/slots", "pkg/ironic", "pkg/api"}},
 	"internal/clusterhosts": {
 		house: []string{
-			"internal/config", "internal/decisionlog", "internal/kube/events", "internal/kube/hosts", "internal/logging",
+			"internal/config", "internal/decisionlog", "internal/kube/hosts", "internal/kube/tell", "internal/logging",
 			"pkg/admission", "pkg/slots", "pkg/ironic", "pkg/api",
 		},
-		tests: []string{"internal/kube"},
 	},
 	"internal/app": {
 		house: []string{
 			"internal/clusterhosts", "internal/config", "internal/decisionlog", "internal/disrupt", "internal/gateway", "internal/holdfile", "internal/httpserve", "internal/inventory", "internal/logging", "internal/metrics", "internal/parts", "internal/planner", "internal/server",
-			"internal/kube", "internal/kube/access", "internal/kube/events", "internal/kube/fleet", "internal/kube/holds", "internal/kube/hosts", "internal/kube/irso", "internal/kube/leader", "internal/kube/operator", "internal/kube/work",
+			"internal/kube", "internal/kube/access", "internal/kube/fleet", "internal/kube/holds", "internal/kube/hosts", "internal/kube/irso", "internal/kube/lead", "internal/kube/operator", "internal/kube/tell", "internal/kube/work",
 			"pkg/admission", "pkg/disruption", "pkg/slots", "pkg/breaker", "pkg/holdoff", "pkg/sizing", "pkg/snapshot", "pkg/ironic", "pkg/api",
 		},
 	},
@@ -115,11 +114,10 @@ var table = map[string]imports{
 		outside: []string{"k8s.io/api", "k8s.io/apimachinery", "k8s.io/client-go", "k8s.io/component-helpers/resource", "sigs.k8s.io/json", metal3},
 	},
 	"internal/kube/irso": {house: []string{"internal/kube/bound", "pkg/ironic"}, outside: []string{"k8s.io/apimachinery", "k8s.io/client-go", "sigs.k8s.io/json"}},
-	"internal/kube/leader": {
-		house:   []string{"internal/kube/bound", "internal/kube/leader/fence", "pkg/ironic"},
-		outside: []string{"k8s.io/client-go", "k8s.io/apimachinery", "k8s.io/api/coordination/v1", "github.com/go-logr/logr"},
+	"internal/kube/lead": {
+		house:   []string{"pkg/ironic"},
+		outside: []string{"k8s.io/client-go", "k8s.io/apimachinery", "k8s.io/api", "sigs.k8s.io/controller-runtime/pkg/client", "github.com/go-logr/logr"},
 	},
-	"internal/kube/leader/fence": {},
 	"internal/kube/operator": {
 		house:   []string{"pkg/ironic"},
 		outside: []string{"k8s.io/client-go", "k8s.io/apimachinery", "k8s.io/api"},
@@ -133,7 +131,10 @@ var table = map[string]imports{
 		house:   []string{"internal/kube/bound", "internal/disrupt", "pkg/disruption"},
 		outside: []string{"k8s.io/api", "k8s.io/apimachinery", "k8s.io/client-go/rest"},
 	},
-	"internal/kube/events": {house: []string{"internal/kube/bound", "internal/kube/hosts", "pkg/api"}, outside: []string{"k8s.io/api/core/v1", "k8s.io/apimachinery", "k8s.io/client-go/rest"}},
+	"internal/kube/tell": {
+		house:   []string{"internal/kube/hosts", "internal/logging", "pkg/api"},
+		outside: []string{"k8s.io/api/core/v1", "k8s.io/apimachinery", "sigs.k8s.io/controller-runtime/pkg/client", "golang.org/x/time/rate"},
+	},
 
 	// BMO's provisioner that asks; _bmo is built in a checkout of BMO.
 	"plugin/asker": {house: []string{"pkg/api"}, outside: []string{"github.com/go-logr/logr"}},
@@ -174,7 +175,7 @@ var table = map[string]imports{
 	"internal/rig/simulate/stress": {house: []string{"internal/rig/simulate", "internal/rig/measure", "internal/rig/fakeironic"}},
 	"internal/rig/soak": {
 		house: []string{
-			"internal/kube/leader/fence", "internal/rig/fakeironic",
+			"internal/kube/lead", "internal/rig/fakeironic",
 			"pkg/admission", "pkg/holdoff", "pkg/sizing", "pkg/slots", "pkg/ironic", "pkg/api",
 		},
 	},

@@ -102,9 +102,6 @@ func needed(t *testing.T, m manifest, c config.Config) (lines []string) {
 		if k.Events {
 			add("/events * create")
 		}
-		if k.AnnotatePosition {
-			add("metal3.io/baremetalhosts * patch")
-		}
 	}
 	if k.Leader.Elect {
 		for _, what := range []string{"* create", k.Leader.LeaseName + " get", k.Leader.LeaseName + " update"} {

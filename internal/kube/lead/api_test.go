@@ -1,4 +1,4 @@
-package leader
+package lead_test
 
 import (
 	"bytes"
@@ -17,16 +17,17 @@ import (
 	coordinationv1 "k8s.io/api/coordination/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/rest"
+
+	"github.com/ironic-throttle/ironic-throttle/internal/kube/lead"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 const (
-	duration = 15 * time.Second
-	deadline = 10 * time.Second
-	retry    = 2 * time.Second
-	// longRetry is what client-go makes of retry for those who do not lead.
-	longRetry = 22 * retry / 10
+	duration  = 15 * time.Second
+	deadline  = 10 * time.Second
+	retry     = time.Second
+	longRetry = 22 * retry / 10 // what client-go makes of retry for standbys
 )
 
 // api is an API server with one Lease, in memory.
@@ -36,27 +37,29 @@ type api struct {
 	lease   *coordinationv1.Lease
 }
 
-// do answers one request.
 func (a *api) do(method string, body []byte) (int, any) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	var in coordinationv1.Lease
-	if method != http.MethodGet {
-		if err := json.Unmarshal(body, &in); err != nil {
-			return status(http.StatusBadRequest, metav1.StatusReasonBadRequest, err.Error())
-		}
-	}
+	in := &coordinationv1.Lease{}
+	_ = json.Unmarshal(body, in) // a GET has none
 	switch {
 	case method == http.MethodPost && a.lease != nil:
-		return status(http.StatusConflict, metav1.StatusReasonAlreadyExists, "there is one")
+		return failure(http.StatusConflict, metav1.StatusReasonAlreadyExists)
 	case method != http.MethodPost && a.lease == nil:
-		return status(http.StatusNotFound, metav1.StatusReasonNotFound, "there is none")
+		return failure(http.StatusNotFound, metav1.StatusReasonNotFound)
 	case method == http.MethodPut && in.ResourceVersion != a.lease.ResourceVersion:
-		return status(http.StatusConflict, metav1.StatusReasonConflict, "the object has been modified")
+		return failure(http.StatusConflict, metav1.StatusReasonConflict)
 	case method != http.MethodGet:
-		a.putLocked(&in)
+		a.putLocked(in)
 	}
 	return http.StatusOK, a.lease
+}
+
+func failure(code int, reason metav1.StatusReason) (int, any) {
+	return code, metav1.Status{
+		TypeMeta: metav1.TypeMeta{Kind: "Status", APIVersion: "v1"},
+		Status:   metav1.StatusFailure, Code: int32(code), Reason: reason, Message: string(reason),
+	}
 }
 
 func (a *api) putLocked(l *coordinationv1.Lease) {
@@ -65,7 +68,7 @@ func (a *api) putLocked(l *coordinationv1.Lease) {
 	a.lease = l
 }
 
-// edit changes the Lease behind everybody's back; nil deletes it.
+// edit changes the Lease as somebody else would; nil deletes it.
 func (a *api) edit(change func(*coordinationv1.Lease)) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -78,12 +81,6 @@ func (a *api) edit(change func(*coordinationv1.Lease)) {
 	a.putLocked(l)
 }
 
-func (a *api) renewals() int {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	return a.version
-}
-
 func (a *api) holder() string {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -93,13 +90,6 @@ func (a *api) holder() string {
 	return *a.lease.Spec.HolderIdentity
 }
 
-func status(code int, reason metav1.StatusReason, message string) (int, any) {
-	return code, metav1.Status{
-		TypeMeta: metav1.TypeMeta{Kind: "Status", APIVersion: "v1"},
-		Status:   metav1.StatusFailure, Code: int32(code), Reason: reason, Message: message,
-	}
-}
-
 // weather is what happens to a request on its way.
 type weather int
 
@@ -107,7 +97,8 @@ const (
 	fine    weather = iota
 	swallow         // it never arrives, and nobody says so
 	deaf            // it arrives, its answer does not
-	slow            // it arrives after 3 s, and the answer 3 s later, whoever waits for it
+	slow            // it arrives after 3 s, and the answer 3 s later
+	late            // it arrives at once, and its answer after 4 s
 	refuse          // 403
 	broken          // 503
 	stuck           // it hangs, and does not end with its context
@@ -119,9 +110,9 @@ type wire struct {
 
 	mu     sync.Mutex
 	is     weather
-	only   string        // the method that this holds for; empty: all
+	only   string        // the method that this holds for; "" = all
 	frozen chan struct{} // closed when the replica is no longer paused; nil when it is not
-	slept  time.Duration // for how long its machine was suspended
+	slept  time.Duration // how long its machine was suspended
 }
 
 func (w *wire) set(is weather) {
@@ -130,7 +121,7 @@ func (w *wire) set(is weather) {
 	w.is, w.only = is, ""
 }
 
-// freeze pauses the replica: it sends nothing, takes no answer and looks at no clock.
+// freeze pauses the replica: it sends nothing, takes no answer and reads no clock.
 func (w *wire) freeze() (thaw func()) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -144,14 +135,14 @@ func (w *wire) freeze() (thaw func()) {
 	}
 }
 
+func (w *wire) isFrozen() chan struct{} {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.frozen
+}
+
 func (w *wire) whileFrozen() {
-	for {
-		w.mu.Lock()
-		frozen := w.frozen
-		w.mu.Unlock()
-		if frozen == nil {
-			return
-		}
+	for frozen := w.isFrozen(); frozen != nil; frozen = w.isFrozen() {
 		<-frozen
 	}
 }
@@ -174,6 +165,7 @@ func (w *wire) suspend(d time.Duration) {
 	w.slept += d
 }
 
+// RoundTrip implements http.RoundTripper.
 func (w *wire) RoundTrip(r *http.Request) (*http.Response, error) {
 	defer w.whileFrozen()
 	w.whileFrozen()
@@ -194,9 +186,9 @@ func (w *wire) RoundTrip(r *http.Request) (*http.Response, error) {
 	case fine:
 		code, answer = w.api.do(r.Method, body)
 	case refuse:
-		code, answer = status(http.StatusForbidden, metav1.StatusReasonForbidden, "leases is forbidden")
+		code, answer = failure(http.StatusForbidden, metav1.StatusReasonForbidden)
 	case broken:
-		code, answer = status(http.StatusServiceUnavailable, metav1.StatusReasonServiceUnavailable, "not today")
+		code, answer = failure(http.StatusServiceUnavailable, metav1.StatusReasonServiceUnavailable)
 	case slow:
 		<-time.After(3 * time.Second)
 		code, answer = w.api.do(r.Method, body)
@@ -204,6 +196,9 @@ func (w *wire) RoundTrip(r *http.Request) (*http.Response, error) {
 		if r.Context().Err() != nil {
 			return nil, r.Context().Err()
 		}
+	case late:
+		code, answer = w.api.do(r.Method, body)
+		<-time.After(4 * time.Second)
 	case stuck:
 		<-time.After(time.Hour)
 		return nil, context.DeadlineExceeded
@@ -215,21 +210,18 @@ func (w *wire) RoundTrip(r *http.Request) (*http.Response, error) {
 		return nil, r.Context().Err()
 	}
 	data, err := json.Marshal(answer)
-	if err != nil {
-		return nil, err
-	}
 	return &http.Response{
 		StatusCode: code, Header: http.Header{"Content-Type": {"application/json"}},
 		Body: io.NopCloser(bytes.NewReader(data)), Request: r,
-	}, nil
+	}, err
 }
 
 // replica is one that competes.
 type replica struct {
+	*lead.Elector
 	t    *testing.T
 	name string
 	wire *wire
-	*Elector
 
 	stop   context.CancelFunc
 	led    chan struct{} // closed when led is called
@@ -246,18 +238,14 @@ func (r *replica) Write(p []byte) (int, error) {
 	return r.log.Write(p)
 }
 
-// String is the log.
-func (r *replica) String() string {
+// said counts text in the log.
+func (r *replica) said(text string) int {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return r.log.String()
+	return strings.Count(r.log.String(), text)
 }
 
-// said counts the lines of the log that have text.
-func (r *replica) said(text string) int { return strings.Count(r.String(), text) }
-
-// join starts a replica. led is what it does when it leads; nil waits for the end. It
-// ends with the test.
+// join starts a replica on a fine way. led is what it does when it leads; nil waits for the end. It ends with the test.
 func (a *api) join(t *testing.T, name string, led func(context.Context) error) *replica {
 	t.Helper()
 	return a.joinOver(t, &wire{api: a}, name, led)
@@ -269,14 +257,12 @@ func (a *api) joinOver(t *testing.T, w *wire, name string, led func(context.Cont
 	if led == nil {
 		led = func(ctx context.Context) error {
 			<-ctx.Done()
-			return ctx.Err()
+			return nil
 		}
 	}
 	var err error
-	r.Elector, err = New(Options{
-		Config: &rest.Config{
-			Host: "http://api", Transport: r.wire, ContentConfig: rest.ContentConfig{ContentType: "application/json"},
-		},
+	r.Elector, err = lead.New(lead.Options{
+		Config:    &rest.Config{Host: "http://api", Transport: r.wire},
 		Namespace: "metal3", Name: "ironic-throttle", Identity: name,
 		Duration: duration, RenewDeadline: deadline, RetryPeriod: retry,
 		Log: slog.New(slog.NewTextHandler(r, nil)), Clock: r.wire.clock,
@@ -302,6 +288,7 @@ func (a *api) joinOver(t *testing.T, w *wire, name string, led func(context.Cont
 
 // leave ends the replica and returns what Run has returned.
 func (r *replica) leave() error {
+	r.t.Helper()
 	r.stop()
 	<-r.gone
 	if r.Leading() {
@@ -317,5 +304,21 @@ func within(d time.Duration, c <-chan struct{}) bool {
 		return true
 	case <-time.After(d):
 		return false
+	}
+}
+
+// leads waits until r leads.
+func (r *replica) leads(atMost time.Duration) {
+	r.t.Helper()
+	if !within(atMost, r.led) || !r.Leading() {
+		r.t.Fatalf("%s does not lead after %s: %s", r.name, atMost, &r.log)
+	}
+}
+
+// loses waits until r's Run ends with ErrLost.
+func (r *replica) loses(atMost time.Duration) {
+	r.t.Helper()
+	if !within(atMost, r.gone) || r.Leading() || !isLost(r.result) {
+		r.t.Fatalf("%s after %s: %v, leading %v: %s", r.name, atMost, r.result, r.Leading(), &r.log)
 	}
 }
