@@ -14,8 +14,8 @@ import (
 	"github.com/ironic-throttle/ironic-throttle/internal/disrupt"
 	"github.com/ironic-throttle/ironic-throttle/internal/httpserve"
 	"github.com/ironic-throttle/ironic-throttle/internal/kube"
+	"github.com/ironic-throttle/ironic-throttle/internal/kube/claim"
 	"github.com/ironic-throttle/ironic-throttle/internal/kube/events"
-	"github.com/ironic-throttle/ironic-throttle/internal/kube/holds"
 	"github.com/ironic-throttle/ironic-throttle/internal/kube/hosts"
 	"github.com/ironic-throttle/ironic-throttle/internal/kube/irso"
 	"github.com/ironic-throttle/ironic-throttle/internal/kube/leader"
@@ -30,7 +30,7 @@ type kubePart struct {
 	hosts     *clusterhosts.Hosts
 	elector   *leader.Elector        // nil: the only replica
 	label     *leader.Label          // of our pod; nil without elector
-	holdMap   *holds.Options         // nil: the holds are not in ConfigMaps
+	holdMap   *claim.ConfigMap       // nil: the holds are not in a ConfigMap
 	execution *disrupt.Runner        // nil: no plan is carried out
 	begun     atomic.Bool            // this process decides, as far as its Lease goes
 	waits     atomic.Pointer[string] // why a term cannot begin
@@ -78,17 +78,17 @@ func (a *App) newKube(ctx context.Context, o *Options) (err error) {
 			return err
 		}
 	}
-	if name := o.Config.Holdoff.ConfigMap; name != "" {
-		a.holdMap = &holds.Options{Config: a.cluster.Config, Namespace: a.cluster.Namespace, Name: name, Identity: identity, Log: a.log}
-	}
 	if !c.Leader.Elect {
 		return nil
 	}
 	if a.elector, err = leader.New(leaderOptions(a, c, identity)); err != nil {
 		return err
 	}
-	if a.holdMap != nil {
-		a.holdMap.Leading = a.elector.Leading
+	if name := o.Config.Holdoff.ConfigMap; name != "" {
+		a.holdMap = &claim.ConfigMap{
+			Client: a.cluster.Client, Namespace: a.cluster.Namespace, Name: name,
+			Identity: a.elector.Status().Identity, Leading: a.elector.Leading, Log: a.log,
+		}
 	}
 	a.label, err = leader.NewLabel(leader.LabelOptions{
 		Config: a.cluster.Config, Namespace: a.cluster.Namespace, Pod: identity, Log: a.log,
@@ -141,7 +141,7 @@ func (a *App) standby() string {
 		return *why
 	}
 	if a.holdMap != nil {
-		return "the holds of failed hosts are being read from their ConfigMaps"
+		return "the holds of failed hosts are being read"
 	}
 	return "it has just begun to lead"
 }
@@ -199,6 +199,9 @@ func (a *App) presentWarnings() []string {
 	}
 	if why := a.unread.Load(); why != nil {
 		out = append(out, *why)
+	}
+	if fault := a.holds.Fault(); fault != "" {
+		out = append(out, fault)
 	}
 	if a.elector != nil {
 		if s := a.elector.Status(); s.Err != nil {
