@@ -3,6 +3,7 @@
 package kube
 
 import (
+	"encoding/base64"
 	"errors"
 	"fmt"
 	"net/http"
@@ -16,7 +17,9 @@ import (
 
 	"github.com/ironic-throttle/ironic-throttle/internal/rig/fakeironic"
 	"github.com/ironic-throttle/ironic-throttle/internal/rig/realkube"
+	"github.com/ironic-throttle/ironic-throttle/internal/store"
 	"github.com/ironic-throttle/ironic-throttle/pkg/api"
+	"github.com/ironic-throttle/ironic-throttle/pkg/holdoff"
 )
 
 // right is one verb on one resource of one rule in a role of the manifests.
@@ -169,8 +172,10 @@ var works = map[string]func(*scene) bool{
 	"configmaps get of BMO": (*scene).knowsWorkers,
 	"configmaps update": func(n *scene) bool {
 		return slices.ContainsFunc(n.list("v1", "configmaps"), func(o unstructured.Unstructured) bool {
-			text, _, _ := unstructured.NestedString(o.Object, "data", "holds.jsonl")
-			return n.failed != "" && strings.Contains(text, n.failed)
+			text, _, _ := unstructured.NestedString(o.Object, "binaryData", "holds.jsonl.gz")
+			value, _ := base64.StdEncoding.DecodeString(text)
+			kept, _ := store.Unpack(value, time.Now())
+			return slices.ContainsFunc(kept.Records, func(r holdoff.Record) bool { return r.UUID == n.failed })
 		})
 	},
 }

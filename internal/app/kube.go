@@ -15,7 +15,7 @@ import (
 	"github.com/ironic-throttle/ironic-throttle/internal/disrupt"
 	"github.com/ironic-throttle/ironic-throttle/internal/httpserve"
 	"github.com/ironic-throttle/ironic-throttle/internal/kube"
-	"github.com/ironic-throttle/ironic-throttle/internal/kube/holds"
+	"github.com/ironic-throttle/ironic-throttle/internal/kube/claim"
 	"github.com/ironic-throttle/ironic-throttle/internal/kube/hosts"
 	"github.com/ironic-throttle/ironic-throttle/internal/kube/irso"
 	"github.com/ironic-throttle/ironic-throttle/internal/kube/lead"
@@ -31,7 +31,7 @@ type kubePart struct {
 	hosts     *clusterhosts.Hosts
 	elector   *lead.Elector          // nil: the only replica
 	label     *lead.Label            // of our pod; nil without elector
-	holdMap   *holds.Options         // nil: the holds are not in ConfigMaps
+	holdMap   *claim.ConfigMap       // nil: the holds are not in a ConfigMap
 	execution *disrupt.Runner        // nil: no plan is carried out
 	begun     atomic.Bool            // this process decides, as far as its Lease goes
 	waits     atomic.Pointer[string] // why a term cannot begin
@@ -77,17 +77,17 @@ func (a *App) newKube(ctx context.Context, o *Options) (err error) {
 			Instance: identity, Log: a.log, Now: a.now,
 		})
 	}
-	if name := o.Config.Holdoff.ConfigMap; name != "" {
-		a.holdMap = &holds.Options{Config: a.cluster.Config, Namespace: a.cluster.Namespace, Name: name, Identity: identity, Log: a.log}
-	}
 	if !c.Leader.Elect {
 		return nil
 	}
 	if a.elector, err = lead.New(a.leadOptions(c, identity)); err != nil {
 		return err
 	}
-	if a.holdMap != nil {
-		a.holdMap.Leading = a.elector.Leading
+	if name := o.Config.Holdoff.ConfigMap; name != "" {
+		a.holdMap = &claim.ConfigMap{
+			Client: a.cluster.Client, Namespace: a.cluster.Namespace, Name: name,
+			Identity: a.elector.Status().Identity, Leading: a.elector.Leading, Log: a.log,
+		}
 	}
 	a.label = &lead.Label{
 		Client: a.cluster.Client, Namespace: a.cluster.Namespace, Pod: identity, Log: a.log,
@@ -146,7 +146,7 @@ func (a *App) standby() string {
 		return *why
 	}
 	if a.holdMap != nil {
-		return "the holds of failed hosts are being read from their ConfigMaps"
+		return "the holds of failed hosts are being read"
 	}
 	return "it has just begun to lead"
 }
@@ -188,6 +188,9 @@ func (a *App) presentWarnings() []string {
 	}
 	if why := a.unread.Load(); why != nil {
 		out = append(out, *why)
+	}
+	if fault := a.holds.Fault(); fault != "" {
+		out = append(out, fault)
 	}
 	if a.elector != nil {
 		if s := a.elector.Status(); s.Fault != nil {

@@ -116,9 +116,8 @@ func needed(t *testing.T, m manifest, c config.Config) (lines []string) {
 		}
 	}
 	if name := c.Holdoff.ConfigMap; name != "" {
-		lines = append(lines, k.Namespace+" /configmaps * create")
-		for i := range 8 { // docs/replicas.md
-			lines = append(lines, fmt.Sprintf("%s /configmaps %s-%d get", k.Namespace, name, i), fmt.Sprintf("%s /configmaps %s-%d update", k.Namespace, name, i))
+		for _, what := range []string{"* create", name + " get", name + " update"} {
+			lines = append(lines, k.Namespace+" /configmaps "+what)
 		}
 	}
 	if c.Disruption.On() {
