@@ -66,7 +66,7 @@ func (a *App) newKube(ctx context.Context, o *Options) (err error) {
 	a.hosts = clusterhosts.New(a.now, a.log)
 	a.hosts.Leads = a.mayStart
 	if a.directory, err = hosts.New(hosts.Options{
-		Config: a.cluster.Config, Namespaces: c.Watch, Changed: a.hosts.Changed, Log: a.log, Now: a.now,
+		Config: a.cluster.Config, Namespaces: c.Watch, Changed: a.hosts.Changed, Log: a.log,
 	}); err != nil {
 		return err
 	}

@@ -106,7 +106,7 @@ var table = map[string]imports{
 	"internal/statusview": {house: []string{"pkg/api"}},
 
 	"internal/kube/hosts": {
-		house:   []string{"internal/kube/bound", "pkg/api"},
+		house:   []string{"pkg/api"},
 		outside: []string{"k8s.io/apimachinery", "k8s.io/client-go", "k8s.io/klog/v2", "k8s.io/utils/clock", "github.com/go-logr/logr", "sigs.k8s.io/json", metal3},
 	},
 	"internal/kube/fleet": {
@@ -218,7 +218,7 @@ var table = map[string]imports{
 	"e2e/page": {tests: []string{"internal/rig/child", "github.com/chromedp"}}, // a module of its own
 	"e2e/kube": {
 		tests: []string{
-			"internal/disrupt", "internal/kube", "internal/kube/claim", "internal/kube/fleet", "internal/kube/work", "internal/rig/child", "internal/rig/realkube",
+			"internal/disrupt", "internal/kube", "internal/kube/claim", "internal/kube/fleet", "internal/kube/hosts", "internal/kube/work", "internal/rig/child", "internal/rig/realkube",
 			"internal/store", "pkg/disruption", "pkg/holdoff",
 			"k8s.io/api", "k8s.io/apimachinery", "k8s.io/client-go",
 		},
