@@ -15,11 +15,14 @@ import (
 )
 
 // credentials are for HTTP basic authentication; the zero value is none.
-type credentials struct{ user, password string }
+type credentials struct {
+	user, password string
+	host           string // of the requests that they are for, as Settings.Locate says it; "" = that of the Endpoint
+}
 
 // header returns the value of the Authorization header; "" without credentials.
 func (c credentials) header() string {
-	if c == (credentials{}) {
+	if c.user == "" && c.password == "" {
 		return ""
 	}
 	return "Basic " + base64.StdEncoding.EncodeToString([]byte(c.user+":"+c.password))
@@ -48,7 +51,12 @@ func newAuth(s Settings, inURL credentials) (*auth, error) {
 	if s.Locate != nil {
 		return &auth{always: true, read: func(ctx context.Context) (credentials, error) {
 			access, err := s.Locate(ctx)
-			return credentials{user: access.User, password: access.Password}, err
+			of := credentials{user: access.User, password: access.Password}
+			if err == nil && of.user == "" {
+				of, err = readCredentials(s.AuthRootDir, inURL)
+			}
+			of.host = access.host()
+			return of, err
 		}}, nil
 	}
 	a := &auth{read: func(context.Context) (credentials, error) { return readCredentials(s.AuthRootDir, inURL) }}

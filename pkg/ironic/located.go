@@ -5,16 +5,46 @@ import (
 	"crypto/x509"
 	"errors"
 	"net"
+	"strings"
 )
 
 // Access is where Ironic is and how it is spoken to, as somebody says who knows it at each moment.
 type Access struct {
 	Address string // host:port
 	TLS     bool
-	// User and Password are our credentials; both or none.
+	// User and Password are our credentials; both or none. None: those in Settings.AuthRootDir.
 	User, Password string
 	// CA are the certificates that are trusted; nil: those of Settings.CACertFile.
 	CA *x509.CertPool
+	// Insecure takes any certificate, as Settings.Insecure does.
+	Insecure bool
+}
+
+// host is that of a URL which leads there.
+func (a Access) host() string {
+	usual := ":80"
+	if a.TLS {
+		usual = ":443"
+	}
+	return strings.TrimSuffix(a.Address, usual)
+}
+
+// URL leads there; it has no credentials.
+func (a Access) URL() string {
+	if a.TLS {
+		return "https://" + a.host()
+	}
+	return "http://" + a.host()
+}
+
+// Equal reports whether a and b say the same.
+func (a Access) Equal(b Access) bool {
+	return a.sameServer(b) && a.User == b.User && a.Password == b.Password
+}
+
+// sameServer reports whether a connection that was made for a may be used for b.
+func (a Access) sameServer(b Access) bool {
+	return a.Address == b.Address && a.TLS == b.TLS && a.Insecure == b.Insecure && a.CA.Equal(b.CA)
 }
 
 // dialLocated asks Settings.Locate before each connection where it leads and whom to trust. Host and scheme of a URL
@@ -28,7 +58,7 @@ func (d dialer) dialLocated(secure bool) func(context.Context, string, string) (
 			return nil, err
 		}
 		if secure || access.TLS {
-			conn, err = d.dialTLS(ctx, access.Address, access.CA)
+			conn, err = d.dialTLS(ctx, access)
 		} else {
 			conn, err = d.plain.DialContext(ctx, network, access.Address)
 		}
@@ -52,7 +82,7 @@ type tiedConn struct {
 
 func (c *tiedConn) Write(p []byte) (int, error) {
 	now, err := c.locate(context.Background())
-	if err == nil && (now.Address != c.peer.Address || now.TLS != c.peer.TLS || !now.CA.Equal(c.peer.CA)) {
+	if err == nil && !now.sameServer(c.peer) {
 		err = errElsewhere
 	}
 	if err != nil {

@@ -33,8 +33,9 @@ type Settings struct {
 	ClientPrivateKeyFile string
 	ClientTimeout        time.Duration // IRONIC_CLIENT_TIMEOUT bounds one request with its answer; 0 means 30 s
 
-	// Locate, where set, is asked before each request and each connection for what AuthRootDir, CACertFile, and scheme
-	// and host of the Endpoint say otherwise. With an error nothing is sent. It must be safe for concurrent use.
+	// Locate, where set, is asked before each request and each connection for what AuthRootDir, CACertFile, Insecure, and
+	// scheme and host of the Endpoint say otherwise. With an error nothing is sent. It must be safe for concurrent use.
+	// The Endpoint must have no path then.
 	Locate func(ctx context.Context) (Access, error)
 
 	CountExtras bool // the service and hold states are asked for too, where this Ironic knows them
