@@ -281,7 +281,7 @@ func TestLH27_TheLedgerAsksTheElection(t *testing.T) {
 		c.Kubernetes.Identity, c.Kubernetes.Leader.Elect, c.Holdoff.ConfigMap = "pod-a", elect, "holds"
 		c.Ironic.Endpoint = "http://ironic"
 		a := &App{now: time.Now, log: (&logBook{}).logger()}
-		if err := a.newKube(t.Context(), &Options{Config: c}); err != nil {
+		if err := a.newKube(&Options{Config: c}); err != nil {
 			t.Fatal(err)
 		}
 		if o := a.holdMap; o.Identity != "pod-a" || (o.Leading != nil) != elect || elect && o.Leading() {

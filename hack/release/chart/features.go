@@ -30,6 +30,7 @@ var features = []feature{
 	{"position-annotation", "position-annotation", ".Values.positionAnnotation"},
 	{"high-availability", "high-availability", "(gt (int .Values.replicas) 1)"},
 	{"pod-guard", "pod-guard", ".Values.podGuard"},
+	{"cluster-api", "cluster-api", ".Values.clusterApi"},
 	{"planner", "planner", ".Values.plannedWork"},
 	{"planner-execute", "planner-execute", `(eq .Values.plannedWork "execute")`},
 	{"monitoring", "monitoring", ".Values.monitoring"},

@@ -84,7 +84,7 @@ func TestNamesOfTheAPI(t *testing.T) {
 	h := o.host
 	want := Host{
 		Namespace: "metal3", Name: "one", UID: "u1", NodeUUID: nodeOne, State: api.BMHProvisioning, ErrorCount: 3,
-		ErrorType: "provisioning error", Deleting: true, Paused: true, Detached: true, Planned: true, Spec: h.Spec, Consumer: "cluster-a", Holdoff: "48h", Release: "e-1234",
+		ErrorType: "provisioning error", Deleting: true, Paused: true, Detached: true, Planned: true, Spec: h.Spec, Consumer: "cluster-a", Machine: "m-0", Holdoff: "48h", Release: "e-1234",
 	}
 	if diff := cmp.Diff(want, h); diff != "" {
 		t.Error(diff)

@@ -124,6 +124,9 @@ func needed(t *testing.T, m manifest, c config.Config) (lines []string) {
 			lines = append(lines, fmt.Sprintf("%s /configmaps %s-%d get", k.Namespace, name, i), fmt.Sprintf("%s /configmaps %s-%d update", k.Namespace, name, i))
 		}
 	}
+	if slices.ContainsFunc(m.kind("ClusterRole"), func(o object) bool { return o.Name == "ironic-throttle-cluster-api" }) { // no setting
+		lines = append(lines, "cluster cluster.x-k8s.io/machinehealthchecks * list", "cluster cluster.x-k8s.io/machines * list", "cluster /events * create")
+	}
 	if c.Disruption.On() {
 		lines = append(lines, plannerRights...)
 	}
