@@ -258,7 +258,7 @@ func TestIronicIsFoundByTheDeployment(t *testing.T) {
 		server.putOperator(object{"IRONIC_ENDPOINT": "http://other/v1/"})
 		s.pass(time.Minute)
 		said("", 4)
-		if st := s.app.Status(); st.Settings["ironicEndpoint"] != "http://other" {
+		if st := s.app.Status(); st.Settings["ironicEndpoint"] != "http://other:80" {
 			t.Errorf("Ironic is at %s", st.Settings["ironicEndpoint"])
 		}
 		s.says("host-3", api.ReasonGranted)

@@ -14,11 +14,8 @@ import (
 	"github.com/ironic-throttle/ironic-throttle/internal/plainfile"
 )
 
-// credentials are for HTTP basic authentication; the zero value is none.
-type credentials struct {
-	user, password string
-	host           string // of the requests that they are for, as Settings.Locate says it; "" = that of the Endpoint
-}
+// credentials are for HTTP basic authentication; the zero value is none. host is where Settings.Locate leads with them.
+type credentials struct{ user, password, host string }
 
 // header returns the value of the Authorization header; "" without credentials.
 func (c credentials) header() string {
@@ -40,22 +37,19 @@ func (c credentials) mask(text string) string {
 // auth holds the credentials in use. They are read again when Ironic no longer takes them, so that a rotated secret
 // needs no restart and a normal request no file. Safe for concurrent use.
 type auth struct {
-	read   func(ctx context.Context) (credentials, error)
-	always bool // each request reads its own
-	now    atomic.Pointer[credentials]
+	read func(ctx context.Context) (credentials, error)
+	now  atomic.Pointer[credentials]
 }
 
-// newAuth reads the credentials for the first time, unless Settings.Locate says them. inURL are those of the endpoint,
-// which count where the directory with the files is missing.
+// newAuth reads the credentials, unless Settings.Locate says them. inURL are the endpoint's: they count without files.
 func newAuth(s Settings, inURL credentials) (*auth, error) {
 	if s.Locate != nil {
-		return &auth{always: true, read: func(ctx context.Context) (credentials, error) {
+		return &auth{read: func(ctx context.Context) (of credentials, err error) {
 			access, err := s.Locate(ctx)
-			of := credentials{user: access.User, password: access.Password}
-			if err == nil && of.user == "" {
+			if of.user, of.password = access.User, access.Password; err == nil && of.user == "" {
 				of, err = readCredentials(s.AuthRootDir, inURL)
 			}
-			of.host = access.host()
+			of.host = access.Address
 			return of, err
 		}}, nil
 	}
@@ -70,7 +64,7 @@ func (a *auth) get(ctx context.Context, again bool) (credentials, error) {
 		return *now, nil
 	}
 	fresh, err := a.read(ctx)
-	if err == nil && !a.always {
+	if err == nil && fresh.host == "" { // else each request reads its own
 		a.now.Store(&fresh)
 	}
 	return fresh, err

@@ -5,7 +5,6 @@ import (
 	"crypto/x509"
 	"errors"
 	"net"
-	"strings"
 )
 
 // Access is where Ironic is and how it is spoken to, as somebody says who knows it at each moment.
@@ -15,36 +14,8 @@ type Access struct {
 	// User and Password are our credentials; both or none. None: those in Settings.AuthRootDir.
 	User, Password string
 	// CA are the certificates that are trusted; nil: those of Settings.CACertFile.
-	CA *x509.CertPool
-	// Insecure takes any certificate, as Settings.Insecure does.
-	Insecure bool
-}
-
-// host is that of a URL which leads there.
-func (a Access) host() string {
-	usual := ":80"
-	if a.TLS {
-		usual = ":443"
-	}
-	return strings.TrimSuffix(a.Address, usual)
-}
-
-// URL leads there; it has no credentials.
-func (a Access) URL() string {
-	if a.TLS {
-		return "https://" + a.host()
-	}
-	return "http://" + a.host()
-}
-
-// Equal reports whether a and b say the same.
-func (a Access) Equal(b Access) bool {
-	return a.sameServer(b) && a.User == b.User && a.Password == b.Password
-}
-
-// sameServer reports whether a connection that was made for a may be used for b.
-func (a Access) sameServer(b Access) bool {
-	return a.Address == b.Address && a.TLS == b.TLS && a.Insecure == b.Insecure && a.CA.Equal(b.CA)
+	CA       *x509.CertPool
+	Insecure bool // any certificate is taken
 }
 
 // dialLocated asks Settings.Locate before each connection where it leads and whom to trust. Host and scheme of a URL
@@ -69,8 +40,6 @@ func (d dialer) dialLocated(secure bool) func(context.Context, string, string) (
 	}
 }
 
-var errElsewhere = errors.New("ironic is elsewhere, or trusted otherwise, than when this connection was made")
-
 // tiedConn takes nothing to send once Ironic is elsewhere, or another authority is trusted, than when it was dialled. A
 // Transport then makes another connection for a request of which nothing was sent, if it can send its body again.
 type tiedConn struct {
@@ -82,8 +51,9 @@ type tiedConn struct {
 
 func (c *tiedConn) Write(p []byte) (int, error) {
 	now, err := c.locate(context.Background())
-	if err == nil && !now.sameServer(c.peer) {
-		err = errElsewhere
+	was := c.peer
+	if err == nil && (now.Address != was.Address || now.TLS != was.TLS || now.Insecure != was.Insecure || !now.CA.Equal(was.CA)) {
+		err = errors.New("ironic is elsewhere, or trusted otherwise, than when this connection was made")
 	}
 	if err != nil {
 		return 0, err

@@ -52,8 +52,7 @@ type dialer struct {
 	plain    net.Dialer
 }
 
-// dialTLS trusts to.CA; where that is nil, it reads the CA file for each connection, so that a renewed authority needs no
-// restart. Connections are kept, so that is rare.
+// dialTLS trusts to.CA; where that is nil it reads the CA file, which may have been renewed. Connections are kept.
 func (d dialer) dialTLS(ctx context.Context, to Access) (_ net.Conn, err error) {
 	conf := d.conf.Clone()
 	conf.InsecureSkipVerify = conf.InsecureSkipVerify || to.Insecure
@@ -67,8 +66,7 @@ func (d dialer) dialTLS(ctx context.Context, to Access) (_ net.Conn, err error) 
 	return (&tls.Dialer{NetDialer: &d.plain, Config: conf}).DialContext(ctx, "tcp", to.Address)
 }
 
-// tlsConfig reads the certificates once, so that a broken one is an error at
-// the start; both are read again later, so that they can be renewed.
+// tlsConfig reads the certificates once, so that a broken one is an error at the start; both are read again later.
 func tlsConfig(s Settings) (*tls.Config, error) {
 	conf := &tls.Config{MinVersion: tls.VersionTLS12, InsecureSkipVerify: s.Insecure} //nolint:gosec // IRONIC_INSECURE asks for it
 	var err error

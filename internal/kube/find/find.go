@@ -36,6 +36,20 @@ const (
 // maxFault bounds a text that the cluster writes, bytes.
 const maxFault = 300
 
+// urlOf is where a leads, without credentials.
+func urlOf(a ironic.Access) string {
+	if a.TLS {
+		return "https://" + a.Address
+	}
+	return "http://" + a.Address
+}
+
+func equal(a, b ironic.Access) bool {
+	same := a.CA.Equal(b.CA)
+	a.CA, b.CA = nil, nil
+	return same && a == b
+}
+
 // Finder knows where Ironic is. Make one with New; its methods are safe for concurrent use.
 type Finder struct {
 	look   func(context.Context) (ironic.Access, error)
@@ -83,9 +97,9 @@ func (f *Finder) keep(now ironic.Access, err error) time.Duration {
 		f.log.Error("Ironic cannot be found in the cluster: trying again", "error", err, "foundBefore", was != nil)
 	case err != nil:
 	case was == nil:
-		f.log.Info("Ironic was found in the cluster", "url", now.URL())
-	case fault != nil || !now.Equal(*was):
-		f.log.Info("Ironic was found in the cluster again", "url", now.URL(), "moved", now.URL() != was.URL(),
+		f.log.Info("Ironic was found in the cluster", "url", urlOf(now))
+	case fault != nil || !equal(now, *was):
+		f.log.Info("Ironic was found in the cluster again", "url", urlOf(now), "moved", urlOf(now) != urlOf(*was),
 			"newCredentials", now.User != was.User || now.Password != was.Password, "newAuthority", !now.CA.Equal(was.CA))
 	}
 	if err == nil {
@@ -122,7 +136,7 @@ func (f *Finder) Access(ctx context.Context) (ironic.Access, error) {
 // URL is where Ironic was found last, "" as long as it was not.
 func (f *Finder) URL() string {
 	if found, _ := f.last(); found != nil {
-		return found.URL()
+		return urlOf(*found)
 	}
 	return ""
 }

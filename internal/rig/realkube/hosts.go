@@ -24,7 +24,7 @@ type Host struct {
 	Annotations           map[string]string
 	Machine               string // the Metal3Machine that has claimed the host, in its namespace; empty: none
 	Finalizer             bool   // BMO's: the host stays when it is deleted
-	HardwareBytes         int  // about so much JSON of hardware details
+	HardwareBytes         int    // about so much JSON of hardware details
 }
 
 var bareMetalHosts = schema.GroupVersionResource{Group: "metal3.io", Version: "v1alpha1", Resource: "baremetalhosts"}
