@@ -47,7 +47,7 @@ func (a *App) newOperator(c config.Config, identity string) {
 		Client: a.cluster.Client, Deployment: c.Kubernetes.Operator, Namespace: a.cluster.Namespace,
 		CPUs: runtime.NumCPU(), Own: c.Gateway.Own, Instance: identity,
 	}
-	a.health = &capi.Checks{Client: a.cluster.Client, Waits: a.machinesWaiting, Events: bool(c.Kubernetes.Events), Instance: identity, Log: a.log}
+	a.health = &capi.Checks{Client: a.cluster.Client, Waits: a.machinesWaiting, Events: c.Kubernetes.Events, Instance: identity, Log: a.log}
 	switch to := c.Ironic; {
 	case to.Name != "":
 		namespace := cmp.Or(c.IronicNamespace(), a.cluster.Namespace)

@@ -85,14 +85,13 @@ func (c *Checks) Warnings() []string {
 // Run looks every minute until ctx ends, and returns nil then.
 func (c *Checks) Run(ctx context.Context) error {
 	c.told = map[types.UID]*warning{}
-	for {
+	for ctx.Err() == nil {
 		bounded, cancel := context.WithTimeout(ctx, timeout)
 		standing, err := c.look(bounded)
 		cancel()
 		pause := every
 		switch {
-		case ctx.Err() != nil:
-			return nil
+		case ctx.Err() != nil: // no fault of theirs
 		case err == nil:
 			c.fault = ""
 			c.mu.Lock()
@@ -108,10 +107,10 @@ func (c *Checks) Run(ctx context.Context) error {
 		}
 		select {
 		case <-ctx.Done():
-			return nil
 		case <-time.After(pause):
 		}
 	}
+	return nil
 }
 
 // look warns of each MachineHealthCheck that removes Machines before their hosts have had a slot.

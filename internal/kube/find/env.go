@@ -87,7 +87,8 @@ func (c container) configMap(ctx context.Context, name string) (*corev1.ConfigMa
 		return m, nil
 	}
 	m := &corev1.ConfigMap{}
-	if err := c.reader.client.Get(ctx, client.ObjectKey{Namespace: c.reader.namespace, Name: name}, m); client.IgnoreNotFound(err) != nil {
+	err := c.reader.client.Get(ctx, client.ObjectKey{Namespace: c.reader.namespace, Name: name}, m)
+	if client.IgnoreNotFound(err) != nil {
 		return nil, errors.New(line(err))
 	}
 	c.maps[name] = m

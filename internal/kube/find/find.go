@@ -69,21 +69,21 @@ func New(look func(context.Context) (ironic.Access, error), log *slog.Logger) *F
 // Run looks again and again until ctx ends, and returns nil then.
 func (f *Finder) Run(ctx context.Context) error {
 	first := sync.OnceFunc(func() { close(f.looked) })
-	for {
+	for ctx.Err() == nil {
 		bounded, cancel := context.WithTimeout(ctx, timeout)
 		now, err := f.look(bounded)
 		cancel()
-		if ctx.Err() != nil {
-			return nil // we end: no fault of theirs
+		pause := soon
+		if ctx.Err() == nil { // else we end: no fault of theirs
+			pause = f.keep(now, err)
+			first()
 		}
-		pause := f.keep(now, err)
-		first()
 		select {
 		case <-ctx.Done():
-			return nil
 		case <-time.After(pause):
 		}
 	}
+	return nil
 }
 
 // keep takes what a look has found, tells what is new, and returns the pause until the next look. What was found last
@@ -124,7 +124,7 @@ func (f *Finder) Access(ctx context.Context) (ironic.Access, error) {
 	select {
 	case <-f.looked:
 	case <-ctx.Done():
-		return ironic.Access{}, fmt.Errorf("Ironic was not looked for in the cluster yet: %w", context.Cause(ctx))
+		return ironic.Access{}, fmt.Errorf("the cluster was not yet asked where Ironic is: %w", context.Cause(ctx))
 	}
 	found, fault := f.last()
 	if found == nil {

@@ -154,7 +154,7 @@ func TestWhatIsFoundIsFollowed(t *testing.T) {
 		f := find.New(find.IrSO{Client: api, Namespace: "metal3", Name: "ironic"}.Look, slog.New(slog.NewTextHandler(&log, nil)))
 		ended, end := context.WithCancelCause(t.Context())
 		end(errors.New("too late"))
-		if _, err := f.Access(ended); err == nil || !strings.Contains(err.Error(), "was not looked for in the cluster yet: too late") {
+		if _, err := f.Access(ended); err == nil || !strings.Contains(err.Error(), "was not yet asked where Ironic is: too late") {
 			t.Errorf("before the first look: %v", err)
 		}
 		ctx, stop := context.WithCancel(t.Context())
