@@ -58,6 +58,9 @@ func (a *App) newOperator(c config.Config, identity string) {
 		a.bmo.HasCredentials, a.bmo.HasAuthority = noCredentials == nil, noAuthority == nil
 		a.finder = find.New(a.bmo.Look, a.log)
 	}
+	if a.finder != nil {
+		a.finder.Moved = func() { a.controller.Unsettle(a.now()) }
+	}
 }
 
 // runOperator looks at BMO's workers every minute until ctx ends.

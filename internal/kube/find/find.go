@@ -52,6 +52,9 @@ func equal(a, b ironic.Access) bool {
 
 // Finder knows where Ironic is. Make one with New; its methods are safe for concurrent use.
 type Finder struct {
+	// Moved is called when Ironic is elsewhere, before anybody is led there. Set it before Run.
+	Moved func()
+
 	look   func(context.Context) (ironic.Access, error)
 	log    *slog.Logger
 	looked chan struct{} // closed after the first look
@@ -63,7 +66,7 @@ type Finder struct {
 
 // New returns a Finder that looks by look, such as IrSO.Look or BMO.Look. It sends nothing yet.
 func New(look func(context.Context) (ironic.Access, error), log *slog.Logger) *Finder {
-	return &Finder{look: look, log: log, looked: make(chan struct{})}
+	return &Finder{look: look, log: log, looked: make(chan struct{}), Moved: func() {}}
 }
 
 // Run looks again and again until ctx ends, and returns nil then.
@@ -89,9 +92,13 @@ func (f *Finder) Run(ctx context.Context) error {
 // keep takes what a look has found, tells what is new, and returns the pause until the next look. What was found last
 // counts until something else is found: while a piece or the API server is away, Ironic itself may well answer.
 func (f *Finder) keep(now ironic.Access, err error) time.Duration {
+	was, fault := f.last()
+	moved := was != nil && err == nil && now.Address != was.Address
+	if moved {
+		f.Moved()
+	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	was, fault := f.found, f.fault
 	switch f.fault = err; {
 	case err != nil && (fault == nil || fault.Error() != err.Error()):
 		f.log.Error("Ironic cannot be found in the cluster: trying again", "error", err, "foundBefore", was != nil)
@@ -99,7 +106,7 @@ func (f *Finder) keep(now ironic.Access, err error) time.Duration {
 	case was == nil:
 		f.log.Info("Ironic was found in the cluster", "url", urlOf(now))
 	case fault != nil || !equal(now, *was):
-		f.log.Info("Ironic was found in the cluster again", "url", urlOf(now), "moved", urlOf(now) != urlOf(*was),
+		f.log.Info("Ironic was found in the cluster again", "url", urlOf(now), "moved", moved,
 			"newCredentials", now.User != was.User || now.Password != was.Password, "newAuthority", !now.CA.Equal(was.CA))
 	}
 	if err == nil {

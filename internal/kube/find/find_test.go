@@ -152,6 +152,8 @@ func TestWhatIsFoundIsFollowed(t *testing.T) {
 		auth := secret("metal3", "ironic-credentials", map[string]string{"username": "ironic", "password": "sesame"})
 		api := serving(faults, auth)
 		f := find.New(find.IrSO{Client: api, Namespace: "metal3", Name: "ironic"}.Look, slog.New(slog.NewTextHandler(&log, nil)))
+		moved := 0
+		f.Moved = func() { moved++ }
 		ended, end := context.WithCancelCause(t.Context())
 		end(errors.New("too late"))
 		if _, err := f.Access(ended); err == nil || !strings.Contains(err.Error(), "was not yet asked where Ironic is: too late") {
@@ -216,8 +218,8 @@ func TestWhatIsFoundIsFollowed(t *testing.T) {
 		delete(faults, "Ironic")
 		shows("and back", secure, "", 1)
 		stop()
-		if err := <-done; err != nil || strings.Contains(log.String(), "sesame") || strings.Contains(log.String(), "other") {
-			t.Errorf("%v; a password is in the log:\n%s", err, log.String())
+		if err := <-done; err != nil || moved != 1 || strings.Contains(log.String(), "sesame") || strings.Contains(log.String(), "other") {
+			t.Errorf("%v; moved %d times; or a password is in the log:\n%s", err, moved, log.String())
 		}
 	})
 }
