@@ -45,7 +45,7 @@ func TestHealthChecksOfWaitingMachinesAreWarnedOf(t *testing.T) {
 	kubeconfig := deploy(t, ns, rights(t, filepath.Join(testCases, "everything"), ns))
 	p := serve(t, clustered(ironic.URL, kubeconfig, ns).with(settings{"WATCH_NAMESPACE": ns, "MAX_CONCURRENT_PROVISIONING_HOSTS": "1"}))
 	p.isReady()
-	said := "MachineHealthCheck " + ns + "/workers removes Machines that have no node after 5s, but hosts of its Machines may wait 15m for a slot"
+	said := "MachineHealthCheck " + ns + "/workers removes Machines that have no node after 5s, but hosts of its Machines may wait 15m0s for a slot"
 	warned := func() bool {
 		for _, h := range hosts {
 			p.put(h.NodeUUID, "active")

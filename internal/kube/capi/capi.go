@@ -11,7 +11,6 @@ import (
 	"log/slog"
 	"maps"
 	"slices"
-	"strings"
 	"sync"
 	"time"
 
@@ -243,19 +242,7 @@ func text(check *unstructured.Unstructured, startup, wait time.Duration) string 
 	if check.GroupVersionKind().Version == "v1beta1" {
 		field = "spec.nodeStartupTimeout"
 	}
-	return fmt.Sprintf("MachineHealthCheck %s/%s removes Machines that have no node after %s, but hosts of its Machines may wait %s for a slot: "+
+	return fmt.Sprintf("MachineHealthCheck %s/%s removes Machines that have no node after %v, but hosts of its Machines may wait %v for a slot: "+
 		"raise its %s above that and the time that provisioning takes, or pause it while you scale up: "+
-		"kubectl annotate machinehealthcheck -n %[1]s %[2]s %[6]s=", check.GetNamespace(), check.GetName(), short(startup), short(wait), field, pausedMark)
-}
-
-// short is a duration without zeros at its end.
-func short(d time.Duration) string {
-	text := d.Round(time.Second).String()
-	if rest, ok := strings.CutSuffix(text, "m0s"); ok {
-		text = rest + "m"
-	}
-	if rest, ok := strings.CutSuffix(text, "h0m"); ok {
-		text = rest + "h"
-	}
-	return text
+		"kubectl annotate machinehealthcheck -n %[1]s %[2]s %[6]s=", check.GetNamespace(), check.GetName(), startup, wait, field, pausedMark)
 }

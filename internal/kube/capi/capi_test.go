@@ -134,9 +134,9 @@ func TestWhichChecksAreWarnedOf(t *testing.T) {
 		wait    time.Duration
 		want    string // after "ns/workers removes Machines that have no node after "
 	}{
-		"the default":            {"v1beta2", check("v1beta2", fields{}), waiting, 11 * time.Minute, "10m, but hosts of its Machines may wait 15m for a slot: raise its spec.checks.nodeStartupTimeoutSeconds above that"},
+		"the default":            {"v1beta2", check("v1beta2", fields{}), waiting, 11 * time.Minute, "10m0s, but hosts of its Machines may wait 15m0s for a slot: raise its spec.checks.nodeStartupTimeoutSeconds above that"},
 		"long enough by default": {"v1beta2", check("v1beta2", fields{}), waiting, 10 * time.Minute, ""},
-		"its own":                {"v1beta2", of(3600), waiting, 61 * time.Minute, "1h, but hosts of its Machines may wait 2h for a slot"},
+		"its own":                {"v1beta2", of(3600), waiting, 61 * time.Minute, "1h0m0s, but hosts of its Machines may wait 2h0m0s for a slot"},
 		"long enough":            {"v1beta2", of(7200), waiting, 2 * time.Hour, ""},
 		"disabled":               {"v1beta2", of(0), waiting, 24 * time.Hour, ""},
 		"paused":                 {"v1beta2", paused, waiting, time.Hour, ""},
@@ -145,7 +145,7 @@ func TestWhichChecksAreWarnedOf(t *testing.T) {
 		"it is not remediated":   {"v1beta2", of(60), machine("v1beta2", "m", nil, map[string]string{"cluster.x-k8s.io/skip-remediation": ""}), time.Hour, ""},
 		"another one waits":      {"v1beta2", of(60), machine("v1beta2", "n", nil, nil), time.Hour, ""},
 		"v1beta1": {"v1beta1", check("v1beta1", fields{"nodeStartupTimeout": "90s"}), machine("v1beta1", "m", nil, nil), 40 * time.Minute,
-			"1m30s, but hosts of its Machines may wait 1h for a slot: raise its spec.nodeStartupTimeout above that and the time that provisioning takes, " +
+			"1m30s, but hosts of its Machines may wait 1h0m0s for a slot: raise its spec.nodeStartupTimeout above that and the time that provisioning takes, " +
 				"or pause it while you scale up: kubectl annotate machinehealthcheck -n ns workers cluster.x-k8s.io/paused="},
 		"v1beta1, disabled": {"v1beta1", check("v1beta1", fields{"nodeStartupTimeout": "0s"}), machine("v1beta1", "m", nil, nil), time.Hour, ""},
 	} {
