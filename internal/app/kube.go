@@ -1,7 +1,6 @@
 package app
 
 import (
-	"cmp"
 	"context"
 	"crypto/rand"
 	"fmt"
@@ -17,7 +16,6 @@ import (
 	"github.com/ironic-throttle/ironic-throttle/internal/kube"
 	"github.com/ironic-throttle/ironic-throttle/internal/kube/claim"
 	"github.com/ironic-throttle/ironic-throttle/internal/kube/hosts"
-	"github.com/ironic-throttle/ironic-throttle/internal/kube/irso"
 	"github.com/ironic-throttle/ironic-throttle/internal/kube/lead"
 	"github.com/ironic-throttle/ironic-throttle/internal/kube/tell"
 	"github.com/ironic-throttle/ironic-throttle/pkg/api"
@@ -26,7 +24,6 @@ import (
 // kubePart is what App has to do with the cluster; all of it is nil without one.
 type kubePart struct {
 	cluster   *kube.Cluster
-	finder    *irso.Finder // nil: IRONIC_ENDPOINT says where Ironic is
 	directory *hosts.Directory
 	hosts     *clusterhosts.Hosts
 	elector   *lead.Elector          // nil: the only replica
@@ -37,9 +34,8 @@ type kubePart struct {
 	waits     atomic.Pointer[string] // why a term cannot begin
 }
 
-// newKube finds the cluster, where one is wanted. Nothing is sent to it yet, unless Ironic has to
-// be found by it.
-func (a *App) newKube(ctx context.Context, o *Options) (err error) {
+// newKube finds the cluster, where one is wanted. Nothing is sent to it yet.
+func (a *App) newKube(o *Options) (err error) {
 	c := o.Config.Kubernetes
 	if !c.On {
 		return nil
@@ -48,21 +44,11 @@ func (a *App) newKube(ctx context.Context, o *Options) (err error) {
 	if err != nil {
 		return err
 	}
-	if name := o.Config.Ironic.Name; name != "" {
-		a.finder, err = irso.New(irso.Options{
-			Config: a.cluster.Config, Namespace: cmp.Or(o.Config.IronicNamespace(), a.cluster.Namespace), Name: name, Log: a.log,
-		})
-		if err != nil {
-			return err
-		}
-	}
 	identity, err := identityOf(c)
 	if err != nil {
 		return err
 	}
-	if err := a.newOperator(ctx, o, identity); err != nil {
-		return err
-	}
+	a.newOperator(o.Config, identity)
 	a.hosts = clusterhosts.New(a.now, a.log)
 	a.hosts.Leads = a.mayStart
 	if a.directory, err = hosts.New(hosts.Options{
@@ -174,21 +160,7 @@ func (a *App) showCluster() *api.Cluster {
 
 // presentWarnings are those that come and go with time.
 func (a *App) presentWarnings() []string {
-	out := a.hosts.Warnings()
-	if a.finder != nil {
-		if fault := a.finder.Fault(); fault != "" {
-			out = append(out, fault)
-		}
-	}
-	if text := a.workersWarning(); text != "" && a.force.Load().config.BMOConcurrency == 0 { // else the settings say it
-		out = append(out, text)
-	}
-	if text := a.limitWarning(); text != "" {
-		out = append(out, text)
-	}
-	if why := a.unread.Load(); why != nil {
-		out = append(out, *why)
-	}
+	out := append(a.hosts.Warnings(), a.operatorWarnings()...)
 	if fault := a.holds.Fault(); fault != "" {
 		out = append(out, fault)
 	}

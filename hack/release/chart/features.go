@@ -28,6 +28,7 @@ var features = []feature{
 	{"api-service", "api-service", ".Values.apiService"},
 	{"high-availability", "high-availability", "(gt (int .Values.replicas) 1)"},
 	{"pod-guard", "pod-guard", ".Values.podGuard"},
+	{"cluster-api", "cluster-api", ".Values.clusterApi"},
 	{"planner", "planner", ".Values.plannedWork"},
 	{"planner-execute", "planner-execute", `(eq .Values.plannedWork "execute")`},
 	{"monitoring", "monitoring", ".Values.monitoring"},

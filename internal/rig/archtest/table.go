@@ -94,14 +94,15 @@ var table = map[string]imports{
 	"internal/app": {
 		house: []string{
 			"internal/clusterhosts", "internal/config", "internal/decisionlog", "internal/disrupt", "internal/gateway", "internal/httpserve", "internal/inventory", "internal/logging", "internal/metrics", "internal/parts", "internal/planner", "internal/server", "internal/store",
-			"internal/kube", "internal/kube/access", "internal/kube/claim", "internal/kube/fleet", "internal/kube/hosts", "internal/kube/irso", "internal/kube/lead", "internal/kube/operator", "internal/kube/tell", "internal/kube/work",
+			"internal/kube", "internal/kube/access", "internal/kube/capi", "internal/kube/claim", "internal/kube/find", "internal/kube/fleet", "internal/kube/hosts", "internal/kube/lead", "internal/kube/tell", "internal/kube/work",
 			"pkg/admission", "pkg/disruption", "pkg/slots", "pkg/breaker", "pkg/holdoff", "pkg/sizing", "pkg/snapshot", "pkg/ironic", "pkg/api",
 		},
 	},
 	"internal/kube":       {house: []string{"internal/plainfile"}, outside: []string{"k8s.io/api", "k8s.io/apimachinery", "k8s.io/client-go", "k8s.io/klog/v2", "sigs.k8s.io/controller-runtime/pkg"}},
 	"internal/kube/bound": {outside: []string{"k8s.io/client-go/rest"}},
 	"internal/kube/access": {
-		outside: []string{"k8s.io/api", "k8s.io/apimachinery", "k8s.io/client-go", "golang.org/x/sync/singleflight", "golang.org/x/time/rate"},
+		house:   []string{"internal/logging"},
+		outside: []string{"k8s.io/api", "k8s.io/apimachinery", "sigs.k8s.io/controller-runtime/pkg/client", "golang.org/x/sync/singleflight", "golang.org/x/time/rate"},
 	},
 	"internal/statusview": {house: []string{"pkg/api"}},
 
@@ -113,14 +114,19 @@ var table = map[string]imports{
 		house:   []string{"internal/kube/bound", "pkg/api", "pkg/disruption", "pkg/ironic"},
 		outside: []string{"k8s.io/api", "k8s.io/apimachinery", "k8s.io/client-go", "k8s.io/component-helpers/resource", "sigs.k8s.io/json", metal3},
 	},
-	"internal/kube/irso": {house: []string{"internal/kube/bound", "pkg/ironic"}, outside: []string{"k8s.io/apimachinery", "k8s.io/client-go", "sigs.k8s.io/json"}},
+	"internal/kube/find": {
+		house:   []string{"internal/kube", "pkg/ironic"},
+		outside: []string{"k8s.io/api", "k8s.io/apimachinery", "sigs.k8s.io/controller-runtime/pkg/client"},
+		tests:   []string{"k8s.io/client-go/kubernetes/scheme"},
+	},
+	"internal/kube/capi": {
+		house:   []string{"internal/kube"},
+		outside: []string{"k8s.io/apimachinery", "sigs.k8s.io/controller-runtime/pkg/client"},
+		tests:   []string{"k8s.io/api/core/v1", "k8s.io/client-go/kubernetes/scheme"},
+	},
 	"internal/kube/lead": {
 		house:   []string{"pkg/ironic"},
 		outside: []string{"k8s.io/client-go", "k8s.io/apimachinery", "k8s.io/api", "sigs.k8s.io/controller-runtime/pkg/client", "github.com/go-logr/logr"},
-	},
-	"internal/kube/operator": {
-		house:   []string{"pkg/ironic"},
-		outside: []string{"k8s.io/client-go", "k8s.io/apimachinery", "k8s.io/api"},
 	},
 	"internal/kube/claim": {
 		house:   []string{"internal/store"},
@@ -207,7 +213,7 @@ var table = map[string]imports{
 	"hack/release/chart":   {outside: []string{"go.yaml.in/yaml/v3"}},
 	"hack/bench/gobreaker": {tests: []string{"pkg/breaker", "github.com/sony/gobreaker/v2"}}, // a module of its own
 	"internal/rig/deploytest": {
-		tests: []string{"internal/config", "internal/kube/operator", "internal/rig/realkube", "k8s.io/api", "k8s.io/apimachinery", "k8s.io/client-go/rest"},
+		tests: []string{"internal/config", "internal/kube", "internal/kube/find", "internal/rig/realkube", "k8s.io/api", "k8s.io/apimachinery"},
 	},
 	"e2e": {
 		tests: []string{"internal/app", "internal/config", "internal/rig/child", "internal/rig/realironic", "pkg/admission", "pkg/slots", gophercl},

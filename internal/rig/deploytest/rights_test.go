@@ -120,6 +120,9 @@ func needed(t *testing.T, m manifest, c config.Config) (lines []string) {
 			lines = append(lines, k.Namespace+" /configmaps "+what)
 		}
 	}
+	if slices.ContainsFunc(m.kind("ClusterRole"), func(o object) bool { return o.Name == "ironic-throttle-cluster-api" }) { // no setting
+		lines = append(lines, "cluster cluster.x-k8s.io/machinehealthchecks * list", "cluster cluster.x-k8s.io/machines * list", "cluster /events * create")
+	}
 	if c.Disruption.On() {
 		lines = append(lines, plannerRights...)
 	}
