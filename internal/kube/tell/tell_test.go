@@ -168,7 +168,7 @@ func TestWhatIsTold(t *testing.T) {
 			"0 a ignored x, 70 a ignored x, 80 a full, 90 a ignored, 150 a ignored x, 160 a ignored y, 250 a ignored z, 251 a ignored",
 			"1 a AnnotationIgnored, 81 a Waiting, 151 a AnnotationIgnored, 211 a AnnotationIgnored",
 		},
-		"facts before the situation": {"0 a full, 0 a ignored x, 0 a refused e2", "1 a AnnotationIgnored, 61 a ReleaseRefused, 121 a Waiting"},
+		"facts before the situation": {"0 a full, 0 a ignored x, 0 a refused e2", "1 a ReleaseRefused, 61 a AnnotationIgnored, 121 a Waiting"},
 		"a turn that is over":        {"0 a full, 5 a works, 5 a granted, 30 a over, 130 a full, 130 b over, 131 b full", "1 a Waiting"},
 		"a wait that is over":        {"0 a full, 0 a over, 0 b breaker-open, 0 b works", ""},
 		"a fact is never over":       {"0 a over, 0 a full, 0 a refused e2", "1 a ReleaseRefused"},
@@ -193,7 +193,7 @@ func TestWhatIsTold(t *testing.T) {
 				if got := b.told(); got != row.want {
 					t.Errorf("told\n%s\nwant\n%s", got, row.want)
 				}
-				if n := b.Stats().Pending; n > 0 {
+				if n := b.Counts().Pending; n > 0 {
 					t.Errorf("%d to tell", n)
 				}
 			})
@@ -267,8 +267,8 @@ func TestAnOutage(t *testing.T) {
 			b.Answered("metal3", fmt.Sprint("h", i), answer(api.ReasonHold, "e"))
 		}
 		b.pass(5 * time.Minute)
-		if b.tries > 90 || strings.Count(b.log.String(), "\n") != 1 || b.Stats().Pending != 200 {
-			t.Errorf("%d tries, %+v; log: %s", b.tries, b.Stats(), &b.log)
+		if b.tries > 90 || strings.Count(b.log.String(), "\n") != 1 || b.Counts().Pending != 200 {
+			t.Errorf("%d tries, %+v; log: %s", b.tries, b.Counts(), &b.log)
 		}
 		b.with(func() { b.fault = nil })
 		b.pass(15 * time.Second)
@@ -417,7 +417,7 @@ func TestAllAtOnce(t *testing.T) {
 						b.Answered("metal3", host, answer(api.Reasons()[i%len(api.Reasons())], ""))
 					}
 					if i%20 == 0 {
-						b.Stats()
+						b.Counts()
 						<-time.After(time.Second)
 					}
 				}
@@ -425,7 +425,7 @@ func TestAllAtOnce(t *testing.T) {
 		}
 		all.Wait()
 		b.pass(time.Hour)
-		if s := b.Stats(); s.Pending != 0 || s.Sent < 100 {
+		if s := b.Counts(); s.Pending != 0 || s.Sent < 100 {
 			t.Errorf("%+v", s)
 		}
 	})
