@@ -114,8 +114,8 @@ func (h *Hosts) Show() *api.Cluster {
 		c.BrokenSince = &s.BrokenSince
 	}
 	if h.Recorder != nil {
-		e := h.Recorder.Stats()
-		c.Events = &api.EventCounts{Sent: e.Sent, Failed: e.Failed, Dropped: e.Dropped, Pending: e.Pending}
+		counts := h.Recorder.Counts()
+		c.Events = &counts
 	}
 	return c
 }

@@ -20,7 +20,7 @@ func telling(t *testing.T, d Directory, leads *bool) (h *Hosts, pending func(wan
 	h.Recorder = tell.New(tell.Options{Now: time.Now})
 	return h, func(want int) {
 		t.Helper()
-		if n := h.Recorder.Stats().Pending; n != want {
+		if n := h.Recorder.Counts().Pending; n != want {
 			t.Errorf("%d Events to send, want %d", n, want)
 		}
 	}

@@ -26,16 +26,15 @@ const (
 )
 
 const (
-	labelLook    = time.Second / 4  // how often Leading is asked
-	labelAgain   = 15 * time.Second // it is written again: somebody else may have changed it, or a request came late
-	labelRetry   = 2 * time.Second  // after a failure
-	labelTimeout = 5 * time.Second  // of a request
-	labelLast    = time.Second / 2  // of the request that takes the label off at the end
+	labelLook  = time.Second / 4  // how often Leading is asked
+	labelAgain = 15 * time.Second // it is written again: somebody else may have changed it, or a request came late
+	labelRetry = 2 * time.Second  // after a failure
+	labelLast  = time.Second / 2  // for the request that takes the label off at the end
 )
 
 // Label keeps the label on our pod while it leads, and off it else. It decides nothing, the fence does.
 type Label struct {
-	Client         client.Client
+	Client         client.Client // whose requests have a time-out
 	Namespace, Pod string
 	Leading        func() bool
 	// Former is the identity of who led before us. That process may be dead or cut off, so its label is taken off too.
@@ -96,8 +95,6 @@ func (l *Label) Run(ctx context.Context) {
 }
 
 func (l *Label) write(ctx context.Context, pod string, on bool) error {
-	ctx, cancel := context.WithTimeout(ctx, labelTimeout)
-	defer cancel()
 	text := labelOff
 	if on {
 		text = labelOn

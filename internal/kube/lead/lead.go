@@ -105,7 +105,7 @@ func (e *Elector) Run(ctx context.Context, led func(context.Context) error) erro
 	select {
 	case <-ctx.Done():
 	case <-begun:
-		err = e.lead(ctx, led, stop, over)
+		err = e.lead(ctx, led, over)
 	}
 	e.lock.fence.End()
 	stop()
@@ -120,10 +120,8 @@ func (e *Elector) Run(ctx context.Context, led func(context.Context) error) erro
 	return err
 }
 
-// lead runs led until it returns, or the term is over: then it stops the election, which is over itself without renewals.
-func (e *Elector) lead(
-	ctx context.Context, led func(context.Context) error, stop context.CancelFunc, over <-chan struct{},
-) (err error) {
+// lead runs led until it returns, or the term is over.
+func (e *Elector) lead(ctx context.Context, led func(context.Context) error, over <-chan struct{}) (err error) {
 	term, end := context.WithCancelCause(ctx)
 	defer end(nil)
 	e.opts.Log.Info("this replica leads", "lease", e.lock.Describe(), "identity", e.opts.Identity)
@@ -136,7 +134,6 @@ func (e *Elector) lead(
 		e.lock.lose("no renewal was confirmed within " + e.opts.RenewDeadline.String())
 	case <-e.lock.lost:
 	}
-	stop()
 	lost := fmt.Errorf("%w: %s", ErrLost, e.lock.status().over)
 	e.opts.Log.Error("this replica leads no more: its process ends", "lease", e.lock.Describe(), "error", lost)
 	end(lost)

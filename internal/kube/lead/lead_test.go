@@ -65,19 +65,6 @@ func TestALeaderThatEndsKeepsItsLeaseUntilItHasSaved(t *testing.T) {
 	})
 }
 
-func TestHandOverAfterADeath(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		var server api
-		a := server.join(t, "a", nil)
-		a.leads(time.Second)
-		b := server.join(t, "b", nil)
-		<-time.After(time.Minute)
-		a.wire.set(swallow)
-		b.leads(duration + 2*longRetry)
-		a.loses(time.Second)
-	})
-}
-
 // ErrLost comes within the renew deadline and a retry, whatever happens to requests.
 func TestATermEndsWhenNothingIsConfirmed(t *testing.T) {
 	for name, is := range map[string]weather{
@@ -259,20 +246,6 @@ func TestEnds(t *testing.T) {
 				t.Errorf("%v after %s", err, time.Since(begun))
 			}
 			<-time.After(time.Hour)
-		},
-		"a Lease is not kept for a leader that ends slowly": func(t *testing.T, server *api) {
-			a := server.join(t, "a", func(ctx context.Context) error {
-				<-ctx.Done()
-				<-time.After(time.Hour)
-				return nil
-			})
-			a.leads(time.Second)
-			b := server.join(t, "b", nil)
-			a.wire.set(slow) // renewals take 6 s, and none ends in time
-			<-time.After(deadline)
-			a.wire.set(fine)
-			b.leads(duration + 2*longRetry)
-			<-time.After(2 * time.Hour)
 		},
 		"of a standby that is cut off": func(t *testing.T, server *api) {
 			server.join(t, "b", nil).leads(time.Second)

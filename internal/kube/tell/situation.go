@@ -79,39 +79,53 @@ const (
 	settleUnknown = 90 * time.Second
 )
 
+// Facts beside the situation, each told once by a Warning of its own.
+const (
+	releaseRefused = iota
+	annotationIgnored
+	noFact
+)
+
+var factReasons = [noFact]string{releaseRefused: "ProvisioningReleaseRefused", annotationIgnored: "ProvisioningAnnotationIgnored"}
+
 // line is what is known of a host: what was told last, and what is so now.
 type line struct {
-	said, want     situation
-	text           string    // of the newest answer
-	refused, wrong fact      // a release without effect; an annotation that cannot be read
-	changed        time.Time // when want or a fact changed
-	free           time.Time // when the host may be told of again
+	said, want situation
+	text       string                              // of the newest answer
+	facts      [noFact]struct{ said, want string } // "" = none
+	changed    time.Time                           // when want or a fact changed
+	free       time.Time                           // when the host may be told of again
 }
 
-// fact is told by a Warning of its own, once.
-type fact struct{ said, want string }
-
-func (f fact) pending() bool { return f.want != "" && f.want != f.said }
+// fact is the fact to tell, noFact where there is none.
+func (l *line) fact() int {
+	for i, f := range l.facts {
+		if f.want != "" && f.want != f.said {
+			return i
+		}
+	}
+	return noFact
+}
 
 func (l *line) pending() bool {
-	return l.want != l.said && l.want.class != quiet || l.refused.pending() || l.wrong.pending()
+	return l.want != l.said && l.want.class != quiet || l.fact() != noFact
 }
 
 func (l *line) urgent() bool {
 	c := l.want.class
-	return l.refused.pending() || l.wrong.pending() || c == held || c == turn || c == released
+	return c == held || c == turn || c == released || l.fact() != noFact
+}
+
+// due reports whether the host is to be told of now.
+func (l *line) due(now time.Time) bool {
+	settles := l.want.class == unknown && now.Sub(l.changed) < settleUnknown
+	return l.pending() && !now.Before(l.free) && (!settles || l.fact() != noFact)
 }
 
 // idle reports whether nothing is worth remembering.
 func (l *line) idle(now time.Time) bool {
 	forgotten := line{free: l.free, changed: l.changed}
 	return !now.Before(l.free) && *l == forgotten
-}
-
-// due reports whether the host is to be told of now.
-func (l *line) due(now time.Time) bool {
-	settles := l.want.class == unknown && now.Sub(l.changed) < settleUnknown
-	return l.pending() && !now.Before(l.free) && (!settles || l.refused.pending() || l.wrong.pending())
 }
 
 // before reports whether a host is told of before another one: the urgent first, then those that wait longest.
@@ -139,55 +153,43 @@ func (l *line) turnTo(now time.Time, s situation, text string) (dropped bool) {
 }
 
 // note changes a fact; "" = it is over.
-func (l *line) note(now time.Time, f *fact, text string) {
+func (l *line) note(now time.Time, fact int, text string) {
+	f := &l.facts[fact]
 	if f.want != text {
 		f.want, l.changed = text, now
 	}
 	if text == "" {
-		*f = fact{}
+		f.said = "" // the next one is told again
 	}
 }
 
 // news is what one Event tells.
 type news struct {
 	kind, reason, text string
-	line               // as it was then
+	fact               int // noFact: the situation
+	situation          situation
 }
 
 // news is what is to be told: facts first, the situation by the next Event.
 func (l *line) news() news {
-	switch {
-	case l.wrong.pending():
-		return news{corev1.EventTypeWarning, "ProvisioningAnnotationIgnored", l.wrong.want, *l}
-	case l.refused.pending():
-		return news{corev1.EventTypeWarning, "ProvisioningReleaseRefused", "Release refused: " + l.refused.want, *l}
+	if i := l.fact(); i != noFact {
+		return news{kind: corev1.EventTypeWarning, reason: factReasons[i], text: l.facts[i].want, fact: i}
 	}
 	p := phrases[l.want.class]
-	n := news{p.kind, p.reason, p.words + l.text, *l}
+	n := news{p.kind, p.reason, p.words + l.text, noFact, l.want}
 	if l.want.class == held && l.want.episode != "" {
 		n.text += "; or annotate it with " + hosts.ReleaseAnnotation + "=" + l.want.episode
 	}
 	return n
 }
 
-// situation is what n tells beside facts.
-func (n news) situation() situation {
-	if n.wrong.pending() || n.refused.pending() {
-		return situation{}
-	}
-	return n.want
-}
-
-// told notes that n was told, or never can be.
+// told notes that n was told, or never can be. What is over meanwhile is told again when it comes back.
 func (l *line) told(now time.Time, n news) {
-	switch l.free = now.Add(perHost); {
-	case n.wrong.pending():
-		if l.wrong.want != "" {
-			l.wrong.said = n.wrong.want
-		}
-	case n.refused.pending():
-		l.refused.said = n.refused.want
-	case l.want.class != quiet: // else it was over meanwhile
-		l.said = n.want
+	l.free = now.Add(perHost)
+	switch {
+	case n.fact == noFact && l.want.class != quiet:
+		l.said = n.situation
+	case n.fact != noFact && l.facts[n.fact].want != "":
+		l.facts[n.fact].said = n.text
 	}
 }

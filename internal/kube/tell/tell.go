@@ -66,21 +66,13 @@ type Options struct {
 	Now       func() time.Time
 }
 
-// Stats counts Events since New.
-type Stats struct {
-	Sent    uint64 // that the API server has taken
-	Failed  uint64 // requests that failed; most are tried again
-	Dropped uint64 // overtaken before they were sent, by what came after or by what Ironic shows
-	Pending int    // hosts with something to tell
-}
-
 // Recorder tells while Run runs. Its other methods never wait for the API server, and are safe for concurrent use.
 type Recorder struct {
 	Options
 	budget *rate.Limiter
 
 	mu      sync.Mutex // guards the rest
-	stats   Stats
+	counts  api.EventCounts
 	hosts   map[types.NamespacedName]*line
 	pauses  map[string]pause // of a namespace that refuses; "" = of everything
 	useless logging.Rare
@@ -111,7 +103,7 @@ func (r *Recorder) Released(namespace, name, how string) {
 // ReleaseRefused tells once that the release that an annotation asks for has no effect, and why.
 func (r *Recorder) ReleaseRefused(namespace, name, why string) {
 	r.change(namespace, name, true, func(l *line) bool {
-		l.note(r.Now(), &l.refused, why)
+		l.note(r.Now(), releaseRefused, "Release refused: "+why)
 		return false
 	})
 }
@@ -119,7 +111,7 @@ func (r *Recorder) ReleaseRefused(namespace, name, why string) {
 // Ignored tells once that an annotation cannot be read: what is a sentence, "" = that is over.
 func (r *Recorder) Ignored(namespace, name, what string) {
 	r.change(namespace, name, what != "", func(l *line) bool {
-		l.note(r.Now(), &l.wrong, what)
+		l.note(r.Now(), annotationIgnored, what)
 		return false
 	})
 }
@@ -138,7 +130,7 @@ func (r *Recorder) change(namespace, name string, enter bool, do func(l *line) (
 		r.hosts[k] = l
 	}
 	if do(l) {
-		r.stats.Dropped++
+		r.counts.Dropped++
 	}
 }
 
@@ -149,17 +141,17 @@ func (r *Recorder) Forget(namespace, name string) {
 	delete(r.hosts, types.NamespacedName{Namespace: namespace, Name: name})
 }
 
-// Stats counts.
-func (r *Recorder) Stats() Stats {
+// Counts counts Events since New.
+func (r *Recorder) Counts() api.EventCounts {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	s := r.stats
+	c := r.counts
 	for _, l := range r.hosts {
 		if l.pending() {
-			s.Pending++
+			c.Pending++
 		}
 	}
-	return s
+	return c
 }
 
 // Run tells until ctx ends, and returns nil then.
@@ -227,6 +219,9 @@ func (r *Recorder) news(k types.NamespacedName) (n news, ok bool) {
 	return l.news(), true
 }
 
+// errOver tells that a host is gone, or that what was to be told of it is over.
+var errOver = errors.New("there is nothing to tell any more")
+
 func (r *Recorder) send(ctx context.Context, k types.NamespacedName) {
 	n, ok := r.news(k)
 	if !ok {
@@ -234,31 +229,18 @@ func (r *Recorder) send(ctx context.Context, k types.NamespacedName) {
 	}
 	uid, found := r.UID(k.Namespace, k.Name)
 	waits, works := r.Stands(k.Namespace, k.Name)
-	if !found || n.situation().over(waits, works) {
-		r.drop(k, n, found)
-		return
+	err := errOver
+	if found && !n.situation.over(waits, works) {
+		on := corev1.ObjectReference{
+			APIVersion: "metal3.io/v1alpha1", Kind: "BareMetalHost", Namespace: k.Namespace, Name: k.Name, UID: types.UID(uid),
+		}
+		r.budget.AllowN(r.Now(), 1)
+		asks, cancel := context.WithTimeout(ctx, timeout)
+		defer cancel()
+		err = r.Client.Create(asks, Event(on, n.kind, n.reason, n.text, r.Instance, r.Now()))
 	}
-	r.budget.AllowN(r.Now(), 1)
-	on := corev1.ObjectReference{
-		APIVersion: "metal3.io/v1alpha1", Kind: "BareMetalHost", Namespace: k.Namespace, Name: k.Name, UID: types.UID(uid),
-	}
-	asks, cancel := context.WithTimeout(ctx, timeout)
-	defer cancel()
-	err := r.Client.Create(asks, Event(on, n.kind, n.reason, n.text, r.Instance, r.Now()))
 	if err == nil || ctx.Err() == nil { // else we gave it up
 		r.landed(k, n, err)
-	}
-}
-
-// drop forgets what is not to be told any more.
-func (r *Recorder) drop(k types.NamespacedName, n news, found bool) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.stats.Dropped++
-	if l := r.hosts[k]; l != nil && !found {
-		delete(r.hosts, k)
-	} else if l != nil && l.want == n.want {
-		l.turnTo(r.Now(), situation{}, "")
 	}
 }
 
@@ -270,14 +252,21 @@ func (r *Recorder) landed(k types.NamespacedName, n news, err error) {
 	if l == nil { // it was forgotten meanwhile
 		l = &line{}
 	}
-	if err == nil {
-		r.stats.Sent++
+	switch code := statusOf(err); {
+	case err == nil:
+		r.counts.Sent++
 		l.told(now, n)
 		r.resume(now, k.Namespace)
 		return
-	}
-	r.stats.Failed++
-	switch code := statusOf(err); {
+	case errors.Is(err, errOver):
+		r.counts.Dropped++
+		switch n.situation {
+		case situation{}:
+			delete(r.hosts, k) // a fact is over with its host alone
+		case l.want:
+			l.turnTo(now, situation{}, "")
+		}
+		return
 	case code == http.StatusForbidden, code == http.StatusNotFound: // no right, or the namespace ends
 		r.rest(now, k.Namespace, refused, err)
 	case code < 400, code >= 500,
@@ -289,6 +278,7 @@ func (r *Recorder) landed(k types.NamespacedName, n news, err error) {
 		}
 		l.told(now, n)
 	}
+	r.counts.Failed++
 }
 
 // statusOf is the HTTP status of a refusal, 0 where nobody answered.

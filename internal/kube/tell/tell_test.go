@@ -1,130 +1,22 @@
 package tell_test
 
 import (
-	"bytes"
-	"context"
 	"errors"
 	"fmt"
-	"log/slog"
 	"strings"
 	"sync"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-	"go.uber.org/goleak"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/client/fake"
-	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
 	"github.com/ironic-throttle/ironic-throttle/internal/kube/tell"
 	"github.com/ironic-throttle/ironic-throttle/pkg/api"
 )
-
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
-
-// sent is an Event that the API server has taken.
-type sent struct {
-	at time.Duration
-	*corev1.Event
-}
-
-// bench is a Recorder that runs in virtual time.
-type bench struct {
-	*tell.Recorder
-	t     *testing.T
-	begun time.Time
-	log   bytes.Buffer
-
-	mu           sync.Mutex
-	all          []sent
-	tries        int
-	fault        func(*corev1.Event) error // of a request; nil: it is taken
-	gone         map[string]bool           // hosts that are not there
-	over         map[string]bool           // hosts that neither wait nor work
-	starts, hush bool                      // hosts work; this replica does not lead
-}
-
-func (b *bench) create(_ context.Context, _ client.WithWatch, o client.Object, _ ...client.CreateOption) error {
-	e, ok := o.(*corev1.Event)
-	if !ok {
-		return fmt.Errorf("%T is no Event", o)
-	}
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if b.tries++; b.fault != nil {
-		if err := b.fault(e); err != nil {
-			return err
-		}
-	}
-	b.all = append(b.all, sent{time.Since(b.begun), e.DeepCopy()})
-	return nil
-}
-
-func (b *bench) with(do func()) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	do()
-}
-
-func run(t *testing.T, perMinute int, do func(*bench)) {
-	t.Helper()
-	synctest.Test(t, func(t *testing.T) {
-		b := &bench{t: t, begun: time.Now(), gone: map[string]bool{}, over: map[string]bool{}}
-		b.Recorder = tell.New(tell.Options{
-			Client: interceptor.NewClient(fake.NewClientBuilder().Build(), interceptor.Funcs{Create: b.create}),
-			UID: func(_, name string) (uid string, found bool) {
-				b.with(func() { uid, found = "uid-"+name, !b.gone[name] })
-				return uid, found
-			},
-			Stands: func(_, name string) (waits, works bool) {
-				b.with(func() { waits, works = !b.over[name], !b.over[name] && b.starts })
-				return waits, works
-			},
-			Leading: func() (leads bool) {
-				b.with(func() { leads = !b.hush })
-				return leads
-			},
-			PerMinute: perMinute, Instance: "pod-0", Log: slog.New(slog.NewTextHandler(&b.log, nil)), Now: time.Now,
-		})
-		ctx, cancel := context.WithCancel(t.Context())
-		ended := make(chan error, 1)
-		go func() { ended <- b.Run(ctx) }()
-		do(b)
-		cancel()
-		if err := <-ended; err != nil {
-			t.Error(err)
-		}
-	})
-}
-
-func (b *bench) pass(d time.Duration) {
-	<-time.After(d)
-	synctest.Wait()
-}
-
-// answer is one with a message that tells it from others.
-func answer(reason api.Reason, episode string) api.Answer {
-	return api.Answer{Reason: reason, Ready: reason.Yes(), Message: string(reason), Episode: episode}
-}
-
-// told lists what was told since the last time, as "seconds host reason".
-func (b *bench) told() string {
-	synctest.Wait()
-	var lines []string
-	b.with(func() {
-		for _, e := range b.all {
-			lines = append(lines, fmt.Sprintf("%d %s %s", int(e.at.Seconds()), e.InvolvedObject.Name, strings.TrimPrefix(e.Reason, "Provisioning")))
-		}
-		b.all = nil
-	})
-	return strings.Join(lines, ", ")
-}
 
 func TestTheEventOnTheHost(t *testing.T) {
 	run(t, 300, func(b *bench) {
@@ -168,7 +60,7 @@ func TestWhatIsTold(t *testing.T) {
 			"0 a ignored x, 70 a ignored x, 80 a full, 90 a ignored, 150 a ignored x, 160 a ignored y, 250 a ignored z, 251 a ignored",
 			"1 a AnnotationIgnored, 81 a Waiting, 151 a AnnotationIgnored, 211 a AnnotationIgnored",
 		},
-		"facts before the situation": {"0 a full, 0 a ignored x, 0 a refused e2", "1 a AnnotationIgnored, 61 a ReleaseRefused, 121 a Waiting"},
+		"facts before the situation": {"0 a full, 0 a ignored x, 0 a refused e2", "1 a ReleaseRefused, 61 a AnnotationIgnored, 121 a Waiting"},
 		"a turn that is over":        {"0 a full, 5 a works, 5 a granted, 30 a over, 130 a full, 130 b over, 131 b full", "1 a Waiting"},
 		"a wait that is over":        {"0 a full, 0 a over, 0 b breaker-open, 0 b works", ""},
 		"a fact is never over":       {"0 a over, 0 a full, 0 a refused e2", "1 a ReleaseRefused"},
@@ -193,30 +85,11 @@ func TestWhatIsTold(t *testing.T) {
 				if got := b.told(); got != row.want {
 					t.Errorf("told\n%s\nwant\n%s", got, row.want)
 				}
-				if n := b.Stats().Pending; n > 0 {
+				if n := b.Counts().Pending; n > 0 {
 					t.Errorf("%d to tell", n)
 				}
 			})
 		})
-	}
-}
-
-func (b *bench) step(host, word, more string) {
-	switch word {
-	case "released":
-		b.Released("metal3", host, "annotation")
-	case "refused":
-		b.ReleaseRefused("metal3", host, more)
-	case "ignored":
-		b.Ignored("metal3", host, more)
-	case "works":
-		b.with(func() { b.starts = true })
-	case "over":
-		b.with(func() { b.over[host] = true })
-	case "gone":
-		b.with(func() { b.gone[host] = true })
-	default:
-		b.Answered("metal3", host, answer(api.Reason(word), more))
 	}
 }
 
@@ -267,8 +140,8 @@ func TestAnOutage(t *testing.T) {
 			b.Answered("metal3", fmt.Sprint("h", i), answer(api.ReasonHold, "e"))
 		}
 		b.pass(5 * time.Minute)
-		if b.tries > 90 || strings.Count(b.log.String(), "\n") != 1 || b.Stats().Pending != 200 {
-			t.Errorf("%d tries, %+v; log: %s", b.tries, b.Stats(), &b.log)
+		if b.tries > 90 || strings.Count(b.log.String(), "\n") != 1 || b.Counts().Pending != 200 {
+			t.Errorf("%d tries, %+v; log: %s", b.tries, b.Counts(), &b.log)
 		}
 		b.with(func() { b.fault = nil })
 		b.pass(15 * time.Second)
@@ -417,7 +290,7 @@ func TestAllAtOnce(t *testing.T) {
 						b.Answered("metal3", host, answer(api.Reasons()[i%len(api.Reasons())], ""))
 					}
 					if i%20 == 0 {
-						b.Stats()
+						b.Counts()
 						<-time.After(time.Second)
 					}
 				}
@@ -425,7 +298,7 @@ func TestAllAtOnce(t *testing.T) {
 		}
 		all.Wait()
 		b.pass(time.Hour)
-		if s := b.Stats(); s.Pending != 0 || s.Sent < 100 {
+		if s := b.Counts(); s.Pending != 0 || s.Sent < 100 {
 			t.Errorf("%+v", s)
 		}
 	})
