@@ -10,7 +10,7 @@ import (
 const (
 	step     = 30 * time.Second
 	maxSteps = int(time.Hour / step)
-	lookGap  = 5 * time.Second // between two looks
+	lookGap  = step / 2 // between two looks
 )
 
 // Hour keeps what the last hour was like. It has no clock and no lock: one caller at a time.

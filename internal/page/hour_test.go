@@ -69,7 +69,7 @@ func TestHourIsLookedAtWhenDue(t *testing.T) {
 		t.Error("the first look is not due")
 	}
 	h.Look(noon, statusOf(0, Mean{}))
-	for after, want := range map[time.Duration]bool{time.Second: false, 5 * time.Second: true, -time.Second: true} {
+	for after, want := range map[time.Duration]bool{5 * time.Second: false, lookGap: true, -time.Second: true} {
 		if h.Due(noon.Add(after)) != want {
 			t.Errorf("after %v: due is not %t", after, want)
 		}

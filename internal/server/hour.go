@@ -10,7 +10,7 @@ import (
 )
 
 // hourTick is how often it is seen whether a look is due, by a clock that may be faster.
-const hourTick = 200 * time.Millisecond
+const hourTick = time.Second
 
 // lastHour is what the last hour was like, for all pages.
 type lastHour struct {

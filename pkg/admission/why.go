@@ -122,7 +122,7 @@ func (t *teller) standing() api.Standing {
 		return api.StandingWorking
 	case t.Slot != nil:
 		return api.StandingStarting
-	case a != nil && (t.Queued != nil && waits[a.Reason] || a.Reason == api.ReasonPlannedYields):
+	case a != nil && (t.Queued != nil && reasons[a.Reason].waits || a.Reason == api.ReasonPlannedYields):
 		return api.StandingWaiting
 	case a != nil && a.Reason == api.ReasonGranted && !t.h.LastTold.Yes(): // it was told no, and could start now
 		return api.StandingWaiting
@@ -132,12 +132,6 @@ func (t *teller) standing() api.Standing {
 		return api.StandingIdle
 	}
 	return api.StandingUnknown
-}
-
-// waits are the answers to a host that only slots and turns keep from starting.
-var waits = map[api.Reason]bool{
-	api.ReasonGranted: true, api.ReasonObserve: true, api.ReasonFull: true, api.ReasonTurn: true,
-	api.ReasonFailingCap: true, api.ReasonRate: true,
 }
 
 func (t *teller) sayf(format string, args ...any) {
@@ -247,3 +241,13 @@ func (t *teller) waiting() {
 		t.sayf("It queues behind hosts without failures, as it has %d errors.", q.Errors)
 	}
 }
+
+var unknownSteps = []string{
+	"See whether the name is right: kubectl get bmh -A, and ironic-throttle queue for those that wait.",
+	"See whether BMO is running and uses this throttle: ironic-throttle status shows when it asked last.",
+}
+
+const silentStep = "See whether BMO runs, and reaches the throttle: " +
+	"kubectl get pods -A | grep baremetal-operator, and its log."
+
+const plannedStep = "See what is planned, and what that waits for: ironic-throttle plan, where the planner is on."

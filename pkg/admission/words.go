@@ -25,7 +25,7 @@ func (c *Controller) answer(d decision, f *facts) api.Answer {
 	if d.reason == api.ReasonHold {
 		a.Episode = f.hold.Episode
 	}
-	a.Message = message(f, d, a.Slots)
+	a.Message = reasons[d.reason].say(f, d, a.Slots)
 	if c.failure != "" && (d.reason == api.ReasonStale || d.reason == api.ReasonStarting) {
 		a.Message += "; the last poll failed: " + c.failure
 	}
@@ -35,77 +35,6 @@ func (c *Controller) answer(d decision, f *facts) api.Answer {
 		a.ExpectSeconds, a.AtMostSeconds = 0, 0
 	}
 	return a
-}
-
-// message says why in one sentence, with the numbers of the decision.
-func message(f *facts, d decision, s api.Slots) string {
-	switch d.reason {
-	case api.ReasonGranted:
-		return numbers("takes a free slot", d, s)
-	case api.ReasonHeldSlot:
-		return "already holds a slot"
-	case api.ReasonDone:
-		return "nothing is left to start, needs no slot"
-	case api.ReasonExempt:
-		return "boots from virtual media, needs no slot"
-	case api.ReasonFull:
-		return numbers("no slot is free", d, s)
-	case api.ReasonFailingCap:
-		return numbers("hosts that fail again and again hold all the slots that they may have now", d, s)
-	case api.ReasonTurn:
-		if f.standing == slots.Overdue {
-			return numbers("did not use its slot in time and has to wait for another", d, s)
-		}
-		return numbers("other hosts are first for the free slots", d, s)
-	case api.ReasonPlannedYields:
-		return f.yields
-	case api.ReasonStale:
-		return "Ironic has not been seen for too long to start anything new"
-	case api.ReasonStarting:
-		switch {
-		case !f.leading:
-			return "this throttle does not decide now: it does not lead, or has not read the holds of failed hosts yet"
-		case f.standing == slots.Unknown:
-			return fmt.Sprintf("neither Ironic nor the cluster has shown this host, and %d such hosts have asked: "+
-				"no more of them are taken in", slots.MaxUnknown)
-		case f.unplaced:
-			return "Ironic has not shown this host yet, so nobody knows its conductor group and how it boots: " +
-				"the next poll asks for it"
-		}
-		return "the throttle has just started and is still finding out which hosts are busy"
-	}
-	return failureMessage(f, d)
-}
-
-// failureMessage is the message for a host that a hold, a pause, a breaker or the rate stops: why it waits, and what an
-// operator can do.
-func failureMessage(f *facts, d decision) string {
-	switch d.reason {
-	case api.ReasonHold:
-		h := f.hold
-		return fmt.Sprintf("its %s has failed%s: it is left alone for another %s, until %s, "+
-			"so that somebody can look at it; to let it go now: ironic-throttle holds release %s",
-			h.Kind, inARow(h.Failures), about(h.Remaining), h.Until.UTC().Format(time.RFC3339), f.host.Shown())
-	case api.ReasonShortCircuit:
-		p := f.pause
-		return fmt.Sprintf("%s is paused: %d of its %d hosts have failed or are held, IRONIC_THROTTLE_MAX_FAILED allows %d",
-			poolWord(p.Pool), p.Failed, p.Hosts, p.Allowed)
-	case api.ReasonBreakerOpen:
-		where := scopeWord(f.open.Scope)
-		if f.open.ByHand {
-			return fmt.Sprintf("the breaker of %s was opened by hand: nothing new starts there for another %s",
-				where, about(d.wait))
-		}
-		return fmt.Sprintf("too much has failed in %s: nothing new starts there for another %s (%s)",
-			where, about(d.wait), f.open.Message)
-	case api.ReasonHalfOpen:
-		return fmt.Sprintf("the breaker of %s was open: single hosts are tried there first, "+
-			"all others wait until one of them goes well",
-			scopeWord(f.open.Scope))
-	}
-	return fmt.Sprintf("%s started in %s within a minute, "+
-		"which is all that IRONIC_THROTTLE_BREAKER_RATE_LIMIT_PER_MINUTE allows",
-		number(f.rate.Limit, "host has", "hosts have"), scopeWord(wholeIronic))
 }
 
 // numbers adds how things stand: "no slot is free: 20 of 20 occupied, 57 waiting, this is number 12, its turn comes in
@@ -204,4 +133,23 @@ func causeOf(e slots.Ending) string {
 		text = "no reason given"
 	}
 	return string(e.State) + ": " + text
+}
+
+// wish is an operation as the end of "it wants to".
+func wish(op api.Op) string {
+	if op == api.OpNone || op == "" {
+		return "start nothing"
+	}
+	return string(op)
+}
+
+// shellWord is word as one of a shell.
+func shellWord(word string) string {
+	plain := func(r rune) bool {
+		return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune(":/._-", r)
+	}
+	if strings.IndexFunc(word, func(r rune) bool { return !plain(r) }) < 0 {
+		return word
+	}
+	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
 }

@@ -190,7 +190,6 @@ var table = map[string]imports{
 
 	// The house itself.
 	"internal/rig/archtest": {tests: []string{"go.yaml.in/yaml/v3"}},
-	"internal/rig/released": {tests: []string{"go.yaml.in/yaml/v3"}},
 	"hack/testsum":          {},
 	"hack/mutants":          {},
 	"hack/limits":           {house: []string{"internal/rig/simulate/limits"}},

@@ -17,8 +17,9 @@ import (
 // Each way is gone rounds times, and the run with the fewest functions counts: a poll that falls into a request only
 // adds some.
 const (
-	rounds = 3
-	limit  = 2 * rounds // as many as are granted: the rest is refused
+	rounds     = 3
+	limit      = 2 * rounds // as many as are granted: the rest is refused
+	mostOfPoll = 100        // functions of a poll
 )
 
 // others are no part of a poll that frees a slot: how Ironic is read is a way of its own, and the page looks at the
@@ -45,8 +46,7 @@ func TestWays(t *testing.T) {
 		s.quiet()
 		refused.run(func() { s.ask(limit+i, `"ready":false`) })
 	}
-	poll := newSite(t, binary).freed()
-	maps.DeleteFunc(poll, func(at string, _ bool) bool { return others.MatchString(at) })
+	poll := newSite(t, binary).freed(mostOfPoll)
 	for _, w := range []struct {
 		name    string
 		ceiling int // 0: none yet
@@ -55,7 +55,7 @@ func TestWays(t *testing.T) {
 		{"an ask that is granted", 110, granted.least},
 		{"an ask that is refused", 90, refused.least},
 		{"a PUT that the gateway lets through", 170, gated.least},
-		{"a poll that frees a slot, once Ironic is read,", 100, poll},
+		{"a poll that frees a slot, once Ironic is read,", mostOfPoll, poll},
 	} {
 		t.Logf("%s passes %d functions: %v", w.name, len(w.passed), w.passed)
 		if len(w.passed) == 0 || w.ceiling != 0 && len(w.passed) > w.ceiling {
@@ -65,8 +65,9 @@ func TestWays(t *testing.T) {
 }
 
 // freed are the functions of every poll that shows the end of a deploy: what happens beside one of them is no part of it.
-func (s *site) freed() (always functions) {
-	for i := range rounds {
+// On a busy machine something may happen beside each of a few polls, so more are tried while there are too many.
+func (s *site) freed(most int) (always functions) {
+	for i := 0; i < rounds || i < limit && len(always) > most; i++ {
 		s.ask(i, `"granted"`)
 		s.change(i, ironic.DeployWait)
 		s.quiet() // it is seen at work
@@ -82,7 +83,7 @@ func (s *site) freed() (always functions) {
 			if always == nil {
 				always = w.least
 			}
-			maps.DeleteFunc(always, func(at string, _ bool) bool { return !w.least[at] })
+			maps.DeleteFunc(always, func(at string, _ bool) bool { return !w.least[at] || others.MatchString(at) })
 			break
 		}
 	}
