@@ -3,6 +3,7 @@
 package kube
 
 import (
+	"bytes"
 	"context"
 	"crypto/rand"
 	"encoding/json"
@@ -110,7 +111,7 @@ func TestTheConfigMapIsEditedAndFull(t *testing.T) {
 			t.Fatal(err)
 		}
 		o, err := admin.CoreV1().ConfigMaps(ns).Get(t.Context(), p.Name, metav1.GetOptions{})
-		if err != nil || string(o.BinaryData["holds.jsonl.gz"]) != string(value) {
+		if err != nil || !bytes.Equal(o.BinaryData["holds.jsonl.gz"], value) {
 			t.Fatalf("%+v, %v", o, err)
 		}
 		return o
