@@ -178,14 +178,21 @@ func (k *Keeper) learn() {
 }
 
 // save saves where a hold has changed, or always.
-func (k *Keeper) save(ctx context.Context, always bool) error {
+func (k *Keeper) save(ctx context.Context, always bool) (err error) {
 	unsaved := k.Source.UnsavedHolds()
 	if unsaved == 0 && !always {
 		return nil
 	}
-	records, revision := k.Source.HoldRecords(k.now())
-	err := k.write(ctx, records, unsaved > 0)
 	limits := unsaved == 0 && k.learned // alone
+	var revision uint64
+	if unsaved > 0 || k.learned || k.value == nil {
+		revision, err = k.pack()
+	}
+	if err == nil && k.store != nil {
+		bounded, cancel := context.WithTimeout(ctx, saveTimeout)
+		err = k.store.Save(bounded, k.value)
+		cancel()
+	}
 	switch {
 	case err == nil:
 		k.learned = false
@@ -199,18 +206,13 @@ func (k *Keeper) save(ctx context.Context, always bool) error {
 	return err
 }
 
-func (k *Keeper) write(ctx context.Context, records []holdoff.Record, changed bool) (err error) {
-	if k.store == nil {
-		return nil
+// pack makes the next value, and returns the revision of the holds in it.
+func (k *Keeper) pack() (revision uint64, err error) {
+	records, revision := k.Source.HoldRecords(k.now())
+	if k.store != nil {
+		k.value, k.left, err = Pack(records, k.limits, k.store.Room())
 	}
-	if changed || k.learned || k.value == nil {
-		if k.value, k.left, err = Pack(records, k.limits, k.store.Room()); err != nil {
-			return err
-		}
-	}
-	ctx, cancel := context.WithTimeout(ctx, saveTimeout)
-	defer cancel()
-	return k.store.Save(ctx, k.value)
+	return revision, err
 }
 
 // tell logs what is new of what is not kept.
