@@ -76,7 +76,7 @@ func TestSZ7_TheLimitIsHandedOver(t *testing.T) {
 	for _, way := range []string{"ends in order", "is cut off"} {
 		t.Run(way, func(t *testing.T) {
 			twoOf(t, func(server *apiServer, a, b *stage, cut func()) {
-				a.pass(2 * halfAMinute)
+				a.pass(2 * limitsInterval)
 				if kept := server.limitKept(); kept != 0 {
 					t.Errorf("limit %d is kept, and nothing was learned", kept)
 				}
@@ -94,7 +94,7 @@ func TestSZ7_TheLimitIsHandedOver(t *testing.T) {
 				if !b.app.mayStart() || b.limit() != found || b.log.count("limits=1") != 1 {
 					t.Errorf("it leads: %t, limit %d, want %d", b.app.mayStart(), b.limit(), found)
 				}
-				b.pass(2 * halfAMinute)
+				b.pass(2 * limitsInterval)
 				if kept := server.limitKept(); kept != found || b.limit() != found {
 					t.Errorf("limit %d, kept %d, want %d", b.limit(), kept, found)
 				}

@@ -86,7 +86,7 @@ func TestSZ8_HotReloadOfTheCeiling(t *testing.T) {
 		for _, name := range names {
 			s.says(name, api.ReasonHeldSlot)
 		}
-		s.pass(halfAMinute)
+		s.pass(limitsInterval)
 		if kept := keptIn(path).Limits; kept.Pools[""].Limit != 4 {
 			t.Errorf("%+v", kept)
 		}

@@ -15,8 +15,8 @@ import (
 
 const (
 	crowdSize = 200
-	// halfAMinute is how often it is saved what was learned of limits.
-	halfAMinute = 30 * time.Second
+	// limitsInterval is how often what was learned of limits is saved.
+	limitsInterval = 30 * time.Second
 )
 
 // crowd is more hosts than boot at once, of a site that stands them all.
@@ -92,7 +92,7 @@ func inForce(t *testing.T, change func(*Options, *fakeironic.Server), want int) 
 			if got := s.limit(); got != want {
 				t.Errorf("limit %d, want %d", got, want)
 			}
-			s.pass(halfAMinute)
+			s.pass(limitsInterval)
 		}
 		s.expect(0, "limits cannot be")
 	})
@@ -108,7 +108,7 @@ func TestSZ7_TheLimitSurvivesARestart(t *testing.T) {
 	}
 	found := 0
 	playWith(t, crowd, limited(config.LimitAdaptive, 40, path), func(s *stage) {
-		s.pass(2 * halfAMinute)
+		s.pass(2 * limitsInterval)
 		kept(0) // nothing was learned yet
 		found = s.learns()
 		kept(found) // also if it is killed now

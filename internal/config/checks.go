@@ -130,7 +130,7 @@ func (l *loader) checkKubernetes() {
 			l.between(nameElect, true, "needs %s=on", nameKubernetes)
 		}
 	}
-	if mapped && !bool(k.Leader.Elect) && l.sound(nameElect) {
+	if mapped && !k.Leader.Elect && l.sound(nameElect) {
 		l.between(nameHoldMap, h.ConfigMap, "needs %s=true, for the Lease says who writes it; one replica without it keeps holds by %s", nameElect, nameHoldFile)
 	}
 	if mapped && filed {

@@ -39,7 +39,7 @@ type Keeper struct {
 	log   *slog.Logger
 	wake  chan struct{}
 	asked chan chan<- error
-	fault atomic.Pointer[string]
+	fault atomic.Pointer[string] // never nil
 
 	// What follows belongs to the goroutine that saves.
 	value   []byte // as it was packed last
@@ -52,7 +52,9 @@ type Keeper struct {
 
 // New returns a Keeper. With a nil Store nothing outlives the process.
 func New(s Store, now func() time.Time, log *slog.Logger) *Keeper {
-	return &Keeper{store: s, now: now, log: log, wake: make(chan struct{}, 1), asked: make(chan chan<- error)}
+	k := &Keeper{store: s, now: now, log: log, wake: make(chan struct{}, 1), asked: make(chan chan<- error)}
+	k.fault.Store(new(string))
+	return k
 }
 
 // Load takes the place and returns what an earlier process has left.
@@ -64,16 +66,15 @@ func (k *Keeper) Load(ctx context.Context) (v Value, err error) {
 	if err != nil {
 		return v, err
 	}
-	place := slog.String("place", k.store.String())
 	if value == nil {
-		k.log.Warn("there are no holds yet: hosts that have failed before are held from now on", place)
+		k.log.Warn("there are no holds yet: hosts that have failed before are held from now on", "place", k.store.String())
 		return v, nil
 	}
 	if v, err = Unpack(value, k.now()); err != nil {
 		k.log.Error("holds or limits are damaged, or of a later version: what is there is kept aside, and hosts that have failed are held from now on",
-			place, "read", len(v.Records), "error", err, "aside", k.store.Aside(value))
+			"place", k.store.String(), "read", len(v.Records), "error", err, "aside", k.store.Aside(value))
 	} else {
-		k.log.Info("holds of failed hosts were read", place, "hosts", len(v.Records), "limits", len(v.Limits.Pools))
+		k.log.Info("holds of failed hosts were read", "place", k.store.String(), "hosts", len(v.Records), "limits", len(v.Limits.Pools))
 	}
 	if len(v.Limits.Pools) > 0 {
 		k.limits, _ = v.Limits.Text() // as it was read
@@ -118,12 +119,7 @@ func (k *Keeper) Flush() error {
 }
 
 // Fault says what is not kept; "" while all is.
-func (k *Keeper) Fault() string {
-	if text := k.fault.Load(); text != nil {
-		return *text
-	}
-	return ""
-}
+func (k *Keeper) Fault() string { return *k.fault.Load() }
 
 // Run saves what changes until ctx ends, and once more then, for 2 s at most. It fails with ErrTakenOver.
 func (k *Keeper) Run(ctx context.Context) error {
@@ -182,14 +178,21 @@ func (k *Keeper) learn() {
 }
 
 // save saves where a hold has changed, or always.
-func (k *Keeper) save(ctx context.Context, always bool) error {
+func (k *Keeper) save(ctx context.Context, always bool) (err error) {
 	unsaved := k.Source.UnsavedHolds()
 	if unsaved == 0 && !always {
 		return nil
 	}
-	records, revision := k.Source.HoldRecords(k.now())
-	err := k.write(ctx, records, unsaved > 0)
 	limits := unsaved == 0 && k.learned // alone
+	var revision uint64
+	if unsaved > 0 || k.learned || k.value == nil {
+		revision, err = k.pack()
+	}
+	if err == nil && k.store != nil {
+		bounded, cancel := context.WithTimeout(ctx, saveTimeout)
+		err = k.store.Save(bounded, k.value)
+		cancel()
+	}
 	switch {
 	case err == nil:
 		k.learned = false
@@ -203,18 +206,13 @@ func (k *Keeper) save(ctx context.Context, always bool) error {
 	return err
 }
 
-func (k *Keeper) write(ctx context.Context, records []holdoff.Record, changed bool) (err error) {
-	if k.store == nil {
-		return nil
+// pack makes the next value, and returns the revision of the holds in it.
+func (k *Keeper) pack() (revision uint64, err error) {
+	records, revision := k.Source.HoldRecords(k.now())
+	if k.store != nil {
+		k.value, k.left, err = Pack(records, k.limits, k.store.Room())
 	}
-	if changed || k.learned || k.value == nil {
-		if k.value, k.left, err = Pack(records, k.limits, k.store.Room()); err != nil {
-			return err
-		}
-	}
-	ctx, cancel := context.WithTimeout(ctx, saveTimeout)
-	defer cancel()
-	return k.store.Save(ctx, k.value)
+	return revision, err
 }
 
 // tell logs what is new of what is not kept.
