@@ -87,11 +87,11 @@ func TestMemoryOf20000Hosts(t *testing.T) {
 
 	for i, trouble := range []struct {
 		name   string
-		within time.Duration // until a change is seen; a list of all takes longer than a watch that goes on
+		within time.Duration // until a change is seen: a list of all takes longer than a watch that goes on
 		do     func() error
 	}{
-		{"its connections broke", seenWithin, func() error { network.Break(); return nil }},
-		{"the network was away", seenWithin, func() error {
+		{"its connections broke", time.Minute, func() error { network.Break(); return nil }},
+		{"the network was away", time.Minute, func() error {
 			network.Refuse()
 			await(t, "word about the watch", func() bool { return len(watchWarnings(p)) > 0 }, p.log.Tail)
 			network.Mend()
@@ -108,7 +108,7 @@ func TestMemoryOf20000Hosts(t *testing.T) {
 				return err
 			}
 			network.Mend()
-			awaitFor(t, 5*time.Minute, "new list", func() bool { return listed(t, own) >= hosts/250 }, p.log.Tail)
+			awaitFor(t, 5*time.Minute, "new list", func() bool { return listed(t, own) >= hosts/100 }, p.log.Tail)
 			return nil
 		}},
 	} {

@@ -154,7 +154,7 @@ func (d *Directory) set(now *Host) {
 	defer d.turn.Unlock()
 	old := d.names[now.key()] // nobody else changes it in our turn
 	switch {
-	case old != nil && *old == *now:
+	case now.Name == "", old != nil && *old == *now:
 	case old != nil && old.UID != now.UID:
 		d.replace(old, now)
 		d.changed(old, nil)

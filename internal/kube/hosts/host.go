@@ -68,7 +68,9 @@ type object struct {
 	host *Host
 }
 
-// objects is a list of them, or a page of one.
+const listKind = "BareMetalHostList"
+
+// objects is a page of a list.
 type objects struct {
 	metav1.TypeMeta `json:",inline"`
 	metav1.ListMeta `json:"metadata"`

@@ -1,12 +1,11 @@
 package hosts
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
-	"io"
+	"fmt"
 	"log/slog"
 	"net/http"
 	"strings"
@@ -26,17 +25,18 @@ import (
 	"k8s.io/client-go/tools/cache"
 	"k8s.io/klog/v2"
 	"k8s.io/utils/clock"
+	kjson "sigs.k8s.io/json"
 )
 
 // retry are the pauses after a failure: a change is to be seen within 15 s of the API server's return.
 var retry = wait.Backoff{Duration: time.Second, Factor: 2, Jitter: 0.5, Steps: 10, Cap: 5 * time.Second}
 
 const (
-	pageLimit   = 250 // hosts in a page
-	pageTimeout = time.Minute
-	// maxAnswer bounds the bytes of a page, or of an error: etcd takes hosts of up to 1.5 MiB, and 375 MiB are too much for us.
-	maxAnswer = 32 << 20
-	maxFault  = 1024 // bytes of an error's text that are kept: the server writes it
+	pageLimit   = 100         // hosts in a page
+	pageTimeout = time.Minute // for its body
+	maxPage     = 32 << 20    // bytes: etcd takes hosts of up to 1.5 MiB, and 100 of these are too much for us
+	maxError    = 1 << 20     // bytes of an error's answer
+	maxFault    = 1024        // bytes of its text that are kept: the server writes it
 	// settle is how long a fault must last before the log tells it. Connections break, and an API server that has just started
 	// refuses everybody for a moment, until it has read who may do what and which kinds there are.
 	settle = 10 * time.Second
@@ -59,10 +59,12 @@ type scope struct {
 	dir       *Directory
 	namespace string
 	network   http.RoundTripper
+	request   func(metav1.ListOptions) *rest.Request
 	reflector *cache.Reflector
 	log       *slog.Logger
 
-	listed atomic.Bool // completely, once
+	listing map[key]bool // the hosts of the list that is being read
+	listed  atomic.Bool  // completely, once
 
 	mu            sync.Mutex // guards what follows
 	fault, reason string     // what is wrong; "" = nothing
@@ -75,7 +77,6 @@ type scope struct {
 func connect(base *rest.Config) (*rest.Config, http.RoundTripper, error) {
 	scheme := runtime.NewScheme()
 	scheme.AddKnownTypeWithName(metal3.GroupVersion.WithKind("BareMetalHost"), &object{})
-	scheme.AddKnownTypeWithName(metal3.GroupVersion.WithKind("BareMetalHostList"), &objects{})
 	metav1.AddToGroupVersion(scheme, metal3.GroupVersion)
 	c := rest.CopyConfig(base)
 	c.APIPath, c.GroupVersion = "/apis", &metal3.GroupVersion
@@ -96,22 +97,16 @@ func newScope(d *Directory, c *rest.Config, network http.RoundTripper, namespace
 	if err != nil {
 		return nil, err
 	}
-	request := func(o metav1.ListOptions) *rest.Request {
+	s.request = func(o metav1.ListOptions) *rest.Request {
 		return client.Get().NamespaceIfScoped(namespace, namespace != "").Resource("baremetalhosts").VersionedParams(&o, metav1.ParameterCodec)
 	}
 	s.reflector = cache.NewReflectorWithOptions(paged{&cache.ListWatch{
-		ListWithContextFunc: func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) {
-			if o.Limit == 0 { // a page came too late, and the pager wants all hosts in one answer: begin the list again instead
-				return nil, apierrors.NewResourceExpired("a page of BareMetalHosts came too late")
-			}
-			o.ResourceVersion, o.ResourceVersionMatch = "", "" // of a version, all hosts come in one answer, 300 MB of 20,000
-			return request(o).Do(ctx).Get()
-		},
+		ListWithContextFunc: s.page,
 		WatchFuncWithContext: func(ctx context.Context, o metav1.ListOptions) (watch.Interface, error) {
 			o.Watch = true
-			return request(o).Watch(ctx)
+			return s.request(o).Watch(ctx)
 		},
-	}}, &object{}, s, cache.ReflectorOptions{Name: "hosts"})
+	}}, &object{}, s, cache.ReflectorOptions{Name: "hosts", TypeDescription: "BareMetalHosts"})
 	s.reflector.WatchListPageSize = pageLimit
 	return s, nil
 }
@@ -121,6 +116,38 @@ type paged struct{ *cache.ListWatch }
 
 // IsWatchListSemanticsUnSupported is for the Reflector.
 func (paged) IsWatchListSemanticsUnSupported() bool { return true }
+
+// page reads a page of a list. Its hosts are shown at once, as the list is newer than all that was seen before, and are not
+// kept for Replace: of 20,000 hosts that would be 20 MB.
+func (s *scope) page(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) {
+	switch {
+	case o.Limit == 0: // the page before came too late, and the pager wants all hosts in one answer: begin the list again instead
+		return nil, apierrors.NewResourceExpired("a page of BareMetalHosts came too late")
+	case o.Continue == "":
+		s.listing = map[key]bool{}
+	}
+	o.ResourceVersion, o.ResourceVersionMatch = "", "" // of a version, all hosts come in one answer, 300 MB of 20,000
+	body, err := s.request(o).Stream(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer body.Close()
+	defer time.AfterFunc(pageTimeout, func() { _ = body.Close() }).Stop()
+	var page objects
+	if err := kjson.NewDecoderCaseSensitivePreserveInts(http.MaxBytesReader(nil, body, maxPage)).Decode(&page); err != nil {
+		return nil, fmt.Errorf("a page: %w", err)
+	}
+	if page.Kind != listKind || page.ResourceVersion == "" {
+		return nil, fmt.Errorf("an answer of kind %q and version %q", short(page.Kind), short(page.ResourceVersion))
+	}
+	for i := range page.Items {
+		h := page.Items[i].host
+		s.listing[h.key()] = true
+		s.dir.set(h)
+	}
+	page.Items = nil
+	return &page, nil
+}
 
 // run lists and watches until ctx ends.
 func (s *scope) run(ctx context.Context) {
@@ -144,9 +171,7 @@ func sleep(ctx context.Context, d time.Duration) {
 
 // Add shows a host. Add to Resync implement cache.ReflectorStore.
 func (s *scope) Add(o any) error {
-	if h := o.(*object).host; h.Name != "" {
-		s.dir.set(h)
-	}
+	s.dir.set(o.(*object).host)
 	return nil
 }
 
@@ -159,17 +184,13 @@ func (s *scope) Delete(o any) error {
 	return nil
 }
 
-// Replace takes a complete list.
-func (s *scope) Replace(all []any, _ string) error {
-	listed := make(map[key]bool, len(all))
-	for _, o := range all {
-		listed[o.(*object).host.key()] = true
-		_ = s.Add(o) // it never fails
-	}
-	s.dir.keep(s.namespace, listed)
+// Replace ends a list, whose pages were shown already.
+func (s *scope) Replace([]any, string) error {
+	s.dir.keep(s.namespace, s.listing)
 	if !s.listed.Swap(true) {
-		s.log.Info("BareMetalHosts are listed", "hosts", len(listed))
+		s.log.Info("BareMetalHosts are listed", "hosts", len(s.listing))
 	}
+	s.listing = nil
 	return nil
 }
 
@@ -178,51 +199,36 @@ func (s *scope) Resync() error { return nil }
 
 // RoundTrip implements http.RoundTripper. It asks until there is an answer about the hosts.
 func (s *scope) RoundTrip(r *http.Request) (*http.Response, error) {
-	ctx, watches := r.Context(), r.URL.Query().Has("watch")
+	ctx := r.Context()
 	for pause := retry; ; sleep(ctx, pause.Step()) {
-		answer, err := s.ask(r, watches)
+		answer, err := s.network.RoundTrip(r)
 		if ctx.Err() != nil {
 			return answer, err
 		}
-		reason := broken
-		if err == nil {
-			reason, err = faultOf(answer)
-		}
-		if reason != "" {
-			s.fails(reason, err)
+		if err != nil {
+			s.fails(broken, err)
 			continue
 		}
-		if watches && answer.StatusCode == http.StatusOK { // not after a list: it may be that we may list, and not watch
+		well := answer.StatusCode == http.StatusOK
+		if !well {
+			answer.Body = http.MaxBytesReader(nil, answer.Body, maxError)
+		}
+		if reason, err := faultOf(answer); reason != "" {
+			s.fails(reason, err)
+			_ = answer.Body.Close()
+			continue
+		}
+		if well && r.URL.Query().Has("watch") { // not after a list: it may be that we may list, and not watch
 			s.works()
 		}
 		return answer, nil
 	}
 }
 
-// ask asks once. All but a watch is read whole.
-func (s *scope) ask(r *http.Request, watches bool) (*http.Response, error) {
-	if !watches {
-		ctx, cancel := context.WithTimeout(r.Context(), pageTimeout)
-		defer cancel()
-		r = r.WithContext(ctx)
-	}
-	answer, err := s.network.RoundTrip(r)
-	if err != nil || watches && answer.StatusCode == http.StatusOK && isJSON(answer) {
-		return answer, err
-	}
-	text, err := io.ReadAll(http.MaxBytesReader(nil, answer.Body, maxAnswer))
-	_ = answer.Body.Close()
-	answer.Body = io.NopCloser(bytes.NewReader(text))
-	return answer, err
-}
-
-func isJSON(a *http.Response) bool {
-	return strings.HasPrefix(a.Header.Get("Content-Type"), runtime.ContentTypeJSON)
-}
-
 // faultOf says why an answer is none about the hosts; "": it is one. What the Reflector acts upon is: a version that is too
 // old, or newer than what the server has.
 func faultOf(a *http.Response) (reason string, _ error) {
+	kind := a.Header.Get("Content-Type")
 	switch code := a.StatusCode; {
 	case code == http.StatusForbidden:
 		reason = forbidden
@@ -230,14 +236,17 @@ func faultOf(a *http.Response) (reason string, _ error) {
 		reason = unauthorized
 	case code == http.StatusNotFound:
 		reason = notFound
-	case code == http.StatusTooManyRequests, code >= 500 && code != http.StatusGatewayTimeout, code == http.StatusOK && !isJSON(a):
+	case code == http.StatusTooManyRequests, code >= 500 && code != http.StatusGatewayTimeout,
+		code == http.StatusOK && !strings.HasPrefix(kind, runtime.ContentTypeJSON):
 		reason = broken
 	default:
 		return "", nil
 	}
 	var status metav1.Status
-	_ = json.NewDecoder(a.Body).Decode(&status) // what is no JSON has no message
-	return reason, errors.New(cmp.Or(status.Message, a.Status+" "+a.Header.Get("Content-Type")))
+	if a.StatusCode != http.StatusOK {
+		_ = json.NewDecoder(a.Body).Decode(&status) // what is no JSON has no message
+	}
+	return reason, errors.New(cmp.Or(status.Message, a.Status+" "+kind))
 }
 
 // fails notes what is wrong, and says it once.
