@@ -199,16 +199,18 @@ func TestAWarningIsToldOnceWhileItStands(t *testing.T) {
 		s.set(func() { s.waits = nil })
 		s.shows(t, 10*time.Minute, "", 3, 2)
 		s.set(func() { s.waits = waits("n", 20*time.Minute) })
-		s.shows(t, 10*time.Minute, "may wait 1h", 3, 2) // it was told lately
-		s.set(func() { s.waits = nil })
-		s.shows(t, 2*time.Hour, "", 3, 2)
-		s.set(func() { s.waits = waits("n", 20*time.Minute) })
 		s.shows(t, 10*time.Minute, "may wait 30m", 4, 3)
+		s.set(func() { s.waits = waits("n", 50*time.Minute) })
+		s.shows(t, 10*time.Minute, "may wait 1h", 4, 3) // it was told lately
+		s.set(func() { s.waits = nil })
+		s.shows(t, 2*time.Hour, "", 4, 3)
+		s.set(func() { s.waits = waits("n", 20*time.Minute) })
+		s.shows(t, 10*time.Minute, "may wait 30m", 5, 4)
 		longer := []byte(`{"spec": {"checks": {"nodeStartupTimeoutSeconds": 1100}}}`)
 		if err := s.Patch(t.Context(), check("v1beta2", fields{}), client.RawPatch(types.MergePatchType, longer)); err != nil {
 			t.Fatal(err)
 		}
-		s.shows(t, 10*time.Minute, "after 18m20s", 5, 4)
+		s.shows(t, 10*time.Minute, "after 18m20s", 6, 5)
 	}, check("v1beta2", fields{}), machine("v1beta2", "m", nil, nil), machine("v1beta2", "n", nil, nil))
 }
 
