@@ -9,9 +9,9 @@ import (
 	"github.com/ironic-throttle/ironic-throttle/pkg/api"
 )
 
-// TestLH43_NobodyStartsBeforeIronicIsFound, whatever Ironic would say; and who starts later is
+// TestNobodyStartsBeforeIronicIsFound, whatever Ironic would say; and who starts later is
 // not stopped by what is missing then.
-func TestLH43_NobodyStartsBeforeIronicIsFound(t *testing.T) {
+func TestNobodyStartsBeforeIronicIsFound(t *testing.T) {
 	server := newAPIServer()
 	cluster := inCluster(t, server)
 	play(t, func(o *Options, fake *fakeironic.Server) {

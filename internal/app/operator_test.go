@@ -92,7 +92,7 @@ func (s *stage) tooMany() (found []string) {
 	return found
 }
 
-func TestLH20_WorkersOfTheDeploymentAreComparedAndFollowed(t *testing.T) {
+func TestWorkersOfTheDeploymentAreComparedAndFollowed(t *testing.T) {
 	server := newAPIServer()
 	server.putOperator(object{"BMO_CONCURRENCY": "32", "PROVISIONING_LIMIT": "25"})
 	play(t, besideOperator(t, server, 20), func(s *stage) {
@@ -134,7 +134,7 @@ func TestLH20_WorkersOfTheDeploymentAreComparedAndFollowed(t *testing.T) {
 	})
 }
 
-func TestLH20_WorkersThatNobodySetAreEstimated(t *testing.T) {
+func TestWorkersThatNobodySetAreEstimated(t *testing.T) {
 	server := newAPIServer()
 	server.putOperator(object{"IRONIC_ENDPOINT": "http://ironic"})
 	play(t, besideOperator(t, server, 1), func(s *stage) { // BMO has two at least
@@ -148,7 +148,7 @@ func TestLH20_WorkersThatNobodySetAreEstimated(t *testing.T) {
 	})
 }
 
-func TestLH20_WorkersSetByHandWin(t *testing.T) {
+func TestWorkersSetByHandWin(t *testing.T) {
 	server := newAPIServer()
 	server.putOperator(object{"BMO_CONCURRENCY": "32"})
 	beside := besideOperator(t, server, 20)
@@ -173,7 +173,7 @@ func TestLH20_WorkersSetByHandWin(t *testing.T) {
 }
 
 // What is missing is said once, and changes nothing that is known.
-func TestLH20_AMissingDeploymentIsSaidOnce(t *testing.T) {
+func TestAMissingDeploymentIsSaidOnce(t *testing.T) {
 	server := newAPIServer()
 	play(t, besideOperator(t, server, 20), func(s *stage) {
 		said := func(want int) {

@@ -4,9 +4,8 @@
 //	token ──> TokenReview ─────────> user, groups        (401 where there is none)
 //	user, verb, path ──> SubjectAccessReview ──> allowed (403 where not)
 //
-// Rights are those of non-resource URLs: the verb is the HTTP method in lower case, the path that of the URL. Answers are
-// kept for a while, within bounds; tokens are kept as their SHA-256 only and never logged. Whatever cannot be found out is
-// an error and not a yes.
+// Rights are those of non-resource URLs. Answers are kept for a while, within bounds; tokens are kept as their SHA-256 only
+// and never logged. Whatever cannot be found out is an error and not a yes.
 package access
 
 import (
@@ -37,17 +36,15 @@ const (
 	yesFor, noFor = time.Minute, 10 * time.Second
 
 	maxToken = 8 << 10 // bytes
-	maxKept  = 1024    // of tokens, sources and users each; 8 times that of rights
+	maxKept  = 1024    // of tokens and sources each; 8 times that of rights
 
 	// Reviews a second, and at once. Tokens that were good are no newcomers: who floods us with bad ones cannot keep them
 	// out. Several clients may share an address.
 	bySource, bySourceAtOnce = 2, 10 // of new tokens from one address
 	byAll, byAllAtOnce       = 50, 100
-	byUser, byUserAtOnce     = 20, 40 // of paths that a user has not asked for lately
 )
 
-// errBusy is why nobody knows who asks, or what they may do, although the API server may well answer.
-var errBusy = errors.New("the API server is spared: too many tokens or paths that are new")
+var errBusy = errors.New("the API server is spared: too many tokens that are new")
 
 // Decision is what is known about who asks for something.
 type Decision struct {
@@ -67,10 +64,10 @@ type Checker struct {
 	good   *cache.LRUExpireCache // digests of tokens that were good when they were last reviewed
 	rights *cache.LRUExpireCache // bool, by user, verb and path
 
-	flights  singleflight.Group
-	all      *rate.Limiter
-	mu       sync.Mutex            // makes limiters
-	limiters *cache.LRUExpireCache // of sources and users
+	flights singleflight.Group
+	all     *rate.Limiter
+	mu      sync.Mutex            // makes limiters
+	sources *cache.LRUExpireCache // *rate.Limiter by address
 }
 
 // New returns a Checker. c is somebody who may create TokenReviews and SubjectAccessReviews (system:auth-delegator).
@@ -79,7 +76,7 @@ func New(c client.Client, log *slog.Logger) *Checker {
 	return &Checker{
 		client: c, log: log, trouble: logging.Rare{Gap: time.Minute}, all: rate.NewLimiter(byAll, byAllAtOnce),
 		users: cache.NewLRUExpireCache(maxKept), good: cache.NewLRUExpireCache(maxKept),
-		rights: cache.NewLRUExpireCache(8 * maxKept), limiters: cache.NewLRUExpireCache(2 * maxKept),
+		rights: cache.NewLRUExpireCache(8 * maxKept), sources: cache.NewLRUExpireCache(maxKept),
 	}
 }
 
@@ -115,7 +112,7 @@ func sourceOf(from netip.Addr) string {
 func (c *Checker) holder(ctx context.Context, token, source string) (*authenticationv1.UserInfo, error) {
 	key := sha256.Sum256([]byte(token))
 	found, err := c.once(ctx, "token "+string(key[:])+source, c.users, key, func(ctx context.Context) (any, bool, error) {
-		if _, good := c.good.Get(key); !good && !(c.limiter("source "+source, bySource, bySourceAtOnce).Allow() && c.all.Allow()) {
+		if _, good := c.good.Get(key); !good && !(c.limiter(source).Allow() && c.all.Allow()) {
 			return nil, false, fmt.Errorf("%w: a new token from %s", errBusy, source)
 		}
 		review := &authenticationv1.TokenReview{Spec: authenticationv1.TokenReviewSpec{Token: token}}
@@ -138,12 +135,8 @@ func (c *Checker) holder(ctx context.Context, token, source string) (*authentica
 
 // may reports whether u may do verb on path. Rights are those of u as it is: with other groups it is somebody else.
 func (c *Checker) may(ctx context.Context, u *authenticationv1.UserInfo, path, verb string) (bool, error) {
-	who := fmt.Sprintf("%q", []any{u.UID, u.Username, u.Groups, u.Extra})
-	key := sha256.Sum256(fmt.Appendf(nil, "%s %q %q", who, verb, path))
+	key := sha256.Sum256(fmt.Appendf(nil, "%q", []any{u.UID, u.Username, u.Groups, u.Extra, verb, path}))
 	found, err := c.once(ctx, "right "+string(key[:]), c.rights, key, func(ctx context.Context) (any, bool, error) {
-		if !c.limiter("user "+who, byUser, byUserAtOnce).Allow() {
-			return nil, false, fmt.Errorf("%w: a new path", errBusy)
-		}
 		review := &authorizationv1.SubjectAccessReview{Spec: authorizationv1.SubjectAccessReviewSpec{
 			User: u.Username, UID: u.UID, Groups: u.Groups, Extra: map[string]authorizationv1.ExtraValue{},
 			NonResourceAttributes: &authorizationv1.NonResourceAttributes{Path: path, Verb: verb},
@@ -163,16 +156,15 @@ func (c *Checker) may(ctx context.Context, u *authenticationv1.UserInfo, path, v
 	return found.(bool), nil
 }
 
-// limiter is that of a source or user.
-func (c *Checker) limiter(key string, perSecond rate.Limit, atOnce int) *rate.Limiter {
+func (c *Checker) limiter(source string) *rate.Limiter {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if l, ok := c.limiters.Get(key); ok {
-		return l.(*rate.Limiter)
+	l, ok := c.sources.Get(source)
+	if !ok {
+		l = rate.NewLimiter(bySource, bySourceAtOnce)
+		c.sources.Add(source, l, time.Hour)
 	}
-	l := rate.NewLimiter(perSecond, atOnce)
-	c.limiters.Add(key, l, time.Hour)
-	return l
+	return l.(*rate.Limiter)
 }
 
 // once returns what kept has of key, else what ask finds out, for all who want the same at the same time. The request goes

@@ -234,22 +234,3 @@ func TestAFloodHoldsUpNobodyElse(t *testing.T) {
 		}
 	})
 }
-
-func TestAFloodOfPathsHoldsUpWhoMakesIt(t *testing.T) {
-	checks(t, func(t *testing.T, r *reviews) {
-		r.wants(t, "good", "/v1/status", manager, 1, 1)
-		r.wants(t, "other", "/v1/status", access.Decision{User: "jane", Known: true}, 2, 2)
-		var all sync.WaitGroup
-		for i := range 200 {
-			all.Go(func() { _, _ = r.Check(t.Context(), home, "other", fmt.Sprint("/v1/why/", i), "get") })
-		}
-		all.Wait()
-		if r.asks > 45 {
-			t.Errorf("%d reviews of 200 paths", r.asks-2)
-		}
-		<-time.After(time.Minute)
-		if d, err := r.Check(t.Context(), home, "good", "/v1/status", "get"); d != manager || err != nil {
-			t.Errorf("%+v, %v", d, err)
-		}
-	})
-}

@@ -20,7 +20,6 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/ironic-throttle/ironic-throttle/internal/kube"
@@ -58,20 +57,13 @@ type Checks struct {
 	Instance string // our name in Events
 	Log      *slog.Logger
 
-	read  bool                   // Cluster API could be read once; this and the next two belong to Run
-	fault string                 // the error that the log has
-	told  map[types.UID]*warning // by MachineHealthCheck
+	read  bool            // Cluster API could be read once; this and what follows belong to Run
+	fault string          // the error that the log has
+	said  map[string]bool // what log and Events have; forgotten when no warning has stood for an hour
+	stood time.Time       // when one last did
 
 	mu       sync.Mutex
 	warnings []string
-}
-
-// warning is what was told of a MachineHealthCheck. It is told again with another timeout, and with a longer wait.
-type warning struct {
-	text           string
-	startup, wait  time.Duration
-	sent, unwanted bool      // as an Event; the API server does not take it
-	stood          time.Time // last
 }
 
 // Warnings are those that stand.
@@ -83,7 +75,7 @@ func (c *Checks) Warnings() []string {
 
 // Run looks every minute until ctx ends, and returns nil then.
 func (c *Checks) Run(ctx context.Context) error {
-	c.told = map[types.UID]*warning{}
+	c.said = map[string]bool{}
 	for ctx.Err() == nil {
 		bounded, cancel := context.WithTimeout(ctx, timeout)
 		standing, err := c.look(bounded)
@@ -141,7 +133,11 @@ func (c *Checks) look(ctx context.Context) (standing []string, err error) {
 			}
 		}
 	}
-	maps.DeleteFunc(c.told, func(_ types.UID, w *warning) bool { return time.Since(w.stood) > time.Hour })
+	if len(standing) > 0 {
+		c.stood = time.Now()
+	} else if time.Since(c.stood) > time.Hour {
+		clear(c.said)
+	}
 	return standing, nil
 }
 
@@ -215,26 +211,28 @@ func (c *Checks) longest(
 
 // warn returns the warning of a MachineHealthCheck, and tells it to the log and as an Event where that is new.
 func (c *Checks) warn(ctx context.Context, check *unstructured.Unstructured, startup, wait time.Duration) string {
-	w := c.told[check.GetUID()]
-	if w == nil || w.startup != startup || w.wait < wait {
-		named := leastWait // or a multiple by two, so that the text changes seldom
-		for named < wait {
-			named *= 2
+	named := leastWait // or a multiple by two, so that the text changes seldom
+	for named < wait {
+		named *= 2
+	}
+	warning := text(check, startup, named)
+	if c.once("log: " + warning) {
+		c.Log.Warn("Cluster API", "warning", warning)
+	}
+	if event := "event: " + warning; c.Events && !c.said[event] {
+		err := kube.Warn(ctx, c.Client, check, c.Instance, Reason, warning)
+		if c.said[event] = err == nil; err != nil && c.once("no "+event) {
+			c.Log.Warn("a MachineHealthCheck gets no Event about its timeout: tried again every minute", "error", err)
 		}
-		w = &warning{text: text(check, startup, named), startup: startup, wait: named, sent: !c.Events}
-		c.told[check.GetUID()] = w
-		c.Log.Warn("Cluster API", "warning", w.text)
 	}
-	w.stood = time.Now()
-	if w.sent {
-		return w.text
-	}
-	err := kube.Warn(ctx, c.Client, check, c.Instance, Reason, w.text)
-	if w.sent = err == nil; err != nil && !w.unwanted {
-		w.unwanted = true
-		c.Log.Warn("a MachineHealthCheck gets no Event about its timeout: tried again every minute", "error", err)
-	}
-	return w.text
+	return warning
+}
+
+// once reports whether that was not said yet, and notes that it is.
+func (c *Checks) once(what string) bool {
+	first := !c.said[what]
+	c.said[what] = true
+	return first
 }
 
 func text(check *unstructured.Unstructured, startup, wait time.Duration) string {

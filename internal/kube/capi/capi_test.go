@@ -5,6 +5,7 @@ import (
 	"errors"
 	"log/slog"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -48,11 +49,19 @@ func check(version string, spec fields) *unstructured.Unstructured {
 type stage struct {
 	*capi.Checks
 	client.Client
-	version      string
+	version string
+	log     strings.Builder
+
+	mu           sync.Mutex // guards the rest
 	waits        []capi.Wait
 	unread, mute error // of lists, and of Events
 	lists        int
-	log          strings.Builder
+}
+
+func (s *stage) set(change func()) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	change()
 }
 
 func play(t *testing.T, version string, test func(*testing.T, *stage), objects ...client.Object) {
@@ -61,13 +70,18 @@ func play(t *testing.T, version string, test func(*testing.T, *stage), objects .
 		s := &stage{version: version}
 		s.Client = fake.NewClientBuilder().WithScheme(scheme.Scheme).WithObjects(objects...).WithInterceptorFuncs(interceptor.Funcs{
 			List: func(ctx context.Context, c client.WithWatch, list client.ObjectList, opts ...client.ListOption) error {
-				s.lists++
+				var unread error
+				if s.set(func() { s.lists, unread = s.lists+1, s.unread }); unread != nil {
+					return unread
+				}
 				if gvk := list.GetObjectKind().GroupVersionKind(); gvk.Group != "" && gvk.Version != s.version {
 					return apierrors.NewNotFound(schema.GroupResource{}, "")
 				}
-				return errors.Join(s.unread, c.List(ctx, list, opts...))
+				return c.List(ctx, list, opts...)
 			},
 			Create: func(ctx context.Context, c client.WithWatch, o client.Object, opts ...client.CreateOption) error {
+				s.mu.Lock()
+				defer s.mu.Unlock()
 				if s.mute != nil {
 					return s.mute
 				}
@@ -75,7 +89,7 @@ func play(t *testing.T, version string, test func(*testing.T, *stage), objects .
 			},
 		}).Build()
 		s.Checks = &capi.Checks{
-			Client: s.Client, Waits: func() []capi.Wait { return s.waits }, Events: true, Instance: "throttle-0", Log: slog.New(slog.NewTextHandler(&s.log, nil)),
+			Client: s.Client, Waits: s.waiting, Events: true, Instance: "throttle-0", Log: slog.New(slog.NewTextHandler(&s.log, nil)),
 		}
 		ctx, stop := context.WithCancel(t.Context())
 		done := make(chan error, 1)
@@ -89,6 +103,11 @@ func play(t *testing.T, version string, test func(*testing.T, *stage), objects .
 	})
 }
 
+func (s *stage) waiting() (all []capi.Wait) {
+	s.set(func() { all = s.waits })
+	return all
+}
+
 // shows demands one warning with these words, none where there are none, and so many lines of the log and Events.
 func (s *stage) shows(t *testing.T, after time.Duration, want string, lines, events int) {
 	t.Helper()
@@ -98,12 +117,12 @@ func (s *stage) shows(t *testing.T, after time.Duration, want string, lines, eve
 		t.Errorf("warnings %q, want %q", got, want)
 	}
 	var told corev1.EventList
-	unread := s.unread
-	s.unread = nil
+	var unread error
+	s.set(func() { s.unread, unread = nil, s.unread })
 	if err := s.List(t.Context(), &told); err != nil || len(told.Items) != events {
 		t.Errorf("%d Events, want %d; %v", len(told.Items), events, err)
 	}
-	s.unread = unread
+	s.set(func() { s.unread = unread })
 	for _, e := range told.Items {
 		if e.InvolvedObject.Kind != "MachineHealthCheck" || e.InvolvedObject.UID != "u-1" || e.Reason != capi.Reason || e.Type != corev1.EventTypeWarning {
 			t.Errorf("%+v", e)
@@ -151,7 +170,7 @@ func TestWhichChecksAreWarnedOf(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			play(t, row.version, func(t *testing.T, s *stage) {
-				s.waits = waits("m", row.wait)
+				s.set(func() { s.waits = waits("m", row.wait) })
 				if row.want == "" {
 					s.shows(t, time.Minute, "", 0, 0)
 					return
@@ -168,44 +187,47 @@ func TestAWarningIsToldOnceWhileItStands(t *testing.T) {
 		if s.lists != 1 { // of the Events, by this test
 			t.Errorf("%d lists while nobody waits", s.lists)
 		}
-		s.mute = errors.New("no right")
-		s.waits = append(waits("m", 11*time.Minute), waits("n", 12*time.Minute)...)
+		s.set(func() { s.mute = errors.New("no right") })
+		s.set(func() { s.waits = append(waits("m", 11*time.Minute), waits("n", 12*time.Minute)...) })
 		s.shows(t, 10*time.Minute, "may wait 15m", 2, 0) // the warning, and that there is no Event
-		s.mute = nil
+		s.set(func() { s.mute = nil })
 		s.shows(t, 10*time.Minute, "may wait 15m", 2, 1)
-		s.waits = waits("n", 15*time.Minute)
+		s.set(func() { s.waits = waits("n", 15*time.Minute) })
 		s.shows(t, 10*time.Minute, "may wait 15m", 2, 1)
-		s.waits = waits("n", 50*time.Minute)
+		s.set(func() { s.waits = waits("n", 50*time.Minute) })
 		s.shows(t, 10*time.Minute, "may wait 1h", 3, 2)
-		s.waits = nil
+		s.set(func() { s.waits = nil })
 		s.shows(t, 10*time.Minute, "", 3, 2)
-		s.waits = waits("n", 20*time.Minute)
-		s.shows(t, 10*time.Minute, "may wait 1h", 3, 2) // it was told lately
-		s.waits = nil
-		s.shows(t, 2*time.Hour, "", 3, 2)
-		s.waits = waits("n", 20*time.Minute)
+		s.set(func() { s.waits = waits("n", 20*time.Minute) })
 		s.shows(t, 10*time.Minute, "may wait 30m", 4, 3)
+		s.set(func() { s.waits = waits("n", 50*time.Minute) })
+		s.shows(t, 10*time.Minute, "may wait 1h", 4, 3) // it was told lately
+		s.set(func() { s.waits = nil })
+		s.shows(t, 2*time.Hour, "", 4, 3)
+		s.set(func() { s.waits = waits("n", 20*time.Minute) })
+		s.shows(t, 10*time.Minute, "may wait 30m", 5, 4)
 		longer := []byte(`{"spec": {"checks": {"nodeStartupTimeoutSeconds": 1100}}}`)
 		if err := s.Patch(t.Context(), check("v1beta2", fields{}), client.RawPatch(types.MergePatchType, longer)); err != nil {
 			t.Fatal(err)
 		}
-		s.shows(t, 10*time.Minute, "after 18m20s", 5, 4)
+		s.shows(t, 10*time.Minute, "after 18m20s", 6, 5)
 	}, check("v1beta2", fields{}), machine("v1beta2", "m", nil, nil), machine("v1beta2", "n", nil, nil))
 }
 
 func TestWithoutTheRightItIsSaidOnce(t *testing.T) {
 	play(t, "v1beta2", func(t *testing.T, s *stage) {
-		s.unread = apierrors.NewForbidden(schema.GroupResource{Resource: "machinehealthchecks"}, "", errors.New("no right"))
-		s.waits = waits("m", time.Hour)
+		noRight := apierrors.NewForbidden(schema.GroupResource{Resource: "machinehealthchecks"}, "", errors.New("no right"))
+		s.set(func() { s.unread = noRight })
+		s.set(func() { s.waits = waits("m", time.Hour) })
 		s.shows(t, time.Hour, "", 1, 0)
 		if s.lists > 9 || !strings.Contains(s.log.String(), "level=INFO") || !strings.Contains(s.log.String(), "component cluster-api gives the right") {
 			t.Errorf("%d lists, log:\n%s", s.lists, s.log.String())
 		}
-		s.unread = nil
+		s.set(func() { s.unread = nil })
 		s.shows(t, 10*time.Minute, "may wait 1h", 2, 1)
-		s.unread = errors.New("away") // what was known stays, and is looked at again soon
+		s.set(func() { s.unread = errors.New("away") }) // what was known stays, and is looked at again soon
 		s.shows(t, 10*time.Minute, "may wait 1h", 3, 1)
-		s.unread, s.waits = nil, nil
+		s.set(func() { s.unread, s.waits = nil, nil })
 		s.shows(t, time.Minute, "", 3, 1)
 	}, check("v1beta2", fields{}), machine("v1beta2", "m", nil, nil))
 }

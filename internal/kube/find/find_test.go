@@ -11,6 +11,7 @@ import (
 	"log/slog"
 	"math/big"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -30,7 +31,7 @@ import (
 )
 
 // serving is an API server with these objects. Whoever gets the kind of a fault meets that.
-func serving(faults map[string]error, objects ...client.Object) client.Client {
+func serving(faults map[string]error, objects ...client.Object) client.WithWatch {
 	return fake.NewClientBuilder().WithScheme(scheme.Scheme).WithObjects(objects...).WithInterceptorFuncs(interceptor.Funcs{
 		Get: func(ctx context.Context, c client.WithWatch, key client.ObjectKey, o client.Object, opts ...client.GetOption) error {
 			kind := o.GetObjectKind().GroupVersionKind().Kind
@@ -148,9 +149,16 @@ func TestTheFirstMissingPieceOfIrSOIsNamed(t *testing.T) {
 func TestWhatIsFoundIsFollowed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var log strings.Builder
-		faults := map[string]error{}
+		var away atomic.Bool
 		auth := secret("metal3", "ironic-credentials", map[string]string{"username": "ironic", "password": "sesame"})
-		api := serving(faults, auth)
+		api := interceptor.NewClient(serving(nil, auth), interceptor.Funcs{
+			Get: func(ctx context.Context, c client.WithWatch, key client.ObjectKey, o client.Object, opts ...client.GetOption) error {
+				if away.Load() {
+					return errors.New("connection refused")
+				}
+				return c.Get(ctx, key, o, opts...)
+			},
+		})
 		f := find.New(find.IrSO{Client: api, Namespace: "metal3", Name: "ironic"}.Look, slog.New(slog.NewTextHandler(&log, nil)))
 		moved := 0
 		f.Moved = func() { moved++ }
@@ -213,9 +221,9 @@ func TestWhatIsFoundIsFollowed(t *testing.T) {
 		if two, _ := f.Access(t.Context()); one.CA.Equal(two.CA) || f.URL() != "https://ironic.metal3.svc:443" {
 			t.Errorf("the authority is the old one, or %s is", f.URL())
 		}
-		faults["Ironic"] = errors.New("connection refused")
+		away.Store(true)
 		shows("no API server", secure, "connection refused", 1)
-		delete(faults, "Ironic")
+		away.Store(false)
 		shows("and back", secure, "", 1)
 		stop()
 		if err := <-done; err != nil || moved != 1 || strings.Contains(log.String(), "sesame") || strings.Contains(log.String(), "other") {
