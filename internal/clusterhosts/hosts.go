@@ -5,7 +5,7 @@
 //	told.go         what the owner is told by Events
 //
 // How hosts are watched is in internal/kube/hosts, how Events are written in
-// internal/kube/events.
+// internal/kube/tell.
 package clusterhosts
 
 import (
@@ -14,8 +14,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/ironic-throttle/ironic-throttle/internal/kube/events"
 	"github.com/ironic-throttle/ironic-throttle/internal/kube/hosts"
+	"github.com/ironic-throttle/ironic-throttle/internal/kube/tell"
 	"github.com/ironic-throttle/ironic-throttle/internal/logging"
 	"github.com/ironic-throttle/ironic-throttle/pkg/admission"
 	"github.com/ironic-throttle/ironic-throttle/pkg/api"
@@ -33,7 +33,7 @@ type Directory interface {
 // anything runs. A nil Hosts is no cluster.
 type Hosts struct {
 	Directory Directory
-	Recorder  *events.Recorder // nil: hosts are told nothing
+	Recorder  *tell.Recorder // nil: hosts are told nothing
 	Decision  *admission.Controller
 	Leads     func() bool // this process decides
 	// HoldChanged is called when an annotation has released a hold.
@@ -91,13 +91,13 @@ func decided(host *hosts.Host) admission.Host {
 	}
 }
 
-// UID is that of the host, for events.Options.
+// UID is that of the host, for tell.Options.
 func (h *Hosts) UID(namespace, name string) (uid string, found bool) {
 	host, found := h.Directory.ByName(namespace, name)
 	return host.UID, found
 }
 
-// Stands tells how a host stands at this moment, for events.Options.
+// Stands tells how a host stands at this moment, for tell.Options.
 func (h *Hosts) Stands(namespace, name string) (waits, works bool) {
 	host, _ := h.Directory.ByName(namespace, name)
 	return h.Decision.Stands(h.now(), namespace, name, host.NodeUUID)
@@ -114,8 +114,8 @@ func (h *Hosts) Show() *api.Cluster {
 		c.BrokenSince = &s.BrokenSince
 	}
 	if h.Recorder != nil {
-		e := h.Recorder.Stats().Events
-		c.Events = &api.EventCounts{Sent: e.Sent, Failed: e.Failed, Dropped: e.Dropped, Pending: e.Pending}
+		counts := h.Recorder.Counts()
+		c.Events = &counts
 	}
 	return c
 }

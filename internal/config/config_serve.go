@@ -71,15 +71,14 @@ type Kubernetes struct {
 	On         toggle   `mapstructure:"kubernetes"`
 	Kubeconfig string   `mapstructure:"kubeconfig"`     // "" = as a pod, by its service account
 	Watch      []string `mapstructure:"watchNamespace"` // whose BareMetalHosts are watched; empty = all
-	Namespace  string   `mapstructure:"podNamespace"`   // ours, of the Lease and the ConfigMaps; "" = the service account's
+	Namespace  string   `mapstructure:"podNamespace"`   // ours, of the Lease and the ConfigMap; "" = the service account's
 	Identity   string   `mapstructure:"podName"`        // our name in the Lease and in Events; "" = the host name
 
 	// Operator is BMO's Deployment, NAME or NAMESPACE/NAME.
 	Operator string `mapstructure:"operatorDeployment"`
 
-	Events           bool `mapstructure:"events"`
-	EventsPerMinute  int  `mapstructure:"eventsPerMinute"`  // of all hosts together
-	AnnotatePosition bool `mapstructure:"annotatePosition"` // waiting hosts carry their place in an annotation
+	Events          bool `mapstructure:"events"`
+	EventsPerMinute int  `mapstructure:"eventsPerMinute"` // of all hosts together
 
 	Leader Leader `mapstructure:",squash"`
 }

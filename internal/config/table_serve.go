@@ -20,7 +20,6 @@ const (
 	nameKubernetes    = envPrefix + "KUBERNETES"
 	nameEvents        = envPrefix + "EVENTS"
 	nameEventRate     = envPrefix + "EVENTS_PER_MINUTE"
-	namePosition      = envPrefix + "ANNOTATE_POSITION"
 	nameElect         = envPrefix + "LEADER_ELECT"
 	nameLeaseDuration = envPrefix + "LEADER_LEASE_DURATION"
 	nameOperator      = envPrefix + "OPERATOR_DEPLOYMENT"
@@ -69,7 +68,7 @@ var kubernetesRows = []setting{
 		help: "on = read BareMetalHosts, tell hosts by Events why they wait; needs rights in the cluster"},
 	{name: "KUBECONFIG", rule: filePath, help: "file that says how the cluster is reached; unset = as a pod, by its service account"},
 	{name: "WATCH_NAMESPACE", rule: namespaceList, help: "namespaces whose BareMetalHosts are watched, with commas; unset = all"},
-	{name: "POD_NAMESPACE", rule: kubeName, help: "our own namespace, of the Lease and the ConfigMaps; unset = the service account's"},
+	{name: "POD_NAMESPACE", rule: kubeName, help: "our own namespace, of the Lease and the ConfigMap; unset = the service account's"},
 	{name: "POD_NAME", rule: kubeName, help: "our own name in the Lease and in Events; unset = the host name"},
 	{name: nameOperator, def: "baremetal-operator-controller-manager", rule: deploymentName,
 		help: "BMO's Deployment, NAME in our own namespace or NAMESPACE/NAME: BMO_CONCURRENCY, and IRONIC_ENDPOINT where that is not " +
@@ -78,8 +77,6 @@ var kubernetesRows = []setting{
 		help: "hosts get Events that tell why they wait (with IRONIC_THROTTLE_KUBERNETES)"},
 	{name: nameEventRate, def: "300", rule: whole(1, 6000),
 		help: "most Events a minute for all hosts together; each host gets at most one"},
-	{name: namePosition, def: "false", rule: yesNo,
-		help: "waiting hosts carry their place in the annotation ironic-throttle.metal3.io/position"},
 	{name: nameElect, def: "false", rule: yesNo, help: "several replicas agree by a Lease on the one that decides; the others stand by"},
 	{name: envPrefix + "LEADER_LEASE_NAME", def: "ironic-throttle", rule: kubeName, help: "name of that Lease"},
 	{name: nameLeaseDuration, def: "15s", rule: leaseTime,

@@ -46,6 +46,7 @@ type Host struct {
 	Paused, Detached                  bool   // BMO's annotations, whatever their text
 	Bare                              bool   // neither image nor custom deployment is wanted
 	Consumer                          string // spec.consumerRef.namespace; "" = none, or no name of a namespace
+	Machine                           string // name of the Metal3Machine that has it, in Consumer; "" = none
 	// Spec is a short hash of what a person changes to repair a host that fails: image or custom deployment, RAID,
 	// firmware, BMC address, name and version of the credentials. It is never empty, and nothing else that BMO writes
 	// into the status changes it.
@@ -97,7 +98,9 @@ type wire struct {
 		Image        any `json:"image"`
 		CustomDeploy any `json:"customDeploy"`
 		ConsumerRef  struct {
+			Kind      string `json:"kind"`
 			Namespace string `json:"namespace"`
+			Name      string `json:"name"`
 		} `json:"consumerRef"`
 		RAID     any               `json:"raid"`
 		Firmware any               `json:"firmware"`
@@ -150,6 +153,9 @@ func (w *wire) host() *Host {
 	}
 	if consumer := w.Spec.ConsumerRef.Namespace; len(validation.IsDNS1123Label(consumer)) == 0 {
 		h.Consumer = shared(consumer)
+		if w.Spec.ConsumerRef.Kind == "Metal3Machine" {
+			h.Machine = short(w.Spec.ConsumerRef.Name)
+		}
 	}
 	_, h.Paused = m.Annotations[metal3.PausedAnnotation]
 	_, h.Detached = m.Annotations[metal3.DetachedAnnotation]

@@ -88,7 +88,7 @@ func TestNamesOfTheAPI(t *testing.T) {
 	h := read(t, toJSON(t, fullHost()))[0]
 	want := hosts.Host{
 		Namespace: "metal3", Name: "one", UID: "u1", NodeUUID: nodeOne, State: api.BMHProvisioning, ErrorCount: 3,
-		ErrorType: "provisioning error", Deleting: true, Paused: true, Detached: true, Planned: true, Spec: h.Spec, Consumer: "cluster-a",
+		ErrorType: "provisioning error", Deleting: true, Paused: true, Detached: true, Planned: true, Spec: h.Spec, Consumer: "cluster-a", Machine: "m-0",
 		Holdoff: "48h", Release: "e-1234",
 	}
 	if diff := cmp.Diff(want, h); diff != "" || h.Spec == "" {
