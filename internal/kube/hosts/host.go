@@ -68,20 +68,8 @@ type object struct {
 	host *Host
 }
 
-const listKind = "BareMetalHostList"
-
-// objects is a page of a list.
-type objects struct {
-	metav1.TypeMeta `json:",inline"`
-	metav1.ListMeta `json:"metadata"`
-	Items           []object `json:"items"`
-}
-
 // DeepCopyObject implements runtime.Object. The copy is shallow: nobody changes an object once it is decoded.
 func (o *object) DeepCopyObject() runtime.Object { c := *o; return &c }
-
-// DeepCopyObject implements runtime.Object.
-func (l *objects) DeepCopyObject() runtime.Object { c := *l; return &c }
 
 // wire is what is decoded of a BareMetalHost. It is not metal3.BareMetalHost, which costs 50 times the memory, has no
 // provisioningFailCount, and drops what a later version of the API adds to image, RAID or firmware.

@@ -135,12 +135,16 @@ func (s *scope) page(ctx context.Context, o metav1.ListOptions) (runtime.Object,
 	}
 	defer func() { _ = body.Close() }()
 	defer time.AfterFunc(pageTimeout, func() { _ = body.Close() }).Stop()
-	var page objects
+	var page struct {
+		metav1.TypeMeta `json:",inline"`
+		metav1.ListMeta `json:"metadata"`
+		Items           []object `json:"items"`
+	}
 	text := http.MaxBytesReader(nil, body, maxAnswer)
 	if err := kjson.NewDecoderCaseSensitivePreserveInts(text).Decode(&page); err != nil {
 		return nil, fmt.Errorf("a page: %w", err)
 	}
-	if page.Kind != listKind || page.ResourceVersion == "" {
+	if page.Kind != "BareMetalHostList" || page.ResourceVersion == "" {
 		return nil, fmt.Errorf("an answer of kind %q and version %q", short(page.Kind), short(page.ResourceVersion))
 	}
 	for i := range page.Items {
@@ -148,8 +152,7 @@ func (s *scope) page(ctx context.Context, o metav1.ListOptions) (runtime.Object,
 		s.listing[h.key()] = true
 		s.dir.set(h)
 	}
-	page.Items = nil
-	return &page, nil
+	return &metav1.List{ListMeta: page.ListMeta}, nil
 }
 
 // run lists and watches until ctx ends.
