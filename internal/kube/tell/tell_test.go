@@ -168,8 +168,8 @@ func TestFaults(t *testing.T) {
 		least, most  int           // tries in ten minutes, with one host in each of two namespaces
 		until, again time.Duration // of the fault, and until the first Event after it
 	}{
-		"no right, or just started": {apierrors.NewForbidden(events, "e", errors.New("no")), "namespace", 4, 8, time.Second, 11 * time.Second},
-		"no such namespace":         {apierrors.NewNotFound(events, "e"), "namespace", 4, 8, 0, 0},
+		"no right, or just started": {apierrors.NewForbidden(events, "e", errors.New("no")), "namespace", 8, 12, time.Second, 3 * time.Second},
+		"no such namespace":         {apierrors.NewNotFound(events, "e"), "namespace", 8, 12, 0, 0},
 		"unauthorized":              {apierrors.NewUnauthorized("no"), "all", 50, 90, 10 * time.Minute, 15 * time.Second},
 		"broken":                    {apierrors.NewInternalError(errors.New("no")), "all", 50, 90, 0, 0},
 		"asks for a pause":          {apierrors.NewTooManyRequests("later", 17), "all", 30, 36, time.Second, 18 * time.Second},
