@@ -103,7 +103,7 @@ release-test: ## The release's own tests: image, SBOM, chart = kustomize
 # These are one goroutine for most of their time: the race detector makes them ten to twenty
 # times slower, and has nothing to say. All of their cases run without it, and few (-short)
 # with it. What takes longest begins first.
-SEARCHES := ./internal/rig/simulate ./pkg/admission ./pkg/ironic ./internal/holdfile ./internal/disrupt
+SEARCHES := ./internal/rig/simulate ./pkg/admission ./pkg/ironic ./internal/disrupt
 # These have no goroutine and no lock, only read files, or play the same storms as those.
 UNRACED := ./pkg/fairshare ./pkg/disruption ./internal/rig/soak ./pkg/breaker ./pkg/holdoff ./pkg/sizing ./pkg/slots ./internal/gateway/classify ./internal/rig/archtest ./internal/rig/simulate/limits ./internal/rig/simulate/stress ./internal/rig/svg ./hack/mutants
 # This one builds Kustomize, and runs it for each way to deploy: make quick and make manifests do.
@@ -150,7 +150,6 @@ search: ## Look for histories that break the limit or a law of turns, plans that
 	  -args -plan.cases=$(SEARCH) -plan.seed=$(SEED)
 	$(TESTSUM) -v -- -timeout 30m -count=1 -run '^TestNamesThatMove' \
 	  ./internal/gateway -args -rapid.checks=1000 -rapid.seed=$(SEED)
-	$(TESTSUM) -v -- -timeout 60m -count=1 -run Kill ./internal/holdfile -args -holdfile.kills=$(KILLS) -holdfile.seed=$(SEED)
 	$(TESTSUM) -v -- -timeout 60m -count=1 -run '^TestBO16_killHolds' ./internal/rig/demo -args -kill.holds=$(KILLS) -kill.seed=$(SEED)
 
 soak: ## Random histories of the whole system in virtual time, with all that can go wrong (SOAK=10000, or a time such as 4h; from SEED=1; WORKERS=2)
@@ -171,7 +170,6 @@ chaos: ## Real processes under faults, some 16 minutes; as root some more (CHAOS
 	$(TESTSUM) -v -- -timeout 30m -count=1 -run '$(CHAOS)' ./internal/rig/attack -args -chaos -chaos.seed=$(SEED)
 ifeq ($(CHAOS),.)
 	$(TESTSUM) -- -timeout 30m -count=1 -run '^TestLH24_killStorm|^TestBO16_killHolds' ./internal/rig/demo -args -kill.holds=10 -kill.seed=$(SEED)
-	$(TESTSUM) -- -timeout 30m -count=1 ./internal/holdfile -args -holdfile.kills=20 -holdfile.seed=$(SEED)
 	$(TESTSUM) -- -timeout 30m -count=1 -run 'MemoryIsBounded' ./internal/rig/attack -args -attack.for=60s
 endif
 

@@ -3,6 +3,7 @@
 package kube
 
 import (
+	"encoding/base64"
 	"errors"
 	"fmt"
 	"net/http"
@@ -16,7 +17,9 @@ import (
 
 	"github.com/ironic-throttle/ironic-throttle/internal/rig/fakeironic"
 	"github.com/ironic-throttle/ironic-throttle/internal/rig/realkube"
+	"github.com/ironic-throttle/ironic-throttle/internal/store"
 	"github.com/ironic-throttle/ironic-throttle/pkg/api"
+	"github.com/ironic-throttle/ironic-throttle/pkg/holdoff"
 )
 
 // right is one verb on one resource of one rule in a role of the manifests.
@@ -110,13 +113,14 @@ func setScene(t *testing.T, namespace string, objects []*unstructured.Unstructur
 	t.Helper()
 	n := &scene{ironic: serveIronic(t, 24*time.Hour), namespace: namespace}
 	for i := range 3 {
-		h := realkube.Host{Namespace: namespace, Name: fmt.Sprintf("host-%d", i)}
+		h := realkube.Host{Namespace: namespace, Name: fmt.Sprintf("host-%d", i), Machine: fmt.Sprintf("m3m-%d", i)}
 		h.NodeUUID = n.ironic.node(t, h.Namespace+"~"+h.Name)
 		n.hosts = append(n.hosts, h)
 	}
 	if err := cluster.AddHosts(t.Context(), n.hosts); err != nil {
 		t.Fatal(err)
 	}
+	addMachines(t, namespace, 1, n.hosts)
 	kubeconfig := deploy(t, namespace, objects)
 	makePod(t, namespace, "ironic-throttle-0")
 	deployOperator(t, namespace, "resources: [BMO/config/default]\ngeneratorOptions: {disableNameSuffixHash: true}\n"+
@@ -163,14 +167,18 @@ var works = map[string]func(*scene) bool{
 			return o.GetLabels()[leaderLabel] == "leader"
 		})
 	},
-	"configmaps get":        (*scene).decides,
-	"configmaps create":     (*scene).decides,
-	"apps/deployments get":  (*scene).knowsWorkers,
-	"configmaps get of BMO": (*scene).knowsWorkers,
+	"cluster.x-k8s.io/machinehealthchecks list": (*scene).knowsHealthChecks,
+	"cluster.x-k8s.io/machines list":            (*scene).knowsHealthChecks,
+	"configmaps get":                            (*scene).decides,
+	"configmaps create":                         (*scene).decides,
+	"apps/deployments get":                      (*scene).knowsWorkers,
+	"configmaps get of BMO":                     (*scene).knowsWorkers,
 	"configmaps update": func(n *scene) bool {
 		return slices.ContainsFunc(n.list("v1", "configmaps"), func(o unstructured.Unstructured) bool {
-			text, _, _ := unstructured.NestedString(o.Object, "data", "holds.jsonl")
-			return n.failed != "" && strings.Contains(text, n.failed)
+			text, _, _ := unstructured.NestedString(o.Object, "binaryData", "holds.jsonl.gz")
+			value, _ := base64.StdEncoding.DecodeString(text)
+			kept, _ := store.Unpack(value, time.Now())
+			return slices.ContainsFunc(kept.Records, func(r holdoff.Record) bool { return r.UUID == n.failed })
 		})
 	},
 }
@@ -181,6 +189,10 @@ func (n *scene) seesHosts() bool {
 
 func (n *scene) knowsWorkers() bool {
 	return n.lookError == nil && n.last.Cluster != nil && n.last.Cluster.Operator != nil && n.last.Cluster.Operator.Limit == 7
+}
+
+func (n *scene) knowsHealthChecks() bool {
+	return n.lookError == nil && slices.ContainsFunc(n.last.Warnings, func(w string) bool { return strings.Contains(w, "MachineHealthCheck") })
 }
 
 func (n *scene) looked() bool {
@@ -228,7 +240,7 @@ func TestRightsAreExactlyEnough(t *testing.T) {
 			ns := namespace(t, "rights")
 			n := setScene(t, ns, sceneRights(t, dir, ns))
 			for _, r := range all {
-				await(t, r.String(), func() bool { n.act(); return works[r.String()](n) }, n.log.Tail)
+				awaitFor(t, 3*time.Minute, r.String(), func() bool { n.act(); return works[r.String()](n) }, n.log.Tail)
 			}
 			if line, found := n.log.Line("cannot "); found {
 				t.Error(line)
@@ -242,7 +254,7 @@ func TestRightsAreExactlyEnough(t *testing.T) {
 				without(t, objects, rightsIn(objects)[i])
 				n := setScene(t, ns, objects)
 				said := fmt.Sprintf("cannot %s resource", gone.verb)
-				await(t, "sign that it misses "+gone.String(), func() bool {
+				awaitFor(t, 3*time.Minute, "sign that it misses "+gone.String(), func() bool {
 					n.act()
 					_, told := n.log.Line(said, gone.resource)
 					return told && !works[gone.String()](n)

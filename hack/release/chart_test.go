@@ -214,9 +214,9 @@ func TestPresetsAreTheOverlays(t *testing.T) {
 // switches are the values that stand for components.
 var switches = map[string]map[string]any{
 	"basic-auth": {"basicAuth": true}, "tls": {"tls": true}, "irso": {"irso": true}, "certificate": {"certificate": true},
-	"gateway-service": {"gatewayService": true}, "api-service": {"apiService": true}, "holds": {"holds": true},
+	"gateway-service": {"gatewayService": true}, "api-service": {"apiService": true},
 	"high-availability": {"replicas": 3}, "pod-guard": {"podGuard": true},
-	"planner": {"plannedWork": "plan"}, "planner-execute": {"plannedWork": "execute"}, "monitoring": {"monitoring": true},
+	"cluster-api": {"clusterApi": true}, "planner": {"plannedWork": "plan"}, "planner-execute": {"plannedWork": "execute"}, "monitoring": {"monitoring": true},
 	"namespace-scoped": {"watchNamespace": "metal3"}, "observe": {"observe": true},
 }
 

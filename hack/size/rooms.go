@@ -27,8 +27,8 @@ var rooms = []room{
 	{proxy, 2_300, []string{"internal/gateway", "internal/httpserve"}},
 	{"api", 1_200, []string{"pkg/api"}},
 	{"server, page, metrics", 2_100, []string{"internal/server", "internal/page", "internal/metrics"}},
-	{"kube, holdfile, clusterhosts", 3_300, []string{
-		"internal/kube", "internal/holdfile", "internal/clusterhosts",
+	{"kube, store, clusterhosts", 3_300, []string{
+		"internal/kube", "internal/store", "internal/clusterhosts",
 		"internal/app/access.go", "internal/app/holds.go", "internal/app/kube.go", "internal/app/operator.go",
 		"internal/app/term.go",
 	}},

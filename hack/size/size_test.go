@@ -45,7 +45,7 @@ func TestLinesAreCountedInTheirRoom(t *testing.T) {
 		t.Fatal(err)
 	}
 	for name, want := range map[string]size{
-		slots: {2, 2}, "kube, holdfile, clusterhosts": {4, 0}, "planned work": {2, 0}, rest: {4, 0}, rig: {2, 0},
+		slots: {2, 2}, "kube, store, clusterhosts": {4, 0}, "planned work": {2, 0}, rest: {4, 0}, rig: {2, 0},
 	} {
 		if sizes[name] != want {
 			t.Errorf("%s: %+v, want %+v", name, sizes[name], want)

@@ -33,7 +33,7 @@ func heldHost(s *stage) {
 		s.Fatal(err)
 	}
 	s.app.hosts = clusterhosts.New(time.Now, s.app.log)
-	s.app.hosts.Decision, s.app.hosts.HoldChanged = s.app.controller, s.app.holds.changed
+	s.app.hosts.Decision, s.app.hosts.HoldChanged = s.app.controller, s.app.holds.Changed
 	s.pass(70 * time.Second)
 }
 

@@ -21,6 +21,7 @@ import (
 	"github.com/ironic-throttle/ironic-throttle/internal/parts"
 	"github.com/ironic-throttle/ironic-throttle/internal/planner"
 	"github.com/ironic-throttle/ironic-throttle/internal/server"
+	"github.com/ironic-throttle/ironic-throttle/internal/store"
 	"github.com/ironic-throttle/ironic-throttle/pkg/admission"
 	"github.com/ironic-throttle/ironic-throttle/pkg/api"
 	"github.com/ironic-throttle/ironic-throttle/pkg/ironic"
@@ -69,8 +70,8 @@ type App struct {
 	listeners  listeners
 	loaded     config.Config   // as it was given: Ironic may be found beside it
 	reload     *config.Sources // nil: no reload
-	holds      *holdKeeper
-	kept       keptHolds
+	holds      *store.Keeper
+	kept       store.Value          // what an earlier process has left, until the decision has it
 	nodes      *inventory.Inventory // all of Ironic, for the gateway; and plans, which read no states there
 	gatewayPart
 	kubePart
@@ -83,8 +84,7 @@ type App struct {
 }
 
 // New builds everything and opens the listeners. Nothing runs yet and nothing
-// is sent to Ironic, so an Ironic that is away is no error. Where Ironic has to be found by
-// BMO's Deployment, the API server is asked. An error names the
+// is sent to Ironic or the API server, so that one that is away is no error. An error names the
 // setting, file or address that is wrong.
 func New(ctx context.Context, o Options) (_ *App, err error) {
 	a := &App{log: o.Log, version: o.Version, now: o.Now, reload: o.Reload}
@@ -95,12 +95,7 @@ func New(ctx context.Context, o Options) (_ *App, err error) {
 		a.now = time.Now
 	}
 	a.loaded = o.Config
-	defer func() {
-		if err != nil {
-			a.forgetFiles()
-		}
-	}()
-	if err := a.newKube(ctx, &o); err != nil {
+	if err := a.newKube(&o); err != nil {
 		return nil, err
 	}
 	a.force.Store(newForce(o.Config, o.Warnings))
@@ -110,14 +105,17 @@ func New(ctx context.Context, o Options) (_ *App, err error) {
 	if a.client, err = ironic.NewClient(a.toIronic(o, a.log)); err != nil {
 		return nil, err
 	}
-	if err := a.newDecision(o); err != nil {
+	if err := a.newHolds(ctx, o.Config.Holdoff); err != nil {
 		return nil, err
 	}
 	defer func() {
 		if err != nil {
-			_ = a.holds.close()
+			_ = a.holds.Close()
 		}
 	}()
+	if err := a.newDecision(o); err != nil {
+		return nil, err
+	}
 	if err := a.newGateway(o); err != nil {
 		return nil, err
 	}
@@ -141,7 +139,7 @@ func New(ctx context.Context, o Options) (_ *App, err error) {
 	return a, nil
 }
 
-// newDecision makes the Controller, with the holds that a file has kept.
+// newDecision makes the Controller, with what a file has kept.
 func (a *App) newDecision(o Options) error {
 	decision, err := admissionConfig(o.Config)
 	if err != nil {
@@ -150,29 +148,25 @@ func (a *App) newDecision(o Options) error {
 	decision.Notify = func(all []slots.Notice) { decisionlog.Slots(a.log, all) }
 	decision.NotifyFailures = func(all []admission.FailureNotice) {
 		decisionlog.Failures(a.log, all)
-		a.holds.changed()
+		a.holds.Changed()
 	}
 	decision.Leading = a.mayStart
-	a.begun.Store(a.elector == nil && a.holdMap == nil)
+	decision.Holds, decision.Learned = a.kept.Records, a.kept.Limits
+	a.begun.Store(a.elector == nil)
 	if a.hosts != nil {
 		decision.Hosts = a.hosts
 	}
-	if err := a.openHolds(o.Config, &decision); err != nil {
-		return err
-	}
 	if a.controller, err = admission.New(decision, a.now()); err != nil {
-		return errors.Join(fmt.Errorf("configuration: %w", err), a.holds.close())
+		return fmt.Errorf("configuration: %w", err)
 	}
+	a.holds.Source = a.controller
 	if a.hosts != nil {
-		a.hosts.Decision, a.hosts.HoldChanged = a.controller, a.holds.changed
+		a.hosts.Decision, a.hosts.HoldChanged = a.controller, a.holds.Changed
 	}
 	a.nodes, err = inventory.New(inventory.Options{
 		Source: a.client, Begin: a.controller.Begin, MaxAge: o.Config.View.ListMaxAge, Now: a.now, Log: a.log,
 	})
-	if err != nil {
-		return errors.Join(err, a.holds.close())
-	}
-	return nil
+	return err
 }
 
 // newPoller makes what reads Ironic.
@@ -191,7 +185,7 @@ func (a *App) newPoller(c config.Config, m *metrics.Metrics) (err error) {
 func (a *App) newServer(m *metrics.Metrics, plans server.Planner) (err error) {
 	if a.server, err = server.New(server.Options{
 		Decider: a.decider(), FindNode: a.findNode, Version: a.version, Now: a.now, Log: a.log,
-		Settings:  func() map[string]string { return a.force.Load().settings },
+		Settings:  a.settings,
 		Warnings:  func() []string { return append(slices.Clone(a.force.Load().warnings), a.presentWarnings()...) },
 		Leading:   a.mayStart,
 		Standby:   a.standby,
@@ -207,7 +201,7 @@ func (a *App) newServer(m *metrics.Metrics, plans server.Planner) (err error) {
 		Address:  a.force.Load().config.Listen.API,
 		Planner:  plans,
 		Running:  a.running,
-		Save:     a.holds.saveSoon,
+		Save:     a.holds.Flush,
 		Metrics:  m.Handler(a.log),
 		Answered: m.Answered,
 	}); err != nil {
@@ -266,7 +260,6 @@ func (a *App) Run(ctx context.Context) error {
 	if a.ran.Swap(true) {
 		return errors.New("app: Run was called before")
 	}
-	defer a.forgetFiles()
 	a.tellStart()
 	all := []parts.Part{
 		{Name: "ironic connections", Run: func(ctx context.Context) error {
@@ -279,7 +272,7 @@ func (a *App) Run(ctx context.Context) error {
 		{Name: "decision", Run: a.decide, Grace: a.decisionGrace()},
 	}
 	if a.finder != nil {
-		all = append(all, parts.Part{Name: "Ironic resource", Run: a.finder.Run})
+		all = append(all, parts.Part{Name: "place of Ironic", Run: a.finder.Run})
 	}
 	if a.listeners.Listeners != (server.Listeners{}) {
 		all = append(all, parts.Part{Name: "server", Run: func(ctx context.Context) error { return a.server.Serve(ctx, a.listeners.Listeners) }})

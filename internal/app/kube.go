@@ -1,7 +1,6 @@
 package app
 
 import (
-	"cmp"
 	"context"
 	"crypto/rand"
 	"fmt"
@@ -15,9 +14,8 @@ import (
 	"github.com/ironic-throttle/ironic-throttle/internal/disrupt"
 	"github.com/ironic-throttle/ironic-throttle/internal/httpserve"
 	"github.com/ironic-throttle/ironic-throttle/internal/kube"
-	"github.com/ironic-throttle/ironic-throttle/internal/kube/holds"
+	"github.com/ironic-throttle/ironic-throttle/internal/kube/claim"
 	"github.com/ironic-throttle/ironic-throttle/internal/kube/hosts"
-	"github.com/ironic-throttle/ironic-throttle/internal/kube/irso"
 	"github.com/ironic-throttle/ironic-throttle/internal/kube/lead"
 	"github.com/ironic-throttle/ironic-throttle/internal/kube/tell"
 	"github.com/ironic-throttle/ironic-throttle/pkg/api"
@@ -26,20 +24,18 @@ import (
 // kubePart is what App has to do with the cluster; all of it is nil without one.
 type kubePart struct {
 	cluster   *kube.Cluster
-	finder    *irso.Finder // nil: IRONIC_ENDPOINT says where Ironic is
 	directory *hosts.Directory
 	hosts     *clusterhosts.Hosts
 	elector   *lead.Elector          // nil: the only replica
 	label     *lead.Label            // of our pod; nil without elector
-	holdMap   *holds.Options         // nil: the holds are not in ConfigMaps
+	holdMap   *claim.ConfigMap       // nil: the holds are not in a ConfigMap
 	execution *disrupt.Runner        // nil: no plan is carried out
 	begun     atomic.Bool            // this process decides, as far as its Lease goes
 	waits     atomic.Pointer[string] // why a term cannot begin
 }
 
-// newKube finds the cluster, where one is wanted. Nothing is sent to it yet, unless Ironic has to
-// be found by it.
-func (a *App) newKube(ctx context.Context, o *Options) (err error) {
+// newKube finds the cluster, where one is wanted. Nothing is sent to it yet.
+func (a *App) newKube(o *Options) (err error) {
 	c := o.Config.Kubernetes
 	if !c.On {
 		return nil
@@ -48,25 +44,15 @@ func (a *App) newKube(ctx context.Context, o *Options) (err error) {
 	if err != nil {
 		return err
 	}
-	if name := o.Config.Ironic.Name; name != "" {
-		a.finder, err = irso.New(irso.Options{
-			Config: a.cluster.Config, Namespace: cmp.Or(o.Config.IronicNamespace(), a.cluster.Namespace), Name: name, Log: a.log,
-		})
-		if err != nil {
-			return err
-		}
-	}
 	identity, err := identityOf(c)
 	if err != nil {
 		return err
 	}
-	if err := a.newOperator(ctx, o, identity); err != nil {
-		return err
-	}
+	a.newOperator(o.Config, identity)
 	a.hosts = clusterhosts.New(a.now, a.log)
 	a.hosts.Leads = a.mayStart
 	if a.directory, err = hosts.New(hosts.Options{
-		Config: a.cluster.Config, Namespaces: c.Watch, Changed: a.hosts.Changed, Log: a.log, Now: a.now,
+		Config: a.cluster.Config, Namespaces: c.Watch, Changed: a.hosts.Changed, Log: a.log,
 	}); err != nil {
 		return err
 	}
@@ -77,17 +63,17 @@ func (a *App) newKube(ctx context.Context, o *Options) (err error) {
 			Instance: identity, Log: a.log, Now: a.now,
 		})
 	}
-	if name := o.Config.Holdoff.ConfigMap; name != "" {
-		a.holdMap = &holds.Options{Config: a.cluster.Config, Namespace: a.cluster.Namespace, Name: name, Identity: identity, Log: a.log}
-	}
 	if !c.Leader.Elect {
 		return nil
 	}
 	if a.elector, err = lead.New(a.leadOptions(c, identity)); err != nil {
 		return err
 	}
-	if a.holdMap != nil {
-		a.holdMap.Leading = a.elector.Leading
+	if name := o.Config.Holdoff.ConfigMap; name != "" {
+		a.holdMap = &claim.ConfigMap{
+			Client: a.cluster.Client, Namespace: a.cluster.Namespace, Name: name,
+			Identity: a.elector.Status().Identity, Leading: a.elector.Leading, Log: a.log,
+		}
 	}
 	a.label = &lead.Label{
 		Client: a.cluster.Client, Namespace: a.cluster.Namespace, Pod: identity, Log: a.log,
@@ -146,7 +132,7 @@ func (a *App) standby() string {
 		return *why
 	}
 	if a.holdMap != nil {
-		return "the holds of failed hosts are being read from their ConfigMaps"
+		return "the holds of failed hosts are being read"
 	}
 	return "it has just begun to lead"
 }
@@ -174,20 +160,9 @@ func (a *App) showCluster() *api.Cluster {
 
 // presentWarnings are those that come and go with time.
 func (a *App) presentWarnings() []string {
-	out := a.hosts.Warnings()
-	if a.finder != nil {
-		if fault := a.finder.Fault(); fault != "" {
-			out = append(out, fault)
-		}
-	}
-	if text := a.workersWarning(); text != "" && a.force.Load().config.BMOConcurrency == 0 { // else the settings say it
-		out = append(out, text)
-	}
-	if text := a.limitWarning(); text != "" {
-		out = append(out, text)
-	}
-	if why := a.unread.Load(); why != nil {
-		out = append(out, *why)
+	out := append(a.hosts.Warnings(), a.operatorWarnings()...)
+	if fault := a.holds.Fault(); fault != "" {
+		out = append(out, fault)
 	}
 	if a.elector != nil {
 		if s := a.elector.Status(); s.Fault != nil {

@@ -65,7 +65,7 @@ func TestBO16_NobodyDecidesBeforeTheHoldsAreRead(t *testing.T) {
 		if !s.app.elector.Leading() {
 			t.Fatal("it does not lead")
 		}
-		s.standsBy("the holds of failed hosts are being read from their ConfigMaps")
+		s.standsBy("the holds of failed hosts are being read")
 		s.pass(70 * time.Second)
 		s.standsBy("nobody is let start before the holds of failed hosts are read")
 		s.warns("nobody is let start before")
@@ -152,15 +152,11 @@ func TestLH27_ObserveNeedsNoAPIServer(t *testing.T) {
 	})
 }
 
-// Without election it is the holds that cannot be read.
+// Nor does it need holds that can be read.
 func TestLH27_ObserveNeedsNoHolds(t *testing.T) {
 	server := newAPIServer()
 	server.refused["configmaps"] = true
-	cluster := watching(inCluster(t, server))
-	play(t, func(o *Options, fake *fakeironic.Server) {
-		cluster(o, fake)
-		o.Config.Kubernetes.Leader.Elect = false
-	}, func(s *stage) {
+	play(t, watching(inCluster(t, server)), func(s *stage) {
 		s.pass(time.Minute)
 		s.says("host-1", api.ReasonObserve)
 		if code, text := s.readyz(); code != 200 || !strings.Contains(text, "nobody is let start before the holds") {

@@ -1,8 +1,8 @@
 package app
 
 import (
+	"encoding/base64"
 	"net/http"
-	"strings"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -10,6 +10,7 @@ import (
 
 	"github.com/ironic-throttle/ironic-throttle/internal/config"
 	"github.com/ironic-throttle/ironic-throttle/internal/rig/fakeironic"
+	"github.com/ironic-throttle/ironic-throttle/internal/store"
 )
 
 // wire leads to an API server until it is cut.
@@ -26,12 +27,14 @@ func (w *wire) RoundTrip(r *http.Request) (*http.Response, error) {
 	return w.apiServer.RoundTrip(r)
 }
 
-// limitsKept is the limit that the ConfigMaps keep; 0 where there is none.
-func (s *apiServer) limitsKept() (limit int) {
+// limitKept is the limit that the ConfigMap keeps; 0 where there is none.
+func (s *apiServer) limitKept() (limit int) {
 	s.edit("configmaps", func(o object) {
-		data, _ := o["data"].(object)
-		text, _ := data["limits.json"].(string)
-		limit = max(limit, keptLimit([]byte(text)))
+		data, _ := o["binaryData"].(object)
+		text, _ := data["holds.jsonl.gz"].(string)
+		value, _ := base64.StdEncoding.DecodeString(text)
+		v, _ := store.Unpack(value, time.Now())
+		limit = v.Limits.Pools[""].Limit
 	})
 	return limit
 }
@@ -74,12 +77,12 @@ func TestSZ7_TheLimitIsHandedOver(t *testing.T) {
 		t.Run(way, func(t *testing.T) {
 			twoOf(t, func(server *apiServer, a, b *stage, cut func()) {
 				a.pass(2 * limitsInterval)
-				if kept := server.limitsKept(); kept != 0 {
+				if kept := server.limitKept(); kept != 0 {
 					t.Errorf("limit %d is kept, and nothing was learned", kept)
 				}
 				found := a.learns()
-				if found <= 20 || b.limit() != 20 || server.limitsKept() != found {
-					t.Fatalf("limit %d, of the standby %d, kept %d", found, b.limit(), server.limitsKept())
+				if found <= 20 || b.limit() != 20 || server.limitKept() != found {
+					t.Fatalf("limit %d, of the standby %d, kept %d", found, b.limit(), server.limitKept())
 				}
 				if way == "is cut off" {
 					cut()
@@ -88,48 +91,14 @@ func TestSZ7_TheLimitIsHandedOver(t *testing.T) {
 				}
 				a.stop()
 				b.pass(time.Minute)
-				if !b.app.mayStart() || b.limit() != found || b.log.count("what was learned of the limits was read") != 1 {
+				if !b.app.mayStart() || b.limit() != found || b.log.count("limits=1") != 1 {
 					t.Errorf("it leads: %t, limit %d, want %d", b.app.mayStart(), b.limit(), found)
 				}
 				b.pass(2 * limitsInterval)
-				if kept := server.limitsKept(); kept != found || b.limit() != found {
+				if kept := server.limitKept(); kept != found || b.limit() != found {
 					t.Errorf("limit %d, kept %d, want %d", b.limit(), kept, found)
 				}
 			})
 		})
-	}
-}
-
-// Limits that another version or a hand has broken are told with their place. A leader that learned
-// nothing leaves them as they are.
-func TestSZ7_BrokenLimitsDoNotStopTheTerm(t *testing.T) {
-	const later = `{"version":3,"pools":{"":{"limit":30}}}`
-	server := newAPIServer()
-	as := func(o *Options, fake *fakeironic.Server) { limited(config.LimitAdaptive, 40, "")(o, fake) }
-	cluster := inCluster(t, server)
-	both := func(o *Options, fake *fakeironic.Server) {
-		as(o, fake)
-		cluster(o, fake)
-	}
-	play(t, both, func(s *stage) { s.pass(10 * time.Second) })
-	server.edit("configmaps", func(o object) {
-		if text(o, "name") == "holds-0" {
-			o["data"].(object)["limits.json"] = later
-		}
-	})
-	play(t, both, func(s *stage) {
-		s.pass(2 * limitsInterval)
-		if s.log.count("level=WARN", "what was learned of the limits cannot be read", "holds-0 of metal3/holds", "version: 3 is not 2") != 1 || s.limit() != 20 || !s.app.mayStart() {
-			t.Errorf("limit %d, log: %s", s.limit(), &s.log.text)
-		}
-	})
-	kept := ""
-	server.edit("configmaps", func(o object) {
-		if text(o, "name") == "holds-0" {
-			kept, _ = o["data"].(object)["limits.json"].(string)
-		}
-	})
-	if kept != later {
-		t.Errorf("%q is kept", strings.TrimSpace(kept))
 	}
 }

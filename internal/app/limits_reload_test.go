@@ -7,24 +7,23 @@ import (
 	"testing"
 	"time"
 
-	"github.com/ironic-throttle/ironic-throttle/internal/holdfile"
+	"github.com/ironic-throttle/ironic-throttle/internal/store"
 	"github.com/ironic-throttle/ironic-throttle/pkg/api"
 	"github.com/ironic-throttle/ironic-throttle/pkg/sizing"
 )
 
-// learnedBefore leaves a holds file at path, with what a process before has learned of limits.
+// learnedBefore leaves at path what a process before has learned of limits.
 func learnedBefore(t *testing.T, path string, pools map[string]sizing.Record) {
 	t.Helper()
-	file, err := holdfile.Open(path, nil)
+	text, err := sizing.State{Pools: pools}.Text()
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer file.Close()
-	text, err := sizing.State{Pools: pools}.Text()
-	if err == nil {
-		err = file.SaveLimits(text)
-	}
+	value, _, err := store.Pack(nil, text, 1<<20)
 	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, value, 0o600); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -88,8 +87,8 @@ func TestSZ8_HotReloadOfTheCeiling(t *testing.T) {
 			s.says(name, api.ReasonHeldSlot)
 		}
 		s.pass(limitsInterval)
-		if text, err := os.ReadFile(path + ".limits"); keptLimit(text) != 4 || err != nil {
-			t.Errorf("%s, %v", text, err)
+		if kept := keptIn(path).Limits; kept.Pools[""].Limit != 4 {
+			t.Errorf("%+v", kept)
 		}
 	})
 	again := base + "40"

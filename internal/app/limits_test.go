@@ -1,24 +1,23 @@
 package app
 
 import (
-	"bytes"
 	"fmt"
 	"os"
 	"path/filepath"
-	"strings"
-	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/ironic-throttle/ironic-throttle/internal/config"
-	"github.com/ironic-throttle/ironic-throttle/internal/holdfile"
-	"github.com/ironic-throttle/ironic-throttle/internal/kube/holds"
 	"github.com/ironic-throttle/ironic-throttle/internal/rig/fakeironic"
+	"github.com/ironic-throttle/ironic-throttle/internal/store"
 	"github.com/ironic-throttle/ironic-throttle/pkg/ironic"
-	"github.com/ironic-throttle/ironic-throttle/pkg/sizing"
 )
 
-const crowdSize = 200
+const (
+	crowdSize = 200
+	// limitsInterval is how often what was learned of limits is saved.
+	limitsInterval = 30 * time.Second
+)
 
 // crowd is more hosts than boot at once, of a site that stands them all.
 func crowd(o *fakeironic.Options) {
@@ -77,12 +76,11 @@ func (s *stage) learns() int {
 	return s.limit()
 }
 
-// keptLimit finds the limit of the total in a text that keeps it; 0 where there is none.
-func keptLimit(text []byte) (limit int) {
-	if _, rest, found := bytes.Cut(text, []byte(`"pools":{"":{"limit":`)); found {
-		_, _ = fmt.Sscanf(string(rest), "%d", &limit)
-	}
-	return limit
+// keptIn is what is kept at path; nothing where that cannot be read.
+func keptIn(path string) store.Value {
+	text, _ := os.ReadFile(path)
+	v, _ := store.Unpack(text, time.Now())
+	return v
 }
 
 // inForce plays an App that has learned nothing, and demands the limit that is in force from the
@@ -104,9 +102,8 @@ func TestSZ7_TheLimitSurvivesARestart(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "holds.db")
 	kept := func(want int) {
 		t.Helper()
-		text, err := os.ReadFile(path + ".limits")
-		if got := keptLimit(text); got != want || want > 0 && err != nil {
-			t.Errorf("limit %d is kept, want %d, %v", got, want, err)
+		if got := keptIn(path).Limits.Pools[""].Limit; got != want {
+			t.Errorf("limit %d is kept, want %d", got, want)
 		}
 	}
 	found := 0
@@ -129,7 +126,7 @@ func TestSZ7_TheLimitSurvivesARestart(t *testing.T) {
 	inForce(t, limited(config.LimitAdaptive, 60, path), found)
 	inForce(t, limited(config.LimitAdaptive, 60, ""), 20)
 	playWith(t, crowd, limited(config.LimitAdaptive, 100, path), func(s *stage) {
-		s.expect(1, "what was learned of the limits was read")
+		s.expect(1, "limits=1")
 		next := s.learns()
 		s.stop()
 		kept(next)
@@ -139,10 +136,7 @@ func TestSZ7_TheLimitSurvivesARestart(t *testing.T) {
 // A limit that is set keeps what boots have shown: the evidence for what is recommended.
 func TestSZ7_AFixedLimitKeepsItsEvidence(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "holds.db")
-	windows := func() int {
-		text, _ := os.ReadFile(path + ".limits")
-		return bytes.Count(text, []byte(`"occupied":`))
-	}
+	windows := func() int { return len(keptIn(path).Limits.Pools[""].Windows) }
 	judged := 0
 	playWith(t, crowd, limited(config.LimitFixed, 25, path), func(s *stage) {
 		s.storm(func() bool { return windows() > 0 })
@@ -150,127 +144,10 @@ func TestSZ7_AFixedLimitKeepsItsEvidence(t *testing.T) {
 		judged = windows()
 	})
 	playWith(t, crowd, limited(config.LimitFixed, 25, path), func(s *stage) {
-		s.expect(1, "what was learned of the limits was read")
+		s.expect(1, "limits=1")
 		s.storm(func() bool { return windows() > judged })
 		if s.limit() != 25 {
 			t.Errorf("limit %d", s.limit())
 		}
 	})
-}
-
-// What cannot be read is told with its place, stops nothing, and stays until there is something new.
-func TestSZ7_BrokenLimitsDoNotStopTheStart(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "holds.db")
-	broken := []byte("00000000 limits {}\n")
-	if err := os.WriteFile(path+".limits", broken, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	playWith(t, crowd, limited(config.LimitAdaptive, 60, path), func(s *stage) {
-		if s.log.count("level=WARN", "what was learned of the limits cannot be read", path+".limits", "a checksum is wrong") != 1 || s.limit() != 20 {
-			t.Errorf("limit %d, log: %s", s.limit(), &s.log.text)
-		}
-		s.pass(2 * limitsInterval)
-		if text, err := os.ReadFile(path + ".limits"); err != nil || !bytes.Equal(text, broken) {
-			t.Errorf("%q, %v", text, err)
-		}
-		found := s.learns()
-		s.stop()
-		if text, err := os.ReadFile(path + ".limits"); err != nil || keptLimit(text) != found {
-			t.Errorf("%q, %v", text, err)
-		}
-	})
-}
-
-// limitsIn is a place of holds that keeps limits as save says.
-type limitsIn struct {
-	*hungStore
-	save func([]byte) error
-}
-
-func (limitsIn) LoadLimits() (sizing.State, error) { return sizing.State{}, nil }
-
-func (l limitsIn) SaveLimits(text []byte) error { return l.save(text) }
-
-// Limits that cannot be saved are told once a minute at most; holds do not count as unsaved.
-func TestSZ7_LimitsThatCannotBeSaved(t *testing.T) {
-	playWith(t, crowd, limited(config.LimitAdaptive, 60, ""), func(s *stage) {
-		var back atomic.Bool
-		var tries, kept atomic.Int32
-		s.app.holds.keepIn(limitsIn{newHungStore(), func(text []byte) error {
-			if back.Load() {
-				kept.Store(int32(keptLimit(text)))
-				return nil
-			}
-			return fmt.Errorf("fault %d", tries.Add(1))
-		}})
-		found := s.learns()
-		lines := func() int {
-			return s.log.count("level=WARN", "what was learned of the limits cannot be saved", "error=\"fault")
-		}
-		told, tried := lines(), tries.Load()
-		s.pass(4 * limitsInterval)
-		if lines, n := lines()-told, tries.Load()-tried; told == 0 || lines != 2 || n != 4 {
-			t.Errorf("%d tries in %v, %d lines after %d", n, 4*limitsInterval, lines, told)
-		}
-		if n := s.unsaved(); n != 0 {
-			t.Errorf("%d holds are unsaved", n)
-		}
-		s.expect(0, "the holds of failed hosts")
-		back.Store(true)
-		s.pass(limitsInterval)
-		s.expect(1, "what is learned of the limits is saved again")
-		if int(kept.Load()) != found {
-			t.Errorf("limit %d is kept, want %d", kept.Load(), found)
-		}
-	})
-}
-
-// A place that does not answer does not hold up the end.
-func TestSZ7_LimitsThatHangDoNotHoldUpTheEnd(t *testing.T) {
-	playWith(t, crowd, limited(config.LimitAdaptive, 60, ""), func(s *stage) {
-		s.learns()
-		store := newHungStore()
-		var saves atomic.Int32
-		s.app.holds.keepIn(limitsIn{store, func([]byte) error {
-			saves.Add(1)
-			<-store.closed
-			return os.ErrClosed
-		}})
-		s.stop() // fails when a part does not end in time
-		if saves.Load() != 1 {
-			t.Errorf("%d saves", saves.Load())
-		}
-	})
-}
-
-// A process that lost its Lease writes nothing, and says no more of it than why it does not lead.
-func TestLH27_WhoDoesNotLeadDoesNotComplain(t *testing.T) {
-	playWith(t, crowd, limited(config.LimitAdaptive, 60, ""), func(s *stage) {
-		var tries atomic.Int32
-		s.app.holds.keepIn(limitsIn{newHungStore(), func([]byte) error {
-			tries.Add(1)
-			return fmt.Errorf("one of eight: %w", holds.ErrNotLeading)
-		}})
-		s.learns()
-		s.pass(2 * limitsInterval)
-		if tries.Load() == 0 {
-			t.Error("nothing was learned")
-		}
-		s.expect(0, "cannot be saved")
-	})
-}
-
-// Who cannot save limits as another process keeps them ends, as who cannot save holds does.
-func TestLH27_LimitsThatAnotherKeepsEndTheProcess(t *testing.T) {
-	for _, taken := range []error{holds.ErrTakenOver, holdfile.ErrHeld} {
-		playWith(t, crowd, limited(config.LimitAdaptive, 60, ""), func(s *stage) {
-			s.app.holds.keepIn(limitsIn{newHungStore(), func([]byte) error { return taken }})
-			s.learns()
-			s.fault = strings.SplitN(taken.Error(), " ", 2)[0]
-			s.pass(limitsInterval)
-			if n := s.log.count("msg=stopped"); n != 1 {
-				t.Error("it goes on")
-			}
-		})
-	}
 }

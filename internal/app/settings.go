@@ -6,6 +6,7 @@ import (
 
 	"github.com/ironic-throttle/ironic-throttle/internal/config"
 	"github.com/ironic-throttle/ironic-throttle/pkg/admission"
+	"github.com/ironic-throttle/ironic-throttle/pkg/breaker"
 	"github.com/ironic-throttle/ironic-throttle/pkg/ironic"
 	"github.com/ironic-throttle/ironic-throttle/pkg/slots"
 )
@@ -29,11 +30,11 @@ func ironicSettings(o Options, log *slog.Logger) ironic.Settings {
 	}
 }
 
-// toIronic is ironicSettings, where an Ironic resource says the rest of it.
+// toIronic is ironicSettings, where the cluster says the rest of it.
 func (a *App) toIronic(o Options, log *slog.Logger) ironic.Settings {
 	s := ironicSettings(o, log)
 	if a.finder != nil {
-		s.Endpoint, s.Locate = a.finder.Endpoint(), a.finder.Access
+		s.Endpoint, s.Locate = "http://ironic", a.finder.Access // what the URL says counts nowhere
 	}
 	return s
 }
@@ -75,4 +76,25 @@ func turns(t config.Turns) admission.Turns {
 	return admission.Turns{
 		Threshold: t.FailingThreshold, Cap: int(t.FailingCap), Weights: t.Weights,
 	}
+}
+
+// breakers are what circuit breakers watch; nil when they are off.
+func breakers(b config.Breaker) *admission.Breakers {
+	if !b.Enabled {
+		return nil
+	}
+	d := admission.DefaultBreakers()
+	d.Scopes = b.Scopes
+	for _, c := range []*breaker.Config{&d.Ironic, &d.Others} {
+		c.Mode = breaker.Mode(b.Mode)
+		c.FailureThreshold = b.GroupThreshold
+		c.FailureWindow, c.RecoveryTimeout = b.FailureWindow, b.RecoveryTimeout
+		c.HalfOpenMaxRequests = b.HalfOpenMaxRequests
+	}
+	d.Ironic.FailureThreshold = b.Threshold
+	if d.Ironic.RatioPercent = b.Ratio; b.Ratio == 0 {
+		d.Ironic.RatioMinimum = 0 // both or none
+	}
+	d.Ironic.RateLimitPerMinute = b.RateLimitPerMinute
+	return d
 }

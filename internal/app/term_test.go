@@ -22,7 +22,7 @@ func TestBO16_HoldsThatCannotBeReadYet(t *testing.T) {
 	}
 	c := config.Default()
 	c.Ironic.Endpoint, c.Listen = "http://127.0.0.1:1", config.Listen{}
-	c.Kubernetes.On, c.Kubernetes.Kubeconfig, c.Kubernetes.Identity = true, file, "a"
+	c.Kubernetes.On, c.Kubernetes.Kubeconfig, c.Kubernetes.Identity, c.Kubernetes.Leader.Elect = true, file, "a", true
 	c.Holdoff.ConfigMap = "holds"
 	a, err := New(t.Context(), Options{Config: c})
 	if err != nil {

@@ -25,8 +25,7 @@ import (
 type Directory interface {
 	ByName(namespace, name string) (hosts.Host, bool)
 	ByNode(uuid string) (hosts.Host, bool)
-	BrokenSince(namespace string) time.Time
-	Watches(namespace string) bool
+	Knows(namespace string) bool
 	Status() hosts.Status
 }
 
@@ -64,7 +63,8 @@ func (h *Hosts) find(namespace, name, nodeUUID string) (host hosts.Host, ok bool
 			return host, true
 		}
 	}
-	if nodeUUID != "" && (namespace == "" || name == "" || h.Directory.Watches(namespace)) {
+	// A host of a namespace that cannot be read may be there all the same.
+	if nodeUUID != "" && (namespace == "" || name == "" || h.Directory.Knows(namespace)) {
 		if of, found := h.Directory.ByNode(nodeUUID); found {
 			return of, true
 		}
@@ -78,11 +78,17 @@ func (h *Hosts) Host(namespace, name, nodeUUID string) (admission.Host, bool) {
 	if !ok {
 		return admission.Host{}, false
 	}
+	return decided(&host), true
+}
+
+// decided is what the decision knows of a host.
+func decided(host *hosts.Host) admission.Host {
 	return admission.Host{
 		Namespace: host.Namespace, Name: host.Name, UID: host.UID, Tenant: host.Consumer,
 		NodeUUID: host.NodeUUID, ErrorCount: host.ErrorCount, FailCount: host.ProvisioningFailCount,
-		Deleting: host.Deleting, Left: host.Paused || host.Detached, Bare: host.Bare, Spec: host.Spec, Release: host.Release, Planned: host.Planned,
-	}, true
+		Deleting: host.Deleting, Left: host.Paused || host.Detached, Bare: host.Bare, Spec: host.Spec, Release: host.Release,
+		Planned: host.Planned,
+	}
 }
 
 // UID is that of the host, for tell.Options.

@@ -129,9 +129,9 @@ func (l *loader) checkKubernetes() {
 		if elects {
 			l.between(nameElect, true, "needs %s=on", nameKubernetes)
 		}
-		if mapped {
-			l.between(nameHoldMap, h.ConfigMap, "needs %s=on", nameKubernetes)
-		}
+	}
+	if mapped && !k.Leader.Elect && l.sound(nameElect) {
+		l.between(nameHoldMap, h.ConfigMap, "needs %s=true, for the Lease says who writes it; one replica without it keeps holds by %s", nameElect, nameHoldFile)
 	}
 	if mapped && filed {
 		l.between(nameHoldMap, h.ConfigMap, "must not be set beside %s (%s): holds are kept in one place", nameHoldFile, l.source(nameHoldFile))

@@ -71,7 +71,7 @@ type Kubernetes struct {
 	On         toggle   `mapstructure:"kubernetes"`
 	Kubeconfig string   `mapstructure:"kubeconfig"`     // "" = as a pod, by its service account
 	Watch      []string `mapstructure:"watchNamespace"` // whose BareMetalHosts are watched; empty = all
-	Namespace  string   `mapstructure:"podNamespace"`   // ours, of the Lease and the ConfigMaps; "" = the service account's
+	Namespace  string   `mapstructure:"podNamespace"`   // ours, of the Lease and the ConfigMap; "" = the service account's
 	Identity   string   `mapstructure:"podName"`        // our name in the Lease and in Events; "" = the host name
 
 	// Operator is BMO's Deployment, NAME or NAMESPACE/NAME.

@@ -122,8 +122,8 @@ func TestReloadTakesWhatIsLiveAndNamesTheRest(t *testing.T) {
 		}
 		if inCluster(s) {
 			whole = "kubernetes: on\n"
-			if strings.HasPrefix(s.short(), "LEADER_") && s.name != nameElect {
-				whole += "leaderElect: true\n" // else there is another warning
+			if strings.HasPrefix(s.short(), "LEADER_") && s.name != nameElect || s.name == nameHoldMap {
+				whole += "leaderElect: true\n" // else there is another warning, or an error
 			}
 			if strings.HasPrefix(s.name, nameDisruption+"_") {
 				whole += "disruption: plan\n" // as before

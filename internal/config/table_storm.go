@@ -26,8 +26,7 @@ var stormRows = []setting{
 		help: "holds of single hosts, by namespace/name or namespace~name; 0 = never"},
 	{name: nameHoldFile, basic: true, rule: filePath, help: "file that keeps the holds through a restart; unset = they are lost"},
 	{name: nameHoldMap, rule: kubeName,
-		help: "ConfigMaps that keep the holds instead of a file, for several replicas: the name that they begin with (with " +
-			"IRONIC_THROTTLE_KUBERNETES)"},
+		help: "ConfigMap that keeps the holds instead of a file, for several replicas (with IRONIC_THROTTLE_LEADER_ELECT)"},
 	{name: envPrefix + "MAX_FAILED", def: "100%", hot: true, rule: failedQuota,
 		help: "failed or held hosts of a conductor group from which it is paused when there are more"},
 	{name: envPrefix + "BREAKER_ENABLED", def: "true", basic: true, rule: yesNo, help: "many failures stop new hosts for a while"},

@@ -12,20 +12,26 @@ import (
 	"github.com/ironic-throttle/ironic-throttle/pkg/holdoff"
 )
 
-// UnsavedHolds returns what a store must take to keep the holds through a restart. Save it, then call SavedHolds; only
-// one caller may do so at a time.
-func (c *Controller) UnsavedHolds(now time.Time) holdoff.Batch {
+// HoldRecords returns what outlives the process of all holds, in any order, and a revision for SavedHolds.
+func (c *Controller) HoldRecords(now time.Time) (records []holdoff.Record, revision uint64) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return c.policy.book.Unsaved(now)
+	return c.policy.book.Records(now)
 }
 
-// SavedHolds notes that the store has batch.
-func (c *Controller) SavedHolds(batch holdoff.Batch) {
-	c.withBook(func(b *holdoff.Book) { b.Saved(batch) })
+// UnsavedHolds counts the hosts whose record has changed since it was saved.
+func (c *Controller) UnsavedHolds() int {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.policy.book.Unsaved()
 }
 
-// LostHolds notes that the store is lost: everything in it is unsaved again.
+// SavedHolds notes that what HoldRecords returned with that revision is kept.
+func (c *Controller) SavedHolds(revision uint64) {
+	c.withBook(func(b *holdoff.Book) { b.Saved(revision) })
+}
+
+// LostHolds notes that nothing is kept any more: all holds are unsaved.
 func (c *Controller) LostHolds() { c.withBook((*holdoff.Book).Lost) }
 
 func (c *Controller) withBook(do func(*holdoff.Book)) {
@@ -43,7 +49,7 @@ func (c *Controller) Holds(now time.Time) api.Holds {
 	cfg := p.book.Config()
 	view := api.Holds{
 		Timeout: cfg.Timeout.String(), Stage: string(cfg.Stage), Hosts: []api.Hold{}, Pools: p.showPools(),
-		Unsaved: p.book.UnsavedCount(),
+		Unsaved: p.book.Unsaved(),
 	}
 	for _, e := range p.book.View(now) {
 		view.Hosts = append(view.Hosts, showHold(e))

@@ -97,7 +97,7 @@ func (s *stage) try(line string) (string, error) {
 // everything is all that can be read.
 func (s *stage) everything() string {
 	out, err := json.MarshalIndent([]any{
-		s.Status(s.now), s.QueueOf(s.now, api.QueueQuery{Limit: 100}), s.Holds(s.now), s.Breakers(s.now), s.Sizing(s.now), s.UnsavedHolds(s.now),
+		s.Status(s.now), s.QueueOf(s.now, api.QueueQuery{Limit: 100}), s.Holds(s.now), s.Breakers(s.now), s.Sizing(s.now), s.UnsavedHolds(),
 		s.Revision(), s.LearnedLimits(),
 	}, "", " ")
 	if err != nil {

@@ -212,7 +212,8 @@ func (s *stage) other(verb string, words []string) (string, error) {
 	case "fail":
 		s.PollFailed(s.now, errors.New(strings.Join(words, " ")))
 	case "start":
-		return "", s.Start(s.now, s.UnsavedHolds(s.now).Puts, sizing.State{})
+		records, _ := s.HoldRecords(s.now)
+		return "", s.Start(s.now, records, sizing.State{})
 	case "away", "leads":
 		s.away = verb == "away"
 	case "trip":

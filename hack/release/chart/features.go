@@ -26,9 +26,9 @@ var features = []feature{
 	{"certificate", "certificate", ".Values.certificate"},
 	{"gateway-service", "gateway-service", ".Values.gatewayService"},
 	{"api-service", "api-service", ".Values.apiService"},
-	{"holds", "holds", ".Values.holds"},
 	{"high-availability", "high-availability", "(gt (int .Values.replicas) 1)"},
 	{"pod-guard", "pod-guard", ".Values.podGuard"},
+	{"cluster-api", "cluster-api", ".Values.clusterApi"},
 	{"planner", "planner", ".Values.plannedWork"},
 	{"planner-execute", "planner-execute", `(eq .Values.plannedWork "execute")`},
 	{"monitoring", "monitoring", ".Values.monitoring"},
@@ -46,8 +46,7 @@ func Kustomization(on map[string]bool) string {
 		b.WriteString("resources: [DEPLOY/base]\ncomponents:\n- DEPLOY/components/kubernetes\n")
 	}
 	for _, f := range features {
-		if f.component == "" || !on[f.name] || f.name == "holds" && on["high-availability"] || // which has it
-			f.name == "pod-guard" && !on["high-availability"] {
+		if f.component == "" || !on[f.name] || f.name == "pod-guard" && !on["high-availability"] {
 			continue
 		}
 		fmt.Fprintf(&b, "- DEPLOY/components/%s\n", f.component)

@@ -72,7 +72,7 @@ var table = map[string]imports{
 	"internal/logging":   {},
 	"internal/plainfile": {},
 	"internal/httpserve": {house: []string{"internal/plainfile", "internal/logging"}},
-	"internal/holdfile":  {house: []string{"internal/plainfile", "pkg/holdoff", "pkg/sizing"}},
+	"internal/store":     {house: []string{"internal/plainfile", "pkg/holdoff", "pkg/sizing"}},
 	"internal/inventory": {house: []string{"internal/logging", "pkg/admission", "pkg/breaker", "pkg/slots", "pkg/ironic", "pkg/snapshot"}},
 	"internal/page":      {house: []string{"pkg/api"}},
 	"internal/server":    {house: []string{"internal/httpserve", "internal/nearest", "internal/page", "pkg/admission", "pkg/snapshot", "pkg/api"}, tests: []string{"internal/metrics", "go.yaml.in/yaml/v3"}},
@@ -93,38 +93,44 @@ var table = map[string]imports{
 	},
 	"internal/app": {
 		house: []string{
-			"internal/clusterhosts", "internal/config", "internal/decisionlog", "internal/disrupt", "internal/gateway", "internal/holdfile", "internal/httpserve", "internal/inventory", "internal/logging", "internal/metrics", "internal/parts", "internal/planner", "internal/server",
-			"internal/kube", "internal/kube/access", "internal/kube/fleet", "internal/kube/holds", "internal/kube/hosts", "internal/kube/irso", "internal/kube/lead", "internal/kube/operator", "internal/kube/tell", "internal/kube/work",
+			"internal/clusterhosts", "internal/config", "internal/decisionlog", "internal/disrupt", "internal/gateway", "internal/httpserve", "internal/inventory", "internal/logging", "internal/metrics", "internal/parts", "internal/planner", "internal/server", "internal/store",
+			"internal/kube", "internal/kube/access", "internal/kube/capi", "internal/kube/claim", "internal/kube/find", "internal/kube/fleet", "internal/kube/hosts", "internal/kube/lead", "internal/kube/tell", "internal/kube/work",
 			"pkg/admission", "pkg/disruption", "pkg/slots", "pkg/breaker", "pkg/holdoff", "pkg/sizing", "pkg/snapshot", "pkg/ironic", "pkg/api",
 		},
 	},
 	"internal/kube":       {house: []string{"internal/plainfile"}, outside: []string{"k8s.io/api", "k8s.io/apimachinery", "k8s.io/client-go", "k8s.io/klog/v2", "sigs.k8s.io/controller-runtime/pkg"}},
 	"internal/kube/bound": {outside: []string{"k8s.io/client-go/rest"}},
 	"internal/kube/access": {
-		outside: []string{"k8s.io/api", "k8s.io/apimachinery", "k8s.io/client-go", "golang.org/x/sync/singleflight", "golang.org/x/time/rate"},
+		house:   []string{"internal/logging"},
+		outside: []string{"k8s.io/api", "k8s.io/apimachinery", "sigs.k8s.io/controller-runtime/pkg/client", "golang.org/x/sync/singleflight", "golang.org/x/time/rate"},
 	},
 	"internal/statusview": {house: []string{"pkg/api"}},
 
 	"internal/kube/hosts": {
-		house:   []string{"internal/kube/bound", "pkg/api"},
+		house:   []string{"pkg/api"},
 		outside: []string{"k8s.io/apimachinery", "k8s.io/client-go", "k8s.io/klog/v2", "k8s.io/utils/clock", "github.com/go-logr/logr", "sigs.k8s.io/json", metal3},
 	},
 	"internal/kube/fleet": {
 		house:   []string{"internal/kube/bound", "pkg/api", "pkg/disruption", "pkg/ironic"},
 		outside: []string{"k8s.io/api", "k8s.io/apimachinery", "k8s.io/client-go", "k8s.io/component-helpers/resource", "sigs.k8s.io/json", metal3},
 	},
-	"internal/kube/irso": {house: []string{"internal/kube/bound", "pkg/ironic"}, outside: []string{"k8s.io/apimachinery", "k8s.io/client-go", "sigs.k8s.io/json"}},
+	"internal/kube/find": {
+		house:   []string{"internal/kube", "pkg/ironic"},
+		outside: []string{"k8s.io/api", "k8s.io/apimachinery", "sigs.k8s.io/controller-runtime/pkg/client"},
+		tests:   []string{"k8s.io/client-go/kubernetes/scheme"},
+	},
+	"internal/kube/capi": {
+		house:   []string{"internal/kube"},
+		outside: []string{"k8s.io/apimachinery", "sigs.k8s.io/controller-runtime/pkg/client"},
+		tests:   []string{"k8s.io/api/core/v1", "k8s.io/client-go/kubernetes/scheme"},
+	},
 	"internal/kube/lead": {
 		house:   []string{"pkg/ironic"},
 		outside: []string{"k8s.io/client-go", "k8s.io/apimachinery", "k8s.io/api", "sigs.k8s.io/controller-runtime/pkg/client", "github.com/go-logr/logr"},
 	},
-	"internal/kube/operator": {
-		house:   []string{"pkg/ironic"},
-		outside: []string{"k8s.io/client-go", "k8s.io/apimachinery", "k8s.io/api"},
-	},
-	"internal/kube/holds": {
-		house:   []string{"internal/kube/bound", "pkg/holdoff", "pkg/sizing"},
-		outside: []string{"k8s.io/client-go", "k8s.io/apimachinery", "k8s.io/api/core/v1"},
+	"internal/kube/claim": {
+		house:   []string{"internal/store"},
+		outside: []string{"k8s.io/apimachinery", "k8s.io/api/core/v1", "sigs.k8s.io/controller-runtime/pkg/client"},
 	},
 	"internal/disrupt": {house: []string{"pkg/disruption", "pkg/api"}},
 	"internal/kube/work": {
@@ -186,7 +192,7 @@ var table = map[string]imports{
 			"pkg/ironic", "pkg/api",
 		},
 		outside: []string{pflag},
-		tests:   []string{"internal/rig/child", "internal/gateway", "internal/holdfile", "pkg/admission"},
+		tests:   []string{"internal/rig/child", "internal/gateway", "internal/store", "pkg/admission"},
 	},
 
 	// The house itself.
@@ -207,7 +213,7 @@ var table = map[string]imports{
 	"hack/release/chart":   {outside: []string{"go.yaml.in/yaml/v3"}},
 	"hack/bench/gobreaker": {tests: []string{"pkg/breaker", "github.com/sony/gobreaker/v2"}}, // a module of its own
 	"internal/rig/deploytest": {
-		tests: []string{"internal/config", "internal/kube/operator", "internal/rig/realkube", "k8s.io/api", "k8s.io/apimachinery", "k8s.io/client-go/rest"},
+		tests: []string{"internal/config", "internal/kube", "internal/kube/find", "internal/rig/realkube", "k8s.io/api", "k8s.io/apimachinery"},
 	},
 	"e2e": {
 		tests: []string{"internal/app", "internal/config", "internal/rig/child", "internal/rig/realironic", "pkg/admission", "pkg/slots", gophercl},
@@ -218,7 +224,8 @@ var table = map[string]imports{
 	"e2e/page": {tests: []string{"internal/rig/child", "github.com/chromedp"}}, // a module of its own
 	"e2e/kube": {
 		tests: []string{
-			"internal/disrupt", "internal/kube/fleet", "internal/kube/work", "internal/rig/child", "internal/rig/realkube", "pkg/disruption",
+			"internal/disrupt", "internal/kube", "internal/kube/claim", "internal/kube/fleet", "internal/kube/hosts", "internal/kube/work", "internal/rig/child", "internal/rig/realkube",
+			"internal/store", "pkg/disruption", "pkg/holdoff",
 			"k8s.io/api", "k8s.io/apimachinery", "k8s.io/client-go",
 		},
 	},

@@ -116,10 +116,12 @@ func needed(t *testing.T, m manifest, c config.Config) (lines []string) {
 		}
 	}
 	if name := c.Holdoff.ConfigMap; name != "" {
-		lines = append(lines, k.Namespace+" /configmaps * create")
-		for i := range 8 { // docs/replicas.md
-			lines = append(lines, fmt.Sprintf("%s /configmaps %s-%d get", k.Namespace, name, i), fmt.Sprintf("%s /configmaps %s-%d update", k.Namespace, name, i))
+		for _, what := range []string{"* create", name + " get", name + " update"} {
+			lines = append(lines, k.Namespace+" /configmaps "+what)
 		}
+	}
+	if slices.ContainsFunc(m.kind("ClusterRole"), func(o object) bool { return o.Name == "ironic-throttle-cluster-api" }) { // no setting
+		lines = append(lines, "cluster cluster.x-k8s.io/machinehealthchecks * list", "cluster cluster.x-k8s.io/machines * list", "cluster /events * create")
 	}
 	if c.Disruption.On() {
 		lines = append(lines, plannerRights...)

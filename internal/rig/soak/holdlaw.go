@@ -43,9 +43,9 @@ func (r *replica) failed(notices []admission.FailureNotice) {
 	}
 }
 
-// kept notes that a leader knows a batch to be saved.
-func (w *world) kept(b holdoff.Batch) {
-	for _, record := range b.Puts {
+// kept notes that a leader knows these to be saved.
+func (w *world) kept(records []holdoff.Record) {
+	for _, record := range records {
 		for _, h := range w.hosts {
 			if h.hold == nil || h.uuid != record.UUID {
 				continue

@@ -124,6 +124,7 @@ func (r *replica) mayStart() bool {
 func (r *replica) begin() {
 	r.claim(func() {
 		records, learned := r.world.store.load(r)
+		r.keeper.limits = r.world.store.limits
 		if err := r.c.Start(r.clock(), records, learned); err != nil {
 			r.world.failf("replica %d: %v", r.n, err)
 			return

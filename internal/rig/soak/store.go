@@ -1,6 +1,7 @@
 package soak
 
 import (
+	"cmp"
 	"math/rand/v2"
 	"slices"
 	"time"
@@ -9,18 +10,12 @@ import (
 	"github.com/ironic-throttle/ironic-throttle/pkg/sizing"
 )
 
-// store is where holds outlive a process: eight ConfigMaps, or where there is one replica a file, which
-// is replaced as a whole.
+// store is where holds outlive a process: a ConfigMap, or where there is one replica a file. Its value is replaced as a whole.
 type store struct {
-	shards [8]shard
-	limits string
-	rng    *rand.Rand
-}
-
-type shard struct {
-	lines   map[string]string // by UUID, as Record.Line writes them
+	records []holdoff.Record
+	limits  string
 	writer  string
-	written bool
+	rng     *rand.Rand
 }
 
 // keeper is what a process knows of its saves.
@@ -34,20 +29,7 @@ const (
 	limitsInterval = 30 * time.Second
 )
 
-func (w *world) newStore() {
-	w.store.rng = stream(w.seed, 5)
-	for i := range w.store.shards {
-		w.store.shards[i].lines = map[string]string{}
-	}
-}
-
-func (s *store) of(uuid string) *shard {
-	n := 0
-	for _, c := range []byte(uuid) {
-		n += int(c)
-	}
-	return &s.shards[n%len(s.shards)]
-}
+func (w *world) newStore() { w.store.rng = stream(w.seed, 5) }
 
 // outcome of one write.
 type outcome uint8
@@ -94,45 +76,39 @@ func (r *replica) write(put func()) bool {
 	return true
 }
 
-// claim takes the ConfigMaps over, one after the other, and then goes on.
+// claim takes the ConfigMap over, and then goes on.
 func (r *replica) claim(then func()) {
 	if r.fence == nil {
 		then()
 		return
 	}
 	life := r.life
-	var next func(i int)
-	next = func(i int) {
-		if i == len(r.world.store.shards) {
-			then()
+	var try func()
+	try = func() {
+		done := r.write(func() { r.world.store.writer = r.identity })
+		if r.life != life || !r.up {
 			return
 		}
-		if r.write(func() { r.world.store.shards[i].writer = r.identity }) {
-			i++
+		next := try
+		if done {
+			next = then
 		}
-		if r.life == life && r.up {
-			r.after(between(r.rng, 5*time.Millisecond, 300*time.Millisecond), func() { next(i) })
-		}
+		r.after(between(r.rng, 5*time.Millisecond, 300*time.Millisecond), next)
 	}
-	r.after(0, func() { next(0) })
+	r.after(0, try)
 }
 
 // load reads all that is kept.
 func (s *store) load(r *replica) (records []holdoff.Record, learned sizing.State) {
-	for i := range s.shards {
-		var uuids []string
-		for uuid := range s.shards[i].lines {
-			uuids = append(uuids, uuid)
+	for _, kept := range s.records {
+		line, err := kept.Line()
+		if err == nil {
+			kept, err = holdoff.ParseRecord(line)
 		}
-		slices.Sort(uuids)
-		for _, uuid := range uuids {
-			record, err := holdoff.ParseRecord([]byte(s.shards[i].lines[uuid]))
-			if err != nil {
-				r.world.failf("the record of %s: %v", uuid, err)
-			}
-			records = append(records, record)
+		if err != nil {
+			r.world.failf("the record of %s: %v", kept.UUID, err)
 		}
-		s.shards[i].written = true
+		records = append(records, kept)
 	}
 	if s.limits != "" {
 		var err error
@@ -143,87 +119,46 @@ func (s *store) load(r *replica) (records []holdoff.Record, learned sizing.State
 	return records, learned
 }
 
-// save writes what has changed, as internal/app does after each poll and every few seconds.
+// save saves what has changed, as internal/store does after each poll and every few seconds.
 func (r *replica) save() {
+	if r.c.UnsavedHolds() > 0 {
+		r.saveAll()
+	}
+}
+
+// saveAll replaces the value.
+func (r *replica) saveAll() {
 	if r.keeper.saving || !r.begun {
 		return
 	}
-	batch := r.c.UnsavedHolds(r.clock())
-	if batch.Empty() {
-		return
-	}
-	lines, err := batch.Lines()
-	if err != nil {
-		r.world.failf("%v", err)
-		return
-	}
+	records, revision := r.c.HoldRecords(r.clock())
+	slices.SortFunc(records, func(a, b holdoff.Record) int { return cmp.Compare(a.UUID, b.UUID) })
+	limits := r.keeper.limits
 	r.keeper.saving = true
 	w, s := r.world, &r.world.store
 	life := r.life
-	all := true
 	takes := between(s.rng, time.Millisecond, 100*time.Millisecond)
 	if w.style.faults.has(badStore) && chance(s.rng, .1) {
 		takes = between(s.rng, 0, 8*time.Second)
 	}
 	r.after(takes, func() {
-		if r.fence == nil { // the file, as a whole
-			all = r.write(func() {
-				for i := range s.shards {
-					r.put(&s.shards[i], lines, batch)
-				}
-			})
-		} else {
-			for i := range s.shards {
-				sh := &s.shards[i]
-				if !touches(s, sh, lines, batch) {
-					continue
-				}
-				if sh.writer != r.identity {
-					r.die("another process writes the holds")
-					return
-				}
-				all = r.write(func() { r.put(sh, lines, batch) }) && all
-				if r.life != life || !r.up {
-					return
-				}
-			}
+		if r.fence != nil && s.writer != r.identity {
+			r.die("another process keeps the holds")
+			return
 		}
+		done := r.write(func() { s.records, s.limits = records, limits })
 		if r.life != life || !r.up {
 			return
 		}
 		r.after(between(s.rng, 0, 50*time.Millisecond), func() {
 			r.keeper.saving = false
-			if all {
-				r.c.SavedHolds(batch)
+			if done {
+				r.c.SavedHolds(revision)
 				w.tally.Saves++
-				w.kept(batch)
+				w.kept(records)
 			}
 		})
 	})
-}
-
-func touches(s *store, sh *shard, lines map[string][]byte, batch holdoff.Batch) bool {
-	for uuid := range lines {
-		if s.of(uuid) == sh {
-			return true
-		}
-	}
-	return slices.ContainsFunc(batch.Deletes, func(uuid string) bool { return s.of(uuid) == sh })
-}
-
-// put writes the part of a batch that belongs into sh.
-func (r *replica) put(sh *shard, lines map[string][]byte, batch holdoff.Batch) {
-	s := &r.world.store
-	for uuid, line := range lines {
-		if s.of(uuid) == sh {
-			sh.lines[uuid] = string(line)
-		}
-	}
-	for _, uuid := range batch.Deletes {
-		if s.of(uuid) == sh {
-			delete(sh.lines, uuid)
-		}
-	}
 }
 
 func (r *replica) saveTick() {
@@ -233,15 +168,11 @@ func (r *replica) saveTick() {
 
 func (r *replica) limitsTick() {
 	text, err := r.c.LearnedLimits().Text()
-	switch {
-	case err != nil:
+	if err != nil {
 		r.world.failf("%v", err)
-	case string(text) == r.keeper.limits:
-	case r.fence != nil && r.world.store.shards[0].writer != r.identity:
-		r.die("another process writes the holds")
-		return
-	case r.write(func() { r.world.store.limits = string(text) }):
-		r.keeper.limits = string(text)
+	}
+	if r.keeper.limits = string(text); r.keeper.limits != r.world.store.limits { // found out by a look
+		r.saveAll()
 	}
 	r.after(limitsInterval, r.limitsTick)
 }
