@@ -12,8 +12,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"sync"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -112,7 +110,7 @@ func TestTokensOfTheAPI(t *testing.T) {
 	ns, cert := namespace(t, "access"), certificate(t)
 	p, client := guarded(t, ns, cert), trusting(t, true, cert)
 
-	nobody := token(t, ns, "nobody")
+	nobody, good := token(t, ns, "nobody"), token(t, ns, "viewer", "ironic-throttle-viewer-"+ns)
 	foreign, err := cluster.Token(t.Context(), ns, "nobody", "another-audience")
 	if err != nil {
 		t.Fatal(err)
@@ -126,7 +124,7 @@ func TestTokensOfTheAPI(t *testing.T) {
 		"cut off":        {nobody[:len(nobody)-5], http.StatusUnauthorized},
 		"for others":     {foreign, http.StatusUnauthorized},
 		"without rights": {nobody, http.StatusForbidden},
-		"good":           {token(t, ns, "viewer", "ironic-throttle-viewer-"+ns), http.StatusOK},
+		"good":           {good, http.StatusOK},
 	} {
 		resp, body := p.request(client, "get", "/v1/status", tc.token)
 		if resp.StatusCode != tc.want {
@@ -138,6 +136,20 @@ func TestTokensOfTheAPI(t *testing.T) {
 		if tc.token != "" && strings.Contains(p.log.String(), tc.token) {
 			t.Errorf("%s token: it is in the log", name)
 		}
+	}
+
+	// Who shows many bad tokens costs few reviews, and holds up nobody who is known, even from the same address.
+	spared := 0
+	for i := range 200 {
+		if resp, _ := p.request(client, "get", "/v1/status", fmt.Sprintf("nonsense-%d", i)); resp.StatusCode == http.StatusServiceUnavailable {
+			spared++
+		}
+	}
+	begun := time.Now()
+	resp, body := p.request(client, "get", "/v1/status", good)
+	t.Logf("%d of 200 bad tokens were not reviewed; a good one meanwhile: %d in %v", spared, resp.StatusCode, time.Since(begun))
+	if spared < 150 || resp.StatusCode != http.StatusOK {
+		t.Errorf("%d of 200 bad tokens were not reviewed, and a good one got %d %s", spared, resp.StatusCode, body)
 	}
 }
 
@@ -217,73 +229,4 @@ func list(of []string) (all []any) {
 		all = append(all, s)
 	}
 	return all
-}
-
-// TestCertificatesChangeUnderRequests sends 50 requests a second, half of them over
-// connections of their own, while the certificate changes: each is answered, and new
-// connections get to see the new one.
-func TestCertificatesChangeUnderRequests(t *testing.T) {
-	t.Parallel()
-	ns, cert := namespace(t, "access"), certificate(t)
-	p := guarded(t, ns, cert)
-	next := []string{certificate(t), certificate(t), certificate(t)}
-	first := filepath.Join(t.TempDir(), "first.crt")
-	copyFile(t, cert, first)
-	clients := []*http.Client{trusting(t, true, append(next, first)...), trusting(t, false, append(next, first)...)}
-	viewer := token(t, ns, "viewer", "ironic-throttle-viewer-"+ns)
-
-	var requests sync.WaitGroup
-	stop := make(chan struct{})
-	var sent atomic.Int64
-	requests.Go(func() {
-		tick := time.NewTicker(20 * time.Millisecond)
-		defer tick.Stop()
-		for {
-			select {
-			case <-stop:
-				return
-			case <-tick.C:
-			}
-			client := clients[sent.Add(1)%2]
-			requests.Go(func() {
-				if resp, body := p.request(client, "get", "/v1/status", viewer); resp.StatusCode != http.StatusOK {
-					t.Errorf("%d %s", resp.StatusCode, body)
-				}
-			})
-		}
-	})
-	sends := func(more int64) {
-		until := sent.Load() + more
-		await(t, "requests", func() bool { return sent.Load() >= until }, p.log.Tail)
-	}
-	for _, file := range next {
-		sends(50)
-		only := trusting(t, false, file)
-		// The key does not belong to the certificate for a moment, as with any two files.
-		copyFile(t, keyOf(file), keyOf(cert))
-		sends(10)
-		copyFile(t, file, cert)
-		await(t, "new certificate", func() bool {
-			resp, err := only.Get(p.at.API + "/v1/status")
-			if err == nil {
-				_ = resp.Body.Close()
-			}
-			return err == nil
-		}, p.log.Tail)
-	}
-	sends(50)
-	close(stop)
-	requests.Wait()
-	t.Logf("%d requests", sent.Load())
-}
-
-func copyFile(t *testing.T, from, to string) {
-	t.Helper()
-	text, err := os.ReadFile(from)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(to, text, 0o600); err != nil {
-		t.Fatal(err)
-	}
 }

@@ -14,11 +14,11 @@ import (
 // operatorRetry is when BMO tries again after it could not reach Ironic.
 const operatorRetry = 30 * time.Second
 
-// TestLH41_LH42_ARolloutOfThreeUnderLoad changes all pods as the Deployment does: a new one
+// TestARolloutOfThreeUnderLoad changes all pods as the Deployment does: a new one
 // more, and when it is ready an old one less, the cheapest first. Then all are ready, which
 // is what `kubectl rollout status` waits for. The lead is handed over once, no slot is lost
 // or given twice, and BMO is answered before it tries again.
-func TestLH41_LH42_ARolloutOfThreeUnderLoad(t *testing.T) {
+func TestARolloutOfThreeUnderLoad(t *testing.T) {
 	for name, gateway := range map[string]bool{"check": false, "gateway": true} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

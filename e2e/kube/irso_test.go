@@ -175,9 +175,9 @@ func (o objects) ready() {
 	}
 }
 
-// TestLH43_IronicIsFoundByItsResource takes a throttle with IRONIC_NAME through every piece that
+// TestIronicIsFoundByItsResource takes a throttle with IRONIC_NAME through every piece that
 // may be missing, with the rights of the manifests, and then follows what changes.
-func TestLH43_IronicIsFoundByItsResource(t *testing.T) {
+func TestIronicIsFoundByItsResource(t *testing.T) {
 	t.Parallel()
 	ns := namespace(t, "irso")
 	client, err := dynamic.NewForConfig(cluster.Config())
@@ -213,7 +213,7 @@ func TestLH43_IronicIsFoundByItsResource(t *testing.T) {
 			return false
 		}, func() string { return last })
 		said, _, _ := strings.Cut(want, ";")
-		counts := func() int { return p.log.Count("Ironic cannot be found by its Ironic resource", said) }
+		counts := func() int { return p.log.Count("Ironic cannot be found in the cluster", said) }
 		// The log comes through a pipe, perhaps after the answer.
 		await(t, "a line of the log: "+said, func() bool { return counts() > 0 }, p.log.Tail)
 		if n := counts(); n != 1 {

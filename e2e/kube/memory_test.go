@@ -31,7 +31,7 @@ func (p *throttle) memory(when string) child.Memory {
 // its own, which goes away in several ways.
 func TestMemoryOf20000Hosts(t *testing.T) {
 	t.Parallel()
-	const hosts, hostBytes, mostMiB, readyWithin = 20_000, 15 << 10, 200, 30 * time.Second
+	const hosts, hostBytes, mostMiB, readyWithin = 20_000, 15 << 10, 80, 30 * time.Second
 	own, err := realkube.Start(t.Context(), realkube.Options{})
 	if err != nil {
 		t.Fatal(err)
@@ -83,21 +83,22 @@ func TestMemoryOf20000Hosts(t *testing.T) {
 		t.Errorf("ready after %v, want %v", took, readyWithin)
 	}
 	await(t, "slot", func() bool { code, _ := p.put(all[0].NodeUUID, "active"); return code == 202 }, p.log.Tail)
-	before := p.memory("all hosts are known").Now
+	p.memory("all hosts are known")
 
 	for i, trouble := range []struct {
-		name string
-		do   func() error
+		name   string
+		within time.Duration // until a change is seen: a list of all takes longer than a watch that goes on
+		do     func() error
 	}{
-		{"its connections broke", func() error { network.Break(); return nil }},
-		{"the network was away", func() error {
+		{"its connections broke", time.Minute, func() error { network.Break(); return nil }},
+		{"the network was away", time.Minute, func() error {
 			network.Refuse()
 			await(t, "word about the watch", func() bool { return len(watchWarnings(p)) > 0 }, p.log.Tail)
 			network.Mend()
 			return nil
 		}},
-		{"the API server restarted", func() error { own.StopAPI(); return own.StartAPI(t.Context()) }},
-		{"all had to be listed anew", func() error { // more has changed than the API server can tell
+		{"the API server restarted", 2 * time.Minute, func() error { own.StopAPI(); return own.StartAPI(t.Context()) }},
+		{"all had to be listed again", 2 * time.Minute, func() error { // more has changed than the API server can tell
 			network.Refuse()
 			if err := own.PatchStatus(t.Context(), ns, all[hosts-1].Name, map[string]any{"errorCount": 1}); err != nil {
 				return err
@@ -107,7 +108,7 @@ func TestMemoryOf20000Hosts(t *testing.T) {
 				return err
 			}
 			network.Mend()
-			awaitFor(t, 5*time.Minute, "new list", func() bool { return listed(t, own) >= hosts/250 }, p.log.Tail)
+			awaitFor(t, 5*time.Minute, "new list", func() bool { return listed(t, own) >= hosts/100 }, p.log.Tail)
 			return nil
 		}},
 	} {
@@ -119,13 +120,13 @@ func TestMemoryOf20000Hosts(t *testing.T) {
 			t.Fatal(err)
 		}
 		c, last := p.client(), ""
-		awaitFor(t, 2*time.Minute, "change after "+trouble.name, func() bool {
+		awaitFor(t, trouble.within, "change after "+trouble.name, func() bool {
 			_, last = p.put(h.NodeUUID, "active")
 			return lanes(t, c)[h.Namespace+"~"+h.Name].Errors == 3
 		}, func() string { return last + p.log.Tail() })
 		most := p.memory("when " + trouble.name).Most
-		if most > min(mostMiB, 2*before) {
-			t.Errorf("%.0f MiB at most when %s, want at most %d and no more than twice %.0f", most, trouble.name, mostMiB, before)
+		if most > mostMiB {
+			t.Errorf("%.0f MiB at most when %s, want at most %d", most, trouble.name, mostMiB)
 		}
 	}
 }

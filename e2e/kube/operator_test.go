@@ -75,16 +75,16 @@ configMapGenerator: [{name: ironic, behavior: create, literals: [IRONIC_ENDPOINT
 `, ironicURL, workers)
 }
 
-// TestLH20_TheReleasedBMOIsWarnedOfItsWorkers: the overlay observe beside BMO's own manifests
+// TestTheReleasedBMOIsWarnedOfItsWorkers: the overlay observe beside BMO's own manifests
 // finds Ironic, and BMO_CONCURRENCY above the limit is told in log, status, metric and an
 // Event on the Deployment.
-func TestLH20_TheReleasedBMOIsWarnedOfItsWorkers(t *testing.T) {
+func TestTheReleasedBMOIsWarnedOfItsWorkers(t *testing.T) {
 	t.Parallel()
 	ns := namespace(t, "operator")
 	ironic := serveIronic(t, 24*time.Hour, func(o *fakeironic.Options) { o.API.Username, o.API.Password = "admin", "sesame" })
 	deployOperator(t, ns, devEnv(ironic.URL, 32))
 	kubeconfig := deploy(t, ns, rights(t, filepath.Join(overlays, "observe"), ns))
-	s := clustered("", kubeconfig, ns).with(settings{"TMPDIR": t.TempDir(), ours + "MODE": "observe"})
+	s := clustered("", kubeconfig, ns).with(settings{ours + "MODE": "observe"})
 	delete(s, "IRONIC_ENDPOINT")
 	p := serve(t, s)
 	p.isReady()
@@ -100,7 +100,7 @@ func TestLH20_TheReleasedBMOIsWarnedOfItsWorkers(t *testing.T) {
 		return st.View.Polls > 0 && strings.Contains(strings.Join(st.Warnings, "\n"), said)
 	}
 	await(t, "a poll, and a warning in the status", warned, p.log.Tail) // in mode observe it is ready before its first poll
-	if got := last.Settings["ironicEndpoint"]; got != ironic.URL || last.Mode != "observe" || last.View.LastError != "" {
+	if got := last.Settings["ironicEndpoint"]; got+"/v1/" != ironic.URL || last.Mode != "observe" || last.View.LastError != "" {
 		t.Errorf("Ironic is at %q, want %s; mode %s, view %+v", got, ironic.URL, last.Mode, last.View)
 	}
 	if o := last.Cluster.Operator; o.Workers != 32 || o.Estimated || o.MayReach != 51 || !strings.HasPrefix(o.WorkersFrom, "BMO_CONCURRENCY in ConfigMap ironic-") {
@@ -110,23 +110,25 @@ func TestLH20_TheReleasedBMOIsWarnedOfItsWorkers(t *testing.T) {
 	if _, text := p.get(p.at.Metrics + "/metrics"); !strings.Contains(text, `ironic_throttle_operator_workers{estimated="false"} 32`+"\n") {
 		t.Error("no metric of the workers")
 	}
-	told := func() bool {
-		events, err := cluster.List(t.Context(), "v1", "events", ns)
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, e := range events {
-			kind, _, _ := unstructured.NestedString(e.Object, "involvedObject", "kind")
-			text, _, _ := unstructured.NestedString(e.Object, "message")
-			if kind == "Deployment" && strings.Contains(text, said) {
-				return true
-			}
-		}
-		return false
-	}
-	await(t, "an Event on BMO's Deployment", told, p.log.Tail)
+	await(t, "an Event on BMO's Deployment", func() bool { return told(t, ns, "Deployment", said) > 0 }, p.log.Tail)
 
 	// What BMO has changes, and so does what is said: at the next look, within a minute.
 	deployOperator(t, ns, devEnv(ironic.URL, 3))
 	awaitFor(t, 2*time.Minute, "the end of the warning", func() bool { return !warned() }, p.log.Tail)
+}
+
+// told counts the Events on objects of a kind that say this.
+func told(t *testing.T, namespace, kind, text string) (n int) {
+	t.Helper()
+	events, err := cluster.List(t.Context(), "v1", "events", namespace)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range events {
+		of, _, _ := unstructured.NestedString(e.Object, "involvedObject", "kind")
+		if message, _, _ := unstructured.NestedString(e.Object, "message"); of == kind && strings.Contains(message, text) {
+			n++
+		}
+	}
+	return n
 }

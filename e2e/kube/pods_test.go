@@ -95,9 +95,8 @@ func (d *deployment) labelled() (names []string, err error) {
 	return names, nil
 }
 
-// labelFollows waits until the pod of the leader, and no other one, is what the Service
-// selects: LH-42.
-func (s *storm) labelFollows() {
+// labelFollows waits until the pod of the leader, and no other one, is what the Service selects.
+func (s *service) labelFollows() {
 	s.Helper()
 	var selected []string
 	awaitFor(s.T, 10*time.Second, "label at the leader alone", func() bool {

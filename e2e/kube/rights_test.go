@@ -113,13 +113,14 @@ func setScene(t *testing.T, namespace string, objects []*unstructured.Unstructur
 	t.Helper()
 	n := &scene{ironic: serveIronic(t, 24*time.Hour), namespace: namespace}
 	for i := range 3 {
-		h := realkube.Host{Namespace: namespace, Name: fmt.Sprintf("host-%d", i)}
+		h := realkube.Host{Namespace: namespace, Name: fmt.Sprintf("host-%d", i), Machine: fmt.Sprintf("m3m-%d", i)}
 		h.NodeUUID = n.ironic.node(t, h.Namespace+"~"+h.Name)
 		n.hosts = append(n.hosts, h)
 	}
 	if err := cluster.AddHosts(t.Context(), n.hosts); err != nil {
 		t.Fatal(err)
 	}
+	addMachines(t, namespace, 1, n.hosts)
 	kubeconfig := deploy(t, namespace, objects)
 	makePod(t, namespace, "ironic-throttle-0")
 	deployOperator(t, namespace, "resources: [BMO/config/default]\ngeneratorOptions: {disableNameSuffixHash: true}\n"+
@@ -131,7 +132,6 @@ func setScene(t *testing.T, namespace string, objects []*unstructured.Unstructur
 		ours + "LEADER_ELECT": "true", ours + "LEADER_LEASE_DURATION": "5s",
 		ours + "STARTUP_SETTLE":    "4s", // a renew deadline at least
 		ours + "HOLDOFF_CONFIGMAP": "ironic-throttle-holds", ours + "FAILED_HOST_HOLDOFF": "48h",
-		ours + "ANNOTATE_POSITION": "true",
 	}))
 	n.looker = n.client(api.WithRootCAs(cert), api.WithBearerTokenFile(tokenOf(t, namespace, "looker", "ironic-throttle-viewer-"+namespace)))
 	return n
@@ -154,14 +154,9 @@ func (n *scene) act() {
 
 // works says of each right what can be seen while the throttle has it, and not without.
 var works = map[string]func(*scene) bool{
-	"metal3.io/baremetalhosts list":  (*scene).seesHosts,
-	"metal3.io/baremetalhosts watch": (*scene).seesHosts,
-	"metal3.io/baremetalhosts patch": func(n *scene) bool {
-		return slices.ContainsFunc(n.list("metal3.io/v1alpha1", "baremetalhosts"), func(o unstructured.Unstructured) bool {
-			return o.GetAnnotations()["ironic-throttle.metal3.io/position"] != ""
-		})
-	},
-	"events create": func(n *scene) bool { return len(n.list("v1", "events")) > 0 },
+	"metal3.io/baremetalhosts list":                    (*scene).seesHosts,
+	"metal3.io/baremetalhosts watch":                   (*scene).seesHosts,
+	"events create":                                    func(n *scene) bool { return len(n.list("v1", "events")) > 0 },
 	"authentication.k8s.io/tokenreviews create":        (*scene).looked,
 	"authorization.k8s.io/subjectaccessreviews create": (*scene).looked,
 	"coordination.k8s.io/leases get":                   (*scene).leads,
@@ -172,10 +167,12 @@ var works = map[string]func(*scene) bool{
 			return o.GetLabels()[leaderLabel] == "leader"
 		})
 	},
-	"configmaps get":        (*scene).decides,
-	"configmaps create":     (*scene).decides,
-	"apps/deployments get":  (*scene).knowsWorkers,
-	"configmaps get of BMO": (*scene).knowsWorkers,
+	"cluster.x-k8s.io/machinehealthchecks list": (*scene).knowsHealthChecks,
+	"cluster.x-k8s.io/machines list":            (*scene).knowsHealthChecks,
+	"configmaps get":                            (*scene).decides,
+	"configmaps create":                         (*scene).decides,
+	"apps/deployments get":                      (*scene).knowsWorkers,
+	"configmaps get of BMO":                     (*scene).knowsWorkers,
 	"configmaps update": func(n *scene) bool {
 		return slices.ContainsFunc(n.list("v1", "configmaps"), func(o unstructured.Unstructured) bool {
 			text, _, _ := unstructured.NestedString(o.Object, "binaryData", "holds.jsonl.gz")
@@ -192,6 +189,10 @@ func (n *scene) seesHosts() bool {
 
 func (n *scene) knowsWorkers() bool {
 	return n.lookError == nil && n.last.Cluster != nil && n.last.Cluster.Operator != nil && n.last.Cluster.Operator.Limit == 7
+}
+
+func (n *scene) knowsHealthChecks() bool {
+	return n.lookError == nil && slices.ContainsFunc(n.last.Warnings, func(w string) bool { return strings.Contains(w, "MachineHealthCheck") })
 }
 
 func (n *scene) looked() bool {
@@ -239,7 +240,7 @@ func TestRightsAreExactlyEnough(t *testing.T) {
 			ns := namespace(t, "rights")
 			n := setScene(t, ns, sceneRights(t, dir, ns))
 			for _, r := range all {
-				await(t, r.String(), func() bool { n.act(); return works[r.String()](n) }, n.log.Tail)
+				awaitFor(t, 3*time.Minute, r.String(), func() bool { n.act(); return works[r.String()](n) }, n.log.Tail)
 			}
 			if line, found := n.log.Line("cannot "); found {
 				t.Error(line)
@@ -253,7 +254,7 @@ func TestRightsAreExactlyEnough(t *testing.T) {
 				without(t, objects, rightsIn(objects)[i])
 				n := setScene(t, ns, objects)
 				said := fmt.Sprintf("cannot %s resource", gone.verb)
-				await(t, "sign that it misses "+gone.String(), func() bool {
+				awaitFor(t, 3*time.Minute, "sign that it misses "+gone.String(), func() bool {
 					n.act()
 					_, told := n.log.Line(said, gone.resource)
 					return told && !works[gone.String()](n)

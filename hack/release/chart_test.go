@@ -215,8 +215,8 @@ func TestPresetsAreTheOverlays(t *testing.T) {
 var switches = map[string]map[string]any{
 	"basic-auth": {"basicAuth": true}, "tls": {"tls": true}, "irso": {"irso": true}, "certificate": {"certificate": true},
 	"gateway-service": {"gatewayService": true}, "api-service": {"apiService": true},
-	"position-annotation": {"positionAnnotation": true}, "high-availability": {"replicas": 3}, "pod-guard": {"podGuard": true},
-	"planner": {"plannedWork": "plan"}, "planner-execute": {"plannedWork": "execute"}, "monitoring": {"monitoring": true},
+	"high-availability": {"replicas": 3}, "pod-guard": {"podGuard": true},
+	"cluster-api": {"clusterApi": true}, "planner": {"plannedWork": "plan"}, "planner-execute": {"plannedWork": "execute"}, "monitoring": {"monitoring": true},
 	"namespace-scoped": {"watchNamespace": "metal3"}, "observe": {"observe": true},
 }
 

@@ -94,7 +94,7 @@ var breaks = []struct{ what, file, old, new string }{
 		"for _, h := range b.hosts {\n\t\trecords", "for _, h := range b.hosts {\n\t\tif h.failures == 1 {\n\t\t\tcontinue\n\t\t}\n\t\trecords",
 	},
 	{
-		"a leader that was cut off goes on", "internal/kube/leader/fence/fence.go",
+		"a leader that was cut off goes on", "internal/kube/lead/fence.go",
 		"return age >= 0 && age < f.lasts", "return age >= 0",
 	},
 	{

@@ -3,6 +3,7 @@ package app
 import (
 	"context"
 	"crypto/tls"
+	"errors"
 	"log/slog"
 	"net/netip"
 	"time"
@@ -47,14 +48,10 @@ func newAccess(c config.Config, cluster *kube.Cluster, now func() time.Time, log
 	if !c.Guarded() && !c.MetricsGuarded() {
 		return p, nil
 	}
-	o := access.Options{Now: now, Log: log}
-	if cluster != nil {
-		o.Config = cluster.Config
+	if cluster == nil {
+		return accessPart{}, errors.New("access: who may use the API is asked of a cluster, and there is none: set IRONIC_THROTTLE_KUBERNETES=on")
 	}
-	checker, err := access.New(o)
-	if err != nil {
-		return accessPart{}, err
-	}
+	checker := access.New(cluster.Client, log)
 	if c.Guarded() {
 		p.api.access = checked{checker}
 	}

@@ -84,8 +84,7 @@ type App struct {
 }
 
 // New builds everything and opens the listeners. Nothing runs yet and nothing
-// is sent to Ironic, so an Ironic that is away is no error. Where Ironic has to be found by
-// BMO's Deployment, the API server is asked. An error names the
+// is sent to Ironic or the API server, so that one that is away is no error. An error names the
 // setting, file or address that is wrong.
 func New(ctx context.Context, o Options) (_ *App, err error) {
 	a := &App{log: o.Log, version: o.Version, now: o.Now, reload: o.Reload}
@@ -96,12 +95,7 @@ func New(ctx context.Context, o Options) (_ *App, err error) {
 		a.now = time.Now
 	}
 	a.loaded = o.Config
-	defer func() {
-		if err != nil {
-			a.forgetFiles()
-		}
-	}()
-	if err := a.newKube(ctx, &o); err != nil {
+	if err := a.newKube(&o); err != nil {
 		return nil, err
 	}
 	a.force.Store(newForce(o.Config, o.Warnings))
@@ -191,7 +185,7 @@ func (a *App) newPoller(c config.Config, m *metrics.Metrics) (err error) {
 func (a *App) newServer(m *metrics.Metrics, plans server.Planner) (err error) {
 	if a.server, err = server.New(server.Options{
 		Decider: a.decider(), FindNode: a.findNode, Version: a.version, Now: a.now, Log: a.log,
-		Settings:  func() map[string]string { return a.force.Load().settings },
+		Settings:  a.settings,
 		Warnings:  func() []string { return append(slices.Clone(a.force.Load().warnings), a.presentWarnings()...) },
 		Leading:   a.mayStart,
 		Standby:   a.standby,
@@ -266,7 +260,6 @@ func (a *App) Run(ctx context.Context) error {
 	if a.ran.Swap(true) {
 		return errors.New("app: Run was called before")
 	}
-	defer a.forgetFiles()
 	a.tellStart()
 	all := []parts.Part{
 		{Name: "ironic connections", Run: func(ctx context.Context) error {
@@ -279,7 +272,7 @@ func (a *App) Run(ctx context.Context) error {
 		{Name: "decision", Run: a.decide, Grace: a.decisionGrace()},
 	}
 	if a.finder != nil {
-		all = append(all, parts.Part{Name: "Ironic resource", Run: a.finder.Run})
+		all = append(all, parts.Part{Name: "place of Ironic", Run: a.finder.Run})
 	}
 	if a.listeners.Listeners != (server.Listeners{}) {
 		all = append(all, parts.Part{Name: "server", Run: func(ctx context.Context) error { return a.server.Serve(ctx, a.listeners.Listeners) }})

@@ -9,9 +9,9 @@ import (
 	"github.com/ironic-throttle/ironic-throttle/pkg/api"
 )
 
-// TestLH43_NobodyStartsBeforeIronicIsFound, whatever Ironic would say; and who starts later is
+// TestNobodyStartsBeforeIronicIsFound, whatever Ironic would say; and who starts later is
 // not stopped by what is missing then.
-func TestLH43_NobodyStartsBeforeIronicIsFound(t *testing.T) {
+func TestNobodyStartsBeforeIronicIsFound(t *testing.T) {
 	server := newAPIServer()
 	cluster := inCluster(t, server)
 	play(t, func(o *Options, fake *fakeironic.Server) {
@@ -29,7 +29,7 @@ func TestLH43_NobodyStartsBeforeIronicIsFound(t *testing.T) {
 			t.Errorf("headline %q, last error %q", status.Headline, status.View.LastError)
 		}
 		resource := object{
-			"metadata": object{"name": "ironic", "generation": 1}, "spec": object{"apiCredentialsName": "ironic-credentials"},
+			"apiVersion": "ironic.metal3.io/v1alpha1", "kind": "Ironic", "metadata": object{"name": "ironic", "generation": 1}, "spec": object{"apiCredentialsName": "ironic-credentials"},
 			"status": object{"conditions": []object{{"type": "Ready", "status": "True", "observedGeneration": 1}}},
 		}
 		server.put("/apis/ironic.metal3.io/v1alpha1/namespaces/irso/ironics/ironic", resource)
@@ -38,11 +38,13 @@ func TestLH43_NobodyStartsBeforeIronicIsFound(t *testing.T) {
 		})
 		s.pass(2 * time.Minute)
 		s.says("host-00001", api.ReasonGranted)
-		server.put("/apis/ironic.metal3.io/v1alpha1/namespaces/irso/ironics/ironic", object{"metadata": object{"generation": 2}})
+		server.put("/apis/ironic.metal3.io/v1alpha1/namespaces/irso/ironics/ironic", object{
+			"apiVersion": "ironic.metal3.io/v1alpha1", "kind": "Ironic", "metadata": object{"generation": 2},
+		})
 		s.pass(2 * time.Minute)
 		s.says("host-00002", api.ReasonGranted)
 		s.warns("Ironic is asked as it was found before")
-		if n := s.log.count("cannot be found by its Ironic resource"); n != 2 {
+		if n := s.log.count("cannot be found in the cluster"); n != 2 {
 			t.Errorf("%d lines about two faults", n)
 		}
 	})

@@ -1,13 +1,13 @@
 package app
 
 import (
-	"cmp"
 	"context"
 	"crypto/rand"
 	"fmt"
 	"os"
 	"strings"
 	"sync/atomic"
+	"time"
 
 	"github.com/ironic-throttle/ironic-throttle/internal/clusterhosts"
 	"github.com/ironic-throttle/ironic-throttle/internal/config"
@@ -15,30 +15,27 @@ import (
 	"github.com/ironic-throttle/ironic-throttle/internal/httpserve"
 	"github.com/ironic-throttle/ironic-throttle/internal/kube"
 	"github.com/ironic-throttle/ironic-throttle/internal/kube/claim"
-	"github.com/ironic-throttle/ironic-throttle/internal/kube/events"
 	"github.com/ironic-throttle/ironic-throttle/internal/kube/hosts"
-	"github.com/ironic-throttle/ironic-throttle/internal/kube/irso"
-	"github.com/ironic-throttle/ironic-throttle/internal/kube/leader"
+	"github.com/ironic-throttle/ironic-throttle/internal/kube/lead"
+	"github.com/ironic-throttle/ironic-throttle/internal/kube/tell"
 	"github.com/ironic-throttle/ironic-throttle/pkg/api"
 )
 
 // kubePart is what App has to do with the cluster; all of it is nil without one.
 type kubePart struct {
 	cluster   *kube.Cluster
-	finder    *irso.Finder // nil: IRONIC_ENDPOINT says where Ironic is
 	directory *hosts.Directory
 	hosts     *clusterhosts.Hosts
-	elector   *leader.Elector        // nil: the only replica
-	label     *leader.Label          // of our pod; nil without elector
+	elector   *lead.Elector          // nil: the only replica
+	label     *lead.Label            // of our pod; nil without elector
 	holdMap   *claim.ConfigMap       // nil: the holds are not in a ConfigMap
 	execution *disrupt.Runner        // nil: no plan is carried out
 	begun     atomic.Bool            // this process decides, as far as its Lease goes
 	waits     atomic.Pointer[string] // why a term cannot begin
 }
 
-// newKube finds the cluster, where one is wanted. Nothing is sent to it yet, unless Ironic has to
-// be found by it.
-func (a *App) newKube(ctx context.Context, o *Options) (err error) {
+// newKube finds the cluster, where one is wanted. Nothing is sent to it yet.
+func (a *App) newKube(o *Options) (err error) {
 	c := o.Config.Kubernetes
 	if !c.On {
 		return nil
@@ -47,41 +44,29 @@ func (a *App) newKube(ctx context.Context, o *Options) (err error) {
 	if err != nil {
 		return err
 	}
-	if name := o.Config.Ironic.Name; name != "" {
-		a.finder, err = irso.New(irso.Options{
-			Config: a.cluster.Config, Namespace: cmp.Or(o.Config.IronicNamespace(), a.cluster.Namespace), Name: name, Log: a.log,
-		})
-		if err != nil {
-			return err
-		}
-	}
 	identity, err := identityOf(c)
 	if err != nil {
 		return err
 	}
-	if err := a.newOperator(ctx, o, identity); err != nil {
-		return err
-	}
+	a.newOperator(o.Config, identity)
 	a.hosts = clusterhosts.New(a.now, a.log)
 	a.hosts.Leads = a.mayStart
 	if a.directory, err = hosts.New(hosts.Options{
-		Config: a.cluster.Config, Namespaces: c.Watch, Changed: a.hosts.Changed, Log: a.log, Now: a.now,
+		Config: a.cluster.Config, Namespaces: c.Watch, Changed: a.hosts.Changed, Log: a.log,
 	}); err != nil {
 		return err
 	}
 	a.hosts.Directory = a.directory
-	if c.Events || c.AnnotatePosition {
-		if a.hosts.Recorder, err = events.New(events.Options{
-			Config: a.cluster.Config, Find: a.hosts.UID, Stands: a.hosts.Stands, PerMinute: c.EventsPerMinute,
-			Silent: !c.Events, Annotate: c.AnnotatePosition, Instance: identity, Log: a.log, Now: a.now,
-		}); err != nil {
-			return err
-		}
+	if c.Events {
+		a.hosts.Recorder = tell.New(tell.Options{
+			Client: a.cluster.Client, UID: a.hosts.UID, Stands: a.hosts.Stands, Leading: a.mayStart, PerMinute: c.EventsPerMinute,
+			Instance: identity, Log: a.log, Now: a.now,
+		})
 	}
 	if !c.Leader.Elect {
 		return nil
 	}
-	if a.elector, err = leader.New(leaderOptions(a, c, identity)); err != nil {
+	if a.elector, err = lead.New(a.leadOptions(c, identity)); err != nil {
 		return err
 	}
 	if name := o.Config.Holdoff.ConfigMap; name != "" {
@@ -90,11 +75,18 @@ func (a *App) newKube(ctx context.Context, o *Options) (err error) {
 			Identity: a.elector.Status().Identity, Leading: a.elector.Leading, Log: a.log,
 		}
 	}
-	a.label, err = leader.NewLabel(leader.LabelOptions{
-		Config: a.cluster.Config, Namespace: a.cluster.Namespace, Pod: identity, Log: a.log,
-		Leading: func() bool { return a.observes() || a.elector.Leading() },
-	})
-	return err
+	a.label = &lead.Label{
+		Client: a.cluster.Client, Namespace: a.cluster.Namespace, Pod: identity, Log: a.log,
+		// In mode observe all replicas have it: nothing is refused, whoever leads.
+		Leading: func() bool { return a.observes() || a.mayStart() },
+		Former: func() string {
+			if a.observes() {
+				return ""
+			}
+			return a.elector.Former()
+		},
+	}
+	return nil
 }
 
 // identityOf is the name of our pod, else that of the machine.
@@ -109,13 +101,12 @@ func identityOf(c config.Kubernetes) (string, error) {
 	return name, nil
 }
 
-func leaderOptions(a *App, c config.Kubernetes, identity string) leader.Options {
-	return leader.Options{
+func (a *App) leadOptions(c config.Kubernetes, identity string) lead.Options {
+	return lead.Options{
 		Config: a.cluster.Config, Namespace: a.cluster.Namespace, Name: c.Leader.LeaseName,
-		// A container that was started anew in the same pod is another process.
-		Identity: leader.Holder(identity, strings.ToLower(rand.Text()[:8])),
+		Identity: lead.Identity(identity, strings.ToLower(rand.Text()[:8])),
 		Duration: c.Leader.Duration, RenewDeadline: c.Leader.RenewDeadline(), RetryPeriod: c.Leader.RetryPeriod(),
-		Log: a.log,
+		Log: a.log, Clock: time.Now,
 	}
 }
 
@@ -146,25 +137,9 @@ func (a *App) standby() string {
 	return "it has just begun to lead"
 }
 
-// couldLead reports whether this process stands by and could take over: it
-// campaigns, and as a leader its Services would find it.
+// couldLead reports whether this process stands by and could take over, and its Services would find it then.
 func (a *App) couldLead() bool {
-	return a.elector != nil && a.elector.Campaigns() && a.label.Fault() == nil
-}
-
-// standBy keeps the label off our pod until a term begins or ctx ends. In mode observe all
-// replicas have it: nothing is refused, whoever leads.
-func (a *App) standBy(ctx context.Context) { a.label.KeepIf(ctx, a.observes) }
-
-// carryLabel lets Services find this process, which leads, until ctx ends.
-func (a *App) carryLabel(ctx context.Context) error {
-	former := a.elector.Former()
-	if a.observes() {
-		former = ""
-	}
-	a.label.KeepOn(ctx, former)
-	a.label.Off()
-	return nil
+	return a.elector != nil && a.elector.CouldLead() && a.label.Fault() == nil
 }
 
 // showCluster is what the status tells of the cluster; nil without one.
@@ -176,8 +151,8 @@ func (a *App) showCluster() *api.Cluster {
 	if c != nil && a.elector != nil {
 		l := a.elector.Status()
 		c.Leader = &api.Leader{Leads: l.Leading, Identity: l.Identity, Holder: l.Holder, Since: l.Since}
-		if l.Err != nil {
-			c.Leader.LastError = l.Err.Error()
+		if l.Fault != nil {
+			c.Leader.LastError = l.Fault.Error()
 		}
 	}
 	return c
@@ -185,27 +160,13 @@ func (a *App) showCluster() *api.Cluster {
 
 // presentWarnings are those that come and go with time.
 func (a *App) presentWarnings() []string {
-	out := a.hosts.Warnings()
-	if a.finder != nil {
-		if fault := a.finder.Fault(); fault != "" {
-			out = append(out, fault)
-		}
-	}
-	if text := a.workersWarning(); text != "" && a.force.Load().config.BMOConcurrency == 0 { // else the settings say it
-		out = append(out, text)
-	}
-	if text := a.limitWarning(); text != "" {
-		out = append(out, text)
-	}
-	if why := a.unread.Load(); why != nil {
-		out = append(out, *why)
-	}
+	out := append(a.hosts.Warnings(), a.operatorWarnings()...)
 	if fault := a.holds.Fault(); fault != "" {
 		out = append(out, fault)
 	}
 	if a.elector != nil {
-		if s := a.elector.Status(); s.Err != nil {
-			out = append(out, fmt.Sprintf("the Lease %s cannot be renewed or read: %v", a.force.Load().config.Kubernetes.Leader.LeaseName, s.Err))
+		if s := a.elector.Status(); s.Fault != nil {
+			out = append(out, fmt.Sprintf("the Lease %s cannot be renewed or read: %v", a.force.Load().config.Kubernetes.Leader.LeaseName, s.Fault))
 		}
 		if fault := a.label.Fault(); fault != nil {
 			out = append(out, "Services may not find the leader: "+fault.Error())

@@ -41,7 +41,7 @@ func withLease(t *testing.T, server *apiServer, holder string) func(*Options, *f
 
 // A standby is ready, has no label and answers no; when its turn comes it takes the label
 // of whoever led before, and gives it up before the Lease.
-func TestLH41_LH42_FromStandbyToTheEnd(t *testing.T) {
+func TestTheLabelFromStandbyToTheEnd(t *testing.T) {
 	server := newAPIServer()
 	server.labelPod("b") // it leads
 	server.labelPod("a") // of a process of ours that was killed
@@ -71,7 +71,7 @@ func TestLH41_LH42_FromStandbyToTheEnd(t *testing.T) {
 }
 
 // Services do not lead to who has not taken over: not before the holds are read.
-func TestLH42_NoLabelBeforeTheHoldsAreRead(t *testing.T) {
+func TestNoLabelBeforeTheHoldsAreRead(t *testing.T) {
 	server := newAPIServer()
 	server.away["configmaps"] = true
 	play(t, inCluster(t, server), func(s *stage) {
@@ -90,7 +90,7 @@ func TestLH42_NoLabelBeforeTheHoldsAreRead(t *testing.T) {
 
 // Without the right to label its pod a replica is no standby that counts; one that leads
 // decides all the same, as before there was a label.
-func TestLH41_WithoutTheRightToLabel(t *testing.T) {
+func TestWithoutTheRightToLabel(t *testing.T) {
 	server := newAPIServer()
 	server.refused["pods"] = true
 	play(t, withLease(t, server, "b_1"), func(s *stage) {
@@ -111,26 +111,8 @@ func TestLH41_WithoutTheRightToLabel(t *testing.T) {
 	})
 }
 
-// A leader whose Lease another one has taken is no standby that could take over, and takes
-// its label off before its process ends.
-func TestLH42_TheLabelGoesWithTheLease(t *testing.T) {
-	server := newAPIServer()
-	play(t, inCluster(t, server), func(s *stage) {
-		s.pass(10 * time.Second)
-		if now, _ := server.leaders(); now != "a" {
-			t.Errorf("leaders %q", now)
-		}
-		server.edit("leases", func(o object) { o["spec"].(object)["holderIdentity"] = "b_1" })
-		s.fault = "the lease is lost"
-		s.pass(10 * time.Second)
-		if now, _ := server.leaders(); now != "" || s.app.couldLead() {
-			t.Errorf("leaders %q, could lead: %t", now, s.app.couldLead())
-		}
-	})
-}
-
 // In mode observe Services lead to all, whoever leads: nothing is refused.
-func TestLH42_ObserveLabelsAll(t *testing.T) {
+func TestObserveLabelsAll(t *testing.T) {
 	server := newAPIServer()
 	server.labelPod("b")
 	play(t, watching(withLease(t, server, "b_1")), func(s *stage) {
@@ -146,7 +128,7 @@ func TestLH42_ObserveLabelsAll(t *testing.T) {
 }
 
 // The only replica has nothing to do with pods.
-func TestLH42_NoLabelWithoutElection(t *testing.T) {
+func TestNoLabelWithoutElection(t *testing.T) {
 	server := newAPIServer()
 	cluster := inCluster(t, server)
 	play(t, func(o *Options, fake *fakeironic.Server) {

@@ -1,7 +1,6 @@
 package app
 
 import (
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -93,7 +92,7 @@ func (s *stage) tooMany() (found []string) {
 	return found
 }
 
-func TestLH20_WorkersOfTheDeploymentAreComparedAndFollowed(t *testing.T) {
+func TestWorkersOfTheDeploymentAreComparedAndFollowed(t *testing.T) {
 	server := newAPIServer()
 	server.putOperator(object{"BMO_CONCURRENCY": "32", "PROVISIONING_LIMIT": "25"})
 	play(t, besideOperator(t, server, 20), func(s *stage) {
@@ -135,7 +134,7 @@ func TestLH20_WorkersOfTheDeploymentAreComparedAndFollowed(t *testing.T) {
 	})
 }
 
-func TestLH20_WorkersThatNobodySetAreEstimated(t *testing.T) {
+func TestWorkersThatNobodySetAreEstimated(t *testing.T) {
 	server := newAPIServer()
 	server.putOperator(object{"IRONIC_ENDPOINT": "http://ironic"})
 	play(t, besideOperator(t, server, 1), func(s *stage) { // BMO has two at least
@@ -149,7 +148,7 @@ func TestLH20_WorkersThatNobodySetAreEstimated(t *testing.T) {
 	})
 }
 
-func TestLH20_WorkersSetByHandWin(t *testing.T) {
+func TestWorkersSetByHandWin(t *testing.T) {
 	server := newAPIServer()
 	server.putOperator(object{"BMO_CONCURRENCY": "32"})
 	beside := besideOperator(t, server, 20)
@@ -174,7 +173,7 @@ func TestLH20_WorkersSetByHandWin(t *testing.T) {
 }
 
 // What is missing is said once, and changes nothing that is known.
-func TestLH20_AMissingDeploymentIsSaidOnce(t *testing.T) {
+func TestAMissingDeploymentIsSaidOnce(t *testing.T) {
 	server := newAPIServer()
 	play(t, besideOperator(t, server, 20), func(s *stage) {
 		said := func(want int) {
@@ -185,7 +184,7 @@ func TestLH20_AMissingDeploymentIsSaidOnce(t *testing.T) {
 		}
 		s.pass(5 * time.Minute)
 		said(1)
-		if o := s.operator(); o.Workers != 0 || !strings.Contains(o.LastError, "NotFound") {
+		if o := s.operator(); o.Workers != 0 || !strings.Contains(o.LastError, "does not exist: create it, or correct IRONIC_THROTTLE_OPERATOR_DEPLOYMENT") {
 			t.Errorf("%+v", o)
 		}
 		s.says("host-1", api.ReasonGranted)
@@ -195,7 +194,7 @@ func TestLH20_AMissingDeploymentIsSaidOnce(t *testing.T) {
 		server.set(server.refused, "configmaps", true)
 		s.pass(5 * time.Minute)
 		said(2)
-		if o := s.operator(); o.Workers != 32 || !strings.Contains(o.LastError, "ConfigMap ironic-h4sh: Forbidden") || len(s.tooMany()) != 1 {
+		if o := s.operator(); o.Workers != 32 || !strings.Contains(o.LastError, "ConfigMap ironic-h4sh: ") || len(s.tooMany()) != 1 {
 			t.Errorf("%+v, %q", o, s.tooMany())
 		}
 		server.set(server.refused, "configmaps", false)
@@ -209,8 +208,6 @@ func TestLH20_AMissingDeploymentIsSaidOnce(t *testing.T) {
 // findsIronic is a throttle that nobody tells where Ironic is.
 func findsIronic(t *testing.T, s *apiServer) func(*Options, *fakeironic.Server) {
 	t.Helper()
-	t.Setenv("TMPDIR", t.TempDir())
-	t.Setenv("XDG_RUNTIME_DIR", "")
 	beside := besideOperator(t, s, 20)
 	return func(o *Options, fake *fakeironic.Server) {
 		beside(o, fake)
@@ -218,156 +215,82 @@ func findsIronic(t *testing.T, s *apiServer) func(*Options, *fakeironic.Server) 
 	}
 }
 
-func TestLH44_IronicIsFoundByTheDeployment(t *testing.T) {
+// TestIronicIsFoundByTheDeployment, and followed: nothing is sent to it before, and nothing ends the process.
+func TestIronicIsFoundByTheDeployment(t *testing.T) {
 	server := newAPIServer()
-	server.putOperator(object{"IRONIC_ENDPOINT": "http://ironic/v1/"})
-	server.setObject(bmoSecret, "Secret", "v1", object{"data": object{"username": "YWRtaW4=", "password": "c2VzYW1l"}})
-	dir := ""
 	play(t, findsIronic(t, server), func(s *stage) {
-		dir = s.app.files.Dir
-		password := func() string {
-			text, err := os.ReadFile(filepath.Join(dir, "auth", "ironic", "password"))
-			if err != nil {
-				t.Error(err)
-			}
-			return string(text)
-		}
-		s.pass(70 * time.Second)
-		s.says("host-1", api.ReasonGranted)
-		st := s.app.Status()
-		if st.Settings["ironicEndpoint"] != "http://ironic/v1/" || len(st.Warnings) > 1 || password() != "sesame" { // the watch of hosts is broken here
-			t.Errorf("%s, %q", st.Settings["ironicEndpoint"], st.Warnings)
-		}
-		server.setObject(bmoSecret, "Secret", "v1", object{"data": object{"username": "YWRtaW4=", "password": "bmV3"}})
-		s.pass(time.Minute)
-		if password() != "new" {
-			t.Error("the new password is not there")
-		}
-		// What cannot be read any more stays.
-		server.remove(bmoSecret)
-		s.pass(2 * time.Minute)
-		s.says("host-2", api.ReasonGranted)
-		// Another Ironic is another life.
-		s.fault = "names another Ironic than at our start"
-		server.putOperator(object{"IRONIC_ENDPOINT": "http://other/v1/"})
-		s.pass(time.Minute)
-		if n := s.log.count("msg=stopped", "clean=false"); n != 1 {
-			t.Errorf("%d ends, want 1", n)
-		}
-	})
-	if _, err := os.Stat(dir); !os.IsNotExist(err) {
-		t.Errorf("%s is left: %v", dir, err)
-	}
-}
-
-// Workers and limit have nothing to do with Ironic: what BMO does not understand hides neither new
-// credentials nor another URL.
-func TestLH44_IronicIsFollowedWhereTheLimitCannotBeRead(t *testing.T) {
-	server := newAPIServer()
-	server.putOperator(object{"IRONIC_ENDPOINT": "http://ironic/v1/", "PROVISIONING_LIMIT": "x"})
-	server.setObject(bmoSecret, "Secret", "v1", object{"data": object{"username": "YWRtaW4=", "password": "c2VzYW1l"}})
-	play(t, findsIronic(t, server), func(s *stage) {
-		s.pass(70 * time.Second)
-		server.setObject(bmoSecret, "Secret", "v1", object{"data": object{"username": "YWRtaW4=", "password": "bmV3"}})
-		s.pass(time.Minute)
-		text, err := os.ReadFile(filepath.Join(s.app.files.Dir, "auth", "ironic", "password"))
-		if o := s.operator(); string(text) != "new" || err != nil || !strings.Contains(o.LastError, "PROVISIONING_LIMIT") {
-			t.Errorf("%q, %v, %+v", text, err, o)
-		}
-		s.fault = "names another Ironic than at our start"
-		server.putOperator(object{"IRONIC_ENDPOINT": "http://other/v1/", "PROVISIONING_LIMIT": "x"})
-		s.pass(time.Minute)
-		if n := s.log.count("msg=stopped", "clean=false"); n != 1 {
-			t.Errorf("%d ends, want 1", n)
-		}
-	})
-}
-
-// What cannot be read of BMO's Secrets is said once, and shown until it can be.
-func TestLH44_CredentialsThatAreGoneAreSaidOnce(t *testing.T) {
-	server := newAPIServer()
-	server.putOperator(object{"IRONIC_ENDPOINT": "http://ironic/v1/"})
-	credentials := object{"data": object{"username": "YWRtaW4=", "password": "c2VzYW1l"}}
-	server.setObject(bmoSecret, "Secret", "v1", credentials)
-	play(t, findsIronic(t, server), func(s *stage) {
-		said := func(spells, ends int, want string) {
+		said := func(fault string, lines int) {
 			t.Helper()
 			var shown []string
 			for _, w := range s.app.Status().Warnings {
-				if strings.Contains(w, "BMO's Ironic") {
+				if strings.Contains(w, "Ironic is not found") {
 					shown = append(shown, w)
 				}
 			}
-			if o := s.operator(); want == "" && len(shown)+len(o.LastError) > 0 ||
-				want != "" && (len(shown) != 1 || o.LastError != shown[0] || !strings.HasSuffix(shown[0], want)) {
-				t.Errorf("shown %q, %+v, want %q", shown, o, want)
+			if fault == "" && len(shown) > 0 || fault != "" && (len(shown) != 1 || !strings.Contains(shown[0], fault)) {
+				t.Errorf("shown %q, want %q", shown, fault)
 			}
-			if n, m := s.log.count("level=WARN", "cannot be read again"), s.log.count("BMO's Ironic is read again"); n != spells || m != ends {
-				t.Errorf("said %d times, and %d times that it is over; want %d and %d", n, m, spells, ends)
+			if n := s.log.count("level=ERROR", "Ironic cannot be found in the cluster"); n != lines {
+				t.Errorf("said %d times, want %d", n, lines)
 			}
 		}
+		s.pass(5 * time.Minute)
+		said("IRONIC_ENDPOINT is not set, and Ironic is not found by itself: BMO's Deployment metal3/baremetal-operator-controller-manager does not exist", 1)
+		if a := s.ask("host-1"); a.Ready || s.app.IronicStats().Requests() != 0 {
+			t.Errorf("%+v, %d requests to Ironic", a, s.app.IronicStats().Requests())
+		}
+		server.putOperator(object{"IRONIC_NAME": "ironic"})
+		s.pass(time.Minute)
+		said("set IRONIC_NAME=ironic and IRONIC_NAMESPACE=metal3 for the throttle too", 2)
+		server.putOperator(object{"IRONIC_ENDPOINT": "http://ironic/v1/", "PROVISIONING_LIMIT": "x"}) // which is another matter
+		s.pass(time.Minute)
+		said("the Secret metal3/ironic-credentials-9c7, does not exist", 3)
+		credentials := object{"data": object{"username": "YWRtaW4=", "password": "c2VzYW1l"}}
+		server.setObject(bmoSecret, "Secret", "v1", credentials)
 		s.pass(70 * time.Second)
-		said(0, 0, "")
+		s.says("host-1", api.ReasonGranted)
+		said("", 3)
 		server.remove(bmoSecret)
 		s.pass(10 * time.Minute)
-		said(1, 0, "secret metal3/ironic-credentials-9c7, which BMO uses for Ironic: NotFound")
-		server.set(server.refused, "secrets", true)
-		s.pass(time.Minute)
-		said(1, 0, "(Role ironic-throttle-operator, as in overlay observe)")
-		server.set(server.refused, "secrets", false)
+		said("does not exist: create it, or correct the field; Ironic is asked as it was found before", 4)
+		s.says("host-2", api.ReasonGranted)
 		server.setObject(bmoSecret, "Secret", "v1", credentials)
-		s.pass(2 * time.Minute)
-		said(1, 1, "")
-		server.remove(bmoSecret)
-		s.pass(2 * time.Minute)
-		said(2, 1, "NotFound")
+		server.putOperator(object{"IRONIC_ENDPOINT": "http://other/v1/"})
+		s.pass(15 * time.Second)
+		said("", 4)
+		if st := s.app.Status(); st.Settings["ironicEndpoint"] != "http://other:80" {
+			t.Errorf("Ironic is at %s", st.Settings["ironicEndpoint"])
+		}
+		s.says("host-3", api.ReasonStarting) // another Ironic, perhaps: who is at work there is not known yet
+		s.pass(70 * time.Second)
+		s.says("host-3", api.ReasonGranted)
 	})
 }
 
-func TestLH44_IronicThatIsNotFoundIsNamed(t *testing.T) {
-	server := newAPIServer()
-	prepare := findsIronic(t, server)
-	fails := func(want string) {
-		t.Helper()
-		o := Options{Config: config.Default()}
-		o.Config.Listen = config.Listen{}
-		prepare(&o, nil)
-		_, err := New(t.Context(), o)
-		if err == nil || !strings.Contains(err.Error(), "IRONIC_ENDPOINT is not set, and Ironic is not found by itself: ") || !strings.Contains(err.Error(), want) {
-			t.Errorf("%v, want %q", err, want)
-		}
-		if left, err := os.ReadDir(os.TempDir()); err != nil || len(left) > 0 {
-			t.Errorf("left over: %v, %v", left, err)
-		}
-	}
-	fails("NotFound")
-	server.putOperator(object{"IRONIC_NAME": "ironic"})
-	fails("set IRONIC_NAME=ironic and IRONIC_NAMESPACE=metal3 for the throttle too")
-	server.putOperator(object{"IRONIC_ENDPOINT": "http://ironic"})
-	fails("secret metal3/ironic-credentials-9c7, which BMO uses for Ironic: NotFound")
-	server.set(server.refused, "secrets", true)
-	fails("secret metal3/ironic-credentials-9c7, which BMO uses for Ironic: Forbidden")
-	server.set(server.refused, "secrets", false)
-	server.setObject(bmoSecret, "Secret", "v1", object{"data": object{"username": "YWRtaW4=", "password": "c2VzYW1l"}})
-	// A fault of the rest takes the credentials along that were found.
-	elects := prepare
-	prepare = func(o *Options, fake *fakeironic.Server) {
-		elects(o, fake)
-		o.Config.Kubernetes.Leader.Elect, o.Config.Kubernetes.Leader.LeaseName = true, "no/name"
-	}
-	server.putOperator(object{"IRONIC_ENDPOINT": "http://ironic"})
-	o := Options{Config: config.Default()}
-	prepare(&o, nil)
-	_, err := New(t.Context(), o)
-	left, unread := os.ReadDir(os.TempDir())
-	if err == nil || !strings.Contains(err.Error(), "no/name") || unread != nil || len(left) > 0 {
-		t.Errorf("%v; left over: %v, %v", err, left, unread)
-	}
-	prepare = elects
-	server.putOperator(object{"IRONIC_ENDPOINT": "ftp://ironic"})
-	o = Options{Config: config.Default()}
-	prepare(&o, nil)
-	if _, err := New(t.Context(), o); err == nil || !strings.Contains(err.Error(), "must begin with http") {
-		t.Error(err)
+// With the gateway BMO's own limit should be the throttle's.
+func TestTheLimitOfTheDeploymentIsCompared(t *testing.T) {
+	for _, row := range []struct {
+		gateway, bmo, want string
+	}{
+		{"127.0.0.1:6388", "100000", "PROVISIONING_LIMIT of BMO's Deployment metal3/baremetal-operator-controller-manager is 100000, and the limit is 20: set it to 20 too"},
+		{"127.0.0.1:6388", "20", ""},
+		{"127.0.0.1:6388", "x", ""},
+		{"", "100000", ""},
+	} {
+		server := newAPIServer()
+		server.putOperator(object{"PROVISIONING_LIMIT": row.bmo, "BMO_CONCURRENCY": "8"})
+		beside := besideOperator(t, server, 20)
+		play(t, func(o *Options, fake *fakeironic.Server) {
+			beside(o, fake)
+			o.NoListeners, o.Config.Gateway.Listen = true, row.gateway
+		}, func(s *stage) {
+			s.pass(10 * time.Minute)
+			if got := s.app.limitWarning(); !strings.HasPrefix(got, row.want) || row.want == "" && got != "" {
+				t.Errorf("gateway %q, BMO's limit %s: %q, want %q", row.gateway, row.bmo, got, row.want)
+			}
+			if n := s.log.count("level=WARN", "PROVISIONING_LIMIT of BMO's"); (n == 1) != (row.want != "") || n > 1 {
+				t.Errorf("%d lines of the log", n)
+			}
+		})
 	}
 }

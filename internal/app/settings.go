@@ -30,11 +30,11 @@ func ironicSettings(o Options, log *slog.Logger) ironic.Settings {
 	}
 }
 
-// toIronic is ironicSettings, where an Ironic resource says the rest of it.
+// toIronic is ironicSettings, where the cluster says the rest of it.
 func (a *App) toIronic(o Options, log *slog.Logger) ironic.Settings {
 	s := ironicSettings(o, log)
 	if a.finder != nil {
-		s.Endpoint, s.Locate = a.finder.Endpoint(), a.finder.Access
+		s.Endpoint, s.Locate = "http://ironic", a.finder.Access // what the URL says counts nowhere
 	}
 	return s
 }

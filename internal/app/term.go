@@ -33,16 +33,22 @@ func (a *App) decide(ctx context.Context) error {
 		}
 		return err
 	}
-	standing, stop := context.WithCancel(ctx)
+	labelled, stop := context.WithCancel(ctx)
 	var label sync.WaitGroup
-	label.Go(func() { a.standBy(standing) })
-	defer label.Wait()
-	defer stop()
-	err := a.elector.Run(ctx, func(ctx context.Context) error {
+	label.Go(func() { a.label.Run(labelled) })
+	off := func() {
 		stop()
+		label.Wait()
+	}
+	defer off()
+	err := a.elector.Run(ctx, func(ctx context.Context) error {
+		defer off() // before the Lease is released
 		return a.term(ctx)
 	})
-	if err == nil && ctx.Err() == nil {
+	switch {
+	case ctx.Err() != nil && errors.Is(err, context.Canceled):
+		return nil // it was to end before the term could begin
+	case ctx.Err() == nil && err == nil:
 		return errors.New("it has ended by itself")
 	}
 	return err
@@ -62,16 +68,13 @@ func (a *App) term(ctx context.Context) error {
 	}
 	if a.directory != nil {
 		all = append(all, parts.Part{Name: "annotations", Run: a.runAnnotations}, parts.Part{Name: "hosts", Run: a.directory.Run},
-			parts.Part{Name: "operator", Run: a.runOperator})
+			parts.Part{Name: "operator", Run: a.runOperator}, parts.Part{Name: "MachineHealthChecks", Run: a.health.Run})
 		if a.hosts.Recorder != nil {
 			all = append(all, parts.Part{Name: "events", Run: a.hosts.Recorder.Run})
 		}
 	}
 	if a.execution != nil {
 		all = append(all, parts.Part{Name: "planned work", Run: a.execution.Run})
-	}
-	if a.label != nil { // the last one: it ends first
-		all = append(all, parts.Part{Name: "label", Run: a.carryLabel})
 	}
 	return parts.Run(ctx, termGrace, all...)
 }

@@ -13,32 +13,37 @@ import (
 	"github.com/ironic-throttle/ironic-throttle/internal/config"
 	"github.com/ironic-throttle/ironic-throttle/internal/kube/hosts"
 	"github.com/ironic-throttle/ironic-throttle/internal/logging"
-	"github.com/ironic-throttle/ironic-throttle/pkg/admission"
 	"github.com/ironic-throttle/ironic-throttle/pkg/api"
 )
 
 // annotationsGap is the least time between two lines of the log about annotations.
 const annotationsGap = time.Minute
 
-// Changed takes a change that the watch has seen, as hosts.Options has it: old is nil for a
-// host that is new, now for one that is gone.
+// Changed takes a change that the watch has seen, as hosts.Options has it: old is nil for a host that is new, now for one that
+// is gone.
 func (h *Hosts) Changed(old, now *hosts.Host) {
 	if now == nil {
-		h.Decision.HostGone(h.now(), admission.Host{Namespace: old.Namespace, Name: old.Name, UID: old.UID, NodeUUID: old.NodeUUID})
+		h.Decision.HostGone(h.now(), decided(old))
 		h.noteHoldoff(old, "")
 		if h.Recorder != nil {
 			h.Recorder.Forget(old.Namespace, old.Name)
 		}
 		return
 	}
-	if old == nil || old.Holdoff != now.Holdoff {
+	first := old == nil
+	if first {
+		old = &hosts.Host{Bare: now.Bare}
+	}
+	if old.Holdoff != now.Holdoff {
 		h.noteHoldoff(now, now.Holdoff)
 	}
-	if left := now.Paused || now.Detached; left && (old == nil || !old.Paused && !old.Detached) {
-		h.Decision.HostLeft(h.now(), admission.Host{Namespace: now.Namespace, Name: now.Name, UID: now.UID, NodeUUID: now.NodeUUID})
+	paused := now.Paused || now.Detached
+	// Who deletes a Machine takes the image from its host first.
+	if paused && !old.Paused && !old.Detached || now.Bare && !old.Bare {
+		h.Decision.HostLeft(h.now(), decided(now))
 	}
-	if now.Release != "" && (old == nil || old.Release != now.Release) {
-		h.release(now, old == nil)
+	if now.Release != "" && old.Release != now.Release {
+		h.release(now, first)
 	}
 }
 
@@ -47,24 +52,22 @@ func (h *Hosts) noteHoldoff(host *hosts.Host, text string) {
 	name := host.Namespace + "/" + host.Name
 	fault := h.holdoffs.note(name, text)
 	if fault != "" {
-		before, level := rarely(&h.ignored, h.now(), slog.LevelWarn)
-		h.log.Log(context.Background(), level, "an annotation of a host is ignored", "host", name, "fault", fault, "before", before)
+		h.logRarely(&h.ignored, slog.LevelWarn, "an annotation of a host is ignored", "host", name, "fault", fault)
 	}
 	h.tellFault(host.Namespace, host.Name, fault)
 }
 
-// rarely is level for a line that may be written now, and how many were not before it.
-func rarely(line *logging.Rare, now time.Time, level slog.Level) (before int, _ slog.Level) {
-	before, tell := line.Tell(now)
+// logRarely writes a line that whoever may annotate hosts can cause.
+func (h *Hosts) logRarely(line *logging.Rare, level slog.Level, text string, args ...any) {
+	before, tell := line.Tell(h.now())
 	if !tell {
 		level = slog.LevelDebug
 	}
-	return before, level
+	h.log.Log(context.Background(), level, text, append(args, "before", before)...)
 }
 
-// tellFault lets whoever looks at a host see that its annotation is ignored: the log and
-// the status are for others. It is told with each ask of the host, too, as the one who led
-// before may not have told it.
+// tellFault lets whoever looks at a host see that its annotation is ignored: the log and the status are for others. It is told
+// with each ask of the host, too, as the one who led before may not have told it.
 func (h *Hosts) tellFault(namespace, name, fault string) {
 	switch {
 	case h.Recorder == nil:
@@ -75,24 +78,22 @@ func (h *Hosts) tellFault(namespace, name, fault string) {
 	}
 }
 
-// release lets a host go whose annotation names its episode. An annotation
-// that comes before we know of the failure counts when the host asks. Of those that were
-// there when the host was first seen only those with an effect are told: most are old.
+// release lets a host go whose annotation names its episode. An annotation that comes before we know of the failure counts
+// when the host asks. Of those that were there when the host was first seen only those with an effect are told: most are old.
 func (h *Hosts) release(host *hosts.Host, first bool) {
-	log := h.log.With("host", host.Namespace+"/"+host.Name, "annotation", hosts.ReleaseAnnotation, "episode", host.Release)
+	args := []any{"host", host.Namespace + "/" + host.Name, "annotation", hosts.ReleaseAnnotation, "episode", host.Release}
 	answer, err := h.Decision.ReleaseHold(h.now(), host.Namespace, host.Name, host.Release)
 	switch other := new(api.EpisodeError); {
 	case errors.As(err, &other):
-		before, level := rarely(&h.refused, h.now(), slog.LevelInfo)
-		log.Log(context.Background(), level, "a release by annotation has no effect: it is of another episode",
-			"present", other.Present, "before", before)
+		h.logRarely(&h.refused, slog.LevelInfo, "a release by annotation has no effect: it is of another episode",
+			append(args, "present", other.Present)...)
 		if h.Recorder != nil && !first {
 			h.Recorder.ReleaseRefused(host.Namespace, host.Name, "the present episode is "+other.Present)
 		}
 	case err != nil: // nothing has failed, as far as we know
-		log.Debug("a release by annotation has no effect", "error", err)
+		h.log.Debug("a release by annotation has no effect", append(args, "error", err)...)
 	case answer.Released:
-		log.Info("hold released by annotation")
+		h.log.Info("hold released by annotation", args...)
 		h.HoldChanged()
 		if h.Recorder != nil {
 			h.Recorder.Released(host.Namespace, host.Name, "annotation")
@@ -104,60 +105,61 @@ func (h *Hosts) release(host *hosts.Host, first bool) {
 type holdoffs struct {
 	changed chan struct{}
 
-	mu    sync.Mutex               // guards the rest
-	holds map[string]time.Duration // by namespace/name
-	bad   map[string]string        // likewise those that cannot be read, and why
+	mu    sync.Mutex         // guards the rest
+	asked map[string]holdoff // by namespace/name
+}
+
+// holdoff is what an annotation asks for.
+type holdoff struct {
+	length time.Duration
+	fault  string // why it cannot be read; "": it can
 }
 
 func newHoldoffs() holdoffs {
-	return holdoffs{changed: make(chan struct{}, 1), holds: map[string]time.Duration{}, bad: map[string]string{}}
+	return holdoffs{changed: make(chan struct{}, 1), asked: map[string]holdoff{}}
 }
 
 // note enters the hold-off that a host asks for, "" = none. fault is what is wrong with it.
 func (n *holdoffs) note(host, text string) (fault string) {
-	d, err := config.HoldLength(text)
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	was, had := n.holds[host]
-	delete(n.holds, host)
-	delete(n.bad, host)
-	switch {
-	case text == "":
-	case err != nil:
-		fault = fmt.Sprintf("annotation %s=%.64q is ignored: %v", hosts.HoldoffAnnotation, text, err)
-		n.bad[host] = fault
-	default:
-		n.holds[host] = d
+	_, had := n.asked[host]
+	if text == "" && !had {
+		return ""
 	}
-	if is, has := n.holds[host]; has != had || is != was {
-		select {
-		case n.changed <- struct{}{}:
-		default: // somebody is told already
+	delete(n.asked, host)
+	if text != "" {
+		length, err := config.HoldLength(text)
+		if err != nil {
+			fault = fmt.Sprintf("annotation %s=%.64q is ignored: %v", hosts.HoldoffAnnotation, text, err)
 		}
+		n.asked[host] = holdoff{length, fault}
+	}
+	select {
+	case n.changed <- struct{}{}:
+	default: // somebody is told already
 	}
 	return fault
 }
 
-// HoldoffsChanged receives when Holdoffs has changed.
+// HoldoffsChanged receives when Holdoffs may have changed.
 func (h *Hosts) HoldoffsChanged() <-chan struct{} { return h.holdoffs.changed }
 
-// Holdoffs returns the hold-offs of single hosts of the settings, with those of the hosts
-// themselves above them. None of these is longer than most: a host that is held counts for
-// MAX_FAILED, which is a matter of others too.
+// Holdoffs returns the hold-offs of single hosts of the settings, with those of the hosts themselves above them. None of these
+// is longer than most: a host that is held counts for MAX_FAILED, which is a matter of others too.
 func (h *Hosts) Holdoffs(settings map[string]time.Duration, most time.Duration) map[string]time.Duration {
 	if h == nil {
 		return settings
 	}
-	return h.holdoffs.over(settings, most)
-}
-
-func (n *holdoffs) over(settings map[string]time.Duration, most time.Duration) map[string]time.Duration {
-	n.mu.Lock()
-	defer n.mu.Unlock()
 	merged := map[string]time.Duration{}
 	maps.Copy(merged, settings)
-	for host, d := range n.holds {
-		merged[host] = min(d, most)
+	n := &h.holdoffs
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	for host, asked := range n.asked {
+		if asked.fault == "" {
+			merged[host] = min(asked.length, most)
+		}
 	}
 	return merged
 }
@@ -166,15 +168,16 @@ func (n *holdoffs) over(settings map[string]time.Duration, most time.Duration) m
 const maxFaults = 5
 
 // faults tells which annotations cannot be read.
-func (n *holdoffs) faults() []string {
+func (n *holdoffs) faults() (out []string) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	var out []string
-	for _, host := range slices.Sorted(maps.Keys(n.bad)) {
-		if len(out) == maxFaults {
-			return append(out, fmt.Sprintf("annotations of %d more hosts cannot be read", len(n.bad)-maxFaults))
+	for _, host := range slices.Sorted(maps.Keys(n.asked)) {
+		if fault := n.asked[host].fault; fault != "" {
+			out = append(out, host+": "+fault)
 		}
-		out = append(out, host+": "+n.bad[host])
+	}
+	if more := len(out) - maxFaults; more > 0 {
+		out = append(out[:maxFaults], fmt.Sprintf("annotations of %d more hosts cannot be read", more))
 	}
 	return out
 }
@@ -183,8 +186,5 @@ func (n *holdoffs) faults() []string {
 func (n *holdoffs) fault(namespace, name string) string {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	if len(n.bad) == 0 {
-		return ""
-	}
-	return n.bad[namespace+"/"+name]
+	return n.asked[namespace+"/"+name].fault
 }

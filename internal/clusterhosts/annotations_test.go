@@ -1,58 +1,59 @@
 package clusterhosts
 
 import (
+	"log/slog"
+	"maps"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/ironic-throttle/ironic-throttle/internal/kube/hosts"
 )
 
 func TestHoldsOfHostsAreAboveThoseOfTheSettings(t *testing.T) {
-	n := newHoldoffs()
+	h := New(time.Now, slog.New(slog.DiscardHandler))
+	h.Directory = twoHosts{}
 	settings := map[string]time.Duration{"metal3/a": time.Hour, "metal3/b": time.Hour}
+	before := map[string]*hosts.Host{}
+	asks := func(name, holdoff string) {
+		now := &hosts.Host{Namespace: "metal3", Name: name, Holdoff: holdoff}
+		h.Changed(before[name], now)
+		before[name] = now
+	}
 	for _, step := range []struct {
 		host, text string
 		news       bool
 		want       map[string]time.Duration
 	}{
-		{"metal3/a", "", false, settings},
-		{"metal3/a", "48h", true, map[string]time.Duration{"metal3/a": 48 * time.Hour, "metal3/b": time.Hour}},
-		{"metal3/a", "48h", false, map[string]time.Duration{"metal3/a": 48 * time.Hour, "metal3/b": time.Hour}},
-		{"metal3/c", "0", true, map[string]time.Duration{"metal3/a": 48 * time.Hour, "metal3/b": time.Hour, "metal3/c": 0}},
-		{"metal3/a", "soon", true, map[string]time.Duration{"metal3/a": time.Hour, "metal3/b": time.Hour, "metal3/c": 0}},
-		{"metal3/c", "", true, settings},
+		{"a", "", false, settings},
+		{"a", "48h", true, map[string]time.Duration{"metal3/a": 48 * time.Hour, "metal3/b": time.Hour}},
+		{"a", "48h", false, map[string]time.Duration{"metal3/a": 48 * time.Hour, "metal3/b": time.Hour}},
+		{"c", "0", true, map[string]time.Duration{"metal3/a": 48 * time.Hour, "metal3/b": time.Hour, "metal3/c": 0}},
+		{"a", "soon", true, map[string]time.Duration{"metal3/a": time.Hour, "metal3/b": time.Hour, "metal3/c": 0}},
+		{"c", "", true, settings},
+		{"d", "876000h", true, map[string]time.Duration{"metal3/a": time.Hour, "metal3/b": time.Hour, "metal3/d": 48 * time.Hour}}, // others would be paused with it, by MAX_FAILED
 	} {
-		n.note(step.host, step.text)
-		news := false
-		select {
-		case <-n.changed:
-			news = true
-		default:
-		}
-		got := n.over(settings, 48*time.Hour)
-		if news != step.news || len(got) != len(step.want) {
-			t.Errorf("%s=%q: news %v, %v, want %v", step.host, step.text, news, got, step.want)
-		}
-		for host, d := range step.want {
-			if got[host] != d {
-				t.Errorf("%s=%q: %s has %v, want %v", step.host, step.text, host, got[host], d)
+		asks(step.host, step.text)
+		if news := len(h.HoldoffsChanged()) > 0; news {
+			<-h.HoldoffsChanged()
+			if !step.news {
+				t.Errorf("%s=%q is news", step.host, step.text)
 			}
+		} else if step.news {
+			t.Errorf("%s=%q is no news", step.host, step.text)
+		}
+		if got := h.Holdoffs(settings, 48*time.Hour); !maps.Equal(got, step.want) {
+			t.Errorf("%s=%q: %v, want %v", step.host, step.text, got, step.want)
 		}
 	}
-	if f := n.faults(); len(f) != 1 || !strings.Contains(f[0], `metal3/a: annotation ironic-throttle.metal3.io/holdoff="soon" is ignored: must be a duration`) {
+	if f := h.Warnings(); len(f) != 1 || !strings.Contains(f[0], `metal3/a: annotation ironic-throttle.metal3.io/holdoff="soon" is ignored: must be a duration`) {
 		t.Errorf("%q", f)
 	}
 	for _, host := range []string{"b", "c", "d", "e", "f", "g"} {
-		n.note("metal3/"+host, "-1h")
+		asks(host, "-1h")
 	}
-	if f := n.faults(); len(f) != maxFaults+1 || f[maxFaults] != "annotations of 2 more hosts cannot be read" {
+	if f := h.Warnings(); len(f) != maxFaults+1 || f[maxFaults] != "annotations of 2 more hosts cannot be read" {
 		t.Errorf("%q", f)
-	}
-	if f := n.fault("metal3", "g"); !strings.HasPrefix(f, `annotation ironic-throttle.metal3.io/holdoff="-1h" is ignored: must be`) || n.fault("metal3", "x") != "" {
-		t.Errorf("%q", f)
-	}
-	n.note("metal3/a", "876000h") // others would be paused with it, by MAX_FAILED
-	if got := n.over(settings, 48*time.Hour)["metal3/a"]; got != 48*time.Hour {
-		t.Errorf("held for %v", got)
 	}
 	if len(settings) != 2 {
 		t.Error("the settings were changed")

@@ -5,7 +5,7 @@
 //	told.go         what the owner is told by Events
 //
 // How hosts are watched is in internal/kube/hosts, how Events are written in
-// internal/kube/events.
+// internal/kube/tell.
 package clusterhosts
 
 import (
@@ -14,8 +14,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/ironic-throttle/ironic-throttle/internal/kube/events"
 	"github.com/ironic-throttle/ironic-throttle/internal/kube/hosts"
+	"github.com/ironic-throttle/ironic-throttle/internal/kube/tell"
 	"github.com/ironic-throttle/ironic-throttle/internal/logging"
 	"github.com/ironic-throttle/ironic-throttle/pkg/admission"
 	"github.com/ironic-throttle/ironic-throttle/pkg/api"
@@ -25,8 +25,7 @@ import (
 type Directory interface {
 	ByName(namespace, name string) (hosts.Host, bool)
 	ByNode(uuid string) (hosts.Host, bool)
-	BrokenSince(namespace string) time.Time
-	Watches(namespace string) bool
+	Knows(namespace string) bool
 	Status() hosts.Status
 }
 
@@ -34,7 +33,7 @@ type Directory interface {
 // anything runs. A nil Hosts is no cluster.
 type Hosts struct {
 	Directory Directory
-	Recorder  *events.Recorder // nil: hosts are told nothing
+	Recorder  *tell.Recorder // nil: hosts are told nothing
 	Decision  *admission.Controller
 	Leads     func() bool // this process decides
 	// HoldChanged is called when an annotation has released a hold.
@@ -64,7 +63,8 @@ func (h *Hosts) find(namespace, name, nodeUUID string) (host hosts.Host, ok bool
 			return host, true
 		}
 	}
-	if nodeUUID != "" && (namespace == "" || name == "" || h.Directory.Watches(namespace)) {
+	// A host of a namespace that cannot be read may be there all the same.
+	if nodeUUID != "" && (namespace == "" || name == "" || h.Directory.Knows(namespace)) {
 		if of, found := h.Directory.ByNode(nodeUUID); found {
 			return of, true
 		}
@@ -78,20 +78,26 @@ func (h *Hosts) Host(namespace, name, nodeUUID string) (admission.Host, bool) {
 	if !ok {
 		return admission.Host{}, false
 	}
+	return decided(&host), true
+}
+
+// decided is what the decision knows of a host.
+func decided(host *hosts.Host) admission.Host {
 	return admission.Host{
 		Namespace: host.Namespace, Name: host.Name, UID: host.UID, Tenant: host.Consumer,
 		NodeUUID: host.NodeUUID, ErrorCount: host.ErrorCount, FailCount: host.ProvisioningFailCount,
-		Deleting: host.Deleting, Left: host.Paused || host.Detached, Bare: host.Bare, Spec: host.Spec, Release: host.Release, Planned: host.Planned,
-	}, true
+		Deleting: host.Deleting, Left: host.Paused || host.Detached, Bare: host.Bare, Spec: host.Spec, Release: host.Release,
+		Planned: host.Planned,
+	}
 }
 
-// UID is that of the host, for events.Options.
+// UID is that of the host, for tell.Options.
 func (h *Hosts) UID(namespace, name string) (uid string, found bool) {
 	host, found := h.Directory.ByName(namespace, name)
 	return host.UID, found
 }
 
-// Stands tells how a host stands at this moment, for events.Options.
+// Stands tells how a host stands at this moment, for tell.Options.
 func (h *Hosts) Stands(namespace, name string) (waits, works bool) {
 	host, _ := h.Directory.ByName(namespace, name)
 	return h.Decision.Stands(h.now(), namespace, name, host.NodeUUID)
@@ -108,8 +114,8 @@ func (h *Hosts) Show() *api.Cluster {
 		c.BrokenSince = &s.BrokenSince
 	}
 	if h.Recorder != nil {
-		e := h.Recorder.Stats().Events
-		c.Events = &api.EventCounts{Sent: e.Sent, Failed: e.Failed, Dropped: e.Dropped, Pending: e.Pending}
+		counts := h.Recorder.Counts()
+		c.Events = &counts
 	}
 	return c
 }

@@ -26,9 +26,8 @@ func (d twoHosts) ByNode(uuid string) (hosts.Host, bool) {
 	return hosts.Host{}, false
 }
 
-func (twoHosts) BrokenSince(string) time.Time  { return time.Time{} }
-func (twoHosts) Status() hosts.Status          { return hosts.Status{} }
-func (twoHosts) Watches(namespace string) bool { return namespace != "theirs" }
+func (twoHosts) Status() hosts.Status        { return hosts.Status{} }
+func (twoHosts) Knows(namespace string) bool { return namespace != "theirs" }
 
 // A node keeps the name of a host that was moved, and the host its errors.
 func TestLH28_AMovedHostIsFoundByItsNode(t *testing.T) {
@@ -48,7 +47,7 @@ func TestLH28_AMovedHostIsFoundByItsNode(t *testing.T) {
 		{"ns-01", "raw", moved, "ns-01/raw"},                                  // it may be about to get that node
 		{"", "", moved, "ns-02/lab"},
 		{"", "lab", moved, "ns-02/lab"},
-		{"theirs", "lab", moved, "/"}, // that namespace is not watched: it is there, perhaps
+		{"theirs", "lab", moved, "/"}, // that namespace cannot be read: it is there, perhaps
 		{"ns-01", "lab", "", "/"},
 		{"ns-01", "lab", "8e2b8a6e-0c1d-4e5f-8a9b-0c1d2e3f4a5b", "/"},
 	} {

@@ -2,15 +2,12 @@ package clusterhosts
 
 import (
 	"log/slog"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
-	"github.com/ironic-throttle/ironic-throttle/internal/kube"
-	"github.com/ironic-throttle/ironic-throttle/internal/kube/events"
 	"github.com/ironic-throttle/ironic-throttle/internal/kube/hosts"
+	"github.com/ironic-throttle/ironic-throttle/internal/kube/tell"
 	"github.com/ironic-throttle/ironic-throttle/pkg/api"
 )
 
@@ -18,25 +15,12 @@ import (
 // be sent.
 func telling(t *testing.T, d Directory, leads *bool) (h *Hosts, pending func(want int)) {
 	t.Helper()
-	file := filepath.Join(t.TempDir(), "kubeconfig")
-	const text = `{"apiVersion": "v1", "kind": "Config", "current-context": "c", "contexts": [{"name": "c", "context": {"cluster": "c"}}],
-		"clusters": [{"name": "c", "cluster": {"server": "http://127.0.0.1:1"}}]}`
-	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	cluster, err := kube.Connect(kube.Options{Kubeconfig: file})
-	if err != nil {
-		t.Fatal(err)
-	}
 	h = New(time.Now, slog.New(slog.DiscardHandler))
 	h.Directory, h.Leads = d, func() bool { return *leads }
-	h.Recorder, err = events.New(events.Options{Config: cluster.Config, Find: func(string, string) (string, bool) { return "uid", true }})
-	if err != nil {
-		t.Fatal(err)
-	}
+	h.Recorder = tell.New(tell.Options{Now: time.Now})
 	return h, func(want int) {
 		t.Helper()
-		if n := h.Recorder.Stats().Events.Pending; n != want {
+		if n := h.Recorder.Counts().Pending; n != want {
 			t.Errorf("%d Events to send, want %d", n, want)
 		}
 	}

@@ -77,9 +77,8 @@ type Kubernetes struct {
 	// Operator is BMO's Deployment, NAME or NAMESPACE/NAME.
 	Operator string `mapstructure:"operatorDeployment"`
 
-	Events           bool `mapstructure:"events"`
-	EventsPerMinute  int  `mapstructure:"eventsPerMinute"`  // of all hosts together
-	AnnotatePosition bool `mapstructure:"annotatePosition"` // waiting hosts carry their place in an annotation
+	Events          bool `mapstructure:"events"`
+	EventsPerMinute int  `mapstructure:"eventsPerMinute"` // of all hosts together
 
 	Leader Leader `mapstructure:",squash"`
 }

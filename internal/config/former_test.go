@@ -13,7 +13,7 @@ import (
 func renamedSetting(t *testing.T) {
 	t.Helper()
 	before := formerNames
-	formerNames = map[string]string{"IRONIC_THROTTLE_AFTERGLOW": nameLinger, "IRONIC_THROTTLE_SHOW_ME": envPrefix + "ANNOTATE_POSITION"}
+	formerNames = map[string]string{"IRONIC_THROTTLE_AFTERGLOW": nameLinger, "IRONIC_THROTTLE_SHOW_ME": nameElect}
 	t.Cleanup(func() { formerNames = before })
 }
 
@@ -82,7 +82,7 @@ func TestAFormerNameIsNoneOfTheSettings(t *testing.T) {
 		t.Fatal(err)
 	}
 	c, _, err := loadFrom(t, Sources{Flags: fs}, endpoint, "IRONIC_THROTTLE_KUBERNETES=on")
-	if err != nil || !c.Kubernetes.AnnotatePosition || c.Effective()["showMe"] != "" {
+	if err != nil || !c.Kubernetes.Leader.Elect || c.Effective()["showMe"] != "" {
 		t.Errorf("%v, %v", c.Effective(), err)
 	}
 }

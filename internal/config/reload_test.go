@@ -68,7 +68,7 @@ var other = map[string]string{
 	"GATEWAY_TIMEOUT": "3m", "GATEWAY_MAX_BODY": "65MiB",
 	"GATEWAY_FORWARDED_HEADERS": "true",
 	"KUBERNETES":                "on", "KUBECONFIG": "/j", "WATCH_NAMESPACE": "metal3", "POD_NAMESPACE": "bmo", "POD_NAME": "throttle-0",
-	"OPERATOR_DEPLOYMENT": "bmo/manager", "EVENTS": "false", "EVENTS_PER_MINUTE": "60", "ANNOTATE_POSITION": "true", "HOLDOFF_CONFIGMAP": "holds",
+	"OPERATOR_DEPLOYMENT": "bmo/manager", "EVENTS": "false", "EVENTS_PER_MINUTE": "60", "HOLDOFF_CONFIGMAP": "holds",
 	"LEADER_ELECT": "true", "LEADER_LEASE_NAME": "other", "LEADER_LEASE_DURATION": "20s",
 	"DISRUPTION": "plan", "DISRUPTION_CONSOLIDATE_AFTER": "30m", "DISRUPTION_POLICY": "WhenEmpty", "DISRUPTION_BUDGETS": "20%,3", "DISRUPTION_MIN_READY": "2",
 	"DISRUPTION_TARIFF": "0.28", "DISRUPTION_MAX_PAYBACK": "Never", "DISRUPTION_POOL_LABEL": "example.org/pool",

@@ -20,7 +20,6 @@ const (
 	nameKubernetes    = envPrefix + "KUBERNETES"
 	nameEvents        = envPrefix + "EVENTS"
 	nameEventRate     = envPrefix + "EVENTS_PER_MINUTE"
-	namePosition      = envPrefix + "ANNOTATE_POSITION"
 	nameElect         = envPrefix + "LEADER_ELECT"
 	nameLeaseDuration = envPrefix + "LEADER_LEASE_DURATION"
 	nameOperator      = envPrefix + "OPERATOR_DEPLOYMENT"
@@ -78,8 +77,6 @@ var kubernetesRows = []setting{
 		help: "hosts get Events that tell why they wait (with IRONIC_THROTTLE_KUBERNETES)"},
 	{name: nameEventRate, def: "300", rule: whole(1, 6000),
 		help: "most Events a minute for all hosts together; each host gets at most one"},
-	{name: namePosition, def: "false", rule: yesNo,
-		help: "waiting hosts carry their place in the annotation ironic-throttle.metal3.io/position"},
 	{name: nameElect, def: "false", rule: yesNo, help: "several replicas agree by a Lease on the one that decides; the others stand by"},
 	{name: envPrefix + "LEADER_LEASE_NAME", def: "ironic-throttle", rule: kubeName, help: "name of that Lease"},
 	{name: nameLeaseDuration, def: "15s", rule: leaseTime,

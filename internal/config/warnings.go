@@ -85,7 +85,7 @@ func (l *loader) warnKubernetes() {
 	isEvent := func(s setting) bool { return s.name == nameEventRate }
 	isLease := func(s setting) bool { return strings.HasPrefix(s.short(), "LEADER_") && s.name != nameElect }
 	isCluster := func(s setting) bool {
-		return isEvent(s) || isLease(s) || s.name == nameEvents || s.name == namePosition || s.name == nameOperator
+		return isEvent(s) || isLease(s) || s.name == nameEvents || s.name == nameOperator
 	}
 	if !k.On {
 		if idle := l.idle(isCluster); idle != "" {

@@ -21,9 +21,6 @@ func turnRows() []row[status] {
 		gauge("queue_hosts_stopped", "Hosts that want a slot and that a breaker or a pause has stopped.",
 			func(s status) int { return s.Turns.Stopped }),
 		waits(),
-		counters("queue_grants_total", "Slots given, by lane.", []string{"lane"}, func(s status, put put) { put.all(s.Turns.Grants) }),
-		counter("queue_overtakes_total", "Slots given to a host while one before it in the order could have had it.",
-			func(s status) uint64 { return s.Turns.Overtakes }),
 	}
 }
 

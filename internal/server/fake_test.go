@@ -132,9 +132,7 @@ func exampleStatus() api.Status {
 		Refusals: []api.Count{{Reason: api.ReasonFull, Count: 2}},
 		Totals:   api.Totals{Granted: 5, Finished: 4, Expired: 3, Refused: 8, Vanished: 2, Adopted: 1, Foreign: 6, WrittenOff: 7},
 		Turns: api.Turns{
-			Overtakes: 7,
-			Grants:    map[string]uint64{"healthy": 4, "failing": 1, "planned": 0},
-			Waits:     api.WaitHistogram{Bounds: []float64{60, 600}, Counts: []uint64{3, 4}, Count: 5, SumSeconds: 1234.5},
+			Waits: api.WaitHistogram{Bounds: []float64{60, 600}, Counts: []uint64{3, 4}, Count: 5, SumSeconds: 1234.5},
 			Waiting: []api.WaitingCount{
 				{Lane: "healthy", Tenant: "metal3", Hosts: 3, WaitedSeconds: 55.5}, {Lane: "failing", Tenant: "metal3", Hosts: 1, WaitedSeconds: 7},
 				{Lane: "healthy", Tenant: "(others)", Hosts: 2, WaitedSeconds: 8}, {Lane: "healthy", Hosts: 1},

@@ -29,14 +29,10 @@ func complete(counts map[string]uint64, words []string) map[string]uint64 {
 	return all
 }
 
-// lanes is the closed set.
-var lanes = []string{"healthy", "failing", "planned"}
-
 func wholeStatus(st api.Status) api.Status {
 	st.Slots.Occupants = list(st.Slots.Occupants)
 	st.Asks, st.Refusals = list(st.Asks), list(st.Refusals)
 	t := &st.Turns
-	t.Grants = complete(t.Grants, lanes)
 	t.Waits.Bounds, t.Waits.Counts = list(t.Waits.Bounds), list(t.Waits.Counts)
 	t.Waiting = list(t.Waiting)
 	st.Sizing = wholeSizing(st.Sizing)

@@ -122,14 +122,19 @@ func (c *Controller) HostGone(now time.Time, h Host) {
 	}
 }
 
-// HostLeft takes a host out of the order that BMO leaves alone from now on. When it asks again it has its old place.
+// HostLeft takes a host out of the order that BMO leaves alone from now on: when it asks again it has its old place. One on
+// which nothing is to be deployed any more has lost the place in which it waited for that.
 func (c *Controller) HostLeft(_ time.Time, b Host) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if h := c.waitingAs(hostID(b.Namespace, b.Name, ""), b); h != nil {
+	h := c.waitingAs(hostID(b.Namespace, b.Name, ""), b)
+	switch {
+	case h != nil && b.Bare && h.Asked.Op == api.OpProvision:
+		c.order.Leave(h)
+	case h != nil && b.Left:
 		c.order.Stop(h)
-		c.revision.Add(1)
 	}
+	c.revision.Add(1)
 }
 
 // waitingAs returns the host of id if it waits and is b: by their UIDs where both are known, else by their nodes.

@@ -176,7 +176,6 @@ func (c *Controller) taken(now time.Time, f *facts) {
 	h := f.host
 	if f.Planned {
 		h.Slot.Planned = true
-		c.order.Grants[2]++
 	} else {
 		c.order.Take(now, h)
 	}

@@ -43,6 +43,11 @@ func (c *Controller) Whole(now time.Time) bool {
 	return c.ledger.Whole(now)
 }
 
+// Unsettle is to be called when Ironic was found elsewhere: nobody starts before it is known who is at work there.
+func (c *Controller) Unsettle(now time.Time) {
+	c.update(now, func() { c.ledger.Unsettle(now) })
+}
+
 // Fetch implements ironic.View.
 func (c *Controller) Fetch(now time.Time, observed *ironic.Observation) []string {
 	c.mu.Lock()

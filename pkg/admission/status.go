@@ -122,9 +122,7 @@ func tenths(d time.Duration) float64 { return d.Round(100 * time.Millisecond).Se
 func (c *Controller) showTurns(now time.Time) api.Turns {
 	bounds, stats := fairshare.WaitBounds(), &c.order.Stats
 	sum := api.Turns{
-		Overtakes: stats.Overtakes, Stopped: c.order.Stopped(), Waiting: []api.WaitingCount{},
-		Grants: map[string]uint64{"healthy": stats.Grants[0], "failing": stats.Grants[1], "planned": stats.Grants[2]},
-		Waits:  api.WaitHistogram{SumSeconds: stats.WaitSum.Seconds()},
+		Stopped: c.order.Stopped(), Waiting: []api.WaitingCount{}, Waits: api.WaitHistogram{SumSeconds: stats.WaitSum.Seconds()},
 	}
 	for i, n := range stats.Waits {
 		sum.Waits.Count += n

@@ -93,9 +93,6 @@ type QueuedHost struct {
 
 // Turns counts what the queues of all pools did since the start.
 type Turns struct {
-	Overtakes uint64 `json:"overtakes"` // grants to a host while one before it in the order could have had the slot
-	// Grants by lane: healthy, failing, planned.
-	Grants map[string]uint64 `json:"grants"`
 	// Waits is the histogram of the time from a host's entry to its grant.
 	Waits WaitHistogram `json:"waits"`
 	// Waiting are the hosts that want a slot now, by lane and tenant. Beyond a

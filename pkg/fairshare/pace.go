@@ -75,8 +75,6 @@ func (p *pace) derive() {
 
 // Stats counts since New.
 type Stats struct {
-	Overtakes uint64    // grants to a host that was not the first
-	Grants    [3]uint64 // of healthy, failing and planned hosts
 	// Waits[i] grants came within WaitBounds[i] of the start of the wait, but not within the bound before.
 	Waits   [len(waitBounds) + 1]uint64
 	WaitSum time.Duration

@@ -211,15 +211,9 @@ func (o *Order) kept(now time.Time, of *limit) int {
 // Take notes that a host has got a slot: its tenant pays, and those in the window before it are overtaken.
 func (o *Order) Take(now time.Time, h *slots.Host) {
 	t, l := o.tenantOf(h, true), o.laneOf(h)
-	if o.overtake(h) {
-		o.Overtakes++
-	}
+	o.overtake(h)
 	h.Slot.Failing, h.Slot.Paid = l.failing, 1/t.weight
-	wait, kind := now.Sub(h.Turn.Since), 0
-	if l.failing {
-		kind = 1
-	}
-	o.Grants[kind]++
+	wait := now.Sub(h.Turn.Since)
 	o.WaitSum += wait
 	i, _ := slices.BinarySearch(waitBounds[:], wait)
 	o.Waits[i]++
@@ -244,20 +238,17 @@ func (o *Order) Take(now time.Time, h *slots.Host) {
 }
 
 // overtake counts for the hosts that come before h, and that could have had the slot at their next ask, that another has it.
-// It reports whether there are any.
-func (o *Order) overtake(h *slots.Host) (some bool) {
+func (o *Order) overtake(h *slots.Host) {
 	left := o.pace.ahead
 	for x := range o.walk(o.competing(o.laneOf(h).total, nil)) {
 		if x == h || left == 0 {
-			return some
+			return
 		}
-		some = true
 		left--
 		if x.Turn.Overtaken++; o.overdue(x) && !slices.Contains(o.due, x) {
 			o.due = append(o.due, x)
 		}
 	}
-	return some
 }
 
 // SlotEnded notes that h held s until now. Its tenant has paid for the mean time of a slot, and with its next one pays for the

@@ -186,6 +186,9 @@ func (c *Client) send(
 	if r.version != nil {
 		service.Microversion = r.version.name
 	}
+	if as.host != "" { // TLS is a matter of the connection (located.go)
+		service.Endpoint = "http://" + as.host + "/v1/"
+	}
 	if header := as.header(); header != "" {
 		opts.MoreHeaders = map[string]string{"Authorization": header}
 	}

@@ -14,12 +14,12 @@ import (
 	"github.com/ironic-throttle/ironic-throttle/internal/plainfile"
 )
 
-// credentials are for HTTP basic authentication; the zero value is none.
-type credentials struct{ user, password string }
+// credentials are for HTTP basic authentication; the zero value is none. host is where Settings.Locate leads with them.
+type credentials struct{ user, password, host string }
 
 // header returns the value of the Authorization header; "" without credentials.
 func (c credentials) header() string {
-	if c == (credentials{}) {
+	if c.user == "" && c.password == "" {
 		return ""
 	}
 	return "Basic " + base64.StdEncoding.EncodeToString([]byte(c.user+":"+c.password))
@@ -37,18 +37,20 @@ func (c credentials) mask(text string) string {
 // auth holds the credentials in use. They are read again when Ironic no longer takes them, so that a rotated secret
 // needs no restart and a normal request no file. Safe for concurrent use.
 type auth struct {
-	read   func(ctx context.Context) (credentials, error)
-	always bool // each request reads its own
-	now    atomic.Pointer[credentials]
+	read func(ctx context.Context) (credentials, error)
+	now  atomic.Pointer[credentials]
 }
 
-// newAuth reads the credentials for the first time, unless Settings.Locate says them. inURL are those of the endpoint,
-// which count where the directory with the files is missing.
+// newAuth reads the credentials, unless Settings.Locate says them. inURL are the endpoint's: they count without files.
 func newAuth(s Settings, inURL credentials) (*auth, error) {
 	if s.Locate != nil {
-		return &auth{always: true, read: func(ctx context.Context) (credentials, error) {
+		return &auth{read: func(ctx context.Context) (of credentials, err error) {
 			access, err := s.Locate(ctx)
-			return credentials{user: access.User, password: access.Password}, err
+			if of.user, of.password = access.User, access.Password; err == nil && of.user == "" {
+				of, err = readCredentials(s.AuthRootDir, inURL)
+			}
+			of.host = access.Address
+			return of, err
 		}}, nil
 	}
 	a := &auth{read: func(context.Context) (credentials, error) { return readCredentials(s.AuthRootDir, inURL) }}
@@ -62,7 +64,7 @@ func (a *auth) get(ctx context.Context, again bool) (credentials, error) {
 		return *now, nil
 	}
 	fresh, err := a.read(ctx)
-	if err == nil && !a.always {
+	if err == nil && fresh.host == "" { // else each request reads its own
 		a.now.Store(&fresh)
 	}
 	return fresh, err

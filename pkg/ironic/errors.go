@@ -39,8 +39,7 @@ func CauseOf(err error) Cause {
 	return CauseUnreachable
 }
 
-// RequestError says how a request to Ironic failed. Its text holds neither
-// credentials nor more than a line of what Ironic said.
+// RequestError says how a request to Ironic failed. Its text has neither credentials nor more than a line of Ironic's.
 type RequestError struct {
 	Cause  Cause
 	What   string // of the request, e.g. "GET /v1/nodes?provision_state=deploying"

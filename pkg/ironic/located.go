@@ -11,10 +11,11 @@ import (
 type Access struct {
 	Address string // host:port
 	TLS     bool
-	// User and Password are our credentials; both or none.
+	// User and Password are our credentials; both or none. None: those in Settings.AuthRootDir.
 	User, Password string
 	// CA are the certificates that are trusted; nil: those of Settings.CACertFile.
-	CA *x509.CertPool
+	CA       *x509.CertPool
+	Insecure bool // any certificate is taken
 }
 
 // dialLocated asks Settings.Locate before each connection where it leads and whom to trust. Host and scheme of a URL
@@ -28,7 +29,7 @@ func (d dialer) dialLocated(secure bool) func(context.Context, string, string) (
 			return nil, err
 		}
 		if secure || access.TLS {
-			conn, err = d.dialTLS(ctx, access.Address, access.CA)
+			conn, err = d.dialTLS(ctx, access)
 		} else {
 			conn, err = d.plain.DialContext(ctx, network, access.Address)
 		}
@@ -38,8 +39,6 @@ func (d dialer) dialLocated(secure bool) func(context.Context, string, string) (
 		return &tiedConn{Conn: conn, peer: access, locate: d.settings.Locate}, nil
 	}
 }
-
-var errElsewhere = errors.New("ironic is elsewhere, or trusted otherwise, than when this connection was made")
 
 // tiedConn takes nothing to send once Ironic is elsewhere, or another authority is trusted, than when it was dialled. A
 // Transport then makes another connection for a request of which nothing was sent, if it can send its body again.
@@ -52,8 +51,9 @@ type tiedConn struct {
 
 func (c *tiedConn) Write(p []byte) (int, error) {
 	now, err := c.locate(context.Background())
-	if err == nil && (now.Address != c.peer.Address || now.TLS != c.peer.TLS || !now.CA.Equal(c.peer.CA)) {
-		err = errElsewhere
+	was := c.peer
+	if err == nil && (now.Address != was.Address || now.TLS != was.TLS || now.Insecure != was.Insecure || !now.CA.Equal(was.CA)) {
+		err = errors.New("ironic is elsewhere, or trusted otherwise, than when this connection was made")
 	}
 	if err != nil {
 		return 0, err

@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"os"
+	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
@@ -70,12 +71,14 @@ func TestNewCredentialsGoToNobodyOfBefore(t *testing.T) {
 	var mu sync.Mutex
 	got := map[string][]string{} // passwords
 	dials := 0
+	last := "" // Host of the last request
 	serve := func(name string) *httptest.Server {
 		w := newWire(row("a", Deploying))
 		s := httptest.NewUnstartedServer(http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
 			_, password, _ := r.BasicAuth()
 			mu.Lock()
 			got[name] = append(got[name], password)
+			last = r.Host
 			mu.Unlock()
 			w.ServeHTTP(rw, r)
 		}))
@@ -117,8 +120,8 @@ func TestNewCredentialsGoToNobodyOfBefore(t *testing.T) {
 		}
 		mu.Lock()
 		defer mu.Unlock()
-		if len(got) != 1 || len(got[name]) == 0 || (dials > before) != fresh {
-			t.Errorf("want %s, dialled: %v; asked with these passwords: %v; dialled %d times", name, fresh, got, dials-before)
+		if len(got) != 1 || len(got[name]) == 0 || got[name][0] != access.Password || (dials > before) != fresh || last != access.Address {
+			t.Errorf("want %s, dialled: %v; asked as %s with these passwords: %v; dialled %d times", name, fresh, last, got, dials-before)
 		}
 	}
 	asks(Access{Address: at(one), User: "u", Password: "1"}, "one", true)
@@ -136,4 +139,35 @@ func TestNewCredentialsGoToNobodyOfBefore(t *testing.T) {
 		t.Fatal(err)
 	}
 	asks(Access{Address: at(secure), TLS: true, User: "u", Password: "6", CA: other}, "secure", true)
+	asks(Access{Address: at(secure), TLS: true, User: "u", Password: "7", Insecure: true}, "secure", true)
+	l.set(Access{Address: at(secure), TLS: true, User: "u", Password: "8"}, nil)
+	if _, _, err := c.Node(t.Context(), "a"); err == nil || !strings.Contains(err.Error(), "certificate") {
+		t.Errorf("a connection that was insecure goes on: %v", err)
+	}
+}
+
+// TestFilesCountWhereNobodyWasFound: credentials that are mounted are used where only the place of Ironic is known.
+func TestFilesCountWhereNobodyWasFound(t *testing.T) {
+	password := ""
+	w := newWire(row("a", Deploying))
+	s := httptest.NewServer(http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
+		_, password, _ = r.BasicAuth()
+		w.ServeHTTP(rw, r)
+	}))
+	defer s.Close()
+	root := t.TempDir()
+	dir := filepath.Join(root, "ironic")
+	if err := errors.Join(os.Mkdir(dir, 0o700), os.WriteFile(filepath.Join(dir, "username"), []byte("u"), 0o600),
+		os.WriteFile(filepath.Join(dir, "password"), []byte("mounted\n"), 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	l := &locator{access: Access{Address: s.Listener.Addr().String()}}
+	c, err := NewClient(Settings{Endpoint: "http://ironic", AuthRootDir: root, Locate: l.locate})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	if _, _, err := c.Node(t.Context(), "a"); err != nil || password != "mounted" {
+		t.Errorf("%q, %v", password, err)
+	}
 }

@@ -27,14 +27,13 @@ type Settings struct {
 	AuthRootDir string
 	CACertFile  string // IRONIC_CACERT_FILE: the only authorities that are trusted; where it is missing, the system's
 	Insecure    bool   // IRONIC_INSECURE: any server certificate is taken
-	// IRONIC_CLIENT_CERT_FILE and IRONIC_CLIENT_PRIVATE_KEY_FILE are our own certificate; one without the other is an
-	// error.
+	// IRONIC_CLIENT_CERT_FILE and IRONIC_CLIENT_PRIVATE_KEY_FILE are our own certificate: both, or none.
 	ClientCertFile       string
 	ClientPrivateKeyFile string
 	ClientTimeout        time.Duration // IRONIC_CLIENT_TIMEOUT bounds one request with its answer; 0 means 30 s
 
-	// Locate, where set, is asked before each request and each connection for what AuthRootDir, CACertFile, and scheme
-	// and host of the Endpoint say otherwise. With an error nothing is sent. It must be safe for concurrent use.
+	// Locate, where set, is asked before each request and each connection for what AuthRootDir, CACertFile, Insecure, and
+	// the Endpoint say otherwise. With an error nothing is sent. It must be safe for concurrent use.
 	Locate func(ctx context.Context) (Access, error)
 
 	CountExtras bool // the service and hold states are asked for too, where this Ironic knows them

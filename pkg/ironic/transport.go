@@ -30,7 +30,7 @@ func NewTransport(s Settings) (http.RoundTripper, error) {
 		Proxy:       http.ProxyFromEnvironment,
 		DialContext: d.plain.DialContext,
 		DialTLSContext: func(ctx context.Context, _, address string) (net.Conn, error) {
-			return d.dialTLS(ctx, address, nil)
+			return d.dialTLS(ctx, Access{Address: address})
 		},
 		TLSClientConfig:        conf,
 		TLSHandshakeTimeout:    handshakeTimeout,
@@ -52,22 +52,21 @@ type dialer struct {
 	plain    net.Dialer
 }
 
-// dialTLS trusts ca; where that is nil, it reads the CA file for each connection, so that a renewed authority needs no
-// restart. Connections are kept, so that is rare.
-func (d dialer) dialTLS(ctx context.Context, address string, ca *x509.CertPool) (_ net.Conn, err error) {
+// dialTLS trusts to.CA; where that is nil it reads the CA file, which may have been renewed. Connections are kept.
+func (d dialer) dialTLS(ctx context.Context, to Access) (_ net.Conn, err error) {
 	conf := d.conf.Clone()
-	if conf.RootCAs = ca; ca == nil {
+	conf.InsecureSkipVerify = conf.InsecureSkipVerify || to.Insecure
+	if conf.RootCAs = to.CA; to.CA == nil {
 		if conf.RootCAs, err = authorities(d.settings); err != nil {
 			return nil, err
 		}
 	}
 	ctx, cancel := context.WithTimeout(ctx, dialTimeout+handshakeTimeout)
 	defer cancel()
-	return (&tls.Dialer{NetDialer: &d.plain, Config: conf}).DialContext(ctx, "tcp", address)
+	return (&tls.Dialer{NetDialer: &d.plain, Config: conf}).DialContext(ctx, "tcp", to.Address)
 }
 
-// tlsConfig reads the certificates once, so that a broken one is an error at
-// the start; both are read again later, so that they can be renewed.
+// tlsConfig reads the certificates once, so that a broken one is an error at the start; both are read again later.
 func tlsConfig(s Settings) (*tls.Config, error) {
 	conf := &tls.Config{MinVersion: tls.VersionTLS12, InsecureSkipVerify: s.Insecure} //nolint:gosec // IRONIC_INSECURE asks for it
 	var err error

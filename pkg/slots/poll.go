@@ -16,6 +16,13 @@ func (l *Ledger) PollFailed(now time.Time) {
 	l.broke = l.seq
 }
 
+// Unsettle lets nobody start before a complete poll that is sent Config.Settle after now, as New does: Ironic may be
+// another one. Whoever has a slot keeps it.
+func (l *Ledger) Unsettle(now time.Time) {
+	l.Tick(now)
+	l.start, l.settled = l.now, false
+}
+
 // Ready reports whether a host without a slot could get a yes at all: Open, Stale or Starting, and for how long that may
 // last. A view is as old as its poll took when it comes, and as old as two polls when the next one comes: so slow polls
 // may be older, up to a bound, until it is stale.

@@ -108,7 +108,7 @@ func (h Host) next() (api.Op, api.BMHState) {
 	switch {
 	case op == api.OpInspect && !h.Inspects,
 		op == api.OpPrepare, // often there is nothing to do; BMO's Prepare knows
-		op == api.OpProvision && h.BMHState != api.BMHProvisioning && !h.WantsImage,
+		op == api.OpProvision && !h.WantsImage,
 		op == api.OpDeprovision && h.BMHState != api.BMHDeprovisioning && !h.LosesImage && !h.Deleting:
 		op = api.OpNone
 	}

@@ -48,7 +48,7 @@ func of(limit int, answer api.Answer) api.Answer {
 var (
 	yes     = api.Answer{Ready: true, Reason: api.ReasonGranted}
 	observe = api.Answer{Ready: true, Reason: api.ReasonObserve}
-	host    = Host{Ask: api.Ask{Namespace: "metal3", Name: "host-1", BMHState: api.BMHProvisioning, ErrorCount: 3}}
+	host    = Host{WantsImage: true, Ask: api.Ask{Namespace: "metal3", Name: "host-1", BMHState: api.BMHProvisioning, ErrorCount: 3}}
 )
 
 // never is Ironic's own rule where it must not be asked.
@@ -159,7 +159,8 @@ func TestLH38_WhatAHostWantsInItsState(t *testing.T) {
 		{"preparation", Host{}, api.BMHPreparing, api.OpNone},
 		{"wants an image", Host{WantsImage: true}, api.BMHAvailable, api.OpProvision},
 		{"wants none", Host{}, api.BMHAvailable, api.OpNone},
-		{"in the middle", Host{}, api.BMHProvisioning, api.OpProvision},
+		{"in the middle", Host{WantsImage: true}, api.BMHProvisioning, api.OpProvision},
+		{"its Machine was deleted", Host{}, api.BMHProvisioning, api.OpNone},
 		{"is used", Host{}, api.BMHProvisioned, api.OpNone},
 		{"loses its image", Host{LosesImage: true}, api.BMHProvisioned, api.OpDeprovision},
 		{"goes", Host{Ask: api.Ask{Deleting: true}}, api.BMHProvisioned, api.OpDeprovision},

@@ -1,103 +1,91 @@
-package hosts
+package hosts_test
 
 import (
-	"cmp"
+	"context"
 	"encoding/json"
 	"fmt"
+	"io"
 	"maps"
+	"net"
 	"net/http"
 	"slices"
 	"strconv"
 	"strings"
 	"sync"
-	"testing"
+	"syscall"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// cluster plays the part of an API server that is about BareMetalHosts: lists in pages
-// that are all of one version, watches from a version on, and what has become too old.
+// cluster is an API server in memory that is about BareMetalHosts: lists in pages of one version, watches from a version on, and
+// versions that have become too old.
 type cluster struct {
-	t testing.TB
-
-	mu       sync.Mutex // guards what follows
-	version  int
-	objects  map[key]string // as JSON, with VERSION in the place of the version
-	versions map[key]int
-	events   []event
-	forgot   int // events up to this version
-	pages    map[string][]string
-	moved    chan struct{} // closed at the next event
-	cut      chan struct{} // closed to end all watches
-	fault    func(r *http.Request) http.HandlerFunc
-	asked    []string // queries
-	watches  int      // open ones
-	pageCap  int      // the most hosts in a page, 0: what is asked for
+	mu      sync.Mutex // guards what follows
+	version int
+	hosts   map[string]string // by namespace/name, as JSON
+	events  []event
+	forgot  int // events up to this version
+	pages   map[string][]string
+	moved   chan struct{} // closed at the next event
+	cut     chan struct{} // closed to end all watches
+	fault   fault
+	asked   []string // queries
 }
+
+// fault answers in the place of the cluster, unless it returns nil.
+type fault func(r *http.Request) http.HandlerFunc
 
 type event struct {
-	version int
-	key     key
-	text    string
+	version        int
+	namespace, key string
+	text           string
 }
 
-func newCluster(t testing.TB) *cluster {
+func newCluster() *cluster {
 	return &cluster{
-		t: t, objects: map[key]string{}, versions: map[key]int{}, pages: map[string][]string{},
-		version: 100, moved: make(chan struct{}), cut: make(chan struct{}),
+		version: 100, hosts: map[string]string{}, pages: map[string][]string{},
+		moved: make(chan struct{}), cut: make(chan struct{}),
 	}
 }
 
-// hostJSON is a host as a cluster has it. extra goes into its status.
-func hostJSON(k key, uid, node, extra string) string {
-	return fmt.Sprintf(`{"apiVersion":"metal3.io/v1alpha1","kind":"BareMetalHost","metadata":{"name":%q,"namespace":%q,`+
-		`"uid":%q,"resourceVersion":"VERSION"},"spec":{"online":true},"status":{"provisioning":{"ID":%q,"state":"available"}%s}}`,
-		k.name, k.namespace, uid, node, extra)
+// put makes or changes a host. extra goes into its status.
+func (c *cluster) put(key, uid, node, extra string) {
+	namespace, name, _ := strings.Cut(key, "/")
+	c.raw(key, fmt.Sprintf(`{"apiVersion":"metal3.io/v1alpha1","kind":"BareMetalHost","metadata":{"name":%q,"namespace":%q,"uid":%q,`+
+		`"resourceVersion":"VERSION"},"spec":{},"status":{"provisioning":{"ID":%q,"state":"available"}%s}}`, name, namespace, uid, node, extra))
 }
 
-func (c *cluster) put(k key, text string) {
+func (c *cluster) raw(key, text string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	kind := "MODIFIED"
-	if _, ok := c.objects[k]; !ok {
-		kind = "ADDED"
+	kind := "ADDED"
+	if _, ok := c.hosts[key]; ok {
+		kind = "MODIFIED"
 	}
 	c.version++
-	c.objects[k], c.versions[k] = text, c.version
-	c.tellLocked(k, kind, text)
+	c.hosts[key] = strings.Replace(text, "VERSION", strconv.Itoa(c.version), 1)
+	c.tellLocked(kind, key)
 }
 
-func (c *cluster) remove(k key) {
+func (c *cluster) remove(key string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	text, ok := c.objects[k]
-	if !ok {
-		return
+	if _, ok := c.hosts[key]; ok {
+		c.version++
+		c.tellLocked("DELETED", key)
+		delete(c.hosts, key)
 	}
-	c.version++
-	delete(c.objects, k)
-	c.tellLocked(k, "DELETED", text)
 }
 
-func (c *cluster) tellLocked(k key, kind, text string) {
-	text = strings.Replace(text, "VERSION", strconv.Itoa(c.version), 1)
-	c.events = append(c.events, event{c.version, k, fmt.Sprintf(`{"type":%q,"object":%s}`+"\n", kind, text)})
+func (c *cluster) tellLocked(kind, key string) {
+	namespace, _, _ := strings.Cut(key, "/")
+	c.events = append(c.events, event{c.version, namespace, key, fmt.Sprintf(`{"type":%q,"object":%s}`, kind, c.hosts[key])})
 	close(c.moved)
 	c.moved = make(chan struct{})
 }
 
-// send puts any text into the watches, or a bookmark.
-func (c *cluster) send(text string) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.version++
-	c.events = append(c.events, event{version: c.version, text: strings.ReplaceAll(text, "VERSION", strconv.Itoa(c.version))})
-	close(c.moved)
-	c.moved = make(chan struct{})
-}
-
-// forget makes every version so far too old, and every page.
+// forget makes every version so far too old, and every page. hangUp ends all watches.
 func (c *cluster) forget() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -106,7 +94,6 @@ func (c *cluster) forget() {
 	clear(c.pages)
 }
 
-// hangUp ends all watches.
 func (c *cluster) hangUp() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -114,139 +101,113 @@ func (c *cluster) hangUp() {
 	c.cut = make(chan struct{})
 }
 
-// breaks lets f answer instead of the cluster, where it returns something; nil: no more.
-func (c *cluster) breaks(f func(r *http.Request) http.HandlerFunc) {
+func (c *cluster) breaks(f fault) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.fault = f
 }
 
-func (c *cluster) queries() []string {
+// count tells how many requests had a text in their query.
+func (c *cluster) count(text string) (n int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return slices.Clone(c.asked)
+	for _, q := range c.asked {
+		if strings.Contains(q, text) {
+			n++
+		}
+	}
+	return n
 }
 
-func isWatch(r *http.Request) bool { return r.URL.Query().Get("watch") == "true" }
+func isWatch(r *http.Request) bool { return r.URL.Query().Has("watch") }
 
 func (c *cluster) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	c.mu.Lock()
-	fault := c.fault
 	c.asked = append(c.asked, r.URL.Path+"?"+r.URL.RawQuery)
+	f := c.fault
 	c.mu.Unlock()
-	if fault != nil {
-		if answer := fault(r); answer != nil {
+	if f != nil {
+		if answer := f(r); answer != nil {
 			answer(w, r)
 			return
 		}
 	}
-	namespace, ok := strings.CutPrefix(r.URL.Path, "/apis/metal3.io/v1alpha1/namespaces/")
-	if ok {
-		namespace, ok = strings.CutSuffix(namespace, "/baremetalhosts")
+	_, namespace, _ := strings.Cut(r.URL.Path, "/namespaces/")
+	namespace = strings.TrimSuffix(namespace, "/baremetalhosts")
+	w.Header().Set("Content-Type", "application/json")
+	if isWatch(r) {
+		c.watch(w, r, namespace)
 	} else {
-		namespace, ok = "", r.URL.Path == "/apis/metal3.io/v1alpha1/baremetalhosts"
-	}
-	switch {
-	case !ok || r.Method != http.MethodGet:
-		c.t.Errorf("%s %s", r.Method, r.URL)
-		refuse(http.StatusNotFound, metav1.StatusReasonNotFound)(w, r)
-	case isWatch(r):
-		c.serveWatch(w, r, namespace)
-	default:
-		c.serveList(w, r, namespace)
+		c.list(w, r, namespace)
 	}
 }
 
-func (c *cluster) serveList(w http.ResponseWriter, r *http.Request, namespace string) {
+func (c *cluster) sortedLocked(namespace string) (all []string) {
+	for _, key := range slices.Sorted(maps.Keys(c.hosts)) {
+		if namespace == "" || strings.HasPrefix(key, namespace+"/") {
+			all = append(all, c.hosts[key])
+		}
+	}
+	return all
+}
+
+func (c *cluster) list(w http.ResponseWriter, r *http.Request, namespace string) {
 	q := r.URL.Query()
 	limit, _ := strconv.Atoi(q.Get("limit"))
-	if limit <= 0 || limit > 500 || q.Has("resourceVersion") {
-		c.t.Errorf("a list of everything in one answer: %s", r.URL)
-	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.pageCap > 0 {
-		limit = min(limit, c.pageCap)
-	}
-	id, from := strconv.Itoa(c.version)+"/"+namespace, 0
+	id, from := fmt.Sprint(c.version), 0
 	if token := q.Get("continue"); token != "" {
 		var offset string
 		id, offset, _ = strings.Cut(token, ":")
 		from, _ = strconv.Atoi(offset)
-		if c.pages[id] == nil {
-			refuse(http.StatusGone, metav1.StatusReasonExpired)(w, r)
-			return
-		}
-	} else {
-		c.pages[id] = c.sortedLocked(namespace)
+	} else if c.pages[id+"/"+namespace] = c.sortedLocked(namespace); limit == 0 || q.Has("resourceVersion") {
+		limit = 1 << 20 // of a version all come at once
 	}
-	all := c.pages[id]
-	to, next := min(from+limit, len(all)), ""
-	if to < len(all) {
-		next = id + ":" + strconv.Itoa(to)
-	}
-	version, _, _ := strings.Cut(id, "/")
-	w.Header().Set("Content-Type", "application/json")
-	fmt.Fprintf(w, `{"apiVersion":"metal3.io/v1alpha1","items":[%s],"kind":"BareMetalHostList","metadata":{"continue":%q,"resourceVersion":%q}}`,
-		strings.Join(all[from:to], ","), next, version)
-}
-
-func (c *cluster) sortedLocked(namespace string) []string {
-	keys := slices.SortedFunc(maps.Keys(c.objects), func(a, b key) int {
-		return cmp.Or(strings.Compare(a.namespace, b.namespace), strings.Compare(a.name, b.name))
-	})
-	list := []string{}
-	for _, k := range keys {
-		if namespace == "" || namespace == k.namespace {
-			list = append(list, strings.Replace(c.objects[k], "VERSION", strconv.Itoa(c.versions[k]), 1))
-		}
-	}
-	return list
-}
-
-func (c *cluster) serveWatch(w http.ResponseWriter, r *http.Request, namespace string) {
-	from, err := strconv.Atoi(r.URL.Query().Get("resourceVersion"))
-	seconds, err2 := strconv.Atoi(r.URL.Query().Get("timeoutSeconds"))
-	if err != nil || err2 != nil || r.URL.Query().Get("allowWatchBookmarks") != "true" {
-		c.t.Errorf("a watch from no version, without an end or without bookmarks: %s", r.URL)
-	}
-	c.mu.Lock()
-	tooOld, cut := from < c.forgot, c.cut
-	c.watches++
-	c.mu.Unlock()
-	defer func() {
-		c.mu.Lock()
-		c.watches--
-		c.mu.Unlock()
-	}()
-	w.Header().Set("Content-Type", "application/json")
-	w.WriteHeader(http.StatusOK)
-	w.(http.Flusher).Flush()
-	if tooOld {
-		fmt.Fprintf(w, `{"type":"ERROR","object":%s}`, statusJSON(http.StatusGone, metav1.StatusReasonExpired))
+	all, known := c.pages[id+"/"+namespace]
+	if !known {
+		refuse(http.StatusGone, metav1.StatusReasonExpired)(w, r)
 		return
 	}
-	end := time.After(time.Duration(seconds) * time.Second)
-	for {
+	to, next := min(from+limit, len(all)), ""
+	if to < len(all) {
+		next = fmt.Sprint(id, ":", to)
+	}
+	fmt.Fprintf(w, `{"apiVersion":"metal3.io/v1alpha1","items":[%s],"kind":"BareMetalHostList","metadata":{"continue":%q,"resourceVersion":%q}}`,
+		strings.Join(all[from:to], ","), next, id)
+}
+
+const bookmark = `{"type":"BOOKMARK","object":{"apiVersion":"metal3.io/v1alpha1","kind":"BareMetalHost","metadata":{"resourceVersion":"%d"}}}`
+
+func (c *cluster) watch(w http.ResponseWriter, r *http.Request, namespace string) {
+	from, _ := strconv.Atoi(r.URL.Query().Get("resourceVersion"))
+	c.mu.Lock()
+	cut := c.cut
+	var due []string
+	if from < c.forgot {
+		due = append(due, fmt.Sprintf(`{"type":"ERROR","object":%s}`, status(http.StatusGone, metav1.StatusReasonExpired)))
+	}
+	c.mu.Unlock()
+	for marks := time.Tick(time.Minute); ; {
 		c.mu.Lock()
-		var due []event
 		for _, e := range c.events {
-			if e.version > from && (namespace == "" || e.key.namespace == "" || e.key.namespace == namespace) {
-				due = append(due, e)
+			if e.version > from && (namespace == "" || e.namespace == namespace) {
+				due = append(due, e.text)
 			}
 		}
-		from = c.version
+		from = max(from, c.version)
 		moved := c.moved
 		c.mu.Unlock()
-		for _, e := range due {
-			fmt.Fprint(w, e.text)
+		for _, text := range due {
+			fmt.Fprintln(w, text)
 		}
 		w.(http.Flusher).Flush()
+		due = nil
 		select {
 		case <-moved:
+		case <-marks:
+			due = append(due, fmt.Sprintf(bookmark, from))
 		case <-cut:
-			return
-		case <-end:
 			return
 		case <-r.Context().Done():
 			return
@@ -254,7 +215,7 @@ func (c *cluster) serveWatch(w http.ResponseWriter, r *http.Request, namespace s
 	}
 }
 
-func statusJSON(code int, reason metav1.StatusReason) []byte {
+func status(code int, reason metav1.StatusReason) []byte {
 	text, _ := json.Marshal(metav1.Status{
 		TypeMeta: metav1.TypeMeta{Kind: "Status", APIVersion: "v1"},
 		Status:   metav1.StatusFailure, Message: "because of a test: " + string(reason), Reason: reason, Code: int32(code),
@@ -262,16 +223,66 @@ func statusJSON(code int, reason metav1.StatusReason) []byte {
 	return text
 }
 
-// refuse answers with an error.
+// refuse answers with an error, drop by breaking the connection, and write with a text.
 func refuse(code int, reason metav1.StatusReason) http.HandlerFunc {
 	return func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "application/json")
 		w.WriteHeader(code)
-		w.Write(statusJSON(code, reason))
+		_, _ = w.Write(status(code, reason))
 	}
 }
 
-// always answers every request with h.
-func always(h http.HandlerFunc) func(*http.Request) http.HandlerFunc {
-	return func(*http.Request) http.HandlerFunc { return h }
+func drop(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }
+
+func write(contentType, text string) http.HandlerFunc {
+	return func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", contentType)
+		_, _ = io.WriteString(w, text)
+	}
+}
+
+func always(h http.HandlerFunc) fault { return func(*http.Request) http.HandlerFunc { return h } }
+
+// RoundTrip calls the cluster without a socket, so that it may be used in a bubble. Bodies arrive as they are written.
+func (c *cluster) RoundTrip(r *http.Request) (*http.Response, error) {
+	in, out := io.Pipe()
+	w := &pipeWriter{out: out, header: http.Header{}, began: make(chan int, 1)}
+	ctx, failed := r.Context(), make(chan struct{})
+	stop := context.AfterFunc(ctx, func() { in.CloseWithError(ctx.Err()) })
+	go func() {
+		defer stop()
+		defer func() {
+			if recover() != nil {
+				close(failed)
+				out.CloseWithError(io.ErrUnexpectedEOF)
+				return
+			}
+			w.WriteHeader(http.StatusOK)
+			out.Close()
+		}()
+		c.ServeHTTP(w, r)
+	}()
+	select {
+	case code := <-w.began:
+		return &http.Response{StatusCode: code, Status: fmt.Sprint(code, " ", http.StatusText(code)), Header: w.header, Body: in, Request: r}, nil
+	case <-failed:
+		return nil, &net.OpError{Op: "dial", Net: "tcp", Err: syscall.ECONNREFUSED}
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+}
+
+type pipeWriter struct {
+	out    *io.PipeWriter
+	header http.Header
+	once   sync.Once
+	began  chan int
+}
+
+func (w *pipeWriter) Header() http.Header  { return w.header }
+func (w *pipeWriter) Flush()               { w.WriteHeader(http.StatusOK) }
+func (w *pipeWriter) WriteHeader(code int) { w.once.Do(func() { w.began <- code }) }
+func (w *pipeWriter) Write(p []byte) (int, error) {
+	w.WriteHeader(http.StatusOK)
+	return w.out.Write(p)
 }

@@ -1,11 +1,9 @@
-package hosts
+package hosts_test
 
 import (
-	"bytes"
 	"context"
-	"io"
 	"log/slog"
-	"net/http"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -14,125 +12,95 @@ import (
 
 	"go.uber.org/goleak"
 	"k8s.io/client-go/rest"
+
+	"github.com/ironic-throttle/ironic-throttle/internal/kube/hosts"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// inMemory calls a handler without a socket, so that it may be used in a bubble. Its
-// bodies arrive as they are written.
-type inMemory struct{ http.Handler }
-
-func (m inMemory) RoundTrip(r *http.Request) (*http.Response, error) {
-	in, out := io.Pipe()
-	w := &pipeWriter{out: out, header: http.Header{}, began: make(chan int, 1)}
-	ctx := r.Context()
-	stop := context.AfterFunc(ctx, func() { in.CloseWithError(ctx.Err()) })
-	go func() {
-		defer stop()
-		err := io.EOF
-		defer func() {
-			if recover() != nil { // as net/http does with http.ErrAbortHandler
-				err = io.ErrUnexpectedEOF
-			}
-			w.WriteHeader(http.StatusOK)
-			out.CloseWithError(err)
-		}()
-		m.ServeHTTP(w, r)
-	}()
-	select {
-	case code := <-w.began:
-		return &http.Response{StatusCode: code, Header: w.header, Body: in, Request: r, ProtoMajor: 1, ProtoMinor: 1}, nil
-	case <-ctx.Done():
-		return nil, ctx.Err()
-	}
-}
-
-type pipeWriter struct {
-	out    *io.PipeWriter
-	header http.Header
-	once   sync.Once
-	began  chan int
-}
-
-func (w *pipeWriter) Header() http.Header  { return w.header }
-func (w *pipeWriter) Flush()               { w.WriteHeader(http.StatusOK) }
-func (w *pipeWriter) WriteHeader(code int) { w.once.Do(func() { w.began <- code }) }
-func (w *pipeWriter) Write(p []byte) (int, error) {
-	w.WriteHeader(http.StatusOK)
-	return w.out.Write(p)
-}
-
 // stage is a directory of a cluster, in a bubble.
 type stage struct {
 	*testing.T
-	cluster *cluster
-	dir     *Directory
-	log     lockedLog
-	end     context.CancelFunc
-	ended   chan struct{}
+	*cluster
+	*hosts.Directory
 
-	mu      sync.Mutex
-	changes []string
+	told sync.Map // what Changed has told, by namespace/name
+	tale []string // the same as a text
+	log  strings.Builder
 }
 
-// play runs the script in a bubble, with a directory of the namespaces that was started.
+// play runs the script in a bubble, with a directory that was started.
 func play(t *testing.T, namespaces []string, prepare func(*cluster), script func(*stage)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
-		s := &stage{T: t, cluster: newCluster(t), ended: make(chan struct{})}
-		if prepare != nil {
-			prepare(s.cluster)
-		}
-		var err error
-		s.dir, err = New(Options{
-			Config:     &rest.Config{Host: "http://kube", Transport: inMemory{s.cluster}},
-			Namespaces: namespaces, Changed: s.changed, Log: slog.New(slog.NewTextHandler(&s.log, nil)),
-		})
-		if err != nil {
-			t.Fatal(err)
-		}
-		ctx, cancel := context.WithCancel(t.Context())
-		s.end = cancel
-		go func() {
-			defer close(s.ended)
-			if err := s.dir.Run(ctx); err != nil {
-				t.Error(err)
-			}
-		}()
-		s.pass(2 * time.Second) // a watch that ends within one is followed by a list
+		c := newCluster()
+		prepare(c)
+		s := start(t, c, namespaces)
+		synctest.Wait()
 		script(s)
-		cancel()
-		<-s.ended
 	})
 }
 
-func (s *stage) changed(old, now *Host) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
+// start runs a directory until the test ends.
+func start(t *testing.T, c *cluster, namespaces []string) *stage {
+	t.Helper()
+	s := &stage{T: t, cluster: c}
+	var err error
+	s.Directory, err = hosts.New(hosts.Options{
+		Config:     &rest.Config{Host: "http://kube", Transport: c},
+		Namespaces: namespaces, Changed: s.changed, Log: slog.New(slog.NewTextHandler(&s.log, nil)),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	ended := make(chan error)
+	go func() { ended <- s.Directory.Run(ctx) }()
+	t.Cleanup(func() {
+		cancel()
+		if err := <-ended; err != nil {
+			t.Error(err)
+		}
+	})
+	return s
+}
+
+func (s *stage) changed(old, now *hosts.Host) {
 	switch {
 	case old == nil:
-		s.changes = append(s.changes, "+"+now.Namespace+"/"+now.Name)
-		if got, ok := s.dir.ByName(now.Namespace, now.Name); !ok || got != *now {
-			s.Errorf("told of %+v, the directory shows %+v", *now, got)
-		}
+		s.tell("+", now)
 	case now == nil:
-		s.changes = append(s.changes, "-"+old.Namespace+"/"+old.Name)
+		s.tell("-", old)
 	default:
-		s.changes = append(s.changes, "~"+old.Namespace+"/"+old.Name)
-		if *old == *now {
-			s.Errorf("told of no change: %+v", *now)
+		s.tell("~", now)
+	}
+	var was any
+	if old != nil {
+		was, _ = s.told.LoadAndDelete(old.Namespace + "/" + old.Name)
+		if was != *old {
+			s.Errorf("told that %+v was, and before that %+v", *old, was)
+		}
+	}
+	if now != nil {
+		if _, had := s.told.Swap(now.Namespace+"/"+now.Name, *now); had {
+			s.Errorf("%+v appears twice", *now)
+		}
+		if got, ok := s.ByName(now.Namespace, now.Name); !ok || got != *now {
+			s.Errorf("told of %+v, the directory shows %+v", *now, got)
 		}
 	}
 }
 
-// told returns what Changed was told since the last call.
-func (s *stage) told() string {
+func (s *stage) tell(sign string, h *hosts.Host) {
+	s.tale = append(s.tale, sign+h.Namespace+"/"+h.Name)
+}
+
+// news is what was told since the last call, sorted.
+func (s *stage) news() string {
 	synctest.Wait()
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	text := strings.Join(s.changes, " ")
-	s.changes = nil
-	return text
+	defer func() { s.tale = nil }()
+	slices.Sort(s.tale)
+	return strings.Join(s.tale, " ")
 }
 
 // pass lets time pass.
@@ -141,79 +109,30 @@ func (s *stage) pass(d time.Duration) {
 	synctest.Wait()
 }
 
-// says compares the lines of the log since the last call, by level and beginning.
-func (s *stage) says(want ...string) {
-	s.Helper()
-	synctest.Wait()
-	got := s.log.take()
-	ok := len(got) == len(want)
-	for i := 0; ok && i < len(want); i++ {
-		level, text, _ := strings.Cut(want[i], " ")
-		ok = strings.Contains(got[i], "level="+level+" ") && strings.Contains(got[i], text)
-	}
-	if !ok {
-		s.Errorf("the log says\n%s, want %q", strings.Join(got, ""), want)
-	}
-}
-
-const anyFault = "*"
-
 // is compares the status; fault is a part of the last error, "" for none.
 func (s *stage) is(synced bool, hosts int, fault string) {
 	s.Helper()
 	synctest.Wait()
-	st := s.dir.Status()
+	st := s.Status()
 	if st.Synced != synced || st.Hosts != hosts {
 		s.Errorf("synced %v with %d hosts, want %v with %d", st.Synced, st.Hosts, synced, hosts)
 	}
-	if (fault == "") != (st.LastError == "") || fault != anyFault && !strings.Contains(st.LastError, fault) || st.BrokenSince.IsZero() != (fault == "") {
+	if (fault == "") != (st.LastError == "") || !strings.Contains(st.LastError, fault) || st.BrokenSince.IsZero() != (fault == "") {
 		s.Errorf("last error %q since %v, want %q", st.LastError, st.BrokenSince, fault)
 	}
-	if since := s.dir.BrokenSince(""); !since.Equal(st.BrokenSince) {
-		s.Errorf("broken since %v by itself, %v by the status", since, st.BrokenSince)
+}
+
+// says compares the lines of the log since the last call.
+func (s *stage) says(want ...string) {
+	s.Helper()
+	synctest.Wait()
+	got := slices.Collect(strings.Lines(s.log.String()))
+	s.log.Reset()
+	ok := len(got) == len(want)
+	for i := 0; ok && i < len(want); i++ {
+		ok = strings.Contains(got[i], want[i])
 	}
-}
-
-// lockedLog is a log that may be read while it is written.
-type lockedLog struct {
-	mu   sync.Mutex
-	text bytes.Buffer
-}
-
-func (l *lockedLog) Write(p []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.text.Write(p)
-}
-
-func (l *lockedLog) take() (lines []string) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	for line := range strings.Lines(l.text.String()) {
-		lines = append(lines, line)
-	}
-	l.text.Reset()
-	return lines
-}
-
-func newConfig(host string) *rest.Config { return &rest.Config{Host: host} }
-
-// start runs a directory of c; end stops it and waits.
-func start(t testing.TB, c *cluster, namespaces []string, changed func(old, now *Host)) (dir *Directory, end func()) {
-	dir, err := New(Options{
-		Config:     &rest.Config{Host: "http://kube", Transport: inMemory{c}},
-		Namespaces: namespaces, Changed: changed,
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	ctx, cancel := context.WithCancel(t.Context())
-	ended := make(chan error, 1)
-	go func() { ended <- dir.Run(ctx) }()
-	return dir, func() {
-		cancel()
-		if err := <-ended; err != nil {
-			t.Error(err)
-		}
+	if !ok {
+		s.Errorf("the log says\n%s, want %q", strings.Join(got, ""), want)
 	}
 }

@@ -87,42 +87,46 @@ var table = map[string]imports{
 	"internal/decisionlog":      {house: []string{"pkg/admission", "pkg/slots", "pkg/ironic", "pkg/api"}},
 	"internal/clusterhosts": {
 		house: []string{
-			"internal/config", "internal/decisionlog", "internal/kube/events", "internal/kube/hosts", "internal/logging",
+			"internal/config", "internal/decisionlog", "internal/kube/hosts", "internal/kube/tell", "internal/logging",
 			"pkg/admission", "pkg/slots", "pkg/ironic", "pkg/api",
 		},
-		tests: []string{"internal/kube"},
 	},
 	"internal/app": {
 		house: []string{
 			"internal/clusterhosts", "internal/config", "internal/decisionlog", "internal/disrupt", "internal/gateway", "internal/httpserve", "internal/inventory", "internal/logging", "internal/metrics", "internal/parts", "internal/planner", "internal/server", "internal/store",
-			"internal/kube", "internal/kube/access", "internal/kube/claim", "internal/kube/events", "internal/kube/fleet", "internal/kube/hosts", "internal/kube/irso", "internal/kube/leader", "internal/kube/operator", "internal/kube/work",
+			"internal/kube", "internal/kube/access", "internal/kube/capi", "internal/kube/claim", "internal/kube/find", "internal/kube/fleet", "internal/kube/hosts", "internal/kube/lead", "internal/kube/tell", "internal/kube/work",
 			"pkg/admission", "pkg/disruption", "pkg/slots", "pkg/breaker", "pkg/holdoff", "pkg/sizing", "pkg/snapshot", "pkg/ironic", "pkg/api",
 		},
 	},
 	"internal/kube":       {house: []string{"internal/plainfile"}, outside: []string{"k8s.io/api", "k8s.io/apimachinery", "k8s.io/client-go", "k8s.io/klog/v2", "sigs.k8s.io/controller-runtime/pkg"}},
 	"internal/kube/bound": {outside: []string{"k8s.io/client-go/rest"}},
 	"internal/kube/access": {
-		outside: []string{"k8s.io/api", "k8s.io/apimachinery", "k8s.io/client-go", "golang.org/x/sync/singleflight", "golang.org/x/time/rate"},
+		house:   []string{"internal/logging"},
+		outside: []string{"k8s.io/api", "k8s.io/apimachinery", "sigs.k8s.io/controller-runtime/pkg/client", "golang.org/x/sync/singleflight", "golang.org/x/time/rate"},
 	},
 	"internal/statusview": {house: []string{"pkg/api"}},
 
 	"internal/kube/hosts": {
-		house:   []string{"internal/kube/bound", "pkg/api"},
+		house:   []string{"pkg/api"},
 		outside: []string{"k8s.io/apimachinery", "k8s.io/client-go", "k8s.io/klog/v2", "k8s.io/utils/clock", "github.com/go-logr/logr", "sigs.k8s.io/json", metal3},
 	},
 	"internal/kube/fleet": {
 		house:   []string{"internal/kube/bound", "pkg/api", "pkg/disruption", "pkg/ironic"},
 		outside: []string{"k8s.io/api", "k8s.io/apimachinery", "k8s.io/client-go", "k8s.io/component-helpers/resource", "sigs.k8s.io/json", metal3},
 	},
-	"internal/kube/irso": {house: []string{"internal/kube/bound", "pkg/ironic"}, outside: []string{"k8s.io/apimachinery", "k8s.io/client-go", "sigs.k8s.io/json"}},
-	"internal/kube/leader": {
-		house:   []string{"internal/kube/bound", "internal/kube/leader/fence", "pkg/ironic"},
-		outside: []string{"k8s.io/client-go", "k8s.io/apimachinery", "k8s.io/api/coordination/v1", "github.com/go-logr/logr"},
+	"internal/kube/find": {
+		house:   []string{"internal/kube", "pkg/ironic"},
+		outside: []string{"k8s.io/api", "k8s.io/apimachinery", "sigs.k8s.io/controller-runtime/pkg/client"},
+		tests:   []string{"k8s.io/client-go/kubernetes/scheme"},
 	},
-	"internal/kube/leader/fence": {},
-	"internal/kube/operator": {
+	"internal/kube/capi": {
+		house:   []string{"internal/kube"},
+		outside: []string{"k8s.io/apimachinery", "sigs.k8s.io/controller-runtime/pkg/client"},
+		tests:   []string{"k8s.io/api/core/v1", "k8s.io/client-go/kubernetes/scheme"},
+	},
+	"internal/kube/lead": {
 		house:   []string{"pkg/ironic"},
-		outside: []string{"k8s.io/client-go", "k8s.io/apimachinery", "k8s.io/api"},
+		outside: []string{"k8s.io/client-go", "k8s.io/apimachinery", "k8s.io/api", "sigs.k8s.io/controller-runtime/pkg/client", "github.com/go-logr/logr"},
 	},
 	"internal/kube/claim": {
 		house:   []string{"internal/store"},
@@ -133,7 +137,10 @@ var table = map[string]imports{
 		house:   []string{"internal/kube/bound", "internal/disrupt", "pkg/disruption"},
 		outside: []string{"k8s.io/api", "k8s.io/apimachinery", "k8s.io/client-go/rest"},
 	},
-	"internal/kube/events": {house: []string{"internal/kube/bound", "internal/kube/hosts", "pkg/api"}, outside: []string{"k8s.io/api/core/v1", "k8s.io/apimachinery", "k8s.io/client-go/rest"}},
+	"internal/kube/tell": {
+		house:   []string{"internal/kube/hosts", "internal/logging", "pkg/api"},
+		outside: []string{"k8s.io/api/core/v1", "k8s.io/apimachinery", "sigs.k8s.io/controller-runtime/pkg/client", "golang.org/x/time/rate"},
+	},
 
 	// BMO's provisioner that asks; _bmo is built in a checkout of BMO.
 	"plugin/asker": {house: []string{"pkg/api"}, outside: []string{"github.com/go-logr/logr"}},
@@ -174,7 +181,7 @@ var table = map[string]imports{
 	"internal/rig/simulate/stress": {house: []string{"internal/rig/simulate", "internal/rig/measure", "internal/rig/fakeironic"}},
 	"internal/rig/soak": {
 		house: []string{
-			"internal/kube/leader/fence", "internal/rig/fakeironic",
+			"internal/kube/lead", "internal/rig/fakeironic",
 			"pkg/admission", "pkg/holdoff", "pkg/sizing", "pkg/slots", "pkg/ironic", "pkg/api",
 		},
 	},
@@ -206,7 +213,7 @@ var table = map[string]imports{
 	"hack/release/chart":   {outside: []string{"go.yaml.in/yaml/v3"}},
 	"hack/bench/gobreaker": {tests: []string{"pkg/breaker", "github.com/sony/gobreaker/v2"}}, // a module of its own
 	"internal/rig/deploytest": {
-		tests: []string{"internal/config", "internal/kube/operator", "internal/rig/realkube", "k8s.io/api", "k8s.io/apimachinery", "k8s.io/client-go/rest"},
+		tests: []string{"internal/config", "internal/kube", "internal/kube/find", "internal/rig/realkube", "k8s.io/api", "k8s.io/apimachinery"},
 	},
 	"e2e": {
 		tests: []string{"internal/app", "internal/config", "internal/rig/child", "internal/rig/realironic", "pkg/admission", "pkg/slots", gophercl},
@@ -217,7 +224,7 @@ var table = map[string]imports{
 	"e2e/page": {tests: []string{"internal/rig/child", "github.com/chromedp"}}, // a module of its own
 	"e2e/kube": {
 		tests: []string{
-			"internal/disrupt", "internal/kube", "internal/kube/claim", "internal/kube/fleet", "internal/kube/work", "internal/rig/child", "internal/rig/realkube",
+			"internal/disrupt", "internal/kube", "internal/kube/claim", "internal/kube/fleet", "internal/kube/hosts", "internal/kube/work", "internal/rig/child", "internal/rig/realkube",
 			"internal/store", "pkg/disruption", "pkg/holdoff",
 			"k8s.io/api", "k8s.io/apimachinery", "k8s.io/client-go",
 		},

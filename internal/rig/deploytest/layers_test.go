@@ -52,9 +52,9 @@ func TestYourSettingsWin(t *testing.T) {
 	seen := map[string]bool{}
 	for name, layout := range map[string]string{
 		"alone": "resources: [DEPLOY/base]\ncomponents:\n" + components("kubernetes", "irso", "namespace-scoped", "high-availability",
-			"position-annotation", "gateway-service", "api-service", "monitoring", "planner", "planner-execute"),
+			"gateway-service", "api-service", "monitoring", "planner", "planner-execute"),
 		"beside BMO": "resources: [CASES/operator, DEPLOY/settings]\ncomponents:\n" + components("sidecar", "sidecar-kubernetes", "sidecar-irso",
-			"namespace-scoped", "position-annotation", "gateway", "sidecar-monitoring", "sidecar-planner", "sidecar-planner-execute"),
+			"namespace-scoped", "gateway", "sidecar-monitoring", "sidecar-planner", "sidecar-planner-execute"),
 	} {
 		var theirs corev1.ConfigMap
 		for _, o := range written(t, layout).kind("ConfigMap") {

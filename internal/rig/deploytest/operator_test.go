@@ -14,9 +14,9 @@ import (
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/client-go/rest"
 
-	"github.com/ironic-throttle/ironic-throttle/internal/kube/operator"
+	"github.com/ironic-throttle/ironic-throttle/internal/kube"
+	"github.com/ironic-throttle/ironic-throttle/internal/kube/find"
 	"github.com/ironic-throttle/ironic-throttle/internal/rig/realkube"
 )
 
@@ -128,26 +128,37 @@ func (c cluster) RoundTrip(r *http.Request) (*http.Response, error) {
 	}, nil
 }
 
-// reads is what the throttle with these rights reads of BMO.
-func reads(t *testing.T, m manifest, d appsv1.Deployment, rights []string) (*operator.Reader, operator.Found) {
+// reads is BMO as the throttle with these rights finds it.
+func reads(t *testing.T, m manifest, d appsv1.Deployment, rights []string) find.BMO {
 	t.Helper()
 	text, err := json.Marshal(d)
 	if err != nil {
 		t.Fatal(err)
 	}
+	file := filepath.Join(t.TempDir(), "kubeconfig")
+	const config = `{"current-context": "c", "contexts": [{"name": "c", "context": {"cluster": "c"}}], "clusters": [{"name": "c", "cluster": {"server": "http://api"}}]}`
+	if err := os.WriteFile(file, []byte(config), 0o600); err != nil {
+		t.Fatal(err)
+	}
 	all := append(manifest{{Kind: "Deployment", Namespace: d.Namespace, Name: d.Name, text: text}}, m...)
-	r, err := operator.New(operator.Options{
-		Config: &rest.Config{Host: "http://api", Transport: cluster{t, all, rights}}, Deployment: operatorPod, Namespace: ourSystem, CPUs: 4,
-		Own: func(endpoint string) bool { return strings.Contains(endpoint, "127.0.0.1:6390") },
-	})
+	c, err := kube.Connect(kube.Options{Kubeconfig: file, Namespace: ourSystem, Transport: cluster{t, all, rights}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	found, err := r.Read(t.Context())
-	if err != nil || found.Err != nil {
-		t.Fatal(err, found.Err)
+	return find.BMO{
+		Client: c.Client, Deployment: operatorPod, Namespace: ourSystem, CPUs: 4,
+		Own: func(endpoint string) bool { return strings.Contains(endpoint, "127.0.0.1:6390") },
 	}
-	return r, found
+}
+
+// workers reads BMO's workers.
+func workers(t *testing.T, b find.BMO) find.Workers {
+	t.Helper()
+	w, err := b.Workers(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return w
 }
 
 // TestBesideBMOsOwnManifestsInOneBuild: what kustomize calls BMO's ConfigMap and Secret reaches
@@ -169,9 +180,9 @@ func TestBesideBMOsOwnManifestsInOneBuild(t *testing.T) {
 			if env["IRONIC_THROTTLE_GATEWAY_LISTEN_ADDRESS"] != "127.0.0.1:6390" || env["IRONIC_THROTTLE_KUBERNETES"] != "on" {
 				t.Errorf("settings %v", env)
 			}
-			_, found := reads(t, m, d, ownRights(t, m))
-			if exact := name == "metal3-dev-env"; found.Workers.Estimated == exact || exact && found.Workers.Count != 32 {
-				t.Errorf("workers %+v", found.Workers)
+			w := workers(t, reads(t, m, d, ownRights(t, m)))
+			if exact := name == "metal3-dev-env"; w.Estimated == exact || exact && w.Count != 32 {
+				t.Errorf("workers %+v", w)
 			}
 		})
 	}
@@ -230,23 +241,24 @@ func TestTheThrottleFindsIronicByBMOsDeployment(t *testing.T) {
 				m := slices.Concat(bmo, applied)
 				d := patched(t, before, kustomize(t, folder)[0].text)
 				starts(t, m, d)
-				r, found := reads(t, m, d, granted(t, build(t, deployDir+"/overlays/"+parent)))
-				there, err := r.Ironic(t.Context(), found)
-				if err != nil || there.Endpoint != at {
-					t.Errorf("Ironic is at %q, %v, want %s", there.Endpoint, err, at)
+				b := reads(t, m, d, granted(t, build(t, deployDir+"/overlays/"+parent)))
+				_, mounted := referred(d, throttle)["Secret ironic-cacert"]
+				b.HasCredentials, b.HasAuthority = mounted, true // cert-manager makes BMO's, and there is none here
+				there, err := b.Look(t.Context())
+				if err != nil || !strings.HasSuffix(at, "://"+there.Address+"/v1/") {
+					t.Errorf("Ironic is at %q, %v, want %s", there.Address, err, at)
 				}
 				if name != "metal3-dev-env" {
 					return
 				}
-				if found.Workers.Count != 32 || !strings.Contains(found.Workers.From, "ConfigMap ironic-") {
-					t.Errorf("workers %+v", found.Workers)
+				if w := workers(t, b); w.Count != 32 || !strings.Contains(w.From, "ConfigMap ironic-") {
+					t.Errorf("workers %+v", w)
 				}
-				if there.Credentials == "ironic-credentials" || !strings.HasPrefix(there.Credentials, "ironic-credentials-") || there.Authority != "ironic-cacert" {
-					t.Errorf("%+v", there)
-				}
-				_, mounted := referred(d, throttle)["Secret "+there.Credentials]
 				if parent == "observe" == mounted {
 					t.Errorf("BMO's credentials are mounted: %t", mounted)
+				}
+				if !mounted && (there.User != "admin" || there.Password != "sesame") {
+					t.Errorf("BMO logs in as admin with sesame, and we as %s with %s", there.User, there.Password)
 				}
 			})
 		}
@@ -276,25 +288,8 @@ func TestObserveTouchesNothingOfBMOs(t *testing.T) {
 	for _, e := range c.Env {
 		env[e.Name] = e.Value
 	}
-	want := map[string]string{"IRONIC_THROTTLE_GATEWAY_LISTEN_ADDRESS": "127.0.0.1:6390", "TMPDIR": "/spool", "XDG_RUNTIME_DIR": "/credentials", "POD_NAME": "", "POD_NAMESPACE": ""}
+	want := map[string]string{"IRONIC_THROTTLE_GATEWAY_LISTEN_ADDRESS": "127.0.0.1:6390", "TMPDIR": "/spool", "POD_NAME": "", "POD_NAMESPACE": ""}
 	if !maps.Equal(want, env) {
 		t.Errorf("%v, want %v", env, want)
-	}
-	// What is found of BMO's Secrets never lies on a disk, and large bodies never in memory.
-	for name, want := range map[string]map[string]bool{
-		"observe": {"/spool": true}, "observe/gateway": {"/credentials": true, "/spool": false},
-	} {
-		d, c := kustomize(t, deployDir+"/overlays/"+name).deployment(t)
-		got := map[string]bool{}
-		for _, m := range c.VolumeMounts {
-			for _, v := range d.Spec.Template.Spec.Volumes {
-				if v.Name == m.Name && v.EmptyDir != nil {
-					got[m.MountPath] = v.EmptyDir.Medium == "Memory"
-				}
-			}
-		}
-		if !maps.Equal(want, got) {
-			t.Errorf("%s: in memory are %v, want %v", name, got, want)
-		}
 	}
 }

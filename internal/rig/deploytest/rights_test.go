@@ -102,9 +102,6 @@ func needed(t *testing.T, m manifest, c config.Config) (lines []string) {
 		if k.Events {
 			add("/events * create")
 		}
-		if k.AnnotatePosition {
-			add("metal3.io/baremetalhosts * patch")
-		}
 	}
 	if k.Leader.Elect {
 		for _, what := range []string{"* create", k.Leader.LeaseName + " get", k.Leader.LeaseName + " update"} {
@@ -122,6 +119,9 @@ func needed(t *testing.T, m manifest, c config.Config) (lines []string) {
 		for _, what := range []string{"* create", name + " get", name + " update"} {
 			lines = append(lines, k.Namespace+" /configmaps "+what)
 		}
+	}
+	if slices.ContainsFunc(m.kind("ClusterRole"), func(o object) bool { return o.Name == "ironic-throttle-cluster-api" }) { // no setting
+		lines = append(lines, "cluster cluster.x-k8s.io/machinehealthchecks * list", "cluster cluster.x-k8s.io/machines * list", "cluster /events * create")
 	}
 	if c.Disruption.On() {
 		lines = append(lines, plannerRights...)

@@ -80,6 +80,8 @@ func answeredJSON(r *http.Request, code int, v any) (*http.Response, error) {
 	return answered(r, code, io.NopCloser(bytes.NewReader(text))), nil
 }
 
+const bookmark = `{"type":"BOOKMARK","object":{"apiVersion":"metal3.io/v1alpha1","kind":"BareMetalHost","metadata":{"resourceVersion":"1"}}}`
+
 // watch is the body of a watch: events as they happen, and a bookmark every minute.
 type watch struct {
 	ctx    context.Context
@@ -93,7 +95,7 @@ func (w *watch) Read(to []byte) (int, error) {
 		select {
 		case w.rest = <-w.events:
 		case <-time.After(time.Minute):
-			w.rest = []byte(`{"type":"BOOKMARK","object":{"metadata":{"resourceVersion":"1"}}}` + "\n")
+			w.rest = []byte(bookmark + "\n")
 		case <-w.ctx.Done():
 			return 0, w.ctx.Err()
 		}
@@ -190,6 +192,9 @@ func change(h object, fields map[string]string) {
 			status["provisioningFailCount"] = json.Number(value)
 		case "image":
 			spec["image"] = object{"url": "http://images/" + value}
+			if value == "none" {
+				delete(spec, "image")
+			}
 		case "holdoff":
 			meta["annotations"].(object)["ironic-throttle.metal3.io/holdoff"] = value
 		case "paused":

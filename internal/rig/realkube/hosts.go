@@ -22,8 +22,9 @@ type Host struct {
 	ErrorType             string // empty: none
 	ErrorCount, FailCount int    // errorCount, provisioningFailCount
 	Annotations           map[string]string
-	Finalizer             bool // BMO's: the host stays when it is deleted
-	HardwareBytes         int  // about so much JSON of hardware details
+	Machine               string // the Metal3Machine that has claimed the host, in its namespace; empty: none
+	Finalizer             bool   // BMO's: the host stays when it is deleted
+	HardwareBytes         int    // about so much JSON of hardware details
 }
 
 var bareMetalHosts = schema.GroupVersionResource{Group: "metal3.io", Version: "v1alpha1", Resource: "baremetalhosts"}
@@ -102,6 +103,11 @@ func (h Host) object() *unstructured.Unstructured {
 	o.SetNamespace(h.Namespace)
 	o.SetName(h.Name)
 	o.SetAnnotations(maps.Clone(h.Annotations))
+	if h.Machine != "" {
+		o.Object["spec"].(map[string]any)["consumerRef"] = map[string]any{
+			"apiVersion": "infrastructure.cluster.x-k8s.io/v1beta1", "kind": "Metal3Machine", "namespace": h.Namespace, "name": h.Machine,
+		}
+	}
 	if h.Finalizer {
 		o.SetFinalizers([]string{"baremetalhost.metal3.io"})
 	}

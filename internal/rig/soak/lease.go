@@ -105,7 +105,6 @@ func (r *replica) answered(got reply, sent time.Time) {
 	case taken:
 		t.leads, t.number, t.renewed = true, got.number, r.clock()
 		r.fence.Renewed(sent)
-		r.fence.Begin()
 		r.world.mark('L', uint64(r.n), uint64(got.number))
 		r.world.tellf("replica %d has the Lease, transition %d", r.n, got.number)
 		r.world.tally.Terms++

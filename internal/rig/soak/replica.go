@@ -5,7 +5,7 @@ import (
 	"math/rand/v2"
 	"time"
 
-	"github.com/ironic-throttle/ironic-throttle/internal/kube/leader/fence"
+	"github.com/ironic-throttle/ironic-throttle/internal/kube/lead"
 	"github.com/ironic-throttle/ironic-throttle/pkg/admission"
 	"github.com/ironic-throttle/ironic-throttle/pkg/ironic"
 	"github.com/ironic-throttle/ironic-throttle/pkg/slots"
@@ -29,7 +29,7 @@ type replica struct {
 	identity string
 	c        *admission.Controller
 	resync   ironic.Resync
-	fence    *fence.Fence // nil: it is alone
+	fence    *lead.Fence // nil: it is alone
 	term     term
 	begun    bool // it decides, as far as its Lease goes
 	settings admission.Config
@@ -98,7 +98,7 @@ func (r *replica) boot() {
 	if w.style.replicas == 1 {
 		r.fence = nil
 	} else {
-		r.fence = fence.New(renewDeadline)
+		r.fence = lead.NewFence(renewDeadline)
 	}
 	c, err := admission.New(cfg, r.clock())
 	if err != nil {

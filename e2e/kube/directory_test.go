@@ -1,0 +1,281 @@
+//go:build e2e
+
+package kube
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"maps"
+	"math/rand/v2"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/client-go/tools/clientcmd"
+
+	"github.com/ironic-throttle/ironic-throttle/internal/kube/hosts"
+	"github.com/ironic-throttle/ironic-throttle/internal/rig/child"
+	"github.com/ironic-throttle/ironic-throttle/internal/rig/realkube"
+	"github.com/ironic-throttle/ironic-throttle/pkg/api"
+)
+
+// seenWithin is how soon after its return what the API server has is seen.
+const seenWithin = 15 * time.Second
+
+// mayWatch lets the ServiceAccount of home watch the hosts of a namespace.
+func mayWatch(t *testing.T, k *realkube.Kube, home, namespace string) {
+	t.Helper()
+	if err := k.Account(t.Context(), home, account); err != nil {
+		t.Fatal(err)
+	}
+	objects, err := realkube.Decode(fmt.Sprintf(`
+{apiVersion: rbac.authorization.k8s.io/v1, kind: Role, metadata: {name: watch, namespace: %[2]s},
+  rules: [{apiGroups: [metal3.io], resources: [baremetalhosts], verbs: [list, watch]}]}
+---
+{apiVersion: rbac.authorization.k8s.io/v1, kind: RoleBinding, metadata: {name: watch, namespace: %[2]s},
+  roleRef: {apiGroup: rbac.authorization.k8s.io, kind: Role, name: watch},
+  subjects: [{kind: ServiceAccount, name: %[3]s, namespace: %[1]s}]}`, home, namespace, account))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, o := range objects {
+		if _, err := k.Apply(t.Context(), o); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// directory watches hosts, and keeps what it was told of them.
+type directory struct {
+	*hosts.Directory
+	log child.LogBook
+
+	mu   sync.Mutex
+	told map[string]hosts.Host // by name
+	odd  []string              // tales of a past that was not told
+}
+
+// watch starts a directory with the rights of the ServiceAccount of home.
+func watch(t *testing.T, kubeconfig string, namespaces ...string) *directory {
+	t.Helper()
+	config, err := clientcmd.BuildConfigFromFlags("", kubeconfig)
+	if err != nil {
+		t.Fatal(err)
+	}
+	d := &directory{told: map[string]hosts.Host{}}
+	d.Directory, err = hosts.New(hosts.Options{
+		Config: config, Namespaces: namespaces, Changed: d.changed, Log: slog.New(slog.NewTextHandler(&d.log, nil)),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	ended := make(chan error)
+	go func() { ended <- d.Run(ctx) }()
+	t.Cleanup(func() { cancel(); <-ended })
+	return d
+}
+
+func (d *directory) changed(old, now *hosts.Host) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	var name string
+	var was hosts.Host
+	if old != nil {
+		name, was = old.Name, *old
+	} else {
+		name = now.Name
+	}
+	if d.told[name] != was {
+		d.odd = append(d.odd, name)
+	}
+	if delete(d.told, name); now != nil {
+		d.told[name] = *now
+	}
+}
+
+// expected is what the API server has of a namespace, as a directory shows it. Spec is not compared.
+func expected(t *testing.T, namespace string) map[string]hosts.Host {
+	t.Helper()
+	list, err := cluster.Hosts(namespace).List(t.Context(), metav1.ListOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	all := map[string]hosts.Host{}
+	for _, o := range list.Items {
+		text := func(path ...string) string { s, _, _ := unstructured.NestedString(o.Object, path...); return s }
+		number := func(path ...string) int {
+			n, _, _ := unstructured.NestedInt64(o.Object, path...)
+			return int(min(n, 9))
+		}
+		has := func(annotation string) bool { _, ok := o.GetAnnotations()[annotation]; return ok }
+		all[o.GetName()] = hosts.Host{
+			Namespace: namespace, Name: o.GetName(), UID: string(o.GetUID()), NodeUUID: strings.ToLower(text("status", "provisioning", "ID")),
+			State: api.BMHState(text("status", "provisioning", "state")), ErrorCount: number("status", "errorCount"),
+			ProvisioningFailCount: number("status", "provisioningFailCount"), ErrorType: text("status", "errorType"),
+			Paused: has("baremetalhost.metal3.io/paused"), Detached: has("baremetalhost.metal3.io/detached"),
+			Bare: text("spec", "image", "url") == "", Consumer: text("spec", "consumerRef", "namespace"),
+			Planned: o.GetAnnotations()[hosts.PlannedAnnotation] == "true", Holdoff: o.GetAnnotations()[hosts.HoldoffAnnotation],
+		}
+	}
+	return all
+}
+
+// shows compares a directory with what the API server has, by name, by node, and by what was told.
+func (d *directory) shows(t *testing.T, namespace string) bool {
+	t.Helper()
+	want, shown := expected(t, namespace), map[string]hosts.Host{}
+	for name := range want {
+		h, ok := d.ByName(namespace, name)
+		if n, found := d.ByNode(h.NodeUUID); !ok || h.Spec == "" || found != (h.NodeUUID != "") || found && n != h {
+			return false
+		}
+		h.Spec = ""
+		shown[name] = h
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	told := map[string]hosts.Host{}
+	for name, h := range d.told {
+		h.Spec = ""
+		told[name] = h
+	}
+	return d.Status().Hosts == len(want) && maps.Equal(shown, want) && maps.Equal(told, want)
+}
+
+// TestEveryOperationOnHostsIsSeen makes, changes, deletes and remakes hosts while connections break: then the directory shows
+// what the API server has, and what it told adds up to that.
+func TestEveryOperationOnHostsIsSeen(t *testing.T) {
+	t.Parallel()
+	const hosts = 40
+	ns := namespace(t, "hosts")
+	network, err := cluster.Proxy()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(network.Stop)
+	mayWatch(t, cluster, ns, ns)
+	d := watch(t, kubeconfigOf(t, ns, account, network.URL), ns)
+	operations := 0
+	for end := time.Now().Add(20 * time.Second); time.Now().Before(end); operations++ {
+		i := rand.IntN(hosts)
+		if err := operate(t, ns, fmt.Sprintf("host-%02d", i), fmt.Sprintf("%08x-0000-4000-8000-0123456789AB", i)); err != nil {
+			t.Fatal(err)
+		}
+		if rand.IntN(100) == 0 {
+			network.Break()
+		}
+	}
+	awaitFor(t, seenWithin, "what the API server has", func() bool { return d.shows(t, ns) }, d.log.Tail)
+	if len(d.odd) > 0 {
+		t.Errorf("told of what had not been: %q", d.odd)
+	}
+	t.Logf("%d operations, %d hosts in the end", operations, d.Status().Hosts)
+}
+
+// operate makes a host, or does something to the one that is there.
+func operate(t *testing.T, namespace, name, node string) error {
+	all, ctx := cluster.Hosts(namespace), t.Context()
+	if _, err := all.Get(ctx, name, metav1.GetOptions{}); err != nil {
+		h := realkube.Host{Namespace: namespace, Name: name, NodeUUID: node, ErrorCount: rand.IntN(4), HardwareBytes: 3000}
+		if rand.IntN(5) == 0 {
+			h.NodeUUID = ""
+		}
+		return cluster.AddHosts(ctx, []realkube.Host{h})
+	}
+	pick := func(of ...string) string { return of[rand.IntN(len(of))] }
+	switch rand.IntN(7) {
+	case 0:
+		return all.Delete(ctx, name, metav1.DeleteOptions{})
+	case 1:
+		return cluster.PatchStatus(ctx, namespace, name, map[string]any{"errorCount": rand.IntN(100), "provisioningFailCount": rand.IntN(3)})
+	case 2:
+		return cluster.PatchStatus(ctx, namespace, name, map[string]any{"errorType": []any{"inspection error", "provisioning error", nil}[rand.IntN(3)]})
+	case 3:
+		return cluster.Annotate(ctx, namespace, name, hosts.HoldoffAnnotation, pick("", "48h", "0", "x"))
+	case 4:
+		key := pick(hosts.PlannedAnnotation, "baremetalhost.metal3.io/paused", "baremetalhost.metal3.io/detached", "other")
+		return cluster.Annotate(ctx, namespace, name, key, pick("", "true"))
+	case 5:
+		return patchSpec(t, namespace, name, pick(`{"image": null}`, `{"image": {"url": "http://images/2"}}`,
+			`{"consumerRef": {"name": "m", "namespace": "team"}}`, `{"consumerRef": null}`))
+	}
+	return cluster.PatchStatus(ctx, namespace, name, map[string]any{"provisioning": map[string]any{"state": pick("provisioning", "available", "deprovisioning")}})
+}
+
+// TestTheAPIServerIsAway for a minute: the hosts stay known, the fault is said once, and a change is seen soon after its
+// return. That an API server which has just started refuses everybody for a moment is not taken for a missing right.
+func TestTheAPIServerIsAway(t *testing.T) {
+	t.Parallel()
+	own, err := realkube.Start(t.Context(), realkube.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(own.Stop)
+	if err := own.InstallCRDs(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	ns, err := own.Namespace(t.Context(), "away", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	mayWatch(t, own, ns, ns)
+	file := filepath.Join(t.TempDir(), "kubeconfig")
+	if err := own.Kubeconfig(t.Context(), ns, account, "", file); err != nil {
+		t.Fatal(err)
+	}
+	if err := own.AddHosts(t.Context(), []realkube.Host{{Namespace: ns, Name: "a"}, {Namespace: ns, Name: "b"}}); err != nil {
+		t.Fatal(err)
+	}
+	d := watch(t, file, ns)
+	await(t, "both hosts", func() bool { return d.Status().Hosts == 2 && d.Status().LastError == "" }, d.log.Tail)
+	own.StopAPI()
+	<-time.After(time.Minute)
+	if s := d.Status(); s.Hosts != 2 || !s.Synced || s.LastError == "" {
+		t.Errorf("%+v", s)
+	}
+	if err := own.StartAPI(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	back := time.Now()
+	if err := own.PatchStatus(t.Context(), ns, "a", map[string]any{"errorCount": 3}); err != nil {
+		t.Fatal(err)
+	}
+	awaitFor(t, seenWithin, "change after its return", func() bool { h, _ := d.ByName(ns, "a"); return h.ErrorCount == 3 }, d.log.Tail)
+	t.Logf("seen after %v", time.Since(back).Round(time.Second/10))
+	await(t, "word that all is well", func() bool { return d.log.Count("are watched again") == 1 }, d.log.Tail)
+	if n := d.log.Count("WARN"); n != 1 || d.log.Count("service account") > 0 {
+		t.Errorf("%d warnings: %s", n, d.log.Tail())
+	}
+}
+
+// TestANamespaceThatMayNotBeRead takes nothing from the other, says what is missing, and nobody of the other speaks for its
+// hosts.
+func TestANamespaceThatMayNotBeRead(t *testing.T) {
+	t.Parallel()
+	const node = "0b9e2f6e-0f6f-4f0e-9d0f-3c6c5a1b2d3e"
+	ours, theirs := namespace(t, "ours"), namespace(t, "theirs")
+	mayWatch(t, cluster, ours, ours)
+	for _, ns := range []string{ours, theirs} {
+		if err := cluster.AddHosts(t.Context(), []realkube.Host{{Namespace: ns, Name: "host", NodeUUID: node}}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	d := watch(t, kubeconfigOf(t, ours, account, ""), ours, theirs)
+	await(t, "word of the missing right", func() bool {
+		return d.log.Count("WARN", "cannot list resource", theirs) == 1
+	}, d.log.Tail)
+	if s := d.Status(); s.Hosts != 1 || s.Synced || !strings.Contains(s.LastError, "namespace "+theirs) || !d.Knows(ours) || d.Knows(theirs) {
+		t.Errorf("%+v", s)
+	}
+	mayWatch(t, cluster, ours, theirs)
+	awaitFor(t, seenWithin, "hosts of both", func() bool { s := d.Status(); return s.Hosts == 2 && s.Synced && s.LastError == "" }, d.log.Tail)
+	if h, ok := d.ByNode(node); ok {
+		t.Errorf("%+v speaks for a node that both claim", h)
+	}
+}

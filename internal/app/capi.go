@@ -1,0 +1,33 @@
+package app
+
+import (
+	"strings"
+	"time"
+
+	"github.com/ironic-throttle/ironic-throttle/internal/kube/capi"
+	"github.com/ironic-throttle/ironic-throttle/pkg/api"
+)
+
+// mostWaits bounds the hosts that are looked at for MachineHealthChecks. Those behind them wait no shorter.
+const mostWaits = 5000
+
+// machinesWaiting are the hosts of Machines that wait for a slot, and how long in all: nine of ten not longer.
+func (a *App) machinesWaiting() (all []capi.Wait) {
+	for _, pool := range a.controller.QueueOf(a.now(), api.QueueQuery{Limit: mostWaits}).Pools {
+		for _, queued := range pool.Hosts {
+			host, known := a.directory.ByNode(queued.NodeUUID)
+			if namespace, name, ok := strings.Cut(queued.Name, "~"); ok && !known {
+				host, known = a.directory.ByName(namespace, name)
+			}
+			if !known || host.Machine == "" {
+				continue
+			}
+			seconds := queued.WaitedSeconds
+			if queued.AtMostSeconds != nil {
+				seconds += *queued.AtMostSeconds
+			}
+			all = append(all, capi.Wait{Namespace: host.Consumer, Machine: host.Machine, For: time.Duration(seconds * float64(time.Second))})
+		}
+	}
+	return all
+}

@@ -1,0 +1,235 @@
+// Package find finds Ironic in the cluster, and reads how BMO is set.
+//
+//	find.go  looks for Ironic again and again, and keeps what was found last
+//	irso.go  by the Ironic resource of ironic-standalone-operator (IrSO)
+//	bmo.go   by BMO's Deployment; and how many workers BMO has
+//	env.go   the environment of BMO's container, as the kubelet makes it
+//
+// Its rights are to get single objects by name. Nothing is listed or watched, and no credentials are written to a disk.
+package find
+
+import (
+	"bytes"
+	"context"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/validation"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/ironic-throttle/ironic-throttle/pkg/ironic"
+)
+
+const (
+	gap     = 10 * time.Second // between two looks
+	soon    = 2 * time.Second  // likewise, while nothing was found
+	timeout = 8 * time.Second  // of one look
+)
+
+// maxFault bounds a text that the cluster writes, bytes.
+const maxFault = 300
+
+// urlOf is where a leads, without credentials.
+func urlOf(a ironic.Access) string {
+	if a.TLS {
+		return "https://" + a.Address
+	}
+	return "http://" + a.Address
+}
+
+func equal(a, b ironic.Access) bool {
+	same := a.CA.Equal(b.CA)
+	a.CA, b.CA = nil, nil
+	return same && a == b
+}
+
+// Finder knows where Ironic is. Make one with New; its methods are safe for concurrent use.
+type Finder struct {
+	// Moved is called when Ironic is elsewhere, before anybody is led there. Set it before Run.
+	Moved func()
+
+	look   func(context.Context) (ironic.Access, error)
+	log    *slog.Logger
+	looked chan struct{} // closed after the first look
+
+	mu    sync.Mutex     // guards what follows
+	found *ironic.Access // nil: nothing was found yet; not changed any more
+	fault error          // of the last look
+}
+
+// New returns a Finder that looks by look, such as IrSO.Look or BMO.Look. It sends nothing yet.
+func New(look func(context.Context) (ironic.Access, error), log *slog.Logger) *Finder {
+	return &Finder{look: look, log: log, looked: make(chan struct{}), Moved: func() {}}
+}
+
+// Run looks again and again until ctx ends, and returns nil then.
+func (f *Finder) Run(ctx context.Context) error {
+	first := sync.OnceFunc(func() { close(f.looked) })
+	for ctx.Err() == nil {
+		bounded, cancel := context.WithTimeout(ctx, timeout)
+		now, err := f.look(bounded)
+		cancel()
+		pause := soon
+		if ctx.Err() == nil { // else we end: no fault of theirs
+			pause = f.keep(now, err)
+			first()
+		}
+		select {
+		case <-ctx.Done():
+		case <-time.After(pause):
+		}
+	}
+	return nil
+}
+
+// keep takes what a look has found, tells what is new, and returns the pause until the next look. What was found last
+// counts until something else is found: while a piece or the API server is away, Ironic itself may well answer.
+func (f *Finder) keep(now ironic.Access, err error) time.Duration {
+	was, fault := f.last()
+	moved := was != nil && err == nil && now.Address != was.Address
+	if moved {
+		f.Moved()
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	switch f.fault = err; {
+	case err != nil && (fault == nil || fault.Error() != err.Error()):
+		f.log.Error("Ironic cannot be found in the cluster: trying again", "error", err, "foundBefore", was != nil)
+	case err != nil:
+	case was == nil:
+		f.log.Info("Ironic was found in the cluster", "url", urlOf(now))
+	case fault != nil || !equal(now, *was):
+		f.log.Info("Ironic was found in the cluster again", "url", urlOf(now), "moved", moved,
+			"newCredentials", now.User != was.User || now.Password != was.Password, "newAuthority", !now.CA.Equal(was.CA))
+	}
+	if err == nil {
+		f.found = &now
+	}
+	if f.found == nil {
+		return soon
+	}
+	return gap
+}
+
+// last is what was found last, nil for nothing, and what was wrong at the last look.
+func (f *Finder) last() (*ironic.Access, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.found, f.fault
+}
+
+// Access is what was found last, for ironic.Settings.Locate. It waits for the first look. An error names the first piece
+// that is missing, and says what to do about it.
+func (f *Finder) Access(ctx context.Context) (ironic.Access, error) {
+	select {
+	case <-f.looked:
+	case <-ctx.Done():
+		return ironic.Access{}, fmt.Errorf("the cluster was not yet asked where Ironic is: %w", context.Cause(ctx))
+	}
+	found, fault := f.last()
+	if found == nil {
+		return ironic.Access{}, fault
+	}
+	return *found, nil
+}
+
+// URL is where Ironic was found last, "" as long as it was not.
+func (f *Finder) URL() string {
+	if found, _ := f.last(); found != nil {
+		return urlOf(*found)
+	}
+	return ""
+}
+
+// Fault is what was wrong at the last look, "" for nothing.
+func (f *Finder) Fault() string {
+	found, fault := f.last()
+	switch {
+	case fault == nil:
+		return ""
+	case found != nil:
+		return fault.Error() + "; Ironic is asked as it was found before"
+	}
+	return fault.Error()
+}
+
+// reader reads objects of one namespace. right names what in deploy/ gives the right to them.
+type reader struct {
+	client    client.Client
+	namespace string
+	right     string
+}
+
+// get reads an object. what begins the text of an error, correct says what may be wrong where it does not exist.
+func (r reader) get(ctx context.Context, what, name, correct string, into client.Object) error {
+	err := r.client.Get(ctx, client.ObjectKey{Namespace: r.namespace, Name: name}, into)
+	switch {
+	case err == nil:
+		return nil
+	case noSuchKind(err):
+		return fmt.Errorf("%s: %w", what, errNoKind)
+	case apierrors.IsNotFound(err):
+		return fmt.Errorf("%s does not exist: create it, or correct %s", what, correct)
+	case apierrors.IsForbidden(err):
+		return fmt.Errorf("%s may not be read: the throttle's account needs the right to get it (%s): %s", what, r.right, line(err))
+	}
+	return fmt.Errorf("%s cannot be read: %s", what, line(err))
+}
+
+var errNoKind = errors.New("this cluster does not know such resources")
+
+// noSuchKind reports whether the API server has no such resource: its CRD is not installed.
+func noSuchKind(err error) bool {
+	return apierrors.IsNotFound(err) && apierrors.HasStatusCause(err, metav1.CauseTypeUnexpectedServerResponse)
+}
+
+// line is a fault of the API server, or of the way there.
+func line(err error) string { return ironic.Line(err.Error(), maxFault) }
+
+// secret reads keys of the Secret that a field names, none of which may be empty. The name becomes a part of a path, and
+// whoever writes the field must not lead us to another one.
+func (r reader) secret(ctx context.Context, field, name string, keys ...string) (map[string][]byte, error) {
+	if wrong := validation.IsDNS1123Subdomain(name); len(wrong) > 0 {
+		return nil, fmt.Errorf("%s, %q, is no name of a Secret (a DNS-1123 subdomain): correct the field", field, ironic.Line(name, maxFault))
+	}
+	what := fmt.Sprintf("%s, the Secret %s/%s,", field, r.namespace, name)
+	var s corev1.Secret
+	if err := r.get(ctx, what, name, "the field", &s); err != nil {
+		return nil, err
+	}
+	for _, key := range keys {
+		if s.Data[key] = bytes.TrimSpace(s.Data[key]); len(s.Data[key]) == 0 {
+			return nil, fmt.Errorf("%s has no %s, which must not be empty", what, key)
+		}
+	}
+	return s.Data, nil
+}
+
+// logIn puts user and password of the Secret that a field names into a.
+func (r reader) logIn(ctx context.Context, field, name string, a *ironic.Access) error {
+	data, err := r.secret(ctx, field, name, corev1.BasicAuthUsernameKey, corev1.BasicAuthPasswordKey)
+	a.User, a.Password = string(data[corev1.BasicAuthUsernameKey]), string(data[corev1.BasicAuthPasswordKey])
+	return err
+}
+
+// trust lets a trust the certificate in the Secret that a field names, as BMO does, and who has signed it: then a renewed
+// one is known before we have read it.
+func (r reader) trust(ctx context.Context, field, name string, a *ironic.Access) error {
+	data, err := r.secret(ctx, field, name)
+	if err != nil {
+		return err
+	}
+	a.CA = x509.NewCertPool()
+	if !a.CA.AppendCertsFromPEM(data[corev1.TLSCertKey]) {
+		return fmt.Errorf("%s, the Secret %s/%s, has no tls.crt, with a certificate in PEM form", field, r.namespace, name)
+	}
+	a.CA.AppendCertsFromPEM(data["ca.crt"])
+	return nil
+}

@@ -1,0 +1,195 @@
+package tell
+
+import (
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/ironic-throttle/ironic-throttle/internal/kube/hosts"
+	"github.com/ironic-throttle/ironic-throttle/pkg/api"
+)
+
+// class is how a host stands, as coarsely as it is told: reasons that take turns while a host waits are one class.
+type class uint8
+
+const (
+	quiet   class = iota // nothing to tell: it needs no slot, or nothing keeps it
+	holding              // it has its slot: changes nothing of a turn
+	waiting
+	paused
+	unknown
+	held
+	turn
+	released
+)
+
+// phrases are how classes are told: by the type and reason of the Event, and words before the answer's own message.
+var phrases = [...]struct{ kind, reason, words string }{
+	waiting:  {corev1.EventTypeNormal, "ProvisioningWaiting", "Waits to start: "},
+	paused:   {corev1.EventTypeWarning, "ProvisioningPaused", "Starts nothing now: "},
+	unknown:  {corev1.EventTypeWarning, "ProvisioningUndecided", "Cannot be told yet whether it may start: "},
+	held:     {corev1.EventTypeWarning, "ProvisioningHeld", "Held: "},
+	turn:     {corev1.EventTypeNormal, "ProvisioningTurn", "Has its turn: "},
+	released: {corev1.EventTypeNormal, "ProvisioningReleased", ""},
+}
+
+// situation is a class, and of a held host which hold it is.
+type situation struct {
+	class   class
+	episode string
+}
+
+// situationOf reads an answer.
+func situationOf(a *api.Answer) situation {
+	switch a.Reason {
+	case api.ReasonGranted:
+		return situation{class: turn}
+	case api.ReasonHeldSlot:
+		return situation{class: holding}
+	case api.ReasonHold:
+		return situation{class: held, episode: a.Episode}
+	case api.ReasonFull, api.ReasonTurn, api.ReasonFailingCap, api.ReasonRate, api.ReasonPlannedYields:
+		return situation{class: waiting}
+	case api.ReasonShortCircuit, api.ReasonBreakerOpen, api.ReasonHalfOpen:
+		return situation{class: paused}
+	case api.ReasonStale, api.ReasonStarting:
+		return situation{class: unknown}
+	}
+	return situation{} // done, exempt, observe
+}
+
+// over reports whether a situation has ended by what Ironic has shown since the answer. waits: the host is in the
+// queue; works: it has a slot and its work goes on.
+func (s situation) over(waits, works bool) bool {
+	switch s.class {
+	case waiting:
+		return !waits
+	case paused, unknown:
+		return works
+	case turn:
+		return !works
+	}
+	return false
+}
+
+const (
+	// perHost is the least time between two Events of a host.
+	perHost = time.Minute
+	// settleUnknown is how long nothing can be known before that is told: every start begins with a minute of it.
+	settleUnknown = 90 * time.Second
+)
+
+// Facts beside the situation, each told once by a Warning of its own.
+const (
+	releaseRefused = iota
+	annotationIgnored
+	noFact
+)
+
+var factReasons = [noFact]string{releaseRefused: "ProvisioningReleaseRefused", annotationIgnored: "ProvisioningAnnotationIgnored"}
+
+// line is what is known of a host: what was told last, and what is so now.
+type line struct {
+	said, want situation
+	text       string                              // of the newest answer
+	facts      [noFact]struct{ said, want string } // "" = none
+	changed    time.Time                           // when want or a fact changed
+	free       time.Time                           // when the host may be told of again
+}
+
+// fact is the fact to tell, noFact where there is none.
+func (l *line) fact() int {
+	for i, f := range l.facts {
+		if f.want != "" && f.want != f.said {
+			return i
+		}
+	}
+	return noFact
+}
+
+func (l *line) pending() bool {
+	return l.want != l.said && l.want.class != quiet || l.fact() != noFact
+}
+
+func (l *line) urgent() bool {
+	c := l.want.class
+	return c == held || c == turn || c == released || l.fact() != noFact
+}
+
+// due reports whether the host is to be told of now.
+func (l *line) due(now time.Time) bool {
+	settles := l.want.class == unknown && now.Sub(l.changed) < settleUnknown
+	return l.pending() && !now.Before(l.free) && (!settles || l.fact() != noFact)
+}
+
+// idle reports whether nothing is worth remembering.
+func (l *line) idle(now time.Time) bool {
+	forgotten := line{free: l.free, changed: l.changed}
+	return !now.Before(l.free) && *l == forgotten
+}
+
+// before reports whether a host is told of before another one: the urgent first, then those that wait longest.
+func (l *line) before(other *line) bool {
+	if a, b := l.urgent(), other.urgent(); a != b {
+		return a
+	}
+	return l.changed.Before(other.changed)
+}
+
+// turnTo changes the situation, and reports whether the one before was never told.
+func (l *line) turnTo(now time.Time, s situation, text string) (dropped bool) {
+	switch {
+	case s.class == holding && (l.want.class == turn || l.want.class == released):
+		return false
+	case s.class == quiet, s.class == holding,
+		s.class == turn && l.said.class == quiet && (l.want.class == quiet || l.want.class == unknown): // it has not waited
+		l.said, s, text = situation{}, situation{}, "" // the next wait is told again
+	}
+	if l.text = text; l.want != s {
+		dropped = l.want != l.said && l.want.class != quiet
+		l.want, l.changed = s, now
+	}
+	return dropped
+}
+
+// note changes a fact; "" = it is over.
+func (l *line) note(now time.Time, fact int, text string) {
+	f := &l.facts[fact]
+	if f.want != text {
+		f.want, l.changed = text, now
+	}
+	if text == "" {
+		f.said = "" // the next one is told again
+	}
+}
+
+// news is what one Event tells.
+type news struct {
+	kind, reason, text string
+	fact               int // noFact: the situation
+	situation          situation
+}
+
+// news is what is to be told: facts first, the situation by the next Event.
+func (l *line) news() news {
+	if i := l.fact(); i != noFact {
+		return news{kind: corev1.EventTypeWarning, reason: factReasons[i], text: l.facts[i].want, fact: i}
+	}
+	p := phrases[l.want.class]
+	n := news{p.kind, p.reason, p.words + l.text, noFact, l.want}
+	if l.want.class == held && l.want.episode != "" {
+		n.text += "; or annotate it with " + hosts.ReleaseAnnotation + "=" + l.want.episode
+	}
+	return n
+}
+
+// told notes that n was told, or never can be. What is over meanwhile is told again when it comes back.
+func (l *line) told(now time.Time, n news) {
+	l.free = now.Add(perHost)
+	switch {
+	case n.fact == noFact && l.want.class != quiet:
+		l.said = n.situation
+	case n.fact != noFact && l.facts[n.fact].want != "":
+		l.facts[n.fact].said = n.text
+	}
+}
