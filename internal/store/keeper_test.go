@@ -301,6 +301,9 @@ func TestWhoMustNotSave(t *testing.T) {
 		k.place.fail(fmt.Errorf("place: %w", store.ErrNotLeading))
 		k.fails("a")
 		k.pass(time.Minute)
+		if err := k.Flush(); !errors.Is(err, store.ErrNotLeading) {
+			t.Errorf("Flush: %v", err)
+		}
 		if k.told(0, "cannot"); k.Fault() != "" || k.UnsavedHolds() != 1 {
 			t.Errorf("fault %q, %d unsaved", k.Fault(), k.UnsavedHolds())
 		}
