@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -27,7 +28,11 @@ const (
 	again   = `level=INFO msg="BareMetalHosts are watched again"`
 )
 
+// three are hosts, beside some that are none: they must not keep the others from being seen.
 func three(c *cluster) {
+	c.raw("metal3/list", `[]`)
+	c.raw("metal3/null", `null`)
+	c.raw("metal3/nameless", `{"metadata":{"uid":"u"},"status":{"errorCount":"three"}}`)
 	c.put("metal3/one", "u1", nodeOne, "")
 	c.put("metal3/two", "u2", nodeTwo, `,"errorType":"provisioning error","errorCount":3`)
 	c.put("prod/one", "u3", "", "")
@@ -96,7 +101,7 @@ func TestNothingIsForgotten(t *testing.T) {
 				s.breaks(row.fault)
 				s.forget() // so that a list is needed
 				s.hangUp()
-				s.pass(5 * time.Minute)
+				s.pass(time.Minute)
 				s.is(true, 3, row.says)
 				s.says(cannot)
 				s.remove("metal3/one")
@@ -142,23 +147,23 @@ func TestARefusalOfAMomentIsNotTold(t *testing.T) {
 // A watch that ends, or whose connection breaks, goes on where it was: a list of 20,000 hosts is 300 MB.
 func TestAWatchGoesOnWithoutAList(t *testing.T) {
 	play(t, nil, three, func(s *stage) {
-		down := false
+		var down atomic.Bool
 		s.breaks(func(r *http.Request) http.HandlerFunc {
 			if !isWatch(r) {
 				t.Errorf("a list where the watch can go on: %s", r.URL)
 			}
-			if down {
+			if down.Load() {
 				return drop
 			}
 			return nil
 		})
 		s.pass(time.Hour)
-		down = true
+		down.Store(true)
 		s.hangUp()
 		s.pass(time.Minute)
 		s.is(true, 3, "connection refused")
 		s.put("metal3/one", "u1", nodeOne, `,"errorCount":3`)
-		down = false
+		down.Store(false)
 		s.pass(retryMost)
 		if h, _ := s.ByName("metal3", "one"); h.ErrorCount != 3 {
 			t.Errorf("%+v", h)
