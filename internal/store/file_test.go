@@ -9,6 +9,7 @@ import (
 	"log/slog"
 	"os"
 	"os/exec"
+	"os/signal"
 	"path/filepath"
 	"strings"
 	"syscall"
@@ -19,8 +20,11 @@ import (
 	"github.com/ironic-throttle/ironic-throttle/internal/store"
 )
 
-// saverPath makes the test binary a process that saves there, more and more.
-const saverPath = "STORE_TEST_SAVES_TO"
+// These make the test binary a process that saves there, more and more, or until the disk is full.
+const (
+	saverPath  = "STORE_TEST_SAVES_TO"
+	fillerPath = "STORE_TEST_FILLS"
+)
 
 func saveForEver(path string) {
 	f := store.NewFile(path, slog.New(slog.DiscardHandler))
@@ -75,6 +79,35 @@ func TestKill9LosesNothingThatIsSaved(t *testing.T) {
 		}
 	}
 	t.Logf("40 kills, %d saves", saves)
+}
+
+// fillDisk saves at path, and again while no file may have more than ten bytes. It ends with 1 where that is no error.
+func fillDisk(path string) {
+	signal.Ignore(syscall.SIGXFSZ)
+	f := store.NewFile(path, slog.New(slog.DiscardHandler))
+	_, err := f.Load(context.Background())
+	err = errors.Join(err, f.Save(context.Background(), []byte("0123456789")), syscall.Setrlimit(syscall.RLIMIT_FSIZE, &syscall.Rlimit{Cur: 10, Max: 10}))
+	full := f.Save(context.Background(), []byte("0123456789 and more"))
+	if err != nil || !errors.Is(full, syscall.EFBIG) {
+		fmt.Println(err, full)
+		os.Exit(1)
+	}
+}
+
+// A disk without room is an error of the save, and what was saved before is there.
+func TestAFullDisk(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "holds")
+	c := exec.Command(os.Args[0])
+	c.Env = append(os.Environ(), fillerPath+"="+path)
+	if out, err := c.CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	if text, err := os.ReadFile(path); string(text) != "0123456789" {
+		t.Errorf("%q, %v", text, err)
+	}
+	if _, err := os.Stat(path + ".new"); err == nil {
+		t.Error("half of a file is left")
+	}
 }
 
 // open is a File that was loaded, and its log.

@@ -301,6 +301,9 @@ func TestWhoMustNotSave(t *testing.T) {
 		k.place.fail(fmt.Errorf("place: %w", store.ErrNotLeading))
 		k.fails("a")
 		k.pass(time.Minute)
+		if err := k.Flush(); !errors.Is(err, store.ErrNotLeading) {
+			t.Errorf("Flush: %v", err)
+		}
 		if k.told(0, "cannot"); k.Fault() != "" || k.UnsavedHolds() != 1 {
 			t.Errorf("fault %q, %d unsaved", k.Fault(), k.UnsavedHolds())
 		}
@@ -335,6 +338,14 @@ func TestHoldsWithoutRoomAreTold(t *testing.T) {
 			t.Error(k.Fault())
 		}
 	})
+}
+
+// Who cannot read what is kept knows nothing, and says so.
+func TestWhatCannotBeReadIsAnError(t *testing.T) {
+	k := store.New(&place{kept: packed(t, records(3), nil), err: errors.New("fault")}, time.Now, slog.New(slog.DiscardHandler))
+	if v, err := k.Load(t.Context()); err == nil || len(v.Records) > 0 {
+		t.Errorf("%+v, %v", v, err)
+	}
 }
 
 // A value that is damaged is kept aside, and written again with what could be read of it.

@@ -24,12 +24,13 @@ import (
 // server is an API server in memory that can go wrong.
 type server struct {
 	client.WithWatch
+	read   func() error // an error is the answer
 	before func() error // each write: an error is the answer, and nothing is written
 	after  func() error // each write: an error is the answer, and it is written
 }
 
 func newServer() *server {
-	s := &server{before: noFault, after: noFault}
+	s := &server{read: noFault, before: noFault, after: noFault}
 	write := func(do func() error) error {
 		if err := s.before(); err != nil {
 			return err
@@ -37,6 +38,12 @@ func newServer() *server {
 		return errors.Join(do(), s.after())
 	}
 	s.WithWatch = fake.NewClientBuilder().WithInterceptorFuncs(interceptor.Funcs{
+		Get: func(ctx context.Context, c client.WithWatch, key client.ObjectKey, o client.Object, opts ...client.GetOption) error {
+			if err := s.read(); err != nil {
+				return err
+			}
+			return c.Get(ctx, key, o, opts...)
+		},
 		Create: func(ctx context.Context, c client.WithWatch, o client.Object, opts ...client.CreateOption) error {
 			return write(func() error { return c.Create(ctx, o, opts...) })
 		},
@@ -263,30 +270,53 @@ func TestAside(t *testing.T) {
 	}
 }
 
-// Errors name the ConfigMap, and change nothing; a server that changes its mind is obeyed.
+// Errors name the ConfigMap, and nothing is written in doubt; a server that changes its mind is obeyed.
 func TestFaults(t *testing.T) {
 	s := newServer()
 	p := s.process("a")
-	refused := apierrors.NewForbidden(schema.GroupResource{Resource: "configmaps"}, "holds", errors.New("no such right"))
-	s.before = func() error { return refused }
-	if _, err := p.Load(t.Context()); !apierrors.IsForbidden(err) || !strings.Contains(err.Error(), "ConfigMap metal3/holds: ") {
-		t.Errorf("Load: %v", err)
-	}
-	s.before = noFault
-	p.loads(t, "")
-	s.before = func() error { return refused }
-	if err := p.Save(t.Context(), []byte("1")); !apierrors.IsForbidden(err) || !strings.Contains(err.Error(), "ConfigMap metal3/holds: ") {
-		t.Errorf("Save: %v", err)
+	of := schema.GroupResource{Resource: "configmaps"}
+	refused := func() error { return apierrors.NewForbidden(of, "holds", errors.New("no such right")) }
+	wants := func(what string, err error) {
+		t.Helper()
+		if !apierrors.IsForbidden(err) || !strings.HasPrefix(err.Error(), "ConfigMap metal3/holds: ") {
+			t.Errorf("%s: %v", what, err)
+		}
 	}
 	writes := 0
-	s.before = func() error {
-		writes++
-		return apierrors.NewConflict(schema.GroupResource{Resource: "configmaps"}, "holds", errors.New("again"))
+	counted := func(answer func() error) {
+		writes = 0
+		s.before = func() error {
+			writes++
+			return answer()
+		}
 	}
+	load := func() error {
+		_, err := p.Load(t.Context())
+		return err
+	}
+	counted(noFault)
+	s.read = refused
+	if wants("Load that cannot read", load()); writes > 0 {
+		t.Error("what could not be read is written")
+	}
+	s.read = noFault
+	counted(refused)
+	wants("Load that cannot write", load())
+	counted(noFault)
+	if p.loads(t, ""); writes != 1 {
+		t.Errorf("%d writes of a Load", writes)
+	}
+	counted(refused)
+	wants("Save that cannot write", p.Save(t.Context(), []byte("1")))
+	counted(func() error { return apierrors.NewConflict(of, "holds", errors.New("again")) })
 	if err := p.Save(t.Context(), []byte("1")); err == nil || writes != 4 {
 		t.Errorf("Save while somebody else always writes: %v after %d writes", err, writes)
 	}
-	s.before = noFault
+	s.read = refused
+	if wants("Save that meets another version and cannot read it", p.Save(t.Context(), []byte("1"))); writes != 5 {
+		t.Error("what could not be read is written over")
+	}
+	s.read, s.before = noFault, noFault
 	p.saves(t, "2")
 	s.holds(t, "2")
 }
