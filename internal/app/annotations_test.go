@@ -1,13 +1,11 @@
 package app
 
 import (
-	"context"
 	"fmt"
 	"testing"
 	"time"
 
 	"github.com/ironic-throttle/ironic-throttle/internal/clusterhosts"
-	"github.com/ironic-throttle/ironic-throttle/internal/config"
 	"github.com/ironic-throttle/ironic-throttle/internal/kube/hosts"
 	"github.com/ironic-throttle/ironic-throttle/internal/rig/fakeironic"
 	"github.com/ironic-throttle/ironic-throttle/pkg/api"
@@ -65,28 +63,6 @@ func TestBO10_ReleaseByAnnotation(t *testing.T) {
 		if n := s.log.count("hold released by annotation", "metal3/lab"); n != 1 {
 			t.Errorf("%d lines", n)
 		}
-	})
-}
-
-func TestBO2_AHostsOwnHoldoff(t *testing.T) {
-	play(t, anHour, func(s *stage) {
-		heldHost(s)
-		ctx, cancel := context.WithCancel(s.Context())
-		defer cancel()
-		go func() { _ = s.app.runAnnotations(ctx) }()
-		s.lab(api.ReasonHold)
-		mine := noted("lab", func(h *hosts.Host) { h.Holdoff = "0" })
-		s.app.hosts.Changed(nil, mine)
-		s.pass(time.Second)
-		s.lab(api.ReasonGranted)
-		// The settings are read again, and its own is still above them.
-		c := s.app.force.Load().config
-		c.Holdoff.Timeout = 2 * time.Hour
-		s.app.apply(config.Update{Config: c})
-		s.lab(api.ReasonGranted)
-		s.app.hosts.Changed(mine, nil) // it is gone, and another one comes
-		s.pass(time.Second)
-		s.lab(api.ReasonHold)
 	})
 }
 

@@ -61,7 +61,7 @@ type key struct{ namespace, name string }
 func (h *Host) key() key { return key{h.Namespace, h.Name} }
 
 // object is a BareMetalHost as the Reflector decodes it: its identity, and the Host made of the rest. A BareMetalHost
-// is 5 to 30 kB of JSON, nearly all of it hardware details; they are in memory of one host at a time.
+// is 5 to 30 kB of JSON, nearly all of it hardware details; they are in memory of one page at a time.
 type object struct {
 	metav1.TypeMeta
 	metav1.ObjectMeta
