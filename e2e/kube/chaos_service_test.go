@@ -165,7 +165,7 @@ func (g *gaps) enter(err error) {
 	}
 }
 
-// take returns it, and begins anew.
+// take returns it, and starts again from zero.
 func (g *gaps) take() (longest time.Duration) {
 	g.mu.Lock()
 	defer g.mu.Unlock()

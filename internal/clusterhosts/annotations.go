@@ -19,8 +19,8 @@ import (
 // annotationsGap is the least time between two lines of the log about annotations.
 const annotationsGap = time.Minute
 
-// Changed takes a change that the watch has seen, as hosts.Options has it: old is nil for a host that is new, now for one that
-// is gone.
+// Changed takes a change that the watch has seen, as hosts.Options has it: old is nil for a host that is new, now for
+// one that is gone.
 func (h *Hosts) Changed(old, now *hosts.Host) {
 	if now == nil {
 		h.Decision.HostGone(h.now(), decided(old))
@@ -52,22 +52,24 @@ func (h *Hosts) noteHoldoff(host *hosts.Host, text string) {
 	name := host.Namespace + "/" + host.Name
 	fault := h.holdoffs.note(name, text)
 	if fault != "" {
-		h.logRarely(&h.ignored, slog.LevelWarn, "an annotation of a host is ignored", "host", name, "fault", fault)
+		before, level := h.rarely(&h.ignored, slog.LevelWarn)
+		h.log.Log(context.Background(), level, "an annotation of a host is ignored",
+			"host", name, "fault", fault, "before", before)
 	}
 	h.tellFault(host.Namespace, host.Name, fault)
 }
 
-// logRarely writes a line that whoever may annotate hosts can cause.
-func (h *Hosts) logRarely(line *logging.Rare, level slog.Level, text string, args ...any) {
+// rarely is the level of a line that whoever may annotate hosts can cause, and how many were not told before it.
+func (h *Hosts) rarely(line *logging.Rare, level slog.Level) (before int, _ slog.Level) {
 	before, tell := line.Tell(h.now())
 	if !tell {
 		level = slog.LevelDebug
 	}
-	h.log.Log(context.Background(), level, text, append(args, "before", before)...)
+	return before, level
 }
 
-// tellFault lets whoever looks at a host see that its annotation is ignored: the log and the status are for others. It is told
-// with each ask of the host, too, as the one who led before may not have told it.
+// tellFault lets whoever looks at a host see that its annotation is ignored: the log and the status are for others.
+// It is told with each ask of the host, too, as the one who led before may not have told it.
 func (h *Hosts) tellFault(namespace, name, fault string) {
 	switch {
 	case h.Recorder == nil:
@@ -78,22 +80,24 @@ func (h *Hosts) tellFault(namespace, name, fault string) {
 	}
 }
 
-// release lets a host go whose annotation names its episode. An annotation that comes before we know of the failure counts
-// when the host asks. Of those that were there when the host was first seen only those with an effect are told: most are old.
+// release lets a host go whose annotation names its episode. An annotation that comes before we know of the failure
+// counts when the host asks. Of those that were there when the host was first seen only those with an effect are
+// told: most are old.
 func (h *Hosts) release(host *hosts.Host, first bool) {
-	args := []any{"host", host.Namespace + "/" + host.Name, "annotation", hosts.ReleaseAnnotation, "episode", host.Release}
+	log := h.log.With("host", host.Namespace+"/"+host.Name, "annotation", hosts.ReleaseAnnotation, "episode", host.Release)
 	answer, err := h.Decision.ReleaseHold(h.now(), host.Namespace, host.Name, host.Release)
 	switch other := new(api.EpisodeError); {
 	case errors.As(err, &other):
-		h.logRarely(&h.refused, slog.LevelInfo, "a release by annotation has no effect: it is of another episode",
-			append(args, "present", other.Present)...)
+		before, level := h.rarely(&h.refused, slog.LevelInfo)
+		log.Log(context.Background(), level, "a release by annotation has no effect: it is of another episode",
+			"present", other.Present, "before", before)
 		if h.Recorder != nil && !first {
 			h.Recorder.ReleaseRefused(host.Namespace, host.Name, "the present episode is "+other.Present)
 		}
 	case err != nil: // nothing has failed, as far as we know
-		h.log.Debug("a release by annotation has no effect", append(args, "error", err)...)
+		log.Debug("a release by annotation has no effect", "error", err)
 	case answer.Released:
-		h.log.Info("hold released by annotation", args...)
+		log.Info("hold released by annotation")
 		h.HoldChanged()
 		if h.Recorder != nil {
 			h.Recorder.Released(host.Namespace, host.Name, "annotation")
@@ -145,8 +149,8 @@ func (n *holdoffs) note(host, text string) (fault string) {
 // HoldoffsChanged receives when Holdoffs may have changed.
 func (h *Hosts) HoldoffsChanged() <-chan struct{} { return h.holdoffs.changed }
 
-// Holdoffs returns the hold-offs of single hosts of the settings, with those of the hosts themselves above them. None of these
-// is longer than most: a host that is held counts for MAX_FAILED, which is a matter of others too.
+// Holdoffs returns the hold-offs of single hosts of the settings, with those of the hosts themselves above them. None
+// of these is longer than most: a host that is held counts for MAX_FAILED, which is a matter of others too.
 func (h *Hosts) Holdoffs(settings map[string]time.Duration, most time.Duration) map[string]time.Duration {
 	if h == nil {
 		return settings

@@ -56,7 +56,8 @@ func (h *Hosts) tell(ask api.Ask, answer api.Answer) {
 // whoever owns the namespace.
 func forTenant(a api.Answer) api.Answer {
 	if a.Reason == api.ReasonBreakerOpen || a.Reason == api.ReasonHalfOpen || a.Reason == api.ReasonShortCircuit {
-		a.Message = "too many other hosts have failed; this one starts when the cause is mended, or when a try of another one goes well"
+		a.Message = "too many other hosts have failed; this one starts when the cause is fixed, " +
+			"or when another host is tried and succeeds"
 	}
 	return a
 }

@@ -1,5 +1,5 @@
 // Package store keeps what must outlive the process: the holds of failed hosts and what is learned of limits. They are one
-// value, which is replaced as a whole (docs/holds-file.md).
+// value, which is replaced as a whole (docs/replicas.md).
 package store
 
 import (

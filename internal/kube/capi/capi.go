@@ -14,6 +14,7 @@ import (
 	"sync"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -22,7 +23,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/ironic-throttle/ironic-throttle/internal/kube"
+	"github.com/ironic-throttle/ironic-throttle/internal/kube/tell"
 )
 
 const (
@@ -220,7 +221,10 @@ func (c *Checks) warn(ctx context.Context, check *unstructured.Unstructured, sta
 		c.Log.Warn("Cluster API", "warning", warning)
 	}
 	if event := "event: " + warning; c.Events && !c.said[event] {
-		err := kube.Warn(ctx, c.Client, check, c.Instance, Reason, warning)
+		on := corev1.ObjectReference{
+			APIVersion: check.GetAPIVersion(), Kind: check.GetKind(), Namespace: check.GetNamespace(), Name: check.GetName(), UID: check.GetUID(),
+		}
+		err := c.Client.Create(ctx, tell.Event(on, corev1.EventTypeWarning, Reason, warning, c.Instance, time.Now()))
 		if c.said[event] = err == nil; err != nil && c.once("no "+event) {
 			c.Log.Warn("a MachineHealthCheck gets no Event about its timeout: tried again every minute", "error", err)
 		}

@@ -11,12 +11,13 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/ironic-throttle/ironic-throttle/internal/kube"
+	"github.com/ironic-throttle/ironic-throttle/internal/kube/tell"
 	"github.com/ironic-throttle/ironic-throttle/pkg/ironic"
 )
 
@@ -51,7 +52,8 @@ const Reason = "TooManyWorkers"
 
 // Warn puts a warning on the Deployment that Workers has read.
 func (b BMO) Warn(ctx context.Context, w Workers, text string) error {
-	return kube.Warn(ctx, b.Client, w.of, b.Instance, Reason, text)
+	on := corev1.ObjectReference{APIVersion: "apps/v1", Kind: "Deployment", Namespace: w.of.Namespace, Name: w.of.Name, UID: w.of.UID}
+	return b.Client.Create(ctx, tell.Event(on, corev1.EventTypeWarning, Reason, text, b.Instance, time.Now()))
 }
 
 // Name is the Deployment's namespace and name.
@@ -71,7 +73,6 @@ func (b BMO) read(ctx context.Context) (c container, d *appsv1.Deployment, err e
 	if err := r.get(ctx, "BMO's Deployment "+b.Name(), name, "IRONIC_THROTTLE_OPERATOR_DEPLOYMENT", d); err != nil {
 		return c, nil, err
 	}
-	d.SetGroupVersionKind(appsv1.SchemeGroupVersion.WithKind("Deployment")) // which decoding leaves out
 	pod := d.Spec.Template.Spec
 	if len(pod.Containers) == 0 {
 		return c, nil, b.fault(errors.New("it has no container"))

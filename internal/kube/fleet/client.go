@@ -18,7 +18,7 @@ import (
 	"k8s.io/client-go/rest"
 	kjson "sigs.k8s.io/json"
 
-	"github.com/ironic-throttle/ironic-throttle/internal/kube/bound"
+	"github.com/ironic-throttle/ironic-throttle/internal/kube/fleet/bound"
 	"github.com/ironic-throttle/ironic-throttle/pkg/ironic"
 )
 

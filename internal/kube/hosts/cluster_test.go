@@ -30,16 +30,14 @@ type cluster struct {
 	moved   chan struct{} // closed at the next event
 	cut     chan struct{} // closed to end all watches
 	fault   fault
-	asked   []string // queries
 }
 
 // fault answers in the place of the cluster, unless it returns nil.
 type fault func(r *http.Request) http.HandlerFunc
 
 type event struct {
-	version        int
-	namespace, key string
-	text           string
+	version         int
+	namespace, text string
 }
 
 func newCluster() *cluster {
@@ -80,7 +78,7 @@ func (c *cluster) remove(key string) {
 
 func (c *cluster) tellLocked(kind, key string) {
 	namespace, _, _ := strings.Cut(key, "/")
-	c.events = append(c.events, event{c.version, namespace, key, fmt.Sprintf(`{"type":%q,"object":%s}`, kind, c.hosts[key])})
+	c.events = append(c.events, event{c.version, namespace, fmt.Sprintf(`{"type":%q,"object":%s}`, kind, c.hosts[key])})
 	close(c.moved)
 	c.moved = make(chan struct{})
 }
@@ -107,23 +105,10 @@ func (c *cluster) breaks(f fault) {
 	c.fault = f
 }
 
-// count tells how many requests had a text in their query.
-func (c *cluster) count(text string) (n int) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	for _, q := range c.asked {
-		if strings.Contains(q, text) {
-			n++
-		}
-	}
-	return n
-}
-
 func isWatch(r *http.Request) bool { return r.URL.Query().Has("watch") }
 
 func (c *cluster) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	c.mu.Lock()
-	c.asked = append(c.asked, r.URL.Path+"?"+r.URL.RawQuery)
 	f := c.fault
 	c.mu.Unlock()
 	if f != nil {

@@ -1,12 +1,12 @@
-// Package hosts watches the BareMetalHosts of a cluster and keeps of each what the throttle decides by: who it is, its state,
-// how often it failed, and what people have written on it.
+// Package hosts watches the BareMetalHosts of a cluster and keeps of each what the throttle decides by: who it is,
+// its state, how often it failed, and what people have written on it.
 //
 //	host.go       a BareMetalHost as it is read
 //	directory.go  all of them, by name and by node
 //	scope.go      the watch of one namespace, by client-go's Reflector
 //
-// The directory never fails because of the cluster. Whatever goes wrong, it answers with what it knows, says once what is the
-// matter, and goes on trying.
+// The directory never fails because of the cluster. Whatever goes wrong, it answers with what it knows, says once
+// what is the matter, and goes on trying.
 package hosts
 
 import (
@@ -26,9 +26,9 @@ type Options struct {
 	Config *rest.Config
 	// Namespaces are those whose hosts are watched, each by a watch of its own; none: all, by one watch.
 	Namespaces []string
-	// Changed is told of every change after the directory shows it: old is nil when the host appeared, now when it went. A
-	// host that was made again under its old name (another UID) goes first and then appears. It is called by the watches'
-	// goroutines, one call at a time; while it runs, they wait. It may ask the directory.
+	// Changed is told of every change after the directory shows it: old is nil when the host appeared, now when it
+	// went. A host that was made again under its old name (another UID) goes first and then appears. It is called by
+	// the watches' goroutines, one call at a time; while it runs, they wait. It may ask the directory.
 	Changed func(old, now *Host)
 	Log     *slog.Logger
 }
@@ -52,11 +52,10 @@ func New(o Options) (*Directory, error) {
 	if err != nil {
 		return nil, fmt.Errorf("hosts: %w", err)
 	}
-	namespaces := o.Namespaces
-	if len(namespaces) == 0 {
-		namespaces = []string{""}
+	if len(o.Namespaces) == 0 {
+		o.Namespaces = []string{""}
 	}
-	for _, n := range namespaces {
+	for _, n := range slices.Compact(slices.Sorted(slices.Values(o.Namespaces))) {
 		s, err := newScope(d, config, network, n, o.Log)
 		if err != nil {
 			return nil, fmt.Errorf("hosts: %w", err)
@@ -66,13 +65,13 @@ func New(o Options) (*Directory, error) {
 	return d, nil
 }
 
-// Run watches until ctx ends, and returns nil then. No answer of the cluster makes it return. Call it once. A goroutine of
-// client-go that pauses ends up to a minute later; it changes nothing any more.
+// Run watches until ctx ends, and returns nil then. No answer of the cluster makes it return. Call it once.
 func (d *Directory) Run(ctx context.Context) error {
+	var all sync.WaitGroup
 	for _, s := range d.scopes {
-		go s.run(ctx)
+		all.Go(func() { s.run(ctx) })
 	}
-	<-ctx.Done()
+	all.Wait()
 	return nil
 }
 
@@ -86,9 +85,9 @@ func (d *Directory) ByName(namespace, name string) (Host, bool) {
 	return Host{}, false
 }
 
-// ByNode returns the host of the node with that UUID, in upper or lower case. Of several with one node, which BMO does not
-// make, it is the one that changed last; of such in several namespaces none: whoever may write hosts of one could else speak
-// for those of another.
+// ByNode returns the host of the node with that UUID, in upper or lower case. Of several with one node, which BMO
+// does not make, it is the one that changed last; of such in several namespaces none: whoever may write hosts of one
+// could else speak for those of another.
 func (d *Directory) ByNode(uuid string) (Host, bool) {
 	uuid = strings.ToLower(uuid)
 	d.mu.RLock()
@@ -104,8 +103,8 @@ func (d *Directory) ByNode(uuid string) (Host, bool) {
 	return *last, true
 }
 
-// Knows reports whether a host of the namespace that ByName does not find is not there: the namespace was listed, and its
-// watch is well.
+// Knows reports whether a host of the namespace that ByName does not find is not there: the namespace was listed, and
+// its watch is well.
 func (d *Directory) Knows(namespace string) bool {
 	for _, s := range d.scopes {
 		if s.namespace == "" || s.namespace == namespace {
@@ -122,8 +121,8 @@ type Status struct {
 	Errors map[string]int // hosts with an error by ErrorType
 	// Synced is whether every namespace was listed once. It stays true when a watch breaks later.
 	Synced bool
-	// LastError is what is wrong with the watch that is broken longest, BrokenSince since when; "" and zero while all are
-	// well.
+	// LastError is what is wrong with the watch that is broken longest, BrokenSince since when; "" and zero while all
+	// are well.
 	LastError   string
 	BrokenSince time.Time
 }

@@ -34,8 +34,8 @@ const (
 // Host is what the throttle needs of a BareMetalHost. It is a value, and comparable.
 type Host struct {
 	Namespace, Name, UID string
-	// NodeUUID is status.provisioning.ID in lower case: the node in Ironic. It is empty before registration, and where the
-	// text is no UUID.
+	// NodeUUID is status.provisioning.ID in lower case: the node in Ironic. It is empty before registration, and
+	// where the text is no UUID.
 	NodeUUID string
 	State    api.BMHState // status.provisioning.state
 	// ErrorCount and ProvisioningFailCount (of newer BMOs: it outlives a deprovision) are within the bounds of
@@ -47,9 +47,9 @@ type Host struct {
 	Bare                              bool   // neither image nor custom deployment is wanted
 	Consumer                          string // spec.consumerRef.namespace; "" = none, or no name of a namespace
 	Machine                           string // name of the Metal3Machine that has it, in Consumer; "" = none
-	// Spec is a short hash of what a person changes to repair a host that fails: image or custom deployment, RAID, firmware,
-	// BMC address, name and version of the credentials. It is never empty, and nothing else that BMO writes into the status
-	// changes it.
+	// Spec is a short hash of what a person changes to repair a host that fails: image or custom deployment, RAID,
+	// firmware, BMC address, name and version of the credentials. It is never empty, and nothing else that BMO writes
+	// into the status changes it.
 	Spec    string
 	Planned bool // PlannedAnnotation is "true"
 	// Holdoff and Release are the texts of HoldoffAnnotation and ReleaseAnnotation, unchecked; "" = none.
@@ -60,8 +60,8 @@ type key struct{ namespace, name string }
 
 func (h *Host) key() key { return key{h.Namespace, h.Name} }
 
-// object is a BareMetalHost as the Reflector decodes it: its identity, and the Host made of the rest. A BareMetalHost is 5 to
-// 30 kB of JSON, nearly all of it hardware details; they are in memory of one host at a time.
+// object is a BareMetalHost as the Reflector decodes it: its identity, and the Host made of the rest. A BareMetalHost
+// is 5 to 30 kB of JSON, nearly all of it hardware details; they are in memory of one host at a time.
 type object struct {
 	metav1.TypeMeta
 	metav1.ObjectMeta
@@ -119,11 +119,12 @@ type wire struct {
 	} `json:"status"`
 }
 
-// UnmarshalJSON takes a field of another type than it should have as absent: one odd host must not keep the others from
-// being seen.
+// UnmarshalJSON takes a field of another type than it should have as absent: one odd host must not keep the others
+// from being seen.
 func (o *object) UnmarshalJSON(text []byte) error {
 	var w wire
-	if err := kjson.UnmarshalCaseSensitivePreserveInts(text, &w); err != nil && !errors.As(err, new(*json.UnmarshalTypeError)) {
+	err := kjson.UnmarshalCaseSensitivePreserveInts(text, &w)
+	if err != nil && !errors.As(err, new(*json.UnmarshalTypeError)) {
 		return err
 	}
 	m := &w.Metadata
@@ -162,10 +163,11 @@ func (w *wire) host() *Host {
 	return h
 }
 
-// hash tells apart any two specs of which a person changed something to repair a host that fails, as pkg/holdoff compares
-// them: first what is to be deployed, and "-" where that is nothing, for a host from which the image is taken is the same when
-// it has it again; then the rest. Image, custom deployment, RAID and firmware are taken whole, so that a field which a later
-// version of the API adds counts too. Another hash needs another scheme than k2: holds of before then learn the new one.
+// hash tells apart any two specs of which a person changed something to repair a host that fails, as pkg/holdoff
+// compares them: first what is to be deployed, and "-" where that is nothing, for a host from which the image is
+// taken is the same when it has it again; then the rest. Image, custom deployment, RAID and firmware are taken whole,
+// so that a field which a later version of the API adds counts too. Another hash needs another scheme than k2: holds
+// of before then learn the new one.
 func (w *wire) hash() (spec string, bare bool) {
 	s := &w.Spec
 	// BMO notes the version of the Secret that it tries before the one that it found good.
@@ -188,7 +190,10 @@ func deployable(value any, key string) any {
 
 // sum is a short hash of values, whatever the order of their fields.
 func sum(parts ...any) string {
-	text, _ := json.Marshal(parts) // they were decoded
+	text, err := json.Marshal(parts)
+	if err != nil {
+		text = []byte(err.Error()) // cannot be: they were decoded
+	}
 	hash := sha256.Sum256(text)
 	return hex.EncodeToString(hash[:8])
 }

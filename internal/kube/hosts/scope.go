@@ -34,11 +34,10 @@ var retry = wait.Backoff{Duration: time.Second, Factor: 2, Jitter: 0.5, Steps: 1
 const (
 	pageLimit   = 100         // hosts in a page
 	pageTimeout = time.Minute // for its body
-	maxPage     = 32 << 20    // bytes: etcd takes hosts of up to 1.5 MiB, and 100 of these are too much for us
-	maxError    = 1 << 20     // bytes of an error's answer
-	maxFault    = 1024        // bytes of its text that are kept: the server writes it
-	// settle is how long a fault must last before the log tells it. Connections break, and an API server that has just started
-	// refuses everybody for a moment, until it has read who may do what and which kinds there are.
+	maxAnswer   = 32 << 20    // bytes of a page: etcd takes hosts of up to 1.5 MiB, and 100 of these are too much for us
+	maxFault    = 1024        // bytes of an error's text that are kept: the server writes it
+	// settle is how long a fault must last before the log tells it. Connections break, and an API server that has just
+	// started refuses everybody for a moment, until it has read who may do what and which kinds there are.
 	settle = 10 * time.Second
 )
 
@@ -47,14 +46,15 @@ const (
 	broken       = "the API server does not answer as it should"
 	forbidden    = "our service account may not list and watch baremetalhosts.metal3.io there"
 	unauthorized = "the API server does not accept our credentials"
-	notFound     = "the cluster does not serve BareMetalHosts as metal3.io/v1alpha1: their CustomResourceDefinition is missing, or does not have this version"
+	notFound     = "the cluster does not serve BareMetalHosts as metal3.io/v1alpha1: " +
+		"their CustomResourceDefinition is missing, or does not have this version"
 )
 
 // scope is the watch of one namespace, "" of all: the store of a Reflector, and the network below it.
 //
-// What is wrong is seen on the network: a Reflector tells nothing while connections are refused, takes one that is closed
-// before the answer for an empty watch, and pauses for up to a minute. So the network asks until there is an answer. The
-// Reflector then goes on where it was, and need not list all hosts again.
+// What is wrong is seen on the network: a Reflector tells nothing while connections are refused, takes one that is
+// closed before the answer for an empty watch, and pauses for up to a minute. So the network asks until there is an
+// answer. The Reflector then goes on where it was, and need not list all hosts again.
 type scope struct {
 	dir       *Directory
 	namespace string
@@ -66,11 +66,10 @@ type scope struct {
 	listing map[key]bool // the hosts of the list that is being read
 	listed  atomic.Bool  // completely, once
 
-	mu            sync.Mutex // guards what follows
-	fault, reason string     // what is wrong; "" = nothing
-	since         time.Time  // since when something is
-	reasonSince   time.Time  // since when it is this
-	told          string     // the reason that the log has
+	mu    sync.Mutex // guards what follows
+	fault string     // what is wrong; "" = nothing
+	since time.Time  // since when something is
+	told  bool       // by the log
 }
 
 // connect prepares the client of all scopes, and the network that they share.
@@ -88,7 +87,9 @@ func connect(base *rest.Config) (*rest.Config, http.RoundTripper, error) {
 	return c, network, err
 }
 
-func newScope(d *Directory, c *rest.Config, network http.RoundTripper, namespace string, log *slog.Logger) (*scope, error) {
+func newScope(d *Directory, c *rest.Config, network http.RoundTripper, namespace string, log *slog.Logger) (
+	*scope, error,
+) {
 	s := &scope{dir: d, namespace: namespace, network: network, log: log}
 	if namespace != "" {
 		s.log = log.With("namespace", namespace)
@@ -98,7 +99,8 @@ func newScope(d *Directory, c *rest.Config, network http.RoundTripper, namespace
 		return nil, err
 	}
 	s.request = func(o metav1.ListOptions) *rest.Request {
-		return client.Get().NamespaceIfScoped(namespace, namespace != "").Resource("baremetalhosts").VersionedParams(&o, metav1.ParameterCodec)
+		hosts := client.Get().NamespaceIfScoped(namespace, namespace != "").Resource("baremetalhosts")
+		return hosts.VersionedParams(&o, metav1.ParameterCodec)
 	}
 	s.reflector = cache.NewReflectorWithOptions(paged{&cache.ListWatch{
 		ListWithContextFunc: s.page,
@@ -111,17 +113,17 @@ func newScope(d *Directory, c *rest.Config, network http.RoundTripper, namespace
 	return s, nil
 }
 
-// paged is listed in pages also where the server would send a list as a stream: one way for all servers, and with one right.
+// paged is listed in pages also where the server would send a list as a stream: one way for all servers.
 type paged struct{ *cache.ListWatch }
 
 // IsWatchListSemanticsUnSupported is for the Reflector.
 func (paged) IsWatchListSemanticsUnSupported() bool { return true }
 
-// page reads a page of a list. Its hosts are shown at once, as the list is newer than all that was seen before, and are not
-// kept for Replace: of 20,000 hosts that would be 20 MB.
+// page reads a page of a list. Its hosts are shown at once, as the list is newer than all that was seen before, and
+// are not kept for Replace: of 20,000 hosts that would be 20 MB.
 func (s *scope) page(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) {
 	switch {
-	case o.Limit == 0: // the page before came too late, and the pager wants all hosts in one answer: begin the list again instead
+	case o.Limit == 0: // a page came too late, and the pager wants all hosts in one answer: begin the list again instead
 		return nil, apierrors.NewResourceExpired("a page of BareMetalHosts came too late")
 	case o.Continue == "":
 		s.listing = map[key]bool{}
@@ -131,10 +133,11 @@ func (s *scope) page(ctx context.Context, o metav1.ListOptions) (runtime.Object,
 	if err != nil {
 		return nil, err
 	}
-	defer body.Close()
+	defer func() { _ = body.Close() }()
 	defer time.AfterFunc(pageTimeout, func() { _ = body.Close() }).Stop()
 	var page objects
-	if err := kjson.NewDecoderCaseSensitivePreserveInts(http.MaxBytesReader(nil, body, maxPage)).Decode(&page); err != nil {
+	text := http.MaxBytesReader(nil, body, maxAnswer)
+	if err := kjson.NewDecoderCaseSensitivePreserveInts(text).Decode(&page); err != nil {
 		return nil, fmt.Errorf("a page: %w", err)
 	}
 	if page.Kind != listKind || page.ResourceVersion == "" {
@@ -154,8 +157,8 @@ func (s *scope) run(ctx context.Context) {
 	ctx = klog.NewContext(ctx, logr.Discard()) // client-go would tell about each attempt
 	pause := retry.DelayWithReset(clock.RealClock{}, time.Minute)
 	for ctx.Err() == nil {
-		// A version that is too old is no fault: a list follows.
-		if err := s.reflector.ListAndWatchWithContext(ctx); err != nil && !apierrors.IsResourceExpired(err) && ctx.Err() == nil {
+		err := s.reflector.ListAndWatchWithContext(ctx)
+		if err != nil && ctx.Err() == nil && !apierrors.IsResourceExpired(err) { // that is no fault: a list follows
 			s.fails(broken, err)
 		}
 		sleep(ctx, pause())
@@ -211,10 +214,10 @@ func (s *scope) RoundTrip(r *http.Request) (*http.Response, error) {
 		}
 		well := answer.StatusCode == http.StatusOK
 		if !well {
-			answer.Body = http.MaxBytesReader(nil, answer.Body, maxError)
+			answer.Body = http.MaxBytesReader(nil, answer.Body, maxAnswer)
 		}
-		if reason, err := faultOf(answer); reason != "" {
-			s.fails(reason, err)
+		if reason := reasonOf(answer); reason != "" {
+			s.fails(reason, errorOf(answer))
 			_ = answer.Body.Close()
 			continue
 		}
@@ -225,45 +228,43 @@ func (s *scope) RoundTrip(r *http.Request) (*http.Response, error) {
 	}
 }
 
-// faultOf says why an answer is none about the hosts; "": it is one. What the Reflector acts upon is: a version that is too
-// old, or newer than what the server has.
-func faultOf(a *http.Response) (reason string, _ error) {
-	kind := a.Header.Get("Content-Type")
+// reasonOf says why an answer is none about the hosts; "": it is one. What the Reflector acts upon is: a version that
+// is too old, or newer than what the server has.
+func reasonOf(a *http.Response) string {
+	html := !strings.HasPrefix(a.Header.Get("Content-Type"), runtime.ContentTypeJSON)
 	switch code := a.StatusCode; {
 	case code == http.StatusForbidden:
-		reason = forbidden
+		return forbidden
 	case code == http.StatusUnauthorized:
-		reason = unauthorized
+		return unauthorized
 	case code == http.StatusNotFound:
-		reason = notFound
-	case code == http.StatusTooManyRequests, code >= 500 && code != http.StatusGatewayTimeout,
-		code == http.StatusOK && !strings.HasPrefix(kind, runtime.ContentTypeJSON):
-		reason = broken
-	default:
-		return "", nil
+		return notFound
+	case code == http.StatusTooManyRequests, code >= 500 && code != http.StatusGatewayTimeout, code == 200 && html:
+		return broken
 	}
+	return ""
+}
+
+// errorOf is what an answer says.
+func errorOf(a *http.Response) error {
 	var status metav1.Status
 	if a.StatusCode != http.StatusOK {
 		_ = json.NewDecoder(a.Body).Decode(&status) // what is no JSON has no message
 	}
-	return reason, errors.New(cmp.Or(status.Message, a.Status+" "+kind))
+	return errors.New(cmp.Or(status.Message, a.Status+" "+a.Header.Get("Content-Type")))
 }
 
 // fails notes what is wrong, and says it once.
 func (s *scope) fails(reason string, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	now := time.Now()
 	if s.fault == "" {
-		s.since = now
-	}
-	if s.reason != reason {
-		s.reason, s.reasonSince = reason, now
+		s.since = time.Now()
 	}
 	text := err.Error()
 	s.fault = reason + ": " + strings.ToValidUTF8(text[:min(len(text), maxFault)], "")
-	if s.told != reason && now.Sub(s.reasonSince) >= settle {
-		s.told = reason
+	if !s.told && time.Since(s.since) >= settle {
+		s.told = true
 		s.log.Warn("BareMetalHosts cannot be watched; what is known of them stays, and is tried again", "error", s.fault)
 	}
 }
@@ -272,10 +273,10 @@ func (s *scope) fails(reason string, err error) {
 func (s *scope) works() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.told != "" {
+	if s.told {
 		s.log.Info("BareMetalHosts are watched again", "after", time.Since(s.since).Round(time.Second))
 	}
-	s.fault, s.reason, s.told = "", "", ""
+	s.fault, s.told = "", false
 }
 
 // trouble is what is wrong, and since when; "" = nothing.

@@ -5,7 +5,6 @@ import (
 	"log/slog"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -24,8 +23,8 @@ type stage struct {
 	*cluster
 	*hosts.Directory
 
-	told sync.Map // what Changed has told, by namespace/name
-	tale []string // the same as a text
+	told map[string]hosts.Host // what Changed has told, by namespace/name
+	tale []string              // the same as a text
 	log  strings.Builder
 }
 
@@ -44,7 +43,7 @@ func play(t *testing.T, namespaces []string, prepare func(*cluster), script func
 // start runs a directory until the test ends.
 func start(t *testing.T, c *cluster, namespaces []string) *stage {
 	t.Helper()
-	s := &stage{T: t, cluster: c}
+	s := &stage{T: t, cluster: c, told: map[string]hosts.Host{}}
 	var err error
 	s.Directory, err = hosts.New(hosts.Options{
 		Config:     &rest.Config{Host: "http://kube", Transport: c},
@@ -66,33 +65,26 @@ func start(t *testing.T, c *cluster, namespaces []string) *stage {
 }
 
 func (s *stage) changed(old, now *hosts.Host) {
+	sign, of, was := "~", now, hosts.Host{}
 	switch {
 	case old == nil:
-		s.tell("+", now)
+		sign = "+"
 	case now == nil:
-		s.tell("-", old)
+		sign, of, was = "-", old, *old
 	default:
-		s.tell("~", now)
+		was = *old
 	}
-	var was any
-	if old != nil {
-		was, _ = s.told.LoadAndDelete(old.Namespace + "/" + old.Name)
-		if was != *old {
-			s.Errorf("told that %+v was, and before that %+v", *old, was)
-		}
+	key := of.Namespace + "/" + of.Name
+	s.tale = append(s.tale, sign+key)
+	if s.told[key] != was {
+		s.Errorf("told that %+v was, and before that %+v", was, s.told[key])
 	}
-	if now != nil {
-		if _, had := s.told.Swap(now.Namespace+"/"+now.Name, *now); had {
-			s.Errorf("%+v appears twice", *now)
-		}
+	if delete(s.told, key); now != nil {
+		s.told[key] = *now
 		if got, ok := s.ByName(now.Namespace, now.Name); !ok || got != *now {
 			s.Errorf("told of %+v, the directory shows %+v", *now, got)
 		}
 	}
-}
-
-func (s *stage) tell(sign string, h *hosts.Host) {
-	s.tale = append(s.tale, sign+h.Namespace+"/"+h.Name)
 }
 
 // news is what was told since the last call, sorted.

@@ -72,7 +72,7 @@ func (l *Label) Run(ctx context.Context) {
 		if want != is || !now.Before(next) {
 			is, next = want, now.Add(labelAgain)
 			err := l.write(ctx, l.Pod, want)
-			if err == nil && want && former != "" && former != l.Pod {
+			if err == nil && former != "" && former != l.Pod && l.Leading() { // asked again: that one may lead by now
 				if err = l.write(ctx, former, false); err == nil || apierrors.IsNotFound(err) {
 					former, err = "", nil
 				}

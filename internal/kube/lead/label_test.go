@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"log/slog"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -29,7 +30,8 @@ const role, cost = "ironic-throttle.metal3.io/role", "controller.kubernetes.io/p
 type pods struct {
 	client.WithWatch
 	t       *testing.T
-	asked   []string // pods that were patched, with + for the label on
+	mu      sync.Mutex // held while the rest is written
+	asked   []string   // pods that were patched, with + for the label on
 	refused atomic.Bool
 	slow    time.Duration
 	log     bytes.Buffer
@@ -58,16 +60,30 @@ func (p *pods) patch(ctx context.Context, c client.WithWatch, o client.Object, h
 	if strings.Contains(string(text), `"leader"`) {
 		sign = "+"
 	}
-	p.asked = append(p.asked, sign+o.GetName())
+	var slow time.Duration
+	p.with(func() { p.asked, slow = append(p.asked, sign+o.GetName()), p.slow })
 	select {
 	case <-ctx.Done():
 		return ctx.Err()
-	case <-time.After(p.slow):
+	case <-time.After(slow):
 	}
 	if p.refused.Load() {
 		return apierrors.NewForbidden(schema.GroupResource{Resource: "pods"}, o.GetName(), errors.New("no right"))
 	}
 	return c.Patch(ctx, o, how)
+}
+
+func (p *pods) with(do func()) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	do()
+}
+
+// pass lets time go by. What the test has read before is not written at the same time.
+func (p *pods) pass(d time.Duration) {
+	p.with(func() {})
+	<-time.After(d)
+	synctest.Wait()
 }
 
 // set labels a pod as somebody else would, or takes its label off.
@@ -144,12 +160,12 @@ func TestTheLabelFollowsTheLead(t *testing.T) {
 			want  string
 		}{{true, "a"}, {false, ""}, {true, "a"}} {
 			p.leading.Store(row.leads)
-			if <-time.After(time.Second); p.leaders() != row.want {
+			if p.pass(time.Second); p.leaders() != row.want {
 				t.Errorf("leading %t: %q", row.leads, p.leaders())
 			}
 		}
 		p.set("a", false) // by somebody else
-		if <-time.After(16 * time.Second); p.leaders() != "a" {
+		if p.pass(16 * time.Second); p.leaders() != "a" {
 			t.Error("the label is not written again")
 		}
 		if p.log.Len() > 0 {
@@ -164,9 +180,9 @@ func TestWhoLedBefore(t *testing.T) {
 		"": "-a +a", "nobody": "-a +a", "a_0": "-a +a", "gone_0": "-a +a -gone", "b_0": "-a +a -b", "no_pod_0": "-a +a", "../b_0": "-a +a",
 	} {
 		during(t, former, func(p *pods) {
-			<-time.After(time.Second)
+			p.pass(time.Second)
 			p.leading.Store(true)
-			<-time.After(5 * time.Second)
+			p.pass(5 * time.Second)
 			if got := strings.Join(p.asked, " "); got != want || p.log.Len() > 0 {
 				t.Errorf("%q: %s, want %s; log %s", former, got, want, &p.log)
 			}
@@ -179,7 +195,7 @@ func TestALabelThatCannotBeWritten(t *testing.T) {
 	during(t, "", func(p *pods) {
 		p.refused.Store(true)
 		p.leading.Store(true)
-		<-time.After(time.Hour)
+		p.pass(time.Hour)
 		if err := p.label.Fault(); err == nil || !strings.Contains(err.Error(), "no right") {
 			t.Errorf("fault: %v", err)
 		}
@@ -187,14 +203,14 @@ func TestALabelThatCannotBeWritten(t *testing.T) {
 			t.Errorf("asked %d times in an hour", n)
 		}
 		p.refused.Store(false)
-		<-time.After(5 * time.Second)
+		p.pass(5 * time.Second)
 		if got := fmt.Sprint(p.leaders(), p.label.Fault(), strings.Count(p.log.String(), "\n")); got != "ab<nil> 2" {
 			t.Errorf("%s: %s", got, &p.log)
 		}
 	})
 	if took := during(t, "", func(p *pods) {
-		p.slow = time.Hour
-		<-time.After(time.Second)
+		p.with(func() { p.slow = time.Hour })
+		p.pass(time.Second)
 	}); took > time.Second {
 		t.Errorf("the end took %s", took)
 	}

@@ -39,17 +39,13 @@ const (
 	timeout  = 5 * time.Second
 	maxHosts = 200_000 // nothing is told of further ones
 
-	mostAsked = time.Minute // of what the API server asks for by Retry-After
+	// Pauses double while requests fail. An API server that has just started refuses everything for about a second.
+	leastPause  = time.Second
+	mostDown    = 8 * time.Second // while nobody answers
+	mostRefused = 5 * time.Minute // in a namespace that refuses
+	mostAsked   = time.Minute     // of what the API server asks for by Retry-After
 
-	// refusedForGood is the least time between two lines of the log about Events that are refused for good.
-	refusedForGood = time.Minute
-)
-
-// Pauses while all requests fail, and while those of a namespace are refused: an API server that has just started
-// refuses everything for about a second.
-var (
-	down    = backoff{time.Second, 8 * time.Second}
-	refused = backoff{10 * time.Second, 5 * time.Minute}
+	refusedForGood = time.Minute // least time between two lines of the log about that
 )
 
 // Options are what New needs. All fields are required.
@@ -268,10 +264,10 @@ func (r *Recorder) landed(k types.NamespacedName, n news, err error) {
 		}
 		return
 	case code == http.StatusForbidden, code == http.StatusNotFound: // no right, or the namespace ends
-		r.rest(now, k.Namespace, refused, err)
+		r.rest(now, k.Namespace, mostRefused, err)
 	case code < 400, code >= 500,
 		code == http.StatusUnauthorized, code == http.StatusRequestTimeout, code == http.StatusTooManyRequests:
-		r.rest(now, "", down, err)
+		r.rest(now, "", mostDown, err)
 	default:
 		if before, tell := r.useless.Tell(now); tell {
 			r.Log.Warn("the API server refuses an Event for good", "host", k, "error", err, "before", before)
@@ -289,9 +285,6 @@ func statusOf(err error) int {
 	return 0
 }
 
-// backoff is how long a pause is at first, and at most.
-type backoff struct{ least, most time.Duration }
-
 // pause is a time without tries.
 type pause struct {
 	until  time.Time
@@ -299,10 +292,10 @@ type pause struct {
 }
 
 // rest begins or prolongs a pause, which doubles while tries fail.
-func (r *Recorder) rest(now time.Time, namespace string, by backoff, err error) {
+func (r *Recorder) rest(now time.Time, namespace string, most time.Duration, err error) {
 	p, again := r.pauses[namespace]
 	seconds, _ := apierrors.SuggestsClientDelay(err)
-	p.length = min(max(2*p.length, by.least), by.most)
+	p.length = min(max(2*p.length, leastPause), most)
 	p.until = now.Add(max(p.length, min(time.Duration(seconds)*time.Second, mostAsked)))
 	if r.pauses[namespace] = p; !again {
 		r.Log.Warn("Events are not taken: the newest of each host is kept and tried again",
@@ -319,5 +312,5 @@ func (r *Recorder) resume(now time.Time, namespace string) {
 		}
 	}
 	// Where nobody has anything to tell any more:
-	maps.DeleteFunc(r.pauses, func(_ string, p pause) bool { return now.Sub(p.until) > refused.most })
+	maps.DeleteFunc(r.pauses, func(_ string, p pause) bool { return now.Sub(p.until) > mostRefused })
 }

@@ -16,7 +16,7 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/ironic-throttle/ironic-throttle/internal/disrupt"
-	"github.com/ironic-throttle/ironic-throttle/internal/kube/bound"
+	"github.com/ironic-throttle/ironic-throttle/internal/kube/fleet/bound"
 )
 
 // requestTimeout bounds one request, maxAnswer what is read of its answer, and pageSize how

@@ -99,7 +99,7 @@ var table = map[string]imports{
 		},
 	},
 	"internal/kube":       {house: []string{"internal/plainfile"}, outside: []string{"k8s.io/api", "k8s.io/apimachinery", "k8s.io/client-go", "k8s.io/klog/v2", "sigs.k8s.io/controller-runtime/pkg"}},
-	"internal/kube/bound": {outside: []string{"k8s.io/client-go/rest"}},
+	"internal/kube/fleet/bound": {outside: []string{"k8s.io/client-go/rest"}},
 	"internal/kube/access": {
 		house:   []string{"internal/logging"},
 		outside: []string{"k8s.io/api", "k8s.io/apimachinery", "sigs.k8s.io/controller-runtime/pkg/client", "golang.org/x/sync/singleflight", "golang.org/x/time/rate"},
@@ -111,18 +111,18 @@ var table = map[string]imports{
 		outside: []string{"k8s.io/apimachinery", "k8s.io/client-go", "k8s.io/klog/v2", "k8s.io/utils/clock", "github.com/go-logr/logr", "sigs.k8s.io/json", metal3},
 	},
 	"internal/kube/fleet": {
-		house:   []string{"internal/kube/bound", "pkg/api", "pkg/disruption", "pkg/ironic"},
+		house:   []string{"internal/kube/fleet/bound", "pkg/api", "pkg/disruption", "pkg/ironic"},
 		outside: []string{"k8s.io/api", "k8s.io/apimachinery", "k8s.io/client-go", "k8s.io/component-helpers/resource", "sigs.k8s.io/json", metal3},
 	},
 	"internal/kube/find": {
-		house:   []string{"internal/kube", "pkg/ironic"},
+		house:   []string{"internal/kube/tell", "pkg/ironic"},
 		outside: []string{"k8s.io/api", "k8s.io/apimachinery", "sigs.k8s.io/controller-runtime/pkg/client"},
 		tests:   []string{"k8s.io/client-go/kubernetes/scheme"},
 	},
 	"internal/kube/capi": {
-		house:   []string{"internal/kube"},
-		outside: []string{"k8s.io/apimachinery", "sigs.k8s.io/controller-runtime/pkg/client"},
-		tests:   []string{"k8s.io/api/core/v1", "k8s.io/client-go/kubernetes/scheme"},
+		house:   []string{"internal/kube/tell"},
+		outside: []string{"k8s.io/api/core/v1", "k8s.io/apimachinery", "sigs.k8s.io/controller-runtime/pkg/client"},
+		tests:   []string{"k8s.io/client-go/kubernetes/scheme"},
 	},
 	"internal/kube/lead": {
 		house:   []string{"pkg/ironic"},
@@ -134,7 +134,7 @@ var table = map[string]imports{
 	},
 	"internal/disrupt": {house: []string{"pkg/disruption", "pkg/api"}},
 	"internal/kube/work": {
-		house:   []string{"internal/kube/bound", "internal/disrupt", "pkg/disruption"},
+		house:   []string{"internal/kube/fleet/bound", "internal/disrupt", "pkg/disruption"},
 		outside: []string{"k8s.io/api", "k8s.io/apimachinery", "k8s.io/client-go/rest"},
 	},
 	"internal/kube/tell": {

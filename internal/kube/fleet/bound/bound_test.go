@@ -8,7 +8,7 @@ import (
 
 	"k8s.io/client-go/rest"
 
-	"github.com/ironic-throttle/ironic-throttle/internal/kube/bound"
+	"github.com/ironic-throttle/ironic-throttle/internal/kube/fleet/bound"
 )
 
 // api answers with a status and 100 bytes.
