@@ -129,9 +129,7 @@ func replace(path string, value []byte, keep bool) (left os.FileInfo, err error)
 		return nil, err
 	}
 	_, err = fresh.Write(value)
-	err = errors.Join(err, fresh.Sync())
-	left, wrong := fresh.Stat()
-	err = errors.Join(err, wrong, fresh.Close())
+	err = errors.Join(err, fresh.Sync(), fresh.Close())
 	if err == nil && keep {
 		_ = os.Remove(path + suffixAside) // a directory could not take its name
 		err = os.Rename(path, path+suffixAside)
@@ -141,6 +139,10 @@ func replace(path string, value []byte, keep bool) (left os.FileInfo, err error)
 	}
 	if err != nil {
 		return nil, errors.Join(err, os.Remove(next))
+	}
+	left, err = os.Lstat(path) // only now: a network file system sets the time when the file is closed
+	if err != nil {
+		return left, err
 	}
 	dir, err := os.Open(filepath.Dir(path))
 	if err != nil {
