@@ -4,7 +4,6 @@ import (
 	"net/http"
 	"strings"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/ironic-throttle/ironic-throttle/internal/rig/fakeironic"
@@ -38,28 +37,6 @@ func (c *caller) notOurs(what string) {
 		c.t.Errorf("%s: %v", what, err)
 	} else if strings.Contains(body, "ironic-throttle") || resp.Header.Get(reasonHeader) != "" {
 		c.t.Errorf("%s: %s %s", what, resp.Status, body)
-	}
-}
-
-// Where everything to Ironic is slow, it waits for its turn.
-func TestGW3_AFreeTargetIsNotRefusedForWantOfRoom(t *testing.T) {
-	for target, state := range free {
-		if target == ironic.TargetUnhold {
-			continue // it waits for its turn as what is gated
-		}
-		playWired(t, options{limit: 1, nodes: 2, state: state}, nil, func(w *wired) {
-			w.letIn()
-			w.fault(fakeironic.Fault{Trouble: fakeironic.Slow, Delay: maxAge + 10*time.Second, Path: "/v1/drivers"})
-			for range upstreamConns {
-				w.call(getText("/v1/drivers"))
-			}
-			synctest.Wait()
-			begin := time.Now()
-			w.call(w.putText(0, target)).notOurs(string(target))
-			if time.Since(begin) < maxAge {
-				t.Error("there was room: nothing is shown")
-			}
-		})
 	}
 }
 

@@ -75,14 +75,3 @@ func TestTargetsThatStartWork(t *testing.T) {
 		}
 	}
 }
-
-func TestVirtualMediaByBootInterface(t *testing.T) {
-	for boot, want := range map[string]bool{
-		"redfish-virtual-media": true, "idrac-redfish-virtual-media": true, "ilo-virtual-media": true,
-		"ipxe": false, "pxe": false, "": false, "virtual": false,
-	} {
-		if got := (Node{BootInterface: boot}).VirtualMedia(); got != want {
-			t.Errorf("%q: %v", boot, got)
-		}
-	}
-}
