@@ -9,7 +9,6 @@ import (
 	"path/filepath"
 	"runtime"
 	"slices"
-	"sync"
 	"sync/atomic"
 	"time"
 
@@ -28,9 +27,6 @@ type operatorPart struct {
 	finder *find.Finder // nil: IRONIC_ENDPOINT says where Ironic is
 	known  atomic.Pointer[known]
 	health *capi.Checks // nil without a cluster
-
-	event   string // the warning about workers that is on the Deployment; this and noEvent belong to runOperator
-	noEvent sync.Once
 }
 
 // known is BMO's Deployment as it was last read.
@@ -63,18 +59,27 @@ func (a *App) newOperator(c config.Config, identity string) {
 	}
 }
 
-// runOperator looks at BMO's workers every minute until ctx ends.
+// runOperator looks at BMO's workers every minute until ctx ends. The warning about them goes to the log and onto the
+// Deployment, once for each text.
 func (a *App) runOperator(ctx context.Context) error {
 	tick := time.NewTicker(operatorEvery)
 	defer tick.Stop()
-	for told := [2]string{}; ; {
+	for logged, event := "", ""; ; {
 		a.lookAtOperator(ctx)
-		for i, text := range []string{a.workersWarning(), a.limitWarning()} {
-			bySettings := i == 0 && a.force.Load().config.BMOConcurrency > 0 // which have told it
-			if text != told[i] && text != "" && !bySettings {
-				a.log.Warn("BMO", "warning", text)
+		text, c := a.workersWarning(), a.force.Load().config
+		news := text != logged
+		if logged = text; news && text != "" && c.BMOConcurrency == 0 { // else the settings have told it
+			a.log.Warn("BMO", "warning", text)
+		}
+		if k := a.known.Load(); text == "" {
+			event = ""
+		} else if text != event && c.Kubernetes.Events && k != nil && k.Read() {
+			err := a.bmo.Warn(ctx, k.Workers, text)
+			if err == nil {
+				event = text
+			} else if news {
+				a.log.Warn("BMO's Deployment gets no Event about its workers: tried again every minute", "error", err)
 			}
-			told[i] = text
 		}
 		select {
 		case <-ctx.Done():
@@ -84,40 +89,21 @@ func (a *App) runOperator(ctx context.Context) error {
 	}
 }
 
-// lookAtOperator reads BMO's workers, tells what is new, and puts the warning about them on the Deployment, once for each
-// text. With an error what was known stays.
+// lookAtOperator reads BMO's workers. With an error what was known stays.
 func (a *App) lookAtOperator(ctx context.Context) {
-	ctx, cancel := context.WithTimeout(ctx, operatorEvery)
-	defer cancel()
 	workers, err := a.bmo.Workers(ctx)
 	if ctx.Err() != nil {
-		return // we end, or the API server was too slow: the next look tells
+		return
 	}
 	before, now := a.known.Load(), known{workers, err}
-	if err != nil && before != nil {
+	if err != nil && before != nil && before.Read() {
 		now.Workers = before.Workers
 	}
 	a.known.Store(&now)
-	switch {
-	case err != nil && (before == nil || before.err == nil):
+	if err != nil && (before == nil || before.err == nil) {
 		a.log.Warn("how many workers BMO has cannot be read, and what is not known is not compared with the limit: tried again every minute",
 			"deployment", a.bmo.Name(), "error", err)
-	case err == nil && (before == nil || before.err != nil || before.Count != now.Count || before.From != now.From):
-		a.log.Info("BMO's workers", "deployment", a.bmo.Name(), "workers", now.Count, "from", now.From, "estimated", now.Estimated)
 	}
-	text := a.workersWarning()
-	if text == a.event || text != "" && (!a.force.Load().config.Kubernetes.Events || !workers.Read()) {
-		return
-	}
-	if text != "" {
-		if err := a.bmo.Warn(ctx, workers, text); err != nil {
-			a.noEvent.Do(func() {
-				a.log.Warn("BMO's Deployment gets no Event about its workers: tried again every minute", "error", err)
-			})
-			return
-		}
-	}
-	a.event = text
 }
 
 // workersWarning says that BMO has more workers than there are slots; "" when it has not, or nobody knows. What was set by
