@@ -12,6 +12,7 @@ import (
 	"fmt"
 	"log/slog"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/ironic-throttle/ironic-throttle/internal/kube/hosts"
@@ -39,18 +40,19 @@ type Hosts struct {
 	// HoldChanged is called when an annotation has released a hold.
 	HoldChanged func()
 
-	now      func() time.Time
-	log      *slog.Logger
-	holdoffs holdoffs
-	// Lines of the log that whoever may annotate a host can cause.
-	ignored, refused logging.Rare
+	now     func() time.Time
+	log     *slog.Logger
+	refused logging.Rare // releases, of whoever may annotate a host
+	changed chan struct{}
+
+	mu    sync.Mutex         // guards the rest
+	asked map[string]holdoff // by namespace/name
 }
 
 // New returns Hosts without their fields.
 func New(now func() time.Time, log *slog.Logger) *Hosts {
 	return &Hosts{
-		now: now, log: log, holdoffs: newHoldoffs(),
-		ignored: logging.Rare{Gap: annotationsGap}, refused: logging.Rare{Gap: annotationsGap},
+		now: now, log: log, refused: logging.Rare{Gap: time.Minute}, changed: make(chan struct{}, 1), asked: map[string]holdoff{},
 	}
 }
 
@@ -131,5 +133,5 @@ func (h *Hosts) Warnings() []string {
 		out = append(out, fmt.Sprintf("BareMetalHosts are as they were known at %s, their watch is broken: %s",
 			s.BrokenSince.UTC().Format("15:04:05Z"), s.LastError))
 	}
-	return append(out, h.holdoffs.faults()...)
+	return append(out, h.faults()...)
 }

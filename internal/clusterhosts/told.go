@@ -45,9 +45,7 @@ func (h *Hosts) tell(ask api.Ask, answer api.Answer) {
 		return
 	}
 	if host, known := h.find(ask.Namespace, ask.Name, ask.NodeUUID); known {
-		if fault := h.holdoffs.fault(host.Namespace, host.Name); fault != "" {
-			h.tellFault(host.Namespace, host.Name, fault)
-		}
+		h.tellFault(&host, h.fault(&host))
 		h.Recorder.Answered(host.Namespace, host.Name, forTenant(answer))
 	}
 }

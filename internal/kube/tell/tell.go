@@ -62,7 +62,8 @@ type Options struct {
 	Now       func() time.Time
 }
 
-// Recorder tells while Run runs. Its other methods never wait for the API server, and are safe for concurrent use.
+// Recorder tells while Run runs. Its other methods never wait for the API server, and are safe for concurrent use. A nil
+// Recorder takes everything and tells nothing.
 type Recorder struct {
 	Options
 	budget *rate.Limiter
@@ -114,6 +115,9 @@ func (r *Recorder) Ignored(namespace, name, what string) {
 
 // change changes what is known of a host. enter makes a host known that is not yet.
 func (r *Recorder) change(namespace, name string, enter bool, do func(l *line) (dropped bool)) {
+	if r == nil {
+		return
+	}
 	k := types.NamespacedName{Namespace: namespace, Name: name}
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -132,6 +136,9 @@ func (r *Recorder) change(namespace, name string, enter bool, do func(l *line) (
 
 // Forget drops what is known of a host, which is gone.
 func (r *Recorder) Forget(namespace, name string) {
+	if r == nil {
+		return
+	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	delete(r.hosts, types.NamespacedName{Namespace: namespace, Name: name})
