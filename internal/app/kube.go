@@ -59,7 +59,7 @@ func (a *App) newKube(o *Options) (err error) {
 	a.hosts.Directory = a.directory
 	if c.Events {
 		a.hosts.Recorder = tell.New(tell.Options{
-			Client: a.cluster.Client, UID: a.hosts.UID, Stands: a.hosts.Stands, Leading: a.mayStart, PerMinute: c.EventsPerMinute,
+			Client: a.cluster.Client, Stands: a.hosts.Stands, Leading: a.mayStart, PerMinute: c.EventsPerMinute,
 			Instance: identity, Log: a.log, Now: a.now,
 		})
 	}

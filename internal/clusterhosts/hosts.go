@@ -93,16 +93,11 @@ func decided(host *hosts.Host) admission.Host {
 	}
 }
 
-// UID is that of the host, for tell.Options.
-func (h *Hosts) UID(namespace, name string) (uid string, found bool) {
-	host, found := h.Directory.ByName(namespace, name)
-	return host.UID, found
-}
-
-// Stands tells how a host stands at this moment, for tell.Options.
-func (h *Hosts) Stands(namespace, name string) (waits, works bool) {
+// Stands tells which host it is and how it stands at this moment, for tell.Options.
+func (h *Hosts) Stands(namespace, name string) (uid string, waits, works bool) {
 	host, _ := h.Directory.ByName(namespace, name)
-	return h.Decision.Stands(h.now(), namespace, name, host.NodeUUID)
+	waits, works = h.Decision.Stands(h.now(), namespace, name, host.NodeUUID)
+	return host.UID, waits, works
 }
 
 // Show is what the status tells of the hosts; nil without a cluster.

@@ -1,7 +1,6 @@
 package find_test
 
 import (
-	"errors"
 	"strings"
 	"testing"
 
@@ -130,24 +129,6 @@ func TestADeploymentThatCannotBeReadIsNamed(t *testing.T) {
 		if noIronic == nil || !strings.HasPrefix(noIronic.Error(), "IRONIC_ENDPOINT is not set, and Ironic is not found by itself: "+row.want) {
 			t.Errorf("%s: %v, want %s", name, noIronic, row.want)
 		}
-	}
-}
-
-func TestTheDeploymentIsTold(t *testing.T) {
-	b := bmo(t, `args: []`, nil)
-	b.Instance = "throttle-0"
-	w, err := b.Workers(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	var events corev1.EventList
-	if err := errors.Join(b.Warn(t.Context(), w, "too many"), b.Client.List(t.Context(), &events)); err != nil || len(events.Items) != 1 {
-		t.Fatal(err, events)
-	}
-	e := events.Items[0]
-	want := corev1.ObjectReference{APIVersion: "apps/v1", Kind: "Deployment", Namespace: "bmo", Name: "manager", UID: "d-1"}
-	if e.InvolvedObject != want || e.Namespace != "bmo" || e.Type != "Warning" || e.Reason != find.Reason || e.Message != "too many" || e.ReportingInstance != "throttle-0" {
-		t.Errorf("%+v", e)
 	}
 }
 

@@ -38,34 +38,6 @@ func three(c *cluster) {
 	c.put("prod/one", "u3", "", "")
 }
 
-func TestHostsAreWatched(t *testing.T) {
-	play(t, nil, three, func(s *stage) {
-		s.is(true, 3, "")
-		s.says(listed)
-		if got := s.news(); got != "+metal3/one +metal3/two +prod/one" {
-			t.Errorf("told %q", got)
-		}
-		if h, ok := s.ByNode(strings.ToUpper(nodeTwo)); !ok || h.Name != "two" || h.ErrorCount != 3 || h.ErrorType != "provisioning error" {
-			t.Errorf("by node: %+v, %v", h, ok)
-		}
-		if st := s.Status(); !maps.Equal(st.Errors, map[string]int{"provisioning error": 1}) {
-			t.Errorf("errors %v", st.Errors)
-		}
-		s.put("metal3/two", "u2", nodeTwo, "")
-		s.put("metal3/one", "u1", nodeOne, `,"poweredOn":true`) // nothing that is kept
-		s.remove("prod/one")
-		if got := s.news(); got != "-prod/one ~metal3/two" {
-			t.Errorf("told %q", got)
-		}
-		s.put("metal3/one", "u9", nodeOne, "") // both events were missed: it is another one
-		if got := s.news(); got != "+metal3/one -metal3/one" {
-			t.Errorf("told %q", got)
-		}
-		s.is(true, 2, "")
-		s.says()
-	})
-}
-
 // What is wrong is said once, what is known stays, and all is well within 15 s of the server's return.
 func TestNothingIsForgotten(t *testing.T) {
 	watches := func(h http.HandlerFunc) fault {

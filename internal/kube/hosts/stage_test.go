@@ -71,6 +71,8 @@ func (s *stage) changed(old, now *hosts.Host) {
 		sign = "+"
 	case now == nil:
 		sign, of, was = "-", old, *old
+	case *old == *now:
+		s.Errorf("told of no change: %+v", *now)
 	default:
 		was = *old
 	}
