@@ -206,7 +206,7 @@ func (a *App) runAnnotations(ctx context.Context) error {
 func (a *App) forceHoldoffs() error {
 	a.forcing.Lock()
 	defer a.forcing.Unlock()
-	holds, quota, err := a.holdoffConfig(a.force.Load().config.Holdoff)
+	holds, quota, err := holdoffConfig(a.force.Load().config.Holdoff, a.hosts)
 	if err != nil {
 		return err
 	}

@@ -27,7 +27,7 @@ type Directory interface {
 	ByName(namespace, name string) (hosts.Host, bool)
 	ByNode(uuid string) (hosts.Host, bool)
 	Knows(namespace string) bool
-	Status() hosts.Status
+	Status() api.Cluster
 }
 
 // Hosts are the BareMetalHosts of the cluster. Make them with New and set all fields before
@@ -105,16 +105,12 @@ func (h *Hosts) Show() *api.Cluster {
 	if h == nil {
 		return nil
 	}
-	s := h.Directory.Status()
-	c := &api.Cluster{Hosts: s.Hosts, Errors: s.Errors, Synced: s.Synced, LastError: s.LastError}
-	if !s.BrokenSince.IsZero() {
-		c.BrokenSince = &s.BrokenSince
-	}
+	c := h.Directory.Status()
 	if h.Recorder != nil {
 		counts := h.Recorder.Counts()
 		c.Events = &counts
 	}
-	return c
+	return &c
 }
 
 // Warnings are what the status should warn of. Times are such that stay, so that a status

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/ironic-throttle/ironic-throttle/internal/kube/hosts"
+	"github.com/ironic-throttle/ironic-throttle/pkg/api"
 )
 
 // twoHosts is a directory: lab was moved to ns-02, and a new one has its old name.
@@ -25,7 +26,7 @@ func (d twoHosts) ByNode(uuid string) (hosts.Host, bool) {
 	return hosts.Host{}, false
 }
 
-func (twoHosts) Status() hosts.Status        { return hosts.Status{} }
+func (twoHosts) Status() api.Cluster         { return api.Cluster{} }
 func (twoHosts) Knows(namespace string) bool { return namespace != "theirs" }
 
 // A node keeps the name of a host that was moved, and the host its errors.

@@ -111,7 +111,7 @@ func (s *stage) is(synced bool, hosts int, fault string) {
 	if st.Synced != synced || st.Hosts != hosts {
 		s.Errorf("synced %v with %d hosts, want %v with %d", st.Synced, st.Hosts, synced, hosts)
 	}
-	if (fault == "") != (st.LastError == "") || !strings.Contains(st.LastError, fault) || st.BrokenSince.IsZero() != (fault == "") {
+	if (fault == "") != (st.LastError == "") || !strings.Contains(st.LastError, fault) || (st.BrokenSince == nil) != (fault == "") {
 		s.Errorf("last error %q since %v, want %q", st.LastError, st.BrokenSince, fault)
 	}
 }
