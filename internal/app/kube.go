@@ -145,8 +145,8 @@ func (a *App) couldLead() bool {
 // showCluster is what the status tells of the cluster; nil without one.
 func (a *App) showCluster() *api.Cluster {
 	c := a.hosts.Show()
-	if c != nil {
-		c.Operator = a.showOperator()
+	if k := a.known.Load(); c != nil && k != nil {
+		c.Operator = &k.Operator
 	}
 	if c != nil && a.elector != nil {
 		l := a.elector.Status()

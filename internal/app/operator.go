@@ -15,7 +15,6 @@ import (
 	"github.com/ironic-throttle/ironic-throttle/internal/config"
 	"github.com/ironic-throttle/ironic-throttle/internal/kube/capi"
 	"github.com/ironic-throttle/ironic-throttle/internal/kube/find"
-	"github.com/ironic-throttle/ironic-throttle/pkg/api"
 )
 
 // operatorEvery is how often BMO's Deployment is read for its workers.
@@ -24,16 +23,9 @@ const operatorEvery = time.Minute
 // operatorPart is what App has to do with BMO's Deployment and the place of Ironic; empty without a cluster.
 type operatorPart struct {
 	bmo    find.BMO
-	finder *find.Finder // nil: IRONIC_ENDPOINT says where Ironic is
-	known  atomic.Pointer[known]
-	health *capi.Checks // nil without a cluster
-}
-
-// known is BMO's Deployment as it was last read.
-type known struct {
-	find.Workers
-
-	err error // of the latest look; Workers may be of one before
+	finder *find.Finder                 // nil: IRONIC_ENDPOINT says where Ironic is
+	known  atomic.Pointer[find.Workers] // as last read; nil before that
+	health *capi.Checks                 // nil without a cluster
 }
 
 // newOperator finds out how to read BMO's Deployment and, where IRONIC_ENDPOINT is not set, how Ironic is found. Nothing is
@@ -74,7 +66,7 @@ func (a *App) runOperator(ctx context.Context) error {
 		if k := a.known.Load(); text == "" {
 			event = ""
 		} else if text != event && c.Kubernetes.Events && k != nil && k.Read() {
-			err := a.bmo.Warn(ctx, k.Workers, text)
+			err := a.bmo.Warn(ctx, *k, text)
 			if err == nil {
 				event = text
 			} else if news {
@@ -95,15 +87,18 @@ func (a *App) lookAtOperator(ctx context.Context) {
 	if ctx.Err() != nil {
 		return
 	}
-	before, now := a.known.Load(), known{workers, err}
-	if err != nil && before != nil && before.Read() {
-		now.Workers = before.Workers
+	if err != nil {
+		before := a.known.Load()
+		if before == nil || before.LastError == "" {
+			a.log.Warn("how many workers BMO has cannot be read, and what is not known is not compared with the limit: tried again every minute",
+				"deployment", a.bmo.Name(), "error", err)
+		}
+		if before != nil && before.Read() {
+			workers = *before
+		}
+		workers.LastError = err.Error()
 	}
-	a.known.Store(&now)
-	if err != nil && (before == nil || before.err == nil) {
-		a.log.Warn("how many workers BMO has cannot be read, and what is not known is not compared with the limit: tried again every minute",
-			"deployment", a.bmo.Name(), "error", err)
-	}
+	a.known.Store(&workers)
 }
 
 // workersWarning says that BMO has more workers than there are slots; "" when it has not, or nobody knows. What was set by
@@ -114,13 +109,13 @@ func (a *App) workersWarning() string {
 	switch {
 	case c.BMOConcurrency > limit:
 		return config.TooManyWorkers(c.BMOConcurrency, limit)
-	case c.BMOConcurrency > 0 || k == nil || k.Count <= limit:
+	case c.BMOConcurrency > 0 || k == nil || k.Workers <= limit:
 		return ""
 	case k.Estimated:
 		return fmt.Sprintf("BMO_CONCURRENCY of BMO's Deployment %s is not set: by %s it has %d workers, which is greater than the limit of %d: "+
-			"more workers than slots. An estimate: its machine may have other CPUs", a.bmo.Name(), k.From, k.Count, limit)
+			"more workers than slots. An estimate: its machine may have other CPUs", a.bmo.Name(), k.WorkersFrom, k.Workers, limit)
 	}
-	return fmt.Sprintf("%s (BMO's Deployment %s, %s)", config.TooManyWorkers(k.Count, limit), a.bmo.Name(), k.From)
+	return fmt.Sprintf("%s (BMO's Deployment %s, %s)", config.TooManyWorkers(k.Workers, limit), a.bmo.Name(), k.WorkersFrom)
 }
 
 // limitWarning says that BMO, which meets the gateway, has another limit than the throttle; "" when it has not, or nobody
@@ -148,22 +143,6 @@ func (a *App) operatorWarnings() (out []string) {
 		out = append(out, a.health.Warnings()...)
 	}
 	return slices.DeleteFunc(out, func(text string) bool { return text == "" })
-}
-
-// showOperator is what the status tells of BMO.
-func (a *App) showOperator() *api.Operator {
-	k := a.known.Load()
-	if k == nil {
-		return nil
-	}
-	o := &api.Operator{Deployment: a.bmo.Name(), Workers: k.Count, WorkersFrom: k.From, Estimated: k.Estimated, Limit: k.Limit}
-	if k.Count > 0 && k.Limit > 0 {
-		o.MayReach = k.Limit + k.Count - 1
-	}
-	if k.err != nil {
-		o.LastError = k.err.Error()
-	}
-	return o
 }
 
 // settings are those in force, and where Ironic was found.
