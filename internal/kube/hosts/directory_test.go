@@ -40,10 +40,10 @@ func three(c *cluster) {
 
 // What is wrong is said once, what is known stays, and all is well within 15 s of the server's return.
 func TestNothingIsForgotten(t *testing.T) {
-	watches := func(h http.HandlerFunc) fault {
-		return func(r *http.Request) http.HandlerFunc {
+	watches := func(a answer) fault {
+		return func(r *http.Request) answer {
 			if isWatch(r) {
-				return h
+				return a
 			}
 			return nil
 		}
@@ -56,18 +56,18 @@ func TestNothingIsForgotten(t *testing.T) {
 		{"no right to watch", "may not list and watch", watches(refuse(403, metav1.StatusReasonForbidden))},
 		{"unknown credentials", "credentials", always(refuse(401, metav1.StatusReasonUnauthorized))},
 		{"no CRD", "CustomResourceDefinition is missing", always(refuse(404, metav1.StatusReasonNotFound))},
-		{"no API server", "404 Not Found", always(http.NotFound)},
+		{"no API server", "404 Not Found", always(say(404, "text/plain", "404 page not found"))},
 		{"down", "as it should", always(refuse(503, metav1.StatusReasonServiceUnavailable))},
 		{"busy", "as it should", always(refuse(429, metav1.StatusReasonTooManyRequests))},
 		{"connections dropped", "connection refused", always(drop)},
-		{"HTML", "text/html", always(write("text/html", "<html>welcome</html>"))},
-		{"nothing", "EOF", always(write("application/json", ""))},
-		{"another list", "failed to list BareMetalHosts: an answer of kind \"PodList\"", always(write("application/json", `{"apiVersion":"v1","items":[],"kind":"PodList","metadata":{}}`))},
+		{"HTML", "text/html", always(say(200, "text/html", "<html>welcome</html>"))},
+		{"nothing", "EOF", always(say(200, "application/json", ""))},
+		{"another list", "failed to list BareMetalHosts: an answer of kind \"PodList\"", always(say(200, "application/json", `{"apiVersion":"v1","items":[],"kind":"PodList","metadata":{}}`))},
 		{"a page without an end", "too large", always(endless)},
 		{"a version that is too large", "as it should", always(refuse(504, metav1.StatusReasonTimeout))},
 	} {
 		t.Run(strings.ReplaceAll(row.name, " ", "_"), func(t *testing.T) {
-			play(t, nil, three, func(s *stage) {
+			play(t, three, func(s *stage) {
 				s.says(listed)
 				s.news()
 				s.breaks(row.fault)
@@ -93,21 +93,11 @@ func TestNothingIsForgotten(t *testing.T) {
 	}
 }
 
-func endless(w http.ResponseWriter, r *http.Request) {
-	w.Header().Set("Content-Type", "application/json")
-	_, _ = w.Write([]byte(`"`))
-	for line := []byte(strings.Repeat("x", 1<<19)); r.Context().Err() == nil; {
-		if _, err := w.Write(line); err != nil {
-			return
-		}
-	}
-}
-
 // A watch that ends, or whose connection breaks, goes on where it was: a list of 20,000 hosts is 300 MB.
 func TestAWatchGoesOnWithoutAList(t *testing.T) {
-	play(t, nil, three, func(s *stage) {
+	play(t, three, func(s *stage) {
 		var down atomic.Bool
-		s.breaks(func(r *http.Request) http.HandlerFunc {
+		s.breaks(func(r *http.Request) answer {
 			if !isWatch(r) {
 				t.Errorf("a list where the watch can go on: %s", r.URL)
 			}
@@ -139,12 +129,12 @@ func TestAPageThatComesTooLateLosesNoHost(t *testing.T) {
 			c.put(fmt.Sprintf("metal3/host-%03d", i), "u", "", "")
 		}
 	}
-	play(t, nil, many, func(s *stage) {
+	play(t, many, func(s *stage) {
 		s.is(true, all, "")
 		s.news()
 		for _, times := range []int{1, 5} {
 			pages := 0
-			s.breaks(func(r *http.Request) http.HandlerFunc {
+			s.breaks(func(r *http.Request) answer {
 				if r.URL.Query().Has("continue") && pages < times {
 					pages++
 					s.forget()
@@ -195,7 +185,7 @@ func randomHistory(t *testing.T, rt *rapid.T) {
 		case 3:
 			c.breaks(nil)
 		case 4:
-			c.breaks(rapid.SampledFrom([]fault{always(drop), always(refuse(403, metav1.StatusReasonForbidden)), always(write("application/json", `{`))}).Draw(rt, "fault"))
+			c.breaks(rapid.SampledFrom([]fault{always(drop), always(refuse(403, metav1.StatusReasonForbidden)), always(say(200, "application/json", `{`))}).Draw(rt, "fault"))
 		case 5, 6:
 			s.pass(time.Duration(rapid.IntRange(0, 90).Draw(rt, "seconds")) * time.Second)
 		default:

@@ -29,12 +29,12 @@ type stage struct {
 }
 
 // play runs the script in a bubble, with a directory that was started.
-func play(t *testing.T, namespaces []string, prepare func(*cluster), script func(*stage)) {
+func play(t *testing.T, prepare func(*cluster), script func(*stage)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		c := newCluster()
 		prepare(c)
-		s := start(t, c, namespaces)
+		s := start(t, c, nil)
 		synctest.Wait()
 		script(s)
 	})
