@@ -16,10 +16,8 @@ func (a *App) machinesWaiting() map[capi.Machine]time.Duration {
 	all := map[capi.Machine]time.Duration{}
 	for _, pool := range a.controller.QueueOf(a.now(), api.QueueQuery{Limit: mostWaits}).Pools {
 		for _, queued := range pool.Hosts {
-			host, known := a.directory.ByNode(queued.NodeUUID)
-			if namespace, name, ok := strings.Cut(queued.Name, "~"); ok && !known {
-				host, known = a.directory.ByName(namespace, name)
-			}
+			namespace, name, _ := strings.Cut(queued.Name, "~")
+			host, known := a.hosts.Find(namespace, name, queued.NodeUUID)
 			if !known || host.Machine == "" {
 				continue
 			}

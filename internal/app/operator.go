@@ -148,10 +148,12 @@ func (a *App) operatorWarnings() (out []string) {
 // settings are those in force, and where Ironic was found.
 func (a *App) settings() map[string]string {
 	all := a.force.Load().settings
-	if a.finder == nil || a.finder.URL() == "" {
+	if a.finder == nil {
 		return all
 	}
-	all = maps.Clone(all)
-	all["ironicEndpoint"] = a.finder.URL()
+	if url := a.finder.URL(); url != "" {
+		all = maps.Clone(all)
+		all["ironicEndpoint"] = url
+	}
 	return all
 }

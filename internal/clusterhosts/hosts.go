@@ -56,9 +56,9 @@ func New(now func() time.Time, log *slog.Logger) *Hosts {
 	}
 }
 
-// find returns the host that is asked about. Its node decides where the name leads to none
+// Find returns the host that is asked about. Its node decides where the name leads to none
 // or to the host of another node: a host that was moved has left its name on its node.
-func (h *Hosts) find(namespace, name, nodeUUID string) (host hosts.Host, ok bool) {
+func (h *Hosts) Find(namespace, name, nodeUUID string) (host hosts.Host, ok bool) {
 	if namespace != "" && name != "" {
 		host, ok = h.Directory.ByName(namespace, name)
 		if ok && (nodeUUID == "" || host.NodeUUID == "" || strings.EqualFold(host.NodeUUID, nodeUUID)) {
@@ -76,7 +76,7 @@ func (h *Hosts) find(namespace, name, nodeUUID string) (host hosts.Host, ok bool
 
 // Host implements admission.Hosts.
 func (h *Hosts) Host(namespace, name, nodeUUID string) (admission.Host, bool) {
-	host, ok := h.find(namespace, name, nodeUUID)
+	host, ok := h.Find(namespace, name, nodeUUID)
 	if !ok {
 		return admission.Host{}, false
 	}

@@ -44,7 +44,7 @@ func (h *Hosts) tell(ask api.Ask, answer api.Answer) {
 	if !h.Leads() {
 		return
 	}
-	if host, known := h.find(ask.Namespace, ask.Name, ask.NodeUUID); known {
+	if host, known := h.Find(ask.Namespace, ask.Name, ask.NodeUUID); known {
 		h.tellFault(&host, h.fault(&host))
 		h.Recorder.Answered(host.Namespace, host.Name, forTenant(answer))
 	}
