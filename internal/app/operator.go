@@ -69,7 +69,7 @@ func (a *App) runOperator(ctx context.Context) error {
 			err := a.bmo.Warn(ctx, *k, text)
 			if err == nil {
 				event = text
-			} else if news {
+			} else if news && ctx.Err() == nil {
 				a.log.Warn("BMO's Deployment gets no Event about its workers: tried again every minute", "error", err)
 			}
 		}

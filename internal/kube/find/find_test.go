@@ -156,12 +156,11 @@ func TestWhatIsFoundIsFollowed(t *testing.T) {
 		go func() { done <- f.Run(ctx) }()
 		put := func(o client.Object) {
 			t.Helper()
-			if err := api.Update(t.Context(), o); apierrors.IsNotFound(err) {
+			err := api.Update(t.Context(), o)
+			if apierrors.IsNotFound(err) {
 				err = api.Create(t.Context(), o)
-				if err != nil {
-					t.Fatal(err)
-				}
-			} else if err != nil {
+			}
+			if err != nil {
 				t.Fatal(err)
 			}
 		}
