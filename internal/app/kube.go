@@ -2,10 +2,8 @@ package app
 
 import (
 	"context"
-	"crypto/rand"
 	"fmt"
 	"os"
-	"strings"
 	"sync/atomic"
 	"time"
 
@@ -104,7 +102,7 @@ func identityOf(c config.Kubernetes) (string, error) {
 func (a *App) leadOptions(c config.Kubernetes, identity string) lead.Options {
 	return lead.Options{
 		Config: a.cluster.Config, Namespace: a.cluster.Namespace, Name: c.Leader.LeaseName,
-		Identity: lead.Identity(identity, strings.ToLower(rand.Text()[:8])),
+		Identity: lead.Identity(identity),
 		Duration: c.Leader.Duration, RenewDeadline: c.Leader.RenewDeadline(), RetryPeriod: c.Leader.RetryPeriod(),
 		Log: a.log, Clock: time.Now,
 	}
