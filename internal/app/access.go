@@ -28,20 +28,17 @@ type door struct {
 // newAccess reads certificates and makes the check of who asks, where c wants them. cluster
 // may be nil where it is not needed.
 func newAccess(c config.Config, cluster *kube.Cluster, now func() time.Time, log *slog.Logger) (p accessPart, err error) {
-	p.api.cert, err = httpserve.Certificates{
-		Name: "API", Log: log, Now: now,
-		Cert: httpserve.File{Setting: "IRONIC_THROTTLE_API_TLS_CERT_FILE", Path: c.Access.CertFile},
-		Key:  httpserve.File{Setting: "IRONIC_THROTTLE_API_TLS_KEY_FILE", Path: c.Access.KeyFile},
-	}.Open()
-	if err != nil {
+	open := func(name, setting, cert, key string) (*httpserve.InUse, error) {
+		return httpserve.Certificates{
+			Name: name, Log: log, Now: now,
+			Cert: httpserve.File{Setting: setting + "_TLS_CERT_FILE", Path: cert},
+			Key:  httpserve.File{Setting: setting + "_TLS_KEY_FILE", Path: key},
+		}.Open()
+	}
+	if p.api.cert, err = open("API", "IRONIC_THROTTLE_API", c.Access.CertFile, c.Access.KeyFile); err != nil {
 		return p, err
 	}
-	p.metrics.cert, err = httpserve.Certificates{
-		Name: "metrics", Log: log, Now: now,
-		Cert: httpserve.File{Setting: "IRONIC_THROTTLE_METRICS_TLS_CERT_FILE", Path: c.Access.MetricsCertFile},
-		Key:  httpserve.File{Setting: "IRONIC_THROTTLE_METRICS_TLS_KEY_FILE", Path: c.Access.MetricsKeyFile},
-	}.Open()
-	if err != nil {
+	if p.metrics.cert, err = open("metrics", "IRONIC_THROTTLE_METRICS", c.Access.MetricsCertFile, c.Access.MetricsKeyFile); err != nil {
 		return p, err
 	}
 	p.api.tls, p.metrics.tls = p.api.cert.Config(), p.metrics.cert.Config()

@@ -11,14 +11,13 @@ import (
 // mostWaits bounds the hosts that are looked at for MachineHealthChecks. Those behind them wait no shorter.
 const mostWaits = 5000
 
-// machinesWaiting are the hosts of Machines that wait for a slot, and how long in all: nine of ten not longer.
-func (a *App) machinesWaiting() (all []capi.Wait) {
+// machinesWaiting are the Metal3Machines whose hosts wait for a slot, and how long in all: nine of ten not longer.
+func (a *App) machinesWaiting() map[capi.Machine]time.Duration {
+	all := map[capi.Machine]time.Duration{}
 	for _, pool := range a.controller.QueueOf(a.now(), api.QueueQuery{Limit: mostWaits}).Pools {
 		for _, queued := range pool.Hosts {
-			host, known := a.directory.ByNode(queued.NodeUUID)
-			if namespace, name, ok := strings.Cut(queued.Name, "~"); ok && !known {
-				host, known = a.directory.ByName(namespace, name)
-			}
+			namespace, name, _ := strings.Cut(queued.Name, "~")
+			host, known := a.hosts.Find(namespace, name, queued.NodeUUID)
 			if !known || host.Machine == "" {
 				continue
 			}
@@ -26,7 +25,8 @@ func (a *App) machinesWaiting() (all []capi.Wait) {
 			if queued.AtMostSeconds != nil {
 				seconds += *queued.AtMostSeconds
 			}
-			all = append(all, capi.Wait{Namespace: host.Consumer, Machine: host.Machine, For: time.Duration(seconds * float64(time.Second))})
+			of := capi.Machine{Namespace: host.Consumer, Name: host.Machine}
+			all[of] = max(all[of], time.Duration(seconds*float64(time.Second)))
 		}
 	}
 	return all

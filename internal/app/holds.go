@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/ironic-throttle/ironic-throttle/internal/clusterhosts"
 	"github.com/ironic-throttle/ironic-throttle/internal/config"
 	"github.com/ironic-throttle/ironic-throttle/internal/store"
 	"github.com/ironic-throttle/ironic-throttle/pkg/holdoff"
@@ -62,20 +63,14 @@ func (a *App) readHolds(ctx context.Context) (err error) {
 }
 
 // holdoffConfig is what the decision needs of h, with what single hosts ask for.
-func (a *App) holdoffConfig(h config.Holdoff) (holdoff.Config, holdoff.Quota, error) {
-	c, quota, err := holdoffConfig(h)
-	c.Hosts = a.hosts.Holdoffs(c.Hosts, max(c.Timeout, c.GrowthCap))
-	return c, quota, err
-}
-
-// holdoffConfig is what the decision needs of the hold-off's settings.
-func holdoffConfig(h config.Holdoff) (holdoff.Config, holdoff.Quota, error) {
+func holdoffConfig(h config.Holdoff, hosts *clusterhosts.Hosts) (holdoff.Config, holdoff.Quota, error) {
 	quota, err := holdoff.ParseQuota(h.MaxFailed)
 	if err != nil {
 		return holdoff.Config{}, quota, fmt.Errorf("IRONIC_THROTTLE_MAX_FAILED: %w", err)
 	}
 	c := holdoff.Config{
-		Timeout: h.Timeout, Stage: holdoff.Stage(h.Stage), Growth: h.Growth, GrowthCap: h.GrowthCap, Hosts: h.Hosts,
+		Timeout: h.Timeout, Stage: holdoff.Stage(h.Stage), Growth: h.Growth, GrowthCap: h.GrowthCap,
+		Hosts: hosts.Holdoffs(h.Hosts, max(h.Timeout, h.GrowthCap)),
 	}
 	return c, quota, c.Validate()
 }

@@ -2,10 +2,8 @@ package app
 
 import (
 	"context"
-	"crypto/rand"
 	"fmt"
 	"os"
-	"strings"
 	"sync/atomic"
 	"time"
 
@@ -59,7 +57,7 @@ func (a *App) newKube(o *Options) (err error) {
 	a.hosts.Directory = a.directory
 	if c.Events {
 		a.hosts.Recorder = tell.New(tell.Options{
-			Client: a.cluster.Client, UID: a.hosts.UID, Stands: a.hosts.Stands, Leading: a.mayStart, PerMinute: c.EventsPerMinute,
+			Client: a.cluster.Client, Stands: a.hosts.Stands, Leading: a.mayStart, PerMinute: c.EventsPerMinute,
 			Instance: identity, Log: a.log, Now: a.now,
 		})
 	}
@@ -104,7 +102,7 @@ func identityOf(c config.Kubernetes) (string, error) {
 func (a *App) leadOptions(c config.Kubernetes, identity string) lead.Options {
 	return lead.Options{
 		Config: a.cluster.Config, Namespace: a.cluster.Namespace, Name: c.Leader.LeaseName,
-		Identity: lead.Identity(identity, strings.ToLower(rand.Text()[:8])),
+		Identity: lead.Identity(identity),
 		Duration: c.Leader.Duration, RenewDeadline: c.Leader.RenewDeadline(), RetryPeriod: c.Leader.RetryPeriod(),
 		Log: a.log, Clock: time.Now,
 	}
@@ -145,8 +143,8 @@ func (a *App) couldLead() bool {
 // showCluster is what the status tells of the cluster; nil without one.
 func (a *App) showCluster() *api.Cluster {
 	c := a.hosts.Show()
-	if c != nil {
-		c.Operator = a.showOperator()
+	if k := a.known.Load(); c != nil && k != nil {
+		c.Operator = &k.Operator
 	}
 	if c != nil && a.elector != nil {
 		l := a.elector.Status()
@@ -206,7 +204,7 @@ func (a *App) runAnnotations(ctx context.Context) error {
 func (a *App) forceHoldoffs() error {
 	a.forcing.Lock()
 	defer a.forcing.Unlock()
-	holds, quota, err := a.holdoffConfig(a.force.Load().config.Holdoff)
+	holds, quota, err := holdoffConfig(a.force.Load().config.Holdoff, a.hosts)
 	if err != nil {
 		return err
 	}

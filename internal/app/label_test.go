@@ -70,24 +70,6 @@ func TestTheLabelFromStandbyToTheEnd(t *testing.T) {
 	})
 }
 
-// Services do not lead to who has not taken over: not before the holds are read.
-func TestNoLabelBeforeTheHoldsAreRead(t *testing.T) {
-	server := newAPIServer()
-	server.away["configmaps"] = true
-	play(t, inCluster(t, server), func(s *stage) {
-		s.pass(time.Minute)
-		s.standsBy("the holds")
-		if now, _ := server.leaders(); now != "" || !s.app.elector.Leading() {
-			t.Errorf("leaders %q", now)
-		}
-		server.set(server.away, "configmaps", false)
-		s.pass(time.Minute)
-		if now, _ := server.leaders(); now != "a" {
-			t.Errorf("leaders %q in the term", now)
-		}
-	})
-}
-
 // Without the right to label its pod a replica is no standby that counts; one that leads
 // decides all the same, as before there was a label.
 func TestWithoutTheRightToLabel(t *testing.T) {
@@ -123,21 +105,6 @@ func TestObserveLabelsAll(t *testing.T) {
 		s.pass(10 * time.Second)
 		if now, _ := server.leaders(); now != "ab" || !s.app.elector.Leading() {
 			t.Errorf("leaders %q when a leads", now)
-		}
-	})
-}
-
-// The only replica has nothing to do with pods.
-func TestNoLabelWithoutElection(t *testing.T) {
-	server := newAPIServer()
-	cluster := inCluster(t, server)
-	play(t, func(o *Options, fake *fakeironic.Server) {
-		cluster(o, fake)
-		o.Config.Kubernetes.Leader.Elect = false
-	}, func(s *stage) {
-		s.pass(2 * time.Minute)
-		if code, text := s.readyz(); code != 200 || text != "ok\n" || server.count("pods") != 0 {
-			t.Errorf("readyz: %d %s; pods were asked for %d times", code, text, server.count("pods"))
 		}
 	})
 }

@@ -69,9 +69,15 @@ func TestBO16_NobodyDecidesBeforeTheHoldsAreRead(t *testing.T) {
 		s.pass(70 * time.Second)
 		s.standsBy("nobody is let start before the holds of failed hosts are read")
 		s.warns("nobody is let start before")
+		if now, _ := server.leaders(); now != "" { // Services do not lead to who has not taken over
+			t.Errorf("leaders %q", now)
+		}
 		server.set(server.away, "configmaps", false)
 		s.pass(2 * time.Minute)
 		s.says("host-1", api.ReasonGranted)
+		if now, _ := server.leaders(); now != "a" {
+			t.Errorf("leaders %q in the term", now)
+		}
 	})
 	server = newAPIServer()
 	server.away["configmaps"] = true
@@ -80,34 +86,6 @@ func TestBO16_NobodyDecidesBeforeTheHoldsAreRead(t *testing.T) {
 		s.stop()
 		if n := s.log.count("level=ERROR"); n != 0 {
 			t.Errorf("%d errors in the log", n)
-		}
-	})
-}
-
-// Whoever else keeps the holds decides by them: this process ends.
-func TestLH27_HoldsThatAnotherKeepsEndTheProcess(t *testing.T) {
-	server := newAPIServer()
-	cluster := inCluster(t, server)
-	play(t, func(o *Options, fake *fakeironic.Server) {
-		cluster(o, fake)
-		o.Config.Holdoff.Timeout = time.Hour
-	}, func(s *stage) {
-		s.pass(70 * time.Second)
-		server.edit("configmaps", func(o object) {
-			o["metadata"].(object)["annotations"] = object{"ironic-throttle.metal3.io/writer": "another"}
-		})
-		s.fault = "holds"
-		s.says("host-00001", api.ReasonGranted)
-		for _, state := range []ironic.State{ironic.Deploying, ironic.DeployFailed} {
-			s.ironic.With(func(now time.Time, w *fakeironic.World) {
-				if err := w.SetState(now, "ns-01~host-00001", state, true); err != nil {
-					t.Fatal(err)
-				}
-			})
-			s.pass(20 * time.Second)
-		}
-		if n := s.log.count("msg=stopped"); n != 1 {
-			t.Error("it goes on")
 		}
 	})
 }

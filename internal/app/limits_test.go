@@ -83,6 +83,14 @@ func keptIn(path string) store.Value {
 	return v
 }
 
+// expect counts lines of the log.
+func (s *stage) expect(n int, text string) {
+	s.Helper()
+	if got := s.log.count(text); got != n {
+		s.Errorf("%d lines say %q, want %d: %s", got, text, n, &s.log.text)
+	}
+}
+
 // inForce plays an App that has learned nothing, and demands the limit that is in force from the
 // start to the end.
 func inForce(t *testing.T, change func(*Options, *fakeironic.Server), want int) {

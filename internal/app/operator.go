@@ -9,14 +9,12 @@ import (
 	"path/filepath"
 	"runtime"
 	"slices"
-	"sync"
 	"sync/atomic"
 	"time"
 
 	"github.com/ironic-throttle/ironic-throttle/internal/config"
 	"github.com/ironic-throttle/ironic-throttle/internal/kube/capi"
 	"github.com/ironic-throttle/ironic-throttle/internal/kube/find"
-	"github.com/ironic-throttle/ironic-throttle/pkg/api"
 )
 
 // operatorEvery is how often BMO's Deployment is read for its workers.
@@ -25,19 +23,9 @@ const operatorEvery = time.Minute
 // operatorPart is what App has to do with BMO's Deployment and the place of Ironic; empty without a cluster.
 type operatorPart struct {
 	bmo    find.BMO
-	finder *find.Finder // nil: IRONIC_ENDPOINT says where Ironic is
-	known  atomic.Pointer[known]
-	health *capi.Checks // nil without a cluster
-
-	event   string // the warning about workers that is on the Deployment; this and noEvent belong to runOperator
-	noEvent sync.Once
-}
-
-// known is BMO's Deployment as it was last read.
-type known struct {
-	find.Workers
-
-	err error // of the latest look; Workers may be of one before
+	finder *find.Finder                 // nil: IRONIC_ENDPOINT says where Ironic is
+	known  atomic.Pointer[find.Workers] // as last read; nil before that
+	health *capi.Checks                 // nil without a cluster
 }
 
 // newOperator finds out how to read BMO's Deployment and, where IRONIC_ENDPOINT is not set, how Ironic is found. Nothing is
@@ -63,18 +51,27 @@ func (a *App) newOperator(c config.Config, identity string) {
 	}
 }
 
-// runOperator looks at BMO's workers every minute until ctx ends.
+// runOperator looks at BMO's workers every minute until ctx ends. The warning about them goes to the log and onto the
+// Deployment, once for each text.
 func (a *App) runOperator(ctx context.Context) error {
 	tick := time.NewTicker(operatorEvery)
 	defer tick.Stop()
-	for told := [2]string{}; ; {
+	for logged, event := "", ""; ; {
 		a.lookAtOperator(ctx)
-		for i, text := range []string{a.workersWarning(), a.limitWarning()} {
-			bySettings := i == 0 && a.force.Load().config.BMOConcurrency > 0 // which have told it
-			if text != told[i] && text != "" && !bySettings {
-				a.log.Warn("BMO", "warning", text)
+		text, c := a.workersWarning(), a.force.Load().config
+		news := text != logged
+		if logged = text; news && text != "" && c.BMOConcurrency == 0 { // else the settings have told it
+			a.log.Warn("BMO", "warning", text)
+		}
+		if k := a.known.Load(); text == "" {
+			event = ""
+		} else if text != event && c.Kubernetes.Events && k != nil && k.Read() {
+			err := a.bmo.Warn(ctx, *k, text)
+			if err == nil {
+				event = text
+			} else if news && ctx.Err() == nil {
+				a.log.Warn("BMO's Deployment gets no Event about its workers: tried again every minute", "error", err)
 			}
-			told[i] = text
 		}
 		select {
 		case <-ctx.Done():
@@ -84,40 +81,24 @@ func (a *App) runOperator(ctx context.Context) error {
 	}
 }
 
-// lookAtOperator reads BMO's workers, tells what is new, and puts the warning about them on the Deployment, once for each
-// text. With an error what was known stays.
+// lookAtOperator reads BMO's workers. With an error what was known stays.
 func (a *App) lookAtOperator(ctx context.Context) {
-	ctx, cancel := context.WithTimeout(ctx, operatorEvery)
-	defer cancel()
 	workers, err := a.bmo.Workers(ctx)
 	if ctx.Err() != nil {
-		return // we end, or the API server was too slow: the next look tells
-	}
-	before, now := a.known.Load(), known{workers, err}
-	if err != nil && before != nil {
-		now.Workers = before.Workers
-	}
-	a.known.Store(&now)
-	switch {
-	case err != nil && (before == nil || before.err == nil):
-		a.log.Warn("how many workers BMO has cannot be read, and what is not known is not compared with the limit: tried again every minute",
-			"deployment", a.bmo.Name(), "error", err)
-	case err == nil && (before == nil || before.err != nil || before.Count != now.Count || before.From != now.From):
-		a.log.Info("BMO's workers", "deployment", a.bmo.Name(), "workers", now.Count, "from", now.From, "estimated", now.Estimated)
-	}
-	text := a.workersWarning()
-	if text == a.event || text != "" && (!a.force.Load().config.Kubernetes.Events || !workers.Read()) {
 		return
 	}
-	if text != "" {
-		if err := a.bmo.Warn(ctx, workers, text); err != nil {
-			a.noEvent.Do(func() {
-				a.log.Warn("BMO's Deployment gets no Event about its workers: tried again every minute", "error", err)
-			})
-			return
+	if err != nil {
+		before := a.known.Load()
+		if before == nil || before.LastError == "" {
+			a.log.Warn("how many workers BMO has cannot be read, and what is not known is not compared with the limit: tried again every minute",
+				"deployment", a.bmo.Name(), "error", err)
 		}
+		if before != nil && before.Read() {
+			workers = *before
+		}
+		workers.LastError = err.Error()
 	}
-	a.event = text
+	a.known.Store(&workers)
 }
 
 // workersWarning says that BMO has more workers than there are slots; "" when it has not, or nobody knows. What was set by
@@ -128,13 +109,13 @@ func (a *App) workersWarning() string {
 	switch {
 	case c.BMOConcurrency > limit:
 		return config.TooManyWorkers(c.BMOConcurrency, limit)
-	case c.BMOConcurrency > 0 || k == nil || k.Count <= limit:
+	case c.BMOConcurrency > 0 || k == nil || k.Workers <= limit:
 		return ""
 	case k.Estimated:
 		return fmt.Sprintf("BMO_CONCURRENCY of BMO's Deployment %s is not set: by %s it has %d workers, which is greater than the limit of %d: "+
-			"more workers than slots. An estimate: its machine may have other CPUs", a.bmo.Name(), k.From, k.Count, limit)
+			"more workers than slots. An estimate: its machine may have other CPUs", a.bmo.Name(), k.WorkersFrom, k.Workers, limit)
 	}
-	return fmt.Sprintf("%s (BMO's Deployment %s, %s)", config.TooManyWorkers(k.Count, limit), a.bmo.Name(), k.From)
+	return fmt.Sprintf("%s (BMO's Deployment %s, %s)", config.TooManyWorkers(k.Workers, limit), a.bmo.Name(), k.WorkersFrom)
 }
 
 // limitWarning says that BMO, which meets the gateway, has another limit than the throttle; "" when it has not, or nobody
@@ -164,29 +145,15 @@ func (a *App) operatorWarnings() (out []string) {
 	return slices.DeleteFunc(out, func(text string) bool { return text == "" })
 }
 
-// showOperator is what the status tells of BMO.
-func (a *App) showOperator() *api.Operator {
-	k := a.known.Load()
-	if k == nil {
-		return nil
-	}
-	o := &api.Operator{Deployment: a.bmo.Name(), Workers: k.Count, WorkersFrom: k.From, Estimated: k.Estimated, Limit: k.Limit}
-	if k.Count > 0 && k.Limit > 0 {
-		o.MayReach = k.Limit + k.Count - 1
-	}
-	if k.err != nil {
-		o.LastError = k.err.Error()
-	}
-	return o
-}
-
 // settings are those in force, and where Ironic was found.
 func (a *App) settings() map[string]string {
 	all := a.force.Load().settings
-	if a.finder == nil || a.finder.URL() == "" {
+	if a.finder == nil {
 		return all
 	}
-	all = maps.Clone(all)
-	all["ironicEndpoint"] = a.finder.URL()
+	if url := a.finder.URL(); url != "" {
+		all = maps.Clone(all)
+		all["ironicEndpoint"] = url
+	}
 	return all
 }

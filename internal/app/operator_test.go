@@ -15,7 +15,6 @@ import (
 const (
 	ofBMO       = "/apis/apps/v1/namespaces/metal3/deployments/baremetal-operator-controller-manager"
 	bmoSettings = "/api/v1/namespaces/metal3/configmaps/ironic-h4sh"
-	bmoSecret   = "/api/v1/namespaces/metal3/secrets/ironic-credentials-9c7"
 )
 
 // setObject puts an object to a path.
@@ -29,22 +28,11 @@ func (s *apiServer) setObject(path, kind, version string, more object) {
 	s.putLocked(path, o)
 }
 
-// remove takes the object away.
-func (s *apiServer) remove(path string) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	delete(s.objects, path)
-}
-
 // putOperator is BMO, with these settings in its ConfigMap, as metal3-dev-env deploys it.
 func (s *apiServer) putOperator(settings object) {
 	s.setObject(bmoSettings, "ConfigMap", "v1", object{"data": settings})
 	s.setObject(ofBMO, "Deployment", "apps/v1", object{"spec": object{"template": object{"spec": object{
-		"containers": []any{object{
-			"name": "manager", "envFrom": []any{object{"configMapRef": object{"name": "ironic-h4sh"}}},
-			"volumeMounts": []any{object{"name": "ironic-credentials", "mountPath": "/opt/metal3/auth/ironic"}},
-		}},
-		"volumes": []any{object{"name": "ironic-credentials", "secret": object{"secretName": "ironic-credentials-9c7"}}},
+		"containers": []any{object{"name": "manager", "envFrom": []any{object{"configMapRef": object{"name": "ironic-h4sh"}}}}},
 	}}}})
 }
 
@@ -134,44 +122,6 @@ func TestWorkersOfTheDeploymentAreComparedAndFollowed(t *testing.T) {
 	})
 }
 
-func TestWorkersThatNobodySetAreEstimated(t *testing.T) {
-	server := newAPIServer()
-	server.putOperator(object{"IRONIC_ENDPOINT": "http://ironic"})
-	play(t, besideOperator(t, server, 1), func(s *stage) { // BMO has two at least
-		s.pass(time.Second)
-		if o := s.operator(); o.Workers < 2 || o.Workers > 8 || !o.Estimated {
-			t.Errorf("%+v", o)
-		}
-		if got := s.tooMany(); len(got) != 1 || !strings.Contains(got[0], "is not set: by BMO's own rule") || !strings.Contains(got[0], "An estimate") {
-			t.Errorf("%q", got)
-		}
-	})
-}
-
-func TestWorkersSetByHandWin(t *testing.T) {
-	server := newAPIServer()
-	server.putOperator(object{"BMO_CONCURRENCY": "32"})
-	beside := besideOperator(t, server, 20)
-	play(t, func(o *Options, fake *fakeironic.Server) {
-		beside(o, fake)
-		o.Config.BMOConcurrency = 8
-	}, func(s *stage) {
-		s.pass(time.Second)
-		if got := s.tooMany(); len(got) != 0 || len(server.operatorEvents()) != 0 || s.operator().Workers != 32 {
-			t.Errorf("%q, %q, %+v", got, server.operatorEvents(), s.operator())
-		}
-	})
-	play(t, func(o *Options, fake *fakeironic.Server) {
-		beside(o, fake)
-		o.Config.BMOConcurrency = 21 // of which config.Load warns
-	}, func(s *stage) {
-		s.pass(time.Second)
-		if got := server.operatorEvents(); len(s.tooMany()) != 0 || len(got) != 1 || got[0] != config.TooManyWorkers(21, 20) {
-			t.Errorf("%q, %q", s.tooMany(), got)
-		}
-	})
-}
-
 // What is missing is said once, and changes nothing that is known.
 func TestAMissingDeploymentIsSaidOnce(t *testing.T) {
 	server := newAPIServer()
@@ -188,6 +138,9 @@ func TestAMissingDeploymentIsSaidOnce(t *testing.T) {
 			t.Errorf("%+v", o)
 		}
 		s.says("host-1", api.ReasonGranted)
+		if server.count("pods") > 0 {
+			t.Error("the only replica asks for pods")
+		}
 
 		server.putOperator(object{"BMO_CONCURRENCY": "32"})
 		s.pass(time.Minute)
@@ -205,92 +158,82 @@ func TestAMissingDeploymentIsSaidOnce(t *testing.T) {
 	})
 }
 
-// findsIronic is a throttle that nobody tells where Ironic is.
-func findsIronic(t *testing.T, s *apiServer) func(*Options, *fakeironic.Server) {
-	t.Helper()
-	beside := besideOperator(t, s, 20)
-	return func(o *Options, fake *fakeironic.Server) {
-		beside(o, fake)
-		o.Config.Ironic.Endpoint = ""
-	}
-}
-
-// TestIronicIsFoundByTheDeployment, and followed: nothing is sent to it before, and nothing ends the process.
-func TestIronicIsFoundByTheDeployment(t *testing.T) {
-	server := newAPIServer()
-	play(t, findsIronic(t, server), func(s *stage) {
-		said := func(fault string, lines int) {
-			t.Helper()
-			var shown []string
-			for _, w := range s.app.Status().Warnings {
-				if strings.Contains(w, "Ironic is not found") {
-					shown = append(shown, w)
-				}
-			}
-			if fault == "" && len(shown) > 0 || fault != "" && (len(shown) != 1 || !strings.Contains(shown[0], fault)) {
-				t.Errorf("shown %q, want %q", shown, fault)
-			}
-			if n := s.log.count("level=ERROR", "Ironic cannot be found in the cluster"); n != lines {
-				t.Errorf("said %d times, want %d", n, lines)
-			}
-		}
-		s.pass(5 * time.Minute)
-		said("IRONIC_ENDPOINT is not set, and Ironic is not found by itself: BMO's Deployment metal3/baremetal-operator-controller-manager does not exist", 1)
-		if a := s.ask("host-1"); a.Ready || s.app.IronicStats().Requests() != 0 {
-			t.Errorf("%+v, %d requests to Ironic", a, s.app.IronicStats().Requests())
-		}
-		server.putOperator(object{"IRONIC_NAME": "ironic"})
-		s.pass(time.Minute)
-		said("set IRONIC_NAME=ironic and IRONIC_NAMESPACE=metal3 for the throttle too", 2)
-		server.putOperator(object{"IRONIC_ENDPOINT": "http://ironic/v1/", "PROVISIONING_LIMIT": "x"}) // which is another matter
-		s.pass(time.Minute)
-		said("the Secret metal3/ironic-credentials-9c7, does not exist", 3)
-		credentials := object{"data": object{"username": "YWRtaW4=", "password": "c2VzYW1l"}}
-		server.setObject(bmoSecret, "Secret", "v1", credentials)
-		s.pass(70 * time.Second)
-		s.says("host-1", api.ReasonGranted)
-		said("", 3)
-		server.remove(bmoSecret)
-		s.pass(10 * time.Minute)
-		said("does not exist: create it, or correct the field; Ironic is asked as it was found before", 4)
-		s.says("host-2", api.ReasonGranted)
-		server.setObject(bmoSecret, "Secret", "v1", credentials)
-		server.putOperator(object{"IRONIC_ENDPOINT": "http://other/v1/"})
-		s.pass(15 * time.Second)
-		said("", 4)
-		if st := s.app.Status(); st.Settings["ironicEndpoint"] != "http://other:80" {
-			t.Errorf("Ironic is at %s", st.Settings["ironicEndpoint"])
-		}
-		s.says("host-3", api.ReasonStarting) // another Ironic, perhaps: who is at work there is not known yet
-		s.pass(70 * time.Second)
-		s.says("host-3", api.ReasonGranted)
-	})
-}
-
-// With the gateway BMO's own limit should be the throttle's.
-func TestTheLimitOfTheDeploymentIsCompared(t *testing.T) {
+// What is set by hand goes before the Deployment, and with the gateway BMO's own limit should be the throttle's.
+func TestWarningsOfTheDeployment(t *testing.T) {
+	const of = " of BMO's Deployment metal3/baremetal-operator-controller-manager is "
 	for _, row := range []struct {
-		gateway, bmo, want string
+		name, gateway string
+		byHand        int // BMO_CONCURRENCY
+		bmo           object
+		event, warns  string // of the status
 	}{
-		{"127.0.0.1:6388", "100000", "PROVISIONING_LIMIT of BMO's Deployment metal3/baremetal-operator-controller-manager is 100000, and the limit is 20: set it to 20 too"},
-		{"127.0.0.1:6388", "20", ""},
-		{"127.0.0.1:6388", "x", ""},
-		{"", "100000", ""},
+		{"by hand, fewer", "", 8, object{"BMO_CONCURRENCY": "32"}, "", ""},
+		{"by hand, more", "", 21, object{"BMO_CONCURRENCY": "8"}, config.TooManyWorkers(21, 20), ""}, // config.Load warns
+		{"another limit", "127.0.0.1:6388", 8, object{"PROVISIONING_LIMIT": "100000"}, "", "PROVISIONING_LIMIT" + of + "100000, and the limit is 20: set it to 20 too"},
+		{"the same limit", "127.0.0.1:6388", 8, object{"PROVISIONING_LIMIT": "20"}, "", ""},
+		{"no limit", "127.0.0.1:6388", 8, object{"PROVISIONING_LIMIT": "x"}, "", ""},
+		{"no gateway", "", 8, object{"PROVISIONING_LIMIT": "100000"}, "", ""},
 	} {
 		server := newAPIServer()
-		server.putOperator(object{"PROVISIONING_LIMIT": row.bmo, "BMO_CONCURRENCY": "8"})
+		server.putOperator(row.bmo)
 		beside := besideOperator(t, server, 20)
 		play(t, func(o *Options, fake *fakeironic.Server) {
 			beside(o, fake)
-			o.NoListeners, o.Config.Gateway.Listen = true, row.gateway
+			o.NoListeners, o.Config.Gateway.Listen, o.Config.BMOConcurrency = true, row.gateway, row.byHand
 		}, func(s *stage) {
 			s.pass(10 * time.Minute)
-			if got := s.app.limitWarning(); !strings.HasPrefix(got, row.want) || row.want == "" && got != "" {
-				t.Errorf("gateway %q, BMO's limit %s: %q, want %q", row.gateway, row.bmo, got, row.want)
+			if got := strings.Join(server.operatorEvents(), "\n"); got != row.event {
+				t.Errorf("%s: Events %q, want %q", row.name, got, row.event)
 			}
-			if n := s.log.count("level=WARN", "PROVISIONING_LIMIT of BMO's"); (n == 1) != (row.want != "") || n > 1 {
-				t.Errorf("%d lines of the log", n)
+			if got := strings.Join(s.app.operatorWarnings(), "\n"); !strings.HasPrefix(got, row.warns) || row.warns == "" && got != "" {
+				t.Errorf("%s: warnings %q, want %q", row.name, got, row.warns)
 			}
 		})
 	}
+}
+
+func TestWorkersThatNobodySetAreEstimated(t *testing.T) {
+	server := newAPIServer()
+	server.putOperator(object{})
+	play(t, besideOperator(t, server, 1), func(s *stage) { // BMO has two at least
+		s.pass(time.Second)
+		if got := s.tooMany(); len(got) != 1 || !strings.Contains(got[0], "is not set: by BMO's own rule") || !s.operator().Estimated {
+			t.Errorf("%q, %+v", got, s.operator())
+		}
+	})
+}
+
+// Nothing is sent to Ironic and nobody starts before it is found; when it moves, who is at work there is not known yet.
+func TestNobodyStartsBeforeIronicIsFound(t *testing.T) {
+	server := newAPIServer()
+	beside := besideOperator(t, server, 20)
+	play(t, func(o *Options, fake *fakeironic.Server) {
+		beside(o, fake)
+		o.Config.Ironic.Endpoint = ""
+	}, func(s *stage) {
+		const fault = "IRONIC_ENDPOINT is not set, and Ironic is not found by itself: BMO's Deployment metal3/baremetal-operator-controller-manager does not exist"
+		s.pass(5 * time.Minute)
+		if a := s.ask("host-1"); a.Ready || s.app.IronicStats().Requests() != 0 {
+			t.Errorf("%+v, %d requests to Ironic", a, s.app.IronicStats().Requests())
+		}
+		s.warns(fault)
+		if status := s.app.Status(); !strings.Contains(status.Headline, fault) || !strings.Contains(status.View.LastError, fault) {
+			t.Errorf("headline %q, last error %q", status.Headline, status.View.LastError)
+		}
+		server.putOperator(object{"IRONIC_ENDPOINT": "http://ironic/v1/"})
+		s.pass(70 * time.Second)
+		s.says("host-1", api.ReasonGranted)
+		server.putOperator(object{"IRONIC_ENDPOINT": "http://other/v1/"})
+		s.pass(15 * time.Second)
+		if st := s.app.Status(); st.Settings["ironicEndpoint"] != "http://other:80" {
+			t.Errorf("Ironic is at %s", st.Settings["ironicEndpoint"])
+		}
+		s.says("host-2", api.ReasonStarting)
+		s.pass(70 * time.Second)
+		s.says("host-2", api.ReasonGranted)
+		server.putOperator(object{})
+		s.pass(time.Minute)
+		s.warns("Ironic is asked as it was found before")
+		s.says("host-3", api.ReasonGranted)
+	})
 }

@@ -75,7 +75,7 @@ func (a *App) apply(u config.Update) {
 		a.refuse(old, u)
 		return
 	}
-	holds, quota, err := a.holdoffConfig(u.Config.Holdoff)
+	holds, quota, err := holdoffConfig(u.Config.Holdoff, a.hosts)
 	if err == nil {
 		err = a.controller.Reconfigure(a.now(), slotLimits(u.Config.Limits), turns(u.Config.Turns))
 	}

@@ -43,7 +43,7 @@ func watches(b config.Breaker, kind string) bool { return b.Enabled && slices.Co
 
 // admissionConfig is what the decision needs of c.
 func admissionConfig(c config.Config) (admission.Config, error) {
-	holds, quota, err := holdoffConfig(c.Holdoff)
+	holds, quota, err := holdoffConfig(c.Holdoff, nil)
 	return admission.Config{
 		Mode:      admission.Mode(c.Mode),
 		Adaptive:  c.Limits.Mode == config.LimitAdaptive,

@@ -1,33 +1,26 @@
 package clusterhosts
 
 import (
-	"context"
 	"errors"
 	"fmt"
-	"log/slog"
 	"maps"
 	"slices"
-	"sync"
 	"time"
 
 	"github.com/ironic-throttle/ironic-throttle/internal/config"
 	"github.com/ironic-throttle/ironic-throttle/internal/kube/hosts"
-	"github.com/ironic-throttle/ironic-throttle/internal/logging"
 	"github.com/ironic-throttle/ironic-throttle/pkg/api"
 )
-
-// annotationsGap is the least time between two lines of the log about annotations.
-const annotationsGap = time.Minute
 
 // Changed takes a change that the watch has seen, as hosts.Options has it: old is nil for a host that is new, now for
 // one that is gone.
 func (h *Hosts) Changed(old, now *hosts.Host) {
 	if now == nil {
 		h.Decision.HostGone(h.now(), decided(old))
-		h.noteHoldoff(old, "")
-		if h.Recorder != nil {
-			h.Recorder.Forget(old.Namespace, old.Name)
+		if old.Holdoff != "" {
+			h.noteHoldoff(old, "")
 		}
+		h.Recorder.Forget(old.Namespace, old.Name)
 		return
 	}
 	first := old == nil
@@ -47,36 +40,42 @@ func (h *Hosts) Changed(old, now *hosts.Host) {
 	}
 }
 
+// holdoff is what the annotation of a host asks for.
+type holdoff struct {
+	length time.Duration
+	fault  string // why it cannot be read; "": it can
+}
+
 // noteHoldoff enters the hold-off that a host asks for, "" = none.
 func (h *Hosts) noteHoldoff(host *hosts.Host, text string) {
+	var asks holdoff
+	if text != "" {
+		var err error
+		if asks.length, err = config.HoldLength(text); err != nil {
+			asks.fault = fmt.Sprintf("annotation %s=%.64q is ignored: %v", hosts.HoldoffAnnotation, text, err)
+		}
+	}
 	name := host.Namespace + "/" + host.Name
-	fault := h.holdoffs.note(name, text)
-	if fault != "" {
-		before, level := h.rarely(&h.ignored, slog.LevelWarn)
-		h.log.Log(context.Background(), level, "an annotation of a host is ignored",
-			"host", name, "fault", fault, "before", before)
+	h.mu.Lock()
+	if delete(h.asked, name); text != "" {
+		h.asked[name] = asks
 	}
-	h.tellFault(host.Namespace, host.Name, fault)
+	h.mu.Unlock()
+	select {
+	case h.changed <- struct{}{}:
+	default: // somebody is told already
+	}
+	h.tellFault(host, asks.fault)
 }
 
-// rarely is the level of a line that whoever may annotate hosts can cause, and how many were not told before it.
-func (h *Hosts) rarely(line *logging.Rare, level slog.Level) (before int, _ slog.Level) {
-	before, tell := line.Tell(h.now())
-	if !tell {
-		level = slog.LevelDebug
-	}
-	return before, level
-}
-
-// tellFault lets whoever looks at a host see that its annotation is ignored: the log and the status are for others.
-// It is told with each ask of the host, too, as the one who led before may not have told it.
-func (h *Hosts) tellFault(namespace, name, fault string) {
+// tellFault lets whoever looks at a host see that its annotation is ignored: the status is for others. It is told with
+// each ask of the host, too, as the one who led before may not have told it.
+func (h *Hosts) tellFault(host *hosts.Host, fault string) {
 	switch {
-	case h.Recorder == nil:
 	case fault == "":
-		h.Recorder.Ignored(namespace, name, "")
+		h.Recorder.Ignored(host.Namespace, host.Name, "")
 	case h.Leads():
-		h.Recorder.Ignored(namespace, name, "The "+fault)
+		h.Recorder.Ignored(host.Namespace, host.Name, "The "+fault)
 	}
 }
 
@@ -88,10 +87,10 @@ func (h *Hosts) release(host *hosts.Host, first bool) {
 	answer, err := h.Decision.ReleaseHold(h.now(), host.Namespace, host.Name, host.Release)
 	switch other := new(api.EpisodeError); {
 	case errors.As(err, &other):
-		before, level := h.rarely(&h.refused, slog.LevelInfo)
-		log.Log(context.Background(), level, "a release by annotation has no effect: it is of another episode",
-			"present", other.Present, "before", before)
-		if h.Recorder != nil && !first {
+		if before, tell := h.refused.Tell(h.now()); tell {
+			log.Info("a release by annotation has no effect: it is of another episode", "present", other.Present, "before", before)
+		}
+		if !first {
 			h.Recorder.ReleaseRefused(host.Namespace, host.Name, "the present episode is "+other.Present)
 		}
 	case err != nil: // nothing has failed, as far as we know
@@ -99,55 +98,12 @@ func (h *Hosts) release(host *hosts.Host, first bool) {
 	case answer.Released:
 		log.Info("hold released by annotation")
 		h.HoldChanged()
-		if h.Recorder != nil {
-			h.Recorder.Released(host.Namespace, host.Name, "annotation")
-		}
+		h.Recorder.Released(host.Namespace, host.Name, "annotation")
 	}
-}
-
-// holdoffs are those that hosts ask for.
-type holdoffs struct {
-	changed chan struct{}
-
-	mu    sync.Mutex         // guards the rest
-	asked map[string]holdoff // by namespace/name
-}
-
-// holdoff is what an annotation asks for.
-type holdoff struct {
-	length time.Duration
-	fault  string // why it cannot be read; "": it can
-}
-
-func newHoldoffs() holdoffs {
-	return holdoffs{changed: make(chan struct{}, 1), asked: map[string]holdoff{}}
-}
-
-// note enters the hold-off that a host asks for, "" = none. fault is what is wrong with it.
-func (n *holdoffs) note(host, text string) (fault string) {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	_, had := n.asked[host]
-	if text == "" && !had {
-		return ""
-	}
-	delete(n.asked, host)
-	if text != "" {
-		length, err := config.HoldLength(text)
-		if err != nil {
-			fault = fmt.Sprintf("annotation %s=%.64q is ignored: %v", hosts.HoldoffAnnotation, text, err)
-		}
-		n.asked[host] = holdoff{length, fault}
-	}
-	select {
-	case n.changed <- struct{}{}:
-	default: // somebody is told already
-	}
-	return fault
 }
 
 // HoldoffsChanged receives when Holdoffs may have changed.
-func (h *Hosts) HoldoffsChanged() <-chan struct{} { return h.holdoffs.changed }
+func (h *Hosts) HoldoffsChanged() <-chan struct{} { return h.changed }
 
 // Holdoffs returns the hold-offs of single hosts of the settings, with those of the hosts themselves above them. None
 // of these is longer than most: a host that is held counts for MAX_FAILED, which is a matter of others too.
@@ -157,10 +113,9 @@ func (h *Hosts) Holdoffs(settings map[string]time.Duration, most time.Duration) 
 	}
 	merged := map[string]time.Duration{}
 	maps.Copy(merged, settings)
-	n := &h.holdoffs
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	for host, asked := range n.asked {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for host, asked := range h.asked {
 		if asked.fault == "" {
 			merged[host] = min(asked.length, most)
 		}
@@ -172,11 +127,11 @@ func (h *Hosts) Holdoffs(settings map[string]time.Duration, most time.Duration) 
 const maxFaults = 5
 
 // faults tells which annotations cannot be read.
-func (n *holdoffs) faults() (out []string) {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	for _, host := range slices.Sorted(maps.Keys(n.asked)) {
-		if fault := n.asked[host].fault; fault != "" {
+func (h *Hosts) faults() (out []string) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for _, host := range slices.Sorted(maps.Keys(h.asked)) {
+		if fault := h.asked[host].fault; fault != "" {
 			out = append(out, host+": "+fault)
 		}
 	}
@@ -187,8 +142,8 @@ func (n *holdoffs) faults() (out []string) {
 }
 
 // fault tells what is wrong with the annotation of a host; "" if nothing.
-func (n *holdoffs) fault(namespace, name string) string {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	return n.asked[namespace+"/"+name].fault
+func (h *Hosts) fault(of *hosts.Host) string {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.asked[of.Namespace+"/"+of.Name].fault
 }

@@ -12,7 +12,7 @@ import (
 
 func TestHoldsOfHostsAreAboveThoseOfTheSettings(t *testing.T) {
 	h := New(time.Now, slog.New(slog.DiscardHandler))
-	h.Directory = twoHosts{}
+	h.Directory, h.Leads = twoHosts{}, func() bool { return true }
 	settings := map[string]time.Duration{"metal3/a": time.Hour, "metal3/b": time.Hour}
 	before := map[string]*hosts.Host{}
 	asks := func(name, holdoff string) {

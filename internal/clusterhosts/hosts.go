@@ -12,6 +12,7 @@ import (
 	"fmt"
 	"log/slog"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/ironic-throttle/ironic-throttle/internal/kube/hosts"
@@ -26,7 +27,7 @@ type Directory interface {
 	ByName(namespace, name string) (hosts.Host, bool)
 	ByNode(uuid string) (hosts.Host, bool)
 	Knows(namespace string) bool
-	Status() hosts.Status
+	Status() api.Cluster
 }
 
 // Hosts are the BareMetalHosts of the cluster. Make them with New and set all fields before
@@ -39,24 +40,25 @@ type Hosts struct {
 	// HoldChanged is called when an annotation has released a hold.
 	HoldChanged func()
 
-	now      func() time.Time
-	log      *slog.Logger
-	holdoffs holdoffs
-	// Lines of the log that whoever may annotate a host can cause.
-	ignored, refused logging.Rare
+	now     func() time.Time
+	log     *slog.Logger
+	refused logging.Rare // releases, of whoever may annotate a host
+	changed chan struct{}
+
+	mu    sync.Mutex         // guards the rest
+	asked map[string]holdoff // by namespace/name
 }
 
 // New returns Hosts without their fields.
 func New(now func() time.Time, log *slog.Logger) *Hosts {
 	return &Hosts{
-		now: now, log: log, holdoffs: newHoldoffs(),
-		ignored: logging.Rare{Gap: annotationsGap}, refused: logging.Rare{Gap: annotationsGap},
+		now: now, log: log, refused: logging.Rare{Gap: time.Minute}, changed: make(chan struct{}, 1), asked: map[string]holdoff{},
 	}
 }
 
-// find returns the host that is asked about. Its node decides where the name leads to none
+// Find returns the host that is asked about. Its node decides where the name leads to none
 // or to the host of another node: a host that was moved has left its name on its node.
-func (h *Hosts) find(namespace, name, nodeUUID string) (host hosts.Host, ok bool) {
+func (h *Hosts) Find(namespace, name, nodeUUID string) (host hosts.Host, ok bool) {
 	if namespace != "" && name != "" {
 		host, ok = h.Directory.ByName(namespace, name)
 		if ok && (nodeUUID == "" || host.NodeUUID == "" || strings.EqualFold(host.NodeUUID, nodeUUID)) {
@@ -74,7 +76,7 @@ func (h *Hosts) find(namespace, name, nodeUUID string) (host hosts.Host, ok bool
 
 // Host implements admission.Hosts.
 func (h *Hosts) Host(namespace, name, nodeUUID string) (admission.Host, bool) {
-	host, ok := h.find(namespace, name, nodeUUID)
+	host, ok := h.Find(namespace, name, nodeUUID)
 	if !ok {
 		return admission.Host{}, false
 	}
@@ -91,16 +93,11 @@ func decided(host *hosts.Host) admission.Host {
 	}
 }
 
-// UID is that of the host, for tell.Options.
-func (h *Hosts) UID(namespace, name string) (uid string, found bool) {
-	host, found := h.Directory.ByName(namespace, name)
-	return host.UID, found
-}
-
-// Stands tells how a host stands at this moment, for tell.Options.
-func (h *Hosts) Stands(namespace, name string) (waits, works bool) {
+// Stands tells which host it is and how it stands at this moment, for tell.Options.
+func (h *Hosts) Stands(namespace, name string) (uid string, waits, works bool) {
 	host, _ := h.Directory.ByName(namespace, name)
-	return h.Decision.Stands(h.now(), namespace, name, host.NodeUUID)
+	waits, works = h.Decision.Stands(h.now(), namespace, name, host.NodeUUID)
+	return host.UID, waits, works
 }
 
 // Show is what the status tells of the hosts; nil without a cluster.
@@ -108,16 +105,12 @@ func (h *Hosts) Show() *api.Cluster {
 	if h == nil {
 		return nil
 	}
-	s := h.Directory.Status()
-	c := &api.Cluster{Hosts: s.Hosts, Errors: s.Errors, Synced: s.Synced, LastError: s.LastError}
-	if !s.BrokenSince.IsZero() {
-		c.BrokenSince = &s.BrokenSince
-	}
+	c := h.Directory.Status()
 	if h.Recorder != nil {
 		counts := h.Recorder.Counts()
 		c.Events = &counts
 	}
-	return c
+	return &c
 }
 
 // Warnings are what the status should warn of. Times are such that stay, so that a status
@@ -131,5 +124,5 @@ func (h *Hosts) Warnings() []string {
 		out = append(out, fmt.Sprintf("BareMetalHosts are as they were known at %s, their watch is broken: %s",
 			s.BrokenSince.UTC().Format("15:04:05Z"), s.LastError))
 	}
-	return append(out, h.holdoffs.faults()...)
+	return append(out, h.faults()...)
 }

@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/ironic-throttle/ironic-throttle/internal/kube/hosts"
-	"github.com/ironic-throttle/ironic-throttle/pkg/admission"
+	"github.com/ironic-throttle/ironic-throttle/pkg/api"
 )
 
 // twoHosts is a directory: lab was moved to ns-02, and a new one has its old name.
@@ -26,7 +26,7 @@ func (d twoHosts) ByNode(uuid string) (hosts.Host, bool) {
 	return hosts.Host{}, false
 }
 
-func (twoHosts) Status() hosts.Status        { return hosts.Status{} }
+func (twoHosts) Status() api.Cluster         { return api.Cluster{} }
 func (twoHosts) Knows(namespace string) bool { return namespace != "theirs" }
 
 // A node keeps the name of a host that was moved, and the host its errors.
@@ -50,20 +50,13 @@ func TestLH28_AMovedHostIsFoundByItsNode(t *testing.T) {
 		{"theirs", "lab", moved, "/"}, // that namespace cannot be read: it is there, perhaps
 		{"ns-01", "lab", "", "/"},
 		{"ns-01", "lab", "8e2b8a6e-0c1d-4e5f-8a9b-0c1d2e3f4a5b", "/"},
+		{"ns-01", "", "", "/"},
+		{"", "", "", "/"},
 	} {
 		k := &Hosts{Directory: d, now: time.Now}
 		h, ok := k.Host(row.namespace, row.name, row.uuid)
 		if got := h.Namespace + "/" + h.Name; got != row.want || ok != (row.want != "/") || h.Name == "lab" && h.ErrorCount != 6 {
 			t.Errorf("%s/%s %s: %+v, want %s", row.namespace, row.name, row.uuid, h, row.want)
-		}
-	}
-}
-
-func TestHostsThatAreNotThereAreNotFound(t *testing.T) {
-	var h admission.Hosts = &Hosts{Directory: twoHosts{}, now: time.Now}
-	for _, q := range [][3]string{{"metal3", "lab", ""}, {"", "", "6e2b8a6e-0c1d-4e5f-8a9b-0c1d2e3f4a5b"}, {"", "", ""}, {"metal3", "", ""}} {
-		if got, ok := h.Host(q[0], q[1], q[2]); ok {
-			t.Errorf("%q: %+v", q, got)
 		}
 	}
 }

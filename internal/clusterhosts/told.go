@@ -44,10 +44,8 @@ func (h *Hosts) tell(ask api.Ask, answer api.Answer) {
 	if !h.Leads() {
 		return
 	}
-	if host, known := h.find(ask.Namespace, ask.Name, ask.NodeUUID); known {
-		if fault := h.holdoffs.fault(host.Namespace, host.Name); fault != "" {
-			h.tellFault(host.Namespace, host.Name, fault)
-		}
+	if host, known := h.Find(ask.Namespace, ask.Name, ask.NodeUUID); known {
+		h.tellFault(&host, h.fault(&host))
 		h.Recorder.Answered(host.Namespace, host.Name, forTenant(answer))
 	}
 }

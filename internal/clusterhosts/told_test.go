@@ -11,25 +11,17 @@ import (
 	"github.com/ironic-throttle/ironic-throttle/pkg/api"
 )
 
-// telling are Hosts of d whose Events go nowhere, and pending, which checks how many are to
-// be sent.
-func telling(t *testing.T, d Directory, leads *bool) (h *Hosts, pending func(want int)) {
-	t.Helper()
-	h = New(time.Now, slog.New(slog.DiscardHandler))
-	h.Directory, h.Leads = d, func() bool { return *leads }
-	h.Recorder = tell.New(tell.Options{Now: time.Now})
-	return h, func(want int) {
+// The owner of a host sees neither our log nor the status.
+func TestAnIgnoredAnnotationIsAnEvent(t *testing.T) {
+	leads := false
+	h := New(time.Now, slog.New(slog.DiscardHandler))
+	h.Leads, h.Recorder = func() bool { return leads }, tell.New(tell.Options{Now: time.Now})
+	pending := func(want int) {
 		t.Helper()
 		if n := h.Recorder.Counts().Pending; n != want {
 			t.Errorf("%d Events to send, want %d", n, want)
 		}
 	}
-}
-
-// The owner of a host sees neither our log nor the status.
-func TestAnIgnoredAnnotationIsAnEvent(t *testing.T) {
-	var leads bool
-	h, pending := telling(t, twoHosts{}, &leads)
 	good, bad := &hosts.Host{Namespace: "metal3", Name: "lab"}, &hosts.Host{Namespace: "metal3", Name: "lab", Holdoff: "soon"}
 	h.Changed(nil, bad) // another one leads
 	pending(0)

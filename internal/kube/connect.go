@@ -83,13 +83,14 @@ func (c *Cluster) asPod() (err error) {
 		return nil
 	}
 	text, err := plainfile.Read(namespaceFile, maxNamespace)
-	if c.Namespace = strings.TrimSpace(string(text)); err != nil || c.Namespace == "" {
-		return fmt.Errorf("IRONIC_THROTTLE_KUBERNETES=on: POD_NAMESPACE is not set and %s tells nothing: %w", namespaceFile, errors.Join(err, errNoNamespace))
+	if c.Namespace = strings.TrimSpace(string(text)); err == nil && c.Namespace == "" {
+		err = errors.New("it is empty")
+	}
+	if err != nil {
+		return fmt.Errorf("IRONIC_THROTTLE_KUBERNETES=on: POD_NAMESPACE is not set and %s tells nothing: %w", namespaceFile, err)
 	}
 	return nil
 }
-
-var errNoNamespace = errors.New("no namespace")
 
 func (c *Cluster) byFile(path string) error {
 	if _, err := plainfile.Read(path, maxKubeconfig); err != nil { // before client-go, which would wait for a FIFO

@@ -8,14 +8,6 @@ import (
 	"testing"
 )
 
-const kubeconfig = `apiVersion: v1
-kind: Config
-current-context: here
-contexts: [{name: here, context: {cluster: c, user: u, namespace: metal3}}]
-clusters: [{name: c, cluster: {server: "https://127.0.0.1:6443"}}]
-users: [{name: u, user: {token: secret}}]
-`
-
 func write(t *testing.T, text string) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "kubeconfig")
@@ -23,20 +15,6 @@ func write(t *testing.T, text string) string {
 		t.Fatal(err)
 	}
 	return path
-}
-
-func TestConnectByFile(t *testing.T) {
-	c, err := Connect(Options{Kubeconfig: write(t, kubeconfig), Version: "v1"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if c.Config.Host != "https://127.0.0.1:6443" || c.Namespace != "metal3" || !strings.HasPrefix(c.Config.UserAgent, "ironic-throttle/v1 ") {
-		t.Errorf("%s %s %s", c.Config.Host, c.Namespace, c.Config.UserAgent)
-	}
-	c, err = Connect(Options{Kubeconfig: write(t, kubeconfig), Namespace: "bmo"})
-	if err != nil || c.Namespace != "bmo" {
-		t.Errorf("%+v, %v", c, err)
-	}
 }
 
 func TestConnectSaysWhatIsMissing(t *testing.T) {

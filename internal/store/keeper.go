@@ -45,7 +45,7 @@ type Keeper struct {
 	value   []byte // as it was packed last
 	left    int    // hosts without room in it
 	limits  []byte // text of the limits in it
-	begun   []byte // text of the limits that Run began with: nothing was learned yet
+	seen    []byte // text of the limits when they were looked at last
 	learned bool   // limits are not saved yet
 	told    string
 }
@@ -147,7 +147,7 @@ func (k *Keeper) saveUntil(ctx, saving context.Context) (err error) {
 	save, look := time.NewTicker(saveEvery), time.NewTicker(lookEvery)
 	defer save.Stop()
 	defer look.Stop()
-	k.begun, _ = k.Source.LearnedLimits().Text()
+	k.seen, _ = k.Source.LearnedLimits().Text() // nothing was learned yet
 	for err = k.save(saving, true); !errors.Is(err, ErrTakenOver); {
 		select {
 		case <-k.wake:
@@ -172,8 +172,8 @@ func (k *Keeper) saveUntil(ctx, saving context.Context) (err error) {
 // learn finds out whether something was learned of limits that is not saved.
 func (k *Keeper) learn() {
 	text, err := k.Source.LearnedLimits().Text()
-	if err == nil && !bytes.Equal(text, k.begun) && !bytes.Equal(text, k.limits) {
-		k.begun, k.limits, k.learned = nil, text, true
+	if err == nil && !bytes.Equal(text, k.seen) {
+		k.seen, k.limits, k.learned = text, text, true
 	}
 }
 

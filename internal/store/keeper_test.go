@@ -340,14 +340,6 @@ func TestHoldsWithoutRoomAreTold(t *testing.T) {
 	})
 }
 
-// Who cannot read what is kept knows nothing, and says so.
-func TestWhatCannotBeReadIsAnError(t *testing.T) {
-	k := store.New(&place{kept: packed(t, records(3), nil), err: errors.New("fault")}, time.Now, slog.New(slog.DiscardHandler))
-	if v, err := k.Load(t.Context()); err == nil || len(v.Records) > 0 {
-		t.Errorf("%+v, %v", v, err)
-	}
-}
-
 // A value that is damaged is kept aside, and written again with what could be read of it.
 func TestADamagedValueIsKeptAside(t *testing.T) {
 	value := packed(t, records(3), nil)

@@ -111,7 +111,8 @@ func sourceOf(from netip.Addr) string {
 // holder returns whose token it is, nil for nobody.
 func (c *Checker) holder(ctx context.Context, token, source string) (*authenticationv1.UserInfo, error) {
 	key := sha256.Sum256([]byte(token))
-	found, err := c.once(ctx, "token "+string(key[:])+source, c.users, key, func(ctx context.Context) (any, bool, error) {
+	flight := "token " + string(key[:]) + source
+	return once(ctx, c, flight, c.users, key, func(ctx context.Context) (*authenticationv1.UserInfo, bool, error) {
 		if _, good := c.good.Get(key); !good && !(c.limiter(source).Allow() && c.all.Allow()) {
 			return nil, false, fmt.Errorf("%w: a new token from %s", errBusy, source)
 		}
@@ -122,21 +123,17 @@ func (c *Checker) holder(ctx context.Context, token, source string) (*authentica
 		user := &review.Status.User
 		if !review.Status.Authenticated || user.Username == "" {
 			c.good.Remove(key)
-			return (*authenticationv1.UserInfo)(nil), false, nil
+			return nil, false, nil
 		}
 		c.good.Add(key, true, time.Hour)
 		return user, true, nil
 	})
-	if err != nil {
-		return nil, err
-	}
-	return found.(*authenticationv1.UserInfo), nil
 }
 
 // may reports whether u may do verb on path. Rights are those of u as it is: with other groups it is somebody else.
 func (c *Checker) may(ctx context.Context, u *authenticationv1.UserInfo, path, verb string) (bool, error) {
 	key := sha256.Sum256(fmt.Appendf(nil, "%q", []any{u.UID, u.Username, u.Groups, u.Extra, verb, path}))
-	found, err := c.once(ctx, "right "+string(key[:]), c.rights, key, func(ctx context.Context) (any, bool, error) {
+	return once(ctx, c, "right "+string(key[:]), c.rights, key, func(ctx context.Context) (bool, bool, error) {
 		review := &authorizationv1.SubjectAccessReview{Spec: authorizationv1.SubjectAccessReviewSpec{
 			User: u.Username, UID: u.UID, Groups: u.Groups, Extra: map[string]authorizationv1.ExtraValue{},
 			NonResourceAttributes: &authorizationv1.NonResourceAttributes{Path: path, Verb: verb},
@@ -145,15 +142,11 @@ func (c *Checker) may(ctx context.Context, u *authenticationv1.UserInfo, path, v
 			review.Spec.Extra[name] = authorizationv1.ExtraValue(values)
 		}
 		if err := c.client.Create(ctx, review); err != nil {
-			return nil, false, fmt.Errorf("SubjectAccessReview: %w", err)
+			return false, false, fmt.Errorf("SubjectAccessReview: %w", err)
 		}
 		allowed := review.Status.Allowed && !review.Status.Denied
 		return allowed, allowed, nil
 	})
-	if err != nil {
-		return false, err
-	}
-	return found.(bool), nil
 }
 
 func (c *Checker) limiter(source string) *rate.Limiter {
@@ -169,11 +162,12 @@ func (c *Checker) limiter(source string) *rate.Limiter {
 
 // once returns what kept has of key, else what ask finds out, for all who want the same at the same time. The request goes
 // on when one of them leaves.
-func (c *Checker) once(
-	ctx context.Context, flight string, kept *cache.LRUExpireCache, key any, ask func(context.Context) (value any, yes bool, err error),
-) (any, error) {
+func once[T any](
+	ctx context.Context, c *Checker, flight string, kept *cache.LRUExpireCache, key any,
+	ask func(context.Context) (value T, yes bool, err error),
+) (none T, err error) {
 	if v, ok := kept.Get(key); ok {
-		return v, nil
+		return v.(T), nil
 	}
 	landing := c.flights.DoChan(flight, func() (any, error) {
 		if v, ok := kept.Get(key); ok { // a flight has landed since
@@ -196,8 +190,8 @@ func (c *Checker) once(
 	})
 	select {
 	case landed := <-landing:
-		return landed.Val, landed.Err
+		return landed.Val.(T), landed.Err
 	case <-ctx.Done():
-		return nil, ctx.Err()
+		return none, ctx.Err()
 	}
 }

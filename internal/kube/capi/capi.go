@@ -33,7 +33,6 @@ const (
 	skipMark     = group + "/skip-remediation"
 
 	every   = time.Minute
-	seldom  = 10 * time.Minute // while Cluster API cannot be read
 	timeout = 30 * time.Second // of one look
 	page    = 250              // Machines in one answer
 
@@ -44,24 +43,22 @@ const (
 // Reason is that of the Event on a MachineHealthCheck.
 const Reason = "NodeStartupTimeoutTooShort"
 
-// Wait is how long a host that waits for a slot does so in all: until now, and at most from now on.
-type Wait struct {
-	Namespace, Machine string // of the Metal3Machine that has the host
-	For                time.Duration
-}
+// Machine names a Metal3Machine.
+type Machine struct{ Namespace, Name string }
 
 // Checks warns of MachineHealthChecks. Set Client, Waits and Log before it runs.
 type Checks struct {
-	Client   client.Client
-	Waits    func() []Wait
+	Client client.Client
+	// Waits tells of each one whose host waits for a slot how long it does so in all: until now, and at most from now on.
+	Waits    func() map[Machine]time.Duration
 	Events   bool   // put the warning on the MachineHealthCheck, too
 	Instance string // our name in Events
 	Log      *slog.Logger
 
-	read  bool            // Cluster API could be read once; this and what follows belong to Run
-	fault string          // the error that the log has
-	said  map[string]bool // what log and Events have; forgotten when no warning has stood for an hour
-	stood time.Time       // when one last did
+	fault  string          // the error that the log has; this and what follows belong to Run
+	logged map[string]bool // the warnings that the log has; forgotten when none has stood for an hour
+	told   map[string]bool // those that Events have; likewise
+	stood  time.Time       // when one last did
 
 	mu       sync.Mutex
 	warnings []string
@@ -76,12 +73,11 @@ func (c *Checks) Warnings() []string {
 
 // Run looks every minute until ctx ends, and returns nil then.
 func (c *Checks) Run(ctx context.Context) error {
-	c.said = map[string]bool{}
+	c.logged, c.told = map[string]bool{}, map[string]bool{}
 	for ctx.Err() == nil {
 		bounded, cancel := context.WithTimeout(ctx, timeout)
 		standing, err := c.look(bounded)
 		cancel()
-		pause := every
 		switch {
 		case ctx.Err() != nil: // no fault of theirs
 		case err == nil:
@@ -94,12 +90,9 @@ func (c *Checks) Run(ctx context.Context) error {
 			c.Log.Info("MachineHealthChecks of Cluster API cannot be read (component cluster-api gives the right), so nobody warns of those that "+
 				"remove Machines whose hosts wait: tried again", "error", err)
 		}
-		if err != nil && !c.read {
-			pause = seldom
-		}
 		select {
 		case <-ctx.Done():
-		case <-time.After(pause):
+		case <-time.After(every):
 		}
 	}
 	return nil
@@ -107,25 +100,21 @@ func (c *Checks) Run(ctx context.Context) error {
 
 // look warns of each MachineHealthCheck that removes Machines before their hosts have had a slot.
 func (c *Checks) look(ctx context.Context) (standing []string, err error) {
-	waits := map[string]map[string]time.Duration{}
-	for _, w := range c.Waits() {
-		if waits[w.Namespace] == nil {
-			waits[w.Namespace] = map[string]time.Duration{}
-		}
-		waits[w.Namespace][w.Machine] = max(waits[w.Namespace][w.Machine], w.For)
+	waits, namespaces := c.Waits(), map[string]bool{}
+	for machine := range waits {
+		namespaces[machine.Namespace] = true
 	}
-	for _, namespace := range slices.Sorted(maps.Keys(waits)) {
+	for _, namespace := range slices.Sorted(maps.Keys(namespaces)) {
 		checks, err := c.checks(ctx, namespace)
 		if err != nil {
 			return nil, err
 		}
-		c.read = true
 		for _, check := range checks {
 			startup, machines := read(&check)
 			if startup == 0 || machines == nil {
 				continue
 			}
-			wait, err := c.longest(ctx, &check, machines, waits[namespace])
+			wait, err := c.longest(ctx, &check, machines, waits)
 			if err != nil {
 				return nil, err
 			}
@@ -137,7 +126,8 @@ func (c *Checks) look(ctx context.Context) (standing []string, err error) {
 	if len(standing) > 0 {
 		c.stood = time.Now()
 	} else if time.Since(c.stood) > time.Hour {
-		clear(c.said)
+		clear(c.logged)
+		clear(c.told)
 	}
 	return standing, nil
 }
@@ -185,7 +175,7 @@ func read(check *unstructured.Unstructured) (startup time.Duration, machines lab
 
 // longest is the longest wait among the Machines of a MachineHealthCheck that have no node.
 func (c *Checks) longest(
-	ctx context.Context, check *unstructured.Unstructured, machines labels.Selector, waits map[string]time.Duration,
+	ctx context.Context, check *unstructured.Unstructured, machines labels.Selector, waits map[Machine]time.Duration,
 ) (longest time.Duration, err error) {
 	var list unstructured.UnstructuredList
 	list.SetGroupVersionKind(check.GroupVersionKind().GroupVersion().WithKind("MachineList"))
@@ -201,7 +191,7 @@ func (c *Checks) longest(
 			_, node, _ := unstructured.NestedFieldNoCopy(m.Object, "status", "nodeRef")
 			_, paused := m.GetAnnotations()[pausedMark]
 			if _, skipped := m.GetAnnotations()[skipMark]; kind == "Metal3Machine" && !node && !paused && !skipped {
-				longest = max(longest, waits[name])
+				longest = max(longest, waits[Machine{Namespace: check.GetNamespace(), Name: name}])
 			}
 		}
 		if next = list.GetContinue(); next == "" {
@@ -217,26 +207,18 @@ func (c *Checks) warn(ctx context.Context, check *unstructured.Unstructured, sta
 		named *= 2
 	}
 	warning := text(check, startup, named)
-	if c.once("log: " + warning) {
+	if !c.logged[warning] {
+		c.logged[warning] = true
 		c.Log.Warn("Cluster API", "warning", warning)
 	}
-	if event := "event: " + warning; c.Events && !c.said[event] {
+	if c.Events && !c.told[warning] {
 		on := corev1.ObjectReference{
 			APIVersion: check.GetAPIVersion(), Kind: check.GetKind(), Namespace: check.GetNamespace(), Name: check.GetName(), UID: check.GetUID(),
 		}
 		err := c.Client.Create(ctx, tell.Event(on, corev1.EventTypeWarning, Reason, warning, c.Instance, time.Now()))
-		if c.said[event] = err == nil; err != nil && c.once("no "+event) {
-			c.Log.Warn("a MachineHealthCheck gets no Event about its timeout: tried again every minute", "error", err)
-		}
+		c.told[warning] = err == nil // else the next look tries again
 	}
 	return warning
-}
-
-// once reports whether that was not said yet, and notes that it is.
-func (c *Checks) once(what string) bool {
-	first := !c.said[what]
-	c.said[what] = true
-	return first
 }
 
 func text(check *unstructured.Unstructured, startup, wait time.Duration) string {

@@ -53,7 +53,7 @@ type stage struct {
 	log     strings.Builder
 
 	mu           sync.Mutex // guards the rest
-	waits        []capi.Wait
+	waits        map[capi.Machine]time.Duration
 	unread, mute error // of lists, and of Events
 	lists        int
 }
@@ -103,7 +103,7 @@ func play(t *testing.T, version string, test func(*testing.T, *stage), objects .
 	})
 }
 
-func (s *stage) waiting() (all []capi.Wait) {
+func (s *stage) waiting() (all map[capi.Machine]time.Duration) {
 	s.set(func() { all = s.waits })
 	return all
 }
@@ -133,8 +133,8 @@ func (s *stage) shows(t *testing.T, after time.Duration, want string, lines, eve
 	}
 }
 
-func waits(name string, d time.Duration) []capi.Wait {
-	return []capi.Wait{{Namespace: "ns", Machine: name, For: d}}
+func waits(name string, d time.Duration) map[capi.Machine]time.Duration {
+	return map[capi.Machine]time.Duration{{Namespace: "ns", Name: name}: d}
 }
 
 func TestWhichChecksAreWarnedOf(t *testing.T) {
@@ -188,29 +188,29 @@ func TestAWarningIsToldOnceWhileItStands(t *testing.T) {
 			t.Errorf("%d lists while nobody waits", s.lists)
 		}
 		s.set(func() { s.mute = errors.New("no right") })
-		s.set(func() { s.waits = append(waits("m", 11*time.Minute), waits("n", 12*time.Minute)...) })
-		s.shows(t, 10*time.Minute, "may wait 15m", 2, 0) // the warning, and that there is no Event
+		s.set(func() { s.waits = waits("m", 11*time.Minute) })
+		s.shows(t, 10*time.Minute, "may wait 15m", 1, 0)
 		s.set(func() { s.mute = nil })
-		s.shows(t, 10*time.Minute, "may wait 15m", 2, 1)
+		s.shows(t, 10*time.Minute, "may wait 15m", 1, 1)
 		s.set(func() { s.waits = waits("n", 15*time.Minute) })
-		s.shows(t, 10*time.Minute, "may wait 15m", 2, 1)
+		s.shows(t, 10*time.Minute, "may wait 15m", 1, 1)
 		s.set(func() { s.waits = waits("n", 50*time.Minute) })
-		s.shows(t, 10*time.Minute, "may wait 1h", 3, 2)
+		s.shows(t, 10*time.Minute, "may wait 1h", 2, 2)
 		s.set(func() { s.waits = nil })
-		s.shows(t, 10*time.Minute, "", 3, 2)
+		s.shows(t, 10*time.Minute, "", 2, 2)
 		s.set(func() { s.waits = waits("n", 20*time.Minute) })
-		s.shows(t, 10*time.Minute, "may wait 30m", 4, 3)
+		s.shows(t, 10*time.Minute, "may wait 30m", 3, 3)
 		s.set(func() { s.waits = waits("n", 50*time.Minute) })
-		s.shows(t, 10*time.Minute, "may wait 1h", 4, 3) // it was told lately
+		s.shows(t, 10*time.Minute, "may wait 1h", 3, 3) // it was told lately
 		s.set(func() { s.waits = nil })
-		s.shows(t, 2*time.Hour, "", 4, 3)
+		s.shows(t, 2*time.Hour, "", 3, 3)
 		s.set(func() { s.waits = waits("n", 20*time.Minute) })
-		s.shows(t, 10*time.Minute, "may wait 30m", 5, 4)
+		s.shows(t, 10*time.Minute, "may wait 30m", 4, 4)
 		longer := []byte(`{"spec": {"checks": {"nodeStartupTimeoutSeconds": 1100}}}`)
 		if err := s.Patch(t.Context(), check("v1beta2", fields{}), client.RawPatch(types.MergePatchType, longer)); err != nil {
 			t.Fatal(err)
 		}
-		s.shows(t, 10*time.Minute, "after 18m20s", 6, 5)
+		s.shows(t, 10*time.Minute, "after 18m20s", 5, 5)
 	}, check("v1beta2", fields{}), machine("v1beta2", "m", nil, nil), machine("v1beta2", "n", nil, nil))
 }
 
@@ -220,12 +220,12 @@ func TestWithoutTheRightItIsSaidOnce(t *testing.T) {
 		s.set(func() { s.unread = noRight })
 		s.set(func() { s.waits = waits("m", time.Hour) })
 		s.shows(t, time.Hour, "", 1, 0)
-		if s.lists > 9 || !strings.Contains(s.log.String(), "level=INFO") || !strings.Contains(s.log.String(), "component cluster-api gives the right") {
+		if s.lists > 61 || !strings.Contains(s.log.String(), "level=INFO") || !strings.Contains(s.log.String(), "component cluster-api gives the right") {
 			t.Errorf("%d lists, log:\n%s", s.lists, s.log.String())
 		}
 		s.set(func() { s.unread = nil })
 		s.shows(t, 10*time.Minute, "may wait 1h", 2, 1)
-		s.set(func() { s.unread = errors.New("away") }) // what was known stays, and is looked at again soon
+		s.set(func() { s.unread = errors.New("away") }) // what was known stays
 		s.shows(t, 10*time.Minute, "may wait 1h", 3, 1)
 		s.set(func() { s.unread, s.waits = nil, nil })
 		s.shows(t, time.Minute, "", 3, 1)

@@ -185,6 +185,7 @@ func TestEdits(t *testing.T) {
 			}
 			p.saves(t, "3")
 			p.saves(t, "4")
+			p.loads(t, "4") // as the next leader does
 			o := s.object(t)
 			if string(o.BinaryData["holds.jsonl.gz"]) != "4" || string(o.BinaryData["unreadable.gz"]) != row.aside || len(o.Data) > 0 {
 				t.Errorf("%+v, %+v", o.BinaryData, o.Data)
@@ -196,30 +197,6 @@ func TestEdits(t *testing.T) {
 				t.Errorf("told %d times, want %d: %s", n, row.told, &p.log)
 			}
 		})
-	}
-}
-
-// What could not be read is kept beside the value as long as there is room for both.
-func TestAside(t *testing.T) {
-	s := newServer()
-	p := s.process("a")
-	p.loads(t, "")
-	p.saves(t, "damaged")
-	p = s.process("b")
-	p.loads(t, "damaged")
-	if err := p.Aside([]byte("damaged")); err != nil {
-		t.Fatal(err)
-	}
-	p.saves(t, "1")
-	p = s.process("c")
-	p.loads(t, "1")
-	p.saves(t, "2")
-	if got := string(s.object(t).BinaryData["unreadable.gz"]); got != "damaged" {
-		t.Errorf("%q is kept aside", got)
-	}
-	p.saves(t, strings.Repeat("x", p.Room()))
-	if got := len(s.object(t).BinaryData); got != 1 {
-		t.Errorf("%d keys in a ConfigMap that is full", got)
 	}
 }
 

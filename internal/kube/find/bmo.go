@@ -18,6 +18,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/ironic-throttle/ironic-throttle/internal/kube/tell"
+	"github.com/ironic-throttle/ironic-throttle/pkg/api"
 	"github.com/ironic-throttle/ironic-throttle/pkg/ironic"
 )
 
@@ -34,12 +35,9 @@ type BMO struct {
 	Instance                     string // our name in Events
 }
 
-// Workers are BMO's reconcile workers: so many hosts it works on at once.
+// Workers is what the Deployment says of BMO's workers, as the status shows it, but for LastError.
 type Workers struct {
-	Count     int    // 0: not known
-	From      string // where BMO has the number from
-	Estimated bool   // nothing says the number: it is BMO's own rule with our machine's CPUs
-	Limit     int    // BMO's own limit of hosts at work (PROVISIONING_LIMIT); 0: not known
+	api.Operator
 
 	of *appsv1.Deployment
 }
@@ -86,6 +84,7 @@ func (b BMO) fault(err error) error { return fmt.Errorf("BMO's Deployment %s: %w
 // Workers reads how many workers BMO has, as BMO finds that: its flag, its variable, its CPUs. With an error what could
 // be read counts.
 func (b BMO) Workers(ctx context.Context) (w Workers, err error) {
+	w.Deployment = b.Name()
 	c, of, err := b.read(ctx)
 	if w.of = of; err != nil {
 		return w, err
@@ -103,15 +102,18 @@ func (b BMO) Workers(ctx context.Context) (w Workers, err error) {
 	switch err = cmp.Or(err, unread); {
 	case err != nil:
 	case byFlag > 0:
-		w.Count, w.From = byFlag, "--controller-concurrency"
+		w.Workers, w.WorkersFrom = byFlag, "--controller-concurrency"
 	case byName > 0:
-		w.Count, w.From = byName, "BMO_CONCURRENCY in "+workers.from
+		w.Workers, w.WorkersFrom = byName, "BMO_CONCURRENCY in "+workers.from
 	default:
-		w.Count, w.From, w.Estimated = max(2, min(b.CPUs, 8)), fmt.Sprintf("BMO's own rule for %d CPUs", b.CPUs), true
+		w.Workers, w.WorkersFrom, w.Estimated = max(2, min(b.CPUs, 8)), fmt.Sprintf("BMO's own rule for %d CPUs", b.CPUs), true
 	}
 	limit, unread := c.variable(ctx, "PROVISIONING_LIMIT", nil)
 	if w.Limit = number(limit.text, "PROVISIONING_LIMIT in "+limit.from); limit.text == "" && unread == nil {
 		w.Limit = 20 // BMO's own default
+	}
+	if w.Workers > 0 && w.Limit > 0 {
+		w.MayReach = w.Limit + w.Workers - 1
 	}
 	if err = cmp.Or(err, unread); err != nil {
 		return w, b.fault(err)

@@ -1,7 +1,6 @@
 package find_test
 
 import (
-	"errors"
 	"strings"
 	"testing"
 
@@ -14,6 +13,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/ironic-throttle/ironic-throttle/internal/kube/find"
+	"github.com/ironic-throttle/ironic-throttle/pkg/api"
 	"github.com/ironic-throttle/ironic-throttle/pkg/ironic"
 )
 
@@ -52,14 +52,14 @@ func TestWorkersAsBMOFindsThem(t *testing.T) {
 		byRef   = `env: [{name: BMO_CONCURRENCY, valueFrom: {configMapKeyRef: {name: more, key: CONCURRENCY`
 		wrong   = "BMO does not start with that"
 	)
-	rule := find.Workers{Count: 6, From: "BMO's own rule for 6 CPUs", Estimated: true, Limit: 20}
-	of := func(n int, from string, limit int) find.Workers {
-		return find.Workers{Count: n, From: from, Limit: limit}
+	rule := api.Operator{Workers: 6, WorkersFrom: "BMO's own rule for 6 CPUs", Estimated: true, Limit: 20}
+	of := func(n int, from string, limit int) api.Operator {
+		return api.Operator{Workers: n, WorkersFrom: from, Limit: limit}
 	}
 	for name, row := range map[string]struct {
 		container    string
 		ironic, more settings // data of the ConfigMaps ironic-h4sh and more; nil: there is none
-		want         find.Workers
+		want         api.Operator
 		err          string
 	}{
 		"nothing":                      {`args: [--enable-leader-election]`, nil, nil, rule, ""},
@@ -78,9 +78,9 @@ func TestWorkersAsBMOFindsThem(t *testing.T) {
 		"the flag says nothing":        {`args: [--controller-concurrency=0], env: [{name: BMO_CONCURRENCY, value: "3"}]`, nil, nil, of(3, "BMO_CONCURRENCY in its env", 20), ""},
 		"zero":                         {`env: [{name: BMO_CONCURRENCY, value: "0"}]`, nil, nil, rule, ""},
 		"no number":                    {`env: [{name: BMO_CONCURRENCY, value: "` + strings.Repeat("many", 1<<14) + `"}]`, nil, nil, of(0, "", 20), wrong},
-		"no limit, but workers":        {`env: [{name: PROVISIONING_LIMIT, value: "many"}]`, nil, nil, find.Workers{Count: 6, From: rule.From, Estimated: true}, "PROVISIONING_LIMIT in its env, \"many\": " + wrong},
-		"no ConfigMap":                 {`envFrom: [{configMapRef: {name: gone}}]`, nil, nil, find.Workers{}, "ConfigMap gone is not there"},
-		"a ConfigMap without a right":  {`envFrom: [{configMapRef: {name: secluded}}]`, nil, nil, find.Workers{}, "ConfigMap secluded: "},
+		"no limit, but workers":        {`env: [{name: PROVISIONING_LIMIT, value: "many"}]`, nil, nil, api.Operator{Workers: 6, WorkersFrom: rule.WorkersFrom, Estimated: true}, "PROVISIONING_LIMIT in its env, \"many\": " + wrong},
+		"no ConfigMap":                 {`envFrom: [{configMapRef: {name: gone}}]`, nil, nil, api.Operator{}, "ConfigMap gone is not there"},
+		"a ConfigMap without a right":  {`envFrom: [{configMapRef: {name: secluded}}]`, nil, nil, api.Operator{}, "ConfigMap secluded: "},
 		"an empty value in a variable": {`env: [{name: BMO_CONCURRENCY}, {name: PROVISIONING_LIMIT}]`, nil, nil, rule, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -95,7 +95,7 @@ func TestWorkersAsBMOFindsThem(t *testing.T) {
 			if (err != nil) != (row.err != "") || err != nil && (!strings.Contains(err.Error(), row.err) || !strings.HasPrefix(err.Error(), "BMO's Deployment bmo/manager: ") || len(err.Error()) > 600) {
 				t.Errorf("%v, want %q", err, row.err)
 			}
-			if diff := cmp.Diff(row.want, got, cmpopts.IgnoreUnexported(find.Workers{})); diff != "" || !got.Read() {
+			if diff := cmp.Diff(row.want, got.Operator, cmpopts.IgnoreFields(got.Operator, "Deployment", "MayReach")); diff != "" || !got.Read() {
 				t.Errorf("-want +got:\n%s", diff)
 			}
 		})
@@ -103,7 +103,7 @@ func TestWorkersAsBMOFindsThem(t *testing.T) {
 	for cpus, want := range map[int]int{1: 2, 5: 5, 64: 8} {
 		b := bmo(t, `args: []`, nil)
 		b.CPUs = cpus
-		if w, err := b.Workers(t.Context()); err != nil || w.Count != want || !w.Estimated {
+		if w, err := b.Workers(t.Context()); err != nil || w.Workers != want || !w.Estimated {
 			t.Errorf("%d CPUs: %+v, %v", cpus, w, err)
 		}
 	}
@@ -130,24 +130,6 @@ func TestADeploymentThatCannotBeReadIsNamed(t *testing.T) {
 		if noIronic == nil || !strings.HasPrefix(noIronic.Error(), "IRONIC_ENDPOINT is not set, and Ironic is not found by itself: "+row.want) {
 			t.Errorf("%s: %v, want %s", name, noIronic, row.want)
 		}
-	}
-}
-
-func TestTheDeploymentIsTold(t *testing.T) {
-	b := bmo(t, `args: []`, nil)
-	b.Instance = "throttle-0"
-	w, err := b.Workers(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	var events corev1.EventList
-	if err := errors.Join(b.Warn(t.Context(), w, "too many"), b.Client.List(t.Context(), &events)); err != nil || len(events.Items) != 1 {
-		t.Fatal(err, events)
-	}
-	e := events.Items[0]
-	want := corev1.ObjectReference{APIVersion: "apps/v1", Kind: "Deployment", Namespace: "bmo", Name: "manager", UID: "d-1"}
-	if e.InvolvedObject != want || e.Namespace != "bmo" || e.Type != "Warning" || e.Reason != find.Reason || e.Message != "too many" || e.ReportingInstance != "throttle-0" {
-		t.Errorf("%+v", e)
 	}
 }
 

@@ -93,23 +93,18 @@ func (f *Finder) Run(ctx context.Context) error {
 // counts until something else is found: while a piece or the API server is away, Ironic itself may well answer.
 func (f *Finder) keep(now ironic.Access, err error) time.Duration {
 	was, fault := f.last()
-	moved := was != nil && err == nil && now.Address != was.Address
-	if moved {
+	switch {
+	case err != nil && (fault == nil || fault.Error() != err.Error()):
+		f.log.Error("Ironic cannot be found in the cluster: trying again", "error", err, "foundBefore", was != nil)
+	case err == nil && (was == nil || fault != nil || !equal(now, *was)):
+		f.log.Info("Ironic was found in the cluster", "url", urlOf(now))
+	}
+	if err == nil && was != nil && now.Address != was.Address {
 		f.Moved()
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	switch f.fault = err; {
-	case err != nil && (fault == nil || fault.Error() != err.Error()):
-		f.log.Error("Ironic cannot be found in the cluster: trying again", "error", err, "foundBefore", was != nil)
-	case err != nil:
-	case was == nil:
-		f.log.Info("Ironic was found in the cluster", "url", urlOf(now))
-	case fault != nil || !equal(now, *was):
-		f.log.Info("Ironic was found in the cluster again", "url", urlOf(now), "moved", moved,
-			"newCredentials", now.User != was.User || now.Password != was.Password, "newAuthority", !now.CA.Equal(was.CA))
-	}
-	if err == nil {
+	if f.fault = err; err == nil {
 		f.found = &now
 	}
 	if f.found == nil {

@@ -32,8 +32,11 @@ type cluster struct {
 	fault   fault
 }
 
+// answer is what a request gets.
+type answer func(r *http.Request) (*http.Response, error)
+
 // fault answers in the place of the cluster, unless it returns nil.
-type fault func(r *http.Request) http.HandlerFunc
+type fault func(r *http.Request) answer
 
 type event struct {
 	version         int
@@ -107,24 +110,29 @@ func (c *cluster) breaks(f fault) {
 
 func isWatch(r *http.Request) bool { return r.URL.Query().Has("watch") }
 
-func (c *cluster) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+// RoundTrip implements http.RoundTripper without a socket, so that it may be used in a bubble.
+func (c *cluster) RoundTrip(r *http.Request) (*http.Response, error) {
 	c.mu.Lock()
 	f := c.fault
 	c.mu.Unlock()
 	if f != nil {
-		if answer := f(r); answer != nil {
-			answer(w, r)
-			return
+		if a := f(r); a != nil {
+			return a(r)
 		}
 	}
 	_, namespace, _ := strings.Cut(r.URL.Path, "/namespaces/")
 	namespace = strings.TrimSuffix(namespace, "/baremetalhosts")
-	w.Header().Set("Content-Type", "application/json")
-	if isWatch(r) {
-		c.watch(w, r, namespace)
-	} else {
-		c.list(w, r, namespace)
+	if !isWatch(r) {
+		return c.list(r, namespace)
 	}
+	in, out := io.Pipe()
+	stop := context.AfterFunc(r.Context(), func() { in.CloseWithError(r.Context().Err()) })
+	go func() {
+		defer stop()
+		c.watch(out, r, namespace)
+		out.Close()
+	}()
+	return answered(r, http.StatusOK, "application/json", in), nil
 }
 
 func (c *cluster) sortedLocked(namespace string) (all []string) {
@@ -136,7 +144,7 @@ func (c *cluster) sortedLocked(namespace string) (all []string) {
 	return all
 }
 
-func (c *cluster) list(w http.ResponseWriter, r *http.Request, namespace string) {
+func (c *cluster) list(r *http.Request, namespace string) (*http.Response, error) {
 	q := r.URL.Query()
 	limit, _ := strconv.Atoi(q.Get("limit"))
 	c.mu.Lock()
@@ -151,20 +159,19 @@ func (c *cluster) list(w http.ResponseWriter, r *http.Request, namespace string)
 	}
 	all, known := c.pages[id+"/"+namespace]
 	if !known {
-		refuse(http.StatusGone, metav1.StatusReasonExpired)(w, r)
-		return
+		return refuse(http.StatusGone, metav1.StatusReasonExpired)(r)
 	}
 	to, next := min(from+limit, len(all)), ""
 	if to < len(all) {
 		next = fmt.Sprint(id, ":", to)
 	}
-	fmt.Fprintf(w, `{"apiVersion":"metal3.io/v1alpha1","items":[%s],"kind":"BareMetalHostList","metadata":{"continue":%q,"resourceVersion":%q}}`,
-		strings.Join(all[from:to], ","), next, id)
+	const text = `{"apiVersion":"metal3.io/v1alpha1","items":[%s],"kind":"BareMetalHostList","metadata":{"continue":%q,"resourceVersion":%q}}`
+	return say(http.StatusOK, "application/json", fmt.Sprintf(text, strings.Join(all[from:to], ","), next, id))(r)
 }
 
 const bookmark = `{"type":"BOOKMARK","object":{"apiVersion":"metal3.io/v1alpha1","kind":"BareMetalHost","metadata":{"resourceVersion":"%d"}}}`
 
-func (c *cluster) watch(w http.ResponseWriter, r *http.Request, namespace string) {
+func (c *cluster) watch(w io.Writer, r *http.Request, namespace string) {
 	from, _ := strconv.Atoi(r.URL.Query().Get("resourceVersion"))
 	c.mu.Lock()
 	cut := c.cut
@@ -186,7 +193,6 @@ func (c *cluster) watch(w http.ResponseWriter, r *http.Request, namespace string
 		for _, text := range due {
 			fmt.Fprintln(w, text)
 		}
-		w.(http.Flusher).Flush()
 		due = nil
 		select {
 		case <-moved:
@@ -208,66 +214,40 @@ func status(code int, reason metav1.StatusReason) []byte {
 	return text
 }
 
-// refuse answers with an error, drop by breaking the connection, and write with a text.
-func refuse(code int, reason metav1.StatusReason) http.HandlerFunc {
-	return func(w http.ResponseWriter, _ *http.Request) {
-		w.Header().Set("Content-Type", "application/json")
-		w.WriteHeader(code)
-		_, _ = w.Write(status(code, reason))
+func answered(r *http.Request, code int, contentType string, body io.ReadCloser) *http.Response {
+	return &http.Response{
+		StatusCode: code, Status: fmt.Sprint(code, " ", http.StatusText(code)), Header: http.Header{"Content-Type": {contentType}},
+		Body: body, Request: r,
 	}
 }
 
-func drop(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }
-
-func write(contentType, text string) http.HandlerFunc {
-	return func(w http.ResponseWriter, _ *http.Request) {
-		w.Header().Set("Content-Type", contentType)
-		_, _ = io.WriteString(w, text)
+func say(code int, contentType, text string) answer {
+	return func(r *http.Request) (*http.Response, error) {
+		return answered(r, code, contentType, io.NopCloser(strings.NewReader(text))), nil
 	}
 }
 
-func always(h http.HandlerFunc) fault { return func(*http.Request) http.HandlerFunc { return h } }
+func refuse(code int, reason metav1.StatusReason) answer {
+	return say(code, "application/json", string(status(code, reason)))
+}
 
-// RoundTrip calls the cluster without a socket, so that it may be used in a bubble. Bodies arrive as they are written.
-func (c *cluster) RoundTrip(r *http.Request) (*http.Response, error) {
-	in, out := io.Pipe()
-	w := &pipeWriter{out: out, header: http.Header{}, began: make(chan int, 1)}
-	ctx, failed := r.Context(), make(chan struct{})
-	stop := context.AfterFunc(ctx, func() { in.CloseWithError(ctx.Err()) })
-	go func() {
-		defer stop()
-		defer func() {
-			if recover() != nil {
-				close(failed)
-				out.CloseWithError(io.ErrUnexpectedEOF)
-				return
-			}
-			w.WriteHeader(http.StatusOK)
-			out.Close()
-		}()
-		c.ServeHTTP(w, r)
-	}()
-	select {
-	case code := <-w.began:
-		return &http.Response{StatusCode: code, Status: fmt.Sprint(code, " ", http.StatusText(code)), Header: w.header, Body: in, Request: r}, nil
-	case <-failed:
-		return nil, &net.OpError{Op: "dial", Net: "tcp", Err: syscall.ECONNREFUSED}
-	case <-ctx.Done():
-		return nil, ctx.Err()
+func drop(*http.Request) (*http.Response, error) {
+	return nil, &net.OpError{Op: "dial", Net: "tcp", Err: syscall.ECONNREFUSED}
+}
+
+// endless answers with a text that does not end.
+func endless(r *http.Request) (*http.Response, error) {
+	text := io.MultiReader(strings.NewReader(`"`), forever{r.Context()})
+	return answered(r, http.StatusOK, "application/json", io.NopCloser(text)), nil
+}
+
+type forever struct{ context.Context }
+
+func (f forever) Read(p []byte) (int, error) {
+	for i := range p {
+		p[i] = 'x'
 	}
+	return len(p), f.Err()
 }
 
-type pipeWriter struct {
-	out    *io.PipeWriter
-	header http.Header
-	once   sync.Once
-	began  chan int
-}
-
-func (w *pipeWriter) Header() http.Header  { return w.header }
-func (w *pipeWriter) Flush()               { w.WriteHeader(http.StatusOK) }
-func (w *pipeWriter) WriteHeader(code int) { w.once.Do(func() { w.began <- code }) }
-func (w *pipeWriter) Write(p []byte) (int, error) {
-	w.WriteHeader(http.StatusOK)
-	return w.out.Write(p)
-}
+func always(a answer) fault { return func(*http.Request) answer { return a } }

@@ -16,9 +16,10 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"time"
 
 	"k8s.io/client-go/rest"
+
+	"github.com/ironic-throttle/ironic-throttle/pkg/api"
 )
 
 // Options is what New needs.
@@ -115,21 +116,9 @@ func (d *Directory) Knows(namespace string) bool {
 	return false
 }
 
-// Status tells how the directory is doing.
-type Status struct {
-	Hosts  int
-	Errors map[string]int // hosts with an error by ErrorType
-	// Synced is whether every namespace was listed once. It stays true when a watch breaks later.
-	Synced bool
-	// LastError is what is wrong with the watch that is broken longest, BrokenSince since when; "" and zero while all
-	// are well.
-	LastError   string
-	BrokenSince time.Time
-}
-
-// Status returns the state of this moment.
-func (d *Directory) Status() Status {
-	out := Status{Errors: map[string]int{}, Synced: true}
+// Status tells how the directory is doing. LastError is of the watch that is broken longest.
+func (d *Directory) Status() api.Cluster {
+	out := api.Cluster{Errors: map[string]int{}, Synced: true}
 	d.mu.RLock()
 	out.Hosts = len(d.names)
 	for _, h := range d.names {
@@ -140,8 +129,8 @@ func (d *Directory) Status() Status {
 	d.mu.RUnlock()
 	for _, s := range d.scopes {
 		out.Synced = out.Synced && s.listed.Load()
-		if text, since := s.trouble(); text != "" && (out.LastError == "" || since.Before(out.BrokenSince)) {
-			out.LastError, out.BrokenSince = text, since
+		if text, since := s.trouble(); text != "" && (out.LastError == "" || since.Before(*out.BrokenSince)) {
+			out.LastError, out.BrokenSince = text, &since
 		}
 	}
 	return out

@@ -38,40 +38,12 @@ func three(c *cluster) {
 	c.put("prod/one", "u3", "", "")
 }
 
-func TestHostsAreWatched(t *testing.T) {
-	play(t, nil, three, func(s *stage) {
-		s.is(true, 3, "")
-		s.says(listed)
-		if got := s.news(); got != "+metal3/one +metal3/two +prod/one" {
-			t.Errorf("told %q", got)
-		}
-		if h, ok := s.ByNode(strings.ToUpper(nodeTwo)); !ok || h.Name != "two" || h.ErrorCount != 3 || h.ErrorType != "provisioning error" {
-			t.Errorf("by node: %+v, %v", h, ok)
-		}
-		if st := s.Status(); !maps.Equal(st.Errors, map[string]int{"provisioning error": 1}) {
-			t.Errorf("errors %v", st.Errors)
-		}
-		s.put("metal3/two", "u2", nodeTwo, "")
-		s.put("metal3/one", "u1", nodeOne, `,"poweredOn":true`) // nothing that is kept
-		s.remove("prod/one")
-		if got := s.news(); got != "-prod/one ~metal3/two" {
-			t.Errorf("told %q", got)
-		}
-		s.put("metal3/one", "u9", nodeOne, "") // both events were missed: it is another one
-		if got := s.news(); got != "+metal3/one -metal3/one" {
-			t.Errorf("told %q", got)
-		}
-		s.is(true, 2, "")
-		s.says()
-	})
-}
-
 // What is wrong is said once, what is known stays, and all is well within 15 s of the server's return.
 func TestNothingIsForgotten(t *testing.T) {
-	watches := func(h http.HandlerFunc) fault {
-		return func(r *http.Request) http.HandlerFunc {
+	watches := func(a answer) fault {
+		return func(r *http.Request) answer {
 			if isWatch(r) {
-				return h
+				return a
 			}
 			return nil
 		}
@@ -84,18 +56,18 @@ func TestNothingIsForgotten(t *testing.T) {
 		{"no right to watch", "may not list and watch", watches(refuse(403, metav1.StatusReasonForbidden))},
 		{"unknown credentials", "credentials", always(refuse(401, metav1.StatusReasonUnauthorized))},
 		{"no CRD", "CustomResourceDefinition is missing", always(refuse(404, metav1.StatusReasonNotFound))},
-		{"no API server", "404 Not Found", always(http.NotFound)},
+		{"no API server", "404 Not Found", always(say(404, "text/plain", "404 page not found"))},
 		{"down", "as it should", always(refuse(503, metav1.StatusReasonServiceUnavailable))},
 		{"busy", "as it should", always(refuse(429, metav1.StatusReasonTooManyRequests))},
 		{"connections dropped", "connection refused", always(drop)},
-		{"HTML", "text/html", always(write("text/html", "<html>welcome</html>"))},
-		{"nothing", "EOF", always(write("application/json", ""))},
-		{"another list", "failed to list BareMetalHosts: an answer of kind \"PodList\"", always(write("application/json", `{"apiVersion":"v1","items":[],"kind":"PodList","metadata":{}}`))},
+		{"HTML", "text/html", always(say(200, "text/html", "<html>welcome</html>"))},
+		{"nothing", "EOF", always(say(200, "application/json", ""))},
+		{"another list", "failed to list BareMetalHosts: an answer of kind \"PodList\"", always(say(200, "application/json", `{"apiVersion":"v1","items":[],"kind":"PodList","metadata":{}}`))},
 		{"a page without an end", "too large", always(endless)},
 		{"a version that is too large", "as it should", always(refuse(504, metav1.StatusReasonTimeout))},
 	} {
 		t.Run(strings.ReplaceAll(row.name, " ", "_"), func(t *testing.T) {
-			play(t, nil, three, func(s *stage) {
+			play(t, three, func(s *stage) {
 				s.says(listed)
 				s.news()
 				s.breaks(row.fault)
@@ -104,6 +76,9 @@ func TestNothingIsForgotten(t *testing.T) {
 				s.pass(time.Minute)
 				s.is(true, 3, row.says)
 				s.says(cannot)
+				if s.Knows("metal3") {
+					t.Error("a host that is not found is taken for gone")
+				}
 				s.remove("metal3/one")
 				s.breaks(nil)
 				s.pass(retryMost)
@@ -118,37 +93,11 @@ func TestNothingIsForgotten(t *testing.T) {
 	}
 }
 
-func endless(w http.ResponseWriter, r *http.Request) {
-	w.Header().Set("Content-Type", "application/json")
-	_, _ = w.Write([]byte(`"`))
-	for line := []byte(strings.Repeat("x", 1<<19)); r.Context().Err() == nil; {
-		if _, err := w.Write(line); err != nil {
-			return
-		}
-	}
-}
-
-// A server that has just started refuses everybody for a moment: that is no missing right.
-func TestARefusalOfAMomentIsNotTold(t *testing.T) {
-	refused := func(c *cluster) {
-		three(c)
-		c.breaks(always(refuse(403, metav1.StatusReasonForbidden)))
-	}
-	play(t, nil, refused, func(s *stage) {
-		s.is(false, 0, "may not list and watch")
-		s.pass(4 * time.Second)
-		s.breaks(nil)
-		s.pass(retryMost)
-		s.is(true, 3, "")
-		s.says(listed)
-	})
-}
-
 // A watch that ends, or whose connection breaks, goes on where it was: a list of 20,000 hosts is 300 MB.
 func TestAWatchGoesOnWithoutAList(t *testing.T) {
-	play(t, nil, three, func(s *stage) {
+	play(t, three, func(s *stage) {
 		var down atomic.Bool
-		s.breaks(func(r *http.Request) http.HandlerFunc {
+		s.breaks(func(r *http.Request) answer {
 			if !isWatch(r) {
 				t.Errorf("a list where the watch can go on: %s", r.URL)
 			}
@@ -180,12 +129,12 @@ func TestAPageThatComesTooLateLosesNoHost(t *testing.T) {
 			c.put(fmt.Sprintf("metal3/host-%03d", i), "u", "", "")
 		}
 	}
-	play(t, nil, many, func(s *stage) {
+	play(t, many, func(s *stage) {
 		s.is(true, all, "")
 		s.news()
 		for _, times := range []int{1, 5} {
 			pages := 0
-			s.breaks(func(r *http.Request) http.HandlerFunc {
+			s.breaks(func(r *http.Request) answer {
 				if r.URL.Query().Has("continue") && pages < times {
 					pages++
 					s.forget()
@@ -204,51 +153,6 @@ func TestAPageThatComesTooLateLosesNoHost(t *testing.T) {
 			s.is(true, all, "")
 		}
 		s.says(listed)
-	})
-}
-
-// One namespace does not speak for another, and one that cannot be read takes nothing from the others.
-func TestNamespaces(t *testing.T) {
-	noRight := func(c *cluster) {
-		three(c)
-		c.put("else/where", "u4", "", "")
-		c.breaks(func(r *http.Request) http.HandlerFunc {
-			if strings.Contains(r.URL.Path, "/prod/") {
-				return refuse(403, metav1.StatusReasonForbidden)
-			}
-			return nil
-		})
-	}
-	play(t, []string{"prod", "metal3"}, noRight, func(s *stage) {
-		knows := func(metal3, prod bool) {
-			t.Helper()
-			if s.Knows("metal3") != metal3 || s.Knows("prod") != prod || s.Knows("else") {
-				t.Errorf("knows metal3 %v, prod %v, else %v", s.Knows("metal3"), s.Knows("prod"), s.Knows("else"))
-			}
-		}
-		s.pass(time.Minute)
-		s.is(false, 2, "namespace prod: our service account may not")
-		knows(true, false)
-		s.says(listed, cannot)
-		s.breaks(nil)
-		s.pass(retryMost)
-		s.is(true, 3, "")
-		knows(true, true)
-		s.put("prod/two", "u5", nodeOne, "") // says that it is a node that a host of metal3 has
-		synctest.Wait()
-		if h, ok := s.ByNode(nodeOne); ok {
-			t.Errorf("%+v speaks for the node", h)
-		}
-		s.remove("prod/two")
-		synctest.Wait()
-		if h, ok := s.ByNode(nodeOne); !ok || h.Namespace != "metal3" {
-			t.Errorf("%+v, %v", h, ok)
-		}
-		s.breaks(always(drop))
-		s.hangUp()
-		s.pass(time.Second)
-		knows(false, false)
-		s.is(true, 3, "connection refused")
 	})
 }
 
@@ -281,7 +185,7 @@ func randomHistory(t *testing.T, rt *rapid.T) {
 		case 3:
 			c.breaks(nil)
 		case 4:
-			c.breaks(rapid.SampledFrom([]fault{always(drop), always(refuse(403, metav1.StatusReasonForbidden)), always(write("application/json", `{`))}).Draw(rt, "fault"))
+			c.breaks(rapid.SampledFrom([]fault{always(drop), always(refuse(403, metav1.StatusReasonForbidden)), always(say(200, "application/json", `{`))}).Draw(rt, "fault"))
 		case 5, 6:
 			s.pass(time.Duration(rapid.IntRange(0, 90).Draw(rt, "seconds")) * time.Second)
 		default:

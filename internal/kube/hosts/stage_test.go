@@ -29,12 +29,12 @@ type stage struct {
 }
 
 // play runs the script in a bubble, with a directory that was started.
-func play(t *testing.T, namespaces []string, prepare func(*cluster), script func(*stage)) {
+func play(t *testing.T, prepare func(*cluster), script func(*stage)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		c := newCluster()
 		prepare(c)
-		s := start(t, c, namespaces)
+		s := start(t, c, nil)
 		synctest.Wait()
 		script(s)
 	})
@@ -71,6 +71,8 @@ func (s *stage) changed(old, now *hosts.Host) {
 		sign = "+"
 	case now == nil:
 		sign, of, was = "-", old, *old
+	case *old == *now:
+		s.Errorf("told of no change: %+v", *now)
 	default:
 		was = *old
 	}
@@ -109,7 +111,7 @@ func (s *stage) is(synced bool, hosts int, fault string) {
 	if st.Synced != synced || st.Hosts != hosts {
 		s.Errorf("synced %v with %d hosts, want %v with %d", st.Synced, st.Hosts, synced, hosts)
 	}
-	if (fault == "") != (st.LastError == "") || !strings.Contains(st.LastError, fault) || st.BrokenSince.IsZero() != (fault == "") {
+	if (fault == "") != (st.LastError == "") || !strings.Contains(st.LastError, fault) || (st.BrokenSince == nil) != (fault == "") {
 		s.Errorf("last error %q since %v, want %q", st.LastError, st.BrokenSince, fault)
 	}
 }

@@ -2,6 +2,7 @@ package lead
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -120,8 +121,8 @@ func (l *Label) note(ctx context.Context, err error) {
 	l.fault, l.known = err, l.known || err == nil
 }
 
-// Identity is what a process of pod writes as the holder; no other process ever has the same random.
-func Identity(pod, random string) string { return pod + "_" + random }
+// Identity is what a process of pod writes as the holder, each time another one.
+func Identity(pod string) string { return pod + "_" + strings.ToLower(rand.Text()[:8]) }
 
 // podOf is the pod in an identity, "" = none: anything may stand in a Lease.
 func podOf(identity string) string {

@@ -15,31 +15,6 @@ import (
 
 func isLost(err error) bool { return errors.Is(err, lead.ErrLost) }
 
-func TestOneLeads(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		var server api
-		a := server.join(t, "a", nil)
-		a.leads(time.Second)
-		b := server.join(t, "b", nil)
-		if within(10*time.Minute, b.led) || b.Leading() || !a.Leading() {
-			t.Error("b leads beside a")
-		}
-		if got := b.Status(); got.Leading || got.Identity != "b" || got.Holder != "a" || got.Fault != nil ||
-			time.Since(got.Since) < 9*time.Minute || time.Since(got.Seen) > longRetry {
-			t.Errorf("%+v", got)
-		}
-		if got := a.Status(); !got.Leading || got.Holder != "a" {
-			t.Errorf("%+v", got)
-		}
-		if err := b.leave(); err != nil || !a.Leading() {
-			t.Error(err)
-		}
-		if err := a.leave(); err != nil || server.holder() != "" {
-			t.Errorf("%v, %q holds it", err, server.holder())
-		}
-	})
-}
-
 func TestALeaderThatEndsKeepsItsLeaseUntilItHasSaved(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var server api

@@ -73,13 +73,14 @@ func run(t *testing.T, perMinute int, do func(*bench)) {
 		b := &bench{t: t, begun: time.Now(), gone: map[string]bool{}, over: map[string]bool{}}
 		b.Recorder = tell.New(tell.Options{
 			Client: interceptor.NewClient(fake.NewClientBuilder().Build(), interceptor.Funcs{Create: b.create}),
-			UID: func(_, name string) (uid string, found bool) {
-				b.with(func() { uid, found = "uid-"+name, !b.gone[name] })
-				return uid, found
-			},
-			Stands: func(_, name string) (waits, works bool) {
-				b.with(func() { waits, works = !b.over[name], !b.over[name] && b.starts })
-				return waits, works
+			Stands: func(_, name string) (uid string, waits, works bool) {
+				b.with(func() {
+					if !b.gone[name] {
+						uid = "uid-" + name
+					}
+					waits, works = !b.over[name], !b.over[name] && b.starts
+				})
+				return uid, waits, works
 			},
 			Leading: func() (leads bool) {
 				b.with(func() { leads = !b.hush })

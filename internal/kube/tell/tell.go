@@ -51,10 +51,9 @@ const (
 // Options are what New needs. All fields are required.
 type Options struct {
 	Client client.Client
-	// UID returns metadata.uid of a BareMetalHost. Nothing is told of a host that is not found.
-	UID func(namespace, name string) (uid string, found bool)
-	// Stands tells whether a host is in the queue, and whether it has a slot and works. What contradicts it is not told.
-	Stands    func(namespace, name string) (waits, works bool)
+	// Stands returns metadata.uid of a BareMetalHost, "" where there is none, and whether it is in the queue, and whether
+	// it has a slot and works. What contradicts that is not told.
+	Stands    func(namespace, name string) (uid string, waits, works bool)
 	Leading   func() bool // nothing is sent while it is false
 	PerMinute int         // Events of all hosts together, at most
 	Instance  string      // our pod
@@ -62,7 +61,8 @@ type Options struct {
 	Now       func() time.Time
 }
 
-// Recorder tells while Run runs. Its other methods never wait for the API server, and are safe for concurrent use.
+// Recorder tells while Run runs. Its other methods never wait for the API server, and are safe for concurrent use. A nil
+// Recorder takes everything and tells nothing.
 type Recorder struct {
 	Options
 	budget *rate.Limiter
@@ -114,6 +114,9 @@ func (r *Recorder) Ignored(namespace, name, what string) {
 
 // change changes what is known of a host. enter makes a host known that is not yet.
 func (r *Recorder) change(namespace, name string, enter bool, do func(l *line) (dropped bool)) {
+	if r == nil {
+		return
+	}
 	k := types.NamespacedName{Namespace: namespace, Name: name}
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -132,6 +135,9 @@ func (r *Recorder) change(namespace, name string, enter bool, do func(l *line) (
 
 // Forget drops what is known of a host, which is gone.
 func (r *Recorder) Forget(namespace, name string) {
+	if r == nil {
+		return
+	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	delete(r.hosts, types.NamespacedName{Namespace: namespace, Name: name})
@@ -223,10 +229,9 @@ func (r *Recorder) send(ctx context.Context, k types.NamespacedName) {
 	if !ok {
 		return
 	}
-	uid, found := r.UID(k.Namespace, k.Name)
-	waits, works := r.Stands(k.Namespace, k.Name)
+	uid, waits, works := r.Stands(k.Namespace, k.Name)
 	err := errOver
-	if found && !n.situation.over(waits, works) {
+	if uid != "" && !n.situation.over(waits, works) {
 		on := corev1.ObjectReference{
 			APIVersion: "metal3.io/v1alpha1", Kind: "BareMetalHost", Namespace: k.Namespace, Name: k.Name, UID: types.UID(uid),
 		}

@@ -181,7 +181,7 @@ func TestBesideBMOsOwnManifestsInOneBuild(t *testing.T) {
 				t.Errorf("settings %v", env)
 			}
 			w := workers(t, reads(t, m, d, ownRights(t, m)))
-			if exact := name == "metal3-dev-env"; w.Estimated == exact || exact && w.Count != 32 {
+			if exact := name == "metal3-dev-env"; w.Estimated == exact || exact && w.Workers != 32 {
 				t.Errorf("workers %+v", w)
 			}
 		})
@@ -251,7 +251,7 @@ func TestTheThrottleFindsIronicByBMOsDeployment(t *testing.T) {
 				if name != "metal3-dev-env" {
 					return
 				}
-				if w := workers(t, b); w.Count != 32 || !strings.Contains(w.From, "ConfigMap ironic-") {
+				if w := workers(t, b); w.Workers != 32 || !strings.Contains(w.WorkersFrom, "ConfigMap ironic-") {
 					t.Errorf("workers %+v", w)
 				}
 				if parent == "observe" == mounted {
