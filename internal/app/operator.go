@@ -36,18 +36,16 @@ func (a *App) newOperator(c config.Config, identity string) {
 		CPUs: runtime.NumCPU(), Own: c.Gateway.Own, Instance: identity,
 	}
 	a.health = &capi.Checks{Client: a.cluster.Client, Waits: a.machinesWaiting, Events: c.Kubernetes.Events, Instance: identity, Log: a.log}
+	moved := func() { a.controller.Unsettle(a.now()) }
 	switch to := c.Ironic; {
 	case to.Name != "":
 		namespace := cmp.Or(c.IronicNamespace(), a.cluster.Namespace)
-		a.finder = find.New(find.IrSO{Client: a.cluster.Client, Namespace: namespace, Name: to.Name}.Look, a.log)
+		a.finder = find.New(find.IrSO{Client: a.cluster.Client, Namespace: namespace, Name: to.Name}.Look, moved, a.log)
 	case to.Endpoint == "":
 		_, noCredentials := os.Stat(filepath.Join(to.AuthRootDir, "ironic"))
 		_, noAuthority := os.Stat(to.CACertFile)
 		a.bmo.HasCredentials, a.bmo.HasAuthority = noCredentials == nil, noAuthority == nil
-		a.finder = find.New(a.bmo.Look, a.log)
-	}
-	if a.finder != nil {
-		a.finder.Moved = func() { a.controller.Unsettle(a.now()) }
+		a.finder = find.New(a.bmo.Look, moved, a.log)
 	}
 }
 

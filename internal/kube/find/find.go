@@ -52,10 +52,8 @@ func equal(a, b ironic.Access) bool {
 
 // Finder knows where Ironic is. Make one with New; its methods are safe for concurrent use.
 type Finder struct {
-	// Moved is called when Ironic is elsewhere, before anybody is led there. Set it before Run.
-	Moved func()
-
 	look   func(context.Context) (ironic.Access, error)
+	moved  func()
 	log    *slog.Logger
 	looked chan struct{} // closed after the first look
 
@@ -64,9 +62,10 @@ type Finder struct {
 	fault error          // of the last look
 }
 
-// New returns a Finder that looks by look, such as IrSO.Look or BMO.Look. It sends nothing yet.
-func New(look func(context.Context) (ironic.Access, error), log *slog.Logger) *Finder {
-	return &Finder{look: look, log: log, looked: make(chan struct{}), Moved: func() {}}
+// New returns a Finder that looks by look, such as IrSO.Look or BMO.Look. moved is called when Ironic is elsewhere, before
+// anybody is led there. It sends nothing yet.
+func New(look func(context.Context) (ironic.Access, error), moved func(), log *slog.Logger) *Finder {
+	return &Finder{look: look, moved: moved, log: log, looked: make(chan struct{})}
 }
 
 // Run looks again and again until ctx ends, and returns nil then.
@@ -100,7 +99,7 @@ func (f *Finder) keep(now ironic.Access, err error) time.Duration {
 		f.log.Info("Ironic was found in the cluster", "url", urlOf(now))
 	}
 	if err == nil && was != nil && now.Address != was.Address {
-		f.Moved()
+		f.moved()
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -143,9 +143,9 @@ func TestWhatIsFoundIsFollowed(t *testing.T) {
 				return c.Get(ctx, key, o, opts...)
 			},
 		})
-		f := find.New(find.IrSO{Client: api, Namespace: "metal3", Name: "ironic"}.Look, slog.New(slog.NewTextHandler(&log, nil)))
 		moved := 0
-		f.Moved = func() { moved++ }
+		look := find.IrSO{Client: api, Namespace: "metal3", Name: "ironic"}.Look
+		f := find.New(look, func() { moved++ }, slog.New(slog.NewTextHandler(&log, nil)))
 		ended, end := context.WithCancelCause(t.Context())
 		end(errors.New("too late"))
 		if _, err := f.Access(ended); err == nil || !strings.Contains(err.Error(), "was not yet asked where Ironic is: too late") {
