@@ -11,6 +11,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -198,9 +199,9 @@ func TestIronicIsFoundByItsResource(t *testing.T) {
 	p := serveAt(t, hosts, clustered("", deploy(t, ns, now), ns).with(settings{
 		"IRONIC_NAME": "ironic", "METAL3_AUTH_ROOT_DIR": "", "IRONIC_CACERT_FILE": "",
 	}))
+	const begin = "IRONIC_NAME=ironic: the Ironic resource "
 	says := func(want string) {
 		t.Helper()
-		const begin = "IRONIC_NAME=ironic: the Ironic resource "
 		last := ""
 		await(t, want, func() bool {
 			status, err := p.client().Status(t.Context())
@@ -252,7 +253,9 @@ func TestIronicIsFoundByItsResource(t *testing.T) {
 	says("has no password")
 	o.secret("ironic-credentials", map[string]string{"username": "ironic", "password": "one"})
 	p.isReady()
-	if status, err := p.client().Status(t.Context()); err != nil || len(status.Warnings) > 0 {
+	status, err := p.client().Status(t.Context())
+	ofIronic := func(w string) bool { return strings.HasPrefix(w, begin) } // hosts of other tests may cause warnings too
+	if err != nil || slices.ContainsFunc(status.Warnings, ofIronic) {
 		t.Errorf("found, and warns: %q, %v", status.Warnings, err)
 	}
 
