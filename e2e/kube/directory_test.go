@@ -212,18 +212,7 @@ func operate(t *testing.T, namespace, name, node string) error {
 // return. That an API server which has just started refuses everybody for a moment is not taken for a missing right.
 func TestTheAPIServerIsAway(t *testing.T) {
 	t.Parallel()
-	own, err := realkube.Start(t.Context(), realkube.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(own.Stop)
-	if err := own.InstallCRDs(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	ns, err := own.Namespace(t.Context(), "away", nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	own, ns := ownCluster(t, "away")
 	mayWatch(t, own, ns, ns)
 	file := filepath.Join(t.TempDir(), "kubeconfig")
 	if err := own.Kubeconfig(t.Context(), ns, account, "", file); err != nil {

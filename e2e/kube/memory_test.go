@@ -32,18 +32,7 @@ func (p *throttle) memory(when string) child.Memory {
 func TestMemoryOf20000Hosts(t *testing.T) {
 	t.Parallel()
 	const hosts, hostBytes, mostMiB, readyWithin = 20_000, 15 << 10, 80, 30 * time.Second
-	own, err := realkube.Start(t.Context(), realkube.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(own.Stop)
-	if err := own.InstallCRDs(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	ns, err := own.Namespace(t.Context(), "memory", nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	own, ns := ownCluster(t, "memory")
 	for _, o := range rights(t, filepath.Join(overlays, "standalone"), ns) {
 		if _, err := own.Apply(t.Context(), o); err != nil {
 			t.Fatal(err)

@@ -8,7 +8,6 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	authenticationv1 "k8s.io/api/authentication/v1"
 	authorizationv1 "k8s.io/api/authorization/v1"
-	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -29,7 +28,7 @@ const (
 func newClient(to *rest.Config) (client.Client, error) {
 	scheme := runtime.NewScheme()
 	for _, add := range []func(*runtime.Scheme) error{
-		corev1.AddToScheme, appsv1.AddToScheme, coordinationv1.AddToScheme, authenticationv1.AddToScheme, authorizationv1.AddToScheme,
+		corev1.AddToScheme, appsv1.AddToScheme, authenticationv1.AddToScheme, authorizationv1.AddToScheme,
 	} {
 		if err := add(scheme); err != nil {
 			return nil, fmt.Errorf("kinds of Kubernetes: %w", err)
@@ -39,24 +38,22 @@ func newClient(to *rest.Config) (client.Client, error) {
 	c.Timeout, c.QPS = requestTimeout, -1
 	c.ContentType = runtime.ContentTypeJSON
 	c.Wrap(func(next http.RoundTripper) http.RoundTripper { return bounded{next} })
-	return client.New(c, client.Options{Scheme: scheme, Mapper: Kinds()})
+	return client.New(c, client.Options{Scheme: scheme, Mapper: kinds()})
 }
 
-// Kinds are all kinds that the throttle reads or writes one by one.
-func Kinds() meta.RESTMapper {
+// kinds are all that the throttle reads or writes by this client.
+func kinds() meta.RESTMapper {
 	m := meta.NewDefaultRESTMapper(nil)
-	add := func(group, version string, scope meta.RESTScope, kinds ...string) {
-		for _, kind := range kinds {
+	add := func(group, version string, scope meta.RESTScope, names ...string) {
+		for _, kind := range names {
 			m.Add(schema.GroupVersionKind{Group: group, Version: version, Kind: kind}, scope)
 		}
 	}
 	add("", "v1", meta.RESTScopeNamespace, "ConfigMap", "Event", "Pod", "Secret")
-	add("apps", "v1", meta.RESTScopeNamespace, "Deployment", "ReplicaSet")
-	add("coordination.k8s.io", "v1", meta.RESTScopeNamespace, "Lease")
+	add("apps", "v1", meta.RESTScopeNamespace, "Deployment")
 	add("authentication.k8s.io", "v1", meta.RESTScopeRoot, "TokenReview")
 	add("authorization.k8s.io", "v1", meta.RESTScopeRoot, "SubjectAccessReview")
 	add("ironic.metal3.io", "v1alpha1", meta.RESTScopeNamespace, "Ironic")
-	add("metal3.io", "v1alpha1", meta.RESTScopeNamespace, "BareMetalHost")
 	add("cluster.x-k8s.io", "v1beta1", meta.RESTScopeNamespace, "Machine", "MachineHealthCheck")
 	add("cluster.x-k8s.io", "v1beta2", meta.RESTScopeNamespace, "Machine", "MachineHealthCheck")
 	return m

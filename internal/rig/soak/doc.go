@@ -3,7 +3,7 @@
 // through the gateway, and an Ironic with two conductors (fakeironic.World). What decides is the
 // product's own: pkg/admission with all below it, and the fence of the Lease. What is modelled is what
 // lies between them: requests that are lost, late, answered twice or torn off, processes that are paused,
-// cut off or killed at any write, an election, eight ConfigMaps or one file.
+// cut off or killed at any write, an election, a ConfigMap or a file.
 //
 // One goroutine plays a history, and one seed decides all of it: Play of the same seed gives the same
 // Hash. Each kind of fault draws from a stream of its own, so that a history that failed can be played again
