@@ -103,7 +103,7 @@ func TestDC4_ABudgetOf0LeavesWhatIsUsed(t *testing.T) {
 	l.pod(1, 8).DoNotDisrupt = true
 	l.s.Nodes[1].Allocatable = Resources{"cpu": "9"}
 	l.wants("SingleNodeConsolidation release h-0")
-	l.s.Pools[0].Policy.Budgets = append(l.c.Budgets, neverConsolidated)
+	l.s.Pools[0].Policy.Budgets = append(budget.List{neverConsolidated}, l.c.Budgets...)
 	l.wants("")
 	if e := l.explain("h-0"); unmet(e) != "ConsolidationPolicy" {
 		t.Errorf("the first condition that is not met is %s", unmet(e))
