@@ -235,7 +235,7 @@ func TestDC28_ThePlanOfARandomState(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		l := randomLab(drawn{rt}, false)
 		before := mustJSON(rt, l.s)
-		first, err := disruption.Plan(context.Background(), &l.s, l.c, l.now, nil)
+		first, err := disruption.Plan(context.Background(), &l.s, l.c, l.now)
 		if err != nil {
 			rt.Fatal(err)
 		}
@@ -249,7 +249,7 @@ func TestDC28_ThePlanOfARandomState(t *testing.T) {
 		shuffle(r, l.s.Pods)
 		shuffle(r, l.s.Pools)
 		shuffle(r, l.s.Budgets)
-		second, err := disruption.Plan(context.Background(), &l.s, l.c, l.now, nil)
+		second, err := disruption.Plan(context.Background(), &l.s, l.c, l.now)
 		if err != nil {
 			rt.Fatal(err)
 		}
