@@ -14,7 +14,7 @@ import (
 	"github.com/robfig/cron/v3"
 )
 
-// DisruptionMode says what becomes of planned work (DC-1).
+// DisruptionMode says what becomes of planned work.
 type DisruptionMode string
 
 // The modes of planned work.
@@ -30,15 +30,15 @@ const (
 	WhenEmptyOrUnderutilized = "WhenEmptyOrUnderutilized"
 )
 
-// Disruption says how planned work is planned (docs/spec/planned-work.md). With Mode off the rest
+// Disruption says how planned work is planned (docs/planned-work.md). With Mode off the rest
 // means nothing.
 type Disruption struct {
 	Mode             DisruptionMode `mapstructure:"disruption"`
 	ConsolidateAfter longSpan       `mapstructure:"disruptionConsolidateAfter"` // DC-2, DC-3
 	Policy           string         `mapstructure:"disruptionPolicy"`           // DC-4
 	Budgets          budgetList     `mapstructure:"disruptionBudgets"`          // DC-19 ... DC-21
-	MinReady         int            `mapstructure:"disruptionMinReady"`         // of each pool (DC-19)
-	Tariff           string         `mapstructure:"disruptionTariff"`           // price of a kWh; "" = watts have no price (DC-12)
+	MinReady         int            `mapstructure:"disruptionMinReady"`         // of each pool
+	Tariff           string         `mapstructure:"disruptionTariff"`           // price of a kWh; "" = watts have no price
 	MaxPayback       longSpan       `mapstructure:"disruptionMaxPayback"`
 	PoolLabel        string         `mapstructure:"disruptionPoolLabel"` // of hosts without Cluster API; "" = they have no pool
 }
@@ -190,7 +190,7 @@ func unreadBudgets(err error) error {
 	return ruleError(fmt.Sprintf("must be a JSON list of budgets with nodes, schedule, duration and reasons: %s", oneLine(err.Error())))
 }
 
-// check reports the rule that b breaks (DC-19, DC-21).
+// check reports the rule that b breaks.
 func (b Budget) check() error {
 	if !aQuota(b.Nodes) {
 		return ruleError(fmt.Sprintf("must give each budget %s, and %s is none", failedQuota.text[len("a "):], quote(b.Nodes)))
