@@ -37,9 +37,9 @@ func TestMain(m *testing.M) {
 
 // Bounds that docs/behaviour.md names, and others that clients can see.
 const (
-	timeout      = time.Minute      // GATEWAY_TIMEOUT, in tests
+	timeout      = time.Minute // GATEWAY_TIMEOUT, in tests
 	maxAge       = 20 * time.Second
-	accessMaxAge = time.Minute     
+	accessMaxAge = time.Minute
 	fetchTimeout = 10 * time.Second
 	graceTimeout = 10 * time.Second
 	upstreamIdle = 5 * time.Second

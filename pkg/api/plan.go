@@ -43,8 +43,8 @@ type Plan struct {
 	ExecuteAfter time.Time `json:"executeAfter"`
 	// DryRun: nothing of it will be carried out.
 	DryRun bool `json:"dryRun"`
-	// Blocked says why nothing is carried out now: the breaker, a pause or a stale view, and then there are no actions
-	//, or hosts that are not planned and wait; "" = nothing blocks.
+	// Blocked says why nothing is carried out now: the breaker, a pause or a stale view, and then there are no actions,
+	// or hosts that are not planned and wait; "" = nothing blocks.
 	Blocked string `json:"blocked,omitempty"`
 	// Running is the work that is being carried out; absent: none is.
 	Running *PlanRunning `json:"running,omitempty"`
