@@ -32,6 +32,9 @@ func (f *File) Load(ctx context.Context) ([]byte, error) {
 	if err := f.take(ctx, lockWait); err != nil {
 		return nil, err
 	}
+	if here, err := os.Lstat(f.path); err == nil && !here.Mode().IsRegular() { // no link either: the next save would replace it
+		return nil, fmt.Errorf("%s: must be a regular file", f.path)
+	}
 	value, err := plainfile.Read(f.path, maxFile)
 	if errors.Is(err, fs.ErrNotExist) || err == nil && len(value) == 0 {
 		return nil, nil

@@ -159,11 +159,12 @@ func TestPlacesThatCannotBeTaken(t *testing.T) {
 	dir := t.TempDir()
 	at := func(name string) string { return filepath.Join(dir, name) }
 	if err := errors.Join(os.Mkdir(at("dir"), 0o700), syscall.Mkfifo(at("pipe"), 0o600),
-		os.Symlink("elsewhere", at("linked.lock")), os.WriteFile(at("empty"), nil, 0o600)); err != nil {
+		os.Symlink("elsewhere", at("link")), os.Symlink("elsewhere", at("linked.lock")), os.WriteFile(at("empty"), nil, 0o600)); err != nil {
 		t.Fatal(err)
 	}
 	for path, want := range map[string]string{
-		at("dir"): "not a regular file", at("pipe"): "not a regular file", at("linked"): "too many levels",
+		at("dir"): "must be a regular file", at("pipe"): "must be a regular file", at("link"): "must be a regular file",
+		at("linked"):     "too many levels",
 		at("none/holds"): "no such file or directory", at("empty/holds"): "not a directory",
 	} {
 		f := store.NewFile(path)
