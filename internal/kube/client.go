@@ -9,11 +9,15 @@ import (
 	authenticationv1 "k8s.io/api/authentication/v1"
 	authorizationv1 "k8s.io/api/authorization/v1"
 	corev1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
+	storagev1 "k8s.io/api/storage/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/ironic-throttle/ironic-throttle/internal/kube/objects"
 )
 
 const (
@@ -23,12 +27,13 @@ const (
 	maxAnswer = 32 << 20
 )
 
-// newClient returns the client for all single requests. It knows each kind and where it lives, so it needs neither discovery
-// nor a right to it. Kinds of other projects are read as unstructured objects.
-func newClient(to *rest.Config) (client.Client, error) {
+// NewClient returns a client for single requests and pages of lists. It knows each kind and where it lives, so it needs
+// neither discovery nor a right to it. Kinds of Metal3 and Cluster API are those of package objects, or unstructured.
+func NewClient(to *rest.Config) (client.Client, error) {
 	scheme := runtime.NewScheme()
 	for _, add := range []func(*runtime.Scheme) error{
 		corev1.AddToScheme, appsv1.AddToScheme, authenticationv1.AddToScheme, authorizationv1.AddToScheme,
+		policyv1.AddToScheme, storagev1.AddToScheme, objects.Add,
 	} {
 		if err := add(scheme); err != nil {
 			return nil, fmt.Errorf("kinds of Kubernetes: %w", err)
@@ -49,13 +54,20 @@ func kinds() meta.RESTMapper {
 			m.Add(schema.GroupVersionKind{Group: group, Version: version, Kind: kind}, scope)
 		}
 	}
-	add("", "v1", meta.RESTScopeNamespace, "ConfigMap", "Event", "Pod", "Secret")
-	add("apps", "v1", meta.RESTScopeNamespace, "Deployment")
+	add("", "v1", meta.RESTScopeNamespace, "ConfigMap", "Event", "PersistentVolumeClaim", "Pod", "Secret")
+	add("", "v1", meta.RESTScopeRoot, "Node", "PersistentVolume")
+	add("apps", "v1", meta.RESTScopeNamespace, "DaemonSet", "Deployment")
+	add("policy", "v1", meta.RESTScopeNamespace, "PodDisruptionBudget")
+	add("storage.k8s.io", "v1", meta.RESTScopeRoot, "CSINode")
 	add("authentication.k8s.io", "v1", meta.RESTScopeRoot, "TokenReview")
 	add("authorization.k8s.io", "v1", meta.RESTScopeRoot, "SubjectAccessReview")
 	add("ironic.metal3.io", "v1alpha1", meta.RESTScopeNamespace, "Ironic")
-	add("cluster.x-k8s.io", "v1beta1", meta.RESTScopeNamespace, "Machine", "MachineHealthCheck")
-	add("cluster.x-k8s.io", "v1beta2", meta.RESTScopeNamespace, "Machine", "MachineHealthCheck")
+	for _, version := range objects.Versions {
+		add(objects.MachineGroup, version, meta.RESTScopeNamespace, "MachineHealthCheck")
+	}
+	for _, kind := range objects.Kinds() {
+		m.Add(kind, meta.RESTScopeNamespace)
+	}
 	return m
 }
 

@@ -66,7 +66,7 @@ func Connect(o Options) (*Cluster, error) {
 	if o.Transport != nil {
 		c.Config.Transport = o.Transport
 	}
-	if c.Client, err = newClient(c.Config); err != nil {
+	if c.Client, err = NewClient(c.Config); err != nil {
 		return nil, fmt.Errorf("client of the API server: %w", err)
 	}
 	return c, nil

@@ -63,6 +63,16 @@ type Plan struct {
 	Hosts int `json:"hosts"`
 	Nodes int `json:"nodes"`
 	Pods  int `json:"pods"`
+	// Clusters are the workload clusters among them.
+	Clusters []PlanCluster `json:"clusters,omitempty"`
+}
+
+// PlanCluster is a Kubernetes cluster whose nodes are on hosts of ours.
+type PlanCluster struct {
+	Name  string `json:"name"`            // NAMESPACE/NAME of Cluster API's Cluster
+	Fault string `json:"fault,omitempty"` // why it was not read: its hosts are no candidates; "" = it was
+	Nodes int    `json:"nodes"`
+	Pods  int    `json:"pods"`
 }
 
 // PlanRunning is planned work that has begun and not ended. Its action was one of an earlier plan.
@@ -120,7 +130,8 @@ type PlanAction struct {
 type PlanHost struct {
 	Name           string `json:"name"` // NAMESPACE/NAME
 	NodeUUID       string `json:"nodeUUID,omitempty"`
-	Node           string `json:"node,omitempty"`
+	Cluster        string `json:"cluster,omitempty"` // NAMESPACE/NAME of the workload cluster; "" = the throttle's own
+	Node           string `json:"node,omitempty"`    // of the cluster
 	Machine        string `json:"machine,omitempty"` // NAMESPACE/NAME
 	ConductorGroup string `json:"conductorGroup,omitempty"`
 	PowerOff       bool   `json:"powerOff,omitempty"` // spec.online becomes false once it is available and unclaimed

@@ -13,11 +13,24 @@ import (
 type State struct {
 	TakenAt  time.Time   `json:"takenAt"`
 	Throttle Throttle    `json:"throttle"`
+	Clusters []Cluster   `json:"clusters,omitempty"`
 	Pools    []Pool      `json:"pools,omitempty"`
 	Hosts    []Host      `json:"hosts,omitempty"`
 	Nodes    []Node      `json:"nodes,omitempty"`
 	Pods     []Pod       `json:"pods,omitempty"`
 	Budgets  []PodBudget `json:"podDisruptionBudgets,omitempty"`
+	// DaemonSets are one Pod each, as its controller would make it: Node is "", and Requests are at least those of
+	// its largest pod that runs.
+	DaemonSets []Pod `json:"daemonSets,omitempty"`
+}
+
+// Cluster is a Kubernetes cluster whose nodes are on hosts of ours. Nodes, pods, disruption budgets and DaemonSets name
+// theirs by its Key, and so does a Host that has a node there.
+type Cluster struct {
+	Key          // of Cluster API's Cluster; zero: the one that the throttle runs in
+	Fault string `json:"fault,omitempty"` // why it was not read; "" = it was
+	Nodes int    `json:"nodes,omitempty"`
+	Pods  int    `json:"pods,omitempty"`
 }
 
 // Throttle is what the decision says of slots and of hosts that are not planned.
@@ -127,7 +140,8 @@ type Host struct {
 	Capacity Resources `json:"capacity,omitzero"`
 
 	Machine *Machine `json:"machine,omitempty"`
-	Node    string   `json:"node,omitempty"` // of the cluster; "" = none
+	Cluster Key      `json:"cluster,omitzero"`
+	Node    string   `json:"node,omitempty"` // of Cluster; "" = none
 	// Desired and Applied are compared field by field: image.url, image.checksum, raid, firmware.NAME ...
 	// A field that only one of them has is not known, and no drift (DC-7).
 	Desired map[string]string `json:"desired,omitempty"`
@@ -179,6 +193,7 @@ type Resources map[string]string
 
 // Node is a node of the cluster, on a host of ours or not.
 type Node struct {
+	Cluster       Key               `json:"cluster,omitzero"`
 	Name          string            `json:"name"`
 	Labels        map[string]string `json:"labels,omitempty"`
 	Taints        []corev1.Taint    `json:"taints,omitempty"`
@@ -198,8 +213,9 @@ type Node struct {
 // Pod is a pod that has a node, or waits for one.
 type Pod struct {
 	Key
-	Node   string            `json:"node,omitempty"` // "" = not scheduled yet
-	Labels map[string]string `json:"labels,omitempty"`
+	Cluster Key               `json:"cluster,omitzero"`
+	Node    string            `json:"node,omitempty"` // "" = not scheduled yet
+	Labels  map[string]string `json:"labels,omitempty"`
 	// Owner is KIND/NAME of its controller; "": nobody makes it anew when it is gone.
 	Owner string `json:"owner,omitempty"`
 	// DaemonSet, Mirror: it belongs to its node and goes with it. Finished: it runs no more.
@@ -218,6 +234,10 @@ type Pod struct {
 	Tolerations  []corev1.Toleration  `json:"tolerations,omitempty"`
 	// Volumes are bound, each with the nodes that can reach it.
 	Volumes []Volume `json:"volumes,omitempty"`
+	// Affinity are its required terms: beside whom it must run.
+	Affinity []corev1.PodAffinityTerm `json:"affinity,omitempty"`
+	// Spread are its constraints that forbid a place (DoNotSchedule).
+	Spread []corev1.TopologySpreadConstraint `json:"spread,omitempty"`
 	// AntiAffinity are its required terms: whom it does not want beside itself.
 	AntiAffinity []corev1.PodAffinityTerm `json:"antiAffinity,omitempty"`
 	// Unmodelled names what it requires that this package does not simulate, such as
@@ -227,6 +247,9 @@ type Pod struct {
 	Priority     int32  `json:"priority,omitempty"`
 	DeletionCost *int32 `json:"deletionCost,omitempty"` // controller.kubernetes.io/pod-deletion-cost
 }
+
+// Bound reports whether the pod need not leave its node before that goes: it goes with it, or has ended.
+func (p *Pod) Bound() bool { return p.DaemonSet || p.Mirror || p.Finished }
 
 // Volume is a bound volume of a pod.
 type Volume struct {
@@ -238,6 +261,7 @@ type Volume struct {
 // PodBudget is a PodDisruptionBudget.
 type PodBudget struct {
 	Key
+	Cluster  Key                   `json:"cluster,omitzero"`
 	Selector *metav1.LabelSelector `json:"selector,omitempty"`
 	// Allowed is status.disruptionsAllowed; Current whether the status is of this generation.
 	Allowed int32 `json:"allowed"`

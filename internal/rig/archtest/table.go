@@ -98,7 +98,12 @@ var table = map[string]imports{
 			"pkg/admission", "pkg/disruption", "pkg/slots", "pkg/breaker", "pkg/holdoff", "pkg/sizing", "pkg/snapshot", "pkg/ironic", "pkg/api",
 		},
 	},
-	"internal/kube":             {house: []string{"internal/plainfile"}, outside: []string{"k8s.io/api", "k8s.io/apimachinery", "k8s.io/client-go", "k8s.io/klog/v2", "sigs.k8s.io/controller-runtime/pkg"}},
+	"internal/kube": {house: []string{"internal/kube/objects", "internal/plainfile"}, outside: []string{"k8s.io/api", "k8s.io/apimachinery", "k8s.io/client-go", "k8s.io/klog/v2", "sigs.k8s.io/controller-runtime/pkg"}},
+	"internal/kube/objects": {
+		outside: []string{"k8s.io/api", "k8s.io/apimachinery", metal3},
+		tests:   []string{"sigs.k8s.io/controller-runtime/pkg/client"},
+	},
+	"internal/kube/workload":    {house: []string{"pkg/disruption"}, outside: []string{"sigs.k8s.io/controller-runtime/pkg/client"}},
 	"internal/kube/fleet/bound": {outside: []string{"k8s.io/client-go/rest"}},
 	"internal/kube/access": {
 		house:   []string{"internal/logging"},

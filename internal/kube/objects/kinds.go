@@ -1,0 +1,189 @@
+package objects
+
+import (
+	metal3 "github.com/metal3-io/baremetal-operator/apis/metal3.io/v1alpha1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+)
+
+// Groups of Cluster API and of its provider Metal3.
+const (
+	MachineGroup        = "cluster.x-k8s.io"
+	InfrastructureGroup = "infrastructure.cluster.x-k8s.io"
+)
+
+// Versions of both groups that are understood, the newest first. Ask in this order, and go on where an answer is
+// NotFound.
+var Versions = []string{"v1beta2", "v1beta1"}
+
+// Metal3 is the group and version of BareMetalHosts.
+var Metal3 = schema.GroupVersion{Group: "metal3.io", Version: "v1alpha1"}
+
+// Types of Metal3. Firmware settings, components and update policies have Metal3's own types.
+type (
+	// Host is a BareMetalHost.
+	Host = Object[HostSpec, HostStatus]
+	// HostList is a page of them.
+	HostList = List[HostSpec, HostStatus]
+)
+
+// Types of Cluster API, for each of Versions.
+type (
+	// Machine is a Machine.
+	Machine = Object[MachineSpec, MachineStatus]
+	// MachineList is a page of them.
+	MachineList = List[MachineSpec, MachineStatus]
+	// Owner is a MachineSet or a MachineDeployment.
+	Owner = Object[OwnerSpec, OwnerStatus]
+	// OwnerList is a page of one of both.
+	OwnerList = List[OwnerSpec, OwnerStatus]
+	// Metal3Machine is a Metal3Machine, of which the metadata is used.
+	Metal3Machine = Object[struct{}, struct{}]
+	// Metal3MachineList is a page of them.
+	Metal3MachineList = List[struct{}, struct{}]
+	// Template is a Metal3MachineTemplate.
+	Template = Object[TemplateSpec, struct{}]
+	// TemplateList is a page of them.
+	TemplateList = List[TemplateSpec, struct{}]
+)
+
+// HostSpec is of a BareMetalHost.
+type HostSpec struct {
+	Online                bool                    `json:"online"`
+	ExternallyProvisioned bool                    `json:"externallyProvisioned,omitempty"`
+	Image                 *Image                  `json:"image,omitempty"`
+	RAID                  *RAID                   `json:"raid,omitempty"`
+	ConsumerRef           *corev1.ObjectReference `json:"consumerRef,omitempty"`
+}
+
+// HostStatus is of a BareMetalHost.
+type HostStatus struct {
+	OperationalStatus metal3.OperationalStatus `json:"operationalStatus,omitempty"`
+	ErrorType         metal3.ErrorType         `json:"errorType,omitempty"`
+	PoweredOn         bool                     `json:"poweredOn"`
+	Provisioning      struct {
+		ID    string `json:"ID"` // of the node in Ironic
+		State string `json:"state"`
+		Image Image  `json:"image,omitzero"`
+		RAID  *RAID  `json:"raid,omitempty"`
+	} `json:"provisioning"`
+}
+
+// Image is what a host runs.
+type Image struct {
+	URL      string `json:"url"`
+	Checksum string `json:"checksum,omitempty"`
+}
+
+// RAID is a configuration of volumes, as it is written.
+type RAID struct {
+	Hardware []any `json:"hardwareRAIDVolumes,omitempty"`
+	Software []any `json:"softwareRAIDVolumes,omitempty"`
+}
+
+// Reference is one to an object of the same namespace.
+type Reference struct {
+	Kind string `json:"kind"`
+	Name string `json:"name"`
+}
+
+// MachineSpec is of a Machine, and of the template of one.
+type MachineSpec struct {
+	ClusterName       string         `json:"clusterName"`
+	ProviderID        string         `json:"providerID,omitempty"`
+	InfrastructureRef Reference      `json:"infrastructureRef"`
+	Taints            []corev1.Taint `json:"taints,omitempty"`
+}
+
+// MachineStatus is of a Machine.
+type MachineStatus struct {
+	NodeRef struct {
+		Name string `json:"name"`
+	} `json:"nodeRef,omitzero"`
+	Conditions []metav1.Condition `json:"conditions,omitempty"`
+	V1Beta2    struct {
+		Conditions []metav1.Condition `json:"conditions,omitempty"`
+	} `json:"v1beta2,omitzero"`
+}
+
+// OwnerSpec is of a MachineSet or MachineDeployment.
+type OwnerSpec struct {
+	Replicas *int                  `json:"replicas,omitempty"` // nil: 1
+	Paused   bool                  `json:"paused,omitempty"`
+	Selector *metav1.LabelSelector `json:"selector,omitempty"`
+	Template struct {
+		Metadata struct {
+			Labels map[string]string `json:"labels,omitempty"`
+		} `json:"metadata,omitzero"`
+		Spec MachineSpec `json:"spec"`
+	} `json:"template"`
+}
+
+// OwnerStatus is of a MachineSet or MachineDeployment.
+type OwnerStatus struct {
+	Replicas int `json:"replicas"`
+}
+
+// TemplateSpec is of a Metal3MachineTemplate.
+type TemplateSpec struct {
+	Template struct {
+		Spec struct {
+			Image        Image `json:"image"`
+			HostSelector struct {
+				MatchLabels      map[string]string `json:"matchLabels,omitempty"`
+				MatchExpressions []struct {
+					Key      string   `json:"key"`
+					Operator string   `json:"operator"`
+					Values   []string `json:"values"`
+				} `json:"matchExpressions,omitempty"`
+			} `json:"hostSelector,omitzero"`
+		} `json:"spec"`
+	} `json:"template"`
+}
+
+// entry is a kind with its Go types.
+type entry struct {
+	kind         schema.GroupVersionKind
+	object, list runtime.Object
+}
+
+func entries() []entry {
+	all := []entry{
+		{Metal3.WithKind("BareMetalHost"), &Host{}, &HostList{}},
+		{Metal3.WithKind("HostFirmwareSettings"), &metal3.HostFirmwareSettings{}, &metal3.HostFirmwareSettingsList{}},
+		{Metal3.WithKind("HostFirmwareComponents"), &metal3.HostFirmwareComponents{}, &metal3.HostFirmwareComponentsList{}},
+		{Metal3.WithKind("HostUpdatePolicy"), &metal3.HostUpdatePolicy{}, &metal3.HostUpdatePolicyList{}},
+	}
+	for _, version := range Versions {
+		machines := schema.GroupVersion{Group: MachineGroup, Version: version}
+		metal3Machines := schema.GroupVersion{Group: InfrastructureGroup, Version: version}
+		all = append(all,
+			entry{machines.WithKind("Machine"), &Machine{}, &MachineList{}},
+			entry{machines.WithKind("MachineSet"), &Owner{}, &OwnerList{}},
+			entry{machines.WithKind("MachineDeployment"), &Owner{}, &OwnerList{}},
+			entry{metal3Machines.WithKind("Metal3Machine"), &Metal3Machine{}, &Metal3MachineList{}},
+			entry{metal3Machines.WithKind("Metal3MachineTemplate"), &Template{}, &TemplateList{}},
+		)
+	}
+	return all
+}
+
+// Add makes the types known to a scheme.
+func Add(to *runtime.Scheme) error {
+	for _, e := range entries() {
+		to.AddKnownTypeWithName(e.kind, e.object)
+		to.AddKnownTypeWithName(ListOf(e.kind), e.list)
+		metav1.AddToGroupVersion(to, e.kind.GroupVersion())
+	}
+	return nil
+}
+
+// Kinds lists every kind that Add knows. All of them have namespaces.
+func Kinds() (all []schema.GroupVersionKind) {
+	for _, e := range entries() {
+		all = append(all, e.kind)
+	}
+	return all
+}

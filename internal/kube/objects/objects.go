@@ -1,0 +1,93 @@
+// Package objects has narrow Go types of what planned work reads and writes of Metal3 and Cluster API. They decode the
+// fields that are used and pass the rest over, most of all a BareMetalHost's hardware details.
+package objects
+
+import (
+	"strings"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+)
+
+// Object is one object of Kubernetes with the fields of its spec and status that are used.
+type Object[S, T any] struct {
+	metav1.TypeMeta   `json:",inline"`
+	metav1.ObjectMeta `json:"metadata"`
+
+	Spec   S `json:"spec"`
+	Status T `json:"status"`
+}
+
+// DeepCopyObject implements runtime.Object. Spec and status are shared with the copy: nobody changes them in place.
+func (o *Object[S, T]) DeepCopyObject() runtime.Object {
+	c := *o
+	o.DeepCopyInto(&c.ObjectMeta)
+	return &c
+}
+
+// List is a page of objects.
+type List[S, T any] struct {
+	metav1.TypeMeta `json:",inline"`
+	metav1.ListMeta `json:"metadata"`
+
+	Items []Object[S, T] `json:"items"`
+}
+
+// DeepCopyObject implements runtime.Object. Spec and status of the items are shared with the copy.
+func (l *List[S, T]) DeepCopyObject() runtime.Object {
+	c := *l
+	l.DeepCopyInto(&c.ListMeta)
+	c.Items = make([]Object[S, T], len(l.Items))
+	for i := range l.Items {
+		c.Items[i] = *l.Items[i].DeepCopyObject().(*Object[S, T])
+	}
+	return &c
+}
+
+// As says what an object or list is, and returns it. Types that stand for several kinds or versions need it before each
+// request: the client clears it in answers.
+func As[O runtime.Object](o O, kind schema.GroupVersionKind) O {
+	o.GetObjectKind().SetGroupVersionKind(kind)
+	return o
+}
+
+// ListOf is the kind of a list of objects of a kind.
+func ListOf(kind schema.GroupVersionKind) schema.GroupVersionKind {
+	kind.Kind += "List"
+	return kind
+}
+
+// Controller is the owner that keeps the object; zero: none does.
+func Controller(o metav1.Object) metav1.OwnerReference {
+	if owner := metav1.GetControllerOf(o); owner != nil {
+		return *owner
+	}
+	return metav1.OwnerReference{}
+}
+
+// pausedMarks tell Cluster API and BMO to leave an object alone.
+var pausedMarks = []string{"cluster.x-k8s.io/paused", "baremetalhost.metal3.io/paused"}
+
+// Paused reports whether an annotation tells controllers to leave the object alone.
+func Paused(o metav1.Object) bool {
+	for _, mark := range pausedMarks {
+		if _, paused := o.GetAnnotations()[mark]; paused {
+			return true
+		}
+	}
+	return false
+}
+
+// doNotDisrupt are the annotations that forbid to evict a pod, or to take a host or Machine away.
+var doNotDisrupt = []string{"ironic-throttle.metal3.io/do-not-disrupt", "karpenter.sh/do-not-disrupt"}
+
+// Forbids reports whether an annotation forbids to disrupt the object. A text that cannot be read forbids.
+func Forbids(o metav1.Object) bool {
+	for _, mark := range doNotDisrupt {
+		if text, there := o.GetAnnotations()[mark]; there && strings.TrimSpace(text) != "false" {
+			return true
+		}
+	}
+	return false
+}
