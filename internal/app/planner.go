@@ -87,7 +87,7 @@ func plannerConfig(c config.Disruption) disruption.Config {
 	}
 }
 
-// throttleFacts is what plans have to know of the decision (DC-24, DC-26).
+// throttleFacts is what plans have to know of the decision.
 func (a *App) throttleFacts(now time.Time) disruption.Throttle {
 	d := a.controller
 	view := d.View(now)

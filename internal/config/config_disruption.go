@@ -18,7 +18,7 @@ const (
 	DisruptionExecute DisruptionMode = "execute" // and carried out, in pools whose annotation allows it
 )
 
-// Disruption says how planned work is planned (docs/spec/planned-work.md). With Mode off the rest
+// Disruption says how planned work is planned (docs/planned-work.md). With Mode off the rest
 // means nothing.
 type Disruption struct {
 	Mode             DisruptionMode `mapstructure:"disruption"`

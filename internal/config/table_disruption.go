@@ -4,7 +4,7 @@ import "time"
 
 const nameDisruption = envPrefix + "DISRUPTION"
 
-// disruptionRows say how planned work is planned (docs/spec/planned-work.md).
+// disruptionRows say how planned work is planned (docs/planned-work.md).
 var disruptionRows = []setting{
 	{name: nameDisruption, def: string(DisruptionOff), basic: true, rule: oneOf(DisruptionOff, DisruptionPlan, DisruptionExecute),
 		help: "planned work: off; plan = say which hosts could be released or provisioned again, and change nothing; execute = do it too, " +
