@@ -169,7 +169,7 @@ func (p *planner) whyUnder(d draft) []string {
 
 // guessed says which durations are not known; "" = all are.
 func (p *planner) guessed() string {
-	what := ""
+	var what string
 	switch t := p.s.Throttle; {
 	case t.ReleaseMinutes <= 0 && t.DeployMinutes <= 0:
 		return fmt.Sprintf("how long slots are held is not known yet: %d minutes are taken for each", defaultMinutes)

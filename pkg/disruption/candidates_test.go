@@ -340,4 +340,3 @@ func TestDC12_Prices(t *testing.T) {
 		}
 	}
 }
-

@@ -147,7 +147,7 @@ func (p *planner) again(ctx context.Context, all []*host, reason map[*host]api.P
 		return err
 	case at.blocked != "":
 		return &Abandoned{classScheduling, at.blocked}
-	case spare != nil && !at.usedSpare:
+	case spare != nil && !at.usedSpare && p.within(under, underutilized, false) == "":
 		return &Abandoned{classScheduling, "the pods fit without " + spare.id + " now"}
 	case len(under) == 0:
 		return nil
