@@ -56,7 +56,7 @@ func (e executed) Validate(ctx context.Context, p api.Plan, s *disruption.State,
 }
 
 func (e executed) Confirm(ctx context.Context, p api.Plan, s *disruption.State, now time.Time) error {
-	return disruption.Confirm(ctx, p, s, e.config(), now)
+	return disruption.Validate(ctx, p, s, e.config(), now)
 }
 
 func (e executed) Hold() string {
