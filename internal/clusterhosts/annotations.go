@@ -30,9 +30,8 @@ func (h *Hosts) Changed(old, now *hosts.Host) {
 	if old.Holdoff != now.Holdoff {
 		h.noteHoldoff(now, now.Holdoff)
 	}
-	paused := now.Paused || now.Detached
 	// Who deletes a Machine takes the image from its host first.
-	if paused && !old.Paused && !old.Detached || now.Bare && !old.Bare {
+	if now.Left && !old.Left || now.Bare && !old.Bare {
 		h.Decision.HostLeft(h.now(), decided(now))
 	}
 	if now.Release != "" && old.Release != now.Release {

@@ -88,7 +88,7 @@ func decided(host *hosts.Host) admission.Host {
 	return admission.Host{
 		Namespace: host.Namespace, Name: host.Name, UID: host.UID, Tenant: host.Consumer,
 		NodeUUID: host.NodeUUID, ErrorCount: host.ErrorCount, FailCount: host.ProvisioningFailCount,
-		Deleting: host.Deleting, Left: host.Paused || host.Detached, Bare: host.Bare, Spec: host.Spec, Release: host.Release,
+		Deleting: host.Deleting, Left: host.Left, Bare: host.Bare, Spec: host.Spec, Release: host.Release,
 		Planned: host.Planned,
 	}
 }

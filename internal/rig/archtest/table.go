@@ -112,8 +112,8 @@ var table = map[string]imports{
 	"internal/statusview": {house: []string{"pkg/api"}},
 
 	"internal/kube/hosts": {
-		house:   []string{"pkg/api"},
-		outside: []string{"k8s.io/apimachinery", "k8s.io/client-go", "k8s.io/klog/v2", "k8s.io/utils/clock", "github.com/go-logr/logr", "sigs.k8s.io/json", metal3},
+		house:   []string{"pkg/api", "pkg/ironic"},
+		outside: []string{"k8s.io/apimachinery", "k8s.io/client-go/rest", "sigs.k8s.io/json", metal3},
 	},
 	"internal/kube/fleet": {
 		house:   []string{"internal/kube/fleet/bound", "pkg/api", "pkg/disruption", "pkg/ironic"},
