@@ -128,7 +128,6 @@ func TestTheHashOfTheSpec(t *testing.T) {
 		"RAID level":          {"", func(b *metal3.BareMetalHost) { b.Spec.RAID.HardwareRAIDVolumes[0].Level = "5" }},
 		"no RAID":             {"", func(b *metal3.BareMetalHost) { b.Spec.RAID = nil }},
 		"custom deployment":   {"", func(b *metal3.BareMetalHost) { b.Spec.CustomDeploy = &metal3.CustomDeploy{Method: "install"} }},
-		"firmware":            {"", func(b *metal3.BareMetalHost) { b.Spec.Firmware = nil }},
 		"BMC address":         {"", func(b *metal3.BareMetalHost) { b.Spec.BMC.Address += "2" }},
 		"credentials name":    {"", func(b *metal3.BareMetalHost) { b.Spec.BMC.CredentialsName += "2" }},
 		"credentials version": {"", func(b *metal3.BareMetalHost) { b.Status.TriedCredentials.Version = "13" }},
@@ -156,4 +155,18 @@ func TestTheHashOfTheSpec(t *testing.T) {
 	if a.Spec != b.Spec {
 		t.Errorf("the form of the text moves the hash: %+v, %+v", a, b)
 	}
+}
+
+// FuzzObject: any JSON is a host, and what is kept of it is bounded.
+func FuzzObject(f *testing.F) {
+	for _, text := range []string{`null`, `[]`, `{"metadata":{"name":"\ud800"}}`, `{"status":{"errorCount":1e999}}`, `{"spec":{"raid":1e999,"firmware":[1e20]}}`} {
+		f.Add([]byte(text))
+	}
+	f.Fuzz(func(t *testing.T, text []byte) {
+		var h hosts.Host
+		if err := json.Unmarshal(text, &h); json.Valid(text) && (err != nil || h.Spec == "" || max(h.ErrorCount, h.ProvisioningFailCount) > 9 ||
+			max(len(h.Holdoff), len(h.Release), len(h.ErrorType), len(h.Namespace), len(h.Machine)) > 128) {
+			t.Errorf("%+v, %v", h, err)
+		}
+	})
 }
