@@ -120,12 +120,12 @@ var table = map[string]imports{
 		outside: []string{"k8s.io/api", "k8s.io/apimachinery", "k8s.io/client-go", "k8s.io/component-helpers/resource", "sigs.k8s.io/json", metal3},
 	},
 	"internal/kube/find": {
-		house:   []string{"internal/kube/tell", "pkg/api", "pkg/ironic"},
+		house:   []string{"internal/kube/objects", "pkg/api", "pkg/ironic"},
 		outside: []string{"k8s.io/api", "k8s.io/apimachinery", "sigs.k8s.io/controller-runtime/pkg/client"},
 		tests:   []string{"k8s.io/client-go/kubernetes/scheme"},
 	},
 	"internal/kube/capi": {
-		house:   []string{"internal/kube/tell"},
+		house:   []string{"internal/kube/objects"},
 		outside: []string{"k8s.io/api/core/v1", "k8s.io/apimachinery", "sigs.k8s.io/controller-runtime/pkg/client"},
 		tests:   []string{"k8s.io/client-go/kubernetes/scheme"},
 	},
