@@ -106,18 +106,18 @@ func id(d draft, a api.PlanAction) string {
 
 // actions makes actions of a consolidation, one for each pool.
 func (p *planner) actions(method api.PlanMethod, s *solution) []api.PlanAction {
-	from := map[string]*host{} // by pod
+	from := map[*Pod]*host{}
 	for _, h := range s.set {
 		for _, q := range h.movers {
-			from[q.String()] = h
+			from[q] = h
 		}
 	}
 	var all []api.PlanAction
 	for _, set := range byOwner(s.set) {
 		d := draft{method: method, decision: api.PlanRelease, reason: api.PlanUnderutilized, set: set}
 		for _, m := range s.at.moves {
-			if h := from[m.Pod]; h != nil && h.pool == set[0].pool {
-				d.moves = append(d.moves, m)
+			if h := from[m.pod]; h != nil && h.pool == set[0].pool {
+				d.moves = append(d.moves, m.PlanMove)
 			}
 		}
 		if s.spare != nil {

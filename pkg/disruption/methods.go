@@ -126,7 +126,7 @@ func (p *planner) drifted(ctx context.Context, name api.PlanMethod, is func(d dr
 		for _, other := range all[i+1:] {
 			p.notes[other] = "one drifted host a pass: " + h.id + " goes first"
 		}
-		d := draft{method: name, decision: api.PlanReprovision, reason: api.PlanDrifted, set: []*host{h}, moves: at.moves, evidence: h.drift.evidence()}
+		d := draft{method: name, decision: api.PlanReprovision, reason: api.PlanDrifted, set: []*host{h}, moves: at.planMoves(), evidence: h.drift.evidence()}
 		if !h.drift.since.IsZero() {
 			d.evidence = append(d.evidence, "it drifted at "+h.drift.since.UTC().Format("2006-01-02T15:04:05Z")+", or was made then")
 		}

@@ -3,6 +3,7 @@ package disruption_test
 import (
 	"fmt"
 	"maps"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -38,6 +39,7 @@ type board struct {
 	at    map[*disruption.Pod]*seat
 	anti  []*disruption.Pod // that do not want others beside them
 	needs map[*disruption.Pod]map[string]int64
+	moved []*disruption.Pod
 }
 
 func newBoard() *board {
@@ -103,7 +105,7 @@ func (b *board) refuses(p *disruption.Pod, to *seat) string {
 		return to.closed
 	}
 	for _, t := range to.taints {
-		if t.Effect != corev1.TaintEffectPreferNoSchedule && !tolerates(p.Tolerations, t) {
+		if t.Effect != corev1.TaintEffectPreferNoSchedule && !tolerates(p.Tolerations, t) || t.Effect == corev1.TaintEffectNoExecute && !tolerates(lasting(p.Tolerations), t) {
 			return "the taint " + t.Key
 		}
 	}
@@ -114,6 +116,11 @@ func (b *board) refuses(p *disruption.Pod, to *seat) string {
 		return why
 	}
 	return b.estranged(p, to)
+}
+
+// lasting are tolerations without an end.
+func lasting(all []corev1.Toleration) []corev1.Toleration {
+	return slices.DeleteFunc(slices.Clone(all), func(t corev1.Toleration) bool { return t.TolerationSeconds != nil })
 }
 
 func tolerates(all []corev1.Toleration, taint corev1.Taint) bool {
@@ -291,6 +298,81 @@ func (b *board) estranged(p *disruption.Pod, to *seat) string {
 		}
 	}
 	return ""
+}
+
+// unruly says which pod that was moved has its affinity or its spread broken in the end; "" = none.
+func (b *board) unruly() string {
+	for _, p := range b.moved {
+		if why := b.astray(p, b.at[p]); why != "" {
+			return "pod " + p.String() + " on " + b.at[p].name + ": " + why
+		}
+	}
+	return ""
+}
+
+// sure tells whether a pod stays where it is.
+func (b *board) sure(p *disruption.Pod) bool { return !p.Terminating || slices.Contains(b.moved, p) }
+
+func (b *board) astray(p *disruption.Pod, to *seat) string {
+	wanted := func(q *disruption.Pod) bool {
+		return !slices.ContainsFunc(p.Affinity, func(t corev1.PodAffinityTerm) bool { return !repels(t, p, q) })
+	}
+	some := func(is func(q *disruption.Pod) bool) bool {
+		return slices.ContainsFunc(slices.Collect(maps.Keys(b.at)), func(q *disruption.Pod) bool { return q != p && wanted(q) && is(q) })
+	}
+	first := wanted(p) && !some(func(*disruption.Pod) bool { return true })
+	for _, t := range p.Affinity {
+		near := some(func(q *disruption.Pod) bool { return b.sure(q) && together(t.TopologyKey, to, b.at[q]) })
+		if _, ok := to.labels[t.TopologyKey]; !ok || !near && !first {
+			return "nobody is there beside whom it must be"
+		}
+	}
+	for _, t := range p.Spread {
+		if skew, ok := b.skew(p, to, t); !ok || skew > t.MaxSkew {
+			return fmt.Sprintf("its topology spread by %s, %d", t.TopologyKey, skew)
+		}
+	}
+	return ""
+}
+
+// skew is how many more pods are in the domain of a pod than where the fewest are.
+func (b *board) skew(p *disruption.Pod, to *seat, t corev1.TopologySpreadConstraint) (skew int32, ok bool) {
+	counts := func(q *disruption.Pod) bool {
+		for _, k := range t.MatchLabelKeys {
+			if v, ok := p.Labels[k]; ok && q.Labels[k] != v {
+				return false
+			}
+		}
+		return q.Namespace == p.Namespace && b.sure(q) && matches(t.LabelSelector, q.Labels)
+	}
+	by := map[string]int32{}
+	for _, s := range b.seats {
+		if slices.ContainsFunc(p.Spread, func(t corev1.TopologySpreadConstraint) bool { _, ok := s.labels[t.TopologyKey]; return !ok }) ||
+			t.NodeAffinityPolicy == nil && selects(&disruption.Pod{NodeSelector: p.NodeSelector, NodeAffinity: p.NodeAffinity}, s) != "" ||
+			t.NodeTaintsPolicy != nil && slices.ContainsFunc(s.taints, func(t corev1.Taint) bool {
+				return t.Effect != corev1.TaintEffectPreferNoSchedule && !tolerates(p.Tolerations, t)
+			}) {
+			continue
+		}
+		by[s.labels[t.TopologyKey]] += 0
+		for _, q := range s.pods {
+			if q != p && counts(q) {
+				by[s.labels[t.TopologyKey]]++
+			}
+		}
+	}
+	least := int32(math.MaxInt32)
+	for _, n := range by {
+		least = min(least, n)
+	}
+	if t.MinDomains != nil && int32(len(by)) < *t.MinDomains {
+		least = 0
+	}
+	value, ok := to.labels[t.TopologyKey]
+	if skew = by[value] - least; counts(p) {
+		skew++
+	}
+	return skew, ok
 }
 
 func together(key string, a, b *seat) bool {

@@ -130,13 +130,16 @@ func (m *maker) host() {
 	cpu := pick(m, 4, 8, 16)
 	n.Allocatable["cpu"], h.Capacity["cpu"] = fmt.Sprint(cpu), fmt.Sprint(cpu)
 	n.Labels["zone"] = pick(m, "a", "a", "b")
+	if !m.rarely(6) {
+		n.Labels[corev1.LabelTopologyZone] = n.Labels["zone"]
+	}
 	watts := float64(100 * (1 + m.IntN(8)))
 	h.Price.WattsBusy, h.Price.WattsIdle = &watts, &watts
 	if m.rarely(4) {
 		h.Price.LeasePerHour, h.Price.LeaseEnds = new(float64(m.IntN(10))/10), new(m.l.now.Add(-time.Hour))
 	}
 	if m.rarely(6) {
-		n.Taints = []corev1.Taint{{Key: "gpu", Value: "a", Effect: pick(m, corev1.TaintEffectNoSchedule, corev1.TaintEffectPreferNoSchedule)}}
+		n.Taints = []corev1.Taint{{Key: "gpu", Value: "a", Effect: pick(m, corev1.TaintEffectNoSchedule, corev1.TaintEffectPreferNoSchedule, corev1.TaintEffectNoExecute)}}
 	}
 	if m.rarely(6) {
 		n.VolumesLeft = map[string]int{"csi": m.IntN(3)}
@@ -287,7 +290,9 @@ func (m *maker) pod(i, node int) {
 
 // stuck sets what keeps a pod where it is.
 func (m *maker) stuck(p *disruption.Pod) {
-	p.Terminating = !m.calm && m.rarely(12)
+	if p.Terminating = !m.calm && m.rarely(12); p.Terminating && m.rarely(2) {
+		p.Owner = "StatefulSet/app"
+	}
 	p.Ready = !m.rarely(12)
 	p.DoNotDisrupt = m.rarely(25)
 	if m.rarely(25) {
@@ -310,7 +315,8 @@ func (m *maker) wishes(p *disruption.Pod) {
 		p.Tolerations = []corev1.Toleration{pick(m,
 			corev1.Toleration{Operator: corev1.TolerationOpExists},
 			corev1.Toleration{Key: "gpu", Operator: corev1.TolerationOpEqual, Value: "a", Effect: corev1.TaintEffectNoSchedule},
-			corev1.Toleration{Key: "gpu", Operator: corev1.TolerationOpEqual, Value: "b"})}
+			corev1.Toleration{Key: "gpu", Operator: corev1.TolerationOpEqual, Value: "b"},
+			corev1.Toleration{Key: "gpu", Operator: corev1.TolerationOpExists, Effect: corev1.TaintEffectNoExecute, TolerationSeconds: new(int64(60))})}
 	}
 	if m.rarely(10) {
 		p.HostPorts = []string{pick(m, "TCP//80", "TCP//80", "TCP/10.0.0.1/80", "TCP/10.0.0.2/80", "UDP//80", "TCP/0.0.0.0/443")}
@@ -322,8 +328,31 @@ func (m *maker) wishes(p *disruption.Pod) {
 		}
 	}
 	if m.rarely(8) {
-		p.AntiAffinity = apart(pick(m, "a", "b"), pick(m, hostname, hostname, "zone"))
+		p.AntiAffinity = apart(pick(m, "a", "b"), pick(m, hostname, hostname, corev1.LabelTopologyZone, "zone"))
 	}
+	if m.rarely(12) {
+		p.Affinity = apart(pick(m, "a", "b"), pick(m, hostname, corev1.LabelTopologyZone, corev1.LabelTopologyZone))
+	}
+	if m.rarely(8) {
+		p.Spread = m.spread(pick(m, p.Labels["app"], "a"))
+	}
+}
+
+func (m *maker) spread(app string) []corev1.TopologySpreadConstraint {
+	t := corev1.TopologySpreadConstraint{
+		MaxSkew: int32(1 + m.IntN(2)), TopologyKey: pick(m, hostname, corev1.LabelTopologyZone), WhenUnsatisfiable: corev1.DoNotSchedule,
+		LabelSelector: &metav1.LabelSelector{MatchLabels: map[string]string{"app": app}},
+	}
+	if m.rarely(4) {
+		t.MinDomains = new(int32(1 + m.IntN(3)))
+	}
+	if m.rarely(4) {
+		t.NodeAffinityPolicy = new(corev1.NodeInclusionPolicyIgnore)
+	}
+	if m.rarely(4) {
+		t.NodeTaintsPolicy = new(corev1.NodeInclusionPolicyHonor)
+	}
+	return []corev1.TopologySpreadConstraint{t}
 }
 
 func (m *maker) budgets() {

@@ -118,10 +118,10 @@ const tooMuch = "the search has come to its bound"
 // simulate asks where pods would go while there is work left.
 func (p *planner) simulate(ctx context.Context, set []*host, spare *Node) (placement, bool, error) {
 	cost := 1
-	nodes := make([]string, len(set))
+	nodes := make([]*Node, len(set))
 	for i, h := range set {
 		cost += len(h.movers)
-		nodes[i] = h.node.Name
+		nodes[i] = h.node
 	}
 	if p.work < cost {
 		p.work = 0
@@ -130,6 +130,9 @@ func (p *planner) simulate(ctx context.Context, set []*host, spare *Node) (place
 	p.work -= cost
 	if err := ctx.Err(); err != nil {
 		return placement{}, false, err
+	}
+	if spare != nil {
+		spare.Cluster = nodes[0].Cluster
 	}
 	at, err := p.sim.without(ctx, nodes, spare)
 	return at, err == nil, err

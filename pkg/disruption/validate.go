@@ -135,11 +135,11 @@ func (v *verdict) is(reason api.PlanReason, method api.PlanMethod, h *host) bool
 
 // again simulates the plan as a whole once more.
 func (p *planner) again(ctx context.Context, all []*host, reason map[*host]api.PlanReason, spare *host) error {
-	var nodes []string
+	var nodes []*Node
 	var under []*host
 	for _, h := range all {
 		if h.node != nil {
-			nodes = append(nodes, h.node.Name)
+			nodes = append(nodes, h.node)
 		}
 		if reason[h] == api.PlanUnderutilized {
 			under = append(under, h)
@@ -148,6 +148,7 @@ func (p *planner) again(ctx context.Context, all []*host, reason map[*host]api.P
 	var extra *Node
 	if spare != nil {
 		extra = p.newNode(all[0].pool, spare)
+		extra.Cluster = all[0].Cluster
 	}
 	at, err := p.sim.without(ctx, nodes, extra)
 	switch {

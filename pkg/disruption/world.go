@@ -10,11 +10,13 @@ import (
 	k8slabels "k8s.io/apimachinery/pkg/labels"
 )
 
-// simulator tells where pods would go; *cluster is the one that plans are made with.
+// simulator tells where pods would go; *fleetSim is the one that plans are made with.
 type simulator interface {
-	residents(node string) []*Pod
-	stuck(node string) string
-	without(ctx context.Context, nodes []string, spare *Node) (placement, error)
+	residents(n *Node) []*Pod // that move
+	stuck(n *Node) string
+	waits(n *Node) bool // a pod without a node would get its room there
+	// without is where the pods of nodes go that go all together. spare.Cluster says where the new node would be.
+	without(ctx context.Context, going []*Node, spare *Node) (placement, error)
 }
 
 // planner makes one plan. It is for one goroutine.
@@ -76,7 +78,7 @@ func newPlanner(s *State, c Config, now time.Time) *planner {
 		none: &pool{Pool: &Pool{}},
 	}
 	p.newSim = func(ctx context.Context, s *State, target func(n *Node) bool) (simulator, error) {
-		return newCluster(ctx, s, target)
+		return newSimulator(ctx, s, target)
 	}
 	if len(c.Budgets) == 0 {
 		p.c.Budgets = Default().Budgets
@@ -113,7 +115,7 @@ func (p *planner) build(ctx context.Context) error {
 			return err
 		}
 		if h.node != nil {
-			h.movers, h.stuck = sim.residents(h.node.Name), sim.stuck(h.node.Name)
+			h.movers, h.stuck = sim.residents(h.node), sim.stuck(h.node)
 		}
 	}
 	for _, h := range p.hosts {
