@@ -19,7 +19,7 @@ type cluster struct {
 	daemons []fitPod            // of DaemonSets, as their controllers would make them
 	pools   map[string]string   // by node
 	ofPool  map[string][]fitPod // pods of DaemonSets on nodes of a pool, the largest of each
-	budgets []budget
+	budgets []podBudget
 
 	shapes  table[shape]
 	classes table[class]
@@ -76,7 +76,7 @@ func (c *cluster) build(ctx context.Context, target func(n *Node) bool) error {
 	slices.SortFunc(c.pods, byName)
 	slices.SortFunc(c.daemons, byName)
 	slices.SortFunc(c.nodes, func(a, b fitNode) int { return strings.Compare(a.name, b.name) })
-	slices.SortFunc(c.budgets, func(a, b budget) int { return strings.Compare(a.String(), b.String()) })
+	slices.SortFunc(c.budgets, func(a, b podBudget) int { return strings.Compare(a.String(), b.String()) })
 	if err := c.readShapes(ctx); err != nil {
 		return err
 	}

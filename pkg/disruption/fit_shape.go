@@ -128,7 +128,7 @@ func (c *cluster) readShape(p *Pod, name string) (s shape, err error) {
 	if s.needs, err = c.needsOf(p, name); err != nil {
 		return s, err
 	}
-	if err = c.readVolumes(&s, p, name); err != nil {
+	if err := c.readVolumes(&s, p, name); err != nil {
 		return s, err
 	}
 	if s.ports, err = portsOf(p, name); err != nil {

@@ -12,6 +12,7 @@ import (
 
 	"github.com/ironic-throttle/ironic-throttle/pkg/api"
 	"github.com/ironic-throttle/ironic-throttle/pkg/disruption"
+	"github.com/ironic-throttle/ironic-throttle/pkg/disruption/budget"
 )
 
 // chooser is where choices come from: math/rand, or rapid, which makes them smaller again.
@@ -99,25 +100,22 @@ func (m *maker) policy(p *disruption.PoolPolicy) {
 	if m.rarely(3) {
 		p.ConsolidateAfter = new(pick(m, 0, disruption.Span(time.Minute), disruption.Never))
 	}
-	if m.rarely(4) {
-		p.Policy = new(pick(m, disruption.WhenEmpty, disruption.WhenEmptyOrUnderutilized))
-	}
 	if m.rarely(3) {
-		p.Budgets = []disruption.Budget{m.budget()}
-	}
-	if m.rarely(3) {
-		p.MinReady = new(m.IntN(4))
+		p.Budgets = budget.List{m.budget(), {MinReady: fmt.Sprint(m.IntN(4))}}
 	}
 	if m.rarely(4) {
 		p.PreemptibleOptions = new(m.IntN(3))
 	}
 }
 
-func (m *maker) budget() disruption.Budget {
-	b := disruption.Budget{Nodes: pick(m, "0", "1", "2", "3", "10%", "25%", "50%", "100%")}
+func (m *maker) budget() budget.Budget {
+	b := budget.Budget{Nodes: pick(m, "0", "1", "2", "3", "10%", "25%", "50%", "100%")}
 	if m.rarely(4) {
 		b.Schedule = pick(m, "@daily", "@hourly", "0 12 * * *", "0 12 * * 3", "30 11 25 * *", "0 0 1 1 1-5", "1,2 13 * * *")
-		b.Duration = pick(m, disruption.Span(time.Minute), disruption.Span(30*time.Minute), disruption.Span(12*time.Hour), disruption.Span(25*time.Hour))
+		b.Duration = pick(m, "1m", "30m", "12h", "25h")
+	}
+	if m.rarely(8) {
+		b.Nodes, b.MinReady = "", b.Nodes
 	}
 	if m.rarely(4) {
 		b.Reasons = []api.PlanReason{pick(m, api.PlanEmpty, api.PlanDrifted, api.PlanUnderutilized)}
@@ -242,119 +240,6 @@ func (m *maker) exclude(h *disruption.Host, n *disruption.Node) {
 	all[m.IntN(len(all))]()
 }
 
-func (m *maker) pods() {
-	nodes := len(m.l.s.Nodes)
-	count, used := m.IntN(31), 1+m.IntN(nodes) // most states have empty hosts
-	if m.used || m.calm && !m.rarely(4) {
-		count, used = nodes+m.IntN(2*nodes), nodes
-	}
-	for i := range count {
-		m.pod(i, m.IntN(used))
-	}
-	if m.calm { // a pod that waits takes room first, which brute force does not count
-		m.l.s.Pods = slices.DeleteFunc(m.l.s.Pods, func(p disruption.Pod) bool { return p.Node == "" })
-	}
-	for node := range nodes {
-		if m.rarely(2) {
-			p := m.l.pod(fmt.Sprintf("own-%d", node), node, "100m")
-			p.DaemonSet = m.rarely(2)
-			p.Mirror = !p.DaemonSet && m.rarely(2)
-			p.Finished = !p.DaemonSet && !p.Mirror
-			p.Owner = pick(m, p.Owner, "")
-		}
-	}
-}
-
-// pod adds a pod where it has room by its requests, or leaves it waiting.
-func (m *maker) pod(i, node int) {
-	p := m.l.pod(fmt.Sprintf("p-%d", i), node, pick(m, "500m", "1", "1", "2", "3"))
-	p.Labels = map[string]string{"app": pick(m, "a", "b", "c", "d")}
-	if free := m.calm || m.used; !free || m.rarely(3) {
-		m.wishes(p)
-	}
-	if free := m.calm || m.used; !free || m.rarely(4) {
-		m.stuck(p)
-	}
-	if m.rarely(6) {
-		p.Priority, p.DeletionCost = int32(m.IntN(1000)), new(int32(m.IntN(100)-50))
-	}
-	w := newWorld(&m.l.s, m.l.c, m.l.now)
-	b := w.board(nil)
-	self := w.pods[p.String()]
-	at := b.at[self]
-	b.take(self)
-	if why := b.crowded(self, at); why != "" || b.estranged(self, at) != "" {
-		p.Node = ""
-	}
-}
-
-// stuck sets what keeps a pod where it is.
-func (m *maker) stuck(p *disruption.Pod) {
-	if p.Terminating = !m.calm && m.rarely(12); p.Terminating && m.rarely(2) {
-		p.Owner = "StatefulSet/app"
-	}
-	p.Ready = !m.rarely(12)
-	p.DoNotDisrupt = m.rarely(25)
-	if m.rarely(25) {
-		p.Owner = ""
-	}
-	if m.rarely(25) {
-		p.Unmodelled = []string{"topology spread"}
-	}
-}
-
-// wishes are what a pod wants of its node.
-func (m *maker) wishes(p *disruption.Pod) {
-	if m.rarely(8) {
-		p.NodeSelector = map[string]string{"zone": pick(m, "a", "b")}
-	}
-	if m.rarely(8) {
-		p.NodeAffinity = inZone(pick(m, corev1.NodeSelectorOpIn, corev1.NodeSelectorOpNotIn), pick(m, "a", "b"))
-	}
-	if m.rarely(3) {
-		p.Tolerations = []corev1.Toleration{pick(m,
-			corev1.Toleration{Operator: corev1.TolerationOpExists},
-			corev1.Toleration{Key: "gpu", Operator: corev1.TolerationOpEqual, Value: "a", Effect: corev1.TaintEffectNoSchedule},
-			corev1.Toleration{Key: "gpu", Operator: corev1.TolerationOpEqual, Value: "b"},
-			corev1.Toleration{Key: "gpu", Operator: corev1.TolerationOpExists, Effect: corev1.TaintEffectNoExecute, TolerationSeconds: new(int64(60))})}
-	}
-	if m.rarely(10) {
-		p.HostPorts = []string{pick(m, "TCP//80", "TCP//80", "TCP/10.0.0.1/80", "TCP/10.0.0.2/80", "UDP//80", "TCP/0.0.0.0/443")}
-	}
-	if m.rarely(8) {
-		p.Volumes = []disruption.Volume{{Name: "pv-" + p.Name, Driver: pick(m, "csi", "")}}
-		if m.rarely(2) {
-			p.Volumes[0].Nodes = inZone(corev1.NodeSelectorOpIn, pick(m, "a", "b"))
-		}
-	}
-	if m.rarely(8) {
-		p.AntiAffinity = apart(pick(m, "a", "b"), pick(m, hostname, hostname, corev1.LabelTopologyZone, "zone"))
-	}
-	if m.rarely(12) {
-		p.Affinity = apart(pick(m, "a", "b"), pick(m, hostname, corev1.LabelTopologyZone, corev1.LabelTopologyZone))
-	}
-	if m.rarely(8) {
-		p.Spread = m.spread(pick(m, p.Labels["app"], "a"))
-	}
-}
-
-func (m *maker) spread(app string) []corev1.TopologySpreadConstraint {
-	t := corev1.TopologySpreadConstraint{
-		MaxSkew: int32(1 + m.IntN(2)), TopologyKey: pick(m, hostname, corev1.LabelTopologyZone), WhenUnsatisfiable: corev1.DoNotSchedule,
-		LabelSelector: &metav1.LabelSelector{MatchLabels: map[string]string{"app": app}},
-	}
-	if m.rarely(4) {
-		t.MinDomains = new(int32(1 + m.IntN(3)))
-	}
-	if m.rarely(4) {
-		t.NodeAffinityPolicy = new(corev1.NodeInclusionPolicyIgnore)
-	}
-	if m.rarely(4) {
-		t.NodeTaintsPolicy = new(corev1.NodeInclusionPolicyHonor)
-	}
-	return []corev1.TopologySpreadConstraint{t}
-}
-
 func (m *maker) budgets() {
 	for _, app := range []string{"a", "b", "c"} {
 		if !m.rarely(4) {
@@ -376,14 +261,15 @@ func (m *maker) settings() {
 		return
 	}
 	c.ConsolidateAfter = pick(m, 0, disruption.Span(30*time.Second), disruption.Span(30*time.Second), disruption.Never)
-	c.Policy = pick(m, disruption.WhenEmptyOrUnderutilized, disruption.WhenEmptyOrUnderutilized, disruption.WhenEmpty)
 	if m.rarely(2) {
 		c.Budgets = nil
 		for range 1 + m.IntN(3) {
 			c.Budgets = append(c.Budgets, m.budget())
 		}
 	}
-	c.MinReady = m.IntN(3)
+	if c.Budgets = append(c.Budgets, budget.Budget{MinReady: pick(m, "0", "1", "2", "20%")}); m.rarely(6) {
+		c.Budgets = append(c.Budgets, budget.Budget{Nodes: "0", Reasons: []api.PlanReason{api.PlanUnderutilized}})
+	}
 	c.MaxPayback = pick(m, tenYears, disruption.Span(24*time.Hour), disruption.Span(time.Hour))
 	if m.rarely(8) {
 		c.TariffPerKWh = nil
