@@ -3,7 +3,6 @@ package disruption_test
 import (
 	"fmt"
 	"math/rand/v2"
-	"slices"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
