@@ -40,8 +40,8 @@ func TestLargeStatesEndWithTheirContext(t *testing.T) {
 		return ctx.asked, err
 	}
 	all, err := asked(1 << 30)
-	// Pods and their classes are read, waiting pods get a place, and terms are spread.
-	if want := 2*n + n + n + n; err != nil || all < want {
+	// Pods and their classes are read, waiting pods get a place.
+	if want := 2*n + n + n; err != nil || all < want {
 		t.Fatalf("the context is asked %d times, want %d at least: %v", all, want, err)
 	}
 	for left := range all {

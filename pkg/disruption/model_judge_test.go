@@ -237,6 +237,9 @@ func (j *judgement) places() {
 			}
 		}
 	}
+	if why := b.unruly(); why != "" {
+		j.breakf("%s (DC-10)", why)
+	}
 }
 
 func (j *judgement) move(b *board, a *api.PlanAction, m api.PlanMove, nodes, moved map[string]bool) {
@@ -262,6 +265,7 @@ func (j *judgement) move(b *board, a *api.PlanAction, m api.PlanMove, nodes, mov
 		return
 	}
 	moved[m.Pod] = true
+	b.moved = append(b.moved, p)
 	if why := stuck(p); why != "" {
 		j.breakf("pod %s cannot be moved: %s", m.Pod, why)
 	}

@@ -117,7 +117,7 @@ func TestTheJudgeRejectsMoves(t *testing.T) {
 		{"its anti-affinity", good, pod0(func(p *disruption.Pod) { p.AntiAffinity = apart("b", hostname) }), "does not want default/b"},
 		{"another's anti-affinity", good, func(l *lab, _ *api.Plan) { l.s.Pods[2].AntiAffinity = apart("a", "zone") }, "default/c does not want"},
 		{"do not disrupt", good, pod0(func(p *disruption.Pod) { p.DoNotDisrupt = true }), "must not be disrupted"},
-		{"no owner", good, pod0(func(p *disruption.Pod) { p.Owner = "" }), "nobody makes it anew"},
+		{"no owner", good, pod0(func(p *disruption.Pod) { p.Owner = "" }), "nobody would replace it"},
 		{"unmodelled", drifting, pod0(func(p *disruption.Pod) { p.Unmodelled = []string{"pod affinity"} }), "not modelled"},
 		{"PDB", good, func(l *lab, _ *api.Plan) { l.budget("a", 0) }, "budget default/pdb-a"},
 		{"PDB over a batch", several, func(l *lab, _ *api.Plan) {
