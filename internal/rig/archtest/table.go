@@ -112,7 +112,7 @@ var table = map[string]imports{
 	"internal/statusview": {house: []string{"pkg/api"}},
 
 	"internal/kube/hosts": {
-		house:   []string{"pkg/api", "pkg/ironic"},
+		house:   []string{"pkg/admission", "pkg/api", "pkg/ironic"},
 		outside: []string{"k8s.io/apimachinery", "k8s.io/client-go/rest", "sigs.k8s.io/json", metal3},
 		tests:   []string{"k8s.io/api/core/v1"},
 	},
