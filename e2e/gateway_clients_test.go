@@ -161,7 +161,7 @@ func (s *sameness) pythonPages(t *testing.T) {
 	}
 }
 
-// pythonWaits holds what a user of the client sees while no slot is free (GW-4), and
+// pythonWaits holds what a user of the client sees while no slot is free, and
 // that a client which tries again by itself gets through as soon as one is.
 func pythonWaits(l *lab) {
 	l.create("host-1", "")

@@ -270,7 +270,7 @@ func spellFreeSlots(t *testing.T, l *lab, carried []bool) {
 }
 
 // spellObserve holds that in mode observe all is carried out that Ironic would
-// (GW-14), but for what no HTTP server of Go lets through.
+// carry out, but for what no HTTP server of Go lets through.
 func spellObserve(t *testing.T, l *lab, carried []bool) {
 	l = l.on(t)
 	observe := serveGateway(t, l.ironic, append(soon, limitOne, "IRONIC_THROTTLE_MODE=observe")...).settled()

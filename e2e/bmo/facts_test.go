@@ -23,7 +23,7 @@ func (f facts) add(p phase, seen map[request]int) {
 	}
 }
 
-const factsHead = `# What BareMetal Operator %s asks of Ironic: recorded by e2e/bmo (make storm), docs/dev/bmo.md
+const factsHead = `# What BareMetal Operator %s asks of Ironic: recorded by e2e/bmo (make storm), docs/dev/reference/bmo.md
 # tells how. A line per kind of request, columns separated by a tab:
 #   method; path; names in the query; what the body has (of a JSON patch: operation and
 #   path, {n} is an index; of a state: its target); status of the answer (409 are mostly

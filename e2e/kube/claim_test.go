@@ -8,7 +8,6 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
-	"log/slog"
 	"strconv"
 	"sync"
 	"sync/atomic"
@@ -28,7 +27,7 @@ import (
 func claimant(c *kube.Cluster, name string) *claim.ConfigMap {
 	return &claim.ConfigMap{
 		Client: c.Client, Namespace: c.Namespace, Name: "ironic-throttle-holds", Identity: name,
-		Leading: func() bool { return true }, Log: slog.New(slog.DiscardHandler),
+		Leading: func() bool { return true },
 	}
 }
 
@@ -112,9 +111,7 @@ func TestTheConfigMapIsEditedAndFull(t *testing.T) {
 	if _, err := admin.CoreV1().ConfigMaps(ns).Update(t.Context(), o, metav1.UpdateOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	if o = save([]byte("1")); string(o.BinaryData["unreadable.gz"]) != "by hand" {
-		t.Errorf("%+v", o)
-	}
+	save([]byte("1"))
 	if err := admin.CoreV1().ConfigMaps(ns).Delete(t.Context(), p.Name, metav1.DeleteOptions{}); err != nil {
 		t.Fatal(err)
 	}

@@ -128,7 +128,7 @@ func once(wanted func(w planWrite) (is, after bool)) func(planWrite, bool) bool 
 // TestDC29_ServeIsKilledWhileItReleases: a process of the product releases an empty host, with the rights of the
 // components alone, and gets kill -9 at its writes and in between. However often it starts again, the pool gets smaller by
 // that host, once; the Machine that was marked goes and no other; the host is powered off; and no mark is left. Meanwhile the
-// work of that host waits for those who want slots (DC-24).
+// work of that host waits for those who want slots.
 func TestDC29_ServeIsKilledWhileItReleases(t *testing.T) {
 	t.Parallel()
 	m, machine := playMortal(t)

@@ -177,7 +177,7 @@ var works = map[string]func(*scene) bool{
 		return slices.ContainsFunc(n.list("v1", "configmaps"), func(o unstructured.Unstructured) bool {
 			text, _, _ := unstructured.NestedString(o.Object, "binaryData", "holds.jsonl.gz")
 			value, _ := base64.StdEncoding.DecodeString(text)
-			kept, _ := store.Unpack(value, time.Now())
+			kept, _ := store.Unpack(value)
 			return slices.ContainsFunc(kept.Records, func(r holdoff.Record) bool { return r.UUID == n.failed })
 		})
 	},

@@ -40,8 +40,8 @@ var targets = []target{
 		},
 	},
 	throughput("GET", "a real Ironic", "ironic", 0.8, "≥ 0.8 times nginx"),
-	throughput("GET", "an upstream that answers at once", "at-once", 0, "shown (ADR 0004)"),
-	throughput("PATCH", "an upstream that answers at once", "at-once", 0, "shown (ADR 0004)"),
+	throughput("GET", "an upstream that answers at once", "at-once", 0, "shown (docs/dev/decisions.md)"),
+	throughput("PATCH", "an upstream that answers at once", "at-once", 0, "shown (docs/dev/decisions.md)"),
 	{
 		what: "gateway, live heap before and after 100,000 small requests", name: "GatewayHeap",
 		unit: "growth-KiB", limit: 256, goal: "flat: ≤ 256 KiB more", measured: "%+.0f KiB",

@@ -1,5 +1,5 @@
 // Limits plays sites and storms of many kinds with an adaptive limit, and compares it with the best fixed one
-// (docs/dev/simulator.md):
+// (docs/dev/benchmarks.md):
 //
 //	go run ./hack/limits
 //	go run ./hack/limits -cells cliff-25,shared-25 -hosts 200 -seeds 3

@@ -122,18 +122,8 @@ func (r *release) archive(p program, completions map[string]string, licences str
 	for path, text := range completions {
 		files = append(files, file{path: top + path, content: []byte(text)})
 	}
-	pages, err := filepath.Glob(filepath.Join(r.root, "docs", "man", "*.1"))
-	if err != nil {
-		return err
-	}
-	for _, path := range slices.Concat(pages, []string{"LICENSE", "README.md", "CHANGELOG.md"}) {
-		name := path
-		if filepath.IsAbs(path) {
-			name = "man/man1/" + filepath.Base(path)
-		} else {
-			path = filepath.Join(r.root, path)
-		}
-		text, err := os.ReadFile(path)
+	for _, name := range []string{"LICENSE", "README.md", "CHANGELOG.md"} {
+		text, err := os.ReadFile(filepath.Join(r.root, name))
 		if err != nil {
 			return err
 		}

@@ -1,5 +1,5 @@
 // Stress plays the storms that the product must stand, for all policies side by
-// side, and holds the throttle against its bounds (docs/dev/simulator.md):
+// side, and holds the throttle against its bounds (docs/dev/benchmarks.md):
 //
 //	go run ./hack/stress
 //	go run ./hack/stress -seeds 1 -storms equal,single -others=false

@@ -19,7 +19,7 @@ func (a *App) newHolds(ctx context.Context, h config.Holdoff) (err error) {
 	case a.holdMap != nil:
 		place = a.holdMap
 	case h.File != "":
-		place = store.NewFile(h.File, a.log)
+		place = store.NewFile(h.File)
 	}
 	a.holds = store.New(place, a.now, a.log)
 	if h.File == "" {

@@ -70,7 +70,7 @@ func (a *App) newKube(o *Options) (err error) {
 	if name := o.Config.Holdoff.ConfigMap; name != "" {
 		a.holdMap = &claim.ConfigMap{
 			Client: a.cluster.Client, Namespace: a.cluster.Namespace, Name: name,
-			Identity: a.elector.Status().Identity, Leading: a.elector.Leading, Log: a.log,
+			Identity: a.elector.Status().Identity, Leading: a.elector.Leading,
 		}
 	}
 	a.label = &lead.Label{

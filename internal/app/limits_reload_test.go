@@ -15,11 +15,7 @@ import (
 // learnedBefore leaves at path what a process before has learned of limits.
 func learnedBefore(t *testing.T, path string, pools map[string]sizing.Record) {
 	t.Helper()
-	text, err := sizing.State{Pools: pools}.Text()
-	if err != nil {
-		t.Fatal(err)
-	}
-	value, _, err := store.Pack(nil, text, 1<<20)
+	value, _, err := store.Pack(store.Value{Limits: sizing.State{Pools: pools}}, 1<<20)
 	if err != nil {
 		t.Fatal(err)
 	}

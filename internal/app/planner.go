@@ -15,7 +15,7 @@ import (
 
 // newFleet makes what reads the cluster for plans.
 func (a *App) newFleet(c config.Config) (planner.Reader, error) {
-	reader, err := fleet.New(a.cluster.Config, fleet.Options{PoolLabel: c.Disruption.PoolLabel, Namespaces: c.Kubernetes.Watch})
+	reader, err := fleet.New(a.cluster.Config, fleet.Options{Namespaces: c.Kubernetes.Watch})
 	if err != nil {
 		return nil, err
 	}
@@ -81,22 +81,13 @@ func (a *App) newPlanner(reader planner.Reader) (_ server.Planner, err error) {
 
 // plannerConfig is how plans are made.
 func plannerConfig(c config.Disruption) disruption.Config {
-	d := disruption.Config{
-		ConsolidateAfter: disruption.Span(c.ConsolidateAfter), Policy: disruption.Policy(c.Policy),
-		MinReady: c.MinReady, TariffPerKWh: c.PerKWh(), MaxPayback: disruption.Span(c.MaxPayback),
-		Execute: c.Mode == config.DisruptionExecute,
+	return disruption.Config{
+		ConsolidateAfter: disruption.Span(c.ConsolidateAfter), Budgets: c.Budgets.List(), TariffPerKWh: c.PerKWh(),
+		MaxPayback: disruption.Span(c.MaxPayback), Execute: c.Mode == config.DisruptionExecute,
 	}
-	for _, b := range c.Budgets.List() {
-		one := disruption.Budget{Nodes: b.Nodes, Schedule: b.Schedule, Duration: disruption.Span(b.Duration)}
-		for _, reason := range b.Reasons {
-			one.Reasons = append(one.Reasons, api.PlanReason(reason))
-		}
-		d.Budgets = append(d.Budgets, one)
-	}
-	return d
 }
 
-// throttleFacts is what plans have to know of the decision (DC-24, DC-26).
+// throttleFacts is what plans have to know of the decision.
 func (a *App) throttleFacts(now time.Time) disruption.Throttle {
 	d := a.controller
 	view := d.View(now)

@@ -16,6 +16,7 @@ import (
 	"github.com/ironic-throttle/ironic-throttle/internal/rig/fakeironic"
 	"github.com/ironic-throttle/ironic-throttle/pkg/api"
 	"github.com/ironic-throttle/ironic-throttle/pkg/disruption"
+	"github.com/ironic-throttle/ironic-throttle/pkg/disruption/budget"
 )
 
 // fleetOf is a cluster with one host.
@@ -103,14 +104,14 @@ func TestPlansGoByTheSettingsInForce(t *testing.T) {
 		if diff := cmp.Diff(disruption.Default(), s.planned().Config); diff != "" {
 			t.Errorf("by default (-want +got):\n%s", diff)
 		}
-		next := begin + "disruptionConsolidateAfter: 30m\ndisruptionTariff: 0.5\ndisruptionMinReady: 2\ndisruptionMaxPayback: Never\n" +
+		next := begin + "disruptionConsolidateAfter: 30m\ndisruptionTariff: 0.5\ndisruptionMaxPayback: Never\n" +
 			`disruptionBudgets: '[{"nodes":"0","schedule":"@daily","duration":"8h","reasons":["Drifted"]}]'` + "\n"
 		file.Store(&next)
 		s.pass(20 * time.Second)
 		tariff := 0.5
 		want := disruption.Config{
-			ConsolidateAfter: disruption.Span(30 * time.Minute), Policy: disruption.WhenEmptyOrUnderutilized, MinReady: 2, TariffPerKWh: &tariff, MaxPayback: disruption.Never,
-			Budgets: []disruption.Budget{{Nodes: "0", Schedule: "@daily", Duration: disruption.Span(8 * time.Hour), Reasons: []api.PlanReason{api.PlanDrifted}}},
+			ConsolidateAfter: disruption.Span(30 * time.Minute), TariffPerKWh: &tariff, MaxPayback: disruption.Never,
+			Budgets: budget.List{{Nodes: "0", Schedule: "@daily", Duration: "8h", Reasons: []api.PlanReason{api.PlanDrifted}}},
 		}
 		if diff := cmp.Diff(want, s.planned().Config); diff != "" {
 			t.Errorf("changed (-want +got):\n%s", diff)

@@ -41,7 +41,7 @@ func (c Config) MetricsGuarded() bool {
 	return c.Access.Mode != AccessOpen && c.Listen.Metrics != "" && !localOnly(c.Listen.Metrics)
 }
 
-// Gateway says how the proxy in front of Ironic is served (docs/spec/gateway.md). Without
+// Gateway says how the proxy in front of Ironic is served (docs/behaviour.md). Without
 // Listen there is none and the rest means nothing.
 type Gateway struct {
 	Listen string `mapstructure:"gatewayListenAddress"` // host:port; "" = no gateway

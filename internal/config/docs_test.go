@@ -24,15 +24,14 @@ func page(t *testing.T, path ...string) (whole, text string) {
 	return whole, string(body)
 }
 
-// Headings of the two tables of docs/settings.md and of README.md.
-const (
-	longHead  = "| environment | file | flag | default | rule | live | meaning |\n| --- | --- | --- | --- | --- | --- | --- |\n"
-	shortHead = "| environment | flag | default | meaning |\n| --- | --- | --- | --- |\n"
-)
-
 // markdown is the table of all basic or advanced settings as docs/settings.md holds it.
 func markdown(basic bool) string {
-	return rows(longHead, basic, func(s setting) []string {
+	b := strings.Builder{}
+	b.WriteString("| environment | file | flag | default | rule | live | meaning |\n| --- | --- | --- | --- | --- | --- | --- |\n")
+	for _, s := range table {
+		if s.basic != basic {
+			continue
+		}
 		key, live := "`"+s.key()+"`", ""
 		if s.noFile {
 			key = ""
@@ -40,24 +39,8 @@ func markdown(basic bool) string {
 		if s.hot {
 			live = "yes"
 		}
-		return []string{"`" + s.name + "`", key, "`--" + s.flag() + "`", shownDefault(s), s.rule.text, live, s.help}
-	})
-}
-
-// summary is the table of the basic settings as README.md holds it.
-func summary() string {
-	return rows(shortHead, true, func(s setting) []string {
-		return []string{"`" + s.name + "`", "`--" + s.flag() + "`", shownDefault(s), s.help}
-	})
-}
-
-func rows(head string, basic bool, cells func(setting) []string) string {
-	var b strings.Builder
-	b.WriteString(head)
-	for _, s := range table {
-		if s.basic == basic {
-			fmt.Fprintf(&b, "| %s |\n", strings.Join(cells(s), " | "))
-		}
+		cells := []string{"`" + s.name + "`", key, "`--" + s.flag() + "`", shownDefault(s), s.rule.text, live, s.help}
+		fmt.Fprintf(&b, "| %s |\n", strings.Join(cells, " | "))
 	}
 	return b.String()
 }
@@ -78,7 +61,6 @@ func TestDocsHoldTheTables(t *testing.T) {
 	for _, row := range []struct{ dir, file, mark, table string }{
 		{"docs", "settings.md", "basic settings", markdown(true)},
 		{"docs", "settings.md", "advanced settings", markdown(false)},
-		{"", "README.md", "basic settings", summary()},
 	} {
 		path, text := page(t, row.dir, row.file)
 		begin, end := "<!-- "+row.mark+" -->\n", "<!-- /"+row.mark+" -->\n"

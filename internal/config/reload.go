@@ -34,6 +34,6 @@ func (c Config) Reload(src Sources) (Config, []Warning, error) {
 	next.Holdoff = loaded.Holdoff
 	next.Holdoff.File, next.Holdoff.ConfigMap = c.Holdoff.File, c.Holdoff.ConfigMap
 	next.Disruption = loaded.Disruption
-	next.Disruption.Mode, next.Disruption.PoolLabel = c.Disruption.Mode, c.Disruption.PoolLabel
+	next.Disruption.Mode = c.Disruption.Mode
 	return next, warnings, nil
 }

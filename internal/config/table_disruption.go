@@ -4,24 +4,19 @@ import "time"
 
 const nameDisruption = envPrefix + "DISRUPTION"
 
-// disruptionRows say how planned work is planned (docs/spec/planned-work.md).
+// disruptionRows say how planned work is planned (docs/planned-work.md).
 var disruptionRows = []setting{
 	{name: nameDisruption, def: string(DisruptionOff), basic: true, rule: oneOf(DisruptionOff, DisruptionPlan, DisruptionExecute),
 		help: "planned work: off; plan = say which hosts could be released or provisioned again, and change nothing; execute = do it too, " +
 			"in pools whose annotation allows it (with IRONIC_THROTTLE_KUBERNETES)"},
 	{name: nameDisruption + "_CONSOLIDATE_AFTER", def: neverWord, hot: true, rule: spanOrNeverWord(0),
 		help: "a host is empty or under-used when for this long no pod has come to its node or gone"},
-	{name: nameDisruption + "_POLICY", def: WhenEmptyOrUnderutilized, hot: true, rule: oneOf(WhenEmpty, WhenEmptyOrUnderutilized),
-		help: "which hosts are released: WhenEmpty = empty ones alone"},
-	{name: nameDisruption + "_BUDGETS", def: "10%", hot: true, rule: budgetRule,
-		help: "hosts of each pool that planned work may have out of service at once; the smallest budget counts"},
-	{name: nameDisruption + "_MIN_READY", def: "1", hot: true, rule: whole(0, maxLimit), help: "hosts of each pool that stay ready"},
+	{name: nameDisruption + "_BUDGETS", def: "10%,ready:1", hot: true, rule: budgetRule,
+		help: "hosts of each pool that planned work may have out of service at once, and how many stay ready; the smallest budget counts"},
 	{name: nameDisruption + "_TARIFF", hot: true, rule: tariffRule,
 		help: "price of a kWh, in any currency; unset = watts have no price, and only leases are saved"},
 	{name: nameDisruption + "_MAX_PAYBACK", def: "24h", hot: true, rule: spanOrNeverWord(time.Second),
 		help: "longest time in which a saving must have paid for its work; Never = any"},
-	{name: nameDisruption + "_POOL_LABEL", rule: labelRule,
-		help: "label of BareMetalHosts whose values are pools, where there is no Cluster API; unset = such hosts are in none"},
 }
 
 // maxPlanned is the longest time that planned work can be told to look ahead or wait.
@@ -34,8 +29,7 @@ func spanOrNeverWord(min time.Duration) rule {
 
 // Rules of planned work; what the type of the budgets reads has kept its own.
 var (
-	budgetRule = always[budgetList]("list", "whole percentages or numbers of hosts such as 10%,3, or a JSON list of budgets such as "+
-		`[{"nodes":"0","schedule":"0 8 * * 1-5","duration":"10h","reasons":["Underutilized"]}]`)
+	budgetRule = always[budgetText]("list", "whole percentages or numbers of hosts such as 10%,3,ready:2, or a JSON list of budgets such as "+
+		`[{"nodes":"10%"},{"minReady":"2"},{"nodes":"0","schedule":"0 8 * * 1-5","duration":"10h","reasons":["Underutilized"]}]`)
 	tariffRule = is("price", "a number 0..1000000000 without sign or exponent, such as 0.28", aPrice)
-	labelRule  = is("label", "the key of a label, such as example.org/pool", aLabel)
 )

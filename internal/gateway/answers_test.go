@@ -11,7 +11,7 @@ import (
 	"github.com/ironic-throttle/ironic-throttle/pkg/ironic"
 )
 
-// GW-1: what Ironic did not write is not added, and what it wrote is not changed; on
+// What Ironic did not write is not added, and what it wrote is not changed; on
 // the way of a read as on that of a PUT.
 func TestGW1_AnswersAreNotAddedTo(t *testing.T) {
 	for _, row := range []struct {

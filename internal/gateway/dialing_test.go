@@ -117,7 +117,7 @@ var leaseTTL = admission.DefaultConfig().Slots.LeaseTTL
 
 // From its first byte on a PUT can start work, so its yes counts from then, however long Ironic took to be dialed.
 func TestGW3_AYesCountsFromTheFirstByte(t *testing.T) {
-	neither := func(http.Handler) http.Handler { // no yes and no error: the lease is left to its time (GW-5)
+	neither := func(http.Handler) http.Handler { // no yes and no error: the lease is left to its time
 		return http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusSeeOther) })
 	}
 	playWired(t, options{limit: 1, nodes: 1}, neither, func(w *wired) {

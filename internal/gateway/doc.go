@@ -1,4 +1,4 @@
-// Package gateway is a reverse proxy in front of Ironic that lets an unmodified BMO obey (docs/spec/gateway.md):
+// Package gateway is a reverse proxy in front of Ironic that lets an unmodified BMO obey (docs/behaviour.md):
 // IRONIC_ENDPOINT points at it, everything passes through untouched, and a request that would start work while no slot
 // is free is answered as Ironic answers for a node that is busy, with 409.
 //

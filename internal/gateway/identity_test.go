@@ -89,7 +89,7 @@ func watching(o options) options {
 	return o
 }
 
-// GW-17: what Ironic does not have gets Ironic's own 404, and takes nothing.
+// What Ironic does not have gets Ironic's own 404, and takes nothing.
 func TestGW17_ANodeThatIsNotThereTakesNothing(t *testing.T) {
 	play(t, options{limit: 1, nodes: 1}, func(s *stage) {
 		for range 2 {

@@ -35,19 +35,19 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m)
 }
 
-// Bounds that docs/spec/gateway.md names, and others that clients can see.
+// Bounds that docs/behaviour.md names, and others that clients can see.
 const (
-	timeout      = time.Minute      // GATEWAY_TIMEOUT, in tests
-	maxAge       = 20 * time.Second // GW-3
-	accessMaxAge = time.Minute      // GW-12
+	timeout      = time.Minute // GATEWAY_TIMEOUT, in tests
+	maxAge       = 20 * time.Second
+	accessMaxAge = time.Minute
 	fetchTimeout = 10 * time.Second
 	graceTimeout = 10 * time.Second
 	upstreamIdle = 5 * time.Second
 
-	upstreamConns = 48 // GW-13
+	upstreamConns = 48
 	streamedConns = 16
 	smallBody     = 64 << 10
-	beside        = 64 << 10 // GW-8
+	beside        = 64 << 10
 
 	drainTimeout = 4 * time.Second
 	cutTimeout   = 500 * time.Millisecond

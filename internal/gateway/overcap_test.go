@@ -18,7 +18,7 @@ func tooMuch() string {
 	return `{"configdrive": "` + strings.Repeat("x", 1<<20+beside) + `", "target": "active"}`
 }
 
-// GW-8: the answer comes at once, not when all that is announced has come.
+// The answer comes at once, not when all that is announced has come.
 func TestGW8_OverTheCapIs413AtOnce(t *testing.T) {
 	for _, row := range []struct {
 		name, more, body string

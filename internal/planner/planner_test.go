@@ -57,7 +57,7 @@ func staged(t *testing.T) *scene {
 	}
 	p.plan = func(_ context.Context, state *disruption.State, c disruption.Config, now time.Time, _ func(int, int)) (api.Plan, error) {
 		s.plans++
-		if state.Throttle.Limit != 20 || c.MinReady != s.config.MinReady {
+		if state.Throttle.Limit != 20 || c.PreemptibleOptions != s.config.PreemptibleOptions {
 			t.Errorf("planned with %+v and %+v", state.Throttle, c)
 		}
 		return api.Plan{MadeAt: now, Hosts: len(state.Hosts), DryRun: true}, nil
@@ -111,7 +111,7 @@ func TestTheClusterIsReadOnceInAWhile(t *testing.T) {
 func TestTheDocumentIsWhatThePlanWasMadeOf(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := staged(t)
-		s.config.MinReady = 3
+		s.config.PreemptibleOptions = 3
 		s.cluster.at = time.Date(2026, 11, 24, 12, 0, 0, 123456789, time.FixedZone("", 3600))
 		plan := s.planned(t)
 		text, err := s.Document(t.Context())
@@ -122,7 +122,7 @@ func TestTheDocumentIsWhatThePlanWasMadeOf(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if d.Version != 1 || d.Config.MinReady != 3 || len(d.State.Hosts) != 1 || d.State.Throttle.Limit != 20 || d.State.TakenAt != plan.MadeAt {
+		if d.Version != 1 || d.Config.PreemptibleOptions != 3 || len(d.State.Hosts) != 1 || d.State.Throttle.Limit != 20 || d.State.TakenAt != plan.MadeAt {
 			t.Errorf("%+v of a plan of %v", d, plan.MadeAt)
 		}
 	})

@@ -2,11 +2,9 @@ package store_test
 
 import (
 	"bufio"
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
 	"os"
 	"os/exec"
 	"os/signal"
@@ -27,16 +25,16 @@ const (
 )
 
 func saveForEver(path string) {
-	f := store.NewFile(path, slog.New(slog.DiscardHandler))
+	f := store.NewFile(path)
 	value, err := f.Load(context.Background())
 	n := 0
 	if value != nil {
 		var v store.Value
-		v, err = store.Unpack(value, now)
+		v, err = store.Unpack(value)
 		n = len(v.Records)
 	}
 	for ; err == nil; n++ {
-		if value, _, err = store.Pack(records(n), nil, f.Room()); err == nil {
+		if value, _, err = store.Pack(store.Value{Records: records(n)}, f.Room()); err == nil {
 			err = f.Save(context.Background(), value)
 		}
 		fmt.Println(n)
@@ -73,7 +71,7 @@ func TestKill9LosesNothingThatIsSaved(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		v, err := store.Unpack(value, now)
+		v, err := store.Unpack(value)
 		if there = len(v.Records); err != nil || there < said || there > said+1 {
 			t.Fatalf("round %d: %d were said to be saved, %d are there, %v", round, said, there, err)
 		}
@@ -85,8 +83,7 @@ func TestKill9LosesNothingThatIsSaved(t *testing.T) {
 // where any of that is not as it should be.
 func fillDisk(path string) {
 	signal.Ignore(syscall.SIGXFSZ)
-	var log bytes.Buffer
-	f := store.NewFile(path, slog.New(slog.NewTextHandler(&log, nil)))
+	f := store.NewFile(path)
 	_, err := f.Load(context.Background())
 	save := func(value string, most uint64) error {
 		bound := syscall.Rlimit{Cur: most, Max: 1 << 20}
@@ -97,8 +94,8 @@ func fillDisk(path string) {
 	kept, _ := os.ReadFile(path)
 	_, half := os.Stat(path + ".new")
 	err = errors.Join(err, save("enough", 1<<20))
-	if err != nil || !errors.Is(full, syscall.EFBIG) || string(kept) != "0123456789" || half == nil || log.Len() > 0 {
-		fmt.Println(err, full, string(kept), half, log.String())
+	if err != nil || !errors.Is(full, syscall.EFBIG) || string(kept) != "0123456789" || half == nil {
+		fmt.Println(err, full, string(kept), half)
 		os.Exit(1)
 	}
 }
@@ -116,122 +113,69 @@ func TestAFullDisk(t *testing.T) {
 	}
 }
 
-// open is a File that was loaded, and its log.
-func open(t *testing.T, path string) (*store.File, *bytes.Buffer, []byte) {
-	t.Helper()
-	var log bytes.Buffer
-	f := store.NewFile(path, slog.New(slog.NewTextHandler(&log, nil)))
-	value, err := f.Load(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = f.Close() })
-	return f, &log, value
-}
-
-func save(t *testing.T, f *store.File, value string) {
-	t.Helper()
-	if err := f.Save(t.Context(), []byte(value)); err != nil {
-		t.Fatal(err)
-	}
-}
-
 func TestOneProcessHasTheFile(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		path := filepath.Join(t.TempDir(), "holds")
-		first, _, value := open(t, path)
-		if value != nil {
-			t.Errorf("%q in no file", value)
-		}
-		second := store.NewFile(path, slog.New(slog.DiscardHandler))
-		if _, err := second.Load(t.Context()); !errors.Is(err, store.ErrTakenOver) {
-			t.Errorf("a second process: %v", err)
-		}
-		remove := func() {
+		loads := func(f *store.File, want string) {
 			t.Helper()
-			if err := os.Remove(path + ".lock"); err != nil {
+			if value, err := f.Load(t.Context()); err != nil || string(value) != want || (value == nil) != (want == "") {
+				t.Fatalf("%q, %v, want %q", value, err, want)
+			}
+		}
+		remove := func(name string) {
+			t.Helper()
+			if err := os.Remove(name); err != nil {
 				t.Fatal(err)
 			}
 		}
-		remove() // the first one locks again
-		save(t, first, "1")
+		first, second := store.NewFile(path), store.NewFile(path)
+		loads(first, "")
 		if _, err := second.Load(t.Context()); !errors.Is(err, store.ErrTakenOver) {
-			t.Errorf("after the lock was removed: %v", err)
+			t.Errorf("a second process: %v", err)
 		}
-		remove() // the second one is faster
-		if value, err := second.Load(t.Context()); err != nil || string(value) != "1" {
-			t.Fatalf("%q, %v", value, err)
+		for range 2 {
+			if err := first.Save(t.Context(), []byte("1")); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := second.Load(t.Context()); !errors.Is(err, store.ErrTakenOver) {
+				t.Errorf("after the lock was removed: %v", err)
+			}
+			remove(path) // and so it is saved again
+			remove(path + ".lock")
 		}
+		loads(second, "") // the second one is faster
 		if err := first.Save(t.Context(), []byte("2")); !errors.Is(err, store.ErrTakenOver) {
 			t.Errorf("the first one after the second one: %v", err)
 		}
-		if err := second.Close(); err != nil {
+		if err := errors.Join(second.Save(t.Context(), []byte("3")), second.Close()); err != nil {
 			t.Fatal(err)
 		}
-		if _, _, value := open(t, path); string(value) != "1" {
-			t.Errorf("%q is kept", value)
-		}
+		loads(store.NewFile(path), "3")
 	})
-}
-
-// Whatever comes into the place of the file is told once and kept aside, and the value is there again with the next save.
-func TestTheFileIsReplacedBySomethingElse(t *testing.T) {
-	for name, swap := range map[string]func(path string) error{
-		"nothing":     func(string) error { return nil },
-		"a directory": func(p string) error { return os.Mkdir(p, 0o700) },
-		"a pipe":      func(p string) error { return syscall.Mkfifo(p, 0o600) },
-		"a link":      func(p string) error { return os.Symlink("/dev/null", p) },
-		"other text":  func(p string) error { return os.WriteFile(p, []byte("by hand"), 0o600) },
-		"the same":    func(p string) error { return os.WriteFile(p, []byte("1"), 0o600) },
-	} {
-		t.Run(strings.ReplaceAll(name, " ", "-"), func(t *testing.T) {
-			path := filepath.Join(t.TempDir(), "holds")
-			f, log, _ := open(t, path)
-			save(t, f, "1")
-			for _, again := range []string{"first", "second"} {
-				if err := errors.Join(os.Remove(path), swap(path)); err != nil {
-					t.Fatal(err)
-				}
-				save(t, f, "1")
-				if text, err := os.ReadFile(path); string(text) != "1" || err != nil {
-					t.Errorf("the %s time: %q, %v", again, text, err)
-				}
-				_, err := os.Lstat(path + ".broken")
-				if kept := err == nil; kept != (name != "nothing") {
-					t.Errorf("the %s time: kept aside: %t", again, kept)
-				}
-				if n := strings.Count(log.String(), "changed or removed"); n != 1 {
-					t.Errorf("the %s time: told %d times", again, n)
-				}
-				log.Reset()
-			}
-			save(t, f, "2")
-			if log.Len() > 0 {
-				t.Errorf("a save that nobody disturbs: %s", log)
-			}
-		})
-	}
 }
 
 // Where nothing can be kept, or what is there cannot be the value, the start fails and says why.
 func TestPlacesThatCannotBeTaken(t *testing.T) {
 	dir := t.TempDir()
 	at := func(name string) string { return filepath.Join(dir, name) }
-	if err := errors.Join(os.Mkdir(at("dir"), 0o700), syscall.Mkfifo(at("pipe"), 0o600), os.Symlink("elsewhere", at("link")),
-		os.Symlink("elsewhere", at("linked.lock")), os.WriteFile(at("empty"), nil, 0o600)); err != nil {
+	if err := errors.Join(os.Mkdir(at("dir"), 0o700), syscall.Mkfifo(at("pipe"), 0o600),
+		os.Symlink("elsewhere", at("link")), os.Symlink("elsewhere", at("linked.lock")), os.WriteFile(at("empty"), nil, 0o600)); err != nil {
 		t.Fatal(err)
 	}
 	for path, want := range map[string]string{
 		at("dir"): "must be a regular file", at("pipe"): "must be a regular file", at("link"): "must be a regular file",
-		at("linked"): "too many levels", at("none/holds"): "no such file or directory", at("empty/holds"): "not a directory",
+		at("linked"):     "too many levels",
+		at("none/holds"): "no such file or directory", at("empty/holds"): "not a directory",
 	} {
-		f := store.NewFile(path, slog.New(slog.DiscardHandler))
+		f := store.NewFile(path)
 		if _, err := f.Load(t.Context()); err == nil || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), path) {
 			t.Errorf("%s: %v, want %q", path, err, want)
 		}
 		_ = f.Close()
 	}
-	if _, _, value := open(t, at("empty")); value != nil {
-		t.Errorf("an empty file: %q", value)
+	empty := store.NewFile(at("empty"))
+	if value, err := empty.Load(t.Context()); value != nil || err != nil {
+		t.Errorf("an empty file: %q, %v", value, err)
 	}
+	_ = empty.Close()
 }

@@ -3,7 +3,6 @@
 package store
 
 import (
-	"bufio"
 	"bytes"
 	"cmp"
 	"compress/gzip"
@@ -12,8 +11,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net/http"
 	"slices"
-	"time"
 
 	"github.com/ironic-throttle/ironic-throttle/pkg/holdoff"
 	"github.com/ironic-throttle/ironic-throttle/pkg/sizing"
@@ -30,8 +29,7 @@ var (
 type Store interface {
 	// Load takes the place, so that whoever had it before can save no more, and returns its value: nil where there is none.
 	Load(ctx context.Context) ([]byte, error)
-	// Save replaces the value. After nil it is kept; after an error it may be, or the one before is. What somebody else
-	// has put there is kept aside.
+	// Save replaces the value. After nil it is kept; after an error it may be, or the one before is.
 	Save(ctx context.Context, value []byte) error
 	// Aside keeps a value that could not be read beside the next one that is saved.
 	Aside(value []byte) error
@@ -57,25 +55,24 @@ type head struct {
 
 const (
 	format  = 1
-	maxLine = max(holdoff.MaxLine, sizing.MaxState) + 1<<10
-	maxText = 256 << 20 // of a value without compression
+	maxText = 256 << 20 // bytes of a value without compression
 )
 
-// Pack returns records and the text of a sizing.State as they are kept: lines of JSON in gzip, whose checksum shows damage.
-// Where that is more than room bytes, it leaves out the hosts that were released, then those that failed the longest time
-// ago, and returns how many.
-func Pack(records []holdoff.Record, limits []byte, room int) (value []byte, left int, err error) {
-	rest := slices.SortedFunc(slices.Values(records), func(a, b holdoff.Record) int { return cmp.Compare(a.UUID, b.UUID) })
-	value, err = pack(rest, limits)
-	if len(value) > room {
-		slices.SortStableFunc(rest, byNeed)
+// Pack returns v as it is kept: lines of JSON in gzip, whose checksum shows damage. Where that is more than room bytes, it leaves
+// out the hosts that were released, then those that failed the longest time ago, and returns how many.
+func Pack(v Value, room int) (value []byte, left int, err error) {
+	limits, err := v.Limits.Text()
+	if err != nil {
+		limits = nil // they are learned again
 	}
-	for len(value) > room && len(rest) > 0 && err == nil {
-		keep := len(rest) * room / len(value) * 19 / 20
-		rest = rest[:min(keep, len(rest)-1)]
-		value, err = pack(rest, limits)
+	records := slices.SortedFunc(slices.Values(v.Records), byNeed)
+	value, err = pack(records, limits)
+	for len(value) > room && len(records) > 0 && err == nil {
+		keep := len(records) * room / len(value) * 19 / 20
+		records = records[:min(keep, len(records)-1)]
+		value, err = pack(records, limits)
 	}
-	return value, len(records) - len(rest), err
+	return value, len(v.Records) - len(records), err
 }
 
 // byNeed sorts the holds to the front that end last.
@@ -83,7 +80,7 @@ func byNeed(a, b holdoff.Record) int {
 	x, y := a.Episodes[0], b.Episodes[0]
 	switch {
 	case x.Released == y.Released:
-		return y.Since.Compare(x.Since)
+		return cmp.Or(y.Since.Compare(x.Since), cmp.Compare(a.UUID, b.UUID))
 	case x.Released:
 		return 1
 	}
@@ -103,41 +100,31 @@ func pack(records []holdoff.Record, limits []byte) ([]byte, error) {
 	return packed.Bytes(), err
 }
 
-// Unpack returns what Pack was given. With an error it returns what it could read: where the value is damaged, its holds count
-// from now, as their times may be wrong, and no limits are known.
-func Unpack(value []byte, now time.Time) (v Value, err error) {
+// Unpack returns what Pack was given, all or nothing: where one byte is damaged, times of holds may be wrong.
+func Unpack(value []byte) (Value, error) {
 	z, err := gzip.NewReader(bytes.NewReader(value))
 	if err != nil {
-		return v, err
+		return Value{}, err
 	}
+	lines := json.NewDecoder(http.MaxBytesReader(nil, z, maxText))
 	var first head
-	text := &io.LimitedReader{R: z, N: maxText}
-	lines := bufio.NewScanner(text)
-	lines.Buffer(nil, maxLine)
-	if lines.Scan() {
-		err = json.Unmarshal(lines.Bytes(), &first)
-	}
-	if err == nil && first.Format != format {
+	var v Value
+	if err = lines.Decode(&first); err == nil && first.Format != format {
 		err = fmt.Errorf("format: %d is not %d", first.Format, format)
 	}
-	for lines.Scan() {
-		if r, wrong := holdoff.ParseRecord(lines.Bytes()); wrong == nil {
-			v.Records = append(v.Records, r)
-		} else if err == nil {
-			err = wrong
-		}
-	}
-	if text.N == 0 {
-		err = fmt.Errorf("longer than %d bytes without compression", maxText)
-	}
-	if err = errors.Join(err, lines.Err()); err == nil && len(first.Limits) > 0 {
+	if err == nil && len(first.Limits) > 0 {
 		v.Limits, err = sizing.ParseState(first.Limits)
-	} else if err != nil {
-		for _, r := range v.Records {
-			for i := range r.Episodes {
-				r.Episodes[i].Since = now.Round(0)
-			}
-		}
 	}
-	return v, err
+	for err == nil {
+		var line json.RawMessage
+		if err = lines.Decode(&line); errors.Is(err, io.EOF) { // after the checksum
+			return v, nil
+		}
+		var r holdoff.Record
+		if err == nil {
+			r, err = holdoff.ParseRecord(line)
+		}
+		v.Records = append(v.Records, r)
+	}
+	return Value{}, err
 }

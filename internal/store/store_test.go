@@ -2,17 +2,19 @@ package store_test
 
 import (
 	"bytes"
-	"cmp"
 	"compress/gzip"
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"os"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
-	gocmp "github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 	"go.uber.org/goleak"
 
 	"github.com/ironic-throttle/ironic-throttle/internal/store"
@@ -61,109 +63,74 @@ func records(n int) (all []holdoff.Record) {
 	for i := range n {
 		all = append(all, record(i))
 	}
-	slices.SortFunc(all, func(a, b holdoff.Record) int { return cmp.Compare(a.UUID, b.UUID) })
+	slices.SortFunc(all, byUUID)
 	return all
 }
 
-func limitsText(t testing.TB, limit int) []byte {
-	t.Helper()
-	text, err := sizing.State{Pools: map[string]sizing.Record{"": {Limit: limit}}}.Text()
-	if err != nil {
-		t.Fatal(err)
-	}
-	return text
-}
+func byUUID(a, b holdoff.Record) int { return strings.Compare(a.UUID, b.UUID) }
 
-func packed(t testing.TB, all []holdoff.Record, limits []byte) []byte {
+func packed(t testing.TB, all []holdoff.Record) []byte {
 	t.Helper()
-	value, left, err := store.Pack(all, limits, 64<<20)
+	value, left, err := store.Pack(store.Value{Records: all, Limits: limits(31)}, 64<<20)
 	if err != nil || left > 0 {
 		t.Fatalf("%v, %d left out", err, left)
 	}
 	return value
 }
 
+func limits(n int) sizing.State {
+	return sizing.State{Version: sizing.StateVersion, Pools: map[string]sizing.Record{"": {Limit: n}}}
+}
+
 func TestWhatIsPackedIsUnpacked(t *testing.T) {
 	for _, n := range []int{0, 1, 100, 10_000} {
 		all := records(n)
-		shuffled := slices.Clone(all)
-		slices.Reverse(shuffled)
-		value := packed(t, shuffled, limitsText(t, 31))
-		v, err := store.Unpack(value, now)
-		if err != nil || !slices.EqualFunc(v.Records, all, same) || v.Limits.Pools[""].Limit != 31 {
+		value := packed(t, all)
+		v, err := store.Unpack(value)
+		slices.SortFunc(v.Records, byUUID)
+		if err != nil || !cmp.Equal(v, store.Value{Records: all, Limits: limits(31)}, cmpopts.EquateEmpty()) {
 			t.Errorf("%d records: %d, limits %+v, %v", n, len(v.Records), v.Limits, err)
 		}
-		if !bytes.Equal(value, packed(t, all, limitsText(t, 31))) {
+		slices.Reverse(all)
+		if !bytes.Equal(value, packed(t, all)) {
 			t.Errorf("%d records: another order is another value", n)
 		}
 	}
-	if v, err := store.Unpack(packed(t, records(2), nil), now); err != nil || len(v.Records) != 2 || len(v.Limits.Pools) != 0 {
-		t.Errorf("without limits: %+v, %v", v, err)
-	}
 }
 
-func same(a, b holdoff.Record) bool { return gocmp.Equal(a, b) }
-
-// A damaged value is always noticed, and no hold in it ends before its time.
+// A damaged value, or one of another version, is noticed, and none of it counts.
 func TestDamageIsNoticed(t *testing.T) {
-	all := records(20)
-	value := packed(t, all, limitsText(t, 31))
-	times := map[string]time.Time{}
-	for _, r := range all {
-		times[r.UUID] = r.Episodes[0].Since
+	value := packed(t, records(20))
+	good, err := store.Unpack(value)
+	if err != nil {
+		t.Fatal(err)
 	}
 	judge := func(what string, damaged []byte) {
 		t.Helper()
-		v, err := store.Unpack(damaged, now)
-		if err == nil && (!slices.EqualFunc(v.Records, all, same) || v.Limits.Pools[""].Limit != 31) {
+		if v, err := store.Unpack(damaged); err == nil && !cmp.Equal(v, good) {
 			t.Errorf("%s: nobody notices", what)
-		}
-		for _, r := range v.Records {
-			for _, e := range r.Episodes {
-				if was, known := times[r.UUID]; known && e.Since.Before(was) {
-					t.Errorf("%s: since %v instead of %v", what, e.Since, was)
-				}
-			}
-		}
-		if err != nil && len(v.Limits.Pools) > 0 {
-			t.Errorf("%s: limits %+v", what, v.Limits)
+		} else if err != nil && !cmp.Equal(v, store.Value{}) {
+			t.Errorf("%s: %+v counts", what, v)
 		}
 	}
 	for at := range value {
 		flipped := bytes.Clone(value)
 		flipped[at] ^= 1 << (at % 8)
 		judge(fmt.Sprintf("bit flip at %d of %d", at, len(value)), flipped)
-	}
-	for _, size := range []int{0, 1, 9, 10, len(value) / 2, len(value) - 9, len(value) - 8, len(value) - 1} {
-		if _, err := store.Unpack(value[:size], now); err == nil {
-			t.Errorf("cut off at %d: nobody notices", size)
-		}
+		judge(fmt.Sprintf("cut off at %d of %d", at, len(value)), value[:at])
 	}
 	judge("something behind it", append(bytes.Clone(value), "more"...))
-}
-
-// What another version has written, or nobody, is an error; what can be read of it counts.
-func TestValuesOfOthers(t *testing.T) {
 	const line = `{"version":1,"uuid":"a","episodes":[{"id":"e","kind":"deployment","failures":1,"since":"2026-11-20T00:00:00Z"}]}` + "\n"
-	for _, row := range []struct {
-		name, text string
-		read       int
-	}{
-		{"a later format", `{"format":2}` + "\n" + line, 1},
-		{"no format", line + line, 1},
-		{"no record", `{"format":1}` + "\n" + `{"uuid":"a"}` + "\n" + line, 1},
-		{"limits of a later version", `{"format":1,"limits":{"version":9,"pools":{"":{"limit":7}}}}` + "\n" + line, 1},
-		{"nothing", "", 0},
+	for _, text := range []string{
+		"", line + line, `{"format":2}` + "\n" + line, `{"format":1}` + "\n" + `{"uuid":"a"}` + "\n" + line,
+		`{"format":1,"limits":{"version":9,"pools":{"":{"limit":7}}}}` + "\n" + line,
 	} {
-		v, err := store.Unpack(zipped(t, row.text), now)
-		if err == nil || len(v.Records) != row.read || len(v.Limits.Pools) > 0 {
-			t.Errorf("%s: %+v, %v", row.name, v, err)
-		}
-	}
-	for _, text := range []string{"", "{}", "\x1f\x8b", "bolt"} {
-		if v, err := store.Unpack([]byte(text), now); err == nil || len(v.Records) > 0 {
+		if v, err := store.Unpack(zipped(t, text)); err == nil {
 			t.Errorf("%q: %+v", text, v)
 		}
+	}
+	if v, err := store.Unpack(zipped(t, `{"format":1}`+"\n"+line)); err != nil || len(v.Records) != 1 {
+		t.Errorf("%+v, %v", v, err)
 	}
 }
 
@@ -171,10 +138,8 @@ func zipped(t *testing.T, text string) []byte {
 	t.Helper()
 	var b bytes.Buffer
 	z := gzip.NewWriter(&b)
-	if _, err := z.Write([]byte(text)); err != nil {
-		t.Fatal(err)
-	}
-	if err := z.Close(); err != nil {
+	_, err := z.Write([]byte(text))
+	if err = errors.Join(err, z.Close()); err != nil {
 		t.Fatal(err)
 	}
 	return b.Bytes()
@@ -184,47 +149,44 @@ func zipped(t *testing.T, text string) []byte {
 func TestWhatHasNoRoomIsLeftOut(t *testing.T) {
 	const room = 1000 << 10
 	all := records(8_000)
-	if _, left, err := store.Pack(all, nil, room); err != nil || left > 0 {
+	if _, left, err := store.Pack(store.Value{Records: all}, room); err != nil || left > 0 {
 		t.Errorf("of 8,000 hosts %d are left out, %v", left, err)
 	}
 	all = records(12_000)
 	for i := range all {
 		all[i].Episodes[0].Released = i%4 == 0
 	}
-	value, left, err := store.Pack(all, nil, room)
-	v, wrong := store.Unpack(value, now)
+	value, left, err := store.Pack(store.Value{Records: all}, room)
+	v, wrong := store.Unpack(value)
 	if err != nil || wrong != nil || len(value) > room || len(value) < room*9/10 || left != 12_000-len(v.Records) || left < 1_000 {
 		t.Fatalf("%d bytes, %d left out, %d kept, %v, %v", len(value), left, len(v.Records), err, wrong)
 	}
-	slices.SortFunc(all, func(a, b holdoff.Record) int { // those to be kept first
-		x, y := a.Episodes[0], b.Episodes[0]
-		if x.Released != y.Released {
-			return map[bool]int{true: 1, false: -1}[x.Released]
+	kept := map[string]bool{}
+	oldest := now
+	for _, r := range v.Records {
+		kept[r.UUID] = true
+		if e := r.Episodes[0]; !e.Released && e.Since.Before(oldest) {
+			oldest = e.Since
 		}
-		return y.Since.Compare(x.Since)
-	})
-	for _, kept := range v.Records {
-		if !slices.ContainsFunc(all[:len(v.Records)], func(r holdoff.Record) bool { return r.UUID == kept.UUID }) {
-			t.Fatalf("%+v is kept, and more urgent ones are left out", kept)
+	}
+	for _, r := range all {
+		if e := r.Episodes[0]; !kept[r.UUID] && !e.Released && e.Since.After(oldest) {
+			t.Fatalf("%+v is left out, and older or released ones are kept", r)
 		}
 	}
 }
 
 func FuzzUnpack(f *testing.F) {
-	f.Add(packed(f, records(3), limitsText(f, 31)))
+	f.Add(packed(f, records(3)))
 	f.Add([]byte("\x1f\x8b"))
 	f.Fuzz(func(t *testing.T, value []byte) {
-		v, err := store.Unpack(value, now)
+		v, err := store.Unpack(value)
 		if err != nil {
 			return
 		}
-		limits, err := v.Limits.Text()
-		if err != nil {
-			t.Fatal(err)
-		}
-		again, err := store.Unpack(packed(t, v.Records, limits), now)
-		if err != nil || len(again.Records) != len(v.Records) {
-			t.Errorf("%d records, then %d, %v", len(v.Records), len(again.Records), err)
+		again, _, err := store.Pack(v, len(value)+1<<20)
+		if w, wrong := store.Unpack(again); err != nil || wrong != nil || len(w.Records) != len(v.Records) {
+			t.Errorf("%d records, then %d, %v, %v", len(v.Records), len(w.Records), err, wrong)
 		}
 	})
 }

@@ -31,9 +31,6 @@ func (c *Controller) SavedHolds(revision uint64) {
 	c.withBook(func(b *holdoff.Book) { b.Saved(revision) })
 }
 
-// LostHolds notes that nothing is kept any more: all holds are unsaved.
-func (c *Controller) LostHolds() { c.withBook((*holdoff.Book).Lost) }
-
 func (c *Controller) withBook(do func(*holdoff.Book)) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -16,7 +16,7 @@ const (
 // PlanMethod is what found an action. Plan has actions of one method.
 type PlanMethod string
 
-// The methods, in their order (DC-9).
+// The methods, in their order.
 const (
 	MethodEmptiness   PlanMethod = "Emptiness"
 	MethodStaticDrift PlanMethod = "StaticDrift"
@@ -39,12 +39,12 @@ const (
 // Plan is the body of GET /v1/plan (docs/planned-work.md).
 type Plan struct {
 	MadeAt time.Time `json:"madeAt"`
-	// ExecuteAfter is when it may be carried out, if it still holds then (DC-22).
+	// ExecuteAfter is when it may be carried out, if it still holds then.
 	ExecuteAfter time.Time `json:"executeAfter"`
-	// DryRun: nothing of it will be carried out (DC-1).
+	// DryRun: nothing of it will be carried out.
 	DryRun bool `json:"dryRun"`
-	// Blocked says why nothing is carried out now: the breaker, a pause or a stale view, and then there are no actions
-	// (DC-26), or hosts that are not planned and wait (DC-24); "" = nothing blocks.
+	// Blocked says why nothing is carried out now: the breaker, a pause or a stale view, and then there are no actions,
+	// or hosts that are not planned and wait; "" = nothing blocks.
 	Blocked string `json:"blocked,omitempty"`
 	// Running is the work that is being carried out; absent: none is.
 	Running *PlanRunning `json:"running,omitempty"`
@@ -108,7 +108,7 @@ type PlanAction struct {
 	Replacement *PlanHost `json:"replacement,omitempty"`
 	// Evidence are sentences that say why.
 	Evidence []string `json:"evidence"`
-	// SavingPerHour is what the action's own act saves: power off, or the end of a lease (DC-13).
+	// SavingPerHour is what the action's own act saves: power off, or the end of a lease.
 	// Saving says in words how, or why nothing is saved.
 	SavingPerHour float64 `json:"savingPerHour"`
 	Saving        string  `json:"saving"`

@@ -5,7 +5,7 @@ func PlanReasons() []PlanReason {
 	return []PlanReason{PlanEmpty, PlanDrifted, PlanUnderutilized, PlanUnclaimed}
 }
 
-// PlanMethods lists the methods, in their order (DC-9).
+// PlanMethods lists the methods, in their order.
 func PlanMethods() []PlanMethod {
 	return []PlanMethod{MethodEmptiness, MethodStaticDrift, MethodDrift, MethodMulti, MethodSingle}
 }

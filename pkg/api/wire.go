@@ -129,7 +129,7 @@ type Totals struct {
 	Granted    uint64 `json:"granted"`    // leases begun by a yes
 	Finished   uint64 `json:"finished"`   // slots given back because the work ended
 	Expired    uint64 `json:"expired"`    // leases that were never used
-	Refused    uint64 `json:"refused"`    // leases that ended because Ironic refused the PUT they were made for (GW-5)
+	Refused    uint64 `json:"refused"`    // leases that ended because Ironic refused the PUT they were made for
 	Vanished   uint64 `json:"vanished"`   // slots whose node left Ironic
 	Adopted    uint64 `json:"adopted"`    // nodes found busy after our start
 	Foreign    uint64 `json:"foreign"`    // nodes counted that nobody asked us about

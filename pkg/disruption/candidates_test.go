@@ -11,6 +11,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/ironic-throttle/ironic-throttle/pkg/api"
+	"github.com/ironic-throttle/ironic-throttle/pkg/disruption/budget"
 )
 
 func TestDC1_WithoutSettingsNothingIsCarriedOut(t *testing.T) {
@@ -75,7 +76,7 @@ func TestDC2_EmptyHosts(t *testing.T) {
 			l.s.Nodes[0].LastPodEvent, l.s.Nodes[0].FirstReady = l.now.Add(-time.Hour), l.now.Add(-time.Second)
 		}, ""},
 		{"never Ready (DC-3)", func(l *lab) { l.s.Nodes[0].FirstReady = time.Time{} }, ""},
-		{"WhenEmpty (DC-4)", func(l *lab) { l.c.Policy = WhenEmpty }, "Emptiness release h-0"},
+		{"never consolidated (DC-4)", func(l *lab) { l.c.Budgets = append(l.c.Budgets, neverConsolidated) }, "Emptiness release h-0"},
 		{"not Consolidatable", func(l *lab) { l.s.Hosts[0].Machine.Consolidatable = new(false) }, ""},
 		{"somebody else writes the replicas", func(l *lab) { l.s.Pools[0].Scales = false }, ""},
 		{"the pool says Never", func(l *lab) { l.s.Pools[0].Policy.ConsolidateAfter = new(Never) }, ""},
@@ -93,13 +94,16 @@ func TestDC2_EmptyHosts(t *testing.T) {
 	}
 }
 
-func TestDC4_WhenEmptyLeavesWhatIsUsed(t *testing.T) {
+// neverConsolidated is for empty hosts alone (DC-4).
+var neverConsolidated = budget.Budget{Nodes: "0", Reasons: []api.PlanReason{api.PlanUnderutilized}}
+
+func TestDC4_ABudgetOf0LeavesWhatIsUsed(t *testing.T) {
 	l := newLab(t, 2)
 	l.pod(0, 1)
 	l.pod(1, 8).DoNotDisrupt = true
 	l.s.Nodes[1].Allocatable = Resources{"cpu": "9"}
 	l.wants("SingleNodeConsolidation release h-0")
-	l.s.Pools[0].Policy.Policy = new(WhenEmpty)
+	l.s.Pools[0].Policy.Budgets = append(l.c.Budgets, neverConsolidated)
 	l.wants("")
 	if e := l.explain("h-0"); unmet(e) != "ConsolidationPolicy" {
 		t.Errorf("the first condition that is not met is %s", unmet(e))
@@ -108,7 +112,7 @@ func TestDC4_WhenEmptyLeavesWhatIsUsed(t *testing.T) {
 
 func TestDC5_EmptyHostsAreNotConsolidatedToo(t *testing.T) {
 	l := newLab(t, 3)
-	l.c.Budgets = []Budget{{Nodes: "0", Reasons: []api.PlanReason{api.PlanEmpty}}}
+	l.c.Budgets = budget.List{{Nodes: "0", Reasons: []api.PlanReason{api.PlanEmpty}}, {MinReady: "0"}}
 	l.pod(1, 8).DoNotDisrupt = true
 	l.pod(2, 8).DoNotDisrupt = true
 	l.wants("")
@@ -339,22 +343,6 @@ func TestDC12_Prices(t *testing.T) {
 		if math.Abs(got-tt.want) > 1e-12 || (unknown == "") != tt.known {
 			t.Errorf("%s: %v, %q", tt.name, got, unknown)
 		}
-	}
-}
-
-// DC-6: without Cluster API a pool is a value of a label: its budget counts for hosts that nobody owns.
-func TestDC6_PoolsOfALabel(t *testing.T) {
-	l := newLab(t, 0)
-	l.s.Pools[0].Kind, l.s.Pools[0].Name = PoolLabel, "rack-1"
-	l.s.Pools[0].HostSelector = &metav1.LabelSelector{MatchLabels: map[string]string{"rack": "rack-1"}}
-	for _, name := range []string{"a", "b", "c"} {
-		l.s.Hosts = append(l.s.Hosts, Host{Key: key(name), State: stateProvisioned, Release: true, Labels: map[string]string{"rack": "rack-1"}})
-	}
-	l.s.Hosts[2].Labels = nil
-	l.s.Pools[0].Policy.Budgets = []Budget{{Nodes: "1"}}
-	p := l.plan()
-	if told(p) != "Emptiness release a; release c" || p.Actions[0].Pool != "Label metal3/rack-1" || p.Actions[1].Pool != "" {
-		t.Errorf("the plan is %q: %+v", told(p), p.Actions)
 	}
 }
 

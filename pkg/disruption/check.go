@@ -31,10 +31,6 @@ func (c Config) check(at string) error {
 	switch {
 	case c.ConsolidateAfter < 0 && c.ConsolidateAfter != Never:
 		return bad(at+".consolidateAfter", time.Duration(c.ConsolidateAfter).String(), "must not be negative")
-	case c.Policy != WhenEmpty && c.Policy != WhenEmptyOrUnderutilized:
-		return bad(at+".consolidationPolicy", string(c.Policy), "must be WhenEmpty or WhenEmptyOrUnderutilized")
-	case c.MinReady < 0:
-		return bad(at+".minReady", strconv.Itoa(c.MinReady), "must not be negative")
 	case c.TariffPerKWh != nil && !(*c.TariffPerKWh >= 0 && *c.TariffPerKWh <= maxPrice):
 		return bad(at+".tariffPerKWh", money(*c.TariffPerKWh), "must be a price")
 	case c.MaxPayback < 0 && c.MaxPayback != Never:
@@ -116,8 +112,8 @@ func (s *State) checkPools(at string) error {
 		}
 		where := fmt.Sprintf("%s[%d]", at, i)
 		switch {
-		case q.Kind != PoolMachineDeployment && q.Kind != PoolMachineSet && q.Kind != PoolLabel:
-			return bad(where+".kind", string(q.Kind), "must be MachineDeployment, MachineSet or Label")
+		case q.Kind != PoolMachineDeployment && q.Kind != PoolMachineSet:
+			return bad(where+".kind", string(q.Kind), "must be MachineDeployment or MachineSet")
 		case q.Replicas < 0 || q.Replicas > math.MaxInt32:
 			return bad(where+".replicas", strconv.Itoa(q.Replicas), "must be a number of machines")
 		}
@@ -132,10 +128,6 @@ func (p PoolPolicy) check(at string) error {
 	switch {
 	case p.ConsolidateAfter != nil && *p.ConsolidateAfter < 0 && *p.ConsolidateAfter != Never:
 		return bad(at+".consolidateAfter", time.Duration(*p.ConsolidateAfter).String(), "must not be negative")
-	case p.Policy != nil && *p.Policy != WhenEmpty && *p.Policy != WhenEmptyOrUnderutilized:
-		return bad(at+".consolidationPolicy", string(*p.Policy), "must be WhenEmpty or WhenEmptyOrUnderutilized")
-	case p.MinReady != nil && *p.MinReady < 0:
-		return bad(at+".minReady", strconv.Itoa(*p.MinReady), "must not be negative")
 	case p.PreemptibleOptions != nil && *p.PreemptibleOptions < 0:
 		return bad(at+".preemptibleOptions", strconv.Itoa(*p.PreemptibleOptions), "must not be negative")
 	}

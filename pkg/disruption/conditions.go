@@ -150,12 +150,12 @@ func (p *planner) calm(h *host) bool {
 		said = "its clock has not begun: it has no Node that was Ready"
 	}
 	ok := v.add("ConsolidateAfter", elapsed, said, said)
-	policy := p.policy(h.pool)
-	rule := fmt.Sprintf("the policy is %s", policy)
+	never := h.pool != nil && p.roomFor(h.pool, api.PlanUnderutilized).Never
+	rule := "its budgets allow to consolidate it"
 	if h.empty() {
-		rule += ", and an empty host is a candidate under each"
+		rule = "it is empty: no budget for Underutilized hosts bounds it"
 	}
-	ok = v.add("ConsolidationPolicy", policy == WhenEmptyOrUnderutilized || h.empty(), rule, rule+", and it is not empty") && ok
+	ok = v.add("ConsolidationPolicy", !never || h.empty(), rule, "a budget of its pool is 0 for Underutilized hosts") && ok
 	may := h.Machine == nil || h.Machine.Consolidatable == nil || *h.Machine.Consolidatable
 	ok = v.add("Consolidatable", may, "its Machine has no condition Consolidatable that is false", "the condition Consolidatable of its Machine is false") && ok
 	scales, why := scalable(h)

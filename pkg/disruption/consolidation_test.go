@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/ironic-throttle/ironic-throttle/pkg/api"
+	"github.com/ironic-throttle/ironic-throttle/pkg/disruption/budget"
 )
 
 // used makes a lab of hosts with pods of so many CPUs, one on each.
@@ -39,7 +40,7 @@ func TestDC9_OneMethodAPass(t *testing.T) {
 	if p := l.plan(); p.Method != api.MethodMulti {
 		t.Errorf("the method is %s, want %s", p.Method, api.MethodMulti)
 	}
-	l.c.Budgets = []Budget{{Nodes: "1"}}
+	l.c.Budgets = budget.List{{Nodes: "1"}, {MinReady: "0"}}
 	if p := l.plan(); p.Method != api.MethodSingle || len(p.Later) != 3 {
 		t.Errorf("the method is %s, and %d are left, want %s and 3", p.Method, len(p.Later), api.MethodSingle)
 	}
@@ -116,7 +117,7 @@ func TestDC12_AReplacementIsCheaper(t *testing.T) {
 		}, ""},
 		{"hostSelector not known", func(l *lab, _ *Host) { l.s.Pools[0].HostSelector = nil }, ""},
 		{"labels of a new node not known", func(l *lab, _ *Host) { l.s.Pools[0].NodeLabels = nil }, ""},
-		{"MIN_READY is met by the new one", func(l *lab, _ *Host) { l.c.MinReady = 1 }, "SingleNodeConsolidation replace h-0>s-1"},
+		{"one must stay Ready: the new one", func(l *lab, _ *Host) { l.c.Budgets = nil }, "SingleNodeConsolidation replace h-0>s-1"},
 		{"too long a payback", func(l *lab, _ *Host) { l.c.MaxPayback = Span(time.Minute) }, ""},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -319,7 +320,7 @@ func TestDC26_NothingIsPlannedBlindly(t *testing.T) {
 
 func TestCandidatesAreOrderedBySavingPerCost(t *testing.T) {
 	l := used(t, 1, 1, 1, 1, 1, 1)
-	l.c.Budgets = []Budget{{Nodes: "0"}}
+	l.c.Budgets = budget.List{{Nodes: "0"}, {MinReady: "0"}}
 	l.s.Hosts[1].Price = watts(500)
 	l.s.Pods[2].DeletionCost = new(int32(math.MaxInt32))
 	l.s.Pods[3].Priority = math.MinInt32

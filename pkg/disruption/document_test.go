@@ -17,13 +17,14 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/ironic-throttle/ironic-throttle/pkg/api"
+	"github.com/ironic-throttle/ironic-throttle/pkg/disruption/budget"
 )
 
 func TestADocumentIsReadAsItWasWritten(t *testing.T) {
 	l := used(t, 2, 2)
 	l.spare(100)
 	l.s.Pools[0].NodeTaints = []corev1.Taint{{Key: "gpu", Effect: corev1.TaintEffectNoSchedule, TimeAdded: &metav1.Time{Time: noon}}}
-	l.s.Pools[0].Policy = PoolPolicy{ConsolidateAfter: new(Never), MinReady: new(0), Budgets: []Budget{{Nodes: "1", Schedule: "@daily", Duration: Span(time.Hour)}}}
+	l.s.Pools[0].Policy = PoolPolicy{ConsolidateAfter: new(Never), Budgets: budget.List{{Nodes: "1", Schedule: "@daily", Duration: "1h"}, {MinReady: "0"}}}
 	l.s.Pods[0].AntiAffinity = []corev1.PodAffinityTerm{{TopologyKey: "zone", LabelSelector: &metav1.LabelSelector{MatchLabels: map[string]string{"a": "b"}}}}
 	l.s.Pods[0].Tolerations = []corev1.Toleration{{Key: "gpu", Operator: corev1.TolerationOpExists, TolerationSeconds: new(int64(3))}}
 	l.s.Budgets = []PodBudget{{Key: Key{Namespace: "default", Name: "b"}, Selector: &metav1.LabelSelector{}, Current: true}}
@@ -67,10 +68,9 @@ func TestADocumentSaysWhereItIsWrong(t *testing.T) {
 		{state + `"pods":[{"name":"a","namespace":"x/y"}]}}`, "state.pods[0].namespace", "no name"},
 		{state + `"nodes":[{"name":"a","ready":true},{"name":"a","ready":true}]}}`, "state.nodes[1].name", "too"},
 		{state + `"pools":[{"name":"a","kind":"Heap","replicas":1,"scales":true}]}}`, "state.pools[0].kind", "must be"},
-		{state + `"pools":[{"name":"a","kind":"MachineSet","replicas":1,"scales":true,"policy":{"minReady":-1}}]}}`, "state.pools[0].policy.minReady", "negative"},
+		{state + `"pools":[{"name":"a","kind":"MachineSet","replicas":1,"scales":true,"policy":{"preemptibleOptions":-1}}]}}`, "state.pools[0].policy.preemptibleOptions", "negative"},
 		{state + `"pools":[{"name":"a","kind":"MachineSet","policy":{"consolidateAfter":"soon"}}]}}`, "state.pools[0].policy.consolidateAfter", "no duration"},
 		{`{"version":1,"config":{"consolidateAfter":"-1s"}}`, "config.consolidateAfter", "no duration"},
-		{`{"version":1,"config":{"consolidationPolicy":"Balanced"}}`, "config.consolidationPolicy", "must be"},
 		{`{"version":1,"config":{"tariffPerKWh":-1}}`, "config.tariffPerKWh", "must be a price"},
 		{`{"version":1,"state":{"throttle":{"limit":-1}}}`, "state.throttle.limit", "negative"},
 		{`{"version":1,"state":{"throttle":{"releaseMinutes":1e300}}}`, "state.throttle.releaseMinutes", "minutes"},
@@ -84,12 +84,12 @@ func TestADocumentSaysWhereItIsWrong(t *testing.T) {
 }
 
 func TestADocumentWithoutSettingsHasTheDefaults(t *testing.T) {
-	d, err := ReadDocument(strings.NewReader(`{"version":1,"config":{"minReady":3}}`))
+	d, err := ReadDocument(strings.NewReader(`{"version":1,"config":{"consolidateAfter":"3ns"}}`))
 	if err != nil {
 		t.Fatal(err)
 	}
 	want := Default()
-	want.MinReady = 3
+	want.ConsolidateAfter = 3
 	if diff := cmp.Diff(want, d.Config); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
@@ -158,7 +158,7 @@ func FuzzReadDocument(f *testing.F) {
 func drawn(t *testing.T, r *rapid.T) *lab {
 	t.Helper()
 	l := newLab(t, 0)
-	l.c.Budgets = []Budget{{Nodes: rapid.SampledFrom([]string{"100%", "50%", "2"}).Draw(r, "budget")}}
+	l.c.Budgets = budget.List{{Nodes: rapid.SampledFrom([]string{"100%", "50%", "2"}).Draw(r, "budget")}, {MinReady: "0"}}
 	for range rapid.IntRange(1, 3).Draw(r, "pools") {
 		if len(l.s.Hosts) > 0 {
 			l.pool(string(rune('a' + len(l.s.Pools))))

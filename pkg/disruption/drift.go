@@ -46,7 +46,7 @@ func driftOf(h *host) drift {
 			d.static = append(d.static, said)
 		}
 	}
-	if h.Machine != nil && h.pool != nil && h.pool.Kind != PoolLabel && h.pool.selector != nil && !h.pool.selector.Matches(k8slabels.Set(h.Labels)) {
+	if h.Machine != nil && h.pool != nil && h.pool.selector != nil && !h.pool.selector.Matches(k8slabels.Set(h.Labels)) {
 		d.dynamic = append(d.dynamic, fmt.Sprintf("its labels do not match the hostSelector of %s: %s", h.pool.name, clip(h.pool.selector.String())))
 	}
 	return d

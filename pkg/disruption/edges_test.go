@@ -13,6 +13,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/ironic-throttle/ironic-throttle/pkg/api"
+	"github.com/ironic-throttle/ironic-throttle/pkg/disruption/budget"
 )
 
 // Each test here fails with a mutant that the others let live (make mutants); small_test.go has those of how pods fit.
@@ -135,13 +136,13 @@ func TestDC9_AnotherReasonIsExplained(t *testing.T) {
 	l := newLab(t, 2)
 	field("raid", "1", "5")(&l.s.Hosts[0], nil)
 	for _, row := range []struct {
-		budgets []Budget
+		budgets budget.List
 		want    api.PlanReason
 		can     string
 	}{
-		{[]Budget{{Nodes: "2"}}, api.PlanEmpty, ""},
-		{[]Budget{{Nodes: "0", Reasons: []api.PlanReason{api.PlanEmpty}}}, api.PlanDrifted, ""},
-		{[]Budget{{Nodes: "0"}}, api.PlanEmpty, ", but it stays for now: MachineDeployment metal3/p: 0 more may be disrupted (budget 0)"},
+		{budget.List{{Nodes: "2"}, {MinReady: "0"}}, api.PlanEmpty, ""},
+		{budget.List{{Nodes: "0", Reasons: []api.PlanReason{api.PlanEmpty}}, {MinReady: "0"}}, api.PlanDrifted, ""},
+		{budget.List{{Nodes: "0"}, {MinReady: "0"}}, api.PlanEmpty, ", but it stays for now: MachineDeployment metal3/p: 0 more may be disrupted (budget 0)"},
 	} {
 		l.c.Budgets = row.budgets
 		e := l.explain("h-0")
@@ -275,7 +276,7 @@ func TestDC19_ABudgetSaysWhatCountsAgainstIt(t *testing.T) {
 		"MachineDeployment metal3/p: 0 more may be disrupted (budget 1, and 1 of its hosts are not Ready, missing, too many, or being disrupted)",
 	} {
 		l := newLab(t, 3)
-		l.c.Budgets = []Budget{{Nodes: "1"}}
+		l.c.Budgets = budget.List{{Nodes: "1"}, {MinReady: "0"}}
 		for i := range busy {
 			l.s.Nodes[i].Ready = false
 		}
@@ -288,7 +289,7 @@ func TestDC19_ABudgetSaysWhatCountsAgainstIt(t *testing.T) {
 // TestDC19_NoMoreThanThePoolWants are replaced, though its new host would make up for one.
 func TestDC19_NoMoreThanThePoolWants(t *testing.T) {
 	l := used(t, 5, 5, 5)
-	l.s.Pools[0].Replicas, l.c.Budgets = 2, []Budget{{Nodes: "9"}}
+	l.s.Pools[0].Replicas, l.c.Budgets = 2, budget.List{{Nodes: "9"}, {MinReady: "0"}}
 	l.spare(100).Capacity = Resources{"cpu": "16"}
 	l.wants("MultiNodeConsolidation replace h-0,h-1>s-3")
 }

@@ -27,7 +27,7 @@ type cluster struct {
 	repelled []uint64 // classes that an anti-affinity by another topology than the node keeps out, per bit
 	domains  [][]int32
 	byHost   map[string]int32 // label kubernetes.io/hostname -> domain
-	budgets  []budget
+	budgets  []podBudget
 	inSpace  map[string][]int32 // namespace -> budgets
 
 	names     []string // of resources and CSI drivers, as messages call them

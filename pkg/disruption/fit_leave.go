@@ -24,25 +24,25 @@ type use struct {
 	first  int32 // a pod, to name one
 }
 
-// budget is a PodBudget with its selector read.
-type budget struct {
+// podBudget is a PodBudget with its selector read.
+type podBudget struct {
 	*PodBudget
 	selector kubelabels.Selector
 }
 
 // newBudget reads a budget. One that cannot be read selects every pod of its namespace.
-func newBudget(b *PodBudget) budget {
+func newBudget(b *PodBudget) podBudget {
 	selector, err := metav1.LabelSelectorAsSelector(b.Selector)
 	if err != nil {
 		selector = kubelabels.Everything()
 	}
-	return budget{PodBudget: b, selector: selector}
+	return podBudget{PodBudget: b, selector: selector}
 }
 
 // counts says whether the budget is asked at all when a pod of it is evicted. The eviction API lets pods go that are not ready,
 // if the budget says so, even while its status is not current. It lets some of them go under IfHealthyBudget
 // too; whether it would is not in the state.
-func (b *budget) counts(p *Pod) bool {
+func (b *podBudget) counts(p *Pod) bool {
 	return p.Ready || b.UnhealthyPodEvictionPolicy != policyv1.AlwaysAllow
 }
 

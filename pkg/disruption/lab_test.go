@@ -12,6 +12,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/ironic-throttle/ironic-throttle/pkg/api"
+	"github.com/ironic-throttle/ironic-throttle/pkg/disruption/budget"
 )
 
 // noon is the time of all states: a Wednesday.
@@ -105,8 +106,8 @@ type lab struct {
 func newLab(t testing.TB, hosts int) *lab {
 	t.Helper()
 	l := &lab{t: t, now: noon, c: Default()}
-	l.c.ConsolidateAfter, l.c.MinReady = Span(30*time.Second), 0
-	l.c.Budgets = []Budget{{Nodes: "100%"}}
+	l.c.ConsolidateAfter = Span(30 * time.Second)
+	l.c.Budgets = budget.List{{Nodes: "100%"}, {MinReady: "0"}}
 	l.c.TariffPerKWh = new(0.25)
 	l.s = State{TakenAt: noon, Throttle: Throttle{Limit: 20, ReleaseMinutes: 20, DeployMinutes: 15}}
 	l.pool("p")

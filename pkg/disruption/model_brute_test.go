@@ -28,7 +28,7 @@ type freedom struct {
 }
 
 // brute tries every set of candidates, and for each every place of every pod. It knows of no budgets of
-// pools and no MIN_READY, and only releases.
+// pools and `ready:0`, and only releases.
 type brute struct {
 	*world
 	freedom

@@ -14,6 +14,7 @@ import (
 
 	"github.com/ironic-throttle/ironic-throttle/pkg/api"
 	"github.com/ironic-throttle/ironic-throttle/pkg/disruption"
+	"github.com/ironic-throttle/ironic-throttle/pkg/disruption/budget"
 )
 
 // fleet is a large cluster: pools of 100 hosts, pods of many deployments spread over the hosts by chance, PDBs, some hosts
@@ -28,7 +29,7 @@ func fleet(seed uint64, hosts, pods int) *lab {
 		p.Name, p.Replicas = fmt.Sprintf("p-%d", i), 100
 		l.s.Pools = append(l.s.Pools, p)
 	}
-	l.c.Budgets, l.c.MinReady = []disruption.Budget{{Nodes: "10%"}}, 3
+	l.c.Budgets = budget.List{{Nodes: "10%"}, {MinReady: "3"}}
 	for i := range hosts {
 		h, n := l.host()
 		h.Machine.Pool = l.s.Pools[i*len(l.s.Pools)/hosts].Key
@@ -141,7 +142,7 @@ func BenchmarkPlanFleet(b *testing.B) {
 		}
 		l.carryOut(p)
 	}
-	l.c.Budgets = []disruption.Budget{{Nodes: "100%"}}
+	l.c.Budgets = budget.List{{Nodes: "100%"}, {MinReady: "0"}}
 	stop, peak := make(chan struct{}), make(chan uint64)
 	go watchHeap(stop, peak)
 	hosts := 0

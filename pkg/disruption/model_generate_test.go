@@ -12,6 +12,7 @@ import (
 
 	"github.com/ironic-throttle/ironic-throttle/pkg/api"
 	"github.com/ironic-throttle/ironic-throttle/pkg/disruption"
+	"github.com/ironic-throttle/ironic-throttle/pkg/disruption/budget"
 )
 
 // chooser is where choices come from: math/rand, or rapid, which makes them smaller again.
@@ -99,25 +100,22 @@ func (m *maker) policy(p *disruption.PoolPolicy) {
 	if m.rarely(3) {
 		p.ConsolidateAfter = new(pick(m, 0, disruption.Span(time.Minute), disruption.Never))
 	}
-	if m.rarely(4) {
-		p.Policy = new(pick(m, disruption.WhenEmpty, disruption.WhenEmptyOrUnderutilized))
-	}
 	if m.rarely(3) {
-		p.Budgets = []disruption.Budget{m.budget()}
-	}
-	if m.rarely(3) {
-		p.MinReady = new(m.IntN(4))
+		p.Budgets = budget.List{m.budget(), {MinReady: fmt.Sprint(m.IntN(4))}}
 	}
 	if m.rarely(4) {
 		p.PreemptibleOptions = new(m.IntN(3))
 	}
 }
 
-func (m *maker) budget() disruption.Budget {
-	b := disruption.Budget{Nodes: pick(m, "0", "1", "2", "3", "10%", "25%", "50%", "100%")}
+func (m *maker) budget() budget.Budget {
+	b := budget.Budget{Nodes: pick(m, "0", "1", "2", "3", "10%", "25%", "50%", "100%")}
 	if m.rarely(4) {
 		b.Schedule = pick(m, "@daily", "@hourly", "0 12 * * *", "0 12 * * 3", "30 11 25 * *", "0 0 1 1 1-5", "1,2 13 * * *")
-		b.Duration = pick(m, disruption.Span(time.Minute), disruption.Span(30*time.Minute), disruption.Span(12*time.Hour), disruption.Span(25*time.Hour))
+		b.Duration = pick(m, "1m", "30m", "12h", "25h")
+	}
+	if m.rarely(8) {
+		b.Nodes, b.MinReady = "", b.Nodes
 	}
 	if m.rarely(4) {
 		b.Reasons = []api.PlanReason{pick(m, api.PlanEmpty, api.PlanDrifted, api.PlanUnderutilized)}
@@ -347,14 +345,15 @@ func (m *maker) settings() {
 		return
 	}
 	c.ConsolidateAfter = pick(m, 0, disruption.Span(30*time.Second), disruption.Span(30*time.Second), disruption.Never)
-	c.Policy = pick(m, disruption.WhenEmptyOrUnderutilized, disruption.WhenEmptyOrUnderutilized, disruption.WhenEmpty)
 	if m.rarely(2) {
 		c.Budgets = nil
 		for range 1 + m.IntN(3) {
 			c.Budgets = append(c.Budgets, m.budget())
 		}
 	}
-	c.MinReady = m.IntN(3)
+	if c.Budgets = append(c.Budgets, budget.Budget{MinReady: pick(m, "0", "1", "2", "20%")}); m.rarely(6) {
+		c.Budgets = append(c.Budgets, budget.Budget{Nodes: "0", Reasons: []api.PlanReason{api.PlanUnderutilized}})
+	}
 	c.MaxPayback = pick(m, tenYears, disruption.Span(24*time.Hour), disruption.Span(time.Hour))
 	if m.rarely(8) {
 		c.TariffPerKWh = nil

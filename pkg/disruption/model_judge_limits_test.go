@@ -162,19 +162,19 @@ func (j *judgement) podBudgets() {
 	}
 }
 
-// limits counts the hosts of each pool: budgets (DC-19, DC-20) and MIN_READY.
+// limits counts the hosts of each pool: budgets (DC-19, DC-20).
 func (j *judgement) limits() {
 	type key struct {
 		pool   string
 		reason api.PlanReason
 	}
-	taken, fewer, made := map[key]int{}, map[string]int{}, map[string]int{}
+	taken, fewer, made := map[key]int{}, map[key]int{}, map[string]int{}
 	for _, a := range j.plan.Actions {
 		for _, ph := range a.Hosts {
 			if h := j.hosts[ph.Name]; h != nil && poolOf(h) != "" {
 				taken[key{poolOf(h), a.Reason}]++
 				if j.ready(h) {
-					fewer[poolOf(h)]++
+					fewer[key{poolOf(h), a.Reason}]++
 				}
 			}
 		}
@@ -187,15 +187,15 @@ func (j *judgement) limits() {
 			j.breakf("%d hosts of %s for %s, and the budget allows %d (DC-19)", n, k.pool, k.reason, most)
 		}
 	}
-	for pool, n := range fewer {
-		ready := made[pool]
-		for _, h := range j.members[pool] {
+	for k, n := range fewer {
+		ready := made[k.pool]
+		for _, h := range j.members[k.pool] {
 			if j.ready(h) && !j.disrupting(h) {
 				ready++
 			}
 		}
-		if least := j.minReady(j.pools[pool]); ready-n < least {
-			j.breakf("%d of %d ready hosts of %s go, and %d must stay (DC-19)", n, ready, pool, least)
+		if least := j.floor(k.pool, k.reason); ready-n < least {
+			j.breakf("%d of %d ready hosts of %s go, and %d must stay (DC-19)", n, ready, k.pool, least)
 		}
 	}
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/ironic-throttle/ironic-throttle/pkg/api"
 	"github.com/ironic-throttle/ironic-throttle/pkg/disruption"
+	"github.com/ironic-throttle/ironic-throttle/pkg/disruption/budget"
 )
 
 // host0 changes host 0 of a state.
@@ -49,7 +50,7 @@ func TestTheJudgeRejectsHosts(t *testing.T) {
 		{"a nanosecond too soon", emptying, func(l *lab, _ *api.Plan) { l.s.Nodes[3].LastPodEvent = l.now.Add(-30*time.Second + 1) }, "DC-2"},
 		{"Never", emptying, func(l *lab, _ *api.Plan) { l.s.Pools[0].Policy.ConsolidateAfter = new(disruption.Never) }, "DC-2"},
 		{"not Consolidatable", good, host0(func(h *disruption.Host) { h.Machine.Consolidatable = new(false) }), "Consolidatable"},
-		{"WhenEmpty", good, func(l *lab, _ *api.Plan) { l.c.Policy = disruption.WhenEmpty }, "DC-4"},
+		{"never consolidated", good, func(l *lab, _ *api.Plan) { l.c.Budgets = append(l.c.Budgets, neverConsolidated) }, "DC-4"},
 		{"not empty", emptying, func(l *lab, _ *api.Plan) { l.pod("d", 3, "1") }, "DC-2"},
 		{"not empty yet", emptying, func(l *lab, _ *api.Plan) {
 			d := l.pod("d", 3, "1")
@@ -58,25 +59,25 @@ func TestTheJudgeRejectsHosts(t *testing.T) {
 		{"empty", good, func(l *lab, _ *api.Plan) { l.s.Pods[0].Node = "" }, "DC-5"},
 		{"unclaimed without leave", abandoned, func(l *lab, _ *api.Plan) { l.s.Hosts[4].Release = false }, "DC-6"},
 		{"claimed", abandoned, func(l *lab, _ *api.Plan) { l.s.Hosts[4].Consumer = "Metal3Machine a/b" }, "somebody uses it"},
-		{"budget", good, func(l *lab, _ *api.Plan) { l.c.Budgets = append(l.c.Budgets, disruption.Budget{Nodes: "0"}) }, "DC-19"},
-		{"budget of the pool", good, func(l *lab, _ *api.Plan) { l.s.Pools[0].Policy.Budgets = []disruption.Budget{{Nodes: "0%"}} }, "DC-19"},
-		{"two of a budget of 10 %", several, func(l *lab, _ *api.Plan) { l.c.Budgets = []disruption.Budget{{Nodes: "10%"}} }, "DC-19"},
+		{"budget", good, func(l *lab, _ *api.Plan) { l.c.Budgets = append(l.c.Budgets, budget.Budget{Nodes: "0"}) }, "DC-19"},
+		{"budget of the pool", good, func(l *lab, _ *api.Plan) { l.s.Pools[0].Policy.Budgets = budget.List{{Nodes: "0%"}, {MinReady: "0"}} }, "DC-19"},
+		{"two of a budget of 10 %", several, func(l *lab, _ *api.Plan) { l.c.Budgets = budget.List{{Nodes: "10%"}, {MinReady: "0"}} }, "DC-19"},
 		{"budget less not ready", good, func(l *lab, _ *api.Plan) {
-			l.c.Budgets, l.s.Nodes[2].Ready = []disruption.Budget{{Nodes: "25%"}}, false
+			l.c.Budgets, l.s.Nodes[2].Ready = budget.List{{Nodes: "25%"}, {MinReady: "0"}}, false
 		}, "DC-19"},
 		{"budget less disrupting", good, func(l *lab, _ *api.Plan) {
-			l.c.Budgets, l.s.Hosts[2].Machine.Marked = []disruption.Budget{{Nodes: "1"}}, true
+			l.c.Budgets, l.s.Hosts[2].Machine.Marked = budget.List{{Nodes: "1"}, {MinReady: "0"}}, true
 		}, "DC-19"},
 		{"budget of the reason", good, func(l *lab, _ *api.Plan) {
-			l.c.Budgets = []disruption.Budget{{Nodes: "0", Reasons: []api.PlanReason{api.PlanUnderutilized}}}
+			l.c.Budgets = budget.List{{Nodes: "0", Reasons: []api.PlanReason{api.PlanUnderutilized}}, {MinReady: "0"}}
 		}, "DC-19"},
 		{"bad schedule", good, func(l *lab, _ *api.Plan) {
-			l.c.Budgets = []disruption.Budget{{Nodes: "5", Schedule: "noon", Duration: disruption.Span(time.Hour)}}
+			l.c.Budgets = budget.List{{Nodes: "5", Schedule: "noon", Duration: "1h"}, {MinReady: "0"}}
 		}, "DC-19"},
 		{"schedule at its start", good, func(l *lab, _ *api.Plan) {
-			l.c.Budgets = []disruption.Budget{{Nodes: "0", Schedule: "0 12 * * 3", Duration: disruption.Span(time.Hour)}}
+			l.c.Budgets = budget.List{{Nodes: "0", Schedule: "0 12 * * 3", Duration: "1h"}, {MinReady: "0"}}
 		}, "DC-19"},
-		{"MIN_READY", good, func(l *lab, _ *api.Plan) { l.s.Pools[0].Policy.MinReady = new(4) }, "must stay"},
+		{"four stay Ready", good, func(l *lab, _ *api.Plan) { l.s.Pools[0].Policy.Budgets = budget.List{{MinReady: "4"}} }, "must stay"},
 	} {
 		t.Run(r.name, r.test)
 	}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/ironic-throttle/ironic-throttle/pkg/api"
 	"github.com/ironic-throttle/ironic-throttle/pkg/disruption"
+	"github.com/ironic-throttle/ironic-throttle/pkg/disruption/budget"
 )
 
 // pair has two hosts: 0 of 4 CPUs with a pod of 1 that fits on 1, and 1 of 8 with one of 5 that fits nowhere else.
@@ -29,7 +30,7 @@ func TestKarpenter_Consolidation(t *testing.T) {
 		want   []string
 	}{
 		{"page: pods run on free capacity of other nodes", func(*lab) {}, []string{"h-0"}},
-		{"page: WhenEmpty leaves what is used", func(l *lab) { l.c.Policy = disruption.WhenEmpty }, nil},
+		{"page: WhenEmpty leaves what is used", func(l *lab) { l.c.Budgets = append(l.c.Budgets, neverConsolidated) }, nil},
 		{"page: consolidateAfter counts from the last pod", func(l *lab) { l.s.Nodes[0].LastPodEvent = l.now.Add(-29 * time.Second) }, nil},
 		{"page: a pdb prevents pod evictions", func(l *lab) { l.budget("a", 0) }, nil},
 		{"page: do-not-disrupt on a pod", func(l *lab) { l.s.Pods[0].DoNotDisrupt = true }, nil},
@@ -93,7 +94,7 @@ func TestKarpenter_Preference(t *testing.T) {
 			l.pod("a", 0, "1")
 			l.pod("b", 1, "1")
 			l.pod("c", 2, "5")
-			l.c.Budgets = []disruption.Budget{{Nodes: "1"}}
+			l.c.Budgets = budget.List{{Nodes: "1"}, {MinReady: "0"}}
 			tt.change(l)
 			wantNames(t, l.plan(t), tt.want)
 		})
@@ -120,7 +121,7 @@ func TestKarpenter_Emptiness(t *testing.T) {
 			p := l.pod("c", 0, "8")
 			p.Finished, p.DoNotDisrupt = true, true
 		}, []string{"h-0", "h-1"}},
-		{"page: empty is consolidatable under WhenEmpty too", func(l *lab) { l.c.Policy = disruption.WhenEmpty }, []string{"h-0", "h-1"}},
+		{"page: empty is consolidatable under WhenEmpty too", func(l *lab) { l.c.Budgets = append(l.c.Budgets, neverConsolidated) }, []string{"h-0", "h-1"}},
 		{"the node TTL", func(l *lab) { l.s.Nodes[1].LastPodEvent = l.now.Add(-time.Second) }, []string{"h-0"}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -246,7 +247,7 @@ func TestKarpenter_Drift(t *testing.T) {
 		}, api.MethodStaticDrift, []string{"h-0"}},
 		{"a budget of 0 for drift", func(l *lab) {
 			l.s.Hosts[0].Machine.TemplateHash = "v1-b"
-			l.c.Budgets = []disruption.Budget{{Nodes: "0", Reasons: []api.PlanReason{api.PlanDrifted}}}
+			l.c.Budgets = budget.List{{Nodes: "0", Reasons: []api.PlanReason{api.PlanDrifted}}, {MinReady: "0"}}
 		}, "", nil},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/ironic-throttle/ironic-throttle/pkg/api"
 	"github.com/ironic-throttle/ironic-throttle/pkg/disruption"
+	"github.com/ironic-throttle/ironic-throttle/pkg/disruption/budget"
 )
 
 // The facts in this file and its sister are Karpenter's: of its page "Disruption" (karpenter.sh/docs/concepts/disruption) and of the
@@ -16,9 +17,9 @@ import (
 // out: instance types, zones and prices of a cloud, expiration, interruption.
 
 // emptyHosts has n empty hosts of one pool and no other limits.
-func emptyHosts(n int, budgets ...disruption.Budget) *lab {
+func emptyHosts(n int, budgets ...budget.Budget) *lab {
 	l := newLab(n)
-	l.c.Budgets = budgets
+	l.c.Budgets = append(budgets[:len(budgets):len(budgets)], budget.Budget{MinReady: "0"})
 	return l
 }
 
@@ -41,35 +42,33 @@ func wantNames(t *testing.T, p api.Plan, names ...string) {
 
 // TestKarpenter_Budgets has the page's example with three budgets, and those beside it (DC-19, DC-20).
 func TestKarpenter_Budgets(t *testing.T) {
-	example := []disruption.Budget{
+	example := budget.List{
 		{Nodes: "20%", Reasons: []api.PlanReason{api.PlanEmpty, api.PlanDrifted}},
 		{Nodes: "5"},
-		{Nodes: "0", Schedule: "@daily", Duration: disruption.Span(10 * time.Minute), Reasons: []api.PlanReason{api.PlanUnderutilized}},
-	}
-	always := func(nodes string, reasons ...api.PlanReason) disruption.Budget {
-		return disruption.Budget{Nodes: nodes, Schedule: "* * * * *", Duration: disruption.Span(time.Hour), Reasons: reasons}
+		{Nodes: "0", Schedule: "@daily", Duration: "10m", Reasons: []api.PlanReason{api.PlanUnderutilized}}, {MinReady: "0"}}
+	always := func(nodes string, reasons ...api.PlanReason) budget.Budget {
+		return budget.Budget{Nodes: nodes, Schedule: "* * * * *", Duration: "1h", Reasons: reasons}
 	}
 	for _, tt := range []struct {
 		name    string
 		hosts   int
-		budgets []disruption.Budget
+		budgets budget.List
 		want    int
 	}{
 		{"page: 19 nodes, 20% rounded up from 3.8", 19, example, 4},
 		{"page: a ceiling of 5 for more than 25 nodes", 30, example, 5},
 		{"page: 25 nodes are not above the ceiling", 25, example, 5},
 		{"page: the default is 10%", 20, disruption.Default().Budgets, 2},
-		{"page: 0 switches disruption off", 10, []disruption.Budget{{Nodes: "0"}}, 0},
-		{"emptiness_test: all empty nodes", 10, []disruption.Budget{{Nodes: "100%"}}, 10},
-		{"emptiness_test: no empty nodes", 10, []disruption.Budget{{Nodes: "0%"}}, 0},
-		{"emptiness_test: only 3 empty nodes", 10, []disruption.Budget{{Nodes: "30%"}}, 3},
-		{"nodepool_budgets_test: the minimum for each reason", 10, []disruption.Budget{always("10"), always("5", api.PlanDrifted), always("4", api.PlanEmpty)}, 4},
-		{"nodepool_budgets_test: a budget of all reasons counts for each", 10, []disruption.Budget{always("5", api.PlanEmpty), {Nodes: "0"}}, 0},
-		{"nodepool_budgets_test: no active budget is no bound", 10, []disruption.Budget{{Nodes: "1", Schedule: "@yearly", Duration: disruption.Span(time.Hour)}}, 10},
-		{"nodepool_budgets_test: an invalid schedule allows none", 10, []disruption.Budget{{Nodes: "5", Schedule: "@wrongly", Duration: disruption.Span(time.Hour)}}, 0},
-		{"nodepool_budgets_test: a range that goes backwards allows none", 10, []disruption.Budget{
-			{Nodes: "5", Schedule: "0 0 * * tue-mon", Duration: disruption.Span(6 * time.Hour)},
-		}, 0},
+		{"page: 0 switches disruption off", 10, budget.List{{Nodes: "0"}, {MinReady: "0"}}, 0},
+		{"emptiness_test: all empty nodes", 10, budget.List{{Nodes: "100%"}, {MinReady: "0"}}, 10},
+		{"emptiness_test: no empty nodes", 10, budget.List{{Nodes: "0%"}, {MinReady: "0"}}, 0},
+		{"emptiness_test: only 3 empty nodes", 10, budget.List{{Nodes: "30%"}, {MinReady: "0"}}, 3},
+		{"nodepool_budgets_test: the minimum for each reason", 10, budget.List{always("10"), always("5", api.PlanDrifted), always("4", api.PlanEmpty), {MinReady: "0"}}, 4},
+		{"nodepool_budgets_test: a budget of all reasons counts for each", 10, budget.List{always("5", api.PlanEmpty), {Nodes: "0"}, {MinReady: "0"}}, 0},
+		{"nodepool_budgets_test: no active budget is no bound", 10, budget.List{{Nodes: "1", Schedule: "@yearly", Duration: "1h"}, {MinReady: "0"}}, 10},
+		{"nodepool_budgets_test: an invalid schedule allows none", 10, budget.List{{Nodes: "5", Schedule: "@wrongly", Duration: "1h"}, {MinReady: "0"}}, 0},
+		{"nodepool_budgets_test: a range that goes backwards allows none", 10, budget.List{
+			{Nodes: "5", Schedule: "0 0 * * tue-mon", Duration: "6h"}, {MinReady: "0"}}, 0},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			l := emptyHosts(tt.hosts, tt.budgets...)
@@ -103,18 +102,18 @@ func TestKarpenter_DisruptionCount(t *testing.T) {
 		}, 0},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			l := emptyHosts(10, disruption.Budget{Nodes: tt.nodes})
+			l := emptyHosts(10, budget.Budget{Nodes: tt.nodes})
 			tt.change(l)
 			wantHosts(t, l.plan(t), tt.want)
 		})
 	}
 	t.Run("two that are not ready", func(t *testing.T) {
-		l := emptyHosts(10, disruption.Budget{Nodes: "50%"})
+		l := emptyHosts(10, budget.Budget{Nodes: "50%"})
 		l.s.Nodes[0].Ready, l.s.Nodes[1].Ready = false, false
 		wantHosts(t, l.plan(t), 3) // roundup(10 x 50 %) - 2
 	})
 	t.Run("each pool has its own", func(t *testing.T) {
-		l := emptyHosts(9, disruption.Budget{Nodes: "2"})
+		l := emptyHosts(9, budget.Budget{Nodes: "2"})
 		for i := range 3 {
 			p := l.s.Pools[0]
 			p.Name, p.Replicas = fmt.Sprintf("q-%d", i), 3
@@ -150,9 +149,9 @@ func TestKarpenter_Schedules(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			l := pair()
 			l.shift(tt.now)
-			l.c.Budgets = []disruption.Budget{{
-				Nodes: "0", Schedule: tt.schedule, Duration: disruption.Span(tt.duration), Reasons: []api.PlanReason{api.PlanUnderutilized},
-			}}
+			l.c.Budgets = budget.List{{
+				Nodes: "0", Schedule: tt.schedule, Duration: tt.duration.String(), Reasons: []api.PlanReason{api.PlanUnderutilized},
+			}, {MinReady: "0"}}
 			p := l.plan(t)
 			wantHosts(t, p, map[bool]int{true: 0, false: 1}[tt.closed])
 			l.s.Pods = nil

@@ -13,6 +13,7 @@ import (
 
 	"github.com/ironic-throttle/ironic-throttle/pkg/api"
 	"github.com/ironic-throttle/ironic-throttle/pkg/disruption"
+	"github.com/ironic-throttle/ironic-throttle/pkg/disruption/budget"
 )
 
 // noon is the time of hand-made states: a Wednesday.
@@ -30,10 +31,13 @@ type lab struct {
 	now time.Time
 }
 
+// neverConsolidated is for empty hosts alone (DC-4).
+var neverConsolidated = budget.Budget{Nodes: "0", Reasons: []api.PlanReason{api.PlanUnderutilized}}
+
 func newLab(hosts int) *lab {
 	l := &lab{now: noon, c: disruption.Default()}
-	l.c.ConsolidateAfter, l.c.MaxPayback, l.c.MinReady = disruption.Span(30*time.Second), tenYears, 0
-	l.c.Budgets = []disruption.Budget{{Nodes: "100%"}}
+	l.c.ConsolidateAfter, l.c.MaxPayback = disruption.Span(30*time.Second), tenYears
+	l.c.Budgets = budget.List{{Nodes: "100%"}, {MinReady: "0"}}
 	l.c.TariffPerKWh = new(0.25)
 	l.s = disruption.State{TakenAt: noon, Throttle: disruption.Throttle{Limit: 20, ReleaseMinutes: 20, DeployMinutes: 15}}
 	l.s.Pools = []disruption.Pool{{

@@ -9,16 +9,12 @@ import (
 
 	"github.com/ironic-throttle/ironic-throttle/pkg/api"
 	"github.com/ironic-throttle/ironic-throttle/pkg/disruption"
+	"github.com/ironic-throttle/ironic-throttle/pkg/disruption/budget"
 )
 
 // allowed is how many hosts of a pool may be disrupted for a reason (DC-19 ... DC-21); bounded is false where nothing
 // bounds it, or the judge cannot read what does.
 func (w *world) allowed(name string, reason api.PlanReason) (n int, bounded bool) {
-	pool := w.pools[name]
-	budgets := w.c.Budgets
-	if pool != nil && len(pool.Policy.Budgets) > 0 {
-		budgets = pool.Policy.Budgets
-	}
 	busy, young := 0, 0
 	for _, h := range w.members[name] {
 		switch n := w.nodes[h.Node]; {
@@ -28,8 +24,8 @@ func (w *world) allowed(name string, reason api.PlanReason) (n int, bounded bool
 			busy++
 		}
 	}
-	for _, b := range budgets {
-		if len(b.Reasons) > 0 && !slices.Contains(b.Reasons, reason) {
+	for _, b := range w.budgets(w.pools[name]) {
+		if b.MinReady != "" || len(b.Reasons) > 0 && !slices.Contains(b.Reasons, reason) {
 			continue
 		}
 		all, ok := ceiling(b, len(w.members[name]), w.now)
@@ -47,17 +43,38 @@ func (w *world) allowed(name string, reason api.PlanReason) (n int, bounded bool
 
 var plainNodes = regexp.MustCompile(`^[0-9]{1,6}%?$`)
 
+// floor is how many hosts of a pool stay Ready while some go for a reason: one where no budget that always counts
+// says a number (DC-19).
+func (w *world) floor(name string, reason api.PlanReason) int {
+	least, said := 0, false
+	for _, b := range w.budgets(w.pools[name]) {
+		if b.MinReady == "" || len(b.Reasons) > 0 && !slices.Contains(b.Reasons, reason) {
+			continue
+		}
+		said = said || b.Schedule == "" && len(b.Reasons) == 0
+		b.Nodes = b.MinReady
+		if n, ok := ceiling(b, len(w.members[name]), w.now); ok {
+			least = max(least, n)
+		}
+	}
+	if !said {
+		least = max(least, 1)
+	}
+	return least
+}
+
 // ceiling is what one budget allows of so many hosts; ok is false while it is not active, or where only the
 // planner may know.
-func ceiling(b disruption.Budget, hosts int, now time.Time) (int, bool) {
-	if (b.Schedule == "") != (b.Duration == 0) || b.Duration < 0 {
+func ceiling(b budget.Budget, hosts int, now time.Time) (int, bool) {
+	duration, err := time.ParseDuration(b.Duration)
+	if (b.Schedule == "") != (b.Duration == "") || b.Duration != "" && (err != nil || duration < 0) {
 		return 0, true
 	}
 	if !plainNodes.MatchString(b.Nodes) {
 		return 0, !strings.ContainsAny(b.Nodes, " +.") // closed (DC-21)
 	}
 	if b.Schedule != "" {
-		on, known, readable := activeAt(b.Schedule, time.Duration(b.Duration), now)
+		on, known, readable := activeAt(b.Schedule, duration, now)
 		switch {
 		case !readable:
 			return 0, true
@@ -204,12 +221,16 @@ func (w *world) unfit(h *disruption.Host, n *disruption.Node, pool *disruption.P
 		return ""
 	case len(w.guests(h.Node)) == 0:
 		return "it is empty, and not for consolidation (DC-5)"
-	case w.policy(pool) != disruption.WhenEmptyOrUnderutilized:
-		return "its policy is WhenEmpty (DC-4)"
+	case slices.ContainsFunc(w.budgets(pool), neverUnder):
+		return "a budget forbids to consolidate it (DC-4)"
 	case !priced:
 		return "its price is not known (DC-12)"
 	}
 	return ""
+}
+
+func neverUnder(b budget.Budget) bool {
+	return strings.TrimSuffix(b.Nodes, "%") == "0" && b.Schedule == "" && slices.Contains(b.Reasons, api.PlanUnderutilized)
 }
 
 // outOfBounds is what makes a host no candidate for whatever reason (DC-27).

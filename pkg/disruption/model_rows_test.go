@@ -9,6 +9,7 @@ import (
 
 	"github.com/ironic-throttle/ironic-throttle/pkg/api"
 	"github.com/ironic-throttle/ironic-throttle/pkg/disruption"
+	"github.com/ironic-throttle/ironic-throttle/pkg/disruption/budget"
 )
 
 // TestRowsByHand has small states and what the plan of each is, by the numbers of rows (DC-1 ... DC-9, DC-12, DC-13, DC-19, DC-27). What a plan may not be
@@ -30,10 +31,10 @@ func TestRowsByHand(t *testing.T) {
 		{"DC-3: never Ready", func(l *lab) { l.s.Nodes[2].FirstReady = time.Time{} }, api.MethodSingle, []string{"h-0"}},
 		{"DC-4: the pool's own policy", func(l *lab) {
 			l.pod("c", 2, "8")
-			l.s.Pools[0].Policy.Policy = new(disruption.WhenEmpty)
+			l.s.Pools[0].Policy.Budgets = append(l.c.Budgets, neverConsolidated)
 		}, "", nil},
 		{"DC-5: an empty host that may not go is not consolidated", func(l *lab) {
-			l.c.Budgets = []disruption.Budget{{Nodes: "0", Reasons: []api.PlanReason{api.PlanEmpty}}}
+			l.c.Budgets = budget.List{{Nodes: "0", Reasons: []api.PlanReason{api.PlanEmpty}}, {MinReady: "0"}}
 		}, api.MethodSingle, []string{"h-0"}},
 		{"DC-6: unclaimed, and allowed", func(l *lab) {
 			l.pod("c", 2, "8")
@@ -67,7 +68,7 @@ func TestRowsByHand(t *testing.T) {
 			l.pod("c", 2, "8")
 			l.s.Hosts[0].Price = disruption.Price{Prepaid: true}
 		}, "", nil},
-		{"DC-19: MIN_READY of the pool", func(l *lab) { l.s.Pools[0].Policy.MinReady = new(3) }, "", nil},
+		{"DC-19: three of the pool stay Ready", func(l *lab) { l.s.Pools[0].Policy.Budgets = budget.List{{Nodes: "100%"}, {MinReady: "3"}} }, "", nil},
 		{"DC-27: storage", func(l *lab) { l.s.Hosts[2].Storage = true }, api.MethodSingle, []string{"h-0"}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -106,7 +107,7 @@ func TestDC22_APlanIsValidatedAfter15Seconds(t *testing.T) {
 			l.pod("new", 0, "100m")
 			l.s.Nodes[0].LastPodEvent = l.now.Add(time.Second)
 		}, "churn", false},
-		{"a budget closed", disruption.ValidateAfter, func(l *lab) { l.s.Pools[0].Policy.Budgets = []disruption.Budget{{Nodes: "0"}} }, "budget", false},
+		{"a budget closed", disruption.ValidateAfter, func(l *lab) { l.s.Pools[0].Policy.Budgets = budget.List{{Nodes: "0"}, {MinReady: "0"}} }, "budget", false},
 		{"the pod fits nowhere", disruption.ValidateAfter, func(l *lab) { l.s.Nodes[1].Unschedulable = true }, "scheduling", false},
 		{"the host is gone", disruption.ValidateAfter, func(l *lab) { l.s.Hosts = l.s.Hosts[1:] }, "any", false},
 	} {

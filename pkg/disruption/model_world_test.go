@@ -11,6 +11,7 @@ import (
 
 	"github.com/ironic-throttle/ironic-throttle/pkg/api"
 	"github.com/ironic-throttle/ironic-throttle/pkg/disruption"
+	"github.com/ironic-throttle/ironic-throttle/pkg/disruption/budget"
 )
 
 // storageLabels make a node's host a storage host (DC-27).
@@ -106,18 +107,11 @@ func (w *world) after(pool *disruption.Pool) disruption.Span {
 	return w.c.ConsolidateAfter
 }
 
-func (w *world) policy(pool *disruption.Pool) disruption.Policy {
-	if pool != nil && pool.Policy.Policy != nil {
-		return *pool.Policy.Policy
+func (w *world) budgets(pool *disruption.Pool) budget.List {
+	if pool != nil && len(pool.Policy.Budgets) > 0 {
+		return pool.Policy.Budgets
 	}
-	return w.c.Policy
-}
-
-func (w *world) minReady(pool *disruption.Pool) int {
-	if pool != nil && pool.Policy.MinReady != nil {
-		return *pool.Policy.MinReady
-	}
-	return w.c.MinReady
+	return w.c.Budgets
 }
 
 func (w *world) options(pool *disruption.Pool) int {

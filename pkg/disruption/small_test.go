@@ -11,6 +11,8 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/ironic-throttle/ironic-throttle/pkg/disruption/budget"
 )
 
 // Each test here fails with a mutant that the others let live (make mutants).
@@ -97,7 +99,7 @@ func TestDC14_WorkIsUsedUp(t *testing.T) {
 func TestDC14_OfManyTheFirstThatCanGoes(t *testing.T) {
 	for hosts, want := range map[int]string{maxExact: "h-1", maxExact + 1: "h-0"} {
 		l := newLab(t, hosts+1)
-		l.c.Budgets = []Budget{{Nodes: "1"}}
+		l.c.Budgets = budget.List{{Nodes: "1"}, {MinReady: "0"}}
 		for i := range hosts {
 			l.pod(i, 1)
 		}
@@ -256,18 +258,16 @@ func TestDC15_BlockersAreSkippedWithinBounds(t *testing.T) {
 // TestWhatNoPlanIsMadeOf.
 func TestWhatNoPlanIsMadeOf(t *testing.T) {
 	for field, change := range map[string]func(l *lab){
-		"config.consolidateAfter":                   func(l *lab) { l.c.ConsolidateAfter = -2 },
-		"config.maxPayback":                         func(l *lab) { l.c.MaxPayback = -2 },
-		"config.minReady":                           func(l *lab) { l.c.MinReady = -1 },
-		"config.preemptibleOptions":                 func(l *lab) { l.c.PreemptibleOptions = -1 },
-		"state.throttle.waiting":                    func(l *lab) { l.s.Throttle.Waiting = -1 },
-		"state.throttle.deployMinutes":              func(l *lab) { l.s.Throttle.DeployMinutes = math.NaN() },
-		"state.pools[1].name":                       func(l *lab) { l.pool("p") },
-		"state.pools[0].policy.consolidateAfter":    func(l *lab) { l.s.Pools[0].Policy.ConsolidateAfter = new(Span(-2)) },
-		"state.pools[0].policy.consolidationPolicy": func(l *lab) { l.s.Pools[0].Policy.Policy = new(Policy("Never")) },
-		"state.pools[0].policy.preemptibleOptions":  func(l *lab) { l.s.Pools[0].Policy.PreemptibleOptions = new(-1) },
-		"state.hosts[0].machine.name":               func(l *lab) { l.s.Hosts[0].Machine.Name = "" },
-		"state.podDisruptionBudgets[1].name":        func(l *lab) { l.s.Budgets = []PodBudget{fitBudget("x", 1), fitBudget("x", 1)} },
+		"config.consolidateAfter":                  func(l *lab) { l.c.ConsolidateAfter = -2 },
+		"config.maxPayback":                        func(l *lab) { l.c.MaxPayback = -2 },
+		"config.preemptibleOptions":                func(l *lab) { l.c.PreemptibleOptions = -1 },
+		"state.throttle.waiting":                   func(l *lab) { l.s.Throttle.Waiting = -1 },
+		"state.throttle.deployMinutes":             func(l *lab) { l.s.Throttle.DeployMinutes = math.NaN() },
+		"state.pools[1].name":                      func(l *lab) { l.pool("p") },
+		"state.pools[0].policy.consolidateAfter":   func(l *lab) { l.s.Pools[0].Policy.ConsolidateAfter = new(Span(-2)) },
+		"state.pools[0].policy.preemptibleOptions": func(l *lab) { l.s.Pools[0].Policy.PreemptibleOptions = new(-1) },
+		"state.hosts[0].machine.name":              func(l *lab) { l.s.Hosts[0].Machine.Name = "" },
+		"state.podDisruptionBudgets[1].name":       func(l *lab) { l.s.Budgets = []PodBudget{fitBudget("x", 1), fitBudget("x", 1)} },
 	} {
 		l := newLab(t, 1)
 		change(l)

@@ -21,7 +21,7 @@ func (p *planner) freeFor(q *pool) []*host {
 		return all
 	}
 	var all []*host
-	if q.selector != nil && q.NodeLabels != nil && q.Scales && len(q.Faults) == 0 && q.Kind != PoolLabel {
+	if q.selector != nil && q.NodeLabels != nil && q.Scales && len(q.Faults) == 0 {
 		for _, h := range p.unused[q.Namespace] { // Metal3 chooses hosts in the namespace of the Machine
 			if q.selector.Matches(k8slabels.Set(h.Labels)) {
 				all = append(all, h)

@@ -6,6 +6,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/ironic-throttle/ironic-throttle/pkg/disruption/budget"
 )
 
 // State is all that a plan is made of: the cluster, its machines and hosts, and how the
@@ -71,7 +73,6 @@ type PoolKind string
 const (
 	PoolMachineDeployment PoolKind = "MachineDeployment"
 	PoolMachineSet        PoolKind = "MachineSet"
-	PoolLabel             PoolKind = "Label" // hosts with one value of the label POOL_LABEL; Name is the value
 )
 
 // Pool is the owner of machines: hosts that can stand in for each other.
@@ -100,11 +101,9 @@ type Pool struct {
 
 // PoolPolicy is what a pool may set for itself; nil = as in the Config.
 type PoolPolicy struct {
-	ConsolidateAfter   *Span    `json:"consolidateAfter,omitempty"`
-	Policy             *Policy  `json:"consolidationPolicy,omitempty"`
-	Budgets            []Budget `json:"budgets,omitempty"`
-	MinReady           *int     `json:"minReady,omitempty"`
-	PreemptibleOptions *int     `json:"preemptibleOptions,omitempty"`
+	ConsolidateAfter   *Span       `json:"consolidateAfter,omitempty"`
+	Budgets            budget.List `json:"budgets,omitempty"`
+	PreemptibleOptions *int        `json:"preemptibleOptions,omitempty"`
 }
 
 // Host is a BareMetalHost with what is known of its machine.

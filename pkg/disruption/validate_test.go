@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/ironic-throttle/ironic-throttle/pkg/api"
+	"github.com/ironic-throttle/ironic-throttle/pkg/disruption/budget"
 )
 
 func (l *lab) validate(p api.Plan, simulate bool) error {
@@ -60,8 +61,8 @@ func TestDC22_AnyChangeAbandonsThePlan(t *testing.T) {
 		{"a host is gone", empty, func(l *lab) { l.s.Hosts = l.s.Hosts[1:] }, classChurn, classChurn},
 		{"another Machine", empty, func(l *lab) { l.s.Hosts[0].Machine.Name = "m-9" }, classChurn, classChurn},
 		{"do-not-disrupt", empty, func(l *lab) { l.s.Hosts[0].DoNotDisrupt = true }, classChurn, classChurn},
-		{"a smaller budget", empty, func(l *lab) { l.c.Budgets = []Budget{{Nodes: "1"}} }, classBudget, classBudget},
-		{"MIN_READY", empty, func(l *lab) { l.c.MinReady = 1 }, classBudget, classBudget},
+		{"a smaller budget", empty, func(l *lab) { l.c.Budgets = budget.List{{Nodes: "1"}, {MinReady: "0"}} }, classBudget, classBudget},
+		{"one must stay Ready", empty, func(l *lab) { l.c.Budgets = nil }, classBudget, classBudget},
 		{"a host waits (DC-24)", empty, func(l *lab) { l.s.Throttle.Waiting = 1 }, classBudget, classBudget},
 		{"the breaker opens (DC-26)", empty, func(l *lab) { l.s.Throttle.OpenBreakers = []string{"a"} }, classBudget, classBudget},
 		{"nothing, of several", multi, func(*lab) {}, "", ""},

@@ -11,6 +11,8 @@ import (
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/ironic-throttle/ironic-throttle/pkg/disruption/budget"
 )
 
 // Each test here fails with a mutant that the others let live (make mutants): what plans say, and where bounds are.
@@ -25,24 +27,6 @@ func TestDC1_NothingWithoutMachineIsCarriedOut(t *testing.T) {
 	}
 }
 
-// TestDC6_OfTwoLabelsTheFirstPoolCounts, whatever their order.
-func TestDC6_OfTwoLabelsTheFirstPoolCounts(t *testing.T) {
-	for range 2 {
-		l := newLab(t, 0)
-		l.pool("a")
-		for i := range l.s.Pools {
-			l.s.Pools[i].Kind = PoolLabel
-		}
-		l.s.Hosts = []Host{{Key: key("lost"), State: stateProvisioned, Release: true}}
-		for range 2 {
-			if p := l.plan(); p.Actions[0].Pool != "Label metal3/a" {
-				t.Errorf("the pool is %q", p.Actions[0].Pool)
-			}
-			slices.Reverse(l.s.Pools)
-		}
-	}
-}
-
 // TestDC9_WhoIsLeftIsToldWhy.
 func TestDC9_WhoIsLeftIsToldWhy(t *testing.T) {
 	l := used(t, 1, 1, 1, 1)
@@ -52,7 +36,7 @@ func TestDC9_WhoIsLeftIsToldWhy(t *testing.T) {
 		t.Errorf("%+v", c)
 	}
 	l.s.Hosts = l.s.Hosts[:4]
-	l.c.Budgets = []Budget{{Nodes: "2"}}
+	l.c.Budgets = budget.List{{Nodes: "2"}, {MinReady: "0"}}
 	p := l.plan()
 	for _, c := range p.Later {
 		if c.Note != "other hosts go first: a later plan looks at it again" {
@@ -157,12 +141,12 @@ func TestDC19_WhyHostsStay(t *testing.T) {
 		change func(l *lab)
 		want   string
 	}{
-		{0, func(l *lab) { l.c.MinReady = 1 }, pool + ": 0 of its Ready hosts would stay, and MIN_READY is 1"},
-		{1, func(l *lab) { l.c.Budgets = []Budget{{Nodes: "0"}} }, pool + ": 0 more may be disrupted (budget 0)"},
-		{0, func(l *lab) { l.c.Budgets = []Budget{{Nodes: "1000001"}} },
-			pool + `: 0 more may be disrupted (budget which cannot be read: nodes: "1000001" is no number 0..1000000 and no percentage)`},
+		{0, func(l *lab) { l.c.Budgets = budget.List{{Nodes: "100%"}} }, pool + ": 0 of its Ready hosts would stay (budget ready:1)"},
+		{1, func(l *lab) { l.c.Budgets = budget.List{{Nodes: "0"}, {MinReady: "0"}} }, pool + ": 0 more may be disrupted (budget 0)"},
+		{0, func(l *lab) { l.c.Budgets = budget.List{{Nodes: "1000001"}, {MinReady: "0"}} },
+			pool + `: 0 more may be disrupted (budget which cannot be read: it must give each budget a whole number 0..1000000 or a percentage 0%..100%, and "1000001" is none)`},
 		{0, func(l *lab) {
-			l.c.Budgets = []Budget{{Nodes: "0"}}
+			l.c.Budgets = budget.List{{Nodes: "0"}, {MinReady: "0"}}
 			l.s.Hosts[0] = Host{Key: key("h-0"), State: stateProvisioned, Release: true}
 		}, "hosts of no pool: 0 more may be disrupted (budget 0)"},
 		{0, func(l *lab) { l.s.Throttle.Stale = true }, "how Ironic stands is not known: its nodes were not read of late"},
@@ -192,8 +176,8 @@ func TestDC22_WhatIsOfNoUseAnyMoreIsAbandoned(t *testing.T) {
 	if err == nil || err.Error() != "churn: host metal3/h-0 is no candidate for Empty any more: its annotation do-not-disrupt forbids it" {
 		t.Error(err)
 	}
-	l.c.MinReady = -1
-	wantsField(t, l.planner().validate(t.Context(), p, true), "config.minReady")
+	l.c.PreemptibleOptions = -1
+	wantsField(t, l.planner().validate(t.Context(), p, true), "config.preemptibleOptions")
 	l = newLab(t, 2)
 	l.c.ConsolidateAfter = Never
 	l.s.Pools[0].HostSelector = &metav1.LabelSelector{MatchLabels: map[string]string{"rack": "1"}}
@@ -285,26 +269,6 @@ func TestDC13_AReplacementWhoseDeploymentIsNotKnown(t *testing.T) {
 	l.spare(100)
 	if a := l.plan().Actions[0]; a.SlotMinutes != 50 {
 		t.Errorf("%+v", a)
-	}
-}
-
-// TestDC19_APoolOfALabelWantsNoHosts: its owner is nobody, whatever its replicas say.
-func TestDC19_APoolOfALabelWantsNoHosts(t *testing.T) {
-	l := newLab(t, 0)
-	l.s.Pools[0].Kind, l.s.Pools[0].Replicas = PoolLabel, 5
-	l.s.Hosts = []Host{{Key: Key{Name: "lost"}, State: stateProvisioned, Release: true}}
-	l.c.Budgets = []Budget{{Nodes: "1"}}
-	p, err := l.planner().plan(t.Context())
-	if err != nil || len(p.Actions) != 1 || strings.Contains(strings.Join(p.Actions[0].Commands, "\n"), "-n ") {
-		t.Errorf("%v: %+v", err, p)
-	}
-}
-
-// TestDC21_ABudgetSaysWhenItApplies.
-func TestDC21_ABudgetSaysWhenItApplies(t *testing.T) {
-	b := Budget{Nodes: "10%", Schedule: "@daily", Duration: Span(24 * time.Hour)}
-	if _, why := b.allows(20, noon); why != `10% of 20 in "@daily" for 24h0m0s` {
-		t.Error(why)
 	}
 }
 

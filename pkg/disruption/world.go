@@ -8,6 +8,8 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	k8slabels "k8s.io/apimachinery/pkg/labels"
+
+	"github.com/ironic-throttle/ironic-throttle/pkg/disruption/budget"
 )
 
 // simulator tells where pods would go; *cluster is the one that plans are made with.
@@ -29,13 +31,11 @@ type planner struct {
 	hosts []*host // by name
 	pools map[string]*pool
 	none  *pool // of hosts that have no pool
-	// labelled are pools of hosts with one value of a label.
-	labelled []*pool
-	nodes    map[string]*Node
-	of       map[string]*host // by node
+	nodes map[string]*Node
+	of    map[string]*host // by node
 
 	unused map[string][]*host // by namespace: those that could be deployed
-	rooms  map[roomKey]room
+	rooms  map[roomKey]budget.Room
 	free   map[*pool][]*host // hosts that could replace, cheapest first
 	work   int               // pods that may still be simulated
 	notes  map[*host]string  // why a candidate waits
@@ -72,14 +72,11 @@ type pool struct {
 func newPlanner(s *State, c Config, now time.Time) *planner {
 	p := &planner{
 		s: *s, c: c, now: now.UTC(), pools: map[string]*pool{}, nodes: map[string]*Node{}, of: map[string]*host{},
-		unused: map[string][]*host{}, rooms: map[roomKey]room{}, free: map[*pool][]*host{}, notes: map[*host]string{},
+		unused: map[string][]*host{}, rooms: map[roomKey]budget.Room{}, free: map[*pool][]*host{}, notes: map[*host]string{},
 		none: &pool{Pool: &Pool{}},
 	}
 	p.newSim = func(ctx context.Context, s *State, target func(n *Node) bool) (simulator, error) {
 		return newCluster(ctx, s, target)
-	}
-	if len(c.Budgets) == 0 {
-		p.c.Budgets = Default().Budgets
 	}
 	return p
 }
@@ -153,9 +150,6 @@ func (p *planner) buildPools() {
 		}
 		p.faults = append(p.faults, budgetFaults(q.name, q.Policy.Budgets)...)
 		p.pools[q.name] = q
-		if q.Kind == PoolLabel {
-			p.labelled = append(p.labelled, q)
-		}
 	}
 }
 
@@ -198,18 +192,10 @@ func (p *planner) buildHosts(ctx context.Context) error {
 
 func poolName(kind PoolKind, k Key) string { return string(kind) + " " + k.String() }
 
-// poolOf is the owner of its Machine, or else the pool of its label.
+// poolOf is the owner of its Machine.
 func (p *planner) poolOf(h *host) *pool {
 	if m := h.Machine; m != nil && m.Pool != (Key{}) {
 		return p.pools[poolName(m.PoolKind, m.Pool)]
-	}
-	if h.Machine == nil && !h.unclaimed() {
-		return p.none
-	}
-	for _, q := range p.labelled {
-		if q.selector != nil && q.selector.Matches(k8slabels.Set(h.Labels)) {
-			return q
-		}
 	}
 	return p.none
 }
@@ -270,20 +256,6 @@ func (p *planner) consolidateAfter(q *pool) Span {
 		return *q.Policy.ConsolidateAfter
 	}
 	return p.c.ConsolidateAfter
-}
-
-func (p *planner) policy(q *pool) Policy {
-	if q != nil && q.Policy.Policy != nil {
-		return *q.Policy.Policy
-	}
-	return p.c.Policy
-}
-
-func (p *planner) minReady(q *pool) int {
-	if q.Policy.MinReady != nil {
-		return *q.Policy.MinReady
-	}
-	return p.c.MinReady
 }
 
 func (p *planner) preemptibleOptions(q *pool) int {

@@ -31,12 +31,5 @@ func (b *Book) Saved(revision uint64) {
 	maps.DeleteFunc(b.unsaved, func(_ string, changed uint64) bool { return changed <= revision })
 }
 
-// Lost notes that nothing is kept any more: all records are unsaved.
-func (b *Book) Lost() {
-	for uuid := range b.hosts {
-		b.changed(uuid)
-	}
-}
-
 // Unsaved is the number of hosts whose record has changed, or ended, since it was saved.
 func (b *Book) Unsaved() int { return len(b.unsaved) }

@@ -81,7 +81,7 @@ var names = []string{
 	"statesman", "a~b.c_d-e", "abort", "host.json", "1", "...",
 }
 
-// GW-1: everything that starts no work passes, and reaches Ironic as it was.
+// Everything that starts no work passes, and reaches Ironic as it was.
 func TestGW1_OrdinaryRequestsPass(t *testing.T) {
 	w := newPassage(t)
 	for method, targets := range ordinary {

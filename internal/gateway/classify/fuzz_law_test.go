@@ -13,7 +13,7 @@ import (
 	"github.com/ironic-throttle/ironic-throttle/internal/gateway/classify"
 )
 
-// law is GW-7 for all that a client may write into a connection: nothing goes
+// law is for all that a client may write into a connection: nothing goes
 // round the gate, and the gate reads what Ironic will read.
 func (w *passage) law(seen []passed, raw []byte) error {
 	direct := messagesOf(raw)
@@ -89,7 +89,7 @@ func (p passed) judge(node string, claims []claim) error {
 	return nil
 }
 
-// harmless are the targets that end work, or do not begin it (GW-3).
+// harmless are the targets that end work, or do not begin it.
 var harmless = []string{"abort", "manage", "adopt", "unhold"}
 
 // spelling is a request of which it is known what a real Ironic does with it.

@@ -129,7 +129,7 @@ func (f *flood) Read(p []byte) (int, error) {
 	return 0, io.EOF
 }
 
-// GW-8: 64 MiB before the target, in the memory of one buffer.
+// 64 MiB before the target, in the memory of one buffer.
 func TestGW8_ScanTakesLittleMemory(t *testing.T) {
 	for _, tt := range []struct{ name, before, after string }{
 		{"value", `{"configdrive":"`, `","target":"active"}`},

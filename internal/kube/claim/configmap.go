@@ -2,11 +2,8 @@
 package claim
 
 import (
-	"bytes"
 	"context"
-	"errors"
 	"fmt"
-	"log/slog"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -20,7 +17,7 @@ import (
 //
 // An annotation names the process that has written last. Load writes it, if only to put its own name there: from then on each
 // write of an earlier leader meets a newer resourceVersion and another name, and is given up. A newer resourceVersion under our
-// own name is a write of ours whose answer was lost, or an edit, which is written over.
+// own name is a write of ours whose answer was lost, or an edit, and is written over.
 type ConfigMap struct {
 	Client          client.Client
 	Namespace, Name string
@@ -28,11 +25,9 @@ type ConfigMap struct {
 	// Leading is asked directly before each write, by one goroutine, and must not wait: a process that was paused within
 	// Load must not put its name over that of the present leader.
 	Leading func() bool
-	Log     *slog.Logger
 
 	seen  *corev1.ConfigMap // as it was read or written last; without a resourceVersion there is none
-	sent  []byte            // the value that we have tried to write last
-	aside []byte            // what could not be read, or somebody else has put there, last
+	aside []byte            // what could not be read last
 }
 
 var _ store.Store = (*ConfigMap)(nil)
@@ -64,28 +59,22 @@ func (c *ConfigMap) Load(ctx context.Context) (value []byte, err error) {
 // Save implements store.Store.
 func (c *ConfigMap) Save(ctx context.Context, value []byte) (err error) {
 	for range tries {
-		sent := c.sent
 		if err = c.put(ctx, value); !moved(err) {
 			break
 		}
-		found, wrong := c.get(ctx)
-		if err = wrong; err != nil {
+		found, unread := c.get(ctx)
+		if unread != nil {
+			err = unread
 			break
 		}
 		if name := found.Annotations[annotationWriter]; name != "" && name != c.Identity {
 			err = fmt.Errorf("%w: %s", store.ErrTakenOver, name)
 			break
 		}
-		if edit := found.BinaryData[keyValue]; !bytes.Equal(edit, c.seen.BinaryData[keyValue]) && !bytes.Equal(edit, sent) {
-			c.Log.Error("somebody has changed or removed the ConfigMap of the holds: it is written again, from memory", "configmap", c.String())
-			c.aside = edit
-		}
-		c.seen, err = found, errBusy
+		c.seen = found
 	}
 	return c.fault(err)
 }
-
-var errBusy = errors.New("somebody else changes it again and again")
 
 // moved reports whether the object is not the one that was seen.
 func moved(err error) bool {
@@ -114,7 +103,6 @@ func (c *ConfigMap) put(ctx context.Context, value []byte) error {
 	if !c.Leading() {
 		return store.ErrNotLeading
 	}
-	c.sent = value
 	var err error
 	if next.ResourceVersion == "" {
 		err = c.Client.Create(ctx, next)

@@ -1,11 +1,8 @@
 package fleet
 
 import (
-	"bytes"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"math"
 	"strconv"
 	"strings"
@@ -13,8 +10,8 @@ import (
 
 	"k8s.io/apimachinery/pkg/util/validation"
 
-	"github.com/ironic-throttle/ironic-throttle/pkg/api"
 	"github.com/ironic-throttle/ironic-throttle/pkg/disruption"
+	"github.com/ironic-throttle/ironic-throttle/pkg/disruption/budget"
 	"github.com/ironic-throttle/ironic-throttle/pkg/ironic"
 )
 
@@ -22,23 +19,18 @@ import (
 const prefix = "ironic-throttle.metal3.io/"
 
 const (
-	commandLabel        = prefix + "command"         // planned work is being carried out (internal/disrupt)
-	stoppedMark         = prefix + "execute-stopped" // no more of it until somebody removes this
-	doNotDisrupt        = prefix + "do-not-disrupt"
-	karpenterNoDisrupt  = "karpenter.sh/do-not-disrupt" // honoured too, on pods and nodes
-	maxValue            = 100                           // bytes of a value that a fault shows
-	maxBudgets          = 32
-	maxBudgetsText      = 8 << 10
-	maxCount            = 1_000_000
-	numberRule          = "must be a number that is not negative"
-	countRule           = "must be a whole number from 0 to 1000000"
-	boolRule            = `must be "true" or "false"`
-	spanRule            = `must be a duration that is not negative, such as "30s" or "24h", or "Never"`
-	timeRule            = `must be a time in RFC 3339, such as "2027-01-31T00:00:00Z"`
-	classRule           = "must be of up to 63 letters, digits, '-', '_' and '.', and begin and end with a letter or digit"
-	policyRule          = `must be "WhenEmpty" or "WhenEmptyOrUnderutilized"`
-	budgetsRule         = "must be a JSON list of budgets with the fields nodes, schedule, duration and reasons"
-	unknownReasonFormat = "must have reasons Empty, Drifted, Underutilized or Unclaimed, not %q"
+	commandLabel       = prefix + "command"         // planned work is being carried out (internal/disrupt)
+	stoppedMark        = prefix + "execute-stopped" // no more of it until somebody removes this
+	doNotDisrupt       = prefix + "do-not-disrupt"
+	karpenterNoDisrupt = "karpenter.sh/do-not-disrupt" // honoured too, on pods and nodes
+	maxValue           = 100                           // bytes of a value that a fault shows
+	maxCount           = 1_000_000
+	numberRule         = "must be a number that is not negative"
+	countRule          = "must be a whole number from 0 to 1000000"
+	boolRule           = `must be "true" or "false"`
+	spanRule           = `must be a duration that is not negative, such as "30s" or "24h", or "Never"`
+	timeRule           = `must be a time in RFC 3339, such as "2027-01-31T00:00:00Z"`
+	classRule          = "must be of up to 63 letters, digits, '-', '_' and '.', and begin and end with a letter or digit"
 )
 
 // notes are the annotations of an object, and what was wrong with them.
@@ -138,61 +130,15 @@ func (n *notes) policy() (p disruption.PoolPolicy) {
 			p.ConsolidateAfter = &v
 		}
 	}
-	if text, ok := n.text("consolidation-policy"); ok {
-		if v := disruption.Policy(text); v == disruption.WhenEmpty || v == disruption.WhenEmptyOrUnderutilized {
-			p.Policy = &v
-		} else {
-			n.fault("consolidation-policy", policyRule)
+	if text, ok := n.text("budgets"); ok {
+		list, err := budget.Parse(text)
+		if err != nil {
+			n.fault("budgets", err.Error())
 		}
+		p.Budgets = list
 	}
-	p.MinReady, p.PreemptibleOptions = n.count("min-ready"), n.count("preemptible-options")
-	p.Budgets = n.budgets()
+	p.PreemptibleOptions = n.count("preemptible-options")
 	return p
-}
-
-// budgets reads a list. What a number, percentage or schedule must look like is the plan's to
-// say: there an unreadable one closes the budget (DC-21).
-func (n *notes) budgets() []disruption.Budget {
-	text, ok := n.text("budgets")
-	if !ok {
-		return nil
-	}
-	var wire []struct {
-		Nodes    string           `json:"nodes"`
-		Schedule string           `json:"schedule"`
-		Duration string           `json:"duration"`
-		Reasons  []api.PlanReason `json:"reasons"`
-	}
-	d := json.NewDecoder(bytes.NewReader([]byte(text)))
-	d.DisallowUnknownFields()
-	err := d.Decode(&wire)
-	if err == nil {
-		if _, more := d.Token(); !errors.Is(more, io.EOF) {
-			err = errors.New("something follows it")
-		}
-	}
-	if err != nil || len(text) > maxBudgetsText || len(wire) == 0 || len(wire) > maxBudgets {
-		n.fault("budgets", budgetsRule)
-		return nil
-	}
-	var all []disruption.Budget
-	for _, w := range wire {
-		b := disruption.Budget{Nodes: w.Nodes, Schedule: w.Schedule, Reasons: w.Reasons}
-		if w.Duration != "" {
-			if b.Duration, err = span(w.Duration); err != nil || b.Duration == disruption.Never {
-				n.fault("budgets", fmt.Sprintf("must have a duration such as \"8h\", not %q", ironic.Line(w.Duration, maxValue)))
-				return nil
-			}
-		}
-		for _, r := range w.Reasons {
-			if r != api.PlanEmpty && r != api.PlanDrifted && r != api.PlanUnderutilized && r != api.PlanUnclaimed {
-				n.fault("budgets", fmt.Sprintf(unknownReasonFormat, ironic.Line(string(r), maxValue)))
-				return nil
-			}
-		}
-		all = append(all, b)
-	}
-	return all
 }
 
 func span(text string) (disruption.Span, error) {

@@ -13,9 +13,6 @@ import (
 
 // Options say what to read.
 type Options struct {
-	// PoolLabel is a label of BareMetalHosts: those without a Machine that have the same value are a
-	// pool. "" = they have none.
-	PoolLabel string
 	// Namespaces are where BareMetalHosts and machines are; none: all.
 	Namespaces []string
 }

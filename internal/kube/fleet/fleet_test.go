@@ -13,6 +13,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/ironic-throttle/ironic-throttle/pkg/disruption"
+	"github.com/ironic-throttle/ironic-throttle/pkg/disruption/budget"
 )
 
 const (
@@ -48,7 +49,7 @@ func addPool(a *apiServer, contract, reference string) {
 	core, infra := "/apis/"+contract+"/", "/apis/"+providerV+"/"
 	a.add(core+"machinesets", `{"metadata":{"name":"ms-1","namespace":"metal3","ownerReferences":[{"apiVersion":"`+contract+`","kind":"MachineDeployment","name":"md-1","controller":true}]},
 		"spec":{"replicas":2,"template":{"spec":{}}}}`)
-	a.add(core+"machinedeployments", `{"metadata":{"name":"md-1","namespace":"metal3","annotations":{"ironic-throttle.metal3.io/min-ready":"2","ironic-throttle.metal3.io/execute":"true"}},
+	a.add(core+"machinedeployments", `{"metadata":{"name":"md-1","namespace":"metal3","annotations":{"ironic-throttle.metal3.io/budgets":"10%,ready:2","ironic-throttle.metal3.io/execute":"true"}},
 		"spec":{"replicas":2,"template":{"metadata":{"labels":{"node-role.kubernetes.io/worker":"","team":"x"}},
 		"spec":{"infrastructureRef":{`+reference+`,"kind":"Metal3MachineTemplate","name":"new"},"taints":[{"key":"gpu","value":"yes","effect":"NoSchedule","propagation":"Always"}]}}}}`)
 	a.add(infra+"metal3machinetemplates", `{"metadata":{"name":"new","namespace":"metal3","creationTimestamp":"2026-11-20T00:00:00Z"},"spec":{"template":{"spec":{
@@ -72,10 +73,9 @@ func TestMachinesLeadToNodesAndPools(t *testing.T) {
 			if diff := cmp.Diff(want, s.Hosts); diff != "" {
 				t.Errorf("hosts, -want +got:\n%s", diff)
 			}
-			two := 2
 			pools := []disruption.Pool{{
 				Key: ms, Kind: disruption.PoolMachineDeployment, Replicas: 2, Scales: true, TemplateHash: "name1-new", Execute: true,
-				Policy: disruption.PoolPolicy{MinReady: &two},
+				Policy: disruption.PoolPolicy{Budgets: budget.List{{Nodes: "10%"}, {MinReady: "2"}}},
 				HostSelector: &metav1.LabelSelector{
 					MatchLabels:      map[string]string{"rack": "r1"},
 					MatchExpressions: []metav1.LabelSelectorRequirement{{Key: "gpu", Operator: metav1.LabelSelectorOpNotIn, Values: []string{"old"}}},
@@ -211,16 +211,15 @@ func TestWhatIsNoListIsAnError(t *testing.T) {
 	}
 }
 
-func TestNamespacesAndLabelPools(t *testing.T) {
+func TestNamespaces(t *testing.T) {
 	a := newAPI(t).all(coreV)
 	for _, ns := range []string{"a", "b"} {
 		text := strings.ReplaceAll(named(plainHost, "h-"+ns), `"namespace":"metal3","uid"`, `"namespace":"`+ns+`","uid"`)
 		a.add("/apis/"+metal3V+"/namespaces/"+ns+"/baremetalhosts", text)
 	}
 	a.add(hostsPath, named(plainHost, "elsewhere"))
-	s := a.read(Options{Namespaces: []string{"a", "b"}, PoolLabel: "rack"})
-	want := []disruption.Pool{{Key: disruption.Key{Name: "r1"}, Kind: disruption.PoolLabel, Replicas: 2, HostSelector: &metav1.LabelSelector{MatchLabels: map[string]string{"rack": "r1"}}}}
-	if diff := cmp.Diff(want, s.Pools); diff != "" || len(s.Hosts) != 2 {
-		t.Errorf("%s\n%+v", diff, s.Hosts)
+	s := a.read(Options{Namespaces: []string{"a", "b"}})
+	if len(s.Hosts) != 2 || len(s.Pools) != 0 {
+		t.Errorf("%+v", s.Hosts)
 	}
 }

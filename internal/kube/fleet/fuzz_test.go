@@ -14,9 +14,9 @@ import (
 func FuzzAnnotations(f *testing.F) {
 	names := []string{
 		"watts-busy", "watts-idle", "lease-per-hour", "lease-ends", "prepaid", "preemptible", "class", "do-not-disrupt", "storage", "release-unclaimed",
-		"consolidate-after", "consolidation-policy", "budgets", "min-ready", "preemptible-options", "execute",
+		"consolidate-after", "budgets", "preemptible-options", "execute",
 	}
-	for i, value := range []string{"400", "-1", "NaN", "2027-01-31T00:00:00Z", "true", "Never", "30s", `[{"nodes":"10%","schedule":"@daily","duration":"8h"}]`, "WhenEmpty", "r640", "1e400", "[[", "\x00"} {
+	for i, value := range []string{"400", "-1", "NaN", "2027-01-31T00:00:00Z", "true", "Never", "30s", `[{"nodes":"10%","schedule":"@daily","duration":"8h"}]`, "10%,ready:1", "r640", "1e400", "[[", "\x00"} {
 		f.Add(uint8(i), value)
 	}
 	f.Fuzz(func(t *testing.T, which uint8, value string) {
@@ -32,8 +32,8 @@ func FuzzAnnotations(f *testing.F) {
 			t.Errorf("%s=%q is %v", name, value, *a)
 		}
 		for _, b := range policy.Budgets {
-			if b.Duration < 0 {
-				t.Errorf("%s=%q has a duration of %v", name, value, b.Duration)
+			if err := b.Check(); err != nil {
+				t.Errorf("%s=%q: %v", name, value, err)
 			}
 		}
 		if len(class) > 63 || len(n.faults) > 1 {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/ironic-throttle/ironic-throttle/pkg/api"
 	"github.com/ironic-throttle/ironic-throttle/pkg/disruption"
+	"github.com/ironic-throttle/ironic-throttle/pkg/disruption/budget"
 )
 
 func hostFrom(t *testing.T, meta, spec, status string) host {
@@ -94,11 +95,11 @@ func TestPoolAnnotations(t *testing.T) {
 		}
 		return ownerOf(disruption.PoolMachineDeployment)(&w)
 	}
-	o := of("consolidate-after", "30s", "consolidation-policy", "WhenEmpty", "min-ready", "0", "preemptible-options", "15", "execute", "true",
-		"budgets", `[{\"nodes\":\"10%\"},{\"nodes\":\"0\",\"schedule\":\"0 8 * * 1-5\",\"duration\":\"8h\",\"reasons\":[\"Drifted\",\"Empty\"]}]`)
+	o := of("consolidate-after", "30s", "preemptible-options", "15", "execute", "true",
+		"budgets", `[{\"nodes\":\"10%\"},{\"minReady\":\"0\"},{\"nodes\":\"0\",\"schedule\":\"0 8 * * 1-5\",\"duration\":\"8h\",\"reasons\":[\"Drifted\",\"Empty\"]}]`)
 	want := disruption.PoolPolicy{
-		ConsolidateAfter: new(disruption.Span(30 * time.Second)), Policy: new(disruption.WhenEmpty), MinReady: new(0), PreemptibleOptions: new(15),
-		Budgets: []disruption.Budget{{Nodes: "10%"}, {Nodes: "0", Schedule: "0 8 * * 1-5", Duration: disruption.Span(8 * time.Hour), Reasons: []api.PlanReason{api.PlanDrifted, api.PlanEmpty}}},
+		ConsolidateAfter: new(disruption.Span(30 * time.Second)), PreemptibleOptions: new(15),
+		Budgets: budget.List{{Nodes: "10%"}, {MinReady: "0"}, {Nodes: "0", Schedule: "0 8 * * 1-5", Duration: "8h", Reasons: []api.PlanReason{api.PlanDrifted, api.PlanEmpty}}},
 	}
 	if diff := cmp.Diff(want, o.Policy); diff != "" || !o.Execute || o.Faults != nil {
 		t.Errorf("%s\n%q", diff, o.Faults)
@@ -107,9 +108,9 @@ func TestPoolAnnotations(t *testing.T) {
 		t.Errorf("%v", p)
 	}
 	for name, values := range map[string][]string{
-		"consolidate-after": {"", "-1s", "30", "never"}, "consolidation-policy": {"", "WhenFull"}, "min-ready": {"-1", "1.5", "", "9999999"}, "preemptible-options": {"all"},
+		"consolidate-after": {"", "-1s", "30", "never"}, "preemptible-options": {"all", "-1", "1.5", "", "9999999"},
 		"execute": {"yes"}, "budgets": {
-			"", "10%", "{}", "[]", `[{\"nodes\":1}]`, `[{\"node\":\"1\"}]`, `[{\"nodes\":\"1\"}] x`, `[{\"nodes\":\"1\",\"duration\":\"a day\"}]`,
+			"", "{}", "[]", `[{\"nodes\":1}]`, `[{\"node\":\"1\"}]`, `[{\"nodes\":\"1\"}] x`, `[{\"nodes\":\"1\",\"duration\":\"a day\"}]`,
 			`[{\"nodes\":\"1\",\"duration\":\"Never\"}]`, `[{\"nodes\":\"1\",\"reasons\":[\"Bored\"]}]`, "[" + strings.Repeat(`{\"nodes\":\"1\"},`, 40) + `{\"nodes\":\"1\"}]`,
 		},
 	} {

@@ -5,12 +5,11 @@ import (
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/ironic-throttle/ironic-throttle/pkg/disruption"
 )
 
-// pools are the owners of machines, and the values of the label that makes a pool.
+// pools are the owners of machines.
 func (j *join) pools() (all []disruption.Pool) {
 	for _, o := range j.owners {
 		pool := o.Pool
@@ -22,7 +21,7 @@ func (j *join) pools() (all []disruption.Pool) {
 		pool.NodeLabels, pool.NodeTaints = newNode(o, j.nodesOf[o])
 		all = append(all, pool)
 	}
-	return append(all, j.labelPools()...)
+	return all
 }
 
 // newNode is what is known of a node that a pool makes: labels that all its Ready nodes have, and
@@ -55,25 +54,4 @@ func newNode(o *owner, nodes []*node) (labels map[string]string, taints []corev1
 		}
 	}
 	return labels, taints
-}
-
-// labelPools are of hosts without Machines: those that the pool's HostSelector selects.
-func (j *join) labelPools() (all []disruption.Pool) {
-	label := j.options.PoolLabel
-	if label == "" {
-		return nil
-	}
-	hosts := map[string]int{}
-	for i := range j.fleet {
-		if h := &j.fleet[i]; h.Machine == nil && h.Labels[label] != "" {
-			hosts[h.Labels[label]]++
-		}
-	}
-	for _, value := range slices.Sorted(maps.Keys(hosts)) {
-		all = append(all, disruption.Pool{
-			Key: disruption.Key{Name: value}, Kind: disruption.PoolLabel, Replicas: hosts[value],
-			HostSelector: &metav1.LabelSelector{MatchLabels: map[string]string{label: value}},
-		})
-	}
-	return all
 }

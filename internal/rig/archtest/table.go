@@ -62,12 +62,13 @@ var table = map[string]imports{
 	"pkg/sizing":    {house: []string{"pkg/api"}},
 	"pkg/snapshot":  {},
 	"pkg/disruption": {
-		house:   []string{"pkg/api"},
-		outside: []string{"k8s.io/api", "k8s.io/apimachinery", "k8s.io/component-helpers", "k8s.io/klog/v2", "github.com/robfig/cron/v3", "github.com/go-json-experiment/json"},
+		house:   []string{"pkg/api", "pkg/disruption/budget"},
+		outside: []string{"k8s.io/api", "k8s.io/apimachinery", "k8s.io/component-helpers", "k8s.io/klog/v2", "github.com/go-json-experiment/json"},
 	},
-	"pkg/admission": {house: []string{"pkg/slots", "pkg/fairshare", "pkg/breaker", "pkg/holdoff", "pkg/sizing", "pkg/ironic", "pkg/api"}},
+	"pkg/disruption/budget": {house: []string{"pkg/api"}, outside: []string{"github.com/robfig/cron/v3", "sigs.k8s.io/json"}},
+	"pkg/admission":         {house: []string{"pkg/slots", "pkg/fairshare", "pkg/breaker", "pkg/holdoff", "pkg/sizing", "pkg/ironic", "pkg/api"}},
 
-	"internal/config":    {house: []string{"internal/nearest", "internal/plainfile"}, outside: []string{viper, pflag, "github.com/go-viper/mapstructure/v2", "go.yaml.in/yaml/v3", "github.com/go-json-experiment/json/jsontext", "github.com/robfig/cron/v3"}},
+	"internal/config":    {house: []string{"internal/nearest", "internal/plainfile", "pkg/disruption/budget"}, outside: []string{viper, pflag, "github.com/go-viper/mapstructure/v2", "go.yaml.in/yaml/v3"}},
 	"internal/nearest":   {},
 	"internal/logging":   {},
 	"internal/plainfile": {},
@@ -95,7 +96,7 @@ var table = map[string]imports{
 		house: []string{
 			"internal/clusterhosts", "internal/config", "internal/decisionlog", "internal/disrupt", "internal/gateway", "internal/httpserve", "internal/inventory", "internal/logging", "internal/metrics", "internal/parts", "internal/planner", "internal/server", "internal/store",
 			"internal/kube", "internal/kube/access", "internal/kube/capi", "internal/kube/claim", "internal/kube/find", "internal/kube/fleet", "internal/kube/hosts", "internal/kube/lead", "internal/kube/tell", "internal/kube/work",
-			"pkg/admission", "pkg/disruption", "pkg/slots", "pkg/breaker", "pkg/holdoff", "pkg/sizing", "pkg/snapshot", "pkg/ironic", "pkg/api",
+			"pkg/admission", "pkg/disruption", "pkg/disruption/budget", "pkg/slots", "pkg/breaker", "pkg/holdoff", "pkg/sizing", "pkg/snapshot", "pkg/ironic", "pkg/api",
 		},
 	},
 	"internal/kube": {house: []string{"internal/kube/objects", "internal/plainfile"}, outside: []string{"k8s.io/api", "k8s.io/apimachinery", "k8s.io/client-go", "k8s.io/klog/v2", "sigs.k8s.io/controller-runtime/pkg"}},
@@ -117,7 +118,7 @@ var table = map[string]imports{
 		tests:   []string{"k8s.io/api/core/v1"},
 	},
 	"internal/kube/fleet": {
-		house:   []string{"internal/kube/fleet/bound", "pkg/api", "pkg/disruption", "pkg/ironic"},
+		house:   []string{"internal/kube/fleet/bound", "pkg/api", "pkg/disruption", "pkg/disruption/budget", "pkg/ironic"},
 		outside: []string{"k8s.io/api", "k8s.io/apimachinery", "k8s.io/client-go", "k8s.io/component-helpers/resource", "sigs.k8s.io/json", metal3},
 	},
 	"internal/kube/find": {

@@ -136,7 +136,7 @@ func (k *killStorm) readable() {
 	if err != nil {
 		k.t.Fatal(err)
 	}
-	kept, err := store.Unpack(value, time.Now())
+	kept, err := store.Unpack(value)
 	if err != nil {
 		k.t.Errorf("BO-16: the file of the holds cannot be read after a kill: %v", err)
 	}

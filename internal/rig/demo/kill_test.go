@@ -26,7 +26,7 @@ const (
 // and the PUT that follows, and started again at once. The truth never exceeds
 // the limit, all hosts get there, and no slot is lost.
 //
-// By gateway (GW-15) some kills lie between the sending of a PUT and its answer.
+// By gateway some kills lie between the sending of a PUT and its answer.
 func TestLH24_killStorm(t *testing.T) {
 	t.Parallel()
 	binary := buildThrottle(t)

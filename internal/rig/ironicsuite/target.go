@@ -25,7 +25,7 @@ type Target struct {
 	// Tick is how often a state is looked at meanwhile.
 	Tick time.Duration
 	// Gateway: the server is reached through ours, which gives the body of a
-	// provisioning request a length (GW-8). Nothing else differs.
+	// provisioning request a length. Nothing else differs.
 	Gateway bool
 	// MariaDB is its database: stamps are cut to seconds, so what moves within one second looks
 	// as if it had not, and names and UUIDs are compared without case.

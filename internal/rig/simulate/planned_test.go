@@ -138,7 +138,7 @@ func TestDC25_AWaveMeetsPlannedWorkOfAQuarterAtMost(t *testing.T) {
 	}
 }
 
-// DC-25: at every moment planned work holds a quarter of the slots at most, and never begins while
+// At every moment planned work holds a quarter of the slots at most, and never begins while
 // somebody waits.
 func TestDC25_PlannedWorkInTheSimulatorKeepsItsCap(t *testing.T) {
 	whole(t)

@@ -44,7 +44,7 @@ func (s *sim) send(i int) {
 			s.back(took, i, s.decide(h, (*bmo.Reconcile).Busy).In)
 			return
 		}
-		s.requests.all++ // the fetch that a yes needs (GW-17)
+		s.requests.all++ // the fetch that a yes needs
 		p.gateway = s.watch.life
 		p.pass.Sent(s.clock)
 	}

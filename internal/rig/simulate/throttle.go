@@ -139,7 +139,7 @@ func (t *throttle) waiting() []int {
 	return out
 }
 
-// seen shows a gateway's rule the node directly before its PUT (GW-17).
+// seen shows a gateway's rule the node directly before its PUT.
 func seen(s *sim, v interface {
 	Begin(now time.Time) ironic.Mark
 	ObserveNode(now time.Time, o ironic.NodeObservation)

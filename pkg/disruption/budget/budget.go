@@ -1,0 +1,158 @@
+// Package budget reads budgets, which say how many hosts of a pool planned work may take out of service at once and
+// how many stay Ready, and tells what they leave room for.
+package budget
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+	"unicode"
+
+	"github.com/robfig/cron/v3"
+	"sigs.k8s.io/json"
+
+	"github.com/ironic-throttle/ironic-throttle/pkg/api"
+)
+
+// Budget bounds the hosts of a pool, by Nodes or by MinReady.
+type Budget struct {
+	// Nodes may be out of service at once: a number of hosts, or a percentage of the pool's, rounded up.
+	Nodes string `json:"nodes,omitempty"`
+	// MinReady stay Ready: a number or a percentage, as Nodes.
+	MinReady string `json:"minReady,omitempty"`
+	// Schedule is a cron expression in UTC at which the budget begins to apply, for Duration, such as "8h". Both or none.
+	Schedule string `json:"schedule,omitempty"`
+	Duration string `json:"duration,omitempty"`
+	// Reasons are those that it bounds; none: all.
+	Reasons []api.PlanReason `json:"reasons,omitempty"`
+}
+
+// List are the budgets of a pool; the smallest counts. A list without Nodes has "10%" too. One without MinReady that
+// always applies to all reasons has "1" too, so that one Ready host stays unless a budget says another number.
+type List []Budget
+
+// Bounds of what is read.
+const (
+	maxList     = 32
+	maxText     = 8 << 10
+	maxHosts    = 1_000_000
+	maxSchedule = 256
+	maxDuration = 366 * 24 * time.Hour
+	maxShown    = 120
+)
+
+// readyWord stands before MinReady in a list that is no JSON.
+const readyWord = "ready:"
+
+// Parse reads "10%,3,ready:2" or a JSON list. The error is the rule that text breaks, such as "must hold 1..32 budgets".
+func Parse(text string) (List, error) {
+	if len(text) > maxText {
+		return nil, fmt.Errorf("must not be longer than %d bytes", maxText)
+	}
+	text = strings.TrimSpace(text)
+	var l List
+	if strings.HasPrefix(text, "[") {
+		strict, err := json.UnmarshalStrict([]byte(text), &l)
+		if err = errors.Join(append(strict, err)...); err != nil {
+			return nil, fmt.Errorf("must be a JSON list of budgets with nodes or minReady, schedule, duration and reasons: %s", shown(err.Error()))
+		}
+	} else {
+		for word := range strings.SplitSeq(text, ",") {
+			word = strings.TrimSpace(word)
+			if ready, ok := strings.CutPrefix(word, readyWord); ok {
+				l = append(l, Budget{MinReady: ready})
+			} else {
+				l = append(l, Budget{Nodes: word})
+			}
+		}
+	}
+	if len(l) == 0 || len(l) > maxList {
+		return nil, fmt.Errorf("must hold 1..%d budgets, not %d", maxList, len(l))
+	}
+	for _, b := range l {
+		if err := b.Check(); err != nil {
+			return nil, err
+		}
+	}
+	return l, nil
+}
+
+// Check reports the rule that b breaks.
+func (b Budget) Check() error {
+	_, err := b.read()
+	return err
+}
+
+// reading is what a budget says.
+type reading struct {
+	count    int
+	percent  bool
+	schedule cron.Schedule // nil = always
+	duration time.Duration
+}
+
+func (b Budget) read() (r reading, err error) {
+	if (b.Nodes == "") == (b.MinReady == "") {
+		return r, errors.New("must give each budget nodes or minReady, and not both")
+	}
+	if r.count, r.percent, err = quota(b.Nodes + b.MinReady); err != nil {
+		return r, err
+	}
+	if (b.Schedule == "") != (b.Duration == "") {
+		return r, errors.New("must give a budget schedule and duration, or none of both")
+	}
+	if b.Schedule != "" {
+		if r.schedule, err = schedule(b.Schedule); err != nil {
+			return r, fmt.Errorf("must give schedules as cron expressions in UTC, such as \"0 8 * * 1-5\", and %q is none: %s",
+				shown(b.Schedule), shown(err.Error()))
+		}
+		if r.duration, err = time.ParseDuration(b.Duration); err != nil || r.duration <= 0 || r.duration > maxDuration {
+			return r, fmt.Errorf("must give each budget a duration such as 8h, up to %.0fh, and %q is none", maxDuration.Hours(), shown(b.Duration))
+		}
+	}
+	for _, reason := range b.Reasons {
+		if !slices.Contains(api.PlanReasons(), reason) {
+			return r, fmt.Errorf("must name reasons of %v, and %q is none", api.PlanReasons(), shown(string(reason)))
+		}
+	}
+	return r, nil
+}
+
+func quota(text string) (n int, percent bool, err error) {
+	number, percent := strings.CutSuffix(text, "%")
+	n, err = strconv.Atoi(number)
+	if digits := strings.Trim(number, "0123456789") == ""; err != nil || !digits || n > maxHosts || percent && n > 100 {
+		return 0, false, fmt.Errorf("must give each budget a whole number 0..%d or a percentage 0%%..100%%, and %q is none", maxHosts, shown(text))
+	}
+	return n, percent, nil
+}
+
+// schedule reads five fields, or a name such as @daily. All are in UTC; "every" so long has no beginnings that a clock tells.
+func schedule(text string) (cron.Schedule, error) {
+	switch {
+	case len(text) > maxSchedule:
+		return nil, fmt.Errorf("it is longer than %d bytes", maxSchedule)
+	case strings.Contains(text, "TZ="):
+		return nil, errors.New("it has a time zone")
+	case strings.HasPrefix(text, "@every"):
+		return nil, errors.New("@every has no times of the day")
+	}
+	return cron.ParseStandard(text)
+}
+
+// shown is what somebody wrote, on one line of bounded length.
+func shown(text string) string {
+	text = strings.Map(func(r rune) rune {
+		if !unicode.IsPrint(r) {
+			return ' '
+		}
+		return r
+	}, text)
+	if len(text) > maxShown {
+		return strings.ToValidUTF8(text[:maxShown], "") + "..."
+	}
+	return text
+}

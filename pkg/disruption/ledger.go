@@ -1,0 +1,160 @@
+package disruption
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/ironic-throttle/ironic-throttle/pkg/api"
+	"github.com/ironic-throttle/ironic-throttle/pkg/disruption/budget"
+)
+
+type roomKey struct {
+	pool   *pool
+	reason api.PlanReason
+}
+
+// roomFor is what a pool's budgets leave (DC-19 ... DC-21). Hosts are out of service that are not Ready, are being
+// disrupted, are wanted and missing, or are not wanted.
+func (p *planner) roomFor(q *pool, reason api.PlanReason) budget.Room {
+	key := roomKey{q, reason}
+	r, ok := p.rooms[key]
+	if !ok {
+		list := p.c.Budgets
+		if len(q.Policy.Budgets) > 0 {
+			list = q.Policy.Budgets
+		}
+		r = list.Room(budget.Pool{Size: q.size(), Ready: q.ready - q.surplus(), Busy: q.busy()}, reason, p.now)
+		p.rooms[key] = r
+	}
+	return r
+}
+
+// size is how many hosts a pool has, or is to have.
+func (q *pool) size() int { return len(q.members) + q.missing() }
+
+// missing are hosts that the pool's owner wants and has not: a Machine that was deleted is made anew later.
+func (q *pool) missing() int {
+	if !q.owns() {
+		return 0
+	}
+	return max(0, q.Replicas-len(q.members))
+}
+
+// surplus are hosts that the pool's owner has and does not want: it is about to take as many away, and chooses which.
+func (q *pool) surplus() int {
+	if !q.owns() {
+		return 0
+	}
+	n := -q.Replicas
+	for _, h := range q.members {
+		if !h.disrupting() {
+			n++
+		}
+	}
+	return max(0, n)
+}
+
+// owns tells whether somebody keeps the pool at its replicas.
+func (q *pool) owns() bool { return q.name != "" }
+
+// busy counts hosts of a pool that do not serve, or soon will not.
+func (q *pool) busy() int {
+	n := q.missing() + q.surplus()
+	for _, h := range q.members {
+		if h.disrupting() || !h.ready() && !h.unclaimed() {
+			n++
+		}
+	}
+	return n
+}
+
+// ledger counts hosts that a plan takes, against the budgets of their pools (DC-19).
+type ledger struct {
+	p        *planner
+	replaced bool // a replacement is Ready first, and makes up for one
+	of       map[*pool]*taken
+}
+
+// taken is what a plan takes of one pool.
+type taken struct {
+	hosts, ready int
+	reasons      []api.PlanReason
+}
+
+func (p *planner) newLedger(replaced bool) *ledger {
+	return &ledger{p: p, replaced: replaced, of: map[*pool]*taken{}}
+}
+
+// add takes one more host, or says why it cannot be disrupted too.
+func (l *ledger) add(h *host, reason api.PlanReason) string {
+	q := h.pool
+	t := l.of[q]
+	if t == nil {
+		t = &taken{}
+		l.of[q] = t
+	}
+	reasons := t.reasons
+	if !slices.Contains(reasons, reason) {
+		reasons = append(reasons, reason)
+	}
+	for _, r := range reasons {
+		if room := l.p.roomFor(q, r); t.hosts >= room.Hosts {
+			return fmt.Sprintf("%s: %d more may be disrupted (budget %s)", q.title(), room.Hosts, room.Why)
+		} else if why := l.unready(h, t.ready, room); why != "" {
+			return why
+		}
+	}
+	if q.owns() && t.hosts >= q.Replicas {
+		return fmt.Sprintf("%s wants %d hosts, and no more can be taken from it", q.title(), q.Replicas)
+	}
+	if h.ready() {
+		t.ready++
+	}
+	t.hosts++
+	t.reasons = reasons
+	return ""
+}
+
+// unready says that too few Ready hosts would stay in the pool; "" = enough would.
+func (l *ledger) unready(h *host, gone int, room budget.Room) string {
+	if !h.ready() {
+		return ""
+	}
+	if l.replaced {
+		gone--
+	}
+	if gone < room.Ready {
+		return ""
+	}
+	stay := h.pool.ready - h.pool.surplus() - gone - 1
+	return fmt.Sprintf("%s: %d of its Ready hosts would stay (budget ready:%s)", h.pool.title(), max(0, stay), room.WhyReady)
+}
+
+// within says why not all of these hosts may be disrupted together; "" = they may.
+func (p *planner) within(hosts []*host, reason func(*host) api.PlanReason, replaced bool) string {
+	l := p.newLedger(replaced)
+	for _, h := range hosts {
+		if why := l.add(h, reason(h)); why != "" {
+			return why
+		}
+	}
+	return ""
+}
+
+func (q *pool) title() string {
+	if q.name == "" {
+		return "hosts of no pool"
+	}
+	return q.name
+}
+
+// budgetFaults are budgets that cannot be read: nothing is disrupted then (DC-21).
+func budgetFaults(where string, budgets budget.List) []string {
+	var all []string
+	for _, b := range budgets {
+		if err := b.Check(); err != nil {
+			all = append(all, where+": a budget "+err.Error())
+		}
+	}
+	return all
+}
