@@ -114,7 +114,7 @@ var table = map[string]imports{
 	"internal/statusview": {house: []string{"pkg/api"}},
 
 	"internal/kube/hosts": {
-		house:   []string{"pkg/api", "pkg/ironic"},
+		house:   []string{"pkg/admission", "pkg/api", "pkg/ironic"},
 		outside: []string{"k8s.io/apimachinery", "k8s.io/client-go/rest", "sigs.k8s.io/json", metal3},
 		tests:   []string{"k8s.io/api/core/v1"},
 	},
@@ -237,7 +237,7 @@ var table = map[string]imports{
 	"e2e/kube": {
 		tests: []string{
 			"internal/disrupt", "internal/kube", "internal/kube/claim", "internal/kube/fleet", "internal/kube/hosts", "internal/kube/work", "internal/kube/workload", "internal/rig/child", "internal/rig/realkube",
-			"internal/store", "pkg/disruption", "pkg/holdoff",
+			"internal/store", "pkg/admission", "pkg/disruption", "pkg/holdoff",
 			"k8s.io/api", "k8s.io/apimachinery", "k8s.io/client-go",
 		},
 	},
