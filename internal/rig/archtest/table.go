@@ -88,7 +88,7 @@ var table = map[string]imports{
 	"internal/decisionlog":      {house: []string{"pkg/admission", "pkg/slots", "pkg/ironic", "pkg/api"}},
 	"internal/clusterhosts": {
 		house: []string{
-			"internal/config", "internal/decisionlog", "internal/kube/hosts", "internal/kube/tell", "internal/logging",
+			"internal/config", "internal/decisionlog", "internal/kube/hosts", "internal/kube/tell",
 			"pkg/admission", "pkg/slots", "pkg/ironic", "pkg/api",
 		},
 	},
@@ -114,8 +114,9 @@ var table = map[string]imports{
 	"internal/statusview": {house: []string{"pkg/api"}},
 
 	"internal/kube/hosts": {
-		house:   []string{"pkg/api"},
-		outside: []string{"k8s.io/apimachinery", "k8s.io/client-go", "k8s.io/klog/v2", "k8s.io/utils/clock", "github.com/go-logr/logr", "sigs.k8s.io/json", metal3},
+		house:   []string{"pkg/api", "pkg/ironic"},
+		outside: []string{"k8s.io/apimachinery", "k8s.io/client-go/rest", "sigs.k8s.io/json", metal3},
+		tests:   []string{"k8s.io/api/core/v1"},
 	},
 	"internal/kube/fleet": {
 		house:   []string{"internal/kube/fleet/bound", "pkg/api", "pkg/disruption", "pkg/disruption/budget", "pkg/ironic"},
@@ -145,7 +146,7 @@ var table = map[string]imports{
 		outside: []string{"k8s.io/api", "k8s.io/apimachinery", "k8s.io/client-go/rest"},
 	},
 	"internal/kube/tell": {
-		house:   []string{"internal/kube/hosts", "internal/logging", "pkg/api"},
+		house:   []string{"internal/kube/hosts", "internal/logging", "pkg/api", "pkg/ironic"},
 		outside: []string{"k8s.io/api/core/v1", "k8s.io/apimachinery", "sigs.k8s.io/controller-runtime/pkg/client", "golang.org/x/time/rate"},
 	},
 
