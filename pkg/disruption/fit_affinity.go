@@ -12,48 +12,35 @@ import (
 
 // Topologies by which pods are wanted beside each other, or apart. Others are not simulated.
 const (
-	byHost uint8 = iota
-	byZone
-	topologies
+	byHost = corev1.LabelHostname
+	byZone = corev1.LabelTopologyZone
 )
 
-var topologyKeys = []string{corev1.LabelHostname, corev1.LabelTopologyZone}
+func simulated(topology string) bool { return topology == byHost || topology == byZone }
 
-func topologyOf(key string) (by uint8, ok bool) {
-	i := slices.Index(topologyKeys, key)
-	return uint8(max(i, 0)), i >= 0 //nolint:gosec // there are two
-}
-
-// nowhere is the domain of nodes without the label of a topology.
-const nowhere = int32(-1)
-
-// domainsOf are the domains of a node: the nodes with the same value of a topology's label, by topology.
-func (c *cluster) domainsOf(n *Node) (all [topologies]int32) {
-	for by, key := range topologyKeys {
-		value, ok := n.Labels[key]
-		if !ok {
-			all[by] = nowhere
-			continue
-		}
-		if c.values[by] == nil {
-			c.values[by] = map[string]int32{}
-		}
-		if all[by], ok = c.values[by][value]; !ok {
-			all[by] = number(len(c.values[by]))
-			c.values[by][value] = all[by]
-		}
+// locate finds the domains of a node. The host name of one that does not exist yet is one that no other has.
+func (n *fitNode) locate() {
+	if host, ok := n.node.Labels[byHost]; ok && !n.made {
+		n.host = "host " + host
+	} else if n.made {
+		n.host = "new host"
 	}
-	return all
+	if zone, ok := n.node.Labels[byZone]; ok {
+		n.zone = "zone " + zone
+	} else if n.made {
+		n.zone = newZone
+	}
 }
 
-// class is what selectors of pods see of a pod: its namespace, and those of its labels that any of them looks at.
-type class struct {
-	namespace string
-	labels    kubelabels.Set
-	budgets   []int32 // that select it
-	terms     []int32 // that are about it
-	spreads   []int32 // that count it
-	repelled  bool    // an anti-affinity that is not simulated is about it
+// newZone is the zone of a node that does not exist yet, where that is not known.
+const newZone = "new zone"
+
+// domain is all nodes with the value that the node has of a topology's label; "": it is in none.
+func (n *fitNode) domain(by string) string {
+	if by == byHost {
+		return n.host
+	}
+	return n.zone
 }
 
 // who are pods of namespaces (nil: any) that a selector takes.
@@ -85,7 +72,7 @@ func whoOf(t *corev1.PodAffinityTerm, namespace string, unreadable kubelabels.Se
 // term is what pods require of others: one term of an anti-affinity, or all terms of an affinity, which must take the
 // same pods.
 type term struct {
-	by  []uint8
+	by  []string
 	who []who
 }
 
@@ -95,39 +82,47 @@ func (t *term) takes(k *class) bool {
 
 // readAffinity reads the terms of a pod.
 func (c *cluster) readAffinity(s *shape, p *Pod) (err error) {
-	s.affinity = -1
 	for i := range p.AntiAffinity {
 		t := &p.AntiAffinity[i]
-		by, ok := topologyOf(t.TopologyKey)
-		one := term{by: []uint8{by}, who: []who{whoOf(t, p.Namespace, kubelabels.Everything())}}
-		if !ok {
+		one := term{by: []string{t.TopologyKey}, who: []who{whoOf(t, p.Namespace, kubelabels.Everything())}}
+		if !simulated(t.TopologyKey) {
 			s.odd, c.wide = fmt.Sprintf("anti-affinity by %q", clip(t.TopologyKey)), append(c.wide, one.who...)
 			continue
 		}
-		id, err := c.terms.number([]any{"anti", p.Namespace, t}, func() (term, error) { return one, nil })
+		id, err := c.terms.number([]any{p.Namespace, t}, func() (term, error) { return one, nil })
 		if err != nil {
 			return err
 		}
-		s.anti = append(s.anti, id)
+		s.anti, s.zoned = append(s.anti, id), s.zoned || t.TopologyKey == byZone
 	}
-	if len(p.Affinity) == 0 {
+	if s.affinity = -1; len(p.Affinity) == 0 {
 		return nil
 	}
 	var one term
 	for i := range p.Affinity {
 		t := &p.Affinity[i]
-		by, ok := topologyOf(t.TopologyKey)
-		if n := t.NamespaceSelector; !ok || n != nil && len(n.MatchLabels)+len(n.MatchExpressions) > 0 {
+		if n := t.NamespaceSelector; !simulated(t.TopologyKey) || n != nil && len(n.MatchLabels)+len(n.MatchExpressions) > 0 {
 			s.odd = fmt.Sprintf("affinity by %q, or to namespaces with certain labels", clip(t.TopologyKey))
 			return nil
 		}
-		one.by, one.who = append(one.by, by), append(one.who, whoOf(t, p.Namespace, kubelabels.Nothing()))
+		one.by, one.who = append(one.by, t.TopologyKey), append(one.who, whoOf(t, p.Namespace, kubelabels.Nothing()))
 	}
 	slices.Sort(one.by)
 	one.by = slices.Compact(one.by)
-	s.affinity, err = c.terms.number([]any{"affinity", p.Namespace, p.Affinity}, func() (term, error) { return one, nil })
-	s.self = one.takes(&c.classes.list[s.class])
+	s.affinity, err = c.terms.number([]any{p.Namespace, p.Affinity}, func() (term, error) { return one, nil })
+	s.self, s.zoned = one.takes(&c.classes.list[s.class]), s.zoned || slices.Contains(one.by, byZone)
 	return err
+}
+
+// class is what selectors of pods see of a pod: its namespace, and those of its labels that any of them looks at.
+type class struct {
+	namespace string
+	labels    kubelabels.Set
+	budgets   []int32 // that select it
+	terms     []int32 // that are about it
+	spreads   []int32 // that count it
+	repelled  bool    // an anti-affinity that is not simulated is about it
+	zoned     bool    // a term or spread by zone is
 }
 
 // maxPairs bounds which kinds of pods are about which, and kinds of spread by nodes.
@@ -135,17 +130,19 @@ const maxPairs = 1 << 24
 
 // relate finds out which terms, spreads and budgets are about which pods.
 func (c *cluster) relate(ctx context.Context) error {
-	pairs := len(c.spreads) * (len(c.nodes) + 1)
+	pairs := len(c.spreads.list) * (len(c.nodes) + 1)
 	for i := range c.classes.list {
 		k := &c.classes.list[i]
-		for t := range c.terms.list {
-			if c.terms.list[t].takes(k) {
-				k.terms = append(k.terms, number(t))
+		for i := range c.terms.list {
+			if t := &c.terms.list[i]; t.takes(k) {
+				k.terms = append(k.terms, number(i))
+				k.zoned = k.zoned || slices.Contains(t.by, byZone)
 			}
 		}
-		for t := range c.spreads {
-			if c.spreads[t].counts(k) {
-				k.spreads = append(k.spreads, number(t))
+		for i := range c.spreads.list {
+			if s := &c.spreads.list[i]; s.counts(k) {
+				k.spreads = append(k.spreads, number(i))
+				k.zoned = k.zoned || s.by == byZone
 			}
 		}
 		k.repelled = slices.ContainsFunc(c.wide, func(w who) bool { return w.takes(k) })
@@ -166,79 +163,52 @@ func (c *cluster) relate(ctx context.Context) error {
 // spot is where pods are counted for a term.
 type spot struct {
 	term   int32
-	what   uint8
-	by     uint8 // topologies: anywhere
-	domain int32
+	what   what
+	domain string // "": all of the cluster
 }
 
-// What is counted: pods that a term is about and that stay, those that may not, and pods that have the term.
+// what is counted: pods that a term is about and that stay, those that may not, and pods that have the term.
+type what uint8
+
 const (
-	stay uint8 = iota
+	stay what = iota
 	mayStay
 	have
 )
 
 // count tells terms and spreads that a pod of the shape comes to the node, or leaves it: by is 1 or -1.
 func (c *cluster) count(s *shape, n int32, sure bool, by int32) {
-	what, k := mayStay, &c.classes.list[s.class]
+	tally := func(t int32, of what) {
+		c.sums[spot{t, of, ""}] += by
+		for _, topology := range c.terms.list[t].by {
+			if d := c.nodes[n].domain(topology); d != "" {
+				c.sums[spot{t, of, d}] += by
+			}
+		}
+	}
+	of, k := mayStay, &c.classes.list[s.class]
 	if sure {
-		what = stay
+		of = stay
 	}
 	for _, t := range k.terms {
-		c.tally(t, what, n, by)
+		tally(t, of)
 	}
 	for _, t := range s.anti {
-		c.tally(t, have, n, by)
+		tally(t, have)
 	}
 	for _, t := range k.spreads {
-		c.spreads[t].count(n, &c.nodes[n], sure, by)
+		c.spreads.list[t].count(&c.nodes[n], n, sure, by)
 	}
-}
-
-func (c *cluster) tally(t int32, what uint8, n, by int32) {
-	c.sums[spot{t, what, topologies, 0}] += by
-	for _, top := range c.terms.list[t].by {
-		c.sums[spot{t, what, top, c.nodes[n].domains[top]}] += by
-	}
-}
-
-// around is how many are in a domain of the node, or may be: in a node whose zone is not known yet.
-func (c *cluster) around(t int32, what uint8, by uint8, n *fitNode) int32 {
-	if n.domains[by] == nowhere {
-		return 0
-	}
-	at := spot{t, what, by, n.domains[by]}
-	sum := c.sums[at]
-	if at.domain = c.vague(); by == byZone && n.domains[by] != at.domain {
-		sum += c.sums[at]
-	}
-	return sum
-}
-
-// vague is the domain of a new node whose zone is not known.
-func (c *cluster) vague() int32 { return number(len(c.values[byZone]) + 1) }
-
-// unsure reports whether the node does not exist yet, and its zone is not known. Its host name is one that no other
-// node has.
-func (c *cluster) unsure(n *fitNode, by uint8) bool {
-	return by == byZone && n.domains[by] == c.vague()
 }
 
 // apart reports whether a pod of the shape may be beside the pods of the node's domains, and they beside it.
 func (c *cluster) apart(s *shape, n *fitNode) bool {
-	for _, t := range s.anti {
-		by := c.terms.list[t].by[0]
-		if c.unsure(n, by) || c.around(t, stay, by, n)+c.around(t, mayStay, by, n) > 0 {
-			return false
-		}
+	clash := func(t int32, of what) bool {
+		d := n.domain(c.terms.list[t].by[0])
+		return d != "" && c.sums[spot{t, of, d}] > 0
 	}
-	for _, t := range c.classes.list[s.class].terms {
-		by := c.terms.list[t].by[0]
-		if c.around(t, have, by, n) > 0 || c.unsure(n, by) && c.sums[spot{t, have, topologies, 0}] > 0 {
-			return false
-		}
-	}
-	return true
+	return !slices.ContainsFunc(s.anti, func(t int32) bool { return clash(t, stay) || clash(t, mayStay) }) &&
+		!slices.ContainsFunc(c.classes.list[s.class].terms, func(t int32) bool { return clash(t, have) })
 }
 
 // beside reports whether those are in the node's domains beside whom a pod of the shape must run. The first of pods that
@@ -248,8 +218,9 @@ func (c *cluster) beside(s *shape, n *fitNode) bool {
 	if t < 0 {
 		return true
 	}
-	first := s.self && c.sums[spot{t, stay, topologies, 0}]+c.sums[spot{t, mayStay, topologies, 0}] == 0
-	return !slices.ContainsFunc(c.terms.list[t].by, func(by uint8) bool {
-		return c.unsure(n, by) || n.domains[by] == nowhere || !first && c.sums[spot{t, stay, by, n.domains[by]}] == 0
+	first := s.self && c.sums[spot{t, stay, ""}]+c.sums[spot{t, mayStay, ""}] == 0
+	return !slices.ContainsFunc(c.terms.list[t].by, func(by string) bool {
+		d := n.domain(by)
+		return d == "" || !first && c.sums[spot{t, stay, d}] == 0
 	})
 }

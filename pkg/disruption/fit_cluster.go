@@ -16,9 +16,9 @@ type cluster struct {
 	at      map[*Node]int32
 	order   []int32 // nodes that take pods; those that pods may be moved to first, the fullest first
 	pods    []fitPod
-	daemons []fitPod            // of DaemonSets, as their controllers would make them
-	pools   map[string]string   // by node
-	ofPool  map[string][]fitPod // pods of DaemonSets on nodes of a pool, the largest of each
+	daemons []fitPod           // one of each DaemonSet, as its controller would make it
+	pools   map[string]string  // by node
+	runs    map[[2]string]bool // DaemonSets with pods on nodes of a pool, by pool and name
 	budgets []podBudget
 
 	shapes  table[shape]
@@ -27,12 +27,10 @@ type cluster struct {
 	terms   table[term]
 	sums    map[spot]int32
 	wide    []who // anti-affinities that are not simulated
-	spreads []spread
-	values  [topologies]map[string]int32 // labels of nodes -> domains
+	spreads table[spread]
 
-	names     []string // of resources and CSI drivers, as messages call them
-	resources map[string]int32
-	drivers   map[string]int32
+	names     []string         // of resources, and what is left for volumes of CSI drivers
+	resources map[string]int32 // by name
 
 	start []int32 // by shape: nothing before this place of order takes it; 0 between calls
 	call  int32   // counts calls of without
@@ -50,23 +48,23 @@ func (p *fitPod) sure() bool { return p.pod.Node != "" && !p.pod.Terminating }
 
 // fitNode is a node with what is left of it.
 type fitNode struct {
-	node      *Node
-	name      string
-	made      bool // it does not exist yet: it may get more labels than those that are known
-	target    bool // pods may be moved here
-	all, free []int64
-	pods      []int32 // that run here, by name
-	waiting   []int32 // pods without a node that would get room here
-	ports     []port  // pods that are placed append theirs, and are taken away in reverse
-	domains   [topologies]int32
-	leaves    *leaving
-	gone      int32 // the call in which it goes
+	node       *Node
+	name       string
+	made       bool // it does not exist yet: it may get more labels than those that are known
+	target     bool // pods may be moved here
+	all, free  []int64
+	pods       []int32 // that run here, by name
+	waiting    []int32 // pods without a node that would get room here
+	ports      []port  // pods that are placed append theirs, and are taken away in reverse
+	host, zone string  // its domains; "": it is in none
+	leaves     *leaving
+	gone       int32 // the call in which it goes
 }
 
 func newCluster() *cluster {
 	return &cluster{
-		at: map[*Node]int32{}, pools: map[string]string{}, ofPool: map[string][]fitPod{}, reads: map[string]bool{}, sums: map[spot]int32{},
-		resources: map[string]int32{}, drivers: map[string]int32{}, call: 1,
+		at: map[*Node]int32{}, pools: map[string]string{}, runs: map[[2]string]bool{}, reads: map[string]bool{}, sums: map[spot]int32{},
+		resources: map[string]int32{}, call: 1,
 	}
 }
 
@@ -77,6 +75,7 @@ func (c *cluster) build(ctx context.Context, target func(n *Node) bool) error {
 	slices.SortFunc(c.daemons, byName)
 	slices.SortFunc(c.nodes, func(a, b fitNode) int { return strings.Compare(a.name, b.name) })
 	slices.SortFunc(c.budgets, func(a, b podBudget) int { return strings.Compare(a.String(), b.String()) })
+	c.findDaemons()
 	if err := c.readShapes(ctx); err != nil {
 		return err
 	}
@@ -86,7 +85,7 @@ func (c *cluster) build(ctx context.Context, target func(n *Node) bool) error {
 		if err := c.equip(n, "nodes["+n.name+"]"); err != nil {
 			return err
 		}
-		n.domains = c.domainsOf(n.node)
+		n.locate()
 		c.at[n.node], named[n.name] = number(i), number(i)
 	}
 	if err := c.relate(ctx); err != nil {

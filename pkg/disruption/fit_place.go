@@ -62,7 +62,7 @@ func (c *cluster) check(it *item, n int32) refusal {
 	switch a := c.meets(s, n); {
 	case a&endures == 0:
 		return taint
-	case a&selected == 0 || a&guessed != 0:
+	case a&selected == 0 || a&guessed != 0 || node.zone == newZone && (s.zoned || c.classes.list[s.class].zoned):
 		return labels
 	case a&mounts == 0:
 		return volume

@@ -65,7 +65,7 @@ func (c *cluster) needsOf(p *Pod, name string) (all []need, err error) {
 		} else if len(all) > 0 {
 			continue
 		}
-		of, err := c.resource(c.resources, r, r, name)
+		of, err := c.resource(r, name)
 		if err != nil {
 			return nil, err
 		}
@@ -74,36 +74,38 @@ func (c *cluster) needsOf(p *Pod, name string) (all []need, err error) {
 	return all, nil
 }
 
-// resource is the number of a resource or a CSI driver.
-func (c *cluster) resource(of map[string]int32, name, called, pod string) (int32, error) {
-	if id, ok := of[name]; ok {
+// volumesOf comes before the name of a CSI driver where that stands for a resource.
+const volumesOf = "room for volumes of "
+
+// resource is the number of a resource.
+func (c *cluster) resource(name, pod string) (int32, error) {
+	if id, ok := c.resources[name]; ok {
 		return id, nil
 	}
 	if len(c.names) == maxResources {
 		return 0, bad("pods["+pod+"].requests", name,
 			fmt.Sprintf("is one too many: all pods may name %d different resources and drivers of volumes", maxResources))
 	}
-	of[name] = number(len(c.names))
-	c.names = append(c.names, called)
-	return of[name], nil
+	c.resources[name] = number(len(c.names))
+	c.names = append(c.names, name)
+	return c.resources[name], nil
 }
 
 // equip reads what a node has of everything that pods name. where names the node in an error.
 func (c *cluster) equip(n *fitNode, where string) error {
 	n.all = make([]int64, len(c.names))
-	for _, name := range slices.Sorted(maps.Keys(n.node.Allocatable)) {
-		amount, err := quantity(name, n.node.Allocatable[name])
-		if err != nil {
-			return bad(where+".allocatable."+clip(name), n.node.Allocatable[name], err.Error())
-		}
-		if r, ok := c.resources[name]; ok {
-			n.all[r] = min(amount, mostAmount)
-		}
-	}
-	for driver, r := range c.drivers {
-		n.all[r] = mostAmount
-		if left, ok := n.node.VolumesLeft[driver]; ok {
-			n.all[r] = max(int64(left), 0)
+	for i, name := range c.names {
+		if driver, ok := strings.CutPrefix(name, volumesOf); ok {
+			n.all[i] = mostAmount
+			if left, ok := n.node.VolumesLeft[driver]; ok {
+				n.all[i] = max(int64(left), 0)
+			}
+		} else if text, ok := n.node.Allocatable[name]; ok {
+			amount, err := quantity(name, text)
+			if err != nil {
+				return bad(where+".allocatable."+clip(name), text, err.Error())
+			}
+			n.all[i] = min(amount, mostAmount)
 		}
 	}
 	n.free = slices.Clone(n.all)

@@ -50,6 +50,7 @@ type shape struct {
 	affinity int32   // a term; -1: none
 	self     bool    // it is one of those beside whom it must run
 	spreads  []int32
+	zoned    bool   // it has a term or spread by zone
 	odd      string // what it requires that is not simulated; "" = nothing
 	size     float64
 }
@@ -139,6 +140,5 @@ func (c *cluster) readShape(p *Pod, name string) (s shape, err error) {
 	if err := c.readAffinity(&s, p); err != nil {
 		return s, err
 	}
-	c.readSpread(&s, p)
-	return s, nil
+	return s, c.readSpread(&s, p)
 }

@@ -1,11 +1,6 @@
 package disruption
 
-import (
-	"cmp"
-	"slices"
-
-	corev1 "k8s.io/api/core/v1"
-)
+import "cmp"
 
 // addSpare makes the node that does not exist yet the last one, with the pods of DaemonSets that would run there.
 func (c *cluster) addSpare(spare *Node, going []int32) (undo func(), err error) {
@@ -14,12 +9,7 @@ func (c *cluster) addSpare(spare *Node, going []int32) (undo func(), err error) 
 	if err := c.equip(&n, "replacement"); err != nil {
 		return nil, err
 	}
-	n.domains = [topologies]int32{number(len(c.values[byHost])), c.vague()} // its host name is one that no other node has
-	if zone, ok := spare.Labels[corev1.LabelTopologyZone]; ok {
-		if n.domains[byZone], ok = c.values[byZone][zone]; !ok {
-			n.domains[byZone] = number(len(c.values[byZone]))
-		}
-	}
+	n.locate()
 	c.nodes, c.order = append(c.nodes, n), append(c.order, at)
 	c.open(at, 1)
 	daemons := c.daemonsOn(at, going)
@@ -38,42 +28,36 @@ func (c *cluster) addSpare(spare *Node, going []int32) (undo func(), err error) 
 	}, nil
 }
 
-// daemonsOn are the pods of DaemonSets that would run on the new node, the largest of each: of those that run on a node
-// of the pool that makes it, for labels that differ within a pool are not known, and of those whose template demands
-// what is known of it.
-func (c *cluster) daemonsOn(at int32, going []int32) []fitPod {
-	pool := c.pools[c.nodes[going[0]].name]
-	if _, ok := c.ofPool[pool]; !ok {
-		for n := range at {
-			for _, i := range c.nodes[n].pods {
-				if c.pools[c.nodes[n].name] == pool && c.pods[i].pod.DaemonSet {
-					c.ofPool[pool] = append(c.ofPool[pool], c.pods[i])
-				}
+// findDaemons notes which DaemonSets run in which pools. A pod of one that is not known stands for it.
+func (c *cluster) findDaemons() {
+	known := map[string]bool{}
+	for i := range c.daemons {
+		known[c.daemons[i].set()] = true
+	}
+	for i := range c.pods {
+		if p := &c.pods[i]; p.pod.DaemonSet && !p.pod.Finished {
+			if c.runs[[2]string{c.pools[p.pod.Node], p.set()}] = true; !known[p.set()] {
+				known[p.set()] = true
+				c.daemons = append(c.daemons, *p)
 			}
 		}
-		c.ofPool[pool] = c.largest(c.ofPool[pool])
 	}
-	all := slices.Clone(c.ofPool[pool])
+}
+
+// daemonsOn are pods of the DaemonSets that would run on the new node: of those that demand what is known of it, and of
+// those that run on a node of the same pool, for labels that differ within a pool are not known.
+func (c *cluster) daemonsOn(at int32, going []int32) (all []fitPod) {
+	pool := c.pools[c.nodes[going[0]].name]
 	for _, d := range c.daemons {
 		a := c.meets(&c.shapes.list[d.shape], at)
-		if a&(selected|tolerated|guessed) == selected|tolerated || slices.ContainsFunc(all, d.sameSet) {
+		if a&(selected|tolerated|guessed) == selected|tolerated || c.runs[[2]string{pool, d.set()}] {
 			all = append(all, d)
 		}
 	}
-	return c.largest(all)
-}
-
-// largest keeps the largest pod of each DaemonSet.
-func (c *cluster) largest(all []fitPod) []fitPod {
-	slices.SortStableFunc(all, func(a, b fitPod) int {
-		return cmp.Or(cmp.Compare(a.set(), b.set()), cmp.Compare(c.shapes.list[b.shape].size, c.shapes.list[a.shape].size))
-	})
-	return slices.CompactFunc(all, fitPod.sameSet)
+	return all
 }
 
 // set names the DaemonSet of a pod.
-func (p fitPod) set() string {
+func (p *fitPod) set() string {
 	return p.pod.Namespace + "/" + cmp.Or(p.pod.Owner, "DaemonSet/"+p.pod.Name)
 }
-
-func (p fitPod) sameSet(q fitPod) bool { return p.set() == q.set() }
