@@ -18,29 +18,32 @@ const (
 
 func simulated(topology string) bool { return topology == byHost || topology == byZone }
 
-// locate finds the domains of a node. The host name of one that does not exist yet is one that no other has.
-func (n *fitNode) locate() {
-	if host, ok := n.node.Labels[byHost]; ok && !n.made {
-		n.host = "host " + host
-	} else if n.made {
-		n.host = "new host"
+// newZone is the zone of a node that does not exist yet, where that is not known.
+const newZone = "new " + byZone
+
+// domainsOf are the domains of a node by topology: all nodes with the same value of its label. The host name of a node
+// that does not exist yet is one that no other has.
+func domainsOf(n *fitNode) map[string]string {
+	all := map[string]string{}
+	for _, by := range []string{byHost, byZone} {
+		if value, ok := n.Labels[by]; ok && !(n.made && by == byHost) {
+			all[by] = by + " " + value
+		} else if n.made {
+			all[by] = "new " + by
+		}
 	}
-	if zone, ok := n.node.Labels[byZone]; ok {
-		n.zone = "zone " + zone
-	} else if n.made {
-		n.zone = newZone
-	}
+	return all
 }
 
-// newZone is the zone of a node that does not exist yet, where that is not known.
-const newZone = "new zone"
-
-// domain is all nodes with the value that the node has of a topology's label; "": it is in none.
-func (n *fitNode) domain(by string) string {
-	if by == byHost {
-		return n.host
-	}
-	return n.zone
+// class is what selectors of pods see of a pod: its namespace, and those of its labels that any of them looks at.
+type class struct {
+	namespace string
+	labels    kubelabels.Set
+	budgets   []*podBudget // that select it
+	terms     []*term      // that are about it
+	counted   []*spread    // that count it
+	repelled  bool         // an anti-affinity that is not simulated is about it
+	zoned     bool         // a term or spread by zone is
 }
 
 // who are pods of namespaces (nil: any) that a selector takes.
@@ -55,7 +58,7 @@ func (w who) takes(k *class) bool {
 
 // whoOf reads a term of a pod. One that cannot be read takes all pods, or none. Labels of namespaces are not known: a
 // selector of some takes all. matchLabelKeys are in labelSelector already, where the API server puts them.
-func whoOf(t *corev1.PodAffinityTerm, namespace string, unreadable kubelabels.Selector) who {
+func whoOf(t corev1.PodAffinityTerm, namespace string, unreadable kubelabels.Selector) who {
 	w := who{namespaces: t.Namespaces}
 	if t.NamespaceSelector != nil {
 		w.namespaces = nil
@@ -72,57 +75,58 @@ func whoOf(t *corev1.PodAffinityTerm, namespace string, unreadable kubelabels.Se
 // term is what pods require of others: one term of an anti-affinity, or all terms of an affinity, which must take the
 // same pods.
 type term struct {
-	by  []string
-	who []who
+	by   []string
+	who  []who
+	sums map[spot]int32
 }
+
+// spot is where pods are counted for a term: those that it is about and that stay, those that may not, and those that
+// have it, in a domain; "": in all.
+type spot struct{ what, domain string }
+
+const (
+	stay    = "stay"
+	mayStay = "may stay"
+	have    = "have"
+)
 
 func (t *term) takes(k *class) bool {
 	return !slices.ContainsFunc(t.who, func(w who) bool { return !w.takes(k) })
 }
 
 // readAffinity reads the terms of a pod.
-func (c *cluster) readAffinity(s *shape, p *Pod) (err error) {
-	for i := range p.AntiAffinity {
-		t := &p.AntiAffinity[i]
-		one := term{by: []string{t.TopologyKey}, who: []who{whoOf(t, p.Namespace, kubelabels.Everything())}}
+func (c *cluster) readAffinity(s *shape, p *Pod) {
+	for _, t := range p.AntiAffinity {
+		one := term{[]string{t.TopologyKey}, []who{whoOf(t, p.Namespace, kubelabels.Everything())}, map[spot]int32{}}
 		if !simulated(t.TopologyKey) {
 			s.odd, c.wide = fmt.Sprintf("anti-affinity by %q", clip(t.TopologyKey)), append(c.wide, one.who...)
 			continue
 		}
-		id, err := c.terms.number([]any{p.Namespace, t}, func() (term, error) { return one, nil })
-		if err != nil {
-			return err
+		shared, isNew := c.terms.of(p.Namespace, t)
+		if isNew {
+			*shared = one
 		}
-		s.anti, s.zoned = append(s.anti, id), s.zoned || t.TopologyKey == byZone
+		s.anti, s.inZone = append(s.anti, shared), s.inZone || t.TopologyKey == byZone
 	}
-	if s.affinity = -1; len(p.Affinity) == 0 {
-		return nil
+	if len(p.Affinity) == 0 {
+		return
 	}
-	var one term
-	for i := range p.Affinity {
-		t := &p.Affinity[i]
+	one := term{sums: map[spot]int32{}}
+	for _, t := range p.Affinity {
 		if n := t.NamespaceSelector; !simulated(t.TopologyKey) || n != nil && len(n.MatchLabels)+len(n.MatchExpressions) > 0 {
 			s.odd = fmt.Sprintf("affinity by %q, or to namespaces with certain labels", clip(t.TopologyKey))
-			return nil
+			return
 		}
-		one.by, one.who = append(one.by, t.TopologyKey), append(one.who, whoOf(t, p.Namespace, kubelabels.Nothing()))
+		if !slices.Contains(one.by, t.TopologyKey) {
+			one.by = append(one.by, t.TopologyKey)
+		}
+		one.who = append(one.who, whoOf(t, p.Namespace, kubelabels.Nothing()))
 	}
-	slices.Sort(one.by)
-	one.by = slices.Compact(one.by)
-	s.affinity, err = c.terms.number([]any{p.Namespace, p.Affinity}, func() (term, error) { return one, nil })
-	s.self, s.zoned = one.takes(&c.classes.list[s.class]), s.zoned || slices.Contains(one.by, byZone)
-	return err
-}
-
-// class is what selectors of pods see of a pod: its namespace, and those of its labels that any of them looks at.
-type class struct {
-	namespace string
-	labels    kubelabels.Set
-	budgets   []int32 // that select it
-	terms     []int32 // that are about it
-	spreads   []int32 // that count it
-	repelled  bool    // an anti-affinity that is not simulated is about it
-	zoned     bool    // a term or spread by zone is
+	shared, isNew := c.terms.of(p.Namespace, p.Affinity)
+	if isNew {
+		*shared = one
+	}
+	s.affinity, s.inZone = shared, s.inZone || slices.Contains(one.by, byZone)
 }
 
 // maxPairs bounds which kinds of pods are about which, and kinds of spread by nodes.
@@ -130,97 +134,85 @@ const maxPairs = 1 << 24
 
 // relate finds out which terms, spreads and budgets are about which pods.
 func (c *cluster) relate(ctx context.Context) error {
-	pairs := len(c.spreads.list) * (len(c.nodes) + 1)
-	for i := range c.classes.list {
-		k := &c.classes.list[i]
-		for i := range c.terms.list {
-			if t := &c.terms.list[i]; t.takes(k) {
-				k.terms = append(k.terms, number(i))
-				k.zoned = k.zoned || slices.Contains(t.by, byZone)
+	pairs := len(c.spreads.all) * (len(c.nodes) + 1)
+	for _, k := range c.classes.all {
+		for _, t := range c.terms.all {
+			if t.takes(k) {
+				k.terms, k.zoned = append(k.terms, t), k.zoned || slices.Contains(t.by, byZone)
 			}
 		}
-		for i := range c.spreads.list {
-			if s := &c.spreads.list[i]; s.counts(k) {
-				k.spreads = append(k.spreads, number(i))
-				k.zoned = k.zoned || s.by == byZone
+		for _, s := range c.spreads.all {
+			if !s.who.selector.Empty() && s.who.takes(k) { // one without terms counts none, as the scheduler has it
+				k.counted, k.zoned = append(k.counted, s), k.zoned || s.by == byZone
+			}
+		}
+		for i := range c.budgets {
+			if b := &c.budgets[i]; b.Namespace == k.namespace && b.selector.Matches(k.labels) {
+				k.budgets = append(k.budgets, b)
 			}
 		}
 		k.repelled = slices.ContainsFunc(c.wide, func(w who) bool { return w.takes(k) })
-		k.budgets = c.budgetsOf(k)
-		if pairs += len(k.terms) + len(k.spreads); pairs > maxPairs {
+		if pairs += len(k.terms) + len(k.counted); pairs > maxPairs {
 			return bad("pods", fmt.Sprint(pairs), fmt.Sprintf("have affinity or topology spread about more than %d kinds of pods and nodes", maxPairs))
 		}
 		if err := ctx.Err(); err != nil {
 			return err
 		}
 	}
-	for n := range c.nodes {
-		c.open(number(n), 1)
+	for _, n := range c.nodes {
+		c.open(n, 1)
 	}
 	return ctx.Err()
 }
 
-// spot is where pods are counted for a term.
-type spot struct {
-	term   int32
-	what   what
-	domain string // "": all of the cluster
-}
-
-// what is counted: pods that a term is about and that stay, those that may not, and pods that have the term.
-type what uint8
-
-const (
-	stay what = iota
-	mayStay
-	have
-)
-
 // count tells terms and spreads that a pod of the shape comes to the node, or leaves it: by is 1 or -1.
-func (c *cluster) count(s *shape, n int32, sure bool, by int32) {
-	tally := func(t int32, of what) {
-		c.sums[spot{t, of, ""}] += by
-		for _, topology := range c.terms.list[t].by {
-			if d := c.nodes[n].domain(topology); d != "" {
-				c.sums[spot{t, of, d}] += by
-			}
-		}
-	}
-	of, k := mayStay, &c.classes.list[s.class]
+func (s *shape) count(n *fitNode, sure bool, by int32) {
+	what := mayStay
 	if sure {
-		of = stay
+		what = stay
 	}
-	for _, t := range k.terms {
-		tally(t, of)
+	for _, t := range s.terms {
+		t.tally(what, n, by)
 	}
 	for _, t := range s.anti {
-		tally(t, have)
+		t.tally(have, n, by)
 	}
-	for _, t := range k.spreads {
-		c.spreads.list[t].count(&c.nodes[n], n, sure, by)
+	for _, t := range s.counted {
+		t.count(n, sure, by)
 	}
+}
+
+func (t *term) tally(what string, n *fitNode, by int32) {
+	t.sums[spot{what, ""}] += by
+	for _, topology := range t.by {
+		if d := n.domains[topology]; d != "" {
+			t.sums[spot{what, d}] += by
+		}
+	}
+}
+
+// clash reports whether pods are in a domain of the node, of a term that has one topology.
+func (t *term) clash(what string, n *fitNode) bool {
+	d := n.domains[t.by[0]]
+	return d != "" && t.sums[spot{what, d}] > 0
 }
 
 // apart reports whether a pod of the shape may be beside the pods of the node's domains, and they beside it.
-func (c *cluster) apart(s *shape, n *fitNode) bool {
-	clash := func(t int32, of what) bool {
-		d := n.domain(c.terms.list[t].by[0])
-		return d != "" && c.sums[spot{t, of, d}] > 0
-	}
-	return !slices.ContainsFunc(s.anti, func(t int32) bool { return clash(t, stay) || clash(t, mayStay) }) &&
-		!slices.ContainsFunc(c.classes.list[s.class].terms, func(t int32) bool { return clash(t, have) })
+func (s *shape) apart(n *fitNode) bool {
+	return !slices.ContainsFunc(s.anti, func(t *term) bool { return t.clash(stay, n) || t.clash(mayStay, n) }) &&
+		!slices.ContainsFunc(s.terms, func(t *term) bool { return t.clash(have, n) })
 }
 
 // beside reports whether those are in the node's domains beside whom a pod of the shape must run. The first of pods that
 // must run beside each other may go anywhere.
-func (c *cluster) beside(s *shape, n *fitNode) bool {
+func (s *shape) beside(n *fitNode) bool {
 	t := s.affinity
-	if t < 0 {
+	if t == nil {
 		return true
 	}
-	first := s.self && c.sums[spot{t, stay, ""}]+c.sums[spot{t, mayStay, ""}] == 0
-	return !slices.ContainsFunc(c.terms.list[t].by, func(by string) bool {
-		d := n.domain(by)
-		return d == "" || !first && c.sums[spot{t, stay, d}] == 0
+	first := t.sums[spot{stay, ""}]+t.sums[spot{mayStay, ""}] == 0 && slices.Contains(s.terms, t)
+	return !slices.ContainsFunc(t.by, func(by string) bool {
+		d := n.domains[by]
+		return d == "" || !first && t.sums[spot{stay, d}] == 0
 	})
 }

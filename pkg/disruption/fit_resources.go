@@ -25,7 +25,7 @@ const (
 
 // need is an amount of a resource.
 type need struct {
-	of     int32
+	of     int // place in names
 	amount int64
 }
 
@@ -78,7 +78,7 @@ func (c *cluster) needsOf(p *Pod, name string) (all []need, err error) {
 const volumesOf = "room for volumes of "
 
 // resource is the number of a resource.
-func (c *cluster) resource(name, pod string) (int32, error) {
+func (c *cluster) resource(name, pod string) (int, error) {
 	if id, ok := c.resources[name]; ok {
 		return id, nil
 	}
@@ -86,8 +86,8 @@ func (c *cluster) resource(name, pod string) (int32, error) {
 		return 0, bad("pods["+pod+"].requests", name,
 			fmt.Sprintf("is one too many: all pods may name %d different resources and drivers of volumes", maxResources))
 	}
-	c.resources[name] = number(len(c.names))
-	c.names = append(c.names, name)
+	c.resources[name] = len(c.names)
+	c.names, c.lacks = append(c.names, name), append(c.lacks, "too little "+name)
 	return c.resources[name], nil
 }
 
@@ -97,10 +97,10 @@ func (c *cluster) equip(n *fitNode, where string) error {
 	for i, name := range c.names {
 		if driver, ok := strings.CutPrefix(name, volumesOf); ok {
 			n.all[i] = mostAmount
-			if left, ok := n.node.VolumesLeft[driver]; ok {
+			if left, ok := n.VolumesLeft[driver]; ok {
 				n.all[i] = max(int64(left), 0)
 			}
-		} else if text, ok := n.node.Allocatable[name]; ok {
+		} else if text, ok := n.Allocatable[name]; ok {
 			amount, err := quantity(name, text)
 			if err != nil {
 				return bad(where+".allocatable."+clip(name), text, err.Error())
@@ -115,14 +115,14 @@ func (c *cluster) equip(n *fitNode, where string) error {
 // sizeShapes computes sizes: the sum of the shares of all that the nodes have.
 func (c *cluster) sizeShapes() {
 	all := make([]float64, len(c.names))
-	for i := range c.nodes {
-		for r, q := range c.nodes[i].all {
+	for _, n := range c.nodes {
+		for r, q := range n.all {
 			all[r] += float64(q)
 		}
 	}
-	for i := range c.shapes.list {
-		for _, w := range c.shapes.list[i].needs {
-			c.shapes.list[i].size += float64(w.amount) / max(all[w.of], 1)
+	for _, s := range c.shapes.all {
+		for _, w := range s.needs {
+			s.size += float64(w.amount) / max(all[w.of], 1)
 		}
 	}
 }
@@ -132,14 +132,4 @@ func subtract(free []int64, needs []need) {
 	for _, w := range needs {
 		free[w.of] = max(free[w.of]-w.amount, -hugeAmount)
 	}
-}
-
-// lacking is the first need that the node does not meet; -1: none.
-func (n *fitNode) lacking(needs []need) int32 {
-	for _, w := range needs {
-		if w.amount > 0 && n.free[w.of] < w.amount {
-			return w.of
-		}
-	}
-	return -1
 }
