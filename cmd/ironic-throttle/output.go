@@ -49,21 +49,30 @@ func writeReadyFile(path string, a addresses) error {
 	if err != nil {
 		return fmt.Errorf("ready file: %w", err)
 	}
-	part, err := os.CreateTemp(filepath.Dir(path), ".ready-*")
-	if err != nil {
+	if err := writePrivate(path, append(text, '\n')); err != nil {
 		return fmt.Errorf("ready file: %w", err)
 	}
+	return nil
+}
+
+// writePrivate writes a file that only its owner may read; it appears whole, or stays as it was.
+func writePrivate(path string, text []byte) error {
+	part, err := os.CreateTemp(filepath.Dir(path), ".part-*") // 0600
+	if err != nil {
+		return err
+	}
 	defer os.Remove(part.Name()) //nolint:errcheck // gone already when all went well
-	if _, err = part.Write(append(text, '\n')); err == nil {
-		err = part.Close()
+	_, err = part.Write(text)
+	if err == nil {
+		err = part.Sync()
+	}
+	if closed := part.Close(); err == nil {
+		err = closed
 	}
 	if err == nil {
 		err = os.Rename(part.Name(), path)
 	}
-	if err != nil {
-		return fmt.Errorf("ready file: %w", err)
-	}
-	return nil
+	return err
 }
 
 const readyFileHelp = "`file` that appears, with the addresses as JSON, once all listeners are open"
