@@ -72,7 +72,7 @@ func TestPlannedWorkPageShowsWhatIsPrinted(t *testing.T) {
 			t.Errorf("%s %s\nprints\n%s\nand the page shows what is not there:\n%s", before, command, printed, part)
 		}
 	}
-	if want := 4; len(blocks) != want {
+	if want := 2; len(blocks) != want {
 		t.Errorf("%d plans are shown, want %d", len(blocks), want)
 	}
 }
