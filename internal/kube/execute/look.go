@@ -98,15 +98,15 @@ func (r *Runner) look(ctx context.Context, c *record, first *objects.Host) (*see
 		if err != nil {
 			return nil, err
 		}
-		one := machine{Machine: m}
-		if one.owner, one.other, err = r.ownerOf(ctx, m); err != nil {
+		owner, err := r.ownerOf(ctx, m)
+		if err != nil {
 			return nil, err
 		}
 		n, err := r.nodeOf(ctx, m, t.Node)
 		if err != nil {
 			return nil, err
 		}
-		s.machines, s.nodes = append(s.machines, one), append(s.nodes, n)
+		s.machines, s.nodes = append(s.machines, machine{Machine: m, owner: owner}), append(s.nodes, n)
 	}
 	// Before the Machines: whoever has claimed it is among them.
 	var err error
@@ -154,17 +154,20 @@ func (r *Runner) silent(of disruption.Key, err error) (*away, error) {
 }
 
 // ownerOf is the MachineDeployment that owns a Machine's MachineSet, or that, or whoever else owns it.
-func (r *Runner) ownerOf(ctx context.Context, m *objects.Machine) (of pool, other string, err error) {
+func (r *Runner) ownerOf(ctx context.Context, m *objects.Machine) (of pool, err error) {
 	by := objects.Controller(m)
-	if by.Kind != string(disruption.PoolMachineSet) {
-		return of, by.Kind + by.Name, nil
+	if by.Kind == "" {
+		return of, nil
 	}
-	of = pool{disruption.PoolMachineSet, disruption.Key{Namespace: m.Namespace, Name: by.Name}}
+	of = pool{disruption.PoolKind(by.Kind), disruption.Key{Namespace: m.Namespace, Name: by.Name}}
+	if of.Kind != disruption.PoolMachineSet {
+		return of, nil
+	}
 	set, err := get(ctx, r.o.Own, &objects.Owner{}, by.Kind, of.Key)
 	if above := objects.Controller(set); above.Kind == string(disruption.PoolMachineDeployment) {
 		of.Kind, of.Name = disruption.PoolMachineDeployment, above.Name
 	}
-	return of, "", err
+	return of, err
 }
 
 // lookAtPool reads the owner and its Machines.

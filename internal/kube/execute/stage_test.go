@@ -101,7 +101,7 @@ func newStage(t *testing.T, free int, owned, elsewhere bool) *stage {
 
 func (s *stage) restart() {
 	s.r = New(Options{
-		Planner: s, Own: s.through(s.Own, &s.reads), Clusters: s, Now: func() time.Time { s.now = s.now.Add(time.Microsecond); return s.now }, // no two Events at once
+		Planner: s, Own: s.through(s.Own, &s.reads), Clusters: s, Leading: func() bool { return true }, Now: func() time.Time { s.now = s.now.Add(time.Microsecond); return s.now }, // no two Events at once
 		NewID: func() string { s.ids++; return "command" + strconv.Itoa(s.ids) },
 		Log:   slog.New(slog.NewTextHandler(&s.log, nil)),
 	})

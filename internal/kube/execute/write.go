@@ -65,16 +65,17 @@ func (r *Runner) send(ctx context.Context, w write) error {
 	case w.remove:
 		return c.Delete(ctx, w.on, client.Preconditions{UID: &uid, ResourceVersion: &seen})
 	}
-	// A map that is nil must not be written: null would remove all of them.
-	var change struct {
-		Metadata struct {
-			ResourceVersion string         `json:"resourceVersion"`
-			Labels          map[string]any `json:"labels,omitempty"`
-			Annotations     map[string]any `json:"annotations,omitempty"`
-		} `json:"metadata"`
-		Spec map[string]any `json:"spec,omitempty"`
+	meta := map[string]any{"resourceVersion": seen}
+	if w.labels != nil { // null would remove all of them
+		meta["labels"] = w.labels
 	}
-	change.Metadata.ResourceVersion, change.Metadata.Labels, change.Metadata.Annotations, change.Spec = seen, w.labels, w.annotations, w.spec
+	if w.annotations != nil {
+		meta["annotations"] = w.annotations
+	}
+	change := map[string]any{"metadata": meta}
+	if w.spec != nil {
+		change["spec"] = w.spec
+	}
 	body, err := json.Marshal(change)
 	if err != nil {
 		return err
