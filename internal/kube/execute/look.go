@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/ironic-throttle/ironic-throttle/internal/kube/fleet"
 	"github.com/ironic-throttle/ironic-throttle/internal/kube/objects"
 	"github.com/ironic-throttle/ironic-throttle/pkg/disruption"
 )
@@ -118,7 +119,9 @@ func (r *Runner) look(ctx context.Context, c *record, first *objects.Host) (*see
 	}
 	if n := &s.nodes[c.At]; c.Step == draining && found(n) {
 		s.pods, err = r.pods(ctx, n)
-		n.away, err = r.silent(n.cluster, err)
+		if err != nil && n.cluster != (disruption.Key{}) { // the throttle's own is not waited for in silence
+			n.away, err = &away{n.cluster, r.o.Clusters.Answered(n.cluster, err)}, nil
+		}
 	}
 	return s, err
 }
@@ -139,18 +142,12 @@ func (r *Runner) nodeOf(ctx context.Context, m *objects.Machine, name string) (n
 	c, err := r.o.Clusters.Client(ctx, n.cluster)
 	if err == nil {
 		n.Node, err = get(ctx, c, n.Node, "Node", disruption.Key{Name: name})
+		err = r.o.Clusters.Answered(n.cluster, err)
 	}
-	n.away, err = r.silent(n.cluster, err)
-	return n, err
-}
-
-// silent tells an error of a workload cluster, which is waited for, from one of the throttle's own.
-func (r *Runner) silent(of disruption.Key, err error) (*away, error) {
-	if err == nil || of == (disruption.Key{}) {
-		return nil, err
+	if err != nil {
+		n.away = &away{n.cluster, err}
 	}
-	r.o.Clusters.Failed(of, err)
-	return &away{of, err}, nil
+	return n, nil
 }
 
 // ownerOf is the MachineDeployment that owns a Machine's MachineSet, or that, or whoever else owns it.
@@ -233,16 +230,9 @@ func (r *Runner) pods(ctx context.Context, n *node) (pods []*corev1.Pod, err err
 		return nil, wrap(err, "pods of node "+n.Name)
 	}
 	for i := range all.Items {
-		if !bound(&all.Items[i]) {
+		if pod := fleet.PodOf(&all.Items[i]); !pod.Bound() {
 			pods = append(pods, objects.As(&all.Items[i], corev1.SchemeGroupVersion.WithKind("Pod")))
 		}
 	}
 	return pods, nil
-}
-
-// bound reports whether a pod goes with its node, or has ended.
-func bound(p *corev1.Pod) bool {
-	_, mirror := p.Annotations[corev1.MirrorPodAnnotationKey]
-	by := objects.Controller(p).Kind
-	return mirror || by == "DaemonSet" || by == "Node" || p.Status.Phase == corev1.PodSucceeded || p.Status.Phase == corev1.PodFailed
 }

@@ -159,7 +159,7 @@ func (s *stage) through(c client.Client, reads *error) client.Client {
 	})
 }
 
-// Client and Failed are those of Clusters.
+// Client and Answered are those of Clusters.
 func (s *stage) Client(_ context.Context, of disruption.Key) (client.Client, error) {
 	switch of {
 	case disruption.Key{}:
@@ -170,7 +170,7 @@ func (s *stage) Client(_ context.Context, of disruption.Key) (client.Client, err
 	return nil, fmt.Errorf("cluster %s is not known", of)
 }
 
-func (s *stage) Failed(disruption.Key, error) {}
+func (s *stage) Answered(_ disruption.Key, err error) error { return err }
 
 // State, Plan, Validate and Hold are those of Planner.
 func (s *stage) State(ctx context.Context) (*disruption.State, error) {

@@ -12,7 +12,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/ironic-throttle/ironic-throttle/internal/kube/objects"
-	"github.com/ironic-throttle/ironic-throttle/pkg/disruption"
 )
 
 var errNotLeading = errors.New("this process leads no more")
@@ -40,9 +39,6 @@ func (r *Runner) write(ctx context.Context, w write, args ...any) error {
 	case apierrors.IsConflict(err), apierrors.IsNotFound(err), w.evict && apierrors.IsTooManyRequests(err):
 		r.o.Log.Debug("planned work: not now", append(args, "error", err)...)
 		return errLater
-	}
-	if w.cluster != (disruption.Key{}) {
-		r.o.Clusters.Failed(w.cluster, err)
 	}
 	return wrap(err, "planned work: "+name(w.on)+": "+w.what)
 }

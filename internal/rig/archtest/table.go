@@ -105,8 +105,7 @@ var table = map[string]imports{
 		outside: []string{"k8s.io/api", "k8s.io/apimachinery", metal3},
 		tests:   []string{"sigs.k8s.io/controller-runtime/pkg/client"},
 	},
-	"internal/kube/workload":    {house: []string{"pkg/disruption"}, outside: []string{"sigs.k8s.io/controller-runtime/pkg/client"}},
-	"internal/kube/fleet/bound": {outside: []string{"k8s.io/client-go/rest"}},
+	"internal/kube/workload": {house: []string{"pkg/disruption"}, outside: []string{"sigs.k8s.io/controller-runtime/pkg/client"}},
 	"internal/kube/access": {
 		house:   []string{"internal/logging"},
 		outside: []string{"k8s.io/api", "k8s.io/apimachinery", "sigs.k8s.io/controller-runtime/pkg/client", "golang.org/x/sync/singleflight", "golang.org/x/time/rate"},
@@ -114,13 +113,17 @@ var table = map[string]imports{
 	"internal/statusview": {house: []string{"pkg/api"}},
 
 	"internal/kube/hosts": {
-		house:   []string{"pkg/api", "pkg/ironic"},
+		house:   []string{"pkg/admission", "pkg/api", "pkg/ironic"},
 		outside: []string{"k8s.io/apimachinery", "k8s.io/client-go/rest", "sigs.k8s.io/json", metal3},
 		tests:   []string{"k8s.io/api/core/v1"},
 	},
 	"internal/kube/fleet": {
-		house:   []string{"internal/kube/fleet/bound", "pkg/api", "pkg/disruption", "pkg/disruption/budget", "pkg/ironic"},
-		outside: []string{"k8s.io/api", "k8s.io/apimachinery", "k8s.io/client-go", "k8s.io/component-helpers/resource", "sigs.k8s.io/json", metal3},
+		house: []string{"internal/kube/objects", "pkg/disruption", "pkg/disruption/budget", "pkg/ironic"},
+		outside: []string{
+			"golang.org/x/sync/errgroup", "k8s.io/api", "k8s.io/apimachinery", "k8s.io/component-helpers/resource",
+			"sigs.k8s.io/controller-runtime/pkg/client", metal3,
+		},
+		tests: []string{"k8s.io/client-go/kubernetes/scheme", "pkg/api"},
 	},
 	"internal/kube/find": {
 		house:   []string{"internal/kube/objects", "pkg/api", "pkg/ironic"},
@@ -141,7 +144,7 @@ var table = map[string]imports{
 		outside: []string{"k8s.io/apimachinery", "k8s.io/api/core/v1", "sigs.k8s.io/controller-runtime/pkg/client"},
 	},
 	"internal/kube/execute": {
-		house:   []string{"internal/kube/objects", "internal/kube/tell", "pkg/api", "pkg/disruption"},
+		house:   []string{"internal/kube/fleet", "internal/kube/objects", "internal/kube/tell", "pkg/api", "pkg/disruption"},
 		outside: []string{"k8s.io/api", "k8s.io/apimachinery", "sigs.k8s.io/controller-runtime/pkg/client"},
 		tests:   []string{"internal/rig/capiplayer"},
 	},
@@ -237,7 +240,7 @@ var table = map[string]imports{
 	"e2e/kube": {
 		tests: []string{
 			"internal/kube", "internal/kube/claim", "internal/kube/execute", "internal/kube/fleet", "internal/kube/hosts", "internal/kube/workload", "internal/rig/capiplayer", "internal/rig/child", "internal/rig/realkube",
-			"internal/store", "pkg/disruption", "pkg/holdoff",
+			"internal/store", "pkg/admission", "pkg/disruption", "pkg/holdoff",
 			"k8s.io/api", "k8s.io/apimachinery", "k8s.io/client-go",
 		},
 	},
