@@ -58,16 +58,16 @@ func fitFleet(rng *rand.Rand, nodes, pods int) *State {
 	return s
 }
 
-func BenchmarkNewCluster(b *testing.B) {
+func BenchmarkNewSimulator(b *testing.B) {
 	s := fitFleet(rand.New(rand.NewPCG(1, 1)), 1000, 20_000)
 	b.ReportAllocs()
 	var before, after runtime.MemStats
 	runtime.GC()
 	runtime.ReadMemStats(&before)
-	var c *cluster
+	var c fleetSim
 	for b.Loop() {
 		var err error
-		if c, err = newCluster(context.Background(), s, nil); err != nil {
+		if c, err = newSimulator(context.Background(), s, nil); err != nil {
 			b.Fatal(err)
 		}
 	}
@@ -79,7 +79,7 @@ func BenchmarkNewCluster(b *testing.B) {
 
 func BenchmarkWithout(b *testing.B) {
 	s := fitFleet(rand.New(rand.NewPCG(1, 1)), 1000, 20_000)
-	c, err := newCluster(context.Background(), s, nil)
+	c, err := newSimulator(context.Background(), s, nil)
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -101,13 +101,13 @@ func BenchmarkWithout(b *testing.B) {
 	}
 }
 
-// fitSome names n nodes of the state.
-func fitSome(s *State, from, n int) []string {
-	names := make([]string, n)
-	for i := range names {
-		names[i] = s.Nodes[(from*17+i)%len(s.Nodes)].Name
+// fitSome are n nodes of the state.
+func fitSome(s *State, from, n int) []*Node {
+	some := make([]*Node, n)
+	for i := range some {
+		some[i] = &s.Nodes[(from*17+i)%len(s.Nodes)]
 	}
-	return names
+	return some
 }
 
 // BenchmarkPlan is what a plan asks: prefixes of 100 candidates, halved, twice, and each of 1,000 nodes alone. In a full fleet
@@ -119,7 +119,7 @@ func BenchmarkPlan(b *testing.B) {
 	used := map[string]int64{}
 	for i := range full.Pods {
 		p := &full.Pods[i]
-		used[p.Node] += slowAmount(p.Requests["cpu"])
+		used[p.Node] += mustCPU(p)
 	}
 	for i := range full.Nodes { // a little is left everywhere
 		full.Nodes[i].Allocatable["cpu"] = fmt.Sprintf("%dm", used[full.Nodes[i].Name]+20+int64(i%8)*300)
@@ -130,7 +130,7 @@ func BenchmarkPlan(b *testing.B) {
 func fitPlan(b *testing.B, s *State) {
 	spare := fitNodeOf("spare", func(n *Node) { n.Allocatable = Resources{"cpu": "8", "memory": "32Gi", "pods": "110"} })
 	for b.Loop() {
-		c, err := newCluster(context.Background(), s, nil)
+		c, err := newSimulator(context.Background(), s, nil)
 		if err != nil {
 			b.Fatal(err)
 		}
@@ -154,3 +154,5 @@ func fitPlan(b *testing.B, s *State) {
 		b.ReportMetric(float64(found), "moves")
 	}
 }
+
+func mustCPU(p *Pod) int64 { n, _ := quantity("cpu", p.Requests["cpu"]); return n }

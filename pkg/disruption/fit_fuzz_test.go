@@ -1,7 +1,6 @@
 package disruption
 
 import (
-	"context"
 	"errors"
 	"testing"
 
@@ -14,7 +13,7 @@ import (
 
 // Whatever is written as a quantity, a port or a selector: no panic, an error that names a field, and no pod where it does
 // not fit.
-func FuzzCluster(f *testing.F) {
+func FuzzSimulator(f *testing.F) {
 	f.Add("1Gi", "2Gi", "TCP//80", "zone", "In", "x")
 	f.Add("1e3", "0e999999999", "/::/1", "", "Exists", "")
 	f.Add("0.5n", "1E", "TCP/0.0.0.0/65535", "a b", "Gt", "1")
@@ -46,7 +45,7 @@ func FuzzCluster(f *testing.F) {
 			},
 			Budgets: []PodBudget{fitBudget("x", 1, func(b *PodBudget) { b.Selector = term.LabelSelector })},
 		}
-		c, err := newCluster(context.Background(), s, nil)
+		c, err := newSimulator(t.Context(), s, nil)
 		if err != nil {
 			var field *api.FieldError
 			if !errors.As(err, &field) || field.Field == "" || field.Rule == "" || len(field.Value) > 80 {
@@ -54,7 +53,7 @@ func FuzzCluster(f *testing.F) {
 			}
 			return
 		}
-		got, err := c.without(t.Context(), []string{"a"}, nil)
+		got, err := c.without(t.Context(), fitNamed(s, "a"), nil)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -1,7 +1,6 @@
 package disruption
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"strings"
@@ -10,7 +9,7 @@ import (
 	"github.com/ironic-throttle/ironic-throttle/pkg/api"
 )
 
-func TestClusterRefusesWhatCannotBe(t *testing.T) {
+func TestSimulatorRefusesWhatCannotBe(t *testing.T) {
 	many := fitPodOf("p", "a")
 	many.Requests = Resources{}
 	for i := range maxResources + 1 {
@@ -33,9 +32,6 @@ func TestClusterRefusesWhatCannotBe(t *testing.T) {
 		{"an exponent that is no number", amount("1e99999999999999999999"), "pods[shop/p].requests.memory"},
 		{"a long number", amount(strings.Repeat("9", 1000)), "pods[shop/p].requests.memory"},
 		{"allocatable", State{Nodes: []Node{fitNodeOf("a", func(n *Node) { n.Allocatable["cpu"] = "four" })}}, "nodes[a].allocatable.cpu"},
-		{"node twice", State{Nodes: []Node{fitNodeOf("a"), fitNodeOf("a")}}, "nodes"},
-		{"node without name", State{Nodes: []Node{fitNodeOf("")}}, "nodes.name"},
-		{"pod twice", State{Pods: []Pod{fitPodOf("p", "a"), fitPodOf("p", "b")}}, "pods"},
 		{"port", port("TCP/80"), "pods[shop/p].hostPorts[1]"},
 		{"port 0", port("TCP//0"), "pods[shop/p].hostPorts[1]"},
 		{"port 65536", port("TCP//65536"), "pods[shop/p].hostPorts[1]"},
@@ -43,42 +39,43 @@ func TestClusterRefusesWhatCannotBe(t *testing.T) {
 		{"too many resources", State{Pods: []Pod{many}}, "pods[shop/p].requests"},
 	} {
 		t.Run(r.name, func(t *testing.T) {
-			_, err := newCluster(context.Background(), &r.state, nil)
+			_, err := newSimulator(t.Context(), &r.state, nil)
 			var field *api.FieldError
 			if !errors.As(err, &field) || field.Field != r.field || len(err.Error()) > 300 || strings.HasPrefix(r.name, "too many") && !strings.Contains(field.Rule, " 256 ") {
 				t.Errorf("error is %v, want one of %s", err, r.field)
 			}
 		})
 	}
-	c, err := newCluster(context.Background(), &State{Nodes: []Node{fitNodeOf("a")}, Pods: []Pod{fitPodOf("p", "a")}}, nil)
+	one := &State{Nodes: []Node{fitNodeOf("a")}, Pods: []Pod{fitPodOf("p", "a")}}
+	c, err := newSimulator(t.Context(), one, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
 	volume := func(p *Pod) { p.Volumes = []Volume{{Name: "data", Driver: "csi.x"}} }
 	delete(many.Requests, "x.com/r000")
-	if _, err := newCluster(t.Context(), &State{Pods: []Pod{many}}, nil); err == nil {
+	if _, err := newSimulator(t.Context(), &State{Pods: []Pod{many}}, nil); err == nil {
 		t.Errorf("%d resources and the number of pods are read", maxResources)
 	}
 	delete(many.Requests, "x.com/r001")
-	if _, err := newCluster(t.Context(), &State{Pods: []Pod{many, fitPodOf("q", "a", volume, func(p *Pod) { p.Requests = nil })}}, nil); err == nil {
+	if _, err := newSimulator(t.Context(), &State{Pods: []Pod{many, fitPodOf("q", "a", volume, func(p *Pod) { p.Requests = nil })}}, nil); err == nil {
 		t.Error("a driver more is read")
 	}
-	if _, err := newCluster(t.Context(), &State{Pods: []Pod{many}}, nil); err != nil {
+	if _, err := newSimulator(t.Context(), &State{Pods: []Pod{many}}, nil); err != nil {
 		t.Errorf("%d resources and the number of pods: %v", maxResources-1, err)
 	}
-	for text, want := range map[string]string{"e31": "must have an exponent from -30 to 30", "1e": errQuantity.Error(), strings.Repeat("9", 64): "", strings.Repeat("9", 65): "must have at most 64 characters"} {
+	for text, want := range map[string]string{"e31": "must have an exponent from -30 to 30", "1e": `is not a quantity such as "500m" or "16Gi"`, strings.Repeat("9", 64): "", strings.Repeat("9", 65): "must have at most 64 characters"} {
 		if _, err := quantity("memory", text); err != nil && err.Error() != want || err == nil && want != "" {
 			t.Errorf("of %d characters: %v", len(text), err)
 		}
 	}
 	spare := fitNodeOf("new", func(n *Node) { n.Allocatable["memory"] = "much" })
-	if _, err = c.without(t.Context(), []string{"a"}, &spare); err == nil || !strings.Contains(err.Error(), "replacement.allocatable.memory") {
+	if _, err = c.without(t.Context(), fitNamed(one, "a"), &spare); err == nil || !strings.Contains(err.Error(), "replacement.allocatable.memory") {
 		t.Errorf("error is %v", err)
 	}
 }
 
 // Amounts that no machine has neither wrap around nor fit.
-func TestClusterHugeAmounts(t *testing.T) {
+func TestSimulatorHugeAmounts(t *testing.T) {
 	huge := func(n *Node) { n.Allocatable = Resources{"cpu": "9e18", "memory": "7Ei", "pods": "9e18"} }
 	for _, asks := range []string{"2Ei", "7Ei", "9e18", "1e30"} {
 		fitRow{nodes: []Node{fitNodeOf("a"), fitNodeOf("b", huge)}, pods: []Pod{fitPodOf("p", "a", fitAsks("memory", asks))}, blocked: "too little memory"}.run(t)
@@ -88,27 +85,4 @@ func TestClusterHugeAmounts(t *testing.T) {
 		pods = append(pods, fitPodOf(fmt.Sprintf("q%02d", i), "b", fitAsks("memory", "1Ei")))
 	}
 	fitRow{nodes: []Node{fitNodeOf("a"), fitNodeOf("b", huge)}, pods: append(pods, fitPodOf("p", "a", fitAsks("memory", "1"))), blocked: "too little memory"}.run(t)
-}
-
-func TestResidents(t *testing.T) {
-	s := &State{Nodes: []Node{fitNodeOf("a")}, Pods: []Pod{
-		fitPodOf("z", "a"), fitPodOf("t", "a", func(p *Pod) { p.Terminating = true }), fitPodOf("d", "a", func(p *Pod) { p.DaemonSet = true }),
-		fitPodOf("m", "a", func(p *Pod) { p.Mirror = true }), fitPodOf("f", "a", func(p *Pod) { p.Finished = true }), fitPodOf("w", ""), fitPodOf("o", "unknown"),
-	}}
-	c, err := newCluster(context.Background(), s, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for node, want := range map[string]string{"a": "t z", "unknown": "o", "": "", "nobody": ""} {
-		var names []string
-		for _, p := range c.residents(node) {
-			names = append(names, p.Name)
-		}
-		if got := strings.Join(names, " "); got != want {
-			t.Errorf("residents of %q are %q, want %q", node, got, want)
-		}
-	}
-	if c.stuck("nobody") != "" || c.stuck("unknown") != "" {
-		t.Error("a node without pods that hold it is stuck")
-	}
 }

@@ -10,14 +10,20 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// slowWorld checks placements anew, pod by pod and pair by pair, from the state alone. It knows what fitDraw draws:
-// amounts are whole numbers, selectors use In, NotIn and Exists, and Near is an operator that cannot be read.
+// slowWorld checks placements pod by pod and pair by pair, from the state alone. It knows what fitDraw draws: amounts
+// are whole numbers, selectors use In, NotIn and Exists, and Near is an operator that cannot be read.
 type slowWorld struct {
 	s     *State
 	gone  map[string]bool
 	spare *Node
-	at    map[*Pod]*Node // pods that get a new place, and those that wait
+	at    map[*Pod]*Node // pods that get another place, and those that wait
+	steps int
+	// strict: affinity and spread hold for pods that wait too, though their order may break that
+	strict bool
 }
+
+// slowSteps bounds a search.
+const slowSteps = 20_000
 
 func slowAmount(s string) int64 {
 	n, err := strconv.ParseInt(strings.TrimSuffix(s, "m"), 10, 64)
@@ -39,23 +45,22 @@ func slowIn(op string, values []string, got string, has bool) (ok, readable bool
 	return false, false
 }
 
-// slowNodes says whether a node meets a selector of nodes.
-func slowNodes(sel *corev1.NodeSelector, n *Node) bool {
+// slowNodes says whether a node meets a selector of nodes. Labels of one that does not exist yet may not be known.
+func (w *slowWorld) slowNodes(sel *corev1.NodeSelector, n *Node) (meets, known bool) {
 	if sel == nil {
-		return true
+		return true, true
 	}
+	known = true
 	for _, t := range sel.NodeSelectorTerms {
 		all := len(t.MatchExpressions) > 0
 		for _, e := range t.MatchExpressions {
 			v, has := n.Labels[e.Key]
 			ok, _ := slowIn(string(e.Operator), e.Values, v, has)
-			all = all && ok
+			all, known = all && ok, known && (has || n != w.spare)
 		}
-		if all {
-			return true
-		}
+		meets = meets || all
 	}
-	return false
+	return meets, known
 }
 
 // slowPods says whether a selector matches a pod's labels. bad is the answer where it cannot be read.
@@ -79,13 +84,38 @@ func slowPods(sel *metav1.LabelSelector, labels map[string]string, bad bool) boo
 	return all
 }
 
-// slowAvoids says whether a term of p is against q.
-func slowAvoids(p *Pod, t corev1.PodAffinityTerm, q *Pod) bool {
+// slowAbout says whether a term of p is about q.
+func slowAbout(p *Pod, t corev1.PodAffinityTerm, q *Pod, bad bool) bool {
 	spaces := t.Namespaces
 	if len(spaces) == 0 {
 		spaces = []string{p.Namespace}
 	}
-	return (t.NamespaceSelector != nil || slices.Contains(spaces, q.Namespace)) && slowPods(t.LabelSelector, q.Labels, true)
+	return (t.NamespaceSelector != nil || slices.Contains(spaces, q.Namespace)) && slowPods(t.LabelSelector, q.Labels, bad)
+}
+
+// lets says whether taints let p in, and whether they let it stay.
+func (w *slowWorld) lets(p *Pod, n *Node) (in, stay bool) {
+	in, stay = true, true
+	for _, t := range n.Taints {
+		tolerated := t.Effect == corev1.TaintEffectPreferNoSchedule
+		for _, o := range p.Tolerations {
+			if (o.Effect == "" || o.Effect == t.Effect) && (o.Operator == corev1.TolerationOpExists && (o.Key == "" || o.Key == t.Key) || o.Key == t.Key && o.Value == t.Value) {
+				tolerated, stay = true, stay && (t.Effect != corev1.TaintEffectNoExecute || o.TolerationSeconds == nil)
+			}
+		}
+		in = in && tolerated
+	}
+	return in, stay
+}
+
+// chosen says whether the labels of n are as p demands.
+func (w *slowWorld) chosen(p *Pod, n *Node) (ok, known bool) {
+	ok, known = w.slowNodes(p.NodeAffinity, n)
+	for k, v := range p.NodeSelector {
+		got, has := n.Labels[k]
+		ok, known = ok && got == v, known && (has || n != w.spare)
+	}
+	return ok, known
 }
 
 // takes says whether node n takes p by itself.
@@ -93,44 +123,16 @@ func (w *slowWorld) takes(p *Pod, n *Node) bool {
 	if n != w.spare && (!n.Ready || n.Unschedulable || n.Deleting || w.gone[n.Name]) {
 		return false
 	}
-	for _, t := range n.Taints {
-		tolerated := t.Effect == corev1.TaintEffectPreferNoSchedule
-		for _, o := range p.Tolerations {
-			tolerated = tolerated || (o.Effect == "" || o.Effect == t.Effect) &&
-				(o.Operator == corev1.TolerationOpExists && (o.Key == "" || o.Key == t.Key) || o.Key == t.Key && o.Value == t.Value)
-		}
-		if !tolerated {
-			return false
-		}
-	}
-	for k, v := range p.NodeSelector {
-		if n.Labels[k] != v {
-			return false
-		}
-	}
-	ok := slowNodes(p.NodeAffinity, n) && (n != w.spare || slowKnown(p.NodeAffinity, n))
+	in, stay := w.lets(p, n)
+	ok, known := w.chosen(p, n)
 	for _, v := range p.Volumes {
-		ok = ok && slowNodes(v.Nodes, n) && (n != w.spare || slowKnown(v.Nodes, n))
+		one, sure := w.slowNodes(v.Nodes, n)
+		ok, known = ok && one, known && sure
 	}
-	return ok
+	return in && stay && ok && known
 }
 
-// slowKnown says whether a node that does not exist yet has all labels that a selector names.
-func slowKnown(sel *corev1.NodeSelector, n *Node) bool {
-	if sel == nil {
-		return true
-	}
-	for _, t := range sel.NodeSelectorTerms {
-		for _, e := range t.MatchExpressions {
-			if _, has := n.Labels[e.Key]; !has {
-				return false
-			}
-		}
-	}
-	return true
-}
-
-// on lists the pods of node n in the end; those that run there now, and those that are new.
+// on lists the pods of node n in the end; and those that are new there.
 func (w *slowWorld) on(n *Node) (all, fresh []*Pod) {
 	for i := range w.s.Pods {
 		p := &w.s.Pods[i]
@@ -140,100 +142,60 @@ func (w *slowWorld) on(n *Node) (all, fresh []*Pod) {
 			all, fresh = append(all, p), append(fresh, p)
 		case w.at[p] == nil && n != w.spare && !w.gone[n.Name] && p.Node == n.Name:
 			all = append(all, p)
-		case n == w.spare && p.DaemonSet && w.gone[p.Node]:
+		case n == w.spare && p.DaemonSet && slices.ContainsFunc(w.s.Nodes, func(n Node) bool { return n.Name == p.Node }):
 			all = append(all, p)
+		}
+	}
+	for i := range w.s.DaemonSets {
+		d := &w.s.DaemonSets[i]
+		in, _ := w.lets(d, n)
+		if ok, known := w.chosen(d, n); n == w.spare && in && ok && known {
+			all = append(all, d)
 		}
 	}
 	return all, fresh
 }
 
-// used is how much of a resource pods of node n have.
-func (w *slowWorld) used(n *Node, all []*Pod, resource string) (sum int64) {
-	of := func(p *Pod) int64 {
-		if resource == "pods" {
-			return 1
-		}
-		return slowAmount(p.Requests[resource])
-	}
-	most, every := map[string]int64{}, map[string]int64{}
-	for i := range w.s.Pods {
-		if p := &w.s.Pods[i]; p.DaemonSet && !p.Finished && p.Node != "" {
-			every[p.Node] += of(p)
-			if w.gone[p.Node] {
-				most[p.Node] += of(p)
-			}
+// nodes are those that stay, and the spare.
+func (w *slowWorld) nodes() (all []*Node) {
+	for i := range w.s.Nodes {
+		if !w.gone[w.s.Nodes[i].Name] {
+			all = append(all, &w.s.Nodes[i])
 		}
 	}
-	if n == w.spare {
-		if len(most) == 0 {
-			most = every
-		}
-		var top int64
-		for _, v := range most {
-			top = max(top, v)
-		}
-		sum = top
+	if w.spare != nil {
+		all = append(all, w.spare)
 	}
-	for _, p := range all {
-		if n != w.spare || w.at[p] == n {
-			sum += of(p)
-		}
-	}
-	return sum
-}
-
-func slowHost(n *Node) string {
-	if h, ok := n.Labels[corev1.LabelHostname]; ok {
-		return "host " + h
-	}
-	return "node " + n.Name
+	return all
 }
 
 // holds says whether everything that is new fits where it is.
 func (w *slowWorld) holds() bool {
-	nodes := make([]*Node, 0, len(w.s.Nodes)+1)
-	for i := range w.s.Nodes {
-		nodes = append(nodes, &w.s.Nodes[i])
-	}
-	if w.spare != nil {
-		nodes = append(nodes, w.spare)
-	}
-	for _, n := range nodes {
+	for _, n := range w.nodes() {
 		all, fresh := w.on(n)
 		for _, p := range fresh {
-			if !w.takes(p, n) || !w.room(p, n, all, fresh) {
+			if !w.takes(p, n) || !w.room(p, n, all, fresh) || (w.strict || p.Node != "") && !w.related(p, n) {
 				return false
-			}
-			for _, m := range nodes {
-				if slowHost(m) != slowHost(n) {
-					continue
-				}
-				beside, _ := w.on(m)
-				for _, q := range beside {
-					if q != p && (slowHostTerm(p, q) || slowHostTerm(q, p)) {
-						return false
-					}
-				}
 			}
 		}
 	}
 	return true
 }
 
-func slowHostTerm(p, q *Pod) bool {
-	return slices.ContainsFunc(p.AntiAffinity, func(t corev1.PodAffinityTerm) bool {
-		return t.TopologyKey == corev1.LabelHostname && slowAvoids(p, t, q)
-	})
-}
-
 // room says whether n has the resources, ports and volumes for p.
 func (w *slowWorld) room(p *Pod, n *Node, all, fresh []*Pod) bool {
+	used := func(r string) (sum int64) {
+		for _, q := range all {
+			sum += slowAmount(q.Requests[r])
+		}
+		return sum
+	}
 	for r, q := range p.Requests {
-		if slowAmount(q) > 0 && w.used(n, all, r) > slowAmount(n.Allocatable[r]) {
+		if slowAmount(q) > 0 && used(r) > slowAmount(n.Allocatable[r]) {
 			return false
 		}
 	}
-	if w.used(n, all, "pods") > slowAmount(n.Allocatable["pods"]) {
+	if int64(len(all)) > slowAmount(n.Allocatable["pods"]) {
 		return false
 	}
 	for _, v := range p.Volumes {
@@ -249,16 +211,11 @@ func (w *slowWorld) room(p *Pod, n *Node, all, fresh []*Pod) bool {
 			return false
 		}
 	}
-	for _, q := range all {
-		for _, a := range p.HostPorts {
-			for _, b := range q.HostPorts {
-				if q != p && slowPortsClash(a, b) {
-					return false
-				}
-			}
-		}
-	}
-	return true
+	return !slices.ContainsFunc(all, func(q *Pod) bool {
+		return q != p && slices.ContainsFunc(p.HostPorts, func(a string) bool {
+			return slices.ContainsFunc(q.HostPorts, func(b string) bool { return slowPortsClash(a, b) })
+		})
+	})
 }
 
 func slowPortsClash(a, b string) bool {
@@ -271,7 +228,7 @@ func slowPortsClash(a, b string) bool {
 func (w *slowWorld) moving() (out []*Pod) {
 	for i := range w.s.Pods {
 		p := &w.s.Pods[i]
-		if p.Node != "" && w.gone[p.Node] && !p.Finished && !p.DaemonSet && !p.Mirror && !p.Terminating {
+		if w.gone[p.Node] && !p.Finished && !p.DaemonSet && !p.Mirror && (!p.Terminating || p.Owner == "StatefulSet/s") {
 			out = append(out, p)
 		}
 	}
@@ -281,22 +238,18 @@ func (w *slowWorld) moving() (out []*Pod) {
 // mayGo says whether the pods that need another place may be evicted, all of them.
 func (w *slowWorld) mayGo() bool {
 	evictions := map[*PodBudget]int32{}
+	odd := func(t corev1.PodAffinityTerm) bool { return t.TopologyKey == "rack" }
 	for _, p := range w.moving() {
-		if p.Owner == "" || p.DoNotDisrupt || len(p.Unmodelled) > 0 {
+		if len(p.Unmodelled) > 0 || slices.ContainsFunc(p.AntiAffinity, odd) {
 			return false
 		}
-		for _, t := range p.AntiAffinity {
-			if t.TopologyKey != corev1.LabelHostname {
-				return false
-			}
+		if slices.ContainsFunc(slices.Concat(w.s.Pods, w.s.DaemonSets), func(q Pod) bool {
+			return !q.Finished && slices.ContainsFunc(q.AntiAffinity, func(t corev1.PodAffinityTerm) bool { return odd(t) && slowAbout(&q, t, p, true) })
+		}) {
+			return false
 		}
-		for i := range w.s.Pods {
-			q := &w.s.Pods[i]
-			for _, t := range q.AntiAffinity {
-				if !q.Finished && t.TopologyKey != corev1.LabelHostname && slowAvoids(q, t, p) {
-					return false
-				}
-			}
+		if p.Terminating {
+			continue
 		}
 		var mine []*PodBudget
 		for i := range w.s.Budgets {
@@ -305,7 +258,7 @@ func (w *slowWorld) mayGo() bool {
 			}
 		}
 		counts := len(mine) == 1 && (p.Ready || mine[0].UnhealthyPodEvictionPolicy != policyv1.AlwaysAllow)
-		if len(mine) > 1 || counts && !mine[0].Current {
+		if p.Owner == "" || p.DoNotDisrupt || len(mine) > 1 || counts && !mine[0].Current {
 			return false
 		}
 		if counts {
@@ -320,25 +273,33 @@ func (w *slowWorld) mayGo() bool {
 	return true
 }
 
+// fits says whether a node takes p, with all others where they are.
+func (w *slowWorld) fits(p *Pod) bool {
+	return slices.ContainsFunc(w.nodes(), func(n *Node) bool {
+		w.at[p] = n
+		defer delete(w.at, p)
+		all, fresh := w.on(n)
+		return w.takes(p, n) && w.room(p, n, all, fresh) && w.related(p, n)
+	})
+}
+
 // brute says whether there is any place for all of pods, on the nodes and on spare.
 func (w *slowWorld) brute(pods []*Pod) bool {
 	if len(pods) == 0 {
-		return true
+		return w.holds()
 	}
-	for i := range len(w.s.Nodes) + 1 {
-		n := w.spare
-		if i < len(w.s.Nodes) {
-			n = &w.s.Nodes[i]
-		}
-		if n == nil || !w.takes(pods[0], n) {
+	for _, n := range w.nodes() {
+		if !w.takes(pods[0], n) {
 			continue
 		}
 		w.at[pods[0]] = n
-		if w.holds() && w.brute(pods[1:]) {
-			delete(w.at, pods[0])
+		w.steps++
+		all, fresh := w.on(n)
+		done := w.steps < slowSteps && w.room(pods[0], n, all, fresh) && w.brute(pods[1:])
+		delete(w.at, pods[0])
+		if done {
 			return true
 		}
-		delete(w.at, pods[0])
 	}
 	return false
 }

@@ -1,85 +1,79 @@
 package disruption
 
-import corev1 "k8s.io/api/core/v1"
+import (
+	"cmp"
+	"slices"
 
-// addSpare makes the node that does not exist yet the last one, with the DaemonSet pods that would run there. It returns its
-// place, or -1 without one. What it says of Ready does not matter.
-func (c *cluster) addSpare(spare *Node, going []int32) (int32, error) {
-	if spare == nil {
-		return -1, nil
+	corev1 "k8s.io/api/core/v1"
+)
+
+// addSpare makes the node that does not exist yet the last one, with the pods of DaemonSets that would run there.
+func (c *cluster) addSpare(spare *Node, going []int32) (undo func(), err error) {
+	at := number(len(c.nodes))
+	n := fitNode{node: spare, name: spare.Name, made: true, target: true}
+	if err := c.equip(&n, "replacement"); err != nil {
+		return nil, err
 	}
-	at := number(len(c.nodes) - 1)
-	free, err := c.read(spare, "replacement")
-	if err != nil {
-		return -1, err
-	}
-	node := fitNode{node: spare, name: spare.Name, free: free}
-	daemons := c.daemonsOf(going, &node)
-	if daemons == nil { // none go, or those that go have none
-		if c.daemons == nil {
-			all := make([]int32, at)
-			for i := range all {
-				all[i] = int32(i)
-			}
-			if c.daemons = c.daemonsOf(all, nil); c.daemons == nil {
-				c.daemons = make([]int64, len(c.names))
-			}
+	n.domains = [topologies]int32{number(len(c.values[byHost])), c.vague()} // its host name is one that no other node has
+	if zone, ok := spare.Labels[corev1.LabelTopologyZone]; ok {
+		if n.domains[byZone], ok = c.values[byZone][zone]; !ok {
+			n.domains[byZone] = number(len(c.values[byZone]))
 		}
-		daemons = c.daemons
 	}
-	for r, amount := range daemons {
-		free[r] -= amount
+	c.nodes, c.order = append(c.nodes, n), append(c.order, at)
+	c.open(at, 1)
+	daemons := c.daemonsOn(at, going)
+	for _, p := range daemons {
+		s := &c.shapes.list[p.shape]
+		subtract(n.free, s.needs)
+		c.nodes[at].ports = append(c.nodes[at].ports, s.ports...)
+		c.count(s, at, false, 1)
 	}
-	node.domain = c.domainOf(spare)
-	c.nodes[at] = node
-	c.domains[node.domain] = append(c.domains[node.domain], at)
-	return at, nil
+	return func() {
+		for _, p := range daemons {
+			c.count(&c.shapes.list[p.shape], at, false, -1)
+		}
+		c.open(at, -1)
+		c.nodes, c.order = c.nodes[:at], c.order[:len(c.order)-1]
+	}, nil
 }
 
-// dropSpare undoes addSpare.
-func (c *cluster) dropSpare(at int32) {
-	if at < 0 {
-		return
+// daemonsOn are the pods of DaemonSets that would run on the new node, the largest of each: of those that run on a node
+// of the pool that makes it, for labels that differ within a pool are not known, and of those whose template demands
+// what is known of it.
+func (c *cluster) daemonsOn(at int32, going []int32) []fitPod {
+	pool := c.pools[c.nodes[going[0]].name]
+	if _, ok := c.ofPool[pool]; !ok {
+		for n := range at {
+			for _, i := range c.nodes[n].pods {
+				if c.pools[c.nodes[n].name] == pool && c.pods[i].pod.DaemonSet {
+					c.ofPool[pool] = append(c.ofPool[pool], c.pods[i])
+				}
+			}
+		}
+		c.ofPool[pool] = c.largest(c.ofPool[pool])
 	}
-	d, host := c.nodes[at].domain, c.nodes[at].node.Labels[corev1.LabelHostname]
-	c.domains[d] = c.domains[d][:len(c.domains[d])-1]
-	if int(d) == len(c.domains)-1 && len(c.domains[d]) == 0 {
-		c.domains = c.domains[:d]
-		if known, ok := c.byHost[host]; ok && known == d {
-			delete(c.byHost, host)
+	all := slices.Clone(c.ofPool[pool])
+	for _, d := range c.daemons {
+		a := c.meets(&c.shapes.list[d.shape], at)
+		if a&(selected|tolerated|guessed) == selected|tolerated || slices.ContainsFunc(all, d.sameSet) {
+			all = append(all, d)
 		}
 	}
-	c.nodes[at] = fitNode{}
+	return c.largest(all)
 }
 
-// daemonsOf is the most that the DaemonSet pods of any of the nodes request, resource by resource; nil: there are none. They
-// stand on the other node too, if it is not nil: which of them would run there is not known, and none may clash.
-func (c *cluster) daemonsOf(nodes []int32, on *fitNode) []int64 {
-	var most []int64
-	for _, n := range nodes {
-		var sum []int64
-		for _, i := range c.nodes[n].pods {
-			if !c.pods[i].pod.DaemonSet {
-				continue
-			}
-			if sum == nil {
-				sum = make([]int64, len(c.names))
-			}
-			s := &c.shapes[c.pods[i].shape]
-			for _, w := range s.needs {
-				sum[w.of] = min(sum[w.of]+w.amount, hugeAmount)
-			}
-			if on != nil {
-				on.stand(s)
-			}
-		}
-		if most == nil {
-			most = sum
-			continue
-		}
-		for r, amount := range sum {
-			most[r] = max(most[r], amount)
-		}
-	}
-	return most
+// largest keeps the largest pod of each DaemonSet.
+func (c *cluster) largest(all []fitPod) []fitPod {
+	slices.SortStableFunc(all, func(a, b fitPod) int {
+		return cmp.Or(cmp.Compare(a.set(), b.set()), cmp.Compare(c.shapes.list[b.shape].size, c.shapes.list[a.shape].size))
+	})
+	return slices.CompactFunc(all, fitPod.sameSet)
 }
+
+// set names the DaemonSet of a pod.
+func (p fitPod) set() string {
+	return p.pod.Namespace + "/" + cmp.Or(p.pod.Owner, "DaemonSet/"+p.pod.Name)
+}
+
+func (p fitPod) sameSet(q fitPod) bool { return p.set() == q.set() }

@@ -1,7 +1,7 @@
 package disruption
 
 import (
-	"context"
+	"slices"
 	"strings"
 	"testing"
 
@@ -91,9 +91,18 @@ type fitRow struct {
 	blocked string
 }
 
+// fitNamed are nodes of a state by their names.
+func fitNamed(s *State, names ...string) (all []*Node) {
+	for _, name := range names {
+		all = append(all, &s.Nodes[slices.IndexFunc(s.Nodes, func(n Node) bool { return n.Name == name })])
+	}
+	return all
+}
+
 func (r fitRow) run(t *testing.T) {
 	t.Helper()
-	c, err := newCluster(context.Background(), &State{Nodes: r.nodes, Pods: r.pods, Budgets: r.pdbs}, nil)
+	s := &State{Nodes: r.nodes, Pods: r.pods, Budgets: r.pdbs}
+	c, err := newSimulator(t.Context(), s, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -101,7 +110,7 @@ func (r fitRow) run(t *testing.T) {
 	if gone == nil {
 		gone = []string{"a"}
 	}
-	got, err := c.without(t.Context(), gone, r.spare)
+	got, err := c.without(t.Context(), fitNamed(s, gone...), r.spare)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -187,14 +196,14 @@ func TestDC10_PodsGoWhereTheyFit(t *testing.T) {
 		{name: "host port of another address", nodes: []Node{a, fitNodeOf("b")}, pods: []Pod{fitPodOf("p", "a", port("TCP/10.0.0.1/80")), fitPodOf("q", "b", port("TCP/10.0.0.2/80"))}, moves: []string{"p>b"}},
 		{name: "host port of all addresses", nodes: []Node{a, fitNodeOf("b")}, pods: []Pod{fitPodOf("p", "a", port("TCP/10.0.0.1/80")), fitPodOf("q", "b", port("TCP/::/80"))}, blocked: "host port"},
 		{name: "host port of another protocol", nodes: []Node{a, fitNodeOf("b")}, pods: []Pod{fitPodOf("p", "a", port("TCP//80")), fitPodOf("q", "b", port("UDP//80"))}, moves: []string{"p>b"}},
-		{name: "two that move want one port", nodes: []Node{a, fitNodeOf("b")}, pods: []Pod{fitPodOf("p", "a", port("TCP//80")), fitPodOf("q", "c", port("//80"))}, gone: []string{"a", "c"}, blocked: "no room"},
+		{name: "two that move want one port", nodes: []Node{a, fitNodeOf("b"), fitNodeOf("c")}, pods: []Pod{fitPodOf("p", "a", port("TCP//80")), fitPodOf("q", "c", port("//80"))}, gone: []string{"a", "c"}, blocked: "no room"},
 	} {
 		t.Run(r.name, r.run)
 	}
 }
 
 func TestDC10_AntiAffinity(t *testing.T) {
-	const host, zone = corev1.LabelHostname, corev1.LabelTopologyZone
+	const host, zone = corev1.LabelHostname, "rack"
 	avoids, a, b := fitAvoids(host), fitNodeOf("a"), fitNodeOf("b")
 	other := func(p *Pod) { p.Labels = map[string]string{"app": "db"} }
 	away := func(p *Pod) { p.Namespace = "bank" }
@@ -215,14 +224,14 @@ func TestDC10_AntiAffinity(t *testing.T) {
 		{name: "its own, any namespace", nodes: []Node{a, b}, pods: []Pod{fitPodOf("p", "a", fitAvoids(host, anywhere)), fitPodOf("q", "b", away)}, blocked: "must not be beside"},
 		{name: "its own, without selector", nodes: []Node{a, b}, pods: []Pod{fitPodOf("p", "a", fitAvoids(host, nobody)), fitPodOf("q", "b")}, moves: []string{"p>b"}},
 		{name: "its own, that cannot be read", nodes: []Node{a, b}, pods: []Pod{fitPodOf("p", "a", fitAvoids(host, bad)), fitPodOf("q", "b", other)}, blocked: "must not be beside"},
-		{name: "its own, by zone", nodes: []Node{a, b}, pods: []Pod{fitPodOf("p", "a", fitAvoids(zone))}, blocked: "which is not simulated"},
+		{name: "its own, by rack", nodes: []Node{a, b}, pods: []Pod{fitPodOf("p", "a", fitAvoids(zone))}, blocked: "which is not simulated"},
 		{name: "another's", nodes: []Node{a, b}, pods: []Pod{p, fitPodOf("q", "b", other, avoids)}, blocked: "must not be beside"},
 		{name: "another's, of another namespace", nodes: []Node{a, b}, pods: []Pod{p, fitPodOf("q", "b", other, away, avoids)}, moves: []string{"p>b"}},
 		{name: "another's, that names the namespace", nodes: []Node{a, b}, pods: []Pod{p, fitPodOf("q", "b", other, away, fitAvoids(host, named))}, blocked: "must not be beside"},
 		{name: "another's, that cannot be read", nodes: []Node{a, b}, pods: []Pod{p, fitPodOf("q", "b", other, fitAvoids(host, bad))}, blocked: "must not be beside"},
 		{name: "a daemon's", nodes: []Node{a, b}, pods: []Pod{p, fitPodOf("q", "b", other, avoids, func(p *Pod) { p.DaemonSet = true })}, blocked: "must not be beside"},
 		{name: "a finished pod's", nodes: []Node{a, b}, pods: []Pod{p, fitPodOf("q", "b", other, avoids, func(p *Pod) { p.Finished = true })}, moves: []string{"p>b"}},
-		{name: "another's, by zone, wherever it is", nodes: []Node{a, b, fitNodeOf("c")}, pods: []Pod{p, fitPodOf("q", "c", other, fitAvoids(zone))}, blocked: "kept away by another pod's anti-affinity"},
+		{name: "another's, by rack, wherever it is", nodes: []Node{a, b, fitNodeOf("c")}, pods: []Pod{p, fitPodOf("q", "c", other, fitAvoids(zone))}, blocked: "kept away by another pod's anti-affinity"},
 		{name: "of a node that goes too", nodes: []Node{a, b, fitNodeOf("c")}, gone: []string{"a", "b"}, pods: []Pod{fitPodOf("p", "a", avoids), fitPodOf("q", "b")}, blocked: "no room"},
 		{name: "each on its own", nodes: []Node{a, b, fitNodeOf("c"), fitNodeOf("d")}, gone: []string{"a", "b"}, pods: []Pod{fitPodOf("p", "a", avoids), fitPodOf("q", "b", avoids)}, moves: []string{"p>c", "q>d"}},
 		{
@@ -275,11 +284,12 @@ func TestDC10_PodsThatCannotBeEvicted(t *testing.T) {
 	} {
 		t.Run(r.name, func(t *testing.T) {
 			r.run(t)
-			c, err := newCluster(context.Background(), &State{Nodes: r.nodes, Pods: r.pods, Budgets: r.pdbs}, nil)
+			s := &State{Nodes: r.nodes, Pods: r.pods, Budgets: r.pdbs}
+			c, err := newSimulator(t.Context(), s, nil)
 			if err != nil {
 				t.Fatal(err)
 			}
-			if got := c.stuck("a"); r.gone == nil && (got != "") != (r.blocked != "") {
+			if got := c.stuck(&s.Nodes[0]); r.gone == nil && (got != "") != (r.blocked != "") {
 				t.Errorf("stuck says %q", got)
 			}
 		})

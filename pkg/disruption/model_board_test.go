@@ -38,6 +38,7 @@ type board struct {
 	at    map[*disruption.Pod]*seat
 	anti  []*disruption.Pod // that do not want others beside them
 	needs map[*disruption.Pod]map[string]int64
+	moved []*disruption.Pod
 }
 
 func newBoard() *board {
@@ -103,7 +104,7 @@ func (b *board) refuses(p *disruption.Pod, to *seat) string {
 		return to.closed
 	}
 	for _, t := range to.taints {
-		if t.Effect != corev1.TaintEffectPreferNoSchedule && !tolerates(p.Tolerations, t) {
+		if t.Effect != corev1.TaintEffectPreferNoSchedule && !tolerates(p.Tolerations, t) || t.Effect == corev1.TaintEffectNoExecute && !tolerates(lasting(p.Tolerations), t) {
 			return "the taint " + t.Key
 		}
 	}
@@ -114,6 +115,11 @@ func (b *board) refuses(p *disruption.Pod, to *seat) string {
 		return why
 	}
 	return b.estranged(p, to)
+}
+
+// lasting are tolerations without an end.
+func lasting(all []corev1.Toleration) []corev1.Toleration {
+	return slices.DeleteFunc(slices.Clone(all), func(t corev1.Toleration) bool { return t.TolerationSeconds != nil })
 }
 
 func tolerates(all []corev1.Toleration, taint corev1.Taint) bool {
@@ -270,54 +276,18 @@ func (to *seat) attached(p *disruption.Pod) string {
 	return ""
 }
 
-// estranged looks at required anti-affinity, of the pod and of those that are there before it.
-func (b *board) estranged(p *disruption.Pod, to *seat) string {
-	for _, term := range p.AntiAffinity {
-		for other, at := range b.at {
-			if other != p && repels(term, p, other) && together(term.TopologyKey, to, at) {
-				return "it does not want " + other.String() + " beside it"
-			}
-		}
-	}
-	for _, other := range b.anti {
-		at := b.at[other]
-		if at == nil || other == p {
-			continue
-		}
-		for _, term := range other.AntiAffinity {
-			if repels(term, other, p) && together(term.TopologyKey, at, to) {
-				return other.String() + " does not want it beside it"
-			}
-		}
-	}
-	return ""
-}
-
-func together(key string, a, b *seat) bool {
-	one, ok1 := a.labels[key]
-	two, ok2 := b.labels[key]
-	return ok1 && ok2 && one == two
-}
-
-// repels tells whether a term of a pod is about the other. Labels of namespaces are not known: a
-// selector of namespaces takes all.
-func repels(t corev1.PodAffinityTerm, of, other *disruption.Pod) bool {
-	if t.NamespaceSelector == nil {
-		spaces := t.Namespaces
-		if len(spaces) == 0 {
-			spaces = []string{of.Namespace}
-		}
-		if !slices.Contains(spaces, other.Namespace) {
-			return false
-		}
-	}
-	return matches(t.LabelSelector, other.Labels)
-}
-
 // matches tells whether a selector takes labels; nil takes none, and so does one that cannot be read.
 func matches(s *metav1.LabelSelector, have map[string]string) bool {
 	if s == nil {
 		return false
+	}
+	if len(s.MatchExpressions) == 0 {
+		for k, v := range s.MatchLabels {
+			if got, ok := have[k]; !ok || got != v {
+				return false
+			}
+		}
+		return true
 	}
 	selector, err := metav1.LabelSelectorAsSelector(s)
 	return err == nil && selector.Matches(labels.Set(have))

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
 
 	"github.com/ironic-throttle/ironic-throttle/pkg/api"
@@ -64,9 +65,9 @@ func newBrute(l *lab, f freedom) *brute {
 	saved := 0.0
 	for i := range l.s.Hosts {
 		h := &l.s.Hosts[i]
-		m, reason := b.method(h)
+		m, _ := b.method(h)
 		switch {
-		case b.barred(h, m, reason) != "" || b.worth(h) <= 0 || !f.wide && b.needsMore(h):
+		case b.barred(h, m) != "" || b.worth(h) <= 0 || !f.wide && b.needsMore(h):
 		case m == api.MethodEmptiness && !f.order:
 			empty = append(empty, h)
 			saved += b.worth(h)
@@ -116,7 +117,7 @@ func (b *brute) needsMore(h *disruption.Host) bool {
 	return slices.ContainsFunc(b.movers(h.Node), func(p *disruption.Pod) bool {
 		for _, other := range b.pods {
 			for _, t := range other.AntiAffinity {
-				if t.TopologyKey != hostname && (other == p || !other.Finished && repels(t, other, p)) {
+				if t.TopologyKey != hostname && t.TopologyKey != corev1.LabelTopologyZone && (other == p || !other.Finished && repels(t, other, p)) {
 					return true
 				}
 			}
@@ -130,7 +131,7 @@ func (b *brute) exceeded(pods []*disruption.Pod) bool {
 	return slices.ContainsFunc(b.s.Budgets, func(pdb disruption.PodBudget) bool {
 		n := 0
 		for _, p := range pods {
-			if p.Namespace == pdb.Namespace && matches(pdb.Selector, p.Labels) && (p.Ready || pdb.UnhealthyPodEvictionPolicy != policyv1.AlwaysAllow) {
+			if !p.Terminating && p.Namespace == pdb.Namespace && matches(pdb.Selector, p.Labels) && (p.Ready || pdb.UnhealthyPodEvictionPolicy != policyv1.AlwaysAllow) {
 				n++
 			}
 		}
@@ -159,6 +160,7 @@ func (b *brute) feasible(hosts []*disruption.Host) (map[string]string, bool) {
 	}
 	slices.SortFunc(seats, func(a, c *seat) int { return strings.Compare(a.name, c.name) })
 	largest(on, pods)
+	on.moved = pods
 	b.steps = 0
 	if !roomy(on, pods, seats) || !b.place(on, pods, seats) {
 		return nil, false
@@ -195,7 +197,7 @@ func largest(b *board, pods []*disruption.Pod) {
 
 func (b *brute) place(on *board, pods []*disruption.Pod, seats []*seat) bool {
 	if len(pods) == 0 {
-		return true
+		return on.unruly() == ""
 	}
 	if b.steps++; b.steps > mostSteps {
 		b.undecided = true

@@ -3,7 +3,6 @@ package disruption_test
 import (
 	"fmt"
 	"math/rand/v2"
-	"slices"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -128,13 +127,16 @@ func (m *maker) host() {
 	cpu := pick(m, 4, 8, 16)
 	n.Allocatable["cpu"], h.Capacity["cpu"] = fmt.Sprint(cpu), fmt.Sprint(cpu)
 	n.Labels["zone"] = pick(m, "a", "a", "b")
+	if !m.rarely(6) {
+		n.Labels[corev1.LabelTopologyZone] = n.Labels["zone"]
+	}
 	watts := float64(100 * (1 + m.IntN(8)))
 	h.Price.WattsBusy, h.Price.WattsIdle = &watts, &watts
 	if m.rarely(4) {
 		h.Price.LeasePerHour, h.Price.LeaseEnds = new(float64(m.IntN(10))/10), new(m.l.now.Add(-time.Hour))
 	}
 	if m.rarely(6) {
-		n.Taints = []corev1.Taint{{Key: "gpu", Value: "a", Effect: pick(m, corev1.TaintEffectNoSchedule, corev1.TaintEffectPreferNoSchedule)}}
+		n.Taints = []corev1.Taint{{Key: "gpu", Value: "a", Effect: pick(m, corev1.TaintEffectNoSchedule, corev1.TaintEffectPreferNoSchedule, corev1.TaintEffectNoExecute)}}
 	}
 	if m.rarely(6) {
 		n.VolumesLeft = map[string]int{"csi": m.IntN(3)}
@@ -237,93 +239,6 @@ func (m *maker) exclude(h *disruption.Host, n *disruption.Node) {
 	all[m.IntN(len(all))]()
 }
 
-func (m *maker) pods() {
-	nodes := len(m.l.s.Nodes)
-	count, used := m.IntN(31), 1+m.IntN(nodes) // most states have empty hosts
-	if m.used || m.calm && !m.rarely(4) {
-		count, used = nodes+m.IntN(2*nodes), nodes
-	}
-	for i := range count {
-		m.pod(i, m.IntN(used))
-	}
-	if m.calm { // a pod that waits takes room first, which brute force does not count
-		m.l.s.Pods = slices.DeleteFunc(m.l.s.Pods, func(p disruption.Pod) bool { return p.Node == "" })
-	}
-	for node := range nodes {
-		if m.rarely(2) {
-			p := m.l.pod(fmt.Sprintf("own-%d", node), node, "100m")
-			p.DaemonSet = m.rarely(2)
-			p.Mirror = !p.DaemonSet && m.rarely(2)
-			p.Finished = !p.DaemonSet && !p.Mirror
-			p.Owner = pick(m, p.Owner, "")
-		}
-	}
-}
-
-// pod adds a pod where it has room by its requests, or leaves it waiting.
-func (m *maker) pod(i, node int) {
-	p := m.l.pod(fmt.Sprintf("p-%d", i), node, pick(m, "500m", "1", "1", "2", "3"))
-	p.Labels = map[string]string{"app": pick(m, "a", "b", "c", "d")}
-	if free := m.calm || m.used; !free || m.rarely(3) {
-		m.wishes(p)
-	}
-	if free := m.calm || m.used; !free || m.rarely(4) {
-		m.stuck(p)
-	}
-	if m.rarely(6) {
-		p.Priority, p.DeletionCost = int32(m.IntN(1000)), new(int32(m.IntN(100)-50))
-	}
-	w := newWorld(&m.l.s, m.l.c, m.l.now)
-	b := w.board(nil)
-	self := w.pods[p.String()]
-	at := b.at[self]
-	b.take(self)
-	if why := b.crowded(self, at); why != "" || b.estranged(self, at) != "" {
-		p.Node = ""
-	}
-}
-
-// stuck sets what keeps a pod where it is.
-func (m *maker) stuck(p *disruption.Pod) {
-	p.Terminating = !m.calm && m.rarely(12)
-	p.Ready = !m.rarely(12)
-	p.DoNotDisrupt = m.rarely(25)
-	if m.rarely(25) {
-		p.Owner = ""
-	}
-	if m.rarely(25) {
-		p.Unmodelled = []string{"topology spread"}
-	}
-}
-
-// wishes are what a pod wants of its node.
-func (m *maker) wishes(p *disruption.Pod) {
-	if m.rarely(8) {
-		p.NodeSelector = map[string]string{"zone": pick(m, "a", "b")}
-	}
-	if m.rarely(8) {
-		p.NodeAffinity = inZone(pick(m, corev1.NodeSelectorOpIn, corev1.NodeSelectorOpNotIn), pick(m, "a", "b"))
-	}
-	if m.rarely(3) {
-		p.Tolerations = []corev1.Toleration{pick(m,
-			corev1.Toleration{Operator: corev1.TolerationOpExists},
-			corev1.Toleration{Key: "gpu", Operator: corev1.TolerationOpEqual, Value: "a", Effect: corev1.TaintEffectNoSchedule},
-			corev1.Toleration{Key: "gpu", Operator: corev1.TolerationOpEqual, Value: "b"})}
-	}
-	if m.rarely(10) {
-		p.HostPorts = []string{pick(m, "TCP//80", "TCP//80", "TCP/10.0.0.1/80", "TCP/10.0.0.2/80", "UDP//80", "TCP/0.0.0.0/443")}
-	}
-	if m.rarely(8) {
-		p.Volumes = []disruption.Volume{{Name: "pv-" + p.Name, Driver: pick(m, "csi", "")}}
-		if m.rarely(2) {
-			p.Volumes[0].Nodes = inZone(corev1.NodeSelectorOpIn, pick(m, "a", "b"))
-		}
-	}
-	if m.rarely(8) {
-		p.AntiAffinity = apart(pick(m, "a", "b"), pick(m, hostname, hostname, "zone"))
-	}
-}
-
 func (m *maker) budgets() {
 	for _, app := range []string{"a", "b", "c"} {
 		if !m.rarely(4) {
@@ -368,7 +283,7 @@ func (m *maker) spares() {
 		m.price(h)
 		switch m.IntN(6) {
 		case 0:
-			h.State, h.Release = "provisioned", m.rarely(2)
+			h.State = "provisioned"
 		case 1:
 			h.State = pick(m, "inspecting", "registering", "preparing")
 		case 2:

@@ -57,8 +57,6 @@ func TestTheJudgeRejectsHosts(t *testing.T) {
 			d.Terminating, d.Owner = true, "StatefulSet/db"
 		}, "DC-2"},
 		{"empty", good, func(l *lab, _ *api.Plan) { l.s.Pods[0].Node = "" }, "DC-5"},
-		{"unclaimed without leave", abandoned, func(l *lab, _ *api.Plan) { l.s.Hosts[4].Release = false }, "DC-6"},
-		{"claimed", abandoned, func(l *lab, _ *api.Plan) { l.s.Hosts[4].Consumer = "Metal3Machine a/b" }, "somebody uses it"},
 		{"budget", good, func(l *lab, _ *api.Plan) { l.c.Budgets = append(l.c.Budgets, budget.Budget{Nodes: "0"}) }, "DC-19"},
 		{"budget of the pool", good, func(l *lab, _ *api.Plan) { l.s.Pools[0].Policy.Budgets = budget.List{{Nodes: "0%"}, {MinReady: "0"}} }, "DC-19"},
 		{"two of a budget of 10 %", several, func(l *lab, _ *api.Plan) { l.c.Budgets = budget.List{{Nodes: "10%"}, {MinReady: "0"}} }, "DC-19"},
@@ -119,7 +117,7 @@ func TestTheJudgeRejectsMoves(t *testing.T) {
 		{"its anti-affinity", good, pod0(func(p *disruption.Pod) { p.AntiAffinity = apart("b", hostname) }), "does not want default/b"},
 		{"another's anti-affinity", good, func(l *lab, _ *api.Plan) { l.s.Pods[2].AntiAffinity = apart("a", "zone") }, "default/c does not want"},
 		{"do not disrupt", good, pod0(func(p *disruption.Pod) { p.DoNotDisrupt = true }), "must not be disrupted"},
-		{"no owner", good, pod0(func(p *disruption.Pod) { p.Owner = "" }), "nobody makes it anew"},
+		{"no owner", good, pod0(func(p *disruption.Pod) { p.Owner = "" }), "nobody would replace it"},
 		{"unmodelled", drifting, pod0(func(p *disruption.Pod) { p.Unmodelled = []string{"pod affinity"} }), "not modelled"},
 		{"PDB", good, func(l *lab, _ *api.Plan) { l.budget("a", 0) }, "budget default/pdb-a"},
 		{"PDB over a batch", several, func(l *lab, _ *api.Plan) {

@@ -95,9 +95,11 @@ func (w *world) settled(node string) bool {
 	})
 }
 
-// movers are guests that need another place.
+// movers are guests that need another place, or whose successors do: a StatefulSet makes that of a pod that terminates.
 func (w *world) movers(node string) []*disruption.Pod {
-	return slices.DeleteFunc(w.guests(node), func(p *disruption.Pod) bool { return p.Terminating })
+	return slices.DeleteFunc(w.guests(node), func(p *disruption.Pod) bool {
+		return p.Terminating && !strings.HasPrefix(p.Owner, "StatefulSet/")
+	})
 }
 
 func (w *world) after(pool *disruption.Pool) disruption.Span {
@@ -190,14 +192,14 @@ func (w *world) closed(n *disruption.Node) string {
 // stuck says why a pod cannot be moved wherever it may go.
 func stuck(p *disruption.Pod) string {
 	switch {
+	case len(p.Unmodelled) > 0:
+		return strings.Join(p.Unmodelled, ", ") + " is not modelled"
 	case p.Terminating:
 		return ""
 	case p.DoNotDisrupt:
 		return "it must not be disrupted"
 	case p.Owner == "":
-		return "nobody makes it anew"
-	case len(p.Unmodelled) > 0:
-		return strings.Join(p.Unmodelled, ", ") + " is not modelled"
+		return "nobody would replace it"
 	}
 	return ""
 }

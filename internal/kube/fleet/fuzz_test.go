@@ -13,7 +13,7 @@ import (
 // FuzzAnnotations: whatever they say, each is read or named as a fault, and no number is negative.
 func FuzzAnnotations(f *testing.F) {
 	names := []string{
-		"watts-busy", "watts-idle", "lease-per-hour", "lease-ends", "prepaid", "preemptible", "class", "do-not-disrupt", "storage", "release-unclaimed",
+		"watts-busy", "watts-idle", "lease-per-hour", "lease-ends", "prepaid", "preemptible", "class", "do-not-disrupt", "storage",
 		"consolidate-after", "budgets", "preemptible-options", "execute",
 	}
 	for i, value := range []string{"400", "-1", "NaN", "2027-01-31T00:00:00Z", "true", "Never", "30s", `[{"nodes":"10%","schedule":"@daily","duration":"8h"}]`, "10%,ready:1", "r640", "1e400", "[[", "\x00"} {

@@ -71,7 +71,7 @@ func hostOf(p *shared) func(*hostWire) host {
 		}
 		h.Class, h.Price = n.class(), n.price()
 		// What cannot be read protects the host: it allows nothing, and forbids what it may forbid.
-		h.Preemptible, h.Release = n.flag("preemptible", false), n.flag("release-unclaimed", false)
+		h.Preemptible = n.flag("preemptible", false)
 		h.DoNotDisrupt, h.Storage = n.flag("do-not-disrupt", true), n.flag("storage", true)
 		h.Disrupting = has(w.Metadata.Labels, commandLabel)
 		h.Faults = n.faults

@@ -50,8 +50,6 @@ func TestDC27_HostsThatAreLeftAlone(t *testing.T) {
 		"do not disrupt": {annotated("do-not-disrupt", "true"), "", "", func(h disruption.Host) bool { return h.DoNotDisrupt }},
 		"perhaps":        {annotated("do-not-disrupt", "perhaps"), "", "", func(h disruption.Host) bool { return h.DoNotDisrupt && len(h.Faults) == 1 }},
 		"storage":        {annotated("storage", "true"), "", "", func(h disruption.Host) bool { return h.Storage }},
-		"no release":     {annotated("release-unclaimed", "perhaps"), "", "", func(h disruption.Host) bool { return !h.Release && len(h.Faults) == 1 }},
-		"release":        {annotated("release-unclaimed", "true"), "", "", func(h disruption.Host) bool { return h.Release && h.Faults == nil }},
 	} {
 		if h := hostFrom(t, one.meta, one.spec, one.status); !one.is(h.Host) {
 			t.Errorf("%s: %+v", name, h.Host)

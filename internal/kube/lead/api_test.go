@@ -225,7 +225,7 @@ func (a *api) join(t *testing.T, name string) *replica {
 			close(r.led)
 			<-term.Done()
 			<-time.After(time.Second / 2)
-			if holder := a.holder(); ctx.Err() != nil && context.Cause(term) == ctx.Err() && holder != name {
+			if holder := a.holder(); !errors.Is(context.Cause(term), ErrLost) && holder != name {
 				t.Errorf("%q holds the Lease while %s saves", holder, name)
 			}
 			return nil

@@ -98,8 +98,9 @@ var table = map[string]imports{
 			"internal/kube", "internal/kube/access", "internal/kube/capi", "internal/kube/claim", "internal/kube/find", "internal/kube/fleet", "internal/kube/hosts", "internal/kube/lead", "internal/kube/tell", "internal/kube/work",
 			"pkg/admission", "pkg/disruption", "pkg/disruption/budget", "pkg/slots", "pkg/breaker", "pkg/holdoff", "pkg/sizing", "pkg/snapshot", "pkg/ironic", "pkg/api",
 		},
+		tests: []string{"internal/rig/child"},
 	},
-	"internal/kube": {house: []string{"internal/kube/objects", "internal/plainfile"}, outside: []string{"k8s.io/api", "k8s.io/apimachinery", "k8s.io/client-go", "k8s.io/klog/v2", "sigs.k8s.io/controller-runtime/pkg"}},
+	"internal/kube": {house: []string{"internal/kube/objects"}, outside: []string{"k8s.io/api", "k8s.io/apimachinery", "k8s.io/client-go", "k8s.io/klog/v2", "sigs.k8s.io/controller-runtime/pkg"}},
 	"internal/kube/objects": {
 		outside: []string{"k8s.io/api", "k8s.io/apimachinery", metal3},
 		tests:   []string{"sigs.k8s.io/controller-runtime/pkg/client"},
@@ -122,12 +123,12 @@ var table = map[string]imports{
 		outside: []string{"k8s.io/api", "k8s.io/apimachinery", "k8s.io/client-go", "k8s.io/component-helpers/resource", "sigs.k8s.io/json", metal3},
 	},
 	"internal/kube/find": {
-		house:   []string{"internal/kube/tell", "pkg/api", "pkg/ironic"},
+		house:   []string{"internal/kube/objects", "pkg/api", "pkg/ironic"},
 		outside: []string{"k8s.io/api", "k8s.io/apimachinery", "sigs.k8s.io/controller-runtime/pkg/client"},
 		tests:   []string{"k8s.io/client-go/kubernetes/scheme"},
 	},
 	"internal/kube/capi": {
-		house:   []string{"internal/kube/tell"},
+		house:   []string{"internal/kube/objects"},
 		outside: []string{"k8s.io/api/core/v1", "k8s.io/apimachinery", "sigs.k8s.io/controller-runtime/pkg/client"},
 		tests:   []string{"k8s.io/client-go/kubernetes/scheme"},
 	},

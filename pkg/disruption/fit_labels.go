@@ -1,0 +1,73 @@
+package disruption
+
+import (
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/component-helpers/scheduling/corev1/nodeaffinity"
+)
+
+// answer is what a shape says of a node, apart from what runs there.
+type answer uint8
+
+const (
+	asked     answer = 1 << iota
+	selected         // its labels are as demanded
+	mounts           // volumes can be mounted
+	tolerated        // its taints let the pod in
+	endures          // and let it stay
+	guessed          // it does not exist yet, and may get labels that are demanded
+)
+
+// readLabels reads what a pod demands of labels of nodes.
+func (s *shape) readLabels(p *Pod) {
+	pod := &corev1.Pod{Spec: corev1.PodSpec{NodeSelector: p.NodeSelector}}
+	if p.NodeAffinity != nil {
+		pod.Spec.Affinity = &corev1.Affinity{NodeAffinity: &corev1.NodeAffinity{RequiredDuringSchedulingIgnoredDuringExecution: p.NodeAffinity}}
+	}
+	s.selects = nodeaffinity.GetRequiredNodeAffinity(pod)
+	for k := range p.NodeSelector {
+		s.keys = append(s.keys, k)
+	}
+	for _, selector := range append([]*corev1.NodeSelector{p.NodeAffinity}, s.reaches...) {
+		if selector == nil {
+			continue
+		}
+		for _, t := range selector.NodeSelectorTerms {
+			for _, e := range slices.Concat(t.MatchExpressions, t.MatchFields) {
+				s.keys = append(s.keys, e.Key)
+			}
+		}
+	}
+}
+
+// meets says what a shape demands of a node. That is remembered, but for a node that does not exist yet: it may get more
+// labels than those that are known, and that it has none is no reason to put a pod there that shuns it.
+func (c *cluster) meets(s *shape, n int32) answer {
+	of := c.nodes[n].node
+	if s.nodes == nil && len(c.at)*len(c.shapes.list) <= maxAnswers {
+		s.nodes = make([]answer, len(c.at))
+	}
+	known := !c.nodes[n].made && s.nodes != nil
+	if known && s.nodes[n] != 0 {
+		return s.nodes[n]
+	}
+	a := asked | s.tolerates(of.Taints)
+	node := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: of.Name, Labels: of.Labels}}
+	if ok, err := s.selects.Match(node); ok && err == nil {
+		a |= selected
+	}
+	if s.mounts(node) {
+		a |= mounts
+	}
+	if known {
+		s.nodes[n] = a
+	} else if c.nodes[n].made && slices.ContainsFunc(s.keys, func(k string) bool { _, ok := of.Labels[k]; return !ok }) {
+		a |= guessed
+	}
+	return a
+}
+
+// maxAnswers bounds what is remembered of shapes and nodes, in bytes. A state that would need more is slower.
+const maxAnswers = 1 << 27

@@ -1,0 +1,122 @@
+package disruption
+
+import (
+	"cmp"
+	"context"
+	"maps"
+	"slices"
+
+	"github.com/ironic-throttle/ironic-throttle/pkg/api"
+)
+
+// fleetSim simulates each cluster by itself: a pod never leaves its own. It is for one goroutine.
+type fleetSim map[Key]*cluster
+
+// move is a pod that gets another node.
+type move struct {
+	pod *Pod
+	api.PlanMove
+}
+
+// placement is where the pods of nodes that go would go.
+type placement struct {
+	moves     []move // by pod
+	usedSpare bool
+	blocked   string // why there is none: a sentence that names the pod; "" = there is one
+}
+
+// planMoves are the moves as a plan tells them.
+func (p *placement) planMoves() (all []api.PlanMove) {
+	for _, m := range p.moves {
+		all = append(all, m.PlanMove)
+	}
+	return all
+}
+
+// newSimulator reads nodes, pods and budgets of s. target tells whether pods may be moved to a node besides what the
+// node itself says; nil: they may. The error is a *api.FieldError, or that of ctx.
+func newSimulator(ctx context.Context, s *State, target func(n *Node) bool) (fleetSim, error) {
+	f := fleetSim{}
+	of := func(k Key) *cluster {
+		if f[k] == nil {
+			f[k] = newCluster()
+		}
+		return f[k]
+	}
+	for i := range s.Nodes {
+		n := &s.Nodes[i]
+		of(n.Cluster).nodes = append(of(n.Cluster).nodes, fitNode{node: n, name: n.Name})
+	}
+	for i := range s.Pods {
+		p := &s.Pods[i]
+		of(p.Cluster).pods = append(of(p.Cluster).pods, fitPod{pod: p, name: p.String()})
+	}
+	for i := range s.DaemonSets {
+		p := &s.DaemonSets[i]
+		of(p.Cluster).daemons = append(of(p.Cluster).daemons, fitPod{pod: p, name: p.String()})
+	}
+	for i := range s.Budgets {
+		b := &s.Budgets[i]
+		of(b.Cluster).budgets = append(of(b.Cluster).budgets, newBudget(b))
+	}
+	for i := range s.Hosts {
+		if h := &s.Hosts[i]; h.Machine != nil {
+			of(h.Cluster).pools[h.Node] = poolName(h.Machine.PoolKind, h.Machine.Pool)
+		}
+	}
+	for _, k := range sortedKeys(f) {
+		if err := f[k].build(ctx, target); err != nil {
+			return nil, err
+		}
+	}
+	return f, nil
+}
+
+func sortedKeys[T any](m map[Key]T) []Key {
+	return slices.SortedFunc(maps.Keys(m), func(a, b Key) int {
+		return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name))
+	})
+}
+
+// residents are the pods of a node that need another place when it goes, by name.
+func (f fleetSim) residents(n *Node) (all []*Pod) {
+	c := f[n.Cluster]
+	for _, i := range c.leave(c.at[n]).moving {
+		all = append(all, c.pods[i].pod)
+	}
+	return all
+}
+
+// stuck says why pods of a node cannot be moved wherever they may go: a budget, an annotation, no owner, something
+// that is not simulated. "" = nothing.
+func (f fleetSim) stuck(n *Node) string { return f[n.Cluster].keeps([]int32{f[n.Cluster].at[n]}) }
+
+// waits reports whether a pod without a node would get its room on n.
+func (f fleetSim) waits(n *Node) bool {
+	c := f[n.Cluster]
+	return slices.ContainsFunc(c.nodes[c.at[n]].waiting, func(i int32) bool { return !c.pods[i].pod.DaemonSet })
+}
+
+// without simulates that nodes go, all at once, and finds a place for each pod that must move: on the other nodes, or,
+// where they do not fit there, on spare too, a node of spare.Cluster that does not exist yet; nil = none. Pods without
+// a node that would get room on one of those that go find another place first. What it finds is feasible; it may miss
+// what a longer search would find. The simulator stays as it is. The error is that of ctx, or a *api.FieldError of
+// spare.
+func (f fleetSim) without(ctx context.Context, going []*Node, spare *Node) (all placement, err error) {
+	by := map[Key][]*Node{}
+	for _, n := range going {
+		by[n.Cluster] = append(by[n.Cluster], n)
+	}
+	for _, k := range sortedKeys(by) {
+		extra := spare
+		if spare != nil && spare.Cluster != k {
+			extra = nil
+		}
+		p, err := f[k].without(ctx, by[k], extra)
+		if err != nil || p.blocked != "" {
+			return p, err
+		}
+		all.moves, all.usedSpare = append(all.moves, p.moves...), all.usedSpare || p.usedSpare
+	}
+	return all, ctx.Err()
+}
