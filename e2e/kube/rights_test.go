@@ -6,6 +6,7 @@ import (
 	"encoding/base64"
 	"errors"
 	"fmt"
+	"maps"
 	"net/http"
 	"path/filepath"
 	"slices"
@@ -22,17 +23,16 @@ import (
 	"github.com/ironic-throttle/ironic-throttle/pkg/holdoff"
 )
 
-// right is one verb on one resource of one rule in a role of the manifests.
+// right is one verb on one resource in a role of the manifests.
 type right struct {
-	role                  string // kind and name
-	rule                  int
+	role                  string // its name
 	group, resource, verb string
 }
 
 // String is also the key of works.
 func (r right) String() string {
 	text := strings.TrimPrefix(r.group+"/", "/") + r.resource + " " + r.verb
-	if r.resource == "configmaps" && strings.HasSuffix(r.role, "ironic-throttle-operator") {
+	if r.resource == "configmaps" && r.role == "ironic-throttle-operator" {
 		text += " of BMO"
 	}
 	return text
@@ -42,13 +42,18 @@ func (r right) String() string {
 func rightsIn(objects []*unstructured.Unstructured) (all []right) {
 	for _, o := range objects {
 		rules, _, _ := unstructured.NestedSlice(o.Object, "rules")
-		for i, rule := range rules {
-			for _, group := range texts(rule, "apiGroups") {
-				for _, resource := range texts(rule, "resources") {
-					for _, verb := range texts(rule, "verbs") {
-						all = append(all, right{o.GetKind() + " " + o.GetName(), i, group, resource, verb})
-					}
-				}
+		for _, rule := range rules {
+			all = append(all, rightsOf(o.GetName(), rule)...)
+		}
+	}
+	return all
+}
+
+func rightsOf(role string, rule any) (all []right) {
+	for _, group := range texts(rule, "apiGroups") {
+		for _, resource := range texts(rule, "resources") {
+			for _, verb := range texts(rule, "verbs") {
+				all = append(all, right{role, group, resource, verb})
 			}
 		}
 	}
@@ -60,35 +65,30 @@ func texts(rule any, field string) []string {
 	return found
 }
 
-// without takes one right away, from all roles that give it: API and metrics each have one
-// for asking who somebody is.
+// without takes one right away, from all roles that give it: API and metrics each have one for asking who somebody is.
 func without(t *testing.T, objects []*unstructured.Unstructured, gone right) {
 	t.Helper()
 	taken := 0
 	for _, o := range objects {
-		rules, _, _ := unstructured.NestedSlice(o.Object, "rules")
-		for i := len(rules) - 1; i >= 0; i-- {
-			rule := rules[i].(map[string]any)
-			groups, resources, verbs := texts(rule, "apiGroups"), texts(rule, "resources"), texts(rule, "verbs")
-			at := slices.Index(verbs, gone.verb)
-			if at < 0 || !slices.Contains(groups, gone.group) || !slices.Contains(resources, gone.resource) {
-				continue
+		rules, has, _ := unstructured.NestedSlice(o.Object, "rules")
+		kept := []any{}
+		for _, rule := range rules {
+			each := rightsOf(o.GetName(), rule)
+			if len(each) == 0 {
+				kept = append(kept, rule) // of URLs
 			}
-			if len(groups) > 1 || len(resources) > 1 {
-				t.Fatalf("%s, rule %d: this test takes rules of one resource", o.GetName(), i)
-			}
-			if (right{o.GetKind() + " " + o.GetName(), i, gone.group, gone.resource, gone.verb}).String() != gone.String() {
-				continue // of other ConfigMaps
-			}
-			taken++
-			if rule["verbs"] = list(slices.Delete(verbs, at, at+1)); len(verbs) == 1 {
-				rules = slices.Delete(rules, i, i+1)
+			for _, r := range each {
+				if r.String() == gone.String() {
+					taken++
+					continue
+				}
+				one := maps.Clone(rule.(map[string]any))
+				one["apiGroups"], one["resources"], one["verbs"] = []any{r.group}, []any{r.resource}, []any{r.verb}
+				kept = append(kept, one)
 			}
 		}
-		if len(rules) == 0 {
-			unstructured.RemoveNestedField(o.Object, "rules")
-		} else if err := unstructured.SetNestedSlice(o.Object, rules, "rules"); err != nil {
-			t.Fatal(err)
+		if has {
+			o.Object["rules"] = kept
 		}
 	}
 	if taken == 0 {
@@ -232,7 +232,7 @@ func TestRightsAreExactlyEnough(t *testing.T) {
 		}
 		for _, r := range all {
 			if works[r.String()] == nil {
-				t.Fatalf("%s: %s, rule %d: %s: say in works what it is for", name, r.role, r.rule, r)
+				t.Fatalf("%s: %s: %s: say in works what it is for", name, r.role, r)
 			}
 		}
 		t.Run(name, func(t *testing.T) {

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
-	"os/signal"
 	"path/filepath"
 	"strings"
 	"syscall"
@@ -18,11 +17,8 @@ import (
 	"github.com/ironic-throttle/ironic-throttle/internal/store"
 )
 
-// These make the test binary a process that saves there, more and more, or until the disk is full.
-const (
-	saverPath  = "STORE_TEST_SAVES_TO"
-	fillerPath = "STORE_TEST_FILLS"
-)
+// saverPath makes the test binary a process that saves there, more and more.
+const saverPath = "STORE_TEST_SAVES_TO"
 
 func saveForEver(path string) {
 	f := store.NewFile(path)
@@ -77,40 +73,6 @@ func TestKill9LosesNothingThatIsSaved(t *testing.T) {
 		}
 	}
 	t.Logf("40 kills, %d saves", saves)
-}
-
-// fillDisk saves at path, again while no file may have more than ten bytes, and once more without that bound. It ends with 1
-// where any of that is not as it should be.
-func fillDisk(path string) {
-	signal.Ignore(syscall.SIGXFSZ)
-	f := store.NewFile(path)
-	_, err := f.Load(context.Background())
-	save := func(value string, most uint64) error {
-		bound := syscall.Rlimit{Cur: most, Max: 1 << 20}
-		return errors.Join(syscall.Setrlimit(syscall.RLIMIT_FSIZE, &bound), f.Save(context.Background(), []byte(value)))
-	}
-	err = errors.Join(err, save("0123456789", 10))
-	full := save("0123456789 and more", 10)
-	kept, _ := os.ReadFile(path)
-	_, half := os.Stat(path + ".new")
-	err = errors.Join(err, save("enough", 1<<20))
-	if err != nil || !errors.Is(full, syscall.EFBIG) || string(kept) != "0123456789" || half == nil {
-		fmt.Println(err, full, string(kept), half)
-		os.Exit(1)
-	}
-}
-
-// A disk without room is an error of the save; what was saved before is there, and no half of a file; the next save goes on.
-func TestAFullDisk(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "holds")
-	c := exec.Command(os.Args[0])
-	c.Env = append(os.Environ(), fillerPath+"="+path)
-	if out, err := c.CombinedOutput(); err != nil {
-		t.Fatalf("%v: %s", err, out)
-	}
-	if text, err := os.ReadFile(path); string(text) != "enough" {
-		t.Errorf("%q, %v", text, err)
-	}
 }
 
 func TestOneProcessHasTheFile(t *testing.T) {

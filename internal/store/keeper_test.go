@@ -6,6 +6,9 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"os"
+	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -17,127 +20,83 @@ import (
 	"github.com/ironic-throttle/ironic-throttle/pkg/sizing"
 )
 
-// place is a Store in memory.
+// place is a File that can go wrong.
 type place struct {
-	mu     sync.Mutex
-	kept   []byte
-	aside  []byte
-	saves  int
-	closed int
-	room   int
-	err    error         // of each Save
-	hangs  chan struct{} // until it is closed, no Save returns, whatever becomes of its context
+	*store.File
+	room  int
+	saves int
+	err   error         // of each Save
+	hangs chan struct{} // until it is closed, no Save returns, whatever becomes of its context
 }
 
-func (p *place) Load(context.Context) ([]byte, error) { return p.kept, p.err }
+func (p *place) Room() int { return p.room }
 
-func (p *place) Save(_ context.Context, value []byte) error {
-	p.mu.Lock()
+func (p *place) Save(ctx context.Context, value []byte) error {
 	p.saves++
-	err, hangs := p.err, p.hangs
-	if err == nil && hangs == nil {
-		p.kept = value
+	if p.hangs != nil {
+		<-p.hangs
 	}
-	p.mu.Unlock()
-	if hangs != nil {
-		<-hangs
-	}
-	return err
+	return errors.Join(p.err, p.File.Save(ctx, value))
 }
 
-func (p *place) Aside(value []byte) error { p.aside = value; return nil }
-func (p *place) Room() int                { return p.room }
-func (p *place) Close() error             { p.closed++; return nil }
-func (p *place) String() string           { return "place" }
-
-func (p *place) fail(err error) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.err = err
-}
-
-// value is what is kept.
-func (p *place) value(t *testing.T) store.Value {
-	t.Helper()
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	v, err := store.Unpack(p.kept)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return v
-}
-
-// decision is a Source: a Book, and a limit.
+// decision is a Source.
 type decision struct {
-	mu    sync.Mutex
-	book  *holdoff.Book
-	limit int
+	mu              sync.Mutex
+	records         []holdoff.Record
+	limit           int
+	revision, saved uint64
 }
 
-func (d *decision) with(do func(*holdoff.Book)) {
+// with does something to the decision, as one who decides.
+func (d *decision) with(do func()) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	do(d.book)
+	do()
 }
 
-func (d *decision) HoldRecords(now time.Time) (all []holdoff.Record, revision uint64) {
-	d.with(func(b *holdoff.Book) { all, revision = b.Records(now) })
+func (d *decision) HoldRecords(time.Time) (all []holdoff.Record, revision uint64) {
+	d.with(func() { all, revision = slices.Clone(d.records), d.revision })
 	return all, revision
 }
 
 func (d *decision) UnsavedHolds() (n int) {
-	d.with(func(b *holdoff.Book) { n = b.Unsaved() })
+	d.with(func() { n = int(d.revision - d.saved) })
 	return n
 }
 
-func (d *decision) SavedHolds(revision uint64) { d.with(func(b *holdoff.Book) { b.Saved(revision) }) }
+func (d *decision) SavedHolds(revision uint64) { d.with(func() { d.saved = revision }) }
 
-func (d *decision) LearnedLimits() sizing.State {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	return sizing.State{Pools: map[string]sizing.Record{"": {Limit: d.limit}}}
+func (d *decision) LearnedLimits() (s sizing.State) {
+	d.with(func() { s = limits(d.limit) })
+	return s
 }
 
-func (d *decision) learn(limit int) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	d.limit = limit
-}
-
-// kept is a Keeper at work, in a bubble.
-type kept struct {
+// keeping is a Keeper at work, in a bubble.
+type keeping struct {
 	*testing.T
 	*store.Keeper
 	*place
 	*decision
-	log  *bytes.Buffer
+	path string
+	log  bytes.Buffer
 	stop context.CancelFunc
 	done chan error
 }
 
-// keep lets a Keeper keep, and plays script. In the end it must have closed the place.
-func keep(t *testing.T, p *place, script func(k *kept)) {
+// keep lets a Keeper keep a file at path, and plays script.
+func keep(t *testing.T, path string, script func(k *keeping)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
-		cfg := holdoff.DefaultConfig()
-		cfg.Timeout = time.Hour
-		book, err := holdoff.New(cfg, nil)
-		if err != nil {
-			t.Fatal(err)
+		k := &keeping{
+			T: t, place: &place{File: store.NewFile(path), room: 1 << 20}, decision: &decision{limit: 20}, path: path, done: make(chan error, 1),
 		}
-		k := &kept{T: t, place: p, decision: &decision{book: book, limit: 20}, log: &bytes.Buffer{}, done: make(chan error, 1)}
-		if p.room == 0 {
-			p.room = 1 << 20
-		}
-		k.Keeper = store.New(p, time.Now, slog.New(slog.NewTextHandler(k.log, nil)))
+		k.Keeper = store.New(k.place, time.Now, slog.New(slog.NewTextHandler(&k.log, nil)))
 		v, err := k.Keeper.Load(t.Context())
 		if err != nil {
 			t.Fatal(err)
 		}
-		book.Restore(time.Now(), v.Records)
-		if known := v.Limits.Pools[""].Limit; known > 0 {
-			k.limit = known
+		if k.records = v.Records; len(v.Limits.Pools) > 0 {
+			k.limit = v.Limits.Pools[""].Limit
 		}
 		k.Source = k.decision
 		ctx, cancel := context.WithCancel(t.Context())
@@ -152,131 +111,127 @@ func keep(t *testing.T, p *place, script func(k *kept)) {
 }
 
 // fails lets hosts fail, and tells.
-func (k *kept) fails(hosts ...string) {
-	k.with(func(b *holdoff.Book) {
-		for _, h := range hosts {
-			b.Failed(time.Now(), holdoff.Failure{UUID: h, Name: "metal3~" + h, State: "deploy failed", Kind: holdoff.Deployment})
-		}
-	})
+func (k *keeping) fails(hosts ...int) {
+	for _, n := range hosts {
+		k.with(func() { k.records, k.revision = append(k.records, record(n)), k.revision+1 })
+	}
 	k.Changed()
+	synctest.Wait()
 }
 
 // pass lets time pass.
-func (k *kept) pass(d time.Duration) {
+func (k *keeping) pass(d time.Duration) {
 	<-time.After(d)
 	synctest.Wait()
 }
 
-func (k *kept) told(n int, words string) {
+func (k *keeping) told(n int, words string) {
 	k.Helper()
 	if got := strings.Count(k.log.String(), words); got != n {
-		k.Errorf("%q is told %d times, want %d: %s", words, got, n, k.log)
+		k.Errorf("%q is told %d times, want %d: %s", words, got, n, &k.log)
 	}
 }
 
-func (k *kept) want(hosts, unsaved int) {
+// want demands how many hosts are kept, and what limit, and that nothing is unsaved.
+func (k *keeping) want(hosts, limit int) {
 	k.Helper()
-	if v := k.value(k.T); len(v.Records) != hosts || k.UnsavedHolds() != unsaved {
-		k.Errorf("%d hosts are kept and %d are unsaved, want %d and %d", len(v.Records), k.UnsavedHolds(), hosts, unsaved)
+	value, err := os.ReadFile(k.path)
+	if err != nil {
+		k.Fatal(err)
+	}
+	v, err := store.Unpack(value)
+	if err != nil || len(v.Records) != hosts || v.Limits.Pools[""].Limit != limit || k.UnsavedHolds() != 0 {
+		k.Errorf("%d hosts and limit %d are kept, %v, and %d are unsaved, want %d and %d",
+			len(v.Records), v.Limits.Pools[""].Limit, err, k.UnsavedHolds(), hosts, limit)
 	}
 }
 
 func TestHoldsAreSavedAtOnceAndLimitsNowAndThen(t *testing.T) {
-	p := &place{}
-	keep(t, p, func(k *kept) {
+	path := filepath.Join(t.TempDir(), "holds")
+	keep(t, path, func(k *keeping) {
 		k.told(1, "there are no holds yet")
-		k.fails("a", "b")
-		synctest.Wait()
-		k.want(2, 0)
-		k.with(func(b *holdoff.Book) { b.Release(time.Now(), "a") })
-		k.pass(5 * time.Second) // nobody has told
-		k.want(2, 0)
+		k.fails(1, 2)
+		k.want(2, 20)
+		k.with(func() { k.revision++ }) // nobody has told
+		k.pass(5 * time.Second)
+		k.want(2, 20)
 		saves := k.saves
-		k.learn(31)
+		k.with(func() { k.limit = 31 })
 		if k.pass(20 * time.Second); k.saves != saves {
 			t.Errorf("%d saves of no hold", k.saves-saves)
 		}
 		k.pass(10 * time.Second) // also over what somebody has done to the place
-		if got := k.value(t).Limits.Pools[""].Limit; got != 31 || k.saves != saves+1 {
-			t.Errorf("limit %d, %d saves in 30 s", got, k.saves-saves)
+		if k.want(2, 31); k.saves != saves+1 {
+			t.Errorf("%d saves in 30 s", k.saves-saves)
 		}
-		k.learn(32)
-		k.with(func(b *holdoff.Book) { b.Gone("b") })
+		k.with(func() { k.limit, k.records, k.revision = 32, k.records[:1], k.revision+1 })
 		k.stop()
-		synctest.Wait()
-		if err := <-k.done; err != nil || k.closed != 1 {
-			t.Errorf("%v, closed %d times", err, k.closed)
+		if err := <-k.done; err != nil {
+			t.Error(err)
 		}
-		if k.want(1, 0); k.value(t).Limits.Pools[""].Limit != 32 {
-			t.Error("the last save did not save the limits")
-		}
+		k.want(1, 32)
 	})
-	keep(t, p, func(k *kept) {
+	keep(t, path, func(k *keeping) { // the place is free
 		k.told(1, "hosts=1 limits=1")
-		if k.pass(time.Minute); k.value(t).Limits.Pools[""].Limit != 32 {
-			t.Errorf("%+v", k.value(t).Limits)
-		}
-		k.want(1, 0)
+		k.pass(time.Minute)
+		k.want(1, 32)
 	})
 }
 
 func TestFlushWaitsForItsSaveAndForNoPlaceThatHangs(t *testing.T) {
-	p := &place{}
-	keep(t, p, func(k *kept) {
-		k.with(func(b *holdoff.Book) { b.Failed(time.Now(), holdoff.Failure{UUID: "a", Kind: holdoff.Deployment}) })
+	keep(t, filepath.Join(t.TempDir(), "holds"), func(k *keeping) {
+		k.with(func() { k.records, k.revision = records(1), 1 })
 		if err := k.Flush(); err != nil {
 			t.Fatal(err)
 		}
-		k.want(1, 0)
-		p.hangs = make(chan struct{})
-		k.with(func(b *holdoff.Book) { b.Release(time.Now(), "a") })
+		k.want(1, 20)
+		k.hangs = make(chan struct{})
+		k.with(func() { k.revision++ })
 		for range 2 { // the second one cannot even be begun
 			begun := time.Now()
 			if err := k.Flush(); err == nil || time.Since(begun) != 3*time.Second {
 				t.Errorf("%v after %v", err, time.Since(begun))
 			}
 		}
-		close(p.hangs)
+		close(k.hangs)
 	})
 }
 
 func TestWhatCannotBeSavedIsToldOnceAndTriedAgain(t *testing.T) {
-	keep(t, &place{room: 400}, func(k *kept) {
-		k.fails(uuidOf("a"))
-		synctest.Wait()
-		k.place.fail(errors.New("fault 1"))
+	keep(t, filepath.Join(t.TempDir(), "holds"), func(k *keeping) {
+		const words = "the holds of failed hosts cannot be saved; they are in force, but a restart would lose them: "
+		k.fails(1)
+		k.err = errors.New("fault 1")
 		k.pass(31 * time.Second) // nothing is new, but what was there may be lost
-		k.fails(uuidOf("b"))
-		k.place.fail(errors.New("fault 2"))
+		k.told(1, words+"fault 1")
+		k.err = errors.New("fault 2")
+		k.fails(2)
 		k.pass(2 * time.Minute)
-		const words = "the holds of failed hosts cannot be saved; they are in force, but a restart would lose them"
-		k.told(1, words+": fault 1")
-		if fault := k.Fault(); fault != words+": fault 2" || k.UnsavedHolds() != 1 {
-			t.Errorf("fault %q, %d unsaved", fault, k.UnsavedHolds())
+		if k.told(0, "fault 2"); k.Fault() != words+"fault 2" || k.UnsavedHolds() != 1 {
+			t.Errorf("fault %q, %d unsaved", k.Fault(), k.UnsavedHolds())
 		}
-		k.place.fail(nil)
+		k.err = nil
 		k.pass(5 * time.Second)
 		if k.told(1, "are saved again"); k.Fault() != "" {
 			t.Error(k.Fault())
 		}
-		for i := range 20 {
-			k.fails(uuidOf(i))
+		k.room = 1000
+		k.fails(3, 4, 5, 6, 7, 8, 9)
+		k.told(1, "there is no room for the holds of")
+		value, _ := os.ReadFile(k.path)
+		v, err := store.Unpack(value)
+		missing := fmt.Sprintf("there is no room for the holds of %d hosts", 9-len(v.Records))
+		if err != nil || len(v.Records) == 0 || !strings.Contains(k.Fault(), missing) || k.UnsavedHolds() > 0 {
+			t.Errorf("%d are kept, fault %q, %d unsaved, %v", len(v.Records), k.Fault(), k.UnsavedHolds(), err)
 		}
-		k.pass(time.Minute)
-		missing := 22 - len(k.value(t).Records)
-		words2 := fmt.Sprintf("there is no room for the holds of %d hosts", missing)
-		if fault := k.Fault(); missing == 0 || !strings.Contains(fault, words2) || k.UnsavedHolds() > 0 {
-			t.Errorf("fault %q, %d missing", fault, missing)
-		}
-		k.told(1, "there is no room")
 	})
 }
 
 // A process that does not lead writes nothing and does not complain; one whose place another process has ends.
 func TestWhoMustNotSave(t *testing.T) {
-	keep(t, &place{}, func(k *kept) {
-		k.place.fail(fmt.Errorf("place: %w", store.ErrNotLeading))
-		k.fails("a")
+	keep(t, filepath.Join(t.TempDir(), "holds"), func(k *keeping) {
+		k.err = fmt.Errorf("place: %w", store.ErrNotLeading)
+		k.fails(1)
 		k.pass(time.Minute)
 		if err := k.Flush(); !errors.Is(err, store.ErrNotLeading) {
 			t.Errorf("Flush: %v", err)
@@ -284,49 +239,45 @@ func TestWhoMustNotSave(t *testing.T) {
 		if k.told(0, "cannot"); k.Fault() != "" || k.UnsavedHolds() != 1 {
 			t.Errorf("fault %q, %d unsaved", k.Fault(), k.UnsavedHolds())
 		}
-		k.place.fail(fmt.Errorf("place: %w", store.ErrTakenOver))
+		k.err = fmt.Errorf("place: %w", store.ErrTakenOver)
 		if err := k.Flush(); !errors.Is(err, store.ErrTakenOver) {
 			t.Error(err)
 		}
-		if err := <-k.done; !errors.Is(err, store.ErrTakenOver) || k.closed != 1 {
-			t.Errorf("%v, closed %d times", err, k.closed)
+		if err := <-k.done; !errors.Is(err, store.ErrTakenOver) {
+			t.Error(err)
 		}
 	})
 }
 
 // A value that is damaged is kept aside, and the next save replaces it.
 func TestADamagedValueIsKeptAside(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "holds")
 	damaged := append(packed(t, records(3)), "more"...)
-	p := &place{kept: damaged}
-	keep(t, p, func(k *kept) {
+	if err := os.WriteFile(path, damaged, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	keep(t, path, func(k *keeping) {
 		k.told(1, "level=ERROR msg=\"holds and limits cannot be read: they are kept aside")
-		k.fails("a")
-		synctest.Wait()
-		if k.want(1, 0); !bytes.Equal(p.aside, damaged) {
-			t.Errorf("%q is kept aside", p.aside)
+		k.fails(1)
+		k.want(1, 20)
+		if aside, err := os.ReadFile(path + ".broken"); !bytes.Equal(aside, damaged) {
+			t.Errorf("%q is kept aside, %v", aside, err)
 		}
 	})
 }
 
 func TestWithoutAPlaceNothingCountsAsUnsaved(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		book, err := holdoff.New(holdoff.DefaultConfig(), nil)
-		if err != nil {
-			t.Fatal(err)
-		}
-		k := &kept{Keeper: store.New(nil, time.Now, slog.New(slog.DiscardHandler)), decision: &decision{book: book}}
-		k.Source = k.decision
+		d := &decision{revision: 1}
+		k := store.New(nil, time.Now, slog.New(slog.DiscardHandler))
+		k.Source = d
 		ctx, stop := context.WithCancel(t.Context())
-		done := make(chan error)
-		go func() { done <- k.Keeper.Run(ctx) }()
-		k.fails("a")
+		go func() { _ = k.Run(ctx) }()
+		k.Changed()
 		synctest.Wait()
-		if n := k.UnsavedHolds(); n != 0 {
+		if n := d.UnsavedHolds(); n != 0 {
 			t.Errorf("%d are unsaved", n)
 		}
 		stop()
-		if err := <-done; err != nil {
-			t.Error(err)
-		}
 	})
 }

@@ -17,17 +17,17 @@ import (
 	"github.com/ironic-throttle/ironic-throttle/internal/store"
 )
 
-// server is an API server in memory that can go wrong.
+// server is an API server in memory that can go wrong. Races and edits are tested on a real one.
 type server struct {
 	client.WithWatch
-	read   func() error // an error is the answer
-	before func() error // each write: an error is the answer, and nothing is written
-	after  func() error // each write: an error is the answer, and it is written
+	read, before, after func() error // each request: an error is the answer; after it was written, or before
+	writes              int
 }
 
 func newServer() *server {
 	s := &server{read: noFault, before: noFault, after: noFault}
 	write := func(do func() error) error {
+		s.writes++
 		if err := s.before(); err != nil {
 			return err
 		}
@@ -60,9 +60,7 @@ type process struct {
 
 func (s *server) process(name string) *process {
 	p := &process{leads: true}
-	p.ConfigMap = claim.ConfigMap{
-		Client: s, Namespace: "metal3", Name: "holds", Identity: name, Leading: func() bool { return p.leads },
-	}
+	p.ConfigMap = claim.ConfigMap{Client: s, Namespace: "metal3", Name: "holds", Identity: name, Leading: func() bool { return p.leads }}
 	return p
 }
 
@@ -81,6 +79,7 @@ func (p *process) saves(t *testing.T, value string) {
 	}
 }
 
+// holds demands what is kept, and what is kept aside.
 func (s *server) holds(t *testing.T, want string) {
 	t.Helper()
 	o := &corev1.ConfigMap{}
@@ -142,66 +141,40 @@ func TestALostAnswerAndAValueAside(t *testing.T) {
 	p.saves(t, "3")
 	next := s.process("b")
 	next.loads(t, "3")
+	next.saves(t, strings.Repeat("x", next.Room()))
 	next.saves(t, "4")
 	s.holds(t, "4 aside")
-	if err := next.Save(t.Context(), make([]byte, next.Room())); err != nil {
-		t.Error(err)
-	}
-	next.saves(t, "5")
-	s.holds(t, "5 aside")
 }
 
-// Errors name the ConfigMap, and nothing is written in doubt.
+// Nothing is written in doubt, and no error is taken for a success.
 func TestFaults(t *testing.T) {
-	s := newServer()
-	p := s.process("a")
 	of := schema.GroupResource{Resource: "configmaps"}
-	refused := func() error { return apierrors.NewForbidden(of, "holds", errors.New("no such right")) }
-	wants := func(what string, err error) {
-		t.Helper()
-		if !apierrors.IsForbidden(err) || !strings.HasPrefix(err.Error(), "ConfigMap metal3/holds: ") {
-			t.Errorf("%s: %v", what, err)
+	conflict := func() error { return apierrors.NewConflict(of, "holds", errors.New("again")) }
+	for name, fault := range map[string]error{
+		"no right": apierrors.NewForbidden(of, "holds", errors.New("no such right")), "no answer": context.DeadlineExceeded,
+	} {
+		fails := func() error { return fault }
+		s := newServer()
+		p := s.process("a")
+		load := func() error {
+			_, err := p.Load(t.Context())
+			return err
 		}
-	}
-	writes := 0
-	counted := func(answer func() error) {
-		writes = 0
-		s.before = func() error {
-			writes++
-			return answer()
+		save := func() error { return p.Save(t.Context(), []byte("1")) }
+		for _, step := range []struct {
+			do           func() error
+			read, before func() error
+			writes       int
+		}{
+			{load, fails, noFault, 0}, {load, noFault, fails, 1}, {load, noFault, noFault, 1}, {save, noFault, fails, 1},
+			{save, fails, conflict, 1}, {save, noFault, conflict, 4}, {save, noFault, noFault, 1},
+		} {
+			s.read, s.before, s.writes = step.read, step.before, 0
+			wrong := step.before() != nil || step.read() != nil
+			if err := step.do(); (err != nil) != wrong || s.writes != step.writes {
+				t.Errorf("%s: %v after %d writes, want %d", name, err, s.writes, step.writes)
+			}
 		}
+		s.holds(t, "1")
 	}
-	s.read = func() error { return context.DeadlineExceeded }
-	if _, err := p.Load(t.Context()); !errors.Is(err, context.DeadlineExceeded) {
-		t.Errorf("Load that gets no answer: %v", err)
-	}
-	load := func() error {
-		_, err := p.Load(t.Context())
-		return err
-	}
-	counted(noFault)
-	s.read = refused
-	if wants("Load that cannot read", load()); writes > 0 {
-		t.Error("what could not be read is written")
-	}
-	s.read = noFault
-	counted(refused)
-	wants("Load that cannot write", load())
-	counted(noFault)
-	if p.loads(t, ""); writes != 1 {
-		t.Errorf("%d writes of a Load", writes)
-	}
-	counted(refused)
-	wants("Save that cannot write", p.Save(t.Context(), []byte("1")))
-	counted(func() error { return apierrors.NewConflict(of, "holds", errors.New("again")) })
-	if err := p.Save(t.Context(), []byte("1")); err == nil || writes != 4 {
-		t.Errorf("Save while somebody else always writes: %v after %d writes", err, writes)
-	}
-	s.read = refused
-	if wants("Save that meets another version and cannot read it", p.Save(t.Context(), []byte("1"))); writes != 5 {
-		t.Error("what could not be read is written over")
-	}
-	s.read, s.before = noFault, noFault
-	p.saves(t, "2")
-	s.holds(t, "2")
 }
