@@ -33,19 +33,12 @@ type change struct {
 	turns int
 }
 
-var (
-	killed  = fault{"kill -9", (*storm).kill}
-	paused  = fault{"paused", (*storm).pause}
-	cutOff  = fault{"cut off", (*storm).cutOff}
-	refused = fault{"refused", (*storm).refuse}
-)
-
 // TestLeadersAreKilledPausedAndCutOff changes the leader by all that can befall it, eight times in the storm and 4 times
 // with the Lease of the defaults. Hosts that really work never exceed the limit, one replica at a time decides, and the
 // next one does soon: hence not beside other tests, of which there are too many for bounds in real time.
 func TestLeadersAreKilledPausedAndCutOff(t *testing.T) {
 	t.Run("the Lease of the defaults", leadersHandOver)
-	rounds := []fault{killed, paused, cutOff, refused}
+	rounds := []fault{{"kill -9", (*storm).kill}, {"paused", (*storm).pause}, {"cut off", (*storm).cutOff}, {"refused", (*storm).refuse}}
 	for _, replicas := range []int{2, 3} {
 		t.Run(fmt.Sprint(replicas, " replicas"), func(t *testing.T) {
 			t.Parallel()

@@ -142,8 +142,10 @@ func (s *scope) page(ctx context.Context, next string) (p page, err error) {
 // watch shows what changes from a version on, and returns the last version that it has seen. It fails where a list is
 // needed.
 func (s *scope) watch(ctx context.Context, version string) (last string, err error) {
-	seconds := watchLeast + rand.N[int64](watchLeast) // a dead connection that nobody resets ends too
-	body, err := s.get(ctx, metav1.ListOptions{
+	seconds := watchLeast + rand.N[int64](watchLeast)
+	watching, cancel := context.WithTimeout(ctx, time.Duration(seconds)*time.Second+pageTimeout) // if nobody says that it broke
+	defer cancel()
+	body, err := s.get(watching, metav1.ListOptions{
 		Watch: true, ResourceVersion: version, AllowWatchBookmarks: true, TimeoutSeconds: &seconds,
 	})
 	switch {

@@ -237,7 +237,7 @@ var table = map[string]imports{
 	"e2e/kube": {
 		tests: []string{
 			"internal/disrupt", "internal/kube", "internal/kube/claim", "internal/kube/fleet", "internal/kube/hosts", "internal/kube/work", "internal/kube/workload", "internal/rig/child", "internal/rig/realkube",
-			"internal/store", "pkg/admission", "pkg/disruption", "pkg/holdoff",
+			"internal/store", "pkg/disruption", "pkg/holdoff",
 			"k8s.io/api", "k8s.io/apimachinery", "k8s.io/client-go",
 		},
 	},
