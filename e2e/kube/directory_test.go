@@ -21,6 +21,7 @@ import (
 	"github.com/ironic-throttle/ironic-throttle/internal/kube/hosts"
 	"github.com/ironic-throttle/ironic-throttle/internal/rig/child"
 	"github.com/ironic-throttle/ironic-throttle/internal/rig/realkube"
+	"github.com/ironic-throttle/ironic-throttle/pkg/admission"
 )
 
 // seenWithin is how soon after its return what the API server has is seen.
@@ -114,11 +115,13 @@ func expected(t *testing.T, namespace string) map[string]hosts.Host {
 		}
 		has := func(annotation string) bool { _, ok := o.GetAnnotations()[annotation]; return ok }
 		all[o.GetName()] = hosts.Host{
-			Namespace: namespace, Name: o.GetName(), UID: string(o.GetUID()), NodeUUID: strings.ToLower(text("status", "provisioning", "ID")),
-			ErrorCount: number("status", "errorCount"), ProvisioningFailCount: number("status", "provisioningFailCount"),
-			ErrorType: text("status", "errorType"), Left: has("baremetalhost.metal3.io/paused") || has("baremetalhost.metal3.io/detached"),
-			Bare: text("spec", "image", "url") == "", Consumer: text("spec", "consumerRef", "namespace"),
-			Planned: o.GetAnnotations()[hosts.PlannedAnnotation] == "true", Holdoff: o.GetAnnotations()[hosts.HoldoffAnnotation],
+			ErrorType: text("status", "errorType"), Holdoff: o.GetAnnotations()[hosts.HoldoffAnnotation], Host: admission.Host{
+				Namespace: namespace, Name: o.GetName(), UID: string(o.GetUID()), NodeUUID: strings.ToLower(text("status", "provisioning", "ID")),
+				ErrorCount: number("status", "errorCount"), FailCount: number("status", "provisioningFailCount"),
+				Left: has("baremetalhost.metal3.io/paused") || has("baremetalhost.metal3.io/detached"),
+				Bare: text("spec", "image", "url") == "", Tenant: text("spec", "consumerRef", "namespace"),
+				Planned: o.GetAnnotations()[hosts.PlannedAnnotation] == "true",
+			},
 		}
 	}
 	return all

@@ -16,9 +16,12 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 
+	"github.com/ironic-throttle/ironic-throttle/internal/kube"
 	planned "github.com/ironic-throttle/ironic-throttle/internal/kube/fleet"
+	"github.com/ironic-throttle/ironic-throttle/internal/kube/workload"
 	"github.com/ironic-throttle/ironic-throttle/internal/rig/realkube"
 	"github.com/ironic-throttle/ironic-throttle/pkg/disruption"
 )
@@ -119,12 +122,8 @@ func TestAFleetIsReadAsItIs(t *testing.T) {
 	}
 	applyLive(t, strings.ReplaceAll(liveFleet, "NS", ns))
 	t.Run("without rights", func(t *testing.T) {
-		r, err := planned.New(as(t, ns, "nobody"), planned.Options{})
-		if err != nil {
-			t.Fatal(err)
-		}
-		_, err = r.Read(t.Context())
-		if err == nil || !strings.Contains(err.Error(), "right to list baremetalhosts.metal3.io (component planner)") {
+		_, err := fleetOf(t, as(t, ns, "nobody")).Read(t.Context())
+		if err == nil || !strings.Contains(err.Error(), `(component planner) needs another right: baremetalhosts.metal3.io is forbidden: User "`) {
 			t.Errorf("%v, want the right that is missing", err)
 		}
 	})
@@ -133,10 +132,7 @@ func TestAFleetIsReadAsItIs(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r, err := planned.New(config, planned.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := fleetOf(t, config)
 	s, err := r.Read(t.Context())
 	if err != nil {
 		t.Fatal(err)
@@ -157,6 +153,16 @@ func TestAFleetIsReadAsItIs(t *testing.T) {
 	if n := within(ns, again).Nodes[0]; !n.LastPodEvent.Equal(again.TakenAt) || again.TakenAt.Before(s.TakenAt) {
 		t.Errorf("the last pod event is of %v, the look of %v", n.LastPodEvent, again.TakenAt)
 	}
+}
+
+// fleetOf reads by the rights of a connection.
+func fleetOf(t *testing.T, to *rest.Config) *planned.Reader {
+	t.Helper()
+	c, err := kube.NewClient(to)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return planned.New(planned.Options{Clusters: workload.New(c)})
 }
 
 // within is the part of a state that is of one test. Times that the API server gives are left out.
@@ -221,6 +227,7 @@ func wantedState(ns string) disruption.State {
 		Pods: []disruption.Pod{{
 			Key: key("web"), Node: ns + "-node-1", Labels: map[string]string{"app": "web"}, Owner: "ReplicaSet/rs", Ready: true,
 			Requests: disruption.Resources{"cpu": "250m", "memory": "1Gi"}, Volumes: []disruption.Volume{{Name: ns + "-pv", Driver: "d.example.org"}}, Unmodelled: []string{"topology spread"},
+			Spread: []core.TopologySpreadConstraint{{MaxSkew: 1, TopologyKey: "zone", WhenUnsatisfiable: core.DoNotSchedule, LabelSelector: &metav1.LabelSelector{MatchLabels: map[string]string{"app": "web"}}}},
 		}},
 		Budgets: []disruption.PodBudget{{Key: key("web"), Selector: &metav1.LabelSelector{MatchLabels: map[string]string{"app": "web"}}, Current: true}},
 	}

@@ -273,7 +273,7 @@ func TestPlansNeedTheirRights(t *testing.T) {
 	p := servePlanner(t, ns, filepath.Join(overlays, "standalone"), nil)
 	for _, args := range [][]string{{"plan"}, {"plan", "--explain", ns + "/empty"}, {"plan", "--export", filepath.Join(t.TempDir(), "state.json")}} {
 		out, said, code := p.run(args...)
-		const right = "the throttle's account needs the right to list hostfirmwaresettings.metal3.io (component planner)"
+		const right = "the throttle's account (component planner) needs another right: hostfirmwaresettings.metal3.io is forbidden: "
 		if code != 3 || out != "" || !strings.Contains(said, right) {
 			t.Errorf("%q: exit code %d, %q, %q; want 3, and a word about the right", args, code, out, said)
 		}

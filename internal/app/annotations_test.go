@@ -7,13 +7,14 @@ import (
 	"github.com/ironic-throttle/ironic-throttle/internal/clusterhosts"
 	"github.com/ironic-throttle/ironic-throttle/internal/kube/hosts"
 	"github.com/ironic-throttle/ironic-throttle/internal/rig/fakeironic"
+	"github.com/ironic-throttle/ironic-throttle/pkg/admission"
 	"github.com/ironic-throttle/ironic-throttle/pkg/api"
 	"github.com/ironic-throttle/ironic-throttle/pkg/holdoff"
 	"github.com/ironic-throttle/ironic-throttle/pkg/sizing"
 )
 
 func noted(name string, change func(*hosts.Host)) *hosts.Host {
-	h := &hosts.Host{Namespace: "metal3", Name: name}
+	h := &hosts.Host{Host: admission.Host{Namespace: "metal3", Name: name}}
 	if change != nil {
 		change(h)
 	}

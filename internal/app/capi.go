@@ -25,7 +25,7 @@ func (a *App) machinesWaiting() map[capi.Machine]time.Duration {
 			if queued.AtMostSeconds != nil {
 				seconds += *queued.AtMostSeconds
 			}
-			of := capi.Machine{Namespace: host.Consumer, Name: host.Machine}
+			of := capi.Machine{Namespace: host.Tenant, Name: host.Machine}
 			all[of] = max(all[of], time.Duration(seconds*float64(time.Second)))
 		}
 	}

@@ -2,11 +2,13 @@ package app
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
 	"github.com/ironic-throttle/ironic-throttle/internal/config"
 	"github.com/ironic-throttle/ironic-throttle/internal/kube/fleet"
+	"github.com/ironic-throttle/ironic-throttle/internal/kube/workload"
 	"github.com/ironic-throttle/ironic-throttle/internal/planner"
 	"github.com/ironic-throttle/ironic-throttle/internal/server"
 	"github.com/ironic-throttle/ironic-throttle/pkg/api"
@@ -15,10 +17,10 @@ import (
 
 // newFleet makes what reads the cluster for plans.
 func (a *App) newFleet(c config.Config) (planner.Reader, error) {
-	reader, err := fleet.New(a.cluster.Config, fleet.Options{Namespaces: c.Kubernetes.Watch})
-	if err != nil {
-		return nil, err
+	if a.cluster == nil {
+		return nil, errors.New("IRONIC_THROTTLE_DISRUPTION: a cluster must be known (IRONIC_THROTTLE_KUBERNETES=on)")
 	}
+	reader := fleet.New(fleet.Options{Clusters: workload.New(a.cluster.Client), Namespaces: c.Kubernetes.Watch, Now: a.now})
 	if len(c.Limits.Pools) == 0 {
 		return reader, nil // groups make no difference
 	}

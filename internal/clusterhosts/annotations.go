@@ -10,6 +10,7 @@ import (
 	"github.com/ironic-throttle/ironic-throttle/internal/config"
 	"github.com/ironic-throttle/ironic-throttle/internal/kube/hosts"
 	"github.com/ironic-throttle/ironic-throttle/internal/kube/tell"
+	"github.com/ironic-throttle/ironic-throttle/pkg/admission"
 	"github.com/ironic-throttle/ironic-throttle/pkg/api"
 )
 
@@ -17,14 +18,14 @@ import (
 // one that is gone.
 func (h *Hosts) Changed(old, now *hosts.Host) {
 	if now == nil {
-		h.Decision.HostGone(h.now(), decided(old))
+		h.Decision.HostGone(h.now(), old.Host)
 		h.noteHoldoff(old, "")
 		h.Recorder.Forget(old.Namespace, old.Name)
 		return
 	}
 	first := old == nil
 	if first {
-		old = &hosts.Host{Bare: now.Bare}
+		old = &hosts.Host{Host: admission.Host{Bare: now.Bare}}
 	}
 	if old.Holdoff != now.Holdoff {
 		h.noteHoldoff(now, now.Holdoff)
@@ -32,7 +33,7 @@ func (h *Hosts) Changed(old, now *hosts.Host) {
 	}
 	// Who deletes a Machine takes the image from its host first.
 	if now.Left && !old.Left || now.Bare && !old.Bare {
-		h.Decision.HostLeft(h.now(), decided(now))
+		h.Decision.HostLeft(h.now(), now.Host)
 	}
 	if now.Release != "" && old.Release != now.Release {
 		h.release(now, first)

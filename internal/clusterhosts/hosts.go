@@ -1,11 +1,5 @@
-// Package clusterhosts stands between the decision and the BareMetalHosts of the cluster.
-//
-//	hosts.go        what the decision knows of a host, and what the status shows of all
-//	annotations.go  what the owner of a host asks for by annotation
-//	told.go         what the owner is told by Events
-//
-// How hosts are watched is in internal/kube/hosts, how Events are written in
-// internal/kube/tell.
+// Package clusterhosts stands between the decision and the BareMetalHosts of the cluster: what the decision knows of a
+// host, what its owner asks for by annotation, and what the owner is told by Events.
 package clusterhosts
 
 import (
@@ -29,8 +23,8 @@ type Directory interface {
 	Status() api.Cluster
 }
 
-// Hosts are the BareMetalHosts of the cluster. Make them with New and set all fields before
-// anything runs. A nil Hosts is no cluster.
+// Hosts are the BareMetalHosts of the cluster. Make them with New and set all fields before anything runs. A nil Hosts
+// is no cluster.
 type Hosts struct {
 	Directory Directory
 	Recorder  *tell.Recorder // nil: hosts are told nothing
@@ -73,20 +67,7 @@ func (h *Hosts) Find(namespace, name, nodeUUID string) (host hosts.Host, ok bool
 // Host implements admission.Hosts.
 func (h *Hosts) Host(namespace, name, nodeUUID string) (admission.Host, bool) {
 	host, ok := h.Find(namespace, name, nodeUUID)
-	if !ok {
-		return admission.Host{}, false
-	}
-	return decided(&host), true
-}
-
-// decided is what the decision knows of a host.
-func decided(host *hosts.Host) admission.Host {
-	return admission.Host{
-		Namespace: host.Namespace, Name: host.Name, UID: host.UID, Tenant: host.Consumer,
-		NodeUUID: host.NodeUUID, ErrorCount: host.ErrorCount, FailCount: host.ProvisioningFailCount,
-		Deleting: host.Deleting, Left: host.Left, Bare: host.Bare, Spec: host.Spec, Release: host.Release,
-		Planned: host.Planned,
-	}
+	return host.Host, ok
 }
 
 // Stands tells which host it is and how it stands at this moment, for tell.Options.

@@ -3,6 +3,7 @@ package kube
 import (
 	"fmt"
 	"net/http"
+	"strings"
 	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
@@ -42,6 +43,7 @@ func NewClient(to *rest.Config) (client.Client, error) {
 	c := rest.CopyConfig(to)
 	c.Timeout, c.QPS = requestTimeout, -1
 	c.ContentType = runtime.ContentTypeJSON
+	c.AcceptContentTypes = runtime.ContentTypeProtobuf + "," + runtime.ContentTypeJSON // a tenth of the work, for Kubernetes' own kinds
 	c.Wrap(func(next http.RoundTripper) http.RoundTripper { return bounded{next} })
 	return client.New(c, client.Options{Scheme: scheme, Mapper: kinds()})
 }
@@ -62,7 +64,11 @@ func kinds() meta.RESTMapper {
 	add("authentication.k8s.io", "v1", meta.RESTScopeRoot, "TokenReview")
 	add("authorization.k8s.io", "v1", meta.RESTScopeRoot, "SubjectAccessReview")
 	for _, kind := range objects.Kinds() {
-		m.Add(kind, meta.RESTScopeNamespace)
+		several, one := meta.UnsafeGuessKindToResource(kind)
+		if strings.HasSuffix(one.Resource, "s") { // as in HostFirmwareSettings
+			several = one
+		}
+		m.AddSpecific(kind, several, one, meta.RESTScopeNamespace)
 	}
 	return m
 }

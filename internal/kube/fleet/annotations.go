@@ -19,18 +19,16 @@ import (
 const prefix = "ironic-throttle.metal3.io/"
 
 const (
-	commandLabel       = prefix + "command"         // planned work is being carried out (internal/disrupt)
-	stoppedMark        = prefix + "execute-stopped" // no more of it until somebody removes this
-	doNotDisrupt       = prefix + "do-not-disrupt"
-	karpenterNoDisrupt = "karpenter.sh/do-not-disrupt" // honoured too, on pods and nodes
-	maxValue           = 100                           // bytes of a value that a fault shows
-	maxCount           = 1_000_000
-	numberRule         = "must be a number that is not negative"
-	countRule          = "must be a whole number from 0 to 1000000"
-	boolRule           = `must be "true" or "false"`
-	spanRule           = `must be a duration that is not negative, such as "30s" or "24h", or "Never"`
-	timeRule           = `must be a time in RFC 3339, such as "2027-01-31T00:00:00Z"`
-	classRule          = "must be of up to 63 letters, digits, '-', '_' and '.', and begin and end with a letter or digit"
+	commandLabel = prefix + "command"         // planned work is being carried out
+	stoppedMark  = prefix + "execute-stopped" // no more of it until somebody removes this
+	maxValue     = 100                        // bytes of a value that a fault shows
+	maxCount     = 1_000_000
+	numberRule   = "must be a number that is not negative"
+	countRule    = "must be a whole number from 0 to 1000000"
+	boolRule     = `must be "true" or "false"`
+	spanRule     = `must be a duration that is not negative, such as "30s" or "24h", or "Never"`
+	timeRule     = `must be a time in RFC 3339, such as "2027-01-31T00:00:00Z"`
+	classRule    = "must be of up to 63 letters, digits, '-', '_' and '.', and begin and end with a letter or digit"
 )
 
 // notes are the annotations of an object, and what was wrong with them.
@@ -150,15 +148,4 @@ func span(text string) (disruption.Span, error) {
 		err = errors.New("negative")
 	}
 	return disruption.Span(d), err
-}
-
-// forbids reports whether annotations of a pod, node or machine forbid to disrupt it. What
-// cannot be read forbids.
-func forbids(annotations map[string]string) bool {
-	for _, name := range []string{doNotDisrupt, karpenterNoDisrupt} {
-		if text, ok := annotations[name]; ok && strings.TrimSpace(text) != "false" {
-			return true
-		}
-	}
-	return false
 }

@@ -1,8 +1,9 @@
-package fleet
+package fleet_test
 
 import (
-	"context"
-	"net/http"
+	"encoding/json"
+	"errors"
+	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -10,216 +11,221 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"github.com/ironic-throttle/ironic-throttle/internal/kube/fleet"
 	"github.com/ironic-throttle/ironic-throttle/pkg/disruption"
-	"github.com/ironic-throttle/ironic-throttle/pkg/disruption/budget"
 )
 
-const (
-	nodesPath = "/api/v1/nodes"
-	podsPath  = "/api/v1/pods"
-	hostsPath = "/apis/" + metal3V + "/baremetalhosts"
-	readyNode = `{"metadata":{"name":"NAME","creationTimestamp":"2026-11-01T00:00:00Z","labels":{"kubernetes.io/hostname":"NAME","kubernetes.io/os":"linux","zone":"a"}},
-		"spec":{"providerID":"PROVIDER"},"status":{"allocatable":{"cpu":"8","memory":"32Gi"},
-		"conditions":[{"type":"Ready","status":"True","lastTransitionTime":"2026-11-02T00:00:00Z"}]}}`
-	plainHost = `{"metadata":{"name":"NAME","namespace":"metal3","uid":"uid-NAME","creationTimestamp":"2026-10-01T00:00:00Z","labels":{"rack":"r1"}},
-		"spec":{"online":true,"consumerRef":{"apiVersion":"infrastructure.cluster.x-k8s.io/v1beta1","kind":"Metal3Machine","namespace":"metal3","name":"m3-NAME"}},
-		"status":{"operationalStatus":"OK","poweredOn":true,"provisioning":{"ID":"AAAAAAAA-0000-4000-8000-000000000001","state":"provisioned","image":{"url":"http://i/1","checksum":"c1"}}}}`
-)
-
-// named fills in the names of an object. More pairs may follow.
-func named(text, name string, more ...string) string {
-	return strings.NewReplacer(append([]string{"NAME", name}, more...)...).Replace(text)
-}
-
-// addMachine adds a host with all of its machine: one of the MachineSet ms-1 of md-1.
-func addMachine(a *apiServer, contract, name, reference string) {
-	core, infra := "/apis/"+contract+"/", "/apis/"+providerV+"/"
-	a.add(hostsPath, named(plainHost, name))
-	a.add(nodesPath, named(readyNode, "node-"+name, "PROVIDER", "metal3://metal3/"+name+"/m3-"+name))
-	a.add(infra+"metal3machines", named(`{"metadata":{"name":"m3-NAME","namespace":"metal3","annotations":{"metal3.io/BareMetalHost":"metal3/NAME",
-		"cluster.x-k8s.io/cloned-from-name":"old","cluster.x-k8s.io/cloned-from-groupkind":"Metal3MachineTemplate.infrastructure.cluster.x-k8s.io"}},"spec":{}}`, name))
-	a.add(core+"machines", named(`{"metadata":{"name":"machine-NAME","namespace":"metal3","ownerReferences":[{"apiVersion":"CONTRACT","kind":"MachineSet","name":"ms-1","controller":true}]},
-		"spec":{"clusterName":"c","infrastructureRef":{REFERENCE,"kind":"Metal3Machine","name":"m3-NAME"}},
-		"status":{"nodeRef":{"name":"node-NAME"},"conditions":[{"type":"Consolidatable","status":"True"}]}}`, name, "CONTRACT", contract, "REFERENCE", reference))
-}
-
-func addPool(a *apiServer, contract, reference string) {
-	core, infra := "/apis/"+contract+"/", "/apis/"+providerV+"/"
-	a.add(core+"machinesets", `{"metadata":{"name":"ms-1","namespace":"metal3","ownerReferences":[{"apiVersion":"`+contract+`","kind":"MachineDeployment","name":"md-1","controller":true}]},
-		"spec":{"replicas":2,"template":{"spec":{}}}}`)
-	a.add(core+"machinedeployments", `{"metadata":{"name":"md-1","namespace":"metal3","annotations":{"ironic-throttle.metal3.io/budgets":"10%,ready:2","ironic-throttle.metal3.io/execute":"true"}},
-		"spec":{"replicas":2,"template":{"metadata":{"labels":{"node-role.kubernetes.io/worker":"","team":"x"}},
-		"spec":{"infrastructureRef":{`+reference+`,"kind":"Metal3MachineTemplate","name":"new"},"taints":[{"key":"gpu","value":"yes","effect":"NoSchedule","propagation":"Always"}]}}}}`)
-	a.add(infra+"metal3machinetemplates", `{"metadata":{"name":"new","namespace":"metal3","creationTimestamp":"2026-11-20T00:00:00Z"},"spec":{"template":{"spec":{
-		"image":{"url":"http://i/2","checksum":"c2"},"hostSelector":{"matchLabels":{"rack":"r1"},"matchExpressions":[{"key":"gpu","operator":"notin","values":["old"]}]}}}}}`)
-}
-
-// TestMachinesLeadToNodesAndPools: the chain from a Node to its pool, in both versions of
-// Cluster API's contract.
-func TestMachinesLeadToNodesAndPools(t *testing.T) {
-	for contract, reference := range map[string]string{
-		coreV: `"apiGroup":"infrastructure.cluster.x-k8s.io"`, coreOldV: `"apiVersion":"infrastructure.cluster.x-k8s.io/v1beta1","namespace":"metal3"`,
-	} {
-		t.Run(contract, func(t *testing.T) {
-			a := newAPI(t).all(contract)
-			addPool(a, contract, reference)
-			addMachine(a, contract, "h1", reference)
-			addMachine(a, contract, "h2", reference)
-			s := a.read(Options{})
-			ms := disruption.Key{Namespace: "metal3", Name: "md-1"}
-			want := []disruption.Host{host1(ms, "h1"), host1(ms, "h2")}
-			if diff := cmp.Diff(want, s.Hosts); diff != "" {
-				t.Errorf("hosts, -want +got:\n%s", diff)
+// The file testdata/state.json is what is read of testdata/fleet.yaml, in both versions of Cluster API.
+// UPDATE_GOLDEN=1 renews it.
+func TestAFleetIsReadAsItIs(t *testing.T) {
+	for _, version := range []string{"v1beta2", "v1beta1"} {
+		c := clusterOf(t, strings.ReplaceAll(file(t, "fleet.yaml"), "cluster.x-k8s.io/v1beta2", "cluster.x-k8s.io/"+version))
+		c.served[0] = "cluster.x-k8s.io/" + version
+		text, err := json.MarshalIndent(c.read(t), "", " ")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if os.Getenv("UPDATE_GOLDEN") != "" {
+			if err := os.WriteFile("testdata/state.json", append(text, '\n'), 0o600); err != nil {
+				t.Fatal(err)
 			}
-			pools := []disruption.Pool{{
-				Key: ms, Kind: disruption.PoolMachineDeployment, Replicas: 2, Scales: true, TemplateHash: "name1-new", Execute: true,
-				Policy: disruption.PoolPolicy{Budgets: budget.List{{Nodes: "10%"}, {MinReady: "2"}}},
-				HostSelector: &metav1.LabelSelector{
-					MatchLabels:      map[string]string{"rack": "r1"},
-					MatchExpressions: []metav1.LabelSelectorRequirement{{Key: "gpu", Operator: metav1.LabelSelectorOpNotIn, Values: []string{"old"}}},
-				},
-				NodeLabels: map[string]string{"kubernetes.io/os": "linux", "zone": "a", "node-role.kubernetes.io/worker": ""},
-				NodeTaints: []corev1.Taint{{Key: "gpu", Value: "yes", Effect: corev1.TaintEffectNoSchedule}},
-			}}
-			if diff := cmp.Diff(pools, s.Pools); diff != "" {
-				t.Errorf("pools, -want +got:\n%s", diff)
-			}
-		})
-	}
-}
-
-// host1 is a host of addMachine as it should be read.
-func host1(pool disruption.Key, name string) disruption.Host {
-	return disruption.Host{
-		Key: disruption.Key{Namespace: "metal3", Name: name}, NodeUUID: "aaaaaaaa-0000-4000-8000-000000000001", State: "provisioned", Online: true, PoweredOn: true,
-		Consumer: "Metal3Machine metal3/m3-" + name, Labels: map[string]string{"rack": "r1"}, Capacity: disruption.Resources{"cpu": "8", "memory": "32Gi"},
-		Machine: &disruption.Machine{
-			Key: disruption.Key{Namespace: "metal3", Name: "machine-" + name}, Pool: pool, PoolKind: disruption.PoolMachineDeployment,
-			TemplateHash: "name1-old", Consolidatable: new(true),
-		},
-		Node: "node-" + name, Desired: map[string]string{"image.url": "http://i/2", "image.checksum": "c2"},
-		Applied:      map[string]string{"image.url": "http://i/1", "image.checksum": "c1"},
-		DriftedSince: time.Date(2026, 11, 20, 0, 0, 0, 0, time.UTC), Created: time.Date(2026, 10, 1, 0, 0, 0, 0, time.UTC),
-	}
-}
-
-// TestANodeOfAnotherClusterIsNotTheHosts: its names may be the same.
-func TestANodeOfAnotherClusterIsNotTheHosts(t *testing.T) {
-	for provider, want := range map[string]string{
-		"metal3://metal3/h1/m3-h1": "n", "metal3://uid-h1": "n", "baremetalhost:///metal3/h1/uid-h1": "n",
-		"metal3://metal3/h1/m3-of-another": "", "metal3://metal3/h9/m3-h1": "", "metal3://uid-h9": "", "": "", "aws:///x/h1": "", "metal3://a/b": "",
-	} {
-		a := newAPI(t).all(coreV)
-		a.add(hostsPath, named(plainHost, "h1"))
-		a.add(nodesPath, named(readyNode, "n", "PROVIDER", provider))
-		if got := a.read(Options{}).Hosts[0].Node; got != want {
-			t.Errorf("providerID %q: node %q, want %q", provider, got, want)
+		}
+		if diff := cmp.Diff(file(t, "state.json"), string(text)+"\n"); diff != "" {
+			t.Errorf("%s, -want +got:\n%s", version, diff)
 		}
 	}
-	a := newAPI(t).all(coreV)
-	addMachine(a, coreV, "h1", `"apiGroup":"x"`)
-	a.lists[nodesPath] = nil
-	a.add(nodesPath, named(readyNode, "not-that-of-the-machine", "PROVIDER", "metal3://metal3/h1/m3-h1"))
-	if got := a.read(Options{}).Hosts[0].Node; got != "" {
-		t.Errorf("node %q, though the Machine has another", got)
-	}
 }
 
-// TestTwoNodesOfOneHostAreAFault: the host is no candidate then.
-func TestTwoNodesOfOneHostAreAFault(t *testing.T) {
-	a := newAPI(t).all(coreV)
-	a.add(hostsPath, named(plainHost, "h1"))
-	a.add(nodesPath, named(readyNode, "n1", "PROVIDER", "metal3://uid-h1"), named(readyNode, "n2", "PROVIDER", "metal3://uid-h1"))
-	h := a.read(Options{}).Hosts[0]
-	if want := "nodes n1 and n2 have the same spec.providerID: it must be of one node"; h.Node != "n1" || len(h.Faults) != 1 || h.Faults[0] != want {
+func key(name string) disruption.Key { return disruption.Key{Namespace: "metal3", Name: name} }
+
+func host(t *testing.T, s disruption.State, name string) *disruption.Host {
+	t.Helper()
+	at := slices.IndexFunc(s.Hosts, func(h disruption.Host) bool { return h.Name == name })
+	if at < 0 {
+		t.Fatalf("no host %s among %v", name, s.Hosts)
+	}
+	return &s.Hosts[at]
+}
+
+// TestANodeIsOnTheHostThatItNames, by the forms of spec.providerID. Names of two clusters may be the same.
+func TestANodeIsOnTheHostThatItNames(t *testing.T) {
+	const provider = "metal3://metal3/host-1/m3-1"
+	text := file(t, "fleet.yaml")
+	for with, want := range map[string]string{
+		provider: "node-1", "metal3://uid-1": "node-1", "baremetalhost:///metal3/host-1/uid-1": "node-1",
+		"metal3://metal3/host-1/m3-of-another": "", "metal3://metal3/host-9/m3-1": "", "metal3://uid-9": "", "": "", "aws:///x/uid-1": "", "metal3://a/b": "",
+	} {
+		s := clusterOf(t, strings.Replace(text, provider, with, 1)).read(t)
+		if got := host(t, s, "host-1").Node; got != want {
+			t.Errorf("providerID %q: node %q, want %q", with, got, want)
+		}
+	}
+	if got := host(t, clusterOf(t, strings.Replace(text, "nodeRef: {name: node-1}", "nodeRef: {name: another}", 1)).read(t), "host-1").Node; got != "" {
+		t.Errorf("node %q, though the Machine has another", got)
+	}
+	s := clusterOf(t, strings.Replace(text, "kvm://a", "metal3://uid-2", 1)).read(t)
+	const fault = "nodes node-2 and virtual have the same spec.providerID: it must be of one node"
+	if h := host(t, s, "host-2"); h.Node != "node-2" || !slices.Contains(h.Faults, fault) {
 		t.Errorf("%+v", h)
 	}
 }
 
-// TestWhatIsNotInstalledIsNotThere: without Cluster API and Metal3 there are nodes and pods.
-func TestWhatIsNotInstalledIsNotThere(t *testing.T) {
-	a := newAPI(t)
-	a.add(nodesPath, named(readyNode, "n"))
-	s := a.read(Options{})
-	if len(s.Nodes) != 1 || len(s.Hosts) != 0 || len(s.Pools) != 0 || !s.TakenAt.Equal(noon) {
+// TestAHostHasTheMachineThatHasIt: consumer, Metal3Machine and Machine agree, or there is none.
+func TestAHostHasTheMachineThatHasIt(t *testing.T) {
+	text := file(t, "fleet.yaml")
+	for name, change := range map[string][2]string{
+		"no Metal3Machine":  {"kind: Metal3Machine, metadata: {name: m3-1", "kind: Metal3Machine, metadata: {name: m3-9"},
+		"no Machine":        {"kind: Metal3Machine, name: m3-1}}", "kind: Metal3Machine, name: m3-9}}"},
+		"another's":         {"kind: Metal3Machine, name: m3-1}}", "kind: AWSMachine, name: m3-1}}"},
+		"of another host":   {"metal3.io/BareMetalHost: metal3/host-1", "metal3.io/BareMetalHost: metal3/host-9"},
+		"another consumer":  {"kind: Metal3Machine, namespace: metal3, name: m3-1}}", "kind: HostClaim, namespace: metal3, name: m3-1}}"},
+		"of another's kind": {"apiVersion: infrastructure.cluster.x-k8s.io/v1beta1, kind: Metal3Machine, namespace: metal3, name: m3-1}}", "apiVersion: example.org/v1, kind: Metal3Machine, namespace: metal3, name: m3-1}}"},
+	} {
+		changed := strings.Replace(text, change[0], change[1], 1)
+		if h := host(t, clusterOf(t, changed).read(t), "host-1"); changed == text || h.Machine != nil || h.Consumer == "" {
+			t.Errorf("%s: %+v", name, h)
+		}
+	}
+}
+
+// TestMachines: what one says, and who owns it.
+func TestMachines(t *testing.T) {
+	text := file(t, "fleet.yaml")
+	const metadata, set = "kind: Machine, metadata: {name: m-1, ", "{apiVersion: cluster.x-k8s.io/v1beta2, kind: MachineSet, name: ms, controller: true}"
+	for change, is := range map[[2]string]func(disruption.Machine) bool{
+		{metadata, metadata + `labels: {cluster.x-k8s.io/control-plane: ""}, `}:                                                                         func(m disruption.Machine) bool { return m.ControlPlane },
+		{metadata, metadata + `annotations: {ironic-throttle.metal3.io/execute: "true"}, `}:                                                             func(m disruption.Machine) bool { return m.Execute },
+		{metadata, metadata + `annotations: {cluster.x-k8s.io/paused: ""}, `}:                                                                           func(m disruption.Machine) bool { return m.Paused },
+		{"annotations: {metal3.io/BareMetalHost: metal3/host-1,", `annotations: {cluster.x-k8s.io/paused: "", metal3.io/BareMetalHost: metal3/host-1,`}: func(m disruption.Machine) bool { return m.Paused },
+		{"spec: {clusterName: c, replicas: 3, ", "spec: {paused: true, clusterName: c, replicas: 3, "}:                                                  func(m disruption.Machine) bool { return m.Paused },
+		{metadata, metadata + `deletionTimestamp: "2026-11-24T00:00:00Z", `}:                                                                            func(m disruption.Machine) bool { return m.Deleting },
+		{`Consolidatable, status: "True"`, "Consolidatable, status: Unknown"}:                                                                           func(m disruption.Machine) bool { return !*m.Consolidatable },
+		{"conditions: [{type: Consolidatable", "v1beta2: {}, old: [{type: C"}:                                                                           func(m disruption.Machine) bool { return m.Consolidatable == nil },
+		{set, strings.Replace(set, "cluster.x-k8s.io/v1beta2", "machine.openshift.io/v1beta1", 1)}: func(m disruption.Machine) bool {
+			return m.OtherOwner == "MachineSet ms" && m.Pool == (disruption.Key{})
+		},
+		{"MachineSet, metadata: {name: ms,", "MachineSet, metadata: {name: gone,"}: func(m disruption.Machine) bool { return m.Pool == key("ms") && m.PoolKind == disruption.PoolMachineSet },
+		{"kind: MachineDeployment, name: md,", "kind: Farm, name: f,"}:             func(m disruption.Machine) bool { return m.Pool == key("ms") && m.OtherOwner == "Farm f" },
+	} {
+		changed := strings.Replace(text, change[0], change[1], 1)
+		was, got := *host(t, clusterOf(t, text).read(t), "host-1").Machine, *host(t, clusterOf(t, changed).read(t), "host-1").Machine
+		if is(was) || !is(got) {
+			t.Errorf("%s: %+v", change[1], got)
+		}
+	}
+}
+
+// TestWhatIsNotServedIsNotThere: without Cluster API and Metal3 there are nodes.
+func TestWhatIsNotServedIsNotThere(t *testing.T) {
+	c := clusterOf(t, file(t, "fleet.yaml"))
+	c.served = nil
+	c.fault = func(kind string) error {
+		if strings.HasPrefix(kind, "BareMetalHost") || strings.HasPrefix(kind, "Host") {
+			return notFound(kind)
+		}
+		return nil
+	}
+	if s := c.read(t); len(s.Nodes) != 3 || len(s.Hosts)+len(s.Pools)+len(s.Pods)+len(s.Clusters) != 0 || !s.TakenAt.Equal(noon) {
 		t.Errorf("%+v", s)
 	}
-	for _, path := range []string{"/api/v1/persistentvolumes", "/api/v1/persistentvolumeclaims", "/apis/storage.k8s.io/v1/csinodes", hostsPath} {
-		if slices.Contains(a.asked, path) {
-			t.Errorf("%s was asked for", path)
-		}
+	if slices.Contains(c.asked, "Pod") || slices.Contains(c.asked, "HostFirmwareSettings") {
+		t.Errorf("%v: nothing needs pods or firmware", c.asked)
 	}
 }
 
-func TestAMissingRightIsNamed(t *testing.T) {
-	for path, resource := range map[string]string{
-		nodesPath: "nodes", podsPath: "pods", hostsPath: "baremetalhosts.metal3.io", "/apis/" + coreV + "/machines": "machines.cluster.x-k8s.io",
-		"/apis/" + providerV + "/metal3machinetemplates": "metal3machinetemplates.infrastructure.cluster.x-k8s.io", "/apis/policy/v1/poddisruptionbudgets": "poddisruptionbudgets.policy",
-	} {
-		a := newAPI(t).all(coreV)
-		a.fault = func(w http.ResponseWriter, r *http.Request) bool {
-			if r.URL.Path == path {
-				status(w, http.StatusForbidden, "Forbidden", "no, said RBAC")
+// TestAnErrorEndsTheReading, and a missing right is named with the component that has it.
+func TestAnErrorEndsTheReading(t *testing.T) {
+	for _, kind := range []string{"BareMetalHost", "HostUpdatePolicy", "Machine", "Metal3MachineTemplate", "Node", "Pod", "PersistentVolume", "PodDisruptionBudget", "DaemonSet"} {
+		c := clusterOf(t, file(t, "fleet.yaml"))
+		c.fault = func(asked string) error {
+			if asked == kind {
+				return apierrors.NewForbidden(schema.GroupResource{Resource: kind}, "", errors.New("no, said RBAC"))
 			}
-			return r.URL.Path == path
+			return nil
 		}
-		_, err := a.reader(Options{}).Read(context.Background())
-		if err == nil || !strings.Contains(err.Error(), "right to list "+resource) || !strings.Contains(err.Error(), "component planner") || !strings.Contains(err.Error(), "no, said RBAC") {
-			t.Errorf("%s: %v", path, err)
+		_, err := c.reader().Read(t.Context())
+		const want = "the throttle's account (component planner) needs another right: "
+		if err == nil || !strings.HasPrefix(err.Error(), want) || !strings.Contains(err.Error(), "no, said RBAC") || !strings.Contains(err.Error(), kind) {
+			t.Errorf("%s: %v", kind, err)
+		}
+		if last := c.asked[len(c.asked)-1]; last != kind {
+			t.Errorf("%s was asked for after the error of %s", last, kind)
+		}
+		c = clusterOf(t, file(t, "fleet.yaml"))
+		c.empty = kind
+		if _, err := c.reader().Read(t.Context()); err == nil || !strings.Contains(err.Error(), "the answer is no list") {
+			t.Errorf("an answer of {} for %s: %v", kind, err)
 		}
 	}
 }
 
-// TestPages: lists come in pages, and one whose pages are too old is read anew.
+// TestPages: lists come in pages, and one whose pages have expired is read again.
 func TestPages(t *testing.T) {
-	a := newAPI(t).all(coreV)
-	for _, name := range []string{"a", "b", "c", "d", "e"} {
-		a.add(nodesPath, named(readyNode, name))
-		a.add(hostsPath, named(plainHost, name))
-	}
-	a.perPage = 2
-	old := map[string]int{}
-	a.fault = func(w http.ResponseWriter, r *http.Request) bool {
-		if r.URL.Query().Get("continue") != "4" || old[r.URL.Path] > 0 {
-			return false
+	want := clusterOf(t, file(t, "fleet.yaml")).read(t)
+	c := clusterOf(t, file(t, "fleet.yaml"))
+	c.perPage = 1
+	old := map[string]bool{}
+	c.fault = func(asked string) error {
+		if strings.HasSuffix(asked, "2") && !old[asked] {
+			old[asked] = true
+			return apierrors.NewResourceExpired("too old")
 		}
-		old[r.URL.Path]++
-		status(w, http.StatusGone, "Expired", "too old")
-		return true
+		return nil
 	}
-	s := a.read(Options{})
-	if len(s.Nodes) != 5 || len(s.Hosts) != 5 || len(old) != 2 {
-		t.Errorf("%d nodes, %d hosts, too old: %v", len(s.Nodes), len(s.Hosts), old)
+	if diff := cmp.Diff(want, c.read(t)); diff != "" || len(old) < 2 {
+		t.Errorf("%v, -want +got:\n%s", old, diff)
 	}
-}
-
-// TestWhatIsNoListIsAnError: it must not pass for a cluster without hosts.
-func TestWhatIsNoListIsAnError(t *testing.T) {
-	for _, text := range []string{"", "[]", "{}", `{"items":{}}`, `{"items":[{"metadata":{"name":"h1"}}`, `{"items":[]`, `{"items":[1]}`, "<html>"} {
-		a := newAPI(t).all(coreV)
-		a.fault = func(w http.ResponseWriter, r *http.Request) bool {
-			if r.URL.Path == hostsPath {
-				_, _ = w.Write([]byte(text))
-			}
-			return r.URL.Path == hostsPath
-		}
-		if _, err := a.reader(Options{}).Read(context.Background()); err == nil || !strings.HasPrefix(err.Error(), "baremetalhosts.metal3.io cannot be read: ") {
-			t.Errorf("%q: %v", text, err)
-		}
+	c.fault = func(string) error { return apierrors.NewResourceExpired("too old") }
+	if _, err := c.reader().Read(t.Context()); err == nil || !strings.Contains(err.Error(), "too old") {
+		t.Errorf("always expired: %v", err)
 	}
 }
 
 func TestNamespaces(t *testing.T) {
-	a := newAPI(t).all(coreV)
-	for _, ns := range []string{"a", "b"} {
-		text := strings.ReplaceAll(named(plainHost, "h-"+ns), `"namespace":"metal3","uid"`, `"namespace":"`+ns+`","uid"`)
-		a.add("/apis/"+metal3V+"/namespaces/"+ns+"/baremetalhosts", text)
+	c := clusterOf(t, file(t, "fleet.yaml"))
+	s, err := fleet.New(fleet.Options{Clusters: c, Namespaces: []string{"elsewhere", "metal3"}}).Read(t.Context())
+	if err != nil || len(s.Hosts) != 3 || slices.Contains(c.asked, "BareMetalHost") || !slices.Contains(c.asked, "BareMetalHost elsewhere") {
+		t.Errorf("%v, %d hosts, asked for %v", err, len(s.Hosts), c.asked)
 	}
-	a.add(hostsPath, named(plainHost, "elsewhere"))
-	s := a.read(Options{Namespaces: []string{"a", "b"}})
-	if len(s.Hosts) != 2 || len(s.Pools) != 0 {
-		t.Errorf("%+v", s.Hosts)
+}
+
+// TestAPodThatWentRestartsTheClock: only who saw it before knows of a pod that is gone.
+func TestAPodThatWentRestartsTheClock(t *testing.T) {
+	c := clusterOf(t, file(t, "fleet.yaml"))
+	now := noon
+	r := fleet.New(fleet.Options{Clusters: c, Now: func() time.Time { return now }})
+	last := func() time.Time {
+		t.Helper()
+		s, err := r.Read(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		now = now.Add(time.Minute)
+		return s.Nodes[slices.IndexFunc(s.Nodes, func(n disruption.Node) bool { return n.Name == "node-1" })].LastPodEvent
+	}
+	remove := func(namespace, name string) {
+		t.Helper()
+		if err := c.Delete(t.Context(), &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name}}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	came := time.Date(2026, 11, 3, 0, 0, 0, 0, time.UTC)
+	if got := last(); !got.Equal(came) {
+		t.Errorf("the web pod came at %v, want %v", got, came)
+	}
+	remove("kube-system", "agent-1")
+	if got := last(); !got.Equal(came) {
+		t.Errorf("%v: a daemon does not count", got)
+	}
+	remove("web", "web")
+	if got := last(); !got.Equal(noon.Add(2 * time.Minute)) {
+		t.Errorf("the web pod went at %v", got)
+	}
+	if got := last(); !got.Equal(noon.Add(2 * time.Minute)) {
+		t.Errorf("%v is remembered", got)
 	}
 }

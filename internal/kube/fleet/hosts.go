@@ -1,116 +1,137 @@
 package fleet
 
 import (
-	"context"
+	"encoding/json"
+	"maps"
 	"strings"
 
 	metal3 "github.com/metal3-io/baremetal-operator/apis/metal3.io/v1alpha1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"github.com/ironic-throttle/ironic-throttle/internal/kube/objects"
 	"github.com/ironic-throttle/ironic-throttle/pkg/disruption"
 )
 
-type image struct {
-	URL      string `json:"url"`
-	Checksum string `json:"checksum"`
-}
-
-// hostWire is what is decoded of a BareMetalHost. The hardware details, most of it, are passed over.
-type hostWire struct {
-	Metadata meta `json:"metadata"`
-	Spec     struct {
-		Online                bool   `json:"online"`
-		ExternallyProvisioned bool   `json:"externallyProvisioned"`
-		Image                 *image `json:"image"`
-		RAID                  *raid  `json:"raid"`
-		ConsumerRef           *struct {
-			APIVersion string `json:"apiVersion"`
-			Kind       string `json:"kind"`
-			Namespace  string `json:"namespace"`
-			Name       string `json:"name"`
-		} `json:"consumerRef"`
-	} `json:"spec"`
-	Status struct {
-		OperationalStatus metal3.OperationalStatus `json:"operationalStatus"`
-		ErrorType         metal3.ErrorType         `json:"errorType"`
-		PoweredOn         bool                     `json:"poweredOn"`
-		Provisioning      struct {
-			ID    string `json:"ID"`
-			State string `json:"state"`
-			Image image  `json:"image"`
-			RAID  *raid  `json:"raid"`
-		} `json:"provisioning"`
-	} `json:"status"`
-}
-
-// host is a BareMetalHost, with what leads to its machine.
+// host is a BareMetalHost, with what belongs to it.
 type host struct {
 	disruption.Host
-	uid      string
+	of       *objects.Host
 	consumer disruption.Key // the Metal3Machine that has it; zero: none
-	wants    *image         // spec.image
-	runs     image
+	machine  *objects.Machine
+	pool     *pool
+	node     *node
 }
 
-func hostOf(p *shared) func(*hostWire) host {
-	return func(w *hostWire) host {
-		n := notes{of: w.Metadata.Annotations}
-		h := host{uid: w.Metadata.UID, wants: w.Spec.Image, runs: w.Status.Provisioning.Image}
-		h.Key = disruption.Key{Namespace: p.text(w.Metadata.Namespace), Name: w.Metadata.Name}
-		h.NodeUUID, h.State = strings.ToLower(w.Status.Provisioning.ID), p.text(w.Status.Provisioning.State)
-		h.Online, h.PoweredOn = w.Spec.Online, w.Status.PoweredOn
-		h.External, h.Deleting = w.Spec.ExternallyProvisioned, w.Metadata.DeletionTimestamp != nil
-		h.Paused, h.Detached = has(n.of, metal3.PausedAnnotation), has(n.of, metal3.DetachedAnnotation)
-		h.Failed = w.Status.OperationalStatus == metal3.OperationalStatusError || w.Status.ErrorType != ""
-		h.Labels, h.Created = p.labels(w.Metadata.Labels), w.Metadata.CreationTimestamp.UTC()
-		if c := w.Spec.ConsumerRef; c != nil {
-			key := disruption.Key{Namespace: c.Namespace, Name: c.Name}
-			h.Consumer = strings.TrimSpace(c.Kind + " " + key.String())
-			if group, _, _ := strings.Cut(c.APIVersion, "/"); c.Kind == "Metal3Machine" && group == infrastructureGroup {
-				h.consumer = key
-			}
+func newHost(of *objects.Host) host {
+	n := notes{of: of.Annotations}
+	at := of.Status.Provisioning
+	h := host{of: of}
+	h.Key, h.Labels, h.Created = keyOf(of), of.Labels, of.CreationTimestamp.UTC()
+	h.NodeUUID, h.State = strings.ToLower(at.ID), at.State
+	h.Online, h.PoweredOn = of.Spec.Online, of.Status.PoweredOn
+	h.External, h.Deleting = of.Spec.ExternallyProvisioned, of.DeletionTimestamp != nil
+	h.Paused, h.Detached = has(n.of, metal3.PausedAnnotation), has(n.of, metal3.DetachedAnnotation)
+	h.Failed = of.Status.OperationalStatus == metal3.OperationalStatusError || of.Status.ErrorType != ""
+	if c := of.Spec.ConsumerRef; c != nil {
+		key := disruption.Key{Namespace: c.Namespace, Name: c.Name}
+		h.Consumer = strings.TrimSpace(c.Kind + " " + key.String())
+		if c.Kind == "Metal3Machine" && schema.FromAPIVersionAndKind(c.APIVersion, "").Group == objects.InfrastructureGroup {
+			h.consumer = key
 		}
-		h.Class, h.Price = n.class(), n.price()
-		// What cannot be read protects the host: it allows nothing, and forbids what it may forbid.
-		h.Preemptible = n.flag("preemptible", false)
-		h.DoNotDisrupt, h.Storage = n.flag("do-not-disrupt", true), n.flag("storage", true)
-		h.Disrupting = has(w.Metadata.Labels, commandLabel)
-		h.Faults = n.faults
-		h.differs("raid", w.Spec.RAID.text(w.Spec.RAID), w.Status.Provisioning.RAID.text(w.Spec.RAID))
-		return h
 	}
+	h.Class, h.Price = n.class(), n.price()
+	// What cannot be read protects the host: it allows nothing, and forbids what it may forbid.
+	h.Preemptible, h.DoNotDisrupt, h.Storage = n.flag("preemptible", false), n.flag("do-not-disrupt", true), n.flag("storage", true)
+	h.Disrupting = has(of.Labels, commandLabel)
+	h.Faults = n.faults
+	h.differs("raid", raid(of.Spec.RAID, of.Spec.RAID), raid(at.RAID, of.Spec.RAID))
+	return h
 }
 
 // differs notes what a field should be and is. What one of them does not say is not known.
 func (h *host) differs(field, desired, applied string) {
+	if h.Desired == nil {
+		h.Desired, h.Applied = map[string]string{}, map[string]string{}
+	}
 	if desired != "" {
-		if h.Desired == nil {
-			h.Desired = map[string]string{}
-		}
 		h.Desired[field] = desired
 	}
 	if applied != "" {
-		if h.Applied == nil {
-			h.Applied = map[string]string{}
-		}
 		h.Applied[field] = applied
 	}
 }
 
-func (r *Reader) hosts(ctx context.Context, p *shared) ([]host, error) {
-	g, err := r.client.discover(ctx, metal3.GroupVersion.Group, metal3.GroupVersion.Version)
-	if err != nil {
-		return nil, err
+// raid is a configuration in one form, as far as desired has it; "" = it says nothing of that. An empty list asks to clear
+// the volumes and an absent one for nothing; the status does not tell them apart, so neither is compared.
+func raid(r, desired *objects.RAID) string {
+	if r == nil || desired == nil {
+		return ""
 	}
-	all, err := custom(ctx, r.client, g, "baremetalhosts", hostOf(p))
-	if err != nil || len(all) == 0 {
-		return nil, err
+	var of objects.RAID
+	if len(desired.Hardware) > 0 {
+		of.Hardware = withoutNulls(r.Hardware)
 	}
-	f, err := r.firmware(ctx, g)
-	if err != nil {
-		return nil, err
+	if len(desired.Software) > 0 {
+		of.Software = withoutNulls(r.Software)
 	}
-	for i := range all {
-		f.apply(&all[i])
+	if len(of.Hardware) == 0 && len(desired.Hardware) > 0 || len(of.Software) == 0 && len(desired.Software) > 0 {
+		return ""
 	}
-	return all, nil
+	text, err := json.Marshal(of)
+	if err != nil || len(of.Hardware)+len(of.Software) == 0 {
+		return ""
+	}
+	return string(text)
+}
+
+// withoutNulls takes from volumes the fields that are null: BMO writes absent ones so.
+func withoutNulls(volumes []any) []any {
+	for _, v := range volumes {
+		fields, _ := v.(map[string]any)
+		maps.DeleteFunc(fields, func(_ string, value any) bool { return value == nil })
+	}
+	return volumes
+}
+
+// image notes which image a host should have: that of its pool's template, or without a Machine its own.
+func (h *host) image() {
+	var want objects.Image
+	switch {
+	case h.pool != nil && h.pool.template != nil:
+		want = h.pool.template.Spec.Template.Spec.Image
+		if h.Machine.TemplateHash != "" && h.Machine.TemplateHash != h.pool.TemplateHash {
+			h.DriftedSince = earliest(h.DriftedSince, h.pool.template.CreationTimestamp.UTC())
+		}
+	case h.Machine == nil && h.of.Spec.Image != nil:
+		want = *h.of.Spec.Image
+	}
+	runs := h.of.Status.Provisioning.Image
+	h.differs("image.url", want.URL, runs.URL)
+	h.differs("image.checksum", want.Checksum, runs.Checksum)
+}
+
+// capacities tells what a node on each host could allocate: what its own does, or the least that the Ready nodes of its
+// class do.
+func capacities(hosts []host) {
+	least := map[string]disruption.Resources{}
+	for i := range hosts {
+		h := &hosts[i]
+		if h.node == nil {
+			continue
+		}
+		h.Capacity = h.node.Allocatable
+		if h.Class == "" || !h.node.Ready || len(h.Capacity) == 0 {
+			continue
+		}
+		if was, ok := least[h.Class]; ok {
+			least[h.Class] = smaller(was, h.Capacity)
+		} else {
+			least[h.Class] = h.Capacity
+		}
+	}
+	for i := range hosts {
+		if h := &hosts[i]; h.node == nil {
+			h.Capacity = least[h.Class]
+		}
+	}
 }

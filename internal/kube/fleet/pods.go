@@ -2,102 +2,91 @@ package fleet
 
 import (
 	"cmp"
-	"context"
 	"fmt"
 	"strconv"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/component-helpers/resource"
 
+	"github.com/ironic-throttle/ironic-throttle/internal/kube/objects"
 	"github.com/ironic-throttle/ironic-throttle/pkg/disruption"
 )
 
 // pod is a Pod, with what State says of its node.
 type pod struct {
 	disruption.Pod
-	uid    string
+	uid    types.UID
 	event  time.Time // when it came, or began to go
 	claims []string  // names of PersistentVolumeClaims
 }
 
-// ofNode reports whether the pod belongs to its node and goes with it.
-func (p *pod) ofNode() bool { return p.DaemonSet || p.Mirror }
-
-func (r *Reader) pods(ctx context.Context, p *shared) ([]pod, error) {
-	return list(ctx, "pods", func(ctx context.Context, o metav1.ListOptions, add func(pod)) (string, error) {
-		found, err := r.client.core.Pods("").List(ctx, o)
-		if err != nil {
-			return "", err
-		}
-		for i := range found.Items {
-			add(podOf(&found.Items[i], p))
-		}
-		return found.Continue, nil
-	})
+func newPod(of *corev1.Pod) pod {
+	p := pod{Pod: PodOf(of), uid: of.UID, event: lastEvent(of)}
+	if !p.Finished {
+		p.claims = claims(of.Name, of.Spec.Volumes)
+	}
+	return p
 }
 
 const deletionCost = "controller.kubernetes.io/pod-deletion-cost"
 
-func podOf(of *corev1.Pod, p *shared) pod {
-	one := pod{uid: string(of.UID), event: lastEvent(of)}
-	one.Key = disruption.Key{Namespace: p.text(of.Namespace), Name: of.Name}
-	one.Node, one.Labels = p.text(of.Spec.NodeName), p.labels(of.Labels)
+// PodOf is what plans know of a Pod, but its volumes.
+func PodOf(of *corev1.Pod) disruption.Pod {
+	p := disruption.Pod{Key: keyOf(of), Node: of.Spec.NodeName, Labels: of.Labels, Terminating: of.DeletionTimestamp != nil}
 	if owner := metav1.GetControllerOf(of); owner != nil {
-		one.Owner = p.text(owner.Kind + "/" + owner.Name)
-		one.DaemonSet, one.Mirror = owner.Kind == "DaemonSet", owner.Kind == "Node"
+		p.Owner = owner.Kind + "/" + owner.Name
+		p.DaemonSet, p.Mirror = owner.Kind == "DaemonSet", owner.Kind == "Node"
 	}
-	if _, ok := of.Annotations[corev1.MirrorPodAnnotationKey]; ok {
-		one.Mirror = true
-	}
-	one.Finished = of.Status.Phase == corev1.PodSucceeded || of.Status.Phase == corev1.PodFailed
-	one.Terminating = of.DeletionTimestamp != nil
+	p.Mirror = p.Mirror || has(of.Annotations, corev1.MirrorPodAnnotationKey)
+	p.Finished = of.Status.Phase == corev1.PodSucceeded || of.Status.Phase == corev1.PodFailed
 	for _, c := range of.Status.Conditions {
-		one.Ready = one.Ready || c.Type == corev1.PodReady && c.Status == corev1.ConditionTrue
+		p.Ready = p.Ready || c.Type == corev1.PodReady && c.Status == corev1.ConditionTrue
 	}
-	if one.Finished {
-		return one // it needs nothing any more
+	if p.Finished {
+		return p // it needs nothing any more
 	}
-	one.DoNotDisrupt = forbids(of.Annotations)
-	if of.Spec.Priority != nil {
-		one.Priority = *of.Spec.Priority
-	}
+	p.DoNotDisrupt = objects.Forbids(of)
 	if v, err := strconv.ParseInt(of.Annotations[deletionCost], 10, 32); err == nil {
-		one.DeletionCost = new(int32(v))
+		p.DeletionCost = new(int32(v))
 	}
-	needs(&one, &of.Spec, p)
-	// As the scheduler counts: a pod whose resize is not done yet has the larger of both sizes.
-	one.Requests = resources(resource.PodRequests(of, resource.PodResourcesOptions{UseStatusResources: true}), p)
-	return one
+	needs(&p, of)
+	return p
 }
 
-// needs fills in what a node must have for the pod.
-func needs(one *pod, spec *corev1.PodSpec, p *shared) {
-	one.NodeSelector = p.labels(spec.NodeSelector)
-	if len(spec.Tolerations) > 0 {
-		one.Tolerations = once(p, spec.Tolerations)
+// needs fills in what a node must have for a pod.
+func needs(p *disruption.Pod, of *corev1.Pod) {
+	spec := &of.Spec
+	if spec.Priority != nil {
+		p.Priority = *spec.Priority
 	}
+	// As the scheduler counts: a pod whose resize is not done yet has the larger of both sizes.
+	p.Requests = resources(resource.PodRequests(of, resource.PodResourcesOptions{UseStatusResources: true}))
+	p.NodeSelector, p.Tolerations = spec.NodeSelector, spec.Tolerations
 	for _, containers := range [][]corev1.Container{spec.Containers, spec.InitContainers} {
 		for i := range containers {
-			one.HostPorts = append(one.HostPorts, hostPorts(&containers[i], spec.HostNetwork)...)
+			p.HostPorts = append(p.HostPorts, hostPorts(&containers[i], spec.HostNetwork)...)
 		}
 	}
-	if len(one.HostPorts) > 0 {
-		one.HostPorts = once(p, one.HostPorts)
-	}
-	one.claims = claims(one.Name, spec.Volumes)
 	if a := spec.Affinity; a != nil {
-		if a.NodeAffinity != nil && a.NodeAffinity.RequiredDuringSchedulingIgnoredDuringExecution != nil {
-			one.NodeAffinity = once(p, a.NodeAffinity.RequiredDuringSchedulingIgnoredDuringExecution)
+		if a.NodeAffinity != nil {
+			p.NodeAffinity = a.NodeAffinity.RequiredDuringSchedulingIgnoredDuringExecution
 		}
-		if a.PodAntiAffinity != nil && len(a.PodAntiAffinity.RequiredDuringSchedulingIgnoredDuringExecution) > 0 {
-			one.AntiAffinity = once(p, a.PodAntiAffinity.RequiredDuringSchedulingIgnoredDuringExecution)
+		if a.PodAffinity != nil {
+			p.Affinity = a.PodAffinity.RequiredDuringSchedulingIgnoredDuringExecution
+		}
+		if a.PodAntiAffinity != nil {
+			p.AntiAffinity = a.PodAntiAffinity.RequiredDuringSchedulingIgnoredDuringExecution
 		}
 	}
-	if words := unmodelled(spec); len(words) > 0 {
-		one.Unmodelled = once(p, words)
+	for _, c := range spec.TopologySpreadConstraints {
+		if c.WhenUnsatisfiable != corev1.ScheduleAnyway {
+			p.Spread = append(p.Spread, c)
+		}
 	}
+	p.Unmodelled = unmodelled(spec)
 }
 
 // unmodelled names what a pod requires that no plan simulates.
@@ -166,7 +155,7 @@ func claims(pod string, volumes []corev1.Volume) (names []string) {
 func lastEvent(of *corev1.Pod) time.Time {
 	var last time.Time
 	if of.Status.StartTime != nil {
-		last = latest(last, of.Status.StartTime.Time)
+		last = of.Status.StartTime.Time
 	}
 	for _, c := range of.Status.Conditions {
 		if c.Type == corev1.PodScheduled && c.Status == corev1.ConditionTrue {

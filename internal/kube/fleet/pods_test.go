@@ -1,52 +1,53 @@
-package fleet
+package fleet_test
 
 import (
+	"fmt"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-	"sigs.k8s.io/json"
-
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/util/yaml"
 
+	"github.com/ironic-throttle/ironic-throttle/internal/kube/fleet"
 	"github.com/ironic-throttle/ironic-throttle/pkg/disruption"
 )
 
-// podFrom reads a pod of this spec and status.
-func podFrom(t *testing.T, meta, spec, status string) pod {
-	t.Helper()
-	var of corev1.Pod
-	text := `{"metadata":{"namespace":"ns","name":"p","uid":"u"` + meta + `},"spec":{"nodeName":"n"` + spec + `},"status":{` + status + `}}`
-	if err := json.UnmarshalCaseSensitivePreserveInts([]byte(text), &of); err != nil {
-		t.Fatalf("%v in %s", err, text)
-	}
-	return podOf(&of, newShared())
+// podText is a pod with more in its metadata, spec and status.
+func podText(meta, spec, status string) string {
+	return fmt.Sprintf(`{"apiVersion":"v1","kind":"Pod","metadata":{"namespace":"ns","name":"p"%s},"spec":{"nodeName":"node-1"%s},"status":{%s}}`, meta, spec, status)
 }
 
-// TestRequestsAreThoseOfTheScheduler: containers and sidecars together, the largest init
-// container, overhead, and the larger size of a pod whose resize is not done.
-func TestRequestsAreThoseOfTheScheduler(t *testing.T) {
-	for name, one := range map[string]struct {
+func podOf(t *testing.T, meta, spec, status string) disruption.Pod {
+	t.Helper()
+	var p corev1.Pod
+	if err := yaml.Unmarshal([]byte(podText(meta, spec, status)), &p); err != nil {
+		t.Fatal(err)
+	}
+	return fleet.PodOf(&p)
+}
+
+// TestRequests: what a pod takes is what the scheduler counts.
+func TestRequests(t *testing.T) {
+	for name, row := range map[string]struct {
 		spec, status string
 		want         disruption.Resources
 	}{
 		"nothing":    {`,"containers":[{"name":"a"}]`, ``, nil},
 		"containers": {`,"containers":[{"name":"a","resources":{"requests":{"cpu":"100m","memory":"1Gi"}}},{"name":"b","resources":{"requests":{"cpu":"400m"}}}]`, ``, disruption.Resources{"cpu": "500m", "memory": "1Gi"}},
 		"init":       {`,"initContainers":[{"name":"i","resources":{"requests":{"cpu":"2"}}}],"containers":[{"name":"a","resources":{"requests":{"cpu":"100m"}}}]`, ``, disruption.Resources{"cpu": "2"}},
-		"sidecar": {`,"initContainers":[{"name":"s","restartPolicy":"Always","resources":{"requests":{"cpu":"200m"}}},{"name":"i","resources":{"requests":{"cpu":"1"}}}],
-			"containers":[{"name":"a","resources":{"requests":{"cpu":"1500m"}}}]`, ``, disruption.Resources{"cpu": "1700m"}},
-		"overhead": {`,"overhead":{"cpu":"50m"},"containers":[{"name":"a","resources":{"requests":{"cpu":"100m"}}}]`, ``, disruption.Resources{"cpu": "150m"}},
+		"overhead":   {`,"overhead":{"cpu":"50m"},"containers":[{"name":"a","resources":{"requests":{"cpu":"100m"}}}]`, ``, disruption.Resources{"cpu": "150m"}},
 		"shrinking": {`,"containers":[{"name":"a","resources":{"requests":{"cpu":"1"}}}]`,
 			`"containerStatuses":[{"name":"a","allocatedResources":{"cpu":"3"},"resources":{"requests":{"cpu":"2"}}}]`, disruption.Resources{"cpu": "3"}},
-		"pod level": {`,"resources":{"requests":{"cpu":"4"}},"containers":[{"name":"a","resources":{"requests":{"cpu":"1"}}}]`, ``, disruption.Resources{"cpu": "4"}},
 	} {
-		if diff := cmp.Diff(one.want, podFrom(t, "", one.spec, one.status).Requests); diff != "" {
+		if diff := cmp.Diff(row.want, podOf(t, "", row.spec, row.status).Requests); diff != "" {
 			t.Errorf("%s: -want +got:\n%s", name, diff)
 		}
 	}
 }
 
-func TestWhatIsNotModelledIsNamed(t *testing.T) {
+func TestWhatIsNotSimulatedIsNamed(t *testing.T) {
 	for spec, want := range map[string][]string{
 		``: nil,
 		`,"affinity":{"podAffinity":{"requiredDuringSchedulingIgnoredDuringExecution":[{"topologyKey":"zone"}]}}`:                              {"pod affinity"},
@@ -60,37 +61,29 @@ func TestWhatIsNotModelledIsNamed(t *testing.T) {
 		`,"volumes":[{"name":"v","iscsi":{"targetPortal":"x"}}]`:        {"volume v without a claim"},
 		`,"volumes":[{"name":"v","emptyDir":{}},{"name":"s","nfs":{}}]`: nil,
 	} {
-		if diff := cmp.Diff(want, podFrom(t, "", spec, "").Unmodelled); diff != "" {
+		if diff := cmp.Diff(want, podOf(t, "", spec, "").Unmodelled); diff != "" {
 			t.Errorf("%s: -want +got:\n%s", spec, diff)
 		}
 	}
 }
 
 func TestPodFields(t *testing.T) {
-	got := podFrom(t, `,"labels":{"app":"a"},"annotations":{"karpenter.sh/do-not-disrupt":"true","controller.kubernetes.io/pod-deletion-cost":"-7"},
+	got := podOf(t, `,"labels":{"app":"a"},"annotations":{"karpenter.sh/do-not-disrupt":"true","controller.kubernetes.io/pod-deletion-cost":"-7"},
 		"ownerReferences":[{"kind":"Service","name":"x"},{"kind":"ReplicaSet","name":"rs","controller":true}]`,
 		`,"priority":100,"nodeSelector":{"disk":"ssd"},"tolerations":[{"key":"k","operator":"Exists"}],
-		"volumes":[{"name":"d","persistentVolumeClaim":{"claimName":"data"}},{"name":"e","ephemeral":{}}],
 		"affinity":{"nodeAffinity":{"requiredDuringSchedulingIgnoredDuringExecution":{"nodeSelectorTerms":[{"matchExpressions":[{"key":"a","operator":"Exists"}]}]}},
 			"podAntiAffinity":{"requiredDuringSchedulingIgnoredDuringExecution":[{"topologyKey":"kubernetes.io/hostname"}]}},
 		"containers":[{"name":"a","ports":[{"containerPort":1},{"containerPort":80,"hostPort":80,"hostIP":"0.0.0.0","protocol":"TCP"},{"hostPort":53,"hostIP":"192.0.2.1","protocol":"UDP"}]}]`,
 		`"phase":"Running","conditions":[{"type":"Ready","status":"True"}]`)
 	want := disruption.Pod{
-		Key: disruption.Key{Namespace: "ns", Name: "p"}, Node: "n", Labels: map[string]string{"app": "a"}, Owner: "ReplicaSet/rs", Ready: true, DoNotDisrupt: true,
+		Key: disruption.Key{Namespace: "ns", Name: "p"}, Node: "node-1", Labels: map[string]string{"app": "a"}, Owner: "ReplicaSet/rs", Ready: true, DoNotDisrupt: true,
 		HostPorts: []string{"TCP//80", "UDP/192.0.2.1/53"}, NodeSelector: map[string]string{"disk": "ssd"},
 		NodeAffinity: &corev1.NodeSelector{NodeSelectorTerms: []corev1.NodeSelectorTerm{{MatchExpressions: []corev1.NodeSelectorRequirement{{Key: "a", Operator: "Exists"}}}}},
 		Tolerations:  []corev1.Toleration{{Key: "k", Operator: "Exists"}}, AntiAffinity: []corev1.PodAffinityTerm{{TopologyKey: "kubernetes.io/hostname"}},
 		Priority: 100, DeletionCost: new(int32(-7)),
 	}
-	if diff := cmp.Diff(want, got.Pod); diff != "" {
+	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
-	}
-	if diff := cmp.Diff([]string{"data", "p-e"}, got.claims); diff != "" {
-		t.Error(diff)
-	}
-	// With the host's network every port is one of the host.
-	if got := podFrom(t, "", `,"hostNetwork":true,"containers":[{"name":"a","ports":[{"containerPort":9}]}]`, "").HostPorts; len(got) != 1 || got[0] != "TCP//9" {
-		t.Errorf("%q", got)
 	}
 }
 
@@ -98,108 +91,95 @@ func TestKindsOfPods(t *testing.T) {
 	controller := func(kind string) string {
 		return `,"ownerReferences":[{"kind":"` + kind + `","name":"x","controller":true}]`
 	}
-	for name, one := range map[string]struct {
-		meta, status                            string
-		daemon, mirror, finished, going, forbid bool
+	for name, row := range map[string]struct {
+		meta, status string
+		is           func(disruption.Pod) bool
 	}{
-		"daemon":    {meta: controller("DaemonSet"), daemon: true},
-		"static":    {meta: controller("Node"), mirror: true},
-		"mirror":    {meta: `,"annotations":{"kubernetes.io/config.mirror":"x"}`, mirror: true},
-		"succeeded": {status: `"phase":"Succeeded"`, finished: true},
-		"failed":    {status: `"phase":"Failed"`, finished: true},
-		"going":     {meta: `,"deletionTimestamp":"2026-11-24T11:00:00Z"`, going: true},
-		"ours":      {meta: `,"annotations":{"ironic-throttle.metal3.io/do-not-disrupt":""}`, forbid: true},
-		"odd":       {meta: `,"annotations":{"karpenter.sh/do-not-disrupt":"perhaps"}`, forbid: true},
-		"allowed":   {meta: `,"annotations":{"karpenter.sh/do-not-disrupt":"false"}`},
+		"daemon":    {controller("DaemonSet"), "", func(p disruption.Pod) bool { return p.DaemonSet }},
+		"static":    {controller("Node"), "", func(p disruption.Pod) bool { return p.Mirror }},
+		"mirror":    {`,"annotations":{"kubernetes.io/config.mirror":"x"}`, "", func(p disruption.Pod) bool { return p.Mirror }},
+		"succeeded": {"", `"phase":"Succeeded"`, func(p disruption.Pod) bool { return p.Finished }},
+		"failed":    {"", `"phase":"Failed"`, func(p disruption.Pod) bool { return p.Finished }},
+		"going":     {`,"deletionTimestamp":"2026-11-24T11:00:00Z"`, "", func(p disruption.Pod) bool { return p.Terminating }},
+		"ours":      {`,"annotations":{"ironic-throttle.metal3.io/do-not-disrupt":""}`, "", func(p disruption.Pod) bool { return p.DoNotDisrupt }},
 	} {
-		p := podFrom(t, one.meta, "", one.status)
-		if p.DaemonSet != one.daemon || p.Mirror != one.mirror || p.Finished != one.finished || p.Terminating != one.going || p.DoNotDisrupt != one.forbid {
-			t.Errorf("%s: %+v", name, p.Pod)
+		if !row.is(podOf(t, row.meta, "", row.status)) || row.is(podOf(t, "", "", "")) {
+			t.Errorf("%s: %+v", name, podOf(t, row.meta, "", row.status))
 		}
+	}
+	if podOf(t, `,"annotations":{"karpenter.sh/do-not-disrupt":"false"}`, "", "").DoNotDisrupt {
+		t.Error("false forbids")
 	}
 }
 
+// TestWhenAPodCameOrBeganToGo is what its node tells of it.
 func TestWhenAPodCameOrBeganToGo(t *testing.T) {
 	at := func(hour int) time.Time { return time.Date(2026, 11, 24, hour, 0, 0, 0, time.UTC) }
-	for name, one := range map[string]struct {
+	const ready = `{"type":"Ready","status":"True","lastTransitionTime":"2026-11-24T09:00:00Z"}`
+	finished := `"startTime":"2026-11-24T01:00:00Z","containerStatuses":[{"state":{"terminated":{"finishedAt":"2026-11-24T03:00:00Z"}}}],"phase":`
+	fleet, _, _ := strings.Cut(file(t, "fleet.yaml"), "---\n{apiVersion: v1, kind: Pod")
+	for name, row := range map[string]struct {
 		meta, status string
 		want         time.Time
 	}{
 		"nothing":   {"", "", time.Time{}},
 		"started":   {"", `"startTime":"2026-11-24T01:00:00Z"`, at(1)},
-		"scheduled": {"", `"startTime":"2026-11-24T01:00:00Z","conditions":[{"type":"PodScheduled","status":"True","lastTransitionTime":"2026-11-24T02:00:00Z"},{"type":"Ready","status":"True","lastTransitionTime":"2026-11-24T09:00:00Z"}]`, at(2)},
-		"finished":  {"", `"phase":"Failed","startTime":"2026-11-24T01:00:00Z","containerStatuses":[{"state":{"terminated":{"finishedAt":"2026-11-24T03:00:00Z"}}}]`, at(3)},
-		"restarted": {"", `"phase":"Running","startTime":"2026-11-24T01:00:00Z","containerStatuses":[{"state":{"terminated":{"finishedAt":"2026-11-24T03:00:00Z"}}}]`, at(1)},
+		"scheduled": {"", `"startTime":"2026-11-24T01:00:00Z","conditions":[{"type":"PodScheduled","status":"True","lastTransitionTime":"2026-11-24T02:00:00Z"},` + ready + `]`, at(2)},
+		"finished":  {"", finished + `"Failed"`, at(3)},
+		"restarted": {"", finished + `"Running"`, at(1)},
 		"going":     {`,"deletionTimestamp":"2026-11-24T05:00:00Z","deletionGracePeriodSeconds":3600`, `"startTime":"2026-11-24T01:00:00Z"`, at(4)},
 	} {
-		if got := podFrom(t, one.meta, "", one.status).event; !got.Equal(one.want) {
-			t.Errorf("%s: %v, want %v", name, got, one.want)
+		s := clusterOf(t, fleet+"---\n"+podText(row.meta, "", row.status)+"\n").read(t)
+		if got := s.Nodes[0].LastPodEvent; s.Nodes[0].Name != "node-1" || !got.Equal(row.want) {
+			t.Errorf("%s: %v, want %v", name, got, row.want)
 		}
 	}
 }
 
-// TestDC3_APodThatWentRestartsTheClock: nobody tells of a pod that is gone but who saw it.
-func TestDC3_APodThatWentRestartsTheClock(t *testing.T) {
-	old := noon.Add(-24 * time.Hour)
-	of := func(uid, node string) pod {
-		p := pod{uid: uid, event: old}
-		p.Node = node
-		return p
-	}
-	daemon, finished := of("d", "n"), of("f", "n")
-	daemon.DaemonSet, finished.Finished = true, true
-	var s sightings
-	for i, step := range []struct {
-		pods []pod
-		want time.Time // of node n
-	}{
-		{[]pod{of("a", "n"), of("b", "n"), of("w", ""), daemon}, old},
-		{[]pod{of("a", "n"), of("b", "n"), daemon}, old},           // what had no node did not go from one
-		{[]pod{of("a", "n"), of("b", "n")}, old},                   // a daemon does not count
-		{[]pod{of("a", "n")}, noon.Add(3 * time.Minute)},           // b went
-		{[]pod{of("a", "n"), finished}, noon.Add(3 * time.Minute)}, // which is remembered
-		{[]pod{of("a", "n")}, noon.Add(3 * time.Minute)},           // it was finished before
-		{nil, noon.Add(6 * time.Minute)},                           // a went, the last
-		{nil, noon.Add(6 * time.Minute)},
-		{[]pod{of("f", "n")}, noon.Add(6 * time.Minute)},
-		{[]pod{finished}, noon.Add(9 * time.Minute)}, // f ended
+// TestVolumesOfPods: which volumes a pod has, and how many more a node takes.
+func TestVolumesOfPods(t *testing.T) {
+	text, _, _ := strings.Cut(file(t, "fleet.yaml"), "---\n{apiVersion: v1, kind: PersistentVolume")
+	for pod, row := range map[string]string{
+		"plain": "", "bound": "csi other", "waits": "pending", "lost": "lost missing", "one": "shared", "two": "shared many", "three": "many",
 	} {
-		n := node{}
-		n.Name = "n"
-		nodes := []node{n}
-		s.look(nodes, step.pods, noon.Add(time.Duration(i)*time.Minute))
-		if got := nodes[0].LastPodEvent; !got.Equal(step.want) {
-			t.Errorf("look %d: %v, want %v", i, got, step.want)
+		volumes := `{"name":"e","emptyDir":{}}`
+		for _, claim := range strings.Fields(row) {
+			volumes += fmt.Sprintf(`,{"name":"v-%s","persistentVolumeClaim":{"claimName":%[1]q}}`, claim)
+		}
+		if pod == "waits" {
+			volumes += `,{"name":"own","ephemeral":{}}`
+		}
+		text += "---\n" + strings.Replace(podText("", `,"volumes":[`+volumes+`]`, ""), `"name":"p"`, `"name":"`+pod+`"`, 1) + "\n"
+	}
+	for claim, of := range map[string]string{
+		"csi": `"Bound"},"spec":{"volumeName":"pv-csi","accessModes":["ReadWriteOnce"]}`, "other": `"Bound"},"spec":{"volumeName":"pv-other","accessModes":["ReadWriteOnce"]}`,
+		"pending": `"Pending"},"spec":{}`, "lost": `"Bound"},"spec":{"volumeName":"pv-gone"}`, "shared": `"Bound"},"spec":{"volumeName":"pv-shared","accessModes":["ReadWriteOnce"]}`,
+		"many": `"Bound"},"spec":{"volumeName":"pv-many","accessModes":["ReadWriteOnce","ReadWriteMany"]}`,
+	} {
+		text += fmt.Sprintf("---\n"+`{"apiVersion":"v1","kind":"PersistentVolumeClaim","metadata":{"namespace":"ns","name":%q},"status":{"phase":%s}`+"\n", claim, of)
+	}
+	for _, name := range []string{"pv-csi", "pv-shared", "pv-many"} {
+		text += fmt.Sprintf("---\n"+`{"apiVersion":"v1","kind":"PersistentVolume","metadata":{"name":%q},"spec":{"csi":{"driver":"d","volumeHandle":"1"}}}`+"\n", name)
+	}
+	text += "---\n" + `{"apiVersion":"v1","kind":"PersistentVolume","metadata":{"name":"pv-other"},"spec":{"local":{"path":"/x"}}}` + "\n" +
+		"---\n" + `{"apiVersion":"storage.k8s.io/v1","kind":"CSINode","metadata":{"name":"node-1"},"spec":{"drivers":[{"name":"d","nodeID":"1","allocatable":{"count":5}},{"name":"e","nodeID":"1","allocatable":{"count":0}}]}}` + "\n"
+	csi := func(name string) disruption.Volume { return disruption.Volume{Name: name, Driver: "d"} }
+	const together = ", which it shares with another pod at its node"
+	want := map[string]disruption.Pod{
+		"plain": {}, "bound": {Volumes: []disruption.Volume{csi("pv-csi"), {Name: "pv-other"}}},
+		"waits": {Unmodelled: []string{"unbound claim pending", "unbound claim waits-own"}},
+		"lost":  {Unmodelled: []string{"claim lost, whose volume pv-gone is not there", "unbound claim missing"}},
+		"one":   {Volumes: []disruption.Volume{csi("pv-shared")}, Unmodelled: []string{"claim shared" + together}},
+		"two":   {Volumes: []disruption.Volume{csi("pv-shared"), csi("pv-many")}, Unmodelled: []string{"claim shared" + together}},
+		"three": {Volumes: []disruption.Volume{csi("pv-many")}},
+	}
+	s := clusterOf(t, text).read(t)
+	for _, p := range s.Pods {
+		if diff := cmp.Diff(want[p.Name].Volumes, p.Volumes) + cmp.Diff(want[p.Name].Unmodelled, p.Unmodelled); diff != "" {
+			t.Errorf("%s: %s", p.Name, diff)
 		}
 	}
-	s.look(nil, nil, noon)
-	if len(s.went) != 0 {
-		t.Errorf("%v is kept of nodes that are gone", s.went)
-	}
-}
-
-func TestNodes(t *testing.T) {
-	p := newShared()
-	of := func(conditions, meta string) node {
-		var n corev1.Node
-		text := `{"metadata":{"name":"n","creationTimestamp":"2026-11-01T00:00:00Z"` + meta + `},"spec":{"unschedulable":true},"status":{"conditions":[` + conditions + `]}}`
-		if err := json.UnmarshalCaseSensitivePreserveInts([]byte(text), &n); err != nil {
-			t.Fatal(err)
-		}
-		return nodeOf(&n, p)
-	}
-	n := of(`{"type":"Ready","status":"True","lastTransitionTime":"2026-11-02T00:00:00Z"}`, `,"labels":{"node-role.kubernetes.io/control-plane":""}`)
-	if !n.Ready || !n.ControlPlane || !n.Unschedulable || !n.FirstReady.Equal(time.Date(2026, 11, 2, 0, 0, 0, 0, time.UTC)) {
-		t.Errorf("%+v", n)
-	}
-	// DC-3: one that is not Ready was perhaps never.
-	for _, conditions := range []string{"", `{"type":"Ready","status":"False","lastTransitionTime":"2026-11-02T00:00:00Z"}`, `{"type":"Ready","status":"Unknown"}`} {
-		if n := of(conditions, ""); n.Ready || !n.FirstReady.IsZero() {
-			t.Errorf("%s: %+v", conditions, n)
-		}
-	}
-	// DC-27
-	if n := of("", `,"labels":{"cluster.ocs.openshift.io/openshift-storage":""},"annotations":{"karpenter.sh/do-not-disrupt":"true"}`); !n.storage || !n.doNotDisrupt {
-		t.Errorf("%+v", n)
+	if diff := cmp.Diff(map[string]int{"d": 2, "e": 0}, s.Nodes[0].VolumesLeft); diff != "" || len(s.Pods) != len(want) {
+		t.Errorf("%d pods, %s", len(s.Pods), diff)
 	}
 }

@@ -1,36 +1,54 @@
 package fleet
 
-import "time"
+import (
+	"time"
 
-// sightings notice pods that went. A pod that is gone is in no list: only who saw it before knows.
-// What went before the first look, or while nobody looked, is noticed at the next one, or never
-// where this process had not begun; then a node may count as quiet for longer than it was, by no
-// more than what its other pods tell. So a throttle that was just started, and a single `plan`,
-// know the pods that came and not those that went.
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/ironic-throttle/ironic-throttle/pkg/disruption"
+)
+
+// sightings notice pods of a cluster that went. Only who saw a pod before knows that it is gone. So a throttle that was
+// just started, and a single plan, know the pods that came and not those that went: a node may count as quiet for longer
+// than it was.
 type sightings struct {
-	pods map[string]string    // node by UID of the pod
+	pods map[types.UID]string // node
 	went map[string]time.Time // when one was missed, by node
 }
 
-// look compares with the last look, and tells each node when a pod last came or went. Pods that
-// belong to their node do not count: they go with it.
-func (s *sightings) look(nodes []node, pods []pod, now time.Time) {
-	there := map[string]string{}
+// look tells each node when a pod last came or went. Pods of a cluster that was not read have not gone.
+func (r *Reader) look(parts []*part, now time.Time) {
+	seen := map[disruption.Key]*sightings{}
+	for _, p := range parts {
+		s := r.seen[p.Key]
+		if s == nil {
+			s = &sightings{}
+		}
+		if seen[p.Key] = s; p.whole {
+			s.look(p, now)
+		}
+	}
+	r.seen = seen
+}
+
+// look compares with the last look. Pods that belong to their node do not count: they go with it.
+func (s *sightings) look(p *part, now time.Time) {
+	there := map[types.UID]string{}
 	came := map[string]time.Time{}
-	for i := range pods {
-		p := &pods[i]
-		if p.Node == "" || p.ofNode() {
+	for i := range p.pods {
+		one := &p.pods[i]
+		if one.Node == "" || one.DaemonSet || one.Mirror {
 			continue
 		}
-		came[p.Node] = latest(came[p.Node], p.event)
-		if !p.Finished { // a finished one that is cleared away was gone before
-			there[p.uid] = p.Node
+		came[one.Node] = latest(came[one.Node], one.event)
+		if !one.Finished { // a finished one that is cleared away was gone before
+			there[one.uid] = one.Node
 		}
 	}
 	went := map[string]time.Time{}
-	for i := range nodes {
-		if t, ok := s.went[nodes[i].Name]; ok { // of a node that is gone, nothing is kept
-			went[nodes[i].Name] = t
+	for i := range p.nodes {
+		if t, ok := s.went[p.nodes[i].Name]; ok { // of a node that is gone, nothing is kept
+			went[p.nodes[i].Name] = t
 		}
 	}
 	for uid, name := range s.pods {
@@ -38,8 +56,8 @@ func (s *sightings) look(nodes []node, pods []pod, now time.Time) {
 			went[name] = now
 		}
 	}
-	for i := range nodes {
-		n := &nodes[i]
+	for i := range p.nodes {
+		n := &p.nodes[i]
 		n.LastPodEvent = latest(came[n.Name], went[n.Name])
 	}
 	s.pods, s.went = there, went

@@ -1,12 +1,5 @@
-// Package hosts watches the BareMetalHosts of a cluster and keeps of each what the throttle decides by: who it is,
-// its state, how often it failed, and what people have written on it.
-//
-//	host.go       a BareMetalHost as it is read
-//	directory.go  all of them, by name and by node
-//	scope.go      the watch of one namespace
-//
-// The directory never fails because of the cluster. Whatever goes wrong, it answers with what it knows, says once
-// what is the matter, and goes on trying.
+// Package hosts watches the BareMetalHosts of a cluster and keeps of each what the throttle decides by. The directory
+// never fails because of the cluster: it answers with what it knows, says once what is wrong, and goes on trying.
 package hosts
 
 import (

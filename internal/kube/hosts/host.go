@@ -13,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 	kjson "sigs.k8s.io/json"
 
+	"github.com/ironic-throttle/ironic-throttle/pkg/admission"
 	"github.com/ironic-throttle/ironic-throttle/pkg/api"
 	"github.com/ironic-throttle/ironic-throttle/pkg/ironic"
 )
@@ -29,22 +30,13 @@ const (
 
 // Host is what the throttle needs of a BareMetalHost. It is a value, and comparable.
 type Host struct {
-	Namespace, Name, UID string
-	NodeUUID             string // of the node in Ironic, in lower case; "" = not registered, or no UUID
-	// ErrorCount and ProvisioningFailCount (of newer BMOs: it outlives a deprovision) are within the bounds of
-	// api.Ask.Normalize.
-	ErrorCount, ProvisioningFailCount int
-	ErrorType                         string // status.errorType; "" = none
-	Deleting                          bool   // has a deletionTimestamp
-	Left                              bool   // BMO leaves it alone: it is paused or detached
-	Bare                              bool   // neither image nor custom deployment is wanted
-	Consumer                          string // spec.consumerRef.namespace; "" = none, or no name of a namespace
-	Machine                           string // name of the Metal3Machine that has it, in Consumer; "" = none
-	// Spec is a short hash of what a person changes to repair a host that fails: image or custom deployment, RAID,
-	// firmware, BMC address, name and version of the credentials. It is never empty.
-	Spec             string
-	Planned          bool   // PlannedAnnotation is "true"
-	Holdoff, Release string // texts of the annotations, unchecked; "" = none
+	// Host has its NodeUUID in lower case, its counts within the bounds of api.Ask.Normalize, and as Spec a short hash of
+	// what a person changes to repair a host that fails: image or custom deployment, RAID, firmware, BMC address, name and
+	// version of the credentials.
+	admission.Host
+	ErrorType string // status.errorType; "" = none
+	Machine   string // name of the Metal3Machine that has it, in the namespace Tenant; "" = none
+	Holdoff   string // text of HoldoffAnnotation, unchecked; "" = none
 }
 
 type key struct{ namespace, name string }
@@ -104,17 +96,15 @@ func (w *wire) host() Host {
 	ask := api.Ask{
 		NodeUUID: s.Provisioning.ID, ErrorCount: s.ErrorCount, ProvisioningFailCount: s.ProvisioningFailCount,
 	}.Normalize()
-	h := Host{
-		Namespace: shared(m.Namespace), Name: m.Name, UID: m.UID, Deleting: m.DeletionTimestamp != nil,
-		ErrorCount: ask.ErrorCount, ProvisioningFailCount: ask.ProvisioningFailCount, ErrorType: shared(string(s.ErrorType)),
-		Planned: m.Annotations[PlannedAnnotation] == "true",
-		Holdoff: shared(m.Annotations[HoldoffAnnotation]), Release: shared(m.Annotations[ReleaseAnnotation]),
-	}
+	h := Host{ErrorType: shared(string(s.ErrorType)), Holdoff: shared(m.Annotations[HoldoffAnnotation])}
+	h.Namespace, h.Name, h.UID, h.Deleting = shared(m.Namespace), m.Name, m.UID, m.DeletionTimestamp != nil
+	h.ErrorCount, h.FailCount = ask.ErrorCount, ask.ProvisioningFailCount
+	h.Planned, h.Release = m.Annotations[PlannedAnnotation] == "true", shared(m.Annotations[ReleaseAnnotation])
 	if isUUID(ask.NodeUUID) {
 		h.NodeUUID = ask.NodeUUID
 	}
 	if consumer := w.Spec.ConsumerRef.Namespace; len(validation.IsDNS1123Label(consumer)) == 0 {
-		h.Consumer = shared(consumer)
+		h.Tenant = shared(consumer)
 		if w.Spec.ConsumerRef.Kind == "Metal3Machine" {
 			h.Machine = shared(w.Spec.ConsumerRef.Name)
 		}

@@ -1,25 +1,20 @@
-package lead_test
+package lead
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
-	"io"
 	"log/slog"
-	"net/http"
-	"strconv"
 	"strings"
 	"sync"
 	"testing"
 	"time"
 
 	"go.uber.org/goleak"
-	coordinationv1 "k8s.io/api/coordination/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/rest"
-
-	"github.com/ironic-throttle/ironic-throttle/internal/kube/lead"
+	"k8s.io/client-go/tools/leaderelection/resourcelock"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -35,57 +30,27 @@ const (
 type api struct {
 	mu      sync.Mutex
 	version int
-	lease   *coordinationv1.Lease
-}
-
-func (a *api) do(method string, body []byte) (int, any) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	in := &coordinationv1.Lease{}
-	_ = json.Unmarshal(body, in) // a GET has none
-	switch {
-	case method == http.MethodPost && a.lease != nil:
-		return failure(http.StatusConflict, metav1.StatusReasonAlreadyExists)
-	case method != http.MethodPost && a.lease == nil:
-		return failure(http.StatusNotFound, metav1.StatusReasonNotFound)
-	case method == http.MethodPut && in.ResourceVersion != a.lease.ResourceVersion:
-		return failure(http.StatusConflict, metav1.StatusReasonConflict)
-	case method != http.MethodGet:
-		a.putLocked(in)
-	}
-	return http.StatusOK, a.lease
-}
-
-func failure(code int, reason metav1.StatusReason) (int, any) {
-	return code, metav1.Status{Status: metav1.StatusFailure, Code: int32(code), Reason: reason, Message: string(reason)}
-}
-
-func (a *api) putLocked(l *coordinationv1.Lease) {
-	a.version++
-	l.ResourceVersion = strconv.Itoa(a.version)
-	a.lease = l
+	lease   *resourcelock.LeaderElectionRecord
 }
 
 // edit changes the Lease as somebody else would; nil deletes it.
-func (a *api) edit(change func(*coordinationv1.Lease)) {
+func (a *api) edit(change func(*resourcelock.LeaderElectionRecord)) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if change == nil {
+	if a.version++; change == nil {
 		a.lease = nil
-		return
+	} else {
+		change(a.lease)
 	}
-	l := a.lease.DeepCopy()
-	change(l)
-	a.putLocked(l)
 }
 
 func (a *api) holder() string {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if a.lease == nil || a.lease.Spec.HolderIdentity == nil {
+	if a.lease == nil {
 		return ""
 	}
-	return *a.lease.Spec.HolderIdentity
+	return a.lease.HolderIdentity
 }
 
 // weather is what happens to a request on its way.
@@ -97,14 +62,17 @@ const (
 	deaf            // it arrives, its answer does not
 	late            // it arrives at once, and its answer after 4 s
 	refuse          // 403
+	reads           // 403 for what writes
 )
 
 // replica is one that competes, with its way to the API server.
 type replica struct {
-	*lead.Elector
+	*Elector
+	resourcelock.Interface
 	t    *testing.T
 	name string
 	api  *api
+	seen int // version of the Lease
 
 	stop   context.CancelFunc
 	led    chan struct{} // closed when led is called
@@ -114,14 +82,13 @@ type replica struct {
 	mu     sync.Mutex
 	log    strings.Builder
 	is     weather
-	only   string        // the method that this holds for; "" = all
 	frozen chan struct{} // closed when the replica is no longer paused; nil when it is not
 }
 
-func (r *replica) set(is weather, only string) {
+func (r *replica) set(is weather) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.is, r.only = is, only
+	r.is = is
 }
 
 // freeze pauses the replica: it sends nothing, takes no answer and reads no clock.
@@ -150,44 +117,76 @@ func (r *replica) whileFrozen() {
 	}
 }
 
-// RoundTrip implements http.RoundTripper.
-func (r *replica) RoundTrip(q *http.Request) (*http.Response, error) {
-	defer r.whileFrozen()
+var leases = schema.GroupResource{Resource: "leases"}
+
+// request lets the API server do something, as the weather is.
+func (r *replica) request(ctx context.Context, write bool, do func() error) error {
 	r.whileFrozen()
-	var body []byte
-	if q.Body != nil {
-		body, _ = io.ReadAll(q.Body)
-		_ = q.Body.Close()
-	}
+	defer r.whileFrozen()
+	ctx, cancel := context.WithTimeout(ctx, deadline/2) // as the real client has it
+	defer cancel()
 	r.mu.Lock()
 	is := r.is
-	if r.only != "" && r.only != q.Method {
-		is = fine
-	}
 	r.mu.Unlock()
-	if is == refuse {
-		return answer(failure(http.StatusForbidden, metav1.StatusReasonForbidden))
+	if is == refuse || is == reads && write {
+		return apierrors.NewForbidden(leases, "lease", errors.New("because of a test"))
 	}
 	if is == swallow {
-		<-q.Context().Done()
-		return nil, q.Context().Err()
+		<-ctx.Done()
+		return ctx.Err()
 	}
-	code, found := r.api.do(q.Method, body)
-	if is == deaf {
-		<-q.Context().Done()
-		return nil, q.Context().Err()
-	}
+	r.api.mu.Lock()
+	err := do()
+	r.api.mu.Unlock()
 	if is == late {
 		<-time.After(4 * time.Second)
 	}
-	return answer(code, found)
+	if is == deaf {
+		<-ctx.Done()
+		return ctx.Err()
+	}
+	return err
 }
 
-func answer(code int, found any) (*http.Response, error) {
-	data, err := json.Marshal(found)
-	return &http.Response{
-		StatusCode: code, Header: http.Header{"Content-Type": {"application/json"}}, Body: io.NopCloser(bytes.NewReader(data)),
-	}, err
+func (r *replica) Get(ctx context.Context) (l *resourcelock.LeaderElectionRecord, raw []byte, err error) {
+	version := 0
+	err = r.request(ctx, false, func() error {
+		if r.api.lease == nil {
+			return apierrors.NewNotFound(leases, "lease")
+		}
+		found := *r.api.lease
+		l, version = &found, r.api.version
+		raw, err = json.Marshal(found)
+		return err
+	})
+	if err == nil {
+		r.seen = version
+	}
+	return l, raw, err
+}
+
+func (r *replica) Create(ctx context.Context, l resourcelock.LeaderElectionRecord) error {
+	return r.put(ctx, l, func() bool { return r.api.lease == nil })
+}
+
+func (r *replica) Update(ctx context.Context, l resourcelock.LeaderElectionRecord) error {
+	return r.put(ctx, l, func() bool { return r.api.lease != nil && r.seen == r.api.version })
+}
+
+func (r *replica) put(ctx context.Context, l resourcelock.LeaderElectionRecord, may func() bool) error {
+	version := 0
+	err := r.request(ctx, true, func() error {
+		if !may() {
+			return apierrors.NewConflict(leases, "lease", errors.New("another one was faster"))
+		}
+		r.api.version++
+		r.api.lease, version = &l, r.api.version
+		return nil
+	})
+	if err == nil {
+		r.seen = version
+	}
+	return err
 }
 
 func (r *replica) Write(p []byte) (int, error) {
@@ -203,28 +202,34 @@ func (r *replica) said(text string) int {
 	return strings.Count(r.log.String(), text)
 }
 
-// join starts a replica. led is what it does when it leads; nil waits for the end. It ends with the test.
-func (a *api) join(t *testing.T, name string, led func(context.Context) error) *replica {
+// join starts a replica, which saves for a moment at the end of its term. It ends with the test.
+func (a *api) join(t *testing.T, name string) *replica {
 	t.Helper()
 	r := &replica{t: t, name: name, api: a, led: make(chan struct{}), gone: make(chan struct{})}
-	if led == nil {
-		led = func(ctx context.Context) error { <-ctx.Done(); return nil }
-	}
 	var err error
-	r.Elector, err = lead.New(lead.Options{
-		Config: &rest.Config{Host: "http://api", Transport: r}, Namespace: "metal3", Name: "ironic-throttle", Identity: name,
+	r.Elector, err = New(Options{
+		Config: &rest.Config{Host: "http://nowhere"}, Namespace: "metal3", Name: "ironic-throttle", Identity: name,
 		Duration: duration, RenewDeadline: deadline, RetryPeriod: retry, Log: slog.New(slog.NewTextHandler(r, nil)),
 		Clock: func() time.Time { r.whileFrozen(); return time.Now() },
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
+	r.Interface, r.lease = r.lease, r
 	ctx, cancel := context.WithCancel(t.Context())
 	r.stop = cancel
 	t.Cleanup(func() { cancel(); <-r.gone })
 	go func() {
 		defer close(r.gone)
-		r.result = r.Run(ctx, func(ctx context.Context) error { close(r.led); return led(ctx) })
+		r.result = r.Run(ctx, func(term context.Context) error {
+			close(r.led)
+			<-term.Done()
+			<-time.After(time.Second / 2)
+			if holder := a.holder(); ctx.Err() != nil && context.Cause(term) == ctx.Err() && holder != name {
+				t.Errorf("%q holds the Lease while %s saves", holder, name)
+			}
+			return nil
+		})
 	}()
 	return r
 }
@@ -244,13 +249,5 @@ func (r *replica) leads(atMost time.Duration) {
 	r.t.Helper()
 	if !within(atMost, r.led) || !r.Leading() {
 		r.t.Fatalf("%s does not lead after %s: %s", r.name, atMost, &r.log)
-	}
-}
-
-// loses waits until r's Run ends with ErrLost.
-func (r *replica) loses(atMost time.Duration) {
-	r.t.Helper()
-	if !within(atMost, r.gone) || r.Leading() || !errors.Is(r.result, lead.ErrLost) || r.said("leads no more") != 1 {
-		r.t.Fatalf("%s after %s: %v, leading %v: %s", r.name, atMost, r.result, r.Leading(), &r.log)
 	}
 }

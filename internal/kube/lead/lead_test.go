@@ -1,18 +1,17 @@
-package lead_test
+package lead
 
 import (
-	"context"
 	"errors"
 	"math/rand/v2"
 	"net/http"
+	"slices"
 	"testing"
 	"testing/synctest"
 	"time"
 	"unsafe"
 
-	coordinationv1 "k8s.io/api/coordination/v1"
-
-	"github.com/ironic-throttle/ironic-throttle/internal/kube/lead"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/tools/leaderelection/resourcelock"
 )
 
 // TestNeverTwo changes the leader of three replicas 200 times, by all that can befall it, and in most cases
@@ -23,7 +22,7 @@ func TestNeverTwo(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			l := &land{T: t, random: rand.New(rand.NewPCG(seed, 1))}
 			for _, name := range []string{"a", "b", "c"} {
-				l.all = append(l.all, l.server.join(t, name, nil))
+				l.all = append(l.all, l.server.join(t, name))
 			}
 			now := l.next(nil, time.Minute)
 			for range 10 {
@@ -68,8 +67,8 @@ func (l *land) strike(r *replica, all ...weather) (over func()) {
 	if n == len(all) {
 		return r.freeze()
 	}
-	r.set(all[n], "")
-	return func() { r.set(fine, "") }
+	r.set(all[n])
+	return func() { r.set(fine) }
 }
 
 func (l *land) handOver(was *replica) (now *replica) {
@@ -92,7 +91,7 @@ func (l *land) handOver(was *replica) (now *replica) {
 	}
 	for i, r := range l.all {
 		if r == was {
-			l.all[i] = l.server.join(l.T, r.name+"+", nil)
+			l.all[i] = l.server.join(l.T, r.name+"+")
 		}
 	}
 	return now
@@ -101,7 +100,7 @@ func (l *land) handOver(was *replica) (now *replica) {
 // The monotonic clock stands still while a machine sleeps; the wall clock may be set.
 func TestTheFenceBelievesTheClockThatSaysMore(t *testing.T) {
 	now := time.Now()
-	f := lead.NewFence(deadline)
+	f := NewFence(deadline)
 	if f.Passes(now) {
 		t.Error("open before a renewal")
 	}
@@ -131,123 +130,91 @@ func TestTheFenceBelievesTheClockThatSaysMore(t *testing.T) {
 
 // What befalls a leader ends its term within the renew deadline and a retry, or does not.
 func TestTerms(t *testing.T) {
-	edit := func(change func(*coordinationv1.Lease)) func(*replica) {
+	edit := func(change func(*resourcelock.LeaderElectionRecord)) func(*replica) {
 		return func(a *replica) { a.api.edit(change) }
 	}
 	for name, row := range map[string]struct {
 		befalls func(a *replica)
 		lost    bool
 	}{
-		"refused":                     {func(a *replica) { a.set(refuse, "") }, true},
-		"no answers":                  {func(a *replica) { a.set(deaf, "") }, true},
-		"late answers":                {func(a *replica) { a.set(late, "") }, false},
-		"a label on the Lease":        {edit(func(l *coordinationv1.Lease) { l.Labels = map[string]string{"a": "b"} }), false},
-		"another time of the renewal": {edit(func(l *coordinationv1.Lease) { l.Spec.RenewTime = nil }), false},
-		"no holder":                   {edit(func(l *coordinationv1.Lease) { l.Spec.HolderIdentity = nil }), true},
-		"another holder":              {edit(func(l *coordinationv1.Lease) { l.Spec.HolderIdentity = new("x") }), true},
-		"another transition":          {edit(func(l *coordinationv1.Lease) { l.Spec.LeaseTransitions = new(int32(7)) }), true},
+		"late answers":                {func(a *replica) { a.set(late) }, false},
+		"a label on the Lease":        {edit(func(*resourcelock.LeaderElectionRecord) {}), false},
+		"another time of the renewal": {edit(func(l *resourcelock.LeaderElectionRecord) { l.RenewTime = metav1.Time{} }), false},
+		"no holder":                   {edit(func(l *resourcelock.LeaderElectionRecord) { l.HolderIdentity = "" }), true},
+		"another holder":              {edit(func(l *resourcelock.LeaderElectionRecord) { l.HolderIdentity = "x" }), true},
+		"another transition":          {edit(func(l *resourcelock.LeaderElectionRecord) { l.LeaderTransitions = 7 }), true},
 		"a Lease that is deleted":     {edit(nil), true},
 		"a renewal counts from when it was sent": {func(a *replica) {
-			a.set(late, "")
+			a.set(late)
 			<-time.After(retry)
-			a.set(swallow, "")
+			a.set(swallow)
 			if <-time.After(deadline); a.Leading() {
 				a.t.Error("leading after the renew deadline")
 			}
 		}, true},
 		"a pause in which another led": {func(a *replica) {
-			b := a.api.join(a.t, "b", nil)
+			b := a.api.join(a.t, "b")
 			<-time.After(time.Minute)
 			thaw := a.freeze()
 			b.leads(duration + 2*longRetry)
 			b.stop() // and releases the Lease: it is there for the taking
 			<-b.gone
-			if thaw(); a.Leading() {
+			if thaw(); a.Leading() || a.api.holder() != "" {
 				a.t.Error("leading after another did")
 			}
 		}, true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				a := new(api).join(t, "a", nil)
+				a := new(api).join(t, "a")
 				a.leads(time.Second)
 				<-time.After(time.Minute)
 				row.befalls(a)
-				if row.lost {
-					a.loses(deadline + retry + time.Second)
-				} else if <-time.After(5 * time.Minute); !a.Leading() {
-					t.Errorf("lost: %s", &a.log)
+				lost := within(deadline+retry+time.Second, a.gone)
+				if lost != row.lost || a.Leading() == lost || lost != errors.Is(a.result, ErrLost) || a.said("leads no more") > 1 {
+					t.Errorf("%v, leading %t: %s", a.result, a.Leading(), &a.log)
 				}
 			})
 		})
 	}
 }
 
-// A leader that ends keeps its Lease until it has saved, and led's error is Run's.
-func TestAnOrderlyEnd(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		var server api
-		const work = time.Minute // longer than the Lease
-		fault := errors.New("broken")
-		a := server.join(t, "a", func(ctx context.Context) error {
-			<-ctx.Done()
-			<-time.After(work)
-			if server.holder() != "a" {
-				t.Error("the Lease is released before led has returned")
-			}
-			return fault
-		})
-		a.leads(time.Second)
-		b := server.join(t, "b", nil)
-		a.stop()
-		if within(work-time.Second, b.led) || !a.Leading() {
-			t.Error("led goes on, and its Lease does not")
-		}
-		b.leads(time.Second + longRetry)
-		if <-a.gone; a.Leading() || !errors.Is(a.result, fault) || errors.Is(a.result, lead.ErrLost) {
-			t.Errorf("leading %t, %v", a.Leading(), a.result)
-		}
-	})
-}
-
 // A standby could take over as long as it reads the Lease and nothing fails. A fault is said once, and that it is over.
 func TestAStandby(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var server api
-		a := server.join(t, "a_1", nil)
+		a := server.join(t, "a_1")
 		a.leads(time.Second)
-		b := server.join(t, "b_1", nil)
-		for i, step := range []struct {
-			is    weather
-			could bool
-		}{{fine, true}, {swallow, false}, {fine, true}, {refuse, false}, {fine, true}} {
-			b.set(step.is, "")
+		b := server.join(t, "b_1")
+		for i, is := range []weather{fine, swallow, fine, refuse, fine} {
+			b.set(is)
 			<-time.After(duration + longRetry)
-			if b.CouldLead() != step.could || b.said("level=WARN") != (i+1)/2 || b.said("asks for again") != i/2 {
+			if b.CouldLead() != (is == fine) || b.said("level=WARN") != (i+1)/2 || b.said("asks for again") != i/2 {
 				t.Errorf("step %d: could lead %t; %s", i, b.CouldLead(), &b.log)
 			}
 		}
-		b.set(refuse, http.MethodPut) // it may only read
-		a.set(swallow, "")
+		b.set(reads)
+		a.set(swallow)
 		<-time.After(time.Minute)
 		if s := b.Status(); b.Leading() || b.CouldLead() || a.CouldLead() || s.Fault == nil || s.Former != "a_1" || b.said("level=WARN") != 3 {
 			t.Errorf("%+v; %s", s, &b.log)
 		}
-		c := server.join(t, "c_1", nil)
+		c := server.join(t, "c_1")
 		c.leads(duration + longRetry)
 		if <-time.After(longRetry); !b.CouldLead() || c.CouldLead() || c.Status().Former != "a_1" {
 			t.Errorf("%+v, %+v", b.Status(), c.Status())
 		}
-		b.set(fine, "")
+		b.set(fine)
 		server.edit(nil)
 		b.leads(longRetry + time.Second)
+		<-c.gone
 	})
 }
 
-func TestWordsOfAStandby(t *testing.T) {
+func TestWords(t *testing.T) {
 	fault := http.ErrServerClosed
 	seen := time.Date(2026, 11, 22, 3, 4, 5, 0, time.UTC)
-	for want, s := range map[string]lead.Status{
+	for want, s := range map[string]Status{
 		"nobody leads yet": {Identity: "a"},
 		"nobody leads, as far as is known: http: Server closed": {Identity: "a", Fault: fault},
 		"b leads": {Identity: "a", Holder: "b", Seen: seen},
@@ -257,5 +224,8 @@ func TestWordsOfAStandby(t *testing.T) {
 		if got := s.Standby(); got != want {
 			t.Errorf("%q, want %q", got, want)
 		}
+	}
+	if got := []string{podOf("b.c_0"), podOf("b"), podOf("../b_0"), podOf(Identity("a"))}; !slices.Equal(got, []string{"b.c", "", "", "a"}) {
+		t.Errorf("pods %q", got) // anything may stand in a Lease
 	}
 }

@@ -1,15 +1,9 @@
 // Package tell tells by Events how a BareMetalHost stands with the throttle: when it starts to wait, is held, released
 // or paused, and when it gets its turn.
 //
-// It goes by level: of each host it knows what was told last and what is so now. Every second it looks for the hosts
+// It goes by level: of each host it knows what was told last and what is so now, and every second it looks for the hosts
 // that are due. So nothing is queued, an outage loses nothing, and only the newest is told. After a restart, and when
-// another replica leads, what is in force is told again.
-//
-//	tell.go       which host is told of, and when
-//	situation.go  how a host stands, and the words for it
-//	event.go      the Event
-//
-// Right: create of events.
+// another replica leads, what is in force is told again. Its right is to create events.
 package tell
 
 import (
@@ -33,12 +27,9 @@ import (
 const (
 	look     = time.Second // how often hosts that are due are looked for
 	timeout  = 5 * time.Second
-	maxHosts = 200_000 // nothing is told of further ones
-	// rest is how long a namespace is left alone after a failure. An API server that has just started refuses everything
-	// for about a second.
-	rest = 8 * time.Second
-	// logGap is the least time between two lines of the log about failures.
-	logGap = time.Hour
+	maxHosts = 200_000         // nothing is told of further ones
+	rest     = 8 * time.Second // in which a namespace is left alone after a failure
+	logGap   = time.Hour       // the least time between two lines of the log about failures
 )
 
 // Options are what New needs. All fields are required.

@@ -95,7 +95,7 @@ var table = map[string]imports{
 	"internal/app": {
 		house: []string{
 			"internal/clusterhosts", "internal/config", "internal/decisionlog", "internal/disrupt", "internal/gateway", "internal/httpserve", "internal/inventory", "internal/logging", "internal/metrics", "internal/parts", "internal/planner", "internal/server", "internal/store",
-			"internal/kube", "internal/kube/access", "internal/kube/capi", "internal/kube/claim", "internal/kube/find", "internal/kube/fleet", "internal/kube/hosts", "internal/kube/lead", "internal/kube/tell", "internal/kube/work",
+			"internal/kube", "internal/kube/access", "internal/kube/capi", "internal/kube/claim", "internal/kube/find", "internal/kube/fleet", "internal/kube/hosts", "internal/kube/lead", "internal/kube/tell", "internal/kube/work", "internal/kube/workload",
 			"pkg/admission", "pkg/disruption", "pkg/disruption/budget", "pkg/slots", "pkg/breaker", "pkg/holdoff", "pkg/sizing", "pkg/snapshot", "pkg/ironic", "pkg/api",
 		},
 		tests: []string{"internal/rig/child"},
@@ -114,13 +114,17 @@ var table = map[string]imports{
 	"internal/statusview": {house: []string{"pkg/api"}},
 
 	"internal/kube/hosts": {
-		house:   []string{"pkg/api", "pkg/ironic"},
+		house:   []string{"pkg/admission", "pkg/api", "pkg/ironic"},
 		outside: []string{"k8s.io/apimachinery", "k8s.io/client-go/rest", "sigs.k8s.io/json", metal3},
 		tests:   []string{"k8s.io/api/core/v1"},
 	},
 	"internal/kube/fleet": {
-		house:   []string{"internal/kube/fleet/bound", "pkg/api", "pkg/disruption", "pkg/disruption/budget", "pkg/ironic"},
-		outside: []string{"k8s.io/api", "k8s.io/apimachinery", "k8s.io/client-go", "k8s.io/component-helpers/resource", "sigs.k8s.io/json", metal3},
+		house: []string{"internal/kube/objects", "pkg/disruption", "pkg/disruption/budget", "pkg/ironic"},
+		outside: []string{
+			"golang.org/x/sync/errgroup", "k8s.io/api", "k8s.io/apimachinery", "k8s.io/component-helpers/resource",
+			"sigs.k8s.io/controller-runtime/pkg/client", metal3,
+		},
+		tests: []string{"k8s.io/client-go/kubernetes/scheme", "pkg/api"},
 	},
 	"internal/kube/find": {
 		house:   []string{"internal/kube/objects", "pkg/api", "pkg/ironic"},
@@ -232,8 +236,8 @@ var table = map[string]imports{
 	"e2e/page": {tests: []string{"internal/rig/child", "github.com/chromedp"}}, // a module of its own
 	"e2e/kube": {
 		tests: []string{
-			"internal/disrupt", "internal/kube", "internal/kube/claim", "internal/kube/fleet", "internal/kube/hosts", "internal/kube/work", "internal/rig/child", "internal/rig/realkube",
-			"internal/store", "pkg/disruption", "pkg/holdoff",
+			"internal/disrupt", "internal/kube", "internal/kube/claim", "internal/kube/fleet", "internal/kube/hosts", "internal/kube/work", "internal/kube/workload", "internal/rig/child", "internal/rig/realkube",
+			"internal/store", "pkg/admission", "pkg/disruption", "pkg/holdoff",
 			"k8s.io/api", "k8s.io/apimachinery", "k8s.io/client-go",
 		},
 	},

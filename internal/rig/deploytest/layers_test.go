@@ -54,7 +54,7 @@ func TestYourSettingsWin(t *testing.T) {
 		"alone": "resources: [DEPLOY/base]\ncomponents:\n" + components("kubernetes", "irso", "namespace-scoped", "high-availability",
 			"gateway-service", "api-service", "monitoring", "planner", "planner-execute"),
 		"beside BMO": "resources: [CASES/operator, DEPLOY/settings]\ncomponents:\n" + components("sidecar", "sidecar-kubernetes", "sidecar-irso",
-			"namespace-scoped", "gateway", "sidecar-monitoring", "sidecar-planner", "sidecar-planner-execute"),
+			"namespace-scoped", "gateway", "sidecar-monitoring", "planner", "planner-execute"),
 	} {
 		var theirs corev1.ConfigMap
 		for _, o := range written(t, layout).kind("ConfigMap") {

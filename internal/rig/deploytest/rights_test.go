@@ -141,7 +141,7 @@ func needed(t *testing.T, m manifest, c config.Config) (lines []string) {
 // plannerRights are those of internal/kube/fleet.
 var plannerRights = []string{
 	"cluster /nodes * list", "cluster /pods * list", "cluster /persistentvolumeclaims * list", "cluster /persistentvolumes * list",
-	"cluster policy/poddisruptionbudgets * list", "cluster storage.k8s.io/csinodes * list",
+	"cluster apps/daemonsets * list", "cluster policy/poddisruptionbudgets * list", "cluster storage.k8s.io/csinodes * list",
 	"cluster metal3.io/baremetalhosts * list", "cluster metal3.io/hostfirmwaresettings * list", "cluster metal3.io/hostfirmwarecomponents * list", "cluster metal3.io/hostupdatepolicies * list",
 	"cluster cluster.x-k8s.io/machines * list", "cluster cluster.x-k8s.io/machinesets * list", "cluster cluster.x-k8s.io/machinedeployments * list",
 	"cluster infrastructure.cluster.x-k8s.io/metal3machines * list", "cluster infrastructure.cluster.x-k8s.io/metal3machinetemplates * list",

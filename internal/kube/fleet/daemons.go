@@ -1,0 +1,83 @@
+package fleet
+
+import (
+	"strings"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+
+	"github.com/ironic-throttle/ironic-throttle/pkg/disruption"
+)
+
+// passingTolerations are those that the DaemonSet controller adds to every pod that it makes.
+var passingTolerations = []corev1.Toleration{
+	{Key: corev1.TaintNodeNotReady, Operator: corev1.TolerationOpExists, Effect: corev1.TaintEffectNoExecute},
+	{Key: corev1.TaintNodeUnreachable, Operator: corev1.TolerationOpExists, Effect: corev1.TaintEffectNoExecute},
+	{Key: corev1.TaintNodeDiskPressure, Operator: corev1.TolerationOpExists, Effect: corev1.TaintEffectNoSchedule},
+	{Key: corev1.TaintNodeMemoryPressure, Operator: corev1.TolerationOpExists, Effect: corev1.TaintEffectNoSchedule},
+	{Key: corev1.TaintNodePIDPressure, Operator: corev1.TolerationOpExists, Effect: corev1.TaintEffectNoSchedule},
+	{Key: corev1.TaintNodeUnschedulable, Operator: corev1.TolerationOpExists, Effect: corev1.TaintEffectNoSchedule},
+}
+
+// networkToleration is added where the pods use the host's network.
+var networkToleration = corev1.Toleration{
+	Key: corev1.TaintNodeNetworkUnavailable, Operator: corev1.TolerationOpExists, Effect: corev1.TaintEffectNoSchedule,
+}
+
+// newDaemon is the pod that a DaemonSet makes for a node.
+func newDaemon(of *appsv1.DaemonSet) disruption.Pod {
+	one := PodOf(&corev1.Pod{ObjectMeta: of.Spec.Template.ObjectMeta, Spec: of.Spec.Template.Spec})
+	one.Key, one.Owner, one.DaemonSet = keyOf(of), "DaemonSet/"+of.Name, true
+	one.Tolerations = append(append([]corev1.Toleration{}, one.Tolerations...), passingTolerations...)
+	if of.Spec.Template.Spec.HostNetwork {
+		one.Tolerations = append(one.Tolerations, networkToleration)
+	}
+	return one
+}
+
+// enlarge raises what DaemonSets request to the most that one of their pods does: something may have changed it since.
+func (p *part) enlarge() {
+	of := by(p.daemons, func(d *disruption.Pod) disruption.Key { return d.Key })
+	for i := range p.pods {
+		name, owned := strings.CutPrefix(p.pods[i].Owner, "DaemonSet/")
+		if d := of[disruption.Key{Namespace: p.pods[i].Namespace, Name: name}]; owned && d != nil {
+			d.Requests = larger(d.Requests, p.pods[i].Requests)
+		}
+	}
+}
+
+// larger has of each resource the larger quantity.
+func larger(a, b disruption.Resources) disruption.Resources {
+	all := disruption.Resources{}
+	for _, of := range []disruption.Resources{a, b} {
+		for name, text := range of {
+			if was, ok := all[name]; !ok || compare(was, text) < 0 {
+				all[name] = text
+			}
+		}
+	}
+	return all
+}
+
+// smaller has of each resource the smaller quantity, and none that one of both has not.
+func smaller(a, b disruption.Resources) disruption.Resources {
+	all := disruption.Resources{}
+	for name, text := range a {
+		if other, ok := b[name]; ok {
+			if all[name] = text; compare(other, text) < 0 {
+				all[name] = other
+			}
+		}
+	}
+	return all
+}
+
+// compare is -1, 0 or 1. Both texts are quantities that Kubernetes wrote.
+func compare(a, b string) int {
+	if a == b {
+		return 0
+	}
+	x, y := resource.MustParse(a), resource.MustParse(b)
+	return x.Cmp(y)
+}
