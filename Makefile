@@ -103,7 +103,7 @@ release-test: ## The release's own tests: image, SBOM, chart = kustomize
 # These are one goroutine for most of their time: the race detector makes them ten to twenty
 # times slower, and has nothing to say. All of their cases run without it, and few (-short)
 # with it. What takes longest begins first.
-SEARCHES := ./internal/rig/simulate ./pkg/admission ./pkg/ironic ./internal/disrupt
+SEARCHES := ./internal/rig/simulate ./pkg/admission ./pkg/ironic ./internal/kube/execute
 # These have no goroutine and no lock, only read files, or play the same storms as those.
 UNRACED := ./pkg/fairshare ./pkg/disruption ./internal/rig/soak ./pkg/breaker ./pkg/holdoff ./pkg/sizing ./pkg/slots ./internal/gateway/classify ./internal/rig/archtest ./internal/rig/simulate/limits ./internal/rig/simulate/stress ./internal/rig/svg ./hack/mutants
 # This one builds Kustomize, and runs it for each way to deploy: make quick and make manifests do.

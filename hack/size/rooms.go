@@ -34,8 +34,8 @@ var rooms = []room{
 		"internal/app/term.go",
 	}},
 	{"planned work", 5_800, []string{
-		"pkg/disruption", "internal/disrupt", "internal/planner",
-		"internal/kube/fleet", "internal/kube/work", "internal/kube/objects", "internal/kube/workload",
+		"pkg/disruption", "internal/planner",
+		"internal/kube/fleet", "internal/kube/execute", "internal/kube/objects", "internal/kube/workload",
 		"internal/app/execution.go", "internal/app/planner.go",
 	}},
 	{rest, 4_000, nil},

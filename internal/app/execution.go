@@ -5,25 +5,22 @@ import (
 	"time"
 
 	"github.com/ironic-throttle/ironic-throttle/internal/config"
-	"github.com/ironic-throttle/ironic-throttle/internal/disrupt"
-	"github.com/ironic-throttle/ironic-throttle/internal/kube/work"
+	"github.com/ironic-throttle/ironic-throttle/internal/kube/execute"
+	"github.com/ironic-throttle/ironic-throttle/internal/kube/workload"
 	"github.com/ironic-throttle/ironic-throttle/internal/planner"
 	"github.com/ironic-throttle/ironic-throttle/pkg/api"
 	"github.com/ironic-throttle/ironic-throttle/pkg/disruption"
 )
 
 // newExecution makes what carries plans out, in pools whose annotation allows it.
-func (a *App) newExecution(c config.Config, p *planner.Planner) (*disrupt.Runner, error) {
+func (a *App) newExecution(c config.Config, p *planner.Planner) (*execute.Runner, error) {
 	identity, err := identityOf(c.Kubernetes)
 	if err != nil {
 		return nil, err
 	}
-	cluster, err := work.New(work.Options{Config: a.cluster.Config, Namespaces: c.Kubernetes.Watch, Instance: identity, Now: a.now})
-	if err != nil {
-		return nil, err
-	}
-	return disrupt.New(disrupt.Options{
-		Planner: executed{Planner: p, app: a}, Cluster: cluster, Leading: a.mayStart, Now: a.now, Log: a.log,
+	return execute.New(execute.Options{
+		Planner: executed{Planner: p, app: a}, Own: a.cluster.Client, Clusters: workload.New(a.cluster.Client),
+		Namespaces: c.Kubernetes.Watch, Leading: a.mayStart, Now: a.now, Instance: identity, Log: a.log,
 	}), nil
 }
 
@@ -32,7 +29,7 @@ func (a *App) running() *api.PlanRunning {
 	if a.execution == nil {
 		return nil
 	}
-	return a.execution.Status().Running()
+	return a.execution.Running()
 }
 
 // executed is the planner as whoever carries plans out needs it: by the newest state, and the
@@ -43,8 +40,6 @@ type executed struct {
 	app *App
 }
 
-var _ disrupt.Planner = executed{}
-
 func (e executed) State(ctx context.Context) (*disruption.State, error) { return e.Fresh(ctx) }
 
 func (e executed) Plan(ctx context.Context, s *disruption.State, now time.Time) (api.Plan, error) {
@@ -53,10 +48,6 @@ func (e executed) Plan(ctx context.Context, s *disruption.State, now time.Time) 
 
 func (e executed) Validate(ctx context.Context, p api.Plan, s *disruption.State, now time.Time) error {
 	return disruption.Validate(ctx, p, s, e.config(), now)
-}
-
-func (e executed) Confirm(ctx context.Context, p api.Plan, s *disruption.State, now time.Time) error {
-	return disruption.Confirm(ctx, p, s, e.config(), now)
 }
 
 func (e executed) Hold() string {

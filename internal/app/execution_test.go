@@ -17,16 +17,15 @@ import (
 // begunWork is a cluster in which a release has begun, of which nothing else can be read.
 type begunWork struct{ http.RoundTripper }
 
-const begunRecord = `{"id":"command1","action":"a1","decision":"release","reason":"Empty","pool":{"kind":"MachineSet","namespace":"metal3","name":"workers"},
-	"targets":[{"host":{"namespace":"metal3","name":"host-1"},"hostUID":"u","machineUID":"m","machine":{"namespace":"metal3","name":"m-1"}}],
-	"started":"2000-01-01T00:00:00Z","stage":"leaving","stageAt":"2000-01-01T00:00:00Z"}`
+const begunRecord = `{"version":1,"id":"command1","action":"a1","decision":"release","reason":"Empty","pool":{"kind":"MachineSet","namespace":"metal3","name":"workers"},
+	"targets":[{"host":{"namespace":"metal3","name":"host-1"},"hostUID":"u","machineUID":"m","machine":{"namespace":"metal3","name":"m-1"},"node":"n"}],
+	"started":"2000-01-01T00:00:00Z","step":"leaving","since":"2000-01-01T00:00:00Z"}`
 
 func (b begunWork) RoundTrip(r *http.Request) (*http.Response, error) {
 	marked := strings.Contains(r.URL.Query().Get("labelSelector"), "ironic-throttle.metal3.io/command")
 	var answer object
+	code := http.StatusOK
 	switch {
-	case r.URL.Path == "/apis/cluster.x-k8s.io":
-		answer = object{"versions": []object{{"version": "v1beta1"}}}
 	case marked && strings.HasSuffix(r.URL.Path, "/baremetalhosts"):
 		const mark = "ironic-throttle.metal3.io/command"
 		answer = object{"items": []object{{"metadata": object{
@@ -35,11 +34,13 @@ func (b begunWork) RoundTrip(r *http.Request) (*http.Response, error) {
 		}}}}
 	case marked:
 		answer = object{"items": []object{}}
+	case strings.Contains(r.URL.Path, "/machines/"):
+		code, answer = http.StatusForbidden, object{"kind": "Status", "apiVersion": "v1", "status": "Failure", "reason": "Forbidden", "code": http.StatusForbidden}
 	default:
 		return b.RoundTripper.RoundTrip(r)
 	}
 	body, err := json.Marshal(answer)
-	return &http.Response{StatusCode: http.StatusOK, Header: http.Header{"Content-Type": {"application/json"}}, Body: io.NopCloser(bytes.NewReader(body)), Request: r}, err
+	return &http.Response{StatusCode: code, Header: http.Header{"Content-Type": {"application/json"}}, Body: io.NopCloser(bytes.NewReader(body)), Request: r}, err
 }
 
 // TestWhoeverIsOnDutySeesWhatIsBeingCarriedOut: in GET /v1/plan at once, and in the status when it has not gone on

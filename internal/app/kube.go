@@ -10,9 +10,9 @@ import (
 
 	"github.com/ironic-throttle/ironic-throttle/internal/clusterhosts"
 	"github.com/ironic-throttle/ironic-throttle/internal/config"
-	"github.com/ironic-throttle/ironic-throttle/internal/disrupt"
 	"github.com/ironic-throttle/ironic-throttle/internal/kube"
 	"github.com/ironic-throttle/ironic-throttle/internal/kube/claim"
+	"github.com/ironic-throttle/ironic-throttle/internal/kube/execute"
 	"github.com/ironic-throttle/ironic-throttle/internal/kube/hosts"
 	"github.com/ironic-throttle/ironic-throttle/internal/kube/lead"
 	"github.com/ironic-throttle/ironic-throttle/internal/kube/tell"
@@ -27,7 +27,7 @@ type kubePart struct {
 	elector   *lead.Elector          // nil: the only replica
 	label     *lead.Label            // of our pod; nil without elector
 	holdMap   *claim.ConfigMap       // nil: the holds are not in a ConfigMap
-	execution *disrupt.Runner        // nil: no plan is carried out
+	execution *execute.Runner        // nil: no plan is carried out
 	begun     atomic.Bool            // this process decides, as far as its Lease goes
 	waits     atomic.Pointer[string] // why a term cannot begin
 }
@@ -173,7 +173,7 @@ func (a *App) presentWarnings() []string {
 		out = append(out, *why)
 	}
 	if a.execution != nil {
-		out = append(out, a.execution.Status().Warnings(a.now())...)
+		out = append(out, a.execution.Warnings(a.now())...)
 	}
 	return slices.DeleteFunc(out, func(text string) bool { return text == "" })
 }

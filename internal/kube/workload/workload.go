@@ -23,3 +23,6 @@ func (c *Clusters) Client(_ context.Context, of disruption.Key) (client.Client, 
 	}
 	return c.own, nil
 }
+
+// Failed tells of an error of a cluster.
+func (c *Clusters) Failed(disruption.Key, error) {}

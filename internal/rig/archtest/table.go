@@ -63,7 +63,7 @@ var table = map[string]imports{
 	"pkg/snapshot":  {},
 	"pkg/disruption": {
 		house:   []string{"pkg/api", "pkg/disruption/budget"},
-		outside: []string{"k8s.io/api", "k8s.io/apimachinery", "k8s.io/component-helpers", "k8s.io/klog/v2", "github.com/go-json-experiment/json"},
+		outside: []string{"k8s.io/api", "k8s.io/apimachinery", "k8s.io/component-helpers", "k8s.io/klog/v2", "k8s.io/utils/ptr", "sigs.k8s.io/json"},
 	},
 	"pkg/disruption/budget": {house: []string{"pkg/api"}, outside: []string{"github.com/robfig/cron/v3", "sigs.k8s.io/json"}},
 	"pkg/admission":         {house: []string{"pkg/slots", "pkg/fairshare", "pkg/breaker", "pkg/holdoff", "pkg/sizing", "pkg/ironic", "pkg/api"}},
@@ -94,8 +94,8 @@ var table = map[string]imports{
 	},
 	"internal/app": {
 		house: []string{
-			"internal/clusterhosts", "internal/config", "internal/decisionlog", "internal/disrupt", "internal/gateway", "internal/httpserve", "internal/inventory", "internal/logging", "internal/metrics", "internal/parts", "internal/planner", "internal/server", "internal/store",
-			"internal/kube", "internal/kube/access", "internal/kube/capi", "internal/kube/claim", "internal/kube/find", "internal/kube/fleet", "internal/kube/hosts", "internal/kube/lead", "internal/kube/tell", "internal/kube/work", "internal/kube/workload",
+			"internal/clusterhosts", "internal/config", "internal/decisionlog", "internal/gateway", "internal/httpserve", "internal/inventory", "internal/logging", "internal/metrics", "internal/parts", "internal/planner", "internal/server", "internal/store",
+			"internal/kube", "internal/kube/access", "internal/kube/capi", "internal/kube/claim", "internal/kube/execute", "internal/kube/find", "internal/kube/fleet", "internal/kube/hosts", "internal/kube/lead", "internal/kube/tell", "internal/kube/workload",
 			"pkg/admission", "pkg/disruption", "pkg/disruption/budget", "pkg/slots", "pkg/breaker", "pkg/holdoff", "pkg/sizing", "pkg/snapshot", "pkg/ironic", "pkg/api",
 		},
 		tests: []string{"internal/rig/child"},
@@ -144,10 +144,10 @@ var table = map[string]imports{
 		house:   []string{"internal/store"},
 		outside: []string{"k8s.io/apimachinery", "k8s.io/api/core/v1", "sigs.k8s.io/controller-runtime/pkg/client"},
 	},
-	"internal/disrupt": {house: []string{"pkg/disruption", "pkg/api"}},
-	"internal/kube/work": {
-		house:   []string{"internal/kube/fleet/bound", "internal/disrupt", "pkg/disruption"},
-		outside: []string{"k8s.io/api", "k8s.io/apimachinery", "k8s.io/client-go/rest"},
+	"internal/kube/execute": {
+		house:   []string{"internal/kube/objects", "internal/kube/tell", "pkg/api", "pkg/disruption"},
+		outside: []string{"k8s.io/api", "k8s.io/apimachinery", "sigs.k8s.io/controller-runtime/pkg/client"},
+		tests:   []string{"internal/rig/capiplayer"},
 	},
 	"internal/kube/tell": {
 		house:   []string{"internal/kube/hosts", "internal/logging", "pkg/api", "pkg/ironic"},
@@ -173,6 +173,10 @@ var table = map[string]imports{
 	"internal/rig/realkube": {
 		house:   []string{"internal/rig/child"},
 		outside: []string{"k8s.io/api", "k8s.io/apimachinery", "k8s.io/client-go"},
+	},
+	"internal/rig/capiplayer": {
+		house:   []string{"internal/kube/objects"},
+		outside: []string{"k8s.io/api", "k8s.io/apimachinery", "sigs.k8s.io/controller-runtime/pkg/client"},
 	},
 	"internal/rig/attack":    {tests: []string{"internal/rig/child", "internal/rig/fakeironic"}},
 	"internal/rig/measure":   {},
@@ -236,7 +240,7 @@ var table = map[string]imports{
 	"e2e/page": {tests: []string{"internal/rig/child", "github.com/chromedp"}}, // a module of its own
 	"e2e/kube": {
 		tests: []string{
-			"internal/disrupt", "internal/kube", "internal/kube/claim", "internal/kube/fleet", "internal/kube/hosts", "internal/kube/work", "internal/kube/workload", "internal/rig/child", "internal/rig/realkube",
+			"internal/kube", "internal/kube/claim", "internal/kube/execute", "internal/kube/fleet", "internal/kube/hosts", "internal/kube/workload", "internal/rig/capiplayer", "internal/rig/child", "internal/rig/realkube",
 			"internal/store", "pkg/admission", "pkg/disruption", "pkg/holdoff",
 			"k8s.io/api", "k8s.io/apimachinery", "k8s.io/client-go",
 		},

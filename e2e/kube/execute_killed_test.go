@@ -84,11 +84,11 @@ func (r *released) toldToYield(ctx context.Context, p *throttle, host, node stri
 		return false
 	}
 	defer c.CloseIdleConnections()
-	a, err := c.IsReady(ctx, api.Ask{Namespace: r.ns, Name: host, NodeUUID: node, Op: api.OpDeprovision, BMHState: "deprovisioning"})
+	a, err := c.IsReady(ctx, api.Ask{Namespace: r.Namespace, Name: host, NodeUUID: node, Op: api.OpDeprovision, BMHState: "deprovisioning"})
 	if err != nil || a.Reason != api.ReasonPlannedYields {
 		return false // just started: that it is planned, or that somebody waits, is not known yet
 	}
-	if a.Ready || !strings.Contains(a.Message, r.ns+"/real-2") {
+	if a.Ready || !strings.Contains(a.Message, r.Namespace+"/real-2") {
 		r.Errorf("%+v, want no, and a word about real-2", a)
 	}
 	code, body := p.put(node, "deleted")
@@ -125,20 +125,20 @@ func once(wanted func(w planWrite) (is, after bool)) func(planWrite, bool) bool 
 	}
 }
 
-// TestDC29_ServeIsKilledWhileItReleases: a process of the product releases an empty host, with the rights of the
+// A process of the product releases an empty host, with the rights of the
 // components alone, and gets kill -9 at its writes and in between. However often it starts again, the pool gets smaller by
 // that host, once; the Machine that was marked goes and no other; the host is powered off; and no mark is left. Meanwhile the
 // work of that host waits for those who want slots.
-func TestDC29_ServeIsKilledWhileItReleases(t *testing.T) {
+func TestServeIsKilledWhileItReleases(t *testing.T) {
 	t.Parallel()
 	m, machine := playMortal(t)
 	host := filepath.Base(m.target(machine).Name)
 	r := &released{mortal: m}
 	for i := range r.real {
-		r.real[i] = m.ironic.node(t, fmt.Sprintf("%s~real-%d", m.ns, i))
+		r.real[i] = m.ironic.node(t, fmt.Sprintf("%s~real-%d", m.Namespace, i))
 	}
-	m.capi.frees = r.frees
-	lowered := false // what happens before is TestDC29_ServeIsKilledBeforeAnythingHasChanged
+	m.Frees = r.frees
+	lowered := false // what happens before is TestServeIsKilledBeforeAnythingHasChanged
 	m.dies = once(func(w planWrite) (is, after bool) {
 		scales := w.replicas != nil
 		lowered = lowered || scales
@@ -151,7 +151,7 @@ func TestDC29_ServeIsKilledWhileItReleases(t *testing.T) {
 	var plan api.Plan
 	awaitFor(t, killedWithin, "end of the release", func() bool {
 		p := m.lives()
-		h, err := cluster.Hosts(m.ns).Get(t.Context(), host, metav1.GetOptions{})
+		h, err := cluster.Hosts(m.Namespace).Get(t.Context(), host, metav1.GetOptions{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -189,7 +189,7 @@ func (m *mortal) story() string {
 }
 
 // verdict wants just that Machine to be gone, "" being none, as its mark said, and so many replicas, all in one step.
-func (m *mortal) verdict(machine string, replicas int64) {
+func (m *mortal) verdict(machine string, replicas int) {
 	m.Helper()
 	var gone, marked []string
 	scales := 0
@@ -206,21 +206,17 @@ func (m *mortal) verdict(machine string, replicas int64) {
 		}
 	}
 	marked = slices.Compact(marked)
-	md, err := m.objects.Resource(deployments).Namespace(m.ns).Get(m.Context(), "workers", metav1.GetOptions{})
-	if err != nil {
-		m.Fatal(err)
-	}
-	is, _, _ := unstructured.NestedInt64(md.Object, "spec", "replicas")
-	if !slices.Equal(m.gone, gone) || machine != "" && !slices.Equal(marked, gone) || is != replicas || scales != len(gone) || int64(len(m.all(m.Context(), machines))) != replicas {
-		m.Errorf("gone %v, marked %v, %d replicas in %d steps; want %v and %d\n%s", m.gone, marked, is, scales, gone, replicas, m.story())
+	is, names := m.replicas(), m.machines()
+	if !slices.Equal(m.Gone, gone) || machine != "" && !slices.Equal(marked, gone) || is != replicas || scales != len(gone) || len(names) != replicas {
+		m.Errorf("gone %v, marked %v, %d replicas in %d steps; want %v and %d\n%s", m.Gone, marked, is, scales, gone, replicas, m.story())
 	}
 }
 
-// TestDC29_ServeIsKilledBeforeAnythingHasChanged: a process that dies after its marks were set, and before its pool got
+// A process that dies after its marks were set, and before its pool got
 // smaller, is followed by one that takes them back, whatever that dies at: its plan was the other's.
-func TestDC29_ServeIsKilledBeforeAnythingHasChanged(t *testing.T) {
+func TestServeIsKilledBeforeAnythingHasChanged(t *testing.T) {
 	t.Parallel()
-	for name, first := range map[string]string{"its host is marked": "baremetalhosts", "its Machine is marked": "machines"} {
+	for name, first := range map[string]string{"its host is marked": "baremetalhosts", "its node is tainted": "nodes"} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			m, _ := playMortal(t)

@@ -24,7 +24,6 @@ import (
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 
-	"github.com/ironic-throttle/ironic-throttle/internal/disrupt"
 	"github.com/ironic-throttle/ironic-throttle/internal/rig/fakeironic"
 	"github.com/ironic-throttle/ironic-throttle/pkg/ironic"
 )
@@ -73,15 +72,17 @@ func readWrite(r *http.Request, body []byte) (w planWrite, is bool) {
 		w.what = r.Method
 		return w, true
 	}
+	const command = "ironic-throttle.metal3.io/command"
 	words := slices.Sorted(maps.Keys(patch.Metadata.Annotations))
-	if record := patch.Metadata.Annotations[disrupt.AnnotationCommand]; record != nil {
-		if c, err := disrupt.ReadCommand(*record); err == nil {
-			words = append(words, string(c.Stage))
-		}
+	var record struct {
+		Step string `json:"step"`
 	}
-	mark := patch.Metadata.Annotations[disrupt.AnnotationDelete]
+	if text := patch.Metadata.Annotations[command]; text != nil && json.Unmarshal([]byte(*text), &record) == nil {
+		words = append(words, record.Step)
+	}
+	mark := patch.Metadata.Annotations["cluster.x-k8s.io/delete-machine"]
 	w.replicas, w.marks = patch.Spec.Replicas, mark != nil
-	switch label, has := patch.Metadata.Labels[disrupt.LabelCommand]; {
+	switch label, has := patch.Metadata.Labels[command]; {
 	case label != nil:
 		words = append(words, "labelled")
 	case has:
@@ -162,7 +163,7 @@ func (m *mortal) lives() *throttle {
 
 // uuid is a host's node.
 func (m *mortal) uuid(host string) string {
-	return m.nodes()[m.ns+"~"+host].UUID
+	return m.nodes()[m.Namespace+"~"+host].UUID
 }
 
 func (m *mortal) nodes() map[string]ironic.Node {
@@ -192,20 +193,23 @@ func playMortal(t *testing.T) (m *mortal, empty string) {
 	t.Helper()
 	ns := namespace(t, "mortal")
 	m = &mortal{capi: playCAPI(t, ns, 3, 0), ironic: serveIronic(t, 24*time.Hour)}
-	for _, h := range m.all(t.Context(), bareMetal) {
-		name := h.GetName()
-		uuid := strings.Replace("00000000-0000-4000-8000-00000000000N", "N", strings.TrimPrefix(name, "host-"), 1)
+	hosts, err := m.HostsNow(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, h := range hosts {
 		m.ironic.With(func(now time.Time, w *fakeironic.World) {
-			if _, err := w.CreateNode(now, fakeironic.NodeSpec{UUID: uuid, Name: ns + "~" + name, State: ironic.Active, Image: "c0ffee"}); err != nil {
+			spec := fakeironic.NodeSpec{UUID: h.Status.Provisioning.ID, Name: ns + "~" + h.Name, State: ironic.Active, Image: "c0ffee"}
+			if _, err := w.CreateNode(now, spec); err != nil {
 				t.Fatal(err)
 			}
 		})
-		if err := cluster.Annotate(t.Context(), ns, name, "ironic-throttle.metal3.io/watts-idle", "150"); err != nil {
+		if err := cluster.Annotate(t.Context(), ns, h.Name, "ironic-throttle.metal3.io/watts-idle", "150"); err != nil {
 			t.Fatal(err)
 		}
 	}
 	for _, busy := range []string{"machine-0", "machine-2"} {
-		m.guardedPod("on-"+busy, m.nodeOf(busy))
+		m.guardedPod("on-"+busy, m.NodeOf(busy))
 	}
 	deploy(t, ns, rights(t, filepath.Join(testCases, "planner-execute"), ns))
 	m.settings = clustered(m.ironic.URL, m.through(), ns).with(settings{
@@ -235,7 +239,7 @@ func (m *mortal) through() (kubeconfig string) {
 		front.CloseClientConnections()
 		front.Close()
 	})
-	kubeconfig = kubeconfigOf(m.T, m.ns, account, front.URL)
+	kubeconfig = kubeconfigOf(m.T, m.Namespace, account, front.URL)
 	c, err := clientcmd.LoadFromFile(kubeconfig)
 	if err != nil {
 		m.Fatal(err)

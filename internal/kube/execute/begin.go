@@ -1,0 +1,111 @@
+package execute
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/ironic-throttle/ironic-throttle/internal/kube/objects"
+	"github.com/ironic-throttle/ironic-throttle/pkg/api"
+	"github.com/ironic-throttle/ironic-throttle/pkg/disruption"
+)
+
+// settled is how old the youngest Machine of a pool must be for another one to come: Machines are told apart by when they
+// were made.
+const settled = time.Minute
+
+// recordOf is what an action asks for. It does not look at the cluster.
+func recordOf(a api.PlanAction, id string, now time.Time) (r record, err error) {
+	r = record{ID: id, Action: a.ID, Decision: a.Decision, Reason: a.Reason, Started: now, Step: begun, Since: now}
+	hosts := a.Hosts
+	if len(hosts) > 1 && a.Decision != api.PlanReplace {
+		hosts = hosts[:1] // an hour later the next plan knows better
+	}
+	r.Pool, err = poolOf(a.Pool)
+	if a.Replacement != nil && err == nil {
+		r.Spare, err = parse(a.Replacement.Name)
+	}
+	for _, h := range hosts {
+		t := target{Node: h.Node, PowerOff: h.PowerOff && a.Decision != api.PlanReprovision}
+		if h.Machine == "" || h.Node == "" {
+			return r, fmt.Errorf("host %s has no Machine with a node: an operator runs the commands of the plan", h.Name)
+		}
+		var hostErr, machineErr error
+		t.Host, hostErr = parse(h.Name)
+		t.Machine, machineErr = parse(h.Machine)
+		err = errors.Join(err, hostErr, machineErr)
+		r.Targets = append(r.Targets, t)
+	}
+	return r, err
+}
+
+// parse reads NAMESPACE/NAME.
+func parse(text string) (disruption.Key, error) {
+	namespace, name, ok := strings.Cut(text, "/")
+	if !ok || namespace == "" || name == "" {
+		return disruption.Key{}, fmt.Errorf("%q is not NAMESPACE/NAME", text)
+	}
+	return disruption.Key{Namespace: namespace, Name: name}, nil
+}
+
+// poolOf reads KIND NAMESPACE/NAME; "" is no pool.
+func poolOf(text string) (p pool, err error) {
+	if text != "" {
+		kind, name, _ := strings.Cut(text, " ")
+		p.Kind = disruption.PoolKind(kind)
+		p.Key, err = parse(name)
+	}
+	return p, err
+}
+
+// complete enters what the cluster says, and fails where that is not what the action was made for.
+func (r *record) complete(s *seen, now time.Time) error {
+	for i := range r.Targets {
+		t, host, machine := &r.Targets[i], s.hosts[i], s.machines[i]
+		_, marked := machine.Annotations[deleteMark]
+		switch claims := machine.infrastructure(); {
+		case !found(host) || deleted(host):
+			return fmt.Errorf("host %s is gone", t.Host)
+		case host.Labels[commandMark] != "" || host.Annotations[commandMark] != "":
+			return fmt.Errorf("host %s is part of another command", t.Host)
+		case claims == "" || consumer(host) != claims:
+			return fmt.Errorf("host %s is claimed by %q, and not by Machine %s", t.Host, consumer(host), t.Machine)
+		case r.Pool == pool{} && machine.Annotations[executeMark] != "true":
+			return fmt.Errorf("its Machine %s has no owner, and does not allow it itself (annotation %s)", t.Machine, executeMark)
+		case marked:
+			return fmt.Errorf("its Machine %s has the annotation %s already", t.Machine, deleteMark)
+		case machine.Status.NodeRef.Name != t.Node || !found(s.nodes[i]):
+			return fmt.Errorf("its Machine %s has node %q, and the plan has %q", t.Machine, machine.Status.NodeRef.Name, t.Node)
+		}
+		t.HostUID, t.MachineUID, t.Consumer = string(host.UID), string(machine.UID), consumer(host)
+		one := *r
+		one.At = i
+		if why := one.refused(s, moment{now: now, live: true}); why != "" {
+			return errors.New(why)
+		}
+	}
+	for _, h := range append([]*objects.Host{s.spare}, s.hosts...) {
+		if h.Annotations[plannedMark] == "true" {
+			r.Kept = append(r.Kept, keyOf(h))
+		}
+	}
+	for _, m := range s.members {
+		if m.CreationTimestamp.After(r.Newest) {
+			r.Newest = m.CreationTimestamp.Time
+		}
+	}
+	if r.Decision != api.PlanRelease && now.Sub(r.Newest) < settled {
+		return fmt.Errorf("%s has a Machine that is younger than %s", r.Pool, settled)
+	}
+	_, err := read(r.text()) // else it would be begun and taken for none, again and again
+	return err
+}
+
+// first is the write that begins the command: from now on another process finds it.
+func (r *record) first(s *seen) write {
+	w := r.plan(s.hosts[0])
+	w.what, w.to = "begins planned work", string(r.Step)
+	w.annotations[commandMark] = r.text()
+	return w
+}

@@ -1,0 +1,208 @@
+package execute
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	"k8s.io/apimachinery/pkg/util/validation"
+
+	"github.com/ironic-throttle/ironic-throttle/internal/kube/objects"
+	"github.com/ironic-throttle/ironic-throttle/pkg/api"
+	"github.com/ironic-throttle/ironic-throttle/pkg/disruption"
+)
+
+// Names on objects.
+const (
+	prefix = "ironic-throttle.metal3.io/"
+	// commandMark is a label on hosts, Machines and owners that a command has changed: its id, and on an owner what was done
+	// to the replicas besides. As an annotation, on the first BareMetalHost, it is the record.
+	commandMark = prefix + "command"
+	// plannedMark lets the work of a host wait behind everybody.
+	plannedMark = prefix + "planned"
+	// executeMark is "true" on an owner where plans may be carried out, and on a Machine without owner.
+	executeMark = prefix + "execute"
+	// stoppedMark is on an owner, and says why nothing is carried out there until somebody removes it.
+	stoppedMark = prefix + "execute-stopped"
+	// deleteMark tells Cluster API which Machine goes first when its owner gets smaller.
+	deleteMark = "cluster.x-k8s.io/delete-machine"
+	// taintKey is of the taint that keeps new pods off a node that goes. Its value is the command's id.
+	taintKey = prefix + "disrupting"
+)
+
+// step is how far a command is. What is done within one is seen by looking.
+type step string
+
+const (
+	begun     step = "begun"     // nothing has changed yet, but marks and taints
+	deploying step = "deploying" // the replacement is on its way
+	draining  step = "draining"  // pods are evicted
+	going     step = "going"     // the Machine is about to go
+	leaving   step = "leaving"   // the owner is smaller, or the Machine deleted
+	back      step = "back"      // the replacement is taken back
+	undoing   step = "undoing"   // nothing may go any more: marks of Machines and taints are removed
+	ending    step = "ending"    // what is left of the marks is removed
+)
+
+var steps = []step{begun, deploying, draining, going, leaving, back, undoing, ending}
+
+// record is a command as its annotation has it. A tenant may write a BareMetalHost, so it is no proof of anything: fault
+// refuses what reaches beyond the host's namespace or was never written here, and unproven looks for our marks where the
+// tenant may not write, before anything there goes.
+type record struct {
+	Version  int              `json:"version"`
+	ID       string           `json:"id"`
+	Action   string           `json:"action"` // of the plan
+	Decision api.PlanDecision `json:"decision"`
+	Reason   api.PlanReason   `json:"reason"`
+	Pool     pool             `json:"pool,omitzero"`
+	Targets  []target         `json:"targets"`
+	// Spare is the host that the plan has chosen as replacement.
+	Spare disruption.Key `json:"spare,omitzero"`
+	// Kept are hosts that had the annotation plannedMark before: it is somebody's.
+	Kept []disruption.Key `json:"kept,omitempty"`
+	// Newest is when the youngest Machine of the pool was made; a younger one is new.
+	Newest  time.Time `json:"newest,omitzero"`
+	Started time.Time `json:"started"`
+	Step    step      `json:"step"`
+	Since   time.Time `json:"since"`         // when it came to Step
+	At      int       `json:"at,omitempty"`  // the target that is worked on
+	Why     string    `json:"why,omitempty"` // the command is taken back; "" = it is not
+}
+
+// pool is the owner of Machines; zero: none.
+type pool struct {
+	Kind disruption.PoolKind `json:"kind,omitempty"`
+	disruption.Key
+}
+
+// String is KIND NAMESPACE/NAME, or "".
+func (p pool) String() string {
+	if p == (pool{}) {
+		return ""
+	}
+	return string(p.Kind) + " " + p.Key.String()
+}
+
+// target is a host that is released, with its Machine. It does not name the cluster of the node, which is that of the
+// Machine.
+type target struct {
+	Host       disruption.Key `json:"host"`
+	HostUID    string         `json:"hostUID"`
+	Machine    disruption.Key `json:"machine"`
+	MachineUID string         `json:"machineUID"`
+	Node       string         `json:"node"`
+	Consumer   string         `json:"consumer"` // KIND NAMESPACE/NAME of who has claimed the host
+	PowerOff   bool           `json:"powerOff,omitempty"`
+}
+
+// Bounds of a record. Annotations of one object have 256 KiB in all, and a plan's action 100 hosts.
+const (
+	version    = 1
+	maxRecord  = 64 << 10
+	maxTargets = 100
+	maxText    = 512     // of somebody else's text that is taken over
+	maxTexts   = 4 << 10 // of all texts that the log shows
+)
+
+// errUnknown is of a record that another version of this program has written: only that one knows how far it is.
+var errUnknown = errors.New("another version of this program has begun it")
+
+var isID = regexp.MustCompile(`^[a-z0-9]{6,32}$`).MatchString
+
+// read reads a record. Of one that is errUnknown it knows the id.
+func read(text string) (r record, err error) {
+	var known struct {
+		Version int    `json:"version"`
+		ID      string `json:"id"`
+		Step    step   `json:"step"`
+	}
+	if len(text) > maxRecord {
+		return r, fmt.Errorf("record of planned work: %d bytes, at most %d", len(text), maxRecord)
+	}
+	if err := json.Unmarshal([]byte(text), &known); err != nil {
+		return r, fmt.Errorf("record of planned work: %w", err)
+	}
+	if !isID(known.ID) {
+		return r, fmt.Errorf("record of planned work: id %.99q: must be 6 to 32 of a-z and 0-9", known.ID)
+	}
+	if known.Version != version || !slices.Contains(steps, known.Step) {
+		return record{ID: known.ID}, fmt.Errorf("version %d, step %.99q: %w", known.Version, known.Step, errUnknown)
+	}
+	if err = json.Unmarshal([]byte(text), &r); err == nil {
+		err = r.fault()
+	}
+	if err != nil {
+		err = fmt.Errorf("record of planned work: %w", err)
+	}
+	return r, err
+}
+
+// fault says what of a record cannot be ours; nil: nothing.
+func (r *record) fault() error {
+	replaces := r.Decision == api.PlanReplace
+	switch {
+	case !replaces && r.Decision != api.PlanRelease && r.Decision != api.PlanReprovision:
+		return fmt.Errorf("decision %.99q is none that is carried out", r.Decision)
+	case len(r.Targets) == 0 || len(r.Targets) > maxTargets || r.At < 0 || r.At >= len(r.Targets):
+		return fmt.Errorf("at %d of %d targets, of which there are at most %d", r.At, len(r.Targets), maxTargets)
+	case replaces && r.Pool == pool{}:
+		return fmt.Errorf("decision %s without pool", r.Decision)
+	case !replaces && (len(r.Targets) > 1 || r.Spare != disruption.Key{} || r.Step == deploying || r.Step == back):
+		return fmt.Errorf("decision %s has one host, no replacement, and no step %s", r.Decision, r.Step)
+	case len(r.Action)+len(r.Reason)+len(r.Why) > maxTexts:
+		return fmt.Errorf("texts of more than %d bytes", maxTexts)
+	}
+	var keys []disruption.Key
+	for _, t := range r.Targets {
+		keys = append(keys, t.Host, t.Machine)
+		if !isName(t.Node) || t.HostUID == "" || t.MachineUID == "" {
+			return fmt.Errorf("node %.99q is no name, or host %.99q or its Machine has no UID", t.Node, t.Host)
+		}
+	}
+	if k := r.Pool.Kind; k == disruption.PoolMachineDeployment || k == disruption.PoolMachineSet {
+		keys = append(keys, r.Pool.Key)
+	} else if r.Pool != (pool{}) {
+		return fmt.Errorf("%.99q is no pool", r.Pool)
+	}
+	if replaces {
+		keys = append(keys, r.Spare)
+	}
+	for _, key := range keys { // Cluster API's provider takes hosts of its own namespace alone
+		if !isName(key.Name) || !isName(key.Namespace) || key.Namespace != keys[0].Namespace {
+			return fmt.Errorf("%.99q is not in the namespace of host %.99q", key, keys[0])
+		}
+	}
+	return nil
+}
+
+func isName(text string) bool { return len(validation.IsDNS1123Subdomain(text)) == 0 }
+
+// text is what is written.
+func (r record) text() string {
+	r.Version = version
+	text, err := json.Marshal(r)
+	if err != nil { // a time that RFC 3339 does not know
+		return err.Error()
+	}
+	return string(text)
+}
+
+// of reports whether the record is of that host, and not of one that it is a copy of: where clusterctl moves objects, or a
+// backup brings them back, all Machines are new ones.
+func (r *record) of(h *objects.Host) bool {
+	return r.Targets[0].Host == keyOf(h) && r.Targets[0].HostUID == string(h.UID)
+}
+
+// same reports whether o is the same work, however far.
+func (r *record) same(o record) bool {
+	o.Step, o.Since, o.At, o.Why = r.Step, r.Since, r.At, r.Why
+	return r.text() == o.text()
+}
+
+// cut bounds a text that may have somebody's annotation in it.
+func cut(text string) string { return strings.ToValidUTF8(text[:min(len(text), maxText)], "") }

@@ -1,0 +1,296 @@
+package execute
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/ironic-throttle/ironic-throttle/internal/kube/objects"
+	"github.com/ironic-throttle/ironic-throttle/pkg/api"
+)
+
+// Limits of time. beginLimit is how long after its validation a command may still change something for the first time.
+// After deployLimit a replacement is taken back, and after drainLimit work without replacement. The others only make a
+// command stuck.
+const (
+	beginLimit  = time.Minute
+	deployLimit = 3 * time.Hour
+	drainLimit  = time.Hour
+	leaveLimit  = 6 * time.Hour
+	otherLimit  = 10 * time.Minute
+)
+
+// evictions is how many pods are evicted in one pass.
+const evictions = 10
+
+// moment is what a step depends on besides what was seen.
+type moment struct {
+	now time.Time
+	// live: this process has begun the command as the record has it, and validated its plan. What is not begun to change
+	// another one may not begin.
+	live bool
+	hold string // why nothing further may start; "" = it may
+}
+
+// move is what is to be done next: writes in their order, or waiting.
+type move struct {
+	writes []write
+	pause  bool   // what comes next is looked for in the next pass
+	wait   string // what is waited for
+	stuck  bool   // … for too long
+	done   bool   // the writes end the command
+	away   *away  // what does not answer
+}
+
+func do(w ...write) move { return move{writes: w} }
+
+// next says what a command does next. It depends on nothing else than what is given.
+func (r record) next(s *seen, m moment) move {
+	if why := r.paused(s); why != "" && slices.Contains([]step{deploying, draining, going, back}, r.Step) {
+		return r.waits(m, otherLimit, "%s", why)
+	}
+	switch r.Step {
+	case begun:
+		return r.begin(s, m)
+	case deploying:
+		return r.deploy(s, m)
+	case draining:
+		return r.drain(s, m)
+	case going:
+		return r.letGo(s, m)
+	case leaving:
+		return r.leave(s, m)
+	case back:
+		return r.takeBack(s, m)
+	case undoing:
+		return r.undo(s, m)
+	default: // ending: read knows no other
+		return r.end(s)
+	}
+}
+
+// waits is stuck when a step lasts longer than limit.
+func (r *record) waits(m moment, limit time.Duration, format string, args ...any) move {
+	return move{wait: fmt.Sprintf(format, args...), stuck: m.now.Sub(r.Since) > limit}
+}
+
+// asks waits for a cluster that does not answer: nothing is decided from silence.
+func (r *record) asks(m moment, limit time.Duration, a *away) move {
+	next := r.waits(m, limit, "cluster %s answers", a.cluster)
+	next.away = a
+	return next
+}
+
+// to writes down that the command is at another step.
+func (r record) to(s *seen, m moment, next step) move {
+	was := r.Step
+	r.Step, r.Since = next, m.now
+	return do(write{
+		what: "writes down how far it is", on: s.hosts[0], annotations: map[string]any{commandMark: r.text()},
+		from: string(was), to: string(next),
+	})
+}
+
+// abandon takes the command back: the replacement first, where the owner was made larger for one.
+func (r record) abandon(s *seen, m moment, format string, args ...any) move {
+	r.Why = cut(fmt.Sprintf(format, args...))
+	if r.Decision == api.PlanReplace && r.Step != begun && r.Step != leaving && r.Step != back && found(s.owner) {
+		return r.to(s, m, back)
+	}
+	return r.to(s, m, undoing)
+}
+
+// scales reports whether the owner is made smaller; else the Machine is deleted.
+func (r *record) scales() bool { return r.Decision != api.PlanReprovision && r.Pool != pool{} }
+
+// paused says what of the target somebody has paused; "" = nothing.
+func (r *record) paused(s *seen) string {
+	for _, o := range []struct {
+		name   string
+		paused bool
+	}{
+		{name(s.owner), s.owner.Spec.Paused || objects.Paused(s.owner)},
+		{name(s.machines[r.At]), objects.Paused(s.machines[r.At])}, {name(s.hosts[r.At]), objects.Paused(s.hosts[r.At])},
+	} {
+		if o.paused {
+			return o.name + " is paused"
+		}
+	}
+	return ""
+}
+
+// unsettled says why it might not be the marked Machine that goes when the owner gets smaller; "" = it is.
+func (r *record) unsettled(s *seen) string {
+	alive := s.alive()
+	if r.scales() && slices.ContainsFunc(alive, func(m machine) bool { return m.set != alive[0].set }) {
+		return fmt.Sprintf("%s is being rolled out: Cluster API chooses which of its MachineSets gets smaller", r.Pool)
+	}
+	if found(s.owner) && len(alive) != replicas(s.owner) {
+		return fmt.Sprintf("%s has %d Machines and wants %d", r.Pool, len(alive), replicas(s.owner))
+	}
+	return ""
+}
+
+// alive are the owner's Machines that stay.
+func (s *seen) alive() (all []machine) {
+	for _, m := range s.members {
+		if !deleted(m) {
+			all = append(all, m)
+		}
+	}
+	return all
+}
+
+// unfit says why the Machine of the target may not go; "" = it may.
+func (r *record) unfit(s *seen) string {
+	t, m, o := &r.Targets[r.At], s.machines[r.At], s.owner
+	value, marked := m.Annotations[deleteMark]
+	switch {
+	case !found(m) || string(m.UID) != t.MachineUID:
+		return fmt.Sprintf("Machine %s is gone", t.Machine)
+	case deleted(m):
+		return fmt.Sprintf("Machine %s is being deleted by somebody else", t.Machine)
+	case objects.Forbids(m) || objects.Forbids(s.hosts[r.At]) || objects.Forbids(s.nodes[r.At]):
+		return fmt.Sprintf("host %s, its Machine or its node may not be disrupted (annotation do-not-disrupt)", t.Host)
+	case m.owner != r.Pool || m.other != "":
+		return fmt.Sprintf("Machine %s has another owner now", t.Machine)
+	case marked && value != mark(r.ID):
+		return fmt.Sprintf("Machine %s has somebody else's annotation %s", t.Machine, deleteMark)
+	case r.others(m):
+		return fmt.Sprintf("Machine %s is part of another command", t.Machine)
+	case r.Pool == pool{}:
+		return ""
+	case !found(o) || deleted(o):
+		return fmt.Sprintf("%s is gone", r.Pool)
+	case r.others(o):
+		return fmt.Sprintf("%s is part of another command", r.Pool)
+	case o.Annotations[stoppedMark] != "":
+		return fmt.Sprintf("%s is stopped: %s", r.Pool, o.Annotations[stoppedMark])
+	case o.Annotations[executeMark] != "true":
+		return fmt.Sprintf("%s does not allow it any more (annotation %s)", r.Pool, executeMark)
+	}
+	return ""
+}
+
+// unproven says why nothing of the target may be disrupted: its node was not tainted by this command or belongs to another
+// Machine, or the owner that was made larger does not show it; "" = it may.
+func (r *record) unproven(s *seen) string {
+	t, n, m := &r.Targets[r.At], s.nodes[r.At], s.machines[r.At]
+	switch {
+	case r.Decision == api.PlanReplace && r.unmarked(s) != "":
+		return r.unmarked(s)
+	case m.Status.NodeRef.Name != t.Node:
+		return fmt.Sprintf("Machine %s has node %q, and the command is of %q", t.Machine, m.Status.NodeRef.Name, t.Node)
+	case !found(n) || taintOf(n.Spec.Taints) != r.ID:
+		return fmt.Sprintf("node %s lacks the taint %s=%s", t.Node, taintKey, r.ID)
+	}
+	return ""
+}
+
+// unmarked says why the owner does not show that the command has changed it; "" = it does.
+func (r *record) unmarked(s *seen) string {
+	if found(s.owner) && !r.ours(s.owner) {
+		return fmt.Sprintf("somebody has removed the label %s of %s", commandMark, r.Pool)
+	}
+	return ""
+}
+
+// refused says why what has not begun to change may not; "" = it may.
+func (r *record) refused(s *seen, m moment) string {
+	switch {
+	case !m.live:
+		return "the process that began it has ended, or its record was changed, before anything else had"
+	case m.now.Sub(r.Started) > beginLimit:
+		return fmt.Sprintf("nothing could be changed for %s, and the plan is too old now", beginLimit)
+	}
+	return cmp.Or(m.hold, r.paused(s), r.unsettled(s), r.unfit(s))
+}
+
+// begin taints the nodes, and makes the owner larger for a replacement.
+func (r record) begin(s *seen, m moment) move {
+	if _, word, _ := done(s.owner); r.ours(s.owner) && word == wordUp {
+		return r.to(s, m, deploying)
+	}
+	if why := r.refused(s, m); why != "" {
+		return r.abandon(s, m, "%s", why)
+	}
+	var taints []write
+	for i, n := range s.nodes {
+		switch value := taintOf(n.Spec.Taints); {
+		case n.away != nil:
+			return r.asks(m, otherLimit, n.away)
+		case !found(n):
+			return r.abandon(s, m, "node %s is gone", r.Targets[i].Node)
+		case value != "" && value != r.ID:
+			return r.abandon(s, m, "node %s is part of another command", r.Targets[i].Node)
+		case value == "":
+			taints = append(taints, taint(n.Node, n.cluster, r.ID))
+		}
+	}
+	switch {
+	case len(taints) > 0:
+		return do(taints...)
+	case r.Decision != api.PlanReplace:
+		return r.to(s, m, draining)
+	case !free(s.spare):
+		return r.abandon(s, m, "host %s is not free any more", r.Spare)
+	case r.others(s.spare):
+		return r.abandon(s, m, "host %s is part of another command", r.Spare)
+	case !r.plans(s.spare):
+		return do(r.plan(s.spare))
+	}
+	return do(r.scale(s.owner, +1, wordUp))
+}
+
+// plans reports whether the work of a host is marked as planned by this command.
+func (r *record) plans(h *objects.Host) bool {
+	return r.ours(h) && h.Annotations[plannedMark] == "true"
+}
+
+func (r *record) plan(h *objects.Host) write {
+	return write{
+		what: "marks its host as planned work", on: h,
+		labels: map[string]any{commandMark: r.ID}, annotations: map[string]any{plannedMark: "true"},
+	}
+}
+
+// drain evicts the pods of a node. It has begun, and goes on whoever waits.
+func (r record) drain(s *seen, m moment) move {
+	n, pods := s.nodes[r.At], s.pods
+	if why := r.unfit(s); why != "" {
+		return r.abandon(s, m, "%s", why)
+	}
+	if n.away != nil {
+		return r.asks(m, drainLimit, n.away)
+	}
+	if why := r.unproven(s); why != "" {
+		return r.abandon(s, m, "%s", why)
+	}
+	late := m.now.Sub(r.Since) > drainLimit
+	switch {
+	case len(pods) == 0:
+		return r.to(s, m, going)
+	case r.Reason == api.PlanEmpty:
+		return r.abandon(s, m, "node %s is not empty any more: it has pod %s", n.Name, keyOf(pods[0]))
+	case late && r.Decision != api.PlanReplace:
+		return r.abandon(s, m, "%d pods have not left node %s in %s, such as %s", len(pods), n.Name, drainLimit, keyOf(pods[0]))
+	}
+	next := move{wait: fmt.Sprintf("%d pods leave node %s", len(pods), n.Name), stuck: late, pause: true}
+	// Each pass begins where the last one ended: pods that cannot go yet do not keep the others.
+	from := int(max(0, m.now.Sub(r.Since))/every) * evictions % len(pods)
+	for _, pod := range slices.Concat(pods[from:], pods[:from]) {
+		if objects.Forbids(pod) {
+			next.wait = fmt.Sprintf("pod %s may not be disrupted; %s", keyOf(pod), next.wait)
+		} else if !deleted(pod) && len(next.writes) < evictions {
+			next.writes = append(next.writes, evict(pod, n))
+		}
+	}
+	return next
+}
+
+func evict(p *corev1.Pod, from node) write {
+	return write{what: "evicts a pod", on: p, cluster: from.cluster, evict: true, from: from.Name}
+}

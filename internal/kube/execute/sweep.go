@@ -1,0 +1,111 @@
+package execute
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/ironic-throttle/ironic-throttle/internal/kube/objects"
+	"github.com/ironic-throttle/ironic-throttle/pkg/disruption"
+)
+
+// marked lists what has the label of a command. A kind that nobody serves has none.
+func marked[S, T any](ctx context.Context, r *Runner, kind string) (all []*objects.Object[S, T], err error) {
+	for _, namespace := range r.o.Namespaces { // what is marked elsewhere is another throttle's
+		found, err := list[S, T](ctx, r.o.Own, kind, client.HasLabels{commandMark}, client.InNamespace(namespace))
+		if err != nil && !apierrors.IsNotFound(err) {
+			return nil, err
+		}
+		all = append(all, found...)
+	}
+	return all, nil
+}
+
+// sweep removes marks of commands that are no more.
+func (r *Runner) sweep(ctx context.Context, hosts []*objects.Host, alive map[string]bool) error {
+	machines, err := marked[objects.MachineSpec, objects.MachineStatus](ctx, r, "Machine")
+	sets, setsErr := marked[objects.OwnerSpec, objects.OwnerStatus](ctx, r, "MachineSet")
+	owners, ownersErr := marked[objects.OwnerSpec, objects.OwnerStatus](ctx, r, "MachineDeployment")
+	if err := errors.Join(err, setsErr, ownersErr); err != nil {
+		return err
+	}
+	var failed error
+	for _, w := range strays(hosts, machines, append(owners, sets...), alive) {
+		r.tainted = true
+		failed = errors.Join(failed, r.write(ctx, w, "why", "its command is no more"))
+	}
+	r.warn("marks of commands that are no more", failed)
+	if !r.tainted {
+		return nil
+	}
+	s, err := r.o.Planner.State(ctx)
+	if err != nil {
+		return fmt.Errorf("state, for taints that are left: %w", err)
+	}
+	r.tainted = false
+	r.sweepNodes(ctx, s, alive)
+	return nil
+}
+
+// strays are the writes that remove marks of commands that are no more. Where an owner was made smaller by such a command,
+// its Machine keeps its mark: another one would go instead.
+func strays(hosts []*objects.Host, machines []*objects.Machine, owners []*objects.Owner, alive map[string]bool) (writes []write) {
+	going, lowered := map[string]bool{}, map[string]bool{}
+	for _, m := range machines {
+		id := m.Labels[commandMark]
+		going[id] = going[id] || !deleted(m)
+	}
+	for _, o := range owners { // where somebody has made it larger again, no Machine is to go any more
+		id, word, to := done(o)
+		lowered[id] = lowered[id] || word != wordUp && word != wordEnd && replicas(o) <= to
+	}
+	for _, m := range machines {
+		if id := m.Labels[commandMark]; !alive[id] && !lowered[id] && !deleted(m) {
+			writes = append(writes, unmark(m))
+		}
+	}
+	for _, o := range owners {
+		if id, _, _ := done(o); !alive[id] && !(lowered[id] && going[id]) {
+			writes = append(writes, write{what: "removes its mark", on: o, labels: map[string]any{commandMark: nil}})
+		}
+	}
+	for _, h := range hosts {
+		if !alive[h.Labels[commandMark]] {
+			writes = append(writes, clean(h, false))
+		}
+	}
+	return writes
+}
+
+// sweepNodes removes taints of commands that are no more from nodes of our hosts.
+func (r *Runner) sweepNodes(ctx context.Context, s *disruption.State, alive map[string]bool) {
+	type place struct {
+		cluster disruption.Key
+		name    string
+	}
+	ours := map[place]bool{}
+	for i := range s.Hosts {
+		ours[place{s.Hosts[i].Cluster, s.Hosts[i].Node}] = true
+	}
+	var failed error
+	for i := range s.Nodes {
+		n := &s.Nodes[i]
+		id := taintOf(n.Taints)
+		if id == "" || alive[id] || !ours[place{n.Cluster, n.Name}] {
+			continue
+		}
+		c, err := r.o.Clusters.Client(ctx, n.Cluster)
+		if err == nil {
+			var now *corev1.Node
+			if now, err = get(ctx, c, &corev1.Node{}, "Node", disruption.Key{Name: n.Name}); err == nil && taintOf(now.Spec.Taints) == id {
+				err = r.write(ctx, taint(now, n.Cluster, ""), "command", id, "why", "its command is no more")
+			}
+		}
+		failed = errors.Join(failed, err)
+	}
+	r.warn("taints of commands that are no more", failed)
+}

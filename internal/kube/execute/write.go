@@ -1,0 +1,83 @@
+package execute
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+
+	policyv1 "k8s.io/api/policy/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/ironic-throttle/ironic-throttle/internal/kube/objects"
+	"github.com/ironic-throttle/ironic-throttle/pkg/disruption"
+)
+
+var errNotLeading = errors.New("this process leads no more")
+
+// errLater: what was seen is not so any more, or a PodDisruptionBudget does not allow the eviction now.
+var errLater = errors.New("not now")
+
+// write does one change, and tells the log. args say whose change it is.
+func (r *Runner) write(ctx context.Context, w write, args ...any) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	if !r.o.Leading() {
+		return errNotLeading
+	}
+	args = append([]any{"what", w.what, "object", name(w.on)}, args...)
+	if w.from != "" || w.to != "" {
+		args = append(args, "from", w.from, "to", w.to)
+	}
+	err := r.send(ctx, w)
+	switch {
+	case err == nil:
+		r.o.Log.Info("planned work", args...)
+		return nil
+	case apierrors.IsConflict(err), apierrors.IsNotFound(err), w.evict && apierrors.IsTooManyRequests(err):
+		r.o.Log.Debug("planned work: not now", append(args, "error", err)...)
+		return errLater
+	}
+	if w.cluster != (disruption.Key{}) {
+		r.o.Clusters.Failed(w.cluster, err)
+	}
+	return wrap(err, "planned work: "+name(w.on)+": "+w.what)
+}
+
+// send does one change, or none: it holds for the version that was seen.
+func (r *Runner) send(ctx context.Context, w write) error {
+	c, err := r.o.Clusters.Client(ctx, w.cluster)
+	if err != nil {
+		return err
+	}
+	uid, seen := w.on.GetUID(), w.on.GetResourceVersion()
+	defer objects.As(w.on, w.on.GetObjectKind().GroupVersionKind()) // the client clears it
+	switch {
+	case w.evict:
+		eviction := &policyv1.Eviction{
+			ObjectMeta:    metav1.ObjectMeta{Namespace: w.on.GetNamespace(), Name: w.on.GetName()},
+			DeleteOptions: &metav1.DeleteOptions{Preconditions: &metav1.Preconditions{UID: &uid}},
+		}
+		return c.SubResource("eviction").Create(ctx, w.on, eviction)
+	case w.remove:
+		return c.Delete(ctx, w.on, client.Preconditions{UID: &uid, ResourceVersion: &seen})
+	}
+	// A map that is nil must not be written: null would remove all of them.
+	var change struct {
+		Metadata struct {
+			ResourceVersion string         `json:"resourceVersion"`
+			Labels          map[string]any `json:"labels,omitempty"`
+			Annotations     map[string]any `json:"annotations,omitempty"`
+		} `json:"metadata"`
+		Spec map[string]any `json:"spec,omitempty"`
+	}
+	change.Metadata.ResourceVersion, change.Metadata.Labels, change.Metadata.Annotations, change.Spec = seen, w.labels, w.annotations, w.spec
+	body, err := json.Marshal(change)
+	if err != nil {
+		return err
+	}
+	return c.Patch(ctx, w.on, client.RawPatch(types.MergePatchType, body))
+}
