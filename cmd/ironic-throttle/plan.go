@@ -79,9 +79,7 @@ func (p *process) runPlan(ctx context.Context, f planFlags) error {
 	if err != nil {
 		return err
 	}
-	show := &planProgress{to: p.stderr, terminal: isTerminal(p.stderr)}
-	defer show.clear()
-	err = p.makePlan(ctx, f, host, at, show)
+	err = p.makePlan(ctx, f, host, at)
 	if errors.Is(ctx.Err(), context.Canceled) {
 		return &exitError{exitNo, errors.New("interrupted")}
 	}
@@ -114,40 +112,39 @@ func (f planFlags) time() (at time.Time, err error) {
 	return at, nil
 }
 
-func (p *process) makePlan(ctx context.Context, f planFlags, host *disruption.Key, at time.Time, show *planProgress) error {
+func (p *process) makePlan(ctx context.Context, f planFlags, host *disruption.Key, at time.Time) error {
 	if f.state != "" {
 		d, err := readState(ctx, f.state)
 		if err != nil {
 			return err
 		}
-		return p.planHere(ctx, d, host, at, show)
+		return p.planHere(ctx, d, host, at)
 	}
 	client, err := f.to.client()
 	if err != nil {
 		return err
 	}
 	defer client.CloseIdleConnections()
-	show.say("waiting for the plan of " + f.to.server)
 	if f.export != "" {
-		return p.exportPlan(ctx, client, f, host, show)
+		return p.exportPlan(ctx, client, f, host)
 	}
 	if host != nil {
 		e, err := client.PlanExplanation(ctx, host.Namespace, host.Name)
 		if err != nil {
 			return f.to.explain(planError(err))
 		}
-		return shownPlan(p, show, e, statusview.PlanExplanation)
+		return shownPlan(p, e, statusview.PlanExplanation)
 	}
 	plan, err := client.Plan(ctx)
 	if err != nil {
 		return f.to.explain(planError(err))
 	}
-	return shownPlan(p, show, plan, statusview.Plan)
+	return shownPlan(p, plan, statusview.Plan)
 }
 
 // exportPlan writes the state that a throttle plans with, and makes the plan of it here: what is shown and what is
 // written belong together.
-func (p *process) exportPlan(ctx context.Context, client *api.Client, f planFlags, host *disruption.Key, show *planProgress) error {
+func (p *process) exportPlan(ctx context.Context, client *api.Client, f planFlags, host *disruption.Key) error {
 	text, err := client.PlanState(ctx)
 	if err != nil {
 		return f.to.explain(planError(err))
@@ -159,11 +156,11 @@ func (p *process) exportPlan(ctx context.Context, client *api.Client, f planFlag
 	if err != nil {
 		return &exitError{exitNo, fmt.Errorf("%s is written, and no plan is made of it here: %w", f.export, err)}
 	}
-	return p.planHere(ctx, d, host, time.Time{}, show)
+	return p.planHere(ctx, d, host, time.Time{})
 }
 
 // planHere makes and shows the plan of a document.
-func (p *process) planHere(ctx context.Context, d *disruption.Document, host *disruption.Key, at time.Time, show *planProgress) error {
+func (p *process) planHere(ctx context.Context, d *disruption.Document, host *disruption.Key, at time.Time) error {
 	if at.IsZero() {
 		at = d.State.TakenAt
 	}
@@ -175,20 +172,19 @@ func (p *process) planHere(ctx context.Context, d *disruption.Document, host *di
 		if err != nil {
 			return &exitError{exitUse, err}
 		}
-		return shownPlan(p, show, e, statusview.PlanExplanation)
+		return shownPlan(p, e, statusview.PlanExplanation)
 	}
-	plan, err := disruption.Plan(ctx, &d.State, d.Config, at, show.count)
+	plan, err := disruption.Plan(ctx, &d.State, d.Config, at)
 	if err != nil {
 		return &exitError{exitUse, err}
 	}
 	if plan.Actions == nil {
 		plan.Actions = []api.PlanAction{}
 	}
-	return shownPlan(p, show, plan, statusview.Plan)
+	return shownPlan(p, plan, statusview.Plan)
 }
 
-func shownPlan[T any](p *process, show *planProgress, answer T, text func(T, int) string) error {
-	show.clear()
+func shownPlan[T any](p *process, answer T, text func(T, int) string) error {
 	if p.json {
 		return p.printJSON(answer)
 	}
@@ -260,36 +256,4 @@ func writePrivate(path string, text []byte) error {
 		err = os.Rename(part.Name(), path)
 	}
 	return err
-}
-
-// planProgress is a line on a terminal, and nothing elsewhere.
-type planProgress struct {
-	to       io.Writer
-	terminal bool
-	drawn    bool
-	last     time.Time // of count
-}
-
-// progressEvery keeps a terminal from being the slowest part.
-const progressEvery = 100 * time.Millisecond
-
-func (s *planProgress) say(text string) {
-	if s.terminal {
-		fmt.Fprint(s.to, "\r\x1b[K"+text)
-		s.drawn = true
-	}
-}
-
-func (s *planProgress) count(done, total int) {
-	if now := time.Now(); now.Sub(s.last) >= progressEvery {
-		s.last = now
-		s.say(fmt.Sprintf("%d of %d candidates looked at", done, total))
-	}
-}
-
-func (s *planProgress) clear() {
-	if s.drawn {
-		fmt.Fprint(s.to, "\r\x1b[K")
-		s.drawn = false
-	}
 }

@@ -123,21 +123,3 @@ func TestAPlanIsInterruptedAtOnce(t *testing.T) {
 		}
 	}
 }
-
-func TestProgressIsForTerminals(t *testing.T) {
-	for _, terminal := range []bool{false, true} {
-		var errs bytes.Buffer
-		show := &planProgress{to: &errs, terminal: terminal}
-		show.count(1, 3)
-		show.count(2, 3) // too soon
-		show.clear()
-		show.clear()
-		want := ""
-		if terminal {
-			want = "\r\x1b[K1 of 3 candidates looked at\r\x1b[K"
-		}
-		if errs.String() != want {
-			t.Errorf("%q, want %q", &errs, want)
-		}
-	}
-}

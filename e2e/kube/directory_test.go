@@ -21,7 +21,6 @@ import (
 	"github.com/ironic-throttle/ironic-throttle/internal/kube/hosts"
 	"github.com/ironic-throttle/ironic-throttle/internal/rig/child"
 	"github.com/ironic-throttle/ironic-throttle/internal/rig/realkube"
-	"github.com/ironic-throttle/ironic-throttle/pkg/api"
 )
 
 // seenWithin is how soon after its return what the API server has is seen.
@@ -116,9 +115,8 @@ func expected(t *testing.T, namespace string) map[string]hosts.Host {
 		has := func(annotation string) bool { _, ok := o.GetAnnotations()[annotation]; return ok }
 		all[o.GetName()] = hosts.Host{
 			Namespace: namespace, Name: o.GetName(), UID: string(o.GetUID()), NodeUUID: strings.ToLower(text("status", "provisioning", "ID")),
-			State: api.BMHState(text("status", "provisioning", "state")), ErrorCount: number("status", "errorCount"),
-			ProvisioningFailCount: number("status", "provisioningFailCount"), ErrorType: text("status", "errorType"),
-			Paused: has("baremetalhost.metal3.io/paused"), Detached: has("baremetalhost.metal3.io/detached"),
+			ErrorCount: number("status", "errorCount"), ProvisioningFailCount: number("status", "provisioningFailCount"),
+			ErrorType: text("status", "errorType"), Left: has("baremetalhost.metal3.io/paused") || has("baremetalhost.metal3.io/detached"),
 			Bare: text("spec", "image", "url") == "", Consumer: text("spec", "consumerRef", "namespace"),
 			Planned: o.GetAnnotations()[hosts.PlannedAnnotation] == "true", Holdoff: o.GetAnnotations()[hosts.HoldoffAnnotation],
 		}

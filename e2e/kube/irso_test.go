@@ -213,12 +213,11 @@ func TestIronicIsFoundByItsResource(t *testing.T) {
 			}
 			return false
 		}, func() string { return last })
-		said, _, _ := strings.Cut(want, ";")
-		counts := func() int { return p.log.Count("Ironic cannot be found in the cluster", said) }
+		counts := func() int { return p.log.Count("Ironic cannot be found in the cluster", want) }
 		// The log comes through a pipe, perhaps after the answer.
-		await(t, "a line of the log: "+said, func() bool { return counts() > 0 }, p.log.Tail)
+		await(t, "a line of the log: "+want, func() bool { return counts() > 0 }, p.log.Tail)
 		if n := counts(); n != 1 {
-			t.Errorf("the log says %d times, not once: %q", n, said)
+			t.Errorf("the log says %d times, not once: %q", n, want)
 		}
 	}
 	says("may not be read: the throttle's account needs the right to get it (component irso)")
@@ -230,7 +229,7 @@ func TestIronicIsFoundByItsResource(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	says("this cluster does not know such resources")
+	says("does not exist: create it, or correct the name: the server could not find the requested resource")
 	folder := t.TempDir()
 	if err := os.WriteFile(filepath.Join(folder, "crd.yaml"), []byte(ironicCRD), 0o600); err != nil {
 		t.Fatal(err)
@@ -238,7 +237,7 @@ func TestIronicIsFoundByItsResource(t *testing.T) {
 	if err := cluster.InstallCRDsFrom(t.Context(), folder); err != nil {
 		t.Fatal(err)
 	}
-	says("does not exist: create it, or correct IRONIC_NAME and IRONIC_NAMESPACE")
+	says("not found")
 	o.ironic("")
 	says("is not ready: IrSO has not taken up its last change")
 	o.ready()
@@ -271,7 +270,7 @@ func TestIronicIsFoundByItsResource(t *testing.T) {
 
 	o.ironic("apiCredentialsName: ironic-credentials, tls: {certificateName: ironic-cert}")
 	o.ready()
-	says("the Secret " + ns + "/ironic-cert, does not exist: create it, or correct the field; Ironic is asked as it was found before")
+	says("the Secret " + ns + "/ironic-cert, does not exist")
 	comes("80", "two")
 	text, err := os.ReadFile(cert)
 	if err != nil {

@@ -177,7 +177,7 @@ func (p *throttle) sameAnswer() {
 		}
 		return plan.MadeAt.Equal(d.State.TakenAt)
 	}, func() string { return body })
-	plan, err := disruption.Plan(p.Context(), &d.State, d.Config, d.State.TakenAt, nil)
+	plan, err := disruption.Plan(p.Context(), &d.State, d.Config, d.State.TakenAt)
 	if err != nil {
 		p.Fatal(err)
 	}

@@ -2,7 +2,6 @@ package app
 
 import (
 	"context"
-	"crypto/tls"
 	"errors"
 	"log/slog"
 	"net/netip"
@@ -20,13 +19,11 @@ type accessPart struct{ api, metrics door }
 
 // door is what stands in front of a listener; the zero value is an open door.
 type door struct {
-	tls    *tls.Config      // nil: plain HTTP
-	cert   *httpserve.InUse // likewise
+	cert   *httpserve.InUse // nil: plain HTTP
 	access server.Access    // nil: everybody may do everything
 }
 
-// newAccess reads certificates and makes the check of who asks, where c wants them. cluster
-// may be nil where it is not needed.
+// newAccess reads certificates and makes the check of who asks, where c wants them. cluster may be nil where it is not needed.
 func newAccess(c config.Config, cluster *kube.Cluster, now func() time.Time, log *slog.Logger) (p accessPart, err error) {
 	open := func(name, setting, cert, key string) (*httpserve.InUse, error) {
 		return httpserve.Certificates{
@@ -41,26 +38,25 @@ func newAccess(c config.Config, cluster *kube.Cluster, now func() time.Time, log
 	if p.metrics.cert, err = open("metrics", "IRONIC_THROTTLE_METRICS", c.Access.MetricsCertFile, c.Access.MetricsKeyFile); err != nil {
 		return p, err
 	}
-	p.api.tls, p.metrics.tls = p.api.cert.Config(), p.metrics.cert.Config()
 	if !c.Guarded() && !c.MetricsGuarded() {
 		return p, nil
 	}
 	if cluster == nil {
-		return accessPart{}, errors.New("access: who may use the API is asked of a cluster, and there is none: set IRONIC_THROTTLE_KUBERNETES=on")
+		return p, errors.New("access: who may use the API is asked of a cluster, and there is none: set IRONIC_THROTTLE_KUBERNETES=on")
 	}
-	checker := access.New(cluster.Client, log)
+	checker := checked{access.New(cluster.Client, log)}
 	if c.Guarded() {
-		p.api.access = checked{checker}
+		p.api.access = checker
 	}
 	if c.MetricsGuarded() {
-		p.metrics.access = checked{checker}
+		p.metrics.access = checker
 	}
 	return p, nil
 }
 
 // scheme is how a listener is spoken to.
 func (d *door) scheme() string {
-	if d.tls != nil {
+	if d.cert != nil {
 		return "https"
 	}
 	return "http"

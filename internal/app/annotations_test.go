@@ -1,7 +1,6 @@
 package app
 
 import (
-	"fmt"
 	"testing"
 	"time"
 
@@ -46,46 +45,16 @@ func (s *stage) lab(want api.Reason) {
 
 func anHour(o *Options, _ *fakeironic.Server) { o.Config.Holdoff.Timeout = time.Hour }
 
-func TestBO10_ReleaseByAnnotation(t *testing.T) {
+func TestReleaseByAnnotation(t *testing.T) {
 	play(t, anHour, func(s *stage) {
 		heldHost(s)
 		s.lab(api.ReasonHold)
 		s.app.hosts.Changed(nil, noted("lab", func(h *hosts.Host) { h.Release = "another" }))
 		s.lab(api.ReasonHold)
-		if n := s.log.count("no effect", "present=first", "metal3/lab"); n != 1 {
-			t.Errorf("%d lines", n)
-		}
 		s.app.hosts.Changed(nil, noted("other", func(h *hosts.Host) { h.Release = "first" })) // not its own
 		s.lab(api.ReasonHold)
-		with := noted("lab", func(h *hosts.Host) { h.Release = "first" })
-		s.app.hosts.Changed(noted("lab", nil), with)
+		s.app.hosts.Changed(noted("lab", nil), noted("lab", func(h *hosts.Host) { h.Release = "first" }))
 		s.lab(api.ReasonGranted)
-		s.app.hosts.Changed(with, noted("lab", func(h *hosts.Host) { h.Release, h.ErrorCount = "first", 2 }))
-		if n := s.log.count("hold released by annotation", "metal3/lab"); n != 1 {
-			t.Errorf("%d lines", n)
-		}
-	})
-}
-
-// Whoever may annotate hosts must not fill our log.
-func TestAnnotationsFillNoLog(t *testing.T) {
-	play(t, anHour, func(s *stage) {
-		heldHost(s)
-		bad := func(i int) *hosts.Host {
-			return noted("lab", func(h *hosts.Host) { h.Holdoff, h.Release = fmt.Sprint(i), fmt.Sprint("e", i) })
-		}
-		for i := range 40 {
-			s.app.hosts.Changed(bad(i), bad(i+1))
-		}
-		s.pass(time.Minute)
-		s.app.hosts.Changed(bad(40), bad(41))
-		for _, before := range []string{"before=0", "before=39"} {
-			if n := s.log.count("level=INFO", "has no effect", before); n != 1 {
-				t.Errorf("%d lines with %q", n, before)
-			}
-		}
-		if n := s.log.count("lab"); n != 2 {
-			t.Errorf("%d lines", n)
-		}
+		s.expect(1, "hold released by annotation")
 	})
 }

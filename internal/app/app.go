@@ -193,10 +193,10 @@ func (a *App) newServer(m *metrics.Metrics, plans server.Planner) (err error) {
 		Observe:   a.observes,
 		Cluster:   a.showCluster,
 		Access:    a.api.access,
-		TLS:       a.api.tls,
+		TLS:       a.api.cert.Config(),
 
 		MetricsAccess: a.metrics.access,
-		MetricsTLS:    a.metrics.tls,
+		MetricsTLS:    a.metrics.cert.Config(),
 
 		Address:  a.force.Load().config.Listen.API,
 		Planner:  plans,

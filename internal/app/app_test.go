@@ -1,7 +1,6 @@
 package app
 
 import (
-	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -86,42 +85,6 @@ func TestLH17_IronicAwayAtStartAndLater(t *testing.T) {
 	})
 }
 
-func TestLH6_ParallelAsksThroughHTTP(t *testing.T) {
-	const hosts, limit = 1000, 20
-	play(t, nil, func(s *stage) {
-		s.pass(70 * time.Second)
-		before := s.app.IronicStats()
-		answers := make(chan error, hosts)
-		yes := make(chan string, hosts)
-		for i := range hosts {
-			go func() {
-				name := fmt.Sprintf("host-%d", i)
-				a, err := s.post(name)
-				if a.Ready {
-					yes <- name
-				} else if err == nil && a.Reason != api.ReasonFull {
-					err = fmt.Errorf("%s: %s", name, a.Reason)
-				}
-				answers <- err
-			}()
-		}
-		for range hosts {
-			if err := <-answers; err != nil {
-				t.Error(err)
-			}
-		}
-		if len(yes) != limit {
-			t.Errorf("%d hosts may start, want exactly %d", len(yes), limit)
-		}
-		if after := s.app.IronicStats(); after != before {
-			t.Errorf("asks cost Ironic requests: %+v, before %+v", after, before)
-		}
-		if st := s.app.Status(); st.Slots.Total.Occupied != limit || st.Slots.Total.Waiting != hosts-limit {
-			t.Errorf("slots %+v", st.Slots.Total)
-		}
-	})
-}
-
 func TestEndInTheMiddleOfAPoll(t *testing.T) {
 	play(t, func(_ *Options, fake *fakeironic.Server) {
 		if _, err := fake.AddFault(fakeironic.Fault{Trouble: fakeironic.Slow, Delay: time.Hour}); err != nil {
@@ -151,13 +114,4 @@ func TestNewNamesWhatIsWrong(t *testing.T) {
 			t.Errorf("error %v, want one with %s", err, row.want)
 		}
 	}
-}
-
-func TestRunIsForOnce(t *testing.T) {
-	play(t, nil, func(s *stage) {
-		s.pass(0)
-		if err := s.app.Run(t.Context()); err == nil {
-			t.Error("a second Run was let through")
-		}
-	})
 }

@@ -48,7 +48,7 @@ var _ disrupt.Planner = executed{}
 func (e executed) State(ctx context.Context) (*disruption.State, error) { return e.Fresh(ctx) }
 
 func (e executed) Plan(ctx context.Context, s *disruption.State, now time.Time) (api.Plan, error) {
-	return disruption.Plan(ctx, s, e.config(), now, nil)
+	return disruption.Plan(ctx, s, e.config(), now)
 }
 
 func (e executed) Validate(ctx context.Context, p api.Plan, s *disruption.State, now time.Time) error {

@@ -46,18 +46,15 @@ func (a *App) readHolds(ctx context.Context) (err error) {
 		if ctx.Err() != nil {
 			return context.Cause(ctx) // this process ends, which is no fault of theirs
 		}
-		if text := err.Error(); text != told {
+		if text := "nobody is let start before the holds of failed hosts are read: " + err.Error(); text != told {
 			told = text
-			why := "nobody is let start before the holds of failed hosts are read: " + text
-			a.waits.Store(&why)
-			a.log.Error("the holds of failed hosts cannot be read, nobody is let start before: trying again", "error", err)
+			a.waits.Store(&text)
+			a.log.Error("holds cannot be read: trying again", "why", text)
 		}
-		again := time.NewTimer(pause)
 		select {
 		case <-ctx.Done():
-			again.Stop()
 			return context.Cause(ctx)
-		case <-again.C:
+		case <-time.After(pause):
 		}
 	}
 }

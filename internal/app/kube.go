@@ -4,13 +4,13 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"slices"
 	"sync/atomic"
 	"time"
 
 	"github.com/ironic-throttle/ironic-throttle/internal/clusterhosts"
 	"github.com/ironic-throttle/ironic-throttle/internal/config"
 	"github.com/ironic-throttle/ironic-throttle/internal/disrupt"
-	"github.com/ironic-throttle/ironic-throttle/internal/httpserve"
 	"github.com/ironic-throttle/ironic-throttle/internal/kube"
 	"github.com/ironic-throttle/ironic-throttle/internal/kube/claim"
 	"github.com/ironic-throttle/ironic-throttle/internal/kube/hosts"
@@ -81,7 +81,7 @@ func (a *App) newKube(o *Options) (err error) {
 			if a.observes() {
 				return ""
 			}
-			return a.elector.Former()
+			return a.elector.Status().Former
 		},
 	}
 	return nil
@@ -143,12 +143,12 @@ func (a *App) couldLead() bool {
 // showCluster is what the status tells of the cluster; nil without one.
 func (a *App) showCluster() *api.Cluster {
 	c := a.hosts.Show()
-	if k := a.known.Load(); c != nil && k != nil {
-		c.Operator = &k.Operator
+	if o := a.others.Load(); c != nil && o != nil {
+		c.Operator = &o.operator
 	}
 	if c != nil && a.elector != nil {
 		l := a.elector.Status()
-		c.Leader = &api.Leader{Leads: l.Leading, Identity: l.Identity, Holder: l.Holder, Since: l.Since}
+		c.Leader = &api.Leader{Leads: l.Leading, Identity: l.Identity, Holder: l.Holder}
 		if l.Fault != nil {
 			c.Leader.LastError = l.Fault.Error()
 		}
@@ -158,9 +158,9 @@ func (a *App) showCluster() *api.Cluster {
 
 // presentWarnings are those that come and go with time.
 func (a *App) presentWarnings() []string {
-	out := append(a.hosts.Warnings(), a.operatorWarnings()...)
-	if fault := a.holds.Fault(); fault != "" {
-		out = append(out, fault)
+	out := append(a.hosts.Warnings(), a.finder.Fault(), a.holds.Fault(), a.api.cert.Fault(), a.metrics.cert.Fault(), a.gatewayCert.Fault())
+	if o := a.others.Load(); o != nil {
+		out = append(append(out, o.bmo...), o.checks...)
 	}
 	if a.elector != nil {
 		if s := a.elector.Status(); s.Fault != nil {
@@ -178,12 +178,7 @@ func (a *App) presentWarnings() []string {
 	if a.execution != nil {
 		out = append(out, a.execution.Status().Warnings(a.now())...)
 	}
-	for _, c := range []*httpserve.InUse{a.api.cert, a.metrics.cert, a.gatewayCert} {
-		if fault := c.Fault(); fault != "" {
-			out = append(out, fault)
-		}
-	}
-	return out
+	return slices.DeleteFunc(out, func(text string) bool { return text == "" })
 }
 
 // runAnnotations puts the hold-offs that hosts ask for over the settings in force, until ctx

@@ -39,22 +39,6 @@ func (s *stage) warns(words string) {
 	}
 }
 
-func TestLH24_ALeaderDecidesAndSaysItsFirstYesWhenTheSettleEnds(t *testing.T) {
-	server := newAPIServer()
-	cluster := inCluster(t, server)
-	play(t, func(o *Options, fake *fakeironic.Server) {
-		cluster(o, fake)
-	}, func(s *stage) {
-		s.pass(50 * time.Second)
-		s.says("host-1", api.ReasonStarting)
-		if code, text := s.readyz(); code != 200 || text != "ok\n" {
-			t.Errorf("readyz: %d %s", code, text)
-		}
-		s.pass(16 * time.Second)
-		s.says("host-1", api.ReasonGranted)
-	})
-}
-
 // Nobody decides before the holds are read, the Lease held or not, and an end at that time
 // is no fault.
 func TestBO16_NobodyDecidesBeforeTheHoldsAreRead(t *testing.T) {
@@ -90,84 +74,47 @@ func TestBO16_NobodyDecidesBeforeTheHoldsAreRead(t *testing.T) {
 	})
 }
 
-// The way out of an outage of the API server: mode observe lets everything go on, and
-// says that nobody decides. A standby that enforces refuses it all.
-func TestLH27_ObserveNeedsNoAPIServer(t *testing.T) {
+// The way out of an outage of the API server, also by the config file: mode observe lets everything go on, and says that
+// nobody decides. A standby that enforces refuses it all.
+func TestObserveNeedsNoAPIServer(t *testing.T) {
 	server := newAPIServer()
-	server.away[""] = true
-	play(t, inCluster(t, server), func(s *stage) {
-		s.pass(time.Minute)
-		s.standsBy("nobody leads, as far as is known: ")
-	})
-	server = newAPIServer()
-	server.away[""] = true
-	play(t, watching(inCluster(t, server)), func(s *stage) {
-		s.pass(time.Minute)
-		begun := time.Now()
-		a := s.ask("host-1")
-		if !a.Ready || a.Reason != api.ReasonObserve || !strings.Contains(a.Message, "does not decide") {
-			t.Errorf("%+v", a)
-		}
-		if took := time.Since(begun); took != 0 {
-			t.Errorf("an ask waits %v for a poll that nobody makes", took)
-		}
-		if code, text := s.readyz(); code != 200 || !strings.Contains(text, "observe") || !strings.Contains(text, "nobody leads") {
-			t.Errorf("readyz: %d %s", code, text)
-		}
-		s.warns("this throttle does not decide, and lets everything pass, for its mode is observe: nobody leads")
-		if s.app.mayStart() || s.app.Status().Cluster.Leader.Leads || server.count("events") != 0 {
-			t.Error("it leads, or tells hosts so")
-		}
-		server.set(server.away, "", false)
-		s.pass(2 * time.Minute)
-		if t := s.app.Status().Slots.Total; t.Occupied != 0 || t.Waiting != 0 {
-			s.Errorf("left of the time before: %+v", t)
-		}
-		s.says("host-1", api.ReasonGranted) // it leads, and decides as usual
-		if code, text := s.readyz(); code != 200 || text != "ok\n" || !s.app.Status().Cluster.Leader.Leads {
-			t.Errorf("readyz: %d %s", code, text)
-		}
-	})
-}
-
-// Nor does it need holds that can be read.
-func TestLH27_ObserveNeedsNoHolds(t *testing.T) {
-	server := newAPIServer()
-	server.refused["configmaps"] = true
-	play(t, watching(inCluster(t, server)), func(s *stage) {
-		s.pass(time.Minute)
-		s.says("host-1", api.ReasonObserve)
-		if code, text := s.readyz(); code != 200 || !strings.Contains(text, "nobody is let start before the holds") {
-			t.Errorf("readyz: %d %s", code, text)
-		}
-	})
-}
-
-// The mode is the off-switch, for a process that stands by as well: while the Lease is out of reach nobody leads.
-func TestAStandbyFollowsTheModeOfTheFile(t *testing.T) {
-	server := newAPIServer()
-	server.set(server.away, "leases", true)
+	server.set(server.away, "", true)
 	cluster := inCluster(t, server)
 	file, fromFile := fileOf(t, "mode: enforce")
 	play(t, func(o *Options, fake *fakeironic.Server) {
 		fromFile(o, fake)
 		cluster(o, fake)
 	}, func(s *stage) {
-		s.pass(10 * time.Second)
-		if a, err := s.post("host-1"); err == nil {
-			s.Errorf("a standby that enforces: %+v", a)
-		}
+		s.pass(time.Minute)
+		s.standsBy("nobody leads, as far as is known: ")
 		observe, enforce := "mode: observe", "mode: enforce"
 		file.Store(&observe)
 		s.pass(10 * time.Second)
-		s.says("host-1", api.ReasonObserve)
-		if code, text := s.readyz(); code != 200 || !strings.Contains(text, "mode observe refuses nothing") {
-			s.Errorf("readyz: %d %s", code, text)
+		begun := time.Now()
+		if a := s.ask("host-1"); !a.Ready || a.Reason != api.ReasonObserve || !strings.Contains(a.Message, "does not decide") || time.Since(begun) != 0 {
+			t.Errorf("%+v after %v", a, time.Since(begun))
+		}
+		if code, text := s.readyz(); code != 200 || !strings.Contains(text, "observe") || !strings.Contains(text, "nobody leads") {
+			t.Errorf("readyz: %d %s", code, text)
+		}
+		s.warns("this throttle does not decide, and lets everything pass, for its mode is observe: nobody leads")
+		server.set(server.away, "", false)
+		server.set(server.refused, "configmaps", true)
+		s.pass(2 * time.Minute)
+		s.says("host-1", api.ReasonObserve) // it leads, and has no holds
+		if s.app.mayStart() || !s.app.Status().Cluster.Leader.Leads || server.count("events") != 0 {
+			t.Error("it decides without the holds, or tells hosts so")
+		}
+		server.set(server.refused, "configmaps", false)
+		s.pass(2 * time.Minute)
+		if t := s.app.Status().Slots.Total; t.Occupied != 0 || t.Waiting != 0 {
+			s.Errorf("left of the time before: %+v", t)
 		}
 		file.Store(&enforce)
 		s.pass(10 * time.Second)
-		if a, err := s.post("host-1"); err == nil {
-			s.Errorf("a standby that enforces again: %+v", a)
+		s.says("host-1", api.ReasonGranted)
+		if code, text := s.readyz(); code != 200 || text != "ok\n" {
+			t.Errorf("readyz: %d %s", code, text)
 		}
 	})
 }

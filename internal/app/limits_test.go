@@ -10,14 +10,12 @@ import (
 	"github.com/ironic-throttle/ironic-throttle/internal/config"
 	"github.com/ironic-throttle/ironic-throttle/internal/rig/fakeironic"
 	"github.com/ironic-throttle/ironic-throttle/internal/store"
+	"github.com/ironic-throttle/ironic-throttle/pkg/api"
 	"github.com/ironic-throttle/ironic-throttle/pkg/ironic"
+	"github.com/ironic-throttle/ironic-throttle/pkg/sizing"
 )
 
-const (
-	crowdSize = 200
-	// limitsInterval is how often what was learned of limits is saved.
-	limitsInterval = 30 * time.Second
-)
+const crowdSize = 200
 
 // crowd is more hosts than boot at once, of a site that stands them all.
 func crowd(o *fakeironic.Options) {
@@ -66,21 +64,11 @@ func (s *stage) storm(enough func() bool) {
 	s.Fatalf("the limit is still %d, with %d hosts begun", s.limit(), len(begun))
 }
 
-// learns is a storm until the limit is above what it begins with. Nobody asks any more then; it
-// returns the limit that stays when all is quiet.
-func (s *stage) learns() int {
-	s.Helper()
-	first := s.limit()
-	s.storm(func() bool { return s.limit() > first })
-	s.pass(10 * time.Minute)
-	return s.limit()
-}
-
 // keptIn is what is kept at path; nothing where that cannot be read.
-func keptIn(path string) store.Value {
+func keptIn(path string) sizing.Record {
 	text, _ := os.ReadFile(path)
 	v, _ := store.Unpack(text)
-	return v
+	return v.Limits.Pools[""]
 }
 
 // expect counts lines of the log.
@@ -91,67 +79,58 @@ func (s *stage) expect(n int, text string) {
 	}
 }
 
-// inForce plays an App that has learned nothing, and demands the limit that is in force from the
-// start to the end.
-func inForce(t *testing.T, change func(*Options, *fakeironic.Server), want int) {
-	t.Helper()
-	play(t, change, func(s *stage) {
-		for range 3 {
-			if got := s.limit(); got != want {
-				t.Errorf("limit %d, want %d", got, want)
-			}
-			s.pass(limitsInterval)
-		}
-		s.expect(0, "limits cannot be")
-	})
-}
-
-func TestSZ7_TheLimitSurvivesARestart(t *testing.T) {
+// What boots have shown of the limit survives a restart; a limit that is set keeps the evidence.
+func TestTheLimitSurvivesARestart(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "holds.db")
-	kept := func(want int) {
-		t.Helper()
-		if got := keptIn(path).Limits.Pools[""].Limit; got != want {
-			t.Errorf("limit %d is kept, want %d", got, want)
-		}
-	}
 	found := 0
 	playWith(t, crowd, limited(config.LimitAdaptive, 40, path), func(s *stage) {
-		found = s.learns()
-		kept(found) // also if it is killed now
-		s.stop()
-		kept(found)
+		first := s.limit()
+		s.storm(func() bool { return s.limit() > first })
+		s.pass(10 * time.Minute)
+		found = s.limit()
+		if kept := keptIn(path).Limit; found <= 20 || kept != found { // also if it is killed now
+			t.Errorf("limit %d, and %d is kept", found, kept)
+		}
 	})
-	if found <= 20 {
-		t.Fatalf("limit %d: nothing was learned", found)
+	for _, row := range []struct {
+		mode          config.LimitMode
+		ceiling, want int
+	}{{config.LimitFixed, 60, 60}, {config.LimitAdaptive, 60, found}, {config.LimitAdaptive, found - 5, found - 5}} {
+		play(t, limited(row.mode, row.ceiling, path), func(s *stage) {
+			s.expect(1, "limits=1")
+			for range 3 {
+				if got := s.limit(); got != row.want || len(keptIn(path).Windows) == 0 {
+					t.Errorf("%+v: limit %d; %+v is kept", row, got, keptIn(path))
+				}
+				s.pass(30 * time.Second)
+			}
+		})
 	}
-	inForce(t, limited(config.LimitAdaptive, 60, path), found)
-	inForce(t, limited(config.LimitFixed, 60, path), 60)
-	inForce(t, limited(config.LimitAdaptive, 60, path), found)
-	inForce(t, limited(config.LimitAdaptive, found-5, path), found-5)
-	inForce(t, limited(config.LimitAdaptive, 60, ""), 20)
-	playWith(t, crowd, limited(config.LimitAdaptive, 100, path), func(s *stage) {
-		s.expect(1, "limits=1")
-		next := s.learns()
-		s.stop()
-		kept(next)
-	})
 }
 
-// A limit that is set keeps what boots have shown: the evidence for what is recommended.
-func TestSZ7_AFixedLimitKeepsItsEvidence(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "holds.db")
-	windows := func() int { return len(keptIn(path).Limits.Pools[""].Windows) }
-	judged := 0
-	playWith(t, crowd, limited(config.LimitFixed, 25, path), func(s *stage) {
-		s.storm(func() bool { return windows() > 0 })
-		s.stop()
-		judged = windows()
-	})
-	playWith(t, crowd, limited(config.LimitFixed, 25, path), func(s *stage) {
-		s.expect(1, "limits=1")
-		s.storm(func() bool { return windows() > judged })
-		if s.limit() != 25 {
-			t.Errorf("limit %d", s.limit())
+// The ceiling may change while the throttle finds the limit below it: lowered, it cuts the limit at once, and nobody loses a
+// slot; raised, it leaves the limit to what boots show.
+func TestHotReloadOfTheCeiling(t *testing.T) {
+	const base = "limitMode: adaptive\nmaxConcurrentProvisioningHosts: "
+	file, fromFile := fileOf(t, base+"60")
+	play(t, fromFile, func(s *stage) {
+		s.pass(70 * time.Second)
+		for _, name := range []string{"host-1", "host-2", "host-3"} {
+			s.says(name, api.ReasonGranted)
 		}
+		for _, row := range []struct {
+			ceiling string
+			want    int
+		}{{"2", 2}, {"60", 2}, {"0", 2}, {"1", 1}} { // 0 is refused
+			text := base + row.ceiling
+			file.Store(&text)
+			s.pass(20 * time.Second)
+			if s.limit() != row.want {
+				t.Errorf("with a ceiling of %s: limit %d, want %d", row.ceiling, s.limit(), row.want)
+			}
+			s.says("host-3", api.ReasonHeldSlot)
+			s.says("host-4", api.ReasonFull)
+		}
+		s.expect(2, "the limit has changed")
 	})
 }

@@ -8,24 +8,31 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
-	"slices"
 	"sync/atomic"
 	"time"
 
 	"github.com/ironic-throttle/ironic-throttle/internal/config"
 	"github.com/ironic-throttle/ironic-throttle/internal/kube/capi"
 	"github.com/ironic-throttle/ironic-throttle/internal/kube/find"
+	"github.com/ironic-throttle/ironic-throttle/internal/kube/tell"
+	"github.com/ironic-throttle/ironic-throttle/pkg/api"
 )
 
-// operatorEvery is how often BMO's Deployment is read for its workers.
-const operatorEvery = time.Minute
+// othersEvery is how often the settings of BMO and Cluster API are read.
+const othersEvery = time.Minute
 
-// operatorPart is what App has to do with BMO's Deployment and the place of Ironic; empty without a cluster.
+// operatorPart is what App has to do with the settings of others in the cluster, and the place of Ironic; empty without one.
 type operatorPart struct {
 	bmo    find.BMO
-	finder *find.Finder                 // nil: IRONIC_ENDPOINT says where Ironic is
-	known  atomic.Pointer[find.Workers] // as last read; nil before that
-	health *capi.Checks                 // nil without a cluster
+	finder *find.Finder // nil: IRONIC_ENDPOINT says where Ironic is
+	warner *tell.Warner
+	others atomic.Pointer[others] // nil: not read yet
+}
+
+// others is what was last read of BMO's Deployment and of MachineHealthChecks. It is not changed any more.
+type others struct {
+	operator    api.Operator
+	bmo, checks []string // warnings
 }
 
 // newOperator finds out how to read BMO's Deployment and, where IRONIC_ENDPOINT is not set, how Ironic is found. Nothing is
@@ -33,9 +40,9 @@ type operatorPart struct {
 func (a *App) newOperator(c config.Config, identity string) {
 	a.bmo = find.BMO{
 		Client: a.cluster.Client, Deployment: c.Kubernetes.Operator, Namespace: a.cluster.Namespace,
-		CPUs: runtime.NumCPU(), Own: c.Gateway.Own, Instance: identity,
+		CPUs: runtime.NumCPU(), Own: c.Gateway.Own,
 	}
-	a.health = &capi.Checks{Client: a.cluster.Client, Waits: a.machinesWaiting, Events: c.Kubernetes.Events, Instance: identity, Log: a.log}
+	a.warner = &tell.Warner{Client: a.cluster.Client, Events: c.Kubernetes.Events, Instance: identity, Log: a.log}
 	moved := func() { a.controller.Unsettle(a.now()) }
 	switch to := c.Ironic; {
 	case to.Name != "":
@@ -49,28 +56,30 @@ func (a *App) newOperator(c config.Config, identity string) {
 	}
 }
 
-// runOperator looks at BMO's workers every minute until ctx ends. The warning about them goes to the log and onto the
-// Deployment, once for each text.
-func (a *App) runOperator(ctx context.Context) error {
-	tick := time.NewTicker(operatorEvery)
+// runOthers compares settings of BMO and of Cluster API with the limit, every minute until ctx ends. Each warning is told once.
+func (a *App) runOthers(ctx context.Context) error {
+	tick := time.NewTicker(othersEvery)
 	defer tick.Stop()
-	for logged, event := "", ""; ; {
-		a.lookAtOperator(ctx)
-		text, c := a.workersWarning(), a.force.Load().config
-		news := text != logged
-		if logged = text; news && text != "" && c.BMOConcurrency == 0 { // else the settings have told it
-			a.log.Warn("BMO", "warning", text)
+	last, unread := others{operator: api.Operator{Deployment: a.bmo.Name()}}, ""
+	for {
+		a.lookAtBMO(ctx, &last)
+		checks, err := capi.Look(ctx, a.cluster.Client, a.machinesWaiting())
+		switch {
+		case ctx.Err() != nil:
+			return nil
+		case err == nil:
+			unread, last.checks = "", nil
+		case err.Error() != unread:
+			unread = err.Error()
+			a.log.Info("MachineHealthChecks of Cluster API cannot be read (component cluster-api gives the right), so nobody warns of those that "+
+				"remove Machines whose hosts wait: tried again", "error", err)
 		}
-		if k := a.known.Load(); text == "" {
-			event = ""
-		} else if text != event && c.Kubernetes.Events && k != nil && k.Read() {
-			err := a.bmo.Warn(ctx, *k, text)
-			if err == nil {
-				event = text
-			} else if news && ctx.Err() == nil {
-				a.log.Warn("BMO's Deployment gets no Event about its workers: tried again every minute", "error", err)
-			}
+		for _, w := range checks {
+			last.checks = append(last.checks, w.Text)
+			a.warner.Warn(ctx, w.On, capi.Reason, w.Text)
 		}
+		now := last
+		a.others.Store(&now)
 		select {
 		case <-ctx.Done():
 			return nil
@@ -79,76 +88,49 @@ func (a *App) runOperator(ctx context.Context) error {
 	}
 }
 
-// lookAtOperator reads BMO's workers. With an error what was known stays.
-func (a *App) lookAtOperator(ctx context.Context) {
-	workers, err := a.bmo.Workers(ctx)
-	if ctx.Err() != nil {
+// lookAtBMO reads BMO's workers and limit. What cannot be read is as it was.
+func (a *App) lookAtBMO(ctx context.Context, last *others) {
+	read, on, err := a.bmo.Workers(ctx)
+	if err != nil {
+		if last.operator.LastError == "" && ctx.Err() == nil {
+			a.log.Warn("how many workers BMO has cannot be read, and what is not known is not compared with the limit: tried again every minute",
+				"error", err)
+		}
+		last.operator.LastError = err.Error()
 		return
 	}
-	if err != nil {
-		before := a.known.Load()
-		if before == nil || before.LastError == "" {
-			a.log.Warn("how many workers BMO has cannot be read, and what is not known is not compared with the limit: tried again every minute",
-				"deployment", a.bmo.Name(), "error", err)
+	c := a.force.Load().config
+	*last = others{operator: read, checks: last.checks}
+	if text := a.workersWarning(c, read); text != "" {
+		a.warner.Warn(ctx, on, find.Reason, text)
+		if c.BMOConcurrency == 0 { // else the settings say it
+			last.bmo = append(last.bmo, text)
 		}
-		if before != nil && before.Read() {
-			workers = *before
-		}
-		workers.LastError = err.Error()
 	}
-	a.known.Store(&workers)
+	if limit := c.Limits.Total; c.Gateway.Listen != "" && read.Limit > 0 && read.Limit != limit {
+		last.bmo = append(last.bmo, fmt.Sprintf("PROVISIONING_LIMIT of BMO's Deployment %s is %d, and the limit is %d: set it to %[3]d too, "+
+			"so that hosts that wait are shown as delayed, and ask every one to two minutes", read.Deployment, read.Limit, limit))
+	}
 }
 
-// workersWarning says that BMO has more workers than there are slots; "" when it has not, or nobody knows. What was set by
-// hand wins.
-func (a *App) workersWarning() string {
-	c, k := a.force.Load().config, a.known.Load()
+// workersWarning says that BMO has more workers than there are slots; "" when it has not. What was set by hand wins.
+func (a *App) workersWarning(c config.Config, o api.Operator) string {
 	limit := c.Limits.Total
 	switch {
 	case c.BMOConcurrency > limit:
 		return config.TooManyWorkers(c.BMOConcurrency, limit)
-	case c.BMOConcurrency > 0 || k == nil || k.Workers <= limit:
+	case c.BMOConcurrency > 0 || o.Workers <= limit:
 		return ""
-	case k.Estimated:
+	case o.Estimated:
 		return fmt.Sprintf("BMO_CONCURRENCY of BMO's Deployment %s is not set: by %s it has %d workers, which is greater than the limit of %d: "+
-			"more workers than slots. An estimate: its machine may have other CPUs", a.bmo.Name(), k.WorkersFrom, k.Workers, limit)
+			"more workers than slots. An estimate: its machine may have other CPUs", o.Deployment, o.WorkersFrom, o.Workers, limit)
 	}
-	return fmt.Sprintf("%s (BMO's Deployment %s, %s)", config.TooManyWorkers(k.Workers, limit), a.bmo.Name(), k.WorkersFrom)
-}
-
-// limitWarning says that BMO, which meets the gateway, has another limit than the throttle; "" when it has not, or nobody
-// knows.
-func (a *App) limitWarning() string {
-	c, k := a.force.Load().config, a.known.Load()
-	limit := c.Limits.Total
-	if c.Gateway.Listen == "" || k == nil || k.Limit == 0 || k.Limit == limit {
-		return ""
-	}
-	return fmt.Sprintf("PROVISIONING_LIMIT of BMO's Deployment %s is %d, and the limit is %d: set it to %d too, "+
-		"so that hosts that wait are shown as delayed, and ask every one to two minutes", a.bmo.Name(), k.Limit, limit, limit)
-}
-
-// operatorWarnings are those of BMO's settings, of Ironic's place and of MachineHealthChecks.
-func (a *App) operatorWarnings() (out []string) {
-	if a.finder != nil {
-		out = append(out, a.finder.Fault())
-	}
-	if a.force.Load().config.BMOConcurrency == 0 { // else the settings say it
-		out = append(out, a.workersWarning())
-	}
-	out = append(out, a.limitWarning())
-	if a.health != nil {
-		out = append(out, a.health.Warnings()...)
-	}
-	return slices.DeleteFunc(out, func(text string) bool { return text == "" })
+	return fmt.Sprintf("%s (BMO's Deployment %s, %s)", config.TooManyWorkers(o.Workers, limit), o.Deployment, o.WorkersFrom)
 }
 
 // settings are those in force, and where Ironic was found.
 func (a *App) settings() map[string]string {
 	all := a.force.Load().settings
-	if a.finder == nil {
-		return all
-	}
 	if url := a.finder.URL(); url != "" {
 		all = maps.Clone(all)
 		all["ironicEndpoint"] = url

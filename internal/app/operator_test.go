@@ -70,90 +70,40 @@ func (s *stage) operator() api.Operator {
 	return *c.Operator
 }
 
-// tooMany are the warnings of the status about workers.
-func (s *stage) tooMany() (found []string) {
-	for _, w := range s.app.Status().Warnings {
-		if strings.Contains(w, "BMO_CONCURRENCY") {
-			found = append(found, w)
-		}
-	}
-	return found
-}
-
+// A warning is told once, as an Event when that can be; what cannot be read is said once, and what was read stays.
 func TestWorkersOfTheDeploymentAreComparedAndFollowed(t *testing.T) {
 	server := newAPIServer()
-	server.putOperator(object{"BMO_CONCURRENCY": "32", "PROVISIONING_LIMIT": "25"})
+	server.set(server.refused, "events", true)
 	play(t, besideOperator(t, server, 20), func(s *stage) {
-		s.pass(time.Second)
-		o := s.operator()
-		if o.Workers != 32 || o.Estimated || o.Limit != 25 || o.MayReach != 56 || o.LastError != "" ||
-			o.WorkersFrom != "BMO_CONCURRENCY in ConfigMap ironic-h4sh" || o.Deployment != "metal3/baremetal-operator-controller-manager" {
+		s.pass(5 * time.Minute)
+		if o := s.operator(); o.Workers != 0 || !strings.Contains(o.LastError, "does not exist") || server.count("pods") > 0 {
+			t.Errorf("%+v; the only replica asks %d times for pods", o, server.count("pods"))
+		}
+		server.putOperator(object{"BMO_CONCURRENCY": "32", "PROVISIONING_LIMIT": "25"})
+		s.pass(2 * time.Minute)
+		server.set(server.refused, "events", false)
+		server.set(server.refused, "configmaps", true)
+		s.pass(5 * time.Minute)
+		if o := s.operator(); o.Workers != 32 || o.Limit != 25 || !strings.Contains(o.LastError, "ConfigMap ironic-h4sh: ") {
+			t.Errorf("%+v", o)
+		}
+		server.set(server.refused, "configmaps", false)
+		s.pass(5 * time.Minute)
+		if o := s.operator(); o.LastError != "" {
 			t.Errorf("%+v", o)
 		}
 		const want = "BMO_CONCURRENCY=32 is greater than the limit of 20: more workers than slots " +
 			"(BMO's Deployment metal3/baremetal-operator-controller-manager, BMO_CONCURRENCY in ConfigMap ironic-h4sh)"
-		if got := s.tooMany(); len(got) != 1 || got[0] != want {
-			t.Errorf("%q", got)
-		}
-		s.pass(10 * time.Minute)
+		s.warns(want)
 		if got := server.operatorEvents(); len(got) != 1 || got[0] != want {
 			t.Errorf("Events %q, want one", got)
 		}
-		if n := s.log.count("level=WARN", "is greater than the limit of 20"); n != 1 {
-			t.Errorf("%d lines of the log, want 1", n)
-		}
-
+		s.expect(1, "is greater than the limit of 20")
+		s.expect(2, "how many workers BMO has cannot be read")
 		server.putOperator(object{"BMO_CONCURRENCY": "20"})
 		s.pass(time.Minute)
-		if got := s.tooMany(); len(got) != 0 || s.operator().Workers != 20 {
-			t.Errorf("%q, %+v", got, s.operator())
-		}
-		server.putOperator(object{"BMO_CONCURRENCY": "21"})
-		server.set(server.refused, "events", true)
-		s.pass(5 * time.Minute)
-		if got := server.operatorEvents(); len(s.tooMany()) != 1 || len(got) != 1 || s.log.count("gets no Event") != 1 {
-			t.Errorf("%q, %q", s.tooMany(), got)
-		}
-		server.set(server.refused, "events", false)
-		s.pass(time.Minute)
-		if got := server.operatorEvents(); len(got) != 2 {
-			t.Errorf("%q", got)
-		}
-	})
-}
-
-// What is missing is said once, and changes nothing that is known.
-func TestAMissingDeploymentIsSaidOnce(t *testing.T) {
-	server := newAPIServer()
-	play(t, besideOperator(t, server, 20), func(s *stage) {
-		said := func(want int) {
-			t.Helper()
-			if n := s.log.count("how many workers BMO has cannot be read"); n != want {
-				t.Errorf("said %d times, want %d", n, want)
-			}
-		}
-		s.pass(5 * time.Minute)
-		said(1)
-		if o := s.operator(); o.Workers != 0 || !strings.Contains(o.LastError, "does not exist: create it, or correct IRONIC_THROTTLE_OPERATOR_DEPLOYMENT") {
-			t.Errorf("%+v", o)
-		}
-		s.says("host-1", api.ReasonGranted)
-		if server.count("pods") > 0 {
-			t.Error("the only replica asks for pods")
-		}
-
-		server.putOperator(object{"BMO_CONCURRENCY": "32"})
-		s.pass(time.Minute)
-		server.set(server.refused, "configmaps", true)
-		s.pass(5 * time.Minute)
-		said(2)
-		if o := s.operator(); o.Workers != 32 || !strings.Contains(o.LastError, "ConfigMap ironic-h4sh: ") || len(s.tooMany()) != 1 {
-			t.Errorf("%+v, %q", o, s.tooMany())
-		}
-		server.set(server.refused, "configmaps", false)
-		s.pass(time.Minute)
-		if o := s.operator(); o.LastError != "" {
-			t.Errorf("%+v", o)
+		if all := strings.Join(s.app.Status().Warnings, "\n"); strings.Contains(all, "BMO_CONCURRENCY") {
+			t.Error(all)
 		}
 	})
 }
@@ -163,44 +113,33 @@ func TestWarningsOfTheDeployment(t *testing.T) {
 	const of = " of BMO's Deployment metal3/baremetal-operator-controller-manager is "
 	for _, row := range []struct {
 		name, gateway string
-		byHand        int // BMO_CONCURRENCY
+		byHand, limit int // BMO_CONCURRENCY, and of the throttle
 		bmo           object
 		event, warns  string // of the status
 	}{
-		{"by hand, fewer", "", 8, object{"BMO_CONCURRENCY": "32"}, "", ""},
-		{"by hand, more", "", 21, object{"BMO_CONCURRENCY": "8"}, config.TooManyWorkers(21, 20), ""}, // config.Load warns
-		{"another limit", "127.0.0.1:6388", 8, object{"PROVISIONING_LIMIT": "100000"}, "", "PROVISIONING_LIMIT" + of + "100000, and the limit is 20: set it to 20 too"},
-		{"the same limit", "127.0.0.1:6388", 8, object{"PROVISIONING_LIMIT": "20"}, "", ""},
-		{"no limit", "127.0.0.1:6388", 8, object{"PROVISIONING_LIMIT": "x"}, "", ""},
-		{"no gateway", "", 8, object{"PROVISIONING_LIMIT": "100000"}, "", ""},
+		{"by hand, fewer", "", 8, 20, object{"BMO_CONCURRENCY": "32"}, "", ""},
+		{"by hand, more", "", 21, 20, object{"BMO_CONCURRENCY": "8"}, config.TooManyWorkers(21, 20), ""}, // config.Load warns
+		{"another limit", "127.0.0.1:6388", 8, 20, object{"PROVISIONING_LIMIT": "25"}, "", "PROVISIONING_LIMIT" + of + "25, and the limit is 20: set it to 20 too"},
+		{"the same limit", "127.0.0.1:6388", 8, 20, object{}, "", ""},
+		{"no gateway", "", 8, 20, object{"PROVISIONING_LIMIT": "25"}, "", ""},
+		{"an estimate", "", 0, 1, object{}, "BMO_CONCURRENCY of BMO's Deployment", "BMO_CONCURRENCY" + of[:len(of)-3] + "is not set: by BMO's own rule"}, // BMO has two at least
 	} {
 		server := newAPIServer()
 		server.putOperator(row.bmo)
-		beside := besideOperator(t, server, 20)
+		beside := besideOperator(t, server, row.limit)
 		play(t, func(o *Options, fake *fakeironic.Server) {
 			beside(o, fake)
 			o.NoListeners, o.Config.Gateway.Listen, o.Config.BMOConcurrency = true, row.gateway, row.byHand
 		}, func(s *stage) {
-			s.pass(10 * time.Minute)
-			if got := strings.Join(server.operatorEvents(), "\n"); got != row.event {
+			s.pass(time.Minute)
+			if got := strings.Join(server.operatorEvents(), "\n"); !strings.HasPrefix(got, row.event) || row.event == "" && got != "" {
 				t.Errorf("%s: Events %q, want %q", row.name, got, row.event)
 			}
-			if got := strings.Join(s.app.operatorWarnings(), "\n"); !strings.HasPrefix(got, row.warns) || row.warns == "" && got != "" {
+			if got := strings.Join(s.app.others.Load().bmo, "\n"); !strings.HasPrefix(got, row.warns) || row.warns == "" && got != "" {
 				t.Errorf("%s: warnings %q, want %q", row.name, got, row.warns)
 			}
 		})
 	}
-}
-
-func TestWorkersThatNobodySetAreEstimated(t *testing.T) {
-	server := newAPIServer()
-	server.putOperator(object{})
-	play(t, besideOperator(t, server, 1), func(s *stage) { // BMO has two at least
-		s.pass(time.Second)
-		if got := s.tooMany(); len(got) != 1 || !strings.Contains(got[0], "is not set: by BMO's own rule") || !s.operator().Estimated {
-			t.Errorf("%q, %+v", got, s.operator())
-		}
-	})
 }
 
 // Nothing is sent to Ironic and nobody starts before it is found; when it moves, who is at work there is not known yet.
@@ -211,7 +150,7 @@ func TestNobodyStartsBeforeIronicIsFound(t *testing.T) {
 		beside(o, fake)
 		o.Config.Ironic.Endpoint = ""
 	}, func(s *stage) {
-		const fault = "IRONIC_ENDPOINT is not set, and Ironic is not found by itself: BMO's Deployment metal3/baremetal-operator-controller-manager does not exist"
+		const fault = "IRONIC_ENDPOINT is not set, and Ironic is not found by itself: BMO's Deployment metal3/baremetal-operator-controller-manager (IRONIC_THROTTLE_OPERATOR_DEPLOYMENT) does not exist"
 		s.pass(5 * time.Minute)
 		if a := s.ask("host-1"); a.Ready || s.app.IronicStats().Requests() != 0 {
 			t.Errorf("%+v, %d requests to Ironic", a, s.app.IronicStats().Requests())

@@ -142,7 +142,7 @@ func TestDC28_ThePlanIsThatOfItsDocument(t *testing.T) {
 		if w.Code != http.StatusOK {
 			t.Fatalf("%d %s", w.Code, w.Body)
 		}
-		plan, err := disruption.Plan(t.Context(), &d.State, d.Config, d.State.TakenAt, nil)
+		plan, err := disruption.Plan(t.Context(), &d.State, d.Config, d.State.TakenAt)
 		if err != nil {
 			t.Fatal(err)
 		}

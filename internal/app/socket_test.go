@@ -2,36 +2,85 @@ package app
 
 import (
 	"context"
+	"fmt"
 	"io"
 	"net"
 	"net/http"
+	"net/http/httptest"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/ironic-throttle/ironic-throttle/internal/config"
+	"github.com/ironic-throttle/ironic-throttle/internal/rig/child"
 	"github.com/ironic-throttle/ironic-throttle/internal/rig/fakeironic"
 	"github.com/ironic-throttle/ironic-throttle/pkg/api"
 )
 
-// TestOverSockets holds what needs the real network: the listeners, their
-// addresses, and that they are closed at the end.
-func TestOverSockets(t *testing.T) {
+// onSockets makes an App with these listeners.
+func onSockets(t *testing.T, change func(*config.Config)) *App {
+	t.Helper()
 	world, err := fakeironic.NewWorld(fakeironic.DefaultOptions(), time.Now())
 	if err != nil {
 		t.Fatal(err)
 	}
 	c := config.Default()
 	c.Ironic.Endpoint = "http://ironic/v1"
-	c.Listen = config.Listen{API: "127.0.0.1:0", Local: "127.0.0.1:0", Health: ":0", Metrics: "127.0.0.1:0"}
+	change(&c)
 	a, err := New(t.Context(), Options{Config: c, Transport: fakeironic.NewServer(world, time.Now).Transport()})
 	if err != nil {
 		t.Fatal(err)
 	}
+	return a
+}
+
+// run runs a until the end of what it returns, which fails the test with it.
+func run(t *testing.T, a *App) (end func()) {
+	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan error, 1)
 	go func() { done <- a.Run(ctx) }()
+	return func() {
+		cancel()
+		if err := <-done; err != nil {
+			t.Errorf("Run: %v", err)
+		}
+	}
+}
 
+// askAs asks as a page does whose own address is that host; "" = as anybody does.
+func askAs(t *testing.T, host, method, url string) (int, string) {
+	t.Helper()
+	r, err := http.NewRequestWithContext(t.Context(), method, url, strings.NewReader("{}"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if host != "" {
+		r.Host = host
+		r.Header.Set("Origin", "http://"+host)
+	}
+	r.Header.Set("Content-Type", "application/json")
+	r.Header.Set("X-Openstack-Ironic-Api-Version", "1.81")
+	client := &http.Client{Timeout: 10 * time.Second, Transport: &http.Transport{DisableKeepAlives: true}}
+	resp, err := client.Do(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = resp.Body.Close() }()
+	body, err := io.ReadAll(resp.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return resp.StatusCode, string(body)
+}
+
+// TestOverSockets holds what needs the real network: the listeners, their addresses, and that they are closed at the end.
+func TestOverSockets(t *testing.T) {
+	a := onSockets(t, func(c *config.Config) {
+		c.Listen = config.Listen{API: "127.0.0.1:0", Local: "127.0.0.1:0", Health: ":0", Metrics: "127.0.0.1:0"}
+	})
+	end := run(t, a)
 	client, err := api.NewClient(a.URL())
 	if err != nil {
 		t.Fatal(err)
@@ -39,16 +88,15 @@ func TestOverSockets(t *testing.T) {
 	if answer, err := client.IsReady(t.Context(), api.Ask{Name: "host", Op: api.OpProvision}); err != nil || answer.Reason != api.ReasonStarting {
 		t.Errorf("%+v, %v, want starting", answer, err)
 	}
-	if body := get(t, a.LocalURL()+"/v1/isready"); !strings.Contains(body, "starting") || a.LocalURL() == a.URL() {
+	if _, body := askAs(t, "", "GET", a.LocalURL()+"/v1/isready"); !strings.Contains(body, "starting") || a.LocalURL() == a.URL() {
 		t.Errorf("local API at %s: %q", a.LocalURL(), body)
 	}
-	if body := get(t, a.HealthURL()+"/readyz"); body != "ok\n" {
-		t.Errorf("readyz: %q", body)
+	if _, body := askAs(t, "", "GET", a.HealthURL()+"/readyz"); body != "ok\n" || !strings.HasPrefix(a.HealthURL(), "http://127.0.0.1:") {
+		t.Errorf("readyz at %s: %q", a.HealthURL(), body)
 	}
-	metrics := get(t, a.MetricsURL()+"/metrics")
+	_, metrics := askAs(t, "", "GET", a.MetricsURL()+"/metrics")
 	for _, want := range []string{
-		`ironic_throttle_ironic_requests_total{kind="newest"} 1`, `ironic_throttle_ironic_requests_total{kind="version"} 1`,
-		`ironic_throttle_ironic_polls_total{result="complete"} 1`, `ironic_throttle_ironic_polls_total{result="failed"} 0`,
+		`ironic_throttle_ironic_requests_total{kind="newest"} 1`, `ironic_throttle_ironic_polls_total{result="complete"} 1`,
 		`ironic_throttle_ironic_poll_duration_seconds_count 1`, `ironic_throttle_slots_limit 20`, "go_goroutines ",
 	} {
 		if !strings.Contains(metrics, want) {
@@ -56,28 +104,57 @@ func TestOverSockets(t *testing.T) {
 		}
 	}
 	client.CloseIdleConnections()
-	cancel()
-	if err := <-done; err != nil {
-		t.Errorf("Run: %v", err)
-	}
+	end()
 	if _, err := client.IsReady(t.Context(), api.Ask{Name: "host", Op: api.OpProvision}); err == nil {
 		t.Error("somebody still answers")
 	}
 }
 
-func get(t *testing.T, url string) string {
-	t.Helper()
-	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
-	resp, err := client.Get(url)
-	if err != nil {
+// A page of another site whose name leads to loopback takes us for its own server (DNS rebinding). It gets nothing on any
+// listener that is only for this machine.
+func TestNoPageOfAnotherSiteUsesALoopbackListener(t *testing.T) {
+	a := onSockets(t, func(c *config.Config) {
+		c.Listen = config.Listen{API: "localhost:0", Local: "127.0.0.1:0", Health: "127.0.0.1:0", Metrics: "127.0.0.1:0"}
+		c.Gateway.Listen = "127.0.0.1:0"
+	})
+	defer run(t, a)()
+	for _, row := range []struct{ url, method, path string }{
+		{a.URL(), "POST", "/v1/breakers/ironic/trip"}, {a.URL(), "GET", "/v1/status"}, {a.LocalURL(), "GET", "/v1/status"},
+		{a.GatewayURL(), "GET", "/v1/nodes"}, {a.GatewayURL(), "PUT", "/v1/nodes/x/states/provision"},
+	} {
+		for host, own := range map[string]bool{"evil.example:8087": false, "127.0.0.1:1": true, "LocalHost:8087": true} {
+			code, body := askAs(t, host, row.method, row.url+row.path)
+			if (code == http.StatusMisdirectedRequest) == own || !own && !strings.Contains(body, "DNS rebinding") {
+				t.Errorf("%s %s%s as %q: %d %s", row.method, row.url, row.path, host, code, body)
+			}
+		}
+	}
+	// Nothing can be changed there, and proxies in front pass on the names of their own.
+	for _, url := range []string{a.HealthURL() + "/healthz", a.MetricsURL() + "/metrics"} {
+		if code, body := askAs(t, "metrics.example", "GET", url); code != http.StatusOK {
+			t.Errorf("%s: %d %s", url, code, body)
+		}
+	}
+}
+
+func TestCertificatesAreInTheMetrics(t *testing.T) {
+	cert := filepath.Join(t.TempDir(), "tls.crt")
+	if err := child.WriteCertificate(cert, cert+".key"); err != nil {
 		t.Fatal(err)
 	}
-	defer resp.Body.Close()
-	body, err := io.ReadAll(resp.Body)
-	if err != nil {
-		t.Fatal(err)
+	a := onSockets(t, func(c *config.Config) {
+		c.Listen, c.Gateway.Listen = config.Listen{}, "127.0.0.1:0"
+		c.Access.CertFile, c.Gateway.CertFile, c.Access.MetricsCertFile = cert, cert, cert
+		c.Access.KeyFile, c.Gateway.KeyFile, c.Access.MetricsKeyFile = cert+".key", cert+".key", cert+".key"
+	})
+	defer run(t, a)()
+	scrape := httptest.NewRecorder()
+	a.server.Metrics().ServeHTTP(scrape, httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/metrics", nil))
+	for _, listener := range []string{"api", "gateway", "metrics"} {
+		if want := fmt.Sprintf("certificate_not_after_seconds{listener=%q} %v\n", listener, float64(a.api.cert.NotAfter().Unix())); !strings.Contains(scrape.Body.String(), want) {
+			t.Errorf("the metrics lack %s", want)
+		}
 	}
-	return string(body)
 }
 
 func TestListenOpensAllOrNone(t *testing.T) {
@@ -103,30 +180,9 @@ func TestListenOpensAllOrNone(t *testing.T) {
 		t.Fatalf("the other listener was left open: %v", err)
 	}
 	again.Close()
-}
-
-// Whatever a name leads to, the listener without access control is on loopback.
-func TestTheLocalListenerIsOnLoopback(t *testing.T) {
+	// Whatever a name leads to, the listener without access control is on loopback.
 	l, err := listen(t.Context(), config.Config{Listen: config.Listen{Local: ":0"}})
 	if err == nil || !strings.Contains(err.Error(), `IRONIC_THROTTLE_LOCAL_LISTEN_ADDRESS=":0": is [::]:`) || l != (listeners{}) {
 		t.Errorf("error %v, listeners %v", err, l)
-	}
-}
-
-func TestURLOf(t *testing.T) {
-	for _, row := range []struct{ address, want string }{
-		{":0", "http://127.0.0.1:"}, {"0.0.0.0:0", "http://127.0.0.1:"}, {"127.0.0.1:0", "http://127.0.0.1:"},
-	} {
-		l, err := net.Listen("tcp", row.address)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if got := urlOf("http", l); !strings.HasPrefix(got, row.want) {
-			t.Errorf("%s: %s, want %s...", row.address, got, row.want)
-		}
-		l.Close()
-	}
-	if got := urlOf("http", nil); got != "" {
-		t.Errorf("no listener: %q", got)
 	}
 }

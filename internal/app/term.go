@@ -68,7 +68,7 @@ func (a *App) term(ctx context.Context) error {
 	}
 	if a.directory != nil {
 		all = append(all, parts.Part{Name: "annotations", Run: a.runAnnotations}, parts.Part{Name: "hosts", Run: a.directory.Run},
-			parts.Part{Name: "operator", Run: a.runOperator}, parts.Part{Name: "MachineHealthChecks", Run: a.health.Run})
+			parts.Part{Name: "settings of others", Run: a.runOthers})
 		if a.hosts.Recorder != nil {
 			all = append(all, parts.Part{Name: "events", Run: a.hosts.Recorder.Run})
 		}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/ironic-throttle/ironic-throttle/internal/config"
 	"github.com/ironic-throttle/ironic-throttle/internal/kube/hosts"
+	"github.com/ironic-throttle/ironic-throttle/internal/kube/tell"
 	"github.com/ironic-throttle/ironic-throttle/pkg/api"
 )
 
@@ -17,9 +18,7 @@ import (
 func (h *Hosts) Changed(old, now *hosts.Host) {
 	if now == nil {
 		h.Decision.HostGone(h.now(), decided(old))
-		if old.Holdoff != "" {
-			h.noteHoldoff(old, "")
-		}
+		h.noteHoldoff(old, "")
 		h.Recorder.Forget(old.Namespace, old.Name)
 		return
 	}
@@ -29,10 +28,10 @@ func (h *Hosts) Changed(old, now *hosts.Host) {
 	}
 	if old.Holdoff != now.Holdoff {
 		h.noteHoldoff(now, now.Holdoff)
+		h.tellFault(now)
 	}
-	paused := now.Paused || now.Detached
 	// Who deletes a Machine takes the image from its host first.
-	if paused && !old.Paused && !old.Detached || now.Bare && !old.Bare {
+	if now.Left && !old.Left || now.Bare && !old.Bare {
 		h.Decision.HostLeft(h.now(), decided(now))
 	}
 	if now.Release != "" && old.Release != now.Release {
@@ -40,42 +39,37 @@ func (h *Hosts) Changed(old, now *hosts.Host) {
 	}
 }
 
-// holdoff is what the annotation of a host asks for.
-type holdoff struct {
-	length time.Duration
-	fault  string // why it cannot be read; "": it can
-}
-
 // noteHoldoff enters the hold-off that a host asks for, "" = none.
 func (h *Hosts) noteHoldoff(host *hosts.Host, text string) {
-	var asks holdoff
-	if text != "" {
-		var err error
-		if asks.length, err = config.HoldLength(text); err != nil {
-			asks.fault = fmt.Sprintf("annotation %s=%.64q is ignored: %v", hosts.HoldoffAnnotation, text, err)
-		}
-	}
 	name := host.Namespace + "/" + host.Name
 	h.mu.Lock()
-	if delete(h.asked, name); text != "" {
-		h.asked[name] = asks
+	defer h.mu.Unlock()
+	if h.asked[name] == text {
+		return
 	}
-	h.mu.Unlock()
+	if h.asked[name] = text; text == "" {
+		delete(h.asked, name)
+	}
 	select {
 	case h.changed <- struct{}{}:
 	default: // somebody is told already
 	}
-	h.tellFault(host, asks.fault)
+}
+
+// faultOf tells what is wrong with the text of an annotation; "" if nothing.
+func faultOf(text string) string {
+	_, err := config.HoldLength(text)
+	if text == "" || err == nil {
+		return ""
+	}
+	return fmt.Sprintf("annotation %s=%.64q is ignored: %v", hosts.HoldoffAnnotation, text, err)
 }
 
 // tellFault lets whoever looks at a host see that its annotation is ignored: the status is for others. It is told with
 // each ask of the host, too, as the one who led before may not have told it.
-func (h *Hosts) tellFault(host *hosts.Host, fault string) {
-	switch {
-	case fault == "":
-		h.Recorder.Ignored(host.Namespace, host.Name, "")
-	case h.Leads():
-		h.Recorder.Ignored(host.Namespace, host.Name, "The "+fault)
+func (h *Hosts) tellFault(host *hosts.Host) {
+	if fault := faultOf(host.Holdoff); fault == "" || h.Leads() {
+		h.Recorder.Note(host.Namespace, host.Name, tell.AnnotationIgnored, fault)
 	}
 }
 
@@ -83,20 +77,14 @@ func (h *Hosts) tellFault(host *hosts.Host, fault string) {
 // counts when the host asks. Of those that were there when the host was first seen only those with an effect are
 // told: most are old.
 func (h *Hosts) release(host *hosts.Host, first bool) {
-	log := h.log.With("host", host.Namespace+"/"+host.Name, "annotation", hosts.ReleaseAnnotation, "episode", host.Release)
 	answer, err := h.Decision.ReleaseHold(h.now(), host.Namespace, host.Name, host.Release)
 	switch other := new(api.EpisodeError); {
 	case errors.As(err, &other):
-		if before, tell := h.refused.Tell(h.now()); tell {
-			log.Info("a release by annotation has no effect: it is of another episode", "present", other.Present, "before", before)
-		}
 		if !first {
-			h.Recorder.ReleaseRefused(host.Namespace, host.Name, "the present episode is "+other.Present)
+			h.Recorder.Note(host.Namespace, host.Name, tell.ReleaseRefused, "Release refused: the present episode is "+other.Present)
 		}
-	case err != nil: // nothing has failed, as far as we know
-		log.Debug("a release by annotation has no effect", "error", err)
-	case answer.Released:
-		log.Info("hold released by annotation")
+	case err == nil && answer.Released:
+		h.log.Info("hold released by annotation", "host", host.Namespace+"/"+host.Name, "episode", host.Release)
 		h.HoldChanged()
 		h.Recorder.Released(host.Namespace, host.Name, "annotation")
 	}
@@ -115,9 +103,9 @@ func (h *Hosts) Holdoffs(settings map[string]time.Duration, most time.Duration) 
 	maps.Copy(merged, settings)
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	for host, asked := range h.asked {
-		if asked.fault == "" {
-			merged[host] = min(asked.length, most)
+	for host, text := range h.asked {
+		if length, err := config.HoldLength(text); err == nil {
+			merged[host] = min(length, most)
 		}
 	}
 	return merged
@@ -131,7 +119,7 @@ func (h *Hosts) faults() (out []string) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	for _, host := range slices.Sorted(maps.Keys(h.asked)) {
-		if fault := h.asked[host].fault; fault != "" {
+		if fault := faultOf(h.asked[host]); fault != "" {
 			out = append(out, host+": "+fault)
 		}
 	}
@@ -139,11 +127,4 @@ func (h *Hosts) faults() (out []string) {
 		out = append(out[:maxFaults], fmt.Sprintf("annotations of %d more hosts cannot be read", more))
 	}
 	return out
-}
-
-// fault tells what is wrong with the annotation of a host; "" if nothing.
-func (h *Hosts) fault(of *hosts.Host) string {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	return h.asked[of.Namespace+"/"+of.Name].fault
 }

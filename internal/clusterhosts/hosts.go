@@ -17,7 +17,6 @@ import (
 
 	"github.com/ironic-throttle/ironic-throttle/internal/kube/hosts"
 	"github.com/ironic-throttle/ironic-throttle/internal/kube/tell"
-	"github.com/ironic-throttle/ironic-throttle/internal/logging"
 	"github.com/ironic-throttle/ironic-throttle/pkg/admission"
 	"github.com/ironic-throttle/ironic-throttle/pkg/api"
 )
@@ -42,18 +41,15 @@ type Hosts struct {
 
 	now     func() time.Time
 	log     *slog.Logger
-	refused logging.Rare // releases, of whoever may annotate a host
 	changed chan struct{}
 
-	mu    sync.Mutex         // guards the rest
-	asked map[string]holdoff // by namespace/name
+	mu    sync.Mutex        // guards the rest
+	asked map[string]string // texts of HoldoffAnnotation by namespace/name
 }
 
 // New returns Hosts without their fields.
 func New(now func() time.Time, log *slog.Logger) *Hosts {
-	return &Hosts{
-		now: now, log: log, refused: logging.Rare{Gap: time.Minute}, changed: make(chan struct{}, 1), asked: map[string]holdoff{},
-	}
+	return &Hosts{now: now, log: log, changed: make(chan struct{}, 1), asked: map[string]string{}}
 }
 
 // Find returns the host that is asked about. Its node decides where the name leads to none
@@ -88,7 +84,7 @@ func decided(host *hosts.Host) admission.Host {
 	return admission.Host{
 		Namespace: host.Namespace, Name: host.Name, UID: host.UID, Tenant: host.Consumer,
 		NodeUUID: host.NodeUUID, ErrorCount: host.ErrorCount, FailCount: host.ProvisioningFailCount,
-		Deleting: host.Deleting, Left: host.Paused || host.Detached, Bare: host.Bare, Spec: host.Spec, Release: host.Release,
+		Deleting: host.Deleting, Left: host.Left, Bare: host.Bare, Spec: host.Spec, Release: host.Release,
 		Planned: host.Planned,
 	}
 }

@@ -1,11 +1,14 @@
 package clusterhosts
 
 import (
+	"log/slog"
+	"maps"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/ironic-throttle/ironic-throttle/internal/kube/hosts"
+	"github.com/ironic-throttle/ironic-throttle/internal/kube/tell"
 	"github.com/ironic-throttle/ironic-throttle/pkg/api"
 )
 
@@ -31,32 +34,87 @@ func (twoHosts) Knows(namespace string) bool { return namespace != "theirs" }
 
 // A node keeps the name of a host that was moved, and the host its errors.
 func TestLH28_AMovedHostIsFoundByItsNode(t *testing.T) {
-	const moved, anew = "6e2b8a6e-0c1d-4e5f-8a9b-0c1d2e3f4a5b", "7e2b8a6e-0c1d-4e5f-8a9b-0c1d2e3f4a5b"
-	d := twoHosts{
+	const moved, other, unknown = "6e2b8a6e-0c1d-4e5f-8a9b-0c1d2e3f4a5b", "7e2b8a6e-0c1d-4e5f-8a9b-0c1d2e3f4a5b", "8e2b8a6e-0c1d-4e5f-8a9b-0c1d2e3f4a5b"
+	k := &Hosts{Directory: twoHosts{
 		"ns-02/lab": {Namespace: "ns-02", Name: "lab", NodeUUID: moved, ErrorCount: 6},
-		"ns-01/new": {Namespace: "ns-01", Name: "new", NodeUUID: anew},
+		"ns-01/new": {Namespace: "ns-01", Name: "new", NodeUUID: other},
 		"ns-01/raw": {Namespace: "ns-01", Name: "raw"},
-	}
-	for _, row := range []struct{ namespace, name, uuid, want string }{
-		{"ns-01", "lab", moved, "ns-02/lab"},
+	}}
+	for _, row := range [][4]string{
 		{"ns-01", "lab", strings.ToUpper(moved), "ns-02/lab"},
 		{"ns-01", "new", moved, "ns-02/lab"},
-		{"ns-01", "new", strings.ToUpper(anew), "ns-01/new"},
+		{"ns-01", "new", strings.ToUpper(other), "ns-01/new"},
 		{"ns-01", "new", "", "ns-01/new"},
-		{"ns-01", "new", "8e2b8a6e-0c1d-4e5f-8a9b-0c1d2e3f4a5b", "ns-01/new"}, // as before: the decision sees that it is another
-		{"ns-01", "raw", moved, "ns-01/raw"},                                  // it may be about to get that node
-		{"", "", moved, "ns-02/lab"},
+		{"ns-01", "new", unknown, "ns-01/new"}, // as before: the decision sees that it is another
+		{"ns-01", "raw", moved, "ns-01/raw"},   // it may be about to get that node
 		{"", "lab", moved, "ns-02/lab"},
 		{"theirs", "lab", moved, "/"}, // that namespace cannot be read: it is there, perhaps
-		{"ns-01", "lab", "", "/"},
-		{"ns-01", "lab", "8e2b8a6e-0c1d-4e5f-8a9b-0c1d2e3f4a5b", "/"},
-		{"ns-01", "", "", "/"},
+		{"ns-01", "lab", unknown, "/"},
 		{"", "", "", "/"},
 	} {
-		k := &Hosts{Directory: d, now: time.Now}
-		h, ok := k.Host(row.namespace, row.name, row.uuid)
-		if got := h.Namespace + "/" + h.Name; got != row.want || ok != (row.want != "/") || h.Name == "lab" && h.ErrorCount != 6 {
-			t.Errorf("%s/%s %s: %+v, want %s", row.namespace, row.name, row.uuid, h, row.want)
+		h, ok := k.Host(row[0], row[1], row[2])
+		if got := h.Namespace + "/" + h.Name; got != row[3] || ok != (got != "/") || h.Name == "lab" && h.ErrorCount != 6 {
+			t.Errorf("%v: %+v", row, h)
+		}
+	}
+}
+
+// Hold-offs of hosts are above those of the settings. What cannot be read is in the status, and, where this process
+// leads, an Event for the owner of the host, who sees neither that nor our log.
+func TestHoldoffsOfHosts(t *testing.T) {
+	leads := false
+	h := New(time.Now, slog.New(slog.DiscardHandler))
+	h.Directory, h.Leads, h.Recorder = twoHosts{}, func() bool { return leads }, tell.New(tell.Options{Now: time.Now})
+	settings := map[string]time.Duration{"metal3/a": time.Hour, "metal3/b": time.Hour}
+	before := map[string]*hosts.Host{}
+	asks := func(name, holdoff string) {
+		now := &hosts.Host{Namespace: "metal3", Name: name, Holdoff: holdoff}
+		h.Changed(before[name], now)
+		before[name] = now
+	}
+	for _, step := range []struct {
+		host, text string
+		leads      bool
+		events     int
+		want       map[string]time.Duration // besides b
+	}{
+		{"a", "", false, 0, map[string]time.Duration{"metal3/a": time.Hour}},
+		{"a", "48h", false, 0, map[string]time.Duration{"metal3/a": 48 * time.Hour}},
+		{"c", "0", false, 0, map[string]time.Duration{"metal3/a": 48 * time.Hour, "metal3/c": 0}},
+		{"a", "soon", false, 0, map[string]time.Duration{"metal3/a": time.Hour, "metal3/c": 0}}, // another one leads
+		{"c", "soon", true, 1, map[string]time.Duration{"metal3/a": time.Hour}},
+		{"c", "", true, 0, map[string]time.Duration{"metal3/a": time.Hour}},
+		{"a", "876000h", true, 0, map[string]time.Duration{"metal3/a": 48 * time.Hour}}, // others would be paused with it, by MAX_FAILED
+	} {
+		leads = step.leads
+		asks(step.host, step.text)
+		step.want["metal3/b"] = time.Hour
+		if n := h.Recorder.Counts().Pending; n != step.events {
+			t.Errorf("%s=%q: %d Events to send", step.host, step.text, n)
+		}
+		if got := h.Holdoffs(settings, 48*time.Hour); !maps.Equal(got, step.want) {
+			t.Errorf("%s=%q: %v, want %v", step.host, step.text, got, step.want)
+		}
+	}
+	if len(h.HoldoffsChanged()) != 1 {
+		t.Error("nobody hears of it")
+	}
+	for _, host := range strings.Split("bcdefg", "") {
+		asks(host, "-1h")
+	}
+	if f := h.Warnings(); len(f) != 6 || f[5] != "annotations of 1 more hosts cannot be read" ||
+		!strings.Contains(f[0], `metal3/b: annotation ironic-throttle.metal3.io/holdoff="-1h" is ignored: must be a duration`) {
+		t.Errorf("%q", f)
+	}
+}
+
+// An Event is read in the namespace of its host, and tells nothing of others.
+func TestEventsDoNotTellOfOthersHosts(t *testing.T) {
+	for _, reason := range api.Reasons() {
+		a := forTenant(api.Answer{Reason: reason, Message: "1 host of secret: Timeout", Position: 3})
+		storm := reason == api.ReasonBreakerOpen || reason == api.ReasonHalfOpen || reason == api.ReasonShortCircuit
+		if strings.Contains(a.Message, "secret") == storm || a.Reason != reason || a.Position != 3 {
+			t.Errorf("%+v", a)
 		}
 	}
 }

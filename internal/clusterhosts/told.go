@@ -45,7 +45,7 @@ func (h *Hosts) tell(ask api.Ask, answer api.Answer) {
 		return
 	}
 	if host, known := h.Find(ask.Namespace, ask.Name, ask.NodeUUID); known {
-		h.tellFault(&host, h.fault(&host))
+		h.tellFault(&host)
 		h.Recorder.Answered(host.Namespace, host.Name, forTenant(answer))
 	}
 }

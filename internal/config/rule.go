@@ -101,9 +101,8 @@ var (
 )
 
 // objectName is what Kubernetes lets an object such as a BareMetalHost be called,
-// namespaceName a namespace, labelName the key of a label without its prefix.
+// namespaceName a namespace.
 var (
-	labelName     = regexp.MustCompile(`^[A-Za-z0-9]([A-Za-z0-9_.-]{0,61}[A-Za-z0-9])?$`)
 	objectName    = regexp.MustCompile(`^[a-z0-9]([a-z0-9.-]{0,251}[a-z0-9])?$`)
 	namespaceName = regexp.MustCompile(`^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$`)
 )

@@ -29,7 +29,7 @@ const (
 )
 
 // NewClient returns a client for single requests and pages of lists. It knows each kind and where it lives, so it needs
-// neither discovery nor a right to it. Kinds of Metal3 and Cluster API are those of package objects, or unstructured.
+// neither discovery nor a right to it. Kinds of Metal3 and Cluster API are those of package objects.
 func NewClient(to *rest.Config) (client.Client, error) {
 	scheme := runtime.NewScheme()
 	for _, add := range []func(*runtime.Scheme) error{
@@ -63,10 +63,6 @@ func kinds() meta.RESTMapper {
 	add("storage.k8s.io", "v1", meta.RESTScopeRoot, "CSINode")
 	add("authentication.k8s.io", "v1", meta.RESTScopeRoot, "TokenReview")
 	add("authorization.k8s.io", "v1", meta.RESTScopeRoot, "SubjectAccessReview")
-	add("ironic.metal3.io", "v1alpha1", meta.RESTScopeNamespace, "Ironic")
-	for _, version := range objects.Versions {
-		add(objects.MachineGroup, version, meta.RESTScopeNamespace, "MachineHealthCheck")
-	}
 	for _, kind := range objects.Kinds() {
 		several, one := meta.UnsafeGuessKindToResource(kind)
 		if strings.HasSuffix(one.Resource, "s") { // as in HostFirmwareSettings

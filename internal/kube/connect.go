@@ -1,28 +1,16 @@
 package kube
 
 import (
-	"errors"
 	"fmt"
 	"log/slog"
 	"net/http"
 	"runtime"
-	"strings"
 
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 	"k8s.io/klog/v2"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	crlog "sigs.k8s.io/controller-runtime/pkg/log"
-
-	"github.com/ironic-throttle/ironic-throttle/internal/plainfile"
-)
-
-// namespaceFile is where a pod finds its own namespace.
-const namespaceFile = "/var/run/secrets/kubernetes.io/serviceaccount/namespace"
-
-const (
-	maxNamespace  = 253     // bytes
-	maxKubeconfig = 4 << 20 // with certificates in it
 )
 
 // Options is what Connect needs; all may be zero.
@@ -44,23 +32,27 @@ type Cluster struct {
 	Namespace string
 }
 
-// Connect finds out how to reach the API server. An error tells which setting would
-// help.
+// Connect finds out how to reach the API server. An error names the setting.
 func Connect(o Options) (*Cluster, error) {
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
 	klog.SetSlogLogger(o.Log.With("from", "client-go"))
 	crlog.SetLogger(klog.Background()) // else it prints a stack trace after 30 s
+	setting := fmt.Sprintf("KUBECONFIG=%q", o.Kubeconfig)
+	if o.Kubeconfig == "" {
+		setting = "IRONIC_THROTTLE_KUBERNETES=on without KUBECONFIG, as a pod with a service account"
+	}
+	// Exactly this file: not the list of files that kubectl reads.
+	loaded := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(
+		&clientcmd.ClientConfigLoadingRules{ExplicitPath: o.Kubeconfig}, &clientcmd.ConfigOverrides{})
 	c := &Cluster{Namespace: o.Namespace}
 	var err error
-	if o.Kubeconfig == "" {
-		err = c.asPod()
-	} else {
-		err = c.byFile(o.Kubeconfig)
+	if c.Config, err = loaded.ClientConfig(); err == nil && c.Namespace == "" {
+		c.Namespace, _, err = loaded.Namespace()
 	}
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("%s: %w", setting, err)
 	}
 	c.Config.UserAgent = fmt.Sprintf("ironic-throttle/%s (%s/%s)", o.Version, runtime.GOOS, runtime.GOARCH)
 	if o.Transport != nil {
@@ -70,43 +62,4 @@ func Connect(o Options) (*Cluster, error) {
 		return nil, fmt.Errorf("client of the API server: %w", err)
 	}
 	return c, nil
-}
-
-func (c *Cluster) asPod() (err error) {
-	c.Config, err = rest.InClusterConfig()
-	switch {
-	case errors.Is(err, rest.ErrNotInCluster):
-		return errors.New("IRONIC_THROTTLE_KUBERNETES=on: this is no pod, and KUBECONFIG is not set")
-	case err != nil:
-		return fmt.Errorf("IRONIC_THROTTLE_KUBERNETES=on: the service account cannot be used (is its token mounted?): %w", err)
-	case c.Namespace != "":
-		return nil
-	}
-	text, err := plainfile.Read(namespaceFile, maxNamespace)
-	if c.Namespace = strings.TrimSpace(string(text)); err == nil && c.Namespace == "" {
-		err = errors.New("it is empty")
-	}
-	if err != nil {
-		return fmt.Errorf("IRONIC_THROTTLE_KUBERNETES=on: POD_NAMESPACE is not set and %s tells nothing: %w", namespaceFile, err)
-	}
-	return nil
-}
-
-func (c *Cluster) byFile(path string) error {
-	if _, err := plainfile.Read(path, maxKubeconfig); err != nil { // before client-go, which would wait for a FIFO
-		return fmt.Errorf("KUBECONFIG=%q: %w", path, err)
-	}
-	// Exactly this file: not the list of files that kubectl reads.
-	loaded := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(
-		&clientcmd.ClientConfigLoadingRules{ExplicitPath: path}, &clientcmd.ConfigOverrides{})
-	var err error
-	if c.Config, err = loaded.ClientConfig(); err != nil {
-		return fmt.Errorf("KUBECONFIG=%q: %w", path, err)
-	}
-	if c.Namespace == "" {
-		if c.Namespace, _, err = loaded.Namespace(); err != nil {
-			return fmt.Errorf("KUBECONFIG=%q: its namespace: %w", path, err)
-		}
-	}
-	return nil
 }

@@ -45,7 +45,7 @@ type Planner struct {
 	turn chan *reading
 
 	// What pkg/disruption does.
-	plan    func(context.Context, *disruption.State, disruption.Config, time.Time, func(done, total int)) (api.Plan, error)
+	plan    func(context.Context, *disruption.State, disruption.Config, time.Time) (api.Plan, error)
 	explain func(context.Context, *disruption.State, disruption.Config, time.Time, disruption.Key) (api.PlanExplanation, error)
 }
 
@@ -77,7 +77,7 @@ func New(o Options) (*Planner, error) {
 func (p *Planner) Plan(ctx context.Context) (plan api.Plan, err error) {
 	err = p.with(ctx, func(r *reading) error {
 		if r.plan == nil {
-			made, err := p.plan(ctx, &r.document.State, r.document.Config, r.document.State.TakenAt, nil)
+			made, err := p.plan(ctx, &r.document.State, r.document.Config, r.document.State.TakenAt)
 			if err != nil {
 				return err
 			}

@@ -55,7 +55,7 @@ func staged(t *testing.T) *scene {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p.plan = func(_ context.Context, state *disruption.State, c disruption.Config, now time.Time, _ func(int, int)) (api.Plan, error) {
+	p.plan = func(_ context.Context, state *disruption.State, c disruption.Config, now time.Time) (api.Plan, error) {
 		s.plans++
 		if state.Throttle.Limit != 20 || c.PreemptibleOptions != s.config.PreemptibleOptions {
 			t.Errorf("planned with %+v and %+v", state.Throttle, c)

@@ -44,10 +44,8 @@ type EventCounts struct {
 
 // Leader tells which replica decides.
 type Leader struct {
-	Leads    bool   `json:"leads"`    // the one that answers
-	Identity string `json:"identity"` // of the one that answers
-	Holder   string `json:"holder"`   // of the Lease, as last seen; "" = nobody, or not seen yet
-	// Since is when that holder was first seen, by the clock of the one that answers.
-	Since     time.Time `json:"since,omitzero"`
-	LastError string    `json:"lastError,omitempty"`
+	Leads     bool   `json:"leads"`    // the one that answers
+	Identity  string `json:"identity"` // of the one that answers
+	Holder    string `json:"holder"`   // of the Lease, as last seen; "" = nobody, or not seen yet
+	LastError string `json:"lastError,omitempty"`
 }

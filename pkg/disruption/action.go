@@ -1,9 +1,11 @@
 package disruption
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/ironic-throttle/ironic-throttle/pkg/api"
@@ -12,6 +14,9 @@ import (
 // planHost is a host as an action names it.
 func planHost(h *host) api.PlanHost {
 	ph := api.PlanHost{Name: h.id, NodeUUID: h.NodeUUID, Node: h.Node, ConductorGroup: h.ConductorGroup}
+	if h.Cluster != (Key{}) {
+		ph.Cluster = h.Cluster.String()
+	}
 	if h.Machine != nil {
 		ph.Machine = h.Machine.String()
 	}
@@ -27,15 +32,14 @@ type draft struct {
 	spare    *host
 	moves    []api.PlanMove
 	evidence []string
+	// replicas are those of pools after the actions before; nil: none was.
+	replicas map[*pool]int
 }
 
 // action adds up what a draft costs and saves.
 func (p *planner) action(d draft) api.PlanAction {
 	a := api.PlanAction{
-		Decision: d.decision, Reason: d.reason, Evidence: d.evidence, Moves: d.moves, Commands: commandsFor(d, map[*pool]int{}),
-	}
-	if q := d.set[0].pool; q != nil {
-		a.Pool = q.name
+		Decision: d.decision, Reason: d.reason, Evidence: d.evidence, Moves: d.moves, Pool: d.set[0].poolName(), Commands: commandsFor(d),
 	}
 	release, deploy := p.minutes()
 	pods, cycle := 0.0, 0.0
@@ -106,18 +110,18 @@ func id(d draft, a api.PlanAction) string {
 
 // actions makes actions of a consolidation, one for each pool.
 func (p *planner) actions(method api.PlanMethod, s *solution) []api.PlanAction {
-	from := map[string]*host{} // by pod
+	from := map[*Pod]*pool{}
 	for _, h := range s.set {
 		for _, q := range h.movers {
-			from[q.String()] = h
+			from[q] = h.pool
 		}
 	}
 	var all []api.PlanAction
 	for _, set := range byOwner(s.set) {
 		d := draft{method: method, decision: api.PlanRelease, reason: api.PlanUnderutilized, set: set}
 		for _, m := range s.at.moves {
-			if h := from[m.Pod]; h != nil && h.pool == set[0].pool {
-				d.moves = append(d.moves, m)
+			if from[m.pod] == set[0].pool {
+				d.moves = append(d.moves, m.PlanMove)
 			}
 		}
 		if s.spare != nil {
@@ -126,7 +130,9 @@ func (p *planner) actions(method api.PlanMethod, s *solution) []api.PlanAction {
 		d.evidence = p.whyUnder(d)
 		all = append(all, p.action(d))
 	}
-	sortActions(all)
+	slices.SortStableFunc(all, func(a, b api.PlanAction) int {
+		return cmp.Or(cmp.Compare(b.SavingPerCost, a.SavingPerCost), strings.Compare(a.Hosts[0].Name, b.Hosts[0].Name))
+	})
 	return all
 }
 
@@ -159,4 +165,29 @@ func (p *planner) whyUnder(d draft) []string {
 		}
 	}
 	return all
+}
+
+// guessed says which durations are not known; "" = all are.
+func (p *planner) guessed() string {
+	var what string
+	switch t := p.s.Throttle; {
+	case t.ReleaseMinutes <= 0 && t.DeployMinutes <= 0:
+		return fmt.Sprintf("how long slots are held is not known yet: %d minutes are taken for each", defaultMinutes)
+	case t.ReleaseMinutes <= 0:
+		what = "a release"
+	case t.DeployMinutes <= 0:
+		what = "a deployment"
+	default:
+		return ""
+	}
+	return fmt.Sprintf("how long %s holds a slot is not known yet: %d minutes are taken", what, defaultMinutes)
+}
+
+// plannedSlots is how many slots planned work may hold at once in a group of L slots: max(1, floor(L/4)) (DC-25).
+func (p *planner) plannedSlots(group string) int {
+	limit := p.s.Throttle.Limit
+	if own, ok := p.s.Throttle.Groups[group]; ok {
+		limit = min(limit, own)
+	}
+	return max(1, limit/4)
 }

@@ -23,7 +23,7 @@ func (c *counted) Err() error {
 	return nil
 }
 
-// TestLargeStatesEndWithTheirContext: each pod, each host and each anti-affinity that is read looks at it.
+// TestLargeStatesEndWithTheirContext: each pod and each anti-affinity that is read looks at it.
 func TestLargeStatesEndWithTheirContext(t *testing.T) {
 	const n = 20
 	l := newLab(t, n)
@@ -40,8 +40,8 @@ func TestLargeStatesEndWithTheirContext(t *testing.T) {
 		return ctx.asked, err
 	}
 	all, err := asked(1 << 30)
-	// Hosts are read and looked at; pods and their classes are read, waiting pods get a place, and terms are spread.
-	if want := 2*n + 2*n + n + n + n; err != nil || all < want {
+	// Pods and their classes are read, waiting pods get a place, and terms are spread.
+	if want := 2*n + n + n + n; err != nil || all < want {
 		t.Fatalf("the context is asked %d times, want %d at least: %v", all, want, err)
 	}
 	for left := range all {
@@ -54,9 +54,9 @@ func TestLargeStatesEndWithTheirContext(t *testing.T) {
 // TestAPlanOfTheFarFutureIsRefused: its times could not be written.
 func TestAPlanOfTheFarFutureIsRefused(t *testing.T) {
 	l := newLab(t, 1)
-	_, err := Plan(t.Context(), &l.s, l.c, time.Date(9999, 12, 31, 23, 59, 59, 0, time.UTC), nil)
+	_, err := Plan(t.Context(), &l.s, l.c, time.Date(9999, 12, 31, 23, 59, 59, 0, time.UTC))
 	wantsField(t, err, "now")
-	if _, err := Plan(t.Context(), &l.s, l.c, time.Date(maxYear, 12, 31, 23, 59, 59, 0, time.UTC), nil); err != nil {
+	if _, err := Plan(t.Context(), &l.s, l.c, time.Date(maxYear, 12, 31, 23, 59, 59, 0, time.UTC)); err != nil {
 		t.Error(err)
 	}
 }

@@ -13,183 +13,168 @@ import (
 
 // Bounds of a State.
 const (
-	maxHosts   = 100_000
-	maxNodes   = 100_000
-	maxPods    = 1_000_000
-	maxPools   = 10_000
-	maxBudgets = 100_000
-	maxName    = 253
+	maxClusters = 10_000
+	maxPools    = 10_000
+	maxHosts    = 100_000
+	maxNodes    = 100_000
+	maxPods     = 1_000_000
+	maxBudgets  = 100_000
+	maxName     = 253
 )
 
 func bad(field, value, rule string) error {
 	return &api.FieldError{Field: field, Value: clip(value), Rule: rule}
 }
 
+// must is a rule, and the value that may break it.
+type must struct {
+	broken      bool
+	field, text string
+	value       any
+}
+
+func first(rules ...must) error {
+	for _, r := range rules {
+		if r.broken {
+			return bad(r.field, fmt.Sprint(r.value), r.text)
+		}
+	}
+	return nil
+}
+
 // check reports a *api.FieldError for the first setting that no plan can be made with. Budgets that cannot be read are
 // closed instead (DC-21).
 func (c Config) check(at string) error {
-	switch {
-	case c.ConsolidateAfter < 0 && c.ConsolidateAfter != Never:
-		return bad(at+".consolidateAfter", time.Duration(c.ConsolidateAfter).String(), "must not be negative")
-	case c.TariffPerKWh != nil && !(*c.TariffPerKWh >= 0 && *c.TariffPerKWh <= maxPrice):
-		return bad(at+".tariffPerKWh", money(*c.TariffPerKWh), "must be a price")
-	case c.MaxPayback < 0 && c.MaxPayback != Never:
-		return bad(at+".maxPayback", time.Duration(c.MaxPayback).String(), "must not be negative")
-	case c.PreemptibleOptions < 0:
-		return bad(at+".preemptibleOptions", strconv.Itoa(c.PreemptibleOptions), "must not be negative")
+	const negative = "must not be negative"
+	tariff := 0.0
+	if c.TariffPerKWh != nil {
+		tariff = *c.TariffPerKWh
 	}
-	return nil
+	return first(
+		must{c.ConsolidateAfter < 0 && c.ConsolidateAfter != Never, at + ".consolidateAfter", negative, time.Duration(c.ConsolidateAfter)},
+		must{!(tariff >= 0 && tariff <= maxPrice), at + ".tariffPerKWh", "must be a price", tariff},
+		must{c.MaxPayback < 0 && c.MaxPayback != Never, at + ".maxPayback", negative, time.Duration(c.MaxPayback)},
+		must{c.PreemptibleOptions < 0, at + ".preemptibleOptions", negative, c.PreemptibleOptions},
+	)
+}
+
+func (t Throttle) check(at string) error {
+	const year, minutes = 365 * 24 * 60, "must be minutes, a year at most"
+	return first(
+		must{t.Limit < 0, at + ".limit", "must not be negative", t.Limit},
+		must{t.Waiting < 0, at + ".waiting", "must not be negative", t.Waiting},
+		must{!(t.ReleaseMinutes >= 0 && t.ReleaseMinutes <= year), at + ".releaseMinutes", minutes, t.ReleaseMinutes},
+		must{!(t.DeployMinutes >= 0 && t.DeployMinutes <= year), at + ".deployMinutes", minutes, t.DeployMinutes},
+	)
 }
 
 // check reports a *api.FieldError for what is too much, has no name, or has the name of another.
 func (s *State) check(at string) error {
-	for _, l := range []struct {
-		field     string
-		have, max int
-	}{
-		{"pools", len(s.Pools), maxPools}, {"hosts", len(s.Hosts), maxHosts}, {"nodes", len(s.Nodes), maxNodes},
-		{"pods", len(s.Pods), maxPods}, {"podDisruptionBudgets", len(s.Budgets), maxBudgets},
-	} {
-		if l.have > l.max {
-			return bad(at+"."+l.field, strconv.Itoa(l.have), fmt.Sprintf("are more than %d", l.max))
-		}
-	}
 	if err := s.Throttle.check(at + ".throttle"); err != nil {
 		return err
 	}
-	if err := s.checkPools(at + ".pools"); err != nil {
-		return err
-	}
-	if err := s.checkHosts(at + ".hosts"); err != nil {
-		return err
-	}
-	nodes := names{at: at + ".nodes", seen: make(map[string]int, len(s.Nodes))}
-	for i := range s.Nodes {
-		if err := nodes.add(i, Key{Name: s.Nodes[i].Name}, ""); err != nil {
-			return err
-		}
-	}
-	pods := names{at: at + ".pods", seen: make(map[string]int, len(s.Pods))}
-	for i := range s.Pods {
-		if err := pods.add(i, s.Pods[i].Key, ""); err != nil {
-			return err
-		}
-	}
-	budgets := names{at: at + ".podDisruptionBudgets", seen: map[string]int{}}
-	for i := range s.Budgets {
-		if err := budgets.add(i, s.Budgets[i].Key, ""); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-func (t Throttle) check(at string) error {
-	switch {
-	case t.Limit < 0:
-		return bad(at+".limit", strconv.Itoa(t.Limit), "must not be negative")
-	case t.Waiting < 0:
-		return bad(at+".waiting", strconv.Itoa(t.Waiting), "must not be negative")
-	}
-	const year = 365 * 24 * 60
-	for _, m := range []struct {
-		field   string
-		minutes float64
-	}{{".releaseMinutes", t.ReleaseMinutes}, {".deployMinutes", t.DeployMinutes}} {
-		if !(m.minutes >= 0 && m.minutes <= year) {
-			return bad(at+m.field, money(m.minutes), "must be minutes, a year at most")
+	for _, check := range []error{
+		unique(at+".clusters", maxClusters, s.Clusters, func(c *Cluster) (string, Key) {
+			if c.Key == (Key{}) {
+				return "", Key{Name: "own"} // it has no name
+			}
+			return "of ", c.Key
+		}),
+		unique(at+".pools", maxPools, s.Pools, func(q *Pool) (string, Key) { return string(q.Kind), q.Key }),
+		unique(at+".hosts", maxHosts, s.Hosts, func(h *Host) (string, Key) { return "", h.Key }),
+		unique(at+".nodes", maxNodes, s.Nodes, func(n *Node) (string, Key) { return n.Cluster.String(), Key{Name: n.Name} }),
+		unique(at+".pods", maxPods, s.Pods, func(q *Pod) (string, Key) { return q.Cluster.String(), q.Key }),
+		unique(at+".daemonSets", maxPods, s.DaemonSets, func(q *Pod) (string, Key) { return q.Cluster.String(), q.Key }),
+		unique(at+".podDisruptionBudgets", maxBudgets, s.Budgets, func(b *PodBudget) (string, Key) { return b.Cluster.String(), b.Key }),
+		s.checkPools(at + ".pools"),
+		s.checkHosts(at + ".hosts"),
+	} {
+		if check != nil {
+			return check
 		}
 	}
 	return nil
 }
 
 func (s *State) checkPools(at string) error {
-	pools := names{at: at, seen: map[string]int{}}
 	for i := range s.Pools {
-		q := &s.Pools[i]
-		if err := pools.add(i, q.Key, string(q.Kind)+" "); err != nil {
+		q, at := &s.Pools[i], fmt.Sprintf("%s[%d]", at, i)
+		c := Config{}
+		if a := q.Policy.ConsolidateAfter; a != nil {
+			c.ConsolidateAfter = *a
+		}
+		if n := q.Policy.PreemptibleOptions; n != nil {
+			c.PreemptibleOptions = *n
+		}
+		if err := first(
+			must{q.Kind != PoolMachineDeployment && q.Kind != PoolMachineSet, at + ".kind", "must be MachineDeployment or MachineSet", q.Kind},
+			must{q.Replicas < 0 || q.Replicas > math.MaxInt32, at + ".replicas", "must be a number of machines", q.Replicas},
+		); err != nil {
 			return err
 		}
-		where := fmt.Sprintf("%s[%d]", at, i)
-		switch {
-		case q.Kind != PoolMachineDeployment && q.Kind != PoolMachineSet:
-			return bad(where+".kind", string(q.Kind), "must be MachineDeployment or MachineSet")
-		case q.Replicas < 0 || q.Replicas > math.MaxInt32:
-			return bad(where+".replicas", strconv.Itoa(q.Replicas), "must be a number of machines")
-		}
-		if err := q.Policy.check(where + ".policy"); err != nil {
+		if err := c.check(at + ".policy"); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (p PoolPolicy) check(at string) error {
-	switch {
-	case p.ConsolidateAfter != nil && *p.ConsolidateAfter < 0 && *p.ConsolidateAfter != Never:
-		return bad(at+".consolidateAfter", time.Duration(*p.ConsolidateAfter).String(), "must not be negative")
-	case p.PreemptibleOptions != nil && *p.PreemptibleOptions < 0:
-		return bad(at+".preemptibleOptions", strconv.Itoa(*p.PreemptibleOptions), "must not be negative")
-	}
-	return nil
-}
-
-// checkHosts looks for two hosts of one name, with one Machine, or with one node.
+// checkHosts looks for two hosts with one Machine, or with one node.
 func (s *State) checkHosts(at string) error {
-	hosts := names{at: at, seen: make(map[string]int, len(s.Hosts))}
-	machines, nodes := map[Key]int{}, map[string]int{}
+	machines, nodes := map[Key]int{}, map[place]int{}
 	for i := range s.Hosts {
-		h := &s.Hosts[i]
-		if err := hosts.add(i, h.Key, ""); err != nil {
-			return err
-		}
+		h, at := &s.Hosts[i], fmt.Sprintf("%s[%d]", at, i)
 		if m := h.Machine; m != nil {
-			where := fmt.Sprintf("%s[%d].machine", at, i)
-			if err := nameable(where, m.Key); err != nil {
+			if err := nameable(at+".machine", m.Key); err != nil {
 				return err
 			}
 			if j, ok := machines[m.Key]; ok {
-				return bad(where, m.String(), fmt.Sprintf("is the Machine of %s[%d] too", at, j))
+				return bad(at+".machine", m.String(), fmt.Sprintf("is the Machine of host %d too", j))
 			}
 			machines[m.Key] = i
 		}
-		if h.Node == "" {
-			continue
+		on := place{h.Cluster, h.Node}
+		if j, ok := nodes[on]; ok && h.Node != "" {
+			return bad(at+".node", h.Node, fmt.Sprintf("is the node of host %d too", j))
 		}
-		if j, ok := nodes[h.Node]; ok {
-			return bad(fmt.Sprintf("%s[%d].node", at, i), h.Node, fmt.Sprintf("is the node of %s[%d] too", at, j))
-		}
-		nodes[h.Node] = i
+		nodes[on] = i
 	}
 	return nil
 }
 
-// names finds two of one name.
-type names struct {
-	at   string
-	seen map[string]int
-}
-
-func (n *names) add(i int, k Key, kind string) error {
-	where := fmt.Sprintf("%s[%d]", n.at, i)
-	if err := nameable(where, k); err != nil {
-		return err
+// unique reports a list that is too long, a name that is none, and two of one name. name tells what names need not
+// differ across, and the name.
+func unique[T any](at string, most int, all []T, name func(*T) (string, Key)) error {
+	if len(all) > most {
+		return bad(at, strconv.Itoa(len(all)), fmt.Sprintf("are more than %d", most))
 	}
-	name := kind + k.String()
-	if j, ok := n.seen[name]; ok {
-		return bad(where+".name", k.String(), fmt.Sprintf("is the name of %s[%d] too", n.at, j))
+	type full struct {
+		in string
+		Key
 	}
-	n.seen[name] = i
+	seen := make(map[full]int, len(all))
+	for i := range all {
+		in, k := name(&all[i])
+		where := fmt.Sprintf("%s[%d]", at, i)
+		if err := nameable(where, k); err != nil {
+			return err
+		}
+		if j, ok := seen[full{in, k}]; ok {
+			return bad(where+".name", k.String(), fmt.Sprintf("is the name of %s[%d] too", at, j))
+		}
+		seen[full{in, k}] = i
+	}
 	return nil
 }
 
 // nameable looks at what a name must be to stand in a command and a sentence.
 func nameable(at string, k Key) error {
 	odd := func(r rune) bool { return unicode.IsSpace(r) || !unicode.IsPrint(r) || r == '/' }
+	if k.Name == "" {
+		return bad(at+".name", "", "must not be empty")
+	}
 	for _, part := range []struct{ field, text string }{{".name", k.Name}, {".namespace", k.Namespace}} {
 		switch {
-		case part.text == "" && part.field == ".name":
-			return bad(at+part.field, "", "must not be empty")
 		case len(part.text) > maxName:
 			return bad(at+part.field, part.text, fmt.Sprintf("is longer than %d bytes", maxName))
 		case strings.HasPrefix(part.text, "-") || strings.ContainsFunc(part.text, odd):

@@ -93,14 +93,11 @@ func (c *script) await(h *host, state string) {
 // release takes a Machine away for good, and ends with the host's power.
 func (c *script) release(h *host, powerOff bool) {
 	c.planned(h)
-	switch {
-	case h.Machine == nil: // unclaimed, and an annotation allows it
-		c.add(on(h.Key, "patch", kindHosts, h.Name, "--type=merge", "-p", `{"spec":{"image":null,"customDeploy":null}}`))
-	case h.Machine.Pool == (Key{}):
-		c.add(on(h.Machine.Key, "delete", kindMachines, h.Machine.Name, "--wait=false"))
-	default:
+	if h.owned() {
 		c.add(on(h.Machine.Key, "annotate", kindMachines, h.Machine.Name, annotationDelete+"=true", "--overwrite"))
 		c.scale(h.pool, -1)
+	} else {
+		c.add(on(h.Machine.Key, "delete", kindMachines, h.Machine.Name, "--wait=false"))
 	}
 	c.await(h, stateAvailable)
 	if powerOff {
@@ -110,9 +107,12 @@ func (c *script) release(h *host, powerOff bool) {
 }
 
 // commandsFor are what an operator would run, in order: each only after those before it went well, so that no
-// host that still serves is drained or powered off. replicas are those of pools after the actions before; it is kept up to date.
-func commandsFor(d draft, replicas map[*pool]int) []string {
-	c := &script{lines: []string{}, replicas: replicas}
+// host that still serves is drained or powered off. d.replicas is kept up to date.
+func commandsFor(d draft) []string {
+	if d.replicas == nil {
+		d.replicas = map[*pool]int{}
+	}
+	c := &script{lines: []string{}, replicas: d.replicas}
 	set, spare := d.set, d.spare
 	switch d.decision {
 	case api.PlanRelease:

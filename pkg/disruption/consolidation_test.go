@@ -346,7 +346,7 @@ func TestEvictionCost(t *testing.T) {
 		{0, nil, 1}, {1 << 25, nil, 2}, {0, new(int32(1 << 27)), 2}, {-(1 << 25), new(int32(-(1 << 27))), -1},
 		{math.MaxInt32, nil, 10}, {math.MinInt32, nil, -10},
 	} {
-		if got := evictionCost(&Pod{Priority: tt.priority, DeletionCost: tt.deletion}); got != tt.want {
+		if got := podCost(&host{movers: []*Pod{{Priority: tt.priority, DeletionCost: tt.deletion}}}); got != tt.want {
 			t.Errorf("priority %d, deletion cost %v: %v, want %v", tt.priority, tt.deletion, got, tt.want)
 		}
 	}

@@ -8,6 +8,8 @@ import (
 	"time"
 
 	k8slabels "k8s.io/apimachinery/pkg/labels"
+
+	"github.com/ironic-throttle/ironic-throttle/pkg/api"
 )
 
 // drift is how a host is not as it is wanted (DC-7).
@@ -20,6 +22,14 @@ type drift struct {
 
 func (d drift) any() bool { return len(d.static)+len(d.dynamic) > 0 }
 
+// of tells whether a method looks at this drift.
+func (d drift) of(m api.PlanMethod) bool {
+	if m == api.MethodStaticDrift {
+		return len(d.static) > 0
+	}
+	return len(d.dynamic) > 0
+}
+
 // evidence are all sentences.
 func (d drift) evidence() []string { return slices.Concat(d.static, d.dynamic) }
 
@@ -28,10 +38,6 @@ func driftOf(h *host) drift {
 	d := drift{since: h.DriftedSince}
 	if d.since.IsZero() {
 		d.since = h.Created
-	}
-	if h.Machine != nil && h.pool != nil && hashesDiffer(h.pool.TemplateHash, h.Machine.TemplateHash) {
-		d.static = append(d.static, fmt.Sprintf("its Machine was made of template %s, and %s has %s now",
-			clip(h.Machine.TemplateHash), h.pool.name, clip(h.pool.TemplateHash)))
 	}
 	for _, field := range slices.Sorted(maps.Keys(h.Desired)) {
 		want := h.Desired[field]
@@ -46,8 +52,15 @@ func driftOf(h *host) drift {
 			d.static = append(d.static, said)
 		}
 	}
-	if h.Machine != nil && h.pool != nil && h.pool.selector != nil && !h.pool.selector.Matches(k8slabels.Set(h.Labels)) {
-		d.dynamic = append(d.dynamic, fmt.Sprintf("its labels do not match the hostSelector of %s: %s", h.pool.name, clip(h.pool.selector.String())))
+	m, q := h.Machine, h.pool
+	if m == nil || q == nil {
+		return d
+	}
+	if hashesDiffer(q.TemplateHash, m.TemplateHash) {
+		d.static = slices.Insert(d.static, 0, fmt.Sprintf("its Machine was made of template %s, and %s has %s now", clip(m.TemplateHash), q.name, clip(q.TemplateHash)))
+	}
+	if q.selector != nil && !q.selector.Matches(k8slabels.Set(h.Labels)) {
+		d.dynamic = append(d.dynamic, fmt.Sprintf("its labels do not match the hostSelector of %s: %s", q.name, clip(q.selector.String())))
 	}
 	return d
 }
@@ -65,9 +78,5 @@ func clip(text string) string {
 	if len(text) <= most {
 		return text
 	}
-	cut := most
-	for cut > 0 && text[cut]&0xC0 == 0x80 { // not within a character
-		cut--
-	}
-	return text[:cut] + "..."
+	return strings.ToValidUTF8(text[:most], "") + "..."
 }

@@ -25,12 +25,6 @@ func TestDC2_TheEvidenceIsOfWhatWasFound(t *testing.T) {
 	if diff := cmp.Diff(want, l.plan().Actions[0].Evidence); diff != "" {
 		t.Errorf("empty (-want +got):\n%s", diff)
 	}
-	l = newLab(t, 0)
-	l.s.Hosts = []Host{{Key: key("lost"), State: stateProvisioned, Release: true}}
-	want = []string{"it is provisioned, and has neither consumer nor Node", "its annotation allows to release it"}
-	if diff := cmp.Diff(want, l.plan().Actions[0].Evidence); diff != "" {
-		t.Errorf("unclaimed (-want +got):\n%s", diff)
-	}
 }
 
 // TestDC4_ConditionsSayWhatTheyFound.
@@ -49,7 +43,7 @@ func TestDC4_ConditionsSayWhatTheyFound(t *testing.T) {
 		{"ConsolidateAfter", func(l *lab) { l.c.ConsolidateAfter = Never }, "consolidateAfter is Never"},
 		{"ConsolidateAfter", func(l *lab) { l.s.Nodes[0].FirstReady = time.Time{} }, "its clock has not begun: it has no Node that was Ready"},
 		{"ConsolidateAfter", func(l *lab) { l.s.Nodes[0].FirstReady = noon.Add(-time.Second) }, "no pod came or went for 1s, and consolidateAfter is 30s"},
-		{"Scales", func(l *lab) { l.s.Hosts[0].Machine.Pool = Key{} }, "nobody owns its Machine, so nobody makes it anew"},
+		{"Scales", func(l *lab) { l.s.Hosts[0].Machine.Pool = Key{} }, "nobody owns its Machine, so nobody makes it again"},
 		{"Drifted", func(*lab) {}, "it is as it is wanted, as far as is known"},
 		{"Drifted", func(l *lab) { field("raid", "1", "5")(&l.s.Hosts[0], nil) }, `raid is "1", and should be "5"`},
 		{"Payback", func(*lab) {}, "its release pays back in 20m0s, and 24h0m0s is the longest"},
@@ -296,13 +290,11 @@ func TestDC19_NoMoreThanThePoolWants(t *testing.T) {
 
 // TestDC22_EachReasonIsLookedAtAgain, and one that nobody knows holds nothing.
 func TestDC22_EachReasonIsLookedAtAgain(t *testing.T) {
-	unclaimed := newLab(t, 0)
-	unclaimed.s.Hosts = []Host{{Key: key("lost"), State: stateProvisioned, Release: true}}
 	drifted := newLab(t, 2)
 	drifted.c.ConsolidateAfter = Never
 	drifted.s.Pools[0].HostSelector = &metav1.LabelSelector{MatchLabels: map[string]string{"rack": "1"}}
 	drifted.s.Hosts[1].Labels = map[string]string{"rack": "1"}
-	for _, l := range []*lab{unclaimed, drifted, newLab(t, 1)} {
+	for _, l := range []*lab{drifted, newLab(t, 1)} {
 		p := l.plan()
 		now := p.ExecuteAfter
 		for name, look := range map[string]func(context.Context, api.Plan, *State, Config, time.Time) error{"Validate": Validate, "Confirm": Confirm} {

@@ -216,8 +216,8 @@ func (c *cluster) stuck(node string) string {
 	return c.leave(n).why
 }
 
-// placement is where the pods of nodes that go would go.
-type placement struct {
+// fitPlacement is where the pods of nodes that go would go.
+type fitPlacement struct {
 	moves     []api.PlanMove // by pod
 	waiting   []api.PlanMove // by pod: pods that wait, and would have got room on a node that goes
 	usedSpare bool
@@ -230,9 +230,9 @@ type placement struct {
 //
 // Pods that wait, and would get room on one of the nodes that go, find another place first.
 // The error is that of ctx, or a *api.FieldError of spare.
-func (c *cluster) without(ctx context.Context, nodes []string, spare *Node) (placement, error) {
+func (c *cluster) without(ctx context.Context, nodes []string, spare *Node) (fitPlacement, error) {
 	if err := ctx.Err(); err != nil {
-		return placement{}, err
+		return fitPlacement{}, err
 	}
 	c.call++
 	var going []int32
@@ -244,11 +244,11 @@ func (c *cluster) without(ctx context.Context, nodes []string, spare *Node) (pla
 	}
 	slices.Sort(going)
 	if why := c.keeps(going); why != "" {
-		return placement{blocked: why}, nil
+		return fitPlacement{blocked: why}, nil
 	}
 	at, err := c.addSpare(spare, going)
 	if err != nil {
-		return placement{}, err
+		return fitPlacement{}, err
 	}
 	defer c.dropSpare(at)
 
@@ -259,7 +259,7 @@ func (c *cluster) without(ctx context.Context, nodes []string, spare *Node) (pla
 		found, err = c.place(ctx, items, append(slices.Clone(c.order), at))
 	}
 	if err != nil || found != "" {
-		return placement{blocked: found}, err
+		return fitPlacement{blocked: found}, err
 	}
 	return c.report(items, at), nil
 }
@@ -288,8 +288,8 @@ func (c *cluster) toPlace(going []int32) []item {
 }
 
 // report tells where items are.
-func (c *cluster) report(items []item, spare int32) placement {
-	var p placement
+func (c *cluster) report(items []item, spare int32) fitPlacement {
+	var p fitPlacement
 	for _, it := range items {
 		p.usedSpare = p.usedSpare || it.node == spare
 		move := api.PlanMove{Pod: c.pods[it.pod].name, To: c.nodes[it.node].name}

@@ -145,7 +145,7 @@ func (d fitDraw) state() *State {
 	return s
 }
 
-// Whatever the simulation says is checked by another way: a placement holds in every rule, and where it
+// Whatever the simulation says is checked by another way: a fitPlacement holds in every rule, and where it
 // finds none, trying all finds none (DC-10, DC-11). A new node is used only where the others are not enough.
 func TestDC10_PlacementsHoldAndNoneIsMissed(t *testing.T) {
 	moved := 0
@@ -185,7 +185,7 @@ func TestDC10_PlacementsHoldAndNoneIsMissed(t *testing.T) {
 }
 
 // fitCompare checks an answer by the slow way.
-func fitCompare(rt *rapid.T, c *cluster, s *State, gone map[string]bool, spare *Node, got placement) {
+func fitCompare(rt *rapid.T, c *cluster, s *State, gone map[string]bool, spare *Node, got fitPlacement) {
 	w := &slowWorld{s: s, gone: gone, spare: spare, at: map[*Pod]*Node{}}
 	again := fitWaiting(rt, c, w)
 	pods := slices.Concat(again, w.moving())
@@ -197,7 +197,7 @@ func fitCompare(rt *rapid.T, c *cluster, s *State, gone map[string]bool, spare *
 	}
 	if got.blocked != "" {
 		if !strings.Contains(got.blocked, "pod ") || len(got.moves)+len(got.waiting) > 0 || got.usedSpare {
-			rt.Fatalf("a placement that is none: %+v", got)
+			rt.Fatalf("a fitPlacement that is none: %+v", got)
 		}
 		return
 	}
@@ -224,7 +224,7 @@ func fitCompare(rt *rapid.T, c *cluster, s *State, gone map[string]bool, spare *
 		}
 	}
 	if !w.holds() {
-		rt.Fatalf("the placement does not hold: %+v", got)
+		rt.Fatalf("the fitPlacement does not hold: %+v", got)
 	}
 	if used != got.usedSpare {
 		rt.Fatalf("usedSpare is %v", got.usedSpare)

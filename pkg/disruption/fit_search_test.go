@@ -128,7 +128,7 @@ func TestDC28_PlacementsDoNotDependOnOrder(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	s := fitFleet(rng, 30, 300)
 	spare := fitNodeOf("spare")
-	ask := func(c *cluster, i int) placement {
+	ask := func(c *cluster, i int) fitPlacement {
 		p, err := c.without(t.Context(), []string{s.Nodes[i].Name, s.Nodes[(i*7+1)%30].Name}, &spare)
 		if err != nil {
 			t.Fatal(err)
@@ -140,7 +140,7 @@ func TestDC28_PlacementsDoNotDependOnOrder(t *testing.T) {
 		t.Fatal(err)
 	}
 	names := make([]string, 30)
-	want := make([]placement, 30)
+	want := make([]fitPlacement, 30)
 	for i := range want {
 		want[i], names[i] = ask(c, i), s.Nodes[i].Name
 	}
@@ -157,7 +157,7 @@ func TestDC28_PlacementsDoNotDependOnOrder(t *testing.T) {
 		i := (k * 13) % 30
 		got := ask(c, i)
 		moved += len(got.moves)
-		if diff := cmp.Diff(want[i], got, cmp.AllowUnexported(placement{})); diff != "" {
+		if diff := cmp.Diff(want[i], got, cmp.AllowUnexported(fitPlacement{})); diff != "" {
 			t.Fatalf("without %s (-first +again):\n%s", names[i], diff)
 		}
 	}

@@ -22,12 +22,12 @@ var noon = time.Date(2026, 11, 25, 12, 0, 0, 0, time.UTC)
 type sums struct {
 	s      *State
 	target func(n *Node) bool
-	on     map[string][]*Pod
+	on     map[string][]*Pod // by node
 	calls  int
 	hook   func(call int)
 }
 
-func (u *sums) residents(node string) []*Pod {
+func (u *sums) residents(n *Node) []*Pod {
 	if u.on == nil {
 		u.on = map[string][]*Pod{}
 		for i := range u.s.Pods {
@@ -36,11 +36,13 @@ func (u *sums) residents(node string) []*Pod {
 			}
 		}
 	}
-	return u.on[node]
+	return u.on[n.Name]
 }
 
-func (u *sums) stuck(node string) string {
-	for _, q := range u.residents(node) {
+func (u *sums) waits(*Node) bool { return false }
+
+func (u *sums) stuck(n *Node) string {
+	for _, q := range u.residents(n) {
 		if q.DoNotDisrupt {
 			return "pod " + q.String() + " must not be disrupted"
 		}
@@ -56,7 +58,7 @@ func cpus(r Resources) int {
 	return n
 }
 
-func (u *sums) without(ctx context.Context, nodes []string, spare *Node) (placement, error) {
+func (u *sums) without(ctx context.Context, going []*Node, spare *Node) (placement, error) {
 	if u.calls++; u.hook != nil {
 		u.hook(u.calls)
 	}
@@ -65,7 +67,7 @@ func (u *sums) without(ctx context.Context, nodes []string, spare *Node) (placem
 	}
 	var to []*Node
 	for i := range u.s.Nodes {
-		if n := &u.s.Nodes[i]; !slices.Contains(nodes, n.Name) && u.target(n) {
+		if n := &u.s.Nodes[i]; !slices.Contains(going, n) && u.target(n) {
 			to = append(to, n)
 		}
 	}
@@ -75,20 +77,20 @@ func (u *sums) without(ctx context.Context, nodes []string, spare *Node) (placem
 	room := map[string]int{}
 	for _, n := range to {
 		room[n.Name] = cpus(n.Allocatable)
-		for _, q := range u.residents(n.Name) {
+		for _, q := range u.residents(n) {
 			room[n.Name] -= cpus(q.Requests)
 		}
 	}
 	var p placement
-	for _, name := range nodes {
-		for _, q := range u.residents(name) {
+	for _, n := range going {
+		for _, q := range u.residents(n) {
 			i := slices.IndexFunc(to, func(n *Node) bool { return room[n.Name] >= cpus(q.Requests) })
 			if i < 0 {
 				return placement{blocked: "pod " + q.String() + " fits on no other node"}, nil
 			}
 			room[to[i].Name] -= cpus(q.Requests)
 			p.usedSpare = p.usedSpare || to[i] == spare
-			p.moves = append(p.moves, api.PlanMove{Pod: q.String(), To: to[i].Name})
+			p.moves = append(p.moves, move{q, api.PlanMove{Pod: q.String(), To: to[i].Name}})
 		}
 	}
 	return p, nil

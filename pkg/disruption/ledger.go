@@ -61,7 +61,7 @@ func (q *pool) owns() bool { return q.name != "" }
 func (q *pool) busy() int {
 	n := q.missing() + q.surplus()
 	for _, h := range q.members {
-		if h.disrupting() || !h.ready() && !h.unclaimed() {
+		if h.disrupting() || !h.ready() {
 			n++
 		}
 	}
@@ -87,31 +87,41 @@ func (p *planner) newLedger(replaced bool) *ledger {
 
 // add takes one more host, or says why it cannot be disrupted too.
 func (l *ledger) add(h *host, reason api.PlanReason) string {
-	q := h.pool
-	t := l.of[q]
+	if why := l.why(h, reason); why != "" {
+		return why
+	}
+	t := l.of[h.pool]
 	if t == nil {
 		t = &taken{}
-		l.of[q] = t
+		l.of[h.pool] = t
 	}
-	reasons := t.reasons
-	if !slices.Contains(reasons, reason) {
-		reasons = append(reasons, reason)
+	if t.hosts++; h.ready() {
+		t.ready++
 	}
-	for _, r := range reasons {
-		if room := l.p.roomFor(q, r); t.hosts >= room.Hosts {
+	if !slices.Contains(t.reasons, reason) {
+		t.reasons = append(t.reasons, reason)
+	}
+	return ""
+}
+
+// why says why one more host cannot be disrupted; "" = it can.
+func (l *ledger) why(h *host, reason api.PlanReason) string {
+	q, t := h.pool, taken{}
+	if l.of[q] != nil {
+		t = *l.of[q]
+	}
+	for _, r := range append(slices.Clip(t.reasons), reason) {
+		room := l.p.roomFor(q, r)
+		if t.hosts >= room.Hosts {
 			return fmt.Sprintf("%s: %d more may be disrupted (budget %s)", q.title(), room.Hosts, room.Why)
-		} else if why := l.unready(h, t.ready, room); why != "" {
+		}
+		if why := l.unready(h, t.ready, room); why != "" {
 			return why
 		}
 	}
 	if q.owns() && t.hosts >= q.Replicas {
 		return fmt.Sprintf("%s wants %d hosts, and no more can be taken from it", q.title(), q.Replicas)
 	}
-	if h.ready() {
-		t.ready++
-	}
-	t.hosts++
-	t.reasons = reasons
 	return ""
 }
 

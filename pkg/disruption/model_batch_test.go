@@ -74,7 +74,7 @@ func TestDC16_AReplacementOfAClassInTheBatchIsCheaperThanItsCheapest(t *testing.
 	}
 }
 
-// TestDC6_AnUnclaimedHostIsReported, and released where an annotation allows it (TestRowsByHand).
+// TestDC6_AnUnclaimedHostIsReported.
 func TestDC6_AnUnclaimedHostIsReported(t *testing.T) {
 	l := newLab(1)
 	l.spare(100).State = "provisioned"

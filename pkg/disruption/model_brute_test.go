@@ -64,9 +64,9 @@ func newBrute(l *lab, f freedom) *brute {
 	saved := 0.0
 	for i := range l.s.Hosts {
 		h := &l.s.Hosts[i]
-		m, reason := b.method(h)
+		m, _ := b.method(h)
 		switch {
-		case b.barred(h, m, reason) != "" || b.worth(h) <= 0 || !f.wide && b.needsMore(h):
+		case b.barred(h, m) != "" || b.worth(h) <= 0 || !f.wide && b.needsMore(h):
 		case m == api.MethodEmptiness && !f.order:
 			empty = append(empty, h)
 			saved += b.worth(h)

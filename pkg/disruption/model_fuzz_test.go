@@ -71,7 +71,7 @@ func survives(t *testing.T, d *document) {
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
-	if _, err := disruption.Plan(ctx, &d.State, d.Config, now, nil); len(d.State.Hosts) > 0 && err == nil && len(p.Actions) > 0 {
+	if _, err := disruption.Plan(ctx, &d.State, d.Config, now); len(d.State.Hosts) > 0 && err == nil && len(p.Actions) > 0 {
 		t.Error("Plan goes on though its context has ended")
 	}
 	validated(t, d, now, p)

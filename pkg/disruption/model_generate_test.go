@@ -368,7 +368,7 @@ func (m *maker) spares() {
 		m.price(h)
 		switch m.IntN(6) {
 		case 0:
-			h.State, h.Release = "provisioned", m.rarely(2)
+			h.State = "provisioned"
 		case 1:
 			h.State = pick(m, "inspecting", "registering", "preparing")
 		case 2:

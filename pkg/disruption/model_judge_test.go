@@ -17,7 +17,7 @@ const mostHosts = 100
 
 // reasons are those of which each method has actions.
 var reasons = map[api.PlanMethod][]api.PlanReason{
-	api.MethodEmptiness:   {api.PlanEmpty, api.PlanUnclaimed},
+	api.MethodEmptiness:   {api.PlanEmpty},
 	api.MethodStaticDrift: {api.PlanDrifted},
 	api.MethodDrift:       {api.PlanDrifted},
 	api.MethodMulti:       {api.PlanUnderutilized},
@@ -141,7 +141,7 @@ func (j *judgement) action(a *api.PlanAction) {
 		if h.Node != "" {
 			j.gone[h.Node] = true
 		}
-		if why := j.barred(h, j.plan.Method, a.Reason); why != "" {
+		if why := j.barred(h, j.plan.Method); why != "" {
 			j.breakf("host %s is no candidate: %s", ph.Name, why)
 		}
 		if poolOf(h) != "" && a.Pool != poolOf(h) {

@@ -57,8 +57,6 @@ func TestTheJudgeRejectsHosts(t *testing.T) {
 			d.Terminating, d.Owner = true, "StatefulSet/db"
 		}, "DC-2"},
 		{"empty", good, func(l *lab, _ *api.Plan) { l.s.Pods[0].Node = "" }, "DC-5"},
-		{"unclaimed without leave", abandoned, func(l *lab, _ *api.Plan) { l.s.Hosts[4].Release = false }, "DC-6"},
-		{"claimed", abandoned, func(l *lab, _ *api.Plan) { l.s.Hosts[4].Consumer = "Metal3Machine a/b" }, "somebody uses it"},
 		{"budget", good, func(l *lab, _ *api.Plan) { l.c.Budgets = append(l.c.Budgets, budget.Budget{Nodes: "0"}) }, "DC-19"},
 		{"budget of the pool", good, func(l *lab, _ *api.Plan) { l.s.Pools[0].Policy.Budgets = budget.List{{Nodes: "0%"}, {MinReady: "0"}} }, "DC-19"},
 		{"two of a budget of 10 %", several, func(l *lab, _ *api.Plan) { l.c.Budgets = budget.List{{Nodes: "10%"}, {MinReady: "0"}} }, "DC-19"},

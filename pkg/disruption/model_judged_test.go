@@ -57,16 +57,6 @@ func emptying() (*lab, *api.Plan) {
 	return l, &p
 }
 
-// abandoned is good with an unclaimed host that may be released.
-func abandoned() (*lab, *api.Plan) {
-	l, _ := good()
-	h := l.spare(100)
-	h.State, h.Release = "provisioned", true
-	w := newWorld(&l.s, l.c, l.now)
-	p := planOf(w, api.MethodEmptiness, action(w, "1", api.PlanUnclaimed, []*disruption.Host{h}, nil))
-	return l, &p
-}
-
 // several releases hosts 0 and 3 of a batch.
 func several() (*lab, *api.Plan) {
 	l, _ := good()
@@ -79,7 +69,7 @@ func several() (*lab, *api.Plan) {
 
 func TestTheJudgeAccepts(t *testing.T) {
 	for name, made := range map[string]func() (*lab, *api.Plan){
-		"a release": good, "a replacement": replacing, "drift": drifting, "emptiness": emptying, "an unclaimed host": abandoned, "a batch": several,
+		"a release": good, "a replacement": replacing, "drift": drifting, "emptiness": emptying, "a batch": several,
 		"nothing": func() (*lab, *api.Plan) {
 			l, _ := good()
 			p := planOf(newWorld(&l.s, l.c, l.now), "")

@@ -19,7 +19,7 @@ import (
 // emptyHosts has n empty hosts of one pool and no other limits.
 func emptyHosts(n int, budgets ...budget.Budget) *lab {
 	l := newLab(n)
-	l.c.Budgets = append(budgets[:len(budgets):len(budgets)], budget.Budget{MinReady: "0"})
+	l.c.Budgets = append(budget.List{{MinReady: "0"}}, budgets...)
 	return l
 }
 

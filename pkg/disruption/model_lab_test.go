@@ -197,7 +197,7 @@ func planned(t testing.TB, s *disruption.State, c disruption.Config, now time.Ti
 // tryPlan plans without progress.
 func tryPlan(t testing.TB, s *disruption.State, c disruption.Config, now time.Time) (api.Plan, error) {
 	t.Helper()
-	return disruption.Plan(t.Context(), s, c, now, nil)
+	return disruption.Plan(t.Context(), s, c, now)
 }
 
 // plan makes the plan of the lab and has it judged.

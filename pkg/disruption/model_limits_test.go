@@ -171,13 +171,10 @@ func cronNumber(text string) (int, error) {
 	return strconv.Atoi(text)
 }
 
-// barred says which condition of a candidate a host does not meet for a method and reason; "" = it meets all.
-func (w *world) barred(h *disruption.Host, m api.PlanMethod, reason api.PlanReason) string {
+// barred says which condition of a candidate a host does not meet for a method; "" = it meets all.
+func (w *world) barred(h *disruption.Host, m api.PlanMethod) string {
 	if why := w.outOfBounds(h); why != "" {
 		return why
-	}
-	if reason == api.PlanUnclaimed {
-		return unclaimed(h)
 	}
 	n := w.nodes[h.Node]
 	pool := w.pools[poolOf(h)]
@@ -257,17 +254,6 @@ func (w *world) outOfBounds(h *disruption.Host) string {
 		if rule.broken {
 			return rule.why
 		}
-	}
-	return ""
-}
-
-// unclaimed hosts are released only where an annotation allows it (DC-6).
-func unclaimed(h *disruption.Host) string {
-	switch {
-	case h.Consumer != "" || h.Machine != nil || h.Node != "":
-		return "somebody uses it"
-	case !h.Release:
-		return "no annotation allows to release it (DC-6)"
 	}
 	return ""
 }

@@ -31,17 +31,12 @@ func TestRowsByHand(t *testing.T) {
 		{"DC-3: never Ready", func(l *lab) { l.s.Nodes[2].FirstReady = time.Time{} }, api.MethodSingle, []string{"h-0"}},
 		{"DC-4: the pool's own policy", func(l *lab) {
 			l.pod("c", 2, "8")
-			l.s.Pools[0].Policy.Budgets = append(l.c.Budgets, neverConsolidated)
+			l.s.Pools[0].Policy.Budgets = append(budget.List{neverConsolidated}, l.c.Budgets...)
 		}, "", nil},
 		{"DC-5: an empty host that may not go is not consolidated", func(l *lab) {
 			l.c.Budgets = budget.List{{Nodes: "0", Reasons: []api.PlanReason{api.PlanEmpty}}, {MinReady: "0"}}
 		}, api.MethodSingle, []string{"h-0"}},
-		{"DC-6: unclaimed, and allowed", func(l *lab) {
-			l.pod("c", 2, "8")
-			h := l.spare(100)
-			h.Name, h.State, h.Release = "u", "provisioned", true
-		}, api.MethodEmptiness, []string{"u"}},
-		{"DC-6: unclaimed, and not allowed", func(l *lab) {
+		{"DC-6: unclaimed", func(l *lab) {
 			l.pod("c", 2, "8").DoNotDisrupt = true
 			l.s.Pods[0].DoNotDisrupt = true
 			l.spare(100).State = "provisioned"

@@ -56,7 +56,13 @@ func TestDC10_NoPlanOfARandomClusterBreaksALaw(t *testing.T) {
 				replaced++
 			}
 		}
-		if broken := judge(&l.s, l.c, l.now, p); len(broken) > 0 {
+		broken := judge(&l.s, l.c, l.now, p)
+		earlier := p // as if it had been made 15 s before
+		earlier.MadeAt, earlier.ExecuteAfter = l.now.Add(-disruption.ValidateAfter), l.now
+		if err := disruption.Validate(t.Context(), earlier, &l.s, l.c, l.now); err != nil && p.Blocked == "" {
+			broken = append(broken, "it does not hold though nothing has changed (DC-22): "+err.Error())
+		}
+		if len(broken) > 0 {
 			show(t, seed, l, p, broken)
 			failed++
 		}
@@ -235,7 +241,7 @@ func TestDC28_ThePlanOfARandomState(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		l := randomLab(drawn{rt}, false)
 		before := mustJSON(rt, l.s)
-		first, err := disruption.Plan(context.Background(), &l.s, l.c, l.now, nil)
+		first, err := disruption.Plan(context.Background(), &l.s, l.c, l.now)
 		if err != nil {
 			rt.Fatal(err)
 		}
@@ -249,7 +255,7 @@ func TestDC28_ThePlanOfARandomState(t *testing.T) {
 		shuffle(r, l.s.Pods)
 		shuffle(r, l.s.Pools)
 		shuffle(r, l.s.Budgets)
-		second, err := disruption.Plan(context.Background(), &l.s, l.c, l.now, nil)
+		second, err := disruption.Plan(context.Background(), &l.s, l.c, l.now)
 		if err != nil {
 			rt.Fatal(err)
 		}

@@ -10,12 +10,9 @@ import (
 )
 
 // Plan says what could be released or provisioned again at now. It has actions of one method at most
-// (DC-9). The same state gives the same plan, byte for byte (DC-28). progress, if it is not nil, is told how
-// many of how many candidates were looked at. The error is that of ctx, or a *FieldError of s or c.
-func Plan(ctx context.Context, s *State, c Config, now time.Time, progress func(done, total int)) (api.Plan, error) {
-	p := newPlanner(s, c, now)
-	p.progress = progress
-	return p.plan(ctx)
+// (DC-9). The same state gives the same plan, byte for byte (DC-28). The error is that of ctx, or a *FieldError of s or c.
+func Plan(ctx context.Context, s *State, c Config, now time.Time) (api.Plan, error) {
+	return newPlanner(s, c, now).plan(ctx)
 }
 
 func (p *planner) plan(ctx context.Context) (api.Plan, error) {
@@ -32,13 +29,18 @@ func (p *planner) plan(ctx context.Context) (api.Plan, error) {
 		MadeAt: p.now, ExecuteAfter: p.now.Add(ValidateAfter), DryRun: true, Actions: []api.PlanAction{}, Faults: p.faults,
 		Hosts: len(p.s.Hosts), Nodes: len(p.s.Nodes), Pods: len(p.s.Pods),
 	}
+	for _, c := range p.s.Clusters {
+		if c.Key != (Key{}) {
+			plan.Clusters = append(plan.Clusters, api.PlanCluster{Name: c.String(), Fault: clip(c.Fault), Nodes: c.Nodes, Pods: c.Pods})
+		}
+	}
 	if plan.Blocked = p.s.Throttle.unsure(); plan.Blocked != "" {
 		return plan, nil
 	}
 	plan.Blocked = p.s.Throttle.yields()
 	for _, m := range p.methods() {
 		p.work = maxWork
-		actions, err := m.find(ctx)
+		actions, err := m.find(ctx, m.name)
 		if err == nil {
 			err = ctx.Err()
 		}
@@ -132,15 +134,6 @@ func (p *planner) stays(ctx context.Context, h *host, reason api.PlanReason) (st
 		_, why, err := p.solve(ctx, []*host{h})
 		return why, err
 	}
-	if why := p.within([]*host{h}, func(*host) api.PlanReason { return reason }, false); why != "" {
-		return why, nil
-	}
-	if reason != api.PlanDrifted {
-		return "", nil
-	}
-	at, simulated, err := p.simulate(ctx, []*host{h}, nil)
-	if err == nil && !simulated {
-		return tooMuch, nil
-	}
+	at, err := p.leave(ctx, h, reason)
 	return at.blocked, err
 }

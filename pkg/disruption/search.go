@@ -18,6 +18,9 @@ const (
 	maxExact = 10  // candidates of which all sets are tried
 )
 
+// tooMuch says that a search was cut short.
+const tooMuch = "the search has come to its bound"
+
 // solution is a set of hosts that can go together.
 type solution struct {
 	set     []*host
@@ -25,6 +28,33 @@ type solution struct {
 	spare   *host // nil = their pods fit on nodes that exist
 	saving  float64
 	payback float64
+}
+
+// better is the solution that saves more; the other one where both save the same, or s is none.
+func (s *solution) better(other *solution) *solution {
+	if s == nil || other != nil && s.saving <= other.saving {
+		return other
+	}
+	return s
+}
+
+// simulate asks where the pods of hosts would go while there is work left.
+func (p *planner) simulate(ctx context.Context, set []*host, spare *Node) (placement, error) {
+	cost := 1
+	nodes := make([]*Node, len(set))
+	for i, h := range set {
+		cost += len(h.movers)
+		nodes[i] = h.node
+	}
+	if p.work < cost {
+		p.work = 0
+		return placement{blocked: tooMuch}, nil
+	}
+	p.work -= cost
+	if err := ctx.Err(); err != nil {
+		return placement{}, err
+	}
+	return p.sim.without(ctx, nodes, spare)
 }
 
 // solve simulates that hosts go together, all at once (DC-10, DC-11): first to nodes that exist, then with one more.
@@ -35,19 +65,16 @@ func (p *planner) solve(ctx context.Context, set []*host) (found *solution, why 
 	}
 	s := &solution{set: set}
 	if s.at.blocked = p.within(set, underutilized, false); s.at.blocked == "" {
-		var simulated bool
-		s.at, simulated, err = p.simulate(ctx, set, nil)
-		if err != nil || !simulated {
-			return nil, tooMuch, err
+		if s.at, err = p.simulate(ctx, set, nil); err != nil {
+			return nil, "", err
 		}
 	}
 	if why = s.at.blocked; why != "" {
-		if !oneOwner(set) || len(p.freeFor(set[0].pool)) == 0 {
+		if !oneOwner(set) || len(p.freeFor(set[0].pool)) == 0 || p.work == 0 {
 			return nil, why, nil
 		}
 		var none string
-		s.spare, s.at, none, err = p.spareFor(ctx, set)
-		if err != nil || s.spare == nil {
+		if s.spare, s.at, none, err = p.spareFor(ctx, set); err != nil || s.spare == nil {
 			return nil, why + "; " + none, err
 		}
 	}
@@ -66,7 +93,7 @@ func underutilized(*host) api.PlanReason { return api.PlanUnderutilized }
 // oneOwner tells whether all hosts are of one pool that could be made larger for a while.
 func oneOwner(set []*host) bool {
 	q := set[0].pool
-	return q.name != "" && set[0].Machine.Pool != (Key{}) && !slices.ContainsFunc(set, func(h *host) bool { return h.pool != q })
+	return set[0].owned() && !slices.ContainsFunc(set, func(h *host) bool { return h.pool != q })
 }
 
 // weigh adds up what a solution saves, and after how long that has paid for its work: hosts cost what they cost while
@@ -89,89 +116,70 @@ func (p *planner) weigh(s *solution) {
 	s.payback = cycle / s.saving
 }
 
-// best finds hosts that can go together and save the most: all sets are tried where they are few, else prefixes. Of few,
-// it may be one host alone.
+// best finds hosts that can go together and save the most: all sets are tried where they are few, else prefixes of all,
+// and of each pool, whose hosts one more can replace. Of few, it may be one host alone.
 func (p *planner) best(ctx context.Context, all []*host) (*solution, error) {
 	if len(all) <= maxExact {
 		return p.exact(ctx, all)
 	}
 	best, err := p.prefix(ctx, all)
-	if err != nil {
-		return nil, err
-	}
 	for _, own := range byOwner(all) {
-		if err := ctx.Err(); err != nil {
-			return nil, err
+		if err != nil {
+			break
 		}
-		q := own[0].pool
-		if len(own) < 2 || len(own) == len(all) || len(p.freeFor(q)) == 0 {
+		if len(own) < 2 || len(own) == len(all) || len(p.freeFor(own[0].pool)) == 0 {
 			continue
 		}
-		s, err := p.prefix(ctx, own)
-		if err != nil {
-			return nil, err
-		}
-		if s != nil && (best == nil || s.saving > best.saving) {
-			best = s
-		}
+		var s *solution
+		s, err = p.prefix(ctx, own)
+		best = s.better(best)
 	}
-	return best, nil
+	return best, err
 }
 
 // byOwner are the hosts of each pool; pools and hosts stay in their order.
-func byOwner(all []*host) [][]*host {
-	var sets [][]*host
+func byOwner(all []*host) (sets [][]*host) {
 	at := map[*pool]int{}
 	for _, h := range all {
 		i, ok := at[h.pool]
 		if !ok {
 			i = len(sets)
-			at[h.pool] = i
-			sets = append(sets, nil)
+			at[h.pool], sets = i, append(sets, nil)
 		}
 		sets[i] = append(sets[i], h)
 	}
 	return sets
 }
 
-// exact tries all sets, those that could save the most first.
-func (p *planner) exact(ctx context.Context, all []*host) (*solution, error) {
-	type choice struct {
-		mask  uint
-		bound float64
-	}
-	var choices []choice
-	for mask := uint(1); mask < 1<<len(all); mask++ {
-		c := choice{mask: mask}
+// exact tries all sets, those that could save the most first. Of sets that save the same the smaller one disturbs less;
+// then the one with earlier hosts goes first.
+func (p *planner) exact(ctx context.Context, all []*host) (best *solution, err error) {
+	of := func(mask uint) (set []*host, bound float64) {
 		for i, h := range all {
 			if mask&(1<<i) != 0 {
-				c.bound += h.verdict.rank.saving.perHour
+				set, bound = append(set, h), bound+h.verdict.rank.saving.perHour
 			}
 		}
-		choices = append(choices, c)
+		return set, bound
 	}
-	// Of sets that save the same the smaller one disturbs less; then the one with earlier hosts goes first.
-	slices.SortFunc(choices, func(a, b choice) int {
-		return cmp.Or(cmp.Compare(b.bound, a.bound), cmp.Compare(mathbits.OnesCount(a.mask), mathbits.OnesCount(b.mask)), cmp.Compare(mathbits.Reverse(b.mask), mathbits.Reverse(a.mask)))
+	masks, bounds := make([]uint, 1<<len(all)-1), make([]float64, 1<<len(all))
+	for i := range masks {
+		masks[i] = uint(i + 1)
+		_, bounds[i+1] = of(masks[i])
+	}
+	slices.SortFunc(masks, func(a, b uint) int {
+		return cmp.Or(cmp.Compare(bounds[b], bounds[a]), cmp.Compare(mathbits.OnesCount(a), mathbits.OnesCount(b)), cmp.Compare(mathbits.Reverse(b), mathbits.Reverse(a)))
 	})
-	var best *solution
-	for _, c := range choices {
-		if best != nil && c.bound <= best.saving || p.work == 0 {
+	for _, mask := range masks {
+		if best != nil && bounds[mask] <= best.saving || p.work == 0 {
 			break
 		}
-		var set []*host
-		for i, h := range all {
-			if c.mask&(1<<i) != 0 {
-				set = append(set, h)
-			}
-		}
+		set, _ := of(mask)
 		s, _, err := p.solve(ctx, set)
 		if err != nil {
 			return nil, err
 		}
-		if s != nil && (best == nil || s.saving > best.saving) {
-			best = s
-		}
+		best = s.better(best)
 	}
 	return best, nil
 }
@@ -179,8 +187,7 @@ func (p *planner) exact(ctx context.Context, all []*host) (*solution, error) {
 // prefix finds the largest prefix of the candidates that can go together, at most 100 (DC-14). A host that blocks it is
 // skipped, within bounds (DC-15). Each set is simulated as a whole, the last one too; when the bound
 // is reached the last one that was feasible holds.
-func (p *planner) prefix(ctx context.Context, all []*host) (*solution, error) {
-	var best *solution
+func (p *planner) prefix(ctx context.Context, all []*host) (best *solution, err error) {
 	var kept []*host
 	step := min(maxBatch, len(all))
 	for at, skips := 0, 0; at < len(all) && len(kept) < maxBatch && skips < maxSkips && p.work > 0; {
@@ -189,7 +196,6 @@ func (p *planner) prefix(ctx context.Context, all []*host) (*solution, error) {
 		if len(set) == len(kept) {
 			break // no budget has room for more
 		}
-		p.tell(at)
 		s, _, err := p.solve(ctx, set)
 		switch {
 		case err != nil:

@@ -40,7 +40,7 @@ func TestDC10_WhatIsNotKnownOfANewNodeTakesNoPod(t *testing.T) {
 			l.spare(100).Capacity = Resources{"cpu": "8", "pods": "9"}
 			q := l.pod(0, 4)
 			q.NodeAffinity, q.NodeSelector = row.affinity, row.selector
-			p, err := Plan(context.Background(), &l.s, l.c, l.now, nil)
+			p, err := Plan(context.Background(), &l.s, l.c, l.now)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -133,8 +133,6 @@ type Host struct {
 	// DoNotDisrupt, Storage: never a candidate (DC-27).
 	DoNotDisrupt bool `json:"doNotDisrupt,omitempty"`
 	Storage      bool `json:"storage,omitempty"`
-	// Release: an annotation allows to release the host though nobody claims it (DC-6).
-	Release bool `json:"release,omitempty"`
 	// Capacity is what a node on this host could allocate, if pods were put on it; nil: not known.
 	Capacity Resources `json:"capacity,omitzero"`
 

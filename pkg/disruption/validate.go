@@ -96,12 +96,8 @@ func (p *planner) still(a *api.PlanAction, method api.PlanMethod, byName map[str
 			return nil, churn(ph.Name, "is gone")
 		}
 		now := planHost(h)
-		pool := ""
-		if h.pool != nil {
-			pool = h.pool.name
-		}
-		if now.Machine != ph.Machine || now.Node != ph.Node || now.NodeUUID != ph.NodeUUID || pool != a.Pool {
-			return nil, churn(h.id, "has another Machine, Node or pool")
+		if now.Machine != ph.Machine || now.Node != ph.Node || now.NodeUUID != ph.NodeUUID || now.Cluster != ph.Cluster || h.poolName() != a.Pool {
+			return nil, churn(h.id, "has another Machine, cluster, Node or pool")
 		}
 		if !h.verdict.is(a.Reason, method, h) {
 			why := "is no candidate for " + string(a.Reason) + " any more"
@@ -123,31 +119,27 @@ func (v *verdict) is(reason api.PlanReason, method api.PlanMethod, h *host) bool
 	switch reason {
 	case api.PlanEmpty:
 		return v.empty
-	case api.PlanUnclaimed:
-		return v.unclaimed
 	case api.PlanUnderutilized:
 		return v.under
 	case api.PlanDrifted:
-		return v.drifted && (method != api.MethodStaticDrift || len(h.drift.static) > 0) && (method != api.MethodDrift || len(h.drift.dynamic) > 0)
+		return v.drifted && h.drift.of(method)
 	}
 	return false
 }
 
 // again simulates the plan as a whole once more.
 func (p *planner) again(ctx context.Context, all []*host, reason map[*host]api.PlanReason, spare *host) error {
-	var nodes []string
+	var nodes []*Node
 	var under []*host
 	for _, h := range all {
-		if h.node != nil {
-			nodes = append(nodes, h.node.Name)
-		}
+		nodes = append(nodes, h.node)
 		if reason[h] == api.PlanUnderutilized {
 			under = append(under, h)
 		}
 	}
 	var extra *Node
 	if spare != nil {
-		extra = p.newNode(all[0].pool, spare)
+		extra = newNode(all[0], spare)
 	}
 	at, err := p.sim.without(ctx, nodes, extra)
 	switch {
@@ -155,7 +147,7 @@ func (p *planner) again(ctx context.Context, all []*host, reason map[*host]api.P
 		return err
 	case at.blocked != "":
 		return &Abandoned{classScheduling, at.blocked}
-	case spare != nil && !at.usedSpare:
+	case spare != nil && !at.usedSpare && p.within(under, underutilized, false) == "":
 		return &Abandoned{classScheduling, "the pods fit without " + spare.id + " now"}
 	case len(under) == 0:
 		return nil
@@ -167,7 +159,7 @@ func (p *planner) again(ctx context.Context, all []*host, reason map[*host]api.P
 	if spare == nil {
 		return nil
 	}
-	if !p.dealFor(under).accepts(spare) {
+	if !spare.replaces(under) {
 		return churn(spare.id, "is not cheap enough any more")
 	}
 	p.work = maxWork

@@ -17,16 +17,6 @@ import (
 
 // Each test here fails with a mutant that the others let live (make mutants): what plans say, and where bounds are.
 
-// TestDC1_NothingWithoutMachineIsCarriedOut.
-func TestDC1_NothingWithoutMachineIsCarriedOut(t *testing.T) {
-	l := newLab(t, 0)
-	l.c.Execute = true
-	l.s.Hosts = []Host{{Key: key("lost"), State: stateProvisioned, Release: true}}
-	if p := l.plan(); !p.DryRun || len(p.Actions) != 1 || len(p.Actions[0].ID) != 16 {
-		t.Errorf("dry run %v with %+v", p.DryRun, p.Actions)
-	}
-}
-
 // TestDC9_WhoIsLeftIsToldWhy.
 func TestDC9_WhoIsLeftIsToldWhy(t *testing.T) {
 	l := used(t, 1, 1, 1, 1)
@@ -147,7 +137,7 @@ func TestDC19_WhyHostsStay(t *testing.T) {
 			pool + `: 0 more may be disrupted (budget which cannot be read: it must give each budget a whole number 0..1000000 or a percentage 0%..100%, and "1000001" is none)`},
 		{0, func(l *lab) {
 			l.c.Budgets = budget.List{{Nodes: "0"}, {MinReady: "0"}}
-			l.s.Hosts[0] = Host{Key: key("h-0"), State: stateProvisioned, Release: true}
+			l.s.Hosts[0].Machine.Pool = Key{}
 		}, "hosts of no pool: 0 more may be disrupted (budget 0)"},
 		{0, func(l *lab) { l.s.Throttle.Stale = true }, "how Ironic stands is not known: its nodes were not read of late"},
 	} {
@@ -234,7 +224,7 @@ func TestDC6_ReportsSayWhatToDo(t *testing.T) {
 	field("raid", "1", "5")(&l.s.Hosts[0], nil)
 	l.s.Hosts[0].Machine.Pool, l.s.Hosts[0].Machine.PoolKind = Key{}, ""
 	r := l.plan().Reports[0]
-	if want := []string{`raid is "1", and should be "5"`, "nobody would make its Machine anew: nothing is done"}; !slices.Equal(r.Evidence, want) || r.Saving != "nothing: nothing is done" {
+	if want := []string{`raid is "1", and should be "5"`, "nobody would make its Machine again: nothing is done"}; !slices.Equal(r.Evidence, want) || r.Saving != "nothing: nothing is done" {
 		t.Errorf("%+v", r)
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"slices"
+	"strings"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -12,36 +13,33 @@ import (
 	"github.com/ironic-throttle/ironic-throttle/pkg/disruption/budget"
 )
 
-// simulator tells where pods would go; *cluster is the one that plans are made with.
+// simulator tells where pods would go; fleetSim is the one that plans are made with.
 type simulator interface {
-	residents(node string) []*Pod
-	stuck(node string) string
-	without(ctx context.Context, nodes []string, spare *Node) (placement, error)
+	residents(n *Node) []*Pod // that move
+	stuck(n *Node) string
+	waits(n *Node) bool // a pod without a node would get its room there
+	// without is where the pods of nodes go that go all together. spare.Cluster says where the new node would be.
+	without(ctx context.Context, going []*Node, spare *Node) (placement, error)
 }
 
 // planner makes one plan. It is for one goroutine.
 type planner struct {
-	s        State // lists are sorted, so that their order has no meaning (DC-28)
-	c        Config
-	now      time.Time
-	progress func(done, total int)
-	newSim   func(ctx context.Context, s *State, target func(n *Node) bool) (simulator, error)
+	s      State // lists are sorted, so that their order has no meaning (DC-28)
+	c      Config
+	now    time.Time
+	newSim func(ctx context.Context, s *State, target func(n *Node) bool) (simulator, error)
 
-	sim   simulator
-	hosts []*host // by name
-	pools map[string]*pool
-	none  *pool // of hosts that have no pool
-	nodes map[string]*Node
-	of    map[string]*host // by node
-
-	unused map[string][]*host // by namespace: those that could be deployed
-	rooms  map[roomKey]budget.Room
-	free   map[*pool][]*host // hosts that could replace, cheapest first
-	work   int               // pods that may still be simulated
+	sim    simulator
+	hosts  []*host // by name
+	pools  map[string]*pool
+	none   *pool             // of hosts that have no pool
+	of     map[*Node]*host   // by node
+	faults []string          // of settings and annotations
+	away   map[Key]string    // clusters that are known, and why they were not read
 	notes  map[*host]string  // why a candidate waits
-	told   int               // what progress was told
-	total  int               // candidates
-	faults []string
+	work   int               // pods that may still be simulated
+	free   map[*pool][]*host // hosts that could replace, cheapest first
+	rooms  map[roomKey]budget.Room
 }
 
 // host is a Host with what belongs to it.
@@ -70,19 +68,17 @@ type pool struct {
 }
 
 func newPlanner(s *State, c Config, now time.Time) *planner {
-	p := &planner{
-		s: *s, c: c, now: now.UTC(), pools: map[string]*pool{}, nodes: map[string]*Node{}, of: map[string]*host{},
-		unused: map[string][]*host{}, rooms: map[roomKey]budget.Room{}, free: map[*pool][]*host{}, notes: map[*host]string{},
-		none: &pool{Pool: &Pool{}},
+	return &planner{
+		s: *s, c: c, now: now.UTC(), pools: map[string]*pool{}, none: &pool{Pool: &Pool{}}, of: map[*Node]*host{}, away: map[Key]string{{}: ""},
+		notes: map[*host]string{}, work: maxWork, free: map[*pool][]*host{}, rooms: map[roomKey]budget.Room{},
+		newSim: func(ctx context.Context, s *State, target func(n *Node) bool) (simulator, error) {
+			return newSimulator(ctx, s, target)
+		},
 	}
-	p.newSim = func(ctx context.Context, s *State, target func(n *Node) bool) (simulator, error) {
-		return newCluster(ctx, s, target)
-	}
-	return p
 }
 
-// build checks what is given and puts it together.
-func (p *planner) build(ctx context.Context) error {
+// build checks what is given, puts it together, and judges each host.
+func (p *planner) build(ctx context.Context) (err error) {
 	if err := p.c.check("config"); err != nil {
 		return err
 	}
@@ -90,59 +86,57 @@ func (p *planner) build(ctx context.Context) error {
 		return err
 	}
 	p.sort()
-	for i := range p.s.Nodes {
-		p.nodes[p.s.Nodes[i].Name] = &p.s.Nodes[i]
-	}
-	p.buildPools()
-	if err := p.buildHosts(ctx); err != nil {
-		return err
+	for _, c := range p.s.Clusters {
+		if p.away[c.Key] = c.Fault; c.Fault != "" {
+			p.faults = append(p.faults, "cluster "+c.String()+" cannot be read: "+clip(c.Fault))
+		}
 	}
 	p.faults = append(p.faults, budgetFaults("setting", p.c.Budgets)...)
+	p.buildPools()
+	p.buildHosts()
 	slices.Sort(p.faults)
 	p.faults = slices.Compact(p.faults)
-	sim, err := p.newSim(ctx, &p.s, p.target)
-	if err != nil {
+	if p.sim, err = p.newSim(ctx, &p.s, p.target); err != nil {
 		return err
 	}
-	p.sim = sim
 	for _, h := range p.hosts {
-		if err := ctx.Err(); err != nil {
-			return err
-		}
 		if h.node != nil {
-			h.movers, h.stuck = sim.residents(h.node.Name), sim.stuck(h.node.Name)
+			h.movers, h.stuck = p.sim.residents(h.node), p.sim.stuck(h.node)
 		}
+		p.judge(h)
 	}
-	for _, h := range p.hosts {
-		if p.judge(h); h.verdict.candidate() {
-			p.total++
-		}
-	}
-	return nil
+	return ctx.Err()
 }
 
 func (p *planner) sort() {
-	byKey := func(a, b Key) int {
-		return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name))
-	}
-	p.s.Pools, p.s.Hosts, p.s.Nodes = slices.Clone(p.s.Pools), slices.Clone(p.s.Hosts), slices.Clone(p.s.Nodes)
-	p.s.Pods = slices.Clone(p.s.Pods)
-	slices.SortFunc(p.s.Pools, func(a, b Pool) int { return cmp.Or(cmp.Compare(a.Kind, b.Kind), byKey(a.Key, b.Key)) })
-	slices.SortFunc(p.s.Hosts, func(a, b Host) int { return byKey(a.Key, b.Key) })
-	slices.SortFunc(p.s.Nodes, func(a, b Node) int { return cmp.Compare(a.Name, b.Name) })
-	slices.SortFunc(p.s.Pods, func(a, b Pod) int { return byKey(a.Key, b.Key) })
+	in := func(a, b, x, y Key) int { return cmp.Or(a.compare(b), x.compare(y)) }
+	p.s.Clusters = sorted(p.s.Clusters, func(a, b Cluster) int { return a.compare(b.Key) })
+	p.s.Pools = sorted(p.s.Pools, func(a, b Pool) int { return cmp.Or(cmp.Compare(a.Kind, b.Kind), a.compare(b.Key)) })
+	p.s.Hosts = sorted(p.s.Hosts, func(a, b Host) int { return a.compare(b.Key) })
+	p.s.Nodes = sorted(p.s.Nodes, func(a, b Node) int { return in(a.Cluster, b.Cluster, Key{Name: a.Name}, Key{Name: b.Name}) })
+	p.s.Pods = sorted(p.s.Pods, func(a, b Pod) int { return in(a.Cluster, b.Cluster, a.Key, b.Key) })
+	p.s.DaemonSets = sorted(p.s.DaemonSets, func(a, b Pod) int { return in(a.Cluster, b.Cluster, a.Key, b.Key) })
+	p.s.Budgets = sorted(p.s.Budgets, func(a, b PodBudget) int { return in(a.Cluster, b.Cluster, a.Key, b.Key) })
+}
+
+func sorted[T any](all []T, by func(a, b T) int) []T {
+	all = slices.Clone(all)
+	slices.SortFunc(all, by)
+	return all
+}
+
+func (k Key) compare(o Key) int {
+	return cmp.Or(strings.Compare(k.Namespace, o.Namespace), strings.Compare(k.Name, o.Name))
 }
 
 func (p *planner) buildPools() {
 	for i := range p.s.Pools {
 		q := &pool{Pool: &p.s.Pools[i], name: poolName(p.s.Pools[i].Kind, p.s.Pools[i].Key)}
-		faults := slices.Clone(q.Faults)
+		faults := q.Faults
 		if q.HostSelector != nil {
-			selector, err := metav1.LabelSelectorAsSelector(q.HostSelector)
-			if err != nil {
-				faults = append(faults, "hostSelector: "+err.Error())
-			} else {
-				q.selector = selector
+			var err error
+			if q.selector, err = metav1.LabelSelectorAsSelector(q.HostSelector); err != nil {
+				q.selector, faults = nil, append(slices.Clip(faults), "hostSelector: "+err.Error())
 			}
 		}
 		for _, f := range faults {
@@ -153,25 +147,37 @@ func (p *planner) buildPools() {
 	}
 }
 
-func (p *planner) buildHosts(ctx context.Context) error {
-	guests := map[string]int{}
+// place names a node.
+type place struct {
+	cluster Key
+	node    string
+}
+
+func (p *planner) buildHosts() {
+	nodes, guests := map[place]*Node{}, map[place]int{}
+	for i := range p.s.Nodes {
+		nodes[place{p.s.Nodes[i].Cluster, p.s.Nodes[i].Name}] = &p.s.Nodes[i]
+	}
 	for i := range p.s.Pods {
-		if q := &p.s.Pods[i]; q.Node != "" && !q.DaemonSet && !q.Mirror && !q.Finished {
-			guests[q.Node]++
+		if q := &p.s.Pods[i]; q.Node != "" && !q.Bound() {
+			guests[place{q.Cluster, q.Node}]++
 		}
 	}
 	for i := range p.s.Hosts {
-		if err := ctx.Err(); err != nil {
-			return err
+		h := &host{Host: &p.s.Hosts[i], id: p.s.Hosts[i].String()}
+		at := place{h.Cluster, h.Node}
+		h.node, h.guests = nodes[at], guests[at]
+		if h.node != nil {
+			p.of[h.node] = h
 		}
-		h := &host{Host: &p.s.Hosts[i]}
-		h.id = h.String()
-		h.node, h.guests = p.nodes[h.Node], guests[h.Node]
 		for _, f := range h.Faults {
 			p.faults = append(p.faults, "host "+h.id+": "+f)
 		}
-		h.pool = p.poolOf(h)
-		if q := h.pool; q != nil && (h.Machine != nil || h.unclaimed()) {
+		h.pool = p.none
+		if m := h.Machine; m != nil && m.Pool != (Key{}) {
+			h.pool = p.pools[poolName(m.PoolKind, m.Pool)]
+		}
+		if q := h.pool; q != nil && h.Machine != nil {
 			q.members = append(q.members, h)
 			if h.ready() && !h.disrupting() {
 				q.ready++
@@ -179,26 +185,11 @@ func (p *planner) buildHosts(ctx context.Context) error {
 		}
 		h.price, h.unpriced = p.priceOf(h.Host)
 		h.drift = driftOf(h)
-		if h.deployable() {
-			p.unused[h.Namespace] = append(p.unused[h.Namespace], h)
-		}
 		p.hosts = append(p.hosts, h)
-		if h.Node != "" {
-			p.of[h.Node] = h
-		}
 	}
-	return nil
 }
 
 func poolName(kind PoolKind, k Key) string { return string(kind) + " " + k.String() }
-
-// poolOf is the owner of its Machine.
-func (p *planner) poolOf(h *host) *pool {
-	if m := h.Machine; m != nil && m.Pool != (Key{}) {
-		return p.pools[poolName(m.PoolKind, m.Pool)]
-	}
-	return p.none
-}
 
 // unclaimed hosts are provisioned, and nobody uses them (DC-6).
 func (h *host) unclaimed() bool {
@@ -228,7 +219,7 @@ func (p *planner) target(n *Node) bool {
 	if !n.Ready || n.Unschedulable || n.Deleting {
 		return false
 	}
-	h := p.of[n.Name]
+	h := p.of[n]
 	if h == nil {
 		return true
 	}
@@ -256,21 +247,4 @@ func (p *planner) consolidateAfter(q *pool) Span {
 		return *q.Policy.ConsolidateAfter
 	}
 	return p.c.ConsolidateAfter
-}
-
-func (p *planner) preemptibleOptions(q *pool) int {
-	if q.Policy.PreemptibleOptions != nil {
-		return *q.Policy.PreemptibleOptions
-	}
-	return p.c.PreemptibleOptions
-}
-
-// storageLabels of a node make its host a storage host (DC-27).
-var storageLabels = []string{"node-role.kubernetes.io/storage", "cluster.ocs.openshift.io/openshift-storage"}
-
-// controlLabels of a node make its host one of the control plane (DC-27).
-var controlLabels = []string{"node-role.kubernetes.io/control-plane", "node-role.kubernetes.io/master"}
-
-func (h *host) nodeHas(names []string) bool {
-	return h.node != nil && slices.ContainsFunc(names, func(l string) bool { _, ok := h.node.Labels[l]; return ok })
 }

@@ -82,7 +82,7 @@ func New(c client.Client, log *slog.Logger) *Checker {
 
 // Check says who the holder of token is and whether they may do verb, such as get, on path, such as /v1/status. from is
 // the address that the token came from. An error means that nobody knows, and is a no: the API server did not answer
-// within 5 s, or too much would be asked of it, or ctx ended.
+// within 5 s, or too much would be asked of it.
 func (c *Checker) Check(ctx context.Context, from netip.Addr, token, path, verb string) (Decision, error) {
 	if token == "" || len(token) > maxToken {
 		return Decision{}, nil
@@ -160,20 +160,16 @@ func (c *Checker) limiter(source string) *rate.Limiter {
 	return l.(*rate.Limiter)
 }
 
-// once returns what kept has of key, else what ask finds out, for all who want the same at the same time. The request goes
-// on when one of them leaves.
+// once returns what kept has of key, else what ask finds out, for all who want the same at the same time.
 func once[T any](
 	ctx context.Context, c *Checker, flight string, kept *cache.LRUExpireCache, key any,
 	ask func(context.Context) (value T, yes bool, err error),
-) (none T, err error) {
+) (T, error) {
 	if v, ok := kept.Get(key); ok {
 		return v.(T), nil
 	}
-	landing := c.flights.DoChan(flight, func() (any, error) {
-		if v, ok := kept.Get(key); ok { // a flight has landed since
-			return v, nil
-		}
-		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), reviewTimeout)
+	v, err, _ := c.flights.Do(flight, func() (any, error) {
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), reviewTimeout) // when one of them leaves, the others wait
 		defer cancel()
 		v, yes, err := ask(ctx)
 		switch {
@@ -188,10 +184,5 @@ func once[T any](
 		}
 		return v, err
 	})
-	select {
-	case landed := <-landing:
-		return landed.Val.(T), landed.Err
-	case <-ctx.Done():
-		return none, ctx.Err()
-	}
+	return v.(T), err
 }

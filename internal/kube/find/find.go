@@ -3,7 +3,6 @@
 //	find.go  looks for Ironic again and again, and keeps what was found last
 //	irso.go  by the Ironic resource of ironic-standalone-operator (IrSO)
 //	bmo.go   by BMO's Deployment; and how many workers BMO has
-//	env.go   the environment of BMO's container, as the kubelet makes it
 //
 // Its rights are to get single objects by name. Nothing is listed or watched, and no credentials are written to a disk.
 package find
@@ -12,7 +11,6 @@ import (
 	"bytes"
 	"context"
 	"crypto/x509"
-	"errors"
 	"fmt"
 	"log/slog"
 	"sync"
@@ -20,7 +18,6 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/validation"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -28,38 +25,21 @@ import (
 )
 
 const (
-	gap     = 10 * time.Second // between two looks
-	soon    = 2 * time.Second  // likewise, while nothing was found
-	timeout = 8 * time.Second  // of one look
+	gap      = 5 * time.Second // between two looks
+	timeout  = 8 * time.Second // of one look
+	maxFault = 300             // bytes of a text that the cluster writes
 )
 
-// maxFault bounds a text that the cluster writes, bytes.
-const maxFault = 300
-
-// urlOf is where a leads, without credentials.
-func urlOf(a ironic.Access) string {
-	if a.TLS {
-		return "https://" + a.Address
-	}
-	return "http://" + a.Address
-}
-
-func equal(a, b ironic.Access) bool {
-	same := a.CA.Equal(b.CA)
-	a.CA, b.CA = nil, nil
-	return same && a == b
-}
-
-// Finder knows where Ironic is. Make one with New; its methods are safe for concurrent use.
+// Finder knows where Ironic is. Make one with New; its methods are safe for concurrent use. A nil one has no URL and no fault.
 type Finder struct {
 	look   func(context.Context) (ironic.Access, error)
 	moved  func()
 	log    *slog.Logger
 	looked chan struct{} // closed after the first look
 
-	mu    sync.Mutex     // guards what follows
-	found *ironic.Access // nil: nothing was found yet; not changed any more
-	fault error          // of the last look
+	mu    sync.Mutex    // guards what follows
+	found ironic.Access // last; without an address nothing was
+	fault error         // of the last look
 }
 
 // New returns a Finder that looks by look, such as IrSO.Look or BMO.Look. moved is called when Ironic is elsewhere, before
@@ -71,49 +51,47 @@ func New(look func(context.Context) (ironic.Access, error), moved func(), log *s
 // Run looks again and again until ctx ends, and returns nil then.
 func (f *Finder) Run(ctx context.Context) error {
 	first := sync.OnceFunc(func() { close(f.looked) })
-	for ctx.Err() == nil {
+	for {
 		bounded, cancel := context.WithTimeout(ctx, timeout)
 		now, err := f.look(bounded)
 		cancel()
-		pause := soon
-		if ctx.Err() == nil { // else we end: no fault of theirs
-			pause = f.keep(now, err)
-			first()
+		if ctx.Err() != nil {
+			return nil // no fault of theirs
 		}
+		f.keep(now, err)
+		first()
 		select {
 		case <-ctx.Done():
-		case <-time.After(pause):
+		case <-time.After(gap):
 		}
 	}
-	return nil
 }
 
-// keep takes what a look has found, tells what is new, and returns the pause until the next look. What was found last
-// counts until something else is found: while a piece or the API server is away, Ironic itself may well answer.
-func (f *Finder) keep(now ironic.Access, err error) time.Duration {
+// keep takes what a look has found, and tells what is new. What was found last counts until something else is found: while a
+// piece or the API server is away, Ironic itself may well answer.
+func (f *Finder) keep(now ironic.Access, err error) {
 	was, fault := f.last()
 	switch {
 	case err != nil && (fault == nil || fault.Error() != err.Error()):
-		f.log.Error("Ironic cannot be found in the cluster: trying again", "error", err, "foundBefore", was != nil)
-	case err == nil && (was == nil || fault != nil || !equal(now, *was)):
+		f.log.Error("Ironic cannot be found in the cluster: trying again", "error", err)
+	case err == nil && (fault != nil || urlOf(now) != urlOf(was)):
 		f.log.Info("Ironic was found in the cluster", "url", urlOf(now))
 	}
-	if err == nil && was != nil && now.Address != was.Address {
+	if err == nil && was.Address != "" && now.Address != was.Address {
 		f.moved()
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.fault = err; err == nil {
-		f.found = &now
+		f.found = now
 	}
-	if f.found == nil {
-		return soon
-	}
-	return gap
 }
 
-// last is what was found last, nil for nothing, and what was wrong at the last look.
-func (f *Finder) last() (*ironic.Access, error) {
+// last is what was found last, and what was wrong at the last look.
+func (f *Finder) last() (ironic.Access, error) {
+	if f == nil {
+		return ironic.Access{}, nil
+	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return f.found, f.fault
@@ -128,18 +106,26 @@ func (f *Finder) Access(ctx context.Context) (ironic.Access, error) {
 		return ironic.Access{}, fmt.Errorf("the cluster was not yet asked where Ironic is: %w", context.Cause(ctx))
 	}
 	found, fault := f.last()
-	if found == nil {
-		return ironic.Access{}, fault
+	if found.Address == "" {
+		return found, fault
 	}
-	return *found, nil
+	return found, nil
 }
 
 // URL is where Ironic was found last, "" as long as it was not.
 func (f *Finder) URL() string {
-	if found, _ := f.last(); found != nil {
-		return urlOf(*found)
+	found, _ := f.last()
+	return urlOf(found)
+}
+
+func urlOf(a ironic.Access) string {
+	switch {
+	case a.Address == "":
+		return ""
+	case a.TLS:
+		return "https://" + a.Address
 	}
-	return ""
+	return "http://" + a.Address
 }
 
 // Fault is what was wrong at the last look, "" for nothing.
@@ -148,7 +134,7 @@ func (f *Finder) Fault() string {
 	switch {
 	case fault == nil:
 		return ""
-	case found != nil:
+	case found.Address != "":
 		return fault.Error() + "; Ironic is asked as it was found before"
 	}
 	return fault.Error()
@@ -161,27 +147,18 @@ type reader struct {
 	right     string
 }
 
-// get reads an object. what begins the text of an error, correct says what may be wrong where it does not exist.
-func (r reader) get(ctx context.Context, what, name, correct string, into client.Object) error {
+// get reads an object. what begins the text of an error.
+func (r reader) get(ctx context.Context, what, name string, into client.Object) error {
 	err := r.client.Get(ctx, client.ObjectKey{Namespace: r.namespace, Name: name}, into)
 	switch {
 	case err == nil:
 		return nil
-	case noSuchKind(err):
-		return fmt.Errorf("%s: %w", what, errNoKind)
-	case apierrors.IsNotFound(err):
-		return fmt.Errorf("%s does not exist: create it, or correct %s", what, correct)
+	case apierrors.IsNotFound(err): // the object, or its kind: the API server says which
+		return fmt.Errorf("%s does not exist: create it, or correct the name: %s", what, line(err))
 	case apierrors.IsForbidden(err):
 		return fmt.Errorf("%s may not be read: the throttle's account needs the right to get it (%s): %s", what, r.right, line(err))
 	}
 	return fmt.Errorf("%s cannot be read: %s", what, line(err))
-}
-
-var errNoKind = errors.New("this cluster does not know such resources")
-
-// noSuchKind reports whether the API server has no such resource: its CRD is not installed.
-func noSuchKind(err error) bool {
-	return apierrors.IsNotFound(err) && apierrors.HasStatusCause(err, metav1.CauseTypeUnexpectedServerResponse)
 }
 
 // line is a fault of the API server, or of the way there.
@@ -190,17 +167,17 @@ func line(err error) string { return ironic.Line(err.Error(), maxFault) }
 // secret reads keys of the Secret that a field names, none of which may be empty. The name becomes a part of a path, and
 // whoever writes the field must not lead us to another one.
 func (r reader) secret(ctx context.Context, field, name string, keys ...string) (map[string][]byte, error) {
-	if wrong := validation.IsDNS1123Subdomain(name); len(wrong) > 0 {
-		return nil, fmt.Errorf("%s, %q, is no name of a Secret (a DNS-1123 subdomain): correct the field", field, ironic.Line(name, maxFault))
+	if len(validation.IsDNS1123Subdomain(name)) > 0 {
+		return nil, fmt.Errorf("%s, %q, is no name of a Secret", field, ironic.Line(name, maxFault))
 	}
 	what := fmt.Sprintf("%s, the Secret %s/%s,", field, r.namespace, name)
 	var s corev1.Secret
-	if err := r.get(ctx, what, name, "the field", &s); err != nil {
+	if err := r.get(ctx, what, name, &s); err != nil {
 		return nil, err
 	}
 	for _, key := range keys {
-		if s.Data[key] = bytes.TrimSpace(s.Data[key]); len(s.Data[key]) == 0 {
-			return nil, fmt.Errorf("%s has no %s, which must not be empty", what, key)
+		if len(bytes.TrimSpace(s.Data[key])) == 0 {
+			return nil, fmt.Errorf("%s has no %s", what, key)
 		}
 	}
 	return s.Data, nil
@@ -209,20 +186,21 @@ func (r reader) secret(ctx context.Context, field, name string, keys ...string) 
 // logIn puts user and password of the Secret that a field names into a.
 func (r reader) logIn(ctx context.Context, field, name string, a *ironic.Access) error {
 	data, err := r.secret(ctx, field, name, corev1.BasicAuthUsernameKey, corev1.BasicAuthPasswordKey)
-	a.User, a.Password = string(data[corev1.BasicAuthUsernameKey]), string(data[corev1.BasicAuthPasswordKey])
+	a.User = string(bytes.TrimSpace(data[corev1.BasicAuthUsernameKey]))
+	a.Password = string(bytes.TrimSpace(data[corev1.BasicAuthPasswordKey]))
 	return err
 }
 
 // trust lets a trust the certificate in the Secret that a field names, as BMO does, and who has signed it: then a renewed
 // one is known before we have read it.
 func (r reader) trust(ctx context.Context, field, name string, a *ironic.Access) error {
-	data, err := r.secret(ctx, field, name)
+	data, err := r.secret(ctx, field, name, corev1.TLSCertKey)
 	if err != nil {
 		return err
 	}
 	a.CA = x509.NewCertPool()
 	if !a.CA.AppendCertsFromPEM(data[corev1.TLSCertKey]) {
-		return fmt.Errorf("%s, the Secret %s/%s, has no tls.crt, with a certificate in PEM form", field, r.namespace, name)
+		return fmt.Errorf("%s, the Secret %s/%s, has no certificate in PEM form", field, r.namespace, name)
 	}
 	a.CA.AppendCertsFromPEM(data["ca.crt"])
 	return nil

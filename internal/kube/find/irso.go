@@ -2,15 +2,13 @@ package find
 
 import (
 	"context"
-	"errors"
 	"fmt"
 
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/ironic-throttle/ironic-throttle/internal/kube/objects"
 	"github.com/ironic-throttle/ironic-throttle/pkg/ironic"
 )
 
@@ -20,44 +18,15 @@ type IrSO struct {
 	Namespace, Name string
 }
 
-// resource is what is read of an Ironic resource. It is not IrSO's own type: one field of another shape, in a version to
-// come, would end the decoding of all.
-type resource struct {
-	Spec struct {
-		APICredentialsName string `json:"apiCredentialsName"`
-		TLS                struct {
-			CertificateName string `json:"certificateName"`
-		} `json:"tls"`
-	} `json:"spec"`
-	Status struct {
-		Conditions []struct {
-			Type               string `json:"type"`
-			Status             string `json:"status"`
-			ObservedGeneration int64  `json:"observedGeneration"`
-			Message            string `json:"message"`
-		} `json:"conditions"`
-	} `json:"status"`
-}
-
-var ironicKind = schema.GroupVersionKind{Group: "ironic.metal3.io", Version: "v1alpha1", Kind: "Ironic"}
-
 // Look looks for Ironic as BMO does. An error names the first thing that is missing, and says what to do.
 func (i IrSO) Look(ctx context.Context) (found ironic.Access, err error) {
 	me := fmt.Sprintf("IRONIC_NAME=%s: the Ironic resource %s/%s", i.Name, i.Namespace, i.Name)
 	r := reader{i.Client, i.Namespace, "component irso"}
-	o := &unstructured.Unstructured{}
-	o.SetGroupVersionKind(ironicKind)
-	switch err := r.get(ctx, me, i.Name, "IRONIC_NAME and IRONIC_NAMESPACE", o); {
-	case errors.Is(err, errNoKind):
-		return found, fmt.Errorf("%w (ironic.metal3.io/v1alpha1): install ironic-standalone-operator, or unset IRONIC_NAME and set IRONIC_ENDPOINT", err)
-	case err != nil:
+	var of objects.Ironic
+	if err := r.get(ctx, me, i.Name, &of); err != nil {
 		return found, err
 	}
-	var of resource
-	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(o.Object, &of); err != nil {
-		return found, fmt.Errorf("%s cannot be read: %s", me, line(err))
-	}
-	if why := of.unready(o.GetGeneration()); why != "" {
+	if why := unready(&of); why != "" {
 		return found, fmt.Errorf("%s is not ready: %s", me, why)
 	}
 	if of.Spec.APICredentialsName == "" {
@@ -78,15 +47,13 @@ func (i IrSO) Look(ctx context.Context) (found ironic.Access, err error) {
 }
 
 // unready says why the resource is not ready by BMO's rule; "" = it is.
-func (r *resource) unready(generation int64) string {
-	for _, c := range r.Status.Conditions {
-		switch {
-		case c.Type != "Ready" || c.ObservedGeneration != generation:
-		case c.Status == string(metav1.ConditionTrue):
-			return ""
-		default:
-			return ironic.Line(c.Message, maxFault)
-		}
+func unready(of *objects.Ironic) string {
+	ready := meta.FindStatusCondition(of.Status.Conditions, "Ready")
+	switch {
+	case ready == nil || ready.ObservedGeneration != of.Generation:
+		return "IrSO has not taken up its last change. Does ironic-standalone-operator run?"
+	case ready.Status != metav1.ConditionTrue:
+		return ironic.Line(ready.Message, maxFault)
 	}
-	return "IrSO has not taken up its last change. Does ironic-standalone-operator run?"
+	return ""
 }

@@ -3,7 +3,7 @@
 //
 //	host.go       a BareMetalHost as it is read
 //	directory.go  all of them, by name and by node
-//	scope.go      the watch of one namespace, by client-go's Reflector
+//	scope.go      the watch of one namespace
 //
 // The directory never fails because of the cluster. Whatever goes wrong, it answers with what it knows, says once
 // what is the matter, and goes on trying.
@@ -17,6 +17,7 @@ import (
 	"strings"
 	"sync"
 
+	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/rest"
 
 	"github.com/ironic-throttle/ironic-throttle/pkg/api"
@@ -49,19 +50,15 @@ type Directory struct {
 // New checks the options and asks the cluster nothing.
 func New(o Options) (*Directory, error) {
 	d := &Directory{changed: o.Changed, names: map[key]*Host{}, nodes: map[string][]*Host{}}
-	config, network, err := connect(o.Config)
+	client, err := newClient(o.Config)
 	if err != nil {
 		return nil, fmt.Errorf("hosts: %w", err)
 	}
-	if len(o.Namespaces) == 0 {
-		o.Namespaces = []string{""}
-	}
 	for _, n := range slices.Compact(slices.Sorted(slices.Values(o.Namespaces))) {
-		s, err := newScope(d, config, network, n, o.Log)
-		if err != nil {
-			return nil, fmt.Errorf("hosts: %w", err)
-		}
-		d.scopes = append(d.scopes, s)
+		d.scopes = append(d.scopes, &scope{dir: d, namespace: n, client: client, log: o.Log.With("namespace", n)})
+	}
+	if len(d.scopes) == 0 {
+		d.scopes = []*scope{{dir: d, client: client, log: o.Log}}
 	}
 	return d, nil
 }
@@ -70,7 +67,7 @@ func New(o Options) (*Directory, error) {
 func (d *Directory) Run(ctx context.Context) error {
 	var all sync.WaitGroup
 	for _, s := range d.scopes {
-		all.Go(func() { s.run(ctx) })
+		all.Go(func() { wait.JitterUntilWithContext(ctx, s.follow, retry, 1, true) })
 	}
 	all.Wait()
 	return nil
@@ -109,8 +106,8 @@ func (d *Directory) ByNode(uuid string) (Host, bool) {
 func (d *Directory) Knows(namespace string) bool {
 	for _, s := range d.scopes {
 		if s.namespace == "" || s.namespace == namespace {
-			text, _ := s.trouble()
-			return s.listed.Load() && text == ""
+			listed, fault, _ := s.state()
+			return listed && fault == ""
 		}
 	}
 	return false
@@ -128,9 +125,10 @@ func (d *Directory) Status() api.Cluster {
 	}
 	d.mu.RUnlock()
 	for _, s := range d.scopes {
-		out.Synced = out.Synced && s.listed.Load()
-		if text, since := s.trouble(); text != "" && (out.LastError == "" || since.Before(*out.BrokenSince)) {
-			out.LastError, out.BrokenSince = text, &since
+		listed, fault, since := s.state()
+		out.Synced = out.Synced && listed
+		if fault != "" && (out.LastError == "" || since.Before(*out.BrokenSince)) {
+			out.LastError, out.BrokenSince = fault, &since
 		}
 	}
 	return out

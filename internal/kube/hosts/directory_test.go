@@ -1,159 +1,159 @@
 package hosts_test
 
 import (
+	"context"
 	"fmt"
+	"log/slog"
 	"maps"
 	"net/http"
 	"slices"
 	"strings"
-	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"go.uber.org/goleak"
+	"k8s.io/client-go/rest"
 	"pgregory.net/rapid"
 
 	"github.com/ironic-throttle/ironic-throttle/internal/kube/hosts"
 )
 
-// retryMost is how soon after its return what an API server has is seen.
-const retryMost = 15 * time.Second
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 const (
 	nodeOne = "11111111-aaaa-4bbb-8ccc-0123456789ab"
 	nodeTwo = "22222222-aaaa-4bbb-8ccc-0123456789ab"
-	listed  = `level=INFO msg="BareMetalHosts are listed"`
-	cannot  = `level=WARN msg="BareMetalHosts cannot be watched`
-	again   = `level=INFO msg="BareMetalHosts are watched again"`
 )
 
-// three are hosts, beside some that are none: they must not keep the others from being seen.
-func three(c *cluster) {
-	c.raw("metal3/list", `[]`)
-	c.raw("metal3/null", `null`)
-	c.raw("metal3/nameless", `{"metadata":{"uid":"u"},"status":{"errorCount":"three"}}`)
-	c.put("metal3/one", "u1", nodeOne, "")
-	c.put("metal3/two", "u2", nodeTwo, `,"errorType":"provisioning error","errorCount":3`)
-	c.put("prod/one", "u3", "", "")
+// stage is a directory of a cluster, in a bubble.
+type stage struct {
+	*testing.T
+	*cluster
+	*hosts.Directory
+
+	told map[string]hosts.Host // what Changed has told, by namespace/name
+	tale string                // the same as a text
+	log  strings.Builder
 }
 
-// What is wrong is said once, what is known stays, and all is well within 15 s of the server's return.
+// start runs a directory until the test ends.
+func start(t *testing.T, c *cluster, namespaces ...string) *stage {
+	t.Helper()
+	s := &stage{T: t, cluster: c, told: map[string]hosts.Host{}}
+	var err error
+	s.Directory, err = hosts.New(hosts.Options{
+		Config:     &rest.Config{Host: "http://kube", Transport: c},
+		Namespaces: namespaces, Changed: s.changed, Log: slog.New(slog.NewTextHandler(&s.log, nil)),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	ended := make(chan error)
+	go func() { ended <- s.Directory.Run(ctx) }()
+	t.Cleanup(func() { cancel(); <-ended; <-time.After(time.Second) })
+	synctest.Wait()
+	return s
+}
+
+func (s *stage) changed(old, now *hosts.Host) {
+	sign, of, was := "~", now, hosts.Host{}
+	switch {
+	case old == nil:
+		sign = "+"
+	case now == nil:
+		sign, of, was = "-", old, *old
+	default:
+		was = *old
+	}
+	key := of.Namespace + "/" + of.Name
+	s.tale += sign + key + " "
+	if s.told[key] != was || old != nil && now != nil && *old == *now {
+		s.Errorf("told that %+v was, and before that %+v", was, s.told[key])
+	}
+	if delete(s.told, key); now != nil {
+		s.told[key] = *now
+		if got, ok := s.ByName(now.Namespace, now.Name); !ok || got != *now {
+			s.Errorf("told of %+v, the directory shows %+v", *now, got)
+		}
+	}
+}
+
+func (s *stage) pass(d time.Duration) {
+	<-time.After(d)
+	synctest.Wait()
+}
+
+// seenWithin is how soon after its return what an API server has is seen.
+const seenWithin = 15 * time.Second
+
+// What is wrong is said once, what is known stays, and all is well within 15 s of the server's return. A watch goes on
+// where it was: a list of 20,000 hosts is 300 MB.
 func TestNothingIsForgotten(t *testing.T) {
-	watches := func(a answer) fault {
-		return func(r *http.Request) answer {
-			if isWatch(r) {
-				return a
+	const many = 250 // in three pages
+	where := func(parameter string, f fault) fault {
+		return func(r *http.Request) (*http.Response, error) {
+			if r.URL.Query().Has(parameter) {
+				return f(r)
 			}
-			return nil
+			return nil, nil
 		}
 	}
-	for _, row := range []struct {
-		name, says string
-		fault      fault
+	for name, row := range map[string]struct {
+		says   string
+		fault  fault
+		forget bool // versions so far: a list is needed
 	}{
-		{"no rights", "may not list and watch baremetalhosts.metal3.io there: because of a test: Forbidden", always(refuse(403, metav1.StatusReasonForbidden))},
-		{"no right to watch", "may not list and watch", watches(refuse(403, metav1.StatusReasonForbidden))},
-		{"unknown credentials", "credentials", always(refuse(401, metav1.StatusReasonUnauthorized))},
-		{"no CRD", "CustomResourceDefinition is missing", always(refuse(404, metav1.StatusReasonNotFound))},
-		{"no API server", "404 Not Found", always(say(404, "text/plain", "404 page not found"))},
-		{"down", "as it should", always(refuse(503, metav1.StatusReasonServiceUnavailable))},
-		{"busy", "as it should", always(refuse(429, metav1.StatusReasonTooManyRequests))},
-		{"connections dropped", "connection refused", always(drop)},
-		{"HTML", "text/html", always(say(200, "text/html", "<html>welcome</html>"))},
-		{"nothing", "EOF", always(say(200, "application/json", ""))},
-		{"another list", "failed to list BareMetalHosts: an answer of kind \"PodList\"", always(say(200, "application/json", `{"apiVersion":"v1","items":[],"kind":"PodList","metadata":{}}`))},
-		{"a page without an end", "too large", always(endless)},
-		{"a version that is too large", "as it should", always(refuse(504, metav1.StatusReasonTimeout))},
+		"no rights":              {"no: Forbidden", refuse(403, "Forbidden"), false},
+		"no right to list":       {"no: Forbidden", refuse(403, "Forbidden"), true},
+		"no right to watch":      {"no: Forbidden", where("watch", refuse(403, "Forbidden")), true},
+		"unknown credentials":    {"no: Unauthorized", refuse(401, "Unauthorized"), false},
+		"no CRD":                 {"could not find the requested resource", say(404, "404 page not found"), true},
+		"down":                   {"no: ServiceUnavailable", refuse(503, "ServiceUnavailable"), false},
+		"connections dropped":    {"connection refused", drop, false},
+		"HTML":                   {"invalid character '<'", say(200, "<html>welcome</html>"), true},
+		"another list":           {`an answer of kind \"PodList\"`, say(200, `{"kind":"PodList","metadata":{}}`), true},
+		"an answer without end":  {"too large", endless, true},
+		"pages that are too old": {"no: Expired", where("continue", refuse(410, "Expired")), true},
 	} {
-		t.Run(strings.ReplaceAll(row.name, " ", "_"), func(t *testing.T) {
-			play(t, three, func(s *stage) {
-				s.says(listed)
-				s.news()
-				s.breaks(row.fault)
-				s.forget() // so that a list is needed
-				s.hangUp()
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				c := &cluster{}
+				for i := range many {
+					c.tell("ADDED", fmt.Sprintf("metal3/host-%03d", i), "u", "", "")
+				}
+				s := start(t, c)
+				s.tale = ""
+				lists := 0
+				s.breaks(func(r *http.Request) (*http.Response, error) {
+					if !isWatch(r) {
+						lists++
+					}
+					return row.fault(r)
+				}, true, row.forget)
 				s.pass(time.Minute)
-				s.is(true, 3, row.says)
-				s.says(cannot)
-				if s.Knows("metal3") {
-					t.Error("a host that is not found is taken for gone")
+				st := s.Status()
+				if !st.Synced || st.Hosts != many || st.LastError == "" || time.Since(*st.BrokenSince) < 50*time.Second || s.Knows("metal3") {
+					t.Errorf("%+v", st)
 				}
-				s.remove("metal3/one")
-				s.breaks(nil)
-				s.pass(retryMost)
-				s.put("metal3/two", "u2", nodeTwo, "")
-				s.is(true, 2, "")
-				s.says(again)
-				if got := s.news(); got != "-metal3/one ~metal3/two" {
-					t.Errorf("told %q", got)
+				s.tell("DELETED", "metal3/host-000", "u", "", "")
+				s.breaks(nil, false, false)
+				s.pass(seenWithin)
+				s.tell("MODIFIED", "metal3/host-001", "u", "", `,"errorCount":1`)
+				s.pass(time.Second)
+				if st := s.Status(); !st.Synced || st.Hosts != many-1 || st.LastError != "" || st.BrokenSince != nil || !s.Knows("metal3") {
+					t.Errorf("%+v", st)
+				}
+				if s.tale != "-metal3/host-000 ~metal3/host-001 " || (lists > 0) != row.forget {
+					t.Errorf("%d lists, told %q", lists, s.tale)
+				}
+				if l := s.log.String(); strings.Count(l, "\n") != 3 || strings.Count(l, "WARN") != 1 || !strings.Contains(l, row.says) {
+					t.Errorf("log: %s", l)
 				}
 			})
 		})
 	}
-}
-
-// A watch that ends, or whose connection breaks, goes on where it was: a list of 20,000 hosts is 300 MB.
-func TestAWatchGoesOnWithoutAList(t *testing.T) {
-	play(t, three, func(s *stage) {
-		var down atomic.Bool
-		s.breaks(func(r *http.Request) answer {
-			if !isWatch(r) {
-				t.Errorf("a list where the watch can go on: %s", r.URL)
-			}
-			if down.Load() {
-				return drop
-			}
-			return nil
-		})
-		s.pass(time.Hour)
-		down.Store(true)
-		s.hangUp()
-		s.pass(time.Minute)
-		s.is(true, 3, "connection refused")
-		s.put("metal3/one", "u1", nodeOne, `,"errorCount":3`)
-		down.Store(false)
-		s.pass(retryMost)
-		if h, _ := s.ByName("metal3", "one"); h.ErrorCount != 3 {
-			t.Errorf("%+v", h)
-		}
-		s.says(listed, cannot, again)
-	})
-}
-
-// Pages that become too old while they are read must not pass for a list on which many hosts are missing.
-func TestAPageThatComesTooLateLosesNoHost(t *testing.T) {
-	const all = 350
-	many := func(c *cluster) {
-		for i := range all {
-			c.put(fmt.Sprintf("metal3/host-%03d", i), "u", "", "")
-		}
-	}
-	play(t, many, func(s *stage) {
-		s.is(true, all, "")
-		s.news()
-		for _, times := range []int{1, 5} {
-			pages := 0
-			s.breaks(func(r *http.Request) answer {
-				if r.URL.Query().Has("continue") && pages < times {
-					pages++
-					s.forget()
-				}
-				if q := r.URL.Query(); q.Has("limit") && (q.Has("resourceVersion") || q.Get("limit") != "100") {
-					s.Errorf("a list of everything in one answer: %s", r.URL)
-				}
-				return nil
-			})
-			s.forget()
-			s.hangUp()
-			s.pass(time.Minute)
-			if got := s.news(); got != "" || pages != times {
-				t.Errorf("after %d pages: told %q", pages, got)
-			}
-			s.is(true, all, "")
-		}
-		s.says(listed)
-	})
 }
 
 // modelKeys are few, so that histories meet themselves.
@@ -168,42 +168,32 @@ func TestRandomHistories(t *testing.T) {
 }
 
 func randomHistory(t *testing.T, rt *rapid.T) {
-	c := newCluster()
 	namespaces := rapid.SampledFrom([][]string{nil, {"a"}, {"b", "a"}}).Draw(rt, "namespaces")
-	s := start(t, c, namespaces)
+	s := start(t, &cluster{}, namespaces...)
 	truth := map[string]hosts.Host{}
 	for range rapid.IntRange(1, 25).Draw(rt, "steps") {
-		switch step := rapid.IntRange(0, 11).Draw(rt, "step"); step {
+		key := rapid.SampledFrom(modelKeys).Draw(rt, "host")
+		switch step := rapid.IntRange(0, 9).Draw(rt, "step"); step {
 		case 0:
-			key := rapid.SampledFrom(modelKeys).Draw(rt, "removed")
-			c.remove(key)
+			s.tell("DELETED", key, "", "", "")
 			delete(truth, key)
-		case 1:
-			c.hangUp()
-		case 2:
-			c.forget()
-		case 3:
-			c.breaks(nil)
-		case 4:
-			c.breaks(rapid.SampledFrom([]fault{always(drop), always(refuse(403, metav1.StatusReasonForbidden)), always(say(200, "application/json", `{`))}).Draw(rt, "fault"))
-		case 5, 6:
+		case 1, 2:
+			f := rapid.SampledFrom([]fault{nil, nil, drop, refuse(403, "Forbidden"), say(200, `{`)}).Draw(rt, "fault")
+			s.breaks(f, rapid.Bool().Draw(rt, "hang up"), rapid.Bool().Draw(rt, "forget"))
+		case 3, 4, 5:
 			s.pass(time.Duration(rapid.IntRange(0, 90).Draw(rt, "seconds")) * time.Second)
 		default:
-			key := rapid.SampledFrom(modelKeys).Draw(rt, "put")
 			namespace, name, _ := strings.Cut(key, "/")
 			h := hosts.Host{
-				Namespace: namespace, Name: name, State: "available", UID: rapid.SampledFrom([]string{"u1", "u2"}).Draw(rt, "uid"),
+				Namespace: namespace, Name: name, UID: rapid.SampledFrom([]string{"u1", "u2"}).Draw(rt, "uid"), Bare: true,
 				NodeUUID:   rapid.SampledFrom([]string{"", nodeOne, nodeTwo}).Draw(rt, "node"),
 				ErrorCount: rapid.IntRange(0, 2).Draw(rt, "errors"), ErrorType: rapid.SampledFrom([]string{"", "x", "y"}).Draw(rt, "type"),
 			}
-			c.put(key, h.UID, strings.ToUpper(h.NodeUUID), fmt.Sprintf(`,"errorCount":%d,"errorType":%q`, h.ErrorCount, h.ErrorType))
+			s.tell("MODIFIED", key, h.UID, strings.ToUpper(h.NodeUUID), fmt.Sprintf(`,"errorCount":%d,"errorType":%q`, h.ErrorCount, h.ErrorType))
 			truth[key] = h
 		}
-		if rapid.Bool().Draw(rt, "wait") {
-			synctest.Wait()
-		}
 	}
-	c.breaks(nil)
+	s.breaks(nil, false, false)
 	s.pass(time.Minute)
 	if len(namespaces) == 1 {
 		maps.DeleteFunc(truth, func(_ string, h hosts.Host) bool { return h.Namespace != "a" })
@@ -217,11 +207,11 @@ func (s *stage) isLike(rt *rapid.T, truth map[string]hosts.Host) {
 		namespace, name, _ := strings.Cut(key, "/")
 		got, ok := s.ByName(namespace, name)
 		want, there := truth[key]
-		want.Spec, want.Bare = got.Spec, ok
+		want.Spec = got.Spec
 		if ok != there || got != want || s.told[key] != got {
 			rt.Errorf("%s: %+v, %v, told of %+v, want %+v, %v", key, got, ok, s.told[key], want, there)
 		}
-		if there && want.ErrorType != "" {
+		if want.ErrorType != "" {
 			kinds[want.ErrorType]++
 		}
 		nodes[want.NodeUUID] = append(nodes[want.NodeUUID], got)

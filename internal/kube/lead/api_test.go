@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"io"
 	"log/slog"
 	"net/http"
@@ -56,10 +57,7 @@ func (a *api) do(method string, body []byte) (int, any) {
 }
 
 func failure(code int, reason metav1.StatusReason) (int, any) {
-	return code, metav1.Status{
-		TypeMeta: metav1.TypeMeta{Kind: "Status", APIVersion: "v1"},
-		Status:   metav1.StatusFailure, Code: int32(code), Reason: reason, Message: string(reason),
-	}
+	return code, metav1.Status{Status: metav1.StatusFailure, Code: int32(code), Reason: reason, Message: string(reason)}
 }
 
 func (a *api) putLocked(l *coordinationv1.Lease) {
@@ -97,139 +95,99 @@ const (
 	fine    weather = iota
 	swallow         // it never arrives, and nobody says so
 	deaf            // it arrives, its answer does not
-	slow            // it arrives after 3 s, and the answer 3 s later
 	late            // it arrives at once, and its answer after 4 s
 	refuse          // 403
-	broken          // 503
-	stuck           // it hangs, and does not end with its context
 )
 
-// wire is the way from one replica to the API server.
-type wire struct {
-	api *api
-
-	mu     sync.Mutex
-	is     weather
-	only   string        // the method that this holds for; "" = all
-	frozen chan struct{} // closed when the replica is no longer paused; nil when it is not
-	slept  time.Duration // how long its machine was suspended
-}
-
-func (w *wire) set(is weather) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.is, w.only = is, ""
-}
-
-// freeze pauses the replica: it sends nothing, takes no answer and reads no clock.
-func (w *wire) freeze() (thaw func()) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	frozen := make(chan struct{})
-	w.frozen = frozen
-	return func() {
-		w.mu.Lock()
-		defer w.mu.Unlock()
-		w.frozen = nil
-		close(frozen)
-	}
-}
-
-func (w *wire) isFrozen() chan struct{} {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	return w.frozen
-}
-
-func (w *wire) whileFrozen() {
-	for frozen := w.isFrozen(); frozen != nil; frozen = w.isFrozen() {
-		<-frozen
-	}
-}
-
-func (w *wire) clock() time.Time {
-	w.whileFrozen()
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	now := time.Now()
-	if w.slept > 0 { // the monotonic clock does not know
-		now = now.Round(0).Add(w.slept)
-	}
-	return now
-}
-
-// suspend moves the wall clock on, and no timer.
-func (w *wire) suspend(d time.Duration) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.slept += d
-}
-
-// RoundTrip implements http.RoundTripper.
-func (w *wire) RoundTrip(r *http.Request) (*http.Response, error) {
-	defer w.whileFrozen()
-	w.whileFrozen()
-	var body []byte
-	if r.Body != nil {
-		body, _ = io.ReadAll(r.Body)
-		_ = r.Body.Close()
-	}
-	w.mu.Lock()
-	is := w.is
-	if w.only != "" && w.only != r.Method {
-		is = fine
-	}
-	w.mu.Unlock()
-	var code int
-	var answer any
-	switch is {
-	case fine:
-		code, answer = w.api.do(r.Method, body)
-	case refuse:
-		code, answer = failure(http.StatusForbidden, metav1.StatusReasonForbidden)
-	case broken:
-		code, answer = failure(http.StatusServiceUnavailable, metav1.StatusReasonServiceUnavailable)
-	case slow:
-		<-time.After(3 * time.Second)
-		code, answer = w.api.do(r.Method, body)
-		<-time.After(3 * time.Second)
-		if r.Context().Err() != nil {
-			return nil, r.Context().Err()
-		}
-	case late:
-		code, answer = w.api.do(r.Method, body)
-		<-time.After(4 * time.Second)
-	case stuck:
-		<-time.After(time.Hour)
-		return nil, context.DeadlineExceeded
-	case deaf:
-		_, _ = w.api.do(r.Method, body)
-		fallthrough
-	default:
-		<-r.Context().Done()
-		return nil, r.Context().Err()
-	}
-	data, err := json.Marshal(answer)
-	return &http.Response{
-		StatusCode: code, Header: http.Header{"Content-Type": {"application/json"}},
-		Body: io.NopCloser(bytes.NewReader(data)), Request: r,
-	}, err
-}
-
-// replica is one that competes.
+// replica is one that competes, with its way to the API server.
 type replica struct {
 	*lead.Elector
 	t    *testing.T
 	name string
-	wire *wire
+	api  *api
 
 	stop   context.CancelFunc
 	led    chan struct{} // closed when led is called
 	gone   chan struct{} // closed when Run has returned
 	result error         // what Run has returned
 
-	mu  sync.Mutex
-	log bytes.Buffer
+	mu     sync.Mutex
+	log    strings.Builder
+	is     weather
+	only   string        // the method that this holds for; "" = all
+	frozen chan struct{} // closed when the replica is no longer paused; nil when it is not
+}
+
+func (r *replica) set(is weather, only string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.is, r.only = is, only
+}
+
+// freeze pauses the replica: it sends nothing, takes no answer and reads no clock.
+func (r *replica) freeze() (thaw func()) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	frozen := make(chan struct{})
+	r.frozen = frozen
+	return func() {
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		r.frozen = nil
+		close(frozen)
+	}
+}
+
+func (r *replica) isFrozen() chan struct{} {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.frozen
+}
+
+func (r *replica) whileFrozen() {
+	for frozen := r.isFrozen(); frozen != nil; frozen = r.isFrozen() {
+		<-frozen
+	}
+}
+
+// RoundTrip implements http.RoundTripper.
+func (r *replica) RoundTrip(q *http.Request) (*http.Response, error) {
+	defer r.whileFrozen()
+	r.whileFrozen()
+	var body []byte
+	if q.Body != nil {
+		body, _ = io.ReadAll(q.Body)
+		_ = q.Body.Close()
+	}
+	r.mu.Lock()
+	is := r.is
+	if r.only != "" && r.only != q.Method {
+		is = fine
+	}
+	r.mu.Unlock()
+	if is == refuse {
+		return answer(failure(http.StatusForbidden, metav1.StatusReasonForbidden))
+	}
+	if is == swallow {
+		<-q.Context().Done()
+		return nil, q.Context().Err()
+	}
+	code, found := r.api.do(q.Method, body)
+	if is == deaf {
+		<-q.Context().Done()
+		return nil, q.Context().Err()
+	}
+	if is == late {
+		<-time.After(4 * time.Second)
+	}
+	return answer(code, found)
+}
+
+func answer(code int, found any) (*http.Response, error) {
+	data, err := json.Marshal(found)
+	return &http.Response{
+		StatusCode: code, Header: http.Header{"Content-Type": {"application/json"}}, Body: io.NopCloser(bytes.NewReader(data)),
+	}, err
 }
 
 func (r *replica) Write(p []byte) (int, error) {
@@ -245,56 +203,30 @@ func (r *replica) said(text string) int {
 	return strings.Count(r.log.String(), text)
 }
 
-// join starts a replica on a fine way. led is what it does when it leads; nil waits for the end. It ends with the test.
+// join starts a replica. led is what it does when it leads; nil waits for the end. It ends with the test.
 func (a *api) join(t *testing.T, name string, led func(context.Context) error) *replica {
 	t.Helper()
-	return a.joinOver(t, &wire{api: a}, name, led)
-}
-
-func (a *api) joinOver(t *testing.T, w *wire, name string, led func(context.Context) error) *replica {
-	t.Helper()
-	r := &replica{t: t, name: name, wire: w, led: make(chan struct{}), gone: make(chan struct{})}
+	r := &replica{t: t, name: name, api: a, led: make(chan struct{}), gone: make(chan struct{})}
 	if led == nil {
-		led = func(ctx context.Context) error {
-			<-ctx.Done()
-			return nil
-		}
+		led = func(ctx context.Context) error { <-ctx.Done(); return nil }
 	}
 	var err error
 	r.Elector, err = lead.New(lead.Options{
-		Config:    &rest.Config{Host: "http://api", Transport: r.wire},
-		Namespace: "metal3", Name: "ironic-throttle", Identity: name,
-		Duration: duration, RenewDeadline: deadline, RetryPeriod: retry,
-		Log: slog.New(slog.NewTextHandler(r, nil)), Clock: r.wire.clock,
+		Config: &rest.Config{Host: "http://api", Transport: r}, Namespace: "metal3", Name: "ironic-throttle", Identity: name,
+		Duration: duration, RenewDeadline: deadline, RetryPeriod: retry, Log: slog.New(slog.NewTextHandler(r, nil)),
+		Clock: func() time.Time { r.whileFrozen(); return time.Now() },
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	r.stop = cancel
-	t.Cleanup(func() {
-		cancel()
-		<-r.gone
-	})
+	t.Cleanup(func() { cancel(); <-r.gone })
 	go func() {
 		defer close(r.gone)
-		r.result = r.Run(ctx, func(ctx context.Context) error {
-			close(r.led)
-			return led(ctx)
-		})
+		r.result = r.Run(ctx, func(ctx context.Context) error { close(r.led); return led(ctx) })
 	}()
 	return r
-}
-
-// leave ends the replica and returns what Run has returned.
-func (r *replica) leave() error {
-	r.t.Helper()
-	r.stop()
-	<-r.gone
-	if r.Leading() {
-		r.t.Errorf("%s leads after its end", r.name)
-	}
-	return r.result
 }
 
 // within reports whether c is closed within d.
@@ -318,7 +250,7 @@ func (r *replica) leads(atMost time.Duration) {
 // loses waits until r's Run ends with ErrLost.
 func (r *replica) loses(atMost time.Duration) {
 	r.t.Helper()
-	if !within(atMost, r.gone) || r.Leading() || !isLost(r.result) {
+	if !within(atMost, r.gone) || r.Leading() || !errors.Is(r.result, lead.ErrLost) || r.said("leads no more") != 1 {
 		r.t.Fatalf("%s after %s: %v, leading %v: %s", r.name, atMost, r.result, r.Leading(), &r.log)
 	}
 }

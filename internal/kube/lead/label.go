@@ -7,7 +7,7 @@ import (
 	"fmt"
 	"log/slog"
 	"strings"
-	"sync"
+	"sync/atomic"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -42,20 +42,16 @@ type Label struct {
 	Former func() string
 	Log    *slog.Logger
 
-	mu    sync.Mutex
-	fault error
-	known bool // the label was written since the start
+	last atomic.Pointer[error] // of the latest write; nil: there was none
 }
 
 // Fault tells why our pod is not known to have the label, or to be without it, as it should; nil where it is.
 func (l *Label) Fault() error {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	switch {
-	case l.fault != nil:
-		return fmt.Errorf("the label %s of this pod cannot be written: %w", labelName, l.fault)
-	case !l.known:
+	switch last := l.last.Load(); {
+	case last == nil:
 		return fmt.Errorf("the label %s of this pod is not written yet", labelName)
+	case *last != nil:
+		return fmt.Errorf("the label %s of this pod cannot be written: %w", labelName, *last)
 	}
 	return nil
 }
@@ -64,21 +60,15 @@ func (l *Label) Fault() error {
 func (l *Label) Run(ctx context.Context) {
 	look := time.NewTicker(labelLook)
 	defer look.Stop()
-	is, former, next := false, "", time.Time{}
+	is, next := false, time.Time{}
 	for ctx.Err() == nil {
-		want, now := l.Leading(), time.Now()
-		if want && !is {
-			former = podOf(l.Former())
-		}
-		if want != is || !now.Before(next) {
-			is, next = want, now.Add(labelAgain)
+		if want, now := l.Leading(), time.Now(); want != is || !now.Before(next) {
 			err := l.write(ctx, l.Pod, want)
+			former := podOf(l.Former())
 			if err == nil && former != "" && former != l.Pod && l.Leading() { // asked again: that one may lead by now
-				if err = l.write(ctx, former, false); err == nil || apierrors.IsNotFound(err) {
-					former, err = "", nil
-				}
+				err = client.IgnoreNotFound(l.write(ctx, former, false))
 			}
-			if err != nil {
+			if is, next = want, now.Add(labelAgain); err != nil {
 				next = now.Add(labelRetry)
 			}
 			l.note(ctx, err)
@@ -109,16 +99,15 @@ func (l *Label) note(ctx context.Context, err error) {
 	if errors.Is(ctx.Err(), context.Canceled) {
 		return // we gave it up
 	}
-	l.mu.Lock()
-	defer l.mu.Unlock()
+	was := l.last.Swap(&err)
+	failed := was != nil && *was != nil
 	switch {
-	case err != nil && l.fault == nil:
+	case err != nil && !failed:
 		l.Log.Warn("the label of the leader is not written, and Services may not find it: trying again",
 			"pod", l.Pod, "error", err)
-	case err == nil && l.fault != nil:
+	case err == nil && failed:
 		l.Log.Info("the label of the leader is written again", "pod", l.Pod)
 	}
-	l.fault, l.known = err, l.known || err == nil
 }
 
 // Identity is what a process of pod writes as the holder, each time another one.

@@ -21,10 +21,13 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"sync"
 	"time"
 
 	"github.com/go-logr/logr"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	coordinationv1 "k8s.io/client-go/kubernetes/typed/coordination/v1"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/leaderelection"
 	"k8s.io/client-go/tools/leaderelection/resourcelock"
@@ -41,53 +44,60 @@ type Options struct {
 	Namespace, Name string // of the Lease; it is created where there is none
 	// Identity is written as the holder. No other process may ever have the same, nor an earlier one of the same pod.
 	Identity string
-	// Duration is how long others keep away from a Lease that is not renewed, in whole seconds.
-	Duration time.Duration
-	// RenewDeadline is how long a yes may be said after a renewal. It is less than Duration, as clocks differ in speed.
-	RenewDeadline time.Duration
-	// RetryPeriod is the pause between two renewals; standbys look at the Lease at least every 2.2 RetryPeriods.
-	RetryPeriod time.Duration
-	Log         *slog.Logger
-	Clock       func() time.Time // of the fence
+	// Duration is how long others keep away from a Lease that is not renewed, in whole seconds; RenewDeadline, which is
+	// less, how long a yes may be said after a renewal; RetryPeriod the pause between two renewals. Standbys look at the
+	// Lease at least every 2.2 RetryPeriods.
+	Duration, RenewDeadline, RetryPeriod time.Duration
+	Log                                  *slog.Logger
+	Clock                                func() time.Time // of the fence
 }
 
 // Elector competes for a Lease, once. Its methods are safe for concurrent use.
 type Elector struct {
-	opts Options
-	lock *lock
+	o     Options
+	lease resourcelock.Interface
+	fence *Fence
+	lost  chan struct{} // closed when the term is over
+
+	mu      sync.Mutex // guards the rest
+	status  Status
+	failed  string      // the verb of the fault: client-go asks in turns, and one verb may work
+	renewed metav1.Time // as last seen
+	term    *int        // transitions that our term started with; nil before it
+	over    string      // why the term is
 }
 
 // New returns an Elector that has sent nothing yet.
 func New(o Options) (*Elector, error) {
-	l, err := newLock(o)
+	c := rest.CopyConfig(o.Config)
+	c.Timeout, c.QPS = o.RenewDeadline/2, -1 // a lost packet leaves time for another try
+	c.ContentType = runtime.ContentTypeJSON
+	// Connections of its own: over HTTP/2 the next request would follow a swallowed one on the same dead connection.
+	c.NextProtos = []string{"http/1.1"}
+	client, err := coordinationv1.NewForConfig(c)
 	if err != nil {
 		return nil, fmt.Errorf("leader election: %w", err)
 	}
-	return &Elector{opts: o, lock: l}, nil
+	return &Elector{
+		o: o, fence: NewFence(o.RenewDeadline), lost: make(chan struct{}), status: Status{Identity: o.Identity},
+		lease: &resourcelock.LeaseLock{
+			LeaseMeta: metav1.ObjectMeta{Namespace: o.Namespace, Name: o.Name}, Client: client,
+			LockConfig: resourcelock.ResourceLockConfig{Identity: o.Identity},
+		},
+	}, nil
 }
 
 // Leading reports whether a yes may be said now. Ask directly before what two replicas must not do.
-func (e *Elector) Leading() bool { return e.lock.fence.Passes(e.opts.Clock()) }
-
-// Former is the identity of the last holder before us, as far as we saw one; "" = none.
-func (e *Elector) Former() string { return e.lock.status().former }
-
-// CouldLead reports whether this replica stands by and would take the Lease if it came free: it has read the Lease
-// within its duration, and none of its requests fails.
-func (e *Elector) CouldLead() bool {
-	s := e.lock.status()
-	return s.over == "" && s.Fault == nil && s.Holder != e.opts.Identity &&
-		!s.Seen.IsZero() && elapsed(s.Seen, e.opts.Clock()) <= e.opts.Duration
-}
+func (e *Elector) Leading() bool { return e.fence.Passes(e.o.Clock()) }
 
 // Run competes for the Lease until ctx ends. It calls led once, when this replica leads. led's ctx ends with ctx or
 // with the term; the Lease is renewed until led has returned, and then released: another replica takes it when it next
-// looks. Run returns led's error, and ErrLost, joined with that, when the term was over before ctx.
+// looks. Run returns led's error, and ErrLost, joined with that, when the term was over before led returned.
 func (e *Elector) Run(ctx context.Context, led func(context.Context) error) error {
 	begun, over := make(chan struct{}), make(chan struct{})
 	elector, err := leaderelection.NewLeaderElector(leaderelection.LeaderElectionConfig{
-		Lock: e.lock, Name: e.opts.Name,
-		LeaseDuration: e.opts.Duration, RenewDeadline: e.opts.RenewDeadline, RetryPeriod: e.opts.RetryPeriod,
+		Lock: lock{e.lease, e}, Name: e.o.Name,
+		LeaseDuration: e.o.Duration, RenewDeadline: e.o.RenewDeadline, RetryPeriod: e.o.RetryPeriod,
 		Callbacks: leaderelection.LeaderCallbacks{
 			OnStartedLeading: func(context.Context) { close(begun) },
 			OnStoppedLeading: func() {},
@@ -107,16 +117,10 @@ func (e *Elector) Run(ctx context.Context, led func(context.Context) error) erro
 	case <-begun:
 		err = e.lead(ctx, led, over)
 	}
-	e.lock.fence.End()
+	e.fence.End()
 	stop()
-	late := time.NewTimer(e.opts.RenewDeadline) // a request need not end with its context
-	defer late.Stop()
-	select {
-	case <-e.lock.lost:
-	case <-late.C:
-	case <-over:
-		e.release(context.WithoutCancel(ctx))
-	}
+	<-over
+	e.release(context.WithoutCancel(ctx))
 	return err
 }
 
@@ -124,62 +128,82 @@ func (e *Elector) Run(ctx context.Context, led func(context.Context) error) erro
 func (e *Elector) lead(ctx context.Context, led func(context.Context) error, over <-chan struct{}) (err error) {
 	term, end := context.WithCancelCause(ctx)
 	defer end(nil)
-	e.opts.Log.Info("this replica leads", "lease", e.lock.Describe(), "identity", e.opts.Identity)
+	log := e.o.Log.With("lease", e.lease.Describe())
+	log.Info("this replica leads", "identity", e.o.Identity)
 	result := make(chan error, 1)
 	go func() { result <- led(term) }()
 	select {
 	case err = <-result:
 		return err
 	case <-over:
-		e.lock.lose("no renewal was confirmed within " + e.opts.RenewDeadline.String())
-	case <-e.lock.lost:
+		e.lose("no renewal was confirmed within " + e.o.RenewDeadline.String())
+	case <-e.lost:
 	}
-	lost := fmt.Errorf("%w: %s", ErrLost, e.lock.status().over)
-	e.opts.Log.Error("this replica leads no more: its process ends", "lease", e.lock.Describe(), "error", lost)
+	lost := fmt.Errorf("%w: %s", ErrLost, e.over)
+	log.Error("this replica leads no more: its process ends", "error", lost)
 	end(lost)
-	err = <-result
-	switch {
-	case ctx.Err() != nil: // it was to end anyway
-		return err
-	case err == nil, errors.Is(err, context.Canceled), errors.Is(err, ErrLost):
+	if err = <-result; err == nil || errors.Is(err, context.Canceled) || errors.Is(err, ErrLost) {
 		return lost
 	}
 	return errors.Join(lost, err)
 }
 
-// release gives the Lease up where it is ours.
+// lose ends the term for good.
+func (e *Elector) lose(why string) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.over == "" {
+		e.fence.End()
+		e.over = why
+		close(e.lost)
+	}
+}
+
+// release gives the Lease up where our term ends in order.
 func (e *Elector) release(ctx context.Context) {
-	if s := e.lock.status(); s.over != "" || !s.asked {
+	if e.term == nil || e.over != "" {
 		return
 	}
-	r, _, err := e.lock.Interface.Get(ctx)
-	if err == nil && r.HolderIdentity == e.opts.Identity {
-		now := metav1.NewTime(e.opts.Clock())
-		err = e.lock.Interface.Update(ctx, resourcelock.LeaderElectionRecord{
+	r, _, err := e.lease.Get(ctx)
+	if err == nil && r.HolderIdentity == e.o.Identity {
+		now := metav1.NewTime(e.o.Clock())
+		err = e.lease.Update(ctx, resourcelock.LeaderElectionRecord{
 			LeaderTransitions: r.LeaderTransitions, LeaseDurationSeconds: 1, RenewTime: now, AcquireTime: now,
 		})
 	}
 	if err != nil {
-		e.opts.Log.Warn("the Lease cannot be released: another replica takes it when it has run out",
-			"lease", e.lock.Describe(), "duration", e.opts.Duration, "error", err)
+		e.o.Log.Warn("the Lease cannot be released: another replica takes it when it has run out",
+			"lease", e.lease.Describe(), "duration", e.o.Duration, "error", err)
 	}
 }
 
-// Status is what is known of the election, for people.
+// Status is what is known of the election.
 type Status struct {
 	Leading  bool // as of Elector.Leading
 	Identity string
 	Holder   string    // as last seen, cut to a line; "" = nobody, or nothing was seen yet
-	Since    time.Time // when this holder was first seen
+	Former   string    // the last holder before us, as far as we saw one; "" = none
 	Seen     time.Time // when the Lease was read or renewed last
-	Fault    error     // of the latest request of a kind; that another replica was faster is none
+	Fault    error     // why the last request of a kind has failed; that another replica was faster is none
 }
 
 // Status returns what is known of the election.
 func (e *Elector) Status() Status {
-	s := e.lock.status().Status
-	s.Leading, s.Identity = e.Leading(), e.opts.Identity
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	s := e.status
+	s.Leading = e.Leading()
 	return s
+}
+
+// CouldLead reports whether this replica stands by and would take the Lease if it came free: it has read the Lease
+// within its duration, and its requests do not fail.
+func (e *Elector) CouldLead() bool {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	s := &e.status
+	return e.over == "" && s.Fault == nil && s.Holder != s.Identity &&
+		!s.Seen.IsZero() && elapsed(s.Seen, e.o.Clock()) <= e.o.Duration
 }
 
 // Standby tells who leads instead of us. Its times stay the same while nothing changes.

@@ -27,6 +27,10 @@ type (
 	Host = Object[HostSpec, HostStatus]
 	// HostList is a page of them.
 	HostList = List[HostSpec, HostStatus]
+	// Ironic is a resource of ironic-standalone-operator.
+	Ironic = Object[IronicSpec, IronicStatus]
+	// IronicList is a page of them.
+	IronicList = List[IronicSpec, IronicStatus]
 )
 
 // Types of Cluster API, for each of Versions.
@@ -43,6 +47,10 @@ type (
 	Metal3Machine = Object[struct{}, struct{}]
 	// Metal3MachineList is a page of them.
 	Metal3MachineList = List[struct{}, struct{}]
+	// HealthCheck is a MachineHealthCheck.
+	HealthCheck = Object[HealthCheckSpec, struct{}]
+	// HealthCheckList is a page of them.
+	HealthCheckList = List[HealthCheckSpec, struct{}]
 	// Template is a Metal3MachineTemplate.
 	Template = Object[TemplateSpec, struct{}]
 	// TemplateList is a page of them.
@@ -83,6 +91,19 @@ type RAID struct {
 	Software []any `json:"softwareRAIDVolumes,omitempty"`
 }
 
+// IronicSpec is of an Ironic.
+type IronicSpec struct {
+	APICredentialsName string `json:"apiCredentialsName"`
+	TLS                struct {
+		CertificateName string `json:"certificateName"`
+	} `json:"tls"`
+}
+
+// IronicStatus is of an Ironic.
+type IronicStatus struct {
+	Conditions []metav1.Condition `json:"conditions"`
+}
+
 // Reference is one to an object of the same namespace.
 type Reference struct {
 	Kind string `json:"kind"`
@@ -106,6 +127,16 @@ type MachineStatus struct {
 	V1Beta2    struct {
 		Conditions []metav1.Condition `json:"conditions,omitempty"`
 	} `json:"v1beta2,omitzero"`
+}
+
+// HealthCheckSpec is of a MachineHealthCheck.
+type HealthCheckSpec struct {
+	ClusterName        string               `json:"clusterName"`
+	Selector           metav1.LabelSelector `json:"selector"`
+	NodeStartupTimeout *metav1.Duration     `json:"nodeStartupTimeout,omitempty"` // v1beta1
+	Checks             struct {
+		NodeStartupTimeoutSeconds *int64 `json:"nodeStartupTimeoutSeconds,omitempty"` // v1beta2
+	} `json:"checks,omitzero"`
 }
 
 // OwnerSpec is of a MachineSet or MachineDeployment.
@@ -152,6 +183,7 @@ type entry struct {
 func entries() []entry {
 	all := []entry{
 		{Metal3.WithKind("BareMetalHost"), &Host{}, &HostList{}},
+		{schema.GroupVersionKind{Group: "ironic.metal3.io", Version: "v1alpha1", Kind: "Ironic"}, &Ironic{}, &IronicList{}},
 		{Metal3.WithKind("HostFirmwareSettings"), &metal3.HostFirmwareSettings{}, &metal3.HostFirmwareSettingsList{}},
 		{Metal3.WithKind("HostFirmwareComponents"), &metal3.HostFirmwareComponents{}, &metal3.HostFirmwareComponentsList{}},
 		{Metal3.WithKind("HostUpdatePolicy"), &metal3.HostUpdatePolicy{}, &metal3.HostUpdatePolicyList{}},
@@ -161,6 +193,7 @@ func entries() []entry {
 		metal3Machines := schema.GroupVersion{Group: InfrastructureGroup, Version: version}
 		all = append(all,
 			entry{machines.WithKind("Machine"), &Machine{}, &MachineList{}},
+			entry{machines.WithKind("MachineHealthCheck"), &HealthCheck{}, &HealthCheckList{}},
 			entry{machines.WithKind("MachineSet"), &Owner{}, &OwnerList{}},
 			entry{machines.WithKind("MachineDeployment"), &Owner{}, &OwnerList{}},
 			entry{metal3Machines.WithKind("Metal3Machine"), &Metal3Machine{}, &Metal3MachineList{}},

@@ -1,5 +1,5 @@
-// Package objects has narrow Go types of what planned work reads and writes of Metal3 and Cluster API. They decode the
-// fields that are used and pass the rest over, most of all a BareMetalHost's hardware details.
+// Package objects has narrow Go types of what is read and written of Metal3 and Cluster API. They decode the fields that are
+// used and pass the rest over, most of all a BareMetalHost's hardware details.
 package objects
 
 import (

@@ -40,16 +40,12 @@ type bench struct {
 	all          []sent
 	tries        int
 	fault        func(*corev1.Event) error // of a request; nil: it is taken
-	gone         map[string]bool           // hosts that are not there
-	over         map[string]bool           // hosts that neither wait nor work
+	gone, over   map[string]bool           // hosts that are not there; that neither wait nor work
 	starts, hush bool                      // hosts work; this replica does not lead
 }
 
 func (b *bench) create(_ context.Context, _ client.WithWatch, o client.Object, _ ...client.CreateOption) error {
-	e, ok := o.(*corev1.Event)
-	if !ok {
-		return fmt.Errorf("%T is no Event", o)
-	}
+	e := o.(*corev1.Event)
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.tries++; b.fault != nil {
@@ -59,6 +55,16 @@ func (b *bench) create(_ context.Context, _ client.WithWatch, o client.Object, _
 	}
 	b.all = append(b.all, sent{time.Since(b.begun), e.DeepCopy()})
 	return nil
+}
+
+// stands tells of a host: b.mu is held by nobody who waits for the Recorder.
+func (b *bench) stands(_, name string) (uid string, waits, works bool) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if !b.gone[name] {
+		uid = "uid-" + name
+	}
+	return uid, !b.over[name], !b.over[name] && b.starts
 }
 
 func (b *bench) with(do func()) {
@@ -72,48 +78,34 @@ func run(t *testing.T, perMinute int, do func(*bench)) {
 	synctest.Test(t, func(t *testing.T) {
 		b := &bench{t: t, begun: time.Now(), gone: map[string]bool{}, over: map[string]bool{}}
 		b.Recorder = tell.New(tell.Options{
-			Client: interceptor.NewClient(fake.NewClientBuilder().Build(), interceptor.Funcs{Create: b.create}),
-			Stands: func(_, name string) (uid string, waits, works bool) {
-				b.with(func() {
-					if !b.gone[name] {
-						uid = "uid-" + name
-					}
-					waits, works = !b.over[name], !b.over[name] && b.starts
-				})
-				return uid, waits, works
-			},
-			Leading: func() (leads bool) {
-				b.with(func() { leads = !b.hush })
-				return leads
-			},
+			Client: interceptor.NewClient(fake.NewClientBuilder().Build(), interceptor.Funcs{Create: b.create}), Stands: b.stands,
+			Leading:   func() (leads bool) { b.with(func() { leads = !b.hush }); return leads },
 			PerMinute: perMinute, Instance: "pod-0", Log: slog.New(slog.NewTextHandler(&b.log, nil)), Now: time.Now,
 		})
 		ctx, cancel := context.WithCancel(t.Context())
-		ended := make(chan error, 1)
+		ended := make(chan error)
 		go func() { ended <- b.Run(ctx) }()
 		do(b)
 		cancel()
-		if err := <-ended; err != nil {
-			t.Error(err)
-		}
+		<-ended
 	})
 }
 
-// pass lets time go by. What the test has read before is not written at the same time.
+// pass lets time go by.
 func (b *bench) pass(d time.Duration) {
-	b.with(func() {})
 	<-time.After(d)
 	synctest.Wait()
 }
 
-// answer is one with a message that tells it from others.
-func answer(reason api.Reason, episode string) api.Answer {
-	return api.Answer{Reason: reason, Ready: reason.Yes(), Message: string(reason), Episode: episode}
+// full lets so many hosts wait.
+func (b *bench) full(hosts int) {
+	for i := range hosts {
+		b.step(fmt.Sprint("h", i), "full", "")
+	}
 }
 
 // told lists what was told since the last time, as "seconds host reason".
 func (b *bench) told() string {
-	synctest.Wait()
 	var lines []string
 	b.with(func() {
 		for _, e := range b.all {
@@ -124,14 +116,15 @@ func (b *bench) told() string {
 	return strings.Join(lines, ", ")
 }
 
+// step lets something happen to a host: word is a reason of an answer, or one of the cases.
 func (b *bench) step(host, word, more string) {
 	switch word {
 	case "released":
 		b.Released("metal3", host, "annotation")
 	case "refused":
-		b.ReleaseRefused("metal3", host, more)
+		b.Note("metal3", host, tell.ReleaseRefused, more)
 	case "ignored":
-		b.Ignored("metal3", host, more)
+		b.Note("metal3", host, tell.AnnotationIgnored, more)
 	case "works":
 		b.with(func() { b.starts = true })
 	case "over":
@@ -139,6 +132,7 @@ func (b *bench) step(host, word, more string) {
 	case "gone":
 		b.with(func() { b.gone[host] = true })
 	default:
-		b.Answered("metal3", host, answer(api.Reason(word), more))
+		reason := api.Reason(word)
+		b.Answered("metal3", host, api.Answer{Reason: reason, Ready: reason.Yes(), Message: word, Episode: more})
 	}
 }

@@ -79,47 +79,32 @@ const (
 	settleUnknown = 90 * time.Second
 )
 
-// Facts beside the situation, each told once by a Warning of its own.
+// Reasons of notes.
 const (
-	releaseRefused = iota
-	annotationIgnored
-	noFact
+	ReleaseRefused    = "ProvisioningReleaseRefused"
+	AnnotationIgnored = "ProvisioningAnnotationIgnored"
 )
 
-var factReasons = [noFact]string{releaseRefused: "ProvisioningReleaseRefused", annotationIgnored: "ProvisioningAnnotationIgnored"}
+// note is a fact beside the situation, told once by a Warning of its own.
+type note struct{ reason, text string }
 
 // line is what is known of a host: what was told last, and what is so now.
 type line struct {
-	said, want situation
-	text       string                              // of the newest answer
-	facts      [noFact]struct{ said, want string } // "" = none
-	changed    time.Time                           // when want or a fact changed
-	free       time.Time                           // when the host may be told of again
+	said, want  situation
+	text        string // of the newest answer
+	noted, note note
+	changed     time.Time // when want or note changed
+	free        time.Time // when the host may be told of again
 }
 
-// fact is the fact to tell, noFact where there is none.
-func (l *line) fact() int {
-	for i, f := range l.facts {
-		if f.want != "" && f.want != f.said {
-			return i
-		}
-	}
-	return noFact
-}
+func (l *line) notes() bool { return l.note != l.noted && l.note.text != "" }
 
-func (l *line) pending() bool {
-	return l.want != l.said && l.want.class != quiet || l.fact() != noFact
-}
-
-func (l *line) urgent() bool {
-	c := l.want.class
-	return c == held || c == turn || c == released || l.fact() != noFact
-}
+func (l *line) pending() bool { return l.want != l.said && l.want.class != quiet || l.notes() }
 
 // due reports whether the host is to be told of now.
 func (l *line) due(now time.Time) bool {
 	settles := l.want.class == unknown && now.Sub(l.changed) < settleUnknown
-	return l.pending() && !now.Before(l.free) && (!settles || l.fact() != noFact)
+	return l.pending() && !now.Before(l.free) && (!settles || l.notes())
 }
 
 // idle reports whether nothing is worth remembering.
@@ -130,66 +115,66 @@ func (l *line) idle(now time.Time) bool {
 
 // before reports whether a host is told of before another one: the urgent first, then those that wait longest.
 func (l *line) before(other *line) bool {
-	if a, b := l.urgent(), other.urgent(); a != b {
+	urgent := func(l *line) bool {
+		c := l.want.class
+		return c == held || c == turn || c == released || l.notes()
+	}
+	if a, b := urgent(l), urgent(other); a != b {
 		return a
 	}
 	return l.changed.Before(other.changed)
 }
 
-// turnTo changes the situation, and reports whether the one before was never told.
-func (l *line) turnTo(now time.Time, s situation, text string) (dropped bool) {
+// turnTo changes the situation.
+func (l *line) turnTo(now time.Time, s situation, text string) {
 	switch {
 	case s.class == holding && (l.want.class == turn || l.want.class == released):
-		return false
+		return
 	case s.class == quiet, s.class == holding,
 		s.class == turn && l.said.class == quiet && (l.want.class == quiet || l.want.class == unknown): // it has not waited
 		l.said, s, text = situation{}, situation{}, "" // the next wait is told again
 	}
 	if l.text = text; l.want != s {
-		dropped = l.want != l.said && l.want.class != quiet
 		l.want, l.changed = s, now
 	}
-	return dropped
 }
 
-// note changes a fact; "" = it is over.
-func (l *line) note(now time.Time, fact int, text string) {
-	f := &l.facts[fact]
-	if f.want != text {
-		f.want, l.changed = text, now
-	}
-	if text == "" {
-		f.said = "" // the next one is told again
+// turnNote changes the note. Without a text its reason is over, and is told again when it comes back.
+func (l *line) turnNote(now time.Time, n note) {
+	switch {
+	case n.text != "" && n != l.note:
+		l.note, l.changed = n, now
+	case n.text == "" && n.reason == l.note.reason:
+		l.note, l.noted = note{}, note{}
 	}
 }
 
-// news is what one Event tells.
+// news is what one Event tells: a note, else the situation.
 type news struct {
 	kind, reason, text string
-	fact               int // noFact: the situation
+	note               note
 	situation          situation
 }
 
-// news is what is to be told: facts first, the situation by the next Event.
+// news is what is to be told: the note first, the situation by the next Event.
 func (l *line) news() news {
-	if i := l.fact(); i != noFact {
-		return news{kind: corev1.EventTypeWarning, reason: factReasons[i], text: l.facts[i].want, fact: i}
+	if l.notes() {
+		return news{kind: corev1.EventTypeWarning, reason: l.note.reason, text: l.note.text, note: l.note}
 	}
 	p := phrases[l.want.class]
-	n := news{p.kind, p.reason, p.words + l.text, noFact, l.want}
+	n := news{kind: p.kind, reason: p.reason, text: p.words + l.text, situation: l.want}
 	if l.want.class == held && l.want.episode != "" {
 		n.text += "; or annotate it with " + hosts.ReleaseAnnotation + "=" + l.want.episode
 	}
 	return n
 }
 
-// told notes that n was told, or never can be. What is over meanwhile is told again when it comes back.
-func (l *line) told(now time.Time, n news) {
-	l.free = now.Add(perHost)
+// told notes that n was told. What is over meanwhile is told again when it comes back.
+func (l *line) told(n news) {
 	switch {
-	case n.fact == noFact && l.want.class != quiet:
+	case n.note.text == "" && l.want.class != quiet:
 		l.said = n.situation
-	case n.fact != noFact && l.facts[n.fact].want != "":
-		l.facts[n.fact].said = n.text
+	case n.note.text != "" && l.note.text != "":
+		l.noted = n.note
 	}
 }

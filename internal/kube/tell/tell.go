@@ -13,14 +13,10 @@
 package tell
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"log/slog"
-	"maps"
 	"net/http"
-	"slices"
-	"sort"
 	"sync"
 	"time"
 
@@ -38,14 +34,11 @@ const (
 	look     = time.Second // how often hosts that are due are looked for
 	timeout  = 5 * time.Second
 	maxHosts = 200_000 // nothing is told of further ones
-
-	// Pauses double while requests fail. An API server that has just started refuses everything for about a second.
-	leastPause  = time.Second
-	mostDown    = 8 * time.Second // while nobody answers
-	mostRefused = 5 * time.Minute // in a namespace that refuses
-	mostAsked   = time.Minute     // of what the API server asks for by Retry-After
-
-	refusedForGood = time.Minute // least time between two lines of the log about that
+	// rest is how long a namespace is left alone after a failure. An API server that has just started refuses everything
+	// for about a second.
+	rest = 8 * time.Second
+	// logGap is the least time between two lines of the log about failures.
+	logGap = time.Hour
 )
 
 // Options are what New needs. All fields are required.
@@ -66,20 +59,20 @@ type Options struct {
 type Recorder struct {
 	Options
 	budget *rate.Limiter
+	failed logging.Rare
 
-	mu      sync.Mutex // guards the rest
-	counts  api.EventCounts
-	hosts   map[types.NamespacedName]*line
-	pauses  map[string]pause // of a namespace that refuses; "" = of everything
-	useless logging.Rare
+	mu     sync.Mutex // guards the rest
+	counts api.EventCounts
+	hosts  map[types.NamespacedName]*line
+	rests  map[string]time.Time // until when a namespace is left alone
 }
 
 // New returns a Recorder that knows no host.
 func New(o Options) *Recorder {
 	burst := max(1, o.PerMinute/10) // the rest is spread, so that no minute has more than PerMinute
 	return &Recorder{
-		Options: o, budget: rate.NewLimiter(rate.Limit(float64(o.PerMinute)*0.9/60), burst),
-		hosts: map[types.NamespacedName]*line{}, pauses: map[string]pause{}, useless: logging.Rare{Gap: refusedForGood},
+		Options: o, budget: rate.NewLimiter(rate.Limit(float64(o.PerMinute)*0.9/60), burst), failed: logging.Rare{Gap: logGap},
+		hosts: map[types.NamespacedName]*line{}, rests: map[string]time.Time{},
 	}
 }
 
@@ -87,33 +80,22 @@ func New(o Options) *Recorder {
 func (r *Recorder) Answered(namespace, name string, a api.Answer) {
 	s := situationOf(&a)
 	waits := s.class > holding && s.class != turn
-	r.change(namespace, name, waits, func(l *line) bool { return l.turnTo(r.Now(), s, a.Message) })
+	r.change(namespace, name, waits, func(l *line) { l.turnTo(r.Now(), s, a.Message) })
 }
 
 // Released tells that a hold has ended otherwise than by time: how is a word or two such as "annotation".
 func (r *Recorder) Released(namespace, name, how string) {
 	text := "The hold was released (" + how + "): it queues again when it asks next"
-	r.change(namespace, name, true, func(l *line) bool { return l.turnTo(r.Now(), situation{class: released}, text) })
+	r.change(namespace, name, true, func(l *line) { l.turnTo(r.Now(), situation{class: released}, text) })
 }
 
-// ReleaseRefused tells once that the release that an annotation asks for has no effect, and why.
-func (r *Recorder) ReleaseRefused(namespace, name, why string) {
-	r.change(namespace, name, true, func(l *line) bool {
-		l.note(r.Now(), releaseRefused, "Release refused: "+why)
-		return false
-	})
-}
-
-// Ignored tells once that an annotation cannot be read: what is a sentence, "" = that is over.
-func (r *Recorder) Ignored(namespace, name, what string) {
-	r.change(namespace, name, what != "", func(l *line) bool {
-		l.note(r.Now(), annotationIgnored, what)
-		return false
-	})
+// Note tells a fact once, by a Warning: reason is ReleaseRefused or AnnotationIgnored, text a sentence; "" = it is over.
+func (r *Recorder) Note(namespace, name, reason, text string) {
+	r.change(namespace, name, text != "", func(l *line) { l.turnNote(r.Now(), note{reason, text}) })
 }
 
 // change changes what is known of a host. enter makes a host known that is not yet.
-func (r *Recorder) change(namespace, name string, enter bool, do func(l *line) (dropped bool)) {
+func (r *Recorder) change(namespace, name string, enter bool, do func(l *line)) {
 	if r == nil {
 		return
 	}
@@ -128,7 +110,8 @@ func (r *Recorder) change(namespace, name string, enter bool, do func(l *line) (
 		l = &line{}
 		r.hosts[k] = l
 	}
-	if do(l) {
+	was := *l
+	if do(l); was.pending() && l.want != was.want {
 		r.counts.Dropped++
 	}
 }
@@ -161,10 +144,8 @@ func (r *Recorder) Run(ctx context.Context) error {
 	tick := time.NewTicker(look)
 	defer tick.Stop()
 	for {
-		for _, c := range r.due() {
-			if ctx.Err() == nil && r.Leading() {
-				r.send(ctx, c.of)
-			}
+		for more := true; more && ctx.Err() == nil && r.Leading(); {
+			more = r.tellNext(ctx)
 		}
 		select {
 		case <-ctx.Done():
@@ -174,75 +155,60 @@ func (r *Recorder) Run(ctx context.Context) error {
 	}
 }
 
-// candidate is a host that is due.
-type candidate struct {
-	of types.NamespacedName
-	*line
-}
-
-// due lists the hosts to tell of now, as many as the budget allows: the urgent first, then those that wait longest. It
-// forgets hosts of which nothing is worth remembering.
-func (r *Recorder) due() (first []candidate) {
+// next is the host to tell of now, and what, as far as the budget allows. It forgets hosts of which nothing is worth
+// remembering.
+func (r *Recorder) next() (k types.NamespacedName, n news, ok bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	now := r.Now()
-	most := int(r.budget.TokensAt(now))
-	if most < 1 {
-		return nil
+	if r.budget.TokensAt(now) < 1 {
+		return k, n, false
 	}
+	var first *line
 	for of, l := range r.hosts {
 		switch {
-		case l.due(now):
-			if len(first) == most && !l.before(first[most-1].line) || r.paused(now, of.Namespace) {
-				continue
-			}
-			i := sort.Search(len(first), func(i int) bool { return l.before(first[i].line) })
-			first = slices.Insert(first[:min(len(first), most-1)], i, candidate{of, l})
 		case l.idle(now):
 			delete(r.hosts, of)
+		case l.due(now) && !now.Before(r.rests[of.Namespace]) && (first == nil || l.before(first)):
+			k, first = of, l
 		}
 	}
-	return first
-}
-
-// paused reports whether nothing is tried in a namespace now.
-func (r *Recorder) paused(now time.Time, namespace string) bool {
-	return len(r.pauses) > 0 && (now.Before(r.pauses[""].until) || now.Before(r.pauses[namespace].until))
-}
-
-// news is what to tell of a host, unless that has changed since it was due.
-func (r *Recorder) news(k types.NamespacedName) (n news, ok bool) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	now, l := r.Now(), r.hosts[k]
-	if l == nil || !l.due(now) || r.paused(now, k.Namespace) {
-		return n, false
+	if first == nil {
+		return k, n, false
 	}
-	return l.news(), true
+	return k, first.news(), true
 }
 
-// errOver tells that a host is gone, or that what was to be told of it is over.
-var errOver = errors.New("there is nothing to tell any more")
-
-func (r *Recorder) send(ctx context.Context, k types.NamespacedName) {
-	n, ok := r.news(k)
+// tellNext tells of one host, and reports whether another one may be due.
+func (r *Recorder) tellNext(ctx context.Context) (more bool) {
+	k, n, ok := r.next()
 	if !ok {
-		return
+		return false
 	}
 	uid, waits, works := r.Stands(k.Namespace, k.Name)
-	err := errOver
-	if uid != "" && !n.situation.over(waits, works) {
-		on := corev1.ObjectReference{
-			APIVersion: "metal3.io/v1alpha1", Kind: "BareMetalHost", Namespace: k.Namespace, Name: k.Name, UID: types.UID(uid),
-		}
-		r.budget.AllowN(r.Now(), 1)
-		asks, cancel := context.WithTimeout(ctx, timeout)
-		defer cancel()
-		err = r.Client.Create(asks, Event(on, n.kind, n.reason, n.text, r.Instance, r.Now()))
+	if uid == "" {
+		r.Forget(k.Namespace, k.Name)
+		return true
 	}
+	if n.situation.over(waits, works) {
+		r.change(k.Namespace, k.Name, false, func(l *line) {
+			if l.want == n.situation {
+				l.turnTo(r.Now(), situation{}, "")
+			}
+		})
+		return true
+	}
+	on := corev1.ObjectReference{
+		APIVersion: "metal3.io/v1alpha1", Kind: "BareMetalHost", Namespace: k.Namespace, Name: k.Name, UID: types.UID(uid),
+	}
+	r.budget.AllowN(r.Now(), 1)
+	asks, cancel := context.WithTimeout(ctx, timeout)
+	defer cancel()
+	err := r.Client.Create(asks, Event(on, n.kind, n.reason, n.text, r.Instance, r.Now()))
 	if err == nil || ctx.Err() == nil { // else we gave it up
 		r.landed(k, n, err)
 	}
+	return true
 }
 
 // landed notes what became of an Event.
@@ -253,69 +219,18 @@ func (r *Recorder) landed(k types.NamespacedName, n news, err error) {
 	if l == nil { // it was forgotten meanwhile
 		l = &line{}
 	}
-	switch code := statusOf(err); {
-	case err == nil:
+	if err == nil {
 		r.counts.Sent++
-		l.told(now, n)
-		r.resume(now, k.Namespace)
+		l.free = now.Add(perHost)
+		l.told(n)
 		return
-	case errors.Is(err, errOver):
-		r.counts.Dropped++
-		switch n.situation {
-		case situation{}:
-			delete(r.hosts, k) // a fact is over with its host alone
-		case l.want:
-			l.turnTo(now, situation{}, "")
-		}
-		return
-	case code == http.StatusForbidden, code == http.StatusNotFound: // no right, or the namespace ends
-		r.rest(now, k.Namespace, mostRefused, err)
-	case code < 400, code >= 500,
-		code == http.StatusUnauthorized, code == http.StatusRequestTimeout, code == http.StatusTooManyRequests:
-		r.rest(now, "", mostDown, err)
-	default:
-		if before, tell := r.useless.Tell(now); tell {
-			r.Log.Warn("the API server refuses an Event for good", "host", k, "error", err, "before", before)
-		}
-		l.told(now, n)
 	}
 	r.counts.Failed++
-}
-
-// statusOf is the HTTP status of a refusal, 0 where nobody answered.
-func statusOf(err error) int {
-	if status := apierrors.APIStatus(nil); errors.As(err, &status) {
-		return int(status.Status().Code)
+	r.rests[k.Namespace] = now.Add(rest)
+	if status := apierrors.APIStatus(nil); errors.As(err, &status) && status.Status().Code < http.StatusInternalServerError {
+		l.free = now.Add(perHost) // others of the namespace first: it may be this Event alone
 	}
-	return 0
-}
-
-// pause is a time without tries.
-type pause struct {
-	until  time.Time
-	length time.Duration
-}
-
-// rest begins or prolongs a pause, which doubles while tries fail.
-func (r *Recorder) rest(now time.Time, namespace string, most time.Duration, err error) {
-	p, again := r.pauses[namespace]
-	seconds, _ := apierrors.SuggestsClientDelay(err)
-	p.length = min(max(2*p.length, leastPause), most)
-	p.until = now.Add(max(p.length, min(time.Duration(seconds)*time.Second, mostAsked)))
-	if r.pauses[namespace] = p; !again {
-		r.Log.Warn("Events are not taken: the newest of each host is kept and tried again",
-			"namespace", cmp.Or(namespace, "all"), "error", err)
+	if before, tell := r.failed.Tell(now); tell {
+		r.Log.Warn("Events are not taken: the newest of each host is kept and tried again", "host", k, "error", err, "before", before)
 	}
-}
-
-// resume ends the pauses: an Event of the namespace was taken.
-func (r *Recorder) resume(now time.Time, namespace string) {
-	for _, of := range []string{"", namespace} {
-		if _, paused := r.pauses[of]; paused {
-			r.Log.Info("Events are taken again", "namespace", cmp.Or(of, "all"))
-			delete(r.pauses, of)
-		}
-	}
-	// Where nobody has anything to tell any more:
-	maps.DeleteFunc(r.pauses, func(_ string, p pause) bool { return now.Sub(p.until) > mostRefused })
 }

@@ -1,7 +1,6 @@
 package archtest
 
 import (
-	"fmt"
 	"maps"
 	"os"
 	"os/exec"
@@ -94,21 +93,9 @@ func licences(dir string) ([]string, error) {
 	return licencesIn(text.String()), nil
 }
 
-// TestLicences: every module that is compiled in has a licence that we may pass on, and docs/dev/dependencies.md tells
-// of each one that go.mod requires for itself, and how many there are in all.
+// TestLicences: every module that is compiled in has a licence that we may pass on.
 func TestLicences(t *testing.T) {
-	dir, direct := root(t), map[string]bool{}
-	mod := readPage(t, dir, "go.mod")
-	for _, m := range regexp.MustCompile(`(?m)^\t(\S+) v\S+$`).FindAllStringSubmatch(mod, -1) {
-		direct[m[1]] = true
-	}
-	page := readPage(t, dir, "docs/dev/dependencies.md")
-	rows := map[string]string{}
-	for _, m := range regexp.MustCompile("(?m)^\\| `(\\S+/\\S+)` \\| ([^|]+) \\|").FindAllStringSubmatch(page, -1) {
-		rows[m[1]] = strings.TrimSpace(m[2])
-	}
 	all := dependencies(t)
-	inProduct := 0
 	for _, module := range slices.Sorted(maps.Keys(all)) {
 		d := all[module]
 		has, err := licences(d.dir)
@@ -118,7 +105,6 @@ func TestLicences(t *testing.T) {
 		may := allowedInTests
 		if d.product {
 			may = allowed
-			inProduct++
 		}
 		for _, l := range has {
 			if !slices.Contains(may, l) {
@@ -128,22 +114,9 @@ func TestLicences(t *testing.T) {
 		if len(has) == 0 {
 			t.Errorf("%s has no licence that is known: read it, and teach this test its text", module)
 		}
-		if row, told := rows[module]; told && row != strings.Join(has, ", ") {
-			t.Errorf("docs/dev/dependencies.md says %s of %s, its files say %s", row, module, strings.Join(has, ", "))
-		}
 	}
-	for module := range direct {
-		if _, told := rows[module]; !told && !strings.HasPrefix(module, "github.com/ironic-throttle/") {
-			t.Errorf("docs/dev/dependencies.md does not tell why we have %s", module)
-		}
-	}
-	for module := range rows {
-		if !direct[module] {
-			t.Errorf("docs/dev/dependencies.md tells of %s, and go.mod does not require it", module)
-		}
-	}
-	if count := fmt.Sprintf("%d modules are in the program, %d more in its tests", inProduct, len(all)-inProduct); !strings.Contains(page, count) {
-		t.Errorf("docs/dev/dependencies.md must say: %s", count)
+	if len(all) < 30 {
+		t.Errorf("found %d modules: the search is broken", len(all))
 	}
 }
 

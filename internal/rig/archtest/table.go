@@ -88,7 +88,7 @@ var table = map[string]imports{
 	"internal/decisionlog":      {house: []string{"pkg/admission", "pkg/slots", "pkg/ironic", "pkg/api"}},
 	"internal/clusterhosts": {
 		house: []string{
-			"internal/config", "internal/decisionlog", "internal/kube/hosts", "internal/kube/tell", "internal/logging",
+			"internal/config", "internal/decisionlog", "internal/kube/hosts", "internal/kube/tell",
 			"pkg/admission", "pkg/slots", "pkg/ironic", "pkg/api",
 		},
 	},
@@ -98,8 +98,9 @@ var table = map[string]imports{
 			"internal/kube", "internal/kube/access", "internal/kube/capi", "internal/kube/claim", "internal/kube/find", "internal/kube/fleet", "internal/kube/hosts", "internal/kube/lead", "internal/kube/tell", "internal/kube/work", "internal/kube/workload",
 			"pkg/admission", "pkg/disruption", "pkg/disruption/budget", "pkg/slots", "pkg/breaker", "pkg/holdoff", "pkg/sizing", "pkg/snapshot", "pkg/ironic", "pkg/api",
 		},
+		tests: []string{"internal/rig/child"},
 	},
-	"internal/kube": {house: []string{"internal/kube/objects", "internal/plainfile"}, outside: []string{"k8s.io/api", "k8s.io/apimachinery", "k8s.io/client-go", "k8s.io/klog/v2", "sigs.k8s.io/controller-runtime/pkg"}},
+	"internal/kube": {house: []string{"internal/kube/objects"}, outside: []string{"k8s.io/api", "k8s.io/apimachinery", "k8s.io/client-go", "k8s.io/klog/v2", "sigs.k8s.io/controller-runtime/pkg"}},
 	"internal/kube/objects": {
 		outside: []string{"k8s.io/api", "k8s.io/apimachinery", metal3},
 		tests:   []string{"sigs.k8s.io/controller-runtime/pkg/client"},
@@ -113,8 +114,9 @@ var table = map[string]imports{
 	"internal/statusview": {house: []string{"pkg/api"}},
 
 	"internal/kube/hosts": {
-		house:   []string{"pkg/api"},
-		outside: []string{"k8s.io/apimachinery", "k8s.io/client-go", "k8s.io/klog/v2", "k8s.io/utils/clock", "github.com/go-logr/logr", "sigs.k8s.io/json", metal3},
+		house:   []string{"pkg/api", "pkg/ironic"},
+		outside: []string{"k8s.io/apimachinery", "k8s.io/client-go/rest", "sigs.k8s.io/json", metal3},
+		tests:   []string{"k8s.io/api/core/v1"},
 	},
 	"internal/kube/fleet": {
 		house: []string{"internal/kube/objects", "pkg/disruption", "pkg/disruption/budget", "pkg/ironic"},
@@ -125,12 +127,12 @@ var table = map[string]imports{
 		tests: []string{"k8s.io/client-go/kubernetes/scheme", "pkg/api"},
 	},
 	"internal/kube/find": {
-		house:   []string{"internal/kube/tell", "pkg/api", "pkg/ironic"},
+		house:   []string{"internal/kube/objects", "pkg/api", "pkg/ironic"},
 		outside: []string{"k8s.io/api", "k8s.io/apimachinery", "sigs.k8s.io/controller-runtime/pkg/client"},
 		tests:   []string{"k8s.io/client-go/kubernetes/scheme"},
 	},
 	"internal/kube/capi": {
-		house:   []string{"internal/kube/tell"},
+		house:   []string{"internal/kube/objects"},
 		outside: []string{"k8s.io/api/core/v1", "k8s.io/apimachinery", "sigs.k8s.io/controller-runtime/pkg/client"},
 		tests:   []string{"k8s.io/client-go/kubernetes/scheme"},
 	},
@@ -148,7 +150,7 @@ var table = map[string]imports{
 		outside: []string{"k8s.io/api", "k8s.io/apimachinery", "k8s.io/client-go/rest"},
 	},
 	"internal/kube/tell": {
-		house:   []string{"internal/kube/hosts", "internal/logging", "pkg/api"},
+		house:   []string{"internal/kube/hosts", "internal/logging", "pkg/api", "pkg/ironic"},
 		outside: []string{"k8s.io/api/core/v1", "k8s.io/apimachinery", "sigs.k8s.io/controller-runtime/pkg/client", "golang.org/x/time/rate"},
 	},
 

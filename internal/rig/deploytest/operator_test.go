@@ -18,6 +18,7 @@ import (
 	"github.com/ironic-throttle/ironic-throttle/internal/kube"
 	"github.com/ironic-throttle/ironic-throttle/internal/kube/find"
 	"github.com/ironic-throttle/ironic-throttle/internal/rig/realkube"
+	"github.com/ironic-throttle/ironic-throttle/pkg/api"
 )
 
 // BMO's own manifests, of the release that hack/bmo names, with the throttle beside it.
@@ -152,9 +153,9 @@ func reads(t *testing.T, m manifest, d appsv1.Deployment, rights []string) find.
 }
 
 // workers reads BMO's workers.
-func workers(t *testing.T, b find.BMO) find.Workers {
+func workers(t *testing.T, b find.BMO) api.Operator {
 	t.Helper()
-	w, err := b.Workers(t.Context())
+	w, _, err := b.Workers(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
