@@ -22,8 +22,9 @@ type cluster struct {
 	classes table[class]
 	terms   table[term]
 	spreads table[spread]
-	reads   map[string]bool // labels of pods that any selector looks at
-	wide    []who           // anti-affinities that are not simulated
+	reads   map[string]bool  // labels of pods that any selector looks at
+	wide    []who            // anti-affinities that are not simulated
+	domains map[string]int32 // numbers, by topology and value
 
 	names     []string       // of resources
 	lacks     []string       // why a node does not take a pod
@@ -46,16 +47,16 @@ func (p *fitPod) sure() bool { return p.Node != "" && !p.Terminating }
 // fitNode is a node with what is left of it.
 type fitNode struct {
 	*Node
-	at        int  // its place in the list of nodes
-	made      bool // it does not exist yet: it may get more labels than those that are known
-	target    bool // pods may be moved here
-	goes      bool
-	all, free []int64
-	pods      []*fitPod // that run here
-	waiting   []*fitPod // without a node, that would get room here
-	ports     []port    // pods that are placed append theirs, and are taken away in reverse
-	domains   map[string]string
-	leaves    *leaving
+	at         int  // its place in the list of nodes
+	made       bool // it does not exist yet: it may get more labels than those that are known
+	target     bool // pods may be moved here
+	goes       bool
+	all, free  []int64
+	pods       []*fitPod // that run here
+	waiting    []*fitPod // without a node, that would get room here
+	ports      []port    // pods that are placed append theirs, and are taken away in reverse
+	host, zone int32     // its domains; 0: in none
+	leaves     *leaving
 }
 
 // build reads nodes and pods, puts the pods where they are, and gives those without a node their room.
@@ -75,7 +76,7 @@ func (c *cluster) build(ctx context.Context, target func(n *Node) bool) error {
 			return err
 		}
 		n.at, c.known[n.Node], named[n.Name] = i, n, n
-		n.domains = domainsOf(n)
+		c.locate(n)
 	}
 	if err := c.relate(ctx); err != nil {
 		return err
@@ -192,6 +193,11 @@ func (c *cluster) show(going []*fitNode, again bool) {
 		}
 		c.open(n, by)
 	}
+}
+
+// number is one of a list. A list of more than two billion fits into no memory.
+func number(n int) int32 {
+	return int32(n) //nolint:gosec // see above
 }
 
 // toPlace lists the pods that need another place, in the order in which they get one: those without a node, then the

@@ -57,7 +57,7 @@ func (c *cluster) check(it *item, n *fitNode) string {
 	switch a := c.meets(it.shape, n); {
 	case a&endures == 0:
 		return taint
-	case a&selected == 0 || a&guessed != 0 || n.domains[byZone] == newZone && (it.inZone || it.zoned):
+	case a&selected == 0 || a&guessed != 0 || (it.inZone || it.zoned) && n.unsure():
 		return labels
 	case a&mounts == 0:
 		return volume

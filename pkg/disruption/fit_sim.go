@@ -39,7 +39,7 @@ func newSimulator(ctx context.Context, s *State, target func(n *Node) bool) (fle
 	of := func(k Key) *cluster {
 		if f[k] == nil {
 			f[k] = &cluster{
-				known: map[*Node]*fitNode{}, reads: map[string]bool{}, resources: map[string]int{}, pools: map[string]string{}, runs: map[[2]string]bool{},
+				known: map[*Node]*fitNode{}, domains: map[string]int32{}, reads: map[string]bool{}, resources: map[string]int{}, pools: map[string]string{}, runs: map[[2]string]bool{},
 			}
 		}
 		return f[k]

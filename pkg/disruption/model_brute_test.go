@@ -114,7 +114,9 @@ func (b *brute) search(anyway []*disruption.Host, saved float64) {
 
 // needsMore tells whether a pod of a host requires, or is kept away by, anti-affinity by another topology than the node
 // and the zone.
-func (b *brute) needsMore(h *disruption.Host) bool { return slices.ContainsFunc(b.movers(home(h)), b.odd) }
+func (b *brute) needsMore(h *disruption.Host) bool {
+	return slices.ContainsFunc(b.movers(home(h)), b.odd)
+}
 
 // odd tells whether a pod requires, or is kept away by, what is not simulated.
 func (w *world) odd(p *disruption.Pod) bool {
