@@ -21,17 +21,17 @@ func simulated(topology string) bool { return topology == byHost || topology == 
 // locate finds the domains of a node: all nodes with the same value of a topology's label, by number; 0: it is in none.
 // The host name of a node that does not exist yet is one that no other has, and its zone may not be known.
 func (c *cluster) locate(n *fitNode) {
-	id := func(by string, isNew int32) int32 {
+	id := func(by string, isNew int) int {
 		value, ok := n.Labels[by]
 		if n.made && (by == byHost || !ok) {
-			return number(len(c.domains)) + isNew
+			return len(c.domains) + isNew
 		}
 		if !ok {
 			return 0
 		}
 		id, ok := c.domains[by+" "+value]
 		if !ok {
-			if id = number(len(c.domains)) + 1; !n.made {
+			if id = len(c.domains) + 1; !n.made {
 				c.domains[by+" "+value] = id
 			}
 		}
@@ -40,7 +40,7 @@ func (c *cluster) locate(n *fitNode) {
 	n.host, n.zone = id(byHost, 2), id(byZone, 3)
 }
 
-func (n *fitNode) domain(by string) int32 {
+func (n *fitNode) domain(by string) int {
 	if by == byHost {
 		return n.host
 	}
@@ -95,17 +95,17 @@ func whoOf(t corev1.PodAffinityTerm, namespace string, unreadable kubelabels.Sel
 type term struct {
 	by   []string
 	who  []who
-	sums map[spot]int32
+	sums map[spot]int
 }
 
 // spot is where pods are counted for a term, in a domain; 0: in all.
 type spot struct {
 	what   what
-	domain int32
+	domain int
 }
 
 // what is counted: pods that a term is about and that stay, those that may not, and pods that have the term.
-type what int32
+type what int
 
 const (
 	stay what = iota
@@ -120,7 +120,7 @@ func (t *term) takes(k *class) bool {
 // readAffinity reads the terms of a pod.
 func (c *cluster) readAffinity(s *shape, p *Pod) {
 	for _, t := range p.AntiAffinity {
-		one := term{[]string{t.TopologyKey}, []who{whoOf(t, p.Namespace, kubelabels.Everything())}, map[spot]int32{}}
+		one := term{[]string{t.TopologyKey}, []who{whoOf(t, p.Namespace, kubelabels.Everything())}, map[spot]int{}}
 		if !simulated(t.TopologyKey) {
 			s.odd, c.wide = fmt.Sprintf("anti-affinity by %q", clip(t.TopologyKey)), append(c.wide, one.who...)
 			continue
@@ -134,7 +134,7 @@ func (c *cluster) readAffinity(s *shape, p *Pod) {
 	if len(p.Affinity) == 0 {
 		return
 	}
-	one := term{sums: map[spot]int32{}}
+	one := term{sums: map[spot]int{}}
 	for _, t := range p.Affinity {
 		if n := t.NamespaceSelector; !simulated(t.TopologyKey) || n != nil && len(n.MatchLabels)+len(n.MatchExpressions) > 0 {
 			s.odd = fmt.Sprintf("affinity by %q, or to namespaces with certain labels", clip(t.TopologyKey))
@@ -189,7 +189,7 @@ func (c *cluster) relate(ctx context.Context) error {
 }
 
 // count tells terms and spreads that a pod of the shape comes to the node, or leaves it: by is 1 or -1.
-func (s *shape) count(n *fitNode, sure bool, by int32) {
+func (s *shape) count(n *fitNode, sure bool, by int) {
 	of := mayStay
 	if sure {
 		of = stay
@@ -205,7 +205,7 @@ func (s *shape) count(n *fitNode, sure bool, by int32) {
 	}
 }
 
-func (t *term) tally(of what, n *fitNode, by int32) {
+func (t *term) tally(of what, n *fitNode, by int) {
 	t.sums[spot{of, 0}] += by
 	for _, topology := range t.by {
 		if d := n.domain(topology); d != 0 {

@@ -14,17 +14,17 @@ import (
 type spread struct {
 	shape           *shape // of one of them
 	by              string
-	skew, least     int32
+	skew, least     int
 	who             who
 	affinity, taint bool // nodes count only where labels, or taints, let the pod in
 
 	nodes   []bool         // that count, by place; the spare is the last
 	domains []spreadDomain // by number
-	fewest  int32          // pods of the domain that has the fewest; -1: to be found out
+	fewest  int            // pods of the domain that has the fewest; -1: to be found out
 }
 
 // spreadDomain has nodes that count, pods on them, and pods that may not stay.
-type spreadDomain struct{ nodes, pods, maybe int32 }
+type spreadDomain struct{ nodes, pods, maybe int }
 
 // readSpread reads the constraints of a pod that forbid a place. One that cannot be read refuses each node.
 func (c *cluster) readSpread(s *shape, p *Pod) {
@@ -49,12 +49,12 @@ func (c *cluster) readSpread(s *shape, p *Pod) {
 			continue
 		}
 		*shared = spread{
-			shape: s, by: t.TopologyKey, skew: t.MaxSkew, least: 1,
+			shape: s, by: t.TopologyKey, skew: int(t.MaxSkew), least: 1,
 			affinity: t.NodeAffinityPolicy == nil || *t.NodeAffinityPolicy == corev1.NodeInclusionPolicyHonor,
 			taint:    t.NodeTaintsPolicy != nil && *t.NodeTaintsPolicy == corev1.NodeInclusionPolicyHonor,
 		}
 		if t.MinDomains != nil {
-			shared.least = *t.MinDomains
+			shared.least = int(*t.MinDomains)
 		}
 		selector, err := metav1.LabelSelectorAsSelector(t.LabelSelector)
 		if err != nil {
@@ -66,7 +66,7 @@ func (c *cluster) readSpread(s *shape, p *Pod) {
 }
 
 // open lets a node count for spreads, or no more: by is 1 or -1.
-func (c *cluster) open(n *fitNode, by int32) {
+func (c *cluster) open(n *fitNode, by int) {
 	for _, s := range c.spreads.all {
 		if s.nodes == nil {
 			s.nodes, s.domains = make([]bool, len(c.nodes)+1), make([]spreadDomain, len(c.domains)+4)
@@ -89,7 +89,7 @@ func (c *cluster) eligible(s *spread, n *fitNode) bool {
 }
 
 // count counts a pod on a node.
-func (s *spread) count(n *fitNode, sure bool, by int32) {
+func (s *spread) count(n *fitNode, sure bool, by int) {
 	if d := &s.domains[n.domain(s.by)]; s.nodes[n.at] && sure {
 		d.pods, s.fewest = d.pods+by, -1
 	} else if s.nodes[n.at] {
@@ -111,10 +111,10 @@ func (s *shape) even(n *fitNode) bool {
 }
 
 // lowest is the number of pods of the domain that has the fewest; 0 where there are fewer domains than there must be.
-func (s *spread) lowest() int32 {
+func (s *spread) lowest() int {
 	if s.fewest < 0 {
-		domains := int32(0)
-		s.fewest = math.MaxInt32
+		domains := 0
+		s.fewest = math.MaxInt
 		for _, d := range s.domains {
 			if d.nodes > 0 {
 				domains, s.fewest = domains+1, min(s.fewest, d.pods)
